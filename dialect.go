@@ -1,0 +1,309 @@
+package robots
+
+// A Dialect is how one engine reads robots.txt: plain data, one field for each
+// documented difference. The zero value is RFC 9309 without a size limit;
+// take one of the eight below and change a field if a crawler needs it:
+//
+//	d := robots.RFC9309
+//	d.SizeLimit = 1 << 20
+//
+// Each field names the statement of SPEC.md that it decides. What a dialect
+// inherits because nobody documents it is listed by Dialect.Options.
+type Dialect struct {
+	// Name is the dialect's name in flags, JSON and documents.
+	Name string
+
+	// AgentMatch says how the value of a user-agent line names a crawler (D-02).
+	AgentMatch AgentMatch
+	// AgentCase says whether letter case counts there (AGENT-03).
+	AgentCase AgentCase
+	// Tokens says what a list of the caller's tokens means (D-04, C-11).
+	Tokens TokenList
+	// RunEnd says which lines end a run of user-agent lines (D-07, GROUP-05).
+	RunEnd RunEnd
+
+	// Misspellings accepts field names by prefix and the misspellings of the
+	// public C++ library (C-01, C-02, D-39).
+	Misspellings bool
+	// MissingColon accepts a line of exactly two words (C-03).
+	MissingColon bool
+	// CStrings reads lines as C strings: a NUL ends a line's content, vertical
+	// tab and form feed are blanks, part of a byte order mark is dropped (C-07, C-18).
+	CStrings bool
+	// LineLimit is the number of octets read of a line, 0 for all; what is left
+	// of a cut line still counts (C-05).
+	LineLimit int
+	// SizeLimit is the number of octets read of a file, 0 for all (FORM-09).
+	SizeLimit int
+	// OverSize says what becomes of a larger file (D-17, SPEC.md 3.5).
+	OverSize OverSize
+
+	// PathStart says what a path without a leading slash means (RULE-03, D-09).
+	PathStart PathStart
+	// Escapes is the normal form in which path and pattern are compared
+	// (PCT-01 to PCT-05, D-14, D-43).
+	Escapes Escapes
+	// Weight is the measure of precedence (PREC-01, D-11, D-12, D-41).
+	Weight Weight
+	// StarConflict says what happens if the longest allow and the longest
+	// disallow that match hold a wildcard (PREC-03, D-01).
+	StarConflict StarConflict
+	// EmptyDisallow says what an empty Disallow does beside other rules
+	// (RULE-05, D-41).
+	EmptyDisallow EmptyDisallow
+	// IndexHTML lets "Allow: /dir/index.html" open /dir/ too (C-06).
+	IndexHTML bool
+	// RobotsTxt says whether rules apply to /robots.txt itself (RULE-08, C-14).
+	RobotsTxt RobotsTxt
+
+	// CrawlDelay and RequestRate say whether the engine honours these records.
+	// They are reported in every dialect (SPEC.md 3.7, RATE-01).
+	CrawlDelay  Honour
+	RequestRate Honour
+	// RateFloor is the slowest Request-rate the engine goes down to, seconds
+	// for one document, 0 for none (RATE-04, D-33).
+	RateFloor int
+}
+
+// AgentMatch is how the value of a user-agent line is compared with a token.
+type AgentMatch uint8
+
+const (
+	// WholeOrCut compares three forms of the value: the whole, cut at the first
+	// blank or slash, cut to its leading letters, '_' and '-' (D-02).
+	WholeOrCut AgentMatch = iota
+	// TokenCut compares only the leading letters, '_' and '-' (AGENT-02, C-10);
+	// '*' followed by white space is '*' (C-09).
+	TokenCut
+	// Whole compares the whole value (D-41).
+	Whole
+)
+
+// AgentCase is whether letter case counts in user-agent values.
+type AgentCase uint8
+
+const (
+	FoldCase  AgentCase = iota // Googlebot is googlebot (RFC 9309 section 2.2.1)
+	ExactCase                  // as the three texts of 2019 say (AGENT-03)
+)
+
+// TokenList is what several tokens of one caller mean.
+type TokenList uint8
+
+const (
+	// FirstFound: the first token that has a group is the caller (D-04).
+	FirstFound TokenList = iota
+	// Merged: all tokens are one caller and their groups merge (C-11).
+	Merged
+)
+
+// RunEnd is what ends a run of user-agent lines, so that the next such line
+// starts another group.
+type RunEnd uint8
+
+const (
+	ByRule        RunEnd = iota // allow and disallow, empty ones too (D-07)
+	ByMember                    // these, Crawl-delay, Request-rate and Visit-time (D-07)
+	ByRuleOrBlank               // allow, disallow and blank lines (GROUP-05)
+)
+
+// OverSize is what becomes of a file larger than SizeLimit.
+type OverSize uint8
+
+const (
+	CutFile  OverSize = iota // its whole lines within the limit count (D-17)
+	OpenSite                 // the file does not count (SPEC.md 3.5)
+)
+
+// PathStart is what a path means that begins with neither '/' nor '*'.
+type PathStart uint8
+
+const (
+	LiteralStart PathStart = iota // it matches nothing (D-09, C-16)
+	AssumeSlash                   // a leading slash is assumed (RULE-03)
+)
+
+// Escapes names the normal form of paths and patterns.
+type Escapes uint8
+
+const (
+	// EscapesRFC brings both sides into one form (D-14).
+	EscapesRFC Escapes = iota
+	// EscapesGoogle normalises the URL as a browser would (D-43) and the
+	// pattern as the C++ library does (PCT-05).
+	EscapesGoogle
+	// EscapesRaw leaves the URL alone; the pattern is as in EscapesGoogle (C-15).
+	EscapesRaw
+)
+
+// Weight is the measure by which one rule beats another.
+type Weight uint8
+
+const (
+	Octets      Weight = iota // octets of the normalised pattern (D-11, D-12)
+	OctetsNoEnd               // the same, runs of '*' as one, without '*' and '$' at the end (D-41)
+)
+
+// StarConflict is the verdict where wildcards compete.
+type StarConflict uint8
+
+const (
+	ByWeight          StarConflict = iota // as for any rules
+	UndefinedByWeight                     // undefined; the boolean follows the weight (D-01)
+)
+
+// EmptyDisallow is the effect of a Disallow without a path.
+type EmptyDisallow uint8
+
+const (
+	NoRule    EmptyDisallow = iota // none (RULE-01)
+	OpensSite                      // everything is allowed (D-41)
+)
+
+// RobotsTxt is the standing of /robots.txt.
+type RobotsTxt uint8
+
+const (
+	AlwaysAllowed RobotsTxt = iota // RFC 9309 section 2.2.2, D-38
+	Matched                        // like any other path (C-14)
+)
+
+// Honour is what an engine does with a record it can read.
+type Honour uint8
+
+const (
+	Reported         Honour = iota // left to the crawler
+	Ignored                        // the engine says it does not follow it
+	Honoured                       // followed
+	HonouredInherits               // followed, taken from '*' if the own group has none (SPEC.md 3.6)
+)
+
+// The size limits of the documents: Google's and the RFC's 500 KiB (FORM-09,
+// D-18) and Yandex's 500 KB.
+const (
+	sizeLimit       = 500 << 10
+	sizeLimitYandex = 500_000
+	lineLimitGoogle = 2083*8 - 1 // 16,663 octets (C-05)
+	lineLimitYandex = 1024       // SPEC.md 3.5
+)
+
+// The eight dialects. They are values: a copy may be changed freely.
+var (
+	// RFC9309 is the standard, the default everywhere.
+	RFC9309 = Dialect{
+		Name:      "rfc9309",
+		SizeLimit: sizeLimit,
+	}
+
+	// Google is what Googlebot does with an address: the URL is normalised,
+	// then the rules of its public library apply, with the documented size
+	// limit, the ordered choice of tokens and /robots.txt allowed.
+	Google = Dialect{
+		Name:         "google",
+		AgentMatch:   TokenCut,
+		Misspellings: true,
+		MissingColon: true,
+		CStrings:     true,
+		LineLimit:    lineLimitGoogle,
+		SizeLimit:    sizeLimit,
+		Escapes:      EscapesGoogle,
+		IndexHTML:    true,
+		CrawlDelay:   Ignored,
+		RequestRate:  Ignored,
+	}
+
+	// GoogleCPP is google/robotstxt, the public C++ library, bit for bit: raw
+	// input, no size limit, no fallback, no exemption of /robots.txt.
+	GoogleCPP = Dialect{
+		Name:         "google-cpp",
+		AgentMatch:   TokenCut,
+		Tokens:       Merged,
+		Misspellings: true,
+		MissingColon: true,
+		CStrings:     true,
+		LineLimit:    lineLimitGoogle,
+		Escapes:      EscapesRaw,
+		IndexHTML:    true,
+		RobotsTxt:    Matched,
+		CrawlDelay:   Ignored,
+		RequestRate:  Ignored,
+	}
+
+	// Google2019 is Google's specification of July 2019 as written. It exists
+	// to reproduce that document; do not crawl by it.
+	Google2019 = Dialect{
+		Name:         "google-2019",
+		AgentMatch:   TokenCut,
+		AgentCase:    ExactCase,
+		SizeLimit:    sizeLimit,
+		Escapes:      EscapesGoogle,
+		StarConflict: UndefinedByWeight,
+		CrawlDelay:   Ignored,
+		RequestRate:  Ignored,
+	}
+
+	// GoogleLegacy is Google's specification before July 2019 as written. It
+	// exists to reproduce that document; do not crawl by it.
+	GoogleLegacy = Dialect{
+		Name:         "google-legacy",
+		AgentMatch:   TokenCut,
+		SizeLimit:    sizeLimit,
+		PathStart:    AssumeSlash,
+		Escapes:      EscapesGoogle,
+		StarConflict: UndefinedByWeight,
+		CrawlDelay:   Ignored,
+		RequestRate:  Ignored,
+	}
+
+	// Seznam is Seznam's help page: SeznamBot honours Request-rate.
+	Seznam = Dialect{
+		Name:        "seznam",
+		RunEnd:      ByMember,
+		SizeLimit:   sizeLimit,
+		CrawlDelay:  Ignored,
+		RequestRate: Honoured,
+		RateFloor:   30,
+	}
+
+	// Bing is RFC 9309 with Crawl-delay, which a named group inherits from '*'.
+	Bing = Dialect{
+		Name:        "bing",
+		SizeLimit:   sizeLimit,
+		CrawlDelay:  HonouredInherits,
+		RequestRate: Ignored,
+	}
+
+	// Yandex follows Yandex's pages and the observed answers of its tester.
+	Yandex = Dialect{
+		Name:          "yandex",
+		AgentMatch:    Whole,
+		RunEnd:        ByRuleOrBlank,
+		LineLimit:     lineLimitYandex,
+		SizeLimit:     sizeLimitYandex,
+		OverSize:      OpenSite,
+		Weight:        OctetsNoEnd,
+		EmptyDisallow: OpensSite,
+		CrawlDelay:    Ignored,
+		RequestRate:   Ignored,
+	}
+)
+
+// Dialects returns the eight dialects, the default first.
+func Dialects() []Dialect {
+	return []Dialect{RFC9309, Google, GoogleCPP, Google2019, GoogleLegacy, Seznam, Bing, Yandex}
+}
+
+// DialectByName returns the dialect of that name and whether there is one.
+func DialectByName(name string) (Dialect, bool) {
+	for _, d := range Dialects() {
+		if d.Name == name {
+			return d, true
+		}
+	}
+	return Dialect{}, false
+}
+
+// lenient reports whether d reads lines marked odd in its own way.
+func (d *Dialect) lenient() bool {
+	return d.Misspellings || d.MissingColon || d.CStrings || d.LineLimit > 0
+}

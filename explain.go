@@ -1,0 +1,378 @@
+package robots
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+)
+
+// An Explanation is a verdict with everything that led to it.
+type Explanation struct {
+	Verdict Verdict
+	Path    string // as given
+	Normal  string // in the dialect's normal form, the form that is compared
+	Steps   []Step
+	Matches []Match // every rule of the caller that matches, the deciding one first
+	Notes   []Note  // what nearly mattered, in file order; at most MaxNotes
+	Dropped int     // notes left out over MaxNotes
+}
+
+// MaxNotes bounds the notes of an explanation, so that a hostile file cannot
+// make one of any size.
+const MaxNotes = 50
+
+// A Step is one decision on the way to the verdict.
+type Step struct {
+	Clause string // the statement of SPEC.md or the RFC that it follows
+	Text   string // one sentence without its full stop
+}
+
+// A Match is a rule that matches the path.
+type Match struct {
+	Rule   Rule
+	Won    bool
+	Clause string
+	Why    string // why it won or lost
+}
+
+// A Note is something in the file that a reader might expect to count here.
+type Note struct {
+	Line   int // 0: the file as a whole
+	Clause string
+	Text   string
+}
+
+// Explain returns the verdict of Match with its whole derivation.
+func (r *Rules) Explain(p Path) Explanation {
+	var buf [512]byte
+	e := Explanation{
+		Verdict: r.Match(p),
+		Path:    p.raw,
+		Normal:  strings.Clone(r.dialect.normal(p, buf[:0])),
+	}
+	r.explainFile(&e)
+	r.explainGroup(&e)
+	r.explainPath(&e)
+	r.explainMatches(&e)
+	e.step(r.lastClause(&e), e.Verdict.String())
+	r.noteLines(&e)
+	r.noteAgents(&e)
+	r.noteRules(&e)
+	r.noteRecords(&e)
+	sortNotes(e.Notes)
+	return e
+}
+
+func (e *Explanation) step(clause, text string) {
+	e.Steps = append(e.Steps, Step{clause, text})
+}
+
+func (e *Explanation) note(line int, clause, text string) {
+	if len(e.Notes) == MaxNotes {
+		e.Dropped++
+		return
+	}
+	e.Notes = append(e.Notes, Note{line, clause, text})
+}
+
+func sortNotes(notes []Note) {
+	for i := 1; i < len(notes); i++ { // few, and nearly in order
+		for j := i; j > 0 && notes[j].Line < notes[j-1].Line; j-- {
+			notes[j], notes[j-1] = notes[j-1], notes[j]
+		}
+	}
+}
+
+func (r *Rules) explainFile(e *Explanation) {
+	d := &r.dialect
+	size := strconv.Itoa(len(r.file.body))
+	switch {
+	case !r.counts:
+		e.step("SPEC 3.5", "the file has "+size+" octets, more than "+strconv.Itoa(d.SizeLimit)+", so it does not count")
+	case r.limit < len(r.file.body):
+		e.step("D-17", "the file has "+size+" octets; only its whole lines within the first "+strconv.Itoa(d.SizeLimit)+" count, "+strconv.Itoa(r.limit)+" octets")
+	}
+	body := trimVertical(r.file.body)
+	switch {
+	case bytes.HasPrefix(r.file.body, []byte("\xFE\xFF")) || bytes.HasPrefix(r.file.body, []byte("\xFF\xFE")):
+		e.note(0, "D-51", "the file is UTF-16; its lines cannot be read, so it holds no rules")
+	case len(body) > 0 && body[0] == '<':
+		e.note(0, "D-27", "the file looks like an HTML page; only lines that happen to be robots.txt lines count")
+	}
+}
+
+func (r *Rules) explainGroup(e *Explanation) {
+	d := &r.dialect
+	who := "no token"
+	if len(r.tokens) > 0 {
+		quoted := make([]string, len(r.tokens))
+		for i, t := range r.tokens {
+			quoted[i] = strconv.Quote(t)
+		}
+		who = strings.Join(quoted, ", then ")
+		if d.Tokens == Merged {
+			who = strings.Join(quoted, " and ")
+		}
+	}
+	g := r.Group()
+	switch {
+	case !g.IsZero() && !r.caller.star:
+		clause := "AGENT-01"
+		if d.Tokens == Merged && len(r.tokens) > 1 {
+			clause = "C-11"
+		} else if len(r.tokens) > 1 {
+			clause = "D-04"
+		}
+		e.step(clause, "of "+who+" the group of "+g.Token()+" holds: user-agent "+lineList(g.Lines())+rulesIn(len(r.rules)))
+	case !g.IsZero():
+		e.step("AGENT-09", "no group names "+who+", so the group of * holds: user-agent "+lineList(g.Lines())+rulesIn(len(r.rules)))
+	case r.anyRule:
+		e.step("AGENT-09", "no group names "+who+" and there is no group of *, so no rule holds")
+	default:
+		e.step("FORM-10", "the file holds no rule for anyone")
+	}
+	if len(g.lines) > 1 {
+		e.step("GROUP-08", "its "+strconv.Itoa(len(g.lines))+" user-agent lines are read as one group")
+	}
+}
+
+func rulesIn(n int) string {
+	switch n {
+	case 0:
+		return ", no rules"
+	case 1:
+		return ", 1 rule"
+	}
+	return ", " + strconv.Itoa(n) + " rules"
+}
+
+func lineList(lines []int) string {
+	if len(lines) == 1 {
+		return "line " + strconv.Itoa(lines[0])
+	}
+	s := "lines "
+	for i, n := range lines {
+		if i == 8 && len(lines) > 10 {
+			return s + " and " + strconv.Itoa(len(lines)-i) + " more"
+		}
+		if i > 0 {
+			s += ", "
+		}
+		s += strconv.Itoa(n)
+	}
+	return s
+}
+
+func (r *Rules) explainPath(e *Explanation) {
+	if e.Normal == e.Path {
+		return
+	}
+	clause := "D-14"
+	if r.dialect.Escapes == EscapesGoogle {
+		clause = "D-43"
+	}
+	e.step(clause, "the path is compared as "+printable(e.Normal))
+}
+
+func (r *Rules) explainMatches(e *Explanation) {
+	var best *Rule
+	for rule := range r.All() {
+		if !rule.Pattern().match(e.Normal) {
+			continue
+		}
+		m := Match{Rule: rule}
+		switch {
+		case best == nil:
+			best = &m.Rule
+			m.Won, m.Clause, m.Why = true, "PREC-01", "the longest match, "+octets(rule.Weight())
+		case rule.Weight() < best.Weight():
+			m.Clause, m.Why = "PREC-01", octets(rule.Weight())+", shorter than "+strconv.Itoa(best.Weight())
+		case rule.field != best.field:
+			m.Clause, m.Why = "PREC-02", "as long, but of equal rules the allow holds"
+		default:
+			m.Clause, m.Why = "PREC-04", "as long, but line "+strconv.Itoa(best.Line())+" comes first"
+		}
+		switch {
+		case e.Verdict.Reason != ReasonRule:
+			m.Won, m.Clause, m.Why = false, r.lastClause(e), "not asked: "+e.Verdict.Reason.Sentence()
+		case r.opens != nil:
+			m.Won, m.Clause, m.Why = false, "D-41", "the empty Disallow on line "+strconv.Itoa(e.Verdict.Rule.Line())+" opens the site"
+		}
+		e.Matches = append(e.Matches, m)
+	}
+}
+
+func octets(n int) string {
+	if n == 1 {
+		return "1 octet"
+	}
+	return strconv.Itoa(n) + " octets"
+}
+
+// lastClause is the clause behind the verdict itself.
+func (r *Rules) lastClause(e *Explanation) string {
+	switch e.Verdict.Reason {
+	case ReasonRule:
+		switch {
+		case r.opens != nil:
+			return "D-41"
+		case e.Verdict.Undefined:
+			return "D-01"
+		}
+		return "PREC-01"
+	case ReasonNoRule:
+		return "PREC-05"
+	case ReasonNoGroup:
+		return "AGENT-09"
+	case ReasonRobotsTxt:
+		return "D-38"
+	case ReasonUserInitiated:
+		return "WHO-02"
+	}
+	return "FORM-10"
+}
+
+// noteLines names lines that this dialect does not read but another would, and
+// rules that belong to nobody.
+func (r *Rules) noteLines(e *Explanation) {
+	f, d := r.file, &r.dialect
+	inGroup := false
+	early := 0
+	for _, l := range f.lines {
+		if int(l.val) >= r.limit {
+			break
+		}
+		field, start, _ := f.read(l, d)
+		switch {
+		case field == FieldUserAgent:
+			inGroup = true
+		case (field == FieldAllow || field == FieldDisallow) && !inGroup:
+			if early++; early == 1 {
+				e.note(f.lineNumber(start), "GROUP-03", "rules before the first user-agent line belong to nobody")
+			}
+		}
+		if !l.odd {
+			continue
+		}
+		from, to := f.lineStart(int(l.val)), f.lineEnd(int(l.val))
+		would, _, _ := readLine(&GoogleCPP, f.body, from, to)
+		switch {
+		case to-from > d.LineLimit && d.LineLimit > 0:
+			e.note(f.lineNumber(from), "C-05", "the line is cut after "+octets(d.LineLimit))
+		case would == field || would == FieldUnknown || would == FieldNone:
+		case field == FieldNone || field == FieldUnknown:
+			e.note(f.lineNumber(from), "D-39", "the line is not read: "+strconv.Quote(clip(f.body[from:to]))+" is no "+would.String()+" line here; google reads it as one")
+		}
+	}
+}
+
+func clip(b []byte) string {
+	const most = 60
+	if b = trimVertical(b); len(b) > most {
+		return string(b[:most]) + "..."
+	}
+	return string(b)
+}
+
+// noteAgents names user-agent lines that look as if they named the caller.
+func (r *Rules) noteAgents(e *Explanation) {
+	d, f := &r.dialect, r.file
+	for l := range r.all() {
+		if l.field != FieldUserAgent {
+			continue
+		}
+		value := f.Text(l.span)
+		if d.namesAll(value) {
+			continue
+		}
+		for _, t := range r.tokens {
+			if len(t) < 3 || d.names(value, t) {
+				continue
+			}
+			switch {
+			case d.AgentCase == ExactCase && equalFold(value[:tokenLen(value)], t):
+				e.note(f.lineNumber(l.span.Start), "AGENT-03", printable(value)+" does not name "+t+": this dialect compares letter case")
+			case d.AgentMatch == TokenCut && equalFold(value, t):
+				e.note(f.lineNumber(l.span.Start), "C-10", printable(value)+" does not name "+t+": the name is cut to "+strconv.Quote(value[:tokenLen(value)]))
+			case foldContains(value, t):
+				e.note(f.lineNumber(l.span.Start), "AGENT-06", printable(value)+" does not name "+t+": names are compared whole")
+			case len(value) >= 3 && foldContains(t, value):
+				e.note(f.lineNumber(l.span.Start), "AGENT-04", printable(value)+" does not name "+t+"; pass it as a further token if the crawler falls back to it")
+			}
+		}
+	}
+}
+
+// foldContains reports whether s contains part, letter case aside.
+func foldContains(s, part string) bool {
+	for i := 0; i+len(part) <= len(s); i++ {
+		if equalFold(s[i:i+len(part)], part) {
+			return true
+		}
+	}
+	return false
+}
+
+// noteRules names rules of the caller that can never match or nearly matched.
+func (r *Rules) noteRules(e *Explanation) {
+	f, d := r.file, &r.dialect
+	for field, span := range r.walk() {
+		if (field == FieldAllow || field == FieldDisallow) && span.Start == span.End && r.opens == nil {
+			e.note(f.lineNumber(span.Start), "RULE-01", "an empty "+field.title()+" is no rule")
+		}
+	}
+	folded := lowerString(e.Normal)
+	for i := range r.rules {
+		v := &r.rules[i]
+		if v.match(e.Normal) {
+			continue
+		}
+		rule := Rule{file: f, rule: *v}
+		switch {
+		case v.text[0] != '/' && v.text[0] != '*':
+			if strings.Contains(v.text, "://") {
+				e.note(rule.Line(), "D-09", rule.String()+" matches nothing: a rule is a path, not a URL")
+			} else if v.text != "$" {
+				e.note(rule.Line(), "D-09", rule.String()+" matches nothing: a path begins with / or *; /"+printable(rule.Path())+" may be meant")
+			}
+		case (Pattern{text: lowerString(v.text)}).match(folded):
+			e.note(rule.Line(), "RULE-04", rule.String()+" differs in letter case")
+		case strings.HasSuffix(v.text, "$") && (Pattern{text: v.text[:len(v.text)-1]}).match(e.Normal):
+			e.note(rule.Line(), "MATCH-03", rule.String()+" matches only where the URL ends")
+		case strings.HasSuffix(v.text, "/") && (Pattern{text: v.text + "$"}).match(e.Normal+"/"):
+			e.note(rule.Line(), "MATCH-05", rule.String()+" matches only inside the folder")
+		case d.Escapes != EscapesRFC && RFC9309.matches(rule.Path(), e.Path):
+			e.note(rule.Line(), "C-15", rule.String()+" would match if escapes were compared as RFC 9309 does")
+		}
+	}
+}
+
+// matches reports whether a rule's value, as written, matches a raw path in d.
+func (d *Dialect) matches(value, path string) bool {
+	p, _ := d.compile(value, nil)
+	return p.match(d.normal(Path{path}, nil))
+}
+
+// noteRecords names values of the caller's other records that are not usable,
+// and records that the dialect's engine says it ignores.
+func (r *Rules) noteRecords(e *Explanation) {
+	for field, span := range r.walk() {
+		value, line := r.file.Text(span), r.file.lineNumber(span.Start)
+		switch field {
+		case FieldCrawlDelay:
+			if _, ok, why := parseDelay(value); !ok {
+				e.note(line, "D-44", "Crawl-delay "+printable(value)+" is not used: "+string(why))
+			}
+		case FieldRequestRate:
+			if _, ok, why := parseRequestRate(value); !ok {
+				e.note(line, "D-35", "Request-rate "+printable(value)+" is not used: "+string(why))
+			} else if why != "" {
+				e.note(line, "D-35", "Request-rate "+printable(value)+": "+string(why))
+			}
+		case FieldVisitTime:
+			if _, ok := parseWindow(value); !ok {
+				e.note(line, "D-35", "Visit-time "+printable(value)+" is not used: it is not HHMM-HHMM")
+			}
+		}
+	}
+}

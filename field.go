@@ -1,0 +1,153 @@
+package robots
+
+// Field is what a line of robots.txt declares: the part before its colon.
+// Field names are compared without regard to case (FORM-07).
+type Field uint8
+
+const (
+	// FieldNone is a line that declares nothing: blank, comment only, or
+	// text without a colon.
+	FieldNone Field = iota
+	// FieldUnknown is a line with a colon and a name that is none of the
+	// names below. It is kept and never an error (RFC 9309 section 2.2.4).
+	FieldUnknown
+	FieldUserAgent     // start of a group (GROUP-01)
+	FieldAllow         // rule (RULE-05)
+	FieldDisallow      // rule (RULE-05)
+	FieldSitemap       // independent of groups (MAP-04)
+	FieldCrawlDelay    // member of a group, seconds (D-44)
+	FieldRequestRate   // member of a group, Seznam's syntax (RATE-01)
+	FieldVisitTime     // member of a group, HHMM-HHMM
+	FieldCleanParam    // Yandex, independent of groups
+	FieldHost          // Yandex, retired
+	FieldContentSignal // group or whole file (D-40)
+	FieldContentUsage  // group rule of draft-ietf-aipref-attach
+	FieldLicense       // RSL 1.0, group or whole file
+)
+
+// fieldNames holds the names in lower case, in the order of the constants.
+var fieldNames = [...]string{
+	FieldNone:          "",
+	FieldUnknown:       "unknown",
+	FieldUserAgent:     "user-agent",
+	FieldAllow:         "allow",
+	FieldDisallow:      "disallow",
+	FieldSitemap:       "sitemap",
+	FieldCrawlDelay:    "crawl-delay",
+	FieldRequestRate:   "request-rate",
+	FieldVisitTime:     "visit-time",
+	FieldCleanParam:    "clean-param",
+	FieldHost:          "host",
+	FieldContentSignal: "content-signal",
+	FieldContentUsage:  "content-usage",
+	FieldLicense:       "license",
+}
+
+// String returns the field's name in lower case, "unknown" for FieldUnknown
+// and "" for FieldNone.
+func (f Field) String() string {
+	if int(f) < len(fieldNames) {
+		return fieldNames[f]
+	}
+	return ""
+}
+
+// title holds the customary spelling of the fields that are printed in
+// answers to people.
+func (f Field) title() string {
+	switch f {
+	case FieldUserAgent:
+		return "User-agent"
+	case FieldAllow:
+		return "Allow"
+	case FieldDisallow:
+		return "Disallow"
+	case FieldSitemap:
+		return "Sitemap"
+	case FieldCrawlDelay:
+		return "Crawl-delay"
+	case FieldRequestRate:
+		return "Request-rate"
+	case FieldVisitTime:
+		return "Visit-time"
+	default:
+		return f.String()
+	}
+}
+
+// exactField returns the field of a name written in full, in any case.
+func exactField(name []byte) Field {
+	for f := FieldUserAgent; int(f) < len(fieldNames); f++ {
+		if len(name) == len(fieldNames[f]) && foldHasPrefix(name, fieldNames[f]) {
+			return f
+		}
+	}
+	return FieldUnknown
+}
+
+// lenientPrefixes are the beginnings by which the public C++ library knows a
+// field, in its order: the name itself and the accepted misspellings, each
+// compared as a prefix (C-01, C-02; robots.cc, ParsedRobotsKey::Parse).
+var lenientPrefixes = [...]struct {
+	prefix string
+	field  Field
+}{
+	{"user-agent", FieldUserAgent},
+	{"useragent", FieldUserAgent},
+	{"user agent", FieldUserAgent},
+	{"allow", FieldAllow},
+	{"disallow", FieldDisallow},
+	{"dissallow", FieldDisallow},
+	{"dissalow", FieldDisallow},
+	{"disalow", FieldDisallow},
+	{"diasllow", FieldDisallow},
+	{"disallaw", FieldDisallow},
+	{"sitemap", FieldSitemap},
+	{"site-map", FieldSitemap},
+}
+
+// lenientField returns the field that the public C++ library sees in a name.
+// Names that library does not know are compared in full.
+func lenientField(name []byte) Field {
+	for i := range lenientPrefixes {
+		if foldHasPrefix(name, lenientPrefixes[i].prefix) {
+			return lenientPrefixes[i].field
+		}
+	}
+	return exactField(name)
+}
+
+// foldHasPrefix reports whether b begins with prefix, which is in lower case,
+// ASCII letters compared without regard to case.
+func foldHasPrefix(b []byte, prefix string) bool {
+	if len(b) < len(prefix) {
+		return false
+	}
+	for i := range len(prefix) {
+		if lower(b[i]) != prefix[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + ('a' - 'A')
+	}
+	return c
+}
+
+// equalFold compares octets, ASCII letters without regard to case. Unicode
+// folding is wrong here: product tokens are ASCII (RFC 9309 section 2.2.1).
+func equalFold(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range len(a) {
+		if a[i] != b[i] && lower(a[i]) != lower(b[i]) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,190 @@
+package robots
+
+import (
+	"bytes"
+	"iter"
+	"math"
+)
+
+// File is one robots.txt: its octets and where its lines are. It is lossless,
+// knows no dialect and never fails to exist. A File is immutable and safe for
+// concurrent use; the zero value is an empty file.
+type File struct {
+	body  []byte
+	lines []lineRef
+	// loneCR says that some line ends with CR alone, so that counting line ends
+	// takes more than counting LF.
+	loneCR bool
+}
+
+// maxIndexed is the number of octets whose lines are read: offsets have 32 bits.
+const maxIndexed = math.MaxUint32
+
+// Parse reads any octets as a robots.txt. It has no error: a line that cannot
+// be read is a line without effect (FORM-02). The file keeps body, which must
+// not change afterwards. Lines beyond 4 GiB are kept but not read.
+func Parse(body []byte) *File {
+	f := &File{body: body}
+	b := body
+	if len(b) > maxIndexed {
+		b = b[:maxIndexed]
+	}
+	s := newScanner(b)
+	var scratch [64]lineRef
+	lines := scratch[:0]
+	for s.next() {
+		if s.field == FieldNone && !s.odd {
+			continue
+		}
+		n := s.valEnd - s.val
+		if n > longValue {
+			n = longValue
+		}
+		lines = append(lines, lineRef{val: uint32(s.val), n: uint16(n), field: s.field, odd: s.odd})
+	}
+	f.lines = append([]lineRef(nil), lines...)
+	f.loneCR = s.cr >= 0 && hasLoneCR(b)
+	return f
+}
+
+func hasLoneCR(b []byte) bool {
+	return bytes.Count(b, []byte("\r")) != bytes.Count(b, []byte("\r\n"))
+}
+
+// Bytes returns the octets given to Parse; they must not be changed.
+func (f *File) Bytes() []byte { return f.body }
+
+// A Span is a part of a file, from offset Start up to End, in octets.
+type Span struct{ Start, End int }
+
+// Position returns the line and the column of an offset, both from 1, the
+// column in octets. A byte order mark is part of no line and counts no column
+// (DESIGN.md 6.3). Offsets outside the file are moved to its nearest end.
+func (f *File) Position(offset int) (line, column int) {
+	offset = max(0, min(offset, len(f.body)))
+	start := f.lineStart(offset)
+	return f.lineNumber(offset), max(offset-start, 0) + 1
+}
+
+// lineNumber counts the line ends before offset.
+func (f *File) lineNumber(offset int) int {
+	b := f.body[:offset]
+	if !f.loneCR {
+		return 1 + bytes.Count(b, []byte{'\n'})
+	}
+	// Every LF and every CR ends a line, CRLF once. A CR just before offset
+	// whose LF comes after it has not ended its line yet.
+	n := 1 + bytes.Count(b, []byte{'\n'}) + bytes.Count(b, []byte{'\r'}) - bytes.Count(b, []byte("\r\n"))
+	if offset > 0 && offset < len(f.body) && b[offset-1] == '\r' && f.body[offset] == '\n' {
+		n--
+	}
+	return n
+}
+
+// lineStart returns where the line of an offset begins, after a byte order mark.
+func (f *File) lineStart(offset int) int {
+	b := f.body[:offset]
+	if offset > 0 && offset < len(f.body) && b[offset-1] == '\r' && f.body[offset] == '\n' {
+		b = b[:offset-1]
+	}
+	start := 1 + bytes.LastIndexAny(b, "\r\n")
+	if start == 0 && bytes.HasPrefix(f.body, []byte(mark)) {
+		start = 3
+	}
+	return start
+}
+
+// lineEnd returns where the line of an offset ends, without its CR or LF.
+func (f *File) lineEnd(offset int) int {
+	b := f.body[offset:]
+	end := cut(b, '\n')
+	return offset + cut(b[:end], '\r')
+}
+
+// A Line is one physical line, read as RFC 9309 reads it.
+type Line struct {
+	Number  int   // from 1
+	Field   Field // FieldNone for blank lines, comments and lines without a colon
+	Span    Span  // the line without its end
+	Name    Span  // the field as written, empty for FieldNone
+	Value   Span  // the value without blanks and comment
+	Comment Span  // from '#' to the end of the line, empty if there is none
+}
+
+// Lines returns all physical lines in order, blank ones and comments included.
+// Their spans and the line ends between them are the whole file (after a byte
+// order mark, if there is one).
+func (f *File) Lines() iter.Seq[Line] {
+	return func(yield func(Line) bool) {
+		number := 0
+		for s := newScanner(f.body); s.next(); {
+			number++
+			l := Line{
+				Number: number,
+				Field:  s.field,
+				Span:   Span{s.start, s.end},
+				Value:  Span{s.val, s.valEnd},
+			}
+			line := f.body[s.start:s.end]
+			stop := cut(line, '#')
+			l.Comment = Span{s.start + stop, s.end}
+			if colon := cut(line[:stop], ':'); s.field != FieldNone {
+				name := bytes.TrimLeft(line[:colon], " \t")
+				start := s.start + colon - len(name)
+				l.Name = Span{start, start + len(bytes.TrimRight(name, " \t"))}
+			} else {
+				l.Name, l.Value = Span{s.start, s.start}, Span{s.start + stop, s.start + stop}
+			}
+			if !yield(l) {
+				return
+			}
+		}
+	}
+}
+
+// Text returns the octets of a span, FieldNone's spans included.
+func (f *File) Text(s Span) string { return view(f.body[s.Start:s.End]) }
+
+// value returns where the value of a line is.
+func (f *File) value(l lineRef) (start, end int) {
+	start = int(l.val)
+	if l.n != longValue {
+		return start, start + int(l.n)
+	}
+	end = f.lineEnd(start)
+	end = start + cut(f.body[start:end], '#')
+	return start, start + len(bytes.TrimRight(f.body[start:end], " \t"))
+}
+
+// read returns a line as dialect d reads it.
+func (f *File) read(l lineRef, d *Dialect) (field Field, start, end int) {
+	if l.odd && d.lenient() {
+		return readLine(d, f.body, f.lineStart(int(l.val)), f.lineEnd(int(l.val)))
+	}
+	start, end = f.value(l)
+	return l.field, start, end
+}
+
+// limit returns the number of octets of the file that count in d: whole lines
+// within the size limit (D-17), and false if the file does not count at all.
+func (f *File) limit(d *Dialect) (n int, counts bool) {
+	if d.SizeLimit <= 0 || len(f.body) <= d.SizeLimit {
+		return len(f.body), true
+	}
+	if d.OverSize == OpenSite {
+		return 0, false
+	}
+	return 1 + bytes.LastIndexAny(f.body[:d.SizeLimit], "\r\n"), true
+}
+
+// blankBetween reports whether a blank line lies between two offsets, each on
+// a line of its own (GROUP-05). A comment is no blank line.
+func (f *File) blankBetween(from, to int) bool {
+	s := newScanner(f.body[:f.lineStart(to)])
+	for s.pos = f.lineStart(from); s.next(); {
+		if s.start == s.end || len(trimBlanks(f.body[s.start:s.end])) == 0 {
+			return true
+		}
+	}
+	return false
+}

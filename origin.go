@@ -1,0 +1,345 @@
+package robots
+
+import (
+	"errors"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/idna"
+)
+
+// Origin is what one robots.txt governs: scheme, host and port (SCOPE-06). It
+// is comparable, so it serves as a map key; the zero value is no origin.
+type Origin struct {
+	scheme string // lower case
+	host   string // ASCII, lower case; IPv6 without brackets
+	port   uint16 // the scheme's default filled in, 0 if it has none
+}
+
+// defaultPort returns the port of a scheme, 0 if it has none (SCOPE-13).
+func defaultPort(scheme string) uint16 {
+	switch scheme {
+	case "http":
+		return 80
+	case "https":
+		return 443
+	case "ftp":
+		return 21
+	}
+	return 0
+}
+
+// Scheme returns the scheme in lower case.
+func (o Origin) Scheme() string { return o.scheme }
+
+// Host returns the host in its ASCII form, an IPv6 address without brackets.
+func (o Origin) Host() string { return o.host }
+
+// Port returns the port, the scheme's default if the URL named none, and 0 if
+// there is neither.
+func (o Origin) Port() int { return int(o.port) }
+
+// IsZero reports whether o is the zero value.
+func (o Origin) IsZero() bool { return o == Origin{} }
+
+// String returns the origin in its canonical form, scheme://host with the port
+// if it is not the default: "https://example.com", "http://[::1]:8080".
+func (o Origin) String() string {
+	if o.IsZero() {
+		return ""
+	}
+	host := o.host
+	if strings.IndexByte(host, ':') >= 0 {
+		host = "[" + host + "]"
+	}
+	if o.port != defaultPort(o.scheme) {
+		host += ":" + strconv.Itoa(int(o.port))
+	}
+	return o.scheme + "://" + host
+}
+
+// RobotsURL returns where the origin keeps its robots.txt (SCOPE-05).
+func (o Origin) RobotsURL() string {
+	if o.IsZero() {
+		return ""
+	}
+	return o.String() + "/robots.txt"
+}
+
+// Governs reports whether a robots.txt at robotsURL holds for rawURL: the same
+// origin, and robotsURL is exactly /robots.txt in the top-level folder (SCOPE-05
+// to SCOPE-14). An error says which of the two is not a URL.
+func Governs(robotsURL, rawURL string) (bool, error) {
+	at, path, err := ParseURL(robotsURL)
+	if err != nil {
+		return false, err
+	}
+	o, _, err := ParseURL(rawURL)
+	if err != nil {
+		return false, err
+	}
+	return path.raw == "/robots.txt" && at == o, nil
+}
+
+// ParseURL splits an absolute URL into the origin whose robots.txt governs it
+// and the path that is matched. Only scheme and authority can be wrong: path
+// and query are any octets, broken escapes, blanks and raw non-ASCII included.
+// User information and the fragment are dropped. The error is one sentence
+// that quotes rawURL.
+//
+// The host is brought into one form, so that all spellings of a name give one
+// Origin: lower case, Unicode names in their ASCII form (UTS 46, D-36), one
+// trailing dot removed, IPv4 addresses dotted even if written as numbers,
+// IPv6 addresses as RFC 5952 writes them.
+func ParseURL(rawURL string) (Origin, Path, error) {
+	scheme, rest, ok := strings.Cut(rawURL, ":")
+	if !ok || !isScheme(scheme) || !strings.HasPrefix(rest, "//") {
+		return Origin{}, Path{}, urlError(rawURL, "not an absolute URL such as https://example.com/page")
+	}
+	return parseAuthority(rawURL, strings.ToLower(scheme), rest[2:])
+}
+
+// ParsePath takes the path to be matched out of what people and programs write
+// where only the path matters: an absolute URL, an authority without scheme
+// ("//example.com/page") or a request target ("/page?q=1").
+func ParsePath(s string) (Path, error) {
+	switch {
+	case strings.HasPrefix(s, "//"):
+		_, p, err := parseAuthority(s, "http", s[2:])
+		return p, err
+	case strings.HasPrefix(s, "/"):
+		return newPath(s), nil
+	}
+	_, p, err := ParseURL(s)
+	if err != nil {
+		return Path{}, urlError(s, "not an absolute URL such as https://example.com/page, nor a path that begins with /")
+	}
+	return p, nil
+}
+
+func parseAuthority(rawURL, scheme, rest string) (Origin, Path, error) {
+	authority, path := rest, ""
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		authority, path = rest[:i], rest[i:]
+	}
+	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
+		authority = authority[i+1:]
+	}
+	host, port := authority, ""
+	if strings.HasPrefix(host, "[") {
+		i := strings.IndexByte(host, ']')
+		if i < 0 {
+			return Origin{}, Path{}, urlError(rawURL, "its host has a [ without a ]")
+		}
+		host, port = host[:i+1], host[i+1:]
+		if port != "" && port[0] != ':' {
+			return Origin{}, Path{}, urlError(rawURL, "something stands between its host and its port")
+		}
+		port = strings.TrimPrefix(port, ":")
+	} else if i := strings.LastIndexByte(host, ':'); i >= 0 {
+		host, port = host[:i], host[i+1:]
+	}
+	o := Origin{scheme: scheme, port: defaultPort(scheme)}
+	if port != "" {
+		n, ok := parsePort(port)
+		if !ok {
+			return Origin{}, Path{}, urlError(rawURL, "its port is not a number from 1 to 65535")
+		}
+		o.port = n
+	}
+	var reason string
+	if o.host, reason = canonicalHost(host); reason != "" {
+		return Origin{}, Path{}, urlError(rawURL, reason)
+	}
+	return o, newPath(path), nil
+}
+
+// maxQuoted bounds how much of a bad URL an error repeats.
+const maxQuoted = 120
+
+func urlError(rawURL, reason string) error {
+	if rawURL == "" {
+		return errors.New("the URL is empty")
+	}
+	if len(rawURL) > maxQuoted {
+		rawURL = rawURL[:maxQuoted] + "..."
+	}
+	return errors.New("URL " + strconv.Quote(rawURL) + ": " + reason)
+}
+
+// isScheme follows RFC 3986 section 3.1.
+func isScheme(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		letter := 'a' <= c|0x20 && c|0x20 <= 'z'
+		if !letter && (i == 0 || !('0' <= c && c <= '9' || c == '+' || c == '-' || c == '.')) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func parsePort(s string) (uint16, bool) {
+	n := 0
+	for i := range len(s) {
+		if s[i] < '0' || '9' < s[i] {
+			return 0, false
+		}
+		if n = n*10 + int(s[i]-'0'); n > 65535 {
+			return 0, false
+		}
+	}
+	return uint16(n), n > 0
+}
+
+// maxHost bounds the work on a host: the longest DNS name has 253 octets, and
+// percent-encoded UTF-8 takes up to nine times as many.
+const maxHost = 9 * 253
+
+// lookup maps as browsers do: UTS 46, non-transitional, without the STD3 rules
+// and without checks of hyphens (D-36).
+var lookup = idna.New(
+	idna.MapForLookup(),
+	idna.Transitional(false),
+	idna.StrictDomainName(false),
+	idna.CheckHyphens(false),
+)
+
+// canonicalHost returns the one form of a host, or what is wrong with it.
+func canonicalHost(host string) (canonical, reason string) {
+	if host == "" {
+		return "", "it has no host"
+	}
+	if len(host) > maxHost {
+		return "", "its host is longer than any DNS name"
+	}
+	if host[0] == '[' {
+		a, err := netip.ParseAddr(host[1 : len(host)-1])
+		if err != nil || !a.Is6() || a.Zone() != "" {
+			return "", "its host is not an IPv6 address"
+		}
+		return a.String(), ""
+	}
+	host, ok := unescapeHost(host)
+	if !ok {
+		return "", "its host has a broken escape"
+	}
+	mapped, err := lookup.ToASCII(host)
+	switch {
+	case err == nil:
+		host = mapped
+	case isASCII(host):
+		host = strings.ToLower(host)
+	default:
+		return "", "its host is not a valid internationalised domain name"
+	}
+	for i := range len(host) {
+		if c := host[i]; c <= ' ' || c >= 0x7F || strings.IndexByte("\"#%/:<>?@[\\]^`{|}", c) >= 0 {
+			return "", "its host holds a character no host may hold"
+		}
+	}
+	host = strings.TrimSuffix(host, ".")
+	if host == "" || host[0] == '.' || strings.Contains(host, "..") {
+		return "", "its host has an empty label"
+	}
+	if last := host[strings.LastIndexByte(host, '.')+1:]; isNumber(last) {
+		a, ok := parseIPv4(host)
+		if !ok {
+			return "", "its host is not an IPv4 address, though it ends in a number"
+		}
+		return a, ""
+	}
+	return host, ""
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+func unescapeHost(s string) (string, bool) {
+	if strings.IndexByte(s, '%') < 0 {
+		return s, true
+	}
+	b := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		if s[i] != '%' {
+			b = append(b, s[i])
+			continue
+		}
+		v, ok := escape(s, i)
+		if !ok {
+			return "", false
+		}
+		b = append(b, v)
+		i += 2
+	}
+	return string(b), true
+}
+
+// isNumber reports whether a label is a number in the sense of the WHATWG URL
+// standard, so that its host can only be an IPv4 address.
+func isNumber(s string) bool {
+	_, ok := parseNumber(s)
+	if ok {
+		return true
+	}
+	for i := range len(s) {
+		if s[i] < '0' || '9' < s[i] {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// parseNumber reads a decimal, octal (0...) or hexadecimal (0x...) number of at
+// most 32 bits.
+func parseNumber(s string) (uint64, bool) {
+	base := 10
+	switch {
+	case strings.HasPrefix(s, "0x"):
+		s, base = s[2:], 16
+		if s == "" {
+			return 0, true
+		}
+	case len(s) > 1 && s[0] == '0':
+		s, base = s[1:], 8
+	}
+	n, err := strconv.ParseUint(s, base, 33)
+	return n, err == nil && s[0] != '+'
+}
+
+// parseIPv4 reads every spelling that reaches an IPv4 address on some system:
+// one to four numbers, the last filling the octets that are left (127.1,
+// 0x7f000001, 0177.0.0.1). One form of each keeps a second spelling from
+// passing for another origin.
+func parseIPv4(host string) (string, bool) {
+	parts := strings.Split(host, ".")
+	if len(parts) > 4 {
+		return "", false
+	}
+	var sum uint64
+	for i, part := range parts {
+		n, ok := parseNumber(part)
+		if !ok {
+			return "", false
+		}
+		if i == len(parts)-1 {
+			if n >= 1<<(8*(5-len(parts))) {
+				return "", false
+			}
+			sum |= n
+		} else {
+			if n > 255 {
+				return "", false
+			}
+			sum |= n << (8 * (3 - i))
+		}
+	}
+	return netip.AddrFrom4([4]byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)}).String(), true
+}

@@ -1,0 +1,242 @@
+package robots
+
+import "strings"
+
+// Path is what is matched against rules: the raw octets of a URL's path and
+// query, the fragment removed. It always begins with '/', except the zero
+// value. Rules bring it into the normal form of their dialect.
+type Path struct{ raw string }
+
+// String returns the raw octets.
+func (p Path) String() string { return p.raw }
+
+// RawPath takes the path out of any string as the public C++ library does
+// (C-17): no string is an error, and without a path the result is "/". It is
+// meant for GoogleCPP, which is given raw strings and no URLs.
+func RawPath(s string) Path {
+	start := 0
+	if strings.HasPrefix(s, "//") {
+		start = 2
+	}
+	from := start
+	if i := strings.Index(s[start:], "://"); i >= 0 && !strings.ContainsAny(s[start:start+i], "/?;") {
+		from = start + i + 3
+	}
+	i := strings.IndexAny(s[from:], "/?;")
+	if i < 0 {
+		return Path{"/"}
+	}
+	path := s[from+i:]
+	if j := strings.IndexByte(s[start:], '#'); j >= 0 {
+		if start+j < from+i {
+			return Path{"/"}
+		}
+		path = s[from+i : start+j]
+	}
+	if j := strings.IndexByte(path, 0); j >= 0 {
+		path = path[:j] // the library keeps the path as a C string
+	}
+	if path[0] != '/' {
+		path = "/" + path
+	}
+	return Path{path}
+}
+
+// newPath makes a Path of what follows the authority of a URL.
+func newPath(s string) Path {
+	s, _, _ = strings.Cut(s, "#")
+	if s == "" {
+		return Path{"/"} // D-15
+	}
+	if s[0] != '/' {
+		return Path{"/" + s}
+	}
+	return Path{s}
+}
+
+// Classes of octets for the normal forms.
+const (
+	isUnreserved = 1 << iota // A-Z a-z 0-9 - . _ ~ (RFC 3986 section 2.3)
+	isForeign                // no URI may hold it raw: >= 0x80, blank, controls, "<>\^{}`| (D-14)
+	careRFC                  // a path holding it may change in EscapesRFC
+	careGoogle               // a path holding it may change in EscapesGoogle
+	carePattern              // a pattern holding it may change in EscapesRFC
+	careCPP                  // a pattern holding it may change in EscapesGoogle, EscapesRaw
+)
+
+var classes = func() (t [256]uint8) {
+	for c := range 256 {
+		letter := 'a' <= c|0x20 && c|0x20 <= 'z'
+		if c < 0x80 && (letter || '0' <= c && c <= '9') || c == '-' || c == '.' || c == '_' || c == '~' {
+			t[c] |= isUnreserved
+		}
+		if c <= ' ' || c >= 0x7F || strings.IndexByte("\"<>\\^{}`|", byte(c)) >= 0 {
+			t[c] |= isForeign | careRFC | careGoogle | carePattern
+		}
+		if c >= 0x80 {
+			t[c] |= careCPP
+		}
+	}
+	t['%'] |= careRFC | careGoogle | carePattern | careCPP
+	t['*'] |= careRFC
+	t['$'] |= careRFC | carePattern
+	return t
+}()
+
+// clean reports whether s holds no octet of the class.
+func clean(s string, class uint8) bool {
+	for i := range len(s) {
+		if classes[s[i]]&class != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// normal returns p in the dialect's normal form. It allocates only if p changes
+// and does not fit into buf.
+func (d *Dialect) normal(p Path, buf []byte) string {
+	switch d.Escapes {
+	case EscapesRFC:
+		if !clean(p.raw, careRFC) {
+			return view(appendRFC(buf[:0], p.raw))
+		}
+	case EscapesGoogle:
+		if !clean(p.raw, careGoogle) || strings.Contains(p.raw, "/.") {
+			return view(appendGoogle(buf[:0], p.raw))
+		}
+	}
+	return p.raw
+}
+
+// appendRFC appends a path in the form of D-14: foreign octets escaped, escapes
+// of unreserved characters decoded, hexadecimal digits in upper case. Reserved
+// characters stay as they are, raw or escaped, but for '*' and '$': they are
+// escaped, so that a pattern's %2A and %24 meet both spellings and '*' and '$'
+// in a pattern can only be special (RFC 9309 section 2.2.3, PCT-03).
+func appendRFC(dst []byte, s string) []byte {
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case c == '%':
+			v, ok := escape(s, i)
+			if ok && classes[v]&isUnreserved != 0 {
+				dst = append(dst, v)
+				i += 2
+			} else if ok {
+				dst = appendEscaped(dst, v)
+				i += 2
+			} else {
+				dst = append(dst, c)
+			}
+		case classes[c]&isForeign != 0 || c == '*' || c == '$':
+			dst = appendEscaped(dst, c)
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}
+
+// appendGoogle appends a path in the form of RFC 3986 section 6.2.2 (D-43).
+func appendGoogle(dst []byte, s string) []byte {
+	from := len(dst)
+	query := -1
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case c == '%':
+			v, ok := escape(s, i)
+			if ok && classes[v]&isUnreserved != 0 {
+				dst = append(dst, v)
+				i += 2
+			} else if ok {
+				dst = appendEscaped(dst, v)
+				i += 2
+			} else {
+				dst = append(dst, c)
+			}
+		case classes[c]&isForeign != 0:
+			dst = appendEscaped(dst, c)
+		case c == '?' && query < 0:
+			query = len(dst) - from
+			dst = append(dst, c)
+		default:
+			dst = append(dst, c)
+		}
+	}
+	path := dst[from:]
+	if query >= 0 {
+		path = path[:query]
+	}
+	n := removeDots(path)
+	if n < len(path) {
+		dst = append(dst[:from+n], dst[from+len(path):]...)
+	}
+	return dst
+}
+
+// removeDots resolves "." and ".." segments of b, which begins with '/', in
+// place and returns the new length (RFC 3986 section 5.2.4).
+func removeDots(b []byte) int {
+	w := 0 // b[:w] is the output
+	for i := 0; i < len(b); {
+		j := i + 1 // b[i] is '/'; the segment is b[i+1:j]
+		for j < len(b) && b[j] != '/' {
+			j++
+		}
+		seg := b[i+1 : j]
+		last := j == len(b)
+		switch {
+		case string(seg) == ".":
+			if last {
+				b[w] = '/'
+				w++
+			}
+		case string(seg) == "..":
+			for w > 0 && b[w-1] != '/' {
+				w--
+			}
+			if w > 0 {
+				w--
+			}
+			if last {
+				b[w] = '/'
+				w++
+			}
+		default:
+			w += copy(b[w:], b[i:j])
+		}
+		i = j
+	}
+	return w
+}
+
+// escape decodes the %XX at s[i:].
+func escape(s string, i int) (v byte, ok bool) {
+	if i+2 >= len(s) {
+		return 0, false
+	}
+	hi, lo := unhex(s[i+1]), unhex(s[i+2])
+	if hi > 15 || lo > 15 {
+		return 0, false
+	}
+	return hi<<4 | lo, true
+}
+
+// unhex returns the value of a hexadecimal digit, 0xFF if c is none.
+func unhex(c byte) byte {
+	switch {
+	case '0' <= c && c <= '9':
+		return c - '0'
+	case 'a' <= c|0x20 && c|0x20 <= 'f':
+		return c | 0x20 - 'a' + 10
+	}
+	return 0xFF
+}
+
+const upperHex = "0123456789ABCDEF"
+
+func appendEscaped(dst []byte, c byte) []byte {
+	return append(dst, '%', upperHex[c>>4], upperHex[c&15])
+}

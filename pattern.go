@@ -1,0 +1,165 @@
+package robots
+
+import (
+	"strings"
+	"unsafe"
+)
+
+// A Pattern is the path of a rule in the normal form of a dialect: a string
+// anchored at the start of the path, in which '*' stands for any octets, none
+// included, and a '$' at the very end for the end of the path (MATCH-03). A
+// literal '*' or '$' is written as the dialect's normal form has it, so nothing
+// else in the text is special.
+type Pattern struct {
+	text   string
+	weight int32
+}
+
+// String returns the normal form.
+func (p Pattern) String() string { return p.text }
+
+// Weight is the pattern's precedence: the octets of its normal form (D-12).
+func (p Pattern) Weight() int { return int(p.weight) }
+
+// match reports whether the pattern matches path, which must be in the normal
+// form of the same dialect. This is the one place where the two meet.
+//
+// Between two stars the leftmost occurrence is always a right choice, and the
+// last piece under '$' can only be at the end; so there is nothing to go back
+// to, and the cost is bounded by pattern x path.
+func (p Pattern) match(path string) bool {
+	pat := p.text
+	star := strings.IndexByte(pat, '*')
+	if star < 0 {
+		if n := len(pat); n > 0 && pat[n-1] == '$' {
+			return path == pat[:n-1]
+		}
+		return strings.HasPrefix(path, pat)
+	}
+	if !strings.HasPrefix(path, pat[:star]) {
+		return false
+	}
+	path, pat = path[star:], pat[star+1:]
+	for {
+		star = strings.IndexByte(pat, '*')
+		if star < 0 {
+			if n := len(pat); n > 0 && pat[n-1] == '$' {
+				return strings.HasSuffix(path, pat[:n-1])
+			}
+			return strings.Contains(path, pat)
+		}
+		i := strings.Index(path, pat[:star])
+		if i < 0 {
+			return false
+		}
+		path, pat = path[i+star:], pat[star+1:]
+	}
+}
+
+// innerStar reports whether the pattern holds a '*' that is not trailing; a
+// star before a final '$' is not trailing (PREC-03).
+func (p Pattern) innerStar() bool {
+	return strings.IndexByte(strings.TrimRight(p.text, "*"), '*') >= 0
+}
+
+// compile brings the value of a rule into d's normal form. Text that had to be
+// changed is appended to buf; the pattern then points there, so buf must not be
+// written again below its new length. An empty value is no rule (RULE-01).
+func (d *Dialect) compile(value string, buf []byte) (Pattern, []byte) {
+	if d.PathStart == AssumeSlash && value[0] != '/' && value[0] != '*' {
+		value = "/" + value
+	}
+	p := Pattern{text: value, weight: int32(len(value))}
+	from := len(buf)
+	switch {
+	case d.Escapes == EscapesRFC && !clean(value, carePattern):
+		buf, p.weight = appendPatternRFC(buf, value)
+		p.text = view(buf[from:])
+	case d.Escapes != EscapesRFC && !clean(value, careCPP):
+		buf = appendPatternCPP(buf, value)
+		p.text = view(buf[from:])
+		p.weight = int32(len(p.text))
+	}
+	if d.Weight == OctetsNoEnd {
+		p.weight = weightNoEnd(p)
+	}
+	return p, buf
+}
+
+// appendPatternRFC appends a pattern in the form of appendRFC and returns its
+// weight. A '$' that is not last is a literal (D-13); it is compared escaped
+// but weighs the one octet that was written.
+func appendPatternRFC(dst []byte, s string) ([]byte, int32) {
+	from, extra := len(dst), 0
+	for i := 0; i < len(s); {
+		j := i
+		for j < len(s) && s[j] != '*' && s[j] != '$' {
+			j++
+		}
+		dst = appendRFC(dst, s[i:j])
+		if j < len(s) {
+			if s[j] == '*' || j == len(s)-1 {
+				dst = append(dst, s[j])
+			} else {
+				dst = appendEscaped(dst, s[j])
+				extra += 2
+			}
+		}
+		i = j + 1
+	}
+	return dst, int32(len(dst) - from - extra)
+}
+
+// appendPatternCPP appends a pattern as the public C++ library stores it:
+// octets >= 0x80 escaped, hexadecimal digits in upper case, nothing decoded
+// (PCT-05).
+func appendPatternCPP(dst []byte, s string) []byte {
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if v, ok := escape(s, i); c == '%' && ok {
+			dst = appendEscaped(dst, v)
+			i += 2
+		} else if c >= 0x80 {
+			dst = appendEscaped(dst, c)
+		} else {
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}
+
+// weightNoEnd is the weight of Yandex's tester: "**" is "*", and neither a '*'
+// nor a '$' at the end counts (D-41).
+func weightNoEnd(p Pattern) int32 {
+	n := p.weight
+	text := p.text
+	if strings.HasSuffix(text, "$") {
+		text = text[:len(text)-1]
+		n--
+	}
+	for i := range len(text) {
+		if text[i] == '*' && (i+1 == len(text) || text[i+1] == '*') {
+			n--
+		}
+	}
+	return n
+}
+
+// indexOpen returns the pattern that an Allow of a directory's index page adds
+// in Google's dialects: the directory itself (C-06).
+func (p Pattern) indexOpen(buf []byte) (Pattern, []byte, bool) {
+	i := strings.LastIndexByte(p.text, '/')
+	if i < 0 || !strings.HasPrefix(p.text[i:], "/index.htm") {
+		return Pattern{}, buf, false
+	}
+	from := len(buf)
+	buf = append(buf, p.text[:i+1]...)
+	buf = append(buf, '$')
+	return Pattern{text: view(buf[from:]), weight: int32(i + 2)}, buf, true
+}
+
+// view returns b as a string without copying. The caller promises that b does
+// not change as long as the string lives.
+func view(b []byte) string {
+	return unsafe.String(unsafe.SliceData(b), len(b))
+}

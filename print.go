@@ -1,0 +1,215 @@
+package robots
+
+import (
+	"encoding/base64"
+	"strconv"
+	"unicode/utf8"
+)
+
+// JSON is written by hand: encoding/json would double the size of the engine in
+// a browser. The tests read it back with encoding/json.
+
+// AppendJSON appends the answer for p as JSON members, without braces, in the
+// order of DESIGN.md 6.3: the verdict, and what the file declares for the
+// chosen group in every dialect.
+func (r *Rules) AppendJSON(dst []byte, p Path) []byte {
+	dst = r.Match(p).appendMembers(dst)
+	dst = append(dst, `,"crawl_delay":`...)
+	if s, ok := r.CrawlDelay(); ok {
+		dst = strconv.AppendFloat(dst, s, 'f', -1, 64)
+	} else {
+		dst = append(dst, "null"...)
+	}
+	dst = append(dst, `,"request_rates":[`...)
+	for i, rate := range r.RequestRates() {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = rate.appendJSON(dst)
+	}
+	dst = append(dst, `],"sitemaps":[`...)
+	for i, s := range r.Sitemaps() {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendString(dst, s)
+	}
+	dst = append(dst, `],"dialect":`...)
+	return appendString(dst, r.dialect.Name)
+}
+
+// MarshalJSON returns the verdict as a JSON object with the members allowed,
+// verdict, reason, rule, group and dialect.
+func (v Verdict) MarshalJSON() ([]byte, error) {
+	dst := v.appendMembers([]byte{'{'})
+	dst = append(dst, `,"dialect":`...)
+	dst = appendString(dst, v.Dialect)
+	return append(dst, '}'), nil
+}
+
+func (v Verdict) appendMembers(dst []byte) []byte {
+	dst = append(dst, `"allowed":`...)
+	dst = strconv.AppendBool(dst, v.Allowed)
+	dst = append(dst, `,"verdict":`...)
+	dst = appendString(dst, v.Word())
+	dst = append(dst, `,"reason":`...)
+	dst = appendString(dst, v.Reason.String())
+	dst = append(dst, `,"rule":`...)
+	dst = v.Rule.appendJSON(dst)
+	dst = append(dst, `,"group":`...)
+	return v.Group.appendJSON(dst)
+}
+
+func (r Rule) appendJSON(dst []byte) []byte {
+	if r.IsZero() {
+		return append(dst, "null"...)
+	}
+	dst = append(dst, `{"line":`...)
+	dst = strconv.AppendInt(dst, int64(r.Line()), 10)
+	dst = append(dst, `,"directive":`...)
+	dst = appendString(dst, r.Directive())
+	path := r.Path()
+	dst = append(dst, `,"pattern":`...)
+	dst = appendString(dst, path)
+	if !utf8.ValidString(path) {
+		dst = append(dst, `,"pattern_b64":"`...)
+		dst = base64.StdEncoding.AppendEncode(dst, []byte(path))
+		dst = append(dst, '"')
+	}
+	return append(dst, '}')
+}
+
+func (g Group) appendJSON(dst []byte) []byte {
+	if g.IsZero() {
+		return append(dst, "null"...)
+	}
+	dst = append(dst, `{"token":`...)
+	dst = appendString(dst, g.Token())
+	dst = append(dst, `,"lines":[`...)
+	for i, n := range g.Lines() {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = strconv.AppendInt(dst, int64(n), 10)
+	}
+	return append(dst, "]}"...)
+}
+
+func (r RequestRate) appendJSON(dst []byte) []byte {
+	dst = append(dst, `{"requests":`...)
+	dst = strconv.AppendInt(dst, int64(r.Requests), 10)
+	dst = append(dst, `,"seconds":`...)
+	dst = strconv.AppendInt(dst, int64(r.Seconds), 10)
+	if r.Window.Always() {
+		return append(dst, `,"from":null,"to":null}`...)
+	}
+	dst = append(dst, `,"from":"`...)
+	dst = append(dst, hhmm(r.Window.From)...)
+	dst = append(dst, `","to":"`...)
+	dst = append(dst, hhmm(r.Window.To)...)
+	return append(dst, `"}`...)
+}
+
+// AppendQuoted appends s as a JSON string. Octets that are no UTF-8 become
+// U+FFFD.
+func AppendQuoted(dst []byte, s string) []byte { return appendString(dst, s) }
+
+func appendString(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	from := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' && c < 0x80 {
+			i++
+			continue
+		}
+		size := 1
+		if c >= 0x80 {
+			var u rune
+			u, size = utf8.DecodeRuneInString(s[i:])
+			// U+2028 and U+2029 end lines in some readers of JSON Lines.
+			if (u != utf8.RuneError || size > 1) && u != 0x2028 && u != 0x2029 {
+				i += size
+				continue
+			}
+			dst = append(dst, s[from:i]...)
+			switch u {
+			case 0x2028:
+				dst = append(dst, `\u2028`...)
+			case 0x2029:
+				dst = append(dst, `\u2029`...)
+			default:
+				dst = append(dst, "\uFFFD"...)
+			}
+		} else {
+			dst = append(dst, s[from:i]...)
+			switch c {
+			case '"', '\\':
+				dst = append(dst, '\\', c)
+			case '\n':
+				dst = append(dst, `\n`...)
+			case '\r':
+				dst = append(dst, `\r`...)
+			case '\t':
+				dst = append(dst, `\t`...)
+			default:
+				dst = append(dst, `\u00`...)
+				dst = append(dst, upperHex[c>>4], upperHex[c&15])
+			}
+		}
+		i += size
+		from = i
+	}
+	dst = append(dst, s[from:]...)
+	return append(dst, '"')
+}
+
+// printable returns s for people's eyes and terminals: controls and octets that
+// are no UTF-8 are shown as \xHH, so that a site cannot steer a terminal.
+func printable(s string) string {
+	ok := true
+	for _, u := range s {
+		if u < ' ' || u == 0x7F || u == utf8.RuneError || 0x80 <= u && u < 0xA0 || isFormat(u) {
+			ok = false
+			break
+		}
+	}
+	if ok {
+		return s
+	}
+	dst := make([]byte, 0, len(s)+8)
+	for i := 0; i < len(s); {
+		u, size := utf8.DecodeRuneInString(s[i:])
+		if u < ' ' || u == 0x7F || u == utf8.RuneError && size <= 1 || 0x80 <= u && u < 0xA0 || isFormat(u) {
+			for _, c := range []byte(s[i : i+size]) {
+				dst = append(dst, '\\', 'x', upperHex[c>>4], upperHex[c&15])
+			}
+		} else {
+			dst = append(dst, s[i:i+size]...)
+		}
+		i += size
+	}
+	return string(dst)
+}
+
+// isFormat reports the characters that reorder or hide text around them.
+func isFormat(u rune) bool {
+	return 0x200B <= u && u <= 0x200F || 0x202A <= u && u <= 0x202E || 0x2060 <= u && u <= 0x2069 || u == 0xFEFF
+}
+
+// Printable is s made safe for a terminal: controls, octets that are no UTF-8
+// and characters that reorder text are shown as \xHH.
+func Printable(s string) string { return printable(s) }
+
+func lowerString(s string) string {
+	for i := range len(s) {
+		if s[i] != lower(s[i]) {
+			b := []byte(s)
+			for ; i < len(b); i++ {
+				b[i] = lower(b[i])
+			}
+			return string(b)
+		}
+	}
+	return s
+}

@@ -1,0 +1,204 @@
+package robots
+
+import "strconv"
+
+// A RequestRate is a Request-rate record: at most Requests documents in any
+// Seconds seconds, inside Window if there is one (RATE-02, D-45).
+type RequestRate struct {
+	Requests int // above 0
+	Seconds  int // above 0
+	Window   Window
+	Line     int // of the file, from 1; 0 if it comes from none
+}
+
+// AtLeast returns r raised to one document in floor seconds if it is slower,
+// as SeznamBot does (RATE-04, D-33). A floor of 0 changes nothing.
+func (r RequestRate) AtLeast(floor int) RequestRate {
+	if floor > 0 && r.Seconds > floor*r.Requests {
+		r.Requests, r.Seconds = 1, floor
+	}
+	return r
+}
+
+// String returns the rate as a file writes it: "1/30s 1800-1900".
+func (r RequestRate) String() string {
+	s := strconv.Itoa(r.Requests) + "/" + strconv.Itoa(r.Seconds) + "s"
+	if !r.Window.Always() {
+		s += " " + r.Window.String()
+	}
+	return s
+}
+
+// A Window is a part of every day, from minute From through the end of minute
+// To, both in 0..1440, UTC unless the user says otherwise (RATE-06, D-29, D-30).
+// From after To runs over midnight; From equal to To is the whole day. The zero
+// value is the window that is always open.
+type Window struct {
+	From, To int16
+	Set      bool // false: no window was written
+}
+
+// Always reports whether no window was written.
+func (w Window) Always() bool { return !w.Set }
+
+// Contains reports whether a second of the day, 0..86399, is inside.
+func (w Window) Contains(second int) bool {
+	m := int16(second / 60)
+	switch {
+	case !w.Set || w.From == w.To:
+		return true
+	case w.From < w.To:
+		return w.From <= m && m <= w.To
+	default:
+		return m >= w.From || m <= w.To
+	}
+}
+
+// String returns the window as HHMM-HHMM, "" if it is always open.
+func (w Window) String() string {
+	if !w.Set {
+		return ""
+	}
+	return hhmm(w.From) + "-" + hhmm(w.To)
+}
+
+func hhmm(m int16) string {
+	h, m := m/60, m%60
+	return string([]byte{'0' + byte(h/10), '0' + byte(h%10), '0' + byte(m/10), '0' + byte(m%10)})
+}
+
+// A problem is why a value of a record was not used: one clause for people.
+type problem string
+
+// parseRequestRate reads "N/P[unit] [HHMM-HHMM]". With ok the rate counts; the
+// problem may then still say that its window was not readable and so dropped,
+// which keeps the site's wish on the slow side (D-35).
+func parseRequestRate(s string) (r RequestRate, ok bool, why problem) {
+	rate, window := s, ""
+	if i := wordEnd(s); i < len(s) {
+		rate, window = s[:i], trimSpaces(s[i:])
+	}
+	n, p, found := cutString(rate, '/')
+	if !found {
+		return r, false, "it is not N/P, documents in a period"
+	}
+	unit := 1
+	if len(p) > 0 {
+		switch p[len(p)-1] | 0x20 {
+		case 's':
+			p = p[:len(p)-1]
+		case 'm':
+			unit, p = 60, p[:len(p)-1]
+		case 'h':
+			unit, p = 3600, p[:len(p)-1]
+		case 'd':
+			unit, p = 86400, p[:len(p)-1]
+		}
+	}
+	var okN, okP bool
+	r.Requests, okN = parseCount(n)
+	r.Seconds, okP = parseCount(p)
+	if !okN || !okP {
+		return RequestRate{}, false, "documents and period are not both whole numbers above 0, the period with s, m, h, d or nothing"
+	}
+	r.Seconds *= unit
+	if window != "" {
+		if r.Window, okN = parseWindow(window); !okN {
+			return r, true, "its time window is not HHMM-HHMM, so the rate holds all day"
+		}
+	}
+	return r, true, ""
+}
+
+// maxCount bounds the numbers of a rate, so that no product overflows and no
+// period is longer than some thousand years.
+const maxCount = 1_000_000_000
+
+func parseCount(s string) (int, bool) {
+	n := 0
+	for i := range len(s) {
+		if s[i] < '0' || '9' < s[i] {
+			return 0, false
+		}
+		if n = n*10 + int(s[i]-'0'); n > maxCount {
+			return 0, false
+		}
+	}
+	return n, n > 0
+}
+
+func wordEnd(s string) int {
+	for i := range len(s) {
+		if isBlank(s[i]) {
+			return i
+		}
+	}
+	return len(s)
+}
+
+// parseWindow reads HHMM-HHMM; blanks around the dash and ':' or '.' between
+// hours and minutes are tolerated, 2400 is a possible end (D-30).
+func parseWindow(s string) (Window, bool) {
+	from, to, found := cutString(s, '-')
+	if !found {
+		return Window{}, false
+	}
+	f, ok := parseTime(trimSpaces(from))
+	if !ok || f == 24*60 {
+		return Window{}, false
+	}
+	t, ok := parseTime(trimSpaces(to))
+	if !ok {
+		return Window{}, false
+	}
+	return Window{From: f, To: t, Set: true}, true
+}
+
+func parseTime(s string) (int16, bool) {
+	var digits [4]byte
+	switch {
+	case len(s) == 4 && s[1] != ':' && s[1] != '.':
+		copy(digits[:], s)
+	case len(s) == 5 && (s[2] == ':' || s[2] == '.'):
+		digits = [4]byte{s[0], s[1], s[3], s[4]}
+	case len(s) == 4: // H:MM
+		digits = [4]byte{'0', s[0], s[2], s[3]}
+	default:
+		return 0, false
+	}
+	for _, c := range digits {
+		if c < '0' || '9' < c {
+			return 0, false
+		}
+	}
+	h := int16(digits[0]-'0')*10 + int16(digits[1]-'0')
+	m := int16(digits[2]-'0')*10 + int16(digits[3]-'0')
+	if h > 24 || m > 59 || h == 24 && m > 0 {
+		return 0, false
+	}
+	return h*60 + m, true
+}
+
+// parseDelay reads a Crawl-delay: unsigned decimal digits with at most one dot,
+// digits on one side suffice, nothing after (D-44).
+func parseDelay(s string) (seconds float64, ok bool, why problem) {
+	dot, digits := false, 0
+	for i := range len(s) {
+		switch c := s[i]; {
+		case '0' <= c && c <= '9':
+			digits++
+		case c == '.' && !dot:
+			dot = true
+		default:
+			return 0, false, "it is not a plain number of seconds"
+		}
+	}
+	if digits == 0 {
+		return 0, false, "it is not a plain number of seconds"
+	}
+	seconds, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return 0, false, "it is too large"
+	}
+	return seconds, true, ""
+}

@@ -1,0 +1,402 @@
+package robots
+
+import (
+	"iter"
+	"math"
+	"slices"
+	"time"
+)
+
+// Rules is what one crawler obeys of one file under one dialect. It is
+// immutable and safe for concurrent use.
+type Rules struct {
+	file    *File
+	dialect Dialect
+	tokens  []string // as the caller gave them
+
+	caller  caller
+	limit   int  // octets of the file that count
+	counts  bool // false: the file is over the size limit and does not count
+	anyRule bool // the file holds a rule for somebody
+	lines   []uint32
+
+	rules []rule // highest precedence first
+	opens *rule  // the empty Disallow that opens the site (D-41)
+
+	user bool // UserInitiated
+}
+
+// rule is an allow or disallow with a path, as the caller's dialect reads it.
+type rule struct {
+	Pattern
+	start, end uint32 // the value as written
+	field      Field
+}
+
+// caller is who the rules are for: what the choice of groups came to.
+type caller struct {
+	tokens []string // naming any of these names the caller
+	token  string   // the token that was found, "*" for the group of all others
+	star   bool
+	found  bool
+}
+
+func (c *caller) named(d *Dialect, value string) bool {
+	if c.star {
+		return d.namesAll(value)
+	}
+	for _, t := range c.tokens {
+		if d.names(value, t) {
+			return true
+		}
+	}
+	return false
+}
+
+// Rules returns what the crawler with the given product tokens obeys of f under
+// dialect d. Tokens are ordered, the most wanted first: the first that has a
+// group decides (AGENT-04, D-04); in GoogleCPP they are one caller (C-11).
+// Without one that has a group, and for the tokens "" and "*" (D-47), the group
+// of '*' holds; without that, everything is allowed (AGENT-09).
+func (f *File) Rules(d Dialect, tokens ...string) *Rules {
+	r := &Rules{file: f, dialect: d, tokens: slices.Clone(tokens)}
+	r.limit, r.counts = f.limit(&r.dialect)
+	r.choose()
+	if !r.caller.found {
+		return r
+	}
+	var buf []byte
+	for field, span := range r.walk() {
+		switch field {
+		case FieldUserAgent:
+			r.lines = append(r.lines, uint32(span.Start))
+		case FieldAllow, FieldDisallow:
+			v := rule{start: uint32(span.Start), end: uint32(span.End), field: field}
+			if span.Start == span.End {
+				if field == FieldDisallow && d.EmptyDisallow == OpensSite && r.opens == nil {
+					r.opens = &v
+				}
+				continue
+			}
+			v.Pattern, buf = r.dialect.compile(view(f.body[span.Start:span.End]), buf)
+			r.rules = append(r.rules, v)
+			if d.IndexHTML && field == FieldAllow {
+				var ok bool
+				if v.Pattern, buf, ok = v.indexOpen(buf); ok {
+					r.rules = append(r.rules, v)
+				}
+			}
+		}
+	}
+	slices.SortFunc(r.rules, func(a, b rule) int {
+		switch {
+		case a.weight != b.weight:
+			return int(b.weight - a.weight) // PREC-01
+		case a.field != b.field:
+			return int(a.field) - int(b.field) // PREC-02: FieldAllow first
+		case a.start < b.start:
+			return -1
+		default:
+			return 1
+		}
+	})
+	return r
+}
+
+// choose finds the caller's group (AGENT-01, AGENT-09) and whether the file
+// holds a rule for anybody.
+func (r *Rules) choose() {
+	d, f := &r.dialect, r.file
+	best, star, inGroup := len(r.tokens), false, false
+	for _, l := range f.lines {
+		if int(l.val) >= r.limit {
+			break
+		}
+		if !l.odd && l.field != FieldUserAgent && (r.anyRule || l.field != FieldAllow && l.field != FieldDisallow) {
+			continue
+		}
+		field, start, end := f.read(l, d)
+		switch field {
+		case FieldUserAgent:
+			inGroup = true
+			value := view(f.body[start:end])
+			star = star || d.namesAll(value)
+			for i := 0; i < best; i++ {
+				if d.names(value, r.tokens[i]) {
+					best = i
+				}
+			}
+		case FieldAllow, FieldDisallow:
+			rule := start < end || field == FieldDisallow && d.EmptyDisallow == OpensSite
+			r.anyRule = r.anyRule || inGroup && rule
+		}
+	}
+	switch {
+	case best < len(r.tokens):
+		r.caller = caller{tokens: r.tokens[best : best+1], token: r.tokens[best], found: true}
+		if d.Tokens == Merged {
+			r.caller.tokens = r.tokens
+		}
+	case star:
+		r.caller = caller{token: "*", star: true, found: true}
+	}
+}
+
+// walk yields the lines of the caller's groups in file order: the user-agent
+// lines that name the caller, the rules, and the other records that attach to
+// the caller (D-08). Lines of all groups of one name are one group (GROUP-08).
+func (r *Rules) walk() iter.Seq2[Field, Span] {
+	return func(yield func(Field, Span) bool) {
+		d, f := &r.dialect, r.file
+		active := false // the caller is named in the group at hand
+		closed := true  // the run of user-agent lines has ended
+		last := 0       // where the last user-agent line was
+		for _, l := range f.lines {
+			if int(l.val) >= r.limit {
+				break
+			}
+			field, start, end := f.read(l, d)
+			switch field {
+			case FieldNone, FieldUnknown, FieldSitemap:
+				continue
+			case FieldUserAgent:
+				// A line that names nobody usable is a user-agent line like
+				// any other (D-48).
+				if closed || d.RunEnd == ByRuleOrBlank && f.blankBetween(last, start) {
+					active = false
+				}
+				closed, last = false, start
+				if !r.caller.named(d, view(f.body[start:end])) {
+					continue
+				}
+				active = true
+			case FieldAllow, FieldDisallow:
+				closed = true
+			case FieldCrawlDelay, FieldRequestRate, FieldVisitTime:
+				if d.RunEnd == ByMember {
+					closed = true
+				}
+			}
+			if active && !yield(field, Span{start, end}) {
+				return
+			}
+		}
+	}
+}
+
+// UserInitiated returns the same rules for a fetch that a user asked for: a
+// translation, a subscribed feed, a check of malware. Such an agent need not
+// follow robots.txt (WHO-02): everything is allowed, with that as the reason.
+// It is for the caller to know that no crawler is behind the request.
+func (r *Rules) UserInitiated() *Rules {
+	u := *r
+	u.user = true
+	return &u
+}
+
+// File returns the file.
+func (r *Rules) File() *File { return r.file }
+
+// Dialect returns the dialect.
+func (r *Rules) Dialect() Dialect { return r.dialect }
+
+// Tokens returns the caller's tokens, most wanted first.
+func (r *Rules) Tokens() []string { return slices.Clone(r.tokens) }
+
+// Group returns the caller's group, the zero value if there is none.
+func (r *Rules) Group() Group {
+	if !r.caller.found {
+		return Group{}
+	}
+	return Group{token: r.caller.token, file: r.file, lines: r.lines}
+}
+
+// Len returns the number of rules the caller has.
+func (r *Rules) Len() int { return len(r.rules) }
+
+// All returns the caller's rules, highest precedence first: the first that
+// matches a path decides. An Allow of an index page may stand twice (C-06).
+func (r *Rules) All() iter.Seq[Rule] {
+	return func(yield func(Rule) bool) {
+		for i := range r.rules {
+			if !yield(Rule{file: r.file, rule: r.rules[i]}) {
+				return
+			}
+		}
+	}
+}
+
+// outcome is a verdict before it is dressed for the caller.
+type outcome struct {
+	allowed   bool
+	undefined bool
+	reason    Reason
+	rule      *rule
+}
+
+// decide is the way to every verdict: Allowed, Match and Explain are its depths.
+func (r *Rules) decide(p Path) outcome {
+	if r.user {
+		return outcome{allowed: true, reason: ReasonUserInitiated}
+	}
+	if classesCleanFast(p.raw) || r.dialect.Escapes == EscapesRaw {
+		return r.decideNormal(p.raw)
+	}
+	var buf [512]byte
+	return r.decideNormal(r.dialect.normal(p, buf[:0]))
+}
+
+// classesCleanFast is replaced by the normal form's own check.
+func classesCleanFast(string) bool { return false }
+
+func (r *Rules) decideNormal(path string) outcome {
+	switch {
+	case r.dialect.RobotsTxt == AlwaysAllowed && path == "/robots.txt": // D-38, D-50
+		return outcome{allowed: true, reason: ReasonRobotsTxt}
+	case r.opens != nil:
+		return outcome{allowed: true, reason: ReasonRule, rule: r.opens}
+	}
+	best := r.find(path, FieldNone)
+	if best == nil {
+		return outcome{allowed: true, reason: r.reasonWithoutRule()} // PREC-05
+	}
+	o := outcome{allowed: best.field == FieldAllow, reason: ReasonRule, rule: best}
+	if r.dialect.StarConflict == UndefinedByWeight {
+		other := FieldAllow
+		if o.allowed {
+			other = FieldDisallow
+		}
+		against := r.find(path, other)
+		o.undefined = against != nil && (best.innerStar() || against.innerStar())
+	}
+	return o
+}
+
+func (r *Rules) reasonWithoutRule() Reason {
+	switch {
+	case !r.counts || !r.anyRule:
+		return ReasonEmptyFile
+	case !r.caller.found:
+		return ReasonNoGroup
+	default:
+		return ReasonNoRule
+	}
+}
+
+// find returns the rule of the highest precedence that matches path, only
+// among those of one field unless it is FieldNone, and nil if there is none.
+func (r *Rules) find(path string, only Field) *rule {
+	for i := range r.rules {
+		if v := &r.rules[i]; (only == FieldNone || v.field == only) && v.match(path) {
+			return v
+		}
+	}
+	return nil
+}
+
+// Allowed reports whether the caller may fetch p. Where the dialect leaves the
+// verdict undefined it follows the heavier rule (D-01). It does not allocate.
+func (r *Rules) Allowed(p Path) bool { return r.decide(p).allowed }
+
+// Match returns the verdict on p with its reason.
+func (r *Rules) Match(p Path) Verdict {
+	o := r.decide(p)
+	v := Verdict{Allowed: o.allowed, Undefined: o.undefined, Reason: o.reason, Group: r.Group(), Dialect: r.dialect.Name}
+	if o.rule != nil {
+		v.Rule = Rule{file: r.file, rule: *o.rule}
+	}
+	return v
+}
+
+// CrawlDelay returns the seconds between requests that the caller's group asks
+// for and whether it asks at all: the largest usable value (D-44). A named
+// group inherits nothing from '*', except in Bing.
+func (r *Rules) CrawlDelay() (seconds float64, ok bool) {
+	for field, span := range r.walk() {
+		if field != FieldCrawlDelay {
+			continue
+		}
+		if s, usable, _ := parseDelay(r.file.Text(span)); usable {
+			seconds, ok = max(seconds, s), true
+		}
+	}
+	if !ok && r.dialect.CrawlDelay == HonouredInherits && !r.caller.star {
+		all := *r
+		all.caller = caller{star: true, token: "*", found: true}
+		return all.CrawlDelay()
+	}
+	return seconds, ok
+}
+
+// CrawlDelayDuration is CrawlDelay as a duration, at most some 292 years.
+func (r *Rules) CrawlDelayDuration() (time.Duration, bool) {
+	s, ok := r.CrawlDelay()
+	if s >= math.MaxInt64/float64(time.Second) {
+		return math.MaxInt64, ok
+	}
+	return time.Duration(s * float64(time.Second)), ok
+}
+
+// RequestRates returns the usable rates of the caller's group as declared, in
+// file order. What an engine makes of them (windows, floor) is not applied.
+func (r *Rules) RequestRates() []RequestRate {
+	var rates []RequestRate
+	for field, span := range r.walk() {
+		if field != FieldRequestRate {
+			continue
+		}
+		if rate, ok, _ := parseRequestRate(r.file.Text(span)); ok {
+			rate.Line = r.file.lineNumber(span.Start)
+			rates = append(rates, rate)
+		}
+	}
+	return rates
+}
+
+// VisitTimes returns the usable Visit-time windows of the caller's group, UTC,
+// in file order: a crawler is asked to come only inside one of them.
+func (r *Rules) VisitTimes() []Window {
+	var windows []Window
+	for field, span := range r.walk() {
+		if field == FieldVisitTime {
+			if w, ok := parseWindow(r.file.Text(span)); ok {
+				windows = append(windows, w)
+			}
+		}
+	}
+	return windows
+}
+
+// Sitemaps returns the values of all Sitemap lines as written, in file order,
+// repeats kept (MAP-03). They belong to the file and to no group (MAP-04);
+// empty values are none (D-49).
+func (r *Rules) Sitemaps() []string {
+	var maps []string
+	for l := range r.all() {
+		if l.field == FieldSitemap && l.span.Start < l.span.End {
+			maps = append(maps, r.file.Text(l.span))
+		}
+	}
+	return maps
+}
+
+// readRef is a line as the dialect reads it.
+type readRef struct {
+	field Field
+	span  Span
+}
+
+// all yields every line that counts, as the dialect reads it.
+func (r *Rules) all() iter.Seq[readRef] {
+	return func(yield func(readRef) bool) {
+		for _, l := range r.file.lines {
+			if int(l.val) >= r.limit {
+				return
+			}
+			field, start, end := r.file.read(l, &r.dialect)
+			if !yield(readRef{field, Span{start, end}}) {
+				return
+			}
+		}
+	}
+}

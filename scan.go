@@ -1,0 +1,282 @@
+package robots
+
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+// Two readers turn a physical line into a field and a value.
+//
+// readLine is the plain one: it applies every reading rule of a dialect, one
+// after the other, to one line. It is right for every line and every dialect.
+//
+// scanner is the fast one: it walks a whole body and reads each line as a
+// dialect without leniencies would. Nearly every line of nearly every file
+// means the same in all dialects; a line that might not is marked odd, and
+// whoever needs a lenient dialect gives that line to readLine. The two are
+// compared in the tests (TestScannerAgreesWithReadLine, FuzzReaders).
+
+// lineRef is one line that may matter to a crawler, kept by Parse. It holds no
+// line number: File.Line counts line ends when somebody asks.
+type lineRef struct {
+	val   uint32 // offset of the value in the body
+	n     uint16 // octets of the value; longValue if more
+	field Field
+	odd   bool // another dialect may read this line differently
+}
+
+const longValue = 1<<16 - 1
+
+// oddLength is the line length above which a line is marked odd: the smallest
+// line limit of any dialect (yandex, 1024 octets).
+const oddLength = 1024
+
+// scanner reads lines one after the other. The positions of the next CR, '#'
+// and NUL are remembered, so that a file without them, the usual case, is
+// searched for each of them once and not once a line.
+type scanner struct {
+	b             []byte
+	pos           int // where the next line begins
+	cr, hash, nul int // first such octet at or after the line, len(b) if none
+
+	start, end  int // the line without its end
+	val, valEnd int // its value, blanks and comment removed
+	field       Field
+	odd         bool
+}
+
+// newScanner starts at the first line of b. A whole byte order mark is not
+// part of that line in any dialect (FORM-04, C-07).
+func newScanner(b []byte) scanner {
+	s := scanner{b: b, cr: -1, hash: -1, nul: -1}
+	if len(b) >= 3 && b[0] == 0xEF && b[1] == 0xBB && b[2] == 0xBF {
+		s.pos = 3
+	}
+	return s
+}
+
+// indexFrom returns the first c at or after i, len(b) if there is none.
+func indexFrom(b []byte, i int, c byte) int {
+	if j := bytes.IndexByte(b[i:], c); j >= 0 {
+		return i + j
+	}
+	return len(b)
+}
+
+// Names as the eight octets loaded at once, little endian, lower case.
+const (
+	word_disallow = 'd' | 'i'<<8 | 's'<<16 | 'a'<<24 | 'l'<<32 | 'l'<<40 | 'o'<<48 | 'w'<<56
+	word_user_age = 'u' | 's'<<8 | 'e'<<16 | 'r'<<24 | '-'<<32 | 'a'<<40 | 'g'<<48 | 'e'<<56
+	word_sitemap  = 's' | 'i'<<8 | 't'<<16 | 'e'<<24 | 'm'<<32 | 'a'<<40 | 'p'<<48
+	word_allow    = 'a' | 'l'<<8 | 'l'<<16 | 'o'<<24 | 'w'<<32
+	word_letters  = 0x2020202020202020 // makes ASCII letters lower case
+)
+
+// next reads the next line and reports whether there was one.
+func (s *scanner) next() bool {
+	b, pos := s.b, s.pos
+	if pos >= len(b) {
+		return false
+	}
+	// CR, LF and CRLF each end a line (FORM-01).
+	end, next := len(b), len(b)
+	if i := bytes.IndexByte(b[pos:], '\n'); i >= 0 {
+		end = pos + i
+		next = end + 1
+	}
+	if s.cr < end {
+		if s.cr < pos {
+			s.cr = indexFrom(b, pos, '\r')
+		}
+		if s.cr < end {
+			end = s.cr
+			next = end + 1
+			if next < len(b) && b[next] == '\n' {
+				next++
+			}
+		}
+	}
+	s.start, s.end, s.pos = pos, end, next
+
+	// '#' begins a comment anywhere (FORM-06).
+	stop := end
+	if s.hash < end {
+		if s.hash < pos {
+			s.hash = indexFrom(b, pos, '#')
+		}
+		if s.hash < end {
+			stop = s.hash
+		}
+	}
+	s.odd = end-pos > oddLength
+	if s.nul < end {
+		if s.nul < pos {
+			s.nul = indexFrom(b, pos, 0)
+		}
+		if s.nul < end {
+			s.odd = true
+		}
+	}
+
+	i := pos
+	for i < stop && isBlank(b[i]) {
+		i++
+	}
+	s.field, s.val, s.valEnd = FieldNone, stop, stop
+	if i == stop {
+		return true
+	}
+	if i+8 <= len(b) {
+		w := binary.LittleEndian.Uint64(b[i:]) | word_letters
+		j := 0
+		switch {
+		case w == word_disallow:
+			s.field, j = FieldDisallow, i+8
+		case w&(1<<40-1) == word_allow:
+			s.field, j = FieldAllow, i+5
+		case w == word_user_age && i+10 <= len(b) && b[i+8]|0x20 == 'n' && b[i+9]|0x20 == 't':
+			s.field, j = FieldUserAgent, i+10
+		case w&(1<<56-1) == word_sitemap:
+			s.field, j = FieldSitemap, i+7
+		}
+		if j > 0 {
+			for j < stop && isBlank(b[j]) {
+				j++
+			}
+			if j < stop && b[j] == ':' {
+				s.trim(j+1, stop)
+				return true
+			}
+		}
+	}
+	s.readOther(i, stop)
+	return true
+}
+
+// trim sets the value to b[i:stop] without blanks at its ends. Vertical tab
+// and form feed are blanks only for the public C++ library (C-18).
+func (s *scanner) trim(i, stop int) {
+	b := s.b
+	for i < stop && isBlank(b[i]) {
+		i++
+	}
+	for stop > i && isBlank(b[stop-1]) {
+		stop--
+	}
+	if i < stop && (isVertical(b[i]) || isVertical(b[stop-1])) {
+		s.odd = true
+	}
+	s.val, s.valEnd = i, stop
+}
+
+// readOther reads a line that is not plainly one of the four commonest: other
+// fields, unknown ones, misspelt ones and lines without a colon.
+func (s *scanner) readOther(i, stop int) {
+	b := s.b
+	if i == 0 && b[0] == 0xEF {
+		s.odd = true // part of a byte order mark (C-07)
+	}
+	sep := bytes.IndexByte(b[i:stop], ':')
+	if sep < 0 {
+		word := trimVertical(b[i:stop])
+		if j := bytes.IndexAny(word, " \t"); j >= 0 {
+			word = trimVertical(word[:j])
+		}
+		s.odd = s.odd || lenientField(word) != FieldUnknown
+		return
+	}
+	key := bytes.TrimRight(b[i:i+sep], " \t")
+	s.field = exactField(key)
+	if len(key) == 0 {
+		s.field = FieldNone // a line that starts with its colon has no field
+	} else if s.field == FieldUnknown {
+		s.odd = s.odd || lenientField(trimVertical(key)) != FieldUnknown
+	}
+	s.trim(i+sep+1, stop)
+}
+
+// isBlank reports the blanks of the grammar: space and tab (GRAM, WS).
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }
+
+func isVertical(c byte) bool { return c == '\v' || c == '\f' }
+
+func trimBlanks(b []byte) []byte { return bytes.Trim(b, " \t") }
+
+// trimVertical removes all ASCII white space at both ends, as the public C++
+// library does (C-18).
+func trimVertical(b []byte) []byte { return bytes.Trim(b, " \t\n\v\f\r") }
+
+// readLine reads b[start:end], one physical line without its end, as dialect d
+// does. The value is b[val:valEnd].
+func readLine(d *Dialect, b []byte, start, end int) (field Field, val, valEnd int) {
+	if d.CStrings && start == 0 {
+		start = partialMark(b)
+	}
+	if d.LineLimit > 0 && end-start > d.LineLimit {
+		end = start + d.LineLimit // the rest is lost, what is left still counts (C-05)
+	}
+	if d.CStrings {
+		end = start + cut(b[start:end], 0) // (C-18)
+	}
+	end = start + cut(b[start:end], '#')
+	start, end = d.trim(b, start, end)
+
+	line := b[start:end]
+	sep := bytes.IndexByte(line, ':')
+	if sep < 0 && d.MissingColon {
+		// Exactly two words, blanks between them (C-03).
+		sep = bytes.IndexAny(line, " \t")
+		if sep >= 0 && bytes.ContainsAny(bytes.TrimLeft(line[sep:], " \t"), " \t") {
+			sep = -1
+		}
+	}
+	if sep < 0 {
+		return FieldNone, end, end
+	}
+	_, keyEnd := d.trim(b, start, start+sep)
+	if keyEnd == start {
+		return FieldNone, end, end
+	}
+	if d.Misspellings {
+		field = lenientField(b[start:keyEnd])
+	} else {
+		field = exactField(b[start:keyEnd])
+	}
+	val, valEnd = d.trim(b, start+sep+1, end)
+	return field, val, valEnd
+}
+
+// trim narrows b[i:j] by the blanks at its ends.
+func (d *Dialect) trim(b []byte, i, j int) (int, int) {
+	blank := isBlank
+	if d.CStrings {
+		blank = func(c byte) bool { return isBlank(c) || isVertical(c) }
+	}
+	for i < j && blank(b[i]) {
+		i++
+	}
+	for j > i && blank(b[j-1]) {
+		j--
+	}
+	return i, j
+}
+
+// cut returns the length of b up to the first c.
+func cut(b []byte, c byte) int {
+	if i := bytes.IndexByte(b, c); i >= 0 {
+		return i
+	}
+	return len(b)
+}
+
+// partialMark returns the number of octets at the start of b that begin a byte
+// order mark: the C++ library drops even one or two of the three (C-07).
+func partialMark(b []byte) int {
+	n := 0
+	for n < len(b) && n < len(mark) && b[n] == mark[n] {
+		n++
+	}
+	return n
+}
+
+const mark = "\xEF\xBB\xBF"

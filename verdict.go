@@ -1,0 +1,189 @@
+package robots
+
+import (
+	"errors"
+	"strconv"
+)
+
+// A Verdict is the answer to "may this crawler fetch this path" with its
+// reason. The zero value is a disallow without a reason; none is ever returned.
+type Verdict struct {
+	// Allowed is the answer.
+	Allowed bool
+	// Undefined says that the dialect's document leaves the case undefined;
+	// Allowed then follows the heavier rule (D-01, historic dialects only).
+	Undefined bool
+	Reason    Reason
+	Rule      Rule   // the rule that decided, the zero value if none did
+	Group     Group  // the caller's group, the zero value if it has none
+	Dialect   string // name of the dialect
+}
+
+// Word returns the verdict's word in answers: allow, disallow or undefined.
+func (v Verdict) Word() string {
+	switch {
+	case v.Undefined:
+		return "undefined"
+	case v.Allowed:
+		return "allow"
+	default:
+		return "disallow"
+	}
+}
+
+// String says the verdict in one line:
+//
+//	disallowed by line 14: Disallow: /*?sort=
+//	allowed: no rule for googlebot matches
+func (v Verdict) String() string {
+	s := "disallowed"
+	switch {
+	case v.Undefined && v.Allowed:
+		s = "undefined (allowed by weight)"
+	case v.Undefined:
+		s = "undefined (disallowed by weight)"
+	case v.Allowed:
+		s = "allowed"
+	}
+	if !v.Rule.IsZero() {
+		return s + " by line " + strconv.Itoa(v.Rule.Line()) + ": " + v.Rule.String()
+	}
+	s += ": "
+	if v.Reason == ReasonNoRule {
+		return s + "no rule for " + v.Group.Token() + " matches"
+	}
+	return s + v.Reason.Sentence()
+}
+
+// Reason is why a verdict is what it is: a closed set (DESIGN.md 6.4).
+type Reason uint8
+
+const (
+	// ReasonNone is the zero value; no verdict has it.
+	ReasonNone          Reason = iota
+	ReasonRule                 // a rule decided
+	ReasonNoRule               // the caller has a group, no rule of it matches (PREC-05)
+	ReasonNoGroup              // the file has rules, none for this caller (AGENT-09)
+	ReasonEmptyFile            // the file has no rule for anyone (FORM-10)
+	ReasonRobotsTxt            // the path is /robots.txt itself (RULE-08)
+	ReasonUnavailable          // no file: 4xx (HTTP-02)
+	ReasonUnreachable          // server or network failure (HTTP-04, FAIL-01)
+	ReasonRedirectLimit        // too many redirects (REDIR-01)
+	ReasonRefused              // our own guard refused the address (D-25)
+	ReasonUndefined            // failure that the dialect leaves undefined (FAIL-01, ko)
+	ReasonUserInitiated        // a user asked for the fetch (WHO-02)
+)
+
+var reasons = [...]struct{ name, sentence string }{
+	ReasonNone:          {"", "there is no verdict"},
+	ReasonRule:          {"rule", "a rule decides"},
+	ReasonNoRule:        {"no-rule", "no rule matches"},
+	ReasonNoGroup:       {"no-group", "the file has rules, but none for this crawler"},
+	ReasonEmptyFile:     {"empty-file", "the file has no rules"},
+	ReasonRobotsTxt:     {"robots-txt", "robots.txt itself may always be fetched"},
+	ReasonUnavailable:   {"unavailable", "the site has no robots.txt"},
+	ReasonUnreachable:   {"unreachable", "robots.txt cannot be reached"},
+	ReasonRedirectLimit: {"redirect-limit", "robots.txt redirects too often"},
+	ReasonRefused:       {"refused", "the address guard refused to fetch robots.txt"},
+	ReasonUndefined:     {"undefined", "the dialect leaves this failure undefined"},
+	ReasonUserInitiated: {"user-initiated", "a user asked for this fetch, so robots.txt does not apply"},
+}
+
+// String returns the reason's name in JSON and flags, such as "no-group".
+func (r Reason) String() string {
+	if int(r) < len(reasons) {
+		return reasons[r].name
+	}
+	return ""
+}
+
+// Sentence returns the reason as a clause for people.
+func (r Reason) Sentence() string {
+	if int(r) < len(reasons) {
+		return reasons[r].sentence
+	}
+	return reasons[ReasonNone].sentence
+}
+
+// MarshalText returns the reason's name.
+func (r Reason) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText accepts the names of String.
+func (r *Reason) UnmarshalText(text []byte) error {
+	for i := range reasons {
+		if reasons[i].name == string(text) {
+			*r = Reason(i)
+			return nil
+		}
+	}
+	return errors.New("unknown reason " + strconv.Quote(string(text)))
+}
+
+// A Rule is an allow or a disallow of a file with a path.
+type Rule struct {
+	rule
+	file *File
+}
+
+// IsZero reports whether the value is no rule.
+func (r Rule) IsZero() bool { return r.file == nil }
+
+// Allows reports whether the rule is an allow.
+func (r Rule) Allows() bool { return r.field == FieldAllow }
+
+// Directive returns "allow" or "disallow", however the file spells it (D-52).
+func (r Rule) Directive() string { return r.field.String() }
+
+// Path returns the path as written, without blanks around it and comment.
+func (r Rule) Path() string {
+	if r.file == nil {
+		return ""
+	}
+	return view(r.file.body[r.start:r.end])
+}
+
+// Pattern returns the path in the dialect's normal form; its weight is the
+// rule's precedence.
+func (r Rule) Pattern() Pattern { return r.rule.Pattern }
+
+// Line returns the number of the rule's line, from 1, 0 for the zero value.
+func (r Rule) Line() int {
+	if r.file == nil {
+		return 0
+	}
+	return r.file.lineNumber(int(r.start))
+}
+
+// Span returns where the path stands in the file.
+func (r Rule) Span() Span { return Span{int(r.start), int(r.end)} }
+
+// String returns the rule as a file would write it: "Disallow: /a".
+func (r Rule) String() string {
+	if r.file == nil {
+		return ""
+	}
+	return r.field.title() + ": " + printable(r.Path())
+}
+
+// A Group is the group of a caller: all groups of the file that name it are one
+// (GROUP-08).
+type Group struct {
+	token string
+	file  *File
+	lines []uint32
+}
+
+// IsZero reports whether the value is no group.
+func (g Group) IsZero() bool { return g.file == nil }
+
+// Token returns the caller's token that was found, in lower case, or "*".
+func (g Group) Token() string { return lowerString(g.token) }
+
+// Lines returns the numbers of all user-agent lines that name the caller.
+func (g Group) Lines() []int {
+	lines := make([]int, len(g.lines))
+	for i, off := range g.lines {
+		lines[i] = g.file.lineNumber(int(off))
+	}
+	return lines
+}
