@@ -10,11 +10,13 @@ import (
 type Explanation struct {
 	Verdict Verdict
 	Path    string // as given
-	Normal  string // in the dialect's normal form, the form that is compared
+	Normal  string // in the dialect's normal form, in which it is compared
 	Steps   []Step
 	Matches []Match // every rule of the caller that matches, the deciding one first
 	Notes   []Note  // what nearly mattered, in file order; at most MaxNotes
 	Dropped int     // notes left out over MaxNotes
+
+	normal string // Normal as it is compared
 }
 
 // MaxNotes bounds the notes of an explanation, so that a hostile file cannot
@@ -44,12 +46,8 @@ type Note struct {
 
 // Explain returns the verdict of Match with its whole derivation.
 func (r *Rules) Explain(p Path) Explanation {
-	var buf [512]byte
-	e := Explanation{
-		Verdict: r.Match(p),
-		Path:    p.raw,
-		Normal:  strings.Clone(r.dialect.normal(p, buf[:0])),
-	}
+	e := Explanation{Verdict: r.Match(p), Path: p.raw, normal: r.dialect.normal(p, nil)}
+	e.Normal = written(e.normal)
 	r.explainFile(&e)
 	r.explainGroup(&e)
 	r.explainPath(&e)
@@ -177,7 +175,7 @@ func (r *Rules) explainPath(e *Explanation) {
 func (r *Rules) explainMatches(e *Explanation) {
 	var best *Rule
 	for rule := range r.All() {
-		if !rule.Pattern().match(e.Normal) {
+		if !rule.Pattern().match(e.normal) {
 			continue
 		}
 		m := Match{Rule: rule}
@@ -239,7 +237,7 @@ func (r *Rules) noteLines(e *Explanation) {
 	inGroup := false
 	early := 0
 	for _, l := range f.lines {
-		if int(l.val) >= r.limit {
+		if int(l.val) > r.limit {
 			break
 		}
 		field, start, _ := f.read(l, d)
@@ -321,10 +319,10 @@ func (r *Rules) noteRules(e *Explanation) {
 			e.note(f.lineNumber(span.Start), "RULE-01", "an empty "+field.title()+" is no rule")
 		}
 	}
-	folded := lowerString(e.Normal)
+	folded := lowerString(e.normal)
 	for i := range r.rules {
 		v := &r.rules[i]
-		if v.match(e.Normal) {
+		if v.match(e.normal) {
 			continue
 		}
 		rule := Rule{file: f, rule: *v}
@@ -337,9 +335,9 @@ func (r *Rules) noteRules(e *Explanation) {
 			}
 		case (Pattern{text: lowerString(v.text)}).match(folded):
 			e.note(rule.Line(), "RULE-04", rule.String()+" differs in letter case")
-		case strings.HasSuffix(v.text, "$") && (Pattern{text: v.text[:len(v.text)-1]}).match(e.Normal):
+		case strings.HasSuffix(v.text, "$") && (Pattern{text: v.text[:len(v.text)-1]}).match(e.normal):
 			e.note(rule.Line(), "MATCH-03", rule.String()+" matches only where the URL ends")
-		case strings.HasSuffix(v.text, "/") && (Pattern{text: v.text + "$"}).match(e.Normal+"/"):
+		case strings.HasSuffix(v.text, "/") && (Pattern{text: v.text + "$"}).match(e.normal+"/"):
 			e.note(rule.Line(), "MATCH-05", rule.String()+" matches only inside the folder")
 		case d.Escapes != EscapesRFC && RFC9309.matches(rule.Path(), e.Path):
 			e.note(rule.Line(), "C-15", rule.String()+" would match if escapes were compared as RFC 9309 does")

@@ -4,4 +4,7 @@ go 1.26.0
 
 require golang.org/x/net v0.62.0
 
-require golang.org/x/text v0.43.0 // indirect
+require (
+	golang.org/x/text v0.43.0 // indirect
+	golang.org/x/tools v0.52.0 // indirect
+)

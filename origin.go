@@ -240,7 +240,7 @@ func canonicalHost(host string) (canonical, reason string) {
 		}
 	}
 	host = strings.TrimSuffix(host, ".")
-	if host == "" || host[0] == '.' || strings.Contains(host, "..") {
+	if host == "" || host[0] == '.' || host[len(host)-1] == '.' || strings.Contains(host, "..") {
 		return "", "its host has an empty label"
 	}
 	if last := host[strings.LastIndexByte(host, '.')+1:]; isNumber(last) {

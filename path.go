@@ -109,33 +109,52 @@ func (d *Dialect) normal(p Path, buf []byte) string {
 	return p.raw
 }
 
+// In EscapesRFC a literal '*' or '$' is one of these octets, which no normal
+// form holds otherwise, however it was written. So both spellings are equal and
+// what is left of '*' and '$' in a pattern is special (RFC 9309 section 2.2.3,
+// PCT-03). Writing them as %2A and %24 would not do: "/*%" would then match a
+// path with a raw '*'.
+const (
+	literalStar   = 1
+	literalDollar = 2
+)
+
 // appendRFC appends a path in the form of D-14: foreign octets escaped, escapes
 // of unreserved characters decoded, hexadecimal digits in upper case. Reserved
-// characters stay as they are, raw or escaped, but for '*' and '$': they are
-// escaped, so that a pattern's %2A and %24 meet both spellings and '*' and '$'
-// in a pattern can only be special (RFC 9309 section 2.2.3, PCT-03).
+// characters stay as they are, raw or escaped, but for '*' and '$'.
 func appendRFC(dst []byte, s string) []byte {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
-		switch {
-		case c == '%':
+		escaped := false
+		if c == '%' {
 			v, ok := escape(s, i)
-			if ok && classes[v]&isUnreserved != 0 {
-				dst = append(dst, v)
-				i += 2
-			} else if ok {
-				dst = appendEscaped(dst, v)
-				i += 2
-			} else {
+			if !ok {
 				dst = append(dst, c)
+				continue
 			}
-		case classes[c]&isForeign != 0 || c == '*' || c == '$':
+			c, escaped = v, true
+			i += 2
+		}
+		switch {
+		case c == '*':
+			dst = append(dst, literalStar)
+		case c == '$':
+			dst = append(dst, literalDollar)
+		case escaped && classes[c]&isUnreserved == 0, classes[c]&isForeign != 0:
 			dst = appendEscaped(dst, c)
 		default:
 			dst = append(dst, c)
 		}
 	}
 	return dst
+}
+
+// written returns a normal form as people write it.
+func written(s string) string {
+	if strings.IndexByte(s, literalStar) < 0 && strings.IndexByte(s, literalDollar) < 0 {
+		return s
+	}
+	return strings.NewReplacer("\x01", "%2A", "\x02", "%24").Replace(s)
 }
 
 // appendGoogle appends a path in the form of RFC 3986 section 6.2.2 (D-43).

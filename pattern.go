@@ -8,15 +8,15 @@ import (
 // A Pattern is the path of a rule in the normal form of a dialect: a string
 // anchored at the start of the path, in which '*' stands for any octets, none
 // included, and a '$' at the very end for the end of the path (MATCH-03). A
-// literal '*' or '$' is written as the dialect's normal form has it, so nothing
-// else in the text is special.
+// literal '*' or '$' has its own octet where the dialect tells them apart
+// (EscapesRFC), so nothing else in the text is special.
 type Pattern struct {
 	text   string
 	weight int32
 }
 
-// String returns the normal form.
-func (p Pattern) String() string { return p.text }
+// String returns the normal form as people write it.
+func (p Pattern) String() string { return written(p.text) }
 
 // Weight is the pattern's precedence: the octets of its normal form (D-12).
 func (p Pattern) Weight() int { return int(p.weight) }
@@ -87,8 +87,8 @@ func (d *Dialect) compile(value string, buf []byte) (Pattern, []byte) {
 }
 
 // appendPatternRFC appends a pattern in the form of appendRFC and returns its
-// weight. A '$' that is not last is a literal (D-13); it is compared escaped
-// but weighs the one octet that was written.
+// weight. An escaped '*' or '$' weighs the three octets of its escape, a '$'
+// that is not last is a literal (D-13) and weighs the one octet written.
 func appendPatternRFC(dst []byte, s string) ([]byte, int32) {
 	from, extra := len(dst), 0
 	for i := 0; i < len(s); {
@@ -96,18 +96,23 @@ func appendPatternRFC(dst []byte, s string) ([]byte, int32) {
 		for j < len(s) && s[j] != '*' && s[j] != '$' {
 			j++
 		}
+		piece := len(dst)
 		dst = appendRFC(dst, s[i:j])
-		if j < len(s) {
-			if s[j] == '*' || j == len(s)-1 {
-				dst = append(dst, s[j])
-			} else {
-				dst = appendEscaped(dst, s[j])
+		for _, c := range dst[piece:] {
+			if c == literalStar || c == literalDollar {
 				extra += 2
 			}
 		}
+		if j < len(s) {
+			c := s[j]
+			if c == '$' && j < len(s)-1 {
+				c = literalDollar
+			}
+			dst = append(dst, c)
+		}
 		i = j + 1
 	}
-	return dst, int32(len(dst) - from - extra)
+	return dst, int32(len(dst) - from + extra)
 }
 
 // appendPatternCPP appends a pattern as the public C++ library stores it:

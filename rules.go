@@ -109,7 +109,7 @@ func (r *Rules) choose() {
 	d, f := &r.dialect, r.file
 	best, star, inGroup := len(r.tokens), false, false
 	for _, l := range f.lines {
-		if int(l.val) >= r.limit {
+		if int(l.val) > r.limit {
 			break
 		}
 		if !l.odd && l.field != FieldUserAgent && (r.anyRule || l.field != FieldAllow && l.field != FieldDisallow) {
@@ -152,7 +152,7 @@ func (r *Rules) walk() iter.Seq2[Field, Span] {
 		closed := true  // the run of user-agent lines has ended
 		last := 0       // where the last user-agent line was
 		for _, l := range f.lines {
-			if int(l.val) >= r.limit {
+			if int(l.val) > r.limit {
 				break
 			}
 			field, start, end := f.read(l, d)
@@ -390,7 +390,7 @@ type readRef struct {
 func (r *Rules) all() iter.Seq[readRef] {
 	return func(yield func(readRef) bool) {
 		for _, l := range r.file.lines {
-			if int(l.val) >= r.limit {
+			if int(l.val) > r.limit {
 				return
 			}
 			field, start, end := r.file.read(l, &r.dialect)

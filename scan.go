@@ -128,22 +128,23 @@ func (s *scanner) next() bool {
 	}
 	if i+8 <= len(b) {
 		w := binary.LittleEndian.Uint64(b[i:]) | word_letters
-		j := 0
+		field, j := FieldNone, 0
 		switch {
 		case w == word_disallow:
-			s.field, j = FieldDisallow, i+8
+			field, j = FieldDisallow, i+8
 		case w&(1<<40-1) == word_allow:
-			s.field, j = FieldAllow, i+5
+			field, j = FieldAllow, i+5
 		case w == word_user_age && i+10 <= len(b) && b[i+8]|0x20 == 'n' && b[i+9]|0x20 == 't':
-			s.field, j = FieldUserAgent, i+10
+			field, j = FieldUserAgent, i+10
 		case w&(1<<56-1) == word_sitemap:
-			s.field, j = FieldSitemap, i+7
+			field, j = FieldSitemap, i+7
 		}
-		if j > 0 {
+		if field != FieldNone {
 			for j < stop && isBlank(b[j]) {
 				j++
 			}
 			if j < stop && b[j] == ':' {
+				s.field = field
 				s.trim(j+1, stop)
 				return true
 			}

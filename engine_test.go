@@ -1,0 +1,272 @@
+package robots
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// agree fails if the engine and the reference differ on anything they both say.
+func agree(t *testing.T, d Dialect, body []byte, path string, tokens ...string) {
+	t.Helper()
+	f := Parse(body)
+	r := f.Rules(d, tokens...)
+	p := Path{path}
+	v := r.Match(p)
+	want := reference(d, string(body), path, tokens...)
+	got := refAnswer{
+		allowed: v.Allowed, undefined: v.Undefined, reason: v.Reason.String(),
+		line: v.Rule.Line(), directive: v.Rule.Directive(), written: v.Rule.Path(),
+		token: v.Group.Token(),
+	}
+	if !v.Group.IsZero() {
+		got.lines = v.Group.Lines()
+	}
+	if got.String() != want.String() {
+		t.Fatalf("%s %q %q\n%s\n got %v\nwant %v", d.Name, tokens, path, excerpt(body), got, want)
+	}
+	if r.Allowed(p) != v.Allowed {
+		t.Fatalf("%s %q %q\n%s\nAllowed and Match differ", d.Name, tokens, path, excerpt(body))
+	}
+	if e := r.Explain(p); e.Verdict.String() != v.String() || v.Reason == ReasonRule && r.opens == nil && (len(e.Matches) == 0 || !e.Matches[0].Won || e.Matches[0].Rule.Line() != v.Rule.Line()) {
+		t.Fatalf("%s %q %q\n%s\nExplain and Match differ: %v, %v", d.Name, tokens, path, excerpt(body), e, v)
+	}
+	if maps := r.Sitemaps(); !slices.Equal(maps, want.sitemaps) {
+		t.Fatalf("%s\n%s\nsitemaps %q, want %q", d.Name, excerpt(body), maps, want.sitemaps)
+	}
+	var rates []RequestRate
+	for _, s := range want.rates {
+		if rate, ok, _ := parseRequestRate(s); ok {
+			rates = append(rates, rate)
+		}
+	}
+	gotRates := r.RequestRates()
+	for i := range gotRates {
+		gotRates[i].Line = 0
+	}
+	if !slices.Equal(gotRates, rates) {
+		t.Fatalf("%s\n%s\nrates %v, want %v", d.Name, excerpt(body), gotRates, rates)
+	}
+	if d.CrawlDelay != HonouredInherits {
+		delay, has := 0.0, false
+		for _, s := range want.delays {
+			if v, ok, _ := parseDelay(s); ok {
+				delay, has = max(delay, v), true
+			}
+		}
+		if got, ok := r.CrawlDelay(); got != delay || ok != has {
+			t.Fatalf("%s\n%s\ncrawl-delay %v %v, want %v %v", d.Name, excerpt(body), got, ok, delay, has)
+		}
+	}
+}
+
+func excerpt(body []byte) string {
+	if len(body) > 2000 {
+		return fmt.Sprintf("%q... (%d octets)", body[:2000], len(body))
+	}
+	return fmt.Sprintf("%q", body)
+}
+
+// randomFile makes a file of the things that matter, in any order: what people
+// write, what they mistype, and what only an enemy would.
+func randomFile(rng *rand.Rand) []byte {
+	pick := func(s ...string) string { return s[rng.IntN(len(s))] }
+	var b bytes.Buffer
+	if rng.IntN(8) == 0 {
+		b.WriteString(pick("\xEF\xBB\xBF", "\xEF\xBB", "\xEF", "\xFE\xFF", "\xEF\xEF", "<html>"))
+	}
+	if rng.IntN(4) > 0 {
+		b.WriteString(pick("User-agent: a\n", "User-agent: *\n", "user-agent:abot\r\n", "User-agent: b2\rUser-agent: A\n"))
+	}
+	for range rng.IntN(14) {
+		b.WriteString(pick("", "", "", "", "", "", "", "", " ", "\t", "\v", "\x00", "\f "))
+		switch rng.IntN(10) {
+		case 0, 1, 2:
+			b.WriteString(pick("User-agent", "user-agent", "User-Agent ", "useragent", "user agent", "user-agents", "User_agent"))
+			b.WriteString(pick(":", ": ", " : ", " ", ":\t", ":\v", ""))
+			b.WriteString(pick("*", "a", "A", "abot", "abot/1.2", "abot*", "* x", "*x", "b", "b2", "a b", "", "+a", "a-b", "Mozilla/5.0 (compatible; abot/2)", "a\x00b", "é"))
+		case 3, 4, 5, 6:
+			b.WriteString(pick("Disallow", "disallow", "Allow", "ALLOW", "disalow", "Disallowed", "allowed", "dis allow", "diſallow"))
+			b.WriteString(pick(":", ": ", ": ", " : ", " ", ":\f", ":  \t", ""))
+			b.WriteString(pick("/", "/", "/", "/", "*", ""))
+			for range rng.IntN(4) {
+				b.WriteString(pick("/", "/", "/", "a", "a", "b", "b", "*", "*", "/a", "/b", "*", "*", "$", "a", "b", "%61", "%2f", "%2F", "%2a", "%24", "%zz", "%", "é", "\xff", "?x=1", "index.html", "/index.htm", " ", "<", "~", "%7e", ".", "/./", "/../", "//", ";", "|"))
+			}
+		case 7:
+			b.WriteString(pick("Sitemap: http://h/s", "sitemap:", "SITEMAP http://y/", "site-map: /x", "Sitemap : é"))
+		case 8:
+			b.WriteString(pick("Crawl-delay: 5", "crawl-delay:.5", "Crawl-delay: 1e3", "Crawl-delay 7", "crawl-delay: -1"))
+		case 9:
+			b.WriteString(pick("Request-rate: 1/30s 1800-1900", "request-rate: 0/1", "Visit-time: 0100-0200", "Foo: bar", "junk", "Host: x", ":x", "License: https://l"))
+		}
+		b.WriteString(pick("", "", "", " ", "\t ", " # c", "#", "\v", "\x00", "# \x00 :"))
+		b.WriteString(pick("\n", "\n", "\n", "\r\n", "\r", "\n\n", "\n#x\n", "\r\r\n"))
+	}
+	if rng.IntN(3) == 0 {
+		return bytes.TrimRight(b.Bytes(), "\r\n")
+	}
+	return b.Bytes()
+}
+
+func randomPath(rng *rand.Rand) string {
+	pick := func(s ...string) string { return s[rng.IntN(len(s))] }
+	p := "/"
+	for range rng.IntN(5) {
+		p += pick("/", "/", "/", "a", "b", "a", "b", "a", "b", "a", "b", "*", "$", "%61", "%2f", "%2F", "%2A", "%24", "%", "é", "%C3%A9", "%c3%a9", "\xff", "?x=1", "index.html", " ", "<", "~", "%7E", ".", "/./", "/../", "/..", ";", "%3c", "robots.txt", "\x00")
+	}
+	return pick(p, p, p, p, p, p, "/robots.txt", "/robots.txt?")
+}
+
+var testTokens = [][]string{{"abot"}, {"a"}, {"a", "abot"}, {"abot", "b"}, {"b2"}, {"*"}, {""}, {}, {"A"}, {"a b", "nobody"}, {"nobody"}, {"a-b", "", "b"}}
+
+// TestReference compares the engine with the reference on random files.
+func TestReference(t *testing.T) {
+	rounds := 6000
+	if testing.Short() {
+		rounds = 600
+	}
+	rng := rand.New(rand.NewPCG(9309, 2022))
+	checks, disallowed := 0, 0
+	for range rounds {
+		body := randomFile(rng)
+		for range 3 {
+			path, tokens := randomPath(rng), testTokens[rng.IntN(len(testTokens))]
+			for _, d := range Dialects() {
+				if rng.IntN(4) == 0 {
+					d.SizeLimit = rng.IntN(len(body)+2) + 1
+				}
+				if rng.IntN(8) == 0 && d.LineLimit > 0 {
+					d.LineLimit = 5 + rng.IntN(20)
+					// Lines are marked odd from oddLength on; shorter limits
+					// need a longer line to show.
+					body = append(body, "\ndisallow: /"+strings.Repeat("a", oddLength)+"\n"...)
+					d.LineLimit += oddLength
+				}
+				agree(t, d, body, path, tokens...)
+				checks++
+				if !Parse(body).Rules(d, tokens...).Allowed(Path{path}) {
+					disallowed++
+				}
+			}
+		}
+	}
+	t.Logf("%d checks agree with the reference, %d of them disallowed", checks, disallowed)
+}
+
+// corpus calls fn with every file of the folder named by ROBOTS_CORPUS.
+func corpus(t testing.TB, fn func(name string, body []byte)) {
+	root := os.Getenv("ROBOTS_CORPUS")
+	if root == "" {
+		t.Skip("ROBOTS_CORPUS names no folder of real robots.txt files")
+	}
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		body, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		fn(path, body)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// corpusPaths makes n paths, most of them from the rules of the file itself.
+func corpusPaths(rng *rand.Rand, f *File, n int) []string {
+	var values []string
+	for l := range f.Lines() {
+		if l.Field == FieldAllow || l.Field == FieldDisallow {
+			values = append(values, f.Text(l.Value))
+		}
+	}
+	paths := []string{"/"}
+	for len(paths) < n {
+		if len(values) == 0 || rng.IntN(5) == 0 {
+			paths = append(paths, []string{"/index.html", "/a/b?c=d", "/robots.txt", "/%7Euser/", "/search?q=%C3%A9"}[rng.IntN(5)])
+			continue
+		}
+		v := values[rng.IntN(len(values))]
+		v = strings.ReplaceAll(v, "*", []string{"", "x", "a/b", "*"}[rng.IntN(4)])
+		if rng.IntN(2) == 0 {
+			v = strings.TrimSuffix(v, "$")
+		}
+		v += []string{"", "", "x", "/", "?a=1"}[rng.IntN(5)]
+		if !strings.HasPrefix(v, "/") {
+			v = "/" + v
+		}
+		if len(v) > 400 {
+			v = v[:400] // the reference takes pattern x path steps
+		}
+		paths = append(paths, v)
+	}
+	return paths
+}
+
+// TestCorpus holds for every real file: it prints back octet for octet, and
+// engine and reference agree on eight URLs in every dialect.
+func TestCorpus(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1994, 2022))
+	files, octets, checks, skipped := 0, 0, 0, 0
+	corpus(t, func(name string, body []byte) {
+		f := Parse(body)
+		if got := rejoin(f); !bytes.Equal(got, body) {
+			t.Fatalf("%s does not print back: %d octets of %d", name, len(got), len(body))
+		}
+		files, octets = files+1, octets+len(body)
+		// The reference is slow by design: files over 64 KiB are compared on
+		// one URL and token only, those over 1 MiB only without it.
+		n := 8
+		switch {
+		case len(body) > 1<<20:
+			n = 0
+			skipped++
+		case len(body) > 1<<16:
+			n = 1
+		}
+		paths := corpusPaths(rng, f, 8)
+		for i, d := range Dialects() {
+			for j, path := range paths {
+				token := []string{"Googlebot", "SeznamBot", "nobody"}[(i+j)%3]
+				if j < n {
+					agree(t, d, body, path, token)
+					checks++
+				} else {
+					f.Rules(d, token).Match(Path{path})
+				}
+			}
+		}
+	})
+	t.Logf("%d files, %d octets print back; %d verdicts agree with the reference; %d files over 1 MiB only parsed and matched", files, octets, checks, skipped)
+}
+
+// rejoin prints a file from its lines and what stands between them.
+func rejoin(f *File) []byte {
+	var out []byte
+	if bytes.HasPrefix(f.body, []byte(mark)) {
+		out = append(out, mark...)
+	}
+	for l := range f.Lines() {
+		out = append(out, f.body[l.Span.Start:l.Span.End]...)
+		end := l.Span.End
+		if end < len(f.body) && f.body[end] == '\r' {
+			out = append(out, '\r')
+			end++
+			if end < len(f.body) && f.body[end] == '\n' {
+				out = append(out, '\n')
+			}
+		} else if end < len(f.body) {
+			out = append(out, f.body[end])
+		}
+	}
+	return out
+}

@@ -1,0 +1,452 @@
+package robots
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The reference is the engine once more, slow and plain, in the order of RFC
+// 9309: lines (2.2), groups (2.2.1), normal forms and matching (2.2.2, 2.2.3).
+// It shares no code with the package but the Dialect values. It stays as long
+// as the engine does: every fast path is compared with it.
+
+type refRule struct {
+	line    int
+	allow   bool
+	written string
+	pattern []refItem
+	weight  int
+	opens   bool // yandex: an empty Disallow
+}
+
+// refItem is one item of a pattern: an octet in comparable form, any octets,
+// or the end of the path.
+type refItem struct {
+	octet string // one octet, or one escape "%XX"
+	star  bool
+	end   bool
+}
+
+type refAnswer struct {
+	allowed, undefined bool
+	reason             string
+	line               int // of the deciding rule, 0 if none
+	directive, written string
+	token              string // of the group, "" if none
+	lines              []int
+	delays             []string // Crawl-delay values of the group
+	rates              []string
+	sitemaps           []string
+}
+
+func (a refAnswer) String() string {
+	return fmt.Sprintf("allowed=%v undefined=%v %s line %d %s %q, group %q %v", a.allowed, a.undefined, a.reason, a.line, a.directive, a.written, a.token, a.lines)
+}
+
+type refLine struct {
+	number       int
+	blank        bool
+	field, value string
+}
+
+// refLines splits a body into lines and reads each (RFC 9309 section 2.2).
+func refLines(d Dialect, body string) []refLine {
+	if strings.HasPrefix(body, "\xEF\xBB\xBF") {
+		body = body[3:]
+	} else if d.CStrings {
+		body = strings.TrimPrefix(strings.TrimPrefix(body, "\xEF\xBB"), "\xEF")
+	}
+	body = strings.ReplaceAll(body, "\r\n", "\n")
+	body = strings.ReplaceAll(body, "\r", "\n")
+	var lines []refLine
+	for i, text := range strings.Split(body, "\n") {
+		l := refLine{number: i + 1, blank: strings.Trim(text, " \t") == ""}
+		if d.LineLimit > 0 && len(text) > d.LineLimit {
+			text = text[:d.LineLimit]
+		}
+		blanks := " \t"
+		if d.CStrings {
+			text, _, _ = strings.Cut(text, "\x00")
+			blanks = " \t\v\f"
+		}
+		text, _, _ = strings.Cut(text, "#")
+		text = strings.Trim(text, blanks)
+		field, value, ok := strings.Cut(text, ":")
+		if !ok && d.MissingColon {
+			if words := strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == '\t' }); len(words) == 2 {
+				field, value, ok = words[0], words[1], true
+			}
+		}
+		if ok {
+			l.field = strings.ToLower(strings.Trim(field, blanks))
+			l.value = strings.Trim(value, blanks)
+		}
+		if d.Misspellings {
+			for _, p := range [][2]string{
+				{"user-agent", "user-agent"}, {"useragent", "user-agent"}, {"user agent", "user-agent"},
+				{"allow", "allow"},
+				{"disallow", "disallow"}, {"dissallow", "disallow"}, {"dissalow", "disallow"},
+				{"disalow", "disallow"}, {"diasllow", "disallow"}, {"disallaw", "disallow"},
+				{"sitemap", "sitemap"}, {"site-map", "sitemap"},
+			} {
+				if strings.HasPrefix(l.field, p[0]) {
+					l.field = p[1]
+					break
+				}
+			}
+		}
+		lines = append(lines, l)
+	}
+	return lines
+}
+
+// refCut applies the size limit (D-17) and reports whether the file counts.
+func refCut(d Dialect, body string) (string, bool) {
+	if d.SizeLimit == 0 || len(body) <= d.SizeLimit {
+		return body, true
+	}
+	if d.OverSize == OpenSite {
+		return "", false
+	}
+	body = body[:d.SizeLimit]
+	for body != "" && body[len(body)-1] != '\n' && body[len(body)-1] != '\r' {
+		body = body[:len(body)-1]
+	}
+	return body, true
+}
+
+func refNames(d Dialect, value, token string) bool {
+	if token == "" || token == "*" {
+		return false
+	}
+	isToken := func(r rune) bool {
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || r == '_' || r == '-'
+	}
+	cutToken := value
+	for i := range len(value) {
+		if !isToken(rune(value[i])) {
+			cutToken = value[:i]
+			break
+		}
+	}
+	cutWord := value
+	if i := strings.IndexAny(value, " \t/"); i >= 0 {
+		cutWord = value[:i]
+	}
+	forms := []string{value, cutWord, cutToken}
+	switch d.AgentMatch {
+	case TokenCut:
+		forms = []string{cutToken}
+	case Whole:
+		forms = []string{value}
+	}
+	for _, f := range forms {
+		if f == token || d.AgentCase == FoldCase && refASCIILower(f) == refASCIILower(token) {
+			return true
+		}
+	}
+	return false
+}
+
+func refASCIILower(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c + 32
+		}
+	}
+	return string(b)
+}
+
+func refStar(d Dialect, value string) bool {
+	return value == "*" || d.AgentMatch == TokenCut && len(value) > 1 && value[0] == '*' && strings.ContainsRune(" \t\v\f", rune(value[1]))
+}
+
+// refItems brings text into comparable items. special says that '*' and a '$'
+// at the end have their meaning, that is, text is a pattern.
+func refItems(d Dialect, text string, special bool) (items []refItem, weight int) {
+	hex := func(s string) (int, bool) {
+		var v int
+		if len(s) < 3 || s[0] != '%' {
+			return 0, false
+		}
+		_, err := fmt.Sscanf(strings.ToLower(s[1:3]), "%02x", &v)
+		return v, err == nil && !strings.ContainsAny(s[1:3], " \t\n\v\f\r+-xX_")
+	}
+	const unreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
+	foreign := func(c byte) bool {
+		return c <= 0x20 || c >= 0x7F || strings.IndexByte("\"<>\\^{}`|", c) >= 0
+	}
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		v, escaped := hex(text[i:])
+		switch {
+		case special && c == '*':
+			items = append(items, refItem{star: true})
+			weight++
+		case special && c == '$' && i == len(text)-1:
+			items = append(items, refItem{end: true})
+			weight++
+		case escaped && d.Escapes == EscapesRaw && !special:
+			items = append(items, refItem{octet: text[i : i+1]})
+			weight++
+		case escaped && (d.Escapes == EscapesRFC || !special) && strings.IndexByte(unreserved, byte(v)) >= 0:
+			items = append(items, refItem{octet: string(rune(v))})
+			weight++
+			i += 2
+		case escaped && d.Escapes == EscapesRFC && (v == '*' || v == '$'):
+			items = append(items, refItem{octet: string(rune(v))})
+			weight += 3
+			i += 2
+		case escaped:
+			for _, o := range strings.Split(fmt.Sprintf("%%%02X", v), "") {
+				items = append(items, refItem{octet: o})
+			}
+			weight += 3
+			i += 2
+		case d.Escapes == EscapesRaw && !special,
+			d.Escapes != EscapesRFC && special && c < 0x80,
+			!foreign(c):
+			items = append(items, refItem{octet: text[i : i+1]})
+			weight++
+		default:
+			for _, o := range strings.Split(fmt.Sprintf("%%%02X", c), "") {
+				items = append(items, refItem{octet: o})
+			}
+			weight += 3
+		}
+	}
+	return items, weight
+}
+
+func refRuleOf(d Dialect, line int, allow bool, value string) refRule {
+	r := refRule{line: line, allow: allow, written: value}
+	if d.PathStart == AssumeSlash && value[0] != '/' && value[0] != '*' {
+		value = "/" + value
+	}
+	r.pattern, r.weight = refItems(d, value, true)
+	if d.Weight == OctetsNoEnd {
+		items := r.pattern
+		if items[len(items)-1].end {
+			r.weight--
+			items = items[:len(items)-1]
+		}
+		for i, it := range items {
+			if it.star && (i == len(items)-1 || items[i+1].star) {
+				r.weight--
+			}
+		}
+	}
+	return r
+}
+
+// refPath brings a path into items; Google's dialects resolve dot segments.
+func refPath(d Dialect, path string) []refItem {
+	items, _ := refItems(d, path, false)
+	if d.Escapes != EscapesGoogle {
+		return items
+	}
+	var text strings.Builder
+	for _, it := range items {
+		text.WriteString(it.octet)
+	}
+	s, query, hasQuery := strings.Cut(text.String(), "?")
+	var out []string
+	segments := strings.Split(s, "/")[1:]
+	for i, seg := range segments {
+		last := i == len(segments)-1
+		switch seg {
+		case ".":
+			if last {
+				out = append(out, "")
+			}
+		case "..":
+			if len(out) > 0 {
+				out = out[:len(out)-1]
+			}
+			if last {
+				out = append(out, "")
+			}
+		default:
+			out = append(out, seg)
+		}
+	}
+	s = "/" + strings.Join(out, "/")
+	if hasQuery {
+		s += "?" + query
+	}
+	items = nil
+	for i := range len(s) {
+		items = append(items, refItem{octet: s[i : i+1]})
+	}
+	return items
+}
+
+// refMatch holds the set of positions that the pattern so far can reach.
+func refMatch(pattern, path []refItem) bool {
+	at := map[int]bool{0: true}
+	for _, it := range pattern {
+		next := map[int]bool{}
+		switch {
+		case it.end:
+			return at[len(path)]
+		case it.star:
+			least := len(path) + 1
+			for i := range at {
+				least = min(least, i)
+			}
+			for i := least; i <= len(path); i++ {
+				next[i] = true
+			}
+		default:
+			for i := range at {
+				if i < len(path) && path[i] == it {
+					next[i+1] = true
+				}
+			}
+		}
+		if at = next; len(at) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func refInnerStar(pattern []refItem) bool {
+	for len(pattern) > 0 && pattern[len(pattern)-1].star {
+		pattern = pattern[:len(pattern)-1]
+	}
+	return slices.ContainsFunc(pattern, func(it refItem) bool { return it.star })
+}
+
+func reference(d Dialect, body, path string, tokens ...string) refAnswer {
+	body, counts := refCut(d, body)
+	lines := refLines(d, body)
+
+	// Who is the caller? (RFC 9309 section 2.2.1, D-04)
+	named := func(value string) bool { return false }
+	var a refAnswer
+	for _, t := range tokens {
+		if a.token == "" && slices.ContainsFunc(lines, func(l refLine) bool { return l.field == "user-agent" && refNames(d, l.value, t) }) {
+			a.token = refASCIILower(t)
+			named = func(value string) bool { return refNames(d, value, t) }
+			if d.Tokens == Merged {
+				named = func(value string) bool {
+					return slices.ContainsFunc(tokens, func(t string) bool { return refNames(d, value, t) })
+				}
+			}
+		}
+	}
+	if a.token == "" && slices.ContainsFunc(lines, func(l refLine) bool { return l.field == "user-agent" && refStar(d, l.value) }) {
+		a.token = "*"
+		named = func(value string) bool { return refStar(d, value) }
+	}
+
+	// The rules of all groups that name the caller, merged.
+	var rules []refRule
+	opens := refRule{}
+	anyRule, anyGroup := false, false
+	ended, mine := true, false
+	for _, l := range lines {
+		switch l.field {
+		case "user-agent":
+			anyGroup = true
+			if ended {
+				mine = false
+			}
+			ended = false
+			if named(l.value) {
+				mine = true
+				a.lines = append(a.lines, l.number)
+			}
+		case "allow", "disallow":
+			ended = true
+			allow := l.field == "allow"
+			empties := !allow && d.EmptyDisallow == OpensSite
+			if anyGroup && (l.value != "" || empties) {
+				anyRule = true
+			}
+			if !mine {
+				break
+			}
+			if l.value != "" {
+				rules = append(rules, refRuleOf(d, l.number, allow, l.value))
+				if i := strings.LastIndex(l.value, "/"); d.IndexHTML && allow && i >= 0 && strings.HasPrefix(l.value[i:], "/index.htm") {
+					short := refRuleOf(d, l.number, allow, l.value[:i+1]+"$")
+					short.written = l.value
+					rules = append(rules, short)
+				}
+			} else if empties && !opens.opens {
+				opens = refRule{line: l.number, written: "", opens: true}
+			}
+		case "crawl-delay", "request-rate", "visit-time":
+			if mine && l.field == "crawl-delay" {
+				a.delays = append(a.delays, l.value)
+			}
+			if mine && l.field == "request-rate" {
+				a.rates = append(a.rates, l.value)
+			}
+			if d.RunEnd == ByMember {
+				ended = true
+			}
+		case "sitemap":
+			if l.value != "" {
+				a.sitemaps = append(a.sitemaps, l.value)
+			}
+		}
+		if l.blank && d.RunEnd == ByRuleOrBlank {
+			ended = true
+		}
+	}
+
+	// The verdict (RFC 9309 section 2.2.2).
+	items := refPath(d, path)
+	var text strings.Builder
+	for _, it := range items {
+		text.WriteString(it.octet)
+	}
+	a.allowed = true
+	if d.RobotsTxt == AlwaysAllowed && text.String() == "/robots.txt" {
+		a.reason = "robots-txt"
+		return a
+	}
+	if opens.opens {
+		a.reason, a.line, a.directive = "rule", opens.line, "disallow"
+		return a
+	}
+	var best, allow, disallow *refRule
+	heavier := func(r, than *refRule) bool {
+		return than == nil || r.weight > than.weight || r.weight == than.weight && r.allow && !than.allow
+	}
+	for i := range rules {
+		r := &rules[i]
+		if !refMatch(r.pattern, items) {
+			continue
+		}
+		if heavier(r, best) {
+			best = r
+		}
+		if r.allow && heavier(r, allow) {
+			allow = r
+		}
+		if !r.allow && heavier(r, disallow) {
+			disallow = r
+		}
+	}
+	switch {
+	case best != nil:
+		a.allowed, a.reason, a.line, a.written = best.allow, "rule", best.line, best.written
+		a.directive = map[bool]string{true: "allow", false: "disallow"}[best.allow]
+		if d.StarConflict == UndefinedByWeight && allow != nil && disallow != nil {
+			a.undefined = refInnerStar(allow.pattern) || refInnerStar(disallow.pattern)
+		}
+	case !counts || !anyRule:
+		a.reason = "empty-file"
+	case a.token == "":
+		a.reason = "no-group"
+	default:
+		a.reason = "no-rule"
+	}
+	return a
+}
