@@ -31,6 +31,9 @@ func agree(t *testing.T, d Dialect, body []byte, path string, tokens ...string) 
 	if got.String() != want.String() {
 		t.Fatalf("%s %q %q\n%s\n got %v\nwant %v", d.Name, tokens, path, excerpt(body), got, want)
 	}
+	if Allowed(body, d, p, tokens...) != v.Allowed {
+		t.Fatalf("%s %q %q\n%s\nthe one pass says %v", d.Name, tokens, path, excerpt(body), !v.Allowed)
+	}
 	if r.Allowed(p) != v.Allowed {
 		t.Fatalf("%s %q %q\n%s\nAllowed and Match differ", d.Name, tokens, path, excerpt(body))
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"iter"
 	"math"
+	"slices"
 )
 
 // File is one robots.txt: its octets and where its lines are. It is lossless,
@@ -12,7 +13,7 @@ import (
 type File struct {
 	body  []byte
 	lines []lineRef
-	// loneCR says that some line ends with CR alone, so that counting line ends
+	// loneCR says that a CR alone ends some line, so that counting line ends
 	// takes more than counting LF.
 	loneCR bool
 }
@@ -30,25 +31,32 @@ func Parse(body []byte) *File {
 		b = b[:maxIndexed]
 	}
 	s := newScanner(b)
-	var scratch [64]lineRef
+	f.lines = s.refs()
+	if !s.sound() {
+		f.loneCR = true
+		s = newCarefulScanner(b)
+		f.lines = s.refs()
+	}
+	return f
+}
+
+// refs reads all lines and keeps those that may matter, in one allocation of
+// the exact size unless there are very many.
+func (s *scanner) refs() []lineRef {
+	var scratch [256]lineRef
 	lines := scratch[:0]
 	for s.next() {
 		if s.field == FieldNone && !s.odd {
 			continue
 		}
-		n := s.valEnd - s.val
-		if n > longValue {
-			n = longValue
-		}
-		lines = append(lines, lineRef{val: uint32(s.val), n: uint16(n), field: s.field, odd: s.odd})
+		lines = append(lines, lineRef{
+			val:   uint32(s.val),
+			n:     uint16(min(s.valEnd-s.val, longValue)),
+			field: s.field,
+			odd:   s.odd,
+		})
 	}
-	f.lines = append([]lineRef(nil), lines...)
-	f.loneCR = s.cr >= 0 && hasLoneCR(b)
-	return f
-}
-
-func hasLoneCR(b []byte) bool {
-	return bytes.Count(b, []byte("\r")) != bytes.Count(b, []byte("\r\n"))
+	return slices.Clone(lines)
 }
 
 // Bytes returns the octets given to Parse; they must not be changed.
@@ -117,7 +125,7 @@ type Line struct {
 func (f *File) Lines() iter.Seq[Line] {
 	return func(yield func(Line) bool) {
 		number := 0
-		for s := newScanner(f.body); s.next(); {
+		for s := f.scan(); s.next(); {
 			number++
 			l := Line{
 				Number: number,
@@ -140,6 +148,14 @@ func (f *File) Lines() iter.Seq[Line] {
 			}
 		}
 	}
+}
+
+// scan starts a scanner that reads the file's lines right the first time.
+func (f *File) scan() scanner {
+	if f.loneCR {
+		return newCarefulScanner(f.body)
+	}
+	return newScanner(f.body)
 }
 
 // Text returns the octets of a span, FieldNone's spans included.
@@ -180,7 +196,8 @@ func (f *File) limit(d *Dialect) (n int, counts bool) {
 // blankBetween reports whether a blank line lies between two offsets, each on
 // a line of its own (GROUP-05). A comment is no blank line.
 func (f *File) blankBetween(from, to int) bool {
-	s := newScanner(f.body[:f.lineStart(to)])
+	s := f.scan()
+	s.b = f.body[:f.lineStart(to)]
 	for s.pos = f.lineStart(from); s.next(); {
 		if s.start == s.end || len(trimBlanks(f.body[s.start:s.end])) == 0 {
 			return true

@@ -61,7 +61,8 @@ func TestScannerAgreesWithReadLine(t *testing.T) {
 func readersAgree(t *testing.T, body []byte) {
 	t.Helper()
 	dialects := Dialects()
-	for s := newScanner(body); s.next(); {
+	f := Parse(body)
+	for s := f.scan(); s.next(); {
 		for i := range dialects {
 			d := &dialects[i]
 			if s.odd && d.lenient() {

@@ -168,3 +168,8 @@ func (p Pattern) indexOpen(buf []byte) (Pattern, []byte, bool) {
 func view(b []byte) string {
 	return unsafe.String(unsafe.SliceData(b), len(b))
 }
+
+// bytesOf returns s as octets without copying; they must not be changed.
+func bytesOf(s string) []byte {
+	return unsafe.Slice(unsafe.StringData(s), len(s))
+}

@@ -31,13 +31,23 @@ const longValue = 1<<16 - 1
 // line limit of any dialect (yandex, 1024 octets).
 const oddLength = 1024
 
-// scanner reads lines one after the other. The positions of the next CR, '#'
-// and NUL are remembered, so that a file without them, the usual case, is
-// searched for each of them once and not once a line.
+// scanner reads lines one after the other. The positions of the next '#' and
+// NUL are remembered, so that a file without them, the usual case, is searched
+// for each of them once and not once a line.
+//
+// A line may end with a CR alone (FORM-01), but only one file in five hundred
+// has such a line. So the scanner looks for LF, drops a CR before it, counts the
+// CRs it dropped, and at the end knows whether it met them all. If it did not,
+// its lines were wrong and the caller starts again with a careful scanner.
 type scanner struct {
-	b             []byte
-	pos           int // where the next line begins
-	cr, hash, nul int // first such octet at or after the line, len(b) if none
+	b         []byte
+	pos       int // where the next line begins
+	hash, nul int // first such octet at or after the line, len(b) if none
+	other     int // the lesser of the two
+	crs       int // CRs in b
+	dropped   int // CRs that ended lines so far
+	cr        int // careful: the first CR at or after the line
+	careful   bool
 
 	start, end  int // the line without its end
 	val, valEnd int // its value, blanks and comment removed
@@ -48,12 +58,25 @@ type scanner struct {
 // newScanner starts at the first line of b. A whole byte order mark is not
 // part of that line in any dialect (FORM-04, C-07).
 func newScanner(b []byte) scanner {
-	s := scanner{b: b, cr: -1, hash: -1, nul: -1}
+	s := scanner{b: b, hash: -1, nul: -1, other: -1, cr: -1}
 	if len(b) >= 3 && b[0] == 0xEF && b[1] == 0xBB && b[2] == 0xBF {
 		s.pos = 3
 	}
+	if i := bytes.IndexByte(b, '\r'); i >= 0 {
+		s.crs = bytes.Count(b[i:], []byte{'\r'})
+	}
 	return s
 }
+
+// newCarefulScanner is newScanner for a file in which a CR alone ends a line.
+func newCarefulScanner(b []byte) scanner {
+	s := newScanner(b)
+	s.careful = true
+	return s
+}
+
+// sound reports, after the last line, whether the lines were right.
+func (s *scanner) sound() bool { return s.careful || s.dropped == s.crs }
 
 // indexFrom returns the first c at or after i, len(b) if there is none.
 func indexFrom(b []byte, i int, c byte) int {
@@ -78,44 +101,39 @@ func (s *scanner) next() bool {
 	if pos >= len(b) {
 		return false
 	}
-	// CR, LF and CRLF each end a line (FORM-01).
 	end, next := len(b), len(b)
 	if i := bytes.IndexByte(b[pos:], '\n'); i >= 0 {
 		end = pos + i
 		next = end + 1
 	}
-	if s.cr < end {
-		if s.cr < pos {
-			s.cr = indexFrom(b, pos, '\r')
-		}
-		if s.cr < end {
-			end = s.cr
-			next = end + 1
-			if next < len(b) && b[next] == '\n' {
-				next++
+	if s.crs > 0 {
+		if s.careful {
+			if s.cr < pos {
+				s.cr = indexFrom(b, pos, '\r')
 			}
+			if s.cr < end {
+				end = s.cr
+				next = end + 1
+				if next < len(b) && b[next] == '\n' {
+					next++
+				}
+			}
+		} else if end > pos && b[end-1] == '\r' {
+			end--
+			s.dropped++
 		}
 	}
 	s.start, s.end, s.pos = pos, end, next
 
 	// '#' begins a comment anywhere (FORM-06).
 	stop := end
-	if s.hash < end {
-		if s.hash < pos {
-			s.hash = indexFrom(b, pos, '#')
-		}
-		if s.hash < end {
-			stop = s.hash
-		}
-	}
 	s.odd = end-pos > oddLength
-	if s.nul < end {
-		if s.nul < pos {
-			s.nul = indexFrom(b, pos, 0)
+	if s.other < end {
+		if s.other < pos {
+			s.findOther(pos)
 		}
-		if s.nul < end {
-			s.odd = true
-		}
+		stop = min(end, s.hash)
+		s.odd = s.odd || s.nul < end
 	}
 
 	i := pos
@@ -152,6 +170,17 @@ func (s *scanner) next() bool {
 	}
 	s.readOther(i, stop)
 	return true
+}
+
+// findOther finds the next '#' and NUL at or after pos.
+func (s *scanner) findOther(pos int) {
+	if s.hash < pos {
+		s.hash = indexFrom(s.b, pos, '#')
+	}
+	if s.nul < pos {
+		s.nul = indexFrom(s.b, pos, 0)
+	}
+	s.other = min(s.hash, s.nul)
 }
 
 // trim sets the value to b[i:stop] without blanks at its ends. Vertical tab

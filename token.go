@@ -6,15 +6,23 @@ func (d *Dialect) names(value, token string) bool {
 	if token == "" || token == "*" {
 		return false
 	}
+	// All forms are beginnings of the value, so the value must begin with the
+	// token; what follows decides which form that is.
+	n := len(token)
+	if len(value) < n || !d.same(value[:n], token) {
+		return false
+	}
+	if len(value) == n {
+		return d.AgentMatch != TokenCut || tokenLen(token) == n
+	}
 	switch d.AgentMatch {
 	case TokenCut:
-		return d.same(value[:tokenLen(value)], token)
+		return tokenLen(token) == n && !isTokenOctet(value[n])
 	case Whole:
-		return d.same(value, token)
-	default: // D-02: any of three forms
-		return d.same(value, token) ||
-			d.same(value[:wordLen(value)], token) ||
-			d.same(value[:tokenLen(value)], token)
+		return false
+	default: // D-02: the whole, the first word, the leading token
+		return (isBlank(value[n]) || value[n] == '/') && wordLen(token) == n ||
+			!isTokenOctet(value[n]) && tokenLen(token) == n
 	}
 }
 
@@ -42,11 +50,16 @@ func (d *Dialect) same(a, b string) bool {
 // '_' and '-' (RFC 9309 section 2.2.1).
 func tokenLen(s string) int {
 	for i := range len(s) {
-		if c := s[i] | 0x20; (c < 'a' || 'z' < c) && s[i] != '-' && s[i] != '_' {
+		if !isTokenOctet(s[i]) {
 			return i
 		}
 	}
 	return len(s)
+}
+
+func isTokenOctet(c byte) bool {
+	l := c | 0x20
+	return 'a' <= l && l <= 'z' || c == '-' || c == '_'
 }
 
 // wordLen returns the length of s up to its first blank or slash (D-02).
