@@ -2,6 +2,7 @@ package robots
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -101,8 +102,8 @@ func (r *Rules) explainFile(e *Explanation) {
 
 func (r *Rules) explainGroup(e *Explanation) {
 	d := &r.dialect
-	who := "no token"
-	if len(r.tokens) > 0 {
+	who := ""
+	if len(r.tokens) > 1 || len(r.tokens) == 1 && r.tokens[0] != "" && r.tokens[0] != "*" {
 		quoted := make([]string, len(r.tokens))
 		for i, t := range r.tokens {
 			quoted[i] = strconv.Quote(t)
@@ -122,6 +123,10 @@ func (r *Rules) explainGroup(e *Explanation) {
 			clause = "D-04"
 		}
 		e.step(clause, "of "+who+" the group of "+g.Token()+" holds: user-agent "+lineList(g.Lines())+rulesIn(len(r.rules)))
+	case !g.IsZero() && who == "":
+		e.step("D-47", "the caller has no name, so the group of * holds: user-agent "+lineList(g.Lines())+rulesIn(len(r.rules)))
+	case r.anyRule && who == "":
+		e.step("D-47", "the caller has no name and there is no group of *, so no rule holds")
 	case !g.IsZero():
 		e.step("AGENT-09", "no group names "+who+", so the group of * holds: user-agent "+lineList(g.Lines())+rulesIn(len(r.rules)))
 	case r.anyRule:
@@ -182,7 +187,7 @@ func (r *Rules) explainMatches(e *Explanation) {
 		switch {
 		case best == nil:
 			best = &m.Rule
-			m.Won, m.Clause, m.Why = true, "PREC-01", "the longest match, "+octets(rule.Weight())
+			m.Won, m.Clause, m.Why = true, "PREC-01", "the only match, "+octets(rule.Weight())
 		case rule.Weight() < best.Weight():
 			m.Clause, m.Why = "PREC-01", octets(rule.Weight())+", shorter than "+strconv.Itoa(best.Weight())
 		case rule.field != best.field:
@@ -196,7 +201,12 @@ func (r *Rules) explainMatches(e *Explanation) {
 		case r.opens != nil:
 			m.Won, m.Clause, m.Why = false, "D-41", "the empty Disallow on line "+strconv.Itoa(e.Verdict.Rule.Line())+" opens the site"
 		}
-		e.Matches = append(e.Matches, m)
+		if e.Matches = append(e.Matches, m); len(e.Matches) == 2 && e.Matches[0].Won {
+			e.Matches[0].Why = "the longest match, " + octets(best.Weight())
+			if m.Clause == "PREC-02" {
+				e.Matches[0].Clause, e.Matches[0].Why = "PREC-02", "of equal rules the allow holds, "+octets(best.Weight())
+			}
+		}
 	}
 }
 
@@ -280,11 +290,11 @@ func (r *Rules) noteAgents(e *Explanation) {
 			continue
 		}
 		value := f.Text(l.span)
-		if d.namesAll(value) {
+		if d.namesAll(value) || slices.ContainsFunc(r.tokens, func(t string) bool { return d.names(value, t) }) {
 			continue
 		}
 		for _, t := range r.tokens {
-			if len(t) < 3 || d.names(value, t) {
+			if len(t) < 3 {
 				continue
 			}
 			switch {

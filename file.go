@@ -27,8 +27,8 @@ const maxIndexed = math.MaxUint32
 func Parse(body []byte) *File {
 	f := &File{body: body}
 	b := body
-	if len(b) > maxIndexed {
-		b = b[:maxIndexed]
+	if n := uint64(maxIndexed); uint64(len(b)) > n {
+		b = b[:n]
 	}
 	s := newScanner(b)
 	f.lines = s.refs()

@@ -13,7 +13,7 @@ import (
 // escapes. To ask a file more than once, Parse it: that pays from the second
 // question on.
 func Allowed(body []byte, d Dialect, p Path, tokens ...string) bool {
-	if d.RunEnd == ByRuleOrBlank || d.EmptyDisallow == OpensSite || len(body) > maxIndexed {
+	if d.RunEnd == ByRuleOrBlank || d.EmptyDisallow == OpensSite || uint64(len(body)) > maxIndexed {
 		// Yandex looks back over blank lines and forward to an empty Disallow.
 		return Parse(body).Rules(d, tokens...).Allowed(p)
 	}

@@ -112,10 +112,10 @@ func ParsePath(s string) (Path, error) {
 		return newPath(s), nil
 	}
 	_, p, err := ParseURL(s)
-	if err != nil {
+	if err != nil && !strings.Contains(s, "://") {
 		return Path{}, urlError(s, "not an absolute URL such as https://example.com/page, nor a path that begins with /")
 	}
-	return p, nil
+	return p, err
 }
 
 func parseAuthority(rawURL, scheme, rest string) (Origin, Path, error) {

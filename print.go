@@ -13,8 +13,15 @@ import (
 // order of DESIGN.md 6.3: the verdict, and what the file declares for the
 // chosen group in every dialect.
 func (r *Rules) AppendJSON(dst []byte, p Path) []byte {
-	dst = r.Match(p).appendMembers(dst)
-	dst = append(dst, `,"crawl_delay":`...)
+	dst = r.Match(p).AppendJSON(dst)
+	return r.AppendDeclaredJSON(append(dst, ','))
+}
+
+// AppendDeclaredJSON appends the second half of AppendJSON, which is the same
+// for all paths: crawl_delay, request_rates, sitemaps and dialect. It reads the
+// whole file.
+func (r *Rules) AppendDeclaredJSON(dst []byte) []byte {
+	dst = append(dst, `"crawl_delay":`...)
 	if s, ok := r.CrawlDelay(); ok {
 		dst = strconv.AppendFloat(dst, s, 'f', -1, 64)
 	} else {
@@ -41,13 +48,15 @@ func (r *Rules) AppendJSON(dst []byte, p Path) []byte {
 // MarshalJSON returns the verdict as a JSON object with the members allowed,
 // verdict, reason, rule, group and dialect.
 func (v Verdict) MarshalJSON() ([]byte, error) {
-	dst := v.appendMembers([]byte{'{'})
+	dst := v.AppendJSON([]byte{'{'})
 	dst = append(dst, `,"dialect":`...)
 	dst = appendString(dst, v.Dialect)
 	return append(dst, '}'), nil
 }
 
-func (v Verdict) appendMembers(dst []byte) []byte {
+// AppendJSON appends the members allowed, verdict, reason, rule and group,
+// without braces.
+func (v Verdict) AppendJSON(dst []byte) []byte {
 	dst = append(dst, `"allowed":`...)
 	dst = strconv.AppendBool(dst, v.Allowed)
 	dst = append(dst, `,"verdict":`...)

@@ -1,0 +1,292 @@
+package main
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/robotskit/robots"
+)
+
+// An answerer answers lines of a batch, one after another. It remembers the
+// last file and the last rules, because many lines in succession ask about one
+// file; a batch has one answerer for each worker.
+type answerer struct {
+	defaults *defaults
+
+	body   []byte // the member robots or robots_b64 that parsed was read from
+	coded  bool   // the member was robots_b64
+	limit  int    // octets of it that can count, 0 for all
+	parsed *robots.File
+
+	rules    *robots.Rules
+	file     *robots.File // that rules was made from
+	dialect  string
+	maxBytes int
+	agent    []byte
+}
+
+// maxRemembered is the longest body an answerer remembers.
+const maxRemembered = 1 << 20
+
+// A request is one line of a batch: its members as JSON texts, nil for a member
+// that is absent or null.
+type request struct {
+	id, robots, robotsB64, agent, url, dialect, maxBytes, at []byte
+}
+
+// append appends the answer to a line, or what is wrong with it.
+func (a *answerer) append(dst, line []byte) []byte {
+	q, err := readRequest(line)
+	if err != nil {
+		return appendError(dst, q.id, err)
+	}
+	rules, path, url, err := a.question(&q)
+	if err != nil {
+		return appendError(dst, q.id, err)
+	}
+	dst = appendID(dst, q.id)
+	dst = append(dst, ',')
+	dst = rules.AppendJSON(dst, path)
+	dst = append(dst, `,"url":`...)
+	dst = robots.AppendQuoted(dst, url)
+	return append(dst, '}')
+}
+
+func appendError(dst, id []byte, err error) []byte {
+	dst = appendID(dst, id)
+	dst = append(dst, `,"error":`...)
+	dst = robots.AppendQuoted(dst, err.Error())
+	return append(dst, '}')
+}
+
+// appendID appends the id as it was written, but for what would break the line
+// for its reader: raw CR between the tokens of a list or an object, and octets
+// that are no UTF-8.
+func appendID(dst, id []byte) []byte {
+	if id == nil {
+		return append(dst, `{"id":null`...)
+	}
+	if bytes.IndexByte(id, '\r') >= 0 {
+		var b bytes.Buffer
+		if json.Compact(&b, id) == nil {
+			id = b.Bytes()
+		}
+	}
+	dst = append(dst, `{"id":`...)
+	return appendValidUTF8(dst, id)
+}
+
+// readRequest splits a line into its members. The members are compared octet by
+// octet (encoding/json would take URL for url), the last of a name counts.
+func readRequest(line []byte) (request, error) {
+	var q request
+	if len(bytes.TrimLeft(line, " \t\r")) == 0 {
+		return q, errors.New("the line is empty, not a JSON object")
+	}
+	if !json.Valid(line) {
+		return q, jsonError(line)
+	}
+	ok := eachMember(line, func(name string, value []byte) {
+		if string(value) == "null" {
+			value = nil
+		}
+		switch name {
+		case "id":
+			q.id = value
+		case "robots":
+			q.robots = value
+		case "robots_b64":
+			q.robotsB64 = value
+		case "agent":
+			q.agent = value
+		case "url":
+			q.url = value
+		case "dialect":
+			q.dialect = value
+		case "max_bytes":
+			q.maxBytes = value
+		case "at":
+			q.at = value
+		}
+	})
+	if !ok {
+		return q, errors.New("the line is JSON, but not an object")
+	}
+	return q, nil
+}
+
+// jsonError says why a line is no JSON and where.
+func jsonError(line []byte) error {
+	var value json.RawMessage
+	err := json.Unmarshal(line, &value)
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		return fmt.Errorf("the line is not JSON: %w at octet %d", err, syntax.Offset)
+	}
+	return fmt.Errorf("the line is not JSON: %w", err)
+}
+
+// question checks the members of a line and returns what they ask.
+func (a *answerer) question(q *request) (rules *robots.Rules, path robots.Path, url string, err error) {
+	d, err := a.dialectOf(q)
+	if err != nil {
+		return nil, path, "", err
+	}
+	maxBytes := a.defaults.maxBytes
+	if q.maxBytes != nil {
+		if maxBytes, err = wholeNumber(q.maxBytes); err != nil {
+			return nil, path, "", fmt.Errorf("max_bytes %w", err)
+		}
+	}
+	if q.at != nil {
+		at, ok := decodeString(q.at)
+		if !ok {
+			return nil, path, "", errors.New("at is not a string")
+		}
+		if err := checkTime(at); err != nil {
+			return nil, path, "", fmt.Errorf("at %w", err)
+		}
+	}
+	if q.url == nil {
+		return nil, path, "", errors.New("url is missing")
+	}
+	url, ok := decodeString(q.url)
+	if !ok {
+		return nil, path, "", errors.New("url is not a string")
+	}
+	if path, err = parsePath(d, url); err != nil {
+		return nil, path, "", err
+	}
+	tokens, err := a.tokens(q)
+	if err != nil {
+		return nil, path, "", err
+	}
+	_, read := limited(nil, d, maxBytes)
+	file, err := a.fileOf(q, read.SizeLimit)
+	if err != nil {
+		return nil, path, "", err
+	}
+	if a.rules == nil || a.file != file || a.dialect != d.Name || a.maxBytes != maxBytes || !bytes.Equal(a.agent, q.agent) {
+		a.file, a.dialect, a.maxBytes, a.agent = file, d.Name, maxBytes, bytes.Clone(q.agent)
+		f, d := limited(file, d, maxBytes)
+		a.rules = f.Rules(d, tokens...)
+		if a.defaults.userInitiated {
+			a.rules = a.rules.UserInitiated()
+		}
+	}
+	rules = a.rules
+	if len(q.robots)+len(q.robotsB64)+len(q.agent) > maxRemembered {
+		a.forget()
+	}
+	return rules, path, url, nil
+}
+
+func (a *answerer) dialectOf(q *request) (robots.Dialect, error) {
+	if q.dialect == nil {
+		return a.defaults.dialect, nil
+	}
+	name, ok := decodeString(q.dialect)
+	if !ok {
+		return robots.Dialect{}, errors.New("dialect is not a string")
+	}
+	if name == allDialects {
+		return robots.Dialect{}, errors.New("dialect is all: a line asks for one dialect")
+	}
+	return dialectByName(name)
+}
+
+// tokens returns the tokens of a line, which are used as they are; an absent
+// list leaves those of the flags.
+func (a *answerer) tokens(q *request) ([]string, error) {
+	if q.agent == nil {
+		return a.defaults.tokens, nil
+	}
+	if token, ok := decodeString(q.agent); ok {
+		return []string{token}, nil
+	}
+	var tokens []string
+	ok := eachElement(q.agent, func(value []byte) bool {
+		token, ok := decodeString(value)
+		tokens = append(tokens, token)
+		return ok
+	})
+	if !ok {
+		return nil, errors.New("agent is neither a string nor a list of strings")
+	}
+	return tokens, nil
+}
+
+// fileOf returns the file of a line: its own, the one before if the line repeats
+// it, or that of -f. Of its own only what can count under the limit is parsed,
+// with one octet more to show that there is more, so that a line of 64 MiB
+// costs little more than reading it.
+func (a *answerer) fileOf(q *request, limit int) (*robots.File, error) {
+	text, coded := q.robots, false
+	switch {
+	case q.robots != nil && q.robotsB64 != nil:
+		return nil, errors.New("robots and robots_b64 are both there: a line has one file")
+	case q.robotsB64 != nil:
+		text, coded = q.robotsB64, true
+	case q.robots == nil:
+		if a.defaults.file == nil {
+			return nil, errors.New("robots is missing, and no -f FILE stands in for it (fetching a live site is not part of this version)")
+		}
+		return a.defaults.file, nil
+	}
+	if a.parsed != nil && a.coded == coded && a.limit == limit && bytes.Equal(a.body, text) {
+		return a.parsed, nil
+	}
+	if text[0] != '"' {
+		if coded {
+			return nil, errors.New("robots_b64 is not a string")
+		}
+		return nil, errors.New("robots is not a string")
+	}
+	var body []byte
+	if coded {
+		code := text[1 : len(text)-1]
+		if bytes.IndexByte(code, '\\') >= 0 {
+			code = unquote(nil, text)
+		}
+		var err error
+		if body, err = base64.StdEncoding.AppendDecode(nil, code); err != nil {
+			return nil, fmt.Errorf("robots_b64 is not base64: %w", err)
+		}
+	} else {
+		body = unquote(make([]byte, 0, len(text)), text)
+	}
+	if limit > 0 && len(body)-1 > limit {
+		body = bytes.Clone(body[:limit+1])
+	}
+	a.body, a.coded, a.limit, a.parsed = bytes.Clone(text), coded, limit, robots.Parse(body)
+	return a.parsed, nil
+}
+
+// forget lets go of a large line.
+func (a *answerer) forget() { *a = answerer{defaults: a.defaults} }
+
+// wholeNumber reads a JSON number that is a number of octets, however it is
+// written: 1e3 is 1000.
+func wholeNumber(text []byte) (int, error) {
+	if c := text[0]; c == '-' || '0' <= c && c <= '9' {
+		if n, err := parseMaxBytes(string(text)); err == nil {
+			return n, nil
+		}
+		f, err := strconv.ParseFloat(string(text), 64)
+		switch {
+		case math.IsInf(f, 1):
+			return math.MaxInt, nil
+		case err == nil && f >= 0 && f == math.Trunc(f):
+			if f >= math.MaxInt {
+				return math.MaxInt, nil
+			}
+			return int(f), nil
+		}
+	}
+	return 0, fmt.Errorf("is %s, not a number of octets, 0 or more", clip(string(text)))
+}

@@ -1,0 +1,270 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"syscall"
+
+	"github.com/robotskit/robots"
+)
+
+// A batch runs through three stages: a reader cuts standard input into chunks
+// of whole lines, workers answer chunks, the writer writes them in the order
+// of the input. What is under way at a time is bounded in octets by the budget
+// of the reader.
+const (
+	// maxLine is the longest line that is answered, without its line end.
+	maxLine = maxFile
+	// chunkBytes and chunkLines end a chunk: large enough that passing it on
+	// costs little beside answering it, small enough to keep all workers busy.
+	chunkBytes = 64 << 10
+	chunkLines = 256
+	// budgetUnit is what one place in the budget stands for, and budgetUnits is
+	// how many there are: together one line of the greatest length.
+	budgetUnit  = 1 << 20
+	budgetUnits = maxLine / budgetUnit
+)
+
+// A chunk is some lines in succession and, when done is closed, their answers.
+type chunk struct {
+	in    []byte
+	lines []batchLine
+	out   []byte
+	done  chan struct{}
+	units int // of the budget
+}
+
+// batchLine is where a line stands in its chunk, without its line end. A line
+// over maxLine is not kept.
+type batchLine struct {
+	start, end int
+	over       bool
+}
+
+// batch answers every line of standard input with one line of standard output
+// (DESIGN.md 6.3). It returns an error if the call is bad or standard input
+// cannot be read to its end.
+func batch(ctx context.Context, o *options, std *streams) (int, error) {
+	defaults, err := newDefaults(o, std)
+	if err != nil {
+		return exitBad, err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var (
+		work   = make(chan *chunk, budgetUnits)
+		order  = make(chan *chunk, budgetUnits)
+		budget = make(chan struct{}, budgetUnits)
+		failed error // of the reader; set before it closes order
+	)
+	for range runtime.GOMAXPROCS(0) {
+		go func() {
+			a := answerer{defaults: defaults}
+			for c := range work {
+				c.answer(&a)
+			}
+		}()
+	}
+	go func() {
+		defer close(order)
+		defer close(work)
+		r := lineReader{r: bufio.NewReaderSize(std.in, 256<<10)}
+		for {
+			c, err := r.chunk()
+			if c != nil {
+				c.units = 1 + len(c.in)/budgetUnit
+				for range min(c.units, budgetUnits) {
+					select {
+					case budget <- struct{}{}:
+					case <-ctx.Done():
+						return
+					}
+				}
+				// Never blocks: every chunk holds a place in the budget.
+				order <- c
+				work <- c
+			}
+			if err != nil {
+				if err != io.EOF {
+					failed = fmt.Errorf("cannot read standard input: %w", cause(err))
+				}
+				return
+			}
+		}
+	}()
+	for {
+		var c *chunk
+		var more bool
+		select {
+		case c, more = <-order:
+		default:
+			// Nothing is waiting, so the reader may be too: the input pauses.
+			if err := std.out.Flush(); err != nil {
+				return closedOutput(err)
+			}
+			c, more = <-order
+		}
+		if !more {
+			break
+		}
+		<-c.done
+		if _, err := std.out.Write(c.out); err != nil {
+			return closedOutput(err)
+		}
+		for range min(c.units, budgetUnits) {
+			<-budget
+		}
+	}
+	switch {
+	case failed != nil:
+		return exitBad, failed
+	case ctx.Err() != nil:
+		return exitBad, ctx.Err()
+	}
+	return exitAllowed, nil
+}
+
+// closedOutput is the status of a batch whose answers nobody takes: quiet for a
+// reader who has gone away. The error of anything else is found again by the
+// last flush, which says it.
+func closedOutput(err error) (int, error) {
+	if errors.Is(err, syscall.EPIPE) {
+		return exitAllowed, nil
+	}
+	return exitBad, nil
+}
+
+func (c *chunk) answer(a *answerer) {
+	for _, l := range c.lines {
+		if l.over {
+			c.out = appendError(c.out, nil, errors.New("the line is longer than 64 MiB"))
+		} else {
+			c.out = a.append(c.out, c.in[l.start:l.end])
+		}
+		c.out = append(c.out, '\n')
+	}
+	c.in = nil
+	close(c.done)
+}
+
+// lineReader reads chunks of whole lines.
+type lineReader struct {
+	r    *bufio.Reader
+	past bool // the first line has been read
+}
+
+// chunk reads at least one line and then those that are there without waiting.
+// With an error it returns the lines before it, if any; a line that was cut by
+// an error other than the end of input is none.
+func (r *lineReader) chunk() (*chunk, error) {
+	c := &chunk{done: make(chan struct{})}
+	for len(c.in) < chunkBytes && len(c.lines) < chunkLines {
+		if len(c.lines) > 0 && !r.waiting() {
+			break
+		}
+		if err := r.line(c); err != nil {
+			if len(c.lines) == 0 {
+				return nil, err
+			}
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+// waiting reports whether a whole line has been read ahead.
+func (r *lineReader) waiting() bool {
+	ahead, _ := r.r.Peek(r.r.Buffered())
+	return bytes.IndexByte(ahead, '\n') >= 0
+}
+
+// line reads a line into c. A last line without a line end is a line; its end
+// of input is reported by the next call.
+func (r *lineReader) line(c *chunk) error {
+	start, length := len(c.in), 0
+	for {
+		part, err := r.r.ReadSlice('\n')
+		if err != nil && err != bufio.ErrBufferFull && !(err == io.EOF && length+len(part) > 0) {
+			c.in = c.in[:start]
+			return err
+		}
+		ended := err == nil
+		if ended {
+			part = part[:len(part)-1]
+		}
+		if length += len(part); length <= maxLine {
+			c.in = append(c.in, part...)
+		} else if len(c.in) > start {
+			c.in = append([]byte(nil), c.in[:start]...) // lets go of the line's storage
+		}
+		if ended || err == io.EOF {
+			break
+		}
+	}
+	l := batchLine{start: start, end: len(c.in), over: length > maxLine}
+	if !r.past {
+		r.past = true
+		// A byte order mark is what some shells put before a stream, and no
+		// part of the first line.
+		if bytes.HasPrefix(c.in, []byte("\uFEFF")) {
+			l.start = len("\uFEFF")
+		}
+	}
+	c.lines = append(c.lines, l)
+	return nil
+}
+
+// newDefaults checks the flags of a batch: they stand for members that a line
+// leaves out.
+func newDefaults(o *options, std *streams) (*defaults, error) {
+	if len(o.urls) > 0 {
+		return nil, fmt.Errorf("unexpected argument %q: --batch reads its URLs from standard input", clip(o.urls[0]))
+	}
+	if o.dialect == allDialects {
+		return nil, errors.New("--batch answers one dialect a line, not all")
+	}
+	if o.file.given && o.file.text == "-" {
+		return nil, errors.New("--batch reads its questions from standard input, so -f cannot read it too")
+	}
+	if err := checkFormat(o.format); err != nil {
+		return nil, err
+	}
+	if _, err := newPalette(o.colour, std.terminal); err != nil {
+		return nil, err
+	}
+	d := &defaults{maxBytes: noLimit, tokens: o.agents, userInitiated: o.userInitiated}
+	var err error
+	if d.dialect, err = dialectByName(o.dialect); err != nil {
+		return nil, err
+	}
+	if o.maxBytes.given {
+		if d.maxBytes, err = parseMaxBytes(o.maxBytes.text); err != nil {
+			return nil, fmt.Errorf("--max-bytes %w", err)
+		}
+	}
+	if o.at.given {
+		if err := checkTime(o.at.text); err != nil {
+			return nil, fmt.Errorf("--at %w", err)
+		}
+	}
+	if o.file.given {
+		if d.file, err = readFile(std, "robots check", o.file); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// defaults are what a line of a batch may leave out.
+type defaults struct {
+	file          *robots.File // nil without -f
+	dialect       robots.Dialect
+	tokens        []string
+	maxBytes      int
+	userInitiated bool
+}

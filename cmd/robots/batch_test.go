@@ -1,0 +1,243 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/robotskit/robots"
+)
+
+// answerMembers are the members of an answer in the order of DESIGN.md 6.3.
+var answerMembers = []string{"id", "allowed", "verdict", "reason", "rule", "group", "crawl_delay", "request_rates", "sitemaps", "dialect", "url"}
+
+// start runs the real program.
+func start(t *testing.T, stderr io.Writer, args ...string) (*exec.Cmd, io.WriteCloser, io.ReadCloser) {
+	t.Helper()
+	cmd := exec.Command("robots", args...)
+	cmd.Stderr = stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	return cmd, in, out
+}
+
+// TestBatchAnswersWhenInputPauses asks, waits for the answer, and only then
+// asks again: a program that holds answers back hangs here.
+func TestBatchAnswersWhenInputPauses(t *testing.T) {
+	cmd, in, out := start(t, os.Stderr, "check", "--batch")
+	answers := bufio.NewReader(out)
+	for i, n := range []int{1, 1, 3, 1000, 1, 2} {
+		var ask strings.Builder
+		for j := range n {
+			fmt.Fprintf(&ask, `{"id":%d,"robots":"User-agent: *\nDisallow: /a","url":"/a"}`+"\n", i*1000+j)
+		}
+		// The beginning of the next line is no reason to wait for its end.
+		head, tail := `{"id":"next",`, `"robots":"","url":"/"}`+"\n"
+		// Answers are read beside the writing, so that neither pipe fills up.
+		asked := make(chan error, 1)
+		go func() {
+			_, err := io.WriteString(in, ask.String()+head)
+			asked <- err
+		}()
+		for j := range n {
+			line, err := answers.ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := fmt.Sprintf(`{"id":%d,"allowed":false,`, i*1000+j); !strings.HasPrefix(line, want) {
+				t.Fatalf("got %s, want %s", line, want)
+			}
+		}
+		if err := <-asked; err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(in, tail); err != nil {
+			t.Fatal(err)
+		}
+		if line, err := answers.ReadString('\n'); err != nil || !strings.HasPrefix(line, `{"id":"next",`) {
+			t.Fatalf("got %q, %v", line, err)
+		}
+	}
+	// A last line needs no line end.
+	if _, err := io.WriteString(in, `{"id":"last","robots":"","url":"/"}`); err != nil {
+		t.Fatal(err)
+	}
+	in.Close()
+	rest, err := io.ReadAll(answers)
+	if err != nil || !bytes.HasPrefix(rest, []byte(`{"id":"last","allowed":true,`)) || bytes.Count(rest, []byte("\n")) != 1 {
+		t.Errorf("got %q, %v", rest, err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestBatchStopsWithItsReader closes the reading end: the program ends by
+// itself, without a word, while its input is still open.
+func TestBatchStopsWithItsReader(t *testing.T) {
+	var said bytes.Buffer
+	cmd, in, out := start(t, &said, "check", "--batch")
+	out.Close()
+	for {
+		if _, err := io.WriteString(in, `{"robots":"","url":"/"}`+"\n"); err != nil {
+			if !errors.Is(err, syscall.EPIPE) {
+				t.Errorf("writing a question: %v", err)
+			}
+			break
+		}
+	}
+	var exit *exec.ExitError
+	if err := cmd.Wait(); errors.As(err, &exit) && exit.ExitCode() == exitBad {
+		t.Errorf("got %v, want an end without an error of ours", err)
+	}
+	if said.Len() > 0 {
+		t.Errorf("standard error: %s", &said)
+	}
+}
+
+// failing is a standard input that breaks.
+type failing struct{}
+
+func (failing) Read([]byte) (int, error) { return 0, errors.New("line noise") }
+
+func TestBatchInputFails(t *testing.T) {
+	var out, said bytes.Buffer
+	in := io.MultiReader(strings.NewReader(`{"id":1,"robots":"","url":"/"}`+"\n"+`{"id":2,"robots":"","u`), failing{})
+	if got := run(context.Background(), []string{"check", "--batch"}, in, &out, &said); got != exitBad {
+		t.Errorf("exit status %d, want %d", got, exitBad)
+	}
+	if got := out.String(); !strings.HasPrefix(got, `{"id":1,"allowed":true`) || strings.Count(got, "\n") != 1 {
+		t.Errorf("standard output %q", got)
+	}
+	if got, want := said.String(), "robots check: cannot read standard input: line noise\n"; got != want {
+		t.Errorf("standard error %q, want %q", got, want)
+	}
+}
+
+// full is a standard output without room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+func TestOutputFails(t *testing.T) {
+	const ask = `{"robots":"","url":"/"}` + "\n"
+	for _, args := range [][]string{{"check", "--batch"}, {"check", "-f", "-", "/"}, {"explain", "-f", "-", "/"}, {"version"}, {"--help"}} {
+		var said bytes.Buffer
+		if got := run(context.Background(), args, strings.NewReader(ask), full{}, &said); got != exitBad {
+			t.Errorf("robots %v: exit status %d, want %d", args, got, exitBad)
+		}
+		if !strings.Contains(said.String(), ": cannot write standard output: no space left on device\n") {
+			t.Errorf("robots %v: standard error %q", args, &said)
+		}
+	}
+}
+
+// TestBatchOrder sends lines of very different cost, so that workers finish out
+// of order, and compares every answer with the engine.
+func TestBatchOrder(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	long := "User-agent: *\n" + strings.Repeat("Disallow: /x*y\n", 20_000)
+	var in bytes.Buffer
+	var want []string
+	for i := range 3000 {
+		body, url := "User-agent: *\nDisallow: /a\nSitemap: http://\u2028/\x01", "/a?\xff"
+		switch r.IntN(50) {
+		case 0:
+			body = long
+		case 1:
+			fmt.Fprintf(&in, "%s\n", strings.Repeat("x", r.IntN(200_000)))
+			want = append(want, "")
+			continue
+		case 2:
+			url = "no url"
+			want = append(want, "")
+		}
+		text, _ := json.Marshal(map[string]any{"id": i, "robots": body, "url": url})
+		in.Write(append(text, '\n'))
+		if len(want) > i {
+			continue
+		}
+		url = strings.ToValidUTF8(url, "\uFFFD")
+		p, err := robots.ParsePath(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dst := fmt.Appendf(nil, `{"id":%d,`, i)
+		dst = robots.Parse([]byte(body)).Rules(robots.RFC9309).AppendJSON(dst, p)
+		want = append(want, string(robots.AppendQuoted(append(dst, `,"url":`...), url))+"}")
+	}
+	var out bytes.Buffer
+	if got := run(context.Background(), []string{"check", "--batch"}, &in, &out, os.Stderr); got != exitAllowed {
+		t.Fatalf("exit status %d", got)
+	}
+	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+	if len(lines) != len(want) {
+		t.Fatalf("%d answers to %d lines", len(lines), len(want))
+	}
+	for i, line := range lines {
+		names, err := memberNames([]byte(line))
+		switch {
+		case err != nil:
+			t.Fatalf("line %d: %v: %s", i+1, err, line)
+		case want[i] == "" && !slices.Equal(names, []string{"id", "error"}):
+			t.Fatalf("line %d: got %s, want an error", i+1, line)
+		case want[i] != "" && line != want[i]:
+			t.Fatalf("line %d\ngot  %s\nwant %s", i+1, line, want[i])
+		case want[i] != "" && !slices.Equal(names, answerMembers):
+			t.Fatalf("line %d: members %v, want %v", i+1, names, answerMembers)
+		}
+	}
+}
+
+// TestBatchIsCheck asks the same of the example files in both ways.
+func TestBatchIsCheck(t *testing.T) {
+	files, err := filepath.Glob("../../examples/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no examples", err)
+	}
+	urls := []string{"/", "/basket", "https://shop.example/list?sort=new", "/misspelt/", "/private/", "/page.html", "/caf%C3%A9/archiv/1", "/robots.txt"}
+	for _, file := range files {
+		body, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, agent := range []string{"*", "Googlebot", "SeznamBot", "GPTBot", "TieBot"} {
+			var in, out, checked bytes.Buffer
+			for _, url := range urls {
+				for _, d := range robots.Dialects() {
+					text, _ := json.Marshal(map[string]any{"robots": string(body), "url": url, "agent": agent, "dialect": d.Name})
+					in.Write(append(text, '\n'))
+				}
+			}
+			run(context.Background(), []string{"check", "--batch"}, &in, &out, os.Stderr)
+			run(context.Background(), append([]string{"check", "-f", file, "-a", agent, "-d", "all", "--format", "json"}, urls...), nil, &checked, os.Stderr)
+			got := strings.ReplaceAll(out.String(), `{"id":null,`, `{"schema":1,`)
+			want := strings.ReplaceAll(checked.String(), fmt.Sprintf(`,"agent":[%q]}`, agent), "}")
+			if got != want {
+				t.Errorf("%s, %s\nbatch %s\ncheck %s", file, agent, got, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package main
+
+import "testing"
+
+func TestPalette(t *testing.T) {
+	for _, c := range []struct {
+		name            string
+		flag            string
+		noColour, force string
+		term            string
+		terminal, want  bool
+	}{
+		{name: "pipe", flag: "auto"},
+		{name: "terminal", flag: "auto", terminal: true, want: true},
+		{name: "dumb terminal", flag: "auto", term: "dumb", terminal: true},
+		{name: "NO_COLOR on a terminal", flag: "auto", noColour: "1", terminal: true},
+		{name: "FORCE_COLOR on a pipe", flag: "auto", force: "1", want: true},
+		{name: "FORCE_COLOR=0 on a pipe", flag: "auto", force: "0"},
+		{name: "FORCE_COLOR on a dumb terminal", flag: "auto", force: "1", term: "dumb", terminal: true, want: true},
+		{name: "NO_COLOR and FORCE_COLOR", flag: "auto", noColour: "1", force: "1", terminal: true},
+		{name: "always on a pipe with NO_COLOR", flag: "always", noColour: "1", want: true},
+		{name: "never on a terminal with FORCE_COLOR", flag: "never", force: "1", terminal: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Setenv("NO_COLOR", c.noColour)
+			t.Setenv("FORCE_COLOR", c.force)
+			t.Setenv("TERM", c.term)
+			got, err := newPalette(c.flag, c.terminal)
+			if err != nil || got.on != c.want {
+				t.Errorf("got %v, %v, want %v", got.on, err, c.want)
+			}
+		})
+	}
+}
+
+func TestNearest(t *testing.T) {
+	for _, c := range []struct{ s, want string }{
+		{"gogle", "google"}, {"rfc9390", "rfc9309"}, {"RFC9309", "rfc9309"}, {"google2019", "google-2019"}, {"x", ""}, {"", ""}, {"altavista", ""},
+	} {
+		if got := nearest(c.s, dialectNames()); got != c.want {
+			t.Errorf("%q: got %q, want %q", c.s, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,251 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/robotskit/robots"
+	"github.com/spf13/cobra"
+)
+
+func explainCommand(std *streams, status *int) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "explain -f FILE [-a TOKEN]... [-d DIALECT] URL...",
+		Short: "Say why a URL may be fetched or not, step by step",
+		Long: `Explain says of each URL what check says, and then how it came to it: the
+group that holds, every rule that matches and why it won or lost, and what in
+the file nearly mattered. Each step names the statement that it follows.
+
+` + urlHelp + `
+
+` + statusHelp,
+		Example: `  robots explain -f robots.txt -a Googlebot-Image -a Googlebot /img/logo.png
+  robots explain -f robots.txt --format json https://example.com/list?sort=price`,
+		DisableFlagsInUseLine: true,
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			o.urls = args
+			*status, err = explain(cmd.Context(), &o, std)
+			return err
+		},
+	}
+	o.register(cmd)
+	return cmd
+}
+
+// explain answers URLs, each with the whole derivation.
+func explain(ctx context.Context, o *options, std *streams) (int, error) {
+	asked, colours, err := prepare(std, "robots explain", o)
+	if err != nil {
+		return exitBad, err
+	}
+	first := true
+	for _, all := range asked {
+		for _, q := range all {
+			if ctx.Err() != nil {
+				return exitBad, ctx.Err()
+			}
+			e := q.rules.Explain(q.path)
+			if o.format == formatJSON {
+				std.out.Write(append(appendExplanation(nil, q, &e), '\n'))
+				continue
+			}
+			if !first {
+				fmt.Fprintln(std.out)
+			}
+			first = false
+			printExplanation(std.out, colours, q, &e, len(all) > 1)
+		}
+	}
+	return statusOf(asked), nil
+}
+
+// textWidth is the width that explanations keep to where words allow it.
+const textWidth = 100
+
+func printExplanation(w io.Writer, colours palette, q question, e *robots.Explanation, named bool) {
+	fmt.Fprintf(w, "%s  %s\n", colours.verdict(e.Verdict), colours.paint(bold, robots.Printable(q.url)))
+	reason := because(colours, e.Verdict)
+	if named {
+		reason = e.Verdict.Dialect + ": " + reason
+	}
+	fmt.Fprintf(w, "%11s%s\n", "", reason)
+
+	heading(w, colours, "Steps")
+	clause := 0
+	for _, s := range e.Steps {
+		clause = max(clause, len(s.Clause))
+	}
+	number := len(strconv.Itoa(len(e.Steps)))
+	for i, s := range e.Steps {
+		lead := fmt.Sprintf("  %*d  %s  ", number, i+1, colours.paint(faint, fill(s.Clause, clause)))
+		wrap(w, lead, 2+number+2+clause+2, s.Text)
+	}
+	printMatches(w, colours, e.Matches)
+	printNotes(w, colours, e)
+}
+
+// printMatches writes the rules that match, the deciding one first.
+func printMatches(w io.Writer, colours palette, matches []robots.Match) {
+	if len(matches) == 0 {
+		return
+	}
+	heading(w, colours, "Rules that match")
+	line, rule, octets := len("line"), len("rule"), len("octets")
+	for _, m := range matches {
+		line = max(line, len(strconv.Itoa(m.Rule.Line())))
+		rule = max(rule, min(utf8.RuneCountInString(m.Rule.String()), maxRuleColumn))
+	}
+	fmt.Fprintf(w, "  %s\n", colours.paint(faint, fmt.Sprintf("%*s  %s  octets  result", line, "line", fill("rule", rule))))
+	for _, m := range matches {
+		result, style := "lost", faint
+		if m.Won {
+			result, style = "won ", green
+			if !m.Rule.Allows() {
+				style = red
+			}
+		}
+		lead := fmt.Sprintf("  %*d  %s  %*d  %s  ", line, m.Rule.Line(), fill(m.Rule.String(), rule), octets, m.Rule.Weight(), colours.paint(style, result))
+		wrap(w, lead, 2+line+2+rule+2+octets+2+4+2, m.Why+" ("+m.Clause+")")
+	}
+}
+
+// maxRuleColumn is the widest column of rules: a longer one pushes only its own
+// line to the right.
+const maxRuleColumn = 40
+
+func printNotes(w io.Writer, colours palette, e *robots.Explanation) {
+	if len(e.Notes) == 0 {
+		return
+	}
+	heading(w, colours, "Notes")
+	place := make([]string, len(e.Notes))
+	line, clause := 0, 0
+	for i, n := range e.Notes {
+		place[i] = "file"
+		if n.Line > 0 {
+			place[i] = "line " + strconv.Itoa(n.Line)
+		}
+		line, clause = max(line, len(place[i])), max(clause, len(n.Clause))
+	}
+	for i, n := range e.Notes {
+		lead := fmt.Sprintf("  %s  %s  ", fill(place[i], line), colours.paint(faint, fill(n.Clause, clause)))
+		wrap(w, lead, 2+line+2+clause+2, n.Text)
+	}
+	if e.Dropped > 0 {
+		fmt.Fprintf(w, "  and %d more\n", e.Dropped)
+	}
+}
+
+func heading(w io.Writer, colours palette, s string) {
+	fmt.Fprintf(w, "\n%s\n", colours.paint(bold, s))
+}
+
+// wrap writes text after lead and breaks it between words at textWidth; what
+// follows is indented to the width of lead, whose colours count nothing.
+func wrap(w io.Writer, lead string, indent int, text string) {
+	io.WriteString(w, lead)
+	column, first := indent, true
+	for word := range strings.SplitSeq(text, " ") {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case first:
+			first = false
+		case column+1+n > textWidth:
+			io.WriteString(w, "\n"+strings.Repeat(" ", indent))
+			column = indent
+		default:
+			io.WriteString(w, " ")
+			column++
+		}
+		io.WriteString(w, word)
+		column += n
+	}
+	io.WriteString(w, "\n")
+}
+
+// appendExplanation appends an explanation as one object: the members of a
+// check answer and how it came to be.
+func appendExplanation(dst []byte, q question, e *robots.Explanation) []byte {
+	dst = append(dst, `{"schema":1,"url":`...)
+	dst = robots.AppendQuoted(dst, q.url)
+	dst = append(dst, ',')
+	dst = q.rules.AppendJSON(dst, q.path)
+	dst = append(dst, `,"agent":`...)
+	dst = appendStrings(dst, q.rules.Tokens())
+	dst = append(dst, `,"path":`...)
+	dst = robots.AppendQuoted(dst, e.Path)
+	dst = append(dst, `,"normal":`...)
+	dst = robots.AppendQuoted(dst, e.Normal)
+	dst = append(dst, `,"steps":[`...)
+	for i, s := range e.Steps {
+		dst = appendComma(dst, i)
+		dst = append(dst, `{"clause":`...)
+		dst = robots.AppendQuoted(dst, s.Clause)
+		dst = append(dst, `,"text":`...)
+		dst = robots.AppendQuoted(dst, s.Text)
+		dst = append(dst, '}')
+	}
+	dst = append(dst, `],"matches":[`...)
+	for i, m := range e.Matches {
+		dst = appendComma(dst, i)
+		dst = appendMatch(dst, m)
+	}
+	dst = append(dst, `],"notes":[`...)
+	for i, n := range e.Notes {
+		dst = appendComma(dst, i)
+		dst = appendNote(dst, n)
+	}
+	if e.Dropped > 0 {
+		dst = append(dst, ',')
+		dst = appendNote(dst, robots.Note{Text: "and " + strconv.Itoa(e.Dropped) + " more"})
+	}
+	return append(dst, "]}"...)
+}
+
+func appendMatch(dst []byte, m robots.Match) []byte {
+	dst = append(dst, `{"line":`...)
+	dst = strconv.AppendInt(dst, int64(m.Rule.Line()), 10)
+	dst = append(dst, `,"directive":`...)
+	dst = robots.AppendQuoted(dst, m.Rule.Directive())
+	dst = append(dst, `,"pattern":`...)
+	path := m.Rule.Path()
+	dst = robots.AppendQuoted(dst, path)
+	if !utf8.ValidString(path) {
+		dst = append(dst, `,"pattern_b64":"`...)
+		dst = base64.StdEncoding.AppendEncode(dst, []byte(path))
+		dst = append(dst, '"')
+	}
+	dst = append(dst, `,"octets":`...)
+	dst = strconv.AppendInt(dst, int64(m.Rule.Weight()), 10)
+	dst = append(dst, `,"won":`...)
+	dst = strconv.AppendBool(dst, m.Won)
+	dst = append(dst, `,"clause":`...)
+	dst = robots.AppendQuoted(dst, m.Clause)
+	dst = append(dst, `,"why":`...)
+	dst = robots.AppendQuoted(dst, m.Why)
+	return append(dst, '}')
+}
+
+// appendNote appends a note; one about the file as a whole has line 0.
+func appendNote(dst []byte, n robots.Note) []byte {
+	dst = append(dst, `{"line":`...)
+	dst = strconv.AppendInt(dst, int64(n.Line), 10)
+	dst = append(dst, `,"clause":`...)
+	dst = robots.AppendQuoted(dst, n.Clause)
+	dst = append(dst, `,"text":`...)
+	dst = robots.AppendQuoted(dst, n.Text)
+	return append(dst, '}')
+}
+
+func appendComma(dst []byte, i int) []byte {
+	if i > 0 {
+		dst = append(dst, ',')
+	}
+	return dst
+}

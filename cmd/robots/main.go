@@ -1,0 +1,175 @@
+// Robots answers whether a crawler may fetch a URL, and why, from a robots.txt.
+//
+// The command line is a thin shell over functions that take a context, their
+// options and the three standard streams and return an exit status, so that
+// every verb can be driven without the shell.
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/robotskit/robots"
+	"github.com/spf13/cobra"
+)
+
+// Exit statuses, the same for all verbs (DESIGN.md 6.2).
+const (
+	exitAllowed    = 0 // all allowed; asked for something else than verdicts: done
+	exitDisallowed = 1 // some disallowed
+	exitBad        = 2 // bad use or unreadable input: nothing is answered
+	exitUndecided  = 3 // some undecided, because robots.txt cannot be reached
+)
+
+// streams are the standard streams of one run. Output is buffered and flushed
+// when the verb is done, batch flushes in between.
+type streams struct {
+	in       io.Reader
+	out      *bufio.Writer
+	err      io.Writer
+	terminal bool // out is a terminal
+}
+
+func main() {
+	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run is the whole program: it reads the command line, runs the verb and
+// returns the exit status.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	std := &streams{in: stdin, out: bufio.NewWriterSize(stdout, 64<<10), err: stderr, terminal: isTerminal(stdout)}
+	status := exitAllowed
+	root := newRoot(std, &status)
+	root.SetArgs(append([]string{}, args...))
+	cmd, err := root.ExecuteContextC(ctx)
+	name := cmd.CommandPath()
+	if err != nil {
+		complain(std, name, suggest(root, args, err))
+		status = exitBad
+	}
+	if err := std.out.Flush(); err != nil && !errors.Is(err, syscall.EPIPE) {
+		// A closed pipe is a reader who has seen enough, a full disk is not.
+		complain(std, name, fmt.Errorf("cannot write standard output: %w", cause(err)))
+		status = exitBad
+	}
+	return status
+}
+
+// newRoot builds the command line. The verb that runs leaves its exit status in
+// status; its error is a bad call and becomes one sentence on standard error.
+func newRoot(std *streams, status *int) *cobra.Command {
+	var showVersion bool
+	var versionFormat string
+	root := &cobra.Command{
+		Use: "robots",
+		// The line "robots [command]" says it all.
+		DisableFlagsInUseLine: true,
+		Short:                 "May this crawler fetch this URL, and why",
+		Long: `Robots answers one question from a robots.txt: may this crawler fetch this URL,
+and why? It reads the file as RFC 9309 says, or as Google, Seznam, Bing and
+Yandex do (--dialect).`,
+		Example: `  robots check -f robots.txt https://example.com/list?sort=price
+  robots explain -f robots.txt -a Googlebot /list?sort=price
+  robots check --batch < questions.jsonl > answers.jsonl`,
+		SilenceErrors:              true,
+		SilenceUsage:               true,
+		DisableSuggestions:         true, // suggest says it in one sentence
+		SuggestionsMinimumDistance: 2,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if showVersion {
+				return version(std, versionFormat)
+			}
+			*status = exitBad
+			cmd.SetOut(std.err)
+			return cmd.Help()
+		},
+	}
+	root.Flags().BoolVar(&showVersion, "version", false, "print the version and stop")
+	root.Flags().StringVar(&versionFormat, "format", formatText, "with --version: text or json")
+	root.SetIn(std.in)
+	root.SetOut(std.out)
+	root.SetErr(std.err)
+	root.AddCommand(
+		checkCommand(std, status),
+		explainCommand(std, status),
+		sitemapsCommand(std),
+		versionCommand(std),
+	)
+	root.SetHelpCommand(helpCommand())
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "completion" {
+			// Without this an unknown shell prints the help and succeeds.
+			cmd.RunE = func(*cobra.Command, []string) error {
+				return errors.New("no shell given: it is one of bash, zsh, fish and powershell")
+			}
+		}
+	}
+	return root
+}
+
+// helpCommand replaces cobra's own, which answers an unknown verb with success.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Say how a command is used",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, _, err := cmd.Root().Find(args)
+			if err != nil {
+				return err
+			}
+			about.InitDefaultHelpFlag()
+			return about.Help()
+		},
+	}
+}
+
+// suggest adds to the error of an unknown verb the verb that may be meant.
+func suggest(root *cobra.Command, args []string, err error) error {
+	if _, _, unknown := root.Find(args); unknown == nil {
+		return err
+	}
+	for _, arg := range args {
+		if strings.HasPrefix(arg, "-") {
+			continue
+		}
+		err = fmt.Errorf("unknown command %q", arg)
+		var names []string
+		for _, cmd := range root.Commands() {
+			if !cmd.Hidden {
+				names = append(names, cmd.Name())
+			}
+		}
+		if near := nearest(arg, names); near != "" {
+			return fmt.Errorf("%w, did you mean %s?", err, near)
+		}
+		return fmt.Errorf("%w: there are %s", err, strings.Join(names, ", "))
+	}
+	return err
+}
+
+// complain writes one sentence on standard error.
+func complain(std *streams, name string, err error) {
+	fmt.Fprintf(std.err, "%s: %s\n", name, robots.Printable(err.Error()))
+}
+
+// warn writes one sentence on standard error that does not stop the verb.
+func warn(std *streams, name, format string, args ...any) {
+	complain(std, name, fmt.Errorf("warning: "+format, args...))
+}
+
+// cause returns the system's own words for an error of the file system, without
+// the operation and the path: the sentence around it names the path.
+func cause(err error) error {
+	var path *os.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}

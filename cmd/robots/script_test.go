@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"robots": main})
+}
+
+// TestScript runs the program as a user does. Beside the commands of testscript
+// there are
+//
+//	status N robots ARG...   runs the program and compares its exit status
+//	members stdout NAME...   every line of stdout is a JSON object of exactly
+//	                         these members in this order
+//	line FILE N              writes a batch line of exactly N octets
+func TestScript(t *testing.T) {
+	examples, err := filepath.Abs("../../examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                "testdata/script",
+		UpdateScripts:      *update,
+		RequireUniqueNames: true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("EXAMPLES", examples)
+			env.Setenv("NO_COLOR", "")
+			env.Setenv("FORCE_COLOR", "")
+			return nil
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "root" {
+				return false, errors.New("unknown condition")
+			}
+			return os.Getuid() == 0, nil // who may read everything
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"status":  status,
+			"members": members,
+			"line":    longLine,
+		},
+	})
+}
+
+func status(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N program [args...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	var exit *exec.ExitError
+	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+func members(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: members FILE NAME...")
+	}
+	for line := range strings.Lines(ts.ReadFile(args[0])) {
+		got, err := memberNames([]byte(line))
+		if err != nil {
+			ts.Fatalf("%v in %s", err, line)
+		}
+		if want := args[1:]; strings.Join(got, " ") != strings.Join(want, " ") {
+			ts.Fatalf("%s\ngot  %v\nwant %v", line, got, want)
+		}
+	}
+}
+
+// memberNames returns the names of the members of a JSON object in order.
+func memberNames(object []byte) ([]string, error) {
+	d := json.NewDecoder(bytes.NewReader(object))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil, errors.New("no object")
+	}
+	var names []string
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return nil, err
+		}
+		names = append(names, name.(string))
+	}
+	if !json.Valid(object) {
+		return nil, errors.New("something after the object")
+	}
+	return names, nil
+}
+
+func longLine(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: line FILE N")
+	}
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	head, tail := `{"id":"long","url":"/","robots":"#`, `"}`
+	line := head + strings.Repeat("x", n-len(head)-len(tail)) + tail
+	f, err := os.OpenFile(ts.MkAbs(args[0]), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	ts.Check(err)
+	_, err = f.WriteString(line + "\n")
+	ts.Check(err)
+	ts.Check(f.Close())
+}

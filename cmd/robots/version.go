@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+
+	"github.com/robotskit/robots"
+	"github.com/spf13/cobra"
+)
+
+func versionCommand(std *streams) *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:                   "version",
+		Short:                 "Say which version this is",
+		Example:               "  robots version --format json",
+		DisableFlagsInUseLine: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("unexpected argument %q", clip(args[0]))
+			}
+			return version(std, format)
+		},
+	}
+	registerFormat(cmd, &format)
+	return cmd
+}
+
+// version says what the build recorded about itself. A build without version
+// control has no commit.
+func version(std *streams, format string) error {
+	if err := checkFormat(format); err != nil {
+		return err
+	}
+	number, commit, modified := "unknown", "", false
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if info.Main.Version != "" {
+			number = info.Main.Version
+		}
+		for _, s := range info.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				commit = s.Value
+			case "vcs.modified":
+				modified = s.Value == "true"
+			}
+		}
+	}
+	platform := runtime.GOOS + "/" + runtime.GOARCH
+	if format == formatJSON {
+		dst := robots.AppendQuoted([]byte(`{"schema":1,"version":`), number)
+		dst = append(dst, `,"commit":`...)
+		if commit == "" {
+			dst = append(dst, "null"...)
+		} else {
+			dst = robots.AppendQuoted(dst, commit)
+		}
+		dst = append(dst, `,"modified":`...)
+		dst = strconv.AppendBool(dst, modified)
+		dst = append(dst, `,"go":`...)
+		dst = robots.AppendQuoted(dst, runtime.Version())
+		dst = append(dst, `,"platform":`...)
+		dst = robots.AppendQuoted(dst, platform)
+		dst = append(dst, `,"dialects":`...)
+		dst = appendStrings(dst, dialectNames())
+		std.out.Write(append(dst, "}\n"...))
+		return nil
+	}
+	if commit == "" {
+		commit = "unknown"
+	} else if modified {
+		commit += ", modified"
+	}
+	fmt.Fprintf(std.out, "robots %s (commit %s)\n%s %s\ndialects: %s\n", number, commit, runtime.Version(), platform, dialectList())
+	return nil
+}
