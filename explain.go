@@ -332,22 +332,23 @@ func (r *Rules) noteRules(e *Explanation) {
 	folded := lowerString(e.normal)
 	for i := range r.rules {
 		v := &r.rules[i]
-		if v.match(e.normal) {
+		p := r.pattern(v)
+		if p.match(e.normal) {
 			continue
 		}
-		rule := Rule{file: f, rule: *v}
+		rule := Rule{rules: r, rule: *v}
 		switch {
-		case v.text[0] != '/' && v.text[0] != '*':
-			if strings.Contains(v.text, "://") {
+		case p.text[0] != '/' && p.text[0] != '*':
+			if strings.Contains(p.text, "://") {
 				e.note(rule.Line(), "D-09", rule.String()+" matches nothing: a rule is a path, not a URL")
-			} else if v.text != "$" {
+			} else if p.text != "$" {
 				e.note(rule.Line(), "D-09", rule.String()+" matches nothing: a path begins with / or *; /"+printable(rule.Path())+" may be meant")
 			}
-		case (Pattern{text: lowerString(v.text)}).match(folded):
+		case (Pattern{text: lowerString(p.text)}).match(folded):
 			e.note(rule.Line(), "RULE-04", rule.String()+" differs in letter case")
-		case strings.HasSuffix(v.text, "$") && (Pattern{text: v.text[:len(v.text)-1]}).match(e.normal):
+		case strings.HasSuffix(p.text, "$") && (Pattern{text: p.text[:len(p.text)-1]}).match(e.normal):
 			e.note(rule.Line(), "MATCH-03", rule.String()+" matches only where the URL ends")
-		case strings.HasSuffix(v.text, "/") && (Pattern{text: v.text + "$"}).match(e.normal+"/"):
+		case strings.HasSuffix(p.text, "/") && (Pattern{text: p.text + "$"}).match(e.normal+"/"):
 			e.note(rule.Line(), "MATCH-05", rule.String()+" matches only inside the folder")
 		case d.Escapes != EscapesRFC && RFC9309.matches(rule.Path(), e.Path):
 			e.note(rule.Line(), "C-15", rule.String()+" would match if escapes were compared as RFC 9309 does")

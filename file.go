@@ -40,23 +40,46 @@ func Parse(body []byte) *File {
 	return f
 }
 
-// refs reads all lines and keeps those that may matter, in one allocation of
-// the exact size unless there are very many.
+// refs reads all lines and keeps those that may matter, in at most two
+// allocations: one for as many lines as there can be if they do not fit on the
+// stack, one for as many as there are.
 func (s *scanner) refs() []lineRef {
-	var scratch [256]lineRef
-	lines := scratch[:0]
+	var few [64]lineRef
+	var many []lineRef
+	n := 0
 	for s.next() {
 		if s.field == FieldNone && !s.odd {
 			continue
 		}
-		lines = append(lines, lineRef{
+		l := lineRef{
 			val:   uint32(s.val),
 			n:     uint16(min(s.valEnd-s.val, longValue)),
 			field: s.field,
 			odd:   s.odd,
-		})
+		}
+		if n < len(few) {
+			few[n] = l
+			n++
+			continue
+		}
+		if many == nil {
+			most := 1 + bytes.Count(s.b[s.start:], []byte{'\n'})
+			if s.careful {
+				most += bytes.Count(s.b[s.start:], []byte{'\r'})
+			}
+			many = append(make([]lineRef, 0, n+most), few[:]...)
+		}
+		many = append(many, l)
 	}
-	return slices.Clone(lines)
+	switch {
+	case n == 0:
+		return nil
+	case many == nil:
+		return slices.Clone(few[:n])
+	case len(many) < cap(many)-cap(many)/8:
+		return slices.Clone(many)
+	}
+	return many
 }
 
 // Bytes returns the octets given to Parse; they must not be changed.

@@ -91,20 +91,27 @@ var classes = func() (t [256]uint8) {
 
 // clean reports whether s holds no octet of the class.
 func clean(s string, class uint8) bool {
-	for len(s) >= 8 {
-		// One test for eight look-ups: 0.4 ns an octet instead of 1.
-		if (classes[s[0]]|classes[s[1]]|classes[s[2]]|classes[s[3]]|
-			classes[s[4]]|classes[s[5]]|classes[s[6]]|classes[s[7]])&class != 0 {
+	if len(s) < 8 {
+		for i := range len(s) {
+			if classes[s[i]]&class != 0 {
+				return false
+			}
+		}
+		return true
+	}
+	// One test for eight look-ups: 0.4 ns an octet instead of 1. The last eight
+	// may overlap those before.
+	for i := 0; ; i += 8 {
+		i = min(i, len(s)-8)
+		w := s[i : i+8]
+		if (classes[w[0]]|classes[w[1]]|classes[w[2]]|classes[w[3]]|
+			classes[w[4]]|classes[w[5]]|classes[w[6]]|classes[w[7]])&class != 0 {
 			return false
 		}
-		s = s[8:]
-	}
-	for i := range len(s) {
-		if classes[s[i]]&class != 0 {
-			return false
+		if i == len(s)-8 {
+			return true
 		}
 	}
-	return true
 }
 
 // plainLen returns the number of octets at the start of s that mean just

@@ -66,16 +66,16 @@ func (p Pattern) innerStar() bool {
 // changed is appended to buf; the pattern then points there, so buf must not be
 // written again below its new length. An empty value is no rule (RULE-01).
 func (d *Dialect) compile(value string, buf []byte) (Pattern, []byte) {
-	if d.PathStart == AssumeSlash && value[0] != '/' && value[0] != '*' {
-		value = "/" + value
-	}
 	p := Pattern{text: value, weight: int32(len(value))}
 	from := len(buf)
-	switch {
-	case d.Escapes == EscapesRFC && !clean(value, carePattern):
+	if d.PathStart == AssumeSlash && value[0] != '/' && value[0] != '*' {
+		buf = append(buf, '/')
+	}
+	if assumed := len(buf) - from; d.Escapes == EscapesRFC && (assumed > 0 || !clean(value, carePattern)) {
 		buf, p.weight = appendPatternRFC(buf, value)
 		p.text = view(buf[from:])
-	case d.Escapes != EscapesRFC && !clean(value, careCPP):
+		p.weight += int32(assumed)
+	} else if d.Escapes != EscapesRFC && (assumed > 0 || !clean(value, careCPP)) {
 		buf = appendPatternCPP(buf, value)
 		p.text = view(buf[from:])
 		p.weight = int32(len(p.text))
@@ -173,3 +173,6 @@ func view(b []byte) string {
 func bytesOf(s string) []byte {
 	return unsafe.Slice(unsafe.StringData(s), len(s))
 }
+
+// contains reports whether s holds piece.
+func contains(s, piece string) bool { return strings.Contains(s, piece) }

@@ -21,17 +21,48 @@ type Rules struct {
 	lines   []uint32
 
 	rules []rule // highest precedence first
+	heads []head // of the rules
+	buf   []byte // normal forms that are not in the body
 	opens *rule  // the empty Disallow that opens the site (D-41)
+	lazy  *lazyIndex
 
 	user bool // UserInitiated
 }
 
-// rule is an allow or disallow with a path, as the caller's dialect reads it.
+// rule is an allow or disallow with a path, as the caller's dialect reads it:
+// 28 octets without a pointer, so that a thousand rules cost the garbage
+// collector nothing.
 type rule struct {
-	Pattern
-	start, end uint32 // the value as written
+	start, n   uint32 // the value as written, in the body
+	text, size uint32 // its normal form, in Rules.buf if changed, else in the body
+	literal    uint32 // octets of that before the first star or the end
+	weight     int32
 	field      Field
+	kind       kind
+	changed    bool
 }
+
+// kind says how much it takes to see that a rule matches whose head does.
+type kind uint8
+
+const (
+	kindHead    kind = iota // nothing: the head is all of it
+	kindLiteral             // the path must begin with it
+	kindTail                // one star, and what follows must occur after the literal part
+	kindSuffix              // the same, at the end of the path
+	kindPattern             // any other with a star or an end
+)
+
+// text returns the normal form of a rule.
+func (r *Rules) text(v *rule) string {
+	b := r.file.body
+	if v.changed {
+		b = r.buf
+	}
+	return view(b[v.text : v.text+v.size])
+}
+
+func (r *Rules) pattern(v *rule) Pattern { return Pattern{text: r.text(v), weight: v.weight} }
 
 // caller is who the rules are for: what the choice of groups came to.
 type caller struct {
@@ -65,42 +96,71 @@ func (f *File) Rules(d Dialect, tokens ...string) *Rules {
 	if !r.caller.found {
 		return r
 	}
-	var buf []byte
+	var found []rule
+	add := func(v rule, p Pattern, from int) {
+		v.text, v.size, v.weight = v.start, uint32(len(p.text)), p.weight
+		if v.changed = len(r.buf) > from; v.changed {
+			v.text = uint32(from)
+		}
+		found = append(found, v)
+	}
 	for field, span := range r.walk() {
 		switch field {
 		case FieldUserAgent:
 			r.lines = append(r.lines, uint32(span.Start))
 		case FieldAllow, FieldDisallow:
-			v := rule{start: uint32(span.Start), end: uint32(span.End), field: field}
-			if span.Start == span.End {
+			v := rule{start: uint32(span.Start), n: uint32(span.End - span.Start), field: field}
+			if v.n == 0 {
 				if field == FieldDisallow && d.EmptyDisallow == OpensSite && r.opens == nil {
 					r.opens = &v
 				}
 				continue
 			}
-			v.Pattern, buf = r.dialect.compile(view(f.body[span.Start:span.End]), buf)
-			r.rules = append(r.rules, v)
+			var p Pattern
+			from := len(r.buf)
+			p, r.buf = r.dialect.compile(f.Text(span), r.buf)
+			add(v, p, from)
 			if d.IndexHTML && field == FieldAllow {
+				from = len(r.buf)
 				var ok bool
-				if v.Pattern, buf, ok = v.indexOpen(buf); ok {
-					r.rules = append(r.rules, v)
+				if p, r.buf, ok = p.indexOpen(r.buf); ok {
+					add(v, p, from)
 				}
 			}
 		}
 	}
-	slices.SortFunc(r.rules, func(a, b rule) int {
-		switch {
-		case a.weight != b.weight:
-			return int(b.weight - a.weight) // PREC-01
-		case a.field != b.field:
-			return int(a.field) - int(b.field) // PREC-02: FieldAllow first
-		case a.start < b.start:
-			return -1
-		default:
-			return 1
-		}
-	})
+	r.rank(found)
 	return r
+}
+
+// rank puts the rules in the order of precedence: the heavier first (PREC-01),
+// of equal ones the allow (PREC-02), then the first line. It sorts numbers of
+// 64 bits, which takes a third of the time of sorting rules.
+func (r *Rules) rank(found []rule) {
+	if len(found) == 0 {
+		return
+	}
+	keys := make([]uint64, len(found))
+	for i := range found {
+		k := uint64(math.MaxInt32-found[i].weight) << 32
+		if found[i].field != FieldAllow {
+			k |= 1 << 31
+		}
+		keys[i] = k | uint64(i)
+	}
+	slices.Sort(keys)
+	r.rules = make([]rule, len(found))
+	r.heads = make([]head, len(found))
+	for i, k := range keys {
+		v := found[k&(1<<31-1)]
+		var n int
+		r.heads[i], v.kind, n = headOf(r.text(&v))
+		v.literal = uint32(n)
+		r.rules[i] = v
+	}
+	if len(found) > scanMost {
+		r.lazy = new(lazyIndex)
+	}
 }
 
 // choose finds the caller's group (AGENT-01, AGENT-09) and whether the file
@@ -219,7 +279,7 @@ func (r *Rules) Len() int { return len(r.rules) }
 func (r *Rules) All() iter.Seq[Rule] {
 	return func(yield func(Rule) bool) {
 		for i := range r.rules {
-			if !yield(Rule{file: r.file, rule: r.rules[i]}) {
+			if !yield(Rule{rules: r, rule: r.rules[i]}) {
 				return
 			}
 		}
@@ -239,15 +299,12 @@ func (r *Rules) decide(p Path) outcome {
 	if r.user {
 		return outcome{allowed: true, reason: ReasonUserInitiated}
 	}
-	if classesCleanFast(p.raw) || r.dialect.Escapes == EscapesRaw {
+	if d := &r.dialect; d.Escapes == EscapesRaw || clean(p.raw, careRFC) && (d.Escapes == EscapesRFC || !hasDots(p.raw)) {
 		return r.decideNormal(p.raw)
 	}
 	var buf [512]byte
 	return r.decideNormal(r.dialect.normal(p, buf[:0]))
 }
-
-// classesCleanFast is replaced by the normal form's own check.
-func classesCleanFast(string) bool { return false }
 
 func (r *Rules) decideNormal(path string) outcome {
 	switch {
@@ -267,7 +324,7 @@ func (r *Rules) decideNormal(path string) outcome {
 			other = FieldDisallow
 		}
 		against := r.find(path, other)
-		o.undefined = against != nil && (best.innerStar() || against.innerStar())
+		o.undefined = against != nil && (r.pattern(best).innerStar() || r.pattern(against).innerStar())
 	}
 	return o
 }
@@ -283,17 +340,6 @@ func (r *Rules) reasonWithoutRule() Reason {
 	}
 }
 
-// find returns the rule of the highest precedence that matches path, only
-// among those of one field unless it is FieldNone, and nil if there is none.
-func (r *Rules) find(path string, only Field) *rule {
-	for i := range r.rules {
-		if v := &r.rules[i]; (only == FieldNone || v.field == only) && v.match(path) {
-			return v
-		}
-	}
-	return nil
-}
-
 // Allowed reports whether the caller may fetch p. Where the dialect leaves the
 // verdict undefined it follows the heavier rule (D-01). It does not allocate.
 func (r *Rules) Allowed(p Path) bool { return r.decide(p).allowed }
@@ -303,7 +349,7 @@ func (r *Rules) Match(p Path) Verdict {
 	o := r.decide(p)
 	v := Verdict{Allowed: o.allowed, Undefined: o.undefined, Reason: o.reason, Group: r.Group(), Dialect: r.dialect.Name}
 	if o.rule != nil {
-		v.Rule = Rule{file: r.file, rule: *o.rule}
+		v.Rule = Rule{rules: r, rule: *o.rule}
 	}
 	return v
 }

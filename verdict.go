@@ -122,11 +122,11 @@ func (r *Reason) UnmarshalText(text []byte) error {
 // A Rule is an allow or a disallow of a file with a path.
 type Rule struct {
 	rule
-	file *File
+	rules *Rules
 }
 
 // IsZero reports whether the value is no rule.
-func (r Rule) IsZero() bool { return r.file == nil }
+func (r Rule) IsZero() bool { return r.rules == nil }
 
 // Allows reports whether the rule is an allow.
 func (r Rule) Allows() bool { return r.field == FieldAllow }
@@ -136,30 +136,38 @@ func (r Rule) Directive() string { return r.field.String() }
 
 // Path returns the path as written, without blanks around it and comment.
 func (r Rule) Path() string {
-	if r.file == nil {
+	if r.rules == nil {
 		return ""
 	}
-	return view(r.file.body[r.start:r.end])
+	return r.rules.file.Text(r.Span())
 }
 
 // Pattern returns the path in the dialect's normal form; its weight is the
 // rule's precedence.
-func (r Rule) Pattern() Pattern { return r.rule.Pattern }
+func (r Rule) Pattern() Pattern {
+	if r.rules == nil {
+		return Pattern{}
+	}
+	return r.rules.pattern(&r.rule)
+}
+
+// Weight returns the rule's precedence: see Pattern.Weight.
+func (r Rule) Weight() int { return int(r.weight) }
 
 // Line returns the number of the rule's line, from 1, 0 for the zero value.
 func (r Rule) Line() int {
-	if r.file == nil {
+	if r.rules == nil {
 		return 0
 	}
-	return r.file.lineNumber(int(r.start))
+	return r.rules.file.lineNumber(int(r.start))
 }
 
 // Span returns where the path stands in the file.
-func (r Rule) Span() Span { return Span{int(r.start), int(r.end)} }
+func (r Rule) Span() Span { return Span{int(r.start), int(r.start + r.n)} }
 
 // String returns the rule as a file would write it: "Disallow: /a".
 func (r Rule) String() string {
-	if r.file == nil {
+	if r.rules == nil {
 		return ""
 	}
 	return r.field.title() + ": " + printable(r.Path())

@@ -1,0 +1,402 @@
+package robots
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math/bits"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// Finding the rule that decides takes one of two ways. Up to scanMost rules, or
+// for the first questions, the rules are scanned in the order of precedence and
+// the first that matches decides: 1 to 2 ns a rule, nothing to build. After
+// that an index makes the time nearly independent of the number of rules. Both
+// give the same answer (TestReference, TestIndex).
+const (
+	// scanMost is where scanning and the index cost the same: nine real files
+	// of ten have no more rules for anybody.
+	scanMost = 64
+	// indexAfter is the number of questions that are scanned before the index
+	// is built. Building costs about as much as that many scans.
+	indexAfter = 48
+)
+
+// head is the first eight octets of a rule as a number, little endian, and
+// which of their bits count: less than all for a shorter rule and from the
+// first star on. Comparing heads turns most rules away without a look at their
+// text, which is elsewhere in memory.
+type head struct{ word, mask uint64 }
+
+// headOf returns the head of a normal form, what it leaves to compare, and the
+// octets before its first star or its end.
+func headOf(text string) (h head, k kind, literal int) {
+	n := strings.IndexByte(text, '*')
+	switch {
+	case n < 0 && text[len(text)-1] == '$':
+		n, k = len(text)-1, kindPattern
+	case n < 0:
+		n, k = len(text), kindLiteral
+	default:
+		tail := strings.TrimLeft(text[n:], "*")
+		switch {
+		case tail == "":
+			k = kindLiteral // stars at the end match anything (MATCH-04)
+		case strings.IndexByte(tail, '*') >= 0 || len(tail) < len(text)-n-1:
+			k = kindPattern
+		case tail[len(tail)-1] == '$':
+			k = kindSuffix
+		default:
+			k = kindTail
+		}
+	}
+	// A NUL would be equal to what stands for the end of a short path.
+	if k == kindLiteral && n <= 8 && strings.IndexByte(text, 0) < 0 {
+		k = kindHead
+	}
+	if n >= 8 {
+		return head{load8(text), ^uint64(0)}, k, n
+	}
+	return head{load8(text[:n]), 1<<(8*n) - 1}, k, n
+}
+
+// find returns the rule of the highest precedence that matches path, only
+// among those of one field unless it is FieldNone, and nil if there is none.
+func (r *Rules) find(path string, only Field) *rule {
+	if r.lazy != nil {
+		if x := r.lazy.get(r); x != nil {
+			return x.find(r, path, only)
+		}
+	}
+	word := load8(path)
+	for i := range r.heads {
+		if h := &r.heads[i]; (word^h.word)&h.mask == 0 {
+			if v := &r.rules[i]; r.matches(v, path, only) {
+				return v
+			}
+		}
+	}
+	return nil
+}
+
+// matches reports whether a rule of the field whose head matches does so itself.
+func (r *Rules) matches(v *rule, path string, only Field) bool {
+	if only != FieldNone && v.field != only {
+		return false
+	}
+	if v.kind == kindHead {
+		return true
+	}
+	text := r.text(v)
+	n := int(v.literal)
+	if n > 8 && !strings.HasPrefix(path, text[:n]) {
+		return false
+	}
+	switch v.kind {
+	case kindLiteral:
+		return n > 8 || strings.HasPrefix(path, text[:n])
+	case kindTail:
+		return len(path) >= n && contains(path[n:], text[n+1:])
+	case kindSuffix:
+		return len(path) >= n && strings.HasSuffix(path[n:], text[n+1:len(text)-1])
+	default:
+		return Pattern{text: text}.match(path)
+	}
+}
+
+// lazyIndex builds an index once it pays.
+type lazyIndex struct {
+	built atomic.Pointer[index]
+	asked atomic.Int32
+	once  sync.Once
+}
+
+func (l *lazyIndex) get(r *Rules) *index {
+	if x := l.built.Load(); x != nil {
+		return x
+	}
+	if l.asked.Add(1) < indexAfter {
+		return nil
+	}
+	l.once.Do(func() { l.built.Store(newIndex(r)) })
+	return l.built.Load()
+}
+
+// index finds among many rules.
+//
+// Literal rules, a '$' at the end included, are sorted by their text. All that
+// match a path are beginnings of it, so they are beginnings of each other: of
+// the last entry not above the path, its longest beginning that is a rule, and
+// so on, linked by parent. The deepest one that fits is the heaviest. 20 octets
+// a rule.
+//
+// Of a rule with a star every piece must occur in the path. Each is filed under
+// one window of four octets of its pieces, the one with the fewest rules; a
+// path is asked for the windows it holds, and only the rules filed there are
+// tried, each at most once. Rules without a piece of four octets are few (there
+// are not many short ones) and are tried by head, in order. 4 to 12 octets a
+// rule.
+type index struct {
+	common  int      // octets that all literal rules share at their start
+	words   []uint64 // the next eight octets, big endian, ascending
+	rules   []uint32 // which rule it is, by precedence
+	sizes   []uint32 // octets of its text, without a '$'
+	parents []uint32 // the longest entry that is its beginning, plus one; 0 for none
+
+	windows window
+	short   []uint32
+}
+
+// window maps hashes of four octets to rules, in the order of precedence.
+type window struct {
+	shift   int
+	present []uint64 // one bit a hash: some rule is filed there
+	starts  []uint32
+	rules   []uint32
+}
+
+// maxWindowBits bounds the hashes, so that the set of those already seen in a
+// path fits on the stack.
+const maxWindowBits = 12
+
+// literalSize returns the octets of a rule's text without a '$' at its end.
+func (r *Rules) literalSize(v *rule) uint32 {
+	return v.literal
+}
+
+func newIndex(r *Rules) *index {
+	x := new(index)
+	var wild []uint32
+	type entry struct {
+		word uint64
+		rule uint32
+	}
+	var lits []entry
+	literal := func(e entry) string {
+		v := &r.rules[e.rule]
+		return r.text(v)[:r.literalSize(v)]
+	}
+	for i := range r.rules {
+		v := &r.rules[i]
+		if strings.IndexByte(r.text(v), '*') >= 0 {
+			wild = append(wild, uint32(i))
+			continue
+		}
+		e := entry{rule: uint32(i)}
+		lits = append(lits, e)
+		if text := literal(e); len(lits) == 1 {
+			x.common = len(text)
+		} else {
+			x.common = commonLen(text, literal(lits[0])[:x.common])
+		}
+	}
+	for i := range lits {
+		lits[i].word = bits.ReverseBytes64(load8(literal(lits[i])[x.common:]))
+	}
+	slices.SortFunc(lits, func(a, b entry) int {
+		if a.word != b.word {
+			return cmp.Compare(a.word, b.word)
+		}
+		if c := strings.Compare(literal(a), literal(b)); c != 0 {
+			return c
+		}
+		return cmp.Compare(b.rule, a.rule) // of equal texts the heaviest comes last
+	})
+	x.words = make([]uint64, 0, len(lits))
+	x.rules = make([]uint32, 0, len(lits))
+	x.sizes = make([]uint32, 0, len(lits))
+	x.parents = make([]uint32, 0, len(lits))
+	top := uint32(0) // the innermost entry that may be a beginning, plus one
+	for i, e := range lits {
+		text := literal(e)
+		// A rule that says the same as a heavier one can never decide.
+		if i+1 < len(lits) && r.repeats(e.rule, lits[i+1].rule) {
+			continue
+		}
+		for top > 0 && !strings.HasPrefix(text, literal(entry{rule: x.rules[top-1]})) {
+			top = x.parents[top-1]
+		}
+		x.words = append(x.words, e.word)
+		x.rules = append(x.rules, e.rule)
+		x.sizes = append(x.sizes, uint32(len(text)))
+		x.parents = append(x.parents, top)
+		top = uint32(len(x.rules))
+	}
+	x.fileWindows(r, wild)
+	return x
+}
+
+// repeats reports whether rule a has the text and the field of rule b.
+func (r *Rules) repeats(a, b uint32) bool {
+	v, w := &r.rules[a], &r.rules[b]
+	return v.field == w.field && r.text(v) == r.text(w)
+}
+
+// pieces calls fn with every window of four octets of the pieces of a pattern.
+func pieces(text string, fn func(w uint32)) {
+	text = strings.TrimSuffix(text, "$")
+	for text != "" {
+		piece, rest, _ := strings.Cut(text, "*")
+		for i := 0; i+4 <= len(piece); i++ {
+			fn(binary.LittleEndian.Uint32(bytesOf(piece[i:])))
+		}
+		text = rest
+	}
+}
+
+func (w *window) hash(octets uint32) uint32 { return octets * 0x9E3779B1 >> w.shift }
+
+// fileWindows files the rules with a star.
+func (x *index) fileWindows(r *Rules, wild []uint32) {
+	// Equal rules are filed once.
+	byText := slices.Clone(wild)
+	slices.SortFunc(byText, func(a, b uint32) int {
+		if c := strings.Compare(r.text(&r.rules[a]), r.text(&r.rules[b])); c != 0 {
+			return c
+		}
+		return cmp.Compare(a, b)
+	})
+	byText = slices.CompactFunc(byText, func(a, b uint32) bool { return r.repeats(a, b) })
+	slices.Sort(byText)
+	wild = byText
+
+	n := min(maxWindowBits, max(6, bits.Len(uint(2*len(wild)))))
+	w := &x.windows
+	w.shift = 32 - n
+	counts := make([]uint32, 1<<n)
+	for _, id := range wild {
+		pieces(r.text(&r.rules[id]), func(octets uint32) { counts[w.hash(octets)]++ })
+	}
+	filed := make([]uint32, len(wild)) // the hash each rule is filed under, plus one
+	w.present = make([]uint64, 1<<n/64)
+	w.starts = make([]uint32, 1<<n+1)
+	for i, id := range wild {
+		least := ^uint32(0)
+		pieces(r.text(&r.rules[id]), func(octets uint32) {
+			if h := w.hash(octets); counts[h] < least {
+				least, filed[i] = counts[h], h+1
+			}
+		})
+		if filed[i] == 0 {
+			x.short = append(x.short, id)
+			continue
+		}
+		h := filed[i] - 1
+		w.present[h/64] |= 1 << (h % 64)
+		w.starts[h+1]++
+	}
+	for h := range 1 << n {
+		w.starts[h+1] += w.starts[h]
+	}
+	w.rules = make([]uint32, w.starts[1<<n])
+	next := slices.Clone(w.starts)
+	for i, id := range wild {
+		if filed[i] > 0 {
+			h := filed[i] - 1
+			w.rules[next[h]] = id
+			next[h]++
+		}
+	}
+}
+
+func (x *index) find(r *Rules, path string, only Field) *rule {
+	best := x.literal(r, path, only)
+	word := load8(path)
+	try := func(list []uint32) {
+		for _, id := range list {
+			if id >= best {
+				return
+			}
+			if h := &r.heads[id]; (word^h.word)&h.mask == 0 && r.matches(&r.rules[id], path, only) {
+				best = id
+				return
+			}
+		}
+	}
+	try(x.short)
+	if w := &x.windows; len(w.rules) > 0 && len(path) >= 4 {
+		var pending [1 << maxWindowBits / 64]uint64
+		copy(pending[:], w.present)
+		for i := 0; i+4 <= len(path); i++ {
+			h := w.hash(binary.LittleEndian.Uint32(bytesOf(path[i : i+4])))
+			if pending[h/64]&(1<<(h%64)) != 0 {
+				pending[h/64] &^= 1 << (h % 64)
+				try(w.rules[w.starts[h]:w.starts[h+1]])
+			}
+		}
+	}
+	if best == none {
+		return nil
+	}
+	return &r.rules[best]
+}
+
+// none is a rule after all rules.
+const none = ^uint32(0)
+
+// literal returns the heaviest literal rule that matches path.
+func (x *index) literal(r *Rules, path string, only Field) uint32 {
+	if len(x.words) == 0 || len(path) < x.common {
+		return none
+	}
+	text := func(e int) string {
+		v := &r.rules[x.rules[e]]
+		return r.text(v)[:x.sizes[e]]
+	}
+	// The last entry whose word is not above that of the path. The loop has no
+	// branch to be guessed wrong.
+	word := bits.ReverseBytes64(load8(path[x.common:]))
+	e := 0
+	for n := len(x.words); n > 1; {
+		half := n / 2
+		if x.words[e+half] <= word {
+			e += half
+		}
+		n -= half
+	}
+	if x.words[e] > word {
+		return none
+	}
+	if x.words[e] == word && text(e) > path {
+		// Of the entries with this word, the last not above the path.
+		first, _ := slices.BinarySearch(x.words[:e], word)
+		lo, hi := first, e
+		for lo < hi {
+			if mid := (lo + hi) / 2; text(mid) <= path {
+				lo = mid + 1
+			} else {
+				hi = mid
+			}
+		}
+		if e = lo - 1; e < 0 {
+			return none
+		}
+	}
+	same := uint32(commonLen(text(e), path))
+	for at := uint32(e + 1); at > 0; at = x.parents[at-1] {
+		id := x.rules[at-1]
+		v := &r.rules[id]
+		if size := x.sizes[at-1]; size <= same && (v.kind != kindPattern || int(size) == len(path)) && (only == FieldNone || v.field == only) {
+			return id
+		}
+	}
+	return none
+}
+
+// commonLen returns the number of octets that a and b share at their start.
+func commonLen(a, b string) int {
+	n := min(len(a), len(b))
+	i := 0
+	for ; i+8 <= n; i += 8 {
+		x := binary.LittleEndian.Uint64(bytesOf(a[i:])) ^ binary.LittleEndian.Uint64(bytesOf(b[i:]))
+		if x != 0 {
+			return i + bits.TrailingZeros64(x)/8
+		}
+	}
+	for i < n && a[i] == b[i] {
+		i++
+	}
+	return i
+}

@@ -1,0 +1,107 @@
+package robots
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// scanAll is find as it is meant: the first rule, in the order of precedence,
+// whose pattern matches.
+func scanAll(r *Rules, path string, only Field) *rule {
+	for i := range r.rules {
+		if v := &r.rules[i]; (only == FieldNone || v.field == only) && r.pattern(v).match(path) {
+			return v
+		}
+	}
+	return nil
+}
+
+// TestIndex compares the index with the scan on files of many rules that share
+// much: beginnings, windows, whole texts.
+func TestIndex(t *testing.T) {
+	rng := rand.New(rand.NewPCG(64, 4096))
+	parts := []string{"/", "a", "b", "ab", "shop", "/shop/", "item", ".html", "?x=", "*", "*", "$", "%2A", "%61", "é", "aaaa", "abab", "category", "\x00"}
+	text := func(n int) string {
+		s := ""
+		for range rng.IntN(n) {
+			s += parts[rng.IntN(len(parts))]
+		}
+		return s
+	}
+	rounds, checks := 60, 0
+	if testing.Short() {
+		rounds = 10
+	}
+	for range rounds {
+		var b strings.Builder
+		b.WriteString("User-agent: *\n")
+		for range 20 + rng.IntN(400) {
+			fmt.Fprintf(&b, "%s: /%s\n", []string{"Allow", "Disallow"}[rng.IntN(2)], text(7))
+		}
+		f := Parse([]byte(b.String()))
+		for _, d := range Dialects() {
+			r := f.Rules(d, "x")
+			if len(r.rules) == 0 {
+				continue
+			}
+			x := newIndex(r)
+			for range 60 {
+				path := d.normal(Path{"/" + strings.ReplaceAll(text(9), "$", "")}, nil)
+				for _, only := range []Field{FieldNone, FieldAllow, FieldDisallow} {
+					checks++
+					if got, want := x.find(r, path, only), scanAll(r, path, only); got != want {
+						show := func(v *rule) string {
+							if v == nil {
+								return "none"
+							}
+							return fmt.Sprintf("%v %q", v.field, r.text(v))
+						}
+						t.Fatalf("%s %q only %v: got %s, want %s", d.Name, path, only, show(got), show(want))
+					}
+				}
+			}
+			// The lazy way there: the answers before and after are the same.
+			for i := range 2 * indexAfter {
+				path := d.normal(Path{"/" + text(6)}, nil)
+				if got, want := r.find(path, FieldNone), scanAll(r, path, FieldNone); got != want {
+					t.Fatalf("%s question %d, %q: another rule than by scan", d.Name, i, path)
+				}
+			}
+		}
+	}
+	t.Logf("%d answers of the index are those of the scan", checks)
+}
+
+// TestNoAllocations holds the promises of Allowed and Rules.Allowed.
+func TestNoAllocations(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("User-agent: *\nUser-agent: abot\n")
+	for i := range 500 {
+		fmt.Fprintf(&b, "Disallow: /%d/*x%d\nAllow: /caf%%C3%%A9/%d\n", i, i, i)
+	}
+	body := []byte(b.String())
+	f := Parse(body)
+	for _, d := range Dialects() {
+		r := f.Rules(d, "abot")
+		for range indexAfter {
+			r.Allowed(Path{"/"})
+		}
+		for _, path := range []string{"/7/ax7", "/café/3", "/a%7Eb/../c?d=$*", "/robots.txt"} {
+			p := Path{path}
+			if n := testing.AllocsPerRun(20, func() { r.Allowed(p) }); n != 0 {
+				t.Errorf("%s: Rules.Allowed(%q) allocates %v times", d.Name, path, n)
+			}
+			if d.Name == "yandex" {
+				continue
+			}
+			if n := testing.AllocsPerRun(20, func() { Allowed(body, d, p, "abot") }); n != 0 {
+				t.Errorf("%s: Allowed(%q) allocates %v times", d.Name, path, n)
+			}
+		}
+	}
+	if n := testing.AllocsPerRun(20, func() { Parse(body) }); n > 3 {
+		t.Errorf("Parse allocates %v times", n)
+	}
+}
