@@ -2,9 +2,9 @@ module github.com/robotskit/robots
 
 go 1.26.0
 
-require golang.org/x/net v0.62.0
-
 require (
-	golang.org/x/text v0.43.0 // indirect
-	golang.org/x/tools v0.52.0 // indirect
+	golang.org/x/net v0.62.0
+	golang.org/x/tools v0.52.0
 )
+
+require golang.org/x/text v0.43.0 // indirect

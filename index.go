@@ -19,20 +19,34 @@ const (
 	// scanMost is where scanning and the index cost the same: nine real files
 	// of ten have no more rules for anybody.
 	scanMost = 64
-	// indexAfter is the number of questions that are scanned before the index
-	// is built. Building costs about as much as that many scans.
-	indexAfter = 48
+	// indexAfter is the work on scans, a rule looked at being one, after which
+	// the index is built, for each rule: building costs about as much. Some
+	// hundred questions about usual paths come to that, or a single one that
+	// has many rules with stars to try on a long path.
+	indexAfter = 100
 )
 
-// head is the first eight octets of a rule as a number, little endian, and
-// which of their bits count: less than all for a shorter rule and from the
-// first star on. Comparing heads turns most rules away without a look at their
-// text, which is elsewhere in memory.
-type head struct{ word, mask uint64 }
+// heads are the first eight octets of each rule as a number, little endian, and
+// how many of them count: less than all for a shorter rule and from the first
+// star on. Comparing heads turns most rules away without a look at their text,
+// which is elsewhere in memory.
+type heads struct {
+	words []uint64
+	sizes []uint8
+}
 
-// headOf returns the head of a normal form, what it leaves to compare, and the
+// fits reports whether the head of rule i is at the start of a path, of which
+// word are the first eight octets.
+func (h *heads) fits(i int, word uint64) bool {
+	return (word^h.words[i])&headMasks[h.sizes[i]&15] == 0
+}
+
+// headMasks has the bits that count for each number of octets.
+var headMasks = [16]uint64{0, 1<<8 - 1, 1<<16 - 1, 1<<24 - 1, 1<<32 - 1, 1<<40 - 1, 1<<48 - 1, 1<<56 - 1, 1<<64 - 1}
+
+// kindOf returns what the head of a normal form leaves to compare, and the
 // octets before its first star or its end.
-func headOf(text string) (h head, k kind, literal int) {
+func kindOf(text string) (k kind, literal int) {
 	n := strings.IndexByte(text, '*')
 	switch {
 	case n < 0 && text[len(text)-1] == '$':
@@ -56,29 +70,46 @@ func headOf(text string) (h head, k kind, literal int) {
 	if k == kindLiteral && n <= 8 && strings.IndexByte(text, 0) < 0 {
 		k = kindHead
 	}
-	if n >= 8 {
-		return head{load8(text), ^uint64(0)}, k, n
-	}
-	return head{load8(text[:n]), 1<<(8*n) - 1}, k, n
+	return k, n
 }
 
 // find returns the rule of the highest precedence that matches path, only
 // among those of one field unless it is FieldNone, and nil if there is none.
 func (r *Rules) find(path string, only Field) *rule {
 	if r.lazy != nil {
-		if x := r.lazy.get(r); x != nil {
+		if x := r.lazy.built.Load(); x != nil {
 			return x.find(r, path, only)
 		}
 	}
 	word := load8(path)
-	for i := range r.heads {
-		if h := &r.heads[i]; (word^h.word)&h.mask == 0 {
-			if v := &r.rules[i]; r.matches(v, path, only) {
-				return v
+	work := len(r.rules)
+	for i := range r.rules {
+		if !r.heads.fits(i, word) {
+			continue
+		}
+		v := &r.rules[i]
+		if r.matches(v, path, only) {
+			r.worked(i)
+			return v
+		}
+		if v.kind > kindLiteral && r.lazy != nil {
+			// A substring search takes one step for some octets of the path.
+			if work += 8 + len(path)/8; work > indexAfter*len(r.rules) {
+				r.worked(work)
+				return r.find(path, only)
 			}
 		}
 	}
+	r.worked(work)
 	return nil
+}
+
+// worked counts the work on scans and builds the index when it has come to as
+// much as building takes.
+func (r *Rules) worked(n int) {
+	if l := r.lazy; l != nil && l.work.Add(int64(n)) > int64(indexAfter*len(r.rules)) {
+		l.once.Do(func() { l.built.Store(newIndex(r)) })
+	}
 }
 
 // matches reports whether a rule of the field whose head matches does so itself.
@@ -106,22 +137,11 @@ func (r *Rules) matches(v *rule, path string, only Field) bool {
 	}
 }
 
-// lazyIndex builds an index once it pays.
+// lazyIndex is an index that is built once it pays.
 type lazyIndex struct {
 	built atomic.Pointer[index]
-	asked atomic.Int32
+	work  atomic.Int64
 	once  sync.Once
-}
-
-func (l *lazyIndex) get(r *Rules) *index {
-	if x := l.built.Load(); x != nil {
-		return x
-	}
-	if l.asked.Add(1) < indexAfter {
-		return nil
-	}
-	l.once.Do(func() { l.built.Store(newIndex(r)) })
-	return l.built.Load()
 }
 
 // index finds among many rules.
@@ -129,7 +149,7 @@ func (l *lazyIndex) get(r *Rules) *index {
 // Literal rules, a '$' at the end included, are sorted by their text. All that
 // match a path are beginnings of it, so they are beginnings of each other: of
 // the last entry not above the path, its longest beginning that is a rule, and
-// so on, linked by parent. The deepest one that fits is the heaviest. 20 octets
+// so on, linked by parent. The deepest one that fits is the heaviest. 16 octets
 // a rule.
 //
 // Of a rule with a star every piece must occur in the path. Each is filed under
@@ -142,7 +162,6 @@ type index struct {
 	common  int      // octets that all literal rules share at their start
 	words   []uint64 // the next eight octets, big endian, ascending
 	rules   []uint32 // which rule it is, by precedence
-	sizes   []uint32 // octets of its text, without a '$'
 	parents []uint32 // the longest entry that is its beginning, plus one; 0 for none
 
 	windows window
@@ -161,11 +180,6 @@ type window struct {
 // path fits on the stack.
 const maxWindowBits = 12
 
-// literalSize returns the octets of a rule's text without a '$' at its end.
-func (r *Rules) literalSize(v *rule) uint32 {
-	return v.literal
-}
-
 func newIndex(r *Rules) *index {
 	x := new(index)
 	var wild []uint32
@@ -176,7 +190,7 @@ func newIndex(r *Rules) *index {
 	var lits []entry
 	literal := func(e entry) string {
 		v := &r.rules[e.rule]
-		return r.text(v)[:r.literalSize(v)]
+		return r.text(v)[:v.literal]
 	}
 	for i := range r.rules {
 		v := &r.rules[i]
@@ -206,7 +220,6 @@ func newIndex(r *Rules) *index {
 	})
 	x.words = make([]uint64, 0, len(lits))
 	x.rules = make([]uint32, 0, len(lits))
-	x.sizes = make([]uint32, 0, len(lits))
 	x.parents = make([]uint32, 0, len(lits))
 	top := uint32(0) // the innermost entry that may be a beginning, plus one
 	for i, e := range lits {
@@ -220,7 +233,6 @@ func newIndex(r *Rules) *index {
 		}
 		x.words = append(x.words, e.word)
 		x.rules = append(x.rules, e.rule)
-		x.sizes = append(x.sizes, uint32(len(text)))
 		x.parents = append(x.parents, top)
 		top = uint32(len(x.rules))
 	}
@@ -309,7 +321,7 @@ func (x *index) find(r *Rules, path string, only Field) *rule {
 			if id >= best {
 				return
 			}
-			if h := &r.heads[id]; (word^h.word)&h.mask == 0 && r.matches(&r.rules[id], path, only) {
+			if r.heads.fits(int(id), word) && r.matches(&r.rules[id], path, only) {
 				best = id
 				return
 			}
@@ -343,7 +355,7 @@ func (x *index) literal(r *Rules, path string, only Field) uint32 {
 	}
 	text := func(e int) string {
 		v := &r.rules[x.rules[e]]
-		return r.text(v)[:x.sizes[e]]
+		return r.text(v)[:v.literal]
 	}
 	// The last entry whose word is not above that of the path. The loop has no
 	// branch to be guessed wrong.
@@ -378,7 +390,7 @@ func (x *index) literal(r *Rules, path string, only Field) uint32 {
 	for at := uint32(e + 1); at > 0; at = x.parents[at-1] {
 		id := x.rules[at-1]
 		v := &r.rules[id]
-		if size := x.sizes[at-1]; size <= same && (v.kind != kindPattern || int(size) == len(path)) && (only == FieldNone || v.field == only) {
+		if v.literal <= same && (v.kind != kindPattern || int(v.literal) == len(path)) && (only == FieldNone || v.field == only) {
 			return id
 		}
 	}

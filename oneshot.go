@@ -127,6 +127,9 @@ func (q *question) answer(s *scanner) bool {
 // other than u says nothing.
 func (s *scanner) usual(active bool) (field Field, val, end int) {
 	b := s.b
+	if s.careful {
+		return FieldNone, 0, 0
+	}
 	for s.pos < len(b) {
 		pos := s.pos
 		stop := len(b)
@@ -135,14 +138,9 @@ func (s *scanner) usual(active bool) (field Field, val, end int) {
 		}
 		next := stop + 1
 		dropped := 0
-		if s.crs > 0 {
-			if s.careful {
-				return FieldNone, 0, 0
-			}
-			if stop > pos && b[stop-1] == '\r' {
-				stop--
-				dropped = 1
-			}
+		if s.crs > 0 && stop > pos && b[stop-1] == '\r' {
+			stop--
+			dropped = 1
 		}
 		if s.other < stop {
 			if s.other < pos {

@@ -21,7 +21,7 @@ type Rules struct {
 	lines   []uint32
 
 	rules []rule // highest precedence first
-	heads []head // of the rules
+	heads heads  // of the rules
 	buf   []byte // normal forms that are not in the body
 	opens *rule  // the empty Disallow that opens the site (D-41)
 	lazy  *lazyIndex
@@ -150,13 +150,14 @@ func (r *Rules) rank(found []rule) {
 	}
 	slices.Sort(keys)
 	r.rules = make([]rule, len(found))
-	r.heads = make([]head, len(found))
+	r.heads = heads{make([]uint64, len(found)), make([]uint8, len(found))}
 	for i, k := range keys {
 		v := found[k&(1<<31-1)]
-		var n int
-		r.heads[i], v.kind, n = headOf(r.text(&v))
-		v.literal = uint32(n)
+		text := r.text(&v)
+		kind, n := kindOf(text)
+		v.kind, v.literal = kind, uint32(n)
 		r.rules[i] = v
+		r.heads.words[i], r.heads.sizes[i] = load8(text[:n]), uint8(min(n, 8))
 	}
 	if len(found) > scanMost {
 		r.lazy = new(lazyIndex)

@@ -46,7 +46,7 @@ type scanner struct {
 	other     int // the lesser of the two
 	crs       int // CRs in b
 	dropped   int // CRs that ended lines so far
-	cr        int // careful: the first CR at or after the line
+	cr, lf    int // careful: the first CR and LF at or after the line
 	careful   bool
 
 	start, end  int // the line without its end
@@ -71,7 +71,7 @@ func newScanner(b []byte) scanner {
 // newCarefulScanner is newScanner for a file in which a CR alone ends a line.
 func newCarefulScanner(b []byte) scanner {
 	s := newScanner(b)
-	s.careful = true
+	s.careful, s.lf = true, -1
 	return s
 }
 
@@ -102,23 +102,24 @@ func (s *scanner) next() bool {
 		return false
 	}
 	end, next := len(b), len(b)
-	if i := bytes.IndexByte(b[pos:], '\n'); i >= 0 {
-		end = pos + i
-		next = end + 1
-	}
-	if s.crs > 0 {
-		if s.careful {
-			if s.cr < pos {
-				s.cr = indexFrom(b, pos, '\r')
+	if s.careful {
+		if s.lf < pos {
+			s.lf = indexFrom(b, pos, '\n')
+		}
+		if s.cr < pos {
+			s.cr = indexFrom(b, pos, '\r')
+		}
+		if end = min(s.cr, s.lf); end < len(b) {
+			if next = end + 1; end+1 == s.lf {
+				next++ // CRLF
 			}
-			if s.cr < end {
-				end = s.cr
-				next = end + 1
-				if next < len(b) && b[next] == '\n' {
-					next++
-				}
-			}
-		} else if end > pos && b[end-1] == '\r' {
+		}
+	} else {
+		if i := bytes.IndexByte(b[pos:], '\n'); i >= 0 {
+			end = pos + i
+			next = end + 1
+		}
+		if s.crs > 0 && end > pos && b[end-1] == '\r' {
 			end--
 			s.dropped++
 		}

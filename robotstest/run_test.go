@@ -1,0 +1,60 @@
+package robotstest
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestAnswerAgrees(t *testing.T) {
+	tests := []struct {
+		want, got Answer
+		agrees    bool
+	}{
+		{Answer{"allow", 3, "rule"}, Answer{"allow", 3, "rule"}, true},
+		{Answer{"allow", 3, "rule"}, Boolean(true), true},
+		{Answer{"allow", 3, "rule"}, Boolean(false), false},
+		{Answer{"allow", 3, "rule"}, Answer{"allow", 4, "rule"}, false},
+		{Answer{"allow", 3, "rule"}, Answer{"allow", 0, ""}, false},
+		{Answer{"allow", -1, ""}, Answer{"allow", 4, "rule"}, true},
+		{Answer{"allow", 0, "no-rule"}, Answer{"allow", 0, "no-group"}, false},
+		{Answer{"allow", 0, "no-rule"}, Answer{"allow", -1, ""}, true},
+		{Answer{"undefined", 2, "rule"}, Boolean(true), false},
+	}
+	for _, tt := range tests {
+		if got := tt.want.agrees(tt.got); got != tt.agrees {
+			t.Errorf("want %+v, got %+v: %t, want %t", tt.want, tt.got, got, tt.agrees)
+		}
+	}
+}
+
+// TestKnown: a listed disagreement does not fail, by cell or by case.
+func TestKnown(t *testing.T) {
+	cases, err := Cases()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var one []*Case
+	for _, c := range cases {
+		if c.Name == "match-path-case" || c.Name == "match-dollar-root" {
+			one = append(one, c)
+		}
+	}
+	never := func([]byte, string, []string, string) (Answer, error) { return Boolean(false), nil }
+	Run(t, never, Options{
+		Cases:    one,
+		Dialects: []string{"rfc9309"},
+		Known: map[string]string{
+			"match-path-case/rfc9309 GooseBot /fish": "it forbids everything",
+			"match-path-case/rfc9309 GooseBot /FISH": "it forbids everything",
+			"match-dollar-root":                      "it forbids everything",
+		},
+	})
+}
+
+func TestListing(t *testing.T) {
+	got := listing([]byte("\xEF\xBB\xBFa\r\nb\rc\x00\n\nd" + strings.Repeat("x", 300)))
+	want := "    1 a\\r\\n\n    2 b\\r\n    3 c\\x00\\n\n    4 \\n\n    5 d" + strings.Repeat("x", 199) + "...(301 octets)"
+	if got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}

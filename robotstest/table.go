@@ -1,0 +1,126 @@
+package robotstest
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"golang.org/x/tools/txtar"
+)
+
+// A table is a section of rows: cells parted by blanks. Blank lines and lines
+// that begin with '#' are for the reader.
+type table struct {
+	line int // of the header
+	head []string
+	rows []row
+}
+
+type row struct {
+	line  int
+	cells []string
+}
+
+func (p *parser) table(f txtar.File, at int) (*table, error) {
+	t := &table{}
+	line := at
+	for l := range bytes.Lines(f.Data) {
+		line++
+		cells := strings.Fields(string(l))
+		switch {
+		case len(cells) == 0 || l[0] == '#':
+		case t.head == nil:
+			t.line, t.head = line, cells
+		case len(cells) != len(t.head):
+			return nil, p.errorf(line, "%d cells under %d columns", len(cells), len(t.head))
+		default:
+			t.rows = append(t.rows, row{line, cells})
+		}
+	}
+	if len(t.rows) == 0 {
+		return nil, p.errorf(at, "section %s has no rows", f.Name)
+	}
+	return t, nil
+}
+
+// maxText bounds what escapes may come to, so that a slip in a repeat is an
+// error and no flood.
+const maxText = 8 << 20
+
+// unescape reads \r \n \t \0 \\ \xHH and the repeat \{TEXT*N}: TEXT, which may
+// hold the other escapes, N times. "" written as two quotes is the empty text.
+func unescape(s string) ([]byte, error) {
+	if s == `""` {
+		return nil, nil
+	}
+	var b []byte
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' {
+			b = append(b, s[i])
+			continue
+		}
+		if i++; i == len(s) {
+			return nil, fmt.Errorf(`\ at the end`)
+		}
+		switch s[i] {
+		case 'r':
+			b = append(b, '\r')
+		case 'n':
+			b = append(b, '\n')
+		case 't':
+			b = append(b, '\t')
+		case '0':
+			b = append(b, 0)
+		case '\\':
+			b = append(b, '\\')
+		case 'x':
+			if i+2 >= len(s) {
+				return nil, fmt.Errorf(`\x without two hexadecimal digits`)
+			}
+			n, err := strconv.ParseUint(s[i+1:i+3], 16, 8)
+			if err != nil {
+				return nil, fmt.Errorf(`\x%s: not two hexadecimal digits`, s[i+1:i+3])
+			}
+			b = append(b, byte(n))
+			i += 2
+		case '{':
+			end := strings.IndexByte(s[i:], '}')
+			if end < 0 {
+				return nil, fmt.Errorf(`\{ without }`)
+			}
+			text, err := repeat(s[i+1 : i+end])
+			if err != nil {
+				return nil, err
+			}
+			b = append(b, text...)
+			i += end
+		default:
+			return nil, fmt.Errorf(`\%c is no escape`, s[i])
+		}
+		if len(b) > maxText {
+			return nil, fmt.Errorf("text of more than %d octets", maxText)
+		}
+	}
+	return b, nil
+}
+
+// repeat reads the inside of \{TEXT*N}.
+func repeat(s string) ([]byte, error) {
+	star := strings.LastIndexByte(s, '*')
+	if star < 0 {
+		return nil, fmt.Errorf(`\{%s}: no *N`, s)
+	}
+	n, err := strconv.Atoi(s[star+1:])
+	if err != nil || n < 0 {
+		return nil, fmt.Errorf(`\{%s}: %q is no count`, s, s[star+1:])
+	}
+	text, err := unescape(s[:star])
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > 0 && n > maxText/len(text) {
+		return nil, fmt.Errorf(`\{%s}: more than %d octets`, s, maxText)
+	}
+	return bytes.Repeat(text, n), nil
+}
