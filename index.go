@@ -129,7 +129,7 @@ func (r *Rules) matches(v *rule, path string, only Field) bool {
 	case kindLiteral:
 		return n > 8 || strings.HasPrefix(path, text[:n])
 	case kindTail:
-		return len(path) >= n && contains(path[n:], text[n+1:])
+		return len(path) >= n && strings.Contains(path[n:], text[n+1:])
 	case kindSuffix:
 		return len(path) >= n && strings.HasSuffix(path[n:], text[n+1:len(text)-1])
 	default:
@@ -314,14 +314,46 @@ func (x *index) fileWindows(r *Rules, wild []uint32) {
 }
 
 func (x *index) find(r *Rules, path string, only Field) *rule {
-	best := x.literal(r, path, only)
+	id, _ := x.findCounted(r, path, only)
+	if id == none {
+		return nil
+	}
+	return &r.rules[id]
+}
+
+// patience is the number of octets that may be looked at in substring searches
+// before the automaton of the path is built: some ten microseconds' worth.
+const patience = 1 << 14
+
+// findCounted is find with the octets of rules and path that it looked at.
+func (x *index) findCounted(r *Rules, path string, only Field) (best uint32, work int) {
+	best = x.literal(r, path, only)
+	work = len(path)
 	word := load8(path)
+	var o *occurrences
 	try := func(list []uint32) {
 		for _, id := range list {
 			if id >= best {
 				return
 			}
-			if r.heads.fits(int(id), word) && r.matches(&r.rules[id], path, only) {
+			work++
+			if !r.heads.fits(int(id), word) {
+				continue
+			}
+			v := &r.rules[id]
+			var ok bool
+			if o != nil && v.kind > kindLiteral && (only == FieldNone || v.field == only) {
+				var looked int
+				ok, looked = o.match(r.pattern(v))
+				work += looked
+			} else {
+				ok = r.matches(v, path, only)
+				work += len(path) + int(v.size)
+				if !ok && work > patience && len(path) <= maxOccurrences && len(path) > 64 {
+					o = newOccurrences(path)
+				}
+			}
+			if ok {
 				best = id
 				return
 			}
@@ -339,10 +371,10 @@ func (x *index) find(r *Rules, path string, only Field) *rule {
 			}
 		}
 	}
-	if best == none {
-		return nil
+	if o != nil {
+		o.free()
 	}
-	return &r.rules[best]
+	return best, work
 }
 
 // none is a rule after all rules.

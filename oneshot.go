@@ -43,12 +43,20 @@ func Allowed(body []byte, d Dialect, p Path, tokens ...string) bool {
 		s.nul = len(body) // only a lenient dialect minds NULs
 	}
 	allowed := q.answer(&s)
-	if !s.sound() {
+	if q.work <= oneShotPatience && !s.sound() {
 		s = newCarefulScanner(body)
 		allowed = q.answer(&s)
 	}
+	if q.work > oneShotPatience {
+		return Parse(body).Rules(d, tokens...).Allowed(p)
+	}
 	return allowed
 }
+
+// oneShotPatience is the number of octets that the rules of one body may have
+// looked at in the path, some half a millisecond's worth. A body that takes
+// more is hostile, and then an index is the shorter way.
+const oneShotPatience = 1 << 20
 
 // question is what Allowed is asked.
 type question struct {
@@ -58,6 +66,7 @@ type question struct {
 	plain   int    // octets at its start that mean just themselves in any form
 	head    uint64 // load8(path)
 	lenient bool
+	work    int // octets of the path that rules with more than plain octets may have looked at
 }
 
 // answer reads the lines of s until the end.
@@ -93,11 +102,12 @@ func (q *question) answer(s *scanner) bool {
 			}
 			v := body[val:end]
 			w := int32(len(v))
-			if n := sameLen(v, q.path, q.head); n > q.plain {
-				w = weigh(d, v, q.path, field)
-			} else if n < len(v) {
-				if classes[v[n]]&isPlain != 0 && (n < len(q.path) || !d.IndexHTML) {
+			if n := sameLen(v, q.path, q.head); n > q.plain || n < len(v) {
+				if n <= q.plain && classes[v[n]]&isPlain != 0 && (n < len(q.path) || !d.IndexHTML) {
 					continue // it differs where both mean just themselves
+				}
+				if q.work += len(q.path); q.work > oneShotPatience {
+					return false
 				}
 				w = weigh(d, v, q.path, field)
 			}

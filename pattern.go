@@ -48,6 +48,10 @@ func (p Pattern) match(path string) bool {
 			}
 			return strings.Contains(path, pat)
 		}
+		if star == 0 {
+			pat = pat[1:] // "**" is "*"
+			continue
+		}
 		i := strings.Index(path, pat[:star])
 		if i < 0 {
 			return false
@@ -173,6 +177,3 @@ func view(b []byte) string {
 func bytesOf(s string) []byte {
 	return unsafe.Slice(unsafe.StringData(s), len(s))
 }
-
-// contains reports whether s holds piece.
-func contains(s, piece string) bool { return strings.Contains(s, piece) }
