@@ -36,7 +36,9 @@ var hostileRules = map[string]struct {
 	},
 	"period": {
 		func(n int) string { return "/aaab" + strings.Repeat("aab", n/3) },
-		func(i int) string { return "/*baab*" + strings.Repeat("aab", 1+i%20) + "*" + fmt.Sprint(i%10) + "*aaab" },
+		func(i int) string {
+			return "/*baab*" + strings.Repeat("aab", 1+i%20) + "*" + fmt.Sprint(i%10) + "*aaab"
+		},
 	},
 	"single octets": {
 		func(n int) string { return "/" + strings.Repeat("abcdefgh", n/8) },

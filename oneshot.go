@@ -37,7 +37,7 @@ func Allowed(body []byte, d Dialect, p Path, tokens ...string) bool {
 	if d.PathStart == AssumeSlash {
 		q.plain = -1 // "a" means "/a", so no octet means just itself
 	}
-	q.head = load8(q.path)
+	q.head, q.plain8 = load8(q.path), min(q.plain, 8)
 	s := newScanner(body)
 	if q.lenient = d.lenient(); !q.lenient {
 		s.nul = len(body) // only a lenient dialect minds NULs
@@ -65,8 +65,10 @@ type question struct {
 	path    string // in normal form
 	plain   int    // octets at its start that mean just themselves in any form
 	head    uint64 // load8(path)
+	plain8  int    // plain, at most 8
 	lenient bool
-	work    int // octets of the path that rules with more than plain octets may have looked at
+	closed  bool // the run of user-agent lines has ended
+	work    int  // octets of the path that rules with more than plain octets may have looked at
 }
 
 // answer reads the lines of s until the end.
@@ -79,12 +81,12 @@ func (q *question) answer(s *scanner) bool {
 		body    = s.b
 		best    = len(q.tokens) + 1 // the rank that counts, none yet
 		active  = false             // it is named in the group at hand
-		closed  = true              // the run of user-agent lines has ended
 		weight  = int32(0)          // of the heaviest rule that matches
 		allowed = true              // what that rule says
 	)
+	q.closed = true
 	for {
-		field, val, end := s.usual(active)
+		field, val, end := q.usual(s, active)
 		if field == FieldNone {
 			if !s.next() {
 				return allowed
@@ -96,7 +98,7 @@ func (q *question) answer(s *scanner) bool {
 		}
 		switch field {
 		case FieldAllow, FieldDisallow:
-			closed = true
+			q.closed = true
 			if !active || val == end {
 				continue
 			}
@@ -115,8 +117,8 @@ func (q *question) answer(s *scanner) bool {
 				weight, allowed = w, field == FieldAllow
 			}
 		case FieldUserAgent:
-			if closed {
-				active, closed = false, false
+			if q.closed {
+				active, q.closed = false, false
 			}
 			rank := rankOf(d, view(body[val:end]), q.tokens, best)
 			if rank < best {
@@ -124,78 +126,96 @@ func (q *question) answer(s *scanner) bool {
 			}
 			active = active || rank == best && rank <= len(q.tokens)
 		case FieldCrawlDelay, FieldRequestRate, FieldVisitTime:
-			closed = closed || d.RunEnd == ByMember
+			q.closed = q.closed || d.RunEnd == ByMember
 		}
 	}
 }
 
-// usual is the lane of the usual lines: it skips what says nothing and returns
-// the next rule written as nearly everybody writes it. FieldNone means that the
-// line at s.pos, or the end, is for next.
+// usual is the lane of the usual lines: it skips blank lines, comments, rules
+// that plainly do not match and, outside the caller's groups (not active), all
+// that begins with a letter other than u. It returns the next user-agent line or
+// rule that may match, if it is written as nearly everybody writes it. FieldNone means that
+// the line at s.pos, or the end, is for next.
 //
-// Outside the caller's groups (not active) a line that begins with a letter
-// other than u says nothing.
-func (s *scanner) usual(active bool) (field Field, val, end int) {
-	b := s.b
+// A rule plainly does not match if, among its first eight octets and before any
+// that may mean something else than itself, one is not that of the path.
+func (q *question) usual(s *scanner, active bool) (field Field, val, end int) {
 	if s.careful {
 		return FieldNone, 0, 0
 	}
-	for s.pos < len(b) {
-		pos := s.pos
-		stop := len(b)
+	b := s.b
+	pos, other, dropped := s.pos, s.other, s.dropped
+lines:
+	for pos < len(b) {
+		end = len(b)
 		if i := bytes.IndexByte(b[pos:], '\n'); i >= 0 {
-			stop = pos + i
+			end = pos + i
 		}
-		next := stop + 1
-		dropped := 0
-		if s.crs > 0 && stop > pos && b[stop-1] == '\r' {
-			stop--
-			dropped = 1
+		next, cr := end+1, 0
+		if s.crs > 0 && end > pos && b[end-1] == '\r' {
+			end--
+			cr = 1
 		}
-		if s.other < stop {
-			if s.other < pos {
+		if end == pos || b[pos] == '#' {
+			pos = next
+			dropped += cr
+			continue
+		}
+		if other < end {
+			if other < pos {
 				s.findOther(pos)
+				other = s.other
 			}
-			if s.other < stop {
-				return FieldNone, 0, 0
+			if other < end {
+				break
 			}
 		}
-		if stop == pos {
-			s.pos = next
-			s.dropped += dropped
-			continue
+		if pos+10 > len(b) || end-pos > oddLength {
+			break
 		}
-		if stop-pos < 10 || stop-pos > oddLength {
-			return FieldNone, 0, 0
-		}
-		if !active {
-			if c := b[pos] | 0x20; c == 'u' || c < 'a' || 'z' < c {
-				return FieldNone, 0, 0
-			}
-			s.pos = next
-			s.dropped += dropped
-			continue
-		}
-		// There are ten octets at least.
 		w := binary.LittleEndian.Uint64(b[pos:]) | word_letters
 		switch {
-		case w == word_disallow && b[pos+8] == ':':
+		case w == word_disallow && active:
+			if b[pos+8] != ':' {
+				break lines
+			}
 			field, val = FieldDisallow, pos+9
+		case w == word_user_age:
+			if pos+10 >= end || b[pos+8]|0x20 != 'n' || b[pos+9]|0x20 != 't' || b[pos+10] != ':' {
+				break lines
+			}
+			field, val = FieldUserAgent, pos+11
+		case !active:
+			if c := byte(w); c == 'u' || c < 'a' || 'z' < c {
+				break lines
+			}
+			pos = next
+			dropped += cr
+			continue
 		case w&(1<<40-1) == word_allow && b[pos+5] == ':':
 			field, val = FieldAllow, pos+6
 		default:
-			return FieldNone, 0, 0
+			break lines
 		}
-		if b[val] == ' ' {
+		if val < end && b[val] == ' ' {
 			val++
 		}
-		if val >= stop || b[val] <= ' ' || b[stop-1] <= ' ' {
-			return FieldNone, 0, 0
+		if val >= end || b[val] <= ' ' || b[end-1] <= ' ' {
+			break
 		}
-		s.pos = next
-		s.dropped += dropped
-		return field, val, stop
+		pos = next
+		dropped += cr
+		if val+8 <= len(b) && field != FieldUserAgent {
+			n := bits.TrailingZeros64(binary.LittleEndian.Uint64(b[val:])^q.head) / 8
+			if n < q.plain8 && n < end-val && classes[b[val+n]]&isPlain != 0 {
+				q.closed = true
+				continue
+			}
+		}
+		s.pos, s.dropped = pos, dropped
+		return field, val, end
 	}
+	s.pos, s.dropped = pos, dropped
 	return FieldNone, 0, 0
 }
 
