@@ -1,0 +1,13 @@
+module github.com/robotskit/robots/bench
+
+go 1.26.0
+
+replace github.com/robotskit/robots => ../
+
+require github.com/robotskit/robots v0.0.0-00010101000000-000000000000
+
+require (
+	github.com/temoto/robotstxt v1.1.2
+	golang.org/x/net v0.62.0 // indirect
+	golang.org/x/text v0.43.0 // indirect
+)

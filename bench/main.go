@@ -1,0 +1,99 @@
+// Bench measures the engine against github.com/temoto/robotstxt and against a
+// plain reference matcher, interleaved in one process on the same inputs.
+//
+//	go run . -corpus DIR            every row, on generated files and those of DIR
+//	go run . -run oneshot -rounds 5 some rows
+//	go run . -quick                 half a minute
+//	go run . -o results             keep the table and the plot
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"time"
+)
+
+func main() {
+	var (
+		corpus = flag.String("corpus", "", "`folder` of robots.txt files to measure on, besides generated ones")
+		run    = flag.String("run", "", "only rows that match this `regexp`")
+		rounds = flag.Int("rounds", 7, "interleaved rounds")
+		seed   = flag.Uint64("seed", 9309, "seed of everything generated")
+		quick  = flag.Bool("quick", false, "fewer files, shorter rounds, no slow library on hostile files")
+		out    = flag.String("o", "", "`folder` for the table and the plot")
+		list   = flag.Bool("list", false, "list the rows and stop")
+		passes = flag.Int("passes", 0, "only pass `n` times over the files, one shot each, and print their octets (see callgrind.sh)")
+		name   = flag.String("engine", ours, "engine of -passes: robots, reference or temoto")
+	)
+	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintln(os.Stderr, "bench takes no arguments, only flags; see bench -h")
+		os.Exit(2)
+	}
+	selected, err := regexp.Compile(*run)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench: -run:", err)
+		os.Exit(2)
+	}
+	o := options{rounds: *rounds, target: 120 * time.Millisecond}
+	files, step := 4000, 1
+	if *quick {
+		o = options{rounds: min(*rounds, 3), target: 15 * time.Millisecond}
+		files, step = 400, 16
+	}
+
+	sets := []*set{newSet("generated", generateFiles(files, *seed), *seed)}
+	if *corpus != "" {
+		bodies, err := readCorpus(*corpus, step)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		sets = append([]*set{newSet("corpus", bodies, *seed)}, sets...)
+	}
+	if *passes > 0 {
+		w := oneShot(sets[0])
+		for _, e := range w.engines {
+			for i := range *passes {
+				if e.name == *name {
+					sink += e.pass(i)
+				}
+			}
+		}
+		fmt.Println(sets[0].octets)
+		return
+	}
+	for _, s := range sets {
+		progress("%s", s)
+	}
+
+	var results []*result
+	for _, r := range rows(sets, *seed, *quick) {
+		if !selected.MatchString(r.name) {
+			continue
+		}
+		if *list {
+			fmt.Printf("%s\t%s\n", r.name, r.about)
+			continue
+		}
+		w := r.make()
+		res := &result{name: r.name, about: r.about, unit: r.unit, goal: r.goal, ops: w.ops, octets: w.octets}
+		res.ns = measure(w, o)
+		progress("%s", res.line())
+		results = append(results, res)
+	}
+	if *list {
+		return
+	}
+	facts := measureFacts(sets, results, *seed, selected)
+	rep := &report{results: results, facts: facts, sets: sets, seed: *seed, rounds: o.rounds}
+	rep.write(os.Stdout)
+	if *out != "" {
+		if err := rep.save(*out); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+	}
+}

@@ -1,0 +1,345 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"net/url"
+	"sync"
+
+	"github.com/robotskit/robots"
+	"github.com/temoto/robotstxt"
+)
+
+const (
+	ours      = "robots"
+	reference = "reference"
+	temoto    = "temoto"
+)
+
+// A row is one line of the table. Its work is made when its turn comes, so that
+// a single row starts at once.
+type row struct {
+	name  string
+	about string
+	unit  string // of an operation
+	goal  goal
+	make  func() *work
+}
+
+// A goal is a number to reach: the floor at least, the aim if we can.
+type goal struct {
+	kind       goalKind
+	floor, aim float64
+}
+
+type goalKind uint8
+
+const (
+	noGoal    goalKind = iota
+	perTemoto          // times as fast as temoto
+	nanos              // nanoseconds per operation, at most
+	millis             // milliseconds per operation, at most
+	megabytes          // MB/s, at least
+	millions           // million operations per second, at least
+	atMost             // any quantity of the second table, at most
+	atLeast            // the same, at least
+)
+
+// temotoParse is parsing with temoto; a file that it rejects allows everything.
+func temotoParse(body []byte) *robotstxt.RobotsData {
+	data, err := robotstxt.FromBytes(body)
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+func temotoGroup(body []byte, agent string) *robotstxt.Group {
+	if data := temotoParse(body); data != nil {
+		return data.FindGroup(agent)
+	}
+	return &robotstxt.Group{}
+}
+
+func count(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// oneShot asks one path of every file: body, agent and path in, verdict out.
+// Each round takes another of the file's paths.
+func oneShot(s *set) *work {
+	return &work{ops: len(s.bodies), octets: s.octets, engines: []engine{
+		{ours, func(round int) (n int) { return oneShotOurs(s, round, 0, 1) }},
+		{reference, func(round int) (n int) {
+			for i, b := range s.bodies {
+				n += count(refAllowed(refRules(refParse(b), s.agents[i]), s.queries[i][round%urlsPerFile].raw))
+			}
+			return n
+		}},
+		{temoto, func(round int) (n int) {
+			for i, b := range s.bodies {
+				data := temotoParse(b)
+				n += count(data == nil || data.TestAgent(s.queries[i][round%urlsPerFile].raw, s.agents[i]))
+			}
+			return n
+		}},
+	}}
+}
+
+// oneShotOurs takes the files from, from+step, ...
+func oneShotOurs(s *set, round, from, step int) (n int) {
+	for i := from; i < len(s.bodies); i += step {
+		n += count(robots.Allowed(s.bodies[i], robots.RFC9309, s.queries[i][round%urlsPerFile].path, s.agents[i]))
+	}
+	return n
+}
+
+// parse reads and keeps every file.
+func parse(s *set) *work {
+	files := make([]*robots.File, len(s.bodies))
+	groups := make([][]refGroup, len(s.bodies))
+	data := make([]*robotstxt.RobotsData, len(s.bodies))
+	return &work{ops: len(s.bodies), octets: s.octets, engines: []engine{
+		{ours, func(int) int {
+			for i, b := range s.bodies {
+				files[i] = robots.Parse(b)
+			}
+			return 0
+		}},
+		{reference, func(int) int {
+			for i, b := range s.bodies {
+				groups[i] = refParse(b)
+			}
+			return 0
+		}},
+		{temoto, func(int) int {
+			for i, b := range s.bodies {
+				data[i] = temotoParse(b)
+			}
+			return 0
+		}},
+	}}
+}
+
+// keptRules returns what each crawler obeys of each file.
+func keptRules(s *set) []*robots.Rules {
+	rules := make([]*robots.Rules, len(s.bodies))
+	for i, b := range s.bodies {
+		rules[i] = robots.Parse(b).Rules(robots.RFC9309, s.agents[i])
+	}
+	return rules
+}
+
+// matchKept asks every file's paths of the kept file, file after file, so that
+// what a match touches has left the caches since it was last used.
+func matchKept(s *set) *work {
+	rules := keptRules(s)
+	refs := make([][]refRule, len(s.bodies))
+	groups := make([]*robotstxt.Group, len(s.bodies))
+	for i, b := range s.bodies {
+		refs[i] = refRules(refParse(b), s.agents[i])
+		groups[i] = temotoGroup(b, s.agents[i])
+	}
+	return &work{ops: len(s.bodies) * urlsPerFile, engines: []engine{
+		{ours, func(int) int { return matchOurs(s, rules, 0, 1) }},
+		{reference, func(int) (n int) {
+			for i, r := range refs {
+				for k := range s.queries[i] {
+					n += count(refAllowed(r, s.queries[i][k].raw))
+				}
+			}
+			return n
+		}},
+		{temoto, func(int) (n int) {
+			for i, g := range groups {
+				for k := range s.queries[i] {
+					n += count(g.Test(s.queries[i][k].raw))
+				}
+			}
+			return n
+		}},
+	}}
+}
+
+func matchOurs(s *set, rules []*robots.Rules, from, step int) (n int) {
+	for i := from; i < len(rules); i += step {
+		r := rules[i]
+		for k := range s.queries[i] {
+			n += count(r.Allowed(s.queries[i][k].path))
+		}
+	}
+	return n
+}
+
+// bulk is matchKept from whole URLs, cutting included.
+func bulk(s *set) *work {
+	rules := keptRules(s)
+	groups := make([]*robotstxt.Group, len(s.bodies))
+	urls := make([][urlsPerFile]string, len(s.bodies))
+	for i, b := range s.bodies {
+		groups[i] = temotoGroup(b, s.agents[i])
+		for k, q := range s.queries[i] {
+			urls[i][k] = fmt.Sprintf("https://www.site%d.example%s", i, q.raw)
+		}
+	}
+	return &work{ops: len(s.bodies) * urlsPerFile, engines: []engine{
+		{ours, func(int) (n int) {
+			for i, r := range rules {
+				for k := range urls[i] {
+					_, p, err := robots.ParseURL(urls[i][k])
+					n += count(err == nil && r.Allowed(p))
+				}
+			}
+			return n
+		}},
+		{temoto, func(int) (n int) {
+			for i, g := range groups {
+				for k := range urls[i] {
+					u, err := url.Parse(urls[i][k])
+					n += count(err == nil && g.Test(u.RequestURI()))
+				}
+			}
+			return n
+		}},
+	}}
+}
+
+// match asks a problem's paths of its one group.
+func match(p problem, withTemoto bool) *work {
+	rules := robots.Parse(p.body).Rules(robots.RFC9309, "ExampleBot")
+	refs := refRules(refParse(p.body), "ExampleBot")
+	w := &work{ops: len(p.queries), engines: []engine{
+		{ours, func(int) (n int) {
+			for i := range p.queries {
+				n += count(rules.Allowed(p.queries[i].path))
+			}
+			return n
+		}},
+		{reference, func(int) (n int) {
+			for i := range p.queries {
+				n += count(refAllowed(refs, p.queries[i].raw))
+			}
+			return n
+		}},
+	}}
+	if withTemoto {
+		group := temotoGroup(p.body, "ExampleBot")
+		w.engines = append(w.engines, engine{temoto, func(int) (n int) {
+			for i := range p.queries {
+				n += count(group.Test(p.queries[i].raw))
+			}
+			return n
+		}})
+	}
+	return w
+}
+
+// oneSet is a problem as a set of one file.
+func oneSet(p problem) *set {
+	s := &set{name: p.name}
+	var q [urlsPerFile]query
+	for i := range q {
+		q[i] = p.queries[i%len(p.queries)]
+	}
+	s.add(p.body, "ExampleBot", q)
+	return s
+}
+
+// twoCores is the same work of ours by one goroutine and by two.
+func twoCores(part func(from, step int) int, ops int) *work {
+	return &work{ops: ops, wall: true, engines: []engine{
+		{ours, func(int) int {
+			var n [2]int
+			var wg sync.WaitGroup
+			for g := range n {
+				wg.Go(func() { n[g] = part(g, len(n)) })
+			}
+			wg.Wait()
+			return n[0] + n[1]
+		}},
+		{"1 goroutine", func(int) int { return part(0, 1) }},
+	}}
+}
+
+var ruleCounts = []int{10, 100, 1000, 10_000}
+
+// rows returns all rows for the given sets; the last is the one whose rules
+// make the mixed rows.
+func rows(sets []*set, seed uint64, quick bool) []row {
+	var all []row
+	for _, s := range sets {
+		on := "/" + s.name
+		// The goals are set for real files; generated ones only stand in.
+		real := func(g goal) goal {
+			if s.name == "generated" {
+				return goal{}
+			}
+			return g
+		}
+		all = append(all,
+			row{"oneshot" + on, s.String(), "file", real(goal{perTemoto, 31, 45}), func() *work { return oneShot(s) }},
+			row{"oneshot≤1KB" + on, "files of at most 1,024 octets", "file", real(goal{perTemoto, 13, 20}), func() *work { return oneShot(s.only(0, 1024)) }},
+			row{"oneshot≥50KB" + on, "files of at least 50,000 octets", "file", goal{}, func() *work { return oneShot(s.only(50_000, math.MaxInt)) }},
+			row{"parse" + on, "read and keep", "file", real(goal{perTemoto, 25, 40}), func() *work { return parse(s) }},
+			row{"match-kept" + on, "8 paths a file, file after file", "path", real(goal{perTemoto, 9, 15}), func() *work { return matchKept(s) }},
+			row{"bulk" + on, "the same from whole URLs", "URL", goal{}, func() *work { return bulk(s) }},
+			row{"cores-oneshot" + on, "two goroutines against one", "file", goal{atLeast, 1.85, 1.85}, func() *work {
+				return twoCores(func(from, step int) int { return oneShotOurs(s, 0, from, step) }, len(s.bodies))
+			}},
+			row{"cores-match" + on, "two goroutines against one", "path", goal{atLeast, 1.85, 1.85}, func() *work {
+				rules := keptRules(s)
+				return twoCores(func(from, step int) int { return matchOurs(s, rules, from, step) }, len(s.bodies)*urlsPerFile)
+			}},
+		)
+	}
+	literal := []goal{{}, {}, {}, {perTemoto, 300, 300}}
+	for i, n := range ruleCounts {
+		all = append(all, row{fmt.Sprintf("match-literal/%d", n), "literal rules of 30 to 40 octets", "path", literal[i], func() *work {
+			return match(literalProblem(seed, n), true)
+		}})
+	}
+	for _, n := range ruleCounts {
+		g := goal{}
+		if n == 10_000 {
+			g = goal{perTemoto, 300, 800}
+		}
+		all = append(all, row{fmt.Sprintf("match-mixed/%d", n), "rules literal and with wildcards, as files have them", "path", g, func() *work {
+			return match(mixedProblem(sets, seed, n), true)
+		}})
+	}
+	for i, p := range hostile() {
+		all = append(all, row{p.name, p.about, "match", goal{millis, 5, 1}, func() *work {
+			w := match(p, i < 8 && !quick)
+			w.slow = true
+			return w
+		}})
+	}
+	for _, p := range hostileBodies() {
+		all = append(all, row{p.name, p.about, "one shot", goal{millis, 5, 1}, func() *work {
+			w := oneShot(oneSet(p))
+			w.engines = w.engines[:2]
+			w.slow = true
+			return w
+		}})
+	}
+	return all
+}
+
+func literalProblem(seed uint64, n int) problem {
+	rng := newRand(seed, 4)
+	return ruleProblem("literal", rng, literalRules(rng, n))
+}
+
+// mixedProblem samples the rules of a corpus if there is one.
+func mixedProblem(sets []*set, seed uint64, n int) problem {
+	rng := newRand(seed, 5)
+	for _, s := range sets {
+		if s.name == "corpus" {
+			return ruleProblem("mixed", rng, sampleRules(rng, s.bodies, n))
+		}
+	}
+	return ruleProblem("mixed", rng, mixedRules(rng, n))
+}
