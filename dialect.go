@@ -1,8 +1,10 @@
 package robots
 
+import "time"
+
 // A Dialect is how one engine reads robots.txt: plain data, one field for each
-// documented difference. The zero value is RFC 9309 without a size limit;
-// take one of the eight below and change a field if a crawler needs it:
+// documented difference. The zero value is RFC 9309 without a size limit and
+// without an end to an outage; take one of the eight below and change a field if a crawler needs it:
 //
 //	d := robots.RFC9309
 //	d.SizeLimit = 1 << 20
@@ -63,6 +65,31 @@ type Dialect struct {
 	// RateFloor is the slowest Request-rate the engine goes down to, seconds
 	// for one document, 0 for none (RATE-04, D-33).
 	RateFloor int
+
+	// The rest is what the engine makes of a robots.txt that it cannot have.
+	// The zero values never allow.
+
+	// TooManyRequests says whether status 429 is a client error like any other
+	// (HTTP-03, D-20).
+	TooManyRequests TooManyRequests
+	// NetworkFailure says whether trouble below HTTP and invalid answers are
+	// server errors (FAIL-01, FAIL-02, D-23, D-46).
+	NetworkFailure NetworkFailure
+	// ServerErrors says whether evidence about a site can turn its 5xx into a
+	// missing file (HTTP-07).
+	ServerErrors ServerErrors
+	// Outage is what holds while robots.txt cannot be reached, the first step
+	// from the first failure on, each further one from its age on (HTTP-04 to
+	// HTTP-08, D-21, D-22, D-42). A step whose From is 0 is not used, but for
+	// the first.
+	Outage [3]OutageStep
+	// Redirects is the number of redirects that must be followed: a file behind
+	// more of them is no file (REDIR-01, REDIR-02, D-24), and a fetch that gave up
+	// earlier has learnt nothing.
+	Redirects int
+	// Lifetime is how long an answer holds whose site says nothing about it
+	// (CACHE-01).
+	Lifetime time.Duration
 }
 
 // AgentMatch is how the value of a user-agent line is compared with a token.
@@ -178,6 +205,98 @@ const (
 	HonouredInherits               // followed, taken from '*' if the own group has none (SPEC.md 3.6)
 )
 
+// TooManyRequests is the standing of status 429.
+type TooManyRequests uint8
+
+const (
+	TooManyIsFailure TooManyRequests = iota // as 5xx (HTTP-03, D-20)
+	TooManyIsMissing                        // as every other 4xx (HTTP-02 to the letter)
+)
+
+// NetworkFailure is the standing of failures below HTTP.
+type NetworkFailure uint8
+
+const (
+	FailureIsServerError NetworkFailure = iota // as 5xx (FAIL-01)
+	FailureIsUndefined                         // the verdict is undefined, not allowed (FAIL-01, ko)
+)
+
+// ServerErrors is whether a 5xx can mean a missing file.
+type ServerErrors uint8
+
+const (
+	ServerErrorsFail    ServerErrors = iota // never
+	ServerErrorsMayMiss                     // on a site known to answer 5xx for missing pages (HTTP-07)
+)
+
+// Hold is what holds while robots.txt cannot be reached.
+type Hold uint8
+
+const (
+	HoldNothing   Hold = iota // nothing may be fetched
+	HoldCopy                  // the rules of the last good copy
+	HoldOpen                  // everything may be fetched
+	HoldAnswering             // everything, if the caller knows that the site otherwise answers (HTTP-08)
+)
+
+// An OutageStep is what holds from an age of an outage on.
+type OutageStep struct {
+	From     time.Duration // since the first failure
+	WithCopy Hold          // while a last good copy is kept
+	Without  Hold          // while none is
+}
+
+// OutageAt returns the step in force at an age of an outage and when the next
+// begins, 0 if it is the last.
+func (d Dialect) OutageAt(age time.Duration) (step OutageStep, next time.Duration) {
+	step = d.Outage[0]
+	for _, s := range d.Outage[1:] {
+		if s.From <= 0 {
+			break
+		}
+		if age < s.From {
+			return step, s.From
+		}
+		step = s
+	}
+	return step, 0
+}
+
+// The outage of the documents: 30 days is RFC 9309's example of a reasonably
+// long period (2.3.1.4) and Google's own number; the 12 hours are Google's.
+const (
+	outageShort = 12 * time.Hour
+	outageLong  = 30 * 24 * time.Hour
+)
+
+var (
+	// outageRFC keeps to the last good copy for ever; without one a site opens
+	// after 30 days. RFC 9309 asks for a complete disallow (2.3.1.4) and exempts
+	// the unreachable case from the end of a copy's life (2.4): D-21.
+	outageRFC = [3]OutageStep{
+		{WithCopy: HoldCopy, Without: HoldNothing},
+		{From: outageLong, WithCopy: HoldCopy, Without: HoldOpen},
+	}
+	// outageGoogle is the ladder of HTTP-08.
+	outageGoogle = [3]OutageStep{
+		{WithCopy: HoldNothing, Without: HoldNothing},
+		{From: outageShort, WithCopy: HoldCopy, Without: HoldOpen},
+		{From: outageLong, WithCopy: HoldAnswering, Without: HoldAnswering},
+	}
+	// outage2019 is HTTP-06 as the texts of 2019 have it.
+	outage2019 = [3]OutageStep{
+		{WithCopy: HoldNothing, Without: HoldNothing},
+		{From: outageLong, WithCopy: HoldCopy, Without: HoldOpen},
+	}
+)
+
+// The eight dialects agree on these: five redirects and a day (REDIR-01, D-24,
+// CACHE-01).
+const (
+	redirects = 5
+	lifetime  = 24 * time.Hour
+)
+
 // The size limits of the documents: Google's and the RFC's 500 KiB (FORM-09,
 // D-18) and Yandex's 500 KB.
 const (
@@ -193,6 +312,9 @@ var (
 	RFC9309 = Dialect{
 		Name:      "rfc9309",
 		SizeLimit: sizeLimit,
+		Outage:    outageRFC,
+		Redirects: redirects,
+		Lifetime:  lifetime,
 	}
 
 	// Google is what Googlebot does with an address: the URL is normalised,
@@ -210,10 +332,14 @@ var (
 		IndexHTML:    true,
 		CrawlDelay:   Ignored,
 		RequestRate:  Ignored,
+		Outage:       outageGoogle,
+		Redirects:    redirects,
+		Lifetime:     lifetime,
 	}
 
 	// GoogleCPP is google/robotstxt, the public C++ library, bit for bit: raw
-	// input, no size limit, no fallback, no exemption of /robots.txt.
+	// input, no size limit, no fallback, no exemption of /robots.txt. It knows no
+	// fetching, so a missing file is for it what it is for Google.
 	GoogleCPP = Dialect{
 		Name:         "google-cpp",
 		AgentMatch:   TokenCut,
@@ -227,32 +353,47 @@ var (
 		RobotsTxt:    Matched,
 		CrawlDelay:   Ignored,
 		RequestRate:  Ignored,
+		Outage:       outageGoogle,
+		Redirects:    redirects,
+		Lifetime:     lifetime,
 	}
 
 	// Google2019 is Google's specification of July 2019 as written. It exists
 	// to reproduce that document; do not crawl by it.
 	Google2019 = Dialect{
-		Name:         "google-2019",
-		AgentMatch:   TokenCut,
-		AgentCase:    ExactCase,
-		SizeLimit:    sizeLimit,
-		Escapes:      EscapesGoogle,
-		StarConflict: UndefinedByWeight,
-		CrawlDelay:   Ignored,
-		RequestRate:  Ignored,
+		Name:            "google-2019",
+		AgentMatch:      TokenCut,
+		AgentCase:       ExactCase,
+		SizeLimit:       sizeLimit,
+		Escapes:         EscapesGoogle,
+		StarConflict:    UndefinedByWeight,
+		CrawlDelay:      Ignored,
+		RequestRate:     Ignored,
+		TooManyRequests: TooManyIsMissing,
+		ServerErrors:    ServerErrorsMayMiss,
+		Outage:          outage2019,
+		Redirects:       redirects,
+		Lifetime:        lifetime,
 	}
 
 	// GoogleLegacy is Google's specification before July 2019 as written. It
-	// exists to reproduce that document; do not crawl by it.
+	// exists to reproduce that document; do not crawl by it. An outage disallows
+	// until another answer comes (HTTP-04); the document leaves a permanent one
+	// undefined (HTTP-06).
 	GoogleLegacy = Dialect{
-		Name:         "google-legacy",
-		AgentMatch:   TokenCut,
-		SizeLimit:    sizeLimit,
-		PathStart:    AssumeSlash,
-		Escapes:      EscapesGoogle,
-		StarConflict: UndefinedByWeight,
-		CrawlDelay:   Ignored,
-		RequestRate:  Ignored,
+		Name:            "google-legacy",
+		AgentMatch:      TokenCut,
+		SizeLimit:       sizeLimit,
+		PathStart:       AssumeSlash,
+		Escapes:         EscapesGoogle,
+		StarConflict:    UndefinedByWeight,
+		CrawlDelay:      Ignored,
+		RequestRate:     Ignored,
+		TooManyRequests: TooManyIsMissing,
+		NetworkFailure:  FailureIsUndefined,
+		ServerErrors:    ServerErrorsMayMiss,
+		Redirects:       redirects,
+		Lifetime:        lifetime,
 	}
 
 	// Seznam is Seznam's help page: SeznamBot honours Request-rate.
@@ -263,6 +404,9 @@ var (
 		CrawlDelay:  Ignored,
 		RequestRate: Honoured,
 		RateFloor:   30,
+		Outage:      outageRFC,
+		Redirects:   redirects,
+		Lifetime:    lifetime,
 	}
 
 	// Bing is RFC 9309 with Crawl-delay, which a named group inherits from '*'.
@@ -271,20 +415,29 @@ var (
 		SizeLimit:   sizeLimit,
 		CrawlDelay:  HonouredInherits,
 		RequestRate: Ignored,
+		Outage:      outageRFC,
+		Redirects:   redirects,
+		Lifetime:    lifetime,
 	}
 
-	// Yandex follows Yandex's pages and the observed answers of its tester.
+	// Yandex follows Yandex's pages and the observed answers of its tester. In an
+	// outage it follows RFC 9309: an older page of Yandex says that any status
+	// but 200 opens the site, which would turn every failure into permission.
 	Yandex = Dialect{
-		Name:          "yandex",
-		AgentMatch:    Whole,
-		RunEnd:        ByRuleOrBlank,
-		LineLimit:     lineLimitYandex,
-		SizeLimit:     sizeLimitYandex,
-		OverSize:      OpenSite,
-		Weight:        OctetsNoEnd,
-		EmptyDisallow: OpensSite,
-		CrawlDelay:    Ignored,
-		RequestRate:   Ignored,
+		Name:            "yandex",
+		AgentMatch:      Whole,
+		RunEnd:          ByRuleOrBlank,
+		LineLimit:       lineLimitYandex,
+		SizeLimit:       sizeLimitYandex,
+		OverSize:        OpenSite,
+		Weight:          OctetsNoEnd,
+		EmptyDisallow:   OpensSite,
+		CrawlDelay:      Ignored,
+		RequestRate:     Ignored,
+		TooManyRequests: TooManyIsMissing,
+		Outage:          outageRFC,
+		Redirects:       redirects,
+		Lifetime:        lifetime,
 	}
 )
 
@@ -301,6 +454,22 @@ func DialectByName(name string) (Dialect, bool) {
 		}
 	}
 	return Dialect{}, false
+}
+
+// known holds the eight dialects as they are at the start of the program.
+var known = Dialects()
+
+// shared returns d in a place of its own, one place for all rules of a dialect
+// that nobody changed: a Dialect has some 200 octets, and a match that reads
+// them from one place finds them in the cache.
+func shared(d Dialect) *Dialect {
+	for i := range known {
+		if known[i] == d {
+			return &known[i]
+		}
+	}
+	own := d
+	return &own
 }
 
 // lenient reports whether d reads lines marked odd in its own way.

@@ -49,6 +49,11 @@ type Note struct {
 func (r *Rules) Explain(p Path) Explanation {
 	e := Explanation{Verdict: r.Match(p), Path: p.raw, normal: r.dialect.normal(p, nil)}
 	e.Normal = written(e.normal)
+	r.explainState(&e)
+	if r.whole.reason != ReasonNone {
+		e.step(r.whole.clause(), e.Verdict.sentence())
+		return e
+	}
 	r.explainFile(&e)
 	r.explainGroup(&e)
 	r.explainPath(&e)
@@ -83,7 +88,7 @@ func sortNotes(notes []Note) {
 }
 
 func (r *Rules) explainFile(e *Explanation) {
-	d := &r.dialect
+	d := r.dialect
 	size := strconv.Itoa(len(r.file.body))
 	switch {
 	case !r.counts:
@@ -101,7 +106,7 @@ func (r *Rules) explainFile(e *Explanation) {
 }
 
 func (r *Rules) explainGroup(e *Explanation) {
-	d := &r.dialect
+	d := r.dialect
 	who := ""
 	if len(r.tokens) > 1 || len(r.tokens) == 1 && r.tokens[0] != "" && r.tokens[0] != "*" {
 		quoted := make([]string, len(r.tokens))
@@ -243,7 +248,7 @@ func (r *Rules) lastClause(e *Explanation) string {
 // noteLines names lines that this dialect does not read but another would, and
 // rules that belong to nobody.
 func (r *Rules) noteLines(e *Explanation) {
-	f, d := r.file, &r.dialect
+	f, d := r.file, r.dialect
 	inGroup := false
 	early := 0
 	for _, l := range f.lines {
@@ -284,7 +289,7 @@ func clip(b []byte) string {
 
 // noteAgents names user-agent lines that look as if they named the caller.
 func (r *Rules) noteAgents(e *Explanation) {
-	d, f := &r.dialect, r.file
+	d, f := r.dialect, r.file
 	for l := range r.all() {
 		if l.field != FieldUserAgent {
 			continue
@@ -323,7 +328,7 @@ func foldContains(s, part string) bool {
 
 // noteRules names rules of the caller that can never match or nearly matched.
 func (r *Rules) noteRules(e *Explanation) {
-	f, d := r.file, &r.dialect
+	f, d := r.file, r.dialect
 	for field, span := range r.walk() {
 		if (field == FieldAllow || field == FieldDisallow) && span.Start == span.End && r.opens == nil {
 			e.note(f.lineNumber(span.Start), "RULE-01", "an empty "+field.title()+" is no rule")

@@ -54,8 +54,8 @@ func (v Verdict) MarshalJSON() ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// AppendJSON appends the members allowed, verdict, reason, rule and group,
-// without braces.
+// AppendJSON appends the members allowed, verdict, reason, rule and group, and
+// those of the state if there is one, without braces.
 func (v Verdict) AppendJSON(dst []byte) []byte {
 	dst = append(dst, `"allowed":`...)
 	dst = strconv.AppendBool(dst, v.Allowed)
@@ -66,7 +66,8 @@ func (v Verdict) AppendJSON(dst []byte) []byte {
 	dst = append(dst, `,"rule":`...)
 	dst = v.Rule.appendJSON(dst)
 	dst = append(dst, `,"group":`...)
-	return v.Group.appendJSON(dst)
+	dst = v.Group.appendJSON(dst)
+	return v.State.appendJSON(dst)
 }
 
 func (r Rule) appendJSON(dst []byte) []byte {

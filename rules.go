@@ -10,8 +10,18 @@ import (
 // Rules is what one crawler obeys of one file under one dialect. It is
 // immutable and safe for concurrent use.
 type Rules struct {
-	file    *File
-	dialect Dialect
+	// What a match touches stands first, so that a question about a file that
+	// is in no cache touches few lines of memory.
+	heads heads // of the rules
+	lazy  *lazyIndex
+	rules []rule // highest precedence first
+	file  *File
+	opens *rule   // the empty Disallow that opens the site (D-41)
+	whole outcome // of AllowAll and DisallowAll; its reason is ReasonNone for a file's rules
+	user  bool    // UserInitiated
+	buf   []byte  // normal forms that are not in the body
+
+	dialect *Dialect
 	tokens  []string // as the caller gave them
 
 	caller  caller
@@ -19,14 +29,7 @@ type Rules struct {
 	counts  bool // false: the file is over the size limit and does not count
 	anyRule bool // the file holds a rule for somebody
 	lines   []uint32
-
-	rules []rule // highest precedence first
-	heads heads  // of the rules
-	buf   []byte // normal forms that are not in the body
-	opens *rule  // the empty Disallow that opens the site (D-41)
-	lazy  *lazyIndex
-
-	user bool // UserInitiated
+	state   *State // nil if no fetch is behind the rules
 }
 
 // rule is an allow or disallow with a path, as the caller's dialect reads it:
@@ -90,8 +93,8 @@ func (c *caller) named(d *Dialect, value string) bool {
 // Without one that has a group, and for the tokens "" and "*" (D-47), the group
 // of '*' holds; without that, everything is allowed (AGENT-09).
 func (f *File) Rules(d Dialect, tokens ...string) *Rules {
-	r := &Rules{file: f, dialect: d, tokens: slices.Clone(tokens)}
-	r.limit, r.counts = f.limit(&r.dialect)
+	r := &Rules{file: f, dialect: shared(d), tokens: slices.Clone(tokens)}
+	r.limit, r.counts = f.limit(r.dialect)
 	r.choose()
 	if !r.caller.found {
 		return r
@@ -167,7 +170,7 @@ func (r *Rules) rank(found []rule) {
 // choose finds the caller's group (AGENT-01, AGENT-09) and whether the file
 // holds a rule for anybody.
 func (r *Rules) choose() {
-	d, f := &r.dialect, r.file
+	d, f := r.dialect, r.file
 	best, star, inGroup := len(r.tokens), false, false
 	for _, l := range f.lines {
 		if int(l.val) > r.limit {
@@ -208,7 +211,7 @@ func (r *Rules) choose() {
 // the caller (D-08). Lines of all groups of one name are one group (GROUP-08).
 func (r *Rules) walk() iter.Seq2[Field, Span] {
 	return func(yield func(Field, Span) bool) {
-		d, f := &r.dialect, r.file
+		d, f := r.dialect, r.file
 		active := false // the caller is named in the group at hand
 		closed := true  // the run of user-agent lines has ended
 		last := 0       // where the last user-agent line was
@@ -259,7 +262,7 @@ func (r *Rules) UserInitiated() *Rules {
 func (r *Rules) File() *File { return r.file }
 
 // Dialect returns the dialect.
-func (r *Rules) Dialect() Dialect { return r.dialect }
+func (r *Rules) Dialect() Dialect { return *r.dialect }
 
 // Tokens returns the caller's tokens, most wanted first.
 func (r *Rules) Tokens() []string { return slices.Clone(r.tokens) }
@@ -300,7 +303,7 @@ func (r *Rules) decide(p Path) outcome {
 	if r.user {
 		return outcome{allowed: true, reason: ReasonUserInitiated}
 	}
-	if d := &r.dialect; d.Escapes == EscapesRaw || clean(p.raw, careRFC) && (d.Escapes == EscapesRFC || !hasDots(p.raw)) {
+	if d := r.dialect; d.Escapes == EscapesRaw || clean(p.raw, careRFC) && (d.Escapes == EscapesRFC || !hasDots(p.raw)) {
 		return r.decideNormal(p.raw)
 	}
 	var buf [512]byte
@@ -311,6 +314,8 @@ func (r *Rules) decideNormal(path string) outcome {
 	switch {
 	case r.dialect.RobotsTxt == AlwaysAllowed && path == "/robots.txt": // D-38, D-50
 		return outcome{allowed: true, reason: ReasonRobotsTxt}
+	case r.whole.reason != ReasonNone:
+		return r.whole
 	case r.opens != nil:
 		return outcome{allowed: true, reason: ReasonRule, rule: r.opens}
 	}
@@ -348,7 +353,7 @@ func (r *Rules) Allowed(p Path) bool { return r.decide(p).allowed }
 // Match returns the verdict on p with its reason.
 func (r *Rules) Match(p Path) Verdict {
 	o := r.decide(p)
-	v := Verdict{Allowed: o.allowed, Undefined: o.undefined, Reason: o.reason, Group: r.Group(), Dialect: r.dialect.Name}
+	v := Verdict{Allowed: o.allowed, Undefined: o.undefined, Reason: o.reason, Group: r.Group(), Dialect: r.dialect.Name, State: r.state}
 	if o.rule != nil {
 		v.Rule = Rule{rules: r, rule: *o.rule}
 	}
@@ -440,7 +445,7 @@ func (r *Rules) all() iter.Seq[readRef] {
 			if int(l.val) > r.limit {
 				return
 			}
-			field, start, end := r.file.read(l, &r.dialect)
+			field, start, end := r.file.read(l, r.dialect)
 			if !yield(readRef{field, Span{start, end}}) {
 				return
 			}

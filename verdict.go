@@ -10,13 +10,15 @@ import (
 type Verdict struct {
 	// Allowed is the answer.
 	Allowed bool
-	// Undefined says that the dialect's document leaves the case undefined;
-	// Allowed then follows the heavier rule (D-01, historic dialects only).
+	// Undefined says that the dialect's document leaves the case undefined
+	// (historic dialects only): Allowed then follows the heavier rule (D-01),
+	// and is false where no file could be fetched (FAIL-01).
 	Undefined bool
 	Reason    Reason
 	Rule      Rule   // the rule that decided, the zero value if none did
 	Group     Group  // the caller's group, the zero value if it has none
 	Dialect   string // name of the dialect
+	State     *State // of the fetch behind the answer, nil where there was none
 }
 
 // Word returns the verdict's word in answers: allow, disallow or undefined.
@@ -35,9 +37,23 @@ func (v Verdict) Word() string {
 //
 //	disallowed by line 14: Disallow: /*?sort=
 //	allowed: no rule for googlebot matches
+//
+// A note of the fetch follows in parentheses if it mattered:
+//
+//	disallowed: robots.txt cannot be reached (503 since 2026-05-01T10:00:00Z, no earlier copy)
 func (v Verdict) String() string {
+	s := v.sentence()
+	if v.State != nil && v.State.Note != "" {
+		s += " (" + printable(v.State.Note) + ")"
+	}
+	return s
+}
+
+func (v Verdict) sentence() string {
 	s := "disallowed"
 	switch {
+	case v.Reason == ReasonUndefined:
+		s = "undefined (not allowed)"
 	case v.Undefined && v.Allowed:
 		s = "undefined (allowed by weight)"
 	case v.Undefined:

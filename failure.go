@@ -1,0 +1,157 @@
+package robots
+
+import (
+	"slices"
+	"strconv"
+	"time"
+)
+
+// AllowAll returns rules that allow everything for a reason outside any file:
+// there is none (ReasonUnavailable), or an outage has lasted long enough.
+func AllowAll(d Dialect, reason Reason, tokens ...string) *Rules {
+	return wholeRules(d, outcome{allowed: true, reason: reason}, tokens)
+}
+
+// DisallowAll returns rules that disallow everything for a reason outside any
+// file, except /robots.txt where the dialect exempts it (D-38). With
+// ReasonUndefined the verdict is undefined and not allowed (FAIL-01).
+func DisallowAll(d Dialect, reason Reason, tokens ...string) *Rules {
+	return wholeRules(d, outcome{undefined: reason == ReasonUndefined, reason: reason}, tokens)
+}
+
+// wholeRules makes the rules of an answer that no file gives. A call without a
+// reason is a disallow: a caller's slip must not open a site.
+func wholeRules(d Dialect, o outcome, tokens []string) *Rules {
+	if o.reason == ReasonNone {
+		o = outcome{reason: ReasonUnreachable}
+	}
+	return &Rules{file: Parse(nil), dialect: shared(d), tokens: slices.Clone(tokens), whole: o, counts: true}
+}
+
+// clause is the statement of SPEC.md behind an answer that no file gives.
+func (o outcome) clause() string {
+	switch o.reason {
+	case ReasonUnavailable:
+		return "HTTP-02"
+	case ReasonRedirectLimit:
+		return "REDIR-01"
+	case ReasonRefused:
+		return "D-25"
+	case ReasonUndefined:
+		return "FAIL-01"
+	}
+	return "HTTP-04"
+}
+
+// State is the state of the fetch behind a verdict. A zero field does not apply.
+type State struct {
+	Status       int       // of the last answer: an HTTP status or an FTP reply, 0 if there was none
+	Fetched      time.Time // when the answer in use was fetched
+	Expires      time.Time // until when it is fresh
+	StaleSince   time.Time // since when it is not, though still in use
+	FailingSince time.Time // first failure after the last success (D-42)
+	NextTry      time.Time // when robots.txt is asked for again
+	Clause       string    // the statement of SPEC.md that the failure policy followed, for Explain
+	// Note is a clause for people, set where the state mattered: "503 since
+	// 2026-05-01T10:00:00Z, copy of 2026-04-30T22:00:00Z used".
+	Note string
+}
+
+// WithState returns the same rules with the state of the fetch behind them,
+// which every verdict then carries.
+func (r *Rules) WithState(s State) *Rules {
+	w := *r
+	w.state = &s
+	return &w
+}
+
+// State returns the state of the fetch behind the rules, nil if there was no
+// fetch. It must not be changed.
+func (r *Rules) State() *State { return r.state }
+
+// Whole returns the reason of an answer that no file gives, ReasonNone if the
+// rules are those of a file.
+func (r *Rules) Whole() Reason { return r.whole.reason }
+
+func (r *Rules) explainState(e *Explanation) {
+	if s := r.state; s != nil && s.Note != "" {
+		clause := s.Clause
+		if clause == "" {
+			clause = "FETCH-01"
+		}
+		e.step(clause, printable(s.Note))
+	}
+}
+
+// appendJSON appends the members that apply, each with a comma before it.
+func (s *State) appendJSON(dst []byte) []byte {
+	if s == nil {
+		return dst
+	}
+	if s.Status != 0 {
+		dst = append(dst, `,"status":`...)
+		dst = strconv.AppendInt(dst, int64(s.Status), 10)
+	}
+	for _, t := range [...]struct {
+		name string
+		at   time.Time
+	}{
+		{"fetched", s.Fetched},
+		{"expires", s.Expires},
+		{"stale_since", s.StaleSince},
+		{"failing_since", s.FailingSince},
+		{"next_try", s.NextTry},
+	} {
+		if !t.at.IsZero() {
+			dst = append(dst, `,"`...)
+			dst = append(dst, t.name...)
+			dst = append(dst, `":"`...)
+			dst = t.at.UTC().AppendFormat(dst, time.RFC3339)
+			dst = append(dst, '"')
+		}
+	}
+	if s.Note != "" {
+		dst = append(dst, `,"note":`...)
+		dst = appendString(dst, s.Note)
+	}
+	return dst
+}
+
+// outageWord writes Outage as "copy or nothing, 30d: copy or open": what holds
+// with a last good copy and without, from each age on.
+func (d *Dialect) outageWord() string {
+	var s string
+	for i, step := range d.Outage {
+		if i > 0 {
+			if step.From <= 0 {
+				break
+			}
+			s += ", " + ageWord(step.From) + ": "
+		}
+		with, without := step.WithCopy.String(), step.Without.String()
+		if s += with; with != without {
+			s += " or " + without
+		}
+	}
+	return s
+}
+
+// String returns what holds in a word: nothing, copy, open or if-answering.
+func (h Hold) String() string {
+	return word(h, "nothing", "copy", "open", "if-answering")
+}
+
+// ageWord writes a duration in the largest unit that divides it, days only
+// above one: "24h", "30d".
+func ageWord(age time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case age <= 0:
+		return "none"
+	case age > day && age%day == 0:
+		return strconv.Itoa(int(age/day)) + "d"
+	case age%time.Hour == 0:
+		return strconv.Itoa(int(age/time.Hour)) + "h"
+	}
+	return age.String()
+}

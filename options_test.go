@@ -1,0 +1,305 @@
+package robots
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite the generated pages of docs/")
+
+// optionOf returns the option that a field of Dialect is shown by: the one that
+// changes with it.
+func optionOf(t *testing.T, field int) int {
+	t.Helper()
+	name := reflect.TypeFor[Dialect]().Field(field).Name
+	found := -1
+	d := RFC9309
+	set := reflect.ValueOf(&d).Elem().Field(field)
+	switch set.Kind() {
+	case reflect.Bool:
+		set.SetBool(!set.Bool())
+	case reflect.Uint8:
+		set.SetUint(set.Uint() + 1)
+	case reflect.Int:
+		set.SetInt(set.Int() + 7)
+	case reflect.Int64: // a time.Duration
+		set.SetInt(set.Int() + 3600e9)
+	case reflect.Array: // Outage
+		d.Outage[0].Without++
+	default:
+		t.Fatalf("Dialect.%s is a %v: teach this test to change one", name, set.Kind())
+	}
+	for i, o := range d.Options() {
+		if o.Value == RFC9309.Options()[i].Value {
+			continue
+		}
+		if found >= 0 {
+			t.Errorf("Dialect.%s shows in two options, %s and %s", name, options[found].name, o.Name)
+		}
+		if o.Source != "" || o.Inherited {
+			t.Errorf("%s was changed by hand but has the source %q", o.Name, o.Source)
+		}
+		found = i
+	}
+	if found < 0 {
+		t.Errorf("Dialect.%s has no row in options.go: add one with its source in every dialect", name)
+	}
+	return found
+}
+
+// TestOptions: every field of Dialect has an option, in the order of the
+// struct; a value has a source or is that of RFC9309.
+func TestOptions(t *testing.T) {
+	fields := reflect.TypeFor[Dialect]()
+	n := 0
+	for i := range fields.NumField() {
+		if fields.Field(i).Name == "Name" {
+			continue
+		}
+		if o := optionOf(t, i); o != n {
+			t.Errorf("Dialect.%s has option %d of options.go, in the order of the struct it would be %d", fields.Field(i).Name, o, n)
+		}
+		n++
+	}
+	if n != len(options) {
+		t.Errorf("%d options for %d fields", len(options), n)
+	}
+	standard := RFC9309.Options()
+	for _, d := range Dialects() {
+		for i, o := range d.Options() {
+			if o.Inherited && (d.Name == "rfc9309" || o.Value != standard[i].Value) {
+				t.Errorf("%s, %s: %s is said to be inherited, rfc9309 has %s", d.Name, o.Name, o.Value, standard[i].Value)
+			}
+			if regexp.MustCompile(`^\d+$`).MatchString(o.Value) && !strings.HasSuffix(o.Name, "-limit") {
+				t.Errorf("%s, %s: constant %s has no word", d.Name, o.Name, o.Value)
+			}
+		}
+	}
+	mine := RFC9309
+	mine.Name = "mine"
+	for _, o := range mine.Options() {
+		if o.Source != "" || o.Inherited {
+			t.Errorf("%s of a dialect that nobody knows has the source %q", o.Name, o.Source)
+		}
+	}
+}
+
+// TestDialectPage: docs/dialects.md is what the options say. To rewrite it:
+//
+//	go test -run TestDialectPage -update .
+func TestDialectPage(t *testing.T) {
+	const page = "docs/dialects.md"
+	want := dialectPage(t)
+	if *update {
+		if err := os.WriteFile(page, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs from options.go and dialect.go; run go test -run TestDialectPage -update .", page)
+	}
+}
+
+const dialectPageHead = `# Dialects
+
+<!-- Generated from dialect.go and options.go; go test -run TestDialectPage -update . rewrites it. -->
+
+A dialect is how one engine reads robots.txt: plain data, one field for each documented difference. Matching code never
+asks which dialect it runs, only what a field says.
+
+| dialect | what it is |
+| --- | --- |
+`
+
+const dialectPageMatrix = `
+Under each value stands the statement that gives it ([clauses.md](clauses.md)). *inherited* means that no document of
+that engine states it, so the value of ` + "`rfc9309`" + ` is taken. An outage is written in steps: what holds with a last good copy, or
+without one, from the given age of the outage on.
+
+`
+
+const dialectPageFields = `
+## The options
+
+What each option decides, and its field in ` + "`robots.Dialect`" + `.
+
+| option | field | what it decides |
+| --- | --- | --- |
+`
+
+// dialectPage writes docs/dialects.md from the options and the comments of
+// dialect.go.
+func dialectPage(t *testing.T) []byte {
+	var b bytes.Buffer
+	fields, values := dialectComments(t)
+	b.WriteString(dialectPageHead)
+	for _, d := range Dialects() {
+		comment, ok := values[d.Name]
+		if !ok {
+			t.Errorf("no comment on %s in dialect.go", d.Name)
+		}
+		fmt.Fprintf(&b, "| `%s` | %s |\n", d.Name, comment)
+	}
+	b.WriteString(dialectPageMatrix)
+	b.WriteString("| option |")
+	for _, d := range Dialects() {
+		fmt.Fprintf(&b, " %s |", d.Name)
+	}
+	b.WriteString("\n|" + strings.Repeat(" --- |", 1+len(Dialects())) + "\n")
+	for i := range options {
+		fmt.Fprintf(&b, "| %s |", options[i].name)
+		for _, d := range Dialects() {
+			o := d.Options()[i]
+			source := o.Source
+			if o.Inherited {
+				source = "*inherited*"
+			}
+			fmt.Fprintf(&b, " `%s`<br>%s |", o.Value, source)
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString(dialectPageFields)
+	dialect := reflect.TypeFor[Dialect]()
+	for i := range dialect.NumField() {
+		f := dialect.Field(i)
+		if f.Name == "Name" {
+			continue
+		}
+		comment, ok := fields[f.Name]
+		if !ok {
+			t.Errorf("no comment on Dialect.%s in dialect.go", f.Name)
+		}
+		fmt.Fprintf(&b, "| %s | `%s` | %s |\n", options[optionOf(t, i)].name, f.Name, comment)
+	}
+	return b.Bytes()
+}
+
+// dialectComments returns the comments of the fields of Dialect and those of
+// the dialects, the latter by the dialect's name. A field without a comment of
+// its own shares that of the field above it.
+func dialectComments(t *testing.T) (fields, values map[string]string) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "dialect.go", nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields, values = map[string]string{}, map[string]string{}
+	cell := func(c *ast.CommentGroup) string {
+		return strings.ReplaceAll(strings.Join(strings.Fields(c.Text()), " "), "|", `\|`)
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.TypeSpec:
+			s, ok := n.Type.(*ast.StructType)
+			if !ok || n.Name.Name != "Dialect" {
+				return false
+			}
+			last := ""
+			for _, f := range s.Fields.List {
+				if f.Doc != nil {
+					last = cell(f.Doc)
+				}
+				for _, name := range f.Names {
+					fields[name.Name] = last
+				}
+			}
+		case *ast.ValueSpec:
+			for _, name := range n.Names {
+				for _, d := range Dialects() {
+					if strings.EqualFold(name.Name, strings.ReplaceAll(d.Name, "-", "")) && n.Doc != nil {
+						values[d.Name] = cell(n.Doc)
+					}
+				}
+			}
+		}
+		return true
+	})
+	return fields, values
+}
+
+var (
+	// citation is an id of docs/clauses.md in code or prose.
+	citation = regexp.MustCompile(`\b(?:[A-Z]{3,6}|[CD])-\d\d\b|\bSPEC(?:\.md)? \d\.\d\b`)
+	// definition is a row of docs/clauses.md.
+	definition = regexp.MustCompile(`(?m)^\| ([A-Z]+-\d\d|SPEC \d\.\d|[A-Z]+) \|`)
+)
+
+// TestClauses: every statement that code or a case file cites stands in
+// docs/clauses.md, once.
+func TestClauses(t *testing.T) {
+	page, err := os.ReadFile("docs/clauses.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	for _, m := range definition.FindAllStringSubmatch(string(page), -1) {
+		if listed[m[1]] {
+			t.Errorf("docs/clauses.md lists %s twice", m[1])
+		}
+		listed[m[1]] = true
+	}
+	cited := map[string]bool{}
+	walk(t, func(path string) {
+		ext := filepath.Ext(path)
+		if ext != ".go" && ext != ".txtar" && ext != ".md" || strings.HasSuffix(path, "_test.go") || path == "docs/clauses.md" {
+			return
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range citation.FindAllString(string(text), -1) {
+			id = strings.Replace(id, "SPEC.md", "SPEC", 1)
+			if family, _, _ := strings.Cut(id, "-"); !listed[family+"-01"] && !strings.HasPrefix(id, "SPEC") {
+				continue // UTF-16, and whatever else is written so
+			}
+			if cited[id] = true; !listed[id] {
+				t.Errorf("%s cites %s, which docs/clauses.md does not list", path, id)
+			}
+		}
+	})
+	for _, d := range Dialects() {
+		for _, o := range d.Options() {
+			if o.Source != "" && !listed[o.Source] {
+				t.Errorf("%s, %s: source %s is not in docs/clauses.md", d.Name, o.Name, o.Source)
+			}
+		}
+	}
+	t.Logf("%d statements listed, %d cited", len(listed), len(cited))
+}
+
+// walk calls fn with every file of the repository, testdata and what begins
+// with a dot left out.
+func walk(t *testing.T, fn func(path string)) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(path string, entry os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if name := entry.Name(); entry.IsDir() {
+			if path != "." && (name == "testdata" || name == "bin" || name[0] == '.') {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		fn(filepath.ToSlash(path))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
