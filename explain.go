@@ -71,10 +71,18 @@ func (e *Explanation) step(clause, text string) {
 	e.Steps = append(e.Steps, Step{clause, text})
 }
 
-func (e *Explanation) note(line int, clause, text string) {
+// wholeFile is the offset of a note about no line.
+const wholeFile = -1
+
+// note adds a note on the line of an offset.
+func (e *Explanation) note(f *File, offset int, clause, text string) {
 	if len(e.Notes) == MaxNotes {
 		e.Dropped++
 		return
+	}
+	line := 0
+	if offset != wholeFile {
+		line = f.lineNumber(offset)
 	}
 	e.Notes = append(e.Notes, Note{line, clause, text})
 }
@@ -99,9 +107,9 @@ func (r *Rules) explainFile(e *Explanation) {
 	body := trimVertical(r.file.body)
 	switch {
 	case bytes.HasPrefix(r.file.body, []byte("\xFE\xFF")) || bytes.HasPrefix(r.file.body, []byte("\xFF\xFE")):
-		e.note(0, "D-51", "the file is UTF-16; its lines cannot be read, so it holds no rules")
+		e.note(r.file, wholeFile, "D-51", "the file is UTF-16; its lines cannot be read, so it holds no rules")
 	case len(body) > 0 && body[0] == '<':
-		e.note(0, "D-27", "the file looks like an HTML page; only lines that happen to be robots.txt lines count")
+		e.note(r.file, wholeFile, "D-27", "the file looks like an HTML page; only lines that happen to be robots.txt lines count")
 	}
 }
 
@@ -251,17 +259,21 @@ func (r *Rules) noteLines(e *Explanation) {
 	f, d := r.file, r.dialect
 	inGroup := false
 	early := 0
+	run := lastRun{closed: true}
 	for _, l := range f.lines {
 		if int(l.val) > r.limit {
 			break
 		}
 		field, start, _ := f.read(l, d)
+		if run.joins(field, d) {
+			e.note(f, start, "D-07", "this user-agent line joins the group above it: only a rule ends a run of user-agent lines, not the record between them")
+		}
 		switch {
 		case field == FieldUserAgent:
 			inGroup = true
 		case (field == FieldAllow || field == FieldDisallow) && !inGroup:
 			if early++; early == 1 {
-				e.note(f.lineNumber(start), "GROUP-03", "rules before the first user-agent line belong to nobody")
+				e.note(f, start, "GROUP-03", "rules before the first user-agent line belong to nobody")
 			}
 		}
 		if !l.odd {
@@ -271,12 +283,34 @@ func (r *Rules) noteLines(e *Explanation) {
 		would, _, _ := readLine(&GoogleCPP, f.body, from, to)
 		switch {
 		case to-from > d.LineLimit && d.LineLimit > 0:
-			e.note(f.lineNumber(from), "C-05", "the line is cut after "+octets(d.LineLimit))
+			e.note(f, from, "C-05", "the line is cut after "+octets(d.LineLimit))
 		case would == field || would == FieldUnknown || would == FieldNone:
 		case field == FieldNone || field == FieldUnknown:
-			e.note(f.lineNumber(from), "D-39", "the line is not read: "+strconv.Quote(clip(f.body[from:to]))+" is no "+would.String()+" line here; google reads it as one")
+			e.note(f, from, "D-39", "the line is not read: "+strconv.Quote(clip(f.body[from:to]))+" is no "+would.String()+" line here; google reads it as one")
 		}
 	}
+}
+
+// lastRun follows runs of user-agent lines to find those that people did not
+// mean: "Crawl-delay" under one name, then another name, then rules for both.
+type lastRun struct {
+	closed bool // by a rule, or what else ends a run in the dialect
+	record bool // another record stands in the run
+}
+
+func (run *lastRun) joins(field Field, d *Dialect) bool {
+	switch field {
+	case FieldNone, FieldUnknown, FieldSitemap:
+	case FieldUserAgent:
+		joins := !run.closed && run.record
+		*run = lastRun{}
+		return joins && d.RunEnd == ByRule
+	case FieldAllow, FieldDisallow:
+		run.closed = true
+	default:
+		run.record = true
+	}
+	return false
 }
 
 func clip(b []byte) string {
@@ -304,13 +338,13 @@ func (r *Rules) noteAgents(e *Explanation) {
 			}
 			switch {
 			case d.AgentCase == ExactCase && equalFold(value[:tokenLen(value)], t):
-				e.note(f.lineNumber(l.span.Start), "AGENT-03", printable(value)+" does not name "+t+": this dialect compares letter case")
+				e.note(f, l.span.Start, "AGENT-03", printable(value)+" does not name "+t+": this dialect compares letter case")
 			case d.AgentMatch == TokenCut && equalFold(value, t):
-				e.note(f.lineNumber(l.span.Start), "C-10", printable(value)+" does not name "+t+": the name is cut to "+strconv.Quote(value[:tokenLen(value)]))
+				e.note(f, l.span.Start, "C-10", printable(value)+" does not name "+t+": the name is cut to "+strconv.Quote(value[:tokenLen(value)]))
 			case foldContains(value, t):
-				e.note(f.lineNumber(l.span.Start), "AGENT-06", printable(value)+" does not name "+t+": names are compared whole")
+				e.note(f, l.span.Start, "AGENT-06", printable(value)+" does not name "+t+": names are compared whole")
 			case len(value) >= 3 && foldContains(t, value):
-				e.note(f.lineNumber(l.span.Start), "AGENT-04", printable(value)+" does not name "+t+"; pass it as a further token if the crawler falls back to it")
+				e.note(f, l.span.Start, "AGENT-04", printable(value)+" does not name "+t+"; pass it as a further token if the crawler falls back to it")
 			}
 		}
 	}
@@ -331,7 +365,7 @@ func (r *Rules) noteRules(e *Explanation) {
 	f, d := r.file, r.dialect
 	for field, span := range r.walk() {
 		if (field == FieldAllow || field == FieldDisallow) && span.Start == span.End && r.opens == nil {
-			e.note(f.lineNumber(span.Start), "RULE-01", "an empty "+field.title()+" is no rule")
+			e.note(f, span.Start, "RULE-01", "an empty "+field.title()+" is no rule")
 		}
 	}
 	folded := lowerString(e.normal)
@@ -345,18 +379,18 @@ func (r *Rules) noteRules(e *Explanation) {
 		switch {
 		case p.text[0] != '/' && p.text[0] != '*':
 			if strings.Contains(p.text, "://") {
-				e.note(rule.Line(), "D-09", rule.String()+" matches nothing: a rule is a path, not a URL")
+				e.note(f, int(v.start), "D-09", rule.String()+" matches nothing: a rule is a path, not a URL")
 			} else if p.text != "$" {
-				e.note(rule.Line(), "D-09", rule.String()+" matches nothing: a path begins with / or *; /"+printable(rule.Path())+" may be meant")
+				e.note(f, int(v.start), "D-09", rule.String()+" matches nothing: a path begins with / or *; /"+printable(rule.Path())+" may be meant")
 			}
 		case (Pattern{text: lowerString(p.text)}).match(folded):
-			e.note(rule.Line(), "RULE-04", rule.String()+" differs in letter case")
+			e.note(f, int(v.start), "RULE-04", rule.String()+" differs in letter case")
 		case strings.HasSuffix(p.text, "$") && (Pattern{text: p.text[:len(p.text)-1]}).match(e.normal):
-			e.note(rule.Line(), "MATCH-03", rule.String()+" matches only where the URL ends")
+			e.note(f, int(v.start), "MATCH-03", rule.String()+" matches only where the URL ends")
 		case strings.HasSuffix(p.text, "/") && (Pattern{text: p.text + "$"}).match(e.normal+"/"):
-			e.note(rule.Line(), "MATCH-05", rule.String()+" matches only inside the folder")
+			e.note(f, int(v.start), "MATCH-05", rule.String()+" matches only inside the folder")
 		case d.Escapes != EscapesRFC && RFC9309.matches(rule.Path(), e.Path):
-			e.note(rule.Line(), "C-15", rule.String()+" would match if escapes were compared as RFC 9309 does")
+			e.note(f, int(v.start), "C-15", rule.String()+" would match if escapes were compared as RFC 9309 does")
 		}
 	}
 }
@@ -371,21 +405,21 @@ func (d *Dialect) matches(value, path string) bool {
 // and records that the dialect's engine says it ignores.
 func (r *Rules) noteRecords(e *Explanation) {
 	for field, span := range r.walk() {
-		value, line := r.file.Text(span), r.file.lineNumber(span.Start)
+		value := r.file.Text(span)
 		switch field {
 		case FieldCrawlDelay:
 			if _, ok, why := parseDelay(value); !ok {
-				e.note(line, "D-44", "Crawl-delay "+printable(value)+" is not used: "+string(why))
+				e.note(r.file, span.Start, "D-44", "Crawl-delay "+printable(value)+" is not used: "+string(why))
 			}
 		case FieldRequestRate:
 			if _, ok, why := parseRequestRate(value); !ok {
-				e.note(line, "D-35", "Request-rate "+printable(value)+" is not used: "+string(why))
+				e.note(r.file, span.Start, "D-35", "Request-rate "+printable(value)+" is not used: "+string(why))
 			} else if why != "" {
-				e.note(line, "D-35", "Request-rate "+printable(value)+": "+string(why))
+				e.note(r.file, span.Start, "D-35", "Request-rate "+printable(value)+": "+string(why))
 			}
 		case FieldVisitTime:
 			if _, ok := parseWindow(value); !ok {
-				e.note(line, "D-35", "Visit-time "+printable(value)+" is not used: it is not HHMM-HHMM")
+				e.note(r.file, span.Start, "D-35", "Visit-time "+printable(value)+" is not used: it is not HHMM-HHMM")
 			}
 		}
 	}

@@ -112,6 +112,25 @@ func (f *File) lineNumber(offset int) int {
 	return n
 }
 
+// lineCounter is lineNumber for ascending offsets of values: it counts on from
+// the last one, so that numbering all lines of a file reads it once.
+type lineCounter struct {
+	f      *File
+	offset int
+	ended  int // line ends before offset
+}
+
+func (c *lineCounter) number(offset int) int {
+	b := c.f.body[c.offset:offset]
+	c.ended += bytes.Count(b, []byte{'\n'})
+	if c.f.loneCR {
+		// A value never begins between a CR and its LF, so no pair is cut.
+		c.ended += bytes.Count(b, []byte{'\r'}) - bytes.Count(b, []byte("\r\n"))
+	}
+	c.offset = offset
+	return c.ended + 1
+}
+
 // lineStart returns where the line of an offset begins, after a byte order mark.
 func (f *File) lineStart(offset int) int {
 	b := f.body[:offset]

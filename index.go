@@ -82,9 +82,10 @@ func (r *Rules) find(path string, only Field) *rule {
 		}
 	}
 	word := load8(path)
-	work := len(r.rules)
-	for i := range r.rules {
-		if !r.heads.fits(i, word) {
+	words, sizes := r.heads.words, r.heads.sizes
+	work := len(words)
+	for i, w := range words {
+		if (word^w)&headMasks[sizes[i]&15] != 0 {
 			continue
 		}
 		v := &r.rules[i]

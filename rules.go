@@ -393,12 +393,13 @@ func (r *Rules) CrawlDelayDuration() (time.Duration, bool) {
 // file order. What an engine makes of them (windows, floor) is not applied.
 func (r *Rules) RequestRates() []RequestRate {
 	var rates []RequestRate
+	lines := lineCounter{f: r.file}
 	for field, span := range r.walk() {
 		if field != FieldRequestRate {
 			continue
 		}
 		if rate, ok, _ := parseRequestRate(r.file.Text(span)); ok {
-			rate.Line = r.file.lineNumber(span.Start)
+			rate.Line = lines.number(span.Start)
 			rates = append(rates, rate)
 		}
 	}

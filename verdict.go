@@ -206,8 +206,9 @@ func (g Group) Token() string { return lowerString(g.token) }
 // Lines returns the numbers of all user-agent lines that name the caller.
 func (g Group) Lines() []int {
 	lines := make([]int, len(g.lines))
+	count := lineCounter{f: g.file}
 	for i, off := range g.lines {
-		lines[i] = g.file.lineNumber(int(off))
+		lines[i] = count.number(int(off))
 	}
 	return lines
 }
