@@ -90,7 +90,7 @@ type Span struct{ Start, End int }
 
 // Position returns the line and the column of an offset, both from 1, the
 // column in octets. A byte order mark is part of no line and counts no column
-// (DESIGN.md 6.3). Offsets outside the file are moved to its nearest end.
+// (docs/batch.md). Offsets outside the file are moved to its nearest end.
 func (f *File) Position(offset int) (line, column int) {
 	offset = max(0, min(offset, len(f.body)))
 	start := f.lineStart(offset)

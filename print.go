@@ -10,7 +10,7 @@ import (
 // a browser. The tests read it back with encoding/json.
 
 // AppendJSON appends the answer for p as JSON members, without braces, in the
-// order of DESIGN.md 6.3: the verdict, and what the file declares for the
+// order of docs/batch.md: the verdict, and what the file declares for the
 // chosen group in every dialect.
 func (r *Rules) AppendJSON(dst []byte, p Path) []byte {
 	dst = r.Match(p).AppendJSON(dst)

@@ -71,7 +71,7 @@ func (v Verdict) sentence() string {
 	return s + v.Reason.Sentence()
 }
 
-// Reason is why a verdict is what it is: a closed set (DESIGN.md 6.4).
+// Reason is why a verdict is what it is: a closed set (ARCHITECTURE.md).
 type Reason uint8
 
 const (

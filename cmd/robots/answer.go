@@ -124,8 +124,7 @@ func readRequest(line []byte) (request, error) {
 func jsonError(line []byte) error {
 	var value json.RawMessage
 	err := json.Unmarshal(line, &value)
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Errorf("the line is not JSON: %w at octet %d", err, syntax.Offset)
 	}
 	return fmt.Errorf("the line is not JSON: %w", err)

@@ -47,7 +47,7 @@ type batchLine struct {
 }
 
 // batch answers every line of standard input with one line of standard output
-// (DESIGN.md 6.3). It returns an error if the call is bad or standard input
+// (docs/batch.md). It returns an error if the call is bad or standard input
 // cannot be read to its end.
 func batch(ctx context.Context, o *options, std *streams) (int, error) {
 	defaults, err := newDefaults(o, std)
@@ -90,7 +90,7 @@ func batch(ctx context.Context, o *options, std *streams) (int, error) {
 				work <- c
 			}
 			if err != nil {
-				if err != io.EOF {
+				if !errors.Is(err, io.EOF) {
 					failed = fmt.Errorf("cannot read standard input: %w", cause(err))
 				}
 				return
@@ -189,7 +189,7 @@ func (r *lineReader) line(c *chunk) error {
 	start, length := len(c.in), 0
 	for {
 		part, err := r.r.ReadSlice('\n')
-		if err != nil && err != bufio.ErrBufferFull && !(err == io.EOF && length+len(part) > 0) {
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) && !(errors.Is(err, io.EOF) && length+len(part) > 0) {
 			c.in = c.in[:start]
 			return err
 		}

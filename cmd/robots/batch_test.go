@@ -20,7 +20,7 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// answerMembers are the members of an answer in the order of DESIGN.md 6.3.
+// answerMembers are the members of an answer in the order of docs/batch.md.
 var answerMembers = []string{"id", "allowed", "verdict", "reason", "rule", "group", "crawl_delay", "request_rates", "sitemaps", "dialect", "url"}
 
 // start runs the real program.

@@ -23,7 +23,7 @@ func readFile(std *streams, name string, file optional) (*robots.File, error) {
 	if !file.given {
 		return nil, errNoFile
 	}
-	var from io.Reader = std.in
+	from := std.in
 	title := "standard input"
 	if file.text != "-" {
 		title = file.text

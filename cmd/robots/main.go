@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Exit statuses, the same for all verbs (DESIGN.md 6.2).
+// Exit statuses, the same for all verbs (ARCHITECTURE.md, Contracts).
 const (
 	exitAllowed    = 0 // all allowed; asked for something else than verdicts: done
 	exitDisallowed = 1 // some disallowed
@@ -167,8 +167,7 @@ func warn(std *streams, name, format string, args ...any) {
 // cause returns the system's own words for an error of the file system, without
 // the operation and the path: the sentence around it names the path.
 func cause(err error) error {
-	var path *os.PathError
-	if errors.As(err, &path) {
+	if path, ok := errors.AsType[*os.PathError](err); ok {
 		return path.Err
 	}
 	return err

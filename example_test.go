@@ -1,0 +1,163 @@
+package robots_test
+
+import (
+	"fmt"
+
+	"github.com/robotskit/robots"
+)
+
+var body = []byte(`User-agent: *
+Disallow: /search
+Allow: /search/about
+
+User-agent: Googlebot
+Disallow: /*?sort=
+Crawl-delay: 2
+
+Sitemap: https://example.com/sitemap.xml
+`)
+
+// The example of README.md.
+func Example() {
+	body := []byte("User-agent: *\nDisallow: /search\nAllow: /search/about\n")
+	rules := robots.Parse(body).Rules(robots.RFC9309, "MyBot")
+	for _, url := range []string{"https://example.com/search?q=1", "https://example.com/search/about"} {
+		origin, path, err := robots.ParseURL(url)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(origin, rules.Match(path))
+	}
+	// Output:
+	// https://example.com disallowed by line 2: Disallow: /search
+	// https://example.com allowed by line 3: Allow: /search/about
+}
+
+func ExampleParse() {
+	f := robots.Parse([]byte("\uFEFFUser-agent: *\r\nDisallow: /a # not for robots\r\nnonsense"))
+	for l := range f.Lines() {
+		fmt.Printf("%d %q %q\n", l.Number, l.Field, f.Text(l.Value))
+	}
+	// Output:
+	// 1 "user-agent" "*"
+	// 2 "disallow" "/a"
+	// 3 "" ""
+}
+
+func ExampleFile_Rules() {
+	f := robots.Parse(body)
+	// Googlebot-Image falls back to Googlebot, most wanted token first.
+	images := f.Rules(robots.Google, "Googlebot-Image", "Googlebot")
+	fmt.Println(images.Group().Token(), images.Group().Lines(), images.Len())
+	others := f.Rules(robots.RFC9309, "MyBot")
+	fmt.Println(others.Group().Token(), others.Group().Lines(), others.Len())
+	fmt.Println(others.Sitemaps())
+	// Output:
+	// googlebot [5] 1
+	// * [1] 2
+	// [https://example.com/sitemap.xml]
+}
+
+func ExampleRules_Match() {
+	rules := robots.Parse(body).Rules(robots.Google, "Googlebot")
+	path, err := robots.ParsePath("/list?sort=price")
+	if err != nil {
+		panic(err)
+	}
+	v := rules.Match(path)
+	fmt.Println(v)
+	fmt.Println(v.Allowed, v.Reason, v.Rule.Line(), v.Rule.Directive(), v.Rule.Path())
+	// Output:
+	// disallowed by line 6: Disallow: /*?sort=
+	// false rule 6 disallow /*?sort=
+}
+
+func ExampleRules_Explain() {
+	rules := robots.Parse(body).Rules(robots.RFC9309, "MyBot")
+	path, err := robots.ParsePath("/search/about/us")
+	if err != nil {
+		panic(err)
+	}
+	e := rules.Explain(path)
+	for _, s := range e.Steps {
+		fmt.Println(s.Clause, s.Text)
+	}
+	for _, m := range e.Matches {
+		fmt.Println(m.Clause, m.Rule, "-", m.Why)
+	}
+	// Output:
+	// AGENT-09 no group names "MyBot", so the group of * holds: user-agent line 1, 2 rules
+	// PREC-01 allowed by line 3: Allow: /search/about
+	// PREC-01 Allow: /search/about - the longest match, 13 octets
+	// PREC-01 Disallow: /search - 7 octets, shorter than 13
+}
+
+func ExampleRules_CrawlDelay() {
+	f := robots.Parse(body)
+	fmt.Println(f.Rules(robots.RFC9309, "Googlebot").CrawlDelay())
+	fmt.Println(f.Rules(robots.RFC9309, "MyBot").CrawlDelay())
+	// Output:
+	// 2 true
+	// 0 false
+}
+
+func ExampleRules_RequestRates() {
+	f := robots.Parse([]byte("User-agent: SeznamBot\nRequest-rate: 100/15m\nRequest-rate: 1/30s 1800-1900\n"))
+	for _, rate := range f.Rules(robots.Seznam, "SeznamBot").RequestRates() {
+		fmt.Println(rate.Line, rate.Requests, rate.Seconds, rate)
+	}
+	// Output:
+	// 2 100 900 100/900s
+	// 3 1 30 1/30s 1800-1900
+}
+
+func ExampleParseURL() {
+	origin, path, err := robots.ParseURL("HTTPS://Example.COM:443/caf%C3%A9?q=1#top")
+	fmt.Println(origin, path, err)
+	fmt.Println(origin.RobotsURL())
+	_, _, err = robots.ParseURL("example.com/page")
+	fmt.Println(err)
+	// Output:
+	// https://example.com /caf%C3%A9?q=1 <nil>
+	// https://example.com/robots.txt
+	// URL "example.com/page": not an absolute URL such as https://example.com/page
+}
+
+func ExampleAllowed() {
+	path, err := robots.ParsePath("/search?q=1")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(robots.Allowed(body, robots.RFC9309, path, "MyBot"))
+	fmt.Println(robots.Allowed(body, robots.RFC9309, path, "Googlebot"))
+	// Output:
+	// false
+	// true
+}
+
+func ExampleProductTokens() {
+	fmt.Println(robots.ProductTokens("Mozilla/5.0 (compatible; SeznamBot/4.0; +https://example.com/bot)"))
+	fmt.Println(robots.ProductTokens("Googlebot-Image/1.0"))
+	// Output:
+	// [SeznamBot Mozilla]
+	// [Googlebot-Image]
+}
+
+func ExampleDialect_Options() {
+	for _, o := range robots.Bing.Options() {
+		if o.Name == "crawl-delay" || o.Name == "weight" {
+			fmt.Println(o.Name, o.Value, o.Source, o.Inherited)
+		}
+	}
+	// Output:
+	// weight octets  true
+	// crawl-delay honoured-inherits SPEC 3.6 false
+}
+
+func ExampleGoverns() {
+	fmt.Println(robots.Governs("https://example.com/robots.txt", "https://EXAMPLE.com:443/page"))
+	fmt.Println(robots.Governs("https://example.com/robots.txt", "http://example.com/page"))
+	// Output:
+	// true <nil>
+	// false <nil>
+}

@@ -1,0 +1,140 @@
+package robots
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/robotskit/robots"
+
+// A row says what one package, and the packages below it that have no row of
+// their own, may import in files that are not tests.
+type row struct {
+	std  []string // of the standard library; nil for all of it
+	ours []string // of this repository, by folder, "" for the root; "..." for all
+	mods []string // of other modules, by the beginning of their paths
+}
+
+// policy is the order of the packages: who may know of whom.
+//
+// Think twice before you relax a row. The root is the engine that also runs in
+// browsers, in other people's crawlers and in a hot loop: it stays pure, small
+// and testable because it cannot reach a network, a file, a clock or a logger.
+// encoding/json, fmt, net/url and regexp are left out for their size (make
+// wasm), net/url also because it rejects URLs that crawlers meet. What a library
+// package imports, every user of the library carries: a dependency needs a
+// sentence in the commit that adds it, and heavy ones belong below cmd/. If a
+// lower package seems to need a higher one, the higher one should pass it a
+// value.
+var policy = map[string]row{
+	".": {
+		std: []string{
+			"bytes", "cmp", "encoding/base64", "encoding/binary", "errors", "iter", "math", "math/bits",
+			"net/netip", "slices", "strconv", "strings", "sync", "sync/atomic", "time", "unicode/utf8", "unsafe",
+		},
+		mods: []string{"golang.org/x/net/idna"},
+	},
+	"robotstest": {ours: []string{""}, mods: []string{"golang.org/x/tools/txtar"}},
+	"lint":       {ours: []string{"", "compare"}},
+	"compare":    {ours: []string{""}},
+	"fetch": {
+		ours: []string{"", "fetch"},
+		mods: []string{"github.com/jlaffaye/ftp", "code.dny.dev/ssrf"},
+	},
+	"cache": {
+		ours: []string{"", "fetch", "cache"},
+		mods: []string{"golang.org/x/sync", "github.com/maypok86/otter/v2"},
+	},
+	"cache/bolt":  {ours: []string{"", "fetch", "cache"}, mods: []string{"go.etcd.io/bbolt"}},
+	"cache/redis": {ours: []string{"", "fetch", "cache"}, mods: []string{"github.com/redis/rueidis"}},
+	"pace":        {ours: []string{"", "pace"}},
+	"pace/redis":  {ours: []string{"", "pace"}, mods: []string{"github.com/redis/rueidis"}},
+	"polite":      {ours: []string{"", "fetch", "cache", "pace"}},
+	"cmd":         {ours: []string{"..."}, mods: []string{""}},
+	"bench":       {ours: []string{""}, mods: []string{""}},
+	"examples":    {ours: []string{"", "fetch", "cache", "pace", "polite", "lint", "compare", "robotstest"}},
+}
+
+// TestImports holds every package against the policy.
+func TestImports(t *testing.T) {
+	packages := map[string]bool{}
+	walk(t, func(file string) {
+		if path.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
+			return
+		}
+		dir := path.Dir(file)
+		packages[dir] = true
+		at := dir
+		r, ok := policy[at]
+		for !ok && at != "." {
+			at = path.Dir(at)
+			if r, ok = policy[at]; at == "." {
+				t.Errorf("%s has no row in the policy of imports_test.go; add one there and in ARCHITECTURE.md", dir)
+				return
+			}
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		for _, spec := range f.Imports {
+			name, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !r.allows(name) {
+				t.Errorf("%s imports %s, which the policy of imports_test.go does not let package %s do; read there why", file, name, dir)
+			}
+		}
+	})
+	t.Logf("%d packages keep to the policy", len(packages))
+}
+
+func (r row) allows(name string) bool {
+	if rest, ok := strings.CutPrefix(name, module); ok && (rest == "" || rest[0] == '/') {
+		rest = strings.TrimPrefix(rest, "/")
+		return slices.ContainsFunc(r.ours, func(o string) bool {
+			return o == "..." || o == rest || o != "" && strings.HasPrefix(rest, o+"/")
+		})
+	}
+	if first, _, _ := strings.Cut(name, "/"); !strings.Contains(first, ".") {
+		return r.std == nil || slices.Contains(r.std, name)
+	}
+	return slices.ContainsFunc(r.mods, func(m string) bool {
+		return m == "" || name == m || strings.HasPrefix(name, m+"/")
+	})
+}
+
+// TestRootIsPure: no clock and no goroutine in the root package. A moment comes
+// in as a value, and who wants two things at a time starts them himself.
+func TestRootIsPure(t *testing.T) {
+	clock := []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
+	walk(t, func(file string) {
+		if path.Dir(file) != "." || path.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
+			return
+		}
+		set := token.NewFileSet()
+		f, err := parser.ParseFile(set, file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				t.Errorf("%s starts a goroutine", set.Position(n.Pos()))
+			case *ast.SelectorExpr:
+				if x, ok := n.X.(*ast.Ident); ok && x.Name == "time" && slices.Contains(clock, n.Sel.Name) {
+					t.Errorf("%s reads the clock", set.Position(n.Pos()))
+				}
+			}
+			return true
+		})
+	})
+}
