@@ -14,8 +14,9 @@ fmt-check:
 vet: # and for 32 bits
 	go vet $(PACKAGES)
 	GOARCH=386 go vet $(PACKAGES)
-unit: # imports, examples, generated pages; real files if ROBOTS_CORPUS names a folder of them
-	go test $(PACKAGES)
+unit: # imports, examples, generated pages; real files if ROBOTS_CORPUS names a folder of them; prints what was counted
+	@t=$$(mktemp); echo "go test $(PACKAGES)"; go test -v $(PACKAGES) >$$t 2>&1; s=$$?; \
+	if [ $$s = 0 ]; then grep -E '^(ok|---)|^    [a-z_]*_test[.]go:[0-9]+: ' $$t; else grep -vE '^ *(=== |--- PASS)' $$t; fi; rm $$t; exit $$s
 race: # short; says so if there is no C compiler
 	@if [ "$$(go env CGO_ENABLED)" = 1 ]; then set -x; ROBOTS_CORPUS= go test -race -short $(PACKAGES); else echo "race: skipped, no C compiler"; fi
 fuzz: # every target for FUZZTIME

@@ -160,8 +160,9 @@ type lazyIndex struct {
 // are not many short ones) and are tried by head, in order. 4 to 12 octets a
 // rule.
 type index struct {
-	common  int      // octets that all literal rules share at their start
+	prefix  string   // what all literal rules share at their start
 	words   []uint64 // the next eight octets, big endian, ascending
+	tops    []uint64 // every 64th of them, so that a search touches little memory
 	rules   []uint32 // which rule it is, by precedence
 	parents []uint32 // the longest entry that is its beginning, plus one; 0 for none
 
@@ -202,13 +203,13 @@ func newIndex(r *Rules) *index {
 		e := entry{rule: uint32(i)}
 		lits = append(lits, e)
 		if text := literal(e); len(lits) == 1 {
-			x.common = len(text)
+			x.prefix = text
 		} else {
-			x.common = commonLen(text, literal(lits[0])[:x.common])
+			x.prefix = x.prefix[:commonLen(text, x.prefix)]
 		}
 	}
 	for i := range lits {
-		lits[i].word = bits.ReverseBytes64(load8(literal(lits[i])[x.common:]))
+		lits[i].word = bits.ReverseBytes64(load8(literal(lits[i])[len(x.prefix):]))
 	}
 	slices.SortFunc(lits, func(a, b entry) int {
 		if a.word != b.word {
@@ -236,6 +237,9 @@ func newIndex(r *Rules) *index {
 		x.rules = append(x.rules, e.rule)
 		x.parents = append(x.parents, top)
 		top = uint32(len(x.rules))
+	}
+	for i := 0; i < len(x.words); i += 64 {
+		x.tops = append(x.tops, x.words[i])
 	}
 	x.fileWindows(r, wild)
 	return x
@@ -315,7 +319,12 @@ func (x *index) fileWindows(r *Rules, wild []uint32) {
 }
 
 func (x *index) find(r *Rules, path string, only Field) *rule {
-	id, _ := x.findCounted(r, path, only)
+	var id uint32
+	if len(x.windows.rules)+len(x.short) == 0 {
+		id = x.literal(r, path, only)
+	} else {
+		id, _ = x.findCounted(r, path, only)
+	}
 	if id == none {
 		return nil
 	}
@@ -383,43 +392,40 @@ const none = ^uint32(0)
 
 // literal returns the heaviest literal rule that matches path.
 func (x *index) literal(r *Rules, path string, only Field) uint32 {
-	if len(x.words) == 0 || len(path) < x.common {
+	if len(x.words) == 0 || !strings.HasPrefix(path, x.prefix) {
 		return none
 	}
 	text := func(e int) string {
 		v := &r.rules[x.rules[e]]
 		return r.text(v)[:v.literal]
 	}
-	// The last entry whose word is not above that of the path. The loop has no
-	// branch to be guessed wrong.
-	word := bits.ReverseBytes64(load8(path[x.common:]))
-	e := 0
-	for n := len(x.words); n > 1; {
-		half := n / 2
-		if x.words[e+half] <= word {
-			e += half
-		}
-		n -= half
-	}
+	// The last entry whose word is not above that of the path.
+	word := bits.ReverseBytes64(load8(path[len(x.prefix):]))
+	block := 64 * lastNotAbove(x.tops, word)
+	e := block + lastNotAbove(x.words[block:min(block+64, len(x.words))], word)
 	if x.words[e] > word {
 		return none
 	}
-	if x.words[e] == word && text(e) > path {
-		// Of the entries with this word, the last not above the path.
-		first, _ := slices.BinarySearch(x.words[:e], word)
-		lo, hi := first, e
-		for lo < hi {
-			if mid := (lo + hi) / 2; text(mid) <= path {
-				lo = mid + 1
-			} else {
-				hi = mid
+	var same uint32
+	if differ := x.words[e] ^ word; differ != 0 {
+		same = uint32(len(x.prefix) + bits.LeadingZeros64(differ)/8)
+	} else {
+		if text(e) > path {
+			// Of the entries with this word, the last not above the path.
+			lo, _ := slices.BinarySearch(x.words[:e], word)
+			for hi := e; lo < hi; {
+				if mid := (lo + hi) / 2; text(mid) <= path {
+					lo = mid + 1
+				} else {
+					hi = mid
+				}
+			}
+			if e = lo - 1; e < 0 {
+				return none
 			}
 		}
-		if e = lo - 1; e < 0 {
-			return none
-		}
+		same = uint32(commonLen(text(e), path))
 	}
-	same := uint32(commonLen(text(e), path))
 	for at := uint32(e + 1); at > 0; at = x.parents[at-1] {
 		id := x.rules[at-1]
 		v := &r.rules[id]
@@ -428,6 +434,20 @@ func (x *index) literal(r *Rules, path string, only Field) uint32 {
 		}
 	}
 	return none
+}
+
+// lastNotAbove returns the place of the last of the ascending words that is not
+// above w, 0 if all are. The loop has no branch to be guessed wrong.
+func lastNotAbove(words []uint64, w uint64) int {
+	e := 0
+	for n := len(words); n > 1; {
+		half := n / 2
+		if words[e+half] <= w {
+			e += half
+		}
+		n -= half
+	}
+	return e
 }
 
 // commonLen returns the number of octets that a and b share at their start.

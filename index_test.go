@@ -37,8 +37,9 @@ func TestIndex(t *testing.T) {
 	for range rounds {
 		var b strings.Builder
 		b.WriteString("User-agent: *\n")
+		prefix := []string{"", "", "shared/prefix/", "a"}[rng.IntN(4)]
 		for range 20 + rng.IntN(400) {
-			fmt.Fprintf(&b, "%s: /%s\n", []string{"Allow", "Disallow"}[rng.IntN(2)], text(7))
+			fmt.Fprintf(&b, "%s: /%s%s\n", []string{"Allow", "Disallow"}[rng.IntN(2)], prefix, text(7))
 		}
 		f := Parse([]byte(b.String()))
 		for _, d := range Dialects() {
@@ -48,7 +49,14 @@ func TestIndex(t *testing.T) {
 			}
 			x := newIndex(r)
 			for range 60 {
-				path := d.normal(Path{"/" + strings.ReplaceAll(text(9), "$", "")}, nil)
+				path := d.normal(Path{"/" + prefix[:rng.IntN(len(prefix)+1)] + strings.ReplaceAll(text(9), "$", "")}, nil)
+				if rng.IntN(2) == 0 { // near a rule
+					v := &r.rules[rng.IntN(len(r.rules))]
+					path = d.normal(Path{r.text(v)[:rng.IntN(int(v.size))] + text(3)}, nil)
+					if path == "" || path[0] != '/' {
+						path = "/" + path
+					}
+				}
 				for _, only := range []Field{FieldNone, FieldAllow, FieldDisallow} {
 					checks++
 					if got, want := x.find(r, path, only), scanAll(r, path, only); got != want {
