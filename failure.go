@@ -46,7 +46,7 @@ func (o outcome) clause() string {
 // State is the state of the fetch behind a verdict. A zero field does not apply.
 type State struct {
 	Status       int       // of the last answer: an HTTP status or an FTP reply, 0 if there was none
-	Fetched      time.Time // when the answer in use was fetched
+	Fetched      time.Time // when the answer in use was fetched, or last tried for without one
 	Expires      time.Time // until when it is fresh
 	StaleSince   time.Time // since when it is not, though still in use
 	FailingSince time.Time // first failure after the last success (D-42)

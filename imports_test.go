@@ -43,14 +43,8 @@ var policy = map[string]row{
 	"robotstest": {ours: []string{""}, mods: []string{"golang.org/x/tools/txtar"}},
 	"lint":       {ours: []string{"", "compare"}},
 	"compare":    {ours: []string{""}},
-	"fetch": {
-		ours: []string{"", "fetch"},
-		mods: []string{"github.com/jlaffaye/ftp", "code.dny.dev/ssrf"},
-	},
-	"cache": {
-		ours: []string{"", "fetch", "cache"},
-		mods: []string{"golang.org/x/sync", "github.com/maypok86/otter/v2"},
-	},
+	"fetch": {ours: []string{""}},
+	"cache": {ours: []string{"", "fetch", "cache"}},
 	"cache/bolt":  {ours: []string{"", "fetch", "cache"}, mods: []string{"go.etcd.io/bbolt"}},
 	"cache/redis": {ours: []string{"", "fetch", "cache"}, mods: []string{"github.com/redis/rueidis"}},
 	"pace":        {ours: []string{"", "pace"}},

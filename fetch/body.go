@@ -1,0 +1,129 @@
+package fetch
+
+import (
+	"bufio"
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
+	"errors"
+	"io"
+	"strings"
+	"time"
+)
+
+// take reads the body of a 2xx. It is a Success only if it came whole, or if
+// the size limit was reached first: part of a file is no file (FAIL-02), since
+// what is missing may be the Disallow that matters.
+func (a *access) take(r *reply) {
+	l := &a.client.limits
+	began := time.Now()
+	defer func() { a.hop().Body = time.Since(began) }()
+	r.wire.phase(a.until, Timeout, l.Raw, RawLimit)
+	r.wire.atLeast(l.LeastRate, l.Grace)
+
+	raw := &source{in: bufio.NewReader(r.body)}
+	decoded, f := decoder(raw, r)
+	if f != nil {
+		a.fail(f)
+		return
+	}
+	keep := l.Body + bodySlack
+	body, err := io.ReadAll(io.LimitReader(decoded, keep+1))
+	switch {
+	case int64(len(body)) > keep:
+		a.record.Body, a.record.Truncated = body[:keep:keep], true
+		a.end(OK, "")
+		return
+	case raw.err != nil: // before err: a decoder wraps what it was given
+		a.fail(r.wire.classify(raw.err, Incomplete))
+		return
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		a.end(Incomplete, "the compressed body ends early")
+		return
+	case err != nil:
+		a.end(Undecodable, err.Error())
+		return
+	}
+	// A decoder stops where its data ends; what follows must be the end too.
+	if _, err := raw.ReadByte(); err == nil {
+		a.end(Undecodable, "octets follow the compressed body")
+		return
+	} else if raw.err != nil {
+		a.fail(r.wire.classify(raw.err, Incomplete))
+		return
+	}
+	a.record.Body = body
+	if len(body) == 0 {
+		a.record.Body = []byte{}
+		a.end(Empty, "")
+		return
+	}
+	a.end(OK, "")
+}
+
+// source is a body as sent, which remembers an error that is not its end. It is
+// an io.ByteReader so that decoders read no further than they must.
+type source struct {
+	in  *bufio.Reader
+	err error
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.in.Read(p)
+	return n, s.keep(err)
+}
+
+func (s *source) ReadByte() (byte, error) {
+	c, err := s.in.ReadByte()
+	return c, s.keep(err)
+}
+
+func (s *source) keep(err error) error {
+	if err != nil && err != io.EOF {
+		s.err = err
+	}
+	return err
+}
+
+// decoder undoes the Content-Encoding: one of those that were asked for. Any
+// other would reach the parser undecoded, and compressed octets parse as a file
+// without rules, which allows everything.
+func decoder(raw *source, r *reply) (io.Reader, *failure) {
+	encoding := strings.ToLower(strings.TrimSpace(strings.Join(r.header.Values("Content-Encoding"), ",")))
+	switch encoding {
+	case "", "identity":
+		return raw, nil
+	case "gzip", "x-gzip", "deflate":
+	default:
+		return nil, &failure{BadEncoding, encoding}
+	}
+	if r.length == 0 {
+		return bytes.NewReader(nil), nil // said to be empty, whatever the encoding
+	}
+	head, err := raw.in.Peek(2)
+	if err != nil && err != io.EOF {
+		return nil, r.wire.classify(err, Incomplete)
+	}
+	if len(head) < 2 {
+		return nil, &failure{Incomplete, "the compressed body ends early"}
+	}
+	var d io.Reader
+	switch {
+	case encoding != "deflate":
+		d, err = gzip.NewReader(raw)
+	case head[0]&0x0F == 8 && (int(head[0])<<8|int(head[1]))%31 == 0:
+		d, err = zlib.NewReader(raw)
+	default:
+		d = flate.NewReader(raw) // without the header of zlib, as some servers send it
+	}
+	switch {
+	case err == nil:
+		return d, nil
+	case raw.err != nil:
+		return nil, r.wire.classify(raw.err, Incomplete)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, &failure{Incomplete, "the compressed body ends early"}
+	}
+	return nil, &failure{Undecodable, err.Error()}
+}

@@ -1,0 +1,198 @@
+package fetch
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"time"
+)
+
+// ftpServer is a scripted FTP server: the reply to each command, and what the
+// data connection does. An empty field has the usual answer.
+type ftpServer struct {
+	banner, user, pass, mode, epsv, pasv, retr, done string
+
+	data   func(c net.Conn) // by default sends someRules
+	closes string           // command after which the control connection ends
+	hangs  string           // command that is never answered
+	resets bool             // the data connection is reset
+}
+
+func (f ftpServer) serve(s *site, c net.Conn) {
+	say := func(text, usual string) {
+		if text == "" {
+			text = usual
+		}
+		io.WriteString(c, text+"\r\n")
+	}
+	in := bufio.NewReader(c)
+	if f.hangs == "connect" {
+		io.Copy(io.Discard, c)
+		return
+	}
+	say(f.banner, "220 ready")
+	var data net.Listener
+	defer func() {
+		if data != nil {
+			data.Close()
+		}
+	}()
+	port := func() (high, low int) {
+		if data == nil {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				return 0, 0
+			}
+			data = l
+		}
+		p := data.Addr().(*net.TCPAddr).Port
+		return p >> 8, p & 255
+	}
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return
+		}
+		verb, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch {
+		case verb == f.closes:
+			return
+		case verb == f.hangs:
+			io.Copy(io.Discard, c)
+			return
+		}
+		high, low := 0, 0
+		if verb == "EPSV" || verb == "PASV" {
+			high, low = port()
+		}
+		switch verb {
+		case "USER":
+			say(f.user, "331 password please")
+		case "PASS":
+			say(f.pass, "230 welcome")
+		case "TYPE":
+			say(f.mode, "200 binary")
+		case "EPSV":
+			say(f.epsv, fmt.Sprintf("229 entering (|||%d|)", high<<8|low))
+		case "PASV":
+			say(strings.NewReplacer("HIGH", fmt.Sprint(high), "LOW", fmt.Sprint(low)).Replace(f.pasv),
+				fmt.Sprintf("227 entering (127,0,0,1,%d,%d)", high, low))
+		case "RETR":
+			if f.retr != "" && f.retr[0] != '1' {
+				say(f.retr, "")
+				continue
+			}
+			say(f.retr, "150 here it comes")
+			d, err := data.Accept()
+			if err != nil {
+				return
+			}
+			switch {
+			case f.data != nil:
+				f.data(d)
+			case strings.TrimSpace(line) == "RETR robots.txt":
+				io.WriteString(d, someRules)
+			}
+			if f.resets {
+				d.(*net.TCPConn).SetLinger(0)
+			}
+			d.Close()
+			if f.done != "never" {
+				say(f.done, "226 done")
+			}
+		default:
+			say("", "502 unknown")
+		}
+	}
+}
+
+func ftpFaults() []fault {
+	of := func(name, does string, s ftpServer, cause Cause, status int) fault {
+		f := fault{area: "ftp", name: name, does: does, url: "ftp://site.test:PORT/", raw: s.serve, cause: cause, status: status}
+		if cause == OK {
+			f.file = someRules
+		}
+		return f
+	}
+	held := func(f fault, within span) fault { f.within = within; return f }
+	much := func(f fault, most size) fault { f.octets, f.file = most, ""; return f }
+	flood := func(text string) func(c net.Conn) {
+		return func(c net.Conn) {
+			for {
+				if _, err := io.WriteString(c, text); err != nil {
+					return
+				}
+			}
+		}
+	}
+	return []fault{
+		of("file", "an anonymous login and a file", ftpServer{}, OK, 226),
+		of("no password", "USER is enough", ftpServer{user: "230 welcome"}, OK, 226),
+		of("long banner", "a banner of several lines", ftpServer{banner: "220-hello\r\n220-to all\r\n220 ready"}, OK, 226),
+		of("PASV only", "a server without EPSV", ftpServer{epsv: "500 what"}, OK, 226),
+		of("PASV of another host", "the address that PASV announces is not used", ftpServer{epsv: "500 what", pasv: "227 entering (10,0,0,1,HIGH,LOW)"}, OK, 226),
+		of("PASV without parentheses", "the numbers are found all the same", ftpServer{epsv: "500 what", pasv: "227 entering 127,0,0,1,HIGH,LOW"}, OK, 226),
+		of("250 at the end", "another word for done", ftpServer{done: "250 done"}, OK, 250),
+		of("empty file", "no octets", ftpServer{data: func(net.Conn) {}}, Empty, 226),
+		of("550", "there is no such file", ftpServer{retr: "550 no such file"}, FTPAbsent, 550),
+		of("553", "there is no such name", ftpServer{retr: "553 bad name"}, FTPAbsent, 553),
+		of("530 to USER", "no anonymous login", ftpServer{user: "530 not here"}, FTPDenied, 530),
+		of("530 to PASS", "no anonymous login", ftpServer{pass: "530 not here"}, FTPDenied, 530),
+		of("332", "an account is wanted", ftpServer{pass: "332 account please"}, FTPDenied, 332),
+		of("530 to RETR", "the file needs a login", ftpServer{retr: "530 log in first"}, FTPDenied, 530),
+		of("421 as banner", "busy", ftpServer{banner: "421 too many users"}, FTPTemporary, 421),
+		of("120 as banner", "ready in some minutes", ftpServer{banner: "120 wait"}, FTPTemporary, 120),
+		of("421 to USER", "busy", ftpServer{user: "421 too many users"}, FTPTemporary, 421),
+		of("425", "no data connection", ftpServer{retr: "425 cannot open"}, FTPTemporary, 425),
+		of("450", "the file is not available now", ftpServer{retr: "450 busy"}, FTPTemporary, 450),
+		of("451", "an error in processing", ftpServer{retr: "451 error"}, FTPTemporary, 451),
+		of("426 at the end", "the transfer was aborted", ftpServer{done: "426 aborted"}, Incomplete, 426),
+		of("552 at the end", "the transfer was aborted", ftpServer{done: "552 too much"}, Incomplete, 552),
+		of("500 to USER", "not an FTP server for us", ftpServer{user: "500 what"}, BadResponse, 500),
+		of("554 as banner", "not an FTP server for us", ftpServer{banner: "554 mail"}, BadResponse, 554),
+		of("no TYPE", "binary is refused", ftpServer{mode: "504 no"}, BadResponse, 504),
+		of("no passive mode", "neither EPSV nor PASV", ftpServer{epsv: "500 what", pasv: "502 no"}, BadResponse, 502),
+		of("EPSV without a port", "a reply that names none", ftpServer{epsv: "229 entering"}, BadResponse, 229),
+		of("PASV without a port", "a reply that names none", ftpServer{epsv: "500 what", pasv: "227 entering (1,2,3)"}, BadResponse, 227),
+		of("data port 22", "the port of another service", ftpServer{epsv: "229 entering (|||22|)"}, PortRefused, 229),
+		of("data port dead", "nobody listens at the data port", ftpServer{epsv: "229 entering (|||4001|)"}, ConnectRefused, 229),
+		of("not FTP", "the port speaks HTTP", ftpServer{banner: "HTTP/1.1 400 Bad Request"}, BadResponse, 0),
+		of("closed before login", "the control connection ends", ftpServer{closes: "USER"}, Closed, 220),
+		of("closed before RETR", "the control connection ends", ftpServer{closes: "RETR"}, Closed, 229),
+		of("data reset", "the data connection is reset", ftpServer{resets: true, data: func(c net.Conn) {
+			io.WriteString(c, someRules[:9])
+			time.Sleep(30 * time.Millisecond)
+		}}, Reset, 150),
+		held(of("no reply at the end", "the file came, the reply that it is whole does not", ftpServer{done: "never"}, HeaderTimeout, 150), untilHeader),
+		held(of("silent", "accepts and says nothing", ftpServer{hangs: "connect"}, HeaderTimeout, 0), untilHeader),
+		held(of("RETR unanswered", "no reply to RETR", ftpServer{hangs: "RETR"}, HeaderTimeout, 229), untilHeader),
+		held(of("data stops", "part of the file, then nothing", ftpServer{data: func(c net.Conn) {
+			io.WriteString(c, someRules[:9])
+			io.Copy(io.Discard, c)
+		}}, TooSlow, 150), untilGrace),
+		much(of("endless file", "data without end", ftpServer{data: flood("Disallow: /" + strings.Repeat("x", 200) + "\n")}, OK, 150), upToFile),
+		much(of("endless banner", "a banner without end", ftpServer{banner: "220-" + strings.Repeat("hello\r\n220-", 20_000) + "end"}, HeaderLimit, 0), upToHeaders),
+	}
+}
+
+func guardFaults() []fault {
+	of := func(name, does, url string, cause Cause) fault {
+		return fault{area: "guard", name: name, does: does, url: url, raw: func(*site, net.Conn) {}, cause: cause, octets: nothing}
+	}
+	strict := func(o *Options) { o.Guard = Guard{} }
+	list := []fault{
+		of("loopback", "the address of the machine itself", "http://127.0.0.1:PORT/", AddressRefused),
+		of("IPv6 loopback", "the address of the machine itself", "http://[::1]:PORT/", AddressRefused),
+		of("a name that leads to loopback", "the address counts, not the name", "http://site.test:PORT/", AddressRefused),
+		of("metadata", "the metadata service of a cloud", "http://169.254.169.254/", AddressRefused),
+		of("ftp to loopback", "the control connection is guarded too", "ftp://127.0.0.1:PORT/", AddressRefused),
+		of("mail port", "port 25", "http://site.test:25/", PortRefused),
+	}
+	for i := range list {
+		list[i].options = strict
+	}
+	list[5].options = nil
+	return list
+}

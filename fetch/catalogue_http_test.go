@@ -1,0 +1,321 @@
+package fetch
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+func statusFaults() []fault {
+	of := func(status, does string, cause Cause) fault {
+		code := 0
+		fmt.Sscan(status, &code)
+		return fault{area: "status", name: status, does: does, serve: answer(whole(status, someRules)), cause: cause, status: code, hops: 1}
+	}
+	list := []fault{
+		of("200 OK", "a file", OK),
+		of("201 Created", "2xx like any other", OK),
+		of("203 Non-Authoritative Information", "2xx like any other", OK),
+		{area: "status", name: "204 No Content", does: "an empty file", serve: answer("HTTP/1.1 204 No Content\r\n\r\n"), cause: Empty, status: 204},
+		{area: "status", name: "205 Reset Content", does: "an empty file", serve: answer("HTTP/1.1 205 Reset Content\r\nContent-Length: 0\r\n\r\n"), cause: Empty, status: 205},
+		of("206 Partial Content", "part of a file though the whole was asked for", Partial),
+		of("299 Whatever", "2xx like any other", OK),
+		{area: "status", name: "200 empty", does: "a body of no octets", serve: answer(whole("200 OK", "")), cause: Empty, status: 200},
+		{area: "status", name: "200 HTML", does: "a page of HTML: its lines are read as any others", serve: answer(whole("200 OK", "<html><body>hello</body></html>", "Content-Type: text/html")), cause: OK, status: 200},
+		{area: "status", name: "200 meta refresh", does: "a redirect written in HTML is none", serve: answer(whole("200 OK", `<meta http-equiv="refresh" content="0;url=/else">`)), cause: OK, status: 200, hops: 1},
+		of("300 Multiple Choices", "names no one place", BadRedirect),
+		of("304 Not Modified", "though nothing was made conditional", NotModified),
+		of("305 Use Proxy", "names no one place", BadRedirect),
+		of("306 Unused", "names no one place", BadRedirect),
+		of("399 Whatever", "names no one place", BadRedirect),
+	}
+	for _, status := range []string{"400 Bad Request", "401 Unauthorized", "402 Payment Required", "403 Forbidden", "404 Not Found",
+		"405 Method Not Allowed", "410 Gone", "418 I'm a teapot", "451 Unavailable For Legal Reasons", "499 Whatever"} {
+		list = append(list, of(status, "4xx: no file, whatever the body", ClientError))
+	}
+	list = append(list, of("429 Too Many Requests", "asks to come later", TooManyRequests))
+	for _, status := range []string{"500 Internal Server Error", "501 Not Implemented", "502 Bad Gateway", "503 Service Unavailable",
+		"504 Gateway Timeout", "520 Whatever", "599 Whatever"} {
+		list = append(list, of(status, "5xx: the body is not read", ServerError))
+	}
+	return append(list,
+		of("600 Whatever", "no status of HTTP", BadStatus),
+		of("999 Request denied", "no status of HTTP", BadStatus),
+		of("000 Zero", "no status of HTTP", BadStatus),
+		of("099 Low", "no status of HTTP", BadStatus),
+		fault{area: "status", name: "42 Short", does: "not three digits", serve: answer(whole("42 Short", "")), cause: BadResponse},
+		fault{area: "status", name: "100 then 200", does: "an interim answer first", serve: answer("HTTP/1.1 100 Continue\r\n\r\n" + whole("200 OK", someRules)), cause: OK, status: 200, file: someRules},
+		fault{area: "status", name: "102 103 199 then 200", does: "several interim answers first", serve: answer("HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 199 Whatever\r\n\r\n" + whole("200 OK", someRules)), cause: OK, status: 200, file: someRules},
+		fault{area: "status", name: "101 Switching Protocols", does: "leaves HTTP and holds the connection", serve: func(p *peer) {
+			p.say("HTTP/1.1 101 Switching Protocols\r\nUpgrade: other\r\nConnection: upgrade\r\n\r\n")
+			p.hang()
+		}, cause: Switching, status: 101},
+		fault{area: "status", name: "103 and nothing more", does: "the interim answer is the last", serve: func(p *peer) {
+			p.say("HTTP/1.1 103 Early Hints\r\n\r\n")
+			p.hang()
+		}, cause: HeaderTimeout, within: untilHeader},
+	)
+}
+
+func framingFaults() []fault {
+	of := func(name, does, text string, cause Cause) fault {
+		f := fault{area: "framing", name: name, does: does, serve: answer(text), cause: cause}
+		if cause == OK {
+			f.file = someRules
+		}
+		return f
+	}
+	n := fmt.Sprint(len(someRules))
+	chunk := func(body string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(body), body) }
+	const head = "HTTP/1.1 200 OK\r\n"
+	return []fault{
+		of("length too long", "Content-Length above the body", head+"Content-Length: 1000\r\n\r\n"+someRules, Incomplete),
+		of("length too short", "octets after the stated length", head+"Content-Length: "+n+"\r\n\r\n"+someRules+"Disallow: /more\n", OK),
+		of("length negative", "Content-Length: -1", head+"Content-Length: -1\r\n\r\n"+someRules, BadResponse),
+		of("length no number", "Content-Length: many", head+"Content-Length: many\r\n\r\n"+someRules, BadResponse),
+		of("lengths differ", "two lengths that differ", head+"Content-Length: "+n+"\r\nContent-Length: 5\r\n\r\n"+someRules, BadResponse),
+		of("lengths agree", "two lengths that agree", head+"Content-Length: "+n+"\r\nContent-Length: "+n+"\r\n\r\n"+someRules, OK),
+		of("no length", "the end of the connection ends the body", head+"\r\n"+someRules, OK),
+		of("HTTP/1.0", "an old server", "HTTP/1.0 200 OK\r\n\r\n"+someRules, OK),
+		of("HTTP/0.9", "a body without headers", someRules, BadResponse),
+		of("HTTP/2.0 in words", "a version that was not offered", "HTTP/2.0 200 OK\r\nContent-Length: "+n+"\r\n\r\n"+someRules, BadResponse),
+		of("another protocol", "the banner of a mail server", "220 mail.example ESMTP\r\n", BadResponse),
+		of("chunked", "two chunks", head+"Transfer-Encoding: chunked\r\n\r\n"+chunk(someRules[:5])+chunk(someRules[5:])+"0\r\n\r\n", OK),
+		of("chunked and length", "chunks count", head+"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"+chunk(someRules)+"0\r\n\r\n", OK),
+		of("trailers", "headers after the chunks", head+"Transfer-Encoding: chunked\r\n\r\n"+chunk(someRules)+"0\r\nExpires: now\r\n\r\n", OK),
+		of("chunk without end", "closes before the last chunk", head+"Transfer-Encoding: chunked\r\n\r\n"+chunk(someRules), Incomplete),
+		of("chunk cut", "closes inside a chunk", head+"Transfer-Encoding: chunked\r\n\r\n40\r\n"+someRules, Incomplete),
+		of("chunk size bad", "a size that is no number", head+"Transfer-Encoding: chunked\r\n\r\n"+chunk(someRules)+"zz\r\n", Incomplete),
+		of("chunk size huge", "a size of 17 digits", head+"Transfer-Encoding: chunked\r\n\r\n"+strings.Repeat("f", 17)+"\r\n", Incomplete),
+		of("chunk longer than its size", "no line end where it must be", head+"Transfer-Encoding: chunked\r\n\r\n3\r\n"+someRules, Incomplete),
+		of("unknown transfer coding", "Transfer-Encoding: gzip, chunked", head+"Transfer-Encoding: gzip, chunked\r\n\r\n"+chunk(someRules)+"0\r\n\r\n", BadResponse),
+		of("header without colon", "a line that is no header", head+"what is this\r\n\r\n"+someRules, BadResponse),
+		of("headers cut", "closes between two headers", head+"Server: x\r\n", Incomplete),
+		of("bare line feeds", "headers end in LF alone", "HTTP/1.1 200 OK\nContent-Length: "+n+"\n\n"+someRules, OK),
+		{area: "framing", name: "chunk extensions", does: "endless extensions of a chunk", serve: func(p *peer) {
+			p.say(head + "Transfer-Encoding: chunked\r\n\r\n1;")
+			for p.say(strings.Repeat("x", 1<<10)) {
+			}
+		}, cause: Incomplete, octets: upToHeaders},
+		{area: "framing", name: "endless trailers", does: "headers after the chunks without end", serve: func(p *peer) {
+			p.say(head + "Transfer-Encoding: chunked\r\n\r\n" + chunk(someRules) + "0\r\n")
+			for p.say("X-Trailer: " + strings.Repeat("x", 1<<10) + "\r\n") {
+			}
+		}, cause: Incomplete, octets: upToHeaders},
+		{area: "framing", name: "answer before the request", does: "an answer as soon as the connection is there", raw: nil, serve: answer(whole("200 OK", someRules)), cause: OK},
+	}
+}
+
+// to answers with a redirect to a place made of the request.
+func to(status string, place func(p *peer) string) func(p *peer) {
+	return func(p *peer) {
+		p.say("HTTP/1.1 " + status + "\r\nLocation: " + place(p) + "\r\nContent-Length: 0\r\n\r\n")
+	}
+}
+
+// chain answers n redirects, each to the next number, then a file. The place is
+// made of the number.
+func chain(n int, place func(p *peer, i int) string) func(p *peer) {
+	return func(p *peer) {
+		i := 0
+		fmt.Sscanf(strings.TrimLeft(p.path, "/"), "%d", &i)
+		if i >= n {
+			p.say(whole("200 OK", someRules))
+			return
+		}
+		to("302 Found", func(p *peer) string { return place(p, i+1) })(p)
+	}
+}
+
+// once answers /robots.txt with a redirect and everything else with a file.
+func once(status, place string) func(p *peer) {
+	return func(p *peer) {
+		if p.path != "/robots.txt" {
+			p.say(whole("200 OK", someRules))
+			return
+		}
+		to(status, func(p *peer) string { return strings.ReplaceAll(place, "PORT", p.site.port()) })(p)
+	}
+}
+
+func redirectFaults() []fault {
+	of := func(name, does string, serve func(p *peer), cause Cause, hops int) fault {
+		f := fault{area: "redirect", name: name, does: does, serve: serve, cause: cause, hops: hops}
+		if cause == OK {
+			f.file = someRules
+		}
+		return f
+	}
+	local := func(p *peer, i int) string { return fmt.Sprintf("/%d", i) }
+	list := []fault{
+		of("five", "five redirects, then a file", chain(5, local), OK, 6),
+		of("six", "six redirects", chain(6, local), RedirectLimit, 6),
+		of("endless", "each redirect leads to a further one", chain(1<<30, local), RedirectLimit, 6),
+		of("to itself", "the place is where it came from", once("302 Found", "/robots.txt"), RedirectLoop, 1),
+		of("circle of two", "back and forth", func(p *peer) {
+			place := map[string]string{"/robots.txt": "/b"}[p.path]
+			if place == "" {
+				place = "/robots.txt"
+			}
+			to("302 Found", func(*peer) string { return place })(p)
+		}, RedirectLoop, 2),
+		of("to another host", "the rules hold for the first", once("301 Moved", "http://other.test:PORT/there.txt"), OK, 2),
+		of("to https", "http to https", func(p *peer) {
+			if p.scheme() == "https" {
+				p.say(whole("200 OK", someRules))
+				return
+			}
+			to("301 Moved", func(p *peer) string { return "https://site.test:" + p.site.port() + "/robots.txt" })(p)
+		}, OK, 2),
+		func() fault {
+			f := of("to http", "https to http, followed and reported", func(p *peer) {
+				if p.scheme() == "http" {
+					p.say(whole("200 OK", someRules))
+					return
+				}
+				to("301 Moved", func(p *peer) string { return "http://site.test:" + p.site.port() + "/robots.txt" })(p)
+			}, OK, 2)
+			f.url = "https://site.test:PORT/"
+			return f
+		}(),
+		of("no Location", "a redirect without a place", answer(whole("302 Found", "")), BadRedirect, 1),
+		of("empty Location", "a place of no octets", answer(whole("302 Found", "", "Location: ")), BadRedirect, 1),
+		of("two Locations", "two places that differ", answer(whole("302 Found", "", "Location: /a", "Location: /b")), BadRedirect, 1),
+		of("the same Location twice", "two places that agree", func(p *peer) {
+			if p.path == "/a" {
+				p.say(whole("200 OK", someRules))
+				return
+			}
+			p.say(whole("302 Found", "", "Location: /a", "Location: /a"))
+		}, OK, 2),
+		of("bad port", "a place on port 99999", once("302 Found", "http://site.test:99999/"), BadRedirect, 1),
+		of("bad host", "a place with a host of blanks", once("302 Found", "http://a b/"), BadRedirect, 1),
+		of("no host", "http:/robots.txt", once("302 Found", "http:/a"), BadRedirect, 1),
+		of("to ftp", "another scheme", once("302 Found", "ftp://site.test/robots.txt"), ForeignScheme, 1),
+		of("to file", "another scheme", once("302 Found", "file:///etc/passwd"), ForeignScheme, 1),
+		of("to gopher", "another scheme", once("302 Found", "gopher://site.test:70/1"), ForeignScheme, 1),
+		of("to data", "another scheme", once("302 Found", "data:text/plain,User-agent"), ForeignScheme, 1),
+		of("to javascript", "another scheme", once("302 Found", "JavaScript:alert(1)"), ForeignScheme, 1),
+		of("then 404", "the place has no file", func(p *peer) {
+			if p.path == "/robots.txt" {
+				to("302 Found", func(*peer) string { return "/gone" })(p)
+				return
+			}
+			p.say(whole("404 Not Found", ""))
+		}, ClientError, 2),
+		of("then 503", "the place fails", func(p *peer) {
+			if p.path == "/robots.txt" {
+				to("302 Found", func(*peer) string { return "/down" })(p)
+				return
+			}
+			p.say(whole("503 Service Unavailable", "", "Retry-After: 120"))
+		}, ServerError, 2),
+		of("then no such host", "the place's name does not exist", once("302 Found", "http://nowhere.invalid/"), DNSNotFound, 2),
+		of("then a private address", "the guard looks at every hop", once("302 Found", "http://10.0.0.1/"), AddressRefused, 2),
+		of("then a forbidden port", "the guard looks at every hop", once("302 Found", "http://site.test:25/"), PortRefused, 2),
+		of("header in the place", "line ends cannot be smuggled into the request", once("302 Found", "/a%0d%0aX-Evil: 1"), OK, 2),
+	}
+	for _, status := range []string{"301 Moved Permanently", "303 See Other", "307 Temporary Redirect", "308 Permanent Redirect"} {
+		list = append(list, of(status, "followed", once(status, "/there.txt"), OK, 2))
+	}
+	for _, place := range []struct{ name, location string }{
+		{"relative", "there.txt"}, {"relative with dots", "./a/../there.txt"}, {"above the root", "../../there.txt"},
+		{"query", "?x=1"}, {"without scheme", "//other.test:PORT/there"}, {"upper case", "HTTP://OTHER.TEST:PORT/there"},
+		{"userinfo", "http://user:secret@site.test:PORT/there"}, {"fragment", "/there#part"}, {"raw UTF-8", "/dé pôt"}, {"broken escape", "/a%zz"},
+	} {
+		list = append(list, of("place "+place.name, "Location: "+strings.ReplaceAll(place.location, "|", "%7C"), once("302 Found", place.location), OK, 2))
+	}
+	return list
+}
+
+func encodingFaults() []fault {
+	of := func(name, does, encoding, body string, cause Cause) fault {
+		f := fault{area: "encoding", name: name, does: does, serve: answer(whole("200 OK", body, "Content-Encoding: "+encoding)), cause: cause}
+		if cause == OK {
+			f.file = someRules
+		}
+		return f
+	}
+	zipped := gzipped(someRules)
+	bad := []byte(zipped)
+	bad[len(bad)-5] ^= 0xFF // in the checksum
+	return []fault{
+		of("gzip", "as asked for", "gzip", zipped, OK),
+		of("x-gzip", "the old name", "x-gzip", zipped, OK),
+		of("GZIP", "in capitals", "GZIP", zipped, OK),
+		of("deflate", "as asked for", "deflate", zlibbed(someRules), OK),
+		of("raw deflate", "without the header of zlib", "deflate", deflated(someRules), OK),
+		of("identity", "named though it is the default", "identity", someRules, OK),
+		of("two members", "gzip of two parts", "gzip", gzipped(someRules[:9])+gzipped(someRules[9:]), OK),
+		of("brotli", "not asked for", "br", someRules, BadEncoding),
+		of("zstd", "not asked for", "zstd", someRules, BadEncoding),
+		of("compress", "not asked for", "compress", someRules, BadEncoding),
+		of("gzip twice", "two encodings", "gzip, gzip", gzipped(zipped), BadEncoding),
+		of("gzip, identity", "two encodings", "gzip, identity", zipped, BadEncoding),
+		of("a charset", "no encoding at all", "utf-8", someRules, BadEncoding),
+		of("not gzip", "announced but not done", "gzip", someRules, Undecodable),
+		of("not deflate", "announced but not done", "deflate", "\xFF\xFF"+someRules, Undecodable),
+		of("bad checksum", "the checksum of gzip does not fit", "gzip", string(bad), Undecodable),
+		of("gzip cut", "the compressed data end early", "gzip", zipped[:len(zipped)-9], Incomplete),
+		of("gzip of one octet", "the compressed data end early", "gzip", zipped[:1], Incomplete),
+		of("octets after gzip", "something follows the compressed data", "gzip", zipped+"and something else", Undecodable),
+		of("octets after deflate", "something follows the compressed data", "deflate", zlibbed(someRules)+"more", Undecodable),
+		of("gzip of nothing", "an empty file, compressed", "gzip", gzipped(""), Empty),
+		of("gzip announced, empty", "Content-Length: 0", "gzip", "", Empty),
+		{area: "encoding", name: "gzip announced, closed", does: "closes before the first octet", serve: answer("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n"), cause: Incomplete},
+		{area: "encoding", name: "gzip in short body", does: "whole compressed data, length above them", serve: answer("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 9000\r\n\r\n" + zipped), cause: Incomplete},
+	}
+}
+
+func sizeFaults() []fault {
+	const head = "HTTP/1.1 200 OK\r\n"
+	line := "Disallow: /" + strings.Repeat("x", 100) + "\n"
+	flood := func(p *peer, start, more string) {
+		p.say(start)
+		for p.say(more) {
+		}
+	}
+	return []fault{
+		{area: "size", name: "file at the limit", does: "512,000 octets", serve: func(p *peer) { p.say(whole("200 OK", rulesOf(512_000))) }, cause: OK, file: rulesOf(512_000), octets: upToFile},
+		{area: "size", name: "file over the limit", does: "600,000 octets: the whole lines within the limit count", serve: func(p *peer) { p.say(whole("200 OK", rulesOf(600_000))) }, cause: OK, file: rulesOf(600_000)[:512_000+bodySlack], octets: upToFile},
+		{area: "size", name: "endless file", does: "a body without end", serve: func(p *peer) { flood(p, head+"\r\nUser-agent: *\n", strings.Repeat(line, 100)) }, cause: OK, octets: upToFile},
+		{area: "size", name: "endless chunks", does: "chunks without end", serve: func(p *peer) {
+			flood(p, head+"Transfer-Encoding: chunked\r\n\r\n", fmt.Sprintf("%x\r\n%s\r\n", len(line)*50, strings.Repeat(line, 50)))
+		}, cause: OK, octets: upToFile},
+		{area: "size", name: "chunks of one octet", does: "six octets on the wire for each of the file", serve: func(p *peer) {
+			flood(p, head+"Transfer-Encoding: chunked\r\n\r\n", strings.Repeat("1\r\n#\r\n", 200))
+		}, cause: RawLimit, octets: upToRaw},
+		{area: "size", name: "gzip bomb", does: "64 MiB of zeros in 64 KiB: reading stops at the limit of the file", setup: func(*stage) { bomb() }, serve: func(p *peer) {
+			p.say(whole("200 OK", bomb(), "Content-Encoding: gzip"))
+		}, cause: OK, octets: upToFile},
+		{area: "size", name: "empty deflate blocks", does: "compressed data without end that hold nothing", serve: func(p *peer) {
+			flood(p, head+"Content-Encoding: deflate\r\n\r\n", strings.Repeat("\x00\x00\x00\xFF\xFF", 1000))
+		}, cause: RawLimit, octets: upToRaw},
+		{area: "size", name: "empty gzip members", does: "compressed data without end that hold nothing", serve: func(p *peer) {
+			flood(p, head+"Content-Encoding: gzip\r\n\r\n", strings.Repeat(gzipped(""), 100))
+		}, cause: RawLimit, octets: upToRaw},
+		{area: "size", name: "header flood", does: "headers without end", serve: func(p *peer) { flood(p, head, "X-Flood: "+strings.Repeat("x", 1000)+"\r\n") }, cause: HeaderLimit, octets: upToHeaders},
+		{area: "size", name: "one long header", does: "one header without end", serve: func(p *peer) { flood(p, head+"X-Flood: ", strings.Repeat("x", 1000)) }, cause: HeaderLimit, octets: upToHeaders},
+		{area: "size", name: "long status line", does: "a status line without end", serve: func(p *peer) { flood(p, "HTTP/1.1 200 ", strings.Repeat("x", 1000)) }, cause: HeaderLimit, octets: upToHeaders},
+		{area: "size", name: "endless 103", does: "interim answers without end", serve: func(p *peer) { flood(p, "", "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n") }, cause: HeaderLimit, octets: upToHeaders},
+		{area: "size", name: "dripping headers", does: "an octet of a header now and then", serve: func(p *peer) { drip(p, head+"X-Slow: ", "x") }, cause: HeaderTimeout, within: untilHeader},
+		{area: "size", name: "dripping body", does: "an octet of the file now and then", serve: func(p *peer) { drip(p, head+"Content-Length: 9000\r\n\r\nUser-agent: *\n", "#") }, cause: TooSlow, within: untilGrace},
+		{area: "size", name: "body stops", does: "part of the file, then nothing", serve: func(p *peer) {
+			p.say(head + "Content-Length: 9000\r\n\r\nUser-agent: *\n")
+			p.hang()
+		}, cause: TooSlow, within: untilGrace},
+		{area: "size", name: "just fast enough", does: "keeps to the least rate until the time of the whole fetch is over", serve: func(p *peer) { drip(p, head+"\r\n"+rulesOf(2000), strings.Repeat("#", 100)) }, cause: Timeout, within: untilTotal, octets: upToFile},
+		{area: "size", name: "slow redirects", does: "each hop takes nearly as long as it may", serve: func(p *peer) {
+			time.Sleep(350 * time.Millisecond)
+			chain(9, func(p *peer, i int) string { return fmt.Sprintf("/%d", i) })(p)
+		}, cause: Timeout, within: untilTotal},
+	}
+}
+
+// drip sends start and then more every 20 ms.
+func drip(p *peer, start, more string) {
+	p.say(start)
+	for p.say(more) {
+		time.Sleep(20 * time.Millisecond)
+	}
+}

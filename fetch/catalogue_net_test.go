@@ -1,0 +1,143 @@
+package fetch
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"os"
+	"syscall"
+
+	"golang.org/x/net/dns/dnsmessage"
+)
+
+func dnsFaults() []fault {
+	type dns = func(q dnsmessage.Question, m *dnsmessage.Message) bool
+	named := func(name, does string, answer dns, cause Cause, within span) fault {
+		return fault{
+			area: "dns", name: name, does: does, cause: cause, within: within, octets: nothing,
+			setup: func(s *stage) { s.dns.name("site.test", answer) },
+			raw:   func(*site, net.Conn) {},
+		}
+	}
+	served := func(f fault) fault {
+		f.raw, f.serve, f.octets, f.file = nil, answer(whole("200 OK", someRules)), few, someRules
+		return f
+	}
+	return []fault{
+		named("NXDOMAIN", "the name does not exist", code(dnsmessage.RCodeNameError), DNSNotFound, atOnce),
+		named("no data", "the name has no address", code(dnsmessage.RCodeSuccess), DNSNotFound, atOnce),
+		named("SERVFAIL", "the name servers fail", code(dnsmessage.RCodeServerFailure), DNSServer, untilDNS),
+		named("REFUSED", "the name servers refuse", code(dnsmessage.RCodeRefused), DNSFailure, untilDNS),
+		named("FORMERR", "the name servers do not understand", code(dnsmessage.RCodeFormatError), DNSFailure, untilDNS),
+		named("NOTIMP", "the name servers cannot do it", code(dnsmessage.RCodeNotImplemented), DNSFailure, untilDNS),
+		named("silence", "no name server answers", func(dnsmessage.Question, *dnsmessage.Message) bool { return false }, DNSTimeout, untilDNS),
+		named("rubbish", "the answer is no message of DNS", func(_ dnsmessage.Question, m *dnsmessage.Message) bool { m.ID = 0; return true }, DNSTimeout, untilDNS),
+		named("another id", "the answer is to another question", func(_ dnsmessage.Question, m *dnsmessage.Message) bool { m.ID++; return true }, DNSTimeout, untilDNS),
+		named("alias loop", "an alias of itself without an address", alias("site.test"), DNSNotFound, untilDNS),
+		served(named("alias", "an alias with an address", alias("other.test", "127.0.0.1"), OK, atOnce)),
+		served(named("one family fails", "an address of IPv4, SERVFAIL for IPv6", func(q dnsmessage.Question, m *dnsmessage.Message) bool {
+			if q.Type == dnsmessage.TypeA {
+				return addresses("127.0.0.1")(q, m)
+			}
+			return code(dnsmessage.RCodeServerFailure)(q, m)
+		}, OK, untilDNS)),
+		served(named("first address dead", "two addresses, nobody listens at the first", addresses("127.0.0.99", "127.0.0.1"), OK, untilConnect)),
+		served(named("mixed answer", "a private and a usable address: the private one is left out", addresses("10.0.0.1", "127.0.0.1"), OK, untilConnect)),
+	}
+}
+
+func tcpFaults() []fault {
+	failing := func(err error) func(context.Context, *net.Dialer, string) (net.Conn, error) {
+		return func(context.Context, *net.Dialer, string) (net.Conn, error) {
+			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", err)}
+		}
+	}
+	quiet := func(*site, net.Conn) {}
+	return []fault{
+		{area: "tcp", name: "refused", does: "nobody listens", url: "http://site.test:4/", raw: quiet, cause: ConnectRefused, octets: nothing},
+		{area: "tcp", name: "no answer", does: "the handshake of TCP is not answered", raw: quiet, cause: ConnectTimeout, within: untilConnect, octets: nothing,
+			connect: func(ctx context.Context, d *net.Dialer, address string) (net.Conn, error) {
+				return silentDial(ctx, d)
+			}},
+		{area: "tcp", name: "no route to the host", does: "the network says so", raw: quiet, connect: failing(syscall.EHOSTUNREACH), cause: ConnectFailed, octets: nothing},
+		{area: "tcp", name: "no route to the network", does: "the network says so", raw: quiet, connect: failing(syscall.ENETUNREACH), cause: ConnectFailed, octets: nothing},
+		{area: "tcp", name: "closed at once", does: "accepts and closes", raw: quiet, cause: Closed, or: Reset},
+		{area: "tcp", name: "reset at once", does: "accepts and resets", raw: func(_ *site, c net.Conn) { c.(*net.TCPConn).SetLinger(0) }, cause: Reset},
+		{area: "tcp", name: "closed after the request", does: "reads the request and closes", serve: func(*peer) {}, cause: Closed},
+		{area: "tcp", name: "reset after the request", does: "reads the request and resets", serve: func(p *peer) { p.reset() }, cause: Reset},
+		{area: "tcp", name: "reset in the headers", does: "resets between two headers", serve: func(p *peer) {
+			p.say("HTTP/1.1 200 OK\r\nServer: x\r\n")
+			p.drained()
+			p.reset()
+		}, cause: Reset},
+		{area: "tcp", name: "reset in the body", does: "resets after some octets of the file", serve: func(p *peer) {
+			p.say("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + someRules)
+			p.drained()
+			p.reset()
+		}, cause: Reset},
+		{area: "tcp", name: "reset after the whole file", does: "resets when the stated length has been sent", serve: func(p *peer) {
+			p.say(whole("200 OK", someRules))
+			p.drained()
+			p.reset()
+		}, cause: OK, file: someRules},
+		{area: "tcp", name: "half closed", does: "closes its side before the answer", serve: func(p *peer) { p.tcp.CloseWrite(); p.hang() }, cause: Closed},
+		{area: "tcp", name: "silent", does: "accepts and says nothing", raw: func(_ *site, c net.Conn) { io.Copy(io.Discard, c) }, cause: HeaderTimeout, within: untilHeader},
+	}
+}
+
+// drained waits until the client has read what was sent: a reset would throw it
+// away. The client says so by nothing, so this looks at the socket's queue.
+func (p *peer) drained() {
+	raw, err := p.tcp.SyscallConn()
+	if err != nil {
+		return
+	}
+	waitDrained(raw)
+}
+
+func tlsFaults() []fault {
+	served := func(name, does, host string, cause Cause) fault {
+		return fault{area: "tls", name: name, does: does, url: "https://" + host + ":PORT/", serve: answer(whole("200 OK", someRules)), cause: cause}
+	}
+	raw := func(name, does string, handle func(c net.Conn), cause Cause, within span) fault {
+		return fault{area: "tls", name: name, does: does, url: "https://site.test:PORT/", cause: cause, within: within,
+			raw: func(_ *site, c net.Conn) { handle(c) }}
+	}
+	hello := func(c net.Conn) { io.ReadFull(c, make([]byte, 64)) }
+	return []fault{
+		func() fault { f := served("good", "a good certificate", "site.test", OK); f.file = someRules; return f }(),
+		served("address", "a certificate for the IP address", "127.0.0.1", OK),
+		served("expired", "the certificate has expired", "expired.test", TLSExpired),
+		served("not yet valid", "the certificate is not valid yet", "early.test", TLSExpired),
+		served("wrong name", "the certificate is for another name", "wrong-name.test", TLSName),
+		served("unknown issuer", "nobody known has issued the certificate", "unknown-issuer.test", TLSIssuer),
+		served("self-signed", "the certificate is its own issuer", "self-signed.test", TLSIssuer),
+		served("wrong use", "the certificate is not for servers", "client-only.test", TLSFailure),
+		{area: "tls", name: "old version", does: "the server speaks TLS 1.0 only", url: "https://site.test:PORT/", cause: TLSVersion,
+			raw: func(s *site, c net.Conn) {
+				o := s.stage.pki.config()
+				o.MinVersion, o.MaxVersion = tls.VersionTLS10, tls.VersionTLS10
+				tls.Server(c, o).Handshake()
+			}},
+		raw("alert", "the server ends the handshake with an alert", func(c net.Conn) {
+			hello(c)
+			c.Write([]byte{21, 3, 3, 0, 2, 2, 112}) // unrecognized_name
+		}, TLSAlert, atOnce),
+		raw("version alert", "the server's alert says that no version is common", func(c net.Conn) {
+			hello(c)
+			c.Write([]byte{21, 3, 3, 0, 2, 2, 70})
+		}, TLSVersion, atOnce),
+		raw("plain HTTP", "the port speaks HTTP without TLS", func(c net.Conn) { hello(c); io.WriteString(c, whole("400 Bad Request", "")) }, TLSFailure, atOnce),
+		raw("rubbish", "the answer is no TLS", func(c net.Conn) { hello(c); io.WriteString(c, "\x00\x01\x02\x03\x04\x05\x06\x07") }, TLSFailure, atOnce),
+		raw("closed", "closes in the handshake", hello, TLSFailure, atOnce),
+		raw("reset", "resets in the handshake", func(c net.Conn) { hello(c); c.(*net.TCPConn).SetLinger(0) }, TLSFailure, atOnce),
+		raw("silent", "accepts and never shakes hands", func(c net.Conn) { io.Copy(io.Discard, c) }, TLSTimeout, untilTLS),
+		{area: "tls", name: "closed after the handshake", does: "closes before an answer", url: "https://site.test:PORT/", serve: func(*peer) {}, cause: Closed},
+		{area: "tls", name: "cut in the body", does: "the connection below TLS ends inside the file", url: "https://site.test:PORT/",
+			serve: func(p *peer) {
+				p.say("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + someRules)
+				p.tcp.CloseWrite()
+			}, cause: Incomplete},
+	}
+}

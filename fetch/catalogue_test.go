@@ -1,0 +1,327 @@
+package fetch
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/robotskit/robots"
+)
+
+var update = flag.Bool("update", false, "rewrite the generated page of docs/")
+
+// A fault is one behaviour of an origin and what a fetch makes of it.
+type fault struct {
+	area, name string
+	does       string // what the origin does, for the page
+
+	url     string                    // "http://site.test:PORT/" if empty; PORT is that of the site
+	serve   func(p *peer)             // answers a request
+	raw     func(s *site, c net.Conn) // or handles the connection
+	setup   func(s *stage)
+	options func(o *Options)
+	connect func(ctx context.Context, d *net.Dialer, address string) (net.Conn, error)
+
+	cause  Cause
+	or     Cause  // which of two it is hangs on time
+	status int    // 0: not checked
+	file   string // of a success; "" is not checked
+	hops   int    // 0: not checked
+	within span
+	octets size
+}
+
+// span is the limit that bounds the time of a fault.
+type span int
+
+const (
+	atOnce span = iota
+	untilDNS
+	untilConnect
+	untilTLS
+	untilHeader
+	untilGrace
+	untilTotal
+)
+
+func (s span) of(l Limits) (time.Duration, string) {
+	switch s {
+	case untilDNS:
+		return l.DNS, "DNS"
+	case untilConnect:
+		return l.Connect, "connect"
+	case untilTLS:
+		return l.TLS, "TLS"
+	case untilHeader:
+		return l.Header, "header"
+	case untilGrace:
+		return l.Grace, "least rate"
+	case untilTotal:
+		return l.Total, "total"
+	}
+	return 0, "at once"
+}
+
+func (s span) words() string {
+	if d, name := s.of(Limits{}.filled()); d > 0 {
+		return fmt.Sprintf("%v (%s)", d, name)
+	}
+	return "at once"
+}
+
+// size bounds what a client takes from the wire.
+type size int
+
+const (
+	few size = iota
+	nothing
+	upToHeaders
+	upToFile
+	upToRaw
+)
+
+func (s size) octets() int64 {
+	l := Limits{}.filled()
+	return []int64{4 << 10, 0, l.Headers, l.Headers + l.Body + bodySlack + 1 + 16<<10, l.Headers + l.Raw}[s]
+}
+
+func (s size) words() string {
+	return []string{"4 KiB", "none", "64 KiB (headers)", "593 KiB (file)", "1.06 MiB (raw)"}[s]
+}
+
+// catalogue is every fault, in the order of the page.
+func catalogue() []fault {
+	return slices.Concat(dnsFaults(), tcpFaults(), tlsFaults(), statusFaults(), framingFaults(), redirectFaults(),
+		encodingFaults(), sizeFaults(), ftpFaults(), guardFaults())
+}
+
+func (f *fault) id() string { return f.area + "/" + strings.ReplaceAll(f.name, " ", "-") }
+
+// TestFaults: every behaviour of the catalogue ends as it says, within the time
+// and the octets it says, and allows nothing that the dialects do not list.
+func TestFaults(t *testing.T) {
+	before := runtime.NumGoroutine()
+	t.Run("faults", func(t *testing.T) {
+		count := map[string]int{}
+		names := map[string]bool{}
+		for _, f := range catalogue() {
+			count[f.area]++
+			if names[f.id()] {
+				t.Errorf("two faults are named %s", f.id())
+			}
+			names[f.id()] = true
+			t.Run(f.id(), func(t *testing.T) {
+				t.Parallel()
+				f.run(t)
+			})
+		}
+		t.Logf("%d behaviours: %v", len(names), count)
+		if len(names) < 100 {
+			t.Errorf("%d behaviours, fewer than 100", len(names))
+		}
+	})
+	settled(t, before)
+}
+
+// settled fails if more goroutines run than before.
+func settled(t *testing.T, before int) {
+	t.Helper()
+	for range 200 {
+		if runtime.NumGoroutine() <= before {
+			return
+		}
+		time.Sleep(10 * time.Millisecond) // goroutines that end need a moment to be gone
+	}
+	buf := make([]byte, 1<<16)
+	t.Errorf("%d goroutines, %d before\n%s", runtime.NumGoroutine(), before, buf[:runtime.Stack(buf, true)])
+}
+
+// fetch plays the fault once.
+func (f *fault) fetch(t testing.TB, change func(*Client)) *Record {
+	t.Helper()
+	return f.open(t)(change)
+}
+
+// open sets the origin up and returns a function that fetches from it.
+func (f *fault) open(t testing.TB) func(change func(*Client)) *Record {
+	t.Helper()
+	s := newStage(t)
+	if f.setup != nil {
+		f.setup(s)
+	}
+	raw := f.raw
+	if raw == nil {
+		raw = speak(f.serve)
+	}
+	at := s.listen(t, "127.0.0.1:0", raw)
+	url := f.url
+	if url == "" {
+		url = "http://site.test:PORT/"
+	}
+	origin := mustOrigin(t, strings.ReplaceAll(url, "PORT", at.port()))
+	return func(change func(*Client)) *Record {
+		t.Helper()
+		o := s.options()
+		if f.options != nil {
+			f.options(&o)
+		}
+		c := s.client(t, o)
+		if f.connect != nil {
+			c.connect = f.connect
+		}
+		if change != nil {
+			change(c)
+		}
+		r, err := c.Fetch(context.Background(), origin)
+		if err != nil {
+			t.Fatalf("an error for what a site did: %v", err)
+		}
+		return r
+	}
+}
+
+func (f *fault) run(t *testing.T) {
+	r := f.fetch(t, nil)
+	if r.Cause != f.cause && (f.or == CauseNone || r.Cause != f.or) || r.Outcome != f.cause.Outcome() {
+		t.Errorf("got:  %v, %v (%s)\nwant: %v, %v", r.Outcome, r.Cause, r.Detail, f.cause.Outcome(), f.cause)
+	}
+	if f.status != 0 && r.Status != f.status {
+		t.Errorf("status %d, want %d", r.Status, f.status)
+	}
+	if f.hops != 0 && len(r.Hops) != f.hops {
+		t.Errorf("%d requests, want %d: %v", len(r.Hops), f.hops, r.Hops)
+	}
+	if f.file != "" && string(r.Body) != f.file {
+		t.Errorf("body %.100q, want %.100q", r.Body, f.file)
+	}
+	if r.Outcome != Success && r.Body != nil {
+		t.Errorf("an outcome of %v has a body of %d octets", r.Outcome, len(r.Body))
+	}
+	if most, _ := f.within.of(shortLimits); r.Took() > most+1200*time.Millisecond {
+		t.Errorf("took %v, at most %v", r.Took(), most)
+	}
+	received := int64(0)
+	for _, h := range r.Hops {
+		received += h.Received
+	}
+	if received > f.octets.octets() {
+		t.Errorf("%d octets received, at most %d", received, f.octets.octets())
+	}
+	checkVerdicts(t, r)
+	back, err := Decode(r.Encode(), func(Hash) ([]byte, error) { return r.Body, nil })
+	if err != nil || back.Cause != r.Cause || back.Outcome != r.Outcome || back.Status != r.Status {
+		t.Errorf("after encoding: %+v, %v", back, err)
+	}
+}
+
+// checkVerdicts: what each dialect allows of a fresh record without an earlier
+// copy, now and at every age, is what the list says and nothing else.
+func checkVerdicts(t testing.TB, r *Record) {
+	t.Helper()
+	private, _ := robots.ParsePath("/private")
+	const day = 24 * time.Hour
+	for _, d := range robots.Dialects() {
+		for _, age := range []time.Duration{0, 11 * time.Hour, 13 * time.Hour, 29 * day, 31 * day, 365 * day} {
+			v := r.Rules(d, r.Fetched.Add(age), "anybot").Match(private)
+			var may bool
+			switch {
+			case r.Outcome == Success:
+				may = v.Reason == robots.ReasonRule && v.Allowed || v.Reason == robots.ReasonEmptyFile ||
+					v.Reason == robots.ReasonNoRule || v.Reason == robots.ReasonNoGroup
+			case r.Outcome == Unavailable:
+				may = r.Cause != RedirectLimit || r.Redirects() >= d.Redirects
+			case r.Outcome == Refused:
+			case r.Cause == TooManyRequests && d.TooManyRequests == robots.TooManyIsMissing:
+				may = true
+			case d.Name == "google-legacy":
+			case d.Name == "google", d.Name == "google-cpp":
+				may = 12*time.Hour <= age && age < 30*day
+			default:
+				may = age >= 30*day
+			}
+			if v.Allowed && !may || !v.Allowed && may && r.Outcome != Success {
+				t.Errorf("%s, %v after the failure: %v", d.Name, age, v)
+			}
+			if v.State == nil {
+				t.Errorf("%s: no state in %v", d.Name, v)
+			}
+		}
+	}
+}
+
+// verdict says what rfc9309 makes of a fault at first, for the page.
+func (f *fault) verdict() string {
+	switch f.cause.Outcome() {
+	case Success:
+		if f.cause == Empty {
+			return "allow (empty file)"
+		}
+		return "the file's rules"
+	case Unavailable:
+		return "allow"
+	case Refused:
+		return "disallow for good"
+	}
+	return "disallow, outage begins"
+}
+
+// TestFaultPage: docs/fault-catalogue.md is what the catalogue says. To rewrite it:
+//
+//	go test ./fetch -run TestFaultPage -update
+func TestFaultPage(t *testing.T) {
+	const page = "../docs/fault-catalogue.md"
+	var b bytes.Buffer
+	all := catalogue()
+	fmt.Fprintf(&b, faultPageHead, len(all))
+	area := ""
+	for i := range all {
+		f := &all[i]
+		if f.area != area {
+			area = f.area
+			fmt.Fprintf(&b, "\n## %s\n\n| behaviour | what happens | outcome | cause | rfc9309 at first | longest | most received |\n", areaTitles[area])
+			b.WriteString("| --- | --- | --- | --- | --- | --- | --- |\n")
+		}
+		cause := "`" + f.cause.String() + "`"
+		if f.or != CauseNone {
+			cause += " or `" + f.or.String() + "`"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %v | %s | %s | %s | %s |\n",
+			f.name, f.does, f.cause.Outcome(), cause, f.verdict(), f.within.words(), f.octets.words())
+	}
+	if *update {
+		if err := os.WriteFile(page, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, b.Bytes()) {
+		t.Errorf("%s differs from the catalogue of the tests; run go test ./fetch -run TestFaultPage -update", page)
+	}
+}
+
+var areaTitles = map[string]string{
+	"dns": "Names", "tcp": "Connections", "tls": "TLS", "status": "Status codes", "framing": "Framing of HTTP",
+	"redirect": "Redirects", "encoding": "Content encodings", "size": "Size and pace", "ftp": "FTP", "guard": "Address guard",
+}
+
+const faultPageHead = `# Fault catalogue
+
+<!-- Generated from the catalogue of package fetch's tests; go test ./fetch -run TestFaultPage -update rewrites it. -->
+
+%d behaviours of origins, and what a fetch makes of each. Every one is served by a scripted server in the tests and checked
+on every run: outcome, cause, time, octets, and that no dialect allows anything that its failure policy does not list.
+
+*Longest* is the limit of that name with its default, plus what the machine takes; *at once* is less than a second.
+*Most received* counts headers and body as they came. The verdict is that of ` + "`rfc9309`" + ` without an earlier copy.
+`

@@ -1,0 +1,245 @@
+package fetch
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/robotskit/robots"
+)
+
+// DefaultUserAgent is sent unless Options name another. A crawler sends its own,
+// with a way to reach whoever runs it.
+const DefaultUserAgent = "robotskit (+https://github.com/robotskit/robots)"
+
+// Options are the settings of a Client. The zero value is right for fetching on
+// behalf of others.
+type Options struct {
+	UserAgent string // DefaultUserAgent if empty
+	Limits    Limits
+	Guard     Guard
+	// Resolver looks names up. If nil, it is Go's own and not that of the C
+	// library, which cannot be interrupted and takes numbers such as 2130706433
+	// for addresses.
+	Resolver *net.Resolver
+	// RootCAs are the issuers that https trusts, those of the system if nil.
+	RootCAs *x509.CertPool
+	// Probe lets a fetch that got a 5xx ask for the home page and for a page
+	// that cannot exist, to learn whether the site answers 5xx for missing pages
+	// (HTTP-07). It is off by default: it asks for pages that no rules have
+	// allowed, and only two historic dialects make use of it.
+	Probe bool
+}
+
+// Limits bound a fetch. A zero field has the default in the comment.
+type Limits struct {
+	Total   time.Duration // the whole fetch, redirects included: 30 s
+	DNS     time.Duration // one lookup: 5 s
+	Connect time.Duration // one connection, all addresses of the host: 5 s
+	TLS     time.Duration // one handshake: 5 s
+	Header  time.Duration // from the request to the end of the headers, and each reply of FTP: 10 s
+
+	// LeastRate is the least octets a second of a body once Grace is over:
+	// 1024 after 5 s.
+	LeastRate int64
+	Grace     time.Duration
+
+	Body    int64 // octets of the file, decoded: 512,000
+	Raw     int64 // octets of a body on the wire with its framing: 1 MiB
+	Headers int64 // octets of all headers of a hop, replies of FTP: 64 KiB
+
+	// Redirects is the number of redirects followed: 5, none if negative. With
+	// fewer than five a chain that goes on is a failure and no missing file.
+	Redirects int
+}
+
+// bodySlack is what is kept of a file over its limit, so that a dialect sees
+// that the file goes on and cuts at its last whole line (D-17).
+const bodySlack = 1 << 10
+
+// filled returns the limits with the defaults for zero fields.
+func (l Limits) filled() Limits {
+	fill(&l.Total, 30*time.Second)
+	fill(&l.DNS, 5*time.Second)
+	fill(&l.Connect, 5*time.Second)
+	fill(&l.TLS, 5*time.Second)
+	fill(&l.Header, 10*time.Second)
+	fill(&l.LeastRate, 1<<10)
+	fill(&l.Grace, 5*time.Second)
+	fill(&l.Body, int64(robots.RFC9309.SizeLimit))
+	fill(&l.Raw, 1<<20)
+	fill(&l.Headers, 64<<10)
+	fill(&l.Redirects, robots.RFC9309.Redirects)
+	l.Redirects = max(l.Redirects, 0)
+	return l
+}
+
+func fill[T int | int64 | time.Duration](v *T, value T) {
+	if *v == 0 {
+		*v = value
+	}
+}
+
+// A Client fetches robots.txt files. It is safe for concurrent use, keeps
+// nothing between fetches and starts no goroutines that outlive one.
+type Client struct {
+	options Options
+	limits  Limits
+	// connect opens a connection through a guarded dialer; tests replace it to
+	// make connections fail.
+	connect func(ctx context.Context, d *net.Dialer, address string) (net.Conn, error)
+}
+
+// New returns a client. The error says which option cannot be used.
+func New(o Options) (*Client, error) {
+	if o.UserAgent == "" {
+		o.UserAgent = DefaultUserAgent
+	}
+	if len(o.UserAgent) > 512 {
+		return nil, fmt.Errorf("user agent of %d octets: at most 512 are sent", len(o.UserAgent))
+	}
+	for i := range len(o.UserAgent) {
+		if c := o.UserAgent[i]; c < ' ' || c >= 0x7F {
+			return nil, fmt.Errorf("user agent %q: only printable ASCII can be sent", o.UserAgent)
+		}
+	}
+	for _, l := range []struct {
+		name  string
+		value int64
+	}{
+		{"total time", int64(o.Limits.Total)}, {"DNS time", int64(o.Limits.DNS)}, {"connect time", int64(o.Limits.Connect)},
+		{"TLS time", int64(o.Limits.TLS)}, {"header time", int64(o.Limits.Header)}, {"grace", int64(o.Limits.Grace)},
+		{"least rate", o.Limits.LeastRate}, {"body size", o.Limits.Body}, {"raw size", o.Limits.Raw}, {"header size", o.Limits.Headers},
+	} {
+		if l.value < 0 {
+			return nil, errors.New("limit of " + l.name + " is negative: " + strconv.FormatInt(l.value, 10))
+		}
+	}
+	if o.Resolver == nil {
+		o.Resolver = &net.Resolver{PreferGo: true, Dial: dialName}
+	}
+	c := &Client{options: o, limits: o.Limits.filled()}
+	c.connect = func(ctx context.Context, d *net.Dialer, address string) (net.Conn, error) {
+		return d.DialContext(ctx, "tcp", address)
+	}
+	return c, nil
+}
+
+// dialName connects to a name server. A lookup that is given up closes its
+// connection: otherwise it would go on reading in a goroutine of its own until
+// the time of the resolver's configuration is over.
+func dialName(ctx context.Context, network, address string) (net.Conn, error) {
+	var d net.Dialer
+	c, err := d.DialContext(ctx, network, address)
+	if err == nil {
+		context.AfterFunc(ctx, func() { c.Close() })
+	}
+	return c, err
+}
+
+// standard is the client behind the function Fetch.
+var standard, _ = New(Options{})
+
+// Fetch gets the robots.txt of an origin with a Client of zero Options.
+func Fetch(ctx context.Context, origin robots.Origin) (*Record, error) {
+	return standard.Fetch(ctx, origin)
+}
+
+// Fetch gets the robots.txt of an origin. Whatever the site and the network do
+// is a Record; an error means that origin is none that can be asked, or that
+// ctx ended first.
+func (c *Client) Fetch(ctx context.Context, origin robots.Origin) (*Record, error) {
+	switch origin.Scheme() {
+	case "http", "https", "ftp":
+	case "":
+		return nil, errors.New("fetch of no origin: ParseURL makes one of a URL such as https://example.com/")
+	default:
+		return nil, fmt.Errorf("fetch %s: scheme %q is none of http, https and ftp", origin.RobotsURL(), origin.Scheme())
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("fetch %s: %w", origin.RobotsURL(), err)
+	}
+	now := time.Now()
+	a := &access{
+		client: c,
+		caller: ctx,
+		until:  now.Add(c.limits.Total),
+		record: &Record{Origin: origin, URL: origin.RobotsURL(), Started: now},
+	}
+	var cancel context.CancelFunc
+	a.ctx, cancel = context.WithDeadlineCause(ctx, a.until, errTotal)
+	defer cancel()
+	if origin.Scheme() == "ftp" {
+		a.ftp()
+	} else {
+		a.http()
+	}
+	if err := ended(ctx); err != nil && !a.record.Outcome.Good() {
+		return nil, fmt.Errorf("fetch %s: %w", origin.RobotsURL(), err)
+	}
+	r := a.record
+	r.Fetched = time.Now()
+	if r.Outcome.Good() {
+		r.Expires = r.Fetched.Add(r.Lifetime(LifeFloor, LifeCeiling))
+		return r, nil
+	}
+	return r.After(nil), nil
+}
+
+// ended returns why the caller's context has ended. A connection may see its
+// deadline pass a moment before the context does, and what follows from the
+// caller's deadline must not be told as a failure of the site.
+func ended(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if t, ok := ctx.Deadline(); ok && !time.Now().Before(t) {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// errTotal is the cause of a context that ends with the time of the fetch.
+var errTotal = errors.New("time for the fetch is over")
+
+// access is one fetch under way.
+type access struct {
+	client *Client
+	caller context.Context
+	ctx    context.Context // the caller's, ends with until at the latest
+	until  time.Time
+	record *Record
+}
+
+// end notes how the fetch ended.
+func (a *access) end(c Cause, detail string) {
+	a.record.Outcome, a.record.Cause, a.record.Detail = c.Outcome(), c, clean(detail)
+}
+
+// fail notes a failure as it was found.
+func (a *access) fail(f *failure) { a.end(f.cause, f.detail) }
+
+// hop returns the request under way.
+func (a *access) hop() *Hop { return &a.record.Hops[len(a.record.Hops)-1] }
+
+// failure is a cause on its way up.
+type failure struct {
+	cause  Cause
+	detail string
+}
+
+func (f *failure) Error() string { return f.cause.Sentence() + ": " + f.detail }
+
+// clean makes what a site or a library said fit for a record: printable and short.
+func clean(s string) string {
+	const most = 200
+	if s = robots.Printable(s); len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "..."
+	}
+	return s
+}

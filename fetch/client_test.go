@@ -1,0 +1,264 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/robotskit/robots"
+)
+
+// TestRequest: the request, octet by octet.
+func TestRequest(t *testing.T) {
+	s := newStage(t)
+	heads := make(chan string, 9)
+	at := s.listen(t, "127.0.0.1:0", speak(func(p *peer) {
+		heads <- p.head
+		once("302 Found", "http://user:secret@bücher.test:PORT/d%20é x?q=1#top")(p)
+	}))
+	o := s.options()
+	o.UserAgent = "ExampleBot/1.0 (+https://example.com/bot)"
+	r, err := s.client(t, o).Fetch(context.Background(), mustOrigin(t, "http://who:what@SITE.test.:"+at.port()+"/any?thing#here"))
+	if err != nil || r.Outcome != Success {
+		t.Fatal(r, err)
+	}
+	const rest = "\r\nUser-Agent: ExampleBot/1.0 (+https://example.com/bot)\r\nAccept: text/plain, */*;q=0.8\r\nAccept-Encoding: gzip, deflate\r\nConnection: close\r\n\r\n"
+	for _, want := range []string{
+		"GET /robots.txt HTTP/1.1\r\nHost: site.test:" + at.port() + rest,
+		"GET /d%20%C3%A9%20x?q=1 HTTP/1.1\r\nHost: xn--bcher-kva.test:" + at.port() + rest,
+	} {
+		if got := <-heads; got != want {
+			t.Errorf("got:  %q\nwant: %q", got, want)
+		}
+	}
+	if r.Origin.String() != "http://site.test:"+at.port() || len(r.Hops) != 2 || r.Hops[0].Status != 302 {
+		t.Errorf("record %+v", r)
+	}
+}
+
+// TestOrigins: every spelling of an origin asks the same place.
+func TestOrigins(t *testing.T) {
+	s := newStage(t)
+	at := s.listen(t, "127.0.0.1:0", speak(answer(whole("200 OK", someRules))))
+	six, err := net.Listen("tcp", "[::1]:0")
+	if err == nil {
+		six.Close()
+	}
+	c := s.client(t, s.options())
+	for _, url := range []string{
+		"http://site.test:PORT", "HTTP://SITE.TEST:PORT/", "http://site.test.:0PORT/", "http://user@site.test:PORT/x", "http://127.0.0.1:PORT/",
+		"http://127.1:PORT/", "http://2130706433:PORT/", "http://0x7f.1:PORT/", "http://[::ffff:127.0.0.1]:PORT/", "http://bücher.test:PORT/",
+		"http://xn--bcher-kva.test:PORT/", "http://BÜCHER。test:PORT/", "https://site.test:PORT/", "http://a_b.test:PORT/", "http://%73ite.test:PORT/",
+	} {
+		r, err := c.Fetch(context.Background(), mustOrigin(t, strings.ReplaceAll(url, "PORT", at.port())))
+		if err != nil || r.Cause != OK {
+			t.Errorf("%s: %v, %v", url, r, err)
+		}
+	}
+}
+
+// TestMistakes: what is an error, and what it says.
+func TestMistakes(t *testing.T) {
+	gone, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, row := range []struct {
+		ctx    context.Context
+		origin robots.Origin
+		want   string
+	}{
+		{context.Background(), robots.Origin{}, "fetch of no origin: ParseURL makes one of a URL such as https://example.com/"},
+		{context.Background(), mustOrigin(t, "gopher://example.com/"), `fetch gopher://example.com/robots.txt: scheme "gopher" is none of http, https and ftp`},
+		{gone, mustOrigin(t, "http://example.com/"), "fetch http://example.com/robots.txt: context canceled"},
+	} {
+		r, err := Fetch(row.ctx, row.origin)
+		if r != nil || err == nil || err.Error() != row.want {
+			t.Errorf("got:  %v, %v\nwant: %s", r, err, row.want)
+		}
+	}
+	for _, row := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{UserAgent: "a\r\nb"}, `user agent "a\r\nb": only printable ASCII can be sent`},
+		{Options{UserAgent: strings.Repeat("a", 600)}, "user agent of 600 octets: at most 512 are sent"},
+		{Options{Limits: Limits{Header: -1}}, "limit of header time is negative: -1"},
+	} {
+		if _, err := New(row.o); err == nil || err.Error() != row.want {
+			t.Errorf("got:  %v\nwant: %s", err, row.want)
+		}
+	}
+}
+
+// TestCancel: a caller that gives up gets its own error at once, whatever the
+// fetch is waiting for.
+func TestCancel(t *testing.T) {
+	for _, f := range catalogue() {
+		switch f.id() {
+		case "dns/silence", "tcp/silent", "tcp/no-answer", "tls/silent", "size/body-stops", "ftp/silent", "ftp/data-stops":
+		default:
+			continue
+		}
+		t.Run(f.id(), func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			raw := f.raw
+			if raw == nil {
+				raw = speak(f.serve)
+			}
+			at := s.listen(t, "127.0.0.1:0", raw)
+			o := s.options()
+			o.Limits = Limits{}
+			if f.setup != nil {
+				f.setup(s)
+			}
+			c := s.client(t, o)
+			if f.connect != nil {
+				c.connect = f.connect
+			}
+			url := f.url
+			if url == "" {
+				url = "http://site.test:PORT/"
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+			defer cancel()
+			started := time.Now()
+			r, err := c.Fetch(ctx, mustOrigin(t, strings.ReplaceAll(url, "PORT", at.port())))
+			if r != nil || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("got %v, %v", r, err)
+			}
+			if took := time.Since(started); took > 2*time.Second {
+				t.Errorf("took %v", took)
+			}
+		})
+	}
+}
+
+// TestProbe: the evidence for HTTP-07 is sought only if asked for, and counts
+// only in the dialects that know it.
+func TestProbe(t *testing.T) {
+	s := newStage(t)
+	for _, row := range []struct {
+		name, home, missing string
+		probe, want         bool
+	}{
+		{"a site that answers 5xx for missing pages", "200 OK", "500 Oops", true, true},
+		{"not asked for", "200 OK", "500 Oops", false, false},
+		{"the whole site fails", "503 Down", "503 Down", true, false},
+		{"missing pages are 404", "200 OK", "404 Not Found", true, false},
+		{"the home page redirects", "302 Found", "500 Oops", true, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			at := s.listen(t, "127.0.0.1:0", speak(func(p *peer) {
+				switch p.path {
+				case "/":
+					p.say(whole(row.home, "hello"))
+				case "/robots.txt":
+					p.say(whole("500 Oops", ""))
+				default:
+					p.say(whole(row.missing, ""))
+				}
+			}))
+			o := s.options()
+			o.Probe = row.probe
+			r, err := s.client(t, o).Fetch(context.Background(), mustOrigin(t, "http://site.test:"+at.port()))
+			if err != nil || r.Cause != ServerError || r.MissingIs5xx != row.want || len(r.Hops) != 1 {
+				t.Fatalf("%+v, %v", r, err)
+			}
+			for _, d := range robots.Dialects() {
+				v := r.Rules(d, r.Fetched, "x").Match(private)
+				if want := row.want && d.ServerErrors == robots.ServerErrorsMayMiss; v.Allowed != want {
+					t.Errorf("%s: %v", d.Name, v)
+				} else if want && (v.State.Clause != "HTTP-07" || !strings.Contains(v.String(), "found by a probe")) {
+					t.Errorf("%s: %v does not say why", d.Name, v)
+				}
+			}
+		})
+	}
+}
+
+// TestFewerRedirects: a fetch that follows fewer redirects than the dialects ask
+// for has learnt nothing; that must not open the site.
+func TestFewerRedirects(t *testing.T) {
+	s := newStage(t)
+	at := s.listen(t, "127.0.0.1:0", speak(chain(3, func(*peer, int) string { return "/3" })))
+	for _, limit := range []int{-1, 1, 2, 4} {
+		o := s.options()
+		o.Limits.Redirects = limit
+		r, err := s.client(t, o).Fetch(context.Background(), mustOrigin(t, "http://site.test:"+at.port()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range robots.Dialects() {
+			if v := r.Rules(d, r.Fetched.Add(99*day), "x").Match(private); v.Allowed {
+				t.Errorf("limit %d, %s: %v", limit, d.Name, v)
+			}
+		}
+	}
+}
+
+// TestLifetime: what the headers say, over all hops.
+func TestLifetime(t *testing.T) {
+	s := newStage(t)
+	const date = "Date: Fri, 01 May 2026 10:00:00 GMT"
+	for _, row := range []struct {
+		headers string
+		by      string
+		stated  time.Duration
+		want    time.Duration
+	}{
+		{"", "", 0, day},
+		{"Cache-Control: max-age=600", "max-age", 10 * time.Minute, 10 * time.Minute},
+		{"Cache-Control: max-age=600, s-maxage=1200", "s-maxage", 20 * time.Minute, 20 * time.Minute},
+		{"Cache-Control: public, Max-Age=\"900\"", "max-age", 15 * time.Minute, 15 * time.Minute},
+		{"Cache-Control: max-age=900|Cache-Control: max-age=700", "max-age", 700 * time.Second, 700 * time.Second},
+		{"Cache-Control: no-store, max-age=900", "no-store", 0, LifeFloor},
+		{"Cache-Control: no-cache", "no-cache", 0, LifeFloor},
+		{"Cache-Control: no-cache=\"set-cookie\", max-age=900", "max-age", 15 * time.Minute, 15 * time.Minute},
+		{"Cache-Control: max-age=0", "max-age", 0, LifeFloor},
+		{"Cache-Control: max-age=soon", "max-age", 0, LifeFloor},
+		{"Cache-Control: max-age=99999999999999999999", "max-age", maxSeconds * time.Second, LifeCeiling},
+		{"Cache-Control: max-age=3600|Age: 600", "max-age", 50 * time.Minute, 50 * time.Minute},
+		{"Cache-Control: max-age=600|Age: 9000", "max-age", -140 * time.Minute, LifeFloor},
+		{date + "|Expires: Fri, 01 May 2026 12:00:00 GMT", "expires", 2 * time.Hour, 2 * time.Hour},
+		{date + "|Expires: Thu, 01 Jan 1970 00:00:00 GMT", "expires", 0, LifeFloor},
+		{"Expires: 0", "expires", 0, LifeFloor},
+		{date + "|Expires: Fri, 01 May 2026 12:00:00 GMT|Cache-Control: max-age=600", "max-age", 10 * time.Minute, 10 * time.Minute},
+	} {
+		at := s.listen(t, "127.0.0.1:0", speak(answer(whole("200 OK", someRules, strings.FieldsFunc(row.headers, func(c rune) bool { return c == '|' })...))))
+		r, err := s.client(t, s.options()).Fetch(context.Background(), mustOrigin(t, "http://site.test:"+at.port()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.StatedBy != row.by || row.stated > 0 && r.StatedLife != row.stated || r.Expires.Sub(r.Fetched) != row.want {
+			t.Errorf("%s\ngot:  %s %v, %v\nwant: %s %v, %v", row.headers, r.StatedBy, r.StatedLife, r.Expires.Sub(r.Fetched), row.by, row.stated, row.want)
+		}
+	}
+	// The least over the hops.
+	at := s.listen(t, "127.0.0.1:0", speak(func(p *peer) {
+		if p.path == "/robots.txt" {
+			p.say(whole("302 Found", "", "Location: /there", "Cache-Control: max-age=600"))
+			return
+		}
+		p.say(whole("200 OK", someRules, "Cache-Control: max-age=7200"))
+	}))
+	r, _ := s.client(t, s.options()).Fetch(context.Background(), mustOrigin(t, "http://site.test:"+at.port()))
+	if r.StatedLife != 10*time.Minute {
+		t.Errorf("over two hops: %v", r.StatedLife)
+	}
+	for _, row := range []struct {
+		header string
+		want   time.Duration
+	}{
+		{"Retry-After: 120", 2 * time.Minute}, {"Retry-After: -5", 0}, {"Retry-After: soon", 0}, {"Retry-After: ", 0},
+		{date + "|Retry-After: Fri, 01 May 2026 11:00:00 GMT", time.Hour}, {date + "|Retry-After: Fri, 01 May 2026 09:00:00 GMT", 0},
+	} {
+		at := s.listen(t, "127.0.0.1:0", speak(answer(whole("503 Down", "", strings.Split(row.header, "|")...))))
+		r, _ := s.client(t, s.options()).Fetch(context.Background(), mustOrigin(t, "http://site.test:"+at.port()))
+		if r.RetryAfter != row.want || r.NextTry.Sub(r.FailingSince) != max(row.want, time.Minute) {
+			t.Errorf("%s: %v, next try after %v, want %v", row.header, r.RetryAfter, r.NextTry.Sub(r.FailingSince), row.want)
+		}
+	}
+}

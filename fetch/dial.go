@@ -1,0 +1,218 @@
+package fetch
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/robotskit/robots"
+)
+
+// maxAddresses bounds the addresses of a host that are tried.
+const maxAddresses = 6
+
+// open connects to an origin, with TLS for https, and notes in the hop how long
+// each phase took.
+func (a *access) open(o robots.Origin) (*wire, *failure) {
+	addresses, f := a.resolve(o.Host())
+	if f != nil {
+		return nil, f
+	}
+	began := time.Now()
+	conn, f := a.dial(addresses, uint16(o.Port()))
+	a.hop().Connect = time.Since(began)
+	if f != nil {
+		return nil, f
+	}
+	a.hop().Address = conn.RemoteAddr().String()
+	if o.Scheme() != "https" {
+		return &wire{conn: conn}, nil
+	}
+	began = time.Now()
+	secured, f := a.secure(conn, o.Host())
+	a.hop().TLS = time.Since(began)
+	if f != nil {
+		conn.Close()
+		return nil, f
+	}
+	return &wire{conn: secured}, nil
+}
+
+// resolve returns the addresses of a host in the order to try them.
+func (a *access) resolve(host string) ([]netip.Addr, *failure) {
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return []netip.Addr{ip}, nil
+	}
+	began := time.Now()
+	defer func() { a.hop().DNS = time.Since(began) }()
+	ctx, cancel := context.WithTimeout(a.ctx, a.client.limits.DNS)
+	defer cancel()
+	// The dot at the end keeps the search domains of this machine out: the
+	// origin's name is whole.
+	addresses, err := a.client.options.Resolver.LookupNetIP(ctx, "ip", host+".")
+	if err == nil && len(addresses) > 0 {
+		return addresses, nil
+	}
+	if err == nil {
+		return nil, &failure{DNSNotFound, ""}
+	}
+	if a.over() {
+		return nil, &failure{Timeout, "while looking the name up"}
+	}
+	var e *net.DNSError
+	switch {
+	case !errors.As(err, &e):
+		return nil, &failure{DNSFailure, err.Error()}
+	case e.IsNotFound:
+		return nil, &failure{DNSNotFound, ""}
+	case e.IsTimeout || ctx.Err() != nil:
+		return nil, &failure{DNSTimeout, ""}
+	case e.IsTemporary:
+		return nil, &failure{DNSServer, e.Err}
+	}
+	return nil, &failure{DNSFailure, e.Err}
+}
+
+// dial connects to the first address that answers. Addresses that the guard
+// refuses are left out; if it refuses all, that is the failure.
+func (a *access) dial(addresses []netip.Addr, port uint16) (net.Conn, *failure) {
+	var allowed []netip.AddrPort
+	var refused *RefusedError
+	for _, ip := range addresses {
+		at := netip.AddrPortFrom(ip.Unmap(), port)
+		if err := a.client.options.Guard.Check(at); err != nil {
+			errors.As(err, &refused)
+			continue
+		}
+		if len(allowed) < maxAddresses {
+			allowed = append(allowed, at)
+		}
+	}
+	if len(allowed) == 0 {
+		return nil, &failure{refused.cause(), refused.Error()}
+	}
+	until := time.Now().Add(a.client.limits.Connect)
+	var f *failure
+	for i, at := range allowed {
+		// What is left is shared by the addresses left, so that a dead first
+		// one, often IPv6, does not take the time of the others.
+		share := time.Until(until) / time.Duration(len(allowed)-i)
+		d := &net.Dialer{Timeout: max(share, time.Millisecond), KeepAlive: -1, Control: a.client.options.Guard.Control}
+		conn, err := a.client.connect(a.ctx, d, at.String())
+		if err == nil {
+			return conn, nil
+		}
+		if f = a.unconnected(err); f.cause == Timeout {
+			break
+		}
+	}
+	return nil, f
+}
+
+func (a *access) unconnected(err error) *failure {
+	var refused *RefusedError
+	var timeout net.Error
+	switch {
+	case errors.As(err, &refused):
+		return &failure{refused.cause(), refused.Error()}
+	case a.over():
+		return &failure{Timeout, "while connecting"}
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return &failure{ConnectRefused, ""}
+	case errors.Is(err, syscall.ECONNRESET):
+		return &failure{Reset, ""}
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return &failure{ConnectTimeout, ""}
+	}
+	var call syscall.Errno
+	if errors.As(err, &call) {
+		return &failure{ConnectFailed, call.Error()}
+	}
+	return &failure{ConnectFailed, err.Error()}
+}
+
+// over reports whether the time of the whole fetch has run out.
+func (a *access) over() bool {
+	return a.ctx.Err() != nil && context.Cause(a.ctx) == errTotal || !time.Now().Before(a.until)
+}
+
+// closing closes a connection if the caller gives up. The function it returns
+// ends that. The time of the fetch needs none of this: every read and write has
+// its deadline.
+func (a *access) closing(conn net.Conn) func() bool {
+	return context.AfterFunc(a.caller, func() { conn.Close() })
+}
+
+// sooner returns the end of a phase that may take so long: no later than the
+// end of the fetch. late is the phase's cause or that of the fetch.
+func (a *access) sooner(most time.Duration, late Cause) (time.Time, Cause) {
+	if t := time.Now().Add(most); t.Before(a.until) {
+		return t, late
+	}
+	return a.until, Timeout
+}
+
+// secure shakes hands with TLS. Only HTTP/1.1 is offered: one GET gains nothing
+// from HTTP/2, whose frames would need limits of their own.
+func (a *access) secure(conn net.Conn, host string) (*tls.Conn, *failure) {
+	until, late := a.sooner(a.client.limits.TLS, TLSTimeout)
+	if err := conn.SetDeadline(until); err != nil {
+		return nil, &failure{TLSFailure, err.Error()}
+	}
+	c := tls.Client(conn, &tls.Config{ServerName: host, RootCAs: a.client.options.RootCAs, NextProtos: []string{"http/1.1"}})
+	defer a.closing(conn)()
+	err := c.Handshake()
+	if err == nil {
+		return c, nil
+	}
+	return nil, unsecured(err, late, a.over())
+}
+
+// unsecured says why a handshake failed. crypto/tls has no types for the
+// failures of versions, so these are told by their text.
+func unsecured(err error, late Cause, over bool) *failure {
+	var (
+		invalid  x509.CertificateInvalidError
+		name     x509.HostnameError
+		issuer   x509.UnknownAuthorityError
+		verify   *tls.CertificateVerificationError
+		header   tls.RecordHeaderError
+		timeout  net.Error
+		op       *net.OpError
+		text     = err.Error()
+		detail   = strings.TrimPrefix(text, "tls: ")
+		reset    = errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+		isRemote = errors.As(err, &op) && op.Op == "remote error"
+	)
+	switch {
+	case errors.As(err, &timeout) && timeout.Timeout():
+		if over {
+			late = Timeout
+		}
+		return &failure{late, ""}
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return &failure{TLSExpired, invalid.Detail}
+	case errors.As(err, &name):
+		return &failure{TLSName, ""}
+	case errors.As(err, &issuer):
+		return &failure{TLSIssuer, ""}
+	case errors.As(err, &verify):
+		return &failure{TLSFailure, verify.Err.Error()}
+	case strings.Contains(text, "unsupported protocol version"), strings.Contains(text, "protocol version not supported"):
+		return &failure{TLSVersion, ""}
+	case isRemote:
+		return &failure{TLSAlert, strings.TrimPrefix(op.Err.Error(), "tls: ")}
+	case errors.As(err, &header):
+		return &failure{TLSFailure, fmt.Sprintf("the answer is not TLS: %x", header.RecordHeader)}
+	case reset:
+		return &failure{TLSFailure, "connection reset"}
+	}
+	return &failure{TLSFailure, detail}
+}

@@ -1,0 +1,56 @@
+// Package fetch gets the robots.txt of an origin over http, https or ftp and
+// says what came of it.
+//
+// # The protocol
+//
+// A robots.txt lies at /robots.txt of its origin, that is of a scheme, host and
+// port. RFC 9309 section 2.3.1 knows three results of asking for it:
+//
+//   - Success: a file came. Its rules decide.
+//   - Unavailable: the site says that there is none (4xx). Everything is allowed.
+//   - Unreachable: the server or the network failed. Nothing is allowed, until
+//     the failure has lasted so long that it means something else.
+//
+// Up to five redirects are followed, to any host; the rules found there hold for
+// the origin that was asked. An answer is used for a day, or for what its
+// headers say, within bounds.
+//
+// Nearly every open crawler turns some failure into permission: a redirect it
+// does not follow, a compressed body it does not decode, a timeout, a
+// certificate. Here a failure is a value with a cause, and what it permits is
+// decided in one place.
+//
+// # Facts, then policy
+//
+// Fetch returns a Record: facts only, the same for every crawler and every
+// dialect, to be kept and shared. What it permits is the answer of
+//
+//	record.Rules(dialect, now, tokens...)
+//
+// which is a *robots.Rules like those of a file: ask it for verdicts. Each
+// verdict carries the state of the fetch, and says so where it mattered:
+//
+//	disallowed by line 3: Disallow: /a (status 503 since 2026-05-01T10:00:00Z, copy of 2026-04-30T22:00:00Z used)
+//
+// A Policy holds what only the caller can decide or know. A Record made by hand
+// from an archive or a file is judged by the same call.
+//
+// # Outages
+//
+// A failing Record alone knows nothing of what was there before. Record.After
+// joins it to the one kept so far: the last good answer is kept as LastGood, the
+// first failure as FailingSince. While that answer is fresh nothing changes.
+// After that the dialect's outage decides by its age; Dialect.Outage is the
+// table. Without After every failure is the first.
+//
+// # Safety
+//
+// A fetch is bounded in time and octets whatever the other end does: Limits has
+// the numbers, docs/fault-catalogue.md what each behaviour comes to. A Guard
+// looks at the address of every connection, after DNS, on every hop and for
+// every FTP data connection; by default only public addresses are asked. A
+// refusal is an outcome of its own, Refused, and never ages into permission.
+//
+// No cookies, credentials, Referer or conditions are sent, no proxy is used, and
+// nothing of one fetch is kept for the next.
+package fetch

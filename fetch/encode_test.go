@@ -1,0 +1,174 @@
+package fetch
+
+import (
+	"errors"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/robotskit/robots"
+)
+
+func sampleRecord() *Record {
+	r := failing(ServerError, 503, true)
+	r.Hops = []Hop{{URL: r.URL, Address: "192.0.2.1:443", Status: 503, Received: 99, DNS: time.Millisecond, Body: 3 * time.Millisecond}}
+	r.Header = map[string]string{"Retry-After": "120"}
+	r.RetryAfter, r.StatedBy, r.StatedLife, r.Detail = 2*time.Minute, "max-age", -time.Second, "überlastet"
+	r.Started, r.MissingIs5xx = began.Add(-time.Second), true
+	return r
+}
+
+func TestEncode(t *testing.T) {
+	r := sampleRecord()
+	kept := map[Hash][]byte{}
+	for h, b := range r.Bodies() {
+		kept[h] = b
+	}
+	load := func(h Hash) ([]byte, error) {
+		if b, ok := kept[h]; ok {
+			return b, nil
+		}
+		return nil, errors.New("not found")
+	}
+	data := r.Encode()
+	back, err := Decode(data, load)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(r, back) {
+		t.Errorf("got:  %+v\nwant: %+v", back, r)
+	}
+	if again := back.Encode(); string(again) != string(data) {
+		t.Errorf("a second encoding differs\n%s\n%s", data, again)
+	}
+	if hashes, err := EncodedBodies(data); err != nil || len(hashes) != 1 || hashes[0] != HashOf([]byte(someRules)) {
+		t.Errorf("bodies %x, %v", hashes, err)
+	}
+	// Version 1 as it was first written: it must be read for ever.
+	const first = `{"v":1,"o":"https://example.com","u":"https://example.com/robots.txt","c":"client-error","s":404,"t":1777629600000,"exp":1777716000000,"later":{"x":1}}`
+	old, err := Decode([]byte(first), nil)
+	if err != nil || old.Outcome != Unavailable || old.Status != 404 || !old.Fetched.Equal(began) || !old.Expires.Equal(began.Add(day)) {
+		t.Errorf("%+v, %v", old, err)
+	}
+	for _, row := range []struct{ data, want string }{
+		{``, "record is damaged: unexpected end of JSON input"},
+		{`{"v":2,"o":"https://example.com","c":"ok"}`, "record has version 2, this release reads versions 1 to 1"},
+		{`{"v":1,"o":"example.com","c":"ok"}`, "record is damaged: its origin: "},
+		{`{"v":1,"o":"https://example.com","c":""}`, "record is damaged: it has no cause"},
+		{`{"v":1,"o":"https://example.com","c":"what"}`, `record is damaged: unknown cause "what"`},
+		{`{"v":1,"o":"https://example.com","c":"ok"}`, "record is damaged: its body has no hash"},
+		{`{"v":1,"o":"https://example.com","c":"timeout","b":"12"}`, "record is damaged: it has a body though its cause is timeout"},
+		{`{"v":1,"o":"https://example.com","c":"ok","b":"12"}`, "record is damaged: its body has no hash"},
+		{`{"v":1,"o":"https://example.com","c":"ok","b":"` + strings.Repeat("ab", 32) + `"}`, "body abababababab: not found"},
+		{`{"v":1,"o":"https://example.com","c":"timeout","good":{"c":"timeout"}}`, "record is damaged: its last good answer is none"},
+	} {
+		if _, err := Decode([]byte(row.data), load); err == nil || !strings.HasPrefix(err.Error(), row.want) {
+			t.Errorf("%s\ngot:  %v\nwant: %s", row.data, err, row.want)
+		}
+	}
+	if _, err := Decode(data, func(Hash) ([]byte, error) { return []byte("another"), nil }); err == nil || !strings.Contains(err.Error(), "is damaged: its content has another hash") {
+		t.Errorf("a changed body: %v", err)
+	}
+	t.Logf("a record of a failure with one hop and a copy: %d octets", len(data))
+}
+
+// TestCauses: every cause has a name of its own, a sentence and a class.
+func TestCauses(t *testing.T) {
+	names := map[string]bool{}
+	for _, c := range Causes() {
+		var back Cause
+		if err := back.UnmarshalText([]byte(c.String())); err != nil || back != c {
+			t.Errorf("%v: %v, %v", c, back, err)
+		}
+		if names[c.String()] || c.String() == "" || c.Sentence() == "" || c.Outcome() == OutcomeNone {
+			t.Errorf("cause %d: %q %q %v", c, c, c.Sentence(), c.Outcome())
+		}
+		names[c.String()] = true
+	}
+	seen := map[Cause]bool{}
+	for _, f := range catalogue() {
+		seen[f.cause] = true
+		seen[f.or] = true
+	}
+	for _, c := range Causes() {
+		if !seen[c] {
+			t.Errorf("no behaviour of the catalogue ends in %v", c)
+		}
+	}
+	for o := OutcomeNone; o <= Refused; o++ {
+		var back Outcome
+		if err := back.UnmarshalText([]byte(o.String())); err != nil || back != o {
+			t.Errorf("%v: %v, %v", o, back, err)
+		}
+	}
+	t.Logf("%d causes", len(names))
+}
+
+// FuzzDecode: no data make a record that allows by being damaged.
+func FuzzDecode(f *testing.F) {
+	f.Add(string(sampleRecord().Encode()))
+	f.Add(string((&Record{Origin: sampleRecord().Origin, Outcome: Refused, Cause: AddressRefused}).Encode()))
+	f.Fuzz(func(t *testing.T, data string) {
+		r, err := Decode([]byte(data), func(h Hash) ([]byte, error) {
+			if h != HashOf([]byte(someRules)) {
+				return nil, errors.New("not found")
+			}
+			return []byte(someRules), nil
+		})
+		if err != nil {
+			return
+		}
+		good := r.Outcome.Good() || r.LastGood != nil
+		for _, d := range robots.Dialects() {
+			v := r.Rules(d, r.Fetched, "x").Match(private)
+			if v.Allowed && !good && r.Cause != TooManyRequests && !r.MissingIs5xx && r.Fetched.Sub(r.since()) < 12*time.Hour {
+				t.Errorf("%s: %v\n%s", d.Name, v, data)
+			}
+		}
+		if again, err := Decode(r.Encode(), func(Hash) ([]byte, error) { return []byte(someRules), nil }); err != nil || again.Cause != r.Cause {
+			t.Errorf("%s: %v, %v", data, again, err)
+		}
+	})
+}
+
+// FuzzLocate: whatever a Location says, the request that follows is one line
+// of visible ASCII to an origin of http or https.
+func FuzzLocate(f *testing.F) {
+	for _, s := range []string{"/a", "../b?c#d", "//h/x", "http://h:1/é", "x\r\ny", "?", "ftp://h/"} {
+		f.Add(s)
+	}
+	at, _, _ := robots.ParseURL("https://example.com/")
+	f.Fuzz(func(t *testing.T, s string) {
+		next, target, fail := locate(at, "/dir/robots.txt?q", &reply{status: 302, header: http.Header{"Location": {s}}})
+		if fail != nil {
+			return
+		}
+		if next.Scheme() != "http" && next.Scheme() != "https" || !strings.HasPrefix(target, "/") {
+			t.Errorf("%q leads to %v %q", s, next, target)
+		}
+		for i := range len(target) {
+			if c := target[i]; c <= ' ' || c >= 0x7F {
+				t.Errorf("%q leads to %q", s, target)
+			}
+		}
+	})
+}
+
+// FuzzHeaders: no header makes a life or a wait out of bounds.
+func FuzzHeaders(f *testing.F) {
+	f.Add("max-age=60", "Fri, 01 May 2026 12:00:00 GMT", "60", "120")
+	f.Fuzz(func(t *testing.T, control, expires, age, retry string) {
+		h := http.Header{"Cache-Control": {control}, "Expires": {expires}, "Age": {age}, "Retry-After": {retry}}
+		r := Record{Cause: ServerError, Outcome: Unreachable, Failures: 1}
+		r.StatedBy, r.StatedLife = statedLife(h, began)
+		r.RetryAfter = retryAfter(h, began)
+		if l := r.Lifetime(LifeFloor, LifeCeiling); l < LifeFloor || l > LifeCeiling {
+			t.Errorf("life %v", l)
+		}
+		if d := r.RetryDelay(); d < time.Minute || d > day {
+			t.Errorf("wait %v", d)
+		}
+	})
+}

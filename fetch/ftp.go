@@ -1,0 +1,246 @@
+package fetch
+
+import (
+	"bufio"
+	"io"
+	"net/netip"
+	"net/textproto"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ftp fetches robots.txt from the root of an anonymous login (FETCH-02, D-37),
+// passive and binary. The few commands are spoken here and not by a library,
+// because everything hangs on the code of each reply: 530 to USER means that the
+// site is not open to anyone, 421 that it is busy. The client library at hand
+// drops that code.
+func (a *access) ftp() {
+	o := a.record.Origin
+	a.record.Hops = []Hop{{URL: o.RobotsURL()}}
+	w, f := a.open(o)
+	if f != nil {
+		a.fail(f)
+		return
+	}
+	defer w.conn.Close()
+	defer a.closing(w.conn)()
+	w.left, w.over = a.client.limits.Headers, HeaderLimit
+	t := &ftpTalk{access: a, wire: w, in: textproto.NewReader(bufio.NewReader(w))}
+	began := time.Now()
+	data, f := t.begin()
+	a.hop().Header = time.Since(began)
+	if f == nil {
+		began = time.Now()
+		f = t.receive(data)
+		a.hop().Body = time.Since(began)
+	}
+	a.hop().Received += w.received
+	a.hop().Status = a.record.Status
+	if f != nil {
+		a.record.Body = nil
+		a.fail(f)
+		return
+	}
+	if len(a.record.Body) == 0 {
+		a.end(Empty, "")
+		return
+	}
+	a.end(OK, "")
+}
+
+// ftpTalk is the control connection.
+type ftpTalk struct {
+	*access
+	wire *wire
+	in   *textproto.Reader
+}
+
+// begin logs in and starts the transfer.
+func (t *ftpTalk) begin() (*wire, *failure) {
+	if code, text, f := t.reply(); f != nil {
+		return nil, f
+	} else if code != 220 {
+		return nil, ftpFailure(code, text)
+	}
+	if code, _, f := t.send("USER anonymous", 230, 331); f != nil {
+		return nil, f
+	} else if code == 331 {
+		if _, _, f = t.send("PASS anonymous@", 230, 202); f != nil {
+			return nil, f
+		}
+	}
+	if _, _, f := t.send("TYPE I", 200); f != nil {
+		return nil, f
+	}
+	port, f := t.passive()
+	if f != nil {
+		return nil, f
+	}
+	data, f := t.data(port)
+	if f != nil {
+		return nil, f
+	}
+	// Relative to the root of the login, which need not be that of the server.
+	code, text, f := t.send("RETR robots.txt", 125, 150, 550, 553)
+	if f == nil && code > 500 {
+		f = &failure{FTPAbsent, text}
+	}
+	if f != nil {
+		data.conn.Close()
+		return nil, f
+	}
+	return data, nil
+}
+
+// receive reads the file and the reply that says it is whole.
+func (t *ftpTalk) receive(data *wire) *failure {
+	defer data.conn.Close()
+	defer t.closing(data.conn)()
+	defer func() { t.hop().Received += data.received }()
+	l := &t.client.limits
+	data.phase(t.until, Timeout, l.Raw, RawLimit)
+	data.atLeast(l.LeastRate, l.Grace)
+	keep := l.Body + bodySlack
+	body, err := io.ReadAll(io.LimitReader(data, keep+1))
+	if err != nil {
+		return data.classify(err, Incomplete)
+	}
+	t.record.Body = body
+	if int64(len(body)) > keep {
+		t.record.Body, t.record.Truncated = body[:keep:keep], true
+		return nil
+	}
+	data.conn.Close() // some servers wait for it before they reply
+	code, text, f := t.reply()
+	switch {
+	case f != nil:
+		return f
+	case code != 226 && code != 250:
+		return &failure{Incomplete, strconv.Itoa(code) + " " + text}
+	}
+	return nil
+}
+
+// send gives a command and reads the reply, which must be one of those expected.
+func (t *ftpTalk) send(command string, expected ...int) (code int, text string, f *failure) {
+	t.wire.until, t.wire.late = t.sooner(t.client.limits.Header, HeaderTimeout)
+	if _, err := io.WriteString(t.wire, command+"\r\n"); err != nil && t.wire.failed != CauseNone {
+		return 0, "", t.wire.classify(err, Reset)
+	}
+	code, text, f = t.reply()
+	if f != nil {
+		return code, text, f
+	}
+	for _, e := range expected {
+		if code == e {
+			return code, text, nil
+		}
+	}
+	return code, text, ftpFailure(code, text)
+}
+
+// reply reads one reply, of any number of lines.
+func (t *ftpTalk) reply() (code int, text string, f *failure) {
+	t.wire.until, t.wire.late = t.sooner(t.client.limits.Header, HeaderTimeout)
+	code, text, err := t.in.ReadResponse(0)
+	if err != nil {
+		f = t.wire.classify(err, BadResponse)
+		if f.cause == Closed || f.cause == Incomplete {
+			f = &failure{Closed, "the control connection"}
+		}
+		return code, text, f
+	}
+	t.record.Status = code
+	return code, text, nil
+}
+
+// ftpFailure is what a reply that was not expected means (D-37).
+func ftpFailure(code int, text string) *failure {
+	detail := strconv.Itoa(code) + " " + text
+	switch {
+	case code == 530 || code == 332 || code == 532:
+		return &failure{FTPDenied, text} // as 401
+	case 400 <= code && code <= 499 || code == 120:
+		return &failure{FTPTemporary, text}
+	}
+	return &failure{BadResponse, detail}
+}
+
+// passive asks for a port to connect to: EPSV, then PASV for servers without.
+// The address that PASV announces is not used: it is often wrong, and it could
+// send the client anywhere.
+func (t *ftpTalk) passive() (uint16, *failure) {
+	code, text, f := t.send("EPSV", 229)
+	if f == nil {
+		if port, ok := epsvPort(text); ok {
+			return port, nil
+		}
+		return 0, &failure{BadResponse, "229 " + text}
+	}
+	if code < 500 || code > 599 || f.cause == FTPDenied {
+		return 0, f
+	}
+	if _, text, f = t.send("PASV", 227); f != nil {
+		return 0, f
+	}
+	if port, ok := pasvPort(text); ok {
+		return port, nil
+	}
+	return 0, &failure{BadResponse, "227 " + text}
+}
+
+// epsvPort reads "(|||port|)" (RFC 2428 section 3).
+func epsvPort(text string) (uint16, bool) {
+	i, j := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
+	if i < 0 || j < i+6 {
+		return 0, false
+	}
+	s := text[i+1 : j]
+	d := s[0]
+	if s[1] != d || s[2] != d || s[len(s)-1] != d {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(s[3:len(s)-1], 10, 16)
+	return uint16(n), err == nil && n > 0
+}
+
+// pasvPort reads "h1,h2,h3,h4,p1,p2", in parentheses or not (RFC 1123 section
+// 4.1.2.6).
+func pasvPort(text string) (uint16, bool) {
+	i := strings.IndexAny(text, "0123456789")
+	if i < 0 {
+		return 0, false
+	}
+	end := i
+	for end < len(text) && strings.IndexByte("0123456789,", text[end]) >= 0 {
+		end++
+	}
+	parts := strings.Split(text[i:end], ",")
+	if len(parts) != 6 {
+		return 0, false
+	}
+	high, err1 := strconv.ParseUint(parts[4], 10, 8)
+	low, err2 := strconv.ParseUint(parts[5], 10, 8)
+	port := uint16(high<<8 | low)
+	return port, err1 == nil && err2 == nil && port > 0
+}
+
+// data opens the data connection: to the host of the control connection, to a
+// port that no well-known service has, past the guard once more.
+func (t *ftpTalk) data(port uint16) (*wire, *failure) {
+	at, err := netip.ParseAddrPort(t.wire.conn.RemoteAddr().String())
+	if err != nil {
+		return nil, &failure{ConnectFailed, err.Error()}
+	}
+	if port < 1024 {
+		return nil, &failure{PortRefused, "data port " + strconv.Itoa(int(port)) + " belongs to another service"}
+	}
+	began := time.Now()
+	conn, f := t.dial([]netip.Addr{at.Addr()}, port)
+	t.hop().Connect += time.Since(began)
+	if f != nil {
+		return nil, f
+	}
+	return &wire{conn: conn}, nil
+}

@@ -1,0 +1,191 @@
+package fetch
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// A Guard says which addresses may be connected to. Whoever fetches for others
+// can be sent anywhere: by the URL, by a redirect, by a DNS answer, by an FTP
+// server. The guard therefore looks at the address itself at the moment of the
+// connection, whatever name led there, so that no spelling and no second DNS
+// answer gets past it.
+//
+// The zero value refuses every address that is not on the public internet: the
+// special-purpose registries of IANA for IPv4 and IPv6 but for what they call
+// globally reachable, multicast, all IPv6 outside 2000::/3, and the addresses of
+// cloud metadata services. Ports that belong to other protocols are refused too.
+type Guard struct {
+	// AllowPrivate permits the caller's own networks: loopback, 10/8,
+	// 172.16/12, 192.168/16, 100.64/10 and fc00::/7. Link-local and metadata
+	// addresses stay refused.
+	AllowPrivate bool
+	// AllowLoopback permits 127/8 and ::1 alone. It is meant for tests.
+	AllowLoopback bool
+	// AllowNAT64 judges addresses in 64:ff9b::/96 by the IPv4 address they hold,
+	// for hosts whose IPv4 goes through DNS64. Otherwise they are refused.
+	AllowNAT64 bool
+	// Deny lists further networks, such as the public addresses of the caller.
+	Deny []netip.Prefix
+}
+
+// reserved is one entry of the registries, or one of ours.
+type reserved struct {
+	net  netip.Prefix
+	name string
+	kind reach
+}
+
+// reach is which setting can permit a reserved network.
+type reach uint8
+
+const (
+	reachNever reach = iota
+	reachPrivate
+	reachLoopback
+)
+
+// specials are the networks that are refused: the IANA special-purpose address
+// registries (RFC 6890 and its updates) without the anycast services they mark
+// as globally reachable (192.31.196/24, 192.52.193/24, 192.175.48/24,
+// 2620:4f:8000::/48). 2001::/23 is refused whole: the few reachable addresses
+// in it serve no web site. The first entry that holds an address names it.
+var specials = []reserved{
+	{prefix("168.63.129.16/32"), "cloud metadata", reachNever}, // a public range (Azure)
+	{prefix("169.254.169.254/32"), "cloud metadata", reachNever},
+	{prefix("100.100.100.200/32"), "cloud metadata", reachNever},
+	{prefix("192.0.0.192/32"), "cloud metadata", reachNever},
+	{prefix("fd00:ec2::254/128"), "cloud metadata", reachNever},
+	{prefix("0.0.0.0/8"), "this network", reachNever}, // RFC 791
+	{prefix("10.0.0.0/8"), "private", reachPrivate},   // RFC 1918
+	{prefix("100.64.0.0/10"), "shared address space", reachPrivate},
+	{prefix("127.0.0.0/8"), "loopback", reachLoopback},
+	{prefix("169.254.0.0/16"), "link-local", reachNever},
+	{prefix("172.16.0.0/12"), "private", reachPrivate},
+	{prefix("192.0.0.0/24"), "protocol assignments", reachNever},
+	{prefix("192.0.2.0/24"), "documentation", reachNever},
+	{prefix("192.88.99.0/24"), "6to4 relay", reachNever},
+	{prefix("192.168.0.0/16"), "private", reachPrivate},
+	{prefix("198.18.0.0/15"), "benchmarking", reachNever},
+	{prefix("198.51.100.0/24"), "documentation", reachNever},
+	{prefix("203.0.113.0/24"), "documentation", reachNever},
+	{prefix("224.0.0.0/4"), "multicast", reachNever},
+	{prefix("255.255.255.255/32"), "broadcast", reachNever},
+	{prefix("240.0.0.0/4"), "reserved", reachNever},
+	{prefix("::/128"), "unspecified", reachNever},
+	{prefix("::1/128"), "loopback", reachLoopback},
+	{prefix("::/96"), "IPv4-compatible", reachNever},
+	{prefix("64:ff9b::/96"), "NAT64", reachNever},
+	{prefix("64:ff9b:1::/48"), "local NAT64", reachNever},
+	{prefix("100::/64"), "discard-only", reachNever},
+	{prefix("2001::/32"), "Teredo", reachNever},
+	{prefix("2001::/23"), "protocol assignments", reachNever},
+	{prefix("2001:db8::/32"), "documentation", reachNever},
+	{prefix("2002::/16"), "6to4", reachNever},
+	{prefix("3fff::/20"), "documentation", reachNever},
+	{prefix("5f00::/16"), "segment routing", reachNever},
+	{prefix("fc00::/7"), "private", reachPrivate},
+	{prefix("fe80::/10"), "link-local", reachNever},
+	{prefix("fec0::/10"), "site-local", reachNever},
+	{prefix("ff00::/8"), "multicast", reachNever},
+}
+
+// global holds every IPv6 address that IANA gives out.
+var (
+	global = prefix("2000::/3")
+	nat64  = prefix("64:ff9b::/96")
+)
+
+func prefix(s string) netip.Prefix { return netip.MustParsePrefix(s) }
+
+// A RefusedError says that the guard refuses an address or a port.
+type RefusedError struct {
+	Address netip.AddrPort
+	Why     string
+	port    bool
+}
+
+// Error says what was refused and why.
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("%s is refused: %s", e.Address, e.Why)
+}
+
+func (e *RefusedError) cause() Cause {
+	if e.port {
+		return PortRefused
+	}
+	return AddressRefused
+}
+
+// Check returns a *RefusedError if the guard refuses the address or the port.
+func (g Guard) Check(at netip.AddrPort) error {
+	if slices.Contains(badPorts, at.Port()) {
+		return &RefusedError{Address: at, Why: fmt.Sprintf("port %d belongs to another protocol", at.Port()), port: true}
+	}
+	if why := g.reserved(at.Addr()); why != "" {
+		return &RefusedError{Address: at, Why: why}
+	}
+	return nil
+}
+
+// reserved says why an address is refused, "" if it is not.
+func (g Guard) reserved(a netip.Addr) string {
+	if !a.IsValid() {
+		return "it is no address"
+	}
+	if a.Zone() != "" {
+		return "it has a zone, so it is local"
+	}
+	a = a.Unmap() // the system connects to the IPv4 address
+	for _, p := range g.Deny {
+		if p.Contains(a) {
+			return "its network " + p.String() + " is denied"
+		}
+	}
+	if g.AllowNAT64 && nat64.Contains(a) {
+		b := a.As16()
+		return g.reserved(netip.AddrFrom4([4]byte(b[12:])))
+	}
+	for i := range specials {
+		s := &specials[i]
+		if !s.net.Contains(a) {
+			continue
+		}
+		switch {
+		case s.kind == reachPrivate && g.AllowPrivate, s.kind == reachLoopback && (g.AllowPrivate || g.AllowLoopback):
+			return ""
+		}
+		return "its network " + s.net.String() + " is special (" + s.name + ")"
+	}
+	if a.Is6() && !global.Contains(a) {
+		return "it is outside 2000::/3, the public addresses of IPv6"
+	}
+	return ""
+}
+
+// Control is the guard as a net.Dialer's Control: it sees the address that is
+// about to be connected to. Other networks than TCP are refused. A dialer behind
+// a proxy shows only the proxy: use none.
+func (g Guard) Control(network, address string, _ syscall.RawConn) error {
+	if !strings.HasPrefix(network, "tcp") {
+		return &RefusedError{Why: "its network is " + network + ", not TCP"}
+	}
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return &RefusedError{Why: fmt.Sprintf("%q is not an address and a port", address)}
+	}
+	return g.Check(at)
+}
+
+// badPorts are the ports that browsers refuse (Fetch standard, "bad port"),
+// because a request of HTTP could be read as another protocol there, without
+// those of FTP, which a fetch speaks.
+var badPorts = []uint16{
+	0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
+	111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
+	540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061,
+	6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
+}

@@ -1,0 +1,160 @@
+package fetch
+
+import (
+	"bufio"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/robotskit/robots"
+)
+
+// reply is the answer to one request, its body not yet read.
+type reply struct {
+	status int
+	header http.Header
+	length int64 // -1 if unknown
+	body   io.Reader
+	wire   *wire
+}
+
+// http fetches over http and https, redirects followed (REDIR-01, REDIR-02).
+func (a *access) http() {
+	at, target := a.record.Origin, "/robots.txt"
+	seen := map[string]bool{}
+	for {
+		url := at.String() + target
+		seen[url] = true
+		a.record.URL = url
+		a.record.Hops = append(a.record.Hops, Hop{URL: url})
+		a.record.Status, a.record.Header, a.record.RetryAfter = 0, nil, 0 // of the last answer only
+		done, next, location := a.ask(at, target)
+		if done {
+			return
+		}
+		switch {
+		case seen[next.String()+location]:
+			a.end(RedirectLoop, "back to "+next.String()+location)
+			return
+		case a.record.Redirects() >= a.client.limits.Redirects:
+			a.end(RedirectLimit, strconv.Itoa(a.record.Redirects())+" were followed")
+			return
+		}
+		at, target = next, location
+	}
+}
+
+// ask makes one request and judges the answer. Unless that ends the fetch it
+// returns where the answer leads.
+func (a *access) ask(at robots.Origin, target string) (done bool, next robots.Origin, location string) {
+	w, f := a.open(at)
+	if f != nil {
+		a.fail(f)
+		return true, next, ""
+	}
+	defer w.conn.Close()
+	defer a.closing(w.conn)()
+	defer func() { a.hop().Received = w.received }()
+	r, f := a.exchange(w, at, target)
+	if f != nil {
+		a.fail(f)
+		return true, next, ""
+	}
+	a.note(r)
+	if cause, ok := finals[r.status]; ok {
+		a.end(cause, "")
+		if cause == Empty {
+			a.record.Body = []byte{}
+		}
+		return true, next, ""
+	}
+	switch {
+	case r.status < 200 || r.status > 599:
+		a.end(BadStatus, "")
+	case r.status < 300:
+		a.take(r)
+	case r.status < 400:
+		a.hop().Location = clean(r.header.Get("Location"))
+		if next, location, f = locate(at, target, r); f == nil {
+			return false, next, location
+		}
+		a.fail(f)
+	case r.status < 500:
+		a.end(ClientError, "")
+	default:
+		a.end(ServerError, "")
+		a.probe()
+	}
+	return true, next, ""
+}
+
+// finals are the statuses that mean something else than their hundred.
+var finals = map[int]Cause{
+	http.StatusSwitchingProtocols: Switching,
+	http.StatusNoContent:          Empty,
+	http.StatusResetContent:       Empty,
+	http.StatusPartialContent:     Partial,
+	http.StatusNotModified:        NotModified, // D-23: never an empty file
+	http.StatusTooManyRequests:    TooManyRequests,
+}
+
+// exchange sends the request and reads the headers of the final answer.
+//
+// The request is written by hand: an unconditional GET (FETCH-01) without
+// cookies, credentials, Referer and whatever a library would add. Target holds
+// no blanks and no controls, see locate, and neither does the canonical origin.
+//
+// The answer is read by http.ReadResponse and not through http.Transport, whose
+// measured behaviours would each need undoing: it hands out a connection on 101
+// that outlives its deadline, decodes gzip only if it chose the encoding, reads
+// the environment's proxy, and keeps goroutines.
+func (a *access) exchange(w *wire, at robots.Origin, target string) (*reply, *failure) {
+	began := time.Now()
+	defer func() { a.hop().Header += time.Since(began) }()
+	until, late := a.sooner(a.client.limits.Header, HeaderTimeout)
+	w.phase(until, late, a.client.limits.Headers, HeaderLimit)
+	_, host, _ := strings.Cut(at.String(), "://")
+	_, writing := io.WriteString(w, "GET "+target+" HTTP/1.1\r\nHost: "+host+
+		"\r\nUser-Agent: "+a.client.options.UserAgent+
+		"\r\nAccept: text/plain, */*;q=0.8\r\nAccept-Encoding: gzip, deflate\r\nConnection: close\r\n\r\n")
+	if writing != nil && w.failed != CauseNone {
+		return nil, w.classify(writing, Reset)
+	}
+	// A server may answer and close before it has read the request, so a failed
+	// write is no reason not to read.
+	in := bufio.NewReader(w)
+	for {
+		resp, err := http.ReadResponse(in, &http.Request{Method: http.MethodGet})
+		if err != nil {
+			return nil, w.classify(err, BadResponse)
+		}
+		status := resp.StatusCode
+		if 100 <= status && status < 200 && status != http.StatusSwitchingProtocols {
+			continue // their headers count against the limit, so this ends
+		}
+		if resp.ProtoMajor != 1 {
+			return nil, &failure{BadResponse, "version " + resp.Proto + " of HTTP was not offered"}
+		}
+		a.hop().Status = status
+		return &reply{status, resp.Header, resp.ContentLength, resp.Body, w}, nil
+	}
+}
+
+// note keeps what the headers say.
+func (a *access) note(r *reply) {
+	rec := a.record
+	rec.Status = r.status
+	rec.Header = map[string]string{}
+	for _, name := range keptHeaders {
+		if v := r.header.Values(name); len(v) > 0 {
+			rec.Header[name] = clean(strings.Join(v, ", "))
+		}
+	}
+	now := time.Now()
+	if by, life := statedLife(r.header, now); by != "" && (rec.StatedBy == "" || life < rec.StatedLife) {
+		rec.StatedBy, rec.StatedLife = by, life
+	}
+	rec.RetryAfter = retryAfter(r.header, now)
+}

@@ -1,0 +1,253 @@
+package fetch
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/robotskit/robots"
+)
+
+// A Policy is what the caller decides or knows beyond the dialect. The zero
+// value leaves everything to the dialect and knows nothing.
+type Policy struct {
+	// OnFailure replaces the dialect's answer to an outage.
+	OnFailure OnFailure
+	// SiteAnswers says that the site's other pages answer: google then opens a
+	// site whose robots.txt has failed for more than 30 days (HTTP-08).
+	SiteAnswers bool
+	// MissingIs5xx says that the site is known to answer 5xx for missing pages.
+	// It counts in the dialects whose documents know such sites, google-2019 and
+	// google-legacy (HTTP-07); Dialect.ServerErrors is the field.
+	MissingIs5xx bool
+}
+
+// OnFailure is what holds in an outage once nothing fresh is held.
+type OnFailure uint8
+
+const (
+	// AsDialect is the dialect's answer at each age of the outage.
+	AsDialect OnFailure = iota
+	// DisallowAtOnce disallows whatever copy is held, for ever (RFC 9309 section
+	// 2.3.1.4 to the letter, D-21).
+	DisallowAtOnce
+	// AllowOnFailure uses the last good copy and, without one, allows. It is
+	// for archives that would rather record too much; crawlers must not use it.
+	AllowOnFailure
+)
+
+var onFailures = [...]string{"dialect", "disallow", "allow"}
+
+// String returns the setting's name in flags: dialect, disallow or allow.
+func (o OnFailure) String() string { return nameOf(int(o), onFailures[:]) }
+
+// MarshalText returns the name.
+func (o OnFailure) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
+// UnmarshalText accepts the names of String.
+func (o *OnFailure) UnmarshalText(text []byte) error {
+	i, err := indexOf("failure policy", string(text), onFailures[:])
+	*o = OnFailure(i)
+	return err
+}
+
+// Rules returns what the crawler with the given tokens obeys at the time now:
+// Policy.Rules without settings of the caller.
+func (r *Record) Rules(d robots.Dialect, now time.Time, tokens ...string) *robots.Rules {
+	return Policy{}.Rules(r, d, now, tokens...)
+}
+
+// Rules is where the outcome of a fetch becomes rules, and nowhere else:
+//
+//   - A good answer holds while it is fresh, and longer if nothing has failed
+//     since. Of a file its rules decide, without a file everything is allowed.
+//   - A failure changes nothing while the answer held before it is fresh (D-42).
+//   - After that the dialect's outage decides by its age, from the first failure
+//     on: the last good copy, everything or nothing.
+//   - A refusal by the guard disallows, at every age.
+//
+// The rules carry the state of the fetch, which every verdict then shows.
+func (p Policy) Rules(r *Record, d robots.Dialect, now time.Time, tokens ...string) *robots.Rules {
+	v := judge{Policy: p, record: r, dialect: d, now: now, tokens: tokens}
+	held := r.good()
+	failing := !r.Outcome.Good() || !r.FailingSince.IsZero()
+	switch {
+	case !failing:
+		return v.answer(held, "", "")
+	case held != nil && now.Before(held.Expires):
+		return v.answer(held, "D-42", "failing since "+stamp(r.since())+"; the answer of "+stamp(held.Fetched)+" is still fresh")
+	case r.Outcome == Refused:
+		return v.disallow(robots.ReasonRefused, "D-25", "")
+	}
+	return v.failure(held)
+}
+
+// judge makes one call of Policy.Rules.
+type judge struct {
+	Policy
+	record  *Record
+	dialect robots.Dialect
+	now     time.Time
+	tokens  []string
+}
+
+// answer returns the rules of a good answer, fresh or stale.
+func (v *judge) answer(c *Copy, clause, note string) *robots.Rules {
+	s := v.state(clause, note)
+	s.Fetched, s.Expires = c.Fetched, c.Expires
+	if !s.Expires.IsZero() && !v.now.Before(s.Expires) {
+		s.StaleSince = s.Expires
+		if s.Note == "" {
+			s.Clause, s.Note = "CACHE-02", "stale since "+stamp(s.StaleSince)
+		}
+	}
+	if c.Outcome == Success {
+		if s.Note == "" && c.Truncated {
+			s.Clause, s.Note = "D-17", "the file is longer than the fetch kept; its first "+strconv.Itoa(len(c.Body))+" octets count"
+		}
+		return v.file(c).WithState(s)
+	}
+	reason := robots.ReasonUnavailable
+	if c.Cause == RedirectLimit || c.Cause == RedirectLoop {
+		reason = robots.ReasonRedirectLimit
+		if followed := v.record.Redirects(); c.Cause == RedirectLimit && v.record.Outcome.Good() && followed < v.dialect.Redirects {
+			return v.disallow(robots.ReasonUnreachable, "REDIR-02", "only "+strconv.Itoa(followed)+" redirects were followed")
+		}
+	}
+	if s.Note == "" {
+		s.Clause, s.Note = "", v.what(c.Status, c.Cause, "")
+	}
+	return robots.AllowAll(v.dialect, reason, v.tokens...).WithState(s)
+}
+
+// file returns the rules of a copy. The cut of a truncated body is made known
+// to the dialect as its own limit, so that the last line, cut or not, does not
+// count (D-17): a cut "Disallow: /a" would widen the rule.
+func (v *judge) file(c *Copy) *robots.Rules {
+	d, body := v.dialect, c.Body
+	if c.Truncated && (d.SizeLimit <= 0 || len(body) <= d.SizeLimit) {
+		if len(body) < 2 {
+			body = nil
+		}
+		d.SizeLimit, d.OverSize = max(len(body)-1, 1), robots.CutFile
+	}
+	return robots.Parse(body).Rules(d, v.tokens...)
+}
+
+// failure returns the rules of an outage that no fresh answer bridges.
+func (v *judge) failure(held *Copy) *robots.Rules {
+	r, d := v.record, &v.dialect
+	if held != nil && held.Outcome != Success {
+		held = nil // that there was no file is no copy of one
+	}
+	what := v.what(r.Status, r.Cause, r.Detail)
+	if r.Outcome.Good() { // a cache kept the answer and noted the failure only
+		what = "unreachable"
+	}
+	since := stamp(r.since())
+	switch {
+	case r.Cause == TooManyRequests && d.TooManyRequests == robots.TooManyIsMissing:
+		return v.allow(robots.ReasonUnavailable, "HTTP-02", what)
+	case r.Cause == ServerError && d.ServerErrors == robots.ServerErrorsMayMiss && (v.MissingIs5xx || r.MissingIs5xx):
+		how := "is known"
+		if !v.MissingIs5xx {
+			how = "was found by a probe"
+		}
+		return v.allow(robots.ReasonUnavailable, "HTTP-07", what+", and this site "+how+" to answer 5xx for missing pages")
+	case v.OnFailure == DisallowAtOnce:
+		return v.disallow(robots.ReasonUnreachable, "D-21", what+" since "+since+"; set to disallow at once")
+	case v.OnFailure == AllowOnFailure && held != nil:
+		return v.answer(held, "D-21", what+" since "+since+", copy of "+stamp(held.Fetched)+" used")
+	case v.OnFailure == AllowOnFailure:
+		return v.allow(robots.ReasonUnreachable, "D-21", what+" since "+since+"; set to allow on failure")
+	case r.Cause.Network() && d.NetworkFailure == robots.FailureIsUndefined:
+		return v.disallow(robots.ReasonUndefined, "FAIL-01", what+" since "+since)
+	}
+	age := max(v.now.Sub(r.since()), 0)
+	step, next := d.OutageAt(age)
+	hold, copied := step.Without, ", no earlier copy"
+	if held != nil {
+		hold, copied = step.WithCopy, ", copy of "+stamp(held.Fetched)+" kept"
+	}
+	clause := v.clause(step, held != nil)
+	switch {
+	case hold == robots.HoldCopy && held != nil:
+		return v.answer(held, clause, what+" since "+since+", copy of "+stamp(held.Fetched)+" used")
+	case hold == robots.HoldOpen:
+		return v.allow(robots.ReasonUnreachable, clause, what+" since "+since+copied+": open after "+days(step.From))
+	case hold == robots.HoldAnswering && v.SiteAnswers:
+		return v.allow(robots.ReasonUnreachable, clause, what+" since "+since+", but the site otherwise answers")
+	}
+	note := what + " since " + since + copied
+	if next > 0 {
+		then, _ := d.OutageAt(next)
+		if hold := then.Without; hold == robots.HoldOpen && held == nil {
+			note += "; open from " + stamp(r.since().Add(next))
+		} else if then.WithCopy == robots.HoldCopy && held != nil {
+			note += "; used from " + stamp(r.since().Add(next))
+		}
+	}
+	return v.disallow(robots.ReasonUnreachable, clause, note)
+}
+
+// clause names the statement behind a step of an outage.
+func (v *judge) clause(step robots.OutageStep, held bool) string {
+	switch v.dialect.Name {
+	case robots.Google.Name, robots.GoogleCPP.Name:
+		return "HTTP-08"
+	case robots.Google2019.Name:
+		if step.From > 0 {
+			return "HTTP-06"
+		}
+		return "HTTP-04"
+	case robots.GoogleLegacy.Name:
+		return "HTTP-04"
+	}
+	if held {
+		return "D-21"
+	}
+	return "D-22"
+}
+
+func (v *judge) allow(reason robots.Reason, clause, note string) *robots.Rules {
+	return robots.AllowAll(v.dialect, reason, v.tokens...).WithState(v.state(clause, note))
+}
+
+func (v *judge) disallow(reason robots.Reason, clause, note string) *robots.Rules {
+	if note == "" {
+		note = v.what(v.record.Status, v.record.Cause, v.record.Detail)
+	}
+	return robots.DisallowAll(v.dialect, reason, v.tokens...).WithState(v.state(clause, note))
+}
+
+func (v *judge) state(clause, note string) robots.State {
+	r := v.record
+	s := robots.State{Status: r.Status, Fetched: r.Fetched, NextTry: r.NextTry, Clause: clause, Note: note}
+	if !r.Outcome.Good() || !r.FailingSince.IsZero() {
+		s.FailingSince = r.since()
+	}
+	return s
+}
+
+// what says in a few words what came back: "503", "no such host".
+func (v *judge) what(status int, c Cause, detail string) string {
+	s := c.Sentence()
+	switch c {
+	case ServerError, TooManyRequests, ClientError, FTPAbsent, FTPDenied, FTPTemporary, BadStatus:
+		s = "status " + strconv.Itoa(status)
+	}
+	if detail != "" {
+		s += ": " + detail
+	}
+	return s
+}
+
+// stamp writes a time for people and logs.
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+func days(d time.Duration) string {
+	const day = 24 * time.Hour
+	if d%day == 0 {
+		return strconv.Itoa(int(d/day)) + " days"
+	}
+	return strconv.FormatFloat(d.Hours(), 'f', -1, 64) + " h"
+}

@@ -1,0 +1,417 @@
+package fetch
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/robotskit/robots"
+)
+
+const day = 24 * time.Hour
+
+var (
+	began   = time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
+	copied  = began.Add(-12 * time.Hour)
+	private = mustPath("/private/x")
+	public  = mustPath("/public")
+)
+
+func mustPath(s string) robots.Path {
+	p, err := robots.ParsePath(s)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// failing returns a record that failed at began and goes on failing, with or
+// without the copy of a file fetched before.
+func failing(c Cause, status int, held bool) *Record {
+	origin, _, _ := robots.ParseURL("https://example.com/")
+	var before *Record
+	if held {
+		before = &Record{Origin: origin, Outcome: Success, Cause: OK, Status: 200, Body: []byte(someRules), Fetched: copied, Expires: began}
+	}
+	r := &Record{Origin: origin, URL: origin.RobotsURL(), Outcome: c.Outcome(), Cause: c, Status: status, Fetched: began}
+	return r.After(before)
+}
+
+// TestOutage: the table of ages, for every dialect, word by word.
+func TestOutage(t *testing.T) {
+	const a, d, c, u = "allow", "disallow", "copy", "undefined"
+	ages := []time.Duration{0, 12*time.Hour - 1, 12 * time.Hour, 30*day - 1, 30 * day, 400 * day}
+	for _, row := range []struct {
+		dialects string
+		cause    Cause
+		held     bool
+		policy   Policy
+		want     [6]string
+	}{
+		{"rfc9309 seznam bing yandex", ServerError, false, Policy{}, [6]string{d, d, d, d, a, a}},
+		{"rfc9309 seznam bing yandex", ServerError, true, Policy{}, [6]string{c, c, c, c, c, c}},
+		{"rfc9309 seznam bing yandex", DNSNotFound, false, Policy{}, [6]string{d, d, d, d, a, a}},
+		{"rfc9309 seznam bing yandex", DNSNotFound, true, Policy{}, [6]string{c, c, c, c, c, c}},
+		{"google google-cpp", ServerError, false, Policy{}, [6]string{d, d, a, a, d, d}},
+		{"google google-cpp", ServerError, true, Policy{}, [6]string{d, d, c, c, d, d}},
+		{"google google-cpp", Timeout, false, Policy{SiteAnswers: true}, [6]string{d, d, a, a, a, a}},
+		{"google google-cpp", Timeout, true, Policy{SiteAnswers: true}, [6]string{d, d, c, c, a, a}},
+		{"google-2019", ServerError, false, Policy{}, [6]string{d, d, d, d, a, a}},
+		{"google-2019", Timeout, true, Policy{}, [6]string{d, d, d, d, c, c}},
+		{"google-legacy", ServerError, false, Policy{}, [6]string{d, d, d, d, d, d}},
+		{"google-legacy", ServerError, true, Policy{}, [6]string{d, d, d, d, d, d}},
+		{"google-legacy", Timeout, true, Policy{}, [6]string{u, u, u, u, u, u}},
+		{"google-legacy", Incomplete, false, Policy{}, [6]string{u, u, u, u, u, u}},
+		{"google-legacy", Timeout, false, Policy{OnFailure: DisallowAtOnce}, [6]string{d, d, d, d, d, d}},
+		{"rfc9309 seznam bing google", TooManyRequests, false, Policy{}, [6]string{d, d, "", "", "", ""}},
+		{"google-2019 google-legacy yandex", TooManyRequests, true, Policy{}, [6]string{a, a, a, a, a, a}},
+		{"rfc9309 google google-2019 yandex bing seznam google-cpp", ServerError, true, Policy{OnFailure: DisallowAtOnce}, [6]string{d, d, d, d, d, d}},
+		{"rfc9309 google google-2019 google-legacy", ServerError, true, Policy{OnFailure: AllowOnFailure}, [6]string{c, c, c, c, c, c}},
+		{"rfc9309 google google-2019 google-legacy", Timeout, false, Policy{OnFailure: AllowOnFailure}, [6]string{a, a, a, a, a, a}},
+		{"google-2019 google-legacy", ServerError, true, Policy{MissingIs5xx: true}, [6]string{a, a, a, a, a, a}},
+		{"rfc9309 seznam bing yandex", ServerError, false, Policy{MissingIs5xx: true}, [6]string{d, d, d, d, a, a}},
+		{"google-2019", Timeout, false, Policy{MissingIs5xx: true}, [6]string{d, d, d, d, a, a}},
+		{"rfc9309 google google-cpp google-2019 google-legacy seznam bing yandex", AddressRefused, true, Policy{OnFailure: AllowOnFailure, SiteAnswers: true, MissingIs5xx: true}, [6]string{d, d, d, d, d, d}},
+		{"rfc9309 google google-cpp google-2019 google-legacy seznam bing yandex", PortRefused, false, Policy{}, [6]string{d, d, d, d, d, d}},
+	} {
+		for name := range strings.FieldsSeq(row.dialects) {
+			dialect, ok := robots.DialectByName(name)
+			if !ok {
+				t.Fatal(name)
+			}
+			r := failing(row.cause, 0, row.held)
+			for i, age := range ages {
+				if row.want[i] == "" {
+					continue
+				}
+				rules := row.policy.Rules(r, dialect, began.Add(age), "anybot")
+				v, w := rules.Match(private), rules.Match(public)
+				got := w.Word()
+				if v.Reason == robots.ReasonRule {
+					got = c
+				}
+				if got != row.want[i] {
+					t.Errorf("%s, %v, copy %v, %+v, age %v\ngot:  %s (%v)\nwant: %s", name, row.cause, row.held, row.policy, age, got, v, row.want[i])
+				}
+				if v.State.FailingSince != began || v.State.Note == "" || (got == c) != !v.State.StaleSince.IsZero() {
+					t.Errorf("%s, %v, age %v: state %+v", name, row.cause, age, v.State)
+				}
+				if dialect.RobotsTxt == robots.AlwaysAllowed && !rules.Allowed(mustPath("/robots.txt")) {
+					t.Errorf("%s, %v, age %v: /robots.txt itself is disallowed", name, row.cause, age)
+				}
+			}
+		}
+	}
+}
+
+// TestFreshCopy: while the answer held is fresh, a failure changes nothing.
+func TestFreshCopy(t *testing.T) {
+	origin, _, _ := robots.ParseURL("https://example.com/")
+	for _, good := range []Record{
+		{Origin: origin, Outcome: Success, Cause: OK, Status: 200, Body: []byte(someRules), Fetched: copied, Expires: began.Add(4 * time.Hour)},
+		{Origin: origin, Outcome: Unavailable, Cause: ClientError, Status: 404, Fetched: copied, Expires: began.Add(4 * time.Hour)},
+	} {
+		for _, c := range []Cause{ServerError, Timeout, TooManyRequests, AddressRefused} {
+			r := (&Record{Origin: origin, Outcome: c.Outcome(), Cause: c, Fetched: began}).After(&good)
+			for _, d := range robots.Dialects() {
+				at := began.Add(4*time.Hour - 1)
+				want, got := good.Rules(d, at, "x").Match(private), r.Rules(d, at, "x").Match(private)
+				if got.Allowed != want.Allowed || got.Reason != want.Reason {
+					t.Errorf("%s, %v: %v, before the failure %v", d.Name, c, got, want)
+				}
+				if got.State.FailingSince != began {
+					t.Errorf("%s, %v: the failure does not show in %+v", d.Name, c, got.State)
+				}
+				later := r.Rules(d, began.Add(4*time.Hour), "x").Match(public)
+				if good.Outcome == Unavailable && later.Allowed && (c != TooManyRequests || d.TooManyRequests != robots.TooManyIsMissing) {
+					t.Errorf("%s, %v: a 404 outlives its freshness: %v", d.Name, c, later)
+				}
+			}
+		}
+	}
+}
+
+// TestAfter: what a record keeps of the one before it.
+func TestAfter(t *testing.T) {
+	origin, _, _ := robots.ParseURL("https://example.com/")
+	at := func(c Cause, h int) *Record {
+		return &Record{Origin: origin, Outcome: c.Outcome(), Cause: c, Fetched: began.Add(time.Duration(h) * time.Hour)}
+	}
+	good := at(OK, -9)
+	one := at(ServerError, 0).After(good)
+	two := at(Timeout, 2).After(one)
+	if two.FailingSince != began || two.Failures != 2 || two.LastGood == nil || two.LastGood.Fetched != good.Fetched {
+		t.Errorf("second failure: %+v", two)
+	}
+	if d := two.NextTry.Sub(two.Fetched); d != 2*time.Minute {
+		t.Errorf("second wait %v, want 2 min", d)
+	}
+	back := at(OK, 3).After(two)
+	if !back.FailingSince.IsZero() || back.Failures != 0 || back.LastGood != nil {
+		t.Errorf("back: %+v", back)
+	}
+	gone := at(ServerError, 5).After(at(ClientError, 4).After(two))
+	if gone.LastGood.Outcome != Unavailable || gone.FailingSince != gone.Fetched {
+		t.Errorf("after a 404: %+v", gone)
+	}
+	// What our guard refused is no outage of the site.
+	refused := at(AddressRefused, 6).After(one)
+	again := at(Timeout, 24*31).After(refused)
+	if again.FailingSince != again.Fetched || again.Failures != 1 || again.LastGood == nil {
+		t.Errorf("after a refusal: %+v", again)
+	}
+	var waits []string
+	r := at(ServerError, 0).After(nil)
+	for range 9 {
+		waits = append(waits, r.RetryDelay().String())
+		r = at(ServerError, 0).After(r)
+	}
+	if got := strings.Join(waits, " "); got != "1m0s 2m0s 4m0s 8m0s 16m0s 32m0s 1h0m0s 1h0m0s 1h0m0s" {
+		t.Errorf("waits %s", got)
+	}
+	for _, row := range []struct {
+		r    Record
+		want time.Duration
+	}{
+		{Record{Cause: ServerError, Status: 503, Failures: 9}, 15 * time.Minute},
+		{Record{Cause: DNSServer, Failures: 9}, 15 * time.Minute},
+		{Record{Cause: DNSNotFound, Failures: 1}, time.Hour},
+		{Record{Cause: TooManyRequests, Failures: 1, RetryAfter: 3 * time.Hour}, 3 * time.Hour},
+		{Record{Cause: TooManyRequests, Failures: 1, RetryAfter: 99 * day}, day},
+		{Record{Cause: TooManyRequests, Failures: 1, RetryAfter: time.Second}, time.Minute},
+		{Record{Cause: OK}, 0},
+	} {
+		if got := row.r.RetryDelay(); got != row.want {
+			t.Errorf("%+v waits %v, want %v", row.r, got, row.want)
+		}
+	}
+}
+
+// TestTruncated: the last line of a body cut at the limit never counts, in no
+// dialect.
+func TestTruncated(t *testing.T) {
+	body := "User-agent: *\nDisallow: /a\nDisallow: /bc"
+	r := &Record{Outcome: Success, Cause: OK, Status: 200, Body: []byte(body), Truncated: true, Fetched: began}
+	for _, d := range robots.Dialects() {
+		rules := r.Rules(d, began, "x")
+		if rules.Allowed(mustPath("/a")) || !rules.Allowed(mustPath("/bcd")) {
+			t.Errorf("%s: /a %v, /bcd %v", d.Name, rules.Match(mustPath("/a")), rules.Match(mustPath("/bcd")))
+		}
+	}
+	if !(&Record{Outcome: Success, Body: []byte("D"), Truncated: true}).Rules(robots.GoogleCPP, began).Allowed(mustPath("/D")) {
+		t.Error("a cut body of one octet disallows")
+	}
+}
+
+// TestSentences: what people read.
+func TestSentences(t *testing.T) {
+	for _, row := range []struct {
+		r    *Record
+		d    robots.Dialect
+		age  time.Duration
+		want string
+	}{
+		{failing(ServerError, 503, true), robots.RFC9309, time.Hour, "disallowed by line 2: Disallow: /private (status 503 since 2026-05-01T10:00:00Z, copy of 2026-04-30T22:00:00Z used)"},
+		{failing(ServerError, 503, false), robots.RFC9309, time.Hour, "disallowed: robots.txt cannot be reached (status 503 since 2026-05-01T10:00:00Z, no earlier copy; open from 2026-05-31T10:00:00Z)"},
+		{failing(ServerError, 503, false), robots.RFC9309, 31 * day, "allowed: robots.txt cannot be reached (status 503 since 2026-05-01T10:00:00Z, no earlier copy: open after 30 days)"},
+		{failing(DNSNotFound, 0, true), robots.Google, time.Hour, "disallowed: robots.txt cannot be reached (no such host since 2026-05-01T10:00:00Z, copy of 2026-04-30T22:00:00Z kept; used from 2026-05-01T22:00:00Z)"},
+		{failing(Timeout, 0, false), robots.GoogleLegacy, 0, "undefined (not allowed): the dialect leaves this failure undefined (no whole answer in time since 2026-05-01T10:00:00Z)"},
+		{&Record{Outcome: Unavailable, Cause: ClientError, Status: 404, Fetched: began}, robots.RFC9309, 0, "allowed: the site has no robots.txt (status 404)"},
+		{&Record{Outcome: Success, Cause: OK, Status: 200, Body: []byte(someRules), Fetched: began, Expires: began.Add(day)}, robots.RFC9309, 0, "disallowed by line 2: Disallow: /private"},
+	} {
+		v := row.r.Rules(row.d, began.Add(row.age), "x").Match(private)
+		if got := v.String(); got != row.want {
+			t.Errorf("got:  %s\nwant: %s", got, row.want)
+		}
+	}
+	v := failing(ServerError, 503, true).Rules(robots.RFC9309, began.Add(time.Hour), "x").Match(private)
+	got, _ := v.MarshalJSON()
+	const want = `{"allowed":false,"verdict":"disallow","reason":"rule","rule":{"line":2,"directive":"disallow","pattern":"/private"},"group":{"token":"*","lines":[1]},"status":503,"fetched":"2026-04-30T22:00:00Z","expires":"2026-05-01T10:00:00Z","stale_since":"2026-05-01T10:00:00Z","failing_since":"2026-05-01T10:00:00Z","next_try":"2026-05-01T10:01:00Z","note":"status 503 since 2026-05-01T10:00:00Z, copy of 2026-04-30T22:00:00Z used","dialect":"rfc9309"}`
+	if string(got) != want {
+		t.Errorf("got:  %s\nwant: %s", got, want)
+	}
+}
+
+// statusConflicts lists the rows of http_status.tsv that a decision overrules.
+// A row listed here must really fail.
+var statusConflicts = map[string]string{
+	"google-legacy ko redirect to an uncrawlable (disallowed) URL":                  "REDIR-04: no rules are known yet, so the redirect is followed",
+	"google-legacy ko 200 with HTML logical redirect (frame, script, meta refresh)": "D-27: the lines of the page are read",
+	"google-legacy ko 5xx permanent":                                                "HTTP-04: nobody can say which failure is permanent, so it disallows",
+	"yandex docs any status other than 200":                                         "an older page; every failure would become permission",
+}
+
+// TestStatusTable: every row of the table of the documents that is about one of
+// the eight dialects, each fetched from a scripted site.
+func TestStatusTable(t *testing.T) {
+	data, err := os.ReadFile("../robotstest/testdata/spec/http_status.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	records := map[string]*Record{}
+	checked, others, conflicts := 0, 0, 0
+	for _, line := range strings.Split(strings.TrimSpace(string(data)), "\n")[1:] {
+		cells := strings.Split(line, "\t")
+		name, input, outcome := cells[0], cells[2], cells[3]
+		d, ok := robots.DialectByName(name)
+		if !ok {
+			others++
+			continue
+		}
+		err := checkStatusRow(t, records, d, input, outcome)
+		reason, listed := statusConflicts[strings.Join(cells[:3], " ")]
+		switch {
+		case listed && err == nil:
+			t.Errorf("%s, %s: no conflict any more (%s)", name, input, reason)
+		case listed:
+			conflicts++
+			t.Logf("not followed: %s, %s: %s", name, input, reason)
+		case err != nil:
+			t.Errorf("%s, %s: %v", name, input, err)
+		default:
+			checked++
+		}
+	}
+	t.Logf("%d rows checked, %d conflicting, %d of other sources", checked, conflicts, others)
+	if checked < 75 || conflicts != len(statusConflicts) {
+		t.Errorf("%d rows checked, %d conflicting", checked, conflicts)
+	}
+}
+
+// statusInputs are the inputs of the table that are no number: which behaviours
+// of the catalogue they mean, at which age, with or without a copy.
+var statusInputs = map[string]struct {
+	faults string
+	age    time.Duration
+	held   bool
+	policy Policy
+}{
+	"redirects=1 then 200": {faults: "redirect/to-another-host"},
+	"redirects=5 then 200": {faults: "redirect/five"},
+	"redirects=6":          {faults: "redirect/six"},
+	"redirect loop":        {faults: "redirect/circle-of-two redirect/to-itself"},
+	"redirect to an uncrawlable (disallowed) URL":                  {faults: "redirect/to-another-host"},
+	"redirect to a disallowed URL":                                 {faults: "redirect/to-another-host"},
+	"redirect to another site":                                     {faults: "redirect/to-another-host"},
+	"disallowed URL inside the redirect chain":                     {faults: "redirect/six"},
+	"200 with HTML logical redirect (frame, script, meta refresh)": {faults: "status/200-meta-refresh"},
+	"200 with HTML logical redirect":                               {faults: "status/200-meta-refresh"},
+	"timeout":                                                      {faults: "tcp/silent tcp/no-answer size/just-fast-enough"},
+	"DNS failure":                                                  {faults: "dns/NXDOMAIN dns/SERVFAIL dns/silence"},
+	"invalid response":                                             {faults: "framing/HTTP/0.9 status/304-Not-Modified status/600-Whatever redirect/no-Location"},
+	"reset connection":                                             {faults: "tcp/reset-after-the-request tcp/reset-in-the-body"},
+	"hung connection":                                              {faults: "tcp/silent size/body-stops"},
+	"HTTP chunking error":                                          {faults: "framing/chunk-size-bad framing/chunk-without-end"},
+	"5xx permanent":                                                {faults: "status/503-Service-Unavailable", age: 400 * day},
+	"5xx on a site known to answer 5xx for missing pages":          {faults: "status/503-Service-Unavailable", policy: Policy{MissingIs5xx: true}},
+	"5xx for more than 30 days, cached copy":                       {faults: "status/503-Service-Unavailable", age: 31 * day, held: true},
+	"5xx for more than 30 days, no cached copy":                    {faults: "status/503-Service-Unavailable", age: 31 * day},
+	"5xx age<12h":                                                  {faults: "status/503-Service-Unavailable", age: 11 * time.Hour, held: true},
+	"5xx 12h..30d, cached copy":                                    {faults: "status/503-Service-Unavailable", age: 13 * time.Hour, held: true},
+	"5xx 12h..30d, no cached copy":                                 {faults: "status/503-Service-Unavailable", age: 29 * day},
+	"5xx >30d, site otherwise reachable":                           {faults: "status/503-Service-Unavailable", age: 31 * day, held: true, policy: Policy{SiteAnswers: true}},
+	"5xx >30d, site generally unavailable":                         {faults: "status/503-Service-Unavailable", age: 31 * day, held: true},
+	"5xx >30d":                                                     {faults: "status/503-Service-Unavailable", age: 31 * day},
+	"missing or empty robots.txt":                                  {faults: "status/404-Not-Found status/200-empty"},
+	"missing on a subdomain":                                       {faults: "status/404-Not-Found"},
+	"any status other than 200":                                    {faults: "status/404-Not-Found status/503-Service-Unavailable"},
+	"file larger than 500 KB":                                      {faults: "size/file-over-the-limit"},
+}
+
+func checkStatusRow(t *testing.T, records map[string]*Record, d robots.Dialect, input, outcome string) error {
+	in, ok := statusInputs[input]
+	var status int
+	if !ok {
+		if _, err := fmt.Sscan(input, &status); err != nil {
+			return fmt.Errorf("nobody knows what this input means")
+		}
+		in.faults = input
+	}
+	for id := range strings.FieldsSeq(in.faults) {
+		r := records[id]
+		if r == nil {
+			f := fault{serve: answer(whole(input+" X", someRules))}
+			if status == 204 {
+				f.serve = answer("HTTP/1.1 204 X\r\n\r\n")
+			}
+			if status == 0 {
+				all := catalogue()
+				i := slices.IndexFunc(all, func(f fault) bool { return f.id() == id })
+				if i < 0 {
+					return fmt.Errorf("no behaviour %s", id)
+				}
+				f = all[i]
+			}
+			r = f.fetch(t, nil)
+			records[id] = r
+		}
+		if in.held {
+			r = r.After(&Record{Outcome: Success, Cause: OK, Body: []byte(someRules), Fetched: r.Fetched.Add(-day), Expires: r.Fetched})
+		}
+		rules := in.policy.Rules(r, d, r.Fetched.Add(in.age), "anybot")
+		v, w := rules.Match(private), rules.Match(public)
+		var good bool
+		switch outcome {
+		case "conditional-allow", "followed", "cached rules":
+			good = rules.Whole() == robots.ReasonNone && w.Allowed
+			if len(r.Body) == len(someRules) || in.held {
+				good = good && !v.Allowed && v.Rule.Line() == 2
+			}
+		case "full-allow", "full-allow or cached rules (MAY)", "full-allow after the hop limit":
+			good = v.Allowed && w.Allowed && !v.Undefined
+		case "full-disallow (first)", "full-disallow", "server-error":
+			good = !v.Allowed && !w.Allowed && !v.Undefined && v.Reason == robots.ReasonUnreachable
+		case "undefined":
+			good = v.Undefined && w.Undefined && !w.Allowed
+		}
+		if !good {
+			return fmt.Errorf("%s is %v (%v), want %s", id, w, v, outcome)
+		}
+	}
+	return nil
+}
+
+// TestDialectTable: the columns of dialects.tsv about fetching are the fields.
+func TestDialectTable(t *testing.T) {
+	data, err := os.ReadFile("../robotstest/testdata/spec/dialects.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+	head := strings.Split(lines[0], "\t")
+	cells := 0
+	for _, line := range lines[1:] {
+		row := map[string]string{}
+		for i, cell := range strings.Split(line, "\t") {
+			row[head[i]] = cell
+		}
+		d, ok := robots.DialectByName(row["dialect"])
+		if !ok || d.Name == "google-cpp" { // which knows no fetching
+			continue
+		}
+		got := map[string]string{
+			"s4xx": "allow", "s401_403": "allow", "s429": map[robots.TooManyRequests]string{robots.TooManyIsMissing: "allow"}[d.TooManyRequests],
+			"redirects": fmt.Sprint(d.Redirects), "over_redirects": "allow", "html_body": "parse",
+			"net_fail": map[robots.NetworkFailure]string{robots.FailureIsUndefined: "undefined"}[d.NetworkFailure],
+			"ttl":      fmt.Sprintf("%.0fh", d.Lifetime.Hours()),
+		}
+		for column, value := range got {
+			if value == "" {
+				value = "server-error"
+			}
+			switch {
+			case d.Name == "yandex" && column == "net_fail":
+				row[column] = "server-error" // an older page; every failure would become permission
+			case d.Name == "google-legacy" && column == "html_body":
+				row[column] = "parse" // D-27: the lines of the page are read
+			}
+			if cells++; row[column] != value {
+				t.Errorf("%s, %s: %s, the table says %s", d.Name, column, value, row[column])
+			}
+		}
+	}
+	t.Logf("%d cells", cells)
+}

@@ -1,0 +1,230 @@
+package fetch
+
+import (
+	"crypto/sha256"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/robotskit/robots"
+)
+
+// A Record is one access to the robots.txt of an origin: facts only, the same
+// for every crawler and every dialect. What they permit is judged by Rules.
+//
+// A Record from Fetch stands alone. One that follows another of the same origin
+// is joined to it by After, which keeps the last good copy and counts an outage.
+//
+// Records are values to be read; whoever changes one makes a copy first.
+type Record struct {
+	Origin  robots.Origin // whose robots.txt it is, whatever the redirects (D-26)
+	URL     string        // of the last request
+	Hops    []Hop         // every request, the first to the origin itself
+	Outcome Outcome
+	Cause   Cause
+	Detail  string // more about the cause, one clause for people, "" for nothing more
+	Status  int    // of the last answer: an HTTP status or an FTP reply, 0 without an answer
+
+	// Header holds the headers of the last answer that say something about a
+	// robots.txt, under their canonical names; see HeaderNames.
+	Header map[string]string
+
+	Body      []byte // decoded, of a Success
+	Truncated bool   // Body stops at the size limit; its last line may be cut (D-17)
+
+	Started time.Time
+	Fetched time.Time // when the answer was complete, or the attempt over
+
+	// StatedLife is how long the answer lives by its own headers, the least over
+	// all hops (CACHE-04); it may be zero or negative. StatedBy names the header,
+	// "" if none says anything.
+	StatedLife time.Duration
+	StatedBy   string
+	// Expires is until when a good answer is fresh. Fetch sets it by Lifetime
+	// with the usual bounds; a cache may set another time, with its jitter.
+	Expires time.Time
+
+	// RetryAfter is what the site asks to wait, as it said it; 0 for nothing.
+	RetryAfter time.Duration
+	// MissingIs5xx says that a probe found the site answering 5xx for missing
+	// pages while its home page works (HTTP-07).
+	MissingIs5xx bool
+
+	// The rest is zero unless the access failed.
+
+	// LastGood is the last answer of the site before it began to fail.
+	LastGood *Copy
+	// FailingSince is the first failed attempt after the last good answer (D-42).
+	FailingSince time.Time
+	// Failures counts the failed attempts since then, this one included.
+	Failures int
+	// NextTry is when the next attempt is due.
+	NextTry time.Time
+}
+
+// A Copy is a good answer kept through an outage.
+type Copy struct {
+	Outcome   Outcome // Success or Unavailable
+	Cause     Cause
+	Status    int
+	URL       string
+	Body      []byte
+	Truncated bool
+	Fetched   time.Time
+	Expires   time.Time
+}
+
+// A Hop is one request of a fetch.
+type Hop struct {
+	URL      string
+	Address  string // that was connected to, "" if none was
+	Status   int    // of the answer, 0 if there was none
+	Location string // of a redirect, as sent
+	Received int64  // octets of headers and body as they came, inside TLS
+
+	// How long each phase took, 0 for a phase that did not happen. Connect holds
+	// every address that was tried; Body of a redirect is 0, it is not read.
+	DNS, Connect, TLS, Header, Body time.Duration
+}
+
+// Took returns how long the hop took.
+func (h Hop) Took() time.Duration { return h.DNS + h.Connect + h.TLS + h.Header + h.Body }
+
+// Redirects returns the number of redirects that were followed.
+func (r *Record) Redirects() int { return max(len(r.Hops)-1, 0) }
+
+// Took returns how long the access took.
+func (r *Record) Took() time.Duration { return r.Fetched.Sub(r.Started) }
+
+// File parses the body. A body cut at the size limit has its last line cut too:
+// Rules leave that line out, a reader of the file sees it.
+func (r *Record) File() *robots.File { return robots.Parse(r.Body) }
+
+// The usual bounds of a life and of the wait after a failure. A site that says
+// "already expired" still gets the floor, or every page would cost a request
+// for robots.txt.
+const (
+	LifeFloor   = 5 * time.Minute
+	LifeCeiling = 24 * time.Hour // D-28
+	waitLeast   = time.Minute
+	waitSoon    = 15 * time.Minute
+	waitMost    = time.Hour
+	waitAsked   = 24 * time.Hour // most that a Retry-After can ask for
+)
+
+// Lifetime returns how long a good answer is to be used: what the site says,
+// else a day (CACHE-01), within the bounds.
+func (r *Record) Lifetime(floor, ceiling time.Duration) time.Duration {
+	life := robots.RFC9309.Lifetime
+	if r.StatedBy != "" {
+		life = r.StatedLife
+	}
+	return max(min(life, ceiling), floor)
+}
+
+// Retry returns how soon another access makes sense.
+func (r *Record) Retry() Retry {
+	if r.Status == 503 && r.Cause == ServerError {
+		return RetrySoon // HTTP-05
+	}
+	return causes[r.Cause.entry()].retry
+}
+
+// RetryDelay returns how long after Fetched the next attempt is due after a
+// failure: a minute doubling with each failure up to an hour, a quarter of an
+// hour for RetrySoon, and at least what the site asked for, up to a day. A
+// cache adds jitter. It is 0 for a good answer.
+func (r *Record) RetryDelay() time.Duration {
+	most := waitMost
+	var wait time.Duration
+	switch r.Retry() {
+	case RetryAtExpiry:
+		return 0
+	case RetrySlow:
+		wait = waitMost
+	case RetrySoon:
+		most = waitSoon
+		fallthrough
+	default:
+		wait = waitLeast << min(max(r.Failures-1, 0), 10)
+	}
+	return max(min(wait, most), min(r.RetryAfter, waitAsked))
+}
+
+// After returns r as it is to be kept when it follows held, the record of the
+// same origin kept so far, which may be nil. A good answer starts afresh. A
+// failure keeps the last good answer, the time of the first failure and the
+// count of them, and says when to try again. Neither record is changed.
+func (r *Record) After(held *Record) *Record {
+	next := *r
+	next.LastGood, next.FailingSince, next.Failures, next.NextTry = nil, time.Time{}, 0, time.Time{}
+	if r.Outcome.Good() {
+		return &next
+	}
+	next.FailingSince, next.Failures = r.Fetched, 1
+	if held != nil {
+		next.LastGood = held.good()
+		// What our guard did is no outage of the site: the clock starts afresh
+		// after it, so that refusals never add up to 30 days (D-25).
+		if !held.Outcome.Good() && (held.Outcome != Refused || r.Outcome == Refused) {
+			next.FailingSince, next.Failures = held.since(), max(held.Failures, 1)+1
+		}
+	}
+	next.NextTry = r.Fetched.Add(next.RetryDelay())
+	return &next
+}
+
+// good returns the last good answer a record holds, nil if none.
+func (r *Record) good() *Copy {
+	if !r.Outcome.Good() {
+		return r.LastGood
+	}
+	return &Copy{
+		Outcome: r.Outcome, Cause: r.Cause, Status: r.Status, URL: r.URL,
+		Body: r.Body, Truncated: r.Truncated, Fetched: r.Fetched, Expires: r.Expires,
+	}
+}
+
+// since returns when a failing record began to fail.
+func (r *Record) since() time.Time {
+	if r.FailingSince.IsZero() {
+		return r.Fetched
+	}
+	return r.FailingSince
+}
+
+// A Hash names a body by its content (SHA-256), so that a store keeps equal
+// bodies once. Bodies are never changed before they are hashed: line numbers
+// differ.
+type Hash [sha256.Size]byte
+
+// HashOf returns the hash of a body.
+func HashOf(body []byte) Hash { return sha256.Sum256(body) }
+
+// Bodies yields the bodies a record holds with their hashes, each once: its own
+// and the last good one. Bodies of no octets are none.
+func (r *Record) Bodies() iter.Seq2[Hash, []byte] {
+	return func(yield func(Hash, []byte) bool) {
+		var own Hash
+		if len(r.Body) > 0 {
+			own = HashOf(r.Body)
+			if !yield(own, r.Body) {
+				return
+			}
+		}
+		if r.LastGood == nil || len(r.LastGood.Body) == 0 {
+			return
+		}
+		if h := HashOf(r.LastGood.Body); h != own {
+			yield(h, r.LastGood.Body)
+		}
+	}
+}
+
+// HeaderNames returns the names of the headers that a Record keeps.
+func HeaderNames() []string { return slices.Clone(keptHeaders[:]) }
+
+var keptHeaders = [...]string{
+	"Age", "Cache-Control", "Content-Encoding", "Content-Length", "Content-Type",
+	"Date", "Etag", "Expires", "Last-Modified", "Location", "Retry-After", "Server", "X-Robots-Tag",
+}

@@ -1,0 +1,116 @@
+package fetch
+
+import (
+	"strings"
+
+	"github.com/robotskit/robots"
+)
+
+// locate returns where a redirect leads: the canonical origin and the target of
+// the request, ready to be sent.
+func locate(at robots.Origin, target string, r *reply) (next robots.Origin, location string, f *failure) {
+	switch r.status {
+	case 301, 302, 303, 307, 308:
+	default:
+		return next, "", &failure{BadRedirect, "a 3xx that names no one place"}
+	}
+	values := r.header.Values("Location")
+	switch {
+	case len(values) == 0 || strings.TrimSpace(values[0]) == "":
+		return next, "", &failure{BadRedirect, "no Location"}
+	case len(values) > 1:
+		for _, v := range values[1:] {
+			if v != values[0] {
+				return next, "", &failure{BadRedirect, "several Locations"}
+			}
+		}
+	}
+	url := reference(at, target, strings.TrimSpace(values[0]))
+	scheme, _, _ := strings.Cut(url, ":")
+	if scheme = strings.ToLower(scheme); scheme != "http" && scheme != "https" {
+		return next, "", &failure{ForeignScheme, "to " + scheme}
+	}
+	next, path, err := robots.ParseURL(url)
+	if err != nil {
+		return next, "", &failure{BadRedirect, err.Error()}
+	}
+	return next, sendable(path.String()), nil
+}
+
+// reference resolves the value of a Location against the URL it came from
+// (RFC 3986 section 5.2, RFC 9110 section 10.2.2). net/url is not asked: it
+// rejects values that servers send and browsers follow, such as raw UTF-8 and
+// broken escapes.
+func reference(at robots.Origin, target, value string) string {
+	if i := strings.IndexAny(value, ":/?#"); i > 0 && value[i] == ':' && isScheme(value[:i]) {
+		return value
+	}
+	value, _, _ = strings.Cut(value, "#")
+	base, _, _ := strings.Cut(target, "?")
+	switch {
+	case strings.HasPrefix(value, "//"):
+		return at.Scheme() + ":" + value
+	case value == "":
+		return at.String() + target
+	case value[0] == '?':
+		return at.String() + base + value
+	case value[0] != '/':
+		value = base[:strings.LastIndexByte(base, '/')+1] + value
+	}
+	path, query, asked := strings.Cut(value, "?")
+	if path = withoutDots(path); asked {
+		path += "?" + query
+	}
+	return at.String() + path
+}
+
+func isScheme(s string) bool {
+	for i := range len(s) {
+		c := s[i] | 0x20
+		if !('a' <= c && c <= 'z' || i > 0 && ('0' <= c && c <= '9' || strings.IndexByte("+-.", s[i]) >= 0)) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// withoutDots removes the segments . and .. (RFC 3986 section 5.2.4).
+func withoutDots(path string) string {
+	var kept []string
+	segments := strings.Split(path[1:], "/")
+	for i, s := range segments {
+		last := i == len(segments)-1
+		switch {
+		case s == "..":
+			if len(kept) > 0 {
+				kept = kept[:len(kept)-1]
+			}
+			fallthrough
+		case s == ".":
+			if last {
+				kept = append(kept, "")
+			}
+		default:
+			kept = append(kept, s)
+		}
+	}
+	return "/" + strings.Join(kept, "/")
+}
+
+// sendable escapes what no request line may hold raw, so that nothing in a
+// Location can end the line or the request.
+func sendable(path string) string {
+	const hex = "0123456789ABCDEF"
+	var b []byte
+	from := 0
+	for i := range len(path) {
+		if c := path[i]; c <= ' ' || c >= 0x7F || strings.IndexByte("\"<>\\^`{|}", c) >= 0 {
+			b = append(append(b, path[from:i]...), '%', hex[c>>4], hex[c&15])
+			from = i + 1
+		}
+	}
+	if from == 0 {
+		return path
+	}
+	return string(append(b, path[from:]...))
+}

@@ -1,0 +1,232 @@
+package fetch
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"io"
+	"net"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/robotskit/robots"
+)
+
+// breaker makes one operation of a fetch fail: the n-th dial, read or write,
+// those of DNS included.
+type breaker struct {
+	at   int64 // 0: none
+	err  error
+	done atomic.Int64
+}
+
+// fails counts an operation and returns the error it shall have.
+func (b *breaker) fails() error {
+	if b.done.Add(1) == b.at {
+		return b.err
+	}
+	return nil
+}
+
+func (b *breaker) into(c *Client) {
+	connect, dns := c.connect, c.options.Resolver.Dial
+	c.connect = func(ctx context.Context, d *net.Dialer, address string) (net.Conn, error) {
+		if err := b.fails(); err != nil {
+			return nil, err
+		}
+		conn, err := connect(ctx, d, address)
+		if err != nil {
+			return nil, err
+		}
+		return &broken{conn, b}, nil
+	}
+	c.options.Resolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+		if err := b.fails(); err != nil {
+			return nil, err
+		}
+		conn, err := dns(ctx, network, address)
+		if u, ok := conn.(*net.UDPConn); ok {
+			return &brokenPackets{u, b}, err
+		}
+		return conn, err
+	}}
+}
+
+type broken struct {
+	net.Conn
+	b *breaker
+}
+
+func (c *broken) Read(p []byte) (int, error) {
+	if err := c.b.fails(); err != nil {
+		return 0, err
+	}
+	return c.Conn.Read(p)
+}
+
+func (c *broken) Write(p []byte) (int, error) {
+	if err := c.b.fails(); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(p)
+}
+
+type brokenPackets struct {
+	*net.UDPConn
+	b *breaker
+}
+
+func (c *brokenPackets) Read(p []byte) (int, error) {
+	if err := c.b.fails(); err != nil {
+		return 0, err
+	}
+	return c.UDPConn.Read(p)
+}
+
+func (c *brokenPackets) Write(p []byte) (int, error) {
+	if err := c.b.fails(); err != nil {
+		return 0, err
+	}
+	return c.UDPConn.Write(p)
+}
+
+// TestTorture: in every quick behaviour of the catalogue each dial, read and
+// write fails in turn. Nothing panics, nothing leaks, and no failure turns into
+// a good answer or into another one.
+func TestTorture(t *testing.T) {
+	before := runtime.NumGoroutine()
+	errs := []error{
+		&net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)},
+		&net.OpError{Op: "read", Net: "tcp", Err: os.ErrDeadlineExceeded},
+		io.EOF,
+	}
+	var runs, scenarios, most atomic.Int64
+	t.Run("faults", func(t *testing.T) {
+		for _, f := range catalogue() {
+			if f.within != atOnce || f.octets > few {
+				continue
+			}
+			t.Run(f.id(), func(t *testing.T) {
+				t.Parallel()
+				scenarios.Add(1)
+				play := f.open(t)
+				var whole breaker
+				base := play(whole.into)
+				steps := whole.done.Load()
+				most.Store(max(most.Load(), steps))
+				for n := int64(1); n <= steps; n++ {
+					for _, err := range errs {
+						if err == io.EOF && !f.framed() {
+							continue // such an end looks like the end of the file
+						}
+						b := &breaker{at: n, err: err}
+						r := play(func(c *Client) {
+							b.into(c)
+							c.limits.DNS, c.limits.Header, c.limits.Grace = impatient, impatient, impatient
+						})
+						runs.Add(1)
+						checkVerdicts(t, r)
+						if r.Outcome.Good() && (r.Cause != base.Cause || !bytes.Equal(r.Body, base.Body)) {
+							t.Errorf("operation %d of %d fails with %v\ngot:  %v, %v, %q\nbase: %v, %v, %q", n, steps, err, r.Outcome, r.Cause, r.Body, base.Outcome, base.Cause, base.Body)
+						}
+					}
+				}
+			})
+		}
+	})
+	settled(t, before)
+	t.Logf("%d scenarios, %d fetches with one failure each, at most %d operations in one", scenarios.Load(), runs.Load(), most.Load())
+}
+
+// impatient limits a fetch after a failure: what was never sent is not answered.
+// It is too short only for what does not matter here, a failure.
+const impatient = 30 * time.Millisecond
+
+// framed reports whether an early end of the connection can be told from the
+// end of the file.
+func (f *fault) framed() bool {
+	switch f.id() {
+	case "framing/no-length", "framing/HTTP/1.0":
+		return false
+	}
+	return f.area != "ftp"
+}
+
+var hostile = flag.Int("hostile", 300, "hostile origins fetched at once")
+
+// TestHostileMemory: many hostile origins at once stay within 2 MiB each,
+// the servers and all garbage included.
+func TestHostileMemory(t *testing.T) {
+	n := *hostile
+	if testing.Short() {
+		n = min(n, 50)
+	}
+	var flooding []fault
+	for _, f := range sizeFaults() {
+		switch f.name {
+		case "endless file", "endless chunks", "gzip bomb", "empty deflate blocks", "empty gzip members", "header flood", "endless 103", "dripping body":
+			flooding = append(flooding, f)
+		}
+	}
+	bomb()
+	var origins []robots.Origin
+	s := newStage(t)
+	for _, f := range flooding {
+		origins = append(origins, mustOrigin(t, "http://127.0.0.1:"+s.listen(t, "127.0.0.1:0", speak(f.serve)).port()))
+	}
+	o := s.options()
+	o.Limits = Limits{Total: 30 * time.Second, Connect: 20 * time.Second, Header: 20 * time.Second, Grace: 2 * time.Second}
+	c := s.client(t, o)
+	debug.FreeOSMemory()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	base, peak := m.Sys-m.HeapReleased, uint64(0)
+	stop := make(chan struct{})
+	var sampler, fetches sync.WaitGroup
+	sampler.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			peak = max(peak, m.Sys-m.HeapReleased)
+		}
+	})
+	started := time.Now()
+	var received atomic.Int64
+	outcomes := make([]Cause, n)
+	for i := range n {
+		fetches.Go(func() {
+			r, err := c.Fetch(context.Background(), origins[i%len(origins)])
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			outcomes[i] = r.Cause
+			received.Add(r.Hops[0].Received)
+		})
+	}
+	fetches.Wait()
+	close(stop)
+	sampler.Wait()
+	used := int64(peak) - int64(base)
+	t.Logf("%d origins at once in %v: %d MiB received, at most %d MiB more memory, %d KiB each",
+		n, time.Since(started).Round(time.Millisecond), received.Load()>>20, used>>20, used/int64(n)>>10)
+	if used > int64(n)<<21 {
+		t.Errorf("%d MiB for %d origins, more than 2 MiB each", used>>20, n)
+	}
+	for i, c := range outcomes {
+		if c == OK && (i%len(flooding)) > 2 || c == Timeout || c == HeaderTimeout {
+			t.Errorf("%s: %v", flooding[i%len(flooding)].name, c)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package fetch
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestVsftpd fetches from a real FTP server, where one is installed.
+func TestVsftpd(t *testing.T) {
+	program, err := exec.LookPath("vsftpd")
+	if err != nil {
+		if program = "/usr/sbin/vsftpd"; exec.Command(program, "-v").Run() != nil {
+			t.Skip("vsftpd is not installed; the scripted servers of the catalogue stand for it")
+		}
+	}
+	if _, err := user.Lookup("ftp"); err != nil && os.Geteuid() == 0 {
+		t.Skip("there is no user ftp for vsftpd to become")
+	}
+	s := newStage(t)
+	for _, row := range []struct {
+		name, file, settings string
+		want                 Cause
+		status               int
+	}{
+		{"file", someRules, "", OK, 226},
+		{"large file", rulesOf(600_000), "", OK, 0},
+		{"empty file", "", "", Empty, 226},
+		{"no file", "-", "", FTPAbsent, 550},
+		{"no EPSV", someRules, "cmds_denied=EPSV", OK, 226},
+		{"no passive mode", someRules, "pasv_enable=NO", BadResponse, 0},
+		{"no anonymous login", someRules, "anonymous_enable=NO\nlocal_enable=YES", FTPDenied, 530},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			port := serveVsftpd(t, program, row.file, row.settings)
+			o := s.options()
+			// vsftpd answers a refused login only after some seconds.
+			o.Limits = Limits{}
+			r, err := s.client(t, o).Fetch(context.Background(), mustOrigin(t, fmt.Sprintf("ftp://site.test:%d/", port)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Cause != row.want || row.status != 0 && r.Status != row.status {
+				t.Errorf("got:  %v, %d (%s)\nwant: %v, %d", r.Cause, r.Status, r.Detail, row.want, row.status)
+			}
+			if row.want == OK && string(r.Body) != row.file[:min(len(row.file), len(r.Body))] || r.Truncated != (len(row.file) > 512_000+bodySlack) {
+				t.Errorf("body of %d octets, truncated %v", len(r.Body), r.Truncated)
+			}
+			checkVerdicts(t, r)
+		})
+	}
+}
+
+// serveVsftpd runs vsftpd over a folder of its own until the test ends.
+func serveVsftpd(t *testing.T, program, file, settings string) int {
+	t.Helper()
+	root := t.TempDir()
+	for _, dir := range []string{"public", "empty"} {
+		if err := os.Mkdir(filepath.Join(root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The folders above are the test's own and must let the server's user in.
+	for dir := root; strings.HasPrefix(dir, os.TempDir()) && dir != os.TempDir(); dir = filepath.Dir(dir) {
+		os.Chmod(dir, 0o755)
+	}
+	if file != "-" {
+		if err := os.WriteFile(filepath.Join(root, "public", "robots.txt"), []byte(file), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	os.Chmod(filepath.Join(root, "public"), 0o555)
+	t.Cleanup(func() { os.Chmod(filepath.Join(root, "public"), 0o755) })
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	l.Close()
+	config := filepath.Join(root, "vsftpd.conf")
+	text := fmt.Sprintf("listen=YES\nlisten_address=127.0.0.1\nlisten_port=%d\nbackground=NO\nanonymous_enable=YES\nlocal_enable=NO\n"+
+		"anon_root=%s\nsecure_chroot_dir=%s\nseccomp_sandbox=NO\nxferlog_enable=NO\n", port, filepath.Join(root, "public"), filepath.Join(root, "empty"))
+	if os.Geteuid() != 0 {
+		text += "run_as_launching_user=YES\n"
+	}
+	if err := os.WriteFile(config, []byte(text+settings+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	cmd := exec.Command(program, config)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	for range 200 {
+		c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			c.Close()
+			return port
+		}
+		time.Sleep(10 * time.Millisecond) // until the server listens
+	}
+	t.Skipf("vsftpd does not start here: %s", out.String())
+	return 0
+}
