@@ -1,6 +1,7 @@
 package robots
 
 import (
+	"math"
 	"slices"
 	"strconv"
 )
@@ -101,7 +102,7 @@ func parseRequestRate(s string) (r RequestRate, ok bool, why problem) {
 	var okN, okP bool
 	r.Requests, okN = parseCount(n)
 	r.Seconds, okP = parseCount(p)
-	if !okN || !okP {
+	if !okN || !okP || r.Seconds > math.MaxInt/unit {
 		return RequestRate{}, false, "documents and period are not both whole numbers above 0, the period with s, m, h, d or nothing"
 	}
 	r.Seconds *= unit

@@ -1,0 +1,106 @@
+package pace
+
+import (
+	"iter"
+	"slices"
+	"time"
+)
+
+// A Span is a stretch of time in which one pace holds, From included and To not.
+type Span struct {
+	From, To time.Time // in the schedule's zone
+	Open     bool      // false: closed for crawlers by Visit-time
+	Interval time.Duration
+	Reasons  []Reason // what is behind the pace, the deciding one first
+}
+
+// Day returns the paces of the calendar day of t in the schedule's zone, in
+// order and without gaps: 24 hours, or 23 or 25 where the clocks change.
+func (s *Schedule) Day(t time.Time) []Span {
+	s = s.orDefault()
+	y, m, d := t.In(s.zone).Date()
+	return slices.Collect(s.Spans(s.midnight(y, m, d), s.midnight(y, m, d+1)))
+}
+
+// midnight returns the first instant of a day. Where the clocks jump over
+// midnight the day begins after the jump.
+func (s *Schedule) midnight(y int, m time.Month, d int) time.Time {
+	t := time.Date(y, m, d, 0, 0, 0, 0, s.zone)
+	if t.Hour() == 23 {
+		if _, change := t.ZoneBounds(); !change.IsZero() {
+			t = change
+		}
+	}
+	return t
+}
+
+// Spans yields the paces from an instant up to another, in order and without
+// gaps. This is what a limiter hands to a store that cannot call a Schedule:
+// the list of the next hours says all that Next would.
+func (s *Schedule) Spans(from, to time.Time) iter.Seq[Span] {
+	s = s.orDefault()
+	return func(yield func(Span) bool) {
+		for from.Before(to) {
+			p, end := s.span(from)
+			for end.Before(to) { // the same pace across midnight or a change of the clock
+				next, after := s.span(end)
+				if next.from != p.from && !s.alike(p, next) {
+					break
+				}
+				end = after
+			}
+			if end.After(to) {
+				end = to
+			}
+			span := Span{From: from.In(s.zone), To: end.In(s.zone), Open: !p.closed, Interval: p.interval, Reasons: s.reasons(p, time.Time{})}
+			if p.closed {
+				span.Reasons = s.closing(s.opening(from))
+			}
+			if !yield(span) {
+				return
+			}
+			from = end
+		}
+	}
+}
+
+// alike reports whether two parts have the same reasons, so that they are one to
+// a reader.
+func (s *Schedule) alike(a, b part) bool {
+	if a.closed || b.closed {
+		return a.closed && b.closed
+	}
+	return a.interval == b.interval && slices.Equal(s.reasons(a, time.Time{}), s.reasons(b, time.Time{}))
+}
+
+// Horizon is how far Duration looks.
+const Horizon = 3653 * 24 * time.Hour
+
+// Duration returns how long the given number of pages takes from an instant on,
+// if every response comes at once: from then to an interval after the start of
+// the last page. A real crawl takes the time of the responses more, since
+// intervals count from their ends. ok is false if it takes longer than Horizon,
+// ten years.
+func (s *Schedule) Duration(pages int, from time.Time) (d time.Duration, ok bool) {
+	s = s.orDefault()
+	if pages <= 0 {
+		return 0, true
+	}
+	end := from.Add(Horizon)
+	u := s.next(from, time.Time{}, BackOff{})
+	for u.Before(end) {
+		p, edge := s.span(u)
+		// How many starts from u on lie in this part.
+		left := pages
+		if p.interval > 0 {
+			left = int(min(int64(pages), 1+int64((edge.Sub(u)-1)/p.interval)))
+		}
+		last := u.Add(time.Duration(left-1) * p.interval)
+		if pages -= left; pages == 0 {
+			d = last.Add(p.interval).Sub(from)
+			return d, d <= Horizon
+		}
+		u = s.next(last, last, BackOff{})
+	}
+	return 0, false
+}

@@ -1,0 +1,236 @@
+package pace
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/robotskit/robots"
+)
+
+// A Limiter remembers when sites were last asked and hands out the starts of
+// requests, one at a time, so that every site is asked no faster than its
+// Schedule. NewLocal makes the one for a single process; the contract below is
+// written so that a store shared by many can fulfil it with one atomic step for
+// each call.
+//
+// # Keys
+//
+// A Key names an origin and, once it is known, the IP address behind it. Both
+// have a pace of their own and both must be ready: the origin by its schedule,
+// the address by Options.AddressInterval, whatever origins are behind it. The
+// origin's interval counts from the end of its last response, the address's from
+// the last start on it, since its origins are asked at the same time; back-off is
+// the origin's alone. A key without an address is paced by its origin alone.
+//
+// The schedule belongs to the call and not to the state: a limiter keeps when
+// something happened, never what was declared, so that a changed robots.txt holds
+// from the next call on. A nil schedule is that of a site that declares nothing.
+// A store that cannot call a Schedule works on Schedule.Spans of the next hours.
+//
+// # State
+//
+// Of an origin a limiter keeps the end of the last response (the start, as long
+// as there is no end), the factor of its back-off, the time before which a
+// Retry-After forbids to come, and the grants that are under way; of an address
+// the last start on it. A state that is not there is one that never was: the
+// request may start at once, if the schedule is open. So a state may be dropped
+// only when that is what it would say itself: a whole Schedule.Slowest after the
+// last event, with no grant under way, no Retry-After ahead and its back-off
+// forgotten (Options.Forget). A limiter that may keep no more states refuses the
+// origin that it would have to add (CauseFull) and drops none of the others.
+//
+// # Time
+//
+// There is one clock, the limiter's own; callers send durations and never
+// moments of theirs. In one process that is the monotonic clock for spacing and
+// the wall clock for windows; a shared store uses its own clock for both. A clock
+// that jumps may make a caller wait longer, never start earlier than an interval
+// after the last event that the limiter knows of.
+//
+// # Grants
+//
+// A Grant with a start is the right to start one request at Start or soon after.
+// Every such grant is given back by exactly one Done: with what came of it, or as
+// never used. One that is not given back within Options.Hold after its start is
+// taken to have ended then, so that a dead caller delays a site and does not
+// close it. A Done for such a grant, or a second one, changes no grant, and what
+// it says about the site still counts.
+//
+// # Atomicity
+//
+// Reserve is one atomic step over the origin and the address: of two calls at
+// the same time one sees the other's grant. So is Done. NotBefore changes
+// nothing. Wait is what a caller could build out of Reserve and a timer; it is
+// part of the contract because a limiter can do it better: callers of one origin
+// are served in the order of their arrival as far as it knows it, and no caller
+// that gives up holds a place.
+//
+// # Errors
+//
+// An error means that the call could not be done: the context ended, or the
+// store is away. It never means permission; what a caller does without its
+// limiter is the caller's policy. That a site is not ready is no error but a Turn.
+// After an error of Reserve no grant is held; a store that cannot know lets Hold
+// free it.
+//
+// All methods are safe for concurrent use. A Limiter is not for choosing what to
+// fetch next: it has no queue of URLs, only of callers who wait.
+type Limiter interface {
+	// Wait returns when the request may start, with its grant, which then holds a
+	// Start that is not in the future. It returns an error that wraps
+	// context.Cause(ctx) when the context ends first, and a *LateError at once if
+	// the context's deadline is before any possible start. No grant is held then.
+	Wait(ctx context.Context, key Key, s *Schedule) (Grant, error)
+
+	// Reserve grants the next start if it is at most within from now, and never
+	// blocks for it: the caller waits until Grant.Start itself. 0 is "now or not
+	// at all". If the grant is not OK its Turn says when to ask again, and
+	// nothing has changed. A far start keeps the address for itself until then,
+	// so within is best kept small.
+	Reserve(ctx context.Context, key Key, s *Schedule, within time.Duration) (Grant, error)
+
+	// NotBefore returns when a request might start and why, and takes nothing.
+	// It is a lower bound: others may come first, and while a request is under
+	// way nobody knows when it ends.
+	NotBefore(ctx context.Context, key Key, s *Schedule) (Turn, error)
+
+	// Done gives a grant back and tells what the site answered. A grant that is
+	// not OK is ignored.
+	Done(ctx context.Context, g Grant, r Result) error
+}
+
+// A Key names what is paced: an origin, and the IP address that answers for it,
+// the zero netip.Addr until it is known.
+type Key struct {
+	Origin robots.Origin
+	Addr   netip.Addr
+}
+
+// String returns the origin and the address.
+func (k Key) String() string {
+	if !k.Addr.IsValid() {
+		return k.Origin.String()
+	}
+	return k.Origin.String() + " at " + k.Addr.String()
+}
+
+// A Grant is the right to start one request, or the answer that there is none
+// yet.
+type Grant struct {
+	// ID names the grant in the limiter that gave it, 0 if nothing is granted.
+	ID  uint64
+	Key Key
+	// Turn is when the request may start, or when to ask again, and why.
+	Turn
+}
+
+// OK reports whether the grant holds a start.
+func (g Grant) OK() bool { return g.ID != 0 }
+
+// A Result is what came of a grant. The zero value is a request that failed
+// without saying anything about the load of the site, such as a refused
+// connection: it counts for the spacing and changes no back-off.
+type Result struct {
+	// Status is the HTTP status, 0 if there was no answer.
+	Status int
+	// RetryAfter is the wait that the answer asked for in a Retry-After, 0 if it
+	// asked for none (see ParseRetryAfter).
+	RetryAfter time.Duration
+	// Timeout says that the site did not answer in time.
+	Timeout bool
+	// Unused says that no request was sent: the start is given back, and no
+	// other member counts.
+	Unused bool
+}
+
+// Overload reports whether the site signalled that it is asked too much: 429,
+// 503, or no answer in time, from itself or from the gateway before it (504).
+// Other server errors are as likely a broken page as a busy site.
+func (r Result) Overload() bool {
+	return !r.Unused && (r.Timeout || r.Status == 429 || r.Status == 503 || r.Status == 504)
+}
+
+// Recovered reports whether the site gave an answer as usual, by which a back-off
+// shrinks.
+func (r Result) Recovered() bool {
+	return !r.Unused && !r.Timeout && 200 <= r.Status && r.Status < 500 && r.Status != 429
+}
+
+// Options are the settings of a limiter, in one process or shared. The zero value
+// is right for one crawler.
+type Options struct {
+	// Concurrency is how many requests to one origin may be under way: 1 if 0.
+	// With more, starts still keep the interval from each other.
+	Concurrency int
+	// AddressInterval is the time between two requests to one IP address: 500 ms
+	// if 0, no pace per address if negative. Several crawlers that share no
+	// limiter should multiply it by their number.
+	AddressInterval time.Duration
+	// Hold is how long after its start a grant may be under way: 10 minutes if 0.
+	Hold time.Duration
+	// MaxRetryAfter is the longest Retry-After that is honoured in full: 24 h if 0.
+	MaxRetryAfter time.Duration
+	// Forget is how long after the last overload a back-off is forgotten, however
+	// few answers came since: 24 h if 0.
+	Forget time.Duration
+	// MaxBytes bounds the memory of the states of idle sites: 512 MiB if 0, some
+	// 4 million sites. It does not count callers that wait.
+	MaxBytes int
+	// Now is the clock, time.Now if nil; a shared store ignores it. Wait sleeps by
+	// the machine's clock.
+	Now func() time.Time
+}
+
+// Filled returns the options with the defaults for zero fields, and an error for
+// a negative one that has no meaning. It is for implementations of Limiter.
+func (o Options) Filled() (Options, error) {
+	switch {
+	case o.Concurrency < 0:
+		return o, fmt.Errorf("a concurrency of %d lets no request start", o.Concurrency)
+	case o.Hold < 0:
+		return o, fmt.Errorf("a hold of %s is over before it begins", o.Hold)
+	case o.MaxRetryAfter < 0:
+		return o, fmt.Errorf("a maximal Retry-After of %s is negative", o.MaxRetryAfter)
+	case o.Forget < 0:
+		return o, fmt.Errorf("a back-off cannot be forgotten after %s", o.Forget)
+	case o.MaxBytes < 0:
+		return o, fmt.Errorf("a memory of %d octets holds nothing", o.MaxBytes)
+	}
+	fill(&o.Concurrency, 1)
+	fill(&o.AddressInterval, 500*time.Millisecond)
+	fill(&o.Hold, 10*time.Minute)
+	fill(&o.MaxRetryAfter, 24*time.Hour)
+	fill(&o.Forget, 24*time.Hour)
+	fill(&o.MaxBytes, 512<<20)
+	o.AddressInterval = min(max(o.AddressInterval, 0), MaxInterval)
+	o.Hold = min(o.Hold, MaxInterval)
+	o.MaxRetryAfter = min(o.MaxRetryAfter, MaxInterval)
+	o.Forget = min(o.Forget, MaxInterval)
+	if o.Now == nil {
+		o.Now = time.Now //nolint:forbidigo // the default of a clock that is an option
+	}
+	return o, nil
+}
+
+func fill[T int | time.Duration](v *T, value T) {
+	if *v == 0 {
+		*v = value
+	}
+}
+
+// A LateError says that a context's deadline comes before the start. It wraps
+// context.DeadlineExceeded.
+type LateError struct {
+	Key  Key
+	Turn Turn
+}
+
+// Error names the site, the start and the deciding reason.
+func (e *LateError) Error() string {
+	return "the next request to " + e.Key.String() + " may start at " + e.Turn.String() + ", after the deadline"
+}
+
+// Unwrap returns context.DeadlineExceeded.
+func (e *LateError) Unwrap() error { return context.DeadlineExceeded }

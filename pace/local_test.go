@@ -1,0 +1,299 @@
+package pace_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/pace"
+	"github.com/robotskit/robots/pace/pacetest"
+)
+
+func local(t testing.TB, o pace.Options) *pace.Local {
+	t.Helper()
+	l, err := pace.NewLocal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func origin(host string) robots.Origin {
+	o, _, err := robots.ParseURL("http://" + host + "/")
+	if err != nil {
+		panic(err)
+	}
+	return o
+}
+
+// TestContract runs the exported suite on the simulated clock, where a test also
+// fails if it leaves a goroutine behind, and on the real one.
+func TestContract(t *testing.T) {
+	create := func(t *testing.T, o pace.Options) pace.Limiter { return local(t, o) }
+	t.Run("simulated", func(t *testing.T) {
+		pacetest.Run(t, pacetest.Subject{New: create, Unit: 7 * time.Second, Within: synctest.Test, Callers: 3000})
+	})
+	t.Run("real", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("takes 10 s")
+		}
+		pacetest.Run(t, pacetest.Subject{New: create, Unit: 50 * time.Millisecond})
+	})
+}
+
+// TestMany: 2,000 goroutines, 50 sites on 10 addresses, a slow window, cancelled
+// callers and overloaded sites, an hour on the simulated clock; the log of
+// arrivals alone is judged.
+func TestMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const sites, addrs, callers = 50, 10, 2000
+		s := schedule(t, "User-agent: *\nRequest-rate: 1/10s 0000-0004\nRequest-rate: 1/2s\n", robots.RFC9309, pace.Policy{})
+		l := local(t, pace.Options{})
+		var mu sync.Mutex
+		starts := map[string][]time.Time{}
+		granted, cancelled := 0, 0
+		var all sync.WaitGroup
+		for i := range callers {
+			all.Go(func() {
+				key := pace.Key{Origin: origin(fmt.Sprintf("s%d.example", i%sites)), Addr: netip.AddrFrom4([4]byte{192, 0, 2, byte(i % addrs)})}
+				ctx := t.Context()
+				if i%7 == 0 {
+					c, cancel := context.WithCancel(ctx)
+					time.AfterFunc(time.Duration(i)*50*time.Millisecond, cancel)
+					ctx = c
+				}
+				g, err := l.Wait(ctx, key, s)
+				mu.Lock()
+				defer mu.Unlock()
+				if err != nil {
+					cancelled++
+					return
+				}
+				granted++
+				now := time.Now()
+				for _, name := range []string{key.Origin.String(), key.Addr.String()} {
+					starts[name] = append(starts[name], now)
+				}
+				mu.Unlock()
+				time.Sleep(time.Duration(i%900) * time.Millisecond)
+				if err := l.Done(ctx, g, pace.Result{Status: 200}); err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+			})
+		}
+		all.Wait()
+		for name, at := range starts {
+			for i := 1; i < len(at); i++ {
+				interval := 500 * time.Millisecond
+				if len(name) > 12 { // an origin
+					interval, _ = s.At(at[i])
+				}
+				if d := at[i].Sub(at[i-1]); d < interval {
+					t.Errorf("%s: %s after %s, want %s", name, at[i], d, interval)
+				}
+			}
+		}
+		t.Logf("%d callers: %d starts, %d gave up", callers, granted, cancelled)
+		if granted+cancelled != callers || cancelled == 0 {
+			t.Errorf("%d of %d callers came back", granted+cancelled, callers)
+		}
+	})
+}
+
+// TestFair: callers of one site are served in the order of their arrival.
+func TestFair(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := local(t, pace.Options{})
+		key := pace.Key{Origin: origin("a.example")}
+		var order []int
+		var mu sync.Mutex
+		var all sync.WaitGroup
+		for i := range 100 {
+			all.Go(func() {
+				g, err := l.Wait(t.Context(), key, nil)
+				if err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				order = append(order, i)
+				mu.Unlock()
+				l.Done(t.Context(), g, pace.Result{Status: 200})
+			})
+			synctest.Wait()
+		}
+		all.Wait()
+		for i, n := range order {
+			if i != n {
+				t.Fatalf("served in the order %v", order)
+			}
+		}
+	})
+}
+
+// TestBackOff: doubling to 2^10, an eighth of the height off for every usual
+// answer, forgotten after a day.
+func TestBackOff(t *testing.T) {
+	now := at("2026-03-01T12:00:00Z")
+	l := local(t, pace.Options{Now: func() time.Time { return now }})
+	key := pace.Key{Origin: origin("a.example")}
+	ask := func(r pace.Result) time.Duration {
+		turn, err := l.NotBefore(t.Context(), key, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now = turn.Start
+		g, err := l.Reserve(t.Context(), key, nil, 0)
+		if err != nil || !g.OK() {
+			t.Fatalf("%v: %v", err, g)
+		}
+		l.Done(t.Context(), g, r)
+		turn, _ = l.NotBefore(t.Context(), key, nil)
+		return turn.Start.Sub(now)
+	}
+	for i := range 12 {
+		want := 4 * time.Second << min(i+1, 10)
+		if got := ask(pace.Result{Status: 503}); got != want {
+			t.Errorf("after %d failures %s, want %s", i+1, got, want)
+		}
+	}
+	for i := range 8 {
+		want := max(4*time.Second*time.Duration(1024-128*(i+1)), 4*time.Second)
+		if got := ask(pace.Result{Status: 404}); got != want {
+			t.Errorf("after %d answers %s, want %s", i+1, got, want)
+		}
+	}
+	if got := ask(pace.Result{Status: 500}); got != 4*time.Second {
+		t.Errorf("after a 500 %s, want no change", got)
+	}
+	ask(pace.Result{Timeout: true})
+	now = now.Add(25 * time.Hour)
+	if got := ask(pace.Result{}); got != 4*time.Second {
+		t.Errorf("after a day %s, want nothing left", got)
+	}
+}
+
+// TestRetryAfter reads values of the header.
+func TestRetryAfter(t *testing.T) {
+	now := at("2026-03-01T12:00:00Z")
+	for _, tt := range []struct {
+		value string
+		want  time.Duration
+		ok    bool
+	}{
+		{"120", 2 * time.Minute, true},
+		{" 0 ", 0, true},
+		{"99999999999999999999", pace.MaxInterval, true},
+		{"Sun, 01 Mar 2026 12:01:00 GMT", time.Minute, true},
+		{"Sunday, 01-Mar-26 12:01:00 GMT", time.Minute, true},
+		{"Sun Mar  1 12:01:00 2026", time.Minute, true},
+		{"Sun, 01 Mar 2026 11:00:00 GMT", 0, true},
+		{"", 0, false},
+		{"-1", 0, false},
+		{"1.5", 0, false},
+		{"soon", 0, false},
+	} {
+		if got, ok := pace.ParseRetryAfter(tt.value, now); got != tt.want || ok != tt.ok {
+			t.Errorf("%q\ngot:  %s %t\nwant: %s %t", tt.value, got, ok, tt.want, tt.ok)
+		}
+	}
+}
+
+// TestFull: a limiter that may hold no more refuses a further site, forgets none
+// that matters, and takes it when one does not.
+func TestFull(t *testing.T) {
+	now := at("2026-03-01T12:00:00Z")
+	l := local(t, pace.Options{MaxBytes: 128 * 100, Now: func() time.Time { return now }})
+	slow := schedule(t, "User-agent: *\nRequest-rate: 1/1h\n", robots.RFC9309, pace.Policy{})
+	granted := 0
+	var last pace.Grant
+	for i := range 200 {
+		g, err := l.Reserve(t.Context(), pace.Key{Origin: origin(fmt.Sprintf("s%d.example", i))}, slow, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if last = g; g.OK() {
+			granted++
+			l.Done(t.Context(), g, pace.Result{Status: 200})
+		}
+	}
+	if granted < 90 || granted > 100 || last.Reasons[0].Cause != pace.CauseFull {
+		t.Errorf("%d sites, then %v", granted, last.Turn)
+	}
+	for i := range granted {
+		if g, _ := l.Reserve(t.Context(), pace.Key{Origin: origin(fmt.Sprintf("s%d.example", i))}, slow, 0); g.OK() {
+			t.Fatalf("site %d was forgotten", i)
+		}
+	}
+	now = last.Start
+	if g, _ := l.Reserve(t.Context(), last.Key, slow, 0); !g.OK() {
+		t.Errorf("at %s still %v", now, g.Turn)
+	}
+}
+
+// TestOptions: what is impossible is refused in one sentence.
+func TestOptions(t *testing.T) {
+	for _, o := range []pace.Options{{Concurrency: -1}, {Hold: -1}, {MaxRetryAfter: -1}, {Forget: -1}, {MaxBytes: -1}} {
+		if _, err := pace.NewLocal(o); err == nil {
+			t.Errorf("%+v is taken", o)
+		}
+	}
+	l := local(t, pace.Options{})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("enough")
+	cancel(why)
+	if _, err := l.Wait(ctx, pace.Key{Origin: origin("a.example")}, nil); !errors.Is(err, why) {
+		t.Errorf("Wait says %v, want the cause", err)
+	}
+}
+
+// BenchmarkIdle is what a million idle sites cost: the bytes of the heap for
+// each, held against the estimate behind Options.MaxBytes.
+func BenchmarkIdle(b *testing.B) {
+	const sites = 1_000_000
+	now := at("2026-03-01T12:00:00Z")
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	for b.Loop() {
+		before := heap()
+		l := local(b, pace.Options{Now: func() time.Time { return now }})
+		for i := range sites {
+			now = now.Add(time.Microsecond)
+			g, err := l.Reserve(b.Context(), pace.Key{Origin: origin(fmt.Sprintf("site-%d.example", i))}, nil, 0)
+			if err != nil || !g.OK() {
+				b.Fatal(err, g)
+			}
+			l.Done(b.Context(), g, pace.Result{Status: 200})
+		}
+		bytes := float64(heap()-before) / sites
+		b.ReportMetric(bytes, "B/origin")
+		if bytes > 128 {
+			b.Errorf("%.0f octets an origin, stated are 128", bytes)
+		}
+		runtime.KeepAlive(l)
+	}
+}
+
+// BenchmarkReserve is one request through the limiter.
+func BenchmarkReserve(b *testing.B) {
+	now := at("2026-03-01T12:00:00Z")
+	l := local(b, pace.Options{Now: func() time.Time { return now }})
+	key := pace.Key{Origin: origin("a.example"), Addr: netip.MustParseAddr("192.0.2.1")}
+	b.ReportAllocs()
+	for b.Loop() {
+		now = now.Add(time.Minute)
+		g, _ := l.Reserve(b.Context(), key, nil, 0)
+		l.Done(b.Context(), g, pace.Result{Status: 200})
+	}
+}

@@ -1,0 +1,60 @@
+package pace
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/robotskit/robots"
+)
+
+// TestForgets: a crawl over ever new sites keeps those of the last seconds, lost
+// grants included, and what a slow or overloaded site said is not forgotten.
+func TestForgets(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	l, err := NewLocal(Options{Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(i int, r Result) Grant {
+		o, _, err := robots.ParseURL(fmt.Sprintf("http://s%d.example/", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := l.Reserve(t.Context(), Key{Origin: o}, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i%100 != 99 { // the others never come back
+			l.Done(t.Context(), g, r)
+		}
+		return g
+	}
+	ask(0, Result{Status: 503, RetryAfter: 12 * time.Hour})
+	most := 0
+	for i := 1; i < 40_000; i++ { // 11 hours
+		now = now.Add(time.Second)
+		ask(i, Result{Status: 200})
+		most = max(most, len(l.sites)+len(l.active))
+	}
+	if g := ask(0, Result{}); g.OK() {
+		t.Error("an overloaded site was forgotten")
+	}
+	t.Logf("40,000 sites, at most %d states", most)
+	if most > 2*leastSweep {
+		t.Errorf("%d states are kept of sites that matter for 4 s", most)
+	}
+}
+
+// TestWords: durations for people.
+func TestWords(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0 s", time.Nanosecond: "1ns", 100 * time.Millisecond: "100 ms", 2500 * time.Millisecond: "2.5 s",
+		30 * time.Second: "30 s", 90 * time.Second: "1 m 30 s", 5 * time.Minute: "5 m", 5 * time.Hour: "5 h 00 m",
+		26 * time.Hour: "1 d 02 h", 59*time.Minute + 59*time.Second + 900*time.Millisecond: "1 h 00 m", -time.Second: "-1 s",
+	} {
+		if got := Words(d); got != want {
+			t.Errorf("%d ns\ngot:  %s\nwant: %s", d, got, want)
+		}
+	}
+}

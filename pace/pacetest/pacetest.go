@@ -1,0 +1,488 @@
+// Package pacetest holds any pace.Limiter against its contract: the one of a
+// process and those that share a store.
+package pacetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/pace"
+)
+
+// A Subject is what is tested.
+type Subject struct {
+	// New returns a limiter without any state. It is called once for each test.
+	New func(t *testing.T, o pace.Options) pace.Limiter
+	// Unit is the interval in which the tests count, 100 ms if 0: long enough that
+	// a call is short beside it. Under testing/synctest, where time costs nothing,
+	// anything.
+	Unit time.Duration
+	// Slack is by how much the clock of the limiter and that of the test may
+	// disagree over one interval. 0 for one and the same clock.
+	Slack time.Duration
+	// Within runs one test, in a bubble of testing/synctest for example, which is
+	// synctest.Test itself. Nil runs it on the machine's clock.
+	Within func(t *testing.T, test func(*testing.T))
+	// Callers is how many callers are concurrent, 32 if 0.
+	Callers int
+}
+
+// Run runs all tests of the contract as subtests of t. They run one after
+// another and take some 60 units.
+func Run(t *testing.T, s Subject) {
+	if s.Unit == 0 {
+		s.Unit = 100 * time.Millisecond
+	}
+	if s.Callers == 0 {
+		s.Callers = 32
+	}
+	for _, test := range [...]struct {
+		name string
+		run  func(*run)
+	}{
+		{"FirstStartsAtOnce", firstStartsAtOnce},
+		{"IntervalFromEnd", intervalFromEnd},
+		{"BusyUntilDone", busyUntilDone},
+		{"ReserveWithin", reserveWithin},
+		{"UnusedGivesBack", unusedGivesBack},
+		{"DoneTwice", doneTwice},
+		{"HoldEnds", holdEnds},
+		{"AddressIsShared", addressIsShared},
+		{"BackOff", backOff},
+		{"RetryAfter", retryAfter},
+		{"RetryAfterIsClamped", retryAfterIsClamped},
+		{"Closed", closed},
+		{"ScheduleOfTheCall", scheduleOfTheCall},
+		{"ContextEnds", contextEnds},
+		{"DeadlineBeforeStart", deadlineBeforeStart},
+		{"NotBeforeTakesNothing", notBeforeTakesNothing},
+		{"ManyCallers", manyCallers},
+		{"Concurrency", concurrency},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if s.Within == nil {
+				test.run(&run{T: t, Subject: s})
+				return
+			}
+			s.Within(t, func(t *testing.T) { test.run(&run{T: t, Subject: s}) })
+		})
+	}
+}
+
+type run struct {
+	*testing.T
+	Subject
+	limiter pace.Limiter
+}
+
+func (r *run) make(o pace.Options) *run {
+	if o.AddressInterval == 0 {
+		o.AddressInterval = r.Unit
+	}
+	r.limiter = r.New(r.T, o)
+	return r
+}
+
+func (r *run) now() time.Time { return time.Now() } //nolint:forbidigo // the suite runs on the machine's clock, or on that of a synctest bubble
+
+func (r *run) pass(units float64) {
+	time.Sleep(time.Duration(units * float64(r.Unit))) //nolint:forbidigo // see now
+}
+
+// every returns a schedule of one request in so many units.
+func (r *run) every(units int) *pace.Schedule {
+	s, err := pace.NewSchedule(nil, pace.Policy{Default: time.Duration(units) * r.Unit})
+	if err != nil {
+		r.Fatal(err)
+	}
+	return s
+}
+
+func (r *run) key(host, addr string) pace.Key {
+	o, _, err := robots.ParseURL("http://" + host + ".example/")
+	if err != nil {
+		r.Fatal(err)
+	}
+	k := pace.Key{Origin: o}
+	if addr != "" {
+		k.Addr = netip.MustParseAddr(addr)
+	}
+	return k
+}
+
+func (r *run) reserve(k pace.Key, s *pace.Schedule) pace.Grant {
+	r.Helper()
+	g, err := r.limiter.Reserve(r.Context(), k, s, 0)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return g
+}
+
+func (r *run) granted(k pace.Key, s *pace.Schedule) pace.Grant {
+	r.Helper()
+	g := r.reserve(k, s)
+	if !g.OK() {
+		r.Fatalf("nothing granted, want a start at once: %s", g.Turn)
+	}
+	return g
+}
+
+func (r *run) refused(k pace.Key, s *pace.Schedule, want pace.Cause) pace.Turn {
+	r.Helper()
+	g := r.reserve(k, s)
+	if g.OK() {
+		r.Fatalf("granted, want %s", want)
+	}
+	if !slices.ContainsFunc(g.Reasons, func(x pace.Reason) bool { return x.Cause == want }) {
+		r.Fatalf("the reasons are %v, want %s among them", g.Reasons, want)
+	}
+	return g.Turn
+}
+
+func (r *run) done(g pace.Grant, result pace.Result) {
+	r.Helper()
+	if err := r.limiter.Done(r.Context(), g, result); err != nil {
+		r.Fatal(err)
+	}
+}
+
+var ok = pace.Result{Status: 200}
+
+// about checks that a turn starts so many units from now: half a unit more at
+// most, one less on a machine that is busy.
+func (r *run) about(turn pace.Turn, units float64) {
+	r.Helper()
+	got := float64(turn.Start.Sub(r.now())) / float64(r.Unit)
+	if got < units-1 || got > units+0.5 {
+		r.Errorf("starts in %.2f units, want %.2f: %v", got, units, turn.Reasons)
+	}
+}
+
+func firstStartsAtOnce(r *run) {
+	r.make(pace.Options{})
+	for i := range 5 {
+		k := r.key(fmt.Sprint("first", i), "")
+		r.about(r.granted(k, r.every(10)).Turn, 0)
+	}
+}
+
+func intervalFromEnd(r *run) {
+	r.make(pace.Options{})
+	k, s := r.key("end", ""), r.every(4)
+	g := r.granted(k, s)
+	r.pass(2)
+	r.done(g, ok)
+	turn := r.refused(k, s, pace.CauseDefault)
+	r.about(turn, 4)
+	r.pass(4.5)
+	r.done(r.granted(k, s), ok)
+}
+
+func busyUntilDone(r *run) {
+	r.make(pace.Options{})
+	k, s := r.key("busy", ""), r.every(1)
+	g := r.granted(k, s)
+	r.pass(3)
+	r.refused(k, s, pace.CauseBusy)
+	r.done(g, ok)
+	r.pass(1.5)
+	r.granted(k, s)
+}
+
+func reserveWithin(r *run) {
+	r.make(pace.Options{})
+	k, s := r.key("within", ""), r.every(4)
+	r.done(r.granted(k, s), ok)
+	g, err := r.limiter.Reserve(r.Context(), k, s, 2*r.Unit)
+	if err != nil || g.OK() {
+		r.Fatalf("granted %t, %v; want nothing within 2 units", g.OK(), err)
+	}
+	if g, err = r.limiter.Reserve(r.Context(), k, s, 8*r.Unit); err != nil || !g.OK() {
+		r.Fatalf("granted %t, %v; want a start within 8 units", g.OK(), err)
+	}
+	r.about(g.Turn, 4)
+	r.refused(k, s, pace.CauseBusy)
+}
+
+func unusedGivesBack(r *run) {
+	r.make(pace.Options{})
+	k, s := r.key("unused", ""), r.every(20)
+	r.done(r.granted(k, s), pace.Result{Unused: true})
+	r.done(r.granted(k, s), ok)
+	r.refused(k, s, pace.CauseDefault)
+	r.make(pace.Options{AddressInterval: 20 * r.Unit}) // that of the address too
+	r.done(r.granted(r.key("u1", "192.0.2.1"), s), pace.Result{Unused: true})
+	r.granted(r.key("u2", "192.0.2.1"), s)
+}
+
+func doneTwice(r *run) {
+	r.make(pace.Options{})
+	k, s := r.key("twice", ""), r.every(1)
+	old := r.granted(k, s)
+	r.done(old, ok)
+	r.pass(1.5)
+	g := r.granted(k, s)
+	r.done(old, ok) // ends nothing but what it is for
+	r.pass(1.5)
+	r.refused(k, s, pace.CauseBusy)
+	r.done(g, ok)
+	r.done(pace.Grant{Key: k}, pace.Result{Status: 503}) // is none
+	r.pass(1.5)
+	r.granted(k, s)
+}
+
+func holdEnds(r *run) {
+	r.make(pace.Options{Hold: 3 * r.Unit})
+	k, s := r.key("hold", ""), r.every(4)
+	g := r.granted(k, s)
+	r.pass(1)
+	r.refused(k, s, pace.CauseBusy)
+	r.pass(3) // taken to have ended a unit ago
+	r.refused(k, s, pace.CauseDefault)
+	r.pass(4)
+	next := r.granted(k, s)
+	r.done(g, ok)
+	r.refused(k, s, pace.CauseBusy)
+	r.done(next, ok)
+}
+
+func addressIsShared(r *run) {
+	r.make(pace.Options{AddressInterval: 4 * r.Unit})
+	s := r.every(1)
+	r.granted(r.key("a", "192.0.2.1"), s)
+	turn := r.refused(r.key("b", "192.0.2.1"), s, pace.CauseAddress)
+	r.about(turn, 4)
+	r.refused(r.key("b", "::ffff:192.0.2.1"), s, pace.CauseAddress)
+	r.granted(r.key("c", "192.0.2.2"), s)
+	r.granted(r.key("d", ""), s)
+	r.pass(4.5)
+	r.granted(r.key("b", "192.0.2.1"), s)
+}
+
+func backOff(r *run) {
+	// A back-off stretches a second at the least.
+	r.make(pace.Options{})
+	k, s := r.key("back", ""), r.every(1)
+	base := max(r.Unit, time.Second)
+	r.done(r.granted(k, s), pace.Result{Status: 429})
+	turn := r.refused(k, s, pace.CauseBackOff)
+	if turn.Interval != 2*base {
+		r.Errorf("the interval after a 429 is %s, want %s", turn.Interval, 2*base)
+	}
+	time.Sleep(time.Until(turn.Start) + r.Slack + r.Unit/2) //nolint:forbidigo // see now
+	r.done(r.granted(k, s), pace.Result{Timeout: true})
+	if turn = r.refused(k, s, pace.CauseBackOff); turn.Interval != 4*base {
+		r.Errorf("the interval after a timeout too is %s, want %s", turn.Interval, 4*base)
+	}
+}
+
+func retryAfter(r *run) {
+	r.make(pace.Options{})
+	k, s := r.key("retry", ""), r.every(1)
+	r.done(r.granted(k, s), pace.Result{Status: 200, RetryAfter: 6 * r.Unit})
+	r.about(r.refused(k, s, pace.CauseRetryAfter), 6)
+	r.pass(6.5)
+	r.granted(k, s)
+}
+
+func retryAfterIsClamped(r *run) {
+	r.make(pace.Options{MaxRetryAfter: 3 * r.Unit})
+	k, s := r.key("clamp", ""), r.every(1)
+	r.done(r.granted(k, s), pace.Result{Status: 200, RetryAfter: pace.MaxInterval})
+	r.about(r.refused(k, s, pace.CauseRetryAfter), 3)
+}
+
+// closed: a Visit-time that is not now is later, with the instant.
+func closed(r *run) {
+	r.make(pace.Options{})
+	from := r.now().UTC().Add(3 * time.Hour).Truncate(time.Minute)
+	body := "User-agent: *\nVisit-time: " + from.Format("1504") + "-" + from.Add(10*time.Minute).Format("1504") + "\n"
+	s, err := pace.NewSchedule(robots.Parse([]byte(body)).Rules(robots.RFC9309, "x"), pace.Policy{})
+	if err != nil {
+		r.Fatal(err)
+	}
+	turn := r.refused(r.key("closed", ""), s, pace.CauseVisitTime)
+	if !turn.Start.Equal(from) {
+		r.Errorf("opens at %s, want %s", turn.Start.UTC(), from)
+	}
+}
+
+// scheduleOfTheCall: a site that changed its mind is heard at once.
+func scheduleOfTheCall(r *run) {
+	r.make(pace.Options{})
+	k := r.key("change", "")
+	r.done(r.granted(k, r.every(2)), ok)
+	r.about(r.refused(k, r.every(8), pace.CauseDefault), 8)
+	r.about(r.refused(k, r.every(2), pace.CauseDefault), 2)
+	r.pass(2.5)
+	r.granted(k, r.every(2))
+}
+
+func contextEnds(r *run) {
+	r.make(pace.Options{})
+	k, s := r.key("ctx", ""), r.every(1)
+	g := r.granted(k, s)
+	ctx, cancel := context.WithCancel(r.Context())
+	result := make(chan error, 1)
+	go func() { _, err := r.limiter.Wait(ctx, k, s); result <- err }()
+	r.pass(1)
+	cancel()
+	if err := <-result; !errors.Is(err, context.Canceled) {
+		r.Errorf("Wait says %v, want an error that wraps context.Canceled", err)
+	}
+	if _, err := r.limiter.Wait(ctx, k, s); !errors.Is(err, context.Canceled) {
+		r.Errorf("Wait with an ended context says %v, want an error that wraps context.Canceled", err)
+	}
+	r.done(g, ok)
+	r.pass(1.5)
+	r.granted(k, s) // who gave up holds nothing
+}
+
+func deadlineBeforeStart(r *run) {
+	r.make(pace.Options{})
+	k, s := r.key("late", ""), r.every(50)
+	r.done(r.granted(k, s), ok)
+	ctx, cancel := context.WithTimeout(r.Context(), 20*r.Unit)
+	defer cancel()
+	began := r.now()
+	_, err := r.limiter.Wait(ctx, k, s)
+	late, is := errors.AsType[*pace.LateError](err)
+	if !is || !errors.Is(err, context.DeadlineExceeded) {
+		r.Fatalf("Wait says %v, want a LateError", err)
+	}
+	r.about(late.Turn, 50)
+	if r.now().Sub(began) > 10*r.Unit {
+		r.Errorf("said after %s, want at once", r.now().Sub(began))
+	}
+}
+
+func notBeforeTakesNothing(r *run) {
+	r.make(pace.Options{})
+	k, s := r.key("ask", "192.0.2.9"), r.every(4)
+	for range 3 {
+		turn, err := r.limiter.NotBefore(r.Context(), k, s)
+		if err != nil {
+			r.Fatal(err)
+		}
+		r.about(turn, 0)
+		if len(turn.Reasons) == 0 {
+			r.Error("no reasons")
+		}
+	}
+	r.done(r.granted(k, s), ok)
+	turn, err := r.limiter.NotBefore(r.Context(), k, s)
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.about(turn, 4)
+}
+
+// arrivals is the log of a site: it alone proves obedience.
+type arrivals struct {
+	sync.Mutex
+	starts []time.Time
+	now    int // under way
+	most   int
+}
+
+func (a *arrivals) visit(t time.Time, enter int) {
+	a.Lock()
+	defer a.Unlock()
+	if a.now += enter; enter > 0 {
+		a.starts = append(a.starts, t)
+		a.most = max(a.most, a.now)
+	}
+}
+
+// obeys checks that no two starts are closer than an interval.
+func (a *arrivals) obeys(r *run, interval time.Duration, starts int) {
+	r.Helper()
+	slices.SortFunc(a.starts, time.Time.Compare)
+	if len(a.starts) != starts {
+		r.Errorf("%d starts, want %d", len(a.starts), starts)
+	}
+	for i := 1; i < len(a.starts); i++ {
+		if d := a.starts[i].Sub(a.starts[i-1]); d < interval-r.Slack {
+			r.Errorf("starts %d and %d are %s apart, want at least %s", i-1, i, d, interval)
+		}
+	}
+}
+
+// manyCallers: many goroutines, three sites, two of them on one address.
+func manyCallers(r *run) {
+	r.make(pace.Options{AddressInterval: r.Unit / 2})
+	s := r.every(1)
+	keys := []pace.Key{r.key("m0", "192.0.2.1"), r.key("m1", "192.0.2.1"), r.key("m2", "192.0.2.2")}
+	sites := make([]arrivals, len(keys))
+	var shared arrivals
+	var all sync.WaitGroup
+	each := max(r.Callers/len(keys), 1)
+	for i := range each * len(keys) {
+		all.Go(func() {
+			n := i % len(keys)
+			g, err := r.limiter.Wait(r.Context(), keys[n], s)
+			if err != nil {
+				r.Error(err)
+				return
+			}
+			t := r.now()
+			if t.Add(r.Slack).Before(g.Start) {
+				r.Errorf("Wait returns %s before the start", g.Start.Sub(t))
+			}
+			sites[n].visit(t, 1)
+			if n < 2 {
+				shared.visit(t, 1)
+			}
+			r.pass(0.25)
+			sites[n].visit(t, -1)
+			if err := r.limiter.Done(r.Context(), g, ok); err != nil {
+				r.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	for n := range sites {
+		sites[n].obeys(r, r.Unit, each)
+		if sites[n].most != 1 {
+			r.Errorf("%d requests at a time, want 1", sites[n].most)
+		}
+	}
+	shared.obeys(r, r.Unit/2, 2*each)
+	r.Logf("%d callers, %d starts in %s", each*len(keys), each*len(keys), shared.starts[len(shared.starts)-1].Sub(shared.starts[0]))
+}
+
+// concurrency: three at a time, with the interval between their starts.
+func concurrency(r *run) {
+	r.make(pace.Options{Concurrency: 3})
+	k, s := r.key("three", ""), r.every(1)
+	var site arrivals
+	var all sync.WaitGroup
+	for range 9 {
+		all.Go(func() {
+			g, err := r.limiter.Wait(r.Context(), k, s)
+			if err != nil {
+				r.Error(err)
+				return
+			}
+			site.visit(r.now(), 1)
+			r.pass(5)
+			site.visit(r.now(), -1)
+			if err := r.limiter.Done(r.Context(), g, ok); err != nil {
+				r.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	site.obeys(r, r.Unit, 9)
+	if site.most != 3 {
+		r.Errorf("%d requests at a time, want 3", site.most)
+	}
+}
