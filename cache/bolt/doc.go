@@ -1,0 +1,44 @@
+// Package bolt is a cache.Store in one file, for one process at a time: the
+// embedded store of the program and of a crawler on one machine, and the last
+// copy behind a shared store. The file is one of bbolt (go.etcd.io/bbolt).
+//
+//	store, err := bolt.Open("robots.cache", bolt.Options{})
+//	if err != nil { ... } // one sentence for the user
+//	defer store.Close()
+//	c, err := cache.New(cache.Options{Store: store})
+//
+// # What it promises
+//
+// A Put that returned nil is on the disk, whatever happens to the process. Puts
+// that come together share one write to the disk, so many at a time are much
+// cheaper than one after another.
+//
+// Open touches no file that it does not know to be whole and its own. It checks
+// the structure of all pages before anything is written: a file of another
+// program, one cut short or one with a damaged page is refused with a sentence
+// that says what to do, and stays as it is to the last octet. Damage inside a
+// record or a body shows when it is read (each has a checksum) and costs that
+// entry only.
+//
+// # The file
+//
+// Four buckets. Numbers are big-endian.
+//
+//	meta     "format" = "github.com/robotskit/robots/cache", "version" = one octet,
+//	         "octets" = what the entries count (8)
+//	records  origin -> version octet, CRC-32C of the rest (4), fence (8), epoch (8),
+//	         end of keeping in Unix milliseconds (8), place in order (8),
+//	         number of bodies (1), their hashes (32 each), fetch.Record.Encode
+//	bodies   SHA-256 -> number of records that refer to it (4), octets
+//	order    place (8) -> origin, the one written longest ago first
+//
+// A later release that changes any of this raises the version and goes on
+// reading this one; this one refuses what is later.
+//
+// # Size
+//
+// With Options.Size the file stays below a bound: entries written longest ago are
+// dropped when the live ones exceed half of it, as the pages of a tree are
+// three quarters full and pages in use while others are written need room too.
+// A file never shrinks; free pages are used again.
+package bolt

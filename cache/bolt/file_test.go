@@ -1,0 +1,408 @@
+package bolt
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/robotskit/robots/cache"
+	"github.com/robotskit/robots/cache/cachetest"
+	"github.com/robotskit/robots/fetch"
+)
+
+var update = flag.Bool("update", false, "write testdata anew")
+
+func mustOpen(t *testing.T, path string, o Options) *Store {
+	t.Helper()
+	s, err := Open(path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// sample makes a store with entries of all sizes and returns its file's octets.
+func sample(t *testing.T, n int) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "sample")
+	s := mustOpen(t, path, Options{})
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			if err := s.Put(context.Background(), sampleEntry(i), time.Hour); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	for i := range n / 10 { // free some pages
+		if err := s.Delete(context.Background(), cachetest.Origin(n-1-i)); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func sampleEntry(i int) cache.Entry {
+	r := cachetest.Record(cachetest.Origin(i), strings.Repeat(fmt.Sprintln("Disallow: /", i%50), i%50*(i%7)))
+	if i%5 == 0 {
+		r.LastGood = &fetch.Copy{Outcome: fetch.Success, Cause: fetch.OK, Body: []byte("shared")}
+	}
+	return cache.Entry{Record: r, Epoch: uint64(i)}
+}
+
+// TestForeign: a file that is none of ours, or a later release's, is refused with
+// one sentence and keeps every octet.
+func TestForeign(t *testing.T) {
+	otherBolt := func(fill func(tx *bbolt.Tx) error) []byte {
+		path := filepath.Join(t.TempDir(), "other")
+		db, err := bbolt.Open(path, 0o600, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(db.Update(fill), db.Close()); err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	ours := func(change func(tx *bbolt.Tx) error) []byte {
+		return otherBolt(func(tx *bbolt.Tx) error { return errors.Join(layOut(tx), change(tx)) })
+	}
+	whole := sample(t, 50)
+	files := map[string][]byte{
+		"one octet":      {0},
+		"text":           []byte("User-agent: *\nDisallow: /\n"),
+		"zeros":          make([]byte, 64<<10),
+		"noise":          noise(64 << 10),
+		"sqlite":         append([]byte("SQLite format 3\x00"), make([]byte, 8192)...),
+		"cut to nothing": whole[:1],
+		"cut to a page":  whole[:4096],
+		"cut to half":    whole[:len(whole)/2],
+		"another program's": otherBolt(func(tx *bbolt.Tx) error {
+			b, err := tx.CreateBucket([]byte("accounts"))
+			return errors.Join(err, b.Put([]byte("a"), []byte("1")))
+		}),
+		"another program's meta": otherBolt(func(tx *bbolt.Tx) error {
+			b, err := tx.CreateBucket([]byte("meta"))
+			return errors.Join(err, b.Put([]byte("format"), []byte("1")))
+		}),
+		"a later release's": ours(func(tx *bbolt.Tx) error { return tx.Bucket(metaBucket).Put(versionKey, []byte{version + 1}) }),
+		"no version":        ours(func(tx *bbolt.Tx) error { return tx.Bucket(metaBucket).Delete(versionKey) }),
+		"no bodies":         ours(func(tx *bbolt.Tx) error { return tx.DeleteBucket(bodiesBucket) }),
+	}
+	for name, data := range files {
+		path := filepath.Join(t.TempDir(), "robots.cache")
+		if err := os.WriteFile(path, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(path, Options{})
+		if err == nil {
+			t.Errorf("%s: opened", name)
+			_ = s.Close()
+		} else if !isSentence(err.Error(), path) {
+			t.Errorf("%s: %q is no sentence that names the file and a way out", name, err)
+		} else if name == "a later release's" && !strings.Contains(err.Error(), "later release") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, data) {
+			t.Errorf("%s: the file has changed (%d octets, %v)", name, len(after), err)
+		}
+		if err != nil && testing.Verbose() {
+			t.Logf("%-22s %s", name, strings.ReplaceAll(err.Error(), path, "FILE"))
+		}
+	}
+	t.Logf("%d files refused and unchanged", len(files))
+	dir := t.TempDir()
+	if _, err := Open(dir, Options{}); err == nil || !strings.Contains(err.Error(), dir) {
+		t.Errorf("a folder: %v", err)
+	}
+	if _, err := Open(filepath.Join(dir, "none", "robots.cache"), Options{}); err == nil || !strings.Contains(err.Error(), "cannot be made: no such file") {
+		t.Errorf("no folder: %v", err)
+	}
+	if _, err := Open(filepath.Join(dir, "a"), Options{Size: 5}); err == nil {
+		t.Error("a size of 5: no error")
+	}
+	for name, data := range map[string][]byte{"empty": {}, "no tables": otherBolt(func(*bbolt.Tx) error { return nil })} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		s := mustOpen(t, path, Options{})
+		if err := s.Put(context.Background(), sampleEntry(1), time.Hour); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func noise(n int) []byte {
+	random := rand.New(rand.NewPCG(1, 2))
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(random.Uint32())
+	}
+	return b
+}
+
+func isSentence(s, path string) bool {
+	return strings.HasPrefix(s, "cache file "+path+" is left as it is: ") && strings.HasSuffix(s, ": name another file, or move this one away to begin anew") && !strings.Contains(s, "\n")
+}
+
+// TestDamage flips octets and cuts the file in hundreds of places. The file is
+// refused and unchanged, or opens and gives the entries as they were or an error
+// for each that is not; it takes writes, and is whole after them.
+func TestDamage(t *testing.T) {
+	const n = 300
+	whole := sample(t, n)
+	rounds := 600
+	if testing.Short() {
+		rounds = 150
+	}
+	random := rand.New(rand.NewPCG(5, 6))
+	refused, lost, kept := 0, 0, 0
+	path := filepath.Join(t.TempDir(), "robots.cache")
+	for round := range rounds {
+		data := bytes.Clone(whole)
+		switch round % 4 {
+		case 0: // an octet
+			data[random.IntN(len(data))] ^= byte(1 + random.IntN(255))
+		case 1: // in the beginning of a page, where its structure is
+			data[random.IntN(len(data)/4096)*4096+random.IntN(64)] ^= byte(1 + random.IntN(255))
+		case 2: // a page
+			at := random.IntN(len(data)/4096) * 4096
+			if random.IntN(2) == 0 {
+				copy(data[at:at+4096], noise(4096))
+			} else {
+				copy(data[at:at+4096], data[random.IntN(len(data)/4096)*4096:])
+			}
+		default:
+			data = data[:random.IntN(len(data))]
+		}
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if len(data) == 0 {
+			continue
+		}
+		s, err := Open(path, Options{})
+		if err != nil {
+			refused++
+			after, rerr := os.ReadFile(path)
+			if !isSentence(err.Error(), path) || rerr != nil || !bytes.Equal(after, data) {
+				t.Fatalf("round %d: %v; unchanged: %v", round, err, bytes.Equal(after, data))
+			}
+			continue
+		}
+		ctx := context.Background()
+		for i := range n - n/10 {
+			e, err := s.Get(ctx, cachetest.Origin(i))
+			want := sampleEntry(i)
+			switch {
+			case errors.Is(err, cache.ErrAbsent):
+				if round%4 == 2 { // of a flipped octet a key may have become another
+					t.Errorf("round %d: entry %d is gone without a word", round, i)
+				}
+				lost++
+			case err != nil:
+				lost++
+			case !bytes.Equal(e.Record.Encode(), want.Record.Encode()) || !bytes.Equal(e.Record.Body, want.Record.Body):
+				t.Errorf("round %d: entry %d is another", round, i)
+			default:
+				kept++
+			}
+		}
+		var wg sync.WaitGroup
+		for i := range 50 { // a good answer heals
+			wg.Go(func() {
+				if err := s.Put(ctx, sampleEntry(i), time.Hour); err != nil {
+					t.Errorf("round %d: %v", round, err)
+				}
+			})
+		}
+		wg.Wait()
+		for i := range 50 {
+			if e, err := s.Get(ctx, cachetest.Origin(i)); err != nil || !bytes.Equal(e.Record.Encode(), sampleEntry(i).Record.Encode()) {
+				t.Errorf("round %d: entry %d after it was put anew: %v", round, i, err)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Errorf("round %d: %v", round, err)
+		}
+		if err := verify(path, time.Second); err != nil {
+			t.Errorf("round %d: after writing: %v", round, err)
+		}
+	}
+	t.Logf("%d damaged files: %d refused and unchanged; of the others %d entries were as they had been, %d said that they were not", rounds, refused, kept, lost)
+}
+
+// TestLocked: the second to open a file is told why it cannot, and soon.
+func TestLocked(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "robots.cache")
+	s := mustOpen(t, path, Options{})
+	_, err := Open(path, Options{LockWait: 20 * time.Millisecond})
+	if want := "cache file " + path + " is in use by another process (waited 20ms): end that process or name another file"; err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	mustOpen(t, path, Options{})
+}
+
+// TestRace: of many that make a file at once one gets it, and the others are told.
+func TestRace(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "robots.cache")
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	opened := 0
+	for range 8 {
+		wg.Go(func() {
+			s, err := Open(path, Options{LockWait: 5 * time.Millisecond})
+			if err != nil {
+				if !strings.Contains(err.Error(), "in use by another process") {
+					t.Error(err)
+				}
+				return
+			}
+			mu.Lock()
+			opened++
+			mu.Unlock()
+			t.Cleanup(func() { _ = s.Close() })
+		})
+	}
+	wg.Wait()
+	if left, _ := filepath.Glob(path + ".new*"); opened > 1 || len(left) != 0 {
+		t.Errorf("%d opened, left over: %v", opened, left)
+	}
+	if opened == 0 { // all met while others looked
+		mustOpen(t, path, Options{})
+	}
+}
+
+// TestSize: much more than there is room for goes through a file that stays within
+// its bound, and the entries written last are there.
+func TestSize(t *testing.T) {
+	const size = 4 << 20
+	path := filepath.Join(t.TempDir(), "robots.cache")
+	s := mustOpen(t, path, Options{Size: size})
+	ctx := context.Background()
+	var octets, most int64
+	n := 0
+	for octets < 15*size {
+		var wg sync.WaitGroup
+		for range 100 {
+			i := n
+			n++
+			body := strings.Repeat(fmt.Sprintln(i), []int{1, 50, 200, 1000, 20_000}[i%5*(i%11)/10])
+			octets += int64(len(body)) + 700
+			wg.Go(func() {
+				if err := s.Put(ctx, cache.Entry{Record: cachetest.Record(cachetest.Origin(i%7000), body)}, time.Hour); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		most = max(most, info.Size())
+	}
+	if most > size {
+		t.Errorf("the file grew to %d octets, bound %d", most, size)
+	}
+	u, err := s.Usage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Get(ctx, cachetest.Origin((n-1)%7000)); err != nil {
+		t.Errorf("the entry written last: %v", err)
+	}
+	if u.Octets < size/4 {
+		t.Errorf("only %+v kept in %d", u, size)
+	}
+	counts(t, s)
+	t.Logf("%d MB in %d writes through a file of at most %d octets, bound %d: %+v", octets/1e6, n, most, size, u)
+}
+
+// TestExpired: what has outlived its time goes when others are written, a few at a
+// time, whatever the clock says.
+func TestExpired(t *testing.T) {
+	s := mustOpen(t, filepath.Join(t.TempDir(), "robots.cache"), Options{})
+	ctx := context.Background()
+	const n = 100
+	for i := range n {
+		if err := s.Put(ctx, sampleEntry(i), -time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	u, err := s.Usage()
+	if err != nil || u.Origins > 2 {
+		t.Errorf("%+v, %v", u, err)
+	}
+	counts(t, s)
+}
+
+// TestFormat opens a file that the first release with this format has written. It
+// must go on opening in every later one.
+func TestFormat(t *testing.T) {
+	const golden = "testdata/version1.cache"
+	entries := []cache.Entry{{Record: cachetest.Record(cachetest.Origin(1), "User-agent: *\nDisallow: /private\n"), Fence: 7, Epoch: 1 << 40}, sampleEntry(25)}
+	if *update {
+		_ = os.Remove(golden)
+		s := mustOpen(t, golden, Options{})
+		for _, e := range entries {
+			if err := s.Put(context.Background(), e, 100*365*24*time.Hour); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "robots.cache")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := mustOpen(t, path, Options{})
+	for _, want := range entries {
+		got, err := s.Get(context.Background(), want.Record.Origin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got.Record.Body, want.Record.Body) || got.Fence != want.Fence || got.Epoch != want.Epoch ||
+			!got.Record.Expires.Equal(want.Record.Expires) || got.Record.Hops[0].Connect != want.Record.Hops[0].Connect {
+			t.Errorf("got %+v, want %+v", got.Record, want.Record)
+		}
+		if err := s.Put(context.Background(), want, time.Hour); err != nil {
+			t.Error(err)
+		}
+	}
+	counts(t, s)
+}

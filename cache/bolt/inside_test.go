@@ -1,0 +1,66 @@
+package bolt
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/robotskit/robots/fetch"
+)
+
+// counts holds what a store counts against what is there: references, octets and
+// the order of writing.
+func counts(t *testing.T, s *Store) {
+	t.Helper()
+	err := s.db.View(func(tx *bbolt.Tx) error {
+		refs := map[fetch.Hash]uint32{}
+		var total int64
+		lines := 0
+		tbl := open(tx)
+		err := tbl.records.ForEach(func(k, v []byte) error {
+			h, err := parseHeader(v)
+			if err != nil {
+				t.Errorf("entry of %s: %v", k, err)
+			}
+			for _, hash := range h.hashes {
+				refs[hash]++
+			}
+			if got := tbl.order.Get(place(h.place)); string(got) != string(k) {
+				t.Errorf("entry of %s has the place of %q", k, got)
+			}
+			total += entryOctets(k, len(v))
+			lines++
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		err = tbl.bodies.ForEach(func(k, v []byte) error {
+			hash := fetch.Hash(k)
+			if n := binary.BigEndian.Uint32(v); n != refs[hash] {
+				t.Errorf("body %x counts %d references, there are %d", k[:6], n, refs[hash])
+			}
+			delete(refs, hash)
+			total += int64(len(k) + len(v))
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if len(refs) != 0 {
+			t.Errorf("%d bodies are missing", len(refs))
+		}
+		n := 0
+		if err := tbl.order.ForEach(func(k, v []byte) error { n++; return nil }); err != nil {
+			return err
+		}
+		if n != lines || total != tbl.octets {
+			t.Errorf("%d places for %d entries, %d octets counted of %d", n, lines, tbl.octets, total)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,302 @@
+package bolt
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"slices"
+	"time"
+
+	"go.etcd.io/bbolt"
+	bberrors "go.etcd.io/bbolt/errors"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cache"
+	"github.com/robotskit/robots/fetch"
+)
+
+// What shares a transaction at most: this many writes, or octets of bodies.
+const (
+	batchMost   = 1024
+	batchOctets = 8 << 20
+)
+
+// A write is one Put or Delete on its way to the file.
+type write struct {
+	key    []byte
+	header header // without a record: delete
+	bodies [][]byte
+	octets int64
+	err    error // of this write alone
+	done   chan struct{}
+}
+
+// Put keeps an entry.
+func (s *Store) Put(ctx context.Context, e cache.Entry, keep time.Duration) error {
+	if e.Record == nil || e.Record.Origin.IsZero() {
+		return s.fail(errors.New("put of an entry without a record and its origin"))
+	}
+	w := &write{
+		key: []byte(e.Record.Origin.String()),
+		header: header{
+			fence: e.Fence, epoch: e.Epoch,
+			until:  uint64(max(time.Now().Add(keep).UnixMilli(), 0)),
+			record: e.Record.Encode(),
+		},
+	}
+	for h, b := range e.Record.Bodies() {
+		w.header.hashes, w.bodies = append(w.header.hashes, h), append(w.bodies, b)
+		w.octets += int64(len(b))
+	}
+	return s.do(ctx, w)
+}
+
+// Delete forgets an origin.
+func (s *Store) Delete(ctx context.Context, origin robots.Origin) error {
+	return s.do(ctx, &write{key: []byte(origin.String())})
+}
+
+// do hands a write to the writer and waits for it.
+func (s *Store) do(ctx context.Context, w *write) error {
+	end, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	w.done = make(chan struct{})
+	select {
+	case s.writes <- w:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-w.done:
+		return s.fail(w.err)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// write is the writer: it takes all writes that wait and puts them into one
+// transaction. While that is on its way to the disk the next ones gather, so
+// the number in a batch follows the load and nobody waits for company.
+func (s *Store) write() {
+	defer close(s.ended)
+	var batch []*write
+	most := min(batchOctets, s.most/4)
+	for w := range s.writes {
+		batch = append(batch[:0], w)
+		octets := w.octets
+	gather:
+		for len(batch) < batchMost && octets < most {
+			select {
+			case w, ok := <-s.writes:
+				if !ok {
+					break gather
+				}
+				batch = append(batch, w)
+				octets += w.octets
+			default:
+				break gather
+			}
+		}
+		s.commit(batch)
+		for _, w := range batch {
+			close(w.done)
+		}
+	}
+}
+
+// commit does a batch of writes. If it fails as a whole and is more than one,
+// each is tried alone: one that cannot be done must not take others with it.
+func (s *Store) commit(batch []*write) {
+	err := s.update(s.most, batch)
+	// Within its bound the file can be too full all the same, if what is free
+	// lies in pieces and a large body wants one. Then others make room.
+	for most := s.most; errors.Is(err, bberrors.ErrMaxSizeReached) && most > s.most/16; {
+		most = most * 3 / 4
+		if err = s.update(most, nil); err == nil {
+			err = s.update(s.most, batch)
+		}
+	}
+	if err == nil {
+		return
+	}
+	if len(batch) > 1 {
+		for i := range batch {
+			s.commit(batch[i : i+1])
+		}
+		return
+	}
+	batch[0].err = err
+}
+
+// update does writes in one transaction, and drops what has no room in most.
+func (s *Store) update(most int64, batch []*write) error {
+	return guarded(func() error {
+		return s.db.Update(func(tx *bbolt.Tx) error {
+			t := open(tx)
+			for _, w := range batch {
+				var err error
+				if w.err, err = t.apply(w); err != nil {
+					return err
+				}
+			}
+			return t.close(len(batch), most)
+		})
+	})
+}
+
+// table is a transaction with the buckets open.
+type table struct {
+	meta, records, bodies, order *bbolt.Bucket
+	octets                       int64
+}
+
+func open(tx *bbolt.Tx) *table {
+	t := &table{tx.Bucket(metaBucket), tx.Bucket(recordsBucket), tx.Bucket(bodiesBucket), tx.Bucket(orderBucket), octets(tx)}
+	t.order.FillPercent = 0.9 // written at the end only
+	return t
+}
+
+// octets returns what the live entries count: keys and values.
+func octets(tx *bbolt.Tx) int64 {
+	v := tx.Bucket(metaBucket).Get(octetsKey)
+	if len(v) != 8 {
+		return 0
+	}
+	return int64(binary.BigEndian.Uint64(v))
+}
+
+// apply does one write. The first error is the write's own, the second one of
+// the transaction.
+func (t *table) apply(w *write) (own, err error) {
+	old := t.records.Get(w.key)
+	var was header
+	if old != nil {
+		if was, err = parseHeader(old); err != nil {
+			was, err = header{}, nil // unreadable: its bodies, if any, stay behind
+		}
+		was.record = nil // of the page, which may be written now
+	}
+	if w.header.record == nil {
+		if old == nil {
+			return nil, nil
+		}
+		return nil, t.remove(w.key, len(old), was)
+	}
+	if was.fence > w.header.fence {
+		return cache.ErrFenced, nil
+	}
+	for i, h := range w.header.hashes {
+		if at := slices.Index(was.hashes, h); at >= 0 {
+			if v := t.bodies.Get(h[:]); len(v) >= refsSize && bytes.Equal(v[refsSize:], w.bodies[i]) {
+				was.hashes = slices.Delete(was.hashes, at, at+1) // kept, as most are
+				continue
+			}
+		}
+		if err := t.refer(h, w.bodies[i], 1); err != nil {
+			return nil, err
+		}
+	}
+	if old != nil {
+		if err := t.remove(w.key, len(old), was); err != nil {
+			return nil, err
+		}
+	}
+	w.header.place, err = t.order.NextSequence()
+	if err != nil {
+		return nil, err
+	}
+	value := w.header.append(make([]byte, 0, headerSize+len(w.header.hashes)*len(fetch.Hash{})+len(w.header.record)))
+	t.octets += entryOctets(w.key, len(value))
+	return nil, errors.Join(t.records.Put(w.key, value), t.order.Put(place(w.header.place), w.key))
+}
+
+// entryOctets is what a record counts with its line in order.
+func entryOctets(key []byte, value int) int64 { return int64(2*len(key) + value + 8) }
+
+func place(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
+
+// remove takes a record out, with its line in order and its hold on bodies.
+func (t *table) remove(key []byte, size int, h header) error {
+	t.octets -= entryOctets(key, size)
+	if at := place(h.place); bytes.Equal(t.order.Get(at), key) {
+		if err := t.order.Delete(at); err != nil {
+			return err
+		}
+	}
+	for _, hash := range h.hashes {
+		if err := t.refer(hash, nil, -1); err != nil {
+			return err
+		}
+	}
+	return t.records.Delete(key)
+}
+
+// refer counts references to a body, and keeps it while there are any. A body
+// that is there with other octets is damaged, and written anew.
+func (t *table) refer(h fetch.Hash, octets []byte, by int32) error {
+	var refs int32
+	v := t.bodies.Get(h[:])
+	if len(v) >= refsSize {
+		refs = int32(binary.BigEndian.Uint32(v))
+		t.octets -= int64(len(h) + len(v))
+		if by < 0 {
+			octets = v[refsSize:]
+		}
+	}
+	if refs += by; refs <= 0 {
+		if v == nil {
+			return nil
+		}
+		return t.bodies.Delete(h[:])
+	}
+	if octets == nil {
+		return nil // a reference less to a body that is missing
+	}
+	value := append(binary.BigEndian.AppendUint32(make([]byte, 0, refsSize+len(octets)), uint32(refs)), octets...)
+	t.octets += int64(len(h) + len(value))
+	return t.bodies.Put(h[:], value)
+}
+
+// close drops what has no room: entries that have outlived their time, a few for
+// each write so that a clock put forward does not drop all, and then whatever
+// was written longest ago.
+func (t *table) close(writes int, most int64) error {
+	now := uint64(max(time.Now().UnixMilli(), 0))
+	expired := 2 * writes
+	c := t.order.Cursor()
+	for {
+		at, key := c.First()
+		if len(at) != 8 {
+			return t.save()
+		}
+		at, key = bytes.Clone(at), bytes.Clone(key)
+		old := t.records.Get(key)
+		h, err := parseHeader(old)
+		full := t.octets > most
+		switch {
+		case old == nil || err == nil && h.place != binary.BigEndian.Uint64(at): // a line without its record
+			if err := t.order.Delete(at); err != nil {
+				return err
+			}
+			continue
+		case err != nil && full:
+			h = header{place: binary.BigEndian.Uint64(at)}
+		case full:
+		case err == nil && h.until < now && expired > 0:
+			expired--
+		default:
+			return t.save()
+		}
+		if err := t.remove(key, len(old), h); err != nil {
+			return err
+		}
+	}
+}
+
+func (t *table) save() error {
+	return t.meta.Put(octetsKey, binary.BigEndian.AppendUint64(nil, uint64(max(t.octets, 0))))
+}

@@ -1,0 +1,232 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/fetch"
+)
+
+// A Fetcher gets one robots.txt. Whatever the site does is a Record; an error
+// means that origin cannot be asked at all or that ctx ended first, and is not
+// kept. It must be safe for concurrent use and return soon after ctx is done.
+// *fetch.Client is one.
+type Fetcher interface {
+	Fetch(ctx context.Context, origin robots.Origin) (*fetch.Record, error)
+}
+
+// Options are the settings of a Cache. The zero value is a cache in memory that
+// fetches with a fetch.Client of zero Options.
+type Options struct {
+	Fetcher Fetcher
+	// Store keeps what memory has no room for, and what outlives the process.
+	// Without one there is memory only, and a site whose record was dropped has
+	// no last good answer any more.
+	Store Store
+	// Memory bounds the records held in memory, in octets: 64 MiB.
+	Memory int64
+	// Floor and Ceiling bound the life of a good answer, whatever the site says:
+	// 5 minutes and 24 hours (D-28). RFC 9309 section 2.4 wants no ceiling above.
+	Floor, Ceiling time.Duration
+	// StaleWait is how long a caller waits for a fetch if there is an answer
+	// that has ended not long ago: 1.8 s (RFC 8767 section 5).
+	StaleWait time.Duration
+	// StaleMost is how long after its end an answer is given at all without a
+	// fetch that came to an end: 24 hours.
+	StaleMost time.Duration
+	// Keep is how long the store is asked to keep a record that is not renewed:
+	// 90 days. It must be longer than an outage in which the last good answer
+	// counts.
+	Keep time.Duration
+	// Fetches is the number of fetches at a time, all origins together: 512.
+	// Callers beyond wait their turn, and early refreshes are left out. What
+	// fetches can hold in memory is this number times the size of one, with
+	// usual limits at most some 600 KB.
+	Fetches int
+	// FetchLimit is how long a fetch may take before the cache gives it up: one
+	// minute, twice what fetch.Client allows itself. A lease lasts as long, and
+	// a tenth more.
+	FetchLimit time.Duration
+	// Observe is told of events. It is called by the goroutines that answer and
+	// fetch, so it must be quick and safe for concurrent use.
+	Observe func(Event)
+}
+
+func (o Options) filled() Options {
+	if o.Fetcher == nil {
+		o.Fetcher = standard{}
+	}
+	fill(&o.Memory, 64<<20)
+	fill(&o.Floor, fetch.LifeFloor)
+	fill(&o.Ceiling, fetch.LifeCeiling)
+	fill(&o.StaleWait, 1800*time.Millisecond)
+	fill(&o.StaleMost, 24*time.Hour)
+	fill(&o.Keep, 90*24*time.Hour)
+	fill(&o.Fetches, 512)
+	fill(&o.FetchLimit, time.Minute)
+	return o
+}
+
+func fill[T int | int64 | time.Duration](v *T, value T) {
+	if *v == 0 {
+		*v = value
+	}
+}
+
+// standard fetches with the client of package fetch.
+type standard struct{}
+
+func (standard) Fetch(ctx context.Context, origin robots.Origin) (*fetch.Record, error) {
+	return fetch.Fetch(ctx, origin)
+}
+
+// A Cache answers with the robots.txt of any origin, fetching as rarely as it
+// may. It is safe for concurrent use.
+type Cache struct {
+	o      Options
+	leaser Leaser // Options.Store if it is one
+	hot    *Memory
+	clock  *clock
+	slots  chan struct{} // one element for each fetch under way
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	mu      sync.Mutex
+	closed  bool
+	flights map[robots.Origin]*flight
+	running sync.WaitGroup
+}
+
+// New returns a cache. The error says which option cannot be used.
+func New(o Options) (*Cache, error) { return newCache(o, time.Now) }
+
+// newCache takes the wall clock for tests in which it jumps.
+func newCache(o Options, wall func() time.Time) (*Cache, error) {
+	o = o.filled()
+	for _, v := range []struct {
+		name  string
+		value int64
+	}{
+		{"memory", o.Memory}, {"floor", int64(o.Floor)}, {"ceiling", int64(o.Ceiling)}, {"stale wait", int64(o.StaleWait)},
+		{"stale most", int64(o.StaleMost)}, {"keep", int64(o.Keep)}, {"fetches", int64(o.Fetches)}, {"fetch limit", int64(o.FetchLimit)},
+	} {
+		if v.value < 0 {
+			return nil, fmt.Errorf("cache option %s is %d: it must not be negative, 0 is the default", v.name, v.value)
+		}
+	}
+	if o.Floor > o.Ceiling {
+		return nil, fmt.Errorf("cache option floor is %v: it must not be above the ceiling of %v", o.Floor, o.Ceiling)
+	}
+	c := &Cache{
+		o:       o,
+		hot:     NewMemory(o.Memory),
+		slots:   make(chan struct{}, o.Fetches),
+		flights: map[robots.Origin]*flight{},
+	}
+	c.leaser, _ = o.Store.(Leaser)
+	c.clock = newClock(wall, func(d time.Duration) { c.observe(Event{Kind: ClockMoved, Took: d}) })
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	return c, nil
+}
+
+// Get returns the record of an origin: the one held while it is good for use, or
+// what a fetch brings; see the package comment for who waits how long. The
+// record is shared and must not be changed.
+//
+// The error is ctx's, if it ended before there was any answer, or says that the
+// origin cannot be asked. A site in trouble is a record.
+func (c *Cache) Get(ctx context.Context, origin robots.Origin) (*fetch.Record, error) {
+	if origin.IsZero() {
+		return nil, errors.New("robots.txt of no origin: ParseURL makes one of a URL such as https://example.com/")
+	}
+	now, epoch := c.clock.now()
+	e, ok := c.held(origin, now, epoch)
+	if ok {
+		switch c.phase(e.Record, now) {
+		case ahead:
+			c.refreshAhead(ctx, origin)
+			fallthrough
+		case fresh:
+			c.observe(Event{Kind: Hit, Origin: origin, Record: e.Record})
+			return e.Record, nil
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("robots.txt of %s: %w", origin, err)
+	}
+	f, err := c.join(ctx, origin, flightPlan{})
+	if err != nil {
+		return nil, err
+	}
+	return c.wait(ctx, f)
+}
+
+// Refresh fetches the robots.txt of an origin now, whatever is held, and returns
+// the record that is held then. A fetch under way is as good as another one.
+func (c *Cache) Refresh(ctx context.Context, origin robots.Origin) (*fetch.Record, error) {
+	if origin.IsZero() {
+		return nil, errors.New("refresh of no origin: ParseURL makes one of a URL such as https://example.com/")
+	}
+	for {
+		f, err := c.join(ctx, origin, flightPlan{force: true})
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case <-f.done:
+			err = f.err
+			if err == nil && f.asked {
+				return f.record, nil
+			}
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("refresh of %s: %w", origin, err)
+		}
+		<-f.landed // it had found an answer without asking the site
+	}
+}
+
+// Forget drops what is held for an origin, in memory and in the store. With it
+// go the last good answer and the outage, if there is one.
+func (c *Cache) Forget(ctx context.Context, origin robots.Origin) error {
+	err := c.hot.Delete(ctx, origin)
+	if c.o.Store != nil && err == nil {
+		err = c.o.Store.Delete(ctx, origin)
+	}
+	if err != nil {
+		return fmt.Errorf("forget %s: %w", origin, err)
+	}
+	return nil
+}
+
+// Usage returns what is held in memory.
+func (c *Cache) Usage() Usage { return c.hot.Usage() }
+
+// Close ends the fetches under way, waits until what was fetched is stored, and
+// leaves the store open: it belongs to whoever opened it. Calls that wait for a
+// fetch end with ErrClosed or the answer held.
+func (c *Cache) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.cancel()
+	c.running.Wait()
+	return nil
+}
+
+// held returns what memory holds, in the present epoch.
+func (c *Cache) held(origin robots.Origin, now time.Time, epoch uint64) (Entry, bool) {
+	e, ok := c.hot.held(origin)
+	if ok && e.Epoch != epoch {
+		was := e.Record
+		e = c.clock.present(e, now, epoch)
+		c.hot.replace(was, e, c.o.Keep)
+	}
+	return e, ok
+}

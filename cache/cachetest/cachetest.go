@@ -1,0 +1,478 @@
+// Package cachetest holds an implementation of cache.Store against its contract.
+//
+//	func TestConformance(t *testing.T) {
+//		cachetest.Run(t, func(t *testing.T) cache.Store { return open(t) })
+//	}
+//
+// Each test opens a store of its own, which must be empty and have room for some
+// 100 MB. Abilities beyond Store are tested if the store has them: leases of a
+// cache.Leaser, and what the interfaces in this package show of its inside.
+package cachetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cache"
+	"github.com/robotskit/robots/fetch"
+)
+
+// A Planter can write the octets of a record as another release would have
+// written them, under the key of an origin. Tests of a store wrap it to be one.
+type Planter interface {
+	Plant(origin robots.Origin, record []byte) error
+}
+
+// A Counter says how many octets it holds for its entries and their bodies.
+type Counter interface {
+	Octets() int64
+}
+
+// Run runs the suite. It closes each store it opens.
+func Run(t *testing.T, open func(t *testing.T) cache.Store) {
+	tests := []struct {
+		name string
+		test func(t *testing.T, s cache.Store)
+	}{
+		{"absence", absence},
+		{"every field", everyField},
+		{"keys apart", keysApart},
+		{"overwrite", overwrite},
+		{"delete", remove},
+		{"fences", fences},
+		{"fences race", fencesRace},
+		{"bodies", bodies},
+		{"bodies once", bodiesOnce},
+		{"bodies change", bodiesChange},
+		{"expiry", expiry},
+		{"concurrent", concurrent},
+		{"contexts", contexts},
+		{"bad puts", badPuts},
+		{"versions", versions},
+		{"leases", leases},
+		{"lease race", leaseRace},
+		{"close", closing},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := open(t)
+			defer func() {
+				if err := s.Close(); err != nil {
+					t.Errorf("close: %v", err)
+				}
+			}()
+			tt.test(t, s)
+		})
+	}
+	t.Logf("%d tests of the contract", len(tests))
+}
+
+const keep = time.Hour
+
+var ctx = context.Background()
+
+// Origin returns the i-th of any number of origins.
+func Origin(i int) robots.Origin {
+	o, _, err := robots.ParseURL(fmt.Sprintf("https://site-%d.example/", i))
+	if err != nil {
+		panic(err)
+	}
+	return o
+}
+
+// Record returns a good record of an origin with a body, of an empty file if it
+// has no octets.
+func Record(o robots.Origin, body string) *fetch.Record {
+	at := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
+	r := &fetch.Record{
+		Origin: o, URL: o.RobotsURL(), Outcome: fetch.Success, Cause: fetch.OK, Status: 200,
+		Hops: []fetch.Hop{{URL: o.RobotsURL(), Address: "192.0.2.1:443", Status: 200, Received: int64(len(body) + 200),
+			DNS: time.Millisecond, Connect: 10 * time.Millisecond, TLS: 20 * time.Millisecond, Header: 30 * time.Millisecond, Body: time.Millisecond}},
+		Header:  map[string]string{"Content-Type": "text/plain; charset=utf-8", "Server": "nginx", "Date": "Fri, 01 May 2026 10:00:00 GMT"},
+		Body:    []byte(body),
+		Started: at, Fetched: at.Add(62 * time.Millisecond), Expires: at.Add(24 * time.Hour),
+	}
+	if body == "" {
+		r.Cause = fetch.Empty
+	}
+	return r
+}
+
+// good returns a last good answer with a body.
+func good(body string) *fetch.Copy {
+	c := &fetch.Copy{Outcome: fetch.Success, Cause: fetch.OK, Body: []byte(body)}
+	if body == "" {
+		c.Cause = fetch.Empty
+	}
+	return c
+}
+
+// filled returns a record in which every field has a value of its own.
+func filled(o robots.Origin) *fetch.Record {
+	r := Record(o, "")
+	r.Hops = append(r.Hops, fetch.Hop{URL: "http://[2001:db8::1]/", Status: 301, Location: "//elsewhere\xff\u0000é"})
+	r.Cause, r.Status, r.Detail = fetch.OK, 203, "é \x00 \" clause"
+	r.Body = []byte("\xef\xbb\xbfUser-agent: *\r\x00\ndisallow: /\xff")
+	r.Truncated, r.MissingIs5xx = true, true
+	r.StatedLife, r.StatedBy, r.RetryAfter = -90*time.Second, "Expires", 17*time.Minute
+	r.FailingSince, r.Failures, r.NextTry = r.Fetched.Add(-time.Hour), 4711, r.Fetched.Add(time.Hour)
+	r.LastGood = &fetch.Copy{
+		Outcome: fetch.Success, Cause: fetch.OK, Status: 206, URL: "https://other.example/robots.txt", Body: []byte("allow: /"),
+		Truncated: true, Fetched: r.Fetched.Add(-48 * time.Hour), Expires: r.Fetched.Add(-24 * time.Hour),
+	}
+	return r
+}
+
+func put(t *testing.T, s cache.Store, e cache.Entry) {
+	t.Helper()
+	if err := s.Put(ctx, e, keep); err != nil {
+		t.Fatalf("put of %s: %v", e.Record.Origin, err)
+	}
+}
+
+func want(t *testing.T, s cache.Store, o robots.Origin, e cache.Entry) {
+	t.Helper()
+	got, err := s.Get(ctx, o)
+	if err != nil {
+		t.Fatalf("get of %s: %v", o, err)
+	}
+	if got.Fence != e.Fence || got.Epoch != e.Epoch {
+		t.Errorf("get of %s: fence %d and epoch %d, want %d and %d", o, got.Fence, got.Epoch, e.Fence, e.Epoch)
+	}
+	if diff := difference(got.Record, e.Record); diff != "" {
+		t.Errorf("get of %s: %s", o, diff)
+	}
+}
+
+func wantAbsent(t *testing.T, s cache.Store, o robots.Origin) {
+	t.Helper()
+	if e, err := s.Get(ctx, o); !errors.Is(err, cache.ErrAbsent) {
+		t.Errorf("get of %s: %v, %v, want ErrAbsent", o, e.Record, err)
+	}
+}
+
+// difference names the first field in which two records differ as the contract
+// counts it: times by their millisecond, empty slices and maps as nil.
+func difference(got, want *fetch.Record) string {
+	return differ("record", reflect.ValueOf(got), reflect.ValueOf(want))
+}
+
+func differ(name string, got, want reflect.Value) string {
+	if t, ok := got.Interface().(time.Time); ok {
+		u := want.Interface().(time.Time)
+		if t.IsZero() != u.IsZero() || t.UnixMilli() != u.UnixMilli() {
+			return fmt.Sprintf("%s is %v, want %v", name, t, u)
+		}
+		return ""
+	}
+	if d, ok := got.Interface().(time.Duration); ok && d.Abs() >= time.Second {
+		got, want = reflect.ValueOf(d.Milliseconds()), reflect.ValueOf(want.Interface().(time.Duration).Milliseconds())
+	}
+	switch got.Kind() {
+	case reflect.Pointer:
+		if got.IsNil() != want.IsNil() {
+			return fmt.Sprintf("%s is nil: %v, want %v", name, got.IsNil(), want.IsNil())
+		}
+		if got.IsNil() {
+			return ""
+		}
+		return differ(name, got.Elem(), want.Elem())
+	case reflect.Struct:
+		if _, ok := got.Interface().(robots.Origin); ok {
+			break
+		}
+		for i := range got.NumField() {
+			if diff := differ(name+"."+got.Type().Field(i).Name, got.Field(i), want.Field(i)); diff != "" {
+				return diff
+			}
+		}
+		return ""
+	case reflect.Slice:
+		if got.Len() != want.Len() {
+			return fmt.Sprintf("%s has %d elements, want %d", name, got.Len(), want.Len())
+		}
+		if got.Type().Elem().Kind() == reflect.Uint8 {
+			if !bytes.Equal(got.Bytes(), want.Bytes()) {
+				return name + " has other octets"
+			}
+			return ""
+		}
+		for i := range got.Len() {
+			if diff := differ(name+"["+strconv.Itoa(i)+"]", got.Index(i), want.Index(i)); diff != "" {
+				return diff
+			}
+		}
+		return ""
+	case reflect.Map:
+		if got.Len() == 0 && want.Len() == 0 {
+			return ""
+		}
+	}
+	if !reflect.DeepEqual(got.Interface(), want.Interface()) {
+		return fmt.Sprintf("%s is %v, want %v", name, got.Interface(), want.Interface())
+	}
+	return ""
+}
+
+func absence(t *testing.T, s cache.Store) {
+	wantAbsent(t, s, Origin(1))
+	put(t, s, cache.Entry{Record: Record(Origin(1), "a")})
+	wantAbsent(t, s, Origin(2))
+}
+
+// everyField puts a record with a value in every field, and as many records as it
+// has fields, each with that field back at its zero value where a record may have it.
+func everyField(t *testing.T, s cache.Store) {
+	full := filled(Origin(0))
+	v := reflect.ValueOf(full).Elem()
+	for _, part := range []reflect.Value{v, v.FieldByName("LastGood").Elem()} {
+		for i := range part.NumField() {
+			if part.Field(i).IsZero() {
+				t.Fatalf("cachetest does not fill %s.%s: add it to filled", part.Type(), part.Type().Field(i).Name)
+			}
+		}
+	}
+	// What is not of the encoding but of JSON: octets that are no UTF-8 come back
+	// as the encoder left them, so they are compared after one pass through it.
+	once, err := fetch.Decode(full.Encode(), func(h fetch.Hash) ([]byte, error) {
+		for k, b := range full.Bodies() {
+			if k == h {
+				return b, nil
+			}
+		}
+		return nil, errors.New("no such body")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := cache.Entry{Record: once, Fence: 1<<63 + 7, Epoch: 1<<64 - 1}
+	put(t, s, e)
+	want(t, s, Origin(0), e)
+	n := 0
+	for i := range v.NumField() {
+		name := v.Type().Field(i).Name
+		switch name {
+		case "Origin", "Outcome", "Cause", "Body":
+			continue // no record is without; and a body belongs to its cause
+		}
+		r := *once
+		r.Origin = Origin(1 + i)
+		f := reflect.ValueOf(&r).Elem().Field(i)
+		f.Set(reflect.Zero(f.Type()))
+		put(t, s, cache.Entry{Record: &r})
+		want(t, s, r.Origin, cache.Entry{Record: &r})
+		n++
+	}
+	for i, cause := range fetch.Causes() {
+		r := *once
+		r.Origin, r.Cause, r.Outcome = Origin(100+i), cause, cause.Outcome()
+		if cause != fetch.OK {
+			r.Body = nil
+		}
+		put(t, s, cache.Entry{Record: &r})
+		want(t, s, r.Origin, cache.Entry{Record: &r})
+		n++
+	}
+	t.Logf("%d records", n+1)
+}
+
+func keysApart(t *testing.T, s cache.Store) {
+	all := []string{
+		"http://a.example/", "https://a.example/", "ftp://a.example/", "http://a.example:443/", "https://a.example:80/", "https://a.example:8443/",
+		"https://a.example.b/", "https://aa.example/", "https://[2001:db8::1]/", "https://[2001:db8::1]:8443/", "https://192.0.2.1/",
+		"https://xn--mller-kva.example/", "https://" + longHost + "/", "https://b." + longHost[2:] + "/",
+	}
+	entries := map[robots.Origin]cache.Entry{}
+	for i, raw := range all {
+		o, _, err := robots.ParseURL(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries[o] = cache.Entry{Record: Record(o, raw), Fence: uint64(i)}
+		put(t, s, entries[o])
+	}
+	if len(entries) != len(all) {
+		t.Fatalf("%d origins of %d URLs", len(entries), len(all))
+	}
+	for o, e := range entries {
+		want(t, s, o, e)
+	}
+}
+
+var longHost = func() string {
+	label := "a." // 253 octets in all
+	for len(label) < 250 {
+		label += string(bytes.Repeat([]byte{'x'}, min(62, 252-len(label)))) + "."
+	}
+	return label[:len(label)-1]
+}()
+
+func overwrite(t *testing.T, s cache.Store) {
+	o := Origin(1)
+	for i := range 20 {
+		e := cache.Entry{Record: Record(o, fmt.Sprint("body ", i/2)), Epoch: uint64(i)}
+		if i%3 == 0 {
+			e.Record.LastGood = filled(o).LastGood
+		}
+		put(t, s, e)
+		want(t, s, o, e)
+	}
+}
+
+func remove(t *testing.T, s cache.Store) {
+	put(t, s, cache.Entry{Record: Record(Origin(1), "a"), Fence: 9})
+	put(t, s, cache.Entry{Record: Record(Origin(2), "a")})
+	for range 2 { // the second finds nothing
+		if err := s.Delete(ctx, Origin(1)); err != nil {
+			t.Fatalf("delete: %v", err)
+		}
+		wantAbsent(t, s, Origin(1))
+	}
+	want(t, s, Origin(2), cache.Entry{Record: Record(Origin(2), "a")}) // its body is shared
+	put(t, s, cache.Entry{Record: Record(Origin(1), "b"), Fence: 1})   // the fence went with the entry
+	want(t, s, Origin(1), cache.Entry{Record: Record(Origin(1), "b"), Fence: 1})
+}
+
+func fences(t *testing.T, s cache.Store) {
+	o := Origin(1)
+	kept := cache.Entry{Record: Record(o, "seven"), Fence: 7}
+	put(t, s, kept)
+	for _, fence := range []uint64{0, 6} {
+		if err := s.Put(ctx, cache.Entry{Record: Record(o, "late"), Fence: fence}, keep); !errors.Is(err, cache.ErrFenced) {
+			t.Errorf("put with fence %d over 7: %v, want ErrFenced", fence, err)
+		}
+		want(t, s, o, kept)
+	}
+	for _, fence := range []uint64{7, 8, 1 << 63, 1<<64 - 1} {
+		kept = cache.Entry{Record: Record(o, fmt.Sprint(fence)), Fence: fence}
+		put(t, s, kept)
+		want(t, s, o, kept)
+	}
+	put(t, s, cache.Entry{Record: Record(Origin(2), "another's fence is none of its")})
+}
+
+// fencesRace lets writers with growing fences race: at the end the highest is there.
+func fencesRace(t *testing.T, s cache.Store) {
+	const writers, each = 8, 50
+	o := Origin(1)
+	var next, refused atomic.Uint64
+	var wg sync.WaitGroup
+	for range writers {
+		wg.Go(func() {
+			for range each {
+				fence := next.Add(1)
+				err := s.Put(ctx, cache.Entry{Record: Record(o, fmt.Sprint(fence)), Fence: fence}, keep)
+				if errors.Is(err, cache.ErrFenced) {
+					refused.Add(1)
+				} else if err != nil {
+					t.Error(err)
+				}
+				e, err := s.Get(ctx, o)
+				if err != nil || e.Fence < fence || string(e.Record.Body) != fmt.Sprint(e.Fence) {
+					t.Errorf("after put of %d: fence %d with body %q, %v", fence, e.Fence, e.Record.Body, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	const last = writers * each
+	want(t, s, o, cache.Entry{Record: Record(o, fmt.Sprint(last)), Fence: last})
+	t.Logf("%d puts, %d of them late", last, refused.Load())
+}
+
+func bodies(t *testing.T, s cache.Store) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for i, n := range []int{0, 1, 4095, 4096, 65_535, 65_536, 512_000, 513_024} {
+		b := make([]byte, n)
+		for j := range b {
+			b[j] = byte(random.Uint32())
+		}
+		r := Record(Origin(i), string(b))
+		if n > 0 {
+			r.LastGood = good("x" + string(b[1:]))
+		}
+		put(t, s, cache.Entry{Record: r})
+		want(t, s, r.Origin, cache.Entry{Record: r})
+	}
+	r := Record(Origin(99), "")
+	r.Outcome, r.Cause, r.Body = fetch.Unreachable, fetch.Reset, nil
+	r.LastGood = &fetch.Copy{Outcome: fetch.Unavailable, Cause: fetch.ClientError}
+	put(t, s, cache.Entry{Record: r})
+	want(t, s, r.Origin, cache.Entry{Record: r})
+}
+
+func bodiesOnce(t *testing.T, s cache.Store) {
+	c, ok := s.(Counter)
+	if !ok {
+		t.Skipf("%T does not count its octets", s)
+	}
+	const n, size = 100, 100_000
+	body := string(bytes.Repeat([]byte("Disallow: /x\n"), size/13))
+	empty := c.Octets()
+	for i := range n {
+		r := Record(Origin(i), body)
+		r.LastGood = good(body)
+		put(t, s, cache.Entry{Record: r})
+	}
+	if got := c.Octets() - empty; got > 2*size+n*4096 {
+		t.Errorf("%d entries with one body of %d octets take %d", n, size, got)
+	}
+	for i := range n {
+		if i%2 == 0 {
+			put(t, s, cache.Entry{Record: Record(Origin(i), "another")})
+		} else if err := s.Delete(ctx, Origin(i)); err != nil {
+			t.Fatal(err)
+		}
+		if i == n-2 {
+			r := Record(Origin(n-1), body)
+			r.LastGood = good(body)
+			want(t, s, Origin(n-1), cache.Entry{Record: r})
+		}
+	}
+	if got := c.Octets() - empty; got > size/2+n*4096 {
+		t.Errorf("%d octets are left after the last reference to a body of %d", got, size)
+	}
+}
+
+// bodiesChange moves bodies between the two places of a record and between
+// origins: each time all of them can be read.
+func bodiesChange(t *testing.T, s cache.Store) {
+	random := rand.New(rand.NewPCG(3, 4))
+	held := map[int]cache.Entry{}
+	for step := range 600 {
+		i := random.IntN(5)
+		switch r := Record(Origin(i), fmt.Sprint("body ", random.IntN(4))); {
+		case random.IntN(8) == 0:
+			if err := s.Delete(ctx, Origin(i)); err != nil {
+				t.Fatal(err)
+			}
+			delete(held, i)
+		default:
+			if random.IntN(2) == 0 {
+				r.LastGood = good(fmt.Sprint("body ", random.IntN(4)))
+			}
+			held[i] = cache.Entry{Record: r, Epoch: uint64(step)}
+			put(t, s, held[i])
+		}
+		for j := range 5 {
+			if e, ok := held[j]; ok {
+				want(t, s, Origin(j), e)
+			} else {
+				wantAbsent(t, s, Origin(j))
+			}
+		}
+		if t.Failed() {
+			t.Fatalf("at step %d", step)
+		}
+	}
+}

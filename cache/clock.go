@@ -1,0 +1,139 @@
+package cache
+
+import (
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/robotskit/robots/fetch"
+)
+
+const (
+	// jumpLeast is how far the wall clock may stray from the monotonic one before
+	// it counts as a jump. Slewing and leap seconds stay below it for long.
+	jumpLeast = time.Minute
+	// jumpSpread is the time within which answers end that a forward jump would
+	// have ended at once.
+	jumpSpread = time.Hour
+)
+
+// A clock tells the wall time and notices when it jumps. An epoch is the time
+// between two jumps; records are stamped with the epoch whose wall clock wrote
+// their times, so that they can be brought to the present one.
+type clock struct {
+	wall   func() time.Time // time.Now, but for tests of jumps
+	moved  func(d time.Duration)
+	start  time.Time // by the wall clock of the first epoch
+	run    uint64    // upper 44 bits of this clock's epochs, random
+	anchor atomic.Pointer[anchor]
+
+	mu    sync.Mutex
+	jumps []time.Duration // the jump that ended each epoch but the last
+}
+
+// anchor is the beginning of an epoch on both clocks.
+type anchor struct {
+	at    time.Time // with its monotonic reading
+	wall  time.Time
+	epoch uint64
+}
+
+const epochBits = 20
+
+func newClock(wall func() time.Time, moved func(time.Duration)) *clock {
+	c := &clock{wall: wall, moved: moved, run: rand.Uint64() >> epochBits << epochBits}
+	c.start = wall().Round(0)
+	c.anchor.Store(&anchor{at: time.Now(), wall: c.start, epoch: c.run})
+	return c
+}
+
+// now returns the wall time without a monotonic reading and the epoch it
+// belongs to.
+func (c *clock) now() (time.Time, uint64) {
+	at, wall := time.Now(), c.wall().Round(0)
+	a := c.anchor.Load()
+	if d := a.jump(at, wall); d.Abs() < jumpLeast {
+		return wall, a.epoch
+	}
+	c.mu.Lock()
+	a = c.anchor.Load()
+	d := a.jump(at, wall)
+	if d.Abs() < jumpLeast { // another goroutine has seen it
+		c.mu.Unlock()
+		return wall, a.epoch
+	}
+	c.jumps = append(c.jumps, d)
+	next := &anchor{at: at, wall: wall, epoch: a.epoch + 1}
+	c.anchor.Store(next)
+	c.mu.Unlock()
+	c.moved(d)
+	return wall, next.epoch
+}
+
+func (a *anchor) jump(at, wall time.Time) time.Duration {
+	return wall.Sub(a.wall) - at.Sub(a.at)
+}
+
+// present returns e with the times of the present epoch. An entry of another
+// clock is taken as of this clock's first epoch if it is older than this clock,
+// for then it was met by the wall clock of that time; a younger one comes from a
+// process beside this one and is left as it is, but for a future it cannot have
+// seen.
+func (c *clock) present(e Entry, now time.Time, epoch uint64) Entry {
+	r := e.Record
+	from := uint64(0)
+	known := e.Epoch>>epochBits == epoch>>epochBits
+	if known {
+		from = e.Epoch - c.run
+	} else if r.Fetched.After(c.start) {
+		from = epoch - c.run
+	}
+	if to := epoch - c.run; from < to {
+		c.mu.Lock()
+		for _, d := range c.jumps[min(from, uint64(len(c.jumps))):] {
+			r = shifted(r, d, now)
+		}
+		c.mu.Unlock()
+	}
+	if ahead := r.Fetched.Sub(now); ahead > jumpLeast {
+		r = shifted(r, -ahead, now)
+	}
+	e.Record, e.Epoch = r, epoch
+	return e
+}
+
+// shifted returns r with all its times moved by d. The end of a fresh answer is
+// moved by less than d forward if it would otherwise lie further than jumpSpread
+// ahead: when the clock goes forward nobody knows whether time has passed.
+func shifted(r *fetch.Record, d time.Duration, now time.Time) *fetch.Record {
+	move := func(t time.Time) time.Time {
+		if t.IsZero() {
+			return t
+		}
+		return t.Add(d)
+	}
+	end := func(t time.Time) time.Time {
+		if d <= 0 || t.IsZero() {
+			return move(t)
+		}
+		soon := now.Add(rand.N(jumpSpread))
+		switch m := t.Add(d); {
+		case m.Before(soon):
+			return m
+		case t.After(soon): // the jump was shorter than the life left
+			return t
+		default:
+			return soon
+		}
+	}
+	s := *r
+	s.Started, s.Fetched, s.FailingSince, s.NextTry = move(r.Started), move(r.Fetched), move(r.FailingSince), move(r.NextTry)
+	s.Expires = end(r.Expires)
+	if r.LastGood != nil {
+		c := *r.LastGood
+		c.Fetched, c.Expires = move(c.Fetched), end(c.Expires)
+		s.LastGood = &c
+	}
+	return &s
+}

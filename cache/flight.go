@@ -1,0 +1,347 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/fetch"
+)
+
+// storeLimit is how long one call of the store may take: a store in trouble
+// makes answers late by this at most, and only for origins not held in memory.
+const storeLimit = 5 * time.Second
+
+// A flight is the one attempt to get a record of an origin that is under way.
+type flight struct {
+	origin robots.Origin
+	flightPlan
+
+	looked chan struct{} // closed when memory and store have been asked
+	held   *fetch.Record // what they had, nil for nothing; set before looked
+	done   chan struct{} // closed at the end
+	record *fetch.Record // set before done, or
+	err    error
+	asked  bool          // the site was; set before done
+	landed chan struct{} // closed when the next flight may begin
+}
+
+// flightPlan says what is special about a flight.
+type flightPlan struct {
+	force bool // fetch even if what is held is fresh
+	early bool // the answer in use has not ended; a slot is held already
+}
+
+// join returns the flight of an origin, a new one if none is under way. ctx
+// lends the new one its values and not its end.
+func (c *Cache) join(ctx context.Context, origin robots.Origin, plan flightPlan) (*flight, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, fmt.Errorf("robots.txt of %s: cache: %w", origin, ErrClosed)
+	}
+	if f := c.flights[origin]; f != nil {
+		if plan.early {
+			<-c.slots
+		}
+		return f, nil
+	}
+	f := &flight{origin: origin, flightPlan: plan, looked: make(chan struct{}), done: make(chan struct{}), landed: make(chan struct{})}
+	c.flights[origin] = f
+	c.running.Add(1)
+	go func() {
+		defer c.running.Done()
+		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		defer cancel()
+		defer context.AfterFunc(c.ctx, cancel)()
+		c.fly(ctx, f)
+	}()
+	return f, nil
+}
+
+// refreshAhead starts a flight that nobody waits for, if there is a slot for it.
+func (c *Cache) refreshAhead(ctx context.Context, origin robots.Origin) {
+	c.mu.Lock()
+	under := c.closed || c.flights[origin] != nil
+	c.mu.Unlock()
+	if under {
+		return
+	}
+	select {
+	case c.slots <- struct{}{}:
+		if _, err := c.join(ctx, origin, flightPlan{early: true}); err != nil {
+			<-c.slots
+			return
+		}
+		c.observe(Event{Kind: Ahead, Origin: origin})
+	default:
+	}
+}
+
+// wait waits for a flight, or for as long as an old answer is worth waiting.
+func (c *Cache) wait(ctx context.Context, f *flight) (*fetch.Record, error) {
+	began := time.Now()
+	timer := time.NewTimer(c.o.StaleWait)
+	defer timer.Stop()
+	looked, late := f.looked, false
+	for ended := false; !ended; {
+		select {
+		case <-f.done:
+			ended = true
+		case <-ctx.Done():
+			ended = true
+		case <-timer.C:
+			late = true
+		case <-looked:
+			looked = nil
+		}
+		ended = ended || late && looked == nil && c.usable(f.held)
+	}
+	kind, r, err := Waited, (*fetch.Record)(nil), error(nil)
+	select {
+	case <-f.done:
+		r, err = f.record, f.err
+		looked = nil
+	default:
+		err = ctx.Err()
+	}
+	if r == nil && looked == nil && c.usable(f.held) {
+		kind, r = Stale, f.held
+	}
+	if r == nil {
+		return nil, fmt.Errorf("robots.txt of %s: %w", f.origin, err)
+	}
+	c.observe(Event{Kind: kind, Origin: f.origin, Record: r, Took: time.Since(began)})
+	return r, nil
+}
+
+// usable reports whether a record may be answered before a fetch has ended.
+func (c *Cache) usable(r *fetch.Record) bool {
+	if r == nil {
+		return false
+	}
+	now, _ := c.clock.now()
+	return c.phase(r, now) != overdue
+}
+
+// fly is one flight: it looks into the store, takes the lease and fetches. It
+// hands over what it has as soon as it has it and stores it after that, so that
+// nobody waits for a slow store; the next flight does.
+func (c *Cache) fly(ctx context.Context, f *flight) {
+	now, epoch := c.clock.now()
+	finished, slot := false, f.early
+	finish := func(r *fetch.Record, err error) {
+		if finished {
+			return
+		}
+		finished = true
+		f.record, f.err = r, err
+		select {
+		case <-f.looked:
+		default:
+			close(f.looked)
+		}
+		close(f.done)
+	}
+	defer func() {
+		if slot {
+			<-c.slots
+		}
+		c.mu.Lock()
+		delete(c.flights, f.origin)
+		c.mu.Unlock()
+		close(f.landed)
+		finish(nil, ErrClosed) // not reached by any road but a Fetcher that ends its goroutine
+	}()
+
+	// What memory has will do for those who wait; a store may take its time.
+	if hot, _ := c.held(f.origin, now, epoch); c.usable(hot.Record) {
+		f.held = hot.Record
+		close(f.looked)
+	}
+	held, readable := c.look(ctx, f.origin)
+	if f.held == nil {
+		f.held = held.Record
+		close(f.looked)
+	}
+	if c.answers(held, f) {
+		finish(held.Record, nil)
+		return
+	}
+	fence := held.Fence
+	if c.leaser != nil {
+		token, granted := c.lease(ctx, f)
+		if granted {
+			defer c.release(ctx, f.origin, token)
+			fence = token
+		}
+		// Whoever had the lease before may have done the work.
+		if held, readable = c.look(ctx, f.origin); c.answers(held, f) {
+			finish(held.Record, nil)
+			return
+		}
+	}
+	if !slot {
+		select {
+		case c.slots <- struct{}{}:
+			slot = true
+		case <-ctx.Done():
+			finish(nil, ErrClosed)
+			return
+		}
+	}
+	f.asked = true
+	r, err := c.fetch(ctx, f.origin)
+	if err != nil {
+		finish(nil, err)
+		return
+	}
+	now, epoch = c.clock.now()
+	if held.Record != nil { // the clock may have moved meanwhile
+		held = c.clock.present(held, now, epoch)
+	}
+	e := Entry{Record: c.settle(r, held.Record), Fence: fence, Epoch: epoch}
+	c.hot.replace(nil, e, c.o.Keep)
+	finish(e.Record, nil)
+	<-c.slots
+	slot = false
+	// What could not be read may hold a last good answer that a failure would
+	// wipe out; a good answer is better than anything there.
+	if c.o.Store != nil && (readable || e.Record.Outcome.Good()) {
+		c.store(ctx, e)
+	}
+}
+
+// answers reports whether an entry makes a fetch unnecessary. What ends soon does
+// for those who wait, but not for the early refresh that it has called.
+func (c *Cache) answers(e Entry, f *flight) bool {
+	if e.Record == nil || f.force {
+		return false
+	}
+	now, _ := c.clock.now()
+	p := c.phase(e.Record, now)
+	return p == fresh || p == ahead && !f.early
+}
+
+// look returns what memory and the store hold, the later of the two, and whether
+// the store could be read. Memory then holds it too.
+func (c *Cache) look(ctx context.Context, origin robots.Origin) (e Entry, readable bool) {
+	now, epoch := c.clock.now()
+	hot, _ := c.held(origin, now, epoch)
+	if c.o.Store == nil {
+		return hot, true
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeLimit)
+	defer cancel()
+	cold, err := c.o.Store.Get(ctx, origin)
+	switch {
+	case errors.Is(err, ErrAbsent):
+		return hot, true
+	case err != nil:
+		c.observe(Event{Kind: StoreFailed, Origin: origin, Err: err})
+		return hot, false
+	}
+	now, epoch = c.clock.now()
+	own := cold.Epoch>>epochBits == epoch>>epochBits
+	cold = c.bounded(c.clock.present(cold, now, epoch))
+	if cold.Record.Outcome == fetch.Refused && !own && hot.Record == nil {
+		// Another process's guard has refused it, this one's may not.
+		ask := *cold.Record
+		ask.NextTry = now.Add(-c.o.StaleMost)
+		cold.Record = &ask
+	}
+	e = Entry{Record: joined(hot.Record, cold.Record), Fence: max(hot.Fence, cold.Fence), Epoch: epoch}
+	if e != hot {
+		c.hot.replace(nil, e, c.o.Keep)
+	}
+	return e, true
+}
+
+// lease waits for the right to fetch, and for no longer than it takes another
+// holder to bring the answer. Without an answer of the store it does without: a
+// fetch too many harms less than none.
+func (c *Cache) lease(ctx context.Context, f *flight) (token uint64, granted bool) {
+	length := c.o.FetchLimit + c.o.FetchLimit/10
+	for {
+		l, err := c.askLease(ctx, f.origin, length)
+		if err == nil && l.Granted {
+			return l.Token, true
+		}
+		if err == nil {
+			err = c.await(ctx, f.origin, l.Left)
+		}
+		if err != nil {
+			if ctx.Err() == nil {
+				c.observe(Event{Kind: StoreFailed, Origin: f.origin, Err: err})
+			}
+			return 0, false
+		}
+		if e, _ := c.look(ctx, f.origin); c.answers(e, f) {
+			return 0, false
+		}
+	}
+}
+
+func (c *Cache) askLease(ctx context.Context, origin robots.Origin, length time.Duration) (Lease, error) {
+	ctx, cancel := context.WithTimeout(ctx, storeLimit)
+	defer cancel()
+	return c.leaser.Lease(ctx, origin, length)
+}
+
+func (c *Cache) await(ctx context.Context, origin robots.Origin, left time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, left+storeLimit)
+	defer cancel()
+	return c.leaser.Await(ctx, origin)
+}
+
+func (c *Cache) release(ctx context.Context, origin robots.Origin, token uint64) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeLimit)
+	defer cancel()
+	if err := c.leaser.Release(ctx, origin, token); err != nil {
+		c.observe(Event{Kind: StoreFailed, Origin: origin, Err: err})
+	}
+}
+
+// fetch asks the site.
+func (c *Cache) fetch(ctx context.Context, origin robots.Origin) (*fetch.Record, error) {
+	began := time.Now()
+	limit, cancel := context.WithTimeout(ctx, c.o.FetchLimit)
+	defer cancel()
+	r, err := c.o.Fetcher.Fetch(limit, origin)
+	switch {
+	case err == nil && r == nil:
+		err = errors.New("the fetcher returned neither a record nor an error")
+	case err == nil && (r.Origin != origin || r.Outcome == fetch.OutcomeNone || r.Fetched.IsZero()):
+		err = errors.New("the fetcher returned a record without its origin, outcome or time")
+	case err != nil && ctx.Err() != nil:
+		err = ErrClosed
+	case err != nil && limit.Err() != nil:
+		err = fmt.Errorf("the fetch took longer than %v: %w", c.o.FetchLimit, err)
+	}
+	took := time.Since(began)
+	if err != nil {
+		c.observe(Event{Kind: FetchFailed, Origin: origin, Took: took, Err: err})
+		return nil, err
+	}
+	c.observe(Event{Kind: Fetched, Origin: origin, Record: r, Took: took})
+	return r, nil
+}
+
+// store puts an entry into the store. A Close that ends the flight lets it end:
+// what was fetched is not thrown away.
+func (c *Cache) store(ctx context.Context, e Entry) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeLimit)
+	defer cancel()
+	origin := e.Record.Origin
+	switch err := c.o.Store.Put(ctx, e, c.o.Keep); {
+	case errors.Is(err, ErrFenced):
+		c.observe(Event{Kind: Fenced, Origin: origin, Record: e.Record, Err: err})
+		if err := c.hot.Delete(ctx, origin); err == nil {
+			c.look(ctx, origin) // what the later lease has written
+		}
+	case err != nil:
+		c.observe(Event{Kind: StoreFailed, Origin: origin, Record: e.Record, Err: err})
+	}
+}

@@ -1,0 +1,463 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cache"
+	"github.com/robotskit/robots/cache/cachetest"
+	"github.com/robotskit/robots/fetch"
+)
+
+// slow is a Fetcher that takes its time.
+type slow struct {
+	takes time.Duration
+	now   *behaviour
+	err   error
+	wall  func() time.Time
+	asked atomic.Int64
+	under atomic.Int64
+	most  atomic.Int64 // at a time
+	size  int          // of bodies, if above 0
+}
+
+func (s *slow) Fetch(ctx context.Context, origin robots.Origin) (*fetch.Record, error) {
+	s.asked.Add(1)
+	n := s.under.Add(1)
+	defer s.under.Add(-1)
+	for m := s.most.Load(); n > m && !s.most.CompareAndSwap(m, n); m = s.most.Load() {
+	}
+	var r *fetch.Record
+	if s.size > 0 {
+		r = record(origin, &behaviours[0], time.Now())
+		r.Body = []byte(strings.Repeat(origin.Host()+"\n", s.size/(len(origin.Host())+1)))
+	}
+	select {
+	case <-time.After(s.takes):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if s.err != nil {
+		return nil, s.err
+	}
+	now := time.Now
+	if s.wall != nil {
+		now = s.wall
+	}
+	if r != nil {
+		r.Fetched = now()
+		return r, nil
+	}
+	return record(origin, s.now, now()), nil
+}
+
+func behaving(name string) *behaviour {
+	for i := range behaviours {
+		if behaviours[i].name == name {
+			return &behaviours[i]
+		}
+	}
+	panic("no behaviour " + name)
+}
+
+func open(t *testing.T, o cache.Options) *cache.Cache {
+	t.Helper()
+	c, err := cache.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func get(t *testing.T, c *cache.Cache) *fetch.Record {
+	t.Helper()
+	r, err := c.Get(context.Background(), origin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// took runs f in a bubble and returns how long it took there.
+func took(f func()) time.Duration {
+	began := time.Now()
+	f()
+	return time.Since(began)
+}
+
+// TestOneFlight: a thousand callers, one fetch; the first gives up and nobody
+// notices; each waits for as long as it wants to and no longer.
+func TestOneFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &slow{takes: 10 * time.Second, now: behaving("file")}
+		c := open(t, cache.Options{Fetcher: s})
+		defer c.Close()
+		first, giveUp := context.WithCancel(context.Background())
+		gaveUp := make(chan error, 1)
+		go func() {
+			_, err := c.Get(first, origin)
+			gaveUp <- err
+		}()
+		synctest.Wait()
+		var answered, late atomic.Int64
+		var wg sync.WaitGroup
+		for i := range 1000 {
+			wg.Go(func() {
+				ctx := context.Background()
+				if i%4 == 0 {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, 3*time.Second)
+					defer cancel()
+				}
+				began := time.Now()
+				r, err := c.Get(ctx, origin)
+				switch wait := time.Since(began); {
+				case i%4 == 0 && errors.Is(err, context.DeadlineExceeded) && wait == 3*time.Second:
+					late.Add(1)
+				case i%4 != 0 && err == nil && r.Outcome == fetch.Success && wait == 10*time.Second:
+					answered.Add(1)
+				default:
+					t.Errorf("caller %d: %v after %v", i, err, wait)
+				}
+			})
+		}
+		synctest.Wait()
+		giveUp()
+		if err := <-gaveUp; !errors.Is(err, context.Canceled) {
+			t.Errorf("the first caller: %v", err)
+		}
+		wg.Wait()
+		if n := s.asked.Load(); n != 1 {
+			t.Errorf("%d fetches", n)
+		}
+		t.Logf("1 fetch for %d answered and %d who would not wait, begun by one who gave up", answered.Load(), late.Load())
+	})
+}
+
+// TestLife follows one origin through a life: fresh, ahead, stale, overdue.
+func TestLife(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &slow{takes: 10 * time.Second, now: behaving("file")}
+		var mu sync.Mutex
+		var kinds []cache.Kind
+		c := open(t, cache.Options{Fetcher: s, Observe: func(e cache.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			kinds = append(kinds, e.Kind)
+		}})
+		clear := func() {
+			mu.Lock()
+			defer mu.Unlock()
+			kinds = nil
+		}
+		defer c.Close()
+		expect := func(what string, wait time.Duration, asked int64, want ...cache.Kind) {
+			t.Helper()
+			if w := took(func() { get(t, c) }); w != wait {
+				t.Errorf("%s: waited %v, want %v", what, w, wait)
+			}
+			synctest.Wait()
+			if n := s.asked.Load(); n != asked {
+				t.Errorf("%s: %d fetches, want %d", what, n, asked)
+			}
+			mu.Lock()
+			defer clear()
+			defer mu.Unlock()
+			if fmt.Sprint(kinds) != fmt.Sprint(want) {
+				t.Errorf("%s: events %v, want %v", what, kinds, want)
+			}
+		}
+		expect("nothing held", 10*time.Second, 1, cache.Fetched, cache.Waited)
+		expect("fresh", 0, 1, cache.Hit)
+		r := get(t, c)
+		life := r.Expires.Sub(r.Fetched)
+		clear()
+		time.Sleep(life * 79 / 100)
+		expect("at 79 %", 0, 1, cache.Hit)
+		time.Sleep(life * 2 / 100)
+		expect("at 81 %", 0, 2, cache.Ahead, cache.Hit)
+		expect("at 81 %, under way", 0, 2, cache.Hit)
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		clear()
+		expect("renewed", 0, 2, cache.Hit)
+		r = get(t, c)
+		time.Sleep(time.Until(r.Expires))
+		clear()
+		expect("at 100 %", 1800*time.Millisecond, 3, cache.Stale)
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		clear()
+		expect("renewed again", 0, 3, cache.Hit)
+		time.Sleep(48*time.Hour - time.Minute)
+		clear()
+		expect("a day after its end", 10*time.Second, 4, cache.Fetched, cache.Waited)
+
+		s.now = behaving("500") // the site begins to fail
+		r = get(t, c)
+		time.Sleep(r.Expires.Sub(r.Fetched) * 9 / 10)
+		get(t, c)
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		r = get(t, c)
+		if r.Outcome != fetch.Unreachable || r.LastGood == nil || !time.Now().Before(r.LastGood.Expires) {
+			t.Fatalf("an early refresh failed: %+v", r)
+		}
+		if v := r.Rules(robots.Google, time.Now(), "Bot").Match(openPath); !v.Allowed {
+			t.Errorf("verdict while the answer is fresh: %v", v)
+		}
+		clear()
+		expect("failing, not due", 0, 5, cache.Hit)
+		time.Sleep(2 * time.Minute)
+		expect("failing, due", 1800*time.Millisecond, 6, cache.Stale)
+	})
+}
+
+// TestStaleErrors: a fetch that comes to nothing leaves the answer that is held.
+func TestStaleErrors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &slow{now: behaving("file")}
+		c := open(t, cache.Options{Fetcher: s, FetchLimit: time.Second})
+		r := get(t, c)
+		time.Sleep(time.Until(r.Expires))
+		s.err = errors.New("no such thing")
+		if got := get(t, c); got.Fetched != r.Fetched {
+			t.Errorf("after an error: %v", got.Fetched)
+		}
+		s.takes = time.Hour // past the limit of a fetch, which is below the stale wait
+		if w := took(func() { get(t, c) }); w != time.Second {
+			t.Errorf("waited %v", w)
+		}
+		time.Sleep(25 * time.Hour)
+		if _, err := c.Get(context.Background(), origin); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("nothing to answer with: %v", err)
+		}
+		go func() {
+			time.Sleep(time.Second / 2)
+			c.Close()
+		}()
+		if _, err := c.Get(context.Background(), origin); !errors.Is(err, cache.ErrClosed) {
+			t.Errorf("closed while waiting: %v", err)
+		}
+		if _, err := c.Get(context.Background(), origin); !errors.Is(err, cache.ErrClosed) {
+			t.Errorf("closed: %v", err)
+		}
+		if _, err := c.Get(context.Background(), robots.Origin{}); err == nil {
+			t.Error("no origin: no error")
+		}
+	})
+}
+
+func TestRefreshAndForget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &slow{takes: time.Second, now: behaving("file")}
+		store := cache.NewMemory(1 << 20)
+		c := open(t, cache.Options{Fetcher: s, Store: store})
+		defer c.Close()
+		get(t, c)
+		s.now = behaving("404")
+		r, err := c.Refresh(context.Background(), origin)
+		if err != nil || r.Status != 404 || s.asked.Load() != 2 {
+			t.Errorf("refresh: %v, %v after %d fetches", r, err, s.asked.Load())
+		}
+		synctest.Wait()
+		if err := c.Forget(context.Background(), origin); err != nil {
+			t.Error(err)
+		}
+		if _, err := store.Get(context.Background(), origin); !errors.Is(err, cache.ErrAbsent) {
+			t.Errorf("forgotten, but in the store: %v", err)
+		}
+		get(t, c)
+		if n := s.asked.Load(); n != 3 {
+			t.Errorf("%d fetches", n)
+		}
+	})
+}
+
+// TestRefused: a refusal is no failure of the site, keeps what was there, and a
+// process with another guard asks for itself.
+func TestRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &slow{now: behaving("file")}
+		store := cache.NewMemory(1 << 20)
+		c := open(t, cache.Options{Fetcher: s, Store: store})
+		defer c.Close()
+		get(t, c)
+		time.Sleep(25 * time.Hour)
+		s.now = behaving("refused")
+		for range 40 * 24 {
+			r := get(t, c)
+			if r.Outcome != fetch.Refused || r.LastGood == nil {
+				t.Fatalf("%v", r)
+			}
+			for _, d := range robots.Dialects() {
+				if v := r.Rules(d, time.Now(), "Bot").Match(openPath); v.Allowed || v.Reason != robots.ReasonRefused {
+					t.Fatalf("%s: %v", d.Name, v)
+				}
+			}
+			time.Sleep(time.Hour)
+		}
+		synctest.Wait()
+		s.now = behaving("500")
+		if r := get(t, c); r.Failures != 1 || !r.FailingSince.Equal(r.Fetched) || r.LastGood == nil {
+			t.Errorf("the outage began with the refusals: %+v", r)
+		}
+		s.now = behaving("refused")
+		time.Sleep(2 * time.Hour)
+		get(t, c)
+		synctest.Wait()
+		other := &slow{now: behaving("file")}
+		d := open(t, cache.Options{Fetcher: other, Store: store})
+		defer d.Close()
+		if r := get(t, d); r.Outcome != fetch.Success || other.asked.Load() != 1 {
+			t.Errorf("another process: %v after %d fetches", r.Outcome, other.asked.Load())
+		}
+	})
+}
+
+// TestChance: jitter stays within its bounds and spreads at them too.
+func TestChance(t *testing.T) {
+	for _, tt := range []struct{ d, least, most, from, to time.Duration }{
+		{24 * hour, 5 * time.Minute, 24 * hour, 24 * hour * 9 / 10, 24 * hour},
+		{5 * time.Minute, 5 * time.Minute, 24 * hour, 5 * time.Minute, 5 * time.Minute * 11 / 10},
+		{hour, 5 * time.Minute, 24 * hour, hour * 9 / 10, hour * 11 / 10},
+		{hour, hour, hour, hour, hour},
+		{48 * hour, 5 * time.Minute, 7 * 24 * hour, 48 * hour * 9 / 10, 48 * hour * 11 / 10},
+	} {
+		low, high := 1000*hour, time.Duration(0)
+		const n = 10_000
+		var sum time.Duration
+		for range n {
+			v := cache.Chance(tt.d, tt.least, tt.most)
+			low, high, sum = min(low, v), max(high, v), sum+v
+		}
+		span := tt.to - tt.from
+		if low < tt.from || high > tt.to || low > tt.from+span/100 || high < tt.to-span/100 {
+			t.Errorf("%v in %v..%v: %v to %v, want %v to %v", tt.d, tt.least, tt.most, low, high, tt.from, tt.to)
+		}
+		if mid := (tt.from + tt.to) / 2; (sum/n - mid).Abs() > span/20 {
+			t.Errorf("%v in %v..%v: %v in the middle, want %v", tt.d, tt.least, tt.most, sum/n, mid)
+		}
+	}
+}
+
+// TestStatedLife: what a site says counts within floor and ceiling.
+func TestStatedLife(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, tt := range []struct {
+			stated   time.Duration
+			by       string
+			o        cache.Options
+			from, to time.Duration
+		}{
+			{0, "", cache.Options{}, 24 * hour * 9 / 10, 24 * hour},
+			{0, "Cache-Control", cache.Options{}, 5 * time.Minute, 5 * time.Minute * 11 / 10},
+			{-time.Hour, "Expires", cache.Options{}, 5 * time.Minute, 5 * time.Minute * 11 / 10},
+			{hour, "Cache-Control", cache.Options{}, hour * 9 / 10, hour * 11 / 10},
+			{1000 * hour, "Cache-Control", cache.Options{}, 24 * hour * 9 / 10, 24 * hour},
+			{1000 * hour, "Cache-Control", cache.Options{Ceiling: 72 * hour}, 72 * hour * 9 / 10, 72 * hour},
+			{time.Minute, "Cache-Control", cache.Options{Floor: 20 * time.Second}, 54 * time.Second, 66 * time.Second},
+		} {
+			for _, what := range []string{"file", "404"} {
+				tt.o.Fetcher = fetcherFunc(func(_ context.Context, o robots.Origin) (*fetch.Record, error) {
+					r := record(o, behaving(what), time.Now())
+					r.StatedLife, r.StatedBy = tt.stated, tt.by
+					return r, nil
+				})
+				c := open(t, tt.o)
+				for range 50 {
+					r, err := c.Refresh(context.Background(), origin)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if life := r.Expires.Sub(r.Fetched); life < tt.from-time.Millisecond || life > tt.to {
+						t.Errorf("%s, %v by %q: %v, want %v to %v", what, tt.stated, tt.by, life, tt.from, tt.to)
+					}
+				}
+				c.Close()
+			}
+		}
+	})
+}
+
+type fetcherFunc func(context.Context, robots.Origin) (*fetch.Record, error)
+
+func (f fetcherFunc) Fetch(ctx context.Context, o robots.Origin) (*fetch.Record, error) {
+	return f(ctx, o)
+}
+
+// TestHostile: a thousand origins at once, each with the largest body, stay within
+// the bound of memory and that of fetches at a time.
+func TestHostile(t *testing.T) {
+	const origins, size, fetches, memory = 1000, 513_000, 32, 16 << 20
+	before := heap()
+	var high atomic.Int64
+	synctest.Test(t, func(t *testing.T) {
+		s := &slow{takes: 30 * time.Second, size: size}
+		c := open(t, cache.Options{Fetcher: s, Memory: memory, Fetches: fetches, Observe: func(e cache.Event) {
+			if e.Kind == cache.Fetched && e.Record.Origin.Host()[len("site-")]%3 == 0 {
+				var m runtime.MemStats
+				runtime.ReadMemStats(&m)
+				for v := high.Load(); int64(m.HeapAlloc) > v && !high.CompareAndSwap(v, int64(m.HeapAlloc)); v = high.Load() {
+				}
+			}
+		}})
+		defer c.Close()
+		var wg sync.WaitGroup
+		for i := range origins {
+			wg.Go(func() {
+				if r, err := c.Get(context.Background(), cachetest.Origin(i)); err != nil || len(r.Body) < size*9/10 {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if n := s.most.Load(); n != fetches {
+			t.Errorf("%d fetches at a time, want %d", n, fetches)
+		}
+		if u := c.Usage(); u.Octets > memory {
+			t.Errorf("%+v", u)
+		}
+	})
+	// Garbage may double what lives.
+	const bound = 2*(memory+fetches*2*size) + 32<<20
+	t.Logf("%d origins of %d octets: heap of %d MiB at most, bound %d MiB", origins, size, (high.Load()-before)>>20, bound>>20)
+	if high.Load()-before > bound {
+		t.Errorf("heap of %d MiB", (high.Load()-before)>>20)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	for _, o := range []cache.Options{{Memory: -1}, {Floor: 48 * hour}, {Ceiling: time.Second}, {Fetches: -1}, {StaleWait: -1}, {FetchLimit: -1}} {
+		if _, err := cache.New(o); err == nil || !strings.HasPrefix(err.Error(), "cache option ") {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+}
+
+// BenchmarkHit is the way of nearly every question.
+func BenchmarkHit(b *testing.B) {
+	c, err := cache.New(cache.Options{Fetcher: &slow{now: behaving("file")}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer c.Close()
+	ctx := context.Background()
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if _, err := c.Get(ctx, origin); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,139 @@
+package cache
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/robotskit/robots/fetch"
+)
+
+// jitter is the part of a life or a wait that chance adds or takes.
+const jitter = 0.1
+
+// The bounds of a wait after a failure.
+const (
+	waitLeast = time.Minute
+	waitSoon  = 15 * time.Minute // after a 503 and the like (HTTP-05)
+	waitHour  = time.Hour        // after other failures
+	waitMost  = 24 * time.Hour   // whatever a Retry-After asks for
+)
+
+// A phase is where an answer stands in its life.
+type phase uint8
+
+const (
+	fresh   phase = iota // answer it
+	ahead                // answer it, and fetch meanwhile
+	due                  // fetch; after a while answer it nevertheless
+	overdue              // fetch, and answer nothing older
+)
+
+// phase returns where a record stands. A failure has no last fifth: it is asked
+// again when it said it would be.
+func (c *Cache) phase(r *fetch.Record, now time.Time) phase {
+	end := r.NextTry
+	if r.Outcome.Good() {
+		end = r.Expires
+	}
+	switch {
+	case now.Before(end):
+		if r.Outcome.Good() && now.Sub(r.Fetched) >= end.Sub(r.Fetched)/5*4 {
+			return ahead
+		}
+		return fresh
+	case now.Before(end.Add(c.o.StaleMost)):
+		return due
+	}
+	return overdue
+}
+
+// settle makes a fetched record the one to be kept after held: joined to it, with
+// chance in its life or wait, and with times that stores and all processes
+// understand alike.
+func (c *Cache) settle(r, held *fetch.Record) *fetch.Record {
+	r = plain(r).After(held)
+	if r.Outcome.Good() {
+		life := r.Lifetime(c.o.Floor, c.o.Ceiling)
+		r.Expires = r.Fetched.Add(chance(life, c.o.Floor, c.o.Ceiling))
+		return r
+	}
+	wait := r.RetryDelay()
+	least, most := max(waitLeast, min(r.RetryAfter, waitMost)), waitHour
+	if r.Retry() == fetch.RetrySoon {
+		most = waitSoon
+	}
+	if least >= wait { // the site's own wish: never sooner, a little later
+		most = max(most, least+least/10)
+	}
+	r.NextTry = r.Fetched.Add(chance(wait, least, min(most, waitMost)))
+	return r
+}
+
+// chance returns d moved by up to a tenth of it at random. What would leave the
+// bounds is reflected at them, so that origins spread there too.
+func chance(d, least, most time.Duration) time.Duration {
+	v := d + time.Duration((2*rand.Float64()-1)*jitter*float64(d))
+	if v > most {
+		v = most - (v - most)
+	}
+	if v < least {
+		v = least + (least - v)
+	}
+	return max(min(v, most), min(least, most))
+}
+
+// plain returns a copy of r whose times are of the wall clock alone, in UTC and
+// milliseconds: what comes back from a store equals what was put there, and a
+// comparison never mixes two clocks.
+func plain(r *fetch.Record) *fetch.Record {
+	p := *r
+	for _, t := range []*time.Time{&p.Started, &p.Fetched, &p.Expires, &p.FailingSince, &p.NextTry} {
+		if !t.IsZero() {
+			*t = t.Round(0).UTC().Truncate(time.Millisecond)
+		}
+	}
+	return &p
+}
+
+// bounded returns e without a life or a wait that no record of this cache would
+// have: a damaged one, or one of a cache with other bounds, must not hold for
+// ever.
+func (c *Cache) bounded(e Entry) Entry {
+	r := e.Record
+	end, next := r.Fetched.Add(c.o.Ceiling), r.Fetched.Add(waitMost)
+	if good := r.Outcome.Good(); good && r.Expires.After(end) || !good && r.NextTry.After(next) {
+		b := *r
+		if good {
+			b.Expires = end
+		} else {
+			b.NextTry = next
+		}
+		e.Record = &b
+	}
+	return e
+}
+
+// joined returns the later of two records of an origin, of which one may have
+// been kept in memory only. If the later began its outage without knowing of the
+// earlier it learns of it.
+func joined(a, b *fetch.Record) *fetch.Record {
+	if b == nil || a != nil && a.Fetched.Equal(b.Fetched) {
+		return a
+	}
+	if a == nil {
+		return b
+	}
+	if a.Fetched.Before(b.Fetched) {
+		a, b = b, a
+	}
+	if a.Outcome.Good() || a.LastGood != nil {
+		return a
+	}
+	after := a.After(b)
+	j := *a
+	j.LastGood = after.LastGood
+	if j.FailingSince.After(after.FailingSince) {
+		j.FailingSince = after.FailingSince
+	}
+	return &j
+}

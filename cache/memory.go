@@ -1,0 +1,369 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/fetch"
+)
+
+// Memory is a Store in the memory of the process, within a bound in octets. It is
+// a Leaser for the caches that share it.
+//
+// What does not fit is dropped by second chance: entries stand in a circle, and
+// the first met that was neither read nor written since the last round goes, or
+// one that is past its time. Reading is a lock shared by all readers and one
+// flag, so that a hot entry costs its readers nothing they would wait for.
+type Memory struct {
+	limit int64
+
+	mu     sync.RWMutex
+	items  map[robots.Origin]*item
+	circle []*item
+	hand   int
+	bodies map[fetch.Hash]*body
+	size   int64
+	leases map[robots.Origin]*lease
+	token  uint64
+	closed bool
+}
+
+// item is an entry in its place.
+type item struct {
+	Entry
+	used  atomic.Bool
+	until time.Time // worth keeping
+	place int       // in the circle
+	size  int64     // without bodies
+	holds [2]fetch.Hash
+	n     int // of holds in use
+}
+
+// body is a body with the number of entries that hold it.
+type body struct {
+	octets []byte
+	refs   int
+}
+
+type lease struct {
+	token uint64
+	until time.Time
+	ended chan struct{}
+}
+
+// NewMemory returns an empty store that holds entries of about limit octets, by
+// an estimate that TestMemorySize holds against what the runtime measures.
+func NewMemory(limit int64) *Memory {
+	return &Memory{
+		limit:  limit,
+		items:  map[robots.Origin]*item{},
+		bodies: map[fetch.Hash]*body{},
+		leases: map[robots.Origin]*lease{},
+	}
+}
+
+// Get returns the entry of an origin. The record is shared, not copied.
+func (m *Memory) Get(ctx context.Context, origin robots.Origin) (Entry, error) {
+	if err := ctx.Err(); err != nil {
+		return Entry{}, err
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if m.closed {
+		return Entry{}, ErrClosed
+	}
+	if it := m.items[origin]; it != nil {
+		it.used.Store(true)
+		return it.Entry, nil
+	}
+	return Entry{}, ErrAbsent
+}
+
+// held is Get for the cache in front of whose store m stands.
+func (m *Memory) held(origin robots.Origin) (Entry, bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	it := m.items[origin]
+	if it == nil {
+		return Entry{}, false
+	}
+	if !it.used.Load() {
+		it.used.Store(true)
+	}
+	return it.Entry, true
+}
+
+// Put keeps an entry. One that alone exceeds the limit is dropped at once, with
+// the entry it replaces.
+func (m *Memory) Put(ctx context.Context, e Entry, keep time.Duration) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if e.Record == nil || e.Record.Origin.IsZero() {
+		return errNoRecord
+	}
+	it, bodies := newItem(e, keep)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return ErrClosed
+	}
+	if old := m.items[e.Record.Origin]; old != nil && old.Fence > e.Fence {
+		return ErrFenced
+	}
+	m.put(it, bodies)
+	return nil
+}
+
+// replace puts an entry for the cache in front of whose store m stands: without
+// regard to fences, and, if was is not nil, only in the place of that record.
+func (m *Memory) replace(was *fetch.Record, e Entry, keep time.Duration) {
+	it, bodies := newItem(e, keep)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if old := m.items[e.Record.Origin]; was == nil || old != nil && old.Record == was {
+		m.put(it, bodies)
+	}
+}
+
+func newItem(e Entry, keep time.Duration) (it *item, bodies [2][]byte) {
+	it = &item{Entry: e, until: time.Now().Add(keep), size: sizeOf(e.Record)}
+	for h, b := range e.Record.Bodies() {
+		it.holds[it.n], bodies[it.n] = h, b
+		it.n++
+	}
+	return it, bodies
+}
+
+// put puts an item in its place.
+func (m *Memory) put(it *item, bodies [2][]byte) {
+	origin := it.Record.Origin
+	for i := range it.n {
+		m.hold(it, it.holds[i], bodies[i])
+	}
+	if old := m.items[origin]; old != nil {
+		it.place = old.place
+		m.circle[it.place] = it
+		m.drop(old)
+	} else {
+		it.place = len(m.circle)
+		m.circle = append(m.circle, it)
+	}
+	m.items[origin] = it
+	m.size += it.size
+	m.makeRoom()
+}
+
+var errNoRecord = errors.New("put of an entry without a record and its origin")
+
+// hold counts a body in and makes the item share the octets that are kept.
+func (m *Memory) hold(it *item, h fetch.Hash, octets []byte) {
+	b := m.bodies[h]
+	if b == nil {
+		if cap(octets) > len(octets)+len(octets)/4 { // what a reader grew and did not fill
+			octets = append(make([]byte, 0, len(octets)), octets...)
+		}
+		b = &body{octets: octets}
+		m.bodies[h] = b
+		m.size += int64(len(octets)) + bodyCost
+	}
+	b.refs++
+	r := *it.Record
+	if len(r.Body) == len(b.octets) && &r.Body[0] == &octets[0] {
+		r.Body = b.octets
+	}
+	if g := r.LastGood; g != nil && len(g.Body) == len(b.octets) && fetch.HashOf(g.Body) == h {
+		c := *g
+		c.Body, r.LastGood = b.octets, &c
+	}
+	it.Record = &r
+}
+
+// drop takes an item's cost away. The caller has taken it from items and circle.
+func (m *Memory) drop(it *item) {
+	m.size -= it.size
+	for _, h := range it.holds[:it.n] {
+		b := m.bodies[h]
+		if b.refs--; b.refs == 0 {
+			delete(m.bodies, h)
+			m.size -= int64(len(b.octets)) + bodyCost
+		}
+	}
+}
+
+// remove forgets an item.
+func (m *Memory) remove(it *item) {
+	delete(m.items, it.Record.Origin)
+	last := len(m.circle) - 1
+	m.circle[it.place] = m.circle[last]
+	m.circle[it.place].place = it.place
+	m.circle[last] = nil
+	m.circle = m.circle[:last]
+	m.drop(it)
+}
+
+// makeRoom drops entries until the rest fits.
+func (m *Memory) makeRoom() {
+	if m.size <= m.limit {
+		return
+	}
+	now := time.Now()
+	for m.size > m.limit && len(m.circle) > 0 {
+		if m.hand >= len(m.circle) {
+			m.hand = 0
+		}
+		it := m.circle[m.hand]
+		if it.used.Swap(false) && now.Before(it.until) {
+			m.hand++
+			continue
+		}
+		m.remove(it) // the last one takes its place, under the hand
+	}
+}
+
+// Delete forgets an origin.
+func (m *Memory) Delete(ctx context.Context, origin robots.Origin) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return ErrClosed
+	}
+	if it := m.items[origin]; it != nil {
+		m.remove(it)
+	}
+	return nil
+}
+
+// Close forgets everything.
+func (m *Memory) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.closed = true
+	for _, l := range m.leases {
+		close(l.ended)
+	}
+	m.items, m.bodies, m.leases, m.circle, m.size = nil, nil, nil, nil, 0
+	return nil
+}
+
+// Usage is what a store holds.
+type Usage struct {
+	Origins int
+	Bodies  int   // different ones
+	Octets  int64 // of entries and bodies as the store counts them
+}
+
+// Usage returns what the store holds.
+func (m *Memory) Usage() Usage {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return Usage{len(m.items), len(m.bodies), m.size}
+}
+
+// Lease asks for the right to fetch an origin.
+func (m *Memory) Lease(ctx context.Context, origin robots.Origin, d time.Duration) (Lease, error) {
+	if err := ctx.Err(); err != nil {
+		return Lease{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return Lease{}, ErrClosed
+	}
+	now := time.Now()
+	if l := m.leases[origin]; l != nil {
+		if left := l.until.Sub(now); left > 0 {
+			return Lease{Left: left}, nil
+		}
+		m.end(origin, l)
+	}
+	for o, l := range m.leases { // one of those whose holders died
+		if !now.Before(l.until) {
+			m.end(o, l)
+		}
+		break
+	}
+	if it := m.items[origin]; it != nil {
+		m.token = max(m.token, it.Fence)
+	}
+	m.token++
+	m.leases[origin] = &lease{m.token, now.Add(d), make(chan struct{})}
+	return Lease{Granted: true, Token: m.token, Left: d}, nil
+}
+
+func (m *Memory) end(origin robots.Origin, l *lease) {
+	delete(m.leases, origin)
+	close(l.ended)
+}
+
+// Release ends a lease early.
+func (m *Memory) Release(ctx context.Context, origin robots.Origin, token uint64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return ErrClosed
+	}
+	if l := m.leases[origin]; l != nil && l.token == token {
+		m.end(origin, l)
+	}
+	return nil
+}
+
+// Await waits for the end of the lease on an origin.
+func (m *Memory) Await(ctx context.Context, origin robots.Origin) error {
+	m.mu.RLock()
+	l, closed := m.leases[origin], m.closed
+	m.mu.RUnlock()
+	if closed {
+		return ErrClosed
+	}
+	if l == nil {
+		return ctx.Err()
+	}
+	t := time.NewTimer(time.Until(l.until))
+	defer t.Stop()
+	select {
+	case <-l.ended:
+	case <-t.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+// What an entry costs beside its octets: the item, its places in map and circle,
+// the record; and what a body costs in its map.
+const (
+	entryCost = int64(unsafe.Sizeof(item{})+unsafe.Sizeof(fetch.Record{})) + 2*(int64(unsafe.Sizeof(robots.Origin{}))+8) + 8
+	bodyCost  = int64(unsafe.Sizeof(body{})) + 2*int64(unsafe.Sizeof(fetch.Hash{})) + 16
+)
+
+// sizeOf estimates the octets of a record without its bodies.
+func sizeOf(r *fetch.Record) int64 {
+	n := entryCost + int64(len(r.URL)+len(r.Detail)+len(r.StatedBy)+2*len(r.Origin.Host()))
+	for i := range r.Hops {
+		h := &r.Hops[i]
+		n += int64(unsafe.Sizeof(*h)) + int64(len(h.URL)+len(h.Address)+len(h.Location))
+	}
+	if len(r.Header) > 0 {
+		n += 48 + 300*int64(1+(len(r.Header)-1)/8)
+		for k, v := range r.Header {
+			n += int64(len(k) + len(v))
+		}
+	}
+	if g := r.LastGood; g != nil {
+		n += int64(unsafe.Sizeof(*g)) + int64(len(g.URL))
+	}
+	return n
+}

@@ -1,0 +1,98 @@
+package cache_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/robotskit/robots/cache"
+	"github.com/robotskit/robots/cache/cachetest"
+	"github.com/robotskit/robots/fetch"
+)
+
+type counted struct{ *cache.Memory }
+
+func (c counted) Octets() int64 { return c.Usage().Octets }
+
+func TestMemoryConformance(t *testing.T) {
+	cachetest.Run(t, func(t *testing.T) cache.Store { return counted{cache.NewMemory(1 << 30)} })
+}
+
+// TestMemorySize holds the estimate of sizeOf against the runtime's own count.
+func TestMemorySize(t *testing.T) {
+	const n = 20_000
+	for _, tt := range []struct {
+		name   string
+		record func(i int) *fetch.Record
+	}{
+		{"own bodies", func(i int) *fetch.Record { return cachetest.Record(cachetest.Origin(i), fmt.Sprintf("%2000d", i)) }},
+		{"one body", func(i int) *fetch.Record {
+			return cachetest.Record(cachetest.Origin(i), "User-agent: *\nDisallow: /")
+		}},
+		{"no body", func(i int) *fetch.Record {
+			r := cachetest.Record(cachetest.Origin(i), "")
+			r.Outcome, r.Cause, r.Status, r.Header = fetch.Unavailable, fetch.ClientError, 404, nil
+			return r
+		}},
+		{"outage", func(i int) *fetch.Record {
+			r := cachetest.Record(cachetest.Origin(i), "")
+			r.Outcome, r.Cause, r.Status = fetch.Unreachable, fetch.ServerError, 500
+			r.LastGood = &fetch.Copy{Outcome: fetch.Success, Cause: fetch.OK, URL: r.URL, Body: fmt.Appendf(nil, "%500d", i)}
+			return r
+		}},
+	} {
+		before := heap()
+		m := cache.NewMemory(1 << 30)
+		for i := range n {
+			if err := m.Put(context.Background(), cache.Entry{Record: tt.record(i)}, time.Hour); err != nil {
+				t.Fatal(err)
+			}
+		}
+		real, said := heap()-before, m.Usage().Octets
+		t.Logf("%-10s %4d octets an origin, %4d by estimate", tt.name, real/n, said/n)
+		if real > said*13/10 || real < said*6/10 {
+			t.Errorf("%s: %d octets, the estimate says %d", tt.name, real, said)
+		}
+		runtime.KeepAlive(m)
+	}
+}
+
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	return int64(s.HeapAlloc)
+}
+
+// TestMemoryBound: whatever is put, the store stays within its limit, and what is
+// read again and again stays.
+func TestMemoryBound(t *testing.T) {
+	const limit = 1 << 20
+	m := cache.NewMemory(limit)
+	ctx := context.Background()
+	hot := cachetest.Origin(1_000_000)
+	if err := m.Put(ctx, cache.Entry{Record: cachetest.Record(hot, "hot")}, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5_000 {
+		size := []int{0, 100, 3_000, 60_000, 513_024, 2 << 20}[i%6*(i%7)/6%6]
+		if err := m.Put(ctx, cache.Entry{Record: cachetest.Record(cachetest.Origin(i), strings.Repeat(fmt.Sprint(i), size/len(fmt.Sprint(i))))}, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		if u := m.Usage(); u.Octets > limit {
+			t.Fatalf("%d octets after %d puts", u.Octets, i)
+		}
+		if size < limit {
+			if _, err := m.Get(ctx, hot); err != nil {
+				t.Fatalf("the entry read after each put is gone after %d", i)
+			}
+		} else if err := m.Put(ctx, cache.Entry{Record: cachetest.Record(hot, "hot")}, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%+v of 5,000 origins", m.Usage())
+}

@@ -1,0 +1,349 @@
+package cache_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cache"
+	"github.com/robotskit/robots/fetch"
+)
+
+// What a site does when it is asked. Each is one row of the model below.
+type behaviour struct {
+	name    string
+	cause   fetch.Cause
+	status  int
+	body    string
+	asks    time.Duration // Retry-After
+	probe   bool          // MissingIs5xx
+	least   time.Duration // first wait after a failure
+	most    time.Duration // longest
+	private string        // of a good answer: what becomes of /private
+}
+
+const (
+	hour = time.Hour
+	day  = 24 * hour
+)
+
+var behaviours = []behaviour{
+	{name: "file", cause: fetch.OK, status: 200, body: "User-agent: *\nDisallow: /private\n", private: "disallow"},
+	{name: "empty", cause: fetch.Empty, status: 204, private: "allow"},
+	{name: "404", cause: fetch.ClientError, status: 404, private: "allow"},
+	{name: "500", cause: fetch.ServerError, status: 500, least: time.Minute, most: hour},
+	{name: "503", cause: fetch.ServerError, status: 503, least: time.Minute, most: 15 * time.Minute},
+	{name: "503 for 3 h", cause: fetch.ServerError, status: 503, asks: 3 * hour, least: 3 * hour, most: 3 * hour},
+	{name: "503 for a week", cause: fetch.ServerError, status: 503, asks: 7 * day, least: day, most: day},
+	{name: "500 also for missing", cause: fetch.ServerError, status: 500, probe: true, least: time.Minute, most: hour},
+	{name: "429", cause: fetch.TooManyRequests, status: 429, least: time.Minute, most: hour},
+	{name: "429 for 1 s", cause: fetch.TooManyRequests, status: 429, asks: time.Second, least: time.Minute, most: hour},
+	{name: "no host", cause: fetch.DNSNotFound, least: hour, most: hour},
+	{name: "reset", cause: fetch.Reset, least: time.Minute, most: hour},
+	{name: "cut short", cause: fetch.Incomplete, status: 200, least: time.Minute, most: hour},
+	{name: "refused", cause: fetch.AddressRefused, least: hour, most: hour},
+}
+
+func (b *behaviour) good() bool    { return b.private != "" }
+func (b *behaviour) refused() bool { return b.cause == fetch.AddressRefused }
+func (b *behaviour) network() bool {
+	return b.cause == fetch.DNSNotFound || b.cause == fetch.Reset || b.cause == fetch.Incomplete
+}
+
+// model is what must hold, told a second time and as simply as the documents do:
+// from the list of attempts and nothing else.
+type model struct {
+	last      *behaviour // of the last attempt
+	at        time.Time
+	lastGood  *behaviour
+	goodAt    time.Time
+	firstFail time.Time
+	failures  int
+}
+
+func (m *model) attempt(b *behaviour, at time.Time) {
+	switch {
+	case b.good():
+		m.lastGood, m.goodAt, m.failures = b, at, 0
+	case m.failures == 0 || m.last.refused() && !b.refused():
+		m.firstFail, m.failures = at, 1
+	default:
+		m.failures++
+	}
+	m.last, m.at = b, at
+}
+
+// wait returns the bounds of the time to the next attempt of a site in use.
+func (m *model) wait() (least, most time.Duration) {
+	if m.last.good() {
+		return day * 72 / 100, day // 80 % of a life that chance has made a tenth shorter
+	}
+	wait := m.last.least
+	if m.last.asks <= time.Minute {
+		for range m.failures - 1 {
+			wait = min(2*wait, m.last.most)
+		}
+	}
+	least, most = max(wait*9/10, time.Minute), min(wait*11/10, m.last.most)
+	if asks := min(m.last.asks, day); asks > time.Minute {
+		least, most = asks, min(asks*11/10, day)
+	}
+	return least, most
+}
+
+// The failure policies, one line a step: from this age on, with a copy, without.
+type step struct {
+	from       time.Duration
+	with, none string
+}
+
+var (
+	policyRFC    = []step{{0, "copy", "disallow"}, {30 * day, "copy", "allow"}}
+	policyGoogle = []step{{0, "disallow", "disallow"}, {12 * hour, "copy", "allow"}, {30 * day, "disallow", "disallow"}}
+	policyKnown  = []step{{0, "disallow", "disallow"}, {12 * hour, "copy", "allow"}, {30 * day, "allow", "allow"}} // the site otherwise answers
+	policy2019   = []step{{0, "disallow", "disallow"}, {30 * day, "copy", "allow"}}
+	policyLegacy = []step{{0, "disallow", "disallow"}}
+)
+
+var policies = map[string][]step{
+	"rfc9309": policyRFC, "seznam": policyRFC, "bing": policyRFC, "yandex": policyRFC,
+	"google": policyGoogle, "google-cpp": policyGoogle, "google-2019": policy2019, "google-legacy": policyLegacy,
+}
+
+var (
+	tooManyIsMissing = map[string]bool{"google-2019": true, "google-legacy": true, "yandex": true}
+	serverErrorsMiss = map[string]bool{"google-2019": true, "google-legacy": true}
+)
+
+// private returns what must become of /private: allow, disallow or undefined, and
+// why. A failure allows only by what begins with "listed".
+func (m *model) private(dialect string, policy []step, now, expires time.Time) (want, why string) {
+	switch {
+	case m.last.good():
+		return m.last.private, "good answer"
+	case m.lastGood != nil && now.Before(expires):
+		return m.lastGood.private, "answer still fresh"
+	case m.last.refused():
+		return "disallow", "refused"
+	case m.last.cause == fetch.TooManyRequests && tooManyIsMissing[dialect]:
+		return "allow", "listed: 429 is a client error"
+	case m.last.probe && serverErrorsMiss[dialect]:
+		return "allow", "listed: 5xx for missing pages"
+	case m.last.network() && dialect == "google-legacy":
+		return "undefined", "network failure"
+	}
+	held := m.lastGood != nil && m.lastGood.cause != fetch.ClientError
+	hold := ""
+	var from time.Duration
+	for _, s := range policy {
+		if now.Sub(m.firstFail) >= s.from {
+			hold, from = s.none, s.from
+			if held {
+				hold = s.with
+			}
+		}
+	}
+	switch hold {
+	case "copy":
+		return m.lastGood.private, "listed: last good copy"
+	case "allow":
+		return "allow", fmt.Sprintf("listed: open after %v, copy %v", from, held)
+	}
+	return "disallow", "outage"
+}
+
+// site is the Fetcher: a site with one behaviour at a time.
+type site struct {
+	t     *testing.T
+	now   *behaviour
+	model model
+	asked int
+	wall  func() time.Time
+	jumps bool // the clock does, so that good answers may end early
+}
+
+func (s *site) Fetch(_ context.Context, origin robots.Origin) (*fetch.Record, error) {
+	at := s.wall()
+	if s.model.last != nil && !(s.jumps && s.model.last.good()) {
+		least, _ := s.model.wait()
+		if gap := at.Sub(s.model.at); gap < least-time.Millisecond {
+			s.t.Errorf("asked %v after %q with %d failures, want %v at least", gap, s.model.last.name, s.model.failures, least)
+		}
+	}
+	s.asked++
+	s.model.attempt(s.now, at.Truncate(time.Millisecond))
+	return record(origin, s.now, at), nil
+}
+
+func record(origin robots.Origin, b *behaviour, at time.Time) *fetch.Record {
+	r := &fetch.Record{
+		Origin: origin, URL: origin.RobotsURL(), Outcome: b.cause.Outcome(), Cause: b.cause, Status: b.status,
+		Started: at, Fetched: at, RetryAfter: b.asks, MissingIs5xx: b.probe,
+	}
+	if b.body != "" {
+		r.Body = []byte(b.body)
+	}
+	return r
+}
+
+// TestOutages holds random histories of sites, good days and bad ones, asked now
+// and then for up to ten weeks, against the model in every dialect.
+func TestOutages(t *testing.T) {
+	timelines := 100_000
+	if testing.Short() {
+		timelines = 10_000
+	}
+	const (
+		shards = 4
+		bubble = 250 // histories in one bubble, whose clock has 262 years
+	)
+	var mu sync.Mutex
+	allows := map[string]int{}
+	questions, asked := 0, 0
+	t.Run("", func(t *testing.T) {
+		for shard := range shards {
+			t.Run(fmt.Sprint(shard), func(t *testing.T) {
+				t.Parallel()
+				random := rand.New(rand.NewPCG(uint64(shard), 20260501))
+				own := map[string]int{}
+				n, a := 0, 0
+				for i := 0; i < timelines/shards && !t.Failed(); i += bubble {
+					synctest.Test(t, func(t *testing.T) {
+						for j := range bubble {
+							q, s := outage(t, random, own)
+							n, a = n+q, a+s
+							if t.Failed() {
+								t.Fatalf("in timeline %d of shard %d", i+j, shard)
+							}
+						}
+					})
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				questions, asked = questions+n, asked+a
+				for why, n := range own {
+					allows[why] += n
+				}
+			})
+		}
+	})
+	t.Logf("%d timelines, %d fetches, %d verdicts as the model has them", timelines, asked, questions)
+	for _, why := range slices.Sorted(maps.Keys(allows)) {
+		t.Logf("%9d times /private was allowed: %s", allows[why], why)
+	}
+}
+
+// outage is one history.
+func outage(t *testing.T, random *rand.Rand, allows map[string]int) (questions, asked int) {
+	s := &site{t: t, wall: time.Now}
+	c, err := cache.New(cache.Options{Fetcher: s, Memory: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	pick := func() { s.now = &behaviours[random.IntN(len(behaviours))] }
+	pick()
+	trouble := random.IntN(3) // in a third of histories the site does not recover
+	for range 4 + random.IntN(8) {
+		switch random.IntN(4) {
+		case 0:
+			time.Sleep(time.Duration(random.Int64N(int64(10 * time.Minute))))
+		case 1:
+			time.Sleep(time.Duration(random.Int64N(int64(5 * hour))))
+		case 2:
+			time.Sleep(time.Duration(random.Int64N(int64(30 * hour))))
+		default:
+			time.Sleep(time.Duration(random.Int64N(int64(13 * day))))
+		}
+		if random.IntN(3) == 0 {
+			for pick(); trouble == 0 && s.model.failures > 0 && s.now.good(); pick() {
+			}
+		}
+		now := time.Now()
+		before, last := s.asked, s.model
+		_, err := c.Get(context.Background(), origin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait() // an early refresh ends
+		if last.last != nil && s.asked == before {
+			if _, most := last.wait(); now.Sub(last.at) > most+time.Millisecond {
+				t.Errorf("not asked %v after %q with %d failures, want %v at most", now.Sub(last.at), last.last.name, last.failures, most)
+			}
+		}
+		if s.asked > before+1 {
+			t.Errorf("asked %d times at once", s.asked-before)
+		}
+		r, err := c.Get(context.Background(), origin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		questions += judge(t, s, r, now, allows)
+	}
+	return questions, s.asked
+}
+
+var origin, _, _ = robots.ParseURL("https://site.example/")
+
+var (
+	privatePath = path("/private")
+	openPath    = path("/open")
+)
+
+func path(s string) robots.Path {
+	p, err := robots.ParsePath(s)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// judge holds a record against the model in every dialect.
+func judge(t *testing.T, s *site, r *fetch.Record, now time.Time, allows map[string]int) (questions int) {
+	m := &s.model
+	expires := r.Expires
+	if g := r.LastGood; g != nil {
+		expires = g.Expires
+	}
+	if life := expires.Sub(m.goodAt); m.lastGood != nil && (life < day*9/10 || life > day) {
+		t.Errorf("life of %v, want a day or up to a tenth less", life)
+	}
+	if !m.last.good() && !r.FailingSince.Equal(m.firstFail) {
+		t.Errorf("failing since %v, want %v", r.FailingSince, m.firstFail)
+	}
+	for _, d := range robots.Dialects() {
+		for _, known := range []bool{false, true} {
+			policy, p := policies[d.Name], fetch.Policy{SiteAnswers: known}
+			if known {
+				if d.Name != "google" {
+					continue
+				}
+				policy = policyKnown
+			}
+			want, why := m.private(d.Name, policy, now, expires)
+			rules := p.Rules(r, d, now, "Bot")
+			v := rules.Match(privatePath)
+			got := v.Word()
+			if got != want {
+				t.Errorf("%s: %s after %q, failing since %v, last good answer %v: %s (%v), want %s by %s",
+					d.Name, now, m.last.name, m.firstFail, m.goodAt, got, v, want, why)
+			}
+			if got == "allow" && !m.last.good() {
+				if why != "answer still fresh" && !strings.HasPrefix(why, "listed") {
+					t.Errorf("%s: allowed by %s", d.Name, why)
+				}
+				allows[why]++
+			}
+			questions++
+		}
+	}
+	return questions
+}

@@ -1,0 +1,234 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cache"
+	"github.com/robotskit/robots/cache/cachetest"
+	"github.com/robotskit/robots/fetch"
+)
+
+// faulty is a store that fails or hangs when told to.
+type faulty struct {
+	*cache.Memory
+	reads, writes, leases error
+	hangs                 bool
+}
+
+func (f *faulty) wait(ctx context.Context, err error) error {
+	if f.hangs {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return err
+}
+
+func (f *faulty) Get(ctx context.Context, o robots.Origin) (cache.Entry, error) {
+	if err := f.wait(ctx, f.reads); err != nil {
+		return cache.Entry{}, err
+	}
+	return f.Memory.Get(ctx, o)
+}
+
+func (f *faulty) Put(ctx context.Context, e cache.Entry, keep time.Duration) error {
+	if err := f.wait(ctx, f.writes); err != nil {
+		return err
+	}
+	return f.Memory.Put(ctx, e, keep)
+}
+
+func (f *faulty) Lease(ctx context.Context, o robots.Origin, d time.Duration) (cache.Lease, error) {
+	if err := f.wait(ctx, f.leases); err != nil {
+		return cache.Lease{}, err
+	}
+	return f.Memory.Lease(ctx, o, d)
+}
+
+// plain is a store without leases.
+type plain struct{ s cache.Store }
+
+func (p plain) Get(ctx context.Context, o robots.Origin) (cache.Entry, error) { return p.s.Get(ctx, o) }
+func (p plain) Put(ctx context.Context, e cache.Entry, keep time.Duration) error {
+	return p.s.Put(ctx, e, keep)
+}
+func (p plain) Delete(ctx context.Context, o robots.Origin) error { return p.s.Delete(ctx, o) }
+func (p plain) Close() error                                      { return p.s.Close() }
+
+// TestStoreFails: a store in trouble costs fetches and time, and never the last
+// good answer that it holds.
+func TestStoreFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &slow{now: behaving("file")}
+		store := &faulty{Memory: cache.NewMemory(1 << 20)}
+		c := open(t, cache.Options{Fetcher: s, Store: store})
+		get(t, c)
+		c.Close()
+		kept, err := store.Memory.Get(context.Background(), origin)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		var failed int
+		restart := func() *cache.Cache {
+			return open(t, cache.Options{Fetcher: s, Store: store, Observe: func(e cache.Event) {
+				if e.Kind == cache.StoreFailed {
+					failed++
+				}
+			}})
+		}
+		time.Sleep(30 * hour)
+		s.now = behaving("500")
+		store.reads = errors.New("disk on fire")
+		c = restart()
+		if r := get(t, c); r.Outcome != fetch.Unreachable || r.LastGood != nil {
+			t.Errorf("unreadable store: %+v", r)
+		}
+		synctest.Wait()
+		if now, err := store.Memory.Get(context.Background(), origin); err != nil || now.Record != kept.Record {
+			t.Errorf("a failure was written over what could not be read: %+v, %v", now.Record, err)
+		}
+		first := get(t, c).FailingSince
+		store.reads = nil
+		time.Sleep(2 * time.Minute)
+		if r := get(t, c); r.LastGood == nil || !r.LastGood.Fetched.Equal(kept.Record.Fetched) || !r.FailingSince.Equal(first) || r.Failures != 2 {
+			t.Errorf("readable again: %+v", r)
+		}
+		synctest.Wait()
+		c.Close()
+		if failed == 0 {
+			t.Error("nobody was told")
+		}
+
+		store.writes = errors.New("disk full")
+		c = restart()
+		time.Sleep(3 * time.Minute)
+		if r := get(t, c); r.Failures != 3 {
+			t.Errorf("%+v", r)
+		}
+		synctest.Wait()
+		time.Sleep(time.Hour)
+		store.writes = nil
+		if r := get(t, c); r.Failures != 4 || !r.FailingSince.Equal(first) {
+			t.Errorf("after a write that failed: %+v", r)
+		}
+		c.Close()
+
+		store.hangs = true
+		c = restart()
+		if w := took(func() { get(t, c) }); w > 16*time.Second {
+			t.Errorf("a hanging store: waited %v", w)
+		}
+		time.Sleep(2 * hour)
+		if w := took(func() { get(t, c) }); w != 1800*time.Millisecond {
+			t.Errorf("a hanging store with an answer in memory: waited %v", w)
+		}
+		c.Close()
+	})
+}
+
+// TestEvicted: what memory has no room for comes back from the store, outage and all.
+func TestEvicted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &slow{now: behaving("file")}
+		c := open(t, cache.Options{Fetcher: s, Store: cache.NewMemory(1 << 30), Memory: 20_000})
+		defer c.Close()
+		const n = 500
+		ctx := context.Background()
+		for round := range 4 {
+			for i := range n {
+				r, err := c.Get(ctx, cachetest.Origin(i))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if round == 3 && (r.LastGood == nil || r.Failures != 1) {
+					t.Fatalf("%+v", r)
+				}
+			}
+			synctest.Wait()
+			if got, want := s.asked.Load(), int64(n*(1+round/2)); got != want {
+				t.Errorf("round %d: %d fetches, want %d", round, got, want)
+			}
+			if round == 1 {
+				s.now = behaving("no host")
+				time.Sleep(30 * hour)
+			}
+		}
+		t.Logf("%d origins in memory of %d", c.Usage().Origins, n)
+	})
+}
+
+// TestFleet: caches on one store fetch each origin once, wait for the one who has
+// the lease, take over from one that dies and do not let it write afterwards.
+func TestFleet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const caches, origins = 8, 200
+		store := cache.NewMemory(1 << 30)
+		s := &slow{takes: time.Second, now: behaving("file")}
+		fleet := make([]*cache.Cache, caches)
+		for i := range fleet {
+			fleet[i] = open(t, cache.Options{Fetcher: s, Store: store})
+		}
+		var wg sync.WaitGroup
+		for i := range origins {
+			for _, c := range fleet {
+				wg.Go(func() {
+					if _, err := c.Get(context.Background(), cachetest.Origin(i)); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		}
+		wg.Wait()
+		if n := s.asked.Load(); n != origins {
+			t.Errorf("%d fetches for %d origins by %d caches", n, origins, caches)
+		}
+		for _, c := range fleet {
+			c.Close()
+		}
+		t.Logf("%d fetches for %d origins by %d caches", s.asked.Load(), origins, caches)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		// One that hangs beyond its lease: its late result is fenced off.
+		store := cache.NewMemory(1 << 30)
+		hung := make(chan struct{})
+		var fenced atomic.Int64
+		dead := open(t, cache.Options{Store: store, Observe: func(e cache.Event) {
+			if e.Kind == cache.Fenced {
+				fenced.Add(1)
+			}
+		}, Fetcher: fetcherFunc(func(_ context.Context, o robots.Origin) (*fetch.Record, error) {
+			<-hung // whatever the context says
+			return record(o, behaving("500"), time.Now()), nil
+		})})
+		alive := open(t, cache.Options{Store: store, Fetcher: &slow{now: behaving("file")}})
+		go dead.Get(context.Background(), origin)
+		synctest.Wait()
+		if w := took(func() { get(t, alive) }); w != 66*time.Second {
+			t.Errorf("waited %v for a dead holder, want its lease of 66s", w)
+		}
+		synctest.Wait()
+		close(hung)
+		dead.Close()
+		alive.Close()
+		if e, err := store.Get(context.Background(), origin); err != nil || e.Record.Outcome != fetch.Success || fenced.Load() != 1 {
+			t.Errorf("%+v, %v, fenced %d times", e.Record, err, fenced.Load())
+		}
+		// Without leases all go on alone.
+		broken := &faulty{Memory: cache.NewMemory(1 << 20), leases: errors.New("no route")}
+		alone := open(t, cache.Options{Store: broken, Fetcher: &slow{now: behaving("file")}})
+		if r := get(t, alone); r.Outcome != fetch.Success {
+			t.Errorf("%+v", r)
+		}
+		alone.Close()
+		if _, err := broken.Memory.Get(context.Background(), origin); err != nil {
+			t.Errorf("not stored: %v", err)
+		}
+	})
+}

@@ -1,0 +1,25 @@
+// Package polite is an HTTP client that obeys robots.txt and its pace:
+//
+//	client := polite.Client("MyBot")
+//	resp, err := client.Get("https://example.com/page")
+//
+// Every request, each hop of a redirect included, is held against the
+// robots.txt of its origin before it is sent. What is disallowed is not sent
+// but fails with a *DisallowedError that holds the verdict; what is allowed
+// waits for its turn: a site's Crawl-delay, Request-rate and Visit-time, its 429
+// and Retry-After, four seconds between requests where it says nothing, one
+// request to a site at a time.
+//
+// A request counts until its response is read to the end or closed, so close
+// the body of every response, as net/http asks anyway: the next request to the
+// site waits for it.
+//
+// How long a request may wait is the business of its context: one whose deadline
+// comes before its turn fails at once with a *pace.LateError. So may
+// http.Client.Timeout be, but it counts the waiting too.
+//
+// A Transport puts the parts together and adds nothing of its own: package fetch
+// gets robots.txt, cache keeps it, robots judges, pace waits. Use them directly
+// for a crawler that has its own queue: pace.Limiter.NotBefore says which site
+// is next.
+package polite

@@ -1,0 +1,353 @@
+package polite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/netip"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cache"
+	"github.com/robotskit/robots/fetch"
+	"github.com/robotskit/robots/pace"
+)
+
+// Options are the settings of a Transport. The zero value is right for one
+// crawler on the public internet.
+type Options struct {
+	// Tokens are further product tokens of the crawler, tried in order after its
+	// name: for an image crawler the name of the main one (AGENT-04, D-04).
+	Tokens []string
+	// UserAgent is the User-Agent of every request that sets none, and of those
+	// for robots.txt: the name if empty. It should hold the name, so that sites
+	// find it in their logs (AGENT-08), and a way to reach its operator.
+	UserAgent string
+	// Dialect is how robots.txt is read: robots.RFC9309 if it is the zero value.
+	Dialect robots.Dialect
+	// Policy is what the operator says about pace.
+	Policy pace.Policy
+	// Failure is what the operator decides or knows about sites whose robots.txt
+	// cannot be fetched.
+	Failure fetch.Policy
+	// AllowPrivate permits sites in the caller's own networks and on this
+	// machine. Otherwise both robots.txt and pages of such addresses are refused,
+	// whatever name or redirect led there.
+	AllowPrivate bool
+
+	// Base sends the requests that may be sent. If nil, it is a transport with
+	// the limits of http.DefaultTransport whose connections pass the address
+	// guard; a Base of the caller guards itself. Its proxies are not consulted:
+	// behind one, nobody knows which address is asked.
+	Base http.RoundTripper
+	// Cache answers with robots.txt files. If nil, the Transport makes one in
+	// memory, which Close ends; with Store, that store is behind it. A Cache of
+	// the caller is shared and left open.
+	Cache *cache.Cache
+	Store cache.Store
+	// Limiter hands out turns. If nil, it is one of this process. Transports that
+	// share a Limiter share their pace.
+	Limiter pace.Limiter
+}
+
+// Transport is an http.RoundTripper that obeys robots.txt. It is safe for
+// concurrent use.
+type Transport struct {
+	name    string
+	options Options
+	tokens  []string
+	own     *cache.Cache // made here
+	addrs   addresses
+}
+
+// New returns a transport for the crawler with this product token. The error
+// says in one sentence what cannot be used.
+func New(name string, o Options) (*Transport, error) {
+	if name == "" || name == "*" || strings.ContainsAny(name, " \t\r\n/:;()") {
+		return nil, fmt.Errorf("crawler name %q is no product token such as MyBot", name)
+	}
+	if err := o.Policy.Check(); err != nil {
+		return nil, err
+	}
+	if o.Cache != nil && o.Store != nil {
+		return nil, errors.New("a Cache has its own store: give a Cache or a Store, not both")
+	}
+	if o.UserAgent == "" {
+		o.UserAgent = name
+	}
+	if strings.ContainsAny(o.UserAgent, "\r\n") {
+		return nil, fmt.Errorf("user agent %q holds a line end", o.UserAgent)
+	}
+	if o.Dialect == (robots.Dialect{}) {
+		o.Dialect = robots.RFC9309
+	}
+	guard := fetch.Guard{AllowPrivate: o.AllowPrivate}
+	t := &Transport{name: name, tokens: append([]string{name}, o.Tokens...)}
+	if o.Base == nil {
+		base := http.DefaultTransport.(*http.Transport).Clone()
+		base.Proxy = nil
+		base.DialContext = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: guard.Control}).DialContext
+		o.Base = base
+	}
+	if o.Cache == nil {
+		client, err := fetch.New(fetch.Options{UserAgent: o.UserAgent, Guard: guard})
+		if err != nil {
+			return nil, err
+		}
+		if t.own, err = cache.New(cache.Options{Fetcher: client, Store: o.Store}); err != nil {
+			return nil, err
+		}
+		o.Cache = t.own
+	}
+	if o.Limiter == nil {
+		local, err := pace.NewLocal(pace.Options{})
+		if err != nil {
+			return nil, err
+		}
+		o.Limiter = local
+	}
+	t.options = o
+	return t, nil
+}
+
+// Client returns an http.Client for the crawler with this product token, over a
+// Transport with at most one Options. It panics with the sentence of New if the
+// name or the options are impossible, since these are written in the program;
+// where they come from a user, call New.
+func Client(name string, o ...Options) *http.Client {
+	var options Options
+	if len(o) > 0 {
+		options = o[0]
+	}
+	t, err := New(name, options)
+	if err != nil {
+		panic("polite: " + err.Error())
+	}
+	return &http.Client{Transport: t}
+}
+
+// A DisallowedError says that a request was not sent because robots.txt does not
+// allow it, or because nobody could know.
+type DisallowedError struct {
+	URL     string
+	Verdict robots.Verdict
+}
+
+func (e *DisallowedError) Error() string {
+	return "robots.txt: " + robots.Printable(e.URL) + " is " + e.Verdict.String()
+}
+
+// Undecided reports whether the answer is "not now" and not "no": robots.txt
+// could not be fetched, and what it says is not known. The verdict's State says
+// when it is asked for again.
+func (e *DisallowedError) Undecided() bool {
+	switch e.Verdict.Reason {
+	case robots.ReasonUnreachable, robots.ReasonUndefined, robots.ReasonRefused:
+		return true
+	}
+	return false
+}
+
+type userKey struct{}
+
+// UserInitiated returns a context for requests that a user asked for, such as a
+// translation or a check: they need not follow robots.txt (WHO-02), and they
+// neither wait nor count. It is for the caller to know that no crawler is behind
+// them.
+func UserInitiated(ctx context.Context) context.Context {
+	return context.WithValue(ctx, userKey{}, true)
+}
+
+// Verdict returns what robots.txt says about a URL, without a request to it.
+func (t *Transport) Verdict(ctx context.Context, url string) (robots.Verdict, error) {
+	origin, path, err := robots.ParseURL(url)
+	if err != nil {
+		return robots.Verdict{}, err
+	}
+	_, rules, err := t.rules(ctx, origin)
+	if err != nil {
+		return robots.Verdict{}, err
+	}
+	return rules.Match(path), nil
+}
+
+// NotBefore returns when a request to a URL might start, and why.
+func (t *Transport) NotBefore(ctx context.Context, url string) (pace.Turn, error) {
+	origin, _, err := robots.ParseURL(url)
+	if err != nil {
+		return pace.Turn{}, err
+	}
+	_, rules, err := t.rules(ctx, origin)
+	if err != nil {
+		return pace.Turn{}, err
+	}
+	schedule, err := pace.NewSchedule(rules, t.options.Policy)
+	if err != nil {
+		return pace.Turn{}, err
+	}
+	return t.options.Limiter.NotBefore(ctx, pace.Key{Origin: origin, Addr: t.addrs.get(origin)}, schedule)
+}
+
+func (t *Transport) rules(ctx context.Context, origin robots.Origin) (*fetch.Record, *robots.Rules, error) {
+	record, err := t.options.Cache.Get(ctx, origin)
+	if err != nil {
+		return nil, nil, fmt.Errorf("robots.txt of %s: %w", origin, err)
+	}
+	return record, t.options.Failure.Rules(record, t.options.Dialect, time.Now(), t.tokens...), nil
+}
+
+// RoundTrip sends a request that is allowed, when its turn has come.
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	send := req.Clone(req.Context())
+	if _, set := send.Header["User-Agent"]; !set {
+		if send.Header == nil {
+			send.Header = make(http.Header)
+		}
+		send.Header.Set("User-Agent", t.options.UserAgent)
+	}
+	if user, _ := req.Context().Value(userKey{}).(bool); user {
+		return t.options.Base.RoundTrip(send)
+	}
+	grant, err := t.turn(req)
+	if err != nil {
+		if req.Body != nil {
+			req.Body.Close() // a RoundTripper closes it always
+		}
+		return nil, err
+	}
+	origin := grant.Key.Origin
+	send = send.WithContext(httptrace.WithClientTrace(send.Context(), &httptrace.ClientTrace{
+		GotConn: func(info httptrace.GotConnInfo) { t.addrs.learn(origin, info.Conn.RemoteAddr()) },
+	}))
+	resp, err := t.options.Base.RoundTrip(send)
+	// A turn is given back even when the caller's context has ended.
+	ctx := context.WithoutCancel(req.Context())
+	if err != nil {
+		t.options.Limiter.Done(ctx, grant, pace.Result{Timeout: timedOut(err)})
+		return nil, err
+	}
+	result := pace.Result{Status: resp.StatusCode}
+	if wait, ok := pace.ParseRetryAfter(resp.Header.Get("Retry-After"), time.Now()); ok {
+		result.RetryAfter = wait
+	}
+	resp.Body = &body{ReadCloser: resp.Body, done: func() { t.options.Limiter.Done(ctx, grant, result) }}
+	return resp, nil
+}
+
+// turn judges a request and waits for its turn.
+func (t *Transport) turn(req *http.Request) (pace.Grant, error) {
+	url := req.URL.String()
+	origin, path, err := robots.ParseURL(url)
+	if err != nil {
+		return pace.Grant{}, err
+	}
+	record, rules, err := t.rules(req.Context(), origin)
+	if err != nil {
+		return pace.Grant{}, err
+	}
+	if v := rules.Match(path); !v.Allowed {
+		return pace.Grant{}, &DisallowedError{URL: url, Verdict: v}
+	}
+	schedule, err := pace.NewSchedule(rules, t.options.Policy)
+	if err != nil {
+		return pace.Grant{}, err
+	}
+	key := pace.Key{Origin: origin, Addr: t.addrs.get(origin)}
+	grant, err := t.options.Limiter.Wait(req.Context(), key, schedule)
+	if err != nil {
+		return pace.Grant{}, err
+	}
+	// While the request waited, the site may have changed its mind.
+	if later, rules, err := t.rules(req.Context(), origin); err == nil && later != record {
+		if v := rules.Match(path); !v.Allowed {
+			t.options.Limiter.Done(context.WithoutCancel(req.Context()), grant, pace.Result{Unused: true})
+			return pace.Grant{}, &DisallowedError{URL: url, Verdict: v}
+		}
+	}
+	return grant, nil
+}
+
+func timedOut(err error) bool {
+	var timeout interface{ Timeout() bool }
+	return errors.As(err, &timeout) && timeout.Timeout() || errors.Is(err, os.ErrDeadlineExceeded)
+}
+
+// CloseIdleConnections closes those of the base, as http.Client expects.
+func (t *Transport) CloseIdleConnections() {
+	if base, ok := t.options.Base.(interface{ CloseIdleConnections() }); ok {
+		base.CloseIdleConnections()
+	}
+}
+
+// Close ends what the transport started: the fetches of its own cache and idle
+// connections. It leaves open what the caller brought. Requests fail afterwards.
+func (t *Transport) Close() error {
+	t.CloseIdleConnections()
+	if t.own != nil {
+		return t.own.Close()
+	}
+	return nil
+}
+
+// body gives the turn back when a response has ended.
+type body struct {
+	io.ReadCloser
+	once sync.Once
+	done func()
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil {
+		b.once.Do(b.done)
+	}
+	return n, err
+}
+
+func (b *body) Close() error {
+	err := b.ReadCloser.Close()
+	b.once.Do(b.done)
+	return err
+}
+
+// addresses remembers which address answered last for an origin, for some
+// hundred thousand origins. Until one is known, the origin alone is paced.
+type addresses struct {
+	mu    sync.Mutex
+	known map[robots.Origin]netip.Addr
+}
+
+const maxAddresses = 1 << 17
+
+func (a *addresses) get(origin robots.Origin) netip.Addr {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.known[origin]
+}
+
+func (a *addresses) learn(origin robots.Origin, remote net.Addr) {
+	tcp, ok := remote.(*net.TCPAddr)
+	if !ok {
+		return
+	}
+	addr := tcp.AddrPort().Addr().Unmap()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.known == nil {
+		a.known = make(map[robots.Origin]netip.Addr)
+	}
+	if _, held := a.known[origin]; !held && len(a.known) >= maxAddresses {
+		for o := range a.known { // any one: it is learned again with its next request
+			delete(a.known, o)
+			break
+		}
+	}
+	a.known[origin] = addr
+}

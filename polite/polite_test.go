@@ -1,0 +1,336 @@
+package polite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cache"
+	"github.com/robotskit/robots/fetch"
+	"github.com/robotskit/robots/pace"
+)
+
+// site is a real server that writes down who came when.
+type site struct {
+	*httptest.Server
+	mu       sync.Mutex
+	robots   string
+	arrivals []arrival
+	answer   func(w http.ResponseWriter, r *http.Request)
+}
+
+type arrival struct {
+	at    time.Time
+	path  string
+	agent string
+}
+
+func newSite(t *testing.T, robots string) *site {
+	s := &site{robots: robots}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if r.URL.Path == "/robots.txt" {
+			w.Header().Set("Cache-Control", "max-age=0")
+			io.WriteString(w, s.robots)
+			return
+		}
+		s.arrivals = append(s.arrivals, arrival{time.Now(), r.URL.RequestURI(), r.UserAgent()})
+		if s.answer != nil {
+			s.answer(w, r)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *site) log() []arrival {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]arrival(nil), s.arrivals...)
+}
+
+// local are the options for a crawl of this machine, with short intervals.
+func local() Options {
+	return Options{AllowPrivate: true, Policy: pace.Policy{Default: 20 * time.Millisecond}}
+}
+
+func newClient(t *testing.T, o Options) (*http.Client, *Transport) {
+	transport, err := New("MyBot", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { transport.Close() })
+	return &http.Client{Transport: transport}, transport
+}
+
+func get(client *http.Client, url string) error {
+	resp, err := client.Get(url)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, resp.Body)
+	resp.Body.Close()
+	return err
+}
+
+func TestDisallowedIsNotSent(t *testing.T) {
+	s := newSite(t, "User-agent: mybot\nDisallow: /private\n")
+	s.answer = func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/away" {
+			http.Redirect(w, r, "/private/hop", http.StatusFound)
+		}
+	}
+	client, transport := newClient(t, local())
+	for _, path := range []string{"/private", "/private/x?y", "/away"} {
+		err := get(client, s.URL+path)
+		var disallowed *DisallowedError
+		if !errors.As(err, &disallowed) || disallowed.Verdict.Rule.Line() != 2 || disallowed.Undecided() {
+			t.Errorf("%s: got %v, want a DisallowedError by line 2", path, err)
+		}
+	}
+	if err := get(client, s.URL+"/public"); err != nil {
+		t.Error(err)
+	}
+	log := s.log()
+	if len(log) != 2 || log[0].path != "/away" || log[1].path != "/public" {
+		t.Errorf("the site saw %v, want /away and /public", log)
+	}
+	for _, a := range log {
+		if a.agent != "MyBot" {
+			t.Errorf("User-Agent %q", a.agent)
+		}
+	}
+	v, err := transport.Verdict(t.Context(), s.URL+"/private")
+	if err != nil || v.Allowed {
+		t.Errorf("Verdict: %v, %v", v, err)
+	}
+	req, _ := http.NewRequestWithContext(UserInitiated(t.Context()), "GET", s.URL+"/private", nil)
+	if resp, err := client.Do(req); err != nil {
+		t.Errorf("a user's own request: %v", err)
+	} else {
+		resp.Body.Close()
+	}
+}
+
+// TestArrivals: three clients that share a limiter, one site with a rate; the
+// site's own log says that no two requests came closer than the rate, nor two
+// at a time.
+func TestArrivals(t *testing.T) {
+	const interval = 50 * time.Millisecond
+	s := newSite(t, "User-agent: *\nRequest-rate: 20/1s\n")
+	limiter, err := pace.NewLocal(pace.Options{AddressInterval: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for i := range 3 {
+		o := local()
+		o.Limiter = limiter
+		client, _ := newClient(t, o)
+		wg.Go(func() {
+			for n := range 5 {
+				if err := get(client, fmt.Sprintf("%s/%d/%d", s.URL, i, n)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	log := s.log()
+	if len(log) != 15 {
+		t.Fatalf("%d arrivals, want 15", len(log))
+	}
+	for i := 1; i < len(log); i++ {
+		if gap := log[i].at.Sub(log[i-1].at); gap < interval-5*time.Millisecond {
+			t.Errorf("arrivals %d and %d are %v apart, want %v", i-1, i, gap, interval)
+		}
+	}
+	t.Logf("15 arrivals of three clients in %v, none closer than %v", log[14].at.Sub(log[0].at).Round(time.Millisecond), interval)
+}
+
+func TestRetryAfter(t *testing.T) {
+	s := newSite(t, "")
+	s.answer = func(w http.ResponseWriter, r *http.Request) {
+		if len(s.arrivals) == 1 {
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusTooManyRequests)
+		}
+	}
+	client, _ := newClient(t, local())
+	for range 2 {
+		if err := get(client, s.URL+"/"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if log := s.log(); log[1].at.Sub(log[0].at) < time.Second {
+		t.Errorf("came again after %v, asked to wait 1 s", log[1].at.Sub(log[0].at))
+	}
+	// A caller that cannot wait so long learns it at once.
+	s.answer = func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Retry-After", "3600")
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	if err := get(client, s.URL+"/"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	req, _ := http.NewRequestWithContext(ctx, "GET", s.URL+"/", nil)
+	start := time.Now()
+	_, err := client.Do(req)
+	var late *pace.LateError
+	if !errors.As(err, &late) || time.Since(start) > 5*time.Second {
+		t.Errorf("got %v after %v, want a LateError at once", err, time.Since(start))
+	}
+}
+
+// TestChange: the site closes itself in mid-crawl, and nothing comes any more.
+func TestChange(t *testing.T) {
+	s := newSite(t, "User-agent: *\nAllow: /\n")
+	client, err := fetch.New(fetch.Options{Guard: fetch.Guard{AllowPrivate: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := cache.New(cache.Options{Fetcher: client, Floor: 100 * time.Millisecond, Ceiling: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer kept.Close()
+	o := local()
+	o.Cache = kept
+	crawler, _ := newClient(t, o)
+	var closed time.Time
+	for i := range 60 {
+		if i == 10 {
+			s.mu.Lock()
+			s.robots = "User-agent: *\nDisallow: /\n"
+			closed = time.Now()
+			s.mu.Unlock()
+		}
+		err := get(crawler, s.URL+"/page")
+		var disallowed *DisallowedError
+		if errors.As(err, &disallowed) {
+			log := s.log()
+			if last := log[len(log)-1].at; last.Sub(closed) > 2*time.Second {
+				t.Errorf("still came %v after the site had closed", last.Sub(closed))
+			}
+			t.Logf("stopped %v after the change, life 100 ms", time.Since(closed).Round(time.Millisecond))
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Error("the crawler never noticed")
+}
+
+func TestGuard(t *testing.T) {
+	s := newSite(t, "")
+	o := local()
+	o.AllowPrivate = false
+	client, _ := newClient(t, o)
+	err := get(client, s.URL+"/")
+	var disallowed *DisallowedError
+	if !errors.As(err, &disallowed) || disallowed.Verdict.Reason != robots.ReasonRefused || !disallowed.Undecided() {
+		t.Errorf("got %v, want a refusal", err)
+	}
+	req, _ := http.NewRequestWithContext(UserInitiated(t.Context()), "GET", s.URL+"/", nil)
+	if resp, err := client.Do(req); err == nil {
+		resp.Body.Close()
+		t.Error("a user's request reached a private address")
+	}
+	if n := len(s.log()); n != 0 {
+		t.Errorf("%d requests arrived", n)
+	}
+}
+
+func TestImpossible(t *testing.T) {
+	for want, f := range map[string]func() (string, Options){
+		`crawler name "" is no product token`:     func() (string, Options) { return "", Options{} },
+		`crawler name "My Bot/1.0" is no product`: func() (string, Options) { return "My Bot/1.0", Options{} },
+		"Lummerland":         func() (string, Options) { return "MyBot", Options{Policy: pace.Policy{Zone: "Lummerland"}} },
+		"a Cache or a Store": func() (string, Options) { return "MyBot", Options{Cache: new(cache.Cache), Store: cache.NewMemory(1)} },
+		"holds a line end":   func() (string, Options) { return "MyBot", Options{UserAgent: "a\r\nb"} },
+	} {
+		name, o := f()
+		if _, err := New(name, o); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
+// files is a Fetcher of one file, for tests in simulated time.
+type files string
+
+func (f files) Fetch(_ context.Context, origin robots.Origin) (*fetch.Record, error) {
+	now := time.Now()
+	return &fetch.Record{Origin: origin, Outcome: fetch.Success, Status: 200, Body: []byte(f), Started: now, Fetched: now, Expires: now.Add(24 * time.Hour)}, nil
+}
+
+type base func(*http.Request) (*http.Response, error)
+
+func (b base) RoundTrip(r *http.Request) (*http.Response, error) { return b(r) }
+
+// TestWindows crawls a day in simulated time: one page in 30 s from 18:00 to
+// 19:00, one a minute over midnight, closed from noon to 12:59.
+func TestWindows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kept, err := cache.New(cache.Options{Fetcher: files("User-agent: *\nRequest-rate: 1/30s 1800-1900\nRequest-rate: 1/1m 2200-0200\nVisit-time: 1300-1159\n")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer kept.Close()
+		var arrivals []time.Time
+		transport, err := New("MyBot", Options{
+			Cache:  kept,
+			Policy: pace.Policy{Default: 10 * time.Minute},
+			Base: base(func(r *http.Request) (*http.Response, error) {
+				arrivals = append(arrivals, time.Now().UTC())
+				return &http.Response{StatusCode: 200, Body: http.NoBody, Request: r}, nil
+			}),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer transport.Close()
+		client := &http.Client{Transport: transport}
+		for start := time.Now(); time.Since(start) < 24*time.Hour; {
+			if err := get(client, "https://example.com/page"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		in := map[string]int{}
+		for i, at := range arrivals {
+			least := 10 * time.Minute
+			switch minute := at.Hour()*60 + at.Minute(); {
+			case minute >= 18*60 && minute <= 19*60:
+				least = 30 * time.Second
+				in["18-19"]++
+			case minute >= 22*60 || minute <= 2*60:
+				least = time.Minute
+				in["22-02"]++
+			case minute >= 12*60 && minute < 13*60:
+				t.Errorf("came at %v while closed", at)
+			default:
+				in["else"]++
+			}
+			if i > 0 && at.Sub(arrivals[i-1]) < least {
+				t.Errorf("%v and %v are closer than %v", arrivals[i-1], at, least)
+			}
+		}
+		t.Logf("%d arrivals in a simulated day: %v", len(arrivals), in)
+		if in["18-19"] < 115 || in["22-02"] < 230 {
+			t.Errorf("slower than asked for: %v", in)
+		}
+	})
+}
