@@ -2,14 +2,17 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"strconv"
+	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/fetch"
 )
 
 // An answerer answers lines of a batch, one after another. It remembers the
@@ -23,8 +26,12 @@ type answerer struct {
 	limit  int    // octets of it that can count, 0 for all
 	parsed *robots.File
 
+	now      time.Time               // of the chunk under way
+	sites    map[robots.Origin]*site // that its lines need
 	rules    *robots.Rules
-	file     *robots.File // that rules was made from
+	file     *robots.File // that rules was made from, or
+	record   *fetch.Record
+	at       time.Time // of record
 	dialect  string
 	maxBytes int
 	agent    []byte
@@ -39,22 +46,52 @@ type request struct {
 	id, robots, robotsB64, agent, url, dialect, maxBytes, at []byte
 }
 
-// append appends the answer to a line, or what is wrong with it.
-func (a *answerer) append(dst, line []byte) []byte {
+// read reads a line and starts on the robots.txt that it needs fetched.
+func (a *answerer) read(ctx context.Context, line []byte) (request, error) {
 	q, err := readRequest(line)
-	if err != nil {
-		return appendError(dst, q.id, err)
+	if err != nil || !a.fetches(&q) || q.url == nil {
+		return q, err
 	}
-	rules, path, url, err := a.question(&q)
+	url, _ := decodeString(q.url)
+	if origin, _, err := parseLive(robots.RFC9309, url); err == nil {
+		a.site(ctx, origin)
+	}
+	return q, nil
+}
+
+// fetches reports whether a line asks about the live site.
+func (a *answerer) fetches(q *request) bool {
+	return a.defaults.live != nil && q.robots == nil && q.robotsB64 == nil
+}
+
+// site returns the site of an origin, which is asked once for all lines of a
+// chunk.
+func (a *answerer) site(ctx context.Context, origin robots.Origin) *site {
+	s := a.sites[origin]
+	if s == nil {
+		s = newSite(origin)
+		a.sites[origin] = s
+		a.defaults.live.start(ctx, s, func() {})
+	}
+	return s
+}
+
+// append appends the answer to a line, or what is wrong with it. Its error is
+// the end of ctx, and then nothing is appended.
+func (a *answerer) append(ctx context.Context, dst []byte, q *request) ([]byte, error) {
+	rules, path, url, err := a.question(ctx, q)
 	if err != nil {
-		return appendError(dst, q.id, err)
+		if ctx.Err() != nil {
+			return dst, errInterrupted
+		}
+		return appendError(dst, q.id, err), nil
 	}
 	dst = appendID(dst, q.id)
 	dst = append(dst, ',')
 	dst = rules.AppendJSON(dst, path)
 	dst = append(dst, `,"url":`...)
 	dst = robots.AppendQuoted(dst, url)
-	return append(dst, '}')
+	return append(dst, '}'), nil
 }
 
 func appendError(dst, id []byte, err error) []byte {
@@ -131,7 +168,7 @@ func jsonError(line []byte) error {
 }
 
 // question checks the members of a line and returns what they ask.
-func (a *answerer) question(q *request) (rules *robots.Rules, path robots.Path, url string, err error) {
+func (a *answerer) question(ctx context.Context, q *request) (rules *robots.Rules, path robots.Path, url string, err error) {
 	d, err := a.dialectOf(q)
 	if err != nil {
 		return nil, path, "", err
@@ -142,14 +179,9 @@ func (a *answerer) question(q *request) (rules *robots.Rules, path robots.Path, 
 			return nil, path, "", fmt.Errorf("max_bytes %w", err)
 		}
 	}
-	if q.at != nil {
-		at, ok := decodeString(q.at)
-		if !ok {
-			return nil, path, "", errors.New("at is not a string")
-		}
-		if err := checkTime(at); err != nil {
-			return nil, path, "", fmt.Errorf("at %w", err)
-		}
+	at, err := a.timeOf(q)
+	if err != nil {
+		return nil, path, "", err
 	}
 	if q.url == nil {
 		return nil, path, "", errors.New("url is missing")
@@ -158,22 +190,40 @@ func (a *answerer) question(q *request) (rules *robots.Rules, path robots.Path, 
 	if !ok {
 		return nil, path, "", errors.New("url is not a string")
 	}
-	if path, err = parsePath(d, url); err != nil {
+	var origin robots.Origin
+	if a.fetches(q) {
+		origin, path, err = parseLive(d, url)
+	} else {
+		path, err = parsePath(d, url)
+	}
+	if err != nil {
 		return nil, path, "", err
 	}
 	tokens, err := a.tokens(q)
 	if err != nil {
 		return nil, path, "", err
 	}
-	_, read := limited(nil, d, maxBytes)
-	file, err := a.fileOf(q, read.SizeLimit)
-	if err != nil {
-		return nil, path, "", err
+	var file *robots.File
+	var record *fetch.Record
+	if a.fetches(q) {
+		if record, err = a.recordOf(ctx, origin); err != nil {
+			return nil, path, "", err
+		}
+	} else {
+		_, read := limited(nil, d, maxBytes)
+		if file, err = a.fileOf(q, read.SizeLimit); err != nil {
+			return nil, path, "", err
+		}
+		at = time.Time{} // verdicts of a file do not depend on it
 	}
-	if a.rules == nil || a.file != file || a.dialect != d.Name || a.maxBytes != maxBytes || !bytes.Equal(a.agent, q.agent) {
-		a.file, a.dialect, a.maxBytes, a.agent = file, d.Name, maxBytes, bytes.Clone(q.agent)
-		f, d := limited(file, d, maxBytes)
-		a.rules = f.Rules(d, tokens...)
+	if a.rules == nil || a.file != file || a.record != record || !a.at.Equal(at) || a.dialect != d.Name || a.maxBytes != maxBytes || !bytes.Equal(a.agent, q.agent) {
+		a.file, a.record, a.at, a.dialect, a.maxBytes, a.agent = file, record, at, d.Name, maxBytes, bytes.Clone(q.agent)
+		if record != nil {
+			a.rules = rulesOf(record, d, maxBytes, at, tokens...)
+		} else {
+			f, d := limited(file, d, maxBytes)
+			a.rules = f.Rules(d, tokens...)
+		}
 		if a.defaults.userInitiated {
 			a.rules = a.rules.UserInitiated()
 		}
@@ -183,6 +233,39 @@ func (a *answerer) question(q *request) (rules *robots.Rules, path robots.Path, 
 		a.forget()
 	}
 	return rules, path, url, nil
+}
+
+// timeOf returns the time at which a line is to be judged.
+func (a *answerer) timeOf(q *request) (time.Time, error) {
+	if q.at == nil {
+		if at := a.defaults.at; !at.IsZero() {
+			return at, nil
+		}
+		return a.now, nil
+	}
+	text, ok := decodeString(q.at)
+	if !ok {
+		return time.Time{}, errors.New("at is not a string")
+	}
+	at, err := parseTime(text)
+	if err != nil {
+		return at, fmt.Errorf("at %w", err)
+	}
+	return at, nil
+}
+
+// recordOf waits for the robots.txt of an origin.
+func (a *answerer) recordOf(ctx context.Context, origin robots.Origin) (*fetch.Record, error) {
+	s := a.site(ctx, origin)
+	select {
+	case <-s.ready:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if s.err == nil {
+		a.defaults.live.hint(s.record)
+	}
+	return s.record, s.err
 }
 
 func (a *answerer) dialectOf(q *request) (robots.Dialect, error) {
@@ -232,10 +315,7 @@ func (a *answerer) fileOf(q *request, limit int) (*robots.File, error) {
 	case q.robotsB64 != nil:
 		text, coded = q.robotsB64, true
 	case q.robots == nil:
-		if a.defaults.file == nil {
-			return nil, errors.New("robots is missing, and no -f FILE stands in for it (fetching a live site is not part of this version)")
-		}
-		return a.defaults.file, nil
+		return a.defaults.file, nil // of -f, since fetches is false
 	}
 	if a.parsed != nil && a.coded == coded && a.limit == limit && bytes.Equal(a.body, text) {
 		return a.parsed, nil
@@ -267,7 +347,7 @@ func (a *answerer) fileOf(q *request, limit int) (*robots.File, error) {
 }
 
 // forget lets go of a large line.
-func (a *answerer) forget() { *a = answerer{defaults: a.defaults} }
+func (a *answerer) forget() { *a = answerer{defaults: a.defaults, now: a.now, sites: a.sites} }
 
 // wholeNumber reads a JSON number that is a number of octets, however it is
 // written: 1e3 is 1000.

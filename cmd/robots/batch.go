@@ -9,6 +9,7 @@ import (
 	"io"
 	"runtime"
 	"syscall"
+	"time"
 
 	"github.com/robotskit/robots"
 )
@@ -36,7 +37,8 @@ type chunk struct {
 	lines []batchLine
 	out   []byte
 	done  chan struct{}
-	units int // of the budget
+	cut   bool // some lines are not answered, because somebody ended the run
+	units int  // of the budget
 }
 
 // batchLine is where a line stands in its chunk, without its line end. A line
@@ -54,7 +56,8 @@ func batch(ctx context.Context, o *options, std *streams) (int, error) {
 	if err != nil {
 		return exitBad, err
 	}
-	ctx, stop := context.WithCancel(ctx)
+	defer defaults.live.close()
+	ctx, stop := interruptible(ctx)
 	defer stop()
 	var (
 		work   = make(chan *chunk, budgetUnits)
@@ -62,11 +65,16 @@ func batch(ctx context.Context, o *options, std *streams) (int, error) {
 		budget = make(chan struct{}, budgetUnits)
 		failed error // of the reader; set before it closes order
 	)
-	for range runtime.GOMAXPROCS(0) {
+	workers := runtime.GOMAXPROCS(0)
+	if defaults.live != nil {
+		workers += maxFetches // who wait more than they work
+	}
+	for range workers {
 		go func() {
 			a := answerer{defaults: defaults}
 			for c := range work {
-				c.answer(&a)
+				a.now, a.sites = std.now(), map[robots.Origin]*site{}
+				c.answer(ctx, &a)
 			}
 		}()
 	}
@@ -107,14 +115,27 @@ func batch(ctx context.Context, o *options, std *streams) (int, error) {
 			if err := std.out.Flush(); err != nil {
 				return closedOutput(err)
 			}
-			c, more = <-order
+			select {
+			case c, more = <-order:
+			case <-ctx.Done():
+				return exitBad, errInterrupted
+			}
 		}
 		if !more {
 			break
 		}
+		if defaults.live != nil && !c.isDone() {
+			// Fetches may take long, and what is answered is wanted meanwhile.
+			if err := std.out.Flush(); err != nil {
+				return closedOutput(err)
+			}
+		}
 		<-c.done
 		if _, err := std.out.Write(c.out); err != nil {
 			return closedOutput(err)
+		}
+		if c.cut {
+			return exitBad, errInterrupted
 		}
 		for range min(c.units, budgetUnits) {
 			<-budget
@@ -124,7 +145,7 @@ func batch(ctx context.Context, o *options, std *streams) (int, error) {
 	case failed != nil:
 		return exitBad, failed
 	case ctx.Err() != nil:
-		return exitBad, ctx.Err()
+		return exitBad, errInterrupted
 	}
 	return exitAllowed, nil
 }
@@ -139,17 +160,41 @@ func closedOutput(err error) (int, error) {
 	return exitBad, nil
 }
 
-func (c *chunk) answer(a *answerer) {
-	for _, l := range c.lines {
+// answer answers the lines of a chunk. All are read first, so that the files
+// they need are fetched side by side.
+func (c *chunk) answer(ctx context.Context, a *answerer) {
+	defer close(c.done)
+	requests, bad := make([]request, len(c.lines)), make([]error, len(c.lines))
+	for i, l := range c.lines {
 		if l.over {
-			c.out = appendError(c.out, nil, errors.New("the line is longer than 64 MiB"))
+			bad[i] = errors.New("the line is longer than 64 MiB")
 		} else {
-			c.out = a.append(c.out, c.in[l.start:l.end])
+			requests[i], bad[i] = a.read(ctx, c.in[l.start:l.end])
+		}
+	}
+	for i := range requests {
+		q := &requests[i]
+		if bad[i] != nil {
+			c.out = appendError(c.out, q.id, bad[i])
+		} else {
+			var err error
+			if c.out, err = a.append(ctx, c.out, q); err != nil {
+				c.cut = true
+				break
+			}
 		}
 		c.out = append(c.out, '\n')
 	}
-	c.in = nil
-	close(c.done)
+	c.in, a.sites = nil, nil
+}
+
+func (c *chunk) isDone() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
 }
 
 // lineReader reads chunks of whole lines.
@@ -248,21 +293,28 @@ func newDefaults(o *options, std *streams) (*defaults, error) {
 		}
 	}
 	if o.at.given {
-		if err := checkTime(o.at.text); err != nil {
+		if d.at, err = parseTime(o.at.text); err != nil {
 			return nil, fmt.Errorf("--at %w", err)
 		}
 	}
-	if o.file.given {
-		if d.file, err = readFile(std, "robots check", o.file); err != nil {
-			return nil, err
-		}
+	if !o.file.given {
+		d.live, err = newLive(std, "robots check", &o.live, d.maxBytes)
+		return d, err
+	}
+	if err := o.live.unused(); err != nil {
+		return nil, err
+	}
+	if d.file, err = readFile(std, "robots check", o.file); err != nil {
+		return nil, err
 	}
 	return d, nil
 }
 
 // defaults are what a line of a batch may leave out.
 type defaults struct {
-	file          *robots.File // nil without -f
+	file          *robots.File // of -f, or
+	live          *live
+	at            time.Time // zero: now
 	dialect       robots.Dialect
 	tokens        []string
 	maxBytes      int

@@ -13,15 +13,18 @@ import (
 )
 
 const statusHelp = `Exit status: 0 all allowed, 1 some disallowed, 2 bad use or unreadable input
-(then nothing is answered), 3 undecided.`
+(nothing is answered then) or interrupted (what is known is answered), 3
+undecided: some robots.txt cannot be had, and the dialect says not now.`
 
-const urlHelp = `A URL is absolute, or //host/path, or just /path; - reads URLs from standard
-input, one a line.`
+const urlHelp = `Without -f the robots.txt is fetched from the site of each URL, once for all
+URLs of a site, and the answer says what came of it. A URL is then absolute;
+with -f it may also be //host/path or just /path. The argument - stands for
+URLs on standard input, one a line.`
 
 func checkCommand(std *streams, status *int) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
-		Use:   "check -f FILE [-a TOKEN]... [-d DIALECT] URL...",
+		Use:   "check [-f FILE] [-a TOKEN]... [-d DIALECT] URL...",
 		Short: "Say whether URLs may be fetched",
 		Long: `Check says of each URL whether the crawler may fetch it, and which line of the
 robots.txt decides.
@@ -30,10 +33,13 @@ robots.txt decides.
 
 With --batch it reads questions from standard input, one JSON object a line with
 the members url, robots (or robots_b64), agent, dialect, max_bytes, at and id,
-and answers each with one line; flags give the defaults.
+and answers each with one line; flags give the defaults. Without robots and -f
+the file is fetched.
 
 ` + statusHelp,
-		Example: `  robots check -f robots.txt https://example.com/list?sort=price
+		Example: `  robots check -a Googlebot https://example.com/list?sort=price
+  robots check --cache robots.cache - < urls.txt
+  robots check -f robots.txt https://example.com/list?sort=price
   robots check -f robots.txt -a Googlebot-Image -a Googlebot /img/logo.png
   robots check -f robots.txt -d all /list?sort=price
   robots check -f robots.txt --format json - < urls.txt
@@ -57,131 +63,47 @@ and answers each with one line; flags give the defaults.
 	return cmd
 }
 
-// A question is one URL under one dialect.
-type question struct {
-	url   string
-	path  robots.Path
-	rules *robots.Rules
-}
-
-// prepare reads everything the call names and checks all of it: whatever is bad
-// about a call is found before anything is answered. It returns a question for
-// every URL and, within it, for every dialect asked for.
-func prepare(std *streams, name string, o *options) ([][]question, palette, error) {
-	var colours palette
-	ds, err := dialects(o.dialect)
-	if err != nil {
-		return nil, colours, err
-	}
-	if err := checkFormat(o.format); err != nil {
-		return nil, colours, err
-	}
-	if colours, err = newPalette(o.colour, std.terminal); err != nil {
-		return nil, colours, err
-	}
-	if o.at.given {
-		if err := checkTime(o.at.text); err != nil {
-			return nil, colours, fmt.Errorf("--at %w", err)
-		}
-	}
-	maxBytes := noLimit
-	if o.maxBytes.given {
-		if maxBytes, err = parseMaxBytes(o.maxBytes.text); err != nil {
-			return nil, colours, fmt.Errorf("--max-bytes %w", err)
-		}
-	}
-	if !o.file.given {
-		return nil, colours, errNoFile
-	}
-	urls, err := readURLs(std, o)
-	if err != nil {
-		return nil, colours, err
-	}
-	asked := make([][]question, len(urls))
-	for i, url := range urls {
-		for _, d := range ds {
-			p, err := parsePath(d, url)
-			if err != nil {
-				return nil, colours, err
-			}
-			asked[i] = append(asked[i], question{url: url, path: p})
-		}
-	}
-	file, err := readFile(std, name, o.file)
-	if err != nil {
-		return nil, colours, err
-	}
-	warnHeaders(std, name, o.agents, ds)
-	for j, d := range ds {
-		f, d := limited(file, d, maxBytes)
-		rules := f.Rules(d, callers(o.agents, d)...)
-		if o.userInitiated {
-			rules = rules.UserInitiated()
-		}
-		for i := range asked {
-			asked[i][j].rules = rules
-		}
-	}
-	return asked, colours, nil
-}
-
-// parsePath takes the path out of a URL as the dialect does: google-cpp is
-// given raw strings, of which none is an error (C-17).
-func parsePath(d robots.Dialect, url string) (robots.Path, error) {
-	if d.Escapes == robots.EscapesRaw {
-		return robots.RawPath(url), nil
-	}
-	return robots.ParsePath(url)
-}
-
-// statusOf returns the exit status of all answers: undecided outranks
-// disallowed, which outranks allowed. Of several dialects the default one
-// counts, which is the first; an undefined verdict counts by its boolean.
-func statusOf(asked [][]question) int {
-	status := exitAllowed
-	for _, q := range asked {
-		switch v := q[0].rules.Match(q[0].path); {
-		case v.Allowed:
-		case v.Reason == robots.ReasonUnreachable:
-			status = max(status, exitUndecided)
-		default:
-			status = max(status, exitDisallowed)
-		}
-	}
-	return status
-}
-
 // check answers URLs, each by one line or, of several dialects, by a table.
 func check(ctx context.Context, o *options, std *streams) (int, error) {
-	asked, colours, err := prepare(std, "robots check", o)
+	j, err := prepare(std, "robots check", o)
 	if err != nil {
 		return exitBad, err
 	}
 	width := 0
-	for _, q := range asked {
-		width = max(width, min(columns(q[0].url), maxURLColumn))
+	for i := range j.pages {
+		width = max(width, min(columns(j.pages[i].url), maxURLColumn))
 	}
-	for i, q := range asked {
-		if ctx.Err() != nil {
-			return exitBad, ctx.Err()
-		}
+	first := true
+	return j.answer(ctx, func(p *page) {
 		switch {
 		case o.format == formatJSON:
-			for _, q := range q {
+			for _, q := range p.asked {
 				std.out.Write(append(q.appendJSON(nil), '\n'))
 			}
-		case len(q) > 1:
-			if i > 0 {
+			return
+		case len(p.asked) > 1:
+			if !first {
 				fmt.Fprintln(std.out)
 			}
-			table(std, colours, q)
+			first = false
+			table(std, j.colours, p.asked)
 		default:
-			v := q[0].rules.Match(q[0].path)
-			fmt.Fprintf(std.out, "%s  %s  %s\n", colours.verdict(v), fill(robots.Printable(q[0].url), width), because(colours, v))
+			q := p.asked[0]
+			v := q.rules.Match(q.path)
+			fmt.Fprintf(std.out, "%s  %s  %s\n", j.colours.verdict(v), fill(robots.Printable(q.url), width), because(j.colours, v))
 		}
-	}
-	return statusOf(asked), nil
+		if line := j.state(p); line != "" {
+			indent := stateIndent
+			if len(p.asked) > 1 {
+				indent = "  "
+			}
+			fmt.Fprintf(std.out, "%s%s\n", indent, j.colours.paint(faint, robots.Printable(line)))
+		}
+	})
 }
+
+// stateIndent puts the state of a robots.txt under the URL it is told with.
+const stateIndent = "           "
 
 // table writes what each dialect says of one URL.
 func table(std *streams, colours palette, asked []question) {
@@ -199,7 +121,10 @@ func because(colours palette, v robots.Verdict) string {
 	if !v.Rule.IsZero() {
 		s = "line " + strconv.Itoa(v.Rule.Line()) + ": " + v.Rule.String()
 	}
-	if v.Undefined {
+	switch {
+	case v.Reason == robots.ReasonUndefined:
+		s = "robots.txt cannot be reached, which " + v.Dialect + " leaves undefined"
+	case v.Undefined:
 		weighs := "disallow"
 		if v.Allowed {
 			weighs = "allow"

@@ -16,7 +16,7 @@ import (
 func explainCommand(std *streams, status *int) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
-		Use:   "explain -f FILE [-a TOKEN]... [-d DIALECT] URL...",
+		Use:   "explain [-f FILE] [-a TOKEN]... [-d DIALECT] URL...",
 		Short: "Say why a URL may be fetched or not, step by step",
 		Long: `Explain says of each URL what check says, and then how it came to it: the
 group that holds, every rule that matches and why it won or lost, and what in
@@ -25,7 +25,8 @@ the file nearly mattered. Each step names the statement that it follows.
 ` + urlHelp + `
 
 ` + statusHelp,
-		Example: `  robots explain -f robots.txt -a Googlebot-Image -a Googlebot /img/logo.png
+		Example: `  robots explain -a Googlebot https://example.com/list?sort=price
+  robots explain -f robots.txt -a Googlebot-Image -a Googlebot /img/logo.png
   robots explain -f robots.txt --format json https://example.com/list?sort=price`,
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
@@ -40,16 +41,14 @@ the file nearly mattered. Each step names the statement that it follows.
 
 // explain answers URLs, each with the whole derivation.
 func explain(ctx context.Context, o *options, std *streams) (int, error) {
-	asked, colours, err := prepare(std, "robots explain", o)
+	j, err := prepare(std, "robots explain", o)
 	if err != nil {
 		return exitBad, err
 	}
 	first := true
-	for _, all := range asked {
-		for _, q := range all {
-			if ctx.Err() != nil {
-				return exitBad, ctx.Err()
-			}
+	return j.answer(ctx, func(p *page) {
+		told := j.state(p)
+		for _, q := range p.asked {
 			e := q.rules.Explain(q.path)
 			if o.format == formatJSON {
 				std.out.Write(append(appendExplanation(nil, q, &e), '\n'))
@@ -59,22 +58,25 @@ func explain(ctx context.Context, o *options, std *streams) (int, error) {
 				fmt.Fprintln(std.out)
 			}
 			first = false
-			printExplanation(std.out, colours, q, &e, len(all) > 1)
+			printExplanation(std.out, j.colours, q, &e, len(p.asked) > 1, told)
+			told = ""
 		}
-	}
-	return statusOf(asked), nil
+	})
 }
 
 // textWidth is the width that explanations keep to where words allow it.
 const textWidth = 100
 
-func printExplanation(w io.Writer, colours palette, q question, e *robots.Explanation, named bool) {
+func printExplanation(w io.Writer, colours palette, q question, e *robots.Explanation, named bool, state string) {
 	fmt.Fprintf(w, "%s  %s\n", colours.verdict(e.Verdict), colours.paint(bold, robots.Printable(q.url)))
 	reason := because(colours, e.Verdict)
 	if named {
 		reason = e.Verdict.Dialect + ": " + reason
 	}
-	fmt.Fprintf(w, "%11s%s\n", "", reason)
+	fmt.Fprintf(w, "%s%s\n", stateIndent, reason)
+	if state != "" {
+		fmt.Fprintf(w, "%s%s\n", stateIndent, colours.paint(faint, robots.Printable(state)))
+	}
 
 	heading(w, colours, "Steps")
 	clause := 0

@@ -15,14 +15,8 @@ import (
 // line of a batch may be.
 const maxFile = 64 << 20
 
-// errNoFile is what a verb says that needs a file and got none.
-var errNoFile = errors.New("no file given: name a robots.txt with -f FILE (fetching a live site is not part of this version)")
-
 // readFile reads the robots.txt that -f names.
 func readFile(std *streams, name string, file optional) (*robots.File, error) {
-	if !file.given {
-		return nil, errNoFile
-	}
 	from := std.in
 	title := "standard input"
 	if file.text != "-" {

@@ -13,7 +13,9 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
+	"time"
 
 	"github.com/robotskit/robots"
 	"github.com/spf13/cobra"
@@ -23,17 +25,31 @@ import (
 const (
 	exitAllowed    = 0 // all allowed; asked for something else than verdicts: done
 	exitDisallowed = 1 // some disallowed
-	exitBad        = 2 // bad use or unreadable input: nothing is answered
+	exitBad        = 2 // bad use or unreadable input: nothing is answered; or interrupted
 	exitUndecided  = 3 // some undecided, because robots.txt cannot be reached
 )
 
 // streams are the standard streams of one run. Output is buffered and flushed
 // when the verb is done, batch flushes in between.
 type streams struct {
-	in       io.Reader
-	out      *bufio.Writer
-	err      io.Writer
-	terminal bool // out is a terminal
+	in          io.Reader
+	out         *bufio.Writer
+	err         io.Writer
+	terminal    bool // out is a terminal
+	errTerminal bool // err is one
+	now         func() time.Time
+}
+
+// lockedWriter lets several goroutines write, each a whole sentence.
+type lockedWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *lockedWriter) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
 }
 
 func main() {
@@ -43,7 +59,11 @@ func main() {
 // run is the whole program: it reads the command line, runs the verb and
 // returns the exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	std := &streams{in: stdin, out: bufio.NewWriterSize(stdout, 64<<10), err: stderr, terminal: isTerminal(stdout)}
+	std := &streams{
+		in: stdin, out: bufio.NewWriterSize(stdout, 64<<10), err: &lockedWriter{w: stderr},
+		terminal: isTerminal(stdout), errTerminal: isTerminal(stderr),
+		now: time.Now, //nolint:forbidigo // the one clock of the program
+	}
 	status := exitAllowed
 	root := newRoot(std, &status)
 	root.SetArgs(append([]string{}, args...))
@@ -72,9 +92,11 @@ func newRoot(std *streams, status *int) *cobra.Command {
 		DisableFlagsInUseLine: true,
 		Short:                 "May this crawler fetch this URL, and why",
 		Long: `Robots answers one question from a robots.txt: may this crawler fetch this URL,
-and why? It reads the file as RFC 9309 says, or as Google, Seznam, Bing and
-Yandex do (--dialect).`,
-		Example: `  robots check -f robots.txt https://example.com/list?sort=price
+and why? It fetches the file from the site or takes yours (-f), and reads it as
+RFC 9309 says, or as Google, Seznam, Bing and Yandex do (--dialect).`,
+		Example: `  robots check -a Googlebot https://example.com/list?sort=price
+  robots fetch https://example.com/
+  robots check -f robots.txt https://example.com/list?sort=price
   robots explain -f robots.txt -a Googlebot /list?sort=price
   robots check --batch < questions.jsonl > answers.jsonl`,
 		SilenceErrors:              true,
@@ -98,7 +120,9 @@ Yandex do (--dialect).`,
 	root.AddCommand(
 		checkCommand(std, status),
 		explainCommand(std, status),
-		sitemapsCommand(std),
+		fetchCommand(std, status),
+		scheduleCommand(std, status),
+		sitemapsCommand(std, status),
 		versionCommand(std),
 	)
 	root.SetHelpCommand(helpCommand())

@@ -49,6 +49,7 @@ type options struct {
 	colour        string
 	userInitiated bool
 	batch         bool // check only
+	live          liveFlags
 	urls          []string
 }
 
@@ -61,14 +62,14 @@ func (o *options) register(cmd *cobra.Command) {
 	registerDialect(cmd, &o.dialect, allDialects)
 	registerMaxBytes(cmd, &o.maxBytes)
 	f.BoolVar(&o.userInitiated, "user-initiated", false, "a user asked for this fetch, so robots.txt does not apply")
-	f.Var(&o.at, "at", "the `TIME` of the request, as in 2026-01-31T18:00:00Z; the verdicts\nof a file do not depend on it")
+	registerAt(cmd, &o.at)
+	o.live.register(cmd)
 	registerFormat(cmd, &o.format)
-	f.StringVar(&o.colour, "color", colourAuto, "colour the text or not: `WHEN` is auto, always or never")
-	complete(cmd, "color", []string{colourAuto, colourAlways, colourNever})
+	registerColour(cmd, &o.colour)
 }
 
 func registerFile(cmd *cobra.Command, file *optional) {
-	cmd.Flags().VarP(file, "file", "f", "the robots.txt, a `FILE` or - for standard input")
+	cmd.Flags().VarP(file, "file", "f", "take this `FILE` as the robots.txt, - for standard input")
 }
 
 // registerDialect declares --dialect, which may take more than the names of
@@ -86,9 +87,18 @@ func registerMaxBytes(cmd *cobra.Command, maxBytes *optional) {
 	cmd.Flags().Var(maxBytes, "max-bytes", "read `N` octets of the file in place of the dialect's limit")
 }
 
+func registerAt(cmd *cobra.Command, at *optional) {
+	cmd.Flags().Var(at, "at", "judge as at this `TIME`, as in 2026-01-31T18:00:00Z: it decides what\nholds while a site is out of reach, and nothing with -f")
+}
+
 func registerFormat(cmd *cobra.Command, format *string) {
 	cmd.Flags().StringVar(format, "format", formatText, "answer in this `FORMAT`: text, or json, one object a line")
 	complete(cmd, "format", []string{formatText, formatJSON})
+}
+
+func registerColour(cmd *cobra.Command, colour *string) {
+	cmd.Flags().StringVar(colour, "color", colourAuto, "colour the text or not: `WHEN` is auto, always or never")
+	complete(cmd, "color", []string{colourAuto, colourAlways, colourNever})
 }
 
 // complete lets the shell complete a flag from a closed list.
@@ -168,13 +178,14 @@ func limited(f *robots.File, d robots.Dialect, maxBytes int) (*robots.File, robo
 	return f, d
 }
 
-// checkTime returns an error unless s is a time as RFC 3339 writes it, where t
-// and z may be in lower case.
-func checkTime(s string) error {
-	if _, err := time.Parse(time.RFC3339, strings.ToUpper(s)); err != nil {
-		return fmt.Errorf("%q is not a time such as 2026-01-31T18:00:00Z", clip(s))
+// parseTime reads a time as RFC 3339 writes it, where t and z may be in lower
+// case.
+func parseTime(s string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339, strings.ToUpper(s))
+	if err != nil {
+		return t, fmt.Errorf("%q is not a time such as 2026-01-31T18:00:00Z", clip(s))
 	}
-	return nil
+	return t, nil
 }
 
 // callers returns the tokens that the values of --agent stand for in a dialect.

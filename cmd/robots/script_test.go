@@ -28,6 +28,15 @@ func TestMain(m *testing.M) {
 //	members stdout NAME...   every line of stdout is a JSON object of exactly
 //	                         these members in this order
 //	line FILE N              writes a batch line of exactly N octets
+//	site NAME KIND [ARG]...  a web site on this machine with its URL in $NAME, or
+//	                         another answer of it: file FILE, gzip FILE, status N
+//	                         (each with HEADER=VALUE...), redirect URL, slow
+//	asked NAME N [AGENT]     the site was asked N times, last by this User-Agent
+//	plain FILE TO            copies without ports, times and durations
+//	kept CACHE URL AGE FILE [failing AGE]
+//	                         a cache file with a file of that age, and an outage
+//	envsubst FILE TO         copies with the values of variables
+//	at NAME DURATION         a moment that far from now in $NAME
 func TestScript(t *testing.T) {
 	examples, err := filepath.Abs("../../examples")
 	if err != nil {
@@ -41,6 +50,9 @@ func TestScript(t *testing.T) {
 			env.Setenv("EXAMPLES", examples)
 			env.Setenv("NO_COLOR", "")
 			env.Setenv("FORCE_COLOR", "")
+			sites := &webSites{sites: map[string]*webSite{}}
+			env.Values[webSitesKey{}] = sites
+			env.Defer(sites.close)
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
@@ -53,6 +65,15 @@ func TestScript(t *testing.T) {
 			"status":  status,
 			"members": members,
 			"line":    longLine,
+			"site":    webSiteCommand,
+			"asked":   asked,
+			"plain":   plain,
+			"kept":    kept,
+			"at":      at,
+			"envsubst": func(ts *testscript.TestScript, _ bool, args []string) {
+				text := os.Expand(ts.ReadFile(args[0]), ts.Getenv)
+				ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o666))
+			},
 		},
 	})
 }

@@ -2,26 +2,34 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/fetch"
 	"github.com/spf13/cobra"
 )
 
-func sitemapsCommand(std *streams) *cobra.Command {
+func sitemapsCommand(std *streams, status *int) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
-		Use:   "sitemaps -f FILE",
+		Use:   "sitemaps [-f FILE | URL...]",
 		Short: "List the sitemaps a robots.txt names",
 		Long: `Sitemaps lists the values of all Sitemap lines as written, one a line, in the
-order of the file. They belong to no crawler. Exit status: 0 even if there are
-none, 2 bad use or unreadable input.`,
-		Example: `  robots sitemaps -f robots.txt
+order of the file. They belong to no crawler. It takes the robots.txt of each
+site that a URL names, any URL of the site, or a file with -f.
+
+Exit status: 0 even if there are none, 2 bad use, unreadable input or
+interrupted, 3 undecided: a robots.txt cannot be reached and no earlier copy
+holds.`,
+		Example: `  robots sitemaps https://example.com/
+  robots sitemaps -f robots.txt
   robots sitemaps -f - --format json < robots.txt`,
 		DisableFlagsInUseLine: true,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			o.urls = args
-			return sitemaps(cmd.Context(), &o, std)
+			*status, err = sitemaps(cmd.Context(), &o, std)
+			return err
 		},
 	}
 	f := cmd.Flags()
@@ -29,47 +37,93 @@ none, 2 bad use or unreadable input.`,
 	registerFile(cmd, &o.file)
 	registerDialect(cmd, &o.dialect)
 	registerMaxBytes(cmd, &o.maxBytes)
+	registerAt(cmd, &o.at)
+	o.live.register(cmd)
 	registerFormat(cmd, &o.format)
 	return cmd
 }
 
-// sitemaps lists sitemaps. A program that reads them gets the octets of the
-// file; a terminal gets nothing that could steer it.
-func sitemaps(_ context.Context, o *options, std *streams) error {
+// sitemaps lists sitemaps: of the file of -f, or of every site that a URL names.
+func sitemaps(ctx context.Context, o *options, std *streams) (int, error) {
+	o.colour = colourNever
+	if _, err := dialectByName(o.dialect); err != nil {
+		return exitBad, err // all of them too
+	}
+	if !o.file.given && len(o.urls) == 0 {
+		return exitBad, errors.New("nothing given: name a URL of the site, or a robots.txt with -f FILE")
+	}
+	if !o.file.given {
+		return liveSitemaps(ctx, o, std)
+	}
 	if len(o.urls) > 0 {
-		return fmt.Errorf("unexpected argument %q: the file is named with -f FILE", clip(o.urls[0]))
+		return exitBad, fmt.Errorf("unexpected argument %q: the file is named with -f FILE", clip(o.urls[0]))
 	}
-	d, err := dialectByName(o.dialect)
+	// The path is asked for nothing: sitemaps belong to the whole file.
+	o.urls = []string{"/"}
+	j, err := prepare(std, "robots sitemaps", o)
 	if err != nil {
-		return err
+		return exitBad, err
 	}
-	if err := checkFormat(o.format); err != nil {
-		return err
-	}
-	maxBytes := noLimit
-	if o.maxBytes.given {
-		if maxBytes, err = parseMaxBytes(o.maxBytes.text); err != nil {
-			return fmt.Errorf("--max-bytes %w", err)
-		}
-	}
-	file, err := readFile(std, "robots sitemaps", o.file)
+	printSitemaps(std, o.format, j.pages[0].asked[0].rules, nil)
+	return exitAllowed, nil
+}
+
+func liveSitemaps(ctx context.Context, o *options, std *streams) (int, error) {
+	j, err := prepare(std, "robots sitemaps", o)
 	if err != nil {
-		return err
+		return exitBad, err
 	}
-	file, d = limited(file, d, maxBytes)
-	list := file.Rules(d).Sitemaps()
-	if o.format == formatJSON {
-		dst := appendStrings([]byte(`{"schema":1,"sitemaps":`), list)
-		dst = append(dst, `,"dialect":`...)
-		dst = robots.AppendQuoted(dst, d.Name)
-		std.out.Write(append(dst, "}\n"...))
-		return nil
-	}
-	for _, s := range list {
-		if std.terminal {
-			s = robots.Printable(s)
+	undecided := false
+	_, err = j.answer(ctx, func(p *page) {
+		if p.site.told {
+			return
 		}
-		fmt.Fprintln(std.out, s)
+		rules := p.asked[0].rules
+		state := j.state(p)
+		if rules.Whole() != robots.ReasonNone {
+			warn(std, "robots sitemaps", "%s", state)
+		}
+		if rules.Whole() == robots.ReasonNone || rules.Whole() == robots.ReasonUnavailable || rules.Whole() == robots.ReasonRedirectLimit {
+			printSitemaps(std, o.format, rules, p.site.record)
+			return
+		}
+		undecided = true
+		if o.format == formatJSON {
+			printSitemaps(std, o.format, rules, p.site.record)
+		}
+	})
+	switch {
+	case err != nil:
+		return exitBad, err
+	case undecided:
+		return exitUndecided, nil
 	}
-	return nil
+	return exitAllowed, nil
+}
+
+// printSitemaps writes the list. A program that reads it gets the octets of the
+// file; a terminal gets nothing that could steer it.
+func printSitemaps(std *streams, format string, rules *robots.Rules, r *fetch.Record) {
+	list := rules.Sitemaps()
+	if format != formatJSON {
+		for _, s := range list {
+			if std.terminal {
+				s = robots.Printable(s)
+			}
+			fmt.Fprintln(std.out, s)
+		}
+		return
+	}
+	dst := appendStrings([]byte(`{"schema":1,"sitemaps":`), list)
+	dst = append(dst, `,"dialect":`...)
+	dst = robots.AppendQuoted(dst, rules.Dialect().Name)
+	if r != nil {
+		dst = append(dst, `,"robots_url":`...)
+		dst = robots.AppendQuoted(dst, r.Origin.RobotsURL())
+		dst = append(dst, `,"outcome":`...)
+		dst = robots.AppendQuoted(dst, r.Outcome.String())
+		dst = append(dst, `,"note":`...)
+		dst = robots.AppendQuoted(dst, rules.State().Note)
+	}
+	std.out.Write(append(dst, "}\n"...))
 }

@@ -1,0 +1,252 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// crowd is many hosts on this machine, each with two origins, that count how
+// many requests they have at a time.
+type crowd struct {
+	urls                    []string
+	now, most, worst, asked atomic.Int64 // worst: of one host
+}
+
+func newCrowd(t *testing.T, hosts int) *crowd {
+	t.Helper()
+	c := &crowd{}
+	for i := range hosts {
+		var busy atomic.Int64
+		for range 2 {
+			url := serveAt(t, fmt.Sprintf("127.0.0.%d:0", i+2), func(w http.ResponseWriter, _ *http.Request) {
+				c.asked.Add(1)
+				raise(&c.worst, busy.Add(1))
+				raise(&c.most, c.now.Add(1))
+				time.Sleep(10 * time.Millisecond)
+				c.now.Add(-1)
+				busy.Add(-1)
+				fmt.Fprint(w, "User-agent: *\nDisallow: /a\n")
+			})
+			c.urls = append(c.urls, url)
+		}
+	}
+	return c
+}
+
+// serveAt starts a server on an address of this machine and returns its URL.
+func serveAt(t *testing.T, address string, serve http.HandlerFunc) string {
+	t.Helper()
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Skip("this system has one loopback address: ", err)
+	}
+	s := httptest.NewUnstartedServer(serve)
+	s.Listener.Close()
+	s.Listener = l
+	s.Start()
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+func raise(most *atomic.Int64, n int64) {
+	for {
+		m := most.Load()
+		if n <= m || most.CompareAndSwap(m, n) {
+			return
+		}
+	}
+}
+
+func (c *crowd) check(t *testing.T) {
+	t.Helper()
+	if got, want := c.asked.Load(), int64(len(c.urls)); got != want {
+		t.Errorf("%d requests to %d origins", got, want)
+	}
+	if got := c.worst.Load(); got != 1 {
+		t.Errorf("%d requests to a host at a time, want 1", got)
+	}
+	if got := c.most.Load(); got < 2 || got > maxFetches {
+		t.Errorf("%d requests at a time in all, want 2 to %d", got, maxFetches)
+	}
+}
+
+func TestManySites(t *testing.T) {
+	c := newCrowd(t, 40)
+	var in, want strings.Builder
+	for range 3 {
+		for _, url := range c.urls {
+			in.WriteString(url + "/a\n")
+			want.WriteString("disallow   " + url + "/a")
+		}
+	}
+	var out, said bytes.Buffer
+	if got := run(context.Background(), []string{"check", "--allow-private", "-"}, strings.NewReader(in.String()), &out, &said); got != exitDisallowed {
+		t.Errorf("exit status %d, want %d: %s", got, exitDisallowed, &said)
+	}
+	var got strings.Builder
+	states := 0
+	for line := range strings.Lines(out.String()) {
+		if strings.HasPrefix(line, stateIndent) {
+			states++
+			continue
+		}
+		url, _, _ := strings.Cut(line, "  line 2")
+		got.WriteString(strings.TrimRight(url, " "))
+	}
+	if got.String() != want.String() {
+		t.Errorf("the answers are not those to the URLs in order:\n%s", &out)
+	}
+	if states != len(c.urls) {
+		t.Errorf("%d states of %d origins", states, len(c.urls))
+	}
+	c.check(t)
+}
+
+func TestManySitesInBatch(t *testing.T) {
+	c := newCrowd(t, 40)
+	var in strings.Builder
+	for i := range 3 * len(c.urls) {
+		fmt.Fprintf(&in, `{"id":%d,"url":"%s/a"}`+"\n", i, c.urls[i%len(c.urls)])
+	}
+	var out bytes.Buffer
+	if got := run(context.Background(), []string{"check", "--batch", "--allow-private"}, strings.NewReader(in.String()), &out, os.Stderr); got != exitAllowed {
+		t.Errorf("exit status %d, want %d", got, exitAllowed)
+	}
+	i := 0
+	for line := range strings.Lines(out.String()) {
+		if want := fmt.Sprintf(`{"id":%d,"allowed":false,"verdict":"disallow","reason":"rule",`, i); !strings.HasPrefix(line, want) {
+			t.Fatalf("got %s, want %s", line, want)
+		}
+		i++
+	}
+	if i != 3*len(c.urls) {
+		t.Errorf("%d answers to %d questions", i, 3*len(c.urls))
+	}
+	c.check(t)
+}
+
+// newPair is a site that has no robots.txt and one that does not answer, on two
+// hosts, since a host is asked one thing at a time.
+func newPair(t *testing.T) (quick, slow string) {
+	t.Helper()
+	ended := make(chan struct{})
+	quick = serveAt(t, "127.0.0.1:0", http.NotFound)
+	slow = serveAt(t, "127.0.0.2:0", func(http.ResponseWriter, *http.Request) { <-ended })
+	t.Cleanup(func() { close(ended) })
+	return quick, slow
+}
+
+// TestInterrupt ends a run that waits for a slow site: what is known is answered.
+func TestInterrupt(t *testing.T) {
+	quick, slow := newPair(t)
+	var said bytes.Buffer
+	cmd, _, out := start(t, &said, "check", "--allow-private", slow+"/", quick+"/1", quick+"/2")
+	time.Sleep(500 * time.Millisecond) // in which the quick site answers
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Skip("no signals on this system: ", err)
+	}
+	var got bytes.Buffer
+	_, _ = got.ReadFrom(out)
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != exitBad {
+		t.Errorf("exit status %d, want %d", code, exitBad)
+	}
+	if want := "robots check: interrupted: 2 of 3 URLs are answered\n"; said.String() != want {
+		t.Errorf("standard error %q, want %q", &said, want)
+	}
+	if strings.Count(got.String(), "allow      "+quick) != 2 {
+		t.Errorf("standard output %q", &got)
+	}
+}
+
+func TestInterruptBatch(t *testing.T) {
+	quick, slow := newPair(t)
+	var said bytes.Buffer
+	cmd, in, out := start(t, &said, "check", "--batch", "--allow-private")
+	fmt.Fprintf(in, `{"id":1,"url":"%s/"}`+"\n", quick)
+	answers := bufio.NewReader(out)
+	if line, err := answers.ReadString('\n'); err != nil || !strings.HasPrefix(line, `{"id":1,"allowed":true`) {
+		t.Fatalf("got %q, %v", line, err)
+	}
+	fmt.Fprintf(in, `{"id":2,"url":"%s/"}`+"\n"+`{"id":3,"url":"%s/"}`+"\n"+`{"id":4,"url":"%s/"}`+"\n", quick, slow, quick)
+	time.Sleep(200 * time.Millisecond)
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Skip("no signals on this system: ", err)
+	}
+	var rest bytes.Buffer
+	_, _ = rest.ReadFrom(answers)
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != exitBad {
+		t.Errorf("exit status %d, want %d", code, exitBad)
+	}
+	if want := "robots check: interrupted\n"; said.String() != want {
+		t.Errorf("standard error %q, want %q", &said, want)
+	}
+	if got := rest.String(); !strings.HasPrefix(got, `{"id":2,"allowed":true`) || strings.Count(got, "\n") != 1 || strings.Contains(got, "error") {
+		t.Errorf("standard output %q, want the answer to 2 alone", got)
+	}
+}
+
+// TestInterruptIdle ends a batch whose input pauses.
+func TestInterruptIdle(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	in, idle, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	defer idle.Close()
+	time.AfterFunc(50*time.Millisecond, cancel)
+	var out, said bytes.Buffer
+	if got := run(ctx, []string{"check", "--batch"}, in, &out, &said); got != exitBad || said.String() != "robots check: interrupted\n" {
+		t.Errorf("exit status %d, %q", got, &said)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		terminal bool
+		want     string
+	}{
+		{"terminal", true, "\rrobots check: 2 of 30 robots.txt asked for, 1 without an answer\x1b[K" + "\r\x1b[K" +
+			"\rrobots check: 3 of 30 robots.txt asked for, 1 without an answer\x1b[K" + "\r\x1b[K"},
+		{"log", false, "robots check: 2 of 30 robots.txt asked for, 1 without an answer\n" +
+			"robots check: 3 of 30 robots.txt asked for, 1 without an answer\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var said bytes.Buffer
+			p := &progress{std: &streams{err: &said, errTerminal: c.terminal}, name: "robots check", total: 30, end: make(chan struct{})}
+			p.site(false)
+			p.site(true)
+			p.say()
+			p.aside(func() {})
+			p.aside(func() {})
+			p.site(false)
+			p.say()
+			p.stop()
+			if said.String() != c.want {
+				t.Errorf("got %q, want %q", &said, c.want)
+			}
+		})
+	}
+	t.Run("few", func(t *testing.T) {
+		var said bytes.Buffer
+		p := newProgress(&streams{err: &said, errTerminal: true}, "robots check", progressLeast-1)
+		time.Sleep(2 * progressShown)
+		p.stop()
+		if said.Len() > 0 {
+			t.Errorf("got %q of a few sites, want nothing", &said)
+		}
+	})
+}

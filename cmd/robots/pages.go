@@ -1,0 +1,304 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/robotskit/robots"
+)
+
+// A question is one URL under one dialect.
+type question struct {
+	url   string
+	path  robots.Path
+	rules *robots.Rules
+}
+
+// A page is one URL of the command line with a question for every dialect asked
+// for; the first is that of the default dialect.
+type page struct {
+	url   string
+	asked []question
+	site  *pageSite // nil with -f
+}
+
+// A pageSite is a site with what its pages share.
+type pageSite struct {
+	*site
+	rules []*robots.Rules // of every dialect, once they are needed
+	left  int             // pages still to be answered
+	met   bool            // a page of the site has had its turn
+	told  bool            // what came of the fetch has been said
+}
+
+// pages are all URLs of a call, checked and ready to be answered.
+type pages struct {
+	std      *streams
+	name     string
+	colours  palette
+	dialects []robots.Dialect
+	pages    []page
+
+	// The rest is unused with -f.
+	live          *live
+	sites         []*pageSite // in the order of the URLs
+	tokens        [][]string  // of every dialect
+	maxBytes      int
+	at            time.Time // zero: now
+	userInitiated bool
+	json          bool
+}
+
+// prepare reads everything the call names and checks all of it: whatever is bad
+// about a call is found before anything is fetched or answered.
+func prepare(std *streams, name string, o *options) (*pages, error) {
+	j := &pages{std: std, name: name, maxBytes: noLimit, userInitiated: o.userInitiated, json: o.format == formatJSON}
+	var err error
+	if j.dialects, err = dialects(o.dialect); err != nil {
+		return nil, err
+	}
+	if err := checkFormat(o.format); err != nil {
+		return nil, err
+	}
+	if j.colours, err = newPalette(o.colour, std.terminal); err != nil {
+		return nil, err
+	}
+	if o.at.given {
+		if j.at, err = parseTime(o.at.text); err != nil {
+			return nil, fmt.Errorf("--at %w", err)
+		}
+	}
+	if o.maxBytes.given {
+		if j.maxBytes, err = parseMaxBytes(o.maxBytes.text); err != nil {
+			return nil, fmt.Errorf("--max-bytes %w", err)
+		}
+	}
+	if o.file.given {
+		if err := o.live.unused(); err != nil {
+			return nil, err
+		}
+	}
+	urls, err := readURLs(std, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := j.parse(urls, !o.file.given); err != nil {
+		return nil, err
+	}
+	for _, d := range j.dialects {
+		j.tokens = append(j.tokens, callers(o.agents, d))
+	}
+	if !o.file.given {
+		if j.live, err = newLive(std, name, &o.live, j.maxBytes); err != nil {
+			return nil, err
+		}
+		warnHeaders(std, name, o.agents, j.dialects)
+		return j, nil
+	}
+	file, err := readFile(std, name, o.file)
+	if err != nil {
+		return nil, err
+	}
+	warnHeaders(std, name, o.agents, j.dialects)
+	for i, d := range j.dialects {
+		f, d := limited(file, d, j.maxBytes)
+		rules := j.applied(f.Rules(d, j.tokens[i]...))
+		for k := range j.pages {
+			j.pages[k].asked[i].rules = rules
+		}
+	}
+	return j, nil
+}
+
+// parse takes the URLs apart and finds the sites among them.
+func (j *pages) parse(urls []string, fetched bool) error {
+	j.pages = make([]page, len(urls))
+	sites := map[robots.Origin]*pageSite{}
+	for i, url := range urls {
+		p := &j.pages[i]
+		p.url = url
+		for _, d := range j.dialects {
+			var origin robots.Origin
+			var path robots.Path
+			var err error
+			if fetched {
+				origin, path, err = parseLive(d, url)
+			} else {
+				path, err = parsePath(d, url)
+			}
+			if err != nil {
+				return err
+			}
+			p.asked = append(p.asked, question{url: url, path: path})
+			if !fetched {
+				continue
+			}
+			if p.site = sites[origin]; p.site == nil {
+				p.site = &pageSite{site: newSite(origin)}
+				sites[origin] = p.site
+				j.sites = append(j.sites, p.site)
+			}
+		}
+		if p.site != nil {
+			p.site.left++
+		}
+	}
+	return nil
+}
+
+// parsePath takes the path out of a URL as the dialect does: google-cpp is
+// given raw strings, of which none is an error (C-17).
+func parsePath(d robots.Dialect, url string) (robots.Path, error) {
+	if d.Escapes == robots.EscapesRaw {
+		return robots.RawPath(url), nil
+	}
+	return robots.ParsePath(url)
+}
+
+func (j *pages) applied(r *robots.Rules) *robots.Rules {
+	if j.userInitiated {
+		return r.UserInitiated()
+	}
+	return r
+}
+
+// sitesAhead is how many sites are fetched before the answer that waits for the
+// first of them, so that a slow site delays few and memory stays bounded.
+const sitesAhead = 256
+
+// answer calls show for every page in order, as soon as its robots.txt is
+// there, and returns the exit status of all: undecided outranks disallowed, which
+// outranks allowed. Of several dialects the default one counts, which is the
+// first; an undefined verdict counts by its boolean. If ctx ends, the pages
+// whose robots.txt is there are shown.
+func (j *pages) answer(ctx context.Context, show func(*page)) (int, error) {
+	if j.live == nil {
+		status := exitAllowed
+		for i := range j.pages {
+			if ctx.Err() != nil {
+				return exitBad, errInterrupted
+			}
+			show(&j.pages[i])
+			status = max(status, statusOf(j.pages[i].asked[0]))
+		}
+		return status, nil
+	}
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	defer j.live.close()
+	said := newProgress(j.std, j.name, len(j.sites))
+	defer said.stop()
+	window := make(chan struct{}, sitesAhead)
+	go j.fetch(ctx, window, said)
+	status, answered := exitAllowed, 0
+	var failed error
+	for i := range j.pages {
+		p := &j.pages[i]
+		if err := j.wait(ctx, p, said); err != nil {
+			if ctx.Err() == nil && failed == nil {
+				failed = err
+			}
+			continue
+		}
+		if !p.site.met {
+			p.site.met = true
+			<-window
+		}
+		said.aside(func() {
+			show(p)
+			if j.std.terminal {
+				_ = j.std.out.Flush() // the last flush reports its error
+			}
+		})
+		answered++
+		status = max(status, statusOf(p.asked[0]))
+		p.done()
+	}
+	switch {
+	case ctx.Err() != nil && answered < len(j.pages):
+		return exitBad, fmt.Errorf("%w: %d of %d URLs are answered", errInterrupted, answered, len(j.pages))
+	case failed != nil:
+		return exitBad, failed
+	}
+	return status, nil
+}
+
+// done lets go of what the page needed, and with the last page of a site of its
+// robots.txt.
+func (p *page) done() {
+	for i := range p.asked {
+		p.asked[i].rules = nil
+	}
+	if p.site.left--; p.site.left == 0 {
+		p.site.rules, p.site.record = nil, nil
+	}
+}
+
+// fetch starts on the sites in order, no further ahead than the window allows.
+func (j *pages) fetch(ctx context.Context, window chan<- struct{}, said *progress) {
+	for _, s := range j.sites {
+		select {
+		case window <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		j.live.start(ctx, s.site, func() {
+			said.site(s.err != nil || !s.record.Outcome.Good())
+		})
+	}
+}
+
+// wait waits for a page's robots.txt and sets the rules of its questions.
+func (j *pages) wait(ctx context.Context, p *page, said *progress) error {
+	s := p.site
+	select {
+	case <-s.ready:
+	default:
+		said.aside(func() { _ = j.std.out.Flush() }) // the last flush reports its error
+		select {
+		case <-s.ready:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if s.err != nil {
+		return s.err
+	}
+	if s.rules == nil {
+		at := j.at
+		if at.IsZero() {
+			at = j.std.now()
+		}
+		for i, d := range j.dialects {
+			s.rules = append(s.rules, j.applied(rulesOf(s.record, d, j.maxBytes, at, j.tokens[i]...)))
+		}
+		if j.json {
+			j.live.hint(s.record)
+		}
+	}
+	for i := range p.asked {
+		p.asked[i].rules = s.rules[i]
+	}
+	return nil
+}
+
+// state says what came of the fetch of a page's robots.txt, once for each site.
+func (j *pages) state(p *page) string {
+	if p.site == nil || p.site.told {
+		return ""
+	}
+	p.site.told = true
+	return j.live.stateLine(p.site.record, p.site.rules[0].State())
+}
+
+// statusOf returns the exit status of one answer.
+func statusOf(q question) int {
+	switch v := q.rules.Match(q.path); {
+	case v.Allowed:
+		return exitAllowed
+	case undecided(v):
+		return exitUndecided
+	}
+	return exitDisallowed
+}
