@@ -29,7 +29,7 @@ type scheduleOptions struct {
 func scheduleCommand(std *streams, status *int) *cobra.Command {
 	var o scheduleOptions
 	cmd := &cobra.Command{
-		Use:   "schedule -f FILE [-a TOKEN]... [-d DIALECT] [--at TIME] [--pages N] [--zone ZONE]",
+		Use:   "schedule [-a TOKEN]... [-d DIALECT] [--at TIME] [--pages N] [--zone ZONE] {-f FILE | URL}",
 		Short: "Say when the next request may start, and how long a crawl takes",
 		Long: `Schedule makes one answer of all that a robots.txt says about pace to a crawler
 (Crawl-delay, Request-rate with its windows, Visit-time): the pace over the day,
@@ -37,8 +37,12 @@ the next permitted starts, how long a number of pages takes, and what became of
 every line. A wish that the dialect's engine says it ignores is shown and not
 followed; one that the standard leaves to the crawler is followed (--obey).
 
-Exit status: 0 whatever the pace is, 2 bad use or unreadable input.`,
-		Example: `  robots schedule -f robots.txt -a SeznamBot -d seznam --pages 1800
+It asks the site of the URL, or takes a file with -f.
+
+Exit status: 0 whatever the pace is, 2 bad use, unreadable input or interrupted,
+3 undecided: robots.txt cannot be reached and no earlier copy holds.`,
+		Example: `  robots schedule -a SeznamBot -d seznam https://example.com/
+  robots schedule -f robots.txt -a SeznamBot -d seznam --pages 1800
   robots schedule -f robots.txt --at 2026-01-31T17:58:00Z --zone Europe/Prague
   robots schedule -f robots.txt --floor 2s --ceiling 1m --format json`,
 		DisableFlagsInUseLine: true,
@@ -61,14 +65,12 @@ Exit status: 0 whatever the pace is, 2 bad use or unreadable input.`,
 	f.DurationVar(&o.policy.Ceiling, "ceiling", 0, "wait no longer than this `DURATION`, whatever the site asks for, as in 1m")
 	f.StringVar(&o.obey, "obey", pace.ObeyUnlessIgnored.String(), "`WHAT` to follow: unless-ignored, all but what the dialect's engine\nignores; honoured, what it follows; declared, everything")
 	complete(cmd, "obey", []string{pace.ObeyUnlessIgnored.String(), pace.ObeyHonoured.String(), pace.ObeyDeclared.String()})
+	o.live.register(cmd)
 	registerFormat(cmd, &o.format)
 	f.StringVar(&o.colour, "color", colourAuto, "colour the text or not: `WHEN` is auto, always or never")
 	complete(cmd, "color", []string{colourAuto, colourAlways, colourNever})
 	return cmd
 }
-
-// errScheduleFile is what schedule says if it has no file.
-var errScheduleFile = errors.New("no file given: name a robots.txt with -f FILE (schedule does not ask live sites in this version)")
 
 // plan is what schedule answers.
 type plan struct {
@@ -87,7 +89,7 @@ type plan struct {
 const nextStarts = 5
 
 // schedule answers for one crawler and one file.
-func schedule(_ context.Context, o *scheduleOptions, std *streams) (int, error) {
+func schedule(ctx context.Context, o *scheduleOptions, std *streams) (int, error) {
 	const name = "robots schedule"
 	if o.file.given && len(o.urls) > 0 {
 		return exitBad, fmt.Errorf("unexpected argument %q: the file is named with -f FILE", clip(o.urls[0]))
@@ -125,16 +127,18 @@ func schedule(_ context.Context, o *scheduleOptions, std *streams) (int, error) 
 	if err := o.policy.Check(); err != nil {
 		return exitBad, err
 	}
-	if !o.file.given {
-		return exitBad, errScheduleFile
+	var rules *robots.Rules
+	if o.file.given {
+		rules, err = o.fileRules(std, name, d, maxBytes)
+	} else {
+		rules, err = o.siteRules(ctx, std, name)
 	}
-	file, err := readFile(std, name, o.file)
 	if err != nil {
 		return exitBad, err
 	}
-	warnHeaders(std, name, o.agents, []robots.Dialect{d})
-	file, d = limited(file, d, maxBytes)
-	rules := file.Rules(d, callers(o.agents, d)...)
+	if undecided(rules.Match(robots.RawPath("/"))) {
+		return exitUndecided, nil
+	}
 	if p.schedule, err = pace.NewSchedule(rules, o.policy); err != nil {
 		return exitBad, err
 	}
@@ -154,6 +158,38 @@ func schedule(_ context.Context, o *scheduleOptions, std *streams) (int, error) 
 	}
 	p.print(std.out, colours)
 	return exitAllowed, nil
+}
+
+// fileRules returns the rules of the file of -f.
+func (o *scheduleOptions) fileRules(std *streams, name string, d robots.Dialect, maxBytes int) (*robots.Rules, error) {
+	if err := o.live.unused(); err != nil {
+		return nil, err
+	}
+	file, err := readFile(std, name, o.file)
+	if err != nil {
+		return nil, err
+	}
+	warnHeaders(std, name, o.agents, []robots.Dialect{d})
+	file, d = limited(file, d, maxBytes)
+	return file.Rules(d, callers(o.agents, d)...), nil
+}
+
+// siteRules asks the site of the one URL and says how it stands with it.
+func (o *scheduleOptions) siteRules(ctx context.Context, std *streams, name string) (rules *robots.Rules, err error) {
+	if len(o.urls) != 1 {
+		return nil, errors.New("name one URL of the site, or a robots.txt with -f FILE")
+	}
+	j, err := prepare(std, name, &o.options)
+	if err != nil {
+		return nil, err
+	}
+	_, err = j.answer(ctx, func(p *page) {
+		rules = p.asked[0].rules
+		if s := rules.State(); rules.Whole() != robots.ReasonNone || s != nil && s.Note != "" {
+			warn(std, name, "%s", j.state(p))
+		}
+	})
+	return rules, err
 }
 
 func maxTime(a, b time.Time) time.Time {
