@@ -181,7 +181,7 @@ func (v *judge) failure(held *Copy) *robots.Rules {
 	if next > 0 {
 		then, _ := d.OutageAt(next)
 		if hold := then.Without; hold == robots.HoldOpen && held == nil {
-			note += "; open from " + stamp(r.since().Add(next))
+			note += "; everything allowed from " + stamp(r.since().Add(next))
 		} else if then.WithCopy == robots.HoldCopy && held != nil {
 			note += "; used from " + stamp(r.since().Add(next))
 		}

@@ -215,7 +215,7 @@ func TestSentences(t *testing.T) {
 		want string
 	}{
 		{failing(ServerError, 503, true), robots.RFC9309, time.Hour, "disallowed by line 2: Disallow: /private (status 503 since 2026-05-01T10:00:00Z, copy of 2026-04-30T22:00:00Z used)"},
-		{failing(ServerError, 503, false), robots.RFC9309, time.Hour, "disallowed: robots.txt cannot be reached (status 503 since 2026-05-01T10:00:00Z, no earlier copy; open from 2026-05-31T10:00:00Z)"},
+		{failing(ServerError, 503, false), robots.RFC9309, time.Hour, "disallowed: robots.txt cannot be reached (status 503 since 2026-05-01T10:00:00Z, no earlier copy; everything allowed from 2026-05-31T10:00:00Z)"},
 		{failing(ServerError, 503, false), robots.RFC9309, 31 * day, "allowed: robots.txt cannot be reached (status 503 since 2026-05-01T10:00:00Z, no earlier copy: open after 30 days)"},
 		{failing(DNSNotFound, 0, true), robots.Google, time.Hour, "disallowed: robots.txt cannot be reached (no such host since 2026-05-01T10:00:00Z, copy of 2026-04-30T22:00:00Z kept; used from 2026-05-01T22:00:00Z)"},
 		{failing(Timeout, 0, false), robots.GoogleLegacy, 0, "undefined (not allowed): the dialect leaves this failure undefined (no whole answer in time since 2026-05-01T10:00:00Z)"},
