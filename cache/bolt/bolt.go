@@ -25,8 +25,9 @@ import (
 
 // Options are the settings of a Store. The zero value is usual.
 type Options struct {
-	// Size is the most octets that the file may grow to: 4 GiB, on 32-bit systems
-	// 1 GiB. At least 1 MiB.
+	// Size is about the most octets that the file grows to: 4 GiB, on 32-bit systems
+	// 1 GiB. At least 1 MiB. A quarter of it is for live entries, for in the worst
+	// case the rest is free pages in pieces too small to use.
 	Size int64
 	// LockWait is how long Open waits for another process to let go of the file:
 	// one second.
@@ -105,7 +106,7 @@ func Open(path string, o Options) (*Store, error) {
 	s := &Store{
 		path:   path,
 		db:     db,
-		most:   o.Size / 2,
+		most:   o.Size / 4,
 		writes: make(chan *write, batchMost),
 		ended:  make(chan struct{}),
 	}
@@ -180,14 +181,10 @@ func refuse(path string, o Options, err error) error {
 
 // openVerified opens a file for writing that is there and checked, or empty.
 func openVerified(path string, o Options) (*bbolt.DB, error) {
-	size := o.Size
-	if info, err := os.Stat(path); err == nil && info.Size() > size {
-		size = info.Size() // made under a larger bound; it will not grow
-	}
 	var db *bbolt.DB
 	err := guarded(func() (err error) {
 		db, err = bbolt.Open(path, 0o600, &bbolt.Options{
-			Timeout: o.LockWait, FreelistType: bbolt.FreelistMapType, MaxSize: int(size), NoStatistics: true,
+			Timeout: o.LockWait, FreelistType: bbolt.FreelistMapType, NoStatistics: true,
 		})
 		if err == nil {
 			err = db.Update(layOut)

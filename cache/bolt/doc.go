@@ -37,8 +37,9 @@
 //
 // # Size
 //
-// With Options.Size the file stays below a bound: entries written longest ago are
-// dropped when the live ones exceed half of it, as the pages of a tree are
-// three quarters full and pages in use while others are written need room too.
-// A file never shrinks; free pages are used again.
+// With Options.Size the file stays about below a bound: entries written longest
+// ago are dropped when the live ones exceed a quarter of it, as the pages of a tree
+// are not full, a write needs new pages before it gives back old ones, and free
+// pages lie in pieces: a small bound with large bodies is passed by up to the bound
+// again. A file never shrinks; free pages are used again.
 package bolt

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
-	bberrors "go.etcd.io/bbolt/errors"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
@@ -112,14 +111,6 @@ func (s *Store) write() {
 // each is tried alone: one that cannot be done must not take others with it.
 func (s *Store) commit(batch []*write) {
 	err := s.update(s.most, batch)
-	// Within its bound the file can be too full all the same, if what is free
-	// lies in pieces and a large body wants one. Then others make room.
-	for most := s.most; errors.Is(err, bberrors.ErrMaxSizeReached) && most > s.most/16; {
-		most = most * 3 / 4
-		if err = s.update(most, nil); err == nil {
-			err = s.update(s.most, batch)
-		}
-	}
 	if err == nil {
 		return
 	}
