@@ -1,7 +1,7 @@
 # make test is what CI runs. It needs Go; the race detector needs a C compiler too.
 MODULES  := $(patsubst %/go.mod,%,$(wildcard ./go.mod */go.mod))
 PACKAGES := $(subst ././,./,$(MODULES:%=./%/...))
-FUZZTIME ?= 3s
+FUZZTIME ?= 500x
 WASMMAX  := 1048576
 LINT     := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 .PHONY: build test fmt-check vet unit race fuzz corpus wasm tidy-check cross bench lint docs
@@ -19,7 +19,7 @@ unit: # imports, examples, generated pages; real files if ROBOTS_CORPUS names a 
 	if [ $$s = 0 ]; then grep -E '^(ok|---)|^    [a-z_]*_test[.]go:[0-9]+: ' $$t; else grep -vE '^ *(=== |--- PASS)' $$t; fi; rm $$t; exit $$s
 race: # short; says so if there is no C compiler
 	@if [ "$$(go env CGO_ENABLED)" = 1 ]; then set -x; ROBOTS_CORPUS= go test -race -short $(PACKAGES); else echo "race: skipped, no C compiler"; fi
-fuzz: # every target for FUZZTIME
+fuzz: # every target for FUZZTIME: so many inputs, or a time such as 60s
 	@for d in $$(grep -rlE --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
 	for f in $$(go test -list '^Fuzz' $$d | grep ^Fuzz); do echo "fuzz $$d $$f $(FUZZTIME)"; \
 	out=$$(go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$d) || { echo "$$out"; exit 1; }; done; done
