@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -170,25 +171,41 @@ func (c *Cache) fly(ctx context.Context, f *flight) {
 		finish(held.Record, nil)
 		return
 	}
-	fence := held.Fence
-	if c.leaser != nil {
-		token, granted := c.lease(ctx, f)
-		if granted {
-			defer c.release(ctx, f.origin, token)
-			fence = token
+	var token uint64
+	for leaser := c.leaser; ; {
+		if !slot {
+			select {
+			case c.slots <- struct{}{}:
+				slot = true
+			case <-ctx.Done():
+				finish(nil, ErrClosed)
+				return
+			}
+		}
+		if leaser == nil {
+			break
+		}
+		// The lease comes last: who has it fetches at once. One that another has
+		// is waited for without a slot. With a store in trouble the cache goes on
+		// alone: a fetch too many harms less than none.
+		l, err := c.lease(ctx, f.origin)
+		switch {
+		case err != nil:
+			leaser = nil
+		case l.Granted:
+			leaser = nil
+			defer c.release(ctx, f.origin, l.Token)
+			token = l.Token
+		default:
+			<-c.slots
+			slot = false
+			if c.await(ctx, f.origin, l.Left) != nil {
+				leaser = nil
+			}
 		}
 		// Whoever had the lease before may have done the work.
 		if held, readable = c.look(ctx, f.origin); c.answers(held, f) {
 			finish(held.Record, nil)
-			return
-		}
-	}
-	if !slot {
-		select {
-		case c.slots <- struct{}{}:
-			slot = true
-		case <-ctx.Done():
-			finish(nil, ErrClosed)
 			return
 		}
 	}
@@ -202,7 +219,7 @@ func (c *Cache) fly(ctx context.Context, f *flight) {
 	if held.Record != nil { // the clock may have moved meanwhile
 		held = c.clock.present(held, now, epoch)
 	}
-	e := Entry{Record: c.settle(r, held.Record), Fence: fence, Epoch: epoch}
+	e := Entry{Record: c.settle(r, held.Record), Fence: cmp.Or(token, held.Fence), Epoch: epoch}
 	c.hot.replace(nil, e, c.o.Keep)
 	finish(e.Record, nil)
 	<-c.slots
@@ -259,41 +276,27 @@ func (c *Cache) look(ctx context.Context, origin robots.Origin) (e Entry, readab
 	return e, true
 }
 
-// lease waits for the right to fetch, and for no longer than it takes another
-// holder to bring the answer. Without an answer of the store it does without: a
-// fetch too many harms less than none.
-func (c *Cache) lease(ctx context.Context, f *flight) (token uint64, granted bool) {
-	length := c.o.FetchLimit + c.o.FetchLimit/10
-	for {
-		l, err := c.askLease(ctx, f.origin, length)
-		if err == nil && l.Granted {
-			return l.Token, true
-		}
-		if err == nil {
-			err = c.await(ctx, f.origin, l.Left)
-		}
-		if err != nil {
-			if ctx.Err() == nil {
-				c.observe(Event{Kind: StoreFailed, Origin: f.origin, Err: err})
-			}
-			return 0, false
-		}
-		if e, _ := c.look(ctx, f.origin); c.answers(e, f) {
-			return 0, false
-		}
-	}
-}
-
-func (c *Cache) askLease(ctx context.Context, origin robots.Origin, length time.Duration) (Lease, error) {
+// lease asks for the right to fetch, for as long as a fetch may take and a tenth more.
+func (c *Cache) lease(ctx context.Context, origin robots.Origin) (Lease, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeLimit)
 	defer cancel()
-	return c.leaser.Lease(ctx, origin, length)
+	l, err := c.leaser.Lease(ctx, origin, c.o.FetchLimit+c.o.FetchLimit/10)
+	if err != nil {
+		c.observe(Event{Kind: StoreFailed, Origin: origin, Err: err})
+	}
+	return l, err
 }
 
+// await waits for the end of another's lease, and little longer if the store does
+// not say when that is.
 func (c *Cache) await(ctx context.Context, origin robots.Origin, left time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, left+storeLimit)
 	defer cancel()
-	return c.leaser.Await(ctx, origin)
+	err := c.leaser.Await(ctx, origin)
+	if err != nil {
+		c.observe(Event{Kind: StoreFailed, Origin: origin, Err: err})
+	}
+	return err
 }
 
 func (c *Cache) release(ctx context.Context, origin robots.Origin, token uint64) {

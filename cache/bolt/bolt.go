@@ -1,7 +1,6 @@
 package bolt
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -25,9 +24,8 @@ import (
 
 // Options are the settings of a Store. The zero value is usual.
 type Options struct {
-	// Size is about the most octets that the file grows to: 4 GiB, on 32-bit systems
-	// 1 GiB. At least 1 MiB. A quarter of it is for live entries, for in the worst
-	// case the rest is free pages in pieces too small to use.
+	// Size is the most octets that the file may grow to: 4 GiB, on 32-bit systems
+	// 1 GiB. At least 1 MiB. Up to half of it is for live entries.
 	Size int64
 	// LockWait is how long Open waits for another process to let go of the file:
 	// one second.
@@ -56,7 +54,7 @@ var (
 type Store struct {
 	path string
 	db   *bbolt.DB
-	most int64 // octets of live entries
+	size int64 // bound of the file
 
 	mu     sync.RWMutex // held for reading while a call is under way
 	closed bool
@@ -106,7 +104,7 @@ func Open(path string, o Options) (*Store, error) {
 	s := &Store{
 		path:   path,
 		db:     db,
-		most:   o.Size / 4,
+		size:   o.Size,
 		writes: make(chan *write, batchMost),
 		ended:  make(chan struct{}),
 	}
@@ -181,10 +179,14 @@ func refuse(path string, o Options, err error) error {
 
 // openVerified opens a file for writing that is there and checked, or empty.
 func openVerified(path string, o Options) (*bbolt.DB, error) {
+	size := o.Size
+	if info, err := os.Stat(path); err == nil && info.Size() > size {
+		size = info.Size() // made under a larger bound; it will not grow
+	}
 	var db *bbolt.DB
 	err := guarded(func() (err error) {
 		db, err = bbolt.Open(path, 0o600, &bbolt.Options{
-			Timeout: o.LockWait, FreelistType: bbolt.FreelistMapType, NoStatistics: true,
+			Timeout: o.LockWait, FreelistType: bbolt.FreelistMapType, MaxSize: int(size),
 		})
 		if err == nil {
 			err = db.Update(layOut)
@@ -197,7 +199,7 @@ func openVerified(path string, o Options) (*bbolt.DB, error) {
 		}
 		return nil, refuse(path, o, err)
 	}
-	db.AllocSize = int(min(int64(db.AllocSize), o.Size/16))
+	db.AllocSize = int(min(int64(db.AllocSize), o.Size/64))
 	return db, nil
 }
 
@@ -262,11 +264,8 @@ func (s *Store) Get(ctx context.Context, origin robots.Origin) (cache.Entry, err
 			}
 			bodies := tx.Bucket(bodiesBucket)
 			r, err := fetch.Decode(h.record, func(hash fetch.Hash) ([]byte, error) {
-				b := bodies.Get(hash[:])
-				if len(b) < refsSize {
-					return nil, errors.New("it is missing")
-				}
-				return bytes.Clone(b[refsSize:]), nil
+				body, _, err := readBody(bodies, hash)
+				return body, err
 			})
 			if err == nil && r.Origin != origin {
 				err = fmt.Errorf("record is damaged: it is of %s", r.Origin)
@@ -292,9 +291,14 @@ func (s *Store) Usage() (cache.Usage, error) {
 	err = guarded(func() error {
 		return s.db.View(func(tx *bbolt.Tx) error {
 			u.Origins = tx.Bucket(recordsBucket).Stats().KeyN
-			u.Bodies = tx.Bucket(bodiesBucket).Stats().KeyN
+			err := tx.Bucket(bodiesBucket).ForEach(func(k, _ []byte) error {
+				if n := len(k) - 2; n > 0 && k[n] == 0 && k[n+1] == 0 {
+					u.Bodies++
+				}
+				return nil
+			})
 			u.Octets = octets(tx)
-			return nil
+			return err
 		})
 	})
 	return u, s.fail(err)
@@ -320,10 +324,7 @@ type header struct {
 	record                     []byte
 }
 
-const (
-	headerSize = 1 + 4 + 4*8 + 1
-	refsSize   = 4
-)
+const headerSize = 1 + 4 + 4*8 + 1
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 

@@ -29,7 +29,8 @@
 //	records  origin -> version octet, CRC-32C of the rest (4), fence (8), epoch (8),
 //	         end of keeping in Unix milliseconds (8), place in order (8),
 //	         number of bodies (1), their hashes (32 each), fetch.Record.Encode
-//	bodies   SHA-256 -> number of records that refer to it (4), octets
+//	bodies   SHA-256, number of a piece (2) -> octets of that piece; before those
+//	         of piece 0 the number of records that refer to the body (4) and its length (4)
 //	order    place (8) -> origin, the one written longest ago first
 //
 // A later release that changes any of this raises the version and goes on
@@ -37,9 +38,23 @@
 //
 // # Size
 //
-// With Options.Size the file stays about below a bound: entries written longest
-// ago are dropped when the live ones exceed a quarter of it, as the pages of a tree
-// are not full, a write needs new pages before it gives back old ones, and free
-// pages lie in pieces: a small bound with large bodies is passed by up to the bound
-// again. A file never shrinks; free pages are used again.
+// With Options.Size the file stays below a bound: entries written longest ago are
+// dropped when the live ones exceed half of it or pages in use three quarters,
+// as the pages of a tree are not full and a write needs new pages before it
+// gives back old ones. A file never shrinks; free pages are used again.
+//
+// Measured by BenchmarkScale on 2026-11-21, two cores of an AMD EPYC shared with
+// other work, Go 1.26.8, bbolt 1.5.0; entries with one hop and three headers, of
+// twenty three without a file, five with one of a hundred shared bodies and
+// twelve with one of their own, 1,168 octets a body on average, shared ones
+// counted each time:
+//
+//	origins                     10^5      10^6
+//	octets of the file each     3,270     3,080
+//	octets of entries each      1,750     1,760
+//	writes/s, new               25,200    12,600    1,024 at a time
+//	writes/s, over old ones     14,800    9,800     1,024 at a time
+//	writes/s, one by one        1,220     1,160
+//	reads/s                     122,000   61,000    2 at a time, at random
+//	to open, with the check     0.37 s    2.8 s
 package bolt

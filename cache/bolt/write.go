@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+	bberrors "go.etcd.io/bbolt/errors"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
@@ -83,7 +84,7 @@ func (s *Store) do(ctx context.Context, w *write) error {
 func (s *Store) write() {
 	defer close(s.ended)
 	var batch []*write
-	most := min(batchOctets, s.most/4)
+	most := min(batchOctets, s.size/64)
 	for w := range s.writes {
 		batch = append(batch[:0], w)
 		octets := w.octets
@@ -107,27 +108,39 @@ func (s *Store) write() {
 	}
 }
 
-// commit does a batch of writes. If it fails as a whole and is more than one,
-// each is tried alone: one that cannot be done must not take others with it.
+// commit does a batch of writes. If it fails as a whole and is more than one, it
+// is tried in halves: a write that cannot be done must not take others with it.
 func (s *Store) commit(batch []*write) {
-	err := s.update(s.most, batch)
-	if err == nil {
+	err := s.update(batch, s.size/2)
+	if half := len(batch) / 2; err != nil && half > 0 {
+		s.commit(batch[:half])
+		s.commit(batch[half:])
 		return
 	}
-	if len(batch) > 1 {
-		for i := range batch {
-			s.commit(batch[i : i+1])
+	// A record with headers of many pages may find no place for them in a row
+	// though there is room. Then others go, a few more each time.
+	for part := int64(16); errors.Is(err, bberrors.ErrMaxSizeReached) && part > 1; part /= 2 {
+		if err = s.update(nil, s.size/2-s.size/2/part); err == nil {
+			err = s.update(batch, s.size/2)
 		}
-		return
 	}
-	batch[0].err = err
+	if err != nil {
+		batch[0].err = err
+	}
 }
 
-// update does writes in one transaction, and drops what has no room in most.
-func (s *Store) update(most int64, batch []*write) error {
+// update does writes in one transaction and drops what is above most octets then.
+func (s *Store) update(batch []*write, most int64) error {
 	return guarded(func() error {
 		return s.db.Update(func(tx *bbolt.Tx) error {
 			t := open(tx)
+			// A quarter of the pages stays free: a transaction writes new pages
+			// before it gives back old ones.
+			stats := s.db.Stats()
+			free := int64(stats.FreePageN+stats.PendingPageN) * int64(s.db.Info().PageSize)
+			if used, soft := tx.Size()-free, s.size/4*3; used > soft {
+				most = min(most, int64(float64(t.octets)*float64(soft)/float64(used)))
+			}
 			for _, w := range batch {
 				var err error
 				if w.err, err = t.apply(w); err != nil {
@@ -181,13 +194,11 @@ func (t *table) apply(w *write) (own, err error) {
 		return cache.ErrFenced, nil
 	}
 	for i, h := range w.header.hashes {
-		if at := slices.Index(was.hashes, h); at >= 0 {
-			if v := t.bodies.Get(h[:]); len(v) >= refsSize && bytes.Equal(v[refsSize:], w.bodies[i]) {
-				was.hashes = slices.Delete(was.hashes, at, at+1) // kept, as most are
-				continue
-			}
+		more := uint32(1)
+		if at := slices.Index(was.hashes, h); at >= 0 { // the body has not changed, as most do not
+			was.hashes, more = slices.Delete(was.hashes, at, at+1), 0
 		}
-		if err := t.refer(h, w.bodies[i], 1); err != nil {
+		if err := t.refer(h, w.bodies[i], more); err != nil {
 			return nil, err
 		}
 	}
@@ -219,37 +230,11 @@ func (t *table) remove(key []byte, size int, h header) error {
 		}
 	}
 	for _, hash := range h.hashes {
-		if err := t.refer(hash, nil, -1); err != nil {
+		if err := t.release(hash); err != nil {
 			return err
 		}
 	}
 	return t.records.Delete(key)
-}
-
-// refer counts references to a body, and keeps it while there are any. A body
-// that is there with other octets is damaged, and written anew.
-func (t *table) refer(h fetch.Hash, octets []byte, by int32) error {
-	var refs int32
-	v := t.bodies.Get(h[:])
-	if len(v) >= refsSize {
-		refs = int32(binary.BigEndian.Uint32(v))
-		t.octets -= int64(len(h) + len(v))
-		if by < 0 {
-			octets = v[refsSize:]
-		}
-	}
-	if refs += by; refs <= 0 {
-		if v == nil {
-			return nil
-		}
-		return t.bodies.Delete(h[:])
-	}
-	if octets == nil {
-		return nil // a reference less to a body that is missing
-	}
-	value := append(binary.BigEndian.AppendUint32(make([]byte, 0, refsSize+len(octets)), uint32(refs)), octets...)
-	t.octets += int64(len(h) + len(value))
-	return t.bodies.Put(h[:], value)
 }
 
 // close drops what has no room: entries that have outlived their time, a few for
