@@ -273,18 +273,18 @@ func rows(sets []*set, seed uint64, quick bool) []row {
 	for _, s := range sets {
 		on := "/" + s.name
 		// The goals are set for real files; generated ones only stand in.
-		real := func(g goal) goal {
+		files := func(g goal) goal {
 			if s.name == "generated" {
 				return goal{}
 			}
 			return g
 		}
 		all = append(all,
-			row{"oneshot" + on, s.String(), "file", real(goal{perTemoto, 31, 45}), func() *work { return oneShot(s) }},
-			row{"oneshot≤1KB" + on, "files of at most 1,024 octets", "file", real(goal{perTemoto, 13, 20}), func() *work { return oneShot(s.only(0, 1024)) }},
+			row{"oneshot" + on, s.String(), "file", files(goal{perTemoto, 31, 45}), func() *work { return oneShot(s) }},
+			row{"oneshot≤1KB" + on, "files of at most 1,024 octets", "file", files(goal{perTemoto, 13, 20}), func() *work { return oneShot(s.only(0, 1024)) }},
 			row{"oneshot≥50KB" + on, "files of at least 50,000 octets", "file", goal{}, func() *work { return oneShot(s.only(50_000, math.MaxInt)) }},
-			row{"parse" + on, "read and keep", "file", real(goal{perTemoto, 25, 40}), func() *work { return parse(s) }},
-			row{"match-kept" + on, "8 paths a file, file after file", "path", real(goal{perTemoto, 9, 15}), func() *work { return matchKept(s) }},
+			row{"parse" + on, "read and keep", "file", files(goal{perTemoto, 25, 40}), func() *work { return parse(s) }},
+			row{"match-kept" + on, "8 paths a file, file after file", "path", files(goal{perTemoto, 9, 15}), func() *work { return matchKept(s) }},
 			row{"bulk" + on, "the same from whole URLs", "URL", goal{}, func() *work { return bulk(s) }},
 			row{"cores-oneshot" + on, "two goroutines against one", "file", goal{atLeast, 1.85, 1.85}, func() *work {
 				return twoCores(func(from, step int) int { return oneShotOurs(s, 0, from, step) }, len(s.bodies))

@@ -80,7 +80,7 @@ func (s *source) ReadByte() (byte, error) {
 }
 
 func (s *source) keep(err error) error {
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		s.err = err
 	}
 	return err
@@ -102,7 +102,7 @@ func decoder(raw *source, r *reply) (io.Reader, *failure) {
 		return bytes.NewReader(nil), nil // said to be empty, whatever the encoding
 	}
 	head, err := raw.in.Peek(2)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, r.wire.classify(err, Incomplete)
 	}
 	if len(head) < 2 {

@@ -56,10 +56,10 @@ func (f ftpServer) serve(s *site, c net.Conn) {
 			return
 		}
 		verb, _, _ := strings.Cut(strings.TrimSpace(line), " ")
-		switch {
-		case verb == f.closes:
+		switch verb {
+		case f.closes:
 			return
-		case verb == f.hangs:
+		case f.hangs:
 			io.Copy(io.Discard, c)
 			return
 		}

@@ -174,7 +174,7 @@ func decodeBody(c Cause, text string, body func(Hash) ([]byte, error)) ([]byte, 
 	}
 	b, err := body(h)
 	switch {
-	case err == errUnread:
+	case errors.Is(err, errUnread):
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("body %x: %w", h[:6], err)

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/netip"
 	"net/textproto"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -132,10 +133,8 @@ func (t *ftpTalk) send(command string, expected ...int) (code int, text string, 
 	if f != nil {
 		return code, text, f
 	}
-	for _, e := range expected {
-		if code == e {
-			return code, text, nil
-		}
+	if slices.Contains(expected, code) {
+		return code, text, nil
 	}
 	return code, text, ftpFailure(code, text)
 }

@@ -221,7 +221,7 @@ func (v *judge) disallow(reason robots.Reason, clause, note string) *robots.Rule
 
 func (v *judge) state(clause, note string) robots.State {
 	r := v.record
-	s := robots.State{Status: r.Status, Fetched: r.Fetched, NextTry: r.NextTry, Clause: clause, Note: note}
+	s := robots.State{Status: r.Status, Fetched: r.Fetched, NextTry: r.NextTry, Degraded: r.Degraded, Clause: clause, Note: note}
 	if !r.Outcome.Good() || !r.FailingSince.IsZero() {
 		s.FailingSince = r.since()
 	}

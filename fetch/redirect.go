@@ -80,13 +80,13 @@ func withoutDots(path string) string {
 	segments := strings.Split(path[1:], "/")
 	for i, s := range segments {
 		last := i == len(segments)-1
-		switch {
-		case s == "..":
+		switch s {
+		case "..":
 			if len(kept) > 0 {
 				kept = kept[:len(kept)-1]
 			}
 			fallthrough
-		case s == ".":
+		case ".":
 			if last {
 				kept = append(kept, "")
 			}

@@ -347,7 +347,7 @@ func (s *nameServer) answer(query []byte) []byte {
 	}
 	s.asked.Add(1)
 	q, id := m.Questions[0], m.ID
-	m.Header.Response, m.RecursionAvailable, m.Additionals = true, true, nil
+	m.Response, m.RecursionAvailable, m.Additionals = true, true, nil
 	name := strings.ToLower(q.Name.String())
 	s.mu.Lock()
 	f := s.names[name]

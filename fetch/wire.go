@@ -91,7 +91,7 @@ func (w *wire) Write(p []byte) (int, error) {
 // classify says what an error of a read or a write means; otherwise is the
 // cause of one that is none of the network's.
 func (w *wire) classify(err error, otherwise Cause) *failure {
-	if w.err != nil && w.err != io.EOF {
+	if w.err != nil && !errors.Is(w.err, io.EOF) {
 		err = w.err // what a reader above made of it says less
 	}
 	switch {
@@ -104,8 +104,7 @@ func (w *wire) classify(err error, otherwise Cause) *failure {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return &failure{Incomplete, ""}
 	}
-	var op *net.OpError
-	if errors.As(err, &op) {
+	if op, ok := errors.AsType[*net.OpError](err); ok {
 		return &failure{Reset, op.Err.Error()}
 	}
 	return &failure{otherwise, err.Error()}

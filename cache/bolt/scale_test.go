@@ -3,37 +3,18 @@ package bolt
 import (
 	"context"
 	"flag"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cache/cachetest"
-	"github.com/robotskit/robots/fetch"
 )
 
 var scaleOrigins = flag.Int("origins", 100_000, "how many origins BenchmarkScale keeps")
-
-// scaleEntry is the i-th of many: of twenty sites three have no file, five have
-// one of a few that many have, and twelve one of their own, some 1.4 KB on average.
-func scaleEntry(i int) cache.Entry {
-	random := rand.New(rand.NewPCG(uint64(i), 9))
-	line := fmt.Sprintf("Disallow: /%x/\n", random.Uint32())
-	r := cachetest.Record(cachetest.Origin(i), "User-agent: *\n"+strings.Repeat(line, 1+int(90*random.ExpFloat64())%2000))
-	switch k := i % 20; {
-	case k < 3:
-		r.Outcome, r.Cause, r.Status, r.Body = fetch.Unavailable, fetch.ClientError, 404, nil
-	case k < 8:
-		r.Body = fmt.Appendf(nil, "User-agent: *\nDisallow: /wp-admin/\nAllow: /wp-admin/admin-ajax.php\n\nSitemap: https://cdn-%d.example/sitemap.xml\n", random.IntN(100))
-	}
-	return cache.Entry{Record: r}
-}
 
 // BenchmarkScale fills a store, reads it in random order, writes over parts of it
 // and opens it again. It measures once, whatever b.N.
@@ -62,11 +43,11 @@ func BenchmarkScale(b *testing.B) {
 		wg.Wait()
 		return float64(total) / time.Since(began).Seconds()
 	}
-	put := func(i int) error { return s.Put(ctx, scaleEntry(i), 1000*time.Hour) }
+	put := func(i int) error { return s.Put(ctx, cachetest.Typical(i), 1000*time.Hour) }
 	read := func(int) error { _, err := s.Get(ctx, cachetest.Origin(rand.IntN(n))); return err }
 	var bodies int64
 	for i := range min(n, 100_000) {
-		bodies += int64(len(scaleEntry(i).Record.Body))
+		bodies += int64(len(cachetest.Typical(i).Record.Body))
 	}
 	b.ReportMetric(float64(bodies)/float64(min(n, 100_000)), "octets/body")
 	b.ReportMetric(each(1024, n, put), "fills/s")
