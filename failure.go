@@ -51,7 +51,10 @@ type State struct {
 	StaleSince   time.Time // since when it is not, though still in use
 	FailingSince time.Time // first failure after the last success (D-42)
 	NextTry      time.Time // when robots.txt is asked for again
-	Clause       string    // the statement of SPEC.md that the failure policy followed, for Explain
+	// Degraded says that a store shared with other processes was out of reach, so
+	// that one of them may know better.
+	Degraded bool
+	Clause   string // the statement of SPEC.md that the failure policy followed, for Explain
 	// Note is a clause for people, set where the state mattered: "503 since
 	// 2026-05-01T10:00:00Z, copy of 2026-04-30T22:00:00Z used".
 	Note string
@@ -109,6 +112,9 @@ func (s *State) appendJSON(dst []byte) []byte {
 			dst = t.at.UTC().AppendFormat(dst, time.RFC3339)
 			dst = append(dst, '"')
 		}
+	}
+	if s.Degraded {
+		dst = append(dst, `,"degraded":true`...)
 	}
 	if s.Note != "" {
 		dst = append(dst, `,"note":`...)

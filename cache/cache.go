@@ -48,8 +48,8 @@ type Options struct {
 	// usual limits at most some 600 KB.
 	Fetches int
 	// FetchLimit is how long a fetch may take before the cache gives it up: one
-	// minute, twice what fetch.Client allows itself. A lease lasts as long, and
-	// a tenth more.
+	// minute, twice what fetch.Client allows itself, and a day at most. A lease
+	// lasts as long, and a tenth more.
 	FetchLimit time.Duration
 	// Observe is told of events. It is called by the goroutines that answer and
 	// fetch, so it must be quick and safe for concurrent use.
@@ -68,6 +68,7 @@ func (o Options) filled() Options {
 	fill(&o.Keep, 90*24*time.Hour)
 	fill(&o.Fetches, 512)
 	fill(&o.FetchLimit, time.Minute)
+	o.FetchLimit = min(o.FetchLimit, 24*time.Hour)
 	return o
 }
 
@@ -89,6 +90,7 @@ func (standard) Fetch(ctx context.Context, origin robots.Origin) (*fetch.Record,
 type Cache struct {
 	o      Options
 	leaser Leaser // Options.Store if it is one
+	remote Remote // Options.Store if it is one
 	hot    *Memory
 	clock  *clock
 	slots  chan struct{} // one element for each fetch under way
@@ -128,6 +130,7 @@ func newCache(o Options, wall func() time.Time) (*Cache, error) {
 		flights: map[robots.Origin]*flight{},
 	}
 	c.leaser, _ = o.Store.(Leaser)
+	c.remote, _ = o.Store.(Remote)
 	c.clock = newClock(wall, func(d time.Duration) { c.observe(Event{Kind: ClockMoved, Took: d}) })
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c, nil
@@ -151,8 +154,9 @@ func (c *Cache) Get(ctx context.Context, origin robots.Origin) (*fetch.Record, e
 			c.refreshAhead(ctx, origin)
 			fallthrough
 		case fresh:
-			c.observe(Event{Kind: Hit, Origin: origin, Record: e.Record})
-			return e.Record, nil
+			r := c.marked(e.Record)
+			c.observe(Event{Kind: Hit, Origin: origin, Record: r})
+			return r, nil
 		}
 	}
 	if err := ctx.Err(); err != nil {
@@ -180,7 +184,7 @@ func (c *Cache) Refresh(ctx context.Context, origin robots.Origin) (*fetch.Recor
 		case <-f.done:
 			err = f.err
 			if err == nil && f.asked {
-				return f.record, nil
+				return c.marked(c.present(f.came)), nil
 			}
 		case <-ctx.Done():
 			err = ctx.Err()
@@ -203,6 +207,16 @@ func (c *Cache) Forget(ctx context.Context, origin robots.Origin) error {
 		return fmt.Errorf("forget %s: %w", origin, err)
 	}
 	return nil
+}
+
+// marked returns r, or a copy marked as degraded while the shared store is away.
+func (c *Cache) marked(r *fetch.Record) *fetch.Record {
+	if r == nil || c.remote == nil || c.remote.Away().IsZero() {
+		return r
+	}
+	m := *r
+	m.Degraded = true
+	return &m
 }
 
 // Usage returns what is held in memory.

@@ -79,7 +79,7 @@ func (a *anchor) jump(at, wall time.Time) time.Duration {
 // clock is taken as of this clock's first epoch if it is older than this clock,
 // for then it was met by the wall clock of that time; a younger one comes from a
 // process beside this one and is left as it is, but for a future it cannot have
-// seen.
+// seen: that is taken as of now, and if it is a distant one as ended.
 func (c *clock) present(e Entry, now time.Time, epoch uint64) Entry {
 	r := e.Record
 	from := uint64(0)
@@ -98,9 +98,19 @@ func (c *clock) present(e Entry, now time.Time, epoch uint64) Entry {
 	}
 	if ahead := r.Fetched.Sub(now); ahead > jumpLeast {
 		r = shifted(r, -ahead, now)
+		if ahead > jumpSpread { // or it would be new whenever it is met, until that time has come
+			r.Expires, r.NextTry = earlier(r.Expires, now), earlier(r.NextTry, now)
+		}
 	}
 	e.Record, e.Epoch = r, epoch
 	return e
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 // shifted returns r with all its times moved by d. The end of a fresh answer is

@@ -170,3 +170,32 @@ func TestRestart(t *testing.T) {
 		}
 	})
 }
+
+// TestFuture: an entry of a process whose clock was ahead is no answer until that
+// time has come, and its outage no older than it was.
+func TestFuture(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, ahead := range []time.Duration{2 * time.Minute, 50 * time.Minute, 2 * hour, 3 * day, 20 * 365 * day} {
+			for _, behaviour := range []string{"file", "404", "reset"} {
+				wall := &wallClock{}
+				wall.jump(ahead)
+				store := plain{cache.NewMemory(1 << 20)}
+				c := openAt(t, cache.Options{Fetcher: &slow{now: behaving(behaviour), wall: wall.now}, Store: store}, wall.now)
+				get(t, c)
+				c.Close()
+				s := &slow{now: behaving(behaviour)}
+				for range 30 { // each a process that lives for a question
+					c := open(t, cache.Options{Fetcher: s, Store: store})
+					if r := get(t, c); r.Fetched.After(time.Now()) || behaviour == "reset" && time.Since(r.FailingSince) > 30*hour {
+						t.Errorf("%s, %v ahead: fetched %v, failing since %v", behaviour, ahead, r.Fetched, r.FailingSince)
+					}
+					c.Close()
+					time.Sleep(hour)
+				}
+				if s.asked.Load() == 0 {
+					t.Errorf("%s, %v ahead: not asked for in 30 hours", behaviour, ahead)
+				}
+			}
+		}
+	})
+}

@@ -53,8 +53,9 @@
 // forward answers that would have ended with it end at random within the
 // following hour instead, as they may really be old (a machine that slept). A
 // record of another process that claims to be from the future is taken as of
-// now. What nobody can tell is a clock that was put forward while no process was
-// running from a pause of the same length: it is taken as a pause.
+// now, and asked for again if it is more than an hour ahead. What nobody can tell
+// is a clock that was put forward while no process was running from a pause of
+// the same length: it is taken as a pause.
 //
 // # Keeping
 //
@@ -62,6 +63,11 @@
 // once. A [Store] behind it keeps more and longer: package cache/bolt is a file,
 // and other stores that pass package cachetest can take its place. A store that
 // fails costs fetches, never answers.
+//
+// Many processes share a [Leaser], such as the one of package cache/redis: each
+// origin is then fetched by one of them, and the others wait for it. A [Backed]
+// store has one's own behind it, for when the shared one is away; answers given
+// meanwhile are marked as fetch.Record.Degraded.
 //
 // The package depends on no cache or singleflight library. Bodies that many
 // origins share are to count once against the bound, which no weigher of single

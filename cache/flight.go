@@ -21,9 +21,9 @@ type flight struct {
 	flightPlan
 
 	looked chan struct{} // closed when memory and store have been asked
-	held   *fetch.Record // what they had, nil for nothing; set before looked
+	held   Entry         // what they had, no record for nothing; set before looked
 	done   chan struct{} // closed at the end
-	record *fetch.Record // set before done, or
+	came   Entry         // what came of it, set before done, or
 	err    error
 	asked  bool          // the site was; set before done
 	landed chan struct{} // closed when the next flight may begin
@@ -51,14 +51,12 @@ func (c *Cache) join(ctx context.Context, origin robots.Origin, plan flightPlan)
 	}
 	f := &flight{origin: origin, flightPlan: plan, looked: make(chan struct{}), done: make(chan struct{}), landed: make(chan struct{})}
 	c.flights[origin] = f
-	c.running.Add(1)
-	go func() {
-		defer c.running.Done()
+	c.running.Go(func() {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		defer cancel()
 		defer context.AfterFunc(c.ctx, cancel)()
 		c.fly(ctx, f)
-	}()
+	})
 	return f, nil
 }
 
@@ -98,33 +96,45 @@ func (c *Cache) wait(ctx context.Context, f *flight) (*fetch.Record, error) {
 		case <-looked:
 			looked = nil
 		}
-		ended = ended || late && looked == nil && c.usable(f.held)
+		ended = ended || late && looked == nil && c.usable(f.held) != nil
 	}
 	kind, r, err := Waited, (*fetch.Record)(nil), error(nil)
 	select {
 	case <-f.done:
-		r, err = f.record, f.err
+		r, err = c.present(f.came), f.err
 		looked = nil
 	default:
 		err = ctx.Err()
 	}
-	if r == nil && looked == nil && c.usable(f.held) {
-		kind, r = Stale, f.held
+	if r == nil && looked == nil {
+		kind, r = Stale, c.usable(f.held)
 	}
 	if r == nil {
 		return nil, fmt.Errorf("robots.txt of %s: %w", f.origin, err)
 	}
+	r = c.marked(r)
 	c.observe(Event{Kind: kind, Origin: f.origin, Record: r, Took: time.Since(began)})
 	return r, nil
 }
 
-// usable reports whether a record may be answered before a fetch has ended.
-func (c *Cache) usable(r *fetch.Record) bool {
-	if r == nil {
-		return false
+// usable returns the record of an entry if it may be answered before a fetch has
+// ended, else nil.
+func (c *Cache) usable(e Entry) *fetch.Record {
+	r := c.present(e)
+	if now, _ := c.clock.now(); r == nil || c.phase(r, now) == overdue {
+		return nil
 	}
-	now, _ := c.clock.now()
-	return c.phase(r, now) != overdue
+	return r
+}
+
+// present returns the record of an entry in the times of the present epoch: the
+// clock may have jumped since the entry was looked up or fetched.
+func (c *Cache) present(e Entry) *fetch.Record {
+	if e.Record == nil {
+		return nil
+	}
+	now, epoch := c.clock.now()
+	return c.clock.present(e, now, epoch).Record
 }
 
 // fly is one flight: it looks into the store, takes the lease and fetches. It
@@ -133,12 +143,12 @@ func (c *Cache) usable(r *fetch.Record) bool {
 func (c *Cache) fly(ctx context.Context, f *flight) {
 	now, epoch := c.clock.now()
 	finished, slot := false, f.early
-	finish := func(r *fetch.Record, err error) {
+	finish := func(e Entry, err error) {
 		if finished {
 			return
 		}
 		finished = true
-		f.record, f.err = r, err
+		f.came, f.err = e, err
 		select {
 		case <-f.looked:
 		default:
@@ -154,21 +164,21 @@ func (c *Cache) fly(ctx context.Context, f *flight) {
 		delete(c.flights, f.origin)
 		c.mu.Unlock()
 		close(f.landed)
-		finish(nil, ErrClosed) // not reached by any road but a Fetcher that ends its goroutine
+		finish(Entry{}, ErrClosed) // not reached by any road but a Fetcher that ends its goroutine
 	}()
 
 	// What memory has will do for those who wait; a store may take its time.
-	if hot, _ := c.held(f.origin, now, epoch); c.usable(hot.Record) {
-		f.held = hot.Record
+	if hot, _ := c.held(f.origin, now, epoch); c.usable(hot) != nil {
+		f.held = hot
 		close(f.looked)
 	}
 	held, readable := c.look(ctx, f.origin)
-	if f.held == nil {
-		f.held = held.Record
+	if f.held.Record == nil {
+		f.held = held
 		close(f.looked)
 	}
 	if c.answers(held, f) {
-		finish(held.Record, nil)
+		finish(held, nil)
 		return
 	}
 	var token uint64
@@ -178,7 +188,7 @@ func (c *Cache) fly(ctx context.Context, f *flight) {
 			case c.slots <- struct{}{}:
 				slot = true
 			case <-ctx.Done():
-				finish(nil, ErrClosed)
+				finish(Entry{}, ErrClosed)
 				return
 			}
 		}
@@ -205,14 +215,14 @@ func (c *Cache) fly(ctx context.Context, f *flight) {
 		}
 		// Whoever had the lease before may have done the work.
 		if held, readable = c.look(ctx, f.origin); c.answers(held, f) {
-			finish(held.Record, nil)
+			finish(held, nil)
 			return
 		}
 	}
 	f.asked = true
 	r, err := c.fetch(ctx, f.origin)
 	if err != nil {
-		finish(nil, err)
+		finish(Entry{}, err)
 		return
 	}
 	now, epoch = c.clock.now()
@@ -221,7 +231,7 @@ func (c *Cache) fly(ctx context.Context, f *flight) {
 	}
 	e := Entry{Record: c.settle(r, held.Record), Fence: cmp.Or(token, held.Fence), Epoch: epoch}
 	c.hot.replace(nil, e, c.o.Keep)
-	finish(e.Record, nil)
+	finish(e, nil)
 	<-c.slots
 	slot = false
 	// What could not be read may hold a last good answer that a failure would

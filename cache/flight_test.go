@@ -154,7 +154,7 @@ func TestLife(t *testing.T) {
 			defer mu.Unlock()
 			kinds = append(kinds, e.Kind)
 		}})
-		clear := func() {
+		forget := func() {
 			mu.Lock()
 			defer mu.Unlock()
 			kinds = nil
@@ -170,7 +170,7 @@ func TestLife(t *testing.T) {
 				t.Errorf("%s: %d fetches, want %d", what, n, asked)
 			}
 			mu.Lock()
-			defer clear()
+			defer forget()
 			defer mu.Unlock()
 			if fmt.Sprint(kinds) != fmt.Sprint(want) {
 				t.Errorf("%s: events %v, want %v", what, kinds, want)
@@ -180,7 +180,7 @@ func TestLife(t *testing.T) {
 		expect("fresh", 0, 1, cache.Hit)
 		r := get(t, c)
 		life := r.Expires.Sub(r.Fetched)
-		clear()
+		forget()
 		time.Sleep(life * 79 / 100)
 		expect("at 79 %", 0, 1, cache.Hit)
 		time.Sleep(life * 2 / 100)
@@ -188,18 +188,18 @@ func TestLife(t *testing.T) {
 		expect("at 81 %, under way", 0, 2, cache.Hit)
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		clear()
+		forget()
 		expect("renewed", 0, 2, cache.Hit)
 		r = get(t, c)
 		time.Sleep(time.Until(r.Expires))
-		clear()
+		forget()
 		expect("at 100 %", 1800*time.Millisecond, 3, cache.Stale)
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		clear()
+		forget()
 		expect("renewed again", 0, 3, cache.Hit)
 		time.Sleep(48*time.Hour - time.Minute)
-		clear()
+		forget()
 		expect("a day after its end", 10*time.Second, 4, cache.Fetched, cache.Waited)
 
 		s.now = behaving("500") // the site begins to fail
@@ -215,7 +215,7 @@ func TestLife(t *testing.T) {
 		if v := r.Rules(robots.Google, time.Now(), "Bot").Match(openPath); !v.Allowed {
 			t.Errorf("verdict while the answer is fresh: %v", v)
 		}
-		clear()
+		forget()
 		expect("failing, not due", 0, 5, cache.Hit)
 		time.Sleep(2 * time.Minute)
 		expect("failing, due", 1800*time.Millisecond, 6, cache.Stale)

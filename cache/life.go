@@ -14,7 +14,7 @@ const jitter = 0.1
 const (
 	waitLeast = time.Minute
 	waitSoon  = 15 * time.Minute // after a 503 and the like (HTTP-05)
-	waitHour  = time.Hour        // after other failures
+	waitUsual = time.Hour        // after other failures
 	waitMost  = 24 * time.Hour   // whatever a Retry-After asks for
 )
 
@@ -58,7 +58,7 @@ func (c *Cache) settle(r, held *fetch.Record) *fetch.Record {
 		return r
 	}
 	wait := r.RetryDelay()
-	least, most := max(waitLeast, min(r.RetryAfter, waitMost)), waitHour
+	least, most := max(waitLeast, min(r.RetryAfter, waitMost)), waitUsual
 	if r.Retry() == fetch.RetrySoon {
 		most = waitSoon
 	}
@@ -114,8 +114,8 @@ func (c *Cache) bounded(e Entry) Entry {
 }
 
 // joined returns the later of two records of an origin, of which one may have
-// been kept in memory only. If the later began its outage without knowing of the
-// earlier it learns of it.
+// been kept in memory only. If the later is of an outage it has the last good
+// answer that either knows, and the first failure after that.
 func joined(a, b *fetch.Record) *fetch.Record {
 	if b == nil || a != nil && a.Fetched.Equal(b.Fetched) {
 		return a
@@ -126,14 +126,24 @@ func joined(a, b *fetch.Record) *fetch.Record {
 	if a.Fetched.Before(b.Fetched) {
 		a, b = b, a
 	}
-	if a.Outcome.Good() || a.LastGood != nil {
+	if a.Outcome.Good() {
 		return a
 	}
-	after := a.After(b)
 	j := *a
-	j.LastGood = after.LastGood
-	if j.FailingSince.After(after.FailingSince) {
-		j.FailingSince = after.FailingSince
+	good, since := a.LastGood, a.FailingSince
+	after := a.After(b)
+	if g := after.LastGood; good == nil || g != nil && g.Fetched.After(good.Fetched) {
+		good = g
 	}
+	begins := func(t time.Time) bool { return good == nil || t.After(good.Fetched) }
+	if first := after.FailingSince; begins(first) && (first.Before(since) || !begins(since)) {
+		since = first
+	} else if !begins(since) {
+		since = a.Fetched
+	}
+	if good == a.LastGood && since.Equal(a.FailingSince) {
+		return a
+	}
+	j.LastGood, j.FailingSince = good, since
 	return &j
 }

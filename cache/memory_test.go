@@ -51,10 +51,10 @@ func TestMemorySize(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		real, said := heap()-before, m.Usage().Octets
-		t.Logf("%-10s %4d octets an origin, %4d by estimate", tt.name, real/n, said/n)
-		if real > said*13/10 || real < said*6/10 {
-			t.Errorf("%s: %d octets, the estimate says %d", tt.name, real, said)
+		got, said := heap()-before, m.Usage().Octets
+		t.Logf("%-10s %4d octets an origin, %4d by estimate", tt.name, got/n, said/n)
+		if got > said*13/10 || got < said*6/10 {
+			t.Errorf("%s: %d octets, the estimate says %d", tt.name, got, said)
 		}
 		runtime.KeepAlive(m)
 	}

@@ -72,7 +72,8 @@ type Entry struct {
 // so an old one does no harm. It may drop entries earlier only to stay within a
 // bound of its own, those not written or read for longest first. That an entry
 // did not find room is no error of Put. A store must not drop many entries at
-// once because its clock moved.
+// once because its clock moved; one on a server that expires keys by itself says
+// what becomes of them when that server's clock does.
 //
 // Concurrency. All methods may be called from any number of goroutines.
 //

@@ -49,6 +49,9 @@ type Record struct {
 	// MissingIs5xx says that a probe found the site answering 5xx for missing
 	// pages while its home page works (HTTP-07).
 	MissingIs5xx bool
+	// Degraded is set in the copy that a cache hands out while the store that it
+	// shares with other processes is out of reach. It is never kept.
+	Degraded bool
 
 	// The rest is zero unless the access failed.
 

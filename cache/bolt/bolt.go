@@ -54,7 +54,10 @@ var (
 type Store struct {
 	path string
 	db   *bbolt.DB
-	size int64 // bound of the file
+	file *os.File // that db reads and writes
+	size int64    // bound of the file
+
+	doubtful bool // the last commit failed; of the writer
 
 	mu     sync.RWMutex // held for reading while a call is under way
 	closed bool
@@ -97,13 +100,14 @@ func Open(path string, o Options) (*Store, error) {
 			return nil, refuse(path, o, err)
 		}
 	}
-	db, err := openVerified(path, o)
+	db, file, err := openVerified(path, o)
 	if err != nil {
 		return nil, err
 	}
 	s := &Store{
 		path:   path,
 		db:     db,
+		file:   file,
 		size:   o.Size,
 		writes: make(chan *write, batchMost),
 		ended:  make(chan struct{}),
@@ -114,12 +118,10 @@ func Open(path string, o Options) (*Store, error) {
 
 // bare takes the path out of an error whose sentence has it already.
 func bare(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err
 	}
-	var l *os.LinkError
-	if errors.As(err, &l) {
+	if l, ok := errors.AsType[*os.LinkError](err); ok {
 		return l.Err
 	}
 	return err
@@ -178,16 +180,23 @@ func refuse(path string, o Options, err error) error {
 }
 
 // openVerified opens a file for writing that is there and checked, or empty.
-func openVerified(path string, o Options) (*bbolt.DB, error) {
+func openVerified(path string, o Options) (db *bbolt.DB, file *os.File, err error) {
 	size := o.Size
 	if info, err := os.Stat(path); err == nil && info.Size() > size {
 		size = info.Size() // made under a larger bound; it will not grow
 	}
-	var db *bbolt.DB
-	err := guarded(func() (err error) {
+	err = guarded(func() (err error) {
 		db, err = bbolt.Open(path, 0o600, &bbolt.Options{
 			Timeout: o.LockWait, FreelistType: bbolt.FreelistMapType, MaxSize: int(size),
+			OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
+				f, err := os.OpenFile(name, flag, mode)
+				file = f
+				return f, err
+			},
 		})
+		if err == nil {
+			err = settle(db, file)
+		}
 		if err == nil {
 			err = db.Update(layOut)
 		}
@@ -197,10 +206,36 @@ func openVerified(path string, o Options) (*bbolt.DB, error) {
 		if db != nil {
 			err = errors.Join(err, db.Close())
 		}
-		return nil, refuse(path, o, err)
+		return nil, nil, refuse(path, o, err)
 	}
 	db.AllocSize = int(min(int64(db.AllocSize), o.Size/64))
-	return db, nil
+	return db, file, nil
+}
+
+// settle puts the state that bbolt goes on from on the disk. A commit whose last
+// sync failed is in force for whoever reads the file and may not be on the disk.
+// The next one would take the pages of the state before for free, and a loss of
+// power during it would leave a disk on which neither is whole. Syncing again does
+// not help, as a kernel may take pages that it could not write for written; the
+// two pages that name the state are written anew, never both at a time.
+func settle(db *bbolt.DB, file *os.File) error {
+	var page []byte
+	if err := db.View(func(*bbolt.Tx) error { page = make([]byte, db.Info().PageSize); return nil }); err != nil {
+		return err // there is no mapping of the file
+	}
+	for i := range int64(2) {
+		at := i * int64(len(page))
+		if _, err := file.ReadAt(page, at); err != nil {
+			return err
+		}
+		if _, err := file.WriteAt(page, at); err != nil {
+			return err
+		}
+		if err := file.Sync(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Why a file is refused.
@@ -226,6 +261,9 @@ func guarded(do func() error) (err error) {
 func (s *Store) fail(err error) error {
 	if err == nil || errors.Is(err, cache.ErrFenced) || errors.Is(err, cache.ErrAbsent) {
 		return err
+	}
+	if errors.Is(err, bberrors.ErrInvalidMapping) { // the system had no room for a larger one
+		return fmt.Errorf("cache file %s must be opened again: it has lost its place in memory: %w", s.path, err)
 	}
 	return fmt.Errorf("cache file %s: %w", s.path, err)
 }

@@ -11,14 +11,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cache/cachetest"
-	"github.com/robotskit/robots/fetch"
 )
 
 var killRounds = flag.Int("kill-rounds", 40, "how often TestKill kills a writing process")
@@ -56,7 +54,7 @@ func writeUntilKilled(path string) error {
 			for {
 				i := random.IntN(killOrigins/killWorkers)*killWorkers + w // each has its own
 				number := uint64(time.Now().UnixNano())
-				if err := s.Put(context.Background(), killEntry(i, number), time.Hour); err != nil {
+				if err := s.Put(context.Background(), cachetest.Numbered(i, number), time.Hour); err != nil {
 					fail <- err
 					return
 				}
@@ -67,19 +65,6 @@ func writeUntilKilled(path string) error {
 		}()
 	}
 	return <-fail
-}
-
-// killEntry is an entry all of which follows from two numbers.
-func killEntry(i int, number uint64) cache.Entry {
-	random := rand.New(rand.NewPCG(number, uint64(i)))
-	r := cachetest.Record(cachetest.Origin(i), strings.Repeat(fmt.Sprintln("Disallow: /", number), 1+random.IntN(100)))
-	switch random.IntN(3) {
-	case 0:
-		r = cachetest.Record(cachetest.Origin(i), fmt.Sprint("shared ", random.IntN(5))) // bodies come and go
-	case 1:
-		r.LastGood = &fetch.Copy{Outcome: fetch.Success, Cause: fetch.OK, Body: fmt.Append(nil, "shared ", random.IntN(5))}
-	}
-	return cache.Entry{Record: r, Epoch: number}
 }
 
 // TestKill kills a writing process again and again, at any moment from its start
@@ -146,7 +131,7 @@ func TestKill(t *testing.T) {
 			case e.Epoch < number:
 				t.Fatalf("round %d: entry %d is %d, acknowledged was %d", round, i, e.Epoch, number)
 			}
-			want := killEntry(i, e.Epoch)
+			want := cachetest.Numbered(i, e.Epoch)
 			if string(e.Record.Encode()) != string(want.Record.Encode()) || string(e.Record.Body) != string(want.Record.Body) {
 				t.Fatalf("round %d: entry %d is not what was put", round, i)
 			}

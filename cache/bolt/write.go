@@ -132,7 +132,13 @@ func (s *Store) commit(batch []*write) {
 // update does writes in one transaction and drops what is above most octets then.
 func (s *Store) update(batch []*write, most int64) error {
 	return guarded(func() error {
-		return s.db.Update(func(tx *bbolt.Tx) error {
+		if s.doubtful {
+			if err := settle(s.db, s.file); err != nil {
+				return err
+			}
+		}
+		s.doubtful = true
+		err := s.db.Update(func(tx *bbolt.Tx) error {
 			t := open(tx)
 			// A quarter of the pages stays free: a transaction writes new pages
 			// before it gives back old ones.
@@ -149,6 +155,8 @@ func (s *Store) update(batch []*write, most int64) error {
 			}
 			return t.close(len(batch), most)
 		})
+		s.doubtful = err != nil && !errors.Is(err, bberrors.ErrMaxSizeReached)
+		return err
 	})
 }
 
@@ -179,8 +187,8 @@ func (t *table) apply(w *write) (own, err error) {
 	old := t.records.Get(w.key)
 	var was header
 	if old != nil {
-		if was, err = parseHeader(old); err != nil {
-			was, err = header{}, nil // unreadable: its bodies, if any, stay behind
+		if h, unread := parseHeader(old); unread == nil { // else its bodies, if any, stay behind
+			was = h
 		}
 		was.record = nil // of the page, which may be written now
 	}

@@ -1,0 +1,41 @@
+package cachetest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/robotskit/robots/cache"
+	"github.com/robotskit/robots/fetch"
+)
+
+// Typical returns the entry of the i-th of many origins, for measurements: of
+// twenty sites three have no file, five have one of a hundred that many have, and
+// twelve one of their own, 1,168 octets a body on average.
+func Typical(i int) cache.Entry {
+	random := rand.New(rand.NewPCG(uint64(i), 9))
+	line := fmt.Sprintf("Disallow: /%x/\n", random.Uint32())
+	r := Record(Origin(i), "User-agent: *\n"+strings.Repeat(line, 1+int(90*random.ExpFloat64())%2000))
+	switch k := i % 20; {
+	case k < 3:
+		r.Outcome, r.Cause, r.Status, r.Body = fetch.Unavailable, fetch.ClientError, 404, nil
+	case k < 8:
+		r.Body = fmt.Appendf(nil, "User-agent: *\nDisallow: /wp-admin/\nAllow: /wp-admin/admin-ajax.php\n\nSitemap: https://cdn-%d.example/sitemap.xml\n", random.IntN(100))
+	}
+	return cache.Entry{Record: r}
+}
+
+// Numbered returns an entry of the i-th origin all of which follows from a number,
+// its Epoch: who finds it again knows which one it is and whether it is whole. Some
+// of its bodies come and go with other numbers.
+func Numbered(i int, number uint64) cache.Entry {
+	random := rand.New(rand.NewPCG(number, uint64(i)))
+	r := Record(Origin(i), strings.Repeat(fmt.Sprintln("Disallow: /", number), 1+random.IntN(100)))
+	switch random.IntN(3) {
+	case 0:
+		r = Record(Origin(i), fmt.Sprint("shared ", random.IntN(5)))
+	case 1:
+		r.LastGood = &fetch.Copy{Outcome: fetch.Success, Cause: fetch.OK, Body: fmt.Append(nil, "shared ", random.IntN(5))}
+	}
+	return cache.Entry{Record: r, Epoch: number}
+}
