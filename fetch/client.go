@@ -23,9 +23,9 @@ type Options struct {
 	UserAgent string // DefaultUserAgent if empty
 	Limits    Limits
 	Guard     Guard
-	// Resolver looks names up. If nil, it is Go's own and not that of the C
-	// library, which cannot be interrupted and takes numbers such as 2130706433
-	// for addresses.
+	// Resolver looks names up. If nil, it is the machine's file of hosts and then
+	// Go's own resolver, and not that of the C library, which cannot be
+	// interrupted and takes numbers such as 2130706433 for addresses.
 	Resolver *net.Resolver
 	// RootCAs are the issuers that https trusts, those of the system if nil.
 	RootCAs *x509.CertPool
@@ -92,6 +92,9 @@ type Client struct {
 	limits  Limits
 	// connect opens a connection through a guarded dialer; tests replace it to
 	// make connections fail.
+	// hosts knows the names in the machine's file and no other: a name server
+	// would be asked with a dot at the end, with which Go does not find them there.
+	hosts   *net.Resolver // nil with a Resolver of the caller
 	connect func(ctx context.Context, d *net.Dialer, address string) (net.Conn, error)
 }
 
@@ -120,10 +123,12 @@ func New(o Options) (*Client, error) {
 			return nil, errors.New("limit of " + l.name + " is negative: " + strconv.FormatInt(l.value, 10))
 		}
 	}
+	c := &Client{limits: o.Limits.filled()}
 	if o.Resolver == nil {
 		o.Resolver = &net.Resolver{PreferGo: true, Dial: dialName}
+		c.hosts = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.ErrUnsupported }}
 	}
-	c := &Client{options: o, limits: o.Limits.filled()}
+	c.options = o
 	c.connect = func(ctx context.Context, d *net.Dialer, address string) (net.Conn, error) {
 		return d.DialContext(ctx, "tcp", address)
 	}

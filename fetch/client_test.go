@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -36,6 +38,25 @@ func TestRequest(t *testing.T) {
 	}
 	if r.Origin.String() != "http://site.test:"+at.port() || len(r.Hops) != 2 || r.Hops[0].Status != 302 {
 		t.Errorf("record %+v", r)
+	}
+}
+
+// TestHosts: names of the machine's own file are known without a name server.
+func TestHosts(t *testing.T) {
+	s := newStage(t)
+	at := s.listen(t, "127.0.0.1:0", speak(answer(whole("200 OK", someRules))))
+	if text, err := os.ReadFile("/etc/hosts"); err != nil || !regexp.MustCompile(`(?m)^127\.0\.0\.1\s.*\blocalhost\b`).Match(text) {
+		t.Skip("/etc/hosts of this machine does not say where localhost is")
+	}
+	o := s.options()
+	o.Resolver = nil
+	r, err := s.client(t, o).Fetch(t.Context(), mustOrigin(t, "http://localhost:"+at.port()))
+	if err != nil || r.Cause != OK {
+		t.Errorf("%v, %v", r, err)
+	}
+	o.Guard = Guard{}
+	if r, err = s.client(t, o).Fetch(t.Context(), mustOrigin(t, "http://localhost:"+at.port())); err != nil || r.Cause != AddressRefused {
+		t.Errorf("guarded: %v, %v", r, err)
 	}
 }
 

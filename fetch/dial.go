@@ -54,6 +54,11 @@ func (a *access) resolve(host string) ([]netip.Addr, *failure) {
 	defer func() { a.hop().DNS = time.Since(began) }()
 	ctx, cancel := context.WithTimeout(a.ctx, a.client.limits.DNS)
 	defer cancel()
+	if hosts := a.client.hosts; hosts != nil {
+		if addresses, err := hosts.LookupNetIP(ctx, "ip", host); err == nil && len(addresses) > 0 {
+			return addresses, nil
+		}
+	}
 	// The dot at the end keeps the search domains of this machine out: the
 	// origin's name is whole.
 	addresses, err := a.client.options.Resolver.LookupNetIP(ctx, "ip", host+".")
@@ -131,8 +136,7 @@ func (a *access) unconnected(err error) *failure {
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return &failure{ConnectTimeout, ""}
 	}
-	var call syscall.Errno
-	if errors.As(err, &call) {
+	if call, ok := errors.AsType[syscall.Errno](err); ok {
 		return &failure{ConnectFailed, call.Error()}
 	}
 	return &failure{ConnectFailed, err.Error()}
@@ -140,7 +144,7 @@ func (a *access) unconnected(err error) *failure {
 
 // over reports whether the time of the whole fetch has run out.
 func (a *access) over() bool {
-	return a.ctx.Err() != nil && context.Cause(a.ctx) == errTotal || !time.Now().Before(a.until)
+	return a.ctx.Err() != nil && errors.Is(context.Cause(a.ctx), errTotal) || !time.Now().Before(a.until)
 }
 
 // closing closes a connection if the caller gives up. The function it returns
@@ -168,7 +172,7 @@ func (a *access) secure(conn net.Conn, host string) (*tls.Conn, *failure) {
 	}
 	c := tls.Client(conn, &tls.Config{ServerName: host, RootCAs: a.client.options.RootCAs, NextProtos: []string{"http/1.1"}})
 	defer a.closing(conn)()
-	err := c.Handshake()
+	err := c.HandshakeContext(a.ctx)
 	if err == nil {
 		return c, nil
 	}
