@@ -3,6 +3,8 @@ module github.com/robotskit/robots
 go 1.26.0
 
 require (
+	github.com/anishathalye/porcupine v1.3.1
+	github.com/redis/rueidis v1.0.79
 	go.etcd.io/bbolt v1.5.0
 	golang.org/x/net v0.62.0
 	golang.org/x/tools v0.52.0

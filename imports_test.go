@@ -50,9 +50,11 @@ var policy = map[string]row{
 	"pace":        {ours: []string{"", "pace"}},
 	"pace/redis":  {ours: []string{"", "pace"}, mods: []string{"github.com/redis/rueidis"}},
 	"polite":      {ours: []string{"", "fetch", "cache", "pace"}},
+	"fleet":       {ours: []string{"", "fetch", "cache", "pace"}, mods: []string{"github.com/redis/rueidis"}},
+	"internal":    {mods: []string{"github.com/redis/rueidis"}}, // servers for tests
 	"cmd":         {ours: []string{"..."}, mods: []string{""}},
 	"bench":       {ours: []string{""}, mods: []string{""}},
-	"examples":    {ours: []string{"", "fetch", "cache", "pace", "polite", "lint", "compare", "robotstest"}},
+	"examples":    {ours: []string{"", "fetch", "cache", "pace", "polite", "fleet", "lint", "compare", "robotstest"}},
 }
 
 // TestImports holds every package against the policy.
