@@ -1,0 +1,64 @@
+-- Every value begins with an octet, the version of its layout. What a later
+-- release has written is refused (LATER) and left as it is.
+--
+--   record   version, fence (8), epoch (8), number of bodies (1), for each its hash (32) and birth (8), encoded record
+--   body     version, references (4), birth (8), octets
+--   lease    version, token (8), nonce of the call that got it (8)
+--   token    version, the last token granted (8)
+--
+-- 64-bit numbers stay strings of eight octets: Lua's numbers end at 2^53, and its
+-- comparison of strings follows the server's locale.
+local VERSION = 1
+local RECORD_HEAD, REFERENCE, BODY_HEAD = 18, 40, 13
+local DONE, REFUSED, MISSING, LATER, EXHAUSTED = 0, 1, 2, 3, 4
+
+local function later(value)
+  return #value > 0 and string.byte(value) > VERSION
+end
+
+-- current says whether a value has this layout and is at least so long.
+local function current(value, least)
+  return #value >= least and string.byte(value) == VERSION
+end
+
+local function less(a, b)
+  local a1, a2 = struct.unpack('>I4I4', a)
+  local b1, b2 = struct.unpack('>I4I4', b)
+  return a1 < b1 or a1 == b1 and a2 < b2
+end
+
+local function micros()
+  local t = redis.call('TIME')
+  local n = t[1] * 1000000 + t[2]
+  return struct.pack('>I4I4', math.floor(n / 4294967296), n % 4294967296)
+end
+
+local function body_key(prefix, hash)
+  return prefix .. string.gsub(hash, '.', function(c) return string.format('%02x', string.byte(c)) end)
+end
+
+-- references returns the bodies that a record refers to: hash to birth.
+local function references(record)
+  local refs = {}
+  if current(record, RECORD_HEAD) then
+    for i = 1, string.byte(record, RECORD_HEAD) do
+      local at = RECORD_HEAD + REFERENCE * (i - 1)
+      if #record < at + REFERENCE then break end
+      refs[string.sub(record, at + 1, at + 32)] = string.sub(record, at + 33, at + REFERENCE)
+    end
+  end
+  return refs
+end
+
+-- release takes a reference away, and the body with the last one. A body that was
+-- lost and has come back has another birth and counts only who came after.
+local function release(key, born)
+  local head = redis.call('GETRANGE', key, 0, BODY_HEAD - 1)
+  if not current(head, BODY_HEAD) or string.sub(head, 6) ~= born then return end
+  local n = struct.unpack('>I4', head, 2)
+  if n > 1 then
+    redis.call('SETRANGE', key, 1, struct.pack('>I4', n - 1))
+  else
+    redis.call('DEL', key)
+  end
+end

@@ -1,0 +1,511 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/robotskit/robots/cache"
+	"github.com/robotskit/robots/cache/cachetest"
+	"github.com/robotskit/robots/fetch"
+	"github.com/robotskit/robots/internal/redistest"
+)
+
+var killRounds = flag.Int("kill-rounds", 6, "how often TestKill kills the server")
+
+// eventually tries until a call succeeds: a server that has come back gives no signal.
+func eventually(t *testing.T, what string, try func() error) {
+	t.Helper()
+	limit := time.Now().Add(20 * time.Second)
+	for {
+		err := try()
+		if err == nil {
+			return
+		}
+		if time.Now().After(limit) {
+			t.Fatalf("%s: %v", what, err)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func sameEntry(e, want cache.Entry) bool {
+	return e.Fence == want.Fence && e.Epoch == want.Epoch &&
+		string(e.Record.Encode()) == string(want.Record.Encode()) && string(e.Record.Body) == string(want.Record.Body)
+}
+
+// TestKill kills a server that keeps an append-only file while entries are put,
+// again and again. With appendfsync always every entry that was acknowledged, or a
+// later one, is there when the server is back. With everysec the server holds back
+// what it writes while a sync is under way, and loses it. With both nothing is half
+// of an entry.
+func TestKill(t *testing.T) {
+	for _, fsync := range []string{"always", "everysec"} {
+		t.Run(fsync, func(t *testing.T) {
+			server := redistest.Start(t, redistest.Options{AppendOnly: true, Config: []string{"appendfsync " + fsync}})
+			rounds := *killRounds
+			if testing.Short() {
+				rounds = min(rounds, 2)
+			}
+			killed(t, server, rounds, fsync == "everysec")
+		})
+	}
+}
+
+func killed(t *testing.T, server *redistest.Server, rounds int, lossy bool) {
+	const workers, origins = 8, 200
+	s := newStore(t, server.Client(), Options{})
+	random := rand.New(rand.NewPCG(1, 1))
+	var acknowledged [origins]uint64 // each worker has its own
+	number := make([]uint64, workers)
+	writes, checked, failed, lost := 0, 0, 0, 0
+	for round := range rounds {
+		enough := make(chan struct{}, 1)
+		count, after := 0, 1+random.IntN(2000)
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		for w := range workers {
+			wg.Go(func() {
+				random := rand.New(rand.NewPCG(uint64(round), uint64(w)))
+				for {
+					i := random.IntN(origins/workers)*workers + w
+					number[w]++
+					n := number[w]
+					if err := s.Put(ctx, cachetest.Numbered(i, n), time.Hour); err != nil {
+						mu.Lock()
+						failed++
+						mu.Unlock()
+						return
+					}
+					acknowledged[i] = n
+					mu.Lock()
+					if count++; count == after {
+						enough <- struct{}{}
+					}
+					mu.Unlock()
+				}
+			})
+		}
+		<-enough
+		server.Kill()
+		wg.Wait()
+		writes += count
+		server.Up()
+		eventually(t, "get after the server is back", func() error {
+			_, err := s.Get(ctx, cachetest.Origin(origins))
+			if errors.Is(err, cache.ErrAbsent) {
+				return nil
+			}
+			return err
+		})
+		for i := range origins {
+			e, err := s.Get(ctx, cachetest.Origin(i))
+			if errors.Is(err, cache.ErrAbsent) && (acknowledged[i] == 0 || lossy) {
+				acknowledged[i] = 0
+				continue
+			}
+			if err != nil {
+				t.Fatalf("round %d: entry %d, acknowledged as %d: %v", round, i, acknowledged[i], err)
+			}
+			if e.Epoch < acknowledged[i] {
+				if lost++; !lossy {
+					t.Fatalf("round %d: entry %d is %d, acknowledged was %d", round, i, e.Epoch, acknowledged[i])
+				}
+			}
+			if !sameEntry(e, cachetest.Numbered(i, e.Epoch)) {
+				t.Fatalf("round %d: entry %d is not what was put", round, i)
+			}
+			acknowledged[i] = e.Epoch
+			checked++
+		}
+		counted(t, s)
+		if t.Failed() {
+			t.Fatalf("round %d", round)
+		}
+	}
+	t.Logf("%d kills: %d acknowledged puts, %d cut off; %d entries found whole, %d of them older than acknowledged", rounds, writes, failed, checked, lost)
+}
+
+// counted checks that each body counts the records that refer to it.
+func counted(t *testing.T, s *Store) {
+	t.Helper()
+	if n := overcounted(t, s); n != 0 {
+		t.Errorf("bodies count %d references too many", n)
+	}
+}
+
+// overcounted checks that no body counts too few of the records that refer to it, and
+// returns how many all count too many.
+func overcounted(t *testing.T, s *Store) (excess int) {
+	t.Helper()
+	keys, err := s.client.Do(ctx, s.client.B().Keys().Pattern(s.prefix+"record:*").Build()).AsStrSlice()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]int{}
+	for _, key := range keys {
+		raw, err := s.client.Do(ctx, s.client.B().Get().Key(key).Build()).ToString()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range int(raw[recordHead-1]) {
+			hash := raw[recordHead+i*referenceSize:][:len(fetch.Hash{})]
+			want[fmt.Sprintf("%sbody:%x", s.prefix, hash)]++
+		}
+	}
+	bodies, err := s.client.Do(ctx, s.client.B().Keys().Pattern(s.prefix+"body:*").Build()).AsStrSlice()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range bodies {
+		raw, err := s.client.Do(ctx, s.client.B().Get().Key(key).Build()).ToString()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := int(raw[1])<<24 | int(raw[2])<<16 | int(raw[3])<<8 | int(raw[4]); n < want[key] {
+			t.Errorf("%s counts %d references and has %d", key, n, want[key])
+		} else {
+			excess += n - want[key]
+		}
+		delete(want, key)
+	}
+	for key, n := range want {
+		t.Errorf("%s is not there and %d records refer to it", key, n)
+	}
+	return excess
+}
+
+// TestForgetful restarts a server that keeps nothing, and puts an empty one in its
+// place: all is gone, nothing else happens, and what is put again is there.
+func TestForgetful(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	s, other := newStore(t, server.Client(), Options{}), newStore(t, server.Client(), Options{})
+	const n = 50
+	for round, loss := range []func(){server.Restart, server.Replace} {
+		for i := range n {
+			eventually(t, "put", func() error { return s.Put(ctx, cachetest.Numbered(i, uint64(round)), time.Hour) })
+		}
+		before, err := s.Lease(ctx, cachetest.Origin(0), time.Hour)
+		if err != nil || !before.Granted {
+			t.Fatalf("lease: %+v, %v", before, err)
+		}
+		for i := range n { // into the client-side cache
+			eventually(t, "get", func() error { _, err := other.Get(ctx, cachetest.Origin(i)); return err })
+		}
+		waited := make(chan error, 1)
+		go func() { waited <- other.Await(ctx, cachetest.Origin(0)) }()
+		subscribed(t, server, 1)
+		loss()
+		if err := <-waited; err != nil {
+			t.Errorf("await over the loss of the server: %v", err)
+		}
+		for i := range n {
+			for _, s := range []*Store{s, other} {
+				eventually(t, "get after the loss", func() error {
+					e, err := s.Get(ctx, cachetest.Origin(i))
+					if err == nil {
+						t.Fatalf("entry %d is there: %v", i, e.Record)
+					}
+					if errors.Is(err, cache.ErrAbsent) {
+						return nil
+					}
+					return err
+				})
+			}
+		}
+		var after cache.Lease
+		eventually(t, "lease after the loss", func() (err error) { after, err = s.Lease(ctx, cachetest.Origin(0), time.Hour); return })
+		if !after.Granted || after.Token <= before.Token {
+			t.Errorf("lease after %+v and the loss: %+v", before, after)
+		}
+		if err := s.Release(ctx, cachetest.Origin(0), after.Token); err != nil {
+			t.Error(err)
+		}
+		if since := s.Away(); !since.IsZero() {
+			t.Errorf("away since %v with the server back", since)
+		}
+	}
+}
+
+// subscribed waits until the server has so many channels that somebody listens to.
+func subscribed(t *testing.T, server *redistest.Server, n int) {
+	t.Helper()
+	eventually(t, "subscriptions", func() error {
+		if got := server.Do("PUBSUB", "SHARDCHANNELS"); strings.Count(got, "lease:") != n {
+			return fmt.Errorf("channels %s, want %d", got, n)
+		}
+		return nil
+	})
+}
+
+// TestFailover promotes a replica that has missed the last writes. What it has is
+// whole, and leases it grants have higher tokens than those it never heard of.
+func TestFailover(t *testing.T) {
+	primary := redistest.Start(t, redistest.Options{})
+	proxy := redistest.NewProxy(t, primary.Addr)
+	o := primary.Option()
+	o.InitAddress[0] = proxy.Addr
+	s := newStore(t, newClient(t, o), Options{})
+	const n = 100
+	for i := range n {
+		if err := s.Put(ctx, cachetest.Numbered(i, 1), time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	replica := primary.Replica(redistest.Options{})
+	replica.Promote() // it hears nothing more
+	var before cache.Lease
+	for i := range n {
+		var err error
+		if before, err = s.Lease(ctx, cachetest.Origin(i), time.Hour); err != nil || !before.Granted {
+			t.Fatalf("lease: %+v, %v", before, err)
+		}
+		e := cachetest.Numbered(i, 2)
+		e.Fence = before.Token
+		if err := s.Put(ctx, e, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	primary.Kill()
+	proxy.Switch(replica.Addr)
+	lost := 0
+	for i := range n {
+		var e cache.Entry
+		eventually(t, "get", func() (err error) { e, err = s.Get(ctx, cachetest.Origin(i)); return })
+		want := cachetest.Numbered(i, e.Epoch)
+		want.Fence = e.Fence
+		if !sameEntry(e, want) {
+			t.Errorf("entry %d is not what was put", i)
+		}
+		if e.Epoch == 1 {
+			lost++
+			after, err := s.Lease(ctx, cachetest.Origin(i), time.Hour)
+			if err != nil || !after.Granted || after.Token <= before.Token {
+				t.Errorf("lease after %+v: %+v, %v", before, after, err)
+			}
+		}
+	}
+	counted(t, s)
+	if lost != n {
+		t.Errorf("%d of %d puts were lost with the old primary: there was none to lose", lost, n)
+	}
+	replica.Do("REPLICAOF", "127.0.0.1", "1") // it is demoted, and connections stay
+	if err := s.Put(ctx, cachetest.Numbered(1, 3), time.Hour); err == nil || !strings.Contains(err.Error(), "READONLY") || s.Away().IsZero() {
+		t.Errorf("put on a primary that is none any more: %v, away since %v", err, s.Away())
+	}
+}
+
+// TestClockBack grants leases over a server whose clock goes back.
+func TestClockBack(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{Clock: true})
+	s := newStore(t, server.Client(), Options{})
+	var last uint64
+	for step, ahead := range []time.Duration{0, time.Hour, -time.Hour, 0} {
+		server.SetClock(ahead)
+		for i := range 3 {
+			o := cachetest.Origin(10*step + i)
+			l, err := s.Lease(ctx, o, time.Hour)
+			if err != nil || !l.Granted || l.Token <= last {
+				t.Fatalf("clock at %v: lease after token %d: %+v, %v", ahead, last, l, err)
+			}
+			last = l.Token
+		}
+	}
+}
+
+// TestFull fills a server that evicts nothing. Puts and leases fail, and what is
+// there can be read, released and deleted.
+func TestFull(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	s := newStore(t, server.Client(), Options{})
+	o, e := cachetest.Origin(1), cachetest.Numbered(1, 1)
+	if err := s.Put(ctx, e, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	lease, err := s.Lease(ctx, o, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Do("CONFIG", "SET", "maxmemory-policy", "noeviction")
+	server.Do("CONFIG", "SET", "maxmemory", "1")
+	for _, i := range []int{1, 2} {
+		if err := s.Put(ctx, cachetest.Numbered(i, 2), time.Hour); err == nil || !strings.Contains(err.Error(), "OOM") {
+			t.Errorf("put: %v, want an error that says OOM", err)
+		}
+		if _, err := s.Lease(ctx, cachetest.Origin(2), time.Hour); err == nil || !strings.Contains(err.Error(), "OOM") {
+			t.Errorf("lease: %v, want an error that says OOM", err)
+		}
+		if got, err := s.Get(ctx, o); err != nil || !sameEntry(got, e) {
+			t.Errorf("get: %v", err)
+		}
+		counted(t, s)
+	}
+	if !s.Away().IsZero() {
+		t.Error("a server that is full is not away")
+	}
+	if err := s.Release(ctx, o, lease.Token); err != nil {
+		t.Errorf("release: %v", err)
+	}
+	if err := s.Await(ctx, o); err != nil {
+		t.Errorf("await: %v", err)
+	}
+	if err := s.Delete(ctx, o); err != nil {
+		t.Errorf("delete: %v", err)
+	}
+	server.Do("CONFIG", "SET", "maxmemory", "0")
+	if err := s.Put(ctx, cachetest.Numbered(2, 2), time.Hour); err != nil {
+		t.Error(err)
+	}
+	counted(t, s)
+}
+
+// TestEviction runs a server that drops whatever has a lifetime. An entry is there
+// as it was put, absent, or without its body, which is an error; a Put heals it.
+func TestEviction(t *testing.T) {
+	n := 3000
+	if testing.Short() {
+		n = 1000
+	}
+	server := redistest.Start(t, redistest.Options{Config: []string{"maxmemory-policy volatile-random"}})
+	s := newStore(t, server.Client(), Options{Memory: 1})
+	used := server.Do("INFO", "memory")
+	_, used, _ = strings.Cut(used, "used_memory:")
+	var base int
+	if _, err := fmt.Sscan(used, &base); err != nil {
+		t.Fatal(err)
+	}
+	server.Do("CONFIG", "SET", "maxmemory", fmt.Sprint(base+n*700))
+	whole, absent, bodiless := 0, 0, 0
+	for i := range n {
+		if err := s.Put(ctx, cachetest.Numbered(i, 1), time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range n {
+		e, err := s.Get(ctx, cachetest.Origin(i))
+		switch {
+		case err == nil && sameEntry(e, cachetest.Numbered(i, 1)):
+			whole++
+		case err == nil:
+			t.Errorf("entry %d is another", i)
+		case errors.Is(err, cache.ErrAbsent):
+			absent++
+		case strings.Contains(err.Error(), "it is missing"):
+			bodiless++
+		default:
+			t.Errorf("get: %v", err)
+		}
+	}
+	server.Do("CONFIG", "SET", "maxmemory", "0")
+	for range 2 { // the second time bodies have come back that the first met as lost
+		for i := range n {
+			if err := s.Put(ctx, cachetest.Numbered(i, 1), time.Hour); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	excess := overcounted(t, s) // of records that were dropped, which told nobody
+	for i := range n {
+		if e, err := s.Get(ctx, cachetest.Origin(i)); err != nil || !sameEntry(e, cachetest.Numbered(i, 1)) {
+			t.Fatalf("entry %d after it was put again: %v", i, err)
+		}
+	}
+	t.Logf("%d entries in too little memory: %d whole, %d absent, %d without a body; %d references too many after all were put again", n, whole, absent, bodiless, excess)
+}
+
+// TestHang stops the server without ending its connections. No call takes longer
+// than the limit, later ones fail soon, and all is well when it goes on.
+func TestHang(t *testing.T) {
+	t.Parallel() // it waits most of the time
+	server := redistest.Start(t, redistest.Options{})
+	s := newStore(t, server.Client(), Options{})
+	for i := range 3 {
+		if err := s.Put(ctx, cachetest.Numbered(i, 1), time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if since := s.Away(); !since.IsZero() {
+		t.Errorf("away since %v", since)
+	}
+	server.Freeze()
+	defer server.Thaw()
+	took := func(call func() error) (time.Duration, error) {
+		began := time.Now()
+		err := call()
+		return time.Since(began), err
+	}
+	get := func() error { _, err := s.Get(ctx, cachetest.Origin(1)); return err }
+	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+	defer cancel()
+	if d, err := took(func() error { _, err := s.Get(short, cachetest.Origin(0)); return err }); !errors.Is(err, context.DeadlineExceeded) || d > time.Second {
+		t.Errorf("get with a context of 50 ms: %v after %v", err, d)
+	}
+	if since := s.Away(); !since.IsZero() {
+		t.Error("an impatient caller says nothing about the server")
+	}
+	first, err := took(get)
+	if err == nil || errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "the server does not answer") || first > callLimit+time.Second {
+		t.Errorf("get: %v after %v", err, first)
+	}
+	since := s.Away()
+	if since.IsZero() || time.Since(since) > time.Second {
+		t.Errorf("away since %v", since)
+	}
+	// Calls go on failing, and once it is sure that they will, at once.
+	calls, quick := 0, 0
+	for time.Since(since) < 3*time.Second {
+		d, err := took(get)
+		if err == nil || d > probeLimit+time.Second {
+			t.Fatalf("get: %v after %v", err, d)
+		}
+		if calls++; d < 10*time.Millisecond {
+			quick++
+			if calls == quick {
+				t.Fatal("the second call failed at once")
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	if quick < 100 {
+		t.Errorf("%d of %d calls to a server that is away failed at once", quick, calls)
+	}
+	server.Thaw()
+	eventually(t, "get", get)
+	if since := s.Away(); !since.IsZero() {
+		t.Errorf("away since %v with the server back", since)
+	}
+	t.Logf("the first call took %v; of %d later ones %d failed at once", first.Round(time.Millisecond), calls, quick)
+}
+
+// TestScriptsLost: a server that has forgotten the scripts is given them again.
+func TestScriptsLost(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	s := newStore(t, server.Client(), Options{})
+	for i := range uint64(3) {
+		server.Do("SCRIPT", "FLUSH")
+		l, err := s.Lease(ctx, cachetest.Origin(1), time.Hour)
+		if err != nil || !l.Granted {
+			t.Fatalf("lease: %+v, %v", l, err)
+		}
+		server.Do("SCRIPT", "FLUSH")
+		e := cachetest.Numbered(1, i)
+		e.Fence = l.Token
+		if err := s.Put(ctx, e, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		server.Do("SCRIPT", "FLUSH")
+		if got, err := s.Get(ctx, cachetest.Origin(1)); err != nil || !sameEntry(got, e) {
+			t.Fatalf("get: %v", err)
+		}
+		server.Do("SCRIPT", "FLUSH")
+		if err := s.Release(ctx, cachetest.Origin(1), l.Token); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,446 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/robotskit/robots/cache"
+	"github.com/robotskit/robots/cache/cachetest"
+	"github.com/robotskit/robots/fetch"
+	"github.com/robotskit/robots/internal/redistest"
+)
+
+// everything does with a store what there is to do, and with another what a second
+// process would.
+func everything(t *testing.T, s, other *Store) {
+	t.Helper()
+	o := cachetest.Origin(1)
+	for step, size := range []int{0, 10, sentAlong, sentAlong + 1, 513_024, 10} {
+		first, err := s.Lease(ctx, o, time.Hour)
+		if err != nil || !first.Granted {
+			t.Fatalf("lease: %+v, %v", first, err)
+		}
+		waited := make(chan error, 1)
+		go func() { waited <- other.Await(ctx, o) }()
+		e := cache.Entry{Record: cachetest.Record(o, strings.Repeat("x", size)), Fence: first.Token, Epoch: uint64(step)}
+		for range 2 {
+			if err := s.Put(ctx, e, time.Hour); err != nil {
+				t.Fatalf("put: %v", err)
+			}
+		}
+		late := e
+		late.Fence--
+		if err := other.Put(ctx, late, time.Hour); !errors.Is(err, cache.ErrFenced) {
+			t.Fatalf("late put: %v", err)
+		}
+		if second, err := other.Lease(ctx, o, time.Hour); err != nil || second.Granted {
+			t.Fatalf("second lease: %+v, %v", second, err)
+		}
+		if err := s.Release(ctx, o, first.Token); err != nil {
+			t.Fatalf("release: %v", err)
+		}
+		if err := <-waited; err != nil {
+			t.Fatalf("await: %v", err)
+		}
+		for _, s := range []*Store{s, other, other} {
+			if got, err := s.Get(ctx, o); err != nil || !sameEntry(got, e) {
+				t.Fatalf("get: %v", err)
+			}
+		}
+	}
+	if err := s.Delete(ctx, o); err != nil {
+		t.Fatalf("delete: %v", err)
+	}
+	if _, err := s.Get(ctx, o); !errors.Is(err, cache.ErrAbsent) {
+		t.Fatalf("get after delete: %v", err)
+	}
+}
+
+// TestACL lets a user who may do no more than doc.go says do everything.
+func TestACL(t *testing.T) {
+	t.Parallel()
+	words := redistest.AccessRule(t, "doc.go")
+	for _, cluster := range []bool{false, true} {
+		t.Run(fmt.Sprint("cluster ", cluster), func(t *testing.T) {
+			server := redistest.Start(t, redistest.Options{Cluster: cluster})
+			server.Do(append([]string{"ACL", "SETUSER", "robots"}, words...)...)
+			o := server.Option()
+			o.Username, o.Password = "robots", "SECRET"
+			everything(t, newStore(t, newClient(t, o), Options{}), newStore(t, newClient(t, o), Options{}))
+			if n := server.Do("ACL", "LOG"); n != "[]" && strings.Contains(n, "reason") {
+				t.Errorf("the server has refused: %s", n)
+			}
+			if err := newStore(t, newClient(t, o), Options{Prefix: "other"}).Put(ctx, cachetest.Numbered(1, 1), time.Hour); err == nil || !strings.Contains(err.Error(), "NOPERM") {
+				t.Errorf("put under another prefix: %v", err)
+			}
+		})
+	}
+}
+
+func TestTLS(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{TLS: true})
+	o := server.Option()
+	everything(t, newStore(t, newClient(t, o), Options{}), newStore(t, newClient(t, o), Options{}))
+}
+
+// TestLater: what a later release has written is refused and stays as it is.
+func TestLater(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	s := newStore(t, server.Client(), Options{})
+	o, e := cachetest.Origin(1), cachetest.Numbered(1, 1)
+	e.Record = cachetest.Record(o, "body")
+	body := fmt.Sprintf("%sbody:%x", s.prefix, fetch.HashOf(e.Record.Body))
+	for _, tt := range []struct{ key, calls string }{
+		{s.recordKey(o), "get put delete lease"},
+		{body, "put"},
+		{s.leaseKey(o), "lease release"},
+		{s.prefix + "token", "lease"},
+	} {
+		server.Do("FLUSHALL")
+		server.Do("SET", tt.key, "\x02what this one cannot know")
+		s.turn(o).Add(1)
+		before := server.Do("DUMP", tt.key)
+		for call := range strings.FieldsSeq(tt.calls) {
+			var err error
+			switch call {
+			case "get":
+				_, err = s.Get(ctx, o)
+			case "put":
+				e.Fence = 1<<64 - 1
+				err = s.Put(ctx, e, time.Hour)
+			case "delete":
+				err = s.Delete(ctx, o)
+			case "lease":
+				_, err = s.Lease(ctx, o, time.Hour)
+			case "release":
+				err = s.Release(ctx, o, 1)
+			}
+			if err == nil || errors.Is(err, cache.ErrAbsent) || errors.Is(err, cache.ErrFenced) || !strings.Contains(err.Error(), "later release") {
+				t.Errorf("%s with %s of a later release: %v", call, tt.key, err)
+			}
+		}
+		if keys := server.Do("DBSIZE"); keys != "1" || server.Do("DUMP", tt.key) != before {
+			t.Errorf("%s of a later release has changed, or other keys have come", tt.key)
+		}
+		if !s.Away().IsZero() {
+			t.Error("a refusal is an answer")
+		}
+	}
+	server.Do("FLUSHALL")
+	server.Do("SET", s.recordKey(o), "\x00nothing that was ever written")
+	if _, err := s.Get(ctx, o); err == nil || errors.Is(err, cache.ErrAbsent) {
+		t.Errorf("get of something else: %v", err)
+	}
+	server.Do("FLUSHALL")
+	server.Do("LPUSH", s.recordKey(o), "a list")
+	for range 2 {
+		if _, err := s.Get(ctx, o); err == nil || !strings.Contains(err.Error(), "WRONGTYPE") {
+			t.Errorf("get of a list: %v", err)
+		}
+	}
+	if err := s.Put(ctx, e, time.Hour); err == nil || !strings.Contains(err.Error(), "WRONGTYPE") {
+		t.Errorf("put over a list: %v", err)
+	}
+}
+
+// TestTokens: tokens are above the fence kept, however high that is, and a call that
+// is sent again has the lease it was granted.
+func TestTokens(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	s := newStore(t, server.Client(), Options{})
+	for i, fence := range []uint64{0, 1 << 53, 1<<53 + 1, 1<<60 + 1<<32 - 1, 1 << 63, 1<<64 - 2} {
+		o := cachetest.Origin(i)
+		if err := s.Put(ctx, cache.Entry{Record: cachetest.Record(o, "a"), Fence: fence}, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		server.Do("DEL", s.prefix+"token")
+		l, err := s.Lease(ctx, o, time.Hour)
+		if err != nil || !l.Granted || l.Token <= fence {
+			t.Errorf("lease over fence %d: %+v, %v", fence, l, err)
+		}
+		if fence >= 1<<53 && l.Token != fence+1 {
+			t.Errorf("lease over fence %d has token %d", fence, l.Token)
+		}
+		next, err := s.Lease(ctx, cachetest.Origin(100+i), time.Hour)
+		if l.Token == 1<<64-1 {
+			if err == nil || !strings.Contains(err.Error(), "highest") {
+				t.Errorf("lease after the highest token: %+v, %v", next, err)
+			}
+		} else if err != nil || next.Token <= l.Token {
+			t.Errorf("lease of another origin after token %d: %+v, %v", l.Token, next, err)
+		}
+	}
+	server.Do("FLUSHALL")
+	o := cachetest.Origin(1)
+	keys := []string{s.leaseKey(o), s.recordKey(o), s.prefix + "token"}
+	var tokens []string
+	for range 2 {
+		code, rest, err := s.call(ctx, leaseScript, keys, []string{"60000", "12345678"})
+		if err != nil || code != done || len(rest) != 2 {
+			t.Fatalf("lease: code %d, %v", code, err)
+		}
+		token, _ := rest[1].ToString()
+		tokens = append(tokens, token)
+	}
+	if tokens[0] != tokens[1] {
+		t.Errorf("the same call got tokens %x and %x", tokens[0], tokens[1])
+	}
+}
+
+// TestRepair: a body that is lost or damaged comes back with the next answer that
+// has it, whoever puts it.
+func TestRepair(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	client := server.Client()
+	for _, size := range []int{1, sentAlong, sentAlong + 1, 513_024} {
+		for name, damage := range map[string]func(key string){
+			"gone":  func(key string) { server.Do("DEL", key) },
+			"octet": func(key string) { server.Do("SETRANGE", key, "13", "!") },
+			"cut":   func(key string) { server.Do("SET", key, server.Do("GETRANGE", key, "0", "12"), "KEEPTTL") },
+			"head":  func(key string) { server.Do("SET", key, "\x01", "KEEPTTL") },
+		} {
+			server.Do("FLUSHALL")
+			o, other := cachetest.Origin(1), cachetest.Origin(2)
+			e := cache.Entry{Record: cachetest.Record(o, strings.Repeat("x", size))}
+			f := cache.Entry{Record: cachetest.Record(other, strings.Repeat("x", size))}
+			s := newStore(t, client, Options{})
+			for _, e := range []cache.Entry{e, f} {
+				if err := s.Put(ctx, e, time.Hour); err != nil {
+					t.Fatal(err)
+				}
+			}
+			damage(fmt.Sprintf("%sbody:%x", s.prefix, fetch.HashOf(e.Record.Body)))
+			if _, err := s.Get(ctx, o); err == nil || errors.Is(err, cache.ErrAbsent) || !strings.Contains(err.Error(), "body") {
+				t.Errorf("get with a body of %d octets, %s: %v", size, name, err)
+			}
+			for range 2 {
+				if err := s.Put(ctx, e, time.Hour); err != nil {
+					t.Fatal(err)
+				}
+				for _, e := range []cache.Entry{e, f} {
+					if got, err := s.Get(ctx, e.Record.Origin); err != nil || !sameEntry(got, e) {
+						t.Errorf("get of %d octets after a repair, %s: %v", size, name, err)
+					}
+				}
+			}
+			// The other's reference may be to the body that is gone.
+			if err := s.Put(ctx, f, time.Hour); err != nil {
+				t.Fatal(err)
+			}
+			counted(t, s)
+			for i, o := range []cache.Entry{e, f} {
+				if i == 1 {
+					if got, err := s.Get(ctx, other); err != nil || !sameEntry(got, f) {
+						t.Errorf("get of the second when the first is gone, %s: %v", name, err)
+					}
+				}
+				if err := s.Delete(ctx, o.Record.Origin); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if n := server.Do("DBSIZE"); n != "0" {
+				t.Errorf("%s keys are left, %s", n, name)
+			}
+		}
+	}
+}
+
+// TestLifetimes: a body lives as long as the longest of the records that refer to it.
+func TestLifetimes(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	s := newStore(t, server.Client(), Options{})
+	put := func(i int, keep time.Duration) {
+		t.Helper()
+		if err := s.Put(ctx, cache.Entry{Record: cachetest.Record(cachetest.Origin(i), "shared")}, keep); err != nil {
+			t.Fatal(err)
+		}
+	}
+	body := fmt.Sprintf("%sbody:%x", s.prefix, fetch.HashOf([]byte("shared")))
+	for _, tt := range []struct {
+		origin     int
+		keep, most time.Duration
+	}{
+		{1, time.Hour, time.Hour}, {2, 2 * time.Hour, 2 * time.Hour}, {3, time.Minute, 2 * time.Hour}, {2, time.Minute, 2 * time.Hour},
+		{4, 1<<63 - 1, 1<<63 - 1}, {5, -1 << 63, 1<<63 - 1},
+	} {
+		put(tt.origin, tt.keep)
+		var left int64
+		if _, err := fmt.Sscan(server.Do("PTTL", body), &left); err != nil {
+			t.Fatal(err)
+		}
+		if d := tt.most.Milliseconds() - left; d < -1 || d > 60_000 {
+			t.Errorf("the body lives %d ms after a put for %v, want %v", left, tt.keep, tt.most)
+		}
+	}
+}
+
+// TestAwait: many wait for one lease over one subscription, which is gone when they
+// are, and a lease that nobody releases ends by itself.
+func TestAwait(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	s, other := newStore(t, server.Client(), Options{}), newStore(t, server.Client(), Options{})
+	o := cachetest.Origin(1)
+	if err := s.Await(ctx, o); err != nil {
+		t.Fatalf("await of no lease: %v", err)
+	}
+	subscribed(t, server, 0)
+
+	l, err := s.Lease(ctx, o, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const waiters = 100
+	waited := make(chan error, waiters)
+	impatient, cancel := context.WithCancel(ctx)
+	for i := range waiters {
+		ctx := ctx
+		if i%2 == 0 {
+			ctx = impatient
+		}
+		go func() { waited <- other.Await(ctx, o) }()
+	}
+	subscribed(t, server, 1)
+	eventually(t, "waiters", func() error {
+		other.waitsMu.Lock()
+		defer other.waitsMu.Unlock()
+		if n := other.waits[s.leaseKey(o)].callers; n != waiters {
+			return fmt.Errorf("%d wait, want %d", n, waiters)
+		}
+		return nil
+	})
+	if n := strings.Count(server.Do("CLIENT", "LIST"), "ssub=1"); n != 1 {
+		t.Errorf("%d connections are subscribed", n)
+	}
+	cancel()
+	for range waiters / 2 {
+		if err := <-waited; !errors.Is(err, context.Canceled) {
+			t.Errorf("who gave up: %v", err)
+		}
+	}
+	if err := s.Release(ctx, o, l.Token); err != nil {
+		t.Fatal(err)
+	}
+	for range waiters / 2 {
+		if err := <-waited; err != nil {
+			t.Errorf("await: %v", err)
+		}
+	}
+	subscribed(t, server, 0)
+
+	began := time.Now()
+	if l, err := s.Lease(ctx, o, 300*time.Millisecond); err != nil || !l.Granted {
+		t.Fatalf("lease: %+v, %v", l, err)
+	}
+	if err := other.Await(ctx, o); err != nil {
+		t.Error(err)
+	}
+	if d := time.Since(began); d < 200*time.Millisecond || d > 2*time.Second {
+		t.Errorf("a lease of 300 ms was waited for %v", d)
+	}
+
+	eventually(t, "lease after the dead one", func() error { // Await may return early
+		l, err := s.Lease(ctx, o, time.Hour)
+		if err == nil && !l.Granted {
+			err = fmt.Errorf("%v are left", l.Left)
+		}
+		return err
+	})
+	go func() { waited <- other.Await(ctx, o) }()
+	subscribed(t, server, 1)
+	if err := other.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-waited; !errors.Is(err, cache.ErrClosed) {
+		t.Errorf("await over a close: %v", err)
+	}
+	subscribed(t, server, 0)
+}
+
+var flatCalls = flag.Int("flat-calls", 10_000, "how many calls TestFlat makes of each kind")
+
+// TestFlat makes many calls and looks whether anything grows with them.
+func TestFlat(t *testing.T) {
+	calls := *flatCalls
+	if testing.Short() {
+		calls = min(calls, 2000)
+	}
+	server := redistest.Start(t, redistest.Options{})
+	s, other := newStore(t, server.Client(), Options{Memory: 1 << 20}), newStore(t, server.Client(), Options{Memory: 1 << 20})
+	const origins, workers = 500, 16
+	round := func(calls int) {
+		var next atomic.Int64
+		var wg sync.WaitGroup
+		for w := range workers {
+			wg.Go(func() {
+				s := []*Store{s, other}[w%2]
+				for n := next.Add(1); n <= int64(calls); n = next.Add(1) {
+					o := cachetest.Origin(int(n) % origins)
+					if _, err := s.Get(ctx, o); err != nil && !errors.Is(err, cache.ErrAbsent) {
+						t.Error(err)
+						return
+					}
+					l, err := s.Lease(ctx, o, time.Minute)
+					if err == nil && l.Granted {
+						e := cachetest.Numbered(int(n)%origins, uint64(n%7))
+						e.Fence = l.Token
+						if err = s.Put(ctx, e, time.Hour); err == nil {
+							err = s.Release(ctx, o, l.Token)
+						}
+					}
+					if err == nil {
+						err = s.Await(ctx, o)
+					}
+					if err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		wg.Wait()
+	}
+	type state struct {
+		goroutines, connections int
+		heap                    int64
+		used                    int
+	}
+	look := func() (now state) {
+		eventually(t, "waits", func() error { // the last ones are unsubscribing
+			for _, s := range []*Store{s, other} {
+				s.waitsMu.Lock()
+				n := len(s.waits)
+				s.waitsMu.Unlock()
+				if n != 0 {
+					return fmt.Errorf("%d are left", n)
+				}
+			}
+			return nil
+		})
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		now.goroutines, now.heap = runtime.NumGoroutine(), int64(m.HeapAlloc)
+		now.connections = strings.Count(server.Do("CLIENT", "LIST"), "addr=") - 1 // this one
+		_, used, _ := strings.Cut(server.Do("INFO", "memory"), "used_memory_dataset:")
+		_, _ = fmt.Sscan(used, &now.used)
+		return now
+	}
+	round(calls / 10)
+	before := look()
+	round(calls)
+	after := look()
+	subscribed(t, server, 0)
+	t.Logf("%d rounds of get, lease, put, release and await: %+v before, %+v after", calls, before, after)
+	if after.goroutines > before.goroutines+4 || after.connections > before.connections || after.heap > before.heap+8<<20 || after.used > before.used+2<<20 {
+		t.Error("something has grown")
+	}
+}

@@ -1,0 +1,28 @@
+-- KEYS: lease, record, token. ARGV: milliseconds, nonce.
+-- The reply of one that is granted or refused: code, milliseconds left, token.
+local held = redis.call('GET', KEYS[1]) or ''
+if later(held) then return {LATER} end
+local left = redis.call('PTTL', KEYS[1])
+if current(held, 17) and left >= 0 then
+  if string.sub(held, 10) == ARGV[2] then -- this call, whose answer was lost
+    return {DONE, left, string.sub(held, 2, 9)}
+  end
+  return {REFUSED, left}
+end
+local record, last = redis.call('GETRANGE', KEYS[2], 0, 8), redis.call('GET', KEYS[3]) or ''
+if later(record) or later(last) then return {LATER} end
+-- The time alone would do while no clock goes back and no fence is of another
+-- kind; the last token alone while a failover loses no write.
+local token = micros()
+for _, v in ipairs({record, last}) do
+  if current(v, 9) and not less(string.sub(v, 2, 9), token) then
+    local high, low = struct.unpack('>I4I4', v, 2)
+    low = low + 1
+    if low == 4294967296 then high, low = high + 1, 0 end
+    if high == 4294967296 then return {EXHAUSTED} end
+    token = struct.pack('>I4I4', high, low)
+  end
+end
+redis.call('SET', KEYS[1], struct.pack('>I1', VERSION) .. token .. ARGV[2], 'PX', ARGV[1])
+redis.call('SET', KEYS[3], struct.pack('>I1', VERSION) .. token)
+return {DONE, tonumber(ARGV[1]), token}
