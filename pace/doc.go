@@ -29,6 +29,6 @@
 // reasons of a [Turn]. Comments cite statements by ids such as D-31;
 // docs/clauses.md lists them all.
 //
-// [Local] is the limiter of one process. A limiter of many fulfils the contract
-// of [Limiter] and passes the tests of pace/pacetest.
+// [Local] is the limiter of one process, pace/redis that of many. Every other
+// fulfils the contract of [Limiter] and passes the tests of pace/pacetest.
 package pace

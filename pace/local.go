@@ -31,6 +31,17 @@ func NewLocal(o Options) (*Local, error) {
 	return &Local{options: o, memory: newMemory(o), active: map[id]*active{}}, nil
 }
 
+// SetAddressInterval changes Options.AddressInterval, for the worker of a fleet
+// whose share of an address changes. One that is not above 0 changes nothing.
+func (l *Local) SetAddressInterval(d time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if d > 0 && l.options.AddressInterval > 0 {
+		l.options.AddressInterval = min(d, MaxInterval)
+		l.interval = l.options.AddressInterval
+	}
+}
+
 // active is an origin at work.
 type active struct {
 	grants  []grant
@@ -359,6 +370,9 @@ func (l *Local) Done(_ context.Context, g Grant, r Result) error {
 	}
 	if r.Unused {
 		return nil
+	}
+	if _, held := l.sites[v.origin]; !held && l.crowded(v.at, l.busy) {
+		return nil // about a site of a forgotten grant, for which there is no room
 	}
 	l.touch(v.origin, v.at, slowest)
 	l.settle(v.origin, v.at, r)

@@ -2,6 +2,7 @@ package pace
 
 import (
 	"hash/maphash"
+	"maps"
 	"math"
 	"time"
 )
@@ -216,8 +217,6 @@ func shrunk[V any](old map[id]V, held int) map[id]V {
 		return old
 	}
 	m := make(map[id]V, len(old))
-	for k, v := range old {
-		m[k] = v
-	}
+	maps.Copy(m, old)
 	return m
 }

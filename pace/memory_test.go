@@ -58,3 +58,27 @@ func TestWords(t *testing.T) {
 		}
 	}
 }
+
+// TestDoneOfStrangers: what is told about sites without a grant fills the memory
+// no further than it may be filled.
+func TestDoneOfStrangers(t *testing.T) {
+	l, err := NewLocal(Options{MaxBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	for i := range 100_000 {
+		o, _, err := robots.ParseURL(fmt.Sprintf("http://s%d.example/", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Done(ctx, Grant{ID: 1 << 62, Key: Key{Origin: o}}, Result{Status: 200}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o, _, _ := robots.ParseURL("http://one-more.example/")
+	g, err := l.Reserve(ctx, Key{Origin: o}, nil, 0)
+	if err != nil || g.OK() || g.Reasons[0].Cause != CauseFull {
+		t.Errorf("after 100,000 of them the answer is %v, %v; want full", g, err)
+	}
+}

@@ -25,6 +25,7 @@ const (
 	CauseBusy              // as many requests to the site as may be are under way
 	CauseAddress           // another site on the same address was asked a moment ago
 	CauseFull              // the limiter may hold no further site
+	CauseDegraded          // a shared limiter is out of reach, so this worker keeps to its share
 )
 
 var causes = [...]struct{ name, sentence string }{
@@ -40,6 +41,7 @@ var causes = [...]struct{ name, sentence string }{
 	CauseBusy:        {"busy", "a request to the site is under way"},
 	CauseAddress:     {"address", "its address was asked a moment ago"},
 	CauseFull:        {"full", "the limiter holds as many sites as it may"},
+	CauseDegraded:    {"degraded", "the fleet's shared pace is out of reach, so this worker keeps to its share"},
 }
 
 // String returns the name of the cause in JSON, such as "crawl-delay".

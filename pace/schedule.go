@@ -39,6 +39,7 @@ type Schedule struct {
 	most    time.Duration // of the parts that are open
 	entries []Entry
 	dropped int
+	whole   *Schedule // of which this is a worker's share, nil if it is none
 }
 
 // part is a part of every day in which one pace holds, up to the next part.
@@ -83,6 +84,31 @@ func (s *Schedule) Slowest() time.Duration { return s.orDefault().most }
 
 // Fastest returns the shortest interval of the day while the site is open.
 func (s *Schedule) Fastest() time.Duration { return s.orDefault().least }
+
+// Steady returns the one interval of a schedule that is the same at all times,
+// and whether it is.
+func (s *Schedule) Steady() (interval time.Duration, ok bool) {
+	s = s.orDefault()
+	return s.parts[0].interval, len(s.parts) == 1
+}
+
+// Slowed returns the schedule with all intervals times n, MaxInterval at most,
+// and the same windows: the share of one of n workers who cannot speak with each
+// other. Its turns say so as CauseDegraded. For n below 2 it is s itself.
+func (s *Schedule) Slowed(n int) *Schedule {
+	s = s.orDefault()
+	if n < 2 {
+		return s
+	}
+	slow := *s
+	slow.whole = s
+	slow.parts = slices.Clone(s.parts)
+	for i := range slow.parts {
+		slow.parts[i].interval = times(s.parts[i].interval, time.Duration(n))
+	}
+	slow.least, slow.most = times(s.least, time.Duration(n)), times(s.most, time.Duration(n))
+	return &slow
+}
 
 // At returns what holds at t: the interval, and whether the site is open for
 // crawlers.
@@ -224,6 +250,10 @@ const maxReasons = 8
 
 // reasons returns what is behind the pace of a part, the deciding one first.
 func (s *Schedule) reasons(p part, last time.Time) []Reason {
+	if w := s.whole; w != nil {
+		share := Reason{Cause: CauseDegraded, Interval: p.interval, Until: since(last, p.interval)}
+		return slices.Insert(w.reasons(w.parts[w.find(int(p.from))], last), 0, share)
+	}
 	second := 60 * int(p.from)
 	windowed := false
 	for i := range s.entries {

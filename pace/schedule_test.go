@@ -273,3 +273,39 @@ func BenchmarkNext(b *testing.B) {
 		})
 	}
 }
+
+// TestSlowed: a share has the windows of the whole and its intervals times n.
+func TestSlowed(t *testing.T) {
+	body := "User-agent: *\nRequest-rate: 1/10s 0600-1159\nRequest-rate: 1/30s\nVisit-time: 0600-1800\n"
+	s, err := pace.NewSchedule(robots.Parse([]byte(body)).Rules(robots.RFC9309, "x"), pace.Policy{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow := s.Slowed(4)
+	if slow.Fastest() != 40*time.Second || slow.Slowest() != 2*time.Minute {
+		t.Errorf("a quarter goes from %s to %s, want 40 s to 2 m", slow.Fastest(), slow.Slowest())
+	}
+	day := time.Date(2026, 6, 15, 0, 0, 0, 0, time.UTC)
+	for m := range 24 * 60 {
+		at := day.Add(time.Duration(m) * time.Minute)
+		whole, open := s.At(at)
+		share, openToo := slow.At(at)
+		if share != 4*whole || open != openToo {
+			t.Fatalf("at %s a quarter has %s, %t; the whole %s, %t", at.Format("15:04"), share, openToo, whole, open)
+		}
+	}
+	last := day.Add(8 * time.Hour)
+	turn := slow.Turn(last.Add(time.Second), last)
+	if turn.Interval != 40*time.Second || turn.Reasons[0].Cause != pace.CauseDegraded || turn.Reasons[1].Line != 2 {
+		t.Errorf("the turn is %s every %s because of %v, want the share first and then the line", turn.Start, turn.Interval, turn.Reasons)
+	}
+	if s.Slowed(1) != s {
+		t.Error("the share of one is not the whole")
+	}
+	if _, ok := s.Steady(); ok {
+		t.Error("a schedule with windows is steady")
+	}
+	if interval, ok := (*pace.Schedule)(nil).Steady(); !ok || interval != pace.DefaultInterval {
+		t.Errorf("the schedule of a site that says nothing is steady: %t, at %s", ok, interval)
+	}
+}

@@ -82,12 +82,11 @@ type run struct {
 	limiter pace.Limiter
 }
 
-func (r *run) make(o pace.Options) *run {
+func (r *run) make(o pace.Options) {
 	if o.AddressInterval == 0 {
 		o.AddressInterval = r.Unit
 	}
 	r.limiter = r.New(r.T, o)
-	return r
 }
 
 func (r *run) now() time.Time { return time.Now() } //nolint:forbidigo // the suite runs on the machine's clock, or on that of a synctest bubble

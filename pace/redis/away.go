@@ -1,0 +1,332 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/robotskit/robots/pace"
+)
+
+// outage is a stretch in which Redis does not answer, or takes no grants.
+type outage struct {
+	since  time.Time
+	cause  error
+	full   bool // for want of memory: what frees some still goes through
+	worked atomic.Bool
+}
+
+// Away returns since when Redis is away, the zero time while it answers.
+func (l *Limiter) Away() (since time.Time) {
+	if o := l.outage.Load(); o != nil {
+		return o.since
+	}
+	return time.Time{}
+}
+
+// leaveAlone notes that Redis is away and returns the outage, which may have
+// begun before.
+func (l *Limiter) leaveAlone(cause error) *outage {
+	o := &outage{since: clock(), cause: cause, full: says(cause, "OOM")}
+	for !l.outage.CompareAndSwap(nil, o) {
+		if current := l.outage.Load(); current != nil {
+			return current
+		}
+	}
+	workers, _ := l.share()
+	l.inner.SetAddressInterval(shared(l.options.AddressInterval, workers))
+	l.nudge()
+	return o
+}
+
+// nudge lets the goroutine look what there is to do.
+func (l *Limiter) nudge() {
+	select {
+	case l.kick <- struct{}{}:
+	default:
+	}
+}
+
+// shared is an interval times the number of workers.
+func shared(interval time.Duration, workers int) time.Duration {
+	if workers > 1 && interval > pace.MaxInterval/time.Duration(workers) {
+		return pace.MaxInterval
+	}
+	return interval * time.Duration(max(workers, 1))
+}
+
+// says reports whether an error is a reply that begins with a word.
+func says(err error, word string) bool {
+	e, ok := rueidis.IsRedisErr(err)
+	return ok && strings.HasPrefix(e.Error(), word)
+}
+
+// unknown reports whether a call may have been carried out although it failed:
+// it was not the server that refused it.
+func unknown(err error) bool {
+	_, ok := rueidis.IsRedisErr(err)
+	return !ok
+}
+
+// refused returns the error of a server that answers and will not do it for this
+// user, or is of another kind: waiting does not heal that.
+func (l *Limiter) refused() error {
+	o := l.outage.Load()
+	if o == nil {
+		return nil
+	}
+	if errors.Is(o.cause, errReply) || says(o.cause, "NOPERM") || says(o.cause, "ERR") || says(o.cause, "WRONGTYPE") {
+		return fmt.Errorf("the server cannot keep the fleet's pace: %w", o.cause)
+	}
+	return nil
+}
+
+// alone decides while Redis is away.
+func (l *Limiter) alone(ctx context.Context, o *outage, key pace.Key, s *pace.Schedule, within time.Duration,
+	looks bool) (pace.Grant, error) {
+	workers, rank := l.share()
+	if l.options.WhenAway == Stop || workers == 0 {
+		return pace.Grant{}, fmt.Errorf("%w: %w", ErrAway, o.cause)
+	}
+	slow := s.Slowed(workers)
+	turn, err := l.inner.NotBefore(ctx, key, slow)
+	if err != nil {
+		return pace.Grant{}, err
+	}
+	// The workers notice at about the same time. They begin one after another,
+	// the first an interval later, since the last start may have been anybody's.
+	first := o.since.Add(turn.Interval/time.Duration(workers)*time.Duration(min(rank, workers-1)+1) + 1)
+	if first.After(turn.Start) {
+		turn.Start = first
+		turn.Reasons = slices.Insert(turn.Reasons, 0, pace.Reason{Cause: pace.CauseDegraded, Interval: turn.Interval, Until: first})
+	}
+	if o.full {
+		turn.Reasons = append(turn.Reasons, pace.Reason{Cause: pace.CauseFull})
+	}
+	if looks || turn.Start.Sub(clock()) > max(within, 0) {
+		return pace.Grant{Key: key, Turn: turn}, nil
+	}
+	g, err := l.inner.Reserve(ctx, key, slow, within)
+	if g.OK() {
+		o.worked.Store(true)
+		if first.After(g.Start) {
+			g.Start = first
+		}
+	}
+	return g, err
+}
+
+// own returns what this worker's own limiter says of a key after an outage in
+// which it gave starts, and whether it has a say: until they must have ended.
+func (l *Limiter) own(ctx context.Context, key pace.Key, s *pace.Schedule) (pace.Turn, bool) {
+	until := l.floor.Load()
+	if until == 0 || clock().UnixNano() > until {
+		return pace.Turn{}, false
+	}
+	turn, err := l.inner.NotBefore(ctx, key, s)
+	// Of a site for which it has no room it knows nothing.
+	unknown := slices.ContainsFunc(turn.Reasons, func(r pace.Reason) bool { return r.Cause == pace.CauseFull })
+	return turn, err == nil && !unknown
+}
+
+// share returns by how many to divide, 0 if that is not known, and this worker's
+// place among them.
+func (l *Limiter) share() (workers, rank int) {
+	return max(int(l.workers.Load()), l.options.Workers), int(l.rank.Load())
+}
+
+// count notes how many workers there are. Where the server's memory began again
+// it is fewer at first than there are.
+func (l *Limiter) count(workers int) {
+	if int64(workers) > l.workers.Load() || clock().UnixNano() > l.counting.Load() {
+		l.workers.Store(int64(workers))
+	}
+}
+
+// A worker says every beat that it is there, and is gone after silence; the first
+// beats are faster, as the workers of a fleet are often started together. While
+// Redis is away it looks again after a moment, ever longer up to longestProbe.
+const (
+	firstBeat     = 250 * time.Millisecond
+	beatEvery     = 5 * time.Second
+	silence       = 3 * beatEvery
+	shortestProbe = 50 * time.Millisecond
+	longestProbe  = time.Second
+)
+
+// jittered returns between 3/4 and 5/4 of a duration, so that workers which were
+// started or left alone together do not come together.
+func jittered(d time.Duration) time.Duration { return d*3/4 + rand.N(d/2+1) }
+
+// attend keeps the worker on the list and waits for a Redis that is away.
+func (l *Limiter) attend() {
+	defer close(l.ended)
+	probe, beat := shortestProbe, firstBeat
+	t := time.NewTimer(jittered(beat))
+	defer t.Stop()
+	var known *outage
+	for {
+		select {
+		case <-t.C:
+		case <-l.kick:
+			switch o := l.outage.Load(); {
+			case o == nil:
+				_ = l.flush(l.closing)
+			case o != known:
+				known = o
+				t.Reset(jittered(probe))
+			}
+			continue
+		case <-l.closing.Done():
+			l.resign()
+			return
+		}
+		switch o := l.outage.Load(); {
+		case o != nil:
+			l.heal(o)
+		default:
+			beat = min(2*beat, beatEvery)
+			err := l.beat(l.closing)
+			if err == nil {
+				err = l.flush(l.closing)
+				probe = shortestProbe // not sooner: a server may take beats and no grants
+			}
+			if err != nil && l.closing.Err() == nil {
+				l.leaveAlone(err)
+			}
+		}
+		pause := jittered(beat)
+		if known = l.outage.Load(); known != nil {
+			pause, probe = jittered(probe), min(2*probe, longestProbe)
+		}
+		t.Reset(pause)
+	}
+}
+
+// resign takes the worker off the list.
+func (l *Limiter) resign() {
+	if l.outage.Load() != nil {
+		return // silence says it
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
+	defer cancel()
+	_ = l.flush(ctx) // what cannot be told now Hold frees
+	l.client.Do(ctx, l.client.B().Zrem().Key(l.workersKey).Member(l.me).Build())
+}
+
+// beat says that the worker is there and learns the fleet and which server it is.
+func (l *Limiter) beat(ctx context.Context) error {
+	g := l.generation.Load()
+	sent := clock()
+	reply, err := l.plain(ctx, beatScript, []string{l.workersKey, l.epochKey}, []string{l.me, fmt.Sprint(silence.Microseconds())})
+	if err != nil {
+		return err
+	}
+	var now, workers, rank micros
+	identity, ok := take(reply, &now, &workers, &rank)
+	if !ok {
+		return errReply
+	}
+	l.count(int(workers))
+	l.rank.Store(int64(rank))
+	sound := l.clock.hear(nil, now, sent, clock())
+	before := l.identity.Load()
+	if g != nil && (!sound || before != nil && *before != identity) {
+		if err := l.join(ctx, g, true); err != nil {
+			return err
+		}
+	}
+	l.identity.Store(&identity)
+	return nil
+}
+
+// heal ends an outage if Redis is back.
+func (l *Limiter) heal(o *outage) {
+	g := l.generation.Load()
+	if l.beat(l.closing) != nil {
+		return
+	}
+	if l.generation.Load() == g {
+		// What was started meanwhile the server does not know, but for what is told
+		// below. If that is not all, none of its states can be trusted.
+		if err := l.join(l.closing, g, o.worked.Load() && l.late.dropped.Load()); err != nil {
+			return
+		}
+		l.late.dropped.Store(false)
+	}
+	if l.flush(l.closing) != nil {
+		return
+	}
+	if o.worked.Load() {
+		l.floor.Store(clock().Add(l.options.Hold).UnixNano())
+	}
+	l.inner.SetAddressInterval(l.options.AddressInterval)
+	l.outage.CompareAndSwap(o, nil)
+	l.nudge() // for what came meanwhile
+}
+
+// keep keeps what could not be told until it can.
+func (l *Limiter) keep(d delivery) {
+	l.late.add(d)
+	l.nudge()
+}
+
+// flush tells what could not be told. What still cannot is kept.
+func (l *Limiter) flush(ctx context.Context) error {
+	list := l.late.take()
+	for i, d := range list {
+		if err := l.deliver(ctx, d); err != nil {
+			for _, d := range list[i:] {
+				l.late.add(d)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// delivery is what came of a grant and could not be told.
+type delivery struct {
+	key    pace.Key
+	id     uint64
+	result pace.Result
+	ended  time.Time
+}
+
+// maxUndelivered bounds what is kept to be told, some 1 MiB. What is dropped is
+// as good as a worker that died: Hold frees the grant.
+const maxUndelivered = 4096
+
+// undelivered keeps the latest deliveries.
+type undelivered struct {
+	dropped atomic.Bool // some were
+
+	mu   sync.Mutex
+	list []delivery
+}
+
+func (u *undelivered) add(d delivery) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(u.list) == maxUndelivered {
+		u.dropped.Store(true)
+		u.list = slices.Delete(u.list, 0, maxUndelivered/8)
+	}
+	u.list = append(u.list, d)
+}
+
+func (u *undelivered) take() []delivery {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	list := u.list
+	u.list = nil
+	return list
+}

@@ -1,0 +1,136 @@
+package redis_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/robotskit/robots/internal/redistest"
+	"github.com/robotskit/robots/pace"
+	"github.com/robotskit/robots/pace/redis"
+)
+
+// rounds measures two things in turn and returns what one operation of each
+// takes, the median of all rounds: what else the machine does meets both.
+func rounds(n, each int, a, b func(i int)) (x, y float64) {
+	var as, bs []float64
+	at := 0
+	for range n {
+		for _, m := range []struct {
+			f   func(int)
+			all *[]float64
+		}{{a, &as}, {b, &bs}} {
+			began := time.Now()
+			for i := range each {
+				m.f(at + i)
+			}
+			*m.all = append(*m.all, float64(time.Since(began).Nanoseconds())/float64(each))
+		}
+		at += each
+	}
+	slices.Sort(as)
+	slices.Sort(bs)
+	return as[n/2], bs[n/2]
+}
+
+// BenchmarkDecision compares decisions with a bare round trip, the GET of a small
+// key over the same client: what a caller gets done in a second, as a ratio.
+// Refused are those at a busy site, Granted the first ones at ever new sites, and
+// Cycle is a grant and its end at one site, two decisions.
+func BenchmarkDecision(b *testing.B) {
+	server := redistest.Start(b, redistest.Options{})
+	c := server.Client()
+	ctx := context.Background()
+	s := steady(b, time.Microsecond)
+	slow := steady(b, time.Hour)
+	if err := c.Do(ctx, c.B().Set().Key("small").Value("value").Build()).Error(); err != nil {
+		b.Fatal(err)
+	}
+	get := func(int) {
+		if err := c.Do(ctx, c.B().Get().Key("small").Build()).Error(); err != nil {
+			b.Error(err)
+		}
+	}
+	keys := make([]pace.Key, 1<<12)
+	for i := range keys {
+		keys[i] = pace.Key{Origin: originOf(b, fmt.Sprintf("site%d.example", i))}
+	}
+	for _, bench := range []struct {
+		name      string
+		decisions float64
+		make      func(l *redis.Limiter) func(int)
+	}{
+		{"Refused", 1, func(l *redis.Limiter) func(int) {
+			if _, err := l.Reserve(ctx, keys[0], slow, 0); err != nil {
+				b.Fatal(err)
+			}
+			return func(int) {
+				if g, err := l.Reserve(ctx, keys[0], slow, 0); err != nil || g.OK() {
+					b.Error(g, err)
+				}
+			}
+		}},
+		{"Granted", 1, func(l *redis.Limiter) func(int) {
+			n := atomic.Int64{}
+			return func(int) {
+				o := originOf(b, fmt.Sprintf("new%d.example", n.Add(1)))
+				if g, err := l.Reserve(ctx, pace.Key{Origin: o}, slow, 0); err != nil || !g.OK() {
+					b.Error(g, err)
+				}
+			}
+		}},
+		{"Cycle", 2, func(l *redis.Limiter) func(int) {
+			n := atomic.Int64{}
+			return func(int) {
+				k := keys[n.Add(1)%int64(len(keys))]
+				g, err := l.Reserve(ctx, k, s, 0)
+				if err != nil || !g.OK() {
+					b.Error(g, err)
+				}
+				if err := l.Done(ctx, g, pace.Result{Status: 200}); err != nil {
+					b.Error(err)
+				}
+			}
+		}},
+	} {
+		for _, callers := range []int{1, 32} {
+			b.Run(fmt.Sprintf("%s/%d", bench.name, callers), func(b *testing.B) {
+				l := newLimiter(b, c, redis.Options{})
+				decide := bench.make(l)
+				each := max(b.N/40, 1)
+				many := func(f func(int)) func(int) {
+					if callers == 1 {
+						return f
+					}
+					return func(int) {
+						var all sync.WaitGroup
+						for range callers {
+							all.Go(func() {
+								for i := range each {
+									f(i)
+								}
+							})
+						}
+						all.Wait()
+					}
+				}
+				n := 20
+				var trip, took float64
+				if callers == 1 {
+					trip, took = rounds(n, each, get, decide)
+				} else {
+					trip, took = rounds(n, 1, many(get), many(decide))
+					trip, took = trip/float64(each*callers), took/float64(each*callers)
+				}
+				b.ReportMetric(trip*bench.decisions/took, "of-bare-trips")
+				b.ReportMetric(trip/1e3, "µs/trip")
+				b.ReportMetric(took/1e3/bench.decisions, "µs/decision")
+				b.ReportMetric(0, "ns/op")
+			})
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package redis
+
+import (
+	"sync"
+	"time"
+)
+
+// clock is this machine's, for what is slept and for how long something takes.
+func clock() time.Time {
+	return time.Now()
+}
+
+// clockSlack is by how much the server's clock may be ahead of what this
+// machine's says has passed: clocks drift and are slewed, and a jump that is
+// shorter cannot be told from that.
+const clockSlack = 250 * time.Millisecond
+
+// serverClock is what the client knows of the server's clock.
+type serverClock struct {
+	mu        sync.Mutex
+	said      micros    // 0 for nothing
+	asked     time.Time // before it was said
+	by        *generation
+	confirmed micros // when the server last confirmed that generation
+}
+
+// hear notes the server's time in a reply, and reports false, and notes nothing,
+// if it is ahead of all that can have passed: the clock was set forward, or it is
+// another one.
+func (c *serverClock) hear(g *generation, now micros, sent, received time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.said != 0 && now > c.said+duration(received.Sub(c.asked)+clockSlack) {
+		return false
+	}
+	c.said, c.asked = now, sent
+	if g != nil {
+		c.by, c.confirmed = g, now
+	}
+	return true
+}
+
+// set makes the time of a reply the one from which others are judged.
+func (c *serverClock) set(now micros, sent time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.said, c.asked = now, sent
+}
+
+func (c *serverClock) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.said = 0
+}
+
+// heard returns when the server last confirmed a generation, 0 for never.
+func (c *serverClock) heard(g *generation) micros {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.by != g {
+		return 0
+	}
+	return c.confirmed
+}
+
+// estimate returns the server's time now, this machine's if it never said any.
+func (c *serverClock) estimate() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.said == 0 {
+		return clock()
+	}
+	return instant(c.said + duration(clock().Sub(c.asked)))
+}
+
+// reading is one look at both clocks: the server's time was now between sent and
+// received.
+type reading struct {
+	now            micros
+	sent, received time.Time
+}
+
+// clocksAgree is the finest difference between two clocks that is one.
+const clocksAgree = time.Millisecond
+
+// local returns a time of the server on this machine's clock. Where both may show
+// the same it is the same, so that a window opens on the minute; else it is
+// late by the way of the reply and not early.
+func (r reading) local(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	now := instant(r.now)
+	if !now.Before(r.sent.Add(-clocksAgree)) && !now.After(r.received.Add(clocksAgree)) {
+		return t
+	}
+	return r.received.Add(t.Sub(now))
+}
+
+// ahead returns a start that is still to come, for a sleep that ends neither
+// early nor with a clock that is set meanwhile.
+func (r reading) ahead(start micros) time.Time {
+	return r.received.Add(time.Duration((start - r.now) * 1e3))
+}

@@ -1,0 +1,458 @@
+package redis_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/robotskit/robots/internal/redistest"
+	"github.com/robotskit/robots/pace"
+	"github.com/robotskit/robots/pace/redis"
+)
+
+var fleetTime = flag.Duration("fleet-time", 0, "how long a fleet runs through each fault (default 2.1 s, and 1.5 s with -short, through some of them)")
+
+// asWorker is the variable of the environment that makes the test binary a
+// worker of a fleet.
+const asWorker = "ROBOTS_PACE_WORKER"
+
+// orders are what a worker is told.
+type orders struct {
+	Redis    string
+	Site     string // a Unix socket: one connection a worker, its clock for each start
+	Prefix   string
+	WhenAway redis.Policy
+	Interval time.Duration
+}
+
+func TestMain(m *testing.M) {
+	if text := os.Getenv(asWorker); text != "" {
+		var o orders
+		if err := json.Unmarshal([]byte(text), &o); err == nil {
+			err = o.work()
+			fmt.Fprintln(os.Stderr, "worker:", err)
+		}
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// work asks one site as often as the fleet's pace lets it, until the site hangs
+// up.
+func (o orders) work() error {
+	site, err := net.Dial("unix", o.Site)
+	if err != nil {
+		return err
+	}
+	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{o.Redis}, DisableCache: true, PipelineMultiplex: -1})
+	if err != nil {
+		return err
+	}
+	l, err := redis.New(client, redis.Options{Prefix: o.Prefix, WhenAway: o.WhenAway})
+	if err != nil {
+		return err
+	}
+	s, err := pace.NewSchedule(nil, pace.Policy{Default: o.Interval})
+	if err != nil {
+		return err
+	}
+	if _, err := site.Write(make([]byte, 8)); err != nil { // ready
+		return err
+	}
+	var begin [1]byte
+	if _, err := io.ReadFull(site, begin[:]); err != nil {
+		os.Exit(0)
+	}
+	go func() {
+		io.Copy(io.Discard, site)
+		os.Exit(0) // as a worker that is killed
+	}()
+	key := pace.Key{Origin: hot}
+	for {
+		g, err := l.Wait(context.Background(), key, s)
+		if err != nil {
+			return err
+		}
+		if _, err := site.Write(binary.BigEndian.AppendUint64(nil, uint64(time.Now().UnixNano()))); err != nil {
+			os.Exit(0)
+		}
+		if err := l.Done(context.Background(), g, pace.Result{Status: 200}); err != nil {
+			return err
+		}
+	}
+}
+
+// site is what the fleet asks: it alone says what was started, and when.
+type site struct {
+	mu     sync.Mutex
+	starts []time.Time
+	conns  []net.Conn
+}
+
+// fleet starts workers and returns when all of them are ready.
+func fleet(t *testing.T, workers int, o orders) *site {
+	t.Helper()
+	o.Site = filepath.Join(t.TempDir(), "s")
+	listener, err := net.Listen("unix", o.Site)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	text, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &site{}
+	ready := make(chan net.Conn, workers)
+	go func() {
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go s.serve(c, ready)
+		}
+	}()
+	failed := make(chan error, workers)
+	for range workers {
+		cmd := exec.Command(os.Args[0], "-test.run=^$")
+		cmd.Env = append(os.Environ(), asWorker+"="+string(text), "GOMAXPROCS=1")
+		var log strings.Builder
+		cmd.Stderr = &log
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			if err := cmd.Wait(); err != nil && log.Len() > 0 {
+				failed <- fmt.Errorf("a worker ended: %w: %s", err, log.String())
+			}
+		}()
+		t.Cleanup(func() {
+			cmd.Process.Kill()
+			<-ended
+		})
+	}
+	for range workers {
+		select {
+		case c := <-ready:
+			s.conns = append(s.conns, c)
+		case err := <-failed:
+			t.Fatal(err)
+		case <-time.After(60 * time.Second):
+			t.Fatal("the workers do not get ready")
+		}
+	}
+	t.Cleanup(func() {
+		select {
+		case err := <-failed:
+			t.Error(err)
+		default:
+		}
+	})
+	return s
+}
+
+// serve notes the starts of a worker. What a worker says is its clock as it
+// starts, which is this machine's: a listener that gets its turn late would see
+// two starts together that were not.
+func (s *site) serve(c net.Conn, ready chan<- net.Conn) {
+	r := bufio.NewReader(c)
+	var said [8]byte
+	for {
+		if _, err := io.ReadFull(r, said[:]); err != nil {
+			return
+		}
+		at := int64(binary.BigEndian.Uint64(said[:]))
+		if at == 0 {
+			ready <- c
+			continue
+		}
+		s.mu.Lock()
+		s.starts = append(s.starts, time.Unix(0, min(at, time.Now().UnixNano())))
+		s.mu.Unlock()
+	}
+}
+
+// begin lets the workers go.
+func (s *site) begin(t *testing.T) {
+	for _, c := range s.conns {
+		if _, err := c.Write([]byte{'b'}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// end hangs up and returns the arrivals in order.
+func (s *site) end() []time.Time {
+	for _, c := range s.conns {
+		c.Close()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	slices.SortFunc(s.starts, time.Time.Compare)
+	return s.starts
+}
+
+// within returns how many arrivals lie in a stretch, its end not included.
+func within(starts []time.Time, from time.Time, d time.Duration) int {
+	n := 0
+	for _, at := range starts {
+		if !at.Before(from) && at.Before(from.Add(d)) {
+			n++
+		}
+	}
+	return n
+}
+
+// most returns the largest number of arrivals in any stretch of a length.
+func most(starts []time.Time, d time.Duration) int {
+	n := 0
+	for _, at := range starts {
+		n = max(n, within(starts, at, d))
+	}
+	return n
+}
+
+// closest returns the smallest distance of two arrivals.
+func closest(starts []time.Time) time.Duration {
+	d := time.Hour
+	for i := 1; i < len(starts); i++ {
+		d = min(d, starts[i].Sub(starts[i-1]))
+	}
+	return d
+}
+
+// longest returns the largest distance of two arrivals.
+func longest(starts []time.Time) time.Duration {
+	var d time.Duration
+	for i := 1; i < len(starts); i++ {
+		d = max(d, starts[i].Sub(starts[i-1]))
+	}
+	return d
+}
+
+// logSlack is by how much the log of arrivals may be out, and lateSlack by how
+// much one of many processes on a busy machine may be late with what it may do.
+const (
+	logSlack  = 2 * time.Millisecond
+	lateSlack = 100 * time.Millisecond
+)
+
+const hotInterval = 100 * time.Millisecond
+
+// TestFleetExact: 32 processes at a site that wants 10 requests a second start
+// 50 in 5 s, no more and no fewer. Never more; and as an interval counts from the
+// end of the last response, a machine that stalls a process for 2 ms at each
+// start makes it 49, so fewer in some of four runs is the machine's.
+func TestFleetExact(t *testing.T) {
+	workers, length, runs := 32, 5*time.Second, 4
+	if testing.Short() {
+		workers, length, runs = 8, 2*time.Second, 1
+	}
+	want := int(length / hotInterval)
+	server := redistest.Start(t, redistest.Options{})
+	for run := 1; ; run++ {
+		s := fleet(t, workers, orders{Redis: server.Addr, Prefix: fresh(), Interval: hotInterval})
+		s.begin(t)
+		time.Sleep(length + 300*time.Millisecond)
+		starts := s.end()
+		if len(starts) == 0 {
+			t.Fatal("nothing was started")
+		}
+		n := within(starts, starts[0], length)
+		t.Logf("%d processes, %s at %s: %d starts, the closest %s apart, the longest %s",
+			workers, length, pace.Every(hotInterval), n, closest(starts), longest(starts))
+		if d := closest(starts); d < hotInterval-logSlack {
+			t.Errorf("two starts are %s apart, want %s", d, hotInterval)
+		}
+		if n > want {
+			t.Fatalf("%d starts in the first %s, want %d", n, length, want)
+		}
+		if n == want || testing.Short() {
+			return
+		}
+		if run == runs {
+			// A machine that stalls makes them fewer; a tenth fewer is no stall.
+			if n < want*9/10 {
+				t.Fatalf("%d starts in the first %s of the last of %d runs, want %d", n, length, runs, want)
+			}
+			return
+		}
+	}
+}
+
+// fault is what is done to a fleet's Redis, and what holds of the arrivals.
+type fault struct {
+	name   string
+	server redistest.Options
+	policy redis.Policy
+	// act does it: a third into the run, and again at two thirds with back set.
+	act func(r *stage, back bool)
+	// away says that Redis is away for a third of the run.
+	away bool
+	rare bool // left out without -fleet-time
+}
+
+// stage is one run of a fleet through a fault.
+type stage struct {
+	t       *testing.T
+	primary *redistest.Server
+	replica *redistest.Server
+	proxy   *redistest.Proxy
+}
+
+var faults = []fault{
+	{name: "Killed", server: redistest.Options{AppendOnly: true}, policy: redis.Divide, away: true, act: killed},
+	{name: "KilledStop", server: redistest.Options{AppendOnly: true}, policy: redis.Stop, away: true, act: killed},
+	{name: "Frozen", rare: true, policy: redis.Divide, away: true, act: frozen},
+	{name: "FrozenStop", rare: true, policy: redis.Stop, away: true, act: frozen},
+	{name: "Restarted", server: redistest.Options{AppendOnly: true}, policy: redis.Stop, act: once(func(r *stage) { r.primary.Restart() })},
+	{name: "RestartedDivide", rare: true, server: redistest.Options{AppendOnly: true}, policy: redis.Divide, act: once(func(r *stage) { r.primary.Restart() })},
+	{name: "Replaced", policy: redis.Stop, act: once(func(r *stage) { r.primary.Replace() })},
+	{name: "ReplacedDivide", rare: true, policy: redis.Divide, act: once(func(r *stage) { r.primary.Replace() })},
+	{name: "Emptied", rare: true, policy: redis.Stop, act: once(func(r *stage) { r.primary.Do("FLUSHALL") })},
+	{name: "FailedOver", policy: redis.Stop, act: once(failOver)},
+	{name: "FailedOverDivide", rare: true, policy: redis.Divide, act: once(failOver)},
+	{name: "ClockAhead", server: redistest.Options{Clock: true}, policy: redis.Stop, act: setClock(time.Hour)},
+	{name: "ClockBehind", server: redistest.Options{Clock: true}, policy: redis.Stop, act: setClock(-time.Hour)},
+	{name: "Full", policy: redis.Divide, away: true, act: full},
+	{name: "FullStop", rare: true, policy: redis.Stop, away: true, act: full},
+}
+
+func once(act func(*stage)) func(*stage, bool) {
+	return func(r *stage, back bool) {
+		if !back {
+			act(r)
+		}
+	}
+}
+
+func killed(r *stage, back bool) {
+	if back {
+		r.primary.Up()
+	} else {
+		r.primary.Kill()
+	}
+}
+
+func frozen(r *stage, back bool) {
+	if back {
+		r.primary.Thaw()
+	} else {
+		r.primary.Freeze()
+	}
+}
+
+func failOver(r *stage) {
+	r.primary.Kill()
+	r.replica.Promote()
+	r.proxy.Switch(r.replica.Addr)
+}
+
+func setClock(by time.Duration) func(*stage, bool) {
+	return func(r *stage, back bool) {
+		if back {
+			by = 0
+		}
+		r.primary.SetClock(by)
+	}
+}
+
+func full(r *stage, back bool) {
+	if back {
+		r.primary.Do("CONFIG", "SET", "maxmemory", "0")
+	} else {
+		r.primary.Do("CONFIG", "SET", "maxmemory", "1")
+	}
+}
+
+// TestFleetFaults: what the table of the package says, counted by the site.
+func TestFleetFaults(t *testing.T) {
+	length := *fleetTime
+	workers := 32
+	if testing.Short() {
+		workers = 8
+	}
+	all := length > 0
+	if !all {
+		length = 2100 * time.Millisecond
+		if testing.Short() {
+			length = 1500 * time.Millisecond
+		}
+	}
+	for _, f := range faults {
+		if f.rare && !all || testing.Short() && f.policy == redis.Stop && f.away {
+			continue
+		}
+		t.Run(f.name, func(t *testing.T) {
+			r := &stage{t: t, primary: redistest.Start(t, f.server)}
+			r.proxy = redistest.NewProxy(t, r.primary.Addr)
+			if strings.HasPrefix(f.name, "FailedOver") {
+				r.replica = r.primary.Replica(redistest.Options{})
+			}
+			s := fleet(t, workers, orders{Redis: r.proxy.Addr, Prefix: fresh(), Interval: hotInterval, WhenAway: f.policy})
+			s.begin(t)
+			began := time.Now()
+			time.Sleep(length / 3)
+			f.act(r, false)
+			out := time.Now()
+			time.Sleep(length / 3)
+			f.act(r, true)
+			in := time.Now()
+			time.Sleep(began.Add(length).Sub(in))
+			// A fleet that was away is back within the longest probe and a sleep.
+			grace := time.Duration(0)
+			if f.away {
+				grace = 1500 * time.Millisecond
+			}
+			time.Sleep(grace)
+			end := time.Now()
+			starts := s.end()
+			before, meanwhile, after := within(starts, began, out.Sub(began)), within(starts, out, in.Sub(out)), within(starts, in, end.Sub(in))
+			t.Logf("%d starts before, %d in the %s after, %d in the %s then; the closest %s apart, the longest %s; at most %d a second",
+				before, meanwhile, in.Sub(out).Round(time.Millisecond), after, end.Sub(in).Round(time.Millisecond),
+				closest(starts), longest(starts), most(starts, time.Second))
+			// The bound is 2N starts in N intervals, for N workers, and so over the
+			// whole run. In a second the shares lie as evenly as the workers noticed.
+			if n, bound := len(starts), 2*int(end.Sub(began)/hotInterval); n > bound {
+				t.Errorf("%d starts in %s, want at most %d, twice what is declared", n, end.Sub(began), bound)
+			}
+			if n, bound := most(starts, time.Second), 2*int(time.Second/hotInterval)+2; n > bound {
+				t.Errorf("%d starts in a second, want at most %d", n, bound)
+			}
+			if f.policy == redis.Stop {
+				if d := closest(starts); d < hotInterval-logSlack {
+					t.Errorf("two starts are %s apart, want %s", d, hotInterval)
+				}
+				if n := most(starts, time.Second); n > int(time.Second/hotInterval)+1 {
+					t.Errorf("%d starts in a second, want %d", n, int(time.Second/hotInterval))
+				}
+				if n := within(starts, out.Add(lateSlack), in.Sub(out)-lateSlack); f.away && n > 0 {
+					t.Errorf("%d starts while Redis was away, want none", n)
+				}
+			} else if f.away && meanwhile == 0 && f.name != "Frozen" {
+				t.Error("no start while Redis was away, want the workers' shares")
+			}
+			if after < int((end.Sub(in)-grace)/hotInterval)/4 {
+				t.Errorf("%d starts in the %s after, want more: it does not heal", after, end.Sub(in))
+			}
+		})
+	}
+}

@@ -1,0 +1,502 @@
+package redis
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/pace"
+)
+
+// ErrAway is wrapped by the errors of a limiter whose server does not answer, or
+// cannot take a grant, where the policy is to stop.
+var ErrAway = errors.New("the fleet's shared pace is out of reach")
+
+// errReply is for a reply of another shape, which only a server that is none of
+// those supported sends.
+var errReply = errors.New("the server's reply is none that the script gives")
+
+var errClosed = errors.New("the limiter is closed")
+
+// Policy is what a worker does while Redis is away: a closed set.
+type Policy uint8
+
+const (
+	// Divide goes on at the site's rate divided by the workers of the fleet.
+	Divide Policy = iota
+	// Stop starts nothing until Redis is back.
+	Stop
+)
+
+var policies = [...]string{"divide", "stop"}
+
+// String returns the name of the policy in flags.
+func (p Policy) String() string {
+	if int(p) < len(policies) {
+		return policies[p]
+	}
+	return fmt.Sprintf("policy %d", p)
+}
+
+// MarshalText returns the name.
+func (p Policy) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText accepts the names of String.
+func (p *Policy) UnmarshalText(text []byte) error {
+	for i, name := range policies {
+		if name == string(text) {
+			*p = Policy(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("unknown policy %.80q: a worker whose Redis is away can divide or stop", text)
+}
+
+// Options are the settings of a Limiter. All workers of a fleet should have the
+// same, but for Workers. The zero value is right for one fleet on one Redis.
+type Options struct {
+	// Options are the settings of every limiter. Now is not used. MaxBytes bounds
+	// what this process keeps for the time when Redis is away: 64 MiB if 0. What
+	// the server keeps is bounded by its maxmemory.
+	pace.Options
+	// Prefix stands at the head of all keys, in braces: "robots" if empty. Fleets
+	// that share a server and nothing else have different ones. It is at most 64
+	// octets without braces, spaces and control characters.
+	Prefix string
+	// WhenAway is what happens while Redis is away: Divide if zero.
+	WhenAway Policy
+	// Workers is the least number of workers to divide by. 0 for as many as were
+	// last seen; a worker that never saw any then stops until it does.
+	Workers int
+}
+
+// maxPrefix bounds a prefix, which every key carries.
+const maxPrefix = 64
+
+func (o Options) filled() (Options, error) {
+	if o.MaxBytes == 0 {
+		o.MaxBytes = 64 << 20
+	}
+	o.Now = nil
+	var err error
+	if o.Options, err = o.Filled(); err != nil {
+		return o, err
+	}
+	if o.Prefix == "" {
+		o.Prefix = "robots"
+	}
+	switch {
+	case len(o.Prefix) > maxPrefix:
+		return o, fmt.Errorf("the prefix %.80q is longer than %d octets", o.Prefix, maxPrefix)
+	case strings.ContainsFunc(o.Prefix, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '{' || r == '}' }):
+		return o, fmt.Errorf("the prefix %q holds a brace, a space or a control character", o.Prefix)
+	case int(o.WhenAway) >= len(policies):
+		return o, fmt.Errorf("unknown policy %d for the time when Redis is away", o.WhenAway)
+	case o.Workers < 0:
+		return o, fmt.Errorf("a rate cannot be divided by %d workers", o.Workers)
+	}
+	return o, nil
+}
+
+// Limiter is a pace.Limiter that all processes with one Redis share.
+type Limiter struct {
+	client  rueidis.Client
+	options Options
+
+	epochKey, workersKey  string
+	originHead, addrHead  string
+	reserveHead, doneHead []byte // the constant part of the arguments
+
+	clock      serverClock
+	joining    sync.Mutex
+	generation atomic.Pointer[generation]
+	identity   atomic.Pointer[string] // of the server, since the generation was taken up
+
+	inner  *pace.Local // this worker's own, for when Redis is away
+	outage atomic.Pointer[outage]
+	floor  atomic.Int64 // until when, in Unix nanoseconds, inner has a say too
+	// The workers on the list, as every answer says, and this one's place among
+	// them, as the last beat says.
+	workers, rank atomic.Int64
+	counting      atomic.Int64 // until when, in Unix nanoseconds, the list may be short
+	me            string
+	late          undelivered
+
+	mu     sync.Mutex
+	queues map[robots.Origin]*queue
+
+	kick    chan struct{} // holds at most one
+	closing context.Context
+	close   context.CancelFunc
+	ended   chan struct{}
+}
+
+var _ pace.Limiter = (*Limiter)(nil)
+
+// New returns a limiter on a server or cluster, and starts its one goroutine,
+// which Close ends. The client stays the caller's; its SelectDB must be the same
+// for all workers. The error is about the options, or what the server says to
+// this user, in one sentence. That the server is away is no error: the limiter
+// begins in that state.
+func New(client rueidis.Client, o Options) (*Limiter, error) {
+	o, err := o.filled()
+	if err != nil {
+		return nil, err
+	}
+	local := o.Options
+	if local.AddressInterval == 0 {
+		local.AddressInterval = -1 // none, and not the default
+	}
+	inner, err := pace.NewLocal(local)
+	if err != nil {
+		return nil, err
+	}
+	head := "{" + o.Prefix + "}:pace:1:"
+	l := &Limiter{
+		client:     client,
+		options:    o,
+		epochKey:   head + "epoch",
+		workersKey: head + "workers",
+		originHead: head + "origin:",
+		addrHead:   head + "address:",
+		reserveHead: put(nil, micros(o.Concurrency), whole(o.Hold), whole(o.AddressInterval),
+			whole(o.Forget)),
+		doneHead: put(nil, whole(o.Hold), whole(o.AddressInterval), whole(o.Forget), whole(pace.DefaultMaxCrawlDelay)),
+		inner:    inner,
+		me:       fmt.Sprintf("%016x", rand.Uint64()),
+		queues:   map[robots.Origin]*queue{},
+		kick:     make(chan struct{}, 1),
+		ended:    make(chan struct{}),
+	}
+	l.closing, l.close = context.WithCancel(context.Background())
+	if err := l.join(l.closing, nil, false); err == nil {
+		err = l.beat(l.closing)
+		if err != nil {
+			l.leaveAlone(err)
+		}
+	} else {
+		l.leaveAlone(err)
+	}
+	if err := l.refused(); err != nil {
+		l.close()
+		return nil, err
+	}
+	go l.attend()
+	return l, nil
+}
+
+// Close ends the limiter's goroutine and takes the worker off the list. Grants
+// that are not given back are freed by Hold. Later calls of Wait, Reserve and
+// NotBefore fail, as do those that wait; Done then tells the server at once or
+// returns an error. It does not close the client.
+func (l *Limiter) Close() error {
+	l.close()
+	<-l.ended
+	return nil
+}
+
+// callLimit is how long one call may take before the server counts as away.
+const callLimit = time.Second
+
+// do runs a script by its name, or by its text.
+func (l *Limiter) do(ctx context.Context, s script, byText bool, keys, args []string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	var cmd rueidis.Completed
+	if byText {
+		cmd = l.client.B().Eval().Script(s.text).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()
+	} else {
+		cmd = l.client.B().Evalsha().Sha1(s.sha).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()
+	}
+	return l.client.Do(ctx, cmd).ToString()
+}
+
+// plain runs a script that says nothing about the server by being unknown.
+func (l *Limiter) plain(ctx context.Context, s script, keys, args []string) (string, error) {
+	reply, err := l.do(ctx, s, false, keys, args)
+	if isNoScript(err) {
+		return l.do(ctx, s, true, keys, args)
+	}
+	return reply, err
+}
+
+func isNoScript(err error) bool {
+	e, ok := rueidis.IsRedisErr(err)
+	return ok && e.IsNoScript()
+}
+
+func (l *Limiter) keys(k pace.Key) []string {
+	origin := l.originHead + k.Origin.String()
+	if k.Addr.IsValid() && l.options.AddressInterval > 0 {
+		return []string{origin, l.addrHead + k.Addr.Unmap().WithZone("").String()}
+	}
+	return []string{origin}
+}
+
+// ours marks the numbers of grants of the server: those of the worker's own
+// limiter count from 1.
+const ours = 1 << 62
+
+func newID() uint64 { return ours | rand.Uint64N(ours) }
+
+func octets(id uint64) string { return string(binary.BigEndian.AppendUint64(nil, id)) }
+
+// NotBefore returns when a request might start and why.
+func (l *Limiter) NotBefore(ctx context.Context, key pace.Key, s *pace.Schedule) (pace.Turn, error) {
+	g, err := l.decide(ctx, key, s, 0, true)
+	return g.Turn, err
+}
+
+// Reserve grants the next start if it is at most within from now. Where a site has
+// windows, within counts up to 48 hours.
+func (l *Limiter) Reserve(ctx context.Context, key pace.Key, s *pace.Schedule, within time.Duration) (pace.Grant, error) {
+	// Who waits comes first.
+	return l.decide(ctx, key, s, within, l.waited(key.Origin))
+}
+
+// decide asks the server, or, while that is away, does what the policy says.
+func (l *Limiter) decide(ctx context.Context, key pace.Key, s *pace.Schedule, within time.Duration, looks bool) (pace.Grant, error) {
+	switch {
+	case ctx.Err() != nil:
+		return pace.Grant{}, waiting(ctx, key)
+	case l.closing.Err() != nil:
+		return pace.Grant{}, errClosed
+	case s == nil:
+		s = undeclared
+	}
+	if o := l.outage.Load(); o != nil {
+		return l.alone(ctx, o, key, s, within, looks)
+	}
+	g, err := l.ask(ctx, key, s, within, looks)
+	switch {
+	case err == nil:
+		return g, nil
+	case over(ctx):
+		return pace.Grant{}, waiting(ctx, key)
+	}
+	return l.alone(ctx, l.leaveAlone(err), key, s, within, looks)
+}
+
+// over reports whether a context has ended. At its deadline a connection may say
+// so first.
+func over(ctx context.Context) bool {
+	if deadline, ok := ctx.Deadline(); ok && !clock().Before(deadline) {
+		<-ctx.Done()
+	}
+	return ctx.Err() != nil
+}
+
+var undeclared, _ = pace.NewSchedule(nil, pace.Policy{}) // the zero policy is possible
+
+// looksOnly is the name of the grant of who only asks.
+const looksOnly = "-"
+
+// askAttempts bounds how often a decision begins again because the server's
+// memory became another one or its clock moved.
+const askAttempts = 6
+
+// ask makes a decision on the server. After an error no grant is held, or it is
+// among the undelivered.
+func (l *Limiter) ask(ctx context.Context, key pace.Key, s *pace.Schedule, within time.Duration, looks bool) (pace.Grant, error) {
+	var id uint64
+	name := looksOnly
+	if !looks {
+		id = newID()
+		name = octets(id)
+	}
+	if _, ok := s.Steady(); !ok {
+		within = min(within, farthest)
+	}
+	q := question{schedule: s, within: within}
+	own, held := l.own(ctx, key, s)
+	if held {
+		q.floor = own.Start.Sub(clock())
+		if q.floor > max(within, 0) || slices.ContainsFunc(own.Reasons, busy) {
+			return pace.Grant{Key: key, Turn: own}, nil
+		}
+	}
+	keys := append([]string{l.epochKey}, l.keys(key)...)
+	var err error
+	for range askAttempts {
+		g := l.generation.Load()
+		if g == nil {
+			if err = l.join(ctx, nil, false); err != nil {
+				return pace.Grant{}, err
+			}
+			continue
+		}
+		q.now = l.clock.estimate()
+		args := []string{name, string(q.append(append(make([]byte, 0, 128), l.reserveHead...)))}
+		r := reading{sent: clock()}
+		var reply string
+		if reply, err = l.do(ctx, g.reserve, false, keys, args); isNoScript(err) {
+			var known bool
+			if known, err = l.began(ctx, g); err == nil && !known {
+				// The server never saw this generation begin: it was restarted, or it
+				// is another one.
+				if err = l.join(ctx, g, true); err == nil {
+					continue
+				}
+			}
+			if err == nil {
+				r.sent = clock()
+				reply, err = l.do(ctx, g.reserve, true, keys, args)
+			}
+		}
+		if err != nil {
+			if !looks && unknown(err) {
+				// Its reply is lost, and the grant may be there.
+				l.keep(delivery{key: key, id: id, result: pace.Result{Unused: true}, ended: clock()})
+			}
+			return pace.Grant{}, err
+		}
+		r.received = clock()
+		a, ok := parseAnswer(reply)
+		if !ok {
+			return pace.Grant{}, errReply
+		}
+		r.now = a.now
+		by := g
+		if a.code == codeEpoch {
+			by = nil
+		}
+		sound := l.clock.hear(by, a.now, r.sent, r.received)
+		if !sound || l.generation.Load() != g {
+			// A start that a clock set forward gave is none.
+			if a.code == codeGranted {
+				l.cancel(ctx, key, id)
+				id = newID() // the old name may be cancelled again
+				name = octets(id)
+			}
+			if !sound {
+				err = l.join(ctx, g, true)
+			}
+		} else {
+			switch a.code {
+			case codeGranted, codeRefused:
+				l.count(a.workers)
+				answer := grant(key, s, id, a, r)
+				if held && !answer.OK() && own.Start.After(answer.Start) {
+					answer.Turn = own
+				}
+				return answer, nil
+			case codeEpoch:
+				err = l.join(ctx, g, false)
+			case codeOutside: // the clock was set back, and now it is known
+			}
+		}
+		if err != nil {
+			return pace.Grant{}, err
+		}
+	}
+	return pace.Grant{}, errors.New("the server's memory or its clock changes all the time")
+}
+
+// grant makes a grant, or the turn of a refusal, out of an answer. What is said
+// to people is found in the server's time, where the windows are.
+func grant(key pace.Key, s *pace.Schedule, id uint64, a answer, r reading) pace.Grant {
+	g := pace.Grant{Key: key, Turn: s.TurnIn(instant(a.now), a.state)}
+	for i := range g.Reasons {
+		g.Reasons[i].Until = r.local(g.Reasons[i].Until)
+	}
+	if a.code == codeRefused {
+		g.Start = r.local(g.Start)
+		return g
+	}
+	g.ID = id
+	if a.start > a.now {
+		g.Start = r.ahead(a.start)
+	} else {
+		g.Start = r.local(instant(a.start))
+	}
+	return g
+}
+
+// cancel gives a grant back that is not used.
+func (l *Limiter) cancel(ctx context.Context, key pace.Key, id uint64) {
+	d := delivery{key: key, id: id, result: pace.Result{Unused: true}, ended: clock()}
+	if err := l.deliver(context.WithoutCancel(ctx), d); err != nil {
+		l.keep(d)
+	}
+}
+
+// Done gives a grant back. While Redis is away it is kept, and told when Redis is
+// back; that is no error.
+func (l *Limiter) Done(ctx context.Context, g pace.Grant, r pace.Result) error {
+	if !g.OK() {
+		return nil
+	}
+	if err := l.inner.Done(ctx, g, r); err != nil {
+		return err
+	}
+	if r.Unused {
+		defer l.signal(g.Key.Origin) // once the server knows, or it would say that the site is busy
+	}
+	if g.ID < ours && (r.Unused || l.outage.Load() == nil && !r.Overload() && r.RetryAfter == 0) {
+		return nil // the server knew nothing of it
+	}
+	d := delivery{key: g.Key, id: g.ID, result: r, ended: clock()}
+	if l.closing.Err() != nil { // nobody would tell it later
+		return l.deliver(context.WithoutCancel(ctx), d)
+	}
+	if o := l.outage.Load(); o != nil && !o.full {
+		l.keep(d)
+		return nil
+	}
+	if err := l.deliver(context.WithoutCancel(ctx), d); err != nil {
+		l.keep(d)
+		l.leaveAlone(err)
+	}
+	return nil
+}
+
+// results of the script.
+const (
+	nothing micros = iota
+	overload
+	asUsual
+	notUsed
+)
+
+// deliver tells the server what came of a grant.
+func (l *Limiter) deliver(ctx context.Context, d delivery) error {
+	result := nothing
+	switch {
+	case d.result.Unused:
+		result = notUsed
+	case d.result.Overload():
+		result = overload
+	case d.result.Recovered():
+		result = asUsual
+	}
+	arg := append(make([]byte, 0, 64), l.doneHead...)
+	sent := clock()
+	arg = put(arg, whole(sent.Sub(d.ended)), whole(min(d.result.RetryAfter, l.options.MaxRetryAfter)), result)
+	g := l.generation.Load()
+	reply, err := l.plain(ctx, doneScript, l.keys(d.key), []string{octets(d.id), string(arg)})
+	if err != nil {
+		return err
+	}
+	now, _, ok := parseNow(reply)
+	if !ok {
+		return errReply
+	}
+	if !l.clock.hear(nil, now, sent, clock()) {
+		return l.join(ctx, g, true)
+	}
+	return nil
+}
+
+func waiting(ctx context.Context, key pace.Key) error {
+	return fmt.Errorf("waiting for %s: %w", key, context.Cause(ctx))
+}

@@ -1,0 +1,169 @@
+package redis
+
+import (
+	"crypto/sha1"
+	_ "embed"
+	"encoding/binary"
+	"encoding/hex"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/robotskit/robots/pace"
+)
+
+//go:embed reserve.lua
+var reserveText string
+
+//go:embed done.lua
+var doneText string
+
+//go:embed epoch.lua
+var epochText string
+
+//go:embed beat.lua
+var beatText string
+
+// script is a text and the name by which a server that has run it knows it. They
+// are sent by name, and what it means that a name is not known is decided here
+// and not in the client library.
+type script struct{ text, sha string }
+
+func newScript(text string) script {
+	sum := sha1.Sum([]byte(text)) // the name that Redis gives a script
+	return script{text: text, sha: hex.EncodeToString(sum[:])}
+}
+
+var (
+	doneScript = newScript(doneText)
+	beatScript = newScript(beatText)
+)
+
+// of returns a text with a generation in it: a server that knows it is one on
+// which that generation has been at work.
+func of(text, generation string) script {
+	return newScript(strings.Replace(text, "GENERATION", generation, 1))
+}
+
+// micros is a time of the server's clock or a duration, in microseconds. Scripts
+// count in doubles, which hold it exactly until the year 2255.
+type micros = float64
+
+func duration(d time.Duration) micros { return float64(d) / 1e3 }
+
+// whole returns a duration rounded up.
+func whole(d time.Duration) micros { return math.Ceil(duration(d)) }
+
+func moment(t time.Time) micros { return float64(t.UnixMicro()) }
+
+// instant returns a time of the server, the zero time for never.
+func instant(m micros) time.Time {
+	if m == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(int64(m)).UTC()
+}
+
+func put(b []byte, values ...micros) []byte {
+	for _, v := range values {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
+	}
+	return b
+}
+
+// take reads doubles off a reply and reports whether it holds as many.
+func take(reply string, values ...*micros) (rest string, ok bool) {
+	if len(reply) < 8*len(values) {
+		return reply, false
+	}
+	for _, v := range values {
+		*v = math.Float64frombits(binary.LittleEndian.Uint64([]byte(reply[:8])))
+		reply = reply[8:]
+	}
+	return reply, true
+}
+
+// Spans are sent from a little before to a little after the stretch that
+// matters, so that the server finds its own time among them.
+const (
+	spanBefore = time.Minute
+	spanAfter  = 5 * time.Minute
+	farthest   = 48 * time.Hour // windows are at most a minute each
+)
+
+// question is what a decision needs beside the state.
+type question struct {
+	schedule *pace.Schedule
+	within   time.Duration
+	floor    time.Duration // no start before so long from now
+	now      time.Time     // of the server, as far as it is known
+}
+
+// append encodes a question after the constant part of the arguments.
+func (q question) append(b []byte) []byte {
+	b = put(b, math.Floor(duration(max(q.within, 0))), whole(max(q.floor, 0)), whole(q.schedule.Slowest()))
+	if interval, ok := q.schedule.Steady(); ok {
+		return put(b, 0, math.Inf(1), duration(interval))
+	}
+	from := q.now.Add(-spanBefore)
+	b = put(b, moment(from))
+	for span := range q.schedule.Spans(from, q.now.Add(q.within+spanAfter)) {
+		interval := duration(span.Interval)
+		if !span.Open {
+			interval = -1
+		}
+		b = put(b, moment(span.To), interval)
+	}
+	return b
+}
+
+// answer is what the script says of a decision. Times are the server's.
+type answer struct {
+	code    byte // one of the codes below
+	now     micros
+	start   micros // of a grant
+	workers int    // on the list
+	state   pace.State
+}
+
+const (
+	codeGranted = 'G'
+	codeRefused = 'R'
+	codeEpoch   = 'E' // the server's memory is of another generation
+	codeOutside = 'O' // the server's time is not among the spans
+)
+
+func parseAnswer(reply string) (a answer, ok bool) {
+	if reply == "" {
+		return a, false
+	}
+	a.code = reply[0]
+	if reply, ok = take(reply[1:], &a.now); !ok {
+		return a, false
+	}
+	if a.code == codeEpoch || a.code == codeOutside {
+		return a, true
+	}
+	var last, retry, ready micros
+	reply, ok = take(reply, &a.start, &last, &retry, &ready)
+	if !ok || len(reply) != 10 {
+		return a, false
+	}
+	tail := []byte(reply)
+	a.state = pace.State{
+		Last:      instant(last),
+		NotBefore: instant(retry),
+		Address:   instant(ready),
+		Busy:      tail[4] != 0,
+		BackOff:   pace.BackOff{Factor: binary.LittleEndian.Uint16(tail), Step: binary.LittleEndian.Uint16(tail[2:])},
+	}
+	a.workers, _ = strconv.Atoi(reply[5:])
+	return a, a.code == codeGranted || a.code == codeRefused
+}
+
+// parseDone reads the reply of every other script: the server's time, and more.
+func parseNow(reply string) (now micros, rest string, ok bool) {
+	rest, ok = take(reply, &now)
+	return now, rest, ok
+}

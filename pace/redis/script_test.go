@@ -1,0 +1,223 @@
+package redis
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/internal/redistest"
+	"github.com/robotskit/robots/pace"
+)
+
+// randomSchedule returns a schedule of any kind, with intervals between a
+// microsecond and days.
+func randomSchedule(t *testing.T, r *rand.Rand) (*pace.Schedule, string) {
+	var b strings.Builder
+	b.WriteString("User-agent: *\n")
+	hhmm := func() string { return fmt.Sprintf("%02d%02d", r.IntN(24), r.IntN(60)) }
+	for range r.IntN(4) {
+		fmt.Fprintf(&b, "Request-rate: %d/%ds", 1+r.IntN(20), []int{1, 7, 60, 3600, 86400}[r.IntN(5)])
+		if r.IntN(4) > 0 {
+			b.WriteString(" " + hhmm() + "-" + hhmm())
+		}
+		b.WriteString("\n")
+	}
+	for range max(r.IntN(5)-2, 0) {
+		b.WriteString("Visit-time: " + hhmm() + "-" + hhmm() + "\n")
+	}
+	if r.IntN(3) == 0 {
+		fmt.Fprintf(&b, "Crawl-delay: %d\n", r.IntN(200))
+	}
+	zones := []string{"UTC", "Europe/Prague", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu"}
+	p := pace.Policy{Default: time.Duration(1 + r.Int64N(int64(10*time.Second))), Zone: zones[r.IntN(len(zones))]}
+	s, err := pace.NewSchedule(robots.Parse([]byte(b.String())).Rules(robots.RFC9309, "x"), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, b.String() + fmt.Sprintf("default %s, zone %s", p.Default, p.Zone)
+}
+
+// floored returns a state in which nothing may start before so long from now.
+func floored(s pace.State, now micros, floor time.Duration) pace.State {
+	if at := instant(now + whole(floor)); floor > 0 && at.After(s.NotBefore) {
+		s.NotBefore = at
+	}
+	return s
+}
+
+// TestScriptIsNextIn holds the search of the script against Schedule.NextIn, on
+// random schedules and states, and on days on which clocks change.
+func TestScriptIsNextIn(t *testing.T) {
+	cases := 6000
+	if testing.Short() {
+		cases = 600
+	}
+	server := redistest.Start(t, redistest.Options{Clock: true})
+	client := server.Client()
+	o := pace.Options{Concurrency: 2, Hold: 5 * time.Minute, Forget: time.Hour, AddressInterval: 3 * time.Second}
+	r := rand.New(rand.NewPCG(2, 6))
+	var l *Limiter
+	ctx := context.Background()
+	key := "{test}:pace:1:origin:x"
+	addr := "{test}:pace:1:address:x"
+	inside, granted, busy := 0, 0, 0
+	for n := range cases {
+		if n%50 == 0 {
+			day := []string{"2026-03-29", "2026-10-25", "2026-03-08", "2026-11-01", "2026-04-05", "2026-06-15", "2026-12-31"}[r.IntN(7)]
+			at, _ := time.Parse(time.DateOnly, day)
+			server.SetClock(time.Until(at.Add(rand.N(26*time.Hour) - time.Hour)))
+			server.Do("FLUSHALL")
+			if l != nil {
+				l.Close()
+			}
+			var err error
+			if l, err = New(client, Options{Options: o, Prefix: "test"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, text := randomSchedule(t, r)
+		now := moment(l.clock.estimate())
+		ago := func(most time.Duration) micros { return now - float64(r.Int64N(most.Microseconds())) }
+		most := min(2*s.Slowest()+time.Second, 26*time.Hour)
+		want := pace.State{}
+		var last, retry, over, visit micros
+		var factor, step int
+		if r.IntN(5) > 0 {
+			last = ago(most)
+		}
+		if r.IntN(4) == 0 {
+			retry = now + float64(r.Int64N(int64(20*time.Hour/time.Microsecond))) - 1e9
+			want.NotBefore = instant(retry)
+		}
+		if r.IntN(3) == 0 {
+			over, factor, step = ago(2*time.Hour), 2+r.IntN(1023), 1+r.IntN(9)
+			if now-over < duration(o.Forget)-2e6 {
+				want.BackOff = pace.BackOff{Factor: uint16(factor), Step: uint16(step)}
+			} else if now-over < duration(o.Forget)+2e6 {
+				over, factor, step = 0, 0, 0
+			}
+		}
+		if r.IntN(3) == 0 {
+			visit = ago(4 * time.Second)
+			want.Address = instant(visit + duration(o.AddressInterval))
+		}
+		state := put(nil, last, retry, over, 0, now-1e6)
+		state = binary.LittleEndian.AppendUint16(state, uint16(factor))
+		state = binary.LittleEndian.AppendUint16(state, uint16(step))
+		taken := 0
+		for i := range r.IntN(4) {
+			start := ago(10 * time.Minute)
+			if end := start + duration(o.Hold); end > now+2e6 {
+				taken++
+			} else if end > now-2e6 {
+				continue // too near to say
+			} else {
+				last = max(last, end)
+			}
+			state = put(append(state, octets(uint64(i))...), start, 0)
+		}
+		want.Busy = taken >= o.Concurrency
+		want.Last = instant(last)
+		if err := client.Do(ctx, client.B().Set().Key(key).Value(string(state)).Build()).Error(); err != nil {
+			t.Fatal(err)
+		}
+		if err := client.Do(ctx, client.B().Set().Key(addr).Value(string(put(nil, visit, now-1e6))).Build()).Error(); err != nil {
+			t.Fatal(err)
+		}
+		if visit == 0 {
+			client.Do(ctx, client.B().Del().Key(addr).Build())
+		}
+		q := question{schedule: s, now: l.clock.estimate(), within: time.Duration(r.Int64N(int64(30 * time.Hour)))}
+		if r.IntN(4) == 0 {
+			q.floor = time.Duration(r.Int64N(int64(time.Hour)))
+		}
+		ask := func(name string) answer {
+			g := l.generation.Load()
+			keys := []string{l.epochKey, key, addr}
+			reply, err := l.plain(ctx, g.reserve, keys, []string{name, string(q.append(append([]byte(nil), l.reserveHead...)))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, ok := parseAnswer(reply)
+			if !ok {
+				t.Fatalf("the script answers %q", reply)
+			}
+			return a
+		}
+		a := ask(looksOnly)
+		if a.state != want {
+			t.Fatalf("case %d: the state is read as %+v, want %+v", n, a.state, want)
+		}
+		next := s.NextIn(instant(a.now), floored(want, a.now, q.floor))
+		horizon := q.now.Add(q.within + spanAfter - time.Second)
+		if next.Before(horizon) {
+			inside++
+			// An interval of nanoseconds ends within the next microsecond, and a
+			// factor makes no more of that.
+			if d := instant(a.start).Sub(next); d < 0 || d > 3*time.Microsecond {
+				t.Fatalf("case %d: the script says %s, NextIn %s (%s apart)\n%s\n%+v", n, instant(a.start), next, d, text, want)
+			}
+		} else if a.start > moment(next)+1 {
+			t.Fatalf("case %d: the script says %s, NextIn %s, which is not before", n, instant(a.start), next)
+		}
+		b := ask(octets(7))
+		start := s.NextIn(instant(b.now), floored(want, b.now, q.floor))
+		wait := start.Sub(instant(b.now))
+		if near := (wait - q.within).Abs() < 10*time.Microsecond; !near && (b.code == codeGranted) != (!want.Busy && wait <= q.within) {
+			t.Fatalf("case %d: the answer is %c, the start in %s and asked within %s, busy %t\n%s", n, b.code, wait, q.within, want.Busy, text)
+		}
+		if b.code == codeGranted {
+			granted++
+		}
+		if want.Busy {
+			busy++
+		}
+	}
+	l.Close()
+	t.Logf("%d cases: %d with a start within the spans, %d granted, %d busy", cases, inside, granted, busy)
+}
+
+// TestBackOffAgrees: the script's back-off is that of pace.BackOff, through
+// answers of all kinds. A Done for a grant that nobody knows counts.
+func TestBackOffAgrees(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	l, err := New(server.Client(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	ctx := context.Background()
+	s, err := pace.NewSchedule(nil, pace.Policy{Default: 3 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	origin, _, err := robots.ParseURL("http://back.example/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := pace.Key{Origin: origin}
+	r := rand.New(rand.NewPCG(1, 8))
+	var back pace.BackOff
+	for n := range 500 {
+		result := pace.Result{Status: []int{200, 200, 404, 500, 429, 503, 504, 301}[r.IntN(8)], Timeout: r.IntN(20) == 0}
+		if n%100 < 30 {
+			result = pace.Result{Status: 503} // up to the top
+		}
+		if err := l.Done(ctx, pace.Grant{ID: newID(), Key: key}, result); err != nil {
+			t.Fatal(err)
+		}
+		back = back.After(result)
+		turn, err := l.NotBefore(ctx, key, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := back.Interval(3 * time.Second); turn.Interval != want {
+			t.Fatalf("after %d answers the interval is %s, want %s (%+v)", n+1, turn.Interval, want, back)
+		}
+	}
+}

@@ -1,0 +1,202 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/pace"
+)
+
+// queue holds the callers of Wait at one origin in this process, in the order of
+// their arrival. Only the first asks the server.
+type queue struct{ waiters []*waiter }
+
+type waiter struct {
+	wake    chan struct{}   // holds at most one
+	closing <-chan struct{} // the limiter
+}
+
+// waited reports whether somebody waits at an origin in this process.
+func (l *Limiter) waited(o robots.Origin) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.queues[o] != nil
+}
+
+// signal wakes the first of a queue.
+func (l *Limiter) signal(o robots.Origin) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.queues[o].signal()
+}
+
+func (q *queue) signal() {
+	if q == nil || len(q.waiters) == 0 {
+		return
+	}
+	select {
+	case q.waiters[0].wake <- struct{}{}:
+	default:
+	}
+}
+
+// enter takes a place in the queue of an origin.
+func (l *Limiter) enter(o robots.Origin) (w *waiter, first bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	q := l.queues[o]
+	if q == nil {
+		q = &queue{}
+		l.queues[o] = q
+	}
+	w = &waiter{wake: make(chan struct{}, 1), closing: l.closing.Done()}
+	q.waiters = append(q.waiters, w)
+	return w, len(q.waiters) == 1
+}
+
+// leave gives the place up; the next takes over the watch.
+func (l *Limiter) leave(o robots.Origin, w *waiter) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	q := l.queues[o]
+	i := slices.Index(q.waiters, w)
+	q.waiters = slices.Delete(q.waiters, i, i+1)
+	switch {
+	case len(q.waiters) == 0:
+		delete(l.queues, o)
+	case i == 0:
+		q.signal()
+	}
+}
+
+// The first of a queue asks up to claimAhead before the time, and takes the start
+// then: of many processes that wait for one site, the one that asks first has
+// it, the others learn so at different moments, and at the start itself there is
+// no crowd.
+const claimAhead = 25 * time.Millisecond
+
+// longestSleep bounds how long a waiter trusts what it was told: clocks are set,
+// and grants come back unused. While Redis is away it looks sooner, so that it is
+// there when Redis is, at its own moment.
+const (
+	longestSleep = time.Minute
+	longestAlone = 500 * time.Millisecond
+)
+
+// shortestPause is the shortest time between two questions of one waiter; it
+// doubles up to claimAhead while a site with a shorter interval is busy.
+const shortestPause = 250 * time.Microsecond
+
+func busy(r pace.Reason) bool { return r.Cause == pace.CauseBusy }
+
+// Wait returns when the request may start.
+func (l *Limiter) Wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pace.Grant, error) {
+	if ctx.Err() != nil {
+		return pace.Grant{}, waiting(ctx, key)
+	}
+	if s == nil {
+		s = undeclared
+	}
+	deadline, hurried := ctx.Deadline()
+	w, first := l.enter(key.Origin)
+	defer l.leave(key.Origin, w)
+	if !first {
+		if hurried {
+			turn, err := l.NotBefore(ctx, key, s)
+			if err == nil && turn.Start.After(deadline) {
+				return pace.Grant{}, &pace.LateError{Key: key, Turn: turn}
+			}
+		}
+		if w.sleep(ctx, 0) != nil {
+			return pace.Grant{}, waiting(ctx, key)
+		}
+	}
+	var away error
+	interval, patience := s.Fastest(), shortestPause
+	for {
+		ahead := min(interval/4, claimAhead)
+		g, err := l.decide(ctx, key, s, ahead, false)
+		pause := longestAlone
+		switch {
+		case ctx.Err() != nil:
+			l.unused(ctx, g)
+			return pace.Grant{}, stopped(ctx, key, away)
+		case errors.Is(err, ErrAway):
+			away, pause = err, jittered(pause)*3/4
+		case err != nil:
+			return pace.Grant{}, err
+		case g.OK() && hurried && g.Start.After(deadline):
+			l.unused(ctx, g)
+			return pace.Grant{}, &pace.LateError{Key: key, Turn: g.Turn}
+		case g.OK():
+			for d := time.Until(g.Start); d > 0; d = time.Until(g.Start) {
+				err := w.sleep(ctx, d)
+				if err == nil && l.closing.Err() == nil {
+					continue
+				}
+				l.unused(ctx, g)
+				if err == nil {
+					return pace.Grant{}, errClosed
+				}
+				return pace.Grant{}, stopped(ctx, key, away)
+			}
+			return g, nil
+		case hurried && g.Start.After(deadline):
+			return pace.Grant{}, &pace.LateError{Key: key, Turn: g.Turn}
+		default:
+			away, interval = nil, g.Interval
+			if l.outage.Load() == nil {
+				pause = jittered(longestSleep) * 4 / 5
+			}
+			// A busy site is free at the earliest an interval from now, so to ask
+			// then loses no time.
+			ahead = min(interval/4, claimAhead)
+			pause = min(pause, time.Until(g.Start)-rand.N(ahead+1))
+			if slices.ContainsFunc(g.Reasons, busy) {
+				pause, patience = max(pause, patience), min(2*patience, claimAhead)
+			} else {
+				patience = shortestPause
+			}
+		}
+		if w.sleep(ctx, max(pause, shortestPause)) != nil {
+			return pace.Grant{}, stopped(ctx, key, away)
+		}
+	}
+}
+
+// unused gives back what a caller who gave up was granted.
+func (l *Limiter) unused(ctx context.Context, g pace.Grant) {
+	_ = l.Done(context.WithoutCancel(ctx), g, pace.Result{Unused: true}) // what cannot be told is kept
+}
+
+// stopped is the error of a caller whose context ended, and why it waited if that
+// was for Redis.
+func stopped(ctx context.Context, key pace.Key, away error) error {
+	if away == nil {
+		return waiting(ctx, key)
+	}
+	return errors.Join(waiting(ctx, key), away)
+}
+
+// sleep returns at a signal, after a time (0 for none), or with an error at the
+// end of the context.
+func (w *waiter) sleep(ctx context.Context, d time.Duration) error {
+	var alarm <-chan time.Time
+	if d > 0 {
+		t := time.NewTimer(d)
+		defer t.Stop()
+		alarm = t.C
+	}
+	select {
+	case <-w.wake:
+	case <-alarm:
+	case <-w.closing: // what it asks next says so
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
