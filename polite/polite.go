@@ -55,6 +55,15 @@ type Options struct {
 	// Limiter hands out turns. If nil, it is one of this process. Transports that
 	// share a Limiter share their pace.
 	Limiter pace.Limiter
+	// Fleet is Store and Limiter in one, shared with other processes. It stays
+	// open: it belongs to whoever opened it.
+	Fleet Fleet
+}
+
+// A Fleet is what the workers of a crawler share. *fleet.Fleet is one, on Redis.
+type Fleet interface {
+	Store() cache.Store
+	Limiter() pace.Limiter
 }
 
 // Transport is an http.RoundTripper that obeys robots.txt. It is safe for
@@ -75,6 +84,12 @@ func New(name string, o Options) (*Transport, error) {
 	}
 	if err := o.Policy.Check(); err != nil {
 		return nil, err
+	}
+	if o.Fleet != nil {
+		if o.Cache != nil || o.Store != nil || o.Limiter != nil {
+			return nil, errors.New("a Fleet is the store and the limiter: give a Fleet, or a Cache or Store and a Limiter, not both")
+		}
+		o.Store, o.Limiter = o.Fleet.Store(), o.Fleet.Limiter()
 	}
 	if o.Cache != nil && o.Store != nil {
 		return nil, errors.New("a Cache has its own store: give a Cache or a Store, not both")
@@ -230,15 +245,21 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	// A turn is given back even when the caller's context has ended.
 	ctx := context.WithoutCancel(req.Context())
 	if err != nil {
-		t.options.Limiter.Done(ctx, grant, pace.Result{Timeout: timedOut(err)})
+		t.done(ctx, grant, pace.Result{Timeout: timedOut(err)})
 		return nil, err
 	}
 	result := pace.Result{Status: resp.StatusCode}
 	if wait, ok := pace.ParseRetryAfter(resp.Header.Get("Retry-After"), time.Now()); ok {
 		result.RetryAfter = wait
 	}
-	resp.Body = &body{ReadCloser: resp.Body, done: func() { t.options.Limiter.Done(ctx, grant, result) }}
+	resp.Body = &body{ReadCloser: resp.Body, done: func() { t.done(ctx, grant, result) }}
 	return resp, nil
+}
+
+// done gives a turn back. A limiter that cannot be told ends it by its own clock,
+// and the response has come all the same.
+func (t *Transport) done(ctx context.Context, g pace.Grant, r pace.Result) {
+	_ = t.options.Limiter.Done(ctx, g, r)
 }
 
 // turn judges a request and waits for its turn.
@@ -267,7 +288,7 @@ func (t *Transport) turn(req *http.Request) (pace.Grant, error) {
 	// While the request waited, the site may have changed its mind.
 	if later, rules, err := t.rules(req.Context(), origin); err == nil && later != record {
 		if v := rules.Match(path); !v.Allowed {
-			t.options.Limiter.Done(context.WithoutCancel(req.Context()), grant, pace.Result{Unused: true})
+			t.done(context.WithoutCancel(req.Context()), grant, pace.Result{Unused: true})
 			return pace.Grant{}, &DisallowedError{URL: url, Verdict: v}
 		}
 	}

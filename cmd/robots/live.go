@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"os/signal"
 	"strconv"
@@ -16,6 +17,7 @@ import (
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cache/bolt"
 	"github.com/robotskit/robots/fetch"
+	"github.com/robotskit/robots/fleet"
 	"github.com/spf13/cobra"
 )
 
@@ -30,6 +32,7 @@ const (
 // liveFlags are the flags of the verbs that fetch, as written.
 type liveFlags struct {
 	cache        optional
+	redis        optional
 	userAgent    optional
 	timeout      optional
 	allowPrivate bool
@@ -39,6 +42,7 @@ type liveFlags struct {
 func (l *liveFlags) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.Var(&l.cache, "cache", "keep what is fetched in this `FILE`, and ask a site again only when\nit is due")
+	f.Var(&l.redis, "redis", "share what is fetched with the fleet on the Redis at this `URL`, as in\nrediss://user@host:6379?prefix=robots; its password comes from the\nenvironment: "+passwordName+", or "+passwordFileName+",\nwhich names a file. --cache is then a copy, for when it goes away")
 	f.Var(&l.userAgent, "user-agent", "the User-Agent `STRING` of requests (default\n\""+fetch.DefaultUserAgent+"\")")
 	f.Var(&l.timeout, "timeout", "most `TIME` for one robots.txt, redirects included (default 30s)")
 	f.BoolVar(&l.allowPrivate, "allow-private", false, "fetch from private and loopback addresses too")
@@ -51,7 +55,7 @@ func (l *liveFlags) unused() error {
 		name  string
 		given bool
 	}{
-		{"--cache", l.cache.given}, {"--user-agent", l.userAgent.given},
+		{"--cache", l.cache.given}, {"--redis", l.redis.given}, {"--user-agent", l.userAgent.given},
 		{"--timeout", l.timeout.given}, {"--allow-private", l.allowPrivate},
 	} {
 		if f.given {
@@ -78,7 +82,8 @@ func (l *liveFlags) parseTimeout() (time.Duration, error) {
 type live struct {
 	client  *fetch.Client
 	cache   *cache.Cache
-	store   cache.Store // of --cache, nil without
+	store   cache.Store  // of --cache or --redis, nil without
+	fleet   *fleet.Fleet // of --redis, nil without
 	began   time.Time
 	private bool // --allow-private
 	warn    func(format string, args ...any)
@@ -119,10 +124,16 @@ func newLive(std *streams, name string, l *liveFlags, maxBytes int) (*live, erro
 		warn:    func(format string, args ...any) { warn(std, name, format, args...) },
 		hosts:   map[string]chan struct{}{},
 	}
-	if l.cache.given {
-		if l.cache.text == "" {
-			return nil, errors.New("the name after --cache is empty")
+	if l.cache.given && l.cache.text == "" {
+		return nil, errors.New("the name after --cache is empty")
+	}
+	switch {
+	case l.redis.given:
+		if v.fleet, err = l.join(); err != nil {
+			return nil, err
 		}
+		v.store = v.fleet.Store()
+	case l.cache.given:
 		store, err := bolt.Open(l.cache.text, bolt.Options{})
 		if err != nil {
 			return nil, err
@@ -148,7 +159,41 @@ func newLive(std *streams, name string, l *liveFlags, maxBytes int) (*live, erro
 	return v, nil
 }
 
-// close ends what is under way and closes the cache's file.
+// Where the password of --redis comes from: a flag would show it to everybody on
+// the machine, and keep it in the history of the shell.
+const (
+	passwordName     = "ROBOTS_REDIS_PASSWORD"
+	passwordFileName = "ROBOTS_REDIS_PASSWORD_FILE"
+)
+
+// join joins the fleet of --redis.
+func (l *liveFlags) join() (*fleet.Fleet, error) {
+	if u, err := url.Parse(l.redis.text); err == nil { //nolint:forbidigo // it is no URL of a site
+		if _, shown := u.User.Password(); shown {
+			return nil, fmt.Errorf("--redis %s has a password that others can see: leave it out and set %s, or name a file in %s", u.Redacted(), passwordName, passwordFileName)
+		}
+	}
+	o := fleet.Options{Copy: l.cache.text, Password: os.Getenv(passwordName)}
+	if name := os.Getenv(passwordFileName); name != "" {
+		if o.Password != "" {
+			return nil, fmt.Errorf("both %s and %s are set: one password is enough", passwordName, passwordFileName)
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", passwordFileName, err)
+		}
+		o.Password = strings.TrimRight(string(text), "\r\n")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), fetchMargin)
+	defer cancel()
+	f, err := fleet.Open(ctx, l.redis.text, o)
+	if err != nil {
+		return nil, fmt.Errorf("--redis: %w", err)
+	}
+	return f, nil
+}
+
+// close ends what is under way and closes what keeps it.
 func (l *live) close() {
 	if l == nil {
 		return
@@ -156,7 +201,12 @@ func (l *live) close() {
 	if l.cache != nil {
 		_ = l.cache.Close() // it has nothing to report
 	}
-	if l.store != nil {
+	switch {
+	case l.fleet != nil:
+		if err := l.fleet.Close(); err != nil {
+			l.warn("cannot leave the fleet of --redis: %w", cause(err))
+		}
+	case l.store != nil:
 		if err := l.store.Close(); err != nil {
 			l.warn("cannot close the file of --cache: %w", cause(err))
 		}
@@ -166,7 +216,11 @@ func (l *live) close() {
 // observe is told what the cache does.
 func (l *live) observe(e cache.Event) {
 	if e.Kind == cache.StoreFailed {
-		l.trouble.Do(func() { l.warn("the file of --cache fails, going on without it: %w", e.Err) })
+		what := "file of --cache"
+		if l.fleet != nil {
+			what = "Redis of --redis"
+		}
+		l.trouble.Do(func() { l.warn("the %s fails, going on without it: %w", what, e.Err) })
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/fleet"
 	"github.com/robotskit/robots/pace"
 	"github.com/spf13/cobra"
 )
@@ -37,7 +38,8 @@ the next permitted starts, how long a number of pages takes, and what became of
 every line. A wish that the dialect's engine says it ignores is shown and not
 followed; one that the standard leaves to the crawler is followed (--obey).
 
-It asks the site of the URL, or takes a file with -f.
+It asks the site of the URL, or takes a file with -f. With --redis the first
+start is that of the fleet: after the last request of any of its workers.
 
 Exit status: 0 whatever the pace is, 2 bad use, unreadable input or interrupted,
 3 undecided: robots.txt cannot be reached and no earlier copy holds.`,
@@ -82,7 +84,8 @@ type plan struct {
 	day      []pace.Span
 	pages    int
 	takes    time.Duration
-	within   bool // takes is known
+	within   bool       // takes is known
+	fleet    *pace.Turn // the next start of the fleet of --redis, nil without
 }
 
 // nextStarts is how many starts schedule lists.
@@ -131,7 +134,7 @@ func schedule(ctx context.Context, o *scheduleOptions, std *streams) (int, error
 	if o.file.given {
 		rules, err = o.fileRules(std, name, d, maxBytes)
 	} else {
-		rules, err = o.siteRules(ctx, std, name)
+		rules, err = o.siteRules(ctx, std, name, &p)
 	}
 	if err != nil {
 		return exitBad, err
@@ -143,11 +146,17 @@ func schedule(ctx context.Context, o *scheduleOptions, std *streams) (int, error
 		return exitBad, err
 	}
 	p.agents, p.group = rules.Tokens(), rules.Group()
+	if p.fleet != nil { // whose start counts from after the fetch
+		p.at = std.now()
+	}
 	p.at = p.at.In(p.schedule.Zone())
 	p.day = p.schedule.Day(p.at)
 	var last time.Time
 	for range nextStarts {
 		turn := p.schedule.Turn(maxTime(p.at, last), last)
+		if p.fleet != nil && last.IsZero() {
+			turn = *p.fleet
+		}
 		turn.Start = turn.Start.In(p.schedule.Zone())
 		p.next = append(p.next, turn)
 		last = turn.Start
@@ -174,8 +183,9 @@ func (o *scheduleOptions) fileRules(std *streams, name string, d robots.Dialect,
 	return file.Rules(d, callers(o.agents, d)...), nil
 }
 
-// siteRules asks the site of the one URL and says how it stands with it.
-func (o *scheduleOptions) siteRules(ctx context.Context, std *streams, name string) (rules *robots.Rules, err error) {
+// siteRules asks the site of the one URL and says how it stands with it, and asks
+// the fleet for its next start there.
+func (o *scheduleOptions) siteRules(ctx context.Context, std *streams, name string, into *plan) (rules *robots.Rules, err error) {
 	if len(o.urls) != 1 {
 		return nil, errors.New("name one URL of the site, or a robots.txt with -f FILE")
 	}
@@ -188,8 +198,24 @@ func (o *scheduleOptions) siteRules(ctx context.Context, std *streams, name stri
 		if s := rules.State(); rules.Whole() != robots.ReasonNone || s != nil && s.Note != "" {
 			warn(std, name, "%s", j.state(p))
 		}
+		if f := j.live.fleet; f != nil && !o.at.given {
+			into.fleet = o.fleetTurn(ctx, std, name, f, p.site.origin, rules)
+		}
 	})
 	return rules, err
+}
+
+// fleetTurn asks the fleet for its next start at a site.
+func (o *scheduleOptions) fleetTurn(ctx context.Context, std *streams, name string, f *fleet.Fleet, origin robots.Origin, rules *robots.Rules) *pace.Turn {
+	s, err := pace.NewSchedule(rules, o.policy)
+	if err == nil {
+		var turn pace.Turn
+		if turn, err = f.Limiter().NotBefore(ctx, pace.Key{Origin: origin}, s); err == nil {
+			return &turn
+		}
+	}
+	warn(std, name, "the fleet's pace is not known: %w", err)
+	return nil
 }
 
 func maxTime(a, b time.Time) time.Time {
@@ -214,7 +240,11 @@ func (p *plan) print(w io.Writer, colours palette) {
 	if wait := first.Start.Sub(p.at); wait > 0 {
 		when = "in " + pace.Words(wait)
 	}
-	fmt.Fprintf(w, "At %s a request may start %s; then %s.\n", p.at.Format(clock+" MST"), when, one(first.Interval))
+	who = "a request may start"
+	if p.fleet != nil {
+		who = "the fleet may start a request"
+	}
+	fmt.Fprintf(w, "At %s %s %s; then %s.\n", p.at.Format(clock+" MST"), who, when, one(first.Interval))
 
 	heading(w, colours, "Pages an hour on "+p.at.Format("2006-01-02")+", "+p.schedule.Zone().String())
 	if len(p.day) > 1 { // else there is nothing to see

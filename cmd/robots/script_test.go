@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/robotskit/robots/internal/redistest"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -35,6 +36,8 @@ func TestMain(m *testing.M) {
 //	plain FILE TO            copies without ports, times and durations
 //	kept CACHE URL AGE FILE [failing AGE]
 //	                         a cache file with a file of that age, and an outage
+//	redis start|kill|replace a Redis server of the script, with its URL in $REDIS
+//	                         and the password "geheim"
 //	envsubst FILE TO         copies with the values of variables
 //	at NAME DURATION         a moment that far from now in $NAME
 func TestScript(t *testing.T) {
@@ -42,8 +45,21 @@ func TestScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	folder, files := "testdata/script", []string(nil)
+	if testing.Short() { // a race detector takes a third of a second to start, and finds nothing in one goroutine
+		for _, pattern := range []string{"batch*", "live*", "redis*"} {
+			found, err := filepath.Glob(filepath.Join(folder, pattern+".txtar"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, found...)
+		}
+		folder = ""
+		t.Logf("short: only the %d scripts in which much happens at a time", len(files))
+	}
 	testscript.Run(t, testscript.Params{
-		Dir:                "testdata/script",
+		Dir:                folder,
+		Files:              files,
 		UpdateScripts:      *update,
 		RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
@@ -52,14 +68,19 @@ func TestScript(t *testing.T) {
 			env.Setenv("FORCE_COLOR", "")
 			sites := &webSites{sites: map[string]*webSite{}}
 			env.Values[webSitesKey{}] = sites
+			env.Values[redisKey{}] = new(*redistest.Server)
 			env.Defer(sites.close)
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
-			if name != "root" {
-				return false, errors.New("unknown condition")
+			switch name {
+			case "root": // who may read everything
+				return os.Getuid() == 0, nil
+			case "redis":
+				_, err := exec.LookPath("redis-server")
+				return err == nil, nil
 			}
-			return os.Getuid() == 0, nil // who may read everything
+			return false, errors.New("unknown condition")
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status":  status,
@@ -70,6 +91,7 @@ func TestScript(t *testing.T) {
 			"plain":   plain,
 			"kept":    kept,
 			"at":      at,
+			"redis":   func(ts *testscript.TestScript, neg bool, args []string) { redis(t, ts, neg, args) },
 			"envsubst": func(ts *testscript.TestScript, _ bool, args []string) {
 				text := os.Expand(ts.ReadFile(args[0]), ts.Getenv)
 				ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o666))
@@ -93,6 +115,27 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+type redisKey struct{}
+
+// redis runs a server that ends with t, the test of all scripts.
+func redis(t *testing.T, ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: redis start|kill|replace")
+	}
+	server, _ := ts.Value(redisKey{}).(**redistest.Server)
+	switch args[0] {
+	case "start":
+		*server = redistest.Start(t, redistest.Options{Config: []string{"requirepass geheim"}})
+		ts.Setenv("REDIS", (*server).URL())
+	case "kill":
+		(*server).Kill()
+	case "replace":
+		(*server).Replace()
+	default:
+		ts.Fatalf("unknown: redis %s", args[0])
 	}
 }
 

@@ -10,11 +10,14 @@ import (
 
 // stateLine says in one line what became of a robots.txt and, by the state of
 // the rules made from it, what that means at the moment of the question.
-func (l *live) stateLine(r *fetch.Record, s *robots.State) string {
+func (l *live) stateLine(r *fetch.Record, s *robots.State) (told string) {
 	line := r.Origin.RobotsURL() + ": "
 	note := ""
 	if s != nil {
 		note = s.Note
+	}
+	if r.Degraded {
+		defer func() { told += "; the fleet's Redis is out of reach" }()
 	}
 	if !r.Outcome.Good() {
 		if note == "" {

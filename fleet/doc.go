@@ -1,0 +1,51 @@
+// Package fleet makes the workers of a crawler one crawler: they share what is
+// known of every robots.txt and one pace for every site, on a Redis.
+//
+//	f, err := fleet.Open(ctx, os.Getenv("REDIS_URL"), fleet.Options{})
+//	...
+//	defer f.Close()
+//	client := polite.Client("MyBot", polite.Options{Fleet: f})
+//
+// Each origin is then asked for its robots.txt once by the whole fleet, and each
+// site is asked for pages no faster than it wishes, however many workers there
+// are. A Fleet is no more than its parts, which can be used without it: the store
+// of package cache/redis, with a copy of what this worker has seen behind it, and
+// the limiter of package pace/redis. Their documentation says which keys they use,
+// what they hold, and what happens when the server fails in which way.
+//
+// # Access
+//
+// A user of the server needs no more than this (TestTLS), here for the prefix
+// "robots". The server is Redis 7.0 or later, or Valkey.
+//
+//	ACL SETUSER robots on >SECRET resetkeys ~{robots}:* resetchannels &{robots}:* -@all
+//	  +hello +auth +ping +client|tracking +client|caching +cluster|slots +cluster|shards
+//	  +eval +evalsha +time +get +mget +getrange +set +setrange +psetex +del +pexpire +pttl
+//	  +zadd +zrem +zremrangebyscore +zrange +info +ssubscribe +sunsubscribe +spublish
+//
+// # When Redis is away
+//
+// Records that a worker holds in memory or in its copy go on being answered and
+// are marked (fetch.Record.Degraded, State.Degraded of a verdict); what it has not
+// seen it fetches, once in each worker and no longer once in the fleet. The pace
+// is Options.WhenAway: divided by the number of workers, or none. Nothing has to be
+// done when it is back. A worker cannot begin while Redis is away: it would know
+// neither the records nor how many share the pace.
+//
+// # URLs
+//
+//	redis://host:6379/0           one server, or any member of a cluster
+//	rediss://host:6379            TLS, by the authorities that the machine trusts
+//	rediss://user@host            a user of the server's access control list
+//	redis://host1?addr=host2:6379 several members to begin with
+//	redis://sentinel:26379?master_set=name     sentinels are asked without a password
+//	unix:///run/redis.sock?db=1
+//	redis://host?prefix=crawl     a fleet of its own among others on a server
+//
+// The password may stand in the URL, as it does in the environment of many
+// deployments, or be given apart (Options.Password); errors never repeat it. The
+// keys of a fleet are on one shard of a cluster: every step of store and limiter
+// is atomic there, and when the shard moves to another node each site rests for one
+// interval. A shard on half of two cores made 50,000 decisions a second;
+// fleets that need more divide their sites among several prefixes.
+package fleet

@@ -1,0 +1,238 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/robotskit/robots/cache"
+	"github.com/robotskit/robots/cache/bolt"
+	records "github.com/robotskit/robots/cache/redis"
+	"github.com/robotskit/robots/pace"
+	turns "github.com/robotskit/robots/pace/redis"
+)
+
+// Options are the settings of a Fleet. All its workers must use the same, but
+// for Copy. The zero value is right for one fleet on a server of its own.
+type Options struct {
+	// Prefix begins the names of all keys, in braces: that of the URL if empty, as
+	// in ?prefix=crawl, or else "robots". Fleets with different prefixes know
+	// nothing of each other.
+	Prefix string
+	// Password is that of the URL's user, of the default user if the URL names
+	// none. It comes before one in the URL.
+	Password string
+	// TLS says how a rediss:// server is known: by default by the authorities of
+	// the machine. ServerName is taken from the URL if it is empty.
+	TLS *tls.Config
+	// Copy names a file in which this worker keeps what it has seen, so that
+	// losing the server loses no answer: a file for each worker, made if it is not
+	// there. Empty for memory, of 64 MiB, which ends with the worker.
+	Copy string
+	// Pace are the settings of the limiter. Its Now and MaxBytes have no meaning
+	// here.
+	Pace pace.Options
+	// WhenAway is what becomes of the pace while Redis is away: Divide if zero.
+	WhenAway turns.Policy
+	// Workers is the least number of workers to divide by while Redis is away. The
+	// limiter counts them; a number is for fleets that are started one by one.
+	Workers int
+}
+
+// A Fleet is what a worker shares with the others. It is safe for concurrent use.
+type Fleet struct {
+	client  rueidis.Client
+	shared  *records.Store
+	store   cache.Store
+	limiter *turns.Limiter
+}
+
+// Open joins the fleet at a Redis URL. The error says in one sentence what is
+// wrong: the URL, the server, the user's rights or the file of the copy.
+func Open(ctx context.Context, url string, o Options) (*Fleet, error) {
+	option, prefix, err := clientOption(url, o)
+	if err != nil {
+		return nil, err
+	}
+	client, err := connect(ctx, option)
+	if err != nil {
+		return nil, err
+	}
+	f := &Fleet{client: client}
+	if f.shared, err = records.New(client, records.Options{Prefix: prefix}); err == nil {
+		f.store = f.shared
+		f.limiter, err = turns.New(client, turns.Options{Options: o.Pace, Prefix: prefix, WhenAway: o.WhenAway, Workers: o.Workers})
+	}
+	if err == nil {
+		var own cache.Store = cache.NewMemory(ownMemory)
+		if o.Copy != "" {
+			own, err = bolt.Open(o.Copy, bolt.Options{})
+		}
+		if err == nil {
+			f.store = cache.NewBacked(f.shared, own, 0)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// ownMemory bounds what a worker without a file keeps of what it has seen, to
+// carry it over when Redis is back.
+const ownMemory = 64 << 20
+
+// clientOption reads a URL. What it says of a URL never holds its password.
+func clientOption(s string, o Options) (option rueidis.ClientOption, prefix string, err error) {
+	option, err = rueidis.ParseURL(s)
+	u, unread := url.Parse(s) //nolint:forbidigo // it is no URL of a site
+	switch {
+	case s == "":
+		return option, "", errors.New("no Redis URL given: it is redis://host:6379, or rediss:// for TLS")
+	case unread != nil:
+		return option, "", errors.New("the Redis URL cannot be read: it is redis://user@host:6379/0, with special characters of a password as %XX")
+	case !slices.Contains(schemes, u.Scheme):
+		return option, "", fmt.Errorf("Redis URL %s: it begins with redis://, rediss:// for TLS, or unix://", u.Redacted())
+	case u.Scheme == "unix" && u.Path == "":
+		return option, "", errors.New("the Redis URL names no socket: it is unix:///run/redis.sock")
+	case strayKey(u.Query()) != "":
+		return option, "", fmt.Errorf("Redis URL %s: unknown %q after the question mark: there are %s", u.Redacted(), strayKey(u.Query()), strings.Join(keys, ", "))
+	case err != nil:
+		return option, "", fmt.Errorf("Redis URL %s: %s", u.Redacted(), strings.TrimPrefix(err.Error(), "redis: "))
+	case o.TLS != nil && option.TLSConfig == nil:
+		return option, "", fmt.Errorf("Redis URL %s does not ask for the TLS that is set up: it begins with rediss:// then", u.Redacted())
+	}
+	if o.TLS != nil {
+		name := option.TLSConfig.ServerName
+		option.TLSConfig = o.TLS.Clone()
+		if option.TLSConfig.ServerName == "" {
+			option.TLSConfig.ServerName = name
+		}
+	}
+	if o.Password != "" {
+		option.Password = o.Password
+	}
+	option.Sentinel.TLSConfig = option.TLSConfig
+	option.Dialer.Timeout = min(max(option.Dialer.Timeout, 0), dialLimit)
+	if option.Dialer.Timeout == 0 {
+		option.Dialer.Timeout = dialLimit
+	}
+	if option.ConnWriteTimeout == 0 {
+		option.ConnWriteTimeout = answerLimit
+	}
+	// One connection, whose buffers are enough for the answers of a full pipeline:
+	// a fleet has many workers, and the server holds each of their connections.
+	option.PipelineMultiplex = -1
+	option.ReadBufferEachConn, option.WriteBufferEachConn = 64<<10, 64<<10
+	return option, cmp.Or(o.Prefix, u.Query().Get("prefix")), nil
+}
+
+// keys are what may stand after the question mark of a URL. A misspelt one would
+// make a fleet of its own, or of two one.
+var keys = []string{"prefix", "db", "addr", "master_set", "dial_timeout", "write_timeout", "skip_verify", "client_name"}
+
+func strayKey(q url.Values) string {
+	for k := range q {
+		if !slices.Contains(keys, k) {
+			return k
+		}
+	}
+	return ""
+}
+
+var schemes = []string{"redis", "rediss", "valkey", "valkeys", "unix"}
+
+const (
+	dialLimit   = 5 * time.Second
+	answerLimit = 5 * time.Second // a server silent for so long is away
+)
+
+// connect connects and finds out whether the server will do.
+func connect(ctx context.Context, option rueidis.ClientOption) (rueidis.Client, error) {
+	where := "Redis at " + strings.Join(option.InitAddress, ", ")
+	type made struct {
+		client rueidis.Client
+		err    error
+	}
+	making := make(chan made, 1) // NewClient knows no context
+	go func() {
+		c, err := rueidis.NewClient(option)
+		making <- made{c, err}
+	}()
+	var client rueidis.Client
+	select {
+	case m := <-making:
+		if m.err != nil {
+			return nil, fmt.Errorf("%s: %w", where, m.err)
+		}
+		client = m.client
+	case <-ctx.Done():
+		go func() {
+			if m := <-making; m.err == nil {
+				m.client.Close()
+			}
+		}()
+		return nil, fmt.Errorf("%s: %w", where, ctx.Err())
+	}
+	if err := client.Do(ctx, client.B().Ping().Build()).Error(); err != nil {
+		client.Close()
+		return nil, fmt.Errorf("%s: %w", where, err)
+	}
+	// A user who may not ask finds out with the first script.
+	if info, err := client.Do(ctx, client.B().Info().Section("server").Build()).ToString(); err == nil {
+		if version := tooOld(info); version != "" {
+			client.Close()
+			return nil, fmt.Errorf("%s is version %s: a fleet needs Redis 7.0 or later, or Valkey", where, version)
+		}
+	}
+	return client, nil
+}
+
+// tooOld returns the version in an INFO of a server whose scripts have no flags,
+// "" of one that will do or says no version.
+func tooOld(info string) string {
+	_, version, _ := strings.Cut(info, "redis_version:")
+	version, _, _ = strings.Cut(version, "\r\n")
+	major, _, _ := strings.Cut(version, ".")
+	if n, err := strconv.Atoi(major); err != nil || n >= 7 {
+		return ""
+	}
+	return version
+}
+
+// Store returns the store of records. It is a cache.Leaser, so that a cache.Cache
+// on it fetches each origin once in the fleet, and is closed with the Fleet.
+func (f *Fleet) Store() cache.Store { return f.store }
+
+// Limiter returns the shared limiter. It is closed with the Fleet.
+func (f *Fleet) Limiter() pace.Limiter { return f.limiter }
+
+// Away returns since when Redis has not answered, the zero time while it does.
+func (f *Fleet) Away() time.Time {
+	a, b := f.shared.Away(), f.limiter.Away()
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// Close leaves the fleet.
+func (f *Fleet) Close() error {
+	var err error
+	if f.limiter != nil {
+		err = f.limiter.Close()
+	}
+	if f.store != nil {
+		err = errors.Join(err, f.store.Close())
+	}
+	f.client.Close()
+	return err
+}

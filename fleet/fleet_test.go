@@ -1,0 +1,362 @@
+package fleet_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cache"
+	"github.com/robotskit/robots/cache/cachetest"
+	"github.com/robotskit/robots/fetch"
+	"github.com/robotskit/robots/fleet"
+	"github.com/robotskit/robots/internal/redistest"
+	"github.com/robotskit/robots/pace"
+	turns "github.com/robotskit/robots/pace/redis"
+	"github.com/robotskit/robots/polite"
+)
+
+func open(t *testing.T, url string, o fleet.Options) *fleet.Fleet {
+	t.Helper()
+	f, err := fleet.Open(t.Context(), url, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := f.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return f
+}
+
+// TestMistakes: what a user gets wrong is said in one sentence that never holds
+// the password.
+func TestMistakes(t *testing.T) {
+	s := redistest.Start(t, redistest.Options{Config: []string{"requirepass geheim"}})
+	notOurs := filepath.Join(t.TempDir(), "letter.txt")
+	if err := os.WriteFile(notOurs, []byte("Dear Sir,\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		url  string
+		o    fleet.Options
+		want string
+	}{
+		{"", fleet.Options{}, "no Redis URL"},
+		{"localhost:6379", fleet.Options{}, "redis://"},
+		{"http://u:geheim@localhost", fleet.Options{}, "redis://"},
+		{"redis://u:geheim@local host", fleet.Options{}, "cannot be read"},
+		{"redis://:ge%zzheim@localhost", fleet.Options{}, "cannot be read"},
+		{"redis://:geheim@localhost/zero", fleet.Options{}, "database"},
+		{"redis://:geheim@localhost?prefx=crawl", fleet.Options{}, "prefx"},
+		{"unix://", fleet.Options{}, "unix:///"},
+		{"redis://:geheim@127.0.0.1:1", fleet.Options{}, "connect"},
+		{"redis://" + s.Addr, fleet.Options{}, "NOAUTH"},
+		{"redis://" + s.Addr, fleet.Options{Password: "geheimer"}, "WRONGPASS"},
+		{"redis://:geheim@" + s.Addr, fleet.Options{TLS: &tls.Config{}}, "rediss://"},
+		{"redis://:geheim@" + s.Addr + "?prefix={a}", fleet.Options{}, "prefix"},
+		{"redis://:geheim@" + s.Addr, fleet.Options{Prefix: "a b"}, "prefix"},
+		{"redis://:geheim@" + s.Addr, fleet.Options{Pace: pace.Options{Hold: -1}}, "hold"},
+		{"redis://:geheim@" + s.Addr, fleet.Options{Copy: notOurs}, "letter.txt"},
+	} {
+		f, err := fleet.Open(t.Context(), tt.url, tt.o)
+		if err == nil {
+			f.Close()
+			t.Errorf("%q, %+v: no error, want one with %q", tt.url, tt.o, tt.want)
+			continue
+		}
+		if m := err.Error(); !strings.Contains(m, tt.want) || strings.Contains(m, "geheim") || strings.Contains(m, "\n") {
+			t.Errorf("%q: %q, want %q in it and no password", tt.url, m, tt.want)
+		}
+	}
+	f := open(t, "redis://:wrong@"+s.Addr, fleet.Options{Password: "geheim"}) // the one given apart counts
+	use(t, f)
+}
+
+// use makes one call of each kind.
+func use(t *testing.T, f *fleet.Fleet) {
+	t.Helper()
+	ctx := t.Context()
+	origin, _, err := robots.ParseURL("https://site.example/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := f.Store().(cache.Leaser)
+	lease, err := store.Lease(ctx, origin, time.Minute)
+	if err != nil || !lease.Granted {
+		t.Fatalf("lease: %+v, %v", lease, err)
+	}
+	r := &fetch.Record{Origin: origin, URL: origin.RobotsURL(), Outcome: fetch.Success, Cause: fetch.OK, Status: 200, Body: []byte("User-agent: *\n"),
+		Fetched: time.Now().UTC().Truncate(time.Millisecond), Expires: time.Now().Add(time.Hour).UTC().Truncate(time.Millisecond)}
+	if err := store.Put(ctx, cache.Entry{Record: r, Fence: lease.Token}, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Release(ctx, origin, lease.Token); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Await(ctx, origin); err != nil {
+		t.Fatal(err)
+	}
+	if e, err := store.Get(ctx, origin); err != nil || string(e.Record.Body) != "User-agent: *\n" {
+		t.Fatalf("get: %+v, %v", e, err)
+	}
+	if err := store.Delete(ctx, origin); err != nil {
+		t.Fatal(err)
+	}
+	g, err := f.Limiter().Wait(ctx, pace.Key{Origin: origin}, nil)
+	if err != nil || !g.OK() {
+		t.Fatalf("wait: %+v, %v", g, err)
+	}
+	if err := f.Limiter().Done(ctx, g, pace.Result{Status: 200}); err != nil {
+		t.Fatal(err)
+	}
+	if turn, err := f.Limiter().NotBefore(ctx, pace.Key{Origin: origin}, nil); err != nil || time.Until(turn.Start) < time.Second {
+		t.Fatalf("not before: %v, %v", turn, err)
+	}
+	if !f.Away().IsZero() {
+		t.Errorf("away since %v", f.Away())
+	}
+}
+
+// TestTLS: a server known by a private authority, and a user of its access
+// control list who may do no more than the documentation says.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t, redistest.Options{TLS: true})
+	s.Do(append([]string{"ACL", "SETUSER", "robots"}, redistest.AccessRule(t, "doc.go")...)...)
+	s.Do("ACL", "SETUSER", "default", "off")
+	use(t, open(t, "rediss://robots@"+s.Addr, fleet.Options{TLS: s.TLS, Password: "SECRET"}))
+	if _, err := fleet.Open(t.Context(), "rediss://robots@"+s.Addr, fleet.Options{Password: "SECRET"}); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("a server of an unknown authority: %v", err)
+	}
+}
+
+// TestCluster: all keys of a fleet lie on one shard, and go on when that moves to
+// another node.
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	nodes := redistest.StartCluster(t, 3)
+	f := open(t, nodes[0].URL(), fleet.Options{})
+	use(t, f)
+	const key = "{robots}:token"
+	before := holders(nodes, "{robots}:")
+	to := (before[0] + 1) % len(nodes)
+	redistest.MoveSlot(t, nodes, key, to)
+	if after := holders(nodes, "{robots}:"); len(before) != 1 || len(after) != 1 || after[0] != to {
+		t.Fatalf("the keys were on nodes %v and are on %v, want one, and then node %d", before, after, to)
+	}
+	for limit := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		origin, _, err := robots.ParseURL("https://moved.example/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = f.Store().Get(t.Context(), origin)
+		if _, e := f.Limiter().NotBefore(t.Context(), pace.Key{Origin: origin}, nil); errors.Is(err, cache.ErrAbsent) && e == nil && f.Away().IsZero() {
+			break
+		} else if time.Now().After(limit) {
+			t.Fatalf("the moved keys are not found: %v, %v", err, e)
+		}
+	}
+	use(t, f)
+	if after := holders(nodes, "{robots}:"); len(after) != 1 || after[0] != to {
+		t.Errorf("afterwards the keys are on nodes %v, want %d", after, to)
+	}
+}
+
+// TestSentinel: a fleet that finds its server through a sentinel goes on with the
+// replica that is promoted.
+func TestSentinel(t *testing.T) {
+	t.Parallel()
+	primary := redistest.Start(t, redistest.Options{})
+	replica := primary.Replica(redistest.Options{})
+	sentinel := redistest.Start(t, redistest.Options{Watch: primary})
+	for limit := time.Now().Add(20 * time.Second); !strings.Contains(sentinel.Do("SENTINEL", "REPLICAS", "fleet"), replica.Addr); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatal("the sentinel does not find the replica")
+		}
+	}
+	f := open(t, sentinel.URL()+"?master_set=fleet", fleet.Options{})
+	use(t, f)
+	origin, _, err := robots.ParseURL("https://kept.example/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := cachetest.Record(origin, "User-agent: *\n")
+	if err := f.Store().Put(t.Context(), cache.Entry{Record: r}, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	primary.Kill()
+	for limit := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		err := f.Store().Put(t.Context(), cache.Entry{Record: cachetest.Record(origin, "new")}, time.Hour)
+		if err == nil && f.Away().IsZero() {
+			break
+		} else if time.Now().After(limit) {
+			t.Fatalf("the fleet does not find the promoted server: %v, away since %v", err, f.Away())
+		}
+	}
+	if !strings.Contains(replica.Do("KEYS", "*"), "kept.example") {
+		t.Error("the promoted server has no record of kept.example")
+	}
+	use(t, f)
+}
+
+// TestSocket: a server on this machine without a port.
+func TestSocket(t *testing.T) {
+	t.Parallel()
+	socket := filepath.Join(t.TempDir(), "s")
+	redistest.Start(t, redistest.Options{Config: []string{"unixsocket " + socket}})
+	use(t, open(t, "unix://"+socket+"?db=1", fleet.Options{}))
+}
+
+// holders returns the nodes that have keys with a prefix.
+func holders(nodes []*redistest.Server, prefix string) (have []int) {
+	for i, n := range nodes {
+		if strings.Contains(n.Do("KEYS", prefix+"*"), prefix) {
+			have = append(have, i)
+		}
+	}
+	return have
+}
+
+// site is a real server that counts who comes.
+type site struct {
+	*httptest.Server
+	mu     sync.Mutex
+	robots int
+	pages  []time.Time
+}
+
+func newSite(t *testing.T) *site {
+	s := &site{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if r.URL.Path == "/robots.txt" {
+			s.robots++
+			io.WriteString(w, "User-agent: *\nDisallow: /x\n")
+			return
+		}
+		s.pages = append(s.pages, time.Now())
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *site) counts() (robots, pages int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.robots, len(s.pages)
+}
+
+// A worker is one process of a fleet as far as it can be one inside a test.
+type worker struct {
+	*testing.T
+	*polite.Transport
+	fleet *fleet.Fleet
+}
+
+func newWorker(t *testing.T, url string, o fleet.Options) worker {
+	t.Helper()
+	f := open(t, url, o)
+	p, err := polite.New("MyBot", polite.Options{Fleet: f, AllowPrivate: true, Policy: pace.Policy{Default: 50 * time.Millisecond}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	return worker{t, p, f}
+}
+
+func (w worker) get(url string, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(w.Context(), limit)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		w.Fatal(err)
+	}
+	resp, err := w.RoundTrip(req)
+	if err != nil {
+		return err
+	}
+	return resp.Body.Close()
+}
+
+func (w worker) must(url string) {
+	w.Helper()
+	if err := w.get(url, 20*time.Second); err != nil {
+		w.Errorf("%s: %v", url, err)
+	}
+}
+
+func (w worker) degraded(url string) bool {
+	w.Helper()
+	v, err := w.Verdict(w.Context(), url+"/x")
+	if err != nil || v.Allowed {
+		w.Errorf("%s: %v, %v, want a disallow", url, v, err)
+	}
+	return v.State != nil && v.State.Degraded
+}
+
+// TestAway is a day of a fleet: the server goes away and comes back empty.
+func TestAway(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t, redistest.Options{})
+	first, second, third := newSite(t), newSite(t), newSite(t)
+	name := filepath.Join(t.TempDir(), "a.cache")
+	a := newWorker(t, s.URL(), fleet.Options{Copy: name})
+	b := newWorker(t, s.URL(), fleet.Options{WhenAway: turns.Stop})
+	a.must(first.URL)
+	b.must(first.URL)
+	if robots, pages := first.counts(); robots != 1 || pages != 2 {
+		t.Errorf("the first site was asked %d times for robots.txt and %d for pages, want 1 and 2", robots, pages)
+	}
+	if a.degraded(first.URL) || b.degraded(first.URL) {
+		t.Error("degraded with the server there")
+	}
+
+	s.Kill()
+	a.must(first.URL)  // what is held
+	a.must(second.URL) // what is not
+	if !a.degraded(first.URL) || !a.degraded(second.URL) || a.fleet.Away().IsZero() {
+		t.Error("not degraded with the server away")
+	}
+	if err := b.get(first.URL, 300*time.Millisecond); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a worker that should stop: %v", err)
+	}
+	if _, pages := first.counts(); pages != 3 {
+		t.Errorf("%d pages of the first site, want 3", pages)
+	}
+
+	s.Replace()
+	b.must(first.URL)
+	a.must(first.URL)
+	a.must(third.URL)
+	for limit := time.Now().Add(10 * time.Second); a.degraded(first.URL) || !a.fleet.Away().IsZero(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatal("still degraded with the server back")
+		}
+	}
+	if robots, _ := first.counts(); robots != 1 {
+		t.Errorf("robots.txt of the first site was asked for %d times, want 1", robots)
+	}
+	// A worker without any memory finds what another has learned meanwhile.
+	c := newWorker(t, s.URL(), fleet.Options{})
+	for _, s := range []*site{second, third} {
+		c.must(s.URL)
+		if robots, _ := s.counts(); robots != 1 {
+			t.Errorf("robots.txt of a site was asked for %d times, want 1", robots)
+		}
+	}
+	if robots, pages := third.counts(); robots != 1 || pages != 2 {
+		t.Errorf("the third site was asked %d times for robots.txt and %d for pages, want 1 and 2", robots, pages)
+	}
+}
