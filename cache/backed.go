@@ -26,8 +26,8 @@ type Remote interface {
 // later: a shared store which was replaced by an empty one, or has lost its last
 // writes, gets back what its users still hold, an origin at a time as somebody asks
 // for it. A Put is in both when it returns nil; if the shared store cannot be
-// reached it is kept here, the error says so, and it is carried over when that
-// store answers again, one after another. Leases are those of the shared store:
+// reached it is kept here, the error says so, and it is carried over, an origin
+// after another, from at most some four seconds after that store answers again. Leases are those of the shared store:
 // without it there are none, and a Cache then goes on with one flight for each
 // origin in its process.
 //
@@ -48,20 +48,18 @@ type Backed struct {
 
 	mu       sync.Mutex
 	owed     map[robots.Origin]struct{} // what the shared store could not be told, at most maxOwed
-	carrying bool
-	rest     time.Duration // between attempts to carry, after one that failed
-	next     time.Time     // attempt
+	carrying bool                       // while anything is owed
 }
 
 // maxOwed bounds what a long outage leaves to be carried over, some 10 MiB. What
 // is beyond goes over when it is asked for.
 const maxOwed = 1 << 16
 
-// After an attempt to carry that failed the next waits, ever longer: a store that
-// answers reads may take no writes for long.
+// After an attempt to carry that failed the next waits, ever longer: until the
+// shared store is back, or takes writes again.
 const (
-	leastRest   = 500 * time.Millisecond
-	longestRest = time.Minute
+	leastRest   = 250 * time.Millisecond
+	longestRest = 4 * time.Second
 )
 
 // NewBacked returns shared with own behind it. What goes from one into the other
@@ -92,8 +90,7 @@ func (b *Backed) turn(ctx context.Context, origin robots.Origin) (done func(), e
 // Get returns the entry of an origin that counts. The error is that of the shared
 // store if there is none here.
 func (b *Backed) Get(ctx context.Context, origin robots.Origin) (Entry, error) {
-	e, said, err := b.get(ctx, origin)
-	b.answered(said)
+	e, _, err := b.get(ctx, origin)
 	return e, err
 }
 
@@ -175,7 +172,6 @@ func (b *Backed) Put(ctx context.Context, e Entry, keep time.Duration) error {
 	switch {
 	case err == nil:
 		b.paid(origin)
-		b.answered(nil)
 		return b.copy(ctx, e, keep)
 	case errors.Is(err, ErrFenced), errors.Is(err, ErrClosed), origin.IsZero(), ctx.Err() != nil:
 		return err
@@ -205,6 +201,10 @@ func (b *Backed) owe(origin robots.Origin) {
 	if len(b.owed) < maxOwed {
 		b.owed[origin] = struct{}{}
 	}
+	if !b.carrying && b.ctx.Err() == nil {
+		b.carrying = true
+		b.carrier.Go(b.pay)
+	}
 }
 
 // paid notes that the shared store has what there is of an origin.
@@ -214,46 +214,44 @@ func (b *Backed) paid(origin robots.Origin) {
 	delete(b.owed, origin)
 }
 
-// answered is told what the shared store said. After a good answer what it is owed
-// is carried over.
-func (b *Backed) answered(said error) {
-	if said != nil && !errors.Is(said, ErrAbsent) {
-		return
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.owed) > 0 && !b.carrying && b.ctx.Err() == nil && !time.Now().Before(b.next) {
-		b.carrying = true
-		b.carrier.Go(b.pay)
+// pay carries over what is owed until nothing is.
+func (b *Backed) pay() {
+	rest := leastRest
+	next := time.NewTimer(rest)
+	defer next.Stop()
+	for {
+		select {
+		case <-next.C:
+		case <-b.ctx.Done():
+			return
+		}
+		for {
+			origin, ok := b.anyOwed()
+			if !ok {
+				return
+			}
+			ctx, cancel := context.WithTimeout(b.ctx, storeLimit)
+			_, said, _ := b.get(ctx, origin) // which carries over what is missing there
+			cancel()
+			if said != nil && !errors.Is(said, ErrAbsent) {
+				break
+			}
+			rest = leastRest
+		}
+		next.Reset(rest)
+		rest = min(2*rest, longestRest)
 	}
 }
 
-// pay carries over what is owed, until nothing is or the shared store fails.
-func (b *Backed) pay() {
-	for {
-		b.mu.Lock()
-		var origin robots.Origin
-		for origin = range b.owed {
-			break
-		}
-		if origin.IsZero() || b.ctx.Err() != nil {
-			b.carrying, b.rest = false, 0
-			b.mu.Unlock()
-			return
-		}
-		b.mu.Unlock()
-		ctx, cancel := context.WithTimeout(b.ctx, storeLimit)
-		_, said, _ := b.get(ctx, origin) // which carries over what is missing there
-		cancel()
-		if said != nil && !errors.Is(said, ErrAbsent) {
-			b.mu.Lock()
-			b.carrying = false
-			b.rest = min(max(2*b.rest, leastRest), longestRest)
-			b.next = time.Now().Add(b.rest)
-			b.mu.Unlock()
-			return
-		}
+// anyOwed returns one of the origins that are owed. With none it ends the carrying.
+func (b *Backed) anyOwed() (origin robots.Origin, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for origin = range b.owed {
+		return origin, true
 	}
+	b.carrying = false
+	return origin, false
 }
 
 // Lease asks the shared store.

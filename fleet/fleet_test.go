@@ -348,7 +348,15 @@ func TestAway(t *testing.T) {
 	if robots, _ := first.counts(); robots != 1 {
 		t.Errorf("robots.txt of the first site was asked for %d times, want 1", robots)
 	}
-	// A worker without any memory finds what another has learned meanwhile.
+	// A worker without any memory finds what another has learned meanwhile, once
+	// that is carried over.
+	for _, site := range []*site{second, third} {
+		for limit := time.Now().Add(10 * time.Second); !strings.Contains(s.Do("KEYS", "*"), site.Listener.Addr().String()); time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(limit) {
+				t.Fatalf("what was learned of %s is not carried over", site.URL)
+			}
+		}
+	}
 	c := newWorker(t, s.URL(), fleet.Options{})
 	for _, s := range []*site{second, third} {
 		c.must(s.URL)
