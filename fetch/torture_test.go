@@ -158,7 +158,7 @@ func (f *fault) framed() bool {
 	return f.area != "ftp"
 }
 
-var hostile = flag.Int("hostile", 300, "hostile origins fetched at once")
+var hostile = flag.Int("hostile", 1000, "hostile origins fetched at once (50 with -short)")
 
 // TestHostileMemory: many hostile origins at once stay within 2 MiB each,
 // the servers and all garbage included.

@@ -19,7 +19,7 @@ import (
 	"github.com/robotskit/robots/cache/cachetest"
 )
 
-var killRounds = flag.Int("kill-rounds", 40, "how often TestKill kills a writing process")
+var killRounds = flag.Int("kill-rounds", 200, "how often TestKill kills a writing process (40 at most with -short)")
 
 // killEnv names the file in which a killed process writes.
 const killEnv = "ROBOTS_TEST_KILL"
@@ -75,7 +75,11 @@ func TestKill(t *testing.T) {
 	acknowledged := map[int]uint64{}
 	random := rand.New(rand.NewPCG(1, 1))
 	writes, checked, before := 0, 0, 0
-	for round := range *killRounds {
+	rounds := *killRounds
+	if testing.Short() {
+		rounds = min(rounds, 40)
+	}
+	for round := range rounds {
 		child := exec.Command(os.Args[0])
 		child.Env = append(os.Environ(), killEnv+"="+path)
 		out, err := child.StdoutPipe()
@@ -145,8 +149,8 @@ func TestKill(t *testing.T) {
 			t.Fatalf("round %d", round)
 		}
 	}
-	if left, _ := filepath.Glob(path + ".new*"); len(left) > *killRounds/4 {
+	if left, _ := filepath.Glob(path + ".new*"); len(left) > rounds/4 {
 		t.Errorf("%d files are left of creations cut short", len(left))
 	}
-	t.Logf("%d processes killed, %d of them before a write: %d acknowledged writes, %d entries found whole, none lost", *killRounds, before, writes, checked)
+	t.Logf("%d processes killed, %d of them before a write: %d acknowledged writes, %d entries found whole, none lost", rounds, before, writes, checked)
 }

@@ -226,7 +226,7 @@ func (l *Limiter) resign() {
 func (l *Limiter) beat(ctx context.Context) error {
 	g := l.generation.Load()
 	sent := clock()
-	reply, err := l.plain(ctx, beatScript, []string{l.workersKey, l.epochKey}, []string{l.me, fmt.Sprint(silence.Microseconds())})
+	reply, err := l.plain(ctx, beatScript, false, []string{l.workersKey, l.epochKey}, []string{l.me, fmt.Sprint(silence.Microseconds())})
 	if err != nil {
 		return err
 	}

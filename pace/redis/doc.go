@@ -10,7 +10,8 @@
 // A decision is one script on the server, by the server's clock: it reads the
 // state of the origin and of the address, finds the start as Schedule.NextIn
 // does, and writes the grant. Back-off and Retry-After that one worker is told
-// hold for all. It needs Redis 7.0 or later, or Valkey; one server, one with
+// hold for all. Decisions of one process that find others on their way go to the
+// server together, up to 32 in one script, which takes half of its time for each. It needs Redis 7.0 or later, or Valkey; one server, one with
 // replicas, Sentinel or a cluster, in which all keys of a fleet lie on one shard.
 //
 // # Keys
@@ -111,7 +112,7 @@
 //   - the pace of an address over an outage: the starts of that time are told for
 //     their origins only;
 //   - the load of many sites on one address: all that wait for it ask at each of
-//     its starts, a thousand of them in one process a thousand times;
+//     its starts, a thousand of them in one process in some forty calls;
 //   - a worker that begins on a replaced or emptied server before any other
 //     noticed: it has nothing to compare with, and its first start at each site
 //     may be early. So may one that begins just after the clock was set forward;

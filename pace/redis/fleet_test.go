@@ -25,7 +25,7 @@ import (
 	"github.com/robotskit/robots/pace/redis"
 )
 
-var fleetTime = flag.Duration("fleet-time", 0, "how long a fleet runs through each fault (default 2.1 s, and 1.5 s with -short, through some of them)")
+var fleetTime = flag.Duration("fleet-time", 0, "how long a fleet runs through each fault (default 5 s, and 1.5 s with -short, through some of them)")
 
 // asWorker is the variable of the environment that makes the test binary a
 // worker of a fleet.
@@ -307,7 +307,7 @@ type fault struct {
 	act func(r *stage, back bool)
 	// away says that Redis is away for a third of the run.
 	away bool
-	rare bool // left out without -fleet-time
+	rare bool // left out with -short
 }
 
 // stage is one run of a fleet through a fault.
@@ -390,15 +390,14 @@ func TestFleetFaults(t *testing.T) {
 	if testing.Short() {
 		workers = 8
 	}
-	all := length > 0
-	if !all {
-		length = 2100 * time.Millisecond
+	if length == 0 {
+		length = 5 * time.Second
 		if testing.Short() {
 			length = 1500 * time.Millisecond
 		}
 	}
 	for _, f := range faults {
-		if f.rare && !all || testing.Short() && f.policy == redis.Stop && f.away {
+		if testing.Short() && (f.rare || f.policy == redis.Stop && f.away) {
 			continue
 		}
 		t.Run(f.name, func(t *testing.T) {

@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -113,9 +112,9 @@ type Limiter struct {
 	client  rueidis.Client
 	options Options
 
-	epochKey, workersKey  string
-	originHead, addrHead  string
-	reserveHead, doneHead []byte // the constant part of the arguments
+	epochKey, workersKey string
+	originHead, addrHead string
+	questions, ends      *line
 
 	clock      serverClock
 	joining    sync.Mutex
@@ -169,14 +168,20 @@ func New(client rueidis.Client, o Options) (*Limiter, error) {
 		workersKey: head + "workers",
 		originHead: head + "origin:",
 		addrHead:   head + "address:",
-		reserveHead: put(nil, micros(o.Concurrency), whole(o.Hold), whole(o.AddressInterval),
-			whole(o.Forget)),
-		doneHead: put(nil, whole(o.Hold), whole(o.AddressInterval), whole(o.Forget), whole(pace.DefaultMaxCrawlDelay)),
-		inner:    inner,
-		me:       fmt.Sprintf("%016x", rand.Uint64()),
-		queues:   map[robots.Origin]*queue{},
-		kick:     make(chan struct{}, 1),
-		ended:    make(chan struct{}),
+		inner:      inner,
+		me:         fmt.Sprintf("%016x", rand.Uint64()),
+		queues:     map[robots.Origin]*queue{},
+		kick:       make(chan struct{}, 1),
+		ended:      make(chan struct{}),
+	}
+	l.questions = &line{
+		run:  l.do,
+		keys: []string{l.epochKey},
+		head: string(put(nil, micros(o.Concurrency), whole(o.Hold), whole(o.AddressInterval), whole(o.Forget))),
+	}
+	l.ends = &line{
+		run:  l.plain,
+		head: string(put(nil, whole(o.Hold), whole(o.AddressInterval), whole(o.Forget), whole(pace.DefaultMaxCrawlDelay))),
 	}
 	l.closing, l.close = context.WithCancel(context.Background())
 	if err := l.join(l.closing, nil, false); err == nil {
@@ -222,8 +227,8 @@ func (l *Limiter) do(ctx context.Context, s script, byText bool, keys, args []st
 }
 
 // plain runs a script that says nothing about the server by being unknown.
-func (l *Limiter) plain(ctx context.Context, s script, keys, args []string) (string, error) {
-	reply, err := l.do(ctx, s, false, keys, args)
+func (l *Limiter) plain(ctx context.Context, s script, byText bool, keys, args []string) (string, error) {
+	reply, err := l.do(ctx, s, byText, keys, args)
 	if isNoScript(err) {
 		return l.do(ctx, s, true, keys, args)
 	}
@@ -248,8 +253,6 @@ func (l *Limiter) keys(k pace.Key) []string {
 const ours = 1 << 62
 
 func newID() uint64 { return ours | rand.Uint64N(ours) }
-
-func octets(id uint64) string { return string(binary.BigEndian.AppendUint64(nil, id)) }
 
 // NotBefore returns when a request might start and why.
 func (l *Limiter) NotBefore(ctx context.Context, key pace.Key, s *pace.Schedule) (pace.Turn, error) {
@@ -299,7 +302,7 @@ func over(ctx context.Context) bool {
 var undeclared, _ = pace.NewSchedule(nil, pace.Policy{}) // the zero policy is possible
 
 // looksOnly is the name of the grant of who only asks.
-const looksOnly = "-"
+const looksOnly = 0
 
 // askAttempts bounds how often a decision begins again because the server's
 // memory became another one or its clock moved.
@@ -308,11 +311,9 @@ const askAttempts = 6
 // ask makes a decision on the server. After an error no grant is held, or it is
 // among the undelivered.
 func (l *Limiter) ask(ctx context.Context, key pace.Key, s *pace.Schedule, within time.Duration, looks bool) (pace.Grant, error) {
-	var id uint64
-	name := looksOnly
+	id := uint64(looksOnly)
 	if !looks {
 		id = newID()
-		name = octets(id)
 	}
 	if _, ok := s.Steady(); !ok {
 		within = min(within, farthest)
@@ -325,7 +326,7 @@ func (l *Limiter) ask(ctx context.Context, key pace.Key, s *pace.Schedule, withi
 			return pace.Grant{Key: key, Turn: own}, nil
 		}
 	}
-	keys := append([]string{l.epochKey}, l.keys(key)...)
+	keys := l.keys(key)
 	var err error
 	for range askAttempts {
 		g := l.generation.Load()
@@ -336,32 +337,29 @@ func (l *Limiter) ask(ctx context.Context, key pace.Key, s *pace.Schedule, withi
 			continue
 		}
 		q.now = l.clock.estimate()
-		args := []string{name, string(q.append(append(make([]byte, 0, 128), l.reserveHead...)))}
-		r := reading{sent: clock()}
-		var reply string
-		if reply, err = l.do(ctx, g.reserve, false, keys, args); isNoScript(err) {
+		c := call{script: g.reserve, keys: keys, arg: q.arg(id, len(keys) > 1)}
+		r := l.questions.do(ctx, c)
+		if isNoScript(r.err) {
 			var known bool
-			if known, err = l.began(ctx, g); err == nil && !known {
+			if known, r.err = l.began(ctx, g); r.err == nil && !known {
 				// The server never saw this generation begin: it was restarted, or it
 				// is another one.
-				if err = l.join(ctx, g, true); err == nil {
+				if r.err = l.join(ctx, g, true); r.err == nil {
 					continue
 				}
 			}
-			if err == nil {
-				r.sent = clock()
-				reply, err = l.do(ctx, g.reserve, true, keys, args)
+			if r.err == nil {
+				r = l.questions.teach(ctx, c)
 			}
 		}
-		if err != nil {
-			if !looks && unknown(err) {
+		if r.err != nil {
+			if !looks && !r.sent.IsZero() && unknown(r.err) {
 				// Its reply is lost, and the grant may be there.
 				l.keep(delivery{key: key, id: id, result: pace.Result{Unused: true}, ended: clock()})
 			}
-			return pace.Grant{}, err
+			return pace.Grant{}, r.err
 		}
-		r.received = clock()
-		a, ok := parseAnswer(reply)
+		a, ok := parseAnswer(r.reply, r.at)
 		if !ok {
 			return pace.Grant{}, errReply
 		}
@@ -376,7 +374,6 @@ func (l *Limiter) ask(ctx context.Context, key pace.Key, s *pace.Schedule, withi
 			if a.code == codeGranted {
 				l.cancel(ctx, key, id)
 				id = newID() // the old name may be cancelled again
-				name = octets(id)
 			}
 			if !sound {
 				err = l.join(ctx, g, true)
@@ -385,7 +382,7 @@ func (l *Limiter) ask(ctx context.Context, key pace.Key, s *pace.Schedule, withi
 			switch a.code {
 			case codeGranted, codeRefused:
 				l.count(a.workers)
-				answer := grant(key, s, id, a, r)
+				answer := grant(key, s, id, a, r.reading)
 				if held && !answer.OK() && own.Start.After(answer.Start) {
 					answer.Turn = own
 				}
@@ -479,19 +476,18 @@ func (l *Limiter) deliver(ctx context.Context, d delivery) error {
 	case d.result.Recovered():
 		result = asUsual
 	}
-	arg := append(make([]byte, 0, 64), l.doneHead...)
-	sent := clock()
-	arg = put(arg, whole(sent.Sub(d.ended)), whole(min(d.result.RetryAfter, l.options.MaxRetryAfter)), result)
+	keys := l.keys(d.key)
+	arg := put(named(d.id, len(keys) > 1), whole(clock().Sub(d.ended)), whole(min(d.result.RetryAfter, l.options.MaxRetryAfter)), result)
 	g := l.generation.Load()
-	reply, err := l.plain(ctx, doneScript, l.keys(d.key), []string{octets(d.id), string(arg)})
-	if err != nil {
-		return err
+	r := l.ends.do(ctx, call{script: doneScript, keys: keys, arg: string(arg)})
+	if r.err != nil {
+		return r.err
 	}
-	now, _, ok := parseNow(reply)
+	now, _, ok := parseNow(r.reply)
 	if !ok {
 		return errReply
 	}
-	if !l.clock.hear(nil, now, sent, clock()) {
+	if !l.clock.hear(nil, now, r.sent, r.received) {
 		return l.join(ctx, g, true)
 	}
 	return nil

@@ -1,136 +1,158 @@
 #!lua
--- Grants the next start of a key, or says what stands against it.
+-- Answers questions one after another: grants the next start of a key, or says
+-- what stands against it.
 --
--- KEYS: epoch, origin, and the address if it has a pace.
--- ARGV: the name of the grant in 8 octets, "-" to look only; then doubles: places,
--- hold, interval of addresses, forget; within, floor, slowest interval; the
--- beginning of the first span, and of each span its end and its interval, which
--- is below 0 where the site is closed.
+-- KEYS: epoch; then of each question the origin, and the address if it has a pace.
+-- ARGV: doubles: places, hold, interval of addresses, forget. Then of each
+-- question the name of the grant in 8 octets, zeros to look only; an octet, 1 if
+-- there is an address; doubles: within, floor, slowest interval; the beginning of
+-- the first span, and of each span its end and its interval, which is below 0
+-- where the site is closed.
+-- The reply is the time, alone if the epoch is another one; else with the number
+-- of workers and an answer of 38 octets for each question.
 -- All times are microseconds of the server's clock; 0 is never.
 local generation = 'GENERATION'
 local call, pack, unpick = redis.call, struct.pack, struct.unpack
+local max, min, ceil = math.max, math.min, math.ceil
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
 local got = call('MGET', unpack(KEYS))
-local epoch, site, addr = got[1], got[2], got[3]
+local epoch = got[1]
 if not epoch or string.sub(epoch, 1, 16) ~= generation then
-  return pack('<c1d', 'E', now)
+  return pack('<d', now)
 end
-local id, arg = ARGV[1], ARGV[2]
-local looks = id == '-'
-local places, hold, gap, forget, within, floor, slowest, from, at = unpick('<dddddddd', arg)
-local max, ceil = math.max, math.ceil
+local places, hold, gap, forget = unpick('<dddd', ARGV[1])
 
 -- Before this time the server's memory is not to be trusted.
 local since = tonumber(string.sub(epoch, 38))
-if since > now then -- the clock was set back
-  since = now
-  if not looks then
+local back = since > now -- the clock was set back, and the epoch is yet to know
+if back then since = now end
+
+-- What later questions find is what earlier ones wrote.
+local written = #ARGV > 2 and {}
+
+local reply, k = '', 2
+for n = 2, #ARGV do
+  local arg = ARGV[n]
+  local id, addressed, within, floor, slowest, from, at = unpick('<c8Bdddd', arg)
+  local key, site, address, addr = KEYS[k], got[k], nil, nil
+  k = k + 1
+  if addressed == 1 then
+    address, addr, k = KEYS[k], got[k], k + 1
+  end
+  if written then
+    site, addr = written[key] or site, written[address] or addr
+  end
+  local looks = id == '\0\0\0\0\0\0\0\0'
+  if back and not looks then
     call('SET', KEYS[1], string.sub(epoch, 1, 37) .. string.format('%.0f', now))
+    back = false
   end
-end
 
--- What is known of the origin. If the clock was set back since it was written,
--- all of it moves by as much as can be seen.
-local last, retry, over, slow, seen, factor, step = 0, 0, 0, 0, 0, 0, 0
-local grants, taken, back = '', 0, 0
-if site then
-  local i
-  last, retry, over, slow, seen, factor, step, i = unpick('<dddddHH', site)
-  back = max(seen - now, 0)
-  if back > 0 then
-    seen = now
-    if last > 0 then last = last - back end
-    if retry > 0 then retry = retry - back end
-    if over > 0 then over = over - back end
-  end
-  while i < #site do
-    local name, start, before
-    name, start, before, i = unpick('<c8dd', site, i)
-    if back > 0 then
-      start = start - back
-      if before > 0 then before = before - back end
+  -- What is known of the origin. If the clock was set back since it was written,
+  -- all of it moves by as much as can be seen.
+  local last, retry, over, slow, seen, factor, step = 0, 0, 0, 0, 0, 0, 0
+  local grants, taken, moved = '', 0, 0
+  if site then
+    local i
+    last, retry, over, slow, seen, factor, step, i = unpick('<dddddHH', site)
+    moved = max(seen - now, 0)
+    if moved > 0 then
+      seen = now
+      if last > 0 then last = last - moved end
+      if retry > 0 then retry = retry - moved end
+      if over > 0 then over = over - moved end
     end
-    if start + hold <= now then -- nobody gave it back
-      last = max(last, start + hold)
-    else
-      taken = taken + 1
-      grants = grants .. pack('<c8dd', name, start, before)
-    end
-  end
-end
-if seen <= since then last = max(last, since) end
-if factor > 0 and now - over >= forget then factor, step = 0, 0 end
-
-local ready, visit, turned = 0, 0, false
-if gap > 0 and KEYS[3] then
-  local written = 0
-  if addr then
-    visit, written = unpick('<dd', addr)
-    if written > now then
-      visit, written, turned = visit - (written - now), now, true
+    while i < #site do
+      local name, start, before
+      name, start, before, i = unpick('<c8dd', site, i)
+      if moved > 0 then
+        start = start - moved
+        if before > 0 then before = before - moved end
+      end
+      if start + hold <= now then -- nobody gave it back
+        last = max(last, start + hold)
+      else
+        taken = taken + 1
+        grants = grants .. pack('<c8dd', name, start, before)
+      end
     end
   end
-  if written <= since then visit = max(visit, since) end
-  if visit > 0 then ready = visit + gap end
-end
+  if seen <= since then last = max(last, since) end
+  if factor > 0 and now - over >= forget then factor, step = 0, 0 end
 
--- Schedule.NextIn over the spans.
-local busy = taken >= places
-local ended = last
-if busy then ended = max(ended, now) end
-local u, start = max(now + floor, retry, ready), nil
-local to = from
-while at <= #arg do
-  local interval
-  to, interval, at = unpick('<dd', arg, at)
-  if u < to then
-    if interval >= 0 then
-      local open = 0
-      if ended > 0 then
-        if factor > 0 then
-          interval = max(interval, math.min(max(interval, 1000000) * factor, 86400000000))
+  local ready, visit, turned = 0, 0, false
+  if address then
+    local at = 0
+    if addr then
+      visit, at = unpick('<dd', addr)
+      if at > now then
+        visit, at, turned = visit - (at - now), now, true
+      end
+    end
+    if at <= since then visit = max(visit, since) end
+    if visit > 0 then ready = visit + gap end
+  end
+
+  -- Schedule.NextIn over the spans.
+  local busy = taken >= places
+  local ended = last
+  if busy then ended = max(ended, now) end
+  local u, start = max(now + floor, retry, ready), nil
+  local to = from
+  while at <= #arg do
+    local interval
+    to, interval, at = unpick('<dd', arg, at)
+    if u < to then
+      if interval >= 0 then
+        local open = 0
+        if ended > 0 then
+          if factor > 0 then
+            interval = max(interval, min(max(interval, 1000000) * factor, 86400000000))
+          end
+          open = ended + ceil(interval)
         end
-        open = ended + ceil(interval)
+        if open <= u then
+          start = u
+          break
+        elseif open < to then
+          start = open
+          break
+        end
       end
-      if open <= u then
-        start = u
-        break
-      elseif open < to then
-        start = open
-        break
+      u = to
+    end
+  end
+  local code, known = 'R', last
+  if from > now or (not start and to <= now + within) then
+    code = 'O'
+  elseif not looks then
+    if not busy and start and start - now <= within then
+      code = 'G'
+      if max(retry, last + slow + 1, factor > 0 and over + forget or 0) <= now then
+        slow = slowest
+      else
+        slow = max(slow, slowest)
       end
+      grants = grants .. pack('<c8dd', id, start, last)
+      last, visit = max(last, start), max(visit, start)
+      seen = now
     end
-    u = to
-  end
-end
-if from > now or (not start and to <= now + within) then
-  return pack('<c1d', 'O', now)
-end
-
-local known = last
-local granted = not looks and not busy and start and start - now <= within
-if not looks and (granted or back > 0) then
-  if granted then
-    if max(retry, last + slow + 1, factor > 0 and over + forget or 0) <= now then
-      slow = slowest
-    else
-      slow = max(slow, slowest)
+    if code == 'G' or moved > 0 then
+      local keep = max(retry, last + slow + 1, factor > 0 and over + forget or 0)
+      for i = 9, #grants, 24 do
+        keep = max(keep, unpick('<d', grants, i) + hold + slow + 1)
+      end
+      site = pack('<dddddHH', last, retry, over, slow, seen, factor, step) .. grants
+      call('PSETEX', key, max(ceil((keep - now) / 1000), 0) + 1, site)
+      if written then written[key] = site end
     end
-    grants = grants .. pack('<c8dd', id, start, last)
-    last = max(last, start)
-    seen = now
+    if address and (code == 'G' or turned) then
+      addr = pack('<dd', visit, now)
+      call('PSETEX', address, max(ceil((visit + gap - now) / 1000), 0) + 1, addr)
+      if written then written[address] = addr end
+    end
   end
-  local keep = max(retry, last + slow + 1, factor > 0 and over + forget or 0)
-  for i = 9, #grants, 24 do
-    keep = max(keep, unpick('<d', grants, i) + hold + slow + 1)
-  end
-  call('PSETEX', KEYS[2], max(ceil((keep - now) / 1000), 0) + 1,
-    pack('<dddddHH', last, retry, over, slow, seen, factor, step) .. grants)
+  reply = reply .. pack('<c1ddddHHB', code, start or to, known, retry, ready, factor, step, busy and 1 or 0)
 end
-if KEYS[3] and gap > 0 and not looks and (granted or turned) then
-  if granted then visit = max(visit, start) end
-  call('PSETEX', KEYS[3], max(ceil((visit + gap - now) / 1000), 0) + 1, pack('<dd', visit, now))
-end
-return pack('<c1dddddHHB', granted and 'G' or 'R', now, start or to, known, retry, ready, factor, step,
-  busy and 1 or 0) .. string.sub(epoch, 33, 37)
+return pack('<d', now) .. string.sub(epoch, 33, 37) .. reply

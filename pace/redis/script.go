@@ -100,11 +100,20 @@ type question struct {
 	now      time.Time     // of the server, as far as it is known
 }
 
-// append encodes a question after the constant part of the arguments.
-func (q question) append(b []byte) []byte {
-	b = put(b, math.Floor(duration(max(q.within, 0))), whole(max(q.floor, 0)), whole(q.schedule.Slowest()))
+// named begins the argument of a question or of the end of a grant.
+func named(id uint64, address bool) []byte {
+	b := binary.BigEndian.AppendUint64(make([]byte, 0, 96), id)
+	if address {
+		return append(b, 1)
+	}
+	return append(b, 0)
+}
+
+// arg encodes a question, with the name of the grant it asks for.
+func (q question) arg(id uint64, address bool) string {
+	b := put(named(id, address), math.Floor(duration(max(q.within, 0))), whole(max(q.floor, 0)), whole(q.schedule.Slowest()))
 	if interval, ok := q.schedule.Steady(); ok {
-		return put(b, 0, math.Inf(1), duration(interval))
+		return string(put(b, 0, math.Inf(1), duration(interval)))
 	}
 	from := q.now.Add(-spanBefore)
 	b = put(b, moment(from))
@@ -115,7 +124,7 @@ func (q question) append(b []byte) []byte {
 		}
 		b = put(b, moment(span.To), interval)
 	}
-	return b
+	return string(b)
 }
 
 // answer is what the script says of a decision. Times are the server's.
@@ -134,22 +143,26 @@ const (
 	codeOutside = 'O' // the server's time is not among the spans
 )
 
-func parseAnswer(reply string) (a answer, ok bool) {
+// answerSize is the length of one answer in a reply.
+const answerSize = 38
+
+// parseAnswer returns an answer in a reply, counted from 0.
+func parseAnswer(reply string, at int) (a answer, ok bool) {
+	if reply, ok = take(reply, &a.now); !ok {
+		return a, false
+	}
 	if reply == "" {
-		return a, false
-	}
-	a.code = reply[0]
-	if reply, ok = take(reply[1:], &a.now); !ok {
-		return a, false
-	}
-	if a.code == codeEpoch || a.code == codeOutside {
+		a.code = codeEpoch
 		return a, true
 	}
-	var last, retry, ready micros
-	reply, ok = take(reply, &a.start, &last, &retry, &ready)
-	if !ok || len(reply) != 10 {
+	if len(reply) < 5+(at+1)*answerSize {
 		return a, false
 	}
+	a.workers, _ = strconv.Atoi(reply[:5])
+	reply = reply[5+at*answerSize:]
+	a.code = reply[0]
+	var last, retry, ready micros
+	reply, _ = take(reply[1:answerSize], &a.start, &last, &retry, &ready)
 	tail := []byte(reply)
 	a.state = pace.State{
 		Last:      instant(last),
@@ -158,11 +171,10 @@ func parseAnswer(reply string) (a answer, ok bool) {
 		Busy:      tail[4] != 0,
 		BackOff:   pace.BackOff{Factor: binary.LittleEndian.Uint16(tail), Step: binary.LittleEndian.Uint16(tail[2:])},
 	}
-	a.workers, _ = strconv.Atoi(reply[5:])
-	return a, a.code == codeGranted || a.code == codeRefused
+	return a, a.code == codeGranted || a.code == codeRefused || a.code == codeOutside
 }
 
-// parseDone reads the reply of every other script: the server's time, and more.
+// parseNow reads the reply of every other script: the server's time, and more.
 func parseNow(reply string) (now micros, rest string, ok bool) {
 	rest, ok = take(reply, &now)
 	return now, rest, ok

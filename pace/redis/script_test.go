@@ -119,7 +119,7 @@ func TestScriptIsNextIn(t *testing.T) {
 			} else {
 				last = max(last, end)
 			}
-			state = put(append(state, octets(uint64(i))...), start, 0)
+			state = put(binary.BigEndian.AppendUint64(state, uint64(i)), start, 0)
 		}
 		want.Busy = taken >= o.Concurrency
 		want.Last = instant(last)
@@ -136,16 +136,17 @@ func TestScriptIsNextIn(t *testing.T) {
 		if r.IntN(4) == 0 {
 			q.floor = time.Duration(r.Int64N(int64(time.Hour)))
 		}
-		ask := func(name string) answer {
-			g := l.generation.Load()
-			keys := []string{l.epochKey, key, addr}
-			reply, err := l.plain(ctx, g.reserve, keys, []string{name, string(q.append(append([]byte(nil), l.reserveHead...)))})
-			if err != nil {
-				t.Fatal(err)
+		ask := func(id uint64) answer {
+			r := l.questions.do(ctx, call{script: l.generation.Load().reserve, keys: []string{key, addr}, arg: q.arg(id, true)})
+			if isNoScript(r.err) {
+				r = l.questions.teach(ctx, call{script: l.generation.Load().reserve, keys: []string{key, addr}, arg: q.arg(id, true)})
 			}
-			a, ok := parseAnswer(reply)
+			if r.err != nil {
+				t.Fatal(r.err)
+			}
+			a, ok := parseAnswer(r.reply, r.at)
 			if !ok {
-				t.Fatalf("the script answers %q", reply)
+				t.Fatalf("the script answers %q", r.reply)
 			}
 			return a
 		}
@@ -165,7 +166,7 @@ func TestScriptIsNextIn(t *testing.T) {
 		} else if a.start > moment(next)+1 {
 			t.Fatalf("case %d: the script says %s, NextIn %s, which is not before", n, instant(a.start), next)
 		}
-		b := ask(octets(7))
+		b := ask(7)
 		start := s.NextIn(instant(b.now), floored(want, b.now, q.floor))
 		wait := start.Sub(instant(b.now))
 		if near := (wait - q.within).Abs() < 10*time.Microsecond; !near && (b.code == codeGranted) != (!want.Busy && wait <= q.within) {

@@ -18,7 +18,7 @@ import (
 	"github.com/robotskit/robots/pace/redis"
 )
 
-var soak = flag.Int("soak", 0, "decisions of TestSoak (default 20,000; 4,000 with -short)")
+var soak = flag.Int("soak", 1_000_000, "decisions of TestSoak (4,000 with -short)")
 
 // usage is what a limiter and its server take.
 type usage struct {
@@ -52,11 +52,8 @@ func measure(t *testing.T, s *redistest.Server) usage {
 // few, waits that are given up and answers of all kinds among them.
 func TestSoak(t *testing.T) {
 	decisions := *soak
-	if decisions == 0 {
-		decisions = 20_000
-		if testing.Short() {
-			decisions = 4000
-		}
+	if testing.Short() {
+		decisions = min(decisions, 4000)
 	}
 	const callers, origins = 8, 2000
 	server := redistest.Start(t, redistest.Options{})

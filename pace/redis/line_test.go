@@ -1,0 +1,189 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/internal/redistest"
+	"github.com/robotskit/robots/pace"
+)
+
+// sites returns keys of many sites, three at an address.
+func sites(t *testing.T, n int) []pace.Key {
+	keys := make([]pace.Key, n)
+	for i := range keys {
+		o, _, err := robots.ParseURL(fmt.Sprintf("http://site%d.example/", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys[i] = pace.Key{Origin: o, Addr: netip.AddrFrom4([4]byte{192, 0, 2, byte(i / 3)})}
+	}
+	return keys
+}
+
+// until waits for a condition.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for limit := time.Now().Add(10 * time.Second); !ok(); time.Sleep(100 * time.Microsecond) {
+		if time.Now().After(limit) {
+			t.Fatalf("not in 10 s: %s", what)
+		}
+	}
+}
+
+func (q *line) queued() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiting)
+}
+
+// hold takes all ways to the server, as calls that have no answer yet do, until
+// release.
+func (q *line) hold() (release func()) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.under += abreast
+	return func() {
+		for range abreast {
+			if next := q.next(nil); next != nil {
+				go q.serve(next)
+			}
+		}
+	}
+}
+
+// count counts calls from now on.
+func (q *line) count() *atomic.Int64 {
+	var n atomic.Int64
+	run := q.run
+	q.run = func(ctx context.Context, s script, byText bool, keys, args []string) (string, error) {
+		n.Add(1)
+		return run(ctx, s, byText, keys, args)
+	}
+	return &n
+}
+
+// TestTogether: questions that find others on their way are asked together, and
+// each has the answer that it would have had by itself. Who gives up while it
+// waits was never asked for.
+func TestTogether(t *testing.T) {
+	t.Parallel()
+	const callers, gone = 100, 10
+	server := redistest.Start(t, redistest.Options{})
+	l, err := New(server.Client(), Options{Options: pace.Options{AddressInterval: time.Hour}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	s, err := pace.NewSchedule(nil, pace.Policy{Default: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := sites(t, callers)
+	if _, err := l.Reserve(t.Context(), pace.Key{Origin: keys[0].Origin}, s, 0); err != nil { // so that the server knows the script
+		t.Fatal(err)
+	}
+	questions, ends := l.questions.count(), l.ends.count()
+	release := l.questions.hold()
+	var all sync.WaitGroup
+	got, errs := make([]pace.Grant, callers), make([]error, callers)
+	patience, cancel := context.WithCancel(t.Context())
+	for i, k := range keys {
+		ctx := t.Context()
+		if i >= callers-gone {
+			ctx = patience
+		}
+		all.Go(func() { got[i], errs[i] = l.Reserve(ctx, k, s, 0) })
+	}
+	until(t, "all wait", func() bool { return l.questions.queued() == callers })
+	cancel()
+	until(t, "those who gave up are gone", func() bool { return l.questions.queued() == callers-gone })
+	release()
+	all.Wait()
+	granted := map[netip.Addr]int{}
+	for i, g := range got {
+		switch {
+		case i >= callers-gone:
+			if !errors.Is(errs[i], context.Canceled) {
+				t.Errorf("%d gave up: %v, %v", i, g, errs[i])
+			}
+		case errs[i] != nil:
+			t.Errorf("%d: %v", i, errs[i])
+		case g.OK():
+			granted[g.Key.Addr]++
+		case i > 0 && g.Reasons[0].Cause != pace.CauseAddress:
+			t.Errorf("%d is refused: %+v", i, g.Turn)
+		}
+	}
+	for addr, n := range granted {
+		if n != 1 {
+			t.Errorf("%d starts at %s within an hour", n, addr)
+		}
+	}
+	if want := (callers - gone + 2) / 3; len(granted) != want {
+		t.Errorf("starts at %d addresses, want %d", len(granted), want)
+	}
+	if n, want := questions.Load(), int64((callers-gone+together-1)/together); n != want {
+		t.Errorf("the server was called %d times, want %d", n, want)
+	}
+	if list := l.late.take(); len(list) > 0 {
+		t.Errorf("%d cancellations of what was never asked for", len(list))
+	}
+
+	// Their ends go together, too.
+	release = l.ends.hold()
+	for _, g := range got {
+		if g.OK() {
+			all.Go(func() {
+				if err := l.Done(t.Context(), g, pace.Result{Unused: true}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	until(t, "all ends wait", func() bool { return l.ends.queued() == len(granted) })
+	release()
+	all.Wait()
+	if n := ends.Load(); n != 1 {
+		t.Errorf("the server was called %d times for %d ends", n, len(granted))
+	}
+	for _, g := range got {
+		if turn, err := l.NotBefore(t.Context(), g.Key, s); err != nil || g.OK() && turn.Start.After(time.Now()) {
+			t.Errorf("%s is not as it was: %+v, %v", g.Key, turn, err)
+		}
+	}
+}
+
+// TestTogetherAway: who waits behind questions that a hanging server does not
+// answer knows as soon as they do.
+func TestTogetherAway(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Options{})
+	l, err := New(server.Client(), Options{WhenAway: Stop})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	server.Freeze()
+	defer server.Thaw()
+	var all sync.WaitGroup
+	began := time.Now()
+	for _, k := range sites(t, 200) {
+		all.Go(func() {
+			if g, err := l.Reserve(t.Context(), k, nil, 0); !errors.Is(err, ErrAway) {
+				t.Errorf("%+v, %v, want ErrAway", g, err)
+			}
+		})
+	}
+	all.Wait()
+	if took := time.Since(began); took > 2*callLimit-callLimit/10 {
+		t.Errorf("it took %s until everybody knew", took)
+	}
+}
