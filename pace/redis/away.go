@@ -282,13 +282,21 @@ func (l *Limiter) keep(d delivery) {
 // flush tells what could not be told. What still cannot is kept.
 func (l *Limiter) flush(ctx context.Context) error {
 	list := l.late.take()
-	for i, d := range list {
-		if err := l.deliver(ctx, d); err != nil {
-			for _, d := range list[i:] {
+	for len(list) > 0 {
+		n := min(len(list), together)
+		calls := make([]*call, n)
+		for i, d := range list[:n] {
+			c := l.end(d)
+			calls[i] = &c
+		}
+		g := l.generation.Load()
+		if err := l.told(ctx, g, l.ends.send(ctx, false, calls...)); err != nil {
+			for _, d := range list {
 				l.late.add(d)
 			}
 			return err
 		}
+		list = list[n:]
 	}
 	return nil
 }

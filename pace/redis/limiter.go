@@ -467,6 +467,12 @@ const (
 
 // deliver tells the server what came of a grant.
 func (l *Limiter) deliver(ctx context.Context, d delivery) error {
+	g := l.generation.Load()
+	return l.told(ctx, g, l.ends.do(ctx, l.end(d)))
+}
+
+// end is the call that tells of a delivery.
+func (l *Limiter) end(d delivery) call {
 	result := nothing
 	switch {
 	case d.result.Unused:
@@ -478,8 +484,11 @@ func (l *Limiter) deliver(ctx context.Context, d delivery) error {
 	}
 	keys := l.keys(d.key)
 	arg := put(named(d.id, len(keys) > 1), whole(clock().Sub(d.ended)), whole(min(d.result.RetryAfter, l.options.MaxRetryAfter)), result)
-	g := l.generation.Load()
-	r := l.ends.do(ctx, call{script: doneScript, keys: keys, arg: string(arg)})
+	return call{script: doneScript, keys: keys, arg: string(arg)}
+}
+
+// told hears what the server says of deliveries that were begun in a generation.
+func (l *Limiter) told(ctx context.Context, g *generation, r response) error {
 	if r.err != nil {
 		return r.err
 	}

@@ -155,6 +155,16 @@ func TestTogether(t *testing.T) {
 		t.Errorf("the server was called %d times for %d ends", n, len(granted))
 	}
 	for _, g := range got {
+		l.late.add(delivery{key: g.Key, id: g.ID, result: pace.Result{Unused: true}, ended: time.Now()})
+	}
+	ends.Store(0)
+	if err := l.flush(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if n, want := ends.Load(), int64((callers+together-1)/together); n != want {
+		t.Errorf("the server was called %d times for what could not be told before, want %d", n, want)
+	}
+	for _, g := range got {
 		if turn, err := l.NotBefore(t.Context(), g.Key, s); err != nil || g.OK() && turn.Start.After(time.Now()) {
 			t.Errorf("%s is not as it was: %+v, %v", g.Key, turn, err)
 		}
