@@ -53,14 +53,30 @@ func (a *access) take(r *reply) {
 		a.fail(r.wire.classify(raw.err, Incomplete))
 		return
 	}
+	a.whole(body)
+}
+
+// whole ends a fetch whose file came to its end.
+func (a *access) whole(body []byte) {
 	a.record.Body = body
-	if len(body) == 0 {
+	switch {
+	case len(body) == 0:
 		a.record.Body = []byte{}
 		a.end(Empty, "")
-		return
+	case isZipped(body):
+		a.end(OK, zippedNote)
+	default:
+		a.end(OK, "")
 	}
-	a.end(OK, "")
 }
+
+// isZipped reports whether a body begins as a compressed file does. Where no
+// Content-Encoding says so it is read as any other file: RFC 9309 section 2.3
+// asks for text, and Google's parser too takes the octets as they are, which
+// hold no rules (FORM-02). A person may be told.
+func isZipped(body []byte) bool { return bytes.HasPrefix(body, []byte("\x1F\x8B")) }
+
+const zippedNote = "it begins like a file of gzip, but no Content-Encoding says so: it is read as it is"
 
 // source is a body as sent, which remembers an error that is not its end. It is
 // an io.ByteReader so that decoders read no further than they must.
@@ -104,6 +120,12 @@ func decoder(raw *source, r *reply) (io.Reader, *failure) {
 	head, err := raw.in.Peek(2)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, r.wire.classify(err, Incomplete)
+	}
+	if len(head) == 0 && (r.chunks || r.old) {
+		// The last chunk says that nothing is all, and nothing needs no decoding.
+		// A server of HTTP/1.0 has no other way to say so than to close; one of
+		// HTTP/1.1 that announced compressed octets and closes has failed.
+		return raw, nil
 	}
 	if len(head) < 2 {
 		return nil, &failure{Incomplete, "the compressed body ends early"}

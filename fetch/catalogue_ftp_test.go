@@ -12,10 +12,11 @@ import (
 // ftpServer is a scripted FTP server: the reply to each command, and what the
 // data connection does. An empty field has the usual answer.
 type ftpServer struct {
-	banner, user, pass, mode, epsv, pasv, retr, done string
+	banner, user, pass, noop, mode, epsv, pasv, retr, done string
 
 	data   func(c net.Conn) // by default sends someRules
 	closes string           // command after which the control connection ends
+	last   string           // command whose reply is the last word, the connection ends with it
 	hangs  string           // command that is never answered
 	resets bool             // the data connection is reset
 }
@@ -103,7 +104,10 @@ func (f ftpServer) serve(s *site, c net.Conn) {
 				say(f.done, "226 done")
 			}
 		default:
-			say("", "502 unknown")
+			say(f.noop, "502 unknown")
+		}
+		if verb == f.last {
+			return
 		}
 	}
 }
@@ -138,8 +142,14 @@ func ftpFaults() []fault {
 		of("empty file", "no octets", ftpServer{data: func(net.Conn) {}}, Empty, 226),
 		of("550", "there is no such file", ftpServer{retr: "550 no such file"}, FTPAbsent, 550),
 		of("553", "there is no such name", ftpServer{retr: "553 bad name"}, FTPAbsent, 553),
-		of("530 to USER", "no anonymous login", ftpServer{user: "530 not here"}, FTPDenied, 530),
-		of("530 to PASS", "no anonymous login", ftpServer{pass: "530 not here"}, FTPDenied, 530),
+		of("530 to USER", "no anonymous login, the session stays open", ftpServer{user: "530 not here"}, FTPDenied, 530),
+		of("530 to PASS", "no anonymous login, the session stays open", ftpServer{pass: "530 not here"}, FTPDenied, 530),
+		of("530 to USER, closed", "too many users: the server hangs up", ftpServer{user: "530 too many users", last: "USER"}, FTPTemporary, 530),
+		of("530 to PASS, closed", "too many users: the server hangs up", ftpServer{pass: "530 too many users", last: "PASS"}, FTPTemporary, 530),
+		of("530 to PASS, closed later", "the server hangs up at the next command", ftpServer{pass: "530 too many users", closes: "NOOP"}, FTPTemporary, 530),
+		of("530 to PASS, then 421", "the server says that it hangs up", ftpServer{pass: "530 too many users", noop: "421 bye"}, FTPTemporary, 530),
+		held(of("530 to PASS, then silent", "nothing says that the session stays open", ftpServer{pass: "530 not now", hangs: "NOOP"}, FTPTemporary, 530), untilHeader),
+		of("530 as banner", "too many users, before a login was tried", ftpServer{banner: "530 too many users"}, FTPTemporary, 530),
 		of("332", "an account is wanted", ftpServer{pass: "332 account please"}, FTPDenied, 332),
 		of("530 to RETR", "the file needs a login", ftpServer{retr: "530 log in first"}, FTPDenied, 530),
 		of("421 as banner", "busy", ftpServer{banner: "421 too many users"}, FTPTemporary, 421),

@@ -65,6 +65,7 @@ func framingFaults() []fault {
 		}
 		return f
 	}
+	large := func(f fault) fault { f.octets = upToHeaders; return f }
 	n := fmt.Sprint(len(someRules))
 	chunk := func(body string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(body), body) }
 	const head = "HTTP/1.1 200 OK\r\n"
@@ -91,6 +92,38 @@ func framingFaults() []fault {
 		of("unknown transfer coding", "Transfer-Encoding: gzip, chunked", head+"Transfer-Encoding: gzip, chunked\r\n\r\n"+chunk(someRules)+"0\r\n\r\n", BadResponse),
 		of("header without colon", "a line that is no header", head+"what is this\r\n\r\n"+someRules, BadResponse),
 		of("headers cut", "closes between two headers", head+"Server: x\r\n", Incomplete),
+		of("header cut", "closes inside a header", head+"Content-Le", Incomplete),
+		of("chunked in HTTP/1.0", "a version that has no chunks (RFC 9112 section 6.1)", "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"+chunk(someRules)+"0\r\n\r\n", BadResponse),
+		of("chunked and length in HTTP/1.0", "a version that has no chunks", "HTTP/1.0 200 OK\r\nContent-Length: 9\r\ntransfer-encoding: chunked\r\n\r\n"+chunk(someRules)+"0\r\n\r\n", BadResponse),
+		of("404, chunked in HTTP/1.0", "no body of a 404 is read", "HTTP/1.0 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", ClientError),
+		of("chunked in a fold of HTTP/1.0", "a value on the next line is the header's", "HTTP/1.0 200 OK\r\nTransfer-Encoding:\r\n\tchunked\r\n\r\n"+chunk(someRules)+"0\r\n\r\n", BadResponse),
+		of("two transfer codings", "two headers of one coding each", head+"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n"+chunk(someRules)+"0\r\n\r\n", BadResponse),
+		of("blank before the colon of a coding", "Transfer-Encoding : chunked (RFC 9112 section 5.1)", head+"Transfer-Encoding : chunked\r\n\r\n"+chunk(someRules)+"0\r\n\r\n", BadResponse),
+		of("blank before the colon of an encoding", "Content-Encoding : gzip", head+"Content-Encoding : gzip\r\n\r\n"+gzipped(someRules), BadResponse),
+		of("blank before the colon of a length", "Content-Length : 5", head+"Content-Length: "+n+"\r\nContent-Length : 5\r\n\r\n"+someRules, BadResponse),
+		of("blank in a name", "a name of two words", head+"Some Header: x\r\n\r\n"+someRules, BadResponse),
+		of("tab before the colon", "a tab is a blank too", head+"Content-Encoding\t: gzip\r\n\r\n"+gzipped(someRules), BadResponse),
+		of("header without a name", "a line that begins with the colon", head+": gzip\r\n\r\n"+someRules, BadResponse),
+		of("name with a blank of no width", "octets outside ASCII in a name", head+"Content\u200b-Encoding: gzip\r\n\r\n"+gzipped(someRules), BadResponse),
+		of("folded header", "a value that goes on in the next line", head+"X-Long: a\r\n b\r\n\t\r\nContent-Length: "+n+"\r\n\r\n"+someRules+"more", OK),
+		of("folded length", "a value on the next line is the header's", head+"Content-Length:\r\n "+n+"\r\n\r\n"+someRules+"more", OK),
+		of("encoding in a fold", "a header that a blank before it makes part of another", head+"X: y\r\n Content-Encoding: gzip\r\n\r\n"+gzipped(someRules), BadResponse),
+		of("coding in a fold", "a header that a blank before it makes part of another", head+"X: y\r\n\ttransfer-encoding : chunked\r\n\r\n"+chunk(someRules)+"0\r\n\r\n", BadResponse),
+		of("blank before the first header", "it would belong to the status line", "HTTP/1.1 200 OK\r\n Content-Encoding: gzip\r\n\r\n"+gzipped(someRules), BadResponse),
+		of("CR in a header", "a line end of CR alone", head+"X: y\rContent-Encoding: gzip\r\n\r\n"+gzipped(someRules), BadResponse),
+		of("CR in the status line", "a line end of CR alone", "HTTP/1.1 200 OK\rContent-Encoding: gzip\r\n\r\n"+gzipped(someRules), BadResponse),
+		of("two CRs", "CR CR LF at the end of the headers", head+"Content-Length: "+n+"\r\n\r\r\n"+someRules, BadResponse),
+		of("NUL in a header", "an octet of 0", head+"X: \x00\r\n\r\n"+someRules, BadResponse),
+		of("NUL in the status line", "an octet of 0", "HTTP/1.1 200 O\x00K\r\n\r\n"+someRules, BadResponse),
+		of("length with a sign", "Content-Length: +5", head+"Content-Length: +5\r\n\r\n"+someRules, BadResponse),
+		of("lengths in a list", "one header of two lengths that agree", head+"Content-Length: "+n+", "+n+"\r\n\r\n"+someRules, BadResponse),
+		of("length of nothing", "a length without a number", head+"Content-Length:\r\n\r\n"+someRules, BadResponse),
+		of("status of two digits", "HTTP/1.1 20 OK", "HTTP/1.1 20 OK\r\n\r\n"+someRules, BadResponse),
+		of("status with a sign", "HTTP/1.1 +40 OK", "HTTP/1.1 +40 OK\r\n\r\n"+someRules, BadStatus),
+		of("empty lines first", "line ends before the status line", "\r\n\r\n"+head+"\r\n"+someRules, BadResponse),
+		of("lower case", "http/1.1 200 OK", "http/1.1 200 OK\r\n\r\n"+someRules, BadResponse),
+		of("HTTP/1.7", "a later version of the same kind", "HTTP/1.7 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"+chunk(someRules)+"0\r\n\r\n", OK),
+		large(of("long headers", "headers of 20 KiB", head+strings.Repeat("X-Long: "+strings.Repeat("x", 5000)+"\r\n", 4)+"Content-Length: "+n+"\r\n\r\n"+someRules+"more", OK)),
 		of("bare line feeds", "headers end in LF alone", "HTTP/1.1 200 OK\nContent-Length: "+n+"\n\n"+someRules, OK),
 		{area: "framing", name: "chunk extensions", does: "endless extensions of a chunk", serve: func(p *peer) {
 			p.say(head + "Transfer-Encoding: chunked\r\n\r\n1;")
@@ -236,6 +269,10 @@ func encodingFaults() []fault {
 		}
 		return f
 	}
+	empty := func(name, does, version, encoding, body string, cause Cause) fault {
+		return fault{area: "encoding", name: name, does: does, cause: cause,
+			serve: answer("HTTP/" + version + " 200 OK\r\nContent-Encoding: " + encoding + "\r\n\r\n" + body)}
+	}
 	zipped := gzipped(someRules)
 	bad := []byte(zipped)
 	bad[len(bad)-5] ^= 0xFF // in the checksum
@@ -262,7 +299,13 @@ func encodingFaults() []fault {
 		of("octets after deflate", "something follows the compressed data", "deflate", zlibbed(someRules)+"more", Undecodable),
 		of("gzip of nothing", "an empty file, compressed", "gzip", gzipped(""), Empty),
 		of("gzip announced, empty", "Content-Length: 0", "gzip", "", Empty),
-		{area: "encoding", name: "gzip announced, closed", does: "closes before the first octet", serve: answer("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n"), cause: Incomplete},
+		empty("gzip announced, no chunks", "the last chunk is the first", "1.1", "gzip\r\nTransfer-Encoding: chunked", "0\r\n\r\n", Empty),
+		empty("deflate announced, no chunks", "the last chunk is the first", "1.1", "deflate\r\nTransfer-Encoding: chunked", "0\r\n\r\n", Empty),
+		empty("gzip announced, last chunk missing", "closes before the first chunk", "1.1", "gzip\r\nTransfer-Encoding: chunked", "", Incomplete),
+		empty("gzip announced, length too long", "closes before the first octet", "1.1", "gzip\r\nContent-Length: 9", "", Incomplete),
+		empty("gzip announced, HTTP/1.0", "an old server ends every body so", "1.0", "gzip", "", Empty),
+		empty("gzip announced, closed", "closes before the first octet, where HTTP/1.1 would say that this is the end", "1.1", "gzip", "", Incomplete),
+		{area: "encoding", name: "gzip without a word", does: "a compressed file without Content-Encoding is read as it is (FORM-02)", serve: answer(whole("200 OK", zipped)), cause: OK, file: zipped},
 		{area: "encoding", name: "gzip in short body", does: "whole compressed data, length above them", serve: answer("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 9000\r\n\r\n" + zipped), cause: Incomplete},
 	}
 }

@@ -24,6 +24,11 @@ func dnsFaults() []fault {
 		f.raw, f.serve, f.octets, f.file = nil, answer(whole("200 OK", someRules)), few, someRules
 		return f
 	}
+	unreached := func(name, does string, dial func(ctx context.Context, network, _ string) (net.Conn, error)) fault {
+		f := named(name, does, nil, DNSFailure, atOnce)
+		f.options = func(o *Options) { o.Resolver = &net.Resolver{PreferGo: true, Dial: dial} }
+		return f
+	}
 	return []fault{
 		named("NXDOMAIN", "the name does not exist", code(dnsmessage.RCodeNameError), DNSNotFound, atOnce),
 		named("no data", "the name has no address", code(dnsmessage.RCodeSuccess), DNSNotFound, atOnce),
@@ -34,6 +39,12 @@ func dnsFaults() []fault {
 		named("silence", "no name server answers", func(dnsmessage.Question, *dnsmessage.Message) bool { return false }, DNSTimeout, untilDNS),
 		named("rubbish", "the answer is no message of DNS", func(_ dnsmessage.Question, m *dnsmessage.Message) bool { m.ID = 0; return true }, DNSTimeout, untilDNS),
 		named("another id", "the answer is to another question", func(_ dnsmessage.Question, m *dnsmessage.Message) bool { m.ID++; return true }, DNSTimeout, untilDNS),
+		unreached("no network", "this machine has no way to a name server", func(_ context.Context, network, _ string) (net.Conn, error) {
+			return nil, &net.OpError{Op: "dial", Net: network, Err: os.NewSyscallError("connect", syscall.ENETUNREACH)}
+		}),
+		unreached("no name server", "nobody listens where the name server should be", func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return dialName(ctx, network, "127.0.0.1:4")
+		}),
 		named("alias loop", "an alias of itself without an address", alias("site.test"), DNSNotFound, untilDNS),
 		served(named("alias", "an alias with an address", alias("other.test", "127.0.0.1"), OK, atOnce)),
 		served(named("one family fails", "an address of IPv4, SERVFAIL for IPv6", func(q dnsmessage.Question, m *dnsmessage.Message) bool {

@@ -29,6 +29,12 @@ type Options struct {
 	Resolver *net.Resolver
 	// RootCAs are the issuers that https trusts, those of the system if nil.
 	RootCAs *x509.CertPool
+	// PerHost is how many connections to one host may be open at once, over all
+	// fetches of the client: to every port, by every scheme, for redirects too.
+	// The two connections of FTP are one. Whoever comes later waits in the order
+	// of coming until the context ends; that wait is not counted against
+	// Limits.Total. 0 sets no bound.
+	PerHost int
 	// Probe lets a fetch that got a 5xx ask for the home page and for a page
 	// that cannot exist, to learn whether the site answers 5xx for missing pages
 	// (HTTP-07). It is off by default: it asks for pages that no rules have
@@ -90,11 +96,12 @@ func fill[T int | int64 | time.Duration](v *T, value T) {
 type Client struct {
 	options Options
 	limits  Limits
-	// connect opens a connection through a guarded dialer; tests replace it to
-	// make connections fail.
+	places  places
 	// hosts knows the names in the machine's file and no other: a name server
 	// would be asked with a dot at the end, with which Go does not find them there.
-	hosts   *net.Resolver // nil with a Resolver of the caller
+	hosts *net.Resolver // nil with a Resolver of the caller
+	// connect opens a connection through a guarded dialer; tests replace it to
+	// make connections fail.
 	connect func(ctx context.Context, d *net.Dialer, address string) (net.Conn, error)
 }
 
@@ -123,7 +130,10 @@ func New(o Options) (*Client, error) {
 			return nil, errors.New("limit of " + l.name + " is negative: " + strconv.FormatInt(l.value, 10))
 		}
 	}
-	c := &Client{limits: o.Limits.filled()}
+	if o.PerHost < 0 {
+		return nil, errors.New("number of connections to a host is negative: " + strconv.Itoa(o.PerHost))
+	}
+	c := &Client{limits: o.Limits.filled(), places: places{most: o.PerHost, hosts: map[string]*queue{}}}
 	if o.Resolver == nil {
 		o.Resolver = &net.Resolver{PreferGo: true, Dial: dialName}
 		c.hosts = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.ErrUnsupported }}
@@ -176,9 +186,6 @@ func (c *Client) Fetch(ctx context.Context, origin robots.Origin) (*Record, erro
 		until:  now.Add(c.limits.Total),
 		record: &Record{Origin: origin, URL: origin.RobotsURL(), Started: now},
 	}
-	var cancel context.CancelFunc
-	a.ctx, cancel = context.WithDeadlineCause(ctx, a.until, errTotal)
-	defer cancel()
 	if origin.Scheme() == "ftp" {
 		a.ftp()
 	} else {
@@ -216,7 +223,7 @@ var errTotal = errors.New("time for the fetch is over")
 type access struct {
 	client *Client
 	caller context.Context
-	ctx    context.Context // the caller's, ends with until at the latest
+	ctx    context.Context // the caller's, ends with until at the latest; of one hop, see enter
 	until  time.Time
 	record *Record
 }

@@ -106,6 +106,7 @@ func TestMistakes(t *testing.T) {
 		{Options{UserAgent: "a\r\nb"}, `user agent "a\r\nb": only printable ASCII can be sent`},
 		{Options{UserAgent: strings.Repeat("a", 600)}, "user agent of 600 octets: at most 512 are sent"},
 		{Options{Limits: Limits{Header: -1}}, "limit of header time is negative: -1"},
+		{Options{PerHost: -1}, "number of connections to a host is negative: -1"},
 	} {
 		if _, err := New(row.o); err == nil || err.Error() != row.want {
 			t.Errorf("got:  %v\nwant: %s", err, row.want)
@@ -183,7 +184,7 @@ func TestProbe(t *testing.T) {
 				}
 			}))
 			o := s.options()
-			o.Probe = row.probe
+			o.Probe, o.PerHost = row.probe, 1
 			r, err := s.client(t, o).Fetch(context.Background(), mustOrigin(t, "http://site.test:"+at.port()))
 			if err != nil || r.Cause != ServerError || r.MissingIs5xx != row.want || len(r.Hops) != 1 {
 				t.Fatalf("%+v, %v", r, err)
@@ -197,6 +198,59 @@ func TestProbe(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestProbeElsewhere: what another origin answers is no evidence about the one
+// that redirects there, and nothing more is asked of either.
+func TestProbeElsewhere(t *testing.T) {
+	s := newStage(t)
+	down := s.listen(t, "127.0.0.1:0", speak(answer(whole("503 Down", ""))))
+	at := s.listen(t, "127.0.0.1:0", speak(func(p *peer) {
+		switch p.path {
+		case "/robots.txt":
+			p.say(whole("302 Found", "", "Location: http://site.test:"+down.port()+"/robots.txt"))
+		case "/":
+			p.say(whole("200 OK", "hello"))
+		default:
+			p.say(whole("500 Oops", ""))
+		}
+	}))
+	o := s.options()
+	o.Probe = true
+	r, err := s.client(t, o).Fetch(context.Background(), mustOrigin(t, "http://site.test:"+at.port()))
+	if err != nil || r.Cause != ServerError || r.MissingIs5xx {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if n, m := at.accepted.Load(), down.accepted.Load(); n != 1 || m != 1 {
+		t.Errorf("%d and %d requests, want one of each", n, m)
+	}
+}
+
+// TestSaid: what a record says to people where the cause alone would mislead.
+func TestSaid(t *testing.T) {
+	for id, want := range map[string]string{
+		"dns/no-network":               "no name server can be reached from here: dial udp: connect: network is unreachable",
+		"dns/no-name-server":           "no name server can be reached from here: read udp ",
+		"encoding/gzip-without-a-word": "it begins like a file of gzip, but no Content-Encoding says so: it is read as it is",
+		"ftp/530-to-USER,-closed":      "too many users",
+	} {
+		for _, f := range catalogue() {
+			if f.id() != id {
+				continue
+			}
+			r := f.fetch(t, nil)
+			if !strings.HasPrefix(r.Detail, want) {
+				t.Errorf("%s\ngot:  %s\nwant: %s", id, r.Detail, want)
+			}
+			if v := r.Rules(robots.RFC9309, r.Fetched, "x").Match(private); !strings.Contains(v.String(), want) {
+				t.Errorf("%s: %v does not say why", id, v)
+			}
+			want = ""
+		}
+		if want != "" {
+			t.Errorf("no fault is named %s", id)
+		}
 	}
 }
 

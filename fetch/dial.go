@@ -79,10 +79,20 @@ func (a *access) resolve(host string) ([]netip.Addr, *failure) {
 		return nil, &failure{DNSNotFound, ""}
 	case e.IsTimeout || ctx.Err() != nil:
 		return nil, &failure{DNSTimeout, ""}
+	case e.IsTemporary && isSocket(e.Err):
+		return nil, &failure{DNSFailure, "no name server can be reached from here: " + e.Err}
 	case e.IsTemporary:
 		return nil, &failure{DNSServer, e.Err}
 	}
 	return nil, &failure{DNSFailure, e.Err}
+}
+
+// isSocket reports whether what a DNSError says is the text of a net.OpError: no
+// name server has answered, this machine could not ask. net keeps the text and
+// drops the error.
+func isSocket(text string) bool {
+	op, _, _ := strings.Cut(text, " ")
+	return op == "dial" || op == "read" || op == "write"
 }
 
 // dial connects to the first address that answers. Addresses that the guard
@@ -140,6 +150,29 @@ func (a *access) unconnected(err error) *failure {
 		return &failure{ConnectFailed, call.Error()}
 	}
 	return &failure{ConnectFailed, err.Error()}
+}
+
+// enter waits for a place at a host and starts what is done there, with a
+// context for it. The wait takes nothing from the time of the fetch: else a crowd
+// of origins that lead to one host would look like so many failures. The
+// function it returns ends that and gives the place back.
+func (a *access) enter(host string) (leave func(), f *failure) {
+	p := &a.client.places
+	if p.most > 0 {
+		began := time.Now()
+		if err := p.take(a.caller, host); err != nil {
+			return nil, &failure{Timeout, "while waiting for a place"}
+		}
+		a.until = a.until.Add(time.Since(began))
+	}
+	var cancel context.CancelFunc
+	a.ctx, cancel = context.WithDeadlineCause(a.caller, a.until, errTotal)
+	return func() {
+		cancel()
+		if p.most > 0 {
+			p.give(host)
+		}
+	}, nil
 }
 
 // over reports whether the time of the whole fetch has run out.

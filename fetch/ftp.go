@@ -13,12 +13,18 @@ import (
 
 // ftp fetches robots.txt from the root of an anonymous login (FETCH-02, D-37),
 // passive and binary. The few commands are spoken here and not by a library,
-// because everything hangs on the code of each reply: 530 to USER means that the
-// site is not open to anyone, 421 that it is busy. The client library at hand
-// drops that code.
+// because everything hangs on the code of each reply and on what follows it: 530
+// to USER means that the site is not open to anyone, 421, or 530 and the end of
+// the connection, that it is busy. The client library at hand drops that code.
 func (a *access) ftp() {
 	o := a.record.Origin
 	a.record.Hops = []Hop{{URL: o.RobotsURL()}}
+	leave, f := a.enter(o.Host())
+	if f != nil {
+		a.fail(f)
+		return
+	}
+	defer leave()
 	w, f := a.open(o)
 	if f != nil {
 		a.fail(f)
@@ -43,11 +49,7 @@ func (a *access) ftp() {
 		a.fail(f)
 		return
 	}
-	if len(a.record.Body) == 0 {
-		a.end(Empty, "")
-		return
-	}
-	a.end(OK, "")
+	a.whole(a.record.Body)
 }
 
 // ftpTalk is the control connection.
@@ -61,15 +63,20 @@ type ftpTalk struct {
 func (t *ftpTalk) begin() (*wire, *failure) {
 	if code, text, f := t.reply(); f != nil {
 		return nil, f
+	} else if code == 530 { // nobody has asked for a login yet
+		return nil, &failure{FTPTemporary, text}
 	} else if code != 220 {
 		return nil, ftpFailure(code, text)
 	}
-	if code, _, f := t.send("USER anonymous", 230, 331); f != nil {
-		return nil, f
-	} else if code == 331 {
-		if _, _, f = t.send("PASS anonymous@", 230, 202); f != nil {
-			return nil, f
+	code, _, f := t.send("USER anonymous", 230, 331)
+	if code == 331 {
+		code, _, f = t.send("PASS anonymous@", 230, 202)
+	}
+	if f != nil {
+		if code == 530 && !t.stays() {
+			f.cause = FTPTemporary
 		}
+		return nil, f
 	}
 	if _, _, f := t.send("TYPE I", 200); f != nil {
 		return nil, f
@@ -92,6 +99,19 @@ func (t *ftpTalk) begin() (*wire, *failure) {
 		return nil, f
 	}
 	return data, nil
+}
+
+// stays reports whether the session goes on after a login was refused. A server
+// that lets nobody in without a password does, so that another name can be
+// tried; one with too many users, which should say 421 and often says 530
+// (ProFTPD), hangs up. What it writes beside the code is for people. Whoever
+// hangs up for another reason, or says nothing in time, is taken for busy: that
+// allows nothing by accident.
+func (t *ftpTalk) stays() bool {
+	refusal := t.record.Status
+	defer func() { t.record.Status = refusal }()
+	code, _, _ := t.send("NOOP", 200)
+	return code != 0 && code != 221 && code != 421
 }
 
 // receive reads the file and the reply that says it is whole.
@@ -148,7 +168,7 @@ func (t *ftpTalk) reply() (code int, text string, f *failure) {
 		if f.cause == Closed || f.cause == Incomplete {
 			f = &failure{Closed, "the control connection"}
 		}
-		return code, text, f
+		return 0, "", f
 	}
 	t.record.Status = code
 	return code, text, nil

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 	"net/http"
 	"strconv"
@@ -16,6 +17,8 @@ type reply struct {
 	status int
 	header http.Header
 	length int64 // -1 if unknown
+	old    bool  // HTTP/1.0
+	chunks bool
 	body   io.Reader
 	wire   *wire
 }
@@ -32,6 +35,10 @@ func (a *access) http() {
 		a.record.Status, a.record.Header, a.record.RetryAfter = 0, nil, 0 // of the last answer only
 		done, next, location := a.ask(at, target)
 		if done {
+			// Only its own 5xx says something about the origin (HTTP-07).
+			if a.record.Cause == ServerError && at == a.record.Origin {
+				a.probe()
+			}
 			return
 		}
 		switch {
@@ -49,6 +56,12 @@ func (a *access) http() {
 // ask makes one request and judges the answer. Unless that ends the fetch it
 // returns where the answer leads.
 func (a *access) ask(at robots.Origin, target string) (done bool, next robots.Origin, location string) {
+	leave, f := a.enter(at.Host())
+	if f != nil {
+		a.fail(f)
+		return true, next, ""
+	}
+	defer leave()
 	w, f := a.open(at)
 	if f != nil {
 		a.fail(f)
@@ -85,7 +98,6 @@ func (a *access) ask(at robots.Origin, target string) (done bool, next robots.Or
 		a.end(ClientError, "")
 	default:
 		a.end(ServerError, "")
-		a.probe()
 	}
 	return true, next, ""
 }
@@ -109,7 +121,8 @@ var finals = map[int]Cause{
 // The answer is read by http.ReadResponse and not through http.Transport, whose
 // measured behaviours would each need undoing: it hands out a connection on 101
 // that outlives its deadline, decodes gzip only if it chose the encoding, reads
-// the environment's proxy, and keeps goroutines.
+// the environment's proxy, and keeps goroutines. What it forgives itself is found
+// by readHead before.
 func (a *access) exchange(w *wire, at robots.Origin, target string) (*reply, *failure) {
 	began := time.Now()
 	defer func() { a.hop().Header += time.Since(began) }()
@@ -125,8 +138,19 @@ func (a *access) exchange(w *wire, at robots.Origin, target string) (*reply, *fa
 	// A server may answer and close before it has read the request, so a failed
 	// write is no reason not to read.
 	in := bufio.NewReader(w)
+	checked := bufio.NewReader(nil)
+	var head []byte
 	for {
-		resp, err := http.ReadResponse(in, &http.Request{Method: http.MethodGet})
+		var err error
+		head, err = readHead(in, head[:0])
+		if err != nil {
+			if writing != nil && w.received == 0 {
+				err = writing // which took the reset, and left the end to be read
+			}
+			return nil, w.classify(err, BadResponse)
+		}
+		checked.Reset(io.MultiReader(bytes.NewReader(head), in))
+		resp, err := http.ReadResponse(checked, &http.Request{Method: http.MethodGet})
 		if err != nil {
 			return nil, w.classify(err, BadResponse)
 		}
@@ -134,11 +158,11 @@ func (a *access) exchange(w *wire, at robots.Origin, target string) (*reply, *fa
 		if 100 <= status && status < 200 && status != http.StatusSwitchingProtocols {
 			continue // their headers count against the limit, so this ends
 		}
-		if resp.ProtoMajor != 1 {
-			return nil, &failure{BadResponse, "version " + resp.Proto + " of HTTP was not offered"}
-		}
 		a.hop().Status = status
-		return &reply{status, resp.Header, resp.ContentLength, resp.Body, w}, nil
+		return &reply{
+			status: status, header: resp.Header, length: resp.ContentLength,
+			old: !resp.ProtoAtLeast(1, 1), chunks: len(resp.TransferEncoding) > 0, body: resp.Body, wire: w,
+		}, nil
 	}
 }
 

@@ -104,6 +104,9 @@ func (v *judge) answer(c *Copy, clause, note string) *robots.Rules {
 		if s.Note == "" && c.Truncated {
 			s.Clause, s.Note = "D-17", "the file is longer than the fetch kept; its first "+strconv.Itoa(len(c.Body))+" octets count"
 		}
+		if s.Note == "" && isZipped(c.Body) {
+			s.Clause, s.Note = "FORM-02", zippedNote
+		}
 		return v.file(c).WithState(s)
 	}
 	reason := robots.ReasonUnavailable

@@ -25,11 +25,14 @@ func (a *access) probe() {
 
 // status returns the status of a page, 0 if there is no answer.
 func (a *access) status(o robots.Origin, target string) int {
-	if a.over() {
+	// A hop of its own keeps the times of the probe out of the record.
+	p := &access{client: a.client, caller: a.caller, until: a.until, record: &Record{Hops: []Hop{{}}}}
+	leave, f := p.enter(o.Host())
+	if f != nil {
 		return 0
 	}
-	// A hop of its own keeps the times of the probe out of the record.
-	p := &access{client: a.client, caller: a.caller, ctx: a.ctx, until: a.until, record: &Record{Hops: []Hop{{}}}}
+	defer leave()
+	a.until = p.until
 	w, f := p.open(o)
 	if f != nil {
 		return 0

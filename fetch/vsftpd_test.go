@@ -37,6 +37,7 @@ func TestVsftpd(t *testing.T) {
 		{"no EPSV", someRules, "cmds_denied=EPSV", OK, 226},
 		{"no passive mode", someRules, "pasv_enable=NO", BadResponse, 0},
 		{"no anonymous login", someRules, "anonymous_enable=NO\nlocal_enable=YES", FTPDenied, 530},
+		{"no anonymous login, one attempt", someRules, "anonymous_enable=NO\nlocal_enable=YES\nmax_login_fails=1", FTPTemporary, 530},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()

@@ -62,9 +62,9 @@ func BenchmarkDecision(b *testing.B) {
 	for _, bench := range []struct {
 		name      string
 		decisions float64
-		make      func(l *redis.Limiter) func(int)
+		make      func(l *redis.Limiter, most int) func(int)
 	}{
-		{"Refused", 1, func(l *redis.Limiter) func(int) {
+		{"Refused", 1, func(l *redis.Limiter, _ int) func(int) {
 			if _, err := l.Reserve(ctx, keys[0], slow, 0); err != nil {
 				b.Fatal(err)
 			}
@@ -74,16 +74,18 @@ func BenchmarkDecision(b *testing.B) {
 				}
 			}
 		}},
-		{"Granted", 1, func(l *redis.Limiter) func(int) {
-			n := atomic.Int64{}
+		{"Granted", 1, func(l *redis.Limiter, most int) func(int) {
+			n, sites := atomic.Int64{}, make([]pace.Key, most)
+			for i := range sites {
+				sites[i].Origin = originOf(b, fmt.Sprintf("new%d.example", i))
+			}
 			return func(int) {
-				o := originOf(b, fmt.Sprintf("new%d.example", n.Add(1)))
-				if g, err := l.Reserve(ctx, pace.Key{Origin: o}, slow, 0); err != nil || !g.OK() {
+				if g, err := l.Reserve(ctx, sites[n.Add(1)-1], slow, 0); err != nil || !g.OK() {
 					b.Error(g, err)
 				}
 			}
 		}},
-		{"Cycle", 2, func(l *redis.Limiter) func(int) {
+		{"Cycle", 2, func(l *redis.Limiter, _ int) func(int) {
 			n := atomic.Int64{}
 			return func(int) {
 				k := keys[n.Add(1)%int64(len(keys))]
@@ -100,8 +102,8 @@ func BenchmarkDecision(b *testing.B) {
 		for _, callers := range []int{1, 32} {
 			b.Run(fmt.Sprintf("%s/%d", bench.name, callers), func(b *testing.B) {
 				l := newLimiter(b, c, redis.Options{})
-				decide := bench.make(l)
-				each := max(b.N/40, 1)
+				n, each := 20, max(b.N/40, 1)
+				decide := bench.make(l, n*each*callers)
 				many := func(f func(int)) func(int) {
 					if callers == 1 {
 						return f
@@ -118,7 +120,6 @@ func BenchmarkDecision(b *testing.B) {
 						all.Wait()
 					}
 				}
-				n := 20
 				var trip, took float64
 				if callers == 1 {
 					trip, took = rounds(n, each, get, decide)

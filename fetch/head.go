@@ -1,0 +1,97 @@
+package fetch
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// readHead appends to head that of one answer, from the status line to the empty
+// line after the headers, and checks what http.ReadResponse forgives or hides: a
+// header that is lost there leaves a body undecoded, and chunk sizes or
+// compressed octets parse as a file without rules, which allows everything. Each
+// line is judged as it comes, so that what is not HTTP is not waited for.
+//
+// Lines may end in LF alone (RFC 9112 section 2.2). How many octets a head may
+// have is for the wire to say.
+func readHead(in *bufio.Reader, head []byte) ([]byte, error) {
+	chunks := true // whether the version has them, or nobody reads the body
+	for first, begin := true, len(head); ; first, begin = false, len(head) {
+		for {
+			part, err := in.ReadSlice('\n')
+			head = append(head, part...)
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, bufio.ErrBufferFull) {
+				return nil, err
+			}
+		}
+		line := bytes.TrimSuffix(head[begin:len(head)-1], []byte("\r"))
+		if bytes.ContainsFunc(line, isControl) {
+			return nil, fmt.Errorf("a control character in %q", line)
+		}
+		if first {
+			version, status, _ := strings.Cut(string(line), " ")
+			major, minor, ok := http.ParseHTTPVersion(version)
+			switch {
+			case !ok:
+				return nil, fmt.Errorf("malformed status line %q", line)
+			case major != 1:
+				return nil, fmt.Errorf("version %s of HTTP was not offered", version)
+			}
+			chunks = minor > 0 || !strings.HasPrefix(status, "2")
+			continue
+		}
+		if len(line) == 0 {
+			return head, nil
+		}
+		if err := checkHeader(line, chunks); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// checkHeader judges a line of the headers: no header that says how to read the
+// body may be in it without being seen.
+func checkHeader(line []byte, chunks bool) error {
+	name, _, colon := bytes.Cut(line, []byte(":"))
+	switch {
+	case line[0] == ' ' || line[0] == '\t':
+		// The value of the header above goes on (RFC 9112 section 5.2). That is
+		// how a long value was once written, but not these: a header that says
+		// how to read the body would be hidden in another.
+		switch strings.ToLower(string(bytes.TrimSpace(name))) {
+		case "content-encoding", "content-length", "transfer-encoding":
+			if colon {
+				return fmt.Errorf("blanks before the header %q", line)
+			}
+		}
+	case !colon:
+		return fmt.Errorf("header without a colon: %q", line)
+	case !isToken(name):
+		// No blank may stand before the colon (RFC 9112 section 5.1).
+		return fmt.Errorf("malformed name of a header: %q", name)
+	case !chunks && strings.EqualFold(string(name), "Transfer-Encoding"):
+		// Faulty framing, whatever the length says (RFC 9112 section 6.1).
+		return errors.New("a transfer coding in HTTP/1.0, which has none")
+	}
+	return nil
+}
+
+// isControl reports whether c may stand in no line of a head (RFC 9110 section
+// 5.5, RFC 9112 section 2.2).
+func isControl(c rune) bool { return c < ' ' && c != '\t' || c == 0x7F }
+
+// isToken reports whether s is a token (RFC 9110 section 5.6.2).
+func isToken(s []byte) bool {
+	for _, c := range s {
+		if l := c | 0x20; !('a' <= l && l <= 'z' || '0' <= c && c <= '9' || strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0) {
+			return false
+		}
+	}
+	return len(s) > 0
+}
