@@ -2,27 +2,25 @@ package redis
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"sync"
 )
 
-// Up to abreast calls are on their way to the server each by itself, so that who
-// is alone waits for nobody. Those that come meanwhile go together when one of
-// these is back, at most so many: to be called takes a server about as long as to
-// decide, and the largest call blocks it for a quarter of a millisecond.
-const (
-	abreast  = 4
-	together = 32
-)
+// together is how many calls are made as one at most: to be called takes a server
+// about as long as to decide, and so many block it for some 150 µs.
+const together = 32
 
-// line brings questions, or ends of grants, to the server.
+// line brings questions, or ends of grants, to the server. One who is alone waits
+// for nobody; those who come while a call is on its way go together when it is
+// back.
 type line struct {
 	run  func(ctx context.Context, s script, byText bool, keys, args []string) (string, error)
 	keys []string // that every call begins with
 	head string   // the argument that every call begins with
 
 	mu      sync.Mutex
-	under   int // ways to the server that are taken
+	busy    bool // with a call on its way
 	waiting []*call
 }
 
@@ -44,8 +42,8 @@ type response struct {
 // do makes a call.
 func (q *line) do(ctx context.Context, c call) response {
 	q.mu.Lock()
-	if q.under < abreast {
-		q.under++
+	if !q.busy {
+		q.busy = true
 		q.mu.Unlock()
 		r := q.send(ctx, false, &c)
 		failed := r.err
@@ -82,6 +80,7 @@ func (q *line) serve(calls []*call) {
 			r.at = i
 			c.answer <- r
 		}
+		runtime.Gosched() // who was answered may come again
 		calls = q.next(r.err)
 	}
 }
@@ -104,8 +103,8 @@ func (q *line) send(ctx context.Context, byText bool, calls ...*call) (r respons
 // teach makes a call whose script the server does not know.
 func (q *line) teach(ctx context.Context, c call) response { return q.send(ctx, true, &c) }
 
-// next returns calls to be made by who has made others, or gives up the way. If
-// those had no answer, those who wait get none either.
+// next returns calls to be made by who has made others. If those had no answer,
+// those who wait get none either.
 func (q *line) next(failed error) []*call {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -116,7 +115,7 @@ func (q *line) next(failed error) []*call {
 		q.waiting = nil
 	}
 	if len(q.waiting) == 0 {
-		q.under--
+		q.busy = false
 		return nil
 	}
 	n := 1

@@ -44,19 +44,15 @@ func (q *line) queued() int {
 	return len(q.waiting)
 }
 
-// hold takes all ways to the server, as calls that have no answer yet do, until
-// release.
+// hold takes the line, as a call that has no answer yet does, until release.
 func (q *line) hold() (release func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.under += abreast
-	return func() {
-		for range abreast {
-			if next := q.next(nil); next != nil {
-				go q.serve(next)
-			}
-		}
+	if q.busy {
+		panic("it is taken")
 	}
+	q.busy = true
+	return func() { q.serve(q.next(nil)) }
 }
 
 // count counts calls from now on.
