@@ -15,17 +15,17 @@ import (
 // Memory is a Store in the memory of the process, within a bound in octets. It is
 // a Leaser for the caches that share it.
 //
-// What does not fit is dropped by second chance: entries stand in a circle, and
-// the first met that was neither read nor written since the last round goes, or
-// one that is past its time. Reading is a lock shared by all readers and one
-// flag, so that a hot entry costs its readers nothing they would wait for.
+// What does not fit is dropped by second chance: entries stand in a circle, new
+// ones behind all others, and the first met that was neither read nor written
+// since the last round goes, or one that is past its time. Reading is a lock
+// shared by all readers and one flag, so that a hot entry costs its readers nothing
+// they would wait for.
 type Memory struct {
 	limit int64
 
 	mu     sync.RWMutex
 	items  map[robots.Origin]*item
-	circle []*item
-	hand   int
+	hand   *item // the next to be met, nil if there is none
 	bodies map[fetch.Hash]*body
 	size   int64
 	leases map[robots.Origin]*lease
@@ -38,10 +38,11 @@ type item struct {
 	Entry
 	used  atomic.Bool
 	until time.Time // worth keeping
-	place int       // in the circle
 	size  int64     // without bodies
 	holds [2]fetch.Hash
 	n     int // of holds in use
+
+	before, after *item // in the circle
 }
 
 // body is a body with the number of entries that hold it.
@@ -142,21 +143,31 @@ func newItem(e Entry, keep time.Duration) (it *item, bodies [2][]byte) {
 
 // put puts an item in its place.
 func (m *Memory) put(it *item, bodies [2][]byte) {
-	origin := it.Record.Origin
+	alone := it.size
 	for i := range it.n {
 		m.hold(it, it.holds[i], bodies[i])
+		alone += int64(len(bodies[i])) + bodyCost
 	}
-	if old := m.items[origin]; old != nil {
-		it.place = old.place
-		m.circle[it.place] = it
-		m.drop(old)
-	} else {
-		it.place = len(m.circle)
-		m.circle = append(m.circle, it)
-	}
-	m.items[origin] = it
 	m.size += it.size
+	if old := m.items[it.Record.Origin]; old != nil {
+		m.remove(old)
+	}
+	m.items[it.Record.Origin] = it
+	m.enter(it)
+	if alone > m.limit {
+		m.remove(it) // or all others would go before it
+	}
 	m.makeRoom()
+}
+
+// enter puts an item behind all others, so that it is met last.
+func (m *Memory) enter(it *item) {
+	if m.hand == nil {
+		m.hand, it.before, it.after = it, it, it
+		return
+	}
+	it.before, it.after = m.hand.before, m.hand
+	it.before.after, it.after.before = it, it
 }
 
 var errNoRecord = errors.New("put of an entry without a record and its origin")
@@ -165,10 +176,10 @@ var errNoRecord = errors.New("put of an entry without a record and its origin")
 func (m *Memory) hold(it *item, h fetch.Hash, octets []byte) {
 	b := m.bodies[h]
 	if b == nil {
-		if cap(octets) > len(octets)+len(octets)/4 { // what a reader grew and did not fill
-			octets = append(make([]byte, 0, len(octets)), octets...)
-		}
 		b = &body{octets: octets}
+		if cap(octets) > len(octets)+len(octets)/4 { // what a reader grew and did not fill
+			b.octets = append(make([]byte, 0, len(octets)), octets...)
+		}
 		m.bodies[h] = b
 		m.size += int64(len(octets)) + bodyCost
 	}
@@ -184,8 +195,16 @@ func (m *Memory) hold(it *item, h fetch.Hash, octets []byte) {
 	it.Record = &r
 }
 
-// drop takes an item's cost away. The caller has taken it from items and circle.
-func (m *Memory) drop(it *item) {
+// remove forgets an item.
+func (m *Memory) remove(it *item) {
+	delete(m.items, it.Record.Origin)
+	if m.hand == it {
+		m.hand = it.after
+	}
+	if m.hand == it {
+		m.hand = nil // it was the only one
+	}
+	it.before.after, it.after.before = it.after, it.before
 	m.size -= it.size
 	for _, h := range it.holds[:it.n] {
 		b := m.bodies[h]
@@ -196,33 +215,19 @@ func (m *Memory) drop(it *item) {
 	}
 }
 
-// remove forgets an item.
-func (m *Memory) remove(it *item) {
-	delete(m.items, it.Record.Origin)
-	last := len(m.circle) - 1
-	m.circle[it.place] = m.circle[last]
-	m.circle[it.place].place = it.place
-	m.circle[last] = nil
-	m.circle = m.circle[:last]
-	m.drop(it)
-}
-
 // makeRoom drops entries until the rest fits.
 func (m *Memory) makeRoom() {
 	if m.size <= m.limit {
 		return
 	}
 	now := time.Now()
-	for m.size > m.limit && len(m.circle) > 0 {
-		if m.hand >= len(m.circle) {
-			m.hand = 0
-		}
-		it := m.circle[m.hand]
+	for m.size > m.limit && m.hand != nil {
+		it := m.hand
 		if it.used.Swap(false) && now.Before(it.until) {
-			m.hand++
+			m.hand = it.after
 			continue
 		}
-		m.remove(it) // the last one takes its place, under the hand
+		m.remove(it)
 	}
 }
 
@@ -250,7 +255,7 @@ func (m *Memory) Close() error {
 	for _, l := range m.leases {
 		close(l.ended)
 	}
-	m.items, m.bodies, m.leases, m.circle, m.size = nil, nil, nil, nil, 0
+	m.items, m.bodies, m.leases, m.hand, m.size = nil, nil, nil, nil, 0
 	return nil
 }
 
@@ -345,7 +350,7 @@ func (m *Memory) Await(ctx context.Context, origin robots.Origin) error {
 // What an entry costs beside its octets: the item, its places in map and circle,
 // the record; and what a body costs in its map.
 const (
-	entryCost = int64(unsafe.Sizeof(item{})+unsafe.Sizeof(fetch.Record{})) + 2*(int64(unsafe.Sizeof(robots.Origin{}))+8) + 8
+	entryCost = int64(unsafe.Sizeof(item{})+unsafe.Sizeof(fetch.Record{})) + 2*(int64(unsafe.Sizeof(robots.Origin{}))+8)
 	bodyCost  = int64(unsafe.Sizeof(body{})) + 2*int64(unsafe.Sizeof(fetch.Hash{})) + 16
 )
 

@@ -96,3 +96,67 @@ func TestMemoryBound(t *testing.T) {
 	}
 	t.Logf("%+v of 5,000 origins", m.Usage())
 }
+
+// TestMemorySpare: what a reader grew and did not fill does not stay, in the
+// record or in its last good copy.
+func TestMemorySpare(t *testing.T) {
+	const limit, n = 16 << 20, 2_000
+	for _, tt := range []struct {
+		name string
+		put  func(r *fetch.Record, body []byte)
+	}{
+		{"own body", func(r *fetch.Record, body []byte) { r.Body = body }},
+		{"last good copy", func(r *fetch.Record, body []byte) {
+			r.Outcome, r.Cause, r.Status, r.Body = fetch.Unreachable, fetch.ServerError, 500, nil
+			r.LastGood = &fetch.Copy{Outcome: fetch.Success, Cause: fetch.OK, URL: r.URL, Body: body}
+		}},
+		{"both the same", func(r *fetch.Record, body []byte) {
+			r.Outcome, r.Cause, r.Status, r.Body = fetch.Unreachable, fetch.ServerError, 500, body
+			r.LastGood = &fetch.Copy{Outcome: fetch.Success, Cause: fetch.OK, URL: r.URL, Body: append(make([]byte, 0, cap(body)), body...)}
+		}},
+	} {
+		before := heap()
+		m := cache.NewMemory(limit)
+		for i := range n {
+			r := cachetest.Record(cachetest.Origin(i), "")
+			tt.put(r, append(make([]byte, 0, 100_000), fmt.Sprintf("%20000d", i)...))
+			if err := m.Put(context.Background(), cache.Entry{Record: r}, time.Hour); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := heap() - before
+		t.Logf("%-14s %d MiB on the heap, %d MiB by estimate", tt.name, got>>20, m.Usage().Octets>>20)
+		if got > limit*13/10 {
+			t.Errorf("%s: a store of %d octets has %d on the heap", tt.name, limit, got)
+		}
+		runtime.KeepAlive(m)
+	}
+}
+
+// TestMemoryLatest: of entries that nobody reads those written first go first,
+// and one that has no room takes no other with it.
+func TestMemoryLatest(t *testing.T) {
+	const limit, latest = 1 << 20, 100 // of the 170 that fit
+	ctx := context.Background()
+	for n := latest; n < 1_000; n += 37 {
+		m := cache.NewMemory(limit)
+		put := func(i, size int) {
+			r := cachetest.Record(cachetest.Origin(i), strings.Repeat(" ", size)+fmt.Sprint(i))
+			if err := m.Put(ctx, cache.Entry{Record: r}, time.Hour); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range n {
+			put(i, 5_000)
+		}
+		put(n, limit)
+		if _, err := m.Get(ctx, cachetest.Origin(n)); err == nil {
+			t.Errorf("an entry of %d octets is in a store of %d", limit, limit)
+		}
+		for i := n - latest; i < n; i++ {
+			if _, err := m.Get(ctx, cachetest.Origin(i)); err != nil {
+				t.Fatalf("after %d puts the entry of put %d is gone", n, i+1)
+			}
+		}
+	}
+}

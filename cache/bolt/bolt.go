@@ -30,6 +30,10 @@ type Options struct {
 	// LockWait is how long Open waits for another process to let go of the file:
 	// one second.
 	LockWait time.Duration
+	// NoSync leaves it to the system when writes reach the disk, for a file that
+	// nobody needs after the process. What outlasts a kill then may not outlast
+	// a loss of power, not even as a file that opens.
+	NoSync bool
 }
 
 const (
@@ -109,7 +113,7 @@ func Open(path string, o Options) (*Store, error) {
 		db:     db,
 		file:   file,
 		size:   o.Size,
-		writes: make(chan *write, batchMost),
+		writes: make(chan *write, queueMost),
 		ended:  make(chan struct{}),
 	}
 	go s.write()
@@ -187,7 +191,7 @@ func openVerified(path string, o Options) (db *bbolt.DB, file *os.File, err erro
 	}
 	err = guarded(func() (err error) {
 		db, err = bbolt.Open(path, 0o600, &bbolt.Options{
-			Timeout: o.LockWait, FreelistType: bbolt.FreelistMapType, MaxSize: int(size),
+			Timeout: o.LockWait, FreelistType: bbolt.FreelistMapType, MaxSize: int(size), NoSync: o.NoSync, NoGrowSync: o.NoSync,
 			OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
 				f, err := os.OpenFile(name, flag, mode)
 				file = f

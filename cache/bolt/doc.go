@@ -9,11 +9,12 @@
 //
 // # What it promises
 //
-// A Put that returned nil is on the disk, whatever happens to the process. Puts
-// that come together share one write to the disk, so many at a time are much
-// cheaper than one after another. One that returned an error may be kept all the
-// same, but as a whole. What was acknowledged before outlasts errors of the disk, a
-// full one, and a loss of power after them.
+// A Put that returned nil is on the disk, whatever happens to the process; with
+// Options.NoSync it is with the system. Puts that come together share one write
+// to the disk, so many at a time are much cheaper than one after another. One
+// that returned an error may be kept all the same, but as a whole. What was
+// acknowledged before outlasts errors of the disk, a full one, and a loss of
+// power after them.
 //
 // Open touches no file that it does not know to be whole and its own. It checks
 // the structure of all pages before anything is written: a file of another

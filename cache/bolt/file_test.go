@@ -305,6 +305,56 @@ func TestLocked(t *testing.T) {
 	mustOpen(t, path, Options{})
 }
 
+// TestLate: a write that takes longer than its caller waits is told as that, by
+// the name of the file, and is kept all the same.
+func TestLate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "robots.cache")
+	s := mustOpen(t, path, Options{})
+	slow, err := s.db.Begin(true) // the disk, as the writer sees it
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	err = s.Put(ctx, sampleEntry(1), time.Hour)
+	if want := "cache file " + path + ": the write is still under way, and may be done all the same: context deadline exceeded"; err == nil || err.Error() != want || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	if err := slow.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil { // which waits for it
+		t.Fatal(err)
+	}
+	s = mustOpen(t, path, Options{})
+	if _, err := s.Get(context.Background(), cachetest.Origin(1)); err != nil {
+		t.Errorf("after the disk went on: %v", err)
+	}
+}
+
+// TestNoSync: without waiting for the disk a file holds the same.
+func TestNoSync(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "robots.cache")
+	s := mustOpen(t, path, Options{NoSync: true})
+	if !s.db.NoSync {
+		t.Error("it waits for the disk")
+	}
+	for i := range 100 {
+		if err := s.Put(context.Background(), sampleEntry(i), time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = mustOpen(t, path, Options{})
+	for i := range 100 {
+		if _, err := s.Get(context.Background(), cachetest.Origin(i)); err != nil {
+			t.Errorf("entry %d: %v", i, err)
+		}
+	}
+}
+
 // TestRace: of many that make a file at once one gets it, and the others are told.
 func TestRace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "robots.cache")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -20,6 +21,9 @@ import (
 const (
 	batchMost   = 1024
 	batchOctets = 8 << 20
+	// queueMost is how many writes wait at most whose callers may have given up.
+	// All others wait with their callers, and come into a transaction as well.
+	queueMost = 16
 )
 
 // A write is one Put or Delete on its way to the file.
@@ -68,13 +72,13 @@ func (s *Store) do(ctx context.Context, w *write) error {
 	select {
 	case s.writes <- w:
 	case <-ctx.Done():
-		return ctx.Err()
+		return s.fail(fmt.Errorf("the write did not get its turn in time: %w", ctx.Err()))
 	}
 	select {
 	case <-w.done:
 		return s.fail(w.err)
 	case <-ctx.Done():
-		return ctx.Err()
+		return s.fail(fmt.Errorf("the write is still under way, and may be done all the same: %w", ctx.Err()))
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 // file; a batch has one answerer for each worker.
 type answerer struct {
 	defaults *defaults
+	desks    chan struct{} // as many places as there are processors
 
 	body   []byte // the member robots or robots_b64 that parsed was read from
 	coded  bool   // the member was robots_b64
@@ -28,6 +29,8 @@ type answerer struct {
 
 	now      time.Time               // of the chunk under way
 	sites    map[robots.Origin]*site // that its lines need
+	last     *site                   // of them, whose record was asked for last
+	got      *fetch.Record           // it
 	rules    *robots.Rules
 	file     *robots.File // that rules was made from, or
 	record   *fetch.Record
@@ -37,13 +40,20 @@ type answerer struct {
 	agent    []byte
 }
 
-// maxRemembered is the longest body an answerer remembers.
-const maxRemembered = 1 << 20
+const (
+	// maxRemembered is the longest body an answerer remembers.
+	maxRemembered = 1 << 20
+	// maxResting is the longest fetched body whose rules it remembers while it
+	// waits: rules take up some six times as much, and most answerers wait.
+	maxResting = 64 << 10
+)
 
 // A request is one line of a batch: its members as JSON texts, nil for a member
 // that is absent or null.
 type request struct {
 	id, robots, robotsB64, agent, url, dialect, maxBytes, at []byte
+
+	site *site // of a line that asks about a live one
 }
 
 // read reads a line and starts on the robots.txt that it needs fetched.
@@ -54,7 +64,15 @@ func (a *answerer) read(ctx context.Context, line []byte) (request, error) {
 	}
 	url, _ := decodeString(q.url)
 	if origin, _, err := parseLive(robots.RFC9309, url); err == nil {
-		a.site(ctx, origin)
+		q.site = a.sites[origin]
+		if q.site == nil {
+			q.site = newSite(origin)
+			a.sites[origin] = q.site
+			if live := a.defaults.live; !live.forgets.Load() {
+				q.site.ahead = true
+				live.start(ctx, q.site, func(*fetch.Record) {})
+			}
+		}
 	}
 	return q, nil
 }
@@ -64,16 +82,60 @@ func (a *answerer) fetches(q *request) bool {
 	return a.defaults.live != nil && q.robots == nil && q.robotsB64 == nil
 }
 
-// site returns the site of an origin, which is asked once for all lines of a
-// chunk.
-func (a *answerer) site(ctx context.Context, origin robots.Origin) *site {
-	s := a.sites[origin]
-	if s == nil {
+// ready returns nil if the robots.txt of a site is there, or what is closed when
+// it is. A site is asked once for all lines of a chunk, and again only if what it
+// said has found no place.
+func (a *answerer) ready(ctx context.Context, origin robots.Origin) <-chan struct{} {
+	live, s := a.defaults.live, a.sites[origin]
+	select {
+	case <-s.ready:
+		if s.err != nil || s.record != nil || s == a.last || !live.forgets.Load() {
+			return nil
+		}
 		s = newSite(origin)
 		a.sites[origin] = s
-		a.defaults.live.start(ctx, s, func() {})
+	default:
 	}
-	return s
+	if !s.started {
+		live.start(ctx, s, func(*fetch.Record) {})
+	}
+	return s.ready
+}
+
+// sit waits for a desk: only who has one works, so that no more files are in
+// hand than processors can read.
+func (a *answerer) sit() { a.desks <- struct{}{} }
+
+// rise leaves the desk, with little in hand.
+func (a *answerer) rise() {
+	if a.record != nil && len(a.record.Body) > maxResting || a.got != nil && len(a.got.Body) > maxResting {
+		a.forget()
+	}
+	<-a.desks
+}
+
+// await waits away from the desk, and reports whether ctx lasted.
+func (a *answerer) await(ctx context.Context, c <-chan struct{}) bool {
+	a.rise()
+	defer a.sit()
+	select {
+	case <-c:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// leave lets go of the sites of a chunk.
+func (a *answerer) leave() {
+	for _, s := range a.sites {
+		select {
+		case <-s.ready:
+			a.defaults.live.leave(s)
+		default: // the run has been ended
+		}
+	}
+	a.sites, a.last, a.got = nil, nil, nil
 }
 
 // append appends the answer to a line, or what is wrong with it. Its error is
@@ -254,18 +316,18 @@ func (a *answerer) timeOf(q *request) (time.Time, error) {
 	return at, nil
 }
 
-// recordOf waits for the robots.txt of an origin.
+// recordOf returns the robots.txt of an origin that is ready.
 func (a *answerer) recordOf(ctx context.Context, origin robots.Origin) (*fetch.Record, error) {
-	s := a.site(ctx, origin)
-	select {
-	case <-s.ready:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	s := a.sites[origin]
+	if s != a.last {
+		r, err := a.defaults.live.get(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		a.defaults.live.hint(r)
+		a.last, a.got = s, r
 	}
-	if s.err == nil {
-		a.defaults.live.hint(s.record)
-	}
-	return s.record, s.err
+	return a.got, nil
 }
 
 func (a *answerer) dialectOf(q *request) (robots.Dialect, error) {
@@ -347,7 +409,9 @@ func (a *answerer) fileOf(q *request, limit int) (*robots.File, error) {
 }
 
 // forget lets go of a large line.
-func (a *answerer) forget() { *a = answerer{defaults: a.defaults, now: a.now, sites: a.sites} }
+func (a *answerer) forget() {
+	*a = answerer{defaults: a.defaults, desks: a.desks, now: a.now, sites: a.sites}
+}
 
 // wholeNumber reads a JSON number that is a number of octets, however it is
 // written: 1e3 is 1000.

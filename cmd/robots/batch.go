@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"sync"
 	"syscall"
 	"time"
 
@@ -15,9 +16,10 @@ import (
 )
 
 // A batch runs through three stages: a reader cuts standard input into chunks
-// of whole lines, workers answer chunks, the writer writes them in the order
-// of the input. What is under way at a time is bounded in octets by the budget
-// of the reader.
+// of whole lines, workers answer chunks, the writer writes what is answered in
+// the order of the input. What is under way at a time is bounded in octets: of
+// questions by the budget of the reader, of answers by mostAhead, of files by
+// there being no more workers at work than processors (see live for the rest).
 const (
 	// maxLine is the longest line that is answered, without its line end.
 	maxLine = maxFile
@@ -29,16 +31,69 @@ const (
 	// how many there are: together one line of the greatest length.
 	budgetUnit  = 1 << 20
 	budgetUnits = maxLine / budgetUnit
+	// mostAhead is how many octets of answers a chunk may have ready before the
+	// writer comes to it; a file of sitemaps makes every answer a large one.
+	mostAhead = 256 << 10
 )
 
-// A chunk is some lines in succession and, when done is closed, their answers.
+// A chunk is some lines in succession and their answers.
 type chunk struct {
 	in    []byte
 	lines []batchLine
-	out   []byte
-	done  chan struct{}
-	cut   bool // some lines are not answered, because somebody ended the run
-	units int  // of the budget
+	units int // of the budget
+
+	mu    sync.Mutex
+	out   []byte        // answers that the writer has not taken yet
+	ended bool          // there will be no more
+	cut   bool          // some lines are not answered, because somebody ended the run
+	grown chan struct{} // has an element after out has grown or the chunk ended
+	taken chan struct{} // has an element after out was taken
+}
+
+// hand hands answers to the writer and returns room for more.
+func (c *chunk) hand(out []byte) []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.out) == 0 {
+		c.out, out = out, nil
+	} else {
+		c.out, out = append(c.out, out...), out[:0]
+	}
+	leaveOne(c.grown)
+	return out
+}
+
+// end hands over the last answers.
+func (c *chunk) end(out []byte, cut bool) {
+	c.hand(out)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended, c.cut = true, cut
+	leaveOne(c.grown)
+}
+
+// take takes the answers that are there; with the last of them ended is true.
+func (c *chunk) take() (out []byte, ended bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out, c.out = c.out, nil
+	leaveOne(c.taken)
+	return out, c.ended
+}
+
+// waiting reports whether there are answers that the writer has not taken.
+func (c *chunk) waiting() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.out) > 0
+}
+
+// leaveOne leaves an element in a channel that has room for one.
+func leaveOne(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }
 
 // batchLine is where a line stands in its chunk, without its line end. A line
@@ -57,21 +112,25 @@ func batch(ctx context.Context, o *options, std *streams) (int, error) {
 		return exitBad, err
 	}
 	defer defaults.live.close()
+	if defaults.live != nil {
+		defer spare(0)()
+	}
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	var (
 		work   = make(chan *chunk, budgetUnits)
 		order  = make(chan *chunk, budgetUnits)
 		budget = make(chan struct{}, budgetUnits)
+		desks  = make(chan struct{}, runtime.GOMAXPROCS(0))
 		failed error // of the reader; set before it closes order
 	)
-	workers := runtime.GOMAXPROCS(0)
+	workers := cap(desks)
 	if defaults.live != nil {
 		workers += maxFetches // who wait more than they work
 	}
 	for range workers {
 		go func() {
-			a := answerer{defaults: defaults}
+			a := answerer{defaults: defaults, desks: desks}
 			for c := range work {
 				a.now, a.sites = std.now(), map[robots.Origin]*site{}
 				c.answer(ctx, &a)
@@ -124,15 +183,23 @@ func batch(ctx context.Context, o *options, std *streams) (int, error) {
 		if !more {
 			break
 		}
-		if defaults.live != nil && !c.isDone() {
-			// Fetches may take long, and what is answered is wanted meanwhile.
-			if err := std.out.Flush(); err != nil {
-				return closedOutput(err)
+		for ended := false; !ended; {
+			var out []byte
+			if out, ended = c.take(); len(out) > 0 {
+				if _, err := std.out.Write(out); err != nil {
+					return closedOutput(err)
+				}
+				continue
+			} else if ended {
+				break
 			}
-		}
-		<-c.done
-		if _, err := std.out.Write(c.out); err != nil {
-			return closedOutput(err)
+			if defaults.live != nil {
+				// Fetches may take long, and what is answered is wanted meanwhile.
+				if err := std.out.Flush(); err != nil {
+					return closedOutput(err)
+				}
+			}
+			<-c.grown
 		}
 		if c.cut {
 			return exitBad, errInterrupted
@@ -161,9 +228,18 @@ func closedOutput(err error) (int, error) {
 }
 
 // answer answers the lines of a chunk. All are read first, so that the files
-// they need are fetched side by side.
+// they need are fetched side by side; what is answered is handed over before
+// anything is waited for.
 func (c *chunk) answer(ctx context.Context, a *answerer) {
-	defer close(c.done)
+	a.sit()
+	var out []byte
+	cut := false
+	defer func() {
+		a.rise()
+		a.leave()
+		c.in = nil
+		c.end(out, cut)
+	}()
 	requests, bad := make([]request, len(c.lines)), make([]error, len(c.lines))
 	for i, l := range c.lines {
 		if l.over {
@@ -174,26 +250,32 @@ func (c *chunk) answer(ctx context.Context, a *answerer) {
 	}
 	for i := range requests {
 		q := &requests[i]
-		if bad[i] != nil {
-			c.out = appendError(c.out, q.id, bad[i])
-		} else {
-			var err error
-			if c.out, err = a.append(ctx, c.out, q); err != nil {
-				c.cut = true
-				break
+		if q.site != nil {
+			if ready := a.ready(ctx, q.site.origin); ready != nil {
+				out = c.hand(out)
+				if cut = !a.await(ctx, ready); cut {
+					return
+				}
 			}
 		}
-		c.out = append(c.out, '\n')
-	}
-	c.in, a.sites = nil, nil
-}
-
-func (c *chunk) isDone() bool {
-	select {
-	case <-c.done:
-		return true
-	default:
-		return false
+		if bad[i] != nil {
+			out = appendError(out, q.id, bad[i])
+		} else {
+			var err error
+			if out, err = a.append(ctx, out, q); err != nil {
+				cut = true
+				return
+			}
+		}
+		out = append(out, '\n')
+		if len(out) >= mostAhead {
+			out = c.hand(out)
+			for c.waiting() {
+				if cut = !a.await(ctx, c.taken); cut {
+					return
+				}
+			}
+		}
 	}
 }
 
@@ -207,7 +289,7 @@ type lineReader struct {
 // With an error it returns the lines before it, if any; a line that was cut by
 // an error other than the end of input is none.
 func (r *lineReader) chunk() (*chunk, error) {
-	c := &chunk{done: make(chan struct{})}
+	c := &chunk{grown: make(chan struct{}, 1), taken: make(chan struct{}, 1)}
 	for len(c.in) < chunkBytes && len(c.lines) < chunkLines {
 		if len(c.lines) > 0 && !r.waiting() {
 			break

@@ -87,17 +87,17 @@ func check(ctx context.Context, o *options, std *streams) (int, error) {
 			}
 			first = false
 			table(std, j.colours, p.asked)
+			if line := j.fact(p); line != "" {
+				fmt.Fprintf(std.out, "  %s\n", j.colours.paint(faint, robots.Printable(line)))
+			}
+			return
 		default:
 			q := p.asked[0]
 			v := q.rules.Match(q.path)
 			fmt.Fprintf(std.out, "%s  %s  %s\n", j.colours.verdict(v), fill(robots.Printable(q.url), width), because(j.colours, v))
 		}
 		if line := j.state(p); line != "" {
-			indent := stateIndent
-			if len(p.asked) > 1 {
-				indent = "  "
-			}
-			fmt.Fprintf(std.out, "%s%s\n", indent, j.colours.paint(faint, robots.Printable(line)))
+			fmt.Fprintf(std.out, "%s%s\n", stateIndent, j.colours.paint(faint, robots.Printable(line)))
 		}
 	})
 }
@@ -110,7 +110,11 @@ func table(std *streams, colours palette, asked []question) {
 	fmt.Fprintln(std.out, colours.paint(bold, robots.Printable(asked[0].url)))
 	for _, q := range asked {
 		v := q.rules.Match(q.path)
-		fmt.Fprintf(std.out, "  %-13s  %s  %s\n", v.Dialect, colours.verdict(v), because(colours, v))
+		why := because(colours, v)
+		if note := ownNote(v.State); note != "" {
+			why += "  " + colours.paint(faint, "("+robots.Printable(note)+")")
+		}
+		fmt.Fprintf(std.out, "  %-13s  %s  %s\n", v.Dialect, colours.verdict(v), why)
 	}
 }
 

@@ -7,9 +7,11 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -24,6 +26,18 @@ import (
 const (
 	// maxFetches is how many sites are asked at a time, each over one connection.
 	maxFetches = 16
+	// maxLooking is how many sites are looked for at a time, in the store or at
+	// the site itself: each may have a file of half a megabyte in its hands.
+	maxLooking = 2 * maxFetches
+	// hotBytes is what of the records is kept in memory before the store.
+	hotBytes = 32 << 20
+	// handBytes is what of the records is held for lines and URLs that will ask
+	// for it soon. What has no room is asked of the cache again.
+	handBytes = 16 << 20
+	// heapGoal is what a run over many sites keeps its heap at if it can: what is
+	// in use at a time is some half of it, and without a goal garbage would be let
+	// grow to as much again, in pieces of a file's size that fit no other use.
+	heapGoal = 160 << 20
 	// fetchMargin is what the cache grants a fetch beyond --timeout before it
 	// gives it up: the fetch itself is to say that it took too long.
 	fetchMargin = 10 * time.Second
@@ -82,13 +96,21 @@ func (l *liveFlags) parseTimeout() (time.Duration, error) {
 type live struct {
 	client  *fetch.Client
 	cache   *cache.Cache
-	store   cache.Store  // of --cache or --redis, nil without
-	fleet   *fleet.Fleet // of --redis, nil without
+	kept    bool         // for the next run: --cache or --redis is given
+	fleet   *fleet.Fleet // of --redis, or
+	shelf   *shelf
 	began   time.Time
 	private bool // --allow-private
 	warn    func(format string, args ...any)
-	trouble sync.Once // of the store, said once
+	failing sync.Once // of the store, said once
+	slow    sync.Once // likewise
 	hinted  sync.Once
+
+	looking chan struct{} // one element for each site that is looked for
+	hand    atomic.Int64  // octets of records that sites hold
+	// forgets is set when the store takes nothing: what memory has no room for
+	// must be asked of the site again, so nothing is fetched far ahead.
+	forgets atomic.Bool
 
 	mu    sync.Mutex
 	hosts map[string]chan struct{} // closed when the last in the queue for a host is done
@@ -113,6 +135,7 @@ func newLive(std *streams, name string, l *liveFlags, maxBytes int) (*live, erro
 		UserAgent: l.userAgent.text,
 		Limits:    limits,
 		Guard:     fetch.Guard{AllowPrivate: l.allowPrivate},
+		PerHost:   1,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("--user-agent: %w", err)
@@ -122,32 +145,43 @@ func newLive(std *streams, name string, l *liveFlags, maxBytes int) (*live, erro
 		began:   std.now().Truncate(time.Millisecond),
 		private: l.allowPrivate,
 		warn:    func(format string, args ...any) { warn(std, name, format, args...) },
+		kept:    l.cache.given || l.redis.given,
+		looking: make(chan struct{}, maxLooking),
 		hosts:   map[string]chan struct{}{},
 	}
 	if l.cache.given && l.cache.text == "" {
 		return nil, errors.New("the name after --cache is empty")
 	}
+	if timeout == 0 {
+		timeout = 30 * time.Second
+	}
+	// The client ends each fetch in time. What is beyond is the wait for a host
+	// that others have been redirected to.
+	fetchLimit := 24 * time.Hour
+	var store cache.Store
 	switch {
 	case l.redis.given:
 		if v.fleet, err = l.join(); err != nil {
 			return nil, err
 		}
-		v.store = v.fleet.Store()
-	case l.cache.given:
-		store, err := bolt.Open(l.cache.text, bolt.Options{})
-		if err != nil {
-			return nil, err
+		store = v.fleet.Store()
+		fetchLimit = timeout + fetchMargin // a lease lasts as long, if this process dies
+	default:
+		var file *bolt.Store
+		if l.cache.given {
+			if file, err = bolt.Open(l.cache.text, bolt.Options{}); err != nil {
+				return nil, err
+			}
 		}
-		v.store = store
-	}
-	if timeout == 0 {
-		timeout = 30 * time.Second
+		v.shelf = newShelf(file)
+		store = v.shelf
 	}
 	v.cache, err = cache.New(cache.Options{
 		Fetcher:    client,
-		Store:      v.store,
+		Store:      store,
+		Memory:     hotBytes,
 		Fetches:    maxFetches,
-		FetchLimit: timeout + fetchMargin,
+		FetchLimit: fetchLimit,
 		// Whoever asks by hand would rather wait than be given the old answer.
 		StaleWait: timeout + 2*fetchMargin,
 		Observe:   v.observe,
@@ -206,28 +240,56 @@ func (l *live) close() {
 		if err := l.fleet.Close(); err != nil {
 			l.warn("cannot leave the fleet of --redis: %w", cause(err))
 		}
-	case l.store != nil:
-		if err := l.store.Close(); err != nil {
+	case l.shelf != nil:
+		if err := l.shelf.Close(); err != nil && l.kept {
 			l.warn("cannot close the file of --cache: %w", cause(err))
 		}
 	}
 }
 
+// spare has the garbage collector keep the heap near heapGoal, beside what the
+// questions themselves take up, until the run ends. GOMEMLIMIT, if it is set, is
+// the user's word on it.
+func spare(questions int64) (end func()) {
+	if os.Getenv("GOMEMLIMIT") != "" {
+		return func() {}
+	}
+	before := debug.SetMemoryLimit(heapGoal + questions)
+	return func() { debug.SetMemoryLimit(before) }
+}
+
 // observe is told what the cache does.
 func (l *live) observe(e cache.Event) {
-	if e.Kind == cache.StoreFailed {
-		what := "file of --cache"
-		if l.fleet != nil {
-			what = "Redis of --redis"
+	if e.Kind != cache.StoreFailed {
+		return
+	}
+	what, fails := "file of --cache", "the file of --cache fails, so not everything is kept: %w"
+	switch {
+	case l.fleet != nil:
+		what, fails = "Redis of --redis", "the Redis of --redis fails, going on without it: %w"
+	case !l.kept:
+		what, fails = "temporary file", "memory is full, so sites may be asked again before they are due: %w"
+	}
+	putting := e.Record != nil
+	switch {
+	case !errors.Is(e.Err, context.DeadlineExceeded):
+		if putting {
+			l.forgets.Store(true)
 		}
-		l.trouble.Do(func() { l.warn("the %s fails, going on without it: %w", what, e.Err) })
+		l.failing.Do(func() { l.warn(fails, e.Err) })
+	case putting:
+		l.slow.Do(func() {
+			l.warn("the %s took longer than 5 s to write, what was fetched may be kept all the same: %w", what, e.Err)
+		})
+	default:
+		l.slow.Do(func() { l.warn("the %s took longer than 5 s to read, so the site is asked: %w", what, e.Err) })
 	}
 }
 
 // refresh asks the site, whatever is held. Where nothing is to be kept the answer
 // is not given the cache's random life.
 func (l *live) refresh(ctx context.Context, origin robots.Origin) (*fetch.Record, error) {
-	if l.store == nil {
+	if !l.kept {
 		return l.client.Fetch(ctx, origin)
 	}
 	return l.cache.Refresh(ctx, origin)
@@ -274,27 +336,76 @@ func (l *live) permit(r *fetch.Record) string {
 
 // A site is an origin whose robots.txt a run needs.
 type site struct {
-	origin robots.Origin
-	ready  chan struct{} // closed when the rest is set
-	record *fetch.Record
-	err    error
+	origin  robots.Origin
+	started bool
+	ahead   bool          // of its line: not worth it if nothing is kept
+	ready   chan struct{} // closed when the cache has it, and the rest is set
+	err     error
+	record  *fetch.Record // nil if there was no room for it
 }
 
-// start gets the robots.txt of an origin while its caller does something else,
-// and calls then.
-func (l *live) start(ctx context.Context, s *site, then func()) {
+// start gets the robots.txt of an origin into the cache while its caller does
+// something else, and calls then.
+func (l *live) start(ctx context.Context, s *site, then func(*fetch.Record)) {
+	s.started = true
 	turn, done := l.queue(s.origin.Host())
 	go func() {
+		var r *fetch.Record
 		defer close(s.ready)
-		defer then()
+		defer func() { then(r) }()
 		defer done()
 		select {
 		case <-turn:
-			s.record, s.err = l.cache.Get(ctx, s.origin)
 		case <-ctx.Done():
 			s.err = ctx.Err()
+			return
+		}
+		select {
+		case l.looking <- struct{}{}:
+		case <-ctx.Done():
+			s.err = ctx.Err()
+			return
+		}
+		defer func() { <-l.looking }()
+		if l.shelf != nil {
+			if s.err = l.shelf.ease(ctx); s.err != nil {
+				return
+			}
+		}
+		if s.ahead && l.forgets.Load() {
+			return
+		}
+		if r, s.err = l.cache.Get(ctx, s.origin); s.err == nil && l.hand.Add(weight(r)) <= handBytes {
+			s.record = r
+		} else if s.err == nil {
+			l.hand.Add(-weight(r))
 		}
 	}()
+}
+
+// get returns the robots.txt of a site that is ready.
+func (l *live) get(ctx context.Context, s *site) (*fetch.Record, error) {
+	if s.err != nil || s.record != nil {
+		return s.record, s.err
+	}
+	return l.cache.Get(ctx, s.origin)
+}
+
+// leave lets go of what a site that is ready holds.
+func (l *live) leave(s *site) {
+	if s.record != nil {
+		l.hand.Add(-weight(s.record))
+		s.record = nil
+	}
+}
+
+// weight is about what a record takes up in memory.
+func weight(r *fetch.Record) int64 {
+	n := int64(cap(r.Body)) + 2<<10
+	if r.LastGood != nil {
+		n += int64(cap(r.LastGood.Body))
+	}
+	return n
 }
 
 func newSite(origin robots.Origin) *site { return &site{origin: origin, ready: make(chan struct{})} }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/fetch"
 )
 
 // A question is one URL under one dialect.
@@ -26,10 +27,9 @@ type page struct {
 // A pageSite is a site with what its pages share.
 type pageSite struct {
 	*site
-	rules []*robots.Rules // of every dialect, once they are needed
-	left  int             // pages still to be answered
-	met   bool            // a page of the site has had its turn
-	told  bool            // what came of the fetch has been said
+	left   int  // pages still to be answered
+	places int  // in the window, until a page of the site has had its turn
+	told   bool // what came of the fetch has been said
 }
 
 // pages are all URLs of a call, checked and ready to be answered.
@@ -43,7 +43,10 @@ type pages struct {
 	// The rest is unused with -f.
 	live          *live
 	sites         []*pageSite // in the order of the URLs
-	tokens        [][]string  // of every dialect
+	current       *pageSite   // whose page is shown, with
+	record        *fetch.Record
+	rules         []*robots.Rules // of every dialect
+	tokens        [][]string      // of every dialect
 	maxBytes      int
 	at            time.Time // zero: now
 	userInitiated bool
@@ -164,8 +167,13 @@ func (j *pages) applied(r *robots.Rules) *robots.Rules {
 }
 
 // sitesAhead is how many sites are fetched before the answer that waits for the
-// first of them, so that a slow site delays few and memory stays bounded.
-const sitesAhead = 256
+// first of them, so that a slow site delays few. The files are in the cache and
+// what it keeps for this run, so their number costs no memory; when that takes
+// nothing a site counts for forgottenAhead, and what is ahead fits in memory.
+const (
+	sitesAhead     = 256
+	forgottenAhead = 8
+)
 
 // answer calls show for every page in order, as soon as its robots.txt is
 // there, and returns the exit status of all: undecided outranks disallowed, which
@@ -187,6 +195,7 @@ func (j *pages) answer(ctx context.Context, show func(*page)) (int, error) {
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	defer j.live.close()
+	defer spare(int64(len(j.pages)) << 10 * int64(len(j.dialects)))()
 	said := newProgress(j.std, j.name, len(j.sites))
 	defer said.stop()
 	window := make(chan struct{}, sitesAhead)
@@ -195,15 +204,11 @@ func (j *pages) answer(ctx context.Context, show func(*page)) (int, error) {
 	var failed error
 	for i := range j.pages {
 		p := &j.pages[i]
-		if err := j.wait(ctx, p, said); err != nil {
+		if err := j.wait(ctx, p, window, said); err != nil {
 			if ctx.Err() == nil && failed == nil {
 				failed = err
 			}
 			continue
-		}
-		if !p.site.met {
-			p.site.met = true
-			<-window
 		}
 		said.aside(func() {
 			show(p)
@@ -213,7 +218,7 @@ func (j *pages) answer(ctx context.Context, show func(*page)) (int, error) {
 		})
 		answered++
 		status = max(status, statusOf(p.asked[0]))
-		p.done()
+		j.done(p)
 	}
 	switch {
 	case ctx.Err() != nil && answered < len(j.pages):
@@ -226,31 +231,39 @@ func (j *pages) answer(ctx context.Context, show func(*page)) (int, error) {
 
 // done lets go of what the page needed, and with the last page of a site of its
 // robots.txt.
-func (p *page) done() {
+func (j *pages) done(p *page) {
 	for i := range p.asked {
 		p.asked[i].rules = nil
 	}
 	if p.site.left--; p.site.left == 0 {
-		p.site.rules, p.site.record = nil, nil
+		j.live.leave(p.site.site)
+		j.current, j.record, j.rules = nil, nil, nil
 	}
 }
 
 // fetch starts on the sites in order, no further ahead than the window allows.
 func (j *pages) fetch(ctx context.Context, window chan<- struct{}, said *progress) {
 	for _, s := range j.sites {
-		select {
-		case window <- struct{}{}:
-		case <-ctx.Done():
-			return
+		s.places = 1
+		if j.live.forgets.Load() {
+			s.places = forgottenAhead
 		}
-		j.live.start(ctx, s.site, func() {
-			said.site(s.err != nil || !s.record.Outcome.Good())
+		for range s.places {
+			select {
+			case window <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
+		}
+		j.live.start(ctx, s.site, func(r *fetch.Record) {
+			said.site(r == nil || !r.Outcome.Good())
 		})
 	}
 }
 
-// wait waits for a page's robots.txt and sets the rules of its questions.
-func (j *pages) wait(ctx context.Context, p *page, said *progress) error {
+// wait waits for a page's robots.txt and sets the rules of its questions. Only
+// the rules of one site are held, as many URLs in succession ask about one.
+func (j *pages) wait(ctx context.Context, p *page, window <-chan struct{}, said *progress) error {
 	s := p.site
 	select {
 	case <-s.ready:
@@ -262,34 +275,49 @@ func (j *pages) wait(ctx context.Context, p *page, said *progress) error {
 			return ctx.Err()
 		}
 	}
-	if s.err != nil {
-		return s.err
+	for ; s.places > 0; s.places-- {
+		<-window
 	}
-	if s.rules == nil {
+	if j.current != s {
+		r, err := j.live.get(ctx, s.site)
+		if err != nil {
+			return err
+		}
+		j.current, j.record, j.rules = s, r, nil
 		at := j.at
 		if at.IsZero() {
 			at = j.std.now()
 		}
 		for i, d := range j.dialects {
-			s.rules = append(s.rules, j.applied(rulesOf(s.record, d, j.maxBytes, at, j.tokens[i]...)))
+			j.rules = append(j.rules, j.applied(rulesOf(r, d, j.maxBytes, at, j.tokens[i]...)))
 		}
 		if j.json {
-			j.live.hint(s.record)
+			j.live.hint(r)
 		}
 	}
 	for i := range p.asked {
-		p.asked[i].rules = s.rules[i]
+		p.asked[i].rules = j.rules[i]
 	}
 	return nil
 }
 
-// state says what came of the fetch of a page's robots.txt, once for each site.
+// state says what came of the fetch of a page's robots.txt, once for each site,
+// and what the first dialect makes of it.
 func (j *pages) state(p *page) string {
 	if p.site == nil || p.site.told {
 		return ""
 	}
 	p.site.told = true
-	return j.live.stateLine(p.site.record, p.site.rules[0].State())
+	return j.live.stateLine(j.record, j.rules[0].State())
+}
+
+// fact says what came of the fetch alone, once for each site.
+func (j *pages) fact(p *page) string {
+	if p.site == nil || p.site.told {
+		return ""
+	}
+	p.site.told = true
+	return j.live.factLine(j.record, j.rules[0].State())
 }
 
 // statusOf returns the exit status of one answer.

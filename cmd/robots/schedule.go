@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/fleet"
 	"github.com/robotskit/robots/pace"
 	"github.com/spf13/cobra"
@@ -84,8 +85,10 @@ type plan struct {
 	day      []pace.Span
 	pages    int
 	takes    time.Duration
-	within   bool       // takes is known
-	fleet    *pace.Turn // the next start of the fleet of --redis, nil without
+	within   bool          // takes is known
+	fleet    *pace.Turn    // the next start of the fleet of --redis, nil without
+	record   *fetch.Record // nil with -f
+	note     string        // on its state
 }
 
 // nextStarts is how many starts schedule lists.
@@ -139,13 +142,16 @@ func schedule(ctx context.Context, o *scheduleOptions, std *streams) (int, error
 	if err != nil {
 		return exitBad, err
 	}
+	p.agents, p.group = rules.Tokens(), rules.Group()
 	if undecided(rules.Match(robots.RawPath("/"))) {
+		if o.format == formatJSON {
+			return exitUndecided, p.printUndecided(std.out, rules.Dialect().Name)
+		}
 		return exitUndecided, nil
 	}
 	if p.schedule, err = pace.NewSchedule(rules, o.policy); err != nil {
 		return exitBad, err
 	}
-	p.agents, p.group = rules.Tokens(), rules.Group()
 	if p.fleet != nil { // whose start counts from after the fetch
 		p.at = std.now()
 	}
@@ -195,6 +201,7 @@ func (o *scheduleOptions) siteRules(ctx context.Context, std *streams, name stri
 	}
 	_, err = j.answer(ctx, func(p *page) {
 		rules = p.asked[0].rules
+		into.record, into.note = j.record, rules.State().Note
 		if s := rules.State(); rules.Whole() != robots.ReasonNone || s != nil && s.Note != "" {
 			warn(std, name, "%s", j.state(p))
 		}

@@ -84,12 +84,12 @@ func liveSitemaps(ctx context.Context, o *options, std *streams) (int, error) {
 			warn(std, "robots sitemaps", "%s", state)
 		}
 		if rules.Whole() == robots.ReasonNone || rules.Whole() == robots.ReasonUnavailable || rules.Whole() == robots.ReasonRedirectLimit {
-			printSitemaps(std, o.format, rules, p.site.record)
+			printSitemaps(std, o.format, rules, j.record)
 			return
 		}
 		undecided = true
 		if o.format == formatJSON {
-			printSitemaps(std, o.format, rules, p.site.record)
+			printSitemaps(std, o.format, rules, j.record)
 		}
 	})
 	switch {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/robotskit/robots"
@@ -10,12 +11,48 @@ import (
 
 // stateLine says in one line what became of a robots.txt and, by the state of
 // the rules made from it, what that means at the moment of the question.
-func (l *live) stateLine(r *fetch.Record, s *robots.State) (told string) {
-	line := r.Origin.RobotsURL() + ": "
+func (l *live) stateLine(r *fetch.Record, s *robots.State) string {
 	note := ""
 	if s != nil {
 		note = s.Note
 	}
+	return l.tell(r, note, s)
+}
+
+// factLine is stateLine without what it means, which dialects differ in and
+// ownNote says of each.
+func (l *live) factLine(r *fetch.Record, s *robots.State) string {
+	fact, _ := splitNote(s)
+	return l.tell(r, fact, s)
+}
+
+// ownNote returns what a dialect makes of the state of a robots.txt, "" if it
+// has nothing of its own to say.
+func ownNote(s *robots.State) string {
+	_, own := splitNote(s)
+	return own
+}
+
+// splitNote parts the note of a state after the moment since when the site fails:
+// what is before is a fact, what is behind is what the dialect makes of it.
+func splitNote(s *robots.State) (fact, own string) {
+	if s == nil || s.Note == "status "+strconv.Itoa(s.Status) {
+		return "", ""
+	}
+	switch s.Clause {
+	case "", "CACHE-02", "D-17", "D-25": // alike in every dialect
+		return s.Note, ""
+	}
+	if since := " since " + stamp(s.FailingSince); !s.FailingSince.IsZero() {
+		if what, rest, ok := strings.Cut(s.Note, since); ok {
+			return what + since, strings.TrimLeft(rest, ",;: ")
+		}
+	}
+	return "", s.Note
+}
+
+func (l *live) tell(r *fetch.Record, note string, s *robots.State) (told string) {
+	line := r.Origin.RobotsURL() + ": "
 	if r.Degraded {
 		defer func() { told += "; the fleet's Redis is out of reach" }()
 	}
@@ -26,7 +63,7 @@ func (l *live) stateLine(r *fetch.Record, s *robots.State) (told string) {
 		if h := l.permit(r); h != "" {
 			note += "; " + h
 		}
-		if r.Outcome == fetch.Unreachable && l.store != nil {
+		if r.Outcome == fetch.Unreachable && l.kept {
 			note += "; asked again from " + stamp(r.NextTry)
 		}
 		return line + note

@@ -1,0 +1,414 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cache"
+	"github.com/robotskit/robots/fetch"
+)
+
+// large is many sites with files of nearly half a megabyte, of which every tenth
+// fails instead.
+type large struct {
+	urls  []string
+	asked atomic.Int64
+}
+
+func newLarge(t *testing.T, sites int) *large {
+	t.Helper()
+	l := &large{}
+	rules := strings.Repeat("Disallow: /x/y/z/*.gif$\n", 500)
+	rest := "#" + strings.Repeat(" no rule", 60_000)
+	for i := range sites {
+		l.urls = append(l.urls, serveAt(t, fmt.Sprintf("127.0.%d.%d:0", 10+i/200, 1+i%200), func(w http.ResponseWriter, _ *http.Request) {
+			l.asked.Add(1)
+			if i%10 == 9 {
+				w.Header().Set("Retry-After", "3600")
+				w.WriteHeader(http.StatusServiceUnavailable)
+				return
+			}
+			fmt.Fprintf(w, "User-agent: *\nDisallow: /private%d\n%s%s\n", i, rules, rest)
+		}))
+	}
+	return l
+}
+
+var heapSizes = regexp.MustCompile(`^gc \d+ @.* (\d+)->(\d+)->\d+ MB, .*\n`)
+
+// measured runs the real program and returns what it wrote, and the most MiB that
+// its heap had by the runtime's own count.
+func measured(t *testing.T, in string, args ...string) (out, said string, heap int) {
+	t.Helper()
+	t.Setenv("GODEBUG", "gctrace=1")
+	var stderr bytes.Buffer
+	cmd, stdin, stdout := start(t, &stderr, args...)
+	go func() {
+		_, _ = io.WriteString(stdin, in) // what is missing shows in the answers
+		_ = stdin.Close()
+	}()
+	answers, err := io.ReadAll(stdout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // several statuses are right
+	for line := range strings.Lines(stderr.String()) {
+		if m := heapSizes.FindStringSubmatch(line); m != nil {
+			for _, size := range m[1:] {
+				n, _ := strconv.Atoi(size)
+				heap = max(heap, n)
+			}
+		} else {
+			said += line
+		}
+	}
+	return string(answers), said, heap
+}
+
+// TestManyLargeFiles: whatever the size of the files, a site is asked once in a
+// run, failures too, and memory stays bounded.
+func TestManyLargeFiles(t *testing.T) {
+	const rounds, most = 2, 192 // MiB
+	sites := 300
+	if testing.Short() {
+		sites = 150
+	}
+	list := func(l *large, format string) string {
+		var in strings.Builder
+		for i := range rounds * sites {
+			fmt.Fprintf(&in, format+"\n", fmt.Sprintf("%s/private%d", l.urls[i%sites], i%sites))
+		}
+		return in.String()
+	}
+	check := func(t *testing.T, out, allowed string) {
+		t.Helper()
+		i := 0
+		for line := range strings.Lines(out) {
+			if strings.HasPrefix(line, stateIndent) {
+				continue
+			}
+			url := fmt.Sprintf("/private%d", i%sites)
+			if !strings.Contains(line, allowed) || !strings.Contains(line, url) {
+				t.Fatalf("answer %d is %.300s, want %s and %s", i+1, line, allowed, url)
+			}
+			if rule := strings.Contains(line, "Disallow: "+url) || strings.Contains(line, `"pattern":"`+url); rule != (i%10 != 9) {
+				t.Fatalf("answer %d is %.300s", i+1, line)
+			}
+			i++
+		}
+		if i != rounds*sites {
+			t.Errorf("%d answers to %d questions", i, rounds*sites)
+		}
+	}
+	for _, tt := range []struct {
+		name, format, allowed string
+		args                  []string
+	}{
+		{"batch", `{"url":"%s"}`, `"allowed":false`, []string{"check", "--batch", "--allow-private"}},
+		{"list", "%s", "disallow ", []string{"check", "--allow-private", "-"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l := newLarge(t, sites)
+			folder := t.TempDir()
+			t.Setenv("TMPDIR", folder)
+			run := func(args ...string) {
+				t.Helper()
+				out, said, heap := measured(t, list(l, tt.format), append(tt.args, args...)...)
+				check(t, out, tt.allowed)
+				t.Logf("%d requests, %d MiB", l.asked.Load(), heap)
+				if got := int(l.asked.Load()); got != sites {
+					t.Errorf("%d requests to %d sites", got, sites)
+				}
+				if heap == 0 || heap > most {
+					t.Errorf("a heap of %d MiB, want at most %d", heap, most)
+				}
+				if said != "" {
+					t.Errorf("standard error %q", said)
+				}
+				if left, _ := filepath.Glob(folder + "/*"); len(left) > 0 {
+					t.Errorf("left over: %v", left)
+				}
+			}
+			run()
+			l.asked.Store(0)
+			file := filepath.Join(t.TempDir(), "cache")
+			run("--cache", file)
+			run("--cache", file) // and nothing is fetched
+		})
+		t.Run(tt.name+" without a file", func(t *testing.T) {
+			l := newLarge(t, sites)
+			t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "none"))
+			out, said, heap := measured(t, list(l, tt.format), tt.args...)
+			check(t, out, tt.allowed)
+			t.Logf("%d requests, %d MiB", l.asked.Load(), heap)
+			if heap > most {
+				t.Errorf("a heap of %d MiB, want at most %d", heap, most)
+			}
+			if got := int(l.asked.Load()); got > rounds*sites+sites { // the last are those that were on their way
+				t.Errorf("%d requests for %d questions", got, rounds*sites)
+			}
+			if !strings.HasPrefix(said, "robots check: warning: memory is full, so sites may be asked again before they are due: no temporary file: ") || strings.Count(said, "\n") != 1 {
+				t.Errorf("standard error %q, want one sentence", said)
+			}
+		})
+	}
+}
+
+// slowDisk is a store that takes nothing before it is released.
+type slowDisk struct {
+	*cache.Memory
+	released chan struct{}
+}
+
+func (s slowDisk) Put(ctx context.Context, e cache.Entry, keep time.Duration) error {
+	select {
+	case <-s.released:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return s.Memory.Put(ctx, e, keep)
+}
+
+// TestSlowDisk: what is on its way to a disk that is slower than all sites is
+// bounded, since no further site is asked meanwhile.
+func TestSlowDisk(t *testing.T) {
+	const sites = 150
+	large := newLarge(t, sites)
+	std := &streams{err: io.Discard, now: time.Now}
+	l, err := newLive(std, "robots check", &liveFlags{allowPrivate: true}, noLimit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.close()
+	disk := slowDisk{cache.NewMemory(1 << 30), make(chan struct{})}
+	l.shelf.early, l.shelf.file = nil, disk
+	var all []*site
+	for _, url := range large.urls {
+		origin, _, err := robots.ParseURL(url + "/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := newSite(origin)
+		l.start(t.Context(), s, func(*fetch.Record) {})
+		all = append(all, s)
+	}
+	stuck := func() bool {
+		l.shelf.mu.Lock()
+		defer l.shelf.mu.Unlock()
+		return l.shelf.eased != nil && len(l.looking) == maxLooking
+	}
+	for limit := time.Now().Add(4 * time.Second); !stuck() && time.Now().Before(limit); { // the cache waits five for a store
+		time.Sleep(time.Millisecond)
+	}
+	if got, most := large.asked.Load(), int64(busyMost/400_000+maxLooking); !stuck() || got > most {
+		t.Errorf("%d sites are asked while the disk takes nothing, want at most %d", got, most)
+	}
+	close(disk.released)
+	for _, s := range all {
+		select {
+		case <-s.ready:
+		case <-time.After(20 * time.Second):
+			t.Fatal("a site is not asked though the disk goes on")
+		}
+		if s.err != nil {
+			t.Error(s.err)
+		}
+	}
+	if got := large.asked.Load(); got != sites {
+		t.Errorf("%d requests to %d sites", got, sites)
+	}
+}
+
+// TestStoreTrouble: what is slow is not told as what fails, each once.
+func TestStoreTrouble(t *testing.T) {
+	late := fmt.Errorf("cache file x: the write is still under way, and may be done all the same: %w", context.DeadlineExceeded)
+	put := &fetch.Record{}
+	for _, tt := range []struct {
+		name   string
+		kept   bool
+		events []cache.Event
+		want   string
+	}{
+		{"slow to write", true, []cache.Event{{Record: put, Err: late}, {Record: put, Err: late}},
+			"the file of --cache took longer than 5 s to write, what was fetched may be kept all the same: " + late.Error()},
+		{"slow to read", true, []cache.Event{{Err: context.DeadlineExceeded}},
+			"the file of --cache took longer than 5 s to read, so the site is asked: context deadline exceeded"},
+		{"full", true, []cache.Event{{Record: put, Err: syscall.ENOSPC}, {Record: put, Err: syscall.ENOSPC}},
+			"the file of --cache fails, so not everything is kept: no space left on device"},
+		{"no file", false, []cache.Event{{Record: put, Err: syscall.EROFS}},
+			"memory is full, so sites may be asked again before they are due: read-only file system"},
+	} {
+		var said []string
+		l := &live{kept: tt.kept, warn: func(format string, args ...any) { said = append(said, fmt.Errorf(format, args...).Error()) }}
+		for _, e := range tt.events {
+			e.Kind = cache.StoreFailed
+			l.observe(e)
+		}
+		if got := strings.Join(said, "\n"); got != tt.want {
+			t.Errorf("%s\ngot  %s\nwant %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestLargeAnswers: answers that are much larger than their questions do not
+// gather while the first is waited for.
+func TestLargeAnswers(t *testing.T) {
+	const lines, most = 1_000, 128
+	file := filepath.Join(t.TempDir(), "robots.txt")
+	if err := os.WriteFile(file, []byte(strings.Repeat("Sitemap: https://shop.example/sitemap-of-a-shop.xml\n", 4_000)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GODEBUG", "gctrace=1")
+	var said bytes.Buffer
+	cmd, in, out := start(t, &said, "check", "--batch", "-f", file)
+	go func() {
+		_, _ = io.WriteString(in, strings.Repeat(`{"url":"/"}`+"\n", lines))
+		_ = in.Close()
+	}()
+	answers := 0
+	for r := bufio.NewReaderSize(out, 1<<20); ; {
+		part, err := r.ReadSlice('\n')
+		if err == nil {
+			answers++
+		} else if err == io.EOF {
+			break
+		} else if len(part) == 0 {
+			t.Fatal(err)
+		}
+	}
+	if err := cmd.Wait(); err != nil || answers != lines {
+		t.Errorf("%d answers to %d lines, %v", answers, lines, err)
+	}
+	heap := 0
+	for line := range strings.Lines(said.String()) {
+		if m := heapSizes.FindStringSubmatch(line); m != nil {
+			n, _ := strconv.Atoi(m[2])
+			heap = max(heap, n)
+		}
+	}
+	t.Logf("%d MiB", heap)
+	if heap == 0 || heap > most {
+		t.Errorf("a heap of %d MiB, want at most %d", heap, most)
+	}
+}
+
+// TestKilled: the file of a run is gone however the run ends.
+func TestKilled(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a file in use cannot be removed there")
+	}
+	const sites = 60 // more than memory takes without a file
+	l := newLarge(t, sites)
+	folder := t.TempDir()
+	t.Setenv("TMPDIR", folder)
+	cmd, in, out := start(t, os.Stderr, "check", "--batch", "--allow-private")
+	var ask strings.Builder
+	for _, url := range l.urls {
+		fmt.Fprintf(&ask, `{"url":"%s/"}`+"\n", url)
+	}
+	go func() { _, _ = io.WriteString(in, ask.String()) }()
+	answers := bufio.NewReader(out)
+	for range sites {
+		if _, err := answers.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if runtime.GOOS == "linux" { // elsewhere nothing tells whether there is one
+		held := func() bool {
+			files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", cmd.Process.Pid))
+			for _, f := range files {
+				if to, _ := os.Readlink(f); strings.HasPrefix(to, folder) && strings.HasSuffix(to, " (deleted)") {
+					return true
+				}
+			}
+			return false
+		}
+		for limit := time.Now().Add(10 * time.Second); !held(); time.Sleep(time.Millisecond) {
+			if time.Now().After(limit) {
+				t.Fatal("it makes no temporary file")
+			}
+		}
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	if left, _ := filepath.Glob(folder + "/*"); len(left) > 0 {
+		t.Errorf("left over: %v", left)
+	}
+}
+
+// TestSlowSiteInBatch: a slow site delays the lines after it and none before it,
+// though all came together.
+func TestSlowSiteInBatch(t *testing.T) {
+	quick, slow := newPair(t)
+	_, in, out := start(t, os.Stderr, "check", "--batch", "--allow-private")
+	fmt.Fprintf(in, `{"id":1,"url":"%[1]s/"}`+"\n"+`{"id":2,"robots":"","url":"/"}`+"\n"+`{"id":3,"url":"%[2]s/"}`+"\n"+`{"id":4,"url":"%[1]s/"}`+"\n", quick, slow)
+	lines := make(chan string)
+	go func() {
+		for answers := bufio.NewReader(out); ; {
+			line, err := answers.ReadString('\n')
+			if err != nil {
+				return
+			}
+			lines <- line
+		}
+	}()
+	for id := 1; id <= 2; id++ {
+		select {
+		case line := <-lines:
+			if !strings.HasPrefix(line, fmt.Sprintf(`{"id":%d,"allowed":true`, id)) {
+				t.Errorf("got %s, want the answer to %d", line, id)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("no answer to line %d while a later one waits for its site", id)
+		}
+	}
+}
+
+// TestManyRedirects: a host to which many redirect has one connection at a time.
+func TestManyRedirects(t *testing.T) {
+	const sites = 50
+	for _, args := range [][]string{{"check", "--batch", "--allow-private"}, {"check", "--allow-private", "-"}} {
+		var now, most, asked atomic.Int64
+		target := serveAt(t, "127.0.0.1:0", func(w http.ResponseWriter, _ *http.Request) {
+			asked.Add(1)
+			raise(&most, now.Add(1))
+			time.Sleep(2 * time.Millisecond)
+			now.Add(-1)
+			fmt.Fprint(w, "User-agent: *\nDisallow: /a\n")
+		})
+		var in strings.Builder
+		for i := range sites {
+			url := serveAt(t, fmt.Sprintf("127.0.20.%d:0", i+1), func(w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, target+"/robots.txt", http.StatusMovedPermanently)
+			})
+			if args[1] == "--batch" {
+				fmt.Fprintf(&in, `{"url":"%s/a"}`+"\n", url)
+			} else {
+				fmt.Fprintln(&in, url+"/a")
+			}
+		}
+		var out, said bytes.Buffer
+		run(t.Context(), args, strings.NewReader(in.String()), &out, &said)
+		if got := strings.Count(out.String(), "isallow"); got < sites || said.Len() > 0 {
+			t.Errorf("robots %v: %d answers of %d, %s", args, got, sites, &said)
+		}
+		if asked.Load() != sites || most.Load() != 1 {
+			t.Errorf("robots %v: %d requests of %d, %d at a time", args, asked.Load(), sites, most.Load())
+		}
+	}
+}
