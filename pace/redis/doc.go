@@ -126,23 +126,26 @@
 //
 // On two cores of an AMD EPYC, Redis 7.0.15 on the same machine, rueidis 1.0.79,
 // 2026-11-21: ratios of the medians of 20 rounds in turn, in three runs of
-// BenchmarkDecision with 20,000 operations. A bare round trip (GET of a small key)
-// is 57 to 67 µs for one caller of a machine that does nothing else, and 5.8 µs of
-// each for 32 at a time.
+// BenchmarkDecision with 20,000 operations each. A bare round trip (GET of a small
+// key) is 60 to 69 µs for one caller of a machine that does nothing else, and 5.5
+// µs of each for 32 at a time; with other work on both cores, which keeps them
+// awake, 18 to 43 and 7.4 to 12 µs.
 //
-//	                              1 caller       32 callers
-//	refused                       0.71 to 0.90   0.59 to 0.61 of bare round trips
-//	granted at a new site         0.69 to 0.75   0.46
-//	grant and Done, each          0.77 to 0.83   0.51
+//	                         nothing else               both cores busy
+//	                         1 caller      32 callers   1 caller      32 callers
+//	refused                  0.72 to 0.98  0.83 to 1.06 0.68 to 0.70  0.76 to 1.4 of bare round trips
+//	granted at a new site    0.85 to 0.87  0.55 to 0.59 0.62 to 0.65  0.74 to 0.85
+//	grant and Done, each     0.84 to 0.93  0.60 to 0.64 0.66 to 0.69  0.79 to 0.81
 //
-// With other work on both cores, which keeps them awake, a round trip is 24 to 33
-// µs and the ratios are 0.48 to 0.66. By the server's own count a refusal takes 6
-// to 8 µs of its time and a grant or its end 9 to 14, of which an empty script is
-// 1.3 to 2 and the one SET 2.5: that is what is left of the difference when a
-// network with round trips of 100 µs and more lies between.
-// 8 callers of one process made 38,000 decisions a second. 32 processes at a site with 10 requests a second start exactly 50 in 5
-// s, at distances of 100.2 to 106 ms; a machine that stalls the process whose
-// turn it is makes them fewer, never more. A million decisions leave goroutines
-// (9) and connections (3) as they were, the heap at 3 MiB and the server's memory
-// within 70 KiB.
+// By the server's own count, at its best, a refusal takes 3.6 µs of its time by
+// itself and 1.7 among eight, a grant 5.3 and 3.3; an empty script takes 0.7. That is
+// what is left of the difference when a network with round trips of 100 µs and
+// more lies between.
+//
+// 8 callers of one process make 43,000 decisions a second beside other tests. 32
+// processes at a site with 10 requests a second start exactly 50 in 5 s, at
+// distances of 100.2 to 107 ms; a machine that stalls the process whose turn it is
+// makes them fewer, never more. A million decisions leave goroutines and
+// connections as they were, the heap at 3.5 MiB and the server's memory within 150
+// KiB.
 package redis
