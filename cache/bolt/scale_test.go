@@ -6,8 +6,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,23 +24,6 @@ func BenchmarkScale(b *testing.B) {
 	}
 	n := *scaleOrigins
 	ctx := context.Background()
-	each := func(workers, total int, do func(i int) error) float64 {
-		var next atomic.Int64
-		var wg sync.WaitGroup
-		began := time.Now()
-		for range workers {
-			wg.Go(func() {
-				for i := int(next.Add(1)) - 1; i < total; i = int(next.Add(1)) - 1 {
-					if err := do(i); err != nil {
-						b.Error(err)
-						return
-					}
-				}
-			})
-		}
-		wg.Wait()
-		return float64(total) / time.Since(began).Seconds()
-	}
 	put := func(i int) error { return s.Put(ctx, cachetest.Typical(i), 1000*time.Hour) }
 	read := func(int) error { _, err := s.Get(ctx, cachetest.Origin(rand.IntN(n))); return err }
 	var bodies int64
@@ -50,10 +31,10 @@ func BenchmarkScale(b *testing.B) {
 		bodies += int64(len(cachetest.Typical(i).Record.Body))
 	}
 	b.ReportMetric(float64(bodies)/float64(min(n, 100_000)), "octets/body")
-	b.ReportMetric(each(1024, n, put), "fills/s")
-	b.ReportMetric(each(2, min(n, 300_000), read), "reads/s")
-	b.ReportMetric(each(1024, min(n, 100_000), func(int) error { return put(rand.IntN(n)) }), "overwrites/s")
-	b.ReportMetric(each(1, 200, func(int) error { return put(rand.IntN(n)) }), "single-writes/s")
+	b.ReportMetric(cachetest.Rate(b, 1024, n, put), "fills/s")
+	b.ReportMetric(cachetest.Rate(b, 2, min(n, 300_000), read), "reads/s")
+	b.ReportMetric(cachetest.Rate(b, 1024, min(n, 100_000), func(int) error { return put(rand.IntN(n)) }), "overwrites/s")
+	b.ReportMetric(cachetest.Rate(b, 1, 200, func(int) error { return put(rand.IntN(n)) }), "single-writes/s")
 	u, err := s.Usage()
 	if err != nil {
 		b.Fatal(err)

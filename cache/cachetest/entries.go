@@ -4,6 +4,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
 
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/fetch"
@@ -23,6 +27,27 @@ func Typical(i int) cache.Entry {
 		r.Body = fmt.Appendf(nil, "User-agent: *\nDisallow: /wp-admin/\nAllow: /wp-admin/admin-ajax.php\n\nSitemap: https://cdn-%d.example/sitemap.xml\n", random.IntN(100))
 	}
 	return cache.Entry{Record: r}
+}
+
+// Rate does something so often, so many at a time, and returns how often in a
+// second. A worker ends with its first error, which fails b.
+func Rate(b *testing.B, workers, total int, do func(i int) error) float64 {
+	b.Helper()
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	began := time.Now()
+	for range workers {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < total; i = int(next.Add(1)) - 1 {
+				if err := do(i); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return float64(total) / time.Since(began).Seconds()
 }
 
 // Numbered returns an entry of the i-th origin all of which follows from a number,

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -84,23 +82,6 @@ func BenchmarkScale(b *testing.B) {
 	server := redistest.Start(b, redistest.Options{})
 	s := newStore(b, server.Client(), Options{})
 	n := *scaleOrigins
-	each := func(workers, total int, do func(i int) error) float64 {
-		var next atomic.Int64
-		var wg sync.WaitGroup
-		began := time.Now()
-		for range workers {
-			wg.Go(func() {
-				for i := int(next.Add(1)) - 1; i < total; i = int(next.Add(1)) - 1 {
-					if err := do(i); err != nil {
-						b.Error(err)
-						return
-					}
-				}
-			})
-		}
-		wg.Wait()
-		return float64(total) / time.Since(began).Seconds()
-	}
 	used := func() int {
 		for line := range strings.Lines(server.Do("INFO", "memory")) {
 			if v, ok := strings.CutPrefix(line, "used_memory_dataset:"); ok {
@@ -117,7 +98,7 @@ func BenchmarkScale(b *testing.B) {
 	put := func(i int) error { return s.Put(ctx, cachetest.Typical(i), 1000*time.Hour) }
 	read := func(int) error { _, err := s.Get(ctx, cachetest.Origin(rand.IntN(n))); return err }
 	empty := used()
-	fills := each(128, n, put)
+	fills := cachetest.Rate(b, 128, n, put)
 	full := used()
 	b.ReportMetric(fills, "fills/s")
 	b.ReportMetric(float64(full-empty)/float64(n), "octets/origin")
@@ -130,8 +111,8 @@ func BenchmarkScale(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(own)/float64(n), "content-octets/origin")
-	b.ReportMetric(each(128, min(n, 100_000), read), "reads/s")
-	b.ReportMetric(each(128, min(n, 100_000), func(int) error { return put(rand.IntN(n)) }), "overwrites/s")
-	b.ReportMetric(each(1, 2000, func(int) error { return put(rand.IntN(n)) }), "single-writes/s")
+	b.ReportMetric(cachetest.Rate(b, 128, min(n, 100_000), read), "reads/s")
+	b.ReportMetric(cachetest.Rate(b, 128, min(n, 100_000), func(int) error { return put(rand.IntN(n)) }), "overwrites/s")
+	b.ReportMetric(cachetest.Rate(b, 1, 2000, func(int) error { return put(rand.IntN(n)) }), "single-writes/s")
 	b.ReportMetric(0, "ns/op")
 }

@@ -44,7 +44,7 @@ func (s *Store) bodyKeys() string { return s.prefix + "body:" }
 // notice of that takes to come. It never misses what this store has put or
 // deleted, nor what was there when a Lease or an Await of this store returned.
 func (s *Store) Get(ctx context.Context, origin robots.Origin) (cache.Entry, error) {
-	l, err := s.begin(ctx)
+	l, err := s.begin(ctx, reads)
 	if err != nil {
 		return cache.Entry{}, err
 	}
@@ -192,7 +192,7 @@ func (s *Store) Put(ctx context.Context, e cache.Entry, keep time.Duration) erro
 		return errors.New("shared cache: put of an entry without a record and its origin")
 	}
 	origin := e.Record.Origin
-	l, err := s.begin(ctx)
+	l, err := s.begin(ctx, writes)
 	if err != nil {
 		return err
 	}
@@ -244,7 +244,7 @@ func (s *Store) put(ctx context.Context, e cache.Entry, keep time.Duration) erro
 
 // Delete forgets an origin.
 func (s *Store) Delete(ctx context.Context, origin robots.Origin) error {
-	l, err := s.begin(ctx)
+	l, err := s.begin(ctx, writes)
 	if err != nil {
 		return err
 	}

@@ -6,18 +6,21 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cache/cachetest"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/internal/redistest"
 )
 
-var killRounds = flag.Int("kill-rounds", 6, "how often TestKill kills the server")
+var killRounds = flag.Int("kill-rounds", 100, "how often TestKill kills the server (twice with -short)")
 
 // eventually tries until a call succeeds: a server that has come back gives no signal.
 func eventually(t *testing.T, what string, try func() error) {
@@ -42,11 +45,11 @@ func sameEntry(e, want cache.Entry) bool {
 
 // TestKill kills a server that keeps an append-only file while entries are put,
 // again and again. With appendfsync always every entry that was acknowledged, or a
-// later one, is there when the server is back. With everysec the server holds back
-// what it writes while a sync is under way, and loses it. With both nothing is half
-// of an entry.
+// later one, is there when the server is back; with no as well, which leaves the sync
+// to the system, and that lives. With everysec the server holds back what it writes
+// while a sync is under way, and loses it. With all nothing is half of an entry.
 func TestKill(t *testing.T) {
-	for _, fsync := range []string{"always", "everysec"} {
+	for _, fsync := range []string{"always", "no", "everysec"} {
 		t.Run(fsync, func(t *testing.T) {
 			server := redistest.Start(t, redistest.Options{AppendOnly: true, Config: []string{"appendfsync " + fsync}})
 			rounds := *killRounds
@@ -64,7 +67,7 @@ func killed(t *testing.T, server *redistest.Server, rounds int, lossy bool) {
 	random := rand.New(rand.NewPCG(1, 1))
 	var acknowledged [origins]uint64 // each worker has its own
 	number := make([]uint64, workers)
-	writes, checked, failed, lost := 0, 0, 0, 0
+	writes, checked, failed, lost, excess := 0, 0, 0, 0, 0
 	for round := range rounds {
 		enough := make(chan struct{}, 1)
 		count, after := 0, 1+random.IntN(2000)
@@ -92,9 +95,17 @@ func killed(t *testing.T, server *redistest.Server, rounds int, lossy bool) {
 				}
 			})
 		}
-		<-enough
+		ended := make(chan struct{})
+		go func() {
+			wg.Wait()
+			close(ended)
+		}()
+		select {
+		case <-enough:
+		case <-ended: // before that: the disk was slower than a call may be
+		}
 		server.Kill()
-		wg.Wait()
+		<-ended
 		writes += count
 		server.Up()
 		eventually(t, "get after the server is back", func() error {
@@ -124,12 +135,36 @@ func killed(t *testing.T, server *redistest.Server, rounds int, lossy bool) {
 			acknowledged[i] = e.Epoch
 			checked++
 		}
-		counted(t, s)
+		if excess = overcounted(t, s); excess > 0 && !torn(t, server) {
+			t.Errorf("bodies count %d references too many", excess)
+		}
 		if t.Failed() {
 			t.Fatalf("round %d", round)
 		}
 	}
-	t.Logf("%d kills: %d acknowledged puts, %d cut off; %d entries found whole, %d of them older than acknowledged", rounds, writes, failed, checked, lost)
+	t.Logf("%d kills: %d acknowledged puts, %d cut off; %d entries found whole, %d of them older than acknowledged; %d references too many at the end",
+		rounds, writes, failed, checked, lost, excess)
+}
+
+// torn reports whether the file of a server that was killed holds the beginning of
+// a transaction without its end. Redis 7.0 that finds one at the end of the file
+// skips it and leaves the beginning there; after the next kill it executes that.
+func torn(t *testing.T, server *redistest.Server) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(server.Dir, "appendonlydir", "*.incr.aof"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no append-only file: %v", err)
+	}
+	begun, ended := 0, 0
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun += strings.Count(string(text), "\r\n$5\r\nMULTI\r\n")
+		ended += strings.Count(string(text), "\r\n$4\r\nEXEC\r\n")
+	}
+	return begun > ended
 }
 
 // counted checks that each body counts the records that refer to it.
@@ -481,6 +516,198 @@ func TestHang(t *testing.T) {
 		t.Errorf("away since %v with the server back", since)
 	}
 	t.Logf("the first call took %v; of %d later ones %d failed at once", first.Round(time.Millisecond), calls, quick)
+}
+
+// TestRefusing: while a server answers what it is asked and takes no writes, reads
+// go on and the store is away all the time, whoever asks for what. It is back
+// with the first write that is taken, for which it looks by itself.
+func TestRefusing(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		word     string
+		ail, end func(t *testing.T, server *redistest.Server)
+	}{
+		{
+			"READONLY",
+			func(t *testing.T, server *redistest.Server) { server.Follow(redistest.Start(t, redistest.Options{})) },
+			func(_ *testing.T, server *redistest.Server) { server.Promote() },
+		},
+		{
+			"NOREPLICAS",
+			func(_ *testing.T, server *redistest.Server) { server.Do("CONFIG", "SET", "min-replicas-to-write", "1") },
+			func(_ *testing.T, server *redistest.Server) { server.Do("CONFIG", "SET", "min-replicas-to-write", "0") },
+		},
+	} {
+		t.Run(tt.word, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t, redistest.Options{})
+			s := newStore(t, server.Client(), Options{})
+			tt.ail(t, server)
+			o := cachetest.Origin(1)
+			writes := []func() error{
+				func() error { return s.Put(ctx, cachetest.Numbered(1, 1), time.Hour) },
+				func() error { _, err := s.Lease(ctx, o, time.Hour); return err },
+				func() error { return s.Release(ctx, o, 1) },
+				func() error { return s.Delete(ctx, o) },
+			}
+			if err := writes[0](); err == nil || !strings.Contains(err.Error(), tt.word) {
+				t.Fatalf("put: %v, want %s", err, tt.word)
+			}
+			since := s.Away()
+			n := 0
+			for began := time.Now(); time.Since(began) < 2*time.Second; time.Sleep(time.Millisecond) {
+				if err := writes[n%len(writes)](); err == nil || !strings.Contains(err.Error(), tt.word) {
+					t.Fatalf("write %d: %v, want %s", n, err, tt.word)
+				}
+				s.turn(o).Add(1) // not from the client-side cache
+				if _, err := s.Get(ctx, o); !errors.Is(err, cache.ErrAbsent) {
+					t.Fatalf("get: %v, want ErrAbsent", err)
+				}
+				if err := s.Await(ctx, o); err != nil {
+					t.Fatalf("await: %v", err)
+				}
+				if now := s.Away(); since.IsZero() || !now.Equal(since) {
+					t.Fatalf("away since %v after %d rounds, and before since %v", now, n, since)
+				}
+				n++
+			}
+			tt.end(t, server)
+			eventually(t, "away", func() error {
+				if since := s.Away(); !since.IsZero() {
+					return fmt.Errorf("away since %v", since)
+				}
+				return nil
+			})
+			for _, write := range writes {
+				if err := write(); err != nil {
+					t.Error(err)
+				}
+			}
+			t.Logf("away through %d rounds of a write and two reads", n)
+		})
+	}
+}
+
+// TestAwaitHang: whoever waits for a lease when the server hangs waits no longer
+// than any call, also where another's subscription is still being ended, and no
+// longer than the lease where that is known. Whoever gives up goes at once.
+func TestAwaitHang(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Options{})
+	s := newStore(t, server.Client(), Options{})
+	o, short := cachetest.Origin(1), cachetest.Origin(2)
+	if l, err := s.Lease(ctx, o, time.Hour); err != nil || !l.Granted {
+		t.Fatalf("lease: %+v, %v", l, err)
+	}
+	if l, err := s.Lease(ctx, short, 2*time.Second); err != nil || !l.Granted {
+		t.Fatalf("lease: %+v, %v", l, err)
+	}
+	await := func(ctx context.Context, o robots.Origin) <-chan error {
+		waited := make(chan error, 1)
+		go func() { waited <- s.Await(ctx, o) }()
+		return waited
+	}
+	impatient, cancel := context.WithCancel(ctx)
+	first, known := await(impatient, o), await(ctx, short)
+	subscribed(t, server, 2)
+	eventually(t, "looks", func() error {
+		if n := strings.Count(server.Do("INFO", "commandstats"), "cmdstat_pttl:calls=4,"); n != 1 { // a lease asks too
+			return errors.New("no PTTL of both")
+		}
+		return nil
+	})
+	server.Freeze()
+	defer server.Thaw()
+	ended := func(what string, waited <-chan error, limit time.Duration) error {
+		t.Helper()
+		began := time.Now()
+		err := <-waited
+		if d := time.Since(began); d > limit {
+			t.Errorf("%s took %v, want at most %v", what, d, limit)
+		}
+		return err
+	}
+	cancel()
+	if err := ended("who gave up", first, time.Second); !errors.Is(err, context.Canceled) {
+		t.Errorf("who gave up: %v", err)
+	}
+	second := await(ctx, o)
+	if err := ended("who came after", second, callLimit+time.Second); err == nil || !strings.Contains(err.Error(), "the server does not answer") {
+		t.Errorf("who came after: %v", err)
+	}
+	if err := ended("who knew of the lease", known, time.Second); err != nil {
+		t.Errorf("who knew of the lease: %v", err)
+	}
+	if s.Away().IsZero() {
+		t.Error("a server that hangs is not away")
+	}
+	server.Thaw()
+	eventually(t, "await of no lease", func() error { return s.Await(ctx, short) })
+	eventually(t, "waits", func() error {
+		s.waitsMu.Lock()
+		defer s.waitsMu.Unlock()
+		if n := len(s.waits); n != 0 {
+			return fmt.Errorf("%d are left", n)
+		}
+		return nil
+	})
+}
+
+// TestUnheard: a lease that the server has granted and nobody heard of is given
+// back when the server answers, so that the others need not wait for its end.
+func TestUnheard(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name     string
+		patience time.Duration // of the caller
+	}{
+		{"caller gave up", 100 * time.Millisecond},
+		{"call gave up", time.Minute},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t, redistest.Options{})
+			s, other := newStore(t, server.Client(), Options{}), newStore(t, server.Client(), Options{})
+			heard, err := s.Lease(ctx, cachetest.Origin(0), time.Hour)
+			if err != nil || !heard.Granted {
+				t.Fatalf("lease: %+v, %v", heard, err)
+			}
+			server.Freeze()
+			defer server.Thaw()
+			const n = 20
+			var wg sync.WaitGroup
+			for i := range n {
+				wg.Go(func() {
+					ctx, cancel := context.WithTimeout(ctx, tt.patience)
+					defer cancel()
+					if l, err := s.Lease(ctx, cachetest.Origin(1+i), time.Hour); err == nil {
+						t.Errorf("lease of a server that hangs: %+v", l)
+					}
+				})
+			}
+			wg.Wait()
+			server.Thaw()
+			eventually(t, "get", func() error {
+				_, err := s.Get(ctx, cachetest.Origin(1000))
+				if errors.Is(err, cache.ErrAbsent) {
+					return nil
+				}
+				return err
+			})
+			for i := range n {
+				eventually(t, "lease that nobody heard of", func() error {
+					l, err := other.Lease(ctx, cachetest.Origin(1+i), time.Hour)
+					if err == nil && !l.Granted {
+						err = fmt.Errorf("another has it for %v", l.Left)
+					}
+					return err
+				})
+			}
+			if l, err := other.Lease(ctx, cachetest.Origin(0), time.Hour); err != nil || l.Granted {
+				t.Errorf("a lease that was heard of: %+v, %v", l, err)
+			}
+		})
+	}
 }
 
 // TestScriptsLost: a server that has forgotten the scripts is given them again.

@@ -56,14 +56,18 @@ type Store struct {
 	calls  sync.WaitGroup
 	end    chan struct{} // closed by Close
 
-	away   atomic.Bool // since is not zero
-	awayMu sync.Mutex
-	since  time.Time
-	probe  time.Time // when the next call may try
-	cause  error
+	away    atomic.Bool // since is not zero
+	awayMu  sync.Mutex
+	since   time.Time
+	silent  bool      // nothing is answered, or
+	refuses bool      // no write is taken, whatever else is answered
+	probe   time.Time // when the next call may try
+	cause   error
 
 	waitsMu sync.Mutex
 	waits   map[string]*wait // by key of the lease
+
+	unheard unheard
 }
 
 var _ cache.Leaser = (*Store)(nil)
@@ -122,7 +126,9 @@ func (s *Store) Close() error {
 // Away returns since when Redis has not answered, by the clock of this process,
 // and the zero time if the last call was answered. While it is away most calls
 // fail at once, and one now and then tries. An answer that a server gives about
-// all it has (LOADING, CLUSTERDOWN, READONLY, MASTERDOWN) counts as none.
+// all it has (LOADING, CLUSTERDOWN, MASTERDOWN) counts as none. A server that
+// takes no writes (READONLY, NOREPLICAS, MISCONF) is away until it takes one,
+// though reads go on.
 func (s *Store) Away() (since time.Time) {
 	if !s.away.Load() {
 		return time.Time{}
@@ -136,7 +142,8 @@ func (s *Store) Away() (since time.Time) {
 	return s.since
 }
 
-// ping asks in the background whether Redis is back.
+// ping asks in the background whether Redis is back, by the end of no lease: that
+// is a write, which a server may refuse that answers all else, and changes nothing.
 func (s *Store) ping() {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -146,17 +153,25 @@ func (s *Store) ping() {
 	s.calls.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), probeLimit)
 		defer cancel()
-		if err := s.client.Do(ctx, s.client.B().Ping().Build().Pin()).Error(); err != nil {
+		if _, _, err := s.call(ctx, releaseScript, []string{s.leasePrefix()}, []string{octets(0)}); err != nil && unable(err) {
 			s.lost(err)
 			return
 		}
-		s.answered()
+		s.answered(writes)
 	})
 }
 
+// purpose is what a call wants of the server.
+type purpose bool
+
+const (
+	reads  purpose = false
+	writes purpose = true
+)
+
 // begin starts a call. The context is for what it asks of the server; ended, which
 // must be called with what came of it, makes the error to return.
-func (s *Store) begin(ctx context.Context) (*limited, error) {
+func (s *Store) begin(ctx context.Context, p purpose) (*limited, error) {
 	limit := callLimit
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -170,21 +185,21 @@ func (s *Store) begin(ctx context.Context) (*limited, error) {
 	s.mu.RUnlock()
 	if s.away.Load() {
 		var err error
-		if limit, err = s.tries(limit); err != nil {
+		if limit, err = s.tries(limit, p); err != nil {
 			s.calls.Done()
 			return nil, err
 		}
 	}
-	return &limited{Context: ctx, until: time.Now().Add(limit)}, nil
+	return &limited{Context: ctx, until: time.Now().Add(limit), purpose: p}, nil
 }
 
 // tries returns how long a call may try while Redis is away, or why it may not.
-func (s *Store) tries(limit time.Duration) (time.Duration, error) {
+func (s *Store) tries(limit time.Duration, p purpose) (time.Duration, error) {
 	s.awayMu.Lock()
 	defer s.awayMu.Unlock()
 	now := time.Now()
 	switch {
-	case s.since.IsZero():
+	case s.since.IsZero(), p == reads && !s.silent:
 		return limit, nil
 	case now.Sub(s.since) < probeAll: // a connection that broke is soon replaced
 		return min(limit, probeLimit), nil
@@ -203,7 +218,7 @@ func (s *Store) ended(ctx *limited, what string, origin robots.Origin, err error
 	ctx.stop()
 	if err == nil {
 		if !ctx.unasked {
-			s.answered()
+			s.answered(ctx.purpose)
 		}
 		return nil
 	}
@@ -226,7 +241,7 @@ func (s *Store) ended(ctx *limited, what string, origin robots.Origin, err error
 		s.lost(err)
 	default:
 		if !ctx.unasked {
-			s.answered()
+			s.answered(ctx.purpose)
 		}
 	}
 	if errors.Is(err, cache.ErrAbsent) || errors.Is(err, cache.ErrFenced) {
@@ -256,22 +271,49 @@ func unable(err error) bool {
 	return true
 }
 
-func (s *Store) answered() {
-	if s.away.Load() {
-		s.awayMu.Lock()
+// refusing reports whether an error is of a server that takes no writes and goes
+// on to answer reads.
+func refusing(err error) bool {
+	e, ok := rueidis.IsRedisErr(err)
+	if !ok {
+		return false
+	}
+	kind, _, _ := strings.Cut(e.Error(), " ")
+	return kind == "READONLY" || kind == "NOREPLICAS" || kind == "MISCONF"
+}
+
+// answered notes that Redis has answered a call.
+func (s *Store) answered(p purpose) {
+	if !s.away.Load() {
+		return
+	}
+	s.awayMu.Lock()
+	defer s.awayMu.Unlock()
+	s.silent = false
+	if p == writes {
+		s.refuses = false
+	}
+	if !s.refuses && !s.since.IsZero() {
 		s.since, s.cause = time.Time{}, nil
 		s.away.Store(false)
-		s.awayMu.Unlock()
+		s.giveBack()
 	}
 }
 
+// lost notes that Redis cannot do a call.
 func (s *Store) lost(cause error) {
+	if errors.Is(cause, context.DeadlineExceeded) {
+		cause = errSilent // the deadline was ours: who is told later has another
+	}
 	s.awayMu.Lock()
 	defer s.awayMu.Unlock()
 	now := time.Now()
 	if s.since.IsZero() {
 		s.since = now
 		s.away.Store(true)
+	}
+	if s.silent = !refusing(cause); !s.silent {
+		s.refuses = true
 	}
 	s.cause, s.probe = cause, now.Add(probeGap)
 }
@@ -305,7 +347,8 @@ func (s *Store) turn(origin robots.Origin) *atomic.Uint32 {
 // what it wants in memory does not pay for a timer.
 type limited struct {
 	context.Context
-	until time.Time
+	until   time.Time
+	purpose purpose
 	// unasked is set if the answer says nothing about the server.
 	unasked bool
 
