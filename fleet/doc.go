@@ -16,7 +16,9 @@
 // # Access
 //
 // A user of the server needs no more than this (TestTLS), here for the prefix
-// "robots". The server is Redis 7.0 or later, or Valkey.
+// "robots", and Open says what of it he lacks (TestRights); without INFO, which a
+// fleet can do without, and on one server without CLUSTER. The server is Redis 7.0
+// or later, or Valkey.
 //
 //	ACL SETUSER robots on >SECRET resetkeys ~{robots}:* resetchannels &{robots}:* -@all
 //	  +hello +auth +ping +client|tracking +client|caching +cluster|slots +cluster|shards
@@ -29,8 +31,11 @@
 // are marked (fetch.Record.Degraded, State.Degraded of a verdict); what it has not
 // seen it fetches, once in each worker and no longer once in the fleet. The pace
 // is Options.WhenAway: divided by the number of workers, or none. Nothing has to be
-// done when it is back. A worker cannot begin while Redis is away: it would know
-// neither the records nor how many share the pace.
+// done when it is back. A server that answers and takes no writes, being full, a
+// replica that is not promoted yet, or without the replicas or the disk it is to
+// have, is away as long as that lasts, and is read meanwhile. A worker can begin
+// with it. It cannot while Redis does not answer: it would know neither the records
+// nor how many share the pace.
 //
 // # URLs
 //
@@ -38,12 +43,14 @@
 //	rediss://host:6379            TLS, by the authorities that the machine trusts
 //	rediss://user@host            a user of the server's access control list
 //	redis://host1?addr=host2:6379 several members to begin with
-//	redis://sentinel:26379?master_set=name     sentinels are asked without a password
+//	redis://sentinel:26379?master_set=name     by sentinels, of this and further addr
 //	unix:///run/redis.sock?db=1
 //	redis://host?prefix=crawl     a fleet of its own among others on a server
 //
 // The password may stand in the URL, as it does in the environment of many
-// deployments, or be given apart (Options.Password); errors never repeat it. The
+// deployments, or be given apart (Options.Password); errors never repeat it. It is
+// for the server alone. Sentinels that want a password have one of their own, which
+// is never in the URL (Options.SentinelPassword), or are asked without. The
 // keys of a fleet are on one shard of a cluster: every step of store and limiter
 // is atomic there, and when the shard moves to another node each site rests for one
 // interval. A shard on half of two cores made 50,000 decisions a second;

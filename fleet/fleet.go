@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	_ "embed"
 	"errors"
 	"fmt"
 	"net/url"
@@ -30,6 +31,10 @@ type Options struct {
 	// Password is that of the URL's user, of the default user if the URL names
 	// none. It comes before one in the URL.
 	Password string
+	// SentinelUser and SentinelPassword are those of the sentinels, where they want
+	// some: they are never told those of the server. They go with a URL that has
+	// master_set.
+	SentinelUser, SentinelPassword string
 	// TLS says how a rediss:// server is known: by default by the authorities of
 	// the machine. ServerName is taken from the URL if it is empty.
 	TLS *tls.Config
@@ -56,7 +61,8 @@ type Fleet struct {
 }
 
 // Open joins the fleet at a Redis URL. The error says in one sentence what is
-// wrong: the URL, the server, the user's rights or the file of the copy.
+// wrong: the URL, the server, the user's rights or the file of the copy. That a
+// server answers and takes no writes at present is none: the fleet begins as away.
 func Open(ctx context.Context, url string, o Options) (*Fleet, error) {
 	option, prefix, err := clientOption(url, o)
 	if err != nil {
@@ -69,6 +75,11 @@ func Open(ctx context.Context, url string, o Options) (*Fleet, error) {
 	f := &Fleet{client: client}
 	if f.shared, err = records.New(client, records.Options{Prefix: prefix}); err == nil {
 		f.store = f.shared
+		if err = rights(ctx, client, cmp.Or(prefix, "robots")); err != nil {
+			err = fmt.Errorf("%s: %w", place(option), err)
+		}
+	}
+	if err == nil {
 		f.limiter, err = turns.New(client, turns.Options{Options: o.Pace, Prefix: prefix, WhenAway: o.WhenAway, Workers: o.Workers})
 	}
 	if err == nil {
@@ -107,6 +118,8 @@ func clientOption(s string, o Options) (option rueidis.ClientOption, prefix stri
 		return option, "", fmt.Errorf("Redis URL %s: unknown %q after the question mark: there are %s", u.Redacted(), strayKey(u.Query()), strings.Join(keys, ", "))
 	case err != nil:
 		return option, "", fmt.Errorf("Redis URL %s: %s", u.Redacted(), strings.TrimPrefix(err.Error(), "redis: "))
+	case (o.SentinelUser != "" || o.SentinelPassword != "") && option.Sentinel.MasterSet == "":
+		return option, "", fmt.Errorf("Redis URL %s names no sentinels whose password could be given: they come with master_set", u.Redacted())
 	case o.TLS != nil && option.TLSConfig == nil:
 		return option, "", fmt.Errorf("Redis URL %s does not ask for the TLS that is set up: it begins with rediss:// then", u.Redacted())
 	}
@@ -120,11 +133,15 @@ func clientOption(s string, o Options) (option rueidis.ClientOption, prefix stri
 	if o.Password != "" {
 		option.Password = o.Password
 	}
-	option.Sentinel.TLSConfig = option.TLSConfig
 	option.Dialer.Timeout = min(max(option.Dialer.Timeout, 0), dialLimit)
 	if option.Dialer.Timeout == 0 {
 		option.Dialer.Timeout = dialLimit
 	}
+	option.Sentinel.TLSConfig, option.Sentinel.Dialer = option.TLSConfig, option.Dialer
+	option.Sentinel.Username, option.Sentinel.Password = o.SentinelUser, o.SentinelPassword
+	// A client that misses the sentinels' notice would stay with a demoted server
+	// for as long as that one lives.
+	option.Sentinel.TopologyRefreshInterval = sentinelsEvery
 	if option.ConnWriteTimeout == 0 {
 		option.ConnWriteTimeout = answerLimit
 	}
@@ -153,11 +170,21 @@ var schemes = []string{"redis", "rediss", "valkey", "valkeys", "unix"}
 const (
 	dialLimit   = 5 * time.Second
 	answerLimit = 5 * time.Second // a server silent for so long is away
+
+	sentinelsEvery = 5 * time.Second // what rueidis recommends
 )
+
+func place(option rueidis.ClientOption) string {
+	at := strings.Join(option.InitAddress, ", ")
+	if option.Sentinel.MasterSet != "" {
+		return "Redis by the sentinels at " + at
+	}
+	return "Redis at " + at
+}
 
 // connect connects and finds out whether the server will do.
 func connect(ctx context.Context, option rueidis.ClientOption) (rueidis.Client, error) {
-	where := "Redis at " + strings.Join(option.InitAddress, ", ")
+	where := place(option)
 	type made struct {
 		client rueidis.Client
 		err    error
@@ -170,7 +197,13 @@ func connect(ctx context.Context, option rueidis.ClientOption) (rueidis.Client, 
 	var client rueidis.Client
 	select {
 	case m := <-making:
-		if m.err != nil {
+		switch {
+		case errors.Is(m.err, rueidis.ErrNoCache): // two lines, with what was sent and what a programmer should set
+			said, _, _ := strings.Cut(m.err.Error(), ": [")
+			return nil, fmt.Errorf("%s: %s", where, said)
+		case option.Sentinel.MasterSet != "" && refusal(m.err, "NOAUTH", "WRONGPASS"):
+			return nil, fmt.Errorf("%s, of which each has a password of its own: %w", where, m.err)
+		case m.err != nil:
 			return nil, fmt.Errorf("%s: %w", where, m.err)
 		}
 		client = m.client
@@ -182,7 +215,7 @@ func connect(ctx context.Context, option rueidis.ClientOption) (rueidis.Client, 
 		}()
 		return nil, fmt.Errorf("%s: %w", where, ctx.Err())
 	}
-	if err := client.Do(ctx, client.B().Ping().Build()).Error(); err != nil {
+	if err := client.Do(ctx, client.B().Ping().Build()).Error(); err != nil && !refusal(err, passing...) {
 		client.Close()
 		return nil, fmt.Errorf("%s: %w", where, err)
 	}
@@ -194,6 +227,46 @@ func connect(ctx context.Context, option rueidis.ClientOption) (rueidis.Client, 
 		}
 	}
 	return client, nil
+}
+
+// passing are the answers to PING of a server that will heal or be replaced, and
+// whose settings need no change: it lost its primary, or cannot write to its disk.
+var passing = []string{"MASTERDOWN", "MISCONF"}
+
+// refusal reports whether an error is a server's answer that begins with one of
+// these words.
+func refusal(err error, words ...string) bool {
+	e, ok := rueidis.IsRedisErr(err)
+	if !ok {
+		return false
+	}
+	word, _, _ := strings.Cut(e.Error(), " ")
+	return slices.Contains(words, word)
+}
+
+//go:embed rights.lua
+var rightsLua string
+
+// rights returns an error that names what the user may not do, of all that store
+// and limiter will do. pace/redis.New meets a few of these commands and tells only
+// that one failed; the others would fail when they are needed, and look like a
+// server that is away.
+func rights(ctx context.Context, client rueidis.Client, prefix string) error {
+	head := "{" + prefix + "}:"
+	lacking, err := client.Do(ctx, client.B().Eval().Script(rightsLua).Numkeys(1).Key(head+"lease:").Build()).ToString()
+	switch _, answered := rueidis.IsRedisErr(err); {
+	case refusal(err, "NOPERM"):
+		return fmt.Errorf("a fleet needs more, with the keys %s*: %w", head, err)
+	case refusal(err, "MOVED"): // the client takes a node whose cluster it may not see for a server
+		return errors.New("it is a member of a cluster, and a fleet needs more than this user may do: cluster|slots, cluster|shards")
+	case answered: // in trouble, or a server that cannot say
+		return nil
+	case err != nil:
+		return err
+	case lacking != "":
+		return fmt.Errorf("a fleet needs more than this user may do: %s, with keys and channels %s*", lacking, head)
+	}
+	return nil
 }
 
 // tooOld returns the version in an INFO of a server whose scripts have no flags,
@@ -209,11 +282,23 @@ func tooOld(info string) string {
 }
 
 // Store returns the store of records. It is a cache.Leaser, so that a cache.Cache
-// on it fetches each origin once in the fleet, and is closed with the Fleet.
-func (f *Fleet) Store() cache.Store { return f.store }
+// on it fetches each origin once in the fleet, and is closed with the Fleet. A
+// Fleet that is nil, or was not opened, has none.
+func (f *Fleet) Store() cache.Store {
+	if f == nil {
+		return nil
+	}
+	return f.store
+}
 
-// Limiter returns the shared limiter. It is closed with the Fleet.
-func (f *Fleet) Limiter() pace.Limiter { return f.limiter }
+// Limiter returns the shared limiter. It is closed with the Fleet. A Fleet that is
+// nil, or was not opened, has none.
+func (f *Fleet) Limiter() pace.Limiter {
+	if f == nil || f.limiter == nil {
+		return nil
+	}
+	return f.limiter
+}
 
 // Away returns since when Redis has not answered, the zero time while it does.
 func (f *Fleet) Away() time.Time {

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -64,6 +65,7 @@ func TestMistakes(t *testing.T) {
 		{"redis://" + s.Addr, fleet.Options{}, "NOAUTH"},
 		{"redis://" + s.Addr, fleet.Options{Password: "geheimer"}, "WRONGPASS"},
 		{"redis://:geheim@" + s.Addr, fleet.Options{TLS: &tls.Config{}}, "rediss://"},
+		{"redis://:geheim@" + s.Addr, fleet.Options{SentinelPassword: "geheim"}, "master_set"},
 		{"redis://:geheim@" + s.Addr + "?prefix={a}", fleet.Options{}, "prefix"},
 		{"redis://:geheim@" + s.Addr, fleet.Options{Prefix: "a b"}, "prefix"},
 		{"redis://:geheim@" + s.Addr, fleet.Options{Pace: pace.Options{Hold: -1}}, "hold"},
@@ -171,6 +173,14 @@ func TestCluster(t *testing.T) {
 	if after := holders(nodes, "{robots}:"); len(after) != 1 || after[0] != to {
 		t.Errorf("afterwards the keys are on nodes %v, want %d", after, to)
 	}
+	for _, n := range nodes {
+		n.Do(append([]string{"ACL", "SETUSER", "robots"}, redistest.AccessRule(t, "doc.go")...)...)
+		n.Do("ACL", "SETUSER", "robots", "-cluster|slots", "-cluster|shards")
+	}
+	other := (to + 1) % len(nodes)
+	if _, err := fleet.Open(t.Context(), "redis://robots@"+nodes[other].Addr, fleet.Options{Password: "SECRET"}); err == nil || !strings.Contains(err.Error(), "cluster|slots") {
+		t.Errorf("a user who may not ask for the shape of the cluster: %v", err)
+	}
 }
 
 // TestSentinel: a fleet that finds its server through a sentinel goes on with the
@@ -208,6 +218,184 @@ func TestSentinel(t *testing.T) {
 		t.Error("the promoted server has no record of kept.example")
 	}
 	use(t, f)
+}
+
+// TestUnopened: a Fleet that Open has not returned is refused in one sentence.
+func TestUnopened(t *testing.T) {
+	for name, f := range map[string]*fleet.Fleet{"nil": nil, "zero": {}} {
+		if _, err := polite.New("MyBot", polite.Options{Fleet: f}); err == nil || !strings.Contains(err.Error(), "fleet.Open") {
+			t.Errorf("a Fleet that is %s: %v, want an error that names fleet.Open", name, err)
+		}
+	}
+}
+
+// TestRights takes from a user one right after another of those that the
+// documentation lists: Open says which one is missing, of all but a few that are
+// for clusters or that a fleet can do without.
+func TestRights(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t, redistest.Options{})
+	words := redistest.AccessRule(t, "doc.go")
+	without := strings.Fields("+hello +auth +info +cluster|slots +cluster|shards")
+	said := map[string]string{"~{robots}:*": "keys", "&{robots}:*": "spublish"}
+	for i, word := range words {
+		want, known := said[word]
+		if !known {
+			if want, known = strings.CutPrefix(word, "+"); !known {
+				continue
+			}
+		}
+		s.Do("FLUSHALL") // with the pace of the last one
+		s.Do("ACL", "SETUSER", "robots", "reset")
+		s.Do(append([]string{"ACL", "SETUSER", "robots"}, slices.Delete(slices.Clone(words), i, i+1)...)...)
+		f, err := fleet.Open(t.Context(), "redis://robots@"+s.Addr, fleet.Options{Password: "SECRET"})
+		switch {
+		case slices.Contains(without, word):
+			if err != nil {
+				t.Errorf("without %s: %v", word, err)
+				continue
+			}
+			use(t, f)
+		case err == nil:
+			t.Errorf("without %s: no error", word)
+		case !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), "SECRET"):
+			t.Errorf("without %s: %q, want one line with %q", word, err, want)
+		}
+		if err == nil {
+			if err := f.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestBegin: a server that answers and does not take writes for the time being is
+// no mistake of the user. The fleet begins as away, stays so for as long, and
+// works afterwards.
+func TestBegin(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name     string
+		ail, end func(t *testing.T, s *redistest.Server)
+		unread   bool // it answers no reads either
+	}{
+		{
+			"replica",
+			func(t *testing.T, s *redistest.Server) { s.Follow(redistest.Start(t, redistest.Options{})) },
+			func(_ *testing.T, s *redistest.Server) { s.Promote() },
+			false,
+		},
+		{
+			"orphan",
+			func(_ *testing.T, s *redistest.Server) {
+				s.Do("CONFIG", "SET", "replica-serve-stale-data", "no")
+				s.Do("REPLICAOF", "127.0.0.1", "1")
+			},
+			func(_ *testing.T, s *redistest.Server) { s.Promote() },
+			true,
+		},
+		{
+			"full",
+			func(_ *testing.T, s *redistest.Server) { s.Do("CONFIG", "SET", "maxmemory", "1") },
+			func(_ *testing.T, s *redistest.Server) { s.Do("CONFIG", "SET", "maxmemory", "0") },
+			false,
+		},
+		{
+			"no replicas",
+			func(_ *testing.T, s *redistest.Server) { s.Do("CONFIG", "SET", "min-replicas-to-write", "1") },
+			func(_ *testing.T, s *redistest.Server) { s.Do("CONFIG", "SET", "min-replicas-to-write", "0") },
+			false,
+		},
+		{
+			"no disk",
+			func(t *testing.T, s *redistest.Server) {
+				dir := filepath.Join(t.TempDir(), "gone")
+				if err := os.Mkdir(dir, 0o700); err != nil {
+					t.Fatal(err)
+				}
+				s.Do("CONFIG", "SET", "dir", dir)
+				if err := os.Remove(dir); err != nil {
+					t.Fatal(err)
+				}
+				s.Do("CONFIG", "SET", "save", "3600 1")
+				s.Do("BGSAVE")
+				for limit := time.Now().Add(10 * time.Second); !strings.Contains(s.Do("INFO", "persistence"), "rdb_last_bgsave_status:err"); time.Sleep(5 * time.Millisecond) {
+					if time.Now().After(limit) {
+						t.Fatal("the server saves to a folder that is gone")
+					}
+				}
+			},
+			func(_ *testing.T, s *redistest.Server) { s.Do("CONFIG", "SET", "stop-writes-on-bgsave-error", "no") },
+			false,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := redistest.Start(t, redistest.Options{Config: []string{"enable-protected-configs yes"}}) // for the folder
+			tt.ail(t, s)
+			f := open(t, s.URL(), fleet.Options{})
+			origin, _, err := robots.ParseURL("https://site.example/")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for began := time.Now(); time.Since(began) < 2*time.Second; time.Sleep(5 * time.Millisecond) {
+				if f.Away().IsZero() {
+					t.Fatalf("not away %v after it began", time.Since(began))
+				}
+				if _, err := f.Store().Get(t.Context(), origin); errors.Is(err, cache.ErrAbsent) == tt.unread {
+					t.Fatalf("get: %v, want ErrAbsent: %t", err, !tt.unread)
+				}
+			}
+			tt.end(t, s)
+			for limit := time.Now().Add(20 * time.Second); !f.Away().IsZero(); time.Sleep(5 * time.Millisecond) {
+				if time.Now().After(limit) {
+					t.Fatalf("still away since %v", f.Away())
+				}
+			}
+			use(t, f)
+		})
+	}
+}
+
+// TestSentinelPassword: sentinels have a password of their own, and are asked
+// with that and no other.
+func TestSentinelPassword(t *testing.T) {
+	t.Parallel()
+	primary := redistest.Start(t, redistest.Options{Config: []string{"requirepass geheim"}})
+	for _, tt := range []struct {
+		name   string
+		config []string
+		o      fleet.Options
+		want   string // in the error, "" for none
+	}{
+		{"none", nil, fleet.Options{}, ""},
+		{"password", []string{"requirepass wachsam"}, fleet.Options{SentinelPassword: "wachsam"}, ""},
+		{"user", []string{"user guest on >wachsam ~* &* +@all", "requirepass andere"}, fleet.Options{SentinelUser: "guest", SentinelPassword: "wachsam"}, ""},
+		{"missing", []string{"requirepass wachsam"}, fleet.Options{}, "sentinel"},
+		{"wrong", []string{"requirepass wachsam"}, fleet.Options{SentinelPassword: "geheim"}, "sentinel"},
+	} {
+		config := append([]string{"sentinel auth-pass fleet geheim"}, tt.config...)
+		sentinel := redistest.Start(t, redistest.Options{Watch: primary, Config: config})
+		tt.o.Password, tt.o.Prefix = "geheim", tt.name
+		f, err := fleet.Open(t.Context(), sentinel.URL()+"?master_set=fleet", tt.o)
+		if tt.want != "" {
+			if err == nil {
+				f.Close()
+				t.Errorf("%s: no error", tt.name)
+			} else if m := err.Error(); !strings.Contains(m, tt.want) || strings.Contains(m, "geheim") || strings.Contains(m, "wachsam") || strings.Contains(m, "\n") {
+				t.Errorf("%s: %q, want %q in it and no password", tt.name, m, tt.want)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		use(t, f)
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // TestSocket: a server on this machine without a port.

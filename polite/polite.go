@@ -55,8 +55,8 @@ type Options struct {
 	// Limiter hands out turns. If nil, it is one of this process. Transports that
 	// share a Limiter share their pace.
 	Limiter pace.Limiter
-	// Fleet is Store and Limiter in one, shared with other processes. It stays
-	// open: it belongs to whoever opened it.
+	// Fleet is Store and Limiter in one, shared with other processes: one that was
+	// opened without an error. It stays open: it belongs to whoever opened it.
 	Fleet Fleet
 }
 
@@ -89,7 +89,9 @@ func New(name string, o Options) (*Transport, error) {
 		if o.Cache != nil || o.Store != nil || o.Limiter != nil {
 			return nil, errors.New("a Fleet is the store and the limiter: give a Fleet, or a Cache or Store and a Limiter, not both")
 		}
-		o.Store, o.Limiter = o.Fleet.Store(), o.Fleet.Limiter()
+		if o.Store, o.Limiter = o.Fleet.Store(), o.Fleet.Limiter(); o.Store == nil || o.Limiter == nil {
+			return nil, errors.New("the Fleet has no store or no limiter: it must be one that fleet.Open has returned, without an error")
+		}
 	}
 	if o.Cache != nil && o.Store != nil {
 		return nil, errors.New("a Cache has its own store: give a Cache or a Store, not both")
