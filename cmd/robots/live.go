@@ -56,7 +56,7 @@ type liveFlags struct {
 func (l *liveFlags) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.Var(&l.cache, "cache", "keep what is fetched in this `FILE`, and ask a site again only when\nit is due")
-	f.Var(&l.redis, "redis", "share what is fetched with the fleet on the Redis at this `URL`, as in\nrediss://user@host:6379?prefix=robots; its password comes from the\nenvironment: "+passwordName+", or "+passwordFileName+",\nwhich names a file. --cache is then a copy, for when it goes away")
+	f.Var(&l.redis, "redis", "share what is fetched with the fleet on the Redis at this `URL`, as in\nrediss://user@host:6379?prefix=robots; its password comes from the\nenvironment: "+passwordName+" (that of sentinels:\n"+sentinelPasswordName+"), or from the file\nthat the same with "+inFile+" names. --cache is then a copy, for when\nit goes away")
 	f.Var(&l.userAgent, "user-agent", "the User-Agent `STRING` of requests (default\n\""+fetch.DefaultUserAgent+"\")")
 	f.Var(&l.timeout, "timeout", "most `TIME` for one robots.txt, redirects included (default 30s)")
 	f.BoolVar(&l.allowPrivate, "allow-private", false, "fetch from private and loopback addresses too")
@@ -193,30 +193,46 @@ func newLive(std *streams, name string, l *liveFlags, maxBytes int) (*live, erro
 	return v, nil
 }
 
-// Where the password of --redis comes from: a flag would show it to everybody on
-// the machine, and keep it in the history of the shell.
+// Where the passwords of --redis come from: a flag would show them to everybody on
+// the machine, and keep them in the history of the shell. Each may be in the file
+// that NAME_FILE names instead.
 const (
-	passwordName     = "ROBOTS_REDIS_PASSWORD"
-	passwordFileName = "ROBOTS_REDIS_PASSWORD_FILE"
+	passwordName         = "ROBOTS_REDIS_PASSWORD"
+	sentinelUserName     = "ROBOTS_REDIS_SENTINEL_USER"
+	sentinelPasswordName = "ROBOTS_REDIS_SENTINEL_PASSWORD"
+	inFile               = "_FILE"
 )
+
+// secret returns a password from the environment, "" if there is none.
+func secret(name string) (string, error) {
+	word, file := os.Getenv(name), os.Getenv(name+inFile)
+	switch {
+	case file == "":
+		return word, nil
+	case word != "":
+		return "", fmt.Errorf("both %s and %s are set: one password is enough", name, name+inFile)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", name+inFile, err)
+	}
+	return strings.TrimRight(string(text), "\r\n"), nil
+}
 
 // join joins the fleet of --redis.
 func (l *liveFlags) join() (*fleet.Fleet, error) {
 	if u, err := url.Parse(l.redis.text); err == nil { //nolint:forbidigo // it is no URL of a site
 		if _, shown := u.User.Password(); shown {
-			return nil, fmt.Errorf("--redis %s has a password that others can see: leave it out and set %s, or name a file in %s", u.Redacted(), passwordName, passwordFileName)
+			return nil, fmt.Errorf("--redis %s has a password that others can see: leave it out and set %s, or name a file in %s", u.Redacted(), passwordName, passwordName+inFile)
 		}
 	}
-	o := fleet.Options{Copy: l.cache.text, Password: os.Getenv(passwordName)}
-	if name := os.Getenv(passwordFileName); name != "" {
-		if o.Password != "" {
-			return nil, fmt.Errorf("both %s and %s are set: one password is enough", passwordName, passwordFileName)
-		}
-		text, err := os.ReadFile(name)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", passwordFileName, err)
-		}
-		o.Password = strings.TrimRight(string(text), "\r\n")
+	o := fleet.Options{Copy: l.cache.text, SentinelUser: os.Getenv(sentinelUserName)}
+	var err error
+	if o.Password, err = secret(passwordName); err != nil {
+		return nil, err
+	}
+	if o.SentinelPassword, err = secret(sentinelPasswordName); err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), fetchMargin)
 	defer cancel()
