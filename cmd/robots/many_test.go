@@ -131,13 +131,17 @@ func TestManyLargeFiles(t *testing.T) {
 				out, said, heap := measured(t, list(l, tt.format), append(tt.args, args...)...)
 				check(t, out, tt.allowed)
 				t.Logf("%d requests, %d MiB", l.asked.Load(), heap)
-				if got := int(l.asked.Load()); got != sites {
+				slow := strings.Contains(said, "took longer than 5 s") // a disk that others use, too
+				if slow {
+					t.Log(said)
+				}
+				if got := int(l.asked.Load()); got != sites && !(slow && got > sites) {
 					t.Errorf("%d requests to %d sites", got, sites)
 				}
 				if heap == 0 || heap > most {
 					t.Errorf("a heap of %d MiB, want at most %d", heap, most)
 				}
-				if said != "" {
+				if said != "" && !slow {
 					t.Errorf("standard error %q", said)
 				}
 				if left, _ := filepath.Glob(folder + "/*"); len(left) > 0 {
