@@ -401,6 +401,7 @@ func TestFleetFaults(t *testing.T) {
 			continue
 		}
 		t.Run(f.name, func(t *testing.T) {
+			t.Parallel() // they sleep most of the time
 			r := &stage{t: t, primary: redistest.Start(t, f.server)}
 			r.proxy = redistest.NewProxy(t, r.primary.Addr)
 			if strings.HasPrefix(f.name, "FailedOver") {
