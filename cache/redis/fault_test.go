@@ -51,7 +51,6 @@ func sameEntry(e, want cache.Entry) bool {
 func TestKill(t *testing.T) {
 	for _, fsync := range []string{"always", "no", "everysec"} {
 		t.Run(fsync, func(t *testing.T) {
-			t.Parallel() // they wait for the disk most of the time
 			server := redistest.Start(t, redistest.Options{AppendOnly: true, Config: []string{"appendfsync " + fsync}})
 			rounds := *killRounds
 			if testing.Short() {
