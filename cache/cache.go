@@ -180,19 +180,25 @@ func (c *Cache) Refresh(ctx context.Context, origin robots.Origin) (*fetch.Recor
 		if err != nil {
 			return nil, err
 		}
+		past := f.ended()
 		select {
 		case <-f.done:
 			err = f.err
-			if err == nil && f.asked {
+			if err == nil && f.asked && !past {
 				return c.marked(c.present(f.came)), nil
 			}
 		case <-ctx.Done():
 			err = ctx.Err()
 		}
-		if err != nil {
+		if err != nil && !past {
 			return nil, fmt.Errorf("refresh of %s: %w", origin, err)
 		}
-		<-f.landed // it had found an answer without asking the site
+		// It had found an answer without asking the site, or had asked before.
+		select {
+		case <-f.landed:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("refresh of %s: %w", origin, ctx.Err())
+		}
 	}
 }
 

@@ -137,6 +137,17 @@ func (c *Cache) present(e Entry) *fetch.Record {
 	return c.clock.present(e, now, epoch).Record
 }
 
+// ended reports whether the flight has its answer, which may still be on its way to
+// the store.
+func (f *flight) ended() bool {
+	select {
+	case <-f.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // fly is one flight: it looks into the store, takes the lease and fetches. It
 // hands over what it has as soon as it has it and stores it after that, so that
 // nobody waits for a slow store; the next flight does.

@@ -257,6 +257,29 @@ func TestStaleErrors(t *testing.T) {
 	})
 }
 
+// late is a store whose Put takes a second.
+type late struct{ *cache.Memory }
+
+func (l late) Put(ctx context.Context, e cache.Entry, keep time.Duration) error {
+	time.Sleep(time.Second)
+	return l.Memory.Put(ctx, e, keep)
+}
+
+// TestRefreshWhileStoring: a fetch that ended before Refresh was called is not
+// what Refresh is for, though its answer is still being stored.
+func TestRefreshWhileStoring(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &slow{takes: time.Second, now: behaving("file")}
+		c := open(t, cache.Options{Fetcher: s, Store: late{cache.NewMemory(1 << 20)}})
+		defer c.Close()
+		get(t, c)
+		s.now = behaving("404")
+		if r, err := c.Refresh(context.Background(), origin); err != nil || r.Status != 404 {
+			t.Errorf("refresh: %v, %v after %d fetches", r, err, s.asked.Load())
+		}
+	})
+}
+
 func TestRefreshAndForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slow{takes: time.Second, now: behaving("file")}
