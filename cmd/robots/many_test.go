@@ -86,7 +86,7 @@ func TestManyLargeFiles(t *testing.T) {
 	const rounds, most = 2, 192 // MiB
 	sites := 300
 	if testing.Short() {
-		sites = 150
+		sites = 80
 	}
 	list := func(l *large, format string) string {
 		var in strings.Builder
