@@ -66,7 +66,7 @@ type encodedHop struct {
 func (r *Record) Encode() []byte {
 	e := encoded{
 		Version: Version, Origin: r.Origin.String(), URL: r.URL, Cause: r.Cause, Detail: r.Detail,
-		Status: r.Status, Header: r.Header, Body: encodeBody(r.Body), Truncated: r.Truncated,
+		Status: r.Status, Header: r.Header, Body: encodeBody(r.Cause, r.Body), Truncated: r.Truncated,
 		Started: millis(r.Started), Fetched: millis(r.Fetched), Expires: millis(r.Expires),
 		Life: r.StatedLife.Milliseconds(), LifeBy: r.StatedBy, After: r.RetryAfter.Milliseconds(),
 		Missing: r.MissingIs5xx, Since: millis(r.FailingSince), Failures: r.Failures, Next: millis(r.NextTry),
@@ -78,7 +78,7 @@ func (r *Record) Encode() []byte {
 		})
 	}
 	if c := r.LastGood; c != nil {
-		e.Good = &encodedCopy{c.Cause, c.Status, c.URL, encodeBody(c.Body), c.Truncated, millis(c.Fetched), millis(c.Expires)}
+		e.Good = &encodedCopy{c.Cause, c.Status, c.URL, encodeBody(c.Cause, c.Body), c.Truncated, millis(c.Fetched), millis(c.Expires)}
 	}
 	data, err := json.Marshal(e)
 	if err != nil {
@@ -149,8 +149,10 @@ func EncodedBodies(data []byte) ([]Hash, error) {
 // errUnread stands for a body that is not to be read.
 var errUnread = errors.New("body not read")
 
-func encodeBody(body []byte) string {
-	if len(body) == 0 {
+// encodeBody gives a file of no octets the hash of none: without a hash it would
+// read as one that was lost.
+func encodeBody(c Cause, body []byte) string {
+	if len(body) == 0 && c != OK {
 		return ""
 	}
 	h := HashOf(body)
@@ -171,6 +173,9 @@ func decodeBody(c Cause, text string, body func(Hash) ([]byte, error)) ([]byte, 
 	var h Hash
 	if n, err := hex.Decode(h[:], []byte(text)); err != nil || n != len(h) || len(text) != 2*len(h) {
 		return nil, errors.New("record is damaged: its body has no hash")
+	}
+	if h == HashOf(nil) { // no store keeps it, see Bodies
+		return []byte{}, nil
 	}
 	b, err := body(h)
 	switch {

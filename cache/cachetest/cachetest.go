@@ -404,7 +404,12 @@ func bodies(t *testing.T, s cache.Store) {
 		put(t, s, cache.Entry{Record: r})
 		want(t, s, r.Origin, cache.Entry{Record: r})
 	}
-	r := Record(Origin(99), "")
+	// A fetcher of the user's may call an empty file one that has rules.
+	r := Record(Origin(98), "")
+	r.Cause, r.LastGood = fetch.OK, &fetch.Copy{Outcome: fetch.Success, Cause: fetch.OK}
+	put(t, s, cache.Entry{Record: r})
+	want(t, s, r.Origin, cache.Entry{Record: r})
+	r = Record(Origin(99), "")
 	r.Outcome, r.Cause, r.Body = fetch.Unreachable, fetch.Reset, nil
 	r.LastGood = &fetch.Copy{Outcome: fetch.Unavailable, Cause: fetch.ClientError}
 	put(t, s, cache.Entry{Record: r})
