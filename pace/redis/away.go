@@ -63,10 +63,18 @@ func shared(interval time.Duration, workers int) time.Duration {
 	return interval * time.Duration(max(workers, 1))
 }
 
-// says reports whether an error is a reply that begins with a word.
+// says reports whether an error is a reply that begins with a word, in capitals. The
+// general one, ERR, is that of replies that begin otherwise: rueidis cuts it off.
 func says(err error, word string) bool {
 	e, ok := rueidis.IsRedisErr(err)
-	return ok && strings.HasPrefix(e.Error(), word)
+	if !ok {
+		return false
+	}
+	first, _, _ := strings.Cut(e.Error(), " ")
+	if first != strings.ToUpper(first) {
+		first = "ERR"
+	}
+	return first == word
 }
 
 // unknown reports whether a call may have been carried out although it failed:

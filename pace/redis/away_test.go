@@ -293,6 +293,11 @@ func TestOptions(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
+	// Nor can a server that has no scripts heal by waiting.
+	c = redistest.Start(t, redistest.Options{Config: []string{`rename-command EVAL ""`}}).Client()
+	if _, err := redis.New(c, redis.Options{}); err == nil || !strings.Contains(err.Error(), "unknown command 'EVAL'") {
+		t.Errorf("a server without scripts: %v", err)
+	}
 	for _, p := range []redis.Policy{redis.Divide, redis.Stop} {
 		text, _ := p.MarshalText()
 		var q redis.Policy
