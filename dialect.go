@@ -50,9 +50,9 @@ type Dialect struct {
 	// StarConflict says what happens if the longest allow and the longest
 	// disallow that match hold a wildcard (PREC-03, D-01).
 	StarConflict StarConflict
-	// EmptyDisallow says what an empty Disallow does beside other rules
-	// (RULE-05, D-41).
-	EmptyDisallow EmptyDisallow
+	// EmptyDisallowAllows makes an empty Disallow a rule like "Allow: /" (D-41);
+	// otherwise it is no rule (RULE-01).
+	EmptyDisallowAllows bool
 	// IndexHTML lets "Allow: /dir/index.html" open /dir/ too (C-06).
 	IndexHTML bool
 	// RobotsTxt says whether rules apply to /robots.txt itself (RULE-08, C-14).
@@ -167,8 +167,8 @@ const (
 type Weight uint8
 
 const (
-	Octets      Weight = iota // octets of the normalised pattern (D-11, D-12)
-	OctetsNoEnd               // the same, runs of '*' as one, without '*' and '$' at the end (D-41)
+	Octets        Weight = iota // octets of the normalised pattern (D-11, D-12)
+	LiteralOctets               // the same, without any '*' and without '$' at the end (D-41)
 )
 
 // StarConflict is the verdict where wildcards compete.
@@ -177,14 +177,6 @@ type StarConflict uint8
 const (
 	ByWeight          StarConflict = iota // as for any rules
 	UndefinedByWeight                     // undefined; the boolean follows the weight (D-01)
-)
-
-// EmptyDisallow is the effect of a Disallow without a path.
-type EmptyDisallow uint8
-
-const (
-	NoRule    EmptyDisallow = iota // none (RULE-01)
-	OpensSite                      // everything is allowed (D-41)
 )
 
 // RobotsTxt is the standing of /robots.txt.
@@ -424,20 +416,20 @@ var (
 	// outage it follows RFC 9309: an older page of Yandex says that any status
 	// but 200 opens the site, which would turn every failure into permission.
 	Yandex = Dialect{
-		Name:            "yandex",
-		AgentMatch:      Whole,
-		RunEnd:          ByRuleOrBlank,
-		LineLimit:       lineLimitYandex,
-		SizeLimit:       sizeLimitYandex,
-		OverSize:        OpenSite,
-		Weight:          OctetsNoEnd,
-		EmptyDisallow:   OpensSite,
-		CrawlDelay:      Ignored,
-		RequestRate:     Ignored,
-		TooManyRequests: TooManyIsMissing,
-		Outage:          outageRFC,
-		Redirects:       redirects,
-		Lifetime:        lifetime,
+		Name:                "yandex",
+		AgentMatch:          Whole,
+		RunEnd:              ByRuleOrBlank,
+		LineLimit:           lineLimitYandex,
+		SizeLimit:           sizeLimitYandex,
+		OverSize:            OpenSite,
+		Weight:              LiteralOctets,
+		EmptyDisallowAllows: true,
+		CrawlDelay:          Ignored,
+		RequestRate:         Ignored,
+		TooManyRequests:     TooManyIsMissing,
+		Outage:              outageRFC,
+		Redirects:           redirects,
+		Lifetime:            lifetime,
 	}
 )
 

@@ -203,16 +203,13 @@ func (r *Rules) explainMatches(e *Explanation) {
 			m.Won, m.Clause, m.Why = true, "PREC-01", "the only match, "+octets(rule.Weight())
 		case rule.Weight() < best.Weight():
 			m.Clause, m.Why = "PREC-01", octets(rule.Weight())+", shorter than "+strconv.Itoa(best.Weight())
-		case rule.field != best.field:
+		case rule.Allows() != best.Allows():
 			m.Clause, m.Why = "PREC-02", "as long, but of equal rules the allow holds"
 		default:
 			m.Clause, m.Why = "PREC-04", "as long, but line "+strconv.Itoa(best.Line())+" comes first"
 		}
-		switch {
-		case e.Verdict.Reason != ReasonRule:
+		if e.Verdict.Reason != ReasonRule {
 			m.Won, m.Clause, m.Why = false, r.lastClause(e), "not asked: "+e.Verdict.Reason.Sentence()
-		case r.opens != nil:
-			m.Won, m.Clause, m.Why = false, "D-41", "the empty Disallow on line "+strconv.Itoa(e.Verdict.Rule.Line())+" opens the site"
 		}
 		if e.Matches = append(e.Matches, m); len(e.Matches) == 2 && e.Matches[0].Won {
 			e.Matches[0].Why = "the longest match, " + octets(best.Weight())
@@ -235,7 +232,7 @@ func (r *Rules) lastClause(e *Explanation) string {
 	switch e.Verdict.Reason {
 	case ReasonRule:
 		switch {
-		case r.opens != nil:
+		case e.Verdict.Rule.n == 0:
 			return "D-41"
 		case e.Verdict.Undefined:
 			return "D-01"
@@ -364,7 +361,7 @@ func foldContains(s, part string) bool {
 func (r *Rules) noteRules(e *Explanation) {
 	f, d := r.file, r.dialect
 	for field, span := range r.walk() {
-		if (field == FieldAllow || field == FieldDisallow) && span.Start == span.End && r.opens == nil {
+		if (field == FieldAllow || field == FieldDisallow) && span.Start == span.End && (field == FieldAllow || !d.EmptyDisallowAllows) {
 			e.note(f, span.Start, "RULE-01", "an empty "+field.title()+" is no rule")
 		}
 	}

@@ -74,7 +74,8 @@ func kindOf(text string) (k kind, literal int) {
 }
 
 // find returns the rule of the highest precedence that matches path, only
-// among those of one field unless it is FieldNone, and nil if there is none.
+// among those that allow (FieldAllow) or disallow (FieldDisallow) unless that is
+// FieldNone, and nil if there is none.
 func (r *Rules) find(path string, only Field) *rule {
 	if r.lazy != nil {
 		if x := r.lazy.built.Load(); x != nil {
@@ -113,9 +114,14 @@ func (r *Rules) worked(n int) {
 	}
 }
 
-// matches reports whether a rule of the field whose head matches does so itself.
+// is reports whether a rule is of the kind that find was asked for.
+func (v *rule) is(only Field) bool {
+	return only == FieldNone || v.allows() == (only == FieldAllow)
+}
+
+// matches reports whether a rule of the kind whose head matches does so itself.
 func (r *Rules) matches(v *rule, path string, only Field) bool {
-	if only != FieldNone && v.field != only {
+	if !v.is(only) {
 		return false
 	}
 	if v.kind == kindHead {
@@ -245,10 +251,10 @@ func newIndex(r *Rules) *index {
 	return x
 }
 
-// repeats reports whether rule a has the text and the field of rule b.
+// repeats reports whether rule a says what rule b says.
 func (r *Rules) repeats(a, b uint32) bool {
 	v, w := &r.rules[a], &r.rules[b]
-	return v.field == w.field && r.text(v) == r.text(w)
+	return v.allows() == w.allows() && r.text(v) == r.text(w)
 }
 
 // pieces calls fn with every window of four octets of the pieces of a pattern.
@@ -352,7 +358,7 @@ func (x *index) findCounted(r *Rules, path string, only Field) (best uint32, wor
 			}
 			v := &r.rules[id]
 			var ok bool
-			if o != nil && v.kind > kindLiteral && (only == FieldNone || v.field == only) {
+			if o != nil && v.kind > kindLiteral && v.is(only) {
 				var looked int
 				ok, looked = o.match(r.pattern(v))
 				work += looked
@@ -429,7 +435,7 @@ func (x *index) literal(r *Rules, path string, only Field) uint32 {
 	for at := uint32(e + 1); at > 0; at = x.parents[at-1] {
 		id := x.rules[at-1]
 		v := &r.rules[id]
-		if v.literal <= same && (v.kind != kindPattern || int(v.literal) == len(path)) && (only == FieldNone || v.field == only) {
+		if v.literal <= same && (v.kind != kindPattern || int(v.literal) == len(path)) && v.is(only) {
 			return id
 		}
 	}

@@ -13,8 +13,7 @@ import (
 // escapes. To ask a file more than once, Parse it: that pays from the second
 // question on.
 func Allowed(body []byte, d Dialect, p Path, tokens ...string) bool {
-	if d.RunEnd == ByRuleOrBlank || d.EmptyDisallow == OpensSite || uint64(len(body)) > maxIndexed {
-		// Yandex looks back over blank lines and forward to an empty Disallow.
+	if uint64(len(body)) > maxIndexed {
 		return Parse(body).Rules(d, tokens...).Allowed(p)
 	}
 	if d.SizeLimit > 0 && len(body) > d.SizeLimit {
@@ -37,6 +36,7 @@ func Allowed(body []byte, d Dialect, p Path, tokens ...string) bool {
 	if d.PathStart == AssumeSlash {
 		q.plain = -1 // "a" means "/a", so no octet means just itself
 	}
+	q.blanksEnd = d.RunEnd == ByRuleOrBlank
 	q.head, q.plain8 = load8(q.path), min(q.plain, 8)
 	s := newScanner(body)
 	if q.lenient = d.lenient(); !q.lenient {
@@ -67,8 +67,10 @@ type question struct {
 	head    uint64 // load8(path)
 	plain8  int    // plain, at most 8
 	lenient bool
-	closed  bool // the run of user-agent lines has ended
-	work    int  // octets of the path that rules with more than plain octets may have looked at
+	// blanksEnd says that a blank line ends a run of user-agent lines.
+	blanksEnd bool
+	closed    bool // the run of user-agent lines has ended
+	work      int  // octets of the path that rules with more than plain octets may have looked at
 }
 
 // answer reads the lines of s until the end.
@@ -81,7 +83,7 @@ func (q *question) answer(s *scanner) bool {
 		body    = s.b
 		best    = len(q.tokens) + 1 // the rank that counts, none yet
 		active  = false             // it is named in the group at hand
-		weight  = int32(0)          // of the heaviest rule that matches
+		weight  = int32(-1)         // of the heaviest rule that matches
 		allowed = true              // what that rule says
 	)
 	q.closed = true
@@ -92,6 +94,9 @@ func (q *question) answer(s *scanner) bool {
 				return allowed
 			}
 			field, val, end = s.field, s.val, s.valEnd
+			if q.blanksEnd && len(trimBlanks(body[s.start:s.end])) == 0 {
+				q.closed = true
+			}
 			if s.odd && q.lenient {
 				field, val, end = readLine(d, body, s.start, s.end)
 			}
@@ -99,11 +104,17 @@ func (q *question) answer(s *scanner) bool {
 		switch field {
 		case FieldAllow, FieldDisallow:
 			q.closed = true
-			if !active || val == end {
+			if !active {
 				continue
 			}
 			v := body[val:end]
 			w := int32(len(v))
+			if w == 0 {
+				if field == FieldDisallow && d.EmptyDisallowAllows && weight <= 1 {
+					weight, allowed = 1, true // D-41
+				}
+				continue
+			}
 			if n := sameLen(v, q.path, q.head); n > q.plain || n < len(v) {
 				if n <= q.plain && classes[v[n]]&isPlain != 0 && (n < len(q.path) || !d.IndexHTML) {
 					continue // it differs where both mean just themselves
@@ -122,7 +133,7 @@ func (q *question) answer(s *scanner) bool {
 			}
 			rank := rankOf(d, view(body[val:end]), q.tokens, best)
 			if rank < best {
-				best, weight, allowed = rank, 0, true
+				best, weight, allowed = rank, -1, true
 			}
 			active = active || rank == best && rank <= len(q.tokens)
 		case FieldCrawlDelay, FieldRequestRate, FieldVisitTime:
@@ -157,6 +168,7 @@ lines:
 			cr = 1
 		}
 		if end == pos || b[pos] == '#' {
+			q.closed = q.closed || q.blanksEnd && end == pos
 			pos = next
 			dropped += cr
 			continue
@@ -247,8 +259,8 @@ func weigh(d *Dialect, v []byte, path string, field Field) int32 {
 		care = carePattern
 	}
 	if clean(view(v), care) && d.PathStart == LiteralStart {
-		if (Pattern{text: view(v)}).match(path) {
-			return int32(len(v))
+		if p := (Pattern{text: view(v), weight: int32(len(v))}); p.match(path) {
+			return d.weigh(p)
 		}
 		if !d.IndexHTML || field != FieldAllow {
 			return -1

@@ -115,7 +115,7 @@ var options = [...]struct {
 	},
 	{
 		"weight",
-		func(d *Dialect) string { return word(d.Weight, "octets", "octets-no-end") },
+		func(d *Dialect) string { return word(d.Weight, "octets", "literal-octets") },
 		[8]string{"PREC-01", "PREC-01", "C-19", "PREC-01", "PREC-01", inherited, inherited, "D-41"},
 	},
 	{
@@ -124,8 +124,8 @@ var options = [...]struct {
 		[8]string{"PREC-01", "PREC-03", "C-19", "PREC-03", "PREC-03", inherited, inherited, inherited},
 	},
 	{
-		"empty-disallow",
-		func(d *Dialect) string { return word(d.EmptyDisallow, "no-rule", "opens-site") },
+		"empty-disallow-allows",
+		func(d *Dialect) string { return yesNo(d.EmptyDisallowAllows) },
 		[8]string{"RULE-05", "RULE-01", "C-19", "RULE-01", "RULE-01", "RULE-01", inherited, "D-41"},
 	},
 	{

@@ -84,9 +84,7 @@ func (d *Dialect) compile(value string, buf []byte) (Pattern, []byte) {
 		p.text = view(buf[from:])
 		p.weight = int32(len(p.text))
 	}
-	if d.Weight == OctetsNoEnd {
-		p.weight = weightNoEnd(p)
-	}
+	p.weight = d.weigh(p)
 	return p, buf
 }
 
@@ -137,19 +135,15 @@ func appendPatternCPP(dst []byte, s string) []byte {
 	return dst
 }
 
-// weightNoEnd is the weight of Yandex's tester: "**" is "*", and neither a '*'
-// nor a '$' at the end counts (D-41).
-func weightNoEnd(p Pattern) int32 {
-	n := p.weight
-	text := p.text
-	if strings.HasSuffix(text, "$") {
-		text = text[:len(text)-1]
-		n--
+// weigh returns the precedence of a pattern whose weight is that of all its
+// octets.
+func (d *Dialect) weigh(p Pattern) int32 {
+	if d.Weight == Octets {
+		return p.weight
 	}
-	for i := range len(text) {
-		if text[i] == '*' && (i+1 == len(text) || text[i+1] == '*') {
-			n--
-		}
+	n := p.weight - int32(strings.Count(p.text, "*"))
+	if strings.HasSuffix(p.text, "$") {
+		n--
 	}
 	return n
 }

@@ -12,12 +12,12 @@ import (
 // as the engine does: every fast path is compared with it.
 
 type refRule struct {
-	line    int
-	allow   bool
-	written string
-	pattern []refItem
-	weight  int
-	opens   bool // yandex: an empty Disallow
+	line      int
+	allow     bool
+	written   string
+	directive string
+	pattern   []refItem
+	weight    int
 }
 
 // refItem is one item of a pattern: an octet in comparable form, any octets,
@@ -221,19 +221,14 @@ func refItems(d Dialect, text string, special bool) (items []refItem, weight int
 }
 
 func refRuleOf(d Dialect, line int, allow bool, value string) refRule {
-	r := refRule{line: line, allow: allow, written: value}
+	r := refRule{line: line, allow: allow, written: value, directive: map[bool]string{true: "allow", false: "disallow"}[allow]}
 	if d.PathStart == AssumeSlash && value[0] != '/' && value[0] != '*' {
 		value = "/" + value
 	}
 	r.pattern, r.weight = refItems(d, value, true)
-	if d.Weight == OctetsNoEnd {
-		items := r.pattern
-		if items[len(items)-1].end {
-			r.weight--
-			items = items[:len(items)-1]
-		}
-		for i, it := range items {
-			if it.star && (i == len(items)-1 || items[i+1].star) {
+	if d.Weight == LiteralOctets {
+		for _, it := range r.pattern {
+			if it.star || it.end {
 				r.weight--
 			}
 		}
@@ -345,7 +340,6 @@ func reference(d Dialect, body, path string, tokens ...string) refAnswer {
 
 	// The rules of all groups that name the caller, merged.
 	var rules []refRule
-	opens := refRule{}
 	anyRule, anyGroup := false, false
 	ended, mine := true, false
 	for _, l := range lines {
@@ -363,8 +357,8 @@ func reference(d Dialect, body, path string, tokens ...string) refAnswer {
 		case "allow", "disallow":
 			ended = true
 			allow := l.field == "allow"
-			empties := !allow && d.EmptyDisallow == OpensSite
-			if anyGroup && (l.value != "" || empties) {
+			counting := l.value != "" || !allow && d.EmptyDisallowAllows
+			if anyGroup && counting {
 				anyRule = true
 			}
 			if !mine {
@@ -377,8 +371,10 @@ func reference(d Dialect, body, path string, tokens ...string) refAnswer {
 					short.written = l.value
 					rules = append(rules, short)
 				}
-			} else if empties && !opens.opens {
-				opens = refRule{line: l.number, written: "", opens: true}
+			} else if counting { // D-41: "Allow: /", but written as it is
+				r := refRuleOf(d, l.number, true, "/")
+				r.written, r.directive = "", "disallow"
+				rules = append(rules, r)
 			}
 		case "crawl-delay", "request-rate", "visit-time":
 			if mine && l.field == "crawl-delay" {
@@ -411,10 +407,6 @@ func reference(d Dialect, body, path string, tokens ...string) refAnswer {
 		a.reason = "robots-txt"
 		return a
 	}
-	if opens.opens {
-		a.reason, a.line, a.directive = "rule", opens.line, "disallow"
-		return a
-	}
 	var best, allow, disallow *refRule
 	heavier := func(r, than *refRule) bool {
 		return than == nil || r.weight > than.weight || r.weight == than.weight && r.allow && !than.allow
@@ -436,8 +428,7 @@ func reference(d Dialect, body, path string, tokens ...string) refAnswer {
 	}
 	switch {
 	case best != nil:
-		a.allowed, a.reason, a.line, a.written = best.allow, "rule", best.line, best.written
-		a.directive = map[bool]string{true: "allow", false: "disallow"}[best.allow]
+		a.allowed, a.reason, a.line, a.written, a.directive = best.allow, "rule", best.line, best.written, best.directive
 		if d.StarConflict == UndefinedByWeight && allow != nil && disallow != nil {
 			a.undefined = refInnerStar(allow.pattern) || refInnerStar(disallow.pattern)
 		}

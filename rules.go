@@ -16,7 +16,6 @@ type Rules struct {
 	lazy  *lazyIndex
 	rules []rule // highest precedence first
 	file  *File
-	opens *rule   // the empty Disallow that opens the site (D-41)
 	whole outcome // of AllowAll and DisallowAll; its reason is ReasonNone for a file's rules
 	user  bool    // UserInitiated
 	buf   []byte  // normal forms that are not in the body
@@ -44,6 +43,10 @@ type rule struct {
 	kind       kind
 	changed    bool
 }
+
+// allows reports whether the rule is an allow, as an empty Disallow is that
+// counts at all (D-41).
+func (v *rule) allows() bool { return v.field == FieldAllow || v.n == 0 }
 
 // kind says how much it takes to see that a rule matches whose head does.
 type kind uint8
@@ -113,15 +116,17 @@ func (f *File) Rules(d Dialect, tokens ...string) *Rules {
 			r.lines = append(r.lines, uint32(span.Start))
 		case FieldAllow, FieldDisallow:
 			v := rule{start: uint32(span.Start), n: uint32(span.End - span.Start), field: field}
+			value, from := f.Text(span), len(r.buf)
 			if v.n == 0 {
-				if field == FieldDisallow && d.EmptyDisallow == OpensSite && r.opens == nil {
-					r.opens = &v
+				if field == FieldAllow || !d.EmptyDisallowAllows {
+					continue
 				}
+				r.buf = append(r.buf, '/')
+				add(v, Pattern{text: "/", weight: 1}, from)
 				continue
 			}
 			var p Pattern
-			from := len(r.buf)
-			p, r.buf = r.dialect.compile(f.Text(span), r.buf)
+			p, r.buf = r.dialect.compile(value, r.buf)
 			add(v, p, from)
 			if d.IndexHTML && field == FieldAllow {
 				from = len(r.buf)
@@ -146,7 +151,7 @@ func (r *Rules) rank(found []rule) {
 	keys := make([]uint64, len(found))
 	for i := range found {
 		k := uint64(math.MaxInt32-found[i].weight) << 32
-		if found[i].field != FieldAllow {
+		if !found[i].allows() {
 			k |= 1 << 31
 		}
 		keys[i] = k | uint64(i)
@@ -191,7 +196,7 @@ func (r *Rules) choose() {
 				}
 			}
 		case FieldAllow, FieldDisallow:
-			rule := start < end || field == FieldDisallow && d.EmptyDisallow == OpensSite
+			rule := start < end || field == FieldDisallow && d.EmptyDisallowAllows
 			r.anyRule = r.anyRule || inGroup && rule
 		}
 	}
@@ -316,14 +321,12 @@ func (r *Rules) decideNormal(path string) outcome {
 		return outcome{allowed: true, reason: ReasonRobotsTxt}
 	case r.whole.reason != ReasonNone:
 		return r.whole
-	case r.opens != nil:
-		return outcome{allowed: true, reason: ReasonRule, rule: r.opens}
 	}
 	best := r.find(path, FieldNone)
 	if best == nil {
 		return outcome{allowed: true, reason: r.reasonWithoutRule()} // PREC-05
 	}
-	o := outcome{allowed: best.field == FieldAllow, reason: ReasonRule, rule: best}
+	o := outcome{allowed: best.allows(), reason: ReasonRule, rule: best}
 	if r.dialect.StarConflict == UndefinedByWeight {
 		other := FieldAllow
 		if o.allowed {

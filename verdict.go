@@ -144,8 +144,9 @@ type Rule struct {
 // IsZero reports whether the value is no rule.
 func (r Rule) IsZero() bool { return r.rules == nil }
 
-// Allows reports whether the rule is an allow.
-func (r Rule) Allows() bool { return r.field == FieldAllow }
+// Allows reports whether the rule is an allow. An empty Disallow that counts is
+// one (D-41).
+func (r Rule) Allows() bool { return r.rules != nil && r.allows() }
 
 // Directive returns "allow" or "disallow", however the file spells it (D-52).
 func (r Rule) Directive() string { return r.field.String() }
@@ -185,6 +186,9 @@ func (r Rule) Span() Span { return Span{int(r.start), int(r.start + r.n)} }
 func (r Rule) String() string {
 	if r.rules == nil {
 		return ""
+	}
+	if r.n == 0 {
+		return r.field.title() + ":"
 	}
 	return r.field.title() + ": " + printable(r.Path())
 }
