@@ -104,9 +104,9 @@ func randomFile(rng *rand.Rand) []byte {
 		case 7:
 			b.WriteString(pick("Sitemap: http://h/s", "sitemap:", "SITEMAP http://y/", "site-map: /x", "Sitemap : é"))
 		case 8:
-			b.WriteString(pick("Crawl-delay: 5", "crawl-delay:.5", "Crawl-delay: 1e3", "Crawl-delay 7", "crawl-delay: -1"))
+			b.WriteString(pick("Crawl-delay: 5", "Crawl-delay: 30", "crawl-delay:.5", "Crawl-delay: 1e3", "Crawl-delay 7", "crawl-delay: -1"))
 		case 9:
-			b.WriteString(pick("Request-rate: 1/30s 1800-1900", "request-rate: 0/1", "Visit-time: 0100-0200", "Foo: bar", "junk", "Host: x", ":x", "License: https://l"))
+			b.WriteString(pick("Request-rate: 1/30s 1800-1900", "request-rate: 0/1", "Visit-time: 0100-0200", "Foo: bar", "junk", "Host: x", ":x", "License: https://l", "Clean-param: a /", "Content-Signal: search=yes"))
 		}
 		b.WriteString(pick("", "", "", " ", "\t ", " # c", "#", "\v", "\x00", "# \x00 :"))
 		b.WriteString(pick("\n", "\n", "\n", "\r\n", "\r", "\n\n", "\n#x\n", "\r\r\n"))

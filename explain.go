@@ -398,11 +398,20 @@ func (d *Dialect) matches(value, path string) bool {
 	return p.match(d.normal(Path{path}, nil))
 }
 
-// noteRecords names values of the caller's other records that are not usable,
-// and records that the dialect's engine says it ignores.
+// noteRecords says of the caller's records about pace which user-agent line they
+// belong to (D-08), and why a value cannot be used.
 func (r *Rules) noteRecords(e *Explanation) {
+	agent := 0 // the line of the last user-agent line that names the caller
 	for field, span := range r.walk() {
 		value := r.file.Text(span)
+		switch field {
+		case FieldUserAgent:
+			agent = r.file.lineNumber(span.Start)
+		case FieldCrawlDelay, FieldRequestRate, FieldVisitTime:
+			if problemOf(field, value) == "" {
+				e.note(r.file, span.Start, "D-08", field.title()+" "+printable(value)+" belongs to user-agent line "+strconv.Itoa(agent))
+			}
+		}
 		switch field {
 		case FieldCrawlDelay:
 			if _, ok, why := parseDelay(value); !ok {

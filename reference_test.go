@@ -315,6 +315,29 @@ func refInnerStar(pattern []refItem) bool {
 	return slices.ContainsFunc(pattern, func(it refItem) bool { return it.star })
 }
 
+// refBlock returns the values of the user-agent lines directly above the end of
+// lines, for a record that stands there in an open run: it looks up over other
+// records to the last such line, and from there on to the first one above it that
+// is not interrupted (D-08).
+func refBlock(d Dialect, lines []refLine) (values []string) {
+	for i := len(lines) - 1; i >= 0; i-- {
+		if lines[i].blank && d.RunEnd == ByRuleOrBlank && len(values) > 0 {
+			return values
+		}
+		switch lines[i].field {
+		case "user-agent":
+			values = append(values, lines[i].value)
+		case "allow", "disallow":
+			return values
+		case "crawl-delay", "request-rate", "visit-time", "content-signal", "content-usage", "license":
+			if len(values) > 0 {
+				return values
+			}
+		}
+	}
+	return values
+}
+
 func reference(d Dialect, body, path string, tokens ...string) refAnswer {
 	body, counts := refCut(d, body)
 	lines := refLines(d, body)
@@ -341,21 +364,21 @@ func reference(d Dialect, body, path string, tokens ...string) refAnswer {
 	// The rules of all groups that name the caller, merged.
 	var rules []refRule
 	anyRule, anyGroup := false, false
-	ended, mine := true, false
-	for _, l := range lines {
+	ended, ruled, mine := true, false, false
+	for i, l := range lines {
 		switch l.field {
 		case "user-agent":
 			anyGroup = true
 			if ended {
 				mine = false
 			}
-			ended = false
+			ended, ruled = false, false
 			if named(l.value) {
 				mine = true
 				a.lines = append(a.lines, l.number)
 			}
 		case "allow", "disallow":
-			ended = true
+			ended, ruled = true, true
 			allow := l.field == "allow"
 			counting := l.value != "" || !allow && d.EmptyDisallowAllows
 			if anyGroup && counting {
@@ -377,10 +400,14 @@ func reference(d Dialect, body, path string, tokens ...string) refAnswer {
 				rules = append(rules, r)
 			}
 		case "crawl-delay", "request-rate", "visit-time":
-			if mine && l.field == "crawl-delay" {
+			attached := mine
+			if !ruled {
+				attached = slices.ContainsFunc(refBlock(d, lines[:i]), named)
+			}
+			if attached && l.field == "crawl-delay" {
 				a.delays = append(a.delays, l.value)
 			}
-			if mine && l.field == "request-rate" {
+			if attached && l.field == "request-rate" {
 				a.rates = append(a.rates, l.value)
 			}
 			if d.RunEnd == ByMember {

@@ -213,12 +213,19 @@ func (r *Rules) choose() {
 
 // walk yields the lines of the caller's groups in file order: the user-agent
 // lines that name the caller, the rules, and the other records that attach to
-// the caller (D-08). Lines of all groups of one name are one group (GROUP-08).
+// the caller. Lines of all groups of one name are one group (GROUP-08).
+//
+// Rules belong to all agents of a run of user-agent lines. Another record in an
+// open run belongs to the agents directly above it: to the last block of
+// user-agent lines that no such record interrupts (D-08).
 func (r *Rules) walk() iter.Seq2[Field, Span] {
 	return func(yield func(Field, Span) bool) {
 		d, f := r.dialect, r.file
 		active := false // the caller is named in the group at hand
+		block := false  // and in the last block of its user-agent lines
+		record := false // another record has come after that block
 		closed := true  // the run of user-agent lines has ended
+		ruled := false  // by a rule
 		last := 0       // where the last user-agent line was
 		for _, l := range f.lines {
 			if int(l.val) > r.limit {
@@ -232,18 +239,25 @@ func (r *Rules) walk() iter.Seq2[Field, Span] {
 				// A line that names nobody usable is a user-agent line like
 				// any other (D-48).
 				if closed || d.RunEnd == ByRuleOrBlank && f.blankBetween(last, start) {
-					active = false
+					active, block = false, false
 				}
-				closed, last = false, start
+				block = block && !record
+				closed, ruled, record, last = false, false, false, start
 				if !r.caller.named(d, view(f.body[start:end])) {
 					continue
 				}
-				active = true
+				active, block = true, true
 			case FieldAllow, FieldDisallow:
-				closed = true
-			case FieldCrawlDelay, FieldRequestRate, FieldVisitTime:
-				if d.RunEnd == ByMember {
+				closed, ruled = true, true
+			case FieldCleanParam, FieldHost:
+				// They hold for the whole file, as a Sitemap does.
+			default:
+				record = true
+				if d.RunEnd == ByMember && (field == FieldCrawlDelay || field == FieldRequestRate || field == FieldVisitTime) {
 					closed = true
+				}
+				if !block && !ruled {
+					continue
 				}
 			}
 			if active && !yield(field, Span{start, end}) {
