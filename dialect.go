@@ -21,6 +21,12 @@ type Dialect struct {
 	AgentCase AgentCase
 	// Tokens says what a list of the caller's tokens means (D-04, C-11).
 	Tokens TokenList
+	// RawTokens takes the caller's tokens as they are, a whole header and the
+	// empty string included; otherwise they are read as product tokens (D-03, D-47).
+	RawTokens bool
+	// IgnoreStar names the crawlers for which the group of '*' does not hold if
+	// theirs is the caller's first token: product tokens, a blank between two (D-53).
+	IgnoreStar string
 	// RunEnd says which lines end a run of user-agent lines (D-07, GROUP-05).
 	RunEnd RunEnd
 
@@ -104,6 +110,9 @@ const (
 	TokenCut
 	// Whole compares the whole value (D-41).
 	Whole
+	// WholeCutOrHeader is WholeOrCut, and a value that is a User-Agent header
+	// names the product tokens inside it (AGENT-07).
+	WholeCutOrHeader
 )
 
 // AgentCase is whether letter case counts in user-agent values.
@@ -315,6 +324,7 @@ var (
 	Google = Dialect{
 		Name:         "google",
 		AgentMatch:   TokenCut,
+		IgnoreStar:   "APIs-Google AdsBot-Google AdsBot-Google-Mobile Mediapartners-Google",
 		Misspellings: true,
 		MissingColon: true,
 		CStrings:     true,
@@ -336,6 +346,7 @@ var (
 		Name:         "google-cpp",
 		AgentMatch:   TokenCut,
 		Tokens:       Merged,
+		RawTokens:    true,
 		Misspellings: true,
 		MissingColon: true,
 		CStrings:     true,
@@ -391,6 +402,7 @@ var (
 	// Seznam is Seznam's help page: SeznamBot honours Request-rate.
 	Seznam = Dialect{
 		Name:        "seznam",
+		AgentMatch:  WholeCutOrHeader,
 		RunEnd:      ByMember,
 		SizeLimit:   sizeLimit,
 		CrawlDelay:  Ignored,

@@ -93,7 +93,7 @@ func randomFile(rng *rand.Rand) []byte {
 		case 0, 1, 2:
 			b.WriteString(pick("User-agent", "user-agent", "User-Agent ", "useragent", "user agent", "user-agents", "User_agent"))
 			b.WriteString(pick(":", ": ", " : ", " ", ":\t", ":\v", ""))
-			b.WriteString(pick("*", "a", "A", "abot", "abot/1.2", "abot*", "* x", "*x", "b", "b2", "a b", "", "+a", "a-b", "Mozilla/5.0 (compatible; abot/2)", "a\x00b", "é"))
+			b.WriteString(pick("*", "a", "A", "abot", "abot/1.2", "abot*", "* x", "*x", "b", "b2", "a b", "", "+a", "a-b", "Mozilla/5.0 (compatible; abot/2)", "b/1 a/2", "adsbot-google", "008", "a\x00b", "é"))
 		case 3, 4, 5, 6:
 			b.WriteString(pick("Disallow", "disallow", "Allow", "ALLOW", "disalow", "Disallowed", "allowed", "dis allow", "diſallow"))
 			b.WriteString(pick(":", ": ", ": ", " : ", " ", ":\f", ":  \t", ""))
@@ -126,7 +126,8 @@ func randomPath(rng *rand.Rand) string {
 	return pick(p, p, p, p, p, p, "/robots.txt", "/robots.txt?")
 }
 
-var testTokens = [][]string{{"abot"}, {"a"}, {"a", "abot"}, {"abot", "b"}, {"b2"}, {"*"}, {""}, {}, {"A"}, {"a b", "nobody"}, {"nobody"}, {"a-b", "", "b"}}
+var testTokens = [][]string{{"abot"}, {"a"}, {"a", "abot"}, {"abot", "b"}, {"b2"}, {"*"}, {""}, {}, {"A"}, {"a b", "nobody"}, {"nobody"}, {"a-b", "", "b"},
+	{"abot/1.0"}, {"Mozilla/5.0 (compatible; abot/2; +http://x/)"}, {" a "}, {"a,b"}, {"b (x, y) abot/1"}, {"a b"}, {"AdsBot-Google"}, {"APIs-Google/1.0", "a"}}
 
 // TestReference compares the engine with the reference on random files.
 func TestReference(t *testing.T) {

@@ -136,11 +136,13 @@ func ExampleAllowed() {
 }
 
 func ExampleProductTokens() {
-	fmt.Println(robots.ProductTokens("Mozilla/5.0 (compatible; SeznamBot/4.0; +https://example.com/bot)"))
-	fmt.Println(robots.ProductTokens("Googlebot-Image/1.0"))
+	for _, name := range []string{"Mozilla/5.0 (compatible; SeznamBot/4.0)", "Googlebot-Image/1.0", "MJ12bot"} {
+		fmt.Printf("%q\n", robots.ProductTokens(name))
+	}
 	// Output:
-	// [SeznamBot Mozilla]
-	// [Googlebot-Image]
+	// ["SeznamBot" "Mozilla/5.0 (compatible; SeznamBot/4.0)"]
+	// ["Googlebot-Image" "Googlebot-Image/1.0"]
+	// ["MJ12bot"]
 }
 
 func ExampleDialect_Options() {

@@ -117,13 +117,16 @@ func (r *Rules) explainGroup(e *Explanation) {
 	d := r.dialect
 	who := ""
 	if len(r.tokens) > 1 || len(r.tokens) == 1 && r.tokens[0] != "" && r.tokens[0] != "*" {
-		quoted := make([]string, len(r.tokens))
-		for i, t := range r.tokens {
-			quoted[i] = strconv.Quote(t)
-		}
-		who = strings.Join(quoted, ", then ")
+		who = quoteList(r.tokens, ", then ")
 		if d.Tokens == Merged {
-			who = strings.Join(quoted, " and ")
+			who = quoteList(r.tokens, " and ")
+		}
+	}
+	if r.given != nil {
+		for _, value := range r.given {
+			if tokens := ProductTokens(value); len(tokens) > 1 || len(tokens) == 1 && tokens[0] != value {
+				e.step("D-03", strconv.Quote(value)+" is read as "+quoteList(tokens, ", then "))
+			}
 		}
 	}
 	g := r.Group()
@@ -142,6 +145,8 @@ func (r *Rules) explainGroup(e *Explanation) {
 		e.step("D-47", "the caller has no name and there is no group of *, so no rule holds")
 	case !g.IsZero():
 		e.step("AGENT-09", "no group names "+who+", so the group of * holds: user-agent "+lineList(g.Lines())+rulesIn(len(r.rules)))
+	case r.anyRule && d.ignoresStar(r.tokens):
+		e.step("D-53", "no group names "+who+", and no group of * holds for "+r.tokens[0]+", so no rule holds")
 	case r.anyRule:
 		e.step("AGENT-09", "no group names "+who+" and there is no group of *, so no rule holds")
 	default:
@@ -150,6 +155,14 @@ func (r *Rules) explainGroup(e *Explanation) {
 	if len(g.lines) > 1 {
 		e.step("GROUP-08", "its "+strconv.Itoa(len(g.lines))+" user-agent lines are read as one group")
 	}
+}
+
+func quoteList(tokens []string, between string) string {
+	quoted := make([]string, len(tokens))
+	for i, t := range tokens {
+		quoted[i] = strconv.Quote(t)
+	}
+	return strings.Join(quoted, between)
 }
 
 func rulesIn(n int) string {
@@ -326,6 +339,9 @@ func (r *Rules) noteAgents(e *Explanation) {
 			continue
 		}
 		value := f.Text(l.span)
+		if d.namesAll(value) && r.caller.token == "" && d.ignoresStar(r.tokens) {
+			e.note(f, l.span.Start, "D-53", r.tokens[0]+" obeys only a group that names it, and no group of *")
+		}
 		if d.namesAll(value) || slices.ContainsFunc(r.tokens, func(t string) bool { return d.names(value, t) }) {
 			continue
 		}

@@ -1,7 +1,6 @@
 package robots
 
 import (
-	"slices"
 	"strconv"
 	"time"
 )
@@ -25,7 +24,9 @@ func wholeRules(d Dialect, o outcome, tokens []string) *Rules {
 	if o.reason == ReasonNone {
 		o = outcome{reason: ReasonUnreachable}
 	}
-	return &Rules{file: Parse(nil), dialect: shared(d), tokens: slices.Clone(tokens), whole: o, counts: true}
+	r := newRules(Parse(nil), d, tokens)
+	r.whole, r.counts = o, true
+	return r
 }
 
 // clause is the statement of SPEC.md behind an answer that no file gives.

@@ -10,7 +10,7 @@ import (
 // product tokens fetch p under dialect d? It is Parse(body).Rules(d,
 // tokens...).Allowed(p) in one pass over the octets, without keeping anything:
 // nothing is allocated, except for a rule of over a thousand octets with
-// escapes. To ask a file more than once, Parse it: that pays from the second
+// escapes and for tokens that have to be taken apart (ProductTokens). To ask a file more than once, Parse it: that pays from the second
 // question on.
 func Allowed(body []byte, d Dialect, p Path, tokens ...string) bool {
 	if uint64(len(body)) > maxIndexed {
@@ -25,7 +25,8 @@ func Allowed(body []byte, d Dialect, p Path, tokens ...string) bool {
 		body = body[:n]
 	}
 	var buf [512]byte
-	q := question{d: &d, path: p.raw, tokens: tokens, plain: plainLen(p.raw)}
+	tokens = d.tokensOf(tokens)
+	q := question{d: &d, path: p.raw, tokens: tokens, plain: plainLen(p.raw), star: !d.ignoresStar(tokens)}
 	if q.plain < len(q.path) || d.Escapes == EscapesGoogle && hasDots(q.path) {
 		q.path = d.normal(p, buf[:0])
 		q.plain = plainLen(q.path)
@@ -67,6 +68,7 @@ type question struct {
 	head    uint64 // load8(path)
 	plain8  int    // plain, at most 8
 	lenient bool
+	star    bool // the group of '*' may hold
 	// blanksEnd says that a blank line ends a run of user-agent lines.
 	blanksEnd bool
 	closed    bool // the run of user-agent lines has ended
@@ -131,7 +133,7 @@ func (q *question) answer(s *scanner) bool {
 			if q.closed {
 				active, q.closed = false, false
 			}
-			rank := rankOf(d, view(body[val:end]), q.tokens, best)
+			rank := q.rank(view(body[val:end]), best)
 			if rank < best {
 				best, weight, allowed = rank, -1, true
 			}
@@ -231,11 +233,12 @@ lines:
 	return FieldNone, 0, 0
 }
 
-// rankOf returns the place of the first token that a user-agent value names,
+// rank returns the place of the first token that a user-agent value names,
 // len(tokens) for '*', more than that for nobody. Ranks after best are not
 // looked for.
-func rankOf(d *Dialect, value string, tokens []string, best int) int {
-	for i, t := range tokens {
+func (q *question) rank(value string, best int) int {
+	d := q.d
+	for i, t := range q.tokens {
 		if d.Tokens == Merged {
 			if d.names(value, t) {
 				return 0
@@ -246,10 +249,10 @@ func rankOf(d *Dialect, value string, tokens []string, best int) int {
 			return i
 		}
 	}
-	if d.namesAll(value) {
-		return len(tokens)
+	if q.star && d.namesAll(value) {
+		return len(q.tokens)
 	}
-	return len(tokens) + 1
+	return len(q.tokens) + 1
 }
 
 // weigh returns the weight of a rule that matches path, -1 if it does not.

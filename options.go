@@ -55,7 +55,9 @@ var options = [...]struct {
 	// rfc9309, google, google-cpp, google-2019, google-legacy, seznam, bing, yandex
 	{
 		"agent-match",
-		func(d *Dialect) string { return word(d.AgentMatch, "whole-or-cut", "token-cut", "whole") },
+		func(d *Dialect) string {
+			return word(d.AgentMatch, "whole-or-cut", "token-cut", "whole", "whole-cut-or-header")
+		},
 		[8]string{"D-02", "AGENT-02", "C-10", "AGENT-02", "AGENT-02", "AGENT-07", inherited, "D-41"},
 	},
 	{
@@ -67,6 +69,21 @@ var options = [...]struct {
 		"tokens",
 		func(d *Dialect) string { return word(d.Tokens, "first-found", "merged") },
 		[8]string{"D-04", "AGENT-01", "C-11", "AGENT-04", "AGENT-04", inherited, inherited, "SPEC 3.5"},
+	},
+	{
+		"raw-tokens",
+		func(d *Dialect) string { return yesNo(d.RawTokens) },
+		[8]string{"D-03", "D-03", "C-10", "D-03", "D-03", "D-03", "D-03", "D-03"},
+	},
+	{
+		"ignore-star",
+		func(d *Dialect) string {
+			if d.IgnoreStar == "" {
+				return "none"
+			}
+			return d.IgnoreStar
+		},
+		[8]string{"AGENT-09", "D-53", "C-13", "AGENT-09", "AGENT-09", inherited, inherited, inherited},
 	},
 	{
 		"run-end",

@@ -34,6 +34,8 @@ func optionOf(t *testing.T, field int) int {
 		set.SetInt(set.Int() + 7)
 	case reflect.Int64: // a time.Duration
 		set.SetInt(set.Int() + 3600e9)
+	case reflect.String: // IgnoreStar
+		set.SetString("SomeBot")
 	case reflect.Array: // Outage
 		d.Outage[0].Without++
 	default:

@@ -2,6 +2,7 @@ package robots
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -116,8 +117,57 @@ func refCut(d Dialect, body string) (string, bool) {
 	return body, true
 }
 
+// refTokens reads what the caller gave as its names (D-03).
+func refTokens(d Dialect, given []string) (tokens []string) {
+	if d.RawTokens {
+		return given
+	}
+	for _, value := range given {
+		value = strings.Trim(value, " \t")
+		if strings.ContainsAny(value, " \t/(),") {
+			tokens = append(tokens, refProducts(value)...)
+		}
+		if value != "" {
+			tokens = append(tokens, value)
+		}
+	}
+	return tokens
+}
+
+var (
+	refComma      = regexp.MustCompile(`(?:[^,(]|\([^)]*\))+`)
+	refCompatible = regexp.MustCompile(`(?i)compatible;[\s();,]*([^\s();,/+][^\s();,/]*)`)
+	refURL        = regexp.MustCompile(`\+?[a-z]+://[^\s();,]*`)
+	refVersioned  = regexp.MustCompile(`([^\s();,/]+)/[^\s();,]`)
+	refWord       = regexp.MustCompile(`[^\s();,/]+`)
+	refGeneric    = regexp.MustCompile(`(?i)^(Mozilla|AppleWebKit|Gecko|Chrome|Safari|Version|Mobile)$`)
+)
+
+// refProducts takes a header or a list of names apart (D-03). Comments in it must
+// be closed.
+func refProducts(value string) []string {
+	var products []string
+	for _, part := range refComma.FindAllString(refURL.ReplaceAllString(value, ""), -1) {
+		if m := refCompatible.FindStringSubmatch(part); m != nil {
+			products = append(products, m[1])
+			continue
+		}
+		for _, m := range refVersioned.FindAllStringSubmatch(part, -1) {
+			products = append(products, m[1])
+		}
+		if first := refWord.FindString(part); first != "" {
+			products = append(products, first)
+		}
+	}
+	telling := slices.DeleteFunc(slices.Clone(products), refGeneric.MatchString)
+	if len(telling) > 0 {
+		return telling
+	}
+	return products
+}
+
 func refNames(d Dialect, value, token string) bool {
-	if token == "" || token == "*" {
+	if token == "*" || token == "" && !d.RawTokens || token == "" && refStar(d, value) {
 		return false
 	}
 	isToken := func(r rune) bool {
@@ -140,6 +190,10 @@ func refNames(d Dialect, value, token string) bool {
 		forms = []string{cutToken}
 	case Whole:
 		forms = []string{value}
+	case WholeCutOrHeader:
+		if regexp.MustCompile(`^[^ \t/]*/[^ \t]+[ \t]`).MatchString(value) {
+			forms = append(forms, refProducts(value)...)
+		}
 	}
 	for _, f := range forms {
 		if f == token || d.AgentCase == FoldCase && refASCIILower(f) == refASCIILower(token) {
@@ -344,10 +398,12 @@ func reference(d Dialect, body, path string, tokens ...string) refAnswer {
 
 	// Who is the caller? (RFC 9309 section 2.2.1, D-04)
 	named := func(value string) bool { return false }
+	tokens = refTokens(d, tokens)
 	var a refAnswer
+	found := false
 	for _, t := range tokens {
-		if a.token == "" && slices.ContainsFunc(lines, func(l refLine) bool { return l.field == "user-agent" && refNames(d, l.value, t) }) {
-			a.token = refASCIILower(t)
+		if !found && slices.ContainsFunc(lines, func(l refLine) bool { return l.field == "user-agent" && refNames(d, l.value, t) }) {
+			found, a.token = true, refASCIILower(t)
 			named = func(value string) bool { return refNames(d, value, t) }
 			if d.Tokens == Merged {
 				named = func(value string) bool {
@@ -356,8 +412,11 @@ func reference(d Dialect, body, path string, tokens ...string) refAnswer {
 			}
 		}
 	}
-	if a.token == "" && slices.ContainsFunc(lines, func(l refLine) bool { return l.field == "user-agent" && refStar(d, l.value) }) {
-		a.token = "*"
+	own := func(name string) bool { return refASCIILower(name) == refASCIILower(tokens[0]) }
+	if len(tokens) > 0 && slices.ContainsFunc(strings.Fields(d.IgnoreStar), own) {
+		// Only a group of its own holds for this crawler (D-53).
+	} else if !found && slices.ContainsFunc(lines, func(l refLine) bool { return l.field == "user-agent" && refStar(d, l.value) }) {
+		found, a.token = true, "*"
 		named = func(value string) bool { return refStar(d, value) }
 	}
 
@@ -461,7 +520,7 @@ func reference(d Dialect, body, path string, tokens ...string) refAnswer {
 		}
 	case !counts || !anyRule:
 		a.reason = "empty-file"
-	case a.token == "":
+	case !found:
 		a.reason = "no-group"
 	default:
 		a.reason = "no-rule"

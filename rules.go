@@ -21,7 +21,8 @@ type Rules struct {
 	buf   []byte  // normal forms that are not in the body
 
 	dialect *Dialect
-	tokens  []string // as the caller gave them
+	tokens  []string // of the caller, as the dialect reads them (D-03)
+	given   []string // as the caller gave them, nil if that is the same
 
 	caller  caller
 	limit   int  // octets of the file that count
@@ -95,8 +96,11 @@ func (c *caller) named(d *Dialect, value string) bool {
 // group decides (AGENT-04, D-04); in GoogleCPP they are one caller (C-11).
 // Without one that has a group, and for the tokens "" and "*" (D-47), the group
 // of '*' holds; without that, everything is allowed (AGENT-09).
+//
+// A token with a version, blanks, commas or the shape of a User-Agent header
+// stands for the product tokens in it (ProductTokens), except in GoogleCPP.
 func (f *File) Rules(d Dialect, tokens ...string) *Rules {
-	r := &Rules{file: f, dialect: shared(d), tokens: slices.Clone(tokens)}
+	r := newRules(f, d, tokens)
 	r.limit, r.counts = f.limit(r.dialect)
 	r.choose()
 	if !r.caller.found {
@@ -138,6 +142,16 @@ func (f *File) Rules(d Dialect, tokens ...string) *Rules {
 		}
 	}
 	r.rank(found)
+	return r
+}
+
+// newRules returns rules without any for a caller.
+func newRules(f *File, d Dialect, given []string) *Rules {
+	r := &Rules{file: f, dialect: shared(d)}
+	r.tokens = slices.Clone(r.dialect.tokensOf(given))
+	if !slices.Equal(r.tokens, given) {
+		r.given = slices.Clone(given)
+	}
 	return r
 }
 
@@ -206,7 +220,7 @@ func (r *Rules) choose() {
 		if d.Tokens == Merged {
 			r.caller.tokens = r.tokens
 		}
-	case star:
+	case star && !d.ignoresStar(r.tokens):
 		r.caller = caller{token: "*", star: true, found: true}
 	}
 }
@@ -283,7 +297,8 @@ func (r *Rules) File() *File { return r.file }
 // Dialect returns the dialect.
 func (r *Rules) Dialect() Dialect { return *r.dialect }
 
-// Tokens returns the caller's tokens, most wanted first.
+// Tokens returns the caller's tokens as the dialect reads them, most wanted first
+// (D-03).
 func (r *Rules) Tokens() []string { return slices.Clone(r.tokens) }
 
 // Group returns the caller's group, the zero value if there is none.

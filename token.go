@@ -1,13 +1,27 @@
 package robots
 
+import (
+	"slices"
+	"strings"
+)
+
 // names reports whether the value of a user-agent line names the crawler with
-// the given product token. The tokens "" and "*" name nobody (D-47).
+// the given product token. The token "*" names nobody, and "" only those that
+// name nobody, where tokens are taken raw (D-47).
 func (d *Dialect) names(value, token string) bool {
-	if token == "" || token == "*" {
+	switch token {
+	case "":
+		return d.RawTokens && tokenLen(value) == 0 && !d.namesAll(value)
+	case "*":
 		return false
 	}
-	// All forms are beginnings of the value, so the value must begin with the
-	// token; what follows decides which form that is.
+	return d.begins(value, token) || d.AgentMatch == WholeCutOrHeader && d.holds(value, token)
+}
+
+// begins reports whether one of the forms of a value that count is the token.
+// All forms are beginnings of the value, so the value must begin with the token;
+// what follows decides which form that is.
+func (d *Dialect) begins(value, token string) bool {
 	n := len(token)
 	if len(value) < n || !d.same(value[:n], token) {
 		return false
@@ -24,6 +38,33 @@ func (d *Dialect) names(value, token string) bool {
 		return (isBlank(value[n]) || value[n] == '/') && wordLen(token) == n ||
 			!isTokenOctet(value[n]) && tokenLen(token) == n
 	}
+}
+
+// holds reports whether a value that has the shape of a User-Agent header, a
+// product with its version and more after it, names the token inside it
+// (AGENT-07).
+func (d *Dialect) holds(value, token string) bool {
+	first := wordEnd(value)
+	if _, version, ok := cutString(value[:first], '/'); !ok || version == "" || first == len(value) {
+		return false
+	}
+	found := false
+	eachProduct(value, func(product string) { found = found || d.same(product, token) })
+	return found
+}
+
+// ignoresStar reports whether the group of '*' does not hold for a caller (D-53).
+func (d *Dialect) ignoresStar(tokens []string) bool {
+	if len(tokens) == 0 {
+		return false
+	}
+	for names := d.IgnoreStar; names != ""; {
+		var name string
+		if name, names, _ = cutString(names, ' '); equalFold(name, tokens[0]) {
+			return true
+		}
+	}
+	return false
 }
 
 // namesAll reports whether the value of a user-agent line is '*', the group of
@@ -72,73 +113,170 @@ func wordLen(s string) int {
 	return len(s)
 }
 
-// ProductTokens returns the product tokens in a User-Agent header, most telling
-// first: for "Mozilla/5.0 (compatible; SeznamBot/4.0; +http://x/)" SeznamBot,
-// then Mozilla. A header that is a bare token gives that token. Rules take
-// tokens, never headers (D-03); this is for callers who only have the header.
-func ProductTokens(header string) []string {
+// ProductTokens returns the product tokens for which a value stands that a
+// crawler gives as its name, the most telling first (D-03): for the header
+// "Mozilla/5.0 (compatible; SeznamBot/4.0; +http://x/)" SeznamBot, for
+// "MyBot/1.0" MyBot. The value itself, without blanks around it, comes last,
+// because files name crawlers with blanks in their names. A value that is a
+// token gives itself, an empty one nothing.
+//
+// Rules and Allowed read their tokens in this way by themselves; this is for
+// callers who want to see what was read.
+func ProductTokens(value string) []string {
+	value = trimSpaces(value)
+	if value == "" {
+		return nil
+	}
 	var tokens []string
-	add := func(s string) {
-		if n := tokenEnd(s); n > 0 && (n == len(s) || s[n] == '/') {
-			for _, t := range tokens {
-				if equalFold(t, s[:n]) {
-					return
-				}
-			}
-			tokens = append(tokens, s[:n])
+	add := func(t string) {
+		if !slices.Contains(tokens, t) {
+			tokens = append(tokens, t)
 		}
 	}
-	// Comments first: "compatible; NAME/1.0" is where crawlers introduce
-	// themselves behind a browser's name.
-	for rest := header; ; {
-		_, inside, ok := cutString(rest, '(')
-		if !ok {
-			break
-		}
-		inside, rest, _ = cutString(inside, ')')
-		for inside != "" {
-			var part string
-			part, inside, _ = cutString(inside, ';')
-			part = trimSpaces(part)
-			if _, after, ok := cutString(part, '/'); ok && after != "" {
-				add(part)
-			}
+	if !isToken(value) {
+		eachProduct(value, add)
+	}
+	add(value)
+	return tokens
+}
+
+// isToken reports whether a caller's value is one product token, which may hold
+// any octets but those that part the words of a header (D-03).
+func isToken(value string) bool {
+	for i := range len(value) {
+		if partsWords(value[i]) && value[i] != ';' || value[i] == '/' {
+			return false
 		}
 	}
-	depth := 0
-	for i := 0; i < len(header); {
-		switch c := header[i]; {
-		case c == '(':
-			depth++
-			i++
-		case c == ')':
-			depth--
-			i++
-		case depth > 0 || isBlank(c):
-			i++
-		default:
-			j := i
-			for j < len(header) && !isBlank(header[j]) && header[j] != '(' {
-				j++
+	return true
+}
+
+// tokensOf returns the tokens of a caller in the order of their rank, read as
+// the dialect reads them (D-03).
+func (d *Dialect) tokensOf(given []string) []string {
+	if d.RawTokens || allTokens(given) {
+		return given
+	}
+	var tokens []string
+	for _, value := range given {
+		for _, t := range ProductTokens(value) {
+			if !slices.Contains(tokens, t) {
+				tokens = append(tokens, t)
 			}
-			add(header[i:j])
-			i = j
 		}
 	}
 	return tokens
 }
 
-// tokenEnd is tokenLen for what crawlers really call themselves: digits and
-// dots may follow the first letter (MJ12bot, archive.org_bot).
-func tokenEnd(s string) int {
-	for i := range len(s) {
-		c := s[i]
-		if l := c | 0x20; ('a' <= l && l <= 'z') || c == '-' || c == '_' || '0' <= c && c <= '9' || c == '.' && i > 0 {
+func allTokens(given []string) bool {
+	for _, value := range given {
+		if !isToken(value) {
+			return false
+		}
+	}
+	return true
+}
+
+// eachProduct calls fn with the products that a value names, the most telling
+// first, repeats included (D-03). The value is a User-Agent header or a list of
+// names parted by commas.
+func eachProduct(value string, fn func(product string)) {
+	telling := false
+	eachName(value, func(name string) { telling = telling || !isGeneric(name) })
+	eachName(value, func(name string) {
+		if !telling || !isGeneric(name) {
+			fn(name)
+		}
+	})
+}
+
+// isGeneric reports the products that nearly every browser names.
+func isGeneric(product string) bool {
+	for _, name := range [...]string{"Mozilla", "AppleWebKit", "Gecko", "Chrome", "Safari", "Version", "Mobile"} {
+		if equalFold(product, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// eachName calls fn for each part between commas, those in comments aside: with
+// the product behind "compatible;", else with all that have a version and then
+// with the first word.
+func eachName(value string, fn func(name string)) {
+	for from, depth, i := 0, 0, 0; i <= len(value); i++ {
+		if i < len(value) && (value[i] != ',' || depth > 0) {
+			switch value[i] {
+			case '(':
+				depth++
+			case ')':
+				depth = max(depth-1, 0)
+			}
 			continue
 		}
-		return i
+		part := value[from:i]
+		from = i + 1
+		if name := afterCompatible(part); name != "" {
+			fn(name)
+			continue
+		}
+		first := ""
+		for rest := part; rest != ""; {
+			var name, version string
+			name, version, rest = cutProduct(rest)
+			if first == "" {
+				first = name
+			}
+			if name != "" && version != "" {
+				fn(name)
+			}
+		}
+		if first != "" {
+			fn(first)
+		}
 	}
-	return len(s)
+}
+
+// afterCompatible returns the product behind the first "compatible;", where
+// crawlers introduce themselves behind the name of a browser, "" if there is none.
+func afterCompatible(s string) string {
+	const mark = "compatible;"
+	for i := 0; i+len(mark) <= len(s); i++ {
+		if !equalFold(s[i:i+len(mark)], mark) {
+			continue
+		}
+		for rest := s[i+len(mark):]; rest != ""; {
+			var name string
+			if name, _, rest = cutProduct(rest); name != "" {
+				return name
+			}
+		}
+		return ""
+	}
+	return ""
+}
+
+// cutProduct takes the next word off s and cuts it before its version. A word
+// that is a URL, or begins with '+' as the addresses of operators do, has no name.
+func cutProduct(s string) (name, version, rest string) {
+	for s != "" && partsWords(s[0]) {
+		s = s[1:]
+	}
+	n := 0
+	for n < len(s) && !partsWords(s[n]) {
+		n++
+	}
+	word, rest := s[:n], s[n:]
+	if word == "" || word[0] == '+' || strings.Contains(word, "://") {
+		return "", "", rest
+	}
+	name, version, _ = cutString(word, '/')
+	return name, version, rest
+}
+
+// partsWords reports the octets that part the words of a User-Agent header.
+func partsWords(c byte) bool {
+	return isBlank(c) || c == '(' || c == ')' || c == ';' || c == ','
 }
 
 func cutString(s string, c byte) (before, after string, found bool) {
