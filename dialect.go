@@ -19,6 +19,9 @@ type Dialect struct {
 	AgentMatch AgentMatch
 	// AgentCase says whether letter case counts there (AGENT-03).
 	AgentCase AgentCase
+	// HeaderValues lets a value that is a whole User-Agent header name the product
+	// tokens inside it too (AGENT-07).
+	HeaderValues bool
 	// Tokens says what a list of the caller's tokens means (D-04, C-11).
 	Tokens TokenList
 	// RawTokens takes the caller's tokens as they are, a whole header and the
@@ -110,9 +113,6 @@ const (
 	TokenCut
 	// Whole compares the whole value (D-41).
 	Whole
-	// WholeCutOrHeader is WholeOrCut, and a value that is a User-Agent header
-	// names the product tokens inside it (AGENT-07).
-	WholeCutOrHeader
 )
 
 // AgentCase is whether letter case counts in user-agent values.
@@ -401,16 +401,16 @@ var (
 
 	// Seznam is Seznam's help page: SeznamBot honours Request-rate.
 	Seznam = Dialect{
-		Name:        "seznam",
-		AgentMatch:  WholeCutOrHeader,
-		RunEnd:      ByMember,
-		SizeLimit:   sizeLimit,
-		CrawlDelay:  Ignored,
-		RequestRate: Honoured,
-		RateFloor:   30,
-		Outage:      outageRFC,
-		Redirects:   redirects,
-		Lifetime:    lifetime,
+		Name:         "seznam",
+		HeaderValues: true,
+		RunEnd:       ByMember,
+		SizeLimit:    sizeLimit,
+		CrawlDelay:   Ignored,
+		RequestRate:  Honoured,
+		RateFloor:    30,
+		Outage:       outageRFC,
+		Redirects:    redirects,
+		Lifetime:     lifetime,
 	}
 
 	// Bing is RFC 9309 with Crawl-delay, which a named group inherits from '*'.

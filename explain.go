@@ -47,11 +47,12 @@ type Note struct {
 
 // Explain returns the verdict of Match with its whole derivation.
 func (r *Rules) Explain(p Path) Explanation {
+	r = r.made()
 	e := Explanation{Verdict: r.Match(p), Path: p.raw, normal: r.dialect.normal(p, nil)}
 	e.Normal = written(e.normal)
 	r.explainState(&e)
-	if r.whole.reason != ReasonNone {
-		e.step(r.whole.clause(), e.Verdict.sentence())
+	if r.noFile || e.Verdict.Reason == ReasonInvalid {
+		e.step(outcome{reason: e.Verdict.Reason}.clause(), e.Verdict.sentence())
 		return e
 	}
 	r.explainFile(&e)
@@ -138,7 +139,7 @@ func (r *Rules) explainGroup(e *Explanation) {
 		} else if len(r.tokens) > 1 {
 			clause = "D-04"
 		}
-		e.step(clause, "of "+who+" the group of "+g.Token()+" holds: user-agent "+lineList(g.Lines())+rulesIn(len(r.rules)))
+		e.step(clause, "of "+who+" the group of "+nameOf(g.Token())+" holds: user-agent "+lineList(g.Lines())+rulesIn(len(r.rules)))
 	case !g.IsZero() && who == "":
 		e.step("D-47", "the caller has no name, so the group of * holds: user-agent "+lineList(g.Lines())+rulesIn(len(r.rules)))
 	case r.anyRule && who == "":

@@ -19,19 +19,21 @@ func DisallowAll(d Dialect, reason Reason, tokens ...string) *Rules {
 }
 
 // wholeRules makes the rules of an answer that no file gives. A call without a
-// reason is a disallow: a caller's slip must not open a site.
+// reason is a disallow: a caller's slip must not open a site (D-56).
 func wholeRules(d Dialect, o outcome, tokens []string) *Rules {
-	if o.reason == ReasonNone {
-		o = outcome{reason: ReasonUnreachable}
+	if o.reason == ReasonInvalid {
+		o = outcome{}
 	}
 	r := newRules(Parse(nil), d, tokens)
-	r.whole, r.counts = o, true
+	r.whole, r.noFile, r.counts = o, true, true
 	return r
 }
 
 // clause is the statement of SPEC.md behind an answer that no file gives.
 func (o outcome) clause() string {
 	switch o.reason {
+	case ReasonInvalid:
+		return "D-56"
 	case ReasonUnavailable:
 		return "HTTP-02"
 	case ReasonRedirectLimit:
@@ -64,18 +66,32 @@ type State struct {
 // WithState returns the same rules with the state of the fetch behind them,
 // which every verdict then carries.
 func (r *Rules) WithState(s State) *Rules {
-	w := *r
+	w := *r.made()
 	w.state = &s
 	return &w
 }
 
 // State returns the state of the fetch behind the rules, nil if there was no
 // fetch. It must not be changed.
-func (r *Rules) State() *State { return r.state }
+func (r *Rules) State() *State { return r.made().state }
 
-// Whole returns the reason of an answer that no file gives, ReasonNone if the
-// rules are those of a file.
-func (r *Rules) Whole() Reason { return r.whole.reason }
+// FallbackReason returns the reason of an answer that no file gives, and false if
+// the rules are those of a file.
+func (r *Rules) FallbackReason() (reason Reason, ok bool) {
+	r = r.made()
+	return r.whole.reason, r.noFile
+}
+
+// unmade stands for zero Rules: nothing is allowed (D-56).
+var unmade = DisallowAll(RFC9309, ReasonInvalid)
+
+// made returns r, or unmade if no parser has made r.
+func (r *Rules) made() *Rules {
+	if r == nil || r.file == nil {
+		return unmade
+	}
+	return r
+}
 
 func (r *Rules) explainState(e *Explanation) {
 	if s := r.state; s != nil && s.Note != "" {

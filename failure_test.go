@@ -13,21 +13,18 @@ func TestWholeRules(t *testing.T) {
 	page, _ := ParsePath("/page?q=1")
 	self, _ := ParsePath("/robots.txt")
 	for _, d := range Dialects() {
-		for reason := ReasonNone; reason <= ReasonUserInitiated; reason++ {
+		for reason := ReasonInvalid; reason <= ReasonUserInitiated; reason++ {
 			for _, r := range []*Rules{AllowAll(d, reason, "a", "b"), DisallowAll(d, reason, "a")} {
-				allowed := len(r.Tokens()) == 2 && reason != ReasonNone
+				allowed := len(r.Tokens()) == 2 && reason != ReasonInvalid
 				v := r.Match(page)
-				want := reason
-				if reason == ReasonNone {
-					want = ReasonUnreachable
-				}
-				if v.Allowed != allowed || r.Allowed(page) != allowed || v.Reason != want || r.Whole() != want {
+				fallback, ok := r.FallbackReason()
+				if v.Allowed != allowed || r.Allowed(page) != allowed || v.Reason != reason || fallback != reason || !ok {
 					t.Errorf("%s, %v: %v", d.Name, reason, v)
 				}
 				if v.Undefined != (reason == ReasonUndefined && !allowed) {
 					t.Errorf("%s, %v: undefined %v", d.Name, reason, v.Undefined)
 				}
-				if got := r.Allowed(self); got != (allowed || d.RobotsTxt == AlwaysAllowed) {
+				if got := r.Allowed(self); got != (allowed || d.RobotsTxt == AlwaysAllowed && reason != ReasonInvalid) {
 					t.Errorf("%s, %v: /robots.txt %v", d.Name, reason, got)
 				}
 				e := r.Explain(page)
@@ -42,6 +39,63 @@ func TestWholeRules(t *testing.T) {
 		if v := AllowAll(d, ReasonUnavailable).UserInitiated().Match(page); v.Reason != ReasonUserInitiated {
 			t.Errorf("%s: %v", d.Name, v)
 		}
+	}
+}
+
+// TestZero: a path and rules that no parser has made allow nothing, not even
+// /robots.txt or what a user asks for, and no method panics (D-56).
+func TestZero(t *testing.T) {
+	page, _ := ParsePath("/page")
+	self, _ := ParsePath("/robots.txt")
+	body := []byte("User-agent: *\nAllow: /\nCrawl-delay: 1\nSitemap: http://h/s\n")
+	made := Parse(body).Rules(Yandex, "a")
+	var zero Rules
+	var none *Rules
+	for _, q := range []struct {
+		name string
+		r    *Rules
+		p    Path
+	}{
+		{"zero path", made, Path{}},
+		{"zero path, a user's request", made.UserInitiated(), Path{}},
+		{"zero path, no file", AllowAll(Google, ReasonUnavailable), Path{}},
+		{"zero rules", &zero, page},
+		{"zero rules, robots.txt", &zero, self},
+		{"zero rules, a user's request", zero.UserInitiated(), page},
+		{"zero rules with a state", zero.WithState(State{Status: 200}), self},
+		{"nil rules", none, page},
+		{"nil rules, a user's request", none.UserInitiated(), self},
+		{"no reason", AllowAll(RFC9309, ReasonInvalid), self},
+	} {
+		v := q.r.Match(q.p)
+		if v.Allowed || v.Undefined || v.Reason != ReasonInvalid || v.Reason.String() != "invalid" || q.r.Allowed(q.p) {
+			t.Errorf("%s: %v, reason %v", q.name, v, v.Reason)
+		}
+		if e := q.r.Explain(q.p); len(e.Steps) != 1 || e.Steps[0].Clause != "D-56" || e.Verdict.Allowed {
+			t.Errorf("%s: explained by %+v", q.name, e)
+		}
+		if js := q.r.AppendJSON(nil, q.p); !strings.Contains(string(js), `"allowed":false,"verdict":"disallow","reason":"invalid","rule":null`) {
+			t.Errorf("%s: %s", q.name, js)
+		}
+	}
+	for _, r := range []*Rules{&zero, none} {
+		if _, ok := r.CrawlDelay(); ok || r.Len() != 0 || r.RequestRates() != nil || r.VisitTimes() != nil || r.Sitemaps() != nil || r.PaceRecords() != nil ||
+			r.CleanParams() != nil || r.Hosts() != nil || r.Licenses() != nil || r.ContentSignals() != nil || r.ContentUsage(page) != nil ||
+			!r.Group().IsZero() || r.Tokens() != nil || r.State() != nil || len(r.File().Bytes()) != 0 || r.Dialect().Name != "rfc9309" {
+			t.Error("zero rules declare something")
+		}
+		for range r.All() {
+			t.Error("zero rules hold a rule")
+		}
+	}
+	for _, d := range Dialects() {
+		if Allowed(body, d, Path{}, "a") {
+			t.Errorf("%s: the one pass allows a zero path", d.Name)
+		}
+	}
+	var v Verdict
+	if v.Allowed || v.Reason != ReasonInvalid || v.Word() != "disallow" {
+		t.Errorf("the zero verdict is %v", v)
 	}
 }
 

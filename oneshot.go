@@ -13,6 +13,9 @@ import (
 // escapes and for tokens that have to be taken apart (ProductTokens). To ask a file more than once, Parse it: that pays from the second
 // question on.
 func Allowed(body []byte, d Dialect, p Path, tokens ...string) bool {
+	if p.raw == "" {
+		return false // D-56
+	}
 	if uint64(len(body)) > maxIndexed {
 		return Parse(body).Rules(d, tokens...).Allowed(p)
 	}

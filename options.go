@@ -56,14 +56,19 @@ var options = [...]struct {
 	{
 		"agent-match",
 		func(d *Dialect) string {
-			return word(d.AgentMatch, "whole-or-cut", "token-cut", "whole", "whole-cut-or-header")
+			return word(d.AgentMatch, "whole-or-cut", "token-cut", "whole")
 		},
-		[8]string{"D-02", "AGENT-02", "C-10", "AGENT-02", "AGENT-02", "AGENT-07", inherited, "D-41"},
+		[8]string{"D-02", "AGENT-02", "C-10", "AGENT-02", "AGENT-02", inherited, inherited, "D-41"},
 	},
 	{
 		"agent-case",
 		func(d *Dialect) string { return word(d.AgentCase, "fold-case", "exact-case") },
 		[8]string{"AGENT-03", "AGENT-03", "AGENT-03", "AGENT-03", "AGENT-03", inherited, inherited, "SPEC 3.5"},
+	},
+	{
+		"header-values",
+		func(d *Dialect) string { return yesNo(d.HeaderValues) },
+		[8]string{"D-02", "AGENT-02", "C-10", "AGENT-02", "AGENT-02", "AGENT-07", inherited, "D-41"},
 	},
 	{
 		"tokens",

@@ -3,8 +3,9 @@ package robots
 import "strings"
 
 // Path is what is matched against rules: the raw octets of a URL's path and
-// query, the fragment removed. It always begins with '/', except the zero
-// value. Rules bring it into the normal form of their dialect.
+// query, the fragment removed. It always begins with '/', except the zero value,
+// which nothing allows (D-56). Rules bring it into the normal form of their
+// dialect.
 type Path struct{ raw string }
 
 // String returns the raw octets.

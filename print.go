@@ -21,6 +21,7 @@ func (r *Rules) AppendJSON(dst []byte, p Path) []byte {
 // for all paths: crawl_delay, request_rates, sitemaps and dialect. It reads the
 // whole file.
 func (r *Rules) AppendDeclaredJSON(dst []byte) []byte {
+	r = r.made()
 	dst = append(dst, `"crawl_delay":`...)
 	if s, ok := r.CrawlDelay(); ok {
 		dst = strconv.AppendFloat(dst, s, 'f', -1, 64)

@@ -230,6 +230,7 @@ type PaceRecord struct {
 // order: everything behind CrawlDelay, RequestRates and VisitTimes, and what is
 // not usable. As in these, what the dialect honours is not asked.
 func (r *Rules) PaceRecords() []PaceRecord {
+	r = r.made()
 	records, delay := r.paceRecords()
 	if delay || r.dialect.CrawlDelay != HonouredInherits || r.caller.star {
 		return records

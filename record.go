@@ -25,6 +25,7 @@ type Record struct {
 // its group and those of the whole file.
 func (r *Rules) Records() iter.Seq[Record] {
 	return func(yield func(Record) bool) {
+		r := r.made()
 		var own []Span // the caller's members, in file order
 		for field, span := range r.walk() {
 			if field > FieldSitemap {

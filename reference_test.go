@@ -190,7 +190,8 @@ func refNames(d Dialect, value, token string) bool {
 		forms = []string{cutToken}
 	case Whole:
 		forms = []string{value}
-	case WholeCutOrHeader:
+	}
+	if d.HeaderValues {
 		if regexp.MustCompile(`^[^ \t/]*/[^ \t]+[ \t]`).MatchString(value) {
 			forms = append(forms, refProducts(value)...)
 		}

@@ -8,17 +8,19 @@ import (
 )
 
 // Rules is what one crawler obeys of one file under one dialect. It is
-// immutable and safe for concurrent use.
+// immutable and safe for concurrent use. The zero value and nil disallow
+// everything with ReasonInvalid (D-56).
 type Rules struct {
 	// What a match touches stands first, so that a question about a file that
 	// is in no cache touches few lines of memory.
-	heads heads // of the rules
-	lazy  *lazyIndex
-	rules []rule // highest precedence first
-	file  *File
-	whole outcome // of AllowAll and DisallowAll; its reason is ReasonNone for a file's rules
-	user  bool    // UserInitiated
-	buf   []byte  // normal forms that are not in the body
+	heads  heads // of the rules
+	lazy   *lazyIndex
+	rules  []rule // highest precedence first
+	file   *File
+	whole  outcome // of AllowAll and DisallowAll
+	noFile bool    // whole is the answer
+	user   bool    // UserInitiated
+	buf    []byte  // normal forms that are not in the body
 
 	dialect *Dialect
 	tokens  []string // of the caller, as the dialect reads them (D-03)
@@ -234,6 +236,7 @@ func (r *Rules) choose() {
 // user-agent lines that no such record interrupts (D-08).
 func (r *Rules) walk() iter.Seq2[Field, Span] {
 	return func(yield func(Field, Span) bool) {
+		r := r.made()
 		d, f := r.dialect, r.file
 		active := false // the caller is named in the group at hand
 		block := false  // and in the last block of its user-agent lines
@@ -286,23 +289,24 @@ func (r *Rules) walk() iter.Seq2[Field, Span] {
 // follow robots.txt (WHO-02): everything is allowed, with that as the reason.
 // It is for the caller to know that no crawler is behind the request.
 func (r *Rules) UserInitiated() *Rules {
-	u := *r
+	u := *r.made()
 	u.user = true
 	return &u
 }
 
 // File returns the file.
-func (r *Rules) File() *File { return r.file }
+func (r *Rules) File() *File { return r.made().file }
 
 // Dialect returns the dialect.
-func (r *Rules) Dialect() Dialect { return *r.dialect }
+func (r *Rules) Dialect() Dialect { return *r.made().dialect }
 
 // Tokens returns the caller's tokens as the dialect reads them, most wanted first
 // (D-03).
-func (r *Rules) Tokens() []string { return slices.Clone(r.tokens) }
+func (r *Rules) Tokens() []string { return slices.Clone(r.made().tokens) }
 
 // Group returns the caller's group, the zero value if there is none.
 func (r *Rules) Group() Group {
+	r = r.made()
 	if !r.caller.found {
 		return Group{}
 	}
@@ -310,12 +314,13 @@ func (r *Rules) Group() Group {
 }
 
 // Len returns the number of rules the caller has.
-func (r *Rules) Len() int { return len(r.rules) }
+func (r *Rules) Len() int { return len(r.made().rules) }
 
 // All returns the caller's rules, highest precedence first: the first that
 // matches a path decides. An Allow of an index page may stand twice (C-06).
 func (r *Rules) All() iter.Seq[Rule] {
 	return func(yield func(Rule) bool) {
+		r := r.made()
 		for i := range r.rules {
 			if !yield(Rule{rules: r, rule: r.rules[i]}) {
 				return
@@ -334,6 +339,9 @@ type outcome struct {
 
 // decide is the way to every verdict: Allowed, Match and Explain are its depths.
 func (r *Rules) decide(p Path) outcome {
+	if r == nil || r.file == nil || p.raw == "" || r.noFile && r.whole.reason == ReasonInvalid {
+		return outcome{} // D-56
+	}
 	if r.user {
 		return outcome{allowed: true, reason: ReasonUserInitiated}
 	}
@@ -348,7 +356,7 @@ func (r *Rules) decideNormal(path string) outcome {
 	switch {
 	case r.dialect.RobotsTxt == AlwaysAllowed && path == "/robots.txt": // D-38, D-50
 		return outcome{allowed: true, reason: ReasonRobotsTxt}
-	case r.whole.reason != ReasonNone:
+	case r.noFile:
 		return r.whole
 	}
 	best := r.find(path, FieldNone)
@@ -385,6 +393,7 @@ func (r *Rules) Allowed(p Path) bool { return r.decide(p).allowed }
 // Match returns the verdict on p with its reason.
 func (r *Rules) Match(p Path) Verdict {
 	o := r.decide(p)
+	r = r.made()
 	v := Verdict{Allowed: o.allowed, Undefined: o.undefined, Reason: o.reason, Group: r.Group(), Dialect: r.dialect.Name, State: r.state}
 	if o.rule != nil {
 		v.Rule = Rule{rules: r, rule: *o.rule}
@@ -396,6 +405,7 @@ func (r *Rules) Match(p Path) Verdict {
 // for and whether it asks at all: the largest usable value (D-44). A named
 // group inherits nothing from '*', except in Bing.
 func (r *Rules) CrawlDelay() (seconds float64, ok bool) {
+	r = r.made()
 	for field, span := range r.walk() {
 		if field != FieldCrawlDelay {
 			continue
@@ -424,6 +434,7 @@ func (r *Rules) CrawlDelayDuration() (time.Duration, bool) {
 // RequestRates returns the usable rates of the caller's group as declared, in
 // file order. What an engine makes of them (windows, floor) is not applied.
 func (r *Rules) RequestRates() []RequestRate {
+	r = r.made()
 	var rates []RequestRate
 	lines := lineCounter{f: r.file}
 	for field, span := range r.walk() {
@@ -441,6 +452,7 @@ func (r *Rules) RequestRates() []RequestRate {
 // VisitTimes returns the usable Visit-time windows of the caller's group, UTC,
 // in file order: a crawler is asked to come only inside one of them.
 func (r *Rules) VisitTimes() []Window {
+	r = r.made()
 	var windows []Window
 	for field, span := range r.walk() {
 		if field == FieldVisitTime {
@@ -456,6 +468,7 @@ func (r *Rules) VisitTimes() []Window {
 // repeats kept (MAP-03). They belong to the file and to no group (MAP-04);
 // empty values are none (D-49).
 func (r *Rules) Sitemaps() []string {
+	r = r.made()
 	var maps []string
 	for l := range r.all() {
 		if l.field == FieldSitemap && l.span.Start < l.span.End {
@@ -474,6 +487,7 @@ type readRef struct {
 // all yields every line that counts, as the dialect reads it.
 func (r *Rules) all() iter.Seq[readRef] {
 	return func(yield func(readRef) bool) {
+		r := r.made()
 		for _, l := range r.file.lines {
 			if int(l.val) > r.limit {
 				return

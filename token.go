@@ -15,7 +15,7 @@ func (d *Dialect) names(value, token string) bool {
 	case "*":
 		return false
 	}
-	return d.begins(value, token) || d.AgentMatch == WholeCutOrHeader && d.holds(value, token)
+	return d.begins(value, token) || d.HeaderValues && d.holds(value, token)
 }
 
 // begins reports whether one of the forms of a value that count is the token.

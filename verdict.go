@@ -6,7 +6,7 @@ import (
 )
 
 // A Verdict is the answer to "may this crawler fetch this path" with its
-// reason. The zero value is a disallow without a reason; none is ever returned.
+// reason. The zero value is a disallow with ReasonInvalid (D-56).
 type Verdict struct {
 	// Allowed is the answer.
 	Allowed bool
@@ -66,7 +66,7 @@ func (v Verdict) sentence() string {
 	}
 	s += ": "
 	if v.Reason == ReasonNoRule {
-		return s + "no rule for " + v.Group.Token() + " matches"
+		return s + "no rule for " + nameOf(v.Group.Token()) + " matches"
 	}
 	return s + v.Reason.Sentence()
 }
@@ -75,8 +75,9 @@ func (v Verdict) sentence() string {
 type Reason uint8
 
 const (
-	// ReasonNone is the zero value; no verdict has it.
-	ReasonNone          Reason = iota
+	// ReasonInvalid is the reason where the path or the rules are zero values,
+	// which no parser has made (D-56).
+	ReasonInvalid       Reason = iota
 	ReasonRule                 // a rule decided
 	ReasonNoRule               // the caller has a group, no rule of it matches (PREC-05)
 	ReasonNoGroup              // the file has rules, none for this caller (AGENT-09)
@@ -91,7 +92,7 @@ const (
 )
 
 var reasons = [...]struct{ name, sentence string }{
-	ReasonNone:          {"", "there is no verdict"},
+	ReasonInvalid:       {"invalid", "the path or the rules asked for are zero values, made by no parser"},
 	ReasonRule:          {"rule", "a rule decides"},
 	ReasonNoRule:        {"no-rule", "no rule matches"},
 	ReasonNoGroup:       {"no-group", "the file has rules, but none for this crawler"},
@@ -110,7 +111,7 @@ func (r Reason) String() string {
 	if int(r) < len(reasons) {
 		return reasons[r].name
 	}
-	return ""
+	return reasons[ReasonInvalid].name
 }
 
 // Sentence returns the reason as a clause for people.
@@ -118,7 +119,7 @@ func (r Reason) Sentence() string {
 	if int(r) < len(reasons) {
 		return reasons[r].sentence
 	}
-	return reasons[ReasonNone].sentence
+	return reasons[ReasonInvalid].sentence
 }
 
 // MarshalText returns the reason's name.
@@ -206,6 +207,14 @@ func (g Group) IsZero() bool { return g.file == nil }
 
 // Token returns the caller's token that was found, in lower case, or "*".
 func (g Group) Token() string { return lowerString(g.token) }
+
+// nameOf returns a token as people read it; google-cpp has one that is empty (D-47).
+func nameOf(token string) string {
+	if token == "" {
+		return `""`
+	}
+	return token
+}
 
 // Lines returns the numbers of all user-agent lines that name the caller.
 func (g Group) Lines() []int {

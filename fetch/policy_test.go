@@ -356,7 +356,8 @@ func checkStatusRow(t *testing.T, records map[string]*Record, d robots.Dialect, 
 		var good bool
 		switch outcome {
 		case "conditional-allow", "followed", "cached rules":
-			good = rules.Whole() == robots.ReasonNone && w.Allowed
+			_, fallback := rules.FallbackReason()
+			good = !fallback && w.Allowed
 			if len(r.Body) == len(someRules) || in.held {
 				good = good && !v.Allowed && v.Rule.Line() == 2
 			}

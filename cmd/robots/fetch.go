@@ -172,14 +172,15 @@ func (l *live) meaning(r *fetch.Record, now time.Time) (why, means string) {
 		why += " (" + r.Detail + ")"
 	}
 	rules := r.Rules(robots.RFC9309, now)
-	whole := rules.Match(robots.Path{})
+	_, fallback := rules.FallbackReason()
+	whole := rules.Match(robots.RawPath("/"))
 	switch {
 	case r.Outcome == fetch.Refused:
 		means = "Nothing was asked of the site."
 		if h := l.permit(r); h != "" {
 			means += " The option " + h + "."
 		}
-	case r.Outcome == fetch.Success && rules.Whole() == robots.ReasonNone:
+	case r.Outcome == fetch.Success && !fallback:
 		means = "Its rules decide; robots check says of a URL what they allow."
 		if r.Cause == fetch.Empty {
 			means = "A crawler may fetch everything: the file has no rules."
@@ -188,7 +189,7 @@ func (l *live) meaning(r *fetch.Record, now time.Time) (why, means string) {
 		means = "A crawler may fetch everything: such redirects count as no robots.txt."
 	case r.Outcome == fetch.Unavailable:
 		means = "A crawler may fetch everything: the site has no robots.txt."
-	case rules.Whole() == robots.ReasonNone:
+	case !fallback:
 		means = "The copy of " + stamp(r.LastGood.Fetched) + " holds for now, as RFC 9309 says."
 	case whole.Allowed:
 		means = "A crawler may fetch everything, as RFC 9309 says after so long."

@@ -80,10 +80,11 @@ func liveSitemaps(ctx context.Context, o *options, std *streams) (int, error) {
 		}
 		rules := p.asked[0].rules
 		state := j.state(p)
-		if rules.Whole() != robots.ReasonNone {
+		reason, fallback := rules.FallbackReason()
+		if fallback {
 			warn(std, "robots sitemaps", "%s", state)
 		}
-		if rules.Whole() == robots.ReasonNone || rules.Whole() == robots.ReasonUnavailable || rules.Whole() == robots.ReasonRedirectLimit {
+		if !fallback || reason == robots.ReasonUnavailable || reason == robots.ReasonRedirectLimit {
 			printSitemaps(std, o.format, rules, j.record)
 			return
 		}
