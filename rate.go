@@ -33,10 +33,10 @@ func (r RequestRate) String() string {
 	return s
 }
 
-// A Window is a part of every day, from minute From through the end of minute
-// To, both in 0..1440, UTC unless the user says otherwise (RATE-06, D-29, D-30).
-// From after To runs over midnight; From equal to To is the whole day. The zero
-// value is the window that is always open.
+// A Window is a part of every day as a file writes it, HHMM-HHMM: From and To are
+// minutes of the day in 0..1440, UTC unless the user says otherwise (RATE-06,
+// D-29). Minutes says from when to when it is open. The zero value is the window
+// that is always open.
 type Window struct {
 	From, To int16
 	Set      bool // false: no window was written
@@ -45,17 +45,29 @@ type Window struct {
 // Always reports whether no window was written.
 func (w Window) Always() bool { return !w.Set }
 
+// Minutes returns the minutes of the day between which the window is open, from
+// on and end no longer. It ends at the instant that is written, but an end of
+// HH59 runs to the full hour. An end at or before from is one of the next day;
+// the whole day is 0 and 1440, also where both ends are written alike (D-30).
+func (w Window) Minutes() (from, end int) {
+	from, end = int(w.From), int(w.To)
+	if end%60 == 59 {
+		end++
+	}
+	if !w.Set || w.From == w.To || from == end {
+		return 0, 24 * 60
+	}
+	return from, end
+}
+
 // Contains reports whether a second of the day, 0..86399, is inside.
 func (w Window) Contains(second int) bool {
-	m := int16(second / 60)
-	switch {
-	case !w.Set || w.From == w.To:
-		return true
-	case w.From < w.To:
-		return w.From <= m && m <= w.To
-	default:
-		return m >= w.From || m <= w.To
+	m := second / 60
+	from, end := w.Minutes()
+	if from < end {
+		return from <= m && m < end
 	}
+	return m >= from || m < end
 }
 
 // String returns the window as HHMM-HHMM, "" if it is always open.

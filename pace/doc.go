@@ -4,7 +4,7 @@
 // robots.txt or of an answer:
 //
 //	Crawl-delay: 10                   # ten seconds between requests
-//	Request-rate: 1/30s 1800-1900     # a page in 30 s from 18:00 to 19:00 inclusive
+//	Request-rate: 1/30s 1800-1900     # a page in 30 s from 18:00 to 19:00
 //	Request-rate: 10/1m               # else at most 10 in any minute
 //	Visit-time: 0600-0845             # come only then
 //	HTTP/1.1 429 ... Retry-After: 120 # not now

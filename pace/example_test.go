@@ -24,7 +24,7 @@ func ExampleSchedule() {
 	// 2026-03-01T18:00:28Z (Request-rate 1/30s 1800-1900, line 2: one request every 30 s)
 	// 00:00 Request-rate 10/1m, line 3: one request every 6 s
 	// 18:00 Request-rate 1/30s 1800-1900, line 2: one request every 30 s
-	// 19:01 Request-rate 10/1m, line 3: one request every 6 s
+	// 19:00 Request-rate 10/1m, line 3: one request every 6 s
 }
 
 func ExampleLimiter() {

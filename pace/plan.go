@@ -129,10 +129,8 @@ func (b *planner) paint() {
 		case b.always == 0 || e.Interval > b.entries[b.always-1].Interval:
 			b.always = i + 1
 		}
-		if w := e.Window; w.Set && w.From != w.To {
-			b.edge[w.From] = true
-			b.edge[min(int(w.To)+1, minutes)] = true
-		}
+		from, end := e.Window.Minutes()
+		b.edge[from], b.edge[end] = true, true
 	}
 	slices.SortStableFunc(rates, func(x, y int) int {
 		return cmp.Compare(b.entries[y].Interval, b.entries[x].Interval)
@@ -262,22 +260,19 @@ func (s *skip) next(m int) int {
 
 // each calls f for the minutes of a window that were not visited before.
 func (s *skip) each(w robots.Window, f func(m int)) {
-	run := func(from, to int) { // to is inside, as the end minute is
-		for m := s.next(from); m <= to; m = s.next(m) {
+	run := func(from, end int) {
+		for m := s.next(from); m < end; m = s.next(m) {
 			f(m)
 			s[m] = int16(m + 1)
 		}
 	}
-	from, to := int(w.From), min(int(w.To), minutes-1)
-	switch {
-	case w.From == w.To:
-		run(0, minutes-1)
-	case w.From < w.To:
-		run(from, to)
-	default:
-		run(from, minutes-1)
-		run(0, to)
+	from, end := w.Minutes()
+	if from < end {
+		run(from, end)
+		return
 	}
+	run(from, minutes)
+	run(0, end)
 }
 
 // spacing returns the interval of a rate, rounded up to a nanosecond so that a

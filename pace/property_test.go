@@ -27,7 +27,7 @@ type declaration struct {
 	policy pace.Policy
 }
 
-type window struct{ from, to int } // minutes, to included; from -1 for always
+type window struct{ from, to int } // minutes as written; from -1 for always
 
 type rate struct {
 	n      int
@@ -36,13 +36,16 @@ type rate struct {
 }
 
 func (w window) contains(minute int) bool {
-	switch {
-	case w.from < 0 || w.from == w.to:
+	if w.from < 0 || w.from == w.to {
 		return true
-	case w.from < w.to:
-		return w.from <= minute && minute <= w.to
 	}
-	return minute >= w.from || minute <= w.to
+	if minute == w.to { // the end itself is outside, but for that of HH59 (D-30)
+		return w.to%60 == 59
+	}
+	if w.from < w.to {
+		return w.from <= minute && minute < w.to
+	}
+	return minute >= w.from || minute < w.to
 }
 
 var zoneNames = []string{"UTC", "Europe/Prague", "America/New_York", "Australia/Lord_Howe", "Asia/Beirut", "Pacific/Apia", "Asia/Kathmandu"}

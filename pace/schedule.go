@@ -27,9 +27,9 @@ import (
 // the last response, and leaving it ends its wish at once: a rate of one a day
 // in the night does not block the day.
 //
-// Windows follow the wall clock of the policy's zone; the end minute is inside,
-// a start after the end runs over midnight, a start equal to the end is the
-// whole day (D-30).
+// Windows follow the wall clock of the policy's zone; they end at the instant that
+// is written, and an end of HH59 at the full hour; a start after the end runs over
+// midnight, a start equal to the end is the whole day (D-30).
 type Schedule struct {
 	policy  Policy // filled
 	zone    *time.Location

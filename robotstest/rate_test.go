@@ -7,8 +7,9 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// TestWindow: the end minute is inside, a start after the end runs over
-// midnight, a start equal to the end is the whole day, 2400 is an end (D-30).
+// TestWindow: a window ends at the instant written, at the full hour if that is
+// HH59; a start after the end runs over midnight, a start equal to the end is the
+// whole day, 2400 is an end (D-30).
 func TestWindow(t *testing.T) {
 	tests := []struct {
 		window, time string
@@ -16,8 +17,18 @@ func TestWindow(t *testing.T) {
 	}{
 		{"1800-1900", "17:59:59", false},
 		{"1800-1900", "18:00:00", true},
-		{"1800-1900", "19:00:59", true},
-		{"1800-1900", "19:01:00", false},
+		{"1800-1900", "18:59:59", true},
+		{"1800-1900", "19:00:00", false},
+		{"1800-1845", "18:44:59", true},
+		{"1800-1845", "18:45:00", false},
+		{"1900-1859", "18:59:59", true}, // runs to 19:00, so all day
+		{"1900-1858", "18:57:59", true},
+		{"1900-1858", "18:58:00", false},
+		{"1900-1858", "19:00:00", true},
+		{"0000-2359", "23:59:59", true},
+		{"2300-0000", "23:59:59", true},
+		{"2300-0000", "00:00:00", false},
+		{"1859-1859", "12:00:00", true},
 		{"1300-1659", "16:59:59", true},
 		{"1300-1659", "17:00:00", false},
 		{"1700-0459", "23:59:59", true},

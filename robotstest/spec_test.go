@@ -25,7 +25,6 @@ var conflicts = map[string]string{
 	"percent_encoding:3": "D-14: row 2 of figure 4 escapes ':' and '/' in a query, which would break every path",
 	"group_effective:22": "D-07: a sitemap never ends a run; the row is the Korean page's grammar alone",
 	"scope:57":           "SCOPE-11: the page drops the www label, an error of the page",
-	"rate_window:6":      "D-30: the page does not say whether the end minute is inside; it is",
 }
 
 // elsewhere lists the tables about what other packages do.
