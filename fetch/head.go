@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 )
 
@@ -14,6 +15,9 @@ import (
 // header that is lost there leaves a body undecoded, and chunk sizes or
 // compressed octets parse as a file without rules, which allows everything. Each
 // line is judged as it comes, so that what is not HTTP is not waited for.
+//
+// The status line is read here alone: what is appended is its canonical form, so
+// that the reader cannot take another version or status out of it than the check.
 //
 // Lines may end in LF alone (RFC 9112 section 2.2). How many octets a head may
 // have is for the wire to say.
@@ -35,15 +39,12 @@ func readHead(in *bufio.Reader, head []byte) ([]byte, error) {
 			return nil, fmt.Errorf("a control character in %q", line)
 		}
 		if first {
-			version, status, _ := strings.Cut(string(line), " ")
-			major, minor, ok := http.ParseHTTPVersion(version)
-			switch {
-			case !ok:
-				return nil, fmt.Errorf("malformed status line %q", line)
-			case major != 1:
-				return nil, fmt.Errorf("version %s of HTTP was not offered", version)
+			minor, status, err := readStatusLine(string(line))
+			if err != nil {
+				return nil, err
 			}
-			chunks = minor > 0 || !strings.HasPrefix(status, "2")
+			chunks = minor > 0 || status < 200 || status > 299
+			head = fmt.Appendf(head[:begin], "HTTP/1.%d %03d \r\n", minor, status)
 			continue
 		}
 		if len(line) == 0 {
@@ -53,6 +54,23 @@ func readHead(in *bufio.Reader, head []byte) ([]byte, error) {
 			return nil, err
 		}
 	}
+}
+
+// readStatusLine reads a line such as "HTTP/1.1 200 OK". The status is three
+// digits; the reason may be missing, and several blanks before the status count
+// as one (RFC 9112 section 4).
+func readStatusLine(line string) (minor, status int, err error) {
+	version, rest, _ := strings.Cut(line, " ")
+	major, minor, ok := http.ParseHTTPVersion(version)
+	if ok && major != 1 {
+		return 0, 0, fmt.Errorf("version %s of HTTP was not offered", version)
+	}
+	digits, _, _ := strings.Cut(strings.TrimLeft(rest, " "), " ")
+	n, err := strconv.ParseUint(digits, 10, 16) // no sign, unlike Atoi
+	if !ok || err != nil || len(digits) != 3 {
+		return 0, 0, fmt.Errorf("malformed status line %q", line)
+	}
+	return minor, int(n), nil
 }
 
 // checkHeader judges a line of the headers: no header that says how to read the
