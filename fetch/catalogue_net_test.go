@@ -3,6 +3,7 @@ package fetch
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -115,6 +116,13 @@ func tlsFaults() []fault {
 		return fault{area: "tls", name: name, does: does, url: "https://site.test:PORT/", cause: cause, within: within,
 			raw: func(_ *site, c net.Conn) { handle(c) }}
 	}
+	ended := func(name, does, text, file string, cause Cause) fault {
+		return fault{area: "tls", name: name, does: does, url: "https://site.test:PORT/", cause: cause, file: file, serve: func(p *peer) {
+			p.say(text)
+			p.tcp.CloseWrite() // so that no close_notify of TLS can follow
+		}}
+	}
+	chunked := func(body string) string { return fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body), body) }
 	hello := func(c net.Conn) { io.ReadFull(c, make([]byte, 64)) }
 	return []fault{
 		func() fault { f := served("good", "a good certificate", "site.test", OK); f.file = someRules; return f }(),
@@ -150,5 +158,13 @@ func tlsFaults() []fault {
 				p.say("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + someRules)
 				p.tcp.CloseWrite()
 			}, cause: Incomplete},
+		ended("cut in a body without a length", "the connection below TLS ends where the end of the file would be", "HTTP/1.1 200 OK\r\n\r\n"+someRules, "", Incomplete),
+		ended("cut in a compressed body without a length", "the compressed octets end, TLS does not", "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n"+gzipped(someRules), "", Incomplete),
+		ended("cut in HTTP/1.0", "an old server closes TCP without the end of TLS", "HTTP/1.0 200 OK\r\n\r\n"+someRules, "", Incomplete),
+		ended("cut before an empty body", "the connection below TLS ends after the headers", "HTTP/1.1 200 OK\r\n\r\n", "", Incomplete),
+		ended("no end of TLS after a length", "the stated length has come, so nothing is missing", whole("200 OK", someRules), someRules, OK),
+		ended("no end of TLS after the last chunk", "the last chunk has come, so nothing is missing", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"+chunked(someRules), someRules, OK),
+		{area: "tls", name: "no length", does: "TLS says that it ends, and so ends the body", url: "https://site.test:PORT/",
+			serve: answer("HTTP/1.1 200 OK\r\n\r\n" + someRules), cause: OK, file: someRules},
 	}
 }

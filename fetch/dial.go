@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"strings"
@@ -196,18 +197,49 @@ func (a *access) sooner(most time.Duration, late Cause) (time.Time, Cause) {
 	return a.until, Timeout
 }
 
+// sealed is a connection of TLS whose end is one only if TLS says so. crypto/tls
+// returns io.EOF too where TCP just ends between two records, which whoever sits
+// on the way can make it do: half a file without a length would pass for the
+// whole (RFC 8446 section 6.1, RFC 9112 section 9.8).
+type sealed struct {
+	*tls.Conn
+	below *noted
+}
+
+func (s *sealed) Read(p []byte) (int, error) {
+	n, err := s.Conn.Read(p)
+	if errors.Is(err, io.EOF) && s.below.ended {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+// noted is the connection below TLS, which knows whether TCP has ended. After a
+// close_notify TLS reads no further.
+type noted struct {
+	net.Conn
+	ended bool
+}
+
+func (c *noted) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.ended = c.ended || errors.Is(err, io.EOF)
+	return n, err
+}
+
 // secure shakes hands with TLS. Only HTTP/1.1 is offered: one GET gains nothing
 // from HTTP/2, whose frames would need limits of their own.
-func (a *access) secure(conn net.Conn, host string) (*tls.Conn, *failure) {
+func (a *access) secure(conn net.Conn, host string) (net.Conn, *failure) {
 	until, late := a.sooner(a.client.limits.TLS, TLSTimeout)
 	if err := conn.SetDeadline(until); err != nil {
 		return nil, &failure{TLSFailure, err.Error()}
 	}
-	c := tls.Client(conn, &tls.Config{ServerName: host, RootCAs: a.client.options.RootCAs, NextProtos: []string{"http/1.1"}})
+	below := &noted{Conn: conn}
+	c := tls.Client(below, &tls.Config{ServerName: host, RootCAs: a.client.options.RootCAs, NextProtos: []string{"http/1.1"}})
 	defer a.closing(conn)()
 	err := c.HandshakeContext(a.ctx)
 	if err == nil {
-		return c, nil
+		return &sealed{c, below}, nil
 	}
 	return nil, unsecured(err, late, a.over())
 }
