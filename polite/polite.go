@@ -44,8 +44,8 @@ type Options struct {
 
 	// Base sends the requests that may be sent. If nil, it is a transport with
 	// the limits of http.DefaultTransport whose connections pass the address
-	// guard; a Base of the caller guards itself. Its proxies are not consulted:
-	// behind one, nobody knows which address is asked.
+	// guard, at most two for one request; a Base of the caller guards itself. Its
+	// proxies are not consulted: behind one, nobody knows which address is asked.
 	Base http.RoundTripper
 	// Cache answers with robots.txt files. If nil, the Transport makes one in
 	// memory, which Close ends; with Store, that store is behind it. A Cache of
@@ -108,10 +108,7 @@ func New(name string, o Options) (*Transport, error) {
 	guard := fetch.Guard{AllowPrivate: o.AllowPrivate}
 	t := &Transport{name: name, tokens: append([]string{name}, o.Tokens...)}
 	if o.Base == nil {
-		base := http.DefaultTransport.(*http.Transport).Clone()
-		base.Proxy = nil
-		base.DialContext = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: guard.Control}).DialContext
-		o.Base = base
+		o.Base = newBase(guard)
 	}
 	if o.Cache == nil {
 		client, err := fetch.New(fetch.Options{UserAgent: o.UserAgent, Guard: guard})
@@ -222,7 +219,7 @@ func (t *Transport) rules(ctx context.Context, origin robots.Origin) (*fetch.Rec
 
 // RoundTrip sends a request that is allowed, when its turn has come.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	send := req.Clone(req.Context())
+	send := req.Clone(withDials(req.Context()))
 	if _, set := send.Header["User-Agent"]; !set {
 		if send.Header == nil {
 			send.Header = make(http.Header)
