@@ -20,8 +20,8 @@ import (
 // cloud metadata services. Ports that belong to other protocols are refused too.
 type Guard struct {
 	// AllowPrivate permits the caller's own networks: loopback, 10/8,
-	// 172.16/12, 192.168/16, 100.64/10 and fc00::/7. Link-local and metadata
-	// addresses stay refused.
+	// 172.16/12, 192.168/16, 100.64/10 and fc00::/7. Link-local addresses stay
+	// refused, and so do those of cloud metadata services in these networks.
 	AllowPrivate bool
 	// AllowLoopback permits 127/8 and ::1 alone. It is meant for tests.
 	AllowLoopback bool
@@ -48,17 +48,46 @@ const (
 	reachLoopback
 )
 
+// metadata are the addresses at which a cloud gives a machine its configuration
+// and credentials to whoever asks from there. No setting permits them: most lie in
+// networks that AllowPrivate opens, Azure's in a public one. Each is what the
+// vendor's documentation names, else cloud-init's, which lives on these services.
+var metadata = []struct {
+	address netip.Addr
+	service string
+}{
+	// AWS, docs.aws.amazon.com: AWSEC2/latest/UserGuide/instancedata-data-retrieval.html
+	// (also the address of Azure, Google, Oracle, DigitalOcean and OpenStack),
+	// AmazonECS/latest/developerguide/task-iam-roles.html,
+	// eks/latest/userguide/pod-id-agent-setup.html
+	{address("169.254.169.254"), "instance metadata"},
+	{address("fd00:ec2::254"), "AWS instance metadata"},
+	{address("169.254.170.2"), "AWS ECS task credentials"},
+	{address("169.254.170.23"), "AWS EKS Pod Identity"},
+	{address("fd00:ec2::23"), "AWS EKS Pod Identity"},
+	// cloud.google.com/compute/docs/metadata/querying-metadata, machines of IPv6 alone
+	{address("fd20:ce::254"), "Google Cloud metadata"},
+	// learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16
+	{address("168.63.129.16"), "Azure WireServer"},
+	// www.alibabacloud.com/help/en/ecs/user-guide/view-instance-metadata, and for
+	// IPv6 cloud-init's DataSourceAliYun
+	{address("100.100.100.200"), "Alibaba Cloud metadata"},
+	{address("fd00:100::100:200"), "Alibaba Cloud metadata"},
+	// docs.oracle.com/en/cloud/cloud-at-customer/occ-get-started/retrieve-predefined-instance-metadata.html,
+	// and for IPv6 oracle/oci-python-sdk, instance_principals_security_token_signer.py
+	{address("192.0.0.192"), "Oracle Cloud Classic metadata"},
+	{address("fd00:c1::a9fe:a9fe"), "Oracle Cloud metadata"},
+	// docs.cloud-init.io/en/latest/reference/datasources: akamai.html, scaleway.html
+	{address("fd00:a9fe:a9fe::1"), "Akamai Cloud metadata"},
+	{address("fd00:42::42"), "Scaleway metadata"},
+}
+
 // specials are the networks that are refused: the IANA special-purpose address
 // registries (RFC 6890 and its updates) without the anycast services they mark
 // as globally reachable (192.31.196/24, 192.52.193/24, 192.175.48/24,
 // 2620:4f:8000::/48). 2001::/23 is refused whole: the few reachable addresses
 // in it serve no web site. The first entry that holds an address names it.
 var specials = []reserved{
-	{prefix("168.63.129.16/32"), "cloud metadata", reachNever}, // a public range (Azure)
-	{prefix("169.254.169.254/32"), "cloud metadata", reachNever},
-	{prefix("100.100.100.200/32"), "cloud metadata", reachNever},
-	{prefix("192.0.0.192/32"), "cloud metadata", reachNever},
-	{prefix("fd00:ec2::254/128"), "cloud metadata", reachNever},
 	{prefix("0.0.0.0/8"), "this network", reachNever}, // RFC 791
 	{prefix("10.0.0.0/8"), "private", reachPrivate},   // RFC 1918
 	{prefix("100.64.0.0/10"), "shared address space", reachPrivate},
@@ -100,6 +129,7 @@ var (
 )
 
 func prefix(s string) netip.Prefix { return netip.MustParsePrefix(s) }
+func address(s string) netip.Addr  { return netip.MustParseAddr(s) }
 
 // A RefusedError says that the guard refuses an address or a port.
 type RefusedError struct {
@@ -140,6 +170,11 @@ func (g Guard) reserved(a netip.Addr) string {
 		return "it has a zone, so it is local"
 	}
 	a = a.Unmap() // the system connects to the IPv4 address
+	for i := range metadata {
+		if metadata[i].address == a {
+			return "it is a cloud metadata address (" + metadata[i].service + ")"
+		}
+	}
 	for _, p := range g.Deny {
 		if p.Contains(a) {
 			return "its network " + p.String() + " is denied"

@@ -98,6 +98,50 @@ func TestGuardRanges(t *testing.T) {
 	t.Logf("%d addresses", checked)
 }
 
+// TestGuardMetadata: no setting opens the metadata service of a cloud, however
+// its address is written, and the refusal says what it is.
+func TestGuardMetadata(t *testing.T) {
+	guards := []Guard{{}, {AllowPrivate: true}, {AllowPrivate: true, AllowLoopback: true, AllowNAT64: true}}
+	refuse := func(g Guard, text string, named bool) {
+		t.Helper()
+		var refused *RefusedError
+		err := g.Check(netip.AddrPortFrom(netip.MustParseAddr(text), 80))
+		if !errors.As(err, &refused) || named && !strings.Contains(err.Error(), "cloud metadata address") {
+			t.Errorf("%+v, %s: got %v, want a refusal (as metadata: %v)", g, text, err, named)
+		}
+	}
+	for _, text := range []string{
+		"169.254.169.254", "169.254.170.2", "169.254.170.23", "100.100.100.200", "168.63.129.16", "192.0.0.192",
+	} {
+		b := netip.MustParseAddr(text).As4()
+		for _, g := range guards {
+			refuse(g, text, true)
+			refuse(g, "::ffff:"+text, true)
+			refuse(g, fmt.Sprintf("0:0:0:0:0:ffff:%02x%02x:%02x%02x", b[0], b[1], b[2], b[3]), true)
+			refuse(g, "64:ff9b::"+text, g.AllowNAT64)
+			refuse(g, "64:ff9b:1::"+text, false)
+			refuse(g, "::"+text, false)
+			refuse(g, "::ffff:0:"+text, false) // RFC 2765, translated
+			refuse(g, fmt.Sprintf("2002:%02x%02x:%02x%02x::1", b[0], b[1], b[2], b[3]), false)
+			refuse(g, fmt.Sprintf("2001:0:1::%02x%02x:%02x%02x", ^b[0], ^b[1], ^b[2], ^b[3]), false)
+		}
+	}
+	for _, text := range []string{
+		"fd00:ec2::254", "fd00:ec2::23", "fd20:ce::254", "fd00:c1::a9fe:a9fe", "fd00:100::100:200", "fd00:a9fe:a9fe::1", "fd00:42::42",
+	} {
+		for _, g := range guards {
+			refuse(g, text, true)
+			refuse(g, text+"%eth0", false)
+		}
+	}
+	// The addresses beside them are as they were.
+	for _, text := range []string{"100.100.100.199", "fd00:ec2::255", "fd20:ce::253", "fd00:42::43"} {
+		if err := (Guard{AllowPrivate: true}).Check(netip.AddrPortFrom(netip.MustParseAddr(text), 80)); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 // spellings of 127.0.0.1 and of names that lead there, as hosts of a URL.
 var spellings = []string{
 	"127.0.0.1", "127.0.0.1.", "127.1", "127.0.1", "127.000.000.001", "2130706433", "0x7f000001", "0x7F.0.0.1", "0x7f.1", "017700000001",
