@@ -27,11 +27,22 @@ func withDials(ctx context.Context) context.Context {
 }
 
 // newBase returns the transport that sends requests where the caller brings none:
-// with the limits of http.DefaultTransport, and with no way to a site but a dial
+// with the limits of http.DefaultTransport, or those it has in a new program where
+// this one has put something else there, and with no way to a site but a dial
 // that passes the guard.
 func newBase(guard fetch.Guard) *http.Transport {
-	base := http.DefaultTransport.(*http.Transport).Clone()
+	base := &http.Transport{
+		ForceAttemptHTTP2: true, MaxIdleConns: 100, IdleConnTimeout: 90 * time.Second,
+		TLSHandshakeTimeout: 10 * time.Second, ExpectContinueTimeout: time.Second,
+	}
+	if usual, ok := http.DefaultTransport.(*http.Transport); ok {
+		base = usual.Clone()
+	}
 	base.Proxy = nil
+	base.Dial, base.DialTLS, base.DialTLSContext = nil, nil, nil //nolint:staticcheck // deprecated, and inherited all the same
+	if len(base.TLSNextProto) > 0 {
+		base.TLSNextProto = nil // a pool of somebody's HTTP/2, with connections that the guard has not seen
+	}
 	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: guard.Control}
 	base.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		if made, ok := ctx.Value(dialsKey{}).(*atomic.Int32); ok && made.Add(1) > maxDials {

@@ -16,7 +16,14 @@
 //
 // How long a request may wait is the business of its context: one whose deadline
 // comes before its turn fails at once with a *pace.LateError. So may
-// http.Client.Timeout be, but it counts the waiting too.
+// http.Client.Timeout be, but it counts the waiting too. A request that ends with
+// its own context is not held against the site; a time limit of the Base, such as
+// http.Transport.ResponseHeaderTimeout, is.
+//
+// The site that is judged is the one that is dialled. A request whose URL has an
+// Opaque part, or whose Host names another site than its URL, is an error: set the
+// URL to the site that is meant. Requests of UserInitiated, which are not judged,
+// may have both.
 //
 // A Transport puts the parts together and adds nothing of its own: package fetch
 // gets robots.txt, cache keeps it, robots judges, pace waits. Use them directly

@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/netip"
-	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/robotskit/robots"
@@ -73,6 +72,7 @@ type Transport struct {
 	options Options
 	tokens  []string
 	own     *cache.Cache // made here
+	closed  atomic.Bool
 	addrs   addresses
 }
 
@@ -133,12 +133,16 @@ func New(name string, o Options) (*Transport, error) {
 
 // Client returns an http.Client for the crawler with this product token, over a
 // Transport with at most one Options. It panics with the sentence of New if the
-// name or the options are impossible, since these are written in the program;
-// where they come from a user, call New.
+// name or the options are impossible, and if there are several, since these are
+// written in the program; where they come from a user, call New.
 func Client(name string, o ...Options) *http.Client {
 	var options Options
-	if len(o) > 0 {
+	switch len(o) {
+	case 0:
+	case 1:
 		options = o[0]
+	default:
+		panic(fmt.Sprintf("polite: Client takes one Options, not %d", len(o)))
 	}
 	t, err := New(name, options)
 	if err != nil {
@@ -181,7 +185,7 @@ func UserInitiated(ctx context.Context) context.Context {
 
 // Verdict returns what robots.txt says about a URL, without a request to it.
 func (t *Transport) Verdict(ctx context.Context, url string) (robots.Verdict, error) {
-	origin, path, err := robots.ParseURL(url)
+	origin, path, err := parseURL(url)
 	if err != nil {
 		return robots.Verdict{}, err
 	}
@@ -194,7 +198,7 @@ func (t *Transport) Verdict(ctx context.Context, url string) (robots.Verdict, er
 
 // NotBefore returns when a request to a URL might start, and why.
 func (t *Transport) NotBefore(ctx context.Context, url string) (pace.Turn, error) {
-	origin, _, err := robots.ParseURL(url)
+	origin, _, err := parseURL(url)
 	if err != nil {
 		return pace.Turn{}, err
 	}
@@ -217,8 +221,28 @@ func (t *Transport) rules(ctx context.Context, origin robots.Origin) (*fetch.Rec
 	return record, t.options.Failure.Rules(record, t.options.Dialect, time.Now(), t.tokens...), nil
 }
 
-// RoundTrip sends a request that is allowed, when its turn has come.
+// RoundTrip sends a request that is allowed, when its turn has come. It judges
+// by the robots.txt of the site that is dialled: a request whose Host names
+// another one is refused. A request that ends with its caller's context says
+// nothing about the site; any other timeout slows the next ones down.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	user, _ := req.Context().Value(userKey{}).(bool)
+	var grant pace.Grant
+	var err error
+	switch {
+	case req.URL == nil:
+		err = errors.New("the request has no URL")
+	case t.closed.Load():
+		err = fmt.Errorf("request for %s: the polite transport is closed", robots.Printable(req.URL.Redacted()))
+	case !user:
+		grant, err = t.turn(req)
+	}
+	if err != nil {
+		if req.Body != nil {
+			req.Body.Close() // a RoundTripper closes it always
+		}
+		return nil, err
+	}
 	send := req.Clone(withDials(req.Context()))
 	if _, set := send.Header["User-Agent"]; !set {
 		if send.Header == nil {
@@ -226,32 +250,38 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		send.Header.Set("User-Agent", t.options.UserAgent)
 	}
-	if user, _ := req.Context().Value(userKey{}).(bool); user {
+	if user {
 		return t.options.Base.RoundTrip(send)
-	}
-	grant, err := t.turn(req)
-	if err != nil {
-		if req.Body != nil {
-			req.Body.Close() // a RoundTripper closes it always
-		}
-		return nil, err
 	}
 	origin := grant.Key.Origin
 	send = send.WithContext(httptrace.WithClientTrace(send.Context(), &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) { t.addrs.learn(origin, info.Conn.RemoteAddr()) },
 	}))
+	// A turn is given back even when the caller's context has ended, and when the
+	// Base panics: here, unless there is a body, which then does it at its end.
+	var result pace.Result
+	done := func() { t.done(context.WithoutCancel(req.Context()), grant, result) }
+	inBody := false
+	defer func() {
+		if !inBody {
+			done()
+		}
+	}()
 	resp, err := t.options.Base.RoundTrip(send)
-	// A turn is given back even when the caller's context has ended.
-	ctx := context.WithoutCancel(req.Context())
 	if err != nil {
-		t.done(ctx, grant, pace.Result{Timeout: timedOut(err)})
+		result.Timeout = timedOut(err) && !ended(req.Context())
 		return nil, err
 	}
-	result := pace.Result{Status: resp.StatusCode}
+	if resp == nil {
+		return nil, fmt.Errorf("the Base, a %T, gave neither a response nor an error for %s", t.options.Base, origin)
+	}
+	result.Status = resp.StatusCode
 	if wait, ok := pace.ParseRetryAfter(resp.Header.Get("Retry-After"), time.Now()); ok {
 		result.RetryAfter = wait
 	}
-	resp.Body = &body{ReadCloser: resp.Body, done: func() { t.done(ctx, grant, result) }}
+	if inBody = hasBody(req.Method, resp); inBody {
+		resp.Body = newBody(resp.Body, done)
+	}
 	return resp, nil
 }
 
@@ -263,11 +293,11 @@ func (t *Transport) done(ctx context.Context, g pace.Grant, r pace.Result) {
 
 // turn judges a request and waits for its turn.
 func (t *Transport) turn(req *http.Request) (pace.Grant, error) {
-	url := req.URL.String()
-	origin, path, err := robots.ParseURL(url)
+	origin, path, err := asked(req)
 	if err != nil {
 		return pace.Grant{}, err
 	}
+	url := req.URL.String()
 	record, rules, err := t.rules(req.Context(), origin)
 	if err != nil {
 		return pace.Grant{}, err
@@ -294,11 +324,6 @@ func (t *Transport) turn(req *http.Request) (pace.Grant, error) {
 	return grant, nil
 }
 
-func timedOut(err error) bool {
-	var timeout interface{ Timeout() bool }
-	return errors.As(err, &timeout) && timeout.Timeout() || errors.Is(err, os.ErrDeadlineExceeded)
-}
-
 // CloseIdleConnections closes those of the base, as http.Client expects.
 func (t *Transport) CloseIdleConnections() {
 	if base, ok := t.options.Base.(interface{ CloseIdleConnections() }); ok {
@@ -309,32 +334,12 @@ func (t *Transport) CloseIdleConnections() {
 // Close ends what the transport started: the fetches of its own cache and idle
 // connections. It leaves open what the caller brought. Requests fail afterwards.
 func (t *Transport) Close() error {
+	t.closed.Store(true)
 	t.CloseIdleConnections()
 	if t.own != nil {
 		return t.own.Close()
 	}
 	return nil
-}
-
-// body gives the turn back when a response has ended.
-type body struct {
-	io.ReadCloser
-	once sync.Once
-	done func()
-}
-
-func (b *body) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if err != nil {
-		b.once.Do(b.done)
-	}
-	return n, err
-}
-
-func (b *body) Close() error {
-	err := b.ReadCloser.Close()
-	b.once.Do(b.done)
-	return err
 }
 
 // addresses remembers which address answered last for an origin, for some

@@ -1,0 +1,421 @@
+package polite
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/robotskit/robots/pace"
+)
+
+// counting is a limiter that writes down what is given back.
+type counting struct {
+	pace.Limiter
+	mu      sync.Mutex
+	granted int
+	results []pace.Result
+}
+
+func newCounting(t *testing.T) *counting {
+	t.Helper()
+	local, err := pace.NewLocal(pace.Options{AddressInterval: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &counting{Limiter: local}
+}
+
+func (c *counting) Wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pace.Grant, error) {
+	g, err := c.Limiter.Wait(ctx, key, s)
+	if err == nil {
+		c.mu.Lock()
+		c.granted++
+		c.mu.Unlock()
+	}
+	return g, err
+}
+
+func (c *counting) Done(ctx context.Context, g pace.Grant, r pace.Result) error {
+	c.mu.Lock()
+	c.results = append(c.results, r)
+	c.mu.Unlock()
+	return c.Limiter.Done(ctx, g, r)
+}
+
+// told returns what was given back, and fails unless that is every turn.
+func (c *counting) told(t *testing.T) []pace.Result {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.results) != c.granted {
+		t.Errorf("%d turns were given back, %d taken", len(c.results), c.granted)
+	}
+	return c.results
+}
+
+// sent is the body of a request, which knows whether it was closed.
+type sent struct {
+	io.Reader
+	closed bool
+}
+
+func (s *sent) Close() error { s.closed = true; return nil }
+
+func TestClientOptions(t *testing.T) {
+	defer func() {
+		if p, _ := recover().(string); p != "polite: Client takes one Options, not 2" {
+			t.Errorf("panics with %q", p)
+		}
+	}()
+	Client("MyBot", Options{}, Options{AllowPrivate: true})
+	t.Error("no panic: the second Options would not hold")
+}
+
+// TestUnusable: what cannot be judged is an error, closes its body and takes no turn.
+func TestUnusable(t *testing.T) {
+	s := newSite(t, "User-agent: *\nAllow: /\n")
+	host := strings.TrimPrefix(s.URL, "http://")
+	page := func() *url.URL { return &url.URL{Scheme: "http", Host: host, Path: "/page"} }
+	for _, row := range []struct {
+		name, want string
+		change     func(r *http.Request)
+	}{
+		{"no URL", "no URL", func(r *http.Request) { r.URL = nil }},
+		{"opaque", "Opaque", func(r *http.Request) { r.URL.Opaque = "//" + host + "/page" }},
+		{"opaque and another site", "Opaque", func(r *http.Request) { r.URL.Opaque = "/else" }},
+		{"no host", "it has no host", func(r *http.Request) { r.URL.Host = "" }},
+		{"userinfo in the host", "no host may hold", func(r *http.Request) { r.URL.Host = `a\@` + host }},
+		{"user in the host", "no host may hold", func(r *http.Request) { r.URL.Host = "a@" + host }},
+		{"path in the host", "no host may hold", func(r *http.Request) { r.URL.Host = "127.0.0.1/x" }},
+		{"site in the scheme", "another site", func(r *http.Request) { r.URL.Scheme = "http://" + host + "/?" }},
+		{"another virtual host", "another site", func(r *http.Request) { r.Host = "other.test" }},
+		{"another port in Host", "another site", func(r *http.Request) { r.Host = "127.0.0.1:1" }},
+		{"user in Host", "another site", func(r *http.Request) { r.Host = "other.test@" + host }},
+		{"path in Host", "another site", func(r *http.Request) { r.Host = host + "/" }},
+		{"no name in Host", "another site", func(r *http.Request) { r.Host = "a b" }},
+	} {
+		limiter := newCounting(t)
+		o := local()
+		o.Limiter = limiter
+		_, transport := newClient(t, o)
+		body := &sent{Reader: strings.NewReader("x")}
+		req := (&http.Request{Method: http.MethodPost, URL: page(), Header: http.Header{}, Body: body}).WithContext(t.Context())
+		row.change(req)
+		resp, err := transport.RoundTrip(req)
+		if err == nil {
+			resp.Body.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%s: got %v, want an error with %q", row.name, err, row.want)
+		}
+		if !body.closed || limiter.granted != 0 {
+			t.Errorf("%s: body closed: %v, turns: %d", row.name, body.closed, limiter.granted)
+		}
+	}
+	if n := len(s.log()); n != 0 {
+		t.Errorf("%d requests arrived", n)
+	}
+	// The same site in another spelling is that site.
+	_, transport := newClient(t, local())
+	for _, as := range []string{"", host, strings.Replace(host, "127.0.0.1", "127.0.0.1.", 1)} {
+		resp, err := transport.RoundTrip((&http.Request{Method: http.MethodGet, URL: page(), Host: as}).WithContext(t.Context()))
+		if err != nil {
+			t.Errorf("Host %q: %v", as, err)
+			continue
+		}
+		resp.Body.Close()
+	}
+	for _, raw := range []string{`http://a\@` + host + "/", "http://a%2eb.test/"} {
+		if v, err := transport.Verdict(t.Context(), raw); err == nil {
+			t.Errorf("Verdict of %s: %v, want an error", raw, v)
+		}
+		if turn, err := transport.NotBefore(t.Context(), raw); err == nil {
+			t.Errorf("NotBefore of %s: %v, want an error", raw, turn)
+		}
+	}
+	if v, err := transport.Verdict(t.Context(), s.URL+"/a b/100%/ä?c@d"); err != nil || !v.Allowed {
+		t.Errorf("Verdict: %v, %v", v, err)
+	}
+}
+
+func TestClosed(t *testing.T) {
+	s := newSite(t, "")
+	_, transport := newClient(t, withFile(t, local(), ""))
+	if err := transport.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, ctx := range []context.Context{t.Context(), UserInitiated(t.Context())} {
+		body := &sent{Reader: strings.NewReader("x")}
+		req, _ := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+"/", body)
+		resp, err := transport.RoundTrip(req)
+		if err == nil {
+			resp.Body.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), "closed") || !body.closed {
+			t.Errorf("got %v (body closed: %v), want an error: the transport is closed", err, body.closed)
+		}
+	}
+	if n := len(s.log()); n != 0 {
+		t.Errorf("%d requests arrived", n)
+	}
+}
+
+// TestNoBody: where there is no body to read, the turn is over with the headers.
+func TestNoBody(t *testing.T) {
+	s := newSite(t, "")
+	s.answer = func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/204":
+			w.WriteHeader(http.StatusNoContent)
+		case "/304":
+			w.WriteHeader(http.StatusNotModified)
+		case "/empty":
+		default:
+			io.WriteString(w, "a body")
+		}
+	}
+	for _, row := range []struct{ method, path string }{{"HEAD", "/page"}, {"GET", "/204"}, {"GET", "/304"}, {"GET", "/empty"}} {
+		limiter := newCounting(t)
+		o := local()
+		o.Limiter = limiter
+		client, _ := newClient(t, o)
+		for range 2 { // the second would wait for the first
+			req, _ := http.NewRequestWithContext(t.Context(), row.method, s.URL+row.path, nil)
+			resp, err := client.Do(req)
+			if err != nil {
+				t.Fatalf("%v: %v", row, err)
+			}
+			defer resp.Body.Close() // after the second
+			if r := limiter.told(t); r[len(r)-1].Status != resp.StatusCode {
+				t.Errorf("%v: %v was told, the status is %d", row, r, resp.StatusCode)
+			}
+		}
+	}
+}
+
+// TestBadBase: a Base that breaks its contract keeps no turn.
+func TestBadBase(t *testing.T) {
+	for name, b := range map[string]base{
+		"nothing":  func(*http.Request) (*http.Response, error) { return nil, nil },
+		"panic":    func(*http.Request) (*http.Response, error) { panic("a bug") },
+		"no body":  func(r *http.Request) (*http.Response, error) { return &http.Response{StatusCode: 200, Request: r}, nil },
+		"an error": func(*http.Request) (*http.Response, error) { return nil, errors.New("a bug") },
+	} {
+		limiter := newCounting(t)
+		o := withFile(t, local(), "")
+		o.Limiter, o.Base = limiter, b
+		_, transport := newClient(t, o)
+		var resp *http.Response
+		var err error
+		panicked := func() (p any) {
+			defer func() { p = recover() }()
+			req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://site.test/", nil)
+			resp, err = transport.RoundTrip(req) //nolint:bodyclose // none of these has one
+			return nil
+		}()
+		if (panicked != nil) != (name == "panic") {
+			t.Errorf("%s: panics with %v", name, panicked)
+		}
+		if name != "panic" && (resp == nil) == (err == nil) {
+			t.Errorf("%s: got %v and %v", name, resp, err)
+		}
+		if n := len(limiter.told(t)); n != 1 {
+			t.Errorf("%s: %d turns were given back", name, n)
+		}
+	}
+}
+
+// TestSwitching: after a 101 the body can be written to, and keeps the turn
+// until it is closed.
+func TestSwitching(t *testing.T) {
+	s := newSite(t, "")
+	s.answer = func(w http.ResponseWriter, _ *http.Request) {
+		c, rw, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		rw.WriteString("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\nhello\n")
+		rw.Flush()
+		go func() {
+			defer c.Close()
+			io.Copy(c, rw)
+		}()
+	}
+	limiter := newCounting(t)
+	o := local()
+	o.Limiter = limiter
+	client, _ := newClient(t, o)
+	req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/", nil)
+	req.Header.Set("Connection", "Upgrade")
+	req.Header.Set("Upgrade", "echo")
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	both, ok := resp.Body.(interface {
+		io.ReadWriteCloser
+		CloseWrite() error
+	})
+	if !ok {
+		t.Fatalf("%T cannot be written to", resp.Body)
+	}
+	io.WriteString(both, "you\n")
+	in := bufio.NewReader(both)
+	first, _ := in.ReadString('\n')
+	second, _ := in.ReadString('\n')
+	if first != "hello\n" || second != "you\n" {
+		t.Errorf("read %q and %q", first, second)
+	}
+	if len(limiter.results) != 0 {
+		t.Error("the turn is given back while the connection is in use")
+	}
+	if err := both.CloseWrite(); err != nil {
+		t.Error(err)
+	}
+	if rest, err := io.ReadAll(in); len(rest) > 0 || err != nil {
+		t.Errorf("after the end: %q, %v", rest, err)
+	}
+	both.Close()
+	if r := limiter.told(t); len(r) != 1 || r[0].Status != http.StatusSwitchingProtocols {
+		t.Errorf("told %v", r)
+	}
+}
+
+// TestOwnEnd: a request that its own caller ends says nothing about the site,
+// unlike one to a site that does not answer in time.
+func TestOwnEnd(t *testing.T) {
+	s := newSite(t, "")
+	arrived := make(chan struct{}, 1)
+	s.answer = func(_ http.ResponseWriter, r *http.Request) {
+		arrived <- struct{}{}
+		<-r.Context().Done()
+	}
+	for name, blamed := range map[string]bool{"cancel": false, "site": true} {
+		limiter := newCounting(t)
+		o := local()
+		o.Limiter = limiter
+		client, transport := newClient(t, o)
+		ctx, cancel := context.WithCancel(t.Context())
+		if name == "site" {
+			transport.options.Base.(*http.Transport).ResponseHeaderTimeout = 50 * time.Millisecond
+		}
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			<-arrived
+			if name == "cancel" {
+				cancel()
+			}
+		}()
+		req, _ := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/", nil)
+		resp, err := client.Do(req)
+		if err == nil {
+			resp.Body.Close()
+			t.Errorf("%s: the request succeeded", name)
+		}
+		if r := limiter.told(t); len(r) != 1 || r[0].Timeout != blamed {
+			t.Errorf("%s: told %+v, want a timeout: %v", name, r, blamed)
+		}
+		<-ended
+		cancel()
+	}
+}
+
+// TestOwnDeadline: the same for a deadline and for http.Client.Timeout.
+func TestOwnDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, name := range []string{"deadline", "client"} {
+			limiter := newCounting(t)
+			o := withFile(t, Options{}, "")
+			o.Limiter = limiter
+			o.Base = base(func(r *http.Request) (*http.Response, error) { <-r.Context().Done(); return nil, r.Context().Err() })
+			client, _ := newClient(t, o)
+			ctx, cancel := context.WithCancel(t.Context())
+			if name == "deadline" {
+				ctx, cancel = context.WithTimeout(t.Context(), time.Minute)
+			} else {
+				client.Timeout = time.Minute
+			}
+			req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://site.test/", nil)
+			resp, err := client.Do(req)
+			if err == nil {
+				resp.Body.Close()
+			}
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s: got %v, want the deadline", name, err)
+			}
+			if r := limiter.told(t); len(r) != 1 || r[0].Timeout {
+				t.Errorf("%s: told %+v, want no timeout", name, r)
+			}
+			cancel()
+		}
+	})
+}
+
+// lookalike is a http.DefaultTransport that a program has wrapped.
+type lookalike struct{ http.RoundTripper }
+
+// TestDefaultTransport: whatever a program made of http.DefaultTransport, New
+// works, and nothing in it leads round the guard.
+func TestDefaultTransport(t *testing.T) {
+	usual := http.DefaultTransport
+	defer func() { http.DefaultTransport = usual }()
+	s := newSite(t, "")
+
+	http.DefaultTransport = lookalike{usual}
+	client, transport := newClient(t, local())
+	if err := get(client, s.URL+"/"); err != nil {
+		t.Error(err)
+	}
+	wrapped := transport.options.Base.(*http.Transport)
+	if was := usual.(*http.Transport); wrapped.TLSHandshakeTimeout != was.TLSHandshakeTimeout || wrapped.IdleConnTimeout != was.IdleConnTimeout ||
+		wrapped.MaxIdleConns != was.MaxIdleConns || wrapped.ExpectContinueTimeout != was.ExpectContinueTimeout || !wrapped.ForceAttemptHTTP2 {
+		t.Errorf("the limits differ from those of net/http: %+v", wrapped)
+	}
+
+	used := make(chan string, 100)
+	direct := func(name string) func(context.Context, string, string) (net.Conn, error) {
+		return func(ctx context.Context, network, address string) (net.Conn, error) {
+			used <- name
+			return new(net.Dialer).DialContext(ctx, network, address)
+		}
+	}
+	old := func(name string) func(string, string) (net.Conn, error) {
+		return func(network, address string) (net.Conn, error) { return direct(name)(t.Context(), network, address) }
+	}
+	http.DefaultTransport = &http.Transport{
+		DialContext: direct("DialContext"), DialTLSContext: direct("DialTLSContext"), Dial: old("Dial"), DialTLS: old("DialTLS"),
+		Proxy: func(*http.Request) (*url.URL, error) { used <- "Proxy"; return nil, nil }, MaxIdleConns: 7,
+		TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{"h2": nil},
+	}
+	o := withFile(t, local(), "")
+	o.AllowPrivate = false
+	client, transport = newClient(t, o)
+	if b := transport.options.Base.(*http.Transport); b.MaxIdleConns != 7 || len(b.TLSNextProto) > 0 {
+		t.Errorf("%d idle connections, the program wants 7; HTTP/2 by others: %v", b.MaxIdleConns, b.TLSNextProto)
+	}
+	for _, scheme := range []string{"http", "https"} {
+		err := get(client, scheme+strings.TrimPrefix(s.URL, "http")+"/")
+		if err == nil || !strings.Contains(err.Error(), "is refused: its network 127.0.0.0/8") {
+			t.Errorf("%s: got %v, want a refusal", scheme, err)
+		}
+	}
+	if len(used) > 0 {
+		t.Errorf("%s was used", <-used)
+	}
+	if n := len(s.log()); n != 1 {
+		t.Errorf("%d requests arrived, want the first alone", n)
+	}
+}
