@@ -220,7 +220,7 @@ func TestBadBase(t *testing.T) {
 		panicked := func() (p any) {
 			defer func() { p = recover() }()
 			req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://site.test/", nil)
-			resp, err = transport.RoundTrip(req) //nolint:bodyclose // none of these has one
+			resp, err = transport.RoundTrip(req)
 			return nil
 		}()
 		if (panicked != nil) != (name == "panic") {

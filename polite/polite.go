@@ -26,8 +26,8 @@ type Options struct {
 	// name: for an image crawler the name of the main one (AGENT-04, D-04).
 	Tokens []string
 	// UserAgent is the User-Agent of every request that sets none, and of those
-	// for robots.txt: the name if empty. It should hold the name, so that sites
-	// find it in their logs (AGENT-08), and a way to reach its operator.
+	// for robots.txt: the name as it was given if empty. It should hold the name, so
+	// that sites find it in their logs (AGENT-08), and a way to reach its operator.
 	UserAgent string
 	// Dialect is how robots.txt is read: robots.RFC9309 if it is the zero value.
 	Dialect robots.Dialect
@@ -76,11 +76,17 @@ type Transport struct {
 	addrs   addresses
 }
 
-// New returns a transport for the crawler with this product token. The error
-// says in one sentence what cannot be used.
+// New returns a transport for the crawler with this product token. A name with a
+// version or blanks, a list with commas and a whole User-Agent header stand for
+// the product tokens in them, see robots.ProductTokens (D-03). The error says in
+// one sentence what cannot be used.
 func New(name string, o Options) (*Transport, error) {
-	if name == "" || name == "*" || strings.ContainsAny(name, " \t\r\n/:;()") {
+	switch strings.Trim(name, " \t") {
+	case "", "*":
 		return nil, fmt.Errorf("crawler name %q is no product token such as MyBot", name)
+	}
+	if strings.ContainsAny(name, "\r\n") {
+		return nil, fmt.Errorf("crawler name %q holds a line end", name)
 	}
 	if err := o.Policy.Check(); err != nil {
 		return nil, err

@@ -256,15 +256,44 @@ func TestGuard(t *testing.T) {
 
 func TestImpossible(t *testing.T) {
 	for want, f := range map[string]func() (string, Options){
-		`crawler name "" is no product token`:     func() (string, Options) { return "", Options{} },
-		`crawler name "My Bot/1.0" is no product`: func() (string, Options) { return "My Bot/1.0", Options{} },
-		"Lummerland":         func() (string, Options) { return "MyBot", Options{Policy: pace.Policy{Zone: "Lummerland"}} },
-		"a Cache or a Store": func() (string, Options) { return "MyBot", Options{Cache: new(cache.Cache), Store: cache.NewMemory(1)} },
-		"holds a line end":   func() (string, Options) { return "MyBot", Options{UserAgent: "a\r\nb"} },
+		`crawler name "" is no product token`:    func() (string, Options) { return "", Options{} },
+		`crawler name " \t" is no product token`: func() (string, Options) { return " \t", Options{} },
+		`crawler name "*" is no product token`:   func() (string, Options) { return "*", Options{} },
+		`crawler name " * " is no product token`: func() (string, Options) { return " * ", Options{} },
+		`crawler name "My\nBot" holds a line`:    func() (string, Options) { return "My\nBot", Options{UserAgent: "x"} },
+		`crawler name "MyBot\r" holds a line`:    func() (string, Options) { return "MyBot\r", Options{} },
+		"Lummerland":                             func() (string, Options) { return "MyBot", Options{Policy: pace.Policy{Zone: "Lummerland"}} },
+		"a Cache or a Store":                     func() (string, Options) { return "MyBot", Options{Cache: new(cache.Cache), Store: cache.NewMemory(1)} },
+		"holds a line end":                       func() (string, Options) { return "MyBot", Options{UserAgent: "a\r\nb"} },
 	} {
 		name, o := f()
 		if _, err := New(name, o); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
+// TestName: a name with a version, with blanks, a list and a whole header mean the
+// product tokens in them, and are sent as they were given (D-03).
+func TestName(t *testing.T) {
+	s := newSite(t, "User-agent: mybot\nDisallow: /private\n")
+	for i, name := range []string{
+		"MyBot/1.0", "MyBot ", " MyBot", "MyBot-Image/2.0, MyBot/1.0", "Mozilla/5.0 (compatible; MyBot/2.1; +https://bot.example/)",
+	} {
+		transport, err := New(name, local())
+		if err != nil {
+			t.Errorf("New(%q): %v", name, err)
+			continue
+		}
+		defer transport.Close()
+		if v, err := transport.Verdict(t.Context(), s.URL+"/private"); err != nil || v.Allowed {
+			t.Errorf("%q: %v, %v, want it disallowed by line 2", name, v, err)
+		}
+		if err := get(&http.Client{Transport: transport}, s.URL+"/public"); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+		if log := s.log(); len(log) != i+1 || log[i].agent != strings.TrimSpace(name) {
+			t.Errorf("%q: the site saw %v", name, log)
 		}
 	}
 }
