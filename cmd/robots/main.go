@@ -67,7 +67,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	status := exitAllowed
 	root := newRoot(std, &status)
 	root.SetArgs(append([]string{}, args...))
-	cmd, err := root.ExecuteContextC(ctx)
+	cmd, err := oneDash(root, args)
+	if err == nil {
+		cmd, err = root.ExecuteContextC(ctx)
+	}
 	name := cmd.CommandPath()
 	if err != nil {
 		complain(std, name, suggest(root, args, err))
@@ -135,6 +138,7 @@ RFC 9309 says, or as Google, Seznam, Bing and Yandex do (--dialect).`,
 			}
 		}
 	}
+	strict(root)
 	return root
 }
 

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// once is the value of a flag that may be given once. The library takes the last
+// of several, and a call in which one of two files or dialects is not read would
+// be answered as if nothing were wrong with it.
+type once struct {
+	pflag.Value
+	name  string
+	bare  bool // the flag is given without a value
+	given bool
+}
+
+func (o *once) Set(s string) error {
+	switch {
+	case o.given && o.bare:
+		return errors.New("--" + o.name + " is given twice")
+	case o.given:
+		return fmt.Errorf("--%s is given twice, as %s and %s: it takes one value", o.name, strconv.Quote(clip(o.Value.String())), strconv.Quote(clip(s)))
+	}
+	o.given = true
+	if o.Value.Set(s) == nil {
+		return nil
+	}
+	kind := map[string]string{
+		"int": "is not a whole number", "duration": "is not a time such as 2s or 1m30s", "bool": "is neither true nor false",
+	}[o.Type()]
+	return fmt.Errorf("--%s %s %s", o.name, strconv.Quote(clip(s)), kind)
+}
+
+// strict has a command and those below it refuse what the library lets pass: a
+// second value of a flag that is no list. What it says of a bad flag becomes one
+// plain sentence.
+func strict(cmd *cobra.Command) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if _, list := f.Value.(pflag.SliceValue); list {
+			return
+		}
+		f.Value = &once{Value: f.Value, name: f.Name, bare: f.NoOptDefVal != ""}
+		if f.DefValue == "0s" {
+			f.DefValue = "" // the help would now name it
+		}
+	})
+	cmd.SetFlagErrorFunc(flagError)
+	for _, c := range cmd.Commands() {
+		strict(c)
+	}
+}
+
+func flagError(cmd *cobra.Command, err error) error {
+	if _, invalid := errors.AsType[*pflag.InvalidValueError](err); invalid {
+		return errors.Unwrap(err) // of once, which names the flag
+	}
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		if near := nearest(unknown.GetSpecifiedName(), names); near != "" {
+			return fmt.Errorf("%w, did you mean --%s?", err, near)
+		}
+	}
+	return err
+}
+
+// oneDash returns an error, and the command it is about, if a flag has a dash too
+// few: -agent=Googlebot is -a with the value gent=Googlebot to the library, whose
+// verdict would be about another crawler.
+func oneDash(root *cobra.Command, args []string) (*cobra.Command, error) {
+	cmd, args, err := root.Find(args)
+	if err != nil {
+		return root, nil // the command is what is wrong
+	}
+	for i := 0; i < len(args) && args[i] != "--"; i++ {
+		name, isFlag := strings.CutPrefix(args[i], "-")
+		if !isFlag || name == "" {
+			continue
+		}
+		name, _, joined := strings.Cut(name, "=")
+		long, isLong := strings.CutPrefix(name, "-")
+		var f *pflag.Flag
+		switch {
+		case isLong:
+			f = cmd.Flags().Lookup(long)
+		case len(name) == 1:
+			f = cmd.Flags().ShorthandLookup(name)
+		case cmd.Flags().Lookup(name) != nil:
+			return cmd, fmt.Errorf("-%s has one dash: write --%s", name, name)
+		}
+		if f != nil && f.NoOptDefVal == "" && !joined {
+			i++ // its value
+		}
+	}
+	return cmd, nil
+}
