@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/fetch"
@@ -153,6 +155,12 @@ func (a *answerer) append(ctx context.Context, dst []byte, q *request) ([]byte, 
 	dst = rules.AppendJSON(dst, path)
 	dst = append(dst, `,"url":`...)
 	dst = robots.AppendQuoted(dst, url)
+	dst = append(dst, `,"agent":`...)
+	if q.agent != nil {
+		dst = appendGiven(dst, q.agent)
+	} else {
+		dst = append(dst, a.defaults.agent...)
+	}
 	return append(dst, '}'), nil
 }
 
@@ -163,27 +171,33 @@ func appendError(dst, id []byte, err error) []byte {
 	return append(dst, '}')
 }
 
-// appendID appends the id as it was written, but for what would break the line
-// for its reader: raw CR between the tokens of a list or an object, and octets
-// that are no UTF-8.
 func appendID(dst, id []byte) []byte {
 	if id == nil {
 		return append(dst, `{"id":null`...)
 	}
-	if bytes.IndexByte(id, '\r') >= 0 {
+	return appendGiven(append(dst, `{"id":`...), id)
+}
+
+// appendGiven appends the text of a member as it was written, but for what would
+// break the line for its reader: raw CR between the tokens of a list or an object,
+// and octets that are no UTF-8.
+func appendGiven(dst, text []byte) []byte {
+	if bytes.IndexByte(text, '\r') >= 0 {
 		var b bytes.Buffer
-		if json.Compact(&b, id) == nil {
-			id = b.Bytes()
+		if json.Compact(&b, text) == nil {
+			text = b.Bytes()
 		}
 	}
-	dst = append(dst, `{"id":`...)
-	return appendValidUTF8(dst, id)
+	return appendValidUTF8(dst, text)
 }
 
 // readRequest splits a line into its members. The members are compared octet by
-// octet (encoding/json would take URL for url), the last of a name counts.
+// octet (encoding/json would take URL for url), the last of a name counts. A name
+// that is a slip away from a member is an error, found with the whole line read,
+// so that the answer has the id.
 func readRequest(line []byte) (request, error) {
 	var q request
+	var slip error
 	if len(bytes.TrimLeft(line, " \t\r")) == 0 {
 		return q, errors.New("the line is empty, not a JSON object")
 	}
@@ -211,12 +225,45 @@ func readRequest(line []byte) (request, error) {
 			q.maxBytes = value
 		case "at":
 			q.at = value
+		default:
+			if meant := memberMeant(name); meant != "" && slip == nil {
+				slip = fmt.Errorf("unknown member %s: the name is %s", strconv.Quote(name), meant)
+			}
 		}
 	})
 	if !ok {
 		return q, errors.New("the line is JSON, but not an object")
 	}
-	return q, nil
+	return q, slip
+}
+
+// memberMeant returns the member that an unknown name is a slip away from, "" if
+// there is none: a name in other letter case, or, of the longer ones, with one
+// letter added, dropped, changed or swapped. Of url that would be uri, and of id
+// uid, which are names that other programs use.
+func memberMeant(name string) string {
+	for _, known := range []string{"id", "url", "at", "agent", "robots", "robots_b64", "dialect", "max_bytes"} {
+		if strings.EqualFold(name, known) || len(known) > len("url") && oneSlip(name, known) {
+			return known
+		}
+	}
+	return ""
+}
+
+// oneSlip reports whether one letter added, dropped or changed, or two neighbours
+// swapped, make a of b, which is in ASCII.
+func oneSlip(a, b string) bool {
+	if len(a) > len(b)+utf8.UTFMax {
+		return false
+	}
+	x, y := []rune(a), []rune(b)
+	for len(x) > 0 && len(y) > 0 && x[0] == y[0] {
+		x, y = x[1:], y[1:]
+	}
+	for len(x) > 0 && len(y) > 0 && x[len(x)-1] == y[len(y)-1] {
+		x, y = x[:len(x)-1], y[:len(y)-1]
+	}
+	return len(x) <= 1 && len(y) <= 1 || len(x) == 2 && len(y) == 2 && x[0] == y[1] && x[1] == y[0]
 }
 
 // jsonError says why a line is no JSON and where.

@@ -364,7 +364,13 @@ func newDefaults(o *options, std *streams) (*defaults, error) {
 	if _, err := newPalette(o.colour, std.terminal); err != nil {
 		return nil, err
 	}
-	d := &defaults{maxBytes: noLimit, tokens: o.agents, userInitiated: o.userInitiated}
+	d := &defaults{maxBytes: noLimit, tokens: o.agents, agent: []byte(`"*"`), userInitiated: o.userInitiated}
+	switch {
+	case len(o.agents) == 1:
+		d.agent = robots.AppendQuoted(nil, o.agents[0])
+	case len(o.agents) > 1:
+		d.agent = appendStrings(nil, o.agents)
+	}
 	var err error
 	if d.dialect, err = dialectByName(o.dialect); err != nil {
 		return nil, err
@@ -399,6 +405,7 @@ type defaults struct {
 	at            time.Time // zero: now
 	dialect       robots.Dialect
 	tokens        []string
+	agent         []byte // the flags as JSON, "*" without any
 	maxBytes      int
 	userInitiated bool
 }
