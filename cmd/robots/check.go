@@ -13,8 +13,9 @@ import (
 )
 
 const statusHelp = `Exit status: 0 all allowed, 1 some disallowed, 2 bad use or unreadable input
-(nothing is answered then) or interrupted (what is known is answered), 3
-undecided: some robots.txt cannot be had, and the dialect says not now.`
+(nothing is answered then), a line of - that is no URL (it is named, and the
+others are answered) or interrupted (what is known is answered), 3 undecided:
+some robots.txt cannot be had, and the dialect says not now.`
 
 const urlHelp = `Without -f the robots.txt is fetched from the site of each URL, once for all
 URLs of a site, and the answer says what came of it. A URL is then absolute;

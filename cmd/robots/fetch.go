@@ -63,14 +63,14 @@ func fetchOne(ctx context.Context, o *fetchOptions, std *streams) (int, error) {
 	switch {
 	case err != nil:
 		return exitBad, err
-	case len(o.urls) == 0:
-		return exitBad, errors.New("no URL given: name any URL of the site")
-	case len(o.urls) > 1:
-		return exitBad, fmt.Errorf("unexpected argument %q: one site at a time", clip(o.urls[1]))
 	case o.body && o.format == formatJSON:
 		return exitBad, errors.New("--body prints the file as it is, so --format json has no use with it")
 	}
-	origin, _, err := parseLive(robots.RFC9309, o.urls[0])
+	url, err := oneURL(std, o.urls)
+	if err != nil {
+		return exitBad, err
+	}
+	origin, _, err := parseLive(robots.RFC9309, url)
 	if err != nil {
 		return exitBad, err
 	}
@@ -90,7 +90,7 @@ func fetchOne(ctx context.Context, o *fetchOptions, std *streams) (int, error) {
 	}
 	switch {
 	case o.format == formatJSON:
-		std.out.Write(append(appendRecord(nil, o.urls[0], r), '\n'))
+		std.out.Write(append(appendRecord(nil, url, r), '\n'))
 		l.hint(r)
 	case o.body:
 		printBody(std, r)

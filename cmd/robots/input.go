@@ -45,19 +45,34 @@ func readFile(std *streams, name string, file optional) (*robots.File, error) {
 	return robots.Parse(body), nil
 }
 
+// A target is a URL as it is given, with the number of its line if it comes from
+// standard input.
+type target struct {
+	url  string
+	line int
+}
+
+// wrong says what is wrong with a target, with where it stands in a list.
+func (t target) wrong(err error) error {
+	if t.line == 0 {
+		return err
+	}
+	return fmt.Errorf("line %d of standard input: %w", t.line, err)
+}
+
 // readURLs returns the URLs of the command line, with those of standard input,
 // one a line, in place of the argument "-". Blank lines are passed over. They
 // are all read before the first is answered, because a call with a bad URL
-// among them answers nothing.
-func readURLs(std *streams, o *options) ([]string, error) {
-	var urls []string
+// among its arguments answers nothing.
+func readURLs(std *streams, args []string, file string) ([]target, error) {
+	var urls []target
 	read := false
-	for _, arg := range o.urls {
+	for _, arg := range args {
 		if arg != "-" {
-			urls = append(urls, arg)
+			urls = append(urls, target{url: arg})
 			continue
 		}
-		if read || o.file.text == "-" {
+		if read || file == "-" {
 			return nil, errors.New("standard input can be read only once")
 		}
 		read = true
@@ -68,18 +83,33 @@ func readURLs(std *streams, o *options) ([]string, error) {
 		if len(list) > maxFile {
 			return nil, errors.New("standard input holds more than 64 MiB of URLs: use robots check --batch for so many")
 		}
-		before := len(urls)
-		for line := range bytes.Lines(list) {
-			if url := strings.TrimRight(string(line), "\r\n"); url != "" {
-				urls = append(urls, url)
+		before, number := len(urls), 0
+		for line := range bytes.Lines(bytes.TrimPrefix(list, []byte("\uFEFF"))) {
+			number++
+			if len(bytes.TrimSpace(line)) > 0 {
+				urls = append(urls, target{strings.TrimRight(string(line), "\r\n"), number})
 			}
 		}
 		if len(urls) == before {
 			return nil, errors.New("standard input holds no URL")
 		}
 	}
-	if len(urls) == 0 {
-		return nil, errors.New("no URL given: name at least one, or - to read them from standard input")
-	}
 	return urls, nil
+}
+
+// oneURL returns the URL of a verb that takes one site: the argument, or the one
+// that standard input holds.
+func oneURL(std *streams, args []string) (string, error) {
+	urls, err := readURLs(std, args, "")
+	switch {
+	case err != nil:
+		return "", err
+	case len(urls) == 0:
+		return "", errors.New("no URL given: name any URL of the site")
+	case len(args) > 1:
+		return "", fmt.Errorf("unexpected argument %q: one site at a time", clip(args[1]))
+	case len(urls) > 1:
+		return "", fmt.Errorf("standard input holds %d URLs: one site at a time", len(urls))
+	}
+	return urls[0].url, nil
 }

@@ -25,7 +25,7 @@ import (
 const (
 	exitAllowed    = 0 // all allowed; asked for something else than verdicts: done
 	exitDisallowed = 1 // some disallowed
-	exitBad        = 2 // bad use or unreadable input: nothing is answered; or interrupted
+	exitBad        = 2 // bad use or unreadable input: nothing is answered; a bad line of a list; interrupted
 	exitUndecided  = 3 // some undecided, because robots.txt cannot be reached
 )
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -39,6 +40,7 @@ type pages struct {
 	colours  palette
 	dialects []robots.Dialect
 	pages    []page
+	bad      []error // lines of standard input that are no URLs
 
 	// The rest is unused with -f.
 	live          *live
@@ -82,9 +84,12 @@ func prepare(std *streams, name string, o *options) (*pages, error) {
 			return nil, err
 		}
 	}
-	urls, err := readURLs(std, o)
+	urls, err := readURLs(std, o.urls, o.file.text)
 	if err != nil {
 		return nil, err
+	}
+	if len(urls) == 0 {
+		return nil, errors.New("no URL given: name at least one, or - to read them from standard input")
 	}
 	if err := j.parse(urls, !o.file.given); err != nil {
 		return nil, err
@@ -114,40 +119,51 @@ func prepare(std *streams, name string, o *options) (*pages, error) {
 	return j, nil
 }
 
-// parse takes the URLs apart and finds the sites among them.
-func (j *pages) parse(urls []string, fetched bool) error {
-	j.pages = make([]page, len(urls))
+// parse takes the URLs apart and finds the sites among them. A bad URL is an
+// error of the call, but a bad line of a list is only kept, to be named: of
+// thousands of lines from elsewhere one may be anything.
+func (j *pages) parse(urls []target, fetched bool) error {
+	j.pages = make([]page, 0, len(urls))
 	sites := map[robots.Origin]*pageSite{}
-	for i, url := range urls {
-		p := &j.pages[i]
-		p.url = url
-		for _, d := range j.dialects {
-			var origin robots.Origin
-			var path robots.Path
-			var err error
-			if fetched {
-				origin, path, err = parseLive(d, url)
-			} else {
-				path, err = parsePath(d, url)
-			}
-			if err != nil {
-				return err
-			}
-			p.asked = append(p.asked, question{url: url, path: path})
-			if !fetched {
-				continue
-			}
+	for _, t := range urls {
+		p, origin, err := j.parseURL(t.url, fetched)
+		switch {
+		case err == nil:
+		case t.line == 0:
+			return err
+		default:
+			j.bad = append(j.bad, t.wrong(err))
+			continue
+		}
+		if fetched {
 			if p.site = sites[origin]; p.site == nil {
 				p.site = &pageSite{site: newSite(origin)}
 				sites[origin] = p.site
 				j.sites = append(j.sites, p.site)
 			}
-		}
-		if p.site != nil {
 			p.site.left++
 		}
+		j.pages = append(j.pages, p)
 	}
 	return nil
+}
+
+// parseURL makes the page of a URL, and returns its origin if that is needed.
+func (j *pages) parseURL(url string, fetched bool) (p page, origin robots.Origin, err error) {
+	p.url = url
+	for _, d := range j.dialects {
+		var path robots.Path
+		if fetched {
+			origin, path, err = parseLive(d, url)
+		} else {
+			path, err = parsePath(d, url)
+		}
+		if err != nil {
+			return p, origin, err
+		}
+		p.asked = append(p.asked, question{url: url, path: path})
+	}
+	return p, origin, nil
 }
 
 // parsePath takes the path out of a URL as the dialect does: google-cpp is
@@ -179,8 +195,20 @@ const (
 // there, and returns the exit status of all: undecided outranks disallowed, which
 // outranks allowed. Of several dialects the default one counts, which is the
 // first; an undefined verdict counts by its boolean. If ctx ends, the pages
-// whose robots.txt is there are shown.
+// whose robots.txt is there are shown. Bad lines of a list are named first, and
+// outrank every verdict.
 func (j *pages) answer(ctx context.Context, show func(*page)) (int, error) {
+	for _, err := range j.bad {
+		complain(j.std, j.name, err)
+	}
+	status, err := j.verdicts(ctx, show)
+	if len(j.bad) > 0 {
+		status = exitBad
+	}
+	return status, err
+}
+
+func (j *pages) verdicts(ctx context.Context, show func(*page)) (int, error) {
 	if j.live == nil {
 		status := exitAllowed
 		for i := range j.pages {

@@ -192,9 +192,14 @@ func (o *scheduleOptions) fileRules(std *streams, name string, d robots.Dialect,
 // siteRules asks the site of the one URL and says how it stands with it, and asks
 // the fleet for its next start there.
 func (o *scheduleOptions) siteRules(ctx context.Context, std *streams, name string, into *plan) (rules *robots.Rules, err error) {
-	if len(o.urls) != 1 {
+	if len(o.urls) == 0 {
 		return nil, errors.New("name one URL of the site, or a robots.txt with -f FILE")
 	}
+	url, err := oneURL(std, o.urls)
+	if err != nil {
+		return nil, err
+	}
+	o.urls = []string{url}
 	j, err := prepare(std, name, &o.options)
 	if err != nil {
 		return nil, err

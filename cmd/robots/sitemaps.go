@@ -19,8 +19,8 @@ func sitemapsCommand(std *streams, status *int) *cobra.Command {
 order of the file. They belong to no crawler. It takes the robots.txt of each
 site that a URL names, any URL of the site, or a file with -f.
 
-Exit status: 0 even if there are none, 2 bad use, unreadable input or
-interrupted, 3 undecided: a robots.txt cannot be reached and no earlier copy
+Exit status: 0 even if there are none, 2 bad use, unreadable input, a line of -
+that is no URL or interrupted, 3 undecided: a robots.txt cannot be reached and no earlier copy
 holds.`,
 		Example: `  robots sitemaps https://example.com/
   robots sitemaps -f robots.txt
@@ -96,6 +96,8 @@ func liveSitemaps(ctx context.Context, o *options, std *streams) (int, error) {
 	switch {
 	case err != nil:
 		return exitBad, err
+	case len(j.bad) > 0:
+		return exitBad, nil
 	case undecided:
 		return exitUndecided, nil
 	}
