@@ -60,6 +60,7 @@ the file is fetched.
 		},
 	}
 	o.register(cmd)
+	o.live.registerProbe(cmd)
 	cmd.Flags().BoolVar(&o.batch, "batch", false, "answer JSON Lines from standard input")
 	return cmd
 }

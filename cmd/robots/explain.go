@@ -36,6 +36,7 @@ the file nearly mattered. Each step names the statement that it follows.
 		},
 	}
 	o.register(cmd)
+	o.live.registerProbe(cmd)
 	return cmd
 }
 

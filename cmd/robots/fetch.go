@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/robotskit/robots"
@@ -49,6 +50,7 @@ use or interrupted; 3 it is out of reach, or the address guard refuses it.`,
 	f.SortFlags = false
 	f.BoolVar(&o.body, "body", false, "print the file and nothing else")
 	o.live.register(cmd)
+	o.live.registerProbe(cmd)
 	registerFormat(cmd, &o.format)
 	registerColour(cmd, &o.colour)
 	return cmd
@@ -98,7 +100,7 @@ func fetchOne(ctx context.Context, o *fetchOptions, std *streams) (int, error) {
 			complain(std, "robots fetch", errors.New(l.stateLine(r, r.Rules(robots.RFC9309, std.now()).State())))
 		}
 	default:
-		l.printRecord(std.out, colours, r, std.now())
+		l.printRecord(std.out, colours, r, std.now(), o.live.probe)
 	}
 	if r.Outcome.Good() {
 		return exitAllowed, nil
@@ -118,8 +120,8 @@ func printBody(std *streams, r *fetch.Record) {
 	}
 }
 
-// printRecord writes what came of a fetch.
-func (l *live) printRecord(w io.Writer, colours palette, r *fetch.Record, now time.Time) {
+// printRecord writes what came of a fetch, and of its probe if there was one.
+func (l *live) printRecord(w io.Writer, colours palette, r *fetch.Record, now time.Time, probed bool) {
 	style := green
 	if !r.Outcome.Good() {
 		style = red
@@ -147,6 +149,13 @@ func (l *live) printRecord(w io.Writer, colours palette, r *fetch.Record, now ti
 	heading(w, colours, "Details")
 	for _, d := range details(r) {
 		fmt.Fprintf(w, "  %-11s  %s\n", d[0], robots.Printable(d[1]))
+	}
+	if probed && r.Cause == fetch.ServerError {
+		found := "found nothing: the 5xx is a failure in every dialect"
+		if r.MissingIs5xx {
+			found = "the home page works and a page that cannot exist is answered 5xx: this 5xx counts as 404 in " + strings.Join(probing(), " and ")
+		}
+		fmt.Fprintf(w, "  %-11s  %s\n", "probe", found)
 	}
 	if len(r.Header) == 0 {
 		return
@@ -318,6 +327,9 @@ func appendRecord(dst []byte, url string, r *fetch.Record) []byte {
 		moment("next_try", r.NextTry)
 		if r.LastGood != nil {
 			moment("last_good", r.LastGood.Fetched)
+		}
+		if r.MissingIs5xx {
+			dst = append(dst, `,"missing_is_5xx":true`...)
 		}
 	}
 	if r.Outcome == fetch.Success {

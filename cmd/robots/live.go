@@ -50,6 +50,7 @@ type liveFlags struct {
 	userAgent    optional
 	timeout      optional
 	allowPrivate bool
+	probe        bool
 }
 
 // register declares the flags that fetching verbs share.
@@ -62,6 +63,23 @@ func (l *liveFlags) register(cmd *cobra.Command) {
 	f.BoolVar(&l.allowPrivate, "allow-private", false, "fetch from private and loopback addresses too")
 }
 
+// registerProbe declares --probe, for the verbs whose answers it can change or
+// that show what it finds.
+func (l *liveFlags) registerProbe(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&l.probe, "probe", false, "after a 5xx ask for the home page and for a page that cannot exist, to\nlearn whether the site answers 5xx for missing pages; then its 5xx\ncounts as 404 in "+strings.Join(probing(), " and ")+", and in no other dialect")
+}
+
+// probing returns the names of the dialects that use what a probe finds.
+func probing() []string {
+	var names []string
+	for _, d := range robots.Dialects() {
+		if d.ServerErrors == robots.ServerErrorsMayMiss {
+			names = append(names, d.Name)
+		}
+	}
+	return names
+}
+
 // unused returns an error if a flag about fetching is given though nothing will
 // be fetched.
 func (l *liveFlags) unused() error {
@@ -70,7 +88,7 @@ func (l *liveFlags) unused() error {
 		given bool
 	}{
 		{"--cache", l.cache.given}, {"--redis", l.redis.given}, {"--user-agent", l.userAgent.given},
-		{"--timeout", l.timeout.given}, {"--allow-private", l.allowPrivate},
+		{"--timeout", l.timeout.given}, {"--allow-private", l.allowPrivate}, {"--probe", l.probe},
 	} {
 		if f.given {
 			return errors.New(f.name + " has no use with -f: nothing is fetched then")
@@ -136,6 +154,7 @@ func newLive(std *streams, name string, l *liveFlags, maxBytes int) (*live, erro
 		Limits:    limits,
 		Guard:     fetch.Guard{AllowPrivate: l.allowPrivate},
 		PerHost:   1,
+		Probe:     l.probe,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("--user-agent: %w", err)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/robotskit/robots"
@@ -102,6 +104,9 @@ func prepare(std *streams, name string, o *options) (*pages, error) {
 			return nil, err
 		}
 		warnHeaders(std, name, o.agents, j.dialects)
+		if used := slices.ContainsFunc(j.dialects, func(d robots.Dialect) bool { return d.ServerErrors == robots.ServerErrorsMayMiss }); o.live.probe && !used {
+			warn(std, name, "--probe changes nothing in %s: %s alone use what it finds", o.dialect, strings.Join(probing(), " and "))
+		}
 		return j, nil
 	}
 	file, err := readFile(std, name, o.file)

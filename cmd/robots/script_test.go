@@ -31,7 +31,8 @@ func TestMain(m *testing.M) {
 //	line FILE N              writes a batch line of exactly N octets
 //	site NAME KIND [ARG]...  a web site on this machine with its URL in $NAME, or
 //	                         another answer of it: file FILE, gzip FILE, status N
-//	                         (each with HEADER=VALUE...), redirect URL, slow
+//	                         (each with HEADER=VALUE...), missing N (status N for
+//	                         all but the home page), redirect URL, slow
 //	asked NAME N [AGENT]     the site was asked N times, last by this User-Agent
 //	plain FILE TO            copies without ports, times and durations
 //	kept CACHE URL AGE FILE [failing AGE]

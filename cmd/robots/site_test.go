@@ -54,7 +54,7 @@ func sitesOf(ts *testscript.TestScript) *webSites { return ts.Value(webSitesKey{
 // or changes what it answers.
 func webSiteCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
-		ts.Fatalf("usage: site NAME file|gzip|status|redirect|slow [arg...]")
+		ts.Fatalf("usage: site NAME file|gzip|status|missing|redirect|slow [arg...]")
 	}
 	all := sitesOf(ts)
 	all.mu.Lock()
@@ -82,6 +82,11 @@ func (s *webSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	status := http.StatusOK
 	switch {
+	case kind == "missing" && r.URL.Path != "/":
+		status, _ = strconv.Atoi(args[0])
+		args = nil
+	case kind == "missing":
+		args = nil
 	case r.URL.Path != "/robots.txt" && kind != "slow":
 		status = http.StatusNotFound
 	case kind == "status":
