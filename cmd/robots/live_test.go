@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -249,4 +250,45 @@ func TestProgress(t *testing.T) {
 			t.Errorf("got %q of a few sites, want nothing", &said)
 		}
 	})
+}
+
+// TestFileLimit asks a site whose file goes on beyond the usual limit, with a rule
+// at its end. It is fetched as far as the furthest of the dialects reads it.
+func TestFileLimit(t *testing.T) {
+	body := "User-agent: *\n" + strings.Repeat("# "+strings.Repeat("x", 97)+"\n", 6000) + "Disallow: /end\n"
+	site := serveAt(t, "127.0.0.1:0", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) })
+	url, cut := site+"/end", "the file is longer than the fetch kept; its first "
+	question := `{"id":1,"url":"` + url + `","dialect":"%s","max_bytes":%d}` + "\n"
+	for _, test := range []struct {
+		in     string
+		args   []string
+		status int
+		want   string
+		cut    bool
+	}{
+		{"", []string{"check", url}, exitAllowed, "allow  ", true},
+		{"", []string{"check", "-d", "google", url}, exitAllowed, "allow  ", true},
+		{"", []string{"check", "-d", "google-cpp", url}, exitDisallowed, "disallow  ", false},
+		{"", []string{"check", "-d", "google-cpp", "--max-bytes", "600000", url}, exitAllowed, "allow  ", false},
+		{"", []string{"check", "--max-bytes", "700000", url}, exitDisallowed, "disallow  ", false},
+		{"", []string{"check", "-d", "all", url}, exitAllowed, "google-cpp     disallow  ", false},
+		{"", []string{"explain", "-d", "google-cpp", url}, exitDisallowed, "disallow  ", false},
+		// A line may ask for more than the flags let the run keep; it is told.
+		{fmt.Sprintf(question, "rfc9309", 700000), []string{"check", "--batch"}, exitAllowed, `"allowed":true`, true},
+		{fmt.Sprintf(question, "rfc9309", 700000), []string{"check", "--batch", "--max-bytes", "700000"}, exitAllowed, `"allowed":false`, false},
+		{fmt.Sprintf(question, "rfc9309", 700000), []string{"check", "--batch", "-d", "google-cpp"}, exitAllowed, `"allowed":false`, false},
+		{fmt.Sprintf(question, "google-cpp", 600000), []string{"check", "--batch", "-d", "google-cpp"}, exitAllowed, `"allowed":true`, false},
+	} {
+		args := append(slices.Clone(test.args), "--allow-private")
+		var out, said bytes.Buffer
+		if got := run(context.Background(), args, strings.NewReader(test.in), &out, &said); got != test.status {
+			t.Errorf("%q: exit status %d, want %d: %s", args, got, test.status, &said)
+		}
+		if !strings.Contains(out.String(), test.want) {
+			t.Errorf("%q: no %q in\n%s", args, test.want, &out)
+		}
+		if got := strings.Contains(out.String(), cut); got != test.cut {
+			t.Errorf("%q: that the file was cut is told: %t, want %t in\n%s", args, got, test.cut, &out)
+		}
+	}
 }

@@ -100,7 +100,7 @@ func prepare(std *streams, name string, o *options) (*pages, error) {
 		j.tokens = append(j.tokens, callers(o.agents, d))
 	}
 	if !o.file.given {
-		if j.live, err = newLive(std, name, &o.live, j.maxBytes); err != nil {
+		if j.live, err = newLive(std, name, &o.live, furthest(j.dialects, j.maxBytes)); err != nil {
 			return nil, err
 		}
 		warnHeaders(std, name, o.agents, j.dialects)
