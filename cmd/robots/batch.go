@@ -349,8 +349,8 @@ func (r *lineReader) line(c *chunk) error {
 // newDefaults checks the flags of a batch: they stand for members that a line
 // leaves out.
 func newDefaults(o *options, std *streams) (*defaults, error) {
-	if len(o.urls) > 0 {
-		return nil, fmt.Errorf("unexpected argument %q: --batch reads its URLs from standard input", clip(o.urls[0]))
+	if len(o.urls) > 0 && !(len(o.urls) == 1 && o.urls[0] == "-") {
+		return nil, fmt.Errorf("unexpected argument %q: --batch reads its questions from standard input, as in robots check --batch < FILE", clip(o.urls[0]))
 	}
 	if o.dialect == allDialects {
 		return nil, errors.New("--batch answers one dialect a line, not all")

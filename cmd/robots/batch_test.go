@@ -21,7 +21,7 @@ import (
 )
 
 // answerMembers are the members of an answer in the order of docs/batch.md.
-var answerMembers = []string{"id", "allowed", "verdict", "reason", "rule", "group", "crawl_delay", "request_rates", "sitemaps", "dialect", "url"}
+var answerMembers = []string{"id", "allowed", "verdict", "reason", "rule", "group", "crawl_delay", "request_rates", "sitemaps", "dialect", "url", "agent"}
 
 // start runs the real program.
 func start(t *testing.T, stderr io.Writer, args ...string) (*exec.Cmd, io.WriteCloser, io.ReadCloser) {
@@ -186,7 +186,7 @@ func TestBatchOrder(t *testing.T) {
 		}
 		dst := fmt.Appendf(nil, `{"id":%d,`, i)
 		dst = robots.Parse([]byte(body)).Rules(robots.RFC9309).AppendJSON(dst, p)
-		want = append(want, string(robots.AppendQuoted(append(dst, `,"url":`...), url))+"}")
+		want = append(want, string(robots.AppendQuoted(append(dst, `,"url":`...), url))+`,"agent":"*"}`)
 	}
 	var out bytes.Buffer
 	if got := run(context.Background(), []string{"check", "--batch"}, &in, &out, os.Stderr); got != exitAllowed {
@@ -234,7 +234,7 @@ func TestBatchIsCheck(t *testing.T) {
 			run(context.Background(), []string{"check", "--batch"}, &in, &out, os.Stderr)
 			run(context.Background(), append([]string{"check", "-f", file, "-a", agent, "-d", "all", "--format", "json"}, urls...), nil, &checked, os.Stderr)
 			got := strings.ReplaceAll(out.String(), `{"id":null,`, `{"schema":1,`)
-			want := strings.ReplaceAll(checked.String(), fmt.Sprintf(`,"agent":[%q]}`, agent), "}")
+			want := strings.ReplaceAll(checked.String(), fmt.Sprintf(`,"agent":[%q]}`, agent), fmt.Sprintf(`,"agent":%q}`, agent))
 			if got != want {
 				t.Errorf("%s, %s\nbatch %s\ncheck %s", file, agent, got, want)
 			}

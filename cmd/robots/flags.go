@@ -60,14 +60,27 @@ func flagError(cmd *cobra.Command, err error) error {
 	if _, invalid := errors.AsType[*pflag.InvalidValueError](err); invalid {
 		return errors.Unwrap(err) // of once, which names the flag
 	}
-	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
+	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		return errors.New(dashed(missing.GetSpecifiedName()) + " needs a value")
+	}
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		err = errors.New("unknown flag: " + dashed(clip(unknown.GetSpecifiedName())))
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		if near := nearest(unknown.GetSpecifiedName(), names); near != "" {
 			return fmt.Errorf("%w, did you mean --%s?", err, near)
 		}
+		return fmt.Errorf("%w; %s --help lists them", err, cmd.CommandPath())
 	}
 	return err
+}
+
+// dashed writes the name of a flag as it is given.
+func dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
 }
 
 // oneDash returns an error, and the command it is about, if a flag has a dash too

@@ -25,6 +25,9 @@ func readFile(std *streams, name string, file optional) (*robots.File, error) {
 			return nil, errors.New("the name after -f is empty")
 		}
 		f, err := os.Open(file.text)
+		if err != nil && strings.Contains(title, "://") {
+			return nil, fmt.Errorf("cannot read %s: -f takes a file; leave it out, and the site of the URL is asked", title)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("cannot read %s: %w", title, cause(err))
 		}
@@ -42,7 +45,33 @@ func readFile(std *streams, name string, file optional) (*robots.File, error) {
 		body = body[:maxFile]
 		warn(std, name, "%s is larger than 64 MiB; what is beyond is not read", title)
 	}
-	return robots.Parse(body), nil
+	f := robots.Parse(body)
+	switch {
+	case len(body) == 0 && file.text == "-":
+		warn(std, name, "%s is empty, so it forbids nothing", title)
+	case foreign(f):
+		warn(std, name, "%s holds no line that a robots.txt is made of, so it forbids nothing: is it the right file?", title)
+	}
+	return f, nil
+}
+
+// foreign reports whether a file has text and none of it is a line with a name
+// that robots.txt knows, as in a page or a program.
+func foreign(f *robots.File) bool {
+	text := false
+	for line := range f.Lines() {
+		if line.Field > robots.FieldUnknown {
+			return false
+		}
+		text = text || line.Field == robots.FieldUnknown ||
+			strings.TrimSpace(strings.TrimSuffix(f.Text(line.Span), f.Text(line.Comment))) != ""
+	}
+	return text
+}
+
+func isFile(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // A target is a URL as it is given, with the number of its line if it comes from

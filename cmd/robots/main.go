@@ -167,12 +167,18 @@ func suggest(root *cobra.Command, args []string, err error) error {
 		if strings.HasPrefix(arg, "-") {
 			continue
 		}
-		err = fmt.Errorf("unknown command %q", arg)
 		var names []string
 		for _, cmd := range root.Commands() {
 			if !cmd.Hidden {
 				names = append(names, cmd.Name())
 			}
+		}
+		if strings.HasPrefix(args[0], "-") {
+			return fmt.Errorf("no command before %s: there are %s", clip(args[0]), strings.Join(names, ", "))
+		}
+		err = fmt.Errorf("unknown command %q", clip(arg))
+		if strings.Contains(arg, "://") {
+			return fmt.Errorf("%w: to ask about a URL write robots check %s", err, clip(arg))
 		}
 		if near := nearest(arg, names); near != "" {
 			return fmt.Errorf("%w, did you mean %s?", err, near)

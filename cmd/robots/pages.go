@@ -134,6 +134,8 @@ func (j *pages) parse(urls []target, fetched bool) error {
 		p, origin, err := j.parseURL(t.url, fetched)
 		switch {
 		case err == nil:
+		case t.line == 0 && fetched && isFile(t.url):
+			return fmt.Errorf("%q is a file: name it with -f", clip(t.url))
 		case t.line == 0:
 			return err
 		default:
