@@ -308,7 +308,7 @@ func (a *answerer) question(ctx context.Context, q *request) (rules *robots.Rule
 	if err != nil {
 		return nil, path, "", err
 	}
-	tokens, err := a.tokens(q)
+	tokens, err := a.tokens(q, d)
 	if err != nil {
 		return nil, path, "", err
 	}
@@ -326,6 +326,11 @@ func (a *answerer) question(ctx context.Context, q *request) (rules *robots.Rule
 		at = time.Time{} // verdicts of a file do not depend on it
 	}
 	if a.rules == nil || a.file != file || a.record != record || !a.at.Equal(at) || a.dialect != d.Name || a.maxBytes != maxBytes || !bytes.Equal(a.agent, q.agent) {
+		if q.agent != nil {
+			for _, t := range tokens {
+				a.defaults.told.warn(a.defaults.std, t, d)
+			}
+		}
 		a.file, a.record, a.at, a.dialect, a.maxBytes, a.agent = file, record, at, d.Name, maxBytes, bytes.Clone(q.agent)
 		if record != nil {
 			a.rules = rulesOf(record, d, maxBytes, at, tokens...)
@@ -391,23 +396,26 @@ func (a *answerer) dialectOf(q *request) (robots.Dialect, error) {
 	return dialectByName(name)
 }
 
-// tokens returns the tokens of a line, which are used as they are; an absent
-// list leaves those of the flags.
-func (a *answerer) tokens(q *request) ([]string, error) {
+// tokens returns the tokens of a line, without a member of its own those of the
+// flags.
+func (a *answerer) tokens(q *request, d robots.Dialect) ([]string, error) {
 	if q.agent == nil {
-		return a.defaults.tokens, nil
-	}
-	if token, ok := decodeString(q.agent); ok {
-		return []string{token}, nil
+		return a.defaults.tokens, checkAgents(a.defaults.tokens, d)
 	}
 	var tokens []string
-	ok := eachElement(q.agent, func(value []byte) bool {
+	if token, ok := decodeString(q.agent); ok {
+		tokens = []string{token}
+	} else if !eachElement(q.agent, func(value []byte) bool {
 		token, ok := decodeString(value)
 		tokens = append(tokens, token)
 		return ok
-	})
-	if !ok {
+	}) {
 		return nil, errors.New("agent is neither a string nor a list of strings")
+	}
+	for _, t := range tokens {
+		if names := listed(t); names != nil && reads(d) {
+			return nil, fmt.Errorf("agent %s is a list in one string: give a list of strings, the most wanted first, as in %s", strconv.Quote(clip(t)), appendStrings(nil, names))
+		}
 	}
 	return tokens, nil
 }

@@ -112,6 +112,7 @@ func batch(ctx context.Context, o *options, std *streams) (int, error) {
 		return exitBad, err
 	}
 	defer defaults.live.close()
+	warnAgents(std, "robots check", o.agents, defaults.dialect)
 	if defaults.live != nil {
 		defer spare(0)()
 	}
@@ -364,7 +365,7 @@ func newDefaults(o *options, std *streams) (*defaults, error) {
 	if _, err := newPalette(o.colour, std.terminal); err != nil {
 		return nil, err
 	}
-	d := &defaults{maxBytes: noLimit, tokens: o.agents, agent: []byte(`"*"`), userInitiated: o.userInitiated}
+	d := &defaults{std: std, maxBytes: noLimit, tokens: o.agents, agent: []byte(`"*"`), userInitiated: o.userInitiated}
 	switch {
 	case len(o.agents) == 1:
 		d.agent = robots.AppendQuoted(nil, o.agents[0])
@@ -373,6 +374,9 @@ func newDefaults(o *options, std *streams) (*defaults, error) {
 	}
 	var err error
 	if d.dialect, err = dialectByName(o.dialect); err != nil {
+		return nil, err
+	}
+	if err := checkAgents(o.agents, d.dialect); err != nil {
 		return nil, err
 	}
 	if o.maxBytes.given {
@@ -400,6 +404,8 @@ func newDefaults(o *options, std *streams) (*defaults, error) {
 
 // defaults are what a line of a batch may leave out.
 type defaults struct {
+	std           *streams
+	told          toldAgents
 	file          *robots.File // of -f, or
 	live          *live
 	at            time.Time // zero: now

@@ -173,7 +173,8 @@ func fill(s string, width int) string {
 }
 
 // appendJSON appends the answer as one object: the members of a batch answer
-// without its id, after the version of this format, and the tokens asked for.
+// without its id, after the version of this format, and as agent the tokens asked
+// for, as the dialect reads them.
 func (q question) appendJSON(dst []byte) []byte {
 	dst = append(dst, `{"schema":1,`...)
 	dst = q.rules.AppendJSON(dst, q.path)

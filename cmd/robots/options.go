@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -57,7 +56,7 @@ type options struct {
 func (o *options) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringArrayVarP(&o.agents, "agent", "a", nil, "the crawler's product `TOKEN`; repeat it for fallbacks, most wanted\nfirst (default *, a crawler that no group names)")
+	registerAgent(cmd, &o.agents)
 	registerFile(cmd, &o.file)
 	registerDialect(cmd, &o.dialect, allDialects)
 	registerMaxBytes(cmd, &o.maxBytes)
@@ -66,6 +65,10 @@ func (o *options) register(cmd *cobra.Command) {
 	o.live.register(cmd)
 	registerFormat(cmd, &o.format)
 	registerColour(cmd, &o.colour)
+}
+
+func registerAgent(cmd *cobra.Command, agents *[]string) {
+	cmd.Flags().StringArrayVarP(agents, "agent", "a", nil, "the crawler's product `TOKEN`; repeat it for fallbacks, most wanted\nfirst (default *, a crawler that no group names); of a version or a\nwhole User-Agent header the tokens in it are taken")
 }
 
 func registerFile(cmd *cobra.Command, file *optional) {
@@ -203,65 +206,6 @@ func parseTime(s string) (time.Time, error) {
 		return t, fmt.Errorf("%q is not a time such as 2026-01-31T18:00:00Z", clip(s))
 	}
 	return t, nil
-}
-
-// callers returns the tokens that the values of --agent stand for in a dialect.
-// A value that looks like a User-Agent header stands for itself, since a file
-// may name the whole of it (AGENT-07), then for the tokens in it (D-03). The
-// C++ library takes what it is given, so google-cpp does too (C-10, C-11).
-func callers(agents []string, d robots.Dialect) []string {
-	if len(agents) == 0 {
-		return []string{"*"}
-	}
-	var tokens []string
-	for _, a := range agents {
-		tokens = appendNew(tokens, a)
-		if isHeader(a) && d.Tokens != robots.Merged {
-			for _, t := range robots.ProductTokens(a) {
-				tokens = appendNew(tokens, t)
-			}
-		}
-	}
-	return tokens
-}
-
-func appendNew(tokens []string, token string) []string {
-	if slices.Contains(tokens, token) {
-		return tokens
-	}
-	return append(tokens, token)
-}
-
-// isHeader reports whether an agent is more than a product token.
-func isHeader(agent string) bool { return strings.ContainsAny(agent, " \t/") }
-
-// warnHeaders says which tokens were taken out of User-Agent headers.
-func warnHeaders(std *streams, name string, agents []string, ds []robots.Dialect) {
-	for _, a := range agents {
-		if !isHeader(a) {
-			continue
-		}
-		for _, d := range ds {
-			if d.Tokens != robots.Merged {
-				warn(std, name, "-a %s is a User-Agent header rather than a product token: asking for %s",
-					strconv.Quote(clip(a)), quoteAll(callers([]string{a}, d)))
-				break
-			}
-		}
-		for _, d := range ds {
-			if d.Tokens == robots.Merged {
-				warn(std, name, "%s compares -a %s as it is, so no group can name it", d.Name, strconv.Quote(clip(a)))
-			}
-		}
-	}
-}
-
-func quoteAll(tokens []string) string {
-	quoted := make([]string, len(tokens))
-	for i, t := range tokens {
-		quoted[i] = strconv.Quote(clip(t))
-	}
-	return strings.Join(quoted, ", then ")
 }
 
 // clip bounds how much of a bad value a message repeats.

@@ -50,7 +50,7 @@ type pages struct {
 	current       *pageSite   // whose page is shown, with
 	record        *fetch.Record
 	rules         []*robots.Rules // of every dialect
-	tokens        [][]string      // of every dialect
+	tokens        []string
 	maxBytes      int
 	at            time.Time // zero: now
 	userInitiated bool
@@ -60,7 +60,7 @@ type pages struct {
 // prepare reads everything the call names and checks all of it: whatever is bad
 // about a call is found before anything is fetched or answered.
 func prepare(std *streams, name string, o *options) (*pages, error) {
-	j := &pages{std: std, name: name, maxBytes: noLimit, userInitiated: o.userInitiated, json: o.format == formatJSON}
+	j := &pages{std: std, name: name, maxBytes: noLimit, tokens: callers(o.agents), userInitiated: o.userInitiated, json: o.format == formatJSON}
 	var err error
 	if j.dialects, err = dialects(o.dialect); err != nil {
 		return nil, err
@@ -96,14 +96,14 @@ func prepare(std *streams, name string, o *options) (*pages, error) {
 	if err := j.parse(urls, !o.file.given); err != nil {
 		return nil, err
 	}
-	for _, d := range j.dialects {
-		j.tokens = append(j.tokens, callers(o.agents, d))
+	if err := checkAgents(o.agents, j.dialects...); err != nil {
+		return nil, err
 	}
 	if !o.file.given {
 		if j.live, err = newLive(std, name, &o.live, furthest(j.dialects, j.maxBytes)); err != nil {
 			return nil, err
 		}
-		warnHeaders(std, name, o.agents, j.dialects)
+		warnAgents(std, name, o.agents, j.dialects...)
 		if used := slices.ContainsFunc(j.dialects, func(d robots.Dialect) bool { return d.ServerErrors == robots.ServerErrorsMayMiss }); o.live.probe && !used {
 			warn(std, name, "--probe changes nothing in %s: %s alone use what it finds", o.dialect, strings.Join(probing(), " and "))
 		}
@@ -113,10 +113,10 @@ func prepare(std *streams, name string, o *options) (*pages, error) {
 	if err != nil {
 		return nil, err
 	}
-	warnHeaders(std, name, o.agents, j.dialects)
+	warnAgents(std, name, o.agents, j.dialects...)
 	for i, d := range j.dialects {
 		f, d := limited(file, d, j.maxBytes)
-		rules := j.applied(f.Rules(d, j.tokens[i]...))
+		rules := j.applied(f.Rules(d, j.tokens...))
 		for k := range j.pages {
 			j.pages[k].asked[i].rules = rules
 		}
@@ -323,8 +323,8 @@ func (j *pages) wait(ctx context.Context, p *page, window <-chan struct{}, said 
 		if at.IsZero() {
 			at = j.std.now()
 		}
-		for i, d := range j.dialects {
-			j.rules = append(j.rules, j.applied(rulesOf(r, d, j.maxBytes, at, j.tokens[i]...)))
+		for _, d := range j.dialects {
+			j.rules = append(j.rules, j.applied(rulesOf(r, d, j.maxBytes, at, j.tokens...)))
 		}
 		if j.json {
 			j.live.hint(r)

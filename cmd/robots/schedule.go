@@ -57,7 +57,7 @@ Exit status: 0 whatever the pace is, 2 bad use, unreadable input or interrupted,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringArrayVarP(&o.agents, "agent", "a", nil, "the crawler's product `TOKEN`; repeat it for fallbacks, most wanted\nfirst (default *, a crawler that no group names)")
+	registerAgent(cmd, &o.agents)
 	registerFile(cmd, &o.file)
 	registerDialect(cmd, &o.dialect)
 	registerMaxBytes(cmd, &o.maxBytes)
@@ -180,13 +180,16 @@ func (o *scheduleOptions) fileRules(std *streams, name string, d robots.Dialect,
 	if err := o.live.unused(); err != nil {
 		return nil, err
 	}
+	if err := checkAgents(o.agents, d); err != nil {
+		return nil, err
+	}
 	file, err := readFile(std, name, o.file)
 	if err != nil {
 		return nil, err
 	}
-	warnHeaders(std, name, o.agents, []robots.Dialect{d})
+	warnAgents(std, name, o.agents, d)
 	file, d = limited(file, d, maxBytes)
-	return file.Rules(d, callers(o.agents, d)...), nil
+	return file.Rules(d, callers(o.agents)...), nil
 }
 
 // siteRules asks the site of the one URL and says how it stands with it, and asks

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"fmt"
+	"hash/maphash"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/robotskit/robots"
+)
+
+// callers returns the values of --agent as tokens, from which the library reads
+// what they stand for in a dialect (D-03).
+func callers(agents []string) []string {
+	if len(agents) == 0 {
+		return []string{"*"}
+	}
+	return agents
+}
+
+// reads reports whether a dialect reads tokens out of a caller's value; without
+// that it takes the value as it is (C-10, C-11).
+func reads(d robots.Dialect) bool { return !d.RawTokens }
+
+// checkAgents returns an error if a value of --agent is a list and one of the
+// dialects would read it: who writes one may mean any order, or all at once.
+func checkAgents(agents []string, ds ...robots.Dialect) error {
+	for _, a := range agents {
+		if names := listed(a); names != nil && slices.ContainsFunc(ds, reads) {
+			return fmt.Errorf("-a %s is a list: give its names one by one, the most wanted first, as in -a %s", strconv.Quote(clip(a)), strings.Join(names, " -a "))
+		}
+	}
+	return nil
+}
+
+// listed returns the first names of a value that is a list, to show how to give
+// them, or nil. A comma in a comment makes no list: nearly every browser says
+// "(KHTML, like Gecko)".
+func listed(value string) []string {
+	if strings.IndexByte(value, ',') < 0 {
+		return nil
+	}
+	var names []string
+	list := false
+	for from, depth, i := 0, 0, 0; i <= len(value); i++ {
+		if i == len(value) || value[i] == ',' && depth == 0 {
+			list = list || i < len(value)
+			if name := strings.TrimSpace(value[from:i]); name != "" && len(names) < 3 {
+				names = append(names, clip(name))
+			}
+			from = i + 1
+			continue
+		}
+		switch value[i] {
+		case '(':
+			depth++
+		case ')':
+			depth = max(depth-1, 0)
+		}
+	}
+	switch {
+	case !list:
+		return nil
+	case len(names) < 2:
+		return []string{"Googlebot", "Bingbot"}
+	}
+	return names
+}
+
+// reading says how the dialects read a caller's value, "" if that is a product
+// token or names nobody.
+func reading(value string, ds ...robots.Dialect) string {
+	tokens := robots.ProductTokens(value)
+	if value == "" || len(tokens) == 1 && tokens[0] == value {
+		return ""
+	}
+	const most = 5 // names that a sentence has
+	var said []string
+	if slices.ContainsFunc(ds, reads) {
+		names := "nobody"
+		for i, t := range tokens[:min(len(tokens), most)] {
+			switch {
+			case i == 0:
+				names = strconv.Quote(clip(t))
+			case i == len(tokens)-1:
+				names += ", then the value itself"
+			default:
+				names += ", then " + strconv.Quote(clip(t))
+			}
+		}
+		if len(tokens) > most {
+			names += " and so on"
+		}
+		said = append(said, "it is read as "+names)
+	}
+	for _, d := range ds {
+		if !reads(d) {
+			said = append(said, d.Name+" takes it as it is, and no group can name it")
+		}
+	}
+	return strconv.Quote(clip(value)) + " is no plain product token: " + strings.Join(said, "; ")
+}
+
+// warnAgents says of each value of --agent that is more than a product token what
+// is read out of it.
+func warnAgents(std *streams, name string, agents []string, ds ...robots.Dialect) {
+	var told []string
+	for _, a := range agents {
+		if s := reading(a, ds...); s != "" && !slices.Contains(told, a) {
+			told = append(told, a)
+			warn(std, name, "-a %s", s)
+		}
+	}
+}
+
+// mostTold is of how many values a batch says how they are read.
+const mostTold = 20
+
+// toldAgents remembers of which values a batch has said how they are read.
+type toldAgents struct {
+	mu   sync.Mutex
+	told map[uint64]bool // by hash: a value may be as long as a line
+}
+
+var toldSeed = maphash.MakeSeed()
+
+// warn says how a dialect reads a value, if nobody has said so yet.
+func (t *toldAgents) warn(std *streams, value string, d robots.Dialect) {
+	s := reading(value, d)
+	if s == "" {
+		return
+	}
+	hash := maphash.Comparable(toldSeed, struct {
+		value string
+		reads bool
+	}{value, reads(d)})
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.told) > mostTold || t.told[hash] {
+		return
+	}
+	if t.told == nil {
+		t.told = map[uint64]bool{}
+	}
+	t.told[hash] = true
+	if len(t.told) > mostTold {
+		warn(std, "robots check", "more agents are no plain product tokens, of which nothing more is said")
+		return
+	}
+	warn(std, "robots check", "agent %s", s)
+}
