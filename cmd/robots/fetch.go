@@ -31,8 +31,9 @@ func fetchCommand(std *streams, status *int) *cobra.Command {
 		Short: "Fetch the robots.txt of a site and say what came of it",
 		Long: `Fetch asks a site for its robots.txt, and says what came of it: every request
 with its time, the outcome and what it means for crawlers, how long the answer
-holds, and the headers that matter. URL is any URL of the site. With --cache the
-answer is kept in that file; the site is asked whatever the file holds.
+holds, and the headers that matter. URL is any URL of the site, or - for one on
+standard input. With --cache the answer is kept in that file; the site is asked
+whatever the file holds.
 
 Exit status: 0 the site has answered, with a file or that there is none; 2 bad
 use or interrupted; 3 it is out of reach, or the address guard refuses it.`,

@@ -67,6 +67,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	status := exitAllowed
 	root := newRoot(std, &status)
 	root.SetArgs(append([]string{}, args...))
+	if len(args) == 0 || args[0] != cobra.ShellCompRequestCmd && args[0] != cobra.ShellCompNoDescRequestCmd {
+		strict(root) // whose second reading of a line, for the shell, is no second value
+	}
 	cmd, err := oneDash(root, args)
 	if err == nil {
 		cmd, err = root.ExecuteContextC(ctx)
@@ -138,7 +141,6 @@ RFC 9309 says, or as Google, Seznam, Bing and Yandex do (--dialect).`,
 			}
 		}
 	}
-	strict(root)
 	return root
 }
 
