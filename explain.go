@@ -420,30 +420,29 @@ func (d *Dialect) matches(value, path string) bool {
 func (r *Rules) noteRecords(e *Explanation) {
 	agent := 0 // the line of the last user-agent line that names the caller
 	for field, span := range r.walk() {
-		value := r.file.Text(span)
-		switch field {
-		case FieldUserAgent:
+		if field == FieldUserAgent {
 			agent = r.file.lineNumber(span.Start)
-		case FieldCrawlDelay, FieldRequestRate, FieldVisitTime:
-			if problemOf(field, value) == "" {
-				e.note(r.file, span.Start, "D-08", field.title()+" "+printable(value)+" belongs to user-agent line "+strconv.Itoa(agent))
-			}
 		}
-		switch field {
-		case FieldCrawlDelay:
-			if _, ok, why := parseDelay(value); !ok {
-				e.note(r.file, span.Start, "D-44", "Crawl-delay "+printable(value)+" is not used: "+string(why))
+		if field != FieldCrawlDelay && field != FieldRequestRate && field != FieldVisitTime {
+			continue
+		}
+		rec := readRecord(field, r.file.Text(span))
+		if said := field.title() + " " + printable(rec.Value); rec.Problem == "" {
+			e.note(r.file, span.Start, "D-08", said+" belongs to user-agent line "+strconv.Itoa(agent))
+		} else if rec.Usable {
+			e.note(r.file, span.Start, "D-35", said+": "+rec.Problem)
+		} else {
+			clause := "D-35"
+			if field == FieldCrawlDelay {
+				clause = "D-44"
 			}
-		case FieldRequestRate:
-			if _, ok, why := parseRequestRate(value); !ok {
-				e.note(r.file, span.Start, "D-35", "Request-rate "+printable(value)+" is not used: "+string(why))
-			} else if why != "" {
-				e.note(r.file, span.Start, "D-35", "Request-rate "+printable(value)+": "+string(why))
-			}
-		case FieldVisitTime:
-			if _, ok := parseWindow(value); !ok {
-				e.note(r.file, span.Start, "D-35", "Visit-time "+printable(value)+" is not used: it is not HHMM-HHMM")
-			}
+			e.note(r.file, span.Start, clause, said+" is not used: "+rec.Problem)
+		}
+	}
+	_, inherited := r.members()
+	for _, span := range inherited {
+		if rec := readRecord(FieldCrawlDelay, r.file.Text(span)); rec.Usable {
+			e.note(r.file, span.Start, "SPEC 3.6", "Crawl-delay "+printable(rec.Value)+" of the group of * holds here too: the crawler's own group has none")
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package robots
 
 import (
+	"bytes"
 	"encoding/base64"
 	"strconv"
 	"unicode/utf8"
@@ -19,30 +20,36 @@ func (r *Rules) AppendJSON(dst []byte, p Path) []byte {
 
 // AppendDeclaredJSON appends the second half of AppendJSON, which is the same
 // for all paths: crawl_delay, request_rates, sitemaps and dialect. It reads the
-// whole file.
+// whole file once.
 func (r *Rules) AppendDeclaredJSON(dst []byte) []byte {
 	r = r.made()
+	delay, asked := 0.0, false
+	var rates, maps []byte
+	for rec := range r.Records() {
+		switch {
+		case !rec.Usable:
+		case rec.Field == FieldCrawlDelay:
+			delay, asked = max(delay, rec.Delay), true
+		case rec.Field == FieldRequestRate:
+			rates = rec.Rate.appendJSON(append(rates, ','))
+		case rec.Field == FieldSitemap:
+			maps = appendString(append(maps, ','), rec.Value)
+		}
+	}
+	list := func(name string, entries []byte) {
+		dst = append(append(dst, name...), '[')
+		dst = append(dst, bytes.TrimPrefix(entries, []byte{','})...)
+		dst = append(dst, ']')
+	}
 	dst = append(dst, `"crawl_delay":`...)
-	if s, ok := r.CrawlDelay(); ok {
-		dst = strconv.AppendFloat(dst, s, 'f', -1, 64)
+	if asked {
+		dst = strconv.AppendFloat(dst, delay, 'f', -1, 64)
 	} else {
 		dst = append(dst, "null"...)
 	}
-	dst = append(dst, `,"request_rates":[`...)
-	for i, rate := range r.RequestRates() {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = rate.appendJSON(dst)
-	}
-	dst = append(dst, `],"sitemaps":[`...)
-	for i, s := range r.Sitemaps() {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = appendString(dst, s)
-	}
-	dst = append(dst, `],"dialect":`...)
+	list(`,"request_rates":`, rates)
+	list(`,"sitemaps":`, maps)
+	dst = append(dst, `,"dialect":`...)
 	return appendString(dst, r.dialect.Name)
 }
 

@@ -2,7 +2,6 @@ package robots
 
 import (
 	"math"
-	"slices"
 	"strconv"
 )
 
@@ -217,78 +216,4 @@ func parseDelay(s string) (seconds float64, ok bool, why problem) {
 		return 0, false, "it is too large"
 	}
 	return seconds, true, ""
-}
-
-// A PaceRecord is a Crawl-delay, Request-rate or Visit-time line that attaches
-// to the caller's group (D-08), whether it can be used or not.
-type PaceRecord struct {
-	Field Field
-	Line  int    // of the file, from 1
-	Value string // as written, without surrounding blanks and comment; octets of the file
-	// Usable says that the value counts; one of these then holds it.
-	Usable bool
-	Delay  float64     // of a Crawl-delay, seconds (D-44)
-	Rate   RequestRate // of a Request-rate (D-45)
-	Window Window      // of a Visit-time, UTC unless the user says otherwise
-	// Problem says in a clause why the value is not usable, or which part of a
-	// usable one is dropped: an unreadable window leaves its rate (D-35).
-	Problem string
-	// Inherited says that the line belongs to '*', whose Crawl-delay holds for a
-	// named group that has none of its own (SPEC.md 3.6, bing).
-	Inherited bool
-}
-
-// PaceRecords returns what the file says to the caller about pace, in file
-// order: everything behind CrawlDelay, RequestRates and VisitTimes, and what is
-// not usable. As in these, what the dialect honours is not asked.
-func (r *Rules) PaceRecords() []PaceRecord {
-	r = r.made()
-	records, delay := r.paceRecords()
-	if delay || r.dialect.CrawlDelay != HonouredInherits || r.caller.star {
-		return records
-	}
-	all := *r
-	all.caller = caller{star: true, token: "*", found: true}
-	of, _ := all.paceRecords()
-	for _, p := range of {
-		if p.Field == FieldCrawlDelay {
-			p.Inherited = true
-			records = append(records, p)
-		}
-	}
-	slices.SortStableFunc(records, func(a, b PaceRecord) int { return a.Line - b.Line })
-	return records
-}
-
-// paceRecords returns the records of the caller's own group, and whether a
-// usable Crawl-delay is among them.
-func (r *Rules) paceRecords() (records []PaceRecord, delay bool) {
-	lines := lineCounter{f: r.file}
-	for field, span := range r.walk() {
-		p := PaceRecord{Field: field, Value: r.file.Text(span)}
-		var why problem
-		switch field {
-		case FieldCrawlDelay:
-			p.Delay, p.Usable, why = parseDelay(p.Value)
-			delay = delay || p.Usable
-		case FieldRequestRate:
-			p.Rate, p.Usable, why = parseRequestRate(p.Value)
-		case FieldVisitTime:
-			if p.Window, p.Usable = parseWindow(p.Value); !p.Usable {
-				why = "it is not HHMM-HHMM"
-			}
-		default:
-			continue
-		}
-		line := lines.number(span.Start)
-		p.Line, p.Problem = line, string(why)
-		switch {
-		case !p.Usable:
-			p.Rate = RequestRate{}
-		case field == FieldRequestRate:
-			p.Rate.Line = line
-		}
-		records = append(records, p)
-	}
-	return records, delay
 }

@@ -13,25 +13,32 @@ type Record struct {
 	Field Field
 	Value string // without blanks and comment
 	Line  int    // from 1
-	// Group says that the line stands in the caller's group. Sitemap, Host and
-	// Clean-param hold for the whole file wherever they stand (MAP-04, SPEC.md
+	// Group says that the line belongs to the caller's group (D-08). Sitemap, Host
+	// and Clean-param hold for the whole file wherever they stand (MAP-04, SPEC.md
 	// 3.5); other records before the first group hold for all (D-40).
 	Group bool
-	// Problem is why the value cannot be used, "" if it can: one clause.
+	// Inherited says that the line belongs to '*', whose Crawl-delay holds for a
+	// named group that has no usable one of its own (SPEC.md 3.6, bing).
+	Inherited bool
+	// Usable says that the value counts. One of Delay, Rate and Window then holds
+	// that of a Crawl-delay, a Request-rate or a Visit-time.
+	Usable bool
+	Delay  float64     // seconds (D-44)
+	Rate   RequestRate // D-45
+	Window Window      // UTC unless the user says otherwise
+	// Problem is why the value cannot be used, or which part of a usable one is
+	// dropped: an unreadable window leaves its rate (D-35). One clause, "" if
+	// there is none.
 	Problem string
 }
 
 // Records returns the records that apply to the caller, in file order: those of
-// its group and those of the whole file.
+// its group, those of the whole file, and a Crawl-delay that it inherits. What
+// the dialect's engine makes of them is not asked.
 func (r *Rules) Records() iter.Seq[Record] {
 	return func(yield func(Record) bool) {
 		r := r.made()
-		var own []Span // the caller's members, in file order
-		for field, span := range r.walk() {
-			if field > FieldSitemap {
-				own = append(own, span)
-			}
-		}
+		own, inherited := r.members()
 		groups := false
 		lines := lineCounter{f: r.file}
 		for l := range r.all() {
@@ -42,65 +49,131 @@ func (r *Rules) Records() iter.Seq[Record] {
 				groups = true
 				continue
 			}
-			group := len(own) > 0 && own[0] == l.span
-			if group {
-				own = own[1:]
-			}
+			group, heir := takeFirst(&own, l.span), takeFirst(&inherited, l.span)
 			crossing := l.field == FieldSitemap || l.field == FieldHost || l.field == FieldCleanParam
 			global := l.field == FieldContentSignal || l.field == FieldContentUsage || l.field == FieldLicense
-			if !group && !crossing && !(global && !groups) {
+			if !group && !heir && !crossing && !(global && !groups) {
 				continue
 			}
-			value := r.file.Text(l.span)
-			if !yield(Record{
-				Field:   l.field,
-				Value:   value,
-				Line:    lines.number(l.span.Start),
-				Group:   group && !crossing,
-				Problem: problemOf(l.field, value),
-			}) {
+			rec := readRecord(l.field, r.file.Text(l.span))
+			rec.Line, rec.Group, rec.Inherited = lines.number(l.span.Start), group && !crossing, heir
+			if rec.Usable && rec.Field == FieldRequestRate {
+				rec.Rate.Line = rec.Line
+			}
+			if !yield(rec) {
 				return
 			}
 		}
 	}
 }
 
-// problemOf returns why a value cannot be used, "" if it can.
-func problemOf(field Field, value string) string {
-	if value == "" {
-		return "it has no value"
+// members returns where the values of the caller's records are, and those of the
+// Crawl-delays of '*' if it inherits them, both in file order.
+func (r *Rules) members() (own, inherited []Span) {
+	delay := false
+	for field, span := range r.walk() {
+		if field <= FieldSitemap {
+			continue
+		}
+		own = append(own, span)
+		delay = delay || field == FieldCrawlDelay && readRecord(field, r.file.Text(span)).Usable
 	}
+	if delay || r.dialect.CrawlDelay != HonouredInherits || r.caller.star {
+		return own, nil
+	}
+	star := *r
+	star.caller = caller{star: true, token: "*", found: true}
+	for field, span := range star.walk() {
+		if field == FieldCrawlDelay {
+			inherited = append(inherited, span)
+		}
+	}
+	return own, inherited
+}
+
+// takeFirst takes span off the list if it is the first there.
+func takeFirst(list *[]Span, span Span) bool {
+	if len(*list) == 0 || (*list)[0] != span {
+		return false
+	}
+	*list = (*list)[1:]
+	return true
+}
+
+// readRecord reads the value of a record.
+func readRecord(field Field, value string) Record {
+	rec := Record{Field: field, Value: value, Usable: true}
+	unless := func(ok bool, problem string) {
+		if !ok {
+			rec.Usable, rec.Problem = false, problem
+		}
+	}
+	var why problem
 	switch field {
 	case FieldCrawlDelay:
-		if _, ok, why := parseDelay(value); !ok {
-			return string(why)
-		}
+		rec.Delay, rec.Usable, why = parseDelay(value)
+		rec.Problem = string(why)
 	case FieldRequestRate:
-		if _, ok, why := parseRequestRate(value); !ok {
-			return string(why)
-		}
+		rec.Rate, rec.Usable, why = parseRequestRate(value)
+		rec.Problem = string(why)
 	case FieldVisitTime:
-		if _, ok := parseWindow(value); !ok {
-			return "it is not HHMM-HHMM"
-		}
+		var ok bool
+		rec.Window, ok = parseWindow(value)
+		unless(ok, "it is not HHMM-HHMM")
 	case FieldLicense:
-		if !strings.Contains(value, "://") {
-			return "it is not an absolute URI"
-		}
+		unless(strings.Contains(value, "://"), "it is not an absolute URI")
 	case FieldCleanParam:
-		if _, ok := parseCleanParam(value); !ok {
-			return "it is not names joined by &, then a path"
-		}
+		_, ok := parseCleanParam(value)
+		unless(ok, "it is not names joined by &, then a path")
 	case FieldContentSignal:
-		if len(parseSignals(value)) == 0 {
-			return "it is not a list of name=value"
-		}
+		unless(len(parseSignals(value)) > 0, "it is not a list of name=value")
 	case FieldContentUsage:
-		if _, list := parseUsage(value); len(list) == 0 {
-			return "it is not a list of name=y or name=n"
-		}
+		_, list := parseUsage(value)
+		unless(len(list) > 0, "it is not a list of name=y or name=n")
 	}
-	return ""
+	unless(value != "", "it has no value")
+	return rec
+}
+
+// CrawlDelay returns the seconds between requests that the caller's group asks
+// for and whether it asks at all: the largest usable value (D-44). A named
+// group inherits nothing from '*', except in Bing.
+func (r *Rules) CrawlDelay() (seconds float64, ok bool) {
+	for _, rec := range r.only(FieldCrawlDelay) {
+		seconds, ok = max(seconds, rec.Delay), true
+	}
+	return seconds, ok
+}
+
+// RequestRates returns the usable rates of the caller's group as declared, in
+// file order. What an engine makes of them (windows, floor) is not applied.
+func (r *Rules) RequestRates() []RequestRate {
+	var rates []RequestRate
+	for _, rec := range r.only(FieldRequestRate) {
+		rates = append(rates, rec.Rate)
+	}
+	return rates
+}
+
+// VisitTimes returns the usable Visit-time windows of the caller's group, UTC,
+// in file order: a crawler is asked to come only inside one of them.
+func (r *Rules) VisitTimes() []Window {
+	var windows []Window
+	for _, rec := range r.only(FieldVisitTime) {
+		windows = append(windows, rec.Window)
+	}
+	return windows
+}
+
+// Sitemaps returns the values of all Sitemap lines as written, in file order,
+// repeats kept (MAP-03). They belong to the file and to no group (MAP-04);
+// empty values are none (D-49).
+func (r *Rules) Sitemaps() []string {
+	var maps []string
+	for _, rec := range r.only(FieldSitemap) {
+		maps = append(maps, rec.Value)
+	}
+	return maps
 }
 
 // A CleanParam names query parameters that do not change a page (Yandex).
@@ -150,7 +223,7 @@ func (r *Rules) Licenses() []Record {
 func (r *Rules) only(field Field) []Record {
 	var list []Record
 	for rec := range r.Records() {
-		if rec.Field == field && rec.Problem == "" {
+		if rec.Field == field && rec.Usable {
 			list = append(list, rec)
 		}
 	}

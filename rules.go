@@ -4,7 +4,6 @@ import (
 	"iter"
 	"math"
 	"slices"
-	"time"
 )
 
 // Rules is what one crawler obeys of one file under one dialect. It is
@@ -399,83 +398,6 @@ func (r *Rules) Match(p Path) Verdict {
 		v.Rule = Rule{rules: r, rule: *o.rule}
 	}
 	return v
-}
-
-// CrawlDelay returns the seconds between requests that the caller's group asks
-// for and whether it asks at all: the largest usable value (D-44). A named
-// group inherits nothing from '*', except in Bing.
-func (r *Rules) CrawlDelay() (seconds float64, ok bool) {
-	r = r.made()
-	for field, span := range r.walk() {
-		if field != FieldCrawlDelay {
-			continue
-		}
-		if s, usable, _ := parseDelay(r.file.Text(span)); usable {
-			seconds, ok = max(seconds, s), true
-		}
-	}
-	if !ok && r.dialect.CrawlDelay == HonouredInherits && !r.caller.star {
-		all := *r
-		all.caller = caller{star: true, token: "*", found: true}
-		return all.CrawlDelay()
-	}
-	return seconds, ok
-}
-
-// CrawlDelayDuration is CrawlDelay as a duration, at most some 292 years.
-func (r *Rules) CrawlDelayDuration() (time.Duration, bool) {
-	s, ok := r.CrawlDelay()
-	if s >= math.MaxInt64/float64(time.Second) {
-		return math.MaxInt64, ok
-	}
-	return time.Duration(s * float64(time.Second)), ok
-}
-
-// RequestRates returns the usable rates of the caller's group as declared, in
-// file order. What an engine makes of them (windows, floor) is not applied.
-func (r *Rules) RequestRates() []RequestRate {
-	r = r.made()
-	var rates []RequestRate
-	lines := lineCounter{f: r.file}
-	for field, span := range r.walk() {
-		if field != FieldRequestRate {
-			continue
-		}
-		if rate, ok, _ := parseRequestRate(r.file.Text(span)); ok {
-			rate.Line = lines.number(span.Start)
-			rates = append(rates, rate)
-		}
-	}
-	return rates
-}
-
-// VisitTimes returns the usable Visit-time windows of the caller's group, UTC,
-// in file order: a crawler is asked to come only inside one of them.
-func (r *Rules) VisitTimes() []Window {
-	r = r.made()
-	var windows []Window
-	for field, span := range r.walk() {
-		if field == FieldVisitTime {
-			if w, ok := parseWindow(r.file.Text(span)); ok {
-				windows = append(windows, w)
-			}
-		}
-	}
-	return windows
-}
-
-// Sitemaps returns the values of all Sitemap lines as written, in file order,
-// repeats kept (MAP-03). They belong to the file and to no group (MAP-04);
-// empty values are none (D-49).
-func (r *Rules) Sitemaps() []string {
-	r = r.made()
-	var maps []string
-	for l := range r.all() {
-		if l.field == FieldSitemap && l.span.Start < l.span.End {
-			maps = append(maps, r.file.Text(l.span))
-		}
-	}
-	return maps
 }
 
 // readRef is a line as the dialect reads it.

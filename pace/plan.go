@@ -30,8 +30,11 @@ func NewSchedule(r *robots.Rules, p Policy) (*Schedule, error) {
 	if r != nil {
 		d := r.Dialect()
 		s.dialect = d.Name
-		for _, record := range r.PaceRecords() {
-			plan.add(record, &d)
+		for record := range r.Records() {
+			switch record.Field {
+			case robots.FieldCrawlDelay, robots.FieldRequestRate, robots.FieldVisitTime:
+				plan.add(record, &d)
+			}
 		}
 	}
 	plan.paint()
@@ -51,7 +54,7 @@ type planner struct {
 }
 
 // add reads one declared line.
-func (b *planner) add(r robots.PaceRecord, d *robots.Dialect) {
+func (b *planner) add(r robots.Record, d *robots.Dialect) {
 	e := Entry{Field: r.Field, Line: r.Line, Value: strings.Clone(clip(r.Value)), Fate: Honoured, Why: r.Problem}
 	honour, name := d.RequestRate, "Request-rate"
 	switch r.Field {
