@@ -88,15 +88,6 @@ func (f *File) Bytes() []byte { return f.body }
 // A Span is a part of a file, from offset Start up to End, in octets.
 type Span struct{ Start, End int }
 
-// Position returns the line and the column of an offset, both from 1, the
-// column in octets. A byte order mark is part of no line and counts no column
-// (docs/batch.md). Offsets outside the file are moved to its nearest end.
-func (f *File) Position(offset int) (line, column int) {
-	offset = max(0, min(offset, len(f.body)))
-	start := f.lineStart(offset)
-	return f.lineNumber(offset), max(offset-start, 0) + 1
-}
-
 // lineNumber counts the line ends before offset.
 func (f *File) lineNumber(offset int) int {
 	b := f.body[:offset]

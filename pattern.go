@@ -18,9 +18,6 @@ type Pattern struct {
 // String returns the normal form as people write it.
 func (p Pattern) String() string { return written(p.text) }
 
-// Weight is the pattern's precedence: the octets of its normal form (D-12).
-func (p Pattern) Weight() int { return int(p.weight) }
-
 // match reports whether the pattern matches path, which must be in the normal
 // form of the same dialect. This is the one place where the two meet.
 //

@@ -155,16 +155,6 @@ func (r *Rules) RequestRates() []RequestRate {
 	return rates
 }
 
-// VisitTimes returns the usable Visit-time windows of the caller's group, UTC,
-// in file order: a crawler is asked to come only inside one of them.
-func (r *Rules) VisitTimes() []Window {
-	var windows []Window
-	for _, rec := range r.only(FieldVisitTime) {
-		windows = append(windows, rec.Window)
-	}
-	return windows
-}
-
 // Sitemaps returns the values of all Sitemap lines as written, in file order,
 // repeats kept (MAP-03). They belong to the file and to no group (MAP-04);
 // empty values are none (D-49).

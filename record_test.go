@@ -38,7 +38,7 @@ Disallow: /x
 		{"a", "clean-param", func(r *Rules) any { return r.CleanParams() }, "[{[ref sid] /shop/ 6}]"},
 		{"b", "clean-param", func(r *Rules) any { return r.CleanParams() }, "[{[ref sid] /shop/ 6}]"},
 		{"b", "hosts", func(r *Rules) any { return lines(r.Hosts()) }, "[11]"},
-		{"b", "visit-time", func(r *Rules) any { return r.VisitTimes() }, "[0100-0200]"},
+		{"b", "visit-time", func(r *Rules) any { return r.only(FieldVisitTime)[0].Window }, "0100-0200"},
 		{"a", "usage /", func(r *Rules) any { return r.ContentUsage(Path{"/test"}) }, "[{train-ai n 7}]"},
 		{"a", "usage /ok/", func(r *Rules) any { return r.ContentUsage(Path{"/ok/test"}) }, "[{train-ai y 8} {search n 9}]"},
 		{"a", "usage /never/", func(r *Rules) any { return r.ContentUsage(Path{"/never/test"}) }, "[]"},

@@ -169,7 +169,8 @@ func (r Rule) Pattern() Pattern {
 	return r.rules.pattern(&r.rule)
 }
 
-// Weight returns the rule's precedence: see Pattern.Weight.
+// Weight returns the rule's precedence: the octets of its normal form, counted as
+// the dialect does (D-12).
 func (r Rule) Weight() int { return int(r.weight) }
 
 // Line returns the number of the rule's line, from 1, 0 for the zero value.
