@@ -15,9 +15,9 @@
 //
 // A file, and the certainty that there is none (404), live as long as the site
 // says within a floor of five minutes and a ceiling of a day, a day if it says
-// nothing (CACHE-01, CACHE-04, D-28). Each life is moved by up to a tenth at
-// random, so that origins first met together are not asked together for ever;
-// it stays within floor and ceiling.
+// nothing (CACHE-01, CACHE-04, D-28). Each life is made shorter by up to a tenth
+// at random, so that origins first met together are not asked together for ever;
+// it stays within floor and ceiling, and no longer than the site says.
 //
 //	0 %        answered from memory
 //	80 %       answered from memory; whoever asks starts a fetch that nobody waits for

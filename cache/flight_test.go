@@ -373,7 +373,8 @@ func TestChance(t *testing.T) {
 	}
 }
 
-// TestStatedLife: what a site says counts within floor and ceiling.
+// TestStatedLife: what a site says counts within floor and ceiling, and chance
+// never makes a life longer (D-28).
 func TestStatedLife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tt := range []struct {
@@ -383,12 +384,13 @@ func TestStatedLife(t *testing.T) {
 			from, to time.Duration
 		}{
 			{0, "", cache.Options{}, 24 * hour * 9 / 10, 24 * hour},
-			{0, "Cache-Control", cache.Options{}, 5 * time.Minute, 5 * time.Minute * 11 / 10},
-			{-time.Hour, "Expires", cache.Options{}, 5 * time.Minute, 5 * time.Minute * 11 / 10},
-			{hour, "Cache-Control", cache.Options{}, hour * 9 / 10, hour * 11 / 10},
+			{0, "Cache-Control", cache.Options{}, 5 * time.Minute, 5 * time.Minute},
+			{-time.Hour, "Expires", cache.Options{}, 5 * time.Minute, 5 * time.Minute},
+			{hour, "Cache-Control", cache.Options{}, hour * 9 / 10, hour},
+			{330 * time.Second, "Cache-Control", cache.Options{}, 5 * time.Minute, 330 * time.Second},
 			{1000 * hour, "Cache-Control", cache.Options{}, 24 * hour * 9 / 10, 24 * hour},
 			{1000 * hour, "Cache-Control", cache.Options{Ceiling: 72 * hour}, 72 * hour * 9 / 10, 72 * hour},
-			{time.Minute, "Cache-Control", cache.Options{Floor: 20 * time.Second}, 54 * time.Second, 66 * time.Second},
+			{time.Minute, "Cache-Control", cache.Options{Floor: 20 * time.Second}, 54 * time.Second, time.Minute},
 		} {
 			for _, what := range []string{"file", "404"} {
 				tt.o.Fetcher = fetcherFunc(func(_ context.Context, o robots.Origin) (*fetch.Record, error) {

@@ -54,7 +54,7 @@ func (c *Cache) settle(r, held *fetch.Record) *fetch.Record {
 	r = plain(r).After(held)
 	if r.Outcome.Good() {
 		life := r.Lifetime(c.o.Floor, c.o.Ceiling)
-		r.Expires = r.Fetched.Add(chance(life, c.o.Floor, c.o.Ceiling))
+		r.Expires = r.Fetched.Add(chance(life, c.o.Floor, life)) // never longer than the site or the ceiling says (D-28)
 		return r
 	}
 	wait := r.RetryDelay()
