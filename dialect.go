@@ -89,8 +89,9 @@ type Dialect struct {
 	ServerErrors ServerErrors
 	// Outage is what holds while robots.txt cannot be reached, the first step
 	// from the first failure on, each further one from its age on (HTTP-04 to
-	// HTTP-08, D-21, D-22, D-42). A step whose From is 0 is not used, but for
-	// the first.
+	// HTTP-08, D-21, D-22, D-42). A step that opens a site begins when failures
+	// cover its age (D-54), every other one by the clock. A step whose From is 0
+	// is not used, but for the first.
 	Outage [3]OutageStep
 	// Redirects is the number of redirects that must be followed: a file behind
 	// more of them is no file (REDIR-01, REDIR-02, D-24), and a fetch that gave up
@@ -242,25 +243,63 @@ const (
 
 // An OutageStep is what holds from an age of an outage on.
 type OutageStep struct {
-	From     time.Duration // since the first failure
+	From     time.Duration // since the first failure; of a step that opens, covered by failures (D-54)
 	WithCopy Hold          // while a last good copy is kept
 	Without  Hold          // while none is
 }
 
-// OutageAt returns the step in force at an age of an outage and when the next
-// begins, 0 if it is the last.
-func (d Dialect) OutageAt(age time.Duration) (step OutageStep, next time.Duration) {
+// OutageState is what is known of an outage and counts for its steps.
+type OutageState struct {
+	Age      time.Duration // since the first failure (D-42)
+	Covered  time.Duration // by failures: the sum of the gaps between them, each of a day at most (D-54)
+	Failures int           // how many there were
+	Copy     bool          // a last good copy is kept
+	Answers  bool          // the caller knows that the site otherwise answers (HTTP-08)
+}
+
+// OutageFailures is how many attempts must have failed before a step of an
+// outage opens a site (D-54): two samples a month apart are no lasting failure.
+const OutageFailures = 5
+
+// Hold returns what a step means in an outage: HoldNothing, HoldCopy or HoldOpen.
+func (s OutageStep) Hold(o OutageState) Hold {
+	hold := s.Without
+	if o.Copy {
+		hold = s.WithCopy
+	}
+	switch {
+	case hold == HoldAnswering && o.Answers:
+		return HoldOpen
+	case hold == HoldAnswering, hold == HoldCopy && !o.Copy:
+		return HoldNothing
+	}
+	return hold
+}
+
+// begun reports whether a step after the first has begun. What opens a site
+// needs evidence, the rest goes by the clock.
+func (s OutageStep) begun(o OutageState) bool {
+	if s.Hold(o) == HoldOpen {
+		return o.Covered >= s.From && o.Failures >= OutageFailures
+	}
+	return o.Age >= s.From
+}
+
+// OutageAt returns the step that holds in an outage, the last that has begun,
+// and the one after it. Its From is 0 if there is none.
+func (d Dialect) OutageAt(o OutageState) (step, next OutageStep) {
 	step = d.Outage[0]
 	for _, s := range d.Outage[1:] {
 		if s.From <= 0 {
 			break
 		}
-		if age < s.From {
-			return step, s.From
+		if s.begun(o) {
+			step, next = s, OutageStep{}
+		} else if next.From == 0 {
+			next = s
 		}
-		step = s
 	}
-	return step, 0
+	return step, next
 }
 
 // The outage of the documents: 30 days is RFC 9309's example of a reasonably

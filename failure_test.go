@@ -136,23 +136,50 @@ func TestState(t *testing.T) {
 	}
 }
 
-// TestOutageAt: the steps of an outage begin at their ages.
+// TestOutageAt: the steps of an outage begin at their ages, those that open when
+// failures cover them.
 func TestOutageAt(t *testing.T) {
-	d := Dialect{Outage: [3]OutageStep{{Without: HoldNothing}, {From: time.Hour, Without: HoldOpen}, {From: 3 * time.Hour, Without: HoldCopy}}}
+	const h = time.Hour
+	d := Dialect{Outage: [3]OutageStep{
+		{WithCopy: HoldNothing, Without: HoldNothing},
+		{From: h, WithCopy: HoldCopy, Without: HoldOpen},
+		{From: 3 * h, WithCopy: HoldAnswering, Without: HoldAnswering},
+	}}
 	for _, row := range []struct {
-		age  time.Duration
+		o    OutageState
 		want Hold
 		next time.Duration
 	}{
-		{-1, HoldNothing, time.Hour}, {0, HoldNothing, time.Hour}, {time.Hour - 1, HoldNothing, time.Hour},
-		{time.Hour, HoldOpen, 3 * time.Hour}, {3*time.Hour - 1, HoldOpen, 3 * time.Hour}, {3 * time.Hour, HoldCopy, 0}, {1 << 62, HoldCopy, 0},
+		// With a copy all goes by the clock, unless the site answers otherwise.
+		{OutageState{Copy: true, Age: -1}, HoldNothing, h},
+		{OutageState{Copy: true, Age: h - 1}, HoldNothing, h},
+		{OutageState{Copy: true, Age: h}, HoldCopy, 3 * h},
+		{OutageState{Copy: true, Age: 3*h - 1}, HoldCopy, 3 * h},
+		{OutageState{Copy: true, Age: 3 * h}, HoldNothing, 0},
+		{OutageState{Copy: true, Age: 1 << 62, Covered: 1 << 62, Failures: 99}, HoldNothing, 0},
+		{OutageState{Copy: true, Age: 1 << 62, Answers: true}, HoldCopy, 3 * h},
+		{OutageState{Copy: true, Age: 1 << 62, Answers: true, Covered: 3*h - 1, Failures: 99}, HoldCopy, 3 * h},
+		{OutageState{Copy: true, Age: 3 * h, Answers: true, Covered: 3 * h, Failures: 5}, HoldOpen, 0},
+		// Without one it opens on evidence alone and closes by the clock.
+		{OutageState{Age: 3*h - 1}, HoldNothing, h},
+		{OutageState{Age: 3*h - 1, Covered: h, Failures: 4}, HoldNothing, h},
+		{OutageState{Age: 3*h - 1, Covered: h - 1, Failures: 99}, HoldNothing, h},
+		{OutageState{Age: 3*h - 1, Covered: h, Failures: 5}, HoldOpen, 3 * h},
+		{OutageState{Age: 3 * h, Covered: h, Failures: 5}, HoldNothing, 0},
+		{OutageState{Age: 3 * h, Covered: h, Failures: 5, Answers: true}, HoldOpen, 3 * h},
+		{OutageState{Age: 1 << 62, Answers: true}, HoldNothing, h},
 	} {
-		if step, next := d.OutageAt(row.age); step.Without != row.want || next != row.next {
-			t.Errorf("%v: %v, next %v; want %v, %v", row.age, step, next, row.want, row.next)
+		step, next := d.OutageAt(row.o)
+		if got := step.Hold(row.o); got != row.want || next.From != row.next {
+			t.Errorf("%+v: %v, next %v; want %v, %v", row.o, got, next.From, row.want, row.next)
 		}
 	}
-	if step, next := (Dialect{}).OutageAt(1 << 62); step.Without != HoldNothing || next != 0 {
+	long := OutageState{Age: 1 << 62, Covered: 1 << 62, Failures: 1 << 30, Answers: true}
+	if step, next := (Dialect{}).OutageAt(long); step.Hold(long) != HoldNothing || next.From != 0 {
 		t.Errorf("the zero dialect ends an outage: %v, %v", step, next)
+	}
+	if got := (OutageStep{Without: HoldCopy}).Hold(OutageState{}); got != HoldNothing {
+		t.Errorf("a copy that nobody has holds: %v", got)
 	}
 	for _, row := range []struct{ dialect, want string }{
 		{"rfc9309", "copy or nothing, 30d: copy or open"},

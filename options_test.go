@@ -130,7 +130,7 @@ asks which dialect it runs, only what a field says.
 const dialectPageMatrix = `
 Under each value stands the statement that gives it ([clauses.md](clauses.md)). *inherited* means that no document of
 that engine states it, so the value of ` + "`rfc9309`" + ` is taken. An outage is written in steps: what holds with a last good copy, or
-without one, from the given age of the outage on.
+without one, from the given age of the outage on. A step that opens a site begins when failures cover its age (D-54).
 
 `
 

@@ -115,7 +115,8 @@ func (c *Cache) bounded(e Entry) Entry {
 
 // joined returns the later of two records of an origin, of which one may have
 // been kept in memory only. If the later is of an outage it has the last good
-// answer that either knows, and the first failure after that.
+// answer that either knows, the first failure after that, and the larger of what
+// they count from there.
 func joined(a, b *fetch.Record) *fetch.Record {
 	if b == nil || a != nil && a.Fetched.Equal(b.Fetched) {
 		return a
@@ -129,21 +130,23 @@ func joined(a, b *fetch.Record) *fetch.Record {
 	if a.Outcome.Good() {
 		return a
 	}
-	j := *a
-	good, since := a.LastGood, a.FailingSince
-	after := a.After(b)
-	if g := after.LastGood; good == nil || g != nil && g.Fetched.After(good.Fetched) {
-		good = g
+	j, after := *a, a.After(b)
+	if g := after.LastGood; j.LastGood == nil || g != nil && g.Fetched.After(j.LastGood.Fetched) {
+		j.LastGood = g
 	}
-	begins := func(t time.Time) bool { return good == nil || t.After(good.Fetched) }
-	if first := after.FailingSince; begins(first) && (first.Before(since) || !begins(since)) {
-		since = first
-	} else if !begins(since) {
-		since = a.Fetched
+	begins := func(r *fetch.Record) bool { return j.LastGood == nil || r.FailingSince.After(j.LastGood.Fetched) }
+	if !begins(a) { // then a is the only failure known to be of this outage
+		alone := a.After(nil)
+		j.FailingSince, j.Failures, j.Covered = alone.FailingSince, alone.Failures, alone.Covered
 	}
-	if good == a.LastGood && since.Equal(a.FailingSince) {
+	if begins(after) {
+		if after.FailingSince.Before(j.FailingSince) {
+			j.FailingSince = after.FailingSince
+		}
+		j.Failures, j.Covered = max(j.Failures, after.Failures), max(j.Covered, after.Covered)
+	}
+	if j.LastGood == a.LastGood && j.FailingSince.Equal(a.FailingSince) && j.Failures == a.Failures && j.Covered == a.Covered {
 		return a
 	}
-	j.LastGood, j.FailingSince = good, since
 	return &j
 }

@@ -61,24 +61,36 @@ func (b *behaviour) network() bool {
 // model is what must hold, told a second time and as simply as the documents do:
 // from the list of attempts and nothing else.
 type model struct {
-	last      *behaviour // of the last attempt
-	at        time.Time
-	lastGood  *behaviour
-	goodAt    time.Time
-	firstFail time.Time
-	failures  int
+	last     *behaviour // of the last attempt
+	at       time.Time
+	lastGood *behaviour
+	goodAt   time.Time
+
+	failed    []time.Time   // the failures of the outage
+	firstFail time.Time     // the first of them
+	failures  int           // how many
+	covered   time.Duration // the sum of the gaps between them, each counted as a day at most (D-54)
 }
 
 func (m *model) attempt(b *behaviour, at time.Time) {
+	failed := slices.Clip(m.failed) // a copy of the model may go another way
 	switch {
 	case b.good():
-		m.lastGood, m.goodAt, m.failures = b, at, 0
-	case m.failures == 0 || m.last.refused() && !b.refused():
-		m.firstFail, m.failures = at, 1
+		m.lastGood, m.goodAt, m.failed = b, at, nil
+	case m.last != nil && m.last.refused() && !b.refused():
+		m.failed = []time.Time{at}
 	default:
-		m.failures++
+		m.failed = append(failed, at)
 	}
 	m.last, m.at = b, at
+	m.failures, m.covered = len(m.failed), 0
+	for i, t := range m.failed {
+		if i == 0 {
+			m.firstFail = t
+			continue
+		}
+		m.covered += min(t.Sub(m.failed[i-1]), day)
+	}
 }
 
 // wait returns the bounds of the time to the next attempt of a site in use.
@@ -144,11 +156,16 @@ func (m *model) private(dialect string, policy []step, now, expires time.Time) (
 	hold := ""
 	var from time.Duration
 	for _, s := range policy {
-		if now.Sub(m.firstFail) >= s.from {
-			hold, from = s.none, s.from
-			if held {
-				hold = s.with
-			}
+		then := s.none
+		if held {
+			then = s.with
+		}
+		begun := now.Sub(m.firstFail) >= s.from
+		if then == "allow" { // a step that opens goes by evidence (D-54)
+			begun = m.covered >= s.from && m.failures >= 5
+		}
+		if begun {
+			hold, from = then, s.from
 		}
 	}
 	switch hold {
@@ -195,7 +212,8 @@ func record(origin robots.Origin, b *behaviour, at time.Time) *fetch.Record {
 }
 
 // TestOutages holds random histories of sites, good days and bad ones, asked now
-// and then for up to ten weeks, against the model in every dialect.
+// and then for up to ten weeks or every day for as long, with pauses of weeks,
+// against the model in every dialect.
 func TestOutages(t *testing.T) {
 	timelines := 100_000
 	if testing.Short() {
@@ -252,8 +270,18 @@ func outage(t *testing.T, random *rand.Rand, allows map[string]int) (questions, 
 	pick := func() { s.now = &behaviours[random.IntN(len(behaviours))] }
 	pick()
 	trouble := random.IntN(3) // in a third of histories the site does not recover
-	for range 4 + random.IntN(8) {
-		switch random.IntN(4) {
+	rounds, every := 4+random.IntN(8), time.Duration(0)
+	if random.IntN(25) == 0 { // a job that runs every so often, and a site in longer trouble
+		rounds, every = 20+random.IntN(30), time.Duration(random.Int64N(int64(30*hour)))
+	}
+	for range rounds {
+		kind := random.IntN(4)
+		if every > 0 && random.IntN(15) > 0 {
+			kind = -1
+		}
+		switch kind {
+		case -1:
+			time.Sleep(every)
 		case 0:
 			time.Sleep(time.Duration(random.Int64N(int64(10 * time.Minute))))
 		case 1:
@@ -262,8 +290,11 @@ func outage(t *testing.T, random *rand.Rand, allows map[string]int) (questions, 
 			time.Sleep(time.Duration(random.Int64N(int64(30 * hour))))
 		default:
 			time.Sleep(time.Duration(random.Int64N(int64(13 * day))))
+			if random.IntN(8) == 0 {
+				time.Sleep(time.Duration(random.Int64N(int64(40 * day))))
+			}
 		}
-		if random.IntN(3) == 0 {
+		if random.IntN(3) == 0 && (every == 0 || random.IntN(5) == 0) {
 			for pick(); trouble == 0 && s.model.failures > 0 && s.now.good(); pick() {
 			}
 		}
@@ -316,8 +347,8 @@ func judge(t *testing.T, s *site, r *fetch.Record, now time.Time, allows map[str
 	if life := expires.Sub(m.goodAt); m.lastGood != nil && (life < day*9/10 || life > day) {
 		t.Errorf("life of %v, want a day or up to a tenth less", life)
 	}
-	if !m.last.good() && !r.FailingSince.Equal(m.firstFail) {
-		t.Errorf("failing since %v, want %v", r.FailingSince, m.firstFail)
+	if !m.last.good() && (!r.FailingSince.Equal(m.firstFail) || r.Failures != m.failures || r.Covered != m.covered) {
+		t.Errorf("%d failures since %v cover %v, want %d since %v that cover %v", r.Failures, r.FailingSince, r.Covered, m.failures, m.firstFail, m.covered)
 	}
 	for _, d := range robots.Dialects() {
 		for _, known := range []bool{false, true} {

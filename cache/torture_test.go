@@ -584,6 +584,22 @@ var tortures = []struct {
 		p.get(storeCalls)
 		s.ageing(p, true).close(storeCalls)
 	}},
+	{"outage seen day by day, restarts", func(s *stage) {
+		s.turns("reset")
+		p := s.start()
+		for range 30 {
+			p.get(storeCalls)
+			s.rest(25 * hour)
+		}
+		s.arm()
+		for range 3 { // the first opens the site in most dialects
+			p.get(storeCalls)
+			p.close(storeCalls)
+			p = s.start()
+			s.rest(25 * hour)
+		}
+		p.close(storeCalls)
+	}},
 	{"outage after a 404, 429 and 5xx for missing pages", func(s *stage) {
 		s.past("404", 30*hour)
 		s.arm()

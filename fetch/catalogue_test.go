@@ -227,7 +227,8 @@ func (f *fault) run(t *testing.T) {
 }
 
 // checkVerdicts: what each dialect allows of a fresh record without an earlier
-// copy, now and at every age, is what the list says and nothing else.
+// copy, now and at every age, is what the list says and nothing else: no age opens
+// a site whose failures do not cover it.
 func checkVerdicts(t testing.TB, r *Record) {
 	t.Helper()
 	private, _ := robots.ParsePath("/private")
@@ -235,6 +236,7 @@ func checkVerdicts(t testing.TB, r *Record) {
 	for _, d := range robots.Dialects() {
 		for _, age := range []time.Duration{0, 11 * time.Hour, 13 * time.Hour, 29 * day, 31 * day, 365 * day} {
 			v := r.Rules(d, r.Fetched.Add(age), "anybot").Match(private)
+			w := covered(r, age).Rules(d, r.Fetched.Add(age), "anybot").Match(private)
 			var may bool
 			switch {
 			case r.Outcome == Success:
@@ -251,8 +253,11 @@ func checkVerdicts(t testing.TB, r *Record) {
 			default:
 				may = age >= 30*day
 			}
-			if v.Allowed && !may || !v.Allowed && may && r.Outcome != Success {
-				t.Errorf("%s, %v after the failure: %v", d.Name, age, v)
+			if w.Allowed && !may || !w.Allowed && may && r.Outcome != Success {
+				t.Errorf("%s, after %v of failures: %v", d.Name, age, w)
+			}
+			if allowed := w.Allowed && (r.Outcome != Unreachable || r.Cause == TooManyRequests && d.TooManyRequests == robots.TooManyIsMissing); v.Allowed != allowed {
+				t.Errorf("%s, %v after a failure: %v", d.Name, age, v)
 			}
 			if v.State == nil {
 				t.Errorf("%s: no state in %v", d.Name, v)

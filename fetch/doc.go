@@ -43,6 +43,13 @@
 // After that the dialect's outage decides by its age; Dialect.Outage is the
 // table. Without After every failure is the first.
 //
+// No age alone opens a site. Two failures a month apart say nothing about the
+// weeks between them, so that a step which opens a site waits until failures
+// cover its age, and until there were five (D-54). Record.Covered is the sum of
+// the gaps between them, each counted as a day at most: a crawler that pauses
+// reaches such a step later, one that asks once a day as any other does. Steps
+// that close a site, and the return to the last good copy, go by the clock.
+//
 // # Safety
 //
 // A fetch is bounded in time and octets whatever the other end does: Limits has

@@ -38,6 +38,7 @@ type encoded struct {
 	Good      *encodedCopy      `json:"good,omitempty"`
 	Since     int64             `json:"fs,omitempty"`
 	Failures  int               `json:"fn,omitempty"`
+	Covered   int64             `json:"fc,omitempty"`
 	Next      int64             `json:"next,omitempty"`
 }
 
@@ -69,7 +70,8 @@ func (r *Record) Encode() []byte {
 		Status: r.Status, Header: r.Header, Body: encodeBody(r.Cause, r.Body), Truncated: r.Truncated,
 		Started: millis(r.Started), Fetched: millis(r.Fetched), Expires: millis(r.Expires),
 		Life: r.StatedLife.Milliseconds(), LifeBy: r.StatedBy, After: r.RetryAfter.Milliseconds(),
-		Missing: r.MissingIs5xx, Since: millis(r.FailingSince), Failures: r.Failures, Next: millis(r.NextTry),
+		Missing: r.MissingIs5xx, Since: millis(r.FailingSince), Failures: r.Failures,
+		Covered: r.Covered.Milliseconds(), Next: millis(r.NextTry),
 	}
 	for _, h := range r.Hops {
 		e.Hops = append(e.Hops, encodedHop{
@@ -111,7 +113,8 @@ func Decode(data []byte, body func(Hash) ([]byte, error)) (*Record, error) {
 		Started: moment(e.Started), Fetched: moment(e.Fetched), Expires: moment(e.Expires),
 		StatedLife: time.Duration(e.Life) * time.Millisecond, StatedBy: e.LifeBy,
 		RetryAfter: time.Duration(e.After) * time.Millisecond, MissingIs5xx: e.Missing,
-		FailingSince: moment(e.Since), Failures: e.Failures, NextTry: moment(e.Next),
+		FailingSince: moment(e.Since), Failures: e.Failures,
+		Covered: max(time.Duration(e.Covered)*time.Millisecond, 0), NextTry: moment(e.Next),
 	}
 	if r.Body, err = decodeBody(e.Cause, e.Body, body); err != nil {
 		return nil, err

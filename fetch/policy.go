@@ -62,7 +62,8 @@ func (r *Record) Rules(d robots.Dialect, now time.Time, tokens ...string) *robot
 //     since. Of a file its rules decide, without a file everything is allowed.
 //   - A failure changes nothing while the answer held before it is fresh (D-42).
 //   - After that the dialect's outage decides by its age, from the first failure
-//     on: the last good copy, everything or nothing.
+//     on: the last good copy, everything or nothing. Everything only when failures
+//     cover that age: a step opens at a failed attempt and not by the clock (D-54).
 //   - A refusal by the guard disallows, at every age.
 //
 // The rules carry the state of the fetch, which every verdict then shows.
@@ -165,28 +166,37 @@ func (v *judge) failure(held *Copy) *robots.Rules {
 	case r.Cause.Network() && d.NetworkFailure == robots.FailureIsUndefined:
 		return v.disallow(robots.ReasonUndefined, "FAIL-01", what+" since "+since)
 	}
-	age := max(v.now.Sub(r.since()), 0)
-	step, next := d.OutageAt(age)
-	hold, copied := step.Without, ", no earlier copy"
+	o := robots.OutageState{
+		Age: max(v.now.Sub(r.since()), 0), Covered: r.Covered, Failures: r.Failures, Copy: held != nil, Answers: v.SiteAnswers,
+	}
+	step, next := d.OutageAt(o)
+	copied := ", no earlier copy"
 	if held != nil {
-		hold, copied = step.WithCopy, ", copy of "+stamp(held.Fetched)+" kept"
+		copied = ", copy of " + stamp(held.Fetched) + " kept"
 	}
 	clause := v.clause(step, held != nil)
-	switch {
-	case hold == robots.HoldCopy && held != nil:
+	switch step.Hold(o) {
+	case robots.HoldCopy:
 		return v.answer(held, clause, what+" since "+since+", copy of "+stamp(held.Fetched)+" used")
-	case hold == robots.HoldOpen:
-		return v.allow(robots.ReasonUnreachable, clause, what+" since "+since+copied+": open after "+days(step.From))
-	case hold == robots.HoldAnswering && v.SiteAnswers:
-		return v.allow(robots.ReasonUnreachable, clause, what+" since "+since+", but the site otherwise answers")
+	case robots.HoldOpen:
+		if o.Answers && step.Hold(robots.OutageState{Copy: o.Copy}) != robots.HoldOpen {
+			return v.allow(robots.ReasonUnreachable, clause, what+" since "+since+", but the site otherwise answers")
+		}
+		return v.allow(robots.ReasonUnreachable, clause, what+" since "+since+copied+": open after "+days(step.From)+" of failures")
 	}
 	note := what + " since " + since + copied
-	if next > 0 {
-		then, _ := d.OutageAt(next)
-		if hold := then.Without; hold == robots.HoldOpen && held == nil {
-			note += "; everything allowed from " + stamp(r.since().Add(next))
-		} else if then.WithCopy == robots.HoldCopy && held != nil {
-			note += "; used from " + stamp(r.since().Add(next))
+	if next.From > 0 {
+		switch next.Hold(o) {
+		case robots.HoldCopy:
+			note += "; used from " + stamp(r.since().Add(next.From))
+		case robots.HoldOpen:
+			note += "; everything allowed once " + strconv.Itoa(robots.OutageFailures) + " failures or more cover " + days(next.From)
+			if r.Failures > 1 {
+				note += ", so far " + strconv.Itoa(r.Failures) + " cover " + lasted(r.Covered)
+			}
+			if o.Age >= next.From {
+				clause = "D-54"
+			}
 		}
 	}
 	return v.disallow(robots.ReasonUnreachable, clause, note)
@@ -253,4 +263,15 @@ func days(d time.Duration) string {
 		return strconv.Itoa(int(d/day)) + " days"
 	}
 	return strconv.FormatFloat(d.Hours(), 'f', -1, 64) + " h"
+}
+
+// lasted writes a time that has passed in one unit, never more than it was.
+func lasted(d time.Duration) string {
+	switch {
+	case d < time.Hour:
+		return strconv.Itoa(int(d/time.Minute)) + " min"
+	case d < 72*time.Hour:
+		return strconv.Itoa(int(d/time.Hour)) + " h"
+	}
+	return strconv.Itoa(int(d/(24*time.Hour))) + " days"
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +39,13 @@ func failing(c Cause, status int, held bool) *Record {
 	}
 	r := &Record{Origin: origin, URL: origin.RobotsURL(), Outcome: c.Outcome(), Cause: c, Status: status, Fetched: began}
 	return r.After(before)
+}
+
+// covered returns r as if as many failures as needed covered so long a time.
+func covered(r *Record, d time.Duration) *Record {
+	c := *r
+	c.Failures, c.Covered = robots.OutageFailures, d
+	return &c
 }
 
 // TestOutage: the table of ages, for every dialect, word by word.
@@ -87,7 +95,8 @@ func TestOutage(t *testing.T) {
 				if row.want[i] == "" {
 					continue
 				}
-				rules := row.policy.Rules(r, dialect, began.Add(age), "anybot")
+				// TestEvidence is about less of it.
+				rules := row.policy.Rules(covered(r, age), dialect, began.Add(age), "anybot")
 				v, w := rules.Match(private), rules.Match(public)
 				got := w.Word()
 				if v.Reason == robots.ReasonRule {
@@ -102,6 +111,89 @@ func TestOutage(t *testing.T) {
 				if dialect.RobotsTxt == robots.AlwaysAllowed && !rules.Allowed(mustPath("/robots.txt")) {
 					t.Errorf("%s, %v, age %v: /robots.txt itself is disallowed", name, row.cause, age)
 				}
+			}
+		}
+	}
+}
+
+// again returns r followed by the same failure so long after it.
+func again(r *Record, d time.Duration) *Record {
+	next := &Record{Origin: r.Origin, URL: r.URL, Outcome: r.Outcome, Cause: r.Cause, Status: r.Status, Fetched: r.Fetched.Add(d)}
+	return next.After(r)
+}
+
+// TestEvidence: a site opens when failures cover the age of the step and there
+// were five, never by the clock (D-54). All else goes by the clock.
+func TestEvidence(t *testing.T) {
+	for _, row := range []struct {
+		dialects string
+		gaps     string // between the failures, the first of which was at began
+		after    time.Duration
+		held     bool
+		answers  bool
+		want     string
+	}{
+		// Two failures a month apart are no outage of a month.
+		{"rfc9309 seznam bing yandex google-2019", "744h", 0, false, false, "disallow"},
+		{"google google-cpp", "744h", 0, false, false, "disallow"},
+		{"google google-cpp", "20h", 0, false, false, "disallow"},
+		// A daily job opens the step of 12 hours with its fifth failure.
+		{"google google-cpp", "24h 24h 24h", 0, false, false, "disallow"},
+		{"google google-cpp", "24h 24h 24h 24h", 0, false, false, "allow"},
+		{"google google-cpp", "3h 3h 3h 2h59m59.999s", 0, false, false, "disallow"},
+		{"google google-cpp", "3h 3h 3h 3h", 0, false, false, "allow"},
+		{"google google-cpp", "1h 1h 1h 1h", 20 * time.Hour, false, false, "disallow"},
+		{"google google-cpp", "1h 1h 1h 1h 8h", 0, false, false, "allow"},
+		// It closes after 30 days by the clock, whatever covers them.
+		{"google google-cpp", "24h 24h 24h 24h", 26*day - 1, false, false, "allow"},
+		{"google google-cpp", "24h 24h 24h 24h", 26 * day, false, false, "disallow"},
+		{"google google-cpp", "24h 24h 24h 24h", 26 * day, false, true, "allow"},
+		// The copy comes back by the clock and goes by it.
+		{"google google-cpp", "1h", 11 * time.Hour, true, false, "copy"},
+		{"google google-cpp", "1h", 30 * day, true, false, "disallow"},
+		{"google google-cpp", "1h", 300 * day, true, true, "copy"},
+		{"google-2019", "1h", 30 * day, true, false, "copy"},
+		{"google google-cpp", "30*24h", 0, true, true, "allow"},
+		{"google google-cpp", "29*24h 23h", 0, true, true, "copy"},
+		// 30 days need 30 days, and a pause delays them.
+		{"rfc9309 seznam bing yandex google-2019", "29*24h 23h", 300 * day, false, false, "disallow"},
+		{"rfc9309 seznam bing yandex google-2019", "29*24h 23h 1h", 0, false, false, "allow"},
+		{"rfc9309 seznam bing yandex google-2019", "20*24h 2000h 9*24h", 0, false, false, "allow"},
+		{"rfc9309 seznam bing yandex google-2019", "20*24h 2000h 8*24h", 0, false, false, "disallow"},
+		{"rfc9309 seznam bing yandex google-2019", "719*1h", 0, false, false, "disallow"},
+		{"rfc9309 seznam bing yandex google-2019", "720*1h", 0, false, false, "allow"},
+		{"google-legacy", "90*24h", 0, false, false, "disallow"},
+		// A clock that went back adds nothing.
+		{"google google-cpp", "-24h 3h 3h 3h", 0, false, false, "disallow"},
+	} {
+		r := failing(ServerError, 500, row.held)
+		for gap := range strings.FieldsSeq(row.gaps) {
+			times := 1
+			if n, rest, ok := strings.Cut(gap, "*"); ok {
+				times, _ = strconv.Atoi(n)
+				gap = rest
+			}
+			d, err := time.ParseDuration(gap)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range times {
+				r = again(r, d)
+			}
+		}
+		for name := range strings.FieldsSeq(row.dialects) {
+			d, _ := robots.DialectByName(name)
+			rules := Policy{SiteAnswers: row.answers}.Rules(r, d, r.Fetched.Add(row.after), "anybot")
+			got := rules.Match(public).Word()
+			if rules.Match(private).Reason == robots.ReasonRule {
+				got = "copy"
+			}
+			if got != row.want {
+				t.Errorf("%s, failures with gaps of %s, %v later, copy %v, site answers %v (%d failures cover %v)\ngot:  %s (%v)\nwant: %s",
+					name, row.gaps, row.after, row.held, row.answers, r.Failures, r.Covered, got, rules.Match(public), row.want)
+			}
+			if r.FailingSince != began {
+				t.Errorf("failing since %v, want %v", r.FailingSince, began)
 			}
 		}
 	}
@@ -215,8 +307,10 @@ func TestSentences(t *testing.T) {
 		want string
 	}{
 		{failing(ServerError, 503, true), robots.RFC9309, time.Hour, "disallowed by line 2: Disallow: /private (status 503 since 2026-05-01T10:00:00Z, copy of 2026-04-30T22:00:00Z used)"},
-		{failing(ServerError, 503, false), robots.RFC9309, time.Hour, "disallowed: robots.txt cannot be reached (status 503 since 2026-05-01T10:00:00Z, no earlier copy; everything allowed from 2026-05-31T10:00:00Z)"},
-		{failing(ServerError, 503, false), robots.RFC9309, 31 * day, "allowed: robots.txt cannot be reached (status 503 since 2026-05-01T10:00:00Z, no earlier copy: open after 30 days)"},
+		{failing(ServerError, 503, false), robots.RFC9309, time.Hour, "disallowed: robots.txt cannot be reached (status 503 since 2026-05-01T10:00:00Z, no earlier copy; everything allowed once 5 failures or more cover 30 days)"},
+		{again(failing(ServerError, 503, false), 31*day), robots.RFC9309, 31 * day, "disallowed: robots.txt cannot be reached (status 503 since 2026-05-01T10:00:00Z, no earlier copy; everything allowed once 5 failures or more cover 30 days, so far 2 cover 24 h)"},
+		{covered(failing(ServerError, 503, false), 30*day), robots.RFC9309, 31 * day, "allowed: robots.txt cannot be reached (status 503 since 2026-05-01T10:00:00Z, no earlier copy: open after 30 days of failures)"},
+		{covered(failing(ServerError, 503, true), 30*day), robots.Google, 29 * day, "disallowed by line 2: Disallow: /private (status 503 since 2026-05-01T10:00:00Z, copy of 2026-04-30T22:00:00Z used)"},
 		{failing(DNSNotFound, 0, true), robots.Google, time.Hour, "disallowed: robots.txt cannot be reached (no such host since 2026-05-01T10:00:00Z, copy of 2026-04-30T22:00:00Z kept; used from 2026-05-01T22:00:00Z)"},
 		{failing(Timeout, 0, false), robots.GoogleLegacy, 0, "undefined (not allowed): the dialect leaves this failure undefined (no whole answer in time since 2026-05-01T10:00:00Z)"},
 		{&Record{Outcome: Unavailable, Cause: ClientError, Status: 404, Fetched: began}, robots.RFC9309, 0, "allowed: the site has no robots.txt (status 404)"},
@@ -351,7 +445,7 @@ func checkStatusRow(t *testing.T, records map[string]*Record, d robots.Dialect, 
 		if in.held {
 			r = r.After(&Record{Outcome: Success, Cause: OK, Body: []byte(someRules), Fetched: r.Fetched.Add(-day), Expires: r.Fetched})
 		}
-		rules := in.policy.Rules(r, d, r.Fetched.Add(in.age), "anybot")
+		rules := in.policy.Rules(covered(r, in.age), d, r.Fetched.Add(in.age), "anybot")
 		v, w := rules.Match(private), rules.Match(public)
 		var good bool
 		switch outcome {

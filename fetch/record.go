@@ -61,6 +61,10 @@ type Record struct {
 	FailingSince time.Time
 	// Failures counts the failed attempts since then, this one included.
 	Failures int
+	// Covered is the time since then that failures cover: the sum of the gaps
+	// between them, each counted as a day at most. It is the evidence for an
+	// outage of that age, which the clock alone is not (D-54).
+	Covered time.Duration
 	// NextTry is when the next attempt is due.
 	NextTry time.Time
 }
@@ -113,6 +117,10 @@ const (
 	waitSoon    = 15 * time.Minute
 	waitMost    = time.Hour
 	waitAsked   = 24 * time.Hour // most that a Retry-After can ask for
+
+	// gapMost is the most that the time between two failures counts for: nothing
+	// is waited for longer (D-54).
+	gapMost = 24 * time.Hour
 )
 
 // Lifetime returns how long a good answer is to be used: what the site says,
@@ -156,11 +164,12 @@ func (r *Record) RetryDelay() time.Duration {
 
 // After returns r as it is to be kept when it follows held, the record of the
 // same origin kept so far, which may be nil. A good answer starts afresh. A
-// failure keeps the last good answer, the time of the first failure and the
-// count of them, and says when to try again. Neither record is changed.
+// failure keeps the last good answer, the time of the first failure, the count
+// of them and the time they cover, and says when to try again. Neither record is
+// changed.
 func (r *Record) After(held *Record) *Record {
 	next := *r
-	next.LastGood, next.FailingSince, next.Failures, next.NextTry = nil, time.Time{}, 0, time.Time{}
+	next.LastGood, next.FailingSince, next.Failures, next.Covered, next.NextTry = nil, time.Time{}, 0, 0, time.Time{}
 	if r.Outcome.Good() {
 		return &next
 	}
@@ -171,6 +180,7 @@ func (r *Record) After(held *Record) *Record {
 		// after it, so that refusals never add up to 30 days (D-25).
 		if !held.Outcome.Good() && (held.Outcome != Refused || r.Outcome == Refused) {
 			next.FailingSince, next.Failures = held.since(), max(held.Failures, 1)+1
+			next.Covered = held.Covered + min(max(r.Fetched.Sub(held.Fetched), 0), gapMost)
 		}
 	}
 	next.NextTry = r.Fetched.Add(next.RetryDelay())
