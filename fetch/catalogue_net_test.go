@@ -3,10 +3,12 @@ package fetch
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"strings"
 	"syscall"
 
 	"golang.org/x/net/dns/dnsmessage"
@@ -73,7 +75,24 @@ func tcpFaults() []fault {
 				return silentDial(ctx, d)
 			}},
 		{area: "tcp", name: "no route to the host", does: "the network says so", raw: quiet, connect: failing(syscall.EHOSTUNREACH), cause: ConnectFailed, octets: nothing},
-		{area: "tcp", name: "no route to the network", does: "the network says so", raw: quiet, connect: failing(syscall.ENETUNREACH), cause: ConnectFailed, octets: nothing},
+		{area: "tcp", name: "no network", does: "this machine has no way to the network of the site", raw: quiet, connect: failing(syscall.ENETUNREACH), cause: NoNetwork, octets: nothing},
+		{area: "tcp", name: "network down", does: "the network of this machine is down", raw: quiet, connect: failing(syscall.ENETDOWN), cause: NoNetwork, octets: nothing},
+		{area: "tcp", name: "no own address", does: "this machine has no address left to connect from", raw: quiet, connect: failing(syscall.EADDRNOTAVAIL), cause: NoNetwork, octets: nothing},
+		{area: "tcp", name: "no own descriptor", does: "this process may open no more sockets", raw: quiet, connect: failing(syscall.EMFILE), cause: NoNetwork, octets: nothing},
+		{area: "tcp", name: "own firewall", does: "this machine may not connect", raw: quiet, connect: failing(syscall.EPERM), cause: NoNetwork, octets: nothing},
+		{area: "tcp", name: "no network for one family", does: "nobody listens at the IPv4 address, and there is no way to the IPv6 address", raw: quiet, cause: ConnectRefused, octets: nothing,
+			setup: func(s *stage) { s.dns.name("site.test", addresses("127.0.0.1", "::1")) },
+			connect: func(ctx context.Context, d *net.Dialer, address string) (net.Conn, error) {
+				if strings.HasPrefix(address, "[") {
+					return failing(syscall.ENETUNREACH)(ctx, d, address)
+				}
+				return failing(syscall.ECONNREFUSED)(ctx, d, address)
+			}},
+		{area: "tcp", name: "network goes down", does: "the network of this machine goes down before the answer", serve: answer(whole("200 OK", someRules)), cause: NoNetwork,
+			connect: func(ctx context.Context, d *net.Dialer, address string) (net.Conn, error) {
+				c, err := d.DialContext(ctx, "tcp", address)
+				return &downConn{c}, err
+			}},
 		{area: "tcp", name: "closed at once", does: "accepts and closes", raw: quiet, cause: Closed, or: Reset},
 		{area: "tcp", name: "reset at once", does: "accepts and resets", raw: func(_ *site, c net.Conn) { c.(*net.TCPConn).SetLinger(0) }, cause: Reset},
 		{area: "tcp", name: "closed after the request", does: "reads the request and closes", serve: func(*peer) {}, cause: Closed},
@@ -96,6 +115,13 @@ func tcpFaults() []fault {
 		{area: "tcp", name: "half closed", does: "closes its side before the answer", serve: func(p *peer) { p.tcp.CloseWrite(); p.hang() }, cause: Closed},
 		{area: "tcp", name: "silent", does: "accepts and says nothing", raw: func(_ *site, c net.Conn) { io.Copy(io.Discard, c) }, cause: HeaderTimeout, within: untilHeader},
 	}
+}
+
+// downConn is a connection over a network that has gone down.
+type downConn struct{ net.Conn }
+
+func (c *downConn) Read([]byte) (int, error) {
+	return 0, &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ENETDOWN)}
 }
 
 // drained waits until the client has read what was sent: a reset would throw it
@@ -132,6 +158,11 @@ func tlsFaults() []fault {
 		served("wrong name", "the certificate is for another name", "wrong-name.test", TLSName),
 		served("unknown issuer", "nobody known has issued the certificate", "unknown-issuer.test", TLSIssuer),
 		served("self-signed", "the certificate is its own issuer", "self-signed.test", TLSIssuer),
+		func() fault {
+			f := served("no roots", "this machine trusts no issuer at all", "site.test", TLSRoots)
+			f.options = func(o *Options) { o.RootCAs = x509.NewCertPool() }
+			return f
+		}(),
 		served("wrong use", "the certificate is not for servers", "client-only.test", TLSFailure),
 		{area: "tls", name: "old version", does: "the server speaks TLS 1.0 only", url: "https://site.test:PORT/", cause: TLSVersion,
 			raw: func(s *site, c net.Conn) {
@@ -143,6 +174,10 @@ func tlsFaults() []fault {
 			hello(c)
 			c.Write([]byte{21, 3, 3, 0, 2, 2, 112}) // unrecognized_name
 		}, TLSAlert, atOnce),
+		raw("protocol alert", "the server's alert says that it speaks no HTTP/1.1", func(c net.Conn) {
+			hello(c)
+			c.Write([]byte{21, 3, 3, 0, 2, 2, 120}) // no_application_protocol
+		}, TLSProtocol, atOnce),
 		raw("version alert", "the server's alert says that no version is common", func(c net.Conn) {
 			hello(c)
 			c.Write([]byte{21, 3, 3, 0, 2, 2, 70})

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -125,7 +126,12 @@ func (a *access) dial(addresses []netip.Addr, port uint16) (net.Conn, *failure) 
 		if err == nil {
 			return conn, nil
 		}
-		if f = a.unconnected(err); f.cause == Timeout {
+		// What one address of the site did tells more than that there is no way
+		// from here to another, such as to any of IPv6.
+		if g := a.unconnected(err); f == nil || !g.cause.OwnSide() {
+			f = g
+		}
+		if f.cause == Timeout {
 			break
 		}
 	}
@@ -148,9 +154,23 @@ func (a *access) unconnected(err error) *failure {
 		return &failure{ConnectTimeout, ""}
 	}
 	if call, ok := errors.AsType[syscall.Errno](err); ok {
+		if slices.Contains(noNetwork, call) {
+			return &failure{NoNetwork, call.Error()}
+		}
 		return &failure{ConnectFailed, call.Error()}
 	}
 	return &failure{ConnectFailed, err.Error()}
+}
+
+// noNetwork is what the system says when this machine cannot connect (D-55): it has
+// no interface or route, no address, socket or memory left, or a firewall of its own. A router far away can cause ENETUNREACH
+// too, which is rare and cannot be told apart. EHOSTUNREACH is not listed: most
+// often the last router before the site says that nobody is there. It is also
+// seen if our own gateway is dead; but then no name server can be asked either,
+// and that comes first.
+var noNetwork = []syscall.Errno{
+	syscall.ENETUNREACH, syscall.ENETDOWN, syscall.EADDRNOTAVAIL, syscall.EAFNOSUPPORT, syscall.EACCES, syscall.EPERM,
+	syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,
 }
 
 // enter waits for a place at a host and starts what is done there, with a
@@ -241,7 +261,23 @@ func (a *access) secure(conn net.Conn, host string) (net.Conn, *failure) {
 	if err == nil {
 		return &sealed{c, below}, nil
 	}
-	return nil, unsecured(err, late, a.over())
+	f := unsecured(err, late, a.over())
+	if f.cause == TLSIssuer && noRoots(a.client.options.RootCAs) {
+		f.cause = TLSRoots
+	}
+	return nil, f
+}
+
+// noRoots reports whether there is no issuer to trust, in a pool or in the system
+// if it is nil: then every issuer is unknown, whatever the site does.
+func noRoots(pool *x509.CertPool) bool {
+	if pool == nil {
+		var err error
+		if pool, err = x509.SystemCertPool(); err != nil {
+			return true
+		}
+	}
+	return pool.Equal(x509.NewCertPool())
 }
 
 // unsecured says why a handshake failed. crypto/tls has no types for the
@@ -251,6 +287,7 @@ func unsecured(err error, late Cause, over bool) *failure {
 		invalid  x509.CertificateInvalidError
 		name     x509.HostnameError
 		issuer   x509.UnknownAuthorityError
+		roots    x509.SystemRootsError
 		verify   *tls.CertificateVerificationError
 		header   tls.RecordHeaderError
 		timeout  net.Error
@@ -272,10 +309,14 @@ func unsecured(err error, late Cause, over bool) *failure {
 		return &failure{TLSName, ""}
 	case errors.As(err, &issuer):
 		return &failure{TLSIssuer, ""}
+	case errors.As(err, &roots):
+		return &failure{TLSRoots, roots.Error()}
 	case errors.As(err, &verify):
 		return &failure{TLSFailure, verify.Err.Error()}
 	case strings.Contains(text, "unsupported protocol version"), strings.Contains(text, "protocol version not supported"):
 		return &failure{TLSVersion, ""}
+	case isRemote && strings.Contains(text, "no application protocol"):
+		return &failure{TLSProtocol, ""}
 	case isRemote:
 		return &failure{TLSAlert, strings.TrimPrefix(op.Err.Error(), "tls: ")}
 	case errors.As(err, &header):

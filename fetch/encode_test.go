@@ -93,6 +93,19 @@ func TestCauses(t *testing.T) {
 		}
 		names[c.String()] = true
 	}
+	var own []string
+	for _, c := range Causes() {
+		if c.OwnSide() {
+			own = append(own, c.String())
+		}
+		if c.OwnSide() && c.Outcome() != Unreachable && c.Outcome() != Refused {
+			t.Errorf("%v is of our own side though its outcome is %v", c, c.Outcome())
+		}
+	}
+	const wantOwn = "bad-encoding header-limit raw-limit dns-failure no-network tls-roots tls-version tls-protocol address-refused port-refused"
+	if got := strings.Join(own, " "); got != wantOwn {
+		t.Errorf("causes of our own side\ngot:  %s\nwant: %s", got, wantOwn)
+	}
 	seen := map[Cause]bool{}
 	for _, f := range catalogue() {
 		seen[f.cause] = true

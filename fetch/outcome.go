@@ -95,16 +95,19 @@ const (
 	DNSNotFound    // no such host, or no address
 	DNSServer      // SERVFAIL
 	DNSTimeout     // no answer in time
-	DNSFailure     // any other answer, or no way from here to a name server
+	DNSFailure     // any other answer, or no way from here to a name server: none could be asked
 	ConnectRefused // nobody listens
 	ConnectTimeout // no answer to the handshake of TCP
-	ConnectFailed  // no route, and whatever else
+	ConnectFailed  // no such host where its network is, and whatever else
+	NoNetwork      // this machine cannot connect: no network, no way to that of the site, no socket left
 	Reset          // the connection was reset
 	Closed         // the connection was closed before an answer
 	TLSExpired     // the certificate is not valid now
 	TLSName        // it is for other names
 	TLSIssuer      // nobody known has issued it
+	TLSRoots       // this machine knows no issuers at all
 	TLSVersion     // no common version of TLS
+	TLSProtocol    // none of the protocols inside TLS that we offer (ALPN)
 	TLSAlert       // the server ended the handshake with an alert
 	TLSFailure     // any other failure of the handshake
 	TLSTimeout     // the handshake took too long
@@ -159,6 +162,9 @@ var causes = [numCauses]struct {
 	TLSExpired:      {"tls-expired", "certificate not valid at this time", Unreachable, RetryBackoff},
 	TLSName:         {"tls-name", "certificate for another name", Unreachable, RetryBackoff},
 	TLSIssuer:       {"tls-issuer", "certificate of an unknown issuer", Unreachable, RetryBackoff},
+	TLSRoots:        {"tls-roots", "no root certificates on this machine", Unreachable, RetrySlow},
+	TLSProtocol:     {"tls-protocol", "no common protocol inside TLS", Unreachable, RetrySlow},
+	NoNetwork:       {"no-network", "no way from this machine to the network", Unreachable, RetryBackoff},
 	TLSVersion:      {"tls-version", "no common version of TLS", Unreachable, RetryBackoff},
 	TLSAlert:        {"tls-alert", "TLS handshake refused", Unreachable, RetryBackoff},
 	TLSFailure:      {"tls-failure", "TLS handshake failed", Unreachable, RetryBackoff},
@@ -168,6 +174,15 @@ var causes = [numCauses]struct {
 	Timeout:         {"timeout", "no whole answer in time", Unreachable, RetryBackoff},
 	AddressRefused:  {"address-refused", "an address that may not be asked", Refused, RetrySlow},
 	PortRefused:     {"port-refused", "a port that may not be asked", Refused, RetrySlow},
+}
+
+// ownSide are the causes on the crawler's own side (D-55): what it lacks or will
+// not do. Limits of time are not among them, for nobody can tell whose time ran
+// out; nor is a certificate of an unknown issuer.
+var ownSide = [numCauses]bool{
+	DNSFailure: true, NoNetwork: true, // no way out of here
+	TLSRoots: true, TLSVersion: true, TLSProtocol: true, BadEncoding: true, // not known here
+	HeaderLimit: true, RawLimit: true, AddressRefused: true, PortRefused: true, // not wanted here
 }
 
 func (c Cause) entry() int {
@@ -191,6 +206,11 @@ func (c Cause) Outcome() Outcome { return causes[c.entry()].outcome }
 func (c Cause) Network() bool {
 	return c.Outcome() == Unreachable && c != ServerError && c != TooManyRequests && c != FTPTemporary
 }
+
+// OwnSide reports whether the cause is a failure of the crawler's own side (D-55).
+// It says nothing about the site: it neither begins an outage nor counts in one,
+// and what held before goes on.
+func (c Cause) OwnSide() bool { return ownSide[c.entry()] }
 
 // Causes returns every cause of a fetch.
 func Causes() []Cause {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -103,6 +104,9 @@ func (w *wire) classify(err error, otherwise Cause) *failure {
 		return &failure{Closed, ""}
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return &failure{Incomplete, ""}
+	}
+	if call, ok := errors.AsType[syscall.Errno](err); ok && slices.Contains(noNetwork, call) {
+		return &failure{NoNetwork, call.Error()}
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		return &failure{Reset, op.Err.Error()}
