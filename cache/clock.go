@@ -138,7 +138,8 @@ func shifted(r *fetch.Record, d time.Duration, now time.Time) *fetch.Record {
 		}
 	}
 	s := *r
-	s.Started, s.Fetched, s.FailingSince, s.NextTry = move(r.Started), move(r.Fetched), move(r.FailingSince), move(r.NextTry)
+	s.Started, s.Fetched, s.NextTry = move(r.Started), move(r.Fetched), move(r.NextTry)
+	s.FailingSince, s.LastFailure = move(r.FailingSince), move(r.LastFailure)
 	s.Expires = end(r.Expires)
 	if r.LastGood != nil {
 		c := *r.LastGood

@@ -71,10 +71,13 @@ func TestJumps(t *testing.T) {
 					r := get(t, c)
 					synctest.Wait()
 					n++
-					if !s.model.last.good() {
+					if s.model.failures > 0 {
 						age, want := wall.now().Sub(r.FailingSince), time.Since(s.model.firstFail)
 						if (age - want).Abs() > 2*time.Millisecond*10 {
 							t.Fatalf("outage of %v is %v old after jumps of %v", want, age, total)
+						}
+						if (r.Covered - s.model.covered).Abs() > 20*time.Millisecond {
+							t.Fatalf("failures cover %v, want %v, after jumps of %v", r.Covered, s.model.covered, total)
 						}
 					}
 					if s.model.lastGood != nil {

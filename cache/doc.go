@@ -39,9 +39,11 @@
 // which dialect goes on with the old copy is in DESIGN of the dialects, see
 // robots.Dialect.Outage.
 //
-// What our own address guard refuses is no failure of the site. It is noted, so
-// that the answer has its reason, but a refusal found in a store is asked again
-// by a process that has not seen it, for its guard may be another.
+// What fails on our own side, such as a machine without a network or a refusal by
+// our address guard, is no failure of the site (fetch.Cause.OwnSide). It is noted,
+// so that the answer has its reason, and what held before goes on (D-55). A
+// refusal found in a store is asked again by a process that has not seen it, for
+// its guard may be another.
 //
 // # Clocks
 //

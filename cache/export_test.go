@@ -7,3 +7,6 @@ func NewAt(o Options, wall func() time.Time) (*Cache, error) { return newCache(o
 
 // Chance is the jitter of lives and waits.
 var Chance = chance
+
+// Joined makes one record of what memory and a store hold.
+var Joined = joined

@@ -306,7 +306,7 @@ func TestRefreshAndForget(t *testing.T) {
 	})
 }
 
-// TestRefused: a refusal is no failure of the site, keeps what was there, and a
+// TestRefused: a refusal is no failure of the site, what was there goes on, and a
 // process with another guard asks for itself.
 func TestRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -319,11 +319,19 @@ func TestRefused(t *testing.T) {
 		s.now = behaving("refused")
 		for range 40 * 24 {
 			r := get(t, c)
-			if r.Outcome != fetch.Refused || r.LastGood == nil {
-				t.Fatalf("%v", r)
+			if r.Outcome != fetch.Refused || r.LastGood == nil || !r.FailingSince.IsZero() {
+				t.Fatalf("%+v", r)
 			}
 			for _, d := range robots.Dialects() {
-				if v := r.Rules(d, time.Now(), "Bot").Match(openPath); v.Allowed || v.Reason != robots.ReasonRefused {
+				rules := r.Rules(d, time.Now(), "Bot")
+				if v, w := rules.Match(openPath), rules.Match(privatePath); !v.Allowed || w.Allowed || w.Reason != robots.ReasonRule {
+					t.Fatalf("%s: %v, %v", d.Name, v, w)
+				}
+			}
+			never := *r // as if there had never been a file
+			never.LastGood = nil
+			for _, d := range robots.Dialects() {
+				if v := never.Rules(d, time.Now(), "Bot").Match(openPath); v.Allowed || v.Reason != robots.ReasonRefused {
 					t.Fatalf("%s: %v", d.Name, v)
 				}
 			}

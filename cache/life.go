@@ -87,7 +87,7 @@ func chance(d, least, most time.Duration) time.Duration {
 // comparison never mixes two clocks.
 func plain(r *fetch.Record) *fetch.Record {
 	p := *r
-	for _, t := range []*time.Time{&p.Started, &p.Fetched, &p.Expires, &p.FailingSince, &p.NextTry} {
+	for _, t := range []*time.Time{&p.Started, &p.Fetched, &p.Expires, &p.FailingSince, &p.LastFailure, &p.NextTry} {
 		if !t.IsZero() {
 			*t = t.Round(0).UTC().Truncate(time.Millisecond)
 		}
@@ -134,18 +134,23 @@ func joined(a, b *fetch.Record) *fetch.Record {
 	if g := after.LastGood; j.LastGood == nil || g != nil && g.Fetched.After(j.LastGood.Fetched) {
 		j.LastGood = g
 	}
-	begins := func(r *fetch.Record) bool { return j.LastGood == nil || r.FailingSince.After(j.LastGood.Fetched) }
-	if !begins(a) { // then a is the only failure known to be of this outage
+	begins := func(r *fetch.Record) bool {
+		return !r.FailingSince.IsZero() && (j.LastGood == nil || r.FailingSince.After(j.LastGood.Fetched))
+	}
+	if !begins(a) { // then nothing but a itself is known to be of this outage
 		alone := a.After(nil)
-		j.FailingSince, j.Failures, j.Covered = alone.FailingSince, alone.Failures, alone.Covered
+		j.FailingSince, j.LastFailure, j.Failures, j.Covered = alone.FailingSince, alone.LastFailure, alone.Failures, alone.Covered
 	}
 	if begins(after) {
-		if after.FailingSince.Before(j.FailingSince) {
+		if j.FailingSince.IsZero() || after.FailingSince.Before(j.FailingSince) {
 			j.FailingSince = after.FailingSince
+		}
+		if after.LastFailure.After(j.LastFailure) {
+			j.LastFailure = after.LastFailure
 		}
 		j.Failures, j.Covered = max(j.Failures, after.Failures), max(j.Covered, after.Covered)
 	}
-	if j.LastGood == a.LastGood && j.FailingSince.Equal(a.FailingSince) && j.Failures == a.Failures && j.Covered == a.Covered {
+	if j.LastGood == a.LastGood && j.FailingSince.Equal(a.FailingSince) && j.LastFailure.Equal(a.LastFailure) && j.Failures == a.Failures && j.Covered == a.Covered {
 		return a
 	}
 	return &j

@@ -50,10 +50,16 @@ var behaviours = []behaviour{
 	{name: "reset", cause: fetch.Reset, least: time.Minute, most: hour},
 	{name: "cut short", cause: fetch.Incomplete, status: 200, least: time.Minute, most: hour},
 	{name: "refused", cause: fetch.AddressRefused, least: hour, most: hour},
+	{name: "no network here", cause: fetch.NoNetwork, least: time.Minute, most: hour},
+	{name: "no name server here", cause: fetch.DNSFailure, least: time.Minute, most: hour},
+	{name: "compressed as we cannot", cause: fetch.BadEncoding, status: 200, least: hour, most: hour},
 }
 
 func (b *behaviour) good() bool    { return b.private != "" }
 func (b *behaviour) refused() bool { return b.cause == fetch.AddressRefused }
+func (b *behaviour) ours() bool { // a failure of our own side (D-55)
+	return b.refused() || b.cause == fetch.NoNetwork || b.cause == fetch.DNSFailure || b.cause == fetch.BadEncoding
+}
 func (b *behaviour) network() bool {
 	return b.cause == fetch.DNSNotFound || b.cause == fetch.Reset || b.cause == fetch.Incomplete
 }
@@ -66,24 +72,21 @@ type model struct {
 	lastGood *behaviour
 	goodAt   time.Time
 
-	failed    []time.Time   // the failures of the outage
+	failed    []time.Time   // the failures of the site since then, those of our own side left out (D-55)
 	firstFail time.Time     // the first of them
 	failures  int           // how many
 	covered   time.Duration // the sum of the gaps between them, each counted as a day at most (D-54)
 }
 
 func (m *model) attempt(b *behaviour, at time.Time) {
-	failed := slices.Clip(m.failed) // a copy of the model may go another way
 	switch {
 	case b.good():
 		m.lastGood, m.goodAt, m.failed = b, at, nil
-	case m.last != nil && m.last.refused() && !b.refused():
-		m.failed = []time.Time{at}
-	default:
-		m.failed = append(failed, at)
+	case !b.ours():
+		m.failed = append(slices.Clip(m.failed), at) // a copy of the model may go another way
 	}
 	m.last, m.at = b, at
-	m.failures, m.covered = len(m.failed), 0
+	m.firstFail, m.failures, m.covered = time.Time{}, len(m.failed), 0
 	for i, t := range m.failed {
 		if i == 0 {
 			m.firstFail = t
@@ -143,8 +146,6 @@ func (m *model) private(dialect string, policy []step, now, expires time.Time) (
 		return m.last.private, "good answer"
 	case m.lastGood != nil && now.Before(expires):
 		return m.lastGood.private, "answer still fresh"
-	case m.last.refused():
-		return "disallow", "refused"
 	case m.last.cause == fetch.TooManyRequests && tooManyIsMissing[dialect]:
 		return "allow", "listed: 429 is a client error"
 	case m.last.probe && serverErrorsMiss[dialect]:
@@ -153,6 +154,12 @@ func (m *model) private(dialect string, policy []step, now, expires time.Time) (
 		return "undefined", "network failure"
 	}
 	held := m.lastGood != nil && m.lastGood.cause != fetch.ClientError
+	if m.failures == 0 { // nothing but failures of our own side: no outage
+		if held {
+			return m.lastGood.private, "listed: last good copy, no outage"
+		}
+		return "disallow", "nothing known"
+	}
 	hold := ""
 	var from time.Duration
 	for _, s := range policy {
@@ -346,6 +353,9 @@ func judge(t *testing.T, s *site, r *fetch.Record, now time.Time, allows map[str
 	}
 	if life := expires.Sub(m.goodAt); m.lastGood != nil && (life < day*9/10 || life > day) {
 		t.Errorf("life of %v, want a day or up to a tenth less", life)
+	}
+	if n := len(m.failed); n > 0 && !r.LastFailure.Equal(m.failed[n-1]) {
+		t.Errorf("last failure %v, want %v", r.LastFailure, m.failed[n-1])
 	}
 	if !m.last.good() && (!r.FailingSince.Equal(m.firstFail) || r.Failures != m.failures || r.Covered != m.covered) {
 		t.Errorf("%d failures since %v cover %v, want %d since %v that cover %v", r.Failures, r.FailingSince, r.Covered, m.failures, m.firstFail, m.covered)

@@ -600,6 +600,24 @@ var tortures = []struct {
 		}
 		p.close(storeCalls)
 	}},
+	{"outage with failures of our own before and in it", func(s *stage) {
+		s.past("file", 30*hour)
+		s.turns("no network here")
+		s.arm()
+		p := s.start()
+		p.get(storeCalls)
+		for _, b := range []string{"500", "no name server here", "500", "500", "refused", "reset", "500", "no network here"} {
+			s.turns(b)
+			s.rest(5 * hour)
+			p.get(storeCalls)
+		}
+		p.close(storeCalls)
+		p = s.start()
+		p.get(storeCalls)
+		s.rest(30 * day)
+		p.get(storeCalls)
+		p.close(storeCalls)
+	}},
 	{"outage after a 404, 429 and 5xx for missing pages", func(s *stage) {
 		s.past("404", 30*hour)
 		s.arm()

@@ -244,7 +244,7 @@ func checkVerdicts(t testing.TB, r *Record) {
 					v.Reason == robots.ReasonNoRule || v.Reason == robots.ReasonNoGroup
 			case r.Outcome == Unavailable:
 				may = r.Cause != RedirectLimit || r.Redirects() >= d.Redirects
-			case r.Outcome == Refused:
+			case r.Cause.OwnSide(): // no outage begins
 			case r.Cause == TooManyRequests && d.TooManyRequests == robots.TooManyIsMissing:
 				may = true
 			case d.Name == "google-legacy":
@@ -276,8 +276,9 @@ func (f *fault) verdict() string {
 		return "the file's rules"
 	case Unavailable:
 		return "allow"
-	case Refused:
-		return "disallow for good"
+	}
+	if f.cause.OwnSide() {
+		return "disallow, no outage"
 	}
 	return "disallow, outage begins"
 }

@@ -50,6 +50,10 @@
 // reaches such a step later, one that asks once a day as any other does. Steps
 // that close a site, and the return to the last good copy, go by the clock.
 //
+// A failure of our own side is none of the site's: no network, no name server, a
+// version of TLS or an encoding that we lack, a limit of size, a refusal by the
+// guard (Cause.OwnSide). It begins no outage and counts in none (D-55).
+//
 // # Safety
 //
 // A fetch is bounded in time and octets whatever the other end does: Limits has

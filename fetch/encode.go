@@ -37,6 +37,7 @@ type encoded struct {
 	Missing   bool              `json:"m5,omitempty"`
 	Good      *encodedCopy      `json:"good,omitempty"`
 	Since     int64             `json:"fs,omitempty"`
+	Last      int64             `json:"fl,omitempty"`
 	Failures  int               `json:"fn,omitempty"`
 	Covered   int64             `json:"fc,omitempty"`
 	Next      int64             `json:"next,omitempty"`
@@ -70,7 +71,7 @@ func (r *Record) Encode() []byte {
 		Status: r.Status, Header: r.Header, Body: encodeBody(r.Cause, r.Body), Truncated: r.Truncated,
 		Started: millis(r.Started), Fetched: millis(r.Fetched), Expires: millis(r.Expires),
 		Life: r.StatedLife.Milliseconds(), LifeBy: r.StatedBy, After: r.RetryAfter.Milliseconds(),
-		Missing: r.MissingIs5xx, Since: millis(r.FailingSince), Failures: r.Failures,
+		Missing: r.MissingIs5xx, Since: millis(r.FailingSince), Last: millis(r.LastFailure), Failures: r.Failures,
 		Covered: r.Covered.Milliseconds(), Next: millis(r.NextTry),
 	}
 	for _, h := range r.Hops {
@@ -113,7 +114,7 @@ func Decode(data []byte, body func(Hash) ([]byte, error)) (*Record, error) {
 		Started: moment(e.Started), Fetched: moment(e.Fetched), Expires: moment(e.Expires),
 		StatedLife: time.Duration(e.Life) * time.Millisecond, StatedBy: e.LifeBy,
 		RetryAfter: time.Duration(e.After) * time.Millisecond, MissingIs5xx: e.Missing,
-		FailingSince: moment(e.Since), Failures: e.Failures,
+		FailingSince: moment(e.Since), LastFailure: moment(e.Last), Failures: e.Failures,
 		Covered: max(time.Duration(e.Covered)*time.Millisecond, 0), NextTry: moment(e.Next),
 	}
 	if r.Body, err = decodeBody(e.Cause, e.Body, body); err != nil {

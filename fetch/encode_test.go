@@ -17,7 +17,7 @@ func sampleRecord() *Record {
 	r.Header = map[string]string{"Retry-After": "120"}
 	r.RetryAfter, r.StatedBy, r.StatedLife, r.Detail = 2*time.Minute, "max-age", -time.Second, "überlastet"
 	r.Started, r.MissingIs5xx = began.Add(-time.Second), true
-	r.Failures, r.Covered = 7, 31*time.Hour
+	r.Failures, r.Covered, r.LastFailure = 7, 31*time.Hour, began.Add(-time.Minute)
 	return r
 }
 

@@ -46,7 +46,7 @@ const (
 	RetryAtExpiry Retry = iota // the answer is good: when its life ends
 	RetrySoon                  // 503, SERVFAIL: from a minute up to a quarter of an hour (HTTP-05)
 	RetryBackoff               // other failures: from a minute doubling up to an hour
-	RetrySlow                  // no such host, refused by the guard: every hour
+	RetrySlow                  // no such host, or what we lack or refuse ourselves: every hour
 )
 
 var retries = [...]string{"at-expiry", "soon", "backoff", "slow"}
@@ -144,11 +144,11 @@ var causes = [numCauses]struct {
 	NotModified:     {"not-modified", "304 to a request without conditions", Unreachable, RetryBackoff},
 	BadRedirect:     {"bad-redirect", "a redirect to nowhere", Unreachable, RetryBackoff},
 	ForeignScheme:   {"foreign-scheme", "a redirect to another scheme than http and https", Unreachable, RetryBackoff},
-	BadEncoding:     {"bad-encoding", "a content encoding that was not asked for", Unreachable, RetryBackoff},
+	BadEncoding:     {"bad-encoding", "a content encoding that was not asked for", Unreachable, RetrySlow},
 	Undecodable:     {"undecodable", "a body that does not decode", Unreachable, RetryBackoff},
 	BadResponse:     {"bad-response", "a malformed answer", Unreachable, RetryBackoff},
-	HeaderLimit:     {"header-limit", "headers over the limit", Unreachable, RetryBackoff},
-	RawLimit:        {"raw-limit", "a transfer over the limit", Unreachable, RetryBackoff},
+	HeaderLimit:     {"header-limit", "headers over the limit", Unreachable, RetrySlow},
+	RawLimit:        {"raw-limit", "a transfer over the limit", Unreachable, RetrySlow},
 	Incomplete:      {"incomplete", "the transfer ended early", Unreachable, RetryBackoff},
 	DNSNotFound:     {"dns-not-found", "no such host", Unreachable, RetrySlow},
 	DNSServer:       {"dns-server-failure", "the name servers fail", Unreachable, RetrySoon},
@@ -165,7 +165,7 @@ var causes = [numCauses]struct {
 	TLSRoots:        {"tls-roots", "no root certificates on this machine", Unreachable, RetrySlow},
 	TLSProtocol:     {"tls-protocol", "no common protocol inside TLS", Unreachable, RetrySlow},
 	NoNetwork:       {"no-network", "no way from this machine to the network", Unreachable, RetryBackoff},
-	TLSVersion:      {"tls-version", "no common version of TLS", Unreachable, RetryBackoff},
+	TLSVersion:      {"tls-version", "no common version of TLS", Unreachable, RetrySlow},
 	TLSAlert:        {"tls-alert", "TLS handshake refused", Unreachable, RetryBackoff},
 	TLSFailure:      {"tls-failure", "TLS handshake failed", Unreachable, RetryBackoff},
 	TLSTimeout:      {"tls-timeout", "no TLS handshake in time", Unreachable, RetryBackoff},

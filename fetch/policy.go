@@ -64,20 +64,23 @@ func (r *Record) Rules(d robots.Dialect, now time.Time, tokens ...string) *robot
 //   - After that the dialect's outage decides by its age, from the first failure
 //     on: the last good copy, everything or nothing. Everything only when failures
 //     cover that age: a step opens at a failed attempt and not by the clock (D-54).
-//   - A refusal by the guard disallows, at every age.
+//   - A failure of our own side, such as a refusal by the guard, says nothing about
+//     the site: an outage that it had begun goes on, else the last good copy
+//     holds at any age. Without one nothing may be fetched (D-55).
 //
 // The rules carry the state of the fetch, which every verdict then shows.
 func (p Policy) Rules(r *Record, d robots.Dialect, now time.Time, tokens ...string) *robots.Rules {
 	v := judge{Policy: p, record: r, dialect: d, now: now, tokens: tokens}
 	held := r.good()
-	failing := !r.Outcome.Good() || !r.FailingSince.IsZero()
 	switch {
-	case !failing:
+	case r.Outcome.Good() && r.FailingSince.IsZero():
 		return v.answer(held, "", "")
 	case held != nil && now.Before(held.Expires):
-		return v.answer(held, "D-42", "failing since "+stamp(r.since())+"; the answer of "+stamp(held.Fetched)+" is still fresh")
-	case r.Outcome == Refused:
-		return v.disallow(robots.ReasonRefused, "D-25", "")
+		clause, why := "D-42", "failing since "+stamp(r.since())
+		if r.since().IsZero() {
+			clause, why = "D-55", v.why()
+		}
+		return v.answer(held, clause, why+"; the answer of "+stamp(held.Fetched)+" is still fresh")
 	}
 	return v.failure(held)
 }
@@ -137,34 +140,43 @@ func (v *judge) file(c *Copy) *robots.Rules {
 	return robots.Parse(body).Rules(d, v.tokens...)
 }
 
-// failure returns the rules of an outage that no fresh answer bridges.
+// failure returns the rules of a failure that no fresh answer bridges.
 func (v *judge) failure(held *Copy) *robots.Rules {
 	r, d := v.record, &v.dialect
 	if held != nil && held.Outcome != Success {
 		held = nil // that there was no file is no copy of one
 	}
-	what := v.what(r.Status, r.Cause, r.Detail)
-	if r.Outcome.Good() { // a cache kept the answer and noted the failure only
-		what = "unreachable"
+	why, used := v.why(), ""
+	if held != nil {
+		used = ", copy of " + stamp(held.Fetched) + " used"
 	}
-	since := stamp(r.since())
+	shut := robots.ReasonUnreachable
+	if r.Outcome == Refused {
+		shut = robots.ReasonRefused
+	}
 	switch {
 	case r.Cause == TooManyRequests && d.TooManyRequests == robots.TooManyIsMissing:
-		return v.allow(robots.ReasonUnavailable, "HTTP-02", what)
+		return v.allow(robots.ReasonUnavailable, "HTTP-02", v.what(r.Status, r.Cause, r.Detail))
 	case r.Cause == ServerError && d.ServerErrors == robots.ServerErrorsMayMiss && (v.MissingIs5xx || r.MissingIs5xx):
 		how := "is known"
 		if !v.MissingIs5xx {
 			how = "was found by a probe"
 		}
-		return v.allow(robots.ReasonUnavailable, "HTTP-07", what+", and this site "+how+" to answer 5xx for missing pages")
+		return v.allow(robots.ReasonUnavailable, "HTTP-07", v.what(r.Status, r.Cause, r.Detail)+", and this site "+how+" to answer 5xx for missing pages")
 	case v.OnFailure == DisallowAtOnce:
-		return v.disallow(robots.ReasonUnreachable, "D-21", what+" since "+since+"; set to disallow at once")
+		return v.disallow(shut, "D-21", why+"; set to disallow at once")
 	case v.OnFailure == AllowOnFailure && held != nil:
-		return v.answer(held, "D-21", what+" since "+since+", copy of "+stamp(held.Fetched)+" used")
-	case v.OnFailure == AllowOnFailure:
-		return v.allow(robots.ReasonUnreachable, "D-21", what+" since "+since+"; set to allow on failure")
-	case r.Cause.Network() && d.NetworkFailure == robots.FailureIsUndefined:
-		return v.disallow(robots.ReasonUndefined, "FAIL-01", what+" since "+since)
+		return v.answer(held, "D-21", why+used)
+	case v.OnFailure == AllowOnFailure && r.Outcome != Refused:
+		return v.allow(robots.ReasonUnreachable, "D-21", why+"; set to allow on failure")
+	case r.since().IsZero() && held != nil:
+		return v.answer(held, "D-55", why+used)
+	case r.since().IsZero() && r.Outcome == Refused:
+		return v.disallow(shut, "D-25", "")
+	case r.since().IsZero():
+		return v.disallow(shut, "D-55", why+", no earlier copy")
+	case r.Cause.Network() && !r.Cause.OwnSide() && d.NetworkFailure == robots.FailureIsUndefined:
+		return v.disallow(robots.ReasonUndefined, "FAIL-01", why)
 	}
 	o := robots.OutageState{
 		Age: max(v.now.Sub(r.since()), 0), Covered: r.Covered, Failures: r.Failures, Copy: held != nil, Answers: v.SiteAnswers,
@@ -177,14 +189,14 @@ func (v *judge) failure(held *Copy) *robots.Rules {
 	clause := v.clause(step, held != nil)
 	switch step.Hold(o) {
 	case robots.HoldCopy:
-		return v.answer(held, clause, what+" since "+since+", copy of "+stamp(held.Fetched)+" used")
+		return v.answer(held, clause, why+used)
 	case robots.HoldOpen:
 		if o.Answers && step.Hold(robots.OutageState{Copy: o.Copy}) != robots.HoldOpen {
-			return v.allow(robots.ReasonUnreachable, clause, what+" since "+since+", but the site otherwise answers")
+			return v.allow(robots.ReasonUnreachable, clause, why+", but the site otherwise answers")
 		}
-		return v.allow(robots.ReasonUnreachable, clause, what+" since "+since+copied+": open after "+days(step.From)+" of failures")
+		return v.allow(robots.ReasonUnreachable, clause, why+copied+": open after "+days(step.From)+" of failures")
 	}
-	note := what + " since " + since + copied
+	note := why + copied
 	if next.From > 0 {
 		switch next.Hold(o) {
 		case robots.HoldCopy:
@@ -199,7 +211,7 @@ func (v *judge) failure(held *Copy) *robots.Rules {
 			}
 		}
 	}
-	return v.disallow(robots.ReasonUnreachable, clause, note)
+	return v.disallow(shut, clause, note)
 }
 
 // clause names the statement behind a step of an outage.
@@ -235,10 +247,26 @@ func (v *judge) disallow(reason robots.Reason, clause, note string) *robots.Rule
 func (v *judge) state(clause, note string) robots.State {
 	r := v.record
 	s := robots.State{Status: r.Status, Fetched: r.Fetched, NextTry: r.NextTry, Degraded: r.Degraded, Clause: clause, Note: note}
-	if !r.Outcome.Good() || !r.FailingSince.IsZero() {
-		s.FailingSince = r.since()
-	}
+	s.FailingSince = r.since()
 	return s
+}
+
+// why says in a clause what keeps robots.txt out of reach, and since when if it
+// is the site.
+func (v *judge) why() string {
+	r := v.record
+	what := v.what(r.Status, r.Cause, r.Detail)
+	if r.Outcome.Good() { // a cache kept the answer and noted the failure only
+		what = "unreachable"
+	}
+	switch since := r.since(); {
+	case since.IsZero():
+		return "on our side: " + what
+	case r.Cause.OwnSide():
+		return "on our side: " + what + "; the site unreachable since " + stamp(since)
+	default:
+		return what + " since " + stamp(since)
+	}
 }
 
 // what says in a few words what came back: "503", "no such host".

@@ -51,6 +51,7 @@ func covered(r *Record, d time.Duration) *Record {
 // TestOutage: the table of ages, for every dialect, word by word.
 func TestOutage(t *testing.T) {
 	const a, d, c, u = "allow", "disallow", "copy", "undefined"
+	const all = "rfc9309 google google-cpp google-2019 google-legacy seznam bing yandex"
 	ages := []time.Duration{0, 12*time.Hour - 1, 12 * time.Hour, 30*day - 1, 30 * day, 400 * day}
 	for _, row := range []struct {
 		dialects string
@@ -82,8 +83,14 @@ func TestOutage(t *testing.T) {
 		{"google-2019 google-legacy", ServerError, true, Policy{MissingIs5xx: true}, [6]string{a, a, a, a, a, a}},
 		{"rfc9309 seznam bing yandex", ServerError, false, Policy{MissingIs5xx: true}, [6]string{d, d, d, d, a, a}},
 		{"google-2019", Timeout, false, Policy{MissingIs5xx: true}, [6]string{d, d, d, d, a, a}},
-		{"rfc9309 google google-cpp google-2019 google-legacy seznam bing yandex", AddressRefused, true, Policy{OnFailure: AllowOnFailure, SiteAnswers: true, MissingIs5xx: true}, [6]string{d, d, d, d, d, d}},
-		{"rfc9309 google google-cpp google-2019 google-legacy seznam bing yandex", PortRefused, false, Policy{}, [6]string{d, d, d, d, d, d}},
+		// A failure of our own side begins no outage: the copy holds at any age.
+		{all, AddressRefused, true, Policy{OnFailure: AllowOnFailure, SiteAnswers: true, MissingIs5xx: true}, [6]string{c, c, c, c, c, c}},
+		{all, AddressRefused, false, Policy{OnFailure: AllowOnFailure, SiteAnswers: true, MissingIs5xx: true}, [6]string{d, d, d, d, d, d}},
+		{all, PortRefused, false, Policy{}, [6]string{d, d, d, d, d, d}},
+		{all, DNSFailure, true, Policy{}, [6]string{c, c, c, c, c, c}},
+		{all, BadEncoding, false, Policy{SiteAnswers: true}, [6]string{d, d, d, d, d, d}},
+		{all, NoNetwork, true, Policy{OnFailure: DisallowAtOnce}, [6]string{d, d, d, d, d, d}},
+		{all, TLSVersion, false, Policy{OnFailure: AllowOnFailure}, [6]string{a, a, a, a, a, a}},
 	} {
 		for name := range strings.FieldsSeq(row.dialects) {
 			dialect, ok := robots.DialectByName(name)
@@ -105,7 +112,11 @@ func TestOutage(t *testing.T) {
 				if got != row.want[i] {
 					t.Errorf("%s, %v, copy %v, %+v, age %v\ngot:  %s (%v)\nwant: %s", name, row.cause, row.held, row.policy, age, got, v, row.want[i])
 				}
-				if v.State.FailingSince != began || v.State.Note == "" || (got == c) != !v.State.StaleSince.IsZero() {
+				since := began
+				if row.cause.OwnSide() {
+					since = time.Time{}
+				}
+				if v.State.FailingSince != since || v.State.Note == "" || (got == c) != !v.State.StaleSince.IsZero() {
 					t.Errorf("%s, %v, age %v: state %+v", name, row.cause, age, v.State)
 				}
 				if dialect.RobotsTxt == robots.AlwaysAllowed && !rules.Allowed(mustPath("/robots.txt")) {
@@ -199,6 +210,56 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
+// TestOwnSide: what held before a failure of our own goes on: the step of the
+// outage that the site had begun, by its clock (D-55).
+func TestOwnSide(t *testing.T) {
+	for _, row := range []struct {
+		dialect string
+		held    bool
+		fails   int // times, a day apart
+		after   time.Duration
+		want    string
+	}{
+		{"google", false, 4, 0, "disallow"},
+		{"google", false, 4, 20 * day, "disallow"},
+		{"google", false, 5, 0, "allow"},
+		{"google", false, 5, 26*day - 1, "allow"},
+		{"google", false, 5, 26 * day, "disallow"},
+		{"google", true, 1, 12*time.Hour - 1, "disallow"},
+		{"google", true, 1, 12 * time.Hour, "copy"},
+		{"google", true, 1, 30 * day, "disallow"},
+		{"rfc9309", false, 30, 90 * day, "disallow"},
+		{"rfc9309", false, 31, 90 * day, "allow"},
+		{"rfc9309", true, 31, 90 * day, "copy"},
+		{"google-2019", true, 2, 28 * day, "disallow"},
+		{"google-2019", true, 2, 29 * day, "copy"},
+		{"google-legacy", true, 5, 90 * day, "disallow"},
+	} {
+		d, _ := robots.DialectByName(row.dialect)
+		r := failing(Timeout, 0, row.held)
+		for range row.fails - 1 {
+			r = again(r, day)
+		}
+		last := r.Fetched
+		for range 4 { // which count for nothing
+			for _, c := range Causes() {
+				if c.OwnSide() {
+					r = (&Record{Origin: r.Origin, Outcome: c.Outcome(), Cause: c, Fetched: r.Fetched}).After(r)
+				}
+			}
+		}
+		rules := r.Rules(d, last.Add(row.after), "anybot")
+		v := rules.Match(public)
+		got := v.Word()
+		if rules.Match(private).Reason == robots.ReasonRule {
+			got = "copy"
+		}
+		if got != row.want || v.State.FailingSince != began {
+			t.Errorf("%+v\ngot:  %s (%v)\nwant: %s", row, got, v, row.want)
+		}
+	}
+}
+
 // TestFreshCopy: while the answer held is fresh, a failure changes nothing.
 func TestFreshCopy(t *testing.T) {
 	origin, _, _ := robots.ParseURL("https://example.com/")
@@ -206,7 +267,7 @@ func TestFreshCopy(t *testing.T) {
 		{Origin: origin, Outcome: Success, Cause: OK, Status: 200, Body: []byte(someRules), Fetched: copied, Expires: began.Add(4 * time.Hour)},
 		{Origin: origin, Outcome: Unavailable, Cause: ClientError, Status: 404, Fetched: copied, Expires: began.Add(4 * time.Hour)},
 	} {
-		for _, c := range []Cause{ServerError, Timeout, TooManyRequests, AddressRefused} {
+		for _, c := range []Cause{ServerError, Timeout, TooManyRequests, AddressRefused, NoNetwork} {
 			r := (&Record{Origin: origin, Outcome: c.Outcome(), Cause: c, Fetched: began}).After(&good)
 			for _, d := range robots.Dialects() {
 				at := began.Add(4*time.Hour - 1)
@@ -214,7 +275,7 @@ func TestFreshCopy(t *testing.T) {
 				if got.Allowed != want.Allowed || got.Reason != want.Reason {
 					t.Errorf("%s, %v: %v, before the failure %v", d.Name, c, got, want)
 				}
-				if got.State.FailingSince != began {
+				if got.State.FailingSince.IsZero() != c.OwnSide() || got.State.Note == "" {
 					t.Errorf("%s, %v: the failure does not show in %+v", d.Name, c, got.State)
 				}
 				later := r.Rules(d, began.Add(4*time.Hour), "x").Match(public)
@@ -249,11 +310,33 @@ func TestAfter(t *testing.T) {
 	if gone.LastGood.Outcome != Unavailable || gone.FailingSince != gone.Fetched {
 		t.Errorf("after a 404: %+v", gone)
 	}
-	// What our guard refused is no outage of the site.
-	refused := at(AddressRefused, 6).After(one)
-	again := at(Timeout, 24*31).After(refused)
-	if again.FailingSince != again.Fetched || again.Failures != 1 || again.LastGood == nil {
-		t.Errorf("after a refusal: %+v", again)
+	// What fails on our side begins no outage and adds nothing to one.
+	own := at(NoNetwork, 0).After(good)
+	if !own.FailingSince.IsZero() || own.Failures != 0 || own.LastGood == nil {
+		t.Errorf("a failure of our own: %+v", own)
+	}
+	begun := at(Timeout, 24*31).After(own)
+	if begun.FailingSince != begun.Fetched || begun.Failures != 1 || begun.Covered != 0 || begun.LastGood == nil {
+		t.Errorf("after a failure of our own: %+v", begun)
+	}
+	refused := at(AddressRefused, 6).After(two)
+	if refused.FailingSince != began || refused.Failures != 2 || refused.Covered != 2*time.Hour || refused.LastFailure != two.Fetched {
+		t.Errorf("a refusal in an outage: %+v", refused)
+	}
+	// A gap goes from one failure of the site to the next, whatever failed here
+	// in between.
+	later := at(Timeout, 9).After(at(DNSFailure, 8).After(refused))
+	if later.FailingSince != began || later.Failures != 3 || later.Covered != 9*time.Hour || later.LastFailure != later.Fetched {
+		t.Errorf("after a refusal in an outage: %+v", later)
+	}
+	if long := at(Timeout, 24*31).After(refused); long.Covered != 26*time.Hour {
+		t.Errorf("a month after a refusal failures cover %v, want 26 h", long.Covered)
+	}
+	// A record of an earlier release, without a last failure.
+	old := *two
+	old.LastFailure, old.Covered = time.Time{}, 0
+	if next := at(Timeout, 5).After(&old); next.Failures != 3 || next.Covered != 3*time.Hour {
+		t.Errorf("after an old record: %+v", next)
 	}
 	var waits []string
 	r := at(ServerError, 0).After(nil)
@@ -271,6 +354,9 @@ func TestAfter(t *testing.T) {
 		{Record{Cause: ServerError, Status: 503, Failures: 9}, 15 * time.Minute},
 		{Record{Cause: DNSServer, Failures: 9}, 15 * time.Minute},
 		{Record{Cause: DNSNotFound, Failures: 1}, time.Hour},
+		{Record{Cause: BadEncoding}, time.Hour}, // or the site would be asked every minute for ever
+		{Record{Cause: NoNetwork}, time.Minute},
+		{Record{Cause: NoNetwork, Failures: 9}, time.Hour},
 		{Record{Cause: TooManyRequests, Failures: 1, RetryAfter: 3 * time.Hour}, 3 * time.Hour},
 		{Record{Cause: TooManyRequests, Failures: 1, RetryAfter: 99 * day}, day},
 		{Record{Cause: TooManyRequests, Failures: 1, RetryAfter: time.Second}, time.Minute},
@@ -313,6 +399,11 @@ func TestSentences(t *testing.T) {
 		{covered(failing(ServerError, 503, true), 30*day), robots.Google, 29 * day, "disallowed by line 2: Disallow: /private (status 503 since 2026-05-01T10:00:00Z, copy of 2026-04-30T22:00:00Z used)"},
 		{failing(DNSNotFound, 0, true), robots.Google, time.Hour, "disallowed: robots.txt cannot be reached (no such host since 2026-05-01T10:00:00Z, copy of 2026-04-30T22:00:00Z kept; used from 2026-05-01T22:00:00Z)"},
 		{failing(Timeout, 0, false), robots.GoogleLegacy, 0, "undefined (not allowed): the dialect leaves this failure undefined (no whole answer in time since 2026-05-01T10:00:00Z)"},
+		{failing(BadEncoding, 200, true), robots.Google, time.Hour, "disallowed by line 2: Disallow: /private (on our side: a content encoding that was not asked for, copy of 2026-04-30T22:00:00Z used)"},
+		{failing(DNSFailure, 0, false), robots.Google, 90 * day, "disallowed: robots.txt cannot be reached (on our side: the name cannot be resolved, no earlier copy)"},
+		{(&Record{Outcome: Unreachable, Cause: NoNetwork, Fetched: began.Add(time.Hour)}).After(failing(ServerError, 503, true)), robots.RFC9309, time.Hour,
+			"disallowed by line 2: Disallow: /private (on our side: no way from this machine to the network; the site unreachable since 2026-05-01T10:00:00Z, copy of 2026-04-30T22:00:00Z used)"},
+		{failing(AddressRefused, 0, false), robots.RFC9309, 0, "disallowed: the address guard refused to fetch robots.txt (an address that may not be asked)"},
 		{&Record{Outcome: Unavailable, Cause: ClientError, Status: 404, Fetched: began}, robots.RFC9309, 0, "allowed: the site has no robots.txt (status 404)"},
 		{&Record{Outcome: Success, Cause: OK, Status: 200, Body: []byte(someRules), Fetched: began, Expires: began.Add(day)}, robots.RFC9309, 0, "disallowed by line 2: Disallow: /private"},
 	} {

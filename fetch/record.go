@@ -57,13 +57,18 @@ type Record struct {
 
 	// LastGood is the last answer of the site before it began to fail.
 	LastGood *Copy
-	// FailingSince is the first failed attempt after the last good answer (D-42).
+	// FailingSince is the first failure of the site after the last good answer
+	// (D-42). What fails on our own side (Cause.OwnSide) begins no outage, nor does
+	// it count in one: it leaves these four as they were, and zero if there was no
+	// outage (D-55).
 	FailingSince time.Time
-	// Failures counts the failed attempts since then, this one included.
+	// LastFailure is the last failure of the site.
+	LastFailure time.Time
+	// Failures counts the failures of the site from the first to the last.
 	Failures int
-	// Covered is the time since then that failures cover: the sum of the gaps
-	// between them, each counted as a day at most. It is the evidence for an
-	// outage of that age, which the clock alone is not (D-54).
+	// Covered is the time between these that failures cover: the sum of the gaps
+	// from one to the next, each counted as a day at most. It is the evidence for
+	// an outage of that age, which the clock alone is not (D-54).
 	Covered time.Duration
 	// NextTry is when the next attempt is due.
 	NextTry time.Time
@@ -142,9 +147,9 @@ func (r *Record) Retry() Retry {
 }
 
 // RetryDelay returns how long after Fetched the next attempt is due after a
-// failure: a minute doubling with each failure up to an hour, a quarter of an
-// hour for RetrySoon, and at least what the site asked for, up to a day. A
-// cache adds jitter. It is 0 for a good answer.
+// failure: a minute doubling with each failure of the site up to an hour, a
+// quarter of an hour for RetrySoon, an hour for RetrySlow, and at least what the
+// site asked for, up to a day. A cache adds jitter. It is 0 for a good answer.
 func (r *Record) RetryDelay() time.Duration {
 	most := waitMost
 	var wait time.Duration
@@ -164,24 +169,31 @@ func (r *Record) RetryDelay() time.Duration {
 
 // After returns r as it is to be kept when it follows held, the record of the
 // same origin kept so far, which may be nil. A good answer starts afresh. A
-// failure keeps the last good answer, the time of the first failure, the count
-// of them and the time they cover, and says when to try again. Neither record is
-// changed.
+// failure keeps the last good answer and the outage, adds itself to the outage
+// if it is the site's, and says when to try again. Neither record is changed.
 func (r *Record) After(held *Record) *Record {
 	next := *r
-	next.LastGood, next.FailingSince, next.Failures, next.Covered, next.NextTry = nil, time.Time{}, 0, 0, time.Time{}
+	next.LastGood, next.NextTry = nil, time.Time{}
+	next.FailingSince, next.LastFailure, next.Failures, next.Covered = time.Time{}, time.Time{}, 0, 0
 	if r.Outcome.Good() {
 		return &next
 	}
-	next.FailingSince, next.Failures = r.Fetched, 1
 	if held != nil {
 		next.LastGood = held.good()
-		// What our guard did is no outage of the site: the clock starts afresh
-		// after it, so that refusals never add up to 30 days (D-25).
-		if !held.Outcome.Good() && (held.Outcome != Refused || r.Outcome == Refused) {
-			next.FailingSince, next.Failures = held.since(), max(held.Failures, 1)+1
-			next.Covered = held.Covered + min(max(r.Fetched.Sub(held.Fetched), 0), gapMost)
+		if since := held.since(); !held.Outcome.Good() && !since.IsZero() {
+			next.FailingSince, next.LastFailure, next.Failures, next.Covered = since, held.LastFailure, max(held.Failures, 1), held.Covered
+			if next.LastFailure.IsZero() { // of an earlier release, or made by hand
+				next.LastFailure = held.Fetched
+			}
 		}
+	}
+	if !r.Cause.OwnSide() {
+		if next.FailingSince.IsZero() {
+			next.FailingSince, next.LastFailure = r.Fetched, r.Fetched
+		}
+		next.Covered += min(max(r.Fetched.Sub(next.LastFailure), 0), gapMost)
+		next.LastFailure = r.Fetched
+		next.Failures++
 	}
 	next.NextTry = r.Fetched.Add(next.RetryDelay())
 	return &next
@@ -198,10 +210,11 @@ func (r *Record) good() *Copy {
 	}
 }
 
-// since returns when a failing record began to fail.
+// since returns when the site of a failing record began to fail, the zero time if
+// it did not.
 func (r *Record) since() time.Time {
-	if r.FailingSince.IsZero() {
-		return r.Fetched
+	if r.FailingSince.IsZero() && !r.Outcome.Good() && !r.Cause.OwnSide() {
+		return r.Fetched // made by hand
 	}
 	return r.FailingSince
 }

@@ -126,7 +126,7 @@ func filled(o robots.Origin) *fetch.Record {
 	r.Truncated, r.MissingIs5xx = true, true
 	r.StatedLife, r.StatedBy, r.RetryAfter = -90*time.Second, "Expires", 17*time.Minute
 	r.FailingSince, r.Failures, r.NextTry = r.Fetched.Add(-time.Hour), 4711, r.Fetched.Add(time.Hour)
-	r.Covered = 59*time.Minute + 7*time.Millisecond
+	r.LastFailure, r.Covered = r.Fetched.Add(-time.Minute), 59*time.Minute+7*time.Millisecond
 	r.LastGood = &fetch.Copy{
 		Outcome: fetch.Success, Cause: fetch.OK, Status: 206, URL: "https://other.example/robots.txt", Body: []byte("allow: /"),
 		Truncated: true, Fetched: r.Fetched.Add(-48 * time.Hour), Expires: r.Fetched.Add(-24 * time.Hour),

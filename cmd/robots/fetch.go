@@ -271,7 +271,7 @@ func details(r *fetch.Record) [][2]string {
 			again += " (Retry-After says " + lasting(r.RetryAfter) + ")"
 		}
 		add("ask again", again)
-		if r.FailingSince.Before(r.Fetched) {
+		if !r.FailingSince.IsZero() && r.FailingSince.Before(r.Fetched) {
 			add("failing", "since "+stamp(r.FailingSince)+", "+count(r.Failures, "attempt"))
 		}
 		if r.LastGood != nil {
