@@ -54,6 +54,10 @@ type State struct {
 	StaleSince   time.Time // since when it is not, though still in use
 	FailingSince time.Time // first failure after the last success (D-42)
 	NextTry      time.Time // when robots.txt is asked for again
+	// CutAt is how many octets the fetch kept of a longer file where the dialect
+	// would have read on: the rest is unknown, and the last line kept may be cut
+	// and does not count (D-17).
+	CutAt int
 	// Degraded says that a store shared with other processes was out of reach, so
 	// that one of them may know better.
 	Degraded bool
@@ -129,6 +133,10 @@ func (s *State) appendJSON(dst []byte) []byte {
 			dst = t.at.UTC().AppendFormat(dst, time.RFC3339)
 			dst = append(dst, '"')
 		}
+	}
+	if s.CutAt != 0 {
+		dst = append(dst, `,"cut_at":`...)
+		dst = strconv.AppendInt(dst, int64(s.CutAt), 10)
 	}
 	if s.Degraded {
 		dst = append(dst, `,"degraded":true`...)

@@ -106,12 +106,12 @@ func TestState(t *testing.T) {
 	file := Parse([]byte("User-agent: *\nDisallow: /a\n")).Rules(RFC9309, "x")
 	a, _ := ParsePath("/a")
 	plain, _ := json.Marshal(file.Match(a))
-	for _, name := range []string{"status", "fetched", "expires", "stale_since", "failing_since", "next_try", "note"} {
+	for _, name := range []string{"status", "fetched", "expires", "stale_since", "failing_since", "next_try", "cut_at", "note"} {
 		if strings.Contains(string(plain), `"`+name+`"`) {
 			t.Errorf("%s in %s", name, plain)
 		}
 	}
-	r := file.WithState(State{Status: 503, Fetched: at, StaleSince: at, Clause: "D-21", Note: "a \x1b note"})
+	r := file.WithState(State{Status: 503, Fetched: at, StaleSince: at, CutAt: 513024, Clause: "D-21", Note: "a \x1b note"})
 	if file.State() != nil || r.State() == nil {
 		t.Error("WithState changed the rules it was called on")
 	}
@@ -124,7 +124,7 @@ func TestState(t *testing.T) {
 	if err != nil || json.Unmarshal(data, &got) != nil {
 		t.Fatal(err, string(data))
 	}
-	if got["status"] != 503.0 || got["fetched"] != "2026-05-01T08:00:00Z" || got["stale_since"] != got["fetched"] || got["expires"] != nil || got["note"] != "a \x1b note" {
+	if got["status"] != 503.0 || got["fetched"] != "2026-05-01T08:00:00Z" || got["stale_since"] != got["fetched"] || got["expires"] != nil || got["cut_at"] != 513024.0 || got["note"] != "a \x1b note" {
 		t.Errorf("%s", data)
 	}
 	e := r.Explain(a)

@@ -56,7 +56,7 @@ type Limits struct {
 	Grace     time.Duration
 
 	Body    int64 // octets of the file, decoded: 512,000
-	Raw     int64 // octets of a body on the wire with its framing: 1 MiB
+	Raw     int64 // octets of a body on the wire with its framing: 1 MiB, or twice Body if that is more
 	Headers int64 // octets of all headers of a hop, replies of FTP: 64 KiB
 
 	// Redirects is the number of redirects followed: 5, none if negative. With
@@ -78,10 +78,23 @@ func (l Limits) filled() Limits {
 	fill(&l.LeastRate, 1<<10)
 	fill(&l.Grace, 5*time.Second)
 	fill(&l.Body, int64(robots.RFC9309.SizeLimit))
-	fill(&l.Raw, 1<<20)
+	fill(&l.Raw, max(1<<20, 2*l.Body))
 	fill(&l.Headers, 64<<10)
 	fill(&l.Redirects, robots.RFC9309.Redirects)
 	l.Redirects = max(l.Redirects, 0)
+	return l
+}
+
+// For returns the limits of a client that fetches for dialects: where one of them
+// reads further than the default, Body is raised to the largest of their size
+// limits. A dialect without a limit raises nothing. Where one would have read on
+// after Body, its verdicts say so, see robots.State.CutAt.
+func (l Limits) For(dialects ...robots.Dialect) Limits {
+	for _, d := range dialects {
+		if size := min(int64(d.SizeLimit), 1<<40); size > max(l.Body, int64(robots.RFC9309.SizeLimit)) {
+			l.Body = size
+		}
+	}
 	return l
 }
 

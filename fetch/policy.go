@@ -105,8 +105,14 @@ func (v *judge) answer(c *Copy, clause, note string) *robots.Rules {
 		}
 	}
 	if c.Outcome == Success {
-		if s.Note == "" && c.Truncated {
-			s.Clause, s.Note = "D-17", "the file is longer than the fetch kept; its first "+strconv.Itoa(len(c.Body))+" octets count"
+		if n := len(c.Body); c.Truncated && (v.dialect.SizeLimit <= 0 || v.dialect.SizeLimit > n) {
+			s.CutAt = n
+			note := "of a longer file the fetch kept " + strconv.Itoa(n) + " octets, and only its whole lines there count"
+			if s.Note == "" {
+				s.Clause, s.Note = "D-17", note
+			} else {
+				s.Note += "; " + note
+			}
 		}
 		if s.Note == "" && isZipped(c.Body) {
 			s.Clause, s.Note = "FORM-02", zippedNote

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -381,6 +382,69 @@ func TestTruncated(t *testing.T) {
 	}
 	if !(&Record{Outcome: Success, Body: []byte("D"), Truncated: true}).Rules(robots.GoogleCPP, began).Allowed(mustPath("/D")) {
 		t.Error("a cut body of one octet disallows")
+	}
+}
+
+// TestCutAt: where a dialect would read on after what the fetch kept, the verdict
+// says so, as a number and in words.
+func TestCutAt(t *testing.T) {
+	body := "User-agent: *\nDisallow: /private\n" + strings.Repeat("# more\n", 1000)
+	origin, _, _ := robots.ParseURL("https://example.com/")
+	with := func(limit int) robots.Dialect {
+		d := robots.Yandex
+		d.SizeLimit = limit
+		return d
+	}
+	r := &Record{Origin: origin, Outcome: Success, Cause: OK, Status: 200, Body: []byte(body), Truncated: true, Fetched: began, Expires: began.Add(day)}
+	whole := *r
+	whole.Truncated = false
+	down := (&Record{Origin: origin, Outcome: Unreachable, Cause: ServerError, Status: 500, Fetched: began.Add(2 * day)}).After(r)
+	for _, row := range []struct {
+		r    *Record
+		d    robots.Dialect
+		cut  int
+		note string
+	}{
+		{r, with(0), len(body), "of a longer file the fetch kept 7033 octets, and only its whole lines there count"},
+		{r, with(len(body) + 1), len(body), "of a longer file the fetch kept 7033 octets, and only its whole lines there count"},
+		{r, with(len(body)), 0, ""},
+		{r, with(100), 0, ""},
+		{&whole, with(0), 0, ""},
+		{down, with(0), len(body), "status 500 since 2026-05-03T10:00:00Z, copy of 2026-05-01T10:00:00Z used; of a longer file the fetch kept 7033 octets, and only its whole lines there count"},
+		{down, with(100), 0, "status 500 since 2026-05-03T10:00:00Z, copy of 2026-05-01T10:00:00Z used"},
+	} {
+		rules := row.r.Rules(row.d, row.r.Fetched, "x")
+		if s := rules.State(); s.CutAt != row.cut || s.Note != row.note {
+			t.Errorf("limit %d, cut %v\ngot:  %d, %q\nwant: %d, %q", row.d.SizeLimit, row.r.Truncated, s.CutAt, s.Note, row.cut, row.note)
+		}
+		e := rules.Explain(private)
+		if i := slices.IndexFunc(e.Steps, func(s robots.Step) bool { return row.note != "" && s.Text == row.note }); (i < 0) != (row.note == "") {
+			t.Errorf("limit %d: explained by %v", row.d.SizeLimit, e.Steps)
+		}
+	}
+}
+
+// TestLimitsFor: a client reads as far as the dialects it is for, and no less than
+// by default.
+func TestLimitsFor(t *testing.T) {
+	far, huge := robots.RFC9309, robots.RFC9309
+	far.SizeLimit, huge.SizeLimit = 3<<20, math.MaxInt
+	for _, row := range []struct {
+		l         Limits
+		d         []robots.Dialect
+		body, raw int64
+	}{
+		{Limits{}, nil, 512_000, 1 << 20},
+		{Limits{}, robots.Dialects(), 512_000, 1 << 20},
+		{Limits{}, []robots.Dialect{robots.Yandex, far, robots.GoogleCPP}, 3 << 20, 6 << 20},
+		{Limits{Body: 4 << 20}, []robots.Dialect{far}, 4 << 20, 8 << 20},
+		{Limits{Body: 1000, Raw: 2000}, []robots.Dialect{robots.GoogleCPP}, 1000, 2000},
+		{Limits{}, []robots.Dialect{huge}, min(math.MaxInt, 1<<40), 2 * min(math.MaxInt, 1<<40)},
+		{Limits{Raw: 4 << 20}, []robots.Dialect{far}, 3 << 20, 4 << 20},
+	} {
+		if got := row.l.For(row.d...).filled(); got.Body != row.body || got.Raw != row.raw {
+			t.Errorf("%+v: body %d, raw %d, want %d, %d", row.l, got.Body, got.Raw, row.body, row.raw)
+		}
 	}
 }
 

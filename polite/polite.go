@@ -29,7 +29,8 @@ type Options struct {
 	// for robots.txt: the name as it was given if empty. It should hold the name, so
 	// that sites find it in their logs (AGENT-08), and a way to reach its operator.
 	UserAgent string
-	// Dialect is how robots.txt is read: robots.RFC9309 if it is the zero value.
+	// Dialect is how robots.txt is read: robots.RFC9309 if it is the zero value. As
+	// much of a file is fetched as it reads, if the Cache is the Transport's own.
 	Dialect robots.Dialect
 	// Policy is what the operator says about pace.
 	Policy pace.Policy
@@ -117,7 +118,7 @@ func New(name string, o Options) (*Transport, error) {
 		o.Base = newBase(guard)
 	}
 	if o.Cache == nil {
-		client, err := fetch.New(fetch.Options{UserAgent: o.UserAgent, Guard: guard})
+		client, err := fetch.New(fetch.Options{UserAgent: o.UserAgent, Guard: guard, Limits: fetch.Limits{}.For(o.Dialect)})
 		if err != nil {
 			return nil, err
 		}

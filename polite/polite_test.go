@@ -363,3 +363,26 @@ func TestWindows(t *testing.T) {
 		}
 	})
 }
+
+// TestSizeLimit: a crawler whose dialect reads further than usual obeys what stands
+// there.
+func TestSizeLimit(t *testing.T) {
+	s := newSite(t, "User-agent: *\n"+strings.Repeat("# octets that nobody needs\n", 50_000)+"Disallow: /private\n") // 1.35 MB
+	for _, row := range []struct {
+		limit   int
+		allowed bool
+		cutAt   int
+	}{{robots.RFC9309.SizeLimit, true, 0}, {1 << 20, true, 0}, {2 << 20, false, 0}, {0, true, robots.RFC9309.SizeLimit + 1024}} {
+		o := local()
+		o.Dialect = robots.RFC9309
+		o.Dialect.SizeLimit = row.limit
+		_, transport := newClient(t, o)
+		v, err := transport.Verdict(t.Context(), s.URL+"/private")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.Allowed != row.allowed || v.State.CutAt != row.cutAt {
+			t.Errorf("limit %d: allowed %v, cut at %d, want %v, %d: %v", row.limit, v.Allowed, v.State.CutAt, row.allowed, row.cutAt, v)
+		}
+	}
+}
