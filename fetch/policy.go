@@ -10,7 +10,8 @@ import (
 // A Policy is what the caller decides or knows beyond the dialect. The zero
 // value leaves everything to the dialect and knows nothing.
 type Policy struct {
-	// OnFailure replaces the dialect's answer to an outage.
+	// OnFailure replaces the dialect's answer to an outage, and to a failure of
+	// our own side.
 	OnFailure OnFailure
 	// SiteAnswers says that the site's other pages answer: google then opens a
 	// site whose robots.txt has failed for more than 30 days (HTTP-08).
@@ -21,7 +22,8 @@ type Policy struct {
 	MissingIs5xx bool
 }
 
-// OnFailure is what holds in an outage once nothing fresh is held.
+// OnFailure is what holds while robots.txt is out of reach and nothing fresh is
+// held, whoever failed.
 type OnFailure uint8
 
 const (
@@ -30,8 +32,9 @@ const (
 	// DisallowAtOnce disallows whatever copy is held, for ever (RFC 9309 section
 	// 2.3.1.4 to the letter, D-21).
 	DisallowAtOnce
-	// AllowOnFailure uses the last good copy and, without one, allows. It is
-	// for archives that would rather record too much; crawlers must not use it.
+	// AllowOnFailure uses the last good copy and, without one, allows; a refusal
+	// by the guard allows nothing by that. It is for archives that would rather
+	// record too much; crawlers must not use it.
 	AllowOnFailure
 )
 
