@@ -246,6 +246,16 @@ type OutageStep struct {
 	From     time.Duration // since the first failure; of a step that opens, covered by failures (D-54)
 	WithCopy Hold          // while a last good copy is kept
 	Without  Hold          // while none is
+	Clause   string        // the statement behind the step
+	Copied   string        // the one while a copy is kept, if that is another
+}
+
+// Statement returns the statement behind a step in an outage.
+func (s OutageStep) Statement(o OutageState) string {
+	if o.Copy && s.Copied != "" {
+		return s.Copied
+	}
+	return s.Clause
 }
 
 // OutageState is what is known of an outage and counts for its steps.
@@ -314,20 +324,22 @@ var (
 	// after 30 days. RFC 9309 asks for a complete disallow (2.3.1.4) and exempts
 	// the unreachable case from the end of a copy's life (2.4): D-21.
 	outageRFC = [3]OutageStep{
-		{WithCopy: HoldCopy, Without: HoldNothing},
-		{From: outageLong, WithCopy: HoldCopy, Without: HoldOpen},
+		{WithCopy: HoldCopy, Without: HoldNothing, Clause: "D-22", Copied: "D-21"},
+		{From: outageLong, WithCopy: HoldCopy, Without: HoldOpen, Clause: "D-22", Copied: "D-21"},
 	}
 	// outageGoogle is the ladder of HTTP-08.
 	outageGoogle = [3]OutageStep{
-		{WithCopy: HoldNothing, Without: HoldNothing},
-		{From: outageShort, WithCopy: HoldCopy, Without: HoldOpen},
-		{From: outageLong, WithCopy: HoldAnswering, Without: HoldAnswering},
+		{WithCopy: HoldNothing, Without: HoldNothing, Clause: "HTTP-08"},
+		{From: outageShort, WithCopy: HoldCopy, Without: HoldOpen, Clause: "HTTP-08"},
+		{From: outageLong, WithCopy: HoldAnswering, Without: HoldAnswering, Clause: "HTTP-08"},
 	}
 	// outage2019 is HTTP-06 as the texts of 2019 have it.
 	outage2019 = [3]OutageStep{
-		{WithCopy: HoldNothing, Without: HoldNothing},
-		{From: outageLong, WithCopy: HoldCopy, Without: HoldOpen},
+		{WithCopy: HoldNothing, Without: HoldNothing, Clause: "HTTP-04"},
+		{From: outageLong, WithCopy: HoldCopy, Without: HoldOpen, Clause: "HTTP-06"},
 	}
+	// outageLegacy is HTTP-04 for ever.
+	outageLegacy = [3]OutageStep{{Clause: "HTTP-04"}}
 )
 
 // The eight dialects agree on these: five redirects and a day (REDIR-01, D-24,
@@ -434,6 +446,7 @@ var (
 		TooManyRequests: TooManyIsMissing,
 		NetworkFailure:  FailureIsUndefined,
 		ServerErrors:    ServerErrorsMayMiss,
+		Outage:          outageLegacy,
 		Redirects:       redirects,
 		Lifetime:        lifetime,
 	}

@@ -62,9 +62,22 @@ type State struct {
 	// that one of them may know better.
 	Degraded bool
 	Clause   string // the statement of SPEC.md that the failure policy followed, for Explain
-	// Note is a clause for people, set where the state mattered: "503 since
-	// 2026-05-01T10:00:00Z, copy of 2026-04-30T22:00:00Z used".
-	Note string
+	// Fact and Note are clauses for people, set where the state mattered: what came
+	// of the fetch, which is the same in every dialect ("status 503 since
+	// 2026-05-01T10:00:00Z"), and what the dialect makes of it ("copy of
+	// 2026-04-30T22:00:00Z used"). Text joins them.
+	Fact, Note string
+}
+
+// Text returns Fact and Note as one line, "" if there is neither.
+func (s *State) Text() string {
+	switch {
+	case s == nil:
+		return ""
+	case s.Fact == "" || s.Note == "":
+		return s.Fact + s.Note
+	}
+	return s.Fact + ", " + s.Note
 }
 
 // WithState returns the same rules with the state of the fetch behind them,
@@ -98,12 +111,12 @@ func (r *Rules) made() *Rules {
 }
 
 func (r *Rules) explainState(e *Explanation) {
-	if s := r.state; s != nil && s.Note != "" {
+	if s := r.state; s.Text() != "" {
 		clause := s.Clause
 		if clause == "" {
 			clause = "FETCH-01"
 		}
-		e.step(clause, printable(s.Note))
+		e.step(clause, printable(s.Text()))
 	}
 }
 
@@ -141,9 +154,9 @@ func (s *State) appendJSON(dst []byte) []byte {
 	if s.Degraded {
 		dst = append(dst, `,"degraded":true`...)
 	}
-	if s.Note != "" {
+	if text := s.Text(); text != "" {
 		dst = append(dst, `,"note":`...)
-		dst = appendString(dst, s.Note)
+		dst = appendString(dst, text)
 	}
 	return dst
 }

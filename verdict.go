@@ -43,8 +43,8 @@ func (v Verdict) Word() string {
 //	disallowed: robots.txt cannot be reached (503 since 2026-05-01T10:00:00Z, no earlier copy)
 func (v Verdict) String() string {
 	s := v.sentence()
-	if v.State != nil && v.State.Note != "" {
-		s += " (" + printable(v.State.Note) + ")"
+	if text := v.State.Text(); text != "" {
+		s += " (" + printable(text) + ")"
 	}
 	return s
 }

@@ -77,13 +77,13 @@ func (p Policy) Rules(r *Record, d robots.Dialect, now time.Time, tokens ...stri
 	held := r.good()
 	switch {
 	case r.Outcome.Good() && r.FailingSince.IsZero():
-		return v.answer(held, "", "")
+		return v.answer(held, "", "", "")
 	case held != nil && now.Before(held.Expires):
 		clause, why := "D-42", "failing since "+stamp(r.since())
 		if r.since().IsZero() {
 			clause, why = "D-55", v.why()
 		}
-		return v.answer(held, clause, why+"; the answer of "+stamp(held.Fetched)+" is still fresh")
+		return v.answer(held, clause, why, "the answer of "+stamp(held.Fetched)+" is still fresh")
 	}
 	return v.failure(held)
 }
@@ -98,27 +98,28 @@ type judge struct {
 }
 
 // answer returns the rules of a good answer, fresh or stale.
-func (v *judge) answer(c *Copy, clause, note string) *robots.Rules {
-	s := v.state(clause, note)
+func (v *judge) answer(c *Copy, clause, fact, note string) *robots.Rules {
+	s := v.state(clause, fact, note)
 	s.Fetched, s.Expires = c.Fetched, c.Expires
 	if !s.Expires.IsZero() && !v.now.Before(s.Expires) {
 		s.StaleSince = s.Expires
-		if s.Note == "" {
-			s.Clause, s.Note = "CACHE-02", "stale since "+stamp(s.StaleSince)
+		if s.Fact == "" {
+			s.Clause, s.Fact = "CACHE-02", "stale since "+stamp(s.StaleSince)
 		}
 	}
 	if c.Outcome == Success {
 		if n := len(c.Body); c.Truncated && (v.dialect.SizeLimit <= 0 || v.dialect.SizeLimit > n) {
 			s.CutAt = n
-			note := "of a longer file the fetch kept " + strconv.Itoa(n) + " octets, and only its whole lines there count"
-			if s.Note == "" {
-				s.Clause, s.Note = "D-17", note
-			} else {
-				s.Note += "; " + note
+			if s.Fact == "" {
+				s.Clause = "D-17"
 			}
+			if s.Note != "" {
+				s.Note += "; "
+			}
+			s.Note += "of a longer file the fetch kept " + strconv.Itoa(n) + " octets, and only its whole lines there count"
 		}
-		if s.Note == "" && isZipped(c.Body) {
-			s.Clause, s.Note = "FORM-02", zippedNote
+		if s.Fact == "" && isZipped(c.Body) {
+			s.Clause, s.Fact = "FORM-02", zippedNote
 		}
 		return v.file(c).WithState(s)
 	}
@@ -126,11 +127,11 @@ func (v *judge) answer(c *Copy, clause, note string) *robots.Rules {
 	if c.Cause == RedirectLimit || c.Cause == RedirectLoop {
 		reason = robots.ReasonRedirectLimit
 		if followed := v.record.Redirects(); c.Cause == RedirectLimit && v.record.Outcome.Good() && followed < v.dialect.Redirects {
-			return v.disallow(robots.ReasonUnreachable, "REDIR-02", "only "+strconv.Itoa(followed)+" redirects were followed")
+			return v.disallow(robots.ReasonUnreachable, "REDIR-02", "only "+strconv.Itoa(followed)+" redirects were followed", "")
 		}
 	}
-	if s.Note == "" {
-		s.Clause, s.Note = "", v.what(c.Status, c.Cause, "")
+	if s.Fact == "" {
+		s.Fact = v.what(c.Status, c.Cause, "")
 	}
 	return robots.AllowAll(v.dialect, reason, v.tokens...).WithState(s)
 }
@@ -157,7 +158,7 @@ func (v *judge) failure(held *Copy) *robots.Rules {
 	}
 	why, used := v.why(), ""
 	if held != nil {
-		used = ", copy of " + stamp(held.Fetched) + " used"
+		used = "copy of " + stamp(held.Fetched) + " used"
 	}
 	shut := robots.ReasonUnreachable
 	if r.Outcome == Refused {
@@ -165,47 +166,46 @@ func (v *judge) failure(held *Copy) *robots.Rules {
 	}
 	switch {
 	case r.Cause == TooManyRequests && d.TooManyRequests == robots.TooManyIsMissing:
-		return v.allow(robots.ReasonUnavailable, "HTTP-02", v.what(r.Status, r.Cause, r.Detail))
+		return v.allow(robots.ReasonUnavailable, "HTTP-02", v.what(r.Status, r.Cause, r.Detail), "")
 	case r.Cause == ServerError && d.ServerErrors == robots.ServerErrorsMayMiss && (v.MissingIs5xx || r.MissingIs5xx):
 		how := "is known"
 		if !v.MissingIs5xx {
 			how = "was found by a probe"
 		}
-		return v.allow(robots.ReasonUnavailable, "HTTP-07", v.what(r.Status, r.Cause, r.Detail)+", and this site "+how+" to answer 5xx for missing pages")
+		return v.allow(robots.ReasonUnavailable, "HTTP-07", v.what(r.Status, r.Cause, r.Detail), "this site "+how+" to answer 5xx for missing pages")
 	case v.OnFailure == DisallowAtOnce:
-		return v.disallow(shut, "D-21", why+"; set to disallow at once")
+		return v.disallow(shut, "D-21", why, "set to disallow at once")
 	case v.OnFailure == AllowOnFailure && held != nil:
-		return v.answer(held, "D-21", why+used)
+		return v.answer(held, "D-21", why, used)
 	case v.OnFailure == AllowOnFailure && r.Outcome != Refused:
-		return v.allow(robots.ReasonUnreachable, "D-21", why+"; set to allow on failure")
+		return v.allow(robots.ReasonUnreachable, "D-21", why, "set to allow on failure")
 	case r.since().IsZero() && held != nil:
-		return v.answer(held, "D-55", why+used)
+		return v.answer(held, "D-55", why, used)
 	case r.since().IsZero() && r.Outcome == Refused:
-		return v.disallow(shut, "D-25", "")
+		return v.disallow(shut, "D-25", v.what(r.Status, r.Cause, r.Detail), "")
 	case r.since().IsZero():
-		return v.disallow(shut, "D-55", why+", no earlier copy")
+		return v.disallow(shut, "D-55", why, "no earlier copy")
 	case r.Cause.Network() && !r.Cause.OwnSide() && d.NetworkFailure == robots.FailureIsUndefined:
-		return v.disallow(robots.ReasonUndefined, "FAIL-01", why)
+		return v.disallow(robots.ReasonUndefined, "FAIL-01", why, "")
 	}
 	o := robots.OutageState{
 		Age: max(v.now.Sub(r.since()), 0), Covered: r.Covered, Failures: r.Failures, Copy: held != nil, Answers: v.SiteAnswers,
 	}
 	step, next := d.OutageAt(o)
-	copied := ", no earlier copy"
+	note := "no earlier copy"
 	if held != nil {
-		copied = ", copy of " + stamp(held.Fetched) + " kept"
+		note = "copy of " + stamp(held.Fetched) + " kept"
 	}
-	clause := v.clause(step, held != nil)
+	clause := step.Statement(o)
 	switch step.Hold(o) {
 	case robots.HoldCopy:
-		return v.answer(held, clause, why+used)
+		return v.answer(held, clause, why, used)
 	case robots.HoldOpen:
 		if o.Answers && step.Hold(robots.OutageState{Copy: o.Copy}) != robots.HoldOpen {
-			return v.allow(robots.ReasonUnreachable, clause, why+", but the site otherwise answers")
+			return v.allow(robots.ReasonUnreachable, clause, why, "but the site otherwise answers")
 		}
-		return v.allow(robots.ReasonUnreachable, clause, why+copied+": open after "+days(step.From)+" of failures")
+		return v.allow(robots.ReasonUnreachable, clause, why, note+"; open after "+days(step.From)+" of failures")
 	}
-	note := why + copied
 	if next.From > 0 {
 		switch next.Hold(o) {
 		case robots.HoldCopy:
@@ -220,42 +220,20 @@ func (v *judge) failure(held *Copy) *robots.Rules {
 			}
 		}
 	}
-	return v.disallow(shut, clause, note)
+	return v.disallow(shut, clause, why, note)
 }
 
-// clause names the statement behind a step of an outage.
-func (v *judge) clause(step robots.OutageStep, held bool) string {
-	switch v.dialect.Name {
-	case robots.Google.Name, robots.GoogleCPP.Name:
-		return "HTTP-08"
-	case robots.Google2019.Name:
-		if step.From > 0 {
-			return "HTTP-06"
-		}
-		return "HTTP-04"
-	case robots.GoogleLegacy.Name:
-		return "HTTP-04"
-	}
-	if held {
-		return "D-21"
-	}
-	return "D-22"
+func (v *judge) allow(reason robots.Reason, clause, fact, note string) *robots.Rules {
+	return robots.AllowAll(v.dialect, reason, v.tokens...).WithState(v.state(clause, fact, note))
 }
 
-func (v *judge) allow(reason robots.Reason, clause, note string) *robots.Rules {
-	return robots.AllowAll(v.dialect, reason, v.tokens...).WithState(v.state(clause, note))
+func (v *judge) disallow(reason robots.Reason, clause, fact, note string) *robots.Rules {
+	return robots.DisallowAll(v.dialect, reason, v.tokens...).WithState(v.state(clause, fact, note))
 }
 
-func (v *judge) disallow(reason robots.Reason, clause, note string) *robots.Rules {
-	if note == "" {
-		note = v.what(v.record.Status, v.record.Cause, v.record.Detail)
-	}
-	return robots.DisallowAll(v.dialect, reason, v.tokens...).WithState(v.state(clause, note))
-}
-
-func (v *judge) state(clause, note string) robots.State {
+func (v *judge) state(clause, fact, note string) robots.State {
 	r := v.record
-	s := robots.State{Status: r.Status, Fetched: r.Fetched, NextTry: r.NextTry, Degraded: r.Degraded, Clause: clause, Note: note}
+	s := robots.State{Status: r.Status, Fetched: r.Fetched, NextTry: r.NextTry, Degraded: r.Degraded, Clause: clause, Fact: fact, Note: note}
 	s.FailingSince = r.since()
 	return s
 }

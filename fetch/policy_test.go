@@ -117,7 +117,7 @@ func TestOutage(t *testing.T) {
 				if row.cause.OwnSide() {
 					since = time.Time{}
 				}
-				if v.State.FailingSince != since || v.State.Note == "" || (got == c) != !v.State.StaleSince.IsZero() {
+				if v.State.FailingSince != since || v.State.Text() == "" || (got == c) != !v.State.StaleSince.IsZero() {
 					t.Errorf("%s, %v, age %v: state %+v", name, row.cause, age, v.State)
 				}
 				if dialect.RobotsTxt == robots.AlwaysAllowed && !rules.Allowed(mustPath("/robots.txt")) {
@@ -276,7 +276,7 @@ func TestFreshCopy(t *testing.T) {
 				if got.Allowed != want.Allowed || got.Reason != want.Reason {
 					t.Errorf("%s, %v: %v, before the failure %v", d.Name, c, got, want)
 				}
-				if got.State.FailingSince.IsZero() != c.OwnSide() || got.State.Note == "" {
+				if got.State.FailingSince.IsZero() != c.OwnSide() || got.State.Text() == "" {
 					t.Errorf("%s, %v: the failure does not show in %+v", d.Name, c, got.State)
 				}
 				later := r.Rules(d, began.Add(4*time.Hour), "x").Match(public)
@@ -414,8 +414,8 @@ func TestCutAt(t *testing.T) {
 		{down, with(100), 0, "status 500 since 2026-05-03T10:00:00Z, copy of 2026-05-01T10:00:00Z used"},
 	} {
 		rules := row.r.Rules(row.d, row.r.Fetched, "x")
-		if s := rules.State(); s.CutAt != row.cut || s.Note != row.note {
-			t.Errorf("limit %d, cut %v\ngot:  %d, %q\nwant: %d, %q", row.d.SizeLimit, row.r.Truncated, s.CutAt, s.Note, row.cut, row.note)
+		if s := rules.State(); s.CutAt != row.cut || s.Text() != row.note {
+			t.Errorf("limit %d, cut %v\ngot:  %d, %q\nwant: %d, %q", row.d.SizeLimit, row.r.Truncated, s.CutAt, s.Text(), row.cut, row.note)
 		}
 		e := rules.Explain(private)
 		if i := slices.IndexFunc(e.Steps, func(s robots.Step) bool { return row.note != "" && s.Text == row.note }); (i < 0) != (row.note == "") {
@@ -459,7 +459,7 @@ func TestSentences(t *testing.T) {
 		{failing(ServerError, 503, true), robots.RFC9309, time.Hour, "disallowed by line 2: Disallow: /private (status 503 since 2026-05-01T10:00:00Z, copy of 2026-04-30T22:00:00Z used)"},
 		{failing(ServerError, 503, false), robots.RFC9309, time.Hour, "disallowed: robots.txt cannot be reached (status 503 since 2026-05-01T10:00:00Z, no earlier copy; everything allowed once 5 failures or more cover 30 days)"},
 		{again(failing(ServerError, 503, false), 31*day), robots.RFC9309, 31 * day, "disallowed: robots.txt cannot be reached (status 503 since 2026-05-01T10:00:00Z, no earlier copy; everything allowed once 5 failures or more cover 30 days, so far 2 cover 24 h)"},
-		{covered(failing(ServerError, 503, false), 30*day), robots.RFC9309, 31 * day, "allowed: robots.txt cannot be reached (status 503 since 2026-05-01T10:00:00Z, no earlier copy: open after 30 days of failures)"},
+		{covered(failing(ServerError, 503, false), 30*day), robots.RFC9309, 31 * day, "allowed: robots.txt cannot be reached (status 503 since 2026-05-01T10:00:00Z, no earlier copy; open after 30 days of failures)"},
 		{covered(failing(ServerError, 503, true), 30*day), robots.Google, 29 * day, "disallowed by line 2: Disallow: /private (status 503 since 2026-05-01T10:00:00Z, copy of 2026-04-30T22:00:00Z used)"},
 		{failing(DNSNotFound, 0, true), robots.Google, time.Hour, "disallowed: robots.txt cannot be reached (no such host since 2026-05-01T10:00:00Z, copy of 2026-04-30T22:00:00Z kept; used from 2026-05-01T22:00:00Z)"},
 		{failing(Timeout, 0, false), robots.GoogleLegacy, 0, "undefined (not allowed): the dialect leaves this failure undefined (no whole answer in time since 2026-05-01T10:00:00Z)"},

@@ -108,10 +108,6 @@ func (r *Record) Redirects() int { return max(len(r.Hops)-1, 0) }
 // Took returns how long the access took, waits for Options.PerHost included.
 func (r *Record) Took() time.Duration { return r.Fetched.Sub(r.Started) }
 
-// File parses the body. A body cut at the size limit has its last line cut too:
-// Rules leave that line out, a reader of the file sees it.
-func (r *Record) File() *robots.File { return robots.Parse(r.Body) }
-
 // The usual bounds of a life and of the wait after a failure. A site that says
 // "already expired" still gets the floor, or every page would cost a request
 // for robots.txt.

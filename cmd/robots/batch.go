@@ -390,7 +390,7 @@ func newDefaults(o *options, std *streams) (*defaults, error) {
 		}
 	}
 	if !o.file.given {
-		d.live, err = newLive(std, "robots check", &o.live, furthest([]robots.Dialect{d.dialect}, d.maxBytes))
+		d.live, err = newLive(std, "robots check", &o.live, d.maxBytes, d.dialect)
 		return d, err
 	}
 	if err := o.live.unused(); err != nil {

@@ -113,8 +113,8 @@ func table(std *streams, colours palette, asked []question) {
 	for _, q := range asked {
 		v := q.rules.Match(q.path)
 		why := because(colours, v)
-		if note := ownNote(v.State); note != "" {
-			why += "  " + colours.paint(faint, "("+robots.Printable(note)+")")
+		if s := v.State; s != nil && s.Note != "" {
+			why += "  " + colours.paint(faint, "("+robots.Printable(s.Note)+")")
 		}
 		fmt.Fprintf(std.out, "  %-13s  %s  %s\n", v.Dialect, colours.verdict(v), why)
 	}

@@ -134,9 +134,9 @@ type live struct {
 	hosts map[string]chan struct{} // closed when the last in the queue for a host is done
 }
 
-// newLive checks the flags and opens the cache. Of a file no more than maxBytes
-// or the usual limit is fetched, whichever is more.
-func newLive(std *streams, name string, l *liveFlags, maxBytes int) (*live, error) {
+// newLive checks the flags and opens the cache. Files are fetched as far as the
+// dialects read them, with maxBytes in place of their limits.
+func newLive(std *streams, name string, l *liveFlags, maxBytes int, ds ...robots.Dialect) (*live, error) {
 	timeout, err := l.parseTimeout()
 	if err != nil {
 		return nil, err
@@ -145,10 +145,11 @@ func newLive(std *streams, name string, l *liveFlags, maxBytes int) (*live, erro
 		return nil, errors.New("--user-agent is empty: name yourself and how to reach you")
 	}
 	limits := fetch.Limits{Total: timeout}
-	if maxBytes > robots.RFC9309.SizeLimit {
-		limits.Body = int64(min(maxBytes, maxFile))
-		limits.Raw = 2 * limits.Body
+	for _, d := range ds {
+		_, d = limited(nil, d, maxBytes)
+		limits = limits.For(d)
 	}
+	limits.Body = min(limits.Body, maxFile)
 	client, err := fetch.New(fetch.Options{
 		UserAgent: l.userAgent.text,
 		Limits:    limits,

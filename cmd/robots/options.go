@@ -181,23 +181,6 @@ func limited(f *robots.File, d robots.Dialect, maxBytes int) (*robots.File, robo
 	return f, d
 }
 
-// furthest returns how many octets of a file the dialects read at most, with
-// maxBytes in place of their limits; of those without a limit it is as many as -f
-// reads.
-func furthest(ds []robots.Dialect, maxBytes int) int {
-	if maxBytes != noLimit {
-		return maxBytes
-	}
-	most := 0
-	for _, d := range ds {
-		if d.SizeLimit <= 0 {
-			return maxFile
-		}
-		most = max(most, d.SizeLimit)
-	}
-	return most
-}
-
 // parseTime reads a time as RFC 3339 writes it, where t and z may be in lower
 // case.
 func parseTime(s string) (time.Time, error) {

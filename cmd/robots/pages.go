@@ -100,7 +100,7 @@ func prepare(std *streams, name string, o *options) (*pages, error) {
 		return nil, err
 	}
 	if !o.file.given {
-		if j.live, err = newLive(std, name, &o.live, furthest(j.dialects, j.maxBytes)); err != nil {
+		if j.live, err = newLive(std, name, &o.live, j.maxBytes, j.dialects...); err != nil {
 			return nil, err
 		}
 		warnAgents(std, name, o.agents, j.dialects...)

@@ -209,9 +209,9 @@ func (o *scheduleOptions) siteRules(ctx context.Context, std *streams, name stri
 	}
 	_, err = j.answer(ctx, func(p *page) {
 		rules = p.asked[0].rules
-		into.record, into.note = j.record, rules.State().Note
+		into.record, into.note = j.record, rules.State().Text()
 		_, fallback := rules.FallbackReason()
-		if s := rules.State(); fallback || s != nil && s.Note != "" {
+		if s := rules.State(); fallback || s.Text() != "" {
 			warn(std, name, "%s", j.state(p))
 		}
 		if f := j.live.fleet; f != nil && !o.at.given {

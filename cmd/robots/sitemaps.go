@@ -126,7 +126,7 @@ func printSitemaps(std *streams, format string, rules *robots.Rules, r *fetch.Re
 		dst = append(dst, `,"outcome":`...)
 		dst = robots.AppendQuoted(dst, r.Outcome.String())
 		dst = append(dst, `,"note":`...)
-		dst = robots.AppendQuoted(dst, rules.State().Note)
+		dst = robots.AppendQuoted(dst, rules.State().Text())
 	}
 	std.out.Write(append(dst, "}\n"...))
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/robotskit/robots"
@@ -12,43 +11,17 @@ import (
 // stateLine says in one line what became of a robots.txt and, by the state of
 // the rules made from it, what that means at the moment of the question.
 func (l *live) stateLine(r *fetch.Record, s *robots.State) string {
-	note := ""
-	if s != nil {
-		note = s.Note
-	}
-	return l.tell(r, note, s)
+	return l.tell(r, s.Text(), s)
 }
 
 // factLine is stateLine without what it means, which dialects differ in and
-// ownNote says of each.
+// their own notes say.
 func (l *live) factLine(r *fetch.Record, s *robots.State) string {
-	fact, _ := splitNote(s)
+	fact := ""
+	if s != nil {
+		fact = s.Fact
+	}
 	return l.tell(r, fact, s)
-}
-
-// ownNote returns what a dialect makes of the state of a robots.txt, "" if it
-// has nothing of its own to say.
-func ownNote(s *robots.State) string {
-	_, own := splitNote(s)
-	return own
-}
-
-// splitNote parts the note of a state after the moment since when the site fails:
-// what is before is a fact, what is behind is what the dialect makes of it.
-func splitNote(s *robots.State) (fact, own string) {
-	if s == nil || s.Note == "status "+strconv.Itoa(s.Status) {
-		return "", ""
-	}
-	switch s.Clause {
-	case "", "CACHE-02", "D-17", "D-25": // alike in every dialect
-		return s.Note, ""
-	}
-	if since := " since " + stamp(s.FailingSince); !s.FailingSince.IsZero() {
-		if what, rest, ok := strings.Cut(s.Note, since); ok {
-			return what + since, strings.TrimLeft(rest, ",;: ")
-		}
-	}
-	return "", s.Note
 }
 
 func (l *live) tell(r *fetch.Record, note string, s *robots.State) (told string) {
