@@ -17,13 +17,15 @@ type Dialect struct {
 
 	// AgentMatch says how the value of a user-agent line names a crawler (D-02).
 	AgentMatch AgentMatch
-	// AgentCase says whether letter case counts there (AGENT-03).
-	AgentCase AgentCase
+	// ExactCase compares letter case there (AGENT-03); otherwise Googlebot is
+	// googlebot (RFC 9309 section 2.2.1).
+	ExactCase bool
 	// HeaderValues lets a value that is a whole User-Agent header name the product
 	// tokens inside it too (AGENT-07).
 	HeaderValues bool
-	// Tokens says what a list of the caller's tokens means (D-04, C-11).
-	Tokens TokenList
+	// MergeTokens takes all tokens of a caller for one crawler whose groups merge
+	// (C-11); otherwise the first token that has a group is the caller (D-04).
+	MergeTokens bool
 	// RawTokens takes the caller's tokens as they are, a whole header and the
 	// empty string included; otherwise they are read as product tokens (D-03, D-47).
 	RawTokens bool
@@ -46,26 +48,31 @@ type Dialect struct {
 	LineLimit int
 	// SizeLimit is the number of octets read of a file, 0 for all (FORM-09).
 	SizeLimit int
-	// OverSize says what becomes of a larger file (D-17, SPEC.md 3.5).
-	OverSize OverSize
+	// OverSizeOpens lets a larger file not count at all (SPEC.md 3.5); otherwise its
+	// whole lines within the limit count (D-17).
+	OverSizeOpens bool
 
-	// PathStart says what a path without a leading slash means (RULE-03, D-09).
-	PathStart PathStart
+	// AssumeSlash puts a slash before a path that begins with neither '/' nor '*'
+	// (RULE-03); otherwise it matches nothing (D-09, C-16).
+	AssumeSlash bool
 	// Escapes is the normal form in which path and pattern are compared
 	// (PCT-01 to PCT-05, D-14, D-43).
 	Escapes Escapes
-	// Weight is the measure of precedence (PREC-01, D-11, D-12, D-41).
-	Weight Weight
-	// StarConflict says what happens if the longest allow and the longest
-	// disallow that match hold a wildcard (PREC-03, D-01).
-	StarConflict StarConflict
+	// LiteralWeight weighs a rule without its stars and its '$' at the end (D-41);
+	// otherwise all octets of the normalised pattern count (PREC-01, D-11, D-12).
+	LiteralWeight bool
+	// StarConflictUndefined makes the verdict undefined if an allow and a disallow
+	// match and the longest of either holds a wildcard; its boolean follows the
+	// weight, as it does otherwise (PREC-03, D-01).
+	StarConflictUndefined bool
 	// EmptyDisallowAllows makes an empty Disallow a rule like "Allow: /" (D-41);
 	// otherwise it is no rule (RULE-01).
 	EmptyDisallowAllows bool
 	// IndexHTML lets "Allow: /dir/index.html" open /dir/ too (C-06).
 	IndexHTML bool
-	// RobotsTxt says whether rules apply to /robots.txt itself (RULE-08, C-14).
-	RobotsTxt RobotsTxt
+	// MatchRobotsTxt applies rules to /robots.txt itself (C-14); otherwise it is
+	// always allowed (RULE-08, D-38).
+	MatchRobotsTxt bool
 
 	// CrawlDelay and RequestRate say whether the engine honours these records.
 	// They are reported in every dialect (SPEC.md 3.7, RATE-01).
@@ -78,15 +85,16 @@ type Dialect struct {
 	// The rest is what the engine makes of a robots.txt that it cannot have.
 	// The zero values never allow.
 
-	// TooManyRequests says whether status 429 is a client error like any other
-	// (HTTP-03, D-20).
-	TooManyRequests TooManyRequests
-	// NetworkFailure says whether trouble below HTTP and invalid answers are
-	// server errors (FAIL-01, FAIL-02, D-23, D-46).
-	NetworkFailure NetworkFailure
-	// ServerErrors says whether evidence about a site can turn its 5xx into a
-	// missing file (HTTP-07).
-	ServerErrors ServerErrors
+	// TooManyIsMissing takes status 429 for a client error like any other (HTTP-02
+	// to the letter); otherwise it is a server error (HTTP-03, D-20).
+	TooManyIsMissing bool
+	// FailureUndefined makes the verdict undefined, and not allowed, on trouble below
+	// HTTP and invalid answers (FAIL-01); otherwise they are server errors (FAIL-02,
+	// D-23, D-46).
+	FailureUndefined bool
+	// ServerErrorsMayMiss takes the 5xx of a site that is known to answer so for
+	// missing pages for a missing file (HTTP-07).
+	ServerErrorsMayMiss bool
 	// Outage is what holds while robots.txt cannot be reached, the first step
 	// from the first failure on, each further one from its age on (HTTP-04 to
 	// HTTP-08, D-21, D-22, D-42). A step that opens a site begins when failures
@@ -106,32 +114,14 @@ type Dialect struct {
 type AgentMatch uint8
 
 const (
-	// WholeOrCut compares three forms of the value: the whole, cut at the first
+	// AgentWholeOrCut compares three forms of the value: the whole, cut at the first
 	// blank or slash, cut to its leading letters, '_' and '-' (D-02).
-	WholeOrCut AgentMatch = iota
-	// TokenCut compares only the leading letters, '_' and '-' (AGENT-02, C-10);
+	AgentWholeOrCut AgentMatch = iota
+	// AgentTokenCut compares only the leading letters, '_' and '-' (AGENT-02, C-10);
 	// '*' followed by white space is '*' (C-09).
-	TokenCut
-	// Whole compares the whole value (D-41).
-	Whole
-)
-
-// AgentCase is whether letter case counts in user-agent values.
-type AgentCase uint8
-
-const (
-	FoldCase  AgentCase = iota // Googlebot is googlebot (RFC 9309 section 2.2.1)
-	ExactCase                  // as the three texts of 2019 say (AGENT-03)
-)
-
-// TokenList is what several tokens of one caller mean.
-type TokenList uint8
-
-const (
-	// FirstFound: the first token that has a group is the caller (D-04).
-	FirstFound TokenList = iota
-	// Merged: all tokens are one caller and their groups merge (C-11).
-	Merged
+	AgentTokenCut
+	// AgentWhole compares the whole value (D-41).
+	AgentWhole
 )
 
 // RunEnd is what ends a run of user-agent lines, so that the next such line
@@ -139,25 +129,9 @@ const (
 type RunEnd uint8
 
 const (
-	ByRule        RunEnd = iota // allow and disallow, empty ones too (D-07)
-	ByMember                    // these, Crawl-delay, Request-rate and Visit-time (D-07)
-	ByRuleOrBlank               // allow, disallow and blank lines (GROUP-05)
-)
-
-// OverSize is what becomes of a file larger than SizeLimit.
-type OverSize uint8
-
-const (
-	CutFile  OverSize = iota // its whole lines within the limit count (D-17)
-	OpenSite                 // the file does not count (SPEC.md 3.5)
-)
-
-// PathStart is what a path means that begins with neither '/' nor '*'.
-type PathStart uint8
-
-const (
-	LiteralStart PathStart = iota // it matches nothing (D-09, C-16)
-	AssumeSlash                   // a leading slash is assumed (RULE-03)
+	RunEndRule        RunEnd = iota // allow and disallow, empty ones too (D-07)
+	RunEndMember                    // these, Crawl-delay, Request-rate and Visit-time (D-07)
+	RunEndRuleOrBlank               // allow, disallow and blank lines (GROUP-05)
 )
 
 // Escapes names the normal form of paths and patterns.
@@ -173,62 +147,14 @@ const (
 	EscapesRaw
 )
 
-// Weight is the measure by which one rule beats another.
-type Weight uint8
-
-const (
-	Octets        Weight = iota // octets of the normalised pattern (D-11, D-12)
-	LiteralOctets               // the same, without any '*' and without '$' at the end (D-41)
-)
-
-// StarConflict is the verdict where wildcards compete.
-type StarConflict uint8
-
-const (
-	ByWeight          StarConflict = iota // as for any rules
-	UndefinedByWeight                     // undefined; the boolean follows the weight (D-01)
-)
-
-// RobotsTxt is the standing of /robots.txt.
-type RobotsTxt uint8
-
-const (
-	AlwaysAllowed RobotsTxt = iota // RFC 9309 section 2.2.2, D-38
-	Matched                        // like any other path (C-14)
-)
-
 // Honour is what an engine does with a record it can read.
 type Honour uint8
 
 const (
-	Reported         Honour = iota // left to the crawler
-	Ignored                        // the engine says it does not follow it
-	Honoured                       // followed
-	HonouredInherits               // followed, taken from '*' if the own group has none (SPEC.md 3.6)
-)
-
-// TooManyRequests is the standing of status 429.
-type TooManyRequests uint8
-
-const (
-	TooManyIsFailure TooManyRequests = iota // as 5xx (HTTP-03, D-20)
-	TooManyIsMissing                        // as every other 4xx (HTTP-02 to the letter)
-)
-
-// NetworkFailure is the standing of failures below HTTP.
-type NetworkFailure uint8
-
-const (
-	FailureIsServerError NetworkFailure = iota // as 5xx (FAIL-01)
-	FailureIsUndefined                         // the verdict is undefined, not allowed (FAIL-01, ko)
-)
-
-// ServerErrors is whether a 5xx can mean a missing file.
-type ServerErrors uint8
-
-const (
-	ServerErrorsFail    ServerErrors = iota // never
-	ServerErrorsMayMiss                     // on a site known to answer 5xx for missing pages (HTTP-07)
+	HonourReported  Honour = iota // left to the crawler
+	HonourIgnored                 // the engine says it does not follow it
+	HonourObeyed                  // followed
+	HonourInherited               // followed, taken from '*' if the own group has none (SPEC.md 3.6)
 )
 
 // Hold is what holds while robots.txt cannot be reached.
@@ -374,7 +300,7 @@ var (
 	// limit, the ordered choice of tokens and /robots.txt allowed.
 	Google = Dialect{
 		Name:         "google",
-		AgentMatch:   TokenCut,
+		AgentMatch:   AgentTokenCut,
 		IgnoreStar:   "APIs-Google AdsBot-Google AdsBot-Google-Mobile Mediapartners-Google",
 		Misspellings: true,
 		MissingColon: true,
@@ -383,8 +309,8 @@ var (
 		SizeLimit:    sizeLimit,
 		Escapes:      EscapesGoogle,
 		IndexHTML:    true,
-		CrawlDelay:   Ignored,
-		RequestRate:  Ignored,
+		CrawlDelay:   HonourIgnored,
+		RequestRate:  HonourIgnored,
 		Outage:       outageGoogle,
 		Redirects:    redirects,
 		Lifetime:     lifetime,
@@ -394,40 +320,40 @@ var (
 	// input, no size limit, no fallback, no exemption of /robots.txt. It knows no
 	// fetching, so a missing file is for it what it is for Google.
 	GoogleCPP = Dialect{
-		Name:         "google-cpp",
-		AgentMatch:   TokenCut,
-		Tokens:       Merged,
-		RawTokens:    true,
-		Misspellings: true,
-		MissingColon: true,
-		CStrings:     true,
-		LineLimit:    lineLimitGoogle,
-		Escapes:      EscapesRaw,
-		IndexHTML:    true,
-		RobotsTxt:    Matched,
-		CrawlDelay:   Ignored,
-		RequestRate:  Ignored,
-		Outage:       outageGoogle,
-		Redirects:    redirects,
-		Lifetime:     lifetime,
+		Name:           "google-cpp",
+		AgentMatch:     AgentTokenCut,
+		MergeTokens:    true,
+		RawTokens:      true,
+		Misspellings:   true,
+		MissingColon:   true,
+		CStrings:       true,
+		LineLimit:      lineLimitGoogle,
+		Escapes:        EscapesRaw,
+		IndexHTML:      true,
+		MatchRobotsTxt: true,
+		CrawlDelay:     HonourIgnored,
+		RequestRate:    HonourIgnored,
+		Outage:         outageGoogle,
+		Redirects:      redirects,
+		Lifetime:       lifetime,
 	}
 
 	// Google2019 is Google's specification of July 2019 as written. It exists
 	// to reproduce that document; do not crawl by it.
 	Google2019 = Dialect{
-		Name:            "google-2019",
-		AgentMatch:      TokenCut,
-		AgentCase:       ExactCase,
-		SizeLimit:       sizeLimit,
-		Escapes:         EscapesGoogle,
-		StarConflict:    UndefinedByWeight,
-		CrawlDelay:      Ignored,
-		RequestRate:     Ignored,
-		TooManyRequests: TooManyIsMissing,
-		ServerErrors:    ServerErrorsMayMiss,
-		Outage:          outage2019,
-		Redirects:       redirects,
-		Lifetime:        lifetime,
+		Name:                  "google-2019",
+		AgentMatch:            AgentTokenCut,
+		ExactCase:             true,
+		SizeLimit:             sizeLimit,
+		Escapes:               EscapesGoogle,
+		StarConflictUndefined: true,
+		CrawlDelay:            HonourIgnored,
+		RequestRate:           HonourIgnored,
+		TooManyIsMissing:      true,
+		ServerErrorsMayMiss:   true,
+		Outage:                outage2019,
+		Redirects:             redirects,
+		Lifetime:              lifetime,
 	}
 
 	// GoogleLegacy is Google's specification before July 2019 as written. It
@@ -435,30 +361,30 @@ var (
 	// until another answer comes (HTTP-04); the document leaves a permanent one
 	// undefined (HTTP-06).
 	GoogleLegacy = Dialect{
-		Name:            "google-legacy",
-		AgentMatch:      TokenCut,
-		SizeLimit:       sizeLimit,
-		PathStart:       AssumeSlash,
-		Escapes:         EscapesGoogle,
-		StarConflict:    UndefinedByWeight,
-		CrawlDelay:      Ignored,
-		RequestRate:     Ignored,
-		TooManyRequests: TooManyIsMissing,
-		NetworkFailure:  FailureIsUndefined,
-		ServerErrors:    ServerErrorsMayMiss,
-		Outage:          outageLegacy,
-		Redirects:       redirects,
-		Lifetime:        lifetime,
+		Name:                  "google-legacy",
+		AgentMatch:            AgentTokenCut,
+		SizeLimit:             sizeLimit,
+		AssumeSlash:           true,
+		Escapes:               EscapesGoogle,
+		StarConflictUndefined: true,
+		CrawlDelay:            HonourIgnored,
+		RequestRate:           HonourIgnored,
+		TooManyIsMissing:      true,
+		FailureUndefined:      true,
+		ServerErrorsMayMiss:   true,
+		Outage:                outageLegacy,
+		Redirects:             redirects,
+		Lifetime:              lifetime,
 	}
 
 	// Seznam is Seznam's help page: SeznamBot honours Request-rate.
 	Seznam = Dialect{
 		Name:         "seznam",
 		HeaderValues: true,
-		RunEnd:       ByMember,
+		RunEnd:       RunEndMember,
 		SizeLimit:    sizeLimit,
-		CrawlDelay:   Ignored,
-		RequestRate:  Honoured,
+		CrawlDelay:   HonourIgnored,
+		RequestRate:  HonourObeyed,
 		RateFloor:    30,
 		Outage:       outageRFC,
 		Redirects:    redirects,
@@ -469,8 +395,8 @@ var (
 	Bing = Dialect{
 		Name:        "bing",
 		SizeLimit:   sizeLimit,
-		CrawlDelay:  HonouredInherits,
-		RequestRate: Ignored,
+		CrawlDelay:  HonourInherited,
+		RequestRate: HonourIgnored,
 		Outage:      outageRFC,
 		Redirects:   redirects,
 		Lifetime:    lifetime,
@@ -481,16 +407,16 @@ var (
 	// but 200 opens the site, which would turn every failure into permission.
 	Yandex = Dialect{
 		Name:                "yandex",
-		AgentMatch:          Whole,
-		RunEnd:              ByRuleOrBlank,
+		AgentMatch:          AgentWhole,
+		RunEnd:              RunEndRuleOrBlank,
 		LineLimit:           lineLimitYandex,
 		SizeLimit:           sizeLimitYandex,
-		OverSize:            OpenSite,
-		Weight:              LiteralOctets,
+		OverSizeOpens:       true,
+		LiteralWeight:       true,
 		EmptyDisallowAllows: true,
-		CrawlDelay:          Ignored,
-		RequestRate:         Ignored,
-		TooManyRequests:     TooManyIsMissing,
+		CrawlDelay:          HonourIgnored,
+		RequestRate:         HonourIgnored,
+		TooManyIsMissing:    true,
 		Outage:              outageRFC,
 		Redirects:           redirects,
 		Lifetime:            lifetime,

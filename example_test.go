@@ -147,12 +147,12 @@ func ExampleProductTokens() {
 
 func ExampleDialect_Options() {
 	for _, o := range robots.Bing.Options() {
-		if o.Name == "crawl-delay" || o.Name == "weight" {
+		if o.Name == "crawl-delay" || o.Name == "escapes" {
 			fmt.Println(o.Name, o.Value, o.Source, o.Inherited)
 		}
 	}
 	// Output:
-	// weight octets  true
+	// escapes rfc  true
 	// crawl-delay honoured-inherits SPEC 3.6 false
 }
 

@@ -119,7 +119,7 @@ func (r *Rules) explainGroup(e *Explanation) {
 	who := ""
 	if len(r.tokens) > 1 || len(r.tokens) == 1 && r.tokens[0] != "" && r.tokens[0] != "*" {
 		who = quoteList(r.tokens, ", then ")
-		if d.Tokens == Merged {
+		if d.MergeTokens {
 			who = quoteList(r.tokens, " and ")
 		}
 	}
@@ -134,7 +134,7 @@ func (r *Rules) explainGroup(e *Explanation) {
 	switch {
 	case !g.IsZero() && !r.caller.star:
 		clause := "AGENT-01"
-		if d.Tokens == Merged && len(r.tokens) > 1 {
+		if d.MergeTokens && len(r.tokens) > 1 {
 			clause = "C-11"
 		} else if len(r.tokens) > 1 {
 			clause = "D-04"
@@ -315,7 +315,7 @@ func (run *lastRun) joins(field Field, d *Dialect) bool {
 	case FieldUserAgent:
 		joins := !run.closed && run.record
 		*run = lastRun{}
-		return joins && d.RunEnd == ByRule
+		return joins && d.RunEnd == RunEndRule
 	case FieldAllow, FieldDisallow:
 		run.closed = true
 	default:
@@ -351,9 +351,9 @@ func (r *Rules) noteAgents(e *Explanation) {
 				continue
 			}
 			switch {
-			case d.AgentCase == ExactCase && equalFold(value[:tokenLen(value)], t):
+			case d.ExactCase && equalFold(value[:tokenLen(value)], t):
 				e.note(f, l.span.Start, "AGENT-03", printable(value)+" does not name "+t+": this dialect compares letter case")
-			case d.AgentMatch == TokenCut && equalFold(value, t):
+			case d.AgentMatch == AgentTokenCut && equalFold(value, t):
 				e.note(f, l.span.Start, "C-10", printable(value)+" does not name "+t+": the name is cut to "+strconv.Quote(value[:tokenLen(value)]))
 			case foldContains(value, t):
 				e.note(f, l.span.Start, "AGENT-06", printable(value)+" does not name "+t+": names are compared whole")

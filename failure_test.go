@@ -24,7 +24,7 @@ func TestWholeRules(t *testing.T) {
 				if v.Undefined != (reason == ReasonUndefined && !allowed) {
 					t.Errorf("%s, %v: undefined %v", d.Name, reason, v.Undefined)
 				}
-				if got := r.Allowed(self); got != (allowed || d.RobotsTxt == AlwaysAllowed && reason != ReasonInvalid) {
+				if got := r.Allowed(self); got != (allowed || !d.MatchRobotsTxt && reason != ReasonInvalid) {
 					t.Errorf("%s, %v: /robots.txt %v", d.Name, reason, got)
 				}
 				e := r.Explain(page)

@@ -220,7 +220,7 @@ func (f *File) limit(d *Dialect) (n int, counts bool) {
 	if d.SizeLimit <= 0 || len(f.body) <= d.SizeLimit {
 		return len(f.body), true
 	}
-	if d.OverSize == OpenSite {
+	if d.OverSizeOpens {
 		return 0, false
 	}
 	return 1 + bytes.LastIndexAny(f.body[:d.SizeLimit], "\r\n"), true

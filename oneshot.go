@@ -34,13 +34,13 @@ func Allowed(body []byte, d Dialect, p Path, tokens ...string) bool {
 		q.path = d.normal(p, buf[:0])
 		q.plain = plainLen(q.path)
 	}
-	if d.RobotsTxt == AlwaysAllowed && q.path == "/robots.txt" {
+	if !d.MatchRobotsTxt && q.path == "/robots.txt" {
 		return true // D-38
 	}
-	if d.PathStart == AssumeSlash {
+	if d.AssumeSlash {
 		q.plain = -1 // "a" means "/a", so no octet means just itself
 	}
-	q.blanksEnd = d.RunEnd == ByRuleOrBlank
+	q.blanksEnd = d.RunEnd == RunEndRuleOrBlank
 	q.head, q.plain8 = load8(q.path), min(q.plain, 8)
 	s := newScanner(body)
 	if q.lenient = d.lenient(); !q.lenient {
@@ -142,7 +142,7 @@ func (q *question) answer(s *scanner) bool {
 			}
 			active = active || rank == best && rank <= len(q.tokens)
 		case FieldCrawlDelay, FieldRequestRate, FieldVisitTime:
-			q.closed = q.closed || d.RunEnd == ByMember
+			q.closed = q.closed || d.RunEnd == RunEndMember
 		}
 	}
 }
@@ -242,7 +242,7 @@ lines:
 func (q *question) rank(value string, best int) int {
 	d := q.d
 	for i, t := range q.tokens {
-		if d.Tokens == Merged {
+		if d.MergeTokens {
 			if d.names(value, t) {
 				return 0
 			}
@@ -264,7 +264,7 @@ func weigh(d *Dialect, v []byte, path string, field Field) int32 {
 	if d.Escapes == EscapesRFC {
 		care = carePattern
 	}
-	if clean(view(v), care) && d.PathStart == LiteralStart {
+	if clean(view(v), care) && !d.AssumeSlash {
 		if p := (Pattern{text: view(v), weight: int32(len(v))}); p.match(path) {
 			return d.weigh(p)
 		}

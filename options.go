@@ -22,193 +22,261 @@ type Option struct {
 // A field that differs from the dialect of that name has no source, and so has
 // every field of a dialect that is none of Dialects.
 func (d Dialect) Options() []Option {
-	own, column := Dialect{}, -1
-	for i, known := range Dialects() {
-		if known.Name == d.Name {
-			own, column = known, i
-		}
-	}
+	own, known := DialectByName(d.Name)
 	all := make([]Option, len(options))
 	for i := range options {
 		o := &options[i]
 		all[i] = Option{Name: o.name, Value: o.value(&d)}
-		if column >= 0 && o.value(&own) == all[i].Value {
-			all[i].Source = o.sources[column]
-			all[i].Inherited = all[i].Source == inherited
+		if known && o.value(&own) == all[i].Value {
+			all[i].Source = sources[d.Name][o.name]
+			all[i].Inherited = all[i].Source == ""
 		}
 	}
 	return all
 }
 
-// inherited is the source of a value that nobody documents.
-const inherited = ""
-
-// options has one row for each field of Dialect: how its value is written, and
-// which statement gives it to each dialect, in the order of Dialects. A field
-// without a row fails TestOptions, a row that inherits another value than that
-// of RFC9309 too.
+// options has one row for each field of Dialect, in the order of the struct: how
+// its value is written. A field without a row fails TestOptions.
 var options = [...]struct {
-	name    string
-	value   func(*Dialect) string
-	sources [8]string
+	name  string
+	value func(*Dialect) string
 }{
-	// rfc9309, google, google-cpp, google-2019, google-legacy, seznam, bing, yandex
-	{
-		"agent-match",
-		func(d *Dialect) string {
-			return word(d.AgentMatch, "whole-or-cut", "token-cut", "whole")
-		},
-		[8]string{"D-02", "AGENT-02", "C-10", "AGENT-02", "AGENT-02", inherited, inherited, "D-41"},
+	{"agent-match", func(d *Dialect) string {
+		return word(d.AgentMatch, "whole-or-cut", "token-cut", "whole")
+	}},
+	{"exact-case", func(d *Dialect) string { return yesNo(d.ExactCase) }},
+	{"header-values", func(d *Dialect) string { return yesNo(d.HeaderValues) }},
+	{"merge-tokens", func(d *Dialect) string { return yesNo(d.MergeTokens) }},
+	{"raw-tokens", func(d *Dialect) string { return yesNo(d.RawTokens) }},
+	{"ignore-star", func(d *Dialect) string {
+		if d.IgnoreStar == "" {
+			return "none"
+		}
+		return d.IgnoreStar
+	}},
+	{"run-end", func(d *Dialect) string { return word(d.RunEnd, "by-rule", "by-member", "by-rule-or-blank") }},
+	{"misspellings", func(d *Dialect) string { return yesNo(d.Misspellings) }},
+	{"missing-colon", func(d *Dialect) string { return yesNo(d.MissingColon) }},
+	{"c-strings", func(d *Dialect) string { return yesNo(d.CStrings) }},
+	{"line-limit", func(d *Dialect) string { return limitWord(d.LineLimit) }},
+	{"size-limit", func(d *Dialect) string { return limitWord(d.SizeLimit) }},
+	{"over-size-opens", func(d *Dialect) string { return yesNo(d.OverSizeOpens) }},
+	{"assume-slash", func(d *Dialect) string { return yesNo(d.AssumeSlash) }},
+	{"escapes", func(d *Dialect) string { return word(d.Escapes, "rfc", "google", "raw") }},
+	{"literal-weight", func(d *Dialect) string { return yesNo(d.LiteralWeight) }},
+	{"star-conflict-undefined", func(d *Dialect) string { return yesNo(d.StarConflictUndefined) }},
+	{"empty-disallow-allows", func(d *Dialect) string { return yesNo(d.EmptyDisallowAllows) }},
+	{"index-html", func(d *Dialect) string { return yesNo(d.IndexHTML) }},
+	{"match-robots-txt", func(d *Dialect) string { return yesNo(d.MatchRobotsTxt) }},
+	{"crawl-delay", func(d *Dialect) string { return d.CrawlDelay.word() }},
+	{"request-rate", func(d *Dialect) string { return d.RequestRate.word() }},
+	{"rate-floor", func(d *Dialect) string {
+		if d.RateFloor == 0 {
+			return "none"
+		}
+		return "1/" + strconv.Itoa(d.RateFloor) + "s"
+	}},
+	{"too-many-is-missing", func(d *Dialect) string { return yesNo(d.TooManyIsMissing) }},
+	{"failure-undefined", func(d *Dialect) string { return yesNo(d.FailureUndefined) }},
+	{"server-errors-may-miss", func(d *Dialect) string { return yesNo(d.ServerErrorsMayMiss) }},
+	{"outage", func(d *Dialect) string { return d.outageWord() }},
+	{"redirect-limit", func(d *Dialect) string { return limitWord(d.Redirects) }},
+	{"lifetime", func(d *Dialect) string { return ageWord(d.Lifetime) }},
+}
+
+// sources has one column for each dialect: the statement that gives it the value
+// of an option. An option that is missing is inherited from RFC9309: no document
+// of the engine states it, and its value must be that of RFC9309 (TestOptions).
+var sources = map[string]map[string]string{
+	"rfc9309": {
+		"agent-match":             "D-02",
+		"exact-case":              "AGENT-03",
+		"header-values":           "D-02",
+		"merge-tokens":            "D-04",
+		"raw-tokens":              "D-03",
+		"ignore-star":             "AGENT-09",
+		"run-end":                 "D-07",
+		"misspellings":            "D-39",
+		"missing-colon":           "FORM-05",
+		"c-strings":               "D-16",
+		"line-limit":              "GRAM",
+		"size-limit":              "FORM-09",
+		"over-size-opens":         "D-17",
+		"assume-slash":            "D-09",
+		"escapes":                 "D-14",
+		"literal-weight":          "PREC-01",
+		"star-conflict-undefined": "PREC-01",
+		"empty-disallow-allows":   "RULE-05",
+		"index-html":              "MATCH-01",
+		"match-robots-txt":        "RULE-08",
+		"crawl-delay":             "SPEC 3.7",
+		"request-rate":            "RATE-01",
+		"rate-floor":              "D-33",
+		"too-many-is-missing":     "D-20",
+		"failure-undefined":       "FAIL-01",
+		"server-errors-may-miss":  "HTTP-04",
+		"outage":                  "D-21",
+		"redirect-limit":          "D-24",
+		"lifetime":                "CACHE-01",
 	},
-	{
-		"agent-case",
-		func(d *Dialect) string { return word(d.AgentCase, "fold-case", "exact-case") },
-		[8]string{"AGENT-03", "AGENT-03", "AGENT-03", "AGENT-03", "AGENT-03", inherited, inherited, "SPEC 3.5"},
+	"google": {
+		"agent-match":             "AGENT-02",
+		"exact-case":              "AGENT-03",
+		"header-values":           "AGENT-02",
+		"merge-tokens":            "AGENT-01",
+		"raw-tokens":              "D-03",
+		"ignore-star":             "D-53",
+		"run-end":                 "GROUP-11",
+		"misspellings":            "D-39",
+		"missing-colon":           "C-03",
+		"c-strings":               "C-18",
+		"line-limit":              "C-05",
+		"size-limit":              "FORM-09",
+		"over-size-opens":         "D-17",
+		"assume-slash":            "RULE-03",
+		"escapes":                 "D-43",
+		"literal-weight":          "PREC-01",
+		"star-conflict-undefined": "PREC-03",
+		"empty-disallow-allows":   "RULE-01",
+		"index-html":              "C-06",
+		"match-robots-txt":        "D-38",
+		"crawl-delay":             "SPEC 3.7",
+		"request-rate":            "SPEC 3.2",
+		"rate-floor":              "D-33",
+		"too-many-is-missing":     "HTTP-03",
+		"failure-undefined":       "FAIL-01",
+		"server-errors-may-miss":  "HTTP-08",
+		"outage":                  "HTTP-08",
+		"redirect-limit":          "REDIR-01",
+		"lifetime":                "CACHE-01",
 	},
-	{
-		"header-values",
-		func(d *Dialect) string { return yesNo(d.HeaderValues) },
-		[8]string{"D-02", "AGENT-02", "C-10", "AGENT-02", "AGENT-02", "AGENT-07", inherited, "D-41"},
+	"google-cpp": {
+		"agent-match":             "C-10",
+		"exact-case":              "AGENT-03",
+		"header-values":           "C-10",
+		"merge-tokens":            "C-11",
+		"raw-tokens":              "C-10",
+		"ignore-star":             "C-13",
+		"run-end":                 "C-12",
+		"misspellings":            "C-02",
+		"missing-colon":           "C-03",
+		"c-strings":               "C-18",
+		"line-limit":              "C-05",
+		"size-limit":              "C-05",
+		"over-size-opens":         "C-05",
+		"assume-slash":            "C-16",
+		"escapes":                 "C-15",
+		"literal-weight":          "C-19",
+		"star-conflict-undefined": "C-19",
+		"empty-disallow-allows":   "C-19",
+		"index-html":              "C-06",
+		"match-robots-txt":        "C-14",
+		"crawl-delay":             "SPEC 3.7",
+		"request-rate":            "C-20",
+		"rate-floor":              "D-33",
+		"too-many-is-missing":     "HTTP-03",
+		"failure-undefined":       "FAIL-01",
+		"server-errors-may-miss":  "HTTP-08",
+		"outage":                  "HTTP-08",
+		"redirect-limit":          "REDIR-01",
+		"lifetime":                "CACHE-01",
 	},
-	{
-		"tokens",
-		func(d *Dialect) string { return word(d.Tokens, "first-found", "merged") },
-		[8]string{"D-04", "AGENT-01", "C-11", "AGENT-04", "AGENT-04", inherited, inherited, "SPEC 3.5"},
+	"google-2019": {
+		"agent-match":             "AGENT-02",
+		"exact-case":              "AGENT-03",
+		"header-values":           "AGENT-02",
+		"merge-tokens":            "AGENT-04",
+		"raw-tokens":              "D-03",
+		"ignore-star":             "AGENT-09",
+		"run-end":                 "GROUP-02",
+		"misspellings":            "FORM-08",
+		"missing-colon":           "FORM-05",
+		"c-strings":               "D-16",
+		"line-limit":              "GRAM",
+		"size-limit":              "FORM-09",
+		"over-size-opens":         "D-17",
+		"assume-slash":            "RULE-03",
+		"escapes":                 "D-43",
+		"literal-weight":          "PREC-01",
+		"star-conflict-undefined": "PREC-03",
+		"empty-disallow-allows":   "RULE-01",
+		"index-html":              "MATCH-01",
+		"match-robots-txt":        "D-38",
+		"crawl-delay":             "SPEC 3.7",
+		"request-rate":            "SPEC 4.1",
+		"rate-floor":              "D-33",
+		"too-many-is-missing":     "HTTP-02",
+		"failure-undefined":       "FAIL-01",
+		"server-errors-may-miss":  "HTTP-07",
+		"outage":                  "HTTP-06",
+		"redirect-limit":          "REDIR-01",
+		"lifetime":                "CACHE-01",
 	},
-	{
-		"raw-tokens",
-		func(d *Dialect) string { return yesNo(d.RawTokens) },
-		[8]string{"D-03", "D-03", "C-10", "D-03", "D-03", "D-03", "D-03", "D-03"},
+	"google-legacy": {
+		"agent-match":             "AGENT-02",
+		"exact-case":              "AGENT-03",
+		"header-values":           "AGENT-02",
+		"merge-tokens":            "AGENT-04",
+		"raw-tokens":              "D-03",
+		"ignore-star":             "AGENT-09",
+		"run-end":                 "GROUP-02",
+		"misspellings":            "D-39",
+		"missing-colon":           "FORM-05",
+		"c-strings":               "D-16",
+		"line-limit":              "GRAM",
+		"size-limit":              "D-18",
+		"over-size-opens":         "D-17",
+		"assume-slash":            "RULE-03",
+		"escapes":                 "D-43",
+		"literal-weight":          "PREC-01",
+		"star-conflict-undefined": "PREC-03",
+		"empty-disallow-allows":   "RULE-01",
+		"index-html":              "MATCH-01",
+		"match-robots-txt":        "D-38",
+		"crawl-delay":             "SPEC 3.7",
+		"request-rate":            "SPEC 4.1",
+		"rate-floor":              "D-33",
+		"too-many-is-missing":     "HTTP-02",
+		"failure-undefined":       "FAIL-01",
+		"server-errors-may-miss":  "HTTP-07",
+		"outage":                  "HTTP-04",
+		"redirect-limit":          "REDIR-01",
+		"lifetime":                "CACHE-01",
 	},
-	{
-		"ignore-star",
-		func(d *Dialect) string {
-			if d.IgnoreStar == "" {
-				return "none"
-			}
-			return d.IgnoreStar
-		},
-		[8]string{"AGENT-09", "D-53", "C-13", "AGENT-09", "AGENT-09", inherited, inherited, inherited},
+	"seznam": {
+		"header-values":         "AGENT-07",
+		"raw-tokens":            "D-03",
+		"run-end":               "D-07",
+		"missing-colon":         "FORM-05",
+		"assume-slash":          "RULE-03",
+		"empty-disallow-allows": "RULE-01",
+		"crawl-delay":           "SPEC 3.7",
+		"request-rate":          "RATE-01",
+		"rate-floor":            "RATE-04",
 	},
-	{
-		"run-end",
-		func(d *Dialect) string { return word(d.RunEnd, "by-rule", "by-member", "by-rule-or-blank") },
-		[8]string{"D-07", "GROUP-11", "C-12", "GROUP-02", "GROUP-02", "D-07", inherited, "GROUP-05"},
+	"bing": {
+		"raw-tokens":   "D-03",
+		"crawl-delay":  "SPEC 3.6",
+		"request-rate": "SPEC 4.1",
 	},
-	{
-		"misspellings",
-		func(d *Dialect) string { return yesNo(d.Misspellings) },
-		[8]string{"D-39", "D-39", "C-02", "FORM-08", "D-39", inherited, inherited, "D-41"},
-	},
-	{
-		"missing-colon",
-		func(d *Dialect) string { return yesNo(d.MissingColon) },
-		[8]string{"FORM-05", "C-03", "C-03", "FORM-05", "FORM-05", "FORM-05", inherited, "D-41"},
-	},
-	{
-		"c-strings",
-		func(d *Dialect) string { return yesNo(d.CStrings) },
-		[8]string{"D-16", "C-18", "C-18", "D-16", "D-16", inherited, inherited, inherited},
-	},
-	{
-		"line-limit",
-		func(d *Dialect) string { return limitWord(d.LineLimit) },
-		[8]string{"GRAM", "C-05", "C-05", "GRAM", "GRAM", inherited, inherited, "SPEC 3.5"},
-	},
-	{
-		"size-limit",
-		func(d *Dialect) string { return limitWord(d.SizeLimit) },
-		[8]string{"FORM-09", "FORM-09", "C-05", "FORM-09", "D-18", inherited, inherited, "SPEC 3.5"},
-	},
-	{
-		"over-size",
-		func(d *Dialect) string { return word(d.OverSize, "cut-file", "open-site") },
-		[8]string{"D-17", "D-17", "C-05", "D-17", "D-17", inherited, inherited, "SPEC 3.5"},
-	},
-	{
-		"path-start",
-		func(d *Dialect) string { return word(d.PathStart, "literal-start", "assume-slash") },
-		[8]string{"D-09", "RULE-03", "C-16", "RULE-03", "RULE-03", "RULE-03", inherited, "SPEC 3.5"},
-	},
-	{
-		"escapes",
-		func(d *Dialect) string { return word(d.Escapes, "rfc", "google", "raw") },
-		[8]string{"D-14", "D-43", "C-15", "D-43", "D-43", inherited, inherited, inherited},
-	},
-	{
-		"weight",
-		func(d *Dialect) string { return word(d.Weight, "octets", "literal-octets") },
-		[8]string{"PREC-01", "PREC-01", "C-19", "PREC-01", "PREC-01", inherited, inherited, "D-41"},
-	},
-	{
-		"star-conflict",
-		func(d *Dialect) string { return word(d.StarConflict, "by-weight", "undefined-by-weight") },
-		[8]string{"PREC-01", "PREC-03", "C-19", "PREC-03", "PREC-03", inherited, inherited, inherited},
-	},
-	{
-		"empty-disallow-allows",
-		func(d *Dialect) string { return yesNo(d.EmptyDisallowAllows) },
-		[8]string{"RULE-05", "RULE-01", "C-19", "RULE-01", "RULE-01", "RULE-01", inherited, "D-41"},
-	},
-	{
-		"index-html",
-		func(d *Dialect) string { return yesNo(d.IndexHTML) },
-		[8]string{"MATCH-01", "C-06", "C-06", "MATCH-01", "MATCH-01", inherited, inherited, inherited},
-	},
-	{
-		"robots-txt",
-		func(d *Dialect) string { return word(d.RobotsTxt, "always-allowed", "matched") },
-		[8]string{"RULE-08", "D-38", "C-14", "D-38", "D-38", inherited, inherited, inherited},
-	},
-	{
-		"crawl-delay",
-		func(d *Dialect) string { return d.CrawlDelay.word() },
-		[8]string{"SPEC 3.7", "SPEC 3.7", "SPEC 3.7", "SPEC 3.7", "SPEC 3.7", "SPEC 3.7", "SPEC 3.6", "SPEC 3.5"},
-	},
-	{
-		"request-rate",
-		func(d *Dialect) string { return d.RequestRate.word() },
-		[8]string{"RATE-01", "SPEC 3.2", "C-20", "SPEC 4.1", "SPEC 4.1", "RATE-01", "SPEC 4.1", "SPEC 4.1"},
-	},
-	{
-		"rate-floor",
-		func(d *Dialect) string {
-			if d.RateFloor == 0 {
-				return "none"
-			}
-			return "1/" + strconv.Itoa(d.RateFloor) + "s"
-		},
-		[8]string{"D-33", "D-33", "D-33", "D-33", "D-33", "RATE-04", inherited, inherited},
-	},
-	{
-		"too-many-requests",
-		func(d *Dialect) string { return word(d.TooManyRequests, "failure", "missing") },
-		[8]string{"D-20", "HTTP-03", "HTTP-03", "HTTP-02", "HTTP-02", inherited, inherited, "SPEC 3.5"},
-	},
-	{
-		"network-failure",
-		func(d *Dialect) string { return word(d.NetworkFailure, "server-error", "undefined") },
-		[8]string{"FAIL-01", "FAIL-01", "FAIL-01", "FAIL-01", "FAIL-01", inherited, inherited, inherited},
-	},
-	{
-		"server-errors",
-		func(d *Dialect) string { return word(d.ServerErrors, "fail", "may-miss") },
-		[8]string{"HTTP-04", "HTTP-08", "HTTP-08", "HTTP-07", "HTTP-07", inherited, inherited, inherited},
-	},
-	{
-		"outage",
-		func(d *Dialect) string { return d.outageWord() },
-		[8]string{"D-21", "HTTP-08", "HTTP-08", "HTTP-06", "HTTP-04", inherited, inherited, inherited},
-	},
-	{
-		"redirect-limit",
-		func(d *Dialect) string { return limitWord(d.Redirects) },
-		[8]string{"D-24", "REDIR-01", "REDIR-01", "REDIR-01", "REDIR-01", inherited, inherited, inherited},
-	},
-	{
-		"lifetime",
-		func(d *Dialect) string { return ageWord(d.Lifetime) },
-		[8]string{"CACHE-01", "CACHE-01", "CACHE-01", "CACHE-01", "CACHE-01", inherited, inherited, inherited},
+	"yandex": {
+		"agent-match":           "D-41",
+		"exact-case":            "SPEC 3.5",
+		"header-values":         "D-41",
+		"merge-tokens":          "SPEC 3.5",
+		"raw-tokens":            "D-03",
+		"run-end":               "GROUP-05",
+		"misspellings":          "D-41",
+		"missing-colon":         "D-41",
+		"line-limit":            "SPEC 3.5",
+		"size-limit":            "SPEC 3.5",
+		"over-size-opens":       "SPEC 3.5",
+		"assume-slash":          "SPEC 3.5",
+		"literal-weight":        "D-41",
+		"empty-disallow-allows": "D-41",
+		"crawl-delay":           "SPEC 3.5",
+		"request-rate":          "SPEC 4.1",
+		"too-many-is-missing":   "SPEC 3.5",
 	},
 }
 

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -87,11 +88,50 @@ func TestOptions(t *testing.T) {
 			}
 		}
 	}
+	for name, column := range sources {
+		for option := range column {
+			if !slices.ContainsFunc(standard, func(o Option) bool { return o.Name == option }) {
+				t.Errorf("options.go gives %s a source for %s, which is no option", name, option)
+			}
+		}
+	}
 	mine := RFC9309
 	mine.Name = "mine"
 	for _, o := range mine.Options() {
 		if o.Source != "" || o.Inherited {
 			t.Errorf("%s of a dialect that nobody knows has the source %q", o.Name, o.Source)
+		}
+	}
+}
+
+// TestDialectPlaces names every place in which a new dialect was forgotten. What
+// it reads otherwise than RFC9309 belongs into case files, which no test can know.
+func TestDialectPlaces(t *testing.T) {
+	read := func(name string) string {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	readme, page, table := read("README.md"), read("docs/dialects.md"), read("robotstest/testdata/spec/dialects.tsv")
+	for _, d := range Dialects() {
+		var forgotten []string
+		for _, place := range []struct {
+			has  bool
+			what string
+		}{
+			{sources[d.Name] != nil, "options.go: its column in sources"},
+			{strings.Contains(readme, "| `"+d.Name+"` |"), "README.md: its row in the table of dialects"},
+			{strings.Contains(page, "| `"+d.Name+"` |"), "docs/dialects.md: run make docs"},
+			{strings.Contains(table, "\n"+d.Name+"\t"), "robotstest/testdata/spec/dialects.tsv: its row"},
+		} {
+			if !place.has {
+				forgotten = append(forgotten, place.what)
+			}
+		}
+		if len(forgotten) > 0 {
+			t.Errorf("the dialect %s is not yet in\n\t%s", d.Name, strings.Join(forgotten, "\n\t"))
 		}
 	}
 }

@@ -69,7 +69,7 @@ func (p Pattern) innerStar() bool {
 func (d *Dialect) compile(value string, buf []byte) (Pattern, []byte) {
 	p := Pattern{text: value, weight: int32(len(value))}
 	from := len(buf)
-	if d.PathStart == AssumeSlash && value[0] != '/' && value[0] != '*' {
+	if d.AssumeSlash && value[0] != '/' && value[0] != '*' {
 		buf = append(buf, '/')
 	}
 	if assumed := len(buf) - from; d.Escapes == EscapesRFC && (assumed > 0 || !clean(value, carePattern)) {
@@ -135,7 +135,7 @@ func appendPatternCPP(dst []byte, s string) []byte {
 // weigh returns the precedence of a pattern whose weight is that of all its
 // octets.
 func (d *Dialect) weigh(p Pattern) int32 {
-	if d.Weight == Octets {
+	if !d.LiteralWeight {
 		return p.weight
 	}
 	n := p.weight - int32(strings.Count(p.text, "*"))

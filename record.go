@@ -78,7 +78,7 @@ func (r *Rules) members() (own, inherited []Span) {
 		own = append(own, span)
 		delay = delay || field == FieldCrawlDelay && readRecord(field, r.file.Text(span)).Usable
 	}
-	if delay || r.dialect.CrawlDelay != HonouredInherits || r.caller.star {
+	if delay || r.dialect.CrawlDelay != HonourInherited || r.caller.star {
 		return own, nil
 	}
 	star := *r

@@ -107,7 +107,7 @@ func refCut(d Dialect, body string) (string, bool) {
 	if d.SizeLimit == 0 || len(body) <= d.SizeLimit {
 		return body, true
 	}
-	if d.OverSize == OpenSite {
+	if d.OverSizeOpens {
 		return "", false
 	}
 	body = body[:d.SizeLimit]
@@ -186,9 +186,9 @@ func refNames(d Dialect, value, token string) bool {
 	}
 	forms := []string{value, cutWord, cutToken}
 	switch d.AgentMatch {
-	case TokenCut:
+	case AgentTokenCut:
 		forms = []string{cutToken}
-	case Whole:
+	case AgentWhole:
 		forms = []string{value}
 	}
 	if d.HeaderValues {
@@ -197,7 +197,7 @@ func refNames(d Dialect, value, token string) bool {
 		}
 	}
 	for _, f := range forms {
-		if f == token || d.AgentCase == FoldCase && refASCIILower(f) == refASCIILower(token) {
+		if f == token || !d.ExactCase && refASCIILower(f) == refASCIILower(token) {
 			return true
 		}
 	}
@@ -215,7 +215,7 @@ func refASCIILower(s string) string {
 }
 
 func refStar(d Dialect, value string) bool {
-	return value == "*" || d.AgentMatch == TokenCut && len(value) > 1 && value[0] == '*' && strings.ContainsRune(" \t\v\f", rune(value[1]))
+	return value == "*" || d.AgentMatch == AgentTokenCut && len(value) > 1 && value[0] == '*' && strings.ContainsRune(" \t\v\f", rune(value[1]))
 }
 
 // refItems brings text into comparable items. special says that '*' and a '$'
@@ -277,11 +277,11 @@ func refItems(d Dialect, text string, special bool) (items []refItem, weight int
 
 func refRuleOf(d Dialect, line int, allow bool, value string) refRule {
 	r := refRule{line: line, allow: allow, written: value, directive: map[bool]string{true: "allow", false: "disallow"}[allow]}
-	if d.PathStart == AssumeSlash && value[0] != '/' && value[0] != '*' {
+	if d.AssumeSlash && value[0] != '/' && value[0] != '*' {
 		value = "/" + value
 	}
 	r.pattern, r.weight = refItems(d, value, true)
-	if d.Weight == LiteralOctets {
+	if d.LiteralWeight {
 		for _, it := range r.pattern {
 			if it.star || it.end {
 				r.weight--
@@ -376,7 +376,7 @@ func refInnerStar(pattern []refItem) bool {
 // is not interrupted (D-08).
 func refBlock(d Dialect, lines []refLine) (values []string) {
 	for i := len(lines) - 1; i >= 0; i-- {
-		if lines[i].blank && d.RunEnd == ByRuleOrBlank && len(values) > 0 {
+		if lines[i].blank && d.RunEnd == RunEndRuleOrBlank && len(values) > 0 {
 			return values
 		}
 		switch lines[i].field {
@@ -406,7 +406,7 @@ func reference(d Dialect, body, path string, tokens ...string) refAnswer {
 		if !found && slices.ContainsFunc(lines, func(l refLine) bool { return l.field == "user-agent" && refNames(d, l.value, t) }) {
 			found, a.token = true, refASCIILower(t)
 			named = func(value string) bool { return refNames(d, value, t) }
-			if d.Tokens == Merged {
+			if d.MergeTokens {
 				named = func(value string) bool {
 					return slices.ContainsFunc(tokens, func(t string) bool { return refNames(d, value, t) })
 				}
@@ -470,7 +470,7 @@ func reference(d Dialect, body, path string, tokens ...string) refAnswer {
 			if attached && l.field == "request-rate" {
 				a.rates = append(a.rates, l.value)
 			}
-			if d.RunEnd == ByMember {
+			if d.RunEnd == RunEndMember {
 				ended = true
 			}
 		case "sitemap":
@@ -478,7 +478,7 @@ func reference(d Dialect, body, path string, tokens ...string) refAnswer {
 				a.sitemaps = append(a.sitemaps, l.value)
 			}
 		}
-		if l.blank && d.RunEnd == ByRuleOrBlank {
+		if l.blank && d.RunEnd == RunEndRuleOrBlank {
 			ended = true
 		}
 	}
@@ -490,7 +490,7 @@ func reference(d Dialect, body, path string, tokens ...string) refAnswer {
 		text.WriteString(it.octet)
 	}
 	a.allowed = true
-	if d.RobotsTxt == AlwaysAllowed && text.String() == "/robots.txt" {
+	if !d.MatchRobotsTxt && text.String() == "/robots.txt" {
 		a.reason = "robots-txt"
 		return a
 	}
@@ -516,7 +516,7 @@ func reference(d Dialect, body, path string, tokens ...string) refAnswer {
 	switch {
 	case best != nil:
 		a.allowed, a.reason, a.line, a.written, a.directive = best.allow, "rule", best.line, best.written, best.directive
-		if d.StarConflict == UndefinedByWeight && allow != nil && disallow != nil {
+		if d.StarConflictUndefined && allow != nil && disallow != nil {
 			a.undefined = refInnerStar(allow.pattern) || refInnerStar(disallow.pattern)
 		}
 	case !counts || !anyRule:

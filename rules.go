@@ -218,7 +218,7 @@ func (r *Rules) choose() {
 	switch {
 	case best < len(r.tokens):
 		r.caller = caller{tokens: r.tokens[best : best+1], token: r.tokens[best], found: true}
-		if d.Tokens == Merged {
+		if d.MergeTokens {
 			r.caller.tokens = r.tokens
 		}
 	case star && !d.ignoresStar(r.tokens):
@@ -254,7 +254,7 @@ func (r *Rules) walk() iter.Seq2[Field, Span] {
 			case FieldUserAgent:
 				// A line that names nobody usable is a user-agent line like
 				// any other (D-48).
-				if closed || d.RunEnd == ByRuleOrBlank && f.blankBetween(last, start) {
+				if closed || d.RunEnd == RunEndRuleOrBlank && f.blankBetween(last, start) {
 					active, block = false, false
 				}
 				block = block && !record
@@ -269,7 +269,7 @@ func (r *Rules) walk() iter.Seq2[Field, Span] {
 				// They hold for the whole file, as a Sitemap does.
 			default:
 				record = true
-				if d.RunEnd == ByMember && (field == FieldCrawlDelay || field == FieldRequestRate || field == FieldVisitTime) {
+				if d.RunEnd == RunEndMember && (field == FieldCrawlDelay || field == FieldRequestRate || field == FieldVisitTime) {
 					closed = true
 				}
 				if !block && !ruled {
@@ -353,7 +353,7 @@ func (r *Rules) decide(p Path) outcome {
 
 func (r *Rules) decideNormal(path string) outcome {
 	switch {
-	case r.dialect.RobotsTxt == AlwaysAllowed && path == "/robots.txt": // D-38, D-50
+	case !r.dialect.MatchRobotsTxt && path == "/robots.txt": // D-38, D-50
 		return outcome{allowed: true, reason: ReasonRobotsTxt}
 	case r.noFile:
 		return r.whole
@@ -363,7 +363,7 @@ func (r *Rules) decideNormal(path string) outcome {
 		return outcome{allowed: true, reason: r.reasonWithoutRule()} // PREC-05
 	}
 	o := outcome{allowed: best.allows(), reason: ReasonRule, rule: best}
-	if r.dialect.StarConflict == UndefinedByWeight {
+	if r.dialect.StarConflictUndefined {
 		other := FieldAllow
 		if o.allowed {
 			other = FieldDisallow

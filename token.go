@@ -27,12 +27,12 @@ func (d *Dialect) begins(value, token string) bool {
 		return false
 	}
 	if len(value) == n {
-		return d.AgentMatch != TokenCut || tokenLen(token) == n
+		return d.AgentMatch != AgentTokenCut || tokenLen(token) == n
 	}
 	switch d.AgentMatch {
-	case TokenCut:
+	case AgentTokenCut:
 		return tokenLen(token) == n && !isTokenOctet(value[n])
-	case Whole:
+	case AgentWhole:
 		return false
 	default: // D-02: the whole, the first word, the leading token
 		return (isBlank(value[n]) || value[n] == '/') && wordLen(token) == n ||
@@ -77,11 +77,11 @@ func (d *Dialect) namesAll(value string) bool {
 		return true
 	}
 	// "* everyone" counts for Google alone (C-09).
-	return d.AgentMatch == TokenCut && (isBlank(value[1]) || isVertical(value[1]))
+	return d.AgentMatch == AgentTokenCut && (isBlank(value[1]) || isVertical(value[1]))
 }
 
 func (d *Dialect) same(a, b string) bool {
-	if d.AgentCase == ExactCase {
+	if d.ExactCase {
 		return a == b
 	}
 	return equalFold(a, b)

@@ -245,7 +245,7 @@ func checkVerdicts(t testing.TB, r *Record) {
 			case r.Outcome == Unavailable:
 				may = r.Cause != RedirectLimit || r.Redirects() >= d.Redirects
 			case r.Cause.OwnSide(): // no outage begins
-			case r.Cause == TooManyRequests && d.TooManyRequests == robots.TooManyIsMissing:
+			case r.Cause == TooManyRequests && d.TooManyIsMissing:
 				may = true
 			case d.Name == "google-legacy":
 			case d.Name == "google", d.Name == "google-cpp":
@@ -256,7 +256,7 @@ func checkVerdicts(t testing.TB, r *Record) {
 			if w.Allowed && !may || !w.Allowed && may && r.Outcome != Success {
 				t.Errorf("%s, after %v of failures: %v", d.Name, age, w)
 			}
-			if allowed := w.Allowed && (r.Outcome != Unreachable || r.Cause == TooManyRequests && d.TooManyRequests == robots.TooManyIsMissing); v.Allowed != allowed {
+			if allowed := w.Allowed && (r.Outcome != Unreachable || r.Cause == TooManyRequests && d.TooManyIsMissing); v.Allowed != allowed {
 				t.Errorf("%s, %v after a failure: %v", d.Name, age, v)
 			}
 			if v.State == nil {

@@ -191,7 +191,7 @@ func TestProbe(t *testing.T) {
 			}
 			for _, d := range robots.Dialects() {
 				v := r.Rules(d, r.Fetched, "x").Match(private)
-				if want := row.want && d.ServerErrors == robots.ServerErrorsMayMiss; v.Allowed != want {
+				if want := row.want && d.ServerErrorsMayMiss; v.Allowed != want {
 					t.Errorf("%s: %v", d.Name, v)
 				} else if want && (v.State.Clause != "HTTP-07" || !strings.Contains(v.String(), "found by a probe")) {
 					t.Errorf("%s: %v does not say why", d.Name, v)

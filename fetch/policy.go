@@ -18,7 +18,7 @@ type Policy struct {
 	SiteAnswers bool
 	// MissingIs5xx says that the site is known to answer 5xx for missing pages.
 	// It counts in the dialects whose documents know such sites, google-2019 and
-	// google-legacy (HTTP-07); Dialect.ServerErrors is the field.
+	// google-legacy (HTTP-07); Dialect.ServerErrorsMayMiss is the field.
 	MissingIs5xx bool
 }
 
@@ -145,7 +145,7 @@ func (v *judge) file(c *Copy) *robots.Rules {
 		if len(body) < 2 {
 			body = nil
 		}
-		d.SizeLimit, d.OverSize = max(len(body)-1, 1), robots.CutFile
+		d.SizeLimit, d.OverSizeOpens = max(len(body)-1, 1), false
 	}
 	return robots.Parse(body).Rules(d, v.tokens...)
 }
@@ -165,9 +165,9 @@ func (v *judge) failure(held *Copy) *robots.Rules {
 		shut = robots.ReasonRefused
 	}
 	switch {
-	case r.Cause == TooManyRequests && d.TooManyRequests == robots.TooManyIsMissing:
+	case r.Cause == TooManyRequests && d.TooManyIsMissing:
 		return v.allow(robots.ReasonUnavailable, "HTTP-02", v.what(r.Status, r.Cause, r.Detail), "")
-	case r.Cause == ServerError && d.ServerErrors == robots.ServerErrorsMayMiss && (v.MissingIs5xx || r.MissingIs5xx):
+	case r.Cause == ServerError && d.ServerErrorsMayMiss && (v.MissingIs5xx || r.MissingIs5xx):
 		how := "is known"
 		if !v.MissingIs5xx {
 			how = "was found by a probe"
@@ -185,7 +185,7 @@ func (v *judge) failure(held *Copy) *robots.Rules {
 		return v.disallow(shut, "D-25", v.what(r.Status, r.Cause, r.Detail), "")
 	case r.since().IsZero():
 		return v.disallow(shut, "D-55", why, "no earlier copy")
-	case r.Cause.Network() && !r.Cause.OwnSide() && d.NetworkFailure == robots.FailureIsUndefined:
+	case r.Cause.Network() && !r.Cause.OwnSide() && d.FailureUndefined:
 		return v.disallow(robots.ReasonUndefined, "FAIL-01", why, "")
 	}
 	o := robots.OutageState{

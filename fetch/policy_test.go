@@ -120,7 +120,7 @@ func TestOutage(t *testing.T) {
 				if v.State.FailingSince != since || v.State.Text() == "" || (got == c) != !v.State.StaleSince.IsZero() {
 					t.Errorf("%s, %v, age %v: state %+v", name, row.cause, age, v.State)
 				}
-				if dialect.RobotsTxt == robots.AlwaysAllowed && !rules.Allowed(mustPath("/robots.txt")) {
+				if !dialect.MatchRobotsTxt && !rules.Allowed(mustPath("/robots.txt")) {
 					t.Errorf("%s, %v, age %v: /robots.txt itself is disallowed", name, row.cause, age)
 				}
 			}
@@ -280,7 +280,7 @@ func TestFreshCopy(t *testing.T) {
 					t.Errorf("%s, %v: the failure does not show in %+v", d.Name, c, got.State)
 				}
 				later := r.Rules(d, began.Add(4*time.Hour), "x").Match(public)
-				if good.Outcome == Unavailable && later.Allowed && (c != TooManyRequests || d.TooManyRequests != robots.TooManyIsMissing) {
+				if good.Outcome == Unavailable && later.Allowed && (c != TooManyRequests || !d.TooManyIsMissing) {
 					t.Errorf("%s, %v: a 404 outlives its freshness: %v", d.Name, c, later)
 				}
 			}
@@ -643,9 +643,9 @@ func TestDialectTable(t *testing.T) {
 			continue
 		}
 		got := map[string]string{
-			"s4xx": "allow", "s401_403": "allow", "s429": map[robots.TooManyRequests]string{robots.TooManyIsMissing: "allow"}[d.TooManyRequests],
+			"s4xx": "allow", "s401_403": "allow", "s429": map[bool]string{true: "allow"}[d.TooManyIsMissing],
 			"redirects": fmt.Sprint(d.Redirects), "over_redirects": "allow", "html_body": "parse",
-			"net_fail": map[robots.NetworkFailure]string{robots.FailureIsUndefined: "undefined"}[d.NetworkFailure],
+			"net_fail": map[bool]string{true: "undefined"}[d.FailureUndefined],
 			"ttl":      fmt.Sprintf("%.0fh", d.Lifetime.Hours()),
 		}
 		for column, value := range got {

@@ -85,9 +85,9 @@ func (b *planner) add(r robots.Record, d *robots.Dialect) {
 	case !r.Usable:
 		e.Fate = Unusable
 		e.Declared, e.Interval = 0, 0
-	case honour == robots.Ignored && b.policy.Obey != ObeyDeclared:
+	case honour == robots.HonourIgnored && b.policy.Obey != ObeyDeclared:
 		e.Fate, e.Why = Ignored, d.Name+" does not follow "+name
-	case honour == robots.Reported && b.policy.Obey == ObeyHonoured:
+	case honour == robots.HonourReported && b.policy.Obey == ObeyHonoured:
 		e.Fate, e.Why = Ignored, d.Name+" leaves "+name+" to the crawler, and the policy honours only what engines document"
 	default:
 		b.bound(&e)

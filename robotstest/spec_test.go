@@ -424,16 +424,16 @@ func checkBody(_ robots.Dialect, r record) error {
 // agrees if each of its cells does.
 var dialectColumns = map[string]func(d robots.Dialect, cell string) error{
 	"agent_case": func(d robots.Dialect, cell string) error {
-		return word(d.AgentCase, cell, map[string]robots.AgentCase{"fold": robots.FoldCase, "exact": robots.ExactCase})
+		return word(d.ExactCase, cell, map[string]bool{"fold": false, "exact": true})
 	},
 	"agent_match": func(d robots.Dialect, cell string) error {
-		return word(d.AgentMatch, cell, map[string]robots.AgentMatch{"whole-or-cut": robots.WholeOrCut, "token-cut": robots.TokenCut, "whole": robots.Whole})
+		return word(d.AgentMatch, cell, map[string]robots.AgentMatch{"whole-or-cut": robots.AgentWholeOrCut, "token-cut": robots.AgentTokenCut, "whole": robots.AgentWhole})
 	},
 	"agent_fallback": func(d robots.Dialect, cell string) error {
-		return word(d.Tokens, cell, map[string]robots.TokenList{"caller-list": robots.FirstFound, "none": robots.Merged})
+		return word(d.MergeTokens, cell, map[string]bool{"caller-list": false, "none": true})
 	},
 	"group_close": func(d robots.Dialect, cell string) error {
-		return word(d.RunEnd, cell, map[string]robots.RunEnd{"rule": robots.ByRule, "member": robots.ByMember, "blank": robots.ByRuleOrBlank})
+		return word(d.RunEnd, cell, map[string]robots.RunEnd{"rule": robots.RunEndRule, "member": robots.RunEndMember, "blank": robots.RunEndRuleOrBlank})
 	},
 	"field_typos": func(d robots.Dialect, cell string) error {
 		return word(d.Misspellings, cell, map[string]bool{"off": false, "google": true})
@@ -442,16 +442,16 @@ var dialectColumns = map[string]func(d robots.Dialect, cell string) error{
 		return word(d.MissingColon, cell, map[string]bool{"off": false, "google": true})
 	},
 	"path_slash": func(d robots.Dialect, cell string) error {
-		return word(d.PathStart, cell, map[string]robots.PathStart{"glob-ok": robots.LiteralStart, "assume": robots.AssumeSlash})
+		return word(d.AssumeSlash, cell, map[string]bool{"glob-ok": false, "assume": true})
 	},
 	"star_conflict": func(d robots.Dialect, cell string) error {
-		return word(d.StarConflict, cell, map[string]robots.StarConflict{"length": robots.ByWeight, "undefined": robots.UndefinedByWeight})
+		return word(d.StarConflictUndefined, cell, map[string]bool{"length": false, "undefined": true})
 	},
 	"pct": func(d robots.Dialect, cell string) error {
 		return word(d.Escapes, cell, map[string]robots.Escapes{"rfc": robots.EscapesRFC, "cpp-url-normalised": robots.EscapesGoogle, "cpp": robots.EscapesRaw})
 	},
 	"self": func(d robots.Dialect, cell string) error {
-		return word(d.RobotsTxt, cell, map[string]robots.RobotsTxt{"allowed": robots.AlwaysAllowed, "matched": robots.Matched})
+		return word(d.MatchRobotsTxt, cell, map[string]bool{"allowed": false, "matched": true})
 	},
 	"index_html": func(d robots.Dialect, cell string) error {
 		return word(d.IndexHTML, cell, map[string]bool{"off": false, "allow-index": true})
@@ -459,13 +459,13 @@ var dialectColumns = map[string]func(d robots.Dialect, cell string) error{
 	"size_bytes": func(d robots.Dialect, cell string) error { return size(d.SizeLimit, cell) },
 	"line_max":   func(d robots.Dialect, cell string) error { return size(d.LineLimit, cell) },
 	"over_size": func(d robots.Dialect, cell string) error {
-		return word(d.OverSize, cell, map[string]robots.OverSize{"truncate": robots.CutFile, "allow-all": robots.OpenSite, "n/a": robots.CutFile})
+		return word(d.OverSizeOpens, cell, map[string]bool{"truncate": false, "allow-all": true, "n/a": false})
 	},
 	"crawl_delay": func(d robots.Dialect, cell string) error {
-		return word(d.CrawlDelay, cell, map[string]robots.Honour{"report": robots.Reported, "ignore": robots.Ignored, "honour-inherit": robots.HonouredInherits})
+		return word(d.CrawlDelay, cell, map[string]robots.Honour{"report": robots.HonourReported, "ignore": robots.HonourIgnored, "honour-inherit": robots.HonourInherited})
 	},
 	"request_rate": func(d robots.Dialect, cell string) error {
-		return word(d.RequestRate, cell, map[string]robots.Honour{"report": robots.Reported, "ignore": robots.Ignored, "honour": robots.Honoured})
+		return word(d.RequestRate, cell, map[string]robots.Honour{"report": robots.HonourReported, "ignore": robots.HonourIgnored, "honour": robots.HonourObeyed})
 	},
 	"rate_floor": func(d robots.Dialect, cell string) error {
 		return word(d.RateFloor, cell, map[string]int{"none": 0, "1/30s": 30})

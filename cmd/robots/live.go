@@ -73,7 +73,7 @@ func (l *liveFlags) registerProbe(cmd *cobra.Command) {
 func probing() []string {
 	var names []string
 	for _, d := range robots.Dialects() {
-		if d.ServerErrors == robots.ServerErrorsMayMiss {
+		if d.ServerErrorsMayMiss {
 			names = append(names, d.Name)
 		}
 	}

@@ -104,7 +104,7 @@ func prepare(std *streams, name string, o *options) (*pages, error) {
 			return nil, err
 		}
 		warnAgents(std, name, o.agents, j.dialects...)
-		if used := slices.ContainsFunc(j.dialects, func(d robots.Dialect) bool { return d.ServerErrors == robots.ServerErrorsMayMiss }); o.live.probe && !used {
+		if used := slices.ContainsFunc(j.dialects, func(d robots.Dialect) bool { return d.ServerErrorsMayMiss }); o.live.probe && !used {
 			warn(std, name, "--probe changes nothing in %s: %s alone use what it finds", o.dialect, strings.Join(probing(), " and "))
 		}
 		return j, nil
