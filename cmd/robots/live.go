@@ -132,10 +132,10 @@ func newLive(std *streams, name string, l *liveFlags, maxBytes int) (*live, erro
 		limits.Raw = 2 * limits.Body
 	}
 	client, err := fetch.New(fetch.Options{
-		UserAgent: l.userAgent.text,
-		Limits:    limits,
-		Guard:     fetch.Guard{AllowPrivate: l.allowPrivate},
-		PerHost:   1,
+		UserAgent:  l.userAgent.text,
+		Limits:     limits,
+		Guard:      fetch.Guard{AllowPrivate: l.allowPrivate},
+		PerAddress: 1,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("--user-agent: %w", err)
