@@ -192,8 +192,16 @@ func (c *Client) Fetch(ctx context.Context, origin robots.Origin) (*Record, erro
 }
 
 // A Visit is a fetch that may begin: its origin's address is known and has room
-// for it. It holds a place at that address until Fetch or Leave.
-type Visit struct {
+// for it. It holds that place until Fetch has ended, or Leave.
+type Visit interface {
+	// Fetch is the rest of the fetch, once. Whatever the site and the network do
+	// is a Record; an error means that ctx ended first, or what Client.Fetch says.
+	Fetch(ctx context.Context) (*Record, error)
+	// Leave gives the place back, if Fetch has not.
+	Leave()
+}
+
+type visit struct {
 	access  *access
 	arrived time.Time
 }
@@ -207,7 +215,7 @@ type Visit struct {
 //
 // A redirect leads to other addresses: Visit.Fetch waits for those, before whoever
 // has not arrived.
-func (c *Client) Arrive(ctx context.Context, origin robots.Origin) (*Visit, error) {
+func (c *Client) Arrive(ctx context.Context, origin robots.Origin) (Visit, error) {
 	switch origin.Scheme() {
 	case "http", "https", "ftp":
 	case "":
@@ -228,7 +236,7 @@ func (c *Client) Arrive(ctx context.Context, origin robots.Origin) (*Visit, erro
 	if a.seek(origin); a.lost == nil {
 		a.lost = a.enter(a.at[0].Addr())
 	}
-	v := &Visit{access: a, arrived: time.Now()}
+	v := &visit{access: a, arrived: time.Now()}
 	if err := a.unasked(); err != nil {
 		v.Leave()
 		return nil, err
@@ -249,12 +257,9 @@ func (a *access) unasked() error {
 	return nil
 }
 
-// Leave gives the place back, if Fetch has not.
-func (v *Visit) Leave() { v.access.leave() }
+func (v *visit) Leave() { v.access.leave() }
 
-// Fetch is the rest of the fetch, once. Whatever the site and the network do is a
-// Record; an error means that ctx ended first.
-func (v *Visit) Fetch(ctx context.Context) (*Record, error) {
+func (v *visit) Fetch(ctx context.Context) (*Record, error) {
 	a := v.access
 	defer v.Leave()
 	a.caller, a.until = ctx, a.until.Add(time.Since(v.arrived))

@@ -132,10 +132,11 @@ func newLive(std *streams, name string, l *liveFlags, maxBytes int) (*live, erro
 		limits.Raw = 2 * limits.Body
 	}
 	client, err := fetch.New(fetch.Options{
-		UserAgent:  l.userAgent.text,
-		Limits:     limits,
-		Guard:      fetch.Guard{AllowPrivate: l.allowPrivate},
-		PerAddress: 1,
+		UserAgent:   l.userAgent.text,
+		Limits:      limits,
+		Guard:       fetch.Guard{AllowPrivate: l.allowPrivate},
+		Connections: maxFetches,
+		PerAddress:  1,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("--user-agent: %w", err)
@@ -180,7 +181,6 @@ func newLive(std *streams, name string, l *liveFlags, maxBytes int) (*live, erro
 		Fetcher:    client,
 		Store:      store,
 		Memory:     hotBytes,
-		Fetches:    maxFetches,
 		FetchLimit: fetchLimit,
 		// Whoever asks by hand would rather wait than be given the old answer.
 		StaleWait: timeout + 2*fetchMargin,
