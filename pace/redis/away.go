@@ -42,7 +42,7 @@ func (l *Limiter) leaveAlone(cause error) *outage {
 		}
 	}
 	workers, _ := l.share()
-	l.inner.SetAddressInterval(shared(l.options.AddressInterval, workers))
+	l.inner.DivideAddresses(workers)
 	l.nudge()
 	return o
 }
@@ -53,14 +53,6 @@ func (l *Limiter) nudge() {
 	case l.kick <- struct{}{}:
 	default:
 	}
-}
-
-// shared is an interval times the number of workers.
-func shared(interval time.Duration, workers int) time.Duration {
-	if workers > 1 && interval > pace.MaxInterval/time.Duration(workers) {
-		return pace.MaxInterval
-	}
-	return interval * time.Duration(max(workers, 1))
 }
 
 // says reports whether an error is a reply that begins with a word, in capitals. The
@@ -276,7 +268,7 @@ func (l *Limiter) heal(o *outage) {
 	if o.worked.Load() {
 		l.floor.Store(clock().Add(l.options.Hold).UnixNano())
 	}
-	l.inner.SetAddressInterval(l.options.AddressInterval)
+	l.inner.DivideAddresses(1)
 	l.outage.CompareAndSwap(o, nil)
 	l.nudge() // for what came meanwhile
 }

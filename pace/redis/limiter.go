@@ -153,8 +153,10 @@ func New(client rueidis.Client, o Options) (*Limiter, error) {
 		return nil, err
 	}
 	local := o.Options
-	if local.AddressInterval == 0 {
-		local.AddressInterval = -1 // none, and not the default
+	for _, d := range []*time.Duration{&local.AddressInterval, &local.FetchInterval} {
+		if *d == 0 {
+			*d = -1 // none, and not the default
+		}
 	}
 	inner, err := pace.NewLocal(local)
 	if err != nil {
