@@ -53,7 +53,9 @@ type Options struct {
 	Cache *cache.Cache
 	Store cache.Store
 	// Limiter hands out turns. If nil, it is one of this process. Transports that
-	// share a Limiter share their pace.
+	// share a Limiter share their pace. It also says when a robots.txt may be
+	// fetched from an address, if it is a fetch.Starts, as those of package pace and
+	// pace/redis are; else one of this process does.
 	Limiter pace.Limiter
 	// Fleet is Store and Limiter in one, shared with other processes: one that was
 	// opened without an error. It stays open: it belongs to whoever opened it.
@@ -113,8 +115,23 @@ func New(name string, o Options) (*Transport, error) {
 		base.DialContext = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: guard.Control}).DialContext
 		o.Base = base
 	}
+	if o.Limiter == nil {
+		local, err := pace.NewLocal(pace.Options{})
+		if err != nil {
+			return nil, err
+		}
+		o.Limiter = local
+	}
 	if o.Cache == nil {
-		client, err := fetch.New(fetch.Options{UserAgent: o.UserAgent, Guard: guard})
+		starts, ok := o.Limiter.(fetch.Starts)
+		if !ok {
+			local, err := pace.NewLocal(pace.Options{})
+			if err != nil {
+				return nil, err
+			}
+			starts = local
+		}
+		client, err := fetch.New(fetch.Options{UserAgent: o.UserAgent, Guard: guard, Starts: starts})
 		if err != nil {
 			return nil, err
 		}
@@ -122,13 +139,6 @@ func New(name string, o Options) (*Transport, error) {
 			return nil, err
 		}
 		o.Cache = t.own
-	}
-	if o.Limiter == nil {
-		local, err := pace.NewLocal(pace.Options{})
-		if err != nil {
-			return nil, err
-		}
-		o.Limiter = local
 	}
 	t.options = o
 	return t, nil
@@ -201,7 +211,7 @@ func (t *Transport) NotBefore(ctx context.Context, url string) (pace.Turn, error
 	if err != nil {
 		return pace.Turn{}, err
 	}
-	_, rules, err := t.rules(ctx, origin)
+	record, rules, err := t.rules(ctx, origin)
 	if err != nil {
 		return pace.Turn{}, err
 	}
@@ -209,7 +219,7 @@ func (t *Transport) NotBefore(ctx context.Context, url string) (pace.Turn, error
 	if err != nil {
 		return pace.Turn{}, err
 	}
-	return t.options.Limiter.NotBefore(ctx, pace.Key{Origin: origin, Addr: t.addrs.get(origin)}, schedule)
+	return t.options.Limiter.NotBefore(ctx, pace.Key{Origin: origin, Addr: t.addrs.get(origin, record)}, schedule)
 }
 
 func (t *Transport) rules(ctx context.Context, origin robots.Origin) (*fetch.Record, *robots.Rules, error) {
@@ -282,7 +292,7 @@ func (t *Transport) turn(req *http.Request) (pace.Grant, error) {
 	if err != nil {
 		return pace.Grant{}, err
 	}
-	key := pace.Key{Origin: origin, Addr: t.addrs.get(origin)}
+	key := pace.Key{Origin: origin, Addr: t.addrs.get(origin, record)}
 	grant, err := t.options.Limiter.Wait(req.Context(), key, schedule)
 	if err != nil {
 		return pace.Grant{}, err
@@ -341,7 +351,7 @@ func (b *body) Close() error {
 }
 
 // addresses remembers which address answered last for an origin, for some
-// hundred thousand origins. Until one is known, the origin alone is paced.
+// hundred thousand origins.
 type addresses struct {
 	mu    sync.Mutex
 	known map[robots.Origin]netip.Addr
@@ -349,10 +359,22 @@ type addresses struct {
 
 const maxAddresses = 1 << 17
 
-func (a *addresses) get(origin robots.Origin) netip.Addr {
+// get returns the address of an origin: that of the last connection for a page, and
+// before any the one that the fetch of its robots.txt was answered by, at its first
+// hop, as a redirect leads to others (D-57). The zero Addr if nobody knows: then the
+// origin alone is paced.
+func (a *addresses) get(origin robots.Origin, r *fetch.Record) netip.Addr {
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.known[origin]
+	addr := a.known[origin]
+	a.mu.Unlock()
+	if addr.IsValid() || len(r.Hops) == 0 {
+		return addr
+	}
+	at, err := netip.ParseAddrPort(r.Hops[0].Address)
+	if err != nil { // nothing answered, or a proxy did
+		return addr
+	}
+	return at.Addr().Unmap().WithZone("")
 }
 
 func (a *addresses) learn(origin robots.Origin, remote net.Addr) {
