@@ -22,6 +22,7 @@
 //	{robots}:pace:1:origin:http://a.example  end of the last response, Retry-After, last overload,
 //	                                         slowest interval, last writing, back-off, grants under way
 //	{robots}:pace:1:address:192.0.2.1        last start, last writing
+//	{robots}:pace:1:fetches:192.0.2.1        start of the last fetch of robots.txt that is booked
 //	{robots}:pace:1:epoch                    since when the server's memory is whole; workers
 //	{robots}:pace:1:workers                  sorted set: worker, last beat
 //
@@ -111,6 +112,8 @@
 //   - states that the server evicts;
 //   - the pace of an address over an outage: the starts of that time are told for
 //     their origins only;
+//   - the fetches of robots.txt from an address when the server forgets, or comes
+//     back: they have no generation, so one may start an interval early;
 //   - the load of many sites on one address: all that wait for it ask at each of
 //     its starts, a thousand of them in one process in some forty calls;
 //   - a worker that begins on a replaced or emptied server before any other

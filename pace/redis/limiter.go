@@ -114,6 +114,7 @@ type Limiter struct {
 
 	epochKey, workersKey string
 	originHead, addrHead string
+	fetchHead            string
 	questions, ends      *line
 
 	clock      serverClock
@@ -170,6 +171,7 @@ func New(client rueidis.Client, o Options) (*Limiter, error) {
 		workersKey: head + "workers",
 		originHead: head + "origin:",
 		addrHead:   head + "address:",
+		fetchHead:  head + "fetches:",
 		inner:      inner,
 		me:         fmt.Sprintf("%016x", rand.Uint64()),
 		queues:     map[robots.Origin]*queue{},
