@@ -57,7 +57,8 @@ type Options struct {
 	Keep time.Duration
 	// FetchLimit is how long a fetch may take before the cache gives it up: one
 	// minute, twice what fetch.Client allows itself, and a day at most. A lease
-	// lasts as long, and a tenth more. The wait of an Arriver does not count.
+	// lasts as long, and a tenth more. The wait of an Arriver does not count; that
+	// for an address which a redirect leads to does.
 	FetchLimit time.Duration
 	// Observe is told of events. It is called by the goroutines that answer and
 	// fetch, so it must be quick and safe for concurrent use.

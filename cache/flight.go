@@ -147,8 +147,8 @@ func (f *flight) ended() bool {
 }
 
 // fly is one flight: it looks into the store, waits for its turn, takes the lease
-// and fetches. It hands over what it has as soon as it has it and stores it after that, so that
-// nobody waits for a slow store; the next flight does.
+// and fetches. It hands over what it has as soon as it has it and stores it after
+// that, so that nobody waits for a slow store; the next flight does.
 func (c *Cache) fly(ctx context.Context, f *flight) {
 	now, epoch := c.clock.now()
 	finished := false

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -137,5 +138,33 @@ func TestFetchStarts(t *testing.T) {
 		if least := time.Duration(i) * 100 * time.Millisecond; at.Sub(began) < least {
 			t.Errorf("fetch %d after %v, want at least %v", i, at.Sub(began), least)
 		}
+	}
+}
+
+// TestProxy: pages that a proxy fetches teach nobody an address, as it would be that
+// of every site.
+func TestProxy(t *testing.T) {
+	s := newSite(t, "")
+	at, err := url.Parse(s.URL) //nolint:forbidigo // a proxy is named so
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := cache.New(cache.Options{Fetcher: files("")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer kept.Close()
+	limiter, err := pace.NewLocal(pace.Options{AddressInterval: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, transport := newClient(t, Options{Cache: kept, Limiter: limiter, Base: &http.Transport{Proxy: http.ProxyURL(at)}, Policy: pace.Policy{Default: time.Millisecond}})
+	for i := range 6 {
+		if err := get(client, fmt.Sprintf("http://s%d.example/%d", i%3, i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(s.log()); n != 6 || len(transport.addrs.known) != 0 {
+		t.Errorf("%d pages, addresses %v", n, transport.addrs.known)
 	}
 }

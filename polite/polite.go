@@ -250,9 +250,11 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	origin := grant.Key.Origin
-	send = send.WithContext(httptrace.WithClientTrace(send.Context(), &httptrace.ClientTrace{
-		GotConn: func(info httptrace.GotConnInfo) { t.addrs.learn(origin, info.Conn.RemoteAddr()) },
-	}))
+	if !t.proxied(send) {
+		send = send.WithContext(httptrace.WithClientTrace(send.Context(), &httptrace.ClientTrace{
+			GotConn: func(info httptrace.GotConnInfo) { t.addrs.learn(origin, info.Conn.RemoteAddr()) },
+		}))
+	}
 	resp, err := t.options.Base.RoundTrip(send)
 	// A turn is given back even when the caller's context has ended.
 	ctx := context.WithoutCancel(req.Context())
@@ -266,6 +268,17 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp.Body = &body{ReadCloser: resp.Body, done: func() { t.done(ctx, grant, result) }}
 	return resp, nil
+}
+
+// proxied reports whether a request goes through a proxy, whose address is nobody's:
+// else all sites behind it would share one pace (D-57).
+func (t *Transport) proxied(req *http.Request) bool {
+	base, ok := t.options.Base.(*http.Transport)
+	if !ok || base.Proxy == nil {
+		return false
+	}
+	by, err := base.Proxy(req)
+	return err == nil && by != nil
 }
 
 // done gives a turn back. A limiter that cannot be told ends it by its own clock,
