@@ -8,7 +8,8 @@
 //	limiter.Done(ctx, grant, pace.Result{Status: 200})
 //
 // A decision is one script on the server, by the server's clock: it reads the
-// state of the origin and of the address, finds the start as Schedule.NextIn
+// state of the origin and of the address (its interval, which pace.Options.Addresses
+// may set by prefix, comes with the question), finds the start as Schedule.NextIn
 // does, and writes the grant. Back-off and Retry-After that one worker is told
 // hold for all. Decisions of one process that find others on their way go to the
 // server together, up to 32 in one script, which takes half of its time for each. It needs Redis 7.0 or later, or Valkey; one server, one with

@@ -181,11 +181,11 @@ func New(client rueidis.Client, o Options) (*Limiter, error) {
 	l.questions = &line{
 		run:  l.do,
 		keys: []string{l.epochKey},
-		head: string(put(nil, micros(o.Concurrency), whole(o.Hold), whole(o.AddressInterval), whole(o.Forget))),
+		head: string(put(nil, micros(o.Concurrency), whole(o.Hold), whole(o.Forget))),
 	}
 	l.ends = &line{
 		run:  l.plain,
-		head: string(put(nil, whole(o.Hold), whole(o.AddressInterval), whole(o.Forget), whole(pace.DefaultMaxCrawlDelay))),
+		head: string(put(nil, whole(o.Hold), whole(o.Forget), whole(pace.DefaultMaxCrawlDelay))),
 	}
 	l.closing, l.close = context.WithCancel(context.Background())
 	if err := l.join(l.closing, nil, false); err == nil {
@@ -244,12 +244,14 @@ func isNoScript(err error) bool {
 	return ok && e.IsNoScript()
 }
 
-func (l *Limiter) keys(k pace.Key) []string {
+// keys returns the keys of an origin, and of its address if that has a pace, with the
+// interval of that.
+func (l *Limiter) keys(k pace.Key) (keys []string, gap micros) {
 	origin := l.originHead + k.Origin.String()
-	if k.Addr.IsValid() && l.options.AddressInterval > 0 {
-		return []string{origin, l.addrHead + k.Addr.Unmap().WithZone("").String()}
+	if interval, _ := l.options.At(k.Addr); interval > 0 {
+		return []string{origin, l.addrHead + k.Addr.Unmap().WithZone("").String()}, whole(interval)
 	}
-	return []string{origin}
+	return []string{origin}, 0
 }
 
 // ours marks the numbers of grants of the server: those of the worker's own
@@ -330,7 +332,7 @@ func (l *Limiter) ask(ctx context.Context, key pace.Key, s *pace.Schedule, withi
 			return pace.Grant{Key: key, Turn: own}, nil
 		}
 	}
-	keys := l.keys(key)
+	keys, gap := l.keys(key)
 	var err error
 	for range askAttempts {
 		g := l.generation.Load()
@@ -341,7 +343,7 @@ func (l *Limiter) ask(ctx context.Context, key pace.Key, s *pace.Schedule, withi
 			continue
 		}
 		q.now = l.clock.estimate()
-		c := call{script: g.reserve, keys: keys, arg: q.arg(id, len(keys) > 1)}
+		c := call{script: g.reserve, keys: keys, arg: q.arg(id, gap)}
 		r := l.questions.do(ctx, c)
 		if isNoScript(r.err) {
 			var known bool
@@ -486,8 +488,8 @@ func (l *Limiter) end(d delivery) call {
 	case d.result.Recovered():
 		result = asUsual
 	}
-	keys := l.keys(d.key)
-	arg := put(named(d.id, len(keys) > 1), whole(clock().Sub(d.ended)), whole(min(d.result.RetryAfter, l.options.MaxRetryAfter)), result)
+	keys, gap := l.keys(d.key)
+	arg := put(named(d.id, gap), whole(clock().Sub(d.ended)), whole(min(d.result.RetryAfter, l.options.MaxRetryAfter)), result)
 	return call{script: doneScript, keys: keys, arg: string(arg)}
 }
 

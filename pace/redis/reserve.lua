@@ -3,10 +3,9 @@
 -- what stands against it.
 --
 -- KEYS: epoch; then of each question the origin, and the address if it has a pace.
--- ARGV: doubles: places, hold, interval of addresses, forget. Then of each
--- question the name of the grant in 8 octets, zeros to look only; an octet, 1 if
--- there is an address; doubles: within, floor, slowest interval; the beginning of
--- the first span, and of each span its end and its interval, which is below 0
+-- ARGV: doubles: places, hold, forget. Then of each question the name of the grant
+-- in 8 octets, zeros to look only; doubles: the interval of the address, 0 if there
+-- is none; within, floor, slowest interval; the beginning of the first span, and of each span its end and its interval, which is below 0
 -- where the site is closed.
 -- The reply is the time, alone if the epoch is another one; else with the number
 -- of workers and an answer of 38 octets for each question.
@@ -21,7 +20,7 @@ local epoch = got[1]
 if not epoch or string.sub(epoch, 1, 16) ~= generation then
   return pack('<d', now)
 end
-local places, hold, gap, forget = unpick('<dddd', ARGV[1])
+local places, hold, forget = unpick('<ddd', ARGV[1])
 
 -- Before this time the server's memory is not to be trusted.
 local since = tonumber(string.sub(epoch, 38))
@@ -34,10 +33,10 @@ local written = #ARGV > 2 and {}
 local reply, k = '', 2
 for n = 2, #ARGV do
   local arg = ARGV[n]
-  local id, addressed, within, floor, slowest, from, at = unpick('<c8Bdddd', arg)
+  local id, gap, within, floor, slowest, from, at = unpick('<c8ddddd', arg)
   local key, site, address, addr = KEYS[k], got[k], nil, nil
   k = k + 1
-  if addressed == 1 then
+  if gap > 0 then
     address, addr, k = KEYS[k], got[k], k + 1
   end
   if written then

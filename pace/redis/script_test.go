@@ -137,9 +137,9 @@ func TestScriptIsNextIn(t *testing.T) {
 			q.floor = time.Duration(r.Int64N(int64(time.Hour)))
 		}
 		ask := func(id uint64) answer {
-			r := l.questions.do(ctx, call{script: l.generation.Load().reserve, keys: []string{key, addr}, arg: q.arg(id, true)})
+			r := l.questions.do(ctx, call{script: l.generation.Load().reserve, keys: []string{key, addr}, arg: q.arg(id, whole(o.AddressInterval))})
 			if isNoScript(r.err) {
-				r = l.questions.teach(ctx, call{script: l.generation.Load().reserve, keys: []string{key, addr}, arg: q.arg(id, true)})
+				r = l.questions.teach(ctx, call{script: l.generation.Load().reserve, keys: []string{key, addr}, arg: q.arg(id, whole(o.AddressInterval))})
 			}
 			if r.err != nil {
 				t.Fatal(r.err)
