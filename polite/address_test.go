@@ -145,7 +145,7 @@ func TestFetchStarts(t *testing.T) {
 // of every site.
 func TestProxy(t *testing.T) {
 	s := newSite(t, "")
-	at, err := url.Parse(s.URL) //nolint:forbidigo // a proxy is named so
+	at, err := url.Parse(s.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
