@@ -6,8 +6,8 @@
 -- KEYS: of each grant the origin, and the address if it has a pace.
 -- ARGV: doubles: hold, forget, the slowest interval where nothing is known. Then of
 -- each grant its name in 8 octets; doubles: the interval of the address, 0 if there
--- is none; how long ago the response ended, the Retry-After, and
--- the result: 0 nothing said, 1 overload, 2 an answer as usual, 3 not used.
+-- is none; how long ago the response ended, the Retry-After, and the result: 0
+-- nothing said, 1 overload, 2 an answer as usual, 3 not used.
 -- The reply is the time.
 -- All times are microseconds of the server's clock; 0 is never.
 local call, pack, unpick = redis.call, struct.pack, struct.unpack

@@ -5,8 +5,8 @@
 -- KEYS: epoch; then of each question the origin, and the address if it has a pace.
 -- ARGV: doubles: places, hold, forget. Then of each question the name of the grant
 -- in 8 octets, zeros to look only; doubles: the interval of the address, 0 if there
--- is none; within, floor, slowest interval; the beginning of the first span, and of each span its end and its interval, which is below 0
--- where the site is closed.
+-- is none; within, floor, slowest interval; the beginning of the first span, and of
+-- each span its end and its interval, which is below 0 where the site is closed.
 -- The reply is the time, alone if the epoch is another one; else with the number
 -- of workers and an answer of 38 octets for each question.
 -- All times are microseconds of the server's clock; 0 is never.
