@@ -23,7 +23,7 @@
 //	ACL SETUSER robots on >SECRET resetkeys ~{robots}:* resetchannels -@all
 //	  +hello +auth +ping +client|tracking +client|caching +cluster|slots +cluster|shards
 //	  +eval +evalsha +time +get +mget +getrange +set +setrange +psetex +del +pexpire +pttl
-//	  +zadd +zrem +zremrangebyscore +zrange +info
+//	  +zadd +zscore +zremrangebyscore +zrange +info
 //
 // # When Redis is away
 //
