@@ -55,8 +55,13 @@ import (
 // Every such grant is given back by exactly one Done: with what came of it, or as
 // never used. One that is not given back within Options.Hold after its start is
 // taken to have ended then, so that a dead caller delays a site and does not
-// close it. A Done for such a grant, or a second one, changes no grant, and what
-// it says about the site still counts.
+// close it; one that many processes share may say so as soon as it knows that the
+// process is gone. A Done for such a grant, or a second one, changes no grant, and
+// what it says about the site still counts.
+//
+// A process that was stopped does not know that its grants were ended meanwhile. So
+// whoever sends asks Valid as the last thing before, and if it says no gives the
+// grant back as never used and waits for another.
 //
 // # Atomicity
 //
@@ -95,6 +100,11 @@ type Limiter interface {
 	// It is a lower bound: others may come first, and while a request is under
 	// way nobody knows when it ends.
 	NotBefore(ctx context.Context, key Key, s *Schedule) (Turn, error)
+
+	// Valid reports whether a request may still start on a grant: not where it may
+	// have been taken to have ended. It asks nobody and takes no time; a grant that
+	// is not OK is not valid.
+	Valid(g Grant) bool
 
 	// Done gives a grant back and tells what the site answered. A grant that is
 	// not OK is ignored.

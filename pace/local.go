@@ -137,6 +137,11 @@ func (l *Local) Reserve(ctx context.Context, key Key, s *Schedule, within time.D
 	return l.grant(&v), nil
 }
 
+// Valid reports whether a request may still start on a grant.
+func (l *Local) Valid(g Grant) bool {
+	return g.OK() && l.options.Now().Sub(g.Start) < l.options.Hold
+}
+
 // Wait returns when the request may start.
 func (l *Local) Wait(ctx context.Context, key Key, s *Schedule) (Grant, error) {
 	if err := ended(ctx, key); err != nil {

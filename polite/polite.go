@@ -305,19 +305,24 @@ func (t *Transport) turn(req *http.Request) (pace.Grant, error) {
 	if err != nil {
 		return pace.Grant{}, err
 	}
-	key := pace.Key{Origin: origin, Addr: t.addrs.get(origin, record)}
-	grant, err := t.options.Limiter.Wait(req.Context(), key, schedule)
-	if err != nil {
-		return pace.Grant{}, err
-	}
-	// While the request waited, the site may have changed its mind.
-	if later, rules, err := t.rules(req.Context(), origin); err == nil && later != record {
-		if v := rules.Match(path); !v.Allowed {
-			t.done(context.WithoutCancel(req.Context()), grant, pace.Result{Unused: true})
-			return pace.Grant{}, &DisallowedError{URL: url, Verdict: v}
+	for {
+		key := pace.Key{Origin: origin, Addr: t.addrs.get(origin, record)}
+		grant, err := t.options.Limiter.Wait(req.Context(), key, schedule)
+		if err != nil {
+			return pace.Grant{}, err
 		}
+		// While the request waited, the site may have changed its mind.
+		if later, rules, err := t.rules(req.Context(), origin); err == nil && later != record {
+			if v := rules.Match(path); !v.Allowed {
+				t.done(context.WithoutCancel(req.Context()), grant, pace.Result{Unused: true})
+				return pace.Grant{}, &DisallowedError{URL: url, Verdict: v}
+			}
+		}
+		if t.options.Limiter.Valid(grant) {
+			return grant, nil
+		}
+		t.done(context.WithoutCancel(req.Context()), grant, pace.Result{Unused: true}) // this process was stopped
 	}
-	return grant, nil
 }
 
 func timedOut(err error) bool {

@@ -244,9 +244,15 @@ func holdEnds(r *run) {
 	r.make(pace.Options{Hold: 3 * r.Unit})
 	k, s := r.key("hold", ""), r.every(4)
 	g := r.granted(k, s)
+	if !r.limiter.Valid(g) || r.limiter.Valid(pace.Grant{Key: k}) {
+		r.Errorf("a grant is valid: %t, and what is none: %t", r.limiter.Valid(g), r.limiter.Valid(pace.Grant{Key: k}))
+	}
 	r.pass(1)
 	r.refused(k, s, pace.CauseBusy)
 	r.pass(3) // taken to have ended a unit ago
+	if r.limiter.Valid(g) {
+		r.Error("a grant that is taken to have ended is valid")
+	}
 	r.refused(k, s, pace.CauseDefault)
 	r.pass(4)
 	next := r.granted(k, s)

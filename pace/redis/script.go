@@ -13,6 +13,9 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
+//go:embed common.lua
+var commonText string
+
 //go:embed reserve.lua
 var reserveText string
 
@@ -36,7 +39,7 @@ func newScript(text string) script {
 }
 
 var (
-	doneScript = newScript(doneText)
+	doneScript = newScript("#!lua flags=allow-oom\n" + commonText + doneText)
 	beatScript = newScript(beatText)
 )
 

@@ -209,7 +209,7 @@ func TestBackOffAgrees(t *testing.T) {
 		if n%100 < 30 {
 			result = pace.Result{Status: 503} // up to the top
 		}
-		if err := l.Done(ctx, pace.Grant{ID: newID(), Key: key}, result); err != nil {
+		if err := l.Done(ctx, pace.Grant{ID: l.newID(), Key: key}, result); err != nil {
 			t.Fatal(err)
 		}
 		back = back.After(result)
