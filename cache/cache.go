@@ -15,8 +15,21 @@ import (
 // means that origin cannot be asked at all or that ctx ended first, and is not
 // kept. It must be safe for concurrent use and return soon after ctx is done.
 // *fetch.Client is one.
+//
+// How many fetches are under way is for the Fetcher to bound: a Cache asks it for
+// as many origins at a time as its callers ask for. fetch.Options says how
+// *fetch.Client does.
 type Fetcher interface {
 	Fetch(ctx context.Context, origin robots.Origin) (*fetch.Record, error)
+}
+
+// An Arriver is a Fetcher that can wait for its turn first, as *fetch.Client can.
+// A Cache then takes a lease for the fetch alone, and holds none while it waits
+// for other fetches. A plain Fetcher waits with the lease in hand, and the wait
+// counts against Options.FetchLimit.
+type Arriver interface {
+	Fetcher
+	Arrive(ctx context.Context, origin robots.Origin) (fetch.Visit, error)
 }
 
 // Options are the settings of a Cache. The zero value is a cache in memory that
@@ -42,14 +55,10 @@ type Options struct {
 	// 90 days. It must be longer than an outage in which the last good answer
 	// counts.
 	Keep time.Duration
-	// Fetches is the number of fetches at a time, all origins together: 512.
-	// Callers beyond wait their turn, and early refreshes are left out. What
-	// fetches can hold in memory is this number times the size of one, with
-	// usual limits at most some 600 KB.
-	Fetches int
 	// FetchLimit is how long a fetch may take before the cache gives it up: one
 	// minute, twice what fetch.Client allows itself, and a day at most. A lease
-	// lasts as long, and a tenth more.
+	// lasts as long, and a tenth more. The wait of an Arriver does not count; that
+	// for an address which a redirect leads to does.
 	FetchLimit time.Duration
 	// Observe is told of events. It is called by the goroutines that answer and
 	// fetch, so it must be quick and safe for concurrent use.
@@ -58,7 +67,7 @@ type Options struct {
 
 func (o Options) filled() Options {
 	if o.Fetcher == nil {
-		o.Fetcher = standard{}
+		o.Fetcher = standard
 	}
 	fill(&o.Memory, 64<<20)
 	fill(&o.Floor, fetch.LifeFloor)
@@ -66,7 +75,6 @@ func (o Options) filled() Options {
 	fill(&o.StaleWait, 1800*time.Millisecond)
 	fill(&o.StaleMost, 24*time.Hour)
 	fill(&o.Keep, 90*24*time.Hour)
-	fill(&o.Fetches, 512)
 	fill(&o.FetchLimit, time.Minute)
 	o.FetchLimit = min(o.FetchLimit, 24*time.Hour)
 	return o
@@ -78,12 +86,9 @@ func fill[T int | int64 | time.Duration](v *T, value T) {
 	}
 }
 
-// standard fetches with the client of package fetch.
-type standard struct{}
-
-func (standard) Fetch(ctx context.Context, origin robots.Origin) (*fetch.Record, error) {
-	return fetch.Fetch(ctx, origin)
-}
+// standard is the client of every cache that is given none: one, so that its
+// bounds hold for the process.
+var standard, _ = fetch.New(fetch.Options{}) // which are possible
 
 // A Cache answers with the robots.txt of any origin, fetching as rarely as it
 // may. It is safe for concurrent use.
@@ -93,13 +98,13 @@ type Cache struct {
 	remote Remote // Options.Store if it is one
 	hot    *Memory
 	clock  *clock
-	slots  chan struct{} // one element for each fetch under way
 	ctx    context.Context
 	cancel context.CancelFunc
 
 	mu      sync.Mutex
 	closed  bool
 	flights map[robots.Origin]*flight
+	early   int // of them, that nobody waits for
 	running sync.WaitGroup
 }
 
@@ -114,7 +119,7 @@ func newCache(o Options, wall func() time.Time) (*Cache, error) {
 		value int64
 	}{
 		{"memory", o.Memory}, {"floor", int64(o.Floor)}, {"ceiling", int64(o.Ceiling)}, {"stale wait", int64(o.StaleWait)},
-		{"stale most", int64(o.StaleMost)}, {"keep", int64(o.Keep)}, {"fetches", int64(o.Fetches)}, {"fetch limit", int64(o.FetchLimit)},
+		{"stale most", int64(o.StaleMost)}, {"keep", int64(o.Keep)}, {"fetch limit", int64(o.FetchLimit)},
 	} {
 		if v.value < 0 {
 			return nil, fmt.Errorf("cache option %s is %d: it must not be negative, 0 is the default", v.name, v.value)
@@ -126,7 +131,6 @@ func newCache(o Options, wall func() time.Time) (*Cache, error) {
 	c := &Cache{
 		o:       o,
 		hot:     NewMemory(o.Memory),
-		slots:   make(chan struct{}, o.Fetches),
 		flights: map[robots.Origin]*flight{},
 	}
 	c.leaser, _ = o.Store.(Leaser)

@@ -32,7 +32,7 @@ type flight struct {
 // flightPlan says what is special about a flight.
 type flightPlan struct {
 	force bool // fetch even if what is held is fresh
-	early bool // the answer in use has not ended; a slot is held already
+	early bool // the answer in use has not ended
 }
 
 // join returns the flight of an origin, a new one if none is under way. ctx
@@ -44,10 +44,10 @@ func (c *Cache) join(ctx context.Context, origin robots.Origin, plan flightPlan)
 		return nil, fmt.Errorf("robots.txt of %s: cache: %w", origin, ErrClosed)
 	}
 	if f := c.flights[origin]; f != nil {
-		if plan.early {
-			<-c.slots
-		}
 		return f, nil
+	}
+	if plan.early {
+		c.early++
 	}
 	f := &flight{origin: origin, flightPlan: plan, looked: make(chan struct{}), done: make(chan struct{}), landed: make(chan struct{})}
 	c.flights[origin] = f
@@ -60,22 +60,20 @@ func (c *Cache) join(ctx context.Context, origin robots.Origin, plan flightPlan)
 	return f, nil
 }
 
-// refreshAhead starts a flight that nobody waits for, if there is a slot for it.
+// maxEarly bounds the flights that nobody waits for: whoever asks later can do
+// better without than the process with any number of them in the line for one address.
+const maxEarly = 512
+
+// refreshAhead starts a flight that nobody waits for, if there are not too many.
 func (c *Cache) refreshAhead(ctx context.Context, origin robots.Origin) {
 	c.mu.Lock()
-	under := c.closed || c.flights[origin] != nil
+	not := c.closed || c.flights[origin] != nil || c.early >= maxEarly
 	c.mu.Unlock()
-	if under {
+	if not {
 		return
 	}
-	select {
-	case c.slots <- struct{}{}:
-		if _, err := c.join(ctx, origin, flightPlan{early: true}); err != nil {
-			<-c.slots
-			return
-		}
+	if _, err := c.join(ctx, origin, flightPlan{early: true}); err == nil {
 		c.observe(Event{Kind: Ahead, Origin: origin})
-	default:
 	}
 }
 
@@ -148,12 +146,12 @@ func (f *flight) ended() bool {
 	}
 }
 
-// fly is one flight: it looks into the store, takes the lease and fetches. It
-// hands over what it has as soon as it has it and stores it after that, so that
-// nobody waits for a slow store; the next flight does.
+// fly is one flight: it looks into the store, waits for its turn, takes the lease
+// and fetches. It hands over what it has as soon as it has it and stores it after
+// that, so that nobody waits for a slow store; the next flight does.
 func (c *Cache) fly(ctx context.Context, f *flight) {
 	now, epoch := c.clock.now()
-	finished, slot := false, f.early
+	finished := false
 	finish := func(e Entry, err error) {
 		if finished {
 			return
@@ -168,11 +166,11 @@ func (c *Cache) fly(ctx context.Context, f *flight) {
 		close(f.done)
 	}
 	defer func() {
-		if slot {
-			<-c.slots
-		}
 		c.mu.Lock()
 		delete(c.flights, f.origin)
+		if f.early {
+			c.early--
+		}
 		c.mu.Unlock()
 		close(f.landed)
 		finish(Entry{}, ErrClosed) // not reached by any road but a Fetcher that ends its goroutine
@@ -193,13 +191,19 @@ func (c *Cache) fly(ctx context.Context, f *flight) {
 		return
 	}
 	var token uint64
+	var visit fetch.Visit // nil of a plain Fetcher
+	leave := func() {
+		if visit != nil {
+			visit.Leave()
+			visit = nil
+		}
+	}
+	defer leave()
 	for leaser := c.leaser; ; {
-		if !slot {
-			select {
-			case c.slots <- struct{}{}:
-				slot = true
-			case <-ctx.Done():
-				finish(Entry{}, ErrClosed)
+		if visit == nil {
+			var err error
+			if visit, err = c.arrive(ctx, f.origin); err != nil {
+				finish(Entry{}, err)
 				return
 			}
 		}
@@ -207,7 +211,7 @@ func (c *Cache) fly(ctx context.Context, f *flight) {
 			break
 		}
 		// The lease comes last: who has it fetches at once. One that another has
-		// is waited for without a slot. With a store in trouble the cache goes on
+		// is waited for without a turn. With a store in trouble the cache goes on
 		// alone: a fetch too many harms less than none.
 		l, err := c.lease(ctx, f.origin)
 		switch {
@@ -218,8 +222,7 @@ func (c *Cache) fly(ctx context.Context, f *flight) {
 			defer c.release(ctx, f.origin, l.Token)
 			token = l.Token
 		default:
-			<-c.slots
-			slot = false
+			leave()
 			if c.await(ctx, f.origin, l.Left) != nil {
 				leaser = nil
 			}
@@ -231,7 +234,7 @@ func (c *Cache) fly(ctx context.Context, f *flight) {
 		}
 	}
 	f.asked = true
-	r, err := c.fetch(ctx, f.origin)
+	r, err := c.fetch(ctx, f.origin, visit)
 	if err != nil {
 		finish(Entry{}, err)
 		return
@@ -243,8 +246,6 @@ func (c *Cache) fly(ctx context.Context, f *flight) {
 	e := Entry{Record: c.settle(r, held.Record), Fence: cmp.Or(token, held.Fence), Epoch: epoch}
 	c.hot.replace(nil, e, c.o.Keep)
 	finish(e, nil)
-	<-c.slots
-	slot = false
 	// What could not be read may hold a last good answer that a failure would
 	// wipe out; a good answer is better than anything there.
 	if c.o.Store != nil && (readable || e.Record.Outcome.Good()) {
@@ -328,12 +329,39 @@ func (c *Cache) release(ctx context.Context, origin robots.Origin, token uint64)
 	}
 }
 
+// arrive waits for the turn of a fetch, if the fetcher knows turns.
+func (c *Cache) arrive(ctx context.Context, origin robots.Origin) (fetch.Visit, error) {
+	if ctx.Err() != nil {
+		return nil, ErrClosed
+	}
+	a, ok := c.o.Fetcher.(Arriver)
+	if !ok {
+		return nil, nil
+	}
+	began := time.Now()
+	visit, err := a.Arrive(ctx, origin)
+	switch {
+	case err == nil && visit == nil:
+		err = errors.New("the fetcher returned neither a visit nor an error")
+	case err != nil && ctx.Err() != nil:
+		err = ErrClosed
+	}
+	if err != nil {
+		c.observe(Event{Kind: FetchFailed, Origin: origin, Took: time.Since(began), Err: err})
+	}
+	return visit, err
+}
+
 // fetch asks the site.
-func (c *Cache) fetch(ctx context.Context, origin robots.Origin) (*fetch.Record, error) {
+func (c *Cache) fetch(ctx context.Context, origin robots.Origin, visit fetch.Visit) (r *fetch.Record, err error) {
 	began := time.Now()
 	limit, cancel := context.WithTimeout(ctx, c.o.FetchLimit)
 	defer cancel()
-	r, err := c.o.Fetcher.Fetch(limit, origin)
+	if visit != nil {
+		r, err = visit.Fetch(limit)
+	} else {
+		r, err = c.o.Fetcher.Fetch(limit, origin)
+	}
 	switch {
 	case err == nil && r == nil:
 		err = errors.New("the fetcher returned neither a record nor an error")

@@ -26,11 +26,16 @@ type slow struct {
 	wall  func() time.Time
 	asked atomic.Int64
 	under atomic.Int64
-	most  atomic.Int64 // at a time
-	size  int          // of bodies, if above 0
+	most  atomic.Int64  // at a time
+	size  int           // of bodies, if above 0
+	slots chan struct{} // the bound of this fetcher, if any
 }
 
 func (s *slow) Fetch(ctx context.Context, origin robots.Origin) (*fetch.Record, error) {
+	if s.slots != nil {
+		s.slots <- struct{}{}
+		defer func() { <-s.slots }()
+	}
 	s.asked.Add(1)
 	n := s.under.Add(1)
 	defer s.under.Add(-1)
@@ -429,14 +434,14 @@ func (f fetcherFunc) Fetch(ctx context.Context, o robots.Origin) (*fetch.Record,
 }
 
 // TestHostile: a thousand origins at once, each with the largest body, stay within
-// the bound of memory and that of fetches at a time.
+// the bound of memory and what the fetcher has under way at a time.
 func TestHostile(t *testing.T) {
 	const origins, size, fetches, memory = 1000, 513_000, 32, 16 << 20
 	before := heap()
 	var high atomic.Int64
 	synctest.Test(t, func(t *testing.T) {
-		s := &slow{takes: 30 * time.Second, size: size}
-		c := open(t, cache.Options{Fetcher: s, Memory: memory, Fetches: fetches, Observe: func(e cache.Event) {
+		s := &slow{takes: 30 * time.Second, size: size, slots: make(chan struct{}, fetches)}
+		c := open(t, cache.Options{Fetcher: s, Memory: memory, FetchLimit: hour, Observe: func(e cache.Event) {
 			if e.Kind == cache.Fetched && e.Record.Origin.Host()[len("site-")]%3 == 0 {
 				var m runtime.MemStats
 				runtime.ReadMemStats(&m)
@@ -470,7 +475,7 @@ func TestHostile(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	for _, o := range []cache.Options{{Memory: -1}, {Floor: 48 * hour}, {Ceiling: time.Second}, {Fetches: -1}, {StaleWait: -1}, {FetchLimit: -1}} {
+	for _, o := range []cache.Options{{Memory: -1}, {Floor: 48 * hour}, {Ceiling: time.Second}, {StaleWait: -1}, {FetchLimit: -1}} {
 		if _, err := cache.New(o); err == nil || !strings.HasPrefix(err.Error(), "cache option ") {
 			t.Errorf("%+v: %v", o, err)
 		}

@@ -170,7 +170,7 @@ func (f *fault) open(t testing.TB) func(change func(*Client)) *Record {
 	return func(change func(*Client)) *Record {
 		t.Helper()
 		o := s.options()
-		o.PerHost = 1
+		o.PerAddress = 1
 		if f.options != nil {
 			f.options(&o)
 		}
@@ -185,9 +185,7 @@ func (f *fault) open(t testing.TB) func(change func(*Client)) *Record {
 		if err != nil {
 			t.Fatalf("an error for what a site did: %v", err)
 		}
-		if len(c.places.hosts) > 0 {
-			t.Errorf("a place is kept after the fetch: %v", c.places.hosts)
-		}
+		c.pool.idle(t)
 		return r
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -29,12 +30,21 @@ type Options struct {
 	Resolver *net.Resolver
 	// RootCAs are the issuers that https trusts, those of the system if nil.
 	RootCAs *x509.CertPool
-	// PerHost is how many connections to one host may be open at once, over all
-	// fetches of the client: to every port, by every scheme, for redirects too.
-	// The two connections of FTP are one. Whoever comes later waits in the order
-	// of coming until the context ends; that wait is not counted against
-	// Limits.Total. 0 sets no bound.
-	PerHost int
+	// Connections is how many connections may be open at once, over all fetches of
+	// the client: 512 if 0. As many names may be looked up beside them. What
+	// fetches hold in memory is this number times the size of one, with usual
+	// limits at most some 600 KB.
+	Connections int
+	// PerAddress is how many of them may be open to one IP address: 16 if 0 (D-57).
+	// Every port, scheme and name of the address counts, redirects too. The two
+	// connections of FTP are one. Whoever comes later waits in the order of coming
+	// until the context ends, which is not counted against Limits.Total, and
+	// delays nobody at another address.
+	PerAddress int
+	// Starts is the pace at which connections to one address are opened, shared
+	// with other clients, or none if nil. A limiter of package pace or pace/redis
+	// is one: 10 a second at an address by default. That wait is not counted either.
+	Starts Starts
 	// Probe lets a fetch that got a 5xx ask for the home page and for a page
 	// that cannot exist, to learn whether the site answers 5xx for missing pages
 	// (HTTP-07). It is off by default: it asks for pages that no rules have
@@ -109,7 +119,7 @@ func fill[T int | int64 | time.Duration](v *T, value T) {
 type Client struct {
 	options Options
 	limits  Limits
-	places  places
+	pool    *pool
 	// hosts knows the names in the machine's file and no other: a name server
 	// would be asked with a dot at the end, with which Go does not find them there.
 	hosts *net.Resolver // nil with a Resolver of the caller
@@ -143,10 +153,15 @@ func New(o Options) (*Client, error) {
 			return nil, errors.New("limit of " + l.name + " is negative: " + strconv.FormatInt(l.value, 10))
 		}
 	}
-	if o.PerHost < 0 {
-		return nil, errors.New("number of connections to a host is negative: " + strconv.Itoa(o.PerHost))
+	if o.Connections < 0 {
+		return nil, errors.New("number of connections is negative: " + strconv.Itoa(o.Connections))
 	}
-	c := &Client{limits: o.Limits.filled(), places: places{most: o.PerHost, hosts: map[string]*queue{}}}
+	if o.PerAddress < 0 {
+		return nil, errors.New("number of connections to an address is negative: " + strconv.Itoa(o.PerAddress))
+	}
+	fill(&o.Connections, 512)
+	fill(&o.PerAddress, 16)
+	c := &Client{limits: o.Limits.filled(), pool: newPool(o.Connections, o.PerAddress, o.Starts)}
 	if o.Resolver == nil {
 		o.Resolver = &net.Resolver{PreferGo: true, Dial: dialName}
 		c.hosts = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.ErrUnsupported }}
@@ -182,6 +197,38 @@ func Fetch(ctx context.Context, origin robots.Origin) (*Record, error) {
 // is a Record; an error means that origin is none that can be asked, or that
 // ctx ended first.
 func (c *Client) Fetch(ctx context.Context, origin robots.Origin) (*Record, error) {
+	v, err := c.Arrive(ctx, origin)
+	if err != nil {
+		return nil, err
+	}
+	return v.Fetch(ctx)
+}
+
+// A Visit is a fetch that may begin: its origin's address is known and has room
+// for it. It holds that place until Fetch has ended, or Leave.
+type Visit interface {
+	// Fetch is the rest of the fetch, once. Whatever the site and the network do
+	// is a Record; an error means that ctx ended first, or what Client.Fetch says.
+	Fetch(ctx context.Context) (*Record, error)
+	// Leave gives the place back, if Fetch has not.
+	Leave()
+}
+
+type visit struct {
+	access  *access
+	arrived time.Time
+}
+
+// Arrive does the part of Fetch that may take long without anything being asked of
+// the site: it looks the origin's name up and waits until its address may be asked.
+// It is for whoever needs something else for a fetch, such as a lease, and would
+// not hold that meanwhile; what comes between Arrive and Visit.Fetch should be
+// short, and counts against no limit. The error is that of Fetch. That the name is
+// not found, or the address refused, is no error but what Visit.Fetch returns.
+//
+// A redirect leads to other addresses: Visit.Fetch waits for those, before whoever
+// has not arrived.
+func (c *Client) Arrive(ctx context.Context, origin robots.Origin) (Visit, error) {
 	switch origin.Scheme() {
 	case "http", "https", "ftp":
 	case "":
@@ -197,15 +244,46 @@ func (c *Client) Fetch(ctx context.Context, origin robots.Origin) (*Record, erro
 		client: c,
 		caller: ctx,
 		until:  now.Add(c.limits.Total),
-		record: &Record{Origin: origin, URL: origin.RobotsURL(), Started: now},
+		record: &Record{Origin: origin, URL: origin.RobotsURL(), Started: now, Hops: []Hop{{URL: origin.RobotsURL()}}},
 	}
-	if origin.Scheme() == "ftp" {
+	if a.seek(origin); a.lost == nil {
+		a.lost = a.enter(a.at[0].Addr())
+	}
+	v := &visit{access: a, arrived: time.Now()}
+	if err := a.unasked(); err != nil {
+		v.Leave()
+		return nil, err
+	}
+	return v, nil
+}
+
+// unasked returns an error if the fetch cannot go on for a reason that is none of
+// the site's: its caller gave up, or the starts do not know.
+func (a *access) unasked() error {
+	err := ended(a.caller)
+	if err == nil {
+		err = a.err
+	}
+	if err != nil {
+		return fmt.Errorf("fetch %s: %w", a.record.Origin.RobotsURL(), err)
+	}
+	return nil
+}
+
+func (v *visit) Leave() { v.access.leave() }
+
+func (v *visit) Fetch(ctx context.Context) (*Record, error) {
+	a := v.access
+	defer v.Leave()
+	a.caller, a.until = ctx, a.until.Add(time.Since(v.arrived))
+	a.limit()
+	if a.record.Origin.Scheme() == "ftp" {
 		a.ftp()
 	} else {
 		a.http()
 	}
-	if err := ended(ctx); err != nil && !a.record.Outcome.Good() {
-		return nil, fmt.Errorf("fetch %s: %w", origin.RobotsURL(), err)
+	if err := a.unasked(); err != nil && !a.record.Outcome.Good() {
+		return nil, err
 	}
 	r := a.record
 	r.Fetched = time.Now()
@@ -236,9 +314,18 @@ var errTotal = errors.New("time for the fetch is over")
 type access struct {
 	client *Client
 	caller context.Context
-	ctx    context.Context // the caller's, ends with until at the latest; of one hop, see enter
+	ctx    context.Context // the caller's, ends with until at the latest; see limit
+	cancel context.CancelFunc
 	until  time.Time
 	record *Record
+
+	// Of the hop under way: where it may be dialled, or why nowhere, both unset if
+	// nobody has looked; and the address at which a place is held.
+	at    []netip.AddrPort
+	lost  *failure
+	held  netip.Addr
+	begun bool  // a place was held before
+	err   error // of a wait for a place
 }
 
 // end notes how the fetch ended.

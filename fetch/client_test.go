@@ -106,7 +106,8 @@ func TestMistakes(t *testing.T) {
 		{Options{UserAgent: "a\r\nb"}, `user agent "a\r\nb": only printable ASCII can be sent`},
 		{Options{UserAgent: strings.Repeat("a", 600)}, "user agent of 600 octets: at most 512 are sent"},
 		{Options{Limits: Limits{Header: -1}}, "limit of header time is negative: -1"},
-		{Options{PerHost: -1}, "number of connections to a host is negative: -1"},
+		{Options{Connections: -1}, "number of connections is negative: -1"},
+		{Options{PerAddress: -1}, "number of connections to an address is negative: -1"},
 	} {
 		if _, err := New(row.o); err == nil || err.Error() != row.want {
 			t.Errorf("got:  %v\nwant: %s", err, row.want)
@@ -184,7 +185,7 @@ func TestProbe(t *testing.T) {
 				}
 			}))
 			o := s.options()
-			o.Probe, o.PerHost = row.probe, 1
+			o.Probe, o.PerAddress = row.probe, 1
 			r, err := s.client(t, o).Fetch(context.Background(), mustOrigin(t, "http://site.test:"+at.port()))
 			if err != nil || r.Cause != ServerError || r.MissingIs5xx != row.want || len(r.Hops) != 1 {
 				t.Fatalf("%+v, %v", r, err)

@@ -23,13 +23,13 @@ const maxAddresses = 6
 // open connects to an origin, with TLS for https, and notes in the hop how long
 // each phase took.
 func (a *access) open(o robots.Origin) (*wire, *failure) {
-	addresses, f := a.resolve(o.Host())
-	if f != nil {
-		return nil, f
+	if a.at == nil && a.lost == nil {
+		a.seek(o)
 	}
-	began := time.Now()
-	conn, f := a.dial(addresses, uint16(o.Port()))
-	a.hop().Connect = time.Since(began)
+	if a.lost != nil {
+		return nil, a.lost
+	}
+	conn, f := a.dial()
 	if f != nil {
 		return nil, f
 	}
@@ -37,7 +37,7 @@ func (a *access) open(o robots.Origin) (*wire, *failure) {
 	if o.Scheme() != "https" {
 		return &wire{conn: conn}, nil
 	}
-	began = time.Now()
+	began := time.Now()
 	secured, f := a.secure(conn, o.Host())
 	a.hop().TLS = time.Since(began)
 	if f != nil {
@@ -47,11 +47,26 @@ func (a *access) open(o robots.Origin) (*wire, *failure) {
 	return &wire{conn: secured}, nil
 }
 
+// seek finds where the host of an origin may be dialled, in a.at, or why nowhere,
+// in a.lost.
+func (a *access) seek(o robots.Origin) {
+	addresses, f := a.resolve(o.Host())
+	if f == nil {
+		a.at, f = a.permitted(addresses, uint16(o.Port()))
+	}
+	a.lost = f
+}
+
 // resolve returns the addresses of a host in the order to try them.
 func (a *access) resolve(host string) ([]netip.Addr, *failure) {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{ip}, nil
 	}
+	lookups := &a.client.pool.lookups
+	if f := a.wait(func() error { return lookups.take(a.caller, netip.Addr{}, a.begun) }); f != nil {
+		return nil, f
+	}
+	defer lookups.give(netip.Addr{})
 	began := time.Now()
 	defer func() { a.hop().DNS = time.Since(began) }()
 	ctx, cancel := context.WithTimeout(a.ctx, a.client.limits.DNS)
@@ -97,9 +112,9 @@ func isSocket(text string) bool {
 	return op == "dial" || op == "read" || op == "write"
 }
 
-// dial connects to the first address that answers. Addresses that the guard
-// refuses are left out; if it refuses all, that is the failure.
-func (a *access) dial(addresses []netip.Addr, port uint16) (net.Conn, *failure) {
+// permitted returns where to dial. Addresses that the guard refuses are left out;
+// if it refuses all, that is the failure.
+func (a *access) permitted(addresses []netip.Addr, port uint16) ([]netip.AddrPort, *failure) {
 	var allowed []netip.AddrPort
 	var refused *RefusedError
 	for _, ip := range addresses {
@@ -115,27 +130,49 @@ func (a *access) dial(addresses []netip.Addr, port uint16) (net.Conn, *failure) 
 	if len(allowed) == 0 {
 		return nil, &failure{refused.cause(), refused.Error()}
 	}
-	until := time.Now().Add(a.client.limits.Connect)
+	return allowed, nil
+}
+
+// dial connects to the first address in a.at that answers, at each with a place
+// of its own: no two are held at a time.
+func (a *access) dial() (net.Conn, *failure) {
 	var f *failure
-	for i, at := range allowed {
+	left := a.client.limits.Connect
+	for i, at := range a.at {
+		if g := a.enter(at.Addr()); g != nil {
+			return nil, g
+		}
 		// What is left is shared by the addresses left, so that a dead first
 		// one, often IPv6, does not take the time of the others.
-		share := time.Until(until) / time.Duration(len(allowed)-i)
-		d := &net.Dialer{Timeout: max(share, time.Millisecond), KeepAlive: -1, Control: a.client.options.Guard.Control}
-		conn, err := a.client.connect(a.ctx, d, at.String())
-		if err == nil {
+		began := time.Now()
+		conn, g := a.connect(at, left/time.Duration(len(a.at)-i))
+		took := time.Since(began)
+		a.hop().Connect += took
+		if g == nil {
 			return conn, nil
 		}
 		// What one address of the site did tells more than that there is no way
 		// from here to another, such as to any of IPv6.
-		if g := a.unconnected(err); f == nil || !g.cause.OwnSide() {
+		if f == nil || !g.cause.OwnSide() {
 			f = g
 		}
+		left -= took
+		a.give()
 		if f.cause == Timeout {
 			break
 		}
 	}
 	return nil, f
+}
+
+// connect opens one connection.
+func (a *access) connect(at netip.AddrPort, most time.Duration) (net.Conn, *failure) {
+	d := &net.Dialer{Timeout: max(most, time.Millisecond), KeepAlive: -1, Control: a.client.options.Guard.Control}
+	conn, err := a.client.connect(a.ctx, d, at.String())
+	if err != nil {
+		return nil, a.unconnected(err)
+	}
+	return conn, nil
 }
 
 func (a *access) unconnected(err error) *failure {
@@ -173,27 +210,54 @@ var noNetwork = []syscall.Errno{
 	syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,
 }
 
-// enter waits for a place at a host and starts what is done there, with a
-// context for it. The wait takes nothing from the time of the fetch: else a crowd
-// of origins that lead to one host would look like so many failures. The
-// function it returns ends that and gives the place back.
-func (a *access) enter(host string) (leave func(), f *failure) {
-	p := &a.client.places
-	if p.most > 0 {
-		began := time.Now()
-		if err := p.take(a.caller, host); err != nil {
-			return nil, &failure{Timeout, "while waiting for a place"}
-		}
-		a.until = a.until.Add(time.Since(began))
+// enter takes a place at an address, unless it is held already.
+func (a *access) enter(addr netip.Addr) *failure {
+	if a.held == addr {
+		return nil
 	}
-	var cancel context.CancelFunc
-	a.ctx, cancel = context.WithDeadlineCause(a.caller, a.until, errTotal)
-	return func() {
-		cancel()
-		if p.most > 0 {
-			p.give(host)
-		}
-	}, nil
+	f := a.wait(func() error { return a.client.pool.take(a.caller, addr, a.begun) })
+	if f == nil {
+		a.held, a.begun = addr, true
+	}
+	return f
+}
+
+// wait waits for other fetches, and begins a context for what comes after. The
+// wait takes nothing from the time of the fetch: else a crowd of origins that lead
+// to one address would look like so many failures.
+func (a *access) wait(turn func() error) *failure {
+	began := time.Now()
+	if a.err = turn(); a.err != nil {
+		return &failure{Timeout, "while waiting for a place"}
+	}
+	a.until = a.until.Add(time.Since(began))
+	a.limit()
+	return nil
+}
+
+// limit makes a.ctx end with the time of the fetch.
+func (a *access) limit() {
+	if a.cancel != nil {
+		a.cancel()
+	}
+	a.ctx, a.cancel = context.WithDeadlineCause(a.caller, a.until, errTotal)
+}
+
+// give gives the place back, if one is held.
+func (a *access) give() {
+	if a.held.IsValid() {
+		a.client.pool.give(a.held)
+		a.held = netip.Addr{}
+	}
+}
+
+// leave ends a hop.
+func (a *access) leave() {
+	if a.cancel != nil {
+		a.cancel()
+	}
+	a.give()
+	a.at, a.lost = nil, nil
 }
 
 // over reports whether the time of the whole fetch has run out.

@@ -62,6 +62,11 @@
 // every FTP data connection; by default only public addresses are asked. A
 // refusal is an outcome of its own, Refused, and never ages into permission.
 //
+// Connections are bounded too, so many to one IP address and so many in all
+// (Options), and their starts at an address have a pace if Options.Starts is set:
+// thousands of sites may lie on one machine, and a crowd that waits for it is in
+// the way of no other.
+//
 // No cookies, credentials, Referer or conditions are sent, no proxy is used, and
 // nothing of one fetch is kept for the next.
 package fetch

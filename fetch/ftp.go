@@ -18,13 +18,7 @@ import (
 // the connection, that it is busy. The client library at hand drops that code.
 func (a *access) ftp() {
 	o := a.record.Origin
-	a.record.Hops = []Hop{{URL: o.RobotsURL()}}
-	leave, f := a.enter(o.Host())
-	if f != nil {
-		a.fail(f)
-		return
-	}
-	defer leave()
+	defer a.leave()
 	w, f := a.open(o)
 	if f != nil {
 		a.fail(f)
@@ -246,7 +240,8 @@ func pasvPort(text string) (uint16, bool) {
 }
 
 // data opens the data connection: to the host of the control connection, to a
-// port that no well-known service has, past the guard once more.
+// port that no well-known service has, past the guard once more. It is no
+// connection more in the pool: the control connection has nothing to do meanwhile.
 func (t *ftpTalk) data(port uint16) (*wire, *failure) {
 	at, err := netip.ParseAddrPort(t.wire.conn.RemoteAddr().String())
 	if err != nil {
@@ -255,8 +250,12 @@ func (t *ftpTalk) data(port uint16) (*wire, *failure) {
 	if port < 1024 {
 		return nil, &failure{PortRefused, "data port " + strconv.Itoa(int(port)) + " belongs to another service"}
 	}
+	permitted, f := t.permitted([]netip.Addr{at.Addr()}, port)
+	if f != nil {
+		return nil, f
+	}
 	began := time.Now()
-	conn, f := t.dial([]netip.Addr{at.Addr()}, port)
+	conn, f := t.connect(permitted[0], t.client.limits.Connect)
 	t.hop().Connect += time.Since(began)
 	if f != nil {
 		return nil, f

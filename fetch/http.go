@@ -28,11 +28,7 @@ func (a *access) http() {
 	at, target := a.record.Origin, "/robots.txt"
 	seen := map[string]bool{}
 	for {
-		url := at.String() + target
-		seen[url] = true
-		a.record.URL = url
-		a.record.Hops = append(a.record.Hops, Hop{URL: url})
-		a.record.Status, a.record.Header, a.record.RetryAfter = 0, nil, 0 // of the last answer only
+		seen[a.record.URL] = true
 		done, next, location := a.ask(at, target)
 		if done {
 			// Only its own 5xx says something about the origin (HTTP-07).
@@ -50,18 +46,16 @@ func (a *access) http() {
 			return
 		}
 		at, target = next, location
+		a.record.URL = at.String() + target
+		a.record.Hops = append(a.record.Hops, Hop{URL: a.record.URL})
+		a.record.Status, a.record.Header, a.record.RetryAfter = 0, nil, 0 // of the last answer only
 	}
 }
 
 // ask makes one request and judges the answer. Unless that ends the fetch it
 // returns where the answer leads.
 func (a *access) ask(at robots.Origin, target string) (done bool, next robots.Origin, location string) {
-	leave, f := a.enter(at.Host())
-	if f != nil {
-		a.fail(f)
-		return true, next, ""
-	}
-	defer leave()
+	defer a.leave()
 	w, f := a.open(at)
 	if f != nil {
 		a.fail(f)

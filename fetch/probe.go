@@ -26,14 +26,10 @@ func (a *access) probe() {
 // status returns the status of a page, 0 if there is no answer.
 func (a *access) status(o robots.Origin, target string) int {
 	// A hop of its own keeps the times of the probe out of the record.
-	p := &access{client: a.client, caller: a.caller, until: a.until, record: &Record{Hops: []Hop{{}}}}
-	leave, f := p.enter(o.Host())
-	if f != nil {
-		return 0
-	}
-	defer leave()
-	a.until = p.until
+	p := &access{client: a.client, caller: a.caller, until: a.until, begun: true, record: &Record{Hops: []Hop{{}}}}
+	defer p.leave()
 	w, f := p.open(o)
+	a.until = p.until
 	if f != nil {
 		return 0
 	}

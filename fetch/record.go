@@ -105,7 +105,7 @@ func (h Hop) Took() time.Duration { return h.DNS + h.Connect + h.TLS + h.Header 
 // Redirects returns the number of redirects that were followed.
 func (r *Record) Redirects() int { return max(len(r.Hops)-1, 0) }
 
-// Took returns how long the access took, waits for Options.PerHost included.
+// Took returns how long the access took, waits for a place included (Options.PerAddress).
 func (r *Record) Took() time.Duration { return r.Fetched.Sub(r.Started) }
 
 // The usual bounds of a life and of the wait after a failure. A site that says

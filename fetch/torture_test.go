@@ -181,6 +181,7 @@ func TestHostileMemory(t *testing.T) {
 		origins = append(origins, mustOrigin(t, "http://127.0.0.1:"+s.listen(t, "127.0.0.1:0", speak(f.serve)).port()))
 	}
 	o := s.options()
+	o.Connections, o.PerAddress = n, n
 	o.Limits = Limits{Total: 30 * time.Second, Connect: 20 * time.Second, Header: 20 * time.Second, Grace: 2 * time.Second}
 	c := s.client(t, o)
 	debug.FreeOSMemory()

@@ -20,10 +20,10 @@
 // fleet can do without, and on one server without CLUSTER. The server is Redis 7.0
 // or later, or Valkey.
 //
-//	ACL SETUSER robots on >SECRET resetkeys ~{robots}:* resetchannels &{robots}:* -@all
+//	ACL SETUSER robots on >SECRET resetkeys ~{robots}:* resetchannels -@all
 //	  +hello +auth +ping +client|tracking +client|caching +cluster|slots +cluster|shards
 //	  +eval +evalsha +time +get +mget +getrange +set +setrange +psetex +del +pexpire +pttl
-//	  +zadd +zrem +zremrangebyscore +zrange +info +ssubscribe +sunsubscribe +spublish
+//	  +zadd +zscore +zremrangebyscore +zrange +info
 //
 // # When Redis is away
 //

@@ -264,7 +264,7 @@ func rights(ctx context.Context, client rueidis.Client, prefix string) error {
 	case err != nil:
 		return err
 	case lacking != "":
-		return fmt.Errorf("a fleet needs more than this user may do: %s, with keys and channels %s*", lacking, head)
+		return fmt.Errorf("a fleet needs more than this user may do: %s, with the keys %s*", lacking, head)
 	}
 	return nil
 }

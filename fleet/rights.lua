@@ -4,14 +4,13 @@
 -- present says it all the same. The list is that of the package comment, but for
 -- what connecting needs and what only a cluster needs.
 --
--- KEYS: a key of the fleet that is also the name of a channel.
+-- KEYS: a key of the fleet.
 local lacking = {}
 for _, c in ipairs({
   {'eval', '', '0'}, {'evalsha', '', '0'}, {'client', 'caching', 'yes'}, {'time'},
   {'get', KEYS[1]}, {'mget', KEYS[1]}, {'getrange', KEYS[1]}, {'set', KEYS[1]}, {'setrange', KEYS[1]}, {'psetex', KEYS[1]},
   {'del', KEYS[1]}, {'pexpire', KEYS[1]}, {'pttl', KEYS[1]},
-  {'zadd', KEYS[1]}, {'zrem', KEYS[1]}, {'zremrangebyscore', KEYS[1]}, {'zrange', KEYS[1]},
-  {'ssubscribe', KEYS[1]}, {'sunsubscribe', KEYS[1]}, {'spublish', KEYS[1]},
+  {'zadd', KEYS[1]}, {'zscore', KEYS[1], 'x'}, {'zremrangebyscore', KEYS[1]}, {'zrange', KEYS[1]},
 }) do
   if not redis.acl_check_cmd(unpack(c)) then
     lacking[#lacking + 1] = c[1] == 'client' and 'client|caching' or c[1]

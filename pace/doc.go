@@ -29,6 +29,13 @@
 // reasons of a [Turn]. Comments cite statements by ids such as D-31;
 // docs/clauses.md lists them all.
 //
+// An IP address has a pace too, whatever sites are behind it, and beside that of
+// pages one of the fetches of robots.txt (Local.Start), which takes nothing from it.
+// Half a second and a tenth are right where an address is a machine. A crawl of
+// millions of sites meets addresses with a million of them, of networks that
+// deliver content and of site builders: it sets their pace by prefix, or to none
+// (Options.Addresses). An address that is not known, as behind a proxy, has none.
+//
 // [Local] is the limiter of one process, pace/redis that of many. Every other
 // fulfils the contract of [Limiter] and passes the tests of pace/pacetest.
 package pace

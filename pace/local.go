@@ -3,6 +3,7 @@ package pace
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"slices"
 	"sync"
 	"time"
@@ -31,15 +32,61 @@ func NewLocal(o Options) (*Local, error) {
 	return &Local{options: o, memory: newMemory(o), active: map[id]*active{}}, nil
 }
 
-// SetAddressInterval changes Options.AddressInterval, for the worker of a fleet
-// whose share of an address changes. One that is not above 0 changes nothing.
-func (l *Local) SetAddressInterval(d time.Duration) {
+// DivideAddresses makes every interval of an address that many times as long, for
+// the worker of a fleet that shares its addresses with others unseen.
+func (l *Local) DivideAddresses(workers int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if d > 0 && l.options.AddressInterval > 0 {
-		l.options.AddressInterval = min(d, MaxInterval)
-		l.interval = l.options.AddressInterval
+	l.workers = int64(max(workers, 1))
+}
+
+// Start returns when the next fetch of robots.txt from an address may start. These
+// have a pace of their own (Options.FetchInterval, D-57), in the order of the calls:
+// it neither waits for requests to pages nor delays them. An address that is not
+// known has none. The error wraps context.Cause(ctx), if that ends first.
+//
+// It is what fetch.Options.Starts asks for. No Done follows: a start that is not
+// used costs the others one interval.
+func (l *Local) Start(ctx context.Context, addr netip.Addr) error {
+	if ctx.Err() != nil {
+		return waitingAt(ctx, addr)
 	}
+	_, gap := l.options.At(addr)
+	if gap == 0 {
+		return nil
+	}
+	wait := l.book(addr.Unmap().WithZone(""), gap)
+	if wait <= 0 {
+		return nil
+	}
+	t := time.NewTimer(wait) //nolint:forbidigo // to sleep is what Start is for
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return waitingAt(ctx, addr)
+	}
+}
+
+// book takes the next start of a fetch and returns how far off it is.
+func (l *Local) book(addr netip.Addr, gap time.Duration) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.moment(l.options.Now())
+	if len(l.addrs) >= l.sweepAddrs {
+		l.sweepAddresses(now)
+	}
+	id, start := l.fetches(addr), now
+	if a, ok := l.addrs[id]; ok {
+		start = max(now, after(a.last, l.shared(gap)))
+	}
+	l.visit(id, start, gap)
+	return time.Duration(start - now)
+}
+
+func waitingAt(ctx context.Context, addr netip.Addr) error {
+	return fmt.Errorf("waiting to fetch robots.txt at %s: %w", addr, context.Cause(ctx))
 }
 
 // active is an origin at work.
@@ -90,6 +137,11 @@ func (l *Local) Reserve(ctx context.Context, key Key, s *Schedule, within time.D
 	return l.grant(&v), nil
 }
 
+// Valid reports whether a request may still start on a grant.
+func (l *Local) Valid(g Grant) bool {
+	return g.OK() && l.options.Now().Sub(g.Start) < l.options.Hold
+}
+
 // Wait returns when the request may start.
 func (l *Local) Wait(ctx context.Context, key Key, s *Schedule) (Grant, error) {
 	if err := ended(ctx, key); err != nil {
@@ -116,7 +168,7 @@ func (l *Local) Wait(ctx context.Context, key Key, s *Schedule) (Grant, error) {
 				return Grant{}, &LateError{Key: key, Turn: v.turn()}
 			}
 			if watch {
-				l.book(&v, w)
+				l.place(&v, w)
 				sleep = l.sleep(&v)
 			}
 		}
@@ -163,13 +215,15 @@ func (l *Local) sleep(v *view) time.Duration {
 	return min(max(d, time.Nanosecond), longestSleep)
 }
 
-// book takes a place on the address for a waiter whom only the address holds up.
+// place takes a place on the address for a waiter whom only the address holds up.
 // So the waiters of an address wake one after another, each once, and not all at
 // every start.
-func (l *Local) book(v *view, w *waiter) {
+func (l *Local) place(v *view, w *waiter) {
 	if w.slot == never && !v.state.Busy && !v.full && v.start.Equal(v.state.Address) && v.state.Address.After(v.now) {
 		w.slot, w.addr = v.moment(v.start), v.addr
-		l.addrs[v.addr] = address{last: l.addrs[v.addr].last, tail: w.slot}
+		a := l.addrs[v.addr]
+		a.tail = w.slot
+		l.addrs[v.addr] = a
 	}
 }
 
@@ -178,7 +232,7 @@ func (l *Local) book(v *view, w *waiter) {
 func (l *Local) leave(origin id, a *active, w *waiter) {
 	if w.slot != never {
 		if at := l.addrs[w.addr]; at.tail == w.slot {
-			at.tail = before(w.slot, l.options.AddressInterval)
+			at.tail = before(w.slot, l.shared(at.gap))
 			l.addrs[w.addr] = at
 		}
 	}
@@ -224,7 +278,8 @@ type view struct {
 	s      *Schedule
 	origin id
 	addr   id
-	active *active // nil if nothing goes on
+	gap    time.Duration // of the address, 0 without a pace
+	active *active       // nil if nothing goes on
 	state  State
 	now    time.Time
 	at     moment // now
@@ -277,14 +332,14 @@ func (l *Local) look(key Key, s *Schedule, w *waiter) view {
 	if v.at-st.overload < moment(l.options.Forget) {
 		v.state.BackOff = st.back
 	}
-	if key.Addr.IsValid() && l.options.AddressInterval > 0 {
-		v.addr = l.address(key)
+	if v.gap, _ = l.options.At(key.Addr); v.gap > 0 {
+		v.addr = l.address(key.Addr)
 		if a, ok := l.addrs[v.addr]; ok {
-			ready := after(a.last, l.options.AddressInterval)
+			ready := after(a.last, l.shared(v.gap))
 			if w != nil && w.slot != never && w.addr == v.addr {
 				ready = max(ready, w.slot)
 			} else {
-				ready = max(ready, after(a.tail, l.options.AddressInterval))
+				ready = max(ready, after(a.tail, l.shared(v.gap)))
 			}
 			v.state.Address = v.time(ready)
 		}
@@ -334,9 +389,9 @@ func (l *Local) grant(v *view) Grant {
 	}
 	a.slowest = v.s.most
 	l.touch(v.origin, start, a.slowest)
-	if v.key.Addr.IsValid() && l.options.AddressInterval > 0 {
+	if v.gap > 0 {
 		g.addr, g.addressed = v.addr, true
-		l.visit(v.addr, start)
+		l.visit(v.addr, start, v.gap)
 	}
 	l.grants++
 	g.id = l.grants

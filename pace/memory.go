@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 	"maps"
 	"math"
+	"net/netip"
 	"time"
 )
 
@@ -40,14 +41,16 @@ type site struct {
 
 var fresh = site{last: never, retry: never, overload: never / 2}
 
-// address is what is kept of an IP address.
+// address is what is kept of the requests to an IP address, and apart from them of
+// the fetches of robots.txt from it.
 type address struct {
-	last moment // last start on it
-	tail moment // start of the last waiter that has a place
+	last moment        // last start on it
+	tail moment        // start of the last waiter that has a place
+	gap  time.Duration // for which the last start matters, in a fleet of one
 }
 
 // octets of a state in a map that is filled as maps are on the average: 16 for
-// the id, 32 or 16 for the state, 1 of the map, over a load between 7/16 and 7/8.
+// the id, 32 or 24 for the state, 1 of the map, over a load between 7/16 and 7/8.
 // BenchmarkIdle holds the number against the heap.
 const octetsPerState = 128
 
@@ -61,7 +64,7 @@ type memory struct {
 	addrs        map[id]address
 	most         int // states
 	forget       time.Duration
-	interval     time.Duration // of addresses
+	workers      int64 // by which the pace of an address is divided
 	maxRetry     time.Duration
 	sweepSites   int // sweep at as many
 	sweepAddrs   int
@@ -80,7 +83,7 @@ func newMemory(o Options) memory {
 		addrs:      map[id]address{},
 		most:       max(o.MaxBytes/octetsPerState, 1),
 		forget:     o.Forget,
-		interval:   o.AddressInterval,
+		workers:    1,
 		maxRetry:   o.MaxRetryAfter,
 		sweepSites: leastSweep,
 		sweepAddrs: leastSweep,
@@ -93,8 +96,22 @@ func (m *memory) origin(k Key) id {
 	return id{maphash.Comparable(m.seeds[0], k.Origin), maphash.Comparable(m.seeds[1], k.Origin)}
 }
 
-func (m *memory) address(k Key) id {
-	return id{maphash.Comparable(m.seeds[0], k.Addr), maphash.Comparable(m.seeds[1], k.Addr)}
+func (m *memory) address(addr netip.Addr) id {
+	return id{maphash.Comparable(m.seeds[0], addr), maphash.Comparable(m.seeds[1], addr)}
+}
+
+// fetches is the id of the fetches of robots.txt from an address.
+func (m *memory) fetches(addr netip.Addr) id {
+	type fetches struct{ netip.Addr }
+	return id{maphash.Comparable(m.seeds[0], fetches{addr}), maphash.Comparable(m.seeds[1], fetches{addr})}
+}
+
+// shared returns an interval at an address for this worker of a fleet.
+func (m *memory) shared(interval time.Duration) time.Duration {
+	if interval > MaxInterval/time.Duration(m.workers) {
+		return MaxInterval
+	}
+	return interval * time.Duration(m.workers)
 }
 
 // dead returns the moment from which a site says what a fresh one says.
@@ -125,7 +142,7 @@ func (m *memory) untouch(origin id, g grant) {
 		m.sites[origin] = s
 	}
 	if a, ok := m.addrs[g.addr]; ok && g.addressed && a.last == g.start {
-		a.last = before(g.start, m.interval) // it was ready at the start
+		a.last = before(g.start, m.shared(a.gap)) // it was ready at the start
 		m.addrs[g.addr] = a
 	}
 }
@@ -145,13 +162,13 @@ func (m *memory) settle(origin id, at moment, r Result) {
 	m.sites[origin] = s
 }
 
-// visit notes a start on an address.
-func (m *memory) visit(addr id, at moment) {
+// visit notes a start on an address and for how long it matters.
+func (m *memory) visit(addr id, at moment, gap time.Duration) {
 	a, ok := m.addrs[addr]
 	if !ok {
 		a = address{last: never, tail: never}
 	}
-	a.last = max(a.last, at)
+	a.last, a.gap = max(a.last, at), gap
 	m.addrs[addr] = a
 }
 
@@ -181,7 +198,7 @@ const fullWait = time.Second
 func (m *memory) sweep(now moment, busy func(id, moment) bool) {
 	m.soonest, m.soonestKnown = math.MaxInt64, true
 	if 4*len(m.addrs) > m.most {
-		m.soonest = after(now, max(m.interval, fullWait))
+		m.soonest = after(now, fullWait)
 	}
 	for origin, s := range m.sites {
 		switch at := m.dead(s); {
@@ -202,7 +219,7 @@ func (m *memory) sweep(now moment, busy func(id, moment) bool) {
 
 func (m *memory) sweepAddresses(now moment) {
 	for addr, a := range m.addrs {
-		if after(max(a.last, a.tail), m.interval) <= now {
+		if after(max(a.last, a.tail), m.shared(a.gap)) <= now {
 			delete(m.addrs, addr)
 		}
 	}

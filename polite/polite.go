@@ -53,7 +53,9 @@ type Options struct {
 	Cache *cache.Cache
 	Store cache.Store
 	// Limiter hands out turns. If nil, it is one of this process. Transports that
-	// share a Limiter share their pace.
+	// share a Limiter share their pace. It also says when a robots.txt may be
+	// fetched from an address, if it is a fetch.Starts, as those of package pace and
+	// pace/redis are; else one of this process does.
 	Limiter pace.Limiter
 	// Fleet is Store and Limiter in one, shared with other processes: one that was
 	// opened without an error. It stays open: it belongs to whoever opened it.
@@ -117,8 +119,23 @@ func New(name string, o Options) (*Transport, error) {
 	if o.Base == nil {
 		o.Base = newBase(guard)
 	}
+	if o.Limiter == nil {
+		local, err := pace.NewLocal(pace.Options{})
+		if err != nil {
+			return nil, err
+		}
+		o.Limiter = local
+	}
 	if o.Cache == nil {
-		client, err := fetch.New(fetch.Options{UserAgent: o.UserAgent, Guard: guard, Limits: fetch.Limits{}.For(o.Dialect)})
+		starts, ok := o.Limiter.(fetch.Starts)
+		if !ok {
+			local, err := pace.NewLocal(pace.Options{})
+			if err != nil {
+				return nil, err
+			}
+			starts = local
+		}
+		client, err := fetch.New(fetch.Options{UserAgent: o.UserAgent, Guard: guard, Limits: fetch.Limits{}.For(o.Dialect), Starts: starts})
 		if err != nil {
 			return nil, err
 		}
@@ -126,13 +143,6 @@ func New(name string, o Options) (*Transport, error) {
 			return nil, err
 		}
 		o.Cache = t.own
-	}
-	if o.Limiter == nil {
-		local, err := pace.NewLocal(pace.Options{})
-		if err != nil {
-			return nil, err
-		}
-		o.Limiter = local
 	}
 	t.options = o
 	return t, nil
@@ -209,7 +219,7 @@ func (t *Transport) NotBefore(ctx context.Context, url string) (pace.Turn, error
 	if err != nil {
 		return pace.Turn{}, err
 	}
-	_, rules, err := t.rules(ctx, origin)
+	record, rules, err := t.rules(ctx, origin)
 	if err != nil {
 		return pace.Turn{}, err
 	}
@@ -217,7 +227,7 @@ func (t *Transport) NotBefore(ctx context.Context, url string) (pace.Turn, error
 	if err != nil {
 		return pace.Turn{}, err
 	}
-	return t.options.Limiter.NotBefore(ctx, pace.Key{Origin: origin, Addr: t.addrs.get(origin)}, schedule)
+	return t.options.Limiter.NotBefore(ctx, pace.Key{Origin: origin, Addr: t.addrs.get(origin, record)}, schedule)
 }
 
 func (t *Transport) rules(ctx context.Context, origin robots.Origin) (*fetch.Record, *robots.Rules, error) {
@@ -261,9 +271,11 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return t.options.Base.RoundTrip(send)
 	}
 	origin := grant.Key.Origin
-	send = send.WithContext(httptrace.WithClientTrace(send.Context(), &httptrace.ClientTrace{
-		GotConn: func(info httptrace.GotConnInfo) { t.addrs.learn(origin, info.Conn.RemoteAddr()) },
-	}))
+	if !t.proxied(send) {
+		send = send.WithContext(httptrace.WithClientTrace(send.Context(), &httptrace.ClientTrace{
+			GotConn: func(info httptrace.GotConnInfo) { t.addrs.learn(origin, info.Conn.RemoteAddr()) },
+		}))
+	}
 	// A turn is given back even when the caller's context has ended, and when the
 	// Base panics: here, unless there is a body, which then does it at its end.
 	var result pace.Result
@@ -292,6 +304,17 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
+// proxied reports whether a request goes through a proxy, whose address is nobody's:
+// else all sites behind it would share one pace (D-57).
+func (t *Transport) proxied(req *http.Request) bool {
+	base, ok := t.options.Base.(*http.Transport)
+	if !ok || base.Proxy == nil {
+		return false
+	}
+	by, err := base.Proxy(req)
+	return err == nil && by != nil
+}
+
 // done gives a turn back. A limiter that cannot be told ends it by its own clock,
 // and the response has come all the same.
 func (t *Transport) done(ctx context.Context, g pace.Grant, r pace.Result) {
@@ -316,19 +339,24 @@ func (t *Transport) turn(req *http.Request) (pace.Grant, error) {
 	if err != nil {
 		return pace.Grant{}, err
 	}
-	key := pace.Key{Origin: origin, Addr: t.addrs.get(origin)}
-	grant, err := t.options.Limiter.Wait(req.Context(), key, schedule)
-	if err != nil {
-		return pace.Grant{}, err
-	}
-	// While the request waited, the site may have changed its mind.
-	if later, rules, err := t.rules(req.Context(), origin); err == nil && later != record {
-		if v := rules.Match(path); !v.Allowed {
-			t.done(context.WithoutCancel(req.Context()), grant, pace.Result{Unused: true})
-			return pace.Grant{}, &DisallowedError{URL: url, Verdict: v}
+	for {
+		key := pace.Key{Origin: origin, Addr: t.addrs.get(origin, record)}
+		grant, err := t.options.Limiter.Wait(req.Context(), key, schedule)
+		if err != nil {
+			return pace.Grant{}, err
 		}
+		// While the request waited, the site may have changed its mind.
+		if later, rules, err := t.rules(req.Context(), origin); err == nil && later != record {
+			if v := rules.Match(path); !v.Allowed {
+				t.done(context.WithoutCancel(req.Context()), grant, pace.Result{Unused: true})
+				return pace.Grant{}, &DisallowedError{URL: url, Verdict: v}
+			}
+		}
+		if t.options.Limiter.Valid(grant) {
+			return grant, nil
+		}
+		t.done(context.WithoutCancel(req.Context()), grant, pace.Result{Unused: true}) // this process was stopped
 	}
-	return grant, nil
 }
 
 // CloseIdleConnections closes those of the base, as http.Client expects.
@@ -350,7 +378,7 @@ func (t *Transport) Close() error {
 }
 
 // addresses remembers which address answered last for an origin, for some
-// hundred thousand origins. Until one is known, the origin alone is paced.
+// hundred thousand origins.
 type addresses struct {
 	mu    sync.Mutex
 	known map[robots.Origin]netip.Addr
@@ -358,10 +386,22 @@ type addresses struct {
 
 const maxAddresses = 1 << 17
 
-func (a *addresses) get(origin robots.Origin) netip.Addr {
+// get returns the address of an origin: that of the last connection for a page, and
+// before any the one that the fetch of its robots.txt was answered by, at its first
+// hop, as a redirect leads to others (D-57). The zero Addr if nobody knows: then the
+// origin alone is paced.
+func (a *addresses) get(origin robots.Origin, r *fetch.Record) netip.Addr {
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.known[origin]
+	addr := a.known[origin]
+	a.mu.Unlock()
+	if addr.IsValid() || len(r.Hops) == 0 {
+		return addr
+	}
+	at, err := netip.ParseAddrPort(r.Hops[0].Address)
+	if err != nil { // nothing answered, or a proxy did
+		return addr
+	}
+	return at.Addr().Unmap().WithZone("")
 }
 
 func (a *addresses) learn(origin robots.Origin, remote net.Addr) {

@@ -1,7 +1,6 @@
 package redis
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -282,88 +281,6 @@ func TestLifetimes(t *testing.T) {
 	}
 }
 
-// TestAwait: many wait for one lease over one subscription, which is gone when they
-// are, and a lease that nobody releases ends by itself.
-func TestAwait(t *testing.T) {
-	server := redistest.Start(t, redistest.Options{})
-	s, other := newStore(t, server.Client(), Options{}), newStore(t, server.Client(), Options{})
-	o := cachetest.Origin(1)
-	if err := s.Await(ctx, o); err != nil {
-		t.Fatalf("await of no lease: %v", err)
-	}
-	subscribed(t, server, 0)
-
-	l, err := s.Lease(ctx, o, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const waiters = 100
-	waited := make(chan error, waiters)
-	impatient, cancel := context.WithCancel(ctx)
-	for i := range waiters {
-		ctx := ctx
-		if i%2 == 0 {
-			ctx = impatient
-		}
-		go func() { waited <- other.Await(ctx, o) }()
-	}
-	subscribed(t, server, 1)
-	eventually(t, "waiters", func() error {
-		other.waitsMu.Lock()
-		defer other.waitsMu.Unlock()
-		if n := other.waits[s.leaseKey(o)].callers; n != waiters {
-			return fmt.Errorf("%d wait, want %d", n, waiters)
-		}
-		return nil
-	})
-	if n := strings.Count(server.Do("CLIENT", "LIST"), "ssub=1"); n != 1 {
-		t.Errorf("%d connections are subscribed", n)
-	}
-	cancel()
-	for range waiters / 2 {
-		if err := <-waited; !errors.Is(err, context.Canceled) {
-			t.Errorf("who gave up: %v", err)
-		}
-	}
-	if err := s.Release(ctx, o, l.Token); err != nil {
-		t.Fatal(err)
-	}
-	for range waiters / 2 {
-		if err := <-waited; err != nil {
-			t.Errorf("await: %v", err)
-		}
-	}
-	subscribed(t, server, 0)
-
-	began := time.Now()
-	if l, err := s.Lease(ctx, o, 300*time.Millisecond); err != nil || !l.Granted {
-		t.Fatalf("lease: %+v, %v", l, err)
-	}
-	if err := other.Await(ctx, o); err != nil {
-		t.Error(err)
-	}
-	if d := time.Since(began); d < 200*time.Millisecond || d > 2*time.Second {
-		t.Errorf("a lease of 300 ms was waited for %v", d)
-	}
-
-	eventually(t, "lease after the dead one", func() error { // Await may return early
-		l, err := s.Lease(ctx, o, time.Hour)
-		if err == nil && !l.Granted {
-			err = fmt.Errorf("%v are left", l.Left)
-		}
-		return err
-	})
-	go func() { waited <- other.Await(ctx, o) }()
-	subscribed(t, server, 1)
-	if err := other.Close(); err != nil {
-		t.Error(err)
-	}
-	if err := <-waited; !errors.Is(err, cache.ErrClosed) {
-		t.Errorf("await over a close: %v", err)
-	}
-	subscribed(t, server, 0)
-}
-
 var flatCalls = flag.Int("flat-calls", 10_000, "how many calls TestFlat makes of each kind")
 
 // TestFlat makes many calls and looks whether anything grows with them.
@@ -413,17 +330,6 @@ func TestFlat(t *testing.T) {
 		used                    int
 	}
 	look := func() (now state) {
-		eventually(t, "waits", func() error { // the last ones are unsubscribing
-			for _, s := range []*Store{s, other} {
-				s.waitsMu.Lock()
-				n := len(s.waits)
-				s.waitsMu.Unlock()
-				if n != 0 {
-					return fmt.Errorf("%d are left", n)
-				}
-			}
-			return nil
-		})
 		runtime.GC()
 		runtime.GC()
 		var m runtime.MemStats
@@ -438,7 +344,6 @@ func TestFlat(t *testing.T) {
 	before := look()
 	round(calls)
 	after := look()
-	subscribed(t, server, 0)
 	t.Logf("%d rounds of get, lease, put, release and await: %+v before, %+v after", calls, before, after)
 	if after.goroutines > before.goroutines+4 || after.connections > before.connections || after.heap > before.heap+8<<20 || after.used > before.used+2<<20 {
 		t.Error("something has grown")

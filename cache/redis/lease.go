@@ -14,7 +14,6 @@ import (
 	"github.com/robotskit/robots/cache"
 )
 
-// leaseKey is the key of a lease and the channel on which its end is published.
 func (s *Store) leaseKey(origin robots.Origin) string {
 	return s.leasePrefix() + origin.String()
 }
@@ -75,7 +74,7 @@ func (s *Store) lease(ctx context.Context, origin robots.Origin, d time.Duration
 	return got, nil
 }
 
-// Release ends a lease early and tells those who wait for it.
+// Release ends a lease early.
 func (s *Store) Release(ctx context.Context, origin robots.Origin, token uint64) error {
 	l, err := s.begin(ctx, writes)
 	if err != nil {
@@ -147,187 +146,57 @@ func (s *Store) giveBack() {
 	})
 }
 
-// A wait is for the end of the lease on one origin. All calls of Await for the
-// origin share it, and one subscription.
-type wait struct {
-	key    string
-	before *wait // the subscription to the same channel that is being ended
-	cancel context.CancelFunc
-
-	callers int           // guarded by waitsMu
-	over    bool          // guarded by waitsMu
-	looked  chan struct{} // closed when it is known how long the lease runs
-	ended   chan struct{} // closed when there is nothing to wait for any more
-	err     error         // set before ended
-	gone    chan struct{} // closed when the subscription is
-}
+// A waiter asks again after firstLook, ever later up to longestLook. It is not told by
+// a message: a client that reads messages for many waiters on its one connection
+// stops reading answers while one of them does not take its own.
+const (
+	firstLook   = 50 * time.Millisecond
+	longestLook = 500 * time.Millisecond
+)
 
 // Await waits until no lease is in force on an origin. A Get that begins after it
-// sees what the holder has put. Until the server has said how long the lease runs it
-// waits no longer than any call.
+// sees what the holder has put. It notices the end of a lease that runs out at once,
+// and of one that is released within some 600 ms. Until the server has said how long
+// the lease runs it waits no longer than any call, and after that no longer than the
+// lease, whatever the server does.
 func (s *Store) Await(ctx context.Context, origin robots.Origin) error {
+	defer func() { s.turn(origin).Add(1) }()
+	var end time.Time // of the lease, zero until it is known
+	for look := firstLook; ; look = min(2*look, longestLook) {
+		left, err := s.left(ctx, origin, end)
+		switch {
+		case err == nil && left <= 0:
+			return nil
+		case err == nil:
+			end = time.Now().Add(left + time.Millisecond) // it is there in its last one
+		case end.IsZero() || ctx.Err() != nil || errors.Is(err, cache.ErrClosed):
+			return err
+		}
+		pause := time.NewTimer(min(look*3/4+rand.N(look/2), time.Until(end)))
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+		case <-s.end:
+		}
+		pause.Stop()
+		if ctx.Err() == nil && !time.Now().Before(end) {
+			return nil
+		}
+	}
+}
+
+// left returns how long the lease on an origin runs, nothing or less if there is none.
+// It does not ask for longer than to the end that is known, if one is.
+func (s *Store) left(ctx context.Context, origin robots.Origin, end time.Time) (time.Duration, error) {
+	if !end.IsZero() {
+		bounded, cancel := context.WithDeadline(ctx, end)
+		defer cancel()
+		ctx = bounded
+	}
 	l, err := s.begin(ctx, reads)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	w := s.join(s.leaseKey(origin))
-	limit := l.Done() // of any call, until the lease's own is known
-	for looked := w.looked; ; {
-		select {
-		case <-looked:
-			looked, limit = nil, ctx.Done()
-			continue
-		case <-w.ended:
-			err = w.err
-		case <-limit:
-			err = l.Err()
-		case <-s.end:
-			err = cache.ErrClosed
-		}
-		break
-	}
-	l.unasked = true // a lease runs out by itself
-	s.leave(w)
-	s.turn(origin).Add(1)
-	return s.ended(l, "wait for the lease", origin, err)
-}
-
-func (s *Store) join(key string) *wait {
-	s.waitsMu.Lock()
-	defer s.waitsMu.Unlock()
-	w := s.waits[key]
-	if w != nil && !w.over {
-		w.callers++
-		return w
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	w = &wait{key: key, before: w, cancel: cancel, callers: 1, looked: make(chan struct{}), ended: make(chan struct{}), gone: make(chan struct{})}
-	s.waits[key] = w
-	s.calls.Go(func() { s.watch(ctx, w) }) // not from zero, as the caller is counted
-	return w
-}
-
-// leave ends a wait with its last caller.
-func (s *Store) leave(w *wait) {
-	s.waitsMu.Lock()
-	defer s.waitsMu.Unlock()
-	if w.callers--; w.callers == 0 {
-		w.over = true
-		w.cancel()
-	}
-}
-
-// finish lets the callers of a wait go.
-func (s *Store) finish(w *wait, err error) {
-	s.waitsMu.Lock()
-	w.over = true
-	s.waitsMu.Unlock()
-	w.err = err
-	close(w.ended)
-	w.cancel()
-}
-
-// watch subscribes to the end of a lease, and once that is confirmed, so that
-// nothing can be missed, looks how long the lease runs.
-func (s *Store) watch(ctx context.Context, w *wait) {
-	defer func() {
-		s.waitsMu.Lock()
-		if s.waits[w.key] == w {
-			delete(s.waits, w.key)
-		}
-		s.waitsMu.Unlock()
-		close(w.gone)
-	}()
-	if w.before != nil {
-		<-w.before.gone // it would take this subscription with it
-		w.before = nil
-		if ctx.Err() != nil {
-			return
-		}
-	}
-	confirmed, told, over := make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{})
-	var failed error
-	go func() {
-		defer close(over)
-		failed = s.receive(ctx, w.key, confirmed, told)
-	}()
-
-	var end time.Time // of the lease, zero until it is known
-	timer := time.NewTimer(longestLease)
-	defer timer.Stop()
-	for {
-		select {
-		case <-confirmed: // again after each break of the connection
-			left, err := s.left(ctx, w.key, end)
-			switch {
-			case ctx.Err() != nil:
-			case err != nil && !end.IsZero() && !time.Now().Before(end):
-				s.finish(w, nil) // it is over, whatever the server does
-			case err != nil:
-				s.finish(w, err)
-			case left <= 0:
-				s.finish(w, nil)
-			default:
-				if end.IsZero() {
-					close(w.looked)
-				}
-				left += time.Millisecond // it is there in its last one
-				end = time.Now().Add(left)
-				timer.Reset(left)
-				continue
-			}
-		case <-told:
-			s.finish(w, nil)
-		case <-timer.C:
-			s.finish(w, nil)
-		case <-over:
-			if ctx.Err() == nil {
-				s.finish(w, failed) // nil if a cluster has moved the channel elsewhere
-			}
-		case <-ctx.Done():
-		}
-		<-over
-		return
-	}
-}
-
-// left returns how long a lease runs, nothing if there is none. It does not ask for
-// longer than to the end that is known, if one is.
-func (s *Store) left(ctx context.Context, key string, end time.Time) (time.Duration, error) {
-	limit := time.Now().Add(callLimit)
-	if !end.IsZero() && end.Before(limit) {
-		limit = end
-	}
-	ctx, cancel := context.WithDeadline(ctx, limit)
-	defer cancel()
-	n, err := s.client.Do(ctx, s.client.B().Pttl().Key(key).Build().Pin()).AsInt64()
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = errSilent // it is no caller's
-	}
-	return time.Duration(n) * time.Millisecond, err
-}
-
-// receive subscribes to a channel until ctx ends, and then unsubscribes, which the
-// client does not do by itself.
-func (s *Store) receive(ctx context.Context, channel string, confirmed, told chan<- struct{}) error {
-	signal := func(c chan<- struct{}) {
-		select {
-		case c <- struct{}{}:
-		default:
-		}
-	}
-	hooked := rueidis.WithOnSubscriptionHook(ctx, func(sub rueidis.PubSubSubscription) {
-		if sub.Kind == "ssubscribe" {
-			signal(confirmed)
-		}
-	})
-	hooked = rueidis.WithOnReceiveReturnHook(hooked, func(err error, c rueidis.CommandClient) error {
-		if ctx.Err() != nil {
-			bounded, cancel := context.WithTimeout(context.Background(), callLimit)
-			defer cancel()
-			_ = c.Do(bounded, c.B().Sunsubscribe().Channel(channel).Build()).Error()
-		}
-		return err
-	})
-	return s.client.Receive(hooked, s.client.B().Ssubscribe().Channel(channel).Build().Pin(), func(rueidis.PubSubMessage) { signal(told) })
+	n, err := s.client.Do(l, s.client.B().Pttl().Key(s.leaseKey(origin)).Build().Pin()).AsInt64()
+	return time.Duration(n) * time.Millisecond, s.ended(l, "wait for the lease", origin, err)
 }

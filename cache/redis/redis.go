@@ -64,9 +64,6 @@ type Store struct {
 	probe   time.Time // when the next call may try
 	cause   error
 
-	waitsMu sync.Mutex
-	waits   map[string]*wait // by key of the lease
-
 	unheard unheard
 }
 
@@ -105,7 +102,6 @@ func New(client rueidis.Client, o Options) (*Store, error) {
 		ttl:     o.ClientTTL,
 		decoded: local{limit: o.Memory},
 		end:     make(chan struct{}),
-		waits:   map[string]*wait{},
 	}, nil
 }
 

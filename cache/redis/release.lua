@@ -1,9 +1,7 @@
 -- KEYS: lease. ARGV: token, or nothing and the nonce of the call that got the lease.
--- The lease's key is also the channel of its end.
 local held = redis.call('GET', KEYS[1]) or ''
 if later(held) then return {LATER} end
 if current(held, 17) and (string.sub(held, 2, 9) == ARGV[1] or string.sub(held, 10) == ARGV[2]) then
   redis.call('DEL', KEYS[1])
-  redis.call('SPUBLISH', KEYS[1], '')
 end
 return {DONE}

@@ -127,7 +127,7 @@ func batch(ctx context.Context, o *options, std *streams) (int, error) {
 	)
 	workers := cap(desks)
 	if defaults.live != nil {
-		workers += maxFetches // who wait more than they work
+		workers += maxConnections // who wait more than they work
 	}
 	for range workers {
 		go func() {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,15 +21,15 @@ import (
 	"github.com/robotskit/robots/cache/bolt"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/fleet"
+	"github.com/robotskit/robots/pace"
 	"github.com/spf13/cobra"
 )
 
 const (
-	// maxFetches is how many sites are asked at a time, each over one connection.
-	maxFetches = 16
-	// maxLooking is how many sites are looked for at a time, in the store or at
-	// the site itself: each may have a file of half a megabyte in its hands.
-	maxLooking = 2 * maxFetches
+	// maxConnections is how many connections there are at a time, and so how many
+	// files of half a megabyte are on their way: several times as many as fetch lets
+	// go to one address, so that silent ones keep nobody waiting.
+	maxConnections = 64
 	// hotBytes is what of the records is kept in memory before the store.
 	hotBytes = 32 << 20
 	// handBytes is what of the records is held for lines and URLs that will ask
@@ -51,6 +52,7 @@ type liveFlags struct {
 	timeout      optional
 	allowPrivate bool
 	probe        bool
+	addressPaces []string
 }
 
 // register declares the flags that fetching verbs share.
@@ -61,6 +63,7 @@ func (l *liveFlags) register(cmd *cobra.Command) {
 	f.Var(&l.userAgent, "user-agent", "the User-Agent `STRING` of requests (default\n\""+fetch.DefaultUserAgent+"\")")
 	f.Var(&l.timeout, "timeout", "most `TIME` for one robots.txt, redirects included (default 30s)")
 	f.BoolVar(&l.allowPrivate, "allow-private", false, "fetch from private and loopback addresses too")
+	f.StringArrayVar(&l.addressPaces, "address-pace", nil, "fetch from each address of a prefix at this `PREFIX=RATE`, as in\n104.16.0.0/13=50/s or 127.0.0.0/8=none; repeat it for more, the longest\nprefix decides (default 10/s)")
 }
 
 // registerProbe declares --probe, for the verbs whose answers it can change or
@@ -89,6 +92,7 @@ func (l *liveFlags) unused() error {
 	}{
 		{"--cache", l.cache.given}, {"--redis", l.redis.given}, {"--user-agent", l.userAgent.given},
 		{"--timeout", l.timeout.given}, {"--allow-private", l.allowPrivate}, {"--probe", l.probe},
+		{"--address-pace", len(l.addressPaces) > 0},
 	} {
 		if f.given {
 			return errors.New(f.name + " has no use with -f: nothing is fetched then")
@@ -109,8 +113,23 @@ func (l *liveFlags) parseTimeout() (time.Duration, error) {
 	return min(d, 24*time.Hour), nil
 }
 
+// parseAddressPaces returns the values of --address-pace.
+func (l *liveFlags) parseAddressPaces() (list []pace.AddressPace, err error) {
+	for _, text := range l.addressPaces {
+		p, err := pace.ParseAddressPace(text)
+		if err != nil {
+			return nil, fmt.Errorf("--address-pace: %w", err)
+		}
+		list = append(list, p)
+	}
+	if _, err := (pace.Options{Addresses: list}).Filled(); err != nil {
+		return nil, fmt.Errorf("--address-pace: %w", err)
+	}
+	return list, nil
+}
+
 // live gets robots.txt files from their sites: one access to an origin in a run,
-// many origins at a time, and one connection to a host.
+// many origins at a time. Who waits for whom is for package fetch to say.
 type live struct {
 	client  *fetch.Client
 	cache   *cache.Cache
@@ -124,14 +143,10 @@ type live struct {
 	slow    sync.Once // likewise
 	hinted  sync.Once
 
-	looking chan struct{} // one element for each site that is looked for
-	hand    atomic.Int64  // octets of records that sites hold
+	hand atomic.Int64 // octets of records that sites hold
 	// forgets is set when the store takes nothing: what memory has no room for
 	// must be asked of the site again, so nothing is fetched far ahead.
 	forgets atomic.Bool
-
-	mu    sync.Mutex
-	hosts map[string]chan struct{} // closed when the last in the queue for a host is done
 }
 
 // newLive checks the flags and opens the cache. Files are fetched as far as the
@@ -144,48 +159,53 @@ func newLive(std *streams, name string, l *liveFlags, maxBytes int, ds ...robots
 	if l.userAgent.given && strings.TrimSpace(l.userAgent.text) == "" {
 		return nil, errors.New("--user-agent is empty: name yourself and how to reach you")
 	}
-	limits := fetch.Limits{Total: timeout}
+	most := cmp.Or(timeout, 30*time.Second)
+	limits := fetch.Limits{Total: most}
 	for _, d := range ds {
 		_, d = limited(nil, d, maxBytes)
 		limits = limits.For(d)
 	}
 	limits.Body = min(limits.Body, maxFile)
-	client, err := fetch.New(fetch.Options{
-		UserAgent: l.userAgent.text,
-		Limits:    limits,
-		Guard:     fetch.Guard{AllowPrivate: l.allowPrivate},
-		PerHost:   1,
-		Probe:     l.probe,
-	})
-	if err != nil {
+	asking := fetch.Options{
+		UserAgent:   l.userAgent.text,
+		Limits:      limits,
+		Guard:       fetch.Guard{AllowPrivate: l.allowPrivate},
+		Connections: maxConnections,
+		Probe:       l.probe,
+	}
+	if _, err := fetch.New(asking); err != nil { // before anything is opened
 		return nil, fmt.Errorf("--user-agent: %w", err)
 	}
+	paces, err := l.parseAddressPaces()
+	if err != nil {
+		return nil, err
+	}
 	v := &live{
-		client:  client,
 		began:   std.now().Truncate(time.Millisecond),
 		private: l.allowPrivate,
 		warn:    func(format string, args ...any) { warn(std, name, format, args...) },
 		kept:    l.cache.given || l.redis.given,
-		looking: make(chan struct{}, maxLooking),
-		hosts:   map[string]chan struct{}{},
 	}
 	if l.cache.given && l.cache.text == "" {
 		return nil, errors.New("the name after --cache is empty")
 	}
-	if timeout == 0 {
-		timeout = 30 * time.Second
+	if asking.Starts, err = pace.NewLocal(pace.Options{Addresses: paces}); err != nil {
+		return nil, fmt.Errorf("--address-pace: %w", err)
 	}
-	// The client ends each fetch in time. What is beyond is the wait for a host
+	// The client ends each fetch in time. What is beyond is the wait for an address
 	// that others have been redirected to.
 	fetchLimit := 24 * time.Hour
 	var store cache.Store
 	switch {
 	case l.redis.given:
-		if v.fleet, err = l.join(); err != nil {
+		if v.fleet, err = l.join(paces); err != nil {
 			return nil, err
 		}
 		store = v.fleet.Store()
-		fetchLimit = timeout + fetchMargin // a lease lasts as long, if this process dies
+		if shared, ok := v.fleet.Limiter().(fetch.Starts); ok {
+			asking.Starts = shared
+		}
+		fetchLimit = most + fetchMargin // a lease lasts as long, if this process dies
 	default:
 		var file *bolt.Store
 		if l.cache.given {
@@ -196,14 +216,17 @@ func newLive(std *streams, name string, l *liveFlags, maxBytes int, ds ...robots
 		v.shelf = newShelf(file)
 		store = v.shelf
 	}
+	if v.client, err = fetch.New(asking); err != nil {
+		v.close()
+		return nil, err
+	}
 	v.cache, err = cache.New(cache.Options{
-		Fetcher:    client,
+		Fetcher:    asker{v.client, v},
 		Store:      store,
 		Memory:     hotBytes,
-		Fetches:    maxFetches,
 		FetchLimit: fetchLimit,
 		// Whoever asks by hand would rather wait than be given the old answer.
-		StaleWait: timeout + 2*fetchMargin,
+		StaleWait: most + 2*fetchMargin,
 		Observe:   v.observe,
 	})
 	if err != nil {
@@ -240,13 +263,13 @@ func secret(name string) (string, error) {
 }
 
 // join joins the fleet of --redis.
-func (l *liveFlags) join() (*fleet.Fleet, error) {
+func (l *liveFlags) join(paces []pace.AddressPace) (*fleet.Fleet, error) {
 	if u, err := url.Parse(l.redis.text); err == nil { //nolint:forbidigo // it is no URL of a site
 		if _, shown := u.User.Password(); shown {
 			return nil, fmt.Errorf("--redis %s has a password that others can see: leave it out and set %s, or name a file in %s", u.Redacted(), passwordName, passwordName+inFile)
 		}
 	}
-	o := fleet.Options{Copy: l.cache.text, SentinelUser: os.Getenv(sentinelUserName)}
+	o := fleet.Options{Copy: l.cache.text, Pace: pace.Options{Addresses: paces}, SentinelUser: os.Getenv(sentinelUserName)}
 	var err error
 	if o.Password, err = secret(passwordName); err != nil {
 		return nil, err
@@ -331,28 +354,6 @@ func (l *live) refresh(ctx context.Context, origin robots.Origin) (*fetch.Record
 	return l.cache.Refresh(ctx, origin)
 }
 
-// queue takes a place in the queue for a host, which moves on when done is
-// called: a host is asked one thing at a time, in the order of the questions.
-// Whoever waits here takes up no place among the fetches.
-func (l *live) queue(host string) (turn <-chan struct{}, done func()) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	before, mine := l.hosts[host], make(chan struct{})
-	if before == nil {
-		before = make(chan struct{})
-		close(before)
-	}
-	l.hosts[host] = mine
-	return before, func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		close(mine)
-		if l.hosts[host] == mine {
-			delete(l.hosts, host)
-		}
-	}
-}
-
 // hint says once, for answers that have no room for it, which flag permits what
 // the guard has refused.
 func (l *live) hint(r *fetch.Record) {
@@ -380,40 +381,57 @@ type site struct {
 	record  *fetch.Record // nil if there was no room for it
 }
 
+// An asker is the client of a run, which asks no further site while what came from
+// others is still on its way to the disk. It holds a place at an address then: what
+// waits is all the same, and no more than the places.
+type asker struct {
+	*fetch.Client
+	live *live
+}
+
+// errAhead is the end of a fetch ahead of its line whose answer would be forgotten.
+var errAhead = errors.New("not asked ahead of its line: there is no room for the answer")
+
+type aheadKey struct{}
+
+// Arrive waits until a site may be asked.
+func (a asker) Arrive(ctx context.Context, origin robots.Origin) (fetch.Visit, error) {
+	v, err := a.Client.Arrive(ctx, origin)
+	if err != nil {
+		return nil, err
+	}
+	if a.live.shelf != nil {
+		err = a.live.shelf.ease(ctx)
+	}
+	if err == nil && ctx.Value(aheadKey{}) != nil && a.live.forgets.Load() {
+		err = errAhead
+	}
+	if err != nil {
+		v.Leave()
+		return nil, err
+	}
+	return v, nil
+}
+
 // start gets the robots.txt of an origin into the cache while its caller does
 // something else, and calls then.
 func (l *live) start(ctx context.Context, s *site, then func(*fetch.Record)) {
 	s.started = true
-	turn, done := l.queue(s.origin.Host())
+	if s.ahead {
+		ctx = context.WithValue(ctx, aheadKey{}, true)
+	}
 	go func() {
 		var r *fetch.Record
 		defer close(s.ready)
 		defer func() { then(r) }()
-		defer done()
-		select {
-		case <-turn:
-		case <-ctx.Done():
-			s.err = ctx.Err()
-			return
-		}
-		select {
-		case l.looking <- struct{}{}:
-		case <-ctx.Done():
-			s.err = ctx.Err()
-			return
-		}
-		defer func() { <-l.looking }()
-		if l.shelf != nil {
-			if s.err = l.shelf.ease(ctx); s.err != nil {
-				return
-			}
-		}
-		if s.ahead && l.forgets.Load() {
-			return
-		}
-		if r, s.err = l.cache.Get(ctx, s.origin); s.err == nil && l.hand.Add(weight(r)) <= handBytes {
+		r, s.err = l.cache.Get(ctx, s.origin)
+		switch {
+		case errors.Is(s.err, errAhead):
+			s.err = nil
+		case s.err != nil:
+		case l.hand.Add(weight(r)) <= handBytes:
 			s.record = r
-		} else if s.err == nil {
+		default:
 			l.hand.Add(-weight(r))
 		}
 	}()
@@ -424,7 +442,12 @@ func (l *live) get(ctx context.Context, s *site) (*fetch.Record, error) {
 	if s.err != nil || s.record != nil {
 		return s.record, s.err
 	}
-	return l.cache.Get(ctx, s.origin)
+	for {
+		r, err := l.cache.Get(ctx, s.origin)
+		if !errors.Is(err, errAhead) { // of a fetch that others had begun
+			return r, err
+		}
+	}
 }
 
 // leave lets go of what a site that is ready holds.

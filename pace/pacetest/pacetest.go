@@ -55,6 +55,8 @@ func Run(t *testing.T, s Subject) {
 		{"DoneTwice", doneTwice},
 		{"HoldEnds", holdEnds},
 		{"AddressIsShared", addressIsShared},
+		{"AddressesByPrefix", addressesByPrefix},
+		{"FetchesApart", fetchesApart},
 		{"BackOff", backOff},
 		{"RetryAfter", retryAfter},
 		{"RetryAfterIsClamped", retryAfterIsClamped},
@@ -242,9 +244,15 @@ func holdEnds(r *run) {
 	r.make(pace.Options{Hold: 3 * r.Unit})
 	k, s := r.key("hold", ""), r.every(4)
 	g := r.granted(k, s)
+	if !r.limiter.Valid(g) || r.limiter.Valid(pace.Grant{Key: k}) {
+		r.Errorf("a grant is valid: %t, and what is none: %t", r.limiter.Valid(g), r.limiter.Valid(pace.Grant{Key: k}))
+	}
 	r.pass(1)
 	r.refused(k, s, pace.CauseBusy)
 	r.pass(3) // taken to have ended a unit ago
+	if r.limiter.Valid(g) {
+		r.Error("a grant that is taken to have ended is valid")
+	}
 	r.refused(k, s, pace.CauseDefault)
 	r.pass(4)
 	next := r.granted(k, s)
@@ -264,6 +272,85 @@ func addressIsShared(r *run) {
 	r.granted(r.key("d", ""), s)
 	r.pass(4.5)
 	r.granted(r.key("b", "192.0.2.1"), s)
+}
+
+// addressesByPrefix: the longest prefix decides, and may say that there is no pace.
+func addressesByPrefix(r *run) {
+	prefix := netip.MustParsePrefix
+	r.make(pace.Options{AddressInterval: 50 * r.Unit, Addresses: []pace.AddressPace{
+		{Prefix: prefix("192.0.0.0/8"), Interval: 30 * r.Unit},
+		{Prefix: prefix("192.0.2.0/24"), Interval: -1},
+		{Prefix: prefix("192.0.2.128/25"), Interval: 4 * r.Unit},
+		{Prefix: prefix("2001:db8::/32"), Interval: 10 * r.Unit},
+	}})
+	s := r.every(1)
+	for i, tt := range []struct {
+		addr  string
+		units float64
+	}{
+		{"192.0.3.1", 30}, {"192.0.2.1", 0}, {"192.0.2.200", 4}, {"::ffff:192.0.2.201", 4}, {"2001:db8::1", 10}, {"198.51.100.1", 50},
+	} {
+		first, second := r.key(fmt.Sprint("p", i), tt.addr), r.key(fmt.Sprint("q", i), tt.addr)
+		r.granted(first, s)
+		if tt.units == 0 {
+			r.granted(second, s)
+			continue
+		}
+		r.about(r.refused(second, s, pace.CauseAddress), tt.units)
+	}
+	// What is given back was that of its prefix.
+	r.pass(4.5)
+	k := r.key("p6", "192.0.2.200")
+	r.done(r.granted(k, s), pace.Result{Unused: true})
+	r.granted(r.key("q6", "192.0.2.200"), s)
+}
+
+// fetchesApart: a limiter that has a pace for the fetches of robots.txt keeps it at
+// each address, and apart from that of requests.
+func fetchesApart(r *run) {
+	r.make(pace.Options{AddressInterval: 50 * r.Unit, FetchInterval: r.Unit, Addresses: []pace.AddressPace{
+		{Prefix: netip.MustParsePrefix("198.51.100.0/24"), Interval: -1},
+	}})
+	starts, ok := r.limiter.(interface {
+		Start(ctx context.Context, addr netip.Addr) error
+	})
+	if !ok {
+		r.Skip("it has no pace for fetches of robots.txt")
+	}
+	addr := netip.MustParseAddr("192.0.2.1")
+	r.granted(r.key("page", "192.0.2.1"), r.every(1))
+	began := r.now()
+	var log arrivals
+	var all sync.WaitGroup
+	for i := range 6 {
+		all.Go(func() {
+			at := addr
+			if i%2 == 1 {
+				at = netip.MustParseAddr("::ffff:192.0.2.1")
+			}
+			if err := starts.Start(r.Context(), at); err != nil {
+				r.Error(err)
+			}
+			log.visit(r.now(), 1)
+		})
+	}
+	// No wait: another address, one without a pace, and none.
+	for range 3 {
+		for _, at := range []netip.Addr{netip.MustParseAddr("198.51.100.7"), {}} {
+			if err := starts.Start(r.Context(), at); err != nil {
+				r.Error(err)
+			}
+		}
+	}
+	all.Wait()
+	log.spread(r, began, r.Unit, 6)
+	r.refused(r.key("other", "192.0.2.1"), r.every(1), pace.CauseAddress) // as before
+	r.granted(r.key("third", "192.0.2.2"), r.every(1))
+	ctx, cancel := context.WithCancel(r.Context())
+	cancel()
+	if err := starts.Start(ctx, addr); !errors.Is(err, context.Canceled) {
+		r.Errorf("Start with an ended context says %v, want an error that wraps context.Canceled", err)
+	}
 }
 
 func backOff(r *run) {
@@ -411,6 +498,21 @@ func (a *arrivals) obeys(r *run, interval time.Duration, starts int) {
 	for i := 1; i < len(a.starts); i++ {
 		if d := a.starts[i].Sub(a.starts[i-1]); d < interval-r.Slack {
 			r.Errorf("starts %d and %d are %s apart, want at least %s", i-1, i, d, interval)
+		}
+	}
+}
+
+// spread checks that the starts keep an interval from the first on. A goroutine
+// may learn late that it may go, and never early.
+func (a *arrivals) spread(r *run, began time.Time, interval time.Duration, starts int) {
+	r.Helper()
+	slices.SortFunc(a.starts, time.Time.Compare)
+	if len(a.starts) != starts {
+		r.Errorf("%d starts, want %d", len(a.starts), starts)
+	}
+	for i, at := range a.starts {
+		if least := time.Duration(i)*interval - r.Slack; at.Sub(began) < least {
+			r.Errorf("start %d after %s, want at least %s", i, at.Sub(began), least)
 		}
 	}
 }

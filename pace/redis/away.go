@@ -42,7 +42,7 @@ func (l *Limiter) leaveAlone(cause error) *outage {
 		}
 	}
 	workers, _ := l.share()
-	l.inner.SetAddressInterval(shared(l.options.AddressInterval, workers))
+	l.inner.DivideAddresses(workers)
 	l.nudge()
 	return o
 }
@@ -53,14 +53,6 @@ func (l *Limiter) nudge() {
 	case l.kick <- struct{}{}:
 	default:
 	}
-}
-
-// shared is an interval times the number of workers.
-func shared(interval time.Duration, workers int) time.Duration {
-	if workers > 1 && interval > pace.MaxInterval/time.Duration(workers) {
-		return pace.MaxInterval
-	}
-	return interval * time.Duration(max(workers, 1))
 }
 
 // says reports whether an error is a reply that begins with a word, in capitals. The
@@ -160,12 +152,16 @@ func (l *Limiter) count(workers int) {
 }
 
 // A worker says every beat that it is there, and is gone after silence; the first
-// beats are faster, as the workers of a fleet are often started together. While
-// Redis is away it looks again after a moment, ever longer up to longestProbe.
+// beats are faster, as the workers of a fleet are often started together. A variable
+// for the tests.
+var beatEvery = 5 * time.Second
+
+func silence() time.Duration { return 3 * beatEvery }
+
+// While Redis is away a worker looks again after a moment, ever longer up to
+// longestProbe.
 const (
 	firstBeat     = 250 * time.Millisecond
-	beatEvery     = 5 * time.Second
-	silence       = 3 * beatEvery
 	shortestProbe = 50 * time.Millisecond
 	longestProbe  = time.Second
 )
@@ -219,22 +215,23 @@ func (l *Limiter) attend() {
 	}
 }
 
-// resign takes the worker off the list.
+// resign tells what is left to be told. That the worker is gone silence says.
 func (l *Limiter) resign() {
 	if l.outage.Load() != nil {
-		return // silence says it
+		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
 	defer cancel()
-	_ = l.flush(ctx) // what cannot be told now Hold frees
-	l.client.Do(ctx, l.client.B().Zrem().Key(l.workersKey).Member(l.me).Build())
+	_ = l.flush(ctx) // what cannot be told now silence frees
 }
 
 // beat says that the worker is there and learns the fleet and which server it is.
 func (l *Limiter) beat(ctx context.Context) error {
 	g := l.generation.Load()
+	named, before := l.grants.Load(), l.beaten.Load()
 	sent := clock()
-	reply, err := l.plain(ctx, beatScript, false, []string{l.workersKey, l.epochKey}, []string{l.me, fmt.Sprint(silence.Microseconds())})
+	args := []string{l.me(), fmt.Sprint(silence().Microseconds()), fmt.Sprint(l.options.Hold.Microseconds())}
+	reply, err := l.plain(ctx, beatScript, false, []string{l.workersKey, l.epochKey}, args)
 	if err != nil {
 		return err
 	}
@@ -246,14 +243,45 @@ func (l *Limiter) beat(ctx context.Context) error {
 	l.count(int(workers))
 	l.rank.Store(int64(rank))
 	sound := l.clock.hear(nil, now, sent, clock())
-	before := l.identity.Load()
-	if g != nil && (!sound || before != nil && *before != identity) {
+	known := l.identity.Load()
+	if g != nil && (!sound || known != nil && *known != identity) {
 		if err := l.join(ctx, g, true); err != nil {
 			return err
 		}
 	}
 	l.identity.Store(&identity)
+	if before != nil && between(*before, sent) > patience() {
+		l.over.Store(named)
+	}
+	l.beaten.Store(&sent)
 	return nil
+}
+
+// patience is for how long after a beat a worker may use what it was granted: a fifth
+// of a beat less than silence, so that who asks in time has time to send.
+func patience() time.Duration { return silence() - beatEvery/5 }
+
+// stopped reports whether the others may take this worker for gone and its grants for
+// ended: it was stopped itself, or its beats have no answer.
+func (l *Limiter) stopped() bool {
+	beat := l.beaten.Load()
+	return beat == nil || between(*beat, clock()) > patience()
+}
+
+// alive sends a beat if the others may take this worker for gone.
+func (l *Limiter) alive(ctx context.Context) error {
+	if !l.stopped() {
+		return nil
+	}
+	// The limit holds from here, as in join.
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	l.beating.Lock()
+	defer l.beating.Unlock()
+	if !l.stopped() {
+		return nil
+	}
+	return l.beat(ctx)
 }
 
 // heal ends an outage if Redis is back.
@@ -276,7 +304,7 @@ func (l *Limiter) heal(o *outage) {
 	if o.worked.Load() {
 		l.floor.Store(clock().Add(l.options.Hold).UnixNano())
 	}
-	l.inner.SetAddressInterval(l.options.AddressInterval)
+	l.inner.DivideAddresses(1)
 	l.outage.CompareAndSwap(o, nil)
 	l.nudge() // for what came meanwhile
 }

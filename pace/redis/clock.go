@@ -10,6 +10,15 @@ func clock() time.Time {
 	return time.Now()
 }
 
+// between returns how much time lies between two, by the clock that says more: while
+// a machine is suspended that for intervals may stand still, and the other may be set.
+func between(from, to time.Time) time.Duration {
+	return max(to.Sub(from), to.Round(0).Sub(from.Round(0)))
+}
+
+// passed returns how long ago a time was.
+func passed(t time.Time) time.Duration { return between(t, clock()) }
+
 // clockSlack is by how much the server's clock may be ahead of what this
 // machine's says has passed: clocks drift and are slewed, and a jump that is
 // shorter cannot be told from that.

@@ -8,7 +8,8 @@
 //	limiter.Done(ctx, grant, pace.Result{Status: 200})
 //
 // A decision is one script on the server, by the server's clock: it reads the
-// state of the origin and of the address, finds the start as Schedule.NextIn
+// state of the origin and of the address (its interval, which pace.Options.Addresses
+// may set by prefix, comes with the question), finds the start as Schedule.NextIn
 // does, and writes the grant. Back-off and Retry-After that one worker is told
 // hold for all. Decisions of one process that find others on their way go to the
 // server together, up to 32 in one script, which takes half of its time for each. It needs Redis 7.0 or later, or Valkey; one server, one with
@@ -20,10 +21,16 @@
 // version of what they hold. Values are packed; times are microseconds.
 //
 //	{robots}:pace:1:origin:http://a.example  end of the last response, Retry-After, last overload,
-//	                                         slowest interval, last writing, back-off, grants under way
+//	                                         slowest interval, last writing, back-off, grants under way,
+//	                                         whose names begin with their worker's
 //	{robots}:pace:1:address:192.0.2.1        last start, last writing
+//	{robots}:pace:1:fetches:192.0.2.1        start of the last fetch of robots.txt that is booked
 //	{robots}:pace:1:epoch                    since when the server's memory is whole; workers
 //	{robots}:pace:1:workers                  sorted set: worker, last beat
+//
+// A value that no worker has written is not known: its site or address counts as asked
+// when that is found, rests one interval and has a state again. A damaged epoch begins
+// anew, so that all sites rest one interval, and so does a damaged list of workers.
 //
 // States expire when they say no more than a state that is not there. An origin
 // takes some 210 octets of the server for as long (10^5 of them, half with a
@@ -37,7 +44,7 @@
 //
 //	ACL SETUSER robots on >SECRET resetkeys ~{robots}:pace:* resetchannels -@all
 //	  +hello +auth +ping +client|tracking +cluster|slots +cluster|shards
-//	  +eval +evalsha +time +get +mget +set +psetex +del +zadd +zrem +zremrangebyscore +zrange +info
+//	  +eval +evalsha +time +get +mget +set +psetex +del +zadd +zscore +zremrangebyscore +zrange +info
 //
 // # Waiting
 //
@@ -46,6 +53,12 @@
 // to 25 ms early, for a start that it then sleeps to. So the processes that wait
 // for one site do not crowd at its start. Among processes there is no order.
 // Grants are named by the client, so that one whose reply is lost is given back.
+//
+// A worker tells the server every five seconds that it lives. When the server has not
+// heard of it for 15 s its grants end. So one that was itself stopped for that long, or
+// has had no answer to its beats, does not use what it was granted before: Wait asks
+// again, also where it was stopped for a second between the server's answer and the
+// start, and Limiter.Valid tells those who have their grant already.
 //
 // # What the server's memory is worth
 //
@@ -90,8 +103,10 @@
 //	                              the Retry-After
 //	memory full (noeviction)      as away, with CauseFull; Done       as away
 //	                              still gets through
-//	a worker dies                 its grants end after Options.Hold;  the same
-//	                              it is off the list after 15 s
+//	a worker dies, or is stopped  15 s after its last beat its grants  the same
+//	                              end and it is off the list; one
+//	                              that goes on asks again before it
+//	                              sends
 //	a reply is lost               the grant is given back when Redis  the same
 //	                              answers; if the network holds the
 //	                              question back until after that, by
@@ -109,8 +124,14 @@
 //     its half of the fleet: twice the rate, as long as it lasts. Sentinel and
 //     clusters make it short with min-replicas-to-write;
 //   - states that the server evicts;
+//   - a worker that is stopped after Valid has said yes and before the request is on
+//     its way, or with a machine whose clocks do not show it (some paused virtual ones);
+//     of requests under way that take longer than 15 s, those whose worker the server
+//     takes for gone: others may start beside them, an interval later;
 //   - the pace of an address over an outage: the starts of that time are told for
 //     their origins only;
+//   - the fetches of robots.txt from an address when the server forgets, or comes
+//     back: they have no generation, so one may start an interval early;
 //   - the load of many sites on one address: all that wait for it ask at each of
 //     its starts, a thousand of them in one process in some forty calls;
 //   - a worker that begins on a replaced or emptied server before any other

@@ -1,28 +1,23 @@
-#!lua flags=allow-oom
 -- Gives grants back, one after another, and notes what the sites answered. It
 -- runs where memory is full too: a place that is given back is what others wait
 -- for.
 --
 -- KEYS: of each grant the origin, and the address if it has a pace.
--- ARGV: doubles: hold, interval of addresses, forget, the slowest interval where
--- nothing is known. Then of each grant its name in 8 octets; an octet, 1 if there
--- is an address; doubles: how long ago the response ended, the Retry-After, and
--- the result: 0 nothing said, 1 overload, 2 an answer as usual, 3 not used.
+-- ARGV: doubles: hold, forget, the slowest interval where nothing is known. Then of
+-- each grant its name in 8 octets; doubles: the interval of the address, 0 if there
+-- is none; how long ago the response ended, the Retry-After, and the result: 0
+-- nothing said, 1 overload, 2 an answer as usual, 3 not used.
 -- The reply is the time.
--- All times are microseconds of the server's clock; 0 is never.
-local call, pack, unpick = redis.call, struct.pack, struct.unpack
-local max, min, ceil = math.max, math.min, math.ceil
-local time = call('TIME')
-local now = time[1] * 1000000 + time[2]
 local got = call('MGET', unpack(KEYS))
-local hold, gap, forget, slowest = unpick('<dddd', ARGV[1])
+local hold, forget, slowest = unpick('<ddd', ARGV[1])
 -- What later ends find is what earlier ones wrote, false for nothing.
 local written = {}
 
 -- An address is as if a start that was given had not been.
-local function unvisit(address, value, given)
-  if not value then return end
-  local visit, at = unpick('<dd', value)
+local function unvisit(address, value, given, gap)
+  local visit, at
+  if value then visit, at = visited(value) end
+  if not visit then return end
   if visit - max(at - now, 0) ~= given then return end
   if given <= now then -- it was ready then
     written[address] = false
@@ -35,26 +30,20 @@ end
 
 local k = 1
 for n = 2, #ARGV do
-  local id, addressed, ago, wait, result = unpick('<c8Bddd', ARGV[n])
+  local id, gap, ago, wait, result = unpick('<c8dddd', ARGV[n])
   local key, site, address, addr = KEYS[k], got[k], nil, nil
   k = k + 1
-  if addressed == 1 then
+  if gap > 0 then
     address, addr, k = KEYS[k], got[k], k + 1
   end
   if written[key] ~= nil then site = written[key] end
   if written[address] ~= nil then addr = written[address] end
-  local last, retry, over, slow, seen, factor, step = 0, 0, 0, slowest, 0, 0, 0
+  local last, retry, over, slow, seen, factor, step, i, moved
+  if site then last, retry, over, slow, seen, factor, step, i, moved = origin(site) end
   local grants, given, before = '', nil, 0
-  if site then
-    local i
-    last, retry, over, slow, seen, factor, step, i = unpick('<dddddHH', site)
-    local moved = max(seen - now, 0)
-    if moved > 0 then -- the clock was set back
-      seen = now
-      if last > 0 then last = last - moved end
-      if retry > 0 then retry = retry - moved end
-      if over > 0 then over = over - moved end
-    end
+  if not last then
+    last, retry, over, slow, seen, factor, step = 0, 0, 0, slowest, 0, 0, 0
+  else
     while i < #site do
       local name, start, earlier
       name, start, earlier, i = unpick('<c8dd', site, i)
@@ -71,7 +60,7 @@ for n = 2, #ARGV do
   end
   if result == 3 then
     if given and last == given then last = before end
-    if given and address then unvisit(address, addr, given) end
+    if given and address then unvisit(address, addr, given, gap) end
   else
     local at = now - ago
     if #grants == 0 and not given and max(retry, last + slow + 1, factor > 0 and over + forget or 0) <= at then

@@ -19,7 +19,7 @@ type generation struct {
 }
 
 func newGeneration(name string) *generation {
-	return &generation{name: name, reserve: of(reserveText, name), epoch: of(epochText, name)}
+	return &generation{name: name, reserve: of("#!lua\n"+commonText+reserveText, name), epoch: of(epochText, name)}
 }
 
 // epoch is the value of the epoch's key.
@@ -68,7 +68,7 @@ func (l *Limiter) join(ctx context.Context, old *generation, doubt bool) error {
 	// Pinned because rueidis 1.0.79 takes a command that it sent again back for
 	// others while the connection that broke may still be reading it.
 	current, err := l.client.Do(ctx, l.client.B().Get().Key(l.epochKey).Build().Pin()).ToString()
-	if err != nil && !rueidis.IsRedisNil(err) {
+	if err != nil && !rueidis.IsRedisNil(err) && !says(err, "WRONGTYPE") { // damaged is as good as none
 		return err
 	}
 	for range joinAttempts {
@@ -107,7 +107,7 @@ func (l *Limiter) join(ctx context.Context, old *generation, doubt bool) error {
 }
 
 func (l *Limiter) adopt(g *generation) {
-	l.counting.Store(clock().Add(silence).UnixNano())
+	l.counting.Store(clock().Add(silence()).UnixNano())
 	l.identity.Store(nil)
 	l.generation.Store(g)
 }

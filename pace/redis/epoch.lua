@@ -11,12 +11,15 @@
 local generation = 'GENERATION'
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local epoch = redis.call('GET', KEYS[1])
+local epoch = redis.pcall('GET', KEYS[1])
+local damaged = epoch and (type(epoch) == 'table' or not tonumber(string.sub(epoch, 38)))
+if damaged then epoch = nil end
 local before = ARGV[1]
 if before and (not epoch or string.sub(epoch, 1, 16) == before) then
   local since = now
   if before == '' then
-    before, since = string.rep('0', 16), 0
+    before = string.rep('0', 16)
+    if not damaged then since = 0 end
   end
   local workers = epoch and string.sub(epoch, 33, 37) or '00000'
   epoch = generation .. before .. workers .. string.format('%.0f', since)

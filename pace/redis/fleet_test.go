@@ -12,9 +12,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -38,7 +40,16 @@ type orders struct {
 	Prefix   string
 	WhenAway redis.Policy
 	Interval time.Duration
+	Beat     time.Duration // 0 for the usual one
 }
+
+// What a worker is told to do with its first grant: what it does with all others, to
+// hang over the request, or to be stopped before it.
+const (
+	works = 'b'
+	hangs = 'h'
+	stops = 's'
+)
 
 func TestMain(m *testing.M) {
 	if text := os.Getenv(asWorker); text != "" {
@@ -63,6 +74,9 @@ func (o orders) work() error {
 	if err != nil {
 		return err
 	}
+	if o.Beat != 0 {
+		redis.SetBeat(o.Beat)
+	}
 	l, err := redis.New(client, redis.Options{Prefix: o.Prefix, WhenAway: o.WhenAway})
 	if err != nil {
 		return err
@@ -71,10 +85,10 @@ func (o orders) work() error {
 	if err != nil {
 		return err
 	}
-	if _, err := site.Write(make([]byte, 8)); err != nil { // ready
+	if _, err := site.Write(binary.BigEndian.AppendUint64(nil, uint64(os.Getpid()))); err != nil { // ready
 		return err
 	}
-	var begin [1]byte
+	var begin [1]byte // how
 	if _, err := io.ReadFull(site, begin[:]); err != nil {
 		os.Exit(0)
 	}
@@ -88,8 +102,27 @@ func (o orders) work() error {
 		if err != nil {
 			return err
 		}
+		first := begin[0]
+		begin[0] = works
+		if first == stops {
+			if err := syscall.Kill(os.Getpid(), syscall.SIGSTOP); err != nil {
+				return err
+			}
+			for began := time.Now(); time.Since(began) < time.Second; { // the signal takes a moment
+				runtime.Gosched()
+			}
+		}
+		if !l.Valid(g) {
+			if err := l.Done(context.Background(), g, pace.Result{Unused: true}); err != nil {
+				return err
+			}
+			continue
+		}
 		if _, err := site.Write(binary.BigEndian.AppendUint64(nil, uint64(time.Now().UnixNano()))); err != nil {
 			os.Exit(0)
+		}
+		if first == hangs {
+			select {}
 		}
 		if err := l.Done(context.Background(), g, pace.Result{Status: 200}); err != nil {
 			return err
@@ -99,9 +132,23 @@ func (o orders) work() error {
 
 // site is what the fleet asks: it alone says what was started, and when.
 type site struct {
-	mu     sync.Mutex
-	starts []time.Time
-	conns  []net.Conn
+	mu      sync.Mutex
+	starts  []time.Time
+	workers []visitor
+}
+
+// visitor is a worker as the site sees it.
+type visitor struct {
+	net.Conn
+	pid int
+}
+
+// signal sends a signal to the process.
+func (v visitor) signal(t *testing.T, s syscall.Signal) {
+	t.Helper()
+	if err := syscall.Kill(v.pid, s); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // fleet starts workers and returns when all of them are ready.
@@ -118,7 +165,7 @@ func fleet(t *testing.T, workers int, o orders) *site {
 		t.Fatal(err)
 	}
 	s := &site{}
-	ready := make(chan net.Conn, workers)
+	ready := make(chan visitor, workers)
 	go func() {
 		for {
 			c, err := listener.Accept()
@@ -151,8 +198,8 @@ func fleet(t *testing.T, workers int, o orders) *site {
 	}
 	for range workers {
 		select {
-		case c := <-ready:
-			s.conns = append(s.conns, c)
+		case v := <-ready:
+			s.workers = append(s.workers, v)
 		case err := <-failed:
 			t.Fatal(err)
 		case <-time.After(60 * time.Second):
@@ -172,18 +219,18 @@ func fleet(t *testing.T, workers int, o orders) *site {
 // serve notes the starts of a worker. What a worker says is its clock as it
 // starts, which is this machine's: a listener that gets its turn late would see
 // two starts together that were not.
-func (s *site) serve(c net.Conn, ready chan<- net.Conn) {
+func (s *site) serve(c net.Conn, ready chan<- visitor) {
 	r := bufio.NewReader(c)
 	var said [8]byte
+	if _, err := io.ReadFull(r, said[:]); err != nil {
+		return
+	}
+	ready <- visitor{c, int(binary.BigEndian.Uint64(said[:]))}
 	for {
 		if _, err := io.ReadFull(r, said[:]); err != nil {
 			return
 		}
 		at := int64(binary.BigEndian.Uint64(said[:]))
-		if at == 0 {
-			ready <- c
-			continue
-		}
 		s.mu.Lock()
 		s.starts = append(s.starts, time.Unix(0, min(at, time.Now().UnixNano())))
 		s.mu.Unlock()
@@ -192,22 +239,32 @@ func (s *site) serve(c net.Conn, ready chan<- net.Conn) {
 
 // begin lets the workers go.
 func (s *site) begin(t *testing.T) {
-	for _, c := range s.conns {
-		if _, err := c.Write([]byte{'b'}); err != nil {
-			t.Fatal(err)
-		}
+	for _, v := range s.workers {
+		v.tell(t, works)
 	}
+}
+
+// tell tells a worker what to do.
+func (v visitor) tell(t *testing.T, what byte) {
+	t.Helper()
+	if _, err := v.Write([]byte{what}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// seen returns the arrivals until now.
+func (s *site) seen() []time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.SortedFunc(slices.Values(s.starts), time.Time.Compare)
 }
 
 // end hangs up and returns the arrivals in order.
 func (s *site) end() []time.Time {
-	for _, c := range s.conns {
-		c.Close()
+	for _, v := range s.workers {
+		v.Close()
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	slices.SortFunc(s.starts, time.Time.Compare)
-	return s.starts
+	return s.seen()
 }
 
 // within returns how many arrivals lie in a stretch, its end not included.

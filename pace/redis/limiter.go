@@ -114,6 +114,7 @@ type Limiter struct {
 
 	epochKey, workersKey string
 	originHead, addrHead string
+	fetchHead            string
 	questions, ends      *line
 
 	clock      serverClock
@@ -128,7 +129,11 @@ type Limiter struct {
 	// them, as the last beat says.
 	workers, rank atomic.Int64
 	counting      atomic.Int64 // until when, in Unix nanoseconds, the list may be short
-	me            string
+	beating       sync.Mutex
+	beaten        atomic.Pointer[time.Time] // when the last beat that was answered was sent
+	worker        uint64                    // what the names of this worker's grants have in common
+	grants        atomic.Uint64             // that were named
+	over          atomic.Uint64             // so many of them are from before the worker was stopped
 	late          undelivered
 
 	mu     sync.Mutex
@@ -153,8 +158,10 @@ func New(client rueidis.Client, o Options) (*Limiter, error) {
 		return nil, err
 	}
 	local := o.Options
-	if local.AddressInterval == 0 {
-		local.AddressInterval = -1 // none, and not the default
+	for _, d := range []*time.Duration{&local.AddressInterval, &local.FetchInterval} {
+		if *d == 0 {
+			*d = -1 // none, and not the default
+		}
 	}
 	inner, err := pace.NewLocal(local)
 	if err != nil {
@@ -168,20 +175,22 @@ func New(client rueidis.Client, o Options) (*Limiter, error) {
 		workersKey: head + "workers",
 		originHead: head + "origin:",
 		addrHead:   head + "address:",
+		fetchHead:  head + "fetches:",
 		inner:      inner,
-		me:         fmt.Sprintf("%016x", rand.Uint64()),
 		queues:     map[robots.Origin]*queue{},
 		kick:       make(chan struct{}, 1),
 		ended:      make(chan struct{}),
 	}
+	l.worker = ours | rand.Uint64N(ours)>>namesBits<<namesBits
+	l.grants.Store(uint64(rand.Uint32()))
 	l.questions = &line{
 		run:  l.do,
-		keys: []string{l.epochKey},
-		head: string(put(nil, micros(o.Concurrency), whole(o.Hold), whole(o.AddressInterval), whole(o.Forget))),
+		keys: []string{l.epochKey, l.workersKey},
+		head: string(put(nil, micros(o.Concurrency), whole(o.Hold), whole(o.Forget), whole(silence()))),
 	}
 	l.ends = &line{
 		run:  l.plain,
-		head: string(put(nil, whole(o.Hold), whole(o.AddressInterval), whole(o.Forget), whole(pace.DefaultMaxCrawlDelay))),
+		head: string(put(nil, whole(o.Hold), whole(o.Forget), whole(pace.DefaultMaxCrawlDelay))),
 	}
 	l.closing, l.close = context.WithCancel(context.Background())
 	if err := l.join(l.closing, nil, false); err == nil {
@@ -200,8 +209,8 @@ func New(client rueidis.Client, o Options) (*Limiter, error) {
 	return l, nil
 }
 
-// Close ends the limiter's goroutine and takes the worker off the list. Grants
-// that are not given back are freed by Hold. Later calls of Wait, Reserve and
+// Close ends the limiter's goroutine, and with it the beats: after 15 s the worker is
+// off the list, and grants that are not given back end. Later calls of Wait, Reserve and
 // NotBefore fail, as do those that wait; Done then tells the server at once or
 // returns an error. It does not close the client.
 func (l *Limiter) Close() error {
@@ -240,19 +249,28 @@ func isNoScript(err error) bool {
 	return ok && e.IsNoScript()
 }
 
-func (l *Limiter) keys(k pace.Key) []string {
+// keys returns the keys of an origin, and of its address if that has a pace, with the
+// interval of that.
+func (l *Limiter) keys(k pace.Key) (keys []string, gap micros) {
 	origin := l.originHead + k.Origin.String()
-	if k.Addr.IsValid() && l.options.AddressInterval > 0 {
-		return []string{origin, l.addrHead + k.Addr.Unmap().WithZone("").String()}
+	if interval, _ := l.options.At(k.Addr); interval > 0 {
+		return []string{origin, l.addrHead + k.Addr.Unmap().WithZone("").String()}, whole(interval)
 	}
-	return []string{origin}
+	return []string{origin}, 0
 }
 
 // ours marks the numbers of grants of the server: those of the worker's own
-// limiter count from 1.
-const ours = 1 << 62
+// limiter count from 1. Below it are 38 bits of the worker, by which the server knows
+// whose a grant is, and namesBits that count its grants.
+const (
+	ours      = 1 << 62
+	namesBits = 24
+)
 
-func newID() uint64 { return ours | rand.Uint64N(ours) }
+func (l *Limiter) newID() uint64 { return l.worker | l.grants.Add(1)&(1<<namesBits-1) }
+
+// me is this worker on the list.
+func (l *Limiter) me() string { return fmt.Sprintf("%010x", l.worker>>namesBits) }
 
 // NotBefore returns when a request might start and why.
 func (l *Limiter) NotBefore(ctx context.Context, key pace.Key, s *pace.Schedule) (pace.Turn, error) {
@@ -265,6 +283,21 @@ func (l *Limiter) NotBefore(ctx context.Context, key pace.Key, s *pace.Schedule)
 func (l *Limiter) Reserve(ctx context.Context, key pace.Key, s *pace.Schedule, within time.Duration) (pace.Grant, error) {
 	// Who waits comes first.
 	return l.decide(ctx, key, s, within, l.waited(key.Origin))
+}
+
+// Valid reports whether a request may still start on a grant: not one on which the
+// worker had no answer to a beat for 14 s, then or since, as the others may have taken
+// it for gone; nor one older than Hold.
+func (l *Limiter) Valid(g pace.Grant) bool {
+	if g.ID < ours {
+		return l.inner.Valid(g)
+	}
+	if l.stopped() || passed(g.Start) >= l.options.Hold {
+		return false
+	}
+	n := l.grants.Load()
+	n -= (n - g.ID) & (1<<namesBits - 1) // which grant it is
+	return n > l.over.Load()
 }
 
 // decide asks the server, or, while that is away, does what the policy says.
@@ -313,7 +346,10 @@ const askAttempts = 6
 func (l *Limiter) ask(ctx context.Context, key pace.Key, s *pace.Schedule, within time.Duration, looks bool) (pace.Grant, error) {
 	id := uint64(looksOnly)
 	if !looks {
-		id = newID()
+		if err := l.alive(ctx); err != nil {
+			return pace.Grant{}, err
+		}
+		id = l.newID()
 	}
 	if _, ok := s.Steady(); !ok {
 		within = min(within, farthest)
@@ -326,7 +362,7 @@ func (l *Limiter) ask(ctx context.Context, key pace.Key, s *pace.Schedule, withi
 			return pace.Grant{Key: key, Turn: own}, nil
 		}
 	}
-	keys := l.keys(key)
+	keys, gap := l.keys(key)
 	var err error
 	for range askAttempts {
 		g := l.generation.Load()
@@ -337,7 +373,7 @@ func (l *Limiter) ask(ctx context.Context, key pace.Key, s *pace.Schedule, withi
 			continue
 		}
 		q.now = l.clock.estimate()
-		c := call{script: g.reserve, keys: keys, arg: q.arg(id, len(keys) > 1)}
+		c := call{script: g.reserve, keys: keys, arg: q.arg(id, gap)}
 		r := l.questions.do(ctx, c)
 		if isNoScript(r.err) {
 			var known bool
@@ -369,11 +405,16 @@ func (l *Limiter) ask(ctx context.Context, key pace.Key, s *pace.Schedule, withi
 			by = nil
 		}
 		sound := l.clock.hear(by, a.now, r.sent, r.received)
-		if !sound || l.generation.Load() != g {
+		if a.code == codeGranted && passed(r.sent) > callLimit {
+			// This process was stopped over it, and it is another's turn by now.
+			l.cancel(ctx, key, id)
+			err = l.alive(ctx)
+			id = l.newID()
+		} else if !sound || l.generation.Load() != g {
 			// A start that a clock set forward gave is none.
 			if a.code == codeGranted {
 				l.cancel(ctx, key, id)
-				id = newID() // the old name may be cancelled again
+				id = l.newID() // the old name may be cancelled again
 			}
 			if !sound {
 				err = l.join(ctx, g, true)
@@ -482,8 +523,8 @@ func (l *Limiter) end(d delivery) call {
 	case d.result.Recovered():
 		result = asUsual
 	}
-	keys := l.keys(d.key)
-	arg := put(named(d.id, len(keys) > 1), whole(clock().Sub(d.ended)), whole(min(d.result.RetryAfter, l.options.MaxRetryAfter)), result)
+	keys, gap := l.keys(d.key)
+	arg := put(named(d.id, gap), whole(clock().Sub(d.ended)), whole(min(d.result.RetryAfter, l.options.MaxRetryAfter)), result)
 	return call{script: doneScript, keys: keys, arg: string(arg)}
 }
 

@@ -1,43 +1,37 @@
-#!lua
 -- Answers questions one after another: grants the next start of a key, or says
 -- what stands against it.
 --
--- KEYS: epoch; then of each question the origin, and the address if it has a pace.
--- ARGV: doubles: places, hold, interval of addresses, forget. Then of each
--- question the name of the grant in 8 octets, zeros to look only; an octet, 1 if
--- there is an address; doubles: within, floor, slowest interval; the beginning of
--- the first span, and of each span its end and its interval, which is below 0
--- where the site is closed.
+-- KEYS: epoch, workers; then of each question the origin, and the address if it has
+-- a pace.
+-- ARGV: doubles: places, hold, forget, silence. Then of each question the name of the
+-- grant in 8 octets, of which the first 5 are its worker's, zeros to look only;
+-- doubles: the interval of the address, 0 if there is none; within, floor, slowest
+-- interval; the beginning of the first span, and of each span its end and its
+-- interval, which is below 0 where the site is closed.
 -- The reply is the time, alone if the epoch is another one; else with the number
 -- of workers and an answer of 38 octets for each question.
--- All times are microseconds of the server's clock; 0 is never.
 local generation = 'GENERATION'
-local call, pack, unpick = redis.call, struct.pack, struct.unpack
-local max, min, ceil = math.max, math.min, math.ceil
-local time = call('TIME')
-local now = time[1] * 1000000 + time[2]
 local got = call('MGET', unpack(KEYS))
-local epoch = got[1]
-if not epoch or string.sub(epoch, 1, 16) ~= generation then
-  return pack('<d', now)
-end
-local places, hold, gap, forget = unpick('<dddd', ARGV[1])
-
+local epoch = got[1] or ''
 -- Before this time the server's memory is not to be trusted.
 local since = tonumber(string.sub(epoch, 38))
+if string.sub(epoch, 1, 16) ~= generation or not since then
+  return pack('<d', now)
+end
+local places, hold, forget, silence = unpick('<dddd', ARGV[1])
 local back = since > now -- the clock was set back, and the epoch is yet to know
 if back then since = now end
 
 -- What later questions find is what earlier ones wrote.
 local written = #ARGV > 2 and {}
 
-local reply, k = '', 2
+local reply, k = '', 3
 for n = 2, #ARGV do
   local arg = ARGV[n]
-  local id, addressed, within, floor, slowest, from, at = unpick('<c8Bdddd', arg)
+  local id, gap, within, floor, slowest, from, at = unpick('<c8ddddd', arg)
   local key, site, address, addr = KEYS[k], got[k], nil, nil
   k = k + 1
-  if addressed == 1 then
+  if gap > 0 then
     address, addr, k = KEYS[k], got[k], k + 1
   end
   if written then
@@ -49,20 +43,17 @@ for n = 2, #ARGV do
     back = false
   end
 
-  -- What is known of the origin. If the clock was set back since it was written,
-  -- all of it moves by as much as can be seen.
-  local last, retry, over, slow, seen, factor, step = 0, 0, 0, 0, 0, 0, 0
-  local grants, taken, moved = '', 0, 0
-  if site then
-    local i
-    last, retry, over, slow, seen, factor, step, i = unpick('<dddddHH', site)
-    moved = max(seen - now, 0)
-    if moved > 0 then
-      seen = now
-      if last > 0 then last = last - moved end
-      if retry > 0 then retry = retry - moved end
-      if over > 0 then over = over - moved end
-    end
+  -- What is known of the origin. What is damaged, or of another type and so read as
+  -- nothing, counts as asked now.
+  local last, retry, over, slow, seen, factor, step, i, moved
+  if site then last, retry, over, slow, seen, factor, step, i, moved = origin(site) end
+  local damaged = not last and (site or type(redis.pcall('GET', key)) == 'table')
+  local grants, taken = '', 0
+  if damaged then
+    last, retry, over, slow, seen, factor, step, moved = now, 0, 0, slowest, now, 0, 0, 0
+  elseif not site then
+    last, retry, over, slow, seen, factor, step, moved = 0, 0, 0, 0, 0, 0, 0, 0
+  else
     while i < #site do
       local name, start, before
       name, start, before, i = unpick('<c8dd', site, i)
@@ -70,8 +61,13 @@ for n = 2, #ARGV do
         start = start - moved
         if before > 0 then before = before - moved end
       end
-      if start + hold <= now then -- nobody gave it back
-        last = max(last, start + hold)
+      local ends = start + hold -- if nobody gives it back
+      if ends > now and now - start >= silence then -- or sooner, if its worker is gone
+        local beat = tonumber(redis.pcall('ZSCORE', KEYS[2], string.format('%02x%08x', unpick('>I1I4', name))))
+        if beat then ends = min(ends, max(start, beat) + silence) end
+      end
+      if ends <= now then
+        last = max(last, ends)
       else
         taken = taken + 1
         grants = grants .. pack('<c8dd', name, start, before)
@@ -84,9 +80,12 @@ for n = 2, #ARGV do
   local ready, visit, turned = 0, 0, false
   if address then
     local at = 0
+    if not addr and type(redis.pcall('GET', address)) == 'table' then addr = '' end
     if addr then
-      visit, at = unpick('<dd', addr)
-      if at > now then
+      visit, at = visited(addr)
+      if not visit then
+        visit, at, turned = now, now, true
+      elseif at > now then
         visit, at, turned = visit - (at - now), now, true
       end
     end
@@ -138,7 +137,7 @@ for n = 2, #ARGV do
       last, visit = max(last, start), max(visit, start)
       seen = now
     end
-    if code == 'G' or moved > 0 then
+    if code == 'G' or moved > 0 or damaged then
       local keep = max(retry, last + slow + 1, factor > 0 and over + forget or 0)
       for i = 9, #grants, 24 do
         keep = max(keep, unpick('<d', grants, i) + hold + slow + 1)

@@ -13,6 +13,9 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
+//go:embed common.lua
+var commonText string
+
 //go:embed reserve.lua
 var reserveText string
 
@@ -36,7 +39,7 @@ func newScript(text string) script {
 }
 
 var (
-	doneScript = newScript(doneText)
+	doneScript = newScript("#!lua flags=allow-oom\n" + commonText + doneText)
 	beatScript = newScript(beatText)
 )
 
@@ -100,18 +103,15 @@ type question struct {
 	now      time.Time     // of the server, as far as it is known
 }
 
-// named begins the argument of a question or of the end of a grant.
-func named(id uint64, address bool) []byte {
-	b := binary.BigEndian.AppendUint64(make([]byte, 0, 96), id)
-	if address {
-		return append(b, 1)
-	}
-	return append(b, 0)
+// named begins the argument of a question or of the end of a grant: its name, and the
+// interval of its address, 0 without one.
+func named(id uint64, gap micros) []byte {
+	return put(binary.BigEndian.AppendUint64(make([]byte, 0, 96), id), gap)
 }
 
 // arg encodes a question, with the name of the grant it asks for.
-func (q question) arg(id uint64, address bool) string {
-	b := put(named(id, address), math.Floor(duration(max(q.within, 0))), whole(max(q.floor, 0)), whole(q.schedule.Slowest()))
+func (q question) arg(id uint64, gap micros) string {
+	b := put(named(id, gap), math.Floor(duration(max(q.within, 0))), whole(max(q.floor, 0)), whole(q.schedule.Slowest()))
 	if interval, ok := q.schedule.Steady(); ok {
 		return string(put(b, 0, math.Inf(1), duration(interval)))
 	}

@@ -137,9 +137,9 @@ func TestScriptIsNextIn(t *testing.T) {
 			q.floor = time.Duration(r.Int64N(int64(time.Hour)))
 		}
 		ask := func(id uint64) answer {
-			r := l.questions.do(ctx, call{script: l.generation.Load().reserve, keys: []string{key, addr}, arg: q.arg(id, true)})
+			r := l.questions.do(ctx, call{script: l.generation.Load().reserve, keys: []string{key, addr}, arg: q.arg(id, whole(o.AddressInterval))})
 			if isNoScript(r.err) {
-				r = l.questions.teach(ctx, call{script: l.generation.Load().reserve, keys: []string{key, addr}, arg: q.arg(id, true)})
+				r = l.questions.teach(ctx, call{script: l.generation.Load().reserve, keys: []string{key, addr}, arg: q.arg(id, whole(o.AddressInterval))})
 			}
 			if r.err != nil {
 				t.Fatal(r.err)
@@ -209,7 +209,7 @@ func TestBackOffAgrees(t *testing.T) {
 		if n%100 < 30 {
 			result = pace.Result{Status: 503} // up to the top
 		}
-		if err := l.Done(ctx, pace.Grant{ID: newID(), Key: key}, result); err != nil {
+		if err := l.Done(ctx, pace.Grant{ID: l.newID(), Key: key}, result); err != nil {
 			t.Fatal(err)
 		}
 		back = back.After(result)

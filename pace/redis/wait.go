@@ -144,7 +144,11 @@ func (l *Limiter) Wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pac
 				}
 				return pace.Grant{}, stopped(ctx, key, away)
 			}
-			return g, nil
+			if passed(g.Start) <= callLimit && l.Valid(g) {
+				return g, nil
+			}
+			l.unused(ctx, g) // this process was stopped meanwhile
+			continue
 		case hurried && g.Start.After(deadline):
 			return pace.Grant{}, &pace.LateError{Key: key, Turn: g.Turn}
 		default:

@@ -1,0 +1,221 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cache"
+	"github.com/robotskit/robots/cache/cachetest"
+	"github.com/robotskit/robots/fetch"
+)
+
+// leases is a Leaser in memory.
+type leases struct {
+	*cache.Memory
+	mu    sync.Mutex
+	token uint64
+	held  map[robots.Origin]chan struct{} // closed when it ends
+}
+
+func (l *leases) Lease(_ context.Context, o robots.Origin, d time.Duration) (cache.Lease, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held[o] != nil {
+		return cache.Lease{Left: d}, nil
+	}
+	l.token++
+	l.held[o] = make(chan struct{})
+	return cache.Lease{Granted: true, Token: l.token, Left: d}, nil
+}
+
+func (l *leases) Release(_ context.Context, o robots.Origin, _ uint64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held[o] != nil {
+		close(l.held[o])
+		delete(l.held, o)
+	}
+	return nil
+}
+
+func (l *leases) Await(ctx context.Context, o robots.Origin) error {
+	l.mu.Lock()
+	ended := l.held[o]
+	l.mu.Unlock()
+	if ended == nil {
+		return nil
+	}
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (l *leases) all() (list []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for o := range l.held {
+		list = append(list, o.Host())
+	}
+	slices.Sort(list)
+	return list
+}
+
+// arriving is an Arriver that has one place, and a fetch takes a minute.
+type arriving struct {
+	slow
+	place chan struct{}
+	fails error
+	nilly bool
+}
+
+type stay struct {
+	a      *arriving
+	origin robots.Origin
+	leave  sync.Once
+}
+
+func (a *arriving) Arrive(ctx context.Context, o robots.Origin) (fetch.Visit, error) {
+	if a.fails != nil || a.nilly {
+		return nil, a.fails
+	}
+	select {
+	case a.place <- struct{}{}:
+		return &stay{a: a, origin: o}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (s *stay) Fetch(ctx context.Context) (*fetch.Record, error) {
+	defer s.Leave()
+	return s.a.Fetch(ctx, s.origin)
+}
+
+func (s *stay) Leave() { s.leave.Do(func() { <-s.a.place }) }
+
+// TestArriver: nobody who waits for another fetch holds a lease, and nobody who
+// waits for a lease holds a place.
+func TestArriver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &leases{Memory: cache.NewMemory(1 << 20), held: map[robots.Origin]chan struct{}{}}
+		f := &arriving{slow: slow{takes: 50 * time.Second, now: behaving("file")}, place: make(chan struct{}, 1)}
+		c := open(t, cache.Options{Fetcher: f, Store: store})
+		defer c.Close()
+		var wg sync.WaitGroup
+		get := func(i int) {
+			wg.Go(func() {
+				if _, err := c.Get(context.Background(), cachetest.Origin(i)); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+		}
+		host := func(list ...int) (hosts []string) {
+			for _, i := range list {
+				hosts = append(hosts, cachetest.Origin(i).Host())
+			}
+			return hosts
+		}
+		// Another worker fetches site 0.
+		theirs, _ := store.Lease(t.Context(), cachetest.Origin(0), time.Minute)
+		get(0)
+		if len(f.place) != 0 {
+			t.Error("a place is held for the lease of another")
+		}
+		for i := range 3 {
+			get(1 + i)
+		}
+		if got, want := store.all(), host(0, 1); !slices.Equal(got, want) {
+			t.Errorf("leases of %v while one fetches and the others wait, want %v", got, want)
+		}
+		r := record(cachetest.Origin(0), behaving("file"), time.Now())
+		r.Expires = r.Fetched.Add(hour)
+		if err := store.Put(t.Context(), cache.Entry{Record: r, Fence: theirs.Token}, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		_ = store.Release(t.Context(), cachetest.Origin(0), theirs.Token)
+		began := time.Now()
+		wg.Wait()
+		// Three fetches of 50 s, one after another, are longer than the limit of one.
+		if took := time.Since(began); took != 150*time.Second || f.asked.Load() != 3 {
+			t.Errorf("%d fetches in %v, want 3 in 150 s", f.asked.Load(), took)
+		}
+		if len(f.place) != 0 || len(store.all()) != 0 {
+			t.Errorf("%d places and the leases of %v are kept", len(f.place), store.all())
+		}
+	})
+}
+
+// TestArriverFails: an error of Arrive is that of whoever waits, and nothing is kept.
+func TestArriverFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, f := range []*arriving{{fails: errors.New("no way")}, {nilly: true}} {
+			var events []cache.Kind
+			c := open(t, cache.Options{Fetcher: f, Observe: func(e cache.Event) { events = append(events, e.Kind) }})
+			_, err := c.Get(context.Background(), origin)
+			if err == nil || f.fails != nil && !errors.Is(err, f.fails) || f.nilly && !strings.Contains(err.Error(), "neither a visit nor an error") {
+				t.Error(err)
+			}
+			if !slices.Equal(events, []cache.Kind{cache.FetchFailed}) || c.Usage().Origins != 0 {
+				t.Error(events)
+			}
+			c.Close()
+		}
+		// One that closes meanwhile.
+		f := &arriving{place: make(chan struct{})}
+		c := open(t, cache.Options{Fetcher: f})
+		failed := make(chan error)
+		go func() {
+			_, err := c.Get(context.Background(), origin)
+			failed <- err
+		}()
+		synctest.Wait()
+		c.Close()
+		if err := <-failed; !errors.Is(err, cache.ErrClosed) {
+			t.Error(err)
+		}
+	})
+}
+
+// TestEarlyBound: fetches that nobody waits for are not begun without a bound, and
+// answers go on.
+func TestEarlyBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const origins = 600
+		f := &arriving{slow: slow{now: behaving("file")}, place: make(chan struct{}, origins)}
+		ahead := 0
+		c := open(t, cache.Options{Fetcher: f, Observe: func(e cache.Event) {
+			if e.Kind == cache.Ahead {
+				ahead++
+			}
+		}})
+		defer c.Close()
+		ask := func() {
+			t.Helper()
+			for i := range origins {
+				if _, err := c.Get(context.Background(), cachetest.Origin(i)); err != nil {
+					t.Fatal(fmt.Errorf("%d: %w", i, err))
+				}
+			}
+		}
+		ask()
+		f.place = make(chan struct{}) // and nobody has a turn
+		time.Sleep(21*time.Hour + 30*time.Minute)
+		ask()
+		ask()
+		if ahead != 512 {
+			t.Errorf("%d fetches ahead of their time, want 512", ahead)
+		}
+	})
+}

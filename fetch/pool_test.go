@@ -1,0 +1,430 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A crowd counts the connections that are open at once. Each counts until just
+// before the answer: the client may be with the next before this end has closed.
+type crowd struct {
+	open, most, all atomic.Int64
+	stay            time.Duration // how long the answer takes
+}
+
+func (c *crowd) counted(handle func(*site, net.Conn)) func(*site, net.Conn) {
+	return func(s *site, conn net.Conn) {
+		c.all.Add(1)
+		n := c.open.Add(1)
+		for old := c.most.Load(); n > old && !c.most.CompareAndSwap(old, n); old = c.most.Load() {
+		}
+		time.Sleep(c.stay) // a slow site
+		c.open.Add(-1)
+		handle(s, conn)
+	}
+}
+
+// idle checks that no place is taken.
+func (p *pool) idle(t testing.TB) {
+	t.Helper()
+	for _, q := range []*places{&p.lookups, &p.turns, &p.each, &p.all} {
+		q.mu.Lock()
+		if len(q.at) > 0 {
+			t.Errorf("places are kept: %v", q.at)
+		}
+		q.mu.Unlock()
+	}
+}
+
+// TestPerAddress: many origins that lead to one address ask it so many at once as
+// the option says, over all names, schemes and ports, and the wait makes none of
+// them fail: one by one it is longer than the time of a fetch.
+func TestPerAddress(t *testing.T) {
+	for _, row := range []struct{ perAddress, least, most int }{{1, 1, 1}, {3, 2, 3}, {0, 4, 16}} {
+		t.Run(fmt.Sprint(row.perAddress), func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			target := crowd{stay: 30 * time.Millisecond}
+			file := target.counted(speak(answer(whole("200 OK", someRules))))
+			a, b := s.listen(t, "127.0.0.1:0", file), s.listen(t, "127.0.0.1:0", file)
+			busy := s.listen(t, "127.0.0.1:0", target.counted(ftpServer{}.serve))
+			origins := s.listen(t, "127.0.0.1:0", speak(func(p *peer) {
+				place := "http://target.test:" + a.port() + "/robots.txt"
+				if strings.HasPrefix(p.host, "b") {
+					place = "https://shop.test:" + b.port() + "/robots.txt"
+				}
+				p.say(whole("301 Moved", "", "Location: "+place))
+			}))
+			o := s.options()
+			o.PerAddress = row.perAddress
+			o.Limits = Limits{}
+			if row.perAddress == 1 {
+				o.Limits.Total = shortLimits.Total
+			}
+			c := s.client(t, o)
+			var fetches sync.WaitGroup
+			for i := range 60 {
+				url := fmt.Sprintf("http://%c%d.test:%s/", "abf"[i%3], i, origins.port())
+				if i%3 == 2 {
+					url = "ftp://target.test:" + busy.port() + "/"
+				}
+				origin := mustOrigin(t, url)
+				fetches.Go(func() {
+					if r, err := c.Fetch(context.Background(), origin); err != nil || r.Cause != OK {
+						t.Errorf("%s: %+v, %v", url, r, err)
+					}
+				})
+			}
+			fetches.Wait()
+			if n := int(target.most.Load()); n < row.least || n > row.most || target.all.Load() != 60 {
+				t.Errorf("%d connections, %d at once, want 60 and %d to %d", target.all.Load(), n, row.least, row.most)
+			}
+			c.pool.idle(t)
+		})
+	}
+}
+
+// TestCross: addresses that lead to each other are no deadlock.
+func TestCross(t *testing.T) {
+	s := newStage(t)
+	for i, name := range []string{"a.test", "b.test", "c.test"} {
+		s.dns.name(name, addresses(fmt.Sprintf("127.0.0.%d", i+1)))
+	}
+	at := s.listen(t, "0.0.0.0:0", speak(func(p *peer) {
+		n := 0
+		fmt.Sscanf(p.path, "/%d", &n)
+		if n == 4 {
+			p.say(whole("200 OK", someRules))
+			return
+		}
+		next := map[string]string{"a": "b", "b": "c", "c": "a"}[p.host[:1]]
+		p.say(whole("302 Found", "", fmt.Sprintf("Location: http://%s.test:%s/%d", next, p.site.port(), n+1)))
+	}))
+	o := s.options()
+	o.Connections, o.PerAddress = 2, 1
+	c := s.client(t, o)
+	var fetches sync.WaitGroup
+	for i := range 60 {
+		origin := mustOrigin(t, fmt.Sprintf("http://%c.test:%s/", "abc"[i%3], at.port()))
+		fetches.Go(func() {
+			if r, err := c.Fetch(context.Background(), origin); err != nil || r.Cause != OK || len(r.Hops) != 5 {
+				t.Errorf("%s: %+v, %v", origin, r, err)
+			}
+		})
+	}
+	fetches.Wait()
+}
+
+// TestWaitCancel: a caller that gives up while it waits gets its own error at
+// once, and the wait of the others goes on.
+func TestWaitCancel(t *testing.T) {
+	s := newStage(t)
+	entered, leave := make(chan bool, 9), make(chan bool)
+	at := s.listen(t, "127.0.0.1:0", speak(func(p *peer) {
+		entered <- true
+		<-leave
+		p.say(whole("200 OK", someRules))
+	}))
+	o := s.options()
+	o.PerAddress, o.Limits = 1, Limits{}
+	c := s.client(t, o)
+	origin := mustOrigin(t, "http://site.test:"+at.port())
+	var fetches sync.WaitGroup
+	get := func() {
+		if r, err := c.Fetch(context.Background(), origin); err != nil || r.Cause != OK {
+			t.Errorf("%+v, %v", r, err)
+		}
+	}
+	fetches.Go(get)
+	<-entered
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	if r, err := c.Fetch(ctx, origin); r != nil || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %+v, %v", r, err)
+	}
+	fetches.Go(get)
+	leave <- true
+	<-entered
+	leave <- true
+	fetches.Wait()
+	if n := at.accepted.Load(); n != 2 {
+		t.Errorf("%d connections, want 2", n)
+	}
+	c.pool.idle(t)
+}
+
+var addrA, addrB = netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
+
+// TestPlaces: places are handed out in the order of asking, past those who gave
+// up, and none is lost.
+func TestPlaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := places{most: 2}
+		for _, addr := range []netip.Addr{addrA, addrA, addrB} {
+			if err := p.take(t.Context(), addr, false); err != nil {
+				t.Error(err)
+			}
+		}
+		p.give(addrB) // another one
+		var mu sync.Mutex
+		var order []int
+		note := func(i int) {
+			mu.Lock()
+			defer mu.Unlock()
+			order = append(order, i)
+		}
+		quit, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		for i := range 9 {
+			ctx := t.Context()
+			if i%3 == 1 {
+				ctx = quit
+			}
+			go func() {
+				if err := p.take(ctx, addrA, false); err != nil {
+					note(-i)
+					return
+				}
+				note(i)
+				time.Sleep(time.Second)
+				p.give(addrA)
+			}()
+			synctest.Wait() // it waits behind the others
+		}
+		cancel()
+		synctest.Wait()
+		slices.Sort(order)
+		if want := []int{-7, -4, -1}; !slices.Equal(order, want) {
+			t.Errorf("gave up: %v, want %v", order, want)
+		}
+		order = nil
+		p.give(addrA) // one place for six
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if want := []int{0, 2, 3, 5, 6, 8}; !slices.Equal(order, want) {
+			t.Errorf("order %v, want %v", order, want)
+		}
+		p.give(addrA)
+		if len(p.at) > 0 {
+			t.Errorf("kept %v", p.at)
+		}
+	})
+}
+
+// TestPlacesRace: a place that comes in the moment of giving up goes on to the
+// next.
+func TestPlacesRace(t *testing.T) {
+	p := places{most: 1}
+	var all sync.WaitGroup
+	var holders atomic.Int64
+	for i := range 2000 {
+		all.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Duration(i%50)*100*time.Microsecond)
+			defer cancel()
+			if p.take(ctx, addrA, false) != nil {
+				return
+			}
+			if holders.Add(1) != 1 {
+				t.Error("two hold one place")
+			}
+			holders.Add(-1)
+			p.give(addrA)
+		})
+	}
+	all.Wait()
+	if len(p.at) > 0 {
+		t.Errorf("kept %v", p.at)
+	}
+}
+
+// TestBegunFirst: who was led to an address by a redirect comes before those that
+// have not begun, and both in the order of asking.
+func TestBegunFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(9, 1, nil)
+		var mu sync.Mutex
+		var order []int
+		for i := range 6 {
+			go func() {
+				if err := p.take(t.Context(), addrA, i == 3 || i == 5); err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				order = append(order, i)
+				mu.Unlock()
+				time.Sleep(time.Second)
+				p.give(addrA)
+			}()
+			synctest.Wait()
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		// 0 has the place, and 1 was the next before the others came.
+		if want := []int{0, 1, 3, 5, 2, 4}; !slices.Equal(order, want) {
+			t.Errorf("order %v, want %v", order, want)
+		}
+		p.idle(t)
+	})
+}
+
+// gate is a Starts that lets nobody go to one address until it is opened.
+type gate struct {
+	addr   netip.Addr
+	opened chan struct{}
+	err    error // to give then
+	asked  atomic.Int64
+}
+
+func (g *gate) Start(ctx context.Context, addr netip.Addr) error {
+	g.asked.Add(1)
+	if addr != g.addr {
+		return nil
+	}
+	select {
+	case <-g.opened:
+		return g.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// TestStarts: a connection is opened at its start; who waits for one holds no place
+// in all, and the wait counts against no limit.
+func TestStarts(t *testing.T) {
+	s := newStage(t)
+	s.dns.name("other.test", addresses("127.0.0.2"))
+	at := s.listen(t, "0.0.0.0:0", speak(answer(whole("200 OK", someRules))))
+	g := &gate{addr: netip.MustParseAddr("127.0.0.1"), opened: make(chan struct{})}
+	o := s.options()
+	o.Connections, o.Starts, o.Limits.Total = 1, g, 300*time.Millisecond
+	c := s.client(t, o)
+	get := func(name string) (*Record, error) {
+		return c.Fetch(context.Background(), mustOrigin(t, "http://"+name+".test:"+at.port()))
+	}
+	var fetches sync.WaitGroup
+	for i := range 5 {
+		fetches.Go(func() {
+			if r, err := get(fmt.Sprint("held", i)); err != nil || r.Cause != OK {
+				t.Errorf("%+v, %v", r, err)
+			}
+		})
+	}
+	for g.asked.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if r, err := get("other"); err != nil || r.Cause != OK || r.Hops[0].Address != "127.0.0.2:"+at.port() {
+		t.Errorf("%+v, %v", r, err)
+	}
+	time.Sleep(o.Limits.Total) // which the others do not have so long
+	if n := at.accepted.Load(); n != 1 {
+		t.Errorf("%d connections before their start", n-1)
+	}
+	close(g.opened)
+	fetches.Wait()
+	if n, asked := at.accepted.Load(), g.asked.Load(); n != 6 || asked != 6 {
+		t.Errorf("%d connections at %d starts, want 6", n, asked)
+	}
+	// Starts that do not know are no failure of the site.
+	g.err = errors.New("nobody knows")
+	if r, err := get("held"); r != nil || !errors.Is(err, g.err) {
+		t.Errorf("%+v, %v", r, err)
+	}
+	c.pool.idle(t)
+}
+
+// TestSilentCrowd: 512 origins that accept and say nothing, all on one address,
+// delay no origin on another.
+func TestSilentCrowd(t *testing.T) {
+	s := newStage(t)
+	silent := s.listen(t, "127.0.0.1:0", speak(func(p *peer) { p.hang() }))
+	at := s.listen(t, "127.0.0.2:0", speak(answer(whole("200 OK", someRules))))
+	o := s.options()
+	o.Limits = Limits{}
+	c := s.client(t, o)
+	ctx, cancel := context.WithCancel(context.Background())
+	var fetches sync.WaitGroup
+	for range 512 {
+		fetches.Go(func() {
+			if r, err := c.Fetch(ctx, mustOrigin(t, "http://127.0.0.1:"+silent.port())); err == nil {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+	waiting := func() int {
+		c.pool.turns.mu.Lock()
+		defer c.pool.turns.mu.Unlock()
+		if q := c.pool.turns.at[netip.MustParseAddr("127.0.0.1")]; q != nil {
+			return q.waiting.Len()
+		}
+		return 0
+	}
+	for waiting() < 512-16-1 || silent.accepted.Load() < 16 {
+		time.Sleep(time.Millisecond)
+	}
+	for range 20 {
+		// The crowd is there for as long as this takes, which is within its 10 s
+		// for the headers.
+		if r, err := c.Fetch(ctx, mustOrigin(t, "http://127.0.0.2:"+at.port())); err != nil || r.Cause != OK {
+			t.Fatalf("%+v, %v", r, err)
+		}
+	}
+	if n := silent.accepted.Load(); n != 16 {
+		t.Errorf("%d connections to the silent address, want 16", n)
+	}
+	cancel()
+	fetches.Wait()
+	c.pool.idle(t)
+}
+
+// TestArrive: a visit has its place and asks nothing before Fetch; what is found
+// out by then is in the record, and a place that is left is free.
+func TestArrive(t *testing.T) {
+	s := newStage(t)
+	at := s.listen(t, "127.0.0.1:0", speak(answer(whole("200 OK", someRules))))
+	o := s.options()
+	o.PerAddress = 1
+	c := s.client(t, o)
+	origin := mustOrigin(t, "http://site.test:"+at.port())
+	v, err := c.Arrive(context.Background(), origin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := c.Arrive(ctx, origin); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a second visit: %v", err)
+	}
+	asked := s.dns.asked.Load()
+	time.Sleep(o.Limits.Total - 1400*time.Millisecond)
+	if n := at.accepted.Load(); n != 0 {
+		t.Errorf("%d connections", n)
+	}
+	r, err := v.Fetch(context.Background())
+	if err != nil || r.Cause != OK || len(r.Hops) != 1 || r.Hops[0].DNS == 0 || s.dns.asked.Load() != asked {
+		t.Errorf("%+v, %v", r, err)
+	}
+	v.Leave()
+	for range 3 {
+		if v, err = c.Arrive(context.Background(), origin); err != nil {
+			t.Fatal(err)
+		}
+		v.Leave()
+	}
+	if v, err = c.Arrive(context.Background(), mustOrigin(t, "http://missing.example/")); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := v.Fetch(context.Background()); err != nil || r.Cause != DNSNotFound {
+		t.Errorf("%+v, %v", r, err)
+	}
+	c.pool.idle(t)
+}

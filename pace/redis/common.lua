@@ -1,0 +1,36 @@
+-- The beginning of the scripts that decide. All times are microseconds of the
+-- server's clock; 0 is never.
+local call, pack, unpick = redis.call, struct.pack, struct.unpack
+local max, min, ceil = math.max, math.min, math.ceil
+local time = call('TIME')
+local now = time[1] * 1000000 + time[2]
+
+-- origin takes a state apart; its grants begin at the last that it returns but one. It
+-- returns nothing for what no script has written, as its times show: 0, or after 2001
+-- and before anybody's Retry-After ends. If the clock was set back since it was
+-- written, all of it moves by as much as can be seen, which is the last.
+local function origin(site)
+  if #site < 44 or #site % 24 ~= 20 then return end
+  local last, retry, over, slow, seen, factor, step, i = unpick('<dddddHH', site)
+  if not ((last == 0 or last >= 1e15) and (retry == 0 or retry >= 1e15) and (over == 0 or over >= 1e15) and (seen == 0 or seen >= 1e15)
+    and slow >= 0 and last + retry + over + slow + seen < 4e16 and factor <= 1024) then return end
+  for g = i, #site, 24 do
+    local start, before = unpick('<dd', site, g + 8)
+    if not (start >= 1e15 and (before == 0 or before >= 1e15) and start + before < 2e16) then return end
+  end
+  local moved = max(seen - now, 0)
+  if moved > 0 then
+    seen = now
+    if last > 0 then last = last - moved end
+    if retry > 0 then retry = retry - moved end
+    if over > 0 then over = over - moved end
+  end
+  return last, retry, over, slow, seen, factor, step, i, moved
+end
+
+-- visited takes the state of an address apart, and returns nothing for what is none.
+local function visited(addr)
+  if #addr ~= 16 then return end
+  local visit, at = unpick('<dd', addr)
+  if visit >= 1e15 and at >= 1e15 and visit + at < 2e16 then return visit, at end
+end

@@ -1,0 +1,108 @@
+package redis_test
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/robotskit/robots/internal/redistest"
+	"github.com/robotskit/robots/pace"
+	"github.com/robotskit/robots/pace/redis"
+)
+
+// damages are what may be in a key instead of what was written.
+var damages = map[string]func(s *redistest.Server, key string){
+	"empty":  func(s *redistest.Server, key string) { s.Do("SET", key, "") },
+	"word":   func(s *redistest.Server, key string) { s.Do("SET", key, "garbage") },
+	"text":   func(s *redistest.Server, key string) { s.Do("SET", key, strings.Repeat("A", 44)) },
+	"digits": func(s *redistest.Server, key string) { s.Do("SET", key, strings.Repeat("1", 16)) },
+	"ones":   func(s *redistest.Server, key string) { s.Do("SET", key, strings.Repeat("\xff", 68)) },
+	"longer": func(s *redistest.Server, key string) { s.Do("APPEND", key, "tail") },
+	"cut":    func(s *redistest.Server, key string) { s.Do("SET", key, s.Do("GETRANGE", key, "0", "-6")) },
+	"middle": func(s *redistest.Server, key string) {
+		s.Do("SETRANGE", key, "4", "\x00\x00\x00\x7e\x00\x00\x00\x00\x00\x00\x00\x7e")
+	},
+	"list":    func(s *redistest.Server, key string) { s.Do("DEL", key); s.Do("LPUSH", key, "garbage") },
+	"hash":    func(s *redistest.Server, key string) { s.Do("DEL", key); s.Do("HSET", key, "a", "b") },
+	"members": func(s *redistest.Server, key string) { s.Do("DEL", key); s.Do("ZADD", key, "1e300", "b") },
+}
+
+// TestDamage: a state that is damaged is not known, and counts as asked when that is
+// found. It is replaced, and nobody else's matter.
+func TestDamage(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Options{})
+	const interval = 50 * time.Millisecond
+	for name, damage := range damages {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			prefix := fresh()
+			l := newLimiter(t, server.Client(), redis.Options{Prefix: prefix, WhenAway: redis.Stop, Options: pace.Options{AddressInterval: interval}})
+			s, head := steady(t, interval), "{"+prefix+"}:pace:1:"
+			key := func(host string, addr byte) pace.Key {
+				return pace.Key{Origin: originOf(t, host), Addr: netip.AddrFrom4([4]byte{192, 0, 2, addr})}
+			}
+			for i, damaged := range []struct {
+				key string
+				who pace.Key // who rests
+			}{
+				{head + "origin:http://held.example", key("held.example", 1)}, // with a grant under way
+				{head + "origin:http://new.example", key("new.example", 2)},
+				{head + "address:192.0.2.3", key("addressed.example", 3)},
+				{head + "address:192.0.2.4", key("other.example", 4)},
+			} {
+				var g pace.Grant
+				if i%2 == 0 {
+					g = reserve(t, l, damaged.who, s)
+				}
+				damage(server, damaged.key)
+				found := time.Now()
+				if again := reserve(t, l, damaged.who, s); again.OK() {
+					t.Errorf("%s: a start at once", damaged.key)
+				}
+				done(t, l, reserve(t, l, key(fmt.Sprintf("well%d.example", i), byte(100+i)), s), ok)
+				done(t, l, g, ok)
+				next, err := l.Wait(ctx, damaged.who, s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d := time.Since(found); d < interval {
+					t.Errorf("%s: a start %s after, want a rest of %s", damaged.key, d, interval)
+				}
+				done(t, l, next, ok)
+				if kind := server.Do("TYPE", damaged.key); kind != "string" {
+					t.Errorf("%s: still a %s", damaged.key, kind)
+				}
+			}
+			// What all share: the list of workers, and the epoch, after which all rest.
+			k := key("shared.example", 200)
+			done(t, l, reserve(t, l, k, s), ok)
+			server.Do("DEL", head+"workers") // some damages are of strings
+			for _, shared := range []string{"workers", "epoch"} {
+				damage(server, head+shared)
+				found := time.Now()
+				for _, l := range []*redis.Limiter{l, newLimiter(t, server.Client(), redis.Options{Prefix: prefix, WhenAway: redis.Stop})} {
+					g, err := l.Wait(ctx, k, s)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if d := time.Since(found); shared == "epoch" && d < interval {
+						t.Errorf("%s: a start %s after, want a rest of %s", shared, d, interval)
+					}
+					done(t, l, g, ok)
+					if !l.Away().IsZero() {
+						t.Errorf("%s: away since %s", shared, l.Away())
+					}
+				}
+			}
+			if !l.Away().IsZero() {
+				t.Errorf("away since %s", l.Away())
+			}
+		})
+	}
+}

@@ -1,0 +1,98 @@
+package redis_test
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/robotskit/robots/internal/redistest"
+	"github.com/robotskit/robots/pace/redis"
+)
+
+// In these tests a worker beats every shortBeat and is gone after three of them.
+const (
+	shortBeat    = 500 * time.Millisecond
+	shortSilence = 3 * shortBeat
+)
+
+// stopped waits until a process is stopped.
+func stopped(t *testing.T, pid int) {
+	t.Helper()
+	until(t, "a process that stops", func() bool {
+		text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+		return err == nil && strings.Contains(string(text), ") T ")
+	})
+}
+
+// TestKilledWorker: of a worker that is killed while it holds the one turn of a site
+// the others know so when it has been silent for long enough, and not after Hold.
+func TestKilledWorker(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Options{})
+	s := fleet(t, 3, orders{Redis: server.Addr, Prefix: fresh(), Interval: hotInterval, Beat: shortBeat})
+	s.workers[0].tell(t, hangs)
+	until(t, "the first start", func() bool { return len(s.seen()) == 1 })
+	s.workers[0].signal(t, syscall.SIGKILL)
+	killed := time.Now()
+	for _, v := range s.workers[1:] {
+		v.tell(t, works)
+	}
+	until(t, "starts of the others", func() bool { return len(s.seen()) > 10 })
+	starts := s.end()
+	if d := starts[1].Sub(starts[0]); d < shortSilence+hotInterval-logSlack {
+		t.Errorf("the next start is %s after that of the worker that was killed, want %s of silence and an interval", d, shortSilence)
+	}
+	if d := closest(starts); d < hotInterval-logSlack {
+		t.Errorf("two starts are %s apart, want %s", d, hotInterval)
+	}
+	t.Logf("the next start is %s after the kill, %d starts in all", starts[1].Sub(killed).Round(time.Millisecond), len(starts))
+}
+
+// TestStoppedWorker: a worker that is stopped with a turn in its hands, for longer than
+// the others wait for it, asks again before it sends, whether it was stopped while it
+// waited for the server, for its start, or after Wait has returned.
+func TestStoppedWorker(t *testing.T) {
+	t.Parallel()
+	for name, stop := range map[string]func(t *testing.T, server *redistest.Server, s *site){
+		"returned": func(t *testing.T, _ *redistest.Server, s *site) {
+			s.workers[0].tell(t, stops)
+			stopped(t, s.workers[0].pid)
+		},
+		"asking": func(t *testing.T, server *redistest.Server, s *site) {
+			server.Freeze() // so that the answer comes when the worker is stopped
+			s.workers[0].tell(t, works)
+			time.Sleep(100 * time.Millisecond) // it asks; if it has not, the test is an easier one
+			s.workers[0].signal(t, syscall.SIGSTOP)
+			server.Thaw()
+		},
+		"anywhere": func(t *testing.T, _ *redistest.Server, s *site) {
+			s.workers[0].tell(t, works)
+			until(t, "starts", func() bool { return len(s.seen()) > 10 })
+			s.workers[0].signal(t, syscall.SIGSTOP)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t, redistest.Options{})
+			s := fleet(t, 3, orders{Redis: server.Addr, Prefix: fresh(), Interval: hotInterval, Beat: shortBeat, WhenAway: redis.Stop})
+			stop(t, server, s)
+			for _, v := range s.workers[1:] {
+				v.tell(t, works)
+			}
+			before := len(s.seen())
+			until(t, "starts of the others", func() bool { return len(s.seen()) > before+10 })
+			time.Sleep(shortSilence) // the others have taken its turn by now, if it had one
+			s.workers[0].signal(t, syscall.SIGCONT)
+			after := len(s.seen())
+			until(t, "starts of all", func() bool { return len(s.seen()) > after+20 })
+			starts := s.end()
+			if d := closest(starts); d < hotInterval-logSlack {
+				t.Errorf("two starts are %s apart, want %s", d, hotInterval)
+			}
+			t.Logf("%d starts, the closest %s apart, the longest %s", len(starts), closest(starts), longest(starts))
+		})
+	}
+}

@@ -1,0 +1,170 @@
+package polite
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cache"
+	"github.com/robotskit/robots/fetch"
+	"github.com/robotskit/robots/pace"
+)
+
+// answered is a Fetcher of sites that allow everything, with the addresses that
+// answered, hop by hop.
+type answered []string
+
+func (a answered) Fetch(ctx context.Context, origin robots.Origin) (*fetch.Record, error) {
+	r, err := files("").Fetch(ctx, origin)
+	for _, at := range a {
+		r.Hops = append(r.Hops, fetch.Hop{URL: origin.RobotsURL(), Address: at})
+	}
+	return r, err
+}
+
+// TestFirstPages: 200 sites on one address, crawled by four workers that share a
+// limiter, get no more than two pages a second together, from the first page on:
+// the address is known from the record.
+func TestFirstPages(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		hops  answered
+		pace  []pace.AddressPace
+		least time.Duration // between two pages
+	}{
+		{"one address", answered{"192.0.2.1:443"}, nil, 500 * time.Millisecond},
+		{"the first hop counts", answered{"192.0.2.1:80", "198.51.100.1:443"}, nil, 500 * time.Millisecond},
+		{"by prefix", answered{"192.0.2.1:443"}, []pace.AddressPace{{Prefix: netip.MustParsePrefix("192.0.2.0/24"), Interval: 20 * time.Millisecond}}, 20 * time.Millisecond},
+		{"nobody's address", answered{""}, nil, 0},
+		{"no hops", nil, nil, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const sites, workers = 200, 4
+				limiter, err := pace.NewLocal(pace.Options{Addresses: tt.pace})
+				if err != nil {
+					t.Fatal(err)
+				}
+				shared := cache.NewMemory(1 << 30)
+				var mu sync.Mutex
+				var pages []time.Time
+				var wg sync.WaitGroup
+				for w := range workers {
+					kept, err := cache.New(cache.Options{Fetcher: tt.hops, Store: shared})
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer kept.Close()
+					transport, err := New("MyBot", Options{Cache: kept, Limiter: limiter, Base: base(func(r *http.Request) (*http.Response, error) {
+						mu.Lock()
+						defer mu.Unlock()
+						pages = append(pages, time.Now())
+						return &http.Response{StatusCode: 200, Body: http.NoBody, Request: r}, nil
+					})})
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer transport.Close()
+					for i := w; i < sites; i += workers {
+						wg.Go(func() {
+							if err := get(&http.Client{Transport: transport}, fmt.Sprintf("https://s%d.example/", i)); err != nil {
+								t.Error(err)
+							}
+						})
+					}
+				}
+				began := time.Now()
+				wg.Wait()
+				if len(pages) != sites {
+					t.Fatalf("%d pages of %d", len(pages), sites)
+				}
+				for i := 1; i < len(pages); i++ {
+					if gap := pages[i].Sub(pages[i-1]); gap < tt.least {
+						t.Fatalf("pages %d and %d are %v apart, want %v", i-1, i, gap, tt.least)
+					}
+				}
+				if took, want := time.Since(began), (sites-1)*tt.least; took != want {
+					t.Errorf("took %v, want %v: the pace is no slower than it must be", took, want)
+				}
+			})
+		})
+	}
+}
+
+// TestFetchStarts: a transport without a cache of its caller fetches robots.txt at
+// the pace of its limiter, which two transports share, and takes nothing from that
+// of the pages.
+func TestFetchStarts(t *testing.T) {
+	limiter, err := pace.NewLocal(pace.Options{AddressInterval: -1, FetchInterval: 100 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	var asked []time.Time
+	var wg sync.WaitGroup
+	began := time.Now()
+	for range 2 {
+		o := local()
+		o.Limiter = limiter
+		client, _ := newClient(t, o)
+		for range 5 {
+			s := newSite(t, "")
+			s.Server.Config.Handler = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/robots.txt" {
+					mu.Lock()
+					defer mu.Unlock()
+					asked = append(asked, time.Now())
+				}
+			})
+			wg.Go(func() {
+				if err := get(client, s.URL+"/"); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	wg.Wait()
+	if len(asked) != 10 {
+		t.Fatalf("%d fetches of 10", len(asked))
+	}
+	for i, at := range asked {
+		if least := time.Duration(i) * 100 * time.Millisecond; at.Sub(began) < least {
+			t.Errorf("fetch %d after %v, want at least %v", i, at.Sub(began), least)
+		}
+	}
+}
+
+// TestProxy: pages that a proxy fetches teach nobody an address, as it would be that
+// of every site.
+func TestProxy(t *testing.T) {
+	s := newSite(t, "")
+	at, err := url.Parse(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := cache.New(cache.Options{Fetcher: files("")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer kept.Close()
+	limiter, err := pace.NewLocal(pace.Options{AddressInterval: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, transport := newClient(t, Options{Cache: kept, Limiter: limiter, Base: &http.Transport{Proxy: http.ProxyURL(at)}, Policy: pace.Policy{Default: time.Millisecond}})
+	for i := range 6 {
+		if err := get(client, fmt.Sprintf("http://s%d.example/%d", i%3, i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(s.log()); n != 6 || len(transport.addrs.known) != 0 {
+		t.Errorf("%d pages, addresses %v", n, transport.addrs.known)
+	}
+}
