@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/robotskit/robots/internal/campaign"
 )
 
 // agree fails if the engine and the reference differ on anything they both say.
@@ -131,10 +133,7 @@ var testTokens = [][]string{{"abot"}, {"a"}, {"a", "abot"}, {"abot", "b"}, {"b2"
 
 // TestReference compares the engine with the reference on random files.
 func TestReference(t *testing.T) {
-	rounds := 6000
-	if testing.Short() {
-		rounds = 600
-	}
+	rounds := campaign.Size(600, 6000, 60_000)
 	rng := rand.New(rand.NewPCG(9309, 2022))
 	checks, disallowed := 0, 0
 	for range rounds {
@@ -163,15 +162,20 @@ func TestReference(t *testing.T) {
 	t.Logf("%d checks agree with the reference, %d of them disallowed", checks, disallowed)
 }
 
-// corpus calls fn with every file of the folder named by ROBOTS_CORPUS.
+// corpus calls fn with files of the folder named by ROBOTS_CORPUS: in a campaign
+// with every one, otherwise with one in so many.
 func corpus(t testing.TB, fn func(name string, body []byte)) {
 	root := os.Getenv("ROBOTS_CORPUS")
 	if root == "" {
 		t.Skip("ROBOTS_CORPUS names no folder of real robots.txt files")
 	}
+	n, part := 0, campaign.Size(32, 16, 1)
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
+		}
+		if n++; n%part != 0 {
+			return nil
 		}
 		body, err := os.ReadFile(path)
 		if err != nil {
@@ -216,7 +220,7 @@ func corpusPaths(rng *rand.Rand, f *File, n int) []string {
 	return paths
 }
 
-// TestCorpus holds for every real file: it prints back octet for octet, and
+// TestCorpus holds for real files: it prints back octet for octet, and
 // engine and reference agree on eight URLs in every dialect.
 func TestCorpus(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1994, 2022))

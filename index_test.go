@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/robotskit/robots/internal/campaign"
 )
 
 // scanAll is find as it is meant: the first rule, in the order of precedence,
@@ -30,11 +32,8 @@ func TestIndex(t *testing.T) {
 		}
 		return s
 	}
-	rounds, checks := 60, 0
-	if testing.Short() {
-		rounds = 10
-	}
-	for range rounds {
+	checks := 0
+	for range campaign.Size(10, 60, 600) {
 		var b strings.Builder
 		b.WriteString("User-agent: *\n")
 		prefix := []string{"", "", "shared/prefix/", "a"}[rng.IntN(4)]

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/internal/campaign"
 )
 
 const testSeed = 9309
@@ -122,7 +123,7 @@ func TestGeneratedFilesLookReal(t *testing.T) {
 func TestAgree(t *testing.T) {
 	sets := []*set{testSet(1000)}
 	if dir := os.Getenv("ROBOTS_CORPUS"); dir != "" {
-		bodies, err := readCorpus(dir, 1)
+		bodies, err := readCorpus(dir, campaign.Size(16, 8, 1))
 		if err != nil {
 			t.Fatal(err)
 		}

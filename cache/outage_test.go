@@ -15,6 +15,7 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/fetch"
+	"github.com/robotskit/robots/internal/campaign"
 )
 
 // What a site does when it is asked. Each is one row of the model below.
@@ -222,10 +223,7 @@ func record(origin robots.Origin, b *behaviour, at time.Time) *fetch.Record {
 // and then for up to ten weeks or every day for as long, with pauses of weeks,
 // against the model in every dialect.
 func TestOutages(t *testing.T) {
-	timelines := 100_000
-	if testing.Short() {
-		timelines = 10_000
-	}
+	timelines := campaign.Size(5_000, 20_000, 100_000)
 	const (
 		shards = 4
 		bubble = 250 // histories in one bubble, whose clock has 262 years

@@ -3,7 +3,6 @@ package cache_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,9 +15,8 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/fetch"
+	"github.com/robotskit/robots/internal/campaign"
 )
-
-var tortureAll = flag.Bool("torture", false, "let every call of the store fail in every way, not a part of them")
 
 // way is how a call of a store fails.
 type way uint8
@@ -902,10 +900,7 @@ func TestTorture(t *testing.T) {
 				mu.Lock()
 				most = max(most, calls)
 				mu.Unlock()
-				step := 1
-				if testing.Short() && !*tortureAll {
-					step = 7
-				}
+				step := campaign.Size(29, 7, 1)
 				for n := 1; n <= calls; n += step {
 					for w := range ways {
 						if w == overtaken && tortures[i].name == "clock that jumps" {

@@ -3,7 +3,6 @@ package fetch
 import (
 	"bytes"
 	"context"
-	"flag"
 	"io"
 	"net"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/internal/campaign"
 )
 
 // breaker makes one operation of a fetch fail: the n-th dial, read or write,
@@ -158,15 +158,10 @@ func (f *fault) framed() bool {
 	return f.area != "ftp"
 }
 
-var hostile = flag.Int("hostile", 1000, "hostile origins fetched at once (50 with -short)")
-
 // TestHostileMemory: many hostile origins at once stay within 2 MiB each,
 // the servers and all garbage included.
 func TestHostileMemory(t *testing.T) {
-	n := *hostile
-	if testing.Short() {
-		n = min(n, 50)
-	}
+	n := campaign.Size(50, 300, 1000)
 	var flooding []fault
 	for _, f := range sizeFaults() {
 		switch f.name {

@@ -1,7 +1,6 @@
 package pace_test
 
 import (
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -11,10 +10,9 @@ import (
 	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/internal/campaign"
 	"github.com/robotskit/robots/pace"
 )
-
-var hostHours = flag.Int("host-hours", 0, "simulate so many host-hours in TestObedience (default 50,000; 5,000 with -short)")
 
 // declaration is a random robots.txt with the oracle's own reading of it, which
 // shares nothing with the schedule but the statements D-29 to D-35.
@@ -164,13 +162,7 @@ func (d *declaration) soonerThan(u, t, last time.Time, r *rand.Rand) (time.Time,
 // permits it, nothing sooner was permitted, and of every rate no period of its
 // length holds more than its number of starts made while it was in force.
 func TestObedience(t *testing.T) {
-	hours := *hostHours
-	if hours == 0 {
-		hours = 50_000
-		if testing.Short() {
-			hours = 5_000
-		}
-	}
+	hours := campaign.Size(5_000, 50_000, 1_000_000)
 	const each = 50 // hours of a host
 	hosts := (hours + each - 1) / each
 	var next, starts, waits, closed atomic.Int64

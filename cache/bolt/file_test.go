@@ -19,6 +19,7 @@ import (
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cache/cachetest"
 	"github.com/robotskit/robots/fetch"
+	"github.com/robotskit/robots/internal/campaign"
 )
 
 var update = flag.Bool("update", false, "write testdata anew")
@@ -176,10 +177,7 @@ func isSentence(s, path string) bool {
 func TestDamage(t *testing.T) {
 	const n = 300
 	whole := sample(t, n)
-	rounds := 400
-	if testing.Short() {
-		rounds = 150
-	}
+	rounds := campaign.Size(50, 150, 1000)
 	random := rand.New(rand.NewPCG(5, 6))
 	refused, lost, kept := 0, 0, 0
 	path := filepath.Join(t.TempDir(), "robots.cache")

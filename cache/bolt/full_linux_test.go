@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/robotskit/robots/internal/campaign"
 )
 
 // TestFull: a file system without room, and a limit on the size of a file. What
@@ -58,9 +60,7 @@ func TestFull(t *testing.T) {
 // full fills a file under every limit in steps, and lifts the limit.
 func full(t *testing.T, dir string, step int64, limit func(octets int64) error) {
 	t.Helper()
-	if testing.Short() {
-		step *= 8
-	}
+	step *= campaign.Size[int64](32, 8, 1)
 	runs, failed, refused, reopened := 0, 0, 0, 0
 	for octets := step; octets <= 600<<10; octets += step {
 		b := &bench{t: t, path: filepath.Join(dir, "robots.cache"), aside: dir, acked: map[int]uint64{}, maybe: map[int][]uint64{}, title: fmt.Sprintf("room for %d octets", octets)}

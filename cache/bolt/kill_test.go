@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -17,9 +16,8 @@ import (
 
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cache/cachetest"
+	"github.com/robotskit/robots/internal/campaign"
 )
-
-var killRounds = flag.Int("kill-rounds", 200, "how often TestKill kills a writing process (40 at most with -short)")
 
 // killEnv names the file in which a killed process writes.
 const killEnv = "ROBOTS_TEST_KILL"
@@ -75,10 +73,7 @@ func TestKill(t *testing.T) {
 	acknowledged := map[int]uint64{}
 	random := rand.New(rand.NewPCG(1, 1))
 	writes, checked, before := 0, 0, 0
-	rounds := *killRounds
-	if testing.Short() {
-		rounds = min(rounds, 40)
-	}
+	rounds := campaign.Size(10, 40, 200)
 	for round := range rounds {
 		child := exec.Command(os.Args[0])
 		child.Env = append(os.Environ(), killEnv+"="+path)

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -22,9 +21,8 @@ import (
 
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cache/cachetest"
+	"github.com/robotskit/robots/internal/campaign"
 )
-
-var tortureAll = flag.Bool("torture", false, "let every call to the system fail, not a part of the many")
 
 // tortureEnv names the part that a child process plays: bbolt wants a real file,
 // so it is the kernel that must fail, and what is done to it for that is for the
@@ -40,7 +38,7 @@ func inChild(t *testing.T, part string, attr *syscall.SysProcAttr) {
 	}
 	defer os.RemoveAll(memory)
 	child := exec.Command(os.Args[0], "-test.run=^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$", "-test.v",
-		fmt.Sprintf("-test.short=%v", testing.Short()), fmt.Sprintf("-torture=%v", *tortureAll))
+		fmt.Sprintf("-test.short=%v", testing.Short()))
 	child.Env = append(os.Environ(), tortureEnv+"="+part, "TMPDIR="+memory)
 	child.SysProcAttr = attr
 	out, err := child.CombinedOutput()
@@ -261,7 +259,7 @@ func (b *bench) aftermath(tally map[string]int) {
 		b.k.watch(true)
 		s, err := Open(b.path, b.options())
 		for n, data := range b.k.watch(false) {
-			if !*tortureAll && !slices.Contains(b.k.struck, syscall.SYS_FDATASYNC) {
+			if !campaign.On() && !slices.Contains(b.k.struck, syscall.SYS_FDATASYNC) {
 				break // what a write left undone is found below
 			}
 			b.copied(fmt.Sprintf("power lost after sync %d of opening again", n+1), data)
@@ -492,14 +490,9 @@ func TestTorture(t *testing.T) {
 				}
 				for turn, many := range []int{1, 3, 1 << 20} {
 					// A page is written like the next one, so of writes one in a few will do.
-					part := 80
-					switch {
-					case *tortureAll:
-						part = 1
-					case testing.Short():
-						part = 200
-					case call != syscall.SYS_PWRITE64:
-						part = 3
+					part := campaign.Size(400, 160, 1)
+					if call != syscall.SYS_PWRITE64 {
+						part = campaign.Size(40, 6, 1)
 					}
 					if (7*at+3*int(how)+turn)%part != 0 {
 						continue

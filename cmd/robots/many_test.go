@@ -22,6 +22,7 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/fetch"
+	"github.com/robotskit/robots/internal/campaign"
 )
 
 // large is many sites with files of nearly half a megabyte, of which every tenth
@@ -85,10 +86,7 @@ func measured(t *testing.T, in string, args ...string) (out, said string, heap i
 // run, failures too, and memory stays bounded.
 func TestManyLargeFiles(t *testing.T) {
 	const rounds, most = 2, 192 // MiB
-	sites := 300
-	if testing.Short() {
-		sites = 80
-	}
+	sites := campaign.Size(80, 200, 300)
 	list := func(l *large, format string) string {
 		var in strings.Builder
 		for i := range rounds * sites {
