@@ -32,8 +32,8 @@
 //
 // States expire when they say no more than a state that is not there. An origin
 // takes some 210 octets of the server for as long (10^5 of them, half with a
-// grant under way). The server should have maxmemory-policy noeviction: a state
-// that is evicted is a site that was never asked.
+// grant under way). The server must have maxmemory-policy noeviction: a state that is
+// evicted is a site that was never asked. New does not look, fleet.Open does.
 //
 // A user needs no more than this (TestUser). Without INFO a limiter works; it then
 // notices a server that was exchanged only by the scripts that it does not know.
