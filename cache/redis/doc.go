@@ -55,9 +55,11 @@
 // alone a killed server had written (Redis 7.0 executes it when it loads that file a
 // second time), and then ends by its own expiry. It never counts too few.
 //
-// A later release that changes any of this raises the version octet or names the key
-// otherwise, and goes on reading this. What has a higher octet is refused with an
-// error that says so and stays as it is, by Put and Delete too.
+// A later release that changes any of this raises the version octet, to 31 at most, or
+// names the key otherwise, and goes on reading this. What has a higher octet of those is
+// refused with an error that says so and stays as it is, by Put and Delete too. Anything
+// else, and a key of another type, is damage: a Get of that origin is an error that says
+// so, a Put and a Lease replace it, and no other origin notices.
 //
 // A user needs no more than this (TestACL). Clients also say who they are with CLIENT
 // SETINFO, and go on if they may not.
