@@ -87,6 +87,11 @@
 //	                              within half a second more, each at
 //	                              its own moment; up to 2N starts in
 //	                              N x I until all workers are back
+//	Redis comes and goes          each worker keeps to its share, also  starts while it is there
+//	                              on the server until that has been
+//	                              there for 10 s: at most N more in any
+//	                              time than the rate gives, and never
+//	                              none for longer than 2N x I
 //	restarted, append-only or not one I of waiting for each site     the same
 //	replaced by an empty one,
 //	emptied, failed over
