@@ -25,6 +25,16 @@
 //	  +eval +evalsha +time +get +mget +getrange +set +setrange +psetex +del +pexpire +pttl
 //	  +zadd +zscore +zremrangebyscore +zrange +info
 //
+// # Memory
+//
+// A server that runs out of memory must say so and not make room: the pace of a site is
+// a key like others, and a site whose key was dropped is one that was never asked. So
+// Open refuses a server whose maxmemory-policy is not noeviction, of a cluster or behind
+// sentinels each primary that there is then (Options.AllowEviction). It reads the policy
+// from INFO; for a user who may not use that, nobody looks, and a server that evicts
+// breaks the pace without a sign. A server that is full (noeviction) is away for what
+// takes room.
+//
 // # When Redis is away
 //
 // Records that a worker holds in memory or in its copy go on being answered and

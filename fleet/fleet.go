@@ -50,6 +50,12 @@ type Options struct {
 	// Workers is the least number of workers to divide by while Redis is away. The
 	// limiter counts them; a number is for fleets that are started one by one.
 	Workers int
+	// AllowEviction accepts a server whose maxmemory-policy is not noeviction. To make
+	// room such a server drops the pace of sites, which are then asked too early, too
+	// often and by several workers at once, and leases, by which a robots.txt is
+	// fetched once; nobody notices. It is for servers that have more memory than they
+	// are ever asked for.
+	AllowEviction bool
 }
 
 // A Fleet is what a worker shares with the others. It is safe for concurrent use.
@@ -73,6 +79,12 @@ func Open(ctx context.Context, url string, o Options) (*Fleet, error) {
 		return nil, err
 	}
 	f := &Fleet{client: client}
+	if !o.AllowEviction {
+		if node, policy := evicts(ctx, client); policy != "" {
+			client.Close()
+			return nil, fmt.Errorf("Redis at %s has maxmemory-policy %s and may drop the pace of sites: a fleet needs noeviction", node, policy)
+		}
+	}
 	if f.shared, err = records.New(client, records.Options{Prefix: prefix}); err == nil {
 		f.store = f.shared
 		if err = rights(ctx, client, cmp.Or(prefix, "robots")); err != nil {
@@ -227,6 +239,24 @@ func connect(ctx context.Context, option rueidis.ClientOption) (rueidis.Client, 
 		}
 	}
 	return client, nil
+}
+
+// evicts returns a primary whose policy lets it drop keys, and the policy. It is "" if
+// there is none, or the user may not know.
+func evicts(ctx context.Context, client rueidis.Client) (node, policy string) {
+	nodes := client.Nodes()
+	for node, c := range nodes {
+		info, err := c.Do(ctx, c.B().Info().Section("memory", "replication").Build()).ToString()
+		if err != nil || len(nodes) > 1 && strings.Contains(info, "\nrole:slave") {
+			continue
+		}
+		_, policy, _ := strings.Cut(info, "\nmaxmemory_policy:")
+		policy, _, _ = strings.Cut(policy, "\r")
+		if policy != "" && policy != "noeviction" {
+			return node, policy
+		}
+	}
+	return "", ""
 }
 
 // passing are the answers to PING of a server that will heal or be replaced, and

@@ -134,6 +134,43 @@ func use(t *testing.T, f *fleet.Fleet) {
 	}
 }
 
+// TestEviction: a server that may drop the pace of a site to make room is refused, unless
+// that is accepted or it may not be asked.
+func TestEviction(t *testing.T) {
+	t.Parallel()
+	refused := func(url string, o fleet.Options) {
+		t.Helper()
+		f, err := fleet.Open(t.Context(), url, o)
+		if err == nil {
+			f.Close()
+			t.Errorf("%s: no error", url)
+		} else if m := err.Error(); !strings.Contains(m, "maxmemory-policy") || !strings.Contains(m, "noeviction") || strings.Contains(m, "\n") {
+			t.Errorf("%s: %q, want one line that names maxmemory-policy and noeviction", url, m)
+		}
+	}
+	s := redistest.Start(t, redistest.Options{})
+	for _, policy := range strings.Fields("allkeys-lru allkeys-lfu allkeys-random volatile-lru volatile-lfu volatile-random volatile-ttl") {
+		s.Do("CONFIG", "SET", "maxmemory-policy", policy)
+		refused(s.URL(), fleet.Options{})
+	}
+	use(t, open(t, s.URL(), fleet.Options{AllowEviction: true}))
+	s.Do("FLUSHALL")
+	s.Do(append([]string{"ACL", "SETUSER", "robots"}, redistest.AccessRule(t, "doc.go")...)...)
+	refused("redis://robots@"+s.Addr, fleet.Options{Password: "SECRET"})
+	s.Do("ACL", "SETUSER", "robots", "-info")
+	use(t, open(t, "redis://robots@"+s.Addr, fleet.Options{Password: "SECRET"}))
+	sentinel := redistest.Start(t, redistest.Options{Watch: s})
+	refused(sentinel.URL()+"?master_set=fleet", fleet.Options{})
+
+	nodes := redistest.StartCluster(t, 3)
+	for i, n := range nodes { // whichever has the keys
+		n.Do("CONFIG", "SET", "maxmemory-policy", "volatile-ttl")
+		refused(nodes[(i+1)%len(nodes)].URL(), fleet.Options{})
+		n.Do("CONFIG", "SET", "maxmemory-policy", "noeviction")
+	}
+	use(t, open(t, nodes[0].URL(), fleet.Options{}))
+}
+
 // TestTLS: a server known by a private authority, and a user of its access
 // control list who may do no more than the documentation says.
 func TestTLS(t *testing.T) {

@@ -1,5 +1,6 @@
--- Every value begins with an octet, the version of its layout. What a later
--- release has written is refused (LATER) and left as it is.
+-- Every value begins with an octet, the version of its layout, below 32. What a later
+-- release has written is refused (LATER) and left as it is; all else that has not this
+-- layout was damaged, and is as good as none.
 --
 --   record   version, fence (8), epoch (8), number of bodies (1), for each its hash (32) and birth (8), encoded record
 --   body     version, references (4), birth (8), octets
@@ -13,7 +14,15 @@ local RECORD_HEAD, REFERENCE, BODY_HEAD = 18, 40, 13
 local DONE, REFUSED, MISSING, LATER, EXHAUSTED = 0, 1, 2, 3, 4
 
 local function later(value)
-  return #value > 0 and string.byte(value) > VERSION
+  return #value > 0 and string.byte(value) > VERSION and string.byte(value) < 32
+end
+
+-- read returns a value or the beginning of it, nothing where a key is of another type.
+local function read(key, last)
+  local value = redis.pcall('GETRANGE', key, 0, last or -1)
+  if type(value) == 'string' then return value end
+  if string.sub(value.err, 1, 9) ~= 'WRONGTYPE' then error(value) end
+  return ''
 end
 
 -- current says whether a value has this layout and is at least so long.
@@ -53,7 +62,7 @@ end
 -- release takes a reference away, and the body with the last one. A body that was
 -- lost and has come back has another birth and counts only who came after.
 local function release(key, born)
-  local head = redis.call('GETRANGE', key, 0, BODY_HEAD - 1)
+  local head = read(key, BODY_HEAD - 1)
   if not current(head, BODY_HEAD) or string.sub(head, 6) ~= born then return end
   local n = struct.unpack('>I4', head, 2)
   if n > 1 then

@@ -55,9 +55,11 @@
 // alone a killed server had written (Redis 7.0 executes it when it loads that file a
 // second time), and then ends by its own expiry. It never counts too few.
 //
-// A later release that changes any of this raises the version octet or names the key
-// otherwise, and goes on reading this. What has a higher octet is refused with an
-// error that says so and stays as it is, by Put and Delete too.
+// A later release that changes any of this raises the version octet, to 31 at most, or
+// names the key otherwise, and goes on reading this. What has a higher octet of those is
+// refused with an error that says so and stays as it is, by Put and Delete too. Anything
+// else, and a key of another type, is damage: a Get of that origin is an error that says
+// so, a Put and a Lease replace it, and no other origin notices.
 //
 // A user needs no more than this (TestACL). Clients also say who they are with CLIENT
 // SETINFO, and go on if they may not.
@@ -95,16 +97,14 @@
 //	READONLY, NOREPLICAS,    puts, leases, releases and deletes fail, most at once; reads go on. The
 //	MISCONF                  store is away until a write is taken, for which it looks by itself
 //	memory full, noeviction  puts and leases fail with OOM, changing nothing; the rest goes on
-//	evicted record           absent, and its fence gone
-//	evicted body             an error that it is missing, for each record that has it, until a Put brings it
 //	scripts lost             sent again
 //
-// Memory wants maxmemory with noeviction, and room for what is kept (see below). Of
-// the policies that evict, volatile-ttl spares bodies best, as they outlive their
-// records; allkeys ones may drop the last token, which matters only if the clock goes
-// back too. Nothing here is the only copy of what a fleet cannot do without but the
-// last good answers of failing sites: for those append-only is worth having, with
-// everysec too, where a last write lost costs a fetch.
+// Memory wants maxmemory-policy noeviction, and room for what is kept (see below). A
+// server that evicts makes records absent, with their fences, and takes bodies from
+// records, which is an error until a Put brings them; it may drop leases and the last
+// token as well, and the pace of pace/redis beside it. Nothing here is the only copy of
+// what a fleet cannot do without but the last good answers of failing sites: for those
+// append-only is worth having, with everysec too, where a last write lost costs a fetch.
 //
 // What it does not promise: a server whose clock is set forward expires what would
 // have ended by then, all at once, as all keys of Redis do; with lives of 90 days

@@ -151,7 +151,7 @@ func (s *Store) read(ctx context.Context, origin robots.Origin, key string) (*de
 
 // decode takes a stored record apart.
 func decode(origin robots.Origin, raw string, octets func(fetch.Hash) ([]byte, error)) (*decoded, error) {
-	if raw[0] > version {
+	if raw[0] > version && raw[0] < 32 {
 		return nil, errLater
 	}
 	if raw[0] != version || len(raw) < recordHead {

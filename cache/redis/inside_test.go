@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cache/cachetest"
 	"github.com/robotskit/robots/fetch"
@@ -138,15 +139,73 @@ func TestLater(t *testing.T) {
 	if _, err := s.Get(ctx, o); err == nil || errors.Is(err, cache.ErrAbsent) {
 		t.Errorf("get of something else: %v", err)
 	}
-	server.Do("FLUSHALL")
-	server.Do("LPUSH", s.recordKey(o), "a list")
-	for range 2 {
-		if _, err := s.Get(ctx, o); err == nil || !strings.Contains(err.Error(), "WRONGTYPE") {
-			t.Errorf("get of a list: %v", err)
+}
+
+// TestDamage: what is damaged, or of another type, is not known for its own origin, and
+// is replaced by what is put or granted next. Other origins do not notice.
+func TestDamage(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Options{})
+	s := newStore(t, server.Client(), Options{})
+	o, other := cachetest.Origin(1), cachetest.Origin(2)
+	body := strings.Repeat("body ", 10)
+	for name, damage := range map[string]func(key string){
+		"empty": func(key string) { server.Do("SET", key, "") },
+		"word":  func(key string) { server.Do("SET", key, "garbage") },
+		"text":  func(key string) { server.Do("SET", key, strings.Repeat("garbage ", 100)) },
+		"octet": func(key string) { server.Do("SET", key, "\x01") },
+		"ones":  func(key string) { server.Do("SET", key, strings.Repeat("\xff", 100)) },
+		"list":  func(key string) { server.Do("LPUSH", key, "garbage") },
+		"hash":  func(key string) { server.Do("HSET", key, "a", "b") },
+	} {
+		for _, key := range []string{s.recordKey(o), fmt.Sprintf("%sbody:%x", s.prefix, fetch.HashOf([]byte(body))), s.leaseKey(o), s.prefix + "token"} {
+			server.Do("FLUSHALL")
+			beside := cache.Entry{Record: cachetest.Record(other, "beside")}
+			e := cache.Entry{Record: cachetest.Record(o, body)}
+			for _, e := range []cache.Entry{beside, e} {
+				if err := s.Put(ctx, e, time.Hour); err != nil {
+					t.Fatal(err)
+				}
+			}
+			server.Do("DEL", key)
+			damage(key)
+			s.turn(o).Add(1)
+			if got, err := s.Get(ctx, o); err == nil && !sameEntry(got, e) || errors.Is(err, cache.ErrFenced) {
+				t.Errorf("%s, %s: get: %+v, %v", key, name, got, err)
+			}
+			if got, err := s.Get(ctx, other); err != nil || !sameEntry(got, beside) {
+				t.Errorf("%s, %s: get of another: %v", key, name, err)
+			}
+			for _, o := range []robots.Origin{o, other} {
+				l, err := s.Lease(ctx, o, time.Hour)
+				if err != nil || !l.Granted {
+					t.Errorf("%s, %s: lease of %s: %+v, %v", key, name, o, l, err)
+				}
+				if err := s.Release(ctx, o, l.Token); err != nil {
+					t.Errorf("%s, %s: release: %v", key, name, err)
+				}
+				if err := s.Await(ctx, o); err != nil {
+					t.Errorf("%s, %s: await: %v", key, name, err)
+				}
+			}
+			if err := s.Put(ctx, e, time.Hour); err != nil {
+				t.Errorf("%s, %s: put: %v", key, name, err)
+			}
+			if got, err := s.Get(ctx, o); err != nil || !sameEntry(got, e) {
+				t.Errorf("%s, %s: get of what was put: %v", key, name, err)
+			}
+			server.Do("DEL", key)
+			damage(key)
+			if err := s.Delete(ctx, o); err != nil {
+				t.Errorf("%s, %s: delete: %v", key, name, err)
+			}
+			if _, err := s.Get(ctx, o); !errors.Is(err, cache.ErrAbsent) {
+				t.Errorf("%s, %s: get after delete: %v", key, name, err)
+			}
 		}
 	}
-	if err := s.Put(ctx, e, time.Hour); err == nil || !strings.Contains(err.Error(), "WRONGTYPE") {
-		t.Errorf("put over a list: %v", err)
+	if since := s.Away(); !since.IsZero() {
+		t.Errorf("away since %v", since)
 	}
 }
 

@@ -1,6 +1,6 @@
 -- KEYS: lease, record, token. ARGV: milliseconds, nonce.
 -- The reply of one that is granted or refused: code, milliseconds left, token.
-local held = redis.call('GET', KEYS[1]) or ''
+local held = read(KEYS[1])
 if later(held) then return {LATER} end
 local left = redis.call('PTTL', KEYS[1])
 if current(held, 17) and left >= 0 then
@@ -9,7 +9,7 @@ if current(held, 17) and left >= 0 then
   end
   return {REFUSED, left}
 end
-local record, last = redis.call('GETRANGE', KEYS[2], 0, 8), redis.call('GET', KEYS[3]) or ''
+local record, last = read(KEYS[2], 8), read(KEYS[3])
 if later(record) or later(last) then return {LATER} end
 -- The time alone would do while no clock goes back and no fence is of another
 -- kind; the last token alone while a failover loses no write.

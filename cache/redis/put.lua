@@ -4,14 +4,14 @@
 -- The order matters: what can fail for want of memory comes before anything is
 -- taken away, and the server decides about memory before the script begins.
 local prefix, fence, epoch, keep, encoded = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local old = redis.call('GETRANGE', KEYS[1], 0, RECORD_HEAD + 2 * REFERENCE - 1)
+local old = read(KEYS[1], RECORD_HEAD + 2 * REFERENCE - 1)
 if later(old) then return {LATER} end
 if current(old, RECORD_HEAD) and less(fence, string.sub(old, 2, 9)) then return {REFUSED} end
 
 local heads, whole, missing = {}, {}, {MISSING}
 for i = 2, #KEYS do
   local octets, sha1 = ARGV[3 * i + 1], ARGV[3 * i + 2]
-  local held = redis.call('GETRANGE', KEYS[i], 0, -1)
+  local held = read(KEYS[i])
   if later(held) then return {LATER} end
   if current(held, BODY_HEAD) then
     heads[i] = string.sub(held, 1, BODY_HEAD)

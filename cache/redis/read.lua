@@ -1,10 +1,10 @@
 -- KEYS: record. ARGV: prefix of body keys.
 -- Returns the record and the bodies it refers to, as of one moment: each hash, and
 -- its octets or nothing.
-local record = redis.call('GET', KEYS[1]) or ''
+local record = read(KEYS[1])
 local reply = {record}
 for hash in pairs(references(record)) do
-  local body = redis.call('GET', body_key(ARGV[1], hash)) or ''
+  local body = read(body_key(ARGV[1], hash))
   reply[#reply + 1] = hash
   reply[#reply + 1] = current(body, BODY_HEAD) and string.sub(body, BODY_HEAD + 1) or ''
 end

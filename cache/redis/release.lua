@@ -1,5 +1,5 @@
 -- KEYS: lease. ARGV: token, or nothing and the nonce of the call that got the lease.
-local held = redis.call('GET', KEYS[1]) or ''
+local held = read(KEYS[1])
 if later(held) then return {LATER} end
 if current(held, 17) and (string.sub(held, 2, 9) == ARGV[1] or string.sub(held, 10) == ARGV[2]) then
   redis.call('DEL', KEYS[1])

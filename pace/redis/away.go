@@ -22,6 +22,35 @@ type outage struct {
 	cause  error
 	full   bool // for want of memory: what frees some still goes through
 	worked atomic.Bool
+	back   time.Time // the end, of one that is over
+	// Redis may come and go. Since began[k] it was never there for longer than
+	// settle<<k.
+	began [16]time.Time
+}
+
+// settle is for how long after an outage a worker keeps to its share on the server too:
+// the others may not be back yet, and so the server not know of their starts.
+const settle = 10 * time.Second
+
+// begin puts down when the trouble began of which an outage is a part, given the last
+// outage before, nil for none.
+func (o *outage) begin(before *outage) {
+	for k := range o.began {
+		o.began[k] = o.since
+		if before != nil && o.since.Sub(before.back) <= settle<<k {
+			o.began[k] = before.began[k]
+		}
+	}
+}
+
+// trouble returns when the trouble began for a site with an interval: the last time
+// before it that Redis was there for so long.
+func (o *outage) trouble(interval time.Duration) time.Time {
+	k := 0
+	for k < len(o.began)-1 && settle<<k < interval {
+		k++
+	}
+	return o.began[k]
 }
 
 // Away returns since when Redis is away, the zero time while it answers.
@@ -36,6 +65,7 @@ func (l *Limiter) Away() (since time.Time) {
 // begun before.
 func (l *Limiter) leaveAlone(cause error) *outage {
 	o := &outage{since: clock(), cause: cause, full: says(cause, "OOM")}
+	o.begin(l.healed.Load())
 	for !l.outage.CompareAndSwap(nil, o) {
 		if current := l.outage.Load(); current != nil {
 			return current
@@ -102,8 +132,9 @@ func (l *Limiter) alone(ctx context.Context, o *outage, key pace.Key, s *pace.Sc
 		return pace.Grant{}, err
 	}
 	// The workers notice at about the same time. They begin one after another,
-	// the first an interval later, since the last start may have been anybody's.
-	first := o.since.Add(turn.Interval/time.Duration(workers)*time.Duration(min(rank, workers-1)+1) + 1)
+	// the first an interval later, since the last start may have been anybody's. If
+	// Redis was there for a moment only, they go on as they had begun.
+	first := o.trouble(turn.Interval).Add(turn.Interval/time.Duration(workers)*time.Duration(min(rank, workers-1)+1) + 1)
 	if first.After(turn.Start) {
 		turn.Start = first
 		turn.Reasons = slices.Insert(turn.Reasons, 0, pace.Reason{Cause: pace.CauseDegraded, Interval: turn.Interval, Until: first})
@@ -124,12 +155,17 @@ func (l *Limiter) alone(ctx context.Context, o *outage, key pace.Key, s *pace.Sc
 	return g, err
 }
 
-// own returns what this worker's own limiter says of a key after an outage in
-// which it gave starts, and whether it has a say: until they must have ended.
+// own returns what this worker's own limiter says of a key after an outage, and
+// whether it has a say: while it must be on its share yet, and until the starts that it
+// gave must have ended.
 func (l *Limiter) own(ctx context.Context, key pace.Key, s *pace.Schedule) (pace.Turn, bool) {
 	until := l.floor.Load()
 	if until == 0 || clock().UnixNano() > until {
 		return pace.Turn{}, false
+	}
+	if o := l.healed.Load(); o != nil && passed(o.back) < settle {
+		workers, _ := l.share()
+		s = s.Slowed(max(workers, 1))
 	}
 	turn, err := l.inner.NotBefore(ctx, key, s)
 	// Of a site for which it has no room it knows nothing.
@@ -301,10 +337,16 @@ func (l *Limiter) heal(o *outage) {
 	if l.flush(l.closing) != nil {
 		return
 	}
-	if o.worked.Load() {
-		l.floor.Store(clock().Add(l.options.Hold).UnixNano())
+	o.back = clock()
+	if l.options.WhenAway == Divide {
+		until := o.back.Add(settle)
+		if o.worked.Load() {
+			until = o.back.Add(max(l.options.Hold, settle))
+		}
+		l.floor.Store(max(l.floor.Load(), until.UnixNano()))
 	}
 	l.inner.DivideAddresses(1)
+	l.healed.Store(o)
 	l.outage.CompareAndSwap(o, nil)
 	l.nudge() // for what came meanwhile
 }

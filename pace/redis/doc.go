@@ -34,8 +34,8 @@
 //
 // States expire when they say no more than a state that is not there. An origin
 // takes some 210 octets of the server for as long (10^5 of them, half with a
-// grant under way). The server should have maxmemory-policy noeviction: a state
-// that is evicted is a site that was never asked.
+// grant under way). The server must have maxmemory-policy noeviction: a state that is
+// evicted is a site that was never asked. New does not look, fleet.Open does.
 //
 // A user needs no more than this (TestUser). Without INFO a limiter works; it then
 // notices a server that was exchanged only by the scripts that it does not know.
@@ -89,6 +89,11 @@
 //	                              within half a second more, each at
 //	                              its own moment; up to 2N starts in
 //	                              N x I until all workers are back
+//	Redis comes and goes          each worker keeps to its share, also  starts while it is there
+//	                              on the server until that has been
+//	                              there for 10 s: at most N more in any
+//	                              time than the rate gives, and never
+//	                              none for longer than 2N x I
 //	restarted, append-only or not one I of waiting for each site     the same
 //	replaced by an empty one,
 //	emptied, failed over

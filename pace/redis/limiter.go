@@ -124,7 +124,8 @@ type Limiter struct {
 
 	inner  *pace.Local // this worker's own, for when Redis is away
 	outage atomic.Pointer[outage]
-	floor  atomic.Int64 // until when, in Unix nanoseconds, inner has a say too
+	healed atomic.Pointer[outage] // the last one that is over
+	floor  atomic.Int64           // until when, in Unix nanoseconds, inner has a say too
 	// The workers on the list, as every answer says, and this one's place among
 	// them, as the last beat says.
 	workers, rank atomic.Int64
@@ -426,6 +427,10 @@ func (l *Limiter) ask(ctx context.Context, key pace.Key, s *pace.Schedule, withi
 				answer := grant(key, s, id, a, r.reading)
 				if held && !answer.OK() && own.Start.After(answer.Start) {
 					answer.Turn = own
+				}
+				if answer.OK() && l.options.WhenAway == Divide {
+					// A share counts from this start too, should Redis be away before its end.
+					_ = l.inner.Done(ctx, pace.Grant{ID: id, Key: key}, pace.Result{}) // it knows no such grant, and has no errors
 				}
 				return answer, nil
 			case codeEpoch:
