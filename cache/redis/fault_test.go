@@ -3,7 +3,6 @@ package redis
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -17,10 +16,9 @@ import (
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cache/cachetest"
 	"github.com/robotskit/robots/fetch"
+	"github.com/robotskit/robots/internal/campaign"
 	"github.com/robotskit/robots/internal/redistest"
 )
-
-var killRounds = flag.Int("kill-rounds", 100, "how often TestKill kills a server that syncs always, and a fourth as often others (twice with -short)")
 
 // eventually tries until a call succeeds: a server that has come back gives no signal.
 func eventually(t *testing.T, what string, try func() error) {
@@ -52,12 +50,9 @@ func TestKill(t *testing.T) {
 	for _, fsync := range []string{"always", "no", "everysec"} {
 		t.Run(fsync, func(t *testing.T) {
 			server := redistest.Start(t, redistest.Options{AppendOnly: true, Config: []string{"appendfsync " + fsync}})
-			rounds := *killRounds
+			rounds := campaign.Size(1, 8, 100)
 			if fsync != "always" {
-				rounds = max(rounds/4, 1)
-			}
-			if testing.Short() {
-				rounds = min(rounds, 2)
+				rounds = campaign.Size(1, 3, 100)
 			}
 			killed(t, server, rounds, fsync == "everysec")
 		})
@@ -617,7 +612,7 @@ func TestAwaitHang(t *testing.T) {
 		return err
 	}
 	cancel()
-	if err := ended("who gave up", first, time.Second); !errors.Is(err, context.Canceled) {
+	if err := ended("who gave up", first, callLimit+time.Second); !errors.Is(err, context.Canceled) {
 		t.Errorf("who gave up: %v", err)
 	}
 	second := await(ctx, o)

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -23,10 +22,9 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/fetch"
+	"github.com/robotskit/robots/internal/campaign"
 	"github.com/robotskit/robots/internal/redistest"
 )
-
-var fleetOrigins = flag.Int("fleet-origins", 10_000, "how many origins the processes of TestFleet fetch")
 
 // workerEnv holds the orders of a process that a test has started.
 const workerEnv = "ROBOTS_TEST_WORKER"
@@ -185,10 +183,7 @@ func (o orders) start(t *testing.T) *worker {
 // at most every hundredth is asked once more.
 func TestFleet(t *testing.T) {
 	t.Parallel()
-	n := *fleetOrigins
-	if testing.Short() {
-		n = min(n, 500)
-	}
+	n := campaign.Size(300, 1500, 10_000)
 	for _, tt := range []struct {
 		processes, kills int
 		together         bool // all in one order, so that they meet at every site
@@ -198,9 +193,7 @@ func TestFleet(t *testing.T) {
 		{8, 0, true, time.Minute},
 		{4, 5, true, 3 * time.Second},
 	} {
-		if testing.Short() {
-			tt.kills = min(tt.kills, 2)
-		}
+		tt.kills = min(tt.kills, campaign.Size(2, 3, tt.kills))
 		t.Run(fmt.Sprintf("%d processes, %d killed", tt.processes, tt.kills), func(t *testing.T) {
 			server := redistest.Start(t, redistest.Options{})
 			marks := 0

@@ -2,7 +2,6 @@ package redis
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"runtime"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cache/cachetest"
 	"github.com/robotskit/robots/fetch"
+	"github.com/robotskit/robots/internal/campaign"
 	"github.com/robotskit/robots/internal/redistest"
 )
 
@@ -340,14 +340,9 @@ func TestLifetimes(t *testing.T) {
 	}
 }
 
-var flatCalls = flag.Int("flat-calls", 10_000, "how many calls TestFlat makes of each kind")
-
 // TestFlat makes many calls and looks whether anything grows with them.
 func TestFlat(t *testing.T) {
-	calls := *flatCalls
-	if testing.Short() {
-		calls = min(calls, 2000)
-	}
+	calls := campaign.Size(2000, 4000, 10_000)
 	server := redistest.Start(t, redistest.Options{})
 	s, other := newStore(t, server.Client(), Options{Memory: 1 << 20}), newStore(t, server.Client(), Options{Memory: 1 << 20})
 	const origins, workers = 500, 16

@@ -2,7 +2,6 @@ package redis
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -17,10 +16,9 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cache/cachetest"
+	"github.com/robotskit/robots/internal/campaign"
 	"github.com/robotskit/robots/internal/redistest"
 )
-
-var linearRounds = flag.Int("linear-rounds", 10, "how many histories TestLinearizable records of each kind")
 
 // What one call asked and got. Times are those of the call, in nanoseconds.
 type asked struct {
@@ -115,10 +113,7 @@ var contract = porcupine.NondeterministicModel{
 // order in which one store would have said the same. Gets go past the client-side
 // cache here, which answers with what was so a moment ago.
 func TestLinearizable(t *testing.T) {
-	rounds := *linearRounds
-	if testing.Short() {
-		rounds = 3
-	}
+	rounds := campaign.Size(3, 10, 100)
 	for _, tt := range []struct {
 		name string
 		cut  bool

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/robotskit/robots/internal/campaign"
 	"github.com/robotskit/robots/internal/redistest"
 	"github.com/robotskit/robots/pace/redis"
 )
@@ -15,10 +16,7 @@ const stallSlack = 3 * time.Second
 // start no more than it in all, and go on starting.
 func TestFlapping(t *testing.T) {
 	t.Parallel()
-	length := 8 * time.Second
-	if testing.Short() {
-		length = 4 * time.Second
-	}
+	length := campaign.Size(4*time.Second, 4*time.Second, 20*time.Second)
 	for _, tt := range []struct {
 		name     string
 		workers  int

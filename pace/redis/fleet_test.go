@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -22,12 +21,11 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/robotskit/robots/internal/campaign"
 	"github.com/robotskit/robots/internal/redistest"
 	"github.com/robotskit/robots/pace"
 	"github.com/robotskit/robots/pace/redis"
 )
-
-var fleetTime = flag.Duration("fleet-time", 0, "how long a fleet runs through each fault (default 5 s, and 1.5 s with -short, through some of them)")
 
 // asWorker is the variable of the environment that makes the test binary a
 // worker of a fleet.
@@ -314,15 +312,13 @@ const (
 
 const hotInterval = 100 * time.Millisecond
 
-// TestFleetExact: 32 processes at a site that wants 10 requests a second start
-// 50 in 5 s, no more and no fewer. Never more; and as an interval counts from the
+// TestFleetExact: the processes at a site that wants 10 requests a second start 10
+// in each, no more and no fewer. Never more; and as an interval counts from the
 // end of the last response, a machine that stalls a process for 2 ms at each
 // start makes it 49, so fewer in some of four runs is the machine's.
 func TestFleetExact(t *testing.T) {
-	workers, length, runs := 32, 5*time.Second, 4
-	if testing.Short() {
-		workers, length, runs = 8, 2*time.Second, 1
-	}
+	workers, runs := campaign.Size(8, 16, 32), campaign.Size(1, 4, 4)
+	length := campaign.Size(2*time.Second, 2*time.Second, 5*time.Second)
 	want := int(length / hotInterval)
 	server := redistest.Start(t, redistest.Options{})
 	for run := 1; ; run++ {
@@ -442,17 +438,8 @@ func full(r *stage, back bool) {
 
 // TestFleetFaults: what the table of the package says, counted by the site.
 func TestFleetFaults(t *testing.T) {
-	length := *fleetTime
-	workers := 32
-	if testing.Short() {
-		workers = 8
-	}
-	if length == 0 {
-		length = 5 * time.Second
-		if testing.Short() {
-			length = 1500 * time.Millisecond
-		}
-	}
+	workers := campaign.Size(8, 8, 32)
+	length := campaign.Size(1500*time.Millisecond, 1500*time.Millisecond, 5*time.Second)
 	for _, f := range faults {
 		if testing.Short() && (f.rare || f.policy == redis.Stop && f.away) {
 			continue

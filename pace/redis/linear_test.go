@@ -12,6 +12,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
+	"github.com/robotskit/robots/internal/campaign"
 	"github.com/robotskit/robots/internal/redistest"
 	"github.com/robotskit/robots/pace"
 	"github.com/robotskit/robots/pace/redis"
@@ -171,10 +172,7 @@ func record(t *testing.T, limiters []pace.Limiter, each int) []porcupine.Operati
 // have done, one call after another.
 func TestLinearizable(t *testing.T) {
 	t.Parallel()
-	callers, each, histories := 8, 150, 6
-	if testing.Short() {
-		histories = 2
-	}
+	callers, each, histories := 8, 150, campaign.Size(2, 4, 20)
 	server := redistest.Start(t, redistest.Options{})
 	operations, granted := 0, 0
 	for h := range histories {

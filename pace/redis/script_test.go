@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/internal/campaign"
 	"github.com/robotskit/robots/internal/redistest"
 	"github.com/robotskit/robots/pace"
 )
@@ -53,10 +54,7 @@ func floored(s pace.State, now micros, floor time.Duration) pace.State {
 // TestScriptIsNextIn holds the search of the script against Schedule.NextIn, on
 // random schedules and states, and on days on which clocks change.
 func TestScriptIsNextIn(t *testing.T) {
-	cases := 6000
-	if testing.Short() {
-		cases = 600
-	}
+	cases := campaign.Size(600, 2000, 20_000)
 	server := redistest.Start(t, redistest.Options{Clock: true})
 	client := server.Client()
 	o := pace.Options{Concurrency: 2, Hold: 5 * time.Minute, Forget: time.Hour, AddressInterval: 3 * time.Second}

@@ -2,7 +2,6 @@ package redis_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -13,12 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/robotskit/robots/internal/campaign"
 	"github.com/robotskit/robots/internal/redistest"
 	"github.com/robotskit/robots/pace"
 	"github.com/robotskit/robots/pace/redis"
 )
-
-var soak = flag.Int("soak", 1_000_000, "decisions of TestSoak (4,000 with -short)")
 
 // usage is what a limiter and its server take.
 type usage struct {
@@ -51,10 +49,7 @@ func measure(t *testing.T, s *redistest.Server) usage {
 // TestSoak: many decisions take no more memory, goroutines or connections than
 // few, waits that are given up and answers of all kinds among them.
 func TestSoak(t *testing.T) {
-	decisions := *soak
-	if testing.Short() {
-		decisions = min(decisions, 4000)
-	}
+	decisions := campaign.Size(4000, 60_000, 1_000_000)
 	const callers, origins = 8, 2000
 	server := redistest.Start(t, redistest.Options{})
 	l := newLimiter(t, server.Client(), redis.Options{Options: pace.Options{Concurrency: 2, AddressInterval: time.Microsecond}})
