@@ -1,40 +1,47 @@
-# make test is what CI runs. It needs Go; the race detector needs a C compiler too.
+# make help lists the targets. Go is enough; the race detector needs a C compiler too.
 MODULES  := $(patsubst %/go.mod,%,$(wildcard ./go.mod */go.mod))
 PACKAGES := $(subst ././,./,$(MODULES:%=./%/...))
-FUZZTIME ?= 500x
+FUZZTIME ?= 200x
 WASMMAX  := 1048576
 LINT     := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
-.PHONY: build test fmt-check vet unit race fuzz corpus wasm tidy-check cross bench lint docs
-build: # bin/robots
+.PHONY: help build quick test campaign fmt-check vet unit race fuzz wasm tidy-check cross bench lint docs
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | awk -F'\t' '{printf "%-11s %s\n", $$1, $$2}'
+build: ## the program, bin/robots
 	go build -o bin/ ./cmd/...
-test: fmt-check vet unit race wasm fuzz tidy-check
+quick: ## build, vet and the short tests, in less than a minute once Go's cache is warm
+	go build $(PACKAGES)
+	go vet $(PACKAGES)
+	go test -short -p 8 $(PACKAGES)
+test: fmt-check vet unit race wasm fuzz tidy-check ## what CI runs, some three and a half minutes on two cores
 	@echo "make test: all is well"
-fmt-check:
+campaign: ## the long runs of docs/long-runs.md, some hours; real files if ROBOTS_CORPUS names a folder of them
+	ROBOTS_CAMPAIGN=1 go test -count=1 -v -p 1 -timeout 6h $(PACKAGES)
+	$(MAKE) fuzz FUZZTIME=5m
+fmt-check: ## are all files as gofmt writes them?
 	@test -z "$$(gofmt -l .)" || { echo "gofmt -w these:"; gofmt -l .; exit 1; }
-vet: # and for 32 bits
+vet: ## go vet, for 32 bits too
 	go vet $(PACKAGES)
 	GOARCH=386 go vet $(PACKAGES)
-unit: # imports, examples, generated pages; real files if ROBOTS_CORPUS names a folder of them; prints what was counted
+unit: ## all tests with imports, examples and generated pages; prints what was counted
 	@t=$$(mktemp); echo "go test $(PACKAGES)"; go test -v $(PACKAGES) >$$t 2>&1; s=$$?; \
 	if [ $$s = 0 ]; then grep -E '^(ok|---)|^    [a-z_]*_test[.]go:[0-9]+: ' $$t; else grep -vE '^ *(=== |--- PASS)' $$t; fi; rm $$t; exit $$s
-race: # short; says so if there is no C compiler
+race: ## the short tests under the race detector; says so if there is no C compiler
 	@if [ "$$(go env CGO_ENABLED)" = 1 ]; then set -x; ROBOTS_CORPUS= go test -race -short $(PACKAGES); else echo "race: skipped, no C compiler"; fi
-fuzz: # every target for FUZZTIME: so many inputs, or a time such as 60s
+fuzz: ## every fuzz target for FUZZTIME: so many inputs, or a time such as 60s
 	@for d in $$(grep -rlE --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
 	for f in $$(go test -list '^Fuzz' $$d | grep ^Fuzz); do echo "fuzz $$d $$f $(FUZZTIME)"; \
 	out=$$(go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$d) || { echo "$$out"; exit 1; }; done; done
-corpus: # ROBOTS_CORPUS=folder make corpus
-	@test -d "$(ROBOTS_CORPUS)" || { echo "ROBOTS_CORPUS names no folder of robots.txt files"; exit 1; }
-	go test -count=1 -v -run 'TestCorpus|TestAgree' . ./bench/...
-wasm: # the engine in a browser, built for size
-	@t=$$(mktemp -d) && GOOS=js GOARCH=wasm go build -trimpath -gcflags=all=-l -ldflags='-s -w' -o $$t/w ./testdata/wasm && n=$$(gzip -9c $$t/w | wc -c) && rm -r $$t && echo "wasm: $$n octets gzipped, at most $(WASMMAX)" && test $$n -le $(WASMMAX)
-tidy-check: # each module stands without go.work too
+wasm: ## is the engine small enough for a browser?
+	@t=$$(mktemp -d) && GOOS=js GOARCH=wasm go build -trimpath -gcflags=all=-l -ldflags='-s -w' -o $$t/w ./testdata/wasm && n=$$(gzip -9c $$t/w | wc -c) && rm -r $$t && echo "wasm: $$n bytes gzipped, at most $(WASMMAX)" && test $$n -le $(WASMMAX)
+tidy-check: ## does each module stand without go.work too?
 	@for m in $(MODULES); do echo "tidy-check $$m"; (cd $$m && GOWORK=off go mod tidy -diff && GOWORK=off go build -o /dev/null ./...) || exit 1; done
-cross:
+cross: ## the program for other systems
 	for t in linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64; do GOOS=$${t%/*} GOARCH=$${t#*/} go build -o /dev/null ./cmd/robots || exit 1; done
-bench: # BENCH='-corpus DIR -o results' for real files and a kept table
+bench: ## the measurements; BENCH='-corpus DIR -o results' for real files and a kept table
 	cd bench && go run . $(BENCH)
-lint:
+lint: ## golangci-lint, downloaded by Go
 	for m in $(MODULES); do (cd $$m && $(LINT) run --config $(CURDIR)/.golangci.yml ./...) || exit 1; done
-docs: # the generated pages
+docs: ## the generated pages
 	go test -count=1 -run TestDialectPage -update .
+	go test -count=1 -run TestFaultPage -update ./fetch
