@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -385,4 +386,68 @@ func TestSizeLimit(t *testing.T) {
 			t.Errorf("limit %d: allowed %v, cut at %d, want %v, %d: %v", row.limit, v.Allowed, v.State.CutAt, row.allowed, row.cutAt, v)
 		}
 	}
+}
+
+// slept is a limiter whose first caller is stopped when it has its grant, as a process
+// of a fleet may be.
+type slept struct {
+	*pace.Local
+	calls atomic.Int64
+	stop  time.Duration
+}
+
+func (l *slept) Wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pace.Grant, error) {
+	g, err := l.Local.Wait(ctx, key, s)
+	if l.calls.Add(1) == 1 {
+		time.Sleep(l.stop)
+	}
+	return g, err
+}
+
+// TestStopped: a request whose turn was taken to have ended before it could be sent
+// waits for another.
+func TestStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kept, err := cache.New(cache.Options{Fetcher: files("")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer kept.Close()
+		turns, err := pace.NewLocal(pace.Options{Hold: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		var mu sync.Mutex
+		var arrivals []string
+		transport, err := New("MyBot", Options{
+			Cache: kept, Limiter: &slept{Local: turns, stop: 2 * time.Minute}, Policy: pace.Policy{Default: 10 * time.Second},
+			Base: base(func(r *http.Request) (*http.Response, error) {
+				mu.Lock()
+				arrivals = append(arrivals, r.URL.Path+" at "+time.Since(began).String())
+				mu.Unlock()
+				time.Sleep(time.Minute)
+				return &http.Response{StatusCode: 200, Body: http.NoBody, Request: r}, nil
+			}),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer transport.Close()
+		var all sync.WaitGroup
+		for i, path := range []string{"/stopped", "/other"} {
+			all.Go(func() {
+				time.Sleep(time.Duration(i) * time.Second)
+				if err := get(&http.Client{Transport: transport}, "https://example.com"+path); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		// The other has its turn when that of the first is over, 60 s and 10 s, and
+		// the first when the other is done, 60 s and 10 s later.
+		if got, want := strings.Join(arrivals, ", "), "/other at 1m10s, /stopped at 2m20s"; got != want {
+			t.Errorf("arrivals: %s, want %s", got, want)
+		}
+	})
 }
