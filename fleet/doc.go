@@ -35,6 +35,12 @@
 // breaks the pace without a sign. A server that is full (noeviction) is away for what
 // takes room.
 //
+// # When a worker dies
+//
+// Its turns end 15 s after the server last heard of it, and what it was fetching is
+// fetched by another when its lease ends. A worker that was only stopped for as long
+// asks again before it sends.
+//
 // # When Redis is away
 //
 // Records that a worker holds in memory or in its copy go on being answered and
