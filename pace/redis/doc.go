@@ -165,8 +165,8 @@
 //
 // By the server's own count, at its best, a refusal takes 3.6 µs of its time by
 // itself and 1.7 among eight, a grant 5.3 and 3.3; an empty script takes 0.7. (That was
-// before states were checked for damage: 0.4 µs more for a refusal and 0.9 for a grant
-// at a new site, among 32 on a busy machine.) That is
+// before states were checked for damage: 0.1 µs more for a refusal and 1.1 for a grant
+// at a new site, among 32, the least of six runs in turn on a busy machine.) That is
 // what is left of the difference when a network with round trips of 100 µs and
 // more lies between.
 //
