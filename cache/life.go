@@ -10,14 +10,6 @@ import (
 // jitter is the part of a life or a wait that chance adds or takes.
 const jitter = 0.1
 
-// The bounds of a wait after a failure.
-const (
-	waitLeast = time.Minute
-	waitSoon  = 15 * time.Minute // after a 503 and the like (HTTP-05)
-	waitUsual = time.Hour        // after other failures
-	waitMost  = 24 * time.Hour   // whatever a Retry-After asks for
-)
-
 // A phase is where an answer stands in its life.
 type phase uint8
 
@@ -57,15 +49,7 @@ func (c *Cache) settle(r, held *fetch.Record) *fetch.Record {
 		r.Expires = r.Fetched.Add(chance(life, c.o.Floor, life)) // never longer than the site or the ceiling says (D-28)
 		return r
 	}
-	wait := r.RetryDelay()
-	least, most := max(waitLeast, min(r.RetryAfter, waitMost)), waitUsual
-	if r.Retry() == fetch.RetrySoon {
-		most = waitSoon
-	}
-	if least >= wait { // the site's own wish: never sooner, a little later
-		most = max(most, least+least/10)
-	}
-	r.NextTry = r.Fetched.Add(chance(wait, least, min(most, waitMost)))
+	r.NextTry = r.Fetched.Add(chance(r.RetryDelay()))
 	return r
 }
 
@@ -100,7 +84,7 @@ func plain(r *fetch.Record) *fetch.Record {
 // ever.
 func (c *Cache) bounded(e Entry) Entry {
 	r := e.Record
-	end, next := r.Fetched.Add(c.o.Ceiling), r.Fetched.Add(waitMost)
+	end, next := r.Fetched.Add(c.o.Ceiling), r.Fetched.Add(fetch.WaitCeiling)
 	if good := r.Outcome.Good(); good && r.Expires.After(end) || !good && r.NextTry.After(next) {
 		b := *r
 		if good {

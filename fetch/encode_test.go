@@ -182,11 +182,11 @@ func FuzzHeaders(f *testing.F) {
 		h := http.Header{"Cache-Control": {control}, "Expires": {expires}, "Age": {age}, "Retry-After": {retry}}
 		r := Record{Cause: ServerError, Outcome: Unreachable, Failures: 1}
 		r.StatedBy, r.StatedLife = statedLife(h, began)
-		r.RetryAfter = retryAfter(h, began)
+		r.RetryAfter = RetryAfter(h, began)
 		if l := r.Lifetime(LifeFloor, LifeCeiling); l < LifeFloor || l > LifeCeiling {
 			t.Errorf("life %v", l)
 		}
-		if d := r.RetryDelay(); d < time.Minute || d > day {
+		if d, _, _ := r.RetryDelay(); d < time.Minute || d > day {
 			t.Errorf("wait %v", d)
 		}
 	})

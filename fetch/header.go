@@ -82,9 +82,10 @@ func seconds(s string) (time.Duration, bool) {
 	return time.Duration(n) * time.Second, true
 }
 
-// retryAfter reads Retry-After: seconds, or a date taken against the server's
-// own clock where it shows it. 0 is nothing asked.
-func retryAfter(h http.Header, now time.Time) time.Duration {
+// RetryAfter returns how long the Retry-After of an answer asks to wait: seconds, or
+// a date taken against the server's own clock where it shows it in Date, else
+// against now (RFC 9110 section 10.2.3). It is 0 if nothing is asked.
+func RetryAfter(h http.Header, now time.Time) time.Duration {
 	v := h.Get("Retry-After")
 	if d, ok := seconds(v); ok {
 		return d

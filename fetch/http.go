@@ -174,5 +174,5 @@ func (a *access) note(r *reply) {
 	if by, life := statedLife(r.header, now); by != "" && (rec.StatedBy == "" || life < rec.StatedLife) {
 		rec.StatedBy, rec.StatedLife = by, life
 	}
-	rec.RetryAfter = retryAfter(r.header, now)
+	rec.RetryAfter = RetryAfter(r.header, now)
 }

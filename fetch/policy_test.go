@@ -342,7 +342,8 @@ func TestAfter(t *testing.T) {
 	var waits []string
 	r := at(ServerError, 0).After(nil)
 	for range 9 {
-		waits = append(waits, r.RetryDelay().String())
+		wait, _, _ := r.RetryDelay()
+		waits = append(waits, wait.String())
 		r = at(ServerError, 0).After(r)
 	}
 	if got := strings.Join(waits, " "); got != "1m0s 2m0s 4m0s 8m0s 16m0s 32m0s 1h0m0s 1h0m0s 1h0m0s" {
@@ -363,7 +364,7 @@ func TestAfter(t *testing.T) {
 		{Record{Cause: TooManyRequests, Failures: 1, RetryAfter: time.Second}, time.Minute},
 		{Record{Cause: OK}, 0},
 	} {
-		if got := row.r.RetryDelay(); got != row.want {
+		if got, _, _ := row.r.RetryDelay(); got != row.want {
 			t.Errorf("%+v waits %v, want %v", row.r, got, row.want)
 		}
 	}

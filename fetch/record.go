@@ -117,7 +117,7 @@ const (
 	waitLeast   = time.Minute
 	waitSoon    = 15 * time.Minute
 	waitMost    = time.Hour
-	waitAsked   = 24 * time.Hour // most that a Retry-After can ask for
+	WaitCeiling = 24 * time.Hour // most that a Retry-After can ask for
 
 	// gapMost is the most that the time between two failures counts for: nothing
 	// is waited for longer (D-54).
@@ -145,13 +145,13 @@ func (r *Record) Retry() Retry {
 // RetryDelay returns how long after Fetched the next attempt is due after a
 // failure: a minute doubling with each failure of the site up to an hour, a
 // quarter of an hour for RetrySoon, an hour for RetrySlow, and at least what the
-// site asked for, up to a day. A cache adds jitter. It is 0 for a good answer.
-func (r *Record) RetryDelay() time.Duration {
-	most := waitMost
-	var wait time.Duration
+// site asked for, up to WaitCeiling. It is 0 for a good answer. A cache that adds
+// jitter stays between least and most: never sooner than the site asked.
+func (r *Record) RetryDelay() (wait, least, most time.Duration) {
+	most = waitMost
 	switch r.Retry() {
 	case RetryAtExpiry:
-		return 0
+		return 0, 0, 0
 	case RetrySlow:
 		wait = waitMost
 	case RetrySoon:
@@ -160,7 +160,12 @@ func (r *Record) RetryDelay() time.Duration {
 	default:
 		wait = waitLeast << min(max(r.Failures-1, 0), 10)
 	}
-	return max(min(wait, most), min(r.RetryAfter, waitAsked))
+	asked := min(r.RetryAfter, WaitCeiling)
+	wait, least = max(min(wait, most), asked), max(waitLeast, asked)
+	if least >= wait { // what the site asked for may be a little later
+		most = min(max(most, least+least/10), WaitCeiling)
+	}
+	return wait, least, most
 }
 
 // After returns r as it is to be kept when it follows held, the record of the
@@ -191,7 +196,8 @@ func (r *Record) After(held *Record) *Record {
 		next.LastFailure = r.Fetched
 		next.Failures++
 	}
-	next.NextTry = r.Fetched.Add(next.RetryDelay())
+	wait, _, _ := next.RetryDelay()
+	next.NextTry = r.Fetched.Add(wait)
 	return &next
 }
 

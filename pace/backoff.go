@@ -1,10 +1,6 @@
 package pace
 
-import (
-	"strconv"
-	"strings"
-	"time"
-)
+import "time"
 
 // MaxBackOff is the largest factor by which a back-off stretches an interval, ten
 // doublings.
@@ -50,27 +46,4 @@ func (b BackOff) Interval(interval time.Duration) time.Duration {
 		return interval
 	}
 	return max(interval, min(times(max(interval, leastBackOff), time.Duration(b.Factor)), longestBackOff))
-}
-
-// ParseRetryAfter reads the value of a Retry-After: whole seconds, or a date as
-// HTTP writes it, from which the answer's own time is taken off (RFC 9110
-// section 10.2.3). A date in the past is 0. ok is false if it is neither.
-func ParseRetryAfter(value string, now time.Time) (wait time.Duration, ok bool) {
-	value = strings.Trim(value, " \t")
-	if value == "" {
-		return 0, false
-	}
-	if strings.Trim(value, "0123456789") == "" {
-		n, err := strconv.ParseInt(value, 10, 64)
-		if err != nil || n > int64(MaxInterval/time.Second) {
-			return MaxInterval, true
-		}
-		return time.Duration(n) * time.Second, true
-	}
-	for _, layout := range [...]string{"Mon, 02 Jan 2006 15:04:05 GMT", "Monday, 02-Jan-06 15:04:05 GMT", time.ANSIC} {
-		if t, err := time.Parse(layout, value); err == nil {
-			return min(max(t.Sub(now), 0), MaxInterval), true
-		}
-	}
-	return 0, false
 }

@@ -146,7 +146,7 @@ type Result struct {
 	// Status is the HTTP status, 0 if there was no answer.
 	Status int
 	// RetryAfter is the wait that the answer asked for in a Retry-After, 0 if it
-	// asked for none (see ParseRetryAfter).
+	// asked for none (see fetch.RetryAfter).
 	RetryAfter time.Duration
 	// Timeout says that the site did not answer in time.
 	Timeout bool

@@ -180,32 +180,6 @@ func TestBackOff(t *testing.T) {
 	}
 }
 
-// TestRetryAfter reads values of the header.
-func TestRetryAfter(t *testing.T) {
-	now := at("2026-03-01T12:00:00Z")
-	for _, tt := range []struct {
-		value string
-		want  time.Duration
-		ok    bool
-	}{
-		{"120", 2 * time.Minute, true},
-		{" 0 ", 0, true},
-		{"99999999999999999999", pace.MaxInterval, true},
-		{"Sun, 01 Mar 2026 12:01:00 GMT", time.Minute, true},
-		{"Sunday, 01-Mar-26 12:01:00 GMT", time.Minute, true},
-		{"Sun Mar  1 12:01:00 2026", time.Minute, true},
-		{"Sun, 01 Mar 2026 11:00:00 GMT", 0, true},
-		{"", 0, false},
-		{"-1", 0, false},
-		{"1.5", 0, false},
-		{"soon", 0, false},
-	} {
-		if got, ok := pace.ParseRetryAfter(tt.value, now); got != tt.want || ok != tt.ok {
-			t.Errorf("%q\ngot:  %s %t\nwant: %s %t", tt.value, got, ok, tt.want, tt.ok)
-		}
-	}
-}
-
 // TestFull: a limiter that may hold no more refuses a further site, forgets none
 // that matters, and takes it when one does not.
 func TestFull(t *testing.T) {

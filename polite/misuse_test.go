@@ -83,6 +83,7 @@ func TestClientOptions(t *testing.T) {
 
 // TestUnusable: what cannot be judged is an error, closes its body and takes no turn.
 func TestUnusable(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, "User-agent: *\nAllow: /\n")
 	host := strings.TrimPrefix(s.URL, "http://")
 	page := func() *url.URL { return &url.URL{Scheme: "http", Host: host, Path: "/page"} }

@@ -295,9 +295,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("the Base, a %T, gave neither a response nor an error for %s", t.options.Base, origin)
 	}
 	result.Status = resp.StatusCode
-	if wait, ok := pace.ParseRetryAfter(resp.Header.Get("Retry-After"), time.Now()); ok {
-		result.RetryAfter = wait
-	}
+	result.RetryAfter = fetch.RetryAfter(resp.Header, time.Now())
 	if inBody = hasBody(req.Method, resp); inBody {
 		resp.Body = newBody(resp.Body, done)
 	}

@@ -160,6 +160,7 @@ func TestArrivals(t *testing.T) {
 }
 
 func TestRetryAfter(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, "")
 	s.answer = func(w http.ResponseWriter, r *http.Request) {
 		if len(s.arrivals) == 1 {
@@ -197,6 +198,7 @@ func TestRetryAfter(t *testing.T) {
 
 // TestChange: the site closes itself in mid-crawl, and nothing comes any more.
 func TestChange(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, "User-agent: *\nAllow: /\n")
 	client, err := fetch.New(fetch.Options{Guard: fetch.Guard{AllowPrivate: true}})
 	if err != nil {
@@ -277,6 +279,7 @@ func TestImpossible(t *testing.T) {
 // TestName: a name with a version, with blanks, a list and a whole header mean the
 // product tokens in them, and are sent as they were given (D-03).
 func TestName(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, "User-agent: mybot\nDisallow: /private\n")
 	for i, name := range []string{
 		"MyBot/1.0", "MyBot ", " MyBot", "MyBot-Image/2.0, MyBot/1.0", "Mozilla/5.0 (compatible; MyBot/2.1; +https://bot.example/)",
