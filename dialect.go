@@ -454,7 +454,7 @@ func shared(d Dialect) *Dialect {
 	return &own
 }
 
-// lenient reports whether d reads lines marked odd in its own way.
+// lenient reports whether d reads lines marked ambiguous in its own way.
 func (d *Dialect) lenient() bool {
 	return d.Misspellings || d.MissingColon || d.CStrings || d.LineLimit > 0
 }

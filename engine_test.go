@@ -146,10 +146,10 @@ func TestReference(t *testing.T) {
 				}
 				if rng.IntN(8) == 0 && d.LineLimit > 0 {
 					d.LineLimit = 5 + rng.IntN(20)
-					// Lines are marked odd from oddLength on; shorter limits
+					// Lines are marked ambiguous from ambiguousLength on; shorter limits
 					// need a longer line to show.
-					body = append(body, "\ndisallow: /"+strings.Repeat("a", oddLength)+"\n"...)
-					d.LineLimit += oddLength
+					body = append(body, "\ndisallow: /"+strings.Repeat("a", ambiguousLength)+"\n"...)
+					d.LineLimit += ambiguousLength
 				}
 				agree(t, d, body, path, tokens...)
 				checks++

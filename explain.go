@@ -132,7 +132,7 @@ func (r *Rules) explainGroup(e *Explanation) {
 	}
 	g := r.Group()
 	switch {
-	case !g.IsZero() && !r.caller.star:
+	case !g.IsZero() && !r.agent.star:
 		clause := "AGENT-01"
 		if d.MergeTokens && len(r.tokens) > 1 {
 			clause = "C-11"
@@ -287,7 +287,7 @@ func (r *Rules) noteLines(e *Explanation) {
 				e.note(f, start, "GROUP-03", "rules before the first user-agent line belong to nobody")
 			}
 		}
-		if !l.odd {
+		if !l.ambiguous {
 			continue
 		}
 		from, to := f.lineStart(int(l.val)), f.lineEnd(int(l.val))
@@ -340,7 +340,7 @@ func (r *Rules) noteAgents(e *Explanation) {
 			continue
 		}
 		value := f.Text(l.span)
-		if d.namesAll(value) && r.caller.token == "" && d.ignoresStar(r.tokens) {
+		if d.namesAll(value) && r.agent.token == "" && d.ignoresStar(r.tokens) {
 			e.note(f, l.span.Start, "D-53", r.tokens[0]+" obeys only a group that names it, and no group of *")
 		}
 		if d.namesAll(value) || slices.ContainsFunc(r.tokens, func(t string) bool { return d.names(value, t) }) {

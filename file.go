@@ -48,14 +48,14 @@ func (s *scanner) refs() []lineRef {
 	var many []lineRef
 	n := 0
 	for s.next() {
-		if s.field == FieldNone && !s.odd {
+		if s.field == FieldNone && !s.ambiguous {
 			continue
 		}
 		l := lineRef{
-			val:   uint32(s.val),
-			n:     uint16(min(s.valEnd-s.val, longValue)),
-			field: s.field,
-			odd:   s.odd,
+			val:       uint32(s.val),
+			n:         uint16(min(s.valEnd-s.val, longValue)),
+			field:     s.field,
+			ambiguous: s.ambiguous,
 		}
 		if n < len(few) {
 			few[n] = l
@@ -207,7 +207,7 @@ func (f *File) value(l lineRef) (start, end int) {
 
 // read returns a line as dialect d reads it.
 func (f *File) read(l lineRef, d *Dialect) (field Field, start, end int) {
-	if l.odd && d.lenient() {
+	if l.ambiguous && d.lenient() {
 		return readLine(d, f.body, f.lineStart(int(l.val)), f.lineEnd(int(l.val)))
 	}
 	start, end = f.value(l)

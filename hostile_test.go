@@ -78,7 +78,7 @@ func TestHostileWork(t *testing.T) {
 		path := count(name, 250_000, 2048)
 		most := count(name, 512_000, 2048)
 		t.Logf("%-15s %9d octets looked at; rules doubled %.2f times, path doubled %.2f times; largest %d", name, one, float64(rules)/float64(one), float64(path)/float64(one), most)
-		const slack = patience + 8192 // the automaton starts after some patience
+		const slack = workLimit + 8192 // the automaton is built after some work
 		if rules > 2*one+one/4+slack {
 			t.Errorf("%s: twice the rules, %d octets instead of %d", name, rules, one)
 		}
@@ -104,7 +104,7 @@ func TestOccurrences(t *testing.T) {
 	for range 3000 {
 		letters := []string{"ab", "a", "abc", "/abcdefgh\xff\x00"}[rng.IntN(4)]
 		path := draw(letters, 1+rng.IntN(200))
-		o := newOccurrences(path)
+		o := newSuffixAutomaton(path)
 		for range 30 {
 			piece := draw(letters+"z", rng.IntN(6))
 			if rng.IntN(2) == 0 {

@@ -160,8 +160,8 @@ type lazyIndex struct {
 // a rule.
 //
 // Of a rule with a star every piece must occur in the path. Each is filed under
-// one window of four octets of its pieces, the one with the fewest rules; a
-// path is asked for the windows it holds, and only the rules filed there are
+// one run of four octets of its pieces, its n-gram with the fewest rules; a path
+// is asked for the n-grams it holds, and only the rules filed there are
 // tried, each at most once. Rules without a piece of four octets are few (there
 // are not many short ones) and are tried by head, in order. 4 to 12 octets a
 // rule.
@@ -172,21 +172,21 @@ type index struct {
 	rules   []uint32 // which rule it is, by precedence
 	parents []uint32 // the longest entry that is its beginning, plus one; 0 for none
 
-	windows window
-	short   []uint32
+	ngrams ngrams
+	short  []uint32
 }
 
-// window maps hashes of four octets to rules, in the order of precedence.
-type window struct {
+// ngrams maps hashes of four octets to rules, in the order of precedence.
+type ngrams struct {
 	shift   int
 	present []uint64 // one bit a hash: some rule is filed there
 	starts  []uint32
 	rules   []uint32
 }
 
-// maxWindowBits bounds the hashes, so that the set of those already seen in a
+// maxNgramBits bounds the hashes, so that the set of those already seen in a
 // path fits on the stack.
-const maxWindowBits = 12
+const maxNgramBits = 12
 
 func newIndex(r *Rules) *index {
 	x := new(index)
@@ -247,7 +247,7 @@ func newIndex(r *Rules) *index {
 	for i := 0; i < len(x.words); i += 64 {
 		x.tops = append(x.tops, x.words[i])
 	}
-	x.fileWindows(r, wild)
+	x.fileNgrams(r, wild)
 	return x
 }
 
@@ -257,7 +257,7 @@ func (r *Rules) repeats(a, b uint32) bool {
 	return v.allows() == w.allows() && r.text(v) == r.text(w)
 }
 
-// pieces calls fn with every window of four octets of the pieces of a pattern.
+// pieces calls fn with every run of four octets of the pieces of a pattern.
 func pieces(text string, fn func(w uint32)) {
 	text = strings.TrimSuffix(text, "$")
 	for text != "" {
@@ -269,10 +269,10 @@ func pieces(text string, fn func(w uint32)) {
 	}
 }
 
-func (w *window) hash(octets uint32) uint32 { return octets * 0x9E3779B1 >> w.shift }
+func (w *ngrams) hash(octets uint32) uint32 { return octets * 0x9E3779B1 >> w.shift }
 
-// fileWindows files the rules with a star.
-func (x *index) fileWindows(r *Rules, wild []uint32) {
+// fileNgrams files the rules with a star.
+func (x *index) fileNgrams(r *Rules, wild []uint32) {
 	// Equal rules are filed once.
 	byText := slices.Clone(wild)
 	slices.SortFunc(byText, func(a, b uint32) int {
@@ -285,8 +285,8 @@ func (x *index) fileWindows(r *Rules, wild []uint32) {
 	slices.Sort(byText)
 	wild = byText
 
-	n := min(maxWindowBits, max(6, bits.Len(uint(2*len(wild)))))
-	w := &x.windows
+	n := min(maxNgramBits, max(6, bits.Len(uint(2*len(wild)))))
+	w := &x.ngrams
 	w.shift = 32 - n
 	counts := make([]uint32, 1<<n)
 	for _, id := range wild {
@@ -326,7 +326,7 @@ func (x *index) fileWindows(r *Rules, wild []uint32) {
 
 func (x *index) find(r *Rules, path string, only Field) *rule {
 	var id uint32
-	if len(x.windows.rules)+len(x.short) == 0 {
+	if len(x.ngrams.rules)+len(x.short) == 0 {
 		id = x.literal(r, path, only)
 	} else {
 		id, _ = x.findCounted(r, path, only)
@@ -337,16 +337,16 @@ func (x *index) find(r *Rules, path string, only Field) *rule {
 	return &r.rules[id]
 }
 
-// patience is the number of octets that may be looked at in substring searches
+// workLimit is the number of octets that may be looked at in substring searches
 // before the automaton of the path is built: some ten microseconds' worth.
-const patience = 1 << 14
+const workLimit = 1 << 14
 
 // findCounted is find with the octets of rules and path that it looked at.
 func (x *index) findCounted(r *Rules, path string, only Field) (best uint32, work int) {
 	best = x.literal(r, path, only)
 	work = len(path)
 	word := load8(path)
-	var o *occurrences
+	var o *suffixAutomaton
 	try := func(list []uint32) {
 		for _, id := range list {
 			if id >= best {
@@ -365,8 +365,8 @@ func (x *index) findCounted(r *Rules, path string, only Field) (best uint32, wor
 			} else {
 				ok = r.matches(v, path, only)
 				work += len(path) + int(v.size)
-				if !ok && work > patience && len(path) <= maxOccurrences && len(path) > 64 {
-					o = newOccurrences(path)
+				if !ok && work > workLimit && len(path) <= maxAutomatonPath && len(path) > 64 {
+					o = newSuffixAutomaton(path)
 				}
 			}
 			if ok {
@@ -376,8 +376,8 @@ func (x *index) findCounted(r *Rules, path string, only Field) (best uint32, wor
 		}
 	}
 	try(x.short)
-	if w := &x.windows; len(w.rules) > 0 && len(path) >= 4 {
-		var pending [1 << maxWindowBits / 64]uint64
+	if w := &x.ngrams; len(w.rules) > 0 && len(path) >= 4 {
+		var pending [1 << maxNgramBits / 64]uint64
 		copy(pending[:], w.present)
 		for i := 0; i+4 <= len(path); i++ {
 			h := w.hash(binary.LittleEndian.Uint32(bytesOf(path[i : i+4])))

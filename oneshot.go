@@ -29,7 +29,7 @@ func Allowed(body []byte, d Dialect, p Path, tokens ...string) bool {
 	}
 	var buf [512]byte
 	tokens = d.tokensOf(tokens)
-	q := question{d: &d, path: p.raw, tokens: tokens, plain: plainLen(p.raw), star: !d.ignoresStar(tokens)}
+	q := oneShot{d: &d, path: p.raw, tokens: tokens, plain: plainLen(p.raw), star: !d.ignoresStar(tokens)}
 	if q.plain < len(q.path) || d.Escapes == EscapesGoogle && hasDots(q.path) {
 		q.path = d.normal(p, buf[:0])
 		q.plain = plainLen(q.path)
@@ -47,23 +47,23 @@ func Allowed(body []byte, d Dialect, p Path, tokens ...string) bool {
 		s.nul = len(body) // only a lenient dialect minds NULs
 	}
 	allowed := q.answer(&s)
-	if q.work <= oneShotPatience && !s.sound() {
+	if q.work <= oneShotWorkLimit && !s.sound() {
 		s = newCarefulScanner(body)
 		allowed = q.answer(&s)
 	}
-	if q.work > oneShotPatience {
+	if q.work > oneShotWorkLimit {
 		return Parse(body).Rules(d, tokens...).Allowed(p)
 	}
 	return allowed
 }
 
-// oneShotPatience is the number of octets that the rules of one body may have
+// oneShotWorkLimit is the number of octets that the rules of one body may have
 // looked at in the path, some half a millisecond's worth. A body that takes
 // more is hostile, and then an index is the shorter way.
-const oneShotPatience = 1 << 20
+const oneShotWorkLimit = 1 << 20
 
 // question is what Allowed is asked.
-type question struct {
+type oneShot struct {
 	d       *Dialect
 	tokens  []string
 	path    string // in normal form
@@ -82,7 +82,7 @@ type question struct {
 //
 // Only the best rank of the caller's tokens that has a group so far counts,
 // '*' after all tokens. When a better one appears, what was found is forgotten.
-func (q *question) answer(s *scanner) bool {
+func (q *oneShot) answer(s *scanner) bool {
 	var (
 		d       = q.d
 		body    = s.b
@@ -93,7 +93,7 @@ func (q *question) answer(s *scanner) bool {
 	)
 	q.closed = true
 	for {
-		field, val, end := q.usual(s, active)
+		field, val, end := q.fastPath(s, active)
 		if field == FieldNone {
 			if !s.next() {
 				return allowed
@@ -102,7 +102,7 @@ func (q *question) answer(s *scanner) bool {
 			if q.blanksEnd && len(trimBlanks(body[s.start:s.end])) == 0 {
 				q.closed = true
 			}
-			if s.odd && q.lenient {
+			if s.ambiguous && q.lenient {
 				field, val, end = readLine(d, body, s.start, s.end)
 			}
 		}
@@ -124,7 +124,7 @@ func (q *question) answer(s *scanner) bool {
 				if n <= q.plain && classes[v[n]]&isPlain != 0 && (n < len(q.path) || !d.IndexHTML) {
 					continue // it differs where both mean just themselves
 				}
-				if q.work += len(q.path); q.work > oneShotPatience {
+				if q.work += len(q.path); q.work > oneShotWorkLimit {
 					return false
 				}
 				w = weigh(d, v, q.path, field)
@@ -155,7 +155,7 @@ func (q *question) answer(s *scanner) bool {
 //
 // A rule plainly does not match if, among its first eight octets and before any
 // that may mean something else than itself, one is not that of the path.
-func (q *question) usual(s *scanner, active bool) (field Field, val, end int) {
+func (q *oneShot) fastPath(s *scanner, active bool) (field Field, val, end int) {
 	if s.careful {
 		return FieldNone, 0, 0
 	}
@@ -187,7 +187,7 @@ lines:
 				break
 			}
 		}
-		if pos+10 > len(b) || end-pos > oddLength {
+		if pos+10 > len(b) || end-pos > ambiguousLength {
 			break
 		}
 		w := binary.LittleEndian.Uint64(b[pos:]) | word_letters
@@ -239,7 +239,7 @@ lines:
 // rank returns the place of the first token that a user-agent value names,
 // len(tokens) for '*', more than that for nobody. Ranks after best are not
 // looked for.
-func (q *question) rank(value string, best int) int {
+func (q *oneShot) rank(value string, best int) int {
 	d := q.d
 	for i, t := range q.tokens {
 		if d.MergeTokens {

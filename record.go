@@ -78,11 +78,11 @@ func (r *Rules) members() (own, inherited []Span) {
 		own = append(own, span)
 		delay = delay || field == FieldCrawlDelay && readRecord(field, r.file.Text(span)).Usable
 	}
-	if delay || r.dialect.CrawlDelay != HonourInherited || r.caller.star {
+	if delay || r.dialect.CrawlDelay != HonourInherited || r.agent.star {
 		return own, nil
 	}
 	star := *r
-	star.caller = caller{star: true, token: "*", found: true}
+	star.agent = agent{star: true, token: "*", found: true}
 	for field, span := range star.walk() {
 		if field == FieldCrawlDelay {
 			inherited = append(inherited, span)

@@ -25,7 +25,7 @@ type Rules struct {
 	tokens  []string // of the caller, as the dialect reads them (D-03)
 	given   []string // as the caller gave them, nil if that is the same
 
-	caller  caller
+	agent   agent
 	limit   int  // octets of the file that count
 	counts  bool // false: the file is over the size limit and does not count
 	anyRule bool // the file holds a rule for somebody
@@ -73,14 +73,14 @@ func (r *Rules) text(v *rule) string {
 func (r *Rules) pattern(v *rule) Pattern { return Pattern{text: r.text(v), weight: v.weight} }
 
 // caller is who the rules are for: what the choice of groups came to.
-type caller struct {
+type agent struct {
 	tokens []string // naming any of these names the caller
 	token  string   // the token that was found, "*" for the group of all others
 	star   bool
 	found  bool
 }
 
-func (c *caller) named(d *Dialect, value string) bool {
+func (c *agent) named(d *Dialect, value string) bool {
 	if c.star {
 		return d.namesAll(value)
 	}
@@ -104,7 +104,7 @@ func (f *File) Rules(d Dialect, tokens ...string) *Rules {
 	r := newRules(f, d, tokens)
 	r.limit, r.counts = f.limit(r.dialect)
 	r.choose()
-	if !r.caller.found {
+	if !r.agent.found {
 		return r
 	}
 	var found []rule
@@ -196,7 +196,7 @@ func (r *Rules) choose() {
 		if int(l.val) > r.limit {
 			break
 		}
-		if !l.odd && l.field != FieldUserAgent && (r.anyRule || l.field != FieldAllow && l.field != FieldDisallow) {
+		if !l.ambiguous && l.field != FieldUserAgent && (r.anyRule || l.field != FieldAllow && l.field != FieldDisallow) {
 			continue
 		}
 		field, start, end := f.read(l, d)
@@ -217,12 +217,12 @@ func (r *Rules) choose() {
 	}
 	switch {
 	case best < len(r.tokens):
-		r.caller = caller{tokens: r.tokens[best : best+1], token: r.tokens[best], found: true}
+		r.agent = agent{tokens: r.tokens[best : best+1], token: r.tokens[best], found: true}
 		if d.MergeTokens {
-			r.caller.tokens = r.tokens
+			r.agent.tokens = r.tokens
 		}
 	case star && !d.ignoresStar(r.tokens):
-		r.caller = caller{token: "*", star: true, found: true}
+		r.agent = agent{token: "*", star: true, found: true}
 	}
 }
 
@@ -259,7 +259,7 @@ func (r *Rules) walk() iter.Seq2[Field, Span] {
 				}
 				block = block && !record
 				closed, ruled, record, last = false, false, false, start
-				if !r.caller.named(d, view(f.body[start:end])) {
+				if !r.agent.named(d, view(f.body[start:end])) {
 					continue
 				}
 				active, block = true, true
@@ -306,10 +306,10 @@ func (r *Rules) Tokens() []string { return slices.Clone(r.made().tokens) }
 // Group returns the caller's group, the zero value if there is none.
 func (r *Rules) Group() Group {
 	r = r.made()
-	if !r.caller.found {
+	if !r.agent.found {
 		return Group{}
 	}
-	return Group{token: r.caller.token, file: r.file, lines: r.lines}
+	return Group{token: r.agent.token, file: r.file, lines: r.lines}
 }
 
 // Len returns the number of rules the caller has.
@@ -378,7 +378,7 @@ func (r *Rules) reasonWithoutRule() Reason {
 	switch {
 	case !r.counts || !r.anyRule:
 		return ReasonEmptyFile
-	case !r.caller.found:
+	case !r.agent.found:
 		return ReasonNoGroup
 	default:
 		return ReasonNoRule

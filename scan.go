@@ -12,24 +12,24 @@ import (
 //
 // scanner is the fast one: it walks a whole body and reads each line as a
 // dialect without leniencies would. Nearly every line of nearly every file
-// means the same in all dialects; a line that might not is marked odd, and
+// means the same in all dialects; a line that might not is marked ambiguous, and
 // whoever needs a lenient dialect gives that line to readLine. The two are
 // compared in the tests (TestScannerAgreesWithReadLine, FuzzReaders).
 
 // lineRef is one line that may matter to a crawler, kept by Parse. It holds no
 // line number: File.Line counts line ends when somebody asks.
 type lineRef struct {
-	val   uint32 // offset of the value in the body
-	n     uint16 // octets of the value; longValue if more
-	field Field
-	odd   bool // another dialect may read this line differently
+	val       uint32 // offset of the value in the body
+	n         uint16 // octets of the value; longValue if more
+	field     Field
+	ambiguous bool // another dialect may read this line differently
 }
 
 const longValue = 1<<16 - 1
 
-// oddLength is the line length above which a line is marked odd: the smallest
+// ambiguousLength is the line length above which a line is marked ambiguous: the smallest
 // line limit of any dialect (yandex, 1024 octets).
-const oddLength = 1024
+const ambiguousLength = 1024
 
 // scanner reads lines one after the other. The positions of the next '#' and
 // NUL are remembered, so that a file without them, the usual case, is searched
@@ -52,7 +52,7 @@ type scanner struct {
 	start, end  int // the line without its end
 	val, valEnd int // its value, blanks and comment removed
 	field       Field
-	odd         bool
+	ambiguous   bool
 }
 
 // newScanner starts at the first line of b. A whole byte order mark is not
@@ -128,13 +128,13 @@ func (s *scanner) next() bool {
 
 	// '#' begins a comment anywhere (FORM-06).
 	stop := end
-	s.odd = end-pos > oddLength
+	s.ambiguous = end-pos > ambiguousLength
 	if s.other < end {
 		if s.other < pos {
 			s.findOther(pos)
 		}
 		stop = min(end, s.hash)
-		s.odd = s.odd || s.nul < end
+		s.ambiguous = s.ambiguous || s.nul < end
 	}
 
 	i := pos
@@ -195,7 +195,7 @@ func (s *scanner) trim(i, stop int) {
 		stop--
 	}
 	if i < stop && (isVertical(b[i]) || isVertical(b[stop-1])) {
-		s.odd = true
+		s.ambiguous = true
 	}
 	s.val, s.valEnd = i, stop
 }
@@ -205,7 +205,7 @@ func (s *scanner) trim(i, stop int) {
 func (s *scanner) readOther(i, stop int) {
 	b := s.b
 	if i == 0 && b[0] == 0xEF {
-		s.odd = true // part of a byte order mark (C-07)
+		s.ambiguous = true // part of a byte order mark (C-07)
 	}
 	sep := bytes.IndexByte(b[i:stop], ':')
 	if sep < 0 {
@@ -213,7 +213,7 @@ func (s *scanner) readOther(i, stop int) {
 		if j := bytes.IndexAny(word, " \t"); j >= 0 {
 			word = trimVertical(word[:j])
 		}
-		s.odd = s.odd || lenientField(word) != FieldUnknown
+		s.ambiguous = s.ambiguous || lenientField(word) != FieldUnknown
 		return
 	}
 	key := bytes.TrimRight(b[i:i+sep], " \t")
@@ -221,7 +221,7 @@ func (s *scanner) readOther(i, stop int) {
 	if len(key) == 0 {
 		s.field = FieldNone // a line that starts with its colon has no field
 	} else if s.field == FieldUnknown {
-		s.odd = s.odd || lenientField(trimVertical(key)) != FieldUnknown
+		s.ambiguous = s.ambiguous || lenientField(trimVertical(key)) != FieldUnknown
 	}
 	s.trim(i+sep+1, stop)
 }

@@ -6,42 +6,41 @@ import (
 	"sync"
 )
 
-// occurrences knows where every piece of text occurs in one path: a suffix
-// automaton. It is for the enemy: against thousands of rules with stars whose
-// pieces nearly occur, a substring search costs up to the length of the path
-// for each piece, 150 ms for one match on a file of 500 KiB; walking the
-// automaton costs the length of the piece, whatever the path, so a match costs
-// no more than reading the rules (1 to 3 ms). Building takes 0.1 to 0.3 ms for
-// 2 KiB of path, which is why usual paths never see it.
+// suffixAutomaton knows where every piece of text occurs in one path. It is for
+// hostile files: with thousands of rules with stars whose pieces nearly occur, a
+// substring search costs up to the length of the path for each piece. Walking the
+// automaton costs the length of the piece, whatever the path, so a match costs no
+// more than reading the rules. Building it takes longer than most matches, so it
+// is built only when a match has taken much work (workLimit).
 //
 // A state stands for pieces that occur at the same places; state 1 is the empty
 // piece, 0 is none. A piece that occurs is read from state 1, octet by octet.
-type occurrences struct {
+type suffixAutomaton struct {
 	path    string // a view of text
 	text    []byte
 	class   [256]uint16 // the number of an octet among those of the path, from 1
 	classes int
 	next    []uint16 // by state and class
-	states  []occurrence
+	states  []automatonState
 	order   []uint16 // the states from short to long
 	counts  []uint16
 }
 
-type occurrence struct {
+type automatonState struct {
 	link        uint16 // the state of the longest shorter suffix that occurs elsewhere too
 	size        uint16 // octets of the longest piece
 	first, last uint16 // where the piece ends, at its first and last occurrence
 }
 
-// maxOccurrences is the longest path for which the automaton is built: two
+// maxAutomatonPath is the longest path for which the automaton is built: two
 // states an octet must fit 16 bits. For longer paths a match stays bounded by
 // pattern x path.
-const maxOccurrences = 1<<15 - 2
+const maxAutomatonPath = 1<<15 - 2
 
-var occurrencesPool = sync.Pool{New: func() any { return new(occurrences) }}
+var occurrencesPool = sync.Pool{New: func() any { return new(suffixAutomaton) }}
 
-func newOccurrences(path string) *occurrences {
-	o := occurrencesPool.Get().(*occurrences)
+func newSuffixAutomaton(path string) *suffixAutomaton {
+	o := occurrencesPool.Get().(*suffixAutomaton)
 	o.text = append(o.text[:0], path...) // the caller's path may be on its stack
 	o.path, o.classes = view(o.text), 0
 	o.class = [256]uint16{}
@@ -54,7 +53,7 @@ func newOccurrences(path string) *occurrences {
 	most := 2*len(path) + 2
 	o.next = slices.Grow(o.next[:0], most*o.classes)
 	o.states = slices.Grow(o.states[:0], most)
-	o.states = append(o.states, occurrence{}, occurrence{}) // none and the empty piece
+	o.states = append(o.states, automatonState{}, automatonState{}) // none and the empty piece
 	o.next = o.next[:2*o.classes]
 	clear(o.next)
 	last := uint16(1)
@@ -88,12 +87,12 @@ func newOccurrences(path string) *occurrences {
 }
 
 // free gives the memory back for the next path.
-func (o *occurrences) free() {
+func (o *suffixAutomaton) free() {
 	occurrencesPool.Put(o)
 }
 
 // add makes a state with the transitions of another, 0 for none.
-func (o *occurrences) add(s occurrence, like uint16) uint16 {
+func (o *suffixAutomaton) add(s automatonState, like uint16) uint16 {
 	n := len(o.next)
 	o.next = o.next[:n+o.classes]
 	copy(o.next[n:], o.next[int(like)*o.classes:(int(like)+1)*o.classes])
@@ -103,9 +102,9 @@ func (o *occurrences) add(s occurrence, like uint16) uint16 {
 
 // extend adds the octet of class c, which ends at end, to the text read so far,
 // of which the whole is state last (Blumer et al., 1985).
-func (o *occurrences) extend(last uint16, c int, end uint16) uint16 {
+func (o *suffixAutomaton) extend(last uint16, c int, end uint16) uint16 {
 	k := o.classes
-	s := o.add(occurrence{size: o.states[last].size + 1, first: end, last: end}, 0)
+	s := o.add(automatonState{size: o.states[last].size + 1, first: end, last: end}, 0)
 	p := last
 	for p != 0 && o.next[int(p)*k+c] == 0 {
 		o.next[int(p)*k+c] = s
@@ -133,7 +132,7 @@ func (o *occurrences) extend(last uint16, c int, end uint16) uint16 {
 
 // index returns where piece occurs first at or after from, -1 if it does not,
 // and the octets it looked at.
-func (o *occurrences) index(piece string, from int) (at, work int) {
+func (o *suffixAutomaton) index(piece string, from int) (at, work int) {
 	state := uint16(1)
 	for i := range len(piece) {
 		c := o.class[piece[i]]
@@ -158,7 +157,7 @@ func (o *occurrences) index(piece string, from int) (at, work int) {
 }
 
 // match is Pattern.match with the automaton, and the octets it looked at.
-func (o *occurrences) match(p Pattern) (ok bool, work int) {
+func (o *suffixAutomaton) match(p Pattern) (ok bool, work int) {
 	pat := p.text
 	star := strings.IndexByte(pat, '*')
 	if star < 0 || !strings.HasPrefix(o.path, pat[:star]) {
