@@ -134,29 +134,35 @@ func refTokens(d Dialect, given []string) (tokens []string) {
 	return tokens
 }
 
-var (
-	refComma      = regexp.MustCompile(`(?:[^,(]|\([^)]*\))+`)
-	refCompatible = regexp.MustCompile(`(?i)compatible;[\s();,]*([^\s();,/+][^\s();,/]*)`)
-	refURL        = regexp.MustCompile(`\+?[a-z]+://[^\s();,]*`)
-	refVersioned  = regexp.MustCompile(`([^\s();,/]+)/[^\s();,]`)
-	refWord       = regexp.MustCompile(`[^\s();,/]+`)
-	refGeneric    = regexp.MustCompile(`(?i)^(Mozilla|AppleWebKit|Gecko|Chrome|Safari|Version|Mobile)$`)
-)
+var refGeneric = regexp.MustCompile(`(?i)^(Mozilla|AppleWebKit|Gecko|Chrome|Safari|Version|Mobile)$`)
 
-// refProducts takes a header or a list of names apart (D-03). Comments in it must
-// be closed.
-func refProducts(value string) []string {
-	var products []string
-	for _, part := range refComma.FindAllString(refURL.ReplaceAllString(value, ""), -1) {
-		if m := refCompatible.FindStringSubmatch(part); m != nil {
-			products = append(products, m[1])
-			continue
+// refProducts takes a header or a list of names apart (D-03): commas part it, but
+// for those in a comment.
+func refProducts(value string) (products []string) {
+	var parts []string
+	open, part := 0, ""
+	for _, c := range []byte(value + ",") {
+		switch {
+		case c == '(':
+			open++
+		case c == ')' && open > 0:
+			open--
 		}
-		for _, m := range refVersioned.FindAllStringSubmatch(part, -1) {
-			products = append(products, m[1])
+		if part += string([]byte{c}); c == ',' && open == 0 {
+			parts, part = append(parts, part), ""
 		}
-		if first := refWord.FindString(part); first != "" {
-			products = append(products, first)
+	}
+	for _, part := range append(parts, part) {
+		if at := strings.Index(refASCIILower(part), "compatible;"); at >= 0 {
+			if names, _ := refWords(part[at+len("compatible;"):]); len(names) > 0 {
+				products = append(products, names[0])
+				continue
+			}
+		}
+		names, versioned := refWords(part)
+		products = append(products, versioned...)
+		if len(names) > 0 {
+			products = append(products, names[0])
 		}
 	}
 	telling := slices.DeleteFunc(slices.Clone(products), refGeneric.MatchString)
@@ -164,6 +170,22 @@ func refProducts(value string) []string {
 		return telling
 	}
 	return products
+}
+
+// refWords returns the words of a header before their versions, and those that have
+// one. URLs and what begins with + are no words.
+func refWords(s string) (names, versioned []string) {
+	for _, word := range strings.FieldsFunc(s, func(c rune) bool { return strings.ContainsRune(" \t();,", c) }) {
+		name, version, _ := strings.Cut(word, "/")
+		if word[0] == '+' || strings.Contains(word, "://") || name == "" {
+			continue
+		}
+		names = append(names, name)
+		if version != "" {
+			versioned = append(versioned, name)
+		}
+	}
+	return names, versioned
 }
 
 func refNames(d Dialect, value, token string) bool {
