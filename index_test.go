@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/robotskit/robots/internal/campaign"
@@ -79,6 +80,30 @@ func TestIndex(t *testing.T) {
 		}
 	}
 	t.Logf("%d answers of the index are those of the scan", checks)
+}
+
+// TestShared: rules are asked by many at once while their index is built.
+func TestShared(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("User-agent: *\n")
+	for i := range 3 * scanMost {
+		fmt.Fprintf(&b, "Disallow: /%d/\nAllow: /*x%d$\n", i, i)
+	}
+	r := Parse([]byte(b.String())).Rules(RFC9309, "a")
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for i := range 4 * indexAfter {
+				if path := fmt.Sprintf("/%d/y", i%(3*scanMost)); r.Allowed(Path{path}) {
+					t.Errorf("%s is allowed", path)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if r.lazy.built.Load() == nil {
+		t.Error("there is no index")
+	}
 }
 
 // TestNoAllocations holds the promises of Allowed and Rules.Allowed.

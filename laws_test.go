@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/robotskit/robots/internal/campaign"
 )
 
 // The laws hold for every input. Fuzzing looks for one that breaks them; the
@@ -53,7 +55,7 @@ func FuzzReaders(f *testing.F) {
 
 func TestScannerAgreesWithReadLine(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 5))
-	for range 20000 {
+	for range campaign.Size(2000, 20_000, 200_000) {
 		readersAgree(t, randomFile(rng))
 	}
 }
@@ -106,7 +108,7 @@ func FuzzURL(f *testing.F) {
 // for somebody else change no verdict.
 func TestNothingElseMatters(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 11))
-	for range 3000 {
+	for range campaign.Size(300, 3000, 30_000) {
 		// A tidy file, so that each change means only what it says.
 		agents := []string{"a", "abot", "*"}
 		var blocks [][]string
