@@ -229,7 +229,7 @@ func (s *Server) try(args ...string) (string, error) {
 		return "", err
 	}
 	defer c.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	m, err := c.Do(ctx, c.B().Arbitrary(args...).Build()).ToMessage()
 	if err != nil {
@@ -326,7 +326,7 @@ func (s *Server) Promote() {
 // until waits for a state of the server that it gives no signal of.
 func (s *Server) until(ok func() bool) {
 	s.t.Helper()
-	for limit := time.Now().Add(20 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+	for limit := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(limit) {
 			s.t.Fatalf("redis-server does not get there\n%s", s.log.String())
 		}

@@ -17,7 +17,7 @@ import (
 // until waits for what gives no signal of.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for limit := time.Now().Add(15 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
+	for limit := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(limit) {
 			t.Fatalf("waited in vain for %s", what)
 		}

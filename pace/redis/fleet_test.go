@@ -68,16 +68,18 @@ func (o orders) work() error {
 	if err != nil {
 		return err
 	}
-	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{o.Redis}, DisableCache: true, PipelineMultiplex: -1})
-	if err != nil {
-		return err
-	}
 	if o.Beat != 0 {
 		redis.SetBeat(o.Beat)
 	}
-	l, err := redis.New(client, redis.Options{Prefix: o.Prefix, WhenAway: o.WhenAway})
-	if err != nil {
-		return err
+	var l *redis.Limiter
+	for limit := time.Now().Add(2 * time.Minute); l == nil; { // a busy machine may take longer than a call may
+		client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{o.Redis}, DisableCache: true, PipelineMultiplex: -1})
+		if err == nil {
+			l, err = redis.New(client, redis.Options{Prefix: o.Prefix, WhenAway: o.WhenAway})
+		}
+		if err != nil && time.Now().After(limit) {
+			return err
+		}
 	}
 	s, err := pace.NewSchedule(nil, pace.Policy{Default: o.Interval})
 	if err != nil {

@@ -31,9 +31,9 @@ func sites(t *testing.T, n int) []pace.Key {
 // until waits for a condition.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for limit := time.Now().Add(10 * time.Second); !ok(); time.Sleep(100 * time.Microsecond) {
+	for limit := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(100 * time.Microsecond) {
 		if time.Now().After(limit) {
-			t.Fatalf("not in 10 s: %s", what)
+			t.Fatalf("waited in vain: %s", what)
 		}
 	}
 }
