@@ -139,15 +139,15 @@ func (r *Rules) explainGroup(e *Explanation) {
 		} else if len(r.tokens) > 1 {
 			clause = "D-04"
 		}
-		e.step(clause, "of "+who+" the group of "+nameOf(g.Token())+" holds: user-agent "+lineList(g.Lines())+rulesIn(len(r.rules)))
+		e.step(clause, "the group of "+nameOf(g.Token())+" holds for "+who+": user-agent "+lineList(g.Lines())+rulesIn(len(r.rules)))
 	case !g.IsZero() && who == "":
-		e.step("D-47", "the caller has no name, so the group of * holds: user-agent "+lineList(g.Lines())+rulesIn(len(r.rules)))
+		e.step("D-47", "no crawler is named, so the group of * holds: user-agent "+lineList(g.Lines())+rulesIn(len(r.rules)))
 	case r.anyRule && who == "":
-		e.step("D-47", "the caller has no name and there is no group of *, so no rule holds")
+		e.step("D-47", "no crawler is named and there is no group of *, so no rule holds")
 	case !g.IsZero():
 		e.step("AGENT-09", "no group names "+who+", so the group of * holds: user-agent "+lineList(g.Lines())+rulesIn(len(r.rules)))
 	case r.anyRule && d.ignoresStar(r.tokens):
-		e.step("D-53", "no group names "+who+", and no group of * holds for "+r.tokens[0]+", so no rule holds")
+		e.step("D-53", "no group names "+who+", and "+r.tokens[0]+" never obeys the group of *, so no rule holds")
 	case r.anyRule:
 		e.step("AGENT-09", "no group names "+who+" and there is no group of *, so no rule holds")
 	default:
@@ -277,14 +277,14 @@ func (r *Rules) noteLines(e *Explanation) {
 		}
 		field, start, _ := f.read(l, d)
 		if run.joins(field, d) {
-			e.note(f, start, "D-07", "this user-agent line joins the group above it: only a rule ends a run of user-agent lines, not the record between them")
+			e.note(f, start, "D-07", "the rules below hold for this user-agent line and for those above it: only an Allow or a Disallow ends a list of user-agent lines")
 		}
 		switch {
 		case field == FieldUserAgent:
 			inGroup = true
 		case (field == FieldAllow || field == FieldDisallow) && !inGroup:
 			if early++; early == 1 {
-				e.note(f, start, "GROUP-03", "rules before the first user-agent line belong to nobody")
+				e.note(f, start, "GROUP-03", "rules before the first user-agent line hold for no crawler")
 			}
 		}
 		if !l.ambiguous {
@@ -294,10 +294,10 @@ func (r *Rules) noteLines(e *Explanation) {
 		would, _, _ := readLine(&GoogleCPP, f.body, from, to)
 		switch {
 		case to-from > d.LineLimit && d.LineLimit > 0:
-			e.note(f, from, "C-05", "the line is cut after "+octets(d.LineLimit))
+			e.note(f, from, "C-05", d.Name+" reads only the first "+octets(d.LineLimit)+" of this line")
 		case would == field || would == FieldUnknown || would == FieldNone:
 		case field == FieldNone || field == FieldUnknown:
-			e.note(f, from, "D-39", "the line is not read: "+strconv.Quote(clip(f.body[from:to]))+" is no "+would.String()+" line here; google reads it as one")
+			e.note(f, from, "D-39", strconv.Quote(clip(f.body[from:to]))+" is no "+would.String()+" line for "+d.Name+", so it is skipped; google reads it as one")
 		}
 	}
 }
@@ -341,7 +341,7 @@ func (r *Rules) noteAgents(e *Explanation) {
 		}
 		value := f.Text(l.span)
 		if d.namesAll(value) && r.agent.token == "" && d.ignoresStar(r.tokens) {
-			e.note(f, l.span.Start, "D-53", r.tokens[0]+" obeys only a group that names it, and no group of *")
+			e.note(f, l.span.Start, "D-53", r.tokens[0]+" obeys only a group that names it, and never the group of *")
 		}
 		if d.namesAll(value) || slices.ContainsFunc(r.tokens, func(t string) bool { return d.names(value, t) }) {
 			continue
@@ -352,16 +352,25 @@ func (r *Rules) noteAgents(e *Explanation) {
 			}
 			switch {
 			case d.ExactCase && equalFold(value[:tokenLen(value)], t):
-				e.note(f, l.span.Start, "AGENT-03", printable(value)+" does not name "+t+": this dialect compares letter case")
+				e.note(f, l.span.Start, "AGENT-03", d.Name+" compares letter case, so this line means another crawler than "+t)
 			case d.AgentMatch == AgentTokenCut && equalFold(value, t):
-				e.note(f, l.span.Start, "C-10", printable(value)+" does not name "+t+": the name is cut to "+strconv.Quote(value[:tokenLen(value)]))
+				e.note(f, l.span.Start, "C-10", cutNote(d, value, t))
 			case foldContains(value, t):
-				e.note(f, l.span.Start, "AGENT-06", printable(value)+" does not name "+t+": names are compared whole")
+				e.note(f, l.span.Start, "AGENT-06", "names are compared whole, so "+printable(value)+" is another crawler than "+t)
 			case len(value) >= 3 && foldContains(t, value):
-				e.note(f, l.span.Start, "AGENT-04", printable(value)+" does not name "+t+"; pass it as a further token if the crawler falls back to it")
+				e.note(f, l.span.Start, "AGENT-04", "this group is for "+printable(value)+"; if "+t+" falls back to it, give "+printable(value)+" as the second name")
 			}
 		}
 	}
+}
+
+// cutNote says which crawler Google's dialects read out of a name.
+func cutNote(d *Dialect, value, token string) string {
+	read := value[:tokenLen(value)]
+	if read == "" {
+		return d.Name + " reads only the letters, - and _ at the start of a name, and here are none, so this line means no crawler"
+	}
+	return d.Name + " reads only the letters, - and _ at the start of a name, so this line means a crawler called " + read + ", not " + token
 }
 
 // foldContains reports whether s contains part, letter case aside.
@@ -379,7 +388,7 @@ func (r *Rules) noteRules(e *Explanation) {
 	f, d := r.file, r.dialect
 	for field, span := range r.walk() {
 		if (field == FieldAllow || field == FieldDisallow) && span.Start == span.End && (field == FieldAllow || !d.EmptyDisallowAllows) {
-			e.note(f, span.Start, "RULE-01", "an empty "+field.title()+" is no rule")
+			e.note(f, span.Start, "RULE-01", "a line "+field.title()+" without a path has no effect")
 		}
 	}
 	folded := lowerString(e.normal)
@@ -393,16 +402,16 @@ func (r *Rules) noteRules(e *Explanation) {
 		switch {
 		case p.text[0] != '/' && p.text[0] != '*':
 			if strings.Contains(p.text, "://") {
-				e.note(f, int(v.start), "D-09", rule.String()+" matches nothing: a rule is a path, not a URL")
+				e.note(f, int(v.start), "D-09", rule.String()+" can never match: write only the path of the URL")
 			} else if p.text != "$" {
-				e.note(f, int(v.start), "D-09", rule.String()+" matches nothing: a path begins with / or *; /"+printable(rule.Path())+" may be meant")
+				e.note(f, int(v.start), "D-09", rule.String()+" can never match, because a path begins with / or *; perhaps /"+printable(rule.Path())+" is meant")
 			}
 		case (Pattern{text: lowerString(p.text)}).match(folded):
-			e.note(f, int(v.start), "RULE-04", rule.String()+" differs in letter case")
+			e.note(f, int(v.start), "RULE-04", rule.String()+" would match if letter case did not count")
 		case strings.HasSuffix(p.text, "$") && (Pattern{text: p.text[:len(p.text)-1]}).match(e.normal):
-			e.note(f, int(v.start), "MATCH-03", rule.String()+" matches only where the URL ends")
+			e.note(f, int(v.start), "MATCH-03", rule.String()+" matches only a URL that ends there")
 		case strings.HasSuffix(p.text, "/") && (Pattern{text: p.text + "$"}).match(e.normal+"/"):
-			e.note(f, int(v.start), "MATCH-05", rule.String()+" matches only inside the folder")
+			e.note(f, int(v.start), "MATCH-05", rule.String()+" matches only what is inside the folder")
 		case d.Escapes != EscapesRFC && RFC9309.matches(rule.Path(), e.Path):
 			e.note(f, int(v.start), "C-15", rule.String()+" would match if escapes were compared as RFC 9309 does")
 		}
