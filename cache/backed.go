@@ -13,9 +13,9 @@ import (
 // A Remote is a Store that can be out of reach, such as one on another machine.
 type Remote interface {
 	Store
-	// Away returns since when the store has not answered, the zero time if its
+	// DownSince returns since when the store has not answered, the zero time if its
 	// last call was answered.
-	Away() time.Time
+	DownSince() time.Time
 }
 
 // Backed is a shared store with one of the process's own behind it: what the
@@ -269,11 +269,11 @@ func (b *Backed) Await(ctx context.Context, origin robots.Origin) error {
 	return b.shared.Await(ctx, origin)
 }
 
-// Away returns since when the shared store has not answered, the zero time for
+// DownSince returns since when the shared store has not answered, the zero time for
 // one that cannot say.
-func (b *Backed) Away() time.Time {
+func (b *Backed) DownSince() time.Time {
 	if r, ok := b.shared.(Remote); ok {
-		return r.Away()
+		return r.DownSince()
 	}
 	return time.Time{}
 }

@@ -17,9 +17,9 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// ErrAway is wrapped by the errors of a limiter whose server does not answer, or
+// ErrDown is wrapped by the errors of a limiter whose server does not answer, or
 // cannot take a grant, where the policy is to stop.
-var ErrAway = errors.New("the fleet's shared pace is out of reach")
+var ErrDown = errors.New("the fleet's shared pace is out of reach")
 
 // errReply is for a reply of another shape, which only a server that is none of
 // those supported sends.
@@ -27,7 +27,7 @@ var errReply = errors.New("the server's reply is none that the script gives")
 
 var errClosed = errors.New("the limiter is closed")
 
-// Policy is what a worker does while Redis is away: a closed set.
+// Policy is what a worker does while Redis is down: a closed set.
 type Policy uint8
 
 const (
@@ -58,22 +58,22 @@ func (p *Policy) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("unknown policy %.80q: a worker whose Redis is away can divide or stop", text)
+	return fmt.Errorf("unknown policy %.80q: a worker whose Redis is down can divide or stop", text)
 }
 
 // Options are the settings of a Limiter. All workers of a fleet should have the
 // same, but for Workers. The zero value is right for one fleet on one Redis.
 type Options struct {
 	// Options are the settings of every limiter. Now is not used. MaxBytes bounds
-	// what this process keeps for the time when Redis is away: 64 MiB if 0. What
+	// what this process keeps for the time when Redis is down: 64 MiB if 0. What
 	// the server keeps is bounded by its maxmemory.
 	pace.Options
 	// Prefix stands at the head of all keys, in braces: "robots" if empty. Fleets
 	// that share a server and nothing else have different ones. It is at most 64
 	// octets without braces, spaces and control characters.
 	Prefix string
-	// WhenAway is what happens while Redis is away: Divide if zero.
-	WhenAway Policy
+	// WhenDown is what happens while Redis is down: Divide if zero.
+	WhenDown Policy
 	// Workers is the least number of workers to divide by. 0 for as many as were
 	// last seen; a worker that never saw any then stops until it does.
 	Workers int
@@ -99,8 +99,8 @@ func (o Options) filled() (Options, error) {
 		return o, fmt.Errorf("the prefix %.80q is longer than %d octets", o.Prefix, maxPrefix)
 	case strings.ContainsFunc(o.Prefix, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '{' || r == '}' }):
 		return o, fmt.Errorf("the prefix %q holds a brace, a space or a control character", o.Prefix)
-	case int(o.WhenAway) >= len(policies):
-		return o, fmt.Errorf("unknown policy %d for the time when Redis is away", o.WhenAway)
+	case int(o.WhenDown) >= len(policies):
+		return o, fmt.Errorf("unknown policy %d for the time when Redis is down", o.WhenDown)
 	case o.Workers < 0:
 		return o, fmt.Errorf("a rate cannot be divided by %d workers", o.Workers)
 	}
@@ -122,7 +122,7 @@ type Limiter struct {
 	generation atomic.Pointer[generation]
 	identity   atomic.Pointer[string] // of the server, since the generation was taken up
 
-	inner  *pace.Local // this worker's own, for when Redis is away
+	inner  *pace.Local // this worker's own, for when Redis is down
 	outage atomic.Pointer[outage]
 	healed atomic.Pointer[outage] // the last one that is over
 	floor  atomic.Int64           // until when, in Unix nanoseconds, inner has a say too
@@ -151,7 +151,7 @@ var _ pace.Limiter = (*Limiter)(nil)
 // New returns a limiter on a server or cluster, and starts its one goroutine,
 // which Close ends. The client stays the caller's; its SelectDB must be the same
 // for all workers. The error is about the options, or what the server says to
-// this user, in one sentence. That the server is away is no error: the limiter
+// this user, in one sentence. That the server is down is no error: the limiter
 // begins in that state.
 func New(client rueidis.Client, o Options) (*Limiter, error) {
 	o, err := o.filled()
@@ -220,7 +220,7 @@ func (l *Limiter) Close() error {
 	return nil
 }
 
-// callLimit is how long one call may take before the server counts as away.
+// callLimit is how long one call may take before the server counts as down.
 const callLimit = time.Second
 
 // do runs a script by its name, or by its text.
@@ -301,7 +301,7 @@ func (l *Limiter) Valid(g pace.Grant) bool {
 	return n > l.over.Load()
 }
 
-// decide asks the server, or, while that is away, does what the policy says.
+// decide asks the server, or, while that is down, does what the policy says.
 func (l *Limiter) decide(ctx context.Context, key pace.Key, s *pace.Schedule, within time.Duration, looks bool) (pace.Grant, error) {
 	switch {
 	case ctx.Err() != nil:
@@ -428,8 +428,8 @@ func (l *Limiter) ask(ctx context.Context, key pace.Key, s *pace.Schedule, withi
 				if held && !answer.OK() && own.Start.After(answer.Start) {
 					answer.Turn = own
 				}
-				if answer.OK() && l.options.WhenAway == Divide {
-					// A share counts from this start too, should Redis be away before its end.
+				if answer.OK() && l.options.WhenDown == Divide {
+					// A share counts from this start too, should Redis be down before its end.
 					_ = l.inner.Done(ctx, pace.Grant{ID: id, Key: key}, pace.Result{}) // it knows no such grant, and has no errors
 				}
 				return answer, nil
@@ -473,7 +473,7 @@ func (l *Limiter) cancel(ctx context.Context, key pace.Key, id uint64) {
 	}
 }
 
-// Done gives a grant back. While Redis is away it is kept, and told when Redis is
+// Done gives a grant back. While Redis is down it is kept, and told when Redis is
 // back; that is no error.
 func (l *Limiter) Done(ctx context.Context, g pace.Grant, r pace.Result) error {
 	if !g.OK() {

@@ -167,12 +167,12 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestTogetherAway: who waits behind questions that a hanging server does not
+// TestTogetherDown: who waits behind questions that a hanging server does not
 // answer knows as soon as they do.
-func TestTogetherAway(t *testing.T) {
+func TestTogetherDown(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
-	l, err := New(server.Client(), Options{WhenAway: Stop})
+	l, err := New(server.Client(), Options{WhenDown: Stop})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,8 +183,8 @@ func TestTogetherAway(t *testing.T) {
 	began := time.Now()
 	for _, k := range sites(t, 200) {
 		all.Go(func() {
-			if g, err := l.Reserve(t.Context(), k, nil, 0); !errors.Is(err, ErrAway) {
-				t.Errorf("%+v, %v, want ErrAway", g, err)
+			if g, err := l.Reserve(t.Context(), k, nil, 0); !errors.Is(err, ErrDown) {
+				t.Errorf("%+v, %v, want ErrDown", g, err)
 			}
 		})
 	}

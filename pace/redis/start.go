@@ -16,7 +16,7 @@ var startScript = newScript(startText)
 
 // Start returns when the fleet's next fetch of robots.txt from an address may start,
 // as pace.Local.Start does for one process. How many are under way each process
-// bounds for itself (fetch.Options.PerAddress). While Redis is away every worker goes
+// bounds for itself (fetch.Options.PerAddress). While Redis is down every worker goes
 // on at its share of the pace, whatever the policy: what is fetched then is the
 // answer of a site, and delays the others by nothing. The error is that of ctx, or
 // says that the limiter is closed.

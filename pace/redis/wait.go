@@ -80,7 +80,7 @@ func (l *Limiter) leave(o robots.Origin, w *waiter) {
 const claimAhead = 25 * time.Millisecond
 
 // longestSleep bounds how long a waiter trusts what it was told: clocks are set,
-// and grants come back unused. While Redis is away it looks sooner, so that it is
+// and grants come back unused. While Redis is down it looks sooner, so that it is
 // there when Redis is, at its own moment.
 const (
 	longestSleep = time.Minute
@@ -115,7 +115,7 @@ func (l *Limiter) Wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pac
 			return pace.Grant{}, waiting(ctx, key)
 		}
 	}
-	var away error
+	var down error
 	interval, patience := s.Fastest(), shortestPause
 	for {
 		ahead := min(interval/4, claimAhead)
@@ -124,9 +124,9 @@ func (l *Limiter) Wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pac
 		switch {
 		case ctx.Err() != nil:
 			l.unused(ctx, g)
-			return pace.Grant{}, stopped(ctx, key, away)
-		case errors.Is(err, ErrAway):
-			away, pause = err, jittered(pause)*3/4
+			return pace.Grant{}, stopped(ctx, key, down)
+		case errors.Is(err, ErrDown):
+			down, pause = err, jittered(pause)*3/4
 		case err != nil:
 			return pace.Grant{}, err
 		case g.OK() && hurried && g.Start.After(deadline):
@@ -142,7 +142,7 @@ func (l *Limiter) Wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pac
 				if err == nil {
 					return pace.Grant{}, errClosed
 				}
-				return pace.Grant{}, stopped(ctx, key, away)
+				return pace.Grant{}, stopped(ctx, key, down)
 			}
 			if passed(g.Start) <= callLimit && l.Valid(g) {
 				return g, nil
@@ -152,7 +152,7 @@ func (l *Limiter) Wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pac
 		case hurried && g.Start.After(deadline):
 			return pace.Grant{}, &pace.LateError{Key: key, Turn: g.Turn}
 		default:
-			away, interval = nil, g.Interval
+			down, interval = nil, g.Interval
 			if l.outage.Load() == nil {
 				pause = jittered(longestSleep) * 4 / 5
 			}
@@ -167,7 +167,7 @@ func (l *Limiter) Wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pac
 			}
 		}
 		if w.sleep(ctx, max(pause, shortestPause)) != nil {
-			return pace.Grant{}, stopped(ctx, key, away)
+			return pace.Grant{}, stopped(ctx, key, down)
 		}
 	}
 }
@@ -179,11 +179,11 @@ func (l *Limiter) unused(ctx context.Context, g pace.Grant) {
 
 // stopped is the error of a caller whose context ended, and why it waited if that
 // was for Redis.
-func stopped(ctx context.Context, key pace.Key, away error) error {
-	if away == nil {
+func stopped(ctx context.Context, key pace.Key, down error) error {
+	if down == nil {
 		return waiting(ctx, key)
 	}
-	return errors.Join(waiting(ctx, key), away)
+	return errors.Join(waiting(ctx, key), down)
 }
 
 // sleep returns at a signal, after a time (0 for none), or with an error at the

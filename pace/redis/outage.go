@@ -53,15 +53,15 @@ func (o *outage) trouble(interval time.Duration) time.Time {
 	return o.began[k]
 }
 
-// Away returns since when Redis is away, the zero time while it answers.
-func (l *Limiter) Away() (since time.Time) {
+// DownSince returns since when Redis is down, the zero time while it answers.
+func (l *Limiter) DownSince() (since time.Time) {
 	if o := l.outage.Load(); o != nil {
 		return o.since
 	}
 	return time.Time{}
 }
 
-// leaveAlone notes that Redis is away and returns the outage, which may have
+// leaveAlone notes that Redis is down and returns the outage, which may have
 // begun before.
 func (l *Limiter) leaveAlone(cause error) *outage {
 	o := &outage{since: clock(), cause: cause, full: says(cause, "OOM")}
@@ -119,12 +119,12 @@ func (l *Limiter) refused() error {
 	return nil
 }
 
-// alone decides while Redis is away.
+// alone decides while Redis is down.
 func (l *Limiter) alone(ctx context.Context, o *outage, key pace.Key, s *pace.Schedule, within time.Duration,
 	looks bool) (pace.Grant, error) {
 	workers, rank := l.share()
-	if l.options.WhenAway == Stop || workers == 0 {
-		return pace.Grant{}, fmt.Errorf("%w: %w", ErrAway, o.cause)
+	if l.options.WhenDown == Stop || workers == 0 {
+		return pace.Grant{}, fmt.Errorf("%w: %w", ErrDown, o.cause)
 	}
 	slow := s.Slowed(workers)
 	turn, err := l.inner.NotBefore(ctx, key, slow)
@@ -194,7 +194,7 @@ var beatEvery = 5 * time.Second
 
 func silence() time.Duration { return 3 * beatEvery }
 
-// While Redis is away a worker looks again after a moment, ever longer up to
+// While Redis is down a worker looks again after a moment, ever longer up to
 // longestProbe.
 const (
 	firstBeat     = 250 * time.Millisecond
@@ -206,7 +206,7 @@ const (
 // started or left alone together do not come together.
 func jittered(d time.Duration) time.Duration { return d*3/4 + rand.N(d/2+1) }
 
-// attend keeps the worker on the list and waits for a Redis that is away.
+// attend keeps the worker on the list and waits for a Redis that is down.
 func (l *Limiter) attend() {
 	defer close(l.ended)
 	probe, beat := shortestProbe, firstBeat
@@ -338,7 +338,7 @@ func (l *Limiter) heal(o *outage) {
 		return
 	}
 	o.back = clock()
-	if l.options.WhenAway == Divide {
+	if l.options.WhenDown == Divide {
 		until := o.back.Add(settle)
 		if o.worked.Load() {
 			until = o.back.Add(max(l.options.Hold, settle))
