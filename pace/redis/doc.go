@@ -9,7 +9,7 @@
 //
 // A decision is one script on the server, by the server's clock: it reads the
 // state of the origin and of the address (its interval, which pace.Options.Addresses
-// may set by prefix, comes with the question), finds the start as Schedule.NextIn
+// may set by prefix, comes with the request), finds the start as Schedule.NextIn
 // does, and writes the grant. Back-off and Retry-After that one worker is told
 // hold for all. Decisions of one process that find others on their way go to the
 // server together, up to 32 in one script. It needs Redis 7.0 or later, or Valkey; one server, one with
@@ -33,7 +33,7 @@
 // anew, so that all sites rest one interval, and so does a damaged list of workers.
 //
 // States expire when they say no more than a state that is not there. An origin
-// takes some 210 octets of the server for as long (10^5 of them, half with a
+// takes some 210 bytes of the server for as long (10^5 of them, half with a
 // grant under way). The server must have maxmemory-policy noeviction: a state that is
 // evicted is a site that was never asked. New does not look, fleet.Open does.
 //
@@ -114,7 +114,7 @@
 //	                              sends
 //	a reply is lost               the grant is given back when Redis  the same
 //	                              answers; if the network holds the
-//	                              question back until after that, by
+//	                              request back until after that, by
 //	                              Options.Hold
 //	Done cannot be told           kept, 4096 of them, and told when   the same
 //	                              Redis is back
@@ -136,7 +136,7 @@
 //   - the pace of an address over an outage: the starts of that time are told for
 //     their origins only;
 //   - the fetches of robots.txt from an address when the server forgets, or comes
-//     back: they have no generation, so one may start an interval early;
+//     back: they are in no epoch, so one may start an interval early;
 //   - the load of many sites on one address: all that wait for it ask at each of
 //     its starts, a thousand of them in one process in some forty calls;
 //   - a worker that begins on a replaced or emptied server before any other

@@ -197,13 +197,13 @@ func TestFull(t *testing.T) {
 	before := server.Do("STRLEN", state)
 	done(t, l, g, ok)
 	if after := server.Do("STRLEN", state); after >= before {
-		t.Errorf("the state has %s octets after Done, %s before", after, before)
+		t.Errorf("the state has %s bytes after Done, %s before", after, before)
 	}
 	server.Do("CONFIG", "SET", "maxmemory", "0")
 	back(t, l)
 }
 
-// TestDoubtOnce: many clients of a server that forgot begin one generation, each
+// TestDoubtOnce: many clients of a server that forgot begin one epoch, each
 // origin waits one interval, and not one for each client.
 func TestDoubtOnce(t *testing.T) {
 	t.Parallel()
@@ -227,7 +227,7 @@ func TestDoubtOnce(t *testing.T) {
 		done(t, all[8], g, ok)
 	}
 	if now := server.Do("GET", epochKey); now[:16] != epoch[:16] {
-		t.Errorf("a new limiter begins generation %s after %s", now, epoch)
+		t.Errorf("a new limiter begins epoch %s after %s", now, epoch)
 	}
 	for name, fault := range map[string]func(){"restart": server.Restart, "replacement": server.Replace} {
 		epoch := server.Do("GET", epochKey)
@@ -250,7 +250,7 @@ func TestDoubtOnce(t *testing.T) {
 		}
 		now := server.Do("GET", epochKey)
 		if now[16:32] != epoch[:16] {
-			t.Errorf("after a %s the generation is %s, want one that follows %s", name, now, epoch[:16])
+			t.Errorf("after a %s the epoch is %s, want one that follows %s", name, now, epoch[:16])
 		}
 	}
 }
