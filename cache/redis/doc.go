@@ -64,9 +64,8 @@
 // A store in trouble gives errors and absences, never another entry. Each call ends
 // with its context, or after three seconds; an Await whose lease is known to run
 // longer, with that. When Redis has not answered for a second ([Store.DownSince]), one
-// call in half a second tries and the others fail at once. A Cache
-// then fetches without leases, so origins may be asked more than once, and answers
-// from its memory.
+// call in half a second tries and the others fail at once. A Cache then fetches without
+// leases, so origins may be asked more than once, and answers from its memory.
 //
 //	connection breaks        calls under way fail, but for reads and leases, which are sent again; the
 //	                         client connects anew. A put that failed may have been done.
@@ -90,7 +89,7 @@
 //	memory full, noeviction  puts and leases fail with OOM, changing nothing; the rest goes on
 //	scripts lost             sent again
 //
-// Memory wants maxmemory-policy noeviction, and room for what is kept (see below). A
+// Memory wants maxmemory-policy noeviction, and room for what is kept (docs/fleet.md). A
 // server that evicts makes records absent, with their fences, and takes bodies from
 // records, which is an error until a Put brings them; it may drop leases and the last
 // token as well, and the pace of pace/redis beside it. Nothing here is the only copy of

@@ -441,6 +441,9 @@ func TestEviction(t *testing.T) {
 	t.Logf("%d entries in too little memory: %d whole, %d absent, %d without a body; %d references too many after all were put again", n, whole, absent, bodiless, excess)
 }
 
+// slack is how much later than its limit a call may end on a machine that is busy.
+const slack = 5 * time.Second
+
 // TestHang stops the server without ending its connections. No call takes longer
 // than the limit, later ones fail soon, and all is well when it goes on.
 func TestHang(t *testing.T) {
@@ -465,44 +468,44 @@ func TestHang(t *testing.T) {
 	get := func() error { _, err := s.Get(ctx, cachetest.Origin(1)); return err }
 	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 	defer cancel()
-	if d, err := took(func() error { _, err := s.Get(short, cachetest.Origin(0)); return err }); !errors.Is(err, context.DeadlineExceeded) || d > time.Second {
+	if d, err := took(func() error { _, err := s.Get(short, cachetest.Origin(0)); return err }); !errors.Is(err, context.DeadlineExceeded) || d > 50*time.Millisecond+slack {
 		t.Errorf("get with a context of 50 ms: %v after %v", err, d)
 	}
 	if since := s.DownSince(); !since.IsZero() {
 		t.Error("an impatient caller says nothing about the server")
 	}
+	began := time.Now()
 	first, err := took(get)
-	if err == nil || errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "the server does not answer") || first > callLimit+time.Second {
+	if err == nil || errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "the server does not answer") || first > callLimit+slack {
 		t.Errorf("get: %v after %v", err, first)
 	}
 	since := s.DownSince()
-	if since.IsZero() || time.Since(since) > time.Second {
-		t.Errorf("down since %v", since)
+	if since.Before(began.Add(callLimit)) {
+		t.Errorf("down since %v, want at least %v after %v", since, callLimit, began)
 	}
 	// Calls go on failing, and once it is sure that they will, at once.
-	calls, quick := 0, 0
-	for time.Since(since) < 3*time.Second {
+	tried, untried := 0, 0
+	for untried < 100 || tried < 2 {
 		d, err := took(get)
-		if err == nil || d > probeLimit+time.Second {
+		if err == nil || d > probeLimit+slack {
 			t.Fatalf("get: %v after %v", err, d)
 		}
-		if calls++; d < 10*time.Millisecond {
-			quick++
-			if calls == quick {
-				t.Fatal("the second call failed at once")
-			}
-			time.Sleep(time.Millisecond)
+		if !errors.As(err, new(downError)) {
+			tried++
+			continue
 		}
-	}
-	if quick < 100 {
-		t.Errorf("%d of %d calls to a server that is down failed at once", quick, calls)
+		if time.Since(since) < probeAll {
+			t.Fatal("a call failed at once when the connection might just have been replaced")
+		}
+		untried++
+		time.Sleep(time.Millisecond)
 	}
 	server.Thaw()
 	eventually(t, "get", get)
 	if since := s.DownSince(); !since.IsZero() {
 		t.Errorf("down since %v with the server back", since)
 	}
-	t.Logf("the first call took %v; of %d later ones %d failed at once", first.Round(time.Millisecond), calls, quick)
+	t.Logf("the first call took %v; of later ones %d tried and %d failed at once", first.Round(time.Millisecond), tried, untried)
 }
 
 // TestRefusing: while a server answers what it is asked and takes no writes, reads
@@ -611,14 +614,14 @@ func TestAwaitHang(t *testing.T) {
 		return err
 	}
 	cancel()
-	if err := ended("who gave up", first, callLimit+time.Second); !errors.Is(err, context.Canceled) {
+	if err := ended("who gave up", first, slack); !errors.Is(err, context.Canceled) {
 		t.Errorf("who gave up: %v", err)
 	}
 	second := await(ctx, o)
-	if err := ended("who came after", second, callLimit+time.Second); err == nil || !strings.Contains(err.Error(), "the server does not answer") {
+	if err := ended("who came after", second, callLimit+slack); err == nil || !strings.Contains(err.Error(), "the server does not answer") {
 		t.Errorf("who came after: %v", err)
 	}
-	if err := ended("who knew of the lease", known, time.Second); err != nil {
+	if err := ended("who knew of the lease", known, slack); err != nil {
 		t.Errorf("who knew of the lease: %v", err)
 	}
 	if s.DownSince().IsZero() {

@@ -46,13 +46,13 @@ type Store struct {
 	calls  sync.WaitGroup
 	end    chan struct{} // closed by Close
 
-	down   atomic.Bool // since is not zero
-	downMu sync.Mutex
-	since  time.Time
-	lost   bool      // nothing is answered, or
-	frozen bool      // no write is taken, whatever else is answered
-	probe  time.Time // when the next call may try
-	cause  error
+	down     atomic.Bool // since is not zero
+	downMu   sync.Mutex
+	since    time.Time
+	lost     bool      // nothing is answered, or
+	readOnly bool      // no write is taken, whatever else is answered
+	probe    time.Time // when the next call may try
+	cause    error
 
 	unheard unheard
 }
@@ -232,9 +232,9 @@ func (s *Store) answered(p purpose) {
 	defer s.downMu.Unlock()
 	s.lost = false
 	if p == writes {
-		s.frozen = false
+		s.readOnly = false
 	}
-	if !s.frozen && !s.since.IsZero() {
+	if !s.readOnly && !s.since.IsZero() {
 		s.since, s.cause = time.Time{}, nil
 		s.down.Store(false)
 		s.giveBack()
@@ -254,7 +254,7 @@ func (s *Store) failed(cause error) {
 		s.down.Store(true)
 	}
 	if s.lost = script.KindOf(cause) != script.ReadOnly; !s.lost {
-		s.frozen = true
+		s.readOnly = true
 	}
 	s.cause, s.probe = cause, now.Add(probeGap)
 }

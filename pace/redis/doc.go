@@ -12,8 +12,9 @@
 // may set by prefix, comes with the request), finds the start as Schedule.NextIn
 // does, and writes the grant. Back-off and Retry-After that one worker is told
 // hold for all. Decisions of one process that find others on their way go to the
-// server together, up to 32 in one script. It needs Redis 7.0 or later, or Valkey; one server, one with
-// replicas, Sentinel or a cluster, in which all keys of a fleet lie on one shard.
+// server together, up to 32 in one script. It needs Redis 7.0 or later, or Valkey; one
+// server, one with replicas, Sentinel or a cluster, in which all keys of a fleet lie on
+// one shard.
 //
 // # Keys
 //
