@@ -46,12 +46,12 @@ var policy = map[string]row{
 	"fetch":       {ours: []string{""}},
 	"cache":       {ours: []string{"", "fetch", "cache"}},
 	"cache/bolt":  {ours: []string{"", "fetch", "cache"}, mods: []string{"go.etcd.io/bbolt"}},
-	"cache/redis": {ours: []string{"", "fetch", "cache"}, mods: []string{"github.com/redis/rueidis"}},
+	"cache/redis": {ours: []string{"", "fetch", "cache", "internal/script"}, mods: []string{"github.com/redis/rueidis"}},
 	"pace":        {ours: []string{"", "pace"}},
-	"pace/redis":  {ours: []string{"", "pace"}, mods: []string{"github.com/redis/rueidis"}},
+	"pace/redis":  {ours: []string{"", "pace", "internal/script"}, mods: []string{"github.com/redis/rueidis"}},
 	"polite":      {ours: []string{"", "fetch", "cache", "pace"}},
-	"fleet":       {ours: []string{"", "fetch", "cache", "pace"}, mods: []string{"github.com/redis/rueidis"}},
-	"internal":    {mods: []string{"github.com/redis/rueidis"}}, // servers for tests
+	"fleet":       {ours: []string{"", "fetch", "cache", "pace", "internal/script"}, mods: []string{"github.com/redis/rueidis"}},
+	"internal":    {mods: []string{"github.com/redis/rueidis"}}, // servers for tests, and internal/script
 	"cmd":         {ours: []string{"..."}, mods: []string{""}},
 	"bench":       {ours: []string{""}, mods: []string{""}},
 	"examples":    {ours: []string{"", "fetch", "cache", "pace", "polite", "fleet", "lint", "compare", "robotstest"}},

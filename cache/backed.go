@@ -13,47 +13,49 @@ import (
 // A Remote is a Store that can be out of reach, such as one on another machine.
 type Remote interface {
 	Store
-	// Away returns since when the store has not answered, the zero time if its
+	// DownSince returns since when the store has not answered, the zero time if its
 	// last call was answered.
-	Away() time.Time
+	DownSince() time.Time
 }
 
 // Backed is a shared store with one of the process's own behind it: what the
 // process has seen of the shared one is kept here too, so that losing that one
 // loses no answer, and what was learned without it is carried back.
 //
-// A Get asks both and returns the entry with the higher fence, of equal ones the
-// later: a shared store which was replaced by an empty one, or has lost its last
-// writes, gets back what its users still hold, an origin at a time as somebody asks
-// for it. A Put is in both when it returns nil; if the shared store cannot be
-// reached it is kept here, the error says so, and it is carried over, an origin
-// after another, from at most some four seconds after that store answers again. Leases are those of the shared store:
-// without it there are none, and a Cache then goes on with one flight for each
-// origin in its process.
+// A Get asks both and returns the later entry, but never one with a lower fence than
+// the shared store has. A shared store which was replaced by an empty one, or has lost
+// its last writes, gets back what its users still hold, as somebody asks for it. A Put
+// is in both when it returns nil. If the shared store cannot be reached it is kept here
+// and the error says so; it is carried over from at most some four seconds after that
+// store answers again. Leases are those of the shared store: without it there are none,
+// and a Cache then goes on with one flight per origin in its process.
 //
 // A Delete reaches the two stores of this process. Where many processes share a
 // store, each with a copy behind it, a deleted origin comes back from another's
 // copy when that process asks for it next.
 type Backed struct {
-	shared Leaser
+	shared // Lease, Release and Await are its own
 	own    Store
 	keep   time.Duration
-	// turns let one call at a time work on an origin, and a few others with it:
-	// what is read in one store must still hold when the other is written.
-	turns [256]chan struct{}
+	// locks let one call at a time work on an origin, and a few others with it: what
+	// is read in one store must still hold when the other is written.
+	locks [256]chan struct{}
 
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
 	carrier sync.WaitGroup
 
 	mu       sync.Mutex
-	owed     map[robots.Origin]struct{} // what the shared store could not be told, at most maxOwed
-	carrying bool                       // while anything is owed
+	pending  map[robots.Origin]struct{} // what the shared store could not be told, at most maxPending
+	carrying bool                       // while anything is pending
 }
 
-// maxOwed bounds what a long outage leaves to be carried over, some 10 MiB. What
+// shared is Leaser under a name that is not exported, to be embedded.
+type shared = Leaser
+
+// maxPending bounds what a long outage leaves to be carried over, some 10 MiB. What
 // is beyond goes over when it is asked for.
-const maxOwed = 1 << 16
+const maxPending = 1 << 16
 
 // After an attempt to carry that failed the next waits, ever longer: until the
 // shared store is back, or takes writes again.
@@ -66,83 +68,61 @@ const (
 // because it was missing there is to be kept for keep, 90 days if it is 0.
 func NewBacked(shared Leaser, own Store, keep time.Duration) *Backed {
 	fill(&keep, 90*24*time.Hour)
-	b := &Backed{shared: shared, own: own, keep: keep, owed: map[robots.Origin]struct{}{}}
-	for i := range b.turns {
-		b.turns[i] = make(chan struct{}, 1)
+	b := &Backed{shared: shared, own: own, keep: keep, pending: map[robots.Origin]struct{}{}}
+	for i := range b.locks {
+		b.locks[i] = make(chan struct{}, 1)
 	}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	return b
 }
 
-var turnSeed = maphash.MakeSeed()
+var lockSeed = maphash.MakeSeed()
 
-// turn waits for the turn of an origin, which lasts until done is called.
-func (b *Backed) turn(ctx context.Context, origin robots.Origin) (done func(), err error) {
-	t := b.turns[maphash.Comparable(turnSeed, origin)%uint64(len(b.turns))]
+// lock locks an origin until unlock is called.
+func (b *Backed) lock(ctx context.Context, origin robots.Origin) (unlock func(), err error) {
+	l := b.locks[maphash.Comparable(lockSeed, origin)%uint64(len(b.locks))]
 	select {
-	case t <- struct{}{}:
-		return func() { <-t }, nil
+	case l <- struct{}{}:
+		return func() { <-l }, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-// Get returns the entry of an origin that counts. The error is that of the shared
-// store if there is none here.
+// Get returns the entry of an origin that counts, and carries to either store what it
+// lacks. The error is that of the shared store if there is none here.
 func (b *Backed) Get(ctx context.Context, origin robots.Origin) (Entry, error) {
-	e, _, err := b.get(ctx, origin)
-	return e, err
-}
-
-// get is Get, and what the shared store said last.
-func (b *Backed) get(ctx context.Context, origin robots.Origin) (e Entry, said, err error) {
-	done, err := b.turn(ctx, origin)
+	unlock, err := b.lock(ctx, origin)
 	if err != nil {
-		return Entry{}, err, err
+		return Entry{}, err
 	}
-	defer done()
+	defer unlock()
 	here, missing := b.own.Get(ctx, origin) // first, as it is near: the other may take all the time there is
-	there, said := b.shared.Get(ctx, origin)
+	there, err := b.shared.Get(ctx, origin)
+	absent := errors.Is(err, ErrAbsent)
 	switch {
-	case said != nil && (missing != nil || errors.Is(said, ErrClosed)):
-		if errors.Is(said, ErrAbsent) {
-			b.paid(origin)
+	case err != nil && missing != nil, errors.Is(err, ErrClosed):
+		if absent {
+			b.carried(origin)
 		}
-		return Entry{}, said, said
-	case errors.Is(said, ErrAbsent):
-		e, said = b.carry(ctx, here)
-		return e, said, nil
-	case said != nil:
-		return here, said, nil
+		return Entry{}, err
+	case err != nil && !absent:
+		return here, nil
+	case absent, missing == nil && here.Fence >= there.Fence && here.Record.Fetched.After(there.Record.Fetched):
+		here.Fence = max(here.Fence, there.Fence)
+		// Another process that has written meanwhile has the later lease.
+		if err := b.shared.Put(ctx, here, b.keep); err != nil && !errors.Is(err, ErrFenced) {
+			b.enqueue(origin)
+		} else {
+			b.carried(origin)
+		}
+		return here, nil
 	case missing != nil || here.Fence < there.Fence || here.Record.Fetched.Before(there.Record.Fetched):
 		// That the copy cannot be written is no reason to go without the answer.
 		_ = b.copy(ctx, there, b.keep)
-	case here.Record.Fetched.After(there.Record.Fetched):
-		here.Fence = max(here.Fence, there.Fence)
-		e, said = b.carry(ctx, here)
-		return e, said, nil
 	}
-	b.paid(origin)
-	return there, nil, nil
-}
-
-// carry brings the shared store what it does not have. If another process has
-// written meanwhile, that one's entry counts.
-func (b *Backed) carry(ctx context.Context, e Entry) (Entry, error) {
-	origin := e.Record.Origin
-	err := b.shared.Put(ctx, e, b.keep)
-	if errors.Is(err, ErrFenced) {
-		var there Entry
-		if there, err = b.shared.Get(ctx, origin); err == nil {
-			e = there
-		}
-	}
-	if err != nil {
-		b.owe(origin)
-	} else {
-		b.paid(origin)
-	}
-	return e, err
+	b.carried(origin)
+	return there, nil
 }
 
 // copy keeps here what the shared store has. A fence that forbids it is of a
@@ -163,15 +143,15 @@ func (b *Backed) Put(ctx context.Context, e Entry, keep time.Duration) error {
 		return errNoRecord
 	}
 	origin := e.Record.Origin
-	done, err := b.turn(ctx, origin)
+	unlock, err := b.lock(ctx, origin)
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer unlock()
 	err = b.shared.Put(ctx, e, keep)
 	switch {
 	case err == nil:
-		b.paid(origin)
+		b.carried(origin)
 		return b.copy(ctx, e, keep)
 	case errors.Is(err, ErrFenced), errors.Is(err, ErrClosed), origin.IsZero(), ctx.Err() != nil:
 		return err
@@ -179,43 +159,54 @@ func (b *Backed) Put(ctx context.Context, e Entry, keep time.Duration) error {
 	if own := b.own.Put(ctx, e, keep); own != nil {
 		return errors.Join(err, own)
 	}
-	b.owe(origin)
+	b.enqueue(origin)
 	return err
 }
 
 // Delete forgets an origin in both stores.
 func (b *Backed) Delete(ctx context.Context, origin robots.Origin) error {
-	done, err := b.turn(ctx, origin)
+	unlock, err := b.lock(ctx, origin)
 	if err != nil {
 		return err
 	}
-	defer done()
-	b.paid(origin)
+	defer unlock()
+	b.carried(origin)
 	return errors.Join(b.shared.Delete(ctx, origin), b.own.Delete(ctx, origin))
 }
 
-// owe notes that the shared store is to have what is kept here of an origin.
-func (b *Backed) owe(origin robots.Origin) {
+// enqueue notes that the shared store is to have what is kept here of an origin.
+func (b *Backed) enqueue(origin robots.Origin) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.owed) < maxOwed {
-		b.owed[origin] = struct{}{}
+	if len(b.pending) < maxPending {
+		b.pending[origin] = struct{}{}
 	}
 	if !b.carrying && b.ctx.Err() == nil {
 		b.carrying = true
-		b.carrier.Go(b.pay)
+		b.carrier.Go(b.carry)
 	}
 }
 
-// paid notes that the shared store has what there is of an origin.
-func (b *Backed) paid(origin robots.Origin) {
+// carried notes that the shared store has what there is of an origin.
+func (b *Backed) carried(origin robots.Origin) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.owed, origin)
+	delete(b.pending, origin)
 }
 
-// pay carries over what is owed until nothing is.
-func (b *Backed) pay() {
+// anyPending returns one of the pending origins. With none it ends the carrying.
+func (b *Backed) anyPending() (origin robots.Origin, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for origin = range b.pending {
+		return origin, true
+	}
+	b.carrying = false
+	return origin, false
+}
+
+// carry carries over what is pending until nothing is.
+func (b *Backed) carry() {
 	rest := leastRest
 	next := time.NewTimer(rest)
 	defer next.Stop()
@@ -226,14 +217,11 @@ func (b *Backed) pay() {
 			return
 		}
 		for {
-			origin, ok := b.anyOwed()
+			origin, ok := b.anyPending()
 			if !ok {
 				return
 			}
-			ctx, cancel := context.WithTimeout(b.ctx, storeLimit)
-			_, said, _ := b.get(ctx, origin) // which carries over what is missing there
-			cancel()
-			if said != nil && !errors.Is(said, ErrAbsent) {
+			if !b.carryOne(origin) {
 				break
 			}
 			rest = leastRest
@@ -243,37 +231,22 @@ func (b *Backed) pay() {
 	}
 }
 
-// anyOwed returns one of the origins that are owed. With none it ends the carrying.
-func (b *Backed) anyOwed() (origin robots.Origin, ok bool) {
+// carryOne carries an origin over, which a Get does, and reports whether it could.
+func (b *Backed) carryOne(origin robots.Origin) bool {
+	ctx, cancel := context.WithTimeout(b.ctx, storeLimit)
+	defer cancel()
+	_, _ = b.Get(ctx, origin) // what came of it the list says
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for origin = range b.owed {
-		return origin, true
-	}
-	b.carrying = false
-	return origin, false
+	_, pending := b.pending[origin]
+	return !pending
 }
 
-// Lease asks the shared store.
-func (b *Backed) Lease(ctx context.Context, origin robots.Origin, d time.Duration) (Lease, error) {
-	return b.shared.Lease(ctx, origin, d)
-}
-
-// Release tells the shared store.
-func (b *Backed) Release(ctx context.Context, origin robots.Origin, token uint64) error {
-	return b.shared.Release(ctx, origin, token)
-}
-
-// Await waits for the shared store.
-func (b *Backed) Await(ctx context.Context, origin robots.Origin) error {
-	return b.shared.Await(ctx, origin)
-}
-
-// Away returns since when the shared store has not answered, the zero time for
+// DownSince returns since when the shared store has not answered, the zero time for
 // one that cannot say.
-func (b *Backed) Away() time.Time {
+func (b *Backed) DownSince() time.Time {
 	if r, ok := b.shared.(Remote); ok {
-		return r.Away()
+		return r.DownSince()
 	}
 	return time.Time{}
 }

@@ -20,29 +20,29 @@ func TestBackedConformance(t *testing.T) {
 	})
 }
 
-// away is a shared store that can be out of reach.
-type away struct {
+// down is a shared store that can be out of reach.
+type down struct {
 	*cache.Memory
 	since atomic.Pointer[time.Time] // nil while it is there
 }
 
-var errAway = errors.New("connection refused")
+var errDown = errors.New("connection refused")
 
-func (a *away) Get(ctx context.Context, o robots.Origin) (cache.Entry, error) {
+func (a *down) Get(ctx context.Context, o robots.Origin) (cache.Entry, error) {
 	if a.since.Load() != nil {
-		return cache.Entry{}, errAway
+		return cache.Entry{}, errDown
 	}
 	return a.Memory.Get(ctx, o)
 }
 
-func (a *away) Put(ctx context.Context, e cache.Entry, keep time.Duration) error {
+func (a *down) Put(ctx context.Context, e cache.Entry, keep time.Duration) error {
 	if a.since.Load() != nil {
-		return errAway
+		return errDown
 	}
 	return a.Memory.Put(ctx, e, keep)
 }
 
-func (a *away) Away() time.Time {
+func (a *down) DownSince() time.Time {
 	if since := a.since.Load(); since != nil {
 		return *since
 	}
@@ -52,7 +52,7 @@ func (a *away) Away() time.Time {
 // TestBacked loses the shared store in every way and gets it back.
 func TestBacked(t *testing.T) {
 	ctx := t.Context()
-	shared, own := &away{Memory: cache.NewMemory(1 << 20)}, cache.NewMemory(1<<20)
+	shared, own := &down{Memory: cache.NewMemory(1 << 20)}, cache.NewMemory(1<<20)
 	b := cache.NewBacked(shared, own, time.Hour)
 	at := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
 	entry := func(body string, hours int, fence uint64) cache.Entry {
@@ -93,13 +93,13 @@ func TestBacked(t *testing.T) {
 	want("a late holder", "b b b")
 
 	shared.since.Store(&at)
-	want("away", "b ! b")
-	put(b, entry("c", 2, 6), errAway)
-	if got := b.Away(); !got.Equal(at) {
-		t.Errorf("away since %v, want %v", got, at)
+	want("down", "b ! b")
+	put(b, entry("c", 2, 6), errDown)
+	if got := b.DownSince(); !got.Equal(at) {
+		t.Errorf("down since %v, want %v", got, at)
 	}
 	if got := body(b); got != "c" {
-		t.Errorf("what was put while it was away is %q", got)
+		t.Errorf("what was put while it was down is %q", got)
 	}
 	shared.since.Store(nil)
 	want("back", "c c c")
@@ -107,7 +107,7 @@ func TestBacked(t *testing.T) {
 	for i := range 5 { // which nobody asks for when it is back
 		shared.since.Store(&at)
 		r := cachetest.Record(cachetest.Origin(10+i), "owed")
-		put(b, cache.Entry{Record: r}, errAway)
+		put(b, cache.Entry{Record: r}, errDown)
 		if i%2 == 0 {
 			shared.since.Store(nil)
 		}
@@ -118,7 +118,7 @@ func TestBacked(t *testing.T) {
 			if _, err := shared.Get(ctx, cachetest.Origin(10+i)); err == nil {
 				break
 			} else if time.Now().After(limit) {
-				t.Fatalf("what was put while it was away is not carried over: %v", err)
+				t.Fatalf("what was put while it was down is not carried over: %v", err)
 			}
 		}
 	}
@@ -131,14 +131,14 @@ func TestBacked(t *testing.T) {
 	want("replaced, and put", "e e e")
 	put(shared.Memory, entry("f", 3, 9), nil) // its clock is behind, its lease the later one
 	want("disagreeing", "f f f")
-	put(own, entry("g", 5, 9), nil) // fetched without a lease, as the store was away
+	put(own, entry("g", 5, 9), nil) // fetched without a lease, as the store was down
 	want("later", "g g g")
 	shared.since.Store(&at)
 	if err := b.Put(ctx, entry("late", 6, 3), time.Hour); !errors.Is(err, cache.ErrFenced) {
-		t.Errorf("a late put while it is away: %v, want ErrFenced", err)
+		t.Errorf("a late put while it is down: %v, want ErrFenced", err)
 	}
 	shared.since.Store(nil)
-	want("late while it is away", "g g g")
+	want("late while it is down", "g g g")
 	if e, err := b.Get(ctx, cachetest.Origin(1)); err != nil || e.Fence != 9 {
 		t.Errorf("fence %d, %v, want 9", e.Fence, err)
 	}
@@ -148,10 +148,10 @@ func TestBacked(t *testing.T) {
 	want("deleted", "- - -")
 }
 
-// TestDegraded: while the shared store is away answers say so, and nothing that is
+// TestDegraded: while the shared store is down answers say so, and nothing that is
 // kept does.
 func TestDegraded(t *testing.T) {
-	shared, own := &away{Memory: cache.NewMemory(1 << 20)}, cache.NewMemory(1<<20)
+	shared, own := &down{Memory: cache.NewMemory(1 << 20)}, cache.NewMemory(1<<20)
 	c, err := cache.New(cache.Options{Store: cache.NewBacked(shared, own, 0), Fetcher: fetcher(func(o robots.Origin) *fetch.Record {
 		r := cachetest.Record(o, "User-agent: *\nDisallow: /x\n")
 		r.Started, r.Fetched = time.Now(), time.Now()
@@ -171,7 +171,7 @@ func TestDegraded(t *testing.T) {
 			}
 			v := r.Rules(robots.RFC9309, time.Now(), "MyBot").Match(robots.RawPath("/x"))
 			if v.Allowed || r.Degraded != (since != nil) || v.State.Degraded != (since != nil) {
-				t.Errorf("away since %v: %v, degraded %t", since, v, r.Degraded)
+				t.Errorf("down since %v: %v, degraded %t", since, v, r.Degraded)
 			}
 		}
 	}

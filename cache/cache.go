@@ -221,7 +221,7 @@ func (c *Cache) Forget(ctx context.Context, origin robots.Origin) error {
 
 // marked returns r, or a copy marked as degraded while the shared store is away.
 func (c *Cache) marked(r *fetch.Record) *fetch.Record {
-	if r == nil || c.remote == nil || c.remote.Away().IsZero() {
+	if r == nil || c.remote == nil || c.remote.DownSince().IsZero() {
 		return r
 	}
 	m := *r

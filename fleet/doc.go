@@ -21,7 +21,7 @@
 // or later, or Valkey.
 //
 //	ACL SETUSER robots on >SECRET resetkeys ~{robots}:* resetchannels -@all
-//	  +hello +auth +ping +client|tracking +client|caching +cluster|slots +cluster|shards
+//	  +hello +auth +ping +cluster|slots +cluster|shards
 //	  +eval +evalsha +time +get +mget +getrange +set +setrange +psetex +del +pexpire +pttl
 //	  +zadd +zscore +zremrangebyscore +zrange +info
 //
@@ -32,7 +32,7 @@
 // Open refuses a server whose maxmemory-policy is not noeviction, of a cluster or behind
 // sentinels each primary that there is then (Options.AllowEviction). It reads the policy
 // from INFO; for a user who may not use that, nobody looks, and a server that evicts
-// breaks the pace without a sign. A server that is full (noeviction) is away for what
+// breaks the pace without a sign. A server that is full (noeviction) is down for what
 // takes room.
 //
 // # When a worker dies
@@ -41,15 +41,15 @@
 // fetched by another when its lease ends. A worker that was only stopped for as long
 // asks again before it sends.
 //
-// # When Redis is away
+// # When Redis is down
 //
 // Records that a worker holds in memory or in its copy go on being answered and
 // are marked (fetch.Record.Degraded, State.Degraded of a verdict); what it has not
 // seen it fetches, once in each worker and no longer once in the fleet. The pace
-// is Options.WhenAway: divided by the number of workers, or none. Nothing has to be
+// is Options.WhenDown: divided by the number of workers, or none. Nothing has to be
 // done when it is back. A server that answers and takes no writes, being full, a
 // replica that is not promoted yet, or without the replicas or the disk it is to
-// have, is away as long as that lasts, and is read meanwhile. A worker can begin
+// have, is down as long as that lasts, and is read meanwhile. A worker can begin
 // with it. It cannot while Redis does not answer: it would know neither the records
 // nor how many share the pace.
 //
@@ -69,6 +69,6 @@
 // is never in the URL (Options.SentinelPassword), or are asked without. The
 // keys of a fleet are on one shard of a cluster: every step of store and limiter
 // is atomic there, and when the shard moves to another node each site rests for one
-// interval. A shard on half of two cores made 50,000 decisions a second;
-// fleets that need more divide their sites among several prefixes.
+// interval. A fleet that needs more than one shard can do
+// (docs/fleet.md) divides its sites among several prefixes.
 package fleet

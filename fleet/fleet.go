@@ -16,9 +16,10 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cache/bolt"
-	records "github.com/robotskit/robots/cache/redis"
+	cacheredis "github.com/robotskit/robots/cache/redis"
+	"github.com/robotskit/robots/internal/script"
 	"github.com/robotskit/robots/pace"
-	turns "github.com/robotskit/robots/pace/redis"
+	paceredis "github.com/robotskit/robots/pace/redis"
 )
 
 // Options are the settings of a Fleet. All its workers must use the same, but
@@ -45,9 +46,9 @@ type Options struct {
 	// Pace are the settings of the limiter. Its Now and MaxBytes have no meaning
 	// here.
 	Pace pace.Options
-	// WhenAway is what becomes of the pace while Redis is away: Divide if zero.
-	WhenAway turns.Policy
-	// Workers is the least number of workers to divide by while Redis is away. The
+	// WhenDown is what becomes of the pace while Redis is down: Divide if zero.
+	WhenDown paceredis.Policy
+	// Workers is the least number of workers to divide by while Redis is down. The
 	// limiter counts them; a number is for fleets that are started one by one.
 	Workers int
 	// AllowEviction accepts a server whose maxmemory-policy is not noeviction. To make
@@ -61,14 +62,14 @@ type Options struct {
 // A Fleet is what a worker shares with the others. It is safe for concurrent use.
 type Fleet struct {
 	client  rueidis.Client
-	shared  *records.Store
+	shared  *cacheredis.Store
 	store   cache.Store
-	limiter *turns.Limiter
+	limiter *paceredis.Limiter
 }
 
 // Open joins the fleet at a Redis URL. The error says in one sentence what is
 // wrong: the URL, the server, the user's rights or the file of the copy. That a
-// server answers and takes no writes at present is none: the fleet begins as away.
+// server answers and takes no writes at present is none: the fleet begins as if Redis were down.
 func Open(ctx context.Context, url string, o Options) (*Fleet, error) {
 	option, prefix, err := clientOption(url, o)
 	if err != nil {
@@ -79,34 +80,41 @@ func Open(ctx context.Context, url string, o Options) (*Fleet, error) {
 		return nil, err
 	}
 	f := &Fleet{client: client}
-	if !o.AllowEviction {
-		if node, policy := evicts(ctx, client); policy != "" {
-			client.Close()
-			return nil, fmt.Errorf("Redis at %s has maxmemory-policy %s and may drop the pace of sites: a fleet needs noeviction", node, policy)
-		}
-	}
-	if f.shared, err = records.New(client, records.Options{Prefix: prefix}); err == nil {
-		f.store = f.shared
-		if err = rights(ctx, client, cmp.Or(prefix, "robots")); err != nil {
-			err = fmt.Errorf("%s: %w", place(option), err)
-		}
-	}
-	if err == nil {
-		f.limiter, err = turns.New(client, turns.Options{Options: o.Pace, Prefix: prefix, WhenAway: o.WhenAway, Workers: o.Workers})
-	}
-	if err == nil {
-		var own cache.Store = cache.NewMemory(ownMemory)
-		if o.Copy != "" {
-			own, err = bolt.Open(o.Copy, bolt.Options{})
-		}
-		if err == nil {
-			f.store = cache.NewBacked(f.shared, own, 0)
-		}
-	}
-	if err != nil {
+	if err := f.join(ctx, place(option), prefix, o); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
+}
+
+// join looks at the server, whose place is for errors, and makes store and limiter.
+func (f *Fleet) join(ctx context.Context, place, prefix string, o Options) error {
+	if !o.AllowEviction {
+		if node, policy := evicts(ctx, f.client); policy != "" {
+			return fmt.Errorf("Redis at %s has maxmemory-policy %s and may drop the pace of sites: a fleet needs noeviction", node, policy)
+		}
+	}
+	head, err := script.Head(prefix)
+	if err != nil {
+		return err
+	}
+	if err := rights(ctx, f.client, head); err != nil {
+		return fmt.Errorf("%s: %w", place, err)
+	}
+	if f.shared, err = cacheredis.New(f.client, cacheredis.Options{Prefix: prefix}); err != nil {
+		return err
+	}
+	f.store = f.shared
+	if f.limiter, err = paceredis.New(f.client, paceredis.Options{Options: o.Pace, Prefix: prefix, WhenDown: o.WhenDown, Workers: o.Workers}); err != nil {
+		return err
+	}
+	var own cache.Store = cache.NewMemory(ownMemory)
+	if o.Copy != "" {
+		if own, err = bolt.Open(o.Copy, bolt.Options{}); err != nil {
+			return err
+		}
+	}
+	f.store = cache.NewBacked(f.shared, own, 0)
+	return nil
 }
 
 // ownMemory bounds what a worker without a file keeps of what it has seen, to
@@ -135,33 +143,33 @@ func clientOption(s string, o Options) (option rueidis.ClientOption, prefix stri
 	case o.TLS != nil && option.TLSConfig == nil:
 		return option, "", fmt.Errorf("Redis URL %s does not ask for the TLS that is set up: it begins with rediss:// then", u.Redacted())
 	}
+	complete(&option, o)
+	return option, cmp.Or(o.Prefix, u.Query().Get("prefix")), nil
+}
+
+// complete sets what the URL does not say.
+func complete(option *rueidis.ClientOption, o Options) {
 	if o.TLS != nil {
 		name := option.TLSConfig.ServerName
 		option.TLSConfig = o.TLS.Clone()
-		if option.TLSConfig.ServerName == "" {
-			option.TLSConfig.ServerName = name
-		}
+		option.TLSConfig.ServerName = cmp.Or(option.TLSConfig.ServerName, name)
 	}
-	if o.Password != "" {
-		option.Password = o.Password
-	}
-	option.Dialer.Timeout = min(max(option.Dialer.Timeout, 0), dialLimit)
-	if option.Dialer.Timeout == 0 {
-		option.Dialer.Timeout = dialLimit
+	option.Password = cmp.Or(o.Password, option.Password)
+	if t := &option.Dialer.Timeout; *t <= 0 || *t > dialLimit {
+		*t = dialLimit
 	}
 	option.Sentinel.TLSConfig, option.Sentinel.Dialer = option.TLSConfig, option.Dialer
 	option.Sentinel.Username, option.Sentinel.Password = o.SentinelUser, o.SentinelPassword
 	// A client that misses the sentinels' notice would stay with a demoted server
 	// for as long as that one lives.
 	option.Sentinel.TopologyRefreshInterval = sentinelsEvery
-	if option.ConnWriteTimeout == 0 {
-		option.ConnWriteTimeout = answerLimit
-	}
+	option.ConnWriteTimeout = cmp.Or(option.ConnWriteTimeout, answerLimit)
+	// The memory of cache.Cache is the one there is in front of the server.
+	option.DisableCache = true
 	// One connection, whose buffers are enough for the answers of a full pipeline:
 	// a fleet has many workers, and the server holds each of their connections.
 	option.PipelineMultiplex = -1
 	option.ReadBufferEachConn, option.WriteBufferEachConn = 64<<10, 64<<10
-	return option, cmp.Or(o.Prefix, u.Query().Get("prefix")), nil
 }
 
 // keys are what may stand after the question mark of a URL. A misspelt one would
@@ -181,7 +189,7 @@ var schemes = []string{"redis", "rediss", "valkey", "valkeys", "unix"}
 
 const (
 	dialLimit   = 5 * time.Second
-	answerLimit = 5 * time.Second // a server silent for so long is away
+	answerLimit = 5 * time.Second // a server silent for so long is down
 
 	sentinelsEvery = 5 * time.Second // what rueidis recommends
 )
@@ -197,37 +205,16 @@ func place(option rueidis.ClientOption) string {
 // connect connects and finds out whether the server will do.
 func connect(ctx context.Context, option rueidis.ClientOption) (rueidis.Client, error) {
 	where := place(option)
-	type made struct {
-		client rueidis.Client
-		err    error
+	client, err := dial(ctx, option)
+	switch {
+	case option.Sentinel.MasterSet != "" && script.Says(err, "NOAUTH", "WRONGPASS"):
+		return nil, fmt.Errorf("%s, of which each has a password of its own: %w", where, err)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", where, err)
 	}
-	making := make(chan made, 1) // NewClient knows no context
-	go func() {
-		c, err := rueidis.NewClient(option)
-		making <- made{c, err}
-	}()
-	var client rueidis.Client
-	select {
-	case m := <-making:
-		switch {
-		case errors.Is(m.err, rueidis.ErrNoCache): // two lines, with what was sent and what a programmer should set
-			said, _, _ := strings.Cut(m.err.Error(), ": [")
-			return nil, fmt.Errorf("%s: %s", where, said)
-		case option.Sentinel.MasterSet != "" && refusal(m.err, "NOAUTH", "WRONGPASS"):
-			return nil, fmt.Errorf("%s, of which each has a password of its own: %w", where, m.err)
-		case m.err != nil:
-			return nil, fmt.Errorf("%s: %w", where, m.err)
-		}
-		client = m.client
-	case <-ctx.Done():
-		go func() {
-			if m := <-making; m.err == nil {
-				m.client.Close()
-			}
-		}()
-		return nil, fmt.Errorf("%s: %w", where, ctx.Err())
-	}
-	if err := client.Do(ctx, client.B().Ping().Build()).Error(); err != nil && !refusal(err, passing...) {
+	// A server that lost its primary, or cannot write to its disk, will heal or be
+	// replaced, and no setting needs a change.
+	if err := client.Do(ctx, client.B().Ping().Build()).Error(); err != nil && !script.Says(err, "MASTERDOWN", "MISCONF") {
 		client.Close()
 		return nil, fmt.Errorf("%s: %w", where, err)
 	}
@@ -239,6 +226,30 @@ func connect(ctx context.Context, option rueidis.ClientOption) (rueidis.Client, 
 		}
 	}
 	return client, nil
+}
+
+// dial is rueidis.NewClient, which knows no context, under one.
+func dial(ctx context.Context, option rueidis.ClientOption) (rueidis.Client, error) {
+	type made struct {
+		client rueidis.Client
+		err    error
+	}
+	making := make(chan made, 1)
+	go func() {
+		c, err := rueidis.NewClient(option)
+		making <- made{c, err}
+	}()
+	select {
+	case m := <-making:
+		return m.client, m.err
+	case <-ctx.Done():
+		go func() {
+			if m := <-making; m.err == nil {
+				m.client.Close()
+			}
+		}()
+		return nil, ctx.Err()
+	}
 }
 
 // evicts returns a primary whose policy lets it drop keys, and the policy. It is "" if
@@ -259,40 +270,24 @@ func evicts(ctx context.Context, client rueidis.Client) (node, policy string) {
 	return "", ""
 }
 
-// passing are the answers to PING of a server that will heal or be replaced, and
-// whose settings need no change: it lost its primary, or cannot write to its disk.
-var passing = []string{"MASTERDOWN", "MISCONF"}
-
-// refusal reports whether an error is a server's answer that begins with one of
-// these words.
-func refusal(err error, words ...string) bool {
-	e, ok := rueidis.IsRedisErr(err)
-	if !ok {
-		return false
-	}
-	word, _, _ := strings.Cut(e.Error(), " ")
-	return slices.Contains(words, word)
-}
-
 //go:embed rights.lua
 var rightsLua string
 
 // rights returns an error that names what the user may not do, of all that store
-// and limiter will do. pace/redis.New meets a few of these commands and tells only
-// that one failed; the others would fail when they are needed, and look like a
-// server that is away.
-func rights(ctx context.Context, client rueidis.Client, prefix string) error {
-	head := "{" + prefix + "}:"
+// and limiter will do with keys that begin with head. pace/redis.New meets a few of
+// these commands and tells only that one failed; the others would fail when they are
+// needed, and look like a server that is down.
+func rights(ctx context.Context, client rueidis.Client, head string) error {
 	lacking, err := client.Do(ctx, client.B().Eval().Script(rightsLua).Numkeys(1).Key(head+"lease:").Build()).ToString()
-	switch _, answered := rueidis.IsRedisErr(err); {
-	case refusal(err, "NOPERM"):
+	switch {
+	case script.Says(err, "NOPERM"):
 		return fmt.Errorf("a fleet needs more, with the keys %s*: %w", head, err)
-	case refusal(err, "MOVED"): // the client takes a node whose cluster it may not see for a server
+	case script.Says(err, "MOVED"): // the client takes a node whose cluster it may not see for a server
 		return errors.New("it is a member of a cluster, and a fleet needs more than this user may do: cluster|slots, cluster|shards")
-	case answered: // in trouble, or a server that cannot say
-		return nil
-	case err != nil:
+	case err != nil && script.KindOf(err) == script.Lost:
 		return err
+	case err != nil: // in trouble, or a server that cannot say
+		return nil
 	case lacking != "":
 		return fmt.Errorf("a fleet needs more than this user may do: %s, with the keys %s*", lacking, head)
 	}
@@ -311,7 +306,7 @@ func tooOld(info string) string {
 	return version
 }
 
-// Store returns the store of records. It is a cache.Leaser, so that a cache.Cache
+// Store returns the store of cacheredis. It is a cache.Leaser, so that a cache.Cache
 // on it fetches each origin once in the fleet, and is closed with the Fleet. A
 // Fleet that is nil, or was not opened, has none.
 func (f *Fleet) Store() cache.Store {
@@ -330,9 +325,9 @@ func (f *Fleet) Limiter() pace.Limiter {
 	return f.limiter
 }
 
-// Away returns since when Redis has not answered, the zero time while it does.
-func (f *Fleet) Away() time.Time {
-	a, b := f.shared.Away(), f.limiter.Away()
+// DownSince returns since when Redis has not answered, the zero time while it does.
+func (f *Fleet) DownSince() time.Time {
+	a, b := f.shared.DownSince(), f.limiter.DownSince()
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
 	}

@@ -23,7 +23,7 @@ import (
 	"github.com/robotskit/robots/fleet"
 	"github.com/robotskit/robots/internal/redistest"
 	"github.com/robotskit/robots/pace"
-	turns "github.com/robotskit/robots/pace/redis"
+	paceredis "github.com/robotskit/robots/pace/redis"
 	"github.com/robotskit/robots/polite"
 )
 
@@ -129,8 +129,8 @@ func use(t *testing.T, f *fleet.Fleet) {
 	if turn, err := f.Limiter().NotBefore(ctx, pace.Key{Origin: origin}, nil); err != nil || time.Until(turn.Start) < time.Second {
 		t.Fatalf("not before: %v, %v", turn, err)
 	}
-	if !f.Away().IsZero() {
-		t.Errorf("away since %v", f.Away())
+	if !f.DownSince().IsZero() {
+		t.Errorf("down since %v", f.DownSince())
 	}
 }
 
@@ -204,7 +204,7 @@ func TestCluster(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = f.Store().Get(t.Context(), origin)
-		if _, e := f.Limiter().NotBefore(t.Context(), pace.Key{Origin: origin}, nil); errors.Is(err, cache.ErrAbsent) && e == nil && f.Away().IsZero() {
+		if _, e := f.Limiter().NotBefore(t.Context(), pace.Key{Origin: origin}, nil); errors.Is(err, cache.ErrAbsent) && e == nil && f.DownSince().IsZero() {
 			break
 		} else if time.Now().After(limit) {
 			t.Fatalf("the moved keys are not found: %v, %v", err, e)
@@ -249,10 +249,10 @@ func TestSentinel(t *testing.T) {
 	primary.Kill()
 	for limit := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		err := f.Store().Put(t.Context(), cache.Entry{Record: cachetest.Record(origin, "new")}, time.Hour)
-		if err == nil && f.Away().IsZero() {
+		if err == nil && f.DownSince().IsZero() {
 			break
 		} else if time.Now().After(limit) {
-			t.Fatalf("the fleet does not find the promoted server: %v, away since %v", err, f.Away())
+			t.Fatalf("the fleet does not find the promoted server: %v, down since %v", err, f.DownSince())
 		}
 	}
 	if !strings.Contains(replica.Do("KEYS", "*"), "kept.example") {
@@ -311,7 +311,7 @@ func TestRights(t *testing.T) {
 }
 
 // TestBegin: a server that answers and does not take writes for the time being is
-// no mistake of the user. The fleet begins as away, stays so for as long, and
+// no mistake of the user. The fleet begins as down, stays so for as long, and
 // works afterwards.
 func TestBegin(t *testing.T) {
 	t.Parallel()
@@ -380,17 +380,17 @@ func TestBegin(t *testing.T) {
 				t.Fatal(err)
 			}
 			for began := time.Now(); time.Since(began) < 2*time.Second; time.Sleep(5 * time.Millisecond) {
-				if f.Away().IsZero() {
-					t.Fatalf("not away %v after it began", time.Since(began))
+				if f.DownSince().IsZero() {
+					t.Fatalf("not down %v after it began", time.Since(began))
 				}
 				if _, err := f.Store().Get(t.Context(), origin); errors.Is(err, cache.ErrAbsent) == tt.unread {
 					t.Fatalf("get: %v, want ErrAbsent: %t", err, !tt.unread)
 				}
 			}
 			tt.end(t, s)
-			for limit := time.Now().Add(20 * time.Second); !f.Away().IsZero(); time.Sleep(5 * time.Millisecond) {
+			for limit := time.Now().Add(20 * time.Second); !f.DownSince().IsZero(); time.Sleep(5 * time.Millisecond) {
 				if time.Now().After(limit) {
-					t.Fatalf("still away since %v", f.Away())
+					t.Fatalf("still down since %v", f.DownSince())
 				}
 			}
 			use(t, f)
@@ -535,14 +535,14 @@ func (w worker) degraded(url string) bool {
 	return v.State != nil && v.State.Degraded
 }
 
-// TestAway is a day of a fleet: the server goes away and comes back empty.
-func TestAway(t *testing.T) {
+// TestOutage is a day of a fleet: the server goes down and comes back empty.
+func TestOutage(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Options{})
 	first, second, third := newSite(t), newSite(t), newSite(t)
 	name := filepath.Join(t.TempDir(), "a.cache")
 	a := newWorker(t, s.URL(), fleet.Options{Copy: name})
-	b := newWorker(t, s.URL(), fleet.Options{WhenAway: turns.Stop})
+	b := newWorker(t, s.URL(), fleet.Options{WhenDown: paceredis.Stop})
 	a.must(first.URL)
 	b.must(first.URL)
 	if robots, pages := first.counts(); robots != 1 || pages != 2 {
@@ -555,8 +555,8 @@ func TestAway(t *testing.T) {
 	s.Kill()
 	a.must(first.URL)  // what is held
 	a.must(second.URL) // what is not
-	if !a.degraded(first.URL) || !a.degraded(second.URL) || a.fleet.Away().IsZero() {
-		t.Error("not degraded with the server away")
+	if !a.degraded(first.URL) || !a.degraded(second.URL) || a.fleet.DownSince().IsZero() {
+		t.Error("not degraded with the server down")
 	}
 	if err := b.get(first.URL, 300*time.Millisecond); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a worker that should stop: %v", err)
@@ -569,7 +569,7 @@ func TestAway(t *testing.T) {
 	b.must(first.URL)
 	a.must(first.URL)
 	a.must(third.URL)
-	for limit := time.Now().Add(10 * time.Second); a.degraded(first.URL) || !a.fleet.Away().IsZero(); time.Sleep(10 * time.Millisecond) {
+	for limit := time.Now().Add(10 * time.Second); a.degraded(first.URL) || !a.fleet.DownSince().IsZero(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(limit) {
 			t.Fatal("still degraded with the server back")
 		}

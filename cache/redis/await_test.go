@@ -137,7 +137,7 @@ func TestAwaitMany(t *testing.T) {
 	}
 	for range 3 {
 		for i := range origins {
-			if _, err := holder.lease(ctx, cachetest.Origin(i), time.Hour, octets(0)); err != nil {
+			if _, err := holder.lease(ctx, cachetest.Origin(i), time.Hour, encoded(0)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -161,10 +161,10 @@ func TestAwaitMany(t *testing.T) {
 		for n := range ends {
 			for i := range origins {
 				origin := cachetest.Origin(i)
-				key, keys := holder.leaseKey(origin), []string{holder.leaseKey(origin), holder.recordKey(origin), holder.prefix + "token"}
-				burst = append(burst, client.B().Eval().Script(releaseScript.source).Numkeys(1).Key(key).Arg("", octets(uint64(n))).Build())
+				key, keys := holder.leaseKey(origin), []string{holder.leaseKey(origin), holder.recordKey(origin), holder.head + "token"}
+				burst = append(burst, client.B().Eval().Script(releaseScript.Text).Numkeys(1).Key(key).Arg("", encoded(uint64(n))).Build())
 				if n < ends-1 {
-					burst = append(burst, client.B().Eval().Script(leaseScript.source).Numkeys(3).Key(keys...).Arg("3600000", octets(uint64(n+1))).Build())
+					burst = append(burst, client.B().Eval().Script(leaseScript.Text).Numkeys(3).Key(keys...).Arg("3600000", encoded(uint64(n+1))).Build())
 				}
 			}
 		}
@@ -177,7 +177,7 @@ func TestAwaitMany(t *testing.T) {
 	}
 	close(over)
 	others.Wait()
-	if since := s.Away(); !since.IsZero() {
-		t.Errorf("away since %v", since)
+	if since := s.DownSince(); !since.IsZero() {
+		t.Errorf("down since %v", since)
 	}
 }

@@ -3,7 +3,6 @@ package redis
 import (
 	"flag"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,52 +13,7 @@ import (
 	"github.com/robotskit/robots/internal/redistest"
 )
 
-// BenchmarkHot compares a Get that the client-side cache answers with a bare round
-// trip, GET of a small key over the same client, in turns. The ratio of each turn
-// is reported by its median and ends.
-func BenchmarkHot(b *testing.B) {
-	client := redistest.Start(b, redistest.Options{}).Client()
-	s := newStore(b, client, Options{})
-	o := cachetest.Origin(1)
-	if err := s.Put(ctx, cache.Entry{Record: cachetest.Record(o, strings.Repeat("Disallow: /x\n", 100))}, time.Hour); err != nil {
-		b.Fatal(err)
-	}
-	if err := client.Do(ctx, client.B().Set().Key("small").Value("1").Build()).Error(); err != nil {
-		b.Fatal(err)
-	}
-	const trips, reads, turns = 200, 20_000, 9
-	for b.Loop() {
-		var trip, read, ratio []float64
-		for range turns {
-			began := time.Now()
-			for range trips {
-				if err := client.Do(ctx, client.B().Get().Key("small").Build()).Error(); err != nil {
-					b.Fatal(err)
-				}
-			}
-			bare := float64(time.Since(began).Nanoseconds()) / trips
-			began = time.Now()
-			for range reads {
-				if _, err := s.Get(ctx, o); err != nil {
-					b.Fatal(err)
-				}
-			}
-			hot := float64(time.Since(began).Nanoseconds()) / reads
-			trip, read, ratio = append(trip, bare), append(read, hot), append(ratio, bare/hot)
-		}
-		slices.Sort(trip)
-		slices.Sort(read)
-		slices.Sort(ratio)
-		b.ReportMetric(trip[turns/2], "ns/trip")
-		b.ReportMetric(read[turns/2], "ns/read")
-		b.ReportMetric(ratio[turns/2], "reads/trip")
-		b.ReportMetric(ratio[0], "reads/trip-least")
-		b.ReportMetric(ratio[turns-1], "reads/trip-most")
-	}
-	b.ReportMetric(0, "ns/op")
-}
-
-// BenchmarkGet is a Get that the client-side cache answers.
+// BenchmarkGet is a Get, which is one round trip.
 func BenchmarkGet(b *testing.B) {
 	s := newStore(b, redistest.Start(b, redistest.Options{}).Client(), Options{})
 	o := cachetest.Origin(1)
@@ -101,7 +55,7 @@ func BenchmarkScale(b *testing.B) {
 	fills := cachetest.Rate(b, 128, n, put)
 	full := used()
 	b.ReportMetric(fills, "fills/s")
-	b.ReportMetric(float64(full-empty)/float64(n), "octets/origin")
+	b.ReportMetric(float64(full-empty)/float64(n), "bytes/origin")
 	var own int64
 	for i := range n {
 		e := cachetest.Typical(i)
@@ -110,7 +64,7 @@ func BenchmarkScale(b *testing.B) {
 			own += int64(len(e.Record.Body))
 		}
 	}
-	b.ReportMetric(float64(own)/float64(n), "content-octets/origin")
+	b.ReportMetric(float64(own)/float64(n), "content-bytes/origin")
 	b.ReportMetric(cachetest.Rate(b, 128, min(n, 100_000), read), "reads/s")
 	b.ReportMetric(cachetest.Rate(b, 128, min(n, 100_000), func(int) error { return put(rand.IntN(n)) }), "overwrites/s")
 	b.ReportMetric(cachetest.Rate(b, 1, 2000, func(int) error { return put(rand.IntN(n)) }), "single-writes/s")

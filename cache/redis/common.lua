@@ -1,13 +1,13 @@
--- Every value begins with an octet, the version of its layout, below 32. What a later
+-- Every value begins with a byte, the version of its layout, below 32. What a later
 -- release has written is refused (LATER) and left as it is; all else that has not this
 -- layout was damaged, and is as good as none.
 --
 --   record   version, fence (8), epoch (8), number of bodies (1), for each its hash (32) and birth (8), encoded record
---   body     version, references (4), birth (8), octets
+--   body     version, references (4), birth (8), content
 --   lease    version, token (8), nonce of the call that got it (8)
 --   token    version, the last token granted (8)
 --
--- 64-bit numbers stay strings of eight octets: Lua's numbers end at 2^53, and its
+-- 64-bit numbers stay strings of eight bytes: Lua's numbers end at 2^53, and its
 -- comparison of strings follows the server's locale.
 local VERSION = 1
 local RECORD_HEAD, REFERENCE, BODY_HEAD = 18, 40, 13

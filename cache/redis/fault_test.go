@@ -177,7 +177,7 @@ func counted(t *testing.T, s *Store) {
 // returns how many all count too many.
 func overcounted(t *testing.T, s *Store) (excess int) {
 	t.Helper()
-	keys, err := s.client.Do(ctx, s.client.B().Keys().Pattern(s.prefix+"record:*").Build()).AsStrSlice()
+	keys, err := s.client.Do(ctx, s.client.B().Keys().Pattern(s.head+"record:*").Build()).AsStrSlice()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,10 +189,10 @@ func overcounted(t *testing.T, s *Store) (excess int) {
 		}
 		for i := range int(raw[recordHead-1]) {
 			hash := raw[recordHead+i*referenceSize:][:len(fetch.Hash{})]
-			want[fmt.Sprintf("%sbody:%x", s.prefix, hash)]++
+			want[fmt.Sprintf("%sbody:%x", s.head, hash)]++
 		}
 	}
-	bodies, err := s.client.Do(ctx, s.client.B().Keys().Pattern(s.prefix+"body:*").Build()).AsStrSlice()
+	bodies, err := s.client.Do(ctx, s.client.B().Keys().Pattern(s.head+"body:*").Build()).AsStrSlice()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func TestForgetful(t *testing.T) {
 		if err != nil || !before.Granted {
 			t.Fatalf("lease: %+v, %v", before, err)
 		}
-		for i := range n { // into the client-side cache
+		for i := range n {
 			eventually(t, "get", func() error { _, err := other.Get(ctx, cachetest.Origin(i)); return err })
 		}
 		waited, looks := make(chan error, 1), sent(server, "pttl")
@@ -260,8 +260,8 @@ func TestForgetful(t *testing.T) {
 		if err := s.Release(ctx, cachetest.Origin(0), after.Token); err != nil {
 			t.Error(err)
 		}
-		if since := s.Away(); !since.IsZero() {
-			t.Errorf("away since %v with the server back", since)
+		if since := s.DownSince(); !since.IsZero() {
+			t.Errorf("down since %v with the server back", since)
 		}
 	}
 }
@@ -318,8 +318,8 @@ func TestFailover(t *testing.T) {
 		t.Errorf("%d of %d puts were lost with the old primary: there was none to lose", lost, n)
 	}
 	replica.Do("REPLICAOF", "127.0.0.1", "1") // it is demoted, and connections stay
-	if err := s.Put(ctx, cachetest.Numbered(1, 3), time.Hour); err == nil || !strings.Contains(err.Error(), "READONLY") || s.Away().IsZero() {
-		t.Errorf("put on a primary that is none any more: %v, away since %v", err, s.Away())
+	if err := s.Put(ctx, cachetest.Numbered(1, 3), time.Hour); err == nil || !strings.Contains(err.Error(), "READONLY") || s.DownSince().IsZero() {
+		t.Errorf("put on a primary that is none any more: %v, down since %v", err, s.DownSince())
 	}
 }
 
@@ -368,8 +368,8 @@ func TestFull(t *testing.T) {
 		}
 		counted(t, s)
 	}
-	if !s.Away().IsZero() {
-		t.Error("a server that is full is not away")
+	if !s.DownSince().IsZero() {
+		t.Error("a server that is full is not down")
 	}
 	if err := s.Release(ctx, o, lease.Token); err != nil {
 		t.Errorf("release: %v", err)
@@ -395,7 +395,7 @@ func TestEviction(t *testing.T) {
 		n = 1000
 	}
 	server := redistest.Start(t, redistest.Options{Config: []string{"maxmemory-policy volatile-random"}})
-	s := newStore(t, server.Client(), Options{Memory: 1})
+	s := newStore(t, server.Client(), Options{})
 	used := server.Do("INFO", "memory")
 	_, used, _ = strings.Cut(used, "used_memory:")
 	var base int
@@ -441,6 +441,9 @@ func TestEviction(t *testing.T) {
 	t.Logf("%d entries in too little memory: %d whole, %d absent, %d without a body; %d references too many after all were put again", n, whole, absent, bodiless, excess)
 }
 
+// slack is how much later than its limit a call may end on a machine that is busy.
+const slack = 5 * time.Second
+
 // TestHang stops the server without ending its connections. No call takes longer
 // than the limit, later ones fail soon, and all is well when it goes on.
 func TestHang(t *testing.T) {
@@ -452,8 +455,8 @@ func TestHang(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if since := s.Away(); !since.IsZero() {
-		t.Errorf("away since %v", since)
+	if since := s.DownSince(); !since.IsZero() {
+		t.Errorf("down since %v", since)
 	}
 	server.Freeze()
 	defer server.Thaw()
@@ -465,48 +468,48 @@ func TestHang(t *testing.T) {
 	get := func() error { _, err := s.Get(ctx, cachetest.Origin(1)); return err }
 	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 	defer cancel()
-	if d, err := took(func() error { _, err := s.Get(short, cachetest.Origin(0)); return err }); !errors.Is(err, context.DeadlineExceeded) || d > time.Second {
+	if d, err := took(func() error { _, err := s.Get(short, cachetest.Origin(0)); return err }); !errors.Is(err, context.DeadlineExceeded) || d > 50*time.Millisecond+slack {
 		t.Errorf("get with a context of 50 ms: %v after %v", err, d)
 	}
-	if since := s.Away(); !since.IsZero() {
+	if since := s.DownSince(); !since.IsZero() {
 		t.Error("an impatient caller says nothing about the server")
 	}
+	began := time.Now()
 	first, err := took(get)
-	if err == nil || errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "the server does not answer") || first > callLimit+time.Second {
+	if err == nil || errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "the server does not answer") || first > callLimit+slack {
 		t.Errorf("get: %v after %v", err, first)
 	}
-	since := s.Away()
-	if since.IsZero() || time.Since(since) > time.Second {
-		t.Errorf("away since %v", since)
+	since := s.DownSince()
+	if since.Before(began.Add(callLimit)) {
+		t.Errorf("down since %v, want at least %v after %v", since, callLimit, began)
 	}
 	// Calls go on failing, and once it is sure that they will, at once.
-	calls, quick := 0, 0
-	for time.Since(since) < 3*time.Second {
+	tried, untried := 0, 0
+	for untried < 100 || tried < 2 {
 		d, err := took(get)
-		if err == nil || d > probeLimit+time.Second {
+		if err == nil || d > probeLimit+slack {
 			t.Fatalf("get: %v after %v", err, d)
 		}
-		if calls++; d < 10*time.Millisecond {
-			quick++
-			if calls == quick {
-				t.Fatal("the second call failed at once")
-			}
-			time.Sleep(time.Millisecond)
+		if !errors.As(err, new(downError)) {
+			tried++
+			continue
 		}
-	}
-	if quick < 100 {
-		t.Errorf("%d of %d calls to a server that is away failed at once", quick, calls)
+		if time.Since(since) < probeAll {
+			t.Fatal("a call failed at once when the connection might just have been replaced")
+		}
+		untried++
+		time.Sleep(time.Millisecond)
 	}
 	server.Thaw()
 	eventually(t, "get", get)
-	if since := s.Away(); !since.IsZero() {
-		t.Errorf("away since %v with the server back", since)
+	if since := s.DownSince(); !since.IsZero() {
+		t.Errorf("down since %v with the server back", since)
 	}
-	t.Logf("the first call took %v; of %d later ones %d failed at once", first.Round(time.Millisecond), calls, quick)
+	t.Logf("the first call took %v; of later ones %d tried and %d failed at once", first.Round(time.Millisecond), tried, untried)
 }
 
 // TestRefusing: while a server answers what it is asked and takes no writes, reads
-// go on and the store is away all the time, whoever asks for what. It is back
+// go on and the store is down all the time, whoever asks for what. It is back
 // with the first write that is taken, for which it looks by itself.
 func TestRefusing(t *testing.T) {
 	t.Parallel()
@@ -540,28 +543,27 @@ func TestRefusing(t *testing.T) {
 			if err := writes[0](); err == nil || !strings.Contains(err.Error(), tt.word) {
 				t.Fatalf("put: %v, want %s", err, tt.word)
 			}
-			since := s.Away()
+			since := s.DownSince()
 			n := 0
 			for began := time.Now(); time.Since(began) < 2*time.Second; time.Sleep(time.Millisecond) {
 				if err := writes[n%len(writes)](); err == nil || !strings.Contains(err.Error(), tt.word) {
 					t.Fatalf("write %d: %v, want %s", n, err, tt.word)
 				}
-				s.turn(o).Add(1) // not from the client-side cache
 				if _, err := s.Get(ctx, o); !errors.Is(err, cache.ErrAbsent) {
 					t.Fatalf("get: %v, want ErrAbsent", err)
 				}
 				if err := s.Await(ctx, o); err != nil {
 					t.Fatalf("await: %v", err)
 				}
-				if now := s.Away(); since.IsZero() || !now.Equal(since) {
-					t.Fatalf("away since %v after %d rounds, and before since %v", now, n, since)
+				if now := s.DownSince(); since.IsZero() || !now.Equal(since) {
+					t.Fatalf("down since %v after %d rounds, and before since %v", now, n, since)
 				}
 				n++
 			}
 			tt.end(t, server)
-			eventually(t, "away", func() error {
-				if since := s.Away(); !since.IsZero() {
-					return fmt.Errorf("away since %v", since)
+			eventually(t, "down", func() error {
+				if since := s.DownSince(); !since.IsZero() {
+					return fmt.Errorf("down since %v", since)
 				}
 				return nil
 			})
@@ -570,7 +572,7 @@ func TestRefusing(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			t.Logf("away through %d rounds of a write and two reads", n)
+			t.Logf("down through %d rounds of a write and two reads", n)
 		})
 	}
 }
@@ -612,18 +614,18 @@ func TestAwaitHang(t *testing.T) {
 		return err
 	}
 	cancel()
-	if err := ended("who gave up", first, callLimit+time.Second); !errors.Is(err, context.Canceled) {
+	if err := ended("who gave up", first, slack); !errors.Is(err, context.Canceled) {
 		t.Errorf("who gave up: %v", err)
 	}
 	second := await(ctx, o)
-	if err := ended("who came after", second, callLimit+time.Second); err == nil || !strings.Contains(err.Error(), "the server does not answer") {
+	if err := ended("who came after", second, callLimit+slack); err == nil || !strings.Contains(err.Error(), "the server does not answer") {
 		t.Errorf("who came after: %v", err)
 	}
-	if err := ended("who knew of the lease", known, time.Second); err != nil {
+	if err := ended("who knew of the lease", known, slack); err != nil {
 		t.Errorf("who knew of the lease: %v", err)
 	}
-	if s.Away().IsZero() {
-		t.Error("a server that hangs is not away")
+	if s.DownSince().IsZero() {
+		t.Error("a server that hangs is not down")
 	}
 	server.Thaw()
 	eventually(t, "await of no lease", func() error { return s.Await(ctx, short) })

@@ -73,7 +73,7 @@ func TestACL(t *testing.T) {
 			server := redistest.Start(t, redistest.Options{Cluster: cluster})
 			server.Do(append([]string{"ACL", "SETUSER", "robots"}, words...)...)
 			o := server.Option()
-			o.Username, o.Password = "robots", "SECRET"
+			o.Username, o.Password, o.DisableCache = "robots", "SECRET", true
 			everything(t, newStore(t, newClient(t, o), Options{}), newStore(t, newClient(t, o), Options{}))
 			if n := server.Do("ACL", "LOG"); n != "[]" && strings.Contains(n, "reason") {
 				t.Errorf("the server has refused: %s", n)
@@ -97,16 +97,15 @@ func TestLater(t *testing.T) {
 	s := newStore(t, server.Client(), Options{})
 	o, e := cachetest.Origin(1), cachetest.Numbered(1, 1)
 	e.Record = cachetest.Record(o, "body")
-	body := fmt.Sprintf("%sbody:%x", s.prefix, fetch.HashOf(e.Record.Body))
+	body := fmt.Sprintf("%sbody:%x", s.head, fetch.HashOf(e.Record.Body))
 	for _, tt := range []struct{ key, calls string }{
 		{s.recordKey(o), "get put delete lease"},
 		{body, "put"},
 		{s.leaseKey(o), "lease release"},
-		{s.prefix + "token", "lease"},
+		{s.head + "token", "lease"},
 	} {
 		server.Do("FLUSHALL")
 		server.Do("SET", tt.key, "\x02what this one cannot know")
-		s.turn(o).Add(1)
 		before := server.Do("DUMP", tt.key)
 		for call := range strings.FieldsSeq(tt.calls) {
 			var err error
@@ -130,7 +129,7 @@ func TestLater(t *testing.T) {
 		if keys := server.Do("DBSIZE"); keys != "1" || server.Do("DUMP", tt.key) != before {
 			t.Errorf("%s of a later release has changed, or other keys have come", tt.key)
 		}
-		if !s.Away().IsZero() {
+		if !s.DownSince().IsZero() {
 			t.Error("a refusal is an answer")
 		}
 	}
@@ -158,7 +157,7 @@ func TestDamage(t *testing.T) {
 		"list":  func(key string) { server.Do("LPUSH", key, "garbage") },
 		"hash":  func(key string) { server.Do("HSET", key, "a", "b") },
 	} {
-		for _, key := range []string{s.recordKey(o), fmt.Sprintf("%sbody:%x", s.prefix, fetch.HashOf([]byte(body))), s.leaseKey(o), s.prefix + "token"} {
+		for _, key := range []string{s.recordKey(o), fmt.Sprintf("%sbody:%x", s.head, fetch.HashOf([]byte(body))), s.leaseKey(o), s.head + "token"} {
 			server.Do("FLUSHALL")
 			beside := cache.Entry{Record: cachetest.Record(other, "beside")}
 			e := cache.Entry{Record: cachetest.Record(o, body)}
@@ -169,7 +168,6 @@ func TestDamage(t *testing.T) {
 			}
 			server.Do("DEL", key)
 			damage(key)
-			s.turn(o).Add(1)
 			if got, err := s.Get(ctx, o); err == nil && !sameEntry(got, e) || errors.Is(err, cache.ErrFenced) {
 				t.Errorf("%s, %s: get: %+v, %v", key, name, got, err)
 			}
@@ -204,8 +202,8 @@ func TestDamage(t *testing.T) {
 			}
 		}
 	}
-	if since := s.Away(); !since.IsZero() {
-		t.Errorf("away since %v", since)
+	if since := s.DownSince(); !since.IsZero() {
+		t.Errorf("down since %v", since)
 	}
 }
 
@@ -219,7 +217,7 @@ func TestTokens(t *testing.T) {
 		if err := s.Put(ctx, cache.Entry{Record: cachetest.Record(o, "a"), Fence: fence}, time.Hour); err != nil {
 			t.Fatal(err)
 		}
-		server.Do("DEL", s.prefix+"token")
+		server.Do("DEL", s.head+"token")
 		l, err := s.Lease(ctx, o, time.Hour)
 		if err != nil || !l.Granted || l.Token <= fence {
 			t.Errorf("lease over fence %d: %+v, %v", fence, l, err)
@@ -238,10 +236,10 @@ func TestTokens(t *testing.T) {
 	}
 	server.Do("FLUSHALL")
 	o := cachetest.Origin(1)
-	keys := []string{s.leaseKey(o), s.recordKey(o), s.prefix + "token"}
+	keys := []string{s.leaseKey(o), s.recordKey(o), s.head + "token"}
 	var tokens []string
 	for range 2 {
-		code, rest, err := s.call(ctx, leaseScript, keys, []string{"60000", "12345678"})
+		code, rest, err := s.run(ctx, leaseScript, keys, []string{"60000", "12345678"})
 		if err != nil || code != done || len(rest) != 2 {
 			t.Fatalf("lease: code %d, %v", code, err)
 		}
@@ -275,7 +273,7 @@ func TestRepair(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			damage(fmt.Sprintf("%sbody:%x", s.prefix, fetch.HashOf(e.Record.Body)))
+			damage(fmt.Sprintf("%sbody:%x", s.head, fetch.HashOf(e.Record.Body)))
 			if _, err := s.Get(ctx, o); err == nil || errors.Is(err, cache.ErrAbsent) || !strings.Contains(err.Error(), "body") {
 				t.Errorf("get with a body of %d octets, %s: %v", size, name, err)
 			}
@@ -321,7 +319,7 @@ func TestLifetimes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	body := fmt.Sprintf("%sbody:%x", s.prefix, fetch.HashOf([]byte("shared")))
+	body := fmt.Sprintf("%sbody:%x", s.head, fetch.HashOf([]byte("shared")))
 	for _, tt := range []struct {
 		origin     int
 		keep, most time.Duration
@@ -344,7 +342,7 @@ func TestLifetimes(t *testing.T) {
 func TestFlat(t *testing.T) {
 	calls := campaign.Size(2000, 4000, 10_000)
 	server := redistest.Start(t, redistest.Options{})
-	s, other := newStore(t, server.Client(), Options{Memory: 1 << 20}), newStore(t, server.Client(), Options{Memory: 1 << 20})
+	s, other := newStore(t, server.Client(), Options{}), newStore(t, server.Client(), Options{})
 	const origins, workers = 500, 16
 	round := func(calls int) {
 		var next atomic.Int64

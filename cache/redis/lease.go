@@ -8,67 +8,65 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redis/rueidis"
-
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
+	"github.com/robotskit/robots/internal/script"
 )
 
 func (s *Store) leaseKey(origin robots.Origin) string {
 	return s.leasePrefix() + origin.String()
 }
 
-func (s *Store) leasePrefix() string { return s.prefix + "lease:" }
+func (s *Store) leasePrefix() string { return s.head + "lease:" }
 
-func octets(n uint64) string {
+// encoded returns a number as scripts take it.
+func encoded(n uint64) string {
 	return string(binary.BigEndian.AppendUint64(nil, n))
 }
 
 // longestLease is as good as for ever and within what a Duration holds.
 const longestLease = 100 * 365 * 24 * time.Hour
 
-// Lease asks for the right to fetch an origin for d, a millisecond at least. A Get
-// that begins after it sees what the last holder has put.
+// Lease asks for the right to fetch an origin for d, a millisecond at least.
 func (s *Store) Lease(ctx context.Context, origin robots.Origin, d time.Duration) (cache.Lease, error) {
-	l, err := s.begin(ctx, writes)
-	if err != nil {
-		return cache.Lease{}, err
-	}
-	nonce := octets(rand.Uint64())
-	got, err := s.lease(l, origin, min(d, longestLease), nonce)
-	s.turn(origin).Add(1)
-	if _, said := rueidis.IsRedisErr(err); err != nil && !said && unable(err) {
-		s.unheard.add(granted{s.leaseKey(origin), nonce})
-		s.giveBack()
-	}
-	return got, s.ended(l, "lease", origin, err)
+	var got cache.Lease
+	err := s.do(ctx, writes, "lease", origin, func(ctx context.Context) (err error) {
+		nonce := encoded(rand.Uint64())
+		got, err = s.lease(ctx, origin, min(d, longestLease), nonce)
+		if err != nil && trouble(err) && script.KindOf(err) == script.Lost {
+			s.unheard.add(granted{s.leaseKey(origin), nonce})
+			s.giveBack()
+		}
+		return err
+	})
+	return got, err
 }
 
 // lease asks under a nonce, by which a call that is sent again finds that it has
 // the lease, and one whose answer was lost gives it back.
 func (s *Store) lease(ctx context.Context, origin robots.Origin, d time.Duration, nonce string) (cache.Lease, error) {
-	keys := []string{s.leaseKey(origin), s.recordKey(origin), s.prefix + "token"}
-	code, rest, err := s.call(ctx, leaseScript, keys, []string{millis(d), nonce})
+	keys := []string{s.leaseKey(origin), s.recordKey(origin), s.head + "token"}
+	code, rest, err := s.run(ctx, leaseScript, keys, []string{millis(d), nonce})
 	if err != nil {
 		return cache.Lease{}, err
 	}
 	if len(rest) == 0 {
-		return cache.Lease{}, errReply
+		return cache.Lease{}, script.ErrReply
 	}
 	left, err := rest[0].AsInt64()
 	if err != nil {
-		return cache.Lease{}, errReply
+		return cache.Lease{}, script.ErrReply
 	}
 	got := cache.Lease{Left: max(1, time.Duration(left)) * time.Millisecond}
 	if code == refused {
 		return got, nil
 	}
 	if len(rest) < 2 {
-		return cache.Lease{}, errReply
+		return cache.Lease{}, script.ErrReply
 	}
 	token, err := rest[1].ToString()
 	if err != nil || len(token) != 8 {
-		return cache.Lease{}, errReply
+		return cache.Lease{}, script.ErrReply
 	}
 	got.Granted, got.Token = true, binary.BigEndian.Uint64([]byte(token))
 	return got, nil
@@ -76,12 +74,10 @@ func (s *Store) lease(ctx context.Context, origin robots.Origin, d time.Duration
 
 // Release ends a lease early.
 func (s *Store) Release(ctx context.Context, origin robots.Origin, token uint64) error {
-	l, err := s.begin(ctx, writes)
-	if err != nil {
+	return s.do(ctx, writes, "release", origin, func(ctx context.Context) error {
+		_, _, err := s.run(ctx, releaseScript, []string{s.leaseKey(origin)}, []string{encoded(token)})
 		return err
-	}
-	_, _, err = s.call(l, releaseScript, []string{s.leaseKey(origin)}, []string{octets(token)})
-	return s.ended(l, "release", origin, err)
+	})
 }
 
 // granted is a lease that may be in force without its holder's knowledge, or may
@@ -133,13 +129,13 @@ func (s *Store) giveBack() {
 	s.calls.Go(func() {
 		for g, ok := u.take(); ok; g, ok = u.take() {
 			ctx, cancel := context.WithTimeout(context.Background(), callLimit)
-			_, _, err := s.call(ctx, releaseScript, []string{g.key}, []string{"", g.nonce})
+			_, _, err := s.run(ctx, releaseScript, []string{g.key}, []string{"", g.nonce})
 			cancel()
-			if err != nil && unable(err) {
+			if err != nil && trouble(err) {
 				u.mu.Lock()
 				u.list, u.giving = append(u.list, g), false
 				u.mu.Unlock()
-				s.lost(err)
+				s.failed(err)
 				return
 			}
 		}
@@ -154,13 +150,11 @@ const (
 	longestLook = 500 * time.Millisecond
 )
 
-// Await waits until no lease is in force on an origin. A Get that begins after it
-// sees what the holder has put. It notices the end of a lease that runs out at once,
+// Await waits until no lease is in force on an origin. It notices the end of a lease that runs out at once,
 // and of one that is released within some 600 ms. Until the server has said how long
 // the lease runs it waits no longer than any call, and after that no longer than the
 // lease, whatever the server does.
 func (s *Store) Await(ctx context.Context, origin robots.Origin) error {
-	defer func() { s.turn(origin).Add(1) }()
 	var end time.Time // of the lease, zero until it is known
 	for look := firstLook; ; look = min(2*look, longestLook) {
 		left, err := s.left(ctx, origin, end)
@@ -193,10 +187,10 @@ func (s *Store) left(ctx context.Context, origin robots.Origin, end time.Time) (
 		defer cancel()
 		ctx = bounded
 	}
-	l, err := s.begin(ctx, reads)
-	if err != nil {
-		return 0, err
-	}
-	n, err := s.client.Do(l, s.client.B().Pttl().Key(s.leaseKey(origin)).Build().Pin()).AsInt64()
-	return time.Duration(n) * time.Millisecond, s.ended(l, "wait for the lease", origin, err)
+	var n int64
+	err := s.do(ctx, reads, "wait for the lease", origin, func(ctx context.Context) (err error) {
+		n, err = s.client.Do(ctx, s.client.B().Pttl().Key(s.leaseKey(origin)).Build().Pin()).AsInt64()
+		return err
+	})
+	return time.Duration(n) * time.Millisecond, err
 }

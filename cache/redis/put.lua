@@ -1,6 +1,6 @@
 -- KEYS: record, its bodies
 -- ARGV: prefix of body keys, fence, epoch, milliseconds to keep, encoded record;
---       for each body its hash, its octets or nothing, SHA-1 of octets not sent
+--       for each body its hash, its content or nothing, SHA-1 of content not sent
 -- The order matters: what can fail for want of memory comes before anything is
 -- taken away, and the server decides about memory before the script begins.
 local prefix, fence, epoch, keep, encoded = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
@@ -10,31 +10,31 @@ if current(old, RECORD_HEAD) and less(fence, string.sub(old, 2, 9)) then return 
 
 local heads, whole, missing = {}, {}, {MISSING}
 for i = 2, #KEYS do
-  local octets, sha1 = ARGV[3 * i + 1], ARGV[3 * i + 2]
+  local content, sha1 = ARGV[3 * i + 1], ARGV[3 * i + 2]
   local held = read(KEYS[i])
   if later(held) then return {LATER} end
   if current(held, BODY_HEAD) then
     heads[i] = string.sub(held, 1, BODY_HEAD)
     held = string.sub(held, BODY_HEAD + 1)
-    if octets ~= '' then
-      whole[i] = held == octets
+    if content ~= '' then
+      whole[i] = held == content
     else
       whole[i] = redis.sha1hex(held) == sha1
     end
   end
-  if octets == '' and not whole[i] then missing[#missing + 1] = i - 2 end
+  if content == '' and not whole[i] then missing[#missing + 1] = i - 2 end
 end
 if #missing > 1 then return missing end
 
 local before, after, refs = references(old), {}, ''
 for i = 2, #KEYS do
-  local hash, octets, head = ARGV[3 * i], ARGV[3 * i + 1], heads[i]
+  local hash, content, head = ARGV[3 * i], ARGV[3 * i + 1], heads[i]
   if not head then
     head = struct.pack('>I1I4', VERSION, 1) .. micros()
-    redis.call('SET', KEYS[i], head .. octets, 'PX', keep)
+    redis.call('SET', KEYS[i], head .. content, 'PX', keep)
   else
     if not whole[i] then -- damaged
-      redis.call('SET', KEYS[i], head .. octets, 'KEEPTTL')
+      redis.call('SET', KEYS[i], head .. content, 'KEEPTTL')
     end
     if before[hash] ~= string.sub(head, 6) then
       redis.call('SETRANGE', KEYS[i], 1, struct.pack('>I4', struct.unpack('>I4', head, 2) + 1))

@@ -16,7 +16,7 @@ import (
 func leave(t *testing.T, server *redistest.Server, l *redis.Limiter) {
 	t.Helper()
 	server.Kill()
-	for l.Away().IsZero() {
+	for l.DownSince().IsZero() {
 		_, _ = l.NotBefore(t.Context(), pace.Key{Origin: hot}, nil) // whose error is what is waited for
 	}
 }
@@ -24,9 +24,9 @@ func leave(t *testing.T, server *redistest.Server, l *redis.Limiter) {
 // backBy waits until the limiter knows that its server is back.
 func backBy(t *testing.T, l *redis.Limiter, limit time.Duration, meanwhile func()) {
 	t.Helper()
-	for began := time.Now(); !l.Away().IsZero(); meanwhile() {
+	for began := time.Now(); !l.DownSince().IsZero(); meanwhile() {
 		if time.Since(began) > limit {
-			t.Fatalf("still away %s after the server is back", limit)
+			t.Fatalf("still down %s after the server is back", limit)
 		}
 	}
 }
@@ -61,7 +61,7 @@ func TestLateDone(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
 	const interval = 2 * time.Second
-	l := newLimiter(t, server.Client(), redis.Options{Prefix: fresh(), WhenAway: redis.Stop})
+	l := newLimiter(t, server.Client(), redis.Options{Prefix: fresh(), WhenDown: redis.Stop})
 	s, k := steady(t, interval), pace.Key{Origin: originOf(t, "late.example")}
 	g := reserve(t, l, k, s)
 	leave(t, server, l)

@@ -29,22 +29,22 @@ type serverClock struct {
 	mu        sync.Mutex
 	said      micros    // 0 for nothing
 	asked     time.Time // before it was said
-	by        *generation
-	confirmed micros // when the server last confirmed that generation
+	by        *epoch
+	confirmed micros // when the server last confirmed that epoch
 }
 
 // hear notes the server's time in a reply, and reports false, and notes nothing,
 // if it is ahead of all that can have passed: the clock was set forward, or it is
 // another one.
-func (c *serverClock) hear(g *generation, now micros, sent, received time.Time) bool {
+func (c *serverClock) hear(e *epoch, now micros, sent, received time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.said != 0 && now > c.said+duration(received.Sub(c.asked)+clockSlack) {
 		return false
 	}
 	c.said, c.asked = now, sent
-	if g != nil {
-		c.by, c.confirmed = g, now
+	if e != nil {
+		c.by, c.confirmed = e, now
 	}
 	return true
 }
@@ -62,11 +62,11 @@ func (c *serverClock) forget() {
 	c.said = 0
 }
 
-// heard returns when the server last confirmed a generation, 0 for never.
-func (c *serverClock) heard(g *generation) micros {
+// heard returns when the server last confirmed an epoch, 0 for never.
+func (c *serverClock) heard(e *epoch) micros {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.by != g {
+	if c.by != e {
 		return 0
 	}
 	return c.confirmed

@@ -42,7 +42,7 @@ func TestDamage(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
 			prefix := fresh()
-			l := newLimiter(t, server.Client(), redis.Options{Prefix: prefix, WhenAway: redis.Stop, Options: pace.Options{AddressInterval: interval}})
+			l := newLimiter(t, server.Client(), redis.Options{Prefix: prefix, WhenDown: redis.Stop, Options: pace.Options{AddressInterval: interval}})
 			s, head := steady(t, interval), "{"+prefix+"}:pace:1:"
 			key := func(host string, addr byte) pace.Key {
 				return pace.Key{Origin: originOf(t, host), Addr: netip.AddrFrom4([4]byte{192, 0, 2, addr})}
@@ -86,7 +86,7 @@ func TestDamage(t *testing.T) {
 			for _, shared := range []string{"workers", "epoch"} {
 				damage(server, head+shared)
 				found := time.Now()
-				for _, l := range []*redis.Limiter{l, newLimiter(t, server.Client(), redis.Options{Prefix: prefix, WhenAway: redis.Stop})} {
+				for _, l := range []*redis.Limiter{l, newLimiter(t, server.Client(), redis.Options{Prefix: prefix, WhenDown: redis.Stop})} {
 					g, err := l.Wait(ctx, k, s)
 					if err != nil {
 						t.Fatal(err)
@@ -95,13 +95,13 @@ func TestDamage(t *testing.T) {
 						t.Errorf("%s: a start %s after, want a rest of %s", shared, d, interval)
 					}
 					done(t, l, g, ok)
-					if !l.Away().IsZero() {
-						t.Errorf("%s: away since %s", shared, l.Away())
+					if !l.DownSince().IsZero() {
+						t.Errorf("%s: down since %s", shared, l.DownSince())
 					}
 				}
 			}
-			if !l.Away().IsZero() {
-				t.Errorf("away since %s", l.Away())
+			if !l.DownSince().IsZero() {
+				t.Errorf("down since %s", l.DownSince())
 			}
 		})
 	}

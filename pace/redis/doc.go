@@ -9,11 +9,12 @@
 //
 // A decision is one script on the server, by the server's clock: it reads the
 // state of the origin and of the address (its interval, which pace.Options.Addresses
-// may set by prefix, comes with the question), finds the start as Schedule.NextIn
+// may set by prefix, comes with the request), finds the start as Schedule.NextIn
 // does, and writes the grant. Back-off and Retry-After that one worker is told
 // hold for all. Decisions of one process that find others on their way go to the
-// server together, up to 32 in one script, which takes half of its time for each. It needs Redis 7.0 or later, or Valkey; one server, one with
-// replicas, Sentinel or a cluster, in which all keys of a fleet lie on one shard.
+// server together, up to 32 in one script. It needs Redis 7.0 or later, or Valkey; one
+// server, one with replicas, Sentinel or a cluster, in which all keys of a fleet lie on
+// one shard.
 //
 // # Keys
 //
@@ -33,17 +34,17 @@
 // anew, so that all sites rest one interval, and so does a damaged list of workers.
 //
 // States expire when they say no more than a state that is not there. An origin
-// takes some 210 octets of the server for as long (10^5 of them, half with a
+// takes some 210 bytes of the server for as long (10^5 of them, half with a
 // grant under way). The server must have maxmemory-policy noeviction: a state that is
 // evicted is a site that was never asked. New does not look, fleet.Open does.
 //
 // A user needs no more than this (TestUser). Without INFO a limiter works; it then
 // notices a server that was exchanged only by the scripts that it does not know.
-// Redis 7.2 and later know CLIENT SETINFO too, by which rueidis names itself and
-// without which it does.
+// A client that is not made with DisableCache needs +client|tracking too. Redis 7.2 and
+// later know CLIENT SETINFO, by which rueidis names itself and without which it does.
 //
 //	ACL SETUSER robots on >SECRET resetkeys ~{robots}:pace:* resetchannels -@all
-//	  +hello +auth +ping +client|tracking +cluster|slots +cluster|shards
+//	  +hello +auth +ping +cluster|slots +cluster|shards
 //	  +eval +evalsha +time +get +mget +set +psetex +del +zadd +zscore +zremrangebyscore +zrange +info
 //
 // # Waiting
@@ -74,14 +75,14 @@
 //
 // # When things fail
 //
-// "Away" is a call that fails or takes longer than a second. N is the number of
+// "Down" is a call that fails or takes longer than a second. N is the number of
 // workers, the larger of Options.Workers and those last seen; I the interval of a
 // site. But for what is not covered, two starts that the server granted are I
 // apart at least.
 //
 //	what happens                  Divide                             Stop
-//	Redis is away                 each worker goes on with N x I     no start; Reserve and NotBefore
-//	                              between its starts, and N times    return ErrAway, Wait goes on
+//	Redis is down                 each worker goes on with N x I     no start; Reserve and NotBefore
+//	                              between its starts, and N times    return ErrDown, Wait goes on
 //	                              the address's interval; its first  waiting
 //	                              is place x I after it noticed.
 //	                              At most 2N starts in N x I
@@ -106,7 +107,7 @@
 //	clock set back                times of a state move with it: no   the same
 //	                              wait is longer by more than I, or
 //	                              the Retry-After
-//	memory full (noeviction)      as away, with CauseFull; Done       as away
+//	memory full (noeviction)      as down, with CauseFull; Done       as down
 //	                              still gets through
 //	a worker dies, or is stopped  15 s after its last beat its grants  the same
 //	                              end and it is off the list; one
@@ -114,12 +115,12 @@
 //	                              sends
 //	a reply is lost               the grant is given back when Redis  the same
 //	                              answers; if the network holds the
-//	                              question back until after that, by
+//	                              request back until after that, by
 //	                              Options.Hold
 //	Done cannot be told           kept, 4096 of them, and told when   the same
 //	                              Redis is back
 //
-// What a site asks for while Redis is away, by 429, 503 or Retry-After, holds for
+// What a site asks for while Redis is down, by 429, 503 or Retry-After, holds for
 // the worker that heard it at once and for the others when Redis is back; what it
 // asked for before is known to the workers that heard it. A worker that never
 // reached Redis and was not told Options.Workers stops.
@@ -136,7 +137,7 @@
 //   - the pace of an address over an outage: the starts of that time are told for
 //     their origins only;
 //   - the fetches of robots.txt from an address when the server forgets, or comes
-//     back: they have no generation, so one may start an interval early;
+//     back: they are in no epoch, so one may start an interval early;
 //   - the load of many sites on one address: all that wait for it ask at each of
 //     its starts, a thousand of them in one process in some forty calls;
 //   - a worker that begins on a replaced or emptied server before any other
@@ -148,32 +149,5 @@
 //   - a server that is replaced by an equal copy of its memory and scripts, such
 //     as a virtual machine that is set back, for a user who may not use INFO.
 //
-// # Numbers
-//
-// On two cores of an AMD EPYC, Redis 7.0.15 on the same machine, rueidis 1.0.79,
-// 2026-11-21: ratios of the medians of 20 rounds in turn, in three runs of
-// BenchmarkDecision with 20,000 operations each. A bare round trip (GET of a small
-// key) is 60 to 69 µs for one caller of a machine that does nothing else, and 5.5
-// µs of each for 32 at a time; with other work on both cores, which keeps them
-// awake, 18 to 43 and 7.4 to 12 µs.
-//
-//	                         nothing else               both cores busy
-//	                         1 caller      32 callers   1 caller      32 callers
-//	refused                  0.72 to 0.98  0.83 to 1.06 0.68 to 0.70  0.76 to 1.4 of bare round trips
-//	granted at a new site    0.85 to 0.87  0.55 to 0.59 0.62 to 0.65  0.74 to 0.85
-//	grant and Done, each     0.84 to 0.93  0.60 to 0.64 0.66 to 0.69  0.79 to 0.81
-//
-// By the server's own count, at its best, a refusal takes 3.6 µs of its time by
-// itself and 1.7 among eight, a grant 5.3 and 3.3; an empty script takes 0.7. (That was
-// before states were checked for damage: 0.1 µs more for a refusal and 1.1 for a grant
-// at a new site, among 32, the least of six runs in turn on a busy machine.) That is
-// what is left of the difference when a network with round trips of 100 µs and
-// more lies between.
-//
-// 8 callers of one process make 43,000 decisions a second beside other tests. 32
-// processes at a site with 10 requests a second start exactly 50 in 5 s, at
-// distances of 100.2 to 107 ms; a machine that stalls the process whose turn it is
-// makes them fewer, never more. A million decisions leave goroutines and
-// connections as they were, the heap at 3.5 MiB and the server's memory within 150
-// KiB.
+// What was measured stands in docs/fleet.md.
 package redis

@@ -4,7 +4,7 @@
 --
 -- KEYS: of each grant the origin, and the address if it has a pace.
 -- ARGV: doubles: hold, forget, the slowest interval where nothing is known. Then of
--- each grant its name in 8 octets; doubles: the interval of the address, 0 if there
+-- each grant its name in 8 bytes; doubles: the interval of the address, 0 if there
 -- is none; how long ago the response ended, the Retry-After, and the result: 0
 -- nothing said, 1 overload, 2 an answer as usual, 3 not used.
 -- The reply is the time.

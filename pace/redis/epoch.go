@@ -8,57 +8,59 @@ import (
 	"strconv"
 
 	"github.com/redis/rueidis"
+
+	"github.com/robotskit/robots/internal/script"
 )
 
-// generation is a stretch in which the server's memory is taken to be whole. Its
-// name is in the text of its scripts.
-type generation struct {
-	name    string // 16 hexadecimal digits
-	reserve script
-	epoch   script
-}
-
-func newGeneration(name string) *generation {
-	return &generation{name: name, reserve: of("#!lua\n"+commonText+reserveText, name), epoch: of(epochText, name)}
-}
-
-// epoch is the value of the epoch's key.
+// epoch is a stretch in which the server's memory is taken to be whole. Its name is
+// in the text of its scripts.
 type epoch struct {
+	name    string // 16 hexadecimal digits
+	reserve script.Script
+	begin   script.Script
+}
+
+func newEpoch(name string) *epoch {
+	return &epoch{name: name, reserve: of("#!lua\n"+commonText+reserveText, name), begin: of(epochText, name)}
+}
+
+// epochValue is the value of the epoch's key.
+type epochValue struct {
 	name   string
-	before string // the generation that it followed
+	before string // the epoch that it followed
 	since  micros // what was written before is not trusted; 0 for ever
 }
 
-// parseEpoch returns the zero epoch for anything that is none.
-func parseEpoch(s string) epoch {
+// parseEpoch returns the zero value for anything that is none.
+func parseEpoch(s string) epochValue {
 	if len(s) <= 37 {
-		return epoch{}
+		return epochValue{}
 	}
 	since, err := strconv.ParseFloat(s[37:], 64)
 	if err != nil {
-		return epoch{}
+		return epochValue{}
 	}
-	return epoch{name: s[:16], before: s[16:32], since: since}
+	return epochValue{name: s[:16], before: s[16:32], since: since}
 }
 
 // joinAttempts bounds how often a client looks again because others changed the
 // epoch meanwhile. Each of them changes it once.
 const joinAttempts = 8
 
-// join brings the client and the server to one generation. old is the one the
+// join brings the client and the server to one epoch. old is the one the
 // caller worked with, nil for none: if the client has another by now, there is
 // nothing to do. In doubt, or where the server's memory cannot be the one that
-// old was part of, a new generation begins, and all that the server knows is as
-// if it had been asked a moment ago. Many clients who doubt the same generation
-// begin one.
-func (l *Limiter) join(ctx context.Context, old *generation, doubt bool) error {
+// old was part of, a new epoch begins, and all that the server knows is as
+// if it had been asked a moment ago. Many clients who doubt the same epoch begin
+// one.
+func (l *Limiter) join(ctx context.Context, old *epoch, doubt bool) error {
 	// The limit holds from here, so that callers who come together and find the
 	// server hanging do not wait for each other's limits.
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
 	l.joining.Lock()
 	defer l.joining.Unlock()
-	if l.generation.Load() != old {
+	if l.epoch.Load() != old {
 		return nil
 	}
 	var known string
@@ -68,7 +70,7 @@ func (l *Limiter) join(ctx context.Context, old *generation, doubt bool) error {
 	// Pinned because rueidis 1.0.79 takes a command that it sent again back for
 	// others while the connection that broke may still be reading it.
 	current, err := l.client.Do(ctx, l.client.B().Get().Key(l.epochKey).Build().Pin()).ToString()
-	if err != nil && !rueidis.IsRedisNil(err) && !says(err, "WRONGTYPE") { // damaged is as good as none
+	if err != nil && !rueidis.IsRedisNil(err) && !script.Says(err, "WRONGTYPE") { // damaged is as good as none
 		return err
 	}
 	for range joinAttempts {
@@ -77,7 +79,7 @@ func (l *Limiter) join(ctx context.Context, old *generation, doubt bool) error {
 		case e.name == "":
 		case known == "" && !doubt, known != "" && e.name == known && !doubt,
 			known != "" && e.name != known && (e.before == known || e.since > l.clock.heard(old)):
-			l.adopt(newGeneration(e.name))
+			l.adopt(newEpoch(e.name))
 			l.clock.forget()
 			return nil
 		}
@@ -85,17 +87,17 @@ func (l *Limiter) join(ctx context.Context, old *generation, doubt bool) error {
 		if follows == "" {
 			follows = known
 		}
-		next := newGeneration(fmt.Sprintf("%016x", rand.Uint64()))
+		next := newEpoch(fmt.Sprintf("%016x", rand.Uint64()))
 		// Run by its text and not by its name, so that from now on this server
 		// knows it.
 		sent := clock()
-		reply, err := l.do(ctx, next.epoch, true, []string{l.epochKey}, []string{follows})
+		reply, err := l.call(ctx, script.Script.ByText, next.begin, []string{l.epochKey}, []string{follows})
 		if err != nil {
 			return err
 		}
 		now, rest, ok := parseNow(reply)
 		if !ok {
-			return errReply
+			return script.ErrReply
 		}
 		if current = rest; parseEpoch(current).name == next.name {
 			l.adopt(next)
@@ -103,20 +105,20 @@ func (l *Limiter) join(ctx context.Context, old *generation, doubt bool) error {
 			return nil
 		}
 	}
-	return errors.New("the generation of the server's memory changes all the time")
+	return errors.New("the epoch of the server's memory changes all the time")
 }
 
-func (l *Limiter) adopt(g *generation) {
+func (l *Limiter) adopt(e *epoch) {
 	l.counting.Store(clock().Add(silence()).UnixNano())
 	l.identity.Store(nil)
-	l.generation.Store(g)
+	l.epoch.Store(e)
 }
 
-// began reports whether the server has been at work since a generation began on
-// it: it knows the text that began it.
-func (l *Limiter) began(ctx context.Context, g *generation) (bool, error) {
-	_, err := l.do(ctx, g.epoch, false, []string{l.epochKey}, nil)
-	if isNoScript(err) {
+// began reports whether the server has been at work since an epoch began on it: it
+// knows the text that began it.
+func (l *Limiter) began(ctx context.Context, e *epoch) (bool, error) {
+	_, err := l.call(ctx, script.Script.ByName, e.begin, []string{l.epochKey}, nil)
+	if script.Says(err, "NOSCRIPT") {
 		return false, nil
 	}
 	return err == nil, err

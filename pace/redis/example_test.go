@@ -20,7 +20,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer client.Close()
-	limiter, err := redis.New(client, redis.Options{WhenAway: redis.Divide, Workers: 10})
+	limiter, err := redis.New(client, redis.Options{WhenDown: redis.Divide, Workers: 10})
 	if err != nil {
 		log.Fatal(err)
 	}

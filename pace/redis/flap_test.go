@@ -21,7 +21,7 @@ func TestFlapping(t *testing.T) {
 		name     string
 		workers  int
 		interval time.Duration
-		up, away time.Duration
+		up, down time.Duration
 		// forgets says that the server that comes back is an empty one, after which each
 		// site rests for longer than it is there.
 		forgets bool
@@ -35,14 +35,14 @@ func TestFlapping(t *testing.T) {
 			t.Parallel()
 			server := redistest.Start(t, redistest.Options{})
 			proxy := redistest.NewProxy(t, server.Addr)
-			s := fleet(t, tt.workers, orders{Redis: proxy.Addr, Prefix: fresh(), Interval: tt.interval, WhenAway: redis.Divide})
+			s := fleet(t, tt.workers, orders{Redis: proxy.Addr, Prefix: fresh(), Interval: tt.interval, WhenDown: redis.Divide})
 			s.begin(t)
 			until(t, "a start", func() bool { return len(s.seen()) > 0 })
 			time.Sleep(tt.up) // all have seen how many there are
 			began := time.Now()
 			for time.Since(began) < length {
 				proxy.Switch("")
-				time.Sleep(tt.away)
+				time.Sleep(tt.down)
 				if tt.forgets {
 					server.Replace()
 				}

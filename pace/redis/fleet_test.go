@@ -36,7 +36,7 @@ type orders struct {
 	Redis    string
 	Site     string // a Unix socket: one connection a worker, its clock for each start
 	Prefix   string
-	WhenAway redis.Policy
+	WhenDown redis.Policy
 	Interval time.Duration
 	Beat     time.Duration // 0 for the usual one
 }
@@ -75,7 +75,7 @@ func (o orders) work() error {
 	for limit := time.Now().Add(2 * time.Minute); l == nil; { // a busy machine may take longer than a call may
 		client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{o.Redis}, DisableCache: true, PipelineMultiplex: -1})
 		if err == nil {
-			l, err = redis.New(client, redis.Options{Prefix: o.Prefix, WhenAway: o.WhenAway})
+			l, err = redis.New(client, redis.Options{Prefix: o.Prefix, WhenDown: o.WhenDown})
 		}
 		if err != nil && time.Now().After(limit) {
 			return err
@@ -360,8 +360,8 @@ type fault struct {
 	policy redis.Policy
 	// act does it: a third into the run, and again at two thirds with back set.
 	act func(r *stage, back bool)
-	// away says that Redis is away for a third of the run.
-	away bool
+	// down says that Redis is down for a third of the run.
+	down bool
 	rare bool // left out with -short
 }
 
@@ -374,10 +374,10 @@ type stage struct {
 }
 
 var faults = []fault{
-	{name: "Killed", server: redistest.Options{AppendOnly: true}, policy: redis.Divide, away: true, act: killed},
-	{name: "KilledStop", server: redistest.Options{AppendOnly: true}, policy: redis.Stop, away: true, act: killed},
-	{name: "Frozen", rare: true, policy: redis.Divide, away: true, act: frozen},
-	{name: "FrozenStop", rare: true, policy: redis.Stop, away: true, act: frozen},
+	{name: "Killed", server: redistest.Options{AppendOnly: true}, policy: redis.Divide, down: true, act: killed},
+	{name: "KilledStop", server: redistest.Options{AppendOnly: true}, policy: redis.Stop, down: true, act: killed},
+	{name: "Frozen", rare: true, policy: redis.Divide, down: true, act: frozen},
+	{name: "FrozenStop", rare: true, policy: redis.Stop, down: true, act: frozen},
 	{name: "Restarted", server: redistest.Options{AppendOnly: true}, policy: redis.Stop, act: once(func(r *stage) { r.primary.Restart() })},
 	{name: "RestartedDivide", rare: true, server: redistest.Options{AppendOnly: true}, policy: redis.Divide, act: once(func(r *stage) { r.primary.Restart() })},
 	{name: "Replaced", policy: redis.Stop, act: once(func(r *stage) { r.primary.Replace() })},
@@ -387,8 +387,8 @@ var faults = []fault{
 	{name: "FailedOverDivide", rare: true, policy: redis.Divide, act: once(failOver)},
 	{name: "ClockAhead", server: redistest.Options{Clock: true}, policy: redis.Stop, act: setClock(time.Hour)},
 	{name: "ClockBehind", server: redistest.Options{Clock: true}, policy: redis.Stop, act: setClock(-time.Hour)},
-	{name: "Full", policy: redis.Divide, away: true, act: full},
-	{name: "FullStop", rare: true, policy: redis.Stop, away: true, act: full},
+	{name: "Full", policy: redis.Divide, down: true, act: full},
+	{name: "FullStop", rare: true, policy: redis.Stop, down: true, act: full},
 }
 
 func once(act func(*stage)) func(*stage, bool) {
@@ -443,7 +443,7 @@ func TestFleetFaults(t *testing.T) {
 	workers := campaign.Size(8, 8, 32)
 	length := campaign.Size(1500*time.Millisecond, 1500*time.Millisecond, 5*time.Second)
 	for _, f := range faults {
-		if testing.Short() && (f.rare || f.policy == redis.Stop && f.away) {
+		if testing.Short() && (f.rare || f.policy == redis.Stop && f.down) {
 			continue
 		}
 		t.Run(f.name, func(t *testing.T) {
@@ -453,7 +453,7 @@ func TestFleetFaults(t *testing.T) {
 			if strings.HasPrefix(f.name, "FailedOver") {
 				r.replica = r.primary.Replica(redistest.Options{})
 			}
-			s := fleet(t, workers, orders{Redis: r.proxy.Addr, Prefix: fresh(), Interval: hotInterval, WhenAway: f.policy})
+			s := fleet(t, workers, orders{Redis: r.proxy.Addr, Prefix: fresh(), Interval: hotInterval, WhenDown: f.policy})
 			s.begin(t)
 			began := time.Now()
 			time.Sleep(length / 3)
@@ -463,9 +463,9 @@ func TestFleetFaults(t *testing.T) {
 			f.act(r, true)
 			in := time.Now()
 			time.Sleep(began.Add(length).Sub(in))
-			// A fleet that was away is back within the longest probe and a sleep.
+			// A fleet that was down is back within the longest probe and a sleep.
 			grace := time.Duration(0)
-			if f.away {
+			if f.down {
 				grace = 1500 * time.Millisecond
 			}
 			time.Sleep(grace)
@@ -490,11 +490,11 @@ func TestFleetFaults(t *testing.T) {
 				if n := most(starts, time.Second); n > int(time.Second/hotInterval)+1 {
 					t.Errorf("%d starts in a second, want %d", n, int(time.Second/hotInterval))
 				}
-				if n := within(starts, out.Add(lateSlack), in.Sub(out)-lateSlack); f.away && n > 0 {
-					t.Errorf("%d starts while Redis was away, want none", n)
+				if n := within(starts, out.Add(lateSlack), in.Sub(out)-lateSlack); f.down && n > 0 {
+					t.Errorf("%d starts while Redis was down, want none", n)
 				}
-			} else if f.away && meanwhile == 0 && f.name != "Frozen" {
-				t.Error("no start while Redis was away, want the workers' shares")
+			} else if f.down && meanwhile == 0 && f.name != "Frozen" {
+				t.Error("no start while Redis was down, want the workers' shares")
 			}
 			if after < int((end.Sub(in)-grace)/hotInterval)/4 {
 				t.Errorf("%d starts in the %s after, want more: it does not heal", after, end.Sub(in))

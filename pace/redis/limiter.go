@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,20 +13,17 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/internal/script"
 	"github.com/robotskit/robots/pace"
 )
 
-// ErrAway is wrapped by the errors of a limiter whose server does not answer, or
+// ErrDown is wrapped by the errors of a limiter whose server does not answer, or
 // cannot take a grant, where the policy is to stop.
-var ErrAway = errors.New("the fleet's shared pace is out of reach")
-
-// errReply is for a reply of another shape, which only a server that is none of
-// those supported sends.
-var errReply = errors.New("the server's reply is none that the script gives")
+var ErrDown = errors.New("the fleet's shared pace is out of reach")
 
 var errClosed = errors.New("the limiter is closed")
 
-// Policy is what a worker does while Redis is away: a closed set.
+// Policy is what a worker does while Redis is down: a closed set.
 type Policy uint8
 
 const (
@@ -58,53 +54,45 @@ func (p *Policy) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("unknown policy %.80q: a worker whose Redis is away can divide or stop", text)
+	return fmt.Errorf("unknown policy %.80q: a worker whose Redis is down can divide or stop", text)
 }
 
 // Options are the settings of a Limiter. All workers of a fleet should have the
 // same, but for Workers. The zero value is right for one fleet on one Redis.
 type Options struct {
 	// Options are the settings of every limiter. Now is not used. MaxBytes bounds
-	// what this process keeps for the time when Redis is away: 64 MiB if 0. What
+	// what this process keeps for the time when Redis is down: 64 MiB if 0. What
 	// the server keeps is bounded by its maxmemory.
 	pace.Options
 	// Prefix stands at the head of all keys, in braces: "robots" if empty. Fleets
 	// that share a server and nothing else have different ones. It is at most 64
-	// octets without braces, spaces and control characters.
+	// bytes without braces, spaces and control characters.
 	Prefix string
-	// WhenAway is what happens while Redis is away: Divide if zero.
-	WhenAway Policy
+	// WhenDown is what happens while Redis is down: Divide if zero.
+	WhenDown Policy
 	// Workers is the least number of workers to divide by. 0 for as many as were
 	// last seen; a worker that never saw any then stops until it does.
 	Workers int
 }
 
-// maxPrefix bounds a prefix, which every key carries.
-const maxPrefix = 64
-
-func (o Options) filled() (Options, error) {
+// filled returns the settings with defaults, and the beginning of all keys.
+func (o Options) filled() (filled Options, head string, err error) {
 	if o.MaxBytes == 0 {
 		o.MaxBytes = 64 << 20
 	}
 	o.Now = nil
-	var err error
 	if o.Options, err = o.Filled(); err != nil {
-		return o, err
-	}
-	if o.Prefix == "" {
-		o.Prefix = "robots"
+		return o, "", err
 	}
 	switch {
-	case len(o.Prefix) > maxPrefix:
-		return o, fmt.Errorf("the prefix %.80q is longer than %d octets", o.Prefix, maxPrefix)
-	case strings.ContainsFunc(o.Prefix, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '{' || r == '}' }):
-		return o, fmt.Errorf("the prefix %q holds a brace, a space or a control character", o.Prefix)
-	case int(o.WhenAway) >= len(policies):
-		return o, fmt.Errorf("unknown policy %d for the time when Redis is away", o.WhenAway)
+	case int(o.WhenDown) >= len(policies):
+		err = fmt.Errorf("unknown policy %d for the time when Redis is down", o.WhenDown)
 	case o.Workers < 0:
-		return o, fmt.Errorf("a rate cannot be divided by %d workers", o.Workers)
+		err = fmt.Errorf("a rate cannot be divided by %d workers", o.Workers)
+	default:
+		head, err = script.Head(o.Prefix)
 	}
-	return o, nil
+	return o, head + "pace:1:", err
 }
 
 // Limiter is a pace.Limiter that all processes with one Redis share.
@@ -115,14 +103,14 @@ type Limiter struct {
 	epochKey, workersKey string
 	originHead, addrHead string
 	fetchHead            string
-	questions, ends      *line
+	decisions, ends      *batcher
 
-	clock      serverClock
-	joining    sync.Mutex
-	generation atomic.Pointer[generation]
-	identity   atomic.Pointer[string] // of the server, since the generation was taken up
+	clock    serverClock
+	joining  sync.Mutex
+	epoch    atomic.Pointer[epoch]
+	identity atomic.Pointer[string] // of the server, since the epoch was taken up
 
-	inner  *pace.Local // this worker's own, for when Redis is away
+	inner  *pace.Local // this worker's own, for when Redis is down
 	outage atomic.Pointer[outage]
 	healed atomic.Pointer[outage] // the last one that is over
 	floor  atomic.Int64           // until when, in Unix nanoseconds, inner has a say too
@@ -151,10 +139,10 @@ var _ pace.Limiter = (*Limiter)(nil)
 // New returns a limiter on a server or cluster, and starts its one goroutine,
 // which Close ends. The client stays the caller's; its SelectDB must be the same
 // for all workers. The error is about the options, or what the server says to
-// this user, in one sentence. That the server is away is no error: the limiter
+// this user, in one sentence. That the server is down is no error: the limiter
 // begins in that state.
 func New(client rueidis.Client, o Options) (*Limiter, error) {
-	o, err := o.filled()
+	o, head, err := o.filled()
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +156,6 @@ func New(client rueidis.Client, o Options) (*Limiter, error) {
 	if err != nil {
 		return nil, err
 	}
-	head := "{" + o.Prefix + "}:pace:1:"
 	l := &Limiter{
 		client:     client,
 		options:    o,
@@ -184,23 +171,23 @@ func New(client rueidis.Client, o Options) (*Limiter, error) {
 	}
 	l.worker = ours | rand.Uint64N(ours)>>namesBits<<namesBits
 	l.grants.Store(uint64(rand.Uint32()))
-	l.questions = &line{
-		run:  l.do,
+	l.decisions = &batcher{
+		call: l.call,
+		run:  script.Script.ByName, // a name that is not known says something of the server
 		keys: []string{l.epochKey, l.workersKey},
 		head: string(put(nil, micros(o.Concurrency), whole(o.Hold), whole(o.Forget), whole(silence()))),
 	}
-	l.ends = &line{
-		run:  l.plain,
+	l.ends = &batcher{
+		call: l.call,
+		run:  script.Script.Run,
 		head: string(put(nil, whole(o.Hold), whole(o.Forget), whole(pace.DefaultMaxCrawlDelay))),
 	}
 	l.closing, l.close = context.WithCancel(context.Background())
-	if err := l.join(l.closing, nil, false); err == nil {
+	if err = l.join(l.closing, nil, false); err == nil {
 		err = l.beat(l.closing)
-		if err != nil {
-			l.leaveAlone(err)
-		}
-	} else {
-		l.leaveAlone(err)
+	}
+	if err != nil {
+		l.goDown(err)
 	}
 	if err := l.refused(); err != nil {
 		l.close()
@@ -220,34 +207,17 @@ func (l *Limiter) Close() error {
 	return nil
 }
 
-// callLimit is how long one call may take before the server counts as away.
+// callLimit is how long one call may take before the server counts as down.
 const callLimit = time.Second
 
-// do runs a script by its name, or by its text.
-func (l *Limiter) do(ctx context.Context, s script, byText bool, keys, args []string) (string, error) {
+// runner is a way to run a script, such as script.Script.Run.
+type runner func(s script.Script, ctx context.Context, client rueidis.Client, keys, args []string) rueidis.RedisResult //nolint:revive // of method expressions
+
+// call runs a script in a way.
+func (l *Limiter) call(ctx context.Context, run runner, s script.Script, keys, args []string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
-	var cmd rueidis.Completed
-	if byText {
-		cmd = l.client.B().Eval().Script(s.text).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()
-	} else {
-		cmd = l.client.B().Evalsha().Sha1(s.sha).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()
-	}
-	return l.client.Do(ctx, cmd).ToString()
-}
-
-// plain runs a script that says nothing about the server by being unknown.
-func (l *Limiter) plain(ctx context.Context, s script, byText bool, keys, args []string) (string, error) {
-	reply, err := l.do(ctx, s, byText, keys, args)
-	if isNoScript(err) {
-		return l.do(ctx, s, true, keys, args)
-	}
-	return reply, err
-}
-
-func isNoScript(err error) bool {
-	e, ok := rueidis.IsRedisErr(err)
-	return ok && e.IsNoScript()
+	return run(s, ctx, l.client, keys, args).ToString()
 }
 
 // keys returns the keys of an origin, and of its address if that has a pace, with the
@@ -301,7 +271,7 @@ func (l *Limiter) Valid(g pace.Grant) bool {
 	return n > l.over.Load()
 }
 
-// decide asks the server, or, while that is away, does what the policy says.
+// decide asks the server, or, while that is down, does what the policy says.
 func (l *Limiter) decide(ctx context.Context, key pace.Key, s *pace.Schedule, within time.Duration, looks bool) (pace.Grant, error) {
 	switch {
 	case ctx.Err() != nil:
@@ -318,15 +288,15 @@ func (l *Limiter) decide(ctx context.Context, key pace.Key, s *pace.Schedule, wi
 	switch {
 	case err == nil:
 		return g, nil
-	case over(ctx):
+	case ended(ctx):
 		return pace.Grant{}, waiting(ctx, key)
 	}
-	return l.alone(ctx, l.leaveAlone(err), key, s, within, looks)
+	return l.alone(ctx, l.goDown(err), key, s, within, looks)
 }
 
-// over reports whether a context has ended. At its deadline a connection may say
+// ended reports whether a context has ended. At its deadline a connection may say
 // so first.
-func over(ctx context.Context) bool {
+func ended(ctx context.Context) bool {
 	if deadline, ok := ctx.Deadline(); ok && !clock().Before(deadline) {
 		<-ctx.Done()
 	}
@@ -342,107 +312,133 @@ const looksOnly = 0
 // memory became another one or its clock moved.
 const askAttempts = 6
 
+// A decision is one of the server that is being made.
+type decision struct {
+	request
+	key   pace.Key
+	looks bool // no grant is wanted
+	id    uint64
+	keys  []string
+	gap   micros // the interval of the address
+	// own is what the worker's own limiter says, if it has a say.
+	own  pace.Turn
+	held bool
+}
+
 // ask makes a decision on the server. After an error no grant is held, or it is
 // among the undelivered.
 func (l *Limiter) ask(ctx context.Context, key pace.Key, s *pace.Schedule, within time.Duration, looks bool) (pace.Grant, error) {
-	id := uint64(looksOnly)
+	d := decision{key: key, looks: looks, id: looksOnly}
 	if !looks {
 		if err := l.alive(ctx); err != nil {
 			return pace.Grant{}, err
 		}
-		id = l.newID()
+		d.id = l.newID()
 	}
 	if _, ok := s.Steady(); !ok {
 		within = min(within, farthest)
 	}
-	q := question{schedule: s, within: within}
-	own, held := l.own(ctx, key, s)
-	if held {
-		q.floor = own.Start.Sub(clock())
-		if q.floor > max(within, 0) || slices.ContainsFunc(own.Reasons, busy) {
-			return pace.Grant{Key: key, Turn: own}, nil
+	d.request = request{schedule: s, within: within}
+	if d.own, d.held = l.own(ctx, key, s); d.held {
+		d.floor = d.own.Start.Sub(clock())
+		if d.floor > max(within, 0) || slices.ContainsFunc(d.own.Reasons, busy) {
+			return pace.Grant{Key: key, Turn: d.own}, nil
 		}
 	}
-	keys, gap := l.keys(key)
-	var err error
+	d.keys, d.gap = l.keys(key)
 	for range askAttempts {
-		g := l.generation.Load()
-		if g == nil {
-			if err = l.join(ctx, nil, false); err != nil {
+		e := l.epoch.Load()
+		if e == nil {
+			if err := l.join(ctx, nil, false); err != nil {
 				return pace.Grant{}, err
 			}
 			continue
 		}
-		q.now = l.clock.estimate()
-		c := call{script: g.reserve, keys: keys, arg: q.arg(id, gap)}
-		r := l.questions.do(ctx, c)
-		if isNoScript(r.err) {
-			var known bool
-			if known, r.err = l.began(ctx, g); r.err == nil && !known {
-				// The server never saw this generation begin: it was restarted, or it
-				// is another one.
-				if r.err = l.join(ctx, g, true); r.err == nil {
-					continue
-				}
-			}
-			if r.err == nil {
-				r = l.questions.teach(ctx, c)
-			}
+		r, again := l.submit(ctx, e, &d)
+		if again {
+			continue
 		}
 		if r.err != nil {
-			if !looks && !r.sent.IsZero() && unknown(r.err) {
+			if !looks && !r.sent.IsZero() && script.KindOf(r.err) == script.Lost {
 				// Its reply is lost, and the grant may be there.
-				l.keep(delivery{key: key, id: id, result: pace.Result{Unused: true}, ended: clock()})
+				l.keep(delivery{key: key, id: d.id, result: pace.Result{Unused: true}, ended: clock()})
 			}
 			return pace.Grant{}, r.err
 		}
 		a, ok := parseAnswer(r.reply, r.at)
 		if !ok {
-			return pace.Grant{}, errReply
+			return pace.Grant{}, script.ErrReply
 		}
 		r.now = a.now
-		by := g
-		if a.code == codeEpoch {
-			by = nil
-		}
-		sound := l.clock.hear(by, a.now, r.sent, r.received)
-		if a.code == codeGranted && passed(r.sent) > callLimit {
-			// This process was stopped over it, and it is another's turn by now.
-			l.cancel(ctx, key, id)
-			err = l.alive(ctx)
-			id = l.newID()
-		} else if !sound || l.generation.Load() != g {
-			// A start that a clock set forward gave is none.
-			if a.code == codeGranted {
-				l.cancel(ctx, key, id)
-				id = l.newID() // the old name may be cancelled again
-			}
-			if !sound {
-				err = l.join(ctx, g, true)
-			}
-		} else {
-			switch a.code {
-			case codeGranted, codeRefused:
-				l.count(a.workers)
-				answer := grant(key, s, id, a, r.reading)
-				if held && !answer.OK() && own.Start.After(answer.Start) {
-					answer.Turn = own
-				}
-				if answer.OK() && l.options.WhenAway == Divide {
-					// A share counts from this start too, should Redis be away before its end.
-					_ = l.inner.Done(ctx, pace.Grant{ID: id, Key: key}, pace.Result{}) // it knows no such grant, and has no errors
-				}
-				return answer, nil
-			case codeEpoch:
-				err = l.join(ctx, g, false)
-			case codeOutside: // the clock was set back, and now it is known
-			}
-		}
-		if err != nil {
-			return pace.Grant{}, err
+		if g, final, err := l.take(ctx, e, &d, a, r.reading); final || err != nil {
+			return g, err
 		}
 	}
 	return pace.Grant{}, errors.New("the server's memory or its clock changes all the time")
+}
+
+// submit sends a decision in an epoch. It is to be made again if the server turns out
+// to be in another.
+func (l *Limiter) submit(ctx context.Context, e *epoch, d *decision) (r response, again bool) {
+	d.now = l.clock.estimate()
+	c := call{script: e.reserve, keys: d.keys, arg: d.arg(d.id, d.gap)}
+	if r = l.decisions.do(ctx, c); !script.Says(r.err, "NOSCRIPT") {
+		return r, false
+	}
+	known, err := l.began(ctx, e)
+	switch {
+	case err != nil:
+		r.err = err
+	case known:
+		r = l.decisions.teach(ctx, c)
+	default:
+		// The server never saw this epoch begin: it was restarted, or it is another one.
+		r.err = l.join(ctx, e, true)
+		again = r.err == nil
+	}
+	return r, again
+}
+
+// take makes a grant or a refusal of an answer. It is not final if the answer cannot
+// be used.
+func (l *Limiter) take(ctx context.Context, e *epoch, d *decision, a answer, r reading) (g pace.Grant, final bool, err error) {
+	by := e
+	if a.code == codeEpoch {
+		by = nil
+	}
+	sound, granted := l.clock.hear(by, a.now, r.sent, r.received), a.code == codeGranted
+	switch {
+	case granted && passed(r.sent) > callLimit:
+		// This process was stopped over it, and it is another's turn by now.
+		l.cancel(ctx, d.key, d.id)
+		err = l.alive(ctx)
+		d.id = l.newID()
+		return g, false, err
+	case !sound || l.epoch.Load() != e:
+		// A start that a clock set forward gave is none.
+		if granted {
+			l.cancel(ctx, d.key, d.id)
+			d.id = l.newID() // the old name may be cancelled again
+		}
+		if !sound {
+			err = l.join(ctx, e, true)
+		}
+		return g, false, err
+	case a.code == codeEpoch:
+		return g, false, l.join(ctx, e, false)
+	case a.code == codeOutside: // the clock was set back, and now it is known
+		return g, false, nil
+	}
+	l.count(a.workers)
+	g = grant(d.key, d.schedule, d.id, a, r)
+	if d.held && !g.OK() && d.own.Start.After(g.Start) {
+		g.Turn = d.own
+	}
+	if g.OK() && l.options.WhenDown == Divide {
+		// A share counts from this start too, should Redis be down before its end.
+		_ = l.inner.Done(ctx, pace.Grant{ID: d.id, Key: d.key}, pace.Result{}) // it knows no such grant, and has no errors
+	}
+	return g, true, nil
 }
 
 // grant makes a grant, or the turn of a refusal, out of an answer. What is said
@@ -473,7 +469,7 @@ func (l *Limiter) cancel(ctx context.Context, key pace.Key, id uint64) {
 	}
 }
 
-// Done gives a grant back. While Redis is away it is kept, and told when Redis is
+// Done gives a grant back. While Redis is down it is kept, and told when Redis is
 // back; that is no error.
 func (l *Limiter) Done(ctx context.Context, g pace.Grant, r pace.Result) error {
 	if !g.OK() {
@@ -498,7 +494,7 @@ func (l *Limiter) Done(ctx context.Context, g pace.Grant, r pace.Result) error {
 	}
 	if err := l.deliver(context.WithoutCancel(ctx), d); err != nil {
 		l.keep(d)
-		l.leaveAlone(err)
+		l.goDown(err)
 	}
 	return nil
 }
@@ -513,8 +509,8 @@ const (
 
 // deliver tells the server what came of a grant.
 func (l *Limiter) deliver(ctx context.Context, d delivery) error {
-	g := l.generation.Load()
-	return l.told(ctx, g, l.ends.do(ctx, l.end(d)))
+	e := l.epoch.Load()
+	return l.told(ctx, e, l.ends.do(ctx, l.end(d)))
 }
 
 // end is the call that tells of a delivery.
@@ -533,17 +529,17 @@ func (l *Limiter) end(d delivery) call {
 	return call{script: doneScript, keys: keys, arg: string(arg)}
 }
 
-// told hears what the server says of deliveries that were begun in a generation.
-func (l *Limiter) told(ctx context.Context, g *generation, r response) error {
+// told hears what the server says of deliveries that were begun in an epoch.
+func (l *Limiter) told(ctx context.Context, e *epoch, r response) error {
 	if r.err != nil {
 		return r.err
 	}
 	now, _, ok := parseNow(r.reply)
 	if !ok {
-		return errReply
+		return script.ErrReply
 	}
 	if !l.clock.hear(nil, now, r.sent, r.received) {
-		return l.join(ctx, g, true)
+		return l.join(ctx, e, true)
 	}
 	return nil
 }

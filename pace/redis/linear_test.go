@@ -179,7 +179,7 @@ func TestLinearizable(t *testing.T) {
 		prefix := fresh()
 		var limiters []pace.Limiter
 		for range callers {
-			if h%2 == 1 && len(limiters) > 0 { // all in one process, whose questions go together
+			if h%2 == 1 && len(limiters) > 0 { // all in one process, whose requests go together
 				limiters = append(limiters, limiters[0])
 				continue
 			}

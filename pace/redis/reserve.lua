@@ -1,28 +1,28 @@
--- Answers questions one after another: grants the next start of a key, or says
+-- Answers requests one after another: grants the next start of a key, or says
 -- what stands against it.
 --
--- KEYS: epoch, workers; then of each question the origin, and the address if it has
+-- KEYS: epoch, workers; then of each request the origin, and the address if it has
 -- a pace.
--- ARGV: doubles: places, hold, forget, silence. Then of each question the name of the
--- grant in 8 octets, of which the first 5 are its worker's, zeros to look only;
+-- ARGV: doubles: places, hold, forget, silence. Then of each request the name of the
+-- grant in 8 bytes, of which the first 5 are its worker's, zeros to look only;
 -- doubles: the interval of the address, 0 if there is none; within, floor, slowest
 -- interval; the beginning of the first span, and of each span its end and its
 -- interval, which is below 0 where the site is closed.
 -- The reply is the time, alone if the epoch is another one; else with the number
--- of workers and an answer of 38 octets for each question.
-local generation = 'GENERATION'
+-- of workers and an answer of 38 bytes for each request.
+local name = 'EPOCH'
 local got = call('MGET', unpack(KEYS))
 local epoch = got[1] or ''
 -- Before this time the server's memory is not to be trusted.
 local since = tonumber(string.sub(epoch, 38))
-if string.sub(epoch, 1, 16) ~= generation or not since then
+if string.sub(epoch, 1, 16) ~= name or not since then
   return pack('<d', now)
 end
 local places, hold, forget, silence = unpick('<dddd', ARGV[1])
 local back = since > now -- the clock was set back, and the epoch is yet to know
 if back then since = now end
 
--- What later questions find is what earlier ones wrote.
+-- What later requests find is what earlier ones wrote.
 local written = #ARGV > 2 and {}
 
 local reply, k = '', 3

@@ -1,15 +1,14 @@
 package redis
 
 import (
-	"crypto/sha1"
 	_ "embed"
 	"encoding/binary"
-	"encoding/hex"
 	"math"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/robotskit/robots/internal/script"
 	"github.com/robotskit/robots/pace"
 )
 
@@ -28,25 +27,15 @@ var epochText string
 //go:embed beat.lua
 var beatText string
 
-// script is a text and the name by which a server that has run it knows it. They
-// are sent by name, and what it means that a name is not known is decided here
-// and not in the client library.
-type script struct{ text, sha string }
-
-func newScript(text string) script {
-	sum := sha1.Sum([]byte(text)) // the name that Redis gives a script
-	return script{text: text, sha: hex.EncodeToString(sum[:])}
-}
-
 var (
-	doneScript = newScript("#!lua flags=allow-oom\n" + commonText + doneText)
-	beatScript = newScript(beatText)
+	doneScript = script.New("#!lua flags=allow-oom\n" + commonText + doneText)
+	beatScript = script.New(beatText)
 )
 
-// of returns a text with a generation in it: a server that knows it is one on
-// which that generation has been at work.
-func of(text, generation string) script {
-	return newScript(strings.Replace(text, "GENERATION", generation, 1))
+// of returns a text with the name of an epoch in it: a server that knows it is one on
+// which that epoch has been at work.
+func of(text, epoch string) script.Script {
+	return script.New(strings.Replace(text, "EPOCH", epoch, 1))
 }
 
 // micros is a time of the server's clock or a duration, in microseconds. Scripts
@@ -95,22 +84,22 @@ const (
 	farthest   = 48 * time.Hour // windows are at most a minute each
 )
 
-// question is what a decision needs beside the state.
-type question struct {
+// request is what a decision needs beside the state.
+type request struct {
 	schedule *pace.Schedule
 	within   time.Duration
 	floor    time.Duration // no start before so long from now
 	now      time.Time     // of the server, as far as it is known
 }
 
-// named begins the argument of a question or of the end of a grant: its name, and the
+// named begins the argument of a request or of the end of a grant: its name, and the
 // interval of its address, 0 without one.
 func named(id uint64, gap micros) []byte {
 	return put(binary.BigEndian.AppendUint64(make([]byte, 0, 96), id), gap)
 }
 
-// arg encodes a question, with the name of the grant it asks for.
-func (q question) arg(id uint64, gap micros) string {
+// arg encodes a request, with the name of the grant it asks for.
+func (q request) arg(id uint64, gap micros) string {
 	b := put(named(id, gap), math.Floor(duration(max(q.within, 0))), whole(max(q.floor, 0)), whole(q.schedule.Slowest()))
 	if interval, ok := q.schedule.Steady(); ok {
 		return string(put(b, 0, math.Inf(1), duration(interval)))
@@ -139,7 +128,7 @@ type answer struct {
 const (
 	codeGranted = 'G'
 	codeRefused = 'R'
-	codeEpoch   = 'E' // the server's memory is of another generation
+	codeEpoch   = 'E' // the server's memory is of another epoch
 	codeOutside = 'O' // the server's time is not among the spans
 )
 

@@ -12,6 +12,7 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/internal/campaign"
 	"github.com/robotskit/robots/internal/redistest"
+	"github.com/robotskit/robots/internal/script"
 	"github.com/robotskit/robots/pace"
 )
 
@@ -130,14 +131,14 @@ func TestScriptIsNextIn(t *testing.T) {
 		if visit == 0 {
 			client.Do(ctx, client.B().Del().Key(addr).Build())
 		}
-		q := question{schedule: s, now: l.clock.estimate(), within: time.Duration(r.Int64N(int64(30 * time.Hour)))}
+		q := request{schedule: s, now: l.clock.estimate(), within: time.Duration(r.Int64N(int64(30 * time.Hour)))}
 		if r.IntN(4) == 0 {
 			q.floor = time.Duration(r.Int64N(int64(time.Hour)))
 		}
 		ask := func(id uint64) answer {
-			r := l.questions.do(ctx, call{script: l.generation.Load().reserve, keys: []string{key, addr}, arg: q.arg(id, whole(o.AddressInterval))})
-			if isNoScript(r.err) {
-				r = l.questions.teach(ctx, call{script: l.generation.Load().reserve, keys: []string{key, addr}, arg: q.arg(id, whole(o.AddressInterval))})
+			r := l.decisions.do(ctx, call{script: l.epoch.Load().reserve, keys: []string{key, addr}, arg: q.arg(id, whole(o.AddressInterval))})
+			if script.Says(r.err, "NOSCRIPT") {
+				r = l.decisions.teach(ctx, call{script: l.epoch.Load().reserve, keys: []string{key, addr}, arg: q.arg(id, whole(o.AddressInterval))})
 			}
 			if r.err != nil {
 				t.Fatal(r.err)

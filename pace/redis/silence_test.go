@@ -77,7 +77,7 @@ func TestStoppedWorker(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := redistest.Start(t, redistest.Options{})
-			s := fleet(t, 3, orders{Redis: server.Addr, Prefix: fresh(), Interval: hotInterval, Beat: shortBeat, WhenAway: redis.Stop})
+			s := fleet(t, 3, orders{Redis: server.Addr, Prefix: fresh(), Interval: hotInterval, Beat: shortBeat, WhenDown: redis.Stop})
 			stop(t, server, s)
 			for _, v := range s.workers[1:] {
 				v.tell(t, works)

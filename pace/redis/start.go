@@ -7,16 +7,18 @@ import (
 	"net/netip"
 	"strconv"
 	"time"
+
+	"github.com/robotskit/robots/internal/script"
 )
 
 //go:embed start.lua
 var startText string
 
-var startScript = newScript(startText)
+var startScript = script.New(startText)
 
 // Start returns when the fleet's next fetch of robots.txt from an address may start,
 // as pace.Local.Start does for one process. How many are under way each process
-// bounds for itself (fetch.Options.PerAddress). While Redis is away every worker goes
+// bounds for itself (fetch.Options.PerAddress). While Redis is down every worker goes
 // on at its share of the pace, whatever the policy: what is fetched then is the
 // answer of a site, and delays the others by nothing. The error is that of ctx, or
 // says that the limiter is closed.
@@ -35,10 +37,10 @@ func (l *Limiter) Start(ctx context.Context, addr netip.Addr) error {
 		if err == nil {
 			return l.sleep(ctx, addr, wait)
 		}
-		if over(ctx) {
+		if ended(ctx) {
 			return waitingAt(ctx, addr)
 		}
-		l.leaveAlone(err)
+		l.goDown(err)
 	}
 	return l.inner.Start(ctx, addr)
 }
@@ -46,13 +48,13 @@ func (l *Limiter) Start(ctx context.Context, addr netip.Addr) error {
 // book takes the next start at an address and returns how far off it is.
 func (l *Limiter) book(ctx context.Context, addr netip.Addr, gap time.Duration) (time.Duration, error) {
 	key := l.fetchHead + addr.Unmap().WithZone("").String()
-	reply, err := l.plain(ctx, startScript, false, []string{key}, []string{strconv.FormatFloat(whole(gap), 'f', 0, 64)})
+	reply, err := l.call(ctx, script.Script.Run, startScript, []string{key}, []string{strconv.FormatFloat(whole(gap), 'f', 0, 64)})
 	if err != nil {
 		return 0, err
 	}
 	var now, wait micros
 	if _, ok := take(reply, &now, &wait); !ok {
-		return 0, errReply
+		return 0, script.ErrReply
 	}
 	return time.Duration(wait * 1e3), nil
 }

@@ -74,8 +74,8 @@ func TestStart(t *testing.T) {
 	server.Kill()
 	log(1) // in which they notice
 	for _, l := range fleet {
-		if l.Away().IsZero() {
-			t.Fatal("nobody has noticed that Redis is away")
+		if l.DownSince().IsZero() {
+			t.Fatal("nobody has noticed that Redis is down")
 		}
 	}
 	// At its share each worker waits four intervals for each of its starts.
@@ -86,7 +86,7 @@ func TestStart(t *testing.T) {
 		}
 	}
 	if took := time.Since(own); took < 3*workers*interval {
-		t.Errorf("4 starts of one worker while Redis is away in %v, want at least %v", took, 3*workers*interval)
+		t.Errorf("4 starts of one worker while Redis is down in %v, want at least %v", took, 3*workers*interval)
 	}
 	fleet[1].Close()
 	if err := fleet[1].Start(t.Context(), addr); err == nil || !strings.Contains(err.Error(), "closed") {

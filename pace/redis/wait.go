@@ -80,14 +80,14 @@ func (l *Limiter) leave(o robots.Origin, w *waiter) {
 const claimAhead = 25 * time.Millisecond
 
 // longestSleep bounds how long a waiter trusts what it was told: clocks are set,
-// and grants come back unused. While Redis is away it looks sooner, so that it is
+// and grants come back unused. While Redis is down it looks sooner, so that it is
 // there when Redis is, at its own moment.
 const (
 	longestSleep = time.Minute
 	longestAlone = 500 * time.Millisecond
 )
 
-// shortestPause is the shortest time between two questions of one waiter; it
+// shortestPause is the shortest time between two requests of one waiter; it
 // doubles up to claimAhead while a site with a shorter interval is busy.
 const shortestPause = 250 * time.Microsecond
 
@@ -115,61 +115,75 @@ func (l *Limiter) Wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pac
 			return pace.Grant{}, waiting(ctx, key)
 		}
 	}
-	var away error
+	var down error
 	interval, patience := s.Fastest(), shortestPause
 	for {
-		ahead := min(interval/4, claimAhead)
-		g, err := l.decide(ctx, key, s, ahead, false)
+		g, err := l.decide(ctx, key, s, min(interval/4, claimAhead), false)
 		pause := longestAlone
 		switch {
 		case ctx.Err() != nil:
 			l.unused(ctx, g)
-			return pace.Grant{}, stopped(ctx, key, away)
-		case errors.Is(err, ErrAway):
-			away, pause = err, jittered(pause)*3/4
+			return pace.Grant{}, stopped(ctx, key, down)
+		case errors.Is(err, ErrDown):
+			down, pause = err, jittered(pause)*3/4
 		case err != nil:
 			return pace.Grant{}, err
-		case g.OK() && hurried && g.Start.After(deadline):
+		case hurried && g.Start.After(deadline):
 			l.unused(ctx, g)
 			return pace.Grant{}, &pace.LateError{Key: key, Turn: g.Turn}
 		case g.OK():
-			for d := time.Until(g.Start); d > 0; d = time.Until(g.Start) {
-				err := w.sleep(ctx, d)
-				if err == nil && l.closing.Err() == nil {
-					continue
-				}
-				l.unused(ctx, g)
-				if err == nil {
-					return pace.Grant{}, errClosed
-				}
-				return pace.Grant{}, stopped(ctx, key, away)
-			}
-			if passed(g.Start) <= callLimit && l.Valid(g) {
+			usable, err := l.sleepTo(ctx, w, g)
+			if usable {
 				return g, nil
 			}
-			l.unused(ctx, g) // this process was stopped meanwhile
+			l.unused(ctx, g)
+			if ctx.Err() != nil {
+				return pace.Grant{}, stopped(ctx, key, down)
+			}
+			if err != nil {
+				return pace.Grant{}, err
+			}
 			continue
-		case hurried && g.Start.After(deadline):
-			return pace.Grant{}, &pace.LateError{Key: key, Turn: g.Turn}
 		default:
-			away, interval = nil, g.Interval
-			if l.outage.Load() == nil {
-				pause = jittered(longestSleep) * 4 / 5
-			}
-			// A busy site is free at the earliest an interval from now, so to ask
-			// then loses no time.
-			ahead = min(interval/4, claimAhead)
-			pause = min(pause, time.Until(g.Start)-rand.N(ahead+1))
-			if slices.ContainsFunc(g.Reasons, busy) {
-				pause, patience = max(pause, patience), min(2*patience, claimAhead)
-			} else {
-				patience = shortestPause
-			}
+			down, interval = nil, g.Interval
+			pause, patience = l.pause(g, patience)
 		}
 		if w.sleep(ctx, max(pause, shortestPause)) != nil {
-			return pace.Grant{}, stopped(ctx, key, away)
+			return pace.Grant{}, stopped(ctx, key, down)
 		}
 	}
+}
+
+// pause returns how long to wait after a refusal before the next request, and the
+// patience for the next refusal.
+func (l *Limiter) pause(g pace.Grant, patience time.Duration) (pause, next time.Duration) {
+	pause = longestAlone
+	if l.outage.Load() == nil {
+		pause = jittered(longestSleep) * 4 / 5
+	}
+	// A busy site is free at the earliest an interval from now, so to ask then loses
+	// no time.
+	ahead := min(g.Interval/4, claimAhead)
+	pause = min(pause, time.Until(g.Start)-rand.N(ahead+1))
+	if slices.ContainsFunc(g.Reasons, busy) {
+		return max(pause, patience), min(2*patience, claimAhead)
+	}
+	return pause, shortestPause
+}
+
+// sleepTo sleeps to the start of a grant and reports whether it may be used then: not
+// if this process was stopped meanwhile. The error is that of ctx or of a limiter that
+// was closed.
+func (l *Limiter) sleepTo(ctx context.Context, w *waiter, g pace.Grant) (usable bool, err error) {
+	for d := time.Until(g.Start); d > 0; d = time.Until(g.Start) {
+		if err := w.sleep(ctx, d); err != nil {
+			return false, err
+		}
+		if l.closing.Err() != nil {
+			return false, errClosed
+		}
+	}
+	return passed(g.Start) <= callLimit && l.Valid(g), nil
 }
 
 // unused gives back what a caller who gave up was granted.
@@ -179,11 +193,11 @@ func (l *Limiter) unused(ctx context.Context, g pace.Grant) {
 
 // stopped is the error of a caller whose context ended, and why it waited if that
 // was for Redis.
-func stopped(ctx context.Context, key pace.Key, away error) error {
-	if away == nil {
+func stopped(ctx context.Context, key pace.Key, down error) error {
+	if down == nil {
 		return waiting(ctx, key)
 	}
-	return errors.Join(waiting(ctx, key), away)
+	return errors.Join(waiting(ctx, key), down)
 }
 
 // sleep returns at a signal, after a time (0 for none), or with an error at the

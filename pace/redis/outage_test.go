@@ -26,7 +26,7 @@ func until(t *testing.T, what string, ok func() bool) {
 
 func back(t *testing.T, l *redis.Limiter) {
 	t.Helper()
-	until(t, "Redis to be back", func() bool { return l.Away().IsZero() })
+	until(t, "Redis to be back", func() bool { return l.DownSince().IsZero() })
 }
 
 func has(turn pace.Turn, c pace.Cause) bool {
@@ -55,23 +55,23 @@ var ok = pace.Result{Status: 200}
 func TestStop(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{AppendOnly: true})
-	l := newLimiter(t, server.Client(), redis.Options{WhenAway: redis.Stop})
+	l := newLimiter(t, server.Client(), redis.Options{WhenDown: redis.Stop})
 	k, s := pace.Key{Origin: originOf(t, "stop.example")}, steady(t, 100*time.Millisecond)
 	done(t, l, reserve(t, l, k, s), ok)
 	server.Kill()
-	if _, err := l.Reserve(t.Context(), k, s, 0); !errors.Is(err, redis.ErrAway) {
-		t.Errorf("Reserve says %v, want ErrAway", err)
+	if _, err := l.Reserve(t.Context(), k, s, 0); !errors.Is(err, redis.ErrDown) {
+		t.Errorf("Reserve says %v, want ErrDown", err)
 	}
-	if _, err := l.NotBefore(t.Context(), k, s); !errors.Is(err, redis.ErrAway) {
-		t.Errorf("NotBefore says %v, want ErrAway", err)
+	if _, err := l.NotBefore(t.Context(), k, s); !errors.Is(err, redis.ErrDown) {
+		t.Errorf("NotBefore says %v, want ErrDown", err)
 	}
-	if l.Away().IsZero() {
-		t.Error("the limiter does not say that Redis is away")
+	if l.DownSince().IsZero() {
+		t.Error("the limiter does not say that Redis is down")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := l.Wait(ctx, k, s); !errors.Is(err, redis.ErrAway) || !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Wait says %v, want the end of the context and ErrAway", err)
+	if _, err := l.Wait(ctx, k, s); !errors.Is(err, redis.ErrDown) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Wait says %v, want the end of the context and ErrDown", err)
 	}
 	result := make(chan error, 1)
 	go func() {
@@ -101,14 +101,14 @@ func TestDivide(t *testing.T) {
 	done(t, l, reserve(t, l, asked, s), pace.Result{Status: 503, RetryAfter: time.Hour})
 	server.Kill()
 	if turn, err := l.NotBefore(t.Context(), asked, s); err != nil || !has(turn, pace.CauseRetryAfter) {
-		t.Errorf("a Retry-After is forgotten when Redis is away: %v, %v", turn, err)
+		t.Errorf("a Retry-After is forgotten when Redis is down: %v, %v", turn, err)
 	}
 	k := pace.Key{Origin: originOf(t, "divide.example"), Addr: netip.MustParseAddr("192.0.2.1")}
 	g := reserve(t, l, k, s)
 	if g.OK() || !has(g.Turn, pace.CauseDegraded) || g.Interval != 200*time.Millisecond {
 		t.Errorf("the first answer alone is %t, %s every %s, want none for a moment, and a quarter of the pace", g.OK(), g.Turn, g.Interval)
 	}
-	if wait := g.Start.Sub(l.Away()); wait < 50*time.Millisecond || wait > 150*time.Millisecond {
+	if wait := g.Start.Sub(l.DownSince()); wait < 50*time.Millisecond || wait > 150*time.Millisecond {
 		t.Errorf("the first start is %s after the outage was noticed, want this worker's place among two", wait)
 	}
 	var starts []time.Time
@@ -140,8 +140,8 @@ func TestNoFleet(t *testing.T) {
 	server.Kill()
 	k, s := pace.Key{Origin: originOf(t, "alone.example")}, steady(t, time.Millisecond)
 	l := newLimiter(t, c, redis.Options{})
-	if _, err := l.Reserve(t.Context(), k, s, 0); !errors.Is(err, redis.ErrAway) {
-		t.Errorf("Reserve says %v, want ErrAway", err)
+	if _, err := l.Reserve(t.Context(), k, s, 0); !errors.Is(err, redis.ErrDown) {
+		t.Errorf("Reserve says %v, want ErrDown", err)
 	}
 	told := newLimiter(t, c, redis.Options{Workers: 2})
 	if _, err := told.Wait(t.Context(), k, s); err != nil {
@@ -153,12 +153,12 @@ func TestNoFleet(t *testing.T) {
 }
 
 // TestLostReply: a grant whose reply was lost, and a Done that could not be told,
-// hold a site no longer than Redis is away.
+// hold a site no longer than Redis is down.
 func TestLostReply(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
 	prefix := fresh()
-	l := newLimiter(t, server.Client(), redis.Options{Prefix: prefix, WhenAway: redis.Stop})
+	l := newLimiter(t, server.Client(), redis.Options{Prefix: prefix, WhenDown: redis.Stop})
 	s := steady(t, time.Millisecond)
 	lost, late := pace.Key{Origin: originOf(t, "lost.example")}, pace.Key{Origin: originOf(t, "late.example")}
 	g := reserve(t, l, late, s)
@@ -184,26 +184,26 @@ func TestFull(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
 	prefix := fresh()
-	l := newLimiter(t, server.Client(), redis.Options{Prefix: prefix, WhenAway: redis.Stop})
+	l := newLimiter(t, server.Client(), redis.Options{Prefix: prefix, WhenDown: redis.Stop})
 	s := steady(t, time.Millisecond)
 	k := pace.Key{Origin: originOf(t, "full.example")}
 	state := "{" + prefix + "}:pace:1:origin:http://full.example"
 	g := reserve(t, l, k, s)
 	server.Do("CONFIG", "SET", "maxmemory", "1")
-	if _, err := l.Reserve(t.Context(), pace.Key{Origin: originOf(t, "other.example")}, s, 0); !errors.Is(err, redis.ErrAway) ||
+	if _, err := l.Reserve(t.Context(), pace.Key{Origin: originOf(t, "other.example")}, s, 0); !errors.Is(err, redis.ErrDown) ||
 		!strings.Contains(err.Error(), "memory") {
-		t.Errorf("Reserve says %v, want ErrAway and that memory is full", err)
+		t.Errorf("Reserve says %v, want ErrDown and that memory is full", err)
 	}
 	before := server.Do("STRLEN", state)
 	done(t, l, g, ok)
 	if after := server.Do("STRLEN", state); after >= before {
-		t.Errorf("the state has %s octets after Done, %s before", after, before)
+		t.Errorf("the state has %s bytes after Done, %s before", after, before)
 	}
 	server.Do("CONFIG", "SET", "maxmemory", "0")
 	back(t, l)
 }
 
-// TestDoubtOnce: many clients of a server that forgot begin one generation, each
+// TestDoubtOnce: many clients of a server that forgot begin one epoch, each
 // origin waits one interval, and not one for each client.
 func TestDoubtOnce(t *testing.T) {
 	t.Parallel()
@@ -214,12 +214,12 @@ func TestDoubtOnce(t *testing.T) {
 	epochKey := "{" + prefix + "}:pace:1:epoch"
 	var all []*redis.Limiter
 	for range 8 {
-		all = append(all, newLimiter(t, server.Client(), redis.Options{Prefix: prefix, WhenAway: redis.Stop}))
+		all = append(all, newLimiter(t, server.Client(), redis.Options{Prefix: prefix, WhenDown: redis.Stop}))
 	}
 	done(t, all[0], reserve(t, all[0], k, s), ok)
 	// Limiters that come later believe what is there, and doubt nothing.
 	epoch := server.Do("GET", epochKey)
-	all = append(all, newLimiter(t, server.Client(), redis.Options{Prefix: prefix, WhenAway: redis.Stop}))
+	all = append(all, newLimiter(t, server.Client(), redis.Options{Prefix: prefix, WhenDown: redis.Stop}))
 	time.Sleep(1200 * time.Millisecond) // the file is written every second
 	if g := reserve(t, all[8], k, s); !g.OK() {
 		t.Errorf("a new limiter is refused: %s", g.Turn)
@@ -227,7 +227,7 @@ func TestDoubtOnce(t *testing.T) {
 		done(t, all[8], g, ok)
 	}
 	if now := server.Do("GET", epochKey); now[:16] != epoch[:16] {
-		t.Errorf("a new limiter begins generation %s after %s", now, epoch)
+		t.Errorf("a new limiter begins epoch %s after %s", now, epoch)
 	}
 	for name, fault := range map[string]func(){"restart": server.Restart, "replacement": server.Replace} {
 		epoch := server.Do("GET", epochKey)
@@ -250,7 +250,7 @@ func TestDoubtOnce(t *testing.T) {
 		}
 		now := server.Do("GET", epochKey)
 		if now[16:32] != epoch[:16] {
-			t.Errorf("after a %s the generation is %s, want one that follows %s", name, now, epoch[:16])
+			t.Errorf("after a %s the epoch is %s, want one that follows %s", name, now, epoch[:16])
 		}
 	}
 }
@@ -285,7 +285,7 @@ func TestOptions(t *testing.T) {
 		"brace":   {Prefix: "a}b"},
 		"space":   {Prefix: "a b"},
 		"long":    {Prefix: strings.Repeat("x", 65)},
-		"policy":  {WhenAway: 7},
+		"policy":  {WhenDown: 7},
 		"workers": {Workers: -1},
 		"hold":    {Options: pace.Options{Hold: -1}},
 	} {
@@ -323,7 +323,7 @@ func TestUser(t *testing.T) {
 		k.Origin = originOf(t, "user"+string(rune('a'+i))+".example")
 		done(t, l, reserve(t, l, k, s), r)
 	}
-	if !l.Away().IsZero() {
+	if !l.DownSince().IsZero() {
 		t.Error("a call was refused")
 	}
 	if log := server.Do("ACL", "LOG"); strings.Contains(log, "crawler") {

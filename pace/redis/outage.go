@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/rueidis"
-
+	"github.com/robotskit/robots/internal/script"
 	"github.com/robotskit/robots/pace"
 )
 
@@ -24,20 +22,20 @@ type outage struct {
 	worked atomic.Bool
 	back   time.Time // the end, of one that is over
 	// Redis may come and go. Since began[k] it was never there for longer than
-	// settle<<k.
+	// recovery<<k.
 	began [16]time.Time
 }
 
-// settle is for how long after an outage a worker keeps to its share on the server too:
+// recovery is for how long after an outage a worker keeps to its share on the server too:
 // the others may not be back yet, and so the server not know of their starts.
-const settle = 10 * time.Second
+const recovery = 10 * time.Second
 
 // begin puts down when the trouble began of which an outage is a part, given the last
 // outage before, nil for none.
 func (o *outage) begin(before *outage) {
 	for k := range o.began {
 		o.began[k] = o.since
-		if before != nil && o.since.Sub(before.back) <= settle<<k {
+		if before != nil && o.since.Sub(before.back) <= recovery<<k {
 			o.began[k] = before.began[k]
 		}
 	}
@@ -47,24 +45,24 @@ func (o *outage) begin(before *outage) {
 // before it that Redis was there for so long.
 func (o *outage) trouble(interval time.Duration) time.Time {
 	k := 0
-	for k < len(o.began)-1 && settle<<k < interval {
+	for k < len(o.began)-1 && recovery<<k < interval {
 		k++
 	}
 	return o.began[k]
 }
 
-// Away returns since when Redis is away, the zero time while it answers.
-func (l *Limiter) Away() (since time.Time) {
+// DownSince returns since when Redis is down, the zero time while it answers.
+func (l *Limiter) DownSince() (since time.Time) {
 	if o := l.outage.Load(); o != nil {
 		return o.since
 	}
 	return time.Time{}
 }
 
-// leaveAlone notes that Redis is away and returns the outage, which may have
+// goDown notes that Redis is down and returns the outage, which may have
 // begun before.
-func (l *Limiter) leaveAlone(cause error) *outage {
-	o := &outage{since: clock(), cause: cause, full: says(cause, "OOM")}
+func (l *Limiter) goDown(cause error) *outage {
+	o := &outage{since: clock(), cause: cause, full: script.KindOf(cause) == script.Full}
 	o.begin(l.healed.Load())
 	for !l.outage.CompareAndSwap(nil, o) {
 		if current := l.outage.Load(); current != nil {
@@ -85,27 +83,6 @@ func (l *Limiter) nudge() {
 	}
 }
 
-// says reports whether an error is a reply that begins with a word, in capitals. The
-// general one, ERR, is that of replies that begin otherwise: rueidis cuts it off.
-func says(err error, word string) bool {
-	e, ok := rueidis.IsRedisErr(err)
-	if !ok {
-		return false
-	}
-	first, _, _ := strings.Cut(e.Error(), " ")
-	if first != strings.ToUpper(first) {
-		first = "ERR"
-	}
-	return first == word
-}
-
-// unknown reports whether a call may have been carried out although it failed:
-// it was not the server that refused it.
-func unknown(err error) bool {
-	_, ok := rueidis.IsRedisErr(err)
-	return !ok
-}
-
 // refused returns the error of a server that answers and will not do it for this
 // user, or is of another kind: waiting does not heal that.
 func (l *Limiter) refused() error {
@@ -113,18 +90,18 @@ func (l *Limiter) refused() error {
 	if o == nil {
 		return nil
 	}
-	if errors.Is(o.cause, errReply) || says(o.cause, "NOPERM") || says(o.cause, "ERR") || says(o.cause, "WRONGTYPE") {
+	if errors.Is(o.cause, script.ErrReply) || script.KindOf(o.cause) == script.Refused {
 		return fmt.Errorf("the server cannot keep the fleet's pace: %w", o.cause)
 	}
 	return nil
 }
 
-// alone decides while Redis is away.
+// alone decides while Redis is down.
 func (l *Limiter) alone(ctx context.Context, o *outage, key pace.Key, s *pace.Schedule, within time.Duration,
 	looks bool) (pace.Grant, error) {
 	workers, rank := l.share()
-	if l.options.WhenAway == Stop || workers == 0 {
-		return pace.Grant{}, fmt.Errorf("%w: %w", ErrAway, o.cause)
+	if l.options.WhenDown == Stop || workers == 0 {
+		return pace.Grant{}, fmt.Errorf("%w: %w", ErrDown, o.cause)
 	}
 	slow := s.Slowed(workers)
 	turn, err := l.inner.NotBefore(ctx, key, slow)
@@ -163,7 +140,7 @@ func (l *Limiter) own(ctx context.Context, key pace.Key, s *pace.Schedule) (pace
 	if until == 0 || clock().UnixNano() > until {
 		return pace.Turn{}, false
 	}
-	if o := l.healed.Load(); o != nil && passed(o.back) < settle {
+	if o := l.healed.Load(); o != nil && passed(o.back) < recovery {
 		workers, _ := l.share()
 		s = s.Slowed(max(workers, 1))
 	}
@@ -194,7 +171,7 @@ var beatEvery = 5 * time.Second
 
 func silence() time.Duration { return 3 * beatEvery }
 
-// While Redis is away a worker looks again after a moment, ever longer up to
+// While Redis is down a worker looks again after a moment, ever longer up to
 // longestProbe.
 const (
 	firstBeat     = 250 * time.Millisecond
@@ -206,7 +183,7 @@ const (
 // started or left alone together do not come together.
 func jittered(d time.Duration) time.Duration { return d*3/4 + rand.N(d/2+1) }
 
-// attend keeps the worker on the list and waits for a Redis that is away.
+// attend keeps the worker on the list and waits for a Redis that is down.
 func (l *Limiter) attend() {
 	defer close(l.ended)
 	probe, beat := shortestProbe, firstBeat
@@ -240,7 +217,7 @@ func (l *Limiter) attend() {
 				probe = shortestProbe // not sooner: a server may take beats and no grants
 			}
 			if err != nil && l.closing.Err() == nil {
-				l.leaveAlone(err)
+				l.goDown(err)
 			}
 		}
 		pause := jittered(beat)
@@ -263,25 +240,25 @@ func (l *Limiter) resign() {
 
 // beat says that the worker is there and learns the fleet and which server it is.
 func (l *Limiter) beat(ctx context.Context) error {
-	g := l.generation.Load()
+	e := l.epoch.Load()
 	named, before := l.grants.Load(), l.beaten.Load()
 	sent := clock()
 	args := []string{l.me(), fmt.Sprint(silence().Microseconds()), fmt.Sprint(l.options.Hold.Microseconds())}
-	reply, err := l.plain(ctx, beatScript, false, []string{l.workersKey, l.epochKey}, args)
+	reply, err := l.call(ctx, script.Script.Run, beatScript, []string{l.workersKey, l.epochKey}, args)
 	if err != nil {
 		return err
 	}
 	var now, workers, rank micros
 	identity, ok := take(reply, &now, &workers, &rank)
 	if !ok {
-		return errReply
+		return script.ErrReply
 	}
 	l.count(int(workers))
 	l.rank.Store(int64(rank))
 	sound := l.clock.hear(nil, now, sent, clock())
 	known := l.identity.Load()
-	if g != nil && (!sound || known != nil && *known != identity) {
-		if err := l.join(ctx, g, true); err != nil {
+	if e != nil && (!sound || known != nil && *known != identity) {
+		if err := l.join(ctx, e, true); err != nil {
 			return err
 		}
 	}
@@ -322,14 +299,14 @@ func (l *Limiter) alive(ctx context.Context) error {
 
 // heal ends an outage if Redis is back.
 func (l *Limiter) heal(o *outage) {
-	g := l.generation.Load()
+	e := l.epoch.Load()
 	if l.beat(l.closing) != nil {
 		return
 	}
-	if l.generation.Load() == g {
+	if l.epoch.Load() == e {
 		// What was started meanwhile the server does not know, but for what is told
 		// below. If that is not all, none of its states can be trusted.
-		if err := l.join(l.closing, g, o.worked.Load() && l.late.dropped.Load()); err != nil {
+		if err := l.join(l.closing, e, o.worked.Load() && l.late.dropped.Load()); err != nil {
 			return
 		}
 		l.late.dropped.Store(false)
@@ -338,10 +315,10 @@ func (l *Limiter) heal(o *outage) {
 		return
 	}
 	o.back = clock()
-	if l.options.WhenAway == Divide {
-		until := o.back.Add(settle)
+	if l.options.WhenDown == Divide {
+		until := o.back.Add(recovery)
 		if o.worked.Load() {
-			until = o.back.Add(max(l.options.Hold, settle))
+			until = o.back.Add(max(l.options.Hold, recovery))
 		}
 		l.floor.Store(max(l.floor.Load(), until.UnixNano()))
 	}
@@ -367,8 +344,8 @@ func (l *Limiter) flush(ctx context.Context) error {
 			c := l.end(d)
 			calls[i] = &c
 		}
-		g := l.generation.Load()
-		if err := l.told(ctx, g, l.ends.send(ctx, false, calls...)); err != nil {
+		e := l.epoch.Load()
+		if err := l.told(ctx, e, l.ends.send(ctx, l.ends.run, calls...)); err != nil {
 			for _, d := range list {
 				l.late.add(d)
 			}

@@ -5,17 +5,20 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+
+	"github.com/robotskit/robots/internal/script"
 )
 
 // together is how many calls are made as one at most: to be called takes a server
 // about as long as to decide, and so many block it for some 150 µs.
 const together = 32
 
-// line brings questions, or ends of grants, to the server. One who is alone waits
+// batcher brings requests, or ends of grants, to the server. One who is alone waits
 // for nobody; those who come while a call is on its way go together when it is
 // back.
-type line struct {
-	run  func(ctx context.Context, s script, byText bool, keys, args []string) (string, error)
+type batcher struct {
+	call func(ctx context.Context, run runner, s script.Script, keys, args []string) (string, error)
+	run  runner
 	keys []string // that every call begins with
 	head string   // the argument that every call begins with
 
@@ -25,7 +28,7 @@ type line struct {
 }
 
 type call struct {
-	script script
+	script script.Script
 	keys   []string
 	arg    string
 	answer chan response // holds one
@@ -40,89 +43,91 @@ type response struct {
 }
 
 // do makes a call.
-func (q *line) do(ctx context.Context, c call) response {
-	q.mu.Lock()
-	if !q.busy {
-		q.busy = true
-		q.mu.Unlock()
-		r := q.send(ctx, false, &c)
+func (b *batcher) do(ctx context.Context, c call) response {
+	b.mu.Lock()
+	if !b.busy {
+		b.busy = true
+		b.mu.Unlock()
+		r := b.send(ctx, b.run, &c)
 		failed := r.err
-		if failed != nil && over(ctx) {
+		if failed != nil && ended(ctx) {
 			failed = nil // which says nothing of the server
 		}
-		if next := q.next(failed); next != nil {
-			go q.serve(next)
+		if next := b.next(failed); next != nil {
+			go b.serve(next)
 		}
 		return r
 	}
 	c.answer = make(chan response, 1)
-	q.waiting = append(q.waiting, &c)
-	q.mu.Unlock()
+	b.waiting = append(b.waiting, &c)
+	b.mu.Unlock()
 	select {
 	case r := <-c.answer:
 		return r
 	case <-ctx.Done():
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if i := slices.Index(q.waiting, &c); i >= 0 {
-		q.waiting = slices.Delete(q.waiting, i, i+1)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if i := slices.Index(b.waiting, &c); i >= 0 {
+		b.waiting = slices.Delete(b.waiting, i, i+1)
 		return response{err: ctx.Err()}
 	}
 	return response{reading: reading{sent: clock()}, err: ctx.Err()}
 }
 
 // serve makes calls for those who wait, until nobody does.
-func (q *line) serve(calls []*call) {
+func (b *batcher) serve(calls []*call) {
 	for calls != nil {
-		r := q.send(context.Background(), false, calls...)
+		r := b.send(context.Background(), b.run, calls...)
 		for i, c := range calls {
 			r.at = i
 			c.answer <- r
 		}
 		runtime.Gosched() // who was answered may come again
-		calls = q.next(r.err)
+		calls = b.next(r.err)
 	}
 }
 
 // send makes calls of one script as one.
-func (q *line) send(ctx context.Context, byText bool, calls ...*call) (r response) {
+func (b *batcher) send(ctx context.Context, run runner, calls ...*call) (r response) {
 	n := len(calls)
-	keys := append(make([]string, 0, 1+2*n), q.keys...)
-	args := append(make([]string, 0, 1+n), q.head)
+	keys := append(make([]string, 0, 1+2*n), b.keys...)
+	args := append(make([]string, 0, 1+n), b.head)
 	for _, c := range calls {
 		keys = append(keys, c.keys...)
 		args = append(args, c.arg)
 	}
 	r.sent = clock()
-	r.reply, r.err = q.run(ctx, calls[0].script, byText, keys, args)
+	r.reply, r.err = b.call(ctx, run, calls[0].script, keys, args)
 	r.received = clock()
 	return r
 }
 
 // teach makes a call whose script the server does not know.
-func (q *line) teach(ctx context.Context, c call) response { return q.send(ctx, true, &c) }
+func (b *batcher) teach(ctx context.Context, c call) response {
+	return b.send(ctx, script.Script.ByText, &c)
+}
 
 // next returns calls to be made by who has made others. If those had no answer,
 // those who wait get none either.
-func (q *line) next(failed error) []*call {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if failed != nil && unknown(failed) {
-		for _, c := range q.waiting {
+func (b *batcher) next(failed error) []*call {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if failed != nil && script.KindOf(failed) == script.Lost {
+		for _, c := range b.waiting {
 			c.answer <- response{err: failed}
 		}
-		q.waiting = nil
+		b.waiting = nil
 	}
-	if len(q.waiting) == 0 {
-		q.busy = false
+	if len(b.waiting) == 0 {
+		b.busy = false
 		return nil
 	}
 	n := 1
-	for n < min(len(q.waiting), together) && q.waiting[n].script.sha == q.waiting[0].script.sha {
+	for n < min(len(b.waiting), together) && b.waiting[n].script.SHA1 == b.waiting[0].script.SHA1 {
 		n++
 	}
-	calls := slices.Clone(q.waiting[:n])
-	q.waiting = slices.Delete(q.waiting, 0, n)
+	calls := slices.Clone(b.waiting[:n])
+	b.waiting = slices.Delete(b.waiting, 0, n)
 	return calls
 }

@@ -1,0 +1,69 @@
+package script_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/robotskit/robots/internal/redistest"
+	"github.com/robotskit/robots/internal/script"
+)
+
+// TestRun: a server that does not know a script is given it, once.
+func TestRun(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	client := server.Client()
+	for _, s := range []script.Script{script.New("return KEYS[1] .. ARGV[1]"), script.Retried("return KEYS[1] .. ARGV[1] --")} {
+		if err := s.ByName(t.Context(), client, []string{"a"}, []string{"b"}).Error(); !script.Says(err, "NOSCRIPT") {
+			t.Errorf("a script that the server does not know: %v", err)
+		}
+		for range 2 {
+			if got, err := s.Run(t.Context(), client, []string{"a"}, []string{"b"}).ToString(); got != "ab" || err != nil {
+				t.Errorf("%q, %v", got, err)
+			}
+		}
+		if got, err := s.ByName(t.Context(), client, []string{"a"}, []string{"c"}).ToString(); got != "ac" || err != nil {
+			t.Errorf("by its name: %q, %v", got, err)
+		}
+	}
+}
+
+// TestKind sorts what a server really replies.
+func TestKind(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	client := server.Client()
+	server.Do("LPUSH", "list", "a")
+	server.Do("ACL", "SETUSER", "default", "-time")
+	for text, want := range map[string]script.Kind{
+		"return redis.call('GET', 'list')":                      script.Refused,
+		"return redis.call('TIME')":                             script.Refused,
+		"return redis.error_reply('LOADING a file')":            script.Down,
+		"return redis.error_reply('READONLY a replica')":        script.ReadOnly,
+		"return redis.error_reply('OOM command not allowed')":   script.Full,
+		"return redis.error_reply('BUSY with a script')":        script.Other,
+		"return redis.error_reply('ERR value is out of range')": script.Refused,
+	} {
+		err := script.New(text).Run(t.Context(), client, nil, nil).Error()
+		if got := script.KindOf(err); got != want {
+			t.Errorf("%s: kind %d of %v, want %d", text, got, err, want)
+		}
+	}
+	for _, err := range []error{io.EOF, context.DeadlineExceeded, errors.New("OOM of our own")} {
+		if got := script.KindOf(err); got != script.Lost || script.Says(err, "OOM") {
+			t.Errorf("kind %d of %v, want Lost", got, err)
+		}
+	}
+}
+
+func TestHead(t *testing.T) {
+	for prefix, want := range map[string]string{
+		"": "{robots}:", "crawl": "{crawl}:", strings.Repeat("a", 64): "{" + strings.Repeat("a", 64) + "}:",
+		"a b": "", "{a}": "", "a\x00": "", strings.Repeat("a", 65): "",
+	} {
+		if got, err := script.Head(prefix); got != want || (err == nil) != (want != "") {
+			t.Errorf("%q: %q, %v, want %q", prefix, got, err, want)
+		}
+	}
+}
