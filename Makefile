@@ -3,6 +3,8 @@ MODULES  := $(patsubst %/go.mod,%,$(wildcard ./go.mod */go.mod))
 PACKAGES := $(subst ././,./,$(MODULES:%=./%/...))
 FUZZTIME ?= 200x
 WASMMAX  := 1048576
+# Most tests wait for servers and clocks, so more of them than cores run at a time.
+ABREAST  := -p 8 -parallel 8
 LINT     := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 .PHONY: help build quick test campaign fmt-check vet unit race fuzz wasm tidy-check cross bench lint docs
 help: ## this list
@@ -12,7 +14,7 @@ build: ## the program, bin/robots
 quick: ## build, vet and the short tests, in less than a minute once Go's cache is warm
 	go build $(PACKAGES)
 	go vet $(PACKAGES)
-	go test -short -p 8 $(PACKAGES)
+	go test -short $(ABREAST) $(PACKAGES)
 test: fmt-check vet unit race wasm fuzz tidy-check ## what CI runs, some three and a half minutes on two cores
 	@echo "make test: all is well"
 campaign: ## the long runs of docs/long-runs.md, some hours; real files if ROBOTS_CORPUS names a folder of them
@@ -24,10 +26,10 @@ vet: ## go vet, for 32 bits too
 	go vet $(PACKAGES)
 	GOARCH=386 go vet $(PACKAGES)
 unit: ## all tests with imports, examples and generated pages; prints what was counted
-	@t=$$(mktemp); echo "go test $(PACKAGES)"; go test -v $(PACKAGES) >$$t 2>&1; s=$$?; \
+	@t=$$(mktemp); echo "go test $(PACKAGES)"; go test -v $(ABREAST) $(PACKAGES) >$$t 2>&1; s=$$?; \
 	if [ $$s = 0 ]; then grep -E '^(ok|---)|^    [a-z_]*_test[.]go:[0-9]+: ' $$t; else grep -vE '^ *(=== |--- PASS)' $$t; fi; rm $$t; exit $$s
 race: ## the short tests under the race detector; says so if there is no C compiler
-	@if [ "$$(go env CGO_ENABLED)" = 1 ]; then set -x; ROBOTS_CORPUS= go test -race -short $(PACKAGES); else echo "race: skipped, no C compiler"; fi
+	@if [ "$$(go env CGO_ENABLED)" = 1 ]; then set -x; ROBOTS_CORPUS= go test -race -short $(ABREAST) $(PACKAGES); else echo "race: skipped, no C compiler"; fi
 fuzz: ## every fuzz target for FUZZTIME: so many inputs, or a time such as 60s
 	@for d in $$(grep -rlE --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
 	for f in $$(go test -list '^Fuzz' $$d | grep ^Fuzz); do echo "fuzz $$d $$f $(FUZZTIME)"; \

@@ -195,16 +195,17 @@ func (f *fault) run(t *testing.T) {
 	expected := func() bool {
 		return (r.Cause == f.cause || f.or != CauseNone && r.Cause == f.or) && r.Outcome == f.cause.Outcome()
 	}
-	if !expected() && slices.Contains([]Cause{DNSTimeout, ConnectTimeout, TLSTimeout, HeaderTimeout, TooSlow, Timeout}, r.Cause) {
-		// A busy machine may take longer than the short limits of these tests.
-		stalls = time.Minute
+	timeLimits := []Cause{DNSTimeout, ConnectTimeout, TLSTimeout, HeaderTimeout, TooSlow, Timeout}
+	late := !expected() && slices.Contains(timeLimits, r.Cause) // a busy machine may miss the short limits of these tests
+	if late && !slices.Contains(timeLimits, f.cause) {
+		late, stalls = false, time.Minute
 		r = f.fetch(t, func(c *Client) {
 			for _, limit := range []*time.Duration{&c.limits.Total, &c.limits.DNS, &c.limits.Connect, &c.limits.TLS, &c.limits.Header, &c.limits.Grace} {
 				*limit *= 10
 			}
 		})
 	}
-	if !expected() {
+	if !expected() && !late { // late: one time limit came before another
 		t.Errorf("got:  %v, %v (%s)\nwant: %v, %v", r.Outcome, r.Cause, r.Detail, f.cause.Outcome(), f.cause)
 	}
 	if f.status != 0 && r.Status != f.status {
