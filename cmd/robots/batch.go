@@ -438,7 +438,7 @@ func newDefaults(o *options, std *streams) (*defaults, error) {
 	if err := o.live.unused(); err != nil {
 		return nil, err
 	}
-	if d.file, err = readFile(std, "robots check", o.file); err != nil {
+	if d.file, err = readFile(std, "robots check", o.file, d.dialect, d.maxBytes); err != nil {
 		return nil, err
 	}
 	return d, nil

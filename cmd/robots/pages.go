@@ -108,7 +108,7 @@ func prepare(std *streams, name string, o *options) (*pages, error) {
 		}
 		return j, nil
 	}
-	file, err := readFile(std, name, o.file)
+	file, err := readFile(std, name, o.file, j.dialects[0], j.maxBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -286,7 +286,8 @@ func (j *pages) wait(ctx context.Context, p *page, window <-chan struct{}, said 
 			return ctx.Err()
 		}
 	}
-	if !s.met {
+	first := !s.met
+	if first {
 		s.met = true
 		<-window
 	}
@@ -296,6 +297,13 @@ func (j *pages) wait(ctx context.Context, p *page, window <-chan struct{}, said 
 			return err
 		}
 		j.current, j.record, j.rules = s, r, nil
+		if first && r.Outcome == fetch.Success {
+			title := r.Origin.RobotsURL()
+			if r.Truncated {
+				title += " is cut by the fetch"
+			}
+			said.aside(func() { warnFile(j.std, j.name, title, robots.Parse(r.Body), j.dialects[0], j.maxBytes) })
+		}
 		at := j.at
 		if at.IsZero() {
 			at = j.std.now()

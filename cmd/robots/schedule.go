@@ -183,7 +183,7 @@ func (o *scheduleOptions) fileRules(std *streams, name string, d robots.Dialect,
 	if err := checkAgents(o.agents, d); err != nil {
 		return nil, err
 	}
-	file, err := readFile(std, name, o.file)
+	file, err := readFile(std, name, o.file, d, maxBytes)
 	if err != nil {
 		return nil, err
 	}
