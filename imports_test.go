@@ -51,6 +51,7 @@ var policy = map[string]row{
 	"pace/redis":  {ours: []string{"", "pace"}, mods: []string{"github.com/redis/rueidis"}},
 	"polite":      {ours: []string{"", "fetch", "cache", "pace"}},
 	"fleet":       {ours: []string{"", "fetch", "cache", "pace"}, mods: []string{"github.com/redis/rueidis"}},
+	"docs":        {std: []string{"embed"}},                     // pages that a program shows
 	"internal":    {mods: []string{"github.com/redis/rueidis"}}, // servers for tests
 	"cmd":         {ours: []string{"..."}, mods: []string{""}},
 	"bench":       {ours: []string{""}, mods: []string{""}},
