@@ -242,28 +242,35 @@ func (a *answerer) question(ctx context.Context, q *request) (rules *robots.Rule
 		}
 		at = time.Time{} // verdicts of a file do not depend on it
 	}
-	if a.rules == nil || a.file != file || a.source != record || !a.at.Equal(at) || a.dialect != d.Name || a.maxBytes != maxBytes || !bytes.Equal(a.agent, q.agent) {
-		if q.agent != nil {
-			for _, t := range tokens {
-				a.defaults.told.warn(a.defaults.std, t, d)
-			}
-		}
-		a.file, a.source, a.at, a.dialect, a.maxBytes, a.agent = file, record, at, d.Name, maxBytes, bytes.Clone(q.agent)
-		if record != nil {
-			a.rules = rulesOf(record, d, maxBytes, at, tokens...)
-		} else {
-			f, d := limited(file, d, maxBytes)
-			a.rules = f.Rules(d, tokens...)
-		}
-		if a.defaults.userInitiated {
-			a.rules = a.rules.UserInitiated()
-		}
-	}
+	a.compile(q, file, record, d, maxBytes, at, tokens)
 	rules = a.rules
 	if len(q.robots)+len(q.robotsB64)+len(q.agent) > maxRemembered {
 		a.forget()
 	}
 	return rules, path, url, nil
+}
+
+// compile makes the rules that a line asks, unless they are those of the line before:
+// of a file or, at a time, of a record.
+func (a *answerer) compile(q *request, file *robots.File, record *fetch.Record, d robots.Dialect, maxBytes int, at time.Time, tokens []string) {
+	if a.rules != nil && a.file == file && a.source == record && a.at.Equal(at) && a.dialect == d.Name && a.maxBytes == maxBytes && bytes.Equal(a.agent, q.agent) {
+		return
+	}
+	if q.agent != nil {
+		for _, t := range tokens {
+			a.defaults.told.warn(a.defaults.std, t, d)
+		}
+	}
+	a.file, a.source, a.at, a.dialect, a.maxBytes, a.agent = file, record, at, d.Name, maxBytes, bytes.Clone(q.agent)
+	if record != nil {
+		a.rules = rulesOf(record, d, maxBytes, at, tokens...)
+	} else {
+		f, d := limited(file, d, maxBytes)
+		a.rules = f.Rules(d, tokens...)
+	}
+	if a.defaults.userInitiated {
+		a.rules = a.rules.UserInitiated()
+	}
 }
 
 // timeOf returns the time at which a line is to be judged.

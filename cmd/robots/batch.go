@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/fetch"
@@ -401,13 +400,7 @@ func newDefaults(o *options, std *streams) (*defaults, error) {
 	if o.file.given && o.file.text == "-" {
 		return nil, errors.New("--batch reads its questions from standard input, so -f cannot read it too")
 	}
-	if err := checkFormat(o.format); err != nil {
-		return nil, err
-	}
-	if _, err := newPalette(o.colour, std.terminal); err != nil {
-		return nil, err
-	}
-	d := &defaults{std: std, maxBytes: noLimit, tokens: o.agents, agent: []byte(`"*"`), userInitiated: o.userInitiated}
+	d := &defaults{std: std, tokens: o.agents, agent: []byte(`"*"`), userInitiated: o.userInitiated}
 	switch {
 	case len(o.agents) == 1:
 		d.agent = robots.AppendQuoted(nil, o.agents[0])
@@ -415,21 +408,14 @@ func newDefaults(o *options, std *streams) (*defaults, error) {
 		d.agent = appendStrings(nil, o.agents)
 	}
 	var err error
+	if d.settings, err = o.settings(std); err != nil {
+		return nil, err
+	}
 	if d.dialect, err = dialectByName(o.dialect); err != nil {
 		return nil, err
 	}
 	if err := checkAgents(o.agents, d.dialect); err != nil {
 		return nil, err
-	}
-	if o.maxBytes.given {
-		if d.maxBytes, err = parseMaxBytes(o.maxBytes.text); err != nil {
-			return nil, fmt.Errorf("--max-bytes %w", err)
-		}
-	}
-	if o.at.given {
-		if d.at, err = parseTime(o.at.text); err != nil {
-			return nil, fmt.Errorf("--at %w", err)
-		}
 	}
 	if !o.file.given {
 		d.live, err = newLive(std, "robots check", &o.live, d.maxBytes, d.dialect)
@@ -446,14 +432,13 @@ func newDefaults(o *options, std *streams) (*defaults, error) {
 
 // defaults are what a line of a batch may leave out.
 type defaults struct {
-	std           *streams
-	told          toldAgents
-	file          *robots.File // of -f, or
-	live          *live
-	at            time.Time // zero: now
+	std  *streams
+	told toldAgents
+	file *robots.File // of -f, or
+	live *live
+	settings
 	dialect       robots.Dialect
 	tokens        []string
 	agent         []byte // the flags as JSON, "*" without any
-	maxBytes      int
 	userInitiated bool
 }

@@ -139,31 +139,11 @@ type live struct {
 // newLive checks the flags and opens the cache. Files are fetched as far as the
 // dialects read them, with maxBytes in place of their limits.
 func newLive(std *streams, name string, l *liveFlags, maxBytes int, ds ...robots.Dialect) (*live, error) {
-	timeout, err := l.parseTimeout()
+	paces, err := l.parseAddressPaces()
 	if err != nil {
 		return nil, err
 	}
-	if l.userAgent.given && strings.TrimSpace(l.userAgent.text) == "" {
-		return nil, errors.New("--user-agent is empty: name yourself and how to reach you")
-	}
-	most := cmp.Or(timeout, 30*time.Second)
-	limits := fetch.Limits{Total: most}
-	for _, d := range ds {
-		_, d = limited(nil, d, maxBytes)
-		limits = limits.For(d)
-	}
-	limits.Body = min(limits.Body, maxFile)
-	asking := fetch.Options{
-		UserAgent:   l.userAgent.text,
-		Limits:      limits,
-		Guard:       fetch.Guard{AllowPrivate: l.allowPrivate},
-		Connections: maxConnections,
-		Probe:       l.probe,
-	}
-	if _, err := fetch.New(asking); err != nil { // before anything is opened
-		return nil, fmt.Errorf("--user-agent: %w", err)
-	}
-	paces, err := l.parseAddressPaces()
+	asking, err := l.asking(paces, maxBytes, ds)
 	if err != nil {
 		return nil, err
 	}
@@ -172,12 +152,6 @@ func newLive(std *streams, name string, l *liveFlags, maxBytes int, ds ...robots
 		private: l.allowPrivate,
 		warn:    func(format string, args ...any) { warn(std, name, format, args...) },
 		kept:    l.cache.given || l.redis.given,
-	}
-	if l.cache.given && l.cache.text == "" {
-		return nil, errors.New("the name after --cache is empty")
-	}
-	if asking.Starts, err = pace.NewLocal(pace.Options{Addresses: paces}); err != nil {
-		return nil, fmt.Errorf("--address-pace: %w", err)
 	}
 	// The client ends each fetch in time. What is beyond is the wait for an address
 	// that others have been redirected to.
@@ -190,7 +164,7 @@ func newLive(std *streams, name string, l *liveFlags, maxBytes int, ds ...robots
 		if shared, ok := v.fleet.Limiter().(fetch.Starts); ok {
 			asking.Starts = shared
 		}
-		fetchLimit = most + fetchMargin // a lease lasts as long, if this process dies
+		fetchLimit = asking.Limits.Total + fetchMargin // a lease lasts as long, if this process dies
 	case l.cache.given:
 		file, err := bolt.Open(l.cache.text, bolt.Options{})
 		if err != nil {
@@ -214,7 +188,7 @@ func newLive(std *streams, name string, l *liveFlags, maxBytes int, ds ...robots
 		Memory:     hotBytes,
 		FetchLimit: fetchLimit,
 		// Whoever asks by hand would rather wait than be given the old answer.
-		StaleWait: most + 2*fetchMargin,
+		StaleWait: asking.Limits.Total + 2*fetchMargin,
 		Observe:   v.observe,
 	})
 	if err != nil {
@@ -222,6 +196,40 @@ func newLive(std *streams, name string, l *liveFlags, maxBytes int, ds ...robots
 		return nil, err
 	}
 	return v, nil
+}
+
+// asking checks the flags before anything is opened, and returns how to fetch.
+func (l *liveFlags) asking(paces []pace.AddressPace, maxBytes int, ds []robots.Dialect) (asking fetch.Options, err error) {
+	timeout, err := l.parseTimeout()
+	if err != nil {
+		return asking, err
+	}
+	if l.userAgent.given && strings.TrimSpace(l.userAgent.text) == "" {
+		return asking, errors.New("--user-agent is empty: name yourself and how to reach you")
+	}
+	limits := fetch.Limits{Total: cmp.Or(timeout, 30*time.Second)}
+	for _, d := range ds {
+		_, d = limited(nil, d, maxBytes)
+		limits = limits.For(d)
+	}
+	limits.Body = min(limits.Body, maxFile)
+	asking = fetch.Options{
+		UserAgent:   l.userAgent.text,
+		Limits:      limits,
+		Guard:       fetch.Guard{AllowPrivate: l.allowPrivate},
+		Connections: maxConnections,
+		Probe:       l.probe,
+	}
+	if _, err := fetch.New(asking); err != nil {
+		return asking, fmt.Errorf("--user-agent: %w", err)
+	}
+	if l.cache.given && l.cache.text == "" {
+		return asking, errors.New("the name after --cache is empty")
+	}
+	if asking.Starts, err = pace.NewLocal(pace.Options{Addresses: paces}); err != nil {
+		return asking, fmt.Errorf("--address-pace: %w", err)
+	}
+	return asking, nil
 }
 
 // Where the passwords of --redis come from: a flag would show them to everybody on

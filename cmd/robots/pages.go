@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/fetch"
@@ -36,9 +35,9 @@ type pageSite struct {
 
 // pages are all URLs of a call, checked and ready to be answered.
 type pages struct {
-	std      *streams
-	name     string
-	colours  palette
+	std  *streams
+	name string
+	settings
 	dialects []robots.Dialect
 	pages    []page
 	bad      []error // lines of standard input that are no URLs
@@ -50,8 +49,6 @@ type pages struct {
 	record        *fetch.Record
 	rules         []*robots.Rules // of every dialect
 	tokens        []string
-	maxBytes      int
-	at            time.Time // zero: now
 	userInitiated bool
 	json          bool
 }
@@ -59,26 +56,13 @@ type pages struct {
 // prepare reads everything the call names and checks all of it: whatever is bad
 // about a call is found before anything is fetched or answered.
 func prepare(std *streams, name string, o *options) (*pages, error) {
-	j := &pages{std: std, name: name, maxBytes: noLimit, tokens: callers(o.agents), userInitiated: o.userInitiated, json: o.format == formatJSON}
+	j := &pages{std: std, name: name, tokens: callers(o.agents), userInitiated: o.userInitiated, json: o.format == formatJSON}
 	var err error
 	if j.dialects, err = dialects(o.dialect); err != nil {
 		return nil, err
 	}
-	if err := checkFormat(o.format); err != nil {
+	if j.settings, err = o.settings(std); err != nil {
 		return nil, err
-	}
-	if j.colours, err = newPalette(o.colour, std.terminal); err != nil {
-		return nil, err
-	}
-	if o.at.given {
-		if j.at, err = parseTime(o.at.text); err != nil {
-			return nil, fmt.Errorf("--at %w", err)
-		}
-	}
-	if o.maxBytes.given {
-		if j.maxBytes, err = parseMaxBytes(o.maxBytes.text); err != nil {
-			return nil, fmt.Errorf("--max-bytes %w", err)
-		}
 	}
 	if o.file.given {
 		if err := o.live.unused(); err != nil {
