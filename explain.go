@@ -96,21 +96,49 @@ func sortNotes(notes []Note) {
 	}
 }
 
-func (r *Rules) explainFile(e *Explanation) {
-	d := r.dialect
-	size := strconv.Itoa(len(r.file.body))
-	switch {
-	case !r.counts:
-		e.step("SPEC 3.5", "the file has "+size+" octets, more than "+strconv.Itoa(d.SizeLimit)+", so it does not count")
-	case r.limit < len(r.file.body):
-		e.step("D-17", "the file has "+size+" octets; only its whole lines within the first "+strconv.Itoa(d.SizeLimit)+" count, "+strconv.Itoa(r.limit)+" octets")
+// Notes returns what is strange about the file as a whole, as a dialect reads it:
+// that it is over the size limit and what of it counts, that it is UTF-16, or that
+// it looks like an HTML page. Explain says the same of it.
+func (f *File) Notes(d Dialect) []Note {
+	var notes []Note
+	for _, n := range []Note{f.sizeNote(&d), f.kindNote()} {
+		if n.Text != "" {
+			notes = append(notes, n)
+		}
 	}
-	body := trimVertical(r.file.body)
+	return notes
+}
+
+// sizeNote says what of a file over the size limit counts, else nothing.
+func (f *File) sizeNote(d *Dialect) (n Note) {
+	size := "the file has " + strconv.Itoa(len(f.body)) + " octets"
+	switch limit, counts := f.limit(d); {
+	case !counts:
+		return Note{0, "SPEC 3.5", size + ", more than " + strconv.Itoa(d.SizeLimit) + ", so it does not count"}
+	case limit < len(f.body):
+		return Note{0, "D-17", size + "; only its whole lines within the first " + strconv.Itoa(d.SizeLimit) + " count, " + strconv.Itoa(limit) + " octets"}
+	}
+	return n
+}
+
+// kindNote says what a file is that is no robots.txt, else nothing.
+func (f *File) kindNote() (n Note) {
+	body := trimVertical(f.body)
 	switch {
-	case bytes.HasPrefix(r.file.body, []byte("\xFE\xFF")) || bytes.HasPrefix(r.file.body, []byte("\xFF\xFE")):
-		e.note(r.file, wholeFile, "D-51", "the file is UTF-16; its lines cannot be read, so it holds no rules")
+	case bytes.HasPrefix(f.body, []byte("\xFE\xFF")) || bytes.HasPrefix(f.body, []byte("\xFF\xFE")):
+		return Note{0, "D-51", "the file is UTF-16; its lines cannot be read, so it holds no rules"}
 	case len(body) > 0 && body[0] == '<':
-		e.note(r.file, wholeFile, "D-27", "the file looks like an HTML page; only lines that happen to be robots.txt lines count")
+		return Note{0, "D-27", "the file looks like an HTML page; only lines that happen to be robots.txt lines count"}
+	}
+	return n
+}
+
+func (r *Rules) explainFile(e *Explanation) {
+	if n := r.file.sizeNote(r.dialect); n.Text != "" {
+		e.step(n.Clause, n.Text)
+	}
+	if n := r.file.kindNote(); n.Text != "" {
+		e.note(r.file, wholeFile, n.Clause, n.Text)
 	}
 }
 

@@ -52,6 +52,7 @@ var policy = map[string]row{
 	"polite":      {ours: []string{"", "fetch", "cache", "pace"}},
 	"fleet":       {ours: []string{"", "fetch", "cache", "pace", "internal/script"}, mods: []string{"github.com/redis/rueidis"}},
 	"internal":    {mods: []string{"github.com/redis/rueidis"}}, // servers for tests, and internal/script
+	"docs":        {std: []string{"embed"}},                     // pages that a program shows
 	"cmd":         {ours: []string{"..."}, mods: []string{""}},
 	"bench":       {ours: []string{""}, mods: []string{""}},
 	"examples":    {ours: []string{"", "fetch", "cache", "pace", "polite", "fleet", "lint", "compare", "robotstest"}},

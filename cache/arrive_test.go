@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -98,7 +99,6 @@ func (a *arriving) Arrive(ctx context.Context, o robots.Origin) (fetch.Visit, er
 }
 
 func (s *stay) Fetch(ctx context.Context) (*fetch.Record, error) {
-	defer s.Leave()
 	return s.a.Fetch(ctx, s.origin)
 }
 
@@ -216,6 +216,46 @@ func TestEarlyBound(t *testing.T) {
 		ask()
 		if ahead != 512 {
 			t.Errorf("%d fetches ahead of their time, want 512", ahead)
+		}
+	})
+}
+
+// slowPut is a store that takes its time to write.
+type slowPut struct {
+	*cache.Memory
+	takes time.Duration
+	after func()
+}
+
+func (s slowPut) Put(ctx context.Context, e cache.Entry, keep time.Duration) error {
+	time.Sleep(s.takes)
+	s.after()
+	return s.Memory.Put(ctx, e, keep)
+}
+
+// TestVisitUntilStored: the answer is there at once, and the visit is left when the
+// store has it, not before: what is under way to a slow disk is no more than places.
+func TestVisitUntilStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &arriving{slow: slow{now: behaving("file")}, place: make(chan struct{}, 2)}
+		var stored atomic.Int64
+		store := slowPut{cache.NewMemory(1 << 20), 3 * time.Second, func() { stored.Add(1) }}
+		c := open(t, cache.Options{Fetcher: f, Store: plain{store}})
+		defer c.Close()
+		began := time.Now()
+		for i := range 2 {
+			if _, err := c.Get(t.Context(), cachetest.Origin(i)); err != nil {
+				t.Error(err)
+			}
+		}
+		if took := time.Since(began); took >= 3*time.Second {
+			t.Errorf("the answers wait %v for the store", took)
+		}
+		if _, err := c.Get(t.Context(), cachetest.Origin(2)); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took < 3*time.Second || stored.Load() == 0 {
+			t.Errorf("a third is fetched after %v, with two on their way to the store", took)
 		}
 	})
 }

@@ -25,8 +25,9 @@ type Fetcher interface {
 
 // An Arriver is a Fetcher that can wait for its turn first, as *fetch.Client can.
 // A Cache then takes a lease for the fetch alone, and holds none while it waits
-// for other fetches. A plain Fetcher waits with the lease in hand, and the wait
-// counts against Options.FetchLimit.
+// for other fetches, and leaves the visit when the record is stored: a slow store
+// holds up the fetches to come. A plain Fetcher waits with the lease in hand, and
+// the wait counts against Options.FetchLimit.
 type Arriver interface {
 	Fetcher
 	Arrive(ctx context.Context, origin robots.Origin) (fetch.Visit, error)

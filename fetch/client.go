@@ -33,7 +33,7 @@ type Options struct {
 	// Connections is how many connections may be open at once, over all fetches of
 	// the client: 512 if 0. As many names may be looked up beside them. What
 	// fetches hold in memory is this number times the size of one, with usual
-	// limits at most some 600 KB.
+	// limits at most some 600 KB. A Visit counts until it is left.
 	Connections int
 	// PerAddress is how many of them may be open to one IP address: 16 if 0 (D-57).
 	// Every port, scheme and name of the address counts, redirects too. The two
@@ -201,16 +201,20 @@ func (c *Client) Fetch(ctx context.Context, origin robots.Origin) (*Record, erro
 	if err != nil {
 		return nil, err
 	}
+	defer v.Leave()
 	return v.Fetch(ctx)
 }
 
 // A Visit is a fetch that may begin: its origin's address is known and has room
-// for it. It holds that place until Fetch has ended, or Leave.
+// for it. It holds its place at the address until Fetch has ended, and that among
+// Options.Connections until Leave.
 type Visit interface {
 	// Fetch is the rest of the fetch, once. Whatever the site and the network do
 	// is a Record; an error means that ctx ended first, or what Client.Fetch says.
 	Fetch(ctx context.Context) (*Record, error)
-	// Leave gives the place back, if Fetch has not.
+	// Leave gives back what is still held; a second call does nothing. Whoever
+	// leaves when the record is out of hand, such as stored, has no more of them
+	// in memory than connections, however slow the disk is.
 	Leave()
 }
 
@@ -270,11 +274,13 @@ func (a *access) unasked() error {
 	return nil
 }
 
-func (v *visit) Leave() { v.access.leave() }
+func (v *visit) Leave() {
+	v.access.leave()
+	v.access.give()
+}
 
 func (v *visit) Fetch(ctx context.Context) (*Record, error) {
 	a := v.access
-	defer v.Leave()
 	a.caller, a.until = ctx, a.until.Add(time.Since(v.arrived))
 	a.limit()
 	if a.record.Origin.Scheme() == "ftp" {
@@ -324,6 +330,7 @@ type access struct {
 	at    []netip.AddrPort
 	lost  *failure
 	held  netip.Addr
+	among bool  // a place in all is held
 	begun bool  // a place was held before
 	err   error // of a wait for a place
 }

@@ -217,7 +217,7 @@ func (a *access) enter(addr netip.Addr) *failure {
 	}
 	f := a.wait(func() error { return a.client.pool.take(a.caller, addr, a.begun) })
 	if f == nil {
-		a.held, a.begun = addr, true
+		a.held, a.among, a.begun = addr, true, true
 	}
 	return f
 }
@@ -243,20 +243,29 @@ func (a *access) limit() {
 	a.ctx, a.cancel = context.WithDeadlineCause(a.caller, a.until, errTotal)
 }
 
-// give gives the place back, if one is held.
-func (a *access) give() {
+// free gives back the place at the address, if one is held.
+func (a *access) free() {
 	if a.held.IsValid() {
-		a.client.pool.give(a.held)
+		a.client.pool.each.give(a.held)
 		a.held = netip.Addr{}
 	}
 }
 
-// leave ends a hop.
+// give gives back all that is held. It comes before every wait.
+func (a *access) give() {
+	a.free()
+	if a.among {
+		a.client.pool.all.give(netip.Addr{})
+		a.among = false
+	}
+}
+
+// leave ends a hop. If it was the last one, its place in all is held on.
 func (a *access) leave() {
 	if a.cancel != nil {
 		a.cancel()
 	}
-	a.give()
+	a.free()
 	a.at, a.lost = nil, nil
 }
 

@@ -37,6 +37,7 @@ func (a *access) http() {
 			}
 			return
 		}
+		a.give()
 		switch {
 		case seen[next.String()+location]:
 			a.end(RedirectLoop, "back to "+next.String()+location)

@@ -23,7 +23,8 @@ type Starts interface {
 // Nobody who holds a place of the pool waits for another: with two addresses that
 // lead to each other both would wait for ever. And nobody who waits for an address
 // holds one of the places in all, so that a crowd at one address is in the way of
-// nobody at another.
+// nobody at another. A place in all is held until the fetch is left, which may be
+// after it has ended: so a slow disk holds up the next fetches.
 type pool struct {
 	starts Starts // nil: no pace
 
@@ -43,7 +44,7 @@ func newPool(connections, perAddress int, starts Starts) *pool {
 // take waits for a place at an address, behind whoever asked before; but a fetch
 // that is under way, and was led here by a redirect, comes before those that have
 // not begun. So what has begun ends soon. An error is that of the context or of
-// the starts.
+// the starts. The place at addr is given back to each, that in all to all.
 //
 // Only one at an address waits for its start and for a place in all: the starts of
 // the next ones count from when it went.
@@ -74,12 +75,6 @@ func (p *pool) start(ctx context.Context, addr netip.Addr) error {
 		err = fmt.Errorf("start at %s: %w", addr, err)
 	}
 	return err
-}
-
-// give gives a place back.
-func (p *pool) give(addr netip.Addr) {
-	p.all.give(netip.Addr{})
-	p.each.give(addr)
 }
 
 // places hands out so many places at each address, in the order of asking.

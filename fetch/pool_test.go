@@ -263,7 +263,8 @@ func TestBegunFirst(t *testing.T) {
 				order = append(order, i)
 				mu.Unlock()
 				time.Sleep(time.Second)
-				p.give(addrA)
+				p.all.give(netip.Addr{})
+				p.each.give(addrA)
 			}()
 			synctest.Wait()
 		}
@@ -427,4 +428,36 @@ func TestArrive(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	c.pool.idle(t)
+}
+
+// TestVisitHolds: a visit that has fetched holds a place in all until it is left,
+// and none at its address; so do one that was led elsewhere, and one without a place.
+func TestVisitHolds(t *testing.T) {
+	s := newStage(t)
+	at := s.listen(t, "127.0.0.1:0", speak(answer(whole("200 OK", someRules))))
+	from := s.listen(t, "127.0.0.1:0", speak(answer("HTTP/1.1 301 Moved\r\nLocation: http://site.test:"+at.port()+"/robots.txt\r\nContent-Length: 0\r\n\r\n")))
+	fails := s.listen(t, "127.0.0.1:0", speak(answer(whole("503 Busy", "x"))))
+	o := s.options()
+	o.Connections, o.PerAddress = 1, 1
+	c := s.client(t, o)
+	for _, l := range []*site{at, from, fails} {
+		v, err := c.Arrive(t.Context(), mustOrigin(t, "http://site.test:"+l.port()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := v.Fetch(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(c.pool.each.at); n > 0 {
+			t.Errorf("places at %d addresses after the fetch", n)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		if _, err := c.Arrive(ctx, mustOrigin(t, "http://site.test:"+at.port())); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("a second visit before the first is left: %v", err)
+		}
+		cancel()
+		v.Leave()
+		v.Leave()
+		c.pool.idle(t)
+	}
 }

@@ -14,6 +14,7 @@ func (a *access) probe() {
 	if !a.client.options.Probe {
 		return
 	}
+	a.give()
 	o := a.record.Origin
 	home := a.status(o, "/")
 	if home < 200 || home > 299 {
@@ -27,6 +28,7 @@ func (a *access) probe() {
 func (a *access) status(o robots.Origin, target string) int {
 	// A hop of its own keeps the times of the probe out of the record.
 	p := &access{client: a.client, caller: a.caller, until: a.until, begun: true, record: &Record{Hops: []Hop{{}}}}
+	defer p.give()
 	defer p.leave()
 	w, f := p.open(o)
 	a.until = p.until

@@ -19,36 +19,31 @@ import (
 
 // An answerer answers lines of a batch, one after another. It remembers the
 // last file and the last rules, because many lines in succession ask about one
-// file; a batch has one answerer for each worker.
+// file. There are as many as processors, so that no more files are in hand than
+// can be read at a time.
 type answerer struct {
 	defaults *defaults
-	desks    chan struct{} // as many places as there are processors
 
 	body   []byte // the member robots or robots_b64 that parsed was read from
 	coded  bool   // the member was robots_b64
 	limit  int    // octets of it that can count, 0 for all
 	parsed *robots.File
 
-	now      time.Time               // of the chunk under way
-	sites    map[robots.Origin]*site // that its lines need
-	last     *site                   // of them, whose record was asked for last
-	got      *fetch.Record           // it
+	now    time.Time     // of the chunk under way
+	last   *site         // whose record was asked for last
+	record *fetch.Record // it
+
 	rules    *robots.Rules
 	file     *robots.File // that rules was made from, or
-	record   *fetch.Record
-	at       time.Time // of record
+	source   *fetch.Record
+	at       time.Time // of source
 	dialect  string
 	maxBytes int
 	agent    []byte
 }
 
-const (
-	// maxRemembered is the longest body an answerer remembers.
-	maxRemembered = 1 << 20
-	// maxResting is the longest fetched body whose rules it remembers while it
-	// waits: rules take up some six times as much, and most answerers wait.
-	maxResting = 64 << 10
-)
+// maxRemembered is the longest body that an answerer remembers.
+const maxRemembered = 1 << 20
 
 // A request is one line of a batch: its members as JSON texts, nil for a member
 // that is absent or null.
@@ -58,86 +53,9 @@ type request struct {
 	site *site // of a line that asks about a live one
 }
 
-// read reads a line and starts on the robots.txt that it needs fetched.
-func (a *answerer) read(ctx context.Context, line []byte) (request, error) {
-	q, err := readRequest(line)
-	if err != nil || !a.fetches(&q) || q.url == nil {
-		return q, err
-	}
-	url, _ := decodeString(q.url)
-	if origin, _, err := parseLive(robots.RFC9309, url); err == nil {
-		q.site = a.sites[origin]
-		if q.site == nil {
-			q.site = newSite(origin)
-			a.sites[origin] = q.site
-			if live := a.defaults.live; !live.forgets.Load() {
-				q.site.ahead = true
-				live.start(ctx, q.site, func(*fetch.Record) {})
-			}
-		}
-	}
-	return q, nil
-}
-
 // fetches reports whether a line asks about the live site.
-func (a *answerer) fetches(q *request) bool {
-	return a.defaults.live != nil && q.robots == nil && q.robotsB64 == nil
-}
-
-// ready returns nil if the robots.txt of a site is there, or what is closed when
-// it is. A site is asked once for all lines of a chunk, and again only if what it
-// said has found no place.
-func (a *answerer) ready(ctx context.Context, origin robots.Origin) <-chan struct{} {
-	live, s := a.defaults.live, a.sites[origin]
-	select {
-	case <-s.ready:
-		if s.err != nil || s.record != nil || s == a.last || !live.forgets.Load() {
-			return nil
-		}
-		s = newSite(origin)
-		a.sites[origin] = s
-	default:
-	}
-	if !s.started {
-		live.start(ctx, s, func(*fetch.Record) {})
-	}
-	return s.ready
-}
-
-// sit waits for a desk: only who has one works, so that no more files are in
-// hand than processors can read.
-func (a *answerer) sit() { a.desks <- struct{}{} }
-
-// rise leaves the desk, with little in hand.
-func (a *answerer) rise() {
-	if a.record != nil && len(a.record.Body) > maxResting || a.got != nil && len(a.got.Body) > maxResting {
-		a.forget()
-	}
-	<-a.desks
-}
-
-// await waits away from the desk, and reports whether ctx lasted.
-func (a *answerer) await(ctx context.Context, c <-chan struct{}) bool {
-	a.rise()
-	defer a.sit()
-	select {
-	case <-c:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-// leave lets go of the sites of a chunk.
-func (a *answerer) leave() {
-	for _, s := range a.sites {
-		select {
-		case <-s.ready:
-			a.defaults.live.leave(s)
-		default: // the run has been ended
-		}
-	}
-	a.sites, a.last, a.got = nil, nil, nil
+func (d *defaults) fetches(q *request) bool {
+	return d.live != nil && q.robots == nil && q.robotsB64 == nil
 }
 
 // append appends the answer to a line, or what is wrong with it. Its error is
@@ -299,9 +217,8 @@ func (a *answerer) question(ctx context.Context, q *request) (rules *robots.Rule
 	if !ok {
 		return nil, path, "", errors.New("url is not a string")
 	}
-	var origin robots.Origin
-	if a.fetches(q) {
-		origin, path, err = parseLive(d, url)
+	if a.defaults.fetches(q) {
+		_, path, err = parseLive(d, url)
 	} else {
 		path, err = parsePath(d, url)
 	}
@@ -314,8 +231,8 @@ func (a *answerer) question(ctx context.Context, q *request) (rules *robots.Rule
 	}
 	var file *robots.File
 	var record *fetch.Record
-	if a.fetches(q) {
-		if record, err = a.recordOf(ctx, origin); err != nil {
+	if a.defaults.fetches(q) {
+		if record, err = a.recordOf(ctx, q.site); err != nil {
 			return nil, path, "", err
 		}
 	} else {
@@ -325,28 +242,35 @@ func (a *answerer) question(ctx context.Context, q *request) (rules *robots.Rule
 		}
 		at = time.Time{} // verdicts of a file do not depend on it
 	}
-	if a.rules == nil || a.file != file || a.record != record || !a.at.Equal(at) || a.dialect != d.Name || a.maxBytes != maxBytes || !bytes.Equal(a.agent, q.agent) {
-		if q.agent != nil {
-			for _, t := range tokens {
-				a.defaults.told.warn(a.defaults.std, t, d)
-			}
-		}
-		a.file, a.record, a.at, a.dialect, a.maxBytes, a.agent = file, record, at, d.Name, maxBytes, bytes.Clone(q.agent)
-		if record != nil {
-			a.rules = rulesOf(record, d, maxBytes, at, tokens...)
-		} else {
-			f, d := limited(file, d, maxBytes)
-			a.rules = f.Rules(d, tokens...)
-		}
-		if a.defaults.userInitiated {
-			a.rules = a.rules.UserInitiated()
-		}
-	}
+	a.compile(q, file, record, d, maxBytes, at, tokens)
 	rules = a.rules
 	if len(q.robots)+len(q.robotsB64)+len(q.agent) > maxRemembered {
 		a.forget()
 	}
 	return rules, path, url, nil
+}
+
+// compile makes the rules that a line asks, unless they are those of the line before:
+// of a file or, at a time, of a record.
+func (a *answerer) compile(q *request, file *robots.File, record *fetch.Record, d robots.Dialect, maxBytes int, at time.Time, tokens []string) {
+	if a.rules != nil && a.file == file && a.source == record && a.at.Equal(at) && a.dialect == d.Name && a.maxBytes == maxBytes && bytes.Equal(a.agent, q.agent) {
+		return
+	}
+	if q.agent != nil {
+		for _, t := range tokens {
+			a.defaults.told.warn(a.defaults.std, t, d)
+		}
+	}
+	a.file, a.source, a.at, a.dialect, a.maxBytes, a.agent = file, record, at, d.Name, maxBytes, bytes.Clone(q.agent)
+	if record != nil {
+		a.rules = rulesOf(record, d, maxBytes, at, tokens...)
+	} else {
+		f, d := limited(file, d, maxBytes)
+		a.rules = f.Rules(d, tokens...)
+	}
+	if a.defaults.userInitiated {
+		a.rules = a.rules.UserInitiated()
+	}
 }
 
 // timeOf returns the time at which a line is to be judged.
@@ -368,18 +292,17 @@ func (a *answerer) timeOf(q *request) (time.Time, error) {
 	return at, nil
 }
 
-// recordOf returns the robots.txt of an origin that is ready.
-func (a *answerer) recordOf(ctx context.Context, origin robots.Origin) (*fetch.Record, error) {
-	s := a.sites[origin]
+// recordOf returns the robots.txt of a site that is ready.
+func (a *answerer) recordOf(ctx context.Context, s *site) (*fetch.Record, error) {
 	if s != a.last {
 		r, err := a.defaults.live.get(ctx, s)
 		if err != nil {
 			return nil, err
 		}
 		a.defaults.live.hint(r)
-		a.last, a.got = s, r
+		a.last, a.record = s, r
 	}
-	return a.got, nil
+	return a.record, nil
 }
 
 func (a *answerer) dialectOf(q *request) (robots.Dialect, error) {
@@ -465,7 +388,7 @@ func (a *answerer) fileOf(q *request, limit int) (*robots.File, error) {
 
 // forget lets go of a large line.
 func (a *answerer) forget() {
-	*a = answerer{defaults: a.defaults, desks: a.desks, now: a.now, sites: a.sites}
+	*a = answerer{defaults: a.defaults, now: a.now}
 }
 
 // wholeNumber reads a JSON number that is a number of octets, however it is

@@ -10,16 +10,18 @@ import (
 	"runtime"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/fetch"
 )
 
-// A batch runs through three stages: a reader cuts standard input into chunks
-// of whole lines, workers answer chunks, the writer writes what is answered in
-// the order of the input. What is under way at a time is bounded in octets: of
-// questions by the budget of the reader, of answers by mostAhead, of files by
-// there being no more workers at work than processors (see live for the rest).
+// A batch runs through three stages: a reader cuts standard input into chunks of
+// whole lines, as many answerers as processors answer chunks, the writer writes
+// what is answered in the order of the input. Where sites are asked, one goroutine
+// goes ahead of the answerers and starts on the sites of all chunks, so that those
+// of many lines are fetched side by side. What is under way at a time is bounded in
+// octets: of questions by the budget of the reader, of answers by mostAhead, of
+// files by maxConnections and the number of answerers.
 const (
 	// maxLine is the longest line that is answered, without its line end.
 	maxLine = maxFile
@@ -31,8 +33,8 @@ const (
 	// how many there are: together one line of the greatest length.
 	budgetUnit  = 1 << 20
 	budgetUnits = maxLine / budgetUnit
-	// mostAhead is how many octets of answers a chunk may have ready before the
-	// writer comes to it; a file of sitemaps makes every answer a large one.
+	// mostAhead ends a piece of answers: of a chunk the writer has not come to there
+	// are two at most, as a file of sitemaps makes every answer a large one.
 	mostAhead = 256 << 10
 )
 
@@ -42,58 +44,12 @@ type chunk struct {
 	lines []batchLine
 	units int // of the budget
 
-	mu    sync.Mutex
-	out   []byte        // answers that the writer has not taken yet
-	ended bool          // there will be no more
-	cut   bool          // some lines are not answered, because somebody ended the run
-	grown chan struct{} // has an element after out has grown or the chunk ended
-	taken chan struct{} // has an element after out was taken
-}
+	once     sync.Once
+	requests []request // the lines read, set by once
+	bad      []error   // what is wrong with them
 
-// hand hands answers to the writer and returns room for more.
-func (c *chunk) hand(out []byte) []byte {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.out) == 0 {
-		c.out, out = out, nil
-	} else {
-		c.out, out = append(c.out, out...), out[:0]
-	}
-	leaveOne(c.grown)
-	return out
-}
-
-// end hands over the last answers.
-func (c *chunk) end(out []byte, cut bool) {
-	c.hand(out)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ended, c.cut = true, cut
-	leaveOne(c.grown)
-}
-
-// take takes the answers that are there; with the last of them ended is true.
-func (c *chunk) take() (out []byte, ended bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	out, c.out = c.out, nil
-	leaveOne(c.taken)
-	return out, c.ended
-}
-
-// waiting reports whether there are answers that the writer has not taken.
-func (c *chunk) waiting() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.out) > 0
-}
-
-// leaveOne leaves an element in a channel that has room for one.
-func leaveOne(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
+	out chan []byte // answers in pieces, closed at the end
+	cut bool        // some lines are not answered, because somebody ended the run
 }
 
 // batchLine is where a line stands in its chunk, without its line end. A line
@@ -113,70 +69,197 @@ func batch(ctx context.Context, o *options, std *streams) (int, error) {
 	}
 	defer defaults.live.close()
 	warnAgents(std, "robots check", o.agents, defaults.dialect)
-	if defaults.live != nil {
-		defer spare(0)()
-	}
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	var (
-		work   = make(chan *chunk, budgetUnits)
-		order  = make(chan *chunk, budgetUnits)
-		budget = make(chan struct{}, budgetUnits)
-		desks  = make(chan struct{}, runtime.GOMAXPROCS(0))
-		failed error // of the reader; set before it closes order
-	)
-	workers := cap(desks)
-	if defaults.live != nil {
-		workers += maxConnections // who wait more than they work
+	b := &pipeline{
+		defaults: defaults,
+		order:    make(chan *chunk, budgetUnits),
+		work:     make(chan *chunk, budgetUnits),
+		ahead:    make(chan *chunk, budgetUnits),
+		budget:   make(chan struct{}, budgetUnits),
+		quit:     make(chan struct{}),
 	}
-	for range workers {
+	defer close(b.quit)
+	for range runtime.GOMAXPROCS(0) {
 		go func() {
-			a := answerer{defaults: defaults, desks: desks}
-			for c := range work {
-				a.now, a.sites = std.now(), map[robots.Origin]*site{}
-				c.answer(ctx, &a)
+			a := answerer{defaults: defaults}
+			for c := range b.work {
+				a.now = std.now()
+				b.answer(ctx, c, &a)
 			}
 		}()
 	}
-	go func() {
-		defer close(order)
-		defer close(work)
-		r := lineReader{r: bufio.NewReaderSize(std.in, 256<<10)}
-		for {
-			c, err := r.chunk()
-			if c != nil {
-				c.units = 1 + len(c.in)/budgetUnit
-				for range min(c.units, budgetUnits) {
-					select {
-					case budget <- struct{}{}:
-					case <-ctx.Done():
-						return
-					}
+	go b.lookAhead(ctx)
+	go b.read(ctx)
+	return b.write(ctx)
+}
+
+// A pipeline is the stages of a batch and what is between them. The chunks are in
+// the order of the input in every channel: the one that the writer waits for is
+// always in hand.
+type pipeline struct {
+	defaults           *defaults
+	order, work, ahead chan *chunk
+	budget             chan struct{}
+	quit               chan struct{} // closed when the writer has ended
+	failed             error         // of the reader, set before it closes order
+}
+
+// read cuts standard input into chunks.
+func (b *pipeline) read(ctx context.Context) {
+	defer close(b.order)
+	defer close(b.work)
+	defer close(b.ahead)
+	r := lineReader{r: bufio.NewReaderSize(b.defaults.std.in, 256<<10)}
+	for {
+		c, err := r.chunk()
+		if c != nil {
+			c.units = min(1+len(c.in)/budgetUnit, budgetUnits)
+			for range c.units {
+				select {
+				case b.budget <- struct{}{}:
+				case <-ctx.Done():
+					return
 				}
-				// Never blocks: every chunk holds a place in the budget.
-				order <- c
-				work <- c
 			}
+			// None of these blocks for long: every chunk holds a place in the budget.
+			b.order <- c
+			b.ahead <- c
+			b.work <- c
+		}
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				b.failed = fmt.Errorf("cannot read standard input: %w", cause(err))
+			}
+			return
+		}
+	}
+}
+
+// lookAhead reads the lines of chunks before it is their turn, so that the sites
+// they need are asked.
+func (b *pipeline) lookAhead(ctx context.Context) {
+	for c := range b.ahead {
+		if b.defaults.live != nil {
+			c.read(ctx, b.defaults)
+		}
+	}
+}
+
+// read reads the lines of a chunk, once, and starts on the robots.txt that they
+// need fetched: a site is asked once for all of them.
+func (c *chunk) read(ctx context.Context, d *defaults) {
+	c.once.Do(func() {
+		c.requests, c.bad = make([]request, len(c.lines)), make([]error, len(c.lines))
+		sites := map[robots.Origin]*site{}
+		for i, l := range c.lines {
+			q := &c.requests[i]
+			if l.over {
+				c.bad[i] = errors.New("the line is longer than 64 MiB")
+				continue
+			}
+			if *q, c.bad[i] = readRequest(c.in[l.start:l.end]); c.bad[i] != nil || !d.fetches(q) || q.url == nil {
+				continue
+			}
+			url, _ := decodeString(q.url)
+			origin, _, err := parseLive(robots.RFC9309, url)
 			if err != nil {
-				if !errors.Is(err, io.EOF) {
-					failed = fmt.Errorf("cannot read standard input: %w", cause(err))
-				}
+				continue // said by its answer
+			}
+			if q.site = sites[origin]; q.site == nil {
+				q.site = newSite(origin)
+				sites[origin] = q.site
+				d.live.start(ctx, q.site, func(*fetch.Record) {})
+			}
+		}
+	})
+}
+
+// answer answers the lines of a chunk. What is answered is handed over before
+// anything is waited for.
+func (b *pipeline) answer(ctx context.Context, c *chunk, a *answerer) {
+	var out []byte
+	defer func() {
+		b.hand(c, out)
+		c.in, c.requests = nil, nil
+		close(c.out)
+	}()
+	c.read(ctx, b.defaults)
+	for i := range c.requests {
+		q := &c.requests[i]
+		if q.site != nil {
+			if out, c.cut = b.await(ctx, c, out, q.site.ready); c.cut {
 				return
 			}
 		}
-	}()
+		if c.bad[i] != nil {
+			out = appendError(out, q.id, c.bad[i])
+		} else {
+			var err error
+			if out, err = a.append(ctx, out, q); err != nil {
+				c.cut = true
+				return
+			}
+		}
+		out = append(out, '\n')
+		if len(out) >= mostAhead {
+			b.hand(c, out)
+			out = nil
+		}
+	}
+}
+
+// hand hands answers to the writer.
+func (b *pipeline) hand(c *chunk, out []byte) {
+	if len(out) == 0 {
+		return
+	}
+	select {
+	case c.out <- out:
+	case <-b.quit:
+	}
+}
+
+// await waits for a site, and hands over what is answered meanwhile. It returns
+// what is not handed over, and whether ctx has ended first.
+func (b *pipeline) await(ctx context.Context, c *chunk, out []byte, ready <-chan struct{}) ([]byte, bool) {
+	select {
+	case <-ready:
+		return out, false
+	default:
+	}
+	for {
+		to := c.out
+		if len(out) == 0 {
+			to = nil
+		}
+		select {
+		case to <- out:
+			out = nil
+		case <-ready:
+			return out, false
+		case <-ctx.Done():
+			return out, true
+		}
+	}
+}
+
+// write writes the answers in the order of the input, and flushes them when there
+// is nothing to write.
+func (b *pipeline) write(ctx context.Context) (int, error) {
+	to := b.defaults.std.out
 	for {
 		var c *chunk
 		var more bool
 		select {
-		case c, more = <-order:
+		case c, more = <-b.order:
 		default:
 			// Nothing is waiting, so the reader may be too: the input pauses.
-			if err := std.out.Flush(); err != nil {
+			if err := to.Flush(); err != nil {
 				return closedOutput(err)
 			}
 			select {
-			case c, more = <-order:
+			case c, more = <-b.order:
 			case <-ctx.Done():
 				return exitBad, errInterrupted
 			}
@@ -184,38 +267,48 @@ func batch(ctx context.Context, o *options, std *streams) (int, error) {
 		if !more {
 			break
 		}
-		for ended := false; !ended; {
-			var out []byte
-			if out, ended = c.take(); len(out) > 0 {
-				if _, err := std.out.Write(out); err != nil {
-					return closedOutput(err)
-				}
-				continue
-			} else if ended {
-				break
-			}
-			if defaults.live != nil {
-				// Fetches may take long, and what is answered is wanted meanwhile.
-				if err := std.out.Flush(); err != nil {
-					return closedOutput(err)
-				}
-			}
-			<-c.grown
+		if err := b.writeChunk(c); err != nil {
+			return closedOutput(err)
 		}
 		if c.cut {
 			return exitBad, errInterrupted
 		}
-		for range min(c.units, budgetUnits) {
-			<-budget
+		for range c.units {
+			<-b.budget
 		}
 	}
 	switch {
-	case failed != nil:
-		return exitBad, failed
+	case b.failed != nil:
+		return exitBad, b.failed
 	case ctx.Err() != nil:
 		return exitBad, errInterrupted
 	}
 	return exitAllowed, nil
+}
+
+// writeChunk writes the answers of a chunk.
+func (b *pipeline) writeChunk(c *chunk) error {
+	for {
+		var out []byte
+		more := true
+		select {
+		case out, more = <-c.out:
+		default:
+			if b.defaults.live != nil {
+				// Fetches may take long, and what is answered is wanted meanwhile.
+				if err := b.defaults.std.out.Flush(); err != nil {
+					return err
+				}
+			}
+			out, more = <-c.out
+		}
+		if !more {
+			return nil
+		}
+		if _, err := b.defaults.std.out.Write(out); err != nil {
+			return err
+		}
+	}
 }
 
 // closedOutput is the status of a batch whose answers nobody takes: quiet for a
@@ -228,58 +321,6 @@ func closedOutput(err error) (int, error) {
 	return exitBad, nil
 }
 
-// answer answers the lines of a chunk. All are read first, so that the files
-// they need are fetched side by side; what is answered is handed over before
-// anything is waited for.
-func (c *chunk) answer(ctx context.Context, a *answerer) {
-	a.sit()
-	var out []byte
-	cut := false
-	defer func() {
-		a.rise()
-		a.leave()
-		c.in = nil
-		c.end(out, cut)
-	}()
-	requests, bad := make([]request, len(c.lines)), make([]error, len(c.lines))
-	for i, l := range c.lines {
-		if l.over {
-			bad[i] = errors.New("the line is longer than 64 MiB")
-		} else {
-			requests[i], bad[i] = a.read(ctx, c.in[l.start:l.end])
-		}
-	}
-	for i := range requests {
-		q := &requests[i]
-		if q.site != nil {
-			if ready := a.ready(ctx, q.site.origin); ready != nil {
-				out = c.hand(out)
-				if cut = !a.await(ctx, ready); cut {
-					return
-				}
-			}
-		}
-		if bad[i] != nil {
-			out = appendError(out, q.id, bad[i])
-		} else {
-			var err error
-			if out, err = a.append(ctx, out, q); err != nil {
-				cut = true
-				return
-			}
-		}
-		out = append(out, '\n')
-		if len(out) >= mostAhead {
-			out = c.hand(out)
-			for c.waiting() {
-				if cut = !a.await(ctx, c.taken); cut {
-					return
-				}
-			}
-		}
-	}
-}
-
 // lineReader reads chunks of whole lines.
 type lineReader struct {
 	r    *bufio.Reader
@@ -290,7 +331,7 @@ type lineReader struct {
 // With an error it returns the lines before it, if any; a line that was cut by
 // an error other than the end of input is none.
 func (r *lineReader) chunk() (*chunk, error) {
-	c := &chunk{grown: make(chan struct{}, 1), taken: make(chan struct{}, 1)}
+	c := &chunk{out: make(chan []byte, 1)}
 	for len(c.in) < chunkBytes && len(c.lines) < chunkLines {
 		if len(c.lines) > 0 && !r.waiting() {
 			break
@@ -359,13 +400,7 @@ func newDefaults(o *options, std *streams) (*defaults, error) {
 	if o.file.given && o.file.text == "-" {
 		return nil, errors.New("--batch reads its questions from standard input, so -f cannot read it too")
 	}
-	if err := checkFormat(o.format); err != nil {
-		return nil, err
-	}
-	if _, err := newPalette(o.colour, std.terminal); err != nil {
-		return nil, err
-	}
-	d := &defaults{std: std, maxBytes: noLimit, tokens: o.agents, agent: []byte(`"*"`), userInitiated: o.userInitiated}
+	d := &defaults{std: std, tokens: o.agents, agent: []byte(`"*"`), userInitiated: o.userInitiated}
 	switch {
 	case len(o.agents) == 1:
 		d.agent = robots.AppendQuoted(nil, o.agents[0])
@@ -373,21 +408,14 @@ func newDefaults(o *options, std *streams) (*defaults, error) {
 		d.agent = appendStrings(nil, o.agents)
 	}
 	var err error
+	if d.settings, err = o.settings(std); err != nil {
+		return nil, err
+	}
 	if d.dialect, err = dialectByName(o.dialect); err != nil {
 		return nil, err
 	}
 	if err := checkAgents(o.agents, d.dialect); err != nil {
 		return nil, err
-	}
-	if o.maxBytes.given {
-		if d.maxBytes, err = parseMaxBytes(o.maxBytes.text); err != nil {
-			return nil, fmt.Errorf("--max-bytes %w", err)
-		}
-	}
-	if o.at.given {
-		if d.at, err = parseTime(o.at.text); err != nil {
-			return nil, fmt.Errorf("--at %w", err)
-		}
 	}
 	if !o.file.given {
 		d.live, err = newLive(std, "robots check", &o.live, d.maxBytes, d.dialect)
@@ -396,7 +424,7 @@ func newDefaults(o *options, std *streams) (*defaults, error) {
 	if err := o.live.unused(); err != nil {
 		return nil, err
 	}
-	if d.file, err = readFile(std, "robots check", o.file); err != nil {
+	if d.file, err = readFile(std, "robots check", o.file, d.dialect, d.maxBytes); err != nil {
 		return nil, err
 	}
 	return d, nil
@@ -404,14 +432,13 @@ func newDefaults(o *options, std *streams) (*defaults, error) {
 
 // defaults are what a line of a batch may leave out.
 type defaults struct {
-	std           *streams
-	told          toldAgents
-	file          *robots.File // of -f, or
-	live          *live
-	at            time.Time // zero: now
+	std  *streams
+	told toldAgents
+	file *robots.File // of -f, or
+	live *live
+	settings
 	dialect       robots.Dialect
 	tokens        []string
 	agent         []byte // the flags as JSON, "*" without any
-	maxBytes      int
 	userInitiated bool
 }

@@ -1,8 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -47,12 +48,15 @@ func explain(ctx context.Context, o *options, std *streams) (int, error) {
 		return exitBad, err
 	}
 	first := true
-	return j.answer(ctx, func(p *page) {
+	var failed error
+	status, err := j.answer(ctx, func(p *page) {
 		told := j.state(p)
 		for _, q := range p.asked {
 			e := q.rules.Explain(q.path)
 			if o.format == formatJSON {
-				std.out.Write(append(appendExplanation(nil, q, &e), '\n'))
+				line, err := appendExplanation(nil, q, &e)
+				failed = errors.Join(failed, err)
+				std.out.Write(append(line, '\n'))
 				continue
 			}
 			if !first {
@@ -63,6 +67,7 @@ func explain(ctx context.Context, o *options, std *streams) (int, error) {
 			told = ""
 		}
 	})
+	return status, cmp.Or(err, failed)
 }
 
 // textWidth is the width that explanations keep to where words allow it.
@@ -172,83 +177,62 @@ func wrap(w io.Writer, lead string, indent int, text string) {
 	io.WriteString(w, "\n")
 }
 
-// appendExplanation appends an explanation as one object: the members of a
-// check answer and how it came to be.
-func appendExplanation(dst []byte, q question, e *robots.Explanation) []byte {
+// The JSON of explain: behind the members of a check answer how it came to be. A
+// note about the file as a whole has line 0.
+type (
+	jsonDerivation struct {
+		Path    quoted      `json:"path"`
+		Normal  quoted      `json:"normal"`
+		Steps   []jsonStep  `json:"steps"`
+		Matches []jsonMatch `json:"matches"`
+		Notes   []jsonNote  `json:"notes"`
+	}
+	jsonStep struct {
+		Clause string `json:"clause"`
+		Text   quoted `json:"text"`
+	}
+	jsonMatch struct {
+		Line       int    `json:"line"`
+		Directive  string `json:"directive"`
+		Pattern    quoted `json:"pattern"`
+		PatternB64 []byte `json:"pattern_b64,omitempty"` // of one that is no UTF-8
+		Octets     int    `json:"octets"`
+		Won        bool   `json:"won"`
+		Clause     string `json:"clause"`
+		Why        quoted `json:"why"`
+	}
+	jsonNote struct {
+		Line   int    `json:"line"`
+		Clause string `json:"clause"`
+		Text   quoted `json:"text"`
+	}
+)
+
+// appendExplanation appends an explanation as one object.
+func appendExplanation(dst []byte, q question, e *robots.Explanation) ([]byte, error) {
+	j := jsonDerivation{quoted(e.Path), quoted(e.Normal), []jsonStep{}, []jsonMatch{}, []jsonNote{}}
+	for _, s := range e.Steps {
+		j.Steps = append(j.Steps, jsonStep{s.Clause, quoted(s.Text)})
+	}
+	for _, m := range e.Matches {
+		path := m.Rule.Path()
+		k := jsonMatch{m.Rule.Line(), m.Rule.Directive(), quoted(path), nil, m.Rule.Weight(), m.Won, m.Clause, quoted(m.Why)}
+		if !utf8.ValidString(path) {
+			k.PatternB64 = []byte(path)
+		}
+		j.Matches = append(j.Matches, k)
+	}
+	for _, n := range e.Notes {
+		j.Notes = append(j.Notes, jsonNote{n.Line, n.Clause, quoted(n.Text)})
+	}
+	if e.Dropped > 0 {
+		j.Notes = append(j.Notes, jsonNote{Text: quoted("and " + strconv.Itoa(e.Dropped) + " more")})
+	}
 	dst = append(dst, `{"schema":1,"url":`...)
 	dst = robots.AppendQuoted(dst, q.url)
 	dst = append(dst, ',')
 	dst = q.rules.AppendJSON(dst, q.path)
 	dst = append(dst, `,"agent":`...)
 	dst = appendStrings(dst, q.rules.Tokens())
-	dst = append(dst, `,"path":`...)
-	dst = robots.AppendQuoted(dst, e.Path)
-	dst = append(dst, `,"normal":`...)
-	dst = robots.AppendQuoted(dst, e.Normal)
-	dst = append(dst, `,"steps":[`...)
-	for i, s := range e.Steps {
-		dst = appendComma(dst, i)
-		dst = append(dst, `{"clause":`...)
-		dst = robots.AppendQuoted(dst, s.Clause)
-		dst = append(dst, `,"text":`...)
-		dst = robots.AppendQuoted(dst, s.Text)
-		dst = append(dst, '}')
-	}
-	dst = append(dst, `],"matches":[`...)
-	for i, m := range e.Matches {
-		dst = appendComma(dst, i)
-		dst = appendMatch(dst, m)
-	}
-	dst = append(dst, `],"notes":[`...)
-	for i, n := range e.Notes {
-		dst = appendComma(dst, i)
-		dst = appendNote(dst, n)
-	}
-	if e.Dropped > 0 {
-		dst = append(dst, ',')
-		dst = appendNote(dst, robots.Note{Text: "and " + strconv.Itoa(e.Dropped) + " more"})
-	}
-	return append(dst, "]}"...)
-}
-
-func appendMatch(dst []byte, m robots.Match) []byte {
-	dst = append(dst, `{"line":`...)
-	dst = strconv.AppendInt(dst, int64(m.Rule.Line()), 10)
-	dst = append(dst, `,"directive":`...)
-	dst = robots.AppendQuoted(dst, m.Rule.Directive())
-	dst = append(dst, `,"pattern":`...)
-	path := m.Rule.Path()
-	dst = robots.AppendQuoted(dst, path)
-	if !utf8.ValidString(path) {
-		dst = append(dst, `,"pattern_b64":"`...)
-		dst = base64.StdEncoding.AppendEncode(dst, []byte(path))
-		dst = append(dst, '"')
-	}
-	dst = append(dst, `,"octets":`...)
-	dst = strconv.AppendInt(dst, int64(m.Rule.Weight()), 10)
-	dst = append(dst, `,"won":`...)
-	dst = strconv.AppendBool(dst, m.Won)
-	dst = append(dst, `,"clause":`...)
-	dst = robots.AppendQuoted(dst, m.Clause)
-	dst = append(dst, `,"why":`...)
-	dst = robots.AppendQuoted(dst, m.Why)
-	return append(dst, '}')
-}
-
-// appendNote appends a note; one about the file as a whole has line 0.
-func appendNote(dst []byte, n robots.Note) []byte {
-	dst = append(dst, `{"line":`...)
-	dst = strconv.AppendInt(dst, int64(n.Line), 10)
-	dst = append(dst, `,"clause":`...)
-	dst = robots.AppendQuoted(dst, n.Clause)
-	dst = append(dst, `,"text":`...)
-	dst = robots.AppendQuoted(dst, n.Text)
-	return append(dst, '}')
-}
-
-func appendComma(dst []byte, i int) []byte {
-	if i > 0 {
-		dst = append(dst, ',')
-	}
-	return dst
+	return appendMembers(dst, j)
 }

@@ -93,7 +93,9 @@ func fetchOne(ctx context.Context, o *fetchOptions, std *streams) (int, error) {
 	}
 	switch {
 	case o.format == formatJSON:
-		std.out.Write(append(appendRecord(nil, url, r), '\n'))
+		if err := encode(std.out, newJSONRecord(url, r)); err != nil {
+			return exitBad, err
+		}
 		l.hint(r)
 	case o.body:
 		printBody(std, r)
@@ -225,16 +227,15 @@ func timings(h *fetch.Hop) string {
 	return s
 }
 
-// phase is a part of a request, with its name in JSON and for people.
+// phase is a part of a request.
 type phase struct {
-	name, title string
-	took        time.Duration
+	title string
+	took  time.Duration
 }
 
 func phases(h *fetch.Hop) []phase {
 	return []phase{
-		{"dns", "DNS", h.DNS}, {"connect", "connecting", h.Connect}, {"tls", "TLS", h.TLS},
-		{"header", "headers", h.Header}, {"body", "body", h.Body},
+		{"DNS", h.DNS}, {"connecting", h.Connect}, {"TLS", h.TLS}, {"headers", h.Header}, {"body", h.Body},
 	}
 }
 
@@ -289,86 +290,111 @@ func received(r *fetch.Record) int64 {
 	return r.Hops[len(r.Hops)-1].Received
 }
 
-// appendRecord appends what came of a fetch as one object.
-func appendRecord(dst []byte, url string, r *fetch.Record) []byte {
-	text := func(name, value string) {
-		dst = append(dst, `,"`+name+`":`...)
-		dst = robots.AppendQuoted(dst, value)
+// The JSON of fetch. A moment is RFC 3339; a part is there where it applies.
+type (
+	jsonRecord struct {
+		Schema    int     `json:"schema"`
+		URL       quoted  `json:"url"`
+		RobotsURL quoted  `json:"robots_url"`
+		Outcome   string  `json:"outcome"`
+		Cause     string  `json:"cause"`
+		Detail    quoted  `json:"detail"`
+		Status    int     `json:"status"`
+		FinalURL  quoted  `json:"final_url"`
+		Redirects int     `json:"redirects"`
+		Started   string  `json:"started,omitempty"`
+		Fetched   string  `json:"fetched,omitempty"`
+		Took      float64 `json:"took_ms"`
+		*jsonGood
+		*jsonBad
+		*jsonFile
+		Headers map[string]quoted `json:"headers"`
+		Hops    []jsonHop         `json:"hops"`
 	}
-	number := func(name string, n int64) { dst = strconv.AppendInt(append(dst, `,"`+name+`":`...), n, 10) }
-	moment := func(name string, t time.Time) {
-		if !t.IsZero() {
-			text(name, stamp(t))
-		}
+	jsonGood struct {
+		Expires    string `json:"expires,omitempty"`
+		StatedBy   quoted `json:"stated_by,omitempty"`
+		StatedLife *int64 `json:"stated_seconds,omitempty"`
 	}
-	dst = append(dst, `{"schema":1`...)
-	text("url", url)
-	text("robots_url", r.Origin.RobotsURL())
-	text("outcome", r.Outcome.String())
-	text("cause", r.Cause.String())
-	text("detail", r.Detail)
-	number("status", int64(r.Status))
-	text("final_url", r.URL)
-	number("redirects", int64(r.Redirects()))
-	moment("started", r.Started)
-	moment("fetched", r.Fetched)
-	dst = appendMillis(append(dst, `,"took_ms":`...), r.Took())
+	jsonBad struct {
+		RetryAfter   *int64 `json:"retry_after_seconds,omitempty"`
+		FailingSince string `json:"failing_since,omitempty"`
+		Failures     int    `json:"failures"`
+		NextTry      string `json:"next_try,omitempty"`
+		LastGood     string `json:"last_good,omitempty"`
+		MissingIs5xx bool   `json:"missing_is_5xx,omitempty"`
+	}
+	jsonFile struct {
+		Size      int    `json:"size"`
+		Truncated bool   `json:"truncated"`
+		SHA256    string `json:"sha256"`
+	}
+	jsonHop struct {
+		URL      quoted  `json:"url"`
+		Address  quoted  `json:"address"`
+		Status   int     `json:"status"`
+		Location quoted  `json:"location"`
+		Received int64   `json:"received"`
+		DNS      float64 `json:"dns_ms"`
+		Connect  float64 `json:"connect_ms"`
+		TLS      float64 `json:"tls_ms"`
+		Header   float64 `json:"header_ms"`
+		Body     float64 `json:"body_ms"`
+	}
+)
+
+// newJSONRecord returns what came of a fetch of a URL's robots.txt.
+func newJSONRecord(url string, r *fetch.Record) jsonRecord {
+	j := jsonRecord{
+		Schema: 1, URL: quoted(url), RobotsURL: quoted(r.Origin.RobotsURL()),
+		Outcome: r.Outcome.String(), Cause: r.Cause.String(), Detail: quoted(r.Detail), Status: r.Status,
+		FinalURL: quoted(r.URL), Redirects: r.Redirects(),
+		Started: moment(r.Started), Fetched: moment(r.Fetched), Took: millis(r.Took()), Headers: map[string]quoted{}, Hops: []jsonHop{},
+	}
 	if r.Outcome.Good() {
-		moment("expires", r.Expires)
+		j.jsonGood = &jsonGood{Expires: moment(r.Expires), StatedBy: quoted(r.StatedBy)}
 		if r.StatedBy != "" {
-			text("stated_by", r.StatedBy)
-			number("stated_seconds", int64(r.StatedLife/time.Second))
+			j.StatedLife = seconds(r.StatedLife)
 		}
 	} else {
+		j.jsonBad = &jsonBad{FailingSince: moment(r.FailingSince), Failures: r.Failures, NextTry: moment(r.NextTry), MissingIs5xx: r.MissingIs5xx}
 		if r.RetryAfter > 0 {
-			number("retry_after_seconds", int64(r.RetryAfter/time.Second))
+			j.RetryAfter = seconds(r.RetryAfter)
 		}
-		moment("failing_since", r.FailingSince)
-		number("failures", int64(r.Failures))
-		moment("next_try", r.NextTry)
 		if r.LastGood != nil {
-			moment("last_good", r.LastGood.Fetched)
-		}
-		if r.MissingIs5xx {
-			dst = append(dst, `,"missing_is_5xx":true`...)
+			j.LastGood = moment(r.LastGood.Fetched)
 		}
 	}
 	if r.Outcome == fetch.Success {
-		number("size", int64(len(r.Body)))
-		dst = strconv.AppendBool(append(dst, `,"truncated":`...), r.Truncated)
-		text("sha256", fmt.Sprintf("%x", fetch.HashOf(r.Body)))
+		j.jsonFile = &jsonFile{len(r.Body), r.Truncated, fmt.Sprintf("%x", fetch.HashOf(r.Body))}
 	}
-	dst = append(dst, `,"headers":{`...)
-	first := true
 	for _, name := range fetch.HeaderNames() {
 		if v, ok := r.Header[name]; ok {
-			if !first {
-				dst = append(dst, ',')
-			}
-			first = false
-			dst = robots.AppendQuoted(dst, name)
-			dst = robots.AppendQuoted(append(dst, ':'), v)
+			j.Headers[name] = quoted(v)
 		}
 	}
-	dst = append(dst, `},"hops":[`...)
 	for i := range r.Hops {
 		h := &r.Hops[i]
-		dst = appendComma(dst, i)
-		dst = append(dst, `{"url":`...)
-		dst = robots.AppendQuoted(dst, h.URL)
-		text("address", h.Address)
-		number("status", int64(h.Status))
-		text("location", h.Location)
-		number("received", h.Received)
-		for _, phase := range phases(h) {
-			dst = appendMillis(append(dst, `,"`+phase.name+`_ms":`...), phase.took)
-		}
-		dst = append(dst, '}')
+		j.Hops = append(j.Hops, jsonHop{
+			quoted(h.URL), quoted(h.Address), h.Status, quoted(h.Location), h.Received,
+			millis(h.DNS), millis(h.Connect), millis(h.TLS), millis(h.Header), millis(h.Body),
+		})
 	}
-	return append(dst, "]}"...)
+	return j
 }
 
-// appendMillis appends a duration in milliseconds, as exact as it was measured.
-func appendMillis(dst []byte, d time.Duration) []byte {
-	return strconv.AppendFloat(dst, float64(d.Microseconds())/1000, 'f', -1, 64)
+// moment writes a time, nothing for none.
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return stamp(t)
 }
+
+func seconds(d time.Duration) *int64 {
+	n := int64(d / time.Second)
+	return &n
+}
+
+// millis is a duration in milliseconds, as exact as it was measured.
+func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -15,8 +15,9 @@ import (
 // line of a batch may be.
 const maxFile = 64 << 20
 
-// readFile reads the robots.txt that -f names.
-func readFile(std *streams, name string, file optional) (*robots.File, error) {
+// readFile reads the robots.txt that -f names, and says what is strange about it
+// as a dialect reads it.
+func readFile(std *streams, name string, file optional, d robots.Dialect, maxBytes int) (*robots.File, error) {
 	from := std.in
 	title := "standard input"
 	if file.text != "-" {
@@ -46,6 +47,7 @@ func readFile(std *streams, name string, file optional) (*robots.File, error) {
 		warn(std, name, "%s is larger than 64 MiB; what is beyond is not read", title)
 	}
 	f := robots.Parse(body)
+	warnFile(std, name, title, f, d, maxBytes)
 	switch {
 	case len(body) == 0 && file.text == "-":
 		warn(std, name, "%s is empty, so it forbids nothing", title)
@@ -53,6 +55,17 @@ func readFile(std *streams, name string, file optional) (*robots.File, error) {
 		warn(std, name, "%s holds no line that a robots.txt is made of, so it forbids nothing: is it the right file?", title)
 	}
 	return f, nil
+}
+
+// warnFile says what is strange about a file as a whole, if anything is. What
+// --max-bytes cuts off is no surprise.
+func warnFile(std *streams, name, title string, f *robots.File, d robots.Dialect, maxBytes int) {
+	if maxBytes != noLimit {
+		d.SizeLimit = 0
+	}
+	for _, n := range f.Notes(d) {
+		warn(std, name, "%s: %s (%s)", title, n.Text, n.Clause)
+	}
 }
 
 // foreign reports whether a file has text and none of it is a line with a name

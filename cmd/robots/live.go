@@ -8,11 +8,9 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -27,18 +25,12 @@ import (
 
 const (
 	// maxConnections is how many connections there are at a time, and so how many
-	// files of half a megabyte are on their way: several times as many as fetch lets
-	// go to one address, so that silent ones keep nobody waiting.
+	// files of half a megabyte are on their way from sites and to the disk: several
+	// times as many as fetch lets go to one address, so that silent ones keep nobody
+	// waiting.
 	maxConnections = 64
 	// hotBytes is what of the records is kept in memory before the store.
 	hotBytes = 32 << 20
-	// handBytes is what of the records is held for lines and URLs that will ask
-	// for it soon. What has no room is asked of the cache again.
-	handBytes = 16 << 20
-	// heapGoal is what a run over many sites keeps its heap at if it can: what is
-	// in use at a time is some half of it, and without a goal garbage would be let
-	// grow to as much again, in pieces of a file's size that fit no other use.
-	heapGoal = 160 << 20
 	// fetchMargin is what the cache grants a fetch beyond --timeout before it
 	// gives it up: the fetch itself is to say that it took too long.
 	fetchMargin = 10 * time.Second
@@ -135,48 +127,23 @@ type live struct {
 	cache   *cache.Cache
 	kept    bool         // for the next run: --cache or --redis is given
 	fleet   *fleet.Fleet // of --redis, or
-	shelf   *shelf
+	store   cache.Store  // the file of --cache or a spill
 	began   time.Time
 	private bool // --allow-private
 	warn    func(format string, args ...any)
 	failing sync.Once // of the store, said once
 	slow    sync.Once // likewise
 	hinted  sync.Once
-
-	hand atomic.Int64 // octets of records that sites hold
-	// forgets is set when the store takes nothing: what memory has no room for
-	// must be asked of the site again, so nothing is fetched far ahead.
-	forgets atomic.Bool
 }
 
 // newLive checks the flags and opens the cache. Files are fetched as far as the
 // dialects read them, with maxBytes in place of their limits.
 func newLive(std *streams, name string, l *liveFlags, maxBytes int, ds ...robots.Dialect) (*live, error) {
-	timeout, err := l.parseTimeout()
+	paces, err := l.parseAddressPaces()
 	if err != nil {
 		return nil, err
 	}
-	if l.userAgent.given && strings.TrimSpace(l.userAgent.text) == "" {
-		return nil, errors.New("--user-agent is empty: name yourself and how to reach you")
-	}
-	most := cmp.Or(timeout, 30*time.Second)
-	limits := fetch.Limits{Total: most}
-	for _, d := range ds {
-		_, d = limited(nil, d, maxBytes)
-		limits = limits.For(d)
-	}
-	limits.Body = min(limits.Body, maxFile)
-	asking := fetch.Options{
-		UserAgent:   l.userAgent.text,
-		Limits:      limits,
-		Guard:       fetch.Guard{AllowPrivate: l.allowPrivate},
-		Connections: maxConnections,
-		Probe:       l.probe,
-	}
-	if _, err := fetch.New(asking); err != nil { // before anything is opened
-		return nil, fmt.Errorf("--user-agent: %w", err)
-	}
-	paces, err := l.parseAddressPaces()
+	asking, err := l.asking(paces, maxBytes, ds)
 	if err != nil {
 		return nil, err
 	}
@@ -186,47 +153,42 @@ func newLive(std *streams, name string, l *liveFlags, maxBytes int, ds ...robots
 		warn:    func(format string, args ...any) { warn(std, name, format, args...) },
 		kept:    l.cache.given || l.redis.given,
 	}
-	if l.cache.given && l.cache.text == "" {
-		return nil, errors.New("the name after --cache is empty")
-	}
-	if asking.Starts, err = pace.NewLocal(pace.Options{Addresses: paces}); err != nil {
-		return nil, fmt.Errorf("--address-pace: %w", err)
-	}
 	// The client ends each fetch in time. What is beyond is the wait for an address
 	// that others have been redirected to.
 	fetchLimit := 24 * time.Hour
-	var store cache.Store
 	switch {
 	case l.redis.given:
 		if v.fleet, err = l.join(paces); err != nil {
 			return nil, err
 		}
-		store = v.fleet.Store()
 		if shared, ok := v.fleet.Limiter().(fetch.Starts); ok {
 			asking.Starts = shared
 		}
-		fetchLimit = most + fetchMargin // a lease lasts as long, if this process dies
-	default:
-		var file *bolt.Store
-		if l.cache.given {
-			if file, err = bolt.Open(l.cache.text, bolt.Options{}); err != nil {
-				return nil, err
-			}
+		fetchLimit = asking.Limits.Total + fetchMargin // a lease lasts as long, if this process dies
+	case l.cache.given:
+		file, err := bolt.Open(l.cache.text, bolt.Options{})
+		if err != nil {
+			return nil, err
 		}
-		v.shelf = newShelf(file)
-		store = v.shelf
+		v.store = file
+	default:
+		v.store = newSpill()
+	}
+	store := v.store
+	if v.fleet != nil {
+		store = v.fleet.Store()
 	}
 	if v.client, err = fetch.New(asking); err != nil {
 		v.close()
 		return nil, err
 	}
 	v.cache, err = cache.New(cache.Options{
-		Fetcher:    asker{v.client, v},
+		Fetcher:    v.client,
 		Store:      store,
 		Memory:     hotBytes,
 		FetchLimit: fetchLimit,
 		// Whoever asks by hand would rather wait than be given the old answer.
-		StaleWait: most + 2*fetchMargin,
+		StaleWait: asking.Limits.Total + 2*fetchMargin,
 		Observe:   v.observe,
 	})
 	if err != nil {
@@ -234,6 +196,40 @@ func newLive(std *streams, name string, l *liveFlags, maxBytes int, ds ...robots
 		return nil, err
 	}
 	return v, nil
+}
+
+// asking checks the flags before anything is opened, and returns how to fetch.
+func (l *liveFlags) asking(paces []pace.AddressPace, maxBytes int, ds []robots.Dialect) (asking fetch.Options, err error) {
+	timeout, err := l.parseTimeout()
+	if err != nil {
+		return asking, err
+	}
+	if l.userAgent.given && strings.TrimSpace(l.userAgent.text) == "" {
+		return asking, errors.New("--user-agent is empty: name yourself and how to reach you")
+	}
+	limits := fetch.Limits{Total: cmp.Or(timeout, 30*time.Second)}
+	for _, d := range ds {
+		_, d = limited(nil, d, maxBytes)
+		limits = limits.For(d)
+	}
+	limits.Body = min(limits.Body, maxFile)
+	asking = fetch.Options{
+		UserAgent:   l.userAgent.text,
+		Limits:      limits,
+		Guard:       fetch.Guard{AllowPrivate: l.allowPrivate},
+		Connections: maxConnections,
+		Probe:       l.probe,
+	}
+	if _, err := fetch.New(asking); err != nil {
+		return asking, fmt.Errorf("--user-agent: %w", err)
+	}
+	if l.cache.given && l.cache.text == "" {
+		return asking, errors.New("the name after --cache is empty")
+	}
+	if asking.Starts, err = pace.NewLocal(pace.Options{Addresses: paces}); err != nil {
+		return asking, fmt.Errorf("--address-pace: %w", err)
+	}
+	return asking, nil
 }
 
 // Where the passwords of --redis come from: a flag would show them to everybody on
@@ -299,22 +295,11 @@ func (l *live) close() {
 		if err := l.fleet.Close(); err != nil {
 			l.warn("cannot leave the fleet of --redis: %w", cause(err))
 		}
-	case l.shelf != nil:
-		if err := l.shelf.Close(); err != nil && l.kept {
+	case l.store != nil:
+		if err := l.store.Close(); err != nil && l.kept {
 			l.warn("cannot close the file of --cache: %w", cause(err))
 		}
 	}
-}
-
-// spare has the garbage collector keep the heap near heapGoal, beside what the
-// questions themselves take up, until the run ends. GOMEMLIMIT, if it is set, is
-// the user's word on it.
-func spare(questions int64) (end func()) {
-	if os.Getenv("GOMEMLIMIT") != "" {
-		return func() {}
-	}
-	before := debug.SetMemoryLimit(heapGoal + questions)
-	return func() { debug.SetMemoryLimit(before) }
 }
 
 // observe is told what the cache does.
@@ -332,9 +317,6 @@ func (l *live) observe(e cache.Event) {
 	putting := e.Record != nil
 	switch {
 	case !errors.Is(e.Err, context.DeadlineExceeded):
-		if putting {
-			l.forgets.Store(true)
-		}
 		l.failing.Do(func() { l.warn(fails, e.Err) })
 	case putting:
 		l.slow.Do(func() {
@@ -373,101 +355,31 @@ func (l *live) permit(r *fetch.Record) string {
 
 // A site is an origin whose robots.txt a run needs.
 type site struct {
-	origin  robots.Origin
-	started bool
-	ahead   bool          // of its line: not worth it if nothing is kept
-	ready   chan struct{} // closed when the cache has it, and the rest is set
-	err     error
-	record  *fetch.Record // nil if there was no room for it
+	origin robots.Origin
+	ready  chan struct{} // closed when the cache has it, or err is set
+	err    error
 }
 
-// An asker is the client of a run, which asks no further site while what came from
-// others is still on its way to the disk. It holds a place at an address then: what
-// waits is all the same, and no more than the places.
-type asker struct {
-	*fetch.Client
-	live *live
-}
+func newSite(origin robots.Origin) *site { return &site{origin: origin, ready: make(chan struct{})} }
 
-// errAhead is the end of a fetch ahead of its line whose answer would be forgotten.
-var errAhead = errors.New("not asked ahead of its line: there is no room for the answer")
-
-type aheadKey struct{}
-
-// Arrive waits until a site may be asked.
-func (a asker) Arrive(ctx context.Context, origin robots.Origin) (fetch.Visit, error) {
-	v, err := a.Client.Arrive(ctx, origin)
-	if err != nil {
-		return nil, err
-	}
-	if a.live.shelf != nil {
-		err = a.live.shelf.ease(ctx)
-	}
-	if err == nil && ctx.Value(aheadKey{}) != nil && a.live.forgets.Load() {
-		err = errAhead
-	}
-	if err != nil {
-		v.Leave()
-		return nil, err
-	}
-	return v, nil
-}
-
-// start gets the robots.txt of an origin into the cache while its caller does
+// start gets the robots.txt of a site into the cache while its caller does
 // something else, and calls then.
 func (l *live) start(ctx context.Context, s *site, then func(*fetch.Record)) {
-	s.started = true
-	if s.ahead {
-		ctx = context.WithValue(ctx, aheadKey{}, true)
-	}
 	go func() {
-		var r *fetch.Record
 		defer close(s.ready)
-		defer func() { then(r) }()
+		var r *fetch.Record
 		r, s.err = l.cache.Get(ctx, s.origin)
-		switch {
-		case errors.Is(s.err, errAhead):
-			s.err = nil
-		case s.err != nil:
-		case l.hand.Add(weight(r)) <= handBytes:
-			s.record = r
-		default:
-			l.hand.Add(-weight(r))
-		}
+		then(r)
 	}()
 }
 
 // get returns the robots.txt of a site that is ready.
 func (l *live) get(ctx context.Context, s *site) (*fetch.Record, error) {
-	if s.err != nil || s.record != nil {
-		return s.record, s.err
+	if s.err != nil {
+		return nil, s.err
 	}
-	for {
-		r, err := l.cache.Get(ctx, s.origin)
-		if !errors.Is(err, errAhead) { // of a fetch that others had begun
-			return r, err
-		}
-	}
+	return l.cache.Get(ctx, s.origin)
 }
-
-// leave lets go of what a site that is ready holds.
-func (l *live) leave(s *site) {
-	if s.record != nil {
-		l.hand.Add(-weight(s.record))
-		s.record = nil
-	}
-}
-
-// weight is about what a record takes up in memory.
-func weight(r *fetch.Record) int64 {
-	n := int64(cap(r.Body)) + 2<<10
-	if r.LastGood != nil {
-		n += int64(cap(r.LastGood.Body))
-	}
-	return n
-}
-
-func newSite(origin robots.Origin) *site { return &site{origin: origin, ready: make(chan struct{})} }
 
 // rulesOf returns what a crawler obeys by a record, with maxBytes in place of
 // the dialect's size limit.

@@ -125,6 +125,7 @@ RFC 9309 says, or as Google, Seznam, Bing and Yandex do (--dialect).`,
 	root.SetErr(std.err)
 	root.AddCommand(
 		checkCommand(std, status),
+		clauseCommand(std),
 		explainCommand(std, status),
 		fetchCommand(std, status),
 		scheduleCommand(std, status),

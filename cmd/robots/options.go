@@ -110,6 +110,34 @@ func complete(cmd *cobra.Command, flag string, values []string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
+// settings are flags that several verbs share, read.
+type settings struct {
+	colours  palette
+	at       time.Time // zero: now
+	maxBytes int       // noLimit without --max-bytes
+}
+
+func (o *options) settings(std *streams) (s settings, err error) {
+	s.maxBytes = noLimit
+	if err = checkFormat(o.format); err != nil {
+		return s, err
+	}
+	if s.colours, err = newPalette(o.colour, std.terminal); err != nil {
+		return s, err
+	}
+	if o.at.given {
+		if s.at, err = parseTime(o.at.text); err != nil {
+			return s, fmt.Errorf("--at %w", err)
+		}
+	}
+	if o.maxBytes.given {
+		if s.maxBytes, err = parseMaxBytes(o.maxBytes.text); err != nil {
+			return s, fmt.Errorf("--max-bytes %w", err)
+		}
+	}
+	return s, nil
+}
+
 // checkFormat returns an error unless the format is one we write.
 func checkFormat(format string) error {
 	if format != formatText && format != formatJSON {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/fetch"
@@ -30,16 +29,15 @@ type page struct {
 // A pageSite is a site with what its pages share.
 type pageSite struct {
 	*site
-	left   int  // pages still to be answered
-	places int  // in the window, until a page of the site has had its turn
-	told   bool // what came of the fetch has been said
+	met  bool // a page of it has had its turn
+	told bool // what came of the fetch has been said
 }
 
 // pages are all URLs of a call, checked and ready to be answered.
 type pages struct {
-	std      *streams
-	name     string
-	colours  palette
+	std  *streams
+	name string
+	settings
 	dialects []robots.Dialect
 	pages    []page
 	bad      []error // lines of standard input that are no URLs
@@ -51,8 +49,6 @@ type pages struct {
 	record        *fetch.Record
 	rules         []*robots.Rules // of every dialect
 	tokens        []string
-	maxBytes      int
-	at            time.Time // zero: now
 	userInitiated bool
 	json          bool
 }
@@ -60,26 +56,13 @@ type pages struct {
 // prepare reads everything the call names and checks all of it: whatever is bad
 // about a call is found before anything is fetched or answered.
 func prepare(std *streams, name string, o *options) (*pages, error) {
-	j := &pages{std: std, name: name, maxBytes: noLimit, tokens: callers(o.agents), userInitiated: o.userInitiated, json: o.format == formatJSON}
+	j := &pages{std: std, name: name, tokens: callers(o.agents), userInitiated: o.userInitiated, json: o.format == formatJSON}
 	var err error
 	if j.dialects, err = dialects(o.dialect); err != nil {
 		return nil, err
 	}
-	if err := checkFormat(o.format); err != nil {
+	if j.settings, err = o.settings(std); err != nil {
 		return nil, err
-	}
-	if j.colours, err = newPalette(o.colour, std.terminal); err != nil {
-		return nil, err
-	}
-	if o.at.given {
-		if j.at, err = parseTime(o.at.text); err != nil {
-			return nil, fmt.Errorf("--at %w", err)
-		}
-	}
-	if o.maxBytes.given {
-		if j.maxBytes, err = parseMaxBytes(o.maxBytes.text); err != nil {
-			return nil, fmt.Errorf("--max-bytes %w", err)
-		}
 	}
 	if o.file.given {
 		if err := o.live.unused(); err != nil {
@@ -109,7 +92,7 @@ func prepare(std *streams, name string, o *options) (*pages, error) {
 		}
 		return j, nil
 	}
-	file, err := readFile(std, name, o.file)
+	file, err := readFile(std, name, o.file, j.dialects[0], j.maxBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +131,6 @@ func (j *pages) parse(urls []target, fetched bool) error {
 				sites[origin] = p.site
 				j.sites = append(j.sites, p.site)
 			}
-			p.site.left++
 		}
 		j.pages = append(j.pages, p)
 	}
@@ -190,13 +172,8 @@ func (j *pages) applied(r *robots.Rules) *robots.Rules {
 }
 
 // sitesAhead is how many sites are fetched before the answer that waits for the
-// first of them, so that a slow site delays few. The files are in the cache and
-// what it keeps for this run, so their number costs no memory; when that takes
-// nothing a site counts for forgottenAhead, and what is ahead fits in memory.
-const (
-	sitesAhead     = 256
-	forgottenAhead = 8
-)
+// first of them, so that a slow site delays few.
+const sitesAhead = 256
 
 // answer calls show for every page in order, as soon as its robots.txt is
 // there, and returns the exit status of all: undecided outranks disallowed, which
@@ -230,7 +207,6 @@ func (j *pages) verdicts(ctx context.Context, show func(*page)) (int, error) {
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	defer j.live.close()
-	defer spare(int64(len(j.pages)) << 10 * int64(len(j.dialects)))()
 	said := newProgress(j.std, j.name, len(j.sites))
 	defer said.stop()
 	window := make(chan struct{}, sitesAhead)
@@ -253,7 +229,9 @@ func (j *pages) verdicts(ctx context.Context, show func(*page)) (int, error) {
 		})
 		answered++
 		status = max(status, statusOf(p.asked[0]))
-		j.done(p)
+		for k := range p.asked {
+			p.asked[k].rules = nil // of which only the last are held
+		}
 	}
 	switch {
 	case ctx.Err() != nil && answered < len(j.pages):
@@ -264,31 +242,13 @@ func (j *pages) verdicts(ctx context.Context, show func(*page)) (int, error) {
 	return status, nil
 }
 
-// done lets go of what the page needed, and with the last page of a site of its
-// robots.txt.
-func (j *pages) done(p *page) {
-	for i := range p.asked {
-		p.asked[i].rules = nil
-	}
-	if p.site.left--; p.site.left == 0 {
-		j.live.leave(p.site.site)
-		j.current, j.record, j.rules = nil, nil, nil
-	}
-}
-
 // fetch starts on the sites in order, no further ahead than the window allows.
 func (j *pages) fetch(ctx context.Context, window chan<- struct{}, said *progress) {
 	for _, s := range j.sites {
-		s.places = 1
-		if j.live.forgets.Load() {
-			s.places = forgottenAhead
-		}
-		for range s.places {
-			select {
-			case window <- struct{}{}:
-			case <-ctx.Done():
-				return
-			}
+		select {
+		case window <- struct{}{}:
+		case <-ctx.Done():
+			return
 		}
 		j.live.start(ctx, s.site, func(r *fetch.Record) {
 			said.site(r == nil || !r.Outcome.Good())
@@ -310,7 +270,9 @@ func (j *pages) wait(ctx context.Context, p *page, window <-chan struct{}, said 
 			return ctx.Err()
 		}
 	}
-	for ; s.places > 0; s.places-- {
+	first := !s.met
+	if first {
+		s.met = true
 		<-window
 	}
 	if j.current != s {
@@ -319,6 +281,13 @@ func (j *pages) wait(ctx context.Context, p *page, window <-chan struct{}, said 
 			return err
 		}
 		j.current, j.record, j.rules = s, r, nil
+		if first && r.Outcome == fetch.Success {
+			title := r.Origin.RobotsURL()
+			if r.Truncated {
+				title += " is cut by the fetch"
+			}
+			said.aside(func() { warnFile(j.std, j.name, title, robots.Parse(r.Body), j.dialects[0], j.maxBytes) })
+		}
 		at := j.at
 		if at.IsZero() {
 			at = j.std.now()

@@ -104,38 +104,20 @@ func schedule(ctx context.Context, o *scheduleOptions, std *streams) (int, error
 	if err != nil {
 		return exitBad, err
 	}
-	if err := checkFormat(o.format); err != nil {
+	given, err := o.settings(std)
+	if err != nil {
 		return exitBad, err
 	}
-	colours, err := newPalette(o.colour, std.terminal)
-	if err != nil {
+	if err := o.checkPolicy(); err != nil {
 		return exitBad, err
 	}
 	p := plan{at: std.now(), pages: o.pages}
 	if o.at.given {
-		if p.at, err = parseTime(o.at.text); err != nil {
-			return exitBad, fmt.Errorf("--at %w", err)
-		}
-	}
-	if o.pages < 0 {
-		return exitBad, fmt.Errorf("--pages %d is not a number of pages, 0 or more", o.pages)
-	}
-	maxBytes := noLimit
-	if o.maxBytes.given {
-		if maxBytes, err = parseMaxBytes(o.maxBytes.text); err != nil {
-			return exitBad, fmt.Errorf("--max-bytes %w", err)
-		}
-	}
-	o.policy.Zone = o.zone
-	if o.policy.Obey.UnmarshalText([]byte(o.obey)) != nil {
-		return exitBad, fmt.Errorf("unknown --obey %q: it is unless-ignored, honoured or declared", clip(o.obey))
-	}
-	if err := o.policy.Check(); err != nil {
-		return exitBad, err
+		p.at = given.at
 	}
 	var rules *robots.Rules
 	if o.file.given {
-		rules, err = o.fileRules(std, name, d, maxBytes)
+		rules, err = o.fileRules(std, name, d, given.maxBytes)
 	} else {
 		rules, err = o.siteRules(ctx, std, name, &p)
 	}
@@ -155,6 +137,28 @@ func schedule(ctx context.Context, o *scheduleOptions, std *streams) (int, error
 	if p.fleet != nil { // whose start counts from after the fetch
 		p.at = std.now()
 	}
+	p.lookAhead()
+	if o.format == formatJSON {
+		return exitAllowed, p.printJSON(std.out)
+	}
+	p.print(std.out, given.colours)
+	return exitAllowed, nil
+}
+
+// checkPolicy reads the flags of the pace.
+func (o *scheduleOptions) checkPolicy() error {
+	if o.pages < 0 {
+		return fmt.Errorf("--pages %d is not a number of pages, 0 or more", o.pages)
+	}
+	o.policy.Zone = o.zone
+	if o.policy.Obey.UnmarshalText([]byte(o.obey)) != nil {
+		return fmt.Errorf("unknown --obey %q: it is unless-ignored, honoured or declared", clip(o.obey))
+	}
+	return o.policy.Check()
+}
+
+// lookAhead asks the schedule for the day, the next starts and the whole crawl.
+func (p *plan) lookAhead() {
 	p.at = p.at.In(p.schedule.Zone())
 	p.day = p.schedule.Day(p.at)
 	var last time.Time
@@ -168,11 +172,6 @@ func schedule(ctx context.Context, o *scheduleOptions, std *streams) (int, error
 		last = turn.Start
 	}
 	p.takes, p.within = p.schedule.Duration(p.pages, p.at)
-	if o.format == formatJSON {
-		return exitAllowed, p.printJSON(std.out)
-	}
-	p.print(std.out, colours)
-	return exitAllowed, nil
 }
 
 // fileRules returns the rules of the file of -f.
@@ -183,7 +182,7 @@ func (o *scheduleOptions) fileRules(std *streams, name string, d robots.Dialect,
 	if err := checkAgents(o.agents, d); err != nil {
 		return nil, err
 	}
-	file, err := readFile(std, name, o.file)
+	file, err := readFile(std, name, o.file, d, maxBytes)
 	if err != nil {
 		return nil, err
 	}

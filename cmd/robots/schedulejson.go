@@ -1,8 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
 	"io"
 	"time"
 
@@ -27,13 +25,6 @@ type (
 		Pages    int         `json:"pages"`
 		Seconds  *float64    `json:"seconds"` // null: more than ten years
 		*jsonState
-	}
-	// jsonState is how it stands with the robots.txt of a site, as in the JSON of
-	// sitemaps.
-	jsonState struct {
-		RobotsURL string `json:"robots_url"`
-		Outcome   string `json:"outcome"`
-		Note      string `json:"note"`
 	}
 	// jsonUndecided is the answer while nobody knows what a site asks for.
 	jsonUndecided struct {
@@ -97,31 +88,18 @@ func (p *plan) printJSON(w io.Writer) error {
 		j.Declared = append(j.Declared, jsonEntry{e.Line, e.Field.String(), e.Value, e.Declared.Seconds(), e.Interval.Seconds(), e.Fate, notEmpty(e.Why)})
 	}
 	if p.record != nil {
-		j.jsonState = p.state()
+		j.jsonState = newJSONState(p.record, p.note)
 	}
 	return encode(w, j)
 }
 
 // printUndecided writes an object without a pace: none is known.
 func (p *plan) printUndecided(w io.Writer, dialect string) error {
-	j := jsonUndecided{Schema: 1, Agent: p.agents, Dialect: dialect, At: p.at.UTC().Format(time.RFC3339Nano), jsonState: *p.state()}
+	j := jsonUndecided{Schema: 1, Agent: p.agents, Dialect: dialect, At: p.at.UTC().Format(time.RFC3339Nano), jsonState: *newJSONState(p.record, p.note)}
 	if t := p.record.NextTry; !t.IsZero() {
 		j.NextTry = notEmpty(stamp(t))
 	}
 	return encode(w, j)
-}
-
-func (p *plan) state() *jsonState {
-	return &jsonState{p.record.Origin.RobotsURL(), p.record.Outcome.String(), p.note}
-}
-
-func encode(w io.Writer, j any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(j); err != nil {
-		return errors.New("cannot write the answer")
-	}
-	return nil
 }
 
 func jsonReasons(reasons []pace.Reason) []jsonReason {
@@ -134,11 +112,4 @@ func jsonReasons(reasons []pace.Reason) []jsonReason {
 		all = append(all, j)
 	}
 	return all
-}
-
-func notEmpty(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
 }

@@ -64,8 +64,7 @@ func sitemaps(ctx context.Context, o *options, std *streams) (int, error) {
 	if err != nil {
 		return exitBad, err
 	}
-	printSitemaps(std, o.format, j.pages[0].asked[0].rules, nil)
-	return exitAllowed, nil
+	return exitAllowed, printSitemaps(std, o.format, j.pages[0].asked[0].rules, nil)
 }
 
 func liveSitemaps(ctx context.Context, o *options, std *streams) (int, error) {
@@ -74,6 +73,7 @@ func liveSitemaps(ctx context.Context, o *options, std *streams) (int, error) {
 		return exitBad, err
 	}
 	undecided := false
+	var failed error
 	_, err = j.answer(ctx, func(p *page) {
 		if p.site.told {
 			return
@@ -85,17 +85,19 @@ func liveSitemaps(ctx context.Context, o *options, std *streams) (int, error) {
 			warn(std, "robots sitemaps", "%s", state)
 		}
 		if !fallback || reason == robots.ReasonUnavailable || reason == robots.ReasonRedirectLimit {
-			printSitemaps(std, o.format, rules, j.record)
+			failed = errors.Join(failed, printSitemaps(std, o.format, rules, j.record))
 			return
 		}
 		undecided = true
 		if o.format == formatJSON {
-			printSitemaps(std, o.format, rules, j.record)
+			failed = errors.Join(failed, printSitemaps(std, o.format, rules, j.record))
 		}
 	})
 	switch {
 	case err != nil:
 		return exitBad, err
+	case failed != nil:
+		return exitBad, failed
 	case len(j.bad) > 0:
 		return exitBad, nil
 	case undecided:
@@ -106,7 +108,7 @@ func liveSitemaps(ctx context.Context, o *options, std *streams) (int, error) {
 
 // printSitemaps writes the list. A program that reads it gets the octets of the
 // file; a terminal gets nothing that could steer it.
-func printSitemaps(std *streams, format string, rules *robots.Rules, r *fetch.Record) {
+func printSitemaps(std *streams, format string, rules *robots.Rules, r *fetch.Record) error {
 	list := rules.Sitemaps()
 	if format != formatJSON {
 		for _, s := range list {
@@ -115,18 +117,16 @@ func printSitemaps(std *streams, format string, rules *robots.Rules, r *fetch.Re
 			}
 			fmt.Fprintln(std.out, s)
 		}
-		return
+		return nil
 	}
-	dst := appendStrings([]byte(`{"schema":1,"sitemaps":`), list)
-	dst = append(dst, `,"dialect":`...)
-	dst = robots.AppendQuoted(dst, rules.Dialect().Name)
+	var state *jsonState
 	if r != nil {
-		dst = append(dst, `,"robots_url":`...)
-		dst = robots.AppendQuoted(dst, r.Origin.RobotsURL())
-		dst = append(dst, `,"outcome":`...)
-		dst = robots.AppendQuoted(dst, r.Outcome.String())
-		dst = append(dst, `,"note":`...)
-		dst = robots.AppendQuoted(dst, rules.State().Text())
+		state = newJSONState(r, rules.State().Text())
 	}
-	std.out.Write(append(dst, "}\n"...))
+	return encode(std.out, struct {
+		Schema   int      `json:"schema"`
+		Sitemaps []quoted `json:"sitemaps"`
+		Dialect  string   `json:"dialect"`
+		*jsonState
+	}{1, quotedList(list), rules.Dialect().Name, state})
 }

@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
-	"strconv"
 
-	"github.com/robotskit/robots"
 	"github.com/spf13/cobra"
 )
 
@@ -50,23 +48,15 @@ func version(std *streams, format string) error {
 	}
 	platform := runtime.GOOS + "/" + runtime.GOARCH
 	if format == formatJSON {
-		dst := robots.AppendQuoted([]byte(`{"schema":1,"version":`), number)
-		dst = append(dst, `,"commit":`...)
-		if commit == "" {
-			dst = append(dst, "null"...)
-		} else {
-			dst = robots.AppendQuoted(dst, commit)
-		}
-		dst = append(dst, `,"modified":`...)
-		dst = strconv.AppendBool(dst, modified)
-		dst = append(dst, `,"go":`...)
-		dst = robots.AppendQuoted(dst, runtime.Version())
-		dst = append(dst, `,"platform":`...)
-		dst = robots.AppendQuoted(dst, platform)
-		dst = append(dst, `,"dialects":`...)
-		dst = appendStrings(dst, dialectNames())
-		std.out.Write(append(dst, "}\n"...))
-		return nil
+		return encode(std.out, struct {
+			Schema   int      `json:"schema"`
+			Version  string   `json:"version"`
+			Commit   *string  `json:"commit"`
+			Modified bool     `json:"modified"`
+			Go       string   `json:"go"`
+			Platform string   `json:"platform"`
+			Dialects []string `json:"dialects"`
+		}{1, number, notEmpty(commit), modified, runtime.Version(), platform, dialectNames()})
 	}
 	if commit == "" {
 		commit = "unknown"
