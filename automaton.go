@@ -14,11 +14,11 @@ import (
 // is built only when a match has taken much work (workLimit).
 //
 // A state stands for pieces that occur at the same places; state 1 is the empty
-// piece, 0 is none. A piece that occurs is read from state 1, octet by octet.
+// piece, 0 is none. A piece that occurs is read from state 1, byte by byte.
 type suffixAutomaton struct {
 	path    string // a view of text
 	text    []byte
-	class   [256]uint16 // the number of an octet among those of the path, from 1
+	class   [256]uint16 // the number of a byte among those of the path, from 1
 	classes int
 	next    []uint16 // by state and class
 	states  []automatonState
@@ -28,12 +28,12 @@ type suffixAutomaton struct {
 
 type automatonState struct {
 	link        uint16 // the state of the longest shorter suffix that occurs elsewhere too
-	size        uint16 // octets of the longest piece
+	size        uint16 // bytes of the longest piece
 	first, last uint16 // where the piece ends, at its first and last occurrence
 }
 
 // maxAutomatonPath is the longest path for which the automaton is built: two
-// states an octet must fit 16 bits. For longer paths a match stays bounded by
+// states a byte must fit 16 bits. For longer paths a match stays bounded by
 // pattern x path.
 const maxAutomatonPath = 1<<15 - 2
 
@@ -100,7 +100,7 @@ func (o *suffixAutomaton) add(s automatonState, like uint16) uint16 {
 	return uint16(len(o.states) - 1)
 }
 
-// extend adds the octet of class c, which ends at end, to the text read so far,
+// extend adds the byte of class c, which ends at end, to the text read so far,
 // of which the whole is state last (Blumer et al., 1985).
 func (o *suffixAutomaton) extend(last uint16, c int, end uint16) uint16 {
 	k := o.classes
@@ -131,7 +131,7 @@ func (o *suffixAutomaton) extend(last uint16, c int, end uint16) uint16 {
 }
 
 // index returns where piece occurs first at or after from, -1 if it does not,
-// and the octets it looked at.
+// and the bytes it looked at.
 func (o *suffixAutomaton) index(piece string, from int) (at, work int) {
 	state := uint16(1)
 	for i := range len(piece) {
@@ -156,7 +156,7 @@ func (o *suffixAutomaton) index(piece string, from int) (at, work int) {
 	return from + i, len(piece) + i
 }
 
-// match is Pattern.match with the automaton, and the octets it looked at.
+// match is Pattern.match with the automaton, and the bytes it looked at.
 func (o *suffixAutomaton) match(p Pattern) (ok bool, work int) {
 	pat := p.text
 	star := strings.IndexByte(pat, '*')

@@ -43,10 +43,10 @@ type Dialect struct {
 	// CStrings reads lines as C strings: a NUL ends a line's content, vertical
 	// tab and form feed are blanks, part of a byte order mark is dropped (C-07, C-18).
 	CStrings bool
-	// LineLimit is the number of octets read of a line, 0 for all; what is left
+	// LineLimit is the number of bytes read of a line, 0 for all; what is left
 	// of a cut line still counts (C-05).
 	LineLimit int
-	// SizeLimit is the number of octets read of a file, 0 for all (FORM-09).
+	// SizeLimit is the number of bytes read of a file, 0 for all (FORM-09).
 	SizeLimit int
 	// OverSizeOpens lets a larger file not count at all (SPEC.md 3.5); otherwise its
 	// whole lines within the limit count (D-17).
@@ -59,7 +59,7 @@ type Dialect struct {
 	// (PCT-01 to PCT-05, D-14, D-43).
 	Escapes Escapes
 	// LiteralWeight weighs a rule without its stars and its '$' at the end (D-41);
-	// otherwise all octets of the normalised pattern count (PREC-01, D-11, D-12).
+	// otherwise all bytes of the normalised pattern count (PREC-01, D-11, D-12).
 	LiteralWeight bool
 	// StarConflictUndefined makes the verdict undefined if an allow and a disallow
 	// match and the longest of either holds a wildcard; its boolean follows the
@@ -280,7 +280,7 @@ const (
 const (
 	sizeLimit       = 500 << 10
 	sizeLimitYandex = 500_000
-	lineLimitGoogle = 2083*8 - 1 // 16,663 octets (C-05)
+	lineLimitGoogle = 2083*8 - 1 // 16,663 bytes (C-05)
 	lineLimitYandex = 1024       // SPEC.md 3.5
 )
 
@@ -442,7 +442,7 @@ func DialectByName(name string) (Dialect, bool) {
 var known = Dialects()
 
 // shared returns d in a place of its own, one place for all rules of a dialect
-// that nobody changed: a Dialect has some 200 octets, and a match that reads
+// that nobody changed: a Dialect has some 200 bytes, and a match that reads
 // them from one place finds them in the cache.
 func shared(d Dialect) *Dialect {
 	for i := range known {

@@ -30,17 +30,17 @@
 // # Asking
 //
 //	origin, path, err := robots.ParseURL(raw)                   // err: raw is no URL
-//	f := robots.Parse(body)                                     // any octets
+//	f := robots.Parse(body)                                     // any bytes
 //	r := f.Rules(robots.Google, "Googlebot-Image", "Googlebot") // most wanted token first
 //	v := r.Match(path)
 //	fmt.Println(origin.RobotsURL(), v) // disallowed by line 14: Disallow: /*?sort=
 //
-// [Parse] keeps every octet and knows no dialect. [File.Rules] applies a
+// [Parse] keeps every byte and knows no dialect. [File.Rules] applies a
 // [Dialect] and chooses the group. The rules answer at three depths, which
 // always agree: [Rules.Allowed] says yes or no, [Rules.Match] gives a [Verdict]
 // with the deciding [Rule] and its line, [Rules.Explain] the whole way to it.
 // For a single question about a body that is not kept there is [Allowed], one
-// pass over the octets. Neither Allowed allocates.
+// pass over the bytes. Neither Allowed allocates.
 //
 // # Dialects
 //
@@ -53,9 +53,9 @@
 //
 // # Limits
 //
-// A file counts up to the dialect's size limit, 512,000 octets in most; a line
+// A file counts up to the dialect's size limit, 512,000 bytes in most; a line
 // that the limit cuts is dropped. The work of one match is bounded by the
-// octets of the rules times those of the path, whatever the site publishes.
+// bytes of the rules times those of the path, whatever the site publishes.
 // Nothing here reads a network, a file or a clock, and everything is safe for
 // concurrent use.
 package robots

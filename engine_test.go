@@ -73,7 +73,7 @@ func agree(t *testing.T, d Dialect, body []byte, path string, tokens ...string) 
 
 func excerpt(body []byte) string {
 	if len(body) > 2000 {
-		return fmt.Sprintf("%q... (%d octets)", body[:2000], len(body))
+		return fmt.Sprintf("%q... (%d bytes)", body[:2000], len(body))
 	}
 	return fmt.Sprintf("%q", body)
 }
@@ -220,17 +220,17 @@ func corpusPaths(rng *rand.Rand, f *File, n int) []string {
 	return paths
 }
 
-// TestCorpus holds for real files: it prints back octet for octet, and
+// TestCorpus holds for real files: it prints back byte for byte, and
 // engine and reference agree on eight URLs in every dialect.
 func TestCorpus(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1994, 2022))
-	files, octets, checks, skipped := 0, 0, 0, 0
+	files, byteCount, checks, skipped := 0, 0, 0, 0
 	corpus(t, func(name string, body []byte) {
 		f := Parse(body)
 		if got := rejoin(f); !bytes.Equal(got, body) {
-			t.Fatalf("%s does not print back: %d octets of %d", name, len(got), len(body))
+			t.Fatalf("%s does not print back: %d bytes of %d", name, len(got), len(body))
 		}
-		files, octets = files+1, octets+len(body)
+		files, byteCount = files+1, byteCount+len(body)
 		// The reference is slow by design: files over 64 KiB are compared on
 		// one URL and token only, those over 1 MiB only without it.
 		n := 8
@@ -254,7 +254,7 @@ func TestCorpus(t *testing.T) {
 			}
 		}
 	})
-	t.Logf("%d files, %d octets print back; %d verdicts agree with the reference; %d files over 1 MiB only parsed and matched", files, octets, checks, skipped)
+	t.Logf("%d files, %d bytes print back; %d verdicts agree with the reference; %d files over 1 MiB only parsed and matched", files, byteCount, checks, skipped)
 }
 
 // rejoin prints a file from its lines and what stands between them.

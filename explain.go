@@ -111,12 +111,12 @@ func (f *File) Notes(d Dialect) []Note {
 
 // sizeNote says what of a file over the size limit counts, else nothing.
 func (f *File) sizeNote(d *Dialect) (n Note) {
-	size := "the file has " + strconv.Itoa(len(f.body)) + " octets"
+	size := "the file has " + strconv.Itoa(len(f.body)) + " bytes"
 	switch limit, counts := f.limit(d); {
 	case !counts:
 		return Note{0, "SPEC 3.5", size + ", more than " + strconv.Itoa(d.SizeLimit) + ", so it does not count"}
 	case limit < len(f.body):
-		return Note{0, "D-17", size + "; only its whole lines within the first " + strconv.Itoa(d.SizeLimit) + " count, " + strconv.Itoa(limit) + " octets"}
+		return Note{0, "D-17", size + "; only its whole lines within the first " + strconv.Itoa(d.SizeLimit) + " count, " + strconv.Itoa(limit) + " bytes"}
 	}
 	return n
 }
@@ -242,9 +242,9 @@ func (r *Rules) explainMatches(e *Explanation) {
 		switch {
 		case best == nil:
 			best = &m.Rule
-			m.Won, m.Clause, m.Why = true, "PREC-01", "the only match, "+octets(rule.Weight())
+			m.Won, m.Clause, m.Why = true, "PREC-01", "the only match, "+byteCount(rule.Weight())
 		case rule.Weight() < best.Weight():
-			m.Clause, m.Why = "PREC-01", octets(rule.Weight())+", shorter than "+strconv.Itoa(best.Weight())
+			m.Clause, m.Why = "PREC-01", byteCount(rule.Weight())+", shorter than "+strconv.Itoa(best.Weight())
 		case rule.Allows() != best.Allows():
 			m.Clause, m.Why = "PREC-02", "as long, but of equal rules the allow holds"
 		default:
@@ -254,19 +254,19 @@ func (r *Rules) explainMatches(e *Explanation) {
 			m.Won, m.Clause, m.Why = false, r.lastClause(e), "not asked: "+e.Verdict.Reason.Sentence()
 		}
 		if e.Matches = append(e.Matches, m); len(e.Matches) == 2 && e.Matches[0].Won {
-			e.Matches[0].Why = "the longest match, " + octets(best.Weight())
+			e.Matches[0].Why = "the longest match, " + byteCount(best.Weight())
 			if m.Clause == "PREC-02" {
-				e.Matches[0].Clause, e.Matches[0].Why = "PREC-02", "of equal rules the allow holds, "+octets(best.Weight())
+				e.Matches[0].Clause, e.Matches[0].Why = "PREC-02", "of equal rules the allow holds, "+byteCount(best.Weight())
 			}
 		}
 	}
 }
 
-func octets(n int) string {
+func byteCount(n int) string {
 	if n == 1 {
-		return "1 octet"
+		return "1 byte"
 	}
-	return strconv.Itoa(n) + " octets"
+	return strconv.Itoa(n) + " bytes"
 }
 
 // lastClause is the clause behind the verdict itself.
@@ -322,7 +322,7 @@ func (r *Rules) noteLines(e *Explanation) {
 		would, _, _ := readLine(&GoogleCPP, f.body, from, to)
 		switch {
 		case to-from > d.LineLimit && d.LineLimit > 0:
-			e.note(f, from, "C-05", d.Name+" reads only the first "+octets(d.LineLimit)+" of this line")
+			e.note(f, from, "C-05", d.Name+" reads only the first "+byteCount(d.LineLimit)+" of this line")
 		case would == field || would == FieldUnknown || would == FieldNone:
 		case field == FieldNone || field == FieldUnknown:
 			e.note(f, from, "D-39", strconv.Quote(clip(f.body[from:to]))+" is no "+would.String()+" line for "+d.Name+", so it is skipped; google reads it as one")

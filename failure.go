@@ -54,7 +54,7 @@ type State struct {
 	StaleSince   time.Time // since when it is not, though still in use
 	FailingSince time.Time // first failure after the last success (D-42)
 	NextTry      time.Time // when robots.txt is asked for again
-	// CutAt is how many octets the fetch kept of a longer file where the dialect
+	// CutAt is how many bytes the fetch kept of a longer file where the dialect
 	// would have read on: the rest is unknown, and the last line kept may be cut
 	// and does not count (D-17).
 	CutAt int

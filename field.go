@@ -138,7 +138,7 @@ func lower(c byte) byte {
 	return c
 }
 
-// equalFold compares octets, ASCII letters without regard to case. Unicode
+// equalFold compares bytes, ASCII letters without regard to case. Unicode
 // folding is wrong here: product tokens are ASCII (RFC 9309 section 2.2.1).
 func equalFold(a, b string) bool {
 	if len(a) != len(b) {

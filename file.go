@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// File is one robots.txt: its octets and where its lines are. It is lossless,
+// File is one robots.txt: its bytes and where its lines are. It is lossless,
 // knows no dialect and never fails to exist. A File is immutable and safe for
 // concurrent use; the zero value is an empty file.
 type File struct {
@@ -18,10 +18,10 @@ type File struct {
 	loneCR bool
 }
 
-// maxIndexed is the number of octets whose lines are read: offsets have 32 bits.
+// maxIndexed is the number of bytes whose lines are read: offsets have 32 bits.
 const maxIndexed = math.MaxUint32
 
-// Parse reads any octets as a robots.txt. It has no error: a line that cannot
+// Parse reads any bytes as a robots.txt. It has no error: a line that cannot
 // be read is a line without effect (FORM-02). The file keeps body, which must
 // not change afterwards. Lines beyond 4 GiB are kept but not read.
 func Parse(body []byte) *File {
@@ -82,10 +82,10 @@ func (s *scanner) refs() []lineRef {
 	return many
 }
 
-// Bytes returns the octets given to Parse; they must not be changed.
+// Bytes returns the bytes given to Parse; they must not be changed.
 func (f *File) Bytes() []byte { return f.body }
 
-// A Span is a part of a file, from offset Start up to End, in octets.
+// A Span is a part of a file, from offset Start up to End, in bytes.
 type Span struct{ Start, End int }
 
 // lineNumber counts the line ends before offset.
@@ -191,7 +191,7 @@ func (f *File) scan() scanner {
 	return newScanner(f.body)
 }
 
-// Text returns the octets of a span, FieldNone's spans included.
+// Text returns the bytes of a span, FieldNone's spans included.
 func (f *File) Text(s Span) string { return view(f.body[s.Start:s.End]) }
 
 // value returns where the value of a line is.
@@ -214,7 +214,7 @@ func (f *File) read(l lineRef, d *Dialect) (field Field, start, end int) {
 	return l.field, start, end
 }
 
-// limit returns the number of octets of the file that count in d: whole lines
+// limit returns the number of bytes of the file that count in d: whole lines
 // within the size limit (D-17), and false if the file does not count at all.
 func (f *File) limit(d *Dialect) (n int, counts bool) {
 	if d.SizeLimit <= 0 || len(f.body) <= d.SizeLimit {

@@ -40,7 +40,7 @@ var hostileRules = map[string]struct {
 			return "/*baab*" + strings.Repeat("aab", 1+i%20) + "*" + fmt.Sprint(i%10) + "*aaab"
 		},
 	},
-	"single octets": {
+	"single bytes": {
 		func(n int) string { return "/" + strings.Repeat("abcdefgh", n/8) },
 		func(i int) string { return "/*" + strings.Repeat("h*g*f*e*d*c*b*a*", 1+i%8) + "abcdefghh" },
 	},
@@ -54,15 +54,15 @@ var hostileRules = map[string]struct {
 	},
 }
 
-// TestHostileWork counts the octets that one match looks at, not seconds. The
+// TestHostileWork counts the bytes that one match looks at, not seconds. The
 // work may double when the rules or the path double, not more; and on a file of
-// 512,000 octets it stays under twice those.
+// 512,000 bytes it stays under twice those.
 func TestHostileWork(t *testing.T) {
-	count := func(name string, octets, pathLen int) int {
+	count := func(name string, byteCount, pathLen int) int {
 		h := hostileRules[name]
 		var b strings.Builder
 		b.WriteString("User-agent: *\n")
-		for i := 0; b.Len() < octets; i++ {
+		for i := 0; b.Len() < byteCount; i++ {
 			b.WriteString("Disallow: " + h.rule(i) + "\n")
 		}
 		r := Parse([]byte(b.String())).Rules(RFC9309, "x")
@@ -77,16 +77,16 @@ func TestHostileWork(t *testing.T) {
 		rules := count(name, 500_000, 1024)
 		path := count(name, 250_000, 2048)
 		most := count(name, 512_000, 2048)
-		t.Logf("%-15s %9d octets looked at; rules doubled %.2f times, path doubled %.2f times; largest %d", name, one, float64(rules)/float64(one), float64(path)/float64(one), most)
+		t.Logf("%-15s %9d bytes looked at; rules doubled %.2f times, path doubled %.2f times; largest %d", name, one, float64(rules)/float64(one), float64(path)/float64(one), most)
 		const slack = workLimit + 8192 // the automaton is built after some work
 		if rules > 2*one+one/4+slack {
-			t.Errorf("%s: twice the rules, %d octets instead of %d", name, rules, one)
+			t.Errorf("%s: twice the rules, %d bytes instead of %d", name, rules, one)
 		}
 		if path > 2*one+one/4+slack {
-			t.Errorf("%s: twice the path, %d octets instead of %d", name, path, one)
+			t.Errorf("%s: twice the path, %d bytes instead of %d", name, path, one)
 		}
 		if most > 2*512_000 {
-			t.Errorf("%s: %d octets looked at", name, most)
+			t.Errorf("%s: %d bytes looked at", name, most)
 		}
 	}
 }

@@ -26,7 +26,7 @@ const (
 	indexAfter = 100
 )
 
-// heads are the first eight octets of each rule as a number, little endian, and
+// heads are the first eight bytes of each rule as a number, little endian, and
 // how many of them count: less than all for a shorter rule and from the first
 // star on. Comparing heads turns most rules away without a look at their text,
 // which is elsewhere in memory.
@@ -36,16 +36,16 @@ type heads struct {
 }
 
 // fits reports whether the head of rule i is at the start of a path, of which
-// word are the first eight octets.
+// word are the first eight bytes.
 func (h *heads) fits(i int, word uint64) bool {
 	return (word^h.words[i])&headMasks[h.sizes[i]&15] == 0
 }
 
-// headMasks has the bits that count for each number of octets.
+// headMasks has the bits that count for each number of bytes.
 var headMasks = [16]uint64{0, 1<<8 - 1, 1<<16 - 1, 1<<24 - 1, 1<<32 - 1, 1<<40 - 1, 1<<48 - 1, 1<<56 - 1, 1<<64 - 1}
 
 // kindOf returns what the head of a normal form leaves to compare, and the
-// octets before its first star or its end.
+// bytes before its first star or its end.
 func kindOf(text string) (k kind, literal int) {
 	n := strings.IndexByte(text, '*')
 	switch {
@@ -95,7 +95,7 @@ func (r *Rules) find(path string, only Field) *rule {
 			return v
 		}
 		if v.kind > kindLiteral && r.lazy != nil {
-			// A substring search takes one step for some octets of the path.
+			// A substring search takes one step for some bytes of the path.
 			if work += 8 + len(path)/8; work > indexAfter*len(r.rules) {
 				r.worked(work)
 				return r.find(path, only)
@@ -156,18 +156,18 @@ type lazyIndex struct {
 // Literal rules, a '$' at the end included, are sorted by their text. All that
 // match a path are beginnings of it, so they are beginnings of each other: of
 // the last entry not above the path, its longest beginning that is a rule, and
-// so on, linked by parent. The deepest one that fits is the heaviest. 16 octets
+// so on, linked by parent. The deepest one that fits is the heaviest. 16 bytes
 // a rule.
 //
 // Of a rule with a star every piece must occur in the path. Each is filed under
-// one run of four octets of its pieces, its n-gram with the fewest rules; a path
+// one run of four bytes of its pieces, its n-gram with the fewest rules; a path
 // is asked for the n-grams it holds, and only the rules filed there are
-// tried, each at most once. Rules without a piece of four octets are few (there
-// are not many short ones) and are tried by head, in order. 4 to 12 octets a
+// tried, each at most once. Rules without a piece of four bytes are few (there
+// are not many short ones) and are tried by head, in order. 4 to 12 bytes a
 // rule.
 type index struct {
 	prefix  string   // what all literal rules share at their start
-	words   []uint64 // the next eight octets, big endian, ascending
+	words   []uint64 // the next eight bytes, big endian, ascending
 	tops    []uint64 // every 64th of them, so that a search touches little memory
 	rules   []uint32 // which rule it is, by precedence
 	parents []uint32 // the longest entry that is its beginning, plus one; 0 for none
@@ -176,7 +176,7 @@ type index struct {
 	short  []uint32
 }
 
-// ngrams maps hashes of four octets to rules, in the order of precedence.
+// ngrams maps hashes of four bytes to rules, in the order of precedence.
 type ngrams struct {
 	shift   int
 	present []uint64 // one bit a hash: some rule is filed there
@@ -257,7 +257,7 @@ func (r *Rules) repeats(a, b uint32) bool {
 	return v.allows() == w.allows() && r.text(v) == r.text(w)
 }
 
-// pieces calls fn with every run of four octets of the pieces of a pattern.
+// pieces calls fn with every run of four bytes of the pieces of a pattern.
 func pieces(text string, fn func(w uint32)) {
 	text = strings.TrimSuffix(text, "$")
 	for text != "" {
@@ -269,7 +269,7 @@ func pieces(text string, fn func(w uint32)) {
 	}
 }
 
-func (w *ngrams) hash(octets uint32) uint32 { return octets * 0x9E3779B1 >> w.shift }
+func (w *ngrams) hash(byteCount uint32) uint32 { return byteCount * 0x9E3779B1 >> w.shift }
 
 // fileNgrams files the rules with a star.
 func (x *index) fileNgrams(r *Rules, wild []uint32) {
@@ -290,15 +290,15 @@ func (x *index) fileNgrams(r *Rules, wild []uint32) {
 	w.shift = 32 - n
 	counts := make([]uint32, 1<<n)
 	for _, id := range wild {
-		pieces(r.text(&r.rules[id]), func(octets uint32) { counts[w.hash(octets)]++ })
+		pieces(r.text(&r.rules[id]), func(byteCount uint32) { counts[w.hash(byteCount)]++ })
 	}
 	filed := make([]uint32, len(wild)) // the hash each rule is filed under, plus one
 	w.present = make([]uint64, 1<<n/64)
 	w.starts = make([]uint32, 1<<n+1)
 	for i, id := range wild {
 		least := ^uint32(0)
-		pieces(r.text(&r.rules[id]), func(octets uint32) {
-			if h := w.hash(octets); counts[h] < least {
+		pieces(r.text(&r.rules[id]), func(byteCount uint32) {
+			if h := w.hash(byteCount); counts[h] < least {
 				least, filed[i] = counts[h], h+1
 			}
 		})
@@ -337,11 +337,11 @@ func (x *index) find(r *Rules, path string, only Field) *rule {
 	return &r.rules[id]
 }
 
-// workLimit is the number of octets that may be looked at in substring searches
+// workLimit is the number of bytes that may be looked at in substring searches
 // before the automaton of the path is built: some ten microseconds' worth.
 const workLimit = 1 << 14
 
-// findCounted is find with the octets of rules and path that it looked at.
+// findCounted is find with the bytes of rules and path that it looked at.
 func (x *index) findCounted(r *Rules, path string, only Field) (best uint32, work int) {
 	best = x.literal(r, path, only)
 	work = len(path)
@@ -456,7 +456,7 @@ func lastNotAbove(words []uint64, w uint64) int {
 	return e
 }
 
-// commonLen returns the number of octets that a and b share at their start.
+// commonLen returns the number of bytes that a and b share at their start.
 func commonLen(a, b string) int {
 	n := min(len(a), len(b))
 	i := 0

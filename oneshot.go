@@ -8,8 +8,8 @@ import (
 
 // Allowed answers one question about one body: may the crawler with these
 // product tokens fetch p under dialect d? It is Parse(body).Rules(d,
-// tokens...).Allowed(p) in one pass over the octets, without keeping anything:
-// nothing is allocated, except for a rule of over a thousand octets with
+// tokens...).Allowed(p) in one pass over the bytes, without keeping anything:
+// nothing is allocated, except for a rule of over a thousand bytes with
 // escapes and for tokens that have to be taken apart (ProductTokens). To ask a file more than once, Parse it: that pays from the second
 // question on.
 func Allowed(body []byte, d Dialect, p Path, tokens ...string) bool {
@@ -38,7 +38,7 @@ func Allowed(body []byte, d Dialect, p Path, tokens ...string) bool {
 		return true // D-38
 	}
 	if d.AssumeSlash {
-		q.plain = -1 // "a" means "/a", so no octet means just itself
+		q.plain = -1 // "a" means "/a", so no byte means just itself
 	}
 	q.blanksEnd = d.RunEnd == RunEndRuleOrBlank
 	q.head, q.plain8 = load8(q.path), min(q.plain, 8)
@@ -57,7 +57,7 @@ func Allowed(body []byte, d Dialect, p Path, tokens ...string) bool {
 	return allowed
 }
 
-// oneShotWorkLimit is the number of octets that the rules of one body may have
+// oneShotWorkLimit is the number of bytes that the rules of one body may have
 // looked at in the path, some half a millisecond's worth. A body that takes
 // more is hostile, and then an index is the shorter way.
 const oneShotWorkLimit = 1 << 20
@@ -67,7 +67,7 @@ type oneShot struct {
 	d       *Dialect
 	tokens  []string
 	path    string // in normal form
-	plain   int    // octets at its start that mean just themselves in any form
+	plain   int    // bytes at its start that mean just themselves in any form
 	head    uint64 // load8(path)
 	plain8  int    // plain, at most 8
 	lenient bool
@@ -75,7 +75,7 @@ type oneShot struct {
 	// blanksEnd says that a blank line ends a run of user-agent lines.
 	blanksEnd bool
 	closed    bool // the run of user-agent lines has ended
-	work      int  // octets of the path that rules with more than plain octets may have looked at
+	work      int  // bytes of the path that rules with more than plain bytes may have looked at
 }
 
 // answer reads the lines of s until the end.
@@ -153,7 +153,7 @@ func (q *oneShot) answer(s *scanner) bool {
 // rule that may match, if it is written as nearly everybody writes it. FieldNone means that
 // the line at s.pos, or the end, is for next.
 //
-// A rule plainly does not match if, among its first eight octets and before any
+// A rule plainly does not match if, among its first eight bytes and before any
 // that may mean something else than itself, one is not that of the path.
 func (q *oneShot) fastPath(s *scanner, active bool) (field Field, val, end int) {
 	if s.careful {
@@ -290,7 +290,7 @@ func weighChanged(d *Dialect, v []byte, path string, field Field) int32 {
 	return -1
 }
 
-// load8 returns the first eight octets of s, zeros after its end.
+// load8 returns the first eight bytes of s, zeros after its end.
 func load8(s string) uint64 {
 	if len(s) >= 8 {
 		return binary.LittleEndian.Uint64(bytesOf(s))
@@ -302,7 +302,7 @@ func load8(s string) uint64 {
 	return w
 }
 
-// sameLen returns the number of octets that v and path have in common at their
+// sameLen returns the number of bytes that v and path have in common at their
 // start. head is load8(path).
 func sameLen(v []byte, path string, head uint64) int {
 	if len(v) >= 8 {

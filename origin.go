@@ -84,7 +84,7 @@ func Governs(robotsURL, rawURL string) (bool, error) {
 
 // ParseURL splits an absolute URL into the origin whose robots.txt governs it
 // and the path that is matched. Only scheme and authority can be wrong: path
-// and query are any octets, broken escapes, blanks and raw non-ASCII included.
+// and query are any bytes, broken escapes, blanks and raw non-ASCII included.
 // User information and the fragment are dropped. The error is one sentence
 // that quotes rawURL.
 //
@@ -193,7 +193,7 @@ func parsePort(s string) (uint16, bool) {
 	return uint16(n), n > 0
 }
 
-// maxHost bounds the work on a host: the longest DNS name has 253 octets, and
+// maxHost bounds the work on a host: the longest DNS name has 253 bytes, and
 // percent-encoded UTF-8 takes up to nine times as many.
 const maxHost = 9 * 253
 
@@ -315,7 +315,7 @@ func parseNumber(s string) (uint64, bool) {
 }
 
 // parseIPv4 reads every spelling that reaches an IPv4 address on some system:
-// one to four numbers, the last filling the octets that are left (127.1,
+// one to four numbers, the last filling the bytes that are left (127.1,
 // 0x7f000001, 0177.0.0.1). One form of each keeps a second spelling from
 // passing for another origin.
 func parseIPv4(host string) (string, bool) {

@@ -2,13 +2,13 @@ package robots
 
 import "strings"
 
-// Path is what is matched against rules: the raw octets of a URL's path and
+// Path is what is matched against rules: the raw bytes of a URL's path and
 // query, the fragment removed. It always begins with '/', except the zero value,
 // which nothing allows (D-56). Rules bring it into the normal form of their
 // dialect.
 type Path struct{ raw string }
 
-// String returns the raw octets.
+// String returns the raw bytes.
 func (p Path) String() string { return p.raw }
 
 // RawPath takes the path out of any string as the public C++ library does
@@ -55,7 +55,7 @@ func newPath(s string) Path {
 	return Path{s}
 }
 
-// Classes of octets for the normal forms.
+// Classes of bytes for the normal forms.
 const (
 	isUnreserved = 1 << iota // A-Z a-z 0-9 - . _ ~ (RFC 3986 section 2.3)
 	isForeign                // no URI may hold it raw: >= 0x80, blank, controls, "<>\^{}`| (D-14)
@@ -90,7 +90,7 @@ var classes = func() (t [256]uint8) {
 	return t
 }()
 
-// clean reports whether s holds no octet of the class.
+// clean reports whether s holds no byte of the class.
 func clean(s string, class uint8) bool {
 	if len(s) < 8 {
 		for i := range len(s) {
@@ -100,7 +100,7 @@ func clean(s string, class uint8) bool {
 		}
 		return true
 	}
-	// One test for eight look-ups: 0.4 ns an octet instead of 1. The last eight
+	// One test for eight look-ups: 0.4 ns a byte instead of 1. The last eight
 	// may overlap those before.
 	for i := 0; ; i += 8 {
 		i = min(i, len(s)-8)
@@ -115,7 +115,7 @@ func clean(s string, class uint8) bool {
 	}
 }
 
-// plainLen returns the number of octets at the start of s that mean just
+// plainLen returns the number of bytes at the start of s that mean just
 // themselves in paths and patterns of all normal forms.
 func plainLen(s string) int {
 	n := 0
@@ -152,7 +152,7 @@ func (d *Dialect) normal(p Path, buf []byte) string {
 	return p.raw
 }
 
-// In EscapesRFC a literal '*' or '$' is one of these octets, which no normal
+// In EscapesRFC a literal '*' or '$' is one of these bytes, which no normal
 // form holds otherwise, however it was written. So both spellings are equal and
 // what is left of '*' and '$' in a pattern is special (RFC 9309 section 2.2.3,
 // PCT-03). Writing them as %2A and %24 would not do: "/*%" would then match a
@@ -162,7 +162,7 @@ const (
 	literalDollar = 2
 )
 
-// appendRFC appends a path in the form of D-14: foreign octets escaped, escapes
+// appendRFC appends a path in the form of D-14: foreign bytes escaped, escapes
 // of unreserved characters decoded, hexadecimal digits in upper case. Reserved
 // characters stay as they are, raw or escaped, but for '*' and '$'.
 func appendRFC(dst []byte, s string) []byte {

@@ -6,9 +6,9 @@ import (
 )
 
 // A Pattern is the path of a rule in the normal form of a dialect: a string
-// anchored at the start of the path, in which '*' stands for any octets, none
+// anchored at the start of the path, in which '*' stands for any bytes, none
 // included, and a '$' at the very end for the end of the path (MATCH-03). A
-// literal '*' or '$' has its own octet where the dialect tells them apart
+// literal '*' or '$' has its own byte where the dialect tells them apart
 // (EscapesRFC), so nothing else in the text is special.
 type Pattern struct {
 	text   string
@@ -86,8 +86,8 @@ func (d *Dialect) compile(value string, buf []byte) (Pattern, []byte) {
 }
 
 // appendPatternRFC appends a pattern in the form of appendRFC and returns its
-// weight. An escaped '*' or '$' weighs the three octets of its escape, a '$'
-// that is not last is a literal (D-13) and weighs the one octet written.
+// weight. An escaped '*' or '$' weighs the three bytes of its escape, a '$'
+// that is not last is a literal (D-13) and weighs the one byte written.
 func appendPatternRFC(dst []byte, s string) ([]byte, int32) {
 	from, extra := len(dst), 0
 	for i := 0; i < len(s); {
@@ -115,7 +115,7 @@ func appendPatternRFC(dst []byte, s string) ([]byte, int32) {
 }
 
 // appendPatternCPP appends a pattern as the public C++ library stores it:
-// octets >= 0x80 escaped, hexadecimal digits in upper case, nothing decoded
+// bytes >= 0x80 escaped, hexadecimal digits in upper case, nothing decoded
 // (PCT-05).
 func appendPatternCPP(dst []byte, s string) []byte {
 	for i := 0; i < len(s); i++ {
@@ -133,7 +133,7 @@ func appendPatternCPP(dst []byte, s string) []byte {
 }
 
 // weigh returns the precedence of a pattern whose weight is that of all its
-// octets.
+// bytes.
 func (d *Dialect) weigh(p Pattern) int32 {
 	if !d.LiteralWeight {
 		return p.weight
@@ -164,7 +164,7 @@ func view(b []byte) string {
 	return unsafe.String(unsafe.SliceData(b), len(b))
 }
 
-// bytesOf returns s as octets without copying; they must not be changed.
+// bytesOf returns s as bytes without copying; they must not be changed.
 func bytesOf(s string) []byte {
 	return unsafe.Slice(unsafe.StringData(s), len(s))
 }

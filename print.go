@@ -128,7 +128,7 @@ func (r RequestRate) appendJSON(dst []byte) []byte {
 	return append(dst, `"}`...)
 }
 
-// AppendQuoted appends s as a JSON string. Octets that are no UTF-8 become
+// AppendQuoted appends s as a JSON string. Bytes that are no UTF-8 become
 // U+FFFD.
 func AppendQuoted(dst []byte, s string) []byte { return appendString(dst, s) }
 
@@ -182,7 +182,7 @@ func appendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// printable returns s for people's eyes and terminals: controls and octets that
+// printable returns s for people's eyes and terminals: controls and bytes that
 // are no UTF-8 are shown as \xHH, so that a site cannot steer a terminal.
 func printable(s string) string {
 	ok := true
@@ -215,7 +215,7 @@ func isFormat(u rune) bool {
 	return 0x200B <= u && u <= 0x200F || 0x202A <= u && u <= 0x202E || 0x2060 <= u && u <= 0x2069 || u == 0xFEFF
 }
 
-// Printable is s made safe for a terminal: controls, octets that are no UTF-8
+// Printable is s made safe for a terminal: controls, bytes that are no UTF-8
 // and characters that reorder text are shown as \xHH.
 func Printable(s string) string { return printable(s) }
 

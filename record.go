@@ -304,7 +304,7 @@ func (r *Rules) ContentUsage(p Path) []Preference {
 	return list
 }
 
-// parseUsage reads "[/path] train-ai=n, search=y". A first octet '/' decides
+// parseUsage reads "[/path] train-ai=n, search=y". A first byte '/' decides
 // that there is a path. Names are case-sensitive (SPEC.md 3.8).
 func parseUsage(s string) (path string, list []Preference) {
 	if s != "" && s[0] == '/' {

@@ -21,12 +21,12 @@ type refRule struct {
 	weight    int
 }
 
-// refItem is one item of a pattern: an octet in comparable form, any octets,
+// refItem is one item of a pattern: a byte in comparable form, any bytes,
 // or the end of the path.
 type refItem struct {
-	octet string // one octet, or one escape "%XX"
-	star  bool
-	end   bool
+	byte string // one byte, or one escape "%XX"
+	star bool
+	end  bool
 }
 
 type refAnswer struct {
@@ -266,30 +266,30 @@ func refItems(d Dialect, text string, special bool) (items []refItem, weight int
 			items = append(items, refItem{end: true})
 			weight++
 		case escaped && d.Escapes == EscapesRaw && !special:
-			items = append(items, refItem{octet: text[i : i+1]})
+			items = append(items, refItem{byte: text[i : i+1]})
 			weight++
 		case escaped && (d.Escapes == EscapesRFC || !special) && strings.IndexByte(unreserved, byte(v)) >= 0:
-			items = append(items, refItem{octet: string(rune(v))})
+			items = append(items, refItem{byte: string(rune(v))})
 			weight++
 			i += 2
 		case escaped && d.Escapes == EscapesRFC && (v == '*' || v == '$'):
-			items = append(items, refItem{octet: string(rune(v))})
+			items = append(items, refItem{byte: string(rune(v))})
 			weight += 3
 			i += 2
 		case escaped:
 			for _, o := range strings.Split(fmt.Sprintf("%%%02X", v), "") {
-				items = append(items, refItem{octet: o})
+				items = append(items, refItem{byte: o})
 			}
 			weight += 3
 			i += 2
 		case d.Escapes == EscapesRaw && !special,
 			d.Escapes != EscapesRFC && special && c < 0x80,
 			!foreign(c):
-			items = append(items, refItem{octet: text[i : i+1]})
+			items = append(items, refItem{byte: text[i : i+1]})
 			weight++
 		default:
 			for _, o := range strings.Split(fmt.Sprintf("%%%02X", c), "") {
-				items = append(items, refItem{octet: o})
+				items = append(items, refItem{byte: o})
 			}
 			weight += 3
 		}
@@ -321,7 +321,7 @@ func refPath(d Dialect, path string) []refItem {
 	}
 	var text strings.Builder
 	for _, it := range items {
-		text.WriteString(it.octet)
+		text.WriteString(it.byte)
 	}
 	s, query, hasQuery := strings.Cut(text.String(), "?")
 	var out []string
@@ -350,7 +350,7 @@ func refPath(d Dialect, path string) []refItem {
 	}
 	items = nil
 	for i := range len(s) {
-		items = append(items, refItem{octet: s[i : i+1]})
+		items = append(items, refItem{byte: s[i : i+1]})
 	}
 	return items
 }
@@ -509,7 +509,7 @@ func reference(d Dialect, body, path string, tokens ...string) refAnswer {
 	items := refPath(d, path)
 	var text strings.Builder
 	for _, it := range items {
-		text.WriteString(it.octet)
+		text.WriteString(it.byte)
 	}
 	a.allowed = true
 	if !d.MatchRobotsTxt && text.String() == "/robots.txt" {

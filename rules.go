@@ -26,7 +26,7 @@ type Rules struct {
 	given   []string // as the caller gave them, nil if that is the same
 
 	agent   agent
-	limit   int  // octets of the file that count
+	limit   int  // bytes of the file that count
 	counts  bool // false: the file is over the size limit and does not count
 	anyRule bool // the file holds a rule for somebody
 	lines   []uint32
@@ -34,12 +34,12 @@ type Rules struct {
 }
 
 // rule is an allow or disallow with a path, as the caller's dialect reads it:
-// 28 octets without a pointer, so that a thousand rules cost the garbage
+// 28 bytes without a pointer, so that a thousand rules cost the garbage
 // collector nothing.
 type rule struct {
 	start, n   uint32 // the value as written, in the body
 	text, size uint32 // its normal form, in Rules.buf if changed, else in the body
-	literal    uint32 // octets of that before the first star or the end
+	literal    uint32 // bytes of that before the first star or the end
 	weight     int32
 	field      Field
 	kind       kind

@@ -20,7 +20,7 @@ import (
 // line number: File.Line counts line ends when somebody asks.
 type lineRef struct {
 	val       uint32 // offset of the value in the body
-	n         uint16 // octets of the value; longValue if more
+	n         uint16 // bytes of the value; longValue if more
 	field     Field
 	ambiguous bool // another dialect may read this line differently
 }
@@ -28,7 +28,7 @@ type lineRef struct {
 const longValue = 1<<16 - 1
 
 // ambiguousLength is the line length above which a line is marked ambiguous: the smallest
-// line limit of any dialect (yandex, 1024 octets).
+// line limit of any dialect (yandex, 1024 bytes).
 const ambiguousLength = 1024
 
 // scanner reads lines one after the other. The positions of the next '#' and
@@ -42,7 +42,7 @@ const ambiguousLength = 1024
 type scanner struct {
 	b         []byte
 	pos       int // where the next line begins
-	hash, nul int // first such octet at or after the line, len(b) if none
+	hash, nul int // first such byte at or after the line, len(b) if none
 	other     int // the lesser of the two
 	crs       int // CRs in b
 	dropped   int // CRs that ended lines so far
@@ -86,7 +86,7 @@ func indexFrom(b []byte, i int, c byte) int {
 	return len(b)
 }
 
-// Names as the eight octets loaded at once, little endian, lower case.
+// Names as the eight bytes loaded at once, little endian, lower case.
 const (
 	word_disallow = 'd' | 'i'<<8 | 's'<<16 | 'a'<<24 | 'l'<<32 | 'l'<<40 | 'o'<<48 | 'w'<<56
 	word_user_age = 'u' | 's'<<8 | 'e'<<16 | 'r'<<24 | '-'<<32 | 'a'<<40 | 'g'<<48 | 'e'<<56
@@ -300,7 +300,7 @@ func cut(b []byte, c byte) int {
 	return len(b)
 }
 
-// partialMark returns the number of octets at the start of b that begin a byte
+// partialMark returns the number of bytes at the start of b that begin a byte
 // order mark: the C++ library drops even one or two of the three (C-07).
 func partialMark(b []byte) int {
 	n := 0

@@ -31,12 +31,12 @@ func (d *Dialect) begins(value, token string) bool {
 	}
 	switch d.AgentMatch {
 	case AgentTokenCut:
-		return tokenLen(token) == n && !isTokenOctet(value[n])
+		return tokenLen(token) == n && !isTokenByte(value[n])
 	case AgentWhole:
 		return false
 	default: // D-02: the whole, the first word, the leading token
 		return (isBlank(value[n]) || value[n] == '/') && wordLen(token) == n ||
-			!isTokenOctet(value[n]) && tokenLen(token) == n
+			!isTokenByte(value[n]) && tokenLen(token) == n
 	}
 }
 
@@ -91,14 +91,14 @@ func (d *Dialect) same(a, b string) bool {
 // '_' and '-' (RFC 9309 section 2.2.1).
 func tokenLen(s string) int {
 	for i := range len(s) {
-		if !isTokenOctet(s[i]) {
+		if !isTokenByte(s[i]) {
 			return i
 		}
 	}
 	return len(s)
 }
 
-func isTokenOctet(c byte) bool {
+func isTokenByte(c byte) bool {
 	l := c | 0x20
 	return 'a' <= l && l <= 'z' || c == '-' || c == '_'
 }
@@ -141,7 +141,7 @@ func ProductTokens(value string) []string {
 }
 
 // isToken reports whether a caller's value is one product token, which may hold
-// any octets but those that part the words of a header (D-03).
+// any bytes but those that part the words of a header (D-03).
 func isToken(value string) bool {
 	for i := range len(value) {
 		if partsWords(value[i]) && value[i] != ';' || value[i] == '/' {
@@ -274,7 +274,7 @@ func cutProduct(s string) (name, version, rest string) {
 	return name, version, rest
 }
 
-// partsWords reports the octets that part the words of a User-Agent header.
+// partsWords reports the bytes that part the words of a User-Agent header.
 func partsWords(c byte) bool {
 	return isBlank(c) || c == '(' || c == ')' || c == ';' || c == ','
 }

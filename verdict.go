@@ -169,7 +169,7 @@ func (r Rule) Pattern() Pattern {
 	return r.rules.pattern(&r.rule)
 }
 
-// Weight returns the rule's precedence: the octets of its normal form, counted as
+// Weight returns the rule's precedence: the bytes of its normal form, counted as
 // the dialect does (D-12).
 func (r Rule) Weight() int { return int(r.weight) }
 

@@ -17,8 +17,8 @@ const testSeed = 9309
 func benchmarkWork(b *testing.B, w *work) {
 	for _, e := range w.engines {
 		b.Run(e.name, func(b *testing.B) {
-			if w.octets > 0 {
-				b.SetBytes(int64(w.octets))
+			if w.byteCount > 0 {
+				b.SetBytes(int64(w.byteCount))
 			}
 			b.ReportAllocs()
 			round := 0
@@ -90,11 +90,11 @@ func TestGeneratorsAreDeterministic(t *testing.T) {
 
 // TestGeneratedFilesLookReal holds the generator to the figures it states.
 func TestGeneratedFilesLookReal(t *testing.T) {
-	var octets, rules []int
+	var byteCount, rules []int
 	wild, all := 0, 0
 	for _, body := range generateFiles(4000, testSeed) {
 		paths := rulesOf(body)
-		octets, rules = append(octets, len(body)), append(rules, len(paths))
+		byteCount, rules = append(byteCount, len(body)), append(rules, len(paths))
 		for _, p := range paths {
 			all++
 			if strings.ContainsAny(p, "*$") {
@@ -102,7 +102,7 @@ func TestGeneratedFilesLookReal(t *testing.T) {
 			}
 		}
 	}
-	slices.Sort(octets)
+	slices.Sort(byteCount)
 	slices.Sort(rules)
 	near := func(what string, got, want, tolerance float64) {
 		t.Helper()
@@ -110,10 +110,10 @@ func TestGeneratedFilesLookReal(t *testing.T) {
 			t.Errorf("%s: got %.4g, want %.4g within %.0f %%", what, got, want, 100*tolerance)
 		}
 	}
-	near("octets p10", float64(octets[400]), 87, 0.3)
-	near("octets p50", float64(octets[2000]), 619, 0.15)
-	near("octets p90", float64(octets[3600]), 4527, 0.25)
-	near("octets p99", float64(octets[3960]), 89403, 0.5)
+	near("bytes p10", float64(byteCount[400]), 87, 0.3)
+	near("bytes p50", float64(byteCount[2000]), 619, 0.15)
+	near("bytes p90", float64(byteCount[3600]), 4527, 0.25)
+	near("bytes p99", float64(byteCount[3960]), 89403, 0.5)
 	near("rules p50", float64(rules[2000]), 13, 0.16)
 	near("wildcards", float64(wild)/float64(all), 0.135, 0.05)
 }

@@ -58,7 +58,7 @@ func hostile() []problem {
 	add("short rules, 9 stars", as, fill(func(i int) string { return fmt.Sprint("/", times("*a", 9), "*b", i) }))
 	add("rules with 1,000 stars", as, fill(func(i int) string { return fmt.Sprint("/", times("*a", 1000), "b", i) }))
 	add("p2 with $", as, fill(func(i int) string { return fmt.Sprint("/", times("*a", 9), "*b", i, "$") }))
-	add("literals, 400 shared octets", as, fill(func(i int) string { return fmt.Sprint("/", a(400), i) }))
+	add("literals, 400 shared bytes", as, fill(func(i int) string { return fmt.Sprint("/", a(400), i) }))
 	add("rules /*a…ab", as, fill(func(i int) string { return fmt.Sprint("/*", a(40), "b", i) }))
 	add("right pieces, wrong order", "/bbbb"+a(2040), fill(func(i int) string {
 		s := "/*"
@@ -77,21 +77,21 @@ func hostile() []problem {
 	add("last piece only at the front, text of period 3", "/aaab"+times("aab", 680), fill(func(i int) string {
 		return "/*baab*" + pieces(i, 5, aab) + "*aaab"
 	}))
-	add("the same, last piece of 80 octets", "/"+times("aab", 25)+"aaab"+times("aab", 650), fill(func(i int) string {
+	add("the same, last piece of 80 bytes", "/"+times("aab", 25)+"aaab"+times("aab", 650), fill(func(i int) string {
 		return "/*baab*" + pieces(i, 5, aab) + "*" + times("aab", 25) + "aaab"
 	}))
 	add("bbbb in (bbba)^n", "/bbbb"+times("abbb", 510), fill(func(i int) string {
 		return "/*bbba*" + pieces(i, 5, [8]string{"a", "b", "ab", "ba", "bb", "abb", "bab", "bba"}) + "*bbbb"
 	}))
-	add("near miss of 60 octets in (bbba)^n", "/"+times("bbba", 511), fill(func(i int) string {
+	add("near miss of 60 bytes in (bbba)^n", "/"+times("bbba", 511), fill(func(i int) string {
 		return "/*" + pieces(i, 5, [8]string{"a", "b", "ab", "ba", "bb", "abb", "bab", "bba"}) + "*" + times("bbba", 14) + "bbbb"
 	}))
-	add("near miss of 100 octets in (bbba)^n", "/"+times("bbba", 511), fill(func(i int) string {
+	add("near miss of 100 bytes in (bbba)^n", "/"+times("bbba", 511), fill(func(i int) string {
 		return "/*" + pieces(i, 5, [8]string{"a", "b", "ab", "ba", "bb", "abb", "bab", "bba"}) + "*" + times("bbba", 24) + "bbbb"
 	}))
 
 	// A text without order over two letters: every short piece is in it, and
-	// the searches see a candidate every few octets.
+	// the searches see a candidate every few bytes.
 	rng := newRand(1, 3)
 	coin := make([]byte, 2047)
 	for i := range coin {
@@ -144,7 +144,7 @@ func hostile() []problem {
 	add("escapes in rules and path", "/%c3%a9"+times("%c3%a4%61", 226), fill(func(i int) string {
 		return "/*%C3%A4a*" + pieces(i, 4, [8]string{"a", "%C3", "%A4", "%a4a", "%c3%a4", "ä", "äa", "a%c3"}) + "*%C3%A9"
 	}))
-	add("literal head of 1,000 octets before the star", as, fill(func(i int) string {
+	add("literal head of 1,000 bytes before the star", as, fill(func(i int) string {
 		return "/" + a(1000) + "*" + pieces(i, 4, [8]string{"a", "aa", "aaa", a(4), a(5), a(6), a(7), a(8)}) + "*b"
 	}))
 	add("last piece aaaaaaaaaaaab only at the front", "/"+a(12)+"ba"+a(2032), fill(func(i int) string {
@@ -152,13 +152,13 @@ func hostile() []problem {
 	}))
 
 	// Rules of one random piece that the path does not hold, though it holds
-	// every short window of it. The path has 2 KiB; where its octets must be
+	// every short window of it. The path has 2 KiB; where its bytes must be
 	// escaped, its normal form has 6 KiB of period 3.
-	random := func(octets string, n int) (url string, body []byte) {
+	random := func(alphabet string, n int) (url string, body []byte) {
 		draw := func(n int) string {
 			b := make([]byte, n)
 			for i := range b {
-				b[i] = octets[rng.IntN(len(octets))]
+				b[i] = alphabet[rng.IntN(len(alphabet))]
 			}
 			return string(b)
 		}
@@ -176,9 +176,9 @@ func hostile() []problem {
 	url, body = random("ab", 70)
 	add("random pieces of 70 over two letters", url, body)
 	url, body = random("\xFE\xFF", 22)
-	add("random pieces of 22 over two octets to be escaped", url, body)
+	add("random pieces of 22 over two bytes to be escaped", url, body)
 	url, body = random("\xFE\xFF", 12)
-	add("random pieces of 12 over two octets to be escaped", url, body)
+	add("random pieces of 12 over two bytes to be escaped", url, body)
 	return all
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	fileLimit   = 512_000 // octets of a file that are read, whole lines
+	fileLimit   = 512_000 // bytes of a file that are read, whole lines
 	urlsPerFile = 8
 )
 
@@ -35,11 +35,11 @@ func newQuery(raw string) query {
 
 // A set is some files, who asks for each, and what.
 type set struct {
-	name    string
-	bodies  [][]byte
-	agents  []string
-	queries [][urlsPerFile]query
-	octets  int
+	name      string
+	bodies    [][]byte
+	agents    []string
+	queries   [][urlsPerFile]query
+	byteCount int
 }
 
 func newSet(name string, bodies [][]byte, seed uint64) *set {
@@ -55,7 +55,7 @@ func (s *set) add(body []byte, agent string, q [urlsPerFile]query) {
 	s.bodies = append(s.bodies, body)
 	s.agents = append(s.agents, agent)
 	s.queries = append(s.queries, q)
-	s.octets += len(body)
+	s.byteCount += len(body)
 }
 
 // only returns the files whose size is from least to most.
@@ -70,7 +70,7 @@ func (s *set) only(least, most int) *set {
 }
 
 func (s *set) String() string {
-	return fmt.Sprintf("%s: %d files, %d octets", s.name, len(s.bodies), s.octets)
+	return fmt.Sprintf("%s: %d files, %d bytes", s.name, len(s.bodies), s.byteCount)
 }
 
 func newRand(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
@@ -173,7 +173,7 @@ func fromRule(rng *rand.Rand, rule string) string {
 	return b.String()
 }
 
-// somePath makes a path of n octets.
+// somePath makes a path of n bytes.
 func somePath(rng *rand.Rand, n int) string {
 	var b strings.Builder
 	for b.Len() < n {
@@ -200,14 +200,14 @@ var words = strings.Fields(`
 
 func word(rng *rand.Rand) string { return words[rng.IntN(len(words))] }
 
-// sizes holds quantiles of the size of real files in octets; between them the
+// sizes holds quantiles of the size of real files in bytes; between them the
 // logarithm is interpolated.
-var sizes = []struct{ quantile, octets float64 }{
+var sizes = []struct{ quantile, byteCount float64 }{
 	{0, 24}, {0.10, 87}, {0.50, 619}, {0.90, 4527}, {0.99, 89403}, {1, 512_000},
 }
 
 // generateFiles makes n files as they are on the web: size p10, p50, p90, p99 of
-// 87, 619, 4,527 and 89,403 octets, 13 rules in the median, 13.5 % of the rules
+// 87, 619, 4,527 and 89,403 bytes, 13 rules in the median, 13.5 % of the rules
 // with '*' or '$', every third file with CRLF.
 func generateFiles(n int, seed uint64) [][]byte {
 	rng := newRand(seed, 2)
@@ -220,7 +220,7 @@ func generateFiles(n int, seed uint64) [][]byte {
 		}
 		a, b := sizes[k-1], sizes[k]
 		t := (q - a.quantile) / (b.quantile - a.quantile)
-		bodies[i] = generateFile(rng, int(math.Exp((1-t)*math.Log(a.octets)+t*math.Log(b.octets))))
+		bodies[i] = generateFile(rng, int(math.Exp((1-t)*math.Log(a.byteCount)+t*math.Log(b.byteCount))))
 	}
 	return bodies
 }
@@ -325,7 +325,7 @@ func generateRule(rng *rand.Rand) string {
 	}
 }
 
-// literalRules makes n distinct rules of 30 to 40 octets without a wildcard.
+// literalRules makes n distinct rules of 30 to 40 bytes without a wildcard.
 func literalRules(rng *rand.Rand, n int) []string {
 	seen := map[string]bool{}
 	for len(seen) < n {

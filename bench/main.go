@@ -24,7 +24,7 @@ func main() {
 		quick  = flag.Bool("quick", false, "fewer files, shorter rounds, no slow library on hostile files")
 		out    = flag.String("o", "", "`folder` for the table and the plot")
 		list   = flag.Bool("list", false, "list the rows and stop")
-		passes = flag.Int("passes", 0, "only pass `n` times over the files, one shot each, and print their octets (see callgrind.sh)")
+		passes = flag.Int("passes", 0, "only pass `n` times over the files, one shot each, and print their bytes (see callgrind.sh)")
 		name   = flag.String("engine", ours, "engine of -passes: robots, reference or temoto")
 	)
 	flag.Parse()
@@ -62,7 +62,7 @@ func main() {
 				}
 			}
 		}
-		fmt.Println(sets[0].octets)
+		fmt.Println(sets[0].byteCount)
 		return
 	}
 	for _, s := range sets {
@@ -79,7 +79,7 @@ func main() {
 			continue
 		}
 		w := r.make()
-		res := &result{name: r.name, about: r.about, unit: r.unit, goal: r.goal, ops: w.ops, octets: w.octets}
+		res := &result{name: r.name, about: r.about, unit: r.unit, goal: r.goal, ops: w.ops, byteCount: w.byteCount}
 		res.ns = measure(w, o)
 		progress("%s", res.line())
 		results = append(results, res)

@@ -19,22 +19,22 @@ type engine struct {
 
 // work is what a row measures. The first engine is ours.
 type work struct {
-	engines []engine
-	ops     int  // per pass
-	octets  int  // of files read per pass, 0 if none is
-	slow    bool // passes may take seconds: the first of such an engine has to do
-	wall    bool // several goroutines work: time on the wall counts
+	engines   []engine
+	ops       int  // per pass
+	byteCount int  // of files read per pass, 0 if none is
+	slow      bool // passes may take seconds: the first of such an engine has to do
+	wall      bool // several goroutines work: time on the wall counts
 }
 
 // result holds nanoseconds per operation.
 type result struct {
-	name   string
-	about  string
-	unit   string
-	goal   goal
-	ops    int
-	octets int
-	ns     map[string][]float64 // by engine, in the order of the rounds
+	name      string
+	about     string
+	unit      string
+	goal      goal
+	ops       int
+	byteCount int
+	ns        map[string][]float64 // by engine, in the order of the rounds
 }
 
 type options struct {
@@ -148,7 +148,7 @@ func allocs(w *work, e engine) float64 {
 	return float64(least) / float64(w.ops)
 }
 
-// retained returns the octets of heap that make leaves reachable.
+// retained returns the bytes of heap that make leaves reachable.
 func retained(build func() any) float64 {
 	var before, after runtime.MemStats
 	runtime.GC()

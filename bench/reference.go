@@ -20,7 +20,7 @@ type refGroup struct {
 	rules  []refRule
 }
 
-// No normal form holds these octets: raw control characters are escaped.
+// No normal form holds these bytes: raw control characters are escaped.
 const (
 	refStar = 0
 	refEnd  = 1
@@ -123,7 +123,7 @@ func refRules(groups []refGroup, agent string) []refRule {
 	return all
 }
 
-// refNormal brings a path or a pattern into the normal form: foreign octets
+// refNormal brings a path or a pattern into the normal form: foreign bytes
 // escaped, escapes of unreserved characters, '*' and '$' decoded, hexadecimal
 // digits in upper case. The weight counts an escaped '*' or '$' as written.
 func refNormal(s string, pattern bool) (out []byte, weight int) {

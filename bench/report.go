@@ -54,7 +54,7 @@ func measureFacts(sets []*set, results []*result, seed uint64, selected *regexp.
 		add("memory/"+k.name, "allocations per operation", goal{atMost, k.most, k.most}, values)
 	}
 	if want("kept-file") {
-		octets := float64(s.octets)
+		byteCount := float64(s.byteCount)
 		add("memory/kept-file", "× body, the body included if kept", goal{atMost, 1.35, 1.2}, map[string]float64{
 			ours: 1 + retained(func() any {
 				v := make([]*robots.File, len(s.bodies))
@@ -62,14 +62,14 @@ func measureFacts(sets []*set, results []*result, seed uint64, selected *regexp.
 					v[i] = robots.Parse(b)
 				}
 				return v
-			})/octets,
+			})/byteCount,
 			reference: retained(func() any {
 				v := make([][]refGroup, len(s.bodies))
 				for i, b := range s.bodies {
 					v[i] = refParse(b)
 				}
 				return v
-			}) / octets,
+			}) / byteCount,
 			// Its strings are copies: the body is not kept.
 			temoto: retained(func() any {
 				v := make([]*robotstxt.RobotsData, len(s.bodies))
@@ -77,7 +77,7 @@ func measureFacts(sets []*set, results []*result, seed uint64, selected *regexp.
 					v[i] = temotoParse(b)
 				}
 				return v
-			}) / octets,
+			}) / byteCount,
 		})
 	}
 	const n = 10_000
@@ -106,7 +106,7 @@ func measureFacts(sets []*set, results []*result, seed uint64, selected *regexp.
 			ask(16)
 			return rules
 		})
-		add("memory/rules-"+k.name, "octets per rule of an asked Rules beyond the file", goal{atMost, 60, 32}, map[string]float64{ours: size / n})
+		add("memory/rules-"+k.name, "bytes per rule of an asked Rules beyond the file", goal{atMost, 60, 32}, map[string]float64{ours: size / n})
 
 		// What it takes until the Rules answers at full speed, beyond the answers.
 		const times = 2
@@ -249,7 +249,7 @@ func (r *result) speed(engine string) float64 {
 	if mid == 0 {
 		return 0
 	}
-	return float64(r.octets) / (mid * float64(r.ops)) * 1e3
+	return float64(r.byteCount) / (mid * float64(r.ops)) * 1e3
 }
 
 func (g goal) reached(v float64) string {

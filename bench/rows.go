@@ -71,7 +71,7 @@ func count(b bool) int {
 // oneShot asks one path of every file: body, agent and path in, verdict out.
 // Each round takes another of the file's paths.
 func oneShot(s *set) *work {
-	return &work{ops: len(s.bodies), octets: s.octets, engines: []engine{
+	return &work{ops: len(s.bodies), byteCount: s.byteCount, engines: []engine{
 		{ours, func(round int) (n int) { return oneShotOurs(s, round, 0, 1) }},
 		{reference, func(round int) (n int) {
 			for i, b := range s.bodies {
@@ -102,7 +102,7 @@ func parse(s *set) *work {
 	files := make([]*robots.File, len(s.bodies))
 	groups := make([][]refGroup, len(s.bodies))
 	data := make([]*robotstxt.RobotsData, len(s.bodies))
-	return &work{ops: len(s.bodies), octets: s.octets, engines: []engine{
+	return &work{ops: len(s.bodies), byteCount: s.byteCount, engines: []engine{
 		{ours, func(int) int {
 			for i, b := range s.bodies {
 				files[i] = robots.Parse(b)
@@ -281,8 +281,8 @@ func rows(sets []*set, seed uint64, quick bool) []row {
 		}
 		all = append(all,
 			row{"oneshot" + on, s.String(), "file", files(goal{perTemoto, 31, 45}), func() *work { return oneShot(s) }},
-			row{"oneshot≤1KB" + on, "files of at most 1,024 octets", "file", files(goal{perTemoto, 13, 20}), func() *work { return oneShot(s.only(0, 1024)) }},
-			row{"oneshot≥50KB" + on, "files of at least 50,000 octets", "file", goal{}, func() *work { return oneShot(s.only(50_000, math.MaxInt)) }},
+			row{"oneshot≤1KB" + on, "files of at most 1,024 bytes", "file", files(goal{perTemoto, 13, 20}), func() *work { return oneShot(s.only(0, 1024)) }},
+			row{"oneshot≥50KB" + on, "files of at least 50,000 bytes", "file", goal{}, func() *work { return oneShot(s.only(50_000, math.MaxInt)) }},
 			row{"parse" + on, "read and keep", "file", files(goal{perTemoto, 25, 40}), func() *work { return parse(s) }},
 			row{"match-kept" + on, "8 paths a file, file after file", "path", files(goal{perTemoto, 9, 15}), func() *work { return matchKept(s) }},
 			row{"bulk" + on, "the same from whole URLs", "URL", goal{}, func() *work { return bulk(s) }},
@@ -297,7 +297,7 @@ func rows(sets []*set, seed uint64, quick bool) []row {
 	}
 	literal := []goal{{}, {}, {}, {perTemoto, 300, 300}}
 	for i, n := range ruleCounts {
-		all = append(all, row{fmt.Sprintf("match-literal/%d", n), "literal rules of 30 to 40 octets", "path", literal[i], func() *work {
+		all = append(all, row{fmt.Sprintf("match-literal/%d", n), "literal rules of 30 to 40 bytes", "path", literal[i], func() *work {
 			return match(literalProblem(seed, n), true)
 		}})
 	}

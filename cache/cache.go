@@ -41,7 +41,7 @@ type Options struct {
 	// Without one there is memory only, and a site whose record was dropped has
 	// no last good answer any more.
 	Store Store
-	// Memory bounds the records held in memory, in octets: 64 MiB.
+	// Memory bounds the records held in memory, in bytes: 64 MiB.
 	Memory int64
 	// Floor and Ceiling bound the life of a good answer, whatever the site says:
 	// 5 minutes and 24 hours (D-28). RFC 9309 section 2.4 wants no ceiling above.

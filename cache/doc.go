@@ -61,7 +61,7 @@
 //
 // # Keeping
 //
-// In memory there is a bound in octets, [Options.Memory]; equal bodies are kept
+// In memory there is a bound in bytes, [Options.Memory]; equal bodies are kept
 // once. A [Store] behind it keeps more and longer: package cache/bolt is a file,
 // and other stores that pass package cachetest can take its place. A store that
 // fails costs fetches, never answers.

@@ -462,13 +462,13 @@ func TestHostile(t *testing.T) {
 		if n := s.most.Load(); n != fetches {
 			t.Errorf("%d fetches at a time, want %d", n, fetches)
 		}
-		if u := c.Usage(); u.Octets > memory {
+		if u := c.Usage(); u.Bytes > memory {
 			t.Errorf("%+v", u)
 		}
 	})
 	// Garbage may double what lives.
 	const bound = 2*(memory+fetches*2*size) + 32<<20
-	t.Logf("%d origins of %d octets: heap of %d MiB at most, bound %d MiB", origins, size, (high.Load()-before)>>20, bound>>20)
+	t.Logf("%d origins of %d bytes: heap of %d MiB at most, bound %d MiB", origins, size, (high.Load()-before)>>20, bound>>20)
 	if high.Load()-before > bound {
 		t.Errorf("heap of %d MiB", (high.Load()-before)>>20)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// Memory is a Store in the memory of the process, within a bound in octets. It is
+// Memory is a Store in the memory of the process, within a bound in bytes. It is
 // a Leaser for the caches that share it.
 //
 // What does not fit is dropped by second chance: entries stand in a circle, new
@@ -47,8 +47,8 @@ type item struct {
 
 // body is a body with the number of entries that hold it.
 type body struct {
-	octets []byte
-	refs   int
+	byteCount []byte
+	refs      int
 }
 
 type lease struct {
@@ -57,7 +57,7 @@ type lease struct {
 	ended chan struct{}
 }
 
-// NewMemory returns an empty store that holds entries of about limit octets, by
+// NewMemory returns an empty store that holds entries of about limit bytes, by
 // an estimate that TestMemorySize holds against what the runtime measures.
 func NewMemory(limit int64) *Memory {
 	return &Memory{
@@ -172,25 +172,25 @@ func (m *Memory) enter(it *item) {
 
 var errNoRecord = errors.New("put of an entry without a record and its origin")
 
-// hold counts a body in and makes the item share the octets that are kept.
-func (m *Memory) hold(it *item, h fetch.Hash, octets []byte) {
+// hold counts a body in and makes the item share the bytes that are kept.
+func (m *Memory) hold(it *item, h fetch.Hash, byteCount []byte) {
 	b := m.bodies[h]
 	if b == nil {
-		b = &body{octets: octets}
-		if cap(octets) > len(octets)+len(octets)/4 { // what a reader grew and did not fill
-			b.octets = append(make([]byte, 0, len(octets)), octets...)
+		b = &body{byteCount: byteCount}
+		if cap(byteCount) > len(byteCount)+len(byteCount)/4 { // what a reader grew and did not fill
+			b.byteCount = append(make([]byte, 0, len(byteCount)), byteCount...)
 		}
 		m.bodies[h] = b
-		m.size += int64(len(octets)) + bodyCost
+		m.size += int64(len(byteCount)) + bodyCost
 	}
 	b.refs++
 	r := *it.Record
-	if len(r.Body) == len(b.octets) && &r.Body[0] == &octets[0] {
-		r.Body = b.octets
+	if len(r.Body) == len(b.byteCount) && &r.Body[0] == &byteCount[0] {
+		r.Body = b.byteCount
 	}
-	if g := r.LastGood; g != nil && len(g.Body) == len(b.octets) && fetch.HashOf(g.Body) == h {
+	if g := r.LastGood; g != nil && len(g.Body) == len(b.byteCount) && fetch.HashOf(g.Body) == h {
 		c := *g
-		c.Body, r.LastGood = b.octets, &c
+		c.Body, r.LastGood = b.byteCount, &c
 	}
 	it.Record = &r
 }
@@ -210,7 +210,7 @@ func (m *Memory) remove(it *item) {
 		b := m.bodies[h]
 		if b.refs--; b.refs == 0 {
 			delete(m.bodies, h)
-			m.size -= int64(len(b.octets)) + bodyCost
+			m.size -= int64(len(b.byteCount)) + bodyCost
 		}
 	}
 }
@@ -263,7 +263,7 @@ func (m *Memory) Close() error {
 type Usage struct {
 	Origins int
 	Bodies  int   // different ones
-	Octets  int64 // of entries and bodies as the store counts them
+	Bytes   int64 // of entries and bodies as the store counts them
 }
 
 // Usage returns what the store holds.
@@ -347,14 +347,14 @@ func (m *Memory) Await(ctx context.Context, origin robots.Origin) error {
 	return nil
 }
 
-// What an entry costs beside its octets: the item, its places in map and circle,
+// What an entry costs beside its bytes: the item, its places in map and circle,
 // the record; and what a body costs in its map.
 const (
 	entryCost = int64(unsafe.Sizeof(item{})+unsafe.Sizeof(fetch.Record{})) + 2*(int64(unsafe.Sizeof(robots.Origin{}))+8)
 	bodyCost  = int64(unsafe.Sizeof(body{})) + 2*int64(unsafe.Sizeof(fetch.Hash{})) + 16
 )
 
-// sizeOf estimates the octets of a record without its bodies.
+// sizeOf estimates the bytes of a record without its bodies.
 func sizeOf(r *fetch.Record) int64 {
 	n := entryCost + int64(len(r.URL)+len(r.Detail)+len(r.StatedBy)+2*len(r.Origin.Host()))
 	for i := range r.Hops {

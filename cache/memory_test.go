@@ -15,7 +15,7 @@ import (
 
 type counted struct{ *cache.Memory }
 
-func (c counted) Octets() int64 { return c.Usage().Octets }
+func (c counted) Bytes() int64 { return c.Usage().Bytes }
 
 func TestMemoryConformance(t *testing.T) {
 	cachetest.Run(t, func(t *testing.T) cache.Store { return counted{cache.NewMemory(1 << 30)} })
@@ -51,10 +51,10 @@ func TestMemorySize(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		got, said := heap()-before, m.Usage().Octets
-		t.Logf("%-10s %4d octets an origin, %4d by estimate", tt.name, got/n, said/n)
+		got, said := heap()-before, m.Usage().Bytes
+		t.Logf("%-10s %4d bytes an origin, %4d by estimate", tt.name, got/n, said/n)
 		if got > said*13/10 || got < said*6/10 {
-			t.Errorf("%s: %d octets, the estimate says %d", tt.name, got, said)
+			t.Errorf("%s: %d bytes, the estimate says %d", tt.name, got, said)
 		}
 		runtime.KeepAlive(m)
 	}
@@ -83,8 +83,8 @@ func TestMemoryBound(t *testing.T) {
 		if err := m.Put(ctx, cache.Entry{Record: cachetest.Record(cachetest.Origin(i), strings.Repeat(fmt.Sprint(i), size/len(fmt.Sprint(i))))}, time.Hour); err != nil {
 			t.Fatal(err)
 		}
-		if u := m.Usage(); u.Octets > limit {
-			t.Fatalf("%d octets after %d puts", u.Octets, i)
+		if u := m.Usage(); u.Bytes > limit {
+			t.Fatalf("%d bytes after %d puts", u.Bytes, i)
 		}
 		if size < limit {
 			if _, err := m.Get(ctx, hot); err != nil {
@@ -125,9 +125,9 @@ func TestMemorySpare(t *testing.T) {
 			}
 		}
 		got := heap() - before
-		t.Logf("%-14s %d MiB on the heap, %d MiB by estimate", tt.name, got>>20, m.Usage().Octets>>20)
+		t.Logf("%-14s %d MiB on the heap, %d MiB by estimate", tt.name, got>>20, m.Usage().Bytes>>20)
 		if got > limit*13/10 {
-			t.Errorf("%s: a store of %d octets has %d on the heap", tt.name, limit, got)
+			t.Errorf("%s: a store of %d bytes has %d on the heap", tt.name, limit, got)
 		}
 		runtime.KeepAlive(m)
 	}
@@ -151,7 +151,7 @@ func TestMemoryLatest(t *testing.T) {
 		}
 		put(n, limit)
 		if _, err := m.Get(ctx, cachetest.Origin(n)); err == nil {
-			t.Errorf("an entry of %d octets is in a store of %d", limit, limit)
+			t.Errorf("an entry of %d bytes is in a store of %d", limit, limit)
 		}
 		for i := n - latest; i < n; i++ {
 			if _, err := m.Get(ctx, cachetest.Origin(i)); err != nil {

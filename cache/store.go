@@ -36,15 +36,15 @@ type Entry struct {
 // implementation against what follows; whoever writes one should begin there.
 //
 // Keys. The key is robots.Origin, in text Origin.String: scheme, host and port in
-// canonical form, at most some 300 octets of ASCII. Two schemes of a host are two
+// canonical form, at most some 300 bytes of ASCII. Two schemes of a host are two
 // keys. A store may hash or prefix keys, it never folds them together.
 //
 // Values. An entry comes back as it was put: every field of the record, times
 // with a millisecond's precision in any zone, empty and nil bodies and headers
-// alike. Record.Encode and fetch.Decode do that for stores of octets.
+// alike. Record.Encode and fetch.Decode do that for stores of bytes.
 //
 // Bodies. The bodies of a record (its own and that of its last good answer, up to
-// 513,024 octets each) are many times larger than the rest, and thousands of
+// 513,024 bytes each) are many times larger than the rest, and thousands of
 // sites have the same. A store keeps each once by its content, see Record.Bodies,
 // and forgets it when no entry refers to it. It hands out a body only after
 // checking that its content has the hash it was kept under.

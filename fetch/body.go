@@ -47,7 +47,7 @@ func (a *access) take(r *reply) {
 	}
 	// A decoder stops where its data ends; what follows must be the end too.
 	if _, err := raw.ReadByte(); err == nil {
-		a.end(Undecodable, "octets follow the compressed body")
+		a.end(Undecodable, "bytes follow the compressed body")
 		return
 	} else if raw.err != nil {
 		a.fail(r.wire.classify(raw.err, Incomplete))
@@ -72,7 +72,7 @@ func (a *access) whole(body []byte) {
 
 // isZipped reports whether a body begins as a compressed file does. Where no
 // Content-Encoding says so it is read as any other file: RFC 9309 section 2.3
-// asks for text, and Google's parser too takes the octets as they are, which
+// asks for text, and Google's parser too takes the bytes as they are, which
 // hold no rules (FORM-02). A person may be told.
 func isZipped(body []byte) bool { return bytes.HasPrefix(body, []byte("\x1F\x8B")) }
 
@@ -103,7 +103,7 @@ func (s *source) keep(err error) error {
 }
 
 // decoder undoes the Content-Encoding: one of those that were asked for. Any
-// other would reach the parser undecoded, and compressed octets parse as a file
+// other would reach the parser undecoded, and compressed bytes parse as a file
 // without rules, which allows everything.
 func decoder(raw *source, r *reply) (io.Reader, *failure) {
 	encoding := strings.ToLower(strings.TrimSpace(strings.Join(r.header.Values("Content-Encoding"), ",")))
@@ -124,7 +124,7 @@ func decoder(raw *source, r *reply) (io.Reader, *failure) {
 	if len(head) == 0 && (r.chunks || r.old) {
 		// The last chunk says that nothing is all, and nothing needs no decoding.
 		// A server of HTTP/1.0 has no other way to say so than to close; one of
-		// HTTP/1.1 that announced compressed octets and closes has failed.
+		// HTTP/1.1 that announced compressed bytes and closes has failed.
 		return raw, nil
 	}
 	if len(head) < 2 {

@@ -121,7 +121,7 @@ func ftpFaults() []fault {
 		return f
 	}
 	held := func(f fault, within span) fault { f.within = within; return f }
-	much := func(f fault, most size) fault { f.octets, f.file = most, ""; return f }
+	much := func(f fault, most size) fault { f.byteCount, f.file = most, ""; return f }
 	flood := func(text string) func(c net.Conn) {
 		return func(c net.Conn) {
 			for {
@@ -139,7 +139,7 @@ func ftpFaults() []fault {
 		of("PASV of another host", "the address that PASV announces is not used", ftpServer{epsv: "500 what", pasv: "227 entering (10,0,0,1,HIGH,LOW)"}, OK, 226),
 		of("PASV without parentheses", "the numbers are found all the same", ftpServer{epsv: "500 what", pasv: "227 entering 127,0,0,1,HIGH,LOW"}, OK, 226),
 		of("250 at the end", "another word for done", ftpServer{done: "250 done"}, OK, 250),
-		of("empty file", "no octets", ftpServer{data: func(net.Conn) {}}, Empty, 226),
+		of("empty file", "no bytes", ftpServer{data: func(net.Conn) {}}, Empty, 226),
 		of("550", "there is no such file", ftpServer{retr: "550 no such file"}, FTPAbsent, 550),
 		of("553", "there is no such name", ftpServer{retr: "553 bad name"}, FTPAbsent, 553),
 		of("530 to USER", "no anonymous login, the session stays open", ftpServer{user: "530 not here"}, FTPDenied, 530),
@@ -189,7 +189,7 @@ func ftpFaults() []fault {
 
 func guardFaults() []fault {
 	of := func(name, does, url string, cause Cause) fault {
-		return fault{area: "guard", name: name, does: does, url: url, raw: func(*site, net.Conn) {}, cause: cause, octets: nothing}
+		return fault{area: "guard", name: name, does: does, url: url, raw: func(*site, net.Conn) {}, cause: cause, byteCount: nothing}
 	}
 	strict := func(o *Options) { o.Guard = Guard{} }
 	list := []fault{

@@ -20,7 +20,7 @@ func statusFaults() []fault {
 		{area: "status", name: "205 Reset Content", does: "an empty file", serve: answer("HTTP/1.1 205 Reset Content\r\nContent-Length: 0\r\n\r\n"), cause: Empty, status: 205},
 		of("206 Partial Content", "part of a file though the whole was asked for", Partial),
 		of("299 Whatever", "2xx like any other", OK),
-		{area: "status", name: "200 empty", does: "a body of no octets", serve: answer(whole("200 OK", "")), cause: Empty, status: 200},
+		{area: "status", name: "200 empty", does: "a body of no bytes", serve: answer(whole("200 OK", "")), cause: Empty, status: 200},
 		{area: "status", name: "200 HTML", does: "a page of HTML: its lines are read as any others", serve: answer(whole("200 OK", "<html><body>hello</body></html>", "Content-Type: text/html")), cause: OK, status: 200},
 		{area: "status", name: "200 meta refresh", does: "a redirect written in HTML is none", serve: answer(whole("200 OK", `<meta http-equiv="refresh" content="0;url=/else">`)), cause: OK, status: 200, hops: 1},
 		of("300 Multiple Choices", "names no one place", BadRedirect),
@@ -65,13 +65,13 @@ func framingFaults() []fault {
 		}
 		return f
 	}
-	large := func(f fault) fault { f.octets = upToHeaders; return f }
+	large := func(f fault) fault { f.byteCount = upToHeaders; return f }
 	n := fmt.Sprint(len(someRules))
 	chunk := func(body string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(body), body) }
 	const head = "HTTP/1.1 200 OK\r\n"
 	return []fault{
 		of("length too long", "Content-Length above the body", head+"Content-Length: 1000\r\n\r\n"+someRules, Incomplete),
-		of("length too short", "octets after the stated length", head+"Content-Length: "+n+"\r\n\r\n"+someRules+"Disallow: /more\n", OK),
+		of("length too short", "bytes after the stated length", head+"Content-Length: "+n+"\r\n\r\n"+someRules+"Disallow: /more\n", OK),
 		of("length negative", "Content-Length: -1", head+"Content-Length: -1\r\n\r\n"+someRules, BadResponse),
 		of("length no number", "Content-Length: many", head+"Content-Length: many\r\n\r\n"+someRules, BadResponse),
 		of("lengths differ", "two lengths that differ", head+"Content-Length: "+n+"\r\nContent-Length: 5\r\n\r\n"+someRules, BadResponse),
@@ -106,7 +106,7 @@ func framingFaults() []fault {
 		of("blank in a name", "a name of two words", head+"Some Header: x\r\n\r\n"+someRules, BadResponse),
 		of("tab before the colon", "a tab is a blank too", head+"Content-Encoding\t: gzip\r\n\r\n"+gzipped(someRules), BadResponse),
 		of("header without a name", "a line that begins with the colon", head+": gzip\r\n\r\n"+someRules, BadResponse),
-		of("name with a blank of no width", "octets outside ASCII in a name", head+"Content\u200b-Encoding: gzip\r\n\r\n"+gzipped(someRules), BadResponse),
+		of("name with a blank of no width", "bytes outside ASCII in a name", head+"Content\u200b-Encoding: gzip\r\n\r\n"+gzipped(someRules), BadResponse),
 		of("folded header", "a value that goes on in the next line", head+"X-Long: a\r\n b\r\n\t\r\nContent-Length: "+n+"\r\n\r\n"+someRules+"more", OK),
 		of("folded length", "a value on the next line is the header's", head+"Content-Length:\r\n "+n+"\r\n\r\n"+someRules+"more", OK),
 		of("encoding in a fold", "a header that a blank before it makes part of another", head+"X: y\r\n Content-Encoding: gzip\r\n\r\n"+gzipped(someRules), BadResponse),
@@ -115,8 +115,8 @@ func framingFaults() []fault {
 		of("CR in a header", "a line end of CR alone", head+"X: y\rContent-Encoding: gzip\r\n\r\n"+gzipped(someRules), BadResponse),
 		of("CR in the status line", "a line end of CR alone", "HTTP/1.1 200 OK\rContent-Encoding: gzip\r\n\r\n"+gzipped(someRules), BadResponse),
 		of("two CRs", "CR CR LF at the end of the headers", head+"Content-Length: "+n+"\r\n\r\r\n"+someRules, BadResponse),
-		of("NUL in a header", "an octet of 0", head+"X: \x00\r\n\r\n"+someRules, BadResponse),
-		of("NUL in the status line", "an octet of 0", "HTTP/1.1 200 O\x00K\r\n\r\n"+someRules, BadResponse),
+		of("NUL in a header", "a byte of 0", head+"X: \x00\r\n\r\n"+someRules, BadResponse),
+		of("NUL in the status line", "a byte of 0", "HTTP/1.1 200 O\x00K\r\n\r\n"+someRules, BadResponse),
 		of("length with a sign", "Content-Length: +5", head+"Content-Length: +5\r\n\r\n"+someRules, BadResponse),
 		of("lengths in a list", "one header of two lengths that agree", head+"Content-Length: "+n+", "+n+"\r\n\r\n"+someRules, BadResponse),
 		of("length of nothing", "a length without a number", head+"Content-Length:\r\n\r\n"+someRules, BadResponse),
@@ -131,12 +131,12 @@ func framingFaults() []fault {
 			p.say(head + "Transfer-Encoding: chunked\r\n\r\n1;")
 			for p.say(strings.Repeat("x", 1<<10)) {
 			}
-		}, cause: Incomplete, octets: upToHeaders},
+		}, cause: Incomplete, byteCount: upToHeaders},
 		{area: "framing", name: "endless trailers", does: "headers after the chunks without end", serve: func(p *peer) {
 			p.say(head + "Transfer-Encoding: chunked\r\n\r\n" + chunk(someRules) + "0\r\n")
 			for p.say("X-Trailer: " + strings.Repeat("x", 1<<10) + "\r\n") {
 			}
-		}, cause: Incomplete, octets: upToHeaders},
+		}, cause: Incomplete, byteCount: upToHeaders},
 		{area: "framing", name: "answer before the request", does: "an answer as soon as the connection is there", raw: nil, serve: answer(whole("200 OK", someRules)), cause: OK},
 	}
 }
@@ -214,7 +214,7 @@ func redirectFaults() []fault {
 			return f
 		}(),
 		of("no Location", "a redirect without a place", answer(whole("302 Found", "")), BadRedirect, 1),
-		of("empty Location", "a place of no octets", answer(whole("302 Found", "", "Location: ")), BadRedirect, 1),
+		of("empty Location", "a place of no bytes", answer(whole("302 Found", "", "Location: ")), BadRedirect, 1),
 		of("two Locations", "two places that differ", answer(whole("302 Found", "", "Location: /a", "Location: /b")), BadRedirect, 1),
 		of("the same Location twice", "two places that agree", func(p *peer) {
 			if p.path == "/a" {
@@ -296,17 +296,17 @@ func encodingFaults() []fault {
 		of("not deflate", "announced but not done", "deflate", "\xFF\xFF"+someRules, Undecodable),
 		of("bad checksum", "the checksum of gzip does not fit", "gzip", string(bad), Undecodable),
 		of("gzip cut", "the compressed data end early", "gzip", zipped[:len(zipped)-9], Incomplete),
-		of("gzip of one octet", "the compressed data end early", "gzip", zipped[:1], Incomplete),
-		of("octets after gzip", "something follows the compressed data", "gzip", zipped+"and something else", Undecodable),
-		of("octets after deflate", "something follows the compressed data", "deflate", zlibbed(someRules)+"more", Undecodable),
+		of("gzip of one byte", "the compressed data end early", "gzip", zipped[:1], Incomplete),
+		of("bytes after gzip", "something follows the compressed data", "gzip", zipped+"and something else", Undecodable),
+		of("bytes after deflate", "something follows the compressed data", "deflate", zlibbed(someRules)+"more", Undecodable),
 		of("gzip of nothing", "an empty file, compressed", "gzip", gzipped(""), Empty),
 		of("gzip announced, empty", "Content-Length: 0", "gzip", "", Empty),
 		empty("gzip announced, no chunks", "the last chunk is the first", "1.1", "gzip\r\nTransfer-Encoding: chunked", "0\r\n\r\n", Empty),
 		empty("deflate announced, no chunks", "the last chunk is the first", "1.1", "deflate\r\nTransfer-Encoding: chunked", "0\r\n\r\n", Empty),
 		empty("gzip announced, last chunk missing", "closes before the first chunk", "1.1", "gzip\r\nTransfer-Encoding: chunked", "", Incomplete),
-		empty("gzip announced, length too long", "closes before the first octet", "1.1", "gzip\r\nContent-Length: 9", "", Incomplete),
+		empty("gzip announced, length too long", "closes before the first byte", "1.1", "gzip\r\nContent-Length: 9", "", Incomplete),
 		empty("gzip announced, HTTP/1.0", "an old server ends every body so", "1.0", "gzip", "", Empty),
-		empty("gzip announced, closed", "closes before the first octet, where HTTP/1.1 would say that this is the end", "1.1", "gzip", "", Incomplete),
+		empty("gzip announced, closed", "closes before the first byte, where HTTP/1.1 would say that this is the end", "1.1", "gzip", "", Incomplete),
 		{area: "encoding", name: "gzip without a word", does: "a compressed file without Content-Encoding is read as it is (FORM-02)", serve: answer(whole("200 OK", zipped)), cause: OK, file: zipped},
 		{area: "encoding", name: "gzip in short body", does: "whole compressed data, length above them", serve: answer("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 9000\r\n\r\n" + zipped), cause: Incomplete},
 	}
@@ -321,35 +321,35 @@ func sizeFaults() []fault {
 		}
 	}
 	return []fault{
-		{area: "size", name: "file at the limit", does: "512,000 octets", serve: func(p *peer) { p.say(whole("200 OK", rulesOf(512_000))) }, cause: OK, file: rulesOf(512_000), octets: upToFile},
-		{area: "size", name: "file over the limit", does: "600,000 octets: the whole lines within the limit count", serve: func(p *peer) { p.say(whole("200 OK", rulesOf(600_000))) }, cause: OK, file: rulesOf(600_000)[:512_000+bodySlack], octets: upToFile},
-		{area: "size", name: "endless file", does: "a body without end", serve: func(p *peer) { flood(p, head+"\r\nUser-agent: *\n", strings.Repeat(line, 100)) }, cause: OK, octets: upToFile},
+		{area: "size", name: "file at the limit", does: "512,000 bytes", serve: func(p *peer) { p.say(whole("200 OK", rulesOf(512_000))) }, cause: OK, file: rulesOf(512_000), byteCount: upToFile},
+		{area: "size", name: "file over the limit", does: "600,000 bytes: the whole lines within the limit count", serve: func(p *peer) { p.say(whole("200 OK", rulesOf(600_000))) }, cause: OK, file: rulesOf(600_000)[:512_000+bodySlack], byteCount: upToFile},
+		{area: "size", name: "endless file", does: "a body without end", serve: func(p *peer) { flood(p, head+"\r\nUser-agent: *\n", strings.Repeat(line, 100)) }, cause: OK, byteCount: upToFile},
 		{area: "size", name: "endless chunks", does: "chunks without end", serve: func(p *peer) {
 			flood(p, head+"Transfer-Encoding: chunked\r\n\r\n", fmt.Sprintf("%x\r\n%s\r\n", len(line)*50, strings.Repeat(line, 50)))
-		}, cause: OK, octets: upToFile},
-		{area: "size", name: "chunks of one octet", does: "six octets on the wire for each of the file", serve: func(p *peer) {
+		}, cause: OK, byteCount: upToFile},
+		{area: "size", name: "chunks of one byte", does: "six bytes on the wire for each of the file", serve: func(p *peer) {
 			flood(p, head+"Transfer-Encoding: chunked\r\n\r\n", strings.Repeat("1\r\n#\r\n", 200))
-		}, cause: RawLimit, octets: upToRaw},
+		}, cause: RawLimit, byteCount: upToRaw},
 		{area: "size", name: "gzip bomb", does: "64 MiB of zeros in 64 KiB: reading stops at the limit of the file", setup: func(*stage) { bomb() }, serve: func(p *peer) {
 			p.say(whole("200 OK", bomb(), "Content-Encoding: gzip"))
-		}, cause: OK, octets: upToFile},
+		}, cause: OK, byteCount: upToFile},
 		{area: "size", name: "empty deflate blocks", does: "compressed data without end that hold nothing", serve: func(p *peer) {
 			flood(p, head+"Content-Encoding: deflate\r\n\r\n", strings.Repeat("\x00\x00\x00\xFF\xFF", 1000))
-		}, cause: RawLimit, octets: upToRaw},
+		}, cause: RawLimit, byteCount: upToRaw},
 		{area: "size", name: "empty gzip members", does: "compressed data without end that hold nothing", serve: func(p *peer) {
 			flood(p, head+"Content-Encoding: gzip\r\n\r\n", strings.Repeat(gzipped(""), 100))
-		}, cause: RawLimit, octets: upToRaw},
-		{area: "size", name: "header flood", does: "headers without end", serve: func(p *peer) { flood(p, head, "X-Flood: "+strings.Repeat("x", 1000)+"\r\n") }, cause: HeaderLimit, octets: upToHeaders},
-		{area: "size", name: "one long header", does: "one header without end", serve: func(p *peer) { flood(p, head+"X-Flood: ", strings.Repeat("x", 1000)) }, cause: HeaderLimit, octets: upToHeaders},
-		{area: "size", name: "long status line", does: "a status line without end", serve: func(p *peer) { flood(p, "HTTP/1.1 200 ", strings.Repeat("x", 1000)) }, cause: HeaderLimit, octets: upToHeaders},
-		{area: "size", name: "endless 103", does: "interim answers without end", serve: func(p *peer) { flood(p, "", "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n") }, cause: HeaderLimit, octets: upToHeaders},
-		{area: "size", name: "dripping headers", does: "an octet of a header now and then", serve: func(p *peer) { drip(p, head+"X-Slow: ", "x") }, cause: HeaderTimeout, within: untilHeader},
-		{area: "size", name: "dripping body", does: "an octet of the file now and then", serve: func(p *peer) { drip(p, head+"Content-Length: 9000\r\n\r\nUser-agent: *\n", "#") }, cause: TooSlow, within: untilGrace},
+		}, cause: RawLimit, byteCount: upToRaw},
+		{area: "size", name: "header flood", does: "headers without end", serve: func(p *peer) { flood(p, head, "X-Flood: "+strings.Repeat("x", 1000)+"\r\n") }, cause: HeaderLimit, byteCount: upToHeaders},
+		{area: "size", name: "one long header", does: "one header without end", serve: func(p *peer) { flood(p, head+"X-Flood: ", strings.Repeat("x", 1000)) }, cause: HeaderLimit, byteCount: upToHeaders},
+		{area: "size", name: "long status line", does: "a status line without end", serve: func(p *peer) { flood(p, "HTTP/1.1 200 ", strings.Repeat("x", 1000)) }, cause: HeaderLimit, byteCount: upToHeaders},
+		{area: "size", name: "endless 103", does: "interim answers without end", serve: func(p *peer) { flood(p, "", "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n") }, cause: HeaderLimit, byteCount: upToHeaders},
+		{area: "size", name: "dripping headers", does: "a byte of a header now and then", serve: func(p *peer) { drip(p, head+"X-Slow: ", "x") }, cause: HeaderTimeout, within: untilHeader},
+		{area: "size", name: "dripping body", does: "a byte of the file now and then", serve: func(p *peer) { drip(p, head+"Content-Length: 9000\r\n\r\nUser-agent: *\n", "#") }, cause: TooSlow, within: untilGrace},
 		{area: "size", name: "body stops", does: "part of the file, then nothing", serve: func(p *peer) {
 			p.say(head + "Content-Length: 9000\r\n\r\nUser-agent: *\n")
 			p.hang()
 		}, cause: TooSlow, within: untilGrace},
-		{area: "size", name: "just fast enough", does: "keeps to the least rate until the time of the whole fetch is over", serve: func(p *peer) { drip(p, head+"\r\n"+rulesOf(2000), strings.Repeat("#", 100)) }, cause: Timeout, within: untilTotal, octets: upToFile},
+		{area: "size", name: "just fast enough", does: "keeps to the least rate until the time of the whole fetch is over", serve: func(p *peer) { drip(p, head+"\r\n"+rulesOf(2000), strings.Repeat("#", 100)) }, cause: Timeout, within: untilTotal, byteCount: upToFile},
 		{area: "size", name: "slow redirects", does: "each hop takes nearly as long as it may", serve: func(p *peer) {
 			time.Sleep(350 * time.Millisecond)
 			chain(9, func(p *peer, i int) string { return fmt.Sprintf("/%d", i) })(p)

@@ -18,13 +18,13 @@ func dnsFaults() []fault {
 	type dns = func(q dnsmessage.Question, m *dnsmessage.Message) bool
 	named := func(name, does string, answer dns, cause Cause, within span) fault {
 		return fault{
-			area: "dns", name: name, does: does, cause: cause, within: within, octets: nothing,
+			area: "dns", name: name, does: does, cause: cause, within: within, byteCount: nothing,
 			setup: func(s *stage) { s.dns.name("site.test", answer) },
 			raw:   func(*site, net.Conn) {},
 		}
 	}
 	served := func(f fault) fault {
-		f.raw, f.serve, f.octets, f.file = nil, answer(whole("200 OK", someRules)), few, someRules
+		f.raw, f.serve, f.byteCount, f.file = nil, answer(whole("200 OK", someRules)), few, someRules
 		return f
 	}
 	unreached := func(name, does string, dial func(ctx context.Context, network, _ string) (net.Conn, error)) fault {
@@ -69,18 +69,18 @@ func tcpFaults() []fault {
 	}
 	quiet := func(*site, net.Conn) {}
 	return []fault{
-		{area: "tcp", name: "refused", does: "nobody listens", url: "http://site.test:4/", raw: quiet, cause: ConnectRefused, octets: nothing},
-		{area: "tcp", name: "no answer", does: "the handshake of TCP is not answered", raw: quiet, cause: ConnectTimeout, within: untilConnect, octets: nothing,
+		{area: "tcp", name: "refused", does: "nobody listens", url: "http://site.test:4/", raw: quiet, cause: ConnectRefused, byteCount: nothing},
+		{area: "tcp", name: "no answer", does: "the handshake of TCP is not answered", raw: quiet, cause: ConnectTimeout, within: untilConnect, byteCount: nothing,
 			connect: func(ctx context.Context, d *net.Dialer, address string) (net.Conn, error) {
 				return silentDial(ctx, d)
 			}},
-		{area: "tcp", name: "no route to the host", does: "the network says so", raw: quiet, connect: failing(syscall.EHOSTUNREACH), cause: ConnectFailed, octets: nothing},
-		{area: "tcp", name: "no network", does: "this machine has no way to the network of the site", raw: quiet, connect: failing(syscall.ENETUNREACH), cause: NoNetwork, octets: nothing},
-		{area: "tcp", name: "network down", does: "the network of this machine is down", raw: quiet, connect: failing(syscall.ENETDOWN), cause: NoNetwork, octets: nothing},
-		{area: "tcp", name: "no own address", does: "this machine has no address left to connect from", raw: quiet, connect: failing(syscall.EADDRNOTAVAIL), cause: NoNetwork, octets: nothing},
-		{area: "tcp", name: "no own descriptor", does: "this process may open no more sockets", raw: quiet, connect: failing(syscall.EMFILE), cause: NoNetwork, octets: nothing},
-		{area: "tcp", name: "own firewall", does: "this machine may not connect", raw: quiet, connect: failing(syscall.EPERM), cause: NoNetwork, octets: nothing},
-		{area: "tcp", name: "no network for one family", does: "nobody listens at the IPv4 address, and there is no way to the IPv6 address", raw: quiet, cause: ConnectRefused, octets: nothing,
+		{area: "tcp", name: "no route to the host", does: "the network says so", raw: quiet, connect: failing(syscall.EHOSTUNREACH), cause: ConnectFailed, byteCount: nothing},
+		{area: "tcp", name: "no network", does: "this machine has no way to the network of the site", raw: quiet, connect: failing(syscall.ENETUNREACH), cause: NoNetwork, byteCount: nothing},
+		{area: "tcp", name: "network down", does: "the network of this machine is down", raw: quiet, connect: failing(syscall.ENETDOWN), cause: NoNetwork, byteCount: nothing},
+		{area: "tcp", name: "no own address", does: "this machine has no address left to connect from", raw: quiet, connect: failing(syscall.EADDRNOTAVAIL), cause: NoNetwork, byteCount: nothing},
+		{area: "tcp", name: "no own descriptor", does: "this process may open no more sockets", raw: quiet, connect: failing(syscall.EMFILE), cause: NoNetwork, byteCount: nothing},
+		{area: "tcp", name: "own firewall", does: "this machine may not connect", raw: quiet, connect: failing(syscall.EPERM), cause: NoNetwork, byteCount: nothing},
+		{area: "tcp", name: "no network for one family", does: "nobody listens at the IPv4 address, and there is no way to the IPv6 address", raw: quiet, cause: ConnectRefused, byteCount: nothing,
 			setup: func(s *stage) { s.dns.name("site.test", addresses("127.0.0.1", "::1")) },
 			connect: func(ctx context.Context, d *net.Dialer, address string) (net.Conn, error) {
 				if strings.HasPrefix(address, "[") {
@@ -102,7 +102,7 @@ func tcpFaults() []fault {
 			p.drained()
 			p.reset()
 		}, cause: Reset},
-		{area: "tcp", name: "reset in the body", does: "resets after some octets of the file", serve: func(p *peer) {
+		{area: "tcp", name: "reset in the body", does: "resets after some bytes of the file", serve: func(p *peer) {
 			p.say("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + someRules)
 			p.drained()
 			p.reset()
@@ -194,7 +194,7 @@ func tlsFaults() []fault {
 				p.tcp.CloseWrite()
 			}, cause: Incomplete},
 		ended("cut in a body without a length", "the connection below TLS ends where the end of the file would be", "HTTP/1.1 200 OK\r\n\r\n"+someRules, "", Incomplete),
-		ended("cut in a compressed body without a length", "the compressed octets end, TLS does not", "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n"+gzipped(someRules), "", Incomplete),
+		ended("cut in a compressed body without a length", "the compressed bytes end, TLS does not", "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n"+gzipped(someRules), "", Incomplete),
 		ended("cut in HTTP/1.0", "an old server closes TCP without the end of TLS", "HTTP/1.0 200 OK\r\n\r\n"+someRules, "", Incomplete),
 		ended("cut before an empty body", "the connection below TLS ends after the headers", "HTTP/1.1 200 OK\r\n\r\n", "", Incomplete),
 		ended("no end of TLS after a length", "the stated length has come, so nothing is missing", whole("200 OK", someRules), someRules, OK),

@@ -30,13 +30,13 @@ type fault struct {
 	options func(o *Options)
 	connect func(ctx context.Context, d *net.Dialer, address string) (net.Conn, error)
 
-	cause  Cause
-	or     Cause  // which of two it is hangs on time
-	status int    // 0: not checked
-	file   string // of a success; "" is not checked
-	hops   int    // 0: not checked
-	within span
-	octets size
+	cause     Cause
+	or        Cause  // which of two it is hangs on time
+	status    int    // 0: not checked
+	file      string // of a success; "" is not checked
+	hops      int    // 0: not checked
+	within    span
+	byteCount size
 }
 
 // span is the limit that bounds the time of a fault.
@@ -88,7 +88,7 @@ const (
 	upToRaw
 )
 
-func (s size) octets() int64 {
+func (s size) byteCount() int64 {
 	l := Limits{}.filled()
 	return []int64{4 << 10, 0, l.Headers, l.Headers + l.Body + bodySlack + 1 + 16<<10, l.Headers + l.Raw}[s]
 }
@@ -106,7 +106,7 @@ func catalogue() []fault {
 func (f *fault) id() string { return f.area + "/" + strings.ReplaceAll(f.name, " ", "-") }
 
 // TestFaults: every behaviour of the catalogue ends as it says, within the time
-// and the octets it says, and allows nothing that the dialects do not list.
+// and the bytes it says, and allows nothing that the dialects do not list.
 func TestFaults(t *testing.T) {
 	before := runtime.NumGoroutine()
 	t.Run("faults", func(t *testing.T) {
@@ -218,7 +218,7 @@ func (f *fault) run(t *testing.T) {
 		t.Errorf("body %.100q, want %.100q", r.Body, f.file)
 	}
 	if r.Outcome != Success && r.Body != nil {
-		t.Errorf("an outcome of %v has a body of %d octets", r.Outcome, len(r.Body))
+		t.Errorf("an outcome of %v has a body of %d bytes", r.Outcome, len(r.Body))
 	}
 	// Half a minute is what a busy machine may add: this finds what has no end.
 	if most, _ := f.within.of(shortLimits); r.Took() > most+stalls+30*time.Second {
@@ -228,8 +228,8 @@ func (f *fault) run(t *testing.T) {
 	for _, h := range r.Hops {
 		received += h.Received
 	}
-	if received > f.octets.octets() {
-		t.Errorf("%d octets received, at most %d", received, f.octets.octets())
+	if received > f.byteCount.byteCount() {
+		t.Errorf("%d bytes received, at most %d", received, f.byteCount.byteCount())
 	}
 	checkVerdicts(t, r)
 	back, err := Decode(r.Encode(), func(Hash) ([]byte, error) { return r.Body, nil })
@@ -316,7 +316,7 @@ func TestFaultPage(t *testing.T) {
 			cause += " or `" + f.or.String() + "`"
 		}
 		fmt.Fprintf(&b, "| %s | %s | %v | %s | %s | %s | %s |\n",
-			f.name, f.does, f.cause.Outcome(), cause, f.verdict(), f.within.words(), f.octets.words())
+			f.name, f.does, f.cause.Outcome(), cause, f.verdict(), f.within.words(), f.byteCount.words())
 	}
 	if *update {
 		if err := os.WriteFile(page, b.Bytes(), 0o644); err != nil {
@@ -342,7 +342,7 @@ const faultPageHead = `# Fault catalogue
 <!-- Generated from the catalogue of package fetch's tests; go test ./fetch -run TestFaultPage -update rewrites it. -->
 
 %d behaviours of origins, and what a fetch makes of each. Every one is served by a scripted server in the tests and checked
-on every run: outcome, cause, time, octets, and that no dialect allows anything that its failure policy does not list.
+on every run: outcome, cause, time, bytes, and that no dialect allows anything that its failure policy does not list.
 
 *Longest* is the limit of that name with its default, plus what the machine takes; *at once* is less than a second.
 *Most received* counts headers and body as they came. The verdict is that of ` + "`rfc9309`" + ` without an earlier copy.

@@ -60,14 +60,14 @@ type Limits struct {
 	TLS     time.Duration // one handshake: 5 s
 	Header  time.Duration // from the request to the end of the headers, and each reply of FTP: 10 s
 
-	// LeastRate is the least octets a second of a body once Grace is over:
+	// LeastRate is the least bytes a second of a body once Grace is over:
 	// 1024 after 5 s.
 	LeastRate int64
 	Grace     time.Duration
 
-	Body    int64 // octets of the file, decoded: 512,000
-	Raw     int64 // octets of a body on the wire with its framing: 1 MiB, or twice Body if that is more
-	Headers int64 // octets of all headers of a hop, replies of FTP: 64 KiB
+	Body    int64 // bytes of the file, decoded: 512,000
+	Raw     int64 // bytes of a body on the wire with its framing: 1 MiB, or twice Body if that is more
+	Headers int64 // bytes of all headers of a hop, replies of FTP: 64 KiB
 
 	// Redirects is the number of redirects followed: 5, none if negative. With
 	// fewer than five a chain that goes on is a failure and no missing file.
@@ -134,7 +134,7 @@ func New(o Options) (*Client, error) {
 		o.UserAgent = DefaultUserAgent
 	}
 	if len(o.UserAgent) > 512 {
-		return nil, fmt.Errorf("user agent of %d octets: at most 512 are sent", len(o.UserAgent))
+		return nil, fmt.Errorf("user agent of %d bytes: at most 512 are sent", len(o.UserAgent))
 	}
 	for i := range len(o.UserAgent) {
 		if c := o.UserAgent[i]; c < ' ' || c >= 0x7F {

@@ -13,7 +13,7 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// TestRequest: the request, octet by octet.
+// TestRequest: the request, byte by byte.
 func TestRequest(t *testing.T) {
 	s := newStage(t)
 	heads := make(chan string, 9)
@@ -104,7 +104,7 @@ func TestMistakes(t *testing.T) {
 		want string
 	}{
 		{Options{UserAgent: "a\r\nb"}, `user agent "a\r\nb": only printable ASCII can be sent`},
-		{Options{UserAgent: strings.Repeat("a", 600)}, "user agent of 600 octets: at most 512 are sent"},
+		{Options{UserAgent: strings.Repeat("a", 600)}, "user agent of 600 bytes: at most 512 are sent"},
 		{Options{Limits: Limits{Header: -1}}, "limit of header time is negative: -1"},
 		{Options{Connections: -1}, "number of connections is negative: -1"},
 		{Options{PerAddress: -1}, "number of connections to an address is negative: -1"},

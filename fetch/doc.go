@@ -56,7 +56,7 @@
 //
 // # Safety
 //
-// A fetch is bounded in time and octets whatever the other end does: Limits has
+// A fetch is bounded in time and bytes whatever the other end does: Limits has
 // the numbers, docs/fault-catalogue.md what each behaviour comes to. A Guard
 // looks at the address of every connection, after DNS, on every hop and for
 // every FTP data connection; by default only public addresses are asked. A

@@ -153,7 +153,7 @@ func EncodedBodies(data []byte) ([]Hash, error) {
 // errUnread stands for a body that is not to be read.
 var errUnread = errors.New("body not read")
 
-// encodeBody gives a file of no octets the hash of none: without a hash it would
+// encodeBody gives a file of no bytes the hash of none: without a hash it would
 // read as one that was lost.
 func encodeBody(c Cause, body []byte) string {
 	if len(body) == 0 && c != OK {

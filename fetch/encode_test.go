@@ -77,7 +77,7 @@ func TestEncode(t *testing.T) {
 	if _, err := Decode(data, func(Hash) ([]byte, error) { return []byte("another"), nil }); err == nil || !strings.Contains(err.Error(), "is damaged: its content has another hash") {
 		t.Errorf("a changed body: %v", err)
 	}
-	t.Logf("a record of a failure with one hop and a copy: %d octets", len(data))
+	t.Logf("a record of a failure with one hop and a copy: %d bytes", len(data))
 }
 
 // TestCauses: every cause has a name of its own, a sentence and a class.

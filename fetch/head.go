@@ -13,13 +13,13 @@ import (
 // readHead appends to head that of one answer, from the status line to the empty
 // line after the headers, and checks what http.ReadResponse forgives or hides: a
 // header that is lost there leaves a body undecoded, and chunk sizes or
-// compressed octets parse as a file without rules, which allows everything. Each
+// compressed bytes parse as a file without rules, which allows everything. Each
 // line is judged as it comes, so that what is not HTTP is not waited for.
 //
 // The status line is read here alone: what is appended is its canonical form, so
 // that the reader cannot take another version or status out of it than the check.
 //
-// Lines may end in LF alone (RFC 9112 section 2.2). How many octets a head may
+// Lines may end in LF alone (RFC 9112 section 2.2). How many bytes a head may
 // have is for the wire to say.
 func readHead(in *bufio.Reader, head []byte) ([]byte, error) {
 	chunks := true // whether the version has them, or nobody reads the body

@@ -56,7 +56,7 @@ func FuzzHead(f *testing.F) {
 			return
 		}
 		if left > 0 {
-			t.Errorf("%d octets of %q are left", left, head)
+			t.Errorf("%d bytes of %q are left", left, head)
 		}
 		for _, r := range []*http.Response{resp, asSent} {
 			if r.ProtoMajor != 1 || r.ProtoMinor != minor || r.StatusCode != status {

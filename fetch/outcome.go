@@ -62,8 +62,8 @@ const (
 	CauseNone Cause = iota
 
 	// Success
-	OK    // a body of at least one octet
-	Empty // 204, 205, or a body of no octets: an empty file
+	OK    // a body of at least one byte
+	Empty // 204, 205, or a body of no bytes: an empty file
 
 	// Unavailable
 	ClientError   // 4xx but 429, 401 and 403 included (HTTP-02)
@@ -88,7 +88,7 @@ const (
 	Undecodable   // the body is not what its Content-Encoding says
 	BadResponse   // not HTTP, or not FTP
 	HeaderLimit   // headers of more than 64 KiB
-	RawLimit      // more octets on the wire than any file within the limit needs
+	RawLimit      // more bytes on the wire than any file within the limit needs
 	Incomplete    // the transfer ended early (FAIL-02)
 
 	// Unreachable: the network (FAIL-01)
@@ -112,7 +112,7 @@ const (
 	TLSFailure     // any other failure of the handshake
 	TLSTimeout     // the handshake took too long
 	HeaderTimeout  // no headers in time
-	TooSlow        // octets came slower than the least rate
+	TooSlow        // bytes came slower than the least rate
 	Timeout        // the time for the whole fetch is over
 
 	// Refused

@@ -116,7 +116,7 @@ func (v *judge) answer(c *Copy, clause, fact, note string) *robots.Rules {
 			if s.Note != "" {
 				s.Note += "; "
 			}
-			s.Note += "of a longer file the fetch kept " + strconv.Itoa(n) + " octets, and only its whole lines there count"
+			s.Note += "of a longer file the fetch kept " + strconv.Itoa(n) + " bytes, and only its whole lines there count"
 		}
 		if s.Fact == "" && isZipped(c.Body) {
 			s.Clause, s.Fact = "FORM-02", zippedNote

@@ -382,7 +382,7 @@ func TestTruncated(t *testing.T) {
 		}
 	}
 	if !(&Record{Outcome: Success, Body: []byte("D"), Truncated: true}).Rules(robots.GoogleCPP, began).Allowed(mustPath("/D")) {
-		t.Error("a cut body of one octet disallows")
+		t.Error("a cut body of one byte disallows")
 	}
 }
 
@@ -406,12 +406,12 @@ func TestCutAt(t *testing.T) {
 		cut  int
 		note string
 	}{
-		{r, with(0), len(body), "of a longer file the fetch kept 7033 octets, and only its whole lines there count"},
-		{r, with(len(body) + 1), len(body), "of a longer file the fetch kept 7033 octets, and only its whole lines there count"},
+		{r, with(0), len(body), "of a longer file the fetch kept 7033 bytes, and only its whole lines there count"},
+		{r, with(len(body) + 1), len(body), "of a longer file the fetch kept 7033 bytes, and only its whole lines there count"},
 		{r, with(len(body)), 0, ""},
 		{r, with(100), 0, ""},
 		{&whole, with(0), 0, ""},
-		{down, with(0), len(body), "status 500 since 2026-05-03T10:00:00Z, copy of 2026-05-01T10:00:00Z used; of a longer file the fetch kept 7033 octets, and only its whole lines there count"},
+		{down, with(0), len(body), "status 500 since 2026-05-03T10:00:00Z, copy of 2026-05-01T10:00:00Z used; of a longer file the fetch kept 7033 bytes, and only its whole lines there count"},
 		{down, with(100), 0, "status 500 since 2026-05-03T10:00:00Z, copy of 2026-05-01T10:00:00Z used"},
 	} {
 		rules := row.r.Rules(row.d, row.r.Fetched, "x")

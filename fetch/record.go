@@ -92,7 +92,7 @@ type Hop struct {
 	Address  string // that was connected to, "" if none was
 	Status   int    // of the answer, 0 if there was none
 	Location string // of a redirect, as sent
-	Received int64  // octets of headers and body as they came, inside TLS
+	Received int64  // bytes of headers and body as they came, inside TLS
 
 	// How long each phase took, 0 for a phase that did not happen. Connect holds
 	// every address that was tried; Body of a redirect is 0, it is not read.
@@ -230,7 +230,7 @@ type Hash [sha256.Size]byte
 func HashOf(body []byte) Hash { return sha256.Sum256(body) }
 
 // Bodies yields the bodies a record holds with their hashes, each once: its own
-// and the last good one. Bodies of no octets are none.
+// and the last good one. Bodies of no bytes are none.
 func (r *Record) Bodies() iter.Seq2[Hash, []byte] {
 	return func(yield func(Hash, []byte) bool) {
 		var own Hash

@@ -109,7 +109,7 @@ func TestTorture(t *testing.T) {
 	var runs, scenarios, most atomic.Int64
 	t.Run("faults", func(t *testing.T) {
 		for _, f := range catalogue() {
-			if f.within != atOnce || f.octets > few {
+			if f.within != atOnce || f.byteCount > few {
 				continue
 			}
 			t.Run(f.id(), func(t *testing.T) {

@@ -53,7 +53,7 @@ func TestVsftpd(t *testing.T) {
 				t.Errorf("got:  %v, %d (%s)\nwant: %v, %d", r.Cause, r.Status, r.Detail, row.want, row.status)
 			}
 			if row.want == OK && string(r.Body) != row.file[:min(len(row.file), len(r.Body))] || r.Truncated != (len(row.file) > 512_000+bodySlack) {
-				t.Errorf("body of %d octets, truncated %v", len(r.Body), r.Truncated)
+				t.Errorf("body of %d bytes, truncated %v", len(r.Body), r.Truncated)
 			}
 			checkVerdicts(t, r)
 		})

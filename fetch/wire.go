@@ -18,11 +18,11 @@ type wire struct {
 	until time.Time
 	late  Cause // of a read or write past until
 
-	left     int64 // octets that may still be read
+	left     int64 // bytes that may still be read
 	over     Cause // of one more
 	received int64
 
-	// While rate is above 0 the octets since began must keep up with it once
+	// While rate is above 0 the bytes since began must keep up with it once
 	// grace is over.
 	rate  int64
 	grace time.Duration
@@ -55,7 +55,7 @@ func (w *wire) Read(p []byte) (int, error) {
 	}
 	until, late := w.until, w.late
 	if w.rate > 0 {
-		// When the octets so far stop being enough: a read that is not over by
+		// When the bytes so far stop being enough: a read that is not over by
 		// then is too slow, however long it would still wait.
 		d := w.began.Add(max(w.grace, time.Duration(float64(w.received-w.base)/float64(w.rate)*float64(time.Second))))
 		if d.Before(until) {

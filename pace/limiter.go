@@ -216,7 +216,7 @@ func (o Options) Filled() (Options, error) {
 	case o.Forget < 0:
 		return o, fmt.Errorf("a back-off cannot be forgotten after %s", o.Forget)
 	case o.MaxBytes < 0:
-		return o, fmt.Errorf("a memory of %d octets holds nothing", o.MaxBytes)
+		return o, fmt.Errorf("a memory of %d bytes holds nothing", o.MaxBytes)
 	}
 	fill(&o.Concurrency, 1)
 	var err error

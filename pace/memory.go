@@ -30,7 +30,7 @@ func before(m moment, d time.Duration) moment { return after(m, -d) }
 // cost them a slower pace.
 type id [2]uint64
 
-// site is what is kept of an origin, 32 octets beside its id.
+// site is what is kept of an origin, 32 bytes beside its id.
 type site struct {
 	last     moment  // end of the last response
 	retry    moment  // a Retry-After forbids to come before
@@ -49,10 +49,10 @@ type address struct {
 	gap  time.Duration // for which the last start matters, in a fleet of one
 }
 
-// octets of a state in a map that is filled as maps are on the average: 16 for
+// bytes of a state in a map that is filled as maps are on the average: 16 for
 // the id, 32 or 24 for the state, 1 of the map, over a load between 7/16 and 7/8.
 // BenchmarkIdle holds the number against the heap.
-const octetsPerState = 128
+const bytesPerState = 128
 
 // memory holds the states of a limiter. Dead states are those that say what a
 // fresh one says; they are swept out when there are twice as many states as the
@@ -81,7 +81,7 @@ func newMemory(o Options) memory {
 		seeds:      [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
 		sites:      map[id]site{},
 		addrs:      map[id]address{},
-		most:       max(o.MaxBytes/octetsPerState, 1),
+		most:       max(o.MaxBytes/bytesPerState, 1),
 		forget:     o.Forget,
 		workers:    1,
 		maxRetry:   o.MaxRetryAfter,

@@ -79,7 +79,7 @@ type Reason struct {
 	Cause Cause
 	Line  int // of the file, 0 if it comes from none
 	// Value is the declared value as written, such as "1/30s 1800-1900", at most
-	// 80 octets; "" if there is none. It is whatever the site wrote: see
+	// 80 bytes; "" if there is none. It is whatever the site wrote: see
 	// robots.Printable.
 	Value string
 	// Interval is the spacing that this reason alone asks for, 0 if it asks for
@@ -183,7 +183,7 @@ func (f *Fate) UnmarshalText(text []byte) error {
 type Entry struct {
 	Field robots.Field // Crawl-delay, Request-rate or Visit-time
 	Line  int
-	// Value is as written, at most 80 octets of it. It is whatever the site
+	// Value is as written, at most 80 bytes of it. It is whatever the site
 	// wrote: see robots.Printable.
 	Value string
 	// Declared is the interval that the line asks for, Interval what the schedule

@@ -244,7 +244,7 @@ func TestHostile(t *testing.T) {
 	}
 	began := time.Now()
 	s := schedule(t, b.String(), robots.RFC9309, pace.Policy{})
-	t.Logf("%d octets: %s, %d entries kept, %d dropped", b.Len(), time.Since(began).Round(time.Millisecond), len(s.Entries()), s.Dropped())
+	t.Logf("%d bytes: %s, %d entries kept, %d dropped", b.Len(), time.Since(began).Round(time.Millisecond), len(s.Entries()), s.Dropped())
 	if len(s.Entries()) > 24*60+pace.MaxEntries || s.Dropped() == 0 {
 		t.Errorf("%d entries, %d dropped", len(s.Entries()), s.Dropped())
 	}

@@ -371,7 +371,7 @@ func TestWindows(t *testing.T) {
 // TestSizeLimit: a crawler whose dialect reads further than usual obeys what stands
 // there.
 func TestSizeLimit(t *testing.T) {
-	s := newSite(t, "User-agent: *\n"+strings.Repeat("# octets that nobody needs\n", 50_000)+"Disallow: /private\n") // 1.35 MB
+	s := newSite(t, "User-agent: *\n"+strings.Repeat("# bytes that nobody needs\n", 50_000)+"Disallow: /private\n") // 1.35 MB
 	for _, row := range []struct {
 		limit   int
 		allowed bool

@@ -153,7 +153,7 @@ func TestParseErrors(t *testing.T) {
 		{"repeat open", "why\n-- robots.txt.esc --\n\\{a*3\n", `f:3: \{ without }`},
 		{"repeat without count", "why\n-- robots.txt.esc --\n\\{a}\n", `f:3: \{a}: no *N`},
 		{"repeat count", "why\n-- robots.txt.esc --\n\\{a*x}\n", `f:3: \{a*x}: "x" is no count`},
-		{"repeat flood", "why\n-- robots.txt.esc --\n\\{ab*9999999}\n", `f:3: \{ab*9999999}: more than 8388608 octets`},
+		{"repeat flood", "why\n-- robots.txt.esc --\n\\{ab*9999999}\n", `f:3: \{ab*9999999}: more than 8388608 bytes`},
 		{"escape in agent", head + "-- verdicts --\nagent url all\n\\ /x allow\n", `f:6: \ at the end`},
 		{"escape in URL", head + "-- delays --\nagent all\n\\y none\n", `f:6: \y is no escape`},
 		{"scope columns", "why\n-- scope --\nurl robots governs\na b yes\n", "f:3: the columns of scope are robots, url and governs"},

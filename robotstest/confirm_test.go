@@ -44,7 +44,7 @@ var confirmKnown = map[string]map[string]string{
 		"escape-hex-case":              knownURL,
 		"escape-nonascii-escaped-rule": knownURL,
 		"escape-nonascii-rule":         knownURL,
-		"escape-raw-octet-in-url":      knownURL,
+		"escape-raw-byte-in-url":       knownURL,
 		"escape-reserved-hex-case":     knownURL,
 		"escape-star-in-rule":          knownURL,
 		"escape-unreserved-in-rule":    knownURL,

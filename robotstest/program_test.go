@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestProgram drives a program, this test binary, through the few cases whose
-// command lines are hard: blanks, empty words, several tokens, octets of no
+// command lines are hard: blanks, empty words, several tokens, bytes of no
 // UTF-8. Each cell is a process, so that more of them cost seconds.
 func TestProgram(t *testing.T) {
 	cases, err := Cases()
@@ -44,7 +44,7 @@ func TestProgram(t *testing.T) {
 	var some []*Case
 	for _, c := range cases {
 		switch c.Name {
-		case "agent-whole-header", "agent-nobody", "agent-list-order", "escape-blank", "escape-raw-octet-in-url", "parse-nul-in-value":
+		case "agent-whole-header", "agent-nobody", "agent-list-order", "escape-blank", "escape-raw-byte-in-url", "parse-nul-in-value":
 			some = append(some, c)
 		}
 	}

@@ -170,7 +170,7 @@ func withError(err error) string {
 // shorten keeps long texts readable in failures and in the names of cells.
 func shorten(s string) string {
 	if len(s) > 200 {
-		return fmt.Sprintf("%s...(%d octets)", s[:200], len(s))
+		return fmt.Sprintf("%s...(%d bytes)", s[:200], len(s))
 	}
 	return s
 }
@@ -184,7 +184,7 @@ func listing(body []byte) string {
 	body = bytes.TrimPrefix(body, []byte("\xEF\xBB\xBF"))
 	for n := 1; len(body) > 0; n++ {
 		if n > maxListing {
-			fmt.Fprintf(&b, "      ... and %d octets", len(body))
+			fmt.Fprintf(&b, "      ... and %d bytes", len(body))
 			break
 		}
 		end := len(body)

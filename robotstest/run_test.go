@@ -53,7 +53,7 @@ func TestKnown(t *testing.T) {
 
 func TestListing(t *testing.T) {
 	got := listing([]byte("\xEF\xBB\xBFa\r\nb\rc\x00\n\nd" + strings.Repeat("x", 300)))
-	want := "    1 a\\r\\n\n    2 b\\r\n    3 c\\x00\\n\n    4 \\n\n    5 d" + strings.Repeat("x", 199) + "...(301 octets)"
+	want := "    1 a\\r\\n\n    2 b\\r\n    3 c\\x00\\n\n    4 \\n\n    5 d" + strings.Repeat("x", 199) + "...(301 bytes)"
 	if got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}

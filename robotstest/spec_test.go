@@ -396,7 +396,7 @@ func checkSitemaps(d robots.Dialect, r record) error {
 	return nil
 }
 
-// checkBody: an example is kept octet for octet, and the lines found in it are
+// checkBody: an example is kept byte for byte, and the lines found in it are
 // those that a naive reading finds.
 func checkBody(_ robots.Dialect, r record) error {
 	body := []byte(r.text("body"))

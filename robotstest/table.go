@@ -99,7 +99,7 @@ func unescape(s string) ([]byte, error) {
 			return nil, fmt.Errorf(`\%c is no escape`, s[i])
 		}
 		if len(b) > maxText {
-			return nil, fmt.Errorf("text of more than %d octets", maxText)
+			return nil, fmt.Errorf("text of more than %d bytes", maxText)
 		}
 	}
 	return b, nil
@@ -120,7 +120,7 @@ func repeat(s string) ([]byte, error) {
 		return nil, err
 	}
 	if len(text) > 0 && n > maxText/len(text) {
-		return nil, fmt.Errorf(`\{%s}: more than %d octets`, s, maxText)
+		return nil, fmt.Errorf(`\{%s}: more than %d bytes`, s, maxText)
 	}
 	return bytes.Repeat(text, n), nil
 }

@@ -11,12 +11,12 @@ import (
 )
 
 // Bodies lie in pieces, so that two of them and their keys fit a page of 4096
-// octets. A value that is larger than a page would need as many free pages in a
+// bytes. A value that is larger than a page would need as many free pages in a
 // row, and so would whoever shares a leaf with it whenever that is written: a
 // file near its bound would have the room and not be able to use it.
 const (
 	pieceSize  = 1900
-	pieceFirst = 4 + 4 // before the octets of the first piece: references and length of the body
+	pieceFirst = 4 + 4 // before the bytes of the first piece: references and length of the body
 	piecesMost = 1 << 16
 )
 
@@ -53,7 +53,7 @@ func readBody(bodies *bbolt.Bucket, h fetch.Hash) (body []byte, refs uint32, err
 }
 
 // refer counts more references to a body, one or none, and keeps it. A body that
-// is there with other octets is damaged, and written anew.
+// is there with other bytes is damaged, and written anew.
 func (t *table) refer(h fetch.Hash, body []byte, more uint32) error {
 	held, refs, err := readBody(t.bodies, h)
 	refs += more
@@ -80,7 +80,7 @@ func (t *table) refer(h fetch.Hash, body []byte, more uint32) error {
 		if err := t.bodies.Put(key, piece); err != nil {
 			return err
 		}
-		t.octets += int64(len(key) + len(piece))
+		t.byteCount += int64(len(key) + len(piece))
 	}
 	return nil
 }
@@ -111,7 +111,7 @@ func (t *table) discard(h fetch.Hash) error {
 	c := t.bodies.Cursor()
 	for k, v := c.Seek(h[:]); bytes.HasPrefix(k, h[:]); k, v = c.Next() {
 		keys = append(keys, bytes.Clone(k))
-		t.octets -= int64(len(k) + len(v))
+		t.byteCount -= int64(len(k) + len(v))
 	}
 	for _, k := range keys {
 		if err := t.bodies.Delete(k); err != nil {

@@ -24,7 +24,7 @@ import (
 
 // Options are the settings of a Store. The zero value is usual.
 type Options struct {
-	// Size is the most octets that the file may grow to: 4 GiB, on 32-bit systems
+	// Size is the most bytes that the file may grow to: 4 GiB, on 32-bit systems
 	// 1 GiB. At least 1 MiB. Up to half of it is for live entries.
 	Size int64
 	// LockWait is how long Open waits for another process to let go of the file:
@@ -51,7 +51,7 @@ var (
 
 	formatKey  = []byte("format")
 	versionKey = []byte("version")
-	octetsKey  = []byte("octets")
+	bytesKey   = []byte("octets") // the word of files that there are
 )
 
 // Store is a cache.Store in a file.
@@ -79,7 +79,7 @@ func Open(path string, o Options) (*Store, error) {
 		o.LockWait = time.Second
 	}
 	if o.Size < leastSize || o.Size > math.MaxInt {
-		return nil, fmt.Errorf("cache file %s: size of %d octets: it must be at least %d and fit the machine", path, o.Size, leastSize)
+		return nil, fmt.Errorf("cache file %s: size of %d bytes: it must be at least %d and fit the machine", path, o.Size, leastSize)
 	}
 	if o.LockWait < 0 {
 		return nil, fmt.Errorf("cache file %s: lock wait of %v: it must not be negative", path, o.LockWait)
@@ -169,7 +169,7 @@ func layOut(tx *bbolt.Tx) error {
 		}
 	}
 	meta := tx.Bucket(metaBucket)
-	return errors.Join(meta.Put(formatKey, []byte(format)), meta.Put(versionKey, []byte{version}), meta.Put(octetsKey, make([]byte, 8)))
+	return errors.Join(meta.Put(formatKey, []byte(format)), meta.Put(versionKey, []byte{version}), meta.Put(bytesKey, make([]byte, 8)))
 }
 
 // refuse makes the sentence that says why a file is not opened.
@@ -339,7 +339,7 @@ func (s *Store) Usage() (cache.Usage, error) {
 				}
 				return nil
 			})
-			u.Octets = octets(tx)
+			u.Bytes = byteCount(tx)
 			return err
 		})
 	})

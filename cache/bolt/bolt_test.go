@@ -15,12 +15,12 @@ import (
 // inside lets the suite see what a store holds.
 type inside struct{ *Store }
 
-func (s inside) Octets() int64 {
+func (s inside) Bytes() int64 {
 	u, err := s.Usage()
 	if err != nil {
 		panic(err)
 	}
-	return u.Octets
+	return u.Bytes
 }
 
 func (s inside) Plant(origin robots.Origin, record []byte) error {

@@ -19,7 +19,7 @@
 // Open touches no file that it does not know to be whole and its own. It checks
 // the structure of all pages before anything is written: a file of another
 // program, one cut short or one with a damaged page is refused with a sentence
-// that says what to do, and stays as it is to the last octet. Damage inside a
+// that says what to do, and stays as it is to the last byte. Damage inside a
 // record or a body shows when it is read (each has a checksum) and costs that
 // entry only.
 //
@@ -27,12 +27,12 @@
 //
 // Four buckets. Numbers are big-endian.
 //
-//	meta     "format" = "github.com/robotskit/robots/cache", "version" = one octet,
-//	         "octets" = what the entries count (8)
-//	records  origin -> version octet, CRC-32C of the rest (4), fence (8), epoch (8),
+//	meta     "format" = "github.com/robotskit/robots/cache", "version" = one byte,
+//	         "bytes" = what the entries count (8)
+//	records  origin -> version byte, CRC-32C of the rest (4), fence (8), epoch (8),
 //	         end of keeping in Unix milliseconds (8), place in order (8),
 //	         number of bodies (1), their hashes (32 each), fetch.Record.Encode
-//	bodies   SHA-256, number of a piece (2) -> octets of that piece; before those
+//	bodies   SHA-256, number of a piece (2) -> bytes of that piece; before those
 //	         of piece 0 the number of records that refer to the body (4) and its length (4)
 //	order    place (8) -> origin, the one written longest ago first
 //
@@ -49,12 +49,12 @@
 // Measured by BenchmarkScale on 2026-11-21, two cores of an AMD EPYC shared with
 // other work, Go 1.26.8, bbolt 1.5.0; entries with one hop and three headers, of
 // twenty three without a file, five with one of a hundred shared bodies and
-// twelve with one of their own, 1,168 octets a body on average, shared ones
+// twelve with one of their own, 1,168 bytes a body on average, shared ones
 // counted each time:
 //
 //	origins                     10^5      10^6
-//	octets of the file each     3,270     3,080
-//	octets of entries each      1,750     1,760
+//	bytes of the file each     3,270     3,080
+//	bytes of entries each      1,750     1,760
 //	writes/s, new               25,200    12,600    1,024 at a time
 //	writes/s, over old ones     14,800    9,800     1,024 at a time
 //	writes/s, one by one        1,220     1,160

@@ -34,7 +34,7 @@ func mustOpen(t *testing.T, path string, o Options) *Store {
 	return s
 }
 
-// sample makes a store with entries of all sizes and returns its file's octets.
+// sample makes a store with entries of all sizes and returns its file's bytes.
 func sample(t *testing.T, n int) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "sample")
@@ -72,7 +72,7 @@ func sampleEntry(i int) cache.Entry {
 }
 
 // TestForeign: a file that is none of ours, or a later release's, is refused with
-// one sentence and keeps every octet.
+// one sentence and keeps every byte.
 func TestForeign(t *testing.T) {
 	otherBolt := func(fill func(tx *bbolt.Tx) error) []byte {
 		path := filepath.Join(t.TempDir(), "other")
@@ -94,7 +94,7 @@ func TestForeign(t *testing.T) {
 	}
 	whole := sample(t, 50)
 	files := map[string][]byte{
-		"one octet":      {0},
+		"one byte":       {0},
 		"text":           []byte("User-agent: *\nDisallow: /\n"),
 		"zeros":          make([]byte, 64<<10),
 		"noise":          noise(64 << 10),
@@ -129,7 +129,7 @@ func TestForeign(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, data) {
-			t.Errorf("%s: the file has changed (%d octets, %v)", name, len(after), err)
+			t.Errorf("%s: the file has changed (%d bytes, %v)", name, len(after), err)
 		}
 		if err != nil && testing.Verbose() {
 			t.Logf("%-22s %s", name, strings.ReplaceAll(err.Error(), path, "FILE"))
@@ -171,7 +171,7 @@ func isSentence(s, path string) bool {
 	return strings.HasPrefix(s, "cache file "+path+" is left as it is: ") && strings.HasSuffix(s, ": name another file, or move this one away to begin anew") && !strings.Contains(s, "\n")
 }
 
-// TestDamage flips octets and cuts the file in hundreds of places. The file is
+// TestDamage flips bytes and cuts the file in hundreds of places. The file is
 // refused and unchanged, or opens and gives the entries as they were or an error
 // for each that is not; it takes writes, and is whole after them.
 func TestDamage(t *testing.T) {
@@ -184,7 +184,7 @@ func TestDamage(t *testing.T) {
 	for round := range rounds {
 		data := bytes.Clone(whole)
 		switch round % 4 {
-		case 0: // an octet
+		case 0: // a byte
 			data[random.IntN(len(data))] ^= byte(1 + random.IntN(255))
 		case 1: // in the beginning of a page, where its structure is
 			data[random.IntN(len(data)/4096)*4096+random.IntN(64)] ^= byte(1 + random.IntN(255))
@@ -219,7 +219,7 @@ func TestDamage(t *testing.T) {
 			want := sampleEntry(i)
 			switch {
 			case errors.Is(err, cache.ErrAbsent):
-				if round%4 == 2 { // of a flipped octet a key may have become another
+				if round%4 == 2 { // of a flipped byte a key may have become another
 					t.Errorf("round %d: entry %d is gone without a word", round, i)
 				}
 				lost++
@@ -275,14 +275,14 @@ func TestRepair(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := s.Get(ctx, e.Record.Origin); err == nil || errors.Is(err, cache.ErrAbsent) {
-				t.Errorf("get of a damaged body of %d octets: %v", size, err)
+				t.Errorf("get of a damaged body of %d bytes: %v", size, err)
 			}
 			for range 2 {
 				if err := s.Put(ctx, e, time.Hour); err != nil {
 					t.Fatal(err)
 				}
 				if got, err := s.Get(ctx, e.Record.Origin); err != nil || !bytes.Equal(got.Record.Body, e.Record.Body) {
-					t.Errorf("get of %d octets after a repair: %v", size, err)
+					t.Errorf("get of %d bytes after a repair: %v", size, err)
 				}
 			}
 		}
@@ -390,15 +390,15 @@ func TestSize(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "robots.cache")
 	s := mustOpen(t, path, Options{Size: size})
 	ctx := context.Background()
-	var octets, most int64
+	var byteCount, most int64
 	n := 0
-	for octets < 15*size {
+	for byteCount < 15*size {
 		var wg sync.WaitGroup
 		for range 100 {
 			i := n
 			n++
 			body := strings.Repeat(fmt.Sprintln(i), []int{1, 50, 200, 1000, 20_000}[i%5*(i%11)/10])
-			octets += int64(len(body)) + 700
+			byteCount += int64(len(body)) + 700
 			wg.Go(func() {
 				if err := s.Put(ctx, cache.Entry{Record: cachetest.Record(cachetest.Origin(i%7000), body)}, time.Hour); err != nil {
 					t.Error(err)
@@ -413,7 +413,7 @@ func TestSize(t *testing.T) {
 		most = max(most, info.Size())
 	}
 	if most > size {
-		t.Errorf("the file grew to %d octets, bound %d", most, size)
+		t.Errorf("the file grew to %d bytes, bound %d", most, size)
 	}
 	u, err := s.Usage()
 	if err != nil {
@@ -422,11 +422,11 @@ func TestSize(t *testing.T) {
 	if _, err := s.Get(ctx, cachetest.Origin((n-1)%7000)); err != nil {
 		t.Errorf("the entry written last: %v", err)
 	}
-	if u.Octets < size/3 {
+	if u.Bytes < size/3 {
 		t.Errorf("only %+v kept in %d", u, size)
 	}
 	counts(t, s)
-	t.Logf("%d MB in %d writes through a file of at most %d octets, bound %d: %+v", octets/1e6, n, most, size, u)
+	t.Logf("%d MB in %d writes through a file of at most %d bytes, bound %d: %+v", byteCount/1e6, n, most, size, u)
 }
 
 // TestExpired: what has outlived its time goes when others are written, a few at a

@@ -32,10 +32,10 @@ func TestFull(t *testing.T) {
 			if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old); err != nil {
 				t.Skip(err)
 			}
-			full(t, t.TempDir(), 4<<10, func(octets int64) error {
+			full(t, t.TempDir(), 4<<10, func(byteCount int64) error {
 				limit := old
-				if octets > 0 {
-					limit.Cur = uint64(octets)
+				if byteCount > 0 {
+					limit.Cur = uint64(byteCount)
 				}
 				return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit)
 			})
@@ -47,24 +47,24 @@ func TestFull(t *testing.T) {
 				t.Skipf("no file system can be mounted: %v", err)
 			}
 			defer func() { _ = syscall.Unmount(dir, 0) }()
-			full(t, dir, 16<<10, func(octets int64) error {
-				if octets == 0 {
-					octets = 64 << 20
+			full(t, dir, 16<<10, func(byteCount int64) error {
+				if byteCount == 0 {
+					byteCount = 64 << 20
 				}
-				return syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, fmt.Sprintf("size=%d", octets))
+				return syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, fmt.Sprintf("size=%d", byteCount))
 			})
 		})
 	}
 }
 
 // full fills a file under every limit in steps, and lifts the limit.
-func full(t *testing.T, dir string, step int64, limit func(octets int64) error) {
+func full(t *testing.T, dir string, step int64, limit func(byteCount int64) error) {
 	t.Helper()
 	step *= campaign.Size[int64](32, 8, 1)
 	runs, failed, refused, reopened := 0, 0, 0, 0
-	for octets := step; octets <= 600<<10; octets += step {
-		b := &bench{t: t, path: filepath.Join(dir, "robots.cache"), aside: dir, acked: map[int]uint64{}, maybe: map[int][]uint64{}, title: fmt.Sprintf("room for %d octets", octets)}
-		if err := limit(octets); err != nil {
+	for byteCount := step; byteCount <= 600<<10; byteCount += step {
+		b := &bench{t: t, path: filepath.Join(dir, "robots.cache"), aside: dir, acked: map[int]uint64{}, maybe: map[int][]uint64{}, title: fmt.Sprintf("room for %d bytes", byteCount)}
+		if err := limit(byteCount); err != nil {
 			t.Fatal(err)
 		}
 		if b.open() {

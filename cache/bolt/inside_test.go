@@ -9,7 +9,7 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// counts holds what a store counts against what is there: references, octets and
+// counts holds what a store counts against what is there: references, bytes and
 // the order of writing.
 func counts(t *testing.T, s *Store) {
 	t.Helper()
@@ -29,7 +29,7 @@ func counts(t *testing.T, s *Store) {
 			if got := tbl.order.Get(place(h.place)); string(got) != string(k) {
 				t.Errorf("entry of %s has the place of %q", k, got)
 			}
-			total += entryOctets(k, len(v))
+			total += entryBytes(k, len(v))
 			lines++
 			return nil
 		})
@@ -59,8 +59,8 @@ func counts(t *testing.T, s *Store) {
 		if err := tbl.order.ForEach(func(k, v []byte) error { n++; return nil }); err != nil {
 			return err
 		}
-		if n != lines || total != tbl.octets {
-			t.Errorf("%d places for %d entries, %d octets counted of %d", n, lines, tbl.octets, total)
+		if n != lines || total != tbl.byteCount {
+			t.Errorf("%d places for %d entries, %d bytes counted of %d", n, lines, tbl.byteCount, total)
 		}
 		return nil
 	})

@@ -30,7 +30,7 @@ func BenchmarkScale(b *testing.B) {
 	for i := range min(n, 100_000) {
 		bodies += int64(len(cachetest.Typical(i).Record.Body))
 	}
-	b.ReportMetric(float64(bodies)/float64(min(n, 100_000)), "octets/body")
+	b.ReportMetric(float64(bodies)/float64(min(n, 100_000)), "bytes/body")
 	b.ReportMetric(cachetest.Rate(b, 1024, n, put), "fills/s")
 	b.ReportMetric(cachetest.Rate(b, 2, min(n, 300_000), read), "reads/s")
 	b.ReportMetric(cachetest.Rate(b, 1024, min(n, 100_000), func(int) error { return put(rand.IntN(n)) }), "overwrites/s")
@@ -46,8 +46,8 @@ func BenchmarkScale(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.ReportMetric(float64(info.Size())/float64(n), "file-octets/origin")
-	b.ReportMetric(float64(u.Octets)/float64(n), "live-octets/origin")
+	b.ReportMetric(float64(info.Size())/float64(n), "file-bytes/origin")
+	b.ReportMetric(float64(u.Bytes)/float64(n), "live-bytes/origin")
 	began := time.Now()
 	if s, err = Open(path, Options{Size: 16 << 30}); err != nil {
 		b.Fatal(err)

@@ -151,7 +151,7 @@ func (w *walk) metas() {
 	case !found:
 		w.err = errForeign
 	case w.pages > uint64(w.size)/w.pageSize:
-		w.err = w.damaged("it is cut short, %d octets of at least %d", w.size, w.pages*w.pageSize)
+		w.err = w.damaged("it is cut short, %d bytes of at least %d", w.size, w.pages*w.pageSize)
 	case w.pages < 4 || w.root >= w.pages || w.free >= w.pages && w.free != noFreelist:
 		w.err = w.damaged("its first page names pages that are not there")
 	}

@@ -17,10 +17,10 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// What shares a transaction at most: this many writes, or octets of bodies.
+// What shares a transaction at most: this many writes, or bytes of bodies.
 const (
-	batchMost   = 1024
-	batchOctets = 8 << 20
+	batchMost  = 1024
+	batchBytes = 8 << 20
 	// queueMost is how many writes wait at most whose callers may have given up.
 	// All others wait with their callers, and come into a transaction as well.
 	queueMost = 16
@@ -28,12 +28,12 @@ const (
 
 // A write is one Put or Delete on its way to the file.
 type write struct {
-	key    []byte
-	header header // without a record: delete
-	bodies [][]byte
-	octets int64
-	err    error // of this write alone
-	done   chan struct{}
+	key       []byte
+	header    header // without a record: delete
+	bodies    [][]byte
+	byteCount int64
+	err       error // of this write alone
+	done      chan struct{}
 }
 
 // Put keeps an entry.
@@ -51,7 +51,7 @@ func (s *Store) Put(ctx context.Context, e cache.Entry, keep time.Duration) erro
 	}
 	for h, b := range e.Record.Bodies() {
 		w.header.hashes, w.bodies = append(w.header.hashes, h), append(w.bodies, b)
-		w.octets += int64(len(b))
+		w.byteCount += int64(len(b))
 	}
 	return s.do(ctx, w)
 }
@@ -88,19 +88,19 @@ func (s *Store) do(ctx context.Context, w *write) error {
 func (s *Store) write() {
 	defer close(s.ended)
 	var batch []*write
-	most := min(batchOctets, s.size/64)
+	most := min(batchBytes, s.size/64)
 	for w := range s.writes {
 		batch = append(batch[:0], w)
-		octets := w.octets
+		byteCount := w.byteCount
 	gather:
-		for len(batch) < batchMost && octets < most {
+		for len(batch) < batchMost && byteCount < most {
 			select {
 			case w, ok := <-s.writes:
 				if !ok {
 					break gather
 				}
 				batch = append(batch, w)
-				octets += w.octets
+				byteCount += w.byteCount
 			default:
 				break gather
 			}
@@ -133,7 +133,7 @@ func (s *Store) commit(batch []*write) {
 	}
 }
 
-// update does writes in one transaction and drops what is above most octets then.
+// update does writes in one transaction and drops what is above most bytes then.
 func (s *Store) update(batch []*write, most int64) error {
 	return guarded(func() error {
 		if s.doubtful {
@@ -149,7 +149,7 @@ func (s *Store) update(batch []*write, most int64) error {
 			stats := s.db.Stats()
 			free := int64(stats.FreePageN+stats.PendingPageN) * int64(s.db.Info().PageSize)
 			if used, soft := tx.Size()-free, s.size/4*3; used > soft {
-				most = min(most, int64(float64(t.octets)*float64(soft)/float64(used)))
+				most = min(most, int64(float64(t.byteCount)*float64(soft)/float64(used)))
 			}
 			for _, w := range batch {
 				var err error
@@ -167,18 +167,18 @@ func (s *Store) update(batch []*write, most int64) error {
 // table is a transaction with the buckets open.
 type table struct {
 	meta, records, bodies, order *bbolt.Bucket
-	octets                       int64
+	byteCount                    int64
 }
 
 func open(tx *bbolt.Tx) *table {
-	t := &table{tx.Bucket(metaBucket), tx.Bucket(recordsBucket), tx.Bucket(bodiesBucket), tx.Bucket(orderBucket), octets(tx)}
+	t := &table{tx.Bucket(metaBucket), tx.Bucket(recordsBucket), tx.Bucket(bodiesBucket), tx.Bucket(orderBucket), byteCount(tx)}
 	t.order.FillPercent = 0.9 // written at the end only
 	return t
 }
 
-// octets returns what the live entries count: keys and values.
-func octets(tx *bbolt.Tx) int64 {
-	v := tx.Bucket(metaBucket).Get(octetsKey)
+// bytes returns what the live entries count: keys and values.
+func byteCount(tx *bbolt.Tx) int64 {
+	v := tx.Bucket(metaBucket).Get(bytesKey)
 	if len(v) != 8 {
 		return 0
 	}
@@ -224,18 +224,18 @@ func (t *table) apply(w *write) (own, err error) {
 		return nil, err
 	}
 	value := w.header.append(make([]byte, 0, headerSize+len(w.header.hashes)*len(fetch.Hash{})+len(w.header.record)))
-	t.octets += entryOctets(w.key, len(value))
+	t.byteCount += entryBytes(w.key, len(value))
 	return nil, errors.Join(t.records.Put(w.key, value), t.order.Put(place(w.header.place), w.key))
 }
 
-// entryOctets is what a record counts with its line in order.
-func entryOctets(key []byte, value int) int64 { return int64(2*len(key) + value + 8) }
+// entryBytes is what a record counts with its line in order.
+func entryBytes(key []byte, value int) int64 { return int64(2*len(key) + value + 8) }
 
 func place(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
 // remove takes a record out, with its line in order and its hold on bodies.
 func (t *table) remove(key []byte, size int, h header) error {
-	t.octets -= entryOctets(key, size)
+	t.byteCount -= entryBytes(key, size)
 	if at := place(h.place); bytes.Equal(t.order.Get(at), key) {
 		if err := t.order.Delete(at); err != nil {
 			return err
@@ -264,7 +264,7 @@ func (t *table) close(writes int, most int64) error {
 		at, key = bytes.Clone(at), bytes.Clone(key)
 		old := t.records.Get(key)
 		h, err := parseHeader(old)
-		full := t.octets > most
+		full := t.byteCount > most
 		switch {
 		case old == nil || err == nil && h.place != binary.BigEndian.Uint64(at): // a line without its record
 			if err := t.order.Delete(at); err != nil {
@@ -286,5 +286,5 @@ func (t *table) close(writes int, most int64) error {
 }
 
 func (t *table) save() error {
-	return t.meta.Put(octetsKey, binary.BigEndian.AppendUint64(nil, uint64(max(t.octets, 0))))
+	return t.meta.Put(bytesKey, binary.BigEndian.AppendUint64(nil, uint64(max(t.byteCount, 0))))
 }

@@ -27,15 +27,15 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// A Planter can write the octets of a record as another release would have
+// A Planter can write the bytes of a record as another release would have
 // written them, under the key of an origin. Tests of a store wrap it to be one.
 type Planter interface {
 	Plant(origin robots.Origin, record []byte) error
 }
 
-// A Counter says how many octets it holds for its entries and their bodies.
+// A Counter says how many bytes it holds for its entries and their bodies.
 type Counter interface {
-	Octets() int64
+	Bytes() int64
 }
 
 // Run runs the suite. It closes each store it opens.
@@ -91,7 +91,7 @@ func Origin(i int) robots.Origin {
 }
 
 // Record returns a good record of an origin with a body, of an empty file if it
-// has no octets.
+// has no bytes.
 func Record(o robots.Origin, body string) *fetch.Record {
 	at := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
 	r := &fetch.Record{
@@ -204,7 +204,7 @@ func differ(name string, got, want reflect.Value) string {
 		}
 		if got.Type().Elem().Kind() == reflect.Uint8 {
 			if !bytes.Equal(got.Bytes(), want.Bytes()) {
-				return name + " has other octets"
+				return name + " has other bytes"
 			}
 			return ""
 		}
@@ -243,7 +243,7 @@ func everyField(t *testing.T, s cache.Store) {
 			}
 		}
 	}
-	// What is not of the encoding but of JSON: octets that are no UTF-8 come back
+	// What is not of the encoding but of JSON: bytes that are no UTF-8 come back
 	// as the encoder left them, so they are compared after one pass through it.
 	once, err := fetch.Decode(full.Encode(), func(h fetch.Hash) ([]byte, error) {
 		for k, b := range full.Bodies() {
@@ -311,7 +311,7 @@ func keysApart(t *testing.T, s cache.Store) {
 }
 
 var longHost = func() string {
-	label := "a." // 253 octets in all
+	label := "a." // 253 bytes in all
 	for len(label) < 250 {
 		label += string(bytes.Repeat([]byte{'x'}, min(62, 252-len(label)))) + "."
 	}
@@ -420,18 +420,18 @@ func bodies(t *testing.T, s cache.Store) {
 func bodiesOnce(t *testing.T, s cache.Store) {
 	c, ok := s.(Counter)
 	if !ok {
-		t.Skipf("%T does not count its octets", s)
+		t.Skipf("%T does not count its bytes", s)
 	}
 	const n, size = 100, 100_000
 	body := string(bytes.Repeat([]byte("Disallow: /x\n"), size/13))
-	empty := c.Octets()
+	empty := c.Bytes()
 	for i := range n {
 		r := Record(Origin(i), body)
 		r.LastGood = good(body)
 		put(t, s, cache.Entry{Record: r})
 	}
-	if got := c.Octets() - empty; got > 2*size+n*4096 {
-		t.Errorf("%d entries with one body of %d octets take %d", n, size, got)
+	if got := c.Bytes() - empty; got > 2*size+n*4096 {
+		t.Errorf("%d entries with one body of %d bytes take %d", n, size, got)
 	}
 	for i := range n {
 		if i%2 == 0 {
@@ -445,8 +445,8 @@ func bodiesOnce(t *testing.T, s cache.Store) {
 			want(t, s, Origin(n-1), cache.Entry{Record: r})
 		}
 	}
-	if got := c.Octets() - empty; got > size/2+n*4096 {
-		t.Errorf("%d octets are left after the last reference to a body of %d", got, size)
+	if got := c.Bytes() - empty; got > size/2+n*4096 {
+		t.Errorf("%d bytes are left after the last reference to a body of %d", got, size)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 // Typical returns the entry of the i-th of many origins, for measurements: of
 // twenty sites three have no file, five have one of a hundred that many have, and
-// twelve one of their own, 1,168 octets a body on average.
+// twelve one of their own, 1,168 bytes a body on average.
 func Typical(i int) cache.Entry {
 	random := rand.New(rand.NewPCG(uint64(i), 9))
 	line := fmt.Sprintf("Disallow: /%x/\n", random.Uint32())

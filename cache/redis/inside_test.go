@@ -152,7 +152,7 @@ func TestDamage(t *testing.T) {
 		"empty": func(key string) { server.Do("SET", key, "") },
 		"word":  func(key string) { server.Do("SET", key, "garbage") },
 		"text":  func(key string) { server.Do("SET", key, strings.Repeat("garbage ", 100)) },
-		"octet": func(key string) { server.Do("SET", key, "\x01") },
+		"byte":  func(key string) { server.Do("SET", key, "\x01") },
 		"ones":  func(key string) { server.Do("SET", key, strings.Repeat("\xff", 100)) },
 		"list":  func(key string) { server.Do("LPUSH", key, "garbage") },
 		"hash":  func(key string) { server.Do("HSET", key, "a", "b") },
@@ -258,10 +258,10 @@ func TestRepair(t *testing.T) {
 	client := server.Client()
 	for _, size := range []int{1, sentAlong, sentAlong + 1, 513_024} {
 		for name, damage := range map[string]func(key string){
-			"gone":  func(key string) { server.Do("DEL", key) },
-			"octet": func(key string) { server.Do("SETRANGE", key, "13", "!") },
-			"cut":   func(key string) { server.Do("SET", key, server.Do("GETRANGE", key, "0", "12"), "KEEPTTL") },
-			"head":  func(key string) { server.Do("SET", key, "\x01", "KEEPTTL") },
+			"gone": func(key string) { server.Do("DEL", key) },
+			"byte": func(key string) { server.Do("SETRANGE", key, "13", "!") },
+			"cut":  func(key string) { server.Do("SET", key, server.Do("GETRANGE", key, "0", "12"), "KEEPTTL") },
+			"head": func(key string) { server.Do("SET", key, "\x01", "KEEPTTL") },
 		} {
 			server.Do("FLUSHALL")
 			o, other := cachetest.Origin(1), cachetest.Origin(2)
@@ -275,7 +275,7 @@ func TestRepair(t *testing.T) {
 			}
 			damage(fmt.Sprintf("%sbody:%x", s.head, fetch.HashOf(e.Record.Body)))
 			if _, err := s.Get(ctx, o); err == nil || errors.Is(err, cache.ErrAbsent) || !strings.Contains(err.Error(), "body") {
-				t.Errorf("get with a body of %d octets, %s: %v", size, name, err)
+				t.Errorf("get with a body of %d bytes, %s: %v", size, name, err)
 			}
 			for range 2 {
 				if err := s.Put(ctx, e, time.Hour); err != nil {
@@ -283,7 +283,7 @@ func TestRepair(t *testing.T) {
 				}
 				for _, e := range []cache.Entry{e, f} {
 					if got, err := s.Get(ctx, e.Record.Origin); err != nil || !sameEntry(got, e) {
-						t.Errorf("get of %d octets after a repair, %s: %v", size, name, err)
+						t.Errorf("get of %d bytes after a repair, %s: %v", size, name, err)
 					}
 				}
 			}

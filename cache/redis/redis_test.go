@@ -40,8 +40,8 @@ func newStore(t testing.TB, client rueidis.Client, o Options) *Store {
 // inside lets the suite see what a store holds.
 type inside struct{ *Store }
 
-// Octets counts the values of records and bodies.
-func (s inside) Octets() (n int64) {
+// Bytes counts the values of records and bodies.
+func (s inside) Bytes() (n int64) {
 	keys, err := s.client.Do(ctx, s.client.B().Keys().Pattern(s.head+"*").Build()).AsStrSlice()
 	if err != nil {
 		panic(err)

@@ -26,7 +26,7 @@ type answerer struct {
 
 	body   []byte // the member robots or robots_b64 that parsed was read from
 	coded  bool   // the member was robots_b64
-	limit  int    // octets of it that can count, 0 for all
+	limit  int    // bytes of it that can count, 0 for all
 	parsed *robots.File
 
 	now    time.Time     // of the chunk under way
@@ -98,7 +98,7 @@ func appendID(dst, id []byte) []byte {
 
 // appendGiven appends the text of a member as it was written, but for what would
 // break the line for its reader: raw CR between the tokens of a list or an object,
-// and octets that are no UTF-8.
+// and bytes that are no UTF-8.
 func appendGiven(dst, text []byte) []byte {
 	if bytes.IndexByte(text, '\r') >= 0 {
 		var b bytes.Buffer
@@ -109,8 +109,8 @@ func appendGiven(dst, text []byte) []byte {
 	return appendValidUTF8(dst, text)
 }
 
-// readRequest splits a line into its members. The members are compared octet by
-// octet (encoding/json would take URL for url), the last of a name counts. A name
+// readRequest splits a line into its members. The members are compared byte by
+// byte (encoding/json would take URL for url), the last of a name counts. A name
 // that is a slip away from a member is an error, found with the whole line read,
 // so that the answer has the id.
 func readRequest(line []byte) (request, error) {
@@ -189,7 +189,7 @@ func jsonError(line []byte) error {
 	var value json.RawMessage
 	err := json.Unmarshal(line, &value)
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return fmt.Errorf("the line is not JSON: %w at octet %d", err, syntax.Offset)
+		return fmt.Errorf("the line is not JSON: %w at byte %d", err, syntax.Offset)
 	}
 	return fmt.Errorf("the line is not JSON: %w", err)
 }
@@ -345,7 +345,7 @@ func (a *answerer) tokens(q *request, d robots.Dialect) ([]string, error) {
 
 // fileOf returns the file of a line: its own, the one before if the line repeats
 // it, or that of -f. Of its own only what can count under the limit is parsed,
-// with one octet more to show that there is more, so that a line of 64 MiB
+// with one byte more to show that there is more, so that a line of 64 MiB
 // costs little more than reading it.
 func (a *answerer) fileOf(q *request, limit int) (*robots.File, error) {
 	text, coded := q.robots, false
@@ -391,7 +391,7 @@ func (a *answerer) forget() {
 	*a = answerer{defaults: a.defaults, now: a.now}
 }
 
-// wholeNumber reads a JSON number that is a number of octets, however it is
+// wholeNumber reads a JSON number that is a number of bytes, however it is
 // written: 1e3 is 1000.
 func wholeNumber(text []byte) (int, error) {
 	if c := text[0]; c == '-' || '0' <= c && c <= '9' {
@@ -409,5 +409,5 @@ func wholeNumber(text []byte) (int, error) {
 			return int(f), nil
 		}
 	}
-	return 0, fmt.Errorf("is %s, not a number of octets, 0 or more", clip(string(text)))
+	return 0, fmt.Errorf("is %s, not a number of bytes, 0 or more", clip(string(text)))
 }

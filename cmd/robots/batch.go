@@ -20,7 +20,7 @@ import (
 // what is answered in the order of the input. Where sites are asked, one goroutine
 // goes ahead of the answerers and starts on the sites of all chunks, so that those
 // of many lines are fetched side by side. What is under way at a time is bounded in
-// octets: of questions by the budget of the reader, of answers by mostAhead, of
+// bytes: of questions by the budget of the reader, of answers by mostAhead, of
 // files by maxConnections and the number of answerers.
 const (
 	// maxLine is the longest line that is answered, without its line end.

@@ -17,7 +17,7 @@ const (
 )
 
 // isTerminal reports whether w is a terminal: only there are colours wanted,
-// and only there can a file's octets do harm.
+// and only there can a file's bytes do harm.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

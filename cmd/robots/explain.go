@@ -104,12 +104,12 @@ func printMatches(w io.Writer, colours palette, matches []robots.Match) {
 		return
 	}
 	heading(w, colours, "Rules that match")
-	line, rule, octets := len("line"), len("rule"), len("octets")
+	line, rule, byteCount := len("line"), len("rule"), len("bytes")
 	for _, m := range matches {
 		line = max(line, len(strconv.Itoa(m.Rule.Line())))
 		rule = max(rule, min(utf8.RuneCountInString(m.Rule.String()), maxRuleColumn))
 	}
-	fmt.Fprintf(w, "  %s\n", colours.paint(faint, fmt.Sprintf("%*s  %s  octets  result", line, "line", fill("rule", rule))))
+	fmt.Fprintf(w, "  %s\n", colours.paint(faint, fmt.Sprintf("%*s  %s  bytes  result", line, "line", fill("rule", rule))))
 	for _, m := range matches {
 		result, style := "lost", faint
 		if m.Won {
@@ -118,8 +118,8 @@ func printMatches(w io.Writer, colours palette, matches []robots.Match) {
 				style = red
 			}
 		}
-		lead := fmt.Sprintf("  %*d  %s  %*d  %s  ", line, m.Rule.Line(), fill(m.Rule.String(), rule), octets, m.Rule.Weight(), colours.paint(style, result))
-		wrap(w, lead, 2+line+2+rule+2+octets+2+4+2, m.Why+" ("+m.Clause+")")
+		lead := fmt.Sprintf("  %*d  %s  %*d  %s  ", line, m.Rule.Line(), fill(m.Rule.String(), rule), byteCount, m.Rule.Weight(), colours.paint(style, result))
+		wrap(w, lead, 2+line+2+rule+2+byteCount+2+4+2, m.Why+" ("+m.Clause+")")
 	}
 }
 
@@ -196,7 +196,7 @@ type (
 		Directive  string `json:"directive"`
 		Pattern    quoted `json:"pattern"`
 		PatternB64 []byte `json:"pattern_b64,omitempty"` // of one that is no UTF-8
-		Octets     int    `json:"octets"`
+		Bytes      int    `json:"bytes"`
 		Won        bool   `json:"won"`
 		Clause     string `json:"clause"`
 		Why        quoted `json:"why"`

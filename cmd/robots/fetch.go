@@ -111,7 +111,7 @@ func fetchOne(ctx context.Context, o *fetchOptions, std *streams) (int, error) {
 	return exitUndecided, nil
 }
 
-// printBody writes a file: its octets for a program, and for a terminal what
+// printBody writes a file: its bytes for a program, and for a terminal what
 // cannot steer it.
 func printBody(std *streams, r *fetch.Record) {
 	if !std.terminal {
@@ -176,7 +176,7 @@ func (l *live) meaning(r *fetch.Record, now time.Time) (why, means string) {
 	why = r.Cause.Sentence()
 	switch {
 	case r.Cause == fetch.OK:
-		why = "a file of " + count(len(r.Body), "octet")
+		why = "a file of " + count(len(r.Body), "byte")
 	case r.Status != 0:
 		why = "status " + strconv.Itoa(r.Status) + ": " + why
 	}
@@ -247,12 +247,12 @@ func details(r *fetch.Record) [][2]string {
 		add("final URL", r.URL)
 	}
 	if r.Outcome == fetch.Success {
-		size := count(len(r.Body), "octet")
+		size := count(len(r.Body), "byte")
 		if r.Truncated {
 			size += ", cut: the file goes on"
 		}
 		if n := received(r); n > 0 {
-			size += ", " + count(int(n), "octet") + " received with headers"
+			size += ", " + count(int(n), "byte") + " received with headers"
 		}
 		add("size", size)
 		add("SHA-256", fmt.Sprintf("%x", fetch.HashOf(r.Body)))
@@ -282,7 +282,7 @@ func details(r *fetch.Record) [][2]string {
 	return list
 }
 
-// received returns the octets of the last request as they came.
+// received returns the bytes of the last request as they came.
 func received(r *fetch.Record) int64 {
 	if len(r.Hops) == 0 {
 		return 0

@@ -13,7 +13,7 @@ import (
 // quoted is a string of the web in JSON, as the engine writes it.
 type quoted string
 
-// MarshalJSON returns the string with octets that are no UTF-8 as U+FFFD.
+// MarshalJSON returns the string with bytes that are no UTF-8 as U+FFFD.
 func (q quoted) MarshalJSON() ([]byte, error) { return robots.AppendQuoted(nil, string(q)), nil }
 
 // quotedList returns a list of them, empty and not null if there are none.

@@ -104,7 +104,7 @@ func decodeString(text []byte) (string, bool) {
 	return string(unquote(nil, text)), true
 }
 
-// unquote appends the value of a string. As in encoding/json, octets that are no
+// unquote appends the value of a string. As in encoding/json, bytes that are no
 // UTF-8 and surrogates without their other half become U+FFFD.
 func unquote(dst, text []byte) []byte {
 	text = text[1 : len(text)-1]
@@ -178,7 +178,7 @@ func hexRune(digits []byte) rune {
 	return u
 }
 
-// appendValidUTF8 appends text with every octet that is no UTF-8 as U+FFFD.
+// appendValidUTF8 appends text with every byte that is no UTF-8 as U+FFFD.
 func appendValidUTF8(dst, text []byte) []byte {
 	if utf8.Valid(text) {
 		return append(dst, text...)

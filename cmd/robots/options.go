@@ -87,7 +87,7 @@ func registerDialect(cmd *cobra.Command, dialect *string, more ...string) {
 }
 
 func registerMaxBytes(cmd *cobra.Command, maxBytes *optional) {
-	cmd.Flags().Var(maxBytes, "max-bytes", "read `N` octets of the file in place of the dialect's limit")
+	cmd.Flags().Var(maxBytes, "max-bytes", "read `N` bytes of the file in place of the dialect's limit")
 }
 
 func registerAt(cmd *cobra.Command, at *optional) {
@@ -183,7 +183,7 @@ func dialectList() string { return strings.Join(dialectNames(), ", ") }
 // noLimit is the value of maxBytes that leaves the dialect's own limit.
 const noLimit = -1
 
-// parseMaxBytes reads a number of octets; one that is too large for an int is
+// parseMaxBytes reads a number of bytes; one that is too large for an int is
 // as good as the largest.
 func parseMaxBytes(s string) (int, error) {
 	n, err := strconv.ParseUint(s, 10, 63)
@@ -193,7 +193,7 @@ func parseMaxBytes(s string) (int, error) {
 	if s != "" && strings.Trim(s, "0123456789") == "" {
 		return math.MaxInt, nil
 	}
-	return 0, fmt.Errorf("%s is not a number of octets, 0 or more", strconv.Quote(clip(s)))
+	return 0, fmt.Errorf("%s is not a number of bytes, 0 or more", strconv.Quote(clip(s)))
 }
 
 // limited returns file and dialect with maxBytes in place of the dialect's size

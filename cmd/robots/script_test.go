@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 //	status N robots ARG...   runs the program and compares its exit status
 //	members stdout NAME...   every line of stdout is a JSON object of exactly
 //	                         these members in this order
-//	line FILE N              writes a batch line of exactly N octets
+//	line FILE N              writes a batch line of exactly N bytes
 //	site NAME KIND [ARG]...  a web site on this machine with its URL in $NAME, or
 //	                         another answer of it: file FILE, gzip FILE, status N
 //	                         (each with HEADER=VALUE...), missing N (status N for

@@ -149,7 +149,7 @@ var varying = []struct {
 	{regexp.MustCompile(`(took|in) (under )?[\d.]+ m?s`), "$1 N ms"},
 	{regexp.MustCompile(`_ms":[\d.]+`), `_ms":0`},
 	{regexp.MustCompile(`"received":\d+`), `"received":0`},
-	{regexp.MustCompile(`\d+ octets received`), "N octets received"},
+	{regexp.MustCompile(`\d+ bytes received`), "N bytes received"},
 }
 
 // plain copies a file with every site by its name and without what differs

@@ -106,7 +106,7 @@ func liveSitemaps(ctx context.Context, o *options, std *streams) (int, error) {
 	return exitAllowed, nil
 }
 
-// printSitemaps writes the list. A program that reads it gets the octets of the
+// printSitemaps writes the list. A program that reads it gets the bytes of the
 // file; a terminal gets nothing that could steer it.
 func printSitemaps(std *streams, format string, rules *robots.Rules, r *fetch.Record) error {
 	list := rules.Sitemaps()

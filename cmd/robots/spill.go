@@ -14,7 +14,7 @@ import (
 	"github.com/robotskit/robots/cache/bolt"
 )
 
-// spillAt is how many octets of records a run without --cache keeps in memory
+// spillAt is how many bytes of records a run without --cache keeps in memory
 // before it makes a file: some thousand usual sites, so that most runs make none.
 const spillAt = 16 << 20
 
@@ -48,7 +48,7 @@ func (s *spill) Get(ctx context.Context, origin robots.Origin) (cache.Entry, err
 // Put keeps an entry.
 func (s *spill) Put(ctx context.Context, e cache.Entry, keep time.Duration) error {
 	s.mu.Lock()
-	if s.memory.Usage().Octets < spillAt {
+	if s.memory.Usage().Bytes < spillAt {
 		defer s.mu.Unlock()
 		return s.memory.Put(ctx, e, keep)
 	}

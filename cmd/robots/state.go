@@ -97,7 +97,7 @@ func lasting(d time.Duration) string {
 	return strconv.Itoa(int(d/time.Second)) + " s"
 }
 
-// count writes a number of things: 1 octet, 2 octets, 12,345 octets.
+// count writes a number of things: 1 byte, 2 bytes, 12,345 bytes.
 func count(n int, thing string) string {
 	digits := strconv.Itoa(n)
 	for i := len(digits) - 3; i > 0; i -= 3 {
