@@ -33,7 +33,7 @@ type automatonState struct {
 }
 
 // maxAutomatonPath is the longest path for which the automaton is built: two
-// states a byte must fit 16 bits. For longer paths a match stays bounded by
+// states per byte must fit 16 bits. For longer paths a match stays bounded by
 // pattern x path.
 const maxAutomatonPath = 1<<15 - 2
 

@@ -9,7 +9,7 @@ import "time"
 //	d := robots.RFC9309
 //	d.SizeLimit = 1 << 20
 //
-// Each field names the statement of SPEC.md that it decides. What a dialect
+// Each field names the statement of docs/clauses.md that it decides. What a dialect
 // inherits because nobody documents it is listed by Dialect.Options.
 type Dialect struct {
 	// Name is the dialect's name in flags, JSON and documents.
@@ -48,7 +48,7 @@ type Dialect struct {
 	LineLimit int
 	// SizeLimit is the number of bytes read of a file, 0 for all (FORM-09).
 	SizeLimit int
-	// OverSizeOpens lets a larger file not count at all (SPEC.md 3.5); otherwise its
+	// OverSizeOpens lets a larger file not count at all (SPEC 3.5); otherwise its
 	// whole lines within the limit count (D-17).
 	OverSizeOpens bool
 
@@ -75,7 +75,7 @@ type Dialect struct {
 	MatchRobotsTxt bool
 
 	// CrawlDelay and RequestRate say whether the engine honours these records.
-	// They are reported in every dialect (SPEC.md 3.7, RATE-01).
+	// They are reported in every dialect (SPEC 3.7, RATE-01).
 	CrawlDelay  Honour
 	RequestRate Honour
 	// RateFloor is the slowest Request-rate the engine goes down to, seconds
@@ -154,7 +154,7 @@ const (
 	HonourReported  Honour = iota // left to the crawler
 	HonourIgnored                 // the engine says it does not follow it
 	HonourObeyed                  // followed
-	HonourInherited               // followed, taken from '*' if the own group has none (SPEC.md 3.6)
+	HonourInherited               // followed, taken from '*' if the own group has none (SPEC 3.6)
 )
 
 // Hold is what holds while robots.txt cannot be reached.
@@ -281,7 +281,7 @@ const (
 	sizeLimit       = 500 << 10
 	sizeLimitYandex = 500_000
 	lineLimitGoogle = 2083*8 - 1 // 16,663 bytes (C-05)
-	lineLimitYandex = 1024       // SPEC.md 3.5
+	lineLimitYandex = 1024       // SPEC 3.5
 )
 
 // The eight dialects. They are values: a copy may be changed freely.

@@ -26,7 +26,7 @@ const MaxNotes = 50
 
 // A Step is one decision on the way to the verdict.
 type Step struct {
-	Clause string // the statement of SPEC.md or the RFC that it follows
+	Clause string // the statement of docs/clauses.md or the RFC that it follows
 	Text   string // one sentence without its full stop
 }
 

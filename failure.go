@@ -29,7 +29,7 @@ func wholeRules(d Dialect, o outcome, tokens []string) *Rules {
 	return r
 }
 
-// clause is the statement of SPEC.md behind an answer that no file gives.
+// clause is the statement of docs/clauses.md behind an answer that no file gives.
 func (o outcome) clause() string {
 	switch o.reason {
 	case ReasonInvalid:
@@ -61,7 +61,7 @@ type State struct {
 	// Degraded says that a store shared with other processes was out of reach, so
 	// that one of them may know better.
 	Degraded bool
-	Clause   string // the statement of SPEC.md that the failure policy followed, for Explain
+	Clause   string // the statement of docs/clauses.md that the failure policy followed, for Explain
 	// Fact and Note are clauses for people, set where the state mattered: what came
 	// of the fetch, which is the same in every dialect ("status 503 since
 	// 2026-05-01T10:00:00Z"), and what the dialect makes of it ("copy of

@@ -12,7 +12,7 @@ import (
 
 // Finding the rule that decides takes one of two ways. Up to scanMost rules, or
 // for the first questions, the rules are scanned in the order of precedence and
-// the first that matches decides: 1 to 2 ns a rule, nothing to build. After
+// the first that matches decides: 1 to 2 ns per rule, nothing to build. After
 // that an index makes the time nearly independent of the number of rules. Both
 // give the same answer (TestReference, TestIndex).
 const (
@@ -156,14 +156,14 @@ type lazyIndex struct {
 // Literal rules, a '$' at the end included, are sorted by their text. All that
 // match a path are beginnings of it, so they are beginnings of each other: of
 // the last entry not above the path, its longest beginning that is a rule, and
-// so on, linked by parent. The deepest one that fits is the heaviest. 16 bytes
-// a rule.
+// so on, linked by parent. The deepest one that fits is the heaviest. 16 bytes per
+// rule.
 //
 // Of a rule with a star every piece must occur in the path. Each is filed under
 // one run of four bytes of its pieces, its n-gram with the fewest rules; a path
 // is asked for the n-grams it holds, and only the rules filed there are
 // tried, each at most once. Rules without a piece of four bytes are few (there
-// are not many short ones) and are tried by head, in order. 4 to 12 bytes a
+// are not many short ones) and are tried by head, in order. 4 to 12 bytes per
 // rule.
 type index struct {
 	prefix  string   // what all literal rules share at their start

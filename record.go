@@ -14,11 +14,11 @@ type Record struct {
 	Value string // without blanks and comment
 	Line  int    // from 1
 	// Group says that the line belongs to the caller's group (D-08). Sitemap, Host
-	// and Clean-param hold for the whole file wherever they stand (MAP-04, SPEC.md
+	// and Clean-param hold for the whole file wherever they stand (MAP-04, SPEC
 	// 3.5); other records before the first group hold for all (D-40).
 	Group bool
 	// Inherited says that the line belongs to '*', whose Crawl-delay holds for a
-	// named group that has no usable one of its own (SPEC.md 3.6, bing).
+	// named group that has no usable one of its own (SPEC 3.6, bing).
 	Inherited bool
 	// Usable says that the value counts. One of Delay, Rate and Window then holds
 	// that of a Crawl-delay, a Request-rate or a Visit-time.
@@ -305,7 +305,7 @@ func (r *Rules) ContentUsage(p Path) []Preference {
 }
 
 // parseUsage reads "[/path] train-ai=n, search=y". A first byte '/' decides
-// that there is a path. Names are case-sensitive (SPEC.md 3.8).
+// that there is a path. Names are case-sensitive (SPEC 3.8).
 func parseUsage(s string) (path string, list []Preference) {
 	if s != "" && s[0] == '/' {
 		i := wordEnd(s)

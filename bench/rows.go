@@ -284,7 +284,7 @@ func rows(sets []*set, seed uint64, quick bool) []row {
 			row{"oneshot≤1KB" + on, "files of at most 1,024 bytes", "file", files(goal{perTemoto, 13, 20}), func() *work { return oneShot(s.only(0, 1024)) }},
 			row{"oneshot≥50KB" + on, "files of at least 50,000 bytes", "file", goal{}, func() *work { return oneShot(s.only(50_000, math.MaxInt)) }},
 			row{"parse" + on, "read and keep", "file", files(goal{perTemoto, 25, 40}), func() *work { return parse(s) }},
-			row{"match-kept" + on, "8 paths a file, file after file", "path", files(goal{perTemoto, 9, 15}), func() *work { return matchKept(s) }},
+			row{"match-kept" + on, "8 paths per file, file after file", "path", files(goal{perTemoto, 9, 15}), func() *work { return matchKept(s) }},
 			row{"bulk" + on, "the same from whole URLs", "URL", goal{}, func() *work { return bulk(s) }},
 			row{"cores-oneshot" + on, "two goroutines against one", "file", goal{atLeast, 1.85, 1.85}, func() *work {
 				return twoCores(func(from, step int) int { return oneShotOurs(s, 0, from, step) }, len(s.bodies))

@@ -36,7 +36,7 @@
 // answer (D-42), and when it is asked again: after a minute, doubling to an hour,
 // for a 503 to a quarter of an hour (HTTP-05), for a name that does not exist
 // every hour, and never before the site's own Retry-After, up to a day. How long
-// which dialect goes on with the old copy is in DESIGN of the dialects, see
+// which dialect goes on with the old copy is data of the dialect, see
 // robots.Dialect.Outage.
 //
 // What fails on our own side, such as a machine without a network or a refusal by

@@ -52,7 +52,7 @@ func TestMemorySize(t *testing.T) {
 			}
 		}
 		got, said := heap()-before, m.Usage().Bytes
-		t.Logf("%-10s %4d bytes an origin, %4d by estimate", tt.name, got/n, said/n)
+		t.Logf("%-10s %4d bytes per origin, %4d by estimate", tt.name, got/n, said/n)
 		if got > said*13/10 || got < said*6/10 {
 			t.Errorf("%s: %d bytes, the estimate says %d", tt.name, got, said)
 		}

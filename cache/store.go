@@ -86,7 +86,7 @@ type Entry struct {
 // whole store written by a later release is refused with an error that says so,
 // and is not changed by that.
 //
-// It is not a queue, not a history (one entry an origin, the last), not a lock
+// It is not a queue, not a history (one entry per origin, the last), not a lock
 // (see Leaser), and nothing enumerates it. It needs no clock that agrees with
 // anybody else's.
 type Store interface {

@@ -253,7 +253,7 @@ func BenchmarkIdle(b *testing.B) {
 		bytes := float64(heap()-before) / sites
 		b.ReportMetric(bytes, "B/origin")
 		if bytes > 128 {
-			b.Errorf("%.0f bytes an origin, stated are 128", bytes)
+			b.Errorf("%.0f bytes per origin, stated are 128", bytes)
 		}
 		runtime.KeepAlive(l)
 	}

@@ -22,7 +22,7 @@ type Case struct {
 	// Name is the file's name without directory and extension; it begins
 	// with the topic: "agent-digits".
 	Name string
-	// Comment says what the case shows and why, with statements of SPEC.md.
+	// Comment says what the case shows and why, with statements of docs/clauses.md.
 	Comment string
 	// Robots is the body of the robots.txt, nil if the case has none.
 	Robots []byte

@@ -31,7 +31,7 @@ func TestCases(t *testing.T) {
 			t.Errorf("%s: %q is no topic", c.Name, topic)
 		}
 		if !statement.MatchString(c.Comment) {
-			t.Errorf("%s: no statement of SPEC.md in the comment", c.Name)
+			t.Errorf("%s: no statement of docs/clauses.md in the comment", c.Name)
 		}
 		seen := map[string]bool{}
 		for _, v := range c.Verdicts {

@@ -1,5 +1,5 @@
 // Package robotstest holds what a robots.txt engine should answer, as files
-// that people can read and programs can run: one behaviour a file, one column a
+// that people can read and programs can run: one behaviour per file, one column a
 // dialect. It is for this module's own engine and for any other.
 //
 // # Holding an engine against the cases
@@ -20,7 +20,7 @@
 // # Case files
 //
 // A case file is a txtar archive. Its comment says what is shown and why, with
-// the statements of SPEC.md behind it; then come sections, of which robots.txt
+// the statements of docs/clauses.md behind it; then come sections, of which robots.txt
 // and verdicts are the usual two:
 //
 //	A group for a name that no crawler has still ends the group before it (D-48).

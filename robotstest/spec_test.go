@@ -19,7 +19,7 @@ import (
 // older dialects and of other sources are counted, and so are the tables that
 // are about other packages. Nothing is dropped: the counts add up to the rows.
 
-// conflicts lists the rows that a decision of SPEC.md overrules, by table and
+// conflicts lists the rows that a decision of docs/clauses.md overrules, by table and
 // line. A row listed here must really fail.
 var conflicts = map[string]string{
 	"percent_encoding:3": "D-14: row 2 of figure 4 escapes ':' and '/' in a query, which would break every path",

@@ -20,7 +20,7 @@ some robots.txt cannot be had, and the dialect says not now.`
 const urlHelp = `Without -f the robots.txt is fetched from the site of each URL, once for all
 URLs of a site, and the answer says what came of it. A URL is then absolute;
 with -f it may also be //host/path or just /path. The argument - stands for
-URLs on standard input, one a line.`
+URLs on standard input, one per line.`
 
 func checkCommand(std *streams, status *int) *cobra.Command {
 	var o options
@@ -32,7 +32,7 @@ robots.txt decides.
 
 ` + urlHelp + `
 
-With --batch it reads questions from standard input, one JSON object a line with
+With --batch it reads questions from standard input, one JSON object per line with
 the members url, robots (or robots_b64), agent, dialect, max_bytes, at and id,
 and answers each with one line; flags give the defaults. Without robots and -f
 the file is fetched.

@@ -103,7 +103,7 @@ func (t target) wrong(err error) error {
 }
 
 // readURLs returns the URLs of the command line, with those of standard input,
-// one a line, in place of the argument "-". Blank lines are passed over. They
+// one per line, in place of the argument "-". Blank lines are passed over. They
 // are all read before the first is answered, because a call with a bad URL
 // among its arguments answers nothing.
 func readURLs(std *streams, args []string, file string) ([]target, error) {

@@ -95,7 +95,7 @@ func registerAt(cmd *cobra.Command, at *optional) {
 }
 
 func registerFormat(cmd *cobra.Command, format *string) {
-	cmd.Flags().StringVar(format, "format", formatText, "answer in this `FORMAT`: text, or json, one object a line")
+	cmd.Flags().StringVar(format, "format", formatText, "answer in this `FORMAT`: text, or json, one object per line")
 	complete(cmd, "format", []string{formatText, formatJSON})
 }
 

@@ -15,7 +15,7 @@ func sitemapsCommand(std *streams, status *int) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sitemaps [-f FILE | URL...]",
 		Short: "List the sitemaps a robots.txt names",
-		Long: `Sitemaps lists the values of all Sitemap lines as written, one a line, in the
+		Long: `Sitemaps lists the values of all Sitemap lines as written, one per line, in the
 order of the file. They belong to no crawler. It takes the robots.txt of each
 site that a URL names, any URL of the site, or a file with -f.
 
