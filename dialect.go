@@ -7,7 +7,7 @@ import "time"
 // without an end to an outage; take one of the eight below and change a field if a crawler needs it:
 //
 //	d := robots.RFC9309
-//	d.SizeLimit = 1 << 20
+//	d.MaxFileBytes = 1 << 20
 //
 // Each field names the statement of docs/clauses.md that it decides. What a dialect
 // inherits because nobody documents it is listed by Dialect.Options.
@@ -43,11 +43,11 @@ type Dialect struct {
 	// CStrings reads lines as C strings: a NUL ends a line's content, vertical
 	// tab and form feed are blanks, part of a byte order mark is dropped (C-07, C-18).
 	CStrings bool
-	// LineLimit is the number of bytes read of a line, 0 for all; what is left
+	// MaxLineBytes is the number of bytes read of a line, 0 for all; what is left
 	// of a cut line still counts (C-05).
-	LineLimit int
-	// SizeLimit is the number of bytes read of a file, 0 for all (FORM-09).
-	SizeLimit int
+	MaxLineBytes int
+	// MaxFileBytes is the number of bytes read of a file, 0 for all (FORM-09).
+	MaxFileBytes int
 	// OverSizeOpens lets a larger file not count at all (SPEC 3.5); otherwise its
 	// whole lines within the limit count (D-17).
 	OverSizeOpens bool
@@ -288,11 +288,11 @@ const (
 var (
 	// RFC9309 is the standard, the default everywhere.
 	RFC9309 = Dialect{
-		Name:      "rfc9309",
-		SizeLimit: sizeLimit,
-		Outage:    outageRFC,
-		Redirects: redirects,
-		Lifetime:  lifetime,
+		Name:         "rfc9309",
+		MaxFileBytes: sizeLimit,
+		Outage:       outageRFC,
+		Redirects:    redirects,
+		Lifetime:     lifetime,
 	}
 
 	// Google is what Googlebot does with an address: the URL is normalised,
@@ -305,8 +305,8 @@ var (
 		Misspellings: true,
 		MissingColon: true,
 		CStrings:     true,
-		LineLimit:    lineLimitGoogle,
-		SizeLimit:    sizeLimit,
+		MaxLineBytes: lineLimitGoogle,
+		MaxFileBytes: sizeLimit,
 		Escapes:      EscapesGoogle,
 		IndexHTML:    true,
 		CrawlDelay:   HonourIgnored,
@@ -327,7 +327,7 @@ var (
 		Misspellings:   true,
 		MissingColon:   true,
 		CStrings:       true,
-		LineLimit:      lineLimitGoogle,
+		MaxLineBytes:   lineLimitGoogle,
 		Escapes:        EscapesRaw,
 		IndexHTML:      true,
 		MatchRobotsTxt: true,
@@ -344,7 +344,7 @@ var (
 		Name:                  "google-2019",
 		AgentMatch:            AgentTokenCut,
 		ExactCase:             true,
-		SizeLimit:             sizeLimit,
+		MaxFileBytes:          sizeLimit,
 		Escapes:               EscapesGoogle,
 		StarConflictUndefined: true,
 		CrawlDelay:            HonourIgnored,
@@ -363,7 +363,7 @@ var (
 	GoogleLegacy = Dialect{
 		Name:                  "google-legacy",
 		AgentMatch:            AgentTokenCut,
-		SizeLimit:             sizeLimit,
+		MaxFileBytes:          sizeLimit,
 		AssumeSlash:           true,
 		Escapes:               EscapesGoogle,
 		StarConflictUndefined: true,
@@ -382,7 +382,7 @@ var (
 		Name:         "seznam",
 		HeaderValues: true,
 		RunEnd:       RunEndMember,
-		SizeLimit:    sizeLimit,
+		MaxFileBytes: sizeLimit,
 		CrawlDelay:   HonourIgnored,
 		RequestRate:  HonourObeyed,
 		RateFloor:    30,
@@ -393,13 +393,13 @@ var (
 
 	// Bing is RFC 9309 with Crawl-delay, which a named group inherits from '*'.
 	Bing = Dialect{
-		Name:        "bing",
-		SizeLimit:   sizeLimit,
-		CrawlDelay:  HonourInherited,
-		RequestRate: HonourIgnored,
-		Outage:      outageRFC,
-		Redirects:   redirects,
-		Lifetime:    lifetime,
+		Name:         "bing",
+		MaxFileBytes: sizeLimit,
+		CrawlDelay:   HonourInherited,
+		RequestRate:  HonourIgnored,
+		Outage:       outageRFC,
+		Redirects:    redirects,
+		Lifetime:     lifetime,
 	}
 
 	// Yandex follows Yandex's pages and the observed answers of its tester. In an
@@ -409,8 +409,8 @@ var (
 		Name:                "yandex",
 		AgentMatch:          AgentWhole,
 		RunEnd:              RunEndRuleOrBlank,
-		LineLimit:           lineLimitYandex,
-		SizeLimit:           sizeLimitYandex,
+		MaxLineBytes:        lineLimitYandex,
+		MaxFileBytes:        sizeLimitYandex,
 		OverSizeOpens:       true,
 		LiteralWeight:       true,
 		EmptyDisallowAllows: true,
@@ -456,5 +456,5 @@ func shared(d Dialect) *Dialect {
 
 // lenient reports whether d reads lines marked ambiguous in its own way.
 func (d *Dialect) lenient() bool {
-	return d.Misspellings || d.MissingColon || d.CStrings || d.LineLimit > 0
+	return d.Misspellings || d.MissingColon || d.CStrings || d.MaxLineBytes > 0
 }

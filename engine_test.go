@@ -142,14 +142,14 @@ func TestReference(t *testing.T) {
 			path, tokens := randomPath(rng), testTokens[rng.IntN(len(testTokens))]
 			for _, d := range Dialects() {
 				if rng.IntN(4) == 0 {
-					d.SizeLimit = rng.IntN(len(body)+2) + 1
+					d.MaxFileBytes = rng.IntN(len(body)+2) + 1
 				}
-				if rng.IntN(8) == 0 && d.LineLimit > 0 {
-					d.LineLimit = 5 + rng.IntN(20)
+				if rng.IntN(8) == 0 && d.MaxLineBytes > 0 {
+					d.MaxLineBytes = 5 + rng.IntN(20)
 					// Lines are marked ambiguous from ambiguousLength on; shorter limits
 					// need a longer line to show.
 					body = append(body, "\ndisallow: /"+strings.Repeat("a", ambiguousLength)+"\n"...)
-					d.LineLimit += ambiguousLength
+					d.MaxLineBytes += ambiguousLength
 				}
 				agree(t, d, body, path, tokens...)
 				checks++

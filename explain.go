@@ -114,9 +114,9 @@ func (f *File) sizeNote(d *Dialect) (n Note) {
 	size := "the file has " + strconv.Itoa(len(f.body)) + " bytes"
 	switch limit, counts := f.limit(d); {
 	case !counts:
-		return Note{0, "SPEC 3.5", size + ", more than " + strconv.Itoa(d.SizeLimit) + ", so it does not count"}
+		return Note{0, "SPEC 3.5", size + ", more than " + strconv.Itoa(d.MaxFileBytes) + ", so it does not count"}
 	case limit < len(f.body):
-		return Note{0, "D-17", size + "; only its whole lines within the first " + strconv.Itoa(d.SizeLimit) + " count, " + strconv.Itoa(limit) + " bytes"}
+		return Note{0, "D-17", size + "; only its whole lines within the first " + strconv.Itoa(d.MaxFileBytes) + " count, " + strconv.Itoa(limit) + " bytes"}
 	}
 	return n
 }
@@ -321,8 +321,8 @@ func (r *Rules) noteLines(e *Explanation) {
 		from, to := f.lineStart(int(l.val)), f.lineEnd(int(l.val))
 		would, _, _ := readLine(&GoogleCPP, f.body, from, to)
 		switch {
-		case to-from > d.LineLimit && d.LineLimit > 0:
-			e.note(f, from, "C-05", d.Name+" reads only the first "+byteCount(d.LineLimit)+" of this line")
+		case to-from > d.MaxLineBytes && d.MaxLineBytes > 0:
+			e.note(f, from, "C-05", d.Name+" reads only the first "+byteCount(d.MaxLineBytes)+" of this line")
 		case would == field || would == FieldUnknown || would == FieldNone:
 		case field == FieldNone || field == FieldUnknown:
 			e.note(f, from, "D-39", strconv.Quote(clip(f.body[from:to]))+" is no "+would.String()+" line for "+d.Name+", so it is skipped; google reads it as one")

@@ -217,13 +217,13 @@ func (f *File) read(l lineRef, d *Dialect) (field Field, start, end int) {
 // limit returns the number of bytes of the file that count in d: whole lines
 // within the size limit (D-17), and false if the file does not count at all.
 func (f *File) limit(d *Dialect) (n int, counts bool) {
-	if d.SizeLimit <= 0 || len(f.body) <= d.SizeLimit {
+	if d.MaxFileBytes <= 0 || len(f.body) <= d.MaxFileBytes {
 		return len(f.body), true
 	}
 	if d.OverSizeOpens {
 		return 0, false
 	}
-	return 1 + bytes.LastIndexAny(f.body[:d.SizeLimit], "\r\n"), true
+	return 1 + bytes.LastIndexAny(f.body[:d.MaxFileBytes], "\r\n"), true
 }
 
 // blankBetween reports whether a blank line lies between two offsets, each on

@@ -41,7 +41,7 @@ func FuzzLaws(f *testing.F) {
 		for _, d := range Dialects() {
 			agree(t, d, body, path, token)
 			agree(t, d, body, path, token, "b", "a")
-			d.SizeLimit = len(body) * 2 / 3
+			d.MaxFileBytes = len(body) * 2 / 3
 			agree(t, d, body, path, token)
 		}
 	})

@@ -19,7 +19,7 @@ func Allowed(body []byte, d Dialect, p Path, tokens ...string) bool {
 	if uint64(len(body)) > maxIndexed {
 		return Parse(body).Rules(d, tokens...).Allowed(p)
 	}
-	if d.SizeLimit > 0 && len(body) > d.SizeLimit {
+	if d.MaxFileBytes > 0 && len(body) > d.MaxFileBytes {
 		f := File{body: body}
 		n, counts := f.limit(&d)
 		if !counts {

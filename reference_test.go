@@ -63,8 +63,8 @@ func refLines(d Dialect, body string) []refLine {
 	var lines []refLine
 	for i, text := range strings.Split(body, "\n") {
 		l := refLine{number: i + 1, blank: strings.Trim(text, " \t") == ""}
-		if d.LineLimit > 0 && len(text) > d.LineLimit {
-			text = text[:d.LineLimit]
+		if d.MaxLineBytes > 0 && len(text) > d.MaxLineBytes {
+			text = text[:d.MaxLineBytes]
 		}
 		blanks := " \t"
 		if d.CStrings {
@@ -104,13 +104,13 @@ func refLines(d Dialect, body string) []refLine {
 
 // refCut applies the size limit (D-17) and reports whether the file counts.
 func refCut(d Dialect, body string) (string, bool) {
-	if d.SizeLimit == 0 || len(body) <= d.SizeLimit {
+	if d.MaxFileBytes == 0 || len(body) <= d.MaxFileBytes {
 		return body, true
 	}
 	if d.OverSizeOpens {
 		return "", false
 	}
-	body = body[:d.SizeLimit]
+	body = body[:d.MaxFileBytes]
 	for body != "" && body[len(body)-1] != '\n' && body[len(body)-1] != '\r' {
 		body = body[:len(body)-1]
 	}

@@ -243,8 +243,8 @@ func readLine(d *Dialect, b []byte, start, end int) (field Field, val, valEnd in
 	if d.CStrings && start == 0 {
 		start = partialMark(b)
 	}
-	if d.LineLimit > 0 && end-start > d.LineLimit {
-		end = start + d.LineLimit // the rest is lost, what is left still counts (C-05)
+	if d.MaxLineBytes > 0 && end-start > d.MaxLineBytes {
+		end = start + d.MaxLineBytes // the rest is lost, what is left still counts (C-05)
 	}
 	if d.CStrings {
 		end = start + cut(b[start:end], 0) // (C-18)

@@ -19,7 +19,7 @@ func (a *access) take(r *reply) {
 	l := &a.client.limits
 	began := time.Now()
 	defer func() { a.hop().Body = time.Since(began) }()
-	r.wire.phase(a.until, Timeout, l.Raw, RawLimit)
+	r.wire.phase(a.until, Timeout, l.MaxRawBytes, RawLimit)
 	r.wire.atLeast(l.LeastRate, l.Grace)
 
 	raw := &source{in: bufio.NewReader(r.body)}
@@ -28,7 +28,7 @@ func (a *access) take(r *reply) {
 		a.fail(f)
 		return
 	}
-	keep := l.Body + bodySlack
+	keep := l.MaxBodyBytes + bodySlack
 	body, err := io.ReadAll(io.LimitReader(decoded, keep+1))
 	switch {
 	case int64(len(body)) > keep:

@@ -90,7 +90,7 @@ const (
 
 func (s size) byteCount() int64 {
 	l := Limits{}.filled()
-	return []int64{4 << 10, 0, l.Headers, l.Headers + l.Body + bodySlack + 1 + 16<<10, l.Headers + l.Raw}[s]
+	return []int64{4 << 10, 0, l.MaxHeaderBytes, l.MaxHeaderBytes + l.MaxBodyBytes + bodySlack + 1 + 16<<10, l.MaxHeaderBytes + l.MaxRawBytes}[s]
 }
 
 func (s size) words() string {

@@ -65,9 +65,9 @@ type Limits struct {
 	LeastRate int64
 	Grace     time.Duration
 
-	Body    int64 // bytes of the file, decoded: 512,000
-	Raw     int64 // bytes of a body on the wire with its framing: 1 MiB, or twice Body if that is more
-	Headers int64 // bytes of all headers of a hop, replies of FTP: 64 KiB
+	MaxBodyBytes   int64 // bytes of the file, decoded: 512,000
+	MaxRawBytes    int64 // bytes of a body on the wire with its framing: 1 MiB, or twice MaxBodyBytes if that is more
+	MaxHeaderBytes int64 // bytes of all headers of a hop, replies of FTP: 64 KiB
 
 	// Redirects is the number of redirects followed: 5, none if negative. With
 	// fewer than five a chain that goes on is a failure and no missing file.
@@ -87,22 +87,22 @@ func (l Limits) filled() Limits {
 	fill(&l.Header, 10*time.Second)
 	fill(&l.LeastRate, 1<<10)
 	fill(&l.Grace, 5*time.Second)
-	fill(&l.Body, int64(robots.RFC9309.SizeLimit))
-	fill(&l.Raw, max(1<<20, 2*l.Body))
-	fill(&l.Headers, 64<<10)
+	fill(&l.MaxBodyBytes, int64(robots.RFC9309.MaxFileBytes))
+	fill(&l.MaxRawBytes, max(1<<20, 2*l.MaxBodyBytes))
+	fill(&l.MaxHeaderBytes, 64<<10)
 	fill(&l.Redirects, robots.RFC9309.Redirects)
 	l.Redirects = max(l.Redirects, 0)
 	return l
 }
 
 // For returns the limits of a client that fetches for dialects: where one of them
-// reads further than the default, Body is raised to the largest of their size
+// reads further than the default, MaxBodyBytes is raised to the largest of their size
 // limits. A dialect without a limit raises nothing. Where one would have read on
-// after Body, its verdicts say so, see robots.State.CutAt.
+// after MaxBodyBytes, its verdicts say so, see robots.State.CutAt.
 func (l Limits) For(dialects ...robots.Dialect) Limits {
 	for _, d := range dialects {
-		if size := min(int64(d.SizeLimit), 1<<40); size > max(l.Body, int64(robots.RFC9309.SizeLimit)) {
-			l.Body = size
+		if size := min(int64(d.MaxFileBytes), 1<<40); size > max(l.MaxBodyBytes, int64(robots.RFC9309.MaxFileBytes)) {
+			l.MaxBodyBytes = size
 		}
 	}
 	return l
@@ -147,7 +147,7 @@ func New(o Options) (*Client, error) {
 	}{
 		{"total time", int64(o.Limits.Total)}, {"DNS time", int64(o.Limits.DNS)}, {"connect time", int64(o.Limits.Connect)},
 		{"TLS time", int64(o.Limits.TLS)}, {"header time", int64(o.Limits.Header)}, {"grace", int64(o.Limits.Grace)},
-		{"least rate", o.Limits.LeastRate}, {"body size", o.Limits.Body}, {"raw size", o.Limits.Raw}, {"header size", o.Limits.Headers},
+		{"least rate", o.Limits.LeastRate}, {"body size", o.Limits.MaxBodyBytes}, {"raw size", o.Limits.MaxRawBytes}, {"header size", o.Limits.MaxHeaderBytes},
 	} {
 		if l.value < 0 {
 			return nil, errors.New("limit of " + l.name + " is negative: " + strconv.FormatInt(l.value, 10))

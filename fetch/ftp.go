@@ -26,7 +26,7 @@ func (a *access) ftp() {
 	}
 	defer w.conn.Close()
 	defer a.closing(w.conn)()
-	w.left, w.over = a.client.limits.Headers, HeaderLimit
+	w.left, w.over = a.client.limits.MaxHeaderBytes, HeaderLimit
 	t := &ftpTalk{access: a, wire: w, in: textproto.NewReader(bufio.NewReader(w))}
 	began := time.Now()
 	data, f := t.begin()
@@ -114,9 +114,9 @@ func (t *ftpTalk) receive(data *wire) *failure {
 	defer t.closing(data.conn)()
 	defer func() { t.hop().Received += data.received }()
 	l := &t.client.limits
-	data.phase(t.until, Timeout, l.Raw, RawLimit)
+	data.phase(t.until, Timeout, l.MaxRawBytes, RawLimit)
 	data.atLeast(l.LeastRate, l.Grace)
-	keep := l.Body + bodySlack
+	keep := l.MaxBodyBytes + bodySlack
 	body, err := io.ReadAll(io.LimitReader(data, keep+1))
 	if err != nil {
 		return data.classify(err, Incomplete)

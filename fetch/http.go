@@ -122,7 +122,7 @@ func (a *access) exchange(w *wire, at robots.Origin, target string) (*reply, *fa
 	began := time.Now()
 	defer func() { a.hop().Header += time.Since(began) }()
 	until, late := a.sooner(a.client.limits.Header, HeaderTimeout)
-	w.phase(until, late, a.client.limits.Headers, HeaderLimit)
+	w.phase(until, late, a.client.limits.MaxHeaderBytes, HeaderLimit)
 	_, host, _ := strings.Cut(at.String(), "://")
 	_, writing := io.WriteString(w, "GET "+target+" HTTP/1.1\r\nHost: "+host+
 		"\r\nUser-Agent: "+a.client.options.UserAgent+

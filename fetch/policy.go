@@ -108,7 +108,7 @@ func (v *judge) answer(c *Copy, clause, fact, note string) *robots.Rules {
 		}
 	}
 	if c.Outcome == Success {
-		if n := len(c.Body); c.Truncated && (v.dialect.SizeLimit <= 0 || v.dialect.SizeLimit > n) {
+		if n := len(c.Body); c.Truncated && (v.dialect.MaxFileBytes <= 0 || v.dialect.MaxFileBytes > n) {
 			s.CutAt = n
 			if s.Fact == "" {
 				s.Clause = "D-17"
@@ -141,11 +141,11 @@ func (v *judge) answer(c *Copy, clause, fact, note string) *robots.Rules {
 // count (D-17): a cut "Disallow: /a" would widen the rule.
 func (v *judge) file(c *Copy) *robots.Rules {
 	d, body := v.dialect, c.Body
-	if c.Truncated && (d.SizeLimit <= 0 || len(body) <= d.SizeLimit) {
+	if c.Truncated && (d.MaxFileBytes <= 0 || len(body) <= d.MaxFileBytes) {
 		if len(body) < 2 {
 			body = nil
 		}
-		d.SizeLimit, d.OverSizeOpens = max(len(body)-1, 1), false
+		d.MaxFileBytes, d.OverSizeOpens = max(len(body)-1, 1), false
 	}
 	return robots.Parse(body).Rules(d, v.tokens...)
 }

@@ -393,7 +393,7 @@ func TestCutAt(t *testing.T) {
 	origin, _, _ := robots.ParseURL("https://example.com/")
 	with := func(limit int) robots.Dialect {
 		d := robots.Yandex
-		d.SizeLimit = limit
+		d.MaxFileBytes = limit
 		return d
 	}
 	r := &Record{Origin: origin, Outcome: Success, Cause: OK, Status: 200, Body: []byte(body), Truncated: true, Fetched: began, Expires: began.Add(day)}
@@ -416,11 +416,11 @@ func TestCutAt(t *testing.T) {
 	} {
 		rules := row.r.Rules(row.d, row.r.Fetched, "x")
 		if s := rules.State(); s.CutAt != row.cut || s.Text() != row.note {
-			t.Errorf("limit %d, cut %v\ngot:  %d, %q\nwant: %d, %q", row.d.SizeLimit, row.r.Truncated, s.CutAt, s.Text(), row.cut, row.note)
+			t.Errorf("limit %d, cut %v\ngot:  %d, %q\nwant: %d, %q", row.d.MaxFileBytes, row.r.Truncated, s.CutAt, s.Text(), row.cut, row.note)
 		}
 		e := rules.Explain(private)
 		if i := slices.IndexFunc(e.Steps, func(s robots.Step) bool { return row.note != "" && s.Text == row.note }); (i < 0) != (row.note == "") {
-			t.Errorf("limit %d: explained by %v", row.d.SizeLimit, e.Steps)
+			t.Errorf("limit %d: explained by %v", row.d.MaxFileBytes, e.Steps)
 		}
 	}
 }
@@ -429,7 +429,7 @@ func TestCutAt(t *testing.T) {
 // by default.
 func TestLimitsFor(t *testing.T) {
 	far, huge := robots.RFC9309, robots.RFC9309
-	far.SizeLimit, huge.SizeLimit = 3<<20, math.MaxInt
+	far.MaxFileBytes, huge.MaxFileBytes = 3<<20, math.MaxInt
 	for _, row := range []struct {
 		l         Limits
 		d         []robots.Dialect
@@ -438,13 +438,13 @@ func TestLimitsFor(t *testing.T) {
 		{Limits{}, nil, 512_000, 1 << 20},
 		{Limits{}, robots.Dialects(), 512_000, 1 << 20},
 		{Limits{}, []robots.Dialect{robots.Yandex, far, robots.GoogleCPP}, 3 << 20, 6 << 20},
-		{Limits{Body: 4 << 20}, []robots.Dialect{far}, 4 << 20, 8 << 20},
-		{Limits{Body: 1000, Raw: 2000}, []robots.Dialect{robots.GoogleCPP}, 1000, 2000},
+		{Limits{MaxBodyBytes: 4 << 20}, []robots.Dialect{far}, 4 << 20, 8 << 20},
+		{Limits{MaxBodyBytes: 1000, MaxRawBytes: 2000}, []robots.Dialect{robots.GoogleCPP}, 1000, 2000},
 		{Limits{}, []robots.Dialect{huge}, min(math.MaxInt, 1<<40), 2 * min(math.MaxInt, 1<<40)},
-		{Limits{Raw: 4 << 20}, []robots.Dialect{far}, 3 << 20, 4 << 20},
+		{Limits{MaxRawBytes: 4 << 20}, []robots.Dialect{far}, 3 << 20, 4 << 20},
 	} {
-		if got := row.l.For(row.d...).filled(); got.Body != row.body || got.Raw != row.raw {
-			t.Errorf("%+v: body %d, raw %d, want %d, %d", row.l, got.Body, got.Raw, row.body, row.raw)
+		if got := row.l.For(row.d...).filled(); got.MaxBodyBytes != row.body || got.MaxRawBytes != row.raw {
+			t.Errorf("%+v: body %d, raw %d, want %d, %d", row.l, got.MaxBodyBytes, got.MaxRawBytes, row.body, row.raw)
 		}
 	}
 }

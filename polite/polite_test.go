@@ -368,18 +368,18 @@ func TestWindows(t *testing.T) {
 	})
 }
 
-// TestSizeLimit: a crawler whose dialect reads further than usual obeys what stands
+// TestMaxFileBytes: a crawler whose dialect reads further than usual obeys what stands
 // there.
-func TestSizeLimit(t *testing.T) {
+func TestMaxFileBytes(t *testing.T) {
 	s := newSite(t, "User-agent: *\n"+strings.Repeat("# bytes that nobody needs\n", 50_000)+"Disallow: /private\n") // 1.35 MB
 	for _, row := range []struct {
 		limit   int
 		allowed bool
 		cutAt   int
-	}{{robots.RFC9309.SizeLimit, true, 0}, {1 << 20, true, 0}, {2 << 20, false, 0}, {0, true, robots.RFC9309.SizeLimit + 1024}} {
+	}{{robots.RFC9309.MaxFileBytes, true, 0}, {1 << 20, true, 0}, {2 << 20, false, 0}, {0, true, robots.RFC9309.MaxFileBytes + 1024}} {
 		o := local()
 		o.Dialect = robots.RFC9309
-		o.Dialect.SizeLimit = row.limit
+		o.Dialect.MaxFileBytes = row.limit
 		_, transport := newClient(t, o)
 		v, err := transport.Verdict(t.Context(), s.URL+"/private")
 		if err != nil {

@@ -456,8 +456,8 @@ var dialectColumns = map[string]func(d robots.Dialect, cell string) error{
 	"index_html": func(d robots.Dialect, cell string) error {
 		return word(d.IndexHTML, cell, map[string]bool{"off": false, "allow-index": true})
 	},
-	"size_bytes": func(d robots.Dialect, cell string) error { return size(d.SizeLimit, cell) },
-	"line_max":   func(d robots.Dialect, cell string) error { return size(d.LineLimit, cell) },
+	"size_bytes": func(d robots.Dialect, cell string) error { return size(d.MaxFileBytes, cell) },
+	"line_max":   func(d robots.Dialect, cell string) error { return size(d.MaxLineBytes, cell) },
 	"over_size": func(d robots.Dialect, cell string) error {
 		return word(d.OverSizeOpens, cell, map[string]bool{"truncate": false, "allow-all": true, "n/a": false})
 	},

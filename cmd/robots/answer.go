@@ -237,7 +237,7 @@ func (a *answerer) question(ctx context.Context, q *request) (rules *robots.Rule
 		}
 	} else {
 		_, read := limited(nil, d, maxBytes)
-		if file, err = a.fileOf(q, read.SizeLimit); err != nil {
+		if file, err = a.fileOf(q, read.MaxFileBytes); err != nil {
 			return nil, path, "", err
 		}
 		at = time.Time{} // verdicts of a file do not depend on it

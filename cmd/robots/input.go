@@ -61,7 +61,7 @@ func readFile(std *streams, name string, file optional, d robots.Dialect, maxByt
 // --max-bytes cuts off is no surprise.
 func warnFile(std *streams, name, title string, f *robots.File, d robots.Dialect, maxBytes int) {
 	if maxBytes != noLimit {
-		d.SizeLimit = 0
+		d.MaxFileBytes = 0
 	}
 	for _, n := range f.Notes(d) {
 		warn(std, name, "%s: %s (%s)", title, n.Text, n.Clause)

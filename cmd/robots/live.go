@@ -212,7 +212,7 @@ func (l *liveFlags) asking(paces []pace.AddressPace, maxBytes int, ds []robots.D
 		_, d = limited(nil, d, maxBytes)
 		limits = limits.For(d)
 	}
-	limits.Body = min(limits.Body, maxFile)
+	limits.MaxBodyBytes = min(limits.MaxBodyBytes, maxFile)
 	asking = fetch.Options{
 		UserAgent:   l.userAgent.text,
 		Limits:      limits,
@@ -386,7 +386,7 @@ func (l *live) get(ctx context.Context, s *site) (*fetch.Record, error) {
 func rulesOf(r *fetch.Record, d robots.Dialect, maxBytes int, now time.Time, tokens ...string) *robots.Rules {
 	switch {
 	case maxBytes > 0:
-		d.SizeLimit = maxBytes
+		d.MaxFileBytes = maxBytes
 	case maxBytes == 0: // see limited
 		none := *r
 		none.Body, none.Truncated = nil, false

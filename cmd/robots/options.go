@@ -204,7 +204,7 @@ func limited(f *robots.File, d robots.Dialect, maxBytes int) (*robots.File, robo
 	case maxBytes == 0:
 		return robots.Parse(nil), d
 	case maxBytes > 0:
-		d.SizeLimit = maxBytes
+		d.MaxFileBytes = maxBytes
 	}
 	return f, d
 }
