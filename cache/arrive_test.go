@@ -151,6 +151,7 @@ func TestArriver(t *testing.T) {
 		if took := time.Since(began); took != 150*time.Second || f.asked.Load() != 3 {
 			t.Errorf("%d fetches in %v, want 3 in 150 s", f.asked.Load(), took)
 		}
+		synctest.Wait() // an answer is given before the record is stored and the place is left
 		if len(f.place) != 0 || len(store.all()) != 0 {
 			t.Errorf("%d places and the leases of %v are kept", len(f.place), store.all())
 		}
