@@ -211,7 +211,7 @@ func TestEarlyBound(t *testing.T) {
 			}
 		}
 		ask()
-		synctest.Wait() // for those who are still on their way out
+		synctest.Wait()               // for those who are still on their way out
 		f.place = make(chan struct{}) // and nobody has a turn
 		time.Sleep(21*time.Hour + 30*time.Minute)
 		ask()
