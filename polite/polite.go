@@ -84,35 +84,9 @@ type Transport struct {
 // the product tokens in them, see robots.ProductTokens (D-03). The error says in
 // one sentence what cannot be used.
 func New(name string, o Options) (*Transport, error) {
-	switch strings.Trim(name, " \t") {
-	case "", "*":
-		return nil, fmt.Errorf("crawler name %q is no product token such as MyBot", name)
-	}
-	if strings.ContainsAny(name, "\r\n") {
-		return nil, fmt.Errorf("crawler name %q holds a line end", name)
-	}
-	if err := o.Policy.Check(); err != nil {
+	o, err := o.filled(name)
+	if err != nil {
 		return nil, err
-	}
-	if o.Fleet != nil {
-		if o.Cache != nil || o.Store != nil || o.Limiter != nil {
-			return nil, errors.New("a Fleet is the store and the limiter: give a Fleet, or a Cache or Store and a Limiter, not both")
-		}
-		if o.Store, o.Limiter = o.Fleet.Store(), o.Fleet.Limiter(); o.Store == nil || o.Limiter == nil {
-			return nil, errors.New("the Fleet has no store or no limiter: it must be one that fleet.Open has returned, without an error")
-		}
-	}
-	if o.Cache != nil && o.Store != nil {
-		return nil, errors.New("a Cache has its own store: give a Cache or a Store, not both")
-	}
-	if o.UserAgent == "" {
-		o.UserAgent = name
-	}
-	if strings.ContainsAny(o.UserAgent, "\r\n") {
-		return nil, fmt.Errorf("user agent %q holds a line end", o.UserAgent)
-	}
-	if o.Dialect == (robots.Dialect{}) {
-		o.Dialect = robots.RFC9309
 	}
 	guard := fetch.Guard{AllowPrivate: o.AllowPrivate}
 	t := &Transport{name: name, tokens: append([]string{name}, o.Tokens...)}
@@ -146,6 +120,42 @@ func New(name string, o Options) (*Transport, error) {
 	}
 	t.options = o
 	return t, nil
+}
+
+// filled returns the options with what they leave out, or the one sentence that
+// says what cannot be used.
+func (o Options) filled(name string) (Options, error) {
+	switch strings.Trim(name, " \t") {
+	case "", "*":
+		return o, fmt.Errorf("crawler name %q is no product token such as MyBot", name)
+	}
+	if strings.ContainsAny(name, "\r\n") {
+		return o, fmt.Errorf("crawler name %q holds a line end", name)
+	}
+	if err := o.Policy.Check(); err != nil {
+		return o, err
+	}
+	if o.Fleet != nil {
+		if o.Cache != nil || o.Store != nil || o.Limiter != nil {
+			return o, errors.New("a Fleet is the store and the limiter: give a Fleet, or a Cache or Store and a Limiter, not both")
+		}
+		if o.Store, o.Limiter = o.Fleet.Store(), o.Fleet.Limiter(); o.Store == nil || o.Limiter == nil {
+			return o, errors.New("the Fleet has no store or no limiter: it must be one that fleet.Open has returned, without an error")
+		}
+	}
+	if o.Cache != nil && o.Store != nil {
+		return o, errors.New("a Cache has its own store: give a Cache or a Store, not both")
+	}
+	if o.UserAgent == "" {
+		o.UserAgent = name
+	}
+	if strings.ContainsAny(o.UserAgent, "\r\n") {
+		return o, fmt.Errorf("user agent %q holds a line end", o.UserAgent)
+	}
+	if o.Dialect == (robots.Dialect{}) {
+		o.Dialect = robots.RFC9309
+	}
+	return o, nil
 }
 
 // Client returns an http.Client for the crawler with this product token, over a

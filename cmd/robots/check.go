@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,7 @@ import (
 const statusHelp = `Exit status: 0 all allowed, 1 some disallowed, 2 bad use or unreadable input
 (nothing is answered then), a line of - that is no URL (it is named, and the
 others are answered) or interrupted (what is known is answered), 3 undecided:
-some robots.txt cannot be had, and the dialect says not now.`
+some robots.txt cannot be had: treat its site as blocked and try again later.`
 
 const urlHelp = `Without -f the robots.txt is fetched from the site of each URL, once for all
 URLs of a site, and the answer says what came of it. A URL is then absolute;
@@ -140,7 +141,7 @@ func because(colours palette, v robots.Verdict) string {
 	if v.Group.IsZero() {
 		return s
 	}
-	return s + "  " + colours.paint(faint, "(group "+v.Group.Token()+", "+lineList(v.Group.Lines())+")")
+	return s + "  " + colours.paint(faint, "(group "+cmp.Or(v.Group.Token(), `""`)+", "+lineList(v.Group.Lines())+")")
 }
 
 // lineList names lines, of many only the first.
