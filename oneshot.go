@@ -173,7 +173,9 @@ lines:
 			cr = 1
 		}
 		if end == pos || b[pos] == '#' {
-			q.closed = q.closed || q.blanksEnd && end == pos
+			if end == pos && q.blanksEnd {
+				q.closed = true
+			}
 			pos = next
 			dropped += cr
 			continue
@@ -242,6 +244,9 @@ lines:
 func (q *oneShot) rank(value string, best int) int {
 	d := q.d
 	for i, t := range q.tokens {
+		if t != "" && !d.HeaderValues && (value == "" || (value[0]^t[0])&^0x20 != 0) {
+			continue // most lines name somebody else by their first letter
+		}
 		if d.MergeTokens {
 			if d.names(value, t) {
 				return 0

@@ -64,6 +64,7 @@ const (
 	carePattern              // a pattern holding it may change in EscapesRFC
 	careCPP                  // a pattern holding it may change in EscapesGoogle, EscapesRaw
 	isPlain                  // means just itself, in paths and patterns of all normal forms
+	partsToken               // no product token of a caller holds it (D-03)
 )
 
 var classes = func() (t [256]uint8) {
@@ -78,6 +79,9 @@ var classes = func() (t [256]uint8) {
 		if c >= 0x80 {
 			t[c] |= careCPP
 		}
+	}
+	for _, c := range " \t(),/" {
+		t[c] |= partsToken
 	}
 	t['%'] |= careRFC | careGoogle | carePattern | careCPP
 	t['*'] |= careRFC

@@ -143,12 +143,7 @@ func ProductTokens(value string) []string {
 // isToken reports whether a caller's value is one product token, which may hold
 // any bytes but those that part the words of a header (D-03).
 func isToken(value string) bool {
-	for i := range len(value) {
-		if partsWords(value[i]) && value[i] != ';' || value[i] == '/' {
-			return false
-		}
-	}
-	return true
+	return clean(value, partsToken)
 }
 
 // tokensOf returns the tokens of a caller in the order of their rank, read as

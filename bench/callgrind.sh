@@ -1,5 +1,5 @@
 #!/bin/sh
-# Instructions per octet of one shot, a figure that does not depend on what else
+# Instructions per byte of one shot, a figure that does not depend on what else
 # the machine does: one pass over the files and two, the difference is one pass.
 #
 #   ./callgrind.sh [-corpus DIR] [-quick] [-engine robots|reference|temoto]
@@ -12,11 +12,11 @@ instructions() {
 	n=$1
 	shift
 	GOMAXPROCS=1 GOGC=off GODEBUG=asyncpreemptoff=1 valgrind --tool=callgrind --callgrind-out-file="$tmp/out.$n" \
-		"$tmp/bench" "$@" -passes "$n" >"$tmp/octets" 2>"$tmp/log" || { cat "$tmp/log" >&2; exit 1; }
+		"$tmp/bench" "$@" -passes "$n" >"$tmp/bytes" 2>"$tmp/log" || { cat "$tmp/log" >&2; exit 1; }
 	sed -n 's/.*Collected : *\([0-9]*\).*/\1/p' "$tmp/log"
 }
 one=$(instructions 1 "$@")
 two=$(instructions 2 "$@")
-octets=$(cat "$tmp/octets")
-awk -v one="$one" -v two="$two" -v octets="$octets" \
-	'BEGIN { printf "%.2f instructions per octet (%d octets, %.0f instructions)\n", (two - one) / octets, octets, two - one }'
+bytes=$(cat "$tmp/bytes")
+awk -v one="$one" -v two="$two" -v bytes="$bytes" \
+	'BEGIN { printf "%.2f instructions per byte (%d bytes, %.0f instructions)\n", (two - one) / bytes, bytes, two - one }'
