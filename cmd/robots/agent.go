@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"hash/maphash"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,15 +9,6 @@ import (
 
 	"github.com/robotskit/robots"
 )
-
-// callers returns the values of --agent as tokens, from which the library reads
-// what they stand for in a dialect (D-03).
-func callers(agents []string) []string {
-	if len(agents) == 0 {
-		return []string{"*"}
-	}
-	return agents
-}
 
 // reads reports whether a dialect reads tokens out of a caller's value; without
 // that it takes the value as it is (C-10, C-11).
@@ -105,49 +95,38 @@ func reading(value string, ds ...robots.Dialect) string {
 
 // warnAgents says of each value of --agent that is more than a product token what
 // is read out of it.
-func warnAgents(std *streams, name string, agents []string, ds ...robots.Dialect) {
-	var told []string
-	for _, a := range agents {
-		if s := reading(a, ds...); s != "" && !slices.Contains(told, a) {
-			told = append(told, a)
-			warn(std, name, "-a %s", s)
+func (c *call) warnAgents() {
+	for i, a := range c.agents {
+		if s := reading(a, c.dialects...); s != "" && !slices.Contains(c.agents[:i], a) {
+			c.warn("-a %s", s)
 		}
 	}
 }
 
-// mostTold is of how many values a batch says how they are read.
-const mostTold = 20
+// mostSaid is of how many values a batch says how they are read.
+const mostSaid = 20
 
-// toldAgents remembers of which values a batch has said how they are read.
-type toldAgents struct {
+// saidAgents remembers what a batch has said of how values are read.
+type saidAgents struct {
 	mu   sync.Mutex
-	told map[uint64]bool // by hash: a value may be as long as a line
+	said map[string]bool
 }
 
-var toldSeed = maphash.MakeSeed()
-
 // warn says how a dialect reads a value, if nobody has said so yet.
-func (t *toldAgents) warn(std *streams, value string, d robots.Dialect) {
+func (a *saidAgents) warn(c *call, value string, d robots.Dialect) {
 	s := reading(value, d)
-	if s == "" {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case s == "" || len(a.said) > mostSaid || a.said[s]:
 		return
+	case len(a.said) == mostSaid:
+		c.warn("more agents are no plain product tokens, of which nothing more is said")
+	default:
+		c.warn("agent %s", s)
 	}
-	hash := maphash.Comparable(toldSeed, struct {
-		value string
-		reads bool
-	}{value, reads(d)})
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.told) > mostTold || t.told[hash] {
-		return
+	if a.said == nil {
+		a.said = map[string]bool{}
 	}
-	if t.told == nil {
-		t.told = map[uint64]bool{}
-	}
-	t.told[hash] = true
-	if len(t.told) > mostTold {
-		warn(std, "robots check", "more agents are no plain product tokens, of which nothing more is said")
-		return
-	}
-	warn(std, "robots check", "agent %s", s)
+	a.said[s] = true
 }

@@ -3,11 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/robotskit/robots"
 	"github.com/spf13/cobra"
@@ -21,10 +18,11 @@ some robots.txt cannot be had: treat its site as blocked and try again later.`
 const urlHelp = `Without -f the robots.txt is fetched from the site of each URL, once for all
 URLs of a site, and the answer says what came of it. A URL is then absolute;
 with -f it may also be //host/path or just /path. The argument - stands for
-URLs on standard input, one per line.`
+URLs on standard input, one per line, which are answered as they are read.`
 
 func checkCommand(std *streams, status *int) *cobra.Command {
-	var o options
+	c := newCall(std)
+	inBatch := false
 	cmd := &cobra.Command{
 		Use:   "check [-f FILE] [-a TOKEN]... [-d DIALECT] URL...",
 		Short: "Say whether URLs may be fetched",
@@ -47,60 +45,41 @@ the file is fetched.
   robots check -f robots.txt --format json - < urls.txt
   robots check --batch < questions.jsonl > answers.jsonl`,
 		DisableFlagsInUseLine: true,
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			o.urls = args
-			if o.batch {
-				if cmd.Flags().Changed("format") && o.format == formatText {
-					return errors.New("--batch answers in JSON only")
-				}
-				*status, err = batch(cmd.Context(), &o, std)
-			} else {
-				*status, err = check(cmd.Context(), &o, std)
+		RunE: c.run(status, func(ctx context.Context) (int, error) {
+			if inBatch {
+				return runBatch(ctx, c)
 			}
-			return err
-		},
+			return check(ctx, c)
+		}),
 	}
-	o.register(cmd)
-	o.live.registerProbe(cmd)
-	cmd.Flags().BoolVar(&o.batch, "batch", false, "answer JSON Lines from standard input")
+	c.judgingFlags(cmd)
+	cmd.Flags().BoolVar(&inBatch, "batch", false, "answer JSON Lines from standard input")
 	return cmd
 }
 
 // check answers URLs, each by one line or, of several dialects, by a table.
-func check(ctx context.Context, o *options, std *streams) (int, error) {
-	j, err := prepare(std, "robots check", o)
-	if err != nil {
+func check(ctx context.Context, c *call) (int, error) {
+	if err := c.open(); err != nil {
 		return exitBad, err
 	}
-	width := 0
-	for i := range j.pages {
-		width = max(width, min(columns(j.pages[i].url), maxURLColumn))
-	}
 	first := true
-	return j.answer(ctx, func(p *page) {
+	return c.answer(ctx, func(p *page) {
 		switch {
-		case o.format == formatJSON:
-			for _, q := range p.asked {
-				std.out.Write(append(q.appendJSON(nil), '\n'))
+		case c.format == formatJSON:
+			for i, rules := range c.rules {
+				c.std.out.Write(appendCheck(c.std.out.AvailableBuffer(), rules, p.url, p.paths[i]))
 			}
-			return
-		case len(p.asked) > 1:
+		case len(c.rules) > 1:
 			if !first {
-				fmt.Fprintln(std.out)
+				fmt.Fprintln(c.std.out)
 			}
 			first = false
-			table(std, j.colours, p.asked)
-			if line := j.fact(p); line != "" {
-				fmt.Fprintf(std.out, "  %s\n", j.colours.paint(faint, robots.Printable(line)))
-			}
-			return
+			c.table(p)
+			c.printState("  ", c.state(p, factOf))
 		default:
-			q := p.asked[0]
-			v := q.rules.Match(q.path)
-			fmt.Fprintf(std.out, "%s  %s  %s\n", j.colours.verdict(v), fill(robots.Printable(q.url), width), because(j.colours, v))
-		}
-		if line := j.state(p); line != "" {
-			fmt.Fprintf(std.out, "%s%s\n", stateIndent, j.colours.paint(faint, robots.Printable(line)))
+			v := c.rules[0].Match(p.paths[0])
+			fmt.Fprintf(c.std.out, "%s  %s  %s\n", c.palette.verdict(v), fill(robots.Printable(p.url), c.width), because(c.palette, v))
+			c.printState(stateIndent, c.state(p, (*robots.State).Text))
 		}
 	})
 }
@@ -108,17 +87,35 @@ func check(ctx context.Context, o *options, std *streams) (int, error) {
 // stateIndent puts the state of a robots.txt under the URL it is told with.
 const stateIndent = "           "
 
-// table writes what each dialect says of one URL.
-func table(std *streams, colours palette, asked []question) {
-	fmt.Fprintln(std.out, colours.paint(bold, robots.Printable(asked[0].url)))
-	for _, q := range asked {
-		v := q.rules.Match(q.path)
-		why := because(colours, v)
-		if s := v.State; s != nil && s.Note != "" {
-			why += "  " + colours.paint(faint, "("+robots.Printable(s.Note)+")")
-		}
-		fmt.Fprintf(std.out, "  %-13s  %s  %s\n", v.Dialect, colours.verdict(v), why)
+func (c *call) printState(indent, state string) {
+	if state != "" {
+		fmt.Fprintf(c.std.out, "%s%s\n", indent, c.palette.paint(faint, robots.Printable(state)))
 	}
+}
+
+// table writes what each dialect says of one URL.
+func (c *call) table(p *page) {
+	fmt.Fprintln(c.std.out, c.palette.paint(bold, robots.Printable(p.url)))
+	for i, rules := range c.rules {
+		v := rules.Match(p.paths[i])
+		why := because(c.palette, v)
+		if s := v.State; s != nil && s.Note != "" {
+			why += "  " + c.palette.paint(faint, "("+robots.Printable(s.Note)+")")
+		}
+		fmt.Fprintf(c.std.out, "  %-13s  %s  %s\n", v.Dialect, c.palette.verdict(v), why)
+	}
+}
+
+// appendCheck appends the answer as one line: the members of a batch answer
+// without its id, after the version of this format, and as agent the tokens asked
+// for, as the dialect reads them.
+func appendCheck(dst []byte, rules *ruleSet, url string, path robots.Path) []byte {
+	dst = rules.appendJSON(append(dst, `{"schema":1,`...), path)
+	dst = append(dst, `,"url":`...)
+	dst = robots.AppendQuoted(dst, url)
+	dst = append(dst, `,"agent":`...)
+	dst = appendStrings(dst, rules.Tokens())
+	return append(dst, "}\n"...)
 }
 
 // because says in one line why a verdict is what it is: the rule with its line
@@ -142,57 +139,4 @@ func because(colours palette, v robots.Verdict) string {
 		return s
 	}
 	return s + "  " + colours.paint(faint, "(group "+cmp.Or(v.Group.Token(), `""`)+", "+lineList(v.Group.Lines())+")")
-}
-
-// lineList names lines, of many only the first.
-func lineList(lines []int) string {
-	const most = 5
-	word, rest := "line ", ""
-	if len(lines) > 1 {
-		word = "lines "
-	}
-	if len(lines) > most+1 {
-		rest = " and " + strconv.Itoa(len(lines)-most) + " more"
-		lines = lines[:most]
-	}
-	numbers := make([]string, len(lines))
-	for i, n := range lines {
-		numbers[i] = strconv.Itoa(n)
-	}
-	return word + strings.Join(numbers, ", ") + rest
-}
-
-// maxURLColumn is the widest column of URLs: a longer one pushes only its own
-// reason to the right.
-const maxURLColumn = 60
-
-func columns(s string) int { return utf8.RuneCountInString(robots.Printable(s)) }
-
-// fill appends blanks up to a width.
-func fill(s string, width int) string {
-	return s + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
-}
-
-// appendJSON appends the answer as one object: the members of a batch answer
-// without its id, after the version of this format, and as agent the tokens asked
-// for, as the dialect reads them.
-func (q question) appendJSON(dst []byte) []byte {
-	dst = append(dst, `{"schema":1,`...)
-	dst = q.rules.AppendJSON(dst, q.path)
-	dst = append(dst, `,"url":`...)
-	dst = robots.AppendQuoted(dst, q.url)
-	dst = append(dst, `,"agent":`...)
-	dst = appendStrings(dst, q.rules.Tokens())
-	return append(dst, '}')
-}
-
-func appendStrings(dst []byte, list []string) []byte {
-	dst = append(dst, '[')
-	for i, s := range list {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = robots.AppendQuoted(dst, s)
-	}
-	return append(dst, ']')
 }

@@ -111,7 +111,7 @@ func printClauses(std *streams, ids []string, format string) error {
 			if c.Source != "" {
 				c.Statement += " (" + c.Source + ")"
 			}
-			wrap(std.out, c.ID+"  ", len(c.ID)+2, c.Statement)
+			wrap(std.out, textWidth, c.ID+"  ", c.Statement)
 		}
 	}
 	return nil

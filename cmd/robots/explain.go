@@ -1,13 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/robotskit/robots"
@@ -15,7 +15,7 @@ import (
 )
 
 func explainCommand(std *streams, status *int) *cobra.Command {
-	var o options
+	c := newCall(std)
 	cmd := &cobra.Command{
 		Use:   "explain [-f FILE] [-a TOKEN]... [-d DIALECT] URL...",
 		Short: "Say why a URL may be fetched or not, step by step",
@@ -30,41 +30,31 @@ the file nearly mattered. Each step names the statement that it follows.
   robots explain -f robots.txt -a Googlebot-Image -a Googlebot /img/logo.png
   robots explain -f robots.txt --format json https://example.com/list?sort=price`,
 		DisableFlagsInUseLine: true,
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			o.urls = args
-			*status, err = explain(cmd.Context(), &o, std)
-			return err
-		},
+		RunE:                  c.run(status, func(ctx context.Context) (int, error) { return explain(ctx, c) }),
 	}
-	o.register(cmd)
-	o.live.registerProbe(cmd)
+	c.judgingFlags(cmd)
 	return cmd
 }
 
 // explain answers URLs, each with the whole derivation.
-func explain(ctx context.Context, o *options, std *streams) (int, error) {
-	j, err := prepare(std, "robots explain", o)
-	if err != nil {
+func explain(ctx context.Context, c *call) (int, error) {
+	if err := c.open(); err != nil {
 		return exitBad, err
 	}
 	first := true
 	var failed error
-	status, err := j.answer(ctx, func(p *page) {
-		told := j.state(p)
-		for _, q := range p.asked {
-			e := q.rules.Explain(q.path)
-			if o.format == formatJSON {
-				line, err := appendExplanation(nil, q, &e)
-				failed = errors.Join(failed, err)
-				std.out.Write(append(line, '\n'))
+	status, err := c.answer(ctx, func(p *page) {
+		for i, rules := range c.rules {
+			e := rules.Explain(p.paths[i])
+			if c.format == formatJSON {
+				failed = errors.Join(failed, c.printExplanationJSON(rules, p.url, p.paths[i], &e))
 				continue
 			}
 			if !first {
-				fmt.Fprintln(std.out)
+				fmt.Fprintln(c.std.out)
 			}
 			first = false
-			printExplanation(std.out, j.colours, q, &e, len(p.asked) > 1, told)
-			told = ""
+			c.printExplanation(p, &e)
 		}
 	})
 	return status, cmp.Or(err, failed)
@@ -73,16 +63,15 @@ func explain(ctx context.Context, o *options, std *streams) (int, error) {
 // textWidth is the width that explanations keep to where words allow it.
 const textWidth = 100
 
-func printExplanation(w io.Writer, colours palette, q question, e *robots.Explanation, named bool, state string) {
-	fmt.Fprintf(w, "%s  %s\n", colours.verdict(e.Verdict), colours.paint(bold, robots.Printable(q.url)))
+func (c *call) printExplanation(p *page, e *robots.Explanation) {
+	w, colours := c.std.out, c.palette
+	fmt.Fprintf(w, "%s  %s\n", colours.verdict(e.Verdict), colours.paint(bold, robots.Printable(p.url)))
 	reason := because(colours, e.Verdict)
-	if named {
+	if len(c.rules) > 1 {
 		reason = e.Verdict.Dialect + ": " + reason
 	}
 	fmt.Fprintf(w, "%s%s\n", stateIndent, reason)
-	if state != "" {
-		fmt.Fprintf(w, "%s%s\n", stateIndent, colours.paint(faint, robots.Printable(state)))
-	}
+	c.printState(stateIndent, c.state(p, (*robots.State).Text))
 
 	heading(w, colours, "Steps")
 	clause := 0
@@ -91,8 +80,7 @@ func printExplanation(w io.Writer, colours palette, q question, e *robots.Explan
 	}
 	number := len(strconv.Itoa(len(e.Steps)))
 	for i, s := range e.Steps {
-		lead := fmt.Sprintf("  %*d  %s  ", number, i+1, colours.paint(faint, fill(s.Clause, clause)))
-		wrap(w, lead, 2+number+2+clause+2, s.Text)
+		wrap(w, textWidth, fmt.Sprintf("  %*d  %s  ", number, i+1, colours.paint(faint, fill(s.Clause, clause))), s.Text)
 	}
 	printMatches(w, colours, e.Matches)
 	printNotes(w, colours, e)
@@ -119,7 +107,7 @@ func printMatches(w io.Writer, colours palette, matches []robots.Match) {
 			}
 		}
 		lead := fmt.Sprintf("  %*d  %s  %*d  %s  ", line, m.Rule.Line(), fill(m.Rule.String(), rule), byteCount, m.Rule.Weight(), colours.paint(style, result))
-		wrap(w, lead, 2+line+2+rule+2+byteCount+2+4+2, m.Why+" ("+m.Clause+")")
+		wrap(w, textWidth, lead, m.Why+" ("+m.Clause+")")
 	}
 }
 
@@ -143,96 +131,73 @@ func printNotes(w io.Writer, colours palette, e *robots.Explanation) {
 	}
 	for i, n := range e.Notes {
 		lead := fmt.Sprintf("  %s  %s  ", fill(place[i], line), colours.paint(faint, fill(n.Clause, clause)))
-		wrap(w, lead, 2+line+2+clause+2, n.Text)
+		wrap(w, textWidth, lead, n.Text)
 	}
 	if e.Dropped > 0 {
 		fmt.Fprintf(w, "  and %d more\n", e.Dropped)
 	}
 }
 
-func heading(w io.Writer, colours palette, s string) {
-	fmt.Fprintf(w, "\n%s\n", colours.paint(bold, s))
-}
-
-// wrap writes text after lead and breaks it between words at textWidth; what
-// follows is indented to the width of lead, whose colours count nothing.
-func wrap(w io.Writer, lead string, indent int, text string) {
-	io.WriteString(w, lead)
-	column, first := indent, true
-	for word := range strings.SplitSeq(text, " ") {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case first:
-			first = false
-		case column+1+n > textWidth:
-			io.WriteString(w, "\n"+strings.Repeat(" ", indent))
-			column = indent
-		default:
-			io.WriteString(w, " ")
-			column++
-		}
-		io.WriteString(w, word)
-		column += n
-	}
-	io.WriteString(w, "\n")
-}
-
 // The JSON of explain: behind the members of a check answer how it came to be. A
 // note about the file as a whole has line 0.
 type (
 	jsonDerivation struct {
-		Path    quoted      `json:"path"`
-		Normal  quoted      `json:"normal"`
+		Path    string      `json:"path"`
+		Normal  string      `json:"normal"`
 		Steps   []jsonStep  `json:"steps"`
 		Matches []jsonMatch `json:"matches"`
 		Notes   []jsonNote  `json:"notes"`
 	}
 	jsonStep struct {
 		Clause string `json:"clause"`
-		Text   quoted `json:"text"`
+		Text   string `json:"text"`
 	}
 	jsonMatch struct {
 		Line       int    `json:"line"`
 		Directive  string `json:"directive"`
-		Pattern    quoted `json:"pattern"`
+		Pattern    string `json:"pattern"`
 		PatternB64 []byte `json:"pattern_b64,omitempty"` // of one that is no UTF-8
 		Bytes      int    `json:"bytes"`
 		Won        bool   `json:"won"`
 		Clause     string `json:"clause"`
-		Why        quoted `json:"why"`
+		Why        string `json:"why"`
 	}
 	jsonNote struct {
 		Line   int    `json:"line"`
 		Clause string `json:"clause"`
-		Text   quoted `json:"text"`
+		Text   string `json:"text"`
 	}
 )
 
-// appendExplanation appends an explanation as one object.
-func appendExplanation(dst []byte, q question, e *robots.Explanation) ([]byte, error) {
-	j := jsonDerivation{quoted(e.Path), quoted(e.Normal), []jsonStep{}, []jsonMatch{}, []jsonNote{}}
+// printExplanationJSON writes an explanation as one object.
+func (c *call) printExplanationJSON(rules *ruleSet, url string, path robots.Path, e *robots.Explanation) error {
+	j := jsonDerivation{e.Path, e.Normal, []jsonStep{}, []jsonMatch{}, []jsonNote{}}
 	for _, s := range e.Steps {
-		j.Steps = append(j.Steps, jsonStep{s.Clause, quoted(s.Text)})
+		j.Steps = append(j.Steps, jsonStep{s.Clause, s.Text})
 	}
 	for _, m := range e.Matches {
 		path := m.Rule.Path()
-		k := jsonMatch{m.Rule.Line(), m.Rule.Directive(), quoted(path), nil, m.Rule.Weight(), m.Won, m.Clause, quoted(m.Why)}
+		k := jsonMatch{m.Rule.Line(), m.Rule.Directive(), path, nil, m.Rule.Weight(), m.Won, m.Clause, m.Why}
 		if !utf8.ValidString(path) {
 			k.PatternB64 = []byte(path)
 		}
 		j.Matches = append(j.Matches, k)
 	}
 	for _, n := range e.Notes {
-		j.Notes = append(j.Notes, jsonNote{n.Line, n.Clause, quoted(n.Text)})
+		j.Notes = append(j.Notes, jsonNote{n.Line, n.Clause, n.Text})
 	}
 	if e.Dropped > 0 {
-		j.Notes = append(j.Notes, jsonNote{Text: quoted("and " + strconv.Itoa(e.Dropped) + " more")})
+		j.Notes = append(j.Notes, jsonNote{Text: "and " + strconv.Itoa(e.Dropped) + " more"})
 	}
-	dst = append(dst, `{"schema":1,"url":`...)
-	dst = robots.AppendQuoted(dst, q.url)
-	dst = append(dst, ',')
-	dst = q.rules.AppendJSON(dst, q.path)
+	var derivation bytes.Buffer
+	if err := encode(&derivation, j); err != nil {
+		return err
+	}
+	dst := robots.AppendQuoted([]byte(`{"schema":1,"url":`), url)
+	dst = rules.appendJSON(append(dst, ','), path)
 	dst = append(dst, `,"agent":`...)
-	dst = appendStrings(dst, q.rules.Tokens())
-	return appendMembers(dst, j)
+	dst = appendStrings(dst, rules.Tokens())
+	c.std.out.Write(append(dst, ','))
+	c.std.out.Write(derivation.Bytes()[1:]) // its members, without the brace before them
+	return nil
 }

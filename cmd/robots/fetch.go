@@ -15,17 +15,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// fetchOptions are the flags of fetch, as written.
-type fetchOptions struct {
-	live   liveFlags
-	body   bool
-	format string
-	colour string
-	urls   []string
-}
-
 func fetchCommand(std *streams, status *int) *cobra.Command {
-	var o fetchOptions
+	c := newCall(std)
+	body := false
 	cmd := &cobra.Command{
 		Use:   "fetch URL",
 		Short: "Fetch the robots.txt of a site and say what came of it",
@@ -41,43 +33,35 @@ use or interrupted; 3 it is out of reach, or the address guard refuses it.`,
   robots fetch --body https://example.com/ > robots.txt
   robots fetch --format json --timeout 5s https://example.com/`,
 		DisableFlagsInUseLine: true,
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			o.urls = args
-			*status, err = fetchOne(cmd.Context(), &o, std)
-			return err
-		},
+		RunE:                  c.run(status, func(ctx context.Context) (int, error) { return fetchOne(ctx, c, body) }),
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.BoolVar(&o.body, "body", false, "print the file and nothing else")
-	o.live.register(cmd)
-	o.live.registerProbe(cmd)
-	registerFormat(cmd, &o.format)
-	registerColour(cmd, &o.colour)
+	f.BoolVar(&body, "body", false, "print the file and nothing else")
+	c.site.register(cmd)
+	c.site.registerProbe(cmd)
+	registerFormat(cmd, &c.format)
+	c.colourFlag(cmd)
 	return cmd
 }
 
 // fetchOne asks one site.
-func fetchOne(ctx context.Context, o *fetchOptions, std *streams) (int, error) {
-	if err := checkFormat(o.format); err != nil {
-		return exitBad, err
-	}
-	colours, err := newPalette(o.colour, std.terminal)
+func fetchOne(ctx context.Context, c *call, body bool) (int, error) {
 	switch {
-	case err != nil:
-		return exitBad, err
-	case o.body && o.format == formatJSON:
+	case body && c.format == formatJSON:
 		return exitBad, errors.New("--body prints the file as it is, so --format json has no use with it")
+	case len(c.args) == 0:
+		return exitBad, errors.New("no URL given: name any URL of the site")
 	}
-	url, err := oneURL(std, o.urls)
+	url, err := c.oneURL()
 	if err != nil {
 		return exitBad, err
 	}
-	origin, _, err := parseLive(robots.RFC9309, url)
+	origin, _, err := split(robots.RFC9309, url, true)
 	if err != nil {
 		return exitBad, err
 	}
-	l, err := newLive(std, "robots fetch", &o.live, noLimit)
+	l, err := newLive(c)
 	if err != nil {
 		return exitBad, err
 	}
@@ -92,18 +76,19 @@ func fetchOne(ctx context.Context, o *fetchOptions, std *streams) (int, error) {
 		return exitBad, err
 	}
 	switch {
-	case o.format == formatJSON:
-		if err := encode(std.out, newJSONRecord(url, r)); err != nil {
+	case c.format == formatJSON:
+		if err := encode(c.std.out, newJSONRecord(url, r)); err != nil {
 			return exitBad, err
 		}
 		l.hint(r)
-	case o.body:
-		printBody(std, r)
+	case body:
+		printBody(c.std, r)
 		if r.Outcome != fetch.Success {
-			complain(std, "robots fetch", errors.New(l.stateLine(r, r.Rules(robots.RFC9309, std.now()).State())))
+			s := r.Rules(robots.RFC9309, c.std.now()).State()
+			complain(c.std, c.name, errors.New(l.stateLine(r, s, s.Text())))
 		}
 	default:
-		l.printRecord(std.out, colours, r, std.now(), o.live.probe)
+		l.printRecord(c.std.out, c.palette, r, c.std.now(), c.site.probe)
 	}
 	if r.Outcome.Good() {
 		return exitAllowed, nil
@@ -132,7 +117,7 @@ func (l *live) printRecord(w io.Writer, colours palette, r *fetch.Record, now ti
 	fmt.Fprintf(w, "%s  %s\n", colours.paint(style, r.Outcome.String()), colours.paint(bold, r.Origin.RobotsURL()))
 	why, means := l.meaning(r, now)
 	for _, line := range []string{why, means} {
-		wrap(w, "  ", 2, line)
+		wrap(w, textWidth, "  ", line)
 	}
 	heading(w, colours, "Requests")
 	number := len(strconv.Itoa(len(r.Hops)))
@@ -213,30 +198,23 @@ func (l *live) meaning(r *fetch.Record, now time.Time) (why, means string) {
 
 // timings says how long the phases of a request took, and what it asked.
 func timings(h *fetch.Hop) string {
-	s := took(h.Took())
-	sep := ": "
-	for _, phase := range phases(h) {
+	var phases []string
+	for _, phase := range []struct {
+		title string
+		took  time.Duration
+	}{{"DNS", h.DNS}, {"connecting", h.Connect}, {"TLS", h.TLS}, {"headers", h.Header}, {"body", h.Body}} {
 		if phase.took >= 50*time.Microsecond {
-			s += sep + phase.title + " " + took(phase.took)
-			sep = ", "
+			phases = append(phases, phase.title+" "+took(phase.took))
 		}
+	}
+	s := took(h.Took())
+	if len(phases) > 0 {
+		s += ": " + strings.Join(phases, ", ")
 	}
 	if h.Address != "" {
 		s += " (" + h.Address + ")"
 	}
 	return s
-}
-
-// phase is a part of a request.
-type phase struct {
-	title string
-	took  time.Duration
-}
-
-func phases(h *fetch.Hop) []phase {
-	return []phase{
-		{"DNS", h.DNS}, {"connecting", h.Connect}, {"TLS", h.TLS}, {"headers", h.Header}, {"body", h.Body},
-	}
 }
 
 // details returns names and values of what else there is to know.
@@ -251,8 +229,8 @@ func details(r *fetch.Record) [][2]string {
 		if r.Truncated {
 			size += ", cut: the file goes on"
 		}
-		if n := received(r); n > 0 {
-			size += ", " + count(int(n), "byte") + " received with headers"
+		if n := len(r.Hops); n > 0 && r.Hops[n-1].Received > 0 {
+			size += ", " + count(int(r.Hops[n-1].Received), "byte") + " received with headers"
 		}
 		add("size", size)
 		add("SHA-256", fmt.Sprintf("%x", fetch.HashOf(r.Body)))
@@ -282,25 +260,17 @@ func details(r *fetch.Record) [][2]string {
 	return list
 }
 
-// received returns the bytes of the last request as they came.
-func received(r *fetch.Record) int64 {
-	if len(r.Hops) == 0 {
-		return 0
-	}
-	return r.Hops[len(r.Hops)-1].Received
-}
-
 // The JSON of fetch. A moment is RFC 3339; a part is there where it applies.
 type (
 	jsonRecord struct {
 		Schema    int     `json:"schema"`
-		URL       quoted  `json:"url"`
-		RobotsURL quoted  `json:"robots_url"`
+		URL       string  `json:"url"`
+		RobotsURL string  `json:"robots_url"`
 		Outcome   string  `json:"outcome"`
 		Cause     string  `json:"cause"`
-		Detail    quoted  `json:"detail"`
+		Detail    string  `json:"detail"`
 		Status    int     `json:"status"`
-		FinalURL  quoted  `json:"final_url"`
+		FinalURL  string  `json:"final_url"`
 		Redirects int     `json:"redirects"`
 		Started   string  `json:"started,omitempty"`
 		Fetched   string  `json:"fetched,omitempty"`
@@ -308,12 +278,12 @@ type (
 		*jsonGood
 		*jsonBad
 		*jsonFile
-		Headers map[string]quoted `json:"headers"`
+		Headers map[string]string `json:"headers"`
 		Hops    []jsonHop         `json:"hops"`
 	}
 	jsonGood struct {
 		Expires    string `json:"expires,omitempty"`
-		StatedBy   quoted `json:"stated_by,omitempty"`
+		StatedBy   string `json:"stated_by,omitempty"`
 		StatedLife *int64 `json:"stated_seconds,omitempty"`
 	}
 	jsonBad struct {
@@ -330,10 +300,10 @@ type (
 		SHA256    string `json:"sha256"`
 	}
 	jsonHop struct {
-		URL      quoted  `json:"url"`
-		Address  quoted  `json:"address"`
+		URL      string  `json:"url"`
+		Address  string  `json:"address"`
 		Status   int     `json:"status"`
-		Location quoted  `json:"location"`
+		Location string  `json:"location"`
 		Received int64   `json:"received"`
 		DNS      float64 `json:"dns_ms"`
 		Connect  float64 `json:"connect_ms"`
@@ -346,13 +316,13 @@ type (
 // newJSONRecord returns what came of a fetch of a URL's robots.txt.
 func newJSONRecord(url string, r *fetch.Record) jsonRecord {
 	j := jsonRecord{
-		Schema: 1, URL: quoted(url), RobotsURL: quoted(r.Origin.RobotsURL()),
-		Outcome: r.Outcome.String(), Cause: r.Cause.String(), Detail: quoted(r.Detail), Status: r.Status,
-		FinalURL: quoted(r.URL), Redirects: r.Redirects(),
-		Started: moment(r.Started), Fetched: moment(r.Fetched), Took: millis(r.Took()), Headers: map[string]quoted{}, Hops: []jsonHop{},
+		Schema: 1, URL: url, RobotsURL: r.Origin.RobotsURL(),
+		Outcome: r.Outcome.String(), Cause: r.Cause.String(), Detail: r.Detail, Status: r.Status,
+		FinalURL: r.URL, Redirects: r.Redirects(),
+		Started: moment(r.Started), Fetched: moment(r.Fetched), Took: millis(r.Took()), Headers: map[string]string{}, Hops: []jsonHop{},
 	}
 	if r.Outcome.Good() {
-		j.jsonGood = &jsonGood{Expires: moment(r.Expires), StatedBy: quoted(r.StatedBy)}
+		j.jsonGood = &jsonGood{Expires: moment(r.Expires), StatedBy: r.StatedBy}
 		if r.StatedBy != "" {
 			j.StatedLife = seconds(r.StatedLife)
 		}
@@ -370,13 +340,13 @@ func newJSONRecord(url string, r *fetch.Record) jsonRecord {
 	}
 	for _, name := range fetch.HeaderNames() {
 		if v, ok := r.Header[name]; ok {
-			j.Headers[name] = quoted(v)
+			j.Headers[name] = v
 		}
 	}
 	for i := range r.Hops {
 		h := &r.Hops[i]
 		j.Hops = append(j.Hops, jsonHop{
-			quoted(h.URL), quoted(h.Address), h.Status, quoted(h.Location), h.Received,
+			h.URL, h.Address, h.Status, h.Location, h.Received,
 			millis(h.DNS), millis(h.Connect), millis(h.TLS), millis(h.Header), millis(h.Body),
 		})
 	}

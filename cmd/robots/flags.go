@@ -1,115 +1,145 @@
 package main
 
 import (
-	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/robotskit/robots"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
-// once is the value of a flag that may be given once. The library takes the last
-// of several, and a call in which one of two files or dialects is not read would
-// be answered as if nothing were wrong with it.
-type once struct {
-	pflag.Value
-	name  string
-	bare  bool // the flag is given without a value
-	given bool
+// This file holds the flags that verbs share: each is declared once, and its value
+// is checked when it is read. How a command line is read strictly is in strict.go.
+
+// The values of --format.
+const (
+	formatText = "text"
+	formatJSON = "json"
+)
+
+// allDialects is the name that --dialect takes for all of them side by side.
+const allDialects = "all"
+
+// noLimit is the value of maxBytes that leaves the dialect's own limit.
+const noLimit = -1
+
+// judgingFlags declares the flags of the verbs that judge URLs.
+func (c *call) judgingFlags(cmd *cobra.Command) {
+	cmd.Flags().SortFlags = false
+	c.agentFlag(cmd)
+	c.fileFlags(cmd, allDialects)
+	cmd.Flags().BoolVar(&c.userInitiated, "user-initiated", false, "a user asked for this fetch, so robots.txt does not apply")
+	c.atFlag(cmd, judgedAt)
+	c.site.register(cmd)
+	registerFormat(cmd, &c.format)
+	c.colourFlag(cmd)
+	c.site.registerProbe(cmd)
 }
 
-func (o *once) Set(s string) error {
-	switch {
-	case o.given && o.bare:
-		return errors.New("--" + o.name + " is given twice")
-	case o.given:
-		return fmt.Errorf("--%s is given twice, as %s and %s: it takes one value", o.name, strconv.Quote(clip(o.Value.String())), strconv.Quote(clip(s)))
+func (c *call) agentFlag(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVarP(&c.agents, "agent", "a", nil, "the crawler's product `TOKEN`; repeat it for fallbacks, most wanted\nfirst (default *, a crawler that no group names); of a version or a\nwhole User-Agent header the tokens in it are taken")
+}
+
+// fileFlags declares which file is read and how. Where dialect may be more than
+// the name of one, more says what.
+func (c *call) fileFlags(cmd *cobra.Command, more ...string) {
+	f := cmd.Flags()
+	f.StringVarP(&c.fileName, "file", "f", "", "take this `FILE` as the robots.txt, - for standard input")
+	c.comparing = len(more) > 0
+	usage := "read the file as `NAME` does: " + strings.Replace(dialectList(), " google-legacy", "\ngoogle-legacy", 1)
+	for _, m := range more {
+		usage += ", or " + m + " to compare them"
 	}
-	o.given = true
-	if o.Value.Set(s) == nil {
+	f.StringVarP(&c.dialect, "dialect", "d", robots.RFC9309.Name, usage)
+	complete(cmd, "dialect", append(dialectNames(), more...))
+	f.Func("max-bytes", "read `N` bytes of the file in place of the dialect's limit", func(s string) (err error) {
+		if c.maxBytes, err = parseMaxBytes(s); err != nil {
+			return fmt.Errorf("--max-bytes %w", err)
+		}
 		return nil
-	}
-	kind := map[string]string{
-		"int": "is not a whole number", "duration": "is not a time such as 2s or 1m30s", "bool": "is neither true nor false",
-	}[o.Type()]
-	return fmt.Errorf("--%s %s %s", o.name, strconv.Quote(clip(s)), kind)
-}
-
-// strict has a command and those below it refuse what the library lets pass: a
-// second value of a flag that is no list. What it says of a bad flag becomes one
-// plain sentence.
-func strict(cmd *cobra.Command) {
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if _, list := f.Value.(pflag.SliceValue); list {
-			return
-		}
-		f.Value = &once{Value: f.Value, name: f.Name, bare: f.NoOptDefVal != ""}
-		if f.DefValue == "0s" {
-			f.DefValue = "" // the help would now name it
-		}
 	})
-	cmd.SetFlagErrorFunc(flagError)
-	for _, c := range cmd.Commands() {
-		strict(c)
-	}
 }
 
-func flagError(cmd *cobra.Command, err error) error {
-	if _, invalid := errors.AsType[*pflag.InvalidValueError](err); invalid {
-		return errors.Unwrap(err) // of once, which names the flag
-	}
-	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
-		return errors.New(dashed(missing.GetSpecifiedName()) + " needs a value")
-	}
-	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
-		err = errors.New("unknown flag: " + dashed(clip(unknown.GetSpecifiedName())))
-		var names []string
-		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		if near := nearest(unknown.GetSpecifiedName(), names); near != "" {
-			return fmt.Errorf("%w, did you mean --%s?", err, near)
+// judgedAt is the usage of --at for verbs that give verdicts.
+const judgedAt = "judge as at this `TIME`, as in 2026-01-31T18:00:00Z: it decides what\nholds while a site is out of reach, and nothing with -f"
+
+func (c *call) atFlag(cmd *cobra.Command, usage string) {
+	cmd.Flags().Func("at", usage, func(s string) (err error) {
+		if c.at, err = parseTime(s); err != nil {
+			return fmt.Errorf("--at %w", err)
 		}
-		return fmt.Errorf("%w; %s --help lists them", err, cmd.CommandPath())
-	}
-	return err
+		return nil
+	})
 }
 
-// dashed writes the name of a flag as it is given.
-func dashed(name string) string {
-	if len(name) == 1 {
-		return "-" + name
-	}
-	return "--" + name
+func (c *call) colourFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&c.colour, "color", colourAuto, "colour the text or not: `WHEN` is auto, always or never")
+	complete(cmd, "color", []string{colourAuto, colourAlways, colourNever})
 }
 
-// oneDash returns an error, and the command it is about, if a flag has a dash too
-// few: -agent=Googlebot is -a with the value gent=Googlebot to the library, whose
-// verdict would be about another crawler.
-func oneDash(root *cobra.Command, args []string) (*cobra.Command, error) {
-	cmd, args, err := root.Find(args)
+func registerFormat(cmd *cobra.Command, format *string) {
+	cmd.Flags().StringVar(format, "format", formatText, "answer in this `FORMAT`: text, or json, one object per line")
+	complete(cmd, "format", []string{formatText, formatJSON})
+}
+
+// complete lets the shell complete a flag from a closed list.
+func complete(cmd *cobra.Command, flag string, values []string) {
+	// The only errors are an unknown flag and a flag that is completed twice.
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// checkFormat returns an error unless the format is one we write.
+func checkFormat(format string) error {
+	if format != formatText && format != formatJSON {
+		return fmt.Errorf("unknown --format %q: it is text or json", format)
+	}
+	return nil
+}
+
+func dialectByName(name string) (robots.Dialect, error) {
+	d, ok := robots.DialectByName(name)
+	if ok {
+		return d, nil
+	}
+	hint := ""
+	if near := nearest(name, dialectNames()); near != "" {
+		hint = " (did you mean " + near + "?)"
+	}
+	return d, fmt.Errorf("unknown dialect %q%s: there are %s", clip(name), hint, dialectList())
+}
+
+func dialectNames() []string {
+	var names []string
+	for _, d := range robots.Dialects() {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
+func dialectList() string { return strings.Join(dialectNames(), ", ") }
+
+// parseMaxBytes reads a number of bytes; one that is too large for an int is
+// as good as the largest.
+func parseMaxBytes(s string) (int, error) {
+	n, err := strconv.ParseUint(s, 10, 63)
+	if err == nil {
+		return int(min(n, math.MaxInt)), nil
+	}
+	if s != "" && strings.Trim(s, "0123456789") == "" {
+		return math.MaxInt, nil
+	}
+	return 0, fmt.Errorf("%s is not a number of bytes, 0 or more", strconv.Quote(clip(s)))
+}
+
+// parseTime reads a time as RFC 3339 writes it, where t and z may be in lower
+// case.
+func parseTime(s string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339, strings.ToUpper(s))
 	if err != nil {
-		return root, nil // the command is what is wrong
+		return t, fmt.Errorf("%q is not a time such as 2026-01-31T18:00:00Z", clip(s))
 	}
-	for i := 0; i < len(args) && args[i] != "--"; i++ {
-		name, isFlag := strings.CutPrefix(args[i], "-")
-		if !isFlag || name == "" {
-			continue
-		}
-		name, _, joined := strings.Cut(name, "=")
-		long, isLong := strings.CutPrefix(name, "-")
-		var f *pflag.Flag
-		switch {
-		case isLong:
-			f = cmd.Flags().Lookup(long)
-		case len(name) == 1:
-			f = cmd.Flags().ShorthandLookup(name)
-		case cmd.Flags().Lookup(name) != nil:
-			return cmd, fmt.Errorf("-%s has one dash: write --%s", name, name)
-		}
-		if f != nil && f.NoOptDefVal == "" && !joined {
-			i++ // its value
-		}
-	}
-	return cmd, nil
+	return t.UTC(), nil
 }

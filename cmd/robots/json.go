@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -10,30 +9,15 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// quoted is a string of the web in JSON, as the engine writes it.
-type quoted string
-
-// MarshalJSON returns the string with bytes that are no UTF-8 as U+FFFD.
-func (q quoted) MarshalJSON() ([]byte, error) { return robots.AppendQuoted(nil, string(q)), nil }
-
-// quotedList returns a list of them, empty and not null if there are none.
-func quotedList(list []string) []quoted {
-	q := make([]quoted, len(list))
-	for i, s := range list {
-		q[i] = quoted(s)
-	}
-	return q
-}
-
 // jsonState is how it stands with the robots.txt of a site.
 type jsonState struct {
-	RobotsURL quoted `json:"robots_url"`
+	RobotsURL string `json:"robots_url"`
 	Outcome   string `json:"outcome"`
-	Note      quoted `json:"note"`
+	Note      string `json:"note"`
 }
 
 func newJSONState(r *fetch.Record, note string) *jsonState {
-	return &jsonState{quoted(r.Origin.RobotsURL()), r.Outcome.String(), quoted(note)}
+	return &jsonState{r.Origin.RobotsURL(), r.Outcome.String(), note}
 }
 
 // encode writes a value as one line of JSON.
@@ -46,18 +30,21 @@ func encode(w io.Writer, v any) error {
 	return nil
 }
 
-// appendMembers appends the members of a value that is an object to an object that
-// is begun, and ends that.
-func appendMembers(dst []byte, v any) ([]byte, error) {
-	var b bytes.Buffer
-	err := encode(&b, v)
-	return append(append(dst, ','), bytes.TrimPrefix(bytes.TrimSuffix(b.Bytes(), []byte("\n")), []byte("{"))...), err
-}
-
 // notEmpty returns nil, which is null, for an empty string.
 func notEmpty(s string) *string {
 	if s == "" {
 		return nil
 	}
 	return &s
+}
+
+func appendStrings(dst []byte, list []string) []byte {
+	dst = append(dst, '[')
+	for i, s := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = robots.AppendQuoted(dst, s)
+	}
+	return append(dst, ']')
 }

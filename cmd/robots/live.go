@@ -21,6 +21,7 @@ import (
 	"github.com/robotskit/robots/fleet"
 	"github.com/robotskit/robots/pace"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 const (
@@ -36,32 +37,44 @@ const (
 	fetchMargin = 10 * time.Second
 )
 
-// liveFlags are the flags of the verbs that fetch, as written.
-type liveFlags struct {
-	cache        optional
-	redis        optional
-	userAgent    optional
-	timeout      optional
+// siteFlags are the flags of the verbs that ask sites.
+type siteFlags struct {
+	set          *pflag.FlagSet // these
+	cache        string
+	redis        string
+	userAgent    string
+	timeout      time.Duration
 	allowPrivate bool
 	probe        bool
 	addressPaces []string
 }
 
 // register declares the flags that fetching verbs share.
-func (l *liveFlags) register(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.Var(&l.cache, "cache", "keep what is fetched in this `FILE`, and ask a site again only when\nit is due")
-	f.Var(&l.redis, "redis", "share what is fetched with the fleet on the Redis at this `URL`, as in\nrediss://user@host:6379?prefix=robots; its password comes from the\nenvironment: "+passwordName+" (that of sentinels:\n"+sentinelPasswordName+"), or from the file\nthat the same with "+inFile+" names. --cache is then a copy, for when\nit goes away")
-	f.Var(&l.userAgent, "user-agent", "the User-Agent `STRING` of requests (default\n\""+fetch.DefaultUserAgent+"\")")
-	f.Var(&l.timeout, "timeout", "most `TIME` for one robots.txt, redirects included (default 30s)")
-	f.BoolVar(&l.allowPrivate, "allow-private", false, "fetch from private and loopback addresses too")
-	f.StringArrayVar(&l.addressPaces, "address-pace", nil, "fetch from each address of a prefix at this `PREFIX=RATE`, as in\n104.16.0.0/13=50/s or 127.0.0.0/8=none; repeat it for more, the longest\nprefix decides (default 10/s)")
+func (s *siteFlags) register(cmd *cobra.Command) {
+	f := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.SortFlags = false
+	s.set = f
+	f.StringVar(&s.cache, "cache", "", "keep what is fetched in this `FILE`, and ask a site again only when\nit is due")
+	f.StringVar(&s.redis, "redis", "", "share what is fetched with the fleet on the Redis at this `URL`, as in\nrediss://user@host:6379?prefix=robots; its password comes from the\nenvironment: "+passwordName+" (that of sentinels:\n"+sentinelPasswordName+"), or from the file\nthat the same with "+inFile+" names. --cache is then a copy, for when\nit goes away")
+	f.StringVar(&s.userAgent, "user-agent", "", "the User-Agent `STRING` of requests (default\n\""+fetch.DefaultUserAgent+"\")")
+	f.Func("timeout", "most `TIME` for one robots.txt, redirects included (default 30s)", func(text string) error {
+		d, err := time.ParseDuration(text)
+		if err != nil || d <= 0 {
+			return fmt.Errorf("--timeout %q is not a time such as 10s or 1m30s", clip(text))
+		}
+		s.timeout = min(d, 24*time.Hour)
+		return nil
+	})
+	f.BoolVar(&s.allowPrivate, "allow-private", false, "fetch from private and loopback addresses too")
+	f.StringArrayVar(&s.addressPaces, "address-pace", nil, "fetch from each address of a prefix at this `PREFIX=RATE`, as in\n104.16.0.0/13=50/s or 127.0.0.0/8=none; repeat it for more, the longest\nprefix decides (default 10/s)")
+	cmd.Flags().AddFlagSet(f)
 }
 
 // registerProbe declares --probe, for the verbs whose answers it can change or
 // that show what it finds.
-func (l *liveFlags) registerProbe(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&l.probe, "probe", false, "after a 5xx ask for the home page and for a page that cannot exist, to\nlearn whether the site answers 5xx for missing pages; then its 5xx\ncounts as 404 in "+strings.Join(probing(), " and ")+", and in no other dialect")
+func (s *siteFlags) registerProbe(cmd *cobra.Command) {
+	s.set.BoolVar(&s.probe, "probe", false, "after a 5xx ask for the home page and for a page that cannot exist, to\nlearn whether the site answers 5xx for missing pages; then its 5xx\ncounts as 404 in "+strings.Join(probing(), " and ")+", and in no other dialect")
+	cmd.Flags().AddFlagSet(s.set)
 }
 
 // probing returns the names of the dialects that use what a probe finds.
@@ -75,161 +88,124 @@ func probing() []string {
 	return names
 }
 
-// unused returns an error if a flag about fetching is given though nothing will
-// be fetched.
-func (l *liveFlags) unused() error {
-	for _, f := range []struct {
-		name  string
-		given bool
-	}{
-		{"--cache", l.cache.given}, {"--redis", l.redis.given}, {"--user-agent", l.userAgent.given},
-		{"--timeout", l.timeout.given}, {"--allow-private", l.allowPrivate}, {"--probe", l.probe},
-		{"--address-pace", len(l.addressPaces) > 0},
-	} {
-		if f.given {
-			return errors.New(f.name + " has no use with -f: nothing is fetched then")
-		}
-	}
-	return nil
-}
+// given reports whether a flag was given.
+func (s *siteFlags) given(name string) bool { return s.set != nil && s.set.Changed(name) }
 
-// parseTimeout returns the value of --timeout, 0 if it was not given.
-func (l *liveFlags) parseTimeout() (time.Duration, error) {
-	if !l.timeout.given {
-		return 0, nil
-	}
-	d, err := time.ParseDuration(l.timeout.text)
-	if err != nil || d <= 0 {
-		return 0, fmt.Errorf("--timeout %q is not a time such as 10s or 1m30s", clip(l.timeout.text))
-	}
-	return min(d, 24*time.Hour), nil
-}
-
-// parseAddressPaces returns the values of --address-pace.
-func (l *liveFlags) parseAddressPaces() (list []pace.AddressPace, err error) {
-	for _, text := range l.addressPaces {
-		p, err := pace.ParseAddressPace(text)
-		if err != nil {
-			return nil, fmt.Errorf("--address-pace: %w", err)
+// unused returns an error if one of these flags is given though nothing will be
+// fetched.
+func (s *siteFlags) unused() (err error) {
+	s.set.VisitAll(func(f *pflag.Flag) {
+		if f.Changed && err == nil {
+			err = errors.New("--" + f.Name + " has no use with -f: nothing is fetched then")
 		}
-		list = append(list, p)
-	}
-	if _, err := (pace.Options{Addresses: list}).Filled(); err != nil {
-		return nil, fmt.Errorf("--address-pace: %w", err)
-	}
-	return list, nil
+	})
+	return err
 }
 
 // live gets robots.txt files from their sites: one access to an origin in a run,
 // many origins at a time. Who waits for whom is for package fetch to say.
 type live struct {
-	client  *fetch.Client
-	cache   *cache.Cache
-	kept    bool         // for the next run: --cache or --redis is given
-	fleet   *fleet.Fleet // of --redis, or
-	store   cache.Store  // the file of --cache or a spill
-	began   time.Time
-	private bool // --allow-private
-	warn    func(format string, args ...any)
-	failing sync.Once // of the store, said once
-	slow    sync.Once // likewise
-	hinted  sync.Once
+	client   *fetch.Client
+	cache    *cache.Cache
+	kept     bool         // for the next run: --cache or --redis is given
+	fleet    *fleet.Fleet // of --redis, nil without
+	store    cache.Store  // that of the fleet, the file of --cache or a spill
+	began    time.Time
+	private  bool // --allow-private
+	progress progress
+	warn     func(format string, args ...any)
+	failing  sync.Once // of the store, said once
+	slow     sync.Once // likewise
+	hinted   sync.Once
 }
 
-// newLive checks the flags and opens the cache. Files are fetched as far as the
-// dialects read them, with maxBytes in place of their limits.
-func newLive(std *streams, name string, l *liveFlags, maxBytes int, ds ...robots.Dialect) (*live, error) {
-	paces, err := l.parseAddressPaces()
+// asking checks the flags before anything is opened, and returns how to fetch, with
+// the paces of addresses. Files are fetched as far as the dialects read them, with
+// --max-bytes in place of their limits.
+func (c *call) asking() (o fetch.Options, paces pace.Options, err error) {
+	s := &c.site
+	switch {
+	case s.given("cache") && s.cache == "":
+		return o, paces, errors.New("the name after --cache is empty")
+	case s.given("user-agent") && strings.TrimSpace(s.userAgent) == "":
+		return o, paces, errors.New("--user-agent is empty: name yourself and how to reach you")
+	}
+	for _, text := range s.addressPaces {
+		p, err := pace.ParseAddressPace(text)
+		if err != nil {
+			return o, paces, fmt.Errorf("--address-pace: %w", err)
+		}
+		paces.Addresses = append(paces.Addresses, p)
+	}
+	starts, err := pace.NewLocal(paces)
+	if err != nil {
+		return o, paces, fmt.Errorf("--address-pace: %w", err)
+	}
+	o = fetch.Options{
+		UserAgent:   s.userAgent,
+		Limits:      fetch.Limits{Total: cmp.Or(s.timeout, 30*time.Second)},
+		Guard:       fetch.Guard{AllowPrivate: s.allowPrivate},
+		Starts:      starts,
+		Connections: maxConnections,
+		Probe:       s.probe,
+	}
+	for _, d := range c.dialects {
+		if c.maxBytes > 0 {
+			d.MaxFileBytes = c.maxBytes
+		}
+		o.Limits = o.Limits.For(d)
+	}
+	o.Limits.MaxBodyBytes = min(o.Limits.MaxBodyBytes, maxFile)
+	if _, err := fetch.New(o); err != nil {
+		return o, paces, fmt.Errorf("--user-agent: %w", err)
+	}
+	return o, paces, nil
+}
+
+// newLive checks the flags and opens the cache.
+func newLive(c *call) (*live, error) {
+	s := &c.site
+	asking, paces, err := c.asking()
 	if err != nil {
 		return nil, err
 	}
-	asking, err := l.asking(paces, maxBytes, ds)
-	if err != nil {
-		return nil, err
-	}
-	v := &live{
-		began:   std.now().Truncate(time.Millisecond),
-		private: l.allowPrivate,
-		warn:    func(format string, args ...any) { warn(std, name, format, args...) },
-		kept:    l.cache.given || l.redis.given,
-	}
+	l := &live{began: c.std.now().Truncate(time.Millisecond), private: s.allowPrivate, warn: c.warn, kept: s.cache != "" || s.redis != ""}
 	// The client ends each fetch in time. What is beyond is the wait for an address
 	// that others have been redirected to.
 	fetchLimit := 24 * time.Hour
 	switch {
-	case l.redis.given:
-		if v.fleet, err = l.join(paces); err != nil {
+	case s.given("redis"):
+		if l.fleet, err = s.join(paces); err != nil {
 			return nil, err
 		}
-		if shared, ok := v.fleet.Limiter().(fetch.Starts); ok {
+		l.store = l.fleet.Store()
+		if shared, ok := l.fleet.Limiter().(fetch.Starts); ok {
 			asking.Starts = shared
 		}
 		fetchLimit = asking.Limits.Total + fetchMargin // a lease lasts as long, if this process dies
-	case l.cache.given:
-		file, err := bolt.Open(l.cache.text, bolt.Options{})
-		if err != nil {
+	case s.cache != "":
+		if l.store, err = bolt.Open(s.cache, bolt.Options{}); err != nil {
 			return nil, err
 		}
-		v.store = file
 	default:
-		v.store = newSpill()
+		l.store = newSpill()
 	}
-	store := v.store
-	if v.fleet != nil {
-		store = v.fleet.Store()
+	if l.client, err = fetch.New(asking); err == nil {
+		l.cache, err = cache.New(cache.Options{
+			Fetcher:    l.client,
+			Store:      l.store,
+			Memory:     hotBytes,
+			FetchLimit: fetchLimit,
+			// Whoever asks by hand would rather wait than be given the old answer.
+			StaleWait: asking.Limits.Total + 2*fetchMargin,
+			Observe:   l.observe,
+		})
 	}
-	if v.client, err = fetch.New(asking); err != nil {
-		v.close()
+	if err != nil {
+		l.close()
 		return nil, err
 	}
-	v.cache, err = cache.New(cache.Options{
-		Fetcher:    v.client,
-		Store:      store,
-		Memory:     hotBytes,
-		FetchLimit: fetchLimit,
-		// Whoever asks by hand would rather wait than be given the old answer.
-		StaleWait: asking.Limits.Total + 2*fetchMargin,
-		Observe:   v.observe,
-	})
-	if err != nil {
-		v.close()
-		return nil, err
-	}
-	return v, nil
-}
-
-// asking checks the flags before anything is opened, and returns how to fetch.
-func (l *liveFlags) asking(paces []pace.AddressPace, maxBytes int, ds []robots.Dialect) (asking fetch.Options, err error) {
-	timeout, err := l.parseTimeout()
-	if err != nil {
-		return asking, err
-	}
-	if l.userAgent.given && strings.TrimSpace(l.userAgent.text) == "" {
-		return asking, errors.New("--user-agent is empty: name yourself and how to reach you")
-	}
-	limits := fetch.Limits{Total: cmp.Or(timeout, 30*time.Second)}
-	for _, d := range ds {
-		_, d = limited(nil, d, maxBytes)
-		limits = limits.For(d)
-	}
-	limits.MaxBodyBytes = min(limits.MaxBodyBytes, maxFile)
-	asking = fetch.Options{
-		UserAgent:   l.userAgent.text,
-		Limits:      limits,
-		Guard:       fetch.Guard{AllowPrivate: l.allowPrivate},
-		Connections: maxConnections,
-		Probe:       l.probe,
-	}
-	if _, err := fetch.New(asking); err != nil {
-		return asking, fmt.Errorf("--user-agent: %w", err)
-	}
-	if l.cache.given && l.cache.text == "" {
-		return asking, errors.New("the name after --cache is empty")
-	}
-	if asking.Starts, err = pace.NewLocal(pace.Options{Addresses: paces}); err != nil {
-		return asking, fmt.Errorf("--address-pace: %w", err)
-	}
-	return asking, nil
+	return l, nil
 }
 
 // Where the passwords of --redis come from: a flag would show them to everybody on
@@ -259,13 +235,13 @@ func secret(name string) (string, error) {
 }
 
 // join joins the fleet of --redis.
-func (l *liveFlags) join(paces []pace.AddressPace) (*fleet.Fleet, error) {
-	if u, err := url.Parse(l.redis.text); err == nil { //nolint:forbidigo // it is no URL of a site
+func (s *siteFlags) join(paces pace.Options) (*fleet.Fleet, error) {
+	if u, err := url.Parse(s.redis); err == nil { //nolint:forbidigo // it is no URL of a site
 		if _, shown := u.User.Password(); shown {
 			return nil, fmt.Errorf("--redis %s has a password that others can see: leave it out and set %s, or name a file in %s", u.Redacted(), passwordName, passwordName+inFile)
 		}
 	}
-	o := fleet.Options{Copy: l.cache.text, Pace: pace.Options{Addresses: paces}, SentinelUser: os.Getenv(sentinelUserName)}
+	o := fleet.Options{Copy: s.cache, Pace: paces, SentinelUser: os.Getenv(sentinelUserName)}
 	var err error
 	if o.Password, err = secret(passwordName); err != nil {
 		return nil, err
@@ -275,7 +251,7 @@ func (l *liveFlags) join(paces []pace.AddressPace) (*fleet.Fleet, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), fetchMargin)
 	defer cancel()
-	f, err := fleet.Open(ctx, l.redis.text, o)
+	f, err := fleet.Open(ctx, s.redis, o)
 	if err != nil {
 		return nil, fmt.Errorf("--redis: %w", err)
 	}
@@ -358,19 +334,25 @@ type site struct {
 	origin robots.Origin
 	ready  chan struct{} // closed when the cache has it, or err is set
 	err    error
+
+	answered bool // a URL of it has been answered
+	shown    bool // what came of the fetch has been said
 }
 
-func newSite(origin robots.Origin) *site { return &site{origin: origin, ready: make(chan struct{})} }
-
 // start gets the robots.txt of a site into the cache while its caller does
-// something else, and calls then.
-func (l *live) start(ctx context.Context, s *site, then func(*fetch.Record)) {
+// something else.
+func (l *live) start(ctx context.Context, origin robots.Origin) *site {
+	s := &site{origin: origin, ready: make(chan struct{})}
+	l.progress.begun.Add(1)
 	go func() {
 		defer close(s.ready)
 		var r *fetch.Record
-		r, s.err = l.cache.Get(ctx, s.origin)
-		then(r)
+		if r, s.err = l.cache.Get(ctx, origin); s.err != nil || !r.Outcome.Good() {
+			l.progress.failed.Add(1)
+		}
+		l.progress.done.Add(1)
 	}()
+	return s
 }
 
 // get returns the robots.txt of a site that is ready.
@@ -381,53 +363,57 @@ func (l *live) get(ctx context.Context, s *site) (*fetch.Record, error) {
 	return l.cache.Get(ctx, s.origin)
 }
 
-// rulesOf returns what a crawler obeys by a record, with maxBytes in place of
-// the dialect's size limit.
-func rulesOf(r *fetch.Record, d robots.Dialect, maxBytes int, now time.Time, tokens ...string) *robots.Rules {
-	switch {
-	case maxBytes > 0:
-		d.MaxFileBytes = maxBytes
-	case maxBytes == 0: // see limited
-		none := *r
-		none.Body, none.Truncated = nil, false
-		if r.LastGood != nil {
-			held := *r.LastGood
-			held.Body, held.Truncated = nil, false
-			none.LastGood = &held
+// factOf is the note on a state without what it means, which dialects differ in and
+// their own lines say.
+func factOf(s *robots.State) string {
+	if s == nil {
+		return ""
+	}
+	return s.Fact
+}
+
+// stateLine says in one line what became of a robots.txt, with a note on the state
+// of the rules made from it.
+func (l *live) stateLine(r *fetch.Record, s *robots.State, note string) (line string) {
+	line = r.Origin.RobotsURL() + ": "
+	if r.Degraded {
+		defer func() { line += "; the fleet's Redis is out of reach" }()
+	}
+	if !r.Outcome.Good() {
+		if note == "" {
+			note = r.Cause.Sentence()
 		}
-		r = &none
+		if h := l.permit(r); h != "" {
+			note += "; " + h
+		}
+		if r.Outcome == fetch.Unreachable && l.kept {
+			note += "; asked again from " + stamp(r.NextTry)
+		}
+		return line + note
 	}
-	return r.Rules(d, now, tokens...)
-}
-
-// parseLive splits a URL whose robots.txt is to be fetched. A path alone names
-// no site, in no dialect.
-func parseLive(d robots.Dialect, url string) (robots.Origin, robots.Path, error) {
-	if strings.HasPrefix(url, "/") {
-		return robots.Origin{}, robots.Path{}, fmt.Errorf("URL %s names no site to fetch robots.txt from: write https://example.com/page, or name a file with -f FILE", strconv.Quote(clip(url)))
+	if r.Fetched.Before(l.began) {
+		line += "kept since " + stamp(r.Fetched)
+	} else {
+		line += "fetched in " + took(max(r.Took(), time.Millisecond))
 	}
-	origin, path, err := robots.ParseURL(url)
-	if err != nil {
-		return origin, path, err
+	line += ", status " + strconv.Itoa(r.Status)
+	if n := r.Redirects(); n > 0 {
+		line += " after " + count(n, "redirect")
+		if r.Outcome == fetch.Success {
+			line += " to " + r.URL
+		}
 	}
-	switch origin.Scheme() {
-	case "http", "https", "ftp":
-	default:
-		return origin, path, fmt.Errorf("URL %s: robots.txt is fetched over http, https and ftp, not %s", strconv.Quote(clip(url)), clip(origin.Scheme()))
+	switch r.Cause {
+	case fetch.ClientError, fetch.FTPAbsent, fetch.FTPDenied, fetch.Empty:
+		line += " (" + r.Cause.Sentence() + ")"
 	}
-	if d.Escapes == robots.EscapesRaw {
-		path = robots.RawPath(url)
+	if s != nil && s.StaleSince.IsZero() && !r.Expires.IsZero() {
+		line += ", fresh until " + stamp(r.Expires)
 	}
-	return origin, path, nil
-}
-
-// undecided reports whether a verdict says not now rather than no: it is for the
-// want of an answer that nothing is allowed.
-func undecided(v robots.Verdict) bool {
-	if v.Allowed {
-		return false
+	if note != "" && note != "status "+strconv.Itoa(r.Status) {
+		line += "; " + note
 	}
-	return v.Reason == robots.ReasonUnreachable || v.Reason == robots.ReasonRefused || v.Reason == robots.ReasonUndefined
+	return line
 }
 
 // errInterrupted is the end of a run that somebody has ended.

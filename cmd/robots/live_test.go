@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -221,15 +222,18 @@ func TestProgress(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var said bytes.Buffer
-			p := &progress{std: &streams{err: &said, errTerminal: c.terminal}, name: "robots check", total: 30, end: make(chan struct{})}
-			p.site(false)
-			p.site(true)
-			p.say()
-			p.aside(func() {})
-			p.aside(func() {})
-			p.site(false)
-			p.say()
-			p.stop()
+			s := &screen{err: &said, terminal: c.terminal}
+			var p progress
+			p.begun.Store(30)
+			p.done.Store(2)
+			p.failed.Store(1)
+			p.say(s, "robots check")
+			for range 2 { // of which the first erases the line
+				_, _ = screenWriter{s, io.Discard}.Write(nil)
+			}
+			p.done.Store(3)
+			p.say(s, "robots check")
+			p.report(s, "robots check")() // which ends with no line
 			if said.String() != c.want {
 				t.Errorf("got %q, want %q", &said, c.want)
 			}
@@ -237,9 +241,9 @@ func TestProgress(t *testing.T) {
 	}
 	t.Run("few", func(t *testing.T) {
 		var said bytes.Buffer
-		p := newProgress(&streams{err: &said, errTerminal: true}, "robots check", progressLeast-1)
-		time.Sleep(2 * progressShown)
-		p.stop()
+		var p progress
+		p.begun.Store(progressLeast - 1)
+		p.say(&screen{err: &said, terminal: true}, "robots check")
 		if said.Len() > 0 {
 			t.Errorf("got %q of a few sites, want nothing", &said)
 		}

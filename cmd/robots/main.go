@@ -1,8 +1,7 @@
 // Robots answers whether a crawler may fetch a URL, and why, from a robots.txt.
 //
-// The command line is a thin shell over functions that take a context, their
-// options and the three standard streams and return an exit status, so that
-// every verb can be driven without the shell.
+// Every verb has a file of its name: its cobra command, and a function that takes
+// a context and the call (call.go) and returns an exit status.
 package main
 
 import (
@@ -12,8 +11,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -32,24 +29,12 @@ const (
 // streams are the standard streams of one run. Output is buffered and flushed
 // when the verb is done, batch flushes in between.
 type streams struct {
-	in          io.Reader
-	out         *bufio.Writer
-	err         io.Writer
-	terminal    bool // out is a terminal
-	errTerminal bool // err is one
-	now         func() time.Time
-}
-
-// lockedWriter lets several goroutines write, each a whole sentence.
-type lockedWriter struct {
-	mu sync.Mutex
-	w  io.Writer
-}
-
-func (l *lockedWriter) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.w.Write(p)
+	in       io.Reader
+	out      *bufio.Writer
+	err      io.Writer
+	screen   *screen // of err
+	terminal bool    // out is a terminal
+	now      func() time.Time
 }
 
 func main() {
@@ -60,10 +45,15 @@ func main() {
 // returns the exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	std := &streams{
-		in: stdin, out: bufio.NewWriterSize(stdout, 64<<10), err: &lockedWriter{w: stderr},
-		terminal: isTerminal(stdout), errTerminal: isTerminal(stderr),
-		now: time.Now, //nolint:forbidigo // the one clock of the program
+		in: stdin, terminal: isTerminal(stdout),
+		screen: &screen{err: stderr, terminal: isTerminal(stderr)},
+		now:    time.Now, //nolint:forbidigo // the one clock of the program
 	}
+	std.err = screenWriter{std.screen, stderr}
+	if std.screen.terminal {
+		stdout = screenWriter{std.screen, stdout}
+	}
+	std.out = bufio.NewWriterSize(stdout, 64<<10)
 	status := exitAllowed
 	root := newRoot(std, &status)
 	root.SetArgs(append([]string{}, args...))
@@ -159,36 +149,6 @@ func helpCommand() *cobra.Command {
 			return about.Help()
 		},
 	}
-}
-
-// suggest adds to the error of an unknown verb the verb that may be meant.
-func suggest(root *cobra.Command, args []string, err error) error {
-	if _, _, unknown := root.Find(args); unknown == nil {
-		return err
-	}
-	for _, arg := range args {
-		if strings.HasPrefix(arg, "-") {
-			continue
-		}
-		var names []string
-		for _, cmd := range root.Commands() {
-			if !cmd.Hidden {
-				names = append(names, cmd.Name())
-			}
-		}
-		if strings.HasPrefix(args[0], "-") {
-			return fmt.Errorf("no command before %s: there are %s", clip(args[0]), strings.Join(names, ", "))
-		}
-		err = fmt.Errorf("unknown command %q", clip(arg))
-		if strings.Contains(arg, "://") {
-			return fmt.Errorf("%w: to ask about a URL write robots check %s", err, clip(arg))
-		}
-		if near := nearest(arg, names); near != "" {
-			return fmt.Errorf("%w, did you mean %s?", err, near)
-		}
-		return fmt.Errorf("%w: there are %s", err, strings.Join(names, ", "))
-	}
-	return err
 }
 
 // complain writes one sentence on standard error.

@@ -205,7 +205,9 @@ func TestSlowDisk(t *testing.T) {
 	disk := &slowDisk{spill: newSpill(), full: make(chan struct{})}
 	defer disk.Close()
 	large := newLarge(t, sites)
-	l, err := newLive(&streams{err: io.Discard, now: time.Now}, "robots check", &liveFlags{allowPrivate: true}, noLimit)
+	c := newCall(&streams{err: io.Discard, now: time.Now})
+	c.site.allowPrivate = true
+	l, err := newLive(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,9 +223,7 @@ func TestSlowDisk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := newSite(origin)
-		l.start(t.Context(), s, func(*fetch.Record) {})
-		all = append(all, s)
+		all = append(all, l.start(t.Context(), origin))
 	}
 	for _, s := range all {
 		<-s.ready

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,92 +17,85 @@ const (
 	progressSaid  = 10 * time.Second
 )
 
-// progress says on standard error how far a run over many sites has come: on a
-// terminal in one line that changes, elsewhere in a line now and then.
-type progress struct {
-	std          *streams
-	name         string
-	total        int
-	done, failed atomic.Int64
+// A screen is where standard error is shown, and standard output if both are
+// terminals: each write is whole, and no line of progress stands in its way.
+type screen struct {
+	err      io.Writer
+	terminal bool // err is one
 
 	mu    sync.Mutex
-	shown bool // a line stands on the terminal
-	end   chan struct{}
-	ended sync.WaitGroup
+	shown bool // a line of progress stands there
 }
 
-// newProgress begins to say how far a run has come. It says nothing of a few.
-func newProgress(std *streams, name string, total int) *progress {
-	p := &progress{std: std, name: name, total: total, end: make(chan struct{})}
-	if total < progressLeast {
-		return p
+// screenWriter writes to one of the two streams.
+type screenWriter struct {
+	*screen
+	w io.Writer
+}
+
+func (s screenWriter) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shown {
+		_, _ = io.WriteString(s.err, "\r\x1b[K")
+		s.shown = false
 	}
+	return s.w.Write(p)
+}
+
+// show shows a line of progress in the place of the last, or writes it where it
+// cannot be erased.
+func (s *screen) show(line string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.terminal {
+		line, s.shown = "\r"+line+"\x1b[K", true
+	} else {
+		line += "\n"
+	}
+	_, _ = io.WriteString(s.err, line)
+}
+
+// A progress counts the sites of a run.
+type progress struct{ begun, done, failed atomic.Int64 }
+
+// report says on standard error how far a run over many sites has come, until stop
+// is called: on a terminal in one line that changes, elsewhere in a line now and
+// then.
+func (p *progress) report(s *screen, name string) (stop func()) {
 	every := progressSaid
-	if std.errTerminal {
+	if s.terminal {
 		every = progressShown
 	}
 	ticker := time.NewTicker(every) //nolint:forbidigo // people wait by this clock
-	p.ended.Go(func() {
-		defer ticker.Stop()
-		p.run(ticker.C)
-	})
-	return p
-}
-
-func (p *progress) run(tick <-chan time.Time) {
-	for {
-		select {
-		case <-tick:
-			p.say()
-		case <-p.end:
-			return
+	quit := make(chan struct{})
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		for {
+			select {
+			case <-ticker.C:
+				p.say(s, name)
+			case <-quit:
+				return
+			}
 		}
+	})
+	return func() {
+		ticker.Stop()
+		close(quit)
+		ended.Wait()
+		_, _ = screenWriter{s, io.Discard}.Write(nil) // leaves no line behind
 	}
 }
 
-// site counts a site that is done with.
-func (p *progress) site(failed bool) {
-	p.done.Add(1)
-	if failed {
-		p.failed.Add(1)
+// say says how far it has come. It says nothing of a few sites.
+func (p *progress) say(s *screen, name string) {
+	if p.begun.Load() < progressLeast {
+		return
 	}
-}
-
-func (p *progress) say() {
-	line := fmt.Sprintf("%s: %d of %d robots.txt asked for", p.name, p.done.Load(), p.total)
+	line := fmt.Sprintf("%s: %d of %d robots.txt asked for", name, p.done.Load(), p.begun.Load())
 	if n := p.failed.Load(); n > 0 {
 		line += fmt.Sprintf(", %d without an answer", n)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.std.errTerminal {
-		fmt.Fprint(p.std.err, "\r"+line+"\x1b[K")
-		p.shown = true
-		return
-	}
-	fmt.Fprintln(p.std.err, line)
-}
-
-// aside runs f, which may write, while no line of progress is in its way.
-func (p *progress) aside(f func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.erase()
-	f()
-}
-
-func (p *progress) erase() {
-	if p.shown {
-		fmt.Fprint(p.std.err, "\r\x1b[K")
-		p.shown = false
-	}
-}
-
-// stop ends the reports and leaves no line behind.
-func (p *progress) stop() {
-	close(p.end)
-	p.ended.Wait()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.erase()
+	s.show(line)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,23 +14,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/robotskit/robots"
-	"github.com/robotskit/robots/fetch"
-	"github.com/robotskit/robots/fleet"
 	"github.com/robotskit/robots/pace"
 	"github.com/spf13/cobra"
 )
 
-// scheduleOptions are the flags of schedule, as written.
-type scheduleOptions struct {
-	options
-	pages  int
-	zone   string
-	obey   string
-	policy pace.Policy
-}
-
 func scheduleCommand(std *streams, status *int) *cobra.Command {
-	var o scheduleOptions
+	p := &plan{call: newCall(std)}
 	cmd := &cobra.Command{
 		Use:   "schedule [-a TOKEN]... [-d DIALECT] [--at TIME] [--pages N] [--zone ZONE] {-f FILE | URL}",
 		Short: "Say when the next request may start, and how long a crawl takes",
@@ -49,121 +39,125 @@ Exit status: 0 whatever the pace is, 2 bad use, unreadable input or interrupted,
   robots schedule -f robots.txt --at 2026-01-31T17:58:00Z --zone Europe/Prague
   robots schedule -f robots.txt --floor 2s --ceiling 1m --format json`,
 		DisableFlagsInUseLine: true,
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			o.urls = args
-			*status, err = schedule(cmd.Context(), &o, std)
-			return err
-		},
+		RunE:                  p.run(status, p.answer),
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	registerAgent(cmd, &o.agents)
-	registerFile(cmd, &o.file)
-	registerDialect(cmd, &o.dialect)
-	registerMaxBytes(cmd, &o.maxBytes)
-	f.Var(&o.at, "at", "the `TIME` from which on to look, as in 2026-01-31T18:00:00Z\n(default now)")
-	f.IntVar(&o.pages, "pages", 1000, "say how long `N` pages take")
-	f.StringVar(&o.zone, "zone", "UTC", "the time `ZONE` in which the site means its windows, as in\nEurope/Prague")
-	f.DurationVar(&o.policy.Floor, "floor", 0, "never wait less than this `DURATION` between requests, as in 2s")
-	f.DurationVar(&o.policy.Ceiling, "ceiling", 0, "wait no longer than this `DURATION`, whatever the site asks for, as in 1m")
-	f.StringVar(&o.obey, "obey", pace.ObeyUnlessIgnored.String(), "`WHAT` to follow: unless-ignored, all but what the dialect's engine\nignores; honoured, what it follows; declared, everything")
+	p.agentFlag(cmd)
+	p.fileFlags(cmd)
+	p.atFlag(cmd, "the `TIME` from which on to look, as in 2026-01-31T18:00:00Z\n(default now)")
+	f.IntVar(&p.pages, "pages", 1000, "say how long `N` pages take")
+	f.StringVar(&p.policy.Zone, "zone", "UTC", "the time `ZONE` in which the site means its windows, as in\nEurope/Prague")
+	f.DurationVar(&p.policy.Floor, "floor", 0, "never wait less than this `DURATION` between requests, as in 2s")
+	f.DurationVar(&p.policy.Ceiling, "ceiling", 0, "wait no longer than this `DURATION`, whatever the site asks for, as in 1m")
+	f.StringVar(&p.obey, "obey", pace.ObeyUnlessIgnored.String(), "`WHAT` to follow: unless-ignored, all but what the dialect's engine\nignores; honoured, what it follows; declared, everything")
 	complete(cmd, "obey", []string{pace.ObeyUnlessIgnored.String(), pace.ObeyHonoured.String(), pace.ObeyDeclared.String()})
-	o.live.register(cmd)
-	registerFormat(cmd, &o.format)
-	f.StringVar(&o.colour, "color", colourAuto, "colour the text or not: `WHEN` is auto, always or never")
-	complete(cmd, "color", []string{colourAuto, colourAlways, colourNever})
+	p.site.register(cmd)
+	registerFormat(cmd, &p.format)
+	p.colourFlag(cmd)
 	return cmd
 }
 
-// plan is what schedule answers.
+// A plan is one run of schedule: its flags, and what it answers.
 type plan struct {
-	agents   []string
-	group    robots.Group
+	*call
+	pages  int
+	obey   string
+	policy pace.Policy
+
 	schedule *pace.Schedule
-	at       time.Time
+	from     time.Time // that of --at, or now
 	next     []pace.Turn
 	day      []pace.Span
-	pages    int
-	takes    time.Duration
+	takes    time.Duration // the pages
 	within   bool          // takes is known
 	fleet    *pace.Turn    // the next start of the fleet of --redis, nil without
-	record   *fetch.Record // nil with -f
-	note     string        // on its state
 }
 
 // nextStarts is how many starts schedule lists.
 const nextStarts = 5
 
-// schedule answers for one crawler and one file.
-func schedule(ctx context.Context, o *scheduleOptions, std *streams) (int, error) {
-	const name = "robots schedule"
-	if o.file.given && len(o.urls) > 0 {
-		return exitBad, fmt.Errorf("unexpected argument %q: the file is named with -f FILE", clip(o.urls[0]))
-	}
-	d, err := dialectByName(o.dialect)
-	if err != nil {
-		return exitBad, err
-	}
-	given, err := o.settings(std)
-	if err != nil {
-		return exitBad, err
-	}
-	if err := o.checkPolicy(); err != nil {
-		return exitBad, err
-	}
-	p := plan{at: std.now(), pages: o.pages}
-	if o.at.given {
-		p.at = given.at
-	}
-	var rules *robots.Rules
-	if o.file.given {
-		rules, err = o.fileRules(std, name, d, given.maxBytes)
-	} else {
-		rules, err = o.siteRules(ctx, std, name, &p)
+// answer answers for one crawler and one file.
+func (p *plan) answer(ctx context.Context) (status int, err error) {
+	if p.given("file") {
+		err = p.fileAlone()
+	} else if len(p.args) == 0 {
+		err = errors.New("name one URL of the site, or a robots.txt with -f FILE")
 	}
 	if err != nil {
 		return exitBad, err
 	}
-	p.agents, p.group = rules.Tokens(), rules.Group()
+	if err := p.checkPolicy(); err != nil {
+		return exitBad, err
+	}
+	if p.args[0], err = p.oneURL(); err != nil {
+		return exitBad, err
+	}
+	if err := p.open(); err != nil {
+		return exitBad, err
+	}
+	var failed error
+	_, err = p.call.answer(ctx, func(page *page) {
+		status, failed = p.show(ctx, page)
+	})
+	if err = cmp.Or(err, failed); err != nil {
+		return exitBad, err
+	}
+	return status, nil
+}
+
+// show makes the plan of a site or a file and writes it.
+func (p *plan) show(ctx context.Context, page *page) (status int, err error) {
+	rules := p.rules[0].Rules
+	if _, fallback := rules.FallbackReason(); fallback || rules.State().Text() != "" {
+		p.warn("%s", p.state(page, (*robots.State).Text))
+	}
+	if p.from = p.at; p.at.IsZero() {
+		p.from = p.std.now()
+	}
 	if undecided(rules.Match(robots.RawPath("/"))) {
-		if o.format == formatJSON {
-			return exitUndecided, p.printUndecided(std.out, rules.Dialect().Name)
+		if p.format == formatJSON {
+			err = p.printUndecided()
 		}
-		return exitUndecided, nil
+		return exitUndecided, err
 	}
-	if p.schedule, err = pace.NewSchedule(rules, o.policy); err != nil {
+	if p.schedule, err = pace.NewSchedule(rules, p.policy); err != nil {
 		return exitBad, err
 	}
-	if p.fleet != nil { // whose start counts from after the fetch
-		p.at = std.now()
+	if p.live != nil && p.live.fleet != nil && p.at.IsZero() {
+		turn, err := p.live.fleet.Limiter().NotBefore(ctx, pace.Key{Origin: page.site.origin}, p.schedule)
+		if err == nil {
+			p.fleet, p.from = &turn, p.std.now()
+		} else {
+			p.warn("the fleet's pace is not known: %w", err)
+		}
 	}
 	p.lookAhead()
-	if o.format == formatJSON {
-		return exitAllowed, p.printJSON(std.out)
+	if p.format == formatJSON {
+		return exitAllowed, p.printJSON()
 	}
-	p.print(std.out, given.colours)
+	p.print()
 	return exitAllowed, nil
 }
 
 // checkPolicy reads the flags of the pace.
-func (o *scheduleOptions) checkPolicy() error {
-	if o.pages < 0 {
-		return fmt.Errorf("--pages %d is not a number of pages, 0 or more", o.pages)
+func (p *plan) checkPolicy() error {
+	if p.pages < 0 {
+		return fmt.Errorf("--pages %d is not a number of pages, 0 or more", p.pages)
 	}
-	o.policy.Zone = o.zone
-	if o.policy.Obey.UnmarshalText([]byte(o.obey)) != nil {
-		return fmt.Errorf("unknown --obey %q: it is unless-ignored, honoured or declared", clip(o.obey))
+	if p.policy.Obey.UnmarshalText([]byte(p.obey)) != nil {
+		return fmt.Errorf("unknown --obey %q: it is unless-ignored, honoured or declared", clip(p.obey))
 	}
-	return o.policy.Check()
+	return p.policy.Check()
 }
 
 // lookAhead asks the schedule for the day, the next starts and the whole crawl.
 func (p *plan) lookAhead() {
-	p.at = p.at.In(p.schedule.Zone())
-	p.day = p.schedule.Day(p.at)
+	p.from = p.from.In(p.schedule.Zone())
+	p.day = p.schedule.Day(p.from)
 	var last time.Time
 	for range nextStarts {
-		turn := p.schedule.Turn(maxTime(p.at, last), last)
+		turn := p.schedule.Turn(maxTime(p.from, last), last)
 		if p.fleet != nil && last.IsZero() {
 			turn = *p.fleet
 		}
@@ -171,66 +165,7 @@ func (p *plan) lookAhead() {
 		p.next = append(p.next, turn)
 		last = turn.Start
 	}
-	p.takes, p.within = p.schedule.Duration(p.pages, p.at)
-}
-
-// fileRules returns the rules of the file of -f.
-func (o *scheduleOptions) fileRules(std *streams, name string, d robots.Dialect, maxBytes int) (*robots.Rules, error) {
-	if err := o.live.unused(); err != nil {
-		return nil, err
-	}
-	if err := checkAgents(o.agents, d); err != nil {
-		return nil, err
-	}
-	file, err := readFile(std, name, o.file, d, maxBytes)
-	if err != nil {
-		return nil, err
-	}
-	warnAgents(std, name, o.agents, d)
-	file, d = limited(file, d, maxBytes)
-	return file.Rules(d, callers(o.agents)...), nil
-}
-
-// siteRules asks the site of the one URL and says how it stands with it, and asks
-// the fleet for its next start there.
-func (o *scheduleOptions) siteRules(ctx context.Context, std *streams, name string, into *plan) (rules *robots.Rules, err error) {
-	if len(o.urls) == 0 {
-		return nil, errors.New("name one URL of the site, or a robots.txt with -f FILE")
-	}
-	url, err := oneURL(std, o.urls)
-	if err != nil {
-		return nil, err
-	}
-	o.urls = []string{url}
-	j, err := prepare(std, name, &o.options)
-	if err != nil {
-		return nil, err
-	}
-	_, err = j.answer(ctx, func(p *page) {
-		rules = p.asked[0].rules
-		into.record, into.note = j.record, rules.State().Text()
-		_, fallback := rules.FallbackReason()
-		if s := rules.State(); fallback || s.Text() != "" {
-			warn(std, name, "%s", j.state(p))
-		}
-		if f := j.live.fleet; f != nil && !o.at.given {
-			into.fleet = o.fleetTurn(ctx, std, name, f, p.site.origin, rules)
-		}
-	})
-	return rules, err
-}
-
-// fleetTurn asks the fleet for its next start at a site.
-func (o *scheduleOptions) fleetTurn(ctx context.Context, std *streams, name string, f *fleet.Fleet, origin robots.Origin, rules *robots.Rules) *pace.Turn {
-	s, err := pace.NewSchedule(rules, o.policy)
-	if err == nil {
-		var turn pace.Turn
-		if turn, err = f.Limiter().NotBefore(ctx, pace.Key{Origin: origin}, s); err == nil {
-			return &turn
-		}
-	}
-	warn(std, name, "the fleet's pace is not known: %w", err)
-	return nil
+	p.takes, p.within = p.schedule.Duration(p.pages, p.from)
 }
 
 func maxTime(a, b time.Time) time.Time {
@@ -240,35 +175,39 @@ func maxTime(a, b time.Time) time.Time {
 	return a
 }
 
+// planWidth is the width that a schedule keeps to: that of its chart.
+const planWidth = 80
+
 // clock is how moments are written for people; the zone stands in the heading.
 const clock = "2006-01-02 15:04:05"
 
-func (p *plan) print(w io.Writer, colours palette) {
-	who := robots.Printable(strings.Join(p.agents, ", "))
+func (p *plan) print() {
+	w, colours := p.std.out, p.palette
+	who := robots.Printable(strings.Join(p.rules[0].Tokens(), ", "))
 	group := "no group of the file is for it"
-	if !p.group.IsZero() {
-		group = "group " + p.group.Token() + ", " + lineList(p.group.Lines())
+	if g := p.rules[0].Group(); !g.IsZero() {
+		group = "group " + g.Token() + ", " + lineList(g.Lines())
 	}
 	fmt.Fprintf(w, "%s  %s\n", colours.paint(bold, who), colours.paint(faint, "("+p.schedule.Dialect()+", "+group+")"))
 	first := p.next[0]
 	when := "now"
-	if wait := first.Start.Sub(p.at); wait > 0 {
+	if wait := first.Start.Sub(p.from); wait > 0 {
 		when = "in " + pace.Words(wait)
 	}
 	who = "a request may start"
 	if p.fleet != nil {
 		who = "the fleet may start a request"
 	}
-	fmt.Fprintf(w, "At %s %s %s; then %s.\n", p.at.Format(clock+" MST"), who, when, one(first.Interval))
+	fmt.Fprintf(w, "At %s %s %s; then %s.\n", p.from.Format(clock+" MST"), who, when, one(first.Interval))
 
-	heading(w, colours, "Pages an hour on "+p.at.Format("2006-01-02")+", "+p.schedule.Zone().String())
+	heading(w, colours, "Pages an hour on "+p.from.Format("2006-01-02")+", "+p.schedule.Zone().String())
 	if len(p.day) > 1 { // else there is nothing to see
 		p.chart(w, colours)
 	}
 	p.printDay(w)
 
 	heading(w, colours, "Next starts, each after an answer that takes no time")
-	before := p.at
+	before := p.from
 	for _, turn := range p.next {
 		wait := "at once"
 		if d := turn.Start.Sub(before); d > 0 {
@@ -276,8 +215,7 @@ func (p *plan) print(w io.Writer, colours palette) {
 		}
 		reason := turn.Reasons[0]
 		reason.Interval = 0 // it stands in the column before
-		lead := "  " + turn.Start.Format(startFormat(p.next)) + "  " + fill(wait, 16) + "  "
-		wrapAt(w, lead, utf8.RuneCountInString(lead), 80, reason.String())
+		wrap(w, planWidth, "  "+turn.Start.Format(startFormat(p.next))+"  "+fill(wait, 16)+"  ", reason.String())
 		before = turn.Start
 	}
 
@@ -333,7 +271,7 @@ func (p *plan) printDay(w io.Writer) {
 		if len(reasons) > 1 {
 			why += "; also " + strings.Join(reasons[1:], "; ")
 		}
-		wrapAt(w, lead, 2+11+2+20+2, 80, why)
+		wrap(w, planWidth, lead, why)
 	}
 }
 
@@ -357,53 +295,24 @@ func (p *plan) printEntries(w io.Writer, colours palette) {
 			fmt.Fprintf(w, "  and %d more\n", len(entries)-i+p.schedule.Dropped())
 			return
 		}
-		style, said := green, e.Fate.String()
+		style := green
 		switch e.Fate {
 		case pace.Adjusted, pace.Outdone:
 			style = yellow
 		case pace.Ignored, pace.Unusable:
 			style = red
 		}
+		said := colours.paint(style, e.Fate.String())
 		if e.Why != "" {
 			said += ": " + e.Why
 		}
-		lead := fmt.Sprintf("  line %*d  %s  ", line, e.Line, fill(text[i], value))
-		// Only the first word is coloured; wrap counts what it prints.
-		wrapAt(w, lead, 2+5+line+2+max(value, utf8.RuneCountInString(text[i]))+2, 80, said, func(s string) string {
-			return strings.Replace(s, e.Fate.String(), colours.paint(style, e.Fate.String()), 1)
-		})
+		wrap(w, planWidth, fmt.Sprintf("  line %*d  %s  ", line, e.Line, fill(text[i], value)), said)
 	}
 }
 
 func title(f robots.Field) string {
 	s := f.String()
 	return strings.ToUpper(s[:1]) + s[1:]
-}
-
-// wrapAt is wrap with a width, and with the first line dressed.
-func wrapAt(w io.Writer, lead string, indent, width int, text string, dress ...func(string) string) {
-	if indent > width-24 { // no room beside it: below, as far in as usual
-		fmt.Fprintln(w, strings.TrimRight(lead, " "))
-		lead, indent = strings.Repeat(" ", 12), 12
-	}
-	var b strings.Builder
-	line := ""
-	for word := range strings.SplitSeq(text, " ") {
-		switch {
-		case line == "":
-			line = word
-		case indent+utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width:
-			b.WriteString(line + "\n" + strings.Repeat(" ", indent))
-			line = word
-		default:
-			line += " " + word
-		}
-	}
-	s := b.String() + line
-	for _, d := range dress {
-		s = d(s)
-	}
-	fmt.Fprintln(w, lead+s)
 }
 
 // The chart: a column an hour, chartRows high in eighths of a character.
@@ -472,25 +381,110 @@ func (p *plan) hours() (hours [24]float64) {
 	return hours
 }
 
-// short writes a number in at most five characters.
-func short(n float64) string {
-	switch {
-	case n >= 1e6:
-		return strconv.FormatFloat(n/1e6, 'f', 1, 64) + "M"
-	case n >= 1e5:
-		return strconv.FormatFloat(n/1e3, 'f', 0, 64) + "k"
-	case n >= 10 || n == math.Trunc(n):
-		return strconv.FormatFloat(n, 'f', 0, 64)
-	default:
-		return strconv.FormatFloat(n, 'f', 2, 64)
+// The JSON of schedule. Durations are in seconds; a moment is RFC 3339 in the
+// zone of the schedule.
+type (
+	jsonPlan struct {
+		Schema   int         `json:"schema"`
+		Agent    []string    `json:"agent"`
+		Group    *string     `json:"group"`
+		Dialect  string      `json:"dialect"`
+		Obey     pace.Obey   `json:"obey"`
+		Zone     string      `json:"zone"`
+		At       string      `json:"at"`
+		Next     []jsonTurn  `json:"next"`
+		Day      []jsonSpan  `json:"day"`
+		Declared []jsonEntry `json:"declared"`
+		Dropped  int         `json:"dropped"`
+		Pages    int         `json:"pages"`
+		Seconds  *float64    `json:"seconds"` // null: more than ten years
+		*jsonState
 	}
+	// jsonUndecided is the answer while nobody knows what a site asks for.
+	jsonUndecided struct {
+		Schema  int      `json:"schema"`
+		Agent   []string `json:"agent"`
+		Dialect string   `json:"dialect"`
+		At      string   `json:"at"`
+		jsonState
+		NextTry *string `json:"next_try"` // null: not by itself
+	}
+	jsonTurn struct {
+		Start    string       `json:"start"`
+		Interval float64      `json:"interval"`
+		Reasons  []jsonReason `json:"reasons"`
+	}
+	jsonSpan struct {
+		From     string       `json:"from"`
+		To       string       `json:"to"`
+		Open     bool         `json:"open"`
+		Interval float64      `json:"interval"`
+		Reasons  []jsonReason `json:"reasons"`
+	}
+	jsonReason struct {
+		Cause    pace.Cause `json:"cause"`
+		Line     *int       `json:"line"`
+		Value    *string    `json:"value"`
+		Interval float64    `json:"interval"`
+		Text     string     `json:"text"`
+	}
+	jsonEntry struct {
+		Line     int       `json:"line"`
+		Field    string    `json:"field"`
+		Value    string    `json:"value"`
+		Declared float64   `json:"declared"`
+		Interval float64   `json:"interval"`
+		Fate     pace.Fate `json:"fate"`
+		Why      *string   `json:"why"`
+	}
+)
+
+func (p *plan) printJSON() error {
+	j := jsonPlan{
+		Schema: 1, Agent: p.rules[0].Tokens(), Dialect: p.schedule.Dialect(), Obey: p.schedule.Policy().Obey,
+		Zone: p.schedule.Zone().String(), At: p.from.Format(time.RFC3339Nano),
+		Declared: []jsonEntry{}, Dropped: p.schedule.Dropped(), Pages: p.pages,
+	}
+	if g := p.rules[0].Group(); !g.IsZero() {
+		j.Group = notEmpty(g.Token())
+	}
+	if p.within {
+		seconds := p.takes.Seconds()
+		j.Seconds = &seconds
+	}
+	for _, t := range p.next {
+		j.Next = append(j.Next, jsonTurn{t.Start.Format(time.RFC3339Nano), t.Interval.Seconds(), jsonReasons(t.Reasons)})
+	}
+	for _, s := range p.day {
+		j.Day = append(j.Day, jsonSpan{s.From.Format(time.RFC3339), s.To.Format(time.RFC3339), s.Open, s.Interval.Seconds(), jsonReasons(s.Reasons)})
+	}
+	for _, e := range p.schedule.Entries() {
+		j.Declared = append(j.Declared, jsonEntry{e.Line, e.Field.String(), e.Value, e.Declared.Seconds(), e.Interval.Seconds(), e.Fate, notEmpty(e.Why)})
+	}
+	if p.record != nil {
+		j.jsonState = newJSONState(p.record, p.rules[0].State().Text())
+	}
+	return encode(p.std.out, j)
 }
 
-// thousands writes a number as people do: 1,800.
-func thousands(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
+// printUndecided writes an object without a pace: none is known.
+func (p *plan) printUndecided() error {
+	r := p.rules[0]
+	j := jsonUndecided{Schema: 1, Agent: r.Tokens(), Dialect: r.Dialect().Name, At: p.from.UTC().Format(time.RFC3339Nano), jsonState: *newJSONState(p.record, r.State().Text())}
+	if t := p.record.NextTry; !t.IsZero() {
+		j.NextTry = notEmpty(stamp(t))
 	}
-	return s
+	return encode(p.std.out, j)
+}
+
+func jsonReasons(reasons []pace.Reason) []jsonReason {
+	all := []jsonReason{}
+	for _, r := range reasons {
+		j := jsonReason{Cause: r.Cause, Value: notEmpty(r.Value), Interval: r.Interval.Seconds(), Text: r.String()}
+		if r.Line > 0 {
+			j.Line = &r.Line
+		}
+		all = append(all, j)
+	}
+	return all
 }

@@ -1,17 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
 	"github.com/robotskit/robots"
-	"github.com/robotskit/robots/fetch"
 	"github.com/spf13/cobra"
 )
 
 func sitemapsCommand(std *streams, status *int) *cobra.Command {
-	var o options
+	c := newCall(std)
 	cmd := &cobra.Command{
 		Use:   "sitemaps [-f FILE | URL...]",
 		Short: "List the sitemaps a robots.txt names",
@@ -26,81 +26,53 @@ holds.`,
   robots sitemaps -f robots.txt
   robots sitemaps -f - --format json < robots.txt`,
 		DisableFlagsInUseLine: true,
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			o.urls = args
-			*status, err = sitemaps(cmd.Context(), &o, std)
-			return err
-		},
+		RunE:                  c.run(status, func(ctx context.Context) (int, error) { return sitemaps(ctx, c) }),
 	}
-	f := cmd.Flags()
-	f.SortFlags = false
-	registerFile(cmd, &o.file)
-	registerDialect(cmd, &o.dialect)
-	registerMaxBytes(cmd, &o.maxBytes)
-	registerAt(cmd, &o.at)
-	o.live.register(cmd)
-	registerFormat(cmd, &o.format)
+	cmd.Flags().SortFlags = false
+	c.fileFlags(cmd)
+	c.atFlag(cmd, judgedAt)
+	c.site.register(cmd)
+	registerFormat(cmd, &c.format)
 	return cmd
 }
 
 // sitemaps lists sitemaps: of the file of -f, or of every site that a URL names.
-func sitemaps(ctx context.Context, o *options, std *streams) (int, error) {
-	o.colour = colourNever
-	if _, err := dialectByName(o.dialect); err != nil {
-		return exitBad, err // all of them too
-	}
-	if !o.file.given && len(o.urls) == 0 {
+func sitemaps(ctx context.Context, c *call) (int, error) {
+	switch {
+	case !c.given("file") && len(c.args) == 0:
 		return exitBad, errors.New("nothing given: name a URL of the site, or a robots.txt with -f FILE")
+	case c.given("file"):
+		if err := c.fileAlone(); err != nil {
+			return exitBad, err
+		}
 	}
-	if !o.file.given {
-		return liveSitemaps(ctx, o, std)
-	}
-	if len(o.urls) > 0 {
-		return exitBad, fmt.Errorf("unexpected argument %q: the file is named with -f FILE", clip(o.urls[0]))
-	}
-	// The path is asked for nothing: sitemaps belong to the whole file.
-	o.urls = []string{"/"}
-	j, err := prepare(std, "robots sitemaps", o)
-	if err != nil {
+	if err := c.open(); err != nil {
 		return exitBad, err
 	}
-	return exitAllowed, printSitemaps(std, o.format, j.pages[0].asked[0].rules, nil)
-}
-
-func liveSitemaps(ctx context.Context, o *options, std *streams) (int, error) {
-	j, err := prepare(std, "robots sitemaps", o)
-	if err != nil {
-		return exitBad, err
-	}
-	undecided := false
+	open := false
 	var failed error
-	_, err = j.answer(ctx, func(p *page) {
-		if p.site.told {
+	status, err := c.answer(ctx, func(p *page) {
+		if p.site != nil && p.site.shown {
 			return
 		}
-		rules := p.asked[0].rules
-		state := j.state(p)
+		rules := c.rules[0].Rules
+		state := c.state(p, (*robots.State).Text)
 		reason, fallback := rules.FallbackReason()
 		if fallback {
-			warn(std, "robots sitemaps", "%s", state)
+			c.warn("%s", state)
 		}
-		if !fallback || reason == robots.ReasonUnavailable || reason == robots.ReasonRedirectLimit {
-			failed = errors.Join(failed, printSitemaps(std, o.format, rules, j.record))
-			return
+		known := !fallback || reason == robots.ReasonUnavailable || reason == robots.ReasonRedirectLimit
+		if known || c.format == formatJSON {
+			failed = errors.Join(failed, c.printSitemaps(rules))
 		}
-		undecided = true
-		if o.format == formatJSON {
-			failed = errors.Join(failed, printSitemaps(std, o.format, rules, j.record))
-		}
+		open = open || !known
 	})
 	switch {
-	case err != nil:
-		return exitBad, err
-	case failed != nil:
-		return exitBad, failed
-	case len(j.bad) > 0:
+	case err != nil || failed != nil:
+		return exitBad, cmp.Or(err, failed)
+	case status == exitBad:
 		return exitBad, nil
-	case undecided:
+	case open:
 		return exitUndecided, nil
 	}
 	return exitAllowed, nil
@@ -108,25 +80,25 @@ func liveSitemaps(ctx context.Context, o *options, std *streams) (int, error) {
 
 // printSitemaps writes the list. A program that reads it gets the bytes of the
 // file; a terminal gets nothing that could steer it.
-func printSitemaps(std *streams, format string, rules *robots.Rules, r *fetch.Record) error {
+func (c *call) printSitemaps(rules *robots.Rules) error {
 	list := rules.Sitemaps()
-	if format != formatJSON {
+	if c.format != formatJSON {
 		for _, s := range list {
-			if std.terminal {
+			if c.std.terminal {
 				s = robots.Printable(s)
 			}
-			fmt.Fprintln(std.out, s)
+			fmt.Fprintln(c.std.out, s)
 		}
 		return nil
 	}
 	var state *jsonState
-	if r != nil {
-		state = newJSONState(r, rules.State().Text())
+	if c.record != nil {
+		state = newJSONState(c.record, rules.State().Text())
 	}
-	return encode(std.out, struct {
+	return encode(c.std.out, struct {
 		Schema   int      `json:"schema"`
-		Sitemaps []quoted `json:"sitemaps"`
+		Sitemaps []string `json:"sitemaps"`
 		Dialect  string   `json:"dialect"`
 		*jsonState
-	}{1, quotedList(list), rules.Dialect().Name, state})
+	}{1, append([]string{}, list...), rules.Dialect().Name, state})
 }

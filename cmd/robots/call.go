@@ -1,0 +1,389 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/fetch"
+	"github.com/spf13/cobra"
+)
+
+// This file holds what the verbs share: a call with its flags, where its robots.txt
+// comes from, and how its URLs are answered one after another.
+
+// A call is one run of a verb: its flags and arguments, and what they name.
+type call struct {
+	std  *streams
+	name string // that messages begin with: "robots check"
+	args []string
+	cmd  *cobra.Command // which knows what flags were given
+
+	agents         []string
+	fileName       string
+	dialect        string
+	maxBytes       int       // noLimit without --max-bytes
+	at             time.Time // zero: now
+	format, colour string
+	userInitiated  bool
+	comparing      bool // --dialect may be all
+	site           siteFlags
+
+	// Set by open.
+	palette  palette
+	dialects []robots.Dialect // that answer side by side; the status is that of the first
+	tokens   []string
+	file     *robots.File // of -f, or
+	live     *live        // else
+
+	// The robots.txt that the page under way is judged by.
+	current *site         // nil with -f
+	record  *fetch.Record // nil with -f
+	rules   []*ruleSet    // of each dialect
+	width   int           // of the column of URLs
+}
+
+func newCall(std *streams) *call {
+	return &call{std: std, format: formatText, colour: colourNever, maxBytes: noLimit}
+}
+
+// run returns what the shell runs for a verb.
+func (c *call) run(status *int, verb func(context.Context) (int, error)) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) (err error) {
+		c.cmd, c.name, c.args = cmd, cmd.CommandPath(), args
+		if err = checkFormat(c.format); err != nil {
+			return err
+		}
+		if c.palette, err = newPalette(c.colour, c.std.terminal); err != nil {
+			return err
+		}
+		*status, err = verb(cmd.Context())
+		return err
+	}
+}
+
+func (c *call) warn(format string, args ...any) { warn(c.std, c.name, format, args...) }
+
+// given reports whether a flag was given.
+func (c *call) given(flag string) bool { return c.cmd.Flags().Changed(flag) }
+
+// open checks the call and opens what its flags name: whatever is bad about a call
+// is found before anything is fetched or answered.
+func (c *call) open() (err error) {
+	if c.dialect == allDialects && c.comparing {
+		c.dialects = robots.Dialects()
+	} else {
+		d, err := dialectByName(c.dialect)
+		if err != nil {
+			return err
+		}
+		c.dialects = []robots.Dialect{d}
+	}
+	if err := c.checkArgs(); err != nil {
+		return err
+	}
+	if err := c.openSource(); err != nil {
+		return err
+	}
+	used := slices.ContainsFunc(c.dialects, func(d robots.Dialect) bool { return d.ServerErrorsMayMiss })
+	if c.site.probe && !used {
+		c.warn("--probe changes nothing in %s: %s alone use what it finds", c.dialect, strings.Join(probing(), " and "))
+	}
+	return nil
+}
+
+// fileAlone has a verb that asks no URL answer for the file of -f. The path is asked
+// for nothing: the answer belongs to the whole file.
+func (c *call) fileAlone() error {
+	if len(c.args) > 0 {
+		return fmt.Errorf("unexpected argument %q: the file is named with -f FILE", clip(c.args[0]))
+	}
+	c.args = []string{"/"}
+	return nil
+}
+
+// openSource reads the file of -f, or makes ready to ask sites.
+func (c *call) openSource() (err error) {
+	if err := checkAgents(c.agents, c.dialects...); err != nil {
+		return err
+	}
+	if !c.given("file") {
+		c.live, err = newLive(c)
+	} else if err = c.site.unused(); err == nil {
+		c.file, err = c.readFile()
+	}
+	if err != nil {
+		return err
+	}
+	// From these values the library reads what they stand for in a dialect (D-03).
+	if c.tokens = c.agents; len(c.tokens) == 0 {
+		c.tokens = []string{"*"}
+	}
+	c.warnAgents()
+	return nil
+}
+
+// maxFile is how much of a file or of standard input is read, and how long a
+// line of a batch may be.
+const maxFile = 64 << 20
+
+// readFile reads the robots.txt that -f names, and says what is strange about it
+// as the first dialect reads it.
+func (c *call) readFile() (*robots.File, error) {
+	from, title := c.std.in, "standard input"
+	if c.fileName != "-" {
+		title = c.fileName
+		if title == "" {
+			return nil, errors.New("the name after -f is empty")
+		}
+		f, err := os.Open(title)
+		if err != nil && strings.Contains(title, "://") {
+			return nil, fmt.Errorf("cannot read %s: -f takes a file; leave it out, and the site of the URL is asked", title)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cannot read %s: %w", title, cause(err))
+		}
+		defer f.Close()
+		if info, err := f.Stat(); err == nil && info.IsDir() {
+			return nil, fmt.Errorf("cannot read %s: it is a folder, -f needs a file", title)
+		}
+		from = f
+	}
+	body, err := io.ReadAll(io.LimitReader(from, maxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("cannot read %s: %w", title, cause(err))
+	}
+	if len(body) > maxFile {
+		body = body[:maxFile]
+		c.warn("%s is larger than 64 MiB; what is beyond is not read", title)
+	}
+	f := robots.Parse(body)
+	c.warnFile(title, f)
+	switch {
+	case len(body) == 0 && c.fileName == "-":
+		c.warn("%s is empty, so it forbids nothing", title)
+	case foreign(f):
+		c.warn("%s holds no line that a robots.txt is made of, so it forbids nothing: is it the right file?", title)
+	}
+	return f, nil
+}
+
+// warnFile says what is strange about a file as a whole, if anything is. What
+// --max-bytes cuts off is no surprise.
+func (c *call) warnFile(title string, f *robots.File) {
+	d := c.dialects[0]
+	if c.maxBytes != noLimit {
+		d.MaxFileBytes = 0
+	}
+	for _, n := range f.Notes(d) {
+		c.warn("%s: %s (%s)", title, n.Text, n.Clause)
+	}
+}
+
+// foreign reports whether a file has text and none of it is a line with a name
+// that robots.txt knows, as in a page or a program.
+func foreign(f *robots.File) bool {
+	text := false
+	for line := range f.Lines() {
+		if line.Field > robots.FieldUnknown {
+			return false
+		}
+		text = text || line.Field == robots.FieldUnknown ||
+			strings.TrimSpace(strings.TrimSuffix(f.Text(line.Span), f.Text(line.Comment))) != ""
+	}
+	return text
+}
+
+// A source is where rules come from: a file, or what came of asking a site.
+type source struct {
+	file   *robots.File
+	record *fetch.Record
+}
+
+// A ruleSet is what a crawler obeys, with what of its answers is the same for all
+// URLs.
+type ruleSet struct {
+	*robots.Rules
+	declared []byte // the end of every answer in JSON, nil before the first
+}
+
+// compile returns what a crawler obeys by a source, with maxBytes in place of the
+// dialect's size limit. In a Dialect 0 means no limit, so of nothing at all an
+// empty file is made.
+func (c *call) compile(s source, d robots.Dialect, maxBytes int, at time.Time, tokens []string) *ruleSet {
+	if maxBytes > 0 {
+		d.MaxFileBytes = maxBytes
+	}
+	var rules *robots.Rules
+	switch {
+	case s.record != nil && maxBytes == 0:
+		empty := *s.record
+		empty.Body, empty.Truncated = nil, false
+		if empty.LastGood != nil {
+			good := *empty.LastGood
+			good.Body, good.Truncated = nil, false
+			empty.LastGood = &good
+		}
+		rules = empty.Rules(d, at, tokens...)
+	case s.record != nil:
+		rules = s.record.Rules(d, at, tokens...)
+	case maxBytes == 0:
+		rules = robots.Parse(nil).Rules(d, tokens...)
+	default:
+		rules = s.file.Rules(d, tokens...)
+	}
+	if c.userInitiated {
+		rules = rules.UserInitiated()
+	}
+	return &ruleSet{Rules: rules}
+}
+
+// compileAll makes the rules of every dialect.
+func (c *call) compileAll(s source) {
+	at := c.at
+	if at.IsZero() {
+		at = c.std.now()
+	}
+	c.rules = nil
+	for _, d := range c.dialects {
+		c.rules = append(c.rules, c.compile(s, d, c.maxBytes, at, c.tokens))
+	}
+}
+
+// appendJSON appends the members of an answer that batch, check and explain share.
+func (r *ruleSet) appendJSON(dst []byte, path robots.Path) []byte {
+	if r.declared == nil {
+		r.declared = r.AppendDeclaredJSON([]byte{','})
+	}
+	return append(r.Match(path).AppendJSON(dst), r.declared...)
+}
+
+// answer calls show for every URL in order, as soon as its robots.txt is there, and
+// returns the exit status of all: undecided outranks disallowed, which outranks
+// allowed; an undefined verdict counts by its boolean. A line of a list that is no
+// URL is named, and outranks every verdict. If ctx ends, the URLs whose robots.txt
+// is there are shown. Only the rules of one site are kept, as many URLs in
+// succession ask about one.
+func (c *call) answer(ctx context.Context, show func(*page)) (int, error) {
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	if c.file != nil {
+		c.compileAll(source{file: c.file})
+	} else {
+		defer c.live.close()
+		defer c.live.progress.report(c.std.screen, c.name)()
+	}
+	list := urlList{call: c, pieces: make(chan piece, piecesAhead)}
+	go list.read(ctx)
+	status, asked, answered := exitAllowed, 0, 0
+	var p piece
+	var failed error
+	for ok := true; ok && !p.last; {
+		if p, ok = list.next(ctx); p.err != nil {
+			failed = p.err
+		}
+		for _, err := range p.bad {
+			complain(c.std, c.name, err)
+			status = exitBad
+		}
+		asked, c.width = asked+len(p.pages), p.width
+		for i := range p.pages {
+			page := &p.pages[i]
+			if err := c.await(ctx, page); err != nil {
+				failed = err
+				continue
+			}
+			show(page)
+			answered++
+			status = worse(status, statusOf(c.rules[0].Match(page.paths[0])))
+			if c.std.terminal {
+				_ = c.std.out.Flush() // the last flush reports its error
+			}
+		}
+	}
+	switch {
+	case ctx.Err() != nil && (answered < asked || !p.last || p.err != nil):
+		return exitBad, fmt.Errorf("%w: %d of %d URLs are answered", errInterrupted, answered, asked)
+	case failed != nil:
+		return exitBad, failed
+	}
+	return status, nil
+}
+
+// await waits for the robots.txt of a page, and makes its rules.
+func (c *call) await(ctx context.Context, p *page) error {
+	s := p.site
+	if s == c.current {
+		return nil
+	}
+	select {
+	case <-s.ready:
+	default:
+		_ = c.std.out.Flush() // the last flush reports its error
+		select {
+		case <-s.ready:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	r, err := c.live.get(ctx, s)
+	if err != nil {
+		return err
+	}
+	c.current, c.record = s, r
+	if !s.answered && r.Outcome == fetch.Success {
+		title := r.Origin.RobotsURL()
+		if r.Truncated {
+			title += " is cut by the fetch"
+		}
+		c.warnFile(title, robots.Parse(r.Body))
+	}
+	s.answered = true
+	c.compileAll(source{record: r})
+	if c.format == formatJSON {
+		c.live.hint(r)
+	}
+	return nil
+}
+
+// state says once for each site what came of the fetch of a page's robots.txt, with a
+// note on what the first dialect makes of it.
+func (c *call) state(p *page, note func(*robots.State) string) string {
+	if p.site == nil || p.site.shown {
+		return ""
+	}
+	p.site.shown = true
+	s := c.rules[0].State()
+	return c.live.stateLine(c.record, s, note(s))
+}
+
+// statusOf returns the exit status of one answer.
+func statusOf(v robots.Verdict) int {
+	switch {
+	case v.Allowed:
+		return exitAllowed
+	case undecided(v):
+		return exitUndecided
+	}
+	return exitDisallowed
+}
+
+// worse returns the exit status of two that counts: 2 before 3 before 1.
+func worse(a, b int) int {
+	if a == exitBad || b == exitBad {
+		return exitBad
+	}
+	return max(a, b)
+}
+
+// undecided reports whether a verdict says not now rather than no: it is for the
+// want of an answer that nothing is allowed.
+func undecided(v robots.Verdict) bool {
+	return !v.Allowed && slices.Contains([]robots.Reason{robots.ReasonUnreachable, robots.ReasonRefused, robots.ReasonUndefined}, v.Reason)
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/internal/campaign"
+)
+
+func writeFile(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "robots.txt")
+	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestListAnswersWhenInputPauses asks, waits for the answer, and only then asks
+// again: a program that holds answers back hangs here.
+func TestListAnswersWhenInputPauses(t *testing.T) {
+	file := writeFile(t, "User-agent: *\nDisallow: /a\n")
+	site, _ := newPair(t)
+	for _, tt := range []struct{ args, prefix, want string }{
+		{"check -f " + file, "", "disallow "},
+		{"check --format json -f " + file, "", `{"schema":1,"allowed":false`},
+		{"explain --format json -f " + file, "", `{"schema":1,"url":`},
+		{"check --format json --allow-private", site, `{"schema":1,"allowed":true`},
+	} {
+		var said bytes.Buffer
+		cmd, in, out := start(t, &said, append(strings.Fields(tt.args), "-")...)
+		answers := bufio.NewReader(out)
+		for i, n := range []int{1, 1, 3, 1000, 1, 2} {
+			var ask strings.Builder
+			for j := range n {
+				fmt.Fprintf(&ask, "%s/a/%d\n\n", tt.prefix, i*1000+j)
+			}
+			asked := make(chan error, 1) // answers are read beside the writing, so that neither pipe fills up
+			go func() {
+				_, err := io.WriteString(in, ask.String()+"nonsense\n"+tt.prefix+"/a/")
+				asked <- err
+			}()
+			for j := range n {
+				line, err := answers.ReadString('\n')
+				if err != nil {
+					t.Fatalf("%s: %v: %s", tt.args, err, &said)
+				}
+				if url := fmt.Sprintf("/a/%d", i*1000+j); !strings.HasPrefix(line, tt.want) || !strings.Contains(line, url) {
+					t.Fatalf("%s: got %s, want %s and %s", tt.args, line, tt.want, url)
+				}
+			}
+			if err := <-asked; err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.WriteString(in, "end\n"); err != nil {
+				t.Fatal(err)
+			}
+			if line, err := answers.ReadString('\n'); err != nil || !strings.Contains(line, "/a/end") {
+				t.Fatalf("%s: got %q, %v, want the answer to /a/end", tt.args, line, err)
+			}
+		}
+		_ = in.Close()
+		_ = cmd.Wait()
+		if code := cmd.ProcessState.ExitCode(); code != exitBad {
+			t.Errorf("%s: exit status %d, want %d", tt.args, code, exitBad)
+		}
+		if n := strings.Count(said.String(), `of standard input: URL "nonsense": not an absolute URL`); n != 6 {
+			t.Errorf("%s: %d of 6 bad lines are named: %s", tt.args, n, &said)
+		}
+	}
+}
+
+// TestLongList: memory does not grow with the number of URLs.
+func TestLongList(t *testing.T) {
+	urls, most := campaign.Size(200_000, 200_000, 1_000_000), 32 // MiB
+	file := writeFile(t, "User-agent: *\nDisallow: /a\n")
+	var in strings.Builder
+	for i := range urls {
+		fmt.Fprintf(&in, "https://shop.example/a/long/list?of=pages&number=%d\n", i)
+	}
+	for _, format := range []string{formatText, formatJSON} {
+		out, said, heap := measured(t, in.String(), "check", "-f", file, "--format", format, "-")
+		if n := strings.Count(out, "\n"); n != urls || said != "" {
+			t.Errorf("%s: %d answers to %d URLs: %s", format, n, urls, said)
+		}
+		t.Logf("%s: %d MiB", format, heap)
+		if heap == 0 || heap > most {
+			t.Errorf("%s: a heap of %d MiB, want at most %d", format, heap, most)
+		}
+	}
+}
+
+// TestInterruptList ends a run whose input pauses.
+func TestInterruptList(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	in, idle, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	defer idle.Close()
+	fmt.Fprintln(idle, "/b")
+	read, out := io.Pipe()
+	go func() {
+		_, _ = bufio.NewReader(read).ReadString('\n') // which was answered while the input paused
+		cancel()
+		_, _ = io.Copy(io.Discard, read)
+	}()
+	var said bytes.Buffer
+	got := run(ctx, []string{"check", "-f", writeFile(t, ""), "-"}, in, out, &said)
+	if want := "robots check: interrupted: 1 of 1 URLs are answered\n"; got != exitBad || said.String() != want {
+		t.Errorf("exit status %d, %q, want %q", got, &said, want)
+	}
+}
+
+// TestListInputFails: what was read is answered.
+func TestListInputFails(t *testing.T) {
+	var out, said bytes.Buffer
+	in := io.MultiReader(strings.NewReader("/b\n/c"), failing{})
+	if got := run(t.Context(), []string{"check", "-f", writeFile(t, ""), "-"}, in, &out, &said); got != exitBad {
+		t.Errorf("exit status %d, want %d", got, exitBad)
+	}
+	if got := out.String(); !strings.HasPrefix(got, "allow      /b  ") || strings.Count(got, "\n") != 1 {
+		t.Errorf("standard output %q", got)
+	}
+	if got, want := said.String(), "robots check: cannot read standard input: line noise\n"; got != want {
+		t.Errorf("standard error %q, want %q", got, want)
+	}
+}
+
+// TestDeclaredOnce: of an answer in JSON what belongs to the file is made once.
+func TestDeclaredOnce(t *testing.T) {
+	text := "User-agent: *\nDisallow: /a\n" + strings.Repeat("Request-rate: 1/30s 1800-1900\nSitemap: https://shop.example/sitemap.xml\n", 1000)
+	c := newCall(&streams{now: time.Now})
+	rules := c.compile(source{file: robots.Parse([]byte(text))}, robots.RFC9309, noLimit, time.Time{}, []string{"*"})
+	path := robots.RawPath("/a")
+	first := rules.appendJSON(nil, path)
+	dst := make([]byte, 0, 2*len(first))
+	const most = 8
+	if n := testing.AllocsPerRun(100, func() { dst = rules.appendJSON(dst[:0], path) }); n > most {
+		t.Errorf("%v allocations for an answer after the first, want at most %d", n, most)
+	}
+	if !bytes.Equal(dst, first) {
+		t.Error("the second answer is not the first")
+	}
+	if want := rules.AppendJSON(nil, path); !bytes.Equal(first, want) {
+		t.Errorf("got %.200s, want %.200s", first, want)
+	}
+}

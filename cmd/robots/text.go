@@ -1,0 +1,226 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/robotskit/robots"
+	"golang.org/x/term"
+)
+
+// This file writes text for people: colours, columns, wrapped lines, numbers, times.
+
+// The values of --color.
+const (
+	colourAuto   = "auto"
+	colourAlways = "always"
+	colourNever  = "never"
+)
+
+// isTerminal reports whether w is a terminal: only there are colours wanted,
+// and only there can a file's bytes do harm.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// A palette colours text for a terminal; the zero value leaves it as it is.
+type palette struct{ on bool }
+
+// newPalette decides whether to colour. The flag outranks the environment, and
+// there NO_COLOR outranks FORCE_COLOR: who asks for silence gets it.
+func newPalette(flag string, terminal bool) (palette, error) {
+	switch flag {
+	case colourAlways:
+		return palette{true}, nil
+	case colourNever:
+		return palette{}, nil
+	case colourAuto:
+	default:
+		return palette{}, fmt.Errorf("unknown --color %q: it is one of auto, always and never", flag)
+	}
+	force := os.Getenv("FORCE_COLOR")
+	switch {
+	case os.Getenv("NO_COLOR") != "":
+		return palette{}, nil
+	case force != "" && force != "0" && force != "false":
+		return palette{true}, nil
+	case os.Getenv("TERM") == "dumb":
+		return palette{}, nil
+	}
+	return palette{terminal}, nil
+}
+
+// Select Graphic Rendition parameters (ECMA-48 section 8.3.117).
+const (
+	bold   = "1"
+	faint  = "2"
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+)
+
+func (p palette) paint(style, s string) string {
+	if !p.on || s == "" {
+		return s
+	}
+	return "\x1b[" + style + "m" + s + "\x1b[0m"
+}
+
+// verdict returns the verdict's word, filled up to the longest of the three so
+// that what follows is aligned.
+func (p palette) verdict(v robots.Verdict) string {
+	word := fmt.Sprintf("%-9s", v.Word())
+	switch {
+	case v.Undefined:
+		return p.paint(yellow, word)
+	case v.Allowed:
+		return p.paint(green, word)
+	default:
+		return p.paint(red, word)
+	}
+}
+
+// lineList names lines, of many only the first.
+func lineList(lines []int) string {
+	const most = 5
+	word, rest := "line ", ""
+	if len(lines) > 1 {
+		word = "lines "
+	}
+	if len(lines) > most+1 {
+		rest = " and " + strconv.Itoa(len(lines)-most) + " more"
+		lines = lines[:most]
+	}
+	numbers := make([]string, len(lines))
+	for i, n := range lines {
+		numbers[i] = strconv.Itoa(n)
+	}
+	return word + strings.Join(numbers, ", ") + rest
+}
+
+// maxURLColumn is the widest column of URLs: a longer one pushes only its own
+// reason to the right.
+const maxURLColumn = 60
+
+func columns(s string) int { return utf8.RuneCountInString(robots.Printable(s)) }
+
+// fill appends blanks up to a width.
+func fill(s string, width int) string {
+	return s + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
+}
+
+func heading(w io.Writer, colours palette, s string) {
+	fmt.Fprintf(w, "\n%s\n", colours.paint(bold, s))
+}
+
+// wrap writes text after lead and breaks it between words at width; what follows
+// is indented to the width of lead. If that leaves no room, text begins below lead.
+func wrap(w io.Writer, width int, lead, text string) {
+	indent := visible(lead)
+	if indent > width-24 {
+		fmt.Fprintln(w, strings.TrimRight(lead, " "))
+		indent = 12
+		lead = strings.Repeat(" ", indent)
+	}
+	line := lead
+	column := indent
+	for i, word := range strings.Split(text, " ") {
+		n := visible(word)
+		switch {
+		case i == 0:
+		case column+1+n > width:
+			fmt.Fprintln(w, line)
+			line, column = strings.Repeat(" ", indent), indent
+		default:
+			line += " "
+			column++
+		}
+		line += word
+		column += n
+	}
+	fmt.Fprintln(w, line)
+}
+
+// visible returns how many characters of s are seen: escape sequences of colours
+// are not.
+func visible(s string) int {
+	n := utf8.RuneCountInString(s)
+	for {
+		_, rest, ok := strings.Cut(s, "\x1b[")
+		if !ok {
+			return n
+		}
+		end := strings.IndexByte(rest, 'm') + 1
+		n -= len("\x1b[") + end
+		s = rest[end:]
+	}
+}
+
+// stamp writes a time as --at takes it.
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// took writes how long something took: 0.4 ms, 84 ms, 3.2 s.
+func took(d time.Duration) string {
+	unit, n, digits := " ms", float64(d)/float64(time.Millisecond), 0
+	switch {
+	case d < 50*time.Microsecond:
+		return "under 0.1 ms"
+	case d >= time.Second:
+		unit, n, digits = " s", d.Seconds(), 1
+	case d < 10*time.Millisecond && d%time.Millisecond != 0:
+		digits = 1
+	}
+	return strconv.FormatFloat(n, 'f', digits, 64) + unit
+}
+
+// lasting writes a life or a wait in words: 24 h, 5 min.
+func lasting(d time.Duration) string {
+	d = d.Round(time.Second)
+	switch {
+	case d%time.Hour == 0:
+		return strconv.Itoa(int(d/time.Hour)) + " h"
+	case d > 10*time.Hour:
+		return strconv.Itoa(int(d.Round(time.Hour)/time.Hour)) + " h"
+	case d%time.Minute == 0 || d > 10*time.Minute:
+		return strconv.Itoa(int(d.Round(time.Minute)/time.Minute)) + " min"
+	}
+	return strconv.Itoa(int(d/time.Second)) + " s"
+}
+
+// count writes a number of things: 1 byte, 2 bytes, 12,345 bytes.
+func count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return thousands(n) + " " + thing
+}
+
+// short writes a number in at most five characters.
+func short(n float64) string {
+	switch {
+	case n >= 1e6:
+		return strconv.FormatFloat(n/1e6, 'f', 1, 64) + "M"
+	case n >= 1e5:
+		return strconv.FormatFloat(n/1e3, 'f', 0, 64) + "k"
+	case n >= 10 || n == math.Trunc(n):
+		return strconv.FormatFloat(n, 'f', 0, 64)
+	default:
+		return strconv.FormatFloat(n, 'f', 2, 64)
+	}
+}
+
+// thousands writes a number as people do: 1,800.
+func thousands(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

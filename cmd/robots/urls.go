@@ -1,0 +1,326 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/robotskit/robots"
+)
+
+// This file reads URLs: the arguments of a call, and in place of the argument - the
+// lines of standard input, which are read while those before them are answered.
+// Batch reads its lines with the same lineReader.
+
+const (
+	// maxURL is the longest line of a list of URLs, in bytes.
+	maxURL = 1 << 20
+	// chunkBytes and chunkLines end a chunk of lines: large enough that passing it on
+	// costs little beside answering it, small enough to keep all workers busy.
+	chunkBytes = 64 << 10
+	chunkLines = 256
+	// piecesAhead is how many pieces of a list are read before they are answered, so
+	// that a slow site delays few others: more than a thousand URLs.
+	piecesAhead = 4
+)
+
+// A page is one URL of a call, with its path as each dialect takes it.
+type page struct {
+	url   string
+	paths []robots.Path
+	site  *site // nil with -f
+}
+
+// A piece is some URLs in succession.
+type piece struct {
+	pages []page
+	bad   []error // lines that are no URLs
+	width int     // of the column of URLs, so far
+	last  bool    // no piece comes after it
+	err   error   // why not every URL has been read
+}
+
+// A urlList reads the URLs of a call.
+type urlList struct {
+	call   *call
+	pieces chan piece
+	piece  piece // being made
+	sites  map[robots.Origin]*site
+}
+
+// read reads the URLs, and starts on the sites that they need.
+func (l *urlList) read(ctx context.Context) {
+	l.sites = map[robots.Origin]*site{}
+	for _, arg := range l.call.args {
+		if arg != "-" {
+			l.piece.width = max(l.piece.width, columns(arg))
+		}
+	}
+	l.piece.err = l.readArgs(ctx)
+	l.piece.last = true
+	l.send(ctx)
+}
+
+func (l *urlList) readArgs(ctx context.Context) error {
+	for _, arg := range l.call.args {
+		if arg == "-" {
+			if err := l.readLines(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		_ = l.add(ctx, arg) // checkArgs has found no error
+		if len(l.piece.pages) == chunkLines && !l.send(ctx) {
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// readLines reads the lines of standard input. Blank lines are passed over.
+func (l *urlList) readLines(ctx context.Context) error {
+	r := newLineReader(l.call.std.in, maxURL)
+	number, found := 0, false
+	for {
+		c, err := r.chunk()
+		for _, line := range c.lines {
+			number++
+			text := c.text(line)
+			if len(bytes.TrimSpace(text)) == 0 && !line.over {
+				continue
+			}
+			found = true
+			wrong := errors.New("the line is longer than 1 MiB")
+			if !line.over {
+				wrong = l.add(ctx, strings.TrimRight(string(text), "\r"))
+			}
+			if wrong != nil {
+				l.piece.bad = append(l.piece.bad, fmt.Errorf("line %d of standard input: %w", number, wrong))
+			}
+		}
+		switch {
+		case err == io.EOF && !found:
+			l.piece = piece{}
+			return errors.New("standard input holds no URL")
+		case found && !l.send(ctx):
+			return ctx.Err()
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return fmt.Errorf("cannot read standard input: %w", cause(err))
+		}
+	}
+}
+
+// add adds a URL to the piece.
+func (l *urlList) add(ctx context.Context, url string) error {
+	p, origin, err := l.call.page(url)
+	if err != nil {
+		return err
+	}
+	if l.call.live != nil {
+		if p.site = l.sites[origin]; p.site == nil {
+			p.site = l.call.live.start(ctx, origin)
+			l.sites[origin] = p.site
+		}
+	}
+	l.piece.pages = append(l.piece.pages, p)
+	l.piece.width = max(l.piece.width, columns(url))
+	return nil
+}
+
+// send sends the piece on, and reports whether more is wanted.
+func (l *urlList) send(ctx context.Context) bool {
+	select {
+	case l.pieces <- l.piece:
+		l.piece = piece{width: l.piece.width}
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// next returns the next piece. Before it waits for one, what is answered is shown:
+// the input pauses. If ctx ends, what has been read is still returned.
+func (l *urlList) next(ctx context.Context) (piece, bool) {
+	p, more, _ := receive(ctx, l.pieces, func() error {
+		_ = l.call.std.out.Flush() // the last flush reports its error
+		return nil
+	})
+	return p, more
+}
+
+// checkArgs finds what is wrong with the arguments of a call, in which case nothing
+// is answered. A bad line of a list is none of that: of thousands of lines from
+// elsewhere one may be anything.
+func (c *call) checkArgs() error {
+	if len(c.args) == 0 {
+		return errors.New("no URL given: name at least one, or - to read them from standard input")
+	}
+	read := c.fileName == "-"
+	for _, arg := range c.args {
+		if arg == "-" {
+			if read {
+				return errors.New("standard input can be read only once")
+			}
+			read = true
+			continue
+		}
+		if _, _, err := c.page(arg); err != nil {
+			if info, _ := os.Stat(arg); !c.given("file") && info != nil && info.Mode().IsRegular() {
+				return fmt.Errorf("%q is a file: name it with -f", clip(arg))
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// page takes a URL apart, and returns its origin if that is needed.
+func (c *call) page(url string) (p page, origin robots.Origin, err error) {
+	p = page{url: url, paths: make([]robots.Path, len(c.dialects))}
+	for i, d := range c.dialects {
+		if origin, p.paths[i], err = split(d, url, !c.given("file")); err != nil {
+			return p, origin, err
+		}
+	}
+	return p, origin, nil
+}
+
+// split takes the path out of a URL as the dialect does: google-cpp is given raw
+// strings, of which none is an error (C-17). Where robots.txt is to be fetched, the
+// URL must name a site in every dialect.
+func split(d robots.Dialect, url string, fetched bool) (origin robots.Origin, path robots.Path, err error) {
+	raw := d.Escapes == robots.EscapesRaw
+	switch {
+	case fetched && strings.HasPrefix(url, "/"):
+		return origin, path, fmt.Errorf("URL %s names no site to fetch robots.txt from: write https://example.com/page, or name a file with -f FILE", strconv.Quote(clip(url)))
+	case fetched:
+		origin, path, err = robots.ParseURL(url)
+		if err == nil && !slices.Contains([]string{"http", "https", "ftp"}, origin.Scheme()) {
+			err = fmt.Errorf("URL %s: robots.txt is fetched over http, https and ftp, not %s", strconv.Quote(clip(url)), clip(origin.Scheme()))
+		}
+	case !raw:
+		path, err = robots.ParsePath(url)
+	}
+	if raw {
+		path = robots.RawPath(url)
+	}
+	return origin, path, err
+}
+
+// oneURL returns the URL of a verb that takes one site: the argument, or the one
+// that standard input holds.
+func (c *call) oneURL() (string, error) {
+	switch {
+	case len(c.args) > 1:
+		return "", fmt.Errorf("unexpected argument %q: one site at a time", clip(c.args[1]))
+	case c.args[0] != "-":
+		return c.args[0], nil
+	}
+	text, err := io.ReadAll(io.LimitReader(c.std.in, maxURL))
+	if err != nil {
+		return "", fmt.Errorf("cannot read standard input: %w", cause(err))
+	}
+	var urls []string
+	for line := range strings.Lines(strings.TrimPrefix(string(text), "\uFEFF")) {
+		if strings.TrimSpace(line) != "" {
+			urls = append(urls, strings.TrimRight(line, "\r\n"))
+		}
+	}
+	switch len(urls) {
+	case 0:
+		return "", errors.New("standard input holds no URL")
+	case 1:
+		return urls[0], nil
+	}
+	return "", fmt.Errorf("standard input holds %d URLs: one site at a time", len(urls))
+}
+
+// A chunk is some lines in succession.
+type chunk struct {
+	in    []byte
+	lines []lineSpan
+}
+
+// lineSpan is where a line stands in its chunk, without its line end. A line that
+// is too long is not kept.
+type lineSpan struct {
+	start, end int
+	over       bool
+}
+
+func (c *chunk) text(l lineSpan) []byte { return c.in[l.start:l.end] }
+
+// lineReader reads chunks of whole lines.
+type lineReader struct {
+	r    *bufio.Reader
+	most int  // bytes of a line that is kept
+	past bool // the first line has been read
+}
+
+func newLineReader(r io.Reader, most int) *lineReader {
+	return &lineReader{r: bufio.NewReaderSize(r, 256<<10), most: most}
+}
+
+// chunk reads at least one line and then those that are there without waiting.
+// An error comes with the lines before it; a line that was cut by an error other
+// than the end of input is none.
+func (r *lineReader) chunk() (chunk, error) {
+	var c chunk
+	for len(c.in) < chunkBytes && len(c.lines) < chunkLines {
+		if len(c.lines) > 0 {
+			ahead, _ := r.r.Peek(r.r.Buffered())
+			if bytes.IndexByte(ahead, '\n') < 0 {
+				break
+			}
+		}
+		if err := r.line(&c); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+// line reads a line into c. A last line without a line end is a line; its end
+// of input is reported by the next call.
+func (r *lineReader) line(c *chunk) error {
+	start, length := len(c.in), 0
+	for {
+		part, err := r.r.ReadSlice('\n')
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) && !(errors.Is(err, io.EOF) && length+len(part) > 0) {
+			c.in = c.in[:start]
+			return err
+		}
+		ended := err == nil
+		if ended {
+			part = part[:len(part)-1]
+		}
+		if length += len(part); length <= r.most {
+			c.in = append(c.in, part...)
+		} else if len(c.in) > start {
+			c.in = append([]byte(nil), c.in[:start]...) // lets go of the line's storage
+		}
+		if ended || err == io.EOF {
+			break
+		}
+	}
+	l := lineSpan{start: start, end: len(c.in), over: length > r.most}
+	if !r.past {
+		r.past = true
+		// A byte order mark is what some shells put before a stream, and no
+		// part of the first line.
+		if bytes.HasPrefix(c.in, []byte("\uFEFF")) {
+			l.start = len("\uFEFF")
+		}
+	}
+	c.lines = append(c.lines, l)
+	return nil
+}
