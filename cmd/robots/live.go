@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"os"
 	"os/signal"
@@ -320,10 +321,13 @@ func (l *live) hint(r *fetch.Record) {
 	}
 }
 
-// permit names the flag that may permit what the guard has refused, "" if there
-// is none.
+// permit names the flag that permits what the guard has refused, "" if there is
+// none: no flag opens the addresses of a cloud's metadata, for example. The detail
+// of a refusal begins with the address.
 func (l *live) permit(r *fetch.Record) string {
-	if r.Cause != fetch.AddressRefused || l.private {
+	text, _, _ := strings.Cut(r.Detail, " ")
+	at, err := netip.ParseAddrPort(text)
+	if r.Cause != fetch.AddressRefused || l.private || err != nil || (fetch.Guard{AllowPrivate: true}).Check(at) != nil {
 		return ""
 	}
 	return "--allow-private permits private and loopback addresses"
