@@ -40,14 +40,15 @@ const (
 
 // siteFlags are the flags of the verbs that ask sites.
 type siteFlags struct {
-	set          *pflag.FlagSet // these
-	cache        string
-	redis        string
-	userAgent    string
-	timeout      time.Duration
-	allowPrivate bool
-	probe        bool
-	addressPaces []string
+	set           *pflag.FlagSet // these
+	cache         string
+	redis         string
+	allowEviction bool
+	userAgent     string
+	timeout       time.Duration
+	allowPrivate  bool
+	probe         bool
+	addressPaces  []string
 }
 
 // register declares the flags that fetching verbs share.
@@ -57,6 +58,7 @@ func (s *siteFlags) register(cmd *cobra.Command) {
 	s.set = f
 	f.StringVar(&s.cache, "cache", "", "keep what is fetched in this `FILE`, and ask a site again only when\nit is due")
 	f.StringVar(&s.redis, "redis", "", "share what is fetched with the fleet on the Redis at this `URL`, as in\nrediss://user@host:6379?prefix=robots; its password comes from the\nenvironment: "+passwordName+" (that of sentinels:\n"+sentinelPasswordName+"), or from the file\nthat the same with "+inFile+" names. --cache is then a copy, for when\nit goes away")
+	f.BoolVar(&s.allowEviction, "allow-eviction", false, "use the Redis of --redis though it drops keys when its memory is full:\nit must have more than it is ever asked for")
 	f.StringVar(&s.userAgent, "user-agent", "", "the User-Agent `STRING` of requests (default\n\""+fetch.DefaultUserAgent+"\")")
 	f.Func("timeout", "most `TIME` for one robots.txt, redirects included (default 30s)", func(text string) error {
 		d, err := time.ParseDuration(text)
@@ -130,6 +132,8 @@ func (c *call) asking() (o fetch.Options, paces pace.Options, err error) {
 		return o, paces, errors.New("the name after --cache is empty")
 	case s.given("user-agent") && strings.TrimSpace(s.userAgent) == "":
 		return o, paces, errors.New("--user-agent is empty: name yourself and how to reach you")
+	case s.allowEviction && s.redis == "":
+		return o, paces, errors.New("--allow-eviction has no use without --redis")
 	}
 	for _, text := range s.addressPaces {
 		p, err := pace.ParseAddressPace(text)
@@ -242,7 +246,7 @@ func (s *siteFlags) join(paces pace.Options) (*fleet.Fleet, error) {
 			return nil, fmt.Errorf("--redis %s has a password that others can see: leave it out and set %s, or name a file in %s", u.Redacted(), passwordName, passwordName+inFile)
 		}
 	}
-	o := fleet.Options{Copy: s.cache, Pace: paces, SentinelUser: os.Getenv(sentinelUserName)}
+	o := fleet.Options{Copy: s.cache, Pace: paces, SentinelUser: os.Getenv(sentinelUserName), AllowEviction: s.allowEviction}
 	var err error
 	if o.Password, err = secret(passwordName); err != nil {
 		return nil, err

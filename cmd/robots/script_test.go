@@ -37,8 +37,9 @@ func TestMain(m *testing.M) {
 //	plain FILE TO            copies without ports, times and durations
 //	kept CACHE URL AGE FILE [failing AGE]
 //	                         a cache file with a file of that age, and an outage
-//	redis start|kill|replace a Redis server of the script, with its URL in $REDIS
+//	redis start [CONFIG]...  a Redis server of the script, with its URL in $REDIS
 //	                         and the password "geheim"
+//	redis kill|replace       ends it, or puts an empty one there
 //	envsubst FILE TO         copies with the values of variables
 //	at NAME DURATION         a moment that far from now in $NAME
 func TestScript(t *testing.T) {
@@ -123,13 +124,13 @@ type redisKey struct{}
 
 // redis runs a server that ends with t, the test of all scripts.
 func redis(t *testing.T, ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: redis start|kill|replace")
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: redis start [CONFIG]...|kill|replace")
 	}
 	server, _ := ts.Value(redisKey{}).(**redistest.Server)
 	switch args[0] {
 	case "start":
-		*server = redistest.Start(t, redistest.Options{Config: []string{"requirepass geheim"}})
+		*server = redistest.Start(t, redistest.Options{Config: append(args[1:], "requirepass geheim")})
 		ts.Setenv("REDIS", (*server).URL())
 	case "kill":
 		(*server).Kill()
