@@ -172,7 +172,7 @@ func (b *batch) readRequests(ctx context.Context, j *job) {
 func (b *batch) answer(ctx context.Context, j *job, a *answerer) {
 	var out []byte
 	defer func() {
-		b.give(j, out)
+		b.give(j, &out)
 		j.in, j.requests = nil, nil
 		close(j.out)
 	}()
@@ -182,12 +182,9 @@ func (b *batch) answer(ctx context.Context, j *job, a *answerer) {
 	a.now = b.std.now()
 	for i := range j.requests {
 		q := &j.requests[i]
-		if q.site != nil {
-			var ready bool
-			if out, ready = b.await(ctx, j, out, q.site.ready); !ready {
-				j.cut = true
-				return
-			}
+		if q.site != nil && !q.site.await(ctx, func() { b.give(j, &out) }) {
+			j.cut = true
+			return
 		}
 		line, err := a.append(ctx, out, q)
 		if err != nil {
@@ -195,47 +192,21 @@ func (b *batch) answer(ctx context.Context, j *job, a *answerer) {
 			return
 		}
 		if out = append(line, '\n'); len(out) >= mostAhead {
-			b.give(j, out)
-			out = nil
+			b.give(j, &out)
 		}
 	}
 }
 
-// give gives answers to the writer.
-func (b *batch) give(j *job, out []byte) {
-	if len(out) == 0 {
+// give gives answers to the writer, and leaves none in out.
+func (b *batch) give(j *job, out *[]byte) {
+	if len(*out) == 0 {
 		return
 	}
 	select {
-	case j.out <- out:
+	case j.out <- *out:
 	case <-b.quit:
 	}
-}
-
-// await waits for a site, and gives the writer meanwhile what is answered. It returns
-// what is left of that, and whether the site is ready before ctx ends.
-func (b *batch) await(ctx context.Context, j *job, out []byte, ready <-chan struct{}) ([]byte, bool) {
-	select {
-	case <-ready:
-		return out, true
-	default:
-	}
-	if len(out) > 0 {
-		select {
-		case j.out <- out:
-			out = nil
-		case <-ready:
-			return out, true
-		case <-ctx.Done():
-			return out, false
-		}
-	}
-	select {
-	case <-ready:
-		return out, true
-	case <-ctx.Done():
-		return out, false
-	}
+	*out = nil
 }
 
 // write writes the answers in the order of the input, and flushes them when there
@@ -253,32 +224,21 @@ func (b *batch) write(ctx context.Context) (int, error) {
 		case !more:
 			return exitAllowed, nil
 		}
-		if err := b.writeJob(j); err != nil {
-			return closedOutput(err)
+		// A job may wait for a site, and what is answered is wanted meanwhile.
+		for more := true; more; {
+			var out []byte
+			if out, more, err = receive(context.Background(), j.out, b.std.out.Flush); err == nil {
+				_, err = b.std.out.Write(out)
+			}
+			if err != nil {
+				return closedOutput(err)
+			}
 		}
 		if j.cut {
 			return exitBad, errInterrupted
 		}
 		for range j.units {
 			<-b.budget
-		}
-	}
-}
-
-// writeJob writes the answers of a job. Fetches may take long, and what is answered
-// is wanted meanwhile.
-func (b *batch) writeJob(j *job) error {
-	pause := b.std.out.Flush
-	if b.live == nil {
-		pause = func() error { return nil }
-	}
-	for {
-		out, more, err := receive(context.Background(), j.out, pause)
-		if err == nil && more {
-			_, err = b.std.out.Write(out)
-		}
-		if err != nil || !more {
-			return err
 		}
 	}
 }

@@ -259,7 +259,7 @@ func (c *call) compileAll(s source) {
 // appendJSON appends the members of an answer that batch, check and explain share.
 func (r *ruleSet) appendJSON(dst []byte, path robots.Path) []byte {
 	if r.declared == nil {
-		r.declared = r.AppendDeclaredJSON([]byte{','})
+		r.declared = r.AppendDeclaredJSON(append(make([]byte, 0, 256), ','))
 	}
 	return append(r.Match(path).AppendJSON(dst), r.declared...)
 }
@@ -322,15 +322,8 @@ func (c *call) await(ctx context.Context, p *page) error {
 	if s == c.current {
 		return nil
 	}
-	select {
-	case <-s.ready:
-	default:
-		_ = c.std.out.Flush() // the last flush reports its error
-		select {
-		case <-s.ready:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	if !s.await(ctx, func() { _ = c.std.out.Flush() }) { // the last flush reports its error
+		return ctx.Err()
 	}
 	r, err := c.live.get(ctx, s)
 	if err != nil {

@@ -363,6 +363,23 @@ func (l *live) start(ctx context.Context, origin robots.Origin) *site {
 	return s
 }
 
+// await waits for a site, and reports whether it is ready before ctx ends. Before it
+// waits it calls pause.
+func (s *site) await(ctx context.Context, pause func()) bool {
+	select {
+	case <-s.ready:
+		return true
+	default:
+	}
+	pause()
+	select {
+	case <-s.ready:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 // get returns the robots.txt of a site that is ready.
 func (l *live) get(ctx context.Context, s *site) (*fetch.Record, error) {
 	if s.err != nil {
