@@ -273,15 +273,17 @@ func (r *ruleSet) appendJSON(dst []byte, path robots.Path) []byte {
 func (c *call) answer(ctx context.Context, show func(*page)) (int, error) {
 	ctx, stop := interruptible(ctx)
 	defer stop()
+	list := urlList{call: c, pieces: make(chan piece, 1)}
 	if c.file != nil {
 		c.compileAll(source{file: c.file})
 	} else {
 		defer c.live.close()
 		defer c.live.progress.report(c.std.screen, c.name)()
+		list.pieces = make(chan piece, piecesAhead)
 	}
-	list := urlList{call: c, pieces: make(chan piece, piecesAhead)}
 	go list.read(ctx)
 	status, asked, answered := exitAllowed, 0, 0
+	bad := false
 	var p piece
 	var failed error
 	for ok := true; ok && !p.last; {
@@ -290,7 +292,7 @@ func (c *call) answer(ctx context.Context, show func(*page)) (int, error) {
 		}
 		for _, err := range p.bad {
 			complain(c.std, c.name, err)
-			status = exitBad
+			bad = true
 		}
 		asked, c.width = asked+len(p.pages), p.width
 		for i := range p.pages {
@@ -301,7 +303,7 @@ func (c *call) answer(ctx context.Context, show func(*page)) (int, error) {
 			}
 			show(page)
 			answered++
-			status = worse(status, statusOf(c.rules[0].Match(page.paths[0])))
+			status = max(status, statusOf(c.rules[0].Match(page.paths[0])))
 			if c.std.terminal {
 				_ = c.std.out.Flush() // the last flush reports its error
 			}
@@ -310,7 +312,7 @@ func (c *call) answer(ctx context.Context, show func(*page)) (int, error) {
 	switch {
 	case ctx.Err() != nil && (answered < asked || !p.last || p.err != nil):
 		return exitBad, fmt.Errorf("%w: %d of %d URLs are answered", errInterrupted, answered, asked)
-	case failed != nil:
+	case failed != nil || bad:
 		return exitBad, failed
 	}
 	return status, nil
@@ -365,14 +367,6 @@ func statusOf(v robots.Verdict) int {
 		return exitUndecided
 	}
 	return exitDisallowed
-}
-
-// worse returns the exit status of two that counts: 2 before 3 before 1.
-func worse(a, b int) int {
-	if a == exitBad || b == exitBad {
-		return exitBad
-	}
-	return max(a, b)
 }
 
 // undecided reports whether a verdict says not now rather than no: it is for the

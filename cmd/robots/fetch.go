@@ -68,7 +68,11 @@ func fetchOne(ctx context.Context, c *call, body bool) (int, error) {
 	defer l.close()
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	r, err := l.refresh(ctx, origin)
+	ask := l.cache.Refresh // whatever is kept
+	if !l.kept {
+		ask = l.client.Fetch // the cache would give the answer a random life
+	}
+	r, err := ask(ctx, origin)
 	switch {
 	case ctx.Err() != nil:
 		return exitBad, errInterrupted

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -55,10 +55,12 @@ func (c *call) fileFlags(cmd *cobra.Command, more ...string) {
 	}
 	f.StringVarP(&c.dialect, "dialect", "d", robots.RFC9309.Name, usage)
 	complete(cmd, "dialect", append(dialectNames(), more...))
-	f.Func("max-bytes", "read `N` bytes of the file in place of the dialect's limit", func(s string) (err error) {
-		if c.maxBytes, err = parseMaxBytes(s); err != nil {
-			return fmt.Errorf("--max-bytes %w", err)
+	f.Func("max-bytes", "read `N` bytes of the file in place of the dialect's limit", func(s string) error {
+		n, err := strconv.ParseUint(s, 10, strconv.IntSize-1)
+		if err != nil && !errors.Is(err, strconv.ErrRange) { // what is too large is the largest
+			return fmt.Errorf("--max-bytes %s is not a number of bytes, 0 or more", strconv.Quote(clip(s)))
 		}
+		c.maxBytes = int(n)
 		return nil
 	})
 }
@@ -120,19 +122,6 @@ func dialectNames() []string {
 }
 
 func dialectList() string { return strings.Join(dialectNames(), ", ") }
-
-// parseMaxBytes reads a number of bytes; one that is too large for an int is
-// as good as the largest.
-func parseMaxBytes(s string) (int, error) {
-	n, err := strconv.ParseUint(s, 10, 63)
-	if err == nil {
-		return int(min(n, math.MaxInt)), nil
-	}
-	if s != "" && strings.Trim(s, "0123456789") == "" {
-		return math.MaxInt, nil
-	}
-	return 0, fmt.Errorf("%s is not a number of bytes, 0 or more", strconv.Quote(clip(s)))
-}
 
 // parseTime reads a time as RFC 3339 writes it, where t and z may be in lower
 // case.

@@ -88,9 +88,9 @@ func TestLongList(t *testing.T) {
 		fmt.Fprintf(&in, "https://shop.example/a/long/list?of=pages&number=%d\n", i)
 	}
 	for _, format := range []string{formatText, formatJSON} {
-		out, said, heap := measured(t, in.String(), "check", "-f", file, "--format", format, "-")
-		if n := strings.Count(out, "\n"); n != urls || said != "" {
-			t.Errorf("%s: %d answers to %d URLs: %s", format, n, urls, said)
+		out, _, heap := measured(t, in.String(), "check", "-f", file, "--format", format, "-")
+		if n := strings.Count(out, "\n"); n != urls {
+			t.Errorf("%s: %d answers to %d URLs", format, n, urls)
 		}
 		t.Logf("%s: %d MiB", format, heap)
 		if heap == 0 || heap > most {

@@ -308,15 +308,6 @@ func (l *live) observe(e cache.Event) {
 	}
 }
 
-// refresh asks the site, whatever is held. Where nothing is to be kept the answer
-// is not given the cache's random life.
-func (l *live) refresh(ctx context.Context, origin robots.Origin) (*fetch.Record, error) {
-	if !l.kept {
-		return l.client.Fetch(ctx, origin)
-	}
-	return l.cache.Refresh(ctx, origin)
-}
-
 // hint says once, for answers that have no room for it, which flag permits what
 // the guard has refused.
 func (l *live) hint(r *fetch.Record) {

@@ -218,8 +218,14 @@ func (a *answerer) answer(ctx context.Context, q *request) (path robots.Path, ur
 		return path, "", err
 	}
 	if a.fetches(q) {
-		from.at = at
-		from.source.record, err = a.recordOf(ctx, q.site)
+		if q.site != a.last {
+			if a.record, err = a.live.get(ctx, q.site); err != nil {
+				return path, "", err
+			}
+			a.last = q.site
+			a.live.hint(a.record)
+		}
+		from.source.record, from.at = a.record, at
 	} else { // whose verdicts do not depend on the time
 		limit := d.MaxFileBytes
 		if from.maxBytes > 0 {
@@ -259,19 +265,6 @@ func (a *answerer) timeOf(q *request) (time.Time, error) {
 		return at, fmt.Errorf("at %w", err)
 	}
 	return at, nil
-}
-
-// recordOf returns the robots.txt of a site that is ready.
-func (a *answerer) recordOf(ctx context.Context, s *site) (*fetch.Record, error) {
-	if s != a.last {
-		r, err := a.live.get(ctx, s)
-		if err != nil {
-			return nil, err
-		}
-		a.live.hint(r)
-		a.last, a.record = s, r
-	}
-	return a.record, nil
 }
 
 func (a *answerer) dialectOf(q *request) (robots.Dialect, error) {

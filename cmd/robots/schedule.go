@@ -155,24 +155,20 @@ func (p *plan) checkPolicy() error {
 func (p *plan) lookAhead() {
 	p.from = p.from.In(p.schedule.Zone())
 	p.day = p.schedule.Day(p.from)
-	var last time.Time
-	for range nextStarts {
-		turn := p.schedule.Turn(maxTime(p.from, last), last)
-		if p.fleet != nil && last.IsZero() {
+	from, last := p.from, time.Time{}
+	for i := range nextStarts {
+		turn := p.schedule.Turn(from, last)
+		if p.fleet != nil && i == 0 {
 			turn = *p.fleet
 		}
 		turn.Start = turn.Start.In(p.schedule.Zone())
 		p.next = append(p.next, turn)
 		last = turn.Start
+		if last.After(from) {
+			from = last
+		}
 	}
 	p.takes, p.within = p.schedule.Duration(p.pages, p.from)
-}
-
-func maxTime(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
 
 // planWidth is the width that a schedule keeps to: that of its chart.
@@ -362,7 +358,8 @@ func (p *plan) hours() (hours [24]float64) {
 	var spent [24]float64
 	for _, s := range p.day {
 		for from := s.From; from.Before(s.To); {
-			to := maxTime(from, from.Add(time.Hour-time.Duration(from.Minute())*time.Minute-time.Duration(from.Second())*time.Second-time.Duration(from.Nanosecond())))
+			past := time.Duration(from.Minute())*time.Minute + time.Duration(from.Second())*time.Second + time.Duration(from.Nanosecond())
+			to := from.Add(time.Hour - past)
 			if to.After(s.To) {
 				to = s.To
 			}

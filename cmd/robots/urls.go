@@ -26,9 +26,9 @@ const (
 	// costs little beside answering it, small enough to keep all workers busy.
 	chunkBytes = 64 << 10
 	chunkLines = 256
-	// piecesAhead is how many pieces of a list are read before they are answered, so
-	// that a slow site delays few others: more than a thousand URLs.
-	piecesAhead = 4
+	// piecesAhead is how many pieces of a list are read before they are answered where
+	// sites are asked: some thousand URLs, so that a slow site delays few fetches.
+	piecesAhead = 64
 )
 
 // A page is one URL of a call, with its path as each dialect takes it.
