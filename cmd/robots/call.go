@@ -271,8 +271,6 @@ func (r *ruleSet) appendJSON(dst []byte, path robots.Path) []byte {
 // is there are shown. Only the rules of one site are kept, as many URLs in
 // succession ask about one.
 func (c *call) answer(ctx context.Context, show func(*page)) (int, error) {
-	ctx, stop := interruptible(ctx)
-	defer stop()
 	list := urlList{call: c, pieces: make(chan piece, 1)}
 	if c.file != nil {
 		c.compileAll(source{file: c.file})
@@ -281,13 +279,17 @@ func (c *call) answer(ctx context.Context, show func(*page)) (int, error) {
 		defer c.live.progress.report(c.std.screen, c.name)()
 		list.pieces = make(chan piece, piecesAhead)
 	}
+	ctx, stop := interruptible(ctx)
+	defer stop()
 	go list.read(ctx)
 	status, asked, answered := exitAllowed, 0, 0
 	bad := false
 	var p piece
 	var failed error
-	for ok := true; ok && !p.last; {
-		if p, ok = list.next(ctx); p.err != nil {
+	for more := true; more && !p.last; {
+		// Before it waits, what is answered is shown: the input pauses. If nobody can
+		// take the answers, the last flush says so.
+		if p, more, _ = receive(ctx, list.pieces, c.std.out.Flush); p.err != nil {
 			failed = p.err
 		}
 		for _, err := range p.bad {

@@ -60,7 +60,7 @@ func (l *urlList) read(ctx context.Context) {
 	l.sites = map[robots.Origin]*site{}
 	for _, arg := range l.call.args {
 		if arg != "-" {
-			l.piece.width = max(l.piece.width, columns(arg))
+			l.widen(arg)
 		}
 	}
 	l.piece.err = l.readArgs(ctx)
@@ -84,6 +84,8 @@ func (l *urlList) readArgs(ctx context.Context) error {
 	return nil
 }
 
+var errLongLine = errors.New("the line is longer than 1 MiB") // maxURL
+
 // readLines reads the lines of standard input. Blank lines are passed over.
 func (l *urlList) readLines(ctx context.Context) error {
 	r := newLineReader(l.call.std.in, maxURL)
@@ -97,7 +99,7 @@ func (l *urlList) readLines(ctx context.Context) error {
 				continue
 			}
 			found = true
-			wrong := errors.New("the line is longer than 1 MiB")
+			wrong := errLongLine
 			if !line.over {
 				wrong = l.add(ctx, strings.TrimRight(string(text), "\r"))
 			}
@@ -132,8 +134,13 @@ func (l *urlList) add(ctx context.Context, url string) error {
 		}
 	}
 	l.piece.pages = append(l.piece.pages, p)
-	l.piece.width = max(l.piece.width, columns(url))
+	l.widen(url)
 	return nil
+}
+
+// widen makes room for a URL in the column of URLs.
+func (l *urlList) widen(url string) {
+	l.piece.width = max(l.piece.width, min(columns(url), maxURLColumn))
 }
 
 // send sends the piece on, and reports whether more is wanted.
@@ -145,16 +152,6 @@ func (l *urlList) send(ctx context.Context) bool {
 	case <-ctx.Done():
 		return false
 	}
-}
-
-// next returns the next piece. Before it waits for one, what is answered is shown:
-// the input pauses. If ctx ends, what has been read is still returned.
-func (l *urlList) next(ctx context.Context) (piece, bool) {
-	p, more, _ := receive(ctx, l.pieces, func() error {
-		_ = l.call.std.out.Flush() // the last flush reports its error
-		return nil
-	})
-	return p, more
 }
 
 // checkArgs finds what is wrong with the arguments of a call, in which case nothing
