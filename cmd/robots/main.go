@@ -26,8 +26,8 @@ const (
 	exitUndecided  = 3 // some undecided, because robots.txt cannot be reached
 )
 
-// streams are the standard streams of one run. Output is buffered and flushed
-// when the verb is done, batch flushes in between.
+// streams are the standard streams of one run. Output is buffered, and flushed
+// when the verb is done; lists and batch flush it before they wait.
 type streams struct {
 	in       io.Reader
 	out      *bufio.Writer
