@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/robotskit/robots"
 	"golang.org/x/term"
@@ -58,6 +59,19 @@ const (
 	green  = "32"
 	yellow = "33"
 )
+
+// clausePage is docs/clauses.md as it is published.
+const clausePage = "https://github.com/robotskit/robots/blob/main/docs/clauses.md"
+
+// link returns the id of a statement, filled up to a width. Where there are
+// colours it is a link to the page (OSC 8), which a terminal shows as the id.
+func (p palette) link(id string, width int) string {
+	if !p.on {
+		return fill(id, width)
+	}
+	anchor := strings.NewReplacer(" ", "-", ".", "").Replace(strings.ToLower(id)) // as GitHub makes it of the heading
+	return "\x1b]8;;" + clausePage + "#" + anchor + "\x1b\\" + id + "\x1b]8;;\x1b\\" + fill("", width-len(id))
+}
 
 func (p palette) paint(style, s string) string {
 	if !p.on || s == "" {

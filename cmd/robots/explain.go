@@ -91,7 +91,7 @@ func printExplanation(w io.Writer, colours palette, q question, e *robots.Explan
 	}
 	number := len(strconv.Itoa(len(e.Steps)))
 	for i, s := range e.Steps {
-		lead := fmt.Sprintf("  %*d  %s  ", number, i+1, colours.paint(faint, fill(s.Clause, clause)))
+		lead := fmt.Sprintf("  %*d  %s  ", number, i+1, colours.paint(faint, colours.link(s.Clause, clause)))
 		wrap(w, lead, 2+number+2+clause+2, s.Text)
 	}
 	printMatches(w, colours, e.Matches)
@@ -119,7 +119,9 @@ func printMatches(w io.Writer, colours palette, matches []robots.Match) {
 			}
 		}
 		lead := fmt.Sprintf("  %*d  %s  %*d  %s  ", line, m.Rule.Line(), fill(m.Rule.String(), rule), byteCount, m.Rule.Weight(), colours.paint(style, result))
-		wrap(w, lead, 2+line+2+rule+2+byteCount+2+4+2, m.Why+" ("+m.Clause+")")
+		wrapAt(w, lead, 2+line+2+rule+2+byteCount+2+4+2, textWidth, m.Why+" ("+m.Clause+")", func(s string) string {
+			return strings.Replace(s, "("+m.Clause+")", "("+colours.link(m.Clause, 0)+")", 1)
+		})
 	}
 }
 
@@ -142,7 +144,7 @@ func printNotes(w io.Writer, colours palette, e *robots.Explanation) {
 		line, clause = max(line, len(place[i])), max(clause, len(n.Clause))
 	}
 	for i, n := range e.Notes {
-		lead := fmt.Sprintf("  %s  %s  ", fill(place[i], line), colours.paint(faint, fill(n.Clause, clause)))
+		lead := fmt.Sprintf("  %s  %s  ", fill(place[i], line), colours.paint(faint, colours.link(n.Clause, clause)))
 		wrap(w, lead, 2+line+2+clause+2, n.Text)
 	}
 	if e.Dropped > 0 {
@@ -157,24 +159,7 @@ func heading(w io.Writer, colours palette, s string) {
 // wrap writes text after lead and breaks it between words at textWidth; what
 // follows is indented to the width of lead, whose colours count nothing.
 func wrap(w io.Writer, lead string, indent int, text string) {
-	io.WriteString(w, lead)
-	column, first := indent, true
-	for word := range strings.SplitSeq(text, " ") {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case first:
-			first = false
-		case column+1+n > textWidth:
-			io.WriteString(w, "\n"+strings.Repeat(" ", indent))
-			column = indent
-		default:
-			io.WriteString(w, " ")
-			column++
-		}
-		io.WriteString(w, word)
-		column += n
-	}
-	io.WriteString(w, "\n")
+	wrapAt(w, lead, indent, textWidth, text)
 }
 
 // The JSON of explain: behind the members of a check answer how it came to be. A

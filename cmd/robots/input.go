@@ -64,7 +64,7 @@ func warnFile(std *streams, name, title string, f *robots.File, d robots.Dialect
 		d.MaxFileBytes = 0
 	}
 	for _, n := range f.Notes(d) {
-		warn(std, name, "%s: %s (%s)", title, n.Text, n.Clause)
+		fmt.Fprintf(std.err, "%s: warning: %s (%s)\n", name, robots.Printable(title+": "+n.Text), std.errColours.link(n.Clause, 0))
 	}
 }
 

@@ -37,6 +37,7 @@ type streams struct {
 	err         io.Writer
 	terminal    bool // out is a terminal
 	errTerminal bool // err is one
+	errColours  palette
 	now         func() time.Time
 }
 

@@ -125,6 +125,7 @@ func (o *options) settings(std *streams) (s settings, err error) {
 	if s.colours, err = newPalette(o.colour, std.terminal); err != nil {
 		return s, err
 	}
+	std.errColours, _ = newPalette(o.colour, std.errTerminal)
 	if o.at.given {
 		if s.at, err = parseTime(o.at.text); err != nil {
 			return s, fmt.Errorf("--at %w", err)

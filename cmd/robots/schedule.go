@@ -380,7 +380,7 @@ func title(f robots.Field) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// wrapAt is wrap with a width, and with the first line dressed.
+// wrapAt is wrap with a width. What it wrote is dressed, with what has no width.
 func wrapAt(w io.Writer, lead string, indent, width int, text string, dress ...func(string) string) {
 	if indent > width-24 { // no room beside it: below, as far in as usual
 		fmt.Fprintln(w, strings.TrimRight(lead, " "))
