@@ -44,21 +44,21 @@
 //
 //	Sitemap: https://example.com/sitemap.xml   # belongs to no group
 //
-// A crawler goes by one group alone: the one that names its product token, or
-// else that of '*', or else none, and then everything is allowed. Several
-// groups of one name are one group, wherever they stand.
+// A crawler obeys one group alone: the one that names its product token, or else
+// that of '*'. Without either everything is allowed. Several groups of one name
+// are one group, wherever they stand.
 //
 // A rule is matched from the start of the URL's path, query included; '*'
 // stands for any characters and '$' at the end for the end of the URL. Of all
 // rules that match the longest decides, and of equally long ones the allow. If
 // none matches the URL is allowed. The order of lines means nothing.
 //
-// A line that cannot be read is skipped; no file is an error.
+// A line that cannot be read is skipped. Whatever a file holds, it is no error.
 //
 // # Dialects
 //
-// Engines differ, and where they do the difference is a field of [Dialect] with
-// the document behind it. [RFC9309] is the standard and the default. [Google],
+// Engines differ. Each difference is a field of [Dialect], with the document
+// behind it. [RFC9309] is the standard and the default. [Google],
 // [Seznam], [Bing] and [Yandex] are what those engines do; [GoogleCPP] is
 // Google's public C++ library bit for bit, [Google2019] and [GoogleLegacy] two
 // older specifications. Comments cite statements by ids such as D-14;
