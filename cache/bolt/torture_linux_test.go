@@ -166,8 +166,8 @@ func (b *bench) check(when string, s *Store) {
 			continue
 		default:
 			got = e.Epoch
-			if w := tortured(i, got); !bytes.Equal(e.Record.Encode(), w.Record.Encode()) || !bytes.Equal(e.Record.Body, w.Record.Body) {
-				b.errorf("%s: entry %d is not what was put", when, i)
+			if diff := cachetest.Difference(e, tortured(i, got)); diff != "" {
+				b.errorf("%s: entry %d is not what was put: %s", when, i, diff)
 			}
 		}
 		if got != want && !slices.Contains(b.maybe[i], got) && (got != 0 || b.size == 0) {

@@ -36,10 +36,7 @@ func eventually(t *testing.T, what string, try func() error) {
 	}
 }
 
-func sameEntry(e, want cache.Entry) bool {
-	return e.Fence == want.Fence && e.Epoch == want.Epoch &&
-		string(e.Record.Encode()) == string(want.Record.Encode()) && string(e.Record.Body) == string(want.Record.Body)
-}
+func sameEntry(got, want cache.Entry) bool { return cachetest.Difference(got, want) == "" }
 
 // TestKill kills a server that keeps an append-only file while entries are put,
 // again and again. With appendfsync always every entry that was acknowledged, or a

@@ -388,8 +388,7 @@ func TestFlat(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		now.goroutines, now.heap = runtime.NumGoroutine(), int64(m.HeapAlloc)
 		now.connections = strings.Count(server.Do("CLIENT", "LIST"), "addr=") - 1 // this one
-		_, used, _ := strings.Cut(server.Do("INFO", "memory"), "used_memory_dataset:")
-		_, _ = fmt.Sscan(used, &now.used)
+		now.used = usedMemory(server)
 		return now
 	}
 	round(calls / 10)
