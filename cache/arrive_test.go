@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,58 +17,31 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// leases is a Leaser in memory.
+// leases is a Leaser that says who has a lease.
 type leases struct {
 	*cache.Memory
-	mu    sync.Mutex
-	token uint64
-	held  map[robots.Origin]chan struct{} // closed when it ends
+	held sync.Map // robots.Origin to token
 }
 
-func (l *leases) Lease(_ context.Context, o robots.Origin, d time.Duration) (cache.Lease, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.held[o] != nil {
-		return cache.Lease{Left: d}, nil
+func (l *leases) Lease(ctx context.Context, o robots.Origin, d time.Duration) (cache.Lease, error) {
+	got, err := l.Memory.Lease(ctx, o, d)
+	if got.Granted {
+		l.held.Store(o, got.Token)
 	}
-	l.token++
-	l.held[o] = make(chan struct{})
-	return cache.Lease{Granted: true, Token: l.token, Left: d}, nil
+	return got, err
 }
 
-func (l *leases) Release(_ context.Context, o robots.Origin, _ uint64) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.held[o] != nil {
-		close(l.held[o])
-		delete(l.held, o)
-	}
-	return nil
+func (l *leases) Release(ctx context.Context, o robots.Origin, token uint64) error {
+	l.held.CompareAndDelete(o, token)
+	return l.Memory.Release(ctx, o, token)
 }
 
-func (l *leases) Await(ctx context.Context, o robots.Origin) error {
-	l.mu.Lock()
-	ended := l.held[o]
-	l.mu.Unlock()
-	if ended == nil {
-		return nil
+func (l *leases) all() (hosts []string) {
+	for o := range l.held.Range {
+		hosts = append(hosts, o.(robots.Origin).Host())
 	}
-	select {
-	case <-ended:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (l *leases) all() (list []string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for o := range l.held {
-		list = append(list, o.Host())
-	}
-	slices.Sort(list)
-	return list
+	slices.Sort(hosts)
+	return hosts
 }
 
 // arriving is an Arriver that has one place, and a fetch takes a minute.
@@ -108,7 +80,7 @@ func (s *stay) Leave() { s.leave.Do(func() { <-s.a.place }) }
 // waits for a lease holds a place.
 func TestArriver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &leases{Memory: cache.NewMemory(1 << 20), held: map[robots.Origin]chan struct{}{}}
+		store := &leases{Memory: cache.NewMemory(1 << 20)}
 		f := &arriving{slow: slow{takes: 50 * time.Second, now: behaving("file")}, place: make(chan struct{}, 1)}
 		c := open(t, cache.Options{Fetcher: f, Store: store})
 		defer c.Close()
@@ -226,12 +198,10 @@ func TestEarlyBound(t *testing.T) {
 type slowPut struct {
 	*cache.Memory
 	takes time.Duration
-	after func()
 }
 
 func (s slowPut) Put(ctx context.Context, e cache.Entry, keep time.Duration) error {
 	time.Sleep(s.takes)
-	s.after()
 	return s.Memory.Put(ctx, e, keep)
 }
 
@@ -240,8 +210,7 @@ func (s slowPut) Put(ctx context.Context, e cache.Entry, keep time.Duration) err
 func TestVisitUntilStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &arriving{slow: slow{now: behaving("file")}, place: make(chan struct{}, 2)}
-		var stored atomic.Int64
-		store := slowPut{cache.NewMemory(1 << 20), 3 * time.Second, func() { stored.Add(1) }}
+		store := slowPut{cache.NewMemory(1 << 20), 3 * time.Second}
 		c := open(t, cache.Options{Fetcher: f, Store: plain{store}})
 		defer c.Close()
 		began := time.Now()
@@ -256,7 +225,7 @@ func TestVisitUntilStored(t *testing.T) {
 		if _, err := c.Get(t.Context(), cachetest.Origin(2)); err != nil {
 			t.Error(err)
 		}
-		if took := time.Since(began); took < 3*time.Second || stored.Load() == 0 {
+		if took := time.Since(began); took < 3*time.Second || store.Usage().Origins == 0 {
 			t.Errorf("a third is fetched after %v, with two on their way to the store", took)
 		}
 	})
