@@ -30,7 +30,7 @@ import (
 const tortureEnv = "ROBOTS_TEST_TORTURE"
 
 // inChild runs the calling test in a process of its own.
-func inChild(t *testing.T, part string, attr *syscall.SysProcAttr) {
+func inChild(t *testing.T, part string) {
 	t.Helper()
 	memory, err := os.MkdirTemp("/dev/shm", "robots") // the disk is not what fails
 	if err != nil {
@@ -40,7 +40,6 @@ func inChild(t *testing.T, part string, attr *syscall.SysProcAttr) {
 	child := exec.Command(os.Args[0], "-test.run=^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$", "-test.v",
 		fmt.Sprintf("-test.short=%v", testing.Short()))
 	child.Env = append(os.Environ(), tortureEnv+"="+part, "TMPDIR="+memory)
-	child.SysProcAttr = attr
 	out, err := child.CombinedOutput()
 	text := string(out)
 	if child.ProcessState == nil {
@@ -393,7 +392,7 @@ func handles(t *testing.T) int {
 // of power in which only confirmed syncs count, and when the file is opened again.
 func TestTorture(t *testing.T) {
 	if os.Getenv(tortureEnv) == "" {
-		inChild(t, "syscalls", nil)
+		inChild(t, "syscalls")
 		return
 	}
 	dir, aside := t.TempDir(), t.TempDir()

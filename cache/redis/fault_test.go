@@ -684,30 +684,3 @@ func TestUnheard(t *testing.T) {
 		})
 	}
 }
-
-// TestScriptsLost: a server that has forgotten the scripts is given them again.
-func TestScriptsLost(t *testing.T) {
-	server := redistest.Start(t, redistest.Options{})
-	s := newStore(t, server.Client(), Options{})
-	for i := range uint64(3) {
-		server.Do("SCRIPT", "FLUSH")
-		l, err := s.Lease(ctx, cachetest.Origin(1), time.Hour)
-		if err != nil || !l.Granted {
-			t.Fatalf("lease: %+v, %v", l, err)
-		}
-		server.Do("SCRIPT", "FLUSH")
-		e := cachetest.Numbered(1, i)
-		e.Fence = l.Token
-		if err := s.Put(ctx, e, time.Hour); err != nil {
-			t.Fatal(err)
-		}
-		server.Do("SCRIPT", "FLUSH")
-		if got, err := s.Get(ctx, cachetest.Origin(1)); err != nil || !sameEntry(got, e) {
-			t.Fatalf("get: %v", err)
-		}
-		server.Do("SCRIPT", "FLUSH")
-		if err := s.Release(ctx, cachetest.Origin(1), l.Token); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
