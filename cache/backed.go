@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"hash/maphash"
@@ -67,8 +68,7 @@ const (
 // NewBacked returns shared with own behind it. What goes from one into the other
 // because it was missing there is to be kept for keep, 90 days if it is 0.
 func NewBacked(shared Leaser, own Store, keep time.Duration) *Backed {
-	fill(&keep, 90*24*time.Hour)
-	b := &Backed{shared: shared, own: own, keep: keep, pending: map[robots.Origin]struct{}{}}
+	b := &Backed{shared: shared, own: own, keep: cmp.Or(keep, keepDefault), pending: map[robots.Origin]struct{}{}}
 	for i := range b.locks {
 		b.locks[i] = make(chan struct{}, 1)
 	}

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,22 +71,17 @@ func (o Options) filled() Options {
 	if o.Fetcher == nil {
 		o.Fetcher = standard
 	}
-	fill(&o.Memory, 64<<20)
-	fill(&o.Floor, fetch.LifeFloor)
-	fill(&o.Ceiling, fetch.LifeCeiling)
-	fill(&o.StaleWait, 1800*time.Millisecond)
-	fill(&o.StaleMost, 24*time.Hour)
-	fill(&o.Keep, 90*24*time.Hour)
-	fill(&o.FetchLimit, time.Minute)
-	o.FetchLimit = min(o.FetchLimit, 24*time.Hour)
+	o.Memory = cmp.Or(o.Memory, 64<<20)
+	o.Floor = cmp.Or(o.Floor, fetch.LifeFloor)
+	o.Ceiling = cmp.Or(o.Ceiling, fetch.LifeCeiling)
+	o.StaleWait = cmp.Or(o.StaleWait, 1800*time.Millisecond)
+	o.StaleMost = cmp.Or(o.StaleMost, 24*time.Hour)
+	o.Keep = cmp.Or(o.Keep, keepDefault)
+	o.FetchLimit = min(cmp.Or(o.FetchLimit, time.Minute), 24*time.Hour)
 	return o
 }
 
-func fill[T int | int64 | time.Duration](v *T, value T) {
-	if *v == 0 {
-		*v = value
-	}
-}
+const keepDefault = 90 * 24 * time.Hour
 
 // standard is the client of every cache that is given none: one, so that its
 // bounds hold for the process.
@@ -185,22 +181,23 @@ func (c *Cache) Refresh(ctx context.Context, origin robots.Origin) (*fetch.Recor
 		if err != nil {
 			return nil, err
 		}
-		past := f.ended()
-		select {
-		case <-f.done:
-			err = f.err
-			if err == nil && f.asked && !past {
-				return c.marked(c.present(f.came)), nil
+		if !isClosed(f.answered) {
+			select {
+			case <-f.answered:
+				err = f.err
+			case <-ctx.Done():
+				err = ctx.Err()
 			}
-		case <-ctx.Done():
-			err = ctx.Err()
+			if err != nil {
+				return nil, fmt.Errorf("refresh of %s: %w", origin, err)
+			}
+			if f.fetched {
+				return c.marked(c.adjusted(f.answer)), nil
+			}
 		}
-		if err != nil && !past {
-			return nil, fmt.Errorf("refresh of %s: %w", origin, err)
-		}
-		// It had found an answer without asking the site, or had asked before.
+		// It fetched before this call, or found an answer without a fetch.
 		select {
-		case <-f.landed:
+		case <-f.ended:
 		case <-ctx.Done():
 			return nil, fmt.Errorf("refresh of %s: %w", origin, ctx.Err())
 		}
@@ -250,7 +247,7 @@ func (c *Cache) held(origin robots.Origin, now time.Time, epoch uint64) (Entry, 
 	e, ok := c.hot.held(origin)
 	if ok && e.Epoch != epoch {
 		was := e.Record
-		e = c.clock.present(e, now, epoch)
+		e = c.clock.adjust(e, now, epoch)
 		c.hot.replace(was, e, c.o.Keep)
 	}
 	return e, ok

@@ -75,12 +75,12 @@ func (a *anchor) jump(at, wall time.Time) time.Duration {
 	return wall.Sub(a.wall) - at.Sub(a.at)
 }
 
-// present returns e with the times of the present epoch. An entry of another
+// adjust returns e with the times of the present epoch. An entry of another
 // clock is taken as of this clock's first epoch if it is older than this clock,
 // for then it was met by the wall clock of that time; a younger one comes from a
 // process beside this one and is left as it is, but for a future it cannot have
 // seen: that is taken as of now, and if it is a distant one as ended.
-func (c *clock) present(e Entry, now time.Time, epoch uint64) Entry {
+func (c *clock) adjust(e Entry, now time.Time, epoch uint64) Entry {
 	r := e.Record
 	from := uint64(0)
 	known := e.Epoch>>epochBits == epoch>>epochBits

@@ -61,3 +61,7 @@ func (c *Cache) observe(e Event) {
 		c.o.Observe(e)
 	}
 }
+
+func (c *Cache) storeFailed(origin robots.Origin, err error) {
+	c.observe(Event{Kind: StoreFailed, Origin: origin, Err: err})
+}

@@ -310,8 +310,8 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// TestChance: jitter stays within its bounds and spreads at them too.
-func TestChance(t *testing.T) {
+// TestJitter: jitter stays within its bounds and spreads at them too.
+func TestJitter(t *testing.T) {
 	for _, tt := range []struct{ d, least, most, from, to time.Duration }{
 		{24 * hour, 5 * time.Minute, 24 * hour, 24 * hour * 9 / 10, 24 * hour},
 		{5 * time.Minute, 5 * time.Minute, 24 * hour, 5 * time.Minute, 5 * time.Minute * 11 / 10},
@@ -323,7 +323,7 @@ func TestChance(t *testing.T) {
 		const n = 10_000
 		var sum time.Duration
 		for range n {
-			v := cache.Chance(tt.d, tt.least, tt.most)
+			v := cache.Jittered(tt.d, tt.least, tt.most)
 			low, high, sum = min(low, v), max(high, v), sum+v
 		}
 		span := tt.to - tt.from

@@ -39,23 +39,23 @@ func (c *Cache) phase(r *fetch.Record, now time.Time) phase {
 	return overdue
 }
 
-// settle makes a fetched record the one to be kept after held: joined to it, with
-// chance in its life or wait, and with times that stores and all processes
-// understand alike.
-func (c *Cache) settle(r, held *fetch.Record) *fetch.Record {
-	r = plain(r).After(held)
+// toKeep makes a fetched record the one to be kept after held: with the last good
+// answer or the outage of held, jitter in its life or wait, and times that stores and
+// all processes understand alike.
+func (c *Cache) toKeep(r, held *fetch.Record) *fetch.Record {
+	r = wallTimes(r).After(held)
 	if r.Outcome.Good() {
 		life := r.Lifetime(c.o.Floor, c.o.Ceiling)
-		r.Expires = r.Fetched.Add(chance(life, c.o.Floor, life)) // never longer than the site or the ceiling says (D-28)
+		r.Expires = r.Fetched.Add(jittered(life, c.o.Floor, life)) // never longer than the site or the ceiling says (D-28)
 		return r
 	}
-	r.NextTry = r.Fetched.Add(chance(r.RetryDelay()))
+	r.NextTry = r.Fetched.Add(jittered(r.RetryDelay()))
 	return r
 }
 
-// chance returns d moved by up to a tenth of it at random. What would leave the
+// jittered returns d moved by up to a tenth of it at random. What would leave the
 // bounds is reflected at them, so that origins spread there too.
-func chance(d, least, most time.Duration) time.Duration {
+func jittered(d, least, most time.Duration) time.Duration {
 	v := d + time.Duration((2*rand.Float64()-1)*jitter*float64(d))
 	if v > most {
 		v = most - (v - most)
@@ -66,10 +66,10 @@ func chance(d, least, most time.Duration) time.Duration {
 	return max(min(v, most), min(least, most))
 }
 
-// plain returns a copy of r whose times are of the wall clock alone, in UTC and
+// wallTimes returns a copy of r whose times are of the wall clock alone, in UTC and
 // milliseconds: what comes back from a store equals what was put there, and a
 // comparison never mixes two clocks.
-func plain(r *fetch.Record) *fetch.Record {
+func wallTimes(r *fetch.Record) *fetch.Record {
 	p := *r
 	for _, t := range []*time.Time{&p.Started, &p.Fetched, &p.Expires, &p.FailingSince, &p.LastFailure, &p.NextTry} {
 		if !t.IsZero() {
@@ -97,11 +97,11 @@ func (c *Cache) bounded(e Entry) Entry {
 	return e
 }
 
-// joined returns the later of two records of an origin, of which one may have
+// merge returns the later of two records of an origin, of which one may have
 // been kept in memory only. If the later is of an outage it has the last good
 // answer that either knows, the first failure after that, and the larger of what
 // they count from there.
-func joined(a, b *fetch.Record) *fetch.Record {
+func merge(a, b *fetch.Record) *fetch.Record {
 	if b == nil || a != nil && a.Fetched.Equal(b.Fetched) {
 		return a
 	}
