@@ -69,7 +69,7 @@
 // Many processes share a [Leaser], such as the one of package cache/redis: each
 // origin is then fetched by one of them, and the others wait for it. Who fetches
 // waits first until the site's address may be asked ([Arriver]) and takes the
-// lease then, so that nobody holds a lease who only waits. A [Backed]
+// lease then, so that nobody holds a lease who only waits. A [Tiered]
 // store has one's own behind it, for when the shared one is away; answers given
 // meanwhile are marked as fetch.Record.Degraded.
 //

@@ -107,19 +107,19 @@ func (f *Fleet) join(ctx context.Context, place, prefix string, o Options) error
 	if f.limiter, err = paceredis.New(f.client, paceredis.Options{Options: o.Pace, Prefix: prefix, WhenDown: o.WhenDown, Workers: o.Workers}); err != nil {
 		return err
 	}
-	var own cache.Store = cache.NewMemory(ownMemory)
+	var local cache.Store = cache.NewMemory(localMemory)
 	if o.Copy != "" {
-		if own, err = bolt.Open(o.Copy, bolt.Options{}); err != nil {
+		if local, err = bolt.Open(o.Copy, bolt.Options{}); err != nil {
 			return err
 		}
 	}
-	f.store = cache.NewBacked(f.shared, own, 0)
+	f.store = cache.NewTiered(f.shared, local, 0)
 	return nil
 }
 
-// ownMemory bounds what a worker without a file keeps of what it has seen, to
+// localMemory bounds what a worker without a file keeps of what it has seen, to
 // carry it over when Redis is back.
-const ownMemory = 64 << 20
+const localMemory = 64 << 20
 
 // clientOption reads a URL. What it says of a URL never holds its password.
 func clientOption(s string, o Options) (option rueidis.ClientOption, prefix string, err error) {
