@@ -184,8 +184,8 @@ func (c *Cache) fly(ctx context.Context, f *flight) {
 	e := c.newEntry(r, held, p.lease.Token)
 	c.hot.replace(nil, e, c.o.Keep)
 	f.finish(e, nil)
-	// What could not be read may hold a last good answer that a failure would
-	// wipe out; a good answer is better than anything there.
+	// A failure must not overwrite what could not be read, which may have a last good
+	// answer. A good answer may.
 	if c.o.Store != nil && (readable || e.Record.Outcome.Good()) {
 		c.store(ctx, e)
 	}
@@ -237,8 +237,8 @@ func (c *Cache) newEntry(r *fetch.Record, held Entry, token uint64) Entry {
 	return Entry{Record: c.toKeep(r, held.Record), Fence: cmp.Or(token, held.Fence), Epoch: epoch}
 }
 
-// answers reports whether an entry makes a fetch unnecessary. What ends soon does
-// for those who wait, but not for the early refresh that it has called.
+// answers reports whether an entry makes a fetch unnecessary. One that ends soon is
+// an answer to callers, but no reason to end the refresh that it has started.
 func (c *Cache) answers(e Entry, f *flight) bool {
 	if e.Record == nil || f.force {
 		return false
@@ -248,8 +248,8 @@ func (c *Cache) answers(e Entry, f *flight) bool {
 	return p == fresh || p == ahead && !f.early
 }
 
-// look returns what memory and the store hold, the later of the two, and whether
-// the store could be read. Memory then holds it too.
+// look returns the later of the entries in memory and in the store, and whether the
+// store could be read. It puts that entry into memory.
 func (c *Cache) look(ctx context.Context, origin robots.Origin) (e Entry, readable bool) {
 	now, epoch := c.clock.now()
 	hot, _ := c.held(origin, now, epoch)
@@ -270,10 +270,10 @@ func (c *Cache) look(ctx context.Context, origin robots.Origin) (e Entry, readab
 	own := cold.Epoch>>epochBits == epoch>>epochBits
 	cold = c.bounded(c.clock.adjust(cold, now, epoch))
 	if cold.Record.Outcome == fetch.Refused && !own && hot.Record == nil {
-		// Another process's guard has refused it, this one's may not.
-		ask := *cold.Record
-		ask.NextTry = now.Add(-c.o.StaleMost)
-		cold.Record = &ask
+		// Another process has refused the address. This one's guard may allow it: ask now.
+		due := *cold.Record
+		due.NextTry = now.Add(-c.o.StaleMost)
+		cold.Record = &due
 	}
 	e = Entry{Record: merge(hot.Record, cold.Record), Fence: max(hot.Fence, cold.Fence), Epoch: epoch}
 	if e != hot {
@@ -311,8 +311,8 @@ func (c *Cache) fetch(ctx context.Context, origin robots.Origin, visit fetch.Vis
 	return r, nil
 }
 
-// store puts an entry into the store. A Close that ends the flight lets it end:
-// what was fetched is not thrown away.
+// store puts an entry into the store. It goes on when Close ends the flight, so that
+// nothing that was fetched is lost.
 func (c *Cache) store(ctx context.Context, e Entry) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeLimit)
 	defer cancel()

@@ -20,8 +20,8 @@ const (
 	overdue              // fetch, and answer nothing older
 )
 
-// phase returns where a record stands. A failure has no last fifth: it is asked
-// again when it said it would be.
+// phase returns where a record stands. A failure has no last fifth: the site is asked
+// again at the record's NextTry.
 func (c *Cache) phase(r *fetch.Record, now time.Time) phase {
 	end := r.NextTry
 	if r.Outcome.Good() {
@@ -53,8 +53,8 @@ func (c *Cache) toKeep(r, held *fetch.Record) *fetch.Record {
 	return r
 }
 
-// jittered returns d moved by up to a tenth of it at random. What would leave the
-// bounds is reflected at them, so that origins spread there too.
+// jittered returns d moved by up to a tenth of it at random. A value outside the
+// bounds is reflected at them, so that values spread near the bounds too.
 func jittered(d, least, most time.Duration) time.Duration {
 	v := d + time.Duration((2*rand.Float64()-1)*jitter*float64(d))
 	if v > most {
@@ -66,9 +66,9 @@ func jittered(d, least, most time.Duration) time.Duration {
 	return max(min(v, most), min(least, most))
 }
 
-// wallTimes returns a copy of r whose times are of the wall clock alone, in UTC and
-// milliseconds: what comes back from a store equals what was put there, and a
-// comparison never mixes two clocks.
+// wallTimes returns a copy of r with times of the wall clock alone, in UTC and whole
+// milliseconds: a record that comes back from a store equals the one that was put,
+// and a comparison never mixes two clocks.
 func wallTimes(r *fetch.Record) *fetch.Record {
 	p := *r
 	for _, t := range []*time.Time{&p.Started, &p.Fetched, &p.Expires, &p.FailingSince, &p.LastFailure, &p.NextTry} {
@@ -79,9 +79,8 @@ func wallTimes(r *fetch.Record) *fetch.Record {
 	return &p
 }
 
-// bounded returns e without a life or a wait that no record of this cache would
-// have: a damaged one, or one of a cache with other bounds, must not hold for
-// ever.
+// bounded returns e with life and wait within the bounds of this cache: a damaged
+// record, or one of a cache with other bounds, must not be used for ever.
 func (c *Cache) bounded(e Entry) Entry {
 	r := e.Record
 	end, next := r.Fetched.Add(c.o.Ceiling), r.Fetched.Add(fetch.WaitCeiling)
@@ -97,10 +96,9 @@ func (c *Cache) bounded(e Entry) Entry {
 	return e
 }
 
-// merge returns the later of two records of an origin, of which one may have
-// been kept in memory only. If the later is of an outage it has the last good
-// answer that either knows, the first failure after that, and the larger of what
-// they count from there.
+// merge returns the later of two records of an origin, one of memory and one of a
+// store, which may have missed writes. In an outage it has the last good answer that
+// either knows, the first failure after that, and the larger of their counts.
 func merge(a, b *fetch.Record) *fetch.Record {
 	if b == nil || a != nil && a.Fetched.Equal(b.Fetched) {
 		return a
@@ -121,7 +119,7 @@ func merge(a, b *fetch.Record) *fetch.Record {
 	begins := func(r *fetch.Record) bool {
 		return !r.FailingSince.IsZero() && (j.LastGood == nil || r.FailingSince.After(j.LastGood.Fetched))
 	}
-	if !begins(a) { // then nothing but a itself is known to be of this outage
+	if !begins(a) { // of a's outage only a itself is after the last good answer
 		alone := a.After(nil)
 		j.FailingSince, j.LastFailure, j.Failures, j.Covered = alone.FailingSince, alone.LastFailure, alone.Failures, alone.Covered
 	}
