@@ -314,7 +314,7 @@ func TestLate(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
 	err = s.Put(ctx, sampleEntry(1), time.Hour)
-	if want := "cache file " + path + ": the write is still under way, and may be done all the same: context deadline exceeded"; err == nil || err.Error() != want || !errors.Is(err, context.DeadlineExceeded) {
+	if want := "cache file " + path + ": the write is still under way and may still be done: context deadline exceeded"; err == nil || err.Error() != want || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 	if err := slow.Rollback(); err != nil {
@@ -389,15 +389,15 @@ func TestSize(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "robots.cache")
 	s := mustOpen(t, path, Options{Size: size})
 	ctx := context.Background()
-	var byteCount, most int64
+	var written, most int64
 	n := 0
-	for byteCount < 15*size {
+	for written < 15*size {
 		var wg sync.WaitGroup
 		for range 100 {
 			i := n
 			n++
 			body := strings.Repeat(fmt.Sprintln(i), []int{1, 50, 200, 1000, 20_000}[i%5*(i%11)/10])
-			byteCount += int64(len(body)) + 700
+			written += int64(len(body)) + 700
 			wg.Go(func() {
 				if err := s.Put(ctx, cache.Entry{Record: cachetest.Record(cachetest.Origin(i%7000), body)}, time.Hour); err != nil {
 					t.Error(err)
@@ -425,7 +425,7 @@ func TestSize(t *testing.T) {
 		t.Errorf("only %+v kept in %d", u, size)
 	}
 	counts(t, s)
-	t.Logf("%d MB in %d writes through a file of at most %d bytes, bound %d: %+v", byteCount/1e6, n, most, size, u)
+	t.Logf("%d MB in %d writes through a file of at most %d bytes, bound %d: %+v", written/1e6, n, most, size, u)
 }
 
 // TestExpired: what has outlived its time goes when others are written, a few at a
