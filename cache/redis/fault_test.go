@@ -628,9 +628,9 @@ func TestAwaitHang(t *testing.T) {
 	eventually(t, "await of no lease", func() error { return s.Await(ctx, short) })
 }
 
-// TestUnheard: a lease that the server has granted and nobody heard of is given
+// TestUnknownLease: a lease that the server has granted and nobody heard of is given
 // back when the server answers, so that the others need not wait for its end.
-func TestUnheard(t *testing.T) {
+func TestUnknownLease(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name     string
@@ -670,7 +670,7 @@ func TestUnheard(t *testing.T) {
 				return err
 			})
 			for i := range n {
-				eventually(t, "lease that nobody heard of", func() error {
+				eventually(t, "unknown lease", func() error {
 					l, err := other.Lease(ctx, cachetest.Origin(1+i), time.Hour)
 					if err == nil && !l.Granted {
 						err = fmt.Errorf("another has it for %v", l.Left)
@@ -679,7 +679,7 @@ func TestUnheard(t *testing.T) {
 				})
 			}
 			if l, err := other.Lease(ctx, cachetest.Origin(0), time.Hour); err != nil || l.Granted {
-				t.Errorf("a lease that was heard of: %+v, %v", l, err)
+				t.Errorf("a known lease: %+v, %v", l, err)
 			}
 		})
 	}

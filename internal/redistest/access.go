@@ -17,9 +17,9 @@ import (
 	"time"
 )
 
-// AccessRule returns the words after the user's name in the one "ACL SETUSER
-// robots" of a file of Go, a comment that ends with an empty line: what is
-// documented is what is tested. The password there is SECRET.
+// AccessRule returns the words after "ACL SETUSER robots" in the comment of a Go file, up
+// to the next empty line of the comment. So a test uses the documented rule. Its
+// password is SECRET.
 func AccessRule(t testing.TB, file string) []string {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -29,12 +29,12 @@ func AccessRule(t testing.TB, file string) []string {
 	_, rule, ok := bytes.Cut(text, []byte("ACL SETUSER robots "))
 	rule, _, end := bytes.Cut(rule, []byte("\n//\n"))
 	if !ok || !end {
-		t.Fatalf("%s has no rule for an access control list", file)
+		t.Fatalf("%s has no comment with ACL SETUSER robots", file)
 	}
 	return strings.Fields(strings.ReplaceAll(string(rule), "//", ""))
 }
 
-// certificate makes the files of a server that is its own authority and the
+// certificate makes the files of a server with a self-signed certificate, and the
 // configuration of a client that trusts it.
 func certificate(t testing.TB, dir string) (cert, key string, config *tls.Config) {
 	t.Helper()
