@@ -46,7 +46,6 @@ func Run(t *testing.T, open func(t *testing.T) cache.Store) {
 		{"absence", absence},
 		{"every field", everyField},
 		{"keys apart", keysApart},
-		{"overwrite", overwrite},
 		{"delete", remove},
 		{"fences", fences},
 		{"fences race", fencesRace},
@@ -256,18 +255,6 @@ var longHost = func() string {
 	}
 	return label[:len(label)-1]
 }()
-
-func overwrite(t *testing.T, s cache.Store) {
-	o := Origin(1)
-	for i := range 20 {
-		e := cache.Entry{Record: Record(o, fmt.Sprint("body ", i/2)), Epoch: uint64(i)}
-		if i%3 == 0 {
-			e.Record.LastGood = filled(o).LastGood
-		}
-		put(t, s, e)
-		want(t, s, o, e)
-	}
-}
 
 func remove(t *testing.T, s cache.Store) {
 	put(t, s, cache.Entry{Record: Record(Origin(1), "a"), Fence: 9})

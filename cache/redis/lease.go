@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	"github.com/robotskit/robots"
@@ -34,7 +33,7 @@ func (s *Store) Lease(ctx context.Context, origin robots.Origin, d time.Duration
 		nonce := encoded(rand.Uint64())
 		got, err = s.lease(ctx, origin, min(d, longestLease), nonce)
 		if err != nil && trouble(err) && script.KindOf(err) == script.Lost {
-			s.unknown.add(request{s.leaseKey(origin), nonce})
+			s.addUnknown(request{s.leaseKey(origin), nonce})
 			s.giveBack()
 		}
 		return err
@@ -88,53 +87,29 @@ type request struct{ key, nonce string }
 // out by themselves.
 const maxUnknown = 1024
 
-// unknownLeases are the requests whose leases must be given back.
-type unknownLeases struct {
-	mu     sync.Mutex
-	list   []request
-	giving bool // a goroutine gives them back
+func (s *Store) addUnknown(lost ...request) {
+	s.unknownMu.Lock()
+	defer s.unknownMu.Unlock()
+	s.unknown = append(s.unknown, lost[:min(len(lost), maxUnknown-len(s.unknown))]...)
 }
 
-func (u *unknownLeases) add(r request) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if len(u.list) < maxUnknown {
-		u.list = append(u.list, r)
-	}
-}
-
-// take returns one of them. With none it ends the giving.
-func (u *unknownLeases) take() (r request, ok bool) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	n := len(u.list)
-	if n == 0 {
-		u.giving = false
-		return r, false
-	}
-	r, u.list = u.list[n-1], u.list[:n-1]
-	return r, true
-}
-
-// giveBack releases unknown leases in the background. It stops when the server does not
-// answer, and is called again with the next answer. A call must be under way.
+// giveBack releases unknown leases in the background. What it cannot release it leaves
+// for the next answer of the server, after which it is called again. A call must be
+// under way.
 func (s *Store) giveBack() {
-	u := &s.unknown
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if len(u.list) == 0 || u.giving {
+	s.unknownMu.Lock()
+	defer s.unknownMu.Unlock()
+	list := s.unknown
+	if s.unknown = nil; len(list) == 0 {
 		return
 	}
-	u.giving = true
 	s.calls.Go(func() {
-		for r, ok := u.take(); ok; r, ok = u.take() {
+		for i, r := range list {
 			ctx, cancel := context.WithTimeout(context.Background(), callLimit)
 			_, _, err := s.run(ctx, releaseScript, []string{r.key}, []string{"", r.nonce})
 			cancel()
 			if err != nil && trouble(err) {
-				u.mu.Lock()
-				u.list, u.giving = append(u.list, r), false
-				u.mu.Unlock()
+				s.addUnknown(list[i:]...)
 				s.failed(err)
 				return
 			}

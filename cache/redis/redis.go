@@ -53,7 +53,8 @@ type Store struct {
 	probe    time.Time // when the next call may try
 	cause    error
 
-	unknown unknownLeases
+	unknownMu sync.Mutex
+	unknown   []request // whose leases must be given back
 }
 
 var _ cache.Leaser = (*Store)(nil)

@@ -2,19 +2,14 @@ package redistest
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
-	"math/big"
-	"net"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // AccessRule returns the words after "ACL SETUSER robots" in the comment of a Go file, up
@@ -34,38 +29,23 @@ func AccessRule(t testing.TB, file string) []string {
 	return strings.Fields(strings.ReplaceAll(string(rule), "//", ""))
 }
 
-// certificate makes the files of a server with a self-signed certificate, and the
-// configuration of a client that trusts it.
+// certificate makes the files of a server with the self-signed certificate of httptest,
+// and the configuration of a client that trusts it.
 func certificate(t testing.TB, dir string) (cert, key string, config *tls.Config) {
 	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-	}
-	public, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	s := httptest.NewTLSServer(nil)
+	defer s.Close()
+	secret, err := x509.MarshalPKCS8PrivateKey(s.TLS.Certificates[0].PrivateKey)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for name, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: public}, key: {Type: "PRIVATE KEY", Bytes: secret}} {
+	for name, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: s.Certificate().Raw}, key: {Type: "PRIVATE KEY", Bytes: secret}} {
 		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	roots := x509.NewCertPool()
-	parsed, err := x509.ParseCertificate(public)
-	if err != nil {
-		t.Fatal(err)
-	}
-	roots.AddCert(parsed)
+	roots.AddCert(s.Certificate())
 	return cert, key, &tls.Config{RootCAs: roots}
 }
