@@ -49,9 +49,7 @@ func TestMemorySize(t *testing.T) {
 		for i := range tt.n {
 			r := cachetest.Record(cachetest.Origin(i), "")
 			tt.fill(r, i)
-			if err := m.Put(context.Background(), cache.Entry{Record: r}, time.Hour); err != nil {
-				t.Fatal(err)
-			}
+			put(t, m, cache.Entry{Record: r})
 		}
 		got, said := heap()-before, m.Usage().Bytes
 		t.Logf("%-10s %5d bytes per origin, %5d by estimate", tt.name, got/int64(tt.n), said/int64(tt.n))
@@ -70,6 +68,14 @@ func heap() int64 {
 	return int64(s.HeapAlloc)
 }
 
+// put puts an entry for an hour.
+func put(t *testing.T, s cache.Store, e cache.Entry) {
+	t.Helper()
+	if err := s.Put(context.Background(), e, time.Hour); err != nil {
+		t.Errorf("put of %s: %v", e.Record.Origin, err)
+	}
+}
+
 // TestMemoryBound: whatever is put, the store stays within its limit, and what is
 // read again and again stays.
 func TestMemoryBound(t *testing.T) {
@@ -77,14 +83,10 @@ func TestMemoryBound(t *testing.T) {
 	m := cache.NewMemory(limit)
 	ctx := context.Background()
 	hot := cachetest.Origin(1_000_000)
-	if err := m.Put(ctx, cache.Entry{Record: cachetest.Record(hot, "hot")}, time.Hour); err != nil {
-		t.Fatal(err)
-	}
+	put(t, m, cache.Entry{Record: cachetest.Record(hot, "hot")})
 	for i := range 5_000 {
 		size := []int{0, 100, 3_000, 60_000, 513_024, 2 << 20}[i%6*(i%7)/6%6]
-		if err := m.Put(ctx, cache.Entry{Record: cachetest.Record(cachetest.Origin(i), strings.Repeat(fmt.Sprint(i), size/len(fmt.Sprint(i))))}, time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		put(t, m, cache.Entry{Record: cachetest.Record(cachetest.Origin(i), strings.Repeat(fmt.Sprint(i), size/len(fmt.Sprint(i))))})
 		if u := m.Usage(); u.Bytes > limit {
 			t.Fatalf("%d bytes after %d puts", u.Bytes, i)
 		}
@@ -108,9 +110,7 @@ func TestMemoryLatest(t *testing.T) {
 		m := cache.NewMemory(limit)
 		put := func(i, size int) {
 			r := cachetest.Record(cachetest.Origin(i), strings.Repeat(" ", size)+fmt.Sprint(i))
-			if err := m.Put(ctx, cache.Entry{Record: r}, time.Hour); err != nil {
-				t.Fatal(err)
-			}
+			put(t, m, cache.Entry{Record: r})
 		}
 		for i := range n {
 			put(i, 5_000)

@@ -72,6 +72,8 @@ type stage struct {
 	way    way
 	jumped bool // times in the store may be of another wall clock
 
+	processes []*process
+
 	mu       sync.Mutex
 	truth    []attempt
 	kept     uint64 // what is behind the entry in the store
@@ -96,6 +98,7 @@ func (s *stage) start() *process {
 		s.t.Fatal(err)
 	}
 	p.c = c
+	s.processes = append(s.processes, p)
 	return p
 }
 
@@ -448,7 +451,7 @@ func (p *process) story(last int, r *fetch.Record) string {
 var ages = []time.Duration{time.Minute * 3, 12*hour - time.Minute, 12*hour + time.Minute, 5 * day, 30*day - time.Minute, 30*day + time.Minute, 70 * day}
 
 // ageing asks through an outage that has begun.
-func (s *stage) ageing(p *process, restarts bool) *process {
+func (s *stage) ageing(p *process, restarts bool) {
 	began := time.Now()
 	for _, age := range ages {
 		if restarts {
@@ -460,7 +463,6 @@ func (s *stage) ageing(p *process, restarts bool) *process {
 		synctest.Wait()
 		p.get(storeCalls)
 	}
-	return p
 }
 
 // past gives the store a record of a process that is gone.
@@ -481,7 +483,6 @@ var tortures = []struct {
 		p := s.start()
 		p.get(storeCalls)
 		p.get(storeCalls)
-		p.close(storeCalls)
 	}},
 	{"cold, 404", func(s *stage) {
 		s.turns("404")
@@ -490,14 +491,12 @@ var tortures = []struct {
 		p.get(storeCalls)
 		s.rest(time.Hour)
 		p.get(storeCalls)
-		p.close(storeCalls)
 	}},
 	{"kept by an earlier process", func(s *stage) {
 		s.past("file", time.Hour)
 		s.arm()
 		p := s.start()
 		p.get(storeCalls)
-		p.close(storeCalls)
 	}},
 	{"due and refreshed", func(s *stage) {
 		s.past("file", 30*hour)
@@ -506,7 +505,6 @@ var tortures = []struct {
 		p.get(storeCalls)
 		s.rest(25 * hour)
 		p.get(staleWait)
-		p.close(storeCalls)
 	}},
 	{"a file that closes what was open", func(s *stage) {
 		s.past("404", 30*hour)
@@ -519,7 +517,6 @@ var tortures = []struct {
 		p.get(staleWait)
 		s.rest(time.Hour)
 		p.get(staleWait)
-		p.close(storeCalls)
 	}},
 	{"ahead", func(s *stage) {
 		p := s.start()
@@ -529,7 +526,6 @@ var tortures = []struct {
 		p.get(0)
 		s.rest(time.Minute)
 		p.get(0)
-		p.close(storeCalls)
 	}},
 	{"stale while revalidating", func(s *stage) {
 		p := s.start()
@@ -541,7 +537,6 @@ var tortures = []struct {
 		p.get(staleWait)
 		s.rest(time.Minute)
 		p.get(staleWait)
-		p.close(storeCalls)
 	}},
 	{"overdue", func(s *stage) {
 		p := s.start()
@@ -550,7 +545,6 @@ var tortures = []struct {
 		s.takes = 20 * time.Second
 		s.arm()
 		p.get(storeCalls)
-		p.close(storeCalls)
 	}},
 	{"outage with a copy", func(s *stage) {
 		s.past("file", 30*hour)
@@ -558,7 +552,7 @@ var tortures = []struct {
 		s.arm()
 		p := s.start()
 		p.get(storeCalls)
-		s.ageing(p, false).close(storeCalls)
+		s.ageing(p, false)
 	}},
 	{"outage with a copy, restarts", func(s *stage) {
 		s.past("file", 30*hour)
@@ -566,21 +560,21 @@ var tortures = []struct {
 		s.arm()
 		p := s.start()
 		p.get(storeCalls)
-		s.ageing(p, true).close(storeCalls)
+		s.ageing(p, true)
 	}},
 	{"outage of a site never reached", func(s *stage) {
 		s.turns("no host")
 		s.arm()
 		p := s.start()
 		p.get(storeCalls)
-		s.ageing(p, false).close(storeCalls)
+		s.ageing(p, false)
 	}},
 	{"outage of a site never reached, restarts", func(s *stage) {
 		s.turns("503")
 		s.arm()
 		p := s.start()
 		p.get(storeCalls)
-		s.ageing(p, true).close(storeCalls)
+		s.ageing(p, true)
 	}},
 	{"outage seen day by day, restarts", func(s *stage) {
 		s.turns("reset")
@@ -596,7 +590,6 @@ var tortures = []struct {
 			p = s.start()
 			s.rest(25 * hour)
 		}
-		p.close(storeCalls)
 	}},
 	{"outage with failures of our own before and in it", func(s *stage) {
 		s.past("file", 30*hour)
@@ -614,7 +607,6 @@ var tortures = []struct {
 		p.get(storeCalls)
 		s.rest(30 * day)
 		p.get(storeCalls)
-		p.close(storeCalls)
 	}},
 	{"outage after a 404, 429 and 5xx for missing pages", func(s *stage) {
 		s.past("404", 30*hour)
@@ -625,7 +617,6 @@ var tortures = []struct {
 			s.rest(7 * day)
 			p.get(storeCalls)
 		}
-		p.close(storeCalls)
 	}},
 	{"outage that another process saw end", func(s *stage) {
 		s.past("file", 30*hour)
@@ -647,7 +638,6 @@ var tortures = []struct {
 		}
 		s.rest(10 * day)
 		p.get(storeCalls)
-		p.close(storeCalls)
 	}},
 	{"outage that another process saw end, long after", func(s *stage) {
 		s.past("404", 30*hour)
@@ -667,7 +657,6 @@ var tortures = []struct {
 			s.rest(7 * day)
 			p.get(storeCalls)
 		}
-		p.close(storeCalls)
 	}},
 	{"refresh", func(s *stage) {
 		p := s.start()
@@ -678,7 +667,6 @@ var tortures = []struct {
 			p.asks("Refresh", 2*storeCalls, func() (*fetch.Record, error) { return p.c.Refresh(context.Background(), origin) })
 			p.get(storeCalls)
 		}
-		p.close(storeCalls)
 	}},
 	{"forget", func(s *stage) {
 		p := s.start()
@@ -703,7 +691,6 @@ var tortures = []struct {
 		p.get(storeCalls)
 		s.rest(2 * hour)
 		p.get(storeCalls)
-		p.close(storeCalls)
 	}},
 	{"lease of another who delivers", func(s *stage) {
 		s.past("file", 30*hour)
@@ -720,7 +707,6 @@ var tortures = []struct {
 		p.get(otherLease)
 		s.rest(25 * hour)
 		p.get(storeCalls)
-		p.close(storeCalls)
 	}},
 	{"lease of another who dies", func(s *stage) {
 		if _, err := s.Memory.Lease(context.Background(), origin, 66*time.Second); err != nil {
@@ -732,7 +718,6 @@ var tortures = []struct {
 		p.get(otherLease)
 		s.rest(time.Hour)
 		p.get(storeCalls)
-		p.close(storeCalls)
 	}},
 	{"fenced by a later lease", func(s *stage) {
 		s.past("file", 30*hour)
@@ -759,7 +744,6 @@ var tortures = []struct {
 			p.get(storeCalls)
 			s.rest(2 * day)
 			p.get(storeCalls)
-			p.close(storeCalls)
 		}
 	}},
 	{"refused by the guard", func(s *stage) {
@@ -780,14 +764,13 @@ var tortures = []struct {
 		p = s.start() // its guard may be another
 		s.turns("500")
 		p.get(storeCalls)
-		p.close(storeCalls)
 	}},
 	{"refused since ever", func(s *stage) {
 		s.turns("refused")
 		s.arm()
 		p := s.start()
 		p.get(storeCalls)
-		s.ageing(p, true).close(storeCalls)
+		s.ageing(p, true)
 	}},
 	{"many callers", func(s *stage) {
 		s.past("file", 30*hour)
@@ -814,7 +797,6 @@ var tortures = []struct {
 		wg.Wait()
 		for _, p := range procs {
 			p.get(storeCalls)
-			p.close(storeCalls)
 		}
 	}},
 	{"closed in the middle", func(s *stage) {
@@ -855,7 +837,6 @@ var tortures = []struct {
 			s.rest(6 * hour)
 			p.get(storeCalls)
 		}
-		p.close(storeCalls)
 	}},
 }
 
@@ -878,6 +859,9 @@ func TestTorture(t *testing.T) {
 				s.title = fmt.Sprintf("call %d %s, %d in all", at, wayNames[w], calls)
 			}
 			tortures[i].act(s)
+			for _, p := range s.processes {
+				p.close(storeCalls)
+			}
 			s.heals()
 			mu.Lock()
 			defer mu.Unlock()

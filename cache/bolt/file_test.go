@@ -34,6 +34,14 @@ func mustOpen(t *testing.T, path string, o Options) *Store {
 	return s
 }
 
+// put puts an entry for an hour.
+func put(t *testing.T, s cache.Store, e cache.Entry) {
+	t.Helper()
+	if err := s.Put(context.Background(), e, time.Hour); err != nil {
+		t.Errorf("put of %s: %v", e.Record.Origin, err)
+	}
+}
+
 // sample makes a store with entries of all sizes and returns its file's bytes.
 func sample(t *testing.T, n int) []byte {
 	t.Helper()
@@ -42,9 +50,7 @@ func sample(t *testing.T, n int) []byte {
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {
-			if err := s.Put(context.Background(), sampleEntry(i), time.Hour); err != nil {
-				t.Error(err)
-			}
+			put(t, s, sampleEntry(i))
 		})
 	}
 	wg.Wait()
@@ -266,9 +272,7 @@ func TestRepair(t *testing.T) {
 		} {
 			s := mustOpen(t, filepath.Join(t.TempDir(), "robots.cache"), Options{})
 			e := cache.Entry{Record: cachetest.Record(cachetest.Origin(1), strings.Repeat("x", size))}
-			if err := s.Put(ctx, e, time.Hour); err != nil {
-				t.Fatal(err)
-			}
+			put(t, s, e)
 			err := s.db.Update(func(tx *bbolt.Tx) error { return damage(tx.Bucket(bodiesBucket), fetch.HashOf(e.Record.Body)) })
 			if err != nil {
 				t.Fatal(err)
@@ -277,9 +281,7 @@ func TestRepair(t *testing.T) {
 				t.Errorf("get of a damaged body of %d bytes: %v", size, err)
 			}
 			for range 2 {
-				if err := s.Put(ctx, e, time.Hour); err != nil {
-					t.Fatal(err)
-				}
+				put(t, s, e)
 				if got, err := s.Get(ctx, e.Record.Origin); err != nil || !bytes.Equal(got.Record.Body, e.Record.Body) {
 					t.Errorf("get of %d bytes after a repair: %v", size, err)
 				}
@@ -337,9 +339,7 @@ func TestNoSync(t *testing.T) {
 		t.Error("it waits for the disk")
 	}
 	for i := range 100 {
-		if err := s.Put(context.Background(), sampleEntry(i), time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		put(t, s, sampleEntry(i))
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -399,9 +399,7 @@ func TestSize(t *testing.T) {
 			body := strings.Repeat(fmt.Sprintln(i), []int{1, 50, 200, 1000, 20_000}[i%5*(i%11)/10])
 			written += int64(len(body)) + 700
 			wg.Go(func() {
-				if err := s.Put(ctx, cache.Entry{Record: cachetest.Record(cachetest.Origin(i%7000), body)}, time.Hour); err != nil {
-					t.Error(err)
-				}
+				put(t, s, cache.Entry{Record: cachetest.Record(cachetest.Origin(i%7000), body)})
 			})
 		}
 		wg.Wait()
@@ -480,9 +478,7 @@ func TestFormat(t *testing.T) {
 		if diff := cachetest.Difference(got, want); diff != "" {
 			t.Error(diff)
 		}
-		if err := s.Put(context.Background(), want, time.Hour); err != nil {
-			t.Error(err)
-		}
+		put(t, s, want)
 	}
 	counts(t, s)
 }

@@ -32,7 +32,7 @@ func TestFull(t *testing.T) {
 	step := 4 << 10 * campaign.Size(32, 8, 1)
 	failed, refused := 0, 0
 	for room := step; room <= 600<<10 && !t.Failed(); room += step {
-		b := &bench{t: t, path: filepath.Join(dir, "robots.cache"), aside: dir, acked: map[int]uint64{}, maybe: map[int][]uint64{}, title: fmt.Sprintf("room for %d bytes", room)}
+		b := newBench(t, filepath.Join(dir, "robots.cache"), dir, fmt.Sprintf("room for %d bytes", room))
 		limit(uint64(room))
 		if b.open() {
 			for i := range 30 {

@@ -75,6 +75,10 @@ type bench struct {
 	last  uint64
 }
 
+func newBench(t *testing.T, path, aside, title string) *bench {
+	return &bench{t: t, path: path, aside: aside, title: title, acked: map[int]uint64{}, maybe: map[int][]uint64{}}
+}
+
 func (b *bench) errorf(format string, args ...any) {
 	b.t.Helper()
 	b.t.Errorf("%s: "+format, append([]any{b.title}, args...)...)
@@ -410,7 +414,8 @@ func TestTorture(t *testing.T) {
 	runs, most := 0, 0
 	run := func(name string, i, at, many int, how failure) (called []uintptr) {
 		path := filepath.Join(dir, name)
-		b := &bench{t: t, k: k, path: path, aside: aside, size: tortures[i].size, acked: map[int]uint64{}, maybe: map[int][]uint64{}, title: name}
+		b := newBench(t, path, aside, name)
+		b.k, b.size = k, tortures[i].size
 		k.mu.Lock()
 		clear(k.disks)
 		k.at, k.many, k.how, k.called, k.struck = at, many, how, nil, nil
@@ -467,7 +472,8 @@ func TestTorture(t *testing.T) {
 		if tortures[i].base == nil {
 			continue
 		}
-		b := &bench{t: t, k: k, path: filepath.Join(aside, "base"), size: tortures[i].size, acked: map[int]uint64{}, maybe: map[int][]uint64{}}
+		b := newBench(t, filepath.Join(aside, "base"), aside, "base")
+		b.k, b.size = k, tortures[i].size
 		if !b.open() {
 			t.FailNow()
 		}

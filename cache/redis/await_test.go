@@ -40,10 +40,7 @@ func TestAwait(t *testing.T) {
 	if err := s.Await(ctx, o); err != nil {
 		t.Fatalf("await of no lease: %v", err)
 	}
-	l, err := s.Lease(ctx, o, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := lease(t, s, o, time.Hour)
 	const waiters = 100
 	waited, looks := make(chan error, waiters), sent(server, "pttl")
 	impatient, cancel := context.WithCancel(ctx)
@@ -83,18 +80,14 @@ func TestAwaitEnds(t *testing.T) {
 	s, other := newStore(t, server.Client(), Options{}), newStore(t, server.Client(), Options{})
 	o := cachetest.Origin(1)
 	began := time.Now()
-	if l, err := s.Lease(ctx, o, 300*time.Millisecond); err != nil || !l.Granted {
-		t.Fatalf("lease: %+v, %v", l, err)
-	}
+	lease(t, s, o, 300*time.Millisecond)
 	if err := other.Await(ctx, o); err != nil {
 		t.Error(err)
 	}
 	if d := time.Since(began); d < 250*time.Millisecond { // the server's clock counts whole milliseconds
 		t.Errorf("a lease of 300 ms was waited for %v", d)
 	}
-	if l, err := s.Lease(ctx, o, time.Hour); err != nil || !l.Granted {
-		t.Fatalf("lease after the dead one: %+v, %v", l, err)
-	}
+	lease(t, s, o, time.Hour)
 	waited, looks := make(chan error, 1), sent(server, "pttl")
 	go func() { waited <- other.Await(ctx, o) }()
 	looked(t, server, looks+1)

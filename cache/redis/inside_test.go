@@ -89,9 +89,7 @@ func TestDamage(t *testing.T) {
 			beside := cache.Entry{Record: cachetest.Record(other, "beside")}
 			e := cache.Entry{Record: cachetest.Record(o, body)}
 			for _, e := range []cache.Entry{beside, e} {
-				if err := s.Put(ctx, e, time.Hour); err != nil {
-					t.Fatal(err)
-				}
+				put(t, s, e)
 			}
 			server.Do("DEL", key)
 			damage(key)
@@ -102,10 +100,7 @@ func TestDamage(t *testing.T) {
 				t.Errorf("%s, %s: get of another: %v", key, name, err)
 			}
 			for _, o := range []robots.Origin{o, other} {
-				l, err := s.Lease(ctx, o, time.Hour)
-				if err != nil || !l.Granted {
-					t.Errorf("%s, %s: lease of %s: %+v, %v", key, name, o, l, err)
-				}
+				l := lease(t, s, o, time.Hour)
 				if err := s.Release(ctx, o, l.Token); err != nil {
 					t.Errorf("%s, %s: release: %v", key, name, err)
 				}
@@ -141,13 +136,11 @@ func TestTokens(t *testing.T) {
 	s := newStore(t, server.Client(), Options{})
 	for i, fence := range []uint64{0, 1 << 53, 1<<53 + 1, 1<<60 + 1<<32 - 1, 1 << 63, 1<<64 - 2} {
 		o := cachetest.Origin(i)
-		if err := s.Put(ctx, cache.Entry{Record: cachetest.Record(o, "a"), Fence: fence}, time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		put(t, s, cache.Entry{Record: cachetest.Record(o, "a"), Fence: fence})
 		server.Do("DEL", s.head+"token")
-		l, err := s.Lease(ctx, o, time.Hour)
-		if err != nil || !l.Granted || l.Token <= fence {
-			t.Errorf("lease over fence %d: %+v, %v", fence, l, err)
+		l := lease(t, s, o, time.Hour)
+		if l.Token <= fence {
+			t.Errorf("lease over fence %d: %+v", fence, l)
 		}
 		if fence >= 1<<53 && l.Token != fence+1 {
 			t.Errorf("lease over fence %d has token %d", fence, l.Token)
@@ -196,18 +189,14 @@ func TestRepair(t *testing.T) {
 			f := cache.Entry{Record: cachetest.Record(other, strings.Repeat("x", size))}
 			s := newStore(t, client, Options{})
 			for _, e := range []cache.Entry{e, f} {
-				if err := s.Put(ctx, e, time.Hour); err != nil {
-					t.Fatal(err)
-				}
+				put(t, s, e)
 			}
 			damage(fmt.Sprintf("%sbody:%x", s.head, fetch.HashOf(e.Record.Body)))
 			if _, err := s.Get(ctx, o); err == nil || errors.Is(err, cache.ErrAbsent) || !strings.Contains(err.Error(), "body") {
 				t.Errorf("get with a body of %d bytes, %s: %v", size, name, err)
 			}
 			for range 2 {
-				if err := s.Put(ctx, e, time.Hour); err != nil {
-					t.Fatal(err)
-				}
+				put(t, s, e)
 				for _, e := range []cache.Entry{e, f} {
 					if got, err := s.Get(ctx, e.Record.Origin); err != nil || !sameEntry(got, e) {
 						t.Errorf("get of %d bytes after a repair, %s: %v", size, name, err)
@@ -215,9 +204,7 @@ func TestRepair(t *testing.T) {
 				}
 			}
 			// The other's reference may be to the body that is gone.
-			if err := s.Put(ctx, f, time.Hour); err != nil {
-				t.Fatal(err)
-			}
+			put(t, s, f)
 			counted(t, s)
 			for i, o := range []cache.Entry{e, f} {
 				if i == 1 {

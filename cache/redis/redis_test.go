@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -36,6 +37,32 @@ func newStore(t testing.TB, client rueidis.Client, o Options) *Store {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	return s
+}
+
+// put puts an entry for an hour.
+func put(t *testing.T, s cache.Store, e cache.Entry) {
+	t.Helper()
+	if err := s.Put(context.Background(), e, time.Hour); err != nil {
+		t.Errorf("put of %s: %v", e.Record.Origin, err)
+	}
+}
+
+// lease acquires the lease on an origin.
+func lease(t *testing.T, s *Store, o robots.Origin, d time.Duration) cache.Lease {
+	t.Helper()
+	l, err := s.Lease(ctx, o, d)
+	if err != nil || !l.Granted {
+		t.Fatalf("lease: %+v, %v", l, err)
+	}
+	return l
+}
+
+// unlessAbsent returns nil for ErrAbsent, by which the server has answered.
+func unlessAbsent(err error) error {
+	if errors.Is(err, cache.ErrAbsent) {
+		return nil
+	}
+	return err
 }
 
 // inside lets the suite see what a store holds.
