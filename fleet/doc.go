@@ -15,10 +15,9 @@
 //
 // # Access
 //
-// A user of the server needs no more than this (TestTLS), here for the prefix
-// "robots", and Open says what of it he lacks (TestRights); without INFO, which a
-// fleet can do without, and on one server without CLUSTER. The server is Redis 7.0
-// or later, or Valkey.
+// A user of the server needs no more rights than these (TestTLS), here for the prefix
+// "robots". If some are missing, Open says which ones (TestRights). INFO is not
+// necessary, and CLUSTER only for a cluster. The server is Redis 7.0 or later, or Valkey.
 //
 //	ACL SETUSER robots on >SECRET resetkeys ~{robots}:* resetchannels -@all
 //	  +hello +auth +ping +cluster|slots +cluster|shards

@@ -1,12 +1,14 @@
-// Package cachetest holds an implementation of cache.Store against its contract.
+// Package cachetest tests an implementation of cache.Store against its contract. To write
+// a store, begin with this test, which needs nothing else:
 //
 //	func TestConformance(t *testing.T) {
 //		cachetest.Run(t, func(t *testing.T) cache.Store { return open(t) })
 //	}
 //
-// Each test opens a store of its own, which must be empty and have room for some
-// 100 MB. Abilities beyond Store are tested if the store has them: leases of a
-// cache.Leaser, and what the interfaces in this package show of its inside.
+// Each part of the suite opens a store, which must be empty and have room for some
+// 100 MB. If the store is a cache.Leaser, its leases are tested too. Two parts must look
+// inside the store. They are skipped unless it is a [Planter] or a [Counter]: wrap it in
+// a type that is one.
 package cachetest
 
 import (
@@ -26,18 +28,19 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// A Planter can write the bytes of a record as another release would have
-// written them, under the key of an origin. Tests of a store wrap it to be one.
+// A Planter writes any bytes as the encoded record of an origin, as a later release or
+// damage would. The part "versions" needs it.
 type Planter interface {
 	Plant(origin robots.Origin, record []byte) error
 }
 
-// A Counter says how many bytes it holds for its entries and their bodies.
+// A Counter says how many bytes its entries and their bodies take. The part "bodies
+// once" needs it.
 type Counter interface {
 	Bytes() int64
 }
 
-// Run runs the suite. It closes each store it opens.
+// Run runs the suite. It closes each store that it opens.
 func Run(t *testing.T, open func(t *testing.T) cache.Store) {
 	tests := []struct {
 		name string
@@ -89,8 +92,8 @@ func Origin(i int) robots.Origin {
 	return o
 }
 
-// Record returns a good record of an origin with a body, of an empty file if it
-// has no bytes.
+// Record returns a good record of an origin with a body. If that is "", the record is of
+// an empty file.
 func Record(o robots.Origin, body string) *fetch.Record {
 	at := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
 	r := &fetch.Record{
@@ -116,7 +119,7 @@ func good(body string) *fetch.Copy {
 	return c
 }
 
-// filled returns a record in which every field has a value of its own.
+// filled returns a record with a value in every field.
 func filled(o robots.Origin) *fetch.Record {
 	r := Record(o, "")
 	r.Hops[0].Location = "/robots.txt"
@@ -285,10 +288,10 @@ func fences(t *testing.T, s cache.Store) {
 		put(t, s, kept)
 		want(t, s, o, kept)
 	}
-	put(t, s, cache.Entry{Record: Record(Origin(2), "another's fence is none of its")})
+	put(t, s, cache.Entry{Record: Record(Origin(2), "fences are per origin")})
 }
 
-// fencesRace lets writers with growing fences race: at the end the highest is there.
+// fencesRace: if writers with growing fences race, the highest fence wins.
 func fencesRace(t *testing.T, s cache.Store) {
 	const writers, each = 8, 50
 	o := Origin(1)
@@ -331,7 +334,7 @@ func bodies(t *testing.T, s cache.Store) {
 		put(t, s, cache.Entry{Record: r})
 		want(t, s, r.Origin, cache.Entry{Record: r})
 	}
-	// A fetcher of the user's may call an empty file one that has rules.
+	// A Fetcher of the user may return an empty body with the cause OK.
 	r := Record(Origin(98), "")
 	r.Cause, r.LastGood = fetch.OK, &fetch.Copy{Outcome: fetch.Success, Cause: fetch.OK}
 	put(t, s, cache.Entry{Record: r})
@@ -357,7 +360,7 @@ func bodiesOnce(t *testing.T, s cache.Store) {
 		put(t, s, cache.Entry{Record: r})
 	}
 	if got := c.Bytes() - empty; got > 2*size+n*4096 {
-		t.Errorf("%d entries with one body of %d bytes take %d", n, size, got)
+		t.Errorf("%d entries that share a body of %d bytes take %d bytes", n, size, got)
 	}
 	for i := range n {
 		if i%2 == 0 {
@@ -376,8 +379,8 @@ func bodiesOnce(t *testing.T, s cache.Store) {
 	}
 }
 
-// bodiesChange moves bodies between the two places of a record and between
-// origins: each time all of them can be read.
+// bodiesChange gives entries other bodies, which they share, at random. After each step
+// all entries can be read.
 func bodiesChange(t *testing.T, s cache.Store) {
 	random := rand.New(rand.NewPCG(3, 4))
 	held := map[int]cache.Entry{}

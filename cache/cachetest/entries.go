@@ -13,10 +13,10 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// Scale measures a store once, whatever b.N: it fills the store with n origins, reads
-// them at random, and writes over some, so many calls at a time and one by one. Of
-// twenty origins three have no file, five have one of a hundred that many have, and
-// twelve one of their own; bodies have 1,168 bytes on average.
+// Scale measures a store once, whatever b.N. It puts the entries of n origins, reads
+// entries at random and puts some again, with together calls at a time and one by one.
+// Of twenty origins three have no file, five have one of a hundred files that they
+// share, and twelve one of their own; a body has 1,168 bytes on average.
 func Scale(b *testing.B, s cache.Store, n, together int) {
 	b.Helper()
 	content := map[fetch.Hash]int{}
@@ -54,8 +54,8 @@ func typical(i int) cache.Entry {
 	return cache.Entry{Record: r}
 }
 
-// rate makes calls, so many at a time, and returns how many come to a second. A
-// worker ends with its first error, which fails b.
+// rate makes total calls by so many workers and returns the number of calls per second.
+// A worker ends at its first error, which fails b.
 func rate(b *testing.B, workers, total int, call func(i int) error) float64 {
 	b.Helper()
 	var next atomic.Int64
@@ -75,9 +75,9 @@ func rate(b *testing.B, workers, total int, call func(i int) error) float64 {
 	return float64(total) / time.Since(began).Seconds()
 }
 
-// Numbered returns an entry of the i-th origin all of which follows from a number,
-// its Epoch: who finds it again knows which one it is and whether it is whole. Some
-// of its bodies come and go with other numbers.
+// Numbered returns an entry of the i-th origin that is made from a number, which is its
+// Epoch: a test that finds the entry can tell which one it is and, with Difference,
+// whether it is complete. Some entries share bodies.
 func Numbered(i int, number uint64) cache.Entry {
 	random := rand.New(rand.NewPCG(number, uint64(i)))
 	r := Record(Origin(i), strings.Repeat(fmt.Sprintln("Disallow: /", number), 1+random.IntN(100)))

@@ -8,9 +8,8 @@ import (
 	"github.com/robotskit/robots/cache/cachetest"
 )
 
-// A store of your own is held against the contract by one test in its package. Each
-// part of the suite opens an empty store. A store that fails is told by the tests'
-// names, such as TestConformance/fences.
+// One test checks a store of your own against the contract. It runs the parts of the
+// suite as subtests, such as TestConformance/fences.
 func Example() {
 	// In your_test.go this is func TestConformance(t *testing.T).
 	testConformance := func(t *testing.T) {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// run runs a test inside an example, whose output is no place for that of the test.
+// run runs a test inside an example. It keeps what the test prints out of the output of
+// the example, which is compared.
 func run(test func(*testing.T)) bool {
 	stdout := os.Stdout
 	defer func() { os.Stdout = stdout }()

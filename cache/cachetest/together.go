@@ -15,8 +15,8 @@ import (
 	"github.com/robotskit/robots/cache"
 )
 
-// expiry holds a store to what it must not do: drop an entry before its time. After
-// it the entry may be there, unharmed, or absent.
+// expiry: a store must not drop an entry before its time. After that the entry may be
+// there, as it was put, or absent.
 func expiry(t *testing.T, s cache.Store) {
 	long, short := Record(Origin(1), "long"), Record(Origin(2), "short")
 	put(t, s, cache.Entry{Record: long})
@@ -35,7 +35,7 @@ func expiry(t *testing.T, s cache.Store) {
 	} else if !errors.Is(err, cache.ErrAbsent) {
 		t.Errorf("get after its time: %v, want the entry or ErrAbsent", err)
 	}
-	put(t, s, cache.Entry{Record: short}) // and it can come back
+	put(t, s, cache.Entry{Record: short}) // an entry can be put again
 	want(t, s, Origin(2), cache.Entry{Record: short})
 }
 
@@ -100,16 +100,16 @@ func contexts(t *testing.T, s cache.Store) {
 
 func badPuts(t *testing.T, s cache.Store) {
 	if err := s.Put(ctx, cache.Entry{}, keep); err == nil {
-		t.Error("put of no record: no error")
+		t.Error("put without a record: no error")
 	}
 	if err := s.Put(ctx, cache.Entry{Record: Record(robots.Origin{}, "a")}, keep); err == nil {
-		t.Error("put of a record of no origin: no error")
+		t.Error("put of a record without an origin: no error")
 	}
 	wantAbsent(t, s, robots.Origin{})
 }
 
-// versions: what a later release has written is neither read nor absent, and goes
-// away by a put only. So is what is damaged.
+// versions: a record of a later release is neither read nor absent, and is replaced by
+// the next put. The same holds for a damaged one.
 func versions(t *testing.T, s cache.Store) {
 	p, ok := s.(Planter)
 	if !ok {
@@ -137,7 +137,7 @@ func versions(t *testing.T, s cache.Store) {
 		put(t, s, e)
 		want(t, s, Origin(1), e)
 	}
-	// What this release does not know and earlier ones did not write is skipped.
+	// A field that this release does not know is ignored.
 	if err := p.Plant(Origin(1), []byte(`{"v":1,"o":"https://site-1.example","c":"client-error","s":404,"later-addition":[1]}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func leaseEnds(t *testing.T, s cache.Store) {
 	}
 }
 
-// leaseRace lets many ask at once: one at a time has it, and tokens grow.
+// leaseRace: if many ask at once, one at a time has the lease, and tokens grow.
 func leaseRace(t *testing.T, s cache.Store) {
 	l := leaser(t, s)
 	const workers, rounds = 16, 20
@@ -254,7 +254,7 @@ func leaseRace(t *testing.T, s cache.Store) {
 					continue
 				}
 				if inside.Add(1) != 1 {
-					t.Error("two hold the lease")
+					t.Error("two have the lease at a time")
 				}
 				if got.Token <= last {
 					t.Errorf("token %d after %d", got.Token, last)
@@ -272,7 +272,7 @@ func leaseRace(t *testing.T, s cache.Store) {
 	t.Logf("%d leases", workers*rounds)
 }
 
-// closing closes while calls are under way.
+// closing closes the store while calls are under way.
 func closing(t *testing.T, s cache.Store) {
 	put(t, s, cache.Entry{Record: Record(Origin(1), "a")})
 	var wg sync.WaitGroup
