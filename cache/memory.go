@@ -37,19 +37,21 @@ type Memory struct {
 type item struct {
 	Entry
 	used   atomic.Bool
-	until  time.Time     // worth keeping
-	size   int64         // without bodies
-	hashes [2]fetch.Hash // of bodies
-	n      int           // how many of hashes are in use
+	until  time.Time // worth keeping
+	size   int64     // without bodies
+	bodies [2]*body  // of the record and its last good copy, nil beyond
 
 	before, after *item
 }
 
-// body is a body with the number of entries that refer to it.
+// body is a body with the number of items that refer to it.
 type body struct {
+	hash    fetch.Hash
 	content []byte
 	refs    int
 }
+
+func (b *body) size() int64 { return int64(len(b.content)) + bodyCost }
 
 type lease struct {
 	token uint64
@@ -108,7 +110,7 @@ func (m *Memory) Put(ctx context.Context, e Entry, keep time.Duration) error {
 	if e.Record == nil || e.Record.Origin.IsZero() {
 		return errNoRecord
 	}
-	it, bodies := newItem(e, keep)
+	it := newItem(e, keep)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
@@ -117,36 +119,39 @@ func (m *Memory) Put(ctx context.Context, e Entry, keep time.Duration) error {
 	if old := m.items[e.Record.Origin]; old != nil && old.Fence > e.Fence {
 		return ErrFenced
 	}
-	m.put(it, bodies)
+	m.put(it)
 	return nil
 }
 
 // replace is Put for a Cache, which has m in front of its store: it ignores fences,
 // and, if was is not nil, replaces that record only.
 func (m *Memory) replace(was *fetch.Record, e Entry, keep time.Duration) {
-	it, bodies := newItem(e, keep)
+	it := newItem(e, keep)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if old := m.items[e.Record.Origin]; was == nil || old != nil && old.Record == was {
-		m.put(it, bodies)
+		m.put(it)
 	}
 }
 
-func newItem(e Entry, keep time.Duration) (it *item, bodies [2][]byte) {
-	it = &item{Entry: e, until: time.Now().Add(keep), size: sizeOf(e.Record)}
+func newItem(e Entry, keep time.Duration) *item {
+	it := &item{Entry: e, until: time.Now().Add(keep), size: sizeOf(e.Record)}
+	n := 0
 	for h, b := range e.Record.Bodies() {
-		it.hashes[it.n], bodies[it.n] = h, b
-		it.n++
+		it.bodies[n] = &body{hash: h, content: b}
+		n++
 	}
-	return it, bodies
+	return it
 }
 
 // put puts an item behind all others, and drops items if there are too many bytes.
-func (m *Memory) put(it *item, bodies [2][]byte) {
+func (m *Memory) put(it *item) {
 	alone := it.size
-	for i := range it.n {
-		m.refer(it, it.hashes[i], bodies[i])
-		alone += int64(len(bodies[i])) + bodyCost
+	for i, b := range it.bodies {
+		if b != nil {
+			it.bodies[i] = m.refer(it, b)
+			alone += b.size()
+		}
 	}
 	m.size += it.size
 	if old := m.items[it.Record.Origin]; old != nil {
@@ -172,27 +177,29 @@ func (m *Memory) append(it *item) {
 
 var errNoRecord = errors.New("the entry has no record, or the record no origin")
 
-// refer counts a reference to a body and makes the item share the kept bytes.
-func (m *Memory) refer(it *item, h fetch.Hash, content []byte) {
-	b := m.bodies[h]
+// refer counts a reference to a body of the item and returns the body that is kept,
+// whose bytes the item then shares.
+func (m *Memory) refer(it *item, own *body) *body {
+	b := m.bodies[own.hash]
 	if b == nil {
-		b = &body{content: content}
-		if cap(content) > len(content)+len(content)/4 { // what a reader grew and did not fill
-			b.content = append(make([]byte, 0, len(content)), content...)
+		b = &body{hash: own.hash, content: own.content}
+		if cap(b.content) > len(b.content)+len(b.content)/4 { // what a reader grew and did not fill
+			b.content = append(make([]byte, 0, len(b.content)), b.content...)
 		}
-		m.bodies[h] = b
-		m.size += int64(len(content)) + bodyCost
+		m.bodies[b.hash] = b
+		m.size += b.size()
 	}
 	b.refs++
 	r := *it.Record
-	if len(r.Body) == len(b.content) && &r.Body[0] == &content[0] {
+	if len(r.Body) == len(b.content) && &r.Body[0] == &own.content[0] {
 		r.Body = b.content
 	}
-	if g := r.LastGood; g != nil && len(g.Body) == len(b.content) && fetch.HashOf(g.Body) == h {
+	if g := r.LastGood; g != nil && len(g.Body) == len(b.content) && fetch.HashOf(g.Body) == b.hash {
 		good := *g
 		good.Body, r.LastGood = b.content, &good
 	}
 	it.Record = &r
+	return b
 }
 
 // remove forgets an item.
@@ -206,11 +213,13 @@ func (m *Memory) remove(it *item) {
 	}
 	it.before.after, it.after.before = it.after, it.before
 	m.size -= it.size
-	for _, h := range it.hashes[:it.n] {
-		b := m.bodies[h]
+	for _, b := range it.bodies {
+		if b == nil {
+			continue
+		}
 		if b.refs--; b.refs == 0 {
-			delete(m.bodies, h)
-			m.size -= int64(len(b.content)) + bodyCost
+			delete(m.bodies, b.hash)
+			m.size -= b.size()
 		}
 	}
 }
