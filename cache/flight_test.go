@@ -435,7 +435,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// BenchmarkHit is the way of nearly every question.
+// BenchmarkHit measures what nearly every call does.
 func BenchmarkHit(b *testing.B) {
 	c, err := cache.New(cache.Options{Fetcher: &slow{now: behaving("file")}})
 	if err != nil {

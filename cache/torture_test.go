@@ -116,8 +116,8 @@ func (s *stage) rest(d time.Duration) {
 	synctest.Wait()
 }
 
-// turns lets what is under way land and changes the site.
-func (s *stage) turns(behaviour string) {
+// becomes lets what is under way end and then changes the site.
+func (s *stage) becomes(behaviour string) {
 	s.rest(time.Minute)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -485,7 +485,7 @@ var tortures = []struct {
 		p.get(storeCalls)
 	}},
 	{"cold, 404", func(s *stage) {
-		s.turns("404")
+		s.becomes("404")
 		s.arm()
 		p := s.start()
 		p.get(storeCalls)
@@ -508,11 +508,11 @@ var tortures = []struct {
 	}},
 	{"a file that closes what was open", func(s *stage) {
 		s.past("404", 30*hour)
-		s.turns("file")
+		s.becomes("file")
 		s.arm()
 		p := s.start()
 		p.get(storeCalls)
-		s.turns("500")
+		s.becomes("500")
 		s.rest(26 * hour)
 		p.get(staleWait)
 		s.rest(time.Hour)
@@ -532,7 +532,7 @@ var tortures = []struct {
 		p.get(storeCalls)
 		s.rest(26 * hour)
 		s.takes = 20 * time.Second
-		s.turns("reset")
+		s.becomes("reset")
 		s.arm()
 		p.get(staleWait)
 		s.rest(time.Minute)
@@ -548,7 +548,7 @@ var tortures = []struct {
 	}},
 	{"outage with a copy", func(s *stage) {
 		s.past("file", 30*hour)
-		s.turns("500")
+		s.becomes("500")
 		s.arm()
 		p := s.start()
 		p.get(storeCalls)
@@ -556,28 +556,28 @@ var tortures = []struct {
 	}},
 	{"outage with a copy, restarts", func(s *stage) {
 		s.past("file", 30*hour)
-		s.turns("reset")
+		s.becomes("reset")
 		s.arm()
 		p := s.start()
 		p.get(storeCalls)
 		s.ageing(p, true)
 	}},
 	{"outage of a site never reached", func(s *stage) {
-		s.turns("no host")
+		s.becomes("no host")
 		s.arm()
 		p := s.start()
 		p.get(storeCalls)
 		s.ageing(p, false)
 	}},
 	{"outage of a site never reached, restarts", func(s *stage) {
-		s.turns("503")
+		s.becomes("503")
 		s.arm()
 		p := s.start()
 		p.get(storeCalls)
 		s.ageing(p, true)
 	}},
 	{"outage seen day by day, restarts", func(s *stage) {
-		s.turns("reset")
+		s.becomes("reset")
 		p := s.start()
 		for range 30 {
 			p.get(storeCalls)
@@ -593,12 +593,12 @@ var tortures = []struct {
 	}},
 	{"outage with failures of our own before and in it", func(s *stage) {
 		s.past("file", 30*hour)
-		s.turns("no network here")
+		s.becomes("no network here")
 		s.arm()
 		p := s.start()
 		p.get(storeCalls)
 		for _, b := range []string{"500", "no name server here", "500", "500", "refused", "reset", "500", "no network here"} {
-			s.turns(b)
+			s.becomes(b)
 			s.rest(5 * hour)
 			p.get(storeCalls)
 		}
@@ -613,22 +613,22 @@ var tortures = []struct {
 		s.arm()
 		p := s.start()
 		for _, b := range []string{"429", "500 also for missing", "reset", "429 for 1 s", "cut short"} {
-			s.turns(b)
+			s.becomes(b)
 			s.rest(7 * day)
 			p.get(storeCalls)
 		}
 	}},
 	{"outage that another process saw end", func(s *stage) {
 		s.past("file", 30*hour)
-		s.turns("500")
+		s.becomes("500")
 		p := s.start()
 		p.get(storeCalls)
 		s.arm()
 		for _, b := range []string{"500", "404", "500", "file", "500"} {
 			s.rest(10 * day)
-			s.turns(b)
+			s.becomes(b)
 			s.delivers()
-			s.turns("500")
+			s.becomes("500")
 			s.rest(26 * hour)
 			p.get(storeCalls)
 			synctest.Wait()
@@ -641,13 +641,13 @@ var tortures = []struct {
 	}},
 	{"outage that another process saw end, long after", func(s *stage) {
 		s.past("404", 30*hour)
-		s.turns("500")
+		s.becomes("500")
 		p := s.start()
 		p.get(storeCalls)
 		s.rest(10 * day)
-		s.turns("file")
+		s.becomes("file")
 		s.delivers()
-		s.turns("500")
+		s.becomes("500")
 		s.rest(26 * hour)
 		s.arm()
 		p.get(storeCalls)
@@ -663,7 +663,7 @@ var tortures = []struct {
 		p.get(storeCalls)
 		s.arm()
 		for _, b := range []string{"404", "500", "file"} {
-			s.turns(b)
+			s.becomes(b)
 			p.asks("Refresh", 2*storeCalls, func() (*fetch.Record, error) { return p.c.Refresh(context.Background(), origin) })
 			p.get(storeCalls)
 		}
@@ -671,7 +671,7 @@ var tortures = []struct {
 	{"forget", func(s *stage) {
 		p := s.start()
 		p.get(storeCalls)
-		s.turns("500")
+		s.becomes("500")
 		s.rest(48 * hour)
 		p.get(storeCalls)
 		s.arm()
@@ -712,7 +712,7 @@ var tortures = []struct {
 		if _, err := s.Memory.Lease(context.Background(), origin, 66*time.Second); err != nil {
 			s.t.Fatal(err)
 		}
-		s.turns("500")
+		s.becomes("500")
 		s.arm()
 		p := s.start()
 		p.get(otherLease)
@@ -748,25 +748,25 @@ var tortures = []struct {
 	}},
 	{"refused by the guard", func(s *stage) {
 		s.past("file", 30*hour)
-		s.turns("refused")
+		s.becomes("refused")
 		s.arm()
 		p := s.start()
 		p.get(storeCalls)
 		s.rest(40 * day)
 		p.get(storeCalls)
-		s.turns("500")
+		s.becomes("500")
 		s.rest(2 * hour)
 		p.get(storeCalls)
-		s.turns("refused")
+		s.becomes("refused")
 		s.rest(2 * hour)
 		p.get(storeCalls)
 		p.close(storeCalls)
 		p = s.start() // its guard may be another
-		s.turns("500")
+		s.becomes("500")
 		p.get(storeCalls)
 	}},
 	{"refused since ever", func(s *stage) {
-		s.turns("refused")
+		s.becomes("refused")
 		s.arm()
 		p := s.start()
 		p.get(storeCalls)
@@ -825,7 +825,7 @@ var tortures = []struct {
 	{"clock that jumps", func(s *stage) {
 		p := s.start()
 		p.get(storeCalls)
-		s.turns("500")
+		s.becomes("500")
 		s.rest(30 * hour)
 		s.arm()
 		s.jumped = true
@@ -842,7 +842,7 @@ var tortures = []struct {
 
 // TestTorture: in every scenario each call of the store fails in turn, alone and
 // with all that follow, in every way. Nothing panics, nothing is left behind, no
-// call waits for long, every question has an answer, and none is an allow that the
+// call waits for long, every call has an answer, and none is an allow that the
 // dialect does not list for what its process could know. When the store works
 // again so does everything.
 func TestTorture(t *testing.T) {
