@@ -91,11 +91,11 @@ func (c *Cache) wait(ctx context.Context, f *flight) (*fetch.Record, error) {
 	}
 	late, cancel := context.WithTimeout(context.Background(), c.o.StaleWait)
 	defer cancel()
-	if f.unanswered(ctx, late.Done()) && f.unanswered(ctx, f.lookedUp) {
+	if f.waitFor(ctx, late.Done()) && f.waitFor(ctx, f.lookedUp) {
 		if r := c.usable(f.held); r != nil {
 			return give(Stale, r)
 		}
-		f.unanswered(ctx, nil)
+		f.waitFor(ctx, nil)
 	}
 	err := ctx.Err()
 	if isClosed(f.answered) {
@@ -112,9 +112,9 @@ func (c *Cache) wait(ctx context.Context, f *flight) (*fetch.Record, error) {
 	return nil, fmt.Errorf("robots.txt of %s: %w", f.origin, err)
 }
 
-// unanswered waits for something else than the answer. It returns false if the answer
+// waitFor waits for a channel to be closed. It returns false if the answer of the flight
 // or the end of ctx comes first.
-func (f *flight) unanswered(ctx context.Context, other <-chan struct{}) bool {
+func (f *flight) waitFor(ctx context.Context, other <-chan struct{}) bool {
 	select {
 	case <-f.answered:
 	case <-ctx.Done():
