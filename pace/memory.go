@@ -96,14 +96,19 @@ func (m *memory) origin(k Key) id {
 	return id{maphash.Comparable(m.seeds[0], k.Origin), maphash.Comparable(m.seeds[1], k.Origin)}
 }
 
-func (m *memory) address(addr netip.Addr) id {
-	return id{maphash.Comparable(m.seeds[0], addr), maphash.Comparable(m.seeds[1], addr)}
+// source is what has a pace at an address: requests, or the fetches of robots.txt. It
+// differs from the address in a field, since a hash does not know of types.
+type source struct {
+	addr    netip.Addr
+	fetches bool
 }
 
-// fetches is the id of the fetches of robots.txt from an address.
-func (m *memory) fetches(addr netip.Addr) id {
-	type fetches struct{ netip.Addr }
-	return id{maphash.Comparable(m.seeds[0], fetches{addr}), maphash.Comparable(m.seeds[1], fetches{addr})}
+func (m *memory) address(addr netip.Addr) id { return m.source(source{addr, false}) }
+
+func (m *memory) fetches(addr netip.Addr) id { return m.source(source{addr, true}) }
+
+func (m *memory) source(s source) id {
+	return id{maphash.Comparable(m.seeds[0], s), maphash.Comparable(m.seeds[1], s)}
 }
 
 // shared returns an interval at an address for this worker of a fleet.

@@ -346,6 +346,10 @@ func fetchesApart(r *run) {
 	log.spread(r, began, r.Unit, 6)
 	r.refused(r.key("other", "192.0.2.1"), r.every(1), pace.CauseAddress) // as before
 	r.granted(r.key("third", "192.0.2.2"), r.every(1))
+	if err := starts.Start(r.Context(), netip.MustParseAddr("192.0.2.3")); err != nil {
+		r.Error(err)
+	}
+	r.granted(r.key("fourth", "192.0.2.3"), r.every(1)) // a fetch delays no page
 	ctx, cancel := context.WithCancel(r.Context())
 	cancel()
 	if err := starts.Start(ctx, addr); !errors.Is(err, context.Canceled) {
