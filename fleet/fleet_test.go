@@ -69,7 +69,7 @@ func TestMistakes(t *testing.T) {
 		{"redis://:geheim@" + s.Addr, fleet.Options{SentinelPassword: "geheim"}, "master_set"},
 		{"redis://:geheim@" + s.Addr + "?prefix={a}", fleet.Options{}, "prefix"},
 		{"redis://:geheim@" + s.Addr, fleet.Options{Prefix: "a b"}, "prefix"},
-		{"redis://:geheim@" + s.Addr, fleet.Options{Pace: pace.Options{Hold: -1}}, "hold"},
+		{"redis://:geheim@" + s.Addr, fleet.Options{Pace: pace.Options{Hold: -1}}, "Hold"},
 		{"redis://:geheim@" + s.Addr, fleet.Options{Copy: notOurs}, "letter.txt"},
 	} {
 		f, err := fleet.Open(t.Context(), tt.url, tt.o)

@@ -2,7 +2,6 @@ package pace
 
 import (
 	"context"
-	"fmt"
 	"net/netip"
 	"time"
 
@@ -166,84 +165,6 @@ func (r Result) Overload() bool {
 // shrinks.
 func (r Result) Recovered() bool {
 	return !r.Unused && !r.Timeout && 200 <= r.Status && r.Status < 500 && r.Status != 429
-}
-
-// Options are the settings of a limiter, in one process or shared. The zero value
-// is right for one crawler.
-type Options struct {
-	// Concurrency is how many requests to one origin may be under way: 1 if 0.
-	// With more, starts still keep the interval from each other.
-	Concurrency int
-	// AddressInterval is the time between two requests to one IP address:
-	// DefaultAddressInterval if 0, no pace per address if negative. Several
-	// crawlers that share no limiter should multiply it by their number.
-	AddressInterval time.Duration
-	// FetchInterval is the time between two fetches of robots.txt from one IP
-	// address: DefaultFetchInterval if 0, none if negative. It is beside the pace
-	// of requests and takes nothing from it (see Local.Start).
-	FetchInterval time.Duration
-	// Addresses are the paces of some prefixes, which come before the two
-	// intervals: of several that hold an address the longest decides. It is for
-	// broad crawls. Networks for the delivery of content and site builders have 10^5
-	// to 10^7 sites on one address, where 10 a second need 28 hours for the
-	// robots.txt of a million; no machine there answers for so many.
-	Addresses []AddressPace
-	// Hold is how long after its start a grant may be under way: 10 minutes if 0.
-	Hold time.Duration
-	// MaxRetryAfter is the longest Retry-After that is honoured in full: 24 h if 0.
-	MaxRetryAfter time.Duration
-	// Forget is how long after the last overload a back-off is forgotten, however
-	// few answers came since: 24 h if 0.
-	Forget time.Duration
-	// MaxBytes bounds the memory of the states of idle sites: 512 MiB if 0, some
-	// 4 million sites. It does not count callers that wait.
-	MaxBytes int
-	// Now is the clock, time.Now if nil; a shared store ignores it. Wait sleeps by
-	// the machine's clock.
-	Now func() time.Time
-}
-
-// Filled returns the options with the defaults for zero fields, and an error for
-// a negative one that has no meaning. It is for implementations of Limiter.
-func (o Options) Filled() (Options, error) {
-	switch {
-	case o.Concurrency < 0:
-		return o, fmt.Errorf("a concurrency of %d lets no request start", o.Concurrency)
-	case o.Hold < 0:
-		return o, fmt.Errorf("a hold of %s is over before it begins", o.Hold)
-	case o.MaxRetryAfter < 0:
-		return o, fmt.Errorf("a maximal Retry-After of %s is negative", o.MaxRetryAfter)
-	case o.Forget < 0:
-		return o, fmt.Errorf("a back-off cannot be forgotten after %s", o.Forget)
-	case o.MaxBytes < 0:
-		return o, fmt.Errorf("a memory of %d bytes holds nothing", o.MaxBytes)
-	}
-	fill(&o.Concurrency, 1)
-	var err error
-	if o.Addresses, err = filledAddresses(o.Addresses); err != nil {
-		return o, err
-	}
-	fill(&o.AddressInterval, DefaultAddressInterval)
-	fill(&o.FetchInterval, DefaultFetchInterval)
-	fill(&o.Hold, 10*time.Minute)
-	fill(&o.MaxRetryAfter, 24*time.Hour)
-	fill(&o.Forget, 24*time.Hour)
-	fill(&o.MaxBytes, 512<<20)
-	o.AddressInterval = min(max(o.AddressInterval, 0), MaxInterval)
-	o.FetchInterval = min(max(o.FetchInterval, 0), MaxInterval)
-	o.Hold = min(o.Hold, MaxInterval)
-	o.MaxRetryAfter = min(o.MaxRetryAfter, MaxInterval)
-	o.Forget = min(o.Forget, MaxInterval)
-	if o.Now == nil {
-		o.Now = time.Now //nolint:forbidigo // the default of a clock that is an option
-	}
-	return o, nil
-}
-
-func fill[T int | time.Duration](v *T, value T) {
-	if *v == 0 {
-		*v = value
-	}
 }
 
 // A LateError says that a context's deadline comes before the start. It wraps

@@ -2,6 +2,7 @@ package pace
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
@@ -65,13 +66,12 @@ func (c Cause) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
 // UnmarshalText accepts the names of String.
 func (c *Cause) UnmarshalText(text []byte) error {
-	for i := range causes {
-		if causes[i].name == string(text) {
-			*c = Cause(i)
-			return nil
-		}
+	i := slices.IndexFunc(causes[:], func(c struct{ name, sentence string }) bool { return c.name == string(text) })
+	if i < 0 {
+		return errors.New("unknown cause " + strconv.Quote(string(text)))
 	}
-	return errors.New("unknown cause " + strconv.Quote(string(text)))
+	*c = Cause(i)
+	return nil
 }
 
 // A Reason is one thing behind the start of a request.
@@ -94,33 +94,25 @@ type Reason struct {
 //
 //	Request-rate 1/30s 1800-1900, line 31: one request every 30 s
 func (r Reason) String() string {
-	var s string
+	s := r.Cause.Sentence()
 	switch r.Cause {
-	case CauseCrawlDelay, CauseRequestRate, CauseVisitTime:
-		s = fieldOf(r.Cause) + " " + robots.Printable(r.Value)
-		if r.Line > 0 {
-			s += ", line " + strconv.Itoa(r.Line)
-		}
-	default:
-		s = r.Cause.Sentence()
+	case CauseCrawlDelay:
+		s = "Crawl-delay"
+	case CauseRequestRate:
+		s = "Request-rate"
+	case CauseVisitTime:
+		s = "Visit-time"
+	}
+	if r.Value != "" {
+		s += " " + robots.Printable(r.Value)
+	}
+	if r.Line > 0 {
+		s += ", line " + strconv.Itoa(r.Line)
 	}
 	if r.Interval > 0 {
 		s += ": " + Every(r.Interval)
 	}
 	return s
-}
-
-func fieldOf(c Cause) string {
-	switch c {
-	case CauseCrawlDelay:
-		return "Crawl-delay"
-	case CauseRequestRate:
-		return "Request-rate"
-	case CauseVisitTime:
-		return "Visit-time"
-	default:
-		return ""
-	}
 }
 
 // A Turn is the answer to "when may the next request start, and why".
@@ -170,13 +162,12 @@ func (f Fate) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
 
 // UnmarshalText accepts the names of String.
 func (f *Fate) UnmarshalText(text []byte) error {
-	for i, name := range fates {
-		if name == string(text) {
-			*f = Fate(i)
-			return nil
-		}
+	i := slices.Index(fates[:], string(text))
+	if i < 0 {
+		return errors.New("unknown fate " + strconv.Quote(string(text)))
 	}
-	return errors.New("unknown fate " + strconv.Quote(string(text)))
+	*f = Fate(i)
+	return nil
 }
 
 // An Entry is one declared line about pace and what became of it.
