@@ -49,13 +49,7 @@ func (c *serverClock) hear(e *epoch, now micros, sent, received time.Time) bool 
 	return true
 }
 
-// set makes the time of a reply the one from which others are judged.
-func (c *serverClock) set(now micros, sent time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.said, c.asked = now, sent
-}
-
+// forget makes the next time that is heard the one from which others are judged.
 func (c *serverClock) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

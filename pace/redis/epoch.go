@@ -80,7 +80,6 @@ func (l *Limiter) join(ctx context.Context, old *epoch, doubt bool) error {
 		case known == "" && !doubt, known != "" && e.name == known && !doubt,
 			known != "" && e.name != known && (e.before == known || e.since > l.clock.heard(old)):
 			l.adopt(newEpoch(e.name))
-			l.clock.forget()
 			return nil
 		}
 		follows := e.name
@@ -95,13 +94,14 @@ func (l *Limiter) join(ctx context.Context, old *epoch, doubt bool) error {
 		if err != nil {
 			return err
 		}
-		now, rest, ok := parseNow(reply)
+		var now micros
+		rest, ok := take(reply, &now)
 		if !ok {
 			return script.ErrReply
 		}
 		if current = rest; parseEpoch(current).name == next.name {
 			l.adopt(next)
-			l.clock.set(now, sent)
+			l.clock.hear(nil, now, sent, clock())
 			return nil
 		}
 	}
@@ -112,6 +112,7 @@ func (l *Limiter) adopt(e *epoch) {
 	l.counting.Store(clock().Add(silence()).UnixNano())
 	l.identity.Store(nil)
 	l.epoch.Store(e)
+	l.clock.forget()
 }
 
 // began reports whether the server has been at work since an epoch began on it: it

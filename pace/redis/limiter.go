@@ -23,78 +23,6 @@ var ErrDown = errors.New("the fleet's shared pace is out of reach")
 
 var errClosed = errors.New("the limiter is closed")
 
-// Policy is what a worker does while Redis is down: a closed set.
-type Policy uint8
-
-const (
-	// Divide goes on at the site's rate divided by the workers of the fleet.
-	Divide Policy = iota
-	// Stop starts nothing until Redis is back.
-	Stop
-)
-
-var policies = [...]string{"divide", "stop"}
-
-// String returns the name of the policy in flags.
-func (p Policy) String() string {
-	if int(p) < len(policies) {
-		return policies[p]
-	}
-	return fmt.Sprintf("policy %d", p)
-}
-
-// MarshalText returns the name.
-func (p Policy) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
-
-// UnmarshalText accepts the names of String.
-func (p *Policy) UnmarshalText(text []byte) error {
-	for i, name := range policies {
-		if name == string(text) {
-			*p = Policy(i)
-			return nil
-		}
-	}
-	return fmt.Errorf("unknown policy %.80q: a worker whose Redis is down can divide or stop", text)
-}
-
-// Options are the settings of a Limiter. All workers of a fleet should have the
-// same, but for Workers. The zero value is right for one fleet on one Redis.
-type Options struct {
-	// Options are the settings of every limiter. Now is not used. MaxBytes bounds
-	// what this process keeps for the time when Redis is down: 64 MiB if 0. What
-	// the server keeps is bounded by its maxmemory.
-	pace.Options
-	// Prefix stands at the head of all keys, in braces: "robots" if empty. Fleets
-	// that share a server and nothing else have different ones. It is at most 64
-	// bytes without braces, spaces and control characters.
-	Prefix string
-	// WhenDown is what happens while Redis is down: Divide if zero.
-	WhenDown Policy
-	// Workers is the least number of workers to divide by. 0 for as many as were
-	// last seen; a worker that never saw any then stops until it does.
-	Workers int
-}
-
-// filled returns the settings with defaults, and the beginning of all keys.
-func (o Options) filled() (filled Options, head string, err error) {
-	if o.MaxBytes == 0 {
-		o.MaxBytes = 64 << 20
-	}
-	o.Now = nil
-	if o.Options, err = o.Filled(); err != nil {
-		return o, "", err
-	}
-	switch {
-	case int(o.WhenDown) >= len(policies):
-		err = fmt.Errorf("unknown policy %d for the time when Redis is down", o.WhenDown)
-	case o.Workers < 0:
-		err = fmt.Errorf("a rate cannot be divided by %d workers", o.Workers)
-	default:
-		head, err = script.Head(o.Prefix)
-	}
-	return o, head + "pace:1:", err
-}
-
 // Limiter is a pace.Limiter that all processes with one Redis share.
 type Limiter struct {
 	client  rueidis.Client
@@ -126,7 +54,7 @@ type Limiter struct {
 	late          undelivered
 
 	mu     sync.Mutex
-	queues map[robots.Origin]*queue
+	queues map[robots.Origin]queue
 
 	kick    chan struct{} // holds at most one
 	closing context.Context
@@ -165,7 +93,7 @@ func New(client rueidis.Client, o Options) (*Limiter, error) {
 		addrHead:   head + "address:",
 		fetchHead:  head + "fetches:",
 		inner:      inner,
-		queues:     map[robots.Origin]*queue{},
+		queues:     map[robots.Origin]queue{},
 		kick:       make(chan struct{}, 1),
 		ended:      make(chan struct{}),
 	}
@@ -275,7 +203,7 @@ func (l *Limiter) Valid(g pace.Grant) bool {
 func (l *Limiter) decide(ctx context.Context, key pace.Key, s *pace.Schedule, within time.Duration, looks bool) (pace.Grant, error) {
 	switch {
 	case ctx.Err() != nil:
-		return pace.Grant{}, waiting(ctx, key)
+		return pace.Grant{}, waiting(ctx, "for "+key.String())
 	case l.closing.Err() != nil:
 		return pace.Grant{}, errClosed
 	case s == nil:
@@ -289,7 +217,7 @@ func (l *Limiter) decide(ctx context.Context, key pace.Key, s *pace.Schedule, wi
 	case err == nil:
 		return g, nil
 	case ended(ctx):
-		return pace.Grant{}, waiting(ctx, key)
+		return pace.Grant{}, waiting(ctx, "for "+key.String())
 	}
 	return l.alone(ctx, l.goDown(err), key, s, within, looks)
 }
@@ -314,12 +242,14 @@ const askAttempts = 6
 
 // A decision is one of the server that is being made.
 type decision struct {
-	request
-	key   pace.Key
-	looks bool // no grant is wanted
-	id    uint64
-	keys  []string
-	gap   micros // the interval of the address
+	key      pace.Key
+	schedule *pace.Schedule
+	within   time.Duration
+	floor    time.Duration // no start before so long from now
+	now      time.Time     // of the server, as far as it is known
+	id       uint64        // of the grant, looksOnly if none is wanted
+	keys     []string
+	gap      micros // the interval of the address
 	// own is what the worker's own limiter says, if it has a say.
 	own  pace.Turn
 	held bool
@@ -328,7 +258,7 @@ type decision struct {
 // ask makes a decision on the server. After an error no grant is held, or it is
 // among the undelivered.
 func (l *Limiter) ask(ctx context.Context, key pace.Key, s *pace.Schedule, within time.Duration, looks bool) (pace.Grant, error) {
-	d := decision{key: key, looks: looks, id: looksOnly}
+	d := decision{key: key, schedule: s, within: within, id: looksOnly}
 	if !looks {
 		if err := l.alive(ctx); err != nil {
 			return pace.Grant{}, err
@@ -336,9 +266,8 @@ func (l *Limiter) ask(ctx context.Context, key pace.Key, s *pace.Schedule, withi
 		d.id = l.newID()
 	}
 	if _, ok := s.Steady(); !ok {
-		within = min(within, farthest)
+		d.within = min(within, farthest)
 	}
-	d.request = request{schedule: s, within: within}
 	if d.own, d.held = l.own(ctx, key, s); d.held {
 		d.floor = d.own.Start.Sub(clock())
 		if d.floor > max(within, 0) || slices.ContainsFunc(d.own.Reasons, busy) {
@@ -381,7 +310,7 @@ func (l *Limiter) ask(ctx context.Context, key pace.Key, s *pace.Schedule, withi
 // to be in another.
 func (l *Limiter) submit(ctx context.Context, e *epoch, d *decision) (r response, again bool) {
 	d.now = l.clock.estimate()
-	c := call{script: e.reserve, keys: d.keys, arg: d.arg(d.id, d.gap)}
+	c := call{script: e.reserve, keys: d.keys, arg: d.arg()}
 	if r = l.decisions.do(ctx, c); !script.Says(r.err, "NOSCRIPT") {
 		return r, false
 	}
@@ -461,89 +390,7 @@ func grant(key pace.Key, s *pace.Schedule, id uint64, a answer, r reading) pace.
 	return g
 }
 
-// cancel gives a grant back that is not used.
-func (l *Limiter) cancel(ctx context.Context, key pace.Key, id uint64) {
-	d := delivery{key: key, id: id, result: pace.Result{Unused: true}, ended: clock()}
-	if err := l.deliver(context.WithoutCancel(ctx), d); err != nil {
-		l.keep(d)
-	}
-}
-
-// Done gives a grant back. While Redis is down it is kept, and told when Redis is
-// back; that is no error.
-func (l *Limiter) Done(ctx context.Context, g pace.Grant, r pace.Result) error {
-	if !g.OK() {
-		return nil
-	}
-	if err := l.inner.Done(ctx, g, r); err != nil {
-		return err
-	}
-	if r.Unused {
-		defer l.signal(g.Key.Origin) // once the server knows, or it would say that the site is busy
-	}
-	if g.ID < ours && (r.Unused || l.outage.Load() == nil && !r.Overload() && r.RetryAfter == 0) {
-		return nil // the server knew nothing of it
-	}
-	d := delivery{key: g.Key, id: g.ID, result: r, ended: clock()}
-	if l.closing.Err() != nil { // nobody would tell it later
-		return l.deliver(context.WithoutCancel(ctx), d)
-	}
-	if o := l.outage.Load(); o != nil && !o.full {
-		l.keep(d)
-		return nil
-	}
-	if err := l.deliver(context.WithoutCancel(ctx), d); err != nil {
-		l.keep(d)
-		l.goDown(err)
-	}
-	return nil
-}
-
-// results of the script.
-const (
-	nothing micros = iota
-	overload
-	asUsual
-	notUsed
-)
-
-// deliver tells the server what came of a grant.
-func (l *Limiter) deliver(ctx context.Context, d delivery) error {
-	e := l.epoch.Load()
-	return l.told(ctx, e, l.ends.do(ctx, l.end(d)))
-}
-
-// end is the call that tells of a delivery.
-func (l *Limiter) end(d delivery) call {
-	result := nothing
-	switch {
-	case d.result.Unused:
-		result = notUsed
-	case d.result.Overload():
-		result = overload
-	case d.result.Recovered():
-		result = asUsual
-	}
-	keys, gap := l.keys(d.key)
-	arg := put(named(d.id, gap), whole(clock().Sub(d.ended)), whole(min(d.result.RetryAfter, l.options.MaxRetryAfter)), result)
-	return call{script: doneScript, keys: keys, arg: string(arg)}
-}
-
-// told hears what the server says of deliveries that were begun in an epoch.
-func (l *Limiter) told(ctx context.Context, e *epoch, r response) error {
-	if r.err != nil {
-		return r.err
-	}
-	now, _, ok := parseNow(r.reply)
-	if !ok {
-		return script.ErrReply
-	}
-	if !l.clock.hear(nil, now, r.sent, r.received) {
-		return l.join(ctx, e, true)
-	}
-	return nil
-}
-
-func waiting(ctx context.Context, key pace.Key) error {
-	return fmt.Errorf("waiting for %s: %w", key, context.Cause(ctx))
+// waiting is the error of a caller whose context ended.
+func waiting(ctx context.Context, what string) error {
+	return fmt.Errorf("waiting %s: %w", what, context.Cause(ctx))
 }

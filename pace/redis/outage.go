@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -326,70 +325,4 @@ func (l *Limiter) heal(o *outage) {
 	l.healed.Store(o)
 	l.outage.CompareAndSwap(o, nil)
 	l.nudge() // for what came meanwhile
-}
-
-// keep keeps what could not be told until it can.
-func (l *Limiter) keep(d delivery) {
-	l.late.add(d)
-	l.nudge()
-}
-
-// flush tells what could not be told. What still cannot is kept.
-func (l *Limiter) flush(ctx context.Context) error {
-	list := l.late.take()
-	for len(list) > 0 {
-		n := min(len(list), together)
-		calls := make([]*call, n)
-		for i, d := range list[:n] {
-			c := l.end(d)
-			calls[i] = &c
-		}
-		e := l.epoch.Load()
-		if err := l.told(ctx, e, l.ends.send(ctx, l.ends.run, calls...)); err != nil {
-			for _, d := range list {
-				l.late.add(d)
-			}
-			return err
-		}
-		list = list[n:]
-	}
-	return nil
-}
-
-// delivery is what came of a grant and could not be told.
-type delivery struct {
-	key    pace.Key
-	id     uint64
-	result pace.Result
-	ended  time.Time
-}
-
-// maxUndelivered bounds what is kept to be told, some 1 MiB. What is dropped is
-// as good as a worker that died: Hold frees the grant.
-const maxUndelivered = 4096
-
-// undelivered keeps the latest deliveries.
-type undelivered struct {
-	dropped atomic.Bool // some were
-
-	mu   sync.Mutex
-	list []delivery
-}
-
-func (u *undelivered) add(d delivery) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if len(u.list) == maxUndelivered {
-		u.dropped.Store(true)
-		u.list = slices.Delete(u.list, 0, maxUndelivered/8)
-	}
-	u.list = append(u.list, d)
-}
-
-func (u *undelivered) take() []delivery {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	list := u.list
-	u.list = nil
-	return list
 }

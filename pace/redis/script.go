@@ -84,29 +84,21 @@ const (
 	farthest   = 48 * time.Hour // windows are at most a minute each
 )
 
-// request is what a decision needs beside the state.
-type request struct {
-	schedule *pace.Schedule
-	within   time.Duration
-	floor    time.Duration // no start before so long from now
-	now      time.Time     // of the server, as far as it is known
-}
-
 // named begins the argument of a request or of the end of a grant: its name, and the
 // interval of its address, 0 without one.
 func named(id uint64, gap micros) []byte {
 	return put(binary.BigEndian.AppendUint64(make([]byte, 0, 96), id), gap)
 }
 
-// arg encodes a request, with the name of the grant it asks for.
-func (q request) arg(id uint64, gap micros) string {
-	b := put(named(id, gap), math.Floor(duration(max(q.within, 0))), whole(max(q.floor, 0)), whole(q.schedule.Slowest()))
-	if interval, ok := q.schedule.Steady(); ok {
+// arg encodes what the script needs beside the state.
+func (d *decision) arg() string {
+	b := put(named(d.id, d.gap), math.Floor(duration(max(d.within, 0))), whole(max(d.floor, 0)), whole(d.schedule.Slowest()))
+	if interval, ok := d.schedule.Steady(); ok {
 		return string(put(b, 0, math.Inf(1), duration(interval)))
 	}
-	from := q.now.Add(-spanBefore)
+	from := d.now.Add(-spanBefore)
 	b = put(b, moment(from))
-	for span := range q.schedule.Spans(from, q.now.Add(q.within+spanAfter)) {
+	for span := range d.schedule.Spans(from, d.now.Add(d.within+spanAfter)) {
 		interval := duration(span.Interval)
 		if !span.Open {
 			interval = -1
@@ -161,10 +153,4 @@ func parseAnswer(reply string, at int) (a answer, ok bool) {
 		BackOff:   pace.BackOff{Factor: binary.LittleEndian.Uint16(tail), Step: binary.LittleEndian.Uint16(tail[2:])},
 	}
 	return a, a.code == codeGranted || a.code == codeRefused || a.code == codeOutside
-}
-
-// parseNow reads the reply of every other script: the server's time, and more.
-func parseNow(reply string) (now micros, rest string, ok bool) {
-	rest, ok = take(reply, &now)
-	return now, rest, ok
 }

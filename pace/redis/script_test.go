@@ -131,14 +131,16 @@ func TestScriptIsNextIn(t *testing.T) {
 		if visit == 0 {
 			client.Do(ctx, client.B().Del().Key(addr).Build())
 		}
-		q := request{schedule: s, now: l.clock.estimate(), within: time.Duration(r.Int64N(int64(30 * time.Hour)))}
+		q := decision{schedule: s, now: l.clock.estimate(), within: time.Duration(r.Int64N(int64(30 * time.Hour))), gap: whole(o.AddressInterval)}
 		if r.IntN(4) == 0 {
 			q.floor = time.Duration(r.Int64N(int64(time.Hour)))
 		}
 		ask := func(id uint64) answer {
-			r := l.decisions.do(ctx, call{script: l.epoch.Load().reserve, keys: []string{key, addr}, arg: q.arg(id, whole(o.AddressInterval))})
+			q.id = id
+			c := call{script: l.epoch.Load().reserve, keys: []string{key, addr}, arg: q.arg()}
+			r := l.decisions.do(ctx, c)
 			if script.Says(r.err, "NOSCRIPT") {
-				r = l.decisions.teach(ctx, call{script: l.epoch.Load().reserve, keys: []string{key, addr}, arg: q.arg(id, whole(o.AddressInterval))})
+				r = l.decisions.teach(ctx, c)
 			}
 			if r.err != nil {
 				t.Fatal(r.err)

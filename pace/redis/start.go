@@ -3,7 +3,6 @@ package redis
 import (
 	"context"
 	_ "embed"
-	"fmt"
 	"net/netip"
 	"strconv"
 	"time"
@@ -24,9 +23,10 @@ var startScript = script.New(startText)
 // says that the limiter is closed.
 func (l *Limiter) Start(ctx context.Context, addr netip.Addr) error {
 	_, gap := l.options.At(addr)
+	what := "to fetch robots.txt at " + addr.String()
 	switch {
 	case ctx.Err() != nil:
-		return waitingAt(ctx, addr)
+		return waiting(ctx, what)
 	case l.closing.Err() != nil:
 		return errClosed
 	case gap == 0:
@@ -34,11 +34,16 @@ func (l *Limiter) Start(ctx context.Context, addr netip.Addr) error {
 	}
 	if l.outage.Load() == nil {
 		wait, err := l.book(ctx, addr, gap)
-		if err == nil {
-			return l.sleep(ctx, addr, wait)
+		if err == nil && wait > 0 {
+			if err = l.sleep(ctx, wait, nil); err == nil && l.closing.Err() != nil {
+				return errClosed
+			}
 		}
-		if ended(ctx) {
-			return waitingAt(ctx, addr)
+		switch {
+		case err == nil:
+			return nil
+		case ended(ctx):
+			return waiting(ctx, what)
 		}
 		l.goDown(err)
 	}
@@ -57,25 +62,4 @@ func (l *Limiter) book(ctx context.Context, addr netip.Addr, gap time.Duration) 
 		return 0, script.ErrReply
 	}
 	return time.Duration(wait * 1e3), nil
-}
-
-// sleep waits so long.
-func (l *Limiter) sleep(ctx context.Context, addr netip.Addr, wait time.Duration) error {
-	if wait <= 0 {
-		return nil
-	}
-	t := time.NewTimer(wait)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-l.closing.Done():
-		return errClosed
-	case <-ctx.Done():
-		return waitingAt(ctx, addr)
-	}
-}
-
-func waitingAt(ctx context.Context, addr netip.Addr) error {
-	return fmt.Errorf("waiting to fetch robots.txt at %s: %w", addr, context.Cause(ctx))
 }

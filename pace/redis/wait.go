@@ -11,64 +11,54 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// queue holds the callers of Wait at one origin in this process, in the order of
-// their arrival. Only the first asks the server.
-type queue struct{ waiters []*waiter }
+// A queue holds the callers of Wait at one origin in this process, in the order of
+// their arrival, each with a channel that wakes it and holds at most one. Only the
+// first asks the server.
+type queue []chan struct{}
 
-type waiter struct {
-	wake    chan struct{}   // holds at most one
-	closing <-chan struct{} // the limiter
+// signal wakes the first.
+func (q queue) signal() {
+	if len(q) > 0 {
+		select {
+		case q[0] <- struct{}{}:
+		default:
+		}
+	}
 }
 
 // waited reports whether somebody waits at an origin in this process.
 func (l *Limiter) waited(o robots.Origin) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.queues[o] != nil
+	return len(l.queues[o]) > 0
 }
 
-// signal wakes the first of a queue.
+// signal wakes the first who waits at an origin.
 func (l *Limiter) signal(o robots.Origin) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.queues[o].signal()
 }
 
-func (q *queue) signal() {
-	if q == nil || len(q.waiters) == 0 {
-		return
-	}
-	select {
-	case q.waiters[0].wake <- struct{}{}:
-	default:
-	}
-}
-
 // enter takes a place in the queue of an origin.
-func (l *Limiter) enter(o robots.Origin) (w *waiter, first bool) {
+func (l *Limiter) enter(o robots.Origin) (wake chan struct{}, first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	q := l.queues[o]
-	if q == nil {
-		q = &queue{}
-		l.queues[o] = q
-	}
-	w = &waiter{wake: make(chan struct{}, 1), closing: l.closing.Done()}
-	q.waiters = append(q.waiters, w)
-	return w, len(q.waiters) == 1
+	wake = make(chan struct{}, 1)
+	l.queues[o] = append(l.queues[o], wake)
+	return wake, len(l.queues[o]) == 1
 }
 
-// leave gives the place up; the next takes over the watch.
-func (l *Limiter) leave(o robots.Origin, w *waiter) {
+// leave gives the place up; the next one asks the server then.
+func (l *Limiter) leave(o robots.Origin, wake chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	q := l.queues[o]
-	i := slices.Index(q.waiters, w)
-	q.waiters = slices.Delete(q.waiters, i, i+1)
-	switch {
-	case len(q.waiters) == 0:
+	i := slices.Index(l.queues[o], wake)
+	q := slices.Delete(l.queues[o], i, i+1)
+	l.queues[o] = q
+	if len(q) == 0 {
 		delete(l.queues, o)
-	case i == 0:
+	} else if i == 0 {
 		q.signal()
 	}
 }
@@ -96,14 +86,14 @@ func busy(r pace.Reason) bool { return r.Cause == pace.CauseBusy }
 // Wait returns when the request may start.
 func (l *Limiter) Wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pace.Grant, error) {
 	if ctx.Err() != nil {
-		return pace.Grant{}, waiting(ctx, key)
+		return pace.Grant{}, waiting(ctx, "for "+key.String())
 	}
 	if s == nil {
 		s = undeclared
 	}
 	deadline, hurried := ctx.Deadline()
-	w, first := l.enter(key.Origin)
-	defer l.leave(key.Origin, w)
+	wake, first := l.enter(key.Origin)
+	defer l.leave(key.Origin, wake)
 	if !first {
 		if hurried {
 			turn, err := l.NotBefore(ctx, key, s)
@@ -111,8 +101,8 @@ func (l *Limiter) Wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pac
 				return pace.Grant{}, &pace.LateError{Key: key, Turn: turn}
 			}
 		}
-		if w.sleep(ctx, 0) != nil {
-			return pace.Grant{}, waiting(ctx, key)
+		if l.sleep(ctx, 0, wake) != nil {
+			return pace.Grant{}, waiting(ctx, "for "+key.String())
 		}
 	}
 	var down error
@@ -132,7 +122,7 @@ func (l *Limiter) Wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pac
 			l.unused(ctx, g)
 			return pace.Grant{}, &pace.LateError{Key: key, Turn: g.Turn}
 		case g.OK():
-			usable, err := l.sleepTo(ctx, w, g)
+			usable, err := l.sleepTo(ctx, wake, g)
 			if usable {
 				return g, nil
 			}
@@ -148,7 +138,7 @@ func (l *Limiter) Wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pac
 			down, interval = nil, g.Interval
 			pause, patience = l.pause(g, patience)
 		}
-		if w.sleep(ctx, max(pause, shortestPause)) != nil {
+		if l.sleep(ctx, max(pause, shortestPause), wake) != nil {
 			return pace.Grant{}, stopped(ctx, key, down)
 		}
 	}
@@ -174,9 +164,9 @@ func (l *Limiter) pause(g pace.Grant, patience time.Duration) (pause, next time.
 // sleepTo sleeps to the start of a grant and reports whether it may be used then: not
 // if this process was stopped meanwhile. The error is that of ctx or of a limiter that
 // was closed.
-func (l *Limiter) sleepTo(ctx context.Context, w *waiter, g pace.Grant) (usable bool, err error) {
+func (l *Limiter) sleepTo(ctx context.Context, wake <-chan struct{}, g pace.Grant) (usable bool, err error) {
 	for d := time.Until(g.Start); d > 0; d = time.Until(g.Start) {
-		if err := w.sleep(ctx, d); err != nil {
+		if err := l.sleep(ctx, d, wake); err != nil {
 			return false, err
 		}
 		if l.closing.Err() != nil {
@@ -195,14 +185,14 @@ func (l *Limiter) unused(ctx context.Context, g pace.Grant) {
 // was for Redis.
 func stopped(ctx context.Context, key pace.Key, down error) error {
 	if down == nil {
-		return waiting(ctx, key)
+		return waiting(ctx, "for "+key.String())
 	}
-	return errors.Join(waiting(ctx, key), down)
+	return errors.Join(waiting(ctx, "for "+key.String()), down)
 }
 
-// sleep returns at a signal, after a time (0 for none), or with an error at the
-// end of the context.
-func (w *waiter) sleep(ctx context.Context, d time.Duration) error {
+// sleep returns at a signal of wake, after a time (0 for none), when the limiter is
+// closed, or with an error at the end of the context.
+func (l *Limiter) sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
 	var alarm <-chan time.Time
 	if d > 0 {
 		t := time.NewTimer(d)
@@ -210,9 +200,9 @@ func (w *waiter) sleep(ctx context.Context, d time.Duration) error {
 		alarm = t.C
 	}
 	select {
-	case <-w.wake:
+	case <-wake:
 	case <-alarm:
-	case <-w.closing: // what it asks next says so
+	case <-l.closing.Done(): // what is asked next says so
 	case <-ctx.Done():
 		return ctx.Err()
 	}
