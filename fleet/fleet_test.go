@@ -69,7 +69,8 @@ func TestMistakes(t *testing.T) {
 		{"redis://:geheim@" + s.Addr, fleet.Options{SentinelPassword: "geheim"}, "master_set"},
 		{"redis://:geheim@" + s.Addr + "?prefix={a}", fleet.Options{}, "prefix"},
 		{"redis://:geheim@" + s.Addr, fleet.Options{Prefix: "a b"}, "prefix"},
-		{"redis://:geheim@" + s.Addr, fleet.Options{Pace: pace.Options{Hold: -1}}, "Hold"},
+		{"redis://:geheim@" + s.Addr, fleet.Options{Pace: pace.Options{GrantTimeout: -1}}, "GrantTimeout"},
+		{"redis://:geheim@127.0.0.1:1", fleet.Options{Workers: -1}, "Workers"}, // before it connects
 		{"redis://:geheim@" + s.Addr, fleet.Options{Copy: notOurs}, "letter.txt"},
 	} {
 		f, err := fleet.Open(t.Context(), tt.url, tt.o)

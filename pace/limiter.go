@@ -18,10 +18,10 @@ import (
 //
 // A Key names an origin and, once it is known, the IP address behind it. Both
 // have a pace of their own and both must be ready: the origin by its schedule,
-// the address by Options.AddressInterval or what Options.Addresses says of its
-// prefix, whatever origins are behind it. The origin's interval counts from the end of its last response, the address's from
-// the last start on it, since its origins are asked at the same time; back-off is
-// the origin's alone. A key without an address is paced by its origin alone.
+// the address by Options.AddressInterval, or by Options.Addresses for its prefix. The
+// interval of an origin counts from the end of its last response. That of an address
+// counts from the last start on it, since its origins are asked at the same time. A
+// back-off is that of an origin. A key without an address is paced by its origin alone.
 //
 // The schedule belongs to the call and not to the state: a limiter keeps when
 // something happened, never what was declared, so that a changed robots.txt holds
@@ -43,24 +43,24 @@ import (
 // # Time
 //
 // There is one clock, the limiter's own; callers send durations and never
-// moments of theirs. In one process that is the monotonic clock for spacing and
-// the wall clock for windows; a shared store uses its own clock for both. A clock
-// that jumps may make a caller wait longer, never start earlier than an interval
+// times of their clocks. In one process that is the monotonic clock for intervals and
+// the wall clock for windows; a shared store uses its own clock for both. A clock that
+// jumps may make a caller wait longer. It never makes a start earlier than an interval
 // after the last event that the limiter knows of.
 //
 // # Grants
 //
 // A Grant with a start is the right to start one request at Start or soon after.
 // Every such grant is given back by exactly one Done: with what came of it, or as
-// never used. One that is not given back within Options.Hold after its start is
-// taken to have ended then, so that a dead caller delays a site and does not
-// close it; one that many processes share may say so as soon as it knows that the
-// process is gone. A Done for such a grant, or a second one, changes no grant, and
+// never used. One that is not given back within Options.GrantTimeout after its
+// start is taken to have ended then, so that a dead caller delays a site and does not
+// close it. A limiter that many processes share may end it as soon as it knows that
+// the process is gone. A Done for such a grant, or a second one, changes no grant, and
 // what it says about the site still counts.
 //
-// A process that was stopped does not know that its grants were ended meanwhile. So
-// whoever sends asks Valid as the last thing before, and if it says no gives the
-// grant back as never used and waits for another.
+// A process that was stopped does not know that its grants were ended meanwhile. So ask
+// Valid as the last thing before a request. If it returns false, give the grant back as
+// never used and wait for another.
 //
 // # Atomicity
 //
@@ -68,31 +68,31 @@ import (
 // the same time one sees the other's grant. So is Done. NotBefore changes
 // nothing. Wait is what a caller could build out of Reserve and a timer; it is
 // part of the contract because a limiter can do it better: callers of one origin
-// are served in the order of their arrival as far as it knows it, and no caller
-// that gives up holds a place.
+// are served in the order of their arrival, as far as the limiter knows it, and a
+// caller that gives up delays nobody.
 //
 // # Errors
 //
 // An error means that the call could not be done: the context ended, or the
-// store is away. It never means permission; what a caller does without its
+// store is down. It never means permission; what a caller does without its
 // limiter is the caller's policy. That a site is not ready is no error but a Turn.
-// After an error of Reserve no grant is held; a store that cannot know lets Hold
-// free it.
+// After an error of Reserve there is no grant, or one that ends by GrantTimeout where a
+// store cannot know.
 //
 // All methods are safe for concurrent use. A Limiter is not for choosing what to
 // fetch next: it has no queue of URLs, only of callers who wait.
 type Limiter interface {
-	// Wait returns when the request may start, with its grant, which then holds a
-	// Start that is not in the future. It returns an error that wraps
+	// Wait returns when the request may start, with its grant, whose Start is then not
+	// in the future. It returns an error that wraps
 	// context.Cause(ctx) when the context ends first, and a *LateError at once if
-	// the context's deadline is before any possible start. No grant is held then.
+	// the context's deadline is before any possible start. There is no grant then.
 	Wait(ctx context.Context, key Key, s *Schedule) (Grant, error)
 
 	// Reserve grants the next start if it is at most within from now, and never
 	// blocks for it: the caller waits until Grant.Start itself. 0 is "now or not
 	// at all". If the grant is not OK its Turn says when to ask again, and
-	// nothing has changed. A far start keeps the address for itself until then,
-	// so within is best kept small.
+	// nothing has changed. Nobody else can use the address before a start that is
+	// granted, so keep within small.
 	Reserve(ctx context.Context, key Key, s *Schedule, within time.Duration) (Grant, error)
 
 	// NotBefore returns when a request might start and why, and takes nothing.
@@ -135,7 +135,7 @@ type Grant struct {
 	Turn
 }
 
-// OK reports whether the grant holds a start.
+// OK reports whether there is a grant.
 func (g Grant) OK() bool { return g.ID != 0 }
 
 // A Result is what came of a grant. The zero value is a request that failed

@@ -144,7 +144,7 @@ func (l *Local) Reserve(ctx context.Context, key Key, s *Schedule, within time.D
 
 // Valid reports whether a request may still start on a grant.
 func (l *Local) Valid(g Grant) bool {
-	return g.OK() && l.options.Now().Sub(g.Start) < l.options.Hold
+	return g.OK() && l.options.Now().Sub(g.Start) < l.options.GrantTimeout
 }
 
 // Wait returns when the request may start.
@@ -213,7 +213,7 @@ func (l *Local) pause(d *decision) time.Duration {
 	pause := d.start.Sub(d.now)
 	if d.state.Busy {
 		for _, g := range d.active.grants {
-			pause = min(pause, time.Duration(g.start-d.at)+l.options.Hold)
+			pause = min(pause, time.Duration(g.start-d.at)+l.options.GrantTimeout)
 		}
 	}
 	return min(max(pause, time.Nanosecond), longestSleep)
@@ -370,7 +370,7 @@ func (l *Local) lookAtAddress(d *decision, w *waiter) {
 // endLost ends the grants that nobody gave back in time.
 func (l *Local) endLost(origin id, a *active, at moment) {
 	a.grants = slices.DeleteFunc(a.grants, func(g grant) bool {
-		end := after(g.start, l.options.Hold)
+		end := after(g.start, l.options.GrantTimeout)
 		if end > at {
 			return false
 		}

@@ -158,7 +158,7 @@ func TestOptions(t *testing.T) {
 	for want, o := range map[string]pace.Options{
 		"pace.Options.Concurrency is -1: it must be 1 or more, or 0 for the default":                                                             {Concurrency: -1},
 		"pace.Options.MaxBytes is -1: it must be 1 or more, or 0 for the default":                                                                {MaxBytes: -1},
-		"pace.Options.Hold is -1ns: it must be positive, or 0 for the default":                                                                   {Hold: -1},
+		"pace.Options.GrantTimeout is -1ns: it must be positive, or 0 for the default":                                                           {GrantTimeout: -1},
 		"pace.Options.MaxRetryAfter is -1ns: it must be positive, or 0 for the default":                                                          {MaxRetryAfter: -1},
 		"pace.Options.Forget is -1ns: it must be positive, or 0 for the default":                                                                 {Forget: -1},
 		"the pace of 10.0.0.0/8 is given twice":                                                                                                  {Addresses: []pace.AddressPace{{ten, 1}, {wide, -1}}},

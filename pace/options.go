@@ -33,14 +33,13 @@ type Options struct {
 	// address: DefaultFetchInterval if 0, none if negative. It is beside the pace
 	// of requests and takes nothing from it (see Local.Start).
 	FetchInterval time.Duration
-	// Addresses are the paces of some prefixes, which come before the two
-	// intervals: of several that hold an address the longest decides. It is for
-	// broad crawls. Networks for the delivery of content and site builders have 10^5
-	// to 10^7 sites on one address, where 10 a second need 28 hours for the
-	// robots.txt of a million; no machine there answers for so many.
+	// Addresses are the paces of some prefixes. They come before the two intervals; of
+	// several prefixes with an address the longest decides. It is for crawls of many
+	// sites: content delivery networks and site builders have 10^5 to 10^7 sites at one
+	// address, and at 10 a second the robots.txt of a million sites need 28 hours.
 	Addresses []AddressPace
-	// Hold is how long after its start a grant may be under way: 10 minutes if 0.
-	Hold time.Duration
+	// GrantTimeout is how long after its start a grant may be under way: 10 minutes if 0.
+	GrantTimeout time.Duration
 	// MaxRetryAfter is the longest Retry-After that is honoured in full: 24 h if 0.
 	MaxRetryAfter time.Duration
 	// Forget is how long after the last overload a back-off is forgotten, however
@@ -69,7 +68,7 @@ func (o Options) Filled() (Options, error) {
 	}{
 		{&o.AddressInterval, DefaultAddressInterval},
 		{&o.FetchInterval, DefaultFetchInterval},
-		{&o.Hold, 10 * time.Minute},
+		{&o.GrantTimeout, 10 * time.Minute},
 		{&o.MaxRetryAfter, 24 * time.Hour},
 		{&o.Forget, 24 * time.Hour},
 	} {
@@ -111,7 +110,7 @@ func (o Options) check() error {
 	for _, d := range [...]struct {
 		field string
 		value time.Duration
-	}{{"Hold", o.Hold}, {"MaxRetryAfter", o.MaxRetryAfter}, {"Forget", o.Forget}} {
+	}{{"GrantTimeout", o.GrantTimeout}, {"MaxRetryAfter", o.MaxRetryAfter}, {"Forget", o.Forget}} {
 		if d.value < 0 {
 			return wrong(d.field, d.value.String(), "it must be positive, or 0 for the default")
 		}

@@ -198,7 +198,7 @@ func (b *planner) report() {
 	for i := range b.entries {
 		e := b.entries[i]
 		if e.honoured() && e.Field != robots.FieldVisitTime && !decides[i+1] {
-			e.Fate, e.Why = Outdone, join(e.Why, b.outdoing(i))
+			e.Fate, e.Why = Overridden, join(e.Why, b.overriding(i))
 		}
 		if !decides[i+1] {
 			if extra++; extra > MaxEntries {
@@ -211,8 +211,8 @@ func (b *planner) report() {
 	b.entries = slices.Clip(kept)
 }
 
-// outdoing says which lines decide where an entry holds.
-func (b *planner) outdoing(i int) string {
+// overriding says which lines decide where an entry holds.
+func (b *planner) overriding(i int) string {
 	const most = 3
 	var lines []int
 	for _, p := range b.parts {

@@ -25,7 +25,7 @@ const (
 	CauseRetryAfter        // the site said in a Retry-After when to come again
 	CauseBusy              // as many requests to the site as may be are under way
 	CauseAddress           // another site on the same address was asked a moment ago
-	CauseFull              // the limiter may hold no further site
+	CauseFull              // the limiter has no room for a further site
 	CauseDegraded          // a shared limiter is out of reach, so this worker keeps to its share
 )
 
@@ -86,7 +86,7 @@ type Reason struct {
 	// none.
 	Interval time.Duration
 	// Until is the first instant that this reason alone allows, the zero time if
-	// it never held anything up.
+	// it asked for no waiting.
 	Until time.Time
 }
 
@@ -127,7 +127,7 @@ type Turn struct {
 	Reasons []Reason
 }
 
-// String says the turn in a line: the instant and the deciding reason.
+// String returns the start and the deciding reason.
 func (t Turn) String() string {
 	s := t.Start.Format(time.RFC3339)
 	if len(t.Reasons) > 0 {
@@ -140,11 +140,11 @@ func (t Turn) String() string {
 type Fate uint8
 
 const (
-	Honoured Fate = iota // as declared
-	Adjusted             // honoured at another interval than declared; Why says whose doing that is
-	Outdone              // honoured, but at no time of day does it decide
-	Ignored              // usable, but not honoured
-	Unusable             // not usable (D-35, D-44)
+	Honoured   Fate = iota // as declared
+	Adjusted               // honoured at another interval than declared; Why says whose doing that is
+	Overridden             // honoured, but other lines decide at all times of the day ("outdone" in JSON)
+	Ignored                // usable, but not honoured
+	Unusable               // not usable (D-35, D-44)
 )
 
 var fates = [...]string{"honoured", "adjusted", "outdone", "ignored", "unusable"}

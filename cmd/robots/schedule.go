@@ -359,7 +359,7 @@ func (p *plan) printEntries(w io.Writer, colours palette) {
 		}
 		style, said := green, e.Fate.String()
 		switch e.Fate {
-		case pace.Adjusted, pace.Outdone:
+		case pace.Adjusted, pace.Overridden:
 			style = yellow
 		case pace.Ignored, pace.Unusable:
 			style = red

@@ -54,7 +54,7 @@ func Run(t *testing.T, s Subject) {
 		{"ReserveWithin", reserveWithin},
 		{"UnusedGivesBack", unusedGivesBack},
 		{"DoneTwice", doneTwice},
-		{"HoldEnds", holdEnds},
+		{"GrantTimeout", grantTimeout},
 		{"AddressIsShared", addressIsShared},
 		{"AddressesByPrefix", addressesByPrefix},
 		{"FetchesApart", fetchesApart},
@@ -241,9 +241,9 @@ func doneTwice(r *run) {
 	r.granted(k, s)
 }
 
-func holdEnds(r *run) {
-	r.make(pace.Options{Hold: 3 * r.Unit})
-	k, s := r.key("hold", ""), r.every(4)
+func grantTimeout(r *run) {
+	r.make(pace.Options{GrantTimeout: 3 * r.Unit})
+	k, s := r.key("timeout", ""), r.every(4)
 	g := r.granted(k, s)
 	if !r.limiter.Valid(g) || r.limiter.Valid(pace.Grant{Key: k}) {
 		r.Errorf("a grant is valid: %t, and what is none: %t", r.limiter.Valid(g), r.limiter.Valid(pace.Grant{Key: k}))

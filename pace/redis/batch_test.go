@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/internal/redistest"
 	"github.com/robotskit/robots/internal/script"
 	"github.com/robotskit/robots/pace"
@@ -20,23 +19,9 @@ import (
 func sites(t *testing.T, n int) []pace.Key {
 	keys := make([]pace.Key, n)
 	for i := range keys {
-		o, _, err := robots.ParseURL(fmt.Sprintf("http://site%d.example/", i))
-		if err != nil {
-			t.Fatal(err)
-		}
-		keys[i] = pace.Key{Origin: o, Addr: netip.AddrFrom4([4]byte{192, 0, 2, byte(i / 3)})}
+		keys[i] = pace.Key{Origin: OriginOf(t, fmt.Sprintf("site%d.example", i)), Addr: netip.AddrFrom4([4]byte{192, 0, 2, byte(i / 3)})}
 	}
 	return keys
-}
-
-// until waits for a condition.
-func until(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for limit := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(100 * time.Microsecond) {
-		if time.Now().After(limit) {
-			t.Fatalf("waited in vain: %s", what)
-		}
-	}
 }
 
 func (q *batcher) queued() int {
@@ -67,7 +52,7 @@ func (q *batcher) count() *atomic.Int64 {
 	return &n
 }
 
-// TestTogether: requests that find others on their way are asked together, and
+// TestTogether: requests that find others on their way are asked maxBatch, and
 // each has the answer that it would have had by itself. Who gives up while it
 // waits was never asked for.
 func TestTogether(t *testing.T) {
@@ -79,16 +64,13 @@ func TestTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	s, err := pace.NewSchedule(nil, pace.Policy{Default: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := Steady(t, time.Hour)
 	keys := sites(t, callers)
 	if _, err := l.Reserve(t.Context(), pace.Key{Origin: keys[0].Origin}, s, 0); err != nil { // so that the server knows the script
 		t.Fatal(err)
 	}
-	decisions, ends := l.decisions.count(), l.ends.count()
-	release := l.decisions.hold()
+	decisions, ends := l.decisions.count(), l.releases.count()
+	letGo := l.decisions.hold()
 	var all sync.WaitGroup
 	got, errs := make([]pace.Grant, callers), make([]error, callers)
 	patience, cancel := context.WithCancel(t.Context())
@@ -99,10 +81,10 @@ func TestTogether(t *testing.T) {
 		}
 		all.Go(func() { got[i], errs[i] = l.Reserve(ctx, k, s, 0) })
 	}
-	until(t, "all wait", func() bool { return l.decisions.queued() == callers })
+	Until(t, "all wait", func() bool { return l.decisions.queued() == callers })
 	cancel()
-	until(t, "those who gave up are gone", func() bool { return l.decisions.queued() == callers-gone })
-	release()
+	Until(t, "those who gave up are gone", func() bool { return l.decisions.queued() == callers-gone })
+	letGo()
 	all.Wait()
 	granted := map[netip.Addr]int{}
 	for i, g := range got {
@@ -127,15 +109,15 @@ func TestTogether(t *testing.T) {
 	if want := (callers - gone + 2) / 3; len(granted) != want {
 		t.Errorf("starts at %d addresses, want %d", len(granted), want)
 	}
-	if n, want := decisions.Load(), int64((callers-gone+together-1)/together); n != want {
+	if n, want := decisions.Load(), int64((callers-gone+maxBatch-1)/maxBatch); n != want {
 		t.Errorf("the server was called %d times, want %d", n, want)
 	}
-	if list := l.late.take(); len(list) > 0 {
+	if list := l.pending.take(); len(list) > 0 {
 		t.Errorf("%d cancellations of what was never asked for", len(list))
 	}
 
-	// Their ends go together, too.
-	release = l.ends.hold()
+	// Their ends go maxBatch, too.
+	letGo = l.releases.hold()
 	for _, g := range got {
 		if g.OK() {
 			all.Go(func() {
@@ -145,20 +127,20 @@ func TestTogether(t *testing.T) {
 			})
 		}
 	}
-	until(t, "all ends wait", func() bool { return l.ends.queued() == len(granted) })
-	release()
+	Until(t, "all ends wait", func() bool { return l.releases.queued() == len(granted) })
+	letGo()
 	all.Wait()
 	if n := ends.Load(); n != 1 {
 		t.Errorf("the server was called %d times for %d ends", n, len(granted))
 	}
 	for _, g := range got {
-		l.late.add(delivery{key: g.Key, id: g.ID, result: pace.Result{Unused: true}, ended: time.Now()})
+		l.pending.add(release{key: g.Key, id: g.ID, result: pace.Result{Unused: true}, ended: time.Now()})
 	}
 	ends.Store(0)
-	if err := l.flush(t.Context()); err != nil {
+	if err := l.sendPending(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if n, want := ends.Load(), int64((callers+together-1)/together); n != want {
+	if n, want := ends.Load(), int64((callers+maxBatch-1)/maxBatch); n != want {
 		t.Errorf("the server was called %d times for what could not be told before, want %d", n, want)
 	}
 	for _, g := range got {
@@ -191,7 +173,7 @@ func TestTogetherDown(t *testing.T) {
 	}
 	all.Wait()
 	// One batch after another would take a limit each.
-	if took, least := time.Since(began), 200/together*callLimit; took >= least {
+	if took, least := time.Since(began), 200/maxBatch*callLimit; took >= least {
 		t.Errorf("it took %s until everybody knew, want less than %s", took, least)
 	}
 }

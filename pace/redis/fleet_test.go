@@ -21,6 +21,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/internal/campaign"
 	"github.com/robotskit/robots/internal/redistest"
 	"github.com/robotskit/robots/pace"
@@ -33,12 +34,12 @@ const asWorker = "ROBOTS_PACE_WORKER"
 
 // orders are what a worker is told.
 type orders struct {
-	Redis    string
-	Site     string // a Unix socket: one connection a worker, its clock for each start
-	Prefix   string
-	WhenDown redis.Policy
-	Interval time.Duration
-	Beat     time.Duration // 0 for the usual one
+	Redis     string
+	Site      string // a Unix socket: one connection a worker, its clock for each start
+	Prefix    string
+	WhenDown  redis.Policy
+	Interval  time.Duration
+	Heartbeat time.Duration // 0 for the usual one
 }
 
 // What a worker is told to do with its first grant: what it does with all others, to
@@ -68,8 +69,8 @@ func (o orders) work() error {
 	if err != nil {
 		return err
 	}
-	if o.Beat != 0 {
-		redis.SetBeat(o.Beat)
+	if o.Heartbeat != 0 {
+		redis.SetHeartbeat(o.Heartbeat)
 	}
 	var l *redis.Limiter
 	for limit := time.Now().Add(2 * time.Minute); l == nil; { // a busy machine may take longer than a call may
@@ -96,7 +97,11 @@ func (o orders) work() error {
 		io.Copy(io.Discard, site)
 		os.Exit(0) // as a worker that is killed
 	}()
-	key := pace.Key{Origin: hot}
+	origin, _, err := robots.ParseURL("http://hot.example/")
+	if err != nil {
+		return err
+	}
+	key := pace.Key{Origin: origin}
 	for {
 		g, err := l.Wait(context.Background(), key, s)
 		if err != nil {

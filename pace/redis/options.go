@@ -59,6 +59,13 @@ type Options struct {
 	Workers int
 }
 
+// Check returns what is wrong with the options, in one sentence, as New does. It is for
+// whoever reads a configuration before there is a client.
+func (o Options) Check() error {
+	_, _, err := o.filled()
+	return err
+}
+
 // filled returns the options with defaults, and what all keys begin with. The error
 // names the field that is wrong and says what would be right.
 func (o Options) filled() (filled Options, head string, err error) {

@@ -11,109 +11,109 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// cancel gives a grant back that is not used.
+// cancel gives a grant back unused.
 func (l *Limiter) cancel(ctx context.Context, key pace.Key, id uint64) {
-	d := delivery{key: key, id: id, result: pace.Result{Unused: true}, ended: clock()}
-	if err := l.deliver(context.WithoutCancel(ctx), d); err != nil {
-		l.keep(d)
+	rel := release{key: key, id: id, result: pace.Result{Unused: true}, ended: clock()}
+	if err := l.sendRelease(context.WithoutCancel(ctx), rel); err != nil {
+		l.keepRelease(rel)
 	}
 }
 
-// Done gives a grant back. While Redis is down it is kept, and told when Redis is
-// back; that is no error.
+// Done gives a grant back. While Redis is down the release is kept, and sent when Redis
+// is back; that is no error.
 func (l *Limiter) Done(ctx context.Context, g pace.Grant, r pace.Result) error {
 	if !g.OK() {
 		return nil
 	}
-	if err := l.inner.Done(ctx, g, r); err != nil {
+	if err := l.local.Done(ctx, g, r); err != nil {
 		return err
 	}
 	if r.Unused {
 		defer l.signal(g.Key.Origin) // once the server knows, or it would say that the site is busy
 	}
-	if g.ID < ours && (r.Unused || l.outage.Load() == nil && !r.Overload() && r.RetryAfter == 0) {
+	if g.ID < serverGrant && (r.Unused || l.outage.Load() == nil && !r.Overload() && r.RetryAfter == 0) {
 		return nil // the server knew nothing of it
 	}
-	d := delivery{key: g.Key, id: g.ID, result: r, ended: clock()}
-	if l.closing.Err() != nil { // nobody would tell it later
-		return l.deliver(context.WithoutCancel(ctx), d)
+	rel := release{key: g.Key, id: g.ID, result: r, ended: clock()}
+	if l.closing.Err() != nil { // nobody would send it later
+		return l.sendRelease(context.WithoutCancel(ctx), rel)
 	}
 	if o := l.outage.Load(); o != nil && !o.full {
-		l.keep(d)
+		l.keepRelease(rel)
 		return nil
 	}
-	if err := l.deliver(context.WithoutCancel(ctx), d); err != nil {
-		l.keep(d)
+	if err := l.sendRelease(context.WithoutCancel(ctx), rel); err != nil {
+		l.keepRelease(rel)
 		l.goDown(err)
 	}
 	return nil
 }
 
-// results of the script.
+// What done.lua knows of a result.
 const (
-	nothing micros = iota
-	overload
-	asUsual
-	notUsed
+	resultNothing micros = iota
+	resultOverload
+	resultUsual
+	resultUnused
 )
 
-// deliver tells the server what came of a grant.
-func (l *Limiter) deliver(ctx context.Context, d delivery) error {
+// sendRelease tells the server what came of a grant.
+func (l *Limiter) sendRelease(ctx context.Context, rel release) error {
 	e := l.epoch.Load()
-	return l.told(ctx, e, l.ends.do(ctx, l.end(d)))
+	return l.checkReleased(ctx, e, l.releases.do(ctx, l.releaseCall(rel)))
 }
 
-// end is the call that tells of a delivery.
-func (l *Limiter) end(d delivery) call {
-	result := nothing
+// releaseCall is the call of a release.
+func (l *Limiter) releaseCall(rel release) call {
+	result := resultNothing
 	switch {
-	case d.result.Unused:
-		result = notUsed
-	case d.result.Overload():
-		result = overload
-	case d.result.Recovered():
-		result = asUsual
+	case rel.result.Unused:
+		result = resultUnused
+	case rel.result.Overload():
+		result = resultOverload
+	case rel.result.Recovered():
+		result = resultUsual
 	}
-	keys, gap := l.keys(d.key)
-	arg := put(named(d.id, gap), whole(clock().Sub(d.ended)), whole(min(d.result.RetryAfter, l.options.MaxRetryAfter)), result)
+	keys, addrInterval := l.keys(rel.key)
+	arg := appendDoubles(argHead(rel.id, addrInterval), microsUp(clock().Sub(rel.ended)), microsUp(min(rel.result.RetryAfter, l.options.MaxRetryAfter)), result)
 	return call{script: doneScript, keys: keys, arg: string(arg)}
 }
 
-// told hears what the server says of deliveries that were begun in an epoch.
-func (l *Limiter) told(ctx context.Context, e *epoch, r response) error {
+// checkReleased reads the reply to releases that were sent in an epoch.
+func (l *Limiter) checkReleased(ctx context.Context, e *epoch, r response) error {
 	if r.err != nil {
 		return r.err
 	}
 	var now micros
-	if _, ok := take(r.reply, &now); !ok {
+	if _, ok := readDoubles(r.reply, &now); !ok {
 		return script.ErrReply
 	}
-	if !l.clock.hear(nil, now, r.sent, r.received) {
-		return l.join(ctx, e, true)
+	if !l.clock.observe(nil, now, r.sent, r.received) {
+		return l.joinEpoch(ctx, e, true)
 	}
 	return nil
 }
 
-// keep keeps what could not be told until it can.
-func (l *Limiter) keep(d delivery) {
-	l.late.add(d)
-	l.nudge()
+// keepRelease keeps what could not be sent until it can.
+func (l *Limiter) keepRelease(rel release) {
+	l.pending.add(rel)
+	l.wakeLoop()
 }
 
-// flush tells what could not be told. What still cannot is kept.
-func (l *Limiter) flush(ctx context.Context) error {
-	list := l.late.take()
+// sendPending sends what is pending. What cannot be sent stays so.
+func (l *Limiter) sendPending(ctx context.Context) error {
+	list := l.pending.take()
 	for len(list) > 0 {
-		n := min(len(list), together)
+		n := min(len(list), maxBatch)
 		calls := make([]*call, n)
-		for i, d := range list[:n] {
-			c := l.end(d)
+		for i, rel := range list[:n] {
+			c := l.releaseCall(rel)
 			calls[i] = &c
 		}
 		e := l.epoch.Load()
-		if err := l.told(ctx, e, l.ends.send(ctx, l.ends.run, calls...)); err != nil {
-			for _, d := range list {
-				l.late.add(d)
+		if err := l.checkReleased(ctx, e, l.releases.send(ctx, l.releases.run, calls...)); err != nil {
+			for _, rel := range list {
+				l.pending.add(rel)
 			}
 			return err
 		}
@@ -122,40 +122,40 @@ func (l *Limiter) flush(ctx context.Context) error {
 	return nil
 }
 
-// delivery is what came of a grant and could not be told.
-type delivery struct {
+// A release is the end of a grant and what came of it.
+type release struct {
 	key    pace.Key
 	id     uint64
 	result pace.Result
 	ended  time.Time
 }
 
-// maxUndelivered bounds what is kept to be told, some 1 MiB. What is dropped is
-// as good as a worker that died: Hold frees the grant.
-const maxUndelivered = 4096
+// maxPending bounds the pending releases, to some 1 MiB. A grant whose release is dropped
+// ends as that of a worker that died.
+const maxPending = 4096
 
-// undelivered keeps the latest deliveries.
-type undelivered struct {
+// pendingReleases are those that could not be sent, the latest ones.
+type pendingReleases struct {
 	dropped atomic.Bool // some were
 
 	mu   sync.Mutex
-	list []delivery
+	list []release
 }
 
-func (u *undelivered) add(d delivery) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if len(u.list) == maxUndelivered {
-		u.dropped.Store(true)
-		u.list = slices.Delete(u.list, 0, maxUndelivered/8)
+func (p *pendingReleases) add(rel release) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.list) == maxPending {
+		p.dropped.Store(true)
+		p.list = slices.Delete(p.list, 0, maxPending/8)
 	}
-	u.list = append(u.list, d)
+	p.list = append(p.list, rel)
 }
 
-func (u *undelivered) take() []delivery {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	list := u.list
-	u.list = nil
+func (p *pendingReleases) take() []release {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	list := p.list
+	p.list = nil
 	return list
 }

@@ -46,7 +46,7 @@ func randomSchedule(t *testing.T, r *rand.Rand) (*pace.Schedule, string) {
 
 // floored returns a state in which nothing may start before so long from now.
 func floored(s pace.State, now micros, floor time.Duration) pace.State {
-	if at := instant(now + whole(floor)); floor > 0 && at.After(s.NotBefore) {
+	if at := timeAt(now + microsUp(floor)); floor > 0 && at.After(s.NotBefore) {
 		s.NotBefore = at
 	}
 	return s
@@ -58,7 +58,7 @@ func TestScriptIsNextIn(t *testing.T) {
 	cases := campaign.Size(600, 2000, 20_000)
 	server := redistest.Start(t, redistest.Options{Clock: true})
 	client := server.Client()
-	o := pace.Options{Concurrency: 2, Hold: 5 * time.Minute, Forget: time.Hour, AddressInterval: 3 * time.Second}
+	o := pace.Options{Concurrency: 2, GrantTimeout: 5 * time.Minute, Forget: time.Hour, AddressInterval: 3 * time.Second}
 	r := rand.New(rand.NewPCG(2, 6))
 	var l *Limiter
 	ctx := context.Background()
@@ -80,7 +80,7 @@ func TestScriptIsNextIn(t *testing.T) {
 			}
 		}
 		s, text := randomSchedule(t, r)
-		now := moment(l.clock.estimate())
+		now := microsAt(l.clock.estimate())
 		ago := func(most time.Duration) micros { return now - float64(r.Int64N(most.Microseconds())) }
 		most := min(2*s.Slowest()+time.Second, 26*time.Hour)
 		want := pace.State{}
@@ -91,49 +91,49 @@ func TestScriptIsNextIn(t *testing.T) {
 		}
 		if r.IntN(4) == 0 {
 			retry = now + float64(r.Int64N(int64(20*time.Hour/time.Microsecond))) - 1e9
-			want.NotBefore = instant(retry)
+			want.NotBefore = timeAt(retry)
 		}
 		if r.IntN(3) == 0 {
 			over, factor, step = ago(2*time.Hour), 2+r.IntN(1023), 1+r.IntN(9)
-			if now-over < duration(o.Forget)-2e6 {
+			if now-over < microsOf(o.Forget)-2e6 {
 				want.BackOff = pace.BackOff{Factor: uint16(factor), Step: uint16(step)}
-			} else if now-over < duration(o.Forget)+2e6 {
+			} else if now-over < microsOf(o.Forget)+2e6 {
 				over, factor, step = 0, 0, 0
 			}
 		}
 		if r.IntN(3) == 0 {
 			visit = ago(4 * time.Second)
-			want.Address = instant(visit + duration(o.AddressInterval))
+			want.Address = timeAt(visit + microsOf(o.AddressInterval))
 		}
-		state := put(nil, last, retry, over, 0, now-1e6)
+		state := appendDoubles(nil, last, retry, over, 0, now-1e6)
 		state = binary.LittleEndian.AppendUint16(state, uint16(factor))
 		state = binary.LittleEndian.AppendUint16(state, uint16(step))
 		taken := 0
 		for i := range r.IntN(4) {
 			start := ago(10 * time.Minute)
-			if end := start + duration(o.Hold); end > now+2e6 {
+			if end := start + microsOf(o.GrantTimeout); end > now+2e6 {
 				taken++
 			} else if end > now-2e6 {
 				continue // too near to say
 			} else {
 				last = max(last, end)
 			}
-			state = put(binary.BigEndian.AppendUint64(state, uint64(i)), start, 0)
+			state = appendDoubles(binary.BigEndian.AppendUint64(state, uint64(i)), start, 0)
 		}
 		want.Busy = taken >= o.Concurrency
-		want.Last = instant(last)
+		want.Last = timeAt(last)
 		if err := client.Do(ctx, client.B().Set().Key(key).Value(string(state)).Build()).Error(); err != nil {
 			t.Fatal(err)
 		}
-		if err := client.Do(ctx, client.B().Set().Key(addr).Value(string(put(nil, visit, now-1e6))).Build()).Error(); err != nil {
+		if err := client.Do(ctx, client.B().Set().Key(addr).Value(string(appendDoubles(nil, visit, now-1e6))).Build()).Error(); err != nil {
 			t.Fatal(err)
 		}
 		if visit == 0 {
 			client.Do(ctx, client.B().Del().Key(addr).Build())
 		}
-		q := decision{schedule: s, now: l.clock.estimate(), within: time.Duration(r.Int64N(int64(30 * time.Hour))), gap: whole(o.AddressInterval)}
+		q := decision{schedule: s, now: l.clock.estimate(), within: time.Duration(r.Int64N(int64(30 * time.Hour))), addrInterval: microsUp(o.AddressInterval)}
 		if r.IntN(4) == 0 {
-			q.floor = time.Duration(r.Int64N(int64(time.Hour)))
+			q.earliest = time.Duration(r.Int64N(int64(time.Hour)))
 		}
 		ask := func(id uint64) answer {
 			q.id = id
@@ -151,25 +151,25 @@ func TestScriptIsNextIn(t *testing.T) {
 			}
 			return a
 		}
-		a := ask(looksOnly)
+		a := ask(0)
 		if a.state != want {
 			t.Fatalf("case %d: the state is read as %+v, want %+v", n, a.state, want)
 		}
-		next := s.NextIn(instant(a.now), floored(want, a.now, q.floor))
+		next := s.NextIn(timeAt(a.now), floored(want, a.now, q.earliest))
 		horizon := q.now.Add(q.within + spanAfter - time.Second)
 		if next.Before(horizon) {
 			inside++
 			// An interval of nanoseconds ends within the next microsecond, and a
 			// factor makes no more of that.
-			if d := instant(a.start).Sub(next); d < 0 || d > 3*time.Microsecond {
-				t.Fatalf("case %d: the script says %s, NextIn %s (%s apart)\n%s\n%+v", n, instant(a.start), next, d, text, want)
+			if d := timeAt(a.start).Sub(next); d < 0 || d > 3*time.Microsecond {
+				t.Fatalf("case %d: the script says %s, NextIn %s (%s apart)\n%s\n%+v", n, timeAt(a.start), next, d, text, want)
 			}
-		} else if a.start > moment(next)+1 {
-			t.Fatalf("case %d: the script says %s, NextIn %s, which is not before", n, instant(a.start), next)
+		} else if a.start > microsAt(next)+1 {
+			t.Fatalf("case %d: the script says %s, NextIn %s, which is not before", n, timeAt(a.start), next)
 		}
 		b := ask(7)
-		start := s.NextIn(instant(b.now), floored(want, b.now, q.floor))
-		wait := start.Sub(instant(b.now))
+		start := s.NextIn(timeAt(b.now), floored(want, b.now, q.earliest))
+		wait := start.Sub(timeAt(b.now))
 		if near := (wait - q.within).Abs() < 10*time.Microsecond; !near && (b.code == codeGranted) != (!want.Busy && wait <= q.within) {
 			t.Fatalf("case %d: the answer is %c, the start in %s and asked within %s, busy %t\n%s", n, b.code, wait, q.within, want.Busy, text)
 		}
@@ -194,15 +194,7 @@ func TestBackOffAgrees(t *testing.T) {
 	}
 	defer l.Close()
 	ctx := context.Background()
-	s, err := pace.NewSchedule(nil, pace.Policy{Default: 3 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	origin, _, err := robots.ParseURL("http://back.example/")
-	if err != nil {
-		t.Fatal(err)
-	}
-	key := pace.Key{Origin: origin}
+	s, key := Steady(t, 3*time.Second), pace.Key{Origin: OriginOf(t, "back.example")}
 	r := rand.New(rand.NewPCG(1, 8))
 	var back pace.BackOff
 	for n := range 500 {
@@ -210,7 +202,7 @@ func TestBackOffAgrees(t *testing.T) {
 		if n%100 < 30 {
 			result = pace.Result{Status: 503} // up to the top
 		}
-		if err := l.Done(ctx, pace.Grant{ID: l.newID(), Key: key}, result); err != nil {
+		if err := l.Done(ctx, pace.Grant{ID: l.newGrantID(), Key: key}, result); err != nil {
 			t.Fatal(err)
 		}
 		back = back.After(result)

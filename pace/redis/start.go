@@ -22,18 +22,18 @@ var startScript = script.New(startText)
 // answer of a site, and delays the others by nothing. The error is that of ctx, or
 // says that the limiter is closed.
 func (l *Limiter) Start(ctx context.Context, addr netip.Addr) error {
-	_, gap := l.options.At(addr)
+	_, addrInterval := l.options.At(addr)
 	what := "to fetch robots.txt at " + addr.String()
 	switch {
 	case ctx.Err() != nil:
 		return waiting(ctx, what)
 	case l.closing.Err() != nil:
 		return errClosed
-	case gap == 0:
+	case addrInterval == 0:
 		return nil
 	}
 	if l.outage.Load() == nil {
-		wait, err := l.book(ctx, addr, gap)
+		wait, err := l.reserveFetch(ctx, addr, addrInterval)
 		if err == nil && wait > 0 {
 			if err = l.sleep(ctx, wait, nil); err == nil && l.closing.Err() != nil {
 				return errClosed
@@ -47,18 +47,18 @@ func (l *Limiter) Start(ctx context.Context, addr netip.Addr) error {
 		}
 		l.goDown(err)
 	}
-	return l.inner.Start(ctx, addr)
+	return l.local.Start(ctx, addr)
 }
 
 // book takes the next start at an address and returns how far off it is.
-func (l *Limiter) book(ctx context.Context, addr netip.Addr, gap time.Duration) (time.Duration, error) {
-	key := l.fetchHead + addr.Unmap().WithZone("").String()
-	reply, err := l.call(ctx, script.Script.Run, startScript, []string{key}, []string{strconv.FormatFloat(whole(gap), 'f', 0, 64)})
+func (l *Limiter) reserveFetch(ctx context.Context, addr netip.Addr, addrInterval time.Duration) (time.Duration, error) {
+	key := l.fetchesHead + addr.Unmap().WithZone("").String()
+	reply, err := l.call(ctx, script.Script.Run, startScript, []string{key}, []string{strconv.FormatFloat(microsUp(addrInterval), 'f', 0, 64)})
 	if err != nil {
 		return 0, err
 	}
 	var now, wait micros
-	if _, ok := take(reply, &now, &wait); !ok {
+	if _, ok := readDoubles(reply, &now, &wait); !ok {
 		return 0, script.ErrReply
 	}
 	return time.Duration(wait * 1e3), nil

@@ -40,7 +40,7 @@ func (l *Limiter) signal(o robots.Origin) {
 	l.queues[o].signal()
 }
 
-// enter takes a place in the queue of an origin.
+// enter puts a caller at the end of the queue of an origin.
 func (l *Limiter) enter(o robots.Origin) (wake chan struct{}, first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -49,7 +49,7 @@ func (l *Limiter) enter(o robots.Origin) (wake chan struct{}, first bool) {
 	return wake, len(l.queues[o]) == 1
 }
 
-// leave gives the place up; the next one asks the server then.
+// leave takes a caller out of the queue. If it was the first, the next is woken.
 func (l *Limiter) leave(o robots.Origin, wake chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,22 +63,20 @@ func (l *Limiter) leave(o robots.Origin, wake chan struct{}) {
 	}
 }
 
-// The first of a queue asks up to claimAhead before the time, and takes the start
-// then: of many processes that wait for one site, the one that asks first has
-// it, the others learn so at different moments, and at the start itself there is
-// no crowd.
+// claimAhead is how long before a start the first of a queue asks for it. Of many
+// processes that wait for one site the one that asks first gets the start. The others
+// learn so at different moments, so they do not all ask at the start itself.
 const claimAhead = 25 * time.Millisecond
 
-// longestSleep bounds how long a waiter trusts what it was told: clocks are set,
-// and grants come back unused. While Redis is down it looks sooner, so that it is
-// there when Redis is, at its own moment.
+// longestSleep bounds how long a caller trusts an answer: clocks are set, and grants
+// come back unused. longestAlone is that while Redis is down.
 const (
 	longestSleep = time.Minute
 	longestAlone = 500 * time.Millisecond
 )
 
-// shortestPause is the shortest time between two requests of one waiter; it
-// doubles up to claimAhead while a site with a shorter interval is busy.
+// shortestPause is the shortest time between two decisions for one caller. It doubles
+// up to claimAhead while a site with a short interval is busy.
 const shortestPause = 250 * time.Microsecond
 
 func busy(r pace.Reason) bool { return r.Cause == pace.CauseBusy }
@@ -91,11 +89,11 @@ func (l *Limiter) Wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pac
 	if s == nil {
 		s = undeclared
 	}
-	deadline, hurried := ctx.Deadline()
+	deadline, limited := ctx.Deadline()
 	wake, first := l.enter(key.Origin)
 	defer l.leave(key.Origin, wake)
 	if !first {
-		if hurried {
+		if limited {
 			turn, err := l.NotBefore(ctx, key, s)
 			if err == nil && turn.Start.After(deadline) {
 				return pace.Grant{}, &pace.LateError{Key: key, Turn: turn}
@@ -106,19 +104,19 @@ func (l *Limiter) Wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pac
 		}
 	}
 	var down error
-	interval, patience := s.Fastest(), shortestPause
+	interval, least := s.Fastest(), shortestPause
 	for {
-		g, err := l.decide(ctx, key, s, min(interval/4, claimAhead), false)
+		g, err := l.decide(ctx, &decision{key: key, schedule: s, within: min(interval/4, claimAhead)})
 		pause := longestAlone
 		switch {
 		case ctx.Err() != nil:
 			l.unused(ctx, g)
-			return pace.Grant{}, stopped(ctx, key, down)
+			return pace.Grant{}, gaveUp(ctx, key, down)
 		case errors.Is(err, ErrDown):
 			down, pause = err, jittered(pause)*3/4
 		case err != nil:
 			return pace.Grant{}, err
-		case hurried && g.Start.After(deadline):
+		case limited && g.Start.After(deadline):
 			l.unused(ctx, g)
 			return pace.Grant{}, &pace.LateError{Key: key, Turn: g.Turn}
 		case g.OK():
@@ -128,7 +126,7 @@ func (l *Limiter) Wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pac
 			}
 			l.unused(ctx, g)
 			if ctx.Err() != nil {
-				return pace.Grant{}, stopped(ctx, key, down)
+				return pace.Grant{}, gaveUp(ctx, key, down)
 			}
 			if err != nil {
 				return pace.Grant{}, err
@@ -136,17 +134,17 @@ func (l *Limiter) Wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pac
 			continue
 		default:
 			down, interval = nil, g.Interval
-			pause, patience = l.pause(g, patience)
+			pause, least = l.pause(g, least)
 		}
 		if l.sleep(ctx, max(pause, shortestPause), wake) != nil {
-			return pace.Grant{}, stopped(ctx, key, down)
+			return pace.Grant{}, gaveUp(ctx, key, down)
 		}
 	}
 }
 
-// pause returns how long to wait after a refusal before the next request, and the
-// patience for the next refusal.
-func (l *Limiter) pause(g pace.Grant, patience time.Duration) (pause, next time.Duration) {
+// pause returns how long to wait after a refusal before the next decision, and the
+// shortest pause after the one after that.
+func (l *Limiter) pause(g pace.Grant, least time.Duration) (pause, next time.Duration) {
 	pause = longestAlone
 	if l.outage.Load() == nil {
 		pause = jittered(longestSleep) * 4 / 5
@@ -156,7 +154,7 @@ func (l *Limiter) pause(g pace.Grant, patience time.Duration) (pause, next time.
 	ahead := min(g.Interval/4, claimAhead)
 	pause = min(pause, time.Until(g.Start)-rand.N(ahead+1))
 	if slices.ContainsFunc(g.Reasons, busy) {
-		return max(pause, patience), min(2*patience, claimAhead)
+		return max(pause, least), min(2*least, claimAhead)
 	}
 	return pause, shortestPause
 }
@@ -176,14 +174,14 @@ func (l *Limiter) sleepTo(ctx context.Context, wake <-chan struct{}, g pace.Gran
 	return passed(g.Start) <= callLimit && l.Valid(g), nil
 }
 
-// unused gives back what a caller who gave up was granted.
+// unused gives back the grant of a caller who gave up.
 func (l *Limiter) unused(ctx context.Context, g pace.Grant) {
 	_ = l.Done(context.WithoutCancel(ctx), g, pace.Result{Unused: true}) // what cannot be told is kept
 }
 
-// stopped is the error of a caller whose context ended, and why it waited if that
-// was for Redis.
-func stopped(ctx context.Context, key pace.Key, down error) error {
+// gaveUp is the error of a caller whose context ended. It names Redis if the caller
+// waited for that.
+func gaveUp(ctx context.Context, key pace.Key, down error) error {
 	if down == nil {
 		return waiting(ctx, "for "+key.String())
 	}
