@@ -86,29 +86,34 @@ func TestDamage(t *testing.T) {
 					t.Errorf("%s: still a %s", damaged.key, kind)
 				}
 			}
-			// What all share: the list of workers, and the epoch, after which all rest.
-			k := key("shared.example", 200)
-			done(t, l, reserve(t, l, k, s), ok)
-			for _, shared := range []string{"workers", "epoch"} {
-				damage(server, script, head+shared)
-				found := time.Now()
-				for _, l := range []*redis.Limiter{l, newLimiter(t, server.Client(), redis.Options{Prefix: prefix, WhenDown: redis.Stop})} {
-					g, err := l.Wait(ctx, k, s)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if d := time.Since(found); shared == "epoch" && d < interval {
-						t.Errorf("%s: a start %s after, want a rest of %s", shared, d, interval)
-					}
-					done(t, l, g, ok)
-					if !l.DownSince().IsZero() {
-						t.Errorf("%s: down since %s", shared, l.DownSince())
-					}
-				}
-			}
+			damageShared(ctx, t, server, l, prefix, script, pace.Key{Origin: originOf(t, "shared.example")}, s)
 			if !l.DownSince().IsZero() {
 				t.Errorf("down since %s", l.DownSince())
 			}
 		})
+	}
+}
+
+// damageShared damages what all share: the list of workers, and the epoch, after which all
+// rest.
+func damageShared(ctx context.Context, t *testing.T, server *redistest.Server, l *redis.Limiter, prefix, script string, k pace.Key, s *pace.Schedule) {
+	t.Helper()
+	done(t, l, reserve(t, l, k, s), ok)
+	for _, shared := range []string{"workers", "epoch"} {
+		damage(server, script, "{"+prefix+"}:pace:1:"+shared)
+		found := time.Now()
+		for _, l := range []*redis.Limiter{l, newLimiter(t, server.Client(), redis.Options{Prefix: prefix, WhenDown: redis.Stop})} {
+			g, err := l.Wait(ctx, k, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := time.Since(found); shared == "epoch" && d < s.Fastest() {
+				t.Errorf("%s: a start %s after, want a rest of %s", shared, d, s.Fastest())
+			}
+			done(t, l, g, ok)
+			if !l.DownSince().IsZero() {
+				t.Errorf("%s: down since %s", shared, l.DownSince())
+			}
+		}
 	}
 }
