@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// An AddressPace is the pace at each address of a prefix. One machine with many
-// sites on it and a network that answers for 10^7 of them look alike from outside;
-// whoever crawls broadly knows the second kind by their published prefixes.
+// An AddressPace is the pace at each address of a prefix. From outside, one machine with
+// many sites looks like a network that answers for 10^7 of them. Such networks publish
+// their prefixes.
 type AddressPace struct {
 	// Prefix is the addresses it is for. 0.0.0.0/0 and ::/0 are all of a family.
 	Prefix netip.Prefix

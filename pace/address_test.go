@@ -75,8 +75,8 @@ func TestAddressOptions(t *testing.T) {
 }
 
 // TestStart: 10 fetches a second at an address by default, in the order of asking;
-// what a fleet shares unseen is divided, and who gives up delays nobody by more
-// than one interval.
+// the share of a worker is slower, and a caller that gives up delays the others by one
+// interval at most.
 func TestStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, err := NewLocal(Options{})

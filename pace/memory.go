@@ -26,16 +26,15 @@ func after(m moment, d time.Duration) moment {
 
 func before(m moment, d time.Duration) moment { return after(m, -d) }
 
-// id stands for an origin or an address: 128 bits of two seeded hashes. Keeping
-// them in place of the names takes a third of the memory and lets the names go;
-// that two of 10^9 sites ever share one is as likely as 1 in 10^20, and would
-// cost them a slower pace.
+// id stands for an origin or an address: 128 bits of two seeded hashes. It takes a third
+// of the memory of the name. Of 10^9 sites two have the same id with a probability of 1
+// in 10^20; they would then share one pace.
 type id [2]uint64
 
 // site is what is kept of an origin, 32 bytes beside its id.
 type site struct {
 	last     moment  // end of the last response
-	retry    moment  // a Retry-After forbids to come before
+	retry    moment  // when a Retry-After allows the next request
 	overload moment  // when the site last said that it is overloaded
 	slowest  float32 // seconds for which last matters
 	back     BackOff
@@ -196,8 +195,8 @@ func (l *Local) sweepAddresses(now moment) {
 	l.sweepAddrs = max(2*len(l.addrs), leastSweep)
 }
 
-// shrunk copies a map that once held many times what it holds, since a map never
-// gives memory back.
+// shrunk copies a map that has far fewer values than it had, since a map never gives
+// memory back.
 func shrunk[V any](old map[id]V, held int) map[id]V {
 	if len(old) > held/4 {
 		return old

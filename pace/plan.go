@@ -184,8 +184,8 @@ func (b *planner) deciding(m int) int {
 	return b.slower(b.always, b.delay)
 }
 
-// report says of the honoured entries which never decide, and drops what is too
-// much of those.
+// report marks the honoured entries that never decide, and drops those of them that are
+// more than MaxEntries.
 func (b *planner) report() {
 	decides := make([]bool, len(b.entries)+1)
 	for _, p := range b.parts {
@@ -211,7 +211,7 @@ func (b *planner) report() {
 	b.entries = slices.Clip(kept)
 }
 
-// overriding says which lines decide where an entry holds.
+// overriding says which lines decide where an entry is in force.
 func (b *planner) overriding(i int) string {
 	const most = 3
 	var lines []int

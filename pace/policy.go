@@ -59,10 +59,9 @@ type Policy struct {
 // What an engine does with Crawl-delay and Request-rate is in its dialect:
 // honoured (seznam and Request-rate, bing and Crawl-delay), ignored because the
 // engine says so (google), or left to the crawler (rfc9309, since RFC 9309 knows
-// neither). The last is where a choice is needed, and the default is to obey: a
-// crawler that reads a wish and can follow it has no reason not to, and nobody
-// was ever banned for being slow. Visit-time goes with Request-rate, as both
-// come from Conner's draft of version 2.0.
+// neither). For the last the operator chooses. The default is to obey: it costs nothing
+// but time. Visit-time goes with Request-rate, as both come from Conner's draft of
+// version 2.0.
 type Obey uint8
 
 const (

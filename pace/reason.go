@@ -23,7 +23,7 @@ const (
 	CauseCeiling           // the operator goes no slower
 	CauseBackOff           // the site answered 429 or 503, or not in time, and the interval is longer for a while
 	CauseRetryAfter        // the site said in a Retry-After when to come again
-	CauseBusy              // as many requests to the site as may be are under way
+	CauseBusy              // no further request to the site may be under way
 	CauseAddress           // another site on the same address was asked a moment ago
 	CauseFull              // the limiter has no room for a further site
 	CauseDegraded          // a shared limiter is out of reach, so this worker keeps to its share
@@ -141,7 +141,7 @@ type Fate uint8
 
 const (
 	Honoured   Fate = iota // as declared
-	Adjusted               // honoured at another interval than declared; Why says whose doing that is
+	Adjusted               // honoured at another interval than declared; Why says why
 	Overridden             // honoured, but other lines decide at all times of the day ("outdone" in JSON)
 	Ignored                // usable, but not honoured
 	Unusable               // not usable (D-35, D-44)

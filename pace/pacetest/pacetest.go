@@ -1,5 +1,5 @@
-// Package pacetest holds any pace.Limiter against its contract: the one of a
-// process and those that share a store.
+// Package pacetest has the tests that every pace.Limiter must pass, whether it is for one
+// process or shares a store. A limiter's own test calls [Run], as the example does.
 package pacetest
 
 import (
@@ -438,7 +438,7 @@ func contextEnds(r *run) {
 	}
 	r.done(g, ok)
 	r.pass(1.5)
-	r.granted(k, s) // who gave up holds nothing
+	r.granted(k, s) // those who gave up delay nobody
 }
 
 func deadlineBeforeStart(r *run) {

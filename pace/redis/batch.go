@@ -102,11 +102,6 @@ func (b *batcher) send(ctx context.Context, run runner, calls ...*call) (r respo
 	return r
 }
 
-// teach makes a call whose script the server does not know.
-func (b *batcher) teach(ctx context.Context, c call) response {
-	return b.send(ctx, script.Script.ByText, &c)
-}
-
 // next returns calls to be made by who has made others. If those had no answer,
 // those who wait get none either.
 func (b *batcher) next(failed error) []*call {

@@ -169,8 +169,8 @@ func TestReleasesTogether(t *testing.T) {
 	}
 }
 
-// TestTogetherDown: who waits behind requests that a hanging server does not
-// answer knows as soon as they do.
+// TestTogetherDown: callers that wait behind decisions without an answer get an error as
+// soon as those do.
 func TestTogetherDown(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})

@@ -15,8 +15,8 @@ import (
 	"github.com/robotskit/robots/pace/redis"
 )
 
-// rounds measures two things in turn and returns what one operation of each
-// takes, the median of all rounds: what else the machine does meets both.
+// rounds measures two things in alternate rounds and returns what one operation of each
+// takes, the median of all rounds. So other work on the machine slows both.
 func rounds(n, each int, a, b func(i int)) (x, y float64) {
 	var as, bs []float64
 	at := 0
@@ -46,7 +46,7 @@ type decisionBench struct {
 }
 
 // BenchmarkDecision compares decisions with a bare round trip, the GET of a small
-// key over the same client: what a caller gets done in a second, as a ratio.
+// key over the same client: operations per second, as a ratio.
 // Refused are those at a busy site, Granted the first ones at ever new sites, and
 // Cycle is a grant and its end at one site, two decisions. By the server's own count
 // a decision takes µs/server of it.

@@ -12,8 +12,8 @@ import (
 	"github.com/robotskit/robots/pace/redis"
 )
 
-// damages are what may be in a key instead of what was written, as scripts: a worker
-// that beats must not come between. What needs a string makes the key one first.
+// damages are scripts that replace the value of a key. They are scripts so that no
+// heartbeat comes between. Those that need a string make one of the key first.
 var damages = map[string]string{
 	"empty":   `set('')`,
 	"word":    `set('garbage')`,
@@ -37,8 +37,8 @@ func damage(s *redistest.Server, script, key string) {
 		return 'OK'`, "1", key)
 }
 
-// TestDamage: a state that is damaged is not known, and counts as asked when that is
-// found. It is replaced, and nobody else's matter.
+// TestDamage: a site whose state is damaged counts as asked when that is found. The state
+// is replaced, and other sites are not affected.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})

@@ -8,8 +8,6 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// What follows is for the tests outside of the package too.
-
 // SetHeartbeat makes the heartbeats of limiters made later faster.
 func SetHeartbeat(d time.Duration) { heartbeatEvery = d }
 

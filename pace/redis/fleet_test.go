@@ -147,7 +147,7 @@ func stopSelf() error {
 	return nil
 }
 
-// site is what the fleet asks: it alone says what was started, and when.
+// site is what the fleet asks. Its log of starts is what the tests judge.
 type site struct {
 	mu      sync.Mutex
 	starts  []time.Time
@@ -240,7 +240,7 @@ func startWorker(t *testing.T, text string, failed chan<- error) {
 }
 
 // serve notes the starts of a worker. What a worker says is its clock as it
-// starts, which is this machine's: a listener that gets its turn late would see
+// starts, which is this machine's: a listener that is scheduled late would see
 // two starts together that were not.
 func (s *site) serve(c net.Conn, ready chan<- visitor) {
 	r := bufio.NewReader(c)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -224,8 +223,6 @@ func (l *Limiter) decide(ctx context.Context, d *decision) (pace.Grant, error) {
 		return pace.Grant{}, waiting(ctx, "for "+d.key.String())
 	case l.closing.Err() != nil:
 		return pace.Grant{}, errClosed
-	case d.schedule == nil:
-		d.schedule = undeclared
 	}
 	o := l.outage.Load()
 	if o == nil {
@@ -250,8 +247,6 @@ func ended(ctx context.Context) bool {
 	return ctx.Err() != nil
 }
 
-var undeclared, _ = pace.NewSchedule(nil, pace.Policy{}) // the zero policy is possible
-
 // askAttempts bounds how often a decision begins again because the server's
 // memory became another one or its clock moved.
 const askAttempts = 6
@@ -267,7 +262,7 @@ func (l *Limiter) ask(ctx context.Context, d *decision) (pace.Grant, error) {
 	}
 	if d.local, d.localCounts = l.localTurn(ctx, d.key, d.schedule); d.localCounts {
 		d.earliest = d.local.Start.Sub(clock())
-		if d.earliest > max(d.within, 0) || slices.ContainsFunc(d.local.Reasons, busy) {
+		if d.earliest > max(d.within, 0) || because(d.local, pace.CauseBusy) {
 			return pace.Grant{Key: d.key, Turn: d.local}, nil
 		}
 	}
@@ -316,7 +311,7 @@ func (l *Limiter) submit(ctx context.Context, e *epoch, d *decision) (r response
 	case err != nil:
 		r.err = err
 	case known:
-		r = l.decisions.teach(ctx, c)
+		r = l.decisions.send(ctx, script.Script.ByText, &c) // which the server knows from now on
 	default:
 		// The server never saw this epoch begin: it was restarted, or it is another one.
 		r.err = l.joinEpoch(ctx, e, true)

@@ -68,16 +68,8 @@ func (l *Limiter) goDown(cause error) *outage {
 	}
 	workers, _ := l.share()
 	l.local.DivideAddresses(workers)
-	l.wakeLoop()
+	notify(l.wake)
 	return o
-}
-
-// wakeLoop lets the goroutine look for what there is to do.
-func (l *Limiter) wakeLoop() {
-	select {
-	case l.wake <- struct{}{}:
-	default:
-	}
 }
 
 // refused returns the error of a server that answers and does not let this user in, or
@@ -141,9 +133,7 @@ func (l *Limiter) localTurn(ctx context.Context, key pace.Key, s *pace.Schedule)
 		s = s.Slowed(max(workers, 1))
 	}
 	turn, err := l.local.NotBefore(ctx, key, s)
-	// Of a site for which it has no room it knows nothing.
-	unknown := slices.ContainsFunc(turn.Reasons, func(r pace.Reason) bool { return r.Cause == pace.CauseFull })
-	return turn, err == nil && !unknown
+	return turn, err == nil && !because(turn, pace.CauseFull) // it knows nothing of a site for which it has no room
 }
 
 // share returns by how many to divide, 0 if that is not known, and how many of them
@@ -188,5 +178,5 @@ func (l *Limiter) endOutage(o *outage) {
 	l.local.DivideAddresses(1)
 	l.lastOutage.Store(o)
 	l.outage.CompareAndSwap(o, nil)
-	l.wakeLoop() // for what came meanwhile
+	notify(l.wake) // for what came meanwhile
 }

@@ -97,7 +97,7 @@ func (l *Limiter) checkReleased(ctx context.Context, e *epoch, r response) error
 // keepRelease keeps what could not be sent until it can.
 func (l *Limiter) keepRelease(rel release) {
 	l.pending.add(rel)
-	l.wakeLoop()
+	notify(l.wake)
 }
 
 // sendPending sends what is pending. What cannot be sent stays so.

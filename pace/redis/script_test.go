@@ -105,7 +105,7 @@ func (d *decision) ask(t *testing.T, l *Limiter, id uint64) answer {
 	c := call{script: l.epoch.Load().reserve, keys: d.keys, arg: d.arg()}
 	r := l.decisions.do(t.Context(), c)
 	if script.Says(r.err, "NOSCRIPT") {
-		r = l.decisions.teach(t.Context(), c)
+		r = l.decisions.send(t.Context(), script.Script.ByText, &c)
 	}
 	a, ok := parseAnswer(r.reply, r.at)
 	if r.err != nil || !ok {

@@ -19,10 +19,15 @@ type queue []chan struct{}
 // signal wakes the first.
 func (q queue) signal() {
 	if len(q) > 0 {
-		select {
-		case q[0] <- struct{}{}:
-		default:
-		}
+		notify(q[0])
+	}
+}
+
+// notify puts a signal into a channel that holds at most one.
+func notify(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
 	}
 }
 
@@ -79,15 +84,15 @@ const (
 // up to claimAhead while a site with a short interval is busy.
 const shortestPause = 250 * time.Microsecond
 
-func busy(r pace.Reason) bool { return r.Cause == pace.CauseBusy }
+// because reports whether a cause is among the reasons of a turn.
+func because(t pace.Turn, c pace.Cause) bool {
+	return slices.ContainsFunc(t.Reasons, func(r pace.Reason) bool { return r.Cause == c })
+}
 
 // Wait returns when the request may start.
 func (l *Limiter) Wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pace.Grant, error) {
 	if ctx.Err() != nil {
 		return pace.Grant{}, waiting(ctx, "for "+key.String())
-	}
-	if s == nil {
-		s = undeclared
 	}
 	deadline, limited := ctx.Deadline()
 	wake, first := l.enter(key.Origin)
@@ -153,7 +158,7 @@ func (l *Limiter) pause(g pace.Grant, least time.Duration) (pause, next time.Dur
 	// no time.
 	ahead := min(g.Interval/4, claimAhead)
 	pause = min(pause, time.Until(g.Start)-rand.N(ahead+1))
-	if slices.ContainsFunc(g.Reasons, busy) {
+	if because(g.Turn, pace.CauseBusy) {
 		return max(pause, least), min(2*least, claimAhead)
 	}
 	return pause, shortestPause
