@@ -15,7 +15,7 @@ quick: ## build, vet and the short tests, in less than a minute once Go's cache 
 	go build $(PACKAGES)
 	go vet $(PACKAGES)
 	go test -short $(ABREAST) $(PACKAGES)
-test: fmt-check vet unit race wasm fuzz tidy-check ## what CI runs, some three and a half minutes on two cores
+test: fmt-check vet unit race wasm fuzz tidy-check ## what CI runs, some four minutes on two cores
 	@echo "make test: all is well"
 campaign: ## the long runs of docs/long-runs.md, some hours; real files if ROBOTS_CORPUS names a folder of them
 	ROBOTS_CAMPAIGN=1 go test -count=1 -v -p 1 -timeout 6h $(PACKAGES)
@@ -44,6 +44,6 @@ bench: ## the measurements; BENCH='-corpus DIR -o results' for real files and a 
 	cd bench && go run . $(BENCH)
 lint: ## golangci-lint, downloaded by Go
 	for m in $(MODULES); do (cd $$m && $(LINT) run --config $(CURDIR)/.golangci.yml ./...) || exit 1; done
-docs: ## the generated pages
-	go test -count=1 -run TestDialectPage -update .
+docs: ## the generated pages; ids of statements become links
+	go test -count=1 -run 'TestDialectPage|TestDocuments' -update .
 	go test -count=1 -run TestFaultPage -update ./fetch

@@ -9,17 +9,28 @@ import (
 )
 
 // TestDocuments: what the documents point to is there, and they show the
-// repository as it is.
+// repository as it is. Every id of a statement in ARCHITECTURE.md, README.md and
+// docs/ is a link; to make new ones links:
+//
+//	go test -run TestDocuments -update .
 func TestDocuments(t *testing.T) {
-	link := regexp.MustCompile(`\]\(([^)#:]+)\)`)
+	pages := map[string]map[string]bool{}
 	walk(t, func(file string) {
 		if path.Ext(file) != ".md" {
 			return
 		}
-		for _, m := range link.FindAllStringSubmatch(read(t, file), -1) {
-			if _, err := os.Stat(path.Join(path.Dir(file), m[1])); err != nil {
-				t.Errorf("%s links to %s, which is not there", file, m[1])
+		text := read(t, file)
+		checkLinks(t, file, text, pages)
+		if dir := path.Dir(file); dir != "docs" && file != "README.md" && file != "ARCHITECTURE.md" {
+			return
+		}
+		want := linkIDs(t, file, text)
+		if *update {
+			if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
 			}
+		} else if text != want {
+			t.Errorf("%s names statements without a link; run go test -run TestDocuments -update .", file)
 		}
 	})
 
@@ -34,8 +45,8 @@ func TestDocuments(t *testing.T) {
 	}
 
 	shape := read(t, "ARCHITECTURE.md")
-	if n := strings.Count(shape, "\n"); n > 300 {
-		t.Errorf("ARCHITECTURE.md has %d lines, 300 are the most that anybody rereads", n)
+	if n := strings.Count(shape, "\n"); n > 150 {
+		t.Errorf("ARCHITECTURE.md has %d lines, 150 are the most that anybody rereads", n)
 	}
 	entries, err := os.ReadDir(".")
 	if err != nil {
@@ -48,6 +59,93 @@ func TestDocuments(t *testing.T) {
 		}
 		if strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") && !strings.Contains(shape, " "+name) {
 			t.Errorf("ARCHITECTURE.md does not name %s in its tree", name)
+		}
+	}
+}
+
+var (
+	inlineLink = regexp.MustCompile(`\]\(([^)#\s]*)(#[^)\s]*)?\)`)
+	mdHeading  = regexp.MustCompile(`(?m)^#+ +(.+)$`)
+	noAnchor   = regexp.MustCompile(`[^\pL\pN_-]`)
+	// notProse is where an id is no link: code, what is a link already, headings.
+	notProse = "(?s:```.*?\n```|<!--.*?-->)|`[^`\n]*`|\\[[^\\]\n]*\\]\\([^)\n]*\\)|(?m:^#.*$)"
+	inProse  = regexp.MustCompile(notProse + "|" + citation.String())
+)
+
+// checkLinks: the files to which a document links are there, and have headings
+// of that name. The anchors of pages that were read are kept in pages.
+func checkLinks(t *testing.T, file, text string, pages map[string]map[string]bool) {
+	t.Helper()
+	for _, m := range inlineLink.FindAllStringSubmatch(text, -1) {
+		if strings.Contains(m[1], ":") {
+			continue // of the web
+		}
+		target := file
+		if m[1] != "" {
+			target = path.Join(path.Dir(file), m[1])
+		}
+		if _, err := os.Stat(target); err != nil {
+			t.Errorf("%s links to %s, which is not there", file, m[1])
+			continue
+		}
+		if m[2] == "" {
+			continue
+		}
+		if pages[target] == nil {
+			pages[target] = anchors(read(t, target))
+		}
+		if !pages[target][m[2][1:]] {
+			t.Errorf("%s links to %s, which has no heading %s", file, target, m[2])
+		}
+	}
+}
+
+// anchors returns the names that GitHub gives to the headings of a page.
+func anchors(text string) map[string]bool {
+	names := map[string]bool{}
+	for _, m := range mdHeading.FindAllStringSubmatch(text, -1) {
+		names[anchor(m[1])] = true
+	}
+	return names
+}
+
+// anchor is GitHub's rule: lower case, a hyphen for a blank, and of all other
+// signs only '-' and '_' stay.
+func anchor(heading string) string {
+	heading = strings.ReplaceAll(strings.ToLower(heading), " ", "-")
+	return noAnchor.ReplaceAllString(heading, "")
+}
+
+// linkIDs returns the text of a document with every id of a statement as a link
+// to its heading.
+func linkIDs(t *testing.T, file, text string) string {
+	page := strings.TrimPrefix("docs/clauses.md", path.Dir(file)+"/")
+	if file == "docs/clauses.md" {
+		page = ""
+	}
+	listed := clauses(t)
+	return inProse.ReplaceAllStringFunc(text, func(s string) string {
+		if !listed[s] {
+			return s
+		}
+		return "[" + s + "](" + page + "#" + anchor(s) + ")"
+	})
+}
+
+func TestLinkIDs(t *testing.T) {
+	for _, c := range []struct{ file, text, want string }{
+		{"README.md", "so (D-09).", "so ([D-09](docs/clauses.md#d-09))."},
+		{"docs/batch.md", "SPEC 3.5, UTF-16", "[SPEC 3.5](clauses.md#spec-35), UTF-16"},
+		{"docs/clauses.md", "#### D-09\nD-10\n", "#### D-09\n[D-10](#d-10)\n"},
+		{"README.md", "`D-09` [D-09](x) <!-- D-09 -->", "`D-09` [D-09](x) <!-- D-09 -->"},
+		{"README.md", "```\nD-09\n```\nD-10", "```\nD-09\n```\n[D-10](docs/clauses.md#d-10)"},
+	} {
+		got := linkIDs(t, c.file, c.text)
+		if got != c.want {
+			t.Errorf("%s: %q: got %q, want %q", c.file, c.text, got, c.want)
+		}
+		if again := linkIDs(t, c.file, got); again != got {
+			t.Errorf("%s: %q: linked twice: %q", c.file, c.text, again)
 		}
 	}
 }

@@ -26,23 +26,23 @@ const MaxNotes = 50
 
 // A Step is one decision on the way to the verdict.
 type Step struct {
-	Clause string // the statement of docs/clauses.md or the RFC that it follows
+	Clause string // the id of the statement of docs/clauses.md that it follows
 	Text   string // one sentence without its full stop
 }
 
 // A Match is a rule that matches the path.
 type Match struct {
 	Rule   Rule
-	Won    bool
-	Clause string
-	Why    string // why it won or lost
+	Won    bool   // it decides
+	Clause string // as in Step
+	Why    string // why it won or lost, without a full stop
 }
 
 // A Note is something in the file that a reader might expect to count here.
 type Note struct {
-	Line   int // 0: the file as a whole
-	Clause string
-	Text   string
+	Line   int    // from 1, or 0 for the file as a whole
+	Clause string // as in Step
+	Text   string // one sentence without its full stop
 }
 
 // Explain returns the verdict of Match with its whole derivation.

@@ -191,7 +191,8 @@ func (f *File) scan() scanner {
 	return newScanner(f.body)
 }
 
-// Text returns the bytes of a span, FieldNone's spans included.
+// Text returns the bytes of a span of this file, "" for the zero Span. It panics
+// for a span that ends behind the file, as one of another file may.
 func (f *File) Text(s Span) string { return view(f.body[s.Start:s.End]) }
 
 // value returns where the value of a line is.

@@ -10,7 +10,9 @@ import (
 // product tokens fetch p under dialect d? It is Parse(body).Rules(d,
 // tokens...).Allowed(p) in one pass over the bytes, without keeping anything:
 // nothing is allocated, except for a rule of over a thousand bytes with
-// escapes and for tokens that have to be taken apart (ProductTokens). To ask a file more than once, Parse it: that pays from the second
+// escapes, for a path whose normal form is another and longer than 512 bytes, for
+// tokens that have to be taken apart (ProductTokens) and for a hostile body, which
+// is parsed. To ask a file more than once, Parse it: that pays from the second
 // question on.
 func Allowed(body []byte, d Dialect, p Path, tokens ...string) bool {
 	if p.raw == "" {

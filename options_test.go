@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "rewrite the generated pages of docs/")
+var update = flag.Bool("update", false, "rewrite the generated pages of docs/, make ids links")
 
 // optionOf returns the option that a field of Dialect is shown by: the one that
 // changes with it.
@@ -107,14 +107,7 @@ func TestOptions(t *testing.T) {
 // TestDialectPlaces names every place in which a new dialect was forgotten. What
 // it reads otherwise than RFC9309 belongs into case files, which no test can know.
 func TestDialectPlaces(t *testing.T) {
-	read := func(name string) string {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
-	}
-	readme, page, table := read("README.md"), read("docs/dialects.md"), read("robotstest/testdata/spec/dialects.tsv")
+	readme, page, table := read(t, "README.md"), read(t, "docs/dialects.md"), read(t, "robotstest/testdata/spec/dialects.tsv")
 	for _, d := range Dialects() {
 		var forgotten []string
 		for _, place := range []struct {
@@ -227,7 +220,7 @@ func dialectPage(t *testing.T) []byte {
 		}
 		fmt.Fprintf(&b, "| %s | `%s` | %s |\n", options[optionOf(t, i)].name, f.Name, comment)
 	}
-	return b.Bytes()
+	return []byte(linkIDs(t, "docs/dialects.md", b.String()))
 }
 
 // dialectComments returns the comments of the fields of Dialect and those of
@@ -275,36 +268,39 @@ func dialectComments(t *testing.T) (fields, values map[string]string) {
 
 var (
 	// citation is an id of docs/clauses.md in code or prose.
-	citation = regexp.MustCompile(`\b(?:[A-Z]{3,6}|[CD])-\d\d\b|\bSPEC \d\.\d\b`)
-	// definition is a row of docs/clauses.md.
-	definition = regexp.MustCompile(`(?m)^\| ([A-Z]+-\d\d|SPEC \d\.\d|[A-Z]+) \|`)
+	citation = regexp.MustCompile(`\b(?:(?:[A-Z]{3,6}|[CD])-\d\d|SPEC \d\.\d|GRAM)\b`)
+	// definition is the heading of a statement in docs/clauses.md.
+	definition = regexp.MustCompile(`(?m)^#### (.+)$`)
 )
 
-// TestClauses: every statement that code or a case file cites stands in
-// docs/clauses.md, once.
-func TestClauses(t *testing.T) {
-	page, err := os.ReadFile("docs/clauses.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+// clauses returns the ids of docs/clauses.md.
+func clauses(t *testing.T) map[string]bool {
+	t.Helper()
 	listed := map[string]bool{}
-	for _, m := range definition.FindAllStringSubmatch(string(page), -1) {
+	for _, m := range definition.FindAllStringSubmatch(read(t, "docs/clauses.md"), -1) {
 		if listed[m[1]] {
 			t.Errorf("docs/clauses.md lists %s twice", m[1])
 		}
 		listed[m[1]] = true
 	}
+	return listed
+}
+
+// TestClauses: every statement that code or a case file cites stands in
+// docs/clauses.md, once.
+func TestClauses(t *testing.T) {
+	listed := clauses(t)
 	cited := map[string]bool{}
 	walk(t, func(path string) {
 		ext := filepath.Ext(path)
-		if ext != ".go" && ext != ".txtar" && ext != ".md" || strings.HasSuffix(path, "_test.go") || path == "docs/clauses.md" {
+		if ext != ".go" && ext != ".txtar" && ext != ".md" || strings.HasSuffix(path, "_test.go") {
 			return
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, id := range citation.FindAllString(string(text), -1) {
+		for _, id := range citation.FindAllString(definition.ReplaceAllString(string(text), ""), -1) {
 			if family, _, _ := strings.Cut(id, "-"); !listed[family+"-01"] && !strings.HasPrefix(id, "SPEC") {
 				continue // UTF-16, and whatever else is written so
 			}

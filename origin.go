@@ -86,7 +86,8 @@ func Governs(robotsURL, rawURL string) (bool, error) {
 // and the path that is matched. Only scheme and authority can be wrong: path
 // and query are any bytes, broken escapes, blanks and raw non-ASCII included.
 // User information and the fragment are dropped. The error is one sentence
-// that quotes rawURL.
+// that quotes rawURL; Origin and Path are zero then, and no rules allow a zero
+// Path.
 //
 // The host is brought into one form, so that all spellings of a name give one
 // Origin: lower case, Unicode names in their ASCII form (UTS 46, D-36), one
@@ -102,7 +103,8 @@ func ParseURL(rawURL string) (Origin, Path, error) {
 
 // ParsePath takes the path to be matched out of what people and programs write
 // where only the path matters: an absolute URL, an authority without scheme
-// ("//example.com/page") or a request target ("/page?q=1").
+// ("//example.com/page") or a request target ("/page?q=1"). Anything else is an
+// error, and the Path is zero.
 func ParsePath(s string) (Path, error) {
 	switch {
 	case strings.HasPrefix(s, "//"):

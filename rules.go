@@ -293,10 +293,10 @@ func (r *Rules) UserInitiated() *Rules {
 	return &u
 }
 
-// File returns the file.
+// File returns the file, an empty one where no file gives the answer.
 func (r *Rules) File() *File { return r.made().file }
 
-// Dialect returns the dialect.
+// Dialect returns the dialect under which the file is read.
 func (r *Rules) Dialect() Dialect { return *r.made().dialect }
 
 // Tokens returns the caller's tokens as the dialect reads them, most wanted first
@@ -386,10 +386,14 @@ func (r *Rules) reasonWithoutRule() Reason {
 }
 
 // Allowed reports whether the caller may fetch p. Where the dialect leaves the
-// verdict undefined it follows the heavier rule (D-01). It does not allocate.
+// verdict undefined it follows the heavier rule (D-01).
+//
+// It allocates nothing, with two exceptions: a path that is not in normal form, if
+// that is longer than 512 bytes, and once the index of more than 64 rules.
 func (r *Rules) Allowed(p Path) bool { return r.decide(p).allowed }
 
-// Match returns the verdict on p with its reason.
+// Match returns the verdict on p with its reason. It allocates as little as
+// Allowed.
 func (r *Rules) Match(p Path) Verdict {
 	o := r.decide(p)
 	r = r.made()

@@ -87,7 +87,7 @@ const (
 	ReasonUnreachable          // server or network failure (HTTP-04, FAIL-01)
 	ReasonRedirectLimit        // too many redirects (REDIR-01)
 	ReasonRefused              // our own guard refused the address (D-25)
-	ReasonUndefined            // failure that the dialect leaves undefined (FAIL-01, ko)
+	ReasonUndefined            // failure that the dialect leaves undefined (FAIL-01)
 	ReasonUserInitiated        // a user asked for the fetch (WHO-02)
 )
 
@@ -136,7 +136,8 @@ func (r *Reason) UnmarshalText(text []byte) error {
 	return errors.New("unknown reason " + strconv.Quote(string(text)))
 }
 
-// A Rule is an allow or a disallow of a file with a path.
+// A Rule is an allow or a disallow of a file with a path. The zero value is none:
+// its line is 0, its texts are empty.
 type Rule struct {
 	rule
 	rules *Rules
@@ -196,7 +197,7 @@ func (r Rule) String() string {
 }
 
 // A Group is the group of a caller: all groups of the file that name it are one
-// (GROUP-08).
+// (GROUP-08). The zero value is none, without token and lines.
 type Group struct {
 	token string
 	file  *File

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,64 +17,37 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// leases is a Leaser in memory.
+// leases is a Leaser that says who has a lease.
 type leases struct {
 	*cache.Memory
-	mu    sync.Mutex
-	token uint64
-	held  map[robots.Origin]chan struct{} // closed when it ends
+	held sync.Map // robots.Origin to token
 }
 
-func (l *leases) Lease(_ context.Context, o robots.Origin, d time.Duration) (cache.Lease, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.held[o] != nil {
-		return cache.Lease{Left: d}, nil
+func (l *leases) Lease(ctx context.Context, o robots.Origin, d time.Duration) (cache.Lease, error) {
+	got, err := l.Memory.Lease(ctx, o, d)
+	if got.Granted {
+		l.held.Store(o, got.Token)
 	}
-	l.token++
-	l.held[o] = make(chan struct{})
-	return cache.Lease{Granted: true, Token: l.token, Left: d}, nil
+	return got, err
 }
 
-func (l *leases) Release(_ context.Context, o robots.Origin, _ uint64) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.held[o] != nil {
-		close(l.held[o])
-		delete(l.held, o)
-	}
-	return nil
+func (l *leases) Release(ctx context.Context, o robots.Origin, token uint64) error {
+	l.held.CompareAndDelete(o, token)
+	return l.Memory.Release(ctx, o, token)
 }
 
-func (l *leases) Await(ctx context.Context, o robots.Origin) error {
-	l.mu.Lock()
-	ended := l.held[o]
-	l.mu.Unlock()
-	if ended == nil {
-		return nil
+func (l *leases) all() (hosts []string) {
+	for o := range l.held.Range {
+		hosts = append(hosts, o.(robots.Origin).Host())
 	}
-	select {
-	case <-ended:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	slices.Sort(hosts)
+	return hosts
 }
 
-func (l *leases) all() (list []string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for o := range l.held {
-		list = append(list, o.Host())
-	}
-	slices.Sort(list)
-	return list
-}
-
-// arriving is an Arriver that has one place, and a fetch takes a minute.
+// arriving is an Arriver that has one slot, and a fetch takes a minute.
 type arriving struct {
 	slow
-	place chan struct{}
+	slot  chan struct{}
 	fails error
 	nilly bool
 }
@@ -91,7 +63,7 @@ func (a *arriving) Arrive(ctx context.Context, o robots.Origin) (fetch.Visit, er
 		return nil, a.fails
 	}
 	select {
-	case a.place <- struct{}{}:
+	case a.slot <- struct{}{}:
 		return &stay{a: a, origin: o}, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
@@ -102,14 +74,14 @@ func (s *stay) Fetch(ctx context.Context) (*fetch.Record, error) {
 	return s.a.Fetch(ctx, s.origin)
 }
 
-func (s *stay) Leave() { s.leave.Do(func() { <-s.a.place }) }
+func (s *stay) Leave() { s.leave.Do(func() { <-s.a.slot }) }
 
 // TestArriver: nobody who waits for another fetch holds a lease, and nobody who
-// waits for a lease holds a place.
+// waits for a lease holds a slot.
 func TestArriver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &leases{Memory: cache.NewMemory(1 << 20), held: map[robots.Origin]chan struct{}{}}
-		f := &arriving{slow: slow{takes: 50 * time.Second, now: behaving("file")}, place: make(chan struct{}, 1)}
+		store := &leases{Memory: cache.NewMemory(1 << 20)}
+		f := &arriving{slow: slow{takes: 50 * time.Second, now: behaving("file")}, slot: make(chan struct{}, 1)}
 		c := open(t, cache.Options{Fetcher: f, Store: store})
 		defer c.Close()
 		var wg sync.WaitGroup
@@ -130,8 +102,8 @@ func TestArriver(t *testing.T) {
 		// Another worker fetches site 0.
 		theirs, _ := store.Lease(t.Context(), cachetest.Origin(0), time.Minute)
 		get(0)
-		if len(f.place) != 0 {
-			t.Error("a place is held for the lease of another")
+		if len(f.slot) != 0 {
+			t.Error("a slot is held for the lease of another")
 		}
 		for i := range 3 {
 			get(1 + i)
@@ -151,9 +123,9 @@ func TestArriver(t *testing.T) {
 		if took := time.Since(began); took != 150*time.Second || f.asked.Load() != 3 {
 			t.Errorf("%d fetches in %v, want 3 in 150 s", f.asked.Load(), took)
 		}
-		synctest.Wait() // an answer is given before the record is stored and the place is left
-		if len(f.place) != 0 || len(store.all()) != 0 {
-			t.Errorf("%d places and the leases of %v are kept", len(f.place), store.all())
+		synctest.Wait() // an answer is given before the record is stored and the slot is left
+		if len(f.slot) != 0 || len(store.all()) != 0 {
+			t.Errorf("%d slots and the leases of %v are kept", len(f.slot), store.all())
 		}
 	})
 }
@@ -174,7 +146,7 @@ func TestArriverFails(t *testing.T) {
 			c.Close()
 		}
 		// One that closes meanwhile.
-		f := &arriving{place: make(chan struct{})}
+		f := &arriving{slot: make(chan struct{})}
 		c := open(t, cache.Options{Fetcher: f})
 		failed := make(chan error)
 		go func() {
@@ -194,7 +166,7 @@ func TestArriverFails(t *testing.T) {
 func TestEarlyBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const origins = 600
-		f := &arriving{slow: slow{now: behaving("file")}, place: make(chan struct{}, origins)}
+		f := &arriving{slow: slow{now: behaving("file")}, slot: make(chan struct{}, origins)}
 		ahead := 0
 		c := open(t, cache.Options{Fetcher: f, Observe: func(e cache.Event) {
 			if e.Kind == cache.Ahead {
@@ -211,8 +183,8 @@ func TestEarlyBound(t *testing.T) {
 			}
 		}
 		ask()
-		synctest.Wait()               // for those who are still on their way out
-		f.place = make(chan struct{}) // and nobody has a turn
+		synctest.Wait()              // for those who are still on their way out
+		f.slot = make(chan struct{}) // and nobody has a slot
 		time.Sleep(21*time.Hour + 30*time.Minute)
 		ask()
 		ask()
@@ -226,22 +198,19 @@ func TestEarlyBound(t *testing.T) {
 type slowPut struct {
 	*cache.Memory
 	takes time.Duration
-	after func()
 }
 
 func (s slowPut) Put(ctx context.Context, e cache.Entry, keep time.Duration) error {
 	time.Sleep(s.takes)
-	s.after()
 	return s.Memory.Put(ctx, e, keep)
 }
 
 // TestVisitUntilStored: the answer is there at once, and the visit is left when the
-// store has it, not before: what is under way to a slow disk is no more than places.
+// store has it, not before: what is under way to a slow disk is no more than slots.
 func TestVisitUntilStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &arriving{slow: slow{now: behaving("file")}, place: make(chan struct{}, 2)}
-		var stored atomic.Int64
-		store := slowPut{cache.NewMemory(1 << 20), 3 * time.Second, func() { stored.Add(1) }}
+		f := &arriving{slow: slow{now: behaving("file")}, slot: make(chan struct{}, 2)}
+		store := slowPut{cache.NewMemory(1 << 20), 3 * time.Second}
 		c := open(t, cache.Options{Fetcher: f, Store: plain{store}})
 		defer c.Close()
 		began := time.Now()
@@ -256,7 +225,7 @@ func TestVisitUntilStored(t *testing.T) {
 		if _, err := c.Get(t.Context(), cachetest.Origin(2)); err != nil {
 			t.Error(err)
 		}
-		if took := time.Since(began); took < 3*time.Second || stored.Load() == 0 {
+		if took := time.Since(began); took < 3*time.Second || store.Usage().Origins == 0 {
 			t.Errorf("a third is fetched after %v, with two on their way to the store", took)
 		}
 	})

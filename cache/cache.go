@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,23 +12,23 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// A Fetcher gets one robots.txt. Whatever the site does is a Record; an error
-// means that origin cannot be asked at all or that ctx ended first, and is not
-// kept. It must be safe for concurrent use and return soon after ctx is done.
+// A Fetcher gets one robots.txt. Whatever the site does is a Record. An error means
+// that the origin cannot be asked at all, or that ctx ended first; it is not kept.
+// A Fetcher must be safe for concurrent use and return soon after ctx is done.
 // *fetch.Client is one.
 //
-// How many fetches are under way is for the Fetcher to bound: a Cache asks it for
-// as many origins at a time as its callers ask for. fetch.Options says how
-// *fetch.Client does.
+// The Fetcher must bound how many fetches are under way: a Cache asks it for as many
+// origins at a time as its callers ask for. fetch.Options has the bounds of
+// *fetch.Client.
 type Fetcher interface {
 	Fetch(ctx context.Context, origin robots.Origin) (*fetch.Record, error)
 }
 
-// An Arriver is a Fetcher that can wait for its turn first, as *fetch.Client can.
-// A Cache then takes a lease for the fetch alone, and holds none while it waits
-// for other fetches, and leaves the visit when the record is stored: a slow store
-// holds up the fetches to come. A plain Fetcher waits with the lease in hand, and
-// the wait counts against Options.FetchLimit.
+// An Arriver is a Fetcher that waits for a free connection apart from the fetch, as
+// *fetch.Client can. A Cache then takes the lease after that wait. It leaves the
+// visit when the record is stored, so a slow store slows down later fetches. With a
+// plain Fetcher the lease is held during the wait, which counts against
+// Options.FetchLimit.
 type Arriver interface {
 	Fetcher
 	Arrive(ctx context.Context, origin robots.Origin) (fetch.Visit, error)
@@ -37,32 +38,34 @@ type Arriver interface {
 // fetches with a fetch.Client of zero Options.
 type Options struct {
 	Fetcher Fetcher
-	// Store keeps what memory has no room for, and what outlives the process.
-	// Without one there is memory only, and a site whose record was dropped has
-	// no last good answer any more.
+	// Store keeps what memory has no room for, and outlives the process. Without
+	// one, a site whose record was dropped from memory has no last good answer.
 	Store Store
-	// Memory bounds the records held in memory, in bytes: 64 MiB.
+	// Memory bounds the records in memory, in bytes: 64 MiB.
 	Memory int64
 	// Floor and Ceiling bound the life of a good answer, whatever the site says:
-	// 5 minutes and 24 hours (D-28). RFC 9309 section 2.4 wants no ceiling above.
+	// 5 minutes and 24 hours (D-28). RFC 9309 section 2.4 allows no longer life.
 	Floor, Ceiling time.Duration
-	// StaleWait is how long a caller waits for a fetch if there is an answer
-	// that has ended not long ago: 1.8 s (RFC 8767 section 5).
+	// StaleWait is how long a caller waits for a fetch if there is an old answer:
+	// 1.8 s (RFC 8767 section 5).
 	StaleWait time.Duration
-	// StaleMost is how long after its end an answer is given at all without a
-	// fetch that came to an end: 24 hours.
+	// StaleMost is how long after its end an answer may be given in that way: 24
+	// hours.
 	StaleMost time.Duration
 	// Keep is how long the store is asked to keep a record that is not renewed:
-	// 90 days. It must be longer than an outage in which the last good answer
-	// counts.
+	// 90 days. A last good answer is lost when an outage lasts longer.
 	Keep time.Duration
 	// FetchLimit is how long a fetch may take before the cache gives it up: one
-	// minute, twice what fetch.Client allows itself, and a day at most. A lease
-	// lasts as long, and a tenth more. The wait of an Arriver does not count; that
-	// for an address which a redirect leads to does.
+	// minute, twice what fetch.Client allows itself; at most a day. A lease lasts a
+	// tenth longer. The wait of an Arriver does not count, but the wait for an
+	// address that a redirect leads to does.
 	FetchLimit time.Duration
-	// Observe is told of events. It is called by the goroutines that answer and
-	// fetch, so it must be quick and safe for concurrent use.
+	// UseToEnd answers with a record until its end. Otherwise who asks in the last
+	// fifth of its life gets it too, and it is fetched anew meanwhile: a crawler then
+	// never waits, but a program that ends soon would ask the site for nothing.
+	UseToEnd bool
+	// Observe is called with each event, by the goroutines that answer and fetch:
+	// it must be quick and safe for concurrent use.
 	Observe func(Event)
 }
 
@@ -70,29 +73,24 @@ func (o Options) filled() Options {
 	if o.Fetcher == nil {
 		o.Fetcher = standard
 	}
-	fill(&o.Memory, 64<<20)
-	fill(&o.Floor, fetch.LifeFloor)
-	fill(&o.Ceiling, fetch.LifeCeiling)
-	fill(&o.StaleWait, 1800*time.Millisecond)
-	fill(&o.StaleMost, 24*time.Hour)
-	fill(&o.Keep, 90*24*time.Hour)
-	fill(&o.FetchLimit, time.Minute)
-	o.FetchLimit = min(o.FetchLimit, 24*time.Hour)
+	o.Memory = cmp.Or(o.Memory, 64<<20)
+	o.Floor = cmp.Or(o.Floor, fetch.LifeFloor)
+	o.Ceiling = cmp.Or(o.Ceiling, fetch.LifeCeiling)
+	o.StaleWait = cmp.Or(o.StaleWait, 1800*time.Millisecond)
+	o.StaleMost = cmp.Or(o.StaleMost, 24*time.Hour)
+	o.Keep = cmp.Or(o.Keep, keepDefault)
+	o.FetchLimit = min(cmp.Or(o.FetchLimit, time.Minute), 24*time.Hour)
 	return o
 }
 
-func fill[T int | int64 | time.Duration](v *T, value T) {
-	if *v == 0 {
-		*v = value
-	}
-}
+const keepDefault = 90 * 24 * time.Hour
 
-// standard is the client of every cache that is given none: one, so that its
-// bounds hold for the process.
-var standard, _ = fetch.New(fetch.Options{}) // which are possible
+// standard is the client of every cache without one of its own. They share it, so
+// that its bounds are those of the process.
+var standard, _ = fetch.New(fetch.Options{}) // no error: the zero Options are valid
 
-// A Cache answers with the robots.txt of any origin, fetching as rarely as it
-// may. It is safe for concurrent use.
+// A Cache has the robots.txt of any origin and fetches as rarely as possible. It is
+// safe for concurrent use.
 type Cache struct {
 	o      Options
 	leaser Leaser // Options.Store if it is one
@@ -105,7 +103,7 @@ type Cache struct {
 	mu      sync.Mutex
 	closed  bool
 	flights map[robots.Origin]*flight
-	early   int // of them, that nobody waits for
+	early   int // the flights that nobody waits for
 	running sync.WaitGroup
 }
 
@@ -141,15 +139,15 @@ func newCache(o Options, wall func() time.Time) (*Cache, error) {
 	return c, nil
 }
 
-// Get returns the record of an origin: the one held while it is good for use, or
-// what a fetch brings; see the package comment for who waits how long. The
-// record is shared and must not be changed.
+// Get returns the record of an origin: the one in memory or store while that may be
+// used, else the one that a fetch brings. The package comment says how long a caller
+// waits. The record is shared and must not be changed.
 //
-// The error is ctx's, if it ended before there was any answer, or says that the
-// origin cannot be asked. A site in trouble is a record.
+// The error is that of ctx, if ctx ended before there was an answer, or says that the
+// origin cannot be asked. A site in trouble is a record and no error.
 func (c *Cache) Get(ctx context.Context, origin robots.Origin) (*fetch.Record, error) {
 	if origin.IsZero() {
-		return nil, errors.New("robots.txt of no origin: ParseURL makes one of a URL such as https://example.com/")
+		return nil, errNoOrigin
 	}
 	now, epoch := c.clock.now()
 	e, ok := c.held(origin, now, epoch)
@@ -174,41 +172,44 @@ func (c *Cache) Get(ctx context.Context, origin robots.Origin) (*fetch.Record, e
 	return c.wait(ctx, f)
 }
 
-// Refresh fetches the robots.txt of an origin now, whatever is held, and returns
-// the record that is held then. A fetch under way is as good as another one.
+var errNoOrigin = errors.New("the origin is empty: make one with robots.ParseURL of a URL such as https://example.com/")
+
+// Refresh fetches the robots.txt of an origin now, however fresh the answer is, and
+// returns the new record. If a fetch is under way it waits for that one.
 func (c *Cache) Refresh(ctx context.Context, origin robots.Origin) (*fetch.Record, error) {
 	if origin.IsZero() {
-		return nil, errors.New("refresh of no origin: ParseURL makes one of a URL such as https://example.com/")
+		return nil, errNoOrigin
 	}
 	for {
 		f, err := c.join(ctx, origin, flightPlan{force: true})
 		if err != nil {
 			return nil, err
 		}
-		past := f.ended()
-		select {
-		case <-f.done:
-			err = f.err
-			if err == nil && f.asked && !past {
-				return c.marked(c.present(f.came)), nil
+		if !isClosed(f.answered) {
+			select {
+			case <-f.answered:
+				err = f.err
+			case <-ctx.Done():
+				err = ctx.Err()
 			}
-		case <-ctx.Done():
-			err = ctx.Err()
+			if err != nil {
+				return nil, fmt.Errorf("refresh of %s: %w", origin, err)
+			}
+			if f.fetched {
+				return c.marked(c.adjusted(f.answer)), nil
+			}
 		}
-		if err != nil && !past {
-			return nil, fmt.Errorf("refresh of %s: %w", origin, err)
-		}
-		// It had found an answer without asking the site, or had asked before.
+		// It fetched before this call, or found an answer without a fetch.
 		select {
-		case <-f.landed:
+		case <-f.ended:
 		case <-ctx.Done():
 			return nil, fmt.Errorf("refresh of %s: %w", origin, ctx.Err())
 		}
 	}
 }
 
-// Forget drops what is held for an origin, in memory and in the store. With it
-// go the last good answer and the outage, if there is one.
+// Forget deletes the record of an origin in memory and in the store, with its last
+// good answer and its outage.
 func (c *Cache) Forget(ctx context.Context, origin robots.Origin) error {
 	err := c.hot.Delete(ctx, origin)
 	if c.o.Store != nil && err == nil {
@@ -220,7 +221,7 @@ func (c *Cache) Forget(ctx context.Context, origin robots.Origin) error {
 	return nil
 }
 
-// marked returns r, or a copy marked as degraded while the shared store is away.
+// marked returns r, while the shared store is down a copy that is marked as degraded.
 func (c *Cache) marked(r *fetch.Record) *fetch.Record {
 	if r == nil || c.remote == nil || c.remote.DownSince().IsZero() {
 		return r
@@ -230,12 +231,12 @@ func (c *Cache) marked(r *fetch.Record) *fetch.Record {
 	return &m
 }
 
-// Usage returns what is held in memory.
+// Usage returns how much is in memory.
 func (c *Cache) Usage() Usage { return c.hot.Usage() }
 
-// Close ends the fetches under way, waits until what was fetched is stored, and
-// leaves the store open: it belongs to whoever opened it. Calls that wait for a
-// fetch end with ErrClosed or the answer held.
+// Close ends the fetches under way and waits until what was fetched is stored. It
+// leaves the store open. Callers that wait for a fetch get the old answer if there
+// is one, else ErrClosed.
 func (c *Cache) Close() error {
 	c.mu.Lock()
 	c.closed = true
@@ -245,12 +246,12 @@ func (c *Cache) Close() error {
 	return nil
 }
 
-// held returns what memory holds, in the present epoch.
+// held returns the entry in memory, with its times in the present epoch.
 func (c *Cache) held(origin robots.Origin, now time.Time, epoch uint64) (Entry, bool) {
 	e, ok := c.hot.held(origin)
 	if ok && e.Epoch != epoch {
 		was := e.Record
-		e = c.clock.present(e, now, epoch)
+		e = c.clock.adjust(e, now, epoch)
 		c.hot.replace(was, e, c.o.Keep)
 	}
 	return e, ok

@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// jumpLeast is how far the wall clock may stray from the monotonic one before
-	// it counts as a jump. Slewing and leap seconds stay below it for long.
+	// jumpLeast is how far the wall clock may differ from the monotonic one before
+	// that counts as a jump. Slewing and leap seconds stay below it for a long time.
 	jumpLeast = time.Minute
-	// jumpSpread is the time within which answers end that a forward jump would
-	// have ended at once.
+	// jumpSpread: answers that a forward jump would have ended at once end within
+	// this time.
 	jumpSpread = time.Hour
 )
 
-// A clock tells the wall time and notices when it jumps. An epoch is the time
-// between two jumps; records are stamped with the epoch whose wall clock wrote
-// their times, so that they can be brought to the present one.
+// A clock tells the wall time and notices when it jumps. An epoch is the time between
+// two jumps. A record has the epoch in which its times were written, so that they can
+// be adjusted to the present one.
 type clock struct {
 	wall   func() time.Time // time.Now, but for tests of jumps
 	moved  func(d time.Duration)
@@ -75,12 +75,12 @@ func (a *anchor) jump(at, wall time.Time) time.Duration {
 	return wall.Sub(a.wall) - at.Sub(a.at)
 }
 
-// present returns e with the times of the present epoch. An entry of another
-// clock is taken as of this clock's first epoch if it is older than this clock,
-// for then it was met by the wall clock of that time; a younger one comes from a
-// process beside this one and is left as it is, but for a future it cannot have
-// seen: that is taken as of now, and if it is a distant one as ended.
-func (c *clock) present(e Entry, now time.Time, epoch uint64) Entry {
+// adjust returns e with its times in the present epoch. An entry of another clock that
+// is older than this clock counts as of this clock's first epoch, as its times were
+// read by the wall clock of then. A younger one comes from another process that runs
+// now and is left as it is. A time in the future counts as now, and if it is more than
+// an hour ahead the entry has ended.
+func (c *clock) adjust(e Entry, now time.Time, epoch uint64) Entry {
 	r := e.Record
 	from := uint64(0)
 	known := e.Epoch>>epochBits == epoch>>epochBits
@@ -98,7 +98,7 @@ func (c *clock) present(e Entry, now time.Time, epoch uint64) Entry {
 	}
 	if ahead := r.Fetched.Sub(now); ahead > jumpLeast {
 		r = shifted(r, -ahead, now)
-		if ahead > jumpSpread { // or it would be new whenever it is met, until that time has come
+		if ahead > jumpSpread { // else it would be new at every look until that time has come
 			r.Expires, r.NextTry = earlier(r.Expires, now), earlier(r.NextTry, now)
 		}
 	}
@@ -113,9 +113,9 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// shifted returns r with all its times moved by d. The end of a fresh answer is
-// moved by less than d forward if it would otherwise lie further than jumpSpread
-// ahead: when the clock goes forward nobody knows whether time has passed.
+// shifted returns r with all its times moved by d. A clock that goes forward may have
+// done so because time has passed, so the end of a fresh answer moves forward no
+// further than to a random time within jumpSpread.
 func shifted(r *fetch.Record, d time.Duration, now time.Time) *fetch.Record {
 	move := func(t time.Time) time.Time {
 		if t.IsZero() {

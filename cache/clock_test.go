@@ -92,7 +92,7 @@ func TestJumps(t *testing.T) {
 				}
 				c.Close()
 			}
-			t.Logf("%s: %d questions around jumps", held, n)
+			t.Logf("%s: %d calls around jumps", held, n)
 		})
 	}
 }
@@ -187,7 +187,7 @@ func TestFuture(t *testing.T) {
 				get(t, c)
 				c.Close()
 				s := &slow{now: behaving(behaviour)}
-				for range 30 { // each a process that lives for a question
+				for range 30 { // each a process that lives for one call
 					c := open(t, cache.Options{Fetcher: s, Store: store})
 					if r := get(t, c); r.Fetched.After(time.Now()) || behaviour == "reset" && time.Since(r.FailingSince) > 30*hour {
 						t.Errorf("%s, %v ahead: fetched %v, failing since %v", behaviour, ahead, r.Fetched, r.FailingSince)

@@ -6,74 +6,70 @@
 //	record, err := c.Get(ctx, origin)
 //	rules := record.Rules(robots.RFC9309, time.Now(), "MyBot")
 //
-// What it keeps are facts, [fetch.Record] values, the same for every crawler and
-// dialect (CACHE-03). What they permit is judged by Record.Rules at the moment
-// of the question and nowhere here: the cache only sees to it that the facts are
-// there and who has to wait for them.
+// It keeps facts: [fetch.Record] values, which are the same for every crawler and
+// dialect (CACHE-03). What a crawler may do follows from them when somebody asks,
+// in Record.Rules.
 //
 // # The life of a good answer
 //
 // A file, and the certainty that there is none (404), live as long as the site
-// says within a floor of five minutes and a ceiling of a day, a day if it says
-// nothing (CACHE-01, CACHE-04, D-28). Each life is made shorter by up to a tenth
-// at random, so that origins first met together are not asked together for ever;
-// it stays within floor and ceiling, and no longer than the site says.
+// says, but at least five minutes and at most a day; a day if it says nothing
+// (CACHE-01, CACHE-04, D-28). Each life is made shorter by up to a tenth at random,
+// so that origins first fetched together are not fetched together for ever. It stays
+// within the two bounds, and is never longer than the site says.
 //
 //	0 %        answered from memory
-//	80 %       answered from memory; whoever asks starts a fetch that nobody waits for
-//	100 %      a fetch; whoever asks waits 1.8 s for it, then takes the old answer (RFC 8767 section 5)
-//	a day more a fetch; whoever asks waits for it
+//	80 %       answered from memory; the caller starts a fetch that nobody waits for
+//	100 %      a fetch; the caller waits 1.8 s for it, then gets the old answer (RFC 8767 section 5)
+//	a day more a fetch; the caller waits for it
 //
-// Nothing is fetched that nobody asks for, so an origin out of use costs nothing.
-// At most one fetch for an origin is under way. It belongs to no caller: the
-// first may give up without harm to those who came after, and each waits no
+// Nothing is fetched unless somebody asks for it, so an origin out of use costs
+// nothing. There is at most one fetch per origin at a time. It belongs to no caller:
+// if the first one gives up, the others still get the answer. Each caller waits no
 // longer than its own context.
 //
 // # The life of a failure
 //
 // A site that cannot be reached keeps its last good answer. The record says when
-// the site began to fail, which is the first failed attempt after the last
-// answer (D-42), and when it is asked again: after a minute, doubling to an hour,
-// for a 503 to a quarter of an hour (HTTP-05), for a name that does not exist
-// every hour, and never before the site's own Retry-After, up to a day. How long
-// which dialect goes on with the old copy is data of the dialect, see
-// robots.Dialect.Outage.
+// the site began to fail: at the first failed attempt after the last answer (D-42).
+// It also says when the site is asked again: after a minute, doubling to an hour;
+// for a 503 doubling to a quarter of an hour (HTTP-05); for a name that does not
+// exist every hour; and never before the site's own Retry-After, up to a day. How
+// long each dialect goes on with the old copy is in robots.Dialect.Outage.
 //
-// What fails on our own side, such as a machine without a network or a refusal by
-// our address guard, is no failure of the site (fetch.Cause.OwnSide). It is noted,
-// so that the answer has its reason, and what held before goes on (D-55). A
-// refusal found in a store is asked again by a process that has not seen it, for
-// its guard may be another.
+// A failure on our own side is no failure of the site (fetch.Cause.OwnSide), for
+// example a machine without a network, or a refusal by our address guard. The record
+// names it as the reason, and what was known of the site stays valid (D-55). If a
+// process finds in a store that another process refused an address, it asks for
+// itself, as its guard may have other rules.
 //
 // # Clocks
 //
-// Records carry times of the wall clock, since they outlive the process. The wall
-// clock is believed once, when a Cache starts; from then on time is what the
-// monotonic clock says. If the wall clock moves by more than a minute against
-// it, forward or backward, every record held is moved with it: an outage stays
-// as old as it was, a wait as long, and a fresh answer as fresh. After a move
-// forward answers that would have ended with it end at random within the
-// following hour instead, as they may really be old (a machine that slept). A
-// record of another process that claims to be from the future is taken as of
-// now, and asked for again if it is more than an hour ahead. What nobody can tell
-// is a clock that was put forward while no process was running from a pause of
-// the same length: it is taken as a pause.
+// Records have times of the wall clock, because they outlive the process. A Cache
+// reads the wall clock when it starts, and measures time with the monotonic clock
+// from then on. If the wall clock moves by more than a minute against it, forward or
+// backward, the times of every record move with it: an outage stays as old as it
+// was, a wait as long, and a fresh answer as fresh. After a move forward, answers
+// that would have ended with it end at random within the next hour instead. They
+// may really be old, if the machine slept. If a record of another process has a time
+// in the future, it counts as of now, and is fetched again if that time is more than
+// an hour ahead. A clock that was put forward while no process was running cannot be
+// told from a pause, and counts as one.
 //
 // # Keeping
 //
-// In memory there is a bound in bytes, [Options.Memory]; equal bodies are kept
-// once. A [Store] behind it keeps more and longer: package cache/bolt is a file,
-// and other stores that pass package cachetest can take its place. A store that
-// fails costs fetches, never answers.
+// Memory is bounded in bytes, by [Options.Memory]; equal bodies are kept once. A
+// [Store] behind it keeps more, and for longer: package cache/bolt is a file, and any
+// other store that passes package cachetest will do. A store that fails costs
+// fetches, never answers.
 //
-// Many processes share a [Leaser], such as the one of package cache/redis: each
-// origin is then fetched by one of them, and the others wait for it. Who fetches
-// waits first until the site's address may be asked ([Arriver]) and takes the
-// lease then, so that nobody holds a lease who only waits. A [Backed]
-// store has one's own behind it, for when the shared one is away; answers given
-// meanwhile are marked as fetch.Record.Degraded.
+// Many processes share a [Leaser], such as the one of package cache/redis. One of
+// them then fetches an origin, and the others wait for it. That one first waits until
+// the site's address may be asked ([Arriver]) and takes the lease after that, so that
+// no lease is held while waiting. A [Tiered] store has a local store behind the shared
+// one, for the time when that is down. Answers are then marked fetch.Record.Degraded.
 //
-// The package depends on no cache or singleflight library. Bodies that many
-// origins share are to count once against the bound, which no weigher of single
-// entries can say; and a flight here hands out the old answer before it ends.
+// The package uses no library for caches or for single flights: a body that many
+// origins share counts once against the bound, and a flight here gives the old answer
+// before it has ended.
 package cache

@@ -14,8 +14,8 @@ type Event struct {
 	Origin robots.Origin // zero for ClockMoved
 	// Record is what was answered or fetched, nil if there is none.
 	Record *fetch.Record
-	// Took is how long the caller waited or the fetch took; of ClockMoved how far
-	// the wall clock moved, negative for backward.
+	// Took is how long the caller waited, or how long the fetch took. Of ClockMoved
+	// it is how far the wall clock moved, negative if backward.
 	Took time.Duration
 	// Err is what went wrong in FetchFailed, StoreFailed and Fenced.
 	Err error
@@ -29,10 +29,10 @@ const (
 	Hit Kind = iota + 1
 	// Waited: an answer for which the caller waited, a fetch or the store.
 	Waited
-	// Stale: an old answer, given because the fetch took longer than
-	// Options.StaleWait or came to nothing.
+	// Stale: an old answer, because the fetch took longer than Options.StaleWait
+	// or failed.
 	Stale
-	// Ahead: a fetch began before the answer in use has ended.
+	// Ahead: a fetch has begun before the end of the answer in use.
 	Ahead
 	// Fetched: a fetch ended with a record, good or not.
 	Fetched
@@ -40,7 +40,8 @@ const (
 	FetchFailed
 	// StoreFailed: the store returned an error; the cache went on without it.
 	StoreFailed
-	// Fenced: what was fetched was not kept, as a later lease had written.
+	// Fenced: the fetched record was not kept, as the holder of a later lease had
+	// written.
 	Fenced
 	// ClockMoved: the wall clock jumped and the records moved with it.
 	ClockMoved
@@ -60,4 +61,8 @@ func (c *Cache) observe(e Event) {
 	if c.o.Observe != nil {
 		c.o.Observe(e)
 	}
+}
+
+func (c *Cache) storeFailed(origin robots.Origin, err error) {
+	c.observe(Event{Kind: StoreFailed, Origin: origin, Err: err})
 }

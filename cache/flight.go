@@ -15,18 +15,18 @@ import (
 // makes answers late by this at most, and only for origins not held in memory.
 const storeLimit = 5 * time.Second
 
-// A flight is the one attempt to get a record of an origin that is under way.
+// A flight is the one attempt under way to get a record of an origin.
 type flight struct {
 	origin robots.Origin
 	flightPlan
 
-	looked chan struct{} // closed when memory and store have been asked
-	held   Entry         // what they had, no record for nothing; set before looked
-	done   chan struct{} // closed at the end
-	came   Entry         // what came of it, set before done, or
-	err    error
-	asked  bool          // the site was; set before done
-	landed chan struct{} // closed when the next flight may begin
+	lookedUp chan struct{} // closed when memory and store have been asked
+	held     Entry         // what they had, without a record if nothing; set before lookedUp
+	answered chan struct{} // closed when there is an answer or an error
+	answer   Entry         // set before answered, or
+	err      error
+	fetched  bool          // the site was asked; set before answered
+	ended    chan struct{} // closed when the answer is stored: the next flight may begin
 }
 
 // flightPlan says what is special about a flight.
@@ -35,8 +35,8 @@ type flightPlan struct {
 	early bool // the answer in use has not ended
 }
 
-// join returns the flight of an origin, a new one if none is under way. ctx
-// lends the new one its values and not its end.
+// join returns the flight of an origin, a new one if none is under way. A new one
+// has the values of ctx but does not end with it.
 func (c *Cache) join(ctx context.Context, origin robots.Origin, plan flightPlan) (*flight, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,7 +49,10 @@ func (c *Cache) join(ctx context.Context, origin robots.Origin, plan flightPlan)
 	if plan.early {
 		c.early++
 	}
-	f := &flight{origin: origin, flightPlan: plan, looked: make(chan struct{}), done: make(chan struct{}), landed: make(chan struct{})}
+	f := &flight{
+		origin: origin, flightPlan: plan,
+		lookedUp: make(chan struct{}), answered: make(chan struct{}), ended: make(chan struct{}),
+	}
 	c.flights[origin] = f
 	c.running.Go(func() {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -60,8 +63,8 @@ func (c *Cache) join(ctx context.Context, origin robots.Origin, plan flightPlan)
 	return f, nil
 }
 
-// maxEarly bounds the flights that nobody waits for: whoever asks later can do
-// better without than the process with any number of them in the line for one address.
+// maxEarly bounds the flights that nobody waits for. A large number of them in the
+// queue for one address would cost the process more than callers who wait later.
 const maxEarly = 512
 
 // refreshAhead starts a flight that nobody waits for, if there are not too many.
@@ -77,184 +80,165 @@ func (c *Cache) refreshAhead(ctx context.Context, origin robots.Origin) {
 	}
 }
 
-// wait waits for a flight, or for as long as an old answer is worth waiting.
+// wait waits for the answer of a flight. After Options.StaleWait it takes an old
+// answer if there is one.
 func (c *Cache) wait(ctx context.Context, f *flight) (*fetch.Record, error) {
 	began := time.Now()
-	timer := time.NewTimer(c.o.StaleWait)
-	defer timer.Stop()
-	looked, late := f.looked, false
-	for ended := false; !ended; {
-		select {
-		case <-f.done:
-			ended = true
-		case <-ctx.Done():
-			ended = true
-		case <-timer.C:
-			late = true
-		case <-looked:
-			looked = nil
+	give := func(kind Kind, r *fetch.Record) (*fetch.Record, error) {
+		r = c.marked(r)
+		c.observe(Event{Kind: kind, Origin: f.origin, Record: r, Took: time.Since(began)})
+		return r, nil
+	}
+	late, cancel := context.WithTimeout(context.Background(), c.o.StaleWait)
+	defer cancel()
+	if f.waitFor(ctx, late.Done()) && f.waitFor(ctx, f.lookedUp) {
+		if r := c.usable(f.held); r != nil {
+			return give(Stale, r)
 		}
-		ended = ended || late && looked == nil && c.usable(f.held) != nil
+		f.waitFor(ctx, nil)
 	}
-	kind, r, err := Waited, (*fetch.Record)(nil), error(nil)
+	err := ctx.Err()
+	if isClosed(f.answered) {
+		if f.err == nil {
+			return give(Waited, c.adjusted(f.answer))
+		}
+		err = f.err
+	}
+	if isClosed(f.lookedUp) {
+		if r := c.usable(f.held); r != nil {
+			return give(Stale, r)
+		}
+	}
+	return nil, fmt.Errorf("robots.txt of %s: %w", f.origin, err)
+}
+
+// waitFor waits for a channel to be closed. It returns false if the answer of the flight
+// or the end of ctx comes first.
+func (f *flight) waitFor(ctx context.Context, other <-chan struct{}) bool {
 	select {
-	case <-f.done:
-		r, err = c.present(f.came), f.err
-		looked = nil
-	default:
-		err = ctx.Err()
+	case <-f.answered:
+	case <-ctx.Done():
+	case <-other:
+		return true
 	}
-	if r == nil && looked == nil {
-		kind, r = Stale, c.usable(f.held)
-	}
-	if r == nil {
-		return nil, fmt.Errorf("robots.txt of %s: %w", f.origin, err)
-	}
-	r = c.marked(r)
-	c.observe(Event{Kind: kind, Origin: f.origin, Record: r, Took: time.Since(began)})
-	return r, nil
+	return false
 }
 
-// usable returns the record of an entry if it may be answered before a fetch has
-// ended, else nil.
-func (c *Cache) usable(e Entry) *fetch.Record {
-	r := c.present(e)
-	if now, _ := c.clock.now(); r == nil || c.phase(r, now) == overdue {
-		return nil
-	}
-	return r
-}
-
-// present returns the record of an entry in the times of the present epoch: the
-// clock may have jumped since the entry was looked up or fetched.
-func (c *Cache) present(e Entry) *fetch.Record {
-	if e.Record == nil {
-		return nil
-	}
-	now, epoch := c.clock.now()
-	return c.clock.present(e, now, epoch).Record
-}
-
-// ended reports whether the flight has its answer, which may still be on its way to
-// the store.
-func (f *flight) ended() bool {
+func isClosed(c chan struct{}) bool {
 	select {
-	case <-f.done:
+	case <-c:
 		return true
 	default:
 		return false
 	}
 }
 
-// fly is one flight: it looks into the store, waits for its turn, takes the lease
-// and fetches. It hands over what it has as soon as it has it and stores it after
-// that, so that nobody waits for a slow store; the next flight does.
-func (c *Cache) fly(ctx context.Context, f *flight) {
-	now, epoch := c.clock.now()
-	finished := false
-	finish := func(e Entry, err error) {
-		if finished {
-			return
-		}
-		finished = true
-		f.came, f.err = e, err
-		select {
-		case <-f.looked:
-		default:
-			close(f.looked)
-		}
-		close(f.done)
+// usable returns the record of an entry if it may be answered before a fetch has
+// ended, else nil.
+func (c *Cache) usable(e Entry) *fetch.Record {
+	r := c.adjusted(e)
+	if now, _ := c.clock.now(); r == nil || c.phase(r, now) == overdue {
+		return nil
 	}
-	defer func() {
-		c.mu.Lock()
-		delete(c.flights, f.origin)
-		if f.early {
-			c.early--
-		}
-		c.mu.Unlock()
-		close(f.landed)
-		finish(Entry{}, ErrClosed) // not reached by any road but a Fetcher that ends its goroutine
-	}()
+	return r
+}
 
-	// What memory has will do for those who wait; a store may take its time.
-	if hot, _ := c.held(f.origin, now, epoch); c.usable(hot) != nil {
-		f.held = hot
-		close(f.looked)
+// adjusted returns the record of an entry in the times of the present epoch: the
+// clock may have jumped since the entry was looked up or fetched.
+func (c *Cache) adjusted(e Entry) *fetch.Record {
+	if e.Record == nil {
+		return nil
 	}
-	held, readable := c.look(ctx, f.origin)
-	if f.held.Record == nil {
-		f.held = held
-		close(f.looked)
-	}
-	if c.answers(held, f) {
-		finish(held, nil)
-		return
-	}
-	var token uint64
-	var visit fetch.Visit // nil of a plain Fetcher
-	leave := func() {
-		if visit != nil {
-			visit.Leave()
-			visit = nil
-		}
-	}
-	defer leave()
-	for leaser := c.leaser; ; {
-		if visit == nil {
-			var err error
-			if visit, err = c.arrive(ctx, f.origin); err != nil {
-				finish(Entry{}, err)
-				return
-			}
-		}
-		if leaser == nil {
-			break
-		}
-		// The lease comes last: who has it fetches at once. One that another has
-		// is waited for without a turn. With a store in trouble the cache goes on
-		// alone: a fetch too many harms less than none.
-		l, err := c.lease(ctx, f.origin)
-		switch {
-		case err != nil:
-			leaser = nil
-		case l.Granted:
-			leaser = nil
-			defer c.release(ctx, f.origin, l.Token)
-			token = l.Token
-		default:
-			leave()
-			if c.await(ctx, f.origin, l.Left) != nil {
-				leaser = nil
-			}
-		}
-		// Whoever had the lease before may have done the work.
-		if held, readable = c.look(ctx, f.origin); c.answers(held, f) {
-			finish(held, nil)
+	now, epoch := c.clock.now()
+	return c.clock.adjust(e, now, epoch).Record
+}
+
+// fly is one flight: it looks into memory and store and fetches if they have no
+// answer. It hands over the answer before it stores it, so that only the next
+// flight waits for a slow store.
+func (c *Cache) fly(ctx context.Context, f *flight) {
+	defer c.land(f)
+	held, readable := c.lookFirst(ctx, f)
+	p := &permit{c: c, origin: f.origin, leaser: c.leaser}
+	defer p.release(ctx)
+	for again := true; again; {
+		if c.answers(held, f) {
+			f.finish(held, nil)
 			return
 		}
+		var err error
+		if again, err = p.acquire(ctx); err != nil {
+			f.finish(Entry{}, err)
+			return
+		}
+		if again {
+			held, readable = c.look(ctx, f.origin)
+		}
 	}
-	f.asked = true
-	r, err := c.fetch(ctx, f.origin, visit)
+	f.fetched = true
+	r, err := c.fetch(ctx, f.origin, p.visit)
 	if err != nil {
-		finish(Entry{}, err)
+		f.finish(Entry{}, err)
 		return
 	}
-	now, epoch = c.clock.now()
-	if held.Record != nil { // the clock may have moved meanwhile
-		held = c.clock.present(held, now, epoch)
-	}
-	e := Entry{Record: c.settle(r, held.Record), Fence: cmp.Or(token, held.Fence), Epoch: epoch}
+	e := c.newEntry(r, held, p.lease.Token)
 	c.hot.replace(nil, e, c.o.Keep)
-	finish(e, nil)
-	// What could not be read may hold a last good answer that a failure would
-	// wipe out; a good answer is better than anything there.
+	f.finish(e, nil)
+	// A failure must not overwrite what could not be read, which may have a last good
+	// answer. A good answer may.
 	if c.o.Store != nil && (readable || e.Record.Outcome.Good()) {
 		c.store(ctx, e)
 	}
 }
 
-// answers reports whether an entry makes a fetch unnecessary. What ends soon does
-// for those who wait, but not for the early refresh that it has called.
+// lookFirst is the first look of a flight. What memory has is given to those who
+// wait before the store is asked, which may take its time.
+func (c *Cache) lookFirst(ctx context.Context, f *flight) (held Entry, readable bool) {
+	now, epoch := c.clock.now()
+	if hot, _ := c.held(f.origin, now, epoch); c.usable(hot) != nil {
+		f.held = hot
+		close(f.lookedUp)
+	}
+	held, readable = c.look(ctx, f.origin)
+	if f.held.Record == nil {
+		f.held = held
+		close(f.lookedUp)
+	}
+	return held, readable
+}
+
+// finish hands over the answer, or why there is none.
+func (f *flight) finish(e Entry, err error) {
+	f.answer, f.err = e, err
+	close(f.answered)
+}
+
+// land ends a flight: the next one may begin.
+func (c *Cache) land(f *flight) {
+	c.mu.Lock()
+	delete(c.flights, f.origin)
+	if f.early {
+		c.early--
+	}
+	c.mu.Unlock()
+	close(f.ended)
+	if !isClosed(f.answered) { // the Fetcher has ended its goroutine
+		f.finish(Entry{}, ErrClosed)
+	}
+}
+
+// newEntry is what is to be kept of a fetched record after what was held, in the
+// present epoch: the clock may have jumped meanwhile.
+func (c *Cache) newEntry(r *fetch.Record, held Entry, token uint64) Entry {
+	now, epoch := c.clock.now()
+	if held.Record != nil {
+		held = c.clock.adjust(held, now, epoch)
+	}
+	return Entry{Record: c.toKeep(r, held.Record), Fence: cmp.Or(token, held.Fence), Epoch: epoch}
+}
+
+// answers reports whether an entry makes a fetch unnecessary. One that ends soon is
+// an answer to callers, but no reason to end the refresh that it has started.
 func (c *Cache) answers(e Entry, f *flight) bool {
 	if e.Record == nil || f.force {
 		return false
@@ -264,8 +248,8 @@ func (c *Cache) answers(e Entry, f *flight) bool {
 	return p == fresh || p == ahead && !f.early
 }
 
-// look returns what memory and the store hold, the later of the two, and whether
-// the store could be read. Memory then holds it too.
+// look returns the later of the entries in memory and in the store, and whether the
+// store could be read. It puts that entry into memory.
 func (c *Cache) look(ctx context.Context, origin robots.Origin) (e Entry, readable bool) {
 	now, epoch := c.clock.now()
 	hot, _ := c.held(origin, now, epoch)
@@ -279,77 +263,23 @@ func (c *Cache) look(ctx context.Context, origin robots.Origin) (e Entry, readab
 	case errors.Is(err, ErrAbsent):
 		return hot, true
 	case err != nil:
-		c.observe(Event{Kind: StoreFailed, Origin: origin, Err: err})
+		c.storeFailed(origin, err)
 		return hot, false
 	}
 	now, epoch = c.clock.now()
 	own := cold.Epoch>>epochBits == epoch>>epochBits
-	cold = c.bounded(c.clock.present(cold, now, epoch))
+	cold = c.bounded(c.clock.adjust(cold, now, epoch))
 	if cold.Record.Outcome == fetch.Refused && !own && hot.Record == nil {
-		// Another process's guard has refused it, this one's may not.
-		ask := *cold.Record
-		ask.NextTry = now.Add(-c.o.StaleMost)
-		cold.Record = &ask
+		// Another process has refused the address. This one's guard may allow it: ask now.
+		due := *cold.Record
+		due.NextTry = now.Add(-c.o.StaleMost)
+		cold.Record = &due
 	}
-	e = Entry{Record: joined(hot.Record, cold.Record), Fence: max(hot.Fence, cold.Fence), Epoch: epoch}
+	e = Entry{Record: merge(hot.Record, cold.Record), Fence: max(hot.Fence, cold.Fence), Epoch: epoch}
 	if e != hot {
 		c.hot.replace(nil, e, c.o.Keep)
 	}
 	return e, true
-}
-
-// lease asks for the right to fetch, for as long as a fetch may take and a tenth more.
-func (c *Cache) lease(ctx context.Context, origin robots.Origin) (Lease, error) {
-	ctx, cancel := context.WithTimeout(ctx, storeLimit)
-	defer cancel()
-	l, err := c.leaser.Lease(ctx, origin, c.o.FetchLimit+c.o.FetchLimit/10)
-	if err != nil {
-		c.observe(Event{Kind: StoreFailed, Origin: origin, Err: err})
-	}
-	return l, err
-}
-
-// await waits for the end of another's lease, and little longer if the store does
-// not say when that is.
-func (c *Cache) await(ctx context.Context, origin robots.Origin, left time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, left+storeLimit)
-	defer cancel()
-	err := c.leaser.Await(ctx, origin)
-	if err != nil {
-		c.observe(Event{Kind: StoreFailed, Origin: origin, Err: err})
-	}
-	return err
-}
-
-func (c *Cache) release(ctx context.Context, origin robots.Origin, token uint64) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeLimit)
-	defer cancel()
-	if err := c.leaser.Release(ctx, origin, token); err != nil {
-		c.observe(Event{Kind: StoreFailed, Origin: origin, Err: err})
-	}
-}
-
-// arrive waits for the turn of a fetch, if the fetcher knows turns.
-func (c *Cache) arrive(ctx context.Context, origin robots.Origin) (fetch.Visit, error) {
-	if ctx.Err() != nil {
-		return nil, ErrClosed
-	}
-	a, ok := c.o.Fetcher.(Arriver)
-	if !ok {
-		return nil, nil
-	}
-	began := time.Now()
-	visit, err := a.Arrive(ctx, origin)
-	switch {
-	case err == nil && visit == nil:
-		err = errors.New("the fetcher returned neither a visit nor an error")
-	case err != nil && ctx.Err() != nil:
-		err = ErrClosed
-	}
-	if err != nil {
-		c.observe(Event{Kind: FetchFailed, Origin: origin, Took: time.Since(began), Err: err})
-	}
-	return visit, err
 }
 
 // fetch asks the site.
@@ -381,8 +311,8 @@ func (c *Cache) fetch(ctx context.Context, origin robots.Origin, visit fetch.Vis
 	return r, nil
 }
 
-// store puts an entry into the store. A Close that ends the flight lets it end:
-// what was fetched is not thrown away.
+// store puts an entry into the store. It goes on when Close ends the flight, so that
+// nothing that was fetched is lost.
 func (c *Cache) store(ctx context.Context, e Entry) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeLimit)
 	defer cancel()

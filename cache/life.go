@@ -20,8 +20,8 @@ const (
 	overdue              // fetch, and answer nothing older
 )
 
-// phase returns where a record stands. A failure has no last fifth: it is asked
-// again when it said it would be.
+// phase returns where a record stands. A failure has no last fifth: the site is asked
+// again at the record's NextTry.
 func (c *Cache) phase(r *fetch.Record, now time.Time) phase {
 	end := r.NextTry
 	if r.Outcome.Good() {
@@ -29,7 +29,7 @@ func (c *Cache) phase(r *fetch.Record, now time.Time) phase {
 	}
 	switch {
 	case now.Before(end):
-		if r.Outcome.Good() && now.Sub(r.Fetched) >= end.Sub(r.Fetched)/5*4 {
+		if !c.o.UseToEnd && r.Outcome.Good() && now.Sub(r.Fetched) >= end.Sub(r.Fetched)/5*4 {
 			return ahead
 		}
 		return fresh
@@ -39,23 +39,23 @@ func (c *Cache) phase(r *fetch.Record, now time.Time) phase {
 	return overdue
 }
 
-// settle makes a fetched record the one to be kept after held: joined to it, with
-// chance in its life or wait, and with times that stores and all processes
-// understand alike.
-func (c *Cache) settle(r, held *fetch.Record) *fetch.Record {
-	r = plain(r).After(held)
+// toKeep makes a fetched record the one to be kept after held: with the last good
+// answer or the outage of held, jitter in its life or wait, and times that stores and
+// all processes understand alike.
+func (c *Cache) toKeep(r, held *fetch.Record) *fetch.Record {
+	r = wallTimes(r).After(held)
 	if r.Outcome.Good() {
 		life := r.Lifetime(c.o.Floor, c.o.Ceiling)
-		r.Expires = r.Fetched.Add(chance(life, c.o.Floor, life)) // never longer than the site or the ceiling says (D-28)
+		r.Expires = r.Fetched.Add(jittered(life, c.o.Floor, life)) // never longer than the site or the ceiling says (D-28)
 		return r
 	}
-	r.NextTry = r.Fetched.Add(chance(r.RetryDelay()))
+	r.NextTry = r.Fetched.Add(jittered(r.RetryDelay()))
 	return r
 }
 
-// chance returns d moved by up to a tenth of it at random. What would leave the
-// bounds is reflected at them, so that origins spread there too.
-func chance(d, least, most time.Duration) time.Duration {
+// jittered returns d moved by up to a tenth of it at random. A value outside the
+// bounds is reflected at them, so that values spread near the bounds too.
+func jittered(d, least, most time.Duration) time.Duration {
 	v := d + time.Duration((2*rand.Float64()-1)*jitter*float64(d))
 	if v > most {
 		v = most - (v - most)
@@ -66,10 +66,10 @@ func chance(d, least, most time.Duration) time.Duration {
 	return max(min(v, most), min(least, most))
 }
 
-// plain returns a copy of r whose times are of the wall clock alone, in UTC and
-// milliseconds: what comes back from a store equals what was put there, and a
-// comparison never mixes two clocks.
-func plain(r *fetch.Record) *fetch.Record {
+// wallTimes returns a copy of r with times of the wall clock alone, in UTC and whole
+// milliseconds: a record that comes back from a store equals the one that was put,
+// and a comparison never mixes two clocks.
+func wallTimes(r *fetch.Record) *fetch.Record {
 	p := *r
 	for _, t := range []*time.Time{&p.Started, &p.Fetched, &p.Expires, &p.FailingSince, &p.LastFailure, &p.NextTry} {
 		if !t.IsZero() {
@@ -79,9 +79,8 @@ func plain(r *fetch.Record) *fetch.Record {
 	return &p
 }
 
-// bounded returns e without a life or a wait that no record of this cache would
-// have: a damaged one, or one of a cache with other bounds, must not hold for
-// ever.
+// bounded returns e with life and wait within the bounds of this cache: a damaged
+// record, or one of a cache with other bounds, must not be used for ever.
 func (c *Cache) bounded(e Entry) Entry {
 	r := e.Record
 	end, next := r.Fetched.Add(c.o.Ceiling), r.Fetched.Add(fetch.WaitCeiling)
@@ -97,11 +96,10 @@ func (c *Cache) bounded(e Entry) Entry {
 	return e
 }
 
-// joined returns the later of two records of an origin, of which one may have
-// been kept in memory only. If the later is of an outage it has the last good
-// answer that either knows, the first failure after that, and the larger of what
-// they count from there.
-func joined(a, b *fetch.Record) *fetch.Record {
+// merge returns the later of two records of an origin, one of memory and one of a
+// store, which may have missed writes. In an outage it has the last good answer that
+// either knows, the first failure after that, and the larger of their counts.
+func merge(a, b *fetch.Record) *fetch.Record {
 	if b == nil || a != nil && a.Fetched.Equal(b.Fetched) {
 		return a
 	}
@@ -121,7 +119,7 @@ func joined(a, b *fetch.Record) *fetch.Record {
 	begins := func(r *fetch.Record) bool {
 		return !r.FailingSince.IsZero() && (j.LastGood == nil || r.FailingSince.After(j.LastGood.Fetched))
 	}
-	if !begins(a) { // then nothing but a itself is known to be of this outage
+	if !begins(a) { // of a's outage only a itself is after the last good answer
 		alone := a.After(nil)
 		j.FailingSince, j.LastFailure, j.Failures, j.Covered = alone.FailingSince, alone.LastFailure, alone.Failures, alone.Covered
 	}

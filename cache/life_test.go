@@ -8,10 +8,10 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// TestJoined: of two records of an origin the later counts, with the last good
+// TestMerge: of two records of an origin the later counts, with the last good
 // answer that either knows, the first failure after that, and the larger of what
 // they count from there.
-func TestJoined(t *testing.T) {
+func TestMerge(t *testing.T) {
 	at := func(name string, h int) *fetch.Record {
 		return record(origin, behaving(name), began2000.Add(time.Duration(h)*hour))
 	}
@@ -56,7 +56,7 @@ func TestJoined(t *testing.T) {
 			}
 			return int(t.Sub(began2000) / hour)
 		}
-		for _, r := range []*fetch.Record{cache.Joined(row.a, row.b), cache.Joined(row.b, row.a), cache.Joined(cache.Joined(row.a, row.b), row.b)} {
+		for _, r := range []*fetch.Record{cache.Merge(row.a, row.b), cache.Merge(row.b, row.a), cache.Merge(cache.Merge(row.a, row.b), row.b)} {
 			good := -1
 			if r.LastGood != nil {
 				good = hours(r.LastGood.Fetched)
@@ -70,7 +70,7 @@ func TestJoined(t *testing.T) {
 			}
 		}
 	}
-	if a := chain(at("file", 0), at("500", 2)); cache.Joined(a, chain(at("file", 0))) != a {
+	if a := chain(at("file", 0), at("500", 2)); cache.Merge(a, chain(at("file", 0))) != a {
 		t.Error("a record that the other adds nothing to is copied")
 	}
 }

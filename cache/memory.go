@@ -15,17 +15,17 @@ import (
 // Memory is a Store in the memory of the process, within a bound in bytes. It is
 // a Leaser for the caches that share it.
 //
-// What does not fit is dropped by second chance: entries stand in a circle, new
-// ones behind all others, and the first met that was neither read nor written
-// since the last round goes, or one that is past its time. Reading is a lock
-// shared by all readers and one flag, so that a hot entry costs its readers nothing
-// they would wait for.
+// When it is full it drops entries by the second-chance (CLOCK) algorithm: entries
+// form a circle, a new one stands last, and the first that was neither read nor
+// written since the last round is dropped, or one that is past its time. A reader
+// sets a flag under a lock that all readers share, so readers do not wait for each
+// other.
 type Memory struct {
 	limit int64
 
 	mu     sync.RWMutex
 	items  map[robots.Origin]*item
-	hand   *item // the next to be met, nil if there is none
+	hand   *item // the next candidate to be dropped, nil if there is none
 	bodies map[fetch.Hash]*body
 	size   int64
 	leases map[robots.Origin]*lease
@@ -33,23 +33,25 @@ type Memory struct {
 	closed bool
 }
 
-// item is an entry in its place.
+// item is an entry in the circle.
 type item struct {
 	Entry
-	used  atomic.Bool
-	until time.Time // worth keeping
-	size  int64     // without bodies
-	holds [2]fetch.Hash
-	n     int // of holds in use
+	used   atomic.Bool
+	until  time.Time // worth keeping
+	size   int64     // without bodies
+	bodies [2]*body  // of the record and its last good copy, nil beyond
 
-	before, after *item // in the circle
+	before, after *item
 }
 
-// body is a body with the number of entries that hold it.
+// body is a body with the number of items that refer to it.
 type body struct {
-	byteCount []byte
-	refs      int
+	hash    fetch.Hash
+	content []byte
+	refs    int
 }
+
+func (b *body) size() int64 { return int64(len(b.content)) + bodyCost }
 
 type lease struct {
 	token uint64
@@ -57,8 +59,8 @@ type lease struct {
 	ended chan struct{}
 }
 
-// NewMemory returns an empty store that holds entries of about limit bytes, by
-// an estimate that TestMemorySize holds against what the runtime measures.
+// NewMemory returns an empty store with room for about limit bytes. The size of an
+// entry is an estimate, which TestMemorySize compares with what the runtime measures.
 func NewMemory(limit int64) *Memory {
 	return &Memory{
 		limit:  limit,
@@ -85,7 +87,7 @@ func (m *Memory) Get(ctx context.Context, origin robots.Origin) (Entry, error) {
 	return Entry{}, ErrAbsent
 }
 
-// held is Get for the cache in front of whose store m stands.
+// held is Get for a Cache, which has m in front of its store.
 func (m *Memory) held(origin robots.Origin) (Entry, bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -99,8 +101,8 @@ func (m *Memory) held(origin robots.Origin) (Entry, bool) {
 	return it.Entry, true
 }
 
-// Put keeps an entry. One that alone exceeds the limit is dropped at once, with
-// the entry it replaces.
+// Put keeps an entry. An entry that alone exceeds the limit is not kept, and neither
+// is the one that it would replace.
 func (m *Memory) Put(ctx context.Context, e Entry, keep time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -108,7 +110,7 @@ func (m *Memory) Put(ctx context.Context, e Entry, keep time.Duration) error {
 	if e.Record == nil || e.Record.Origin.IsZero() {
 		return errNoRecord
 	}
-	it, bodies := newItem(e, keep)
+	it := newItem(e, keep)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
@@ -117,51 +119,54 @@ func (m *Memory) Put(ctx context.Context, e Entry, keep time.Duration) error {
 	if old := m.items[e.Record.Origin]; old != nil && old.Fence > e.Fence {
 		return ErrFenced
 	}
-	m.put(it, bodies)
+	m.put(it)
 	return nil
 }
 
-// replace puts an entry for the cache in front of whose store m stands: without
-// regard to fences, and, if was is not nil, only in the place of that record.
+// replace is Put for a Cache, which has m in front of its store: it ignores fences,
+// and, if was is not nil, replaces that record only.
 func (m *Memory) replace(was *fetch.Record, e Entry, keep time.Duration) {
-	it, bodies := newItem(e, keep)
+	it := newItem(e, keep)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if old := m.items[e.Record.Origin]; was == nil || old != nil && old.Record == was {
-		m.put(it, bodies)
+		m.put(it)
 	}
 }
 
-func newItem(e Entry, keep time.Duration) (it *item, bodies [2][]byte) {
-	it = &item{Entry: e, until: time.Now().Add(keep), size: sizeOf(e.Record)}
+func newItem(e Entry, keep time.Duration) *item {
+	it := &item{Entry: e, until: time.Now().Add(keep), size: sizeOf(e.Record)}
+	n := 0
 	for h, b := range e.Record.Bodies() {
-		it.holds[it.n], bodies[it.n] = h, b
-		it.n++
+		it.bodies[n] = &body{hash: h, content: b}
+		n++
 	}
-	return it, bodies
+	return it
 }
 
-// put puts an item in its place.
-func (m *Memory) put(it *item, bodies [2][]byte) {
+// put puts an item behind all others, and drops items if there are too many bytes.
+func (m *Memory) put(it *item) {
 	alone := it.size
-	for i := range it.n {
-		m.hold(it, it.holds[i], bodies[i])
-		alone += int64(len(bodies[i])) + bodyCost
+	for i, b := range it.bodies {
+		if b != nil {
+			it.bodies[i] = m.refer(it, b)
+			alone += b.size()
+		}
 	}
 	m.size += it.size
 	if old := m.items[it.Record.Origin]; old != nil {
 		m.remove(old)
 	}
 	m.items[it.Record.Origin] = it
-	m.enter(it)
+	m.append(it)
 	if alone > m.limit {
 		m.remove(it) // or all others would go before it
 	}
 	m.makeRoom()
 }
 
-// enter puts an item behind all others, so that it is met last.
-func (m *Memory) enter(it *item) {
+// append puts an item into the circle, where the hand meets it last.
+func (m *Memory) append(it *item) {
 	if m.hand == nil {
 		m.hand, it.before, it.after = it, it, it
 		return
@@ -170,29 +175,31 @@ func (m *Memory) enter(it *item) {
 	it.before.after, it.after.before = it, it
 }
 
-var errNoRecord = errors.New("put of an entry without a record and its origin")
+var errNoRecord = errors.New("the entry has no record, or the record no origin")
 
-// hold counts a body in and makes the item share the bytes that are kept.
-func (m *Memory) hold(it *item, h fetch.Hash, byteCount []byte) {
-	b := m.bodies[h]
+// refer counts a reference to a body of the item and returns the body that is kept,
+// whose bytes the item then shares.
+func (m *Memory) refer(it *item, own *body) *body {
+	b := m.bodies[own.hash]
 	if b == nil {
-		b = &body{byteCount: byteCount}
-		if cap(byteCount) > len(byteCount)+len(byteCount)/4 { // what a reader grew and did not fill
-			b.byteCount = append(make([]byte, 0, len(byteCount)), byteCount...)
+		b = &body{hash: own.hash, content: own.content}
+		if cap(b.content) > len(b.content)+len(b.content)/4 { // what a reader grew and did not fill
+			b.content = append(make([]byte, 0, len(b.content)), b.content...)
 		}
-		m.bodies[h] = b
-		m.size += int64(len(byteCount)) + bodyCost
+		m.bodies[b.hash] = b
+		m.size += b.size()
 	}
 	b.refs++
 	r := *it.Record
-	if len(r.Body) == len(b.byteCount) && &r.Body[0] == &byteCount[0] {
-		r.Body = b.byteCount
+	if len(r.Body) == len(b.content) && &r.Body[0] == &own.content[0] {
+		r.Body = b.content
 	}
-	if g := r.LastGood; g != nil && len(g.Body) == len(b.byteCount) && fetch.HashOf(g.Body) == h {
-		c := *g
-		c.Body, r.LastGood = b.byteCount, &c
+	if g := r.LastGood; g != nil && len(g.Body) == len(b.content) && fetch.HashOf(g.Body) == b.hash {
+		good := *g
+		good.Body, r.LastGood = b.content, &good
 	}
 	it.Record = &r
+	return b
 }
 
 // remove forgets an item.
@@ -206,16 +213,18 @@ func (m *Memory) remove(it *item) {
 	}
 	it.before.after, it.after.before = it.after, it.before
 	m.size -= it.size
-	for _, h := range it.holds[:it.n] {
-		b := m.bodies[h]
+	for _, b := range it.bodies {
+		if b == nil {
+			continue
+		}
 		if b.refs--; b.refs == 0 {
-			delete(m.bodies, h)
-			m.size -= int64(len(b.byteCount)) + bodyCost
+			delete(m.bodies, b.hash)
+			m.size -= b.size()
 		}
 	}
 }
 
-// makeRoom drops entries until the rest fits.
+// makeRoom drops items until the rest fits.
 func (m *Memory) makeRoom() {
 	if m.size <= m.limit {
 		return
@@ -259,14 +268,14 @@ func (m *Memory) Close() error {
 	return nil
 }
 
-// Usage is what a store holds.
+// Usage is how much a store has.
 type Usage struct {
 	Origins int
 	Bodies  int   // different ones
-	Bytes   int64 // of entries and bodies as the store counts them
+	Bytes   int64 // of entries and bodies, as the store counts them
 }
 
-// Usage returns what the store holds.
+// Usage returns how much the store has.
 func (m *Memory) Usage() Usage {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -290,7 +299,7 @@ func (m *Memory) Lease(ctx context.Context, origin robots.Origin, d time.Duratio
 		}
 		m.end(origin, l)
 	}
-	for o, l := range m.leases { // one of those whose holders died
+	for o, l := range m.leases { // drop one that ended by itself, if the map yields such a one
 		if !now.Before(l.until) {
 			m.end(o, l)
 		}
@@ -347,8 +356,8 @@ func (m *Memory) Await(ctx context.Context, origin robots.Origin) error {
 	return nil
 }
 
-// What an entry costs beside its bytes: the item, its places in map and circle,
-// the record; and what a body costs in its map.
+// What an entry costs beside its bytes: the item, the record and a slot of the map;
+// and what a body costs in its map.
 const (
 	entryCost = int64(unsafe.Sizeof(item{})+unsafe.Sizeof(fetch.Record{})) + 2*(int64(unsafe.Sizeof(robots.Origin{}))+8)
 	bodyCost  = int64(unsafe.Sizeof(body{})) + 2*int64(unsafe.Sizeof(fetch.Hash{})) + 16

@@ -230,7 +230,7 @@ func TestOutages(t *testing.T) {
 	)
 	var mu sync.Mutex
 	allows := map[string]int{}
-	questions, asked := 0, 0
+	verdicts, asked := 0, 0
 	t.Run("", func(t *testing.T) {
 		for shard := range shards {
 			t.Run(fmt.Sprint(shard), func(t *testing.T) {
@@ -251,21 +251,21 @@ func TestOutages(t *testing.T) {
 				}
 				mu.Lock()
 				defer mu.Unlock()
-				questions, asked = questions+n, asked+a
+				verdicts, asked = verdicts+n, asked+a
 				for why, n := range own {
 					allows[why] += n
 				}
 			})
 		}
 	})
-	t.Logf("%d timelines, %d fetches, %d verdicts as the model has them", timelines, asked, questions)
+	t.Logf("%d timelines, %d fetches, %d verdicts as the model has them", timelines, asked, verdicts)
 	for _, why := range slices.Sorted(maps.Keys(allows)) {
 		t.Logf("%9d times /private was allowed: %s", allows[why], why)
 	}
 }
 
 // outage is one history.
-func outage(t *testing.T, random *rand.Rand, allows map[string]int) (questions, asked int) {
+func outage(t *testing.T, random *rand.Rand, allows map[string]int) (verdicts, asked int) {
 	s := &site{t: t, wall: time.Now}
 	c, err := cache.New(cache.Options{Fetcher: s, Memory: 1 << 20})
 	if err != nil {
@@ -322,9 +322,9 @@ func outage(t *testing.T, random *rand.Rand, allows map[string]int) (questions, 
 		if err != nil {
 			t.Fatal(err)
 		}
-		questions += judge(t, s, r, now, allows)
+		verdicts += judge(t, s, r, now, allows)
 	}
-	return questions, s.asked
+	return verdicts, s.asked
 }
 
 var origin, _, _ = robots.ParseURL("https://site.example/")
@@ -343,7 +343,7 @@ func path(s string) robots.Path {
 }
 
 // judge holds a record against the model in every dialect.
-func judge(t *testing.T, s *site, r *fetch.Record, now time.Time, allows map[string]int) (questions int) {
+func judge(t *testing.T, s *site, r *fetch.Record, now time.Time, allows map[string]int) (verdicts int) {
 	m := &s.model
 	expires := r.Expires
 	if g := r.LastGood; g != nil {
@@ -381,8 +381,8 @@ func judge(t *testing.T, s *site, r *fetch.Record, now time.Time, allows map[str
 				}
 				allows[why]++
 			}
-			questions++
+			verdicts++
 		}
 	}
-	return questions
+	return verdicts
 }

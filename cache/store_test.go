@@ -15,40 +15,24 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// faulty is a store that fails or hangs when told to.
+// faulty is a store that fails when told to.
 type faulty struct {
 	*cache.Memory
-	reads, writes, leases error
-	hangs                 bool
-}
-
-func (f *faulty) wait(ctx context.Context, err error) error {
-	if f.hangs {
-		<-ctx.Done()
-		return ctx.Err()
-	}
-	return err
+	reads, writes error
 }
 
 func (f *faulty) Get(ctx context.Context, o robots.Origin) (cache.Entry, error) {
-	if err := f.wait(ctx, f.reads); err != nil {
-		return cache.Entry{}, err
+	if f.reads != nil {
+		return cache.Entry{}, f.reads
 	}
 	return f.Memory.Get(ctx, o)
 }
 
 func (f *faulty) Put(ctx context.Context, e cache.Entry, keep time.Duration) error {
-	if err := f.wait(ctx, f.writes); err != nil {
-		return err
+	if f.writes != nil {
+		return f.writes
 	}
 	return f.Memory.Put(ctx, e, keep)
-}
-
-func (f *faulty) Lease(ctx context.Context, o robots.Origin, d time.Duration) (cache.Lease, error) {
-	if err := f.wait(ctx, f.leases); err != nil {
-		return cache.Lease{}, err
-	}
-	return f.Memory.Lease(ctx, o, d)
 }
 
 // plain is a store without leases.
@@ -120,16 +104,6 @@ func TestStoreFails(t *testing.T) {
 		}
 		c.Close()
 
-		store.hangs = true
-		c = restart()
-		if w := took(func() { get(t, c) }); w > 16*time.Second {
-			t.Errorf("a hanging store: waited %v", w)
-		}
-		time.Sleep(2 * hour)
-		if w := took(func() { get(t, c) }); w != 1800*time.Millisecond {
-			t.Errorf("a hanging store with an answer in memory: waited %v", w)
-		}
-		c.Close()
 	})
 }
 
@@ -219,16 +193,6 @@ func TestFleet(t *testing.T) {
 		alive.Close()
 		if e, err := store.Get(context.Background(), origin); err != nil || e.Record.Outcome != fetch.Success || fenced.Load() != 1 {
 			t.Errorf("%+v, %v, fenced %d times", e.Record, err, fenced.Load())
-		}
-		// Without leases all go on alone.
-		broken := &faulty{Memory: cache.NewMemory(1 << 20), leases: errors.New("no route")}
-		alone := open(t, cache.Options{Store: broken, Fetcher: &slow{now: behaving("file")}})
-		if r := get(t, alone); r.Outcome != fetch.Success {
-			t.Errorf("%+v", r)
-		}
-		alone.Close()
-		if _, err := broken.Memory.Get(context.Background(), origin); err != nil {
-			t.Errorf("not stored: %v", err)
 		}
 	})
 }

@@ -72,6 +72,8 @@ type stage struct {
 	way    way
 	jumped bool // times in the store may be of another wall clock
 
+	processes []*process
+
 	mu       sync.Mutex
 	truth    []attempt
 	kept     uint64 // what is behind the entry in the store
@@ -96,6 +98,7 @@ func (s *stage) start() *process {
 		s.t.Fatal(err)
 	}
 	p.c = c
+	s.processes = append(s.processes, p)
 	return p
 }
 
@@ -113,8 +116,8 @@ func (s *stage) rest(d time.Duration) {
 	synctest.Wait()
 }
 
-// turns lets what is under way land and changes the site.
-func (s *stage) turns(behaviour string) {
+// becomes lets what is under way end and then changes the site.
+func (s *stage) becomes(behaviour string) {
 	s.rest(time.Minute)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -448,7 +451,7 @@ func (p *process) story(last int, r *fetch.Record) string {
 var ages = []time.Duration{time.Minute * 3, 12*hour - time.Minute, 12*hour + time.Minute, 5 * day, 30*day - time.Minute, 30*day + time.Minute, 70 * day}
 
 // ageing asks through an outage that has begun.
-func (s *stage) ageing(p *process, restarts bool) *process {
+func (s *stage) ageing(p *process, restarts bool) {
 	began := time.Now()
 	for _, age := range ages {
 		if restarts {
@@ -460,7 +463,6 @@ func (s *stage) ageing(p *process, restarts bool) *process {
 		synctest.Wait()
 		p.get(storeCalls)
 	}
-	return p
 }
 
 // past gives the store a record of a process that is gone.
@@ -481,23 +483,20 @@ var tortures = []struct {
 		p := s.start()
 		p.get(storeCalls)
 		p.get(storeCalls)
-		p.close(storeCalls)
 	}},
 	{"cold, 404", func(s *stage) {
-		s.turns("404")
+		s.becomes("404")
 		s.arm()
 		p := s.start()
 		p.get(storeCalls)
 		s.rest(time.Hour)
 		p.get(storeCalls)
-		p.close(storeCalls)
 	}},
 	{"kept by an earlier process", func(s *stage) {
 		s.past("file", time.Hour)
 		s.arm()
 		p := s.start()
 		p.get(storeCalls)
-		p.close(storeCalls)
 	}},
 	{"due and refreshed", func(s *stage) {
 		s.past("file", 30*hour)
@@ -506,20 +505,18 @@ var tortures = []struct {
 		p.get(storeCalls)
 		s.rest(25 * hour)
 		p.get(staleWait)
-		p.close(storeCalls)
 	}},
 	{"a file that closes what was open", func(s *stage) {
 		s.past("404", 30*hour)
-		s.turns("file")
+		s.becomes("file")
 		s.arm()
 		p := s.start()
 		p.get(storeCalls)
-		s.turns("500")
+		s.becomes("500")
 		s.rest(26 * hour)
 		p.get(staleWait)
 		s.rest(time.Hour)
 		p.get(staleWait)
-		p.close(storeCalls)
 	}},
 	{"ahead", func(s *stage) {
 		p := s.start()
@@ -529,19 +526,17 @@ var tortures = []struct {
 		p.get(0)
 		s.rest(time.Minute)
 		p.get(0)
-		p.close(storeCalls)
 	}},
 	{"stale while revalidating", func(s *stage) {
 		p := s.start()
 		p.get(storeCalls)
 		s.rest(26 * hour)
 		s.takes = 20 * time.Second
-		s.turns("reset")
+		s.becomes("reset")
 		s.arm()
 		p.get(staleWait)
 		s.rest(time.Minute)
 		p.get(staleWait)
-		p.close(storeCalls)
 	}},
 	{"overdue", func(s *stage) {
 		p := s.start()
@@ -550,40 +545,39 @@ var tortures = []struct {
 		s.takes = 20 * time.Second
 		s.arm()
 		p.get(storeCalls)
-		p.close(storeCalls)
 	}},
 	{"outage with a copy", func(s *stage) {
 		s.past("file", 30*hour)
-		s.turns("500")
+		s.becomes("500")
 		s.arm()
 		p := s.start()
 		p.get(storeCalls)
-		s.ageing(p, false).close(storeCalls)
+		s.ageing(p, false)
 	}},
 	{"outage with a copy, restarts", func(s *stage) {
 		s.past("file", 30*hour)
-		s.turns("reset")
+		s.becomes("reset")
 		s.arm()
 		p := s.start()
 		p.get(storeCalls)
-		s.ageing(p, true).close(storeCalls)
+		s.ageing(p, true)
 	}},
 	{"outage of a site never reached", func(s *stage) {
-		s.turns("no host")
+		s.becomes("no host")
 		s.arm()
 		p := s.start()
 		p.get(storeCalls)
-		s.ageing(p, false).close(storeCalls)
+		s.ageing(p, false)
 	}},
 	{"outage of a site never reached, restarts", func(s *stage) {
-		s.turns("503")
+		s.becomes("503")
 		s.arm()
 		p := s.start()
 		p.get(storeCalls)
-		s.ageing(p, true).close(storeCalls)
+		s.ageing(p, true)
 	}},
 	{"outage seen day by day, restarts", func(s *stage) {
-		s.turns("reset")
+		s.becomes("reset")
 		p := s.start()
 		for range 30 {
 			p.get(storeCalls)
@@ -596,16 +590,15 @@ var tortures = []struct {
 			p = s.start()
 			s.rest(25 * hour)
 		}
-		p.close(storeCalls)
 	}},
 	{"outage with failures of our own before and in it", func(s *stage) {
 		s.past("file", 30*hour)
-		s.turns("no network here")
+		s.becomes("no network here")
 		s.arm()
 		p := s.start()
 		p.get(storeCalls)
 		for _, b := range []string{"500", "no name server here", "500", "500", "refused", "reset", "500", "no network here"} {
-			s.turns(b)
+			s.becomes(b)
 			s.rest(5 * hour)
 			p.get(storeCalls)
 		}
@@ -614,30 +607,28 @@ var tortures = []struct {
 		p.get(storeCalls)
 		s.rest(30 * day)
 		p.get(storeCalls)
-		p.close(storeCalls)
 	}},
 	{"outage after a 404, 429 and 5xx for missing pages", func(s *stage) {
 		s.past("404", 30*hour)
 		s.arm()
 		p := s.start()
 		for _, b := range []string{"429", "500 also for missing", "reset", "429 for 1 s", "cut short"} {
-			s.turns(b)
+			s.becomes(b)
 			s.rest(7 * day)
 			p.get(storeCalls)
 		}
-		p.close(storeCalls)
 	}},
 	{"outage that another process saw end", func(s *stage) {
 		s.past("file", 30*hour)
-		s.turns("500")
+		s.becomes("500")
 		p := s.start()
 		p.get(storeCalls)
 		s.arm()
 		for _, b := range []string{"500", "404", "500", "file", "500"} {
 			s.rest(10 * day)
-			s.turns(b)
+			s.becomes(b)
 			s.delivers()
-			s.turns("500")
+			s.becomes("500")
 			s.rest(26 * hour)
 			p.get(storeCalls)
 			synctest.Wait()
@@ -647,17 +638,16 @@ var tortures = []struct {
 		}
 		s.rest(10 * day)
 		p.get(storeCalls)
-		p.close(storeCalls)
 	}},
 	{"outage that another process saw end, long after", func(s *stage) {
 		s.past("404", 30*hour)
-		s.turns("500")
+		s.becomes("500")
 		p := s.start()
 		p.get(storeCalls)
 		s.rest(10 * day)
-		s.turns("file")
+		s.becomes("file")
 		s.delivers()
-		s.turns("500")
+		s.becomes("500")
 		s.rest(26 * hour)
 		s.arm()
 		p.get(storeCalls)
@@ -667,23 +657,21 @@ var tortures = []struct {
 			s.rest(7 * day)
 			p.get(storeCalls)
 		}
-		p.close(storeCalls)
 	}},
 	{"refresh", func(s *stage) {
 		p := s.start()
 		p.get(storeCalls)
 		s.arm()
 		for _, b := range []string{"404", "500", "file"} {
-			s.turns(b)
+			s.becomes(b)
 			p.asks("Refresh", 2*storeCalls, func() (*fetch.Record, error) { return p.c.Refresh(context.Background(), origin) })
 			p.get(storeCalls)
 		}
-		p.close(storeCalls)
 	}},
 	{"forget", func(s *stage) {
 		p := s.start()
 		p.get(storeCalls)
-		s.turns("500")
+		s.becomes("500")
 		s.rest(48 * hour)
 		p.get(storeCalls)
 		s.arm()
@@ -703,7 +691,6 @@ var tortures = []struct {
 		p.get(storeCalls)
 		s.rest(2 * hour)
 		p.get(storeCalls)
-		p.close(storeCalls)
 	}},
 	{"lease of another who delivers", func(s *stage) {
 		s.past("file", 30*hour)
@@ -720,19 +707,17 @@ var tortures = []struct {
 		p.get(otherLease)
 		s.rest(25 * hour)
 		p.get(storeCalls)
-		p.close(storeCalls)
 	}},
 	{"lease of another who dies", func(s *stage) {
 		if _, err := s.Memory.Lease(context.Background(), origin, 66*time.Second); err != nil {
 			s.t.Fatal(err)
 		}
-		s.turns("500")
+		s.becomes("500")
 		s.arm()
 		p := s.start()
 		p.get(otherLease)
 		s.rest(time.Hour)
 		p.get(storeCalls)
-		p.close(storeCalls)
 	}},
 	{"fenced by a later lease", func(s *stage) {
 		s.past("file", 30*hour)
@@ -759,35 +744,33 @@ var tortures = []struct {
 			p.get(storeCalls)
 			s.rest(2 * day)
 			p.get(storeCalls)
-			p.close(storeCalls)
 		}
 	}},
 	{"refused by the guard", func(s *stage) {
 		s.past("file", 30*hour)
-		s.turns("refused")
+		s.becomes("refused")
 		s.arm()
 		p := s.start()
 		p.get(storeCalls)
 		s.rest(40 * day)
 		p.get(storeCalls)
-		s.turns("500")
+		s.becomes("500")
 		s.rest(2 * hour)
 		p.get(storeCalls)
-		s.turns("refused")
+		s.becomes("refused")
 		s.rest(2 * hour)
 		p.get(storeCalls)
 		p.close(storeCalls)
 		p = s.start() // its guard may be another
-		s.turns("500")
+		s.becomes("500")
 		p.get(storeCalls)
-		p.close(storeCalls)
 	}},
 	{"refused since ever", func(s *stage) {
-		s.turns("refused")
+		s.becomes("refused")
 		s.arm()
 		p := s.start()
 		p.get(storeCalls)
-		s.ageing(p, true).close(storeCalls)
+		s.ageing(p, true)
 	}},
 	{"many callers", func(s *stage) {
 		s.past("file", 30*hour)
@@ -814,7 +797,6 @@ var tortures = []struct {
 		wg.Wait()
 		for _, p := range procs {
 			p.get(storeCalls)
-			p.close(storeCalls)
 		}
 	}},
 	{"closed in the middle", func(s *stage) {
@@ -843,7 +825,7 @@ var tortures = []struct {
 	{"clock that jumps", func(s *stage) {
 		p := s.start()
 		p.get(storeCalls)
-		s.turns("500")
+		s.becomes("500")
 		s.rest(30 * hour)
 		s.arm()
 		s.jumped = true
@@ -855,13 +837,12 @@ var tortures = []struct {
 			s.rest(6 * hour)
 			p.get(storeCalls)
 		}
-		p.close(storeCalls)
 	}},
 }
 
 // TestTorture: in every scenario each call of the store fails in turn, alone and
 // with all that follow, in every way. Nothing panics, nothing is left behind, no
-// call waits for long, every question has an answer, and none is an allow that the
+// call waits for long, every call has an answer, and none is an allow that the
 // dialect does not list for what its process could know. When the store works
 // again so does everything.
 func TestTorture(t *testing.T) {
@@ -878,6 +859,9 @@ func TestTorture(t *testing.T) {
 				s.title = fmt.Sprintf("call %d %s, %d in all", at, wayNames[w], calls)
 			}
 			tortures[i].act(s)
+			for _, p := range s.processes {
+				p.close(storeCalls)
+			}
 			s.heals()
 			mu.Lock()
 			defer mu.Unlock()

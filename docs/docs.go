@@ -4,7 +4,8 @@ package docs
 import _ "embed" // for Clauses
 
 // Clauses is clauses.md, the statements behind every decision of the engine: a
-// heading for each section and below it a table with a row for each statement.
+// heading "## " for each section, a heading "#### " with the id for each
+// statement, and in the line below that the statement.
 //
 //go:embed clauses.md
 var Clauses string

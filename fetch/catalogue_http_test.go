@@ -307,7 +307,7 @@ func encodingFaults() []fault {
 		empty("gzip announced, length too long", "closes before the first byte", "1.1", "gzip\r\nContent-Length: 9", "", Incomplete),
 		empty("gzip announced, HTTP/1.0", "an old server ends every body so", "1.0", "gzip", "", Empty),
 		empty("gzip announced, closed", "closes before the first byte, where HTTP/1.1 would say that this is the end", "1.1", "gzip", "", Incomplete),
-		{area: "encoding", name: "gzip without a word", does: "a compressed file without Content-Encoding is read as it is (FORM-02)", serve: answer(whole("200 OK", zipped)), cause: OK, file: zipped},
+		{area: "encoding", name: "gzip without a word", does: "a compressed file without Content-Encoding is read as it is ([FORM-02](clauses.md#form-02))", serve: answer(whole("200 OK", zipped)), cause: OK, file: zipped},
 		{area: "encoding", name: "gzip in short body", does: "whole compressed data, length above them", serve: answer("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 9000\r\n\r\n" + zipped), cause: Incomplete},
 	}
 }

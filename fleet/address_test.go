@@ -55,27 +55,12 @@ func TestAddress(t *testing.T) {
 		all.Wait()
 		return began
 	}
-	check := func(what string, began time.Time, log []time.Time, interval time.Duration) {
-		t.Helper()
-		slices.SortFunc(log, time.Time.Compare)
-		if len(log) != sites {
-			t.Errorf("%d %s of %d sites", len(log), what, sites)
-		}
-		for i, at := range log {
-			// The first start is not before this began, and what is late on its way
-			// makes no other early.
-			if least := time.Duration(i) * interval; at.Sub(began) < least {
-				t.Errorf("%s: arrival %d after %v, want at least %v", what, i, at.Sub(began), least)
-			}
-		}
-		t.Logf("%d %s in %v", len(log), what, log[len(log)-1].Sub(began))
-	}
 	began := each(func(w int, url string) {
 		if v, err := crawlers[w].Verdict(t.Context(), url); err != nil || !v.Allowed {
 			t.Errorf("%s: %v, %v", url, v, err)
 		}
 	})
-	check("files", began, files, pace.DefaultFetchInterval)
+	checkLog(t, "files", sites, began, files, pace.DefaultFetchInterval)
 	began = each(func(w int, url string) {
 		client := &http.Client{Transport: crawlers[(w+1)%workers]}
 		resp, err := client.Get(url)
@@ -85,8 +70,25 @@ func TestAddress(t *testing.T) {
 		}
 		resp.Body.Close()
 	})
-	check("pages", began, requests, pages)
+	checkLog(t, "pages", sites, began, requests, pages)
 	if len(files) != sites {
 		t.Errorf("%d fetches of %d robots.txt", len(files), sites)
 	}
+}
+
+// checkLog checks that n arrivals keep an interval from the first on.
+func checkLog(t *testing.T, what string, n int, began time.Time, log []time.Time, interval time.Duration) {
+	t.Helper()
+	slices.SortFunc(log, time.Time.Compare)
+	if len(log) != n {
+		t.Errorf("%d %s of %d sites", len(log), what, n)
+	}
+	for i, at := range log {
+		// The first start is not before this began, and what is late on its way
+		// makes no other early.
+		if least := time.Duration(i) * interval; at.Sub(began) < least {
+			t.Errorf("%s: arrival %d after %v, want at least %v", what, i, at.Sub(began), least)
+		}
+	}
+	t.Logf("%d %s in %v", len(log), what, log[len(log)-1].Sub(began))
 }

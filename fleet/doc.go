@@ -1,24 +1,22 @@
-// Package fleet makes the workers of a crawler one crawler: they share what is
-// known of every robots.txt and one pace for every site, on a Redis.
+// Package fleet lets many workers crawl as one crawler: on a Redis they share the records
+// of every robots.txt and one pace for every site.
 //
 //	f, err := fleet.Open(ctx, os.Getenv("REDIS_URL"), fleet.Options{})
 //	...
 //	defer f.Close()
 //	client := polite.Client("MyBot", polite.Options{Fleet: f})
 //
-// Each origin is then asked for its robots.txt once by the whole fleet, and each
-// site is asked for pages no faster than it wishes, however many workers there
-// are. A Fleet is no more than its parts, which can be used without it: the store
-// of package cache/redis, with a copy of what this worker has seen behind it, and
-// the limiter of package pace/redis. Their documentation says which keys they use,
-// what they hold, and what happens when the server fails in which way.
+// The whole fleet fetches each robots.txt once, and asks each site for pages no faster
+// than the site wishes, however many workers there are. A Fleet has two parts, which can
+// be used without it: the store of package cache/redis, with a copy of what this worker
+// has seen, and the limiter of package pace/redis. The documentation of these packages
+// says which keys they use, and what happens when the server fails.
 //
 // # Access
 //
-// A user of the server needs no more than this (TestTLS), here for the prefix
-// "robots", and Open says what of it he lacks (TestRights); without INFO, which a
-// fleet can do without, and on one server without CLUSTER. The server is Redis 7.0
-// or later, or Valkey.
+// The server is Redis 7.0 or later, or Valkey. A user needs these rights and no more
+// (TestTLS), here for the prefix "robots". A fleet works without INFO too, and on one
+// server without CLUSTER. Open says which rights are missing (TestRights).
 //
 //	ACL SETUSER robots on >SECRET resetkeys ~{robots}:* resetchannels -@all
 //	  +hello +auth +ping +cluster|slots +cluster|shards
@@ -27,31 +25,32 @@
 //
 // # Memory
 //
-// A server that runs out of memory must say so and not make room: the pace of a site is
-// a key like others, and a site whose key was dropped is one that was never asked. So
-// Open refuses a server whose maxmemory-policy is not noeviction, of a cluster or behind
-// sentinels each primary that there is then (Options.AllowEviction). It reads the policy
-// from INFO; for a user who may not use that, nobody looks, and a server that evicts
-// breaks the pace without a sign. A server that is full (noeviction) is down for what
-// takes room.
+// A server that runs out of memory must return errors and not drop keys: the pace of a
+// site is a key, and a site whose key was dropped counts as never asked. So Open refuses a
+// server whose maxmemory-policy is not noeviction (but see Options.AllowEviction). Of a
+// cluster, or behind sentinels, it checks each primary that there is then. Open reads the
+// policy from INFO. Where the user may not use INFO nothing is checked, and a server that
+// evicts breaks the pace without a sign. A server that is full (noeviction) is down for
+// everything that takes memory.
 //
 // # When a worker dies
 //
-// Its turns end 15 s after the server last heard of it, and what it was fetching is
-// fetched by another when its lease ends. A worker that was only stopped for as long
-// asks again before it sends.
+// Its grants end 15 s after its last heartbeat, and another worker fetches what it was
+// fetching when its lease ends. A worker whose process was only stopped for that long
+// asks for a new grant before it sends.
 //
 // # When Redis is down
 //
-// Records that a worker holds in memory or in its copy go on being answered and
-// are marked (fetch.Record.Degraded, State.Degraded of a verdict); what it has not
-// seen it fetches, once in each worker and no longer once in the fleet. The pace
-// is Options.WhenDown: divided by the number of workers, or none. Nothing has to be
-// done when it is back. A server that answers and takes no writes, being full, a
-// replica that is not promoted yet, or without the replicas or the disk it is to
-// have, is down as long as that lasts, and is read meanwhile. A worker can begin
-// with it. It cannot while Redis does not answer: it would know neither the records
-// nor how many share the pace.
+// A worker goes on with the records that it has in memory or in its copy, and marks them
+// (fetch.Record.Degraded, State.Degraded of a verdict). What it has not seen it fetches,
+// then once in each worker and no longer once in the fleet. Options.WhenDown says what
+// becomes of the pace: it is divided by the number of workers, or nothing starts. Nothing
+// has to be done when Redis is back.
+//
+// A server that answers and takes no writes is down as long as that lasts, and is read
+// meanwhile: it is full, a replica that is not promoted yet, or without the replicas or the
+// disk that it needs. A worker can begin with such a server. It cannot begin while Redis
+// does not answer: it would know neither the records nor how many workers there are.
 //
 // # URLs
 //
@@ -63,12 +62,11 @@
 //	unix:///run/redis.sock?db=1
 //	redis://host?prefix=crawl     a fleet of its own among others on a server
 //
-// The password may stand in the URL, as it does in the environment of many
-// deployments, or be given apart (Options.Password); errors never repeat it. It is
-// for the server alone. Sentinels that want a password have one of their own, which
-// is never in the URL (Options.SentinelPassword), or are asked without. The
-// keys of a fleet are on one shard of a cluster: every step of store and limiter
-// is atomic there, and when the shard moves to another node each site rests for one
-// interval. A fleet that needs more than one shard can do
-// (docs/fleet.md) divides its sites among several prefixes.
+// The password is in the URL or in Options.Password. Errors never repeat it. It is for the
+// server only. Sentinels have a password of their own (Options.SentinelPassword), which is
+// never in the URL.
+//
+// The keys of a fleet are on one shard of a cluster, where every step of store and limiter
+// is atomic. When the shard moves to another node each site rests for one interval. Where
+// one shard is too slow (docs/fleet.md), give the sites several prefixes.
 package fleet

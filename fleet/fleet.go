@@ -22,40 +22,37 @@ import (
 	paceredis "github.com/robotskit/robots/pace/redis"
 )
 
-// Options are the settings of a Fleet. All its workers must use the same, but
-// for Copy. The zero value is right for one fleet on a server of its own.
+// Options are the settings of a Fleet. All its workers must use the same ones, except
+// Copy. The zero value is right for one fleet on a server of its own.
 type Options struct {
 	// Prefix begins the names of all keys, in braces: that of the URL if empty, as
 	// in ?prefix=crawl, or else "robots". Fleets with different prefixes know
 	// nothing of each other.
 	Prefix string
-	// Password is that of the URL's user, of the default user if the URL names
-	// none. It comes before one in the URL.
+	// Password is that of the user in the URL, or of the default user. If it is empty
+	// the password in the URL counts.
 	Password string
-	// SentinelUser and SentinelPassword are those of the sentinels, where they want
-	// some: they are never told those of the server. They go with a URL that has
-	// master_set.
+	// SentinelUser and SentinelPassword are for the sentinels, if they need any: the
+	// sentinels never get those of the server. They need a URL with master_set.
 	SentinelUser, SentinelPassword string
-	// TLS says how a rediss:// server is known: by default by the authorities of
-	// the machine. ServerName is taken from the URL if it is empty.
+	// TLS is for a rediss:// server: by default the authorities that the machine trusts.
+	// An empty ServerName is taken from the URL.
 	TLS *tls.Config
-	// Copy names a file in which this worker keeps what it has seen, so that
-	// losing the server loses no answer: a file for each worker, made if it is not
-	// there. Empty for memory, of 64 MiB, which ends with the worker.
+	// Copy names a file in which this worker keeps the records that it has seen, for the
+	// time when Redis is down or has lost them. Each worker needs a file of its own; it is
+	// made if it is not there. If Copy is empty they are kept in 64 MiB of memory.
 	Copy string
 	// Pace are the settings of the limiter. Its Now and MaxBytes have no meaning
 	// here.
 	Pace pace.Options
 	// WhenDown is what becomes of the pace while Redis is down: Divide if zero.
 	WhenDown paceredis.Policy
-	// Workers is the least number of workers to divide by while Redis is down. The
-	// limiter counts them; a number is for fleets that are started one by one.
+	// Workers is the least number of workers to divide by while Redis is down. The limiter
+	// counts the workers itself; set it where they are started one by one.
 	Workers int
 	// AllowEviction accepts a server whose maxmemory-policy is not noeviction. To make
-	// room such a server drops the pace of sites, which are then asked too early, too
-	// often and by several workers at once, and leases, by which a robots.txt is
-	// fetched once; nobody notices. It is for servers that have more memory than they
-	// are ever asked for.
+	// room such a server drops leases, and the pace of sites, which are then asked too
+	// often, without a sign. Use it only where the server never runs out of memory.
 	AllowEviction bool
 }
 
@@ -67,27 +64,29 @@ type Fleet struct {
 	limiter *paceredis.Limiter
 }
 
-// Open joins the fleet at a Redis URL. The error says in one sentence what is
-// wrong: the URL, the server, the user's rights or the file of the copy. That a
-// server answers and takes no writes at present is none: the fleet begins as if Redis were down.
+// Open joins the fleet at a Redis URL. The error says in one sentence what is wrong: an
+// option, the URL, the server, the user's rights or the file of the copy. That a server
+// answers and takes no writes at present is no error: the fleet begins as if Redis were
+// down.
 func Open(ctx context.Context, url string, o Options) (*Fleet, error) {
-	option, prefix, err := clientOption(url, o)
+	option, prefix, err := o.check(url)
 	if err != nil {
 		return nil, err
 	}
+	o.complete(&option)
 	client, err := connect(ctx, option)
 	if err != nil {
 		return nil, err
 	}
 	f := &Fleet{client: client}
-	if err := f.join(ctx, place(option), prefix, o); err != nil {
+	if err := f.setUp(ctx, serverName(option), prefix, o); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }
 
-// join looks at the server, whose place is for errors, and makes store and limiter.
-func (f *Fleet) join(ctx context.Context, place, prefix string, o Options) error {
+// setUp checks the server, whose name is for errors, and makes store and limiter.
+func (f *Fleet) setUp(ctx context.Context, server, prefix string, o Options) error {
 	if !o.AllowEviction {
 		if node, policy := evicts(ctx, f.client); policy != "" {
 			return fmt.Errorf("Redis at %s has maxmemory-policy %s and may drop the pace of sites: a fleet needs noeviction", node, policy)
@@ -98,31 +97,36 @@ func (f *Fleet) join(ctx context.Context, place, prefix string, o Options) error
 		return err
 	}
 	if err := rights(ctx, f.client, head); err != nil {
-		return fmt.Errorf("%s: %w", place, err)
+		return fmt.Errorf("%s: %w", server, err)
 	}
 	if f.shared, err = cacheredis.New(f.client, cacheredis.Options{Prefix: prefix}); err != nil {
 		return err
 	}
 	f.store = f.shared
-	if f.limiter, err = paceredis.New(f.client, paceredis.Options{Options: o.Pace, Prefix: prefix, WhenDown: o.WhenDown, Workers: o.Workers}); err != nil {
+	if f.limiter, err = paceredis.New(f.client, o.limiter(prefix)); err != nil {
 		return err
 	}
-	var own cache.Store = cache.NewMemory(ownMemory)
+	var local cache.Store = cache.NewMemory(localMemory)
 	if o.Copy != "" {
-		if own, err = bolt.Open(o.Copy, bolt.Options{}); err != nil {
+		if local, err = bolt.Open(o.Copy, bolt.Options{}); err != nil {
 			return err
 		}
 	}
-	f.store = cache.NewBacked(f.shared, own, 0)
+	f.store = cache.NewTiered(f.shared, local, 0)
 	return nil
 }
 
-// ownMemory bounds what a worker without a file keeps of what it has seen, to
+// localMemory bounds what a worker without a file keeps of what it has seen, to
 // carry it over when Redis is back.
-const ownMemory = 64 << 20
+const localMemory = 64 << 20
 
-// clientOption reads a URL. What it says of a URL never holds its password.
-func clientOption(s string, o Options) (option rueidis.ClientOption, prefix string, err error) {
+// limiter returns the options of the limiter.
+func (o Options) limiter(prefix string) paceredis.Options {
+	return paceredis.Options{Options: o.Pace, Prefix: prefix, WhenDown: o.WhenDown, Workers: o.Workers}
+}
+
+// check reads a URL and checks the options with it. No error repeats a password.
+func (o Options) check(s string) (option rueidis.ClientOption, prefix string, err error) {
 	option, err = rueidis.ParseURL(s)
 	u, unread := url.Parse(s) //nolint:forbidigo // it is no URL of a site
 	switch {
@@ -139,16 +143,16 @@ func clientOption(s string, o Options) (option rueidis.ClientOption, prefix stri
 	case err != nil:
 		return option, "", fmt.Errorf("Redis URL %s: %s", u.Redacted(), strings.TrimPrefix(err.Error(), "redis: "))
 	case (o.SentinelUser != "" || o.SentinelPassword != "") && option.Sentinel.MasterSet == "":
-		return option, "", fmt.Errorf("Redis URL %s names no sentinels whose password could be given: they come with master_set", u.Redacted())
+		return option, "", fmt.Errorf("Redis URL %s has no master_set, which a user or password for sentinels needs", u.Redacted())
 	case o.TLS != nil && option.TLSConfig == nil:
-		return option, "", fmt.Errorf("Redis URL %s does not ask for the TLS that is set up: it begins with rediss:// then", u.Redacted())
+		return option, "", fmt.Errorf("Redis URL %s does not begin with rediss://, which settings for TLS need", u.Redacted())
 	}
-	complete(&option, o)
-	return option, cmp.Or(o.Prefix, u.Query().Get("prefix")), nil
+	prefix = cmp.Or(o.Prefix, u.Query().Get("prefix"))
+	return option, prefix, o.limiter(prefix).Check()
 }
 
-// complete sets what the URL does not say.
-func complete(option *rueidis.ClientOption, o Options) {
+// complete sets what is not in the URL.
+func (o Options) complete(option *rueidis.ClientOption) {
 	if o.TLS != nil {
 		name := option.TLSConfig.ServerName
 		option.TLSConfig = o.TLS.Clone()
@@ -164,16 +168,16 @@ func complete(option *rueidis.ClientOption, o Options) {
 	// for as long as that one lives.
 	option.Sentinel.TopologyRefreshInterval = sentinelsEvery
 	option.ConnWriteTimeout = cmp.Or(option.ConnWriteTimeout, answerLimit)
-	// The memory of cache.Cache is the one there is in front of the server.
+	// cache.Cache has a memory already.
 	option.DisableCache = true
-	// One connection, whose buffers are enough for the answers of a full pipeline:
-	// a fleet has many workers, and the server holds each of their connections.
+	// One connection, with buffers for the answers of a full pipeline: a fleet has many
+	// workers, and each connection costs the server memory.
 	option.PipelineMultiplex = -1
 	option.ReadBufferEachConn, option.WriteBufferEachConn = 64<<10, 64<<10
 }
 
-// keys are what may stand after the question mark of a URL. A misspelt one would
-// make a fleet of its own, or of two one.
+// keys are those of a URL's query. A misspelt prefix would make a fleet of its own, or
+// one of two.
 var keys = []string{"prefix", "db", "addr", "master_set", "dial_timeout", "write_timeout", "skip_verify", "client_name"}
 
 func strayKey(q url.Values) string {
@@ -194,7 +198,7 @@ const (
 	sentinelsEvery = 5 * time.Second // what rueidis recommends
 )
 
-func place(option rueidis.ClientOption) string {
+func serverName(option rueidis.ClientOption) string {
 	at := strings.Join(option.InitAddress, ", ")
 	if option.Sentinel.MasterSet != "" {
 		return "Redis by the sentinels at " + at
@@ -202,33 +206,33 @@ func place(option rueidis.ClientOption) string {
 	return "Redis at " + at
 }
 
-// connect connects and finds out whether the server will do.
+// connect connects and checks that the server is one for a fleet.
 func connect(ctx context.Context, option rueidis.ClientOption) (rueidis.Client, error) {
-	where := place(option)
+	server := serverName(option)
 	client, err := dial(ctx, option)
 	switch {
 	case option.Sentinel.MasterSet != "" && script.Says(err, "NOAUTH", "WRONGPASS"):
-		return nil, fmt.Errorf("%s, of which each has a password of its own: %w", where, err)
+		return nil, fmt.Errorf("%s, of which each has a password of its own: %w", server, err)
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w", where, err)
+		return nil, fmt.Errorf("%s: %w", server, err)
 	}
-	// A server that lost its primary, or cannot write to its disk, will heal or be
-	// replaced, and no setting needs a change.
+	// A server that lost its primary, or cannot write to its disk, is down for a while,
+	// and no option is wrong.
 	if err := client.Do(ctx, client.B().Ping().Build()).Error(); err != nil && !script.Says(err, "MASTERDOWN", "MISCONF") {
 		client.Close()
-		return nil, fmt.Errorf("%s: %w", where, err)
+		return nil, fmt.Errorf("%s: %w", server, err)
 	}
-	// A user who may not ask finds out with the first script.
+	// Without the right to INFO an old server fails with the first script.
 	if info, err := client.Do(ctx, client.B().Info().Section("server").Build()).ToString(); err == nil {
 		if version := tooOld(info); version != "" {
 			client.Close()
-			return nil, fmt.Errorf("%s is version %s: a fleet needs Redis 7.0 or later, or Valkey", where, version)
+			return nil, fmt.Errorf("%s is version %s: a fleet needs Redis 7.0 or later, or Valkey", server, version)
 		}
 	}
 	return client, nil
 }
 
-// dial is rueidis.NewClient, which knows no context, under one.
+// dial is rueidis.NewClient with a context.
 func dial(ctx context.Context, option rueidis.ClientOption) (rueidis.Client, error) {
 	type made struct {
 		client rueidis.Client
@@ -252,8 +256,8 @@ func dial(ctx context.Context, option rueidis.ClientOption) (rueidis.Client, err
 	}
 }
 
-// evicts returns a primary whose policy lets it drop keys, and the policy. It is "" if
-// there is none, or the user may not know.
+// evicts returns a primary that may drop keys, and its policy, which is "" if there is no
+// such primary, or the user may not use INFO.
 func evicts(ctx context.Context, client rueidis.Client) (node, policy string) {
 	nodes := client.Nodes()
 	for node, c := range nodes {
@@ -273,29 +277,28 @@ func evicts(ctx context.Context, client rueidis.Client) (node, policy string) {
 //go:embed rights.lua
 var rightsLua string
 
-// rights returns an error that names what the user may not do, of all that store
-// and limiter will do with keys that begin with head. pace/redis.New meets a few of
-// these commands and tells only that one failed; the others would fail when they are
-// needed, and look like a server that is down.
+// rights returns an error that names the commands that the user lacks, of those that
+// store and limiter send with keys that begin with head. Without this check a missing
+// right would look like a server that is down, as soon as it is needed.
 func rights(ctx context.Context, client rueidis.Client, head string) error {
-	lacking, err := client.Do(ctx, client.B().Eval().Script(rightsLua).Numkeys(1).Key(head+"lease:").Build()).ToString()
+	missing, err := client.Do(ctx, client.B().Eval().Script(rightsLua).Numkeys(1).Key(head+"lease:").Build()).ToString()
 	switch {
 	case script.Says(err, "NOPERM"):
 		return fmt.Errorf("a fleet needs more, with the keys %s*: %w", head, err)
-	case script.Says(err, "MOVED"): // the client takes a node whose cluster it may not see for a server
+	case script.Says(err, "MOVED"): // a client that may not ask for the nodes of a cluster takes this one for a server
 		return errors.New("it is a member of a cluster, and a fleet needs more than this user may do: cluster|slots, cluster|shards")
 	case err != nil && script.KindOf(err) == script.Lost:
 		return err
-	case err != nil: // in trouble, or a server that cannot say
+	case err != nil: // a server that is in trouble, or cannot check rights
 		return nil
-	case lacking != "":
-		return fmt.Errorf("a fleet needs more than this user may do: %s, with the keys %s*", lacking, head)
+	case missing != "":
+		return fmt.Errorf("a fleet needs more than this user may do: %s, with the keys %s*", missing, head)
 	}
 	return nil
 }
 
-// tooOld returns the version in an INFO of a server whose scripts have no flags,
-// "" of one that will do or says no version.
+// tooOld returns the version in an INFO if its scripts have no flags, "" if the version is
+// 7.0 or later, or missing.
 func tooOld(info string) string {
 	_, version, _ := strings.Cut(info, "redis_version:")
 	version, _, _ = strings.Cut(version, "\r\n")
@@ -307,8 +310,8 @@ func tooOld(info string) string {
 }
 
 // Store returns the store of cacheredis. It is a cache.Leaser, so that a cache.Cache
-// on it fetches each origin once in the fleet, and is closed with the Fleet. A
-// Fleet that is nil, or was not opened, has none.
+// on it fetches each origin once in the fleet. It is closed with the Fleet, and nil if the
+// Fleet is nil or was not opened.
 func (f *Fleet) Store() cache.Store {
 	if f == nil {
 		return nil
@@ -316,8 +319,8 @@ func (f *Fleet) Store() cache.Store {
 	return f.store
 }
 
-// Limiter returns the shared limiter. It is closed with the Fleet. A Fleet that is
-// nil, or was not opened, has none.
+// Limiter returns the shared limiter. It is closed with the Fleet, and nil if the Fleet is
+// nil or was not opened.
 func (f *Fleet) Limiter() pace.Limiter {
 	if f == nil || f.limiter == nil {
 		return nil

@@ -41,6 +41,25 @@ func open(t *testing.T, url string, o fleet.Options) *fleet.Fleet {
 	return f
 }
 
+// until waits for what gives no signal.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for limit := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+func originOf(t *testing.T, host string) robots.Origin {
+	t.Helper()
+	o, _, err := robots.ParseURL("https://" + host + "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
 // TestMistakes: what a user gets wrong is said in one sentence that never holds
 // the password.
 func TestMistakes(t *testing.T) {
@@ -69,7 +88,8 @@ func TestMistakes(t *testing.T) {
 		{"redis://:geheim@" + s.Addr, fleet.Options{SentinelPassword: "geheim"}, "master_set"},
 		{"redis://:geheim@" + s.Addr + "?prefix={a}", fleet.Options{}, "prefix"},
 		{"redis://:geheim@" + s.Addr, fleet.Options{Prefix: "a b"}, "prefix"},
-		{"redis://:geheim@" + s.Addr, fleet.Options{Pace: pace.Options{Hold: -1}}, "hold"},
+		{"redis://:geheim@" + s.Addr, fleet.Options{Pace: pace.Options{GrantTimeout: -1}}, "GrantTimeout"},
+		{"redis://:geheim@127.0.0.1:1", fleet.Options{Workers: -1}, "Workers"}, // before it connects
 		{"redis://:geheim@" + s.Addr, fleet.Options{Copy: notOurs}, "letter.txt"},
 	} {
 		f, err := fleet.Open(t.Context(), tt.url, tt.o)
@@ -90,17 +110,13 @@ func TestMistakes(t *testing.T) {
 func use(t *testing.T, f *fleet.Fleet) {
 	t.Helper()
 	ctx := t.Context()
-	origin, _, err := robots.ParseURL("https://site.example/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	origin := originOf(t, "site.example")
 	store := f.Store().(cache.Leaser)
 	lease, err := store.Lease(ctx, origin, time.Minute)
 	if err != nil || !lease.Granted {
 		t.Fatalf("lease: %+v, %v", lease, err)
 	}
-	r := &fetch.Record{Origin: origin, URL: origin.RobotsURL(), Outcome: fetch.Success, Cause: fetch.OK, Status: 200, Body: []byte("User-agent: *\n"),
-		Fetched: time.Now().UTC().Truncate(time.Millisecond), Expires: time.Now().Add(time.Hour).UTC().Truncate(time.Millisecond)}
+	r := cachetest.Record(origin, "User-agent: *\n")
 	if err := store.Put(ctx, cache.Entry{Record: r, Fence: lease.Token}, time.Hour); err != nil {
 		t.Fatal(err)
 	}
@@ -198,18 +214,12 @@ func TestCluster(t *testing.T) {
 	if after := holders(nodes, "{robots}:"); len(before) != 1 || len(after) != 1 || after[0] != to {
 		t.Fatalf("the keys were on nodes %v and are on %v, want one, and then node %d", before, after, to)
 	}
-	for limit := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		origin, _, err := robots.ParseURL("https://moved.example/")
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = f.Store().Get(t.Context(), origin)
-		if _, e := f.Limiter().NotBefore(t.Context(), pace.Key{Origin: origin}, nil); errors.Is(err, cache.ErrAbsent) && e == nil && f.DownSince().IsZero() {
-			break
-		} else if time.Now().After(limit) {
-			t.Fatalf("the moved keys are not found: %v, %v", err, e)
-		}
-	}
+	origin := originOf(t, "moved.example")
+	until(t, "the moved keys", func() bool {
+		_, err := f.Store().Get(t.Context(), origin)
+		_, e := f.Limiter().NotBefore(t.Context(), pace.Key{Origin: origin}, nil)
+		return errors.Is(err, cache.ErrAbsent) && e == nil && f.DownSince().IsZero()
+	})
 	use(t, f)
 	if after := holders(nodes, "{robots}:"); len(after) != 1 || after[0] != to {
 		t.Errorf("afterwards the keys are on nodes %v, want %d", after, to)
@@ -231,30 +241,21 @@ func TestSentinel(t *testing.T) {
 	primary := redistest.Start(t, redistest.Options{})
 	replica := primary.Replica(redistest.Options{})
 	sentinel := redistest.Start(t, redistest.Options{Watch: primary})
-	for limit := time.Now().Add(20 * time.Second); !strings.Contains(sentinel.Do("SENTINEL", "REPLICAS", "fleet"), replica.Addr); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(limit) {
-			t.Fatal("the sentinel does not find the replica")
-		}
-	}
+	until(t, "the sentinel to find the replica", func() bool {
+		return strings.Contains(sentinel.Do("SENTINEL", "REPLICAS", "fleet"), replica.Addr)
+	})
 	f := open(t, sentinel.URL()+"?master_set=fleet", fleet.Options{})
 	use(t, f)
-	origin, _, err := robots.ParseURL("https://kept.example/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	origin := originOf(t, "kept.example")
 	r := cachetest.Record(origin, "User-agent: *\n")
 	if err := f.Store().Put(t.Context(), cache.Entry{Record: r}, time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	primary.Kill()
-	for limit := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	until(t, "the fleet to find the promoted server", func() bool {
 		err := f.Store().Put(t.Context(), cache.Entry{Record: cachetest.Record(origin, "new")}, time.Hour)
-		if err == nil && f.DownSince().IsZero() {
-			break
-		} else if time.Now().After(limit) {
-			t.Fatalf("the fleet does not find the promoted server: %v, down since %v", err, f.DownSince())
-		}
-	}
+		return err == nil && f.DownSince().IsZero()
+	})
 	if !strings.Contains(replica.Do("KEYS", "*"), "kept.example") {
 		t.Error("the promoted server has no record of kept.example")
 	}
@@ -310,75 +311,73 @@ func TestRights(t *testing.T) {
 	}
 }
 
+// ailments keep a server from taking writes for the time being.
+var ailments = []struct {
+	name     string
+	ail, end func(t *testing.T, s *redistest.Server)
+	unread   bool // it answers no reads either
+}{
+	{
+		"replica",
+		func(t *testing.T, s *redistest.Server) { s.Follow(redistest.Start(t, redistest.Options{})) },
+		func(_ *testing.T, s *redistest.Server) { s.Promote() },
+		false,
+	},
+	{
+		"orphan",
+		func(_ *testing.T, s *redistest.Server) {
+			s.Do("CONFIG", "SET", "replica-serve-stale-data", "no")
+			s.Do("REPLICAOF", "127.0.0.1", "1")
+		},
+		func(_ *testing.T, s *redistest.Server) { s.Promote() },
+		true,
+	},
+	{
+		"full",
+		func(_ *testing.T, s *redistest.Server) { s.Do("CONFIG", "SET", "maxmemory", "1") },
+		func(_ *testing.T, s *redistest.Server) { s.Do("CONFIG", "SET", "maxmemory", "0") },
+		false,
+	},
+	{
+		"no replicas",
+		func(_ *testing.T, s *redistest.Server) { s.Do("CONFIG", "SET", "min-replicas-to-write", "1") },
+		func(_ *testing.T, s *redistest.Server) { s.Do("CONFIG", "SET", "min-replicas-to-write", "0") },
+		false,
+	},
+	{
+		"no disk",
+		func(t *testing.T, s *redistest.Server) {
+			dir := filepath.Join(t.TempDir(), "gone")
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			s.Do("CONFIG", "SET", "dir", dir)
+			if err := os.Remove(dir); err != nil {
+				t.Fatal(err)
+			}
+			s.Do("CONFIG", "SET", "save", "3600 1")
+			s.Do("BGSAVE")
+			until(t, "a save that fails", func() bool {
+				return strings.Contains(s.Do("INFO", "persistence"), "rdb_last_bgsave_status:err")
+			})
+		},
+		func(_ *testing.T, s *redistest.Server) { s.Do("CONFIG", "SET", "stop-writes-on-bgsave-error", "no") },
+		false,
+	},
+}
+
 // TestBegin: a server that answers and does not take writes for the time being is
 // no mistake of the user. The fleet begins as down, stays so for as long, and
 // works afterwards.
 func TestBegin(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct {
-		name     string
-		ail, end func(t *testing.T, s *redistest.Server)
-		unread   bool // it answers no reads either
-	}{
-		{
-			"replica",
-			func(t *testing.T, s *redistest.Server) { s.Follow(redistest.Start(t, redistest.Options{})) },
-			func(_ *testing.T, s *redistest.Server) { s.Promote() },
-			false,
-		},
-		{
-			"orphan",
-			func(_ *testing.T, s *redistest.Server) {
-				s.Do("CONFIG", "SET", "replica-serve-stale-data", "no")
-				s.Do("REPLICAOF", "127.0.0.1", "1")
-			},
-			func(_ *testing.T, s *redistest.Server) { s.Promote() },
-			true,
-		},
-		{
-			"full",
-			func(_ *testing.T, s *redistest.Server) { s.Do("CONFIG", "SET", "maxmemory", "1") },
-			func(_ *testing.T, s *redistest.Server) { s.Do("CONFIG", "SET", "maxmemory", "0") },
-			false,
-		},
-		{
-			"no replicas",
-			func(_ *testing.T, s *redistest.Server) { s.Do("CONFIG", "SET", "min-replicas-to-write", "1") },
-			func(_ *testing.T, s *redistest.Server) { s.Do("CONFIG", "SET", "min-replicas-to-write", "0") },
-			false,
-		},
-		{
-			"no disk",
-			func(t *testing.T, s *redistest.Server) {
-				dir := filepath.Join(t.TempDir(), "gone")
-				if err := os.Mkdir(dir, 0o700); err != nil {
-					t.Fatal(err)
-				}
-				s.Do("CONFIG", "SET", "dir", dir)
-				if err := os.Remove(dir); err != nil {
-					t.Fatal(err)
-				}
-				s.Do("CONFIG", "SET", "save", "3600 1")
-				s.Do("BGSAVE")
-				for limit := time.Now().Add(10 * time.Second); !strings.Contains(s.Do("INFO", "persistence"), "rdb_last_bgsave_status:err"); time.Sleep(5 * time.Millisecond) {
-					if time.Now().After(limit) {
-						t.Fatal("the server saves to a folder that is gone")
-					}
-				}
-			},
-			func(_ *testing.T, s *redistest.Server) { s.Do("CONFIG", "SET", "stop-writes-on-bgsave-error", "no") },
-			false,
-		},
-	} {
+	for _, tt := range ailments {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := redistest.Start(t, redistest.Options{Config: []string{"enable-protected-configs yes"}}) // for the folder
 			tt.ail(t, s)
 			f := open(t, s.URL(), fleet.Options{})
-			origin, _, err := robots.ParseURL("https://site.example/")
-			if err != nil {
-				t.Fatal(err)
-			}
+			origin := originOf(t, "site.example")
 			for began := time.Now(); time.Since(began) < 2*time.Second; time.Sleep(5 * time.Millisecond) {
 				if f.DownSince().IsZero() {
 					t.Fatalf("not down %v after it began", time.Since(began))
@@ -388,11 +387,7 @@ func TestBegin(t *testing.T) {
 				}
 			}
 			tt.end(t, s)
-			for limit := time.Now().Add(20 * time.Second); !f.DownSince().IsZero(); time.Sleep(5 * time.Millisecond) {
-				if time.Now().After(limit) {
-					t.Fatalf("still down since %v", f.DownSince())
-				}
-			}
+			until(t, "Redis to be back", func() bool { return f.DownSince().IsZero() })
 			use(t, f)
 		})
 	}
@@ -569,22 +564,14 @@ func TestOutage(t *testing.T) {
 	b.must(first.URL)
 	a.must(first.URL)
 	a.must(third.URL)
-	for limit := time.Now().Add(10 * time.Second); a.degraded(first.URL) || !a.fleet.DownSince().IsZero(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(limit) {
-			t.Fatal("still degraded with the server back")
-		}
-	}
+	until(t, "an answer that is not degraded", func() bool { return !a.degraded(first.URL) && a.fleet.DownSince().IsZero() })
 	if robots, _ := first.counts(); robots != 1 {
 		t.Errorf("robots.txt of the first site was asked for %d times, want 1", robots)
 	}
 	// A worker without any memory finds what another has learned meanwhile, once
 	// that is carried over.
 	for _, site := range []*site{second, third} {
-		for limit := time.Now().Add(10 * time.Second); !strings.Contains(s.Do("KEYS", "*"), site.Listener.Addr().String()); time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(limit) {
-				t.Fatalf("what was learned of %s is not carried over", site.URL)
-			}
-		}
+		until(t, "what was learned of "+site.URL, func() bool { return strings.Contains(s.Do("KEYS", "*"), site.Listener.Addr().String()) })
 	}
 	c := newWorker(t, s.URL(), fleet.Options{})
 	for _, s := range []*site{second, third} {

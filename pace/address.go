@@ -1,28 +1,16 @@
 package pace
 
 import (
-	"cmp"
-	"fmt"
+	"errors"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// The values that zero fields of Options stand for.
-const (
-	// DefaultAddressInterval is the time between two requests to one IP address,
-	// whatever sites they are for.
-	DefaultAddressInterval = 500 * time.Millisecond
-	// DefaultFetchInterval is the time between two fetches of robots.txt from one IP
-	// address: 10 a second (D-57).
-	DefaultFetchInterval = 100 * time.Millisecond
-)
-
-// An AddressPace is the pace at each address of a prefix. One machine with many
-// sites on it and a network that answers for 10^7 of them look alike from outside;
-// whoever crawls broadly knows the second kind by their published prefixes.
+// An AddressPace is the pace at each address of a prefix. From outside, one machine with
+// many sites looks like a network that answers for 10^7 of them. Such networks publish
+// their prefixes.
 type AddressPace struct {
 	// Prefix is the addresses it is for. 0.0.0.0/0 and ::/0 are all of a family.
 	Prefix netip.Prefix
@@ -37,15 +25,16 @@ type AddressPace struct {
 // the unit s, m, h or d as in 50/s, 1/30s or 400/h; or none.
 func ParseAddressPace(s string) (AddressPace, error) {
 	var p AddressPace
+	wrong := func(what string) error { return errors.New("address pace " + strconv.Quote(clip(s)) + " " + what) }
 	where, rate, ok := strings.Cut(s, "=")
 	if !ok {
-		return p, fmt.Errorf("address pace %.80q is not PREFIX=RATE, such as 104.16.0.0/13=50/s or 127.0.0.0/8=none", s)
+		return p, wrong("is not PREFIX=RATE, such as 104.16.0.0/13=50/s or 127.0.0.0/8=none")
 	}
 	var err error
 	if p.Prefix, err = netip.ParsePrefix(where); err != nil {
 		addr, err := netip.ParseAddr(where)
 		if err != nil || addr.Zone() != "" {
-			return p, fmt.Errorf("address pace %.80q does not begin with a prefix such as 104.16.0.0/13, or an address", s)
+			return p, wrong("does not begin with a prefix such as 104.16.0.0/13, or an address")
 		}
 		p.Prefix = netip.PrefixFrom(addr, addr.BitLen())
 	}
@@ -55,7 +44,7 @@ func ParseAddressPace(s string) (AddressPace, error) {
 		return p, nil
 	}
 	if p.Interval, ok = parseRate(rate); !ok {
-		return p, fmt.Errorf("address pace %.80q does not end with a rate such as 50/s, 1/30s or 400/h, or none", s)
+		return p, wrong("does not end with a rate such as 50/s, 1/30s or 400/h, or none")
 	}
 	return p, nil
 }
@@ -87,45 +76,4 @@ func unmapped(p netip.Prefix) netip.Prefix {
 		p = netip.PrefixFrom(a.Unmap(), p.Bits()-96)
 	}
 	return p.Masked()
-}
-
-// filledAddresses returns the paces in the order in which they are asked: the
-// longest prefix first.
-func filledAddresses(list []AddressPace) ([]AddressPace, error) {
-	list = slices.Clone(list)
-	for i := range list {
-		p := &list[i]
-		switch {
-		case !p.Prefix.IsValid():
-			return nil, fmt.Errorf("the pace of addresses number %d has no prefix", i+1)
-		case p.Interval == 0:
-			return nil, fmt.Errorf("the pace of %s has no interval: one below 0 is none", p.Prefix)
-		}
-		p.Prefix, p.Interval = unmapped(p.Prefix), max(min(p.Interval, MaxInterval), -1)
-	}
-	slices.SortStableFunc(list, func(a, b AddressPace) int { return cmp.Compare(b.Prefix.Bits(), a.Prefix.Bits()) })
-	for i := range list {
-		for j := i + 1; j < len(list) && list[j].Prefix.Bits() == list[i].Prefix.Bits(); j++ {
-			if list[i].Prefix == list[j].Prefix {
-				return nil, fmt.Errorf("the pace of %s is given twice", list[i].Prefix)
-			}
-		}
-	}
-	return list, nil
-}
-
-// At returns the time between two requests to an address, and between two fetches
-// of robots.txt from it, 0 for no pace. o must come from Filled.
-func (o Options) At(addr netip.Addr) (requests, fetches time.Duration) {
-	if !addr.IsValid() {
-		return 0, 0
-	}
-	addr = addr.Unmap().WithZone("")
-	for i := range o.Addresses {
-		if p := &o.Addresses[i]; p.Prefix.Contains(addr) {
-			d := max(p.Interval, 0)
-			return d, d
-		}
-	}
-	return o.AddressInterval, o.FetchInterval
 }

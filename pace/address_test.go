@@ -72,20 +72,11 @@ func TestAddressOptions(t *testing.T) {
 	if requests, fetches := o.At(netip.Addr{}); requests != 0 || fetches != 0 {
 		t.Errorf("an address that is not known has a pace of %v and %v", requests, fetches)
 	}
-	for want, list := range map[string][]AddressPace{
-		"the pace of 10.0.0.0/8 is given twice":                       {{prefix("10.0.0.0/8"), 1}, {prefix("10.1.0.0/8"), -1}},
-		"the pace of addresses number 2 has no prefix":                {{prefix("10.0.0.0/8"), 1}, {Interval: 1}},
-		"the pace of 10.0.0.0/8 has no interval: one below 0 is none": {{Prefix: prefix("10.0.0.0/8")}},
-	} {
-		if _, err := NewLocal(Options{Addresses: list}); err == nil || err.Error() != want {
-			t.Errorf("got %v, want %s", err, want)
-		}
-	}
 }
 
 // TestStart: 10 fetches a second at an address by default, in the order of asking;
-// what a fleet shares unseen is divided, and who gives up delays nobody by more
-// than one interval.
+// the share of a worker is slower, and a caller that gives up delays the others by one
+// interval at most.
 func TestStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, err := NewLocal(Options{})

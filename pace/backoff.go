@@ -6,20 +6,19 @@ import "time"
 // doublings.
 const MaxBackOff = 1 << 10
 
-// leastBackOff is the interval that is stretched where the schedule has a shorter
-// one, and longestBackOff bounds the outcome unless the schedule itself is
-// slower: twice a short time is no relief for a site in trouble, and a thousand
-// times 5 minutes is no pace.
+// leastBackOff is the interval that is stretched where the schedule has a shorter one:
+// twice a short time does not help a site in trouble. longestBackOff bounds the result,
+// unless the schedule itself is slower.
 const (
 	leastBackOff   = time.Second
 	longestBackOff = 24 * time.Hour
 )
 
-// A BackOff is how far a site has slowed a crawler down. It doubles with every
-// overload and shrinks with every usual answer by an eighth of the height it
-// reached: quickly up, slowly down, so that a site that recovers is not run over
-// again at once. The zero value is none. It is exported for implementations of
-// Limiter, which then agree.
+// A BackOff stretches the interval of a site that is overloaded. Its factor doubles with
+// every overload, and shrinks with every usual answer by an eighth of the largest value:
+// quickly up and slowly down, so that a site that recovers is not overloaded again at
+// once. The zero value is no back-off. It is exported so that all implementations of
+// Limiter do the same.
 type BackOff struct {
 	Factor uint16 // of the interval, 2 to MaxBackOff; 0 for none
 	Step   uint16 // by which an answer shrinks it

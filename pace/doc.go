@@ -9,8 +9,9 @@
 //	Visit-time: 0600-0845             # come only then
 //	HTTP/1.1 429 ... Retry-After: 120 # not now
 //
-// A [Schedule] makes one pure answer of the lines and of the wishes of the
-// crawler's operator, the [Policy]; a [Limiter] holds it against what happened:
+// A [Schedule] makes one answer of these lines and of the [Policy] of the crawler's
+// operator. It knows no history. A [Limiter] remembers when a site was last asked, and
+// grants the starts of requests:
 //
 //	s, err := pace.NewSchedule(rules, pace.Policy{Zone: "Europe/Prague"}) // err: the policy is impossible
 //	turn := s.Turn(now, last)                  // when, and why
@@ -21,21 +22,24 @@
 //	...                                         // one request
 //	limiter.Done(ctx, grant, pace.Result{Status: 200})
 //
-// What holds, in short. A rate is an interval, a period divided by its documents,
-// and the slower wish wins. A rate whose window is open beats one without a
-// window. A site that is closed is open later: no answer is ever "never".
-// Intervals count from the end of the last response. Everything declared is
-// reported with its line and what became of it, as [Schedule.Entries] and as the
-// reasons of a [Turn]. Comments cite statements by ids such as D-31;
-// docs/clauses.md lists them all.
+// The rules, in short:
+//   - a rate is an interval, the period divided by the number of documents;
+//   - intervals count from the end of the last response;
+//   - of several wishes the slower one wins, but a rate whose window is open beats one
+//     without a window;
+//   - a closed site opens later: no answer is ever "never".
 //
-// An IP address has a pace too, whatever sites are behind it, and beside that of
-// pages one of the fetches of robots.txt (Local.Start), which takes nothing from it.
-// Half a second and a tenth are right where an address is a machine. A crawl of
-// millions of sites meets addresses with a million of them, of networks that
-// deliver content and of site builders: it sets their pace by prefix, or to none
-// (Options.Addresses). An address that is not known, as behind a proxy, has none.
+// [Schedule.Entries] reports everything that is declared, with its line and what became
+// of it; the reasons of a [Turn] say which lines decided. Comments cite statements by ids
+// such as D-31; docs/clauses.md lists them all.
 //
-// [Local] is the limiter of one process, pace/redis that of many. Every other
-// fulfils the contract of [Limiter] and passes the tests of pace/pacetest.
+// An IP address has a pace too, whatever sites are behind it: one request in half a
+// second, and apart from that one fetch of robots.txt in a tenth of a second
+// ([Local.Start]). That is right where an address is one machine. Content delivery
+// networks and site builders have a million sites at one address: a crawl of millions of
+// sites sets the pace of their prefixes, or none (Options.Addresses). An address that is
+// not known, as behind a proxy, has no pace.
+//
+// [Local] is the limiter of one process, pace/redis that of many. Whoever writes another
+// finds the contract at [Limiter] and its tests in pace/pacetest.
 package pace

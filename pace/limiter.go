@@ -2,7 +2,6 @@ package pace
 
 import (
 	"context"
-	"fmt"
 	"net/netip"
 	"time"
 
@@ -19,10 +18,10 @@ import (
 //
 // A Key names an origin and, once it is known, the IP address behind it. Both
 // have a pace of their own and both must be ready: the origin by its schedule,
-// the address by Options.AddressInterval or what Options.Addresses says of its
-// prefix, whatever origins are behind it. The origin's interval counts from the end of its last response, the address's from
-// the last start on it, since its origins are asked at the same time; back-off is
-// the origin's alone. A key without an address is paced by its origin alone.
+// the address by Options.AddressInterval, or by Options.Addresses for its prefix. The
+// interval of an origin counts from the end of its last response. That of an address
+// counts from the last start on it, since its origins are asked at the same time. A
+// back-off is that of an origin. A key without an address is paced by its origin alone.
 //
 // The schedule belongs to the call and not to the state: a limiter keeps when
 // something happened, never what was declared, so that a changed robots.txt holds
@@ -44,24 +43,24 @@ import (
 // # Time
 //
 // There is one clock, the limiter's own; callers send durations and never
-// moments of theirs. In one process that is the monotonic clock for spacing and
-// the wall clock for windows; a shared store uses its own clock for both. A clock
-// that jumps may make a caller wait longer, never start earlier than an interval
+// times of their clocks. In one process that is the monotonic clock for intervals and
+// the wall clock for windows; a shared store uses its own clock for both. A clock that
+// jumps may make a caller wait longer. It never makes a start earlier than an interval
 // after the last event that the limiter knows of.
 //
 // # Grants
 //
 // A Grant with a start is the right to start one request at Start or soon after.
 // Every such grant is given back by exactly one Done: with what came of it, or as
-// never used. One that is not given back within Options.Hold after its start is
-// taken to have ended then, so that a dead caller delays a site and does not
-// close it; one that many processes share may say so as soon as it knows that the
-// process is gone. A Done for such a grant, or a second one, changes no grant, and
+// never used. One that is not given back within Options.GrantTimeout after its
+// start is taken to have ended then, so that a dead caller delays a site and does not
+// close it. A limiter that many processes share may end it as soon as it knows that
+// the process is gone. A Done for such a grant, or a second one, changes no grant, and
 // what it says about the site still counts.
 //
-// A process that was stopped does not know that its grants were ended meanwhile. So
-// whoever sends asks Valid as the last thing before, and if it says no gives the
-// grant back as never used and waits for another.
+// A process that was stopped does not know that its grants were ended meanwhile. So ask
+// Valid as the last thing before a request. If it returns false, give the grant back as
+// never used and wait for another.
 //
 // # Atomicity
 //
@@ -69,31 +68,31 @@ import (
 // the same time one sees the other's grant. So is Done. NotBefore changes
 // nothing. Wait is what a caller could build out of Reserve and a timer; it is
 // part of the contract because a limiter can do it better: callers of one origin
-// are served in the order of their arrival as far as it knows it, and no caller
-// that gives up holds a place.
+// are served in the order of their arrival, as far as the limiter knows it, and a
+// caller that gives up delays nobody.
 //
 // # Errors
 //
 // An error means that the call could not be done: the context ended, or the
-// store is away. It never means permission; what a caller does without its
+// store is down. It never means permission; what a caller does without its
 // limiter is the caller's policy. That a site is not ready is no error but a Turn.
-// After an error of Reserve no grant is held; a store that cannot know lets Hold
-// free it.
+// After an error of Reserve there is no grant, or one that ends by GrantTimeout where a
+// store cannot know.
 //
 // All methods are safe for concurrent use. A Limiter is not for choosing what to
 // fetch next: it has no queue of URLs, only of callers who wait.
 type Limiter interface {
-	// Wait returns when the request may start, with its grant, which then holds a
-	// Start that is not in the future. It returns an error that wraps
+	// Wait returns when the request may start, with its grant, whose Start is then not
+	// in the future. It returns an error that wraps
 	// context.Cause(ctx) when the context ends first, and a *LateError at once if
-	// the context's deadline is before any possible start. No grant is held then.
+	// the context's deadline is before any possible start. There is no grant then.
 	Wait(ctx context.Context, key Key, s *Schedule) (Grant, error)
 
 	// Reserve grants the next start if it is at most within from now, and never
 	// blocks for it: the caller waits until Grant.Start itself. 0 is "now or not
 	// at all". If the grant is not OK its Turn says when to ask again, and
-	// nothing has changed. A far start keeps the address for itself until then,
-	// so within is best kept small.
+	// nothing has changed. Nobody else can use the address before a start that is
+	// granted, so keep within small.
 	Reserve(ctx context.Context, key Key, s *Schedule, within time.Duration) (Grant, error)
 
 	// NotBefore returns when a request might start and why, and takes nothing.
@@ -136,7 +135,7 @@ type Grant struct {
 	Turn
 }
 
-// OK reports whether the grant holds a start.
+// OK reports whether there is a grant.
 func (g Grant) OK() bool { return g.ID != 0 }
 
 // A Result is what came of a grant. The zero value is a request that failed
@@ -166,84 +165,6 @@ func (r Result) Overload() bool {
 // shrinks.
 func (r Result) Recovered() bool {
 	return !r.Unused && !r.Timeout && 200 <= r.Status && r.Status < 500 && r.Status != 429
-}
-
-// Options are the settings of a limiter, in one process or shared. The zero value
-// is right for one crawler.
-type Options struct {
-	// Concurrency is how many requests to one origin may be under way: 1 if 0.
-	// With more, starts still keep the interval from each other.
-	Concurrency int
-	// AddressInterval is the time between two requests to one IP address:
-	// DefaultAddressInterval if 0, no pace per address if negative. Several
-	// crawlers that share no limiter should multiply it by their number.
-	AddressInterval time.Duration
-	// FetchInterval is the time between two fetches of robots.txt from one IP
-	// address: DefaultFetchInterval if 0, none if negative. It is beside the pace
-	// of requests and takes nothing from it (see Local.Start).
-	FetchInterval time.Duration
-	// Addresses are the paces of some prefixes, which come before the two
-	// intervals: of several that hold an address the longest decides. It is for
-	// broad crawls. Networks for the delivery of content and site builders have 10^5
-	// to 10^7 sites on one address, where 10 a second need 28 hours for the
-	// robots.txt of a million; no machine there answers for so many.
-	Addresses []AddressPace
-	// Hold is how long after its start a grant may be under way: 10 minutes if 0.
-	Hold time.Duration
-	// MaxRetryAfter is the longest Retry-After that is honoured in full: 24 h if 0.
-	MaxRetryAfter time.Duration
-	// Forget is how long after the last overload a back-off is forgotten, however
-	// few answers came since: 24 h if 0.
-	Forget time.Duration
-	// MaxBytes bounds the memory of the states of idle sites: 512 MiB if 0, some
-	// 4 million sites. It does not count callers that wait.
-	MaxBytes int
-	// Now is the clock, time.Now if nil; a shared store ignores it. Wait sleeps by
-	// the machine's clock.
-	Now func() time.Time
-}
-
-// Filled returns the options with the defaults for zero fields, and an error for
-// a negative one that has no meaning. It is for implementations of Limiter.
-func (o Options) Filled() (Options, error) {
-	switch {
-	case o.Concurrency < 0:
-		return o, fmt.Errorf("a concurrency of %d lets no request start", o.Concurrency)
-	case o.Hold < 0:
-		return o, fmt.Errorf("a hold of %s is over before it begins", o.Hold)
-	case o.MaxRetryAfter < 0:
-		return o, fmt.Errorf("a maximal Retry-After of %s is negative", o.MaxRetryAfter)
-	case o.Forget < 0:
-		return o, fmt.Errorf("a back-off cannot be forgotten after %s", o.Forget)
-	case o.MaxBytes < 0:
-		return o, fmt.Errorf("a memory of %d bytes holds nothing", o.MaxBytes)
-	}
-	fill(&o.Concurrency, 1)
-	var err error
-	if o.Addresses, err = filledAddresses(o.Addresses); err != nil {
-		return o, err
-	}
-	fill(&o.AddressInterval, DefaultAddressInterval)
-	fill(&o.FetchInterval, DefaultFetchInterval)
-	fill(&o.Hold, 10*time.Minute)
-	fill(&o.MaxRetryAfter, 24*time.Hour)
-	fill(&o.Forget, 24*time.Hour)
-	fill(&o.MaxBytes, 512<<20)
-	o.AddressInterval = min(max(o.AddressInterval, 0), MaxInterval)
-	o.FetchInterval = min(max(o.FetchInterval, 0), MaxInterval)
-	o.Hold = min(o.Hold, MaxInterval)
-	o.MaxRetryAfter = min(o.MaxRetryAfter, MaxInterval)
-	o.Forget = min(o.Forget, MaxInterval)
-	if o.Now == nil {
-		o.Now = time.Now //nolint:forbidigo // the default of a clock that is an option
-	}
-	return o, nil
-}
-
-func fill[T int | time.Duration](v *T, value T) {
-	if *v == 0 {
-		*v = value
-	}
 }
 
 // A LateError says that a context's deadline comes before the start. It wraps

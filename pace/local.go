@@ -2,22 +2,31 @@ package pace
 
 import (
 	"context"
-	"fmt"
+	"hash/maphash"
 	"net/netip"
 	"slices"
 	"sync"
 	"time"
 )
 
-// Local is the Limiter of one process. It starts no goroutine: whoever waits
-// first at a site keeps the watch for the others.
+// Local is the Limiter of one process. It starts no goroutine: of the callers who
+// wait for a site the first watches the clock.
 type Local struct {
 	options Options
-	memory
+	base    time.Time // from which moments count
+	seeds   [2]maphash.Seed
 
-	mu     sync.Mutex
-	active map[id]*active // origins with a grant under way or somebody waiting
-	grants uint64
+	mu      sync.Mutex
+	workers time.Duration  // by which the pace of an address is divided, a number
+	active  map[id]*active // origins with a grant under way or somebody waiting
+	grants  uint64         // given so far
+
+	// What is kept, see memory.go.
+	sites      map[id]site
+	addrs      map[id]address
+	sweepSites int    // sweep at as many
+	sweepAddrs int    // the same
+	room       moment // when full: the first moment at which a state may be useless
 }
 
 var _ Limiter = (*Local)(nil)
@@ -29,7 +38,18 @@ func NewLocal(o Options) (*Local, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Local{options: o, memory: newMemory(o), active: map[id]*active{}}, nil
+	return &Local{
+		options:    o,
+		base:       o.Now(),
+		seeds:      [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
+		workers:    1,
+		active:     map[id]*active{},
+		sites:      map[id]site{},
+		addrs:      map[id]address{},
+		sweepSites: leastSweep,
+		sweepAddrs: leastSweep,
+		room:       never,
+	}, nil
 }
 
 // DivideAddresses makes every interval of an address that many times as long, for
@@ -37,7 +57,7 @@ func NewLocal(o Options) (*Local, error) {
 func (l *Local) DivideAddresses(workers int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.workers = int64(max(workers, 1))
+	l.workers = time.Duration(max(workers, 1))
 }
 
 // Start returns when the next fetch of robots.txt from an address may start. These
@@ -48,45 +68,32 @@ func (l *Local) DivideAddresses(workers int) {
 // It is what fetch.Options.Starts asks for. No Done follows: a start that is not
 // used costs the others one interval.
 func (l *Local) Start(ctx context.Context, addr netip.Addr) error {
-	if ctx.Err() != nil {
-		return waitingAt(ctx, addr)
+	if _, interval := l.options.At(addr); ctx.Err() == nil {
+		if interval == 0 {
+			return nil
+		}
+		wait := l.reserveFetch(addr.Unmap().WithZone(""), interval)
+		if wait <= 0 || sleep(ctx, wait, nil) == nil {
+			return nil
+		}
 	}
-	_, gap := l.options.At(addr)
-	if gap == 0 {
-		return nil
-	}
-	wait := l.book(addr.Unmap().WithZone(""), gap)
-	if wait <= 0 {
-		return nil
-	}
-	t := time.NewTimer(wait) //nolint:forbidigo // to sleep is what Start is for
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return waitingAt(ctx, addr)
-	}
+	return &waitError{"to fetch robots.txt at " + addr.String(), context.Cause(ctx)}
 }
 
-// book takes the next start of a fetch and returns how far off it is.
-func (l *Local) book(addr netip.Addr, gap time.Duration) time.Duration {
+// reserveFetch takes the next start of a fetch and returns how far off it is.
+func (l *Local) reserveFetch(addr netip.Addr, interval time.Duration) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.moment(l.options.Now())
 	if len(l.addrs) >= l.sweepAddrs {
 		l.sweepAddresses(now)
 	}
-	id, start := l.fetches(addr), now
+	id, start := idOf(l, source{addr, true}), now
 	if a, ok := l.addrs[id]; ok {
-		start = max(now, after(a.last, l.shared(gap)))
+		start = max(now, after(a.last, l.share(interval)))
 	}
-	l.visit(id, start, gap)
+	l.touchAddress(id, start, interval)
 	return time.Duration(start - now)
-}
-
-func waitingAt(ctx context.Context, addr netip.Addr) error {
-	return fmt.Errorf("waiting to fetch robots.txt at %s: %w", addr, context.Cause(ctx))
 }
 
 // active is an origin at work.
@@ -97,18 +104,17 @@ type active struct {
 }
 
 type grant struct {
-	id        uint64
-	start     moment
-	last      moment // of the origin before, which comes back if the grant is not used
-	addr      id
-	addressed bool
+	id    uint64
+	start moment
+	last  moment // of the origin before, which comes back if the grant is not used
+	addr  id     // zero without a pace of the address
 }
 
 // waiter is one call of Wait. Only the first of a queue watches the clock.
 type waiter struct {
-	wake chan struct{} // holds at most one
-	slot moment        // reserved on the address; never if none
-	addr id
+	wake     chan struct{} // holds at most one
+	reserved moment        // start on the address that is kept for it; never if none
+	addr     id
 }
 
 // NotBefore returns when a request might start and why.
@@ -118,8 +124,7 @@ func (l *Local) NotBefore(ctx context.Context, key Key, s *Schedule) (Turn, erro
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	v := l.look(key, s, nil)
-	return v.turn(), nil
+	return l.decide(key, s, nil).turn(), nil
 }
 
 // Reserve grants the next start if it is at most within from now.
@@ -129,17 +134,17 @@ func (l *Local) Reserve(ctx context.Context, key Key, s *Schedule, within time.D
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	v := l.look(key, s, nil)
-	if v.state.Busy || v.full || v.start.Sub(v.now) > max(within, 0) || v.active != nil && len(v.active.queue) > 0 {
-		// Who waits comes first, so the queue is as good as busy.
-		return Grant{Key: key, Turn: v.turn()}, nil
+	d := l.decide(key, s, nil)
+	waited := d.active != nil && len(d.active.queue) > 0 // who waits comes first
+	if waited || !d.startsBy(d.now.Add(max(within, 0))) {
+		return Grant{Key: key, Turn: d.turn()}, nil
 	}
-	return l.grant(&v), nil
+	return l.grant(d), nil
 }
 
 // Valid reports whether a request may still start on a grant.
 func (l *Local) Valid(g Grant) bool {
-	return g.OK() && l.options.Now().Sub(g.Start) < l.options.Hold
+	return g.OK() && l.options.Now().Sub(g.Start) < l.options.GrantTimeout
 }
 
 // Wait returns when the request may start.
@@ -147,51 +152,50 @@ func (l *Local) Wait(ctx context.Context, key Key, s *Schedule) (Grant, error) {
 	if err := ended(ctx, key); err != nil {
 		return Grant{}, err
 	}
-	w := &waiter{wake: make(chan struct{}, 1), slot: never}
-	deadline, hurried := ctx.Deadline()
+	w := &waiter{wake: make(chan struct{}, 1), reserved: never}
+	deadline, limited := ctx.Deadline()
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	origin := l.origin(key)
+	origin := idOf(l, key.Origin)
 	a := l.activate(origin)
 	a.queue = append(a.queue, w)
 	defer l.leave(origin, a, w)
 	for first := true; ; first = false {
-		watch := a.queue[0] == w
-		var sleep time.Duration
-		if watch || first {
-			v := l.look(key, s, w)
-			if watch && !v.state.Busy && !v.full && !v.start.After(v.now) {
-				return l.grant(&v), nil
-			}
-			if hurried && v.start.After(deadline) {
-				return Grant{}, &LateError{Key: key, Turn: v.turn()}
-			}
-			if watch {
-				l.place(&v, w)
-				sleep = l.sleep(&v)
+		watches := a.queue[0] == w
+		var pause time.Duration
+		if watches || first {
+			d := l.decide(key, s, w)
+			switch {
+			case watches && d.startsBy(d.now):
+				return l.grant(d), nil
+			case limited && d.start.After(deadline):
+				return Grant{}, &LateError{Key: key, Turn: d.turn()}
+			case watches:
+				l.reserveAddress(d, w)
+				pause = l.pause(d)
 			}
 		}
 		l.mu.Unlock()
-		err := w.sleep(ctx, sleep)
+		err := sleep(ctx, pause, w.wake)
 		l.mu.Lock()
 		if err != nil {
-			return Grant{}, waiting(ctx, key)
+			return Grant{}, ended(ctx, key)
 		}
 	}
 }
 
-// sleep returns at a signal, after a time (0 for none), or with an error at the
-// end of the context.
-func (w *waiter) sleep(ctx context.Context, d time.Duration) error {
+// sleep returns at a signal of wake, after a time (0 for none), or with an error at
+// the end of the context.
+func sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
 	var alarm <-chan time.Time
 	if d > 0 {
-		t := time.NewTimer(d) //nolint:forbidigo // to sleep is what Wait is for
+		t := time.NewTimer(d) //nolint:forbidigo // to sleep is what Wait and Start are for
 		defer t.Stop()
 		alarm = t.C
 	}
 	select {
-	case <-w.wake:
+	case <-wake:
 	case <-alarm:
 	case <-ctx.Done():
 		return ctx.Err()
@@ -203,36 +207,36 @@ func (w *waiter) sleep(ctx context.Context, d time.Duration) error {
 // it is set.
 const longestSleep = time.Minute
 
-// sleep returns for how long the first of a queue may sleep: until the start, or
+// pause returns for how long the first of a queue may sleep: until the start, or
 // until a grant is taken to have ended.
-func (l *Local) sleep(v *view) time.Duration {
-	d := v.start.Sub(v.now)
-	if v.state.Busy {
-		for _, g := range v.active.grants {
-			d = min(d, time.Duration(g.start-v.at)+l.options.Hold)
+func (l *Local) pause(d *decision) time.Duration {
+	pause := d.start.Sub(d.now)
+	if d.state.Busy {
+		for _, g := range d.active.grants {
+			pause = min(pause, time.Duration(g.start-d.at)+l.options.GrantTimeout)
 		}
 	}
-	return min(max(d, time.Nanosecond), longestSleep)
+	return min(max(pause, time.Nanosecond), longestSleep)
 }
 
-// place takes a place on the address for a waiter whom only the address holds up.
-// So the waiters of an address wake one after another, each once, and not all at
-// every start.
-func (l *Local) place(v *view, w *waiter) {
-	if w.slot == never && !v.state.Busy && !v.full && v.start.Equal(v.state.Address) && v.state.Address.After(v.now) {
-		w.slot, w.addr = v.moment(v.start), v.addr
-		a := l.addrs[v.addr]
-		a.tail = w.slot
-		l.addrs[v.addr] = a
+// reserveAddress keeps a start on the address for a waiter whom only the address
+// holds up. So the waiters of an address wake one after another, each once, and not
+// all at every start.
+func (l *Local) reserveAddress(d *decision, w *waiter) {
+	if w.reserved == never && !d.state.Busy && !d.full && d.start.Equal(d.state.Address) && d.start.After(d.now) {
+		w.reserved, w.addr = d.moment(d.start), d.addr
+		a := l.addrs[d.addr]
+		a.reserved = w.reserved
+		l.addrs[d.addr] = a
 	}
 }
 
-// leave ends a call of Wait: the place in the queue and one on the address that
-// was not used are free, and the next in the queue takes over the watch.
+// leave ends a call of Wait: it gives back the address if that was not used, and the
+// next in the queue watches the clock.
 func (l *Local) leave(origin id, a *active, w *waiter) {
-	if w.slot != never {
-		if at := l.addrs[w.addr]; at.tail == w.slot {
-			at.tail = before(w.slot, l.shared(at.gap))
+	if w.reserved != never {
+		if at := l.addrs[w.addr]; at.reserved == w.reserved {
+			at.reserved = before(w.reserved, l.share(at.interval))
 			l.addrs[w.addr] = at
 		}
 	}
@@ -272,104 +276,101 @@ func (l *Local) retire(origin id, a *active) bool {
 	return idle
 }
 
-// view is what there is to know for one decision, made under the lock.
-type view struct {
-	key    Key
-	s      *Schedule
-	origin id
-	addr   id
-	gap    time.Duration // of the address, 0 without a pace
-	active *active       // nil if nothing goes on
-	state  State
-	now    time.Time
-	at     moment // now
-	start  time.Time
-	full   bool
-	until  time.Time // when a place may be free, if full
+// decision is what there is to know of a key at one moment, made under the lock.
+type decision struct {
+	key          Key
+	schedule     *Schedule
+	origin, addr id
+	addrInterval time.Duration // 0 without a pace of the address
+	active       *active       // nil if nothing goes on
+	state        State
+	now          time.Time
+	at           moment // now
+	start        time.Time
+	full         bool
+	room         time.Time // if full: when there may be room for a state
 }
 
-func (v *view) time(m moment) time.Time {
+func (d *decision) time(m moment) time.Time {
 	if m == never {
 		return time.Time{}
 	}
-	return v.now.Add(time.Duration(m - v.at))
+	return d.now.Add(time.Duration(m - d.at))
 }
 
-func (v *view) moment(t time.Time) moment { return v.at + moment(t.Sub(v.now)) }
+func (d *decision) moment(t time.Time) moment { return d.at + moment(t.Sub(d.now)) }
 
-func (v *view) turn() Turn {
-	turn := v.s.TurnIn(v.now, v.state)
-	if v.full {
-		turn.Start = v.start
-		turn.Reasons = slices.Insert(turn.Reasons, 0, Reason{Cause: CauseFull, Until: v.until})
+// startsBy reports whether a grant can be given that starts at t or before.
+func (d *decision) startsBy(t time.Time) bool {
+	return !d.state.Busy && !d.full && !d.start.After(t)
+}
+
+func (d *decision) turn() Turn {
+	turn := d.schedule.TurnIn(d.now, d.state)
+	if d.full {
+		turn.Start = d.start
+		turn.Reasons = slices.Insert(turn.Reasons, 0, Reason{Cause: CauseFull, Until: d.room})
 	}
 	return turn
 }
 
-// look finds when a request may start.
-func (l *Local) look(key Key, s *Schedule, w *waiter) view {
+// decide finds when a request may start. w is the waiter who asks, nil if none does.
+func (l *Local) decide(key Key, s *Schedule, w *waiter) *decision {
 	key.Addr = key.Addr.Unmap().WithZone("")
-	v := view{key: key, s: s.orDefault(), origin: l.origin(key)}
-	v.now = l.options.Now()
-	v.at = l.moment(v.now)
-	v.active = l.active[v.origin]
-	if v.active != nil {
-		if l.expire(v.origin, v.active, v.at); l.retire(v.origin, v.active) {
-			v.active = nil
-		}
+	d := &decision{key: key, schedule: s.orDefault(), origin: idOf(l, key.Origin), now: l.options.Now()}
+	d.at = l.moment(d.now)
+	l.lookAtOrigin(d)
+	l.lookAtAddress(d, w)
+	d.start = d.schedule.NextIn(d.now, d.state)
+	if d.full {
+		d.start = latest(d.start, d.room)
 	}
-	if v.active != nil {
-		v.state.Busy = len(v.active.grants) >= l.options.Concurrency
+	if w != nil && w.reserved != never && w.reserved <= d.at && d.start.After(d.now) && !d.start.Equal(d.state.Address) {
+		w.reserved = never // its time has come and the origin is not ready
 	}
-	st, held := l.sites[v.origin]
-	if !held {
-		st = fresh
-		if v.full = l.crowded(v.at, l.busy); v.full {
-			v.until = v.time(l.soonest)
-		}
-	}
-	v.state.Last, v.state.NotBefore = v.time(st.last), v.time(st.retry)
-	if v.at-st.overload < moment(l.options.Forget) {
-		v.state.BackOff = st.back
-	}
-	if v.gap, _ = l.options.At(key.Addr); v.gap > 0 {
-		v.addr = l.address(key.Addr)
-		if a, ok := l.addrs[v.addr]; ok {
-			ready := after(a.last, l.shared(v.gap))
-			if w != nil && w.slot != never && w.addr == v.addr {
-				ready = max(ready, w.slot)
-			} else {
-				ready = max(ready, after(a.tail, l.shared(v.gap)))
-			}
-			v.state.Address = v.time(ready)
-		}
-	}
-	v.start = v.s.NextIn(v.now, v.state)
-	if v.full {
-		v.start = latest(v.start, v.until)
-	}
-	if w != nil && w.slot != never && w.slot <= v.at && v.start.After(v.now) && !v.start.Equal(v.state.Address) {
-		w.slot = never // its time has come and the origin is not ready
-	}
-	return v
+	return d
 }
 
-// busy reports whether an origin is at work, so that its state must stay. One
-// whose grants nobody gave back is so for the last time.
-func (l *Local) busy(origin id, at moment) bool {
-	a := l.active[origin]
-	if a == nil {
-		return false
+func (l *Local) lookAtOrigin(d *decision) {
+	if a := l.active[d.origin]; a != nil {
+		if l.endLost(d.origin, a, d.at); !l.retire(d.origin, a) {
+			d.active, d.state.Busy = a, len(a.grants) >= l.options.Concurrency
+		}
 	}
-	l.expire(origin, a, at)
-	l.retire(origin, a)
-	return true
+	s, known := l.sites[d.origin]
+	if !known {
+		s = fresh
+		if d.full = l.full(d.at); d.full {
+			d.room = d.time(l.room)
+		}
+	}
+	d.state.Last, d.state.NotBefore = d.time(s.last), d.time(s.retry)
+	if d.at-s.overload < moment(l.options.Forget) {
+		d.state.BackOff = s.back
+	}
 }
 
-// expire ends the grants that nobody gave back.
-func (l *Local) expire(origin id, a *active, at moment) {
+func (l *Local) lookAtAddress(d *decision, w *waiter) {
+	if d.addrInterval, _ = l.options.At(d.key.Addr); d.addrInterval == 0 {
+		return
+	}
+	d.addr = idOf(l, source{d.key.Addr, false})
+	a, known := l.addrs[d.addr]
+	if !known {
+		return
+	}
+	interval := l.share(d.addrInterval)
+	ready := after(a.reserved, interval)
+	if w != nil && w.reserved != never && w.addr == d.addr {
+		ready = w.reserved
+	}
+	d.state.Address = d.time(max(ready, after(a.last, interval)))
+}
+
+// endLost ends the grants that nobody gave back in time.
+func (l *Local) endLost(origin id, a *active, at moment) {
 	a.grants = slices.DeleteFunc(a.grants, func(g grant) bool {
-		end := after(g.start, l.options.Hold)
+		end := after(g.start, l.options.GrantTimeout)
 		if end > at {
 			return false
 		}
@@ -378,25 +379,23 @@ func (l *Local) expire(origin id, a *active, at moment) {
 	})
 }
 
-// grant hands out the start of a view.
-func (l *Local) grant(v *view) Grant {
-	turn := v.turn()
-	a := l.activate(v.origin)
-	start := v.moment(turn.Start)
-	g := grant{start: start, last: never}
-	if st, ok := l.sites[v.origin]; ok {
-		g.last = st.last
-	}
-	a.slowest = v.s.most
-	l.touch(v.origin, start, a.slowest)
-	if v.gap > 0 {
-		g.addr, g.addressed = v.addr, true
-		l.visit(v.addr, start, v.gap)
-	}
+// grant hands out the start of a decision.
+func (l *Local) grant(d *decision) Grant {
+	turn := d.turn()
+	a := l.activate(d.origin)
+	start := d.moment(turn.Start)
 	l.grants++
-	g.id = l.grants
+	g := grant{id: l.grants, start: start, last: never, addr: d.addr}
+	if s, known := l.sites[d.origin]; known {
+		g.last = s.last
+	}
+	a.slowest = d.schedule.most
+	l.touch(d.origin, start, a.slowest)
+	if d.addrInterval > 0 {
+		l.touchAddress(d.addr, start, d.addrInterval)
+	}
 	a.grants = append(a.grants, g)
-	return Grant{ID: g.id, Key: v.key, Turn: turn}
+	return Grant{ID: g.id, Key: d.key, Turn: turn}
 }
 
 // Done gives a grant back.
@@ -406,41 +405,43 @@ func (l *Local) Done(_ context.Context, g Grant, r Result) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	v := view{key: g.Key, origin: l.origin(g.Key), now: l.options.Now()}
-	v.at = l.moment(v.now)
-	v.active = l.active[v.origin]
+	origin, now := idOf(l, g.Key.Origin), l.moment(l.options.Now())
 	slowest := DefaultMaxCrawlDelay // of a grant that is long forgotten
-	if a := v.active; a != nil {
+	if a := l.active[origin]; a != nil {
 		slowest = a.slowest
-		i := slices.IndexFunc(a.grants, func(h grant) bool { return h.id == g.ID })
-		if i >= 0 {
-			h := a.grants[i]
-			a.grants = slices.Delete(a.grants, i, i+1)
+		if i := slices.IndexFunc(a.grants, func(h grant) bool { return h.id == g.ID }); i >= 0 {
 			if r.Unused {
-				l.untouch(v.origin, h)
+				l.untouch(origin, a.grants[i])
 			}
+			a.grants = slices.Delete(a.grants, i, i+1)
 		}
 		a.signal()
-		l.retire(v.origin, a)
+		l.retire(origin, a)
 	}
 	if r.Unused {
 		return nil
 	}
-	if _, held := l.sites[v.origin]; !held && l.crowded(v.at, l.busy) {
+	if _, known := l.sites[origin]; !known && l.full(now) {
 		return nil // about a site of a forgotten grant, for which there is no room
 	}
-	l.touch(v.origin, v.at, slowest)
-	l.settle(v.origin, v.at, r)
+	l.touch(origin, now, slowest)
+	l.answered(origin, now, r)
 	return nil
 }
 
+// waitError is the end of a context while a caller waited.
+type waitError struct {
+	what  string
+	cause error
+}
+
+func (e *waitError) Error() string { return "waiting " + e.what + ": " + e.cause.Error() }
+func (e *waitError) Unwrap() error { return e.cause }
+
+// ended returns an error if the context has ended.
 func ended(ctx context.Context, key Key) error {
-	if ctx.Err() != nil {
-		return waiting(ctx, key)
+	if ctx.Err() == nil {
+		return nil
 	}
-	return nil
-}
-
-func waiting(ctx context.Context, key Key) error {
-	return fmt.Errorf("waiting for %s: %w", key, context.Cause(ctx))
+	return &waitError{"for " + key.String(), context.Cause(ctx)}
 }

@@ -48,66 +48,6 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// TestMany: 2,000 goroutines, 50 sites on 10 addresses, a slow window, cancelled
-// callers and overloaded sites, an hour on the simulated clock; the log of
-// arrivals alone is judged.
-func TestMany(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const sites, addrs, callers = 50, 10, 2000
-		s := schedule(t, "User-agent: *\nRequest-rate: 1/10s 0000-0004\nRequest-rate: 1/2s\n", robots.RFC9309, pace.Policy{})
-		l := local(t, pace.Options{})
-		var mu sync.Mutex
-		starts := map[string][]time.Time{}
-		granted, cancelled := 0, 0
-		var all sync.WaitGroup
-		for i := range callers {
-			all.Go(func() {
-				key := pace.Key{Origin: origin(fmt.Sprintf("s%d.example", i%sites)), Addr: netip.AddrFrom4([4]byte{192, 0, 2, byte(i % addrs)})}
-				ctx := t.Context()
-				if i%7 == 0 {
-					c, cancel := context.WithCancel(ctx)
-					time.AfterFunc(time.Duration(i)*50*time.Millisecond, cancel)
-					ctx = c
-				}
-				g, err := l.Wait(ctx, key, s)
-				mu.Lock()
-				defer mu.Unlock()
-				if err != nil {
-					cancelled++
-					return
-				}
-				granted++
-				now := time.Now()
-				for _, name := range []string{key.Origin.String(), key.Addr.String()} {
-					starts[name] = append(starts[name], now)
-				}
-				mu.Unlock()
-				time.Sleep(time.Duration(i%900) * time.Millisecond)
-				if err := l.Done(ctx, g, pace.Result{Status: 200}); err != nil {
-					t.Error(err)
-				}
-				mu.Lock()
-			})
-		}
-		all.Wait()
-		for name, at := range starts {
-			for i := 1; i < len(at); i++ {
-				interval := 500 * time.Millisecond
-				if len(name) > 12 { // an origin
-					interval, _ = s.At(at[i])
-				}
-				if d := at[i].Sub(at[i-1]); d < interval {
-					t.Errorf("%s: %s after %s, want %s", name, at[i], d, interval)
-				}
-			}
-		}
-		t.Logf("%d callers: %d starts, %d gave up", callers, granted, cancelled)
-		if granted+cancelled != callers || cancelled == 0 {
-			t.Errorf("%d of %d callers came back", granted+cancelled, callers)
-		}
-	})
-}
-
 // TestFair: callers of one site are served in the order of their arrival.
 func TestFair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -214,11 +154,25 @@ func TestFull(t *testing.T) {
 
 // TestOptions: what is impossible is refused in one sentence.
 func TestOptions(t *testing.T) {
-	for _, o := range []pace.Options{{Concurrency: -1}, {Hold: -1}, {MaxRetryAfter: -1}, {Forget: -1}, {MaxBytes: -1}} {
-		if _, err := pace.NewLocal(o); err == nil {
-			t.Errorf("%+v is taken", o)
+	ten, wide := netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::ffff:10.1.0.0/104")
+	for want, o := range map[string]pace.Options{
+		"pace.Options.Concurrency is -1: it must be 1 or more, or 0 for the default":                                                             {Concurrency: -1},
+		"pace.Options.MaxBytes is -1: it must be 1 or more, or 0 for the default":                                                                {MaxBytes: -1},
+		"pace.Options.GrantTimeout is -1ns: it must be positive, or 0 for the default":                                                           {GrantTimeout: -1},
+		"pace.Options.MaxRetryAfter is -1ns: it must be positive, or 0 for the default":                                                          {MaxRetryAfter: -1},
+		"pace.Options.Forget is -1ns: it must be positive, or 0 for the default":                                                                 {Forget: -1},
+		"the pace of 10.0.0.0/8 is given twice":                                                                                                  {Addresses: []pace.AddressPace{{ten, 1}, {wide, -1}}},
+		"pace.Options.Addresses[0].Prefix is empty: it must be a prefix such as 104.16.0.0/13":                                                   {Addresses: []pace.AddressPace{{Interval: 1}}},
+		"pace.Options.Addresses[0].Interval is 0: it must be the time between two requests to an address of 10.0.0.0/8, or negative for no pace": {Addresses: []pace.AddressPace{{Prefix: ten}}},
+	} {
+		if _, err := pace.NewLocal(o); err == nil || err.Error() != want {
+			t.Errorf("%+v\ngot:  %v\nwant: %s", o, err, want)
 		}
 	}
+}
+
+// TestCause: the error of Wait wraps the cause of the context's end.
+func TestCause(t *testing.T) {
 	l := local(t, pace.Options{})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("enough")
@@ -256,18 +210,5 @@ func BenchmarkIdle(b *testing.B) {
 			b.Errorf("%.0f bytes per origin, stated are 128", bytes)
 		}
 		runtime.KeepAlive(l)
-	}
-}
-
-// BenchmarkReserve is one request through the limiter.
-func BenchmarkReserve(b *testing.B) {
-	now := at("2026-03-01T12:00:00Z")
-	l := local(b, pace.Options{Now: func() time.Time { return now }})
-	key := pace.Key{Origin: origin("a.example"), Addr: netip.MustParseAddr("192.0.2.1")}
-	b.ReportAllocs()
-	for b.Loop() {
-		now = now.Add(time.Minute)
-		g, _ := l.Reserve(b.Context(), key, nil, 0)
-		l.Done(b.Context(), g, pace.Result{Status: 200})
 	}
 }

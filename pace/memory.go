@@ -6,6 +6,8 @@ import (
 	"math"
 	"net/netip"
 	"time"
+
+	"github.com/robotskit/robots"
 )
 
 // moment is a time on the limiter's own clock: nanoseconds since it was made, by
@@ -24,16 +26,15 @@ func after(m moment, d time.Duration) moment {
 
 func before(m moment, d time.Duration) moment { return after(m, -d) }
 
-// id stands for an origin or an address: 128 bits of two seeded hashes. Keeping
-// them in place of the names takes a third of the memory and lets the names go;
-// that two of 10^9 sites ever share one is as likely as 1 in 10^20, and would
-// cost them a slower pace.
+// id stands for an origin or an address: 128 bits of two seeded hashes. It takes a third
+// of the memory of the name. Of 10^9 sites two have the same id with a probability of 1
+// in 10^20; they would then share one pace.
 type id [2]uint64
 
 // site is what is kept of an origin, 32 bytes beside its id.
 type site struct {
 	last     moment  // end of the last response
-	retry    moment  // a Retry-After forbids to come before
+	retry    moment  // when a Retry-After allows the next request
 	overload moment  // when the site last said that it is overloaded
 	slowest  float32 // seconds for which last matters
 	back     BackOff
@@ -44,191 +45,158 @@ var fresh = site{last: never, retry: never, overload: never / 2}
 // address is what is kept of the requests to an IP address, and apart from them of
 // the fetches of robots.txt from it.
 type address struct {
-	last moment        // last start on it
-	tail moment        // start of the last waiter that has a place
-	gap  time.Duration // for which the last start matters, in a fleet of one
+	last     moment        // last start on it
+	reserved moment        // last start that is kept for a waiter
+	interval time.Duration // for which the last start matters, in a fleet of one
 }
 
-// bytes of a state in a map that is filled as maps are on the average: 16 for
-// the id, 32 or 24 for the state, 1 of the map, over a load between 7/16 and 7/8.
-// BenchmarkIdle holds the number against the heap.
+// bytesPerState are those of a state in a map that is filled as maps are on the
+// average: 16 for the id, 32 or 24 for the state, 1 of the map, over a load between
+// 7/16 and 7/8. BenchmarkIdle holds the number against the heap.
 const bytesPerState = 128
 
-// memory holds the states of a limiter. Dead states are those that say what a
-// fresh one says; they are swept out when there are twice as many states as the
-// last sweep left, so that a state costs the same whatever their number.
-type memory struct {
-	base         time.Time
-	seeds        [2]maphash.Seed
-	sites        map[id]site
-	addrs        map[id]address
-	most         int // states
-	forget       time.Duration
-	workers      int64 // by which the pace of an address is divided
-	maxRetry     time.Duration
-	sweepSites   int // sweep at as many
-	sweepAddrs   int
-	soonest      moment // when full: the first moment at which a state may be dead
-	soonestKnown bool
-}
-
-// leastSweep is the number of states that is not worth a sweep.
+// States that say what a fresh one says are useless. They are swept out when there are
+// twice as many states as the last sweep left, so that a state costs the same whatever
+// their number; leastSweep is the number that is not worth a sweep.
 const leastSweep = 1024
 
-func newMemory(o Options) memory {
-	return memory{
-		base:       o.Now(),
-		seeds:      [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
-		sites:      map[id]site{},
-		addrs:      map[id]address{},
-		most:       max(o.MaxBytes/bytesPerState, 1),
-		forget:     o.Forget,
-		workers:    1,
-		maxRetry:   o.MaxRetryAfter,
-		sweepSites: leastSweep,
-		sweepAddrs: leastSweep,
-	}
+func (l *Local) moment(t time.Time) moment { return moment(t.Sub(l.base)) }
+
+// source is what has a pace at an address: requests, or the fetches of robots.txt. It
+// differs from the address in a field, since a hash knows nothing of types.
+type source struct {
+	addr    netip.Addr
+	fetches bool
 }
 
-func (m *memory) moment(t time.Time) moment { return moment(t.Sub(m.base)) }
-
-func (m *memory) origin(k Key) id {
-	return id{maphash.Comparable(m.seeds[0], k.Origin), maphash.Comparable(m.seeds[1], k.Origin)}
+func idOf[T robots.Origin | source](l *Local, of T) id {
+	return id{maphash.Comparable(l.seeds[0], of), maphash.Comparable(l.seeds[1], of)}
 }
 
-func (m *memory) address(addr netip.Addr) id {
-	return id{maphash.Comparable(m.seeds[0], addr), maphash.Comparable(m.seeds[1], addr)}
+// share returns an interval at an address for this worker of a fleet.
+func (l *Local) share(interval time.Duration) time.Duration {
+	return times(interval, l.workers)
 }
 
-// fetches is the id of the fetches of robots.txt from an address.
-func (m *memory) fetches(addr netip.Addr) id {
-	type fetches struct{ netip.Addr }
-	return id{maphash.Comparable(m.seeds[0], fetches{addr}), maphash.Comparable(m.seeds[1], fetches{addr})}
-}
-
-// shared returns an interval at an address for this worker of a fleet.
-func (m *memory) shared(interval time.Duration) time.Duration {
-	if interval > MaxInterval/time.Duration(m.workers) {
-		return MaxInterval
-	}
-	return interval * time.Duration(m.workers)
-}
-
-// dead returns the moment from which a site says what a fresh one says.
-func (m *memory) dead(s site) moment {
+// uselessFrom returns the moment from which a site says what a fresh one says.
+func (l *Local) uselessFrom(s site) moment {
 	at := max(s.retry, after(s.last, time.Duration(float64(s.slowest)*float64(time.Second))+time.Microsecond))
 	if s.back.Factor > 0 {
-		at = max(at, after(s.overload, m.forget))
+		at = max(at, after(s.overload, l.options.Forget))
 	}
 	return at
 }
 
 // touch notes an event at a site and for how long it matters.
-func (m *memory) touch(origin id, at moment, slowest time.Duration) {
-	s, ok := m.sites[origin]
-	if !ok || m.dead(s) <= at {
+func (l *Local) touch(origin id, at moment, slowest time.Duration) {
+	s, ok := l.sites[origin]
+	if !ok || l.uselessFrom(s) <= at {
 		s = fresh
 	}
 	s.last = max(s.last, at)
 	// Rounded up: a float32 is out by 2^-24 of its value.
 	s.slowest = max(s.slowest, float32(slowest.Seconds()*(1+1e-6)))
-	m.sites[origin] = s
+	l.sites[origin] = s
 }
 
 // untouch takes a start back that was not used.
-func (m *memory) untouch(origin id, g grant) {
-	if s, ok := m.sites[origin]; ok && s.last == g.start {
+func (l *Local) untouch(origin id, g grant) {
+	if s, ok := l.sites[origin]; ok && s.last == g.start {
 		s.last = g.last
-		m.sites[origin] = s
+		l.sites[origin] = s
 	}
-	if a, ok := m.addrs[g.addr]; ok && g.addressed && a.last == g.start {
-		a.last = before(g.start, m.shared(a.gap)) // it was ready at the start
-		m.addrs[g.addr] = a
+	if a, ok := l.addrs[g.addr]; ok && a.last == g.start {
+		a.last = before(g.start, l.share(a.interval)) // it was ready at the start
+		l.addrs[g.addr] = a
 	}
 }
 
-// settle notes what a site answered.
-func (m *memory) settle(origin id, at moment, r Result) {
-	s := m.sites[origin]
-	if at-s.overload >= moment(m.forget) {
+// answered notes what a site answered.
+func (l *Local) answered(origin id, at moment, r Result) {
+	s := l.sites[origin]
+	if at-s.overload >= moment(l.options.Forget) {
 		s.back = BackOff{}
 	}
 	if s.back = s.back.After(r); r.Overload() {
 		s.overload = at
 	}
 	if r.RetryAfter > 0 {
-		s.retry = max(s.retry, after(at, min(r.RetryAfter, m.maxRetry)))
+		s.retry = max(s.retry, after(at, min(r.RetryAfter, l.options.MaxRetryAfter)))
 	}
-	m.sites[origin] = s
+	l.sites[origin] = s
 }
 
-// visit notes a start on an address and for how long it matters.
-func (m *memory) visit(addr id, at moment, gap time.Duration) {
-	a, ok := m.addrs[addr]
+// touchAddress notes a start on an address and for how long it matters.
+func (l *Local) touchAddress(addr id, at moment, interval time.Duration) {
+	a, ok := l.addrs[addr]
 	if !ok {
-		a = address{last: never, tail: never}
+		a = address{last: never, reserved: never}
 	}
-	a.last, a.gap = max(a.last, at), gap
-	m.addrs[addr] = a
+	a.last, a.interval = max(a.last, at), interval
+	l.addrs[addr] = a
 }
 
-// crowded makes room for one site more and reports whether there is none.
-func (m *memory) crowded(now moment, busy func(id, moment) bool) bool {
-	if len(m.addrs) >= m.sweepAddrs {
-		m.sweepAddresses(now)
+// full makes room for one site more and reports whether there is none.
+func (l *Local) full(now moment) bool {
+	if len(l.addrs) >= l.sweepAddrs {
+		l.sweepAddresses(now)
 	}
-	full := len(m.sites)+len(m.addrs)+2 > m.most
-	if len(m.sites) < m.sweepSites && !full {
+	full := func() bool { return len(l.sites)+len(l.addrs)+2 > max(l.options.MaxBytes/bytesPerState, 1) }
+	switch {
+	case !full():
+		if len(l.sites) >= l.sweepSites {
+			l.sweep(now)
+		}
 		return false
-	}
-	if full && m.soonestKnown && now < m.soonest {
+	case now < l.room:
 		return true
 	}
-	if full {
-		m.sweepAddresses(now)
-	}
-	m.sweep(now, busy)
-	return len(m.sites)+len(m.addrs)+2 > m.most
+	l.sweepAddresses(now)
+	l.sweep(now)
+	return full()
 }
 
 // fullWait is after how long a full limiter looks again where it cannot know
-// when a place will be free: a site is at work.
+// when there will be room: a site is at work.
 const fullWait = time.Second
 
-func (m *memory) sweep(now moment, busy func(id, moment) bool) {
-	m.soonest, m.soonestKnown = math.MaxInt64, true
-	if 4*len(m.addrs) > m.most {
-		m.soonest = after(now, fullWait)
+func (l *Local) sweep(now moment) {
+	l.room = math.MaxInt64
+	if 4*len(l.addrs) > l.options.MaxBytes/bytesPerState {
+		l.room = after(now, fullWait)
 	}
-	for origin, s := range m.sites {
-		switch at := m.dead(s); {
-		case busy(origin, now):
-			m.soonest = min(m.soonest, after(now, fullWait))
+	for origin, s := range l.sites {
+		at := l.uselessFrom(s)
+		switch a := l.active[origin]; {
+		case a != nil: // it stays, for the last time if its grants were lost
+			l.endLost(origin, a, now)
+			l.retire(origin, a)
+			l.room = min(l.room, after(now, fullWait))
 		case at <= now:
-			delete(m.sites, origin)
+			delete(l.sites, origin)
 		default:
-			m.soonest = min(m.soonest, at)
+			l.room = min(l.room, at)
 		}
 	}
-	if m.soonest == math.MaxInt64 {
-		m.soonest = after(now, fullWait)
+	if l.room == math.MaxInt64 {
+		l.room = after(now, fullWait)
 	}
-	m.sites = shrunk(m.sites, m.sweepSites)
-	m.sweepSites = max(2*len(m.sites), leastSweep)
+	l.sites = shrunk(l.sites, l.sweepSites)
+	l.sweepSites = max(2*len(l.sites), leastSweep)
 }
 
-func (m *memory) sweepAddresses(now moment) {
-	for addr, a := range m.addrs {
-		if after(max(a.last, a.tail), m.shared(a.gap)) <= now {
-			delete(m.addrs, addr)
+func (l *Local) sweepAddresses(now moment) {
+	for addr, a := range l.addrs {
+		if after(max(a.last, a.reserved), l.share(a.interval)) <= now {
+			delete(l.addrs, addr)
 		}
 	}
-	m.addrs = shrunk(m.addrs, m.sweepAddrs)
-	m.sweepAddrs = max(2*len(m.addrs), leastSweep)
+	l.addrs = shrunk(l.addrs, l.sweepAddrs)
+	l.sweepAddrs = max(2*len(l.addrs), leastSweep)
 }
 
-// shrunk copies a map that once held many times what it holds, since a map never
-// gives memory back.
+// shrunk copies a map that has far fewer values than it had, since a map never gives
+// memory back.
 func shrunk[V any](old map[id]V, held int) map[id]V {
 	if len(old) > held/4 {
 		return old

@@ -38,6 +38,7 @@ func NewSchedule(r *robots.Rules, p Policy) (*Schedule, error) {
 		}
 	}
 	plan.paint()
+	plan.divide()
 	plan.report()
 	return s, nil
 }
@@ -111,52 +112,59 @@ func (b *planner) bound(e *Entry) {
 // honoured reports whether an entry takes part.
 func (e *Entry) honoured() bool { return e.Fate != Ignored && e.Fate != Unusable }
 
-// paint makes the parts of the day: per minute the slowest rate whose window
-// holds it, else the slowest without a window, else the default; and the
-// Crawl-delay if it is slower (D-31, D-34).
+// paint finds what holds in each minute: the slowest rate whose window holds it, else
+// the slowest without a window; the slowest Crawl-delay; and whether the site is open
+// (D-31, D-34).
 func (b *planner) paint() {
-	var rates []int // entries with windows, the slowest first
+	var rates []int // entries with windows
+	var blank blankMinutes
+	blank.reset()
 	for i := range b.entries {
 		e := &b.entries[i]
 		switch {
 		case !e.honoured():
 			continue
 		case e.Field == robots.FieldCrawlDelay:
-			if b.delay == 0 || e.Interval > b.entries[b.delay-1].Interval {
-				b.delay = i + 1
-			}
+			b.delay = b.slower(b.delay, i+1)
 		case e.Field == robots.FieldVisitTime:
 			b.visits = true
-		case !e.Window.Always():
+			blank.each(e.Window, func(m int) { b.open[m] = true })
+		case e.Window.Always():
+			b.always = b.slower(b.always, i+1)
+		default:
 			rates = append(rates, i)
-		case b.always == 0 || e.Interval > b.entries[b.always-1].Interval:
-			b.always = i + 1
 		}
 		from, end := e.Window.Minutes()
 		b.edge[from], b.edge[end] = true, true
 	}
+	// Every minute is painted once, by the first that comes, which is the slowest.
 	slices.SortStableFunc(rates, func(x, y int) int {
 		return cmp.Compare(b.entries[y].Interval, b.entries[x].Interval)
 	})
-	// Every minute is painted once, by the first that comes, which is the slowest.
-	var bare skip
-	bare.reset()
+	blank.reset()
 	for _, i := range rates {
-		bare.each(b.entries[i].Window, func(m int) { b.rate[m] = i + 1 })
+		blank.each(b.entries[i].Window, func(m int) { b.rate[m] = i + 1 })
 	}
-	bare.reset()
-	for i := range b.entries {
-		if e := &b.entries[i]; e.Field == robots.FieldVisitTime && e.honoured() {
-			bare.each(e.Window, func(m int) { b.open[m] = true })
-		}
+}
+
+// slower returns the slower of two entries, the first if they are equal. Entries
+// count from 1 here; 0 is none.
+func (b *planner) slower(one, other int) int {
+	if one == 0 || other > 0 && b.entries[other-1].Interval > b.entries[one-1].Interval {
+		return other
 	}
+	return one
+}
+
+// divide makes the parts of the day.
+func (b *planner) divide() {
 	b.least = MaxInterval
 	var parts []part
 	for m := range minutes {
 		if m > 0 && !b.edge[m] {
 			continue
 		}
-		p := part{from: int16(m), closed: b.visits && !b.open[m], interval: b.defaultInterval()}
+		p := part{from: int16(m), closed: b.visits && !b.open[m], interval: min(max(b.policy.Default, b.policy.Floor), b.policy.Ceiling)}
 		if by := b.deciding(m); by > 0 {
 			p.interval = b.entries[by-1].Interval
 		}
@@ -170,23 +178,14 @@ func (b *planner) paint() {
 
 // deciding returns the entry that decides in a minute, from 1; 0 for none.
 func (b *planner) deciding(m int) int {
-	by := b.rate[m]
-	if by == 0 {
-		by = b.always
+	if b.rate[m] > 0 {
+		return b.slower(b.rate[m], b.delay)
 	}
-	if b.delay > 0 && (by == 0 || b.entries[b.delay-1].Interval > b.entries[by-1].Interval) {
-		by = b.delay
-	}
-	return by
+	return b.slower(b.always, b.delay)
 }
 
-// defaultInterval is the pace where nothing declared is in force.
-func (s *Schedule) defaultInterval() time.Duration {
-	return min(max(s.policy.Default, s.policy.Floor), s.policy.Ceiling)
-}
-
-// report says of the honoured entries which never decide, and drops what is too
-// much of those.
+// report marks the honoured entries that never decide, and drops those of them that are
+// more than MaxEntries.
 func (b *planner) report() {
 	decides := make([]bool, len(b.entries)+1)
 	for _, p := range b.parts {
@@ -199,7 +198,7 @@ func (b *planner) report() {
 	for i := range b.entries {
 		e := b.entries[i]
 		if e.honoured() && e.Field != robots.FieldVisitTime && !decides[i+1] {
-			e.Fate, e.Why = Outdone, join(e.Why, b.outdoing(i))
+			e.Fate, e.Why = Overridden, join(e.Why, b.overriding(i))
 		}
 		if !decides[i+1] {
 			if extra++; extra > MaxEntries {
@@ -212,8 +211,8 @@ func (b *planner) report() {
 	b.entries = slices.Clip(kept)
 }
 
-// outdoing says which lines decide where an entry holds.
-func (b *planner) outdoing(i int) string {
+// overriding says which lines decide where an entry is in force.
+func (b *planner) overriding(i int) string {
 	const most = 3
 	var lines []int
 	for _, p := range b.parts {
@@ -224,19 +223,16 @@ func (b *planner) outdoing(i int) string {
 			lines = append(lines, b.entries[by-1].Line)
 		}
 	}
-	switch {
-	case len(lines) == 0:
+	switch len(lines) {
+	case 0:
 		return "the site is closed whenever it holds"
-	case len(lines) == 1:
+	case 1:
 		return "line " + strconv.Itoa(lines[0]) + " decides whenever it holds"
 	}
 	slices.Sort(lines)
-	s := "other lines decide whenever it holds: "
-	for j, n := range lines[:min(len(lines), most)] {
-		if j > 0 {
-			s += ", "
-		}
-		s += strconv.Itoa(n)
+	s := "other lines decide whenever it holds: " + strconv.Itoa(lines[0])
+	for _, n := range lines[1:min(len(lines), most)] {
+		s += ", " + strconv.Itoa(n)
 	}
 	if len(lines) > most {
 		s += " and more"
@@ -244,38 +240,39 @@ func (b *planner) outdoing(i int) string {
 	return s
 }
 
-// skip finds minutes that were not visited, each in nearly constant time.
-type skip [minutes + 1]int16
+// blankMinutes finds the minutes that were not visited, each in nearly constant time.
+// Of each it holds a minute from which on to look.
+type blankMinutes [minutes + 1]int16
 
-func (s *skip) reset() {
-	for i := range s {
-		s[i] = int16(i)
+func (b *blankMinutes) reset() {
+	for i := range b {
+		b[i] = int16(i)
 	}
 }
 
-func (s *skip) next(m int) int {
-	for int(s[m]) != m {
-		s[m] = s[s[m]]
-		m = int(s[m])
+func (b *blankMinutes) next(m int) int {
+	for int(b[m]) != m {
+		b[m] = b[b[m]]
+		m = int(b[m])
 	}
 	return m
 }
 
 // each calls f for the minutes of a window that were not visited before.
-func (s *skip) each(w robots.Window, f func(m int)) {
-	run := func(from, end int) {
-		for m := s.next(from); m < end; m = s.next(m) {
-			f(m)
-			s[m] = int16(m + 1)
-		}
-	}
+func (b *blankMinutes) each(w robots.Window, f func(m int)) {
 	from, end := w.Minutes()
-	if from < end {
-		run(from, end)
-		return
+	if from >= end { // over midnight
+		b.between(0, end, f)
+		end = minutes
 	}
-	run(from, minutes)
-	run(0, end)
+	b.between(from, end, f)
+}
+
+func (b *blankMinutes) between(from, end int, f func(m int)) {
+	for m := b.next(from); m < end; m = b.next(m) {
+		f(m)
+		b[m] = int16(m + 1)
+	}
 }
 
 // spacing returns the interval of a rate, rounded up to a nanosecond so that a

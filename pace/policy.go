@@ -2,7 +2,7 @@ package pace
 
 import (
 	"errors"
-	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -59,10 +59,9 @@ type Policy struct {
 // What an engine does with Crawl-delay and Request-rate is in its dialect:
 // honoured (seznam and Request-rate, bing and Crawl-delay), ignored because the
 // engine says so (google), or left to the crawler (rfc9309, since RFC 9309 knows
-// neither). The last is where a choice is needed, and the default is to obey: a
-// crawler that reads a wish and can follow it has no reason not to, and nobody
-// was ever banned for being slow. Visit-time goes with Request-rate, as both
-// come from Conner's draft of version 2.0.
+// neither). For the last the operator chooses. The default is to obey: it costs nothing
+// but time. Visit-time goes with Request-rate, as both come from Conner's draft of
+// version 2.0.
 type Obey uint8
 
 const (
@@ -90,13 +89,12 @@ func (o Obey) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
 // UnmarshalText accepts the names of String.
 func (o *Obey) UnmarshalText(text []byte) error {
-	for i, name := range obeyNames {
-		if name == string(text) {
-			*o = Obey(i)
-			return nil
-		}
+	i := slices.Index(obeyNames[:], string(text))
+	if i < 0 {
+		return errors.New("unknown way to obey " + strconv.Quote(string(text)) + ": it is unless-ignored, honoured or declared")
 	}
-	return errors.New("unknown way to obey " + strconv.Quote(string(text)) + ": it is unless-ignored, honoured or declared")
+	*o = Obey(i)
+	return nil
 }
 
 // Check returns an error if the policy is impossible, in one sentence for
@@ -120,7 +118,7 @@ func (p Policy) filled() (Policy, *time.Location, error) {
 		{"maximal crawl delay", &p.MaxCrawlDelay, DefaultMaxCrawlDelay},
 	} {
 		if *v.value < 0 {
-			return p, nil, fmt.Errorf("the %s is %s, and an interval is never negative", v.name, *v.value)
+			return p, nil, errors.New("the " + v.name + " is " + v.value.String() + ", and an interval is never negative")
 		}
 		if *v.value == 0 {
 			*v.value = v.zero
@@ -128,10 +126,10 @@ func (p Policy) filled() (Policy, *time.Location, error) {
 		*v.value = min(*v.value, MaxInterval)
 	}
 	if p.Floor > p.Ceiling {
-		return p, nil, fmt.Errorf("the floor of %s is above the ceiling of %s: no interval is both", p.Floor, p.Ceiling)
+		return p, nil, errors.New("the floor of " + p.Floor.String() + " is above the ceiling of " + p.Ceiling.String() + ": no interval is both")
 	}
 	if int(p.Obey) >= len(obeyNames) {
-		return p, nil, fmt.Errorf("unknown way to obey %d", p.Obey)
+		return p, nil, errors.New("unknown way to obey " + strconv.Itoa(int(p.Obey)) + ": it is ObeyUnlessIgnored, ObeyHonoured or ObeyDeclared")
 	}
 	zone, err := location(p.Zone)
 	return p, zone, err
@@ -153,7 +151,7 @@ func location(name string) (*time.Location, error) {
 	}
 	zone, err := time.LoadLocation(name)
 	if err != nil {
-		return nil, fmt.Errorf("unknown time zone %q: it is a name such as Europe/Prague or UTC", name)
+		return nil, errors.New("unknown time zone " + strconv.Quote(name) + ": it is a name such as Europe/Prague or UTC")
 	}
 	zones.Store(name, zone)
 	return zone, nil

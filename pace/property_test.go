@@ -185,6 +185,33 @@ func TestObedience(t *testing.T) {
 	t.Logf("%d hosts, %d host-hours: %d starts, %d waited, %d across a closed site", hosts, hosts*each, starts.Load(), waits.Load(), closed.Load())
 }
 
+// check returns what is wrong with a turn, "" for nothing, and adds its start to the history
+// of the rates in force.
+func (d *declaration) check(turn pace.Turn, asked, last time.Time, history [][]time.Time, inForce []bool, r *rand.Rand) string {
+	u := turn.Start
+	interval, open := d.holds(u, inForce)
+	if !open || !last.IsZero() && u.Sub(last) < interval {
+		return fmt.Sprintf("not permitted: open %t, interval %s", open, interval)
+	}
+	if turn.Interval != interval {
+		return fmt.Sprintf("interval %s, want %s", turn.Interval, interval)
+	}
+	if x, ok := d.soonerThan(u, asked, last, r); ok {
+		return fmt.Sprintf("%s was permitted", x)
+	}
+	for i, v := range d.rates {
+		if !inForce[i] {
+			continue
+		}
+		h := append(history[i], u)
+		if n := len(h) - 1 - v.n; n >= 0 && u.Sub(h[n]) < v.period {
+			return fmt.Sprintf("%d starts in %s under rate %d", v.n+1, u.Sub(h[n]), i)
+		}
+		history[i] = h[max(0, len(h)-v.n-1):]
+	}
+	return ""
+}
+
 func obey(t *testing.T, host uint64, length time.Duration) (starts, waits, closed int64) {
 	r := rand.New(rand.NewPCG(host, 5))
 	d := randomDeclaration(r)
@@ -209,32 +236,9 @@ func obey(t *testing.T, host uint64, length time.Duration) (starts, waits, close
 			return
 		}
 		u := g.Start
-		fail := func(format string, args ...any) {
-			t.Errorf("host %d, %s\n%sasked %s, last %s, start %s: %s", host, d.policy.Zone, d.body, asked, last, u, fmt.Sprintf(format, args...))
-		}
-		interval, open := d.holds(u, inForce)
-		switch {
-		case !open || !last.IsZero() && u.Sub(last) < interval:
-			fail("not permitted: open %t, interval %s", open, interval)
+		if wrong := d.check(g.Turn, asked, last, history, inForce, r); wrong != "" {
+			t.Errorf("host %d, %s\n%sasked %s, last %s, start %s: %s", host, d.policy.Zone, d.body, asked, last, u, wrong)
 			return
-		case g.Interval != interval:
-			fail("interval %s, want %s", g.Interval, interval)
-			return
-		}
-		if x, ok := d.soonerThan(u, asked, last, r); ok {
-			fail("%s was permitted", x)
-			return
-		}
-		for i, v := range d.rates {
-			if !inForce[i] {
-				continue
-			}
-			h := append(history[i], u)
-			if n := len(h) - 1 - v.n; n >= 0 && u.Sub(h[n]) < v.period {
-				fail("%d starts in %s under rate %d", v.n+1, u.Sub(h[n]), i)
-				return
-			}
-			history[i] = h[max(0, len(h)-v.n-1):]
 		}
 		starts++
 		if u.After(asked) {

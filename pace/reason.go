@@ -2,6 +2,7 @@ package pace
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
@@ -22,9 +23,9 @@ const (
 	CauseCeiling           // the operator goes no slower
 	CauseBackOff           // the site answered 429 or 503, or not in time, and the interval is longer for a while
 	CauseRetryAfter        // the site said in a Retry-After when to come again
-	CauseBusy              // as many requests to the site as may be are under way
+	CauseBusy              // no further request to the site may be under way
 	CauseAddress           // another site on the same address was asked a moment ago
-	CauseFull              // the limiter may hold no further site
+	CauseFull              // the limiter has no room for a further site
 	CauseDegraded          // a shared limiter is out of reach, so this worker keeps to its share
 )
 
@@ -65,13 +66,12 @@ func (c Cause) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
 // UnmarshalText accepts the names of String.
 func (c *Cause) UnmarshalText(text []byte) error {
-	for i := range causes {
-		if causes[i].name == string(text) {
-			*c = Cause(i)
-			return nil
-		}
+	i := slices.IndexFunc(causes[:], func(c struct{ name, sentence string }) bool { return c.name == string(text) })
+	if i < 0 {
+		return errors.New("unknown cause " + strconv.Quote(string(text)))
 	}
-	return errors.New("unknown cause " + strconv.Quote(string(text)))
+	*c = Cause(i)
+	return nil
 }
 
 // A Reason is one thing behind the start of a request.
@@ -86,7 +86,7 @@ type Reason struct {
 	// none.
 	Interval time.Duration
 	// Until is the first instant that this reason alone allows, the zero time if
-	// it never held anything up.
+	// it asked for no waiting.
 	Until time.Time
 }
 
@@ -94,33 +94,25 @@ type Reason struct {
 //
 //	Request-rate 1/30s 1800-1900, line 31: one request every 30 s
 func (r Reason) String() string {
-	var s string
+	s := r.Cause.Sentence()
 	switch r.Cause {
-	case CauseCrawlDelay, CauseRequestRate, CauseVisitTime:
-		s = fieldOf(r.Cause) + " " + robots.Printable(r.Value)
-		if r.Line > 0 {
-			s += ", line " + strconv.Itoa(r.Line)
-		}
-	default:
-		s = r.Cause.Sentence()
+	case CauseCrawlDelay:
+		s = "Crawl-delay"
+	case CauseRequestRate:
+		s = "Request-rate"
+	case CauseVisitTime:
+		s = "Visit-time"
+	}
+	if r.Value != "" {
+		s += " " + robots.Printable(r.Value)
+	}
+	if r.Line > 0 {
+		s += ", line " + strconv.Itoa(r.Line)
 	}
 	if r.Interval > 0 {
 		s += ": " + Every(r.Interval)
 	}
 	return s
-}
-
-func fieldOf(c Cause) string {
-	switch c {
-	case CauseCrawlDelay:
-		return "Crawl-delay"
-	case CauseRequestRate:
-		return "Request-rate"
-	case CauseVisitTime:
-		return "Visit-time"
-	default:
-		return ""
-	}
 }
 
 // A Turn is the answer to "when may the next request start, and why".
@@ -135,7 +127,7 @@ type Turn struct {
 	Reasons []Reason
 }
 
-// String says the turn in a line: the instant and the deciding reason.
+// String returns the start and the deciding reason.
 func (t Turn) String() string {
 	s := t.Start.Format(time.RFC3339)
 	if len(t.Reasons) > 0 {
@@ -148,11 +140,11 @@ func (t Turn) String() string {
 type Fate uint8
 
 const (
-	Honoured Fate = iota // as declared
-	Adjusted             // honoured at another interval than declared; Why says whose doing that is
-	Outdone              // honoured, but at no time of day does it decide
-	Ignored              // usable, but not honoured
-	Unusable             // not usable (D-35, D-44)
+	Honoured   Fate = iota // as declared
+	Adjusted               // honoured at another interval than declared; Why says why
+	Overridden             // honoured, but other lines decide at all times of the day ("outdone" in JSON)
+	Ignored                // usable, but not honoured
+	Unusable               // not usable (D-35, D-44)
 )
 
 var fates = [...]string{"honoured", "adjusted", "outdone", "ignored", "unusable"}
@@ -170,13 +162,12 @@ func (f Fate) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
 
 // UnmarshalText accepts the names of String.
 func (f *Fate) UnmarshalText(text []byte) error {
-	for i, name := range fates {
-		if name == string(text) {
-			*f = Fate(i)
-			return nil
-		}
+	i := slices.Index(fates[:], string(text))
+	if i < 0 {
+		return errors.New("unknown fate " + strconv.Quote(string(text)))
 	}
-	return errors.New("unknown fate " + strconv.Quote(string(text)))
+	*f = Fate(i)
+	return nil
 }
 
 // An Entry is one declared line about pace and what became of it.

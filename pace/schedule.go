@@ -39,7 +39,7 @@ type Schedule struct {
 	most    time.Duration // of the parts that are open
 	entries []Entry
 	dropped int
-	whole   *Schedule // of which this is a worker's share, nil if it is none
+	whole   *Schedule // of which this is a worker's share, nil for no share
 }
 
 // part is a part of every day in which one pace holds, up to the next part.
@@ -79,7 +79,7 @@ func (s *Schedule) Entries() []Entry { return append([]Entry(nil), s.orDefault()
 func (s *Schedule) Dropped() int { return s.orDefault().dropped }
 
 // Slowest returns the longest interval of the day while the site is open: once
-// it has passed since the last response, the past is without effect.
+// it has passed since the last response, that response does not matter any more.
 func (s *Schedule) Slowest() time.Duration { return s.orDefault().most }
 
 // Fastest returns the shortest interval of the day while the site is open.
@@ -93,8 +93,8 @@ func (s *Schedule) Steady() (interval time.Duration, ok bool) {
 }
 
 // Slowed returns the schedule with all intervals times n, MaxInterval at most,
-// and the same windows: the share of one of n workers who cannot speak with each
-// other. Its turns say so as CauseDegraded. For n below 2 it is s itself.
+// and the same windows: the share of one of n workers that do not know of each other's
+// starts. Its turns have CauseDegraded. For n below 2 it is s itself.
 func (s *Schedule) Slowed(n int) *Schedule {
 	s = s.orDefault()
 	if n < 2 {
@@ -126,8 +126,7 @@ func (s *Schedule) Next(t, last time.Time) time.Time { return s.orDefault().next
 
 // next is Next with all intervals as a back-off stretches them.
 func (s *Schedule) next(t, last time.Time, back BackOff) time.Time {
-	// Every instant allows what the shortest interval forbids not; before that
-	// none does.
+	// Nothing may start before the shortest interval has passed.
 	u := latest(t, since(last, back.Interval(s.least)))
 	if len(s.parts) == 1 { // never closed
 		return u
@@ -141,7 +140,7 @@ func (s *Schedule) next(t, last time.Time, back BackOff) time.Time {
 				return at
 			}
 		}
-		// This ends at the latest in the part with the shortest interval, which is
+		// The loop ends at the latest in the part with the shortest interval, which is
 		// open for at least a minute of a day.
 		u = end
 	}
@@ -179,12 +178,12 @@ func (s *Schedule) Turn(t, last time.Time) Turn { return s.TurnIn(t, State{Last:
 type State struct {
 	Last    time.Time // end of the last response, or start of a request without an end; zero for none
 	BackOff BackOff
-	// NotBefore is until when a Retry-After forbids to come, zero if none does.
+	// NotBefore is when a Retry-After allows the next request, zero if there is none.
 	NotBefore time.Time
-	// Address is when the IP address is ready, zero if it is.
+	// Address is when the pace of the IP address allows it, zero if it does now.
 	Address time.Time
-	// Busy says that as many requests as may be are under way: the start is at
-	// least an interval from now.
+	// Busy says that no further request may be under way: the start is at least an
+	// interval from now.
 	Busy bool
 }
 
@@ -226,7 +225,7 @@ func (s *Schedule) TurnIn(t time.Time, state State) Turn {
 		open = latest(open, r.Until)
 	}
 	if !s.at(open).closed {
-		open = t // where it was closed when asked, that is worth saying too
+		open = t // say too that it was closed when asked
 	}
 	if s.at(open).closed {
 		turn.Reasons = append(turn.Reasons, s.closing(s.opening(open))...)

@@ -63,15 +63,7 @@ func TestNext(t *testing.T) {
 	for _, tt := range tests {
 		s := schedule(t, "User-agent: *\n"+tt.lines+"\n", robots.RFC9309, tt.policy)
 		turn := s.Turn(at(tt.at), at(tt.last))
-		var reasons []string
-		for _, r := range turn.Reasons {
-			word := r.Cause.String()
-			if r.Line > 0 {
-				word += fmt.Sprint(" ", r.Line)
-			}
-			reasons = append(reasons, word)
-		}
-		if got := strings.Join(reasons, ", "); !turn.Start.Equal(at(tt.want)) || got != tt.reason {
+		if got := causes(turn); !turn.Start.Equal(at(tt.want)) || got != tt.reason {
 			t.Errorf("%s\ngot:  %s: %s\nwant: %s: %s", tt.name, turn.Start.UTC().Format(time.RFC3339Nano), got, tt.want, tt.reason)
 		}
 		if next := s.Next(at(tt.at), at(tt.last)); !next.Equal(turn.Start) {
@@ -79,6 +71,15 @@ func TestNext(t *testing.T) {
 		}
 	}
 	t.Logf("%d rows", len(tests))
+}
+
+// causes returns the causes of a turn with their lines.
+func causes(turn pace.Turn) string {
+	var all []string
+	for _, r := range turn.Reasons {
+		all = append(all, strings.TrimSuffix(fmt.Sprint(r.Cause, " ", r.Line), " 0"))
+	}
+	return strings.Join(all, ", ")
 }
 
 // TestDialects: one file, who honours what.
@@ -141,7 +142,7 @@ func TestPolicy(t *testing.T) {
 		{pace.Policy{Zone: "Europe/Atlantis"}, `unknown time zone "Europe/Atlantis": it is a name such as Europe/Prague or UTC`},
 		{pace.Policy{Zone: "../etc/passwd"}, `unknown time zone "../etc/passwd": it is a name such as Europe/Prague or UTC`},
 		{pace.Policy{Zone: "Local"}, `the time zone "Local" depends on the machine: name it, such as Europe/Prague`},
-		{pace.Policy{Obey: 9}, "unknown way to obey 9"},
+		{pace.Policy{Obey: 9}, "unknown way to obey 9: it is ObeyUnlessIgnored, ObeyHonoured or ObeyDeclared"},
 	}
 	for _, tt := range tests {
 		got := ""

@@ -416,7 +416,7 @@ func TestStopped(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer kept.Close()
-		turns, err := pace.NewLocal(pace.Options{Hold: time.Minute})
+		turns, err := pace.NewLocal(pace.Options{GrantTimeout: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}

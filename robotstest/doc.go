@@ -1,6 +1,6 @@
 // Package robotstest holds what a robots.txt engine should answer, as files
-// that people can read and programs can run: one behaviour per file, one column a
-// dialect. It is for this module's own engine and for any other.
+// that people can read and programs can run: one behaviour per file, one column
+// per dialect. It is for this module's own engine and for any other.
 //
 // # Holding an engine against the cases
 //

@@ -10,10 +10,9 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// Bodies lie in pieces, so that two of them and their keys fit a page of 4096
-// bytes. A value that is larger than a page would need as many free pages in a
-// row, and so would whoever shares a leaf with it whenever that is written: a
-// file near its bound would have the room and not be able to use it.
+// A body is cut into pieces, two of which fit a page of 4096 bytes with their keys. A
+// value larger than a page would need several free pages in a row, whenever its leaf is
+// written. A file near its bound may have that room, but not in a row.
 const (
 	pieceSize  = 1900
 	pieceFirst = 4 + 4 // before the bytes of the first piece: references and length of the body
@@ -27,7 +26,7 @@ func pieceKey(h fetch.Hash, n int) []byte {
 
 var errMissing = errors.New("it is missing, in whole or in part")
 
-// readBody puts a body together. Its content is checked by whoever asked for it.
+// readBody returns a body and its number of references. The caller must check its hash.
 func readBody(bodies *bbolt.Bucket, h fetch.Hash) (body []byte, refs uint32, err error) {
 	c := bodies.Cursor()
 	k, v := c.Seek(h[:])
@@ -52,8 +51,8 @@ func readBody(bodies *bbolt.Bucket, h fetch.Hash) (body []byte, refs uint32, err
 	return body, refs, nil
 }
 
-// refer counts more references to a body, one or none, and keeps it. A body that
-// is there with other bytes is damaged, and written anew.
+// refer adds one reference to a body, or none, and keeps the body. One that is there
+// with other bytes is damaged, and is written again.
 func (t *table) refer(h fetch.Hash, body []byte, more uint32) error {
 	held, refs, err := readBody(t.bodies, h)
 	refs += more
@@ -80,12 +79,12 @@ func (t *table) refer(h fetch.Hash, body []byte, more uint32) error {
 		if err := t.bodies.Put(key, piece); err != nil {
 			return err
 		}
-		t.byteCount += int64(len(key) + len(piece))
+		t.size += int64(len(key) + len(piece))
 	}
 	return nil
 }
 
-// release takes a reference away, and the body with the last one.
+// release removes a reference, and the body with the last one.
 func (t *table) release(h fetch.Hash) error {
 	v := t.bodies.Get(pieceKey(h, 0))
 	if len(v) < pieceFirst {
@@ -111,7 +110,7 @@ func (t *table) discard(h fetch.Hash) error {
 	c := t.bodies.Cursor()
 	for k, v := c.Seek(h[:]); bytes.HasPrefix(k, h[:]); k, v = c.Next() {
 		keys = append(keys, bytes.Clone(k))
-		t.byteCount -= int64(len(k) + len(v))
+		t.size -= int64(len(k) + len(v))
 	}
 	for _, k := range keys {
 		if err := t.bodies.Delete(k); err != nil {

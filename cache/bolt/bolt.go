@@ -24,15 +24,14 @@ import (
 
 // Options are the settings of a Store. The zero value is usual.
 type Options struct {
-	// Size is the most bytes that the file may grow to: 4 GiB, on 32-bit systems
-	// 1 GiB. At least 1 MiB. Up to half of it is for live entries.
+	// Size bounds the file, in bytes: 4 GiB, on 32-bit systems 1 GiB. It is at least
+	// 1 MiB. Live entries take up to half of it.
 	Size int64
-	// LockWait is how long Open waits for another process to let go of the file:
-	// one second.
+	// LockWait is how long Open waits for another process to close the file: one
+	// second.
 	LockWait time.Duration
 	// NoSync leaves it to the system when writes reach the disk, for a file that
-	// nobody needs after the process. What outlasts a kill then may not outlast
-	// a loss of power, not even as a file that opens.
+	// nobody needs after the process. After a loss of power the file may not open.
 	NoSync bool
 }
 
@@ -51,7 +50,7 @@ var (
 
 	formatKey  = []byte("format")
 	versionKey = []byte("version")
-	bytesKey   = []byte("octets") // the word of files that there are
+	bytesKey   = []byte("octets") // as existing files have it
 )
 
 // Store is a cache.Store in a file.
@@ -61,16 +60,16 @@ type Store struct {
 	file *os.File // that db reads and writes
 	size int64    // bound of the file
 
-	doubtful bool // the last commit failed; of the writer
+	commitFailed bool // the last one did; used by the writer alone
 
 	mu     sync.RWMutex // held for reading while a call is under way
 	closed bool
 	writes chan *write
-	ended  chan struct{} // the writer has
+	ended  chan struct{} // closed when the writer has ended
 }
 
-// Open opens the store in a file, and makes the file if there is none or an empty
-// one. The error is one sentence that names the file.
+// Open opens the store in a file. It makes the file if there is none, or an empty one.
+// The error is one sentence that names the file.
 func Open(path string, o Options) (*Store, error) {
 	if o.Size == 0 {
 		o.Size = min(4<<30, math.MaxInt/2+1)
@@ -79,10 +78,10 @@ func Open(path string, o Options) (*Store, error) {
 		o.LockWait = time.Second
 	}
 	if o.Size < leastSize || o.Size > math.MaxInt {
-		return nil, fmt.Errorf("cache file %s: size of %d bytes: it must be at least %d and fit the machine", path, o.Size, leastSize)
+		return nil, fmt.Errorf("cache file %s: a size of %d bytes is not possible: it must be from %d to %d", path, o.Size, leastSize, math.MaxInt)
 	}
 	if o.LockWait < 0 {
-		return nil, fmt.Errorf("cache file %s: lock wait of %v: it must not be negative", path, o.LockWait)
+		return nil, fmt.Errorf("cache file %s: a lock wait of %v is not possible: it must not be negative", path, o.LockWait)
 	}
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -95,10 +94,10 @@ func Open(path string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("cache file %s cannot be opened: %w", path, bare(err))
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("cache file %s is no regular file", path)
+		return nil, fmt.Errorf("cache file %s is not a regular file: name another one", path)
 	}
-	// Two openings: the first for reading, under a lock that keeps writers out
-	// while the file is checked; the second finds it as the first left it.
+	// The file is opened twice: first for reading, under a lock that keeps writers
+	// out while it is checked, then for writing.
 	if info.Size() > 0 {
 		if err := verify(path, o.LockWait); err != nil {
 			return nil, refuse(path, o, err)
@@ -120,7 +119,7 @@ func Open(path string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// bare takes the path out of an error whose sentence has it already.
+// bare removes the path from an error, as the sentence around it has the path.
 func bare(err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err
@@ -131,9 +130,9 @@ func bare(err error) error {
 	return err
 }
 
-// create makes the file aside and moves it into its place whole, so that a
-// process killed meanwhile leaves none that does not open. Of two processes that
-// do it at once the second finds the work done.
+// create makes the file under another name and then links it to path, so that a
+// process that is killed leaves no file that does not open. If two processes do it at
+// once, the second finds the file of the first.
 func create(path string) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new*")
 	if err != nil {
@@ -153,7 +152,7 @@ func create(path string) error {
 	switch err := os.Link(tmp.Name(), path); {
 	case err == nil, errors.Is(err, fs.ErrExist):
 		return nil
-	default: // no links on this file system
+	default: // the file system has no links
 		return os.Rename(tmp.Name(), path)
 	}
 }
@@ -199,7 +198,7 @@ func openVerified(path string, o Options) (db *bbolt.DB, file *os.File, err erro
 			},
 		})
 		if err == nil {
-			err = settle(db, file)
+			err = rewriteMeta(db, file)
 		}
 		if err == nil {
 			err = db.Update(layOut)
@@ -216,13 +215,13 @@ func openVerified(path string, o Options) (db *bbolt.DB, file *os.File, err erro
 	return db, file, nil
 }
 
-// settle puts the state that bbolt goes on from on the disk. A commit whose last
-// sync failed is in force for whoever reads the file and may not be on the disk.
-// The next one would take the pages of the state before for free, and a loss of
-// power during it would leave a disk on which neither is whole. Syncing again does
-// not help, as a kernel may take pages that it could not write for written; the
-// two pages that name the state are written anew, never both at a time.
-func settle(db *bbolt.DB, file *os.File) error {
+// rewriteMeta makes sure that the state from which bbolt goes on is on the disk. If the
+// last sync of a commit failed, readers of the file see the commit, but the disk may
+// not have it. The next commit would reuse the pages of the state before, and a loss
+// of power during that commit would leave neither state whole. To sync again does not
+// help: after a failed sync a kernel may count the pages as written. So the two meta
+// pages, which name the state, are written again, one after the other.
+func rewriteMeta(db *bbolt.DB, file *os.File) error {
 	var page []byte
 	if err := db.View(func(*bbolt.Tx) error { page = make([]byte, db.Info().PageSize); return nil }); err != nil {
 		return err // there is no mapping of the file
@@ -245,12 +244,12 @@ func settle(db *bbolt.DB, file *os.File) error {
 // Why a file is refused.
 var (
 	errDamaged = errors.New("it is damaged")
-	errForeign = errors.New("it is no cache of robots.txt files")
+	errForeign = errors.New("it is not a cache of robots.txt files")
 	errLater   = errors.New("a later release has written it")
 )
 
-// guarded turns a panic of bbolt over a page, or a fault of the memory that maps
-// the file, into an error. Transactions are rolled back by bbolt.
+// guarded turns a panic of bbolt, or a fault of the memory that maps the file, into an
+// error. bbolt rolls the transaction back.
 func guarded(do func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -267,7 +266,7 @@ func (s *Store) fail(err error) error {
 		return err
 	}
 	if errors.Is(err, bberrors.ErrInvalidMapping) { // the system had no room for a larger one
-		return fmt.Errorf("cache file %s must be opened again: it has lost its place in memory: %w", s.path, err)
+		return fmt.Errorf("cache file %s must be opened again: the system could not map it into memory: %w", s.path, err)
 	}
 	return fmt.Errorf("cache file %s: %w", s.path, err)
 }
@@ -285,8 +284,8 @@ func (s *Store) begin(ctx context.Context) (end func(), err error) {
 	return s.mu.RUnlock, nil
 }
 
-// Get returns the entry of an origin. Reading does not move an entry away from
-// being dropped; a record in use is written once a day.
+// Get returns the entry of an origin. A read does not save an entry from being
+// dropped, but a record in use is written once a day.
 func (s *Store) Get(ctx context.Context, origin robots.Origin) (cache.Entry, error) {
 	end, err := s.begin(ctx)
 	if err != nil {
@@ -322,7 +321,7 @@ func (s *Store) Get(ctx context.Context, origin robots.Origin) (cache.Entry, err
 	return e, s.fail(err)
 }
 
-// Usage returns what the file holds. It counts, so it takes time.
+// Usage returns how much is in the file. It reads all of it to count.
 func (s *Store) Usage() (cache.Usage, error) {
 	end, err := s.begin(context.Background())
 	if err != nil {
@@ -339,7 +338,7 @@ func (s *Store) Usage() (cache.Usage, error) {
 				}
 				return nil
 			})
-			u.Bytes = byteCount(tx)
+			u.Bytes = entrySize(tx)
 			return err
 		})
 	})
@@ -361,9 +360,9 @@ func (s *Store) Close() error {
 
 // header is a stored record taken apart.
 type header struct {
-	fence, epoch, until, place uint64
-	hashes                     []fetch.Hash
-	record                     []byte
+	fence, epoch, until, sequence uint64
+	hashes                        []fetch.Hash
+	record                        []byte
 }
 
 const headerSize = 1 + 4 + 4*8 + 1
@@ -375,10 +374,10 @@ func parseHeader(v []byte) (header, error) {
 		return header{}, fmt.Errorf("it has version %d, this release reads versions up to %d", v[0], version)
 	}
 	if len(v) < headerSize || v[0] != version || crc32.Checksum(v[5:], castagnoli) != binary.BigEndian.Uint32(v[1:]) {
-		return header{}, errors.New("it is damaged: its checksum is another")
+		return header{}, errors.New("it is damaged: its checksum is wrong")
 	}
 	u := func(i int) uint64 { return binary.BigEndian.Uint64(v[5+8*i:]) }
-	h := header{fence: u(0), epoch: u(1), until: u(2), place: u(3)}
+	h := header{fence: u(0), epoch: u(1), until: u(2), sequence: u(3)}
 	n, rest := int(v[headerSize-1]), v[headerSize:]
 	if len(rest) < n*len(fetch.Hash{}) {
 		return header{}, errors.New("it is damaged: it is too short")
@@ -393,7 +392,7 @@ func parseHeader(v []byte) (header, error) {
 
 func (h *header) append(v []byte) []byte {
 	v = append(v, version, 0, 0, 0, 0)
-	for _, u := range [...]uint64{h.fence, h.epoch, h.until, h.place} {
+	for _, u := range [...]uint64{h.fence, h.epoch, h.until, h.sequence} {
 		v = binary.BigEndian.AppendUint64(v, u)
 	}
 	v = append(v, byte(len(h.hashes)))

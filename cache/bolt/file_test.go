@@ -34,6 +34,14 @@ func mustOpen(t *testing.T, path string, o Options) *Store {
 	return s
 }
 
+// put puts an entry for an hour.
+func put(t *testing.T, s cache.Store, e cache.Entry) {
+	t.Helper()
+	if err := s.Put(context.Background(), e, time.Hour); err != nil {
+		t.Errorf("put of %s: %v", e.Record.Origin, err)
+	}
+}
+
 // sample makes a store with entries of all sizes and returns its file's bytes.
 func sample(t *testing.T, n int) []byte {
 	t.Helper()
@@ -42,9 +50,7 @@ func sample(t *testing.T, n int) []byte {
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {
-			if err := s.Put(context.Background(), sampleEntry(i), time.Hour); err != nil {
-				t.Error(err)
-			}
+			put(t, s, sampleEntry(i))
 		})
 	}
 	wg.Wait()
@@ -216,7 +222,6 @@ func TestDamage(t *testing.T) {
 		ctx := context.Background()
 		for i := range n - n/10 {
 			e, err := s.Get(ctx, cachetest.Origin(i))
-			want := sampleEntry(i)
 			switch {
 			case errors.Is(err, cache.ErrAbsent):
 				if round%4 == 2 { // of a flipped byte a key may have become another
@@ -225,7 +230,7 @@ func TestDamage(t *testing.T) {
 				lost++
 			case err != nil:
 				lost++
-			case !bytes.Equal(e.Record.Encode(), want.Record.Encode()) || !bytes.Equal(e.Record.Body, want.Record.Body):
+			case cachetest.Difference(e, sampleEntry(i)) != "":
 				t.Errorf("round %d: entry %d is another", round, i)
 			default:
 				kept++
@@ -241,7 +246,7 @@ func TestDamage(t *testing.T) {
 		}
 		wg.Wait()
 		for i := range 50 {
-			if e, err := s.Get(ctx, cachetest.Origin(i)); err != nil || !bytes.Equal(e.Record.Encode(), sampleEntry(i).Record.Encode()) {
+			if e, err := s.Get(ctx, cachetest.Origin(i)); err != nil || cachetest.Difference(e, sampleEntry(i)) != "" {
 				t.Errorf("round %d: entry %d after it was put anew: %v", round, i, err)
 			}
 		}
@@ -267,9 +272,7 @@ func TestRepair(t *testing.T) {
 		} {
 			s := mustOpen(t, filepath.Join(t.TempDir(), "robots.cache"), Options{})
 			e := cache.Entry{Record: cachetest.Record(cachetest.Origin(1), strings.Repeat("x", size))}
-			if err := s.Put(ctx, e, time.Hour); err != nil {
-				t.Fatal(err)
-			}
+			put(t, s, e)
 			err := s.db.Update(func(tx *bbolt.Tx) error { return damage(tx.Bucket(bodiesBucket), fetch.HashOf(e.Record.Body)) })
 			if err != nil {
 				t.Fatal(err)
@@ -278,9 +281,7 @@ func TestRepair(t *testing.T) {
 				t.Errorf("get of a damaged body of %d bytes: %v", size, err)
 			}
 			for range 2 {
-				if err := s.Put(ctx, e, time.Hour); err != nil {
-					t.Fatal(err)
-				}
+				put(t, s, e)
 				if got, err := s.Get(ctx, e.Record.Origin); err != nil || !bytes.Equal(got.Record.Body, e.Record.Body) {
 					t.Errorf("get of %d bytes after a repair: %v", size, err)
 				}
@@ -315,7 +316,7 @@ func TestLate(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
 	err = s.Put(ctx, sampleEntry(1), time.Hour)
-	if want := "cache file " + path + ": the write is still under way, and may be done all the same: context deadline exceeded"; err == nil || err.Error() != want || !errors.Is(err, context.DeadlineExceeded) {
+	if want := "cache file " + path + ": the write is still under way and may still be done: context deadline exceeded"; err == nil || err.Error() != want || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 	if err := slow.Rollback(); err != nil {
@@ -338,9 +339,7 @@ func TestNoSync(t *testing.T) {
 		t.Error("it waits for the disk")
 	}
 	for i := range 100 {
-		if err := s.Put(context.Background(), sampleEntry(i), time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		put(t, s, sampleEntry(i))
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -390,19 +389,17 @@ func TestSize(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "robots.cache")
 	s := mustOpen(t, path, Options{Size: size})
 	ctx := context.Background()
-	var byteCount, most int64
+	var written, most int64
 	n := 0
-	for byteCount < 15*size {
+	for written < 15*size {
 		var wg sync.WaitGroup
 		for range 100 {
 			i := n
 			n++
 			body := strings.Repeat(fmt.Sprintln(i), []int{1, 50, 200, 1000, 20_000}[i%5*(i%11)/10])
-			byteCount += int64(len(body)) + 700
+			written += int64(len(body)) + 700
 			wg.Go(func() {
-				if err := s.Put(ctx, cache.Entry{Record: cachetest.Record(cachetest.Origin(i%7000), body)}, time.Hour); err != nil {
-					t.Error(err)
-				}
+				put(t, s, cache.Entry{Record: cachetest.Record(cachetest.Origin(i%7000), body)})
 			})
 		}
 		wg.Wait()
@@ -426,7 +423,7 @@ func TestSize(t *testing.T) {
 		t.Errorf("only %+v kept in %d", u, size)
 	}
 	counts(t, s)
-	t.Logf("%d MB in %d writes through a file of at most %d bytes, bound %d: %+v", byteCount/1e6, n, most, size, u)
+	t.Logf("%d MB in %d writes through a file of at most %d bytes, bound %d: %+v", written/1e6, n, most, size, u)
 }
 
 // TestExpired: what has outlived its time goes when others are written, a few at a
@@ -478,13 +475,10 @@ func TestFormat(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(got.Record.Body, want.Record.Body) || got.Fence != want.Fence || got.Epoch != want.Epoch ||
-			!got.Record.Expires.Equal(want.Record.Expires) || got.Record.Hops[0].Connect != want.Record.Hops[0].Connect {
-			t.Errorf("got %+v, want %+v", got.Record, want.Record)
+		if diff := cachetest.Difference(got, want); diff != "" {
+			t.Error(diff)
 		}
-		if err := s.Put(context.Background(), want, time.Hour); err != nil {
-			t.Error(err)
-		}
+		put(t, s, want)
 	}
 	counts(t, s)
 }

@@ -26,8 +26,8 @@ func counts(t *testing.T, s *Store) {
 			for _, hash := range h.hashes {
 				refs[hash]++
 			}
-			if got := tbl.order.Get(place(h.place)); string(got) != string(k) {
-				t.Errorf("entry of %s has the place of %q", k, got)
+			if got := tbl.order.Get(orderKey(h.sequence)); string(got) != string(k) {
+				t.Errorf("entry of %s has the sequence number of %q", k, got)
 			}
 			total += entryBytes(k, len(v))
 			lines++
@@ -59,8 +59,8 @@ func counts(t *testing.T, s *Store) {
 		if err := tbl.order.ForEach(func(k, v []byte) error { n++; return nil }); err != nil {
 			return err
 		}
-		if n != lines || total != tbl.byteCount {
-			t.Errorf("%d places for %d entries, %d bytes counted of %d", n, lines, tbl.byteCount, total)
+		if n != lines || total != tbl.size {
+			t.Errorf("%d sequence numbers for %d entries, %d bytes counted of %d", n, lines, tbl.size, total)
 		}
 		return nil
 	})

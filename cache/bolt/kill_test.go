@@ -130,9 +130,8 @@ func TestKill(t *testing.T) {
 			case e.Epoch < number:
 				t.Fatalf("round %d: entry %d is %d, acknowledged was %d", round, i, e.Epoch, number)
 			}
-			want := cachetest.Numbered(i, e.Epoch)
-			if string(e.Record.Encode()) != string(want.Record.Encode()) || string(e.Record.Body) != string(want.Record.Body) {
-				t.Fatalf("round %d: entry %d is not what was put", round, i)
+			if diff := cachetest.Difference(e, cachetest.Numbered(i, e.Epoch)); diff != "" {
+				t.Fatalf("round %d: entry %d is not what was put: %s", round, i, diff)
 			}
 			checked++
 		}

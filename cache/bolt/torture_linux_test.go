@@ -30,7 +30,7 @@ import (
 const tortureEnv = "ROBOTS_TEST_TORTURE"
 
 // inChild runs the calling test in a process of its own.
-func inChild(t *testing.T, part string, attr *syscall.SysProcAttr) {
+func inChild(t *testing.T, part string) {
 	t.Helper()
 	memory, err := os.MkdirTemp("/dev/shm", "robots") // the disk is not what fails
 	if err != nil {
@@ -40,7 +40,6 @@ func inChild(t *testing.T, part string, attr *syscall.SysProcAttr) {
 	child := exec.Command(os.Args[0], "-test.run=^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$", "-test.v",
 		fmt.Sprintf("-test.short=%v", testing.Short()))
 	child.Env = append(os.Environ(), tortureEnv+"="+part, "TMPDIR="+memory)
-	child.SysProcAttr = attr
 	out, err := child.CombinedOutput()
 	text := string(out)
 	if child.ProcessState == nil {
@@ -74,6 +73,10 @@ type bench struct {
 	acked map[int]uint64   // the version of each entry acknowledged last, 0 for none
 	maybe map[int][]uint64 // put since then without an acknowledgement
 	last  uint64
+}
+
+func newBench(t *testing.T, path, aside, title string) *bench {
+	return &bench{t: t, path: path, aside: aside, title: title, acked: map[int]uint64{}, maybe: map[int][]uint64{}}
 }
 
 func (b *bench) errorf(format string, args ...any) {
@@ -166,8 +169,8 @@ func (b *bench) check(when string, s *Store) {
 			continue
 		default:
 			got = e.Epoch
-			if w := tortured(i, got); !bytes.Equal(e.Record.Encode(), w.Record.Encode()) || !bytes.Equal(e.Record.Body, w.Record.Body) {
-				b.errorf("%s: entry %d is not what was put", when, i)
+			if diff := cachetest.Difference(e, tortured(i, got)); diff != "" {
+				b.errorf("%s: entry %d is not what was put: %s", when, i, diff)
 			}
 		}
 		if got != want && !slices.Contains(b.maybe[i], got) && (got != 0 || b.size == 0) {
@@ -393,7 +396,7 @@ func handles(t *testing.T) int {
 // of power in which only confirmed syncs count, and when the file is opened again.
 func TestTorture(t *testing.T) {
 	if os.Getenv(tortureEnv) == "" {
-		inChild(t, "syscalls", nil)
+		inChild(t, "syscalls")
 		return
 	}
 	dir, aside := t.TempDir(), t.TempDir()
@@ -411,7 +414,8 @@ func TestTorture(t *testing.T) {
 	runs, most := 0, 0
 	run := func(name string, i, at, many int, how failure) (called []uintptr) {
 		path := filepath.Join(dir, name)
-		b := &bench{t: t, k: k, path: path, aside: aside, size: tortures[i].size, acked: map[int]uint64{}, maybe: map[int][]uint64{}, title: name}
+		b := newBench(t, path, aside, name)
+		b.k, b.size = k, tortures[i].size
 		k.mu.Lock()
 		clear(k.disks)
 		k.at, k.many, k.how, k.called, k.struck = at, many, how, nil, nil
@@ -468,7 +472,8 @@ func TestTorture(t *testing.T) {
 		if tortures[i].base == nil {
 			continue
 		}
-		b := &bench{t: t, k: k, path: filepath.Join(aside, "base"), size: tortures[i].size, acked: map[int]uint64{}, maybe: map[int][]uint64{}}
+		b := newBench(t, filepath.Join(aside, "base"), aside, "base")
+		b.k, b.size = k, tortures[i].size
 		if !b.open() {
 			t.FailNow()
 		}

@@ -14,13 +14,12 @@ import (
 	bberrors "go.etcd.io/bbolt/errors"
 )
 
-// verify reads a file and says whether it is a whole store of ours. It writes
-// nothing. bbolt itself trusts its pages: a damaged one makes it panic in a
-// goroutine of its own, read past the end of the file, or, worst, take pages for
-// free that are in use and write over them. So all of it is looked at before:
-// every page reachable from the root, each where it says it is, once, with its
-// elements inside, its keys in order and its children of the right kind; and a
-// list of free pages that names none of these.
+// verify checks that a file is a complete store of this package. It writes nothing.
+// bbolt itself trusts its pages. A damaged page can make it panic in a goroutine of its
+// own, read past the end of the file or, worst, overwrite pages in use that it takes for
+// free. So verify reads every page that is reachable from the root. Each must have its
+// own number, be used once, have its elements inside, its keys in order and children of
+// the right kind. The list of free pages must name none of them.
 func verify(path string, wait time.Duration) error {
 	var file *os.File
 	var db *bbolt.DB
@@ -50,7 +49,7 @@ func verify(path string, wait time.Duration) error {
 	return errors.Join(err, guarded(db.Close))
 }
 
-// ours checks that the tables are those of a store, or none yet.
+// ours checks that the buckets are those of a store, or that there are none yet.
 func ours(tx *bbolt.Tx) error {
 	if first, _ := tx.Cursor().First(); first == nil {
 		return nil
@@ -68,7 +67,7 @@ func ours(tx *bbolt.Tx) error {
 	}
 	for _, name := range [][]byte{recordsBucket, bodiesBucket, orderBucket} {
 		if tx.Bucket(name) == nil {
-			return fmt.Errorf("%w: it has no table %q", errDamaged, name)
+			return fmt.Errorf("%w: it has no bucket %q", errDamaged, name)
 		}
 	}
 	return nil
@@ -94,7 +93,7 @@ const (
 
 var order = binary.NativeEndian
 
-// walk is one look at all pages of a file.
+// walk is a check of all pages of a file.
 type walk struct {
 	file     io.ReaderAt
 	size     int64
@@ -127,7 +126,7 @@ func (w *walk) damaged(format string, args ...any) error {
 func (w *walk) metas() {
 	var newest uint64
 	found := false
-	for _, at := range w.metaPlaces() {
+	for _, at := range metaOffsets {
 		b := make([]byte, pageHeader+metaSize)
 		if _, err := w.file.ReadAt(b, at); err != nil {
 			continue
@@ -157,15 +156,9 @@ func (w *walk) metas() {
 	}
 }
 
-// metaPlaces are where the meta pages may begin: the second one page after the
+// metaOffsets are where the meta pages may begin: the second is one page after the
 // first, whatever the size of a page.
-func (w *walk) metaPlaces() []int64 {
-	at := []int64{0}
-	for size := int64(1024); size <= 64<<10; size *= 2 {
-		at = append(at, size)
-	}
-	return at
-}
+var metaOffsets = [...]int64{0, 1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10}
 
 func (w *walk) run() error {
 	if w.err != nil {
@@ -212,7 +205,7 @@ func (w *walk) take(id, n uint64) error {
 	return nil
 }
 
-// page reads a page with what overflows of it.
+// page reads a page and its overflow pages.
 func (w *walk) page(id uint64, kind uint16) ([]byte, error) {
 	if id >= w.pages {
 		return nil, w.damaged("page %d is beyond its end", id)
@@ -223,7 +216,7 @@ func (w *walk) page(id uint64, kind uint16) ([]byte, error) {
 	}
 	is := order.Uint16(b[8:])
 	if order.Uint64(b) != id || is != branchPage && is != leafPage && is != freelistPage || kind != 0 && is != kind {
-		return nil, w.damaged("page %d is none of its kind", id)
+		return nil, w.damaged("page %d has the wrong number or kind", id)
 	}
 	more := uint64(order.Uint32(b[12:]))
 	if err := w.take(id, more+1); err != nil {
@@ -241,9 +234,9 @@ func (w *walk) page(id uint64, kind uint16) ([]byte, error) {
 // deepest is more than any tree of bbolt has levels.
 const deepest = 64
 
-// tree checks the pages of a bucket from one page down. The first key must be the
-// one that the branch above has for the page, and all below that of the next; nil
-// for none above.
+// tree checks the pages of a bucket from one page down. The first key must be low, the
+// key that the branch above has for the page, and all keys must be below high, the
+// key of the next page. Both are nil if there is no branch above.
 func (w *walk) tree(id uint64, low, high []byte, depth int) error {
 	b, err := w.page(id, 0)
 	if err != nil {
@@ -255,10 +248,10 @@ func (w *walk) tree(id uint64, low, high []byte, depth int) error {
 func (w *walk) elements(id uint64, b, low, high []byte, depth int) error {
 	kind, n := order.Uint16(b[8:]), int(order.Uint16(b[10:]))
 	if depth > deepest || kind == freelistPage || kind == branchPage && n == 0 || pageHeader+n*elementSize > len(b) {
-		return w.damaged("page %d is no page of a tree", id)
+		return w.damaged("page %d is not a page of a tree", id)
 	}
-	// An element is flags, place, key size, value size in a leaf; place, key
-	// size, page (8) in a branch. Places count from the element.
+	// An element is flags, offset, key size, value size in a leaf; offset, key size,
+	// page (8) in a branch. Offsets count from the element.
 	var children []uint64
 	var keys [][]byte
 	for i := range n {
@@ -309,13 +302,13 @@ func (w *walk) elements(id uint64, b, low, high []byte, depth int) error {
 // page, or that page itself if it is small.
 func (w *walk) bucket(id uint64, value []byte, depth int) error {
 	if len(value) < bucketHeader {
-		return w.damaged("a table in page %d has no root", id)
+		return w.damaged("a bucket in page %d has no root", id)
 	}
 	if root := order.Uint64(value); root != 0 {
 		return w.tree(root, nil, nil, depth+1)
 	}
 	if value = value[bucketHeader:]; len(value) < pageHeader || order.Uint16(value[8:]) != leafPage {
-		return w.damaged("a small table in page %d is none", id)
+		return w.damaged("a small bucket in page %d has no leaf", id)
 	}
 	return w.elements(id, value, nil, nil, depth+1)
 }

@@ -17,29 +17,29 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// What shares a transaction at most: this many writes, or bytes of bodies.
+// A transaction has at most this many writes, or bytes of bodies.
 const (
 	batchMost  = 1024
 	batchBytes = 8 << 20
-	// queueMost is how many writes wait at most whose callers may have given up.
-	// All others wait with their callers, and come into a transaction as well.
+	// queueMost bounds the writes in the queue, whose callers may have given up. The
+	// callers of further writes wait for room in it.
 	queueMost = 16
 )
 
 // A write is one Put or Delete on its way to the file.
 type write struct {
-	key       []byte
-	header    header // without a record: delete
-	bodies    [][]byte
-	byteCount int64
-	err       error // of this write alone
-	done      chan struct{}
+	key    []byte
+	header header // without a record: delete
+	bodies [][]byte
+	size   int64 // of bodies
+	err    error // of this write alone
+	done   chan struct{}
 }
 
 // Put keeps an entry.
 func (s *Store) Put(ctx context.Context, e cache.Entry, keep time.Duration) error {
 	if e.Record == nil || e.Record.Origin.IsZero() {
-		return s.fail(errors.New("put of an entry without a record and its origin"))
+		return s.fail(errors.New("the entry has no record, or the record no origin"))
 	}
 	w := &write{
 		key: []byte(e.Record.Origin.String()),
@@ -51,7 +51,7 @@ func (s *Store) Put(ctx context.Context, e cache.Entry, keep time.Duration) erro
 	}
 	for h, b := range e.Record.Bodies() {
 		w.header.hashes, w.bodies = append(w.header.hashes, h), append(w.bodies, b)
-		w.byteCount += int64(len(b))
+		w.size += int64(len(b))
 	}
 	return s.do(ctx, w)
 }
@@ -72,35 +72,35 @@ func (s *Store) do(ctx context.Context, w *write) error {
 	select {
 	case s.writes <- w:
 	case <-ctx.Done():
-		return s.fail(fmt.Errorf("the write did not get its turn in time: %w", ctx.Err()))
+		return s.fail(fmt.Errorf("too many writes wait for the disk: %w", ctx.Err()))
 	}
 	select {
 	case <-w.done:
 		return s.fail(w.err)
 	case <-ctx.Done():
-		return s.fail(fmt.Errorf("the write is still under way, and may be done all the same: %w", ctx.Err()))
+		return s.fail(fmt.Errorf("the write is still under way and may still be done: %w", ctx.Err()))
 	}
 }
 
-// write is the writer: it takes all writes that wait and puts them into one
-// transaction. While that is on its way to the disk the next ones gather, so
-// the number in a batch follows the load and nobody waits for company.
+// write is the writer: it puts all writes in the queue into one transaction. The next
+// ones gather while that is on its way to the disk. So a batch is as large as the load
+// makes it, and no write waits for a batch to fill.
 func (s *Store) write() {
 	defer close(s.ended)
 	var batch []*write
 	most := min(batchBytes, s.size/64)
 	for w := range s.writes {
 		batch = append(batch[:0], w)
-		byteCount := w.byteCount
+		size := w.size
 	gather:
-		for len(batch) < batchMost && byteCount < most {
+		for len(batch) < batchMost && size < most {
 			select {
 			case w, ok := <-s.writes:
 				if !ok {
 					break gather
 				}
 				batch = append(batch, w)
-				byteCount += w.byteCount
+				size += w.size
 			default:
 				break gather
 			}
@@ -112,8 +112,8 @@ func (s *Store) write() {
 	}
 }
 
-// commit does a batch of writes. If it fails as a whole and is more than one, it
-// is tried in halves: a write that cannot be done must not take others with it.
+// commit does a batch of writes. If a batch of several fails, it is tried in halves: a
+// write that cannot be done must not make others fail.
 func (s *Store) commit(batch []*write) {
 	err := s.update(batch, s.size/2)
 	if half := len(batch) / 2; err != nil && half > 0 {
@@ -121,8 +121,8 @@ func (s *Store) commit(batch []*write) {
 		s.commit(batch[half:])
 		return
 	}
-	// A record with headers of many pages may find no place for them in a row
-	// though there is room. Then others go, a few more each time.
+	// A record of many pages needs them in a row, and there may be none though there is
+	// room. Then other entries are dropped, a few more each time.
 	for part := int64(16); errors.Is(err, bberrors.ErrMaxSizeReached) && part > 1; part /= 2 {
 		if err = s.update(nil, s.size/2-s.size/2/part); err == nil {
 			err = s.update(batch, s.size/2)
@@ -133,15 +133,15 @@ func (s *Store) commit(batch []*write) {
 	}
 }
 
-// update does writes in one transaction and drops what is above most bytes then.
+// update does writes in one transaction and then drops entries above most bytes.
 func (s *Store) update(batch []*write, most int64) error {
 	return guarded(func() error {
-		if s.doubtful {
-			if err := settle(s.db, s.file); err != nil {
+		if s.commitFailed {
+			if err := rewriteMeta(s.db, s.file); err != nil {
 				return err
 			}
 		}
-		s.doubtful = true
+		s.commitFailed = true
 		err := s.db.Update(func(tx *bbolt.Tx) error {
 			t := open(tx)
 			// A quarter of the pages stays free: a transaction writes new pages
@@ -149,7 +149,7 @@ func (s *Store) update(batch []*write, most int64) error {
 			stats := s.db.Stats()
 			free := int64(stats.FreePageN+stats.PendingPageN) * int64(s.db.Info().PageSize)
 			if used, soft := tx.Size()-free, s.size/4*3; used > soft {
-				most = min(most, int64(float64(t.byteCount)*float64(soft)/float64(used)))
+				most = min(most, int64(float64(t.size)*float64(soft)/float64(used)))
 			}
 			for _, w := range batch {
 				var err error
@@ -159,7 +159,7 @@ func (s *Store) update(batch []*write, most int64) error {
 			}
 			return t.close(len(batch), most)
 		})
-		s.doubtful = err != nil && !errors.Is(err, bberrors.ErrMaxSizeReached)
+		s.commitFailed = err != nil && !errors.Is(err, bberrors.ErrMaxSizeReached)
 		return err
 	})
 }
@@ -167,17 +167,17 @@ func (s *Store) update(batch []*write, most int64) error {
 // table is a transaction with the buckets open.
 type table struct {
 	meta, records, bodies, order *bbolt.Bucket
-	byteCount                    int64
+	size                         int64 // of all entries, keys and values
 }
 
 func open(tx *bbolt.Tx) *table {
-	t := &table{tx.Bucket(metaBucket), tx.Bucket(recordsBucket), tx.Bucket(bodiesBucket), tx.Bucket(orderBucket), byteCount(tx)}
-	t.order.FillPercent = 0.9 // written at the end only
+	t := &table{tx.Bucket(metaBucket), tx.Bucket(recordsBucket), tx.Bucket(bodiesBucket), tx.Bucket(orderBucket), entrySize(tx)}
+	t.order.FillPercent = 0.9 // keys only grow
 	return t
 }
 
-// bytes returns what the live entries count: keys and values.
-func byteCount(tx *bbolt.Tx) int64 {
+// entrySize returns the size of all entries, as it was last saved.
+func entrySize(tx *bbolt.Tx) int64 {
 	v := tx.Bucket(metaBucket).Get(bytesKey)
 	if len(v) != 8 {
 		return 0
@@ -191,7 +191,7 @@ func (t *table) apply(w *write) (own, err error) {
 	old := t.records.Get(w.key)
 	var was header
 	if old != nil {
-		if h, unread := parseHeader(old); unread == nil { // else its bodies, if any, stay behind
+		if h, err := parseHeader(old); err == nil { // else its bodies stay in the file
 			was = h
 		}
 		was.record = nil // of the page, which may be written now
@@ -219,24 +219,24 @@ func (t *table) apply(w *write) (own, err error) {
 			return nil, err
 		}
 	}
-	w.header.place, err = t.order.NextSequence()
+	w.header.sequence, err = t.order.NextSequence()
 	if err != nil {
 		return nil, err
 	}
 	value := w.header.append(make([]byte, 0, headerSize+len(w.header.hashes)*len(fetch.Hash{})+len(w.header.record)))
-	t.byteCount += entryBytes(w.key, len(value))
-	return nil, errors.Join(t.records.Put(w.key, value), t.order.Put(place(w.header.place), w.key))
+	t.size += entryBytes(w.key, len(value))
+	return nil, errors.Join(t.records.Put(w.key, value), t.order.Put(orderKey(w.header.sequence), w.key))
 }
 
-// entryBytes is what a record counts with its line in order.
+// entryBytes is the size of a record with its key in order.
 func entryBytes(key []byte, value int) int64 { return int64(2*len(key) + value + 8) }
 
-func place(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
+func orderKey(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
-// remove takes a record out, with its line in order and its hold on bodies.
+// remove deletes a record, its key in order and its references to bodies.
 func (t *table) remove(key []byte, size int, h header) error {
-	t.byteCount -= entryBytes(key, size)
-	if at := place(h.place); bytes.Equal(t.order.Get(at), key) {
+	t.size -= entryBytes(key, size)
+	if at := orderKey(h.sequence); bytes.Equal(t.order.Get(at), key) {
 		if err := t.order.Delete(at); err != nil {
 			return err
 		}
@@ -249,9 +249,9 @@ func (t *table) remove(key []byte, size int, h header) error {
 	return t.records.Delete(key)
 }
 
-// close drops what has no room: entries that have outlived their time, a few for
-// each write so that a clock put forward does not drop all, and then whatever
-// was written longest ago.
+// close drops entries that are past their time, a few per write, so that a clock put
+// forward does not drop all at once. If there is still too much it drops those written
+// longest ago.
 func (t *table) close(writes int, most int64) error {
 	now := uint64(max(time.Now().UnixMilli(), 0))
 	expired := 2 * writes
@@ -264,15 +264,15 @@ func (t *table) close(writes int, most int64) error {
 		at, key = bytes.Clone(at), bytes.Clone(key)
 		old := t.records.Get(key)
 		h, err := parseHeader(old)
-		full := t.byteCount > most
+		full := t.size > most
 		switch {
-		case old == nil || err == nil && h.place != binary.BigEndian.Uint64(at): // a line without its record
+		case old == nil || err == nil && h.sequence != binary.BigEndian.Uint64(at): // a key without its record
 			if err := t.order.Delete(at); err != nil {
 				return err
 			}
 			continue
 		case err != nil && full:
-			h = header{place: binary.BigEndian.Uint64(at)}
+			h = header{sequence: binary.BigEndian.Uint64(at)}
 		case full:
 		case err == nil && h.until < now && expired > 0:
 			expired--
@@ -286,5 +286,5 @@ func (t *table) close(writes int, most int64) error {
 }
 
 func (t *table) save() error {
-	return t.meta.Put(bytesKey, binary.BigEndian.AppendUint64(nil, uint64(max(t.byteCount, 0))))
+	return t.meta.Put(bytesKey, binary.BigEndian.AppendUint64(nil, uint64(max(t.size, 0))))
 }

@@ -13,10 +13,35 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// Typical returns the entry of the i-th of many origins, for measurements: of
-// twenty sites three have no file, five have one of a hundred that many have, and
-// twelve one of their own, 1,168 bytes a body on average.
-func Typical(i int) cache.Entry {
+// Scale measures a store once, whatever b.N. It puts the entries of n origins, reads
+// entries at random and puts some again, with together calls at a time and one by one.
+// Of twenty origins three have no file, five have one of a hundred files that they
+// share, and twelve one of their own; a body has 1,168 bytes on average.
+func Scale(b *testing.B, s cache.Store, n, together int) {
+	b.Helper()
+	content := map[fetch.Hash]int{}
+	bytes := 0
+	for i := range n {
+		r := typical(i).Record
+		bytes += len(r.Encode())
+		for h, body := range r.Bodies() {
+			content[h] = len(body)
+		}
+	}
+	for _, size := range content {
+		bytes += size
+	}
+	put := func(i int) error { return s.Put(ctx, typical(i), 1000*time.Hour) }
+	overwrite := func(int) error { return put(rand.IntN(n)) }
+	b.ReportMetric(float64(bytes)/float64(n), "content-bytes/origin")
+	b.ReportMetric(rate(b, together, n, put), "fills/s")
+	b.ReportMetric(rate(b, together, min(n, 100_000), func(int) error { _, err := s.Get(ctx, Origin(rand.IntN(n))); return err }), "reads/s")
+	b.ReportMetric(rate(b, together, min(n, 100_000), overwrite), "overwrites/s")
+	b.ReportMetric(rate(b, 1, 500, overwrite), "single-writes/s")
+	b.ReportMetric(0, "ns/op")
+}
+
+func typical(i int) cache.Entry {
 	random := rand.New(rand.NewPCG(uint64(i), 9))
 	line := fmt.Sprintf("Disallow: /%x/\n", random.Uint32())
 	r := Record(Origin(i), "User-agent: *\n"+strings.Repeat(line, 1+int(90*random.ExpFloat64())%2000))
@@ -29,9 +54,9 @@ func Typical(i int) cache.Entry {
 	return cache.Entry{Record: r}
 }
 
-// Rate does something so often, so many at a time, and returns how often in a
-// second. A worker ends with its first error, which fails b.
-func Rate(b *testing.B, workers, total int, do func(i int) error) float64 {
+// rate makes total calls by so many workers and returns the number of calls per second.
+// A worker ends at its first error, which fails b.
+func rate(b *testing.B, workers, total int, call func(i int) error) float64 {
 	b.Helper()
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -39,7 +64,7 @@ func Rate(b *testing.B, workers, total int, do func(i int) error) float64 {
 	for range workers {
 		wg.Go(func() {
 			for i := int(next.Add(1)) - 1; i < total; i = int(next.Add(1)) - 1 {
-				if err := do(i); err != nil {
+				if err := call(i); err != nil {
 					b.Error(err)
 					return
 				}
@@ -50,9 +75,9 @@ func Rate(b *testing.B, workers, total int, do func(i int) error) float64 {
 	return float64(total) / time.Since(began).Seconds()
 }
 
-// Numbered returns an entry of the i-th origin all of which follows from a number,
-// its Epoch: who finds it again knows which one it is and whether it is whole. Some
-// of its bodies come and go with other numbers.
+// Numbered returns an entry of the i-th origin that is made from a number, which is its
+// Epoch: a test that finds the entry can tell which one it is and, with Difference,
+// whether it is complete. Some entries share bodies.
 func Numbered(i int, number uint64) cache.Entry {
 	random := rand.New(rand.NewPCG(number, uint64(i)))
 	r := Record(Origin(i), strings.Repeat(fmt.Sprintln("Disallow: /", number), 1+random.IntN(100)))
@@ -60,7 +85,7 @@ func Numbered(i int, number uint64) cache.Entry {
 	case 0:
 		r = Record(Origin(i), fmt.Sprint("shared ", random.IntN(5)))
 	case 1:
-		r.LastGood = &fetch.Copy{Outcome: fetch.Success, Cause: fetch.OK, Body: fmt.Append(nil, "shared ", random.IntN(5))}
+		r.LastGood = good(fmt.Sprint("shared ", random.IntN(5)))
 	}
 	return cache.Entry{Record: r, Epoch: number}
 }

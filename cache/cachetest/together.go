@@ -1,7 +1,6 @@
 package cachetest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,8 +15,8 @@ import (
 	"github.com/robotskit/robots/cache"
 )
 
-// expiry holds a store to what it must not do: drop an entry before its time. After
-// it the entry may be there, unharmed, or absent.
+// expiry: a store must not drop an entry before its time. After that the entry may be
+// there, as it was put, or absent.
 func expiry(t *testing.T, s cache.Store) {
 	long, short := Record(Origin(1), "long"), Record(Origin(2), "short")
 	put(t, s, cache.Entry{Record: long})
@@ -36,12 +35,11 @@ func expiry(t *testing.T, s cache.Store) {
 	} else if !errors.Is(err, cache.ErrAbsent) {
 		t.Errorf("get after its time: %v, want the entry or ErrAbsent", err)
 	}
-	put(t, s, cache.Entry{Record: short}) // and it can come back
+	put(t, s, cache.Entry{Record: short}) // an entry can be put again
 	want(t, s, Origin(2), cache.Entry{Record: short})
 }
 
-// concurrent mixes calls from many goroutines. Each entry carries its number in
-// body, last good body, fence and epoch, so that a mixture of two shows.
+// concurrent mixes calls from many goroutines: an entry is never a mixture of two.
 func concurrent(t *testing.T, s cache.Store) {
 	const workers, steps, origins = 16, 120, 6
 	var number, gets, puts atomic.Uint64
@@ -50,24 +48,19 @@ func concurrent(t *testing.T, s cache.Store) {
 		wg.Go(func() {
 			random := rand.New(rand.NewPCG(uint64(w), 5))
 			for range steps {
-				o := Origin(random.IntN(origins))
+				i := random.IntN(origins)
 				switch random.IntN(10) {
 				case 0:
-					if err := s.Delete(ctx, o); err != nil {
+					if err := s.Delete(ctx, Origin(i)); err != nil {
 						t.Errorf("delete: %v", err)
 					}
 				case 1, 2, 3:
-					n := number.Add(1)
-					r := Record(o, strings.Repeat(fmt.Sprintln("body", n), int(n%500)+1))
-					g := *filled(o).LastGood
-					g.Body = fmt.Append(nil, "good ", n)
-					r.LastGood = &g
-					if err := s.Put(ctx, cache.Entry{Record: r, Epoch: n}, keep); err != nil {
+					puts.Add(1)
+					if err := s.Put(ctx, Numbered(i, number.Add(1)), keep); err != nil {
 						t.Errorf("put: %v", err)
 					}
-					puts.Add(1)
 				default:
-					e, err := s.Get(ctx, o)
+					e, err := s.Get(ctx, Origin(i))
 					if errors.Is(err, cache.ErrAbsent) {
 						continue
 					}
@@ -76,10 +69,8 @@ func concurrent(t *testing.T, s cache.Store) {
 						continue
 					}
 					gets.Add(1)
-					n := e.Epoch
-					if e.Record.Origin != o || !bytes.Equal(e.Record.LastGood.Body, fmt.Append(nil, "good ", n)) ||
-						string(e.Record.Body) != strings.Repeat(fmt.Sprintln("body", n), int(n%500)+1) {
-						t.Errorf("entry %d is a mixture: %.40q, %q", n, e.Record.Body, e.Record.LastGood.Body)
+					if diff := Difference(e, Numbered(i, e.Epoch)); diff != "" {
+						t.Errorf("entry %d is a mixture: %s", e.Epoch, diff)
 					}
 				}
 			}
@@ -109,16 +100,16 @@ func contexts(t *testing.T, s cache.Store) {
 
 func badPuts(t *testing.T, s cache.Store) {
 	if err := s.Put(ctx, cache.Entry{}, keep); err == nil {
-		t.Error("put of no record: no error")
+		t.Error("put without a record: no error")
 	}
 	if err := s.Put(ctx, cache.Entry{Record: Record(robots.Origin{}, "a")}, keep); err == nil {
-		t.Error("put of a record of no origin: no error")
+		t.Error("put of a record without an origin: no error")
 	}
 	wantAbsent(t, s, robots.Origin{})
 }
 
-// versions: what a later release has written is neither read nor absent, and goes
-// away by a put only. So is what is damaged.
+// versions: a record of a later release is neither read nor absent, and is replaced by
+// the next put. The same holds for a damaged one.
 func versions(t *testing.T, s cache.Store) {
 	p, ok := s.(Planter)
 	if !ok {
@@ -146,7 +137,7 @@ func versions(t *testing.T, s cache.Store) {
 		put(t, s, e)
 		want(t, s, Origin(1), e)
 	}
-	// What this release does not know and earlier ones did not write is skipped.
+	// A field that this release does not know is ignored.
 	if err := p.Plant(Origin(1), []byte(`{"v":1,"o":"https://site-1.example","c":"client-error","s":404,"later-addition":[1]}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -158,77 +149,91 @@ func versions(t *testing.T, s cache.Store) {
 	}
 }
 
-func leases(t *testing.T, s cache.Store) {
+// leaser returns the store if it grants leases; else it skips the test.
+func leaser(t *testing.T, s cache.Store) cache.Leaser {
+	t.Helper()
 	l, ok := s.(cache.Leaser)
 	if !ok {
 		t.Skipf("%T grants no leases", s)
 	}
-	o := Origin(1)
-	ask := func(d time.Duration) cache.Lease {
-		t.Helper()
-		got, err := l.Lease(ctx, o, d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return got
+	return l
+}
+
+// lease asks for the lease on the first origin.
+func lease(t *testing.T, l cache.Leaser, d time.Duration) cache.Lease {
+	t.Helper()
+	got, err := l.Lease(ctx, Origin(1), d)
+	if err != nil {
+		t.Fatalf("lease: %v", err)
 	}
-	put(t, s, cache.Entry{Record: Record(o, "a"), Fence: 41})
-	first := ask(time.Hour)
+	return got
+}
+
+// leases: one holder per origin, until that holder releases the lease.
+func leases(t *testing.T, s cache.Store) {
+	l := leaser(t, s)
+	put(t, s, cache.Entry{Record: Record(Origin(1), "a"), Fence: 41})
+	first := lease(t, l, time.Hour)
 	if !first.Granted || first.Token <= 41 {
 		t.Fatalf("first lease over fence 41: %+v", first)
 	}
-	if second := ask(time.Hour); second.Granted || second.Left <= 0 || second.Left > time.Hour {
+	if second := lease(t, l, time.Hour); second.Granted || second.Left <= 0 || second.Left > time.Hour {
 		t.Errorf("second lease: %+v", second)
 	}
 	if other, err := l.Lease(ctx, Origin(2), time.Hour); err != nil || !other.Granted {
 		t.Errorf("lease of another origin: %+v, %v", other, err)
 	}
-	if err := l.Release(ctx, o, first.Token-1); err != nil { // not its
-		t.Error(err)
+	if err := l.Release(ctx, Origin(1), first.Token-1); err != nil {
+		t.Errorf("release by a token that is not in force: %v", err)
 	}
-	if second := ask(time.Hour); second.Granted {
-		t.Error("released by a token that was not in force")
+	if second := lease(t, l, time.Hour); second.Granted {
+		t.Error("a token that is not in force has released the lease")
 	}
 	waited := make(chan error, 1)
-	go func() { waited <- l.Await(ctx, o) }()
-	if err := l.Release(ctx, o, first.Token); err != nil {
-		t.Error(err)
+	go func() { waited <- l.Await(ctx, Origin(1)) }()
+	if err := l.Release(ctx, Origin(1), first.Token); err != nil {
+		t.Errorf("release: %v", err)
 	}
 	if err := <-waited; err != nil {
 		t.Errorf("await: %v", err)
 	}
-	short := ask(20 * time.Millisecond) // its holder dies
-	if !short.Granted || short.Token <= first.Token {
-		t.Errorf("lease after %d: %+v", first.Token, short)
-	}
-	for { // Await may return early
-		if err := l.Await(ctx, o); err != nil {
-			t.Errorf("await: %v", err)
-		}
-		if third := ask(time.Hour); third.Granted {
-			if third.Token <= short.Token {
-				t.Errorf("token %d after %d", third.Token, short.Token)
-			}
-			put(t, s, cache.Entry{Record: Record(o, "third"), Fence: third.Token})
-			break
-		}
-	}
-	if err := s.Put(ctx, cache.Entry{Record: Record(o, "late"), Fence: short.Token}, keep); !errors.Is(err, cache.ErrFenced) {
-		t.Errorf("put of a late holder: %v, want ErrFenced", err)
+	if next := lease(t, l, time.Hour); !next.Granted || next.Token <= first.Token {
+		t.Errorf("lease after token %d was released: %+v", first.Token, next)
 	}
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	if err := l.Await(ended, o); !errors.Is(err, context.Canceled) {
+	if err := l.Await(ended, Origin(1)); !errors.Is(err, context.Canceled) {
 		t.Errorf("await with an ended context: %v", err)
 	}
 }
 
-// leaseRace lets many ask at once: one at a time has it, and tokens grow.
-func leaseRace(t *testing.T, s cache.Store) {
-	l, ok := s.(cache.Leaser)
-	if !ok {
-		t.Skipf("%T grants no leases", s)
+// leaseEnds: a lease that nobody releases ends by itself. Its holder has a lower
+// token than the next one, and what it puts after that is refused.
+func leaseEnds(t *testing.T, s cache.Store) {
+	l := leaser(t, s)
+	dead := lease(t, l, 20*time.Millisecond)
+	if !dead.Granted {
+		t.Fatalf("lease: %+v", dead)
 	}
+	var next cache.Lease
+	for !next.Granted { // Await may return early
+		if err := l.Await(ctx, Origin(1)); err != nil {
+			t.Errorf("await: %v", err)
+		}
+		next = lease(t, l, time.Hour)
+	}
+	if next.Token <= dead.Token {
+		t.Errorf("token %d after %d", next.Token, dead.Token)
+	}
+	put(t, s, cache.Entry{Record: Record(Origin(1), "next"), Fence: next.Token})
+	if err := s.Put(ctx, cache.Entry{Record: Record(Origin(1), "late"), Fence: dead.Token}, keep); !errors.Is(err, cache.ErrFenced) {
+		t.Errorf("put of a late holder: %v, want ErrFenced", err)
+	}
+}
+
+// leaseRace: if many ask at once, one at a time has the lease, and tokens grow.
+func leaseRace(t *testing.T, s cache.Store) {
+	l := leaser(t, s)
 	const workers, rounds = 16, 20
 	var inside atomic.Int32
 	var last uint64 // guarded by the lease
@@ -249,7 +254,7 @@ func leaseRace(t *testing.T, s cache.Store) {
 					continue
 				}
 				if inside.Add(1) != 1 {
-					t.Error("two hold the lease")
+					t.Error("two have the lease at a time")
 				}
 				if got.Token <= last {
 					t.Errorf("token %d after %d", got.Token, last)
@@ -267,7 +272,7 @@ func leaseRace(t *testing.T, s cache.Store) {
 	t.Logf("%d leases", workers*rounds)
 }
 
-// closing closes while calls are under way.
+// closing closes the store while calls are under way.
 func closing(t *testing.T, s cache.Store) {
 	put(t, s, cache.Entry{Record: Record(Origin(1), "a")})
 	var wg sync.WaitGroup

@@ -2,8 +2,7 @@ package redis
 
 import (
 	"flag"
-	"math/rand/v2"
-	"strconv"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -30,43 +29,18 @@ func BenchmarkGet(b *testing.B) {
 
 var scaleOrigins = flag.Int("origins", 100_000, "how many origins BenchmarkScale keeps")
 
-// BenchmarkScale fills a store, reads it in random order and writes over parts of
-// it. It measures once, whatever b.N.
+// BenchmarkScale measures a store and the memory that its server takes, once,
+// whatever b.N.
 func BenchmarkScale(b *testing.B) {
 	server := redistest.Start(b, redistest.Options{})
-	s := newStore(b, server.Client(), Options{})
-	n := *scaleOrigins
-	used := func() int {
-		for line := range strings.Lines(server.Do("INFO", "memory")) {
-			if v, ok := strings.CutPrefix(line, "used_memory_dataset:"); ok {
-				n, err := strconv.Atoi(strings.TrimSpace(v))
-				if err != nil {
-					b.Fatal(err)
-				}
-				return n
-			}
-		}
-		b.Fatal("no memory in INFO")
-		return 0
-	}
-	put := func(i int) error { return s.Put(ctx, cachetest.Typical(i), 1000*time.Hour) }
-	read := func(int) error { _, err := s.Get(ctx, cachetest.Origin(rand.IntN(n))); return err }
-	empty := used()
-	fills := cachetest.Rate(b, 128, n, put)
-	full := used()
-	b.ReportMetric(fills, "fills/s")
-	b.ReportMetric(float64(full-empty)/float64(n), "bytes/origin")
-	var own int64
-	for i := range n {
-		e := cachetest.Typical(i)
-		own += int64(len(e.Record.Encode()))
-		if k := i % 20; k >= 8 {
-			own += int64(len(e.Record.Body))
-		}
-	}
-	b.ReportMetric(float64(own)/float64(n), "content-bytes/origin")
-	b.ReportMetric(cachetest.Rate(b, 128, min(n, 100_000), read), "reads/s")
-	b.ReportMetric(cachetest.Rate(b, 128, min(n, 100_000), func(int) error { return put(rand.IntN(n)) }), "overwrites/s")
-	b.ReportMetric(cachetest.Rate(b, 1, 2000, func(int) error { return put(rand.IntN(n)) }), "single-writes/s")
-	b.ReportMetric(0, "ns/op")
+	empty := usedMemory(server)
+	cachetest.Scale(b, newStore(b, server.Client(), Options{}), *scaleOrigins, 128)
+	b.ReportMetric(float64(usedMemory(server)-empty)/float64(*scaleOrigins), "bytes/origin")
+}
+
+// usedMemory returns the bytes that the data of a server takes.
+func usedMemory(server *redistest.Server) (n int) {
+	_, used, _ := strings.Cut(server.Do("INFO", "memory"), "used_memory_dataset:")
+	_, _ = fmt.Sscan(used, &n)
+	return n
 }

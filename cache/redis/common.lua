@@ -1,6 +1,6 @@
--- Every value begins with a byte, the version of its layout, below 32. What a later
--- release has written is refused (LATER) and left as it is; all else that has not this
--- layout was damaged, and is as good as none.
+-- Every value begins with a byte, the version of its layout, below 32. A value of a later
+-- release is refused (LATER) and not changed. Any other value that does not have this
+-- layout is damaged and counts as absent.
 --
 --   record   version, fence (8), epoch (8), number of bodies (1), for each its hash (32) and birth (8), encoded record
 --   body     version, references (4), birth (8), content
@@ -17,7 +17,7 @@ local function later(value)
   return #value > 0 and string.byte(value) > VERSION and string.byte(value) < 32
 end
 
--- read returns a value or the beginning of it, nothing where a key is of another type.
+-- read returns a value or the beginning of it, an empty one if the key is of another type.
 local function read(key, last)
   local value = redis.pcall('GETRANGE', key, 0, last or -1)
   if type(value) == 'string' then return value end
@@ -25,7 +25,7 @@ local function read(key, last)
   return ''
 end
 
--- current says whether a value has this layout and is at least so long.
+-- current says whether a value has this layout and is at least least bytes long.
 local function current(value, least)
   return #value >= least and string.byte(value) == VERSION
 end
@@ -46,7 +46,7 @@ local function body_key(prefix, hash)
   return prefix .. string.gsub(hash, '.', function(c) return string.format('%02x', string.byte(c)) end)
 end
 
--- references returns the bodies that a record refers to: hash to birth.
+-- references returns the bodies that a record refers to, hash to birth.
 local function references(record)
   local refs = {}
   if current(record, RECORD_HEAD) then
@@ -59,8 +59,8 @@ local function references(record)
   return refs
 end
 
--- release takes a reference away, and the body with the last one. A body that was
--- lost and has come back has another birth and counts only who came after.
+-- release removes a reference, and the body with the last one. A body that was lost and
+-- put again has another birth, and does not count the references to the lost one.
 local function release(key, born)
   local head = read(key, BODY_HEAD - 1)
   if not current(head, BODY_HEAD) or string.sub(head, 6) ~= born then return end

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -24,11 +25,11 @@ const (
 	referenceSize = len(fetch.Hash{}) + 8
 )
 
-// sentAlong is the size up to which a body goes with the first attempt of a put.
-// Larger ones go when the server says that it does not have them.
+// sentAlong is the size up to which a body is sent with the first attempt of a put. A
+// larger one is sent if the server answers that it does not have it.
 const sentAlong = 16 << 10
 
-// errEntry is in errors about what is kept for one origin.
+// errEntry is in errors about the entry of one origin.
 var errEntry = errors.New("it is damaged")
 
 func (s *Store) recordKey(origin robots.Origin) string {
@@ -63,7 +64,7 @@ func (s *Store) get(ctx context.Context, origin robots.Origin) (cache.Entry, err
 	return decode(origin, reply[0], bodies)
 }
 
-// decode takes a stored record apart, given its bodies by their hashes.
+// decode reads a stored record, given its bodies by their hashes.
 func decode(origin robots.Origin, raw string, bodies map[string]string) (cache.Entry, error) {
 	if raw[0] > version && raw[0] < 32 {
 		return cache.Entry{}, errLater
@@ -98,10 +99,10 @@ type entryError struct{ error }
 func (e entryError) Is(target error) bool { return target == errEntry }
 func (e entryError) Unwrap() error        { return e.error }
 
-// Put keeps an entry for the time given, a millisecond at least.
+// Put keeps an entry for keep, at least a millisecond.
 func (s *Store) Put(ctx context.Context, e cache.Entry, keep time.Duration) error {
 	if e.Record == nil || e.Record.Origin.IsZero() {
-		return errors.New("shared cache: put of an entry without a record and its origin")
+		return errors.New("shared cache: the entry has no record, or the record no origin")
 	}
 	return s.do(ctx, writes, "put", e.Record.Origin, func(ctx context.Context) error { return s.put(ctx, e, keep) })
 }
@@ -120,8 +121,8 @@ func (s *Store) put(ctx context.Context, e cache.Entry, keep time.Duration) erro
 		args = append(args, string(h[:]), content, sum)
 		bodies = append(bodies, b)
 	}
-	// The second time nothing can be missing but what vanished since, and the
-	// third sends all.
+	// The second attempt sends what is missing, and the third all, in case a body
+	// vanished in between.
 	for attempt := range 3 {
 		code, rest, err := s.run(ctx, putScript, keys, args)
 		switch {
@@ -132,7 +133,7 @@ func (s *Store) put(ctx context.Context, e cache.Entry, keep time.Duration) erro
 		case code == done:
 			return nil
 		}
-		args = append([]string(nil), args...) // the client may still be sending the others
+		args = slices.Clone(args) // the client may still be sending the others
 		for i, b := range bodies {
 			for _, m := range rest {
 				if n, err := m.AsInt64(); err == nil && int(n) == i || attempt > 0 {
@@ -152,7 +153,7 @@ func (s *Store) Delete(ctx context.Context, origin robots.Origin) error {
 	})
 }
 
-// millis returns a duration as Redis takes lifetimes, rounded up and never nothing.
+// millis returns a duration as Redis takes lifetimes, rounded up and at least 1.
 func millis(d time.Duration) string {
 	ms := d.Milliseconds()
 	if d > time.Duration(ms)*time.Millisecond {

@@ -36,10 +36,7 @@ func eventually(t *testing.T, what string, try func() error) {
 	}
 }
 
-func sameEntry(e, want cache.Entry) bool {
-	return e.Fence == want.Fence && e.Epoch == want.Epoch &&
-		string(e.Record.Encode()) == string(want.Record.Encode()) && string(e.Record.Body) == string(want.Record.Body)
-}
+func sameEntry(got, want cache.Entry) bool { return cachetest.Difference(got, want) == "" }
 
 // TestKill kills a server that keeps an append-only file while entries are put,
 // again and again. With appendfsync always every entry that was acknowledged, or a
@@ -108,10 +105,7 @@ func killed(t *testing.T, server *redistest.Server, rounds int, lossy bool) {
 		server.Up()
 		eventually(t, "get after the server is back", func() error {
 			_, err := s.Get(ctx, cachetest.Origin(origins))
-			if errors.Is(err, cache.ErrAbsent) {
-				return nil
-			}
-			return err
+			return unlessAbsent(err)
 		})
 		for i := range origins {
 			e, err := s.Get(ctx, cachetest.Origin(i))
@@ -224,10 +218,7 @@ func TestForgetful(t *testing.T) {
 		for i := range n {
 			eventually(t, "put", func() error { return s.Put(ctx, cachetest.Numbered(i, uint64(round)), time.Hour) })
 		}
-		before, err := s.Lease(ctx, cachetest.Origin(0), time.Hour)
-		if err != nil || !before.Granted {
-			t.Fatalf("lease: %+v, %v", before, err)
-		}
+		before := lease(t, s, cachetest.Origin(0), time.Hour)
 		for i := range n {
 			eventually(t, "get", func() error { _, err := other.Get(ctx, cachetest.Origin(i)); return err })
 		}
@@ -245,10 +236,7 @@ func TestForgetful(t *testing.T) {
 					if err == nil {
 						t.Fatalf("entry %d is there: %v", i, e.Record)
 					}
-					if errors.Is(err, cache.ErrAbsent) {
-						return nil
-					}
-					return err
+					return unlessAbsent(err)
 				})
 			}
 		}
@@ -276,23 +264,16 @@ func TestFailover(t *testing.T) {
 	s := newStore(t, newClient(t, o), Options{})
 	const n = 100
 	for i := range n {
-		if err := s.Put(ctx, cachetest.Numbered(i, 1), time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		put(t, s, cachetest.Numbered(i, 1))
 	}
 	replica := primary.Replica(redistest.Options{})
 	replica.Promote() // it hears nothing more
 	var before cache.Lease
 	for i := range n {
-		var err error
-		if before, err = s.Lease(ctx, cachetest.Origin(i), time.Hour); err != nil || !before.Granted {
-			t.Fatalf("lease: %+v, %v", before, err)
-		}
+		before = lease(t, s, cachetest.Origin(i), time.Hour)
 		e := cachetest.Numbered(i, 2)
 		e.Fence = before.Token
-		if err := s.Put(ctx, e, time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		put(t, s, e)
 	}
 	primary.Kill()
 	proxy.Switch(replica.Addr)
@@ -307,9 +288,8 @@ func TestFailover(t *testing.T) {
 		}
 		if e.Epoch == 1 {
 			lost++
-			after, err := s.Lease(ctx, cachetest.Origin(i), time.Hour)
-			if err != nil || !after.Granted || after.Token <= before.Token {
-				t.Errorf("lease after %+v: %+v, %v", before, after, err)
+			if after := lease(t, s, cachetest.Origin(i), time.Hour); after.Token <= before.Token {
+				t.Errorf("lease after %+v: %+v", before, after)
 			}
 		}
 	}
@@ -332,9 +312,9 @@ func TestClockBack(t *testing.T) {
 		server.SetClock(ahead)
 		for i := range 3 {
 			o := cachetest.Origin(10*step + i)
-			l, err := s.Lease(ctx, o, time.Hour)
-			if err != nil || !l.Granted || l.Token <= last {
-				t.Fatalf("clock at %v: lease after token %d: %+v, %v", ahead, last, l, err)
+			l := lease(t, s, o, time.Hour)
+			if l.Token <= last {
+				t.Fatalf("clock at %v: lease after token %d: %+v", ahead, last, l)
 			}
 			last = l.Token
 		}
@@ -347,13 +327,8 @@ func TestFull(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	s := newStore(t, server.Client(), Options{})
 	o, e := cachetest.Origin(1), cachetest.Numbered(1, 1)
-	if err := s.Put(ctx, e, time.Hour); err != nil {
-		t.Fatal(err)
-	}
-	lease, err := s.Lease(ctx, o, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	put(t, s, e)
+	l := lease(t, s, o, time.Hour)
 	server.Do("CONFIG", "SET", "maxmemory-policy", "noeviction")
 	server.Do("CONFIG", "SET", "maxmemory", "1")
 	for _, i := range []int{1, 2} {
@@ -371,7 +346,7 @@ func TestFull(t *testing.T) {
 	if !s.DownSince().IsZero() {
 		t.Error("a server that is full is not down")
 	}
-	if err := s.Release(ctx, o, lease.Token); err != nil {
+	if err := s.Release(ctx, o, l.Token); err != nil {
 		t.Errorf("release: %v", err)
 	}
 	if err := s.Await(ctx, o); err != nil {
@@ -381,9 +356,7 @@ func TestFull(t *testing.T) {
 		t.Errorf("delete: %v", err)
 	}
 	server.Do("CONFIG", "SET", "maxmemory", "0")
-	if err := s.Put(ctx, cachetest.Numbered(2, 2), time.Hour); err != nil {
-		t.Error(err)
-	}
+	put(t, s, cachetest.Numbered(2, 2))
 	counted(t, s)
 }
 
@@ -405,9 +378,7 @@ func TestEviction(t *testing.T) {
 	server.Do("CONFIG", "SET", "maxmemory", fmt.Sprint(base+n*700))
 	whole, absent, bodiless := 0, 0, 0
 	for i := range n {
-		if err := s.Put(ctx, cachetest.Numbered(i, 1), time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		put(t, s, cachetest.Numbered(i, 1))
 	}
 	for i := range n {
 		e, err := s.Get(ctx, cachetest.Origin(i))
@@ -427,9 +398,7 @@ func TestEviction(t *testing.T) {
 	server.Do("CONFIG", "SET", "maxmemory", "0")
 	for range 2 { // the second time bodies have come back that the first met as lost
 		for i := range n {
-			if err := s.Put(ctx, cachetest.Numbered(i, 1), time.Hour); err != nil {
-				t.Fatal(err)
-			}
+			put(t, s, cachetest.Numbered(i, 1))
 		}
 	}
 	excess := overcounted(t, s) // of records that were dropped, which told nobody
@@ -451,9 +420,7 @@ func TestHang(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	s := newStore(t, server.Client(), Options{})
 	for i := range 3 {
-		if err := s.Put(ctx, cachetest.Numbered(i, 1), time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		put(t, s, cachetest.Numbered(i, 1))
 	}
 	if since := s.DownSince(); !since.IsZero() {
 		t.Errorf("down since %v", since)
@@ -585,12 +552,8 @@ func TestAwaitHang(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	s := newStore(t, server.Client(), Options{})
 	o, short := cachetest.Origin(1), cachetest.Origin(2)
-	if l, err := s.Lease(ctx, o, time.Hour); err != nil || !l.Granted {
-		t.Fatalf("lease: %+v, %v", l, err)
-	}
-	if l, err := s.Lease(ctx, short, 2*time.Second); err != nil || !l.Granted {
-		t.Fatalf("lease: %+v, %v", l, err)
-	}
+	lease(t, s, o, time.Hour)
+	lease(t, s, short, 2*time.Second)
 	await := func(ctx context.Context, o robots.Origin) <-chan error {
 		waited := make(chan error, 1)
 		go func() { waited <- s.Await(ctx, o) }()
@@ -631,9 +594,9 @@ func TestAwaitHang(t *testing.T) {
 	eventually(t, "await of no lease", func() error { return s.Await(ctx, short) })
 }
 
-// TestUnheard: a lease that the server has granted and nobody heard of is given
+// TestUnknownLease: a lease that the server has granted and nobody heard of is given
 // back when the server answers, so that the others need not wait for its end.
-func TestUnheard(t *testing.T) {
+func TestUnknownLease(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name     string
@@ -646,10 +609,7 @@ func TestUnheard(t *testing.T) {
 			t.Parallel()
 			server := redistest.Start(t, redistest.Options{})
 			s, other := newStore(t, server.Client(), Options{}), newStore(t, server.Client(), Options{})
-			heard, err := s.Lease(ctx, cachetest.Origin(0), time.Hour)
-			if err != nil || !heard.Granted {
-				t.Fatalf("lease: %+v, %v", heard, err)
-			}
+			lease(t, s, cachetest.Origin(0), time.Hour)
 			server.Freeze()
 			defer server.Thaw()
 			const n = 20
@@ -667,13 +627,10 @@ func TestUnheard(t *testing.T) {
 			server.Thaw()
 			eventually(t, "get", func() error {
 				_, err := s.Get(ctx, cachetest.Origin(1000))
-				if errors.Is(err, cache.ErrAbsent) {
-					return nil
-				}
-				return err
+				return unlessAbsent(err)
 			})
 			for i := range n {
-				eventually(t, "lease that nobody heard of", func() error {
+				eventually(t, "unknown lease", func() error {
 					l, err := other.Lease(ctx, cachetest.Origin(1+i), time.Hour)
 					if err == nil && !l.Granted {
 						err = fmt.Errorf("another has it for %v", l.Left)
@@ -682,35 +639,8 @@ func TestUnheard(t *testing.T) {
 				})
 			}
 			if l, err := other.Lease(ctx, cachetest.Origin(0), time.Hour); err != nil || l.Granted {
-				t.Errorf("a lease that was heard of: %+v, %v", l, err)
+				t.Errorf("a known lease: %+v, %v", l, err)
 			}
 		})
-	}
-}
-
-// TestScriptsLost: a server that has forgotten the scripts is given them again.
-func TestScriptsLost(t *testing.T) {
-	server := redistest.Start(t, redistest.Options{})
-	s := newStore(t, server.Client(), Options{})
-	for i := range uint64(3) {
-		server.Do("SCRIPT", "FLUSH")
-		l, err := s.Lease(ctx, cachetest.Origin(1), time.Hour)
-		if err != nil || !l.Granted {
-			t.Fatalf("lease: %+v, %v", l, err)
-		}
-		server.Do("SCRIPT", "FLUSH")
-		e := cachetest.Numbered(1, i)
-		e.Fence = l.Token
-		if err := s.Put(ctx, e, time.Hour); err != nil {
-			t.Fatal(err)
-		}
-		server.Do("SCRIPT", "FLUSH")
-		if got, err := s.Get(ctx, cachetest.Origin(1)); err != nil || !sameEntry(got, e) {
-			t.Fatalf("get: %v", err)
-		}
-		server.Do("SCRIPT", "FLUSH")
-		if err := s.Release(ctx, cachetest.Origin(1), l.Token); err != nil {
-			t.Fatal(err)
-		}
 	}
 }

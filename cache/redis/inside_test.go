@@ -18,79 +18,6 @@ import (
 	"github.com/robotskit/robots/internal/redistest"
 )
 
-// everything does with a store what there is to do, and with another what a second
-// process would.
-func everything(t *testing.T, s, other *Store) {
-	t.Helper()
-	o := cachetest.Origin(1)
-	for step, size := range []int{0, 10, sentAlong, sentAlong + 1, 513_024, 10} {
-		first, err := s.Lease(ctx, o, time.Hour)
-		if err != nil || !first.Granted {
-			t.Fatalf("lease: %+v, %v", first, err)
-		}
-		waited := make(chan error, 1)
-		go func() { waited <- other.Await(ctx, o) }()
-		e := cache.Entry{Record: cachetest.Record(o, strings.Repeat("x", size)), Fence: first.Token, Epoch: uint64(step)}
-		for range 2 {
-			if err := s.Put(ctx, e, time.Hour); err != nil {
-				t.Fatalf("put: %v", err)
-			}
-		}
-		late := e
-		late.Fence--
-		if err := other.Put(ctx, late, time.Hour); !errors.Is(err, cache.ErrFenced) {
-			t.Fatalf("late put: %v", err)
-		}
-		if second, err := other.Lease(ctx, o, time.Hour); err != nil || second.Granted {
-			t.Fatalf("second lease: %+v, %v", second, err)
-		}
-		if err := s.Release(ctx, o, first.Token); err != nil {
-			t.Fatalf("release: %v", err)
-		}
-		if err := <-waited; err != nil {
-			t.Fatalf("await: %v", err)
-		}
-		for _, s := range []*Store{s, other, other} {
-			if got, err := s.Get(ctx, o); err != nil || !sameEntry(got, e) {
-				t.Fatalf("get: %v", err)
-			}
-		}
-	}
-	if err := s.Delete(ctx, o); err != nil {
-		t.Fatalf("delete: %v", err)
-	}
-	if _, err := s.Get(ctx, o); !errors.Is(err, cache.ErrAbsent) {
-		t.Fatalf("get after delete: %v", err)
-	}
-}
-
-// TestACL lets a user who may do no more than doc.go says do everything.
-func TestACL(t *testing.T) {
-	t.Parallel()
-	words := redistest.AccessRule(t, "doc.go")
-	for _, cluster := range []bool{false, true} {
-		t.Run(fmt.Sprint("cluster ", cluster), func(t *testing.T) {
-			server := redistest.Start(t, redistest.Options{Cluster: cluster})
-			server.Do(append([]string{"ACL", "SETUSER", "robots"}, words...)...)
-			o := server.Option()
-			o.Username, o.Password, o.DisableCache = "robots", "SECRET", true
-			everything(t, newStore(t, newClient(t, o), Options{}), newStore(t, newClient(t, o), Options{}))
-			if n := server.Do("ACL", "LOG"); n != "[]" && strings.Contains(n, "reason") {
-				t.Errorf("the server has refused: %s", n)
-			}
-			if err := newStore(t, newClient(t, o), Options{Prefix: "other"}).Put(ctx, cachetest.Numbered(1, 1), time.Hour); err == nil || !strings.Contains(err.Error(), "NOPERM") {
-				t.Errorf("put under another prefix: %v", err)
-			}
-		})
-	}
-}
-
-func TestTLS(t *testing.T) {
-	server := redistest.Start(t, redistest.Options{TLS: true})
-	o := server.Option()
-	everything(t, newStore(t, newClient(t, o), Options{}), newStore(t, newClient(t, o), Options{}))
-}
-
 // TestLater: what a later release has written is refused and stays as it is.
 func TestLater(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
@@ -162,9 +89,7 @@ func TestDamage(t *testing.T) {
 			beside := cache.Entry{Record: cachetest.Record(other, "beside")}
 			e := cache.Entry{Record: cachetest.Record(o, body)}
 			for _, e := range []cache.Entry{beside, e} {
-				if err := s.Put(ctx, e, time.Hour); err != nil {
-					t.Fatal(err)
-				}
+				put(t, s, e)
 			}
 			server.Do("DEL", key)
 			damage(key)
@@ -175,10 +100,7 @@ func TestDamage(t *testing.T) {
 				t.Errorf("%s, %s: get of another: %v", key, name, err)
 			}
 			for _, o := range []robots.Origin{o, other} {
-				l, err := s.Lease(ctx, o, time.Hour)
-				if err != nil || !l.Granted {
-					t.Errorf("%s, %s: lease of %s: %+v, %v", key, name, o, l, err)
-				}
+				l := lease(t, s, o, time.Hour)
 				if err := s.Release(ctx, o, l.Token); err != nil {
 					t.Errorf("%s, %s: release: %v", key, name, err)
 				}
@@ -214,13 +136,11 @@ func TestTokens(t *testing.T) {
 	s := newStore(t, server.Client(), Options{})
 	for i, fence := range []uint64{0, 1 << 53, 1<<53 + 1, 1<<60 + 1<<32 - 1, 1 << 63, 1<<64 - 2} {
 		o := cachetest.Origin(i)
-		if err := s.Put(ctx, cache.Entry{Record: cachetest.Record(o, "a"), Fence: fence}, time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		put(t, s, cache.Entry{Record: cachetest.Record(o, "a"), Fence: fence})
 		server.Do("DEL", s.head+"token")
-		l, err := s.Lease(ctx, o, time.Hour)
-		if err != nil || !l.Granted || l.Token <= fence {
-			t.Errorf("lease over fence %d: %+v, %v", fence, l, err)
+		l := lease(t, s, o, time.Hour)
+		if l.Token <= fence {
+			t.Errorf("lease over fence %d: %+v", fence, l)
 		}
 		if fence >= 1<<53 && l.Token != fence+1 {
 			t.Errorf("lease over fence %d has token %d", fence, l.Token)
@@ -269,18 +189,14 @@ func TestRepair(t *testing.T) {
 			f := cache.Entry{Record: cachetest.Record(other, strings.Repeat("x", size))}
 			s := newStore(t, client, Options{})
 			for _, e := range []cache.Entry{e, f} {
-				if err := s.Put(ctx, e, time.Hour); err != nil {
-					t.Fatal(err)
-				}
+				put(t, s, e)
 			}
 			damage(fmt.Sprintf("%sbody:%x", s.head, fetch.HashOf(e.Record.Body)))
 			if _, err := s.Get(ctx, o); err == nil || errors.Is(err, cache.ErrAbsent) || !strings.Contains(err.Error(), "body") {
 				t.Errorf("get with a body of %d bytes, %s: %v", size, name, err)
 			}
 			for range 2 {
-				if err := s.Put(ctx, e, time.Hour); err != nil {
-					t.Fatal(err)
-				}
+				put(t, s, e)
 				for _, e := range []cache.Entry{e, f} {
 					if got, err := s.Get(ctx, e.Record.Origin); err != nil || !sameEntry(got, e) {
 						t.Errorf("get of %d bytes after a repair, %s: %v", size, name, err)
@@ -288,9 +204,7 @@ func TestRepair(t *testing.T) {
 				}
 			}
 			// The other's reference may be to the body that is gone.
-			if err := s.Put(ctx, f, time.Hour); err != nil {
-				t.Fatal(err)
-			}
+			put(t, s, f)
 			counted(t, s)
 			for i, o := range []cache.Entry{e, f} {
 				if i == 1 {
@@ -388,8 +302,7 @@ func TestFlat(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		now.goroutines, now.heap = runtime.NumGoroutine(), int64(m.HeapAlloc)
 		now.connections = strings.Count(server.Do("CLIENT", "LIST"), "addr=") - 1 // this one
-		_, used, _ := strings.Cut(server.Do("INFO", "memory"), "used_memory_dataset:")
-		_, _ = fmt.Sscan(used, &now.used)
+		now.used = usedMemory(server)
 		return now
 	}
 	round(calls / 10)

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	"github.com/robotskit/robots"
@@ -19,12 +18,12 @@ func (s *Store) leaseKey(origin robots.Origin) string {
 
 func (s *Store) leasePrefix() string { return s.head + "lease:" }
 
-// encoded returns a number as scripts take it.
+// encoded returns a number in eight bytes, as scripts take it.
 func encoded(n uint64) string {
 	return string(binary.BigEndian.AppendUint64(nil, n))
 }
 
-// longestLease is as good as for ever and within what a Duration holds.
+// longestLease keeps sums of times within the range of a Duration.
 const longestLease = 100 * 365 * 24 * time.Hour
 
 // Lease asks for the right to fetch an origin for d, a millisecond at least.
@@ -34,7 +33,7 @@ func (s *Store) Lease(ctx context.Context, origin robots.Origin, d time.Duration
 		nonce := encoded(rand.Uint64())
 		got, err = s.lease(ctx, origin, min(d, longestLease), nonce)
 		if err != nil && trouble(err) && script.KindOf(err) == script.Lost {
-			s.unheard.add(granted{s.leaseKey(origin), nonce})
+			s.addUnknown(request{s.leaseKey(origin), nonce})
 			s.giveBack()
 		}
 		return err
@@ -42,8 +41,8 @@ func (s *Store) Lease(ctx context.Context, origin robots.Origin, d time.Duration
 	return got, err
 }
 
-// lease asks under a nonce, by which a call that is sent again finds that it has
-// the lease, and one whose answer was lost gives it back.
+// lease asks with a nonce. By that the server knows a request that is sent again, and the
+// store gives back a lease when the answer was lost.
 func (s *Store) lease(ctx context.Context, origin robots.Origin, d time.Duration, nonce string) (cache.Lease, error) {
 	keys := []string{s.leaseKey(origin), s.recordKey(origin), s.head + "token"}
 	code, rest, err := s.run(ctx, leaseScript, keys, []string{millis(d), nonce})
@@ -80,61 +79,37 @@ func (s *Store) Release(ctx context.Context, origin robots.Origin, token uint64)
 	})
 }
 
-// granted is a lease that may be in force without its holder's knowledge, or may
-// come into force when a server that hangs goes on.
-type granted struct{ key, nonce string }
+// A request for a lease whose answer was lost: the lease may be in force, or may come
+// into force when a server that hangs goes on.
+type request struct{ key, nonce string }
 
-// maxUnheard bounds the leases that are remembered to be given back, some 200 KiB.
-// Those beyond run out by themselves.
-const maxUnheard = 1024
+// maxUnknown bounds the requests that are kept, some 200 KiB. Leases beyond that run
+// out by themselves.
+const maxUnknown = 1024
 
-// unheard holds the leases whose answers were lost.
-type unheard struct {
-	mu     sync.Mutex
-	list   []granted
-	giving bool // one goroutine does
+func (s *Store) addUnknown(lost ...request) {
+	s.unknownMu.Lock()
+	defer s.unknownMu.Unlock()
+	s.unknown = append(s.unknown, lost[:min(len(lost), maxUnknown-len(s.unknown))]...)
 }
 
-func (u *unheard) add(g granted) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if len(u.list) < maxUnheard {
-		u.list = append(u.list, g)
-	}
-}
-
-// take returns one of them. With none it ends the giving.
-func (u *unheard) take() (g granted, ok bool) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	n := len(u.list)
-	if n == 0 {
-		u.giving = false
-		return g, false
-	}
-	g, u.list = u.list[n-1], u.list[:n-1]
-	return g, true
-}
-
-// giveBack releases in the background what nobody heard of, until the server does
-// not answer; its next answer begins again. A call must be under way.
+// giveBack releases unknown leases in the background. What it cannot release it leaves
+// for the next answer of the server, after which it is called again. A call must be
+// under way.
 func (s *Store) giveBack() {
-	u := &s.unheard
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if len(u.list) == 0 || u.giving {
+	s.unknownMu.Lock()
+	defer s.unknownMu.Unlock()
+	list := s.unknown
+	if s.unknown = nil; len(list) == 0 {
 		return
 	}
-	u.giving = true
 	s.calls.Go(func() {
-		for g, ok := u.take(); ok; g, ok = u.take() {
+		for i, r := range list {
 			ctx, cancel := context.WithTimeout(context.Background(), callLimit)
-			_, _, err := s.run(ctx, releaseScript, []string{g.key}, []string{"", g.nonce})
+			_, _, err := s.run(ctx, releaseScript, []string{r.key}, []string{"", r.nonce})
 			cancel()
 			if err != nil && trouble(err) {
-				u.mu.Lock()
-				u.list, u.giving = append(u.list, g), false
-				u.mu.Unlock()
+				s.addUnknown(list[i:]...)
 				s.failed(err)
 				return
 			}
@@ -142,45 +117,45 @@ func (s *Store) giveBack() {
 	})
 }
 
-// A waiter asks again after firstLook, ever later up to longestLook. It is not told by
-// a message: a client that reads messages for many waiters on its one connection
-// stops reading answers while one of them does not take its own.
+// A waiter asks again after firstPause, then less and less often, up to longestPause. The
+// server does not send it a message instead: a client that reads messages for many
+// waiters on one connection reads no answers while one of them is slow to take its own.
 const (
-	firstLook   = 50 * time.Millisecond
-	longestLook = 500 * time.Millisecond
+	firstPause   = 50 * time.Millisecond
+	longestPause = 500 * time.Millisecond
 )
 
-// Await waits until no lease is in force on an origin. It notices the end of a lease that runs out at once,
-// and of one that is released within some 600 ms. Until the server has said how long
-// the lease runs it waits no longer than any call, and after that no longer than the
-// lease, whatever the server does.
+// Await waits until no lease is in force on an origin. It returns at once when a lease
+// runs out, and within some 600 ms when one is released. It waits no longer than any
+// call until the server has said how long the lease runs, and after that no longer than
+// the lease, even if the server fails.
 func (s *Store) Await(ctx context.Context, origin robots.Origin) error {
 	var end time.Time // of the lease, zero until it is known
-	for look := firstLook; ; look = min(2*look, longestLook) {
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		left, err := s.left(ctx, origin, end)
 		switch {
 		case err == nil && left <= 0:
 			return nil
 		case err == nil:
-			end = time.Now().Add(left + time.Millisecond) // it is there in its last one
+			end = time.Now().Add(left + time.Millisecond) // the server counts whole ones
 		case end.IsZero() || ctx.Err() != nil || errors.Is(err, cache.ErrClosed):
 			return err
 		}
-		pause := time.NewTimer(min(look*3/4+rand.N(look/2), time.Until(end)))
+		timer := time.NewTimer(min(pause*3/4+rand.N(pause/2), time.Until(end)))
 		select {
-		case <-pause.C:
+		case <-timer.C:
 		case <-ctx.Done():
 		case <-s.end:
 		}
-		pause.Stop()
+		timer.Stop()
 		if ctx.Err() == nil && !time.Now().Before(end) {
 			return nil
 		}
 	}
 }
 
-// left returns how long the lease on an origin runs, nothing or less if there is none.
-// It does not ask for longer than to the end that is known, if one is.
+// left returns how long the lease on an origin runs, 0 or less if there is none. If the
+// end of the lease is known, it waits for the answer until then.
 func (s *Store) left(ctx context.Context, origin robots.Origin, end time.Time) (time.Duration, error) {
 	if !end.IsZero() {
 		bounded, cancel := context.WithDeadline(ctx, end)

@@ -1,18 +1,18 @@
 -- KEYS: lease, record, token. ARGV: milliseconds, nonce.
--- The reply of one that is granted or refused: code, milliseconds left, token.
+-- Replies with the code, the milliseconds left, and the token if granted.
 local held = read(KEYS[1])
 if later(held) then return {LATER} end
 local left = redis.call('PTTL', KEYS[1])
 if current(held, 17) and left >= 0 then
-  if string.sub(held, 10) == ARGV[2] then -- this call, whose answer was lost
+  if string.sub(held, 10) == ARGV[2] then -- of this request, whose answer was lost
     return {DONE, left, string.sub(held, 2, 9)}
   end
   return {REFUSED, left}
 end
 local record, last = read(KEYS[2], 8), read(KEYS[3])
 if later(record) or later(last) then return {LATER} end
--- The time alone would do while no clock goes back and no fence is of another
--- kind; the last token alone while a failover loses no write.
+-- The time alone would do if no clock went back and all fences were times. The last
+-- token alone would do if a failover lost no write.
 local token = micros()
 for _, v in ipairs({record, last}) do
   if current(v, 9) and not less(string.sub(v, 2, 9), token) then

@@ -1,8 +1,8 @@
 -- KEYS: record, its bodies
 -- ARGV: prefix of body keys, fence, epoch, milliseconds to keep, encoded record;
 --       for each body its hash, its content or nothing, SHA-1 of content not sent
--- The order matters: what can fail for want of memory comes before anything is
--- taken away, and the server decides about memory before the script begins.
+-- What can fail for lack of memory comes before anything is deleted. (The server checks
+-- its memory before the script begins.)
 local prefix, fence, epoch, keep, encoded = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local old = read(KEYS[1], RECORD_HEAD + 2 * REFERENCE - 1)
 if later(old) then return {LATER} end

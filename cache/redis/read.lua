@@ -1,6 +1,6 @@
 -- KEYS: record. ARGV: prefix of body keys.
--- Returns the record and the bodies it refers to, as of one moment: each hash, and
--- its content or nothing.
+-- Returns the record and the bodies that it refers to, as of one moment: each hash, and
+-- its content, empty if it is missing.
 local record = read(KEYS[1])
 local reply = {record}
 for hash in pairs(references(record)) do

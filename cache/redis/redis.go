@@ -17,20 +17,19 @@ import (
 
 // Options are the settings of a Store. The zero value is usual.
 type Options struct {
-	// Prefix begins all keys, in braces: "robots" if empty. It is what keeps fleets
-	// that share a server apart. It is at most 64 bytes without braces, spaces and
-	// control characters.
+	// Prefix begins all keys, in braces: "robots" if empty. Fleets that share a server
+	// need different ones. It has at most 64 bytes and no braces, spaces or control
+	// characters.
 	Prefix string
 }
 
 const (
 	version = 1 // of the layouts in the package comment
 
-	// callLimit is how long a call may take whatever its context says: a server
-	// that hangs holds nobody for longer.
+	// callLimit is how long a call may take, whatever its context says.
 	callLimit = 3 * time.Second
-	// While the server is down calls try for probeLimit. When it has been for
-	// probeAll, one does every probeGap, and the others fail at once.
+	// While the server is down calls try for probeLimit. When it has been down for
+	// probeAll, one call tries every probeGap, and the others fail at once.
 	probeLimit = time.Second
 	probeAll   = time.Second
 	probeGap   = 500 * time.Millisecond
@@ -41,7 +40,7 @@ type Store struct {
 	client rueidis.Client
 	head   string // of all keys
 
-	mu     sync.RWMutex // of closed, held for reading while calls.Add
+	mu     sync.RWMutex // of closed; read-locked around calls.Add
 	closed bool
 	calls  sync.WaitGroup
 	end    chan struct{} // closed by Close
@@ -49,26 +48,27 @@ type Store struct {
 	down     atomic.Bool // since is not zero
 	downMu   sync.Mutex
 	since    time.Time
-	lost     bool      // nothing is answered, or
-	readOnly bool      // no write is taken, whatever else is answered
+	lost     bool      // the server answers nothing, or
+	readOnly bool      // it refuses writes
 	probe    time.Time // when the next call may try
 	cause    error
 
-	unheard unheard
+	unknownMu sync.Mutex
+	unknown   []request // whose leases must be given back
 }
 
 var _ cache.Leaser = (*Store)(nil)
 
 // New returns a store that uses the caller's client, which stays the caller's to
-// close, after the store. It does not ask the server anything: the error is about
-// the options.
+// close, after the store. It sends nothing to the server: the error is about the
+// options.
 //
 // The client must not send reads to replicas (rueidis.ClientOption.SendToReplicas),
 // which lag behind. It needs no client-side caching (DisableCache): a cache.Cache
 // has its own memory in front of the store.
 func New(client rueidis.Client, o Options) (*Store, error) {
 	if client == nil {
-		return nil, errors.New("shared cache: there is no Redis client")
+		return nil, errors.New("shared cache: the Redis client is nil: make one with rueidis.NewClient")
 	}
 	head, err := script.Head(o.Prefix)
 	if err != nil {
@@ -91,9 +91,8 @@ func (s *Store) Close() error {
 }
 
 // DownSince returns since when Redis has not answered, by the clock of this process,
-// and the zero time if the last call was answered. While it is down most calls fail
-// at once, and one now and then tries. An answer that a server gives about all it has
-// (LOADING, CLUSTERDOWN, MASTERDOWN) counts as none. A server that takes no writes
+// and the zero time if it has answered the last call. An error of the whole server
+// (LOADING, CLUSTERDOWN, MASTERDOWN) counts as no answer. A server that refuses writes
 // (READONLY, NOREPLICAS, MISCONF) is down until it takes one, though reads go on.
 func (s *Store) DownSince() time.Time {
 	if !s.down.Load() {
@@ -103,13 +102,13 @@ func (s *Store) DownSince() time.Time {
 	defer s.downMu.Unlock()
 	if now := time.Now(); !s.since.IsZero() && now.After(s.probe) {
 		s.probe = now.Add(probeGap)
-		s.ping() // while all is answered from memory nobody else calls
+		s.ping() // if the cache answers from its memory, nobody else calls
 	}
 	return s.since
 }
 
-// ping asks in the background whether Redis is back, by the end of no lease: that
-// is a write, which a server may refuse that answers all else, and changes nothing.
+// ping asks in the background whether Redis is back. It releases a lease that nobody
+// has: a write, which shows whether the server takes writes, and changes nothing.
 func (s *Store) ping() {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -127,7 +126,7 @@ func (s *Store) ping() {
 	})
 }
 
-// purpose is what a call wants of the server.
+// purpose says whether a call reads or writes.
 type purpose bool
 
 const (
@@ -135,8 +134,8 @@ const (
 	writes purpose = true
 )
 
-// do makes a call of the server: it bounds its time, notes whether Redis answered,
-// and puts the error into a sentence. The name of the call is for that.
+// do calls the server. It bounds the time of the call, notes whether Redis answered, and
+// makes a sentence of the error, for which the call has a name.
 func (s *Store) do(ctx context.Context, p purpose, name string, origin robots.Origin, call func(context.Context) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -164,14 +163,14 @@ func (s *Store) do(ctx context.Context, p purpose, name string, origin robots.Or
 	canceled, late := errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded)
 	own := ctx.Err()
 	if d, ok := ctx.Deadline(); own == nil && late && ok && d.Before(until) {
-		own = context.DeadlineExceeded // its timer is a little behind the connection's
+		own = context.DeadlineExceeded // though the timer of ctx has not fired yet
 	}
 	switch {
 	case own != nil && (canceled || late):
 		return own
 	case errors.Is(err, rueidis.ErrClosing):
 		return fmt.Errorf("shared cache: %s of %s: the Redis client has been closed", name, origin)
-	case canceled: // another caller, who was connecting for this one too
+	case canceled: // by another caller, whose connection this one waited for
 	case late:
 		err = errSilent
 		s.failed(err)
@@ -186,7 +185,7 @@ func (s *Store) do(ctx context.Context, p purpose, name string, origin robots.Or
 	return fmt.Errorf("shared cache: %s of %s: %w", name, origin, err)
 }
 
-// limit returns how long a call may take, or why it may not be tried.
+// limit returns how long a call may take, or an error if it must not try.
 func (s *Store) limit(p purpose) (time.Duration, error) {
 	if !s.down.Load() {
 		return callLimit, nil
@@ -197,7 +196,7 @@ func (s *Store) limit(p purpose) (time.Duration, error) {
 	switch {
 	case s.since.IsZero(), p == reads && !s.lost:
 		return callLimit, nil
-	case now.Sub(s.since) < probeAll: // a connection that broke is soon replaced
+	case now.Sub(s.since) < probeAll: // the client may be connecting again
 	case now.Before(s.probe):
 		return 0, downError{s.since, s.cause}
 	default:
@@ -208,8 +207,8 @@ func (s *Store) limit(p purpose) (time.Duration, error) {
 
 var errSilent = errors.New("the server does not answer")
 
-// trouble reports whether an error says that Redis cannot do such a call at present,
-// and not that it has answered it.
+// trouble reports whether an error says that Redis cannot do such calls at present. Else
+// the error is an answer.
 func trouble(err error) bool {
 	for _, answer := range []error{cache.ErrAbsent, cache.ErrFenced, errEntry, errLater, errExhausted, script.ErrReply} {
 		if errors.Is(err, answer) {
@@ -244,7 +243,7 @@ func (s *Store) answered(p purpose) {
 // failed notes that Redis cannot do a call.
 func (s *Store) failed(cause error) {
 	if errors.Is(cause, context.DeadlineExceeded) {
-		cause = errSilent // the deadline was ours: who is told later has another
+		cause = errSilent // the deadline was ours, and the cause is shown to others
 	}
 	s.downMu.Lock()
 	defer s.downMu.Unlock()
@@ -259,7 +258,7 @@ func (s *Store) failed(cause error) {
 	s.cause, s.probe = cause, now.Add(probeGap)
 }
 
-// downError is the error of a call that has not been tried.
+// downError is the error of a call that was not tried.
 type downError struct {
 	since time.Time
 	cause error

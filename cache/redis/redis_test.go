@@ -2,10 +2,12 @@ package redis
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/rueidis"
 
@@ -35,6 +37,32 @@ func newStore(t testing.TB, client rueidis.Client, o Options) *Store {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	return s
+}
+
+// put puts an entry for an hour.
+func put(t *testing.T, s cache.Store, e cache.Entry) {
+	t.Helper()
+	if err := s.Put(context.Background(), e, time.Hour); err != nil {
+		t.Errorf("put of %s: %v", e.Record.Origin, err)
+	}
+}
+
+// lease acquires the lease on an origin.
+func lease(t *testing.T, s *Store, o robots.Origin, d time.Duration) cache.Lease {
+	t.Helper()
+	l, err := s.Lease(ctx, o, d)
+	if err != nil || !l.Granted {
+		t.Fatalf("lease: %+v, %v", l, err)
+	}
+	return l
+}
+
+// unlessAbsent returns nil for ErrAbsent, by which the server has answered.
+func unlessAbsent(err error) error {
+	if errors.Is(err, cache.ErrAbsent) {
+		return nil
+	}
+	return err
 }
 
 // inside lets the suite see what a store holds.
@@ -69,18 +97,49 @@ func (s inside) Plant(origin robots.Origin, record []byte) error {
 	return s.client.Do(ctx, s.client.B().Set().Key(s.recordKey(origin)).Value(head+string(record)).Build()).Error()
 }
 
-// conform runs the suite on stores with prefixes of their own.
-func conform(t *testing.T, client rueidis.Client) {
-	n := 0
+// conform runs the suite on a server as a client of it sees it. Only one that may do
+// everything can look inside.
+func conform(t *testing.T, server *redistest.Server, o rueidis.ClientOption) {
+	client := newClient(t, o)
 	cachetest.Run(t, func(t *testing.T) cache.Store {
-		n++
-		return inside{newStore(t, client, Options{Prefix: "conform-" + strconv.Itoa(n)})}
+		server.Do("FLUSHALL")
+		s := newStore(t, client, Options{})
+		if o.Username != "" {
+			return s
+		}
+		return inside{s}
 	})
 }
 
 func TestConformance(t *testing.T) {
-	t.Run("server", func(t *testing.T) { conform(t, redistest.Start(t, redistest.Options{}).Client()) })
-	t.Run("cluster", func(t *testing.T) { conform(t, redistest.Start(t, redistest.Options{Cluster: true}).Client()) })
+	for name, o := range map[string]redistest.Options{"server": {}, "cluster": {Cluster: true}, "TLS": {TLS: true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t, o)
+			conform(t, server, server.Option())
+		})
+	}
+}
+
+// TestACL runs the suite as a user who may do no more than doc.go says.
+func TestACL(t *testing.T) {
+	rule := redistest.AccessRule(t, "doc.go")
+	for _, cluster := range []bool{false, true} {
+		t.Run(fmt.Sprint("cluster ", cluster), func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t, redistest.Options{Cluster: cluster})
+			server.Do(append([]string{"ACL", "SETUSER", "robots"}, rule...)...)
+			o := server.Option()
+			o.Username, o.Password, o.DisableCache = "robots", "SECRET", true
+			conform(t, server, o)
+			if log := server.Do("ACL", "LOG"); strings.Contains(log, "reason") {
+				t.Errorf("the server has refused: %s", log)
+			}
+			if err := newStore(t, newClient(t, o), Options{Prefix: "other"}).Put(ctx, cachetest.Numbered(1, 1), time.Hour); err == nil || !strings.Contains(err.Error(), "NOPERM") {
+				t.Errorf("put under another prefix: %v", err)
+			}
+		})
+	}
 }
 
 func newClient(t testing.TB, o rueidis.ClientOption) rueidis.Client {

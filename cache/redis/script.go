@@ -26,8 +26,8 @@ var (
 	releaseLua string
 )
 
-// The flags in first lines let a server that is out of memory serve what needs none.
-// A put and a delete are not sent again: another's may have come between.
+// The flags in the first lines let a server without free memory run what needs none. A
+// put and a delete are not sent again, as another process may have written in between.
 var (
 	putScript     = script.New("#!lua\n" + commonLua + putLua)
 	readScript    = script.Retried("#!lua flags=no-writes\n" + commonLua + readLua)
@@ -36,7 +36,7 @@ var (
 	releaseScript = script.Retried("#!lua flags=allow-oom\n" + commonLua + releaseLua)
 )
 
-// Codes that scripts answer with, as in common.lua.
+// Codes in the answers of scripts, as in common.lua.
 const (
 	done = iota
 	refused
@@ -47,10 +47,10 @@ const (
 
 var (
 	errLater     = fmt.Errorf("a later release has written it, this one reads versions up to %d", version)
-	errExhausted = errors.New("the highest token there is has been used")
+	errExhausted = errors.New("the highest possible token has been used: begin again with another prefix")
 )
 
-// run runs a script and takes the code off its reply.
+// run runs a script and returns the code and the rest of its reply.
 func (s *Store) run(ctx context.Context, sc script.Script, keys, args []string) (code int64, rest []rueidis.RedisMessage, err error) {
 	reply, err := sc.Run(ctx, s.client, keys, args).ToArray()
 	if err != nil {

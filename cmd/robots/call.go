@@ -36,11 +36,12 @@ type call struct {
 	site           siteFlags
 
 	// Set by open.
-	palette  palette
-	dialects []robots.Dialect // that answer side by side; the status is that of the first
-	tokens   []string
-	file     *robots.File // of -f, or
-	live     *live        // else
+	palette    palette // of standard output
+	errPalette palette
+	dialects   []robots.Dialect // that answer side by side; the status is that of the first
+	tokens     []string
+	file       *robots.File // of -f, or
+	live       *live        // else
 
 	// The robots.txt that the page under way is judged by.
 	current *site         // nil with -f
@@ -63,6 +64,7 @@ func (c *call) run(status *int, verb func(context.Context) (int, error)) func(*c
 		if c.palette, err = newPalette(c.colour, c.std.terminal); err != nil {
 			return err
 		}
+		c.errPalette, _ = newPalette(c.colour, c.std.screen.terminal)
 		*status, err = verb(cmd.Context())
 		return err
 	}
@@ -182,7 +184,8 @@ func (c *call) warnFile(title string, f *robots.File) {
 		d.MaxFileBytes = 0
 	}
 	for _, n := range f.Notes(d) {
-		c.warn("%s: %s (%s)", title, n.Text, n.Clause)
+		text := robots.Printable(title + ": " + n.Text)
+		fmt.Fprintf(c.std.err, "%s: warning: %s (%s)\n", c.name, text, c.errPalette.link(n.Clause, 0))
 	}
 }
 

@@ -17,30 +17,42 @@ type clause struct {
 	Source    string `json:"source,omitempty"` // of a section that names them
 }
 
-// clauses reads the page: its statements are the rows of the tables that begin
-// with id.
+// clauses reads the page: a heading of the second level is a section, one of the
+// fourth a statement, which stands in the line below it. Words in italics at its
+// end name the documents.
 func clauses() (list []clause) {
-	section, inside := "", false
+	section, id := "", ""
 	for line := range strings.Lines(docs.Clauses) {
-		if title, ok := strings.CutPrefix(line, "## "); ok {
-			section = strings.TrimSpace(title)
-		}
-		row, ok := strings.CutPrefix(strings.TrimSpace(line), "| ")
-		cells := strings.Split(strings.TrimSuffix(row, " |"), " | ")
+		line = strings.TrimSpace(line)
 		switch {
-		case !ok || len(cells) < 2:
-			inside = false
-		case cells[0] == "id":
-			inside = true
-		case inside && cells[0] != "---":
-			c := clause{Schema: 1, ID: cells[0], Section: section, Statement: cells[1]}
-			if len(cells) > 2 {
-				c.Source = cells[2]
+		case strings.HasPrefix(line, "## "):
+			section = line[len("## "):]
+		case strings.HasPrefix(line, "#### "):
+			id = line[len("#### "):]
+		case id != "":
+			c := clause{Schema: 1, ID: id, Section: section, Statement: withoutLinks(line)}
+			if s, ok := strings.CutSuffix(c.Statement, "*"); ok {
+				i := strings.LastIndex(s, " *")
+				c.Statement, c.Source = s[:i], s[i+len(" *"):]
 			}
 			list = append(list, c)
+			id = ""
 		}
 	}
 	return list
+}
+
+// withoutLinks leaves the text of links, [text](address).
+func withoutLinks(s string) string {
+	for {
+		before, rest, _ := strings.Cut(s, "[")
+		text, rest, _ := strings.Cut(rest, "](")
+		_, after, ok := strings.Cut(rest, ")")
+		if !ok {
+			return s
+		}
+		s = before + text + after
+	}
 }
 
 func clauseCommand(std *streams) *cobra.Command {

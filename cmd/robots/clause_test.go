@@ -7,16 +7,22 @@ import (
 	"github.com/robotskit/robots/docs"
 )
 
-// TestClauses: every row of the page that defines a statement is found, whole.
+// TestClauses: every heading of the page that names a statement is found, with
+// the whole line below it.
 func TestClauses(t *testing.T) {
-	rows := regexp.MustCompile(`(?m)^\| (GRAM|[A-Z]+[- ][0-9.]+) \|`).FindAllStringSubmatch(docs.Clauses, -1)
+	rows := regexp.MustCompile(`(?m)^#### (.+)\n(.+)$`).FindAllStringSubmatch(docs.Clauses, -1)
+	links := regexp.MustCompile(`\[([^]]*)\]\([^)]*\)`)
 	all := clauses()
 	if len(rows) != len(all) || len(all) < 200 {
-		t.Fatalf("%d statements of %d rows", len(all), len(rows))
+		t.Fatalf("%d statements of %d headings", len(all), len(rows))
 	}
 	for i, c := range all {
-		if c.ID != rows[i][1] || c.Section == "" || c.Statement == "" {
-			t.Errorf("got %+v, want %s", c, rows[i][1])
+		line := c.Statement
+		if c.Source != "" {
+			line += " *" + c.Source + "*"
+		}
+		if want := links.ReplaceAllString(rows[i][2], "$1"); c.ID != rows[i][1] || c.Section == "" || line != want {
+			t.Errorf("got %+v, want %s, %s", c, rows[i][1], want)
 		}
 	}
 }

@@ -33,6 +33,26 @@ func TestPalette(t *testing.T) {
 	}
 }
 
+func TestLink(t *testing.T) {
+	const page = "\x1b]8;;https://github.com/robotskit/robots/blob/main/docs/clauses.md#"
+	for _, c := range []struct {
+		id    string
+		width int
+		want  string
+	}{
+		{"D-09", 0, page + "d-09\x1b\\D-09\x1b]8;;\x1b\\"},
+		{"D-09", 6, page + "d-09\x1b\\D-09\x1b]8;;\x1b\\  "},
+		{"SPEC 3.5", 8, page + "spec-35\x1b\\SPEC 3.5\x1b]8;;\x1b\\"},
+	} {
+		if got := (palette{on: true}).link(c.id, c.width); got != c.want {
+			t.Errorf("%q, %d: got %q, want %q", c.id, c.width, got, c.want)
+		}
+		if got, want := (palette{}).link(c.id, c.width), fill(c.id, c.width); got != want {
+			t.Errorf("%q, %d without colour: got %q, want %q", c.id, c.width, got, want)
+		}
+	}
+}
+
 func TestNearest(t *testing.T) {
 	for _, c := range []struct{ s, want string }{
 		{"gogle", "google"}, {"rfc9390", "rfc9309"}, {"RFC9309", "rfc9309"}, {"google2019", "google-2019"}, {"x", ""}, {"", ""}, {"altavista", ""},

@@ -80,7 +80,7 @@ func (c *call) printExplanation(p *page, e *robots.Explanation) {
 	}
 	number := len(strconv.Itoa(len(e.Steps)))
 	for i, s := range e.Steps {
-		wrap(w, textWidth, fmt.Sprintf("  %*d  %s  ", number, i+1, colours.paint(faint, fill(s.Clause, clause))), s.Text)
+		wrap(w, textWidth, fmt.Sprintf("  %*d  %s  ", number, i+1, colours.paint(faint, colours.link(s.Clause, clause))), s.Text)
 	}
 	printMatches(w, colours, e.Matches)
 	printNotes(w, colours, e)
@@ -107,7 +107,7 @@ func printMatches(w io.Writer, colours palette, matches []robots.Match) {
 			}
 		}
 		lead := fmt.Sprintf("  %*d  %s  %*d  %s  ", line, m.Rule.Line(), fill(m.Rule.String(), rule), byteCount, m.Rule.Weight(), colours.paint(style, result))
-		wrap(w, textWidth, lead, m.Why+" ("+m.Clause+")")
+		wrap(w, textWidth, lead, m.Why+" ("+colours.link(m.Clause, 0)+")")
 	}
 }
 
@@ -130,7 +130,7 @@ func printNotes(w io.Writer, colours palette, e *robots.Explanation) {
 		line, clause = max(line, len(place[i])), max(clause, len(n.Clause))
 	}
 	for i, n := range e.Notes {
-		lead := fmt.Sprintf("  %s  %s  ", fill(place[i], line), colours.paint(faint, fill(n.Clause, clause)))
+		lead := fmt.Sprintf("  %s  %s  ", fill(place[i], line), colours.paint(faint, colours.link(n.Clause, clause)))
 		wrap(w, textWidth, lead, n.Text)
 	}
 	if e.Dropped > 0 {

@@ -201,6 +201,7 @@ func newLive(c *call) (*live, error) {
 			Store:      l.store,
 			Memory:     hotBytes,
 			FetchLimit: fetchLimit,
+			UseToEnd:   true, // a run is short, and looks twice: for the wait, and for the answer
 			// Whoever asks by hand would rather wait than be given the old answer.
 			StaleWait: asking.Limits.Total + 2*fetchMargin,
 			Observe:   l.observe,

@@ -293,7 +293,7 @@ func (p *plan) printEntries(w io.Writer, colours palette) {
 		}
 		style := green
 		switch e.Fate {
-		case pace.Adjusted, pace.Outdone:
+		case pace.Adjusted, pace.Overridden:
 			style = yellow
 		case pace.Ignored, pace.Unusable:
 			style = red

@@ -66,6 +66,19 @@ const (
 	yellow = "33"
 )
 
+// clausePage is docs/clauses.md as it is published.
+const clausePage = "https://github.com/robotskit/robots/blob/main/docs/clauses.md"
+
+// link returns the id of a statement, filled up to a width. Where there are
+// colours it is a link to the page (OSC 8), which a terminal shows as the id.
+func (p palette) link(id string, width int) string {
+	if !p.on {
+		return fill(id, width)
+	}
+	anchor := strings.NewReplacer(" ", "-", ".", "").Replace(strings.ToLower(id)) // as GitHub makes it of the heading
+	return "\x1b]8;;" + clausePage + "#" + anchor + "\x1b\\" + id + "\x1b]8;;\x1b\\" + fill("", width-len(id))
+}
+
 func (p palette) paint(style, s string) string {
 	if !p.on || s == "" {
 		return s
@@ -149,17 +162,20 @@ func wrap(w io.Writer, width int, lead, text string) {
 }
 
 // visible returns how many characters of s are seen: escape sequences of colours
-// are not.
+// and links are not.
 func visible(s string) int {
-	n := utf8.RuneCountInString(s)
+	n := 0
 	for {
-		_, rest, ok := strings.Cut(s, "\x1b[")
+		seen, rest, ok := strings.Cut(s, "\x1b")
+		n += utf8.RuneCountInString(seen)
 		if !ok {
 			return n
 		}
-		end := strings.IndexByte(rest, 'm') + 1
-		n -= len("\x1b[") + end
-		s = rest[end:]
+		end := "m"
+		if strings.HasPrefix(rest, "]") {
+			end = "\x1b\\"
+		}
+		_, s, _ = strings.Cut(rest, end)
 	}
 }
 

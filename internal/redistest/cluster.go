@@ -10,8 +10,8 @@ import (
 // slots is the number of hash slots of a cluster.
 const slots = 16384
 
-// StartCluster starts a cluster of so many primaries, each with its part of the
-// slots, and returns when all of them know each other.
+// StartCluster starts a cluster of n primaries, each with an equal part of the slots,
+// and returns when they know each other.
 func StartCluster(t testing.TB, n int) []*Server {
 	t.Helper()
 	nodes := make([]*Server, n)
@@ -32,8 +32,7 @@ func StartCluster(t testing.TB, n int) []*Server {
 	return nodes
 }
 
-// MoveSlot moves the slot of a key, with all its keys, from the node that has it
-// to another, as an operator does who gives a cluster more room.
+// MoveSlot moves the slot of a key, with all its keys, to another node.
 func MoveSlot(t testing.TB, nodes []*Server, key string, to int) {
 	t.Helper()
 	slot := nodes[0].Do("CLUSTER", "KEYSLOT", key)

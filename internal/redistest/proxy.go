@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// A Proxy is an address whose server can be exchanged, as the address of a
-// managed Redis is: clients of it see their connections end and find another
-// server, or none, when they come again.
+// A Proxy is an address behind which the server can change, like that of a managed
+// Redis: connections end, and the next ones reach another server, or none.
 type Proxy struct {
 	Addr string
 
@@ -35,8 +34,8 @@ func NewProxy(t testing.TB, target string) *Proxy {
 	return p
 }
 
-// Switch ends all connections and sends later ones to another address; to none,
-// so that they end at once, if it is empty.
+// Switch ends all connections and sends later ones to another address. If that is empty
+// they end at once.
 func (p *Proxy) Switch(target string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

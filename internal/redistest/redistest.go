@@ -1,6 +1,6 @@
-// Package redistest starts real Redis servers for tests and does to them what
-// happens to servers: they are killed, come back, are replaced by empty ones, are
-// failed over to a replica, and have their clocks set.
+// Package redistest starts real Redis servers for tests. It can kill and restart them,
+// replace them by empty ones, fail over to a replica, stop them for a while and set
+// their clocks.
 package redistest
 
 import (
@@ -33,10 +33,11 @@ type Options struct {
 	Cluster bool
 	// Config are further lines of redis.conf.
 	Config []string
-	// TLS makes the server speak TLS only; Server.TLS is how clients know it.
+	// TLS makes the server speak TLS only; Server.TLS is the setting of its clients.
 	TLS bool
-	// Watch makes it no server of data but a sentinel of this one and its replicas,
-	// under the name "fleet", that promotes one when it is gone for half a second.
+	// Watch starts a sentinel instead of a server. It watches this server and its
+	// replicas under the name "fleet", and promotes a replica when the server is gone
+	// for half a second.
 	Watch *Server
 }
 
@@ -64,8 +65,8 @@ type Server struct {
 //go:embed testdata/clock.c
 var clockSource []byte
 
-// Start starts a server and returns when it answers. It skips the test, with the
-// reason, where there is no redis-server.
+// Start starts a server and returns when it answers. If there is no redis-server on the
+// machine it skips the test.
 func Start(t testing.TB, o Options) *Server {
 	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err != nil {
@@ -85,7 +86,7 @@ func Start(t testing.TB, o Options) *Server {
 		if err == nil {
 			break
 		}
-		// Somebody else may have taken the port meanwhile.
+		// Another process may have taken the port in the meantime.
 		if attempt == 4 {
 			t.Fatalf("redis-server: %v\n%s", err, s.log.String())
 		}
@@ -174,7 +175,7 @@ func (s *Server) start() error {
 		time.Sleep(5 * time.Millisecond)
 	}
 	s.cmd, s.exited = cmd, exited
-	// What a server reads from its disk takes a moment in which it says LOADING.
+	// While a server reads its files it answers LOADING.
 	if !s.o.TLS {
 		for time.Now().Before(limit) {
 			if _, err := s.try("PING"); err == nil || !strings.Contains(err.Error(), "LOADING") {
@@ -244,7 +245,7 @@ func (s *Server) try(args ...string) (string, error) {
 	return m.String(), nil
 }
 
-// Kill ends the server as kill -9 does. It does nothing to one that is dead.
+// Kill ends the server as kill -9 does. On a dead server it does nothing.
 func (s *Server) Kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -256,7 +257,7 @@ func (s *Server) Kill() {
 	s.cmd = nil
 }
 
-// Up starts a server that was killed, with what it has on its disk.
+// Up starts a server that was killed, with its files.
 func (s *Server) Up() {
 	s.t.Helper()
 	if err := s.start(); err != nil {
@@ -264,8 +265,7 @@ func (s *Server) Up() {
 	}
 }
 
-// Restart kills the server and starts it with what it has on its disk: nothing
-// without AppendOnly.
+// Restart kills the server and starts it with its files. Without AppendOnly it is empty.
 func (s *Server) Restart() {
 	s.t.Helper()
 	s.Kill()
@@ -284,8 +284,7 @@ func (s *Server) Replace() {
 	s.Up()
 }
 
-// Freeze stops the process without closing its connections, as a machine that
-// hangs does, and Thaw lets it go on.
+// Freeze stops the process without closing its connections, until Thaw.
 func (s *Server) Freeze() { s.signal("STOP") }
 
 // Thaw ends Freeze.
@@ -301,7 +300,7 @@ func (s *Server) signal(name string) {
 	}
 }
 
-// Replica starts a replica of s and returns when it is in step.
+// Replica starts a replica of s and returns when it has the data of s.
 func (s *Server) Replica(o Options) *Server {
 	s.t.Helper()
 	r := Start(s.t, o)
@@ -309,7 +308,7 @@ func (s *Server) Replica(o Options) *Server {
 	return r
 }
 
-// Follow makes r a replica of s and returns when it is in step.
+// Follow makes s a replica of another server and returns when it has that one's data.
 func (s *Server) Follow(of *Server) {
 	s.t.Helper()
 	host, port, _ := net.SplitHostPort(of.Addr)
@@ -323,18 +322,18 @@ func (s *Server) Promote() {
 	s.Do("REPLICAOF", "NO", "ONE")
 }
 
-// until waits for a state of the server that it gives no signal of.
+// until waits for a state of the server.
 func (s *Server) until(ok func() bool) {
 	s.t.Helper()
 	for limit := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(limit) {
-			s.t.Fatalf("redis-server does not get there\n%s", s.log.String())
+			s.t.Fatalf("redis-server does not reach the expected state\n%s", s.log.String())
 		}
 	}
 }
 
-// SetClock moves the server's wall clock to so much ahead of the machine's,
-// behind it if negative. The server must have Options.Clock.
+// SetClock sets the server's wall clock ahead of the machine's, or behind it if ahead is
+// negative. The server must have Options.Clock.
 func (s *Server) SetClock(ahead time.Duration) {
 	s.t.Helper()
 	if s.clock == "" {
@@ -354,7 +353,7 @@ func (s *Server) buildClock() {
 	cc, err := exec.LookPath("gcc")
 	if err != nil {
 		if cc, err = exec.LookPath("cc"); err != nil {
-			s.t.Skip("no C compiler on this machine, and a server whose clock can be set needs one")
+			s.t.Skip("no C compiler on this machine: a server whose clock can be set needs one")
 		}
 	}
 	s.clock, s.shim = filepath.Join(s.Dir, "clock"), filepath.Join(s.Dir, "clock.so")
@@ -363,6 +362,6 @@ func (s *Server) buildClock() {
 		s.t.Fatal(err)
 	}
 	if out, err := exec.Command(cc, "-shared", "-fPIC", "-O2", "-o", s.shim, source).CombinedOutput(); err != nil {
-		s.t.Skipf("a server whose clock can be set does not build here: %v\n%s", err, out)
+		s.t.Skipf("the C program that sets a server's clock does not build: %v\n%s", err, out)
 	}
 }

@@ -7,38 +7,7 @@ import (
 	"time"
 )
 
-// TestServer does to a server what the package promises.
-func TestServer(t *testing.T) {
-	s := Start(t, Options{AppendOnly: true})
-	s.Do("SET", "a", "1")
-	r := s.Replica(Options{})
-	if got := r.Do("GET", "a"); got != "1" {
-		t.Errorf("the replica has %q", got)
-	}
-	time.Sleep(1100 * time.Millisecond) // the append-only file is written every second
-	s.Restart()
-	if got := s.Do("GET", "a"); got != "1" {
-		t.Errorf("after a restart it has %q", got)
-	}
-	s.Replace()
-	if got := s.Do("EXISTS", "a"); got != "0" {
-		t.Error("the empty server is not")
-	}
-	r.Promote()
-	p := NewProxy(t, s.Addr)
-	o := s.Option()
-	o.InitAddress[0] = p.Addr
-	p.Switch(r.Addr)
-	s.Kill()
-	if got := r.Do("GET", "a"); got != "1" {
-		t.Errorf("the promoted replica has %q", got)
-	}
-	c := Start(t, Options{Cluster: true})
-	if got := c.Do("SET", "{b}a", "1"); got != "OK" {
-		t.Errorf("the cluster says %q", got)
-	}
-}
-
+// TestClock: other tests of clocks would pass on a server whose clock does not move.
 func TestClock(t *testing.T) {
 	s := Start(t, Options{Clock: true})
 	for _, ahead := range []time.Duration{time.Hour, -time.Hour, -1500 * time.Millisecond, 0} {

@@ -1,5 +1,5 @@
-// Package script holds what cache/redis and pace/redis share: Lua scripts and how
-// they are sent, the words of a server's error replies, and the prefix of keys.
+// Package script is what cache/redis and pace/redis share: how Lua scripts are sent, what
+// an error reply of the server means, and the prefix of keys.
 package script
 
 import (
@@ -14,32 +14,32 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// Script is a text and the name by which a server that has run it knows it.
+// Script is a Lua script. A server that has run it knows it by the SHA-1 of its text.
 //
-// rueidis.Lua does the same. But it decides by itself what an unknown name means, and
-// it reuses the memory of a command that was sent again while the broken connection
-// may still be reading it; so those commands are pinned here.
+// rueidis.Lua does the same, but it decides by itself what an unknown name means. It also
+// reuses the memory of a command that is sent again while the broken connection may
+// still read it, so such commands are pinned here.
 type Script struct {
-	Text, SHA1 string
-	// Retry says that running it twice does what running it once does: it is sent
-	// again if a connection breaks over it.
-	Retry bool
+	SHA1  string
+	text  string
+	retry bool
 }
 
-// New returns a script that is not sent again.
+// New returns a script that is sent once.
 func New(text string) Script {
-	sum := sha1.Sum([]byte(text)) // the name that Redis gives it
-	return Script{Text: text, SHA1: hex.EncodeToString(sum[:])}
+	sum := sha1.Sum([]byte(text))
+	return Script{SHA1: hex.EncodeToString(sum[:]), text: text}
 }
 
-// Retried returns a script that is sent again.
+// Retried returns a script that is sent again if the connection breaks: to run it twice
+// must be the same as to run it once.
 func Retried(text string) Script {
 	s := New(text)
-	s.Retry = true
+	s.retry = true
 	return s
 }
 
-// Run runs it by its name, and by its text on a server that does not know it.
+// Run runs a script by its name, or by its text if the server does not know it.
 func (s Script) Run(ctx context.Context, client rueidis.Client, keys, args []string) rueidis.RedisResult {
 	reply := s.ByName(ctx, client, keys, args)
 	if Says(reply.Error(), "NOSCRIPT") {
@@ -48,40 +48,39 @@ func (s Script) Run(ctx context.Context, client rueidis.Client, keys, args []str
 	return reply
 }
 
-// ByName runs a script that the server should know. It says NOSCRIPT if it does not.
+// ByName runs a script that the server should know. If not, the error is NOSCRIPT.
 func (s Script) ByName(ctx context.Context, client rueidis.Client, keys, args []string) rueidis.RedisResult {
 	return s.send(ctx, client, client.B().Evalsha().Sha1(s.SHA1).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build())
 }
 
-// ByText runs a script, which the server knows from then on.
+// ByText runs a script, and the server knows it from then on.
 func (s Script) ByText(ctx context.Context, client rueidis.Client, keys, args []string) rueidis.RedisResult {
-	return s.send(ctx, client, client.B().Eval().Script(s.Text).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build())
+	return s.send(ctx, client, client.B().Eval().Script(s.text).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build())
 }
 
 func (s Script) send(ctx context.Context, client rueidis.Client, cmd rueidis.Completed) rueidis.RedisResult {
-	if s.Retry {
+	if s.retry {
 		cmd = cmd.Pin().ToRetryable()
 	}
 	return client.Do(ctx, cmd)
 }
 
-// ErrReply is the error of a reply that no script gives: the server is none of those
-// supported.
-var ErrReply = errors.New("the server has answered a script with something else")
+// ErrReply is the error of a reply that a script cannot give.
+var ErrReply = errors.New("the server's reply to a script cannot be read: use Redis 7.0 or later, or Valkey")
 
-// Kind says what an error means for those who ask next.
+// Kind says what an error means for the next calls.
 type Kind uint8
 
 const (
 	Other    Kind = iota // an answer to this call alone
 	Lost                 // no reply has come: the call may have been carried out
 	Down                 // the server answers nothing at present
-	ReadOnly             // the server takes no writes at present, and goes on to be read
-	Full                 // the server has no memory for what takes some
-	Refused              // the user's rights, or a server that cannot do it: waiting does not help
+	ReadOnly             // the server refuses writes at present, but not reads
+	Full                 // the server has no free memory for the call
+	Refused              // the user has no right to it, or the server cannot do it: waiting does not help
 )
 
-// KindOf sorts an error of a call. It must not be nil.
+// KindOf returns the kind of an error, which must not be nil.
 func KindOf(err error) Kind {
 	switch word(err) {
 	case "":
@@ -98,16 +97,15 @@ func KindOf(err error) Kind {
 	return Other
 }
 
-// Says reports whether an error is a reply of the server that begins with one of
-// these words.
+// Says reports whether an error is a reply of the server that begins with one of these
+// words.
 func Says(err error, words ...string) bool {
 	w := word(err)
 	return w != "" && slices.Contains(words, w)
 }
 
-// word returns the first word of an error reply, "" of an error that is none. The
-// general one, ERR, is that of replies that begin in small letters: rueidis cuts it
-// off.
+// word returns the first word of an error reply, "" if the error is not a reply. rueidis
+// removes the general word ERR, so a reply that begins in small letters had it.
 func word(err error) string {
 	e, ok := rueidis.IsRedisErr(err)
 	if !ok {
@@ -120,22 +118,21 @@ func word(err error) string {
 	return first
 }
 
-// DefaultPrefix is the prefix of who names none.
-const DefaultPrefix = "robots"
-
-// maxPrefix bounds a prefix, which every key carries.
-const maxPrefix = 64
+const (
+	defaultPrefix = "robots"
+	maxPrefix     = 64 // bytes; every key has it
+)
 
 // Head returns the beginning of all keys with a prefix: the prefix in braces, so that
 // the keys lie on one shard of a cluster, and a colon.
 func Head(prefix string) (string, error) {
 	switch {
 	case prefix == "":
-		prefix = DefaultPrefix
+		prefix = defaultPrefix
 	case len(prefix) > maxPrefix:
-		return "", fmt.Errorf("the prefix %.80q is longer than %d bytes", prefix, maxPrefix)
+		return "", fmt.Errorf("the prefix %.80q has more than %d bytes", prefix, maxPrefix)
 	case strings.ContainsFunc(prefix, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '{' || r == '}' }):
-		return "", fmt.Errorf("the prefix %q holds a brace, a space or a control character", prefix)
+		return "", fmt.Errorf("the prefix %q has a brace, a space or a control character", prefix)
 	}
 	return "{" + prefix + "}:", nil
 }

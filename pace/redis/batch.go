@@ -9,13 +9,12 @@ import (
 	"github.com/robotskit/robots/internal/script"
 )
 
-// together is how many calls are made as one at most: to be called takes a server
+// maxBatch is how many calls are made as one at most: to be called takes a server
 // about as long as to decide, and so many block it for some 150 µs.
-const together = 32
+const maxBatch = 32
 
-// batcher brings requests, or ends of grants, to the server. One who is alone waits
-// for nobody; those who come while a call is on its way go together when it is
-// back.
+// A batcher sends decisions, or releases, to the server. A call that is alone is sent at
+// once; those that come while another is on its way are sent together when it is back.
 type batcher struct {
 	call func(ctx context.Context, run runner, s script.Script, keys, args []string) (string, error)
 	run  runner
@@ -38,7 +37,7 @@ type call struct {
 type response struct {
 	reading
 	reply string
-	at    int // place of the answer in the reply
+	at    int // index of the answer in the reply
 	err   error
 }
 
@@ -103,11 +102,6 @@ func (b *batcher) send(ctx context.Context, run runner, calls ...*call) (r respo
 	return r
 }
 
-// teach makes a call whose script the server does not know.
-func (b *batcher) teach(ctx context.Context, c call) response {
-	return b.send(ctx, script.Script.ByText, &c)
-}
-
 // next returns calls to be made by who has made others. If those had no answer,
 // those who wait get none either.
 func (b *batcher) next(failed error) []*call {
@@ -124,7 +118,7 @@ func (b *batcher) next(failed error) []*call {
 		return nil
 	}
 	n := 1
-	for n < min(len(b.waiting), together) && b.waiting[n].script.SHA1 == b.waiting[0].script.SHA1 {
+	for n < min(len(b.waiting), maxBatch) && b.waiting[n].script.SHA1 == b.waiting[0].script.SHA1 {
 		n++
 	}
 	calls := slices.Clone(b.waiting[:n])

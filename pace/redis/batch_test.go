@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/internal/redistest"
 	"github.com/robotskit/robots/internal/script"
 	"github.com/robotskit/robots/pace"
@@ -20,23 +19,9 @@ import (
 func sites(t *testing.T, n int) []pace.Key {
 	keys := make([]pace.Key, n)
 	for i := range keys {
-		o, _, err := robots.ParseURL(fmt.Sprintf("http://site%d.example/", i))
-		if err != nil {
-			t.Fatal(err)
-		}
-		keys[i] = pace.Key{Origin: o, Addr: netip.AddrFrom4([4]byte{192, 0, 2, byte(i / 3)})}
+		keys[i] = pace.Key{Origin: OriginOf(t, fmt.Sprintf("site%d.example", i)), Addr: netip.AddrFrom4([4]byte{192, 0, 2, byte(i / 3)})}
 	}
 	return keys
-}
-
-// until waits for a condition.
-func until(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for limit := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(100 * time.Microsecond) {
-		if time.Now().After(limit) {
-			t.Fatalf("waited in vain: %s", what)
-		}
-	}
 }
 
 func (q *batcher) queued() int {
@@ -45,8 +30,8 @@ func (q *batcher) queued() int {
 	return len(q.waiting)
 }
 
-// hold takes the batcher, as a call that has no answer yet does, until release.
-func (q *batcher) hold() (release func()) {
+// hold makes the batcher wait, as for a call without an answer yet, until letGo.
+func (q *batcher) hold() (letGo func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.busy {
@@ -67,42 +52,44 @@ func (q *batcher) count() *atomic.Int64 {
 	return &n
 }
 
-// TestTogether: requests that find others on their way are asked together, and
-// each has the answer that it would have had by itself. Who gives up while it
-// waits was never asked for.
+// newBatched returns a limiter whose server knows the script, and a schedule and keys
+// for many callers.
+func newBatched(t *testing.T, callers int) (*Limiter, *pace.Schedule, []pace.Key) {
+	l, err := New(redistest.Start(t, redistest.Options{}).Client(), Options{Options: pace.Options{AddressInterval: time.Hour}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	s, keys := Steady(t, time.Hour), sites(t, callers)
+	if _, err := l.Reserve(t.Context(), pace.Key{Origin: keys[0].Origin}, s, 0); err != nil {
+		t.Fatal(err)
+	}
+	return l, s, keys
+}
+
+// TestTogether: decisions that come while another is on its way are sent together, and
+// each has the answer that it would have had by itself. Nothing is asked for a caller
+// who gives up while it waits.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	const callers, gone = 100, 10
-	server := redistest.Start(t, redistest.Options{})
-	l, err := New(server.Client(), Options{Options: pace.Options{AddressInterval: time.Hour}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	s, err := pace.NewSchedule(nil, pace.Policy{Default: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
-	keys := sites(t, callers)
-	if _, err := l.Reserve(t.Context(), pace.Key{Origin: keys[0].Origin}, s, 0); err != nil { // so that the server knows the script
-		t.Fatal(err)
-	}
-	decisions, ends := l.decisions.count(), l.ends.count()
-	release := l.decisions.hold()
+	l, s, keys := newBatched(t, callers)
+	calls := l.decisions.count()
+	letGo := l.decisions.hold()
 	var all sync.WaitGroup
 	got, errs := make([]pace.Grant, callers), make([]error, callers)
-	patience, cancel := context.WithCancel(t.Context())
+	limited, cancel := context.WithCancel(t.Context())
 	for i, k := range keys {
 		ctx := t.Context()
 		if i >= callers-gone {
-			ctx = patience
+			ctx = limited
 		}
 		all.Go(func() { got[i], errs[i] = l.Reserve(ctx, k, s, 0) })
 	}
-	until(t, "all wait", func() bool { return l.decisions.queued() == callers })
+	Until(t, "all to wait", func() bool { return l.decisions.queued() == callers })
 	cancel()
-	until(t, "those who gave up are gone", func() bool { return l.decisions.queued() == callers-gone })
-	release()
+	Until(t, "those who give up to be gone", func() bool { return l.decisions.queued() == callers-gone })
+	letGo()
 	all.Wait()
 	granted := map[netip.Addr]int{}
 	for i, g := range got {
@@ -114,62 +101,76 @@ func TestTogether(t *testing.T) {
 		case errs[i] != nil:
 			t.Errorf("%d: %v", i, errs[i])
 		case g.OK():
-			granted[g.Key.Addr]++
+			if granted[g.Key.Addr]++; granted[g.Key.Addr] > 1 {
+				t.Errorf("two starts at %s within an hour", g.Key.Addr)
+			}
 		case i > 0 && g.Reasons[0].Cause != pace.CauseAddress:
 			t.Errorf("%d is refused: %+v", i, g.Turn)
-		}
-	}
-	for addr, n := range granted {
-		if n != 1 {
-			t.Errorf("%d starts at %s within an hour", n, addr)
 		}
 	}
 	if want := (callers - gone + 2) / 3; len(granted) != want {
 		t.Errorf("starts at %d addresses, want %d", len(granted), want)
 	}
-	if n, want := decisions.Load(), int64((callers-gone+together-1)/together); n != want {
+	if n, want := calls.Load(), int64((callers-gone+maxBatch-1)/maxBatch); n != want {
 		t.Errorf("the server was called %d times, want %d", n, want)
 	}
-	if list := l.late.take(); len(list) > 0 {
-		t.Errorf("%d cancellations of what was never asked for", len(list))
+	if list := l.pending.take(); len(list) > 0 {
+		t.Errorf("%d releases of what was never asked for", len(list))
 	}
+}
 
-	// Their ends go together, too.
-	release = l.ends.hold()
-	for _, g := range got {
+// TestReleasesTogether: releases are sent together too, those that were pending as well,
+// and the sites are as before the grants.
+func TestReleasesTogether(t *testing.T) {
+	t.Parallel()
+	const callers = 90
+	l, s, keys := newBatched(t, callers)
+	calls := l.releases.count()
+	var grants []pace.Grant
+	for _, k := range keys {
+		g, err := l.Reserve(t.Context(), k, s, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if g.OK() {
-			all.Go(func() {
-				if err := l.Done(t.Context(), g, pace.Result{Unused: true}); err != nil {
-					t.Error(err)
-				}
-			})
+			grants = append(grants, g)
 		}
 	}
-	until(t, "all ends wait", func() bool { return l.ends.queued() == len(granted) })
-	release()
+	letGo := l.releases.hold()
+	var all sync.WaitGroup
+	for _, g := range grants {
+		all.Go(func() {
+			if err := l.Done(t.Context(), g, pace.Result{Unused: true}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	Until(t, "all to wait", func() bool { return l.releases.queued() == len(grants) })
+	letGo()
 	all.Wait()
-	if n := ends.Load(); n != 1 {
-		t.Errorf("the server was called %d times for %d ends", n, len(granted))
+	if n := calls.Swap(0); n != 1 {
+		t.Errorf("the server was called %d times for %d releases", n, len(grants))
 	}
-	for _, g := range got {
-		l.late.add(delivery{key: g.Key, id: g.ID, result: pace.Result{Unused: true}, ended: time.Now()})
+	for range 3 {
+		for _, g := range grants {
+			l.pending.add(release{key: g.Key, id: g.ID, result: pace.Result{Unused: true}, ended: time.Now()})
+		}
 	}
-	ends.Store(0)
-	if err := l.flush(t.Context()); err != nil {
+	if err := l.sendPending(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if n, want := ends.Load(), int64((callers+together-1)/together); n != want {
-		t.Errorf("the server was called %d times for what could not be told before, want %d", n, want)
+	if n, want := calls.Load(), int64((3*len(grants)+maxBatch-1)/maxBatch); n != want {
+		t.Errorf("the server was called %d times for what was pending, want %d", n, want)
 	}
-	for _, g := range got {
-		if turn, err := l.NotBefore(t.Context(), g.Key, s); err != nil || g.OK() && turn.Start.After(time.Now()) {
+	for _, g := range grants {
+		if turn, err := l.NotBefore(t.Context(), g.Key, s); err != nil || turn.Start.After(time.Now()) {
 			t.Errorf("%s is not as it was: %+v, %v", g.Key, turn, err)
 		}
 	}
 }
 
-// TestTogetherDown: who waits behind requests that a hanging server does not
-// answer knows as soon as they do.
+// TestTogetherDown: callers that wait behind decisions without an answer get an error as
+// soon as those do.
 func TestTogetherDown(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
@@ -191,7 +192,7 @@ func TestTogetherDown(t *testing.T) {
 	}
 	all.Wait()
 	// One batch after another would take a limit each.
-	if took, least := time.Since(began), 200/together*callLimit; took >= least {
+	if took, least := time.Since(began), 200/maxBatch*callLimit; took >= least {
 		t.Errorf("it took %s until everybody knew, want less than %s", took, least)
 	}
 }

@@ -27,43 +27,37 @@ const clockSlack = 250 * time.Millisecond
 // serverClock is what the client knows of the server's clock.
 type serverClock struct {
 	mu        sync.Mutex
-	said      micros    // 0 for nothing
-	asked     time.Time // before it was said
+	server    micros    // the last time it said; 0 for none
+	local     time.Time // this machine's before that
 	by        *epoch
 	confirmed micros // when the server last confirmed that epoch
 }
 
-// hear notes the server's time in a reply, and reports false, and notes nothing,
-// if it is ahead of all that can have passed: the clock was set forward, or it is
+// observe notes the server's time in a reply. It reports false, and notes nothing, if
+// more time went by on the server than here: its clock was set forward, or it is
 // another one.
-func (c *serverClock) hear(e *epoch, now micros, sent, received time.Time) bool {
+func (c *serverClock) observe(e *epoch, now micros, sent, received time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.said != 0 && now > c.said+duration(received.Sub(c.asked)+clockSlack) {
+	if c.server != 0 && now > c.server+microsOf(received.Sub(c.local)+clockSlack) {
 		return false
 	}
-	c.said, c.asked = now, sent
+	c.server, c.local = now, sent
 	if e != nil {
 		c.by, c.confirmed = e, now
 	}
 	return true
 }
 
-// set makes the time of a reply the one from which others are judged.
-func (c *serverClock) set(now micros, sent time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.said, c.asked = now, sent
-}
-
+// forget makes observe accept the next time, whatever it is.
 func (c *serverClock) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.said = 0
+	c.server = 0
 }
 
-// heard returns when the server last confirmed an epoch, 0 for never.
-func (c *serverClock) heard(e *epoch) micros {
+// confirmedAt returns when the server last confirmed an epoch, 0 for never.
+func (c *serverClock) confirmedAt(e *epoch) micros {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.by != e {
@@ -76,10 +70,10 @@ func (c *serverClock) heard(e *epoch) micros {
 func (c *serverClock) estimate() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.said == 0 {
+	if c.server == 0 {
 		return clock()
 	}
-	return instant(c.said + duration(clock().Sub(c.asked)))
+	return timeAt(c.server + microsOf(clock().Sub(c.local)))
 }
 
 // reading is one look at both clocks: the server's time was now between sent and
@@ -93,13 +87,13 @@ type reading struct {
 const clocksAgree = time.Millisecond
 
 // local returns a time of the server on this machine's clock. Where both may show
-// the same it is the same, so that a window opens on the minute; else it is
-// late by the way of the reply and not early.
+// the same it is the same, so that a window opens on the minute; else it is late by
+// the time the reply took, and never early.
 func (r reading) local(t time.Time) time.Time {
 	if t.IsZero() {
 		return t
 	}
-	now := instant(r.now)
+	now := timeAt(r.now)
 	if !now.Before(r.sent.Add(-clocksAgree)) && !now.After(r.received.Add(clocksAgree)) {
 		return t
 	}

@@ -28,9 +28,10 @@ local function origin(site)
   return last, retry, over, slow, seen, factor, step, i, moved
 end
 
--- visited takes the state of an address apart, and returns nothing for what is none.
-local function visited(addr)
+-- address_state takes the state of an address apart: its last start and when it was
+-- written. It returns nothing for what no script has written.
+local function address_state(addr)
   if #addr ~= 16 then return end
-  local visit, at = unpick('<dd', addr)
-  if visit >= 1e15 and at >= 1e15 and visit + at < 2e16 then return visit, at end
+  local last, at = unpick('<dd', addr)
+  if last >= 1e15 and at >= 1e15 and last + at < 2e16 then return last, at end
 end

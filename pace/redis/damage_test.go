@@ -12,8 +12,8 @@ import (
 	"github.com/robotskit/robots/pace/redis"
 )
 
-// damages are what may be in a key instead of what was written, as scripts: a worker
-// that beats must not come between. What needs a string makes the key one first.
+// damages are scripts that replace the value of a key. They are scripts so that no
+// heartbeat comes between. Those that need a string make one of the key first.
 var damages = map[string]string{
 	"empty":   `set('')`,
 	"word":    `set('garbage')`,
@@ -37,8 +37,8 @@ func damage(s *redistest.Server, script, key string) {
 		return 'OK'`, "1", key)
 }
 
-// TestDamage: a state that is damaged is not known, and counts as asked when that is
-// found. It is replaced, and nobody else's matter.
+// TestDamage: a site whose state is damaged counts as asked when that is found. The state
+// is replaced, and other sites are not affected.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
@@ -86,29 +86,34 @@ func TestDamage(t *testing.T) {
 					t.Errorf("%s: still a %s", damaged.key, kind)
 				}
 			}
-			// What all share: the list of workers, and the epoch, after which all rest.
-			k := key("shared.example", 200)
-			done(t, l, reserve(t, l, k, s), ok)
-			for _, shared := range []string{"workers", "epoch"} {
-				damage(server, script, head+shared)
-				found := time.Now()
-				for _, l := range []*redis.Limiter{l, newLimiter(t, server.Client(), redis.Options{Prefix: prefix, WhenDown: redis.Stop})} {
-					g, err := l.Wait(ctx, k, s)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if d := time.Since(found); shared == "epoch" && d < interval {
-						t.Errorf("%s: a start %s after, want a rest of %s", shared, d, interval)
-					}
-					done(t, l, g, ok)
-					if !l.DownSince().IsZero() {
-						t.Errorf("%s: down since %s", shared, l.DownSince())
-					}
-				}
-			}
+			damageShared(ctx, t, server, l, prefix, script, pace.Key{Origin: originOf(t, "shared.example")}, s)
 			if !l.DownSince().IsZero() {
 				t.Errorf("down since %s", l.DownSince())
 			}
 		})
+	}
+}
+
+// damageShared damages what all share: the list of workers, and the epoch, after which all
+// rest.
+func damageShared(ctx context.Context, t *testing.T, server *redistest.Server, l *redis.Limiter, prefix, script string, k pace.Key, s *pace.Schedule) {
+	t.Helper()
+	done(t, l, reserve(t, l, k, s), ok)
+	for _, shared := range []string{"workers", "epoch"} {
+		damage(server, script, "{"+prefix+"}:pace:1:"+shared)
+		found := time.Now()
+		for _, l := range []*redis.Limiter{l, newLimiter(t, server.Client(), redis.Options{Prefix: prefix, WhenDown: redis.Stop})} {
+			g, err := l.Wait(ctx, k, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := time.Since(found); shared == "epoch" && d < s.Fastest() {
+				t.Errorf("%s: a start %s after, want a rest of %s", shared, d, s.Fastest())
+			}
+			done(t, l, g, ok)
+			if !l.DownSince().IsZero() {
+				t.Errorf("%s: down since %s", shared, l.DownSince())
+			}
+		}
 	}
 }

@@ -7,41 +7,41 @@
 //	...                                          // one request
 //	limiter.Done(ctx, grant, pace.Result{Status: 200})
 //
-// A decision is one script on the server, by the server's clock: it reads the
-// state of the origin and of the address (its interval, which pace.Options.Addresses
-// may set by prefix, comes with the request), finds the start as Schedule.NextIn
-// does, and writes the grant. Back-off and Retry-After that one worker is told
-// hold for all. Decisions of one process that find others on their way go to the
-// server together, up to 32 in one script. It needs Redis 7.0 or later, or Valkey; one
-// server, one with replicas, Sentinel or a cluster, in which all keys of a fleet lie on
-// one shard.
+// A decision is one script on the server, by the server's clock. The script reads the
+// state of the origin and of the address, finds the start as Schedule.NextIn does, and
+// writes the grant. The interval of the address comes with the decision. Back-off and
+// Retry-After that one worker is told count for all. Decisions of one process that come
+// while others are on their way are sent together, up to 32 in one script.
+//
+// The limiter needs Redis 7.0 or later, or Valkey: one server, one with replicas,
+// Sentinel, or a cluster, where all keys of a fleet are on one shard.
 //
 // # Keys
 //
-// All begin with {PREFIX}:pace:1:, where PREFIX is Options.Prefix and 1 the
-// version of what they hold. Values are packed; times are microseconds.
+// All begin with {PREFIX}:pace:1:, where PREFIX is Options.Prefix and 1 the version of
+// the values. Values are packed; times are microseconds.
 //
 //	{robots}:pace:1:origin:http://a.example  end of the last response, Retry-After, last overload,
 //	                                         slowest interval, last writing, back-off, grants under way,
-//	                                         whose names begin with their worker's
+//	                                         whose ids begin with that of their worker
 //	{robots}:pace:1:address:192.0.2.1        last start, last writing
-//	{robots}:pace:1:fetches:192.0.2.1        start of the last fetch of robots.txt that is booked
+//	{robots}:pace:1:fetches:192.0.2.1        last start of a fetch of robots.txt
 //	{robots}:pace:1:epoch                    since when the server's memory is whole; workers
-//	{robots}:pace:1:workers                  sorted set: worker, last beat
+//	{robots}:pace:1:workers                  sorted set: worker, last heartbeat
 //
-// A value that no worker has written is not known: its site or address counts as asked
-// when that is found, rests one interval and has a state again. A damaged epoch begins
-// anew, so that all sites rest one interval, and so does a damaged list of workers.
+// Where a value is damaged, its site or address counts as asked at the moment at which
+// that is found: it rests one interval and has a state again. Instead of a damaged epoch
+// a new one begins, and all sites rest one interval. A damaged list of workers begins
+// empty.
 //
 // States expire when they say no more than a state that is not there. An origin
 // takes some 210 bytes of the server for as long (10^5 of them, half with a
-// grant under way). The server must have maxmemory-policy noeviction: a state that is
-// evicted is a site that was never asked. New does not look, fleet.Open does.
+// grant under way). The server must have maxmemory-policy noeviction: a site whose
+// state is evicted counts as never asked. New does not check the policy, fleet.Open does.
 //
-// A user needs no more than this (TestUser). Without INFO a limiter works; it then
-// notices a server that was exchanged only by the scripts that it does not know.
-// A client that is not made with DisableCache needs +client|tracking too. Redis 7.2 and
-// later know CLIENT SETINFO, by which rueidis names itself and without which it does.
+// A user needs these rights and no more (TestUser). A limiter works without INFO too; it
+// then notices a server that was exchanged only by the scripts that are missing there. A
+// client that is made without DisableCache needs +client|tracking too.
 //
 //	ACL SETUSER robots on >SECRET resetkeys ~{robots}:pace:* resetchannels -@all
 //	  +hello +auth +ping +cluster|slots +cluster|shards
@@ -49,105 +49,105 @@
 //
 // # Waiting
 //
-// In a process the callers of one origin wait in the order of their arrival, and
-// only the first asks the server: when the site may be free, not before, and up
-// to 25 ms early, for a start that it then sleeps to. So the processes that wait
-// for one site do not crowd at its start. Among processes there is no order.
-// Grants are named by the client, so that one whose reply is lost is given back.
+// In a process the callers of one origin are served in the order of their arrival. Only
+// the first asks the server, when the site may be free or up to 25 ms before, and then
+// sleeps until its start. So the processes that wait for one site do not all ask at its
+// start. Among processes there is no order. The client makes the id of a grant, so that
+// a grant whose reply is lost can be given back.
 //
-// A worker tells the server every five seconds that it lives. When the server has not
-// heard of it for 15 s its grants end. So one that was itself stopped for that long, or
-// has had no answer to its beats, does not use what it was granted before: Wait asks
-// again, also where it was stopped for a second between the server's answer and the
-// start, and Limiter.Valid tells those who have their grant already.
+// A worker sends a heartbeat every five seconds. After 15 s without one its grants end.
+// So a worker whose process was stopped for that long, or whose heartbeats had no answer,
+// does not use its grants: Wait asks again, and Limiter.Valid returns false for a grant
+// that Wait has returned already. Wait also asks again if the process was stopped for a
+// second between the server's answer and the start.
 //
-// # What the server's memory is worth
+// # When the server has lost its memory
 //
-// A limiter must not take a server that forgot for a site that was never asked.
-// The epoch says since when the memory is whole; whatever was last written
-// before, or is not there, counts as asked at that moment, so each site waits one
-// interval. A client that knows one epoch and finds none, or an older one, begins
-// a new one. The name of the epoch is in the text of the script as well, and
-// servers keep scripts in memory only: one that does not know the script is not
-// the one on which the epoch began, or began again itself. With every beat a
-// client compares the server's run and replication ids too (INFO). Many clients
-// that doubt one epoch begin one, not one each.
+// A server that lost its memory looks like one whose sites were never asked. So there is
+// an epoch: the time since which the memory is whole. A state that was written before, or
+// that is not there, counts as asked when the epoch began, so each site waits one
+// interval. A client begins a new epoch when it finds none, or an older one than it knows.
+// The name of the epoch is also in the text of the script, and servers keep scripts in
+// memory only: a server that does not know the script was restarted, or is another one.
+// With every heartbeat a client also compares the server's run id and replication id
+// (INFO). Clients that doubt an epoch at the same time begin one new epoch in all.
 //
 // # When things fail
 //
-// "Down" is a call that fails or takes longer than a second. N is the number of
-// workers, the larger of Options.Workers and those last seen; I the interval of a
-// site. But for what is not covered, two starts that the server granted are I
-// apart at least.
+// Redis is down when a call fails or takes longer than a second. N is the number of
+// workers, the larger of Options.Workers and those last seen; I is the interval of a
+// site. Two starts that the server granted are at least I apart, except in the cases
+// that are listed as not covered.
 //
 //	what happens                  Divide                             Stop
 //	Redis is down                 each worker goes on with N x I     no start; Reserve and NotBefore
 //	                              between its starts, and N times    return ErrDown, Wait goes on
-//	                              the address's interval; its first  waiting
-//	                              is place x I after it noticed.
-//	                              At most 2N starts in N x I
-//	Redis is back                 noticed within 1.25 s, waiters      the same
-//	                              within half a second more, each at
-//	                              its own moment; up to 2N starts in
-//	                              N x I until all workers are back
-//	Redis comes and goes          each worker keeps to its share, also  starts while it is there
-//	                              on the server until that has been
-//	                              there for 10 s: at most N more in any
-//	                              time than the rate gives, and never
-//	                              none for longer than 2N x I
+//	                              the address's interval. The first  waiting
+//	                              starts are one after another, I
+//	                              apart, from I after the workers
+//	                              noticed. At most 2N in N x I
+//	Redis is back                 noticed within 1.25 s, by callers  the same
+//	                              of Wait in half a second more. Up
+//	                              to 2N starts in N x I until all
+//	                              workers are back
+//	Redis comes and goes          each worker keeps to its share,    starts while it is there
+//	                              also on the server until that has
+//	                              been there for 10 s: at most N
+//	                              starts more in any time than the
+//	                              rate gives; no pause is longer
+//	                              than 2N x I
 //	restarted, append-only or not one I of waiting for each site     the same
 //	replaced by an empty one,
 //	emptied, failed over
-//	clock set forward             noticed in the reply: the start is  the same
-//	                              given back, one I of waiting. A
-//	                              Retry-After or a Hold that ended
-//	                              in the jump is over. A jump below
-//	                              250 ms is not noticed and may give
-//	                              one early start
+//	clock set forward             noticed in the reply: the start    the same
+//	                              is given back, one I of waiting. A
+//	                              Retry-After or a grant that timed
+//	                              out in the jump is over. A jump
+//	                              below 250 ms is not noticed and
+//	                              may give one early start
 //	clock set back                times of a state move with it: no   the same
 //	                              wait is longer by more than I, or
 //	                              the Retry-After
 //	memory full (noeviction)      as down, with CauseFull; Done       as down
 //	                              still gets through
-//	a worker dies, or is stopped  15 s after its last beat its grants  the same
-//	                              end and it is off the list; one
-//	                              that goes on asks again before it
-//	                              sends
+//	a worker dies, or is stopped  15 s after its last heartbeat its  the same
+//	                              grants end and it leaves the list;
+//	                              one that goes on asks again before
+//	                              it sends
 //	a reply is lost               the grant is given back when Redis  the same
-//	                              answers; if the network holds the
-//	                              request back until after that, by
-//	                              Options.Hold
-//	Done cannot be told           kept, 4096 of them, and told when   the same
+//	                              answers; if the network delays the
+//	                              request until after that, it ends
+//	                              by Options.GrantTimeout
+//	Done cannot be sent           kept, 4096 of them, and sent when   the same
 //	                              Redis is back
 //
-// What a site asks for while Redis is down, by 429, 503 or Retry-After, holds for
-// the worker that heard it at once and for the others when Redis is back; what it
-// asked for before is known to the workers that heard it. A worker that never
-// reached Redis and was not told Options.Workers stops.
+// What a site asks for while Redis is down, by 429, 503 or Retry-After, counts at once
+// for the worker that got the answer, and for the others when Redis is back. What it
+// asked for before is known to the workers that got the answer. A worker that never
+// reached Redis and has no Options.Workers starts nothing.
 //
 // What is not covered:
-//   - two servers that take writes for one another at the same time, each with
-//     its half of the fleet: twice the rate, as long as it lasts. Sentinel and
-//     clusters make it short with min-replicas-to-write;
+//   - two servers that both take writes, each from half of the fleet (split brain): twice
+//     the rate, as long as it lasts. min-replicas-to-write makes that short;
 //   - states that the server evicts;
-//   - a worker that is stopped after Valid has said yes and before the request is on
-//     its way, or with a machine whose clocks do not show it (some paused virtual ones);
-//     of requests under way that take longer than 15 s, those whose worker the server
-//     takes for gone: others may start beside them, an interval later;
-//   - the pace of an address over an outage: the starts of that time are told for
-//     their origins only;
-//   - the fetches of robots.txt from an address when the server forgets, or comes
-//     back: they are in no epoch, so one may start an interval early;
-//   - the load of many sites on one address: all that wait for it ask at each of
-//     its starts, a thousand of them in one process in some forty calls;
-//   - a worker that begins on a replaced or emptied server before any other
-//     noticed: it has nothing to compare with, and its first start at each site
-//     may be early. So may one that begins just after the clock was set forward;
+//   - a process that is stopped between Valid and its request, or a machine whose clocks
+//     do not show that it was stopped (some virtual ones);
+//   - requests under way that take longer than 15 s while the server does not hear of
+//     their worker: others may start beside them, an interval later;
+//   - the pace of an address after an outage: the server learns of the starts meanwhile
+//     for their origins only;
+//   - the fetches of robots.txt from an address when the server lost its memory or is
+//     back: no epoch is kept for them, so one may start an interval early;
+//   - the load of many sites at one address: all that wait for it ask at each of its
+//     starts, a thousand of them in one process in some forty calls;
+//   - a worker that begins on a replaced or emptied server before another worker has
+//     noticed: it has nothing to compare with, and its first start at each site may be
+//     early. The same is true just after the clock was set forward;
 //   - Retry-After and back-off that the server lost: a failover loses what was not
-//     replicated, an empty server all of it. The interval holds, the wish returns
-//     with the next answer of the site;
-//   - a server that is replaced by an equal copy of its memory and scripts, such
-//     as a virtual machine that is set back, for a user who may not use INFO.
+//     replicated, an empty server all of it. The interval stays, and the site
+//     says the rest again with its next answer;
+//   - a server that is replaced by an earlier copy of its memory and scripts, such as a
+//     virtual machine that is set back, where the user may not use INFO.
 //
-// What was measured stands in docs/fleet.md.
+// Measurements are in docs/fleet.md.
 package redis

@@ -1,39 +1,38 @@
--- Gives grants back, one after another, and notes what the sites answered. It
--- runs where memory is full too: a place that is given back is what others wait
--- for.
+-- Gives grants back, one after another, and notes what the sites answered. It runs
+-- where memory is full too, as others wait for the grants to be given back.
 --
 -- KEYS: of each grant the origin, and the address if it has a pace.
--- ARGV: doubles: hold, forget, the slowest interval where nothing is known. Then of
--- each grant its name in 8 bytes; doubles: the interval of the address, 0 if there
--- is none; how long ago the response ended, the Retry-After, and the result: 0
+-- ARGV: doubles: grant timeout, forget, the slowest interval where nothing is known.
+-- Then of each grant its id in 8 bytes; doubles: the interval of the address, 0 without
+-- a pace; how long ago the response ended, the Retry-After, and the result: 0
 -- nothing said, 1 overload, 2 an answer as usual, 3 not used.
 -- The reply is the time.
 local got = call('MGET', unpack(KEYS))
-local hold, forget, slowest = unpick('<ddd', ARGV[1])
+local grant_timeout, forget, slowest = unpick('<ddd', ARGV[1])
 -- What later ends find is what earlier ones wrote, false for nothing.
 local written = {}
 
--- An address is as if a start that was given had not been.
-local function unvisit(address, value, given, gap)
-  local visit, at
-  if value then visit, at = visited(value) end
-  if not visit then return end
-  if visit - max(at - now, 0) ~= given then return end
+-- Takes a start at an address back.
+local function unstart(address, value, given, addr_interval)
+  local addr_last, at
+  if value then addr_last, at = address_state(value) end
+  if not addr_last then return end
+  if addr_last - max(at - now, 0) ~= given then return end
   if given <= now then -- it was ready then
     written[address] = false
     call('DEL', address)
   else
-    written[address] = pack('<dd', given - gap, min(at, now))
+    written[address] = pack('<dd', given - addr_interval, min(at, now))
     call('PSETEX', address, ceil((given - now) / 1000) + 1, written[address])
   end
 end
 
 local k = 1
 for n = 2, #ARGV do
-  local id, gap, ago, wait, result = unpick('<c8dddd', ARGV[n])
+  local id, addr_interval, ago, wait, result = unpick('<c8dddd', ARGV[n])
   local key, site, address, addr = KEYS[k], got[k], nil, nil
   k = k + 1
-  if gap > 0 then
+  if addr_interval > 0 then
     address, addr, k = KEYS[k], got[k], k + 1
   end
   if written[key] ~= nil then site = written[key] end
@@ -60,7 +59,7 @@ for n = 2, #ARGV do
   end
   if result == 3 then
     if given and last == given then last = before end
-    if given and address then unvisit(address, addr, given, gap) end
+    if given and address then unstart(address, addr, given, addr_interval) end
   else
     local at = now - ago
     if #grants == 0 and not given and max(retry, last + slow + 1, factor > 0 and over + forget or 0) <= at then
@@ -81,7 +80,7 @@ for n = 2, #ARGV do
   if given or result ~= 3 then
     local keep = max(retry, last + slow + 1, factor > 0 and over + forget or 0)
     for i = 9, #grants, 24 do
-      keep = max(keep, unpick('<d', grants, i) + hold + slow + 1)
+      keep = max(keep, unpick('<d', grants, i) + grant_timeout + slow + 1)
     end
     if keep <= now then
       written[key] = false

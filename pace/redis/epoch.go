@@ -12,8 +12,8 @@ import (
 	"github.com/robotskit/robots/internal/script"
 )
 
-// epoch is a stretch in which the server's memory is taken to be whole. Its name is
-// in the text of its scripts.
+// An epoch is a time in which the server's memory is taken to be whole. Its name is in
+// the text of its scripts.
 type epoch struct {
 	name    string // 16 hexadecimal digits
 	reserve script.Script
@@ -47,13 +47,12 @@ func parseEpoch(s string) epochValue {
 // epoch meanwhile. Each of them changes it once.
 const joinAttempts = 8
 
-// join brings the client and the server to one epoch. old is the one the
-// caller worked with, nil for none: if the client has another by now, there is
-// nothing to do. In doubt, or where the server's memory cannot be the one that
-// old was part of, a new epoch begins, and all that the server knows is as
-// if it had been asked a moment ago. Many clients who doubt the same epoch begin
-// one.
-func (l *Limiter) join(ctx context.Context, old *epoch, doubt bool) error {
+// joinEpoch brings the client and the server to one epoch. old is the one the caller
+// worked with, nil for none: if the client has another by now, there is nothing to do.
+// With doubt, or where the server's memory cannot be the one that old was part of, a
+// new epoch begins, and every site that the server knows counts as asked now. Many
+// clients that doubt the same epoch begin one.
+func (l *Limiter) joinEpoch(ctx context.Context, old *epoch, doubt bool) error {
 	// The limit holds from here, so that callers who come together and find the
 	// server hanging do not wait for each other's limits.
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
@@ -78,9 +77,8 @@ func (l *Limiter) join(ctx context.Context, old *epoch, doubt bool) error {
 		switch {
 		case e.name == "":
 		case known == "" && !doubt, known != "" && e.name == known && !doubt,
-			known != "" && e.name != known && (e.before == known || e.since > l.clock.heard(old)):
+			known != "" && e.name != known && (e.before == known || e.since > l.clock.confirmedAt(old)):
 			l.adopt(newEpoch(e.name))
-			l.clock.forget()
 			return nil
 		}
 		follows := e.name
@@ -95,28 +93,30 @@ func (l *Limiter) join(ctx context.Context, old *epoch, doubt bool) error {
 		if err != nil {
 			return err
 		}
-		now, rest, ok := parseNow(reply)
+		var now micros
+		rest, ok := readDoubles(reply, &now)
 		if !ok {
 			return script.ErrReply
 		}
 		if current = rest; parseEpoch(current).name == next.name {
 			l.adopt(next)
-			l.clock.set(now, sent)
+			l.clock.observe(nil, now, sent, clock())
 			return nil
 		}
 	}
-	return errors.New("the epoch of the server's memory changes all the time")
+	return errors.New("the epoch of the server's memory changes all the time: do two servers answer at one address?")
 }
 
 func (l *Limiter) adopt(e *epoch) {
-	l.counting.Store(clock().Add(silence()).UnixNano())
+	l.listShort.Store(clock().Add(workerTimeout()).UnixNano())
 	l.identity.Store(nil)
 	l.epoch.Store(e)
+	l.clock.forget()
 }
 
-// began reports whether the server has been at work since an epoch began on it: it
-// knows the text that began it.
-func (l *Limiter) began(ctx context.Context, e *epoch) (bool, error) {
+// knowsEpoch reports whether an epoch began on this server, which was not restarted
+// since: it knows the script that began it.
+func (l *Limiter) knowsEpoch(ctx context.Context, e *epoch) (bool, error) {
 	_, err := l.call(ctx, script.Script.ByName, e.begin, []string{l.epochKey}, nil)
 	if script.Says(err, "NOSCRIPT") {
 		return false, nil

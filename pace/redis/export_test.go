@@ -1,6 +1,42 @@
 package redis
 
-import "time"
+import (
+	"testing"
+	"time"
 
-// SetBeat makes the beats of limiters made later faster.
-func SetBeat(d time.Duration) { beatEvery = d }
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/pace"
+)
+
+// SetHeartbeat makes the heartbeats of limiters made later faster.
+func SetHeartbeat(d time.Duration) { heartbeatEvery = d }
+
+// Until waits for what gives no signal.
+func Until(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for limit := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+// OriginOf returns the origin of a host.
+func OriginOf(t testing.TB, host string) robots.Origin {
+	t.Helper()
+	o, _, err := robots.ParseURL("http://" + host + "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// Steady returns a schedule of one request per interval.
+func Steady(t testing.TB, interval time.Duration) *pace.Schedule {
+	t.Helper()
+	s, err := pace.NewSchedule(nil, pace.Policy{Default: interval})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/internal/campaign"
 	"github.com/robotskit/robots/internal/redistest"
 	"github.com/robotskit/robots/pace"
@@ -33,12 +34,12 @@ const asWorker = "ROBOTS_PACE_WORKER"
 
 // orders are what a worker is told.
 type orders struct {
-	Redis    string
-	Site     string // a Unix socket: one connection a worker, its clock for each start
-	Prefix   string
-	WhenDown redis.Policy
-	Interval time.Duration
-	Beat     time.Duration // 0 for the usual one
+	Redis     string
+	Site      string // a Unix socket: one connection a worker, its clock for each start
+	Prefix    string
+	WhenDown  redis.Policy
+	Interval  time.Duration
+	Heartbeat time.Duration // 0 for the usual one
 }
 
 // What a worker is told to do with its first grant: what it does with all others, to
@@ -68,18 +69,12 @@ func (o orders) work() error {
 	if err != nil {
 		return err
 	}
-	if o.Beat != 0 {
-		redis.SetBeat(o.Beat)
+	if o.Heartbeat != 0 {
+		redis.SetHeartbeat(o.Heartbeat)
 	}
-	var l *redis.Limiter
-	for limit := time.Now().Add(2 * time.Minute); l == nil; { // a busy machine may take longer than a call may
-		client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{o.Redis}, DisableCache: true, PipelineMultiplex: -1})
-		if err == nil {
-			l, err = redis.New(client, redis.Options{Prefix: o.Prefix, WhenDown: o.WhenDown})
-		}
-		if err != nil && time.Now().After(limit) {
-			return err
-		}
+	l, err := o.limiter()
+	if err != nil {
+		return err
 	}
 	s, err := pace.NewSchedule(nil, pace.Policy{Default: o.Interval})
 	if err != nil {
@@ -96,41 +91,63 @@ func (o orders) work() error {
 		io.Copy(io.Discard, site)
 		os.Exit(0) // as a worker that is killed
 	}()
-	key := pace.Key{Origin: hot}
+	origin, _, err := robots.ParseURL("http://hot.example/")
+	if err != nil {
+		return err
+	}
+	key := pace.Key{Origin: origin}
 	for {
 		g, err := l.Wait(context.Background(), key, s)
 		if err != nil {
 			return err
 		}
-		first := begin[0]
+		if begin[0] == stops {
+			if err := stopSelf(); err != nil {
+				return err
+			}
+		}
+		result := pace.Result{Status: 200, Unused: !l.Valid(g)}
+		if !result.Unused {
+			if _, err := site.Write(binary.BigEndian.AppendUint64(nil, uint64(time.Now().UnixNano()))); err != nil {
+				os.Exit(0)
+			}
+			if begin[0] == hangs {
+				select {}
+			}
+		}
 		begin[0] = works
-		if first == stops {
-			if err := syscall.Kill(os.Getpid(), syscall.SIGSTOP); err != nil {
-				return err
-			}
-			for began := time.Now(); time.Since(began) < time.Second; { // the signal takes a moment
-				runtime.Gosched()
-			}
-		}
-		if !l.Valid(g) {
-			if err := l.Done(context.Background(), g, pace.Result{Unused: true}); err != nil {
-				return err
-			}
-			continue
-		}
-		if _, err := site.Write(binary.BigEndian.AppendUint64(nil, uint64(time.Now().UnixNano()))); err != nil {
-			os.Exit(0)
-		}
-		if first == hangs {
-			select {}
-		}
-		if err := l.Done(context.Background(), g, pace.Result{Status: 200}); err != nil {
+		if err := l.Done(context.Background(), g, result); err != nil {
 			return err
 		}
 	}
 }
 
-// site is what the fleet asks: it alone says what was started, and when.
+// limiter connects. A busy machine may take longer than a call may.
+func (o orders) limiter() (l *redis.Limiter, err error) {
+	for limit := time.Now().Add(2 * time.Minute); l == nil; {
+		client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{o.Redis}, DisableCache: true, PipelineMultiplex: -1})
+		if err == nil {
+			l, err = redis.New(client, redis.Options{Prefix: o.Prefix, WhenDown: o.WhenDown})
+		}
+		if err != nil && time.Now().After(limit) {
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+// stopSelf stops this process until it is told to go on.
+func stopSelf() error {
+	if err := syscall.Kill(os.Getpid(), syscall.SIGSTOP); err != nil {
+		return err
+	}
+	for began := time.Now(); time.Since(began) < time.Second; { // the signal takes a moment
+		runtime.Gosched()
+	}
+	return nil
+}
+
+// site is what the fleet asks. Its log of starts is what the tests judge.
 type site struct {
 	mu      sync.Mutex
 	starts  []time.Time
@@ -177,24 +194,7 @@ func fleet(t *testing.T, workers int, o orders) *site {
 	}()
 	failed := make(chan error, workers)
 	for range workers {
-		cmd := exec.Command(os.Args[0], "-test.run=^$")
-		cmd.Env = append(os.Environ(), asWorker+"="+string(text), "GOMAXPROCS=1")
-		var log strings.Builder
-		cmd.Stderr = &log
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			if err := cmd.Wait(); err != nil && log.Len() > 0 {
-				failed <- fmt.Errorf("a worker ended: %w: %s", err, log.String())
-			}
-		}()
-		t.Cleanup(func() {
-			cmd.Process.Kill()
-			<-ended
-		})
+		startWorker(t, string(text), failed)
 	}
 	for range workers {
 		select {
@@ -216,8 +216,31 @@ func fleet(t *testing.T, workers int, o orders) *site {
 	return s
 }
 
+// startWorker starts a process with orders, which ends with the test.
+func startWorker(t *testing.T, text string, failed chan<- error) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	cmd.Env = append(os.Environ(), asWorker+"="+text, "GOMAXPROCS=1")
+	var log strings.Builder
+	cmd.Stderr = &log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := cmd.Wait(); err != nil && log.Len() > 0 {
+			failed <- fmt.Errorf("a worker ended: %w: %s", err, log.String())
+		}
+	}()
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		<-ended
+	})
+}
+
 // serve notes the starts of a worker. What a worker says is its clock as it
-// starts, which is this machine's: a listener that gets its turn late would see
+// starts, which is this machine's: a listener that is scheduled late would see
 // two starts together that were not.
 func (s *site) serve(c net.Conn, ready chan<- visitor) {
 	r := bufio.NewReader(c)
@@ -478,25 +501,31 @@ func TestFleetFaults(t *testing.T) {
 			t.Logf("%d starts before, %d in the %s after, %d in the %s then; the closest %s apart, the longest %s; at most %d a second",
 				before, meanwhile, in.Sub(out).Round(time.Millisecond), after, end.Sub(in).Round(time.Millisecond),
 				closest(starts), longest(starts), most(starts, time.Second))
-			// The bound is 2N starts in N intervals, for N workers, and so over the
-			// whole run. In a second the shares lie as evenly as the workers noticed.
-			if n, bound := len(starts), 2*int(end.Sub(began)/hotInterval); n > bound {
-				t.Errorf("%d starts in %s, want at most %d, twice what is declared", n, end.Sub(began), bound)
-			}
-			if n, bound := most(starts, time.Second), 2*int(time.Second/hotInterval)+2; n > bound {
-				t.Errorf("%d starts in a second, want at most %d", n, bound)
-			}
-			if f.policy == redis.Stop {
-				if d := closest(starts); d < hotInterval-logSlack {
-					t.Errorf("two starts are %s apart, want %s", d, hotInterval)
-				}
-				if n := most(starts, time.Second); n > int(time.Second/hotInterval)+1 {
-					t.Errorf("%d starts in a second, want %d", n, int(time.Second/hotInterval))
-				}
-				if n := within(starts, out.Add(lateSlack), in.Sub(out)-lateSlack); f.down && n > 1 { // one was granted before, and a busy machine let it start late
-					t.Errorf("%d starts while Redis was down, want none but that of a grant from before", n)
-				}
-			}
+			f.check(t, starts, end.Sub(began), out, in)
 		})
+	}
+}
+
+// check checks the starts of a run, in which Redis was in trouble from out to in.
+func (f fault) check(t *testing.T, starts []time.Time, took time.Duration, out, in time.Time) {
+	t.Helper()
+	// The bound is 2N starts in N intervals, for N workers, and so over the
+	// whole run. In a second the shares lie as evenly as the workers noticed.
+	if n, bound := len(starts), 2*int(took/hotInterval); n > bound {
+		t.Errorf("%d starts in %s, want at most %d, twice what is declared", n, took, bound)
+	}
+	if n, bound := most(starts, time.Second), 2*int(time.Second/hotInterval)+2; n > bound {
+		t.Errorf("%d starts in a second, want at most %d", n, bound)
+	}
+	if f.policy == redis.Stop {
+		if d := closest(starts); d < hotInterval-logSlack {
+			t.Errorf("two starts are %s apart, want %s", d, hotInterval)
+		}
+		if n := most(starts, time.Second); n > int(time.Second/hotInterval)+1 {
+			t.Errorf("%d starts in a second, want %d", n, int(time.Second/hotInterval))
+		}
+		if n := within(starts, out.Add(lateSlack), in.Sub(out)-lateSlack); f.down && n > 1 { // one was granted before, and a busy machine let it start late
+			t.Errorf("%d starts while Redis was down, want none but that of a grant from before", n)
+		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,115 +22,45 @@ var ErrDown = errors.New("the fleet's shared pace is out of reach")
 
 var errClosed = errors.New("the limiter is closed")
 
-// Policy is what a worker does while Redis is down: a closed set.
-type Policy uint8
-
-const (
-	// Divide goes on at the site's rate divided by the workers of the fleet.
-	Divide Policy = iota
-	// Stop starts nothing until Redis is back.
-	Stop
-)
-
-var policies = [...]string{"divide", "stop"}
-
-// String returns the name of the policy in flags.
-func (p Policy) String() string {
-	if int(p) < len(policies) {
-		return policies[p]
-	}
-	return fmt.Sprintf("policy %d", p)
-}
-
-// MarshalText returns the name.
-func (p Policy) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
-
-// UnmarshalText accepts the names of String.
-func (p *Policy) UnmarshalText(text []byte) error {
-	for i, name := range policies {
-		if name == string(text) {
-			*p = Policy(i)
-			return nil
-		}
-	}
-	return fmt.Errorf("unknown policy %.80q: a worker whose Redis is down can divide or stop", text)
-}
-
-// Options are the settings of a Limiter. All workers of a fleet should have the
-// same, but for Workers. The zero value is right for one fleet on one Redis.
-type Options struct {
-	// Options are the settings of every limiter. Now is not used. MaxBytes bounds
-	// what this process keeps for the time when Redis is down: 64 MiB if 0. What
-	// the server keeps is bounded by its maxmemory.
-	pace.Options
-	// Prefix stands at the head of all keys, in braces: "robots" if empty. Fleets
-	// that share a server and nothing else have different ones. It is at most 64
-	// bytes without braces, spaces and control characters.
-	Prefix string
-	// WhenDown is what happens while Redis is down: Divide if zero.
-	WhenDown Policy
-	// Workers is the least number of workers to divide by. 0 for as many as were
-	// last seen; a worker that never saw any then stops until it does.
-	Workers int
-}
-
-// filled returns the settings with defaults, and the beginning of all keys.
-func (o Options) filled() (filled Options, head string, err error) {
-	if o.MaxBytes == 0 {
-		o.MaxBytes = 64 << 20
-	}
-	o.Now = nil
-	if o.Options, err = o.Filled(); err != nil {
-		return o, "", err
-	}
-	switch {
-	case int(o.WhenDown) >= len(policies):
-		err = fmt.Errorf("unknown policy %d for the time when Redis is down", o.WhenDown)
-	case o.Workers < 0:
-		err = fmt.Errorf("a rate cannot be divided by %d workers", o.Workers)
-	default:
-		head, err = script.Head(o.Prefix)
-	}
-	return o, head + "pace:1:", err
-}
-
 // Limiter is a pace.Limiter that all processes with one Redis share.
 type Limiter struct {
 	client  rueidis.Client
 	options Options
 
-	epochKey, workersKey string
-	originHead, addrHead string
-	fetchHead            string
-	decisions, ends      *batcher
+	epochKey, workersKey              string
+	originHead, addrHead, fetchesHead string
+	decisions, releases               *batcher
 
 	clock    serverClock
 	joining  sync.Mutex
 	epoch    atomic.Pointer[epoch]
 	identity atomic.Pointer[string] // of the server, since the epoch was taken up
 
-	inner  *pace.Local // this worker's own, for when Redis is down
-	outage atomic.Pointer[outage]
-	healed atomic.Pointer[outage] // the last one that is over
-	floor  atomic.Int64           // until when, in Unix nanoseconds, inner has a say too
-	// The workers on the list, as every answer says, and this one's place among
-	// them, as the last beat says.
+	local      *pace.Local            // this worker's own, for when Redis is down
+	localUntil atomic.Int64           // until when, in Unix nanoseconds, local counts too
+	outage     atomic.Pointer[outage] // nil while Redis answers
+	lastOutage atomic.Pointer[outage] // the last one that is over
+
+	// The workers on the list, as every answer says, and how many of them stand
+	// before this one, as the last heartbeat says.
 	workers, rank atomic.Int64
-	counting      atomic.Int64 // until when, in Unix nanoseconds, the list may be short
-	beating       sync.Mutex
-	beaten        atomic.Pointer[time.Time] // when the last beat that was answered was sent
-	worker        uint64                    // what the names of this worker's grants have in common
-	grants        atomic.Uint64             // that were named
-	over          atomic.Uint64             // so many of them are from before the worker was stopped
-	late          undelivered
+	listShort     atomic.Int64 // until when, in Unix nanoseconds, the list may lack some
+
+	heartbeatMu   sync.Mutex
+	lastHeartbeat atomic.Pointer[time.Time] // when the last one that was answered was sent
+
+	worker      uint64          // what the ids of this worker's grants have in common
+	grants      atomic.Uint64   // ids that were made
+	endedGrants atomic.Uint64   // so many of them are from before the worker was stopped
+	pending     pendingReleases // what could not be told to the server
 
 	mu     sync.Mutex
-	queues map[robots.Origin]*queue
+	queues map[robots.Origin]queue
 
-	kick    chan struct{} // holds at most one
+	wake    chan struct{} // wakes loop; holds at most one
 	closing context.Context
 	close   context.CancelFunc
-	ended   chan struct{}
+	ended   chan struct{} // closed when loop has ended
 }
 
 var _ pace.Limiter = (*Limiter)(nil)
@@ -152,39 +81,39 @@ func New(client rueidis.Client, o Options) (*Limiter, error) {
 			*d = -1 // none, and not the default
 		}
 	}
-	inner, err := pace.NewLocal(local)
+	own, err := pace.NewLocal(local)
 	if err != nil {
 		return nil, err
 	}
 	l := &Limiter{
-		client:     client,
-		options:    o,
-		epochKey:   head + "epoch",
-		workersKey: head + "workers",
-		originHead: head + "origin:",
-		addrHead:   head + "address:",
-		fetchHead:  head + "fetches:",
-		inner:      inner,
-		queues:     map[robots.Origin]*queue{},
-		kick:       make(chan struct{}, 1),
-		ended:      make(chan struct{}),
+		client:      client,
+		options:     o,
+		epochKey:    head + "epoch",
+		workersKey:  head + "workers",
+		originHead:  head + "origin:",
+		addrHead:    head + "address:",
+		fetchesHead: head + "fetches:",
+		local:       own,
+		queues:      map[robots.Origin]queue{},
+		wake:        make(chan struct{}, 1),
+		ended:       make(chan struct{}),
 	}
-	l.worker = ours | rand.Uint64N(ours)>>namesBits<<namesBits
+	l.worker = serverGrant | rand.Uint64N(serverGrant)>>counterBits<<counterBits
 	l.grants.Store(uint64(rand.Uint32()))
 	l.decisions = &batcher{
 		call: l.call,
 		run:  script.Script.ByName, // a name that is not known says something of the server
 		keys: []string{l.epochKey, l.workersKey},
-		head: string(put(nil, micros(o.Concurrency), whole(o.Hold), whole(o.Forget), whole(silence()))),
+		head: string(appendDoubles(nil, micros(o.Concurrency), microsUp(o.GrantTimeout), microsUp(o.Forget), microsUp(workerTimeout()))),
 	}
-	l.ends = &batcher{
+	l.releases = &batcher{
 		call: l.call,
 		run:  script.Script.Run,
-		head: string(put(nil, whole(o.Hold), whole(o.Forget), whole(pace.DefaultMaxCrawlDelay))),
+		head: string(appendDoubles(nil, microsUp(o.GrantTimeout), microsUp(o.Forget), microsUp(pace.DefaultMaxCrawlDelay))),
 	}
 	l.closing, l.close = context.WithCancel(context.Background())
-	if err = l.join(l.closing, nil, false); err == nil {
-		err = l.beat(l.closing)
+	if err = l.joinEpoch(l.closing, nil, false); err == nil {
+		err = l.heartbeat(l.closing)
 	}
 	if err != nil {
 		l.goDown(err)
@@ -193,14 +122,14 @@ func New(client rueidis.Client, o Options) (*Limiter, error) {
 		l.close()
 		return nil, err
 	}
-	go l.attend()
+	go l.loop()
 	return l, nil
 }
 
-// Close ends the limiter's goroutine, and with it the beats: after 15 s the worker is
-// off the list, and grants that are not given back end. Later calls of Wait, Reserve and
-// NotBefore fail, as do those that wait; Done then tells the server at once or
-// returns an error. It does not close the client.
+// Close ends the limiter's goroutine, and with it the heartbeats: after 15 s the worker
+// is off the list, and its grants end. Later calls of Wait, Reserve and NotBefore fail,
+// as do those that wait; Done then tells the server at once or returns an error. Close
+// does not close the client.
 func (l *Limiter) Close() error {
 	l.close()
 	<-l.ended
@@ -221,31 +150,31 @@ func (l *Limiter) call(ctx context.Context, run runner, s script.Script, keys, a
 }
 
 // keys returns the keys of an origin, and of its address if that has a pace, with the
-// interval of that.
-func (l *Limiter) keys(k pace.Key) (keys []string, gap micros) {
+// interval of the address.
+func (l *Limiter) keys(k pace.Key) (keys []string, addrInterval micros) {
 	origin := l.originHead + k.Origin.String()
 	if interval, _ := l.options.At(k.Addr); interval > 0 {
-		return []string{origin, l.addrHead + k.Addr.Unmap().WithZone("").String()}, whole(interval)
+		return []string{origin, l.addrHead + k.Addr.Unmap().WithZone("").String()}, microsUp(interval)
 	}
 	return []string{origin}, 0
 }
 
-// ours marks the numbers of grants of the server: those of the worker's own
-// limiter count from 1. Below it are 38 bits of the worker, by which the server knows
-// whose a grant is, and namesBits that count its grants.
+// serverGrant marks the ids of grants of the server: those of the worker's own limiter
+// count from 1. Below it are 38 bits of the worker, by which the server knows whose a
+// grant is, and counterBits that count its grants.
 const (
-	ours      = 1 << 62
-	namesBits = 24
+	serverGrant = 1 << 62
+	counterBits = 24
 )
 
-func (l *Limiter) newID() uint64 { return l.worker | l.grants.Add(1)&(1<<namesBits-1) }
+func (l *Limiter) newGrantID() uint64 { return l.worker | l.grants.Add(1)&(1<<counterBits-1) }
 
-// me is this worker on the list.
-func (l *Limiter) me() string { return fmt.Sprintf("%010x", l.worker>>namesBits) }
+// workerName is this worker on the list.
+func (l *Limiter) workerName() string { return fmt.Sprintf("%010x", l.worker>>counterBits) }
 
 // NotBefore returns when a request might start and why.
 func (l *Limiter) NotBefore(ctx context.Context, key pace.Key, s *pace.Schedule) (pace.Turn, error) {
-	g, err := l.decide(ctx, key, s, 0, true)
+	g, err := l.decide(ctx, &decision{key: key, schedule: s, peek: true})
 	return g.Turn, err
 }
 
@@ -253,49 +182,64 @@ func (l *Limiter) NotBefore(ctx context.Context, key pace.Key, s *pace.Schedule)
 // windows, within counts up to 48 hours.
 func (l *Limiter) Reserve(ctx context.Context, key pace.Key, s *pace.Schedule, within time.Duration) (pace.Grant, error) {
 	// Who waits comes first.
-	return l.decide(ctx, key, s, within, l.waited(key.Origin))
+	return l.decide(ctx, &decision{key: key, schedule: s, within: within, peek: l.waited(key.Origin)})
 }
 
-// Valid reports whether a request may still start on a grant: not one on which the
-// worker had no answer to a beat for 14 s, then or since, as the others may have taken
-// it for gone; nor one older than Hold.
+// Valid reports whether a request may still start on a grant. It may not if the grant is
+// older than GrantTimeout, or if the worker was without an answer to its heartbeats for
+// 14 s since: the others may have taken it for gone.
 func (l *Limiter) Valid(g pace.Grant) bool {
-	if g.ID < ours {
-		return l.inner.Valid(g)
+	if g.ID < serverGrant {
+		return l.local.Valid(g)
 	}
-	if l.stopped() || passed(g.Start) >= l.options.Hold {
+	if l.mayBeGone() || passed(g.Start) >= l.options.GrantTimeout {
 		return false
 	}
 	n := l.grants.Load()
-	n -= (n - g.ID) & (1<<namesBits - 1) // which grant it is
-	return n > l.over.Load()
+	n -= (n - g.ID) & (1<<counterBits - 1) // which grant it is
+	return n > l.endedGrants.Load()
+}
+
+// A decision is what is asked of the server, or of this worker's own limiter.
+type decision struct {
+	key      pace.Key
+	schedule *pace.Schedule
+	within   time.Duration
+	peek     bool // no grant is wanted
+
+	id           uint64        // of the grant, 0 to peek
+	keys         []string      // of the state
+	addrInterval micros        // the interval of the address
+	now          time.Time     // of the server, as far as it is known
+	earliest     time.Duration // no start before so long from now
+	local        pace.Turn     // what the worker's own limiter says
+	localCounts  bool
 }
 
 // decide asks the server, or, while that is down, does what the policy says.
-func (l *Limiter) decide(ctx context.Context, key pace.Key, s *pace.Schedule, within time.Duration, looks bool) (pace.Grant, error) {
+func (l *Limiter) decide(ctx context.Context, d *decision) (pace.Grant, error) {
 	switch {
 	case ctx.Err() != nil:
-		return pace.Grant{}, waiting(ctx, key)
+		return pace.Grant{}, waiting(ctx, "for "+d.key.String())
 	case l.closing.Err() != nil:
 		return pace.Grant{}, errClosed
-	case s == nil:
-		s = undeclared
 	}
-	if o := l.outage.Load(); o != nil {
-		return l.alone(ctx, o, key, s, within, looks)
+	o := l.outage.Load()
+	if o == nil {
+		g, err := l.ask(ctx, d)
+		switch {
+		case err == nil:
+			return g, nil
+		case ended(ctx):
+			return pace.Grant{}, waiting(ctx, "for "+d.key.String())
+		}
+		o = l.goDown(err)
 	}
-	g, err := l.ask(ctx, key, s, within, looks)
-	switch {
-	case err == nil:
-		return g, nil
-	case ended(ctx):
-		return pace.Grant{}, waiting(ctx, key)
-	}
-	return l.alone(ctx, l.goDown(err), key, s, within, looks)
+	return l.decideAlone(ctx, o, d)
 }
 
 // ended reports whether a context has ended. At its deadline a connection may say
-// so first.
+// so before the context does.
 func ended(ctx context.Context) bool {
 	if deadline, ok := ctx.Deadline(); ok && !clock().Before(deadline) {
 		<-ctx.Done()
@@ -303,65 +247,42 @@ func ended(ctx context.Context) bool {
 	return ctx.Err() != nil
 }
 
-var undeclared, _ = pace.NewSchedule(nil, pace.Policy{}) // the zero policy is possible
-
-// looksOnly is the name of the grant of who only asks.
-const looksOnly = 0
-
 // askAttempts bounds how often a decision begins again because the server's
 // memory became another one or its clock moved.
 const askAttempts = 6
 
-// A decision is one of the server that is being made.
-type decision struct {
-	request
-	key   pace.Key
-	looks bool // no grant is wanted
-	id    uint64
-	keys  []string
-	gap   micros // the interval of the address
-	// own is what the worker's own limiter says, if it has a say.
-	own  pace.Turn
-	held bool
-}
-
-// ask makes a decision on the server. After an error no grant is held, or it is
-// among the undelivered.
-func (l *Limiter) ask(ctx context.Context, key pace.Key, s *pace.Schedule, within time.Duration, looks bool) (pace.Grant, error) {
-	d := decision{key: key, looks: looks, id: looksOnly}
-	if !looks {
-		if err := l.alive(ctx); err != nil {
+// ask makes a decision on the server. After an error there is no grant, or it is
+// among the pending releases.
+func (l *Limiter) ask(ctx context.Context, d *decision) (pace.Grant, error) {
+	if !d.peek {
+		if err := l.ensureAlive(ctx); err != nil {
 			return pace.Grant{}, err
 		}
-		d.id = l.newID()
+		d.id = l.newGrantID()
 	}
-	if _, ok := s.Steady(); !ok {
-		within = min(within, farthest)
-	}
-	d.request = request{schedule: s, within: within}
-	if d.own, d.held = l.own(ctx, key, s); d.held {
-		d.floor = d.own.Start.Sub(clock())
-		if d.floor > max(within, 0) || slices.ContainsFunc(d.own.Reasons, busy) {
-			return pace.Grant{Key: key, Turn: d.own}, nil
+	if d.local, d.localCounts = l.localTurn(ctx, d.key, d.schedule); d.localCounts {
+		d.earliest = d.local.Start.Sub(clock())
+		if d.earliest > max(d.within, 0) || because(d.local, pace.CauseBusy) {
+			return pace.Grant{Key: d.key, Turn: d.local}, nil
 		}
 	}
-	d.keys, d.gap = l.keys(key)
+	d.keys, d.addrInterval = l.keys(d.key)
 	for range askAttempts {
 		e := l.epoch.Load()
 		if e == nil {
-			if err := l.join(ctx, nil, false); err != nil {
+			if err := l.joinEpoch(ctx, nil, false); err != nil {
 				return pace.Grant{}, err
 			}
 			continue
 		}
-		r, again := l.submit(ctx, e, &d)
+		r, again := l.submit(ctx, e, d)
 		if again {
 			continue
 		}
 		if r.err != nil {
-			if !looks && !r.sent.IsZero() && script.KindOf(r.err) == script.Lost {
+			if !d.peek && !r.sent.IsZero() && script.KindOf(r.err) == script.Lost {
 				// Its reply is lost, and the grant may be there.
-				l.keep(delivery{key: key, id: d.id, result: pace.Result{Unused: true}, ended: clock()})
+				l.keepRelease(release{key: d.key, id: d.id, result: pace.Result{Unused: true}, ended: clock()})
 			}
 			return pace.Grant{}, r.err
 		}
@@ -370,7 +291,7 @@ func (l *Limiter) ask(ctx context.Context, key pace.Key, s *pace.Schedule, withi
 			return pace.Grant{}, script.ErrReply
 		}
 		r.now = a.now
-		if g, final, err := l.take(ctx, e, &d, a, r.reading); final || err != nil {
+		if g, final, err := l.accept(ctx, e, d, a, r.reading); final || err != nil {
 			return g, err
 		}
 	}
@@ -381,70 +302,70 @@ func (l *Limiter) ask(ctx context.Context, key pace.Key, s *pace.Schedule, withi
 // to be in another.
 func (l *Limiter) submit(ctx context.Context, e *epoch, d *decision) (r response, again bool) {
 	d.now = l.clock.estimate()
-	c := call{script: e.reserve, keys: d.keys, arg: d.arg(d.id, d.gap)}
+	c := call{script: e.reserve, keys: d.keys, arg: d.arg()}
 	if r = l.decisions.do(ctx, c); !script.Says(r.err, "NOSCRIPT") {
 		return r, false
 	}
-	known, err := l.began(ctx, e)
+	known, err := l.knowsEpoch(ctx, e)
 	switch {
 	case err != nil:
 		r.err = err
 	case known:
-		r = l.decisions.teach(ctx, c)
+		r = l.decisions.send(ctx, script.Script.ByText, &c) // which the server knows from now on
 	default:
 		// The server never saw this epoch begin: it was restarted, or it is another one.
-		r.err = l.join(ctx, e, true)
+		r.err = l.joinEpoch(ctx, e, true)
 		again = r.err == nil
 	}
 	return r, again
 }
 
-// take makes a grant or a refusal of an answer. It is not final if the answer cannot
+// accept makes a grant or a refusal of an answer. It is not final if the answer cannot
 // be used.
-func (l *Limiter) take(ctx context.Context, e *epoch, d *decision, a answer, r reading) (g pace.Grant, final bool, err error) {
+func (l *Limiter) accept(ctx context.Context, e *epoch, d *decision, a answer, r reading) (g pace.Grant, final bool, err error) {
 	by := e
 	if a.code == codeEpoch {
 		by = nil
 	}
-	sound, granted := l.clock.hear(by, a.now, r.sent, r.received), a.code == codeGranted
+	plausible, granted := l.clock.observe(by, a.now, r.sent, r.received), a.code == codeGranted
 	switch {
 	case granted && passed(r.sent) > callLimit:
-		// This process was stopped over it, and it is another's turn by now.
+		// This process was stopped meanwhile, and the grant may have ended.
 		l.cancel(ctx, d.key, d.id)
-		err = l.alive(ctx)
-		d.id = l.newID()
+		err = l.ensureAlive(ctx)
+		d.id = l.newGrantID()
 		return g, false, err
-	case !sound || l.epoch.Load() != e:
-		// A start that a clock set forward gave is none.
+	case !plausible || l.epoch.Load() != e:
+		// A clock that was set forward gave this start too early.
 		if granted {
 			l.cancel(ctx, d.key, d.id)
-			d.id = l.newID() // the old name may be cancelled again
+			d.id = l.newGrantID() // the old id may be cancelled again
 		}
-		if !sound {
-			err = l.join(ctx, e, true)
+		if !plausible {
+			err = l.joinEpoch(ctx, e, true)
 		}
 		return g, false, err
 	case a.code == codeEpoch:
-		return g, false, l.join(ctx, e, false)
+		return g, false, l.joinEpoch(ctx, e, false)
 	case a.code == codeOutside: // the clock was set back, and now it is known
 		return g, false, nil
 	}
 	l.count(a.workers)
-	g = grant(d.key, d.schedule, d.id, a, r)
-	if d.held && !g.OK() && d.own.Start.After(g.Start) {
-		g.Turn = d.own
+	g = d.grant(a, r)
+	if d.localCounts && !g.OK() && d.local.Start.After(g.Start) {
+		g.Turn = d.local
 	}
 	if g.OK() && l.options.WhenDown == Divide {
-		// A share counts from this start too, should Redis be down before its end.
-		_ = l.inner.Done(ctx, pace.Grant{ID: d.id, Key: d.key}, pace.Result{}) // it knows no such grant, and has no errors
+		// Should Redis be down before its end, the share counts from this start.
+		_ = l.local.Done(ctx, pace.Grant{ID: d.id, Key: d.key}, pace.Result{}) // it knows no such grant, and has no errors
 	}
 	return g, true, nil
 }
 
-// grant makes a grant, or the turn of a refusal, out of an answer. What is said
-// to people is found in the server's time, where the windows are.
-func grant(key pace.Key, s *pace.Schedule, id uint64, a answer, r reading) pace.Grant {
-	g := pace.Grant{Key: key, Turn: s.TurnIn(instant(a.now), a.state)}
+// grant makes a grant, or a refusal with its turn, of an answer. The reasons are found
+// in the server's time, by which the windows open.
+func (d *decision) grant(a answer, r reading) pace.Grant {
+	g := pace.Grant{Key: d.key, Turn: d.schedule.TurnIn(timeAt(a.now), a.state)}
 	for i := range g.Reasons {
 		g.Reasons[i].Until = r.local(g.Reasons[i].Until)
 	}
@@ -452,98 +373,16 @@ func grant(key pace.Key, s *pace.Schedule, id uint64, a answer, r reading) pace.
 		g.Start = r.local(g.Start)
 		return g
 	}
-	g.ID = id
+	g.ID = d.id
 	if a.start > a.now {
 		g.Start = r.ahead(a.start)
 	} else {
-		g.Start = r.local(instant(a.start))
+		g.Start = r.local(timeAt(a.start))
 	}
 	return g
 }
 
-// cancel gives a grant back that is not used.
-func (l *Limiter) cancel(ctx context.Context, key pace.Key, id uint64) {
-	d := delivery{key: key, id: id, result: pace.Result{Unused: true}, ended: clock()}
-	if err := l.deliver(context.WithoutCancel(ctx), d); err != nil {
-		l.keep(d)
-	}
-}
-
-// Done gives a grant back. While Redis is down it is kept, and told when Redis is
-// back; that is no error.
-func (l *Limiter) Done(ctx context.Context, g pace.Grant, r pace.Result) error {
-	if !g.OK() {
-		return nil
-	}
-	if err := l.inner.Done(ctx, g, r); err != nil {
-		return err
-	}
-	if r.Unused {
-		defer l.signal(g.Key.Origin) // once the server knows, or it would say that the site is busy
-	}
-	if g.ID < ours && (r.Unused || l.outage.Load() == nil && !r.Overload() && r.RetryAfter == 0) {
-		return nil // the server knew nothing of it
-	}
-	d := delivery{key: g.Key, id: g.ID, result: r, ended: clock()}
-	if l.closing.Err() != nil { // nobody would tell it later
-		return l.deliver(context.WithoutCancel(ctx), d)
-	}
-	if o := l.outage.Load(); o != nil && !o.full {
-		l.keep(d)
-		return nil
-	}
-	if err := l.deliver(context.WithoutCancel(ctx), d); err != nil {
-		l.keep(d)
-		l.goDown(err)
-	}
-	return nil
-}
-
-// results of the script.
-const (
-	nothing micros = iota
-	overload
-	asUsual
-	notUsed
-)
-
-// deliver tells the server what came of a grant.
-func (l *Limiter) deliver(ctx context.Context, d delivery) error {
-	e := l.epoch.Load()
-	return l.told(ctx, e, l.ends.do(ctx, l.end(d)))
-}
-
-// end is the call that tells of a delivery.
-func (l *Limiter) end(d delivery) call {
-	result := nothing
-	switch {
-	case d.result.Unused:
-		result = notUsed
-	case d.result.Overload():
-		result = overload
-	case d.result.Recovered():
-		result = asUsual
-	}
-	keys, gap := l.keys(d.key)
-	arg := put(named(d.id, gap), whole(clock().Sub(d.ended)), whole(min(d.result.RetryAfter, l.options.MaxRetryAfter)), result)
-	return call{script: doneScript, keys: keys, arg: string(arg)}
-}
-
-// told hears what the server says of deliveries that were begun in an epoch.
-func (l *Limiter) told(ctx context.Context, e *epoch, r response) error {
-	if r.err != nil {
-		return r.err
-	}
-	now, _, ok := parseNow(r.reply)
-	if !ok {
-		return script.ErrReply
-	}
-	if !l.clock.hear(nil, now, r.sent, r.received) {
-		return l.join(ctx, e, true)
-	}
-	return nil
-}
-
-func waiting(ctx context.Context, key pace.Key) error {
-	return fmt.Errorf("waiting for %s: %w", key, context.Cause(ctx))
+// waiting is the error of a caller whose context ended.
+func waiting(ctx context.Context, what string) error {
+	return fmt.Errorf("waiting %s: %w", what, context.Cause(ctx))
 }

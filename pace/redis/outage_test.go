@@ -3,6 +3,7 @@ package redis_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -14,19 +15,18 @@ import (
 	"github.com/robotskit/robots/pace/redis"
 )
 
-// until waits for what gives no signal of.
-func until(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for limit := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(limit) {
-			t.Fatalf("waited in vain for %s", what)
-		}
-	}
-}
-
 func back(t *testing.T, l *redis.Limiter) {
 	t.Helper()
 	until(t, "Redis to be back", func() bool { return l.DownSince().IsZero() })
+}
+
+// noticed waits until the limiter knows that its server is down.
+func noticed(t *testing.T, l *redis.Limiter) {
+	t.Helper()
+	until(t, "Redis to be down", func() bool {
+		_, _ = l.NotBefore(t.Context(), pace.Key{Origin: originOf(t, "any.example")}, nil) // whose error is what is waited for
+		return !l.DownSince().IsZero()
+	})
 }
 
 func has(turn pace.Turn, c pace.Cause) bool {
@@ -51,7 +51,8 @@ func done(t *testing.T, l *redis.Limiter, g pace.Grant, r pace.Result) {
 
 var ok = pace.Result{Status: 200}
 
-// TestStop: who is told to stop starts nothing, says why, and goes on by itself.
+// TestStop: with the policy Stop nothing starts, the errors say why, and Wait goes on when
+// Redis is back.
 func TestStop(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{AppendOnly: true})
@@ -88,8 +89,8 @@ func TestStop(t *testing.T) {
 	back(t, l)
 }
 
-// TestDivide: a worker alone keeps to its share, remembers what a site asked for
-// before and tells the others what one asked for meanwhile.
+// TestDivide: while Redis is down a worker keeps to its share and to what a site asked for
+// before, and tells the others later what a site asked for meanwhile.
 func TestDivide(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{AppendOnly: true})
@@ -132,7 +133,7 @@ func TestDivide(t *testing.T) {
 	}
 }
 
-// TestNoFleet: who never saw the fleet has no share.
+// TestNoFleet: a worker that never reached Redis has no share.
 func TestNoFleet(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
@@ -281,16 +282,14 @@ func TestClockBehind(t *testing.T) {
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	c := redistest.Start(t, redistest.Options{}).Client()
-	for name, o := range map[string]redis.Options{
-		"brace":   {Prefix: "a}b"},
-		"space":   {Prefix: "a b"},
-		"long":    {Prefix: strings.Repeat("x", 65)},
-		"policy":  {WhenDown: 7},
-		"workers": {Workers: -1},
-		"hold":    {Options: pace.Options{Hold: -1}},
+	for want, o := range map[string]redis.Options{
+		"prefix": {Prefix: "a}b"},
+		"redis.Options.WhenDown is 7: it must be Divide or Stop": {WhenDown: 7},
+		"redis.Options.Workers is -1: it must be 1 or more":      {Workers: -1},
+		"pace.Options.GrantTimeout is -1ns: it must be positive": {Options: pace.Options{GrantTimeout: -1}},
 	} {
-		if _, err := redis.New(c, o); err == nil {
-			t.Errorf("%s: no error", name)
+		if _, err := redis.New(c, o); err == nil || !strings.Contains(err.Error(), want) || o.Check() == nil {
+			t.Errorf("%+v: %v, want %s", o, err, want)
 		}
 	}
 	// Nor can a server that has no scripts heal by waiting.
@@ -340,11 +339,93 @@ func TestUser(t *testing.T) {
 	}
 }
 
-// TestTLS: the limiter asks nothing of a connection but that it is one.
-func TestTLS(t *testing.T) {
+// TestBackInSpiteOfTrouble: many answers of overloaded sites do not keep a worker from
+// seeing that Redis is back.
+func TestBackInSpiteOfTrouble(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t, redistest.Options{TLS: true})
-	l := newLimiter(t, newClient(t, server.Option()), redis.Options{})
-	k, s := pace.Key{Origin: originOf(t, "tls.example")}, steady(t, time.Millisecond)
-	done(t, l, reserve(t, l, k, s), ok)
+	server := redistest.Start(t, redistest.Options{})
+	l := newLimiter(t, server.Client(), redis.Options{Workers: 1})
+	s, n := steady(t, 10*time.Millisecond), 0
+	trouble := func() {
+		n++
+		g, err := l.Reserve(t.Context(), pace.Key{Origin: originOf(t, fmt.Sprintf("h%d.example", n))}, s, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		done(t, l, g, pace.Result{Status: 429})
+		time.Sleep(20 * time.Millisecond)
+	}
+	server.Kill()
+	noticed(t, l)
+	for range 40 {
+		trouble()
+	}
+	server.Replace()
+	until(t, "Redis to be back", func() bool { trouble(); return l.DownSince().IsZero() })
+}
+
+// TestLateDone: a response that ended before the server was exchanged, and is told
+// afterwards, does not shorten the interval of which every site then rests.
+func TestLateDone(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Options{})
+	const interval = 2 * time.Second
+	l := newLimiter(t, server.Client(), redis.Options{Prefix: fresh(), WhenDown: redis.Stop})
+	s, k := steady(t, interval), pace.Key{Origin: originOf(t, "late.example")}
+	g := reserve(t, l, k, s)
+	server.Kill()
+	noticed(t, l)
+	done(t, l, g, pace.Result{Status: 200})
+	time.Sleep(interval + interval/4)
+	server.Replace()
+	back(t, l)
+	if g, err := l.Reserve(t.Context(), k, s, 0); err != nil || g.OK() {
+		t.Errorf("granted %t, %v, as soon as the server is back; want a rest of %s", g.OK(), err, interval)
+	}
+}
+
+// TestDeadlineInClaim: a start that is granted ahead of time and is after the caller's
+// deadline is given back.
+func TestDeadlineInClaim(t *testing.T) {
+	t.Parallel()
+	l := newLimiter(t, redistest.Start(t, redistest.Options{}).Client(), redis.Options{})
+	s, k := steady(t, 200*time.Millisecond), pace.Key{Origin: originOf(t, "hot.example")}
+	done(t, l, reserve(t, l, k, s), pace.Result{Status: 200})
+	turn, err := l.NotBefore(t.Context(), k, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Until(turn.Start) - 20*time.Millisecond)
+	ctx, cancel := context.WithDeadline(t.Context(), turn.Start.Add(-8*time.Millisecond))
+	defer cancel()
+	if _, err := l.Wait(ctx, k, s); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Wait says %v, want an error that wraps context.DeadlineExceeded", err)
+	}
+	done(t, l, reserve(t, l, pace.Key{Origin: originOf(t, "other.example")}, s), pace.Result{Status: 200})
+	time.Sleep(time.Until(turn.Start))
+	until(t, "the start that was given back", func() bool { return reserve(t, l, k, s).OK() })
+}
+
+// TestCloseWakes: callers that wait get an error at once.
+func TestCloseWakes(t *testing.T) {
+	t.Parallel()
+	l := newLimiter(t, redistest.Start(t, redistest.Options{}).Client(), redis.Options{})
+	s, k := steady(t, time.Hour), pace.Key{Origin: originOf(t, "hot.example")}
+	done(t, l, reserve(t, l, k, s), pace.Result{Status: 200})
+	ended := make(chan error, 3)
+	for range cap(ended) {
+		go func() { _, err := l.Wait(t.Context(), k, s); ended <- err }()
+	}
+	time.Sleep(50 * time.Millisecond) // so that some of them wait; the test does not need it
+	l.Close()
+	for range cap(ended) {
+		select {
+		case err := <-ended:
+			if err == nil {
+				t.Error("Wait says nothing")
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatal("still waiting")
+		}
+	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/internal/redistest"
 	"github.com/robotskit/robots/pace"
 	"github.com/robotskit/robots/pace/pacetest"
@@ -43,24 +42,11 @@ func newClient(t testing.TB, o rueidis.ClientOption) rueidis.Client {
 	return c
 }
 
-func originOf(t testing.TB, host string) robots.Origin {
-	t.Helper()
-	o, _, err := robots.ParseURL("http://" + host + "/")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return o
-}
-
-// steady returns a schedule of one request an interval.
-func steady(t testing.TB, interval time.Duration) *pace.Schedule {
-	t.Helper()
-	s, err := pace.NewSchedule(nil, pace.Policy{Default: interval})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
+var (
+	until    = redis.Until
+	originOf = redis.OriginOf
+	steady   = redis.Steady
+)
 
 // TestContract holds the limiter against the contract on a plain server and on a
 // cluster.
@@ -85,5 +71,3 @@ func TestContract(t *testing.T) {
 		})
 	}
 }
-
-var hot, _, _ = robots.ParseURL("http://hot.example/")

@@ -1,13 +1,13 @@
--- Answers requests one after another: grants the next start of a key, or says
--- what stands against it.
+-- Answers requests one after another: grants the next start of a key, or says when to
+-- ask again and why.
 --
 -- KEYS: epoch, workers; then of each request the origin, and the address if it has
 -- a pace.
--- ARGV: doubles: places, hold, forget, silence. Then of each request the name of the
--- grant in 8 bytes, of which the first 5 are its worker's, zeros to look only;
--- doubles: the interval of the address, 0 if there is none; within, floor, slowest
--- interval; the beginning of the first span, and of each span its end and its
--- interval, which is below 0 where the site is closed.
+-- ARGV: doubles: concurrency, grant timeout, forget, worker timeout. Then of each request
+-- the id of the grant in 8 bytes, of which the first 5 are its worker's, zeros to peek;
+-- doubles: the interval of the address, 0 without a pace; within, how long from now a
+-- start is too early, the slowest interval; the beginning of the first span, and of each
+-- span its end and its interval, which is below 0 where the site is closed.
 -- The reply is the time, alone if the epoch is another one; else with the number
 -- of workers and an answer of 38 bytes for each request.
 local name = 'EPOCH'
@@ -18,7 +18,7 @@ local since = tonumber(string.sub(epoch, 38))
 if string.sub(epoch, 1, 16) ~= name or not since then
   return pack('<d', now)
 end
-local places, hold, forget, silence = unpick('<dddd', ARGV[1])
+local concurrency, grant_timeout, forget, worker_timeout = unpick('<dddd', ARGV[1])
 local back = since > now -- the clock was set back, and the epoch is yet to know
 if back then since = now end
 
@@ -28,17 +28,17 @@ local written = #ARGV > 2 and {}
 local reply, k = '', 3
 for n = 2, #ARGV do
   local arg = ARGV[n]
-  local id, gap, within, floor, slowest, from, at = unpick('<c8ddddd', arg)
+  local id, addr_interval, within, earliest, slowest, from, at = unpick('<c8ddddd', arg)
   local key, site, address, addr = KEYS[k], got[k], nil, nil
   k = k + 1
-  if gap > 0 then
+  if addr_interval > 0 then
     address, addr, k = KEYS[k], got[k], k + 1
   end
   if written then
     site, addr = written[key] or site, written[address] or addr
   end
-  local looks = id == '\0\0\0\0\0\0\0\0'
-  if back and not looks then
+  local peek = id == '\0\0\0\0\0\0\0\0'
+  if back and not peek then
     call('SET', KEYS[1], string.sub(epoch, 1, 37) .. string.format('%.0f', now))
     back = false
   end
@@ -48,7 +48,7 @@ for n = 2, #ARGV do
   local last, retry, over, slow, seen, factor, step, i, moved
   if site then last, retry, over, slow, seen, factor, step, i, moved = origin(site) end
   local damaged = not last and (site or type(redis.pcall('GET', key)) == 'table')
-  local grants, taken = '', 0
+  local grants, under_way = '', 0
   if damaged then
     last, retry, over, slow, seen, factor, step, moved = now, 0, 0, slowest, now, 0, 0, 0
   elseif not site then
@@ -61,15 +61,15 @@ for n = 2, #ARGV do
         start = start - moved
         if before > 0 then before = before - moved end
       end
-      local ends = start + hold -- if nobody gives it back
-      if ends > now and now - start >= silence then -- or sooner, if its worker is gone
+      local ends = start + grant_timeout -- if nobody gives it back
+      if ends > now and now - start >= worker_timeout then -- or sooner, if its worker is gone
         local beat = tonumber(redis.pcall('ZSCORE', KEYS[2], string.format('%02x%08x', unpick('>I1I4', name))))
-        if beat then ends = min(ends, max(start, beat) + silence) end
+        if beat then ends = min(ends, max(start, beat) + worker_timeout) end
       end
       if ends <= now then
         last = max(last, ends)
       else
-        taken = taken + 1
+        under_way = under_way + 1
         grants = grants .. pack('<c8dd', name, start, before)
       end
     end
@@ -77,27 +77,27 @@ for n = 2, #ARGV do
   if seen <= since then last = max(last, since) end
   if factor > 0 and now - over >= forget then factor, step = 0, 0 end
 
-  local ready, visit, turned = 0, 0, false
+  local ready, addr_last, addr_moved = 0, 0, false
   if address then
     local at = 0
     if not addr and type(redis.pcall('GET', address)) == 'table' then addr = '' end
     if addr then
-      visit, at = visited(addr)
-      if not visit then
-        visit, at, turned = now, now, true
+      addr_last, at = address_state(addr)
+      if not addr_last then
+        addr_last, at, addr_moved = now, now, true
       elseif at > now then
-        visit, at, turned = visit - (at - now), now, true
+        addr_last, at, addr_moved = addr_last - (at - now), now, true
       end
     end
-    if at <= since then visit = max(visit, since) end
-    if visit > 0 then ready = visit + gap end
+    if at <= since then addr_last = max(addr_last, since) end
+    if addr_last > 0 then ready = addr_last + addr_interval end
   end
 
   -- Schedule.NextIn over the spans.
-  local busy = taken >= places
+  local busy = under_way >= concurrency
   local ended = last
   if busy then ended = max(ended, now) end
-  local u, start = max(now + floor, retry, ready), nil
+  local u, start = max(now + earliest, retry, ready), nil
   local to = from
   while at <= #arg do
     local interval
@@ -125,7 +125,7 @@ for n = 2, #ARGV do
   local code, known = 'R', last
   if from > now or (not start and to <= now + within) then
     code = 'O'
-  elseif not looks then
+  elseif not peek then
     if not busy and start and start - now <= within then
       code = 'G'
       if max(retry, last + slow + 1, factor > 0 and over + forget or 0) <= now then
@@ -134,21 +134,21 @@ for n = 2, #ARGV do
         slow = max(slow, slowest)
       end
       grants = grants .. pack('<c8dd', id, start, last)
-      last, visit = max(last, start), max(visit, start)
+      last, addr_last = max(last, start), max(addr_last, start)
       seen = now
     end
     if code == 'G' or moved > 0 or damaged then
       local keep = max(retry, last + slow + 1, factor > 0 and over + forget or 0)
       for i = 9, #grants, 24 do
-        keep = max(keep, unpick('<d', grants, i) + hold + slow + 1)
+        keep = max(keep, unpick('<d', grants, i) + grant_timeout + slow + 1)
       end
       site = pack('<dddddHH', last, retry, over, slow, seen, factor, step) .. grants
       call('PSETEX', key, max(ceil((keep - now) / 1000), 0) + 1, site)
       if written then written[key] = site end
     end
-    if address and (code == 'G' or turned) then
-      addr = pack('<dd', visit, now)
-      call('PSETEX', address, max(ceil((visit + gap - now) / 1000), 0) + 1, addr)
+    if address and (code == 'G' or addr_moved) then
+      addr = pack('<dd', addr_last, now)
+      call('PSETEX', address, max(ceil((addr_last + addr_interval - now) / 1000), 0) + 1, addr)
       if written then written[address] = addr end
     end
   end

@@ -24,12 +24,12 @@ var doneText string
 //go:embed epoch.lua
 var epochText string
 
-//go:embed beat.lua
-var beatText string
+//go:embed heartbeat.lua
+var heartbeatText string
 
 var (
-	doneScript = script.New("#!lua flags=allow-oom\n" + commonText + doneText)
-	beatScript = script.New(beatText)
+	doneScript      = script.New("#!lua flags=allow-oom\n" + commonText + doneText)
+	heartbeatScript = script.New(heartbeatText)
 )
 
 // of returns a text with the name of an epoch in it: a server that knows it is one on
@@ -42,30 +42,30 @@ func of(text, epoch string) script.Script {
 // count in doubles, which hold it exactly until the year 2255.
 type micros = float64
 
-func duration(d time.Duration) micros { return float64(d) / 1e3 }
+func microsOf(d time.Duration) micros { return float64(d) / 1e3 }
 
-// whole returns a duration rounded up.
-func whole(d time.Duration) micros { return math.Ceil(duration(d)) }
+// microsUp returns a duration rounded up.
+func microsUp(d time.Duration) micros { return math.Ceil(microsOf(d)) }
 
-func moment(t time.Time) micros { return float64(t.UnixMicro()) }
+func microsAt(t time.Time) micros { return float64(t.UnixMicro()) }
 
-// instant returns a time of the server, the zero time for never.
-func instant(m micros) time.Time {
+// timeAt returns a time of the server, the zero time for never.
+func timeAt(m micros) time.Time {
 	if m == 0 {
 		return time.Time{}
 	}
 	return time.UnixMicro(int64(m)).UTC()
 }
 
-func put(b []byte, values ...micros) []byte {
+func appendDoubles(b []byte, values ...micros) []byte {
 	for _, v := range values {
 		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
 	}
 	return b
 }
 
-// take reads doubles off a reply and reports whether it holds as many.
-func take(reply string, values ...*micros) (rest string, ok bool) {
+// readDoubles reads doubles off a reply and reports whether there are as many.
+func readDoubles(reply string, values ...*micros) (rest string, ok bool) {
 	if len(reply) < 8*len(values) {
 		return reply, false
 	}
@@ -76,42 +76,39 @@ func take(reply string, values ...*micros) (rest string, ok bool) {
 	return reply, true
 }
 
-// Spans are sent from a little before to a little after the stretch that
-// matters, so that the server finds its own time among them.
+// Spans are sent from a little before to a little after the time that matters, so that
+// the server finds its own time among them.
 const (
 	spanBefore = time.Minute
 	spanAfter  = 5 * time.Minute
 	farthest   = 48 * time.Hour // windows are at most a minute each
 )
 
-// request is what a decision needs beside the state.
-type request struct {
-	schedule *pace.Schedule
-	within   time.Duration
-	floor    time.Duration // no start before so long from now
-	now      time.Time     // of the server, as far as it is known
+// argHead begins the argument of a decision or of a release: the id of the grant, and the
+// interval of its address, 0 without a pace.
+func argHead(id uint64, addrInterval micros) []byte {
+	return appendDoubles(binary.BigEndian.AppendUint64(make([]byte, 0, 96), id), addrInterval)
 }
 
-// named begins the argument of a request or of the end of a grant: its name, and the
-// interval of its address, 0 without one.
-func named(id uint64, gap micros) []byte {
-	return put(binary.BigEndian.AppendUint64(make([]byte, 0, 96), id), gap)
-}
-
-// arg encodes a request, with the name of the grant it asks for.
-func (q request) arg(id uint64, gap micros) string {
-	b := put(named(id, gap), math.Floor(duration(max(q.within, 0))), whole(max(q.floor, 0)), whole(q.schedule.Slowest()))
-	if interval, ok := q.schedule.Steady(); ok {
-		return string(put(b, 0, math.Inf(1), duration(interval)))
+// arg encodes what the script needs beside the state.
+func (d *decision) arg() string {
+	interval, steady := d.schedule.Steady()
+	within := d.within
+	if !steady {
+		within = min(within, farthest)
 	}
-	from := q.now.Add(-spanBefore)
-	b = put(b, moment(from))
-	for span := range q.schedule.Spans(from, q.now.Add(q.within+spanAfter)) {
-		interval := duration(span.Interval)
+	b := appendDoubles(argHead(d.id, d.addrInterval), math.Floor(microsOf(max(within, 0))), microsUp(max(d.earliest, 0)), microsUp(d.schedule.Slowest()))
+	if steady {
+		return string(appendDoubles(b, 0, math.Inf(1), microsOf(interval)))
+	}
+	from := d.now.Add(-spanBefore)
+	b = appendDoubles(b, microsAt(from))
+	for span := range d.schedule.Spans(from, d.now.Add(within+spanAfter)) {
+		interval := microsOf(span.Interval)
 		if !span.Open {
 			interval = -1
 		}
-		b = put(b, moment(span.To), interval)
+		b = appendDoubles(b, microsAt(span.To), interval)
 	}
 	return string(b)
 }
@@ -137,7 +134,7 @@ const answerSize = 38
 
 // parseAnswer returns an answer in a reply, counted from 0.
 func parseAnswer(reply string, at int) (a answer, ok bool) {
-	if reply, ok = take(reply, &a.now); !ok {
+	if reply, ok = readDoubles(reply, &a.now); !ok {
 		return a, false
 	}
 	if reply == "" {
@@ -151,20 +148,14 @@ func parseAnswer(reply string, at int) (a answer, ok bool) {
 	reply = reply[5+at*answerSize:]
 	a.code = reply[0]
 	var last, retry, ready micros
-	reply, _ = take(reply[1:answerSize], &a.start, &last, &retry, &ready)
+	reply, _ = readDoubles(reply[1:answerSize], &a.start, &last, &retry, &ready)
 	tail := []byte(reply)
 	a.state = pace.State{
-		Last:      instant(last),
-		NotBefore: instant(retry),
-		Address:   instant(ready),
+		Last:      timeAt(last),
+		NotBefore: timeAt(retry),
+		Address:   timeAt(ready),
 		Busy:      tail[4] != 0,
 		BackOff:   pace.BackOff{Factor: binary.LittleEndian.Uint16(tail), Step: binary.LittleEndian.Uint16(tail[2:])},
 	}
 	return a, a.code == codeGranted || a.code == codeRefused || a.code == codeOutside
-}
-
-// parseNow reads the reply of every other script: the server's time, and more.
-func parseNow(reply string) (now micros, rest string, ok bool) {
-	rest, ok = take(reply, &now)
-	return now, rest, ok
 }

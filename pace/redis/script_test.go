@@ -44,12 +44,87 @@ func randomSchedule(t *testing.T, r *rand.Rand) (*pace.Schedule, string) {
 	return s, b.String() + fmt.Sprintf("default %s, zone %s", p.Default, p.Zone)
 }
 
+// randomState returns the state of an origin as bytes, the last start at its address, and
+// what the script should make of both. Nothing in it ends within two seconds of now.
+func randomState(r *rand.Rand, o pace.Options, s *pace.Schedule, now micros) (state []byte, visit micros, want pace.State) {
+	ago := func(most time.Duration) micros { return now - float64(r.Int64N(most.Microseconds())) }
+	most := min(2*s.Slowest()+time.Second, 26*time.Hour)
+	var last, retry, over micros
+	var factor, step int
+	if r.IntN(5) > 0 {
+		last = ago(most)
+	}
+	if r.IntN(4) == 0 {
+		retry = now + float64(r.Int64N(int64(20*time.Hour/time.Microsecond))) - 1e9
+		want.NotBefore = timeAt(retry)
+	}
+	if r.IntN(3) == 0 {
+		over, factor, step = ago(2*time.Hour), 2+r.IntN(1023), 1+r.IntN(9)
+		if now-over < microsOf(o.Forget)-2e6 {
+			want.BackOff = pace.BackOff{Factor: uint16(factor), Step: uint16(step)}
+		} else if now-over < microsOf(o.Forget)+2e6 {
+			over, factor, step = 0, 0, 0
+		}
+	}
+	if r.IntN(3) == 0 {
+		visit = ago(4 * time.Second)
+		want.Address = timeAt(visit + microsOf(o.AddressInterval))
+	}
+	state = appendDoubles(nil, last, retry, over, 0, now-1e6)
+	state = binary.LittleEndian.AppendUint16(state, uint16(factor))
+	state = binary.LittleEndian.AppendUint16(state, uint16(step))
+	taken := 0
+	for i := range r.IntN(4) {
+		start := ago(10 * time.Minute)
+		if end := start + microsOf(o.GrantTimeout); end > now+2e6 {
+			taken++
+		} else if end > now-2e6 {
+			continue // too near to say
+		} else {
+			last = max(last, end)
+		}
+		state = appendDoubles(binary.BigEndian.AppendUint64(state, uint64(i)), start, 0)
+	}
+	want.Busy = taken >= o.Concurrency
+	want.Last = timeAt(last)
+	return state, visit, want
+}
+
 // floored returns a state in which nothing may start before so long from now.
 func floored(s pace.State, now micros, floor time.Duration) pace.State {
-	if at := instant(now + whole(floor)); floor > 0 && at.After(s.NotBefore) {
+	if at := timeAt(now + microsUp(floor)); floor > 0 && at.After(s.NotBefore) {
 		s.NotBefore = at
 	}
 	return s
+}
+
+// ask makes a decision on the server.
+func (d *decision) ask(t *testing.T, l *Limiter, id uint64) answer {
+	t.Helper()
+	d.id = id
+	c := call{script: l.epoch.Load().reserve, keys: d.keys, arg: d.arg()}
+	r := l.decisions.do(t.Context(), c)
+	if script.Says(r.err, "NOSCRIPT") {
+		r = l.decisions.send(t.Context(), script.Script.ByText, &c)
+	}
+	a, ok := parseAnswer(r.reply, r.at)
+	if r.err != nil || !ok {
+		t.Fatalf("the script answers %q, %v", r.reply, r.err)
+	}
+	return a
+}
+
+// newDay sets the server's clock to some day and returns a limiter on the empty server.
+func newDay(t *testing.T, server *redistest.Server, r *rand.Rand, o pace.Options) *Limiter {
+	day := []string{"2026-03-29", "2026-10-25", "2026-03-08", "2026-11-01", "2026-04-05", "2026-06-15", "2026-12-31"}[r.IntN(7)]
+	at, _ := time.Parse(time.DateOnly, day)
+	server.SetClock(time.Until(at.Add(rand.N(26*time.Hour) - time.Hour)))
+	server.Do("FLUSHALL")
+	l, err := New(server.Client(), Options{Options: o, Prefix: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
 }
 
 // TestScriptIsNextIn holds the search of the script against Schedule.NextIn, on
@@ -57,117 +132,50 @@ func floored(s pace.State, now micros, floor time.Duration) pace.State {
 func TestScriptIsNextIn(t *testing.T) {
 	cases := campaign.Size(600, 2000, 20_000)
 	server := redistest.Start(t, redistest.Options{Clock: true})
-	client := server.Client()
-	o := pace.Options{Concurrency: 2, Hold: 5 * time.Minute, Forget: time.Hour, AddressInterval: 3 * time.Second}
+	o := pace.Options{Concurrency: 2, GrantTimeout: 5 * time.Minute, Forget: time.Hour, AddressInterval: 3 * time.Second}
 	r := rand.New(rand.NewPCG(2, 6))
 	var l *Limiter
-	ctx := context.Background()
-	key := "{test}:pace:1:origin:x"
-	addr := "{test}:pace:1:address:x"
+	key, addr := "{test}:pace:1:origin:x", "{test}:pace:1:address:x"
 	inside, granted, busy := 0, 0, 0
 	for n := range cases {
 		if n%50 == 0 {
-			day := []string{"2026-03-29", "2026-10-25", "2026-03-08", "2026-11-01", "2026-04-05", "2026-06-15", "2026-12-31"}[r.IntN(7)]
-			at, _ := time.Parse(time.DateOnly, day)
 			if l != nil {
 				l.Close() // else it may see the empty server before the next one does
 			}
-			server.SetClock(time.Until(at.Add(rand.N(26*time.Hour) - time.Hour)))
-			server.Do("FLUSHALL")
-			var err error
-			if l, err = New(client, Options{Options: o, Prefix: "test"}); err != nil {
-				t.Fatal(err)
-			}
+			l = newDay(t, server, r, o)
 		}
 		s, text := randomSchedule(t, r)
-		now := moment(l.clock.estimate())
-		ago := func(most time.Duration) micros { return now - float64(r.Int64N(most.Microseconds())) }
-		most := min(2*s.Slowest()+time.Second, 26*time.Hour)
-		want := pace.State{}
-		var last, retry, over, visit micros
-		var factor, step int
-		if r.IntN(5) > 0 {
-			last = ago(most)
-		}
-		if r.IntN(4) == 0 {
-			retry = now + float64(r.Int64N(int64(20*time.Hour/time.Microsecond))) - 1e9
-			want.NotBefore = instant(retry)
-		}
-		if r.IntN(3) == 0 {
-			over, factor, step = ago(2*time.Hour), 2+r.IntN(1023), 1+r.IntN(9)
-			if now-over < duration(o.Forget)-2e6 {
-				want.BackOff = pace.BackOff{Factor: uint16(factor), Step: uint16(step)}
-			} else if now-over < duration(o.Forget)+2e6 {
-				over, factor, step = 0, 0, 0
-			}
-		}
-		if r.IntN(3) == 0 {
-			visit = ago(4 * time.Second)
-			want.Address = instant(visit + duration(o.AddressInterval))
-		}
-		state := put(nil, last, retry, over, 0, now-1e6)
-		state = binary.LittleEndian.AppendUint16(state, uint16(factor))
-		state = binary.LittleEndian.AppendUint16(state, uint16(step))
-		taken := 0
-		for i := range r.IntN(4) {
-			start := ago(10 * time.Minute)
-			if end := start + duration(o.Hold); end > now+2e6 {
-				taken++
-			} else if end > now-2e6 {
-				continue // too near to say
-			} else {
-				last = max(last, end)
-			}
-			state = put(binary.BigEndian.AppendUint64(state, uint64(i)), start, 0)
-		}
-		want.Busy = taken >= o.Concurrency
-		want.Last = instant(last)
-		if err := client.Do(ctx, client.B().Set().Key(key).Value(string(state)).Build()).Error(); err != nil {
-			t.Fatal(err)
-		}
-		if err := client.Do(ctx, client.B().Set().Key(addr).Value(string(put(nil, visit, now-1e6))).Build()).Error(); err != nil {
-			t.Fatal(err)
-		}
+		now := microsAt(l.clock.estimate())
+		state, visit, want := randomState(r, o, s, now)
+		server.Do("SET", key, string(state))
+		server.Do("SET", addr, string(appendDoubles(nil, visit, now-1e6)))
 		if visit == 0 {
-			client.Do(ctx, client.B().Del().Key(addr).Build())
+			server.Do("DEL", addr)
 		}
-		q := request{schedule: s, now: l.clock.estimate(), within: time.Duration(r.Int64N(int64(30 * time.Hour)))}
+		q := &decision{schedule: s, now: l.clock.estimate(), within: time.Duration(r.Int64N(int64(30 * time.Hour))),
+			addrInterval: microsUp(o.AddressInterval), keys: []string{key, addr}}
 		if r.IntN(4) == 0 {
-			q.floor = time.Duration(r.Int64N(int64(time.Hour)))
+			q.earliest = time.Duration(r.Int64N(int64(time.Hour)))
 		}
-		ask := func(id uint64) answer {
-			r := l.decisions.do(ctx, call{script: l.epoch.Load().reserve, keys: []string{key, addr}, arg: q.arg(id, whole(o.AddressInterval))})
-			if script.Says(r.err, "NOSCRIPT") {
-				r = l.decisions.teach(ctx, call{script: l.epoch.Load().reserve, keys: []string{key, addr}, arg: q.arg(id, whole(o.AddressInterval))})
-			}
-			if r.err != nil {
-				t.Fatal(r.err)
-			}
-			a, ok := parseAnswer(r.reply, r.at)
-			if !ok {
-				t.Fatalf("the script answers %q", r.reply)
-			}
-			return a
-		}
-		a := ask(looksOnly)
+		a := q.ask(t, l, 0)
 		if a.state != want {
 			t.Fatalf("case %d: the state is read as %+v, want %+v", n, a.state, want)
 		}
-		next := s.NextIn(instant(a.now), floored(want, a.now, q.floor))
+		next := s.NextIn(timeAt(a.now), floored(want, a.now, q.earliest))
 		horizon := q.now.Add(q.within + spanAfter - time.Second)
 		if next.Before(horizon) {
 			inside++
 			// An interval of nanoseconds ends within the next microsecond, and a
 			// factor makes no more of that.
-			if d := instant(a.start).Sub(next); d < 0 || d > 3*time.Microsecond {
-				t.Fatalf("case %d: the script says %s, NextIn %s (%s apart)\n%s\n%+v", n, instant(a.start), next, d, text, want)
+			if d := timeAt(a.start).Sub(next); d < 0 || d > 3*time.Microsecond {
+				t.Fatalf("case %d: the script says %s, NextIn %s (%s apart)\n%s\n%+v", n, timeAt(a.start), next, d, text, want)
 			}
-		} else if a.start > moment(next)+1 {
-			t.Fatalf("case %d: the script says %s, NextIn %s, which is not before", n, instant(a.start), next)
+		} else if a.start > microsAt(next)+1 {
+			t.Fatalf("case %d: the script says %s, NextIn %s, which is not before", n, timeAt(a.start), next)
 		}
-		b := ask(7)
-		start := s.NextIn(instant(b.now), floored(want, b.now, q.floor))
-		wait := start.Sub(instant(b.now))
+		b := q.ask(t, l, 7)
+		start := s.NextIn(timeAt(b.now), floored(want, b.now, q.earliest))
+		wait := start.Sub(timeAt(b.now))
 		if near := (wait - q.within).Abs() < 10*time.Microsecond; !near && (b.code == codeGranted) != (!want.Busy && wait <= q.within) {
 			t.Fatalf("case %d: the answer is %c, the start in %s and asked within %s, busy %t\n%s", n, b.code, wait, q.within, want.Busy, text)
 		}
@@ -192,15 +200,7 @@ func TestBackOffAgrees(t *testing.T) {
 	}
 	defer l.Close()
 	ctx := context.Background()
-	s, err := pace.NewSchedule(nil, pace.Policy{Default: 3 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	origin, _, err := robots.ParseURL("http://back.example/")
-	if err != nil {
-		t.Fatal(err)
-	}
-	key := pace.Key{Origin: origin}
+	s, key := Steady(t, 3*time.Second), pace.Key{Origin: OriginOf(t, "back.example")}
 	r := rand.New(rand.NewPCG(1, 8))
 	var back pace.BackOff
 	for n := range 500 {
@@ -208,7 +208,7 @@ func TestBackOffAgrees(t *testing.T) {
 		if n%100 < 30 {
 			result = pace.Result{Status: 503} // up to the top
 		}
-		if err := l.Done(ctx, pace.Grant{ID: l.newID(), Key: key}, result); err != nil {
+		if err := l.Done(ctx, pace.Grant{ID: l.newGrantID(), Key: key}, result); err != nil {
 			t.Fatal(err)
 		}
 		back = back.After(result)

@@ -1,7 +1,6 @@
 package redis_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -99,28 +98,4 @@ func TestSoak(t *testing.T) {
 		after.heap > before.heap+2048 || after.server > before.server+1024 {
 		t.Error("it takes more the longer it runs")
 	}
-}
-
-// TestQueueIsLeft: who gives up waiting leaves nothing behind.
-func TestQueueIsLeft(t *testing.T) {
-	t.Parallel()
-	server := redistest.Start(t, redistest.Options{})
-	l := newLimiter(t, server.Client(), redis.Options{})
-	k, s := pace.Key{Origin: originOf(t, "queue.example")}, steady(t, time.Millisecond)
-	g := reserve(t, l, k, s)
-	before := runtime.NumGoroutine()
-	ctx, cancel := context.WithCancel(t.Context())
-	var all sync.WaitGroup
-	for range 100 {
-		all.Go(func() {
-			if _, err := l.Wait(ctx, k, s); err == nil {
-				t.Error("granted while a request is under way")
-			}
-		})
-	}
-	until(t, "callers that wait", func() bool { return runtime.NumGoroutine() >= before+50 })
-	cancel()
-	all.Wait()
-	done(t, l, g, ok)
-	until(t, "a start", func() bool { return reserve(t, l, k, s).OK() })
 }

@@ -3,7 +3,6 @@ package redis
 import (
 	"context"
 	_ "embed"
-	"fmt"
 	"net/netip"
 	"strconv"
 	"time"
@@ -23,59 +22,44 @@ var startScript = script.New(startText)
 // answer of a site, and delays the others by nothing. The error is that of ctx, or
 // says that the limiter is closed.
 func (l *Limiter) Start(ctx context.Context, addr netip.Addr) error {
-	_, gap := l.options.At(addr)
+	_, addrInterval := l.options.At(addr)
+	what := "to fetch robots.txt at " + addr.String()
 	switch {
 	case ctx.Err() != nil:
-		return waitingAt(ctx, addr)
+		return waiting(ctx, what)
 	case l.closing.Err() != nil:
 		return errClosed
-	case gap == 0:
+	case addrInterval == 0:
 		return nil
 	}
 	if l.outage.Load() == nil {
-		wait, err := l.book(ctx, addr, gap)
-		if err == nil {
-			return l.sleep(ctx, addr, wait)
+		wait, err := l.reserveFetch(ctx, addr, addrInterval)
+		if err == nil && wait > 0 {
+			if err = l.sleep(ctx, wait, nil); err == nil && l.closing.Err() != nil {
+				return errClosed
+			}
 		}
-		if ended(ctx) {
-			return waitingAt(ctx, addr)
+		switch {
+		case err == nil:
+			return nil
+		case ended(ctx):
+			return waiting(ctx, what)
 		}
 		l.goDown(err)
 	}
-	return l.inner.Start(ctx, addr)
+	return l.local.Start(ctx, addr)
 }
 
 // book takes the next start at an address and returns how far off it is.
-func (l *Limiter) book(ctx context.Context, addr netip.Addr, gap time.Duration) (time.Duration, error) {
-	key := l.fetchHead + addr.Unmap().WithZone("").String()
-	reply, err := l.call(ctx, script.Script.Run, startScript, []string{key}, []string{strconv.FormatFloat(whole(gap), 'f', 0, 64)})
+func (l *Limiter) reserveFetch(ctx context.Context, addr netip.Addr, addrInterval time.Duration) (time.Duration, error) {
+	key := l.fetchesHead + addr.Unmap().WithZone("").String()
+	reply, err := l.call(ctx, script.Script.Run, startScript, []string{key}, []string{strconv.FormatFloat(microsUp(addrInterval), 'f', 0, 64)})
 	if err != nil {
 		return 0, err
 	}
 	var now, wait micros
-	if _, ok := take(reply, &now, &wait); !ok {
+	if _, ok := readDoubles(reply, &now, &wait); !ok {
 		return 0, script.ErrReply
 	}
 	return time.Duration(wait * 1e3), nil
-}
-
-// sleep waits so long.
-func (l *Limiter) sleep(ctx context.Context, addr netip.Addr, wait time.Duration) error {
-	if wait <= 0 {
-		return nil
-	}
-	t := time.NewTimer(wait)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-l.closing.Done():
-		return errClosed
-	case <-ctx.Done():
-		return waitingAt(ctx, addr)
-	}
-}
-
-func waitingAt(ctx context.Context, addr netip.Addr) error {
-	return fmt.Errorf("waiting to fetch robots.txt at %s: %w", addr, context.Cause(ctx))
 }

@@ -53,24 +53,7 @@ func TestStart(t *testing.T) {
 			t.Errorf("start %d after %v, want at least %v", i, at, least)
 		}
 	}
-	// The clock was set back, or the key is damaged: nobody waits for long.
-	key := "{" + o.Prefix + "}:pace:1:fetches:192.0.2.1"
-	for _, value := range []string{fmt.Sprint(time.Now().Add(24 * time.Hour).UnixMicro()), "rubbish"} {
-		server.Do("SET", key, value)
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-		if err := fleet[0].Start(ctx, addr); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-			t.Error(err)
-		}
-		cancel()
-		if left := server.Do("PTTL", key); len(left) > len(":100000") {
-			t.Errorf("after %s: the next start is %s ms off", value, left)
-		}
-	}
-	server.Do("DEL", key)
-	server.Do("SADD", key, "x")
-	if err := fleet[0].Start(t.Context(), addr); err != nil {
-		t.Errorf("a key of another type: %v", err)
-	}
+	damagedFetches(t, server, fleet[0], "{"+o.Prefix+"}:pace:1:fetches:192.0.2.1", addr)
 	server.Kill()
 	log(1) // in which they notice
 	for _, l := range fleet {
@@ -91,5 +74,26 @@ func TestStart(t *testing.T) {
 	fleet[1].Close()
 	if err := fleet[1].Start(t.Context(), addr); err == nil || !strings.Contains(err.Error(), "closed") {
 		t.Errorf("a closed limiter: %v", err)
+	}
+}
+
+// damagedFetches: the clock was set back, or the key is damaged, and nobody waits for long.
+func damagedFetches(t *testing.T, server *redistest.Server, l *redis.Limiter, key string, addr netip.Addr) {
+	t.Helper()
+	for _, value := range []string{fmt.Sprint(time.Now().Add(24 * time.Hour).UnixMicro()), "rubbish"} {
+		server.Do("SET", key, value)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		if err := l.Start(ctx, addr); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		cancel()
+		if left := server.Do("PTTL", key); len(left) > len(":100000") {
+			t.Errorf("after %s: the next start is %s ms off", value, left)
+		}
+	}
+	server.Do("DEL", key)
+	server.Do("SADD", key, "x")
+	if err := l.Start(t.Context(), addr); err != nil {
+		t.Errorf("a key of another type: %v", err)
 	}
 }

@@ -11,134 +11,127 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// queue holds the callers of Wait at one origin in this process, in the order of
-// their arrival. Only the first asks the server.
-type queue struct{ waiters []*waiter }
+// A queue holds the callers of Wait at one origin in this process, in the order of
+// their arrival, each with a channel that wakes it and holds at most one. Only the
+// first asks the server.
+type queue []chan struct{}
 
-type waiter struct {
-	wake    chan struct{}   // holds at most one
-	closing <-chan struct{} // the limiter
+// signal wakes the first.
+func (q queue) signal() {
+	if len(q) > 0 {
+		notify(q[0])
+	}
+}
+
+// notify puts a signal into a channel that holds at most one.
+func notify(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }
 
 // waited reports whether somebody waits at an origin in this process.
 func (l *Limiter) waited(o robots.Origin) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.queues[o] != nil
+	return len(l.queues[o]) > 0
 }
 
-// signal wakes the first of a queue.
+// signal wakes the first who waits at an origin.
 func (l *Limiter) signal(o robots.Origin) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.queues[o].signal()
 }
 
-func (q *queue) signal() {
-	if q == nil || len(q.waiters) == 0 {
-		return
-	}
-	select {
-	case q.waiters[0].wake <- struct{}{}:
-	default:
-	}
-}
-
-// enter takes a place in the queue of an origin.
-func (l *Limiter) enter(o robots.Origin) (w *waiter, first bool) {
+// enter puts a caller at the end of the queue of an origin.
+func (l *Limiter) enter(o robots.Origin) (wake chan struct{}, first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	q := l.queues[o]
-	if q == nil {
-		q = &queue{}
-		l.queues[o] = q
-	}
-	w = &waiter{wake: make(chan struct{}, 1), closing: l.closing.Done()}
-	q.waiters = append(q.waiters, w)
-	return w, len(q.waiters) == 1
+	wake = make(chan struct{}, 1)
+	l.queues[o] = append(l.queues[o], wake)
+	return wake, len(l.queues[o]) == 1
 }
 
-// leave gives the place up; the next takes over the watch.
-func (l *Limiter) leave(o robots.Origin, w *waiter) {
+// leave takes a caller out of the queue. If it was the first, the next is woken.
+func (l *Limiter) leave(o robots.Origin, wake chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	q := l.queues[o]
-	i := slices.Index(q.waiters, w)
-	q.waiters = slices.Delete(q.waiters, i, i+1)
-	switch {
-	case len(q.waiters) == 0:
+	i := slices.Index(l.queues[o], wake)
+	q := slices.Delete(l.queues[o], i, i+1)
+	l.queues[o] = q
+	if len(q) == 0 {
 		delete(l.queues, o)
-	case i == 0:
+	} else if i == 0 {
 		q.signal()
 	}
 }
 
-// The first of a queue asks up to claimAhead before the time, and takes the start
-// then: of many processes that wait for one site, the one that asks first has
-// it, the others learn so at different moments, and at the start itself there is
-// no crowd.
+// claimAhead is how long before a start the first of a queue asks for it. Of many
+// processes that wait for one site the one that asks first gets the start. The others
+// learn so at different moments, so they do not all ask at the start itself.
 const claimAhead = 25 * time.Millisecond
 
-// longestSleep bounds how long a waiter trusts what it was told: clocks are set,
-// and grants come back unused. While Redis is down it looks sooner, so that it is
-// there when Redis is, at its own moment.
+// longestSleep bounds how long a caller trusts an answer: clocks are set, and grants
+// come back unused. longestAlone is that while Redis is down.
 const (
 	longestSleep = time.Minute
 	longestAlone = 500 * time.Millisecond
 )
 
-// shortestPause is the shortest time between two requests of one waiter; it
-// doubles up to claimAhead while a site with a shorter interval is busy.
+// shortestPause is the shortest time between two decisions for one caller. It doubles
+// up to claimAhead while a site with a short interval is busy.
 const shortestPause = 250 * time.Microsecond
 
-func busy(r pace.Reason) bool { return r.Cause == pace.CauseBusy }
+// because reports whether a cause is among the reasons of a turn.
+func because(t pace.Turn, c pace.Cause) bool {
+	return slices.ContainsFunc(t.Reasons, func(r pace.Reason) bool { return r.Cause == c })
+}
 
 // Wait returns when the request may start.
 func (l *Limiter) Wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pace.Grant, error) {
 	if ctx.Err() != nil {
-		return pace.Grant{}, waiting(ctx, key)
+		return pace.Grant{}, waiting(ctx, "for "+key.String())
 	}
-	if s == nil {
-		s = undeclared
-	}
-	deadline, hurried := ctx.Deadline()
-	w, first := l.enter(key.Origin)
-	defer l.leave(key.Origin, w)
+	deadline, limited := ctx.Deadline()
+	wake, first := l.enter(key.Origin)
+	defer l.leave(key.Origin, wake)
 	if !first {
-		if hurried {
+		if limited {
 			turn, err := l.NotBefore(ctx, key, s)
 			if err == nil && turn.Start.After(deadline) {
 				return pace.Grant{}, &pace.LateError{Key: key, Turn: turn}
 			}
 		}
-		if w.sleep(ctx, 0) != nil {
-			return pace.Grant{}, waiting(ctx, key)
+		if l.sleep(ctx, 0, wake) != nil {
+			return pace.Grant{}, waiting(ctx, "for "+key.String())
 		}
 	}
 	var down error
-	interval, patience := s.Fastest(), shortestPause
+	interval, least := s.Fastest(), shortestPause
 	for {
-		g, err := l.decide(ctx, key, s, min(interval/4, claimAhead), false)
+		g, err := l.decide(ctx, &decision{key: key, schedule: s, within: min(interval/4, claimAhead)})
 		pause := longestAlone
 		switch {
 		case ctx.Err() != nil:
 			l.unused(ctx, g)
-			return pace.Grant{}, stopped(ctx, key, down)
+			return pace.Grant{}, gaveUp(ctx, key, down)
 		case errors.Is(err, ErrDown):
 			down, pause = err, jittered(pause)*3/4
 		case err != nil:
 			return pace.Grant{}, err
-		case hurried && g.Start.After(deadline):
+		case limited && g.Start.After(deadline):
 			l.unused(ctx, g)
 			return pace.Grant{}, &pace.LateError{Key: key, Turn: g.Turn}
 		case g.OK():
-			usable, err := l.sleepTo(ctx, w, g)
+			usable, err := l.sleepTo(ctx, wake, g)
 			if usable {
 				return g, nil
 			}
 			l.unused(ctx, g)
 			if ctx.Err() != nil {
-				return pace.Grant{}, stopped(ctx, key, down)
+				return pace.Grant{}, gaveUp(ctx, key, down)
 			}
 			if err != nil {
 				return pace.Grant{}, err
@@ -146,17 +139,17 @@ func (l *Limiter) Wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pac
 			continue
 		default:
 			down, interval = nil, g.Interval
-			pause, patience = l.pause(g, patience)
+			pause, least = l.pause(g, least)
 		}
-		if w.sleep(ctx, max(pause, shortestPause)) != nil {
-			return pace.Grant{}, stopped(ctx, key, down)
+		if l.sleep(ctx, max(pause, shortestPause), wake) != nil {
+			return pace.Grant{}, gaveUp(ctx, key, down)
 		}
 	}
 }
 
-// pause returns how long to wait after a refusal before the next request, and the
-// patience for the next refusal.
-func (l *Limiter) pause(g pace.Grant, patience time.Duration) (pause, next time.Duration) {
+// pause returns how long to wait after a refusal before the next decision, and the
+// shortest pause after the one after that.
+func (l *Limiter) pause(g pace.Grant, least time.Duration) (pause, next time.Duration) {
 	pause = longestAlone
 	if l.outage.Load() == nil {
 		pause = jittered(longestSleep) * 4 / 5
@@ -165,8 +158,8 @@ func (l *Limiter) pause(g pace.Grant, patience time.Duration) (pause, next time.
 	// no time.
 	ahead := min(g.Interval/4, claimAhead)
 	pause = min(pause, time.Until(g.Start)-rand.N(ahead+1))
-	if slices.ContainsFunc(g.Reasons, busy) {
-		return max(pause, patience), min(2*patience, claimAhead)
+	if because(g.Turn, pace.CauseBusy) {
+		return max(pause, least), min(2*least, claimAhead)
 	}
 	return pause, shortestPause
 }
@@ -174,9 +167,9 @@ func (l *Limiter) pause(g pace.Grant, patience time.Duration) (pause, next time.
 // sleepTo sleeps to the start of a grant and reports whether it may be used then: not
 // if this process was stopped meanwhile. The error is that of ctx or of a limiter that
 // was closed.
-func (l *Limiter) sleepTo(ctx context.Context, w *waiter, g pace.Grant) (usable bool, err error) {
+func (l *Limiter) sleepTo(ctx context.Context, wake <-chan struct{}, g pace.Grant) (usable bool, err error) {
 	for d := time.Until(g.Start); d > 0; d = time.Until(g.Start) {
-		if err := w.sleep(ctx, d); err != nil {
+		if err := l.sleep(ctx, d, wake); err != nil {
 			return false, err
 		}
 		if l.closing.Err() != nil {
@@ -186,23 +179,23 @@ func (l *Limiter) sleepTo(ctx context.Context, w *waiter, g pace.Grant) (usable 
 	return passed(g.Start) <= callLimit && l.Valid(g), nil
 }
 
-// unused gives back what a caller who gave up was granted.
+// unused gives back the grant of a caller who gave up.
 func (l *Limiter) unused(ctx context.Context, g pace.Grant) {
 	_ = l.Done(context.WithoutCancel(ctx), g, pace.Result{Unused: true}) // what cannot be told is kept
 }
 
-// stopped is the error of a caller whose context ended, and why it waited if that
-// was for Redis.
-func stopped(ctx context.Context, key pace.Key, down error) error {
+// gaveUp is the error of a caller whose context ended. It names Redis if the caller
+// waited for that.
+func gaveUp(ctx context.Context, key pace.Key, down error) error {
 	if down == nil {
-		return waiting(ctx, key)
+		return waiting(ctx, "for "+key.String())
 	}
-	return errors.Join(waiting(ctx, key), down)
+	return errors.Join(waiting(ctx, "for "+key.String()), down)
 }
 
-// sleep returns at a signal, after a time (0 for none), or with an error at the
-// end of the context.
-func (w *waiter) sleep(ctx context.Context, d time.Duration) error {
+// sleep returns at a signal of wake, after a time (0 for none), when the limiter is
+// closed, or with an error at the end of the context.
+func (l *Limiter) sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
 	var alarm <-chan time.Time
 	if d > 0 {
 		t := time.NewTimer(d)
@@ -210,9 +203,9 @@ func (w *waiter) sleep(ctx context.Context, d time.Duration) error {
 		alarm = t.C
 	}
 	select {
-	case <-w.wake:
+	case <-wake:
 	case <-alarm:
-	case <-w.closing: // what it asks next says so
+	case <-l.closing.Done(): // what is asked next says so
 	case <-ctx.Done():
 		return ctx.Err()
 	}

@@ -12,10 +12,10 @@ import (
 	"github.com/robotskit/robots/pace/redis"
 )
 
-// In these tests a worker beats every shortBeat and is gone after three of them.
+// In these tests a worker sends a heartbeat every shortHeartbeat and is gone after three.
 const (
-	shortBeat    = 500 * time.Millisecond
-	shortSilence = 3 * shortBeat
+	shortHeartbeat = 500 * time.Millisecond
+	shortTimeout   = 3 * shortHeartbeat
 )
 
 // stopped waits until a process is stopped.
@@ -27,12 +27,12 @@ func stopped(t *testing.T, pid int) {
 	})
 }
 
-// TestKilledWorker: of a worker that is killed while it holds the one turn of a site
-// the others know so when it has been silent for long enough, and not after Hold.
+// TestKilledWorker: the grant of a worker that is killed ends after the time without a
+// heartbeat, and not after GrantTimeout.
 func TestKilledWorker(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
-	s := fleet(t, 3, orders{Redis: server.Addr, Prefix: fresh(), Interval: hotInterval, Beat: shortBeat})
+	s := fleet(t, 3, orders{Redis: server.Addr, Prefix: fresh(), Interval: hotInterval, Heartbeat: shortHeartbeat})
 	s.workers[0].tell(t, hangs)
 	until(t, "the first start", func() bool { return len(s.seen()) == 1 })
 	s.workers[0].signal(t, syscall.SIGKILL)
@@ -42,8 +42,8 @@ func TestKilledWorker(t *testing.T) {
 	}
 	until(t, "starts of the others", func() bool { return len(s.seen()) > 10 })
 	starts := s.end()
-	if d := starts[1].Sub(starts[0]); d < shortSilence+hotInterval-logSlack {
-		t.Errorf("the next start is %s after that of the worker that was killed, want %s of silence and an interval", d, shortSilence)
+	if d := starts[1].Sub(starts[0]); d < shortTimeout+hotInterval-logSlack {
+		t.Errorf("the next start is %s after that of the worker that was killed, want %s without a heartbeat and an interval", d, shortTimeout)
 	}
 	if d := closest(starts); d < hotInterval-logSlack {
 		t.Errorf("two starts are %s apart, want %s", d, hotInterval)
@@ -51,9 +51,9 @@ func TestKilledWorker(t *testing.T) {
 	t.Logf("the next start is %s after the kill, %d starts in all", starts[1].Sub(killed).Round(time.Millisecond), len(starts))
 }
 
-// TestStoppedWorker: a worker that is stopped with a turn in its hands, for longer than
-// the others wait for it, asks again before it sends, whether it was stopped while it
-// waited for the server, for its start, or after Wait has returned.
+// TestStoppedWorker: a worker that is stopped with a grant, until that has ended, asks
+// again before it sends, whether it was stopped while it waited for the server, for its
+// start, or after Wait has returned.
 func TestStoppedWorker(t *testing.T) {
 	t.Parallel()
 	for name, stop := range map[string]func(t *testing.T, server *redistest.Server, s *site){
@@ -77,14 +77,14 @@ func TestStoppedWorker(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := redistest.Start(t, redistest.Options{})
-			s := fleet(t, 3, orders{Redis: server.Addr, Prefix: fresh(), Interval: hotInterval, Beat: shortBeat, WhenDown: redis.Stop})
+			s := fleet(t, 3, orders{Redis: server.Addr, Prefix: fresh(), Interval: hotInterval, Heartbeat: shortHeartbeat, WhenDown: redis.Stop})
 			stop(t, server, s)
 			for _, v := range s.workers[1:] {
 				v.tell(t, works)
 			}
 			before := len(s.seen())
 			until(t, "starts of the others", func() bool { return len(s.seen()) > before+10 })
-			time.Sleep(shortSilence) // the others have taken its turn by now, if it had one
+			time.Sleep(shortTimeout) // its grant has ended by now, if it had one
 			s.workers[0].signal(t, syscall.SIGCONT)
 			after := len(s.seen())
 			until(t, "starts of all", func() bool { return len(s.seen()) > after+20 })

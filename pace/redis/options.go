@@ -1,0 +1,87 @@
+package redis
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/robotskit/robots/internal/script"
+	"github.com/robotskit/robots/pace"
+)
+
+// Policy is what a worker does while Redis is down: a closed set.
+type Policy uint8
+
+const (
+	// Divide goes on at the site's rate divided by the workers of the fleet.
+	Divide Policy = iota
+	// Stop starts nothing until Redis is back.
+	Stop
+)
+
+var policies = [...]string{"divide", "stop"}
+
+// String returns the name of the policy in flags.
+func (p Policy) String() string {
+	if int(p) < len(policies) {
+		return policies[p]
+	}
+	return fmt.Sprintf("policy %d", p)
+}
+
+// MarshalText returns the name.
+func (p Policy) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText accepts the names of String.
+func (p *Policy) UnmarshalText(text []byte) error {
+	i := slices.Index(policies[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("unknown policy %.80q: it is divide or stop", text)
+	}
+	*p = Policy(i)
+	return nil
+}
+
+// Options are the settings of a Limiter. All workers of a fleet should have the
+// same, but for Workers. The zero value is right for one fleet on one Redis.
+type Options struct {
+	// Options are the settings of every limiter. Now is not used. MaxBytes bounds
+	// what this process keeps for the time when Redis is down: 64 MiB if 0. What
+	// the server keeps is bounded by its maxmemory.
+	pace.Options
+	// Prefix stands at the head of all keys, in braces: "robots" if empty. Fleets
+	// that share a server and nothing else have different ones. It is at most 64
+	// bytes without braces, spaces and control characters.
+	Prefix string
+	// WhenDown is what happens while Redis is down: Divide if zero.
+	WhenDown Policy
+	// Workers is the least number of workers to divide by. 0 for as many as were
+	// last seen; a worker that never saw any then stops until it does.
+	Workers int
+}
+
+// Check returns what is wrong with the options, in one sentence, as New does. It is for
+// whoever reads a configuration before there is a client.
+func (o Options) Check() error {
+	_, _, err := o.filled()
+	return err
+}
+
+// filled returns the options with defaults, and what all keys begin with. The error
+// names the field that is wrong and says what would be right.
+func (o Options) filled() (filled Options, head string, err error) {
+	if o.MaxBytes == 0 {
+		o.MaxBytes = 64 << 20
+	}
+	o.Now = nil
+	if o.Options, err = o.Filled(); err != nil {
+		return o, "", err
+	}
+	switch {
+	case int(o.WhenDown) >= len(policies):
+		return o, "", fmt.Errorf("redis.Options.WhenDown is %d: it must be Divide or Stop", o.WhenDown)
+	case o.Workers < 0:
+		return o, "", fmt.Errorf("redis.Options.Workers is %d: it must be 1 or more, or 0 for as many as were last seen", o.Workers)
+	}
+	head, err = script.Head(o.Prefix)
+	return o, head + "pace:1:", err
+}
