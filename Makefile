@@ -6,11 +6,11 @@ WASMMAX  := 1048576
 # Most tests wait for servers and clocks, so more of them than cores run at a time.
 ABREAST  := -p 8 -parallel 8
 LINT     := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
-.PHONY: help build quick test campaign fmt-check vet unit race fuzz wasm tidy-check cross bench lint docs
+.PHONY: help build quick test campaign fmt-check vet unit race fuzz wasm tidy-check tidy cross bench lint docs
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | awk -F'\t' '{printf "%-11s %s\n", $$1, $$2}'
 build: ## the program, bin/robots
-	go build -o bin/ ./cmd/...
+	go build -buildvcs=auto -o bin/ ./cmd/robots
 quick: ## build, vet and the short tests, in less than a minute once Go's cache is warm
 	go build $(PACKAGES)
 	go vet $(PACKAGES)
@@ -37,7 +37,9 @@ fuzz: ## every fuzz target for FUZZTIME: so many inputs, or a time such as 60s
 wasm: ## is the engine small enough for a browser?
 	@t=$$(mktemp -d) && GOOS=js GOARCH=wasm go build -trimpath -gcflags=all=-l -ldflags='-s -w' -o $$t/w ./testdata/wasm && n=$$(gzip -9c $$t/w | wc -c) && rm -r $$t && echo "wasm: $$n bytes gzipped, at most $(WASMMAX)" && test $$n -le $(WASMMAX)
 tidy-check: ## does each module stand without go.work too?
-	@for m in $(MODULES); do echo "tidy-check $$m"; (cd $$m && GOWORK=off go mod tidy -diff && GOWORK=off go build -o /dev/null ./...) || exit 1; done
+	@.ci/tidy -check
+tidy: ## go.mod and go.sum of each module, as its code needs them
+	@.ci/tidy
 cross: ## the program for other systems
 	for t in linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64; do GOOS=$${t%/*} GOARCH=$${t#*/} go build -o /dev/null ./cmd/robots || exit 1; done
 bench: ## the measurements; BENCH='-corpus DIR -o results' for real files and a kept table

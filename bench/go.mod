@@ -2,9 +2,7 @@ module github.com/robotskit/robots/bench
 
 go 1.26.0
 
-replace github.com/robotskit/robots => ../
-
-require github.com/robotskit/robots v0.0.0-00010101000000-000000000000
+require github.com/robotskit/robots v0.0.0
 
 require (
 	github.com/temoto/robotstxt v1.1.2

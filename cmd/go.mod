@@ -2,10 +2,8 @@ module github.com/robotskit/robots/cmd
 
 go 1.26.0
 
-replace github.com/robotskit/robots => ../
-
 require (
-	github.com/robotskit/robots v0.0.0-00010101000000-000000000000
+	github.com/robotskit/robots v0.0.0
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.10
