@@ -59,7 +59,7 @@ func (s *siteFlags) register(cmd *cobra.Command) {
 	f.StringVar(&s.cache, "cache", "", "keep what is fetched in this `FILE`, and ask a site again only when\nit is due")
 	f.StringVar(&s.redis, "redis", "", "share what is fetched with the fleet on the Redis at this `URL`, as in\nrediss://user@host:6379?prefix=robots; its password comes from the\nenvironment: "+passwordName+" (that of sentinels:\n"+sentinelPasswordName+"), or from the file\nthat the same with "+inFile+" names. --cache is then a copy, for when\nit goes away")
 	f.BoolVar(&s.allowEviction, "allow-eviction", false, "use the Redis of --redis though it drops keys when its memory is full:\nit must have more than it is ever asked for")
-	f.StringVar(&s.userAgent, "user-agent", "", "the User-Agent `STRING` of requests (default\n\""+fetch.DefaultUserAgent+"\")")
+	f.StringVar(&s.userAgent, "user-agent", "", "the User-Agent `STRING` of requests (default\n"+strconv.Quote(defaultUserAgent())+")")
 	f.Func("timeout", "most `TIME` for one robots.txt, redirects included (default 30s)", func(text string) error {
 		d, err := time.ParseDuration(text)
 		if err != nil || d <= 0 {
@@ -147,7 +147,7 @@ func (c *call) asking() (o fetch.Options, paces pace.Options, err error) {
 		return o, paces, fmt.Errorf("--address-pace: %w", err)
 	}
 	o = fetch.Options{
-		UserAgent:   s.userAgent,
+		UserAgent:   cmp.Or(s.userAgent, defaultUserAgent()),
 		Limits:      fetch.Limits{Total: cmp.Or(s.timeout, 30*time.Second)},
 		Guard:       fetch.Guard{AllowPrivate: s.allowPrivate},
 		Starts:      starts,

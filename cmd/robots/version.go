@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
+	"github.com/robotskit/robots/fetch"
 	"github.com/spf13/cobra"
 )
 
@@ -26,17 +28,35 @@ func versionCommand(std *streams) *cobra.Command {
 	return cmd
 }
 
+// programVersion is as Go gives it: v1.2.3 of a program that go install made from
+// that version or that was built where that tag is, a pseudo-version between tags,
+// "(devel)" without version control.
+var programVersion = mainVersion()
+
+func mainVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "unknown"
+}
+
+// defaultUserAgent is the library's with the version of the program, if it has one.
+func defaultUserAgent() string {
+	number, released := strings.CutPrefix(programVersion, "v")
+	if !released {
+		return fetch.DefaultUserAgent
+	}
+	return strings.Replace(fetch.DefaultUserAgent, " ", "/"+number+" ", 1)
+}
+
 // version says what the build recorded about itself. A build without version
 // control has no commit.
 func version(std *streams, format string) error {
 	if err := checkFormat(format); err != nil {
 		return err
 	}
-	number, commit, modified := "unknown", "", false
+	commit, modified := "", false
 	if info, ok := debug.ReadBuildInfo(); ok {
-		if info.Main.Version != "" {
-			number = info.Main.Version
-		}
 		for _, s := range info.Settings {
 			switch s.Key {
 			case "vcs.revision":
@@ -56,13 +76,13 @@ func version(std *streams, format string) error {
 			Go       string   `json:"go"`
 			Platform string   `json:"platform"`
 			Dialects []string `json:"dialects"`
-		}{1, number, notEmpty(commit), modified, runtime.Version(), platform, dialectNames()})
+		}{1, programVersion, notEmpty(commit), modified, runtime.Version(), platform, dialectNames()})
 	}
 	if commit == "" {
 		commit = "unknown"
 	} else if modified {
 		commit += ", modified"
 	}
-	fmt.Fprintf(std.out, "robots %s (commit %s)\n%s %s\ndialects: %s\n", number, commit, runtime.Version(), platform, dialectList())
+	fmt.Fprintf(std.out, "robots %s (commit %s)\n%s %s\ndialects: %s\n", programVersion, commit, runtime.Version(), platform, dialectList())
 	return nil
 }
