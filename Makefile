@@ -6,9 +6,9 @@ WASMMAX  := 1048576
 # Most tests wait for servers and clocks, so more of them than cores run at a time.
 ABREAST  := -p 8 -parallel 8
 LINT     := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
-.PHONY: help build quick test campaign fmt-check vet unit race fuzz wasm tidy-check tidy cross bench lint docs
+.PHONY: help build quick test campaign fmt-check vet unit race fuzz wasm tidy-check tidy cross dist release release-check firstrun bench lint docs
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | awk -F'\t' '{printf "%-11s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | awk -F'\t' '{printf "%-13s %s\n", $$1, $$2}'
 build: ## the program, bin/robots
 	go build -buildvcs=auto -o bin/ ./cmd/robots
 quick: ## build, vet and the short tests, in less than a minute once Go's cache is warm
@@ -42,6 +42,14 @@ tidy: ## go.mod and go.sum of each module, as its code needs them
 	@.ci/tidy
 cross: ## the program for other systems
 	for t in linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64; do GOOS=$${t%/*} GOARCH=$${t#*/} go build -o /dev/null ./cmd/robots || exit 1; done
+dist: ## dist/: archives and packages of the commit that is checked out, bills of materials, sums
+	go run ./cmd/internal/dist -o dist
+release: ## VERSION=v1.2.3: the commit and the tags of a version (CONTRIBUTING.md)
+	.ci/release $(VERSION)
+release-check: ## a release of this tree in a temporary repository, then go install, make build, make dist and dpkg
+	go test -count=1 -v -run TestRelease ./cmd/internal/dist
+firstrun: ## what it costs to run the program from a fresh clone, in seconds of CPU by package
+	.ci/firstrun
 bench: ## the measurements; BENCH='-corpus DIR -o results' for real files and a kept table
 	cd bench && go run . $(BENCH)
 lint: ## golangci-lint, downloaded by Go
