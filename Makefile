@@ -5,6 +5,8 @@ FUZZTIME ?= 200x
 WASMMAX  := 1048576
 # Most tests wait for servers and clocks, so more of them than cores run at a time.
 ABREAST  := -p 8 -parallel 8
+# No folder gets into what Go builds, so that it is found in Go's cache for another clone too.
+export GOFLAGS := $(shell go env GOFLAGS) -trimpath
 LINT     := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 .PHONY: help build quick test campaign fmt-check vet unit race fuzz wasm tidy-check tidy cross dist release release-check firstrun bench lint docs
 help: ## this list

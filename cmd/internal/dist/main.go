@@ -191,16 +191,13 @@ func clone(ctx context.Context, temp string) (*build, error) {
 	return b, nil
 }
 
-// environment is what every build happens in, whatever the user's is: without C,
-// so that a program needs no library of the system.
-var environment = []string{
-	"CGO_ENABLED=0", "GOWORK=", "GOFLAGS=-trimpath", "GOEXPERIMENT=", "GOAMD64=v1", "GOARM64=v8.0", "GOFIPS140=off",
-}
+// environment is what every command of Go runs in, whatever the user's is.
+var environment = []string{"GOWORK=", "GOFLAGS=-trimpath", "GOEXPERIMENT="}
 
-// program builds for one system.
+// program builds for one system, without C, so that it needs no library there.
 func (b *build) program(ctx context.Context, t target) (*program, error) {
 	file := filepath.Join(b.temp, t.os+"-"+t.arch)
-	env := append(slices.Clone(environment), "GOOS="+t.os, "GOARCH="+t.arch)
+	env := append(slices.Clone(environment), "GOOS="+t.os, "GOARCH="+t.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFIPS140=off", "CGO_ENABLED=0")
 	if _, err := command(ctx, b.folder, env, "go", "build", "-buildvcs=true", "-ldflags=-s -w", "-o", file, "./cmd/robots"); err != nil {
 		return nil, fmt.Errorf("%s: %w", t, err)
 	}
