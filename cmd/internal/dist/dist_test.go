@@ -66,6 +66,12 @@ func TestRelease(t *testing.T) {
 		t.Errorf("the release changed %q", changed)
 	}
 
+	for wrong, why := range map[string]string{version: "already", "1.2.4": "usage", "v2.0.0": "usage"} {
+		if _, err := command(t.Context(), tree, nil, filepath.Join(tree, ".ci", "release"), wrong); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf(".ci/release %s after %s: %v", wrong, version, err)
+		}
+	}
+
 	t.Run("Install", func(t *testing.T) {
 		proxy := serve(t, tree, version)
 		bin := t.TempDir()
