@@ -334,7 +334,7 @@ func command(ctx context.Context, folder string, env []string, name string, args
 	cmd.Stdout, cmd.Stderr = &out, &complaints
 	if err := cmd.Run(); err != nil {
 		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-			err = fmt.Errorf("%s\n%s%s", exit, &complaints, &out)
+			err = fmt.Errorf("%w\n%s%s", exit, &complaints, &out)
 		}
 		return "", fmt.Errorf("%s %s: %w", name, args[0], err)
 	}
