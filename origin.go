@@ -94,6 +94,59 @@ func Governs(robotsURL, rawURL string) (bool, error) {
 // trailing dot removed, IPv4 addresses dotted even if written as numbers,
 // IPv6 addresses as RFC 5952 writes them.
 func ParseURL(rawURL string) (Origin, Path, error) {
+	if o, p, ok := parsePlain(rawURL); ok {
+		return o, p, nil
+	}
+	return parseURL(rawURL)
+}
+
+// parsePlain is parseURL for nearly all URLs that are met, http and https with a
+// host in its canonical form and without a port: 0 allocations, and a tenth of
+// the time, most of which is the mapping of Unicode names (TestParsePlain). What
+// it does not know for sure it leaves to parseURL.
+func parsePlain(rawURL string) (o Origin, p Path, ok bool) {
+	rest := ""
+	switch {
+	case len(rawURL) > 8 && rawURL[:8] == "https://":
+		o.scheme, o.port, rest = "https", 443, rawURL[8:]
+	case len(rawURL) > 7 && rawURL[:7] == "http://":
+		o.scheme, o.port, rest = "http", 80, rawURL[7:]
+	default:
+		return Origin{}, Path{}, false
+	}
+	label, i := 0, 0 // where the label at hand begins
+	for ; i < len(rest); i++ {
+		c := rest[i]
+		if hostBytes[c] {
+			continue
+		}
+		if c == '.' && i > label {
+			label = i + 1
+		} else if c != '-' || i > label && rest[i-1] == '-' {
+			break // "--" may be Punycode, "." an empty label
+		}
+	}
+	// A last label that begins with a digit may make the host an address.
+	if i == label || i > maxPlainHost || rest[label] < 'a' || i < len(rest) && rest[i] != '/' && rest[i] != '?' && rest[i] != '#' {
+		return Origin{}, Path{}, false
+	}
+	o.host = rest[:i]
+	return o, newPath(rest[i:]), true
+}
+
+// maxPlainHost is the length of the longest DNS name.
+const maxPlainHost = 253
+
+// hostBytes are those that are canonical wherever they stand in a label.
+var hostBytes = func() (t [256]bool) {
+	for _, c := range "abcdefghijklmnopqrstuvwxyz0123456789_" {
+		t[c] = true
+	}
+	return t
+}()
+
+// parseURL is ParseURL for every URL.
+func parseURL(rawURL string) (Origin, Path, error) {
 	scheme, rest, ok := strings.Cut(rawURL, ":")
 	if !ok || !isScheme(scheme) || !strings.HasPrefix(rest, "//") {
 		return Origin{}, Path{}, urlError(rawURL, "not an absolute URL such as https://example.com/page")
