@@ -40,13 +40,12 @@ func Parse(body []byte) *File {
 	return f
 }
 
-// refs reads all lines and keeps those that may matter, in at most two
-// allocations: one for as many lines as there can be if they do not fit on the
-// stack, one for as many as there are.
+// refs reads all lines and keeps those that may matter. They are found on the
+// stack or, if they are many, in memory kept for that, and copied once.
 func (s *scanner) refs() []lineRef {
 	var few [64]lineRef
-	var many []lineRef
 	n := 0
+	var many *scratch
 	for s.next() {
 		if s.field == FieldNone && !s.ambiguous {
 			continue
@@ -63,23 +62,19 @@ func (s *scanner) refs() []lineRef {
 			continue
 		}
 		if many == nil {
-			most := 1 + bytes.Count(s.b[s.start:], []byte{'\n'})
-			if s.careful {
-				most += bytes.Count(s.b[s.start:], []byte{'\r'})
-			}
-			many = append(make([]lineRef, 0, n+most), few[:]...)
+			many = scratches.Get().(*scratch)
+			many.refs = append(many.refs[:0], few[:]...)
 		}
-		many = append(many, l)
+		many.refs = append(many.refs, l)
 	}
 	switch {
 	case n == 0:
 		return nil
 	case many == nil:
 		return slices.Clone(few[:n])
-	case len(many) < cap(many)-cap(many)/8:
-		return slices.Clone(many)
 	}
-	return many
+	defer many.free()
+	return slices.Clone(many.refs)
 }
 
 // Bytes returns the bytes given to Parse; they must not be changed.

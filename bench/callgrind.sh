@@ -1,8 +1,9 @@
 #!/bin/sh
-# Instructions per byte of one shot, a figure that does not depend on what else
+# Instructions per byte of one shot or of another work, a figure that does not depend on what else
 # the machine does: one pass over the files and two, the difference is one pass.
 #
 #   ./callgrind.sh [-corpus DIR] [-quick] [-engine robots|reference|temoto]
+#                  [-work oneshot|oneshot-url|askable|url] [-most BYTES]
 set -eu
 cd "$(dirname "$0")"
 tmp=$(mktemp -d)

@@ -10,6 +10,7 @@ package main
 import (
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"regexp"
 	"time"
@@ -24,7 +25,9 @@ func main() {
 		quick  = flag.Bool("quick", false, "fewer files, shorter rounds, no slow library on hostile files")
 		out    = flag.String("o", "", "`folder` for the table and the plot")
 		list   = flag.Bool("list", false, "list the rows and stop")
-		passes = flag.Int("passes", 0, "only pass `n` times over the files, one shot each, and print their bytes (see callgrind.sh)")
+		passes = flag.Int("passes", 0, "only pass `n` times over the files and print their bytes (see callgrind.sh)")
+		kind   = flag.String("work", "oneshot", "work of -passes: oneshot, oneshot-url, askable or url")
+		most   = flag.Int("most", math.MaxInt, "only files of at most so many `bytes` for -passes")
 		name   = flag.String("engine", ours, "engine of -passes: robots, reference or temoto")
 	)
 	flag.Parse()
@@ -54,7 +57,12 @@ func main() {
 		sets = append([]*set{newSet("corpus", bodies, *seed)}, sets...)
 	}
 	if *passes > 0 {
-		w := oneShot(sets[0])
+		make := map[string]func(*set) *work{"oneshot": oneShot, "oneshot-url": oneShotURL, "askable": askable, "url": cutURLs}[*kind]
+		if make == nil {
+			fmt.Fprintln(os.Stderr, "bench: -work is oneshot, oneshot-url, askable or url")
+			os.Exit(2)
+		}
+		w := make(sets[0].only(0, *most))
 		for _, e := range w.engines {
 			for i := range *passes {
 				if e.name == *name {
@@ -62,7 +70,7 @@ func main() {
 				}
 			}
 		}
-		fmt.Println(sets[0].byteCount)
+		fmt.Println(sets[0].only(0, *most).byteCount)
 		return
 	}
 	for _, s := range sets {

@@ -207,7 +207,7 @@ func (f fact) line() string {
 func (r *result) line() string {
 	mid, _, _ := median(r.ns[ours])
 	s := fmt.Sprintf("%-28s %12s", r.name, duration(mid))
-	for _, e := range []string{reference, temoto, "1 goroutine"} {
+	for _, e := range []string{reference, temoto, netURL, "1 goroutine"} {
 		if q := r.ratios(e); len(q) > 0 {
 			m, _, _ := median(q)
 			s += fmt.Sprintf("  %s × %s", number(m), e)
@@ -226,6 +226,9 @@ func (r *result) value() float64 {
 	switch r.goal.kind {
 	case perTemoto:
 		m, _, _ := median(r.ratios(temoto))
+		return m
+	case perNetURL:
+		m, _, _ := median(r.ratios(netURL))
 		return m
 	case nanos:
 		return mid
@@ -272,7 +275,7 @@ func (g goal) reached(v float64) string {
 
 func (g goal) words() (floor, aim string) {
 	format := map[goalKind]string{
-		perTemoto: "≥ %s × temoto", nanos: "≤ %s ns", millis: "≤ %s ms", megabytes: "≥ %s MB/s",
+		perTemoto: "≥ %s × temoto", perNetURL: "≥ %s × net/url", nanos: "≤ %s ns", millis: "≤ %s ms", megabytes: "≥ %s MB/s",
 		millions: "≥ %s M/s", atMost: "≤ %s", atLeast: "≥ %s",
 	}[g.kind]
 	if format == "" {

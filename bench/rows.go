@@ -14,6 +14,7 @@ const (
 	ours      = "robots"
 	reference = "reference"
 	temoto    = "temoto"
+	netURL    = "net/url"
 )
 
 // A row is one line of the table. Its work is made when its turn comes, so that
@@ -37,6 +38,7 @@ type goalKind uint8
 const (
 	noGoal    goalKind = iota
 	perTemoto          // times as fast as temoto
+	perNetURL          // times as fast as net/url
 	nanos              // nanoseconds per operation, at most
 	millis             // milliseconds per operation, at most
 	megabytes          // MB/s, at least
@@ -85,6 +87,100 @@ func oneShot(s *set) *work {
 				n += count(data == nil || data.TestAgent(s.queries[i][round%urlsPerFile].raw, s.agents[i]))
 			}
 			return n
+		}},
+	}}
+}
+
+// urlsOf returns the set's queries as whole URLs, each file on a host of its own.
+func urlsOf(s *set) [][urlsPerFile]string {
+	urls := make([][urlsPerFile]string, len(s.bodies))
+	for i := range s.bodies {
+		for k, q := range s.queries[i] {
+			urls[i][k] = fmt.Sprintf("https://www.site%d.example%s", i, q.raw)
+		}
+	}
+	return urls
+}
+
+// oneShotURL is oneShot from a whole URL: taking it apart belongs to the
+// question as crawlers ask it.
+func oneShotURL(s *set) *work {
+	urls := urlsOf(s)
+	return &work{ops: len(s.bodies), byteCount: s.byteCount, engines: []engine{
+		{ours, func(round int) (n int) {
+			for i, b := range s.bodies {
+				_, p, err := robots.ParseURL(urls[i][round%urlsPerFile])
+				n += count(err == nil && robots.Allowed(b, robots.RFC9309, p, s.agents[i]))
+			}
+			return n
+		}},
+		{reference, func(round int) (n int) {
+			for i, b := range s.bodies {
+				u, err := url.Parse(urls[i][round%urlsPerFile])
+				n += count(err == nil && refAllowed(refRules(refParse(b), s.agents[i]), u.RequestURI()))
+			}
+			return n
+		}},
+		{temoto, func(round int) (n int) {
+			for i, b := range s.bodies {
+				u, err := url.Parse(urls[i][round%urlsPerFile])
+				data := temotoParse(b)
+				n += count(err == nil && (data == nil || data.TestAgent(u.RequestURI(), s.agents[i])))
+			}
+			return n
+		}},
+	}}
+}
+
+// cutURLs takes whole URLs apart; the baseline is net/url, which crawlers use.
+func cutURLs(s *set) *work {
+	urls := urlsOf(s)
+	return &work{ops: len(urls) * urlsPerFile, engines: []engine{
+		{ours, func(int) (n int) {
+			for i := range urls {
+				for k := range urls[i] {
+					_, _, err := robots.ParseURL(urls[i][k])
+					n += count(err == nil)
+				}
+			}
+			return n
+		}},
+		{netURL, func(int) (n int) {
+			for i := range urls {
+				for k := range urls[i] {
+					_, err := url.Parse(urls[i][k])
+					n += count(err == nil)
+				}
+			}
+			return n
+		}},
+	}}
+}
+
+// askable reads every file and makes what its crawler asks: for ours Parse and
+// Rules, for temoto FromBytes and FindGroup.
+func askable(s *set) *work {
+	kept := make([]*robots.Rules, len(s.bodies))
+	refs := make([][]refRule, len(s.bodies))
+	groups := make([]*robotstxt.Group, len(s.bodies))
+	return &work{ops: len(s.bodies), byteCount: s.byteCount, engines: []engine{
+		{ours, func(int) int {
+			for i, b := range s.bodies {
+				kept[i] = robots.Parse(b).Rules(robots.RFC9309, s.agents[i])
+			}
+			return 0
+		}},
+		{reference, func(int) int {
+			for i, b := range s.bodies {
+				refs[i] = refRules(refParse(b), s.agents[i])
+			}
+			return 0
+		}},
+		{temoto, func(int) int {
+			for i, b := range s.bodies {
+				groups[i] = temotoGroup(b, s.agents[i])
+			}
+			return 0
 		}},
 	}}
 }
@@ -178,12 +274,9 @@ func matchOurs(s *set, rules []*robots.Rules, from, step int) (n int) {
 func bulk(s *set) *work {
 	rules := keptRules(s)
 	groups := make([]*robotstxt.Group, len(s.bodies))
-	urls := make([][urlsPerFile]string, len(s.bodies))
+	urls := urlsOf(s)
 	for i, b := range s.bodies {
 		groups[i] = temotoGroup(b, s.agents[i])
-		for k, q := range s.queries[i] {
-			urls[i][k] = fmt.Sprintf("https://www.site%d.example%s", i, q.raw)
-		}
 	}
 	return &work{ops: len(s.bodies) * urlsPerFile, engines: []engine{
 		{ours, func(int) (n int) {
@@ -284,6 +377,12 @@ func rows(sets []*set, seed uint64, quick bool) []row {
 			row{"oneshot≤1KB" + on, "files of at most 1,024 bytes", "file", files(goal{perTemoto, 13, 20}), func() *work { return oneShot(s.only(0, 1024)) }},
 			row{"oneshot≥50KB" + on, "files of at least 50,000 bytes", "file", goal{}, func() *work { return oneShot(s.only(50_000, math.MaxInt)) }},
 			row{"parse" + on, "read and keep", "file", files(goal{perTemoto, 25, 40}), func() *work { return parse(s) }},
+			row{"url" + on, "take a whole URL apart", "URL", files(goal{perNetURL, 6, 8}), func() *work { return cutURLs(s) }},
+			row{"oneshot-url" + on, "oneshot from a whole URL", "file", files(goal{perTemoto, 36, 42}), func() *work { return oneShotURL(s) }},
+			row{"oneshot-url≤1KB" + on, "files of at most 1,024 bytes", "file", files(goal{perTemoto, 18, 21}), func() *work { return oneShotURL(s.only(0, 1024)) }},
+			row{"askable" + on, "read a file and choose an agent's rules", "file", files(goal{perTemoto, 17, 20}), func() *work { return askable(s) }},
+			row{"askable≤1KB" + on, "files of at most 1,024 bytes", "file", files(goal{perTemoto, 8, 10}), func() *work { return askable(s.only(0, 1024)) }},
+			row{"askable≥50KB" + on, "files of at least 50,000 bytes", "file", goal{}, func() *work { return askable(s.only(50_000, math.MaxInt)) }},
 			row{"match-kept" + on, "8 paths per file, file after file", "path", files(goal{perTemoto, 9, 15}), func() *work { return matchKept(s) }},
 			row{"bulk" + on, "the same from whole URLs", "URL", goal{}, func() *work { return bulk(s) }},
 			row{"cores-oneshot" + on, "two goroutines against one", "file", goal{atLeast, 1.85, 1.85}, func() *work {
