@@ -109,9 +109,13 @@ var lenientPrefixes = [...]struct {
 // lenientField returns the field that the public C++ library sees in a name.
 // Names that library does not know are compared in full.
 func lenientField(name []byte) Field {
+	if len(name) < len("host") {
+		return FieldUnknown // shorter than any name
+	}
 	for i := range lenientPrefixes {
-		if foldHasPrefix(name, lenientPrefixes[i].prefix) {
-			return lenientPrefixes[i].field
+		// Most words of a text are told from all names by their first letter.
+		if p := &lenientPrefixes[i]; name[0]|0x20 == p.prefix[0] && foldHasPrefix(name, p.prefix) {
+			return p.field
 		}
 	}
 	return exactField(name)

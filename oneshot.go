@@ -267,11 +267,7 @@ func (q *oneShot) rank(value string, best int) int {
 
 // weigh returns the weight of a rule that matches path, -1 if it does not.
 func weigh(d *Dialect, v []byte, path string, field Field) int32 {
-	care := uint8(careCPP)
-	if d.Escapes == EscapesRFC {
-		care = carePattern
-	}
-	if clean(view(v), care) && !d.AssumeSlash {
+	if !d.changes(view(v)) && !d.AssumeSlash {
 		if p := (Pattern{text: view(v), weight: int32(len(v))}); p.match(path) {
 			return d.weigh(p)
 		}

@@ -72,17 +72,27 @@ func (d *Dialect) compile(value string, buf []byte) (Pattern, []byte) {
 	if d.AssumeSlash && value[0] != '/' && value[0] != '*' {
 		buf = append(buf, '/')
 	}
-	if assumed := len(buf) - from; d.Escapes == EscapesRFC && (assumed > 0 || !clean(value, carePattern)) {
+	if assumed := len(buf) - from; assumed == 0 && !d.changes(value) {
+		// as nearly all rules
+	} else if d.Escapes == EscapesRFC {
 		buf, p.weight = appendPatternRFC(buf, value)
 		p.text = view(buf[from:])
 		p.weight += int32(assumed)
-	} else if d.Escapes != EscapesRFC && (assumed > 0 || !clean(value, careCPP)) {
+	} else {
 		buf = appendPatternCPP(buf, value)
 		p.text = view(buf[from:])
 		p.weight = int32(len(p.text))
 	}
 	p.weight = d.weigh(p)
 	return p, buf
+}
+
+// changes reports whether the value of a rule may differ from its normal form.
+func (d *Dialect) changes(value string) bool {
+	if d.Escapes == EscapesRFC {
+		return !clean(strings.TrimSuffix(value, "$"), carePattern) // only the last '$' is special
+	}
+	return !clean(value, careCPP)
 }
 
 // appendPatternRFC appends a pattern in the form of appendRFC and returns its

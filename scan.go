@@ -210,13 +210,16 @@ func (s *scanner) readOther(i, stop int) {
 	sep := bytes.IndexByte(b[i:stop], ':')
 	if sep < 0 {
 		word := trimVertical(b[i:stop])
-		if j := bytes.IndexAny(word, " \t"); j >= 0 {
-			word = trimVertical(word[:j])
+		for j, c := range word {
+			if isBlank(c) {
+				word = trimVertical(word[:j])
+				break
+			}
 		}
 		s.ambiguous = s.ambiguous || lenientField(word) != FieldUnknown
 		return
 	}
-	key := bytes.TrimRight(b[i:i+sep], " \t")
+	key := trimBlanks(b[i : i+sep])
 	s.field = exactField(key)
 	if len(key) == 0 {
 		s.field = FieldNone // a line that starts with its colon has no field
@@ -231,11 +234,31 @@ func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
 func isVertical(c byte) bool { return c == '\v' || c == '\f' }
 
-func trimBlanks(b []byte) []byte { return bytes.Trim(b, " \t") }
+// trimBlanks and trimVertical are loops, because bytes.Trim makes a table of its
+// cutset for every line: a tenth of the time of reading a file.
+func trimBlanks(b []byte) []byte {
+	for len(b) > 0 && isBlank(b[0]) {
+		b = b[1:]
+	}
+	for len(b) > 0 && isBlank(b[len(b)-1]) {
+		b = b[:len(b)-1]
+	}
+	return b
+}
 
 // trimVertical removes all ASCII white space at both ends, as the public C++
 // library does (C-18).
-func trimVertical(b []byte) []byte { return bytes.Trim(b, " \t\n\v\f\r") }
+func trimVertical(b []byte) []byte {
+	for len(b) > 0 && isSpace(b[0]) {
+		b = b[1:]
+	}
+	for len(b) > 0 && isSpace(b[len(b)-1]) {
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
+func isSpace(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }
 
 // readLine reads b[start:end], one physical line without its end, as dialect d
 // does. The value is b[val:valEnd].
@@ -257,7 +280,7 @@ func readLine(d *Dialect, b []byte, start, end int) (field Field, val, valEnd in
 	if sep < 0 && d.MissingColon {
 		// Exactly two words, blanks between them (C-03).
 		sep = bytes.IndexAny(line, " \t")
-		if sep >= 0 && bytes.ContainsAny(bytes.TrimLeft(line[sep:], " \t"), " \t") {
+		if sep >= 0 && bytes.ContainsAny(trimBlanks(line[sep:]), " \t") {
 			sep = -1
 		}
 	}
