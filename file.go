@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"sync/atomic"
 )
 
 // File is one robots.txt: its bytes and where its lines are. It is lossless,
@@ -16,6 +17,8 @@ type File struct {
 	// loneCR says that a CR alone ends some line, so that counting line ends
 	// takes more than counting LF.
 	loneCR bool
+	// numbers holds the line ends before each block, once they are asked for.
+	numbers atomic.Pointer[[]uint32]
 }
 
 // maxIndexed is the number of bytes whose lines are read: offsets have 32 bits.
@@ -83,58 +86,67 @@ func (f *File) Bytes() []byte { return f.body }
 // A Span is a part of a file, from offset Start up to End, in bytes.
 type Span struct{ Start, End int }
 
-// lineNumber counts the line ends before offset.
+// numberedBlock is the number of bytes between two places of a file whose line
+// numbers are kept once somebody asks for one: so no number costs more than
+// counting a block, however large the file and however many are asked for.
+const numberedBlock = 1 << 10
+
+// lineNumber returns the number of the line of an offset, from 1.
 func (f *File) lineNumber(offset int) int {
-	b := f.body[:offset]
-	if !f.loneCR {
-		return 1 + bytes.Count(b, []byte{'\n'})
+	if offset <= numberedBlock {
+		return 1 + f.lineEnds(0, offset)
 	}
-	// Every LF and every CR ends a line, CRLF once. A CR just before offset
-	// whose LF comes after it has not ended its line yet.
-	n := 1 + bytes.Count(b, []byte{'\n'}) + bytes.Count(b, []byte{'\r'}) - bytes.Count(b, []byte("\r\n"))
-	if offset > 0 && offset < len(f.body) && b[offset-1] == '\r' && f.body[offset] == '\n' {
-		n--
+	before := f.numbers.Load()
+	if before == nil {
+		list := make([]uint32, 0, 1+len(f.body)/numberedBlock)
+		n := 0
+		for at := 0; at < len(f.body); at += numberedBlock {
+			list = append(list, uint32(n))
+			n += f.lineEnds(at, min(at+numberedBlock, len(f.body)))
+		}
+		before = &list
+		f.numbers.Store(before)
+	}
+	block := (offset - 1) / numberedBlock
+	return 1 + int((*before)[block]) + f.lineEnds(block*numberedBlock, offset)
+}
+
+// lineEnds counts the line ends from one offset to another: every LF, and every CR
+// without an LF behind it, which may lie behind the second offset.
+func (f *File) lineEnds(from, to int) int {
+	b := f.body[from:to]
+	n := bytes.Count(b, []byte{'\n'})
+	if f.loneCR {
+		n += bytes.Count(b, []byte{'\r'}) - bytes.Count(f.body[from:min(to+1, len(f.body))], []byte("\r\n"))
 	}
 	return n
 }
 
-// lineCounter is lineNumber for ascending offsets of values: it counts on from
-// the last one, so that numbering all lines of a file reads it once.
-type lineCounter struct {
-	f      *File
-	offset int
-	ended  int // line ends before offset
-}
-
-func (c *lineCounter) number(offset int) int {
-	b := c.f.body[c.offset:offset]
-	c.ended += bytes.Count(b, []byte{'\n'})
-	if c.f.loneCR {
-		// A value never begins between a CR and its LF, so no pair is cut.
-		c.ended += bytes.Count(b, []byte{'\r'}) - bytes.Count(b, []byte("\r\n"))
-	}
-	c.offset = offset
-	return c.ended + 1
-}
-
 // lineStart returns where the line of an offset begins, after a byte order mark.
 func (f *File) lineStart(offset int) int {
-	b := f.body[:offset]
-	if offset > 0 && offset < len(f.body) && b[offset-1] == '\r' && f.body[offset] == '\n' {
-		b = b[:offset-1]
+	i := offset
+	if i > 0 && i < len(f.body) && f.body[i-1] == '\r' && f.body[i] == '\n' {
+		i--
 	}
-	start := 1 + bytes.LastIndexAny(b, "\r\n")
-	if start == 0 && bytes.HasPrefix(f.body, []byte(mark)) {
-		start = 3
+	for i > 0 && f.body[i-1] != '\n' && f.body[i-1] != '\r' {
+		i--
 	}
-	return start
+	if i == 0 && bytes.HasPrefix(f.body, []byte(mark)) {
+		i = 3
+	}
+	return i
 }
 
-// lineEnd returns where the line of an offset ends, without its CR or LF.
+// lineEnd returns where the line of an offset ends, without its CR or LF. It
+// looks no further, so that reading all lines again reads the file once.
 func (f *File) lineEnd(offset int) int {
 	b := f.body[offset:]
-	end := cut(b, '\n')
-	return offset + cut(b[:end], '\r')
+	for i, c := range b {
+		if c == '\n' || c == '\r' {
+			return offset + i
+		}
+	}
+	return len(f.body)
 }
 
 // A Line is one physical line, read as RFC 9309 reads it.
@@ -223,12 +235,19 @@ func (f *File) limit(d *Dialect) (n int, counts bool) {
 }
 
 // blankBetween reports whether a blank line lies between two offsets, each on
-// a line of its own (GROUP-05). A comment is no blank line.
+// a line of its own (GROUP-05). A comment is no blank line. It reads what is
+// between them and nothing else.
 func (f *File) blankBetween(from, to int) bool {
-	s := f.scan()
-	s.b = f.body[:f.lineStart(to)]
-	for s.pos = f.lineStart(from); s.next(); {
-		if s.start == s.end || len(trimBlanks(f.body[s.start:s.end])) == 0 {
+	b := f.body[:f.lineStart(to)]
+	for i := f.lineEnd(from); i < len(b); {
+		if i++; b[i-1] == '\r' && i < len(b) && b[i] == '\n' {
+			i++
+		}
+		start := i
+		for i < len(b) && b[i] != '\n' && b[i] != '\r' {
+			i++
+		}
+		if i < len(b) && len(trimBlanks(b[start:i])) == 0 {
 			return true
 		}
 	}

@@ -40,7 +40,6 @@ func (r *Rules) Records() iter.Seq[Record] {
 		r := r.made()
 		own, inherited := r.members()
 		groups := false
-		lines := lineCounter{f: r.file}
 		for l := range r.all() {
 			switch l.field {
 			case FieldNone, FieldUnknown, FieldAllow, FieldDisallow:
@@ -56,7 +55,7 @@ func (r *Rules) Records() iter.Seq[Record] {
 				continue
 			}
 			rec := readRecord(l.field, r.file.Text(l.span))
-			rec.Line, rec.Group, rec.Inherited = lines.number(l.span.Start), group && !crossing, heir
+			rec.Line, rec.Group, rec.Inherited = r.file.lineNumber(l.span.Start), group && !crossing, heir
 			if rec.Usable && rec.Field == FieldRequestRate {
 				rec.Rate.Line = rec.Line
 			}
@@ -276,6 +275,7 @@ func (r *Rules) ContentUsage(p Path) []Preference {
 	path := r.dialect.normal(p, nil)
 	var list []Preference
 	weights := map[string]int32{}
+	places := map[string]int{} // in list
 	for rec := range r.Records() {
 		if rec.Field != FieldContentUsage {
 			continue
@@ -289,9 +289,10 @@ func (r *Rules) ContentUsage(p Path) []Preference {
 		}
 		for _, u := range usage {
 			u.Line = rec.Line
-			i := slices.IndexFunc(list, func(p Preference) bool { return p.Name == u.Name })
+			i, listed := places[u.Name]
 			switch {
-			case i < 0:
+			case !listed:
+				places[u.Name] = len(list)
 				list = append(list, u)
 			case pattern.weight > weights[u.Name], pattern.weight == weights[u.Name] && u.Value == "n" && list[i].Value != "n":
 				list[i] = u

@@ -221,9 +221,8 @@ func nameOf(token string) string {
 // Lines returns the numbers of all user-agent lines that name the caller.
 func (g Group) Lines() []int {
 	lines := make([]int, len(g.lines))
-	count := lineCounter{f: g.file}
 	for i, off := range g.lines {
-		lines[i] = count.number(int(off))
+		lines[i] = g.file.lineNumber(int(off))
 	}
 	return lines
 }
