@@ -58,11 +58,13 @@ func (r *Rules) Explain(p Path) Explanation {
 	r.explainFile(&e)
 	r.explainGroup(&e)
 	r.explainPath(&e)
-	r.explainMatches(&e)
+	var paths search
+	defer paths.done()
+	r.explainMatches(&e, &paths)
 	e.step(r.lastClause(&e), e.Verdict.String())
 	r.noteLines(&e)
 	r.noteAgents(&e)
-	r.noteRules(&e)
+	r.noteRules(&e, &paths)
 	r.noteRecords(&e)
 	sortNotes(e.Notes)
 	return e
@@ -232,10 +234,10 @@ func (r *Rules) explainPath(e *Explanation) {
 	e.step(clause, "the path is compared as "+printable(e.Normal))
 }
 
-func (r *Rules) explainMatches(e *Explanation) {
+func (r *Rules) explainMatches(e *Explanation, paths *search) {
 	var best *Rule
 	for rule := range r.All() {
-		if !rule.Pattern().match(e.normal) {
+		if !paths.match(e.normal, rule.Pattern()) {
 			continue
 		}
 		m := Match{Rule: rule}
@@ -412,18 +414,31 @@ func foldContains(s, part string) bool {
 }
 
 // noteRules names rules of the caller that can never match or nearly matched.
-func (r *Rules) noteRules(e *Explanation) {
+func (r *Rules) noteRules(e *Explanation, normal *search) {
 	f, d := r.file, r.dialect
 	for field, span := range r.walk() {
 		if (field == FieldAllow || field == FieldDisallow) && span.Start == span.End && (field == FieldAllow || !d.EmptyDisallowAllows) {
 			e.note(f, span.Start, "RULE-01", "a line "+field.title()+" without a path has no effect")
 		}
 	}
-	folded := lowerString(e.normal)
+	lower, rfcPath := lowerString(e.normal), RFC9309.normal(Path{e.Path}, nil)
+	// Other forms of the path are searched apart; most often they are the same.
+	folded, rfc := new(search), new(search)
+	if lower == e.normal {
+		folded = normal
+	}
+	if rfcPath == e.normal {
+		rfc = normal
+	}
+	var inside search
+	slashed := e.normal + "/"
+	defer folded.done()
+	defer rfc.done()
+	defer inside.done()
 	for i := range r.rules {
 		v := &r.rules[i]
 		p := r.pattern(v)
-		if p.match(e.normal) {
+		if normal.match(e.normal, p) {
 			continue
 		}
 		rule := Rule{rules: r, rule: *v}
@@ -434,22 +449,22 @@ func (r *Rules) noteRules(e *Explanation) {
 			} else if p.text != "$" {
 				e.note(f, int(v.start), "D-09", rule.String()+" can never match, because a path begins with / or *; perhaps /"+printable(rule.Path())+" is meant")
 			}
-		case (Pattern{text: lowerString(p.text)}).match(folded):
+		case folded.match(lower, Pattern{text: lowerString(p.text)}):
 			e.note(f, int(v.start), "RULE-04", rule.String()+" would match if letter case did not count")
-		case strings.HasSuffix(p.text, "$") && (Pattern{text: p.text[:len(p.text)-1]}).match(e.normal):
+		case strings.HasSuffix(p.text, "$") && normal.match(e.normal, Pattern{text: p.text[:len(p.text)-1]}):
 			e.note(f, int(v.start), "MATCH-03", rule.String()+" matches only a URL that ends there")
-		case strings.HasSuffix(p.text, "/") && (Pattern{text: p.text + "$"}).match(e.normal+"/"):
+		case strings.HasSuffix(p.text, "/") && inside.match(slashed, Pattern{text: p.text + "$"}):
 			e.note(f, int(v.start), "MATCH-05", rule.String()+" matches only what is inside the folder")
-		case d.Escapes != EscapesRFC && RFC9309.matches(rule.Path(), e.Path):
+		case d.Escapes != EscapesRFC && rfc.match(rfcPath, RFC9309.patternOf(rule.Path())):
 			e.note(f, int(v.start), "C-15", rule.String()+" would match if escapes were compared as RFC 9309 does")
 		}
 	}
 }
 
-// matches reports whether a rule's value, as written, matches a raw path in d.
-func (d *Dialect) matches(value, path string) bool {
+// patternOf returns the pattern of a rule's value.
+func (d *Dialect) patternOf(value string) Pattern {
 	p, _ := d.compile(value, nil)
-	return p.match(d.normal(Path{path}, nil))
+	return p
 }
 
 // noteRecords says of the caller's records about pace which user-agent line they

@@ -5,6 +5,9 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"unsafe"
+
+	"github.com/robotskit/robots/internal/campaign"
 )
 
 // hostileRules makes files that made engines slow: every piece of every rule
@@ -44,6 +47,28 @@ var hostileRules = map[string]struct {
 		func(n int) string { return "/" + strings.Repeat("abcdefgh", n/8) },
 		func(i int) string { return "/*" + strings.Repeat("h*g*f*e*d*c*b*a*", 1+i%8) + "abcdefghh" },
 	},
+	"random text": {
+		func(n int) string { return "/" + hostileText(n) },
+		func(i int) string {
+			s, k := "/*", 40*(i%20)
+			for range 9 {
+				s += hostileWord[k:k+12] + "*"
+				k += 12
+			}
+			return s + "abzba" + fmt.Sprint(i)
+		},
+	},
+	"first and last": { // every piece occurs at both ends of the path
+		func(n int) string { return "/abcdefghg" + strings.Repeat("x", n) + "hgfedcbabcdefgha" },
+		func(i int) string {
+			s := "/*"
+			for range 6 {
+				s += "abcdefghg"[i%8:i%8+2] + "*"
+				i /= 8
+			}
+			return s + "xhgx*a"
+		},
+	},
 	"literals": {
 		func(n int) string { return "/" + strings.Repeat("a", n) },
 		func(i int) string { return "/" + strings.Repeat("a", 400) + fmt.Sprint(i) },
@@ -53,6 +78,8 @@ var hostileRules = map[string]struct {
 		func(i int) string { return "/" + strings.Repeat("*", 200) + "aaaab" + fmt.Sprint(i) },
 	},
 }
+
+var hostileWord = hostileText(1 << 10)
 
 // TestHostileWork counts the bytes that one match looks at, not seconds. The
 // work may double when the rules or the path double, not more; and on a file of
@@ -78,7 +105,7 @@ func TestHostileWork(t *testing.T) {
 		path := count(name, 250_000, 2048)
 		most := count(name, 512_000, 2048)
 		t.Logf("%-15s %9d bytes looked at; rules doubled %.2f times, path doubled %.2f times; largest %d", name, one, float64(rules)/float64(one), float64(path)/float64(one), most)
-		const slack = workLimit + 8192 // the automaton is built after some work
+		const slack = searchLeast + searchLimit*2048 // the tree is built after some work
 		if rules > 2*one+one/4+slack {
 			t.Errorf("%s: twice the rules, %d bytes instead of %d", name, rules, one)
 		}
@@ -91,8 +118,62 @@ func TestHostileWork(t *testing.T) {
 	}
 }
 
-// TestOccurrences compares the automaton with strings.Index.
-func TestOccurrences(t *testing.T) {
+// TestLongPath: a path may have any length. From 1 KiB to 1 MiB the work per byte
+// of the path at most doubles, with and without an index, and the memory that a
+// match takes stays below 64 bytes per byte of the path.
+func TestLongPath(t *testing.T) {
+	lengths := campaign.Size([]int{1 << 10, 1 << 16}, []int{1 << 10, 1 << 16, 1 << 20}, []int{1 << 10, 1 << 12, 1 << 15, 1 << 16, 1 << 18, 1 << 20})
+	for name, h := range hostileRules {
+		var b strings.Builder
+		b.WriteString("User-agent: *\n")
+		for i := 0; b.Len() < 500_000; i++ {
+			b.WriteString("Disallow: " + h.rule(i) + "\n")
+		}
+		r := Parse([]byte(b.String())).Rules(RFC9309, "x")
+		x := newIndex(r)
+		least := [2]float64{}
+		for i, n := range lengths {
+			path := h.path(n)
+			_, s := r.scan(path, FieldNone)
+			_, indexed := x.findCounted(r, path, FieldNone)
+			for k, work := range []int{s.work, indexed} {
+				per := float64(work) / float64(len(path))
+				if i == 0 {
+					least[k] = per
+				} else if per > 2*least[k] {
+					t.Errorf("%s: %d bytes of path take %d steps, %.1f per byte; 1 KiB takes %.1f", name, len(path), work, per, least[k])
+				}
+				if most := 4*512_000 + (searchLimit+4)*len(path); work > most {
+					t.Errorf("%s: %d bytes of path take %d steps, at most %d", name, len(path), work, most)
+				}
+			}
+		}
+	}
+	for _, path := range []string{strings.Repeat("a", 1<<18), strings.Repeat("ab", 1<<17) + "c", hostileText(1 << 18), strings.Repeat("a", 1<<17) + strings.Repeat("b", 1<<17)} {
+		tree := new(suffixTree)
+		tree.read(path)
+		tree.sortLeaves()
+		size := int(unsafe.Sizeof(*tree)) + cap(tree.text) + 8*cap(tree.edges) + 8*cap(tree.next.bits) +
+			4*(cap(tree.start)+cap(tree.depth)+cap(tree.link)+cap(tree.last)+cap(tree.order)+cap(tree.spare)+cap(tree.count)+cap(tree.left)+cap(tree.next.ones))
+		t.Logf("%.1f bytes of memory per byte of %.12s...", float64(size)/float64(len(path)), path)
+		if size > 64*len(path) {
+			t.Errorf("%d bytes of memory for %d of path", size, len(path))
+		}
+	}
+}
+
+// hostileText is a text without order over two letters.
+func hostileText(n int) string {
+	rng := rand.New(rand.NewPCG(1, 3))
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = "ab"[rng.IntN(2)]
+	}
+	return string(b)
+}
+
+// TestSuffixTree compares the tree with plain matching.
+func TestSuffixTree(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 3))
 	draw := func(letters string, n int) string {
 		b := make([]byte, n)
@@ -101,35 +182,58 @@ func TestOccurrences(t *testing.T) {
 		}
 		return string(b)
 	}
+	inexact := 0
 	for range 3000 {
 		letters := []string{"ab", "a", "abc", "/abcdefgh\xff\x00"}[rng.IntN(4)]
 		path := draw(letters, 1+rng.IntN(200))
-		o := newSuffixAutomaton(path)
+		if rng.IntN(2) == 0 {
+			path += draw("z", rng.IntN(150)) + path // so that much occurs early and late
+		}
+		s := search{tree: newSuffixTree(path)}
 		for range 30 {
-			piece := draw(letters+"z", rng.IntN(6))
-			if rng.IntN(2) == 0 {
+			cut := func() string {
+				if rng.IntN(4) == 0 {
+					return draw(letters+"z", 1+rng.IntN(6))
+				}
 				i := rng.IntN(len(path))
-				piece = path[i : i+rng.IntN(len(path)-i+1)]
+				return path[i : i+1+rng.IntN(min(12, len(path)-i))]
 			}
-			from := rng.IntN(len(path) + 1)
-			want := strings.Index(path[from:], piece)
-			if want >= 0 {
-				want += from
+			piece := cut()
+			want := []int{}
+			for i := range path {
+				if strings.HasPrefix(path[i:], piece) {
+					want = append(want, i)
+				}
 			}
-			if piece == "" {
-				continue // an empty piece never comes to the automaton
+			found, first, last := s.tree.locate(piece)
+			if (found == noNode) != (len(want) == 0) || len(want) > 0 && (first != want[0] || last != want[len(want)-1]) {
+				t.Fatalf("%q in %q: got %d to %d, want %v", piece, path, first, last, want)
 			}
-			if got, _ := o.index(piece, from); got != want {
-				t.Fatalf("%q in %q from %d: got %d, want %d", piece, path, from, got, want)
+			if found != noNode && found&leafBit == 0 {
+				from := rng.IntN(last + 1)
+				i := 0
+				for want[i] < from {
+					i++
+				}
+				if got := s.tree.after(found, from); got != want[i] {
+					t.Fatalf("%q in %q from %d: got %d, want %d", piece, path, from, got, want[i])
+				}
 			}
-			p := Pattern{text: "/" + draw(letters, rng.IntN(3)) + "*" + piece + draw("*", rng.IntN(3)) + draw(letters, rng.IntN(4)) + draw("$x", rng.IntN(2))}
-			if rng.IntN(2) == 0 {
-				p.text = p.text[1:]
+			text := path[:rng.IntN(min(4, len(path)))] + "*" + draw("*", rng.IntN(2)) + piece
+			for range rng.IntN(5) {
+				text += "*" + cut()
 			}
-			if got, _ := o.match(p); got != p.match(path) {
-				t.Fatalf("%q on %q: got %v", p.text, path, got)
+			text += draw("*", rng.IntN(2)) + draw("$", rng.IntN(2))
+			if _, exact := s.walk(text, false); !exact {
+				inexact++
+			}
+			if got, want := s.match(path, Pattern{text: text}), (Pattern{text: text}).match(path); got != want {
+				t.Fatalf("%q on %q: got %v", text, path, got)
 			}
 		}
-		o.free()
+		s.done()
+	}
+	if inexact < 1000 {
+		t.Errorf("only %d patterns needed the next occurrence", inexact)
 	}
 }

@@ -82,28 +82,26 @@ func (r *Rules) find(path string, only Field) *rule {
 			return x.find(r, path, only)
 		}
 	}
+	id, s := r.scan(path, only)
+	r.worked(len(r.rules) + s.work/8)
+	if id == none {
+		return nil
+	}
+	return &r.rules[id]
+}
+
+// scan is find without an index, and what it took.
+func (r *Rules) scan(path string, only Field) (uint32, search) {
+	var s search
+	defer s.done()
 	word := load8(path)
 	words, sizes := r.heads.words, r.heads.sizes
-	work := len(words)
 	for i, w := range words {
-		if (word^w)&headMasks[sizes[i]&15] != 0 {
-			continue
-		}
-		v := &r.rules[i]
-		if r.matches(v, path, only) {
-			r.worked(i)
-			return v
-		}
-		if v.kind > kindLiteral && r.lazy != nil {
-			// A substring search takes one step for some bytes of the path.
-			if work += 8 + len(path)/8; work > indexAfter*len(r.rules) {
-				r.worked(work)
-				return r.find(path, only)
-			}
+		if (word^w)&headMasks[sizes[i]&15] == 0 && r.matches(&r.rules[i], path, &s, only) {
+			return uint32(i), s
 		}
 	}
-	r.worked(work)
-	return nil
+	return none, s
 }
 
 // worked counts the work on scans and builds the index when it has come to as
@@ -120,7 +118,7 @@ func (v *rule) is(only Field) bool {
 }
 
 // matches reports whether a rule of the kind whose head matches does so itself.
-func (r *Rules) matches(v *rule, path string, only Field) bool {
+func (r *Rules) matches(v *rule, path string, s *search, only Field) bool {
 	if !v.is(only) {
 		return false
 	}
@@ -129,19 +127,25 @@ func (r *Rules) matches(v *rule, path string, only Field) bool {
 	}
 	text := r.text(v)
 	n := int(v.literal)
-	if n > 8 && !strings.HasPrefix(path, text[:n]) {
+	if v.kind == kindLiteral {
+		s.work += n / 8
+		return strings.HasPrefix(path, text[:n])
+	}
+	if n > 8 && !strings.HasPrefix(path, text[:n]) || len(path) < n {
+		s.work += n / 8
 		return false
 	}
-	switch v.kind {
-	case kindLiteral:
-		return n > 8 || strings.HasPrefix(path, text[:n])
-	case kindTail:
-		return len(path) >= n && strings.Contains(path[n:], text[n+1:])
-	case kindSuffix:
-		return len(path) >= n && strings.HasSuffix(path[n:], text[n+1:len(text)-1])
-	default:
+	if s.plain(path) {
+		s.work += len(path) + len(text)
+		switch v.kind {
+		case kindTail:
+			return strings.Contains(path[n:], text[n+1:])
+		case kindSuffix:
+			return strings.HasSuffix(path[n:], text[n+1:len(text)-1])
+		}
 		return Pattern{text: text}.match(path)
 	}
+	return s.match(path, Pattern{text: text})
 }
 
 // lazyIndex is an index that is built once it pays.
@@ -337,39 +341,19 @@ func (x *index) find(r *Rules, path string, only Field) *rule {
 	return &r.rules[id]
 }
 
-// workLimit is the number of bytes that may be looked at in substring searches
-// before the automaton of the path is built: some ten microseconds' worth.
-const workLimit = 1 << 14
-
 // findCounted is find with the bytes of rules and path that it looked at.
 func (x *index) findCounted(r *Rules, path string, only Field) (best uint32, work int) {
 	best = x.literal(r, path, only)
-	work = len(path)
+	s := search{work: len(path)}
+	defer s.done()
 	word := load8(path)
-	var o *suffixAutomaton
 	try := func(list []uint32) {
 		for _, id := range list {
 			if id >= best {
 				return
 			}
-			work++
-			if !r.heads.fits(int(id), word) {
-				continue
-			}
-			v := &r.rules[id]
-			var ok bool
-			if o != nil && v.kind > kindLiteral && v.is(only) {
-				var looked int
-				ok, looked = o.match(r.pattern(v))
-				work += looked
-			} else {
-				ok = r.matches(v, path, only)
-				work += len(path) + int(v.size)
-				if !ok && work > workLimit && len(path) <= maxAutomatonPath && len(path) > 64 {
-					o = newSuffixAutomaton(path)
-				}
-			}
-			if ok {
+			s.work++
+			if r.heads.fits(int(id), word) && r.matches(&r.rules[id], path, &s, only) {
 				best = id
 				return
 			}
@@ -387,10 +371,7 @@ func (x *index) findCounted(r *Rules, path string, only Field) (best uint32, wor
 			}
 		}
 	}
-	if o != nil {
-		o.free()
-	}
-	return best, work
+	return best, s.work
 }
 
 // none is a rule after all rules.

@@ -273,6 +273,8 @@ func (r *Rules) ContentUsage(p Path) []Preference {
 		return nil
 	}
 	path := r.dialect.normal(p, nil)
+	var paths search
+	defer paths.done()
 	var list []Preference
 	weights := map[string]int32{}
 	places := map[string]int{} // in list
@@ -283,7 +285,7 @@ func (r *Rules) ContentUsage(p Path) []Preference {
 		prefix, usage := parseUsage(rec.Value)
 		var pattern Pattern
 		if prefix != "" {
-			if pattern, _ = r.dialect.compile(prefix, nil); !pattern.match(path) {
+			if pattern = r.dialect.patternOf(prefix); !paths.match(path, pattern) {
 				continue
 			}
 		}

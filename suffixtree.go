@@ -1,0 +1,484 @@
+package robots
+
+import (
+	"math/bits"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A search finds rules with stars in one path at a bounded cost. A few substring
+// searches cost the length of the path each and are the short way. Thousands of
+// them, of pieces that nearly occur, are a hostile file; then a suffix tree of the
+// path, which tells by reading a piece whether and where it occurs, makes all
+// that follows cost what reading the rules costs.
+//
+// The path is not part of it but given each time, so that it may stay on the
+// stack of a caller who brought it into its normal form there.
+type search struct {
+	work int // bytes of rules and path looked at
+	tree *suffixTree
+}
+
+// searchLimit is the work, in lengths of the path, after which the tree is built:
+// building takes about as much. What takes less than searchLeast is nobody's harm.
+const (
+	searchLimit = 4
+	searchLeast = 1 << 14
+)
+
+// match is Pattern.match.
+func (s *search) match(path string, p Pattern) bool {
+	if s.plain(path) {
+		s.work += len(path) + len(p.text)
+		return p.match(path)
+	}
+	ok, exact := s.walk(p.text, false)
+	if !exact {
+		ok, _ = s.walk(p.text, true)
+	}
+	return ok
+}
+
+// plain reports whether the next substring search is to be a plain one, and
+// builds the tree when no more are.
+func (s *search) plain(path string) bool {
+	if s.tree == nil {
+		if s.work <= searchLeast || s.work <= searchLimit*len(path) || len(path) > maxTreePath {
+			return true
+		}
+		s.tree = newSuffixTree(path)
+		s.work += len(path)
+	}
+	return false
+}
+
+// done gives the tree back.
+func (s *search) done() {
+	if s.tree != nil {
+		s.tree.free()
+		s.tree = nil
+	}
+}
+
+// walk is Pattern.match by the tree. Not exactly, it only bounds from below where
+// a piece ends that occurs both before and after the one before it: that is
+// enough to see that most rules cannot match, and says nothing of the others.
+func (s *search) walk(pat string, exactly bool) (ok, exact bool) {
+	t := s.tree
+	star := strings.IndexByte(pat, '*')
+	if star < 0 || !strings.HasPrefix(t.path, pat[:star]) {
+		s.work += len(pat)
+		return Pattern{text: pat}.match(t.path), true
+	}
+	at := star // no piece to come begins before it
+	s.work += star + 1
+	pat = pat[star+1:]
+	exact = true
+	for {
+		star = strings.IndexByte(pat, '*')
+		if star == 0 {
+			pat = pat[1:] // "**" is "*"
+			s.work++
+			continue
+		}
+		piece := pat
+		if star >= 0 {
+			piece = pat[:star]
+		} else if n := len(pat) - 1; n >= 0 && pat[n] == '$' {
+			s.work += n
+			if !strings.HasSuffix(t.path, pat[:n]) || len(t.path)-n < at {
+				return false, true
+			}
+			return true, exact
+		}
+		if piece == "" {
+			return true, exact
+		}
+		s.work += len(piece)
+		found, first, last := t.locate(piece)
+		switch {
+		case found == noNode || last < at:
+			return false, true
+		case first >= at:
+			at = first
+		case exactly:
+			// It often comes again soon, and then a look is shorter.
+			near := t.path[at:min(len(t.path), at+4*len(piece)+32)]
+			s.work += len(near)
+			if i := strings.Index(near, piece); i >= 0 {
+				at += i
+			} else {
+				s.work += t.next.levels
+				at = t.after(found, at)
+			}
+		default:
+			exact = false
+		}
+		at += len(piece)
+		if star < 0 {
+			return at <= len(t.path), exact
+		}
+		pat = pat[star+1:]
+	}
+}
+
+// suffixTree is the suffix tree of a path (Ukkonen, 1995) in arrays: 49 bytes per
+// byte of the path, 60 with what after needs. Node 0 is the root. An edge leads
+// from a node by a symbol, a byte or the end of the path, to a node or to a leaf,
+// which stands for the suffix that begins at its number.
+type suffixTree struct {
+	path  string // a view of text
+	text  []byte
+	edges []uint64 // hashed by node and symbol, see edge; 0 for none
+	start []uint32 // by node: where its text occurs first
+	depth []uint32 // bytes of its text
+	link  []uint32 // the node of that text without its first byte; after building the parent
+	last  []uint32 // where its text occurs last
+	order []uint32 // nodes by depth
+	spare []uint32
+	jumps [1 << jumpBits]jump
+
+	next  successors
+	count []uint32 // by node: the leaves below it
+	left  []uint32 // the first of them in the order of next
+}
+
+// A jump is the last node on the way of eight bytes, by which locate came before:
+// in a text of two letters these are eight steps of some fifteen.
+type jump struct {
+	word uint64
+	node uint32
+	done uint32 // bytes of its text; 0 for no jump
+}
+
+const (
+	jumpBits   = 10
+	symbolBits = 9
+	nodeBits   = 27
+	endSymbol  = 256
+	leafBit    = 1 << nodeBits
+	noNode     = ^uint32(0)
+	// maxTreePath is the number of bytes whose nodes have numbers of 27 bits, 128
+	// MiB. Longer paths are searched without a tree.
+	maxTreePath = 1<<nodeBits - 2
+)
+
+var treePool = sync.Pool{New: func() any { return new(suffixTree) }}
+
+func (t *suffixTree) free() {
+	if len(t.text) <= 1<<16 {
+		treePool.Put(t)
+	}
+}
+
+// room returns v with n entries of any value.
+func room[T any](v []T, n int) []T { return slices.Grow(v[:0], n)[:n] }
+
+func newSuffixTree(path string) *suffixTree {
+	t := treePool.Get().(*suffixTree)
+	t.read(path)
+	return t
+}
+
+func (t *suffixTree) read(path string) {
+	t.text = append(t.text[:0], path...) // the caller's path may be on its stack
+	t.path = view(t.text)
+	n := len(path)
+	t.edges = room(t.edges, 3*n+8) // at most 2n+1 are used
+	clear(t.edges)
+	t.start = append(room(t.start, n+2)[:0], 0)
+	t.depth = append(room(t.depth, n+2)[:0], 0)
+	t.link = append(room(t.link, n+2)[:0], 0)
+	t.next.levels = 0
+	clear(t.jumps[:])
+	t.build()
+	t.finish()
+}
+
+// symbol returns the byte at i, or what stands for the end of the path.
+func (t *suffixTree) symbol(i int) uint32 {
+	if i < len(t.text) {
+		return uint32(t.text[i])
+	}
+	return endSymbol
+}
+
+// edge returns where the edge of a node by a symbol is or would be: the node plus
+// one, the symbol and where it leads, in 64 bits.
+func (t *suffixTree) edge(node, symbol uint32) *uint64 {
+	key := uint64(node+1)<<symbolBits | uint64(symbol)
+	h := key * 0x9E3779B97F4A7C15 >> 32 * uint64(len(t.edges)) >> 32
+	for {
+		e := &t.edges[h]
+		if *e == 0 || *e>>(nodeBits+1) == key {
+			return e
+		}
+		if h++; h == uint64(len(t.edges)) {
+			h = 0
+		}
+	}
+}
+
+// to returns where an edge leads.
+func to(edge uint64) uint32 { return uint32(edge) & (leafBit<<1 - 1) }
+
+// set fills an edge of a node by a symbol.
+func (t *suffixTree) set(e *uint64, node, symbol, target uint32) {
+	*e = (uint64(node+1)<<symbolBits|uint64(symbol))<<(nodeBits+1) | uint64(target)
+}
+
+// build reads the path byte by byte. What is still to be added, remain suffixes,
+// begins at the active point: length bytes, like those at from, below node.
+func (t *suffixTree) build() {
+	node, from, length, remain := uint32(0), 0, 0, 0
+	for i := 0; i <= len(t.text); i++ {
+		c := t.symbol(i)
+		remain++
+		made := uint32(0) // the last node made for this byte: its link is the next one, else the root
+		for remain > 0 {
+			if length == 0 {
+				from = i
+			}
+			leaf := leafBit | uint32(i-remain+1)
+			e := t.edge(node, t.symbol(from))
+			if *e == 0 {
+				t.set(e, node, t.symbol(from), leaf)
+				t.link[made], made = node, 0
+			} else {
+				child := to(*e)
+				first := child &^ leafBit
+				if child&leafBit == 0 {
+					if span := int(t.depth[child] - t.depth[node]); length >= span {
+						node, from, length = child, from+span, length-span
+						continue
+					}
+					first = t.start[child]
+				}
+				at := int(first+t.depth[node]) + length
+				if t.symbol(at) == c {
+					length++
+					t.link[made] = node
+					break
+				}
+				split := uint32(len(t.start))
+				t.start = append(t.start, first)
+				t.depth = append(t.depth, t.depth[node]+uint32(length))
+				t.link = append(t.link, 0)
+				*e = *e&^(leafBit<<1-1) | uint64(split)
+				t.set(t.edge(split, t.symbol(at)), split, t.symbol(at), child)
+				t.set(t.edge(split, c), split, c, leaf)
+				t.link[made], made = split, split
+			}
+			t.link[0] = 0
+			remain--
+			if node == 0 && length > 0 {
+				length--
+				from = i - remain + 1
+			} else if node > 0 {
+				node = t.link[node]
+			}
+		}
+	}
+}
+
+// finish finds parents, the order of depth and the last occurrences.
+func (t *suffixTree) finish() {
+	nodes := len(t.start)
+	t.last = room(t.last, nodes)
+	clear(t.last)
+	for _, e := range t.edges {
+		if e == 0 {
+			continue
+		}
+		node := uint32(e>>(nodeBits+1)>>symbolBits) - 1
+		if c := to(e); c&leafBit == 0 {
+			t.link[c] = node
+		} else {
+			t.last[node] = max(t.last[node], c&^leafBit)
+		}
+	}
+	t.order, t.spare = room(t.order, len(t.text)+1), room(t.spare, len(t.text)+2)
+	clear(t.spare)
+	for _, d := range t.depth {
+		t.spare[d+1]++
+	}
+	for d := 1; d < len(t.spare); d++ {
+		t.spare[d] += t.spare[d-1]
+	}
+	t.order = t.order[:nodes]
+	for i, d := range t.depth {
+		t.order[t.spare[d]] = uint32(i)
+		t.spare[d]++
+	}
+	for _, v := range slices.Backward(t.order) {
+		if p := t.link[v]; v > 0 {
+			t.last[p] = max(t.last[p], t.last[v])
+		}
+	}
+}
+
+// locate returns the node or leaf below which piece occurs, noNode if it does not
+// occur, and its first and last occurrence.
+func (t *suffixTree) locate(piece string) (found uint32, first, last int) {
+	node, done := uint32(0), 0
+	word := load8(piece)
+	j := &t.jumps[word*0x9E3779B97F4A7C15>>(64-jumpBits)]
+	if j.word == word && int(j.done) <= len(piece) {
+		node, done = j.node, int(j.done)
+	}
+	for {
+		if done > 0 && done <= 8 {
+			*j = jump{word, node, uint32(done)}
+		}
+		if done == len(piece) {
+			return node, int(t.start[node]), int(t.last[node])
+		}
+		e := *t.edge(node, uint32(piece[done]))
+		if e == 0 {
+			return noNode, 0, 0
+		}
+		child := to(e)
+		if child&leafBit != 0 {
+			at := int(child &^ leafBit)
+			if !strings.HasPrefix(t.path[at+done:], piece[done:]) {
+				return noNode, 0, 0
+			}
+			return child, at, at
+		}
+		start, end := int(t.start[child]), min(int(t.depth[child]), len(piece))
+		if t.path[start+done:start+end] != piece[done:end] {
+			return noNode, 0, 0
+		}
+		if done = end; end < int(t.depth[child]) {
+			return child, start, int(t.last[child])
+		}
+		node = child
+	}
+}
+
+// after returns the first occurrence at or after a place of what ends at or above
+// a node; there must be one.
+func (t *suffixTree) after(node uint32, place int) int {
+	if t.next.levels == 0 {
+		t.sortLeaves()
+	}
+	l := int(t.left[node])
+	return t.next.find(l, l+int(t.count[node]), uint32(place))
+}
+
+// sortLeaves puts the leaves in an order in which those below a node follow one
+// another.
+func (t *suffixTree) sortLeaves() {
+	nodes := len(t.start)
+	t.count, t.left = room(t.count, nodes), room(t.left, nodes)
+	clear(t.count)
+	leaves := func(fn func(node, leaf uint32)) {
+		for _, e := range t.edges {
+			if c := to(e); e != 0 && c&leafBit != 0 {
+				fn(uint32(e>>(nodeBits+1)>>symbolBits)-1, c&^leafBit)
+			}
+		}
+	}
+	leaves(func(node, _ uint32) { t.count[node]++ })
+	for _, v := range slices.Backward(t.order) {
+		if v > 0 {
+			t.count[t.link[v]] += t.count[v]
+		}
+	}
+	// Left is first the place for what comes next below a node, and in the end
+	// brought back by what came.
+	t.left[0] = 0
+	for _, v := range t.order {
+		if v > 0 {
+			p := t.link[v]
+			t.left[v] = t.left[p]
+			t.left[p] += t.count[v]
+		}
+	}
+	sorted := room(t.spare, len(t.text)+1)
+	leaves(func(node, leaf uint32) {
+		sorted[t.left[node]] = leaf
+		t.left[node]++
+	})
+	for v := range t.left {
+		t.left[v] -= t.count[v]
+	}
+	t.next.build(sorted, room(t.order, len(sorted)))
+}
+
+// successors is a sequence of numbers that tells the least one not below another
+// in any part of it (a wavelet matrix): 2 looks per bit of the numbers.
+type successors struct {
+	levels int
+	words  int      // per level
+	bits   []uint64 // of the numbers, the highest first; between levels they are parted by that bit
+	ones   []uint32 // set bits before each word of its level
+	zeros  [32]int  // numbers with a 0 in each level
+}
+
+// build takes the numbers, which it changes, and room for as many.
+func (s *successors) build(numbers, spare []uint32) {
+	s.levels = bits.Len(uint(len(numbers)))
+	s.words = len(numbers)/64 + 1
+	s.bits = room(s.bits, s.levels*s.words)
+	s.ones = room(s.ones, s.levels*s.words)
+	clear(s.bits)
+	for level := range s.levels {
+		shift := s.levels - 1 - level
+		b, ones := s.bits[level*s.words:][:s.words], s.ones[level*s.words:][:s.words]
+		zeros, set := 0, 0
+		for i, v := range numbers {
+			// No branch, because no bit can be foreseen.
+			bit := v >> shift & 1
+			b[i/64] |= uint64(bit) << (i % 64)
+			numbers[zeros], spare[set] = v, v
+			zeros, set = zeros+int(1-bit), set+int(bit)
+		}
+		copy(numbers[zeros:], spare[:set])
+		s.zeros[level] = zeros
+		n := uint32(0)
+		for i, w := range b {
+			ones[i] = n
+			n += uint32(bits.OnesCount64(w))
+		}
+	}
+}
+
+// rank returns the set bits of a level before place i.
+func (s *successors) rank(level, i int) int {
+	w := level*s.words + i/64
+	return int(s.ones[w]) + bits.OnesCount64(s.bits[w]&(1<<(i%64)-1))
+}
+
+// find returns the least number not below least at the places l to r. There must
+// be one.
+func (s *successors) find(l, r int, least uint32) int {
+	// Down along the bits of least; where that has a 0, numbers with a 1 are
+	// greater: the deepest such branch holds the answer if the way ends.
+	var value, branchValue int
+	branch, branchL, branchR := -1, 0, 0
+	tight := true
+	for level := 0; level < s.levels; level++ {
+		l1, r1 := s.rank(level, l), s.rank(level, r)
+		l0, r0 := l-l1, r-r1
+		l1, r1 = l1+s.zeros[level], r1+s.zeros[level]
+		bit := 1 << (s.levels - 1 - level)
+		switch {
+		case tight && int(least)&bit != 0:
+			l, r, value = l1, r1, value|bit
+		case l0 < r0 || tight:
+			if tight && l1 < r1 {
+				branch, branchL, branchR, branchValue = level, l1, r1, value|bit
+			}
+			l, r = l0, r0
+		default:
+			l, r, value = l1, r1, value|bit
+		}
+		if l == r && branch >= 0 {
+			level, l, r, value = branch, branchL, branchR, branchValue
+			branch, tight = -1, false
+		}
+	}
+	return value
+}
