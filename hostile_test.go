@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/robotskit/robots/internal/campaign"
@@ -158,6 +159,70 @@ func TestLongPath(t *testing.T) {
 		t.Logf("%.1f bytes of memory per byte of %.12s...", float64(size)/float64(len(path)), path)
 		if size > 64*len(path) {
 			t.Errorf("%d bytes of memory for %d of path", size, len(path))
+		}
+	}
+}
+
+// TestHostileRead: no file is slow to read, in any dialect and for any question.
+// Each of these 1,000,000 bytes was quadratic once, or is what would be if
+// something looked beyond its line. The limit is 20 ms for each call; what is
+// asserted is a hundred times that, for a busy machine: quadratic takes longer.
+func TestHostileRead(t *testing.T) {
+	const size, limit = 1_000_000, 100 * 20 * time.Millisecond
+	group := "User-agent: x\n"
+	fill := func(head, line string) []byte {
+		return []byte(head + strings.Repeat(line, size/len(line)))
+	}
+	names := group + "Content-Usage: "
+	for i := 0; len(names) < size; i++ {
+		names += strings.Repeat(fmt.Sprintf("a%d=y,", i), 20)
+	}
+	files := map[string][]byte{
+		"misspelt, CR":            fill("", "disalow: /a\r"),
+		"misspelt":                fill(group, "disalow: /a\n"),
+		"user-agents":             fill("", "user-agent:x\n"),
+		"user-agents, CR":         fill("", "user-agent:x\r"),
+		"user-agents, blank":      fill("", "user-agent:x\n\n"),
+		"no colon":                fill("", "a\n"),
+		"no colon, CR":            fill("", "allow /\r"),
+		"comment, then rules":     append(fill("#", "x"), fill("\n"+group, "allow:/\n")[:size/2]...),
+		"one line":                fill(group+"allow:/", "a"),
+		"long lines":              fill(group, "allow:/"+strings.Repeat("a", 70_000)+"\n"),
+		"records":                 fill(group, "crawl-delay:1\nsitemap:/\rrequest-rate:1/1\n"),
+		"names of usage":          []byte(names),
+		"products":                fill("User-agent: a/1 ", "b/1,"),
+		"blanks":                  fill("", " \r"),
+		"NUL and vertical blanks": fill(group, "allow:\v/\x00\n"),
+	}
+	for name, body := range files {
+		// The three ways to read a line, and the end of a run at a blank line.
+		for _, d := range campaign.Size([]Dialect{Yandex}, []Dialect{RFC9309, GoogleCPP, Yandex}, Dialects()) {
+			d.MaxFileBytes = 0
+			var f *File
+			var r *Rules
+			p := Path{"/some/path"}
+			for _, call := range []struct {
+				name string
+				do   func()
+			}{
+				{"Parse", func() { f = Parse(body) }},
+				{"Rules", func() { r = f.Rules(d, "x") }},
+				{"Match", func() { r.Match(p) }},
+				{"Allowed", func() { Allowed(body, d, p, "x") }},
+				{"Explain", func() { r.Explain(p) }},
+				{"AppendJSON", func() { r.AppendJSON(nil, p) }},
+				{"Sitemaps", func() { r.Sitemaps() }},
+				{"RequestRates", func() { r.RequestRates() }},
+				{"CrawlDelay", func() { r.CrawlDelay() }},
+				{"ContentUsage", func() { r.ContentUsage(p) }},
+				{"Lines", func() { r.Group().Lines() }},
+			} {
+				begun := time.Now()
+				call.do()
+				if took := time.Since(begun); took > limit {
+					t.Errorf("%s, %s: %s takes %v", name, d.Name, call.name, took)
+				}
+			}
 		}
 	}
 }

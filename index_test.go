@@ -1,8 +1,11 @@
 package robots
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -130,7 +133,70 @@ func TestNoAllocations(t *testing.T) {
 			}
 		}
 	}
-	if n := testing.AllocsPerRun(20, func() { Parse(body) }); n > 3 {
-		t.Errorf("Parse allocates %v times", n)
+}
+
+// TestAllocations: Parse takes two allocations, three if a CR alone ends a line, and
+// Parse and Rules at most eight
+// and six in the mean, however many lines and rules there are.
+func TestAllocations(t *testing.T) {
+	var sum float64
+	files := 0
+	take := func(name string, body []byte) {
+		if n := testing.AllocsPerRun(5, func() { Parse(body) }); n > 3 {
+			t.Errorf("%s: Parse allocates %v times", name, n)
+		}
+		n := testing.AllocsPerRun(5, func() { Parse(body).Rules(RFC9309, "Googlebot") })
+		sum += n
+		if files++; n > 8 {
+			t.Errorf("%s: Parse and Rules allocate %v times", name, n)
+		}
 	}
+	rules := func(n int, rule string) []byte {
+		return []byte("User-agent: *\nUser-agent: b\n" + strings.Repeat(rule, n))
+	}
+	for _, n := range []int{0, 1, 13, 100, 3000} {
+		take(fmt.Sprint(n, " rules"), rules(n, "Disallow: /a\n"))
+		take(fmt.Sprint(n, " rules that change"), rules(n, "Disallow: /%7Eé*\nUser-agent: *\n"))
+		take(fmt.Sprint(n, " rules of unusual weight"), rules(n, "Allow: /"+strings.Repeat("a", 2*countedWeights)+"\n"))
+	}
+	if os.Getenv("ROBOTS_CORPUS") != "" {
+		sum, files = 0, 0
+		corpus(t, func(name string, body []byte) { take(name, body[:min(len(body), sizeLimit)]) })
+	}
+	t.Logf("%.2f allocations for Parse and Rules in the mean of %d files", sum/float64(files), files)
+	if sum > 6*float64(files) {
+		t.Errorf("Parse and Rules allocate %.2f times in the mean", sum/float64(files))
+	}
+}
+
+// TestRank compares the order of rules counted by weight with one that is sorted.
+func TestRank(t *testing.T) {
+	rng := rand.New(rand.NewPCG(22, 2))
+	for range 300 {
+		var b strings.Builder
+		b.WriteString("User-agent: *\n")
+		for range rng.IntN(200) {
+			n := rng.IntN(30)
+			if rng.IntN(2000) == 0 {
+				n = countedWeights - 2 + rng.IntN(4)
+			}
+			fmt.Fprintf(&b, "%s: /%s%s\n", []string{"Allow", "Disallow"}[rng.IntN(2)], strings.Repeat("a", n), []string{"", "*", "$", "%2A", "é"}[rng.IntN(5)])
+		}
+		for _, d := range Dialects() {
+			r := Parse([]byte(b.String())).Rules(d, "x")
+			inOrder := slices.IsSortedFunc(r.rules, func(a, b rule) int {
+				return cmp.Or(cmp.Compare(b.weight, a.weight), -cmp.Compare(count(a.allows()), count(b.allows())), cmp.Compare(a.start, b.start))
+			})
+			if !inOrder {
+				t.Fatalf("%s: rules of %q are out of order", d.Name, b.String())
+			}
+		}
+	}
+}
+
+func count(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }

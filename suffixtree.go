@@ -185,7 +185,7 @@ func (t *suffixTree) read(path string) {
 	t.text = append(t.text[:0], path...) // the caller's path may be on its stack
 	t.path = view(t.text)
 	n := len(path)
-	t.edges = room(t.edges, 3*n+8) // at most 2n+1 are used
+	t.edges = room(t.edges, 3*n+8+endSymbol) // at most 2n+1 are used
 	clear(t.edges)
 	t.start = append(room(t.start, n+2)[:0], 0)
 	t.depth = append(room(t.depth, n+2)[:0], 0)
@@ -208,7 +208,9 @@ func (t *suffixTree) symbol(i int) uint32 {
 // one, the symbol and where it leads, in 64 bits.
 func (t *suffixTree) edge(node, symbol uint32) *uint64 {
 	key := uint64(node+1)<<symbolBits | uint64(symbol)
-	h := key * 0x9E3779B97F4A7C15 >> 32 * uint64(len(t.edges)) >> 32
+	// The edges of a node are near each other, which saves misses of the cache.
+	size := uint64(len(t.edges) - endSymbol)
+	h := uint64(node+1)*0x9E3779B97F4A7C15>>32*size>>32 + uint64(symbol)
 	for {
 		e := &t.edges[h]
 		if *e == 0 || *e>>(nodeBits+1) == key {
