@@ -15,6 +15,24 @@ import (
 type engine struct {
 	name string
 	pass func(round int) int
+	// timed is a pass of an engine that is no part of this process, and the time
+	// that it says it took; pass is nil then.
+	timed func(round int) time.Duration
+}
+
+// run makes passes and returns their time.
+func (e engine) run(round, passes int, clock func() time.Duration) (d time.Duration) {
+	if e.timed != nil {
+		for range passes {
+			d += e.timed(round)
+		}
+		return d
+	}
+	start := clock()
+	for range passes {
+		sink += e.pass(round)
+	}
+	return clock() - start
 }
 
 // work is what a row measures. The first engine is ours.
@@ -77,11 +95,7 @@ func measure(w *work, o options) map[string][]float64 {
 			}
 			e := w.engines[k]
 			runtime.GC()
-			start := clock()
-			for range passes[k] {
-				sink += e.pass(round)
-			}
-			d := clock() - start
+			d := e.run(round, passes[k], clock)
 			ns[e.name] = append(ns[e.name], float64(d.Nanoseconds())/float64(passes[k]*w.ops))
 		}
 	}
@@ -91,11 +105,7 @@ func measure(w *work, o options) map[string][]float64 {
 // calibrate returns how many passes fill the target and what one takes.
 func calibrate(e engine, target time.Duration, clock func() time.Duration) (passes int, once time.Duration) {
 	for n := 1; ; n *= 4 {
-		start := clock()
-		for range n {
-			sink += e.pass(0)
-		}
-		d := clock() - start
+		d := e.run(0, n, clock)
 		if d >= target/8 || n > 1<<30 {
 			return max(1, int(float64(n)*float64(target)/float64(d)+0.5)), d / time.Duration(n)
 		}

@@ -41,7 +41,7 @@ func measureFacts(sets []*set, results []*result, seed uint64, selected *regexp.
 		make func(*set) *work
 		most float64
 	}{
-		{"oneshot-allocs", oneShot, 0}, {"match-allocs", matchKept, 0}, {"parse-allocs", parse, 3},
+		{"oneshot-allocs", oneShot, 0}, {"match-allocs", matchKept, 0}, {"parse-allocs", parse, 3}, {"askable-allocs", askable, 6},
 	} {
 		if !want(k.name) {
 			continue
@@ -147,14 +147,24 @@ func measureFacts(sets []*set, results []*result, seed uint64, selected *regexp.
 	for _, r := range results {
 		by[r.name] = r
 	}
-	if ten, many := by["match-literal/10"], by["match-literal/10000"]; ten != nil && many != nil {
+	for _, k := range []struct {
+		name, few, many string
+		floor, aim      float64
+	}{
+		{"flatness-literal", "match-literal/10", "match-literal/10000", 3, 2},
+		{"flatness-mixed", "match-mixed/10", "match-mixed/100", 4, 3},
+	} {
+		few, many := by[k.few], by[k.many]
+		if few == nil || many == nil {
+			continue
+		}
 		values := map[string]float64{}
 		for _, e := range []string{ours, reference, temoto} {
-			a, _, _ := median(ten.ns[e])
+			a, _, _ := median(few.ns[e])
 			b, _, _ := median(many.ns[e])
 			values[e] = b / a
 		}
-		add("flatness", "time of 10,000 literal rules ÷ time of 10", goal{atMost, 3, 3}, values)
+		add(k.name, "time of "+k.many+" ÷ time of "+k.few, goal{atMost, k.floor, k.aim}, values)
 	}
 	return facts
 }
@@ -207,7 +217,7 @@ func (f fact) line() string {
 func (r *result) line() string {
 	mid, _, _ := median(r.ns[ours])
 	s := fmt.Sprintf("%-28s %12s", r.name, duration(mid))
-	for _, e := range []string{reference, temoto, netURL, "1 goroutine"} {
+	for _, e := range []string{reference, temoto, netURL, "google", "fast-robots", "1 goroutine"} {
 		if q := r.ratios(e); len(q) > 0 {
 			m, _, _ := median(q)
 			s += fmt.Sprintf("  %s × %s", number(m), e)
@@ -357,8 +367,10 @@ func (rep *report) write(w io.Writer) {
 			mb = number(s)
 		}
 		about := r.about
-		if q := r.ratios("1 goroutine"); len(q) > 0 {
-			about += ": × " + spread(q)
+		for _, e := range []string{"1 goroutine", netURL, "google", "fast-robots"} {
+			if q := r.ratios(e); len(q) > 0 {
+				about += "; × " + e + " " + spread(q)
+			}
 		}
 		floor, aim := r.goal.words()
 		fmt.Fprintf(w, "| %s | %s | %s/%s | %s | %s | %s | %s | %s | %s | %s | %s |\n", r.name, about, mid(ours), r.unit, mb,

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/robotskit/robots"
+	families "github.com/robotskit/robots/internal/hostile"
 	"github.com/temoto/robotstxt"
 )
 
@@ -74,14 +75,14 @@ func count(b bool) int {
 // Each round takes another of the file's paths.
 func oneShot(s *set) *work {
 	return &work{ops: len(s.bodies), byteCount: s.byteCount, engines: []engine{
-		{ours, func(round int) (n int) { return oneShotOurs(s, round, 0, 1) }},
-		{reference, func(round int) (n int) {
+		{name: ours, pass: func(round int) (n int) { return oneShotOurs(s, round, 0, 1) }},
+		{name: reference, pass: func(round int) (n int) {
 			for i, b := range s.bodies {
 				n += count(refAllowed(refRules(refParse(b), s.agents[i]), s.queries[i][round%urlsPerFile].raw))
 			}
 			return n
 		}},
-		{temoto, func(round int) (n int) {
+		{name: temoto, pass: func(round int) (n int) {
 			for i, b := range s.bodies {
 				data := temotoParse(b)
 				n += count(data == nil || data.TestAgent(s.queries[i][round%urlsPerFile].raw, s.agents[i]))
@@ -106,22 +107,22 @@ func urlsOf(s *set) [][urlsPerFile]string {
 // question as crawlers ask it.
 func oneShotURL(s *set) *work {
 	urls := urlsOf(s)
-	return &work{ops: len(s.bodies), byteCount: s.byteCount, engines: []engine{
-		{ours, func(round int) (n int) {
+	w := &work{ops: len(s.bodies), byteCount: s.byteCount, engines: []engine{
+		{name: ours, pass: func(round int) (n int) {
 			for i, b := range s.bodies {
 				_, p, err := robots.ParseURL(urls[i][round%urlsPerFile])
 				n += count(err == nil && robots.Allowed(b, robots.RFC9309, p, s.agents[i]))
 			}
 			return n
 		}},
-		{reference, func(round int) (n int) {
+		{name: reference, pass: func(round int) (n int) {
 			for i, b := range s.bodies {
 				u, err := url.Parse(urls[i][round%urlsPerFile])
 				n += count(err == nil && refAllowed(refRules(refParse(b), s.agents[i]), u.RequestURI()))
 			}
 			return n
 		}},
-		{temoto, func(round int) (n int) {
+		{name: temoto, pass: func(round int) (n int) {
 			for i, b := range s.bodies {
 				u, err := url.Parse(urls[i][round%urlsPerFile])
 				data := temotoParse(b)
@@ -130,13 +131,14 @@ func oneShotURL(s *set) *work {
 			return n
 		}},
 	}}
+	return withExternals(w, s, urls)
 }
 
 // cutURLs takes whole URLs apart; the baseline is net/url, which crawlers use.
 func cutURLs(s *set) *work {
 	urls := urlsOf(s)
 	return &work{ops: len(urls) * urlsPerFile, engines: []engine{
-		{ours, func(int) (n int) {
+		{name: ours, pass: func(int) (n int) {
 			for i := range urls {
 				for k := range urls[i] {
 					_, _, err := robots.ParseURL(urls[i][k])
@@ -145,7 +147,7 @@ func cutURLs(s *set) *work {
 			}
 			return n
 		}},
-		{netURL, func(int) (n int) {
+		{name: netURL, pass: func(int) (n int) {
 			for i := range urls {
 				for k := range urls[i] {
 					_, err := url.Parse(urls[i][k])
@@ -164,19 +166,19 @@ func askable(s *set) *work {
 	refs := make([][]refRule, len(s.bodies))
 	groups := make([]*robotstxt.Group, len(s.bodies))
 	return &work{ops: len(s.bodies), byteCount: s.byteCount, engines: []engine{
-		{ours, func(int) int {
+		{name: ours, pass: func(int) int {
 			for i, b := range s.bodies {
 				kept[i] = robots.Parse(b).Rules(robots.RFC9309, s.agents[i])
 			}
 			return 0
 		}},
-		{reference, func(int) int {
+		{name: reference, pass: func(int) int {
 			for i, b := range s.bodies {
 				refs[i] = refRules(refParse(b), s.agents[i])
 			}
 			return 0
 		}},
-		{temoto, func(int) int {
+		{name: temoto, pass: func(int) int {
 			for i, b := range s.bodies {
 				groups[i] = temotoGroup(b, s.agents[i])
 			}
@@ -199,19 +201,19 @@ func parse(s *set) *work {
 	groups := make([][]refGroup, len(s.bodies))
 	data := make([]*robotstxt.RobotsData, len(s.bodies))
 	return &work{ops: len(s.bodies), byteCount: s.byteCount, engines: []engine{
-		{ours, func(int) int {
+		{name: ours, pass: func(int) int {
 			for i, b := range s.bodies {
 				files[i] = robots.Parse(b)
 			}
 			return 0
 		}},
-		{reference, func(int) int {
+		{name: reference, pass: func(int) int {
 			for i, b := range s.bodies {
 				groups[i] = refParse(b)
 			}
 			return 0
 		}},
-		{temoto, func(int) int {
+		{name: temoto, pass: func(int) int {
 			for i, b := range s.bodies {
 				data[i] = temotoParse(b)
 			}
@@ -240,8 +242,8 @@ func matchKept(s *set) *work {
 		groups[i] = temotoGroup(b, s.agents[i])
 	}
 	return &work{ops: len(s.bodies) * urlsPerFile, engines: []engine{
-		{ours, func(int) int { return matchOurs(s, rules, 0, 1) }},
-		{reference, func(int) (n int) {
+		{name: ours, pass: func(int) int { return matchOurs(s, rules, 0, 1) }},
+		{name: reference, pass: func(int) (n int) {
 			for i, r := range refs {
 				for k := range s.queries[i] {
 					n += count(refAllowed(r, s.queries[i][k].raw))
@@ -249,7 +251,7 @@ func matchKept(s *set) *work {
 			}
 			return n
 		}},
-		{temoto, func(int) (n int) {
+		{name: temoto, pass: func(int) (n int) {
 			for i, g := range groups {
 				for k := range s.queries[i] {
 					n += count(g.Test(s.queries[i][k].raw))
@@ -279,7 +281,7 @@ func bulk(s *set) *work {
 		groups[i] = temotoGroup(b, s.agents[i])
 	}
 	return &work{ops: len(s.bodies) * urlsPerFile, engines: []engine{
-		{ours, func(int) (n int) {
+		{name: ours, pass: func(int) (n int) {
 			for i, r := range rules {
 				for k := range urls[i] {
 					_, p, err := robots.ParseURL(urls[i][k])
@@ -288,7 +290,7 @@ func bulk(s *set) *work {
 			}
 			return n
 		}},
-		{temoto, func(int) (n int) {
+		{name: temoto, pass: func(int) (n int) {
 			for i, g := range groups {
 				for k := range urls[i] {
 					u, err := url.Parse(urls[i][k])
@@ -300,18 +302,31 @@ func bulk(s *set) *work {
 	}}
 }
 
+// firstMatch reads a hostile file, chooses its rules and asks one path.
+func firstMatch(f families.Family, length int) *work {
+	text := f.Text(length)
+	body := f.File(fileLimit, text)
+	path, err := robots.ParsePath(text)
+	if err != nil {
+		panic(err) // the families only make paths
+	}
+	return &work{ops: 1, slow: true, engines: []engine{{name: ours, pass: func(int) int {
+		return count(robots.Parse(body).Rules(robots.RFC9309, "ExampleBot").Allowed(path))
+	}}}}
+}
+
 // match asks a problem's paths of its one group.
 func match(p problem, withTemoto bool) *work {
 	rules := robots.Parse(p.body).Rules(robots.RFC9309, "ExampleBot")
 	refs := refRules(refParse(p.body), "ExampleBot")
 	w := &work{ops: len(p.queries), engines: []engine{
-		{ours, func(int) (n int) {
+		{name: ours, pass: func(int) (n int) {
 			for i := range p.queries {
 				n += count(rules.Allowed(p.queries[i].path))
 			}
 			return n
 		}},
-		{reference, func(int) (n int) {
+		{name: reference, pass: func(int) (n int) {
 			for i := range p.queries {
 				n += count(refAllowed(refs, p.queries[i].raw))
 			}
@@ -320,7 +335,7 @@ func match(p problem, withTemoto bool) *work {
 	}}
 	if withTemoto {
 		group := temotoGroup(p.body, "ExampleBot")
-		w.engines = append(w.engines, engine{temoto, func(int) (n int) {
+		w.engines = append(w.engines, engine{name: temoto, pass: func(int) (n int) {
 			for i := range p.queries {
 				n += count(group.Test(p.queries[i].raw))
 			}
@@ -344,7 +359,7 @@ func oneSet(p problem) *set {
 // twoCores is the same work of ours by one goroutine and by two.
 func twoCores(part func(from, step int) int, ops int) *work {
 	return &work{ops: ops, wall: true, engines: []engine{
-		{ours, func(int) int {
+		{name: ours, pass: func(int) int {
 			var n [2]int
 			var wg sync.WaitGroup
 			for g := range n {
@@ -353,7 +368,7 @@ func twoCores(part func(from, step int) int, ops int) *work {
 			wg.Wait()
 			return n[0] + n[1]
 		}},
-		{"1 goroutine", func(int) int { return part(0, 1) }},
+		{name: "1 goroutine", pass: func(int) int { return part(0, 1) }},
 	}}
 }
 
@@ -413,6 +428,21 @@ func rows(sets []*set, seed uint64, quick bool) []row {
 		all = append(all, row{p.name, p.about, "match", goal{millis, 5, 1}, func() *work {
 			w := match(p, i < 8 && !quick)
 			w.slow = true
+			return w
+		}})
+	}
+	// The worst that a search found (internal/hostile), as a crawler meets it: read,
+	// chosen, asked once, and a path of 64 KiB.
+	for i, f := range families.Worst() {
+		all = append(all, row{fmt.Sprintf("worst/%d", i+1), fmt.Sprintf("file and path of 64 KiB found by search, %d steps per 1,000 bytes", f.Steps), "first match", goal{millis, 10, 5}, func() *work {
+			return firstMatch(f, 1<<16)
+		}})
+	}
+	// One file, the path longer and longer: what a byte of path takes.
+	for _, n := range []int{1 << 10, 1<<15 - 2, 1 << 15, 1 << 18, 1 << 20} {
+		all = append(all, row{fmt.Sprintf("long-path/%d", n), "a byte of the path of a first match, 500 KiB of hostile rules", "byte", goal{}, func() *work {
+			w := firstMatch(families.Seeds()[2], n)
+			w.ops = n
 			return w
 		}})
 	}

@@ -1,0 +1,200 @@
+// Package hostile makes robots.txt files and paths that are meant to be slow to
+// match, and changes them at random, so that a search can keep the slowest.
+package hostile
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// A Part is a word some times over.
+type Part struct {
+	Word  string
+	Times int
+}
+
+// A Family describes one file of rules of a kind and one path.
+type Family struct {
+	Path     []Part // of the text of the path, behind its slash
+	Coin     int    // bytes of two letters at random behind that
+	Reps     int    // times that the whole comes
+	Pieces   int    // of a rule, between stars
+	Least    int    // bytes of a piece, cut out of the text
+	Most     int
+	Forward  bool // pieces come later and later in the text
+	Head     int  // bytes of the path before the first star, besides the slash
+	Last     string
+	LastCut  int  // bytes of a last piece cut near the start of the text
+	Miss     bool // a byte of the last piece is changed
+	End      bool // with a '$'
+	Steps    int  // what Worst found, per 1,000 bytes of file and path
+	RuleSeed uint64
+}
+
+//go:embed worst.json
+var worst []byte
+
+// Worst returns the worst families that a search has found.
+func Worst() (all []Family) {
+	if err := json.Unmarshal(worst, &all); err != nil {
+		panic(err) // the file is part of the program
+	}
+	return all
+}
+
+// Seeds returns families like those that have been slow for somebody.
+func Seeds() []Family {
+	as := []Part{{"a", 1000}}
+	return []Family{
+		{Path: as, Reps: 2, Pieces: 10, Least: 1, Most: 1, Last: "b"},
+		{Path: as, Reps: 2, Pieces: 1, Least: 40, Most: 60, Last: "b", Miss: true},
+		{Path: []Part{{"bbbb", 1}, {"a", 1000}}, Reps: 1, Pieces: 5, Least: 4, Most: 11, Last: "bbbb"},
+		{Path: []Part{{"a", 500}, {"b", 1}, {"a", 500}}, Reps: 1, Pieces: 2, Least: 40, Most: 90, Miss: true},
+		{Path: []Part{{"aaab", 1}, {"aab", 700}}, Reps: 1, Pieces: 5, Least: 1, Most: 4, Last: "aaab"},
+		{Coin: 2000, Reps: 1, Pieces: 10, Least: 12, Most: 12, Forward: true, LastCut: 30},
+		{Coin: 2000, Reps: 1, Pieces: 1, Least: 30, Most: 30, LastCut: 30},
+		{Path: []Part{{"abcdefgh", 250}}, Reps: 1, Pieces: 300, Least: 1, Most: 1, Last: "z"},
+		{Path: []Part{{"abcdefghg", 1}, {"x", 1500}, {"hgfedcbabcdefgha", 1}}, Reps: 1, Pieces: 7, Least: 2, Most: 2, Last: "xhgx"},
+	}
+}
+
+// Text returns the path: as many bytes as are asked for.
+func (f Family) Text(size int) string {
+	rng := rand.New(rand.NewPCG(f.RuleSeed, 1))
+	var b strings.Builder
+	b.WriteByte('/')
+	for b.Len() < size {
+		// The parts grow with the path.
+		scale := max(1, size/max(1, f.Reps*f.length()))
+		for _, p := range f.Path {
+			times := p.Times
+			if times > 1 {
+				times *= scale
+			}
+			b.WriteString(strings.Repeat(p.Word, times))
+		}
+		for range f.Coin * scale {
+			b.WriteByte("ab"[rng.IntN(2)])
+		}
+	}
+	return b.String()[:size]
+}
+
+func (f Family) length() int {
+	n := 1 + f.Coin
+	for _, p := range f.Path {
+		n += len(p.Word) * p.Times
+	}
+	return n
+}
+
+// File returns a file of one group for all, as many bytes as are asked for.
+func (f Family) File(size int, text string) []byte {
+	rng := rand.New(rand.NewPCG(f.RuleSeed, 2))
+	var b strings.Builder
+	b.WriteString("User-agent: *\n")
+	for i := 0; ; i++ {
+		rule := f.rule(rng, text)
+		if b.Len()+len(rule) > size {
+			return []byte(b.String())
+		}
+		b.WriteString(rule)
+	}
+}
+
+func (f Family) rule(rng *rand.Rand, text string) string {
+	cut := func(n, from, to int) string {
+		n = min(n, len(text)-1)
+		from = max(1, min(from, len(text)-n))
+		to = max(from+1, min(to, len(text)-n+1))
+		at := from + rng.IntN(to-from)
+		return text[at : at+n]
+	}
+	var b strings.Builder
+	b.WriteString("allow:" + text[:1+min(f.Head, len(text)-1)])
+	for k := range f.Pieces {
+		from, to := 1, len(text)
+		if f.Forward {
+			from, to = k*len(text)/f.Pieces, (k+1)*len(text)/f.Pieces
+		}
+		b.WriteString("*" + cut(f.Least+rng.IntN(f.Most-f.Least+1), from, to))
+	}
+	last := f.Last
+	if f.LastCut > 0 {
+		last += cut(f.LastCut, 1, len(text)/10)
+	}
+	if f.Miss {
+		piece := []byte(cut(f.Most, 1, len(text)))
+		piece[rng.IntN(len(piece))] ^= 3
+		last += string(piece)
+	}
+	b.WriteString("*" + last)
+	if rng.IntN(2) == 0 {
+		fmt.Fprintf(&b, "*%d", rng.IntN(10)) // no path holds a digit
+	}
+	if f.End {
+		b.WriteByte('$')
+	}
+	b.WriteByte('\n')
+	return b.String()
+}
+
+// Mutate returns f with one thing changed.
+func (f Family) Mutate(rng *rand.Rand) Family {
+	word := func() string {
+		b := make([]byte, 1+rng.IntN(8))
+		for i := range b {
+			b[i] = "aaabbcdx"[rng.IntN(8)]
+		}
+		return string(b)
+	}
+	f.Path = append([]Part(nil), f.Path...)
+	f.RuleSeed = rng.Uint64() >> 32
+	switch rng.IntN(12) {
+	case 0:
+		f.Path = append(f.Path, Part{word(), 1 + rng.IntN(1000)})
+	case 1:
+		f.Path = append([]Part{{word(), 1}}, f.Path...)
+	case 2:
+		if n := len(f.Path); n > 0 {
+			f.Path[rng.IntN(n)].Word = word()
+		}
+	case 3:
+		if n := len(f.Path); n > 0 {
+			f.Path[rng.IntN(n)].Times = 1 + rng.IntN(1000)
+		}
+	case 4:
+		f.Coin = []int{0, 500, 2000}[rng.IntN(3)]
+	case 5:
+		f.Reps = 1 + rng.IntN(20)
+	case 6:
+		f.Pieces = 1 + rng.IntN(12)
+	case 7:
+		f.Pieces *= 2
+	case 8:
+		f.Least = 1 + rng.IntN(20)
+		f.Most = f.Least + rng.IntN(30)
+	case 9:
+		f.Forward, f.End = rng.IntN(2) == 0, rng.IntN(4) == 0
+	case 10:
+		f.Last, f.LastCut, f.Miss = "", 0, false
+		switch rng.IntN(3) {
+		case 0:
+			f.Last = word()
+		case 1:
+			f.LastCut = 1 + rng.IntN(40)
+		default:
+			f.Miss = true
+		}
+	case 11:
+		f.Head = rng.IntN(3) * rng.IntN(30)
+	}
+	if len(f.Path) == 0 && f.Coin == 0 {
+		f.Coin = 500
+	}
+	f.Pieces = min(f.Pieces, 2000)
+	return f
+}

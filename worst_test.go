@@ -1,0 +1,97 @@
+package robots
+
+import (
+	"cmp"
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/robotskit/robots/internal/campaign"
+	"github.com/robotskit/robots/internal/hostile"
+)
+
+// steps returns the bytes that a first match looks at, per 1,000 bytes of file
+// and path, and is what the search for the worst goes by.
+func steps(f hostile.Family, size, length int) int {
+	path := f.Text(length)
+	body := f.File(size, path)
+	r := Parse(body).Rules(RFC9309, "x")
+	_, s := r.scan(path, FieldNone)
+	return 1000 * s.work / (len(body) + len(path))
+}
+
+// mostSteps bounds them: the path is looked at searchLimit times before there is
+// a tree and once for it, each rule at most twice after, and a piece of a rule
+// that is looked for after a place takes up to 66 bytes of work.
+const mostSteps = 1000 * 40
+
+// TestWorst searches for the file and path that take the most steps: families
+// that were slow for somebody are changed at random and the worst kept. A
+// campaign with -update writes the worst ten to internal/hostile, from where
+// they are rows of bench.
+func TestWorst(t *testing.T) {
+	size, length := 64_000, 8_192
+	rng := rand.New(rand.NewPCG(5, 10))
+	found := append(hostile.Seeds(), hostile.Worst()...)
+	// What the fuzzer has found joins as words of a path and of rules.
+	for _, value := range fuzzed(t) {
+		found = append(found, hostile.Family{Path: []hostile.Part{{Word: value, Times: 100}}, Reps: 1, Pieces: 5, Least: 1, Most: 6, Last: value})
+	}
+	for i := range found {
+		found[i].Steps = steps(found[i], size, length)
+	}
+	const kept = 10
+	for range campaign.Size(5, 60, 3000) {
+		f := found[rng.IntN(len(found))]
+		for range 1 + rng.IntN(3) {
+			f = f.Mutate(rng)
+		}
+		if f.Steps = steps(f, size, length); f.Steps > mostSteps {
+			t.Errorf("%d steps per 1,000 bytes: %+v", f.Steps, f)
+		}
+		found = append(found, f)
+		slices.SortStableFunc(found, func(a, b hostile.Family) int { return cmp.Compare(b.Steps, a.Steps) })
+		found = found[:min(len(found), 3*kept)]
+	}
+	slices.SortStableFunc(found, func(a, b hostile.Family) int { return cmp.Compare(b.Steps, a.Steps) })
+	found = found[:kept]
+	t.Logf("the worst take %d to %d steps per 1,000 bytes", found[0].Steps, found[kept-1].Steps)
+	if *update {
+		data, err := json.MarshalIndent(found, "", "\t")
+		if err == nil {
+			err = os.WriteFile("internal/hostile/worst.json", append(data, '\n'), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// fuzzed returns paths that the fuzzer has kept.
+func fuzzed(t *testing.T) (values []string) {
+	entries, err := os.ReadDir("testdata/fuzz/FuzzLaws")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		data, err := os.ReadFile("testdata/fuzz/FuzzLaws/" + e.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(data)) {
+			line = strings.Map(func(c rune) rune {
+				if c <= ' ' || c >= 0x7F || strings.ContainsRune("#*$\"\\", c) {
+					return -1
+				}
+				return c
+			}, line)
+			if len(line) > 2 && len(line) < 60 {
+				values = append(values, line)
+			}
+		}
+	}
+	return values
+}
