@@ -21,8 +21,8 @@ const (
 	scanMost = 64
 	// indexAfter is the work on scans, a rule looked at being one, after which
 	// the index is built, for each rule: building costs about as much. Some
-	// hundred questions about usual paths come to that, or a single one that
-	// has many rules with stars to try on a long path.
+	// hundred questions about usual paths come to that, or four that have many
+	// rules with stars to try on a long path.
 	indexAfter = 100
 )
 
@@ -77,13 +77,28 @@ func kindOf(text string) (k kind, literal int) {
 // among those that allow (FieldAllow) or disallow (FieldDisallow) unless that is
 // FieldNone, and nil if there is none.
 func (r *Rules) find(path string, only Field) *rule {
-	if r.lazy != nil {
-		if x := r.lazy.built.Load(); x != nil {
-			return x.find(r, path, only)
-		}
+	l := r.lazy
+	if l == nil {
+		id, _ := r.scan(path, only)
+		return r.at(id)
+	}
+	x := l.built.Load()
+	if x == nil && l.work.Load() > int64(indexAfter*len(r.rules)) {
+		l.once.Do(func() { l.built.Store(newIndex(r)) })
+		x = l.built.Load()
+	}
+	if x != nil {
+		return x.find(r, path, only)
 	}
 	id, s := r.scan(path, only)
-	r.worked(len(r.rules) + s.work/8)
+	// Eight bytes of a substring search take as long as a look at a rule. A single
+	// path says little of those to come, however much it took.
+	l.work.Add(int64(min(len(r.rules)+s.work/8, 1+indexAfter*len(r.rules)/4)))
+	return r.at(id)
+}
+
+// at returns the rule of a place, nil for none.
+func (r *Rules) at(id uint32) *rule {
 	if id == none {
 		return nil
 	}
@@ -102,14 +117,6 @@ func (r *Rules) scan(path string, only Field) (uint32, search) {
 		}
 	}
 	return none, s
-}
-
-// worked counts the work on scans and builds the index when it has come to as
-// much as building takes.
-func (r *Rules) worked(n int) {
-	if l := r.lazy; l != nil && l.work.Add(int64(n)) > int64(indexAfter*len(r.rules)) {
-		l.once.Do(func() { l.built.Store(newIndex(r)) })
-	}
 }
 
 // is reports whether a rule is of the kind that find was asked for.
@@ -160,7 +167,7 @@ type lazyIndex struct {
 // Literal rules, a '$' at the end included, are sorted by their text. All that
 // match a path are beginnings of it, so they are beginnings of each other: of
 // the last entry not above the path, its longest beginning that is a rule, and
-// so on, linked by parent. The deepest one that fits is the heaviest. 16 bytes per
+// so on, linked by parent. The deepest one that fits is the heaviest. 20 bytes per
 // rule.
 //
 // Of a rule with a star every piece must occur in the path. Each is filed under
@@ -173,11 +180,18 @@ type index struct {
 	prefix  string   // what all literal rules share at their start
 	words   []uint64 // the next eight bytes, big endian, ascending
 	tops    []uint64 // every 64th of them, so that a search touches little memory
-	rules   []uint32 // which rule it is, by precedence
-	parents []uint32 // the longest entry that is its beginning, plus one; 0 for none
+	entries []entry
 
 	ngrams ngrams
 	short  []uint32
+}
+
+// entry is a literal rule of an index, all that a match asks of one: most entries
+// met do not match, and the rule itself is elsewhere in memory.
+type entry struct {
+	rule   uint32 // by precedence
+	parent uint32 // the longest entry that is its beginning, plus one; 0 for none
+	size   uint32 // bytes of it, twice, plus one if it must be all of the path
 }
 
 // ngrams maps hashes of four bytes to rules, in the order of precedence.
@@ -195,13 +209,13 @@ const maxNgramBits = 12
 func newIndex(r *Rules) *index {
 	x := new(index)
 	var wild []uint32
-	type entry struct {
+	type keyed struct {
 		word uint64
 		rule uint32
 	}
-	var lits []entry
-	literal := func(e entry) string {
-		v := &r.rules[e.rule]
+	var lits []keyed
+	literal := func(rule uint32) string {
+		v := &r.rules[rule]
 		return r.text(v)[:v.literal]
 	}
 	for i := range r.rules {
@@ -210,43 +224,44 @@ func newIndex(r *Rules) *index {
 			wild = append(wild, uint32(i))
 			continue
 		}
-		e := entry{rule: uint32(i)}
-		lits = append(lits, e)
-		if text := literal(e); len(lits) == 1 {
+		lits = append(lits, keyed{rule: uint32(i)})
+		if text := literal(uint32(i)); len(lits) == 1 {
 			x.prefix = text
 		} else {
 			x.prefix = x.prefix[:commonLen(text, x.prefix)]
 		}
 	}
 	for i := range lits {
-		lits[i].word = bits.ReverseBytes64(load8(literal(lits[i])[len(x.prefix):]))
+		lits[i].word = bits.ReverseBytes64(load8(literal(lits[i].rule)[len(x.prefix):]))
 	}
-	slices.SortFunc(lits, func(a, b entry) int {
+	slices.SortFunc(lits, func(a, b keyed) int {
 		if a.word != b.word {
 			return cmp.Compare(a.word, b.word)
 		}
-		if c := strings.Compare(literal(a), literal(b)); c != 0 {
+		if c := strings.Compare(literal(a.rule), literal(b.rule)); c != 0 {
 			return c
 		}
 		return cmp.Compare(b.rule, a.rule) // of equal texts the heaviest comes last
 	})
 	x.words = make([]uint64, 0, len(lits))
-	x.rules = make([]uint32, 0, len(lits))
-	x.parents = make([]uint32, 0, len(lits))
+	x.entries = make([]entry, 0, len(lits))
 	top := uint32(0) // the innermost entry that may be a beginning, plus one
 	for i, e := range lits {
-		text := literal(e)
+		text := literal(e.rule)
 		// A rule that says the same as a heavier one can never decide.
 		if i+1 < len(lits) && r.repeats(e.rule, lits[i+1].rule) {
 			continue
 		}
-		for top > 0 && !strings.HasPrefix(text, literal(entry{rule: x.rules[top-1]})) {
-			top = x.parents[top-1]
+		for top > 0 && !strings.HasPrefix(text, literal(x.entries[top-1].rule)) {
+			top = x.entries[top-1].parent
+		}
+		size := 2 * uint32(len(text))
+		if r.rules[e.rule].kind == kindPattern {
+			size++
 		}
 		x.words = append(x.words, e.word)
-		x.rules = append(x.rules, e.rule)
-		x.parents = append(x.parents, top)
-		top = uint32(len(x.rules))
+		x.entries = append(x.entries, entry{e.rule, top, size})
+		top = uint32(len(x.entries))
 	}
 	for i := 0; i < len(x.words); i += 64 {
 		x.tops = append(x.tops, x.words[i])
@@ -263,13 +278,13 @@ func (r *Rules) repeats(a, b uint32) bool {
 
 // pieces calls fn with every run of four bytes of the pieces of a pattern.
 func pieces(text string, fn func(w uint32)) {
-	text = strings.TrimSuffix(text, "$")
-	for text != "" {
-		piece, rest, _ := strings.Cut(text, "*")
-		for i := 0; i+4 <= len(piece); i++ {
-			fn(binary.LittleEndian.Uint32(bytesOf(piece[i:])))
+	run := 0
+	for i, c := range bytesOf(strings.TrimSuffix(text, "$")) {
+		if run++; c == '*' {
+			run = 0
+		} else if run >= 4 {
+			fn(binary.LittleEndian.Uint32(bytesOf(text[i-3:])))
 		}
-		text = rest
 	}
 }
 
@@ -277,18 +292,6 @@ func (w *ngrams) hash(byteCount uint32) uint32 { return byteCount * 0x9E3779B1 >
 
 // fileNgrams files the rules with a star.
 func (x *index) fileNgrams(r *Rules, wild []uint32) {
-	// Equal rules are filed once.
-	byText := slices.Clone(wild)
-	slices.SortFunc(byText, func(a, b uint32) int {
-		if c := strings.Compare(r.text(&r.rules[a]), r.text(&r.rules[b])); c != 0 {
-			return c
-		}
-		return cmp.Compare(a, b)
-	})
-	byText = slices.CompactFunc(byText, func(a, b uint32) bool { return r.repeats(a, b) })
-	slices.Sort(byText)
-	wild = byText
-
 	n := min(maxNgramBits, max(6, bits.Len(uint(2*len(wild)))))
 	w := &x.ngrams
 	w.shift = 32 - n
@@ -335,10 +338,7 @@ func (x *index) find(r *Rules, path string, only Field) *rule {
 	} else {
 		id, _ = x.findCounted(r, path, only)
 	}
-	if id == none {
-		return nil
-	}
-	return &r.rules[id]
+	return r.at(id)
 }
 
 // findCounted is find with the bytes of rules and path that it looked at.
@@ -383,7 +383,7 @@ func (x *index) literal(r *Rules, path string, only Field) uint32 {
 		return none
 	}
 	text := func(e int) string {
-		v := &r.rules[x.rules[e]]
+		v := &r.rules[x.entries[e].rule]
 		return r.text(v)[:v.literal]
 	}
 	// The last entry whose word is not above that of the path.
@@ -413,12 +413,13 @@ func (x *index) literal(r *Rules, path string, only Field) uint32 {
 		}
 		same = uint32(commonLen(text(e), path))
 	}
-	for at := uint32(e + 1); at > 0; at = x.parents[at-1] {
-		id := x.rules[at-1]
-		v := &r.rules[id]
-		if v.literal <= same && (v.kind != kindPattern || int(v.literal) == len(path)) && v.is(only) {
-			return id
+	for at := uint32(e + 1); at > 0; {
+		e := &x.entries[at-1]
+		if n := e.size / 2; n <= same && (e.size&1 == 0 || int(n) == len(path)) &&
+			(only == FieldNone || r.rules[e.rule].is(only)) {
+			return e.rule
 		}
+		at = e.parent
 	}
 	return none
 }

@@ -96,6 +96,19 @@ func (s *search) walk(pat string, exactly bool) (ok, exact bool) {
 			return true, exact
 		}
 		s.work += len(piece)
+		if exactly {
+			// It often comes again soon, and then a look is shorter.
+			near := t.path[at:min(len(t.path), at+4*len(piece)+32)]
+			s.work += len(near)
+			if i := strings.Index(near, piece); i >= 0 {
+				if star < 0 {
+					return true, true
+				}
+				at += i + len(piece)
+				pat = pat[star+1:]
+				continue
+			}
+		}
 		found, first, last := t.locate(piece)
 		switch {
 		case found == noNode || last < at:
@@ -103,15 +116,8 @@ func (s *search) walk(pat string, exactly bool) (ok, exact bool) {
 		case first >= at:
 			at = first
 		case exactly:
-			// It often comes again soon, and then a look is shorter.
-			near := t.path[at:min(len(t.path), at+4*len(piece)+32)]
-			s.work += len(near)
-			if i := strings.Index(near, piece); i >= 0 {
-				at += i
-			} else {
-				s.work += t.next.levels
-				at = t.after(found, at)
-			}
+			s.work += 2 * bits.Len(uint(len(t.path)))
+			at = t.after(found, at)
 		default:
 			exact = false
 		}
@@ -425,25 +431,24 @@ func (s *successors) build(numbers, spare []uint32) {
 	s.words = len(numbers)/64 + 1
 	s.bits = room(s.bits, s.levels*s.words)
 	s.ones = room(s.ones, s.levels*s.words)
-	clear(s.bits)
 	for level := range s.levels {
 		shift := s.levels - 1 - level
 		b, ones := s.bits[level*s.words:][:s.words], s.ones[level*s.words:][:s.words]
 		zeros, set := 0, 0
-		for i, v := range numbers {
-			// No branch, because no bit can be foreseen.
-			bit := v >> shift & 1
-			b[i/64] |= uint64(bit) << (i % 64)
-			numbers[zeros], spare[set] = v, v
-			zeros, set = zeros+int(1-bit), set+int(bit)
+		for w := range b {
+			ones[w] = uint32(set)
+			word := uint64(0)
+			for i, v := range numbers[min(64*w, len(numbers)):min(64*w+64, len(numbers))] {
+				// No branch, because no bit can be foreseen.
+				bit := v >> shift & 1
+				word |= uint64(bit) << i
+				numbers[zeros], spare[set] = v, v
+				zeros, set = zeros+int(1-bit), set+int(bit)
+			}
+			b[w] = word
 		}
 		copy(numbers[zeros:], spare[:set])
 		s.zeros[level] = zeros
-		n := uint32(0)
-		for i, w := range b {
-			ones[i] = n
-			n += uint32(bits.OnesCount64(w))
-		}
 	}
 }
 
