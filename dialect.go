@@ -444,13 +444,13 @@ var known = Dialects()
 // shared returns d in a place of its own, one place for all rules of a dialect
 // that nobody changed: a Dialect has some 200 bytes, and a match that reads
 // them from one place finds them in the cache.
-func shared(d Dialect) *Dialect {
+func shared(d *Dialect) *Dialect {
 	for i := range known {
-		if known[i] == d {
+		if known[i] == *d {
 			return &known[i]
 		}
 	}
-	own := d
+	own := *d
 	return &own
 }
 

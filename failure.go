@@ -24,7 +24,7 @@ func wholeRules(d Dialect, o outcome, tokens []string) *Rules {
 	if o.reason == ReasonInvalid {
 		o = outcome{}
 	}
-	r := newRules(Parse(nil), d, tokens)
+	r := newRules(Parse(nil), &d, tokens)
 	r.whole, r.noFile, r.counts = o, true, true
 	return r
 }

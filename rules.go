@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"iter"
+	"math"
 	"slices"
 	"sync"
 	"unsafe"
@@ -105,7 +106,7 @@ func (c *agent) named(d *Dialect, value string) bool {
 // A token with a version, blanks, commas or the shape of a User-Agent header
 // stands for the product tokens in it (ProductTokens), except in GoogleCPP.
 func (f *File) Rules(d Dialect, tokens ...string) *Rules {
-	r := newRules(f, d, tokens)
+	r := newRules(f, &d, tokens)
 	r.limit, r.counts = f.limit(r.dialect)
 	r.choose()
 	if !r.agent.found {
@@ -126,7 +127,7 @@ type scratch struct {
 	rules  []rule
 	lines  []uint32
 	buf    []byte
-	places []uint32
+	places [2 * countedWeights]uint32
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -198,7 +199,7 @@ func (s *scratch) add(v rule, p Pattern, from int) {
 }
 
 // newRules returns rules without any for a caller.
-func newRules(f *File, d Dialect, given []string) *Rules {
+func newRules(f *File, d *Dialect, given []string) *Rules {
 	r := &Rules{file: f, dialect: shared(d)}
 	// The caller's list is copied, so that it may stay on the caller's stack.
 	if tokens := r.dialect.tokensOf(given); len(tokens) == 1 {
@@ -224,36 +225,38 @@ func (s *scratch) rank(r *Rules) {
 	found := s.rules
 	r.allocate(len(found), len(s.lines))
 	copy(r.lines, s.lines)
-	heaviest := int32(0)
+	most, least := int64(0), int64(math.MaxInt64)
 	for i := range found {
-		heaviest = max(heaviest, found[i].weight)
+		p := found[i].precedence()
+		most, least = max(most, p), min(least, p)
 	}
-	if heaviest >= countedWeights {
+	counted := most < 2*countedWeights
+	if !counted {
 		slices.SortStableFunc(found, func(a, b rule) int {
 			return cmp.Compare(b.precedence(), a.precedence())
 		})
-		heaviest = -1
 	}
 	// places holds, for each precedence from the lowest, how many rules have it
 	// and then where the next of them goes.
-	places := slices.Grow(s.places[:0], int(2*heaviest+2))[:2*heaviest+2]
-	s.places = places
-	clear(places)
-	for i := range found {
-		if heaviest >= 0 {
-			places[found[i].precedence()]++
+	places := s.places[:0]
+	if counted && len(found) > 0 {
+		places = s.places[:most-least+1]
+		clear(places)
+		for i := range found {
+			places[found[i].precedence()-least]++
 		}
-	}
-	next := uint32(0)
-	for i := len(places) - 1; i >= 0; i-- {
-		places[i], next = next, next+places[i]
+		next := uint32(0)
+		for i := len(places) - 1; i >= 0; i-- {
+			places[i], next = next, next+places[i]
+		}
 	}
 	for i := range found {
 		v := &found[i]
 		at := uint32(i)
-		if heaviest >= 0 {
-			at = places[v.precedence()]
-			places[v.precedence()]++
+		if counted {
+			next := &places[v.precedence()-least]
+			at = *next
+			*next++
 		}
 		r.rules[at] = *v
 		r.heads.words[at], r.heads.sizes[at] = r.head(v)
@@ -291,8 +294,8 @@ func (r *Rules) head(v *rule) (word uint64, size uint8) {
 }
 
 // precedence is higher for the rule that decides, but for the order of lines.
-func (v *rule) precedence() int32 {
-	p := 2 * v.weight
+func (v *rule) precedence() int64 {
+	p := 2 * int64(v.weight)
 	if v.allows() {
 		p++
 	}
