@@ -49,7 +49,7 @@ type Note struct {
 func (r *Rules) Explain(p Path) Explanation {
 	r = r.made()
 	e := Explanation{Verdict: r.Match(p), Path: p.raw, normal: r.dialect.normal(p, nil)}
-	e.Normal = written(e.normal)
+	e.Normal = written(e.normal, r.dialect.Escapes)
 	r.explainState(&e)
 	if r.noFile || e.Verdict.Reason == ReasonInvalid {
 		e.step(outcome{reason: e.Verdict.Reason}.clause(), e.Verdict.sentence())

@@ -196,12 +196,38 @@ func appendRFC(dst []byte, s string) []byte {
 	return dst
 }
 
-// written returns a normal form as people write it.
-func written(s string) string {
+// written returns a normal form as people write it: brought into that form, it is
+// s again. Three bytes that would be read as another escape than they are, as
+// "%2A" out of "%2%41", have their last byte escaped.
+func written(s string, escapes Escapes) string {
+	if escapes != EscapesRFC {
+		return s // nothing there stands for something else
+	}
+	var dst []byte
+	from := 0
+	for i := 0; i+2 < len(s); i++ {
+		v, ok := escape(s, i)
+		if s[i] == '%' && ok && (classes[v]&isUnreserved != 0 || v == '*' || v == '$' || lowerHex(s[i+1]) || lowerHex(s[i+2])) {
+			dst = appendEscaped(append(dst, s[from:i+2]...), s[i+2])
+			from = i + 3
+			i += 2
+		}
+	}
+	if from > 0 {
+		s = view(append(dst, s[from:]...))
+	}
+	return literals(s, "%2A", "%24")
+}
+
+// lowerHex reports whether a hexadecimal digit is in lower case.
+func lowerHex(c byte) bool { return c >= 'a' }
+
+// literals returns s with other texts for a literal '*' and a literal '$'.
+func literals(s, star, dollar string) string {
 	if strings.IndexByte(s, literalStar) < 0 && strings.IndexByte(s, literalDollar) < 0 {
 		return s
 	}
-	return strings.NewReplacer("\x01", "%2A", "\x02", "%24").Replace(s)
+	return strings.NewReplacer("\x01", star, "\x02", dollar).Replace(s)
 }
 
 // appendGoogle appends a path in the form of RFC 3986 section 6.2.2 (D-43).

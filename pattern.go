@@ -11,12 +11,33 @@ import (
 // literal '*' or '$' has its own byte where the dialect tells them apart
 // (EscapesRFC), so nothing else in the text is special.
 type Pattern struct {
-	text   string
-	weight int32
+	text    string
+	weight  int32
+	escapes Escapes // of the dialect, for those who print; matching needs none
 }
 
-// String returns the normal form as people write it.
-func (p Pattern) String() string { return written(p.text) }
+// String returns the normal form as a file would write it: a rule with this path
+// has the same pattern in the same dialect.
+func (p Pattern) String() string { return written(p.text, p.escapes) }
+
+// Pieces returns the text between the stars, of which there is one less than
+// pieces: the first piece, empty or not, must begin the path, the others follow
+// in their order, and end says that the path ends with the last one. A '*' or a
+// '$' in a piece is a literal; in EscapesRFC a path may hold it raw or escaped,
+// in the other forms only as it stands there.
+func (p Pattern) Pieces() (pieces []string, end bool) {
+	text := p.text
+	if end = strings.HasSuffix(text, "$"); end {
+		text = text[:len(text)-1]
+	}
+	pieces = strings.Split(text, "*")
+	if p.escapes == EscapesRFC {
+		for i := range pieces {
+			pieces[i] = literals(pieces[i], "*", "$")
+		}
+	}
+	return pieces, end
+}
 
 // match reports whether the pattern matches path, which must be in the normal
 // form of the same dialect. This is the one place where the two meet.

@@ -167,7 +167,9 @@ func (r Rule) Pattern() Pattern {
 	if r.rules == nil {
 		return Pattern{}
 	}
-	return r.rules.pattern(&r.rule)
+	p := r.rules.pattern(&r.rule)
+	p.escapes = r.rules.dialect.Escapes
+	return p
 }
 
 // Weight returns the rule's precedence: the bytes of its normal form, counted as
