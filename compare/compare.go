@@ -1,0 +1,175 @@
+// Package compare decides, over all URLs at once, whether two sets of rules answer
+// alike.
+package compare
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/robotskit/robots"
+)
+
+// Options bound a comparison. The zero value is what most callers want.
+type Options struct {
+	// Steps is the work after which a direction is left undecided, DefaultSteps if
+	// it is 0. A step is a byte read by an automaton, or two rules compared: some
+	// ten to fifty nanoseconds. The same question takes the same steps everywhere.
+	Steps int
+	// SkipRobotsTxt leaves /robots.txt itself out, which google-cpp alone does not
+	// exempt from the rules.
+	SkipRobotsTxt bool
+}
+
+// DefaultSteps is what Options allow for each direction.
+const DefaultSteps = 1_000_000
+
+func (o Options) steps() int {
+	if o.Steps <= 0 {
+		return DefaultSteps
+	}
+	return o.Steps
+}
+
+// Rules compares what two sets of rules say, of one dialect or of two.
+func Rules(old, new *robots.Rules, o Options) Result {
+	open := Blocked(new, old, o)
+	for i := range open.Changes {
+		c := &open.Changes[i]
+		c.Old, c.New = c.New, c.Old
+	}
+	return Result{NewlyBlocked: Blocked(old, new, o), NewlyOpen: open}
+}
+
+// A Result says how the answers of two sets of rules differ.
+type Result struct {
+	NewlyBlocked Direction // what the old rules allow and the new ones disallow
+	NewlyOpen    Direction // what the old rules disallow and the new ones allow
+}
+
+// Same reports whether the two are proved to answer alike.
+func (r Result) Same() bool { return r.NewlyBlocked.None() && r.NewlyOpen.None() }
+
+// Differs reports whether there is a URL on which they differ.
+func (r Result) Differs() bool {
+	return len(r.NewlyBlocked.Changes)+len(r.NewlyOpen.Changes) > 0
+}
+
+// String returns "same", "differs" or "undecided".
+func (r Result) String() string {
+	switch {
+	case r.Differs():
+		return "differs"
+	case r.Same():
+		return "same"
+	}
+	return "undecided"
+}
+
+// A Direction holds the changes in one direction.
+type Direction struct {
+	// Changes has one example for each rule that stands on one side alone and
+	// decides there what the other side decides otherwise, the shortest first.
+	// A rule that an earlier example shows has none of its own.
+	Changes []Change
+	// Complete says that all was decided: without changes there are none, and the
+	// first change is a shortest of all.
+	Complete bool
+	// Steps is how many steps it took.
+	Steps int
+}
+
+// None reports whether it is proved that nothing changes in this direction.
+func (d Direction) None() bool { return d.Complete && len(d.Changes) == 0 }
+
+// A Change is a URL on which two sets of rules differ.
+type Change struct {
+	// Path is the path and query of the URL.
+	Path string
+	// Old and New are what Rules.Match says of it.
+	Old, New robots.Verdict
+	// Shortest says that there is no shorter URL for the rule that is shown.
+	Shortest bool
+}
+
+// Blocked asks one direction alone: what old allows and new disallows.
+func Blocked(old, new *robots.Rules, o Options) Direction {
+	f := finder{m: meter{limit: o.steps()}}
+	a, b := newList(old, o.SkipRobotsTxt, &f.m), newList(new, o.SkipRobotsTxt, &f.m)
+	prepare(&a, &b, &f.m)
+	var questions []question
+	for _, side := range []struct {
+		own, other *list
+		allow      bool
+	}{{&a, &b, true}, {&b, &a, false}} {
+		for i := range side.own.rules {
+			if r := &side.own.rules[i]; r.allow == side.allow && r.twin == noRule {
+				questions = append(questions, question{own: side.own, other: side.other, rule: i, without: noRule})
+			}
+		}
+	}
+	d := Direction{Complete: f.answer(questions)}
+	d.Steps = f.m.used
+	slices.SortStableFunc(questions, func(p, q question) int {
+		return cmp.Or(cmp.Compare(len(p.path), len(q.path)), cmp.Compare(p.path, q.path))
+	})
+	var shown [2][]int // the lines of the old and the new rules that have an example
+	for i := range questions {
+		q := &questions[i]
+		side, line := 0, q.own.rules[q.rule].line
+		if q.own == &b {
+			side = 1
+		}
+		if q.path == "" || slices.Contains(shown[side], line) {
+			continue
+		}
+		c := Change{Path: q.path, Shortest: !q.open()}
+		c.Old, c.New = old.Match(site(c.Path)), new.Match(site(c.Path))
+		if !c.Old.Allowed || c.New.Allowed {
+			d.Complete = false // no answer rather than a wrong one
+			continue
+		}
+		shown[0] = append(shown[0], lineOf(c.Old))
+		shown[1] = append(shown[1], lineOf(c.New))
+		d.Changes = append(d.Changes, c)
+	}
+	return d
+}
+
+// lineOf is rule.line of the rule that decided.
+func lineOf(v robots.Verdict) int {
+	if v.Rule.IsZero() {
+		return -1
+	}
+	return v.Rule.Span().Start
+}
+
+// answer runs questions: first all, each pair for an eighth of the steps, then
+// those that are left. It reports whether all are answered.
+func (f *finder) answer(questions []question) (complete bool) {
+	complete = true
+	for i := range questions {
+		q := &questions[i]
+		if f.m.empty() {
+			return false
+		}
+		f.prepare(q)
+		f.run(q, f.m.limit/8)
+	}
+	for i := range questions {
+		q := &questions[i]
+		if q.open() {
+			f.run(q, f.m.limit)
+		}
+		complete = complete && !q.open()
+	}
+	return complete
+}
+
+// site returns the path that Rules.Match takes for a path and query.
+func site(path string) robots.Path {
+	_, p, err := robots.ParseURL("https://example.com" + path)
+	if err != nil {
+		return robots.Path{} // which nothing allows
+	}
+	return p
+}

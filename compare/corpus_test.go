@@ -1,0 +1,193 @@
+package compare
+
+import (
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/internal/campaign"
+)
+
+// corpus calls fn with the rules for everyone, as lines, of the files in the
+// folder ROBOTS_CORPUS, of every part-th file of it.
+func corpus(t testing.TB, part int, fn func(name string, lines []string)) {
+	root := os.Getenv("ROBOTS_CORPUS")
+	if root == "" {
+		t.Skip("ROBOTS_CORPUS names no folder of real robots.txt files")
+	}
+	n := 0
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		if n++; n%part != 0 {
+			return nil
+		}
+		body, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		var lines []string
+		for rule := range robots.Parse(body).Rules(robots.RFC9309).All() {
+			lines = append(lines, rule.Directive()+": "+rule.Path())
+		}
+		if len(lines) > 0 && len(lines) <= 400 {
+			fn(filepath.Base(path), lines)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// change makes one of the changes that people make: a rule less, another path or
+// another verdict for it, a rule of another file more.
+func change(rng *rand.Rand, kind int, lines, others []string) []string {
+	i := rng.IntN(len(lines))
+	switch kind {
+	case 0:
+		return slices.Delete(slices.Clone(lines), i, i+1)
+	case 1:
+		lines = slices.Clone(lines)
+		field, path, _ := strings.Cut(lines[i], ": ")
+		switch rng.IntN(5) {
+		case 0:
+			field = map[string]string{"allow": "disallow", "disallow": "allow"}[field]
+		case 1:
+			path += []string{"x", "/", "$", "*.html"}[rng.IntN(4)]
+		case 2:
+			path = path[:1+rng.IntN(len(path))]
+		case 3:
+			at := rng.IntN(len(path) + 1)
+			path = path[:at] + "*" + path[at:]
+		case 4:
+			at := 1 + rng.IntN(len(path))
+			path = path[:at] + "a" + path[at:]
+		}
+		lines[i] = field + ": " + path
+		return lines
+	default:
+		return append(slices.Clone(lines), others[rng.IntN(len(others))])
+	}
+}
+
+// samples returns paths near what rules say.
+func samples(rng *rand.Rand, lines []string, n int) []robots.Path {
+	var paths []robots.Path
+	for range n {
+		_, path, _ := strings.Cut(lines[rng.IntN(len(lines))], ": ")
+		path = strings.ReplaceAll(path, "*", []string{"", "x", "a/b", "/"}[rng.IntN(4)])
+		if rng.IntN(2) == 0 {
+			path = strings.TrimSuffix(path, "$")
+		}
+		path += []string{"", "", "x", "/", "?a=1", ".html"}[rng.IntN(6)]
+		if !strings.HasPrefix(path, "/") {
+			path = "/" + path
+		}
+		if canonical(path) {
+			paths = append(paths, site(path))
+		}
+	}
+	return paths
+}
+
+// tally counts the answers of one kind of question.
+type tally struct {
+	name                             string
+	questions, same, differ, checked int
+	undecided, incomplete            []string
+	steps                            []int
+	times                            []time.Duration
+}
+
+func (c *tally) ask(t *testing.T, rng *rand.Rand, name string, d1, d2 robots.Dialect, a, b []string) {
+	old, new := parse(d1, a...), parse(d2, b...)
+	for _, side := range [][2]*robots.Rules{{old, new}, {new, old}} {
+		start := time.Now()
+		d := Blocked(side[0], side[1], Options{SkipRobotsTxt: true})
+		c.times = append(c.times, time.Since(start))
+		c.steps = append(c.steps, d.Steps)
+		c.questions++
+		if err := d.sound(side[0], side[1]); err != nil {
+			t.Fatalf("%s: %s %q, %s %q: %v", name, d1.Name, a, d2.Name, b, err)
+		}
+		switch {
+		case len(d.Changes) > 0:
+			c.differ++
+		case d.Complete:
+			c.same++
+			for _, p := range samples(rng, append(slices.Clone(a), b...), 20) {
+				c.checked++
+				if side[0].Allowed(p) && !side[1].Allowed(p) {
+					t.Fatalf("%s: %s %q, %s %q: same, but not for %s", name, d1.Name, a, d2.Name, b, p)
+				}
+			}
+		}
+		switch {
+		case d.Complete:
+		case len(d.Changes) == 0:
+			c.undecided = append(c.undecided, name)
+		default:
+			c.incomplete = append(c.incomplete, name)
+		}
+	}
+}
+
+func (c *tally) log(t *testing.T) {
+	if c.questions == 0 {
+		return
+	}
+	slices.Sort(c.steps)
+	slices.Sort(c.times)
+	at := func(share float64) int { return int(share * float64(len(c.steps)-1)) }
+	t.Logf("%-26s %6d questions: %6d same (%d paths tried), %6d differ, %d of them not to the end, %d undecided; steps %d, %d (99 %%), %d; time %v, %v (99 %%), %v", c.name,
+		c.questions, c.same, c.checked, c.differ, len(c.incomplete), len(c.undecided), c.steps[at(.5)], c.steps[at(.99)], c.steps[at(1)], c.times[at(.5)], c.times[at(.99)], c.times[at(1)])
+	names := append(slices.Clone(c.undecided), c.incomplete...)
+	slices.Sort(names)
+	if names = slices.Compact(names); len(names) > 0 {
+		t.Logf("the worst: %s", strings.Join(names[:min(20, len(names))], " "))
+	}
+	if limit := c.questions / 1000; len(c.undecided) > max(limit, 1) {
+		t.Errorf("%s: %d of %d undecided", c.name, len(c.undecided), c.questions)
+	}
+}
+
+// TestCorpus compares real files with what one change makes of them, with other
+// files, and with themselves in other dialects.
+func TestCorpus(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9309, 26))
+	dialects := robots.Dialects()
+	kinds := []tally{{name: "a rule dropped"}, {name: "a rule edited"}, {name: "a rule added"}}
+	unrelated, cross := tally{name: "unrelated, over 50 rules"}, tally{name: "another dialect"}
+	others, large := []string{"disallow: /a"}, [][]string(nil)
+	n := 0
+	corpus(t, campaign.Size(256, 16, 1), func(name string, lines []string) {
+		n++
+		d := dialects[n%len(dialects)]
+		for i := range kinds {
+			kinds[i].ask(t, rng, name, d, d, lines, change(rng, i, lines, others))
+		}
+		cross.ask(t, rng, name, d, dialects[rng.IntN(len(dialects))], lines, lines)
+		if len(lines) > 50 {
+			if len(large) > 0 {
+				unrelated.ask(t, rng, name, d, d, large[rng.IntN(len(large))], lines)
+			}
+			large = append(large, lines)
+		}
+		others = lines
+	})
+	for i := range kinds {
+		kinds[i].log(t)
+	}
+	cross.log(t)
+	unrelated.log(t)
+	t.Log(fmt.Sprint(n, " files"))
+}
