@@ -96,17 +96,7 @@ func Blocked(old, new *robots.Rules, o Options) Direction {
 	f := finder{m: meter{limit: o.steps()}}
 	a, b := newList(old, o.SkipRobotsTxt, &f.m), newList(new, o.SkipRobotsTxt, &f.m)
 	prepare(&a, &b, &f.m)
-	var questions []question
-	for _, side := range []struct {
-		own, other *list
-		allow      bool
-	}{{&a, &b, true}, {&b, &a, false}} {
-		for i := range side.own.rules {
-			if r := &side.own.rules[i]; r.allow == side.allow && r.twin == noRule {
-				questions = append(questions, question{own: side.own, other: side.other, rule: i, without: noRule})
-			}
-		}
-	}
+	questions := questionsOf(&a, &b)
 	d := Direction{Complete: f.answer(questions)}
 	d.Steps = f.m.used
 	slices.SortStableFunc(questions, func(p, q question) int {
@@ -133,6 +123,23 @@ func Blocked(old, new *robots.Rules, o Options) Direction {
 		d.Changes = append(d.Changes, c)
 	}
 	return d
+}
+
+// questionsOf returns a question for each rule that stands in one of two lists
+// alone and may decide what a allows and b disallows.
+func questionsOf(a, b *list) []question {
+	var questions []question
+	for _, side := range []struct {
+		own, other *list
+		allow      bool
+	}{{a, b, true}, {b, a, false}} {
+		for i := range side.own.rules {
+			if r := &side.own.rules[i]; r.allow == side.allow && r.twin == noRule {
+				questions = append(questions, question{own: side.own, other: side.other, rule: i, without: noRule})
+			}
+		}
+	}
+	return questions
 }
 
 // lineOf is rule.line of the rule that decided.

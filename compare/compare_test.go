@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,29 +58,64 @@ func enumerate(d robots.Dialect, lines []string, paths []robots.Path) enumerated
 	return e
 }
 
-// agrees holds a direction to an enumeration whose paths come in order of length
-// and hold every shortest URL there can be.
-func (d Direction) agrees(old, new enumerated, paths []robots.Path) error {
-	first := -1
+// agrees holds a direction to an enumeration whose paths come in order of their
+// units. Every path of at most whole bytes is in it.
+func (d Direction) agrees(old, new enumerated, paths []robots.Path, whole int) error {
+	if !d.Complete {
+		return fmt.Errorf("undecided after %d steps", d.Steps)
+	}
+	if err := d.sound(old.rules, new.rules); err != nil {
+		return err
+	}
+	// The shortest of all, and of each rule that stands on one side alone.
+	var all robots.Path
+	shorter := func(p, than robots.Path) bool {
+		return than.String() == "" || len(p.String()) < len(than.String())
+	}
+	sides := [2]struct {
+		enumerated
+		other []string
+		best  [8]robots.Path // by line
+	}{{enumerated: old, other: new.lines}, {enumerated: new, other: old.lines}}
 	for w := range old.allows {
-		if diff := old.allows[w] &^ new.allows[w]; diff != 0 {
-			first = 64*w + bits.TrailingZeros64(diff)
-			break
+		for diff := old.allows[w] &^ new.allows[w]; diff != 0; diff &= diff - 1 {
+			i := 64*w + bits.TrailingZeros64(diff)
+			if shorter(paths[i], all) {
+				all = paths[i]
+			}
+			for k := range sides {
+				if best := &sides[k].best[sides[k].lineAt[i]]; shorter(paths[i], *best) {
+					*best = paths[i]
+				}
+			}
 		}
 	}
 	switch {
-	case !d.Complete:
-		return fmt.Errorf("undecided after %d steps", d.Steps)
-	case first < 0 && len(d.Changes) == 0:
+	case len(d.Changes) == 0 && all.String() == "":
 		return nil
-	case first < 0:
-		return fmt.Errorf("%v, but all paths are the same", d.Changes)
 	case len(d.Changes) == 0:
-		return fmt.Errorf("same, but not for %s", paths[first])
-	case len(d.Changes[0].Path) != len(paths[first].String()):
-		return fmt.Errorf("a shortest is %s, but %s is shorter", d.Changes[0].Path, paths[first])
+		return fmt.Errorf("same, but not for %s", all)
 	}
-	return d.sound(old.rules, new.rules)
+	switch n := len(d.Changes[0].Path); {
+	case all.String() == "" && n > whole:
+		return nil // all of its paths are longer
+	case all.String() == "" || n > len(all.String()) || n < len(all.String()) && n <= whole:
+		return fmt.Errorf("a shortest is %s, but it is %q", d.Changes[0].Path, all)
+	}
+	for k := range sides {
+		for line, best := range sides[k].best {
+			if line == 0 || best.String() == "" || slices.Contains(sides[k].other, sides[k].lines[line-2]) {
+				continue
+			}
+			i := slices.IndexFunc(d.Changes, func(c Change) bool {
+				return []robots.Verdict{c.Old, c.New}[k].Rule.Line() == line
+			})
+			if i < 0 || len(d.Changes[i].Path) > len(best.String()) {
+				return fmt.Errorf("of %q a shortest is %s, not in %v", sides[k].lines[line-2], best, d.Changes)
+			}
+		}
+	}
+	return nil
 }
 
 // sound checks what can be checked without an enumeration.
@@ -127,6 +163,24 @@ func canonical(path string) bool {
 	return true
 }
 
+// compared runs Rules and holds both directions to the enumeration.
+func compared(old, new enumerated, paths []robots.Path, whole int) (Result, error) {
+	r := Rules(old.rules, new.rules, Options{SkipRobotsTxt: true})
+	if err := r.NewlyBlocked.agrees(old, new, paths, whole); err != nil {
+		return r, fmt.Errorf("%q, %q: newly blocked: %w", old.lines, new.lines, err)
+	}
+	open := r.NewlyOpen
+	open.Changes = slices.Clone(open.Changes)
+	for k := range open.Changes {
+		c := &open.Changes[k]
+		c.Old, c.New = c.New, c.Old
+	}
+	if err := open.agrees(new, old, paths, whole); err != nil {
+		return r, fmt.Errorf("%q, %q: newly open: %w", old.lines, new.lines, err)
+	}
+	return r, nil
+}
+
 // TestExhaustive compares every pair of sets of at most two rules, each '/' and at
 // most two of a, '*' and '$', with the answers to every path of up to five bytes.
 func TestExhaustive(t *testing.T) {
@@ -159,16 +213,9 @@ func TestExhaustive(t *testing.T) {
 				if (i*len(sets)+j)%part != 0 {
 					continue
 				}
-				r := Rules(old.rules, new.rules, Options{SkipRobotsTxt: true})
-				if err := r.NewlyBlocked.agrees(old, new, paths); err != nil {
-					t.Fatalf("%s %q, %s %q: newly blocked: %v", a, old.lines, b, new.lines, err)
-				}
-				for k := range r.NewlyOpen.Changes {
-					c := &r.NewlyOpen.Changes[k]
-					c.Old, c.New = c.New, c.Old
-				}
-				if err := r.NewlyOpen.agrees(new, old, paths); err != nil {
-					t.Fatalf("%s %q, %s %q: newly open: %v", a, old.lines, b, new.lines, err)
+				r, err := compared(old, new, paths, 5)
+				if err != nil {
+					t.Fatalf("%s, %s: %v", a, b, err)
 				}
 				pairs++
 				steps += r.NewlyBlocked.Steps + r.NewlyOpen.Steps
@@ -192,4 +239,63 @@ func TestExhaustive(t *testing.T) {
 	}
 }
 
-var _ = rand.New
+// TestDrawn compares sets that hold what the normal forms and clients treat in
+// their own ways: escapes, literal stars and dollars, dots, queries.
+func TestDrawn(t *testing.T) {
+	urls := []string{"a", "b", "2", "A", "~", ".", "/", "*", "$", "?", "%2A", "%24", "%2F"}
+	var paths []robots.Path
+	var extend func(path string, n int)
+	extend = func(path string, n int) {
+		if canonical(path) {
+			paths = append(paths, site(path))
+		}
+		if n > 0 {
+			for _, u := range urls {
+				extend(path+u, n-1)
+			}
+		}
+	}
+	extend("/", campaign.Size(3, 3, 4))
+	for v := range 256 { // every escape in the paths of up to five bytes
+		for _, u := range append(urls[:10:10], "") {
+			extend(fmt.Sprintf("/%s%%%02X", u, v), 0)
+			extend(fmt.Sprintf("/%%%02X%s", v, u), 0)
+		}
+	}
+	whole := campaign.Size(4, 4, 5)
+	parts := []string{"a", "a", "b", "2", "A", ".", "..", "/", "*", "*", "$", "?", "%", "%2", "%2A", "%2a", "%24", "%2F", "%2f", "%2%41", "%61", "%7E", "/.", "*2A", "*A", "<", "//"}
+	rng := rand.New(rand.NewPCG(2, 24))
+	dialects := robots.Dialects()
+	counts := map[string]int{}
+	for range campaign.Size(40, 400, 20_000) {
+		draw := func() (lines []string) {
+			for range rng.IntN(4) {
+				line := []string{"Allow: ", "Disallow: "}[rng.IntN(2)] + []string{"/", "/", "/", "/", "*", ""}[rng.IntN(6)]
+				for range rng.IntN(4) {
+					line += parts[rng.IntN(len(parts))]
+				}
+				lines = append(lines, line)
+			}
+			return lines
+		}
+		a, b := dialects[rng.IntN(len(dialects))], dialects[rng.IntN(len(dialects))]
+		if rng.IntN(2) == 0 {
+			b = a
+		}
+		lines := draw()
+		others := draw()
+		if rng.IntN(2) == 0 {
+			others = append(slices.Clone(lines), others...)
+		}
+		r, err := compared(enumerate(a, lines, paths), enumerate(b, others, paths), paths, whole)
+		if err != nil {
+			t.Fatalf("%s, %s: %v", a.Name, b.Name, err)
+		}
+		kind := "one form: "
+		if (a.Escapes == robots.EscapesRFC) != (b.Escapes == robots.EscapesRFC) {
+			kind = "two forms: "
+		}
+		counts[kind+r.String()]++
+	}
+	t.Logf("%d paths; %v", len(paths), counts)
+}

@@ -92,7 +92,7 @@ func samples(rng *rand.Rand, lines []string, n int) []robots.Path {
 		if !strings.HasPrefix(path, "/") {
 			path = "/" + path
 		}
-		if canonical(path) {
+		if canonical(path) && path != robotsTxt { // which is left out
 			paths = append(paths, site(path))
 		}
 	}

@@ -28,8 +28,9 @@ type rule struct {
 	text   string // the pattern as written, "" if it is in no file
 	// head is what every path begins with that matches, as far as both forms of
 	// the two lists agree on it.
-	head string
-	glob *glob // once it is needed
+	head   string
+	glob   *glob  // once it is needed
+	sample string // a path that stands for all that match, once it is needed
 }
 
 // The weights of what is in no file: above and below all rules.
@@ -232,27 +233,40 @@ func (r *rule) covers(other *rule, rfc, otherRFC bool, m *meter) bool {
 	if r.least > other.least || r.end && !other.end || rfc != otherRFC && !r.free && !other.free {
 		return false
 	}
-	if len(r.pieces) == 1 && !r.end {
-		m.spend(1 + len(r.pieces[0])/bytesPerStep)
-		return strings.HasPrefix(other.pieces[0], r.pieces[0])
-	}
-	g := r.automaton(m)
-	q := int32(0)
-	for i, p := range other.pieces {
-		if i > 0 {
-			q = g.step(q, anything)
+	if other.sample == "" {
+		other.sample = strings.Join(other.pieces, anything)
+		if !other.end {
+			other.sample += anything
 		}
-		m.spend(1 + len(p))
-		q = g.run(q, p)
+		m.spend(1 + len(other.sample)/bytesPerStep)
 	}
-	if !other.end {
-		q = g.step(q, anything)
-	}
-	return q != dead && g.done(q)
+	return r.matches(other.sample, m)
 }
 
 // anything is a byte that no pattern holds.
-const anything = 0xFF
+const anything = "\xFF"
+
+// matches reports whether the pattern matches a path that is in its normal form,
+// but for a '*' and a '$', which are literals.
+func (r *rule) matches(path string, m *meter) bool {
+	m.spend(len(r.pieces) + len(path)/bytesPerStep)
+	if !strings.HasPrefix(path, r.pieces[0]) {
+		return false
+	}
+	path = path[len(r.pieces[0]):]
+	last := len(r.pieces) - 1
+	for i, p := range r.pieces[1:] {
+		if r.end && i+1 == last {
+			return strings.HasSuffix(path, p)
+		}
+		at := strings.Index(path, p)
+		if at < 0 {
+			return false
+		}
+		path = path[at+len(p):]
+	}
+	return !r.end || path == ""
+}
 
 // A meter counts steps: an automaton reads a byte, or two rules are compared.
 type meter struct{ used, limit int }

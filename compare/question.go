@@ -1,6 +1,9 @@
 package compare
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // A question asks for a shortest URL that one rule decides on its side and on
 // which the other side says the opposite. Where both sides differ, the deciding
@@ -37,8 +40,9 @@ const noRule = -1
 
 // finder answers questions about the same lists.
 type finder struct {
-	m meter
-	s search
+	m    meter
+	s    search
+	bans []ban // scratch
 }
 
 // prepare finds what may have to do with the rule.
@@ -118,53 +122,54 @@ func (q *question) open() bool {
 }
 
 // pair searches one pair.
+//
+// Of the banned rules few matter, so the search begins without any. If one of
+// them matches what is found, the search begins again with those that do. What is
+// found with fewer bans is never longer, so the first that no ban matches is a
+// shortest.
 func (f *finder) pair(q *question, p pair, limit int) (string, outcome) {
-	s := &f.s
-	s.m, s.cross, s.autos = &f.m, q.own.rfc != q.other.rfc, s.autos[:0]
+	s, m := &f.s, &f.m
+	s.m, s.cross, s.autos = m, q.own.rfc != q.other.rfc, s.autos[:0]
 	c := &q.own.rules[q.rule]
 	prefix := c.head
 	var partner *rule
 	if p.partner != noRule {
-		partner = &q.other.rules[p.partner]
-		if len(partner.head) > len(prefix) {
+		if partner = &q.other.rules[p.partner]; len(partner.head) > len(prefix) {
 			prefix = partner.head
 		}
 	}
-	prefix, at, ok := s.begin(prefix)
-	if !ok {
+	prefix, at, ok := begin(prefix, q.own.rfc)
+	if !ok || !s.add(c, q.own.rfc, prefix) || partner != nil && !s.add(partner, q.other.rfc, prefix) {
 		return "", none
 	}
-	add := func(r *rule, rfc bool) int32 {
-		g := r.automaton(&f.m)
-		n := min(len(r.head), len(prefix))
-		f.m.spend(1 + len(prefix) - n)
-		state := g.run(int32(n), prefix[n:])
-		s.autos = append(s.autos, auto{g, rfc, state})
-		return state
-	}
+	s.needs = len(s.autos)
 	bound := 1<<31 - 1
 	if q.path != "" {
 		bound = len(q.path)
 	}
-	if add(c, q.own.rfc) == dead || partner != nil && add(partner, q.other.rfc) == dead {
-		return "", none
-	}
-	s.needs = len(s.autos)
-	ban := func(r *rule, rfc bool) bool {
+
+	bans := f.bans[:0]
+	defer func() { f.bans = bans[:0] }()
+	s.avoid = letters{}
+	covered := func(r *rule, rfc bool) bool {
 		n := min(len(r.head), len(prefix))
-		f.m.spend(1 + n/bytesPerStep)
+		m.spend(1 + n/bytesPerStep)
 		if r.head[:n] != prefix[:n] {
-			return true
+			return false
 		}
-		state := add(r, rfc)
-		if state == dead {
-			s.autos = s.autos[:len(s.autos)-1]
-			return true
+		switch {
+		case n < len(r.head):
+			s.avoid.add(r.head[n])
+		case len(r.pieces) > 1:
+			s.avoid.add(r.pieces[1][0])
+		case n == len(r.pieces[0]) && !r.end:
+			return true // it matches all that begins so
 		}
-		return !r.glob.holds(state)
+		bans = append(bans, ban{r, rfc})
+		return false
 	}
 	for _, i := range q.heavier {
-		if !ban(&q.own.rules[i], q.own.rfc) {
+		if covered(&q.own.rules[i], q.own.rfc) {
 			return "", none
 		}
 	}
@@ -173,36 +178,100 @@ func (f *finder) pair(q *question, p pair, limit int) (string, outcome) {
 			if partner != nil && i > p.partner {
 				break
 			}
-			if !ban(&q.other.rules[i], q.other.rfc) {
+			if covered(&q.other.rules[i], q.other.rfc) {
 				return "", none
 			}
 		}
 	}
-	return s.run(prefix, at, bound, limit)
+	for round := 1; ; round++ {
+		path, o := s.run(prefix, at, bound, limit)
+		if o != found {
+			return "", o
+		}
+		image := rfcImage(path)
+		wrong := 0 // so many bans match, and stand first
+		for i, b := range bans {
+			text := path
+			if b.rfc {
+				text = image
+			}
+			if b.matches(text, m) {
+				bans[i], bans[wrong] = bans[wrong], b
+				wrong++
+			}
+		}
+		switch {
+		case wrong == 0:
+			return path, found
+		case m.used >= limit:
+			return "", exhausted
+		case round == patience:
+			wrong = len(bans)
+		}
+		for _, b := range bans[:wrong] {
+			if s.add(b.rule, b.rfc, prefix) && s.autos[len(s.autos)-1].holds() {
+				return "", none
+			}
+		}
+		bans = bans[wrong:]
+	}
 }
 
-// begin returns how much of a text that a URL must begin with is whole units, and
-// where its dots stand then; false if no URL begins so.
-func (s *search) begin(text string) (prefix string, at dots, ok bool) {
-	if text == "" {
-		text = "/"
+// patience is how many searches of a pair end in a banned URL before all banned
+// rules take part in the next.
+const patience = 24
+
+type ban struct {
+	*rule
+	rfc bool
+}
+
+// rfcImage returns a path as it is in EscapesRFC, with the bytes themselves for
+// literals.
+func rfcImage(path string) string {
+	if strings.IndexByte(path, '%') < 0 {
+		return path
+	}
+	return strings.NewReplacer("%2A", "*", "%24", "$").Replace(path)
+}
+
+// add lets a rule take part in the search from the prefix on; false if it cannot
+// match what begins so.
+func (s *search) add(r *rule, rfc bool, prefix string) bool {
+	g := r.automaton(s.m)
+	n := min(len(r.head), len(prefix))
+	s.m.spend(1 + len(prefix) - n)
+	q := g.run(int32(n), prefix[n:])
+	if q == dead {
+		return false
+	}
+	s.autos = append(s.autos, auto{g, rfc, q})
+	return true
+}
+
+// begin returns how much of a head is whole units of a URL, and where its dots
+// stand then; false if no URL begins so.
+func begin(head string, rfc bool) (prefix string, at dots, ok bool) {
+	if head == "" {
+		head = "/"
 	}
 	i := 0
-	for i < len(text) {
-		n := 1
-		if text[i] == '%' {
-			if i+3 > len(text) {
+	for i < len(head) {
+		u := raw(head[i])
+		if u.text[0] == '%' {
+			if i+3 > len(head) {
 				break
 			}
-			n = 3
+			u = unit{[3]byte{'%', head[i+1], head[i+2]}, 3}
 		}
-		if n == 1 && !rawLetters.has(text[i]) || n == 3 && !escapes(text[i+1], text[i+2]) {
+		_, special := u.special() // which is one byte in EscapesRFC, so these three are none
+		if u.size == 1 && !rawLetters.has(u.text[0]) || u.size == 3 && (!escapes(u.text[1], u.text[2]) || special && rfc) {
 			return "", 0, false
 		}
-		if at, ok = at.step(text[i]); !ok {
+		if at, ok = at.step(u.text[0]); !ok {
 			return "", 0, false
 		}
-		i += n
+		i += int(u.size)
 	}
-	return text[:i], at, true
+	return head[:i], at, true
 }

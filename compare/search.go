@@ -22,7 +22,8 @@ type search struct {
 	autos []auto
 	needs int // so many of them are needed, the others are banned
 	plain bool
-	units []unit // escapes to try, made when they are needed
+	avoid letters // with which banned rules go on that take no part
+	units []unit  // escapes to try, made when they are needed
 
 	nodes  []node
 	arena  []uint32 // of each node: needed states, dots, then automaton and state of each live ban
@@ -37,6 +38,8 @@ type auto struct {
 	rfc bool
 	q   int32 // where it begins
 }
+
+func (a auto) holds() bool { return a.g.holds(a.q) }
 
 type node struct {
 	parent, next int32 // next of the same length, plus one
@@ -145,7 +148,7 @@ func (s *search) decideDots() {
 			needed.join(s.autos[i].g.held)
 		}
 	}
-	s.plain = !needed.has('.') && !rawLetters.andNot(dotLetters).andNot(all).empty()
+	s.plain = !needed.has('.') && !plainLetters.andNot(all).empty()
 }
 
 func (s *search) vectorOf(n int32) []uint32 {
@@ -221,7 +224,7 @@ func (s *search) expand(n int32, bound int) {
 
 	try, escaped := waited, waited.has('%')
 	if !forced {
-		other, ok := unwaited(all)
+		other, ok := s.unwaited(all)
 		switch {
 		case !ok:
 			try, escaped = rawLetters, true
@@ -246,12 +249,16 @@ func (s *search) expand(n int32, bound int) {
 	}
 }
 
-// unwaited returns a byte that stands for all that nobody waits for.
-func unwaited(all letters) (byte, bool) {
+// unwaited returns a byte that stands for all that nobody waits for, if it can be
+// one that banned rules which take no part would not like.
+func (s *search) unwaited(all letters) (byte, bool) {
 	for _, l := range plainOrder {
-		if l = l.andNot(all); !l.empty() {
+		if l = l.andNot(all).andNot(s.avoid); !l.empty() {
 			return l.take(), true
 		}
+	}
+	if l := plainLetters.andNot(all); !l.empty() {
+		return l.take(), true
 	}
 	return 0, false
 }

@@ -14,12 +14,14 @@ const (
 var (
 	rawLetters = lettersOf(unreserved + reserved) // what a URL may hold as it is
 	dotLetters = lettersOf("./?")                 // what moves dots
-	// plainOrder are the bytes without a meaning for dots in the order in which a
-	// reader likes them in an example.
+	// plainLetters are the others.
+	plainLetters = rawLetters.andNot(dotLetters)
+	// plainOrder are they in the order in which a reader likes them in an
+	// example.
 	plainOrder = []letters{
 		lettersOf(lowerCase),
 		lettersOf(digits + upperCase),
-		rawLetters.andNot(dotLetters),
+		plainLetters,
 	}
 )
 

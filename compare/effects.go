@@ -1,0 +1,91 @@
+package compare
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/robotskit/robots"
+)
+
+// An Effect says what a rule is there for.
+type Effect struct {
+	Rule robots.Rule
+	Use  Use
+}
+
+// Use is what a rule is there for.
+type Use uint8
+
+const (
+	Undecided    Use = iota // the steps did not suffice
+	Needed                  // without it some URL would be answered otherwise
+	NoEffect                // it decides, but without it others would say the same
+	NeverDecides            // it matches, but where it does a heavier rule matches too
+	NeverMatches            // no URL matches
+)
+
+// String returns undecided, needed, no-effect, never-decides or never-matches.
+func (u Use) String() string {
+	names := [...]string{"undecided", "needed", "no-effect", "never-decides", "never-matches"}
+	if int(u) >= len(names) {
+		u = Undecided
+	}
+	return names[u]
+}
+
+// Effects says of each of the rules what it is there for, in the order of the
+// file. Each is asked alone: of two rules that say the same neither has an effect,
+// but only one of them can go. A rule may take a sixteenth of Options.Steps, all
+// together sixteen times as many; those that need more are Undecided.
+func Effects(r *robots.Rules, o Options) []Effect {
+	f := finder{m: meter{limit: 16 * o.steps()}}
+	own, other := newList(r, o.SkipRobotsTxt, &f.m), newList(r, o.SkipRobotsTxt, &f.m)
+	prepare(&own, &other, &f.m)
+	places := map[int][]int{}
+	for i := range own.rules {
+		line := own.rules[i].line
+		places[line] = append(places[line], i)
+	}
+	_, whole, _ := answer(r)
+	effects := make([]Effect, 0, r.Len())
+	seen := map[int]bool{}
+	for rule := range r.All() {
+		line := rule.Span().Start
+		if seen[line] {
+			continue // the other pattern of an Allow of an index page
+		}
+		seen[line] = true
+		e := Effect{rule, NeverMatches}
+		switch {
+		case whole:
+			e.Use = NeverDecides
+		case len(places[line]) > 0:
+			f.m.limit = min(16*o.steps(), f.m.used+o.steps()/16)
+			e.Use = f.use(&own, &other, places[line])
+		}
+		effects = append(effects, e)
+	}
+	slices.SortFunc(effects, func(a, b Effect) int { return cmp.Compare(a.Rule.Span().Start, b.Rule.Span().Start) })
+	return effects
+}
+
+// use asks what a rule is there for whose patterns stand at some places.
+func (f *finder) use(own, other *list, places []int) Use {
+	for _, ask := range []struct {
+		aim aim
+		yes Use
+	}{{aimDiffers, Needed}, {aimDecides, NoEffect}, {aimMatches, NeverDecides}} {
+		open := false
+		for _, i := range places {
+			q := []question{{own: own, other: other, rule: i, aim: ask.aim, without: own.rules[i].line}}
+			open = !f.answer(q) || open
+			if q[0].path != "" {
+				return ask.yes
+			}
+		}
+		if open {
+			return Undecided
+		}
+	}
+	return NeverMatches
+}

@@ -1,0 +1,138 @@
+package compare
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/internal/campaign"
+)
+
+func TestEffects(t *testing.T) {
+	for _, c := range []struct {
+		dialect robots.Dialect
+		lines   string // of each rule what it is there for
+	}{
+		{robots.RFC9309, "Disallow: /a needed|Disallow: /a/b no-effect|Allow: /a/b/c needed"},
+		{robots.RFC9309, "Disallow: /a no-effect|Disallow: /a never-decides"},
+		{robots.RFC9309, "Disallow: /a needed|Disallow: /*/b$ no-effect|Disallow: /*/b needed|Allow: /x/y/b no-effect|Allow: /*/*/b needed"},
+		{robots.RFC9309, "Disallow: /a never-decides|Allow: /**a never-decides|Disallow: /**a* needed|Disallow: /*a never-decides"},
+		{robots.RFC9309, "Disallow: a never-matches|Disallow: /./ never-matches|Disallow: /?./ needed|Disallow: /a$b needed"},
+		{robots.RFC9309, "Disallow: /robots.txt$ never-decides|Disallow: /robots.txt needed"},
+		{robots.GoogleCPP, "Disallow: /robots.txt$ no-effect|Disallow: /robots.txt needed"},
+		{robots.Google, "Disallow: /d/ needed|Allow: /d/index.html needed|Allow: /index.htm no-effect|Disallow: /%7E never-matches|Disallow: /a b never-matches"},
+		{robots.Yandex, "Disallow:  no-effect|Disallow: /*/a needed"},
+	} {
+		var lines []string
+		var want []string
+		for l := range strings.SplitSeq(c.lines, "|") {
+			i := strings.LastIndex(l, " ")
+			lines, want = append(lines, l[:i]), append(want, l[i+1:])
+		}
+		var got []string
+		for _, e := range Effects(parse(c.dialect, lines...), Options{}) {
+			got = append(got, e.Use.String())
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s %q:\n got %v\nwant %v", c.dialect.Name, lines, got, want)
+		}
+	}
+	all := robots.Parse([]byte("User-agent: *\nDisallow: /a")).Rules(robots.RFC9309).UserInitiated()
+	if e := Effects(all, Options{}); len(e) != 1 || e[0].Use != NeverDecides {
+		t.Errorf("a rule that is never asked: %v", e)
+	}
+	if e := Effects(nil, Options{}); len(e) != 0 {
+		t.Errorf("rules of nobody: %v", e)
+	}
+}
+
+// TestEffectsDrawn: without what has no effect the rules are the same, and without
+// what is needed they are not.
+func TestEffectsDrawn(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 7))
+	counts := map[Use]int{}
+	for range campaign.Size(100, 2_000, 50_000) {
+		var lines []string
+		for range 1 + rng.IntN(6) {
+			lines = append(lines, []string{"Allow: /", "Disallow: /"}[rng.IntN(2)]+words("ab/*$.", 3)[rng.IntN(259)])
+		}
+		d := robots.Dialects()[rng.IntN(8)]
+		r := parse(d, lines...)
+		for i, e := range Effects(r, Options{}) {
+			counts[e.Use]++
+			less := Rules(r, parse(d, slices.Delete(slices.Clone(lines), i, i+1)...), Options{})
+			if e.Use == Undecided || e.Use == Needed != less.Differs() || e.Use != Needed && !less.Same() {
+				t.Fatalf("%s %q: line %d is %v, without it %v", d.Name, lines, e.Rule.Line(), e.Use, less)
+			}
+			for _, p := range words("ab/.", 3) {
+				if v := r.Match(site("/" + p)); canonical("/"+p) && e.Use >= NeverDecides && v.Rule.Line() == e.Rule.Line() {
+					t.Fatalf("%s %q: line %d is %v, but decides /%s", d.Name, lines, e.Rule.Line(), e.Use, p)
+				}
+			}
+		}
+	}
+	t.Log(counts)
+}
+
+func TestEffectsCorpus(t *testing.T) {
+	counts, files, worst := map[Use]int{}, 0, []string(nil)
+	corpus(t, campaign.Size(256, 32, 1), func(name string, lines []string) {
+		files++
+		for _, e := range Effects(parse(robots.RFC9309, lines...), Options{}) {
+			counts[e.Use]++
+			if e.Use == Undecided && !slices.Contains(worst, name) {
+				worst = append(worst, name)
+			}
+		}
+	})
+	t.Logf("%d files: %v; undecided of %v", files, counts, worst)
+}
+
+func TestEvery(t *testing.T) {
+	r := parse(robots.Google, "Disallow: /cart", "Allow: /products/", "Disallow: /products/*.pdf$", "Disallow: /")
+	for _, c := range []struct {
+		pattern string
+		allowed bool
+		path    string
+	}{
+		{"/products/*", true, "/products/.pdf"},
+		{"/products/*.html", true, "/products/.html.pdf"},
+		{"/products/*.html$", true, ""},
+		{"/cart", false, ""},
+		{"/", false, "/products/"},
+		{"/robots.txt", false, ""}, // itself is left out
+		{"/*.pdf$", false, ""},
+		{"/%7E", true, ""}, // no URL
+	} {
+		got, err := Every(r, c.pattern, c.allowed, Options{})
+		if err != nil || !got.Complete || got.Path != c.path || got.Holds != (c.path == "") {
+			t.Errorf("every %q %v: %+v, %v", c.pattern, c.allowed, got, err)
+		}
+		if got.Path != "" && got.Verdict.Allowed == c.allowed {
+			t.Errorf("every %q: %v", c.pattern, got.Verdict)
+		}
+	}
+	for _, pattern := range []string{"", " /a", "/a#", "/a\nAllow: /b", "/a\nDisallow: /b"} {
+		if c, err := Every(r, pattern, true, Options{}); err == nil {
+			t.Errorf("every %q: %+v", pattern, c)
+		}
+	}
+	for _, whole := range []struct {
+		rules   *robots.Rules
+		allowed bool
+	}{
+		{nil, false},
+		{robots.AllowAll(robots.RFC9309, robots.ReasonUnavailable), true},
+		{robots.DisallowAll(robots.RFC9309, robots.ReasonUnreachable), false},
+		{r.UserInitiated(), true},
+	} {
+		if c, err := Every(whole.rules, "/", whole.allowed, Options{}); err != nil || !c.Holds {
+			t.Errorf("%+v: %+v, %v", whole, c, err)
+		}
+		if c, err := Every(whole.rules, "/", !whole.allowed, Options{}); err != nil || c.Path != "/" {
+			t.Errorf("%+v: %+v, %v", whole, c, err)
+		}
+	}
+}
