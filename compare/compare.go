@@ -1,5 +1,61 @@
 // Package compare decides, over all URLs at once, whether two sets of rules answer
-// alike.
+// alike: two versions of a robots.txt, two crawlers, two dialects. A list of URLs
+// can only show a difference; this proves that there is none, or gives a shortest
+// URL that shows it.
+//
+//	old := robots.Parse(before).Rules(robots.Google, "Googlebot")
+//	new := robots.Parse(after).Rules(robots.Google, "Googlebot")
+//	switch r := compare.Rules(old, new, compare.Options{}); {
+//	case r.Same():
+//		fmt.Println("same, proved")
+//	case r.NewlyBlocked.None():
+//		fmt.Println("blocks nothing that was allowed")
+//	default:
+//		fmt.Println(r.NewlyBlocked.Changes)
+//	}
+//
+// [Rules] asks both directions, [Blocked] one, [Every] whether one thing is said of
+// all URLs of a pattern, [Effects] what each rule of one set is there for.
+//
+// # What is compared
+//
+// The boolean: may the crawler fetch the URL? A case that a historic dialect leaves
+// undefined counts by its boolean (D-01); statements such as D-01 stand in
+// docs/clauses.md. Neither is the reason compared nor what else a file declares:
+// Crawl-delay, Sitemap and the like.
+//
+// # Which URLs
+//
+// Paths and queries as clients send them (RFC 3986 section 6.2.2): they begin with
+// "/"; their bytes are letters, digits, -._~!$&'()*+,;=:@/?[] or an escape %XX in
+// upper case, of a byte that is no letter, digit, '-', '.', '_' or '~'; and before
+// the first '?' no segment is "." or "..". They may begin with "//" and have any
+// length. All dialects agree on what such a URL is. Of others, such as "/%7Euser",
+// "/a/../b", a raw blank or a broken escape, "same" says nothing: there the
+// dialects part, and most clients change them before they send them.
+//
+// # What counts as a rule
+//
+// All that decides in [robots.Rules.Match]: rules by weight, the pattern that an
+// Allow of an index page adds in google and google-cpp (C-06), an empty Disallow of
+// yandex, which is an Allow of weight 1 (D-41). /robots.txt is allowed where the
+// dialect exempts it (D-38), also by rules that disallow everything; with
+// [Options.SkipRobotsTxt], and in Every, it is left out. Rules that hold for no file
+// or no longer (robots.AllowAll, robots.DisallowAll, UserInitiated, nil) are one
+// rule for all. A file over the size limit of yandex, an empty one and one without a
+// group for the crawler have no rules, and allow everything.
+//
+// The normal forms of two dialects may differ: in rfc9309, seznam, bing and yandex
+// "*" and "%2A" in a URL are one byte, in those of Google two things (D-14, PCT-05).
+// Every pattern reads a URL in the form of its own dialect.
+//
+// # What it costs
+//
+// Most comparisons of real files take microseconds. But patterns can be made whose
+// comparison takes for ever, so the steps are counted, and what is not decided when
+// they end is undecided: neither same nor different. The count depends on the rules
+// alone, so the same question has the same answer on every machine. Every URL that
+// is returned has been asked of Rules.Match.
 package compare
 
 import (

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -144,9 +145,8 @@ func canonical(path string) bool {
 	const unreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
 	for i := 0; i < len(path); i++ {
 		if path[i] == '%' {
-			var v byte
-			if n, err := fmt.Sscanf(path[i:min(i+3, len(path))], "%%%02X", &v); n != 1 || err != nil ||
-				path[i:i+3] != fmt.Sprintf("%%%02X", v) || strings.IndexByte(unreserved, v) >= 0 {
+			v, err := strconv.ParseUint(path[i+1:min(i+3, len(path))], 16, 8)
+			if err != nil || !strings.HasPrefix(path[i:], fmt.Sprintf("%%%02X", v)) || strings.IndexByte(unreserved, byte(v)) >= 0 {
 				return false
 			}
 			i += 2

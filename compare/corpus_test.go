@@ -108,7 +108,7 @@ type tally struct {
 	times                            []time.Duration
 }
 
-func (c *tally) ask(t *testing.T, rng *rand.Rand, name string, d1, d2 robots.Dialect, a, b []string) {
+func (c *tally) ask(t testing.TB, rng *rand.Rand, name string, d1, d2 robots.Dialect, a, b []string) {
 	old, new := parse(d1, a...), parse(d2, b...)
 	for _, side := range [][2]*robots.Rules{{old, new}, {new, old}} {
 		start := time.Now()
@@ -157,6 +157,24 @@ func (c *tally) log(t *testing.T) {
 	}
 	if limit := c.questions / 1000; len(c.undecided) > max(limit, 1) {
 		t.Errorf("%s: %d of %d undecided", c.name, len(c.undecided), c.questions)
+	}
+}
+
+// BenchmarkCorpus reports how long a direction takes for a real file and what one
+// change makes of it.
+func BenchmarkCorpus(b *testing.B) {
+	dialects := robots.Dialects()
+	for b.Loop() {
+		rng := rand.New(rand.NewPCG(9309, 26))
+		n, c, others := 0, tally{}, []string{"disallow: /a"}
+		corpus(b, 8, func(name string, lines []string) {
+			d := dialects[n%len(dialects)]
+			c.ask(b, rng, name, d, d, lines, change(rng, n%3, lines, others))
+			n, others = n+1, lines
+		})
+		slices.Sort(c.times)
+		b.ReportMetric(float64(c.times[len(c.times)/2].Nanoseconds()), "ns-median")
+		b.ReportMetric(float64(c.times[len(c.times)*99/100].Nanoseconds()), "ns-99%")
 	}
 }
 
