@@ -182,11 +182,17 @@ func compared(old, new enumerated, paths []robots.Path, whole int) (Result, erro
 }
 
 // TestExhaustive compares every pair of sets of at most two rules, each '/' and at
-// most two of a, '*' and '$', with the answers to every path of up to five bytes.
+// most two of a, '*' and '$', with the answers to every path of up to five bytes of
+// a, b, '*' and '$', raw or escaped.
 func TestExhaustive(t *testing.T) {
 	var paths []robots.Path
 	for _, w := range words("ab*$", 4) {
 		paths = append(paths, site("/"+w))
+	}
+	for _, x := range words("ab*$", 1) { // '*' and '$' have two spellings in some forms
+		for _, escape := range []string{"%2A", "%24"} {
+			paths = append(paths, site("/"+escape+x), site("/"+x+escape))
+		}
 	}
 	var rules []string
 	for _, w := range words("a*$", 2) {
