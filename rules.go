@@ -355,38 +355,35 @@ func (r *Rules) walk() iter.Seq2[Field, Span] {
 		active := false // the caller is named in the group at hand
 		block := false  // and in the last block of its user-agent lines
 		record := false // another record has come after that block
-		closed := true  // the run of user-agent lines has ended
-		ruled := false  // by a rule
-		last := 0       // where the last user-agent line was
+		ruled := false  // the run of user-agent lines has ended by a rule
+		var run agentRun
 		for _, l := range f.lines {
 			if int(l.val) > r.limit {
 				break
 			}
 			field, start, end := f.read(l, d)
+			begins := run.begins(f, d, field, start)
 			switch field {
 			case FieldNone, FieldUnknown, FieldSitemap:
 				continue
 			case FieldUserAgent:
 				// A line that names nobody usable is a user-agent line like
 				// any other (D-48).
-				if closed || d.RunEnd == RunEndRuleOrBlank && f.blankBetween(last, start) {
+				if begins {
 					active, block = false, false
 				}
 				block = block && !record
-				closed, ruled, record, last = false, false, false, start
+				ruled, record = false, false
 				if !r.agent.named(d, view(f.body[start:end])) {
 					continue
 				}
 				active, block = true, true
 			case FieldAllow, FieldDisallow:
-				closed, ruled = true, true
+				ruled = true
 			case FieldCleanParam, FieldHost:
 				// They hold for the whole file, as a Sitemap does.
 			default:
 				record = true
-				if d.RunEnd == RunEndMember && (field == FieldCrawlDelay || field == FieldRequestRate || field == FieldVisitTime) {
-					closed = true
-				}
 				if !block && !ruled {
 					continue
 				}
