@@ -1,6 +1,9 @@
 package robots
 
-import "iter"
+import (
+	"iter"
+	"slices"
+)
 
 // agentRun follows the runs of user-agent lines: which of them begins a group.
 type agentRun struct {
@@ -23,91 +26,96 @@ func (u *agentRun) begins(f *File, d *Dialect, field Field, start int) (first bo
 	return first
 }
 
-// A Section is a group as it stands in a file: a run of user-agent lines, and what
-// follows it up to the next. Sections that name the same crawler are one group
-// for it (GROUP-08).
-type Section struct {
-	Agents []Entry // its user-agent lines
-	// Members are its rules, those without a path too, and records such as
-	// Crawl-delay. A record that stands between user-agent lines belongs only to
-	// those directly above it (D-08).
-	Members []Entry
-}
-
-// An Entry is a line as a dialect reads it.
-type Entry struct {
+// A Reading is a line as a dialect reads it.
+type Reading struct {
+	Line  int // from 1
 	Field Field
-	Value Span // where its value stands
-	Line  int  // from 1
+	Value Span // without blanks and comment
+	// Group counts the groups of the file from 0, each a run of user-agent lines with what
+	// follows them. It is -1 before the first one, and for what belongs to no group
+	// wherever it stands: Sitemap, Host and Clean-param.
+	Group int
+	// Names are the crawlers that a user-agent line names, in lower case unless the
+	// dialect compares it, or "*". There may be several: in most dialects a line
+	// "AI2Bot" names a crawler of that name, and one called AI (D-02). The name that was
+	// meant stands first.
+	Names []string
 }
 
-// Sections returns the groups of the file in its order, as d reads them. Lines
-// before the first user-agent line, and those that hold for the whole file, such as
-// a Sitemap, are in none.
-func (f *File) Sections(d Dialect) []Section {
-	var sections []Section
-	var run agentRun
-	for l := range newRules(f, d, nil).counted() {
-		if run.begins(f, &d, l.field, l.span.Start) {
-			sections = append(sections, Section{})
-		}
-		e := Entry{l.field, l.span, f.lineNumber(l.span.Start)}
-		switch n := len(sections) - 1; l.field {
-		case FieldNone, FieldUnknown, FieldSitemap, FieldCleanParam, FieldHost:
-		case FieldUserAgent:
-			sections[n].Agents = append(sections[n].Agents, e)
-		default:
-			if n >= 0 {
-				sections[n].Members = append(sections[n].Members, e)
+// Readings returns the lines that count in d: those with a field that the dialect knows, up
+// to its size limit, in file order. Which of them hold for a crawler is said by Rules, which
+// also reads all groups that name it as one (GROUP-08).
+func (f *File) Readings(d Dialect) iter.Seq[Reading] {
+	return func(yield func(Reading) bool) {
+		limit, _ := f.limit(&d)
+		count := lineCounter{f: f}
+		group := -1
+		var run agentRun
+		for _, l := range f.lines {
+			if int(l.val) > limit {
+				return
+			}
+			field, start, end := f.read(l, &d)
+			if run.begins(f, &d, field, start) {
+				group++
+			}
+			if field == FieldNone || field == FieldUnknown {
+				continue
+			}
+			r := Reading{Line: count.number(start), Field: field, Value: Span{start, end}, Group: group}
+			switch field {
+			case FieldUserAgent:
+				r.Names = d.named(f.Text(r.Value))
+			case FieldSitemap, FieldHost, FieldCleanParam:
+				r.Group = -1
+			}
+			if !yield(r) {
+				return
 			}
 		}
 	}
-	return sections
 }
 
-// counted yields the lines of the file that count in the dialect.
-func (r *Rules) counted() iter.Seq[readRef] {
-	r.limit, r.counts = r.file.limit(r.dialect)
-	return r.all()
-}
-
-// Crawlers returns the crawlers that user-agent lines name under d, each once, in
-// the order of the file: tokens with which Rules finds their group, in lower case
-// unless the dialect compares it. "AI2Bot" is "ai" in google, which reads no digits,
-// and "ai2bot" in rfc9309. The group of '*' is for nobody by name, and a line that
-// names nobody adds nothing.
+// Crawlers returns the crawlers that user-agent lines name in d, each once, in the order of the
+// file: tokens with which Rules finds their group, of every line the first of its Names.
+// "AI2Bot" is "ai" in google, which reads no digits, and "ai2bot" in rfc9309. Any other
+// crawler finds the group of '*', which is not among them.
 func (f *File) Crawlers(d Dialect) []string {
 	var crawlers []string
-	seen := map[string]bool{}
+	seen := map[string]bool{"*": true}
+	for r := range f.Readings(d) {
+		if len(r.Names) > 0 && !seen[r.Names[0]] {
+			seen[r.Names[0]] = true
+			crawlers = append(crawlers, r.Names[0])
+		}
+	}
+	return crawlers
+}
+
+// named returns the crawlers that the value of a user-agent line names: the forms of it that
+// names compares, and the products in a whole header.
+func (d *Dialect) named(value string) []string {
+	if d.namesAll(value) {
+		return []string{"*"}
+	}
+	var names []string
 	add := func(name string) {
 		if !d.ExactCase {
 			name = lowerString(name)
 		}
-		if name != "" && name != "*" && !seen[name] {
-			seen[name] = true
-			crawlers = append(crawlers, name)
+		if name != "" && d.names(value, name) && !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
-	for l := range newRules(f, d, nil).counted() {
-		value := f.Text(l.span)
-		if l.field != FieldUserAgent || d.namesAll(value) {
-			continue
-		}
-		switch d.AgentMatch {
-		case AgentTokenCut:
-			add(value[:tokenLen(value)])
-		case AgentWhole:
-			add(value)
-		default:
-			add(value[:wordLen(value)]) // D-02
-		}
-		if d.HeaderValues {
-			eachProduct(value, func(product string) {
-				if d.holds(value, product) {
-					add(product)
-				}
-			})
-		}
+	if d.HeaderValues {
+		eachProduct(value, func(product string) {
+			if d.holds(value, product) {
+				add(product)
+			}
+		})
 	}
-	return crawlers
+	add(value[:wordLen(value)])
+	add(value[:tokenLen(value)])
+	add(value)
+	return names
 }

@@ -38,6 +38,7 @@ func FuzzLaws(f *testing.F) {
 		if !strings.HasPrefix(path, "/") {
 			path = "/" + path
 		}
+		checkReadings(t, body)
 		for _, d := range Dialects() {
 			agree(t, d, body, path, token)
 			agree(t, d, body, path, token, "b", "a")

@@ -40,6 +40,9 @@ func TestDecided(t *testing.T) {
 		{"and differs by it", parse(d2019, "Disallow: /*a", "Allow: /aaa"), parse(d2019, "Disallow: /*a"), "/aaa", ""},
 		{"two normal forms agree on what most write", parse(rfc, "Disallow: /a%2Fb*c$"), parse(google, "Disallow: /a%2fb*c$"), "", ""},
 		{"but not on literal stars", parse(rfc, "Disallow: /%2A"), parse(google, "Disallow: /%2A"), "", "/*"},
+		{"nor on parts of their escapes", parse(rfc, "Disallow: /*%"), parse(google, "Disallow: /*%"), "/%24", ""},
+		{"to the last byte", parse(rfc, "Disallow: /a*%2"), parse(google, "Disallow: /a*%2"), "/a%24", ""},
+		{"from the first", parse(rfc, "Disallow: /a*4"), parse(google, "Disallow: /a*4"), "/a%24", ""},
 		{"nor on dollars inside", parse(rfc, "Disallow: /$a"), parse(google, "Disallow: /$a"), "", "/%24a"},
 		{"nor on escapes that clients do not send", parse(rfc, "Disallow: /%7Ea"), parse(google, "Disallow: /%7Ea"), "", "/~a"},
 		{"an escape put together is no star", parse(rfc, "Disallow: /%2A"), parse(rfc, "Disallow: /%2%41"), "", "/*"},
@@ -93,17 +96,28 @@ func TestUndecided(t *testing.T) {
 	a, b := parse(robots.RFC9309, old...), parse(robots.RFC9309, append(old[:30:30], old[33:]...)...)
 	whole := Rules(a, b, Options{})
 	answers := map[string]int{}
-	for steps := 1; steps < 4000; steps = steps*5/4 + 1 {
+	for steps := 1; steps < 4000; steps += 1 + steps/400 {
 		r := Rules(a, b, Options{Steps: steps})
 		answers[r.String()]++
 		if r.Same() && whole.Differs() || r.Differs() && whole.Same() {
 			t.Fatalf("%d steps: %v, but %v", steps, r, whole)
 		}
-		if err := r.NewlyBlocked.sound(a, b); err != nil {
-			t.Fatal(err)
+		for k, d := range []Direction{r.NewlyBlocked, r.NewlyOpen} {
+			all := []Direction{whole.NewlyBlocked, whole.NewlyOpen}[k]
+			if d.Complete && len(d.Changes) != len(all.Changes) {
+				t.Fatalf("%d steps are said to be enough for %d changes of %d", steps, len(d.Changes), len(all.Changes))
+			}
 		}
 		if most := steps + 400; r.NewlyBlocked.Steps > most || r.NewlyOpen.Steps > most {
 			t.Fatalf("%d and %d steps of %d", r.NewlyBlocked.Steps, r.NewlyOpen.Steps, steps)
+		}
+	}
+	effects := Effects(a, Options{})
+	for steps := 1; steps < 100_000; steps *= 2 {
+		for i, e := range Effects(a, Options{Steps: steps}) {
+			if e.Use != Undecided && e.Use != effects[i].Use {
+				t.Fatalf("%d steps: %v is %v, but %v", steps, e.Rule, e.Use, effects[i].Use)
+			}
 		}
 	}
 	if answers["undecided"] == 0 || answers[whole.String()] == 0 {

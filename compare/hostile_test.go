@@ -77,6 +77,13 @@ var hostile = map[string]func() (old, new []string){
 		old = repeat(256, func(i int) string { return fmt.Sprintf("Disallow: /*%%%02X", i) })
 		return old, append(old[:len(old):len(old)], "Allow: /*%*%*%*%*%*%")
 	},
+	"counters": func() (old, new []string) {
+		for _, pair := range []string{"ab", "aa", "bb", "ba", "aab", "abb", "bab"} {
+			old = append(old, "Disallow: /"+strings.Repeat("*"+pair, 5)+strings.Repeat("*", 100))
+		}
+		old = slices.Clip(old)
+		return append(old, "Allow: /"+strings.Repeat("*a", 40)), append(old, "Disallow: /"+strings.Repeat("*b", 40))
+	},
 	"deep": func() (old, new []string) {
 		old = repeat(2000, func(i int) string { return "Disallow: " + strings.Repeat("/a", i) })
 		return old, repeat(2000, func(i int) string { return "Allow: " + strings.Repeat("/a", i) + "*b" })

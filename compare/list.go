@@ -230,7 +230,7 @@ func (r *rule) meets(other *rule, m *meter) bool {
 // reads what other holds, with a byte that no pattern holds for each star and for
 // what may follow.
 func (r *rule) covers(other *rule, rfc, otherRFC bool, m *meter) bool {
-	if r.least > other.least || r.end && !other.end || rfc != otherRFC && !r.free && !other.free {
+	if r.least > other.least || rfc != otherRFC && !r.free && !other.free {
 		return false
 	}
 	if other.sample == "" {
