@@ -1,0 +1,295 @@
+package lint
+
+import (
+	"strings"
+
+	"github.com/robotskit/robots"
+)
+
+// Checks of user-agent lines and groups.
+
+func ruleBeforeGroup(p *pass) {
+	for _, l := range p.lines {
+		if l.Field == robots.FieldUserAgent {
+			return
+		}
+		if !isRule(l.Field) {
+			continue
+		}
+		d := p.add(l.Name, "this rule stands before any user-agent line, so it holds for nobody")
+		d.Advice = "put it after the user-agent line that it is for"
+		d.Dialects = p.where(func(v *view) bool { return isRule(v.field(l)) && v.group(l) < 0 })
+	}
+}
+
+// agentForm says what a user-agent value looks like.
+type agentForm uint8
+
+const (
+	agentToken    agentForm = iota // a name, perhaps with a version
+	agentEmpty                     // nothing
+	agentHeader                    // a whole User-Agent header
+	agentList                      // names with commas between them
+	agentWildcard                  // a name with a star in it
+)
+
+func formOf(value string) agentForm {
+	switch {
+	case value == "":
+		return agentEmpty
+	case value == "*" || strings.HasPrefix(value, "* "):
+		return agentToken
+	case isHeader(value):
+		return agentHeader
+	case strings.ContainsRune(value, ','):
+		return agentList
+	case strings.ContainsRune(value, '*'):
+		return agentWildcard
+	}
+	return agentToken
+}
+
+// isHeader reports whether a value is a whole User-Agent header that begins with another
+// product than the one it names.
+func isHeader(value string) bool {
+	if !strings.ContainsRune(value, '(') && !strings.HasPrefix(strings.ToLower(value), "mozilla/") {
+		return false
+	}
+	names := robots.ProductTokens(value)
+	return len(names) > 0 && !strings.EqualFold(names[0], commonStart(value, names[0]))
+}
+
+// agents calls do for the user-agent lines of a form.
+func (p *pass) agents(form agentForm, do func(l robots.Line, value string)) {
+	for _, l := range p.lines {
+		if l.Field == robots.FieldUserAgent {
+			if value := p.text(l.Value); formOf(value) == form {
+				do(l, value)
+			}
+		}
+	}
+}
+
+func tokenCut(p *pass) {
+	p.agents(agentToken, func(l robots.Line, value string) {
+		name, _, _ := strings.Cut(value, "/")
+		if names := robots.ProductTokens(value); len(names) > 0 {
+			name = names[0]
+		}
+		if value == "*" || strings.HasPrefix(value, "* ") {
+			name = "*"
+		}
+		cut, other := "", ""
+		dialects := p.where(func(v *view) bool {
+			if v.named(l, name) {
+				return false
+			}
+			if other = v.token(l); len(other) < len(name) {
+				cut = other
+			}
+			return true
+		})
+		if len(dialects) == 0 {
+			return
+		}
+		message := "the whole value is compared, so this line does not mean a crawler called " + robots.Printable(name)
+		switch {
+		case cut != "":
+			message = "only the letters before " + quote(name[len(commonStart(name, cut)):]) + " are read, so this line means a crawler called " + cut
+		case other == "":
+			message = "names begin with a letter, so this line means no crawler"
+		}
+		p.add(l.Value, message).Dialects = dialects
+	})
+}
+
+// commonStart returns how much of a, in any case, b begins with.
+func commonStart(a, b string) string {
+	n := 0
+	for n < len(a) && n < len(b) && strings.EqualFold(a[n:n+1], b[n:n+1]) {
+		n++
+	}
+	return a[:n]
+}
+
+func tokenHeader(p *pass) {
+	p.agents(agentHeader, func(l robots.Line, value string) {
+		names := robots.ProductTokens(value)
+		if len(names) == 0 {
+			return
+		}
+		d := p.add(l.Value, "this is a whole User-Agent header; most engines look for a name")
+		d.Advice = "write " + names[0]
+		d.Dialects = p.where(func(v *view) bool { return !v.named(l, names[0]) })
+	})
+}
+
+func tokenList(p *pass) {
+	p.agents(agentList, func(l robots.Line, value string) {
+		var names []string
+		for name := range strings.SplitSeq(value, ",") {
+			if name = strings.Trim(name, " \t"); name != "" {
+				names = append(names, name)
+			}
+		}
+		if len(names) == 0 {
+			return
+		}
+		d := p.add(l.Value, "a user-agent line names one crawler, and this is a list")
+		d.Advice = "give each name a user-agent line of its own"
+		last := names[len(names)-1]
+		d.Dialects = p.where(func(v *view) bool { return !v.named(l, last) })
+		field := p.text(l.Name)
+		d.edit(Edit{l.Value.Start, l.Value.End, strings.Join(names, p.newline()+field+": ")})
+	})
+}
+
+func tokenWildcard(p *pass) {
+	p.agents(agentWildcard, func(l robots.Line, value string) {
+		name := strings.Trim(value, "*")
+		d := p.add(l.Value, "a star inside a name stands for itself, not for any letters")
+		if name != "" && !strings.Contains(name, "*") {
+			d.Advice = "write " + name
+			d.edit(Edit{l.Value.Start, l.Value.End, name})
+			d.Dialects = p.where(func(v *view) bool { return !v.named(l, name) })
+			if len(d.Dialects) == 0 {
+				d.Dialects = p.where(func(v *view) bool { return true })
+			}
+		}
+	})
+}
+
+func emptyUserAgent(p *pass) {
+	p.agents(agentEmpty, func(l robots.Line, _ string) {
+		p.add(l.Span, "this user-agent line names nobody, and some crawlers take it for all").
+			Advice = "write * for everybody, or the name"
+	})
+}
+
+func fusedGroups(p *pass) {
+	var last robots.Line // the last user-agent line
+	members := 0         // lines after it that are for a group
+	rules := false       // rules after it
+	for _, l := range p.lines {
+		switch l.Field {
+		case robots.FieldAllow, robots.FieldDisallow:
+			rules = true
+		case robots.FieldUserAgent:
+			if last.Number > 0 && members > 0 && !rules {
+				fused := p.where(func(v *view) bool { return v.group(last) >= 0 && v.group(last) == v.group(l) })
+				if len(fused) > 0 {
+					d := p.add(l.Span, "no rule stands between this line and the group of line "+itoa(last.Number)+", so both are one group")
+					d.Advice = "put a Disallow: line before it if the first group has no rules"
+					d.Dialects = fused
+					d.edit(Edit{l.Span.Start, l.Span.Start, "Disallow:" + p.newline()})
+				}
+			}
+			last, members, rules = l, 0, false
+		case robots.FieldNone, robots.FieldUnknown:
+		default:
+			members++
+		}
+	}
+}
+
+func groupWithoutRules(p *pass) {
+	var first robots.Line // of the last run of user-agent lines
+	members := true
+	for _, l := range p.lines {
+		switch l.Field {
+		case robots.FieldUserAgent:
+			if members {
+				first, members = l, false
+			}
+		case robots.FieldAllow, robots.FieldDisallow, robots.FieldCrawlDelay, robots.FieldRequestRate, robots.FieldVisitTime,
+			robots.FieldContentSignal, robots.FieldContentUsage, robots.FieldLicense:
+			members = true
+		}
+	}
+	if !members {
+		p.add(first.Span, "no rule follows, so everything is allowed to this crawler").
+			Advice = "write Disallow: to say so"
+	}
+}
+
+func splitGroup(p *pass) {
+	type place struct{ line, group int }
+	reported := map[int]*Diagnostic{} // by line
+	for _, v := range p.views {
+		first := map[string]place{}
+		for _, l := range p.lines {
+			if l.Field != robots.FieldUserAgent || v.group(l) < 0 {
+				continue
+			}
+			token := v.token(l)
+			seen, ok := first[token]
+			if !ok {
+				first[token] = place{l.Number, v.group(l)}
+				continue
+			}
+			if seen.group == v.group(l) {
+				continue
+			}
+			d := reported[l.Number]
+			if d == nil {
+				d = p.add(l.Span, token+" has another group at line "+itoa(seen.line)+"; both hold together")
+				reported[l.Number] = d
+				d.Dialects = []string{}
+			}
+			d.Dialects = append(d.Dialects, v.dialect.Name)
+		}
+	}
+}
+
+func repeatedUserAgent(p *pass) {
+	run := map[string]int{} // lines of the names of a run
+	for _, l := range p.lines {
+		switch {
+		case l.Field == robots.FieldUserAgent:
+			name := strings.ToLower(p.text(l.Value))
+			line, ok := run[name]
+			if !ok {
+				run[name] = l.Number
+				continue
+			}
+			d := p.add(l.Span, "line "+itoa(line)+" names "+quote(p.text(l.Value))+" already")
+			d.Advice = "delete this line"
+			d.edit(p.withoutLine(l))
+		case isRule(l.Field):
+			clear(run)
+		}
+	}
+}
+
+func blankAfterAgent(p *pass) {
+	var agent, blank robots.Line
+	for _, l := range p.lines {
+		switch {
+		case l.Field == robots.FieldUserAgent:
+			if blank.Number > 0 {
+				p.blankNote(agent, blank, l)
+			}
+			agent, blank = l, robots.Line{}
+		case l.Field == robots.FieldNone:
+			if agent.Number > 0 && strings.Trim(p.text(l.Span), " \t") == "" && blank.Number == 0 {
+				blank = l
+			}
+		case l.Field == robots.FieldUnknown || l.Field == robots.FieldSitemap:
+		default:
+			if blank.Number > 0 && isRule(l.Field) {
+				p.blankNote(agent, blank, l)
+			}
+			agent, blank = robots.Line{}, robots.Line{}
+		}
+	}
+}
+
+func (p *pass) blankNote(agent, blank, next robots.Line) {
+	message := "a blank line stands between user-agent line " + itoa(agent.Number) + " and its rules; Yandex's checker warns of that"
+	if next.Field == robots.FieldUserAgent {
+		message = "this blank line ends the group of user-agent line " + itoa(agent.Number) + ", which has no rules then"
+	}
+	d := p.add(blank.Span, message)
+	d.Advice = "delete it"
+	d.Dialects = p.where(func(v *view) bool { return v.dialect.RunEnd == robots.RunEndRuleOrBlank })
+}

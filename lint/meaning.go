@@ -1,0 +1,253 @@
+package lint
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/compare"
+)
+
+// Checks of what the rules of a crawler mean together.
+
+// rules returns what a crawler obeys in a dialect, nil if the steps for proofs are used up:
+// choosing the rules reads the whole file.
+func (p *pass) rules(v *view, name string) *robots.Rules {
+	key := name
+	if name != "*" {
+		key = v.signature(name)
+	}
+	if r := v.rules[key]; r != nil {
+		return r
+	}
+	if !p.spend(1 + len(p.lines)) {
+		return nil
+	}
+	r := p.file.Rules(v.dialect, name)
+	if v.rules == nil {
+		v.rules = map[string]*robots.Rules{}
+	}
+	v.rules[key] = r
+	return r
+}
+
+// spend takes steps for a proof, and reports whether there were any left.
+func (p *pass) spend(steps int) bool {
+	if p.steps <= 0 {
+		p.undecided = true
+		return false
+	}
+	p.steps -= steps
+	return true
+}
+
+// budget is what one direction of a comparison may take of what is left.
+func (p *pass) budget() compare.Options {
+	return compare.Options{Steps: max(1, min(p.steps, compare.DefaultSteps)), SkipRobotsTxt: true}
+}
+
+func siteBlocked(p *pass) {
+	type blocked struct {
+		rule      robots.Rule
+		everybody bool
+		names     []string
+		dialects  []string
+	}
+	var all []*blocked
+	byLine := map[int]*blocked{}
+	root, _ := robots.ParsePath("/")
+	for _, v := range p.views {
+		nothing := robots.DisallowAll(v.dialect, robots.ReasonUnreachable)
+		shut := map[*robots.Rules]bool{}
+		for _, name := range v.crawlers() {
+			r := p.rules(v, name)
+			if r == nil {
+				break
+			}
+			verdict := r.Match(root)
+			if verdict.Allowed || verdict.Rule.IsZero() {
+				continue
+			}
+			none, asked := shut[r]
+			if !asked {
+				d := compare.Blocked(r, nothing, p.budget())
+				none = d.None()
+				p.undecided = p.undecided || !d.Complete
+				shut[r] = none
+				p.spend(d.Steps)
+			}
+			if !none {
+				continue
+			}
+			line := verdict.Rule.Line()
+			b := byLine[line]
+			if b == nil {
+				b = &blocked{rule: verdict.Rule}
+				byLine[line] = b
+				all = append(all, b)
+			}
+			if name == "*" {
+				b.everybody = true
+			} else if !slices.Contains(b.names, name) {
+				b.names = append(b.names, name)
+			}
+			if !slices.Contains(b.dialects, v.dialect.Name) {
+				b.dialects = append(b.dialects, v.dialect.Name)
+			}
+		}
+	}
+	for _, b := range all {
+		who := "every crawler that the file does not name"
+		if !b.everybody {
+			who = nameList(b.names)
+		}
+		d := p.add(b.rule.Span(), who+" may fetch nothing")
+		d.Dialects = b.dialects
+		if !b.everybody {
+			d.Severity = min(d.Severity, Note)
+		}
+	}
+}
+
+// nameList writes at most three names out.
+func nameList(names []string) string {
+	const most = 3
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return strings.Join(names[:most], ", ") + " and " + itoa(len(names)-most) + " more"
+}
+
+// groupRules calls do for each rule with a path, and says in which group it stands as
+// RFC 9309 reads it.
+func (p *pass) groupRules(do func(l robots.Line, group int, path string)) {
+	v := p.all[0]
+	p.paths(func(l robots.Line, path string) {
+		if g := v.group(l); g >= 0 {
+			do(l, g, path)
+		}
+	})
+}
+
+// groupRule is a rule of a group.
+type groupRule struct {
+	group int
+	allow bool
+	path  string
+}
+
+func duplicateRule(p *pass) {
+	lines := map[groupRule]robots.Line{}
+	p.groupRules(func(l robots.Line, group int, path string) {
+		key := groupRule{group, l.Field == robots.FieldAllow, path}
+		first, ok := lines[key]
+		if !ok {
+			lines[key] = l
+			return
+		}
+		d := p.add(l.Span, "line "+itoa(first.Number)+" is the same rule")
+		d.Advice = "delete this line"
+		d.Dialects = p.where(func(v *view) bool { return v.group(l) >= 0 && v.group(l) == v.group(first) })
+		d.edit(p.withoutLine(l))
+	})
+}
+
+func allowAndDisallow(p *pass) {
+	lines := map[groupRule]robots.Line{}
+	p.groupRules(func(l robots.Line, group int, path string) {
+		allow := l.Field == robots.FieldAllow
+		if other, ok := lines[groupRule{group, !allow, path}]; ok {
+			d := p.add(l.Span, "line "+itoa(other.Number)+" says the opposite of the same path; the Allow wins")
+			d.Advice = "delete one of the two"
+		}
+		lines[groupRule{group, allow, path}] = l
+	})
+}
+
+// cssBlocked asks for the rules of the crawler that renders pages.
+func cssBlocked(p *pass) {
+	for _, v := range p.views {
+		if v.dialect.Name != "google" {
+			continue
+		}
+		r := p.rules(v, "googlebot")
+		if r == nil {
+			return
+		}
+		for rule := range r.All() {
+			path := rule.Path()
+			if rule.Allows() || !endsIn(path, "*.css", "*.js") {
+				continue
+			}
+			sample, err := robots.ParsePath(strings.ReplaceAll(strings.TrimRight(path, "*$"), "*", "x"))
+			if err != nil {
+				continue
+			}
+			if verdict := r.Match(sample); !verdict.Allowed && verdict.Rule.Line() == rule.Line() {
+				d := p.add(rule.Span(), "this rule keeps styles or scripts from Googlebot, which renders pages")
+				d.Dialects = []string{v.dialect.Name}
+				d.Advice = "delete it, or allow what pages need"
+			}
+		}
+	}
+}
+
+// endsIn reports whether a path ends in one of the endings, stars and a $ aside.
+func endsIn(path string, endings ...string) bool {
+	path = strings.ToLower(strings.TrimRight(path, "*$?"))
+	return slices.ContainsFunc(endings, func(e string) bool { return strings.HasSuffix(path, e) })
+}
+
+func sitemapBlocked(p *pass) {
+	if slices.ContainsFunc(p.found, func(d *Diagnostic) bool { return d.Check.ID == "RT501" && d.Severity > Note }) {
+		return // all is blocked, and so said
+	}
+	for _, l := range p.lines {
+		if l.Field != robots.FieldSitemap {
+			continue
+		}
+		_, path, err := robots.ParseURL(p.text(l.Value))
+		if err != nil {
+			continue
+		}
+		line := 0
+		blocked := p.where(func(v *view) bool {
+			for _, name := range []string{"googlebot", "*"} {
+				if r := p.rules(v, name); r != nil {
+					if verdict := r.Match(path); !verdict.Allowed {
+						line = verdict.Rule.Line()
+						return true
+					}
+				}
+			}
+			return false
+		})
+		if len(blocked) > 0 {
+			d := p.add(l.Value, "line "+itoa(line)+" keeps crawlers from this sitemap")
+			d.Advice = "allow its path"
+			d.Dialects = blocked
+		}
+	}
+}
+
+// secrets are parts of paths that tell where something is that should be protected.
+var secrets = []string{"/.git", "/.env", "/.svn", "/.ht", "/.ssh", "id_rsa", ".sql", ".bak", ".pem", ".key", ".pfx", "/.aws", "wp-config"}
+
+func secretInPath(p *pass) {
+	p.paths(func(l robots.Line, path string) {
+		low := strings.ToLower(strings.TrimRight(path, "*$"))
+		for _, s := range secrets {
+			i := strings.Index(low, s)
+			if i < 0 {
+				continue
+			}
+			rest := low[i+len(s):]
+			if rest != "" && rest[0] != '/' && rest[0] != '.' && rest[0] != '*' && s != "/.ht" {
+				continue
+			}
+			p.add(l.Value, "everybody can read this file, and this path tells where to look").
+				Advice = "protect the path on the server; a rule does not"
+			return
+		}
+	})
+}

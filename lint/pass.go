@@ -1,0 +1,194 @@
+package lint
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/robotskit/robots"
+)
+
+// pass is one run over one file.
+type pass struct {
+	file      *robots.File
+	body      []byte
+	kind      string // what the file is if it is no text
+	lines     []robots.Line
+	all       []*view // of every dialect: safe fixes are proved in all
+	views     []*view // of those that are looked at
+	check     *Check  // the one that runs
+	severity  Severity
+	found     []*Diagnostic
+	perCheck  map[*Check]int
+	dropped   int
+	steps     int // left for proofs
+	undecided bool
+}
+
+func newPass(f *robots.File, o Options) *pass {
+	p := &pass{file: f, body: f.Bytes(), kind: kind(f.Bytes()), perCheck: map[*Check]int{}, steps: o.MaxSteps}
+	if p.steps <= 0 {
+		p.steps = DefaultMaxSteps
+	}
+	if p.kind == "" {
+		p.lines = slices.Collect(f.Lines())
+	}
+	for _, d := range robots.Dialects() {
+		v := &view{dialect: d}
+		if p.kind == "" {
+			v = newView(f, d, len(p.lines))
+		}
+		p.all = append(p.all, v)
+		if o.Dialects == nil || slices.Contains(o.Dialects, d.Name) {
+			p.views = append(p.views, v)
+		}
+	}
+	return p
+}
+
+// add reports a finding of the running check on a span, in all dialects.
+func (p *pass) add(at robots.Span, message string) *Diagnostic {
+	d := &Diagnostic{Check: p.check, Severity: p.severity, Span: at, Message: message}
+	d.Dialects = p.where(func(*view) bool { return true })
+	if p.perCheck[p.check]++; p.perCheck[p.check] > MaxFindings {
+		p.dropped++
+		return d
+	}
+	p.found = append(p.found, d)
+	return d
+}
+
+// result returns what was found, in order.
+func (p *pass) result() Result {
+	r := Result{Dropped: p.dropped, Undecided: p.undecided}
+	for _, d := range p.found {
+		if len(d.Dialects) == 0 {
+			continue
+		}
+		d.Line, d.Column = p.position(d.Span.Start)
+		d.EndLine, d.EndColumn = p.position(d.Span.End)
+		r.Diagnostics = append(r.Diagnostics, *d)
+	}
+	slices.SortStableFunc(r.Diagnostics, func(a, b Diagnostic) int {
+		return cmp.Or(cmp.Compare(a.Span.Start, b.Span.Start), strings.Compare(a.Check.ID, b.Check.ID))
+	})
+	return r
+}
+
+// lineOf returns the number of the line of an offset.
+func (p *pass) lineOf(offset int) int {
+	i, _ := slices.BinarySearchFunc(p.lines, offset, func(l robots.Line, at int) int {
+		return cmp.Compare(l.Span.Start, at+1)
+	})
+	return max(i, 1)
+}
+
+// position returns line and column of an offset, both from 1.
+func (p *pass) position(offset int) (line, column int) {
+	line = p.lineOf(offset)
+	start := 0
+	if line > 1 {
+		start = p.lines[line-1].Span.Start
+	}
+	return line, offset - start + 1
+}
+
+// edit gives a finding its fix.
+func (d *Diagnostic) edit(edits ...Edit) { d.Fix = &Fix{Edits: edits} }
+
+func (p *pass) text(s robots.Span) string { return string(p.body[s.Start:s.End]) }
+
+// content returns a line without its comment.
+func (p *pass) content(l robots.Line) string {
+	return string(p.body[l.Span.Start:l.Comment.Start])
+}
+
+// where returns the names of the dialects of which something is so.
+func (p *pass) where(is func(*view) bool) []string {
+	var names []string
+	for _, v := range p.views {
+		if is(v) {
+			names = append(names, v.dialect.Name)
+		}
+	}
+	return names
+}
+
+// only returns the names that are among the dialects looked at.
+func (p *pass) only(names ...string) []string {
+	return p.where(func(v *view) bool { return slices.Contains(names, v.dialect.Name) })
+}
+
+// newline returns the line end that the file uses.
+func (p *pass) newline() string {
+	if i := strings.IndexByte(string(p.body), '\n'); i > 0 && p.body[i-1] == '\r' {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+func isRule(f robots.Field) bool { return f == robots.FieldAllow || f == robots.FieldDisallow }
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// cutBlank cuts s around its first blanks; ok says that something follows them.
+func cutBlank(s string) (word, rest string, ok bool) {
+	i := strings.IndexAny(s, " \t")
+	if i < 0 {
+		return s, "", false
+	}
+	rest = strings.Trim(s[i:], " \t")
+	return s[:i], rest, rest != ""
+}
+
+func quote(s string) string { return `"` + robots.Printable(s) + `"` }
+
+const hexDigits = "0123456789ABCDEF"
+
+func hex(c byte) string { return "0x" + string(hexDigits[c>>4]) + string(hexDigits[c&15]) }
+
+// escaped returns every byte of s as %XX.
+func escaped(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		b.WriteByte('%')
+		b.WriteByte(hexDigits[s[i]>>4])
+		b.WriteByte(hexDigits[s[i]&15])
+	}
+	return b.String()
+}
+
+// near reports whether at most most letters added, dropped, changed or swapped with
+// their neighbour make b of a.
+func near(a, b string, most int) bool {
+	if len(a)-len(b) > most || len(b)-len(a) > most {
+		return false
+	}
+	before, last, now := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range now {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		now[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			now[j] = min(last[j]+1, now[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				now[j] = min(now[j], before[j-2]+1)
+			}
+		}
+		before, last, now = last, now, before
+	}
+	return last[len(b)] <= most
+}

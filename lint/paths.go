@@ -1,0 +1,263 @@
+package lint
+
+import (
+	"strings"
+
+	"github.com/robotskit/robots"
+)
+
+// Checks of the paths of rules.
+
+// paths calls do for every rule that has a path.
+func (p *pass) paths(do func(l robots.Line, path string)) {
+	for _, l := range p.lines {
+		if isRule(l.Field) && l.Value.Start < l.Value.End {
+			do(l, p.text(l.Value))
+		}
+	}
+}
+
+// fails returns the dialects in which a rule with a path does not match a URL.
+func (p *pass) fails(path, url string) []string {
+	body := []byte("User-agent: *\nDisallow: " + path + "\n")
+	asked, err := robots.ParsePath(url)
+	return p.where(func(v *view) bool { return err == nil && robots.Allowed(body, v.dialect, asked) })
+}
+
+func isFullURL(path string) bool {
+	scheme, _, ok := strings.Cut(path, "://")
+	return ok && scheme != "" && !strings.ContainsAny(scheme, "/*?$")
+}
+
+func noLeadingSlash(p *pass) {
+	p.paths(func(l robots.Line, path string) {
+		if path[0] == '/' || path[0] == '*' || isFullURL(path) {
+			return
+		}
+		meant := "/" + path
+		if path[0] == '?' || path[0] == '$' {
+			meant = "/*" + path
+		}
+		d := p.add(l.Value, quote(path)+" matches no URL")
+		d.Advice = "write " + meant
+		d.Dialects = p.fails(path, plain(meant))
+		d.edit(Edit{l.Value.Start, l.Value.End, meant})
+	})
+}
+
+// plain returns a URL that a pattern matches: its stars and its end taken out.
+func plain(pattern string) string {
+	return strings.ReplaceAll(strings.TrimSuffix(pattern, "$"), "*", "")
+}
+
+func fullURL(p *pass) {
+	p.paths(func(l robots.Line, path string) {
+		if !isFullURL(path) {
+			return
+		}
+		_, rest, _ := strings.Cut(path, "://")
+		meant := "/"
+		if i := strings.IndexByte(rest, '/'); i >= 0 {
+			meant = rest[i:]
+		}
+		d := p.add(l.Value, "a rule holds a path, and this is a whole URL: it matches nothing")
+		d.Advice = "write " + meant
+		d.Dialects = p.fails(path, plain(meant))
+		d.edit(Edit{l.Value.Start, l.Value.End, meant})
+	})
+}
+
+func dollarInside(p *pass) {
+	p.paths(func(l robots.Line, path string) {
+		i := strings.IndexByte(path, '$')
+		if i < 0 || i == len(path)-1 || isFullURL(path) {
+			return
+		}
+		d := p.add(robots.Span{Start: l.Value.Start + i, End: l.Value.Start + i + 1}, "$ means the end of the URL only at the end of a path; here it is a dollar")
+		d.Advice = "write %24 if a dollar is meant"
+	})
+}
+
+func trailingStar(p *pass) {
+	p.paths(func(l robots.Line, path string) {
+		if len(path) > 1 && path[len(path)-1] == '*' {
+			p.add(robots.Span{Start: l.Value.End - 1, End: l.Value.End}, "the star at the end matches nothing more; it makes the rule weigh one more")
+		}
+	})
+}
+
+func starDollar(p *pass) {
+	p.paths(func(l robots.Line, path string) {
+		if strings.HasSuffix(path, "*$") {
+			p.add(robots.Span{Start: l.Value.End - 2, End: l.Value.End}, "*$ is no end: the star matches up to the end of every URL").
+				Advice = "write " + strings.TrimRight(path, "*$")
+		}
+	})
+}
+
+func doubleStar(p *pass) {
+	p.paths(func(l robots.Line, path string) {
+		i := strings.Index(path, "**")
+		if i < 0 {
+			return
+		}
+		n := len(path[i:]) - len(strings.TrimLeft(path[i:], "*"))
+		at := l.Value.Start + i
+		d := p.add(robots.Span{Start: at, End: at + n}, "one star means the same")
+		d.edit(Edit{at, at + n, "*"})
+	})
+}
+
+func brokenEscape(p *pass) {
+	p.paths(func(l robots.Line, path string) {
+		for i := 0; i < len(path); i++ {
+			if path[i] != '%' {
+				continue
+			}
+			if i+2 < len(path) && isHex(path[i+1]) && isHex(path[i+2]) {
+				i += 2
+				continue
+			}
+			at := l.Value.Start + i
+			p.add(robots.Span{Start: at, End: at + 1}, "% is not followed by two hexadecimal digits").
+				Advice = "write %25 for a percent sign"
+			return
+		}
+	})
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
+}
+
+func unhex(c byte) byte {
+	if c <= '9' {
+		return c - '0'
+	}
+	return c | 0x20 - 'a' + 10
+}
+
+func isUnreserved(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || strings.IndexByte("-._~", c) >= 0
+}
+
+func needlessEscape(p *pass) {
+	p.paths(func(l robots.Line, path string) {
+		meant := rewrite(path, func(c byte, escape bool) (string, bool) {
+			return string([]byte{c}), escape && isUnreserved(c)
+		})
+		if meant == path {
+			return
+		}
+		failing := p.fails(path, plain(meant))
+		if len(failing) == 0 {
+			return
+		}
+		d := p.add(l.Value, "clients send this path without the escape, so the rule matches nothing they send")
+		d.Advice = "write " + meant
+		d.Dialects = failing
+		d.edit(Edit{l.Value.Start, l.Value.End, meant})
+	})
+}
+
+// rewrite replaces bytes and whole escapes of a path. change is given a byte and
+// whether it is written as an escape.
+func rewrite(path string, change func(c byte, escape bool) (string, bool)) string {
+	var b strings.Builder
+	for i := 0; i < len(path); i++ {
+		c, n := path[i], 1
+		if c == '%' && i+2 < len(path) && isHex(path[i+1]) && isHex(path[i+2]) {
+			c, n = unhex(path[i+1])<<4|unhex(path[i+2]), 3
+		}
+		if s, ok := change(c, n == 3); ok {
+			b.WriteString(s)
+		} else {
+			b.WriteString(path[i : i+n])
+		}
+		i += n - 1
+	}
+	return b.String()
+}
+
+func blankInPath(p *pass) {
+	p.rawBytes(" \t", "clients send a blank as %20, so the rule matches nothing they send")
+}
+
+func unsafeByte(p *pass) {
+	p.rawBytes("\"<>\\^{}`|", "clients send this character as an escape, so the rule matches nothing they send")
+}
+
+// rawBytes reports paths with one of the given bytes that some dialect does not match
+// with its escape, which is what clients send.
+func (p *pass) rawBytes(set, message string) {
+	p.paths(func(l robots.Line, path string) {
+		i := strings.IndexAny(path, set)
+		if i < 0 || isFullURL(path) {
+			return
+		}
+		if at, name := secondField(path); name != "" && at <= i+1 {
+			return // two fields in a line, which is another mistake
+		}
+		meant := rewrite(path, func(c byte, escape bool) (string, bool) {
+			return escaped(string([]byte{c})), !escape && strings.IndexByte(set, c) >= 0
+		})
+		failing := p.fails(path, plain(meant))
+		if len(failing) == 0 {
+			return
+		}
+		d := p.add(robots.Span{Start: l.Value.Start + i, End: l.Value.Start + i + 1}, message)
+		d.Advice = "write " + meant
+		d.Dialects = failing
+		d.edit(Edit{l.Value.Start, l.Value.End, meant})
+	})
+}
+
+func looksLikeRegex(p *pass) {
+	p.paths(func(l robots.Line, path string) {
+		at, what := regexIn(path)
+		if what == "" {
+			return
+		}
+		at += l.Value.Start
+		p.add(robots.Span{Start: at, End: at + len(what)}, quote(what)+" is written as in a regular expression; here only * and a $ at the end are special").
+			Advice = "write * for any characters"
+	})
+}
+
+// regexIn finds what is written as in a regular expression.
+func regexIn(path string) (at int, what string) {
+	if path[0] == '^' {
+		return 0, "^"
+	}
+	for _, w := range []string{"/.*", "(.*", `\d`, `\w`, `\.`, "[a-z", "[A-Z", "[0-9", "[^"} {
+		i := strings.Index(path, w)
+		if i < 0 {
+			continue
+		}
+		// "/.*.html" may mean hidden files, and does not look like one.
+		if w == "/.*" && i+len(w) < len(path) && path[i+len(w)] == '.' {
+			continue
+		}
+		return i, w
+	}
+	if i := strings.IndexByte(path, '('); i >= 0 {
+		if j := strings.IndexByte(path[i:], ')'); j > 0 && strings.Contains(path[i:i+j], "|") {
+			return i, path[i : i+j+1]
+		}
+	}
+	return 0, ""
+}
+
+func dotSegment(p *pass) {
+	p.paths(func(l robots.Line, path string) {
+		path, _, _ = strings.Cut(path, "?")
+		for _, s := range []string{"/../", "/./"} {
+			if i := strings.Index(path, s); i >= 0 {
+				at := l.Value.Start + i
+				p.add(robots.Span{Start: at, End: at + len(s)}, "clients resolve "+s+" before they ask, so no URL they send has it").
+					Advice = "write the path that they send"
+				return
+			}
+		}
+	})
+}

@@ -1,0 +1,142 @@
+package lint
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/robotskit/robots"
+)
+
+// Checks of sitemaps, delays and the other records.
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+func sitemapURL(p *pass) {
+	for _, l := range p.lines {
+		if l.Field != robots.FieldSitemap {
+			continue
+		}
+		value := p.text(l.Value)
+		if value == "" {
+			p.add(l.Span, "this Sitemap line has no URL").Advice = "write the whole URL, with https://"
+			continue
+		}
+		if origin, _, err := robots.ParseURL(value); err == nil && (origin.Scheme() == "http" || origin.Scheme() == "https") {
+			continue
+		}
+		d := p.add(l.Value, "a sitemap is named by its whole URL, and "+quote(value)+" is none")
+		d.Advice = "write https://, the host and the path"
+	}
+}
+
+func repeatedSitemap(p *pass) {
+	lines := map[string]int{}
+	for _, l := range p.lines {
+		value := p.text(l.Value)
+		if l.Field != robots.FieldSitemap || value == "" {
+			continue
+		}
+		if line, ok := lines[value]; ok {
+			d := p.add(l.Span, "line "+itoa(line)+" names this sitemap already")
+			d.Advice = "delete this line"
+			d.edit(p.withoutLine(l))
+			continue
+		}
+		lines[value] = l.Number
+	}
+}
+
+// withoutLine deletes a line with its end.
+func (p *pass) withoutLine(l robots.Line) Edit {
+	start, end := l.Span.Start, l.Span.End
+	switch {
+	case strings.HasPrefix(string(p.body[end:min(end+2, len(p.body))]), "\r\n"):
+		end += 2
+	case end < len(p.body):
+		end++
+	}
+	return Edit{Start: start, End: end}
+}
+
+func isPace(f robots.Field) bool {
+	return f == robots.FieldCrawlDelay || f == robots.FieldRequestRate || f == robots.FieldVisitTime
+}
+
+// record reads one line as a record of everybody's group.
+func (p *pass) record(l robots.Line) (rec robots.Record, ok bool) {
+	body := []byte("User-agent: *\n" + l.Field.String() + ": " + p.text(l.Value) + "\n")
+	for rec := range robots.Parse(body).Rules(robots.RFC9309).Records() {
+		return rec, true
+	}
+	return rec, false
+}
+
+func badValue(p *pass) {
+	for _, l := range p.lines {
+		if l.Field <= robots.FieldSitemap || l.Field == robots.FieldHost {
+			continue
+		}
+		rec, ok := p.record(l)
+		if !ok || rec.Problem == "" {
+			continue
+		}
+		at := l.Value
+		if at.Start == at.End {
+			at = l.Span
+		}
+		message := "this value is not used: "
+		if rec.Usable {
+			message = "part of this value is not used: "
+		}
+		p.add(at, message+rec.Problem)
+	}
+}
+
+func paceOutsideGroup(p *pass) {
+	for _, l := range p.lines {
+		if l.Field == robots.FieldUserAgent {
+			return
+		}
+		if isPace(l.Field) {
+			p.add(l.Name, p.text(l.Name)+" stands before any user-agent line, so it holds for nobody").
+				Advice = "put it after the user-agent line that it is for"
+		}
+	}
+}
+
+// longDelay is the Crawl-delay, in seconds, above which a site is hardly read:
+// 1,440 pages a day.
+const longDelaySeconds = 60
+
+func longDelay(p *pass) {
+	for _, l := range p.lines {
+		if l.Field != robots.FieldCrawlDelay {
+			continue
+		}
+		if rec, ok := p.record(l); ok && rec.Usable && rec.Delay > longDelaySeconds {
+			pages := int(24 * 60 * 60 / rec.Delay)
+			p.add(l.Value, "at this pace a crawler reads at most "+itoa(pages)+" pages a day")
+		}
+	}
+}
+
+func paceIgnored(p *pass) {
+	own := false   // the group at hand names Googlebot
+	closed := true // the run of user-agent lines is over
+	for _, l := range p.lines {
+		switch {
+		case l.Field == robots.FieldUserAgent:
+			if closed {
+				own, closed = false, false
+			}
+			own = own || strings.EqualFold(p.text(l.Value), "Googlebot")
+		case isRule(l.Field):
+			closed = true
+		case l.Field == robots.FieldCrawlDelay && own:
+			d := p.add(l.Span, "Googlebot does not read Crawl-delay")
+			d.Dialects = p.where(func(v *view) bool {
+				return strings.HasPrefix(v.dialect.Name, "google") && v.dialect.CrawlDelay == robots.HonourIgnored
+			})
+		}
+	}
+}

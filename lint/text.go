@@ -1,0 +1,389 @@
+package lint
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/robotskit/robots"
+)
+
+// Checks of the bytes of a file, and of lines as lines.
+
+const byteOrderMark = "\uFEFF"
+
+// kind returns what a file is that is no robots.txt: "UTF-16", "HTML or XML", "JSON",
+// or "" for text.
+func kind(body []byte) string {
+	if bytes.HasPrefix(body, []byte("\xFE\xFF")) || bytes.HasPrefix(body, []byte("\xFF\xFE")) {
+		return "UTF-16"
+	}
+	body = bytes.TrimLeft(bytes.TrimPrefix(body, []byte(byteOrderMark)), " \t\r\n\v\f")
+	switch {
+	case len(body) == 0:
+	case body[0] == '<':
+		return "HTML or XML"
+	case body[0] == '{' || body[0] == '[' && !bytes.HasPrefix(body, []byte("[User-agent")):
+		return "JSON"
+	}
+	return ""
+}
+
+func notRobotsTxt(p *pass) {
+	if p.kind == "HTML or XML" || p.kind == "JSON" {
+		p.add(robots.Span{}, "the file looks like "+p.kind+", not like a robots.txt: crawlers skip what they cannot read, so it blocks nothing").
+			Advice = "serve robots.txt as plain text, or answer 404 if there is none"
+	}
+}
+
+func utf16(p *pass) {
+	if p.kind == "UTF-16" {
+		p.add(robots.Span{}, "the file is UTF-16: no crawler can read its lines, so it blocks nothing").
+			Advice = "save it as UTF-8"
+	}
+}
+
+func notUTF8(p *pass) {
+	for _, l := range p.lines {
+		text := p.content(l)
+		if utf8.ValidString(text) {
+			continue
+		}
+		for i := 0; i < len(text); {
+			r, n := utf8.DecodeRuneInString(text[i:])
+			if r == utf8.RuneError && n == 1 {
+				p.add(robots.Span{Start: l.Span.Start + i, End: l.Span.Start + i + 1},
+					"this byte is no UTF-8: crawlers may read the line in different ways").
+					Advice = "save the file as UTF-8, or write the byte as " + escaped(text[i:i+1])
+				return
+			}
+			i += n
+		}
+	}
+}
+
+func leadingMark(p *pass) {
+	if bytes.HasPrefix(p.body, []byte(byteOrderMark)) {
+		p.add(robots.Span{End: 3}, "the file begins with a byte order mark, which some older parsers take for text").
+			edit(Edit{0, 3, ""})
+	}
+}
+
+func innerMark(p *pass) {
+	for _, l := range p.lines {
+		if l.Number > 1 && strings.HasPrefix(p.text(l.Span), byteOrderMark) {
+			at := l.Span.Start
+			d := p.add(robots.Span{Start: at, End: at + 3}, "a byte order mark stands before the field, so the field is not known")
+			d.Advice = "delete the three invisible bytes; two files were probably joined"
+			d.edit(Edit{at, at + 3, ""})
+		}
+	}
+}
+
+func controlByte(p *pass) {
+	for _, l := range p.lines {
+		text := p.content(l)
+		i := strings.IndexFunc(text, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7F })
+		if i < 0 {
+			continue
+		}
+		p.add(robots.Span{Start: l.Span.Start + i, End: l.Span.Start + i + 1},
+			"a control byte ("+hex(text[i])+") stands in this line").
+			Advice = "delete it"
+	}
+}
+
+func tooLarge(p *pass) {
+	size := len(p.body)
+	cut := p.where(func(v *view) bool { return v.dialect.MaxFileBytes > 0 && size > v.dialect.MaxFileBytes })
+	if len(cut) == 0 {
+		return
+	}
+	message := "the file has " + strconv.Itoa(size) + " bytes: "
+	var parts []string
+	for _, v := range p.views {
+		limit := v.dialect.MaxFileBytes
+		if limit == 0 || size <= limit {
+			continue
+		}
+		part := "crawlers read the first " + strconv.Itoa(limit)
+		if v.dialect.OverSizeOpens {
+			part = v.dialect.Name + " ignores a file over " + strconv.Itoa(limit)
+		}
+		if len(parts) == 0 || parts[len(parts)-1] != part {
+			parts = append(parts, part)
+		}
+	}
+	d := p.add(robots.Span{}, message+strings.Join(parts, "; "))
+	d.Dialects = cut
+	d.Advice = "merge rules that share a beginning"
+}
+
+func longLine(p *pass) {
+	for _, l := range p.lines {
+		n := len(p.content(l))
+		cut := p.where(func(v *view) bool { return v.dialect.MaxLineBytes > 0 && n > v.dialect.MaxLineBytes })
+		if len(cut) == 0 {
+			continue
+		}
+		least := 0
+		for _, v := range p.views {
+			if m := v.dialect.MaxLineBytes; m > 0 && n > m && (least == 0 || m < least) {
+				least = m
+			}
+		}
+		d := p.add(l.Span, "the line has "+strconv.Itoa(n)+" bytes; what comes after byte "+strconv.Itoa(least)+" is not read")
+		d.Dialects = cut
+	}
+}
+
+// tooManyRules is the number of rules above which Yandex's tester refuses a file.
+const maxRules = 2048
+
+func tooManyRules(p *pass) {
+	n := 0
+	for _, l := range p.lines {
+		if isRule(l.Field) {
+			n++
+		}
+	}
+	if n > maxRules {
+		d := p.add(robots.Span{}, "the file has "+strconv.Itoa(n)+" rules; Yandex's tester refuses more than "+strconv.Itoa(maxRules))
+		d.Dialects = p.only("yandex")
+		d.Advice = "merge rules that share a beginning"
+	}
+}
+
+// knownFields are the fields that the engine knows, in customary spelling.
+var knownFields = []string{
+	"User-agent", "Allow", "Disallow", "Sitemap", "Crawl-delay", "Request-rate", "Visit-time",
+	"Clean-param", "Host", "Content-Signal", "Content-Usage", "License",
+}
+
+// retiredFields were once written by many and are read by nobody now.
+var retiredFields = []string{
+	"Noindex", "Nofollow", "Noarchive", "Nosnippet", "Host", "Robot-version", "Comment", "Cache-delay",
+}
+
+// customary returns the customary spelling of a field's name, "" if no field has it.
+func customary(name string) string {
+	for _, f := range knownFields {
+		if strings.EqualFold(f, name) {
+			return f
+		}
+	}
+	return ""
+}
+
+func missingColon(p *pass) {
+	for _, l := range p.lines {
+		if l.Field != robots.FieldNone {
+			continue
+		}
+		text := p.content(l)
+		name, rest, ok := cutBlank(strings.TrimLeft(text, " \t"))
+		field := customary(name)
+		if !ok || field == "" {
+			continue
+		}
+		at := l.Span.Start + len(text) - len(strings.TrimLeft(text, " \t")) + len(name)
+		d := p.add(robots.Span{Start: at - len(name), End: at}, "a colon is missing after "+name)
+		d.Advice = "write " + field + ": " + rest
+		d.Dialects = p.where(func(v *view) bool { return v.field(l) == robots.FieldNone })
+		d.edit(Edit{at, at, ":"})
+	}
+}
+
+func misspeltField(p *pass) {
+	for _, l := range p.lines {
+		if l.Field != robots.FieldUnknown {
+			continue
+		}
+		name := p.text(l.Name)
+		meant := meantField(name)
+		if meant == "" {
+			continue
+		}
+		d := p.add(l.Name, quote(name)+" is no field")
+		d.Advice = "write " + meant
+		d.Dialects = p.where(func(v *view) bool { return v.field(l) == robots.FieldNone })
+		d.edit(Edit{l.Name.Start, l.Name.End, meant})
+	}
+}
+
+// meantField returns the field that a name is a misspelling of: one that two letters
+// added, dropped, changed or swapped make of it. A short name must be nearer.
+func meantField(name string) string {
+	name = strings.ToLower(name)
+	if customary(name) != "" || isRetired(name) {
+		return ""
+	}
+	for _, f := range knownFields {
+		f := strings.ToLower(f)
+		most := 2
+		if len(f) < 6 {
+			most = 1
+		}
+		if near(name, f, most) {
+			return customary(f)
+		}
+	}
+	return ""
+}
+
+func isRetired(name string) bool {
+	for _, f := range retiredFields {
+		if strings.EqualFold(f, name) {
+			return true
+		}
+	}
+	return false
+}
+
+func unknownField(p *pass) {
+	for _, l := range p.lines {
+		if name := p.text(l.Name); l.Field == robots.FieldUnknown && isName(name) && !isRetired(name) && meantField(name) == "" {
+			p.add(l.Name, "no engine here knows the field "+quote(name)+"; the line has no effect")
+		}
+	}
+}
+
+// isName reports whether somebody may have meant a name as that of a field: "http" of an
+// address on a line of its own is none.
+func isName(name string) bool {
+	for i := range len(name) {
+		if c := name[i]; !('a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_') {
+			return false
+		}
+	}
+	return !strings.EqualFold(name, "http") && !strings.EqualFold(name, "https")
+}
+
+func retiredField(p *pass) {
+	for _, l := range p.lines {
+		name := p.text(l.Name)
+		if !isRetired(name) {
+			continue
+		}
+		d := p.add(l.Name, name+" is not read by any engine any more")
+		switch strings.ToLower(name) {
+		case "noindex", "nofollow", "noarchive", "nosnippet":
+			d.Advice = "use a robots meta tag or the X-Robots-Tag header on the pages"
+		case "host":
+			d.Advice = "redirect the other hosts to the main one"
+		}
+	}
+}
+
+func strayText(p *pass) {
+	for _, l := range p.lines {
+		text := strings.TrimSpace(p.content(l))
+		stray := l.Field == robots.FieldNone && text != "" && text != byteOrderMark ||
+			l.Field == robots.FieldUnknown && !isName(p.text(l.Name)) && meantField(p.text(l.Name)) == ""
+		if !stray || strings.HasPrefix(text, byteOrderMark) {
+			continue
+		}
+		if name, _, ok := cutBlank(text); ok && customary(name) != "" {
+			continue
+		}
+		start := l.Span.Start + strings.Index(p.text(l.Span), text)
+		d := p.add(robots.Span{Start: start, End: start + len(text)}, "this is no field and no comment; crawlers skip the line")
+		d.Advice = "put # before it"
+	}
+}
+
+func twoFields(p *pass) {
+	for _, l := range p.lines {
+		if l.Field == robots.FieldNone || l.Field == robots.FieldUnknown || l.Field == robots.FieldSitemap {
+			continue
+		}
+		value := p.text(l.Value)
+		at, name := secondField(value)
+		if name == "" {
+			continue
+		}
+		start := l.Value.Start + at
+		d := p.add(robots.Span{Start: start, End: start + len(name)}, "a second field stands in this line; crawlers take it for part of the value")
+		d.Advice = "begin a new line before " + name
+		blanks := len(value[:at]) - len(strings.TrimRight(value[:at], " \t"))
+		d.edit(Edit{start - blanks, start, p.newline()})
+	}
+}
+
+// secondField finds a field with its colon after a blank in a value.
+func secondField(value string) (at int, name string) {
+	for i := 0; i < len(value); {
+		j := strings.IndexByte(value[i:], ':')
+		if j < 0 {
+			return 0, ""
+		}
+		word := strings.TrimRight(value[:i+j], " \t")
+		start := 1 + strings.LastIndexAny(word, " \t")
+		if customary(word[start:]) != "" && start >= i && (start > 0 || i+j == 0) {
+			return start, value[start : i+j]
+		}
+		i += j + 1
+	}
+	return 0, ""
+}
+
+func hashInPath(p *pass) {
+	for _, l := range p.lines {
+		if !isRule(l.Field) || l.Comment.Start == l.Comment.End || l.Value.End != l.Comment.Start || l.Value.Start == l.Value.End {
+			continue
+		}
+		d := p.add(robots.Span{Start: l.Comment.Start, End: l.Comment.Start + 1}, "# begins a comment, so the path ends before it: "+quote(p.text(l.Value)))
+		d.Advice = "write %23 for a # in the path, or a blank before a comment"
+	}
+}
+
+// invisible are characters that look like nothing or like another one, and what was
+// meant.
+var invisible = []struct{ char, meant, name string }{
+	{"\u00A0", " ", "a no-break space"},
+	{"\u200B", "", "a zero-width space"},
+	{"\u200C", "", "a zero-width non-joiner"},
+	{"\u200D", "", "a zero-width joiner"},
+	{"\u2060", "", "a word joiner"},
+	{"\u3000", " ", "a wide blank"},
+	{"\uFF1A", ":", "a wide colon"},
+	{"\u2010", "-", "a typographic hyphen"},
+	{"\u2011", "-", "a no-break hyphen"},
+	{"\u2012", "-", "a figure dash"},
+	{"\u2013", "-", "an en dash"},
+	{"\u2014", "-", "an em dash"},
+}
+
+func invisibleCharacter(p *pass) {
+	for _, l := range p.lines {
+		text := p.content(l)
+		if isASCII(text) {
+			continue
+		}
+		var edits []Edit
+		var name string
+		for _, c := range invisible {
+			for i := 0; ; {
+				j := strings.Index(text[i:], c.char)
+				if j < 0 {
+					break
+				}
+				i += j
+				start := l.Span.Start + i
+				edits = append(edits, Edit{start, start + len(c.char), c.meant})
+				if name == "" {
+					name = c.name
+				}
+				i += len(c.char)
+			}
+		}
+		if len(edits) == 0 {
+			continue
+		}
+		e := edits[0]
+		d := p.add(robots.Span{Start: e.Start, End: e.End}, name+" stands here, which does not count as what it looks like")
+		d.Advice = "type the line again"
+		d.edit(edits...)
+	}
+}

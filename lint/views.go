@@ -1,0 +1,80 @@
+package lint
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/robotskit/robots"
+)
+
+// view is how a dialect reads the file.
+type view struct {
+	dialect robots.Dialect
+	lines   []seen   // by number, from 1; index 0 is unused
+	names   []string // of crawlers, without "*"
+
+	groupsOf map[string][]byte        // by name: what signature returns
+	rules    map[string]*robots.Rules // by signature, and "*"
+}
+
+// seen is what a dialect makes of a line.
+type seen struct {
+	field robots.Field
+	group int32 // -1 if it belongs to none
+	names []string
+}
+
+func newView(f *robots.File, d robots.Dialect, lines int) *view {
+	v := &view{dialect: d, lines: make([]seen, lines+1)}
+	for r := range f.Readings(d) {
+		v.lines[r.Line] = seen{r.Field, int32(r.Group), r.Names}
+	}
+	for _, s := range v.lines {
+		v.names = append(v.names, s.names...)
+	}
+	slices.Sort(v.names)
+	v.names = slices.Compact(v.names)
+	v.names = slices.DeleteFunc(v.names, func(name string) bool { return name == "*" })
+	return v
+}
+
+// field returns what a line declares in the dialect, FieldNone if it is not read.
+func (v *view) field(l robots.Line) robots.Field { return v.lines[l.Number].field }
+
+// group returns the number of the group that a line belongs to, -1 if it is in none.
+func (v *view) group(l robots.Line) int {
+	if s := v.lines[l.Number]; s.field != robots.FieldNone {
+		return int(s.group)
+	}
+	return -1
+}
+
+// token returns the crawler that a user-agent line names, "" if it names none.
+func (v *view) token(l robots.Line) string {
+	if names := v.lines[l.Number].names; len(names) > 0 {
+		return names[0]
+	}
+	return ""
+}
+
+// named reports whether a user-agent line names a crawler.
+func (v *view) named(l robots.Line, name string) bool {
+	return slices.ContainsFunc(v.lines[l.Number].names, func(n string) bool { return strings.EqualFold(n, name) })
+}
+
+// crawlers returns everybody who may find another answer than anybody else: "*", who
+// stands for all that the file does not name, and those it names.
+func (v *view) crawlers() []string { return append([]string{"*"}, v.names...) }
+
+// signature says which groups name a crawler: two with the same one obey the same rules.
+func (v *view) signature(name string) string {
+	if v.groupsOf == nil {
+		v.groupsOf = map[string][]byte{}
+		for _, s := range v.lines {
+			for _, n := range s.names {
+				v.groupsOf[n] = append(v.groupsOf[n], itoa(int(s.group))+" "...)
+			}
+		}
+	}
+	return string(v.groupsOf[name])
+}
