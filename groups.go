@@ -48,7 +48,6 @@ type Reading struct {
 func (f *File) Readings(d Dialect) iter.Seq[Reading] {
 	return func(yield func(Reading) bool) {
 		limit, _ := f.limit(&d)
-		count := lineCounter{f: f}
 		group := -1
 		var run agentRun
 		for _, l := range f.lines {
@@ -62,7 +61,7 @@ func (f *File) Readings(d Dialect) iter.Seq[Reading] {
 			if field == FieldNone || field == FieldUnknown {
 				continue
 			}
-			r := Reading{Line: count.number(start), Field: field, Value: Span{start, end}, Group: group}
+			r := Reading{Line: f.lineNumber(start), Field: field, Value: Span{start, end}, Group: group}
 			switch field {
 			case FieldUserAgent:
 				r.Names = d.named(f.Text(r.Value))

@@ -77,7 +77,7 @@ func checkReadings(t *testing.T, body []byte) {
 			}
 			// The name is given as the dialect has it: Rules would read a value as the
 			// product tokens in it.
-			r := newRules(f, d, nil)
+			r := newRules(f, &d, nil)
 			r.tokens = []string{name}
 			r.limit, r.counts = f.limit(r.dialect)
 			r.choose()

@@ -112,6 +112,12 @@ func TestUndecided(t *testing.T) {
 			t.Fatalf("%d and %d steps of %d", r.NewlyBlocked.Steps, r.NewlyOpen.Steps, steps)
 		}
 	}
+	light := parse(robots.RFC9309, append(old[1:], "Allow: /")...)
+	for steps := range 300 {
+		if c, err := Every(light, "/", false, Options{Steps: 1 + steps}); err != nil || c.Holds {
+			t.Fatalf("%d steps: %+v, %v", 1+steps, c, err)
+		}
+	}
 	effects := Effects(a, Options{})
 	for steps := 1; steps < 100_000; steps *= 2 {
 		for i, e := range Effects(a, Options{Steps: steps}) {
