@@ -15,58 +15,58 @@ import (
 // take reads the body of a 2xx. It is a Success only if it came whole, or if
 // the size limit was reached first: part of a file is no file (FAIL-02), since
 // what is missing may be the Disallow that matters.
-func (a *access) take(r *reply) {
-	l := &a.client.limits
+func (s *session) take(r *reply) {
+	l := &s.client.limits
 	began := time.Now()
-	defer func() { a.hop().Body = time.Since(began) }()
-	r.wire.phase(a.until, Timeout, l.MaxRawBytes, RawLimit)
-	r.wire.atLeast(l.LeastRate, l.Grace)
+	defer func() { s.hop().Body = time.Since(began) }()
+	r.conn.phase(s.until, Timeout, l.MaxRawBytes, RawLimit)
+	r.conn.atLeast(l.LeastRate, l.Grace)
 
 	raw := &source{in: bufio.NewReader(r.body)}
 	decoded, f := decoder(raw, r)
 	if f != nil {
-		a.fail(f)
+		s.fail(f)
 		return
 	}
 	keep := l.MaxBodyBytes + bodySlack
 	body, err := io.ReadAll(io.LimitReader(decoded, keep+1))
 	switch {
 	case int64(len(body)) > keep:
-		a.record.Body, a.record.Truncated = body[:keep:keep], true
-		a.end(OK, "")
+		s.record.Body, s.record.Truncated = body[:keep:keep], true
+		s.end(OK, "")
 		return
 	case raw.err != nil: // before err: a decoder wraps what it was given
-		a.fail(r.wire.classify(raw.err, Incomplete))
+		s.fail(r.conn.classify(raw.err, Incomplete))
 		return
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		a.end(Incomplete, "the compressed body ends early")
+		s.end(Incomplete, "the compressed body ends early")
 		return
 	case err != nil:
-		a.end(Undecodable, err.Error())
+		s.end(Undecodable, err.Error())
 		return
 	}
 	// A decoder stops where its data ends; what follows must be the end too.
 	if _, err := raw.ReadByte(); err == nil {
-		a.end(Undecodable, "bytes follow the compressed body")
+		s.end(Undecodable, "bytes follow the compressed body")
 		return
 	} else if raw.err != nil {
-		a.fail(r.wire.classify(raw.err, Incomplete))
+		s.fail(r.conn.classify(raw.err, Incomplete))
 		return
 	}
-	a.whole(body)
+	s.whole(body)
 }
 
 // whole ends a fetch whose file came to its end.
-func (a *access) whole(body []byte) {
-	a.record.Body = body
+func (s *session) whole(body []byte) {
+	s.record.Body = body
 	switch {
 	case len(body) == 0:
-		a.record.Body = []byte{}
-		a.end(Empty, "")
+		s.record.Body = []byte{}
+		s.end(Empty, "")
 	case isZipped(body):
-		a.end(OK, zippedNote)
+		s.end(OK, zippedNote)
 	default:
-		a.end(OK, "")
+		s.end(OK, "")
 	}
 }
 
@@ -119,7 +119,7 @@ func decoder(raw *source, r *reply) (io.Reader, *failure) {
 	}
 	head, err := raw.in.Peek(2)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, r.wire.classify(err, Incomplete)
+		return nil, r.conn.classify(err, Incomplete)
 	}
 	if len(head) == 0 && (r.chunks || r.old) {
 		// The last chunk says that nothing is all, and nothing needs no decoding.
@@ -143,7 +143,7 @@ func decoder(raw *source, r *reply) (io.Reader, *failure) {
 	case err == nil:
 		return d, nil
 	case raw.err != nil:
-		return nil, r.wire.classify(raw.err, Incomplete)
+		return nil, r.conn.classify(raw.err, Incomplete)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, &failure{Incomplete, "the compressed body ends early"}
 	}

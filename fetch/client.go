@@ -219,7 +219,7 @@ type Visit interface {
 }
 
 type visit struct {
-	access  *access
+	session *session
 	arrived time.Time
 }
 
@@ -244,17 +244,17 @@ func (c *Client) Arrive(ctx context.Context, origin robots.Origin) (Visit, error
 		return nil, fmt.Errorf("fetch %s: %w", origin.RobotsURL(), err)
 	}
 	now := time.Now()
-	a := &access{
+	s := &session{
 		client: c,
 		caller: ctx,
 		until:  now.Add(c.limits.Total),
 		record: &Record{Origin: origin, URL: origin.RobotsURL(), Started: now, Hops: []Hop{{URL: origin.RobotsURL()}}},
 	}
-	if a.seek(origin); a.lost == nil {
-		a.lost = a.enter(a.at[0].Addr())
+	if s.seek(origin); s.lost == nil {
+		s.lost = s.enter(s.at[0].Addr())
 	}
-	v := &visit{access: a, arrived: time.Now()}
-	if err := a.unasked(); err != nil {
+	v := &visit{session: s, arrived: time.Now()}
+	if err := s.unasked(); err != nil {
 		v.Leave()
 		return nil, err
 	}
@@ -263,35 +263,35 @@ func (c *Client) Arrive(ctx context.Context, origin robots.Origin) (Visit, error
 
 // unasked returns an error if the fetch cannot go on for a reason that is none of
 // the site's: its caller gave up, or the starts do not know.
-func (a *access) unasked() error {
-	err := ended(a.caller)
+func (s *session) unasked() error {
+	err := ended(s.caller)
 	if err == nil {
-		err = a.err
+		err = s.err
 	}
 	if err != nil {
-		return fmt.Errorf("fetch %s: %w", a.record.Origin.RobotsURL(), err)
+		return fmt.Errorf("fetch %s: %w", s.record.Origin.RobotsURL(), err)
 	}
 	return nil
 }
 
 func (v *visit) Leave() {
-	v.access.leave()
-	v.access.give()
+	v.session.leave()
+	v.session.give()
 }
 
 func (v *visit) Fetch(ctx context.Context) (*Record, error) {
-	a := v.access
-	a.caller, a.until = ctx, a.until.Add(time.Since(v.arrived))
-	a.limit()
-	if a.record.Origin.Scheme() == "ftp" {
-		a.ftp()
+	s := v.session
+	s.caller, s.until = ctx, s.until.Add(time.Since(v.arrived))
+	s.limit()
+	if s.record.Origin.Scheme() == "ftp" {
+		s.ftp()
 	} else {
-		a.http()
+		s.http()
 	}
-	if err := a.unasked(); err != nil && !a.record.Outcome.Good() {
+	if err := s.unasked(); err != nil && !s.record.Outcome.Good() {
 		return nil, err
 	}
-	r := a.record
+	r := s.record
 	r.Fetched = time.Now()
 	if r.Outcome.Good() {
 		r.Expires = r.Fetched.Add(r.Lifetime(LifeFloor, LifeCeiling))
@@ -316,8 +316,8 @@ func ended(ctx context.Context) error {
 // errTotal is the cause of a context that ends with the time of the fetch.
 var errTotal = errors.New("time for the fetch is over")
 
-// access is one fetch under way.
-type access struct {
+// session is one fetch under way.
+type session struct {
 	client *Client
 	caller context.Context
 	ctx    context.Context // the caller's, ends with until at the latest; see limit
@@ -336,15 +336,15 @@ type access struct {
 }
 
 // end notes how the fetch ended.
-func (a *access) end(c Cause, detail string) {
-	a.record.Outcome, a.record.Cause, a.record.Detail = c.Outcome(), c, clean(detail)
+func (s *session) end(c Cause, detail string) {
+	s.record.Outcome, s.record.Cause, s.record.Detail = c.Outcome(), c, clean(detail)
 }
 
 // fail notes a failure as it was found.
-func (a *access) fail(f *failure) { a.end(f.cause, f.detail) }
+func (s *session) fail(f *failure) { s.end(f.cause, f.detail) }
 
 // hop returns the request under way.
-func (a *access) hop() *Hop { return &a.record.Hops[len(a.record.Hops)-1] }
+func (s *session) hop() *Hop { return &s.record.Hops[len(s.record.Hops)-1] }
 
 // failure is a cause on its way up.
 type failure struct {

@@ -22,70 +22,70 @@ const maxAddresses = 6
 
 // open connects to an origin, with TLS for https, and notes in the hop how long
 // each phase took.
-func (a *access) open(o robots.Origin) (*wire, *failure) {
-	if a.at == nil && a.lost == nil {
-		a.seek(o)
+func (s *session) open(o robots.Origin) (*limitedConn, *failure) {
+	if s.at == nil && s.lost == nil {
+		s.seek(o)
 	}
-	if a.lost != nil {
-		return nil, a.lost
+	if s.lost != nil {
+		return nil, s.lost
 	}
-	conn, f := a.dial()
+	conn, f := s.dial()
 	if f != nil {
 		return nil, f
 	}
-	a.hop().Address = conn.RemoteAddr().String()
+	s.hop().Address = conn.RemoteAddr().String()
 	if o.Scheme() != "https" {
-		return &wire{conn: conn}, nil
+		return &limitedConn{Conn: conn}, nil
 	}
 	began := time.Now()
-	secured, f := a.secure(conn, o.Host())
-	a.hop().TLS = time.Since(began)
+	secured, f := s.secure(conn, o.Host())
+	s.hop().TLS = time.Since(began)
 	if f != nil {
 		conn.Close()
 		return nil, f
 	}
-	return &wire{conn: secured}, nil
+	return &limitedConn{Conn: secured}, nil
 }
 
-// seek finds where the host of an origin may be dialled, in a.at, or why nowhere,
-// in a.lost.
-func (a *access) seek(o robots.Origin) {
-	addresses, f := a.resolve(o.Host())
+// seek finds where the host of an origin may be dialled, in s.at, or why nowhere,
+// in s.lost.
+func (s *session) seek(o robots.Origin) {
+	addresses, f := s.resolve(o.Host())
 	if f == nil {
-		a.at, f = a.permitted(addresses, uint16(o.Port()))
+		s.at, f = s.permitted(addresses, uint16(o.Port()))
 	}
-	a.lost = f
+	s.lost = f
 }
 
 // resolve returns the addresses of a host in the order to try them.
-func (a *access) resolve(host string) ([]netip.Addr, *failure) {
+func (s *session) resolve(host string) ([]netip.Addr, *failure) {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{ip}, nil
 	}
-	lookups := &a.client.pool.lookups
-	if f := a.wait(func() error { return lookups.take(a.caller, netip.Addr{}, a.begun) }); f != nil {
+	lookups := &s.client.pool.lookups
+	if f := s.wait(func() error { return lookups.take(s.caller, netip.Addr{}, s.begun) }); f != nil {
 		return nil, f
 	}
 	defer lookups.give(netip.Addr{})
 	began := time.Now()
-	defer func() { a.hop().DNS = time.Since(began) }()
-	ctx, cancel := context.WithTimeout(a.ctx, a.client.limits.DNS)
+	defer func() { s.hop().DNS = time.Since(began) }()
+	ctx, cancel := context.WithTimeout(s.ctx, s.client.limits.DNS)
 	defer cancel()
-	if hosts := a.client.hosts; hosts != nil {
+	if hosts := s.client.hosts; hosts != nil {
 		if addresses, err := hosts.LookupNetIP(ctx, "ip", host); err == nil && len(addresses) > 0 {
 			return addresses, nil
 		}
 	}
 	// The dot at the end keeps the search domains of this machine out: the
 	// origin's name is whole.
-	addresses, err := a.client.options.Resolver.LookupNetIP(ctx, "ip", host+".")
+	addresses, err := s.client.options.Resolver.LookupNetIP(ctx, "ip", host+".")
 	if err == nil && len(addresses) > 0 {
 		return addresses, nil
 	}
 	if err == nil {
 		return nil, &failure{DNSNotFound, ""}
 	}
-	if a.over() {
+	if s.over() {
 		return nil, &failure{Timeout, "while looking the name up"}
 	}
 	var e *net.DNSError
@@ -114,12 +114,12 @@ func isSocket(text string) bool {
 
 // permitted returns where to dial. Addresses that the guard refuses are left out;
 // if it refuses all, that is the failure.
-func (a *access) permitted(addresses []netip.Addr, port uint16) ([]netip.AddrPort, *failure) {
+func (s *session) permitted(addresses []netip.Addr, port uint16) ([]netip.AddrPort, *failure) {
 	var allowed []netip.AddrPort
 	var refused *RefusedError
 	for _, ip := range addresses {
 		at := netip.AddrPortFrom(ip.Unmap(), port)
-		if err := a.client.options.Guard.Check(at); err != nil {
+		if err := s.client.options.Guard.Check(at); err != nil {
 			errors.As(err, &refused)
 			continue
 		}
@@ -133,21 +133,21 @@ func (a *access) permitted(addresses []netip.Addr, port uint16) ([]netip.AddrPor
 	return allowed, nil
 }
 
-// dial connects to the first address in a.at that answers, at each with a place
+// dial connects to the first address in s.at that answers, at each with a place
 // of its own: no two are held at a time.
-func (a *access) dial() (net.Conn, *failure) {
+func (s *session) dial() (net.Conn, *failure) {
 	var f *failure
-	left := a.client.limits.Connect
-	for i, at := range a.at {
-		if g := a.enter(at.Addr()); g != nil {
+	left := s.client.limits.Connect
+	for i, at := range s.at {
+		if g := s.enter(at.Addr()); g != nil {
 			return nil, g
 		}
 		// What is left is shared by the addresses left, so that a dead first
 		// one, often IPv6, does not take the time of the others.
 		began := time.Now()
-		conn, g := a.connect(at, left/time.Duration(len(a.at)-i))
+		conn, g := s.connect(at, left/time.Duration(len(s.at)-i))
 		took := time.Since(began)
-		a.hop().Connect += took
+		s.hop().Connect += took
 		if g == nil {
 			return conn, nil
 		}
@@ -157,7 +157,7 @@ func (a *access) dial() (net.Conn, *failure) {
 			f = g
 		}
 		left -= took
-		a.give()
+		s.give()
 		if f.cause == Timeout {
 			break
 		}
@@ -166,22 +166,22 @@ func (a *access) dial() (net.Conn, *failure) {
 }
 
 // connect opens one connection.
-func (a *access) connect(at netip.AddrPort, most time.Duration) (net.Conn, *failure) {
-	d := &net.Dialer{Timeout: max(most, time.Millisecond), KeepAlive: -1, Control: a.client.options.Guard.Control}
-	conn, err := a.client.connect(a.ctx, d, at.String())
+func (s *session) connect(at netip.AddrPort, most time.Duration) (net.Conn, *failure) {
+	d := &net.Dialer{Timeout: max(most, time.Millisecond), KeepAlive: -1, Control: s.client.options.Guard.Control}
+	conn, err := s.client.connect(s.ctx, d, at.String())
 	if err != nil {
-		return nil, a.unconnected(err)
+		return nil, s.unconnected(err)
 	}
 	return conn, nil
 }
 
-func (a *access) unconnected(err error) *failure {
+func (s *session) unconnected(err error) *failure {
 	var refused *RefusedError
 	var timeout net.Error
 	switch {
 	case errors.As(err, &refused):
 		return &failure{refused.cause(), refused.Error()}
-	case a.over():
+	case s.over():
 		return &failure{Timeout, "while connecting"}
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return &failure{ConnectRefused, ""}
@@ -211,13 +211,13 @@ var noNetwork = []syscall.Errno{
 }
 
 // enter takes a place at an address, unless it is held already.
-func (a *access) enter(addr netip.Addr) *failure {
-	if a.held == addr {
+func (s *session) enter(addr netip.Addr) *failure {
+	if s.held == addr {
 		return nil
 	}
-	f := a.wait(func() error { return a.client.pool.take(a.caller, addr, a.begun) })
+	f := s.wait(func() error { return s.client.pool.take(s.caller, addr, s.begun) })
 	if f == nil {
-		a.held, a.among, a.begun = addr, true, true
+		s.held, s.among, s.begun = addr, true, true
 	}
 	return f
 }
@@ -225,69 +225,69 @@ func (a *access) enter(addr netip.Addr) *failure {
 // wait waits for other fetches, and begins a context for what comes after. The
 // wait takes nothing from the time of the fetch: else a crowd of origins that lead
 // to one address would look like so many failures.
-func (a *access) wait(turn func() error) *failure {
+func (s *session) wait(turn func() error) *failure {
 	began := time.Now()
-	if a.err = turn(); a.err != nil {
+	if s.err = turn(); s.err != nil {
 		return &failure{Timeout, "while waiting for a place"}
 	}
-	a.until = a.until.Add(time.Since(began))
-	a.limit()
+	s.until = s.until.Add(time.Since(began))
+	s.limit()
 	return nil
 }
 
-// limit makes a.ctx end with the time of the fetch.
-func (a *access) limit() {
-	if a.cancel != nil {
-		a.cancel()
+// limit makes s.ctx end with the time of the fetch.
+func (s *session) limit() {
+	if s.cancel != nil {
+		s.cancel()
 	}
-	a.ctx, a.cancel = context.WithDeadlineCause(a.caller, a.until, errTotal)
+	s.ctx, s.cancel = context.WithDeadlineCause(s.caller, s.until, errTotal)
 }
 
 // free gives back the place at the address, if one is held.
-func (a *access) free() {
-	if a.held.IsValid() {
-		a.client.pool.each.give(a.held)
-		a.held = netip.Addr{}
+func (s *session) free() {
+	if s.held.IsValid() {
+		s.client.pool.each.give(s.held)
+		s.held = netip.Addr{}
 	}
 }
 
 // give gives back all that is held. It comes before every wait.
-func (a *access) give() {
-	a.free()
-	if a.among {
-		a.client.pool.all.give(netip.Addr{})
-		a.among = false
+func (s *session) give() {
+	s.free()
+	if s.among {
+		s.client.pool.all.give(netip.Addr{})
+		s.among = false
 	}
 }
 
 // leave ends a hop. If it was the last one, its place in all is held on.
-func (a *access) leave() {
-	if a.cancel != nil {
-		a.cancel()
+func (s *session) leave() {
+	if s.cancel != nil {
+		s.cancel()
 	}
-	a.free()
-	a.at, a.lost = nil, nil
+	s.free()
+	s.at, s.lost = nil, nil
 }
 
 // over reports whether the time of the whole fetch has run out.
-func (a *access) over() bool {
-	return a.ctx.Err() != nil && errors.Is(context.Cause(a.ctx), errTotal) || !time.Now().Before(a.until)
+func (s *session) over() bool {
+	return s.ctx.Err() != nil && errors.Is(context.Cause(s.ctx), errTotal) || !time.Now().Before(s.until)
 }
 
 // closing closes a connection if the caller gives up. The function it returns
 // ends that. The time of the fetch needs none of this: every read and write has
 // its deadline.
-func (a *access) closing(conn net.Conn) func() bool {
-	return context.AfterFunc(a.caller, func() { conn.Close() })
+func (s *session) closing(conn net.Conn) func() bool {
+	return context.AfterFunc(s.caller, func() { conn.Close() })
 }
 
 // sooner returns the end of a phase that may take so long: no later than the
 // end of the fetch. late is the phase's cause or that of the fetch.
-func (a *access) sooner(most time.Duration, late Cause) (time.Time, Cause) {
-	if t := time.Now().Add(most); t.Before(a.until) {
+func (s *session) sooner(most time.Duration, late Cause) (time.Time, Cause) {
+	if t := time.Now().Add(most); t.Before(s.until) {
 		return t, late
 	}
-	return a.until, Timeout
+	return s.until, Timeout
 }
 
 // sealed is a connection of TLS whose end is one only if TLS says so. crypto/tls
@@ -322,20 +322,20 @@ func (c *noted) Read(p []byte) (int, error) {
 
 // secure shakes hands with TLS. Only HTTP/1.1 is offered: one GET gains nothing
 // from HTTP/2, whose frames would need limits of their own.
-func (a *access) secure(conn net.Conn, host string) (net.Conn, *failure) {
-	until, late := a.sooner(a.client.limits.TLS, TLSTimeout)
+func (s *session) secure(conn net.Conn, host string) (net.Conn, *failure) {
+	until, late := s.sooner(s.client.limits.TLS, TLSTimeout)
 	if err := conn.SetDeadline(until); err != nil {
 		return nil, &failure{TLSFailure, err.Error()}
 	}
 	below := &noted{Conn: conn}
-	c := tls.Client(below, &tls.Config{ServerName: host, RootCAs: a.client.options.RootCAs, NextProtos: []string{"http/1.1"}})
-	defer a.closing(conn)()
-	err := c.HandshakeContext(a.ctx)
+	c := tls.Client(below, &tls.Config{ServerName: host, RootCAs: s.client.options.RootCAs, NextProtos: []string{"http/1.1"}})
+	defer s.closing(conn)()
+	err := c.HandshakeContext(s.ctx)
 	if err == nil {
 		return &sealed{c, below}, nil
 	}
-	f := unsecured(err, late, a.over())
-	if f.cause == TLSIssuer && noRoots(a.client.options.RootCAs) {
+	f := unsecured(err, late, s.over())
+	if f.cause == TLSIssuer && noRoots(s.client.options.RootCAs) {
 		f.cause = TLSRoots
 	}
 	return nil, f

@@ -16,45 +16,45 @@ import (
 // because everything hangs on the code of each reply and on what follows it: 530
 // to USER means that the site is not open to anyone, 421, or 530 and the end of
 // the connection, that it is busy. The client library at hand drops that code.
-func (a *access) ftp() {
-	o := a.record.Origin
-	defer a.leave()
-	w, f := a.open(o)
+func (s *session) ftp() {
+	o := s.record.Origin
+	defer s.leave()
+	conn, f := s.open(o)
 	if f != nil {
-		a.fail(f)
+		s.fail(f)
 		return
 	}
-	defer w.conn.Close()
-	defer a.closing(w.conn)()
-	w.left, w.over = a.client.limits.MaxHeaderBytes, HeaderLimit
-	t := &ftpTalk{access: a, wire: w, in: textproto.NewReader(bufio.NewReader(w))}
+	defer conn.Close()
+	defer s.closing(conn)()
+	conn.left, conn.over = s.client.limits.MaxHeaderBytes, HeaderLimit
+	t := &ftpTalk{session: s, conn: conn, in: textproto.NewReader(bufio.NewReader(conn))}
 	began := time.Now()
 	data, f := t.begin()
-	a.hop().Header = time.Since(began)
+	s.hop().Header = time.Since(began)
 	if f == nil {
 		began = time.Now()
 		f = t.receive(data)
-		a.hop().Body = time.Since(began)
+		s.hop().Body = time.Since(began)
 	}
-	a.hop().Received += w.received
-	a.hop().Status = a.record.Status
+	s.hop().Received += conn.received
+	s.hop().Status = s.record.Status
 	if f != nil {
-		a.record.Body = nil
-		a.fail(f)
+		s.record.Body = nil
+		s.fail(f)
 		return
 	}
-	a.whole(a.record.Body)
+	s.whole(s.record.Body)
 }
 
 // ftpTalk is the control connection.
 type ftpTalk struct {
-	*access
-	wire *wire
+	*session
+	conn *limitedConn
 	in   *textproto.Reader
 }
 
 // begin logs in and starts the transfer.
-func (t *ftpTalk) begin() (*wire, *failure) {
+func (t *ftpTalk) begin() (*limitedConn, *failure) {
 	if code, text, f := t.reply(); f != nil {
 		return nil, f
 	} else if code == 530 { // nobody has asked for a login yet
@@ -89,7 +89,7 @@ func (t *ftpTalk) begin() (*wire, *failure) {
 		f = &failure{FTPAbsent, text}
 	}
 	if f != nil {
-		data.conn.Close()
+		data.Close()
 		return nil, f
 	}
 	return data, nil
@@ -109,9 +109,9 @@ func (t *ftpTalk) stays() bool {
 }
 
 // receive reads the file and the reply that says it is whole.
-func (t *ftpTalk) receive(data *wire) *failure {
-	defer data.conn.Close()
-	defer t.closing(data.conn)()
+func (t *ftpTalk) receive(data *limitedConn) *failure {
+	defer data.Close()
+	defer t.closing(data)()
 	defer func() { t.hop().Received += data.received }()
 	l := &t.client.limits
 	data.phase(t.until, Timeout, l.MaxRawBytes, RawLimit)
@@ -126,7 +126,7 @@ func (t *ftpTalk) receive(data *wire) *failure {
 		t.record.Body, t.record.Truncated = body[:keep:keep], true
 		return nil
 	}
-	data.conn.Close() // some servers wait for it before they reply
+	data.Close() // some servers wait for it before they reply
 	code, text, f := t.reply()
 	switch {
 	case f != nil:
@@ -139,9 +139,9 @@ func (t *ftpTalk) receive(data *wire) *failure {
 
 // send gives a command and reads the reply, which must be one of those expected.
 func (t *ftpTalk) send(command string, expected ...int) (code int, text string, f *failure) {
-	t.wire.until, t.wire.late = t.sooner(t.client.limits.Header, HeaderTimeout)
-	if _, err := io.WriteString(t.wire, command+"\r\n"); err != nil && t.wire.failed != CauseNone {
-		return 0, "", t.wire.classify(err, Reset)
+	t.conn.until, t.conn.late = t.sooner(t.client.limits.Header, HeaderTimeout)
+	if _, err := io.WriteString(t.conn, command+"\r\n"); err != nil && t.conn.failed != CauseNone {
+		return 0, "", t.conn.classify(err, Reset)
 	}
 	code, text, f = t.reply()
 	if f != nil {
@@ -155,10 +155,10 @@ func (t *ftpTalk) send(command string, expected ...int) (code int, text string, 
 
 // reply reads one reply, of any number of lines.
 func (t *ftpTalk) reply() (code int, text string, f *failure) {
-	t.wire.until, t.wire.late = t.sooner(t.client.limits.Header, HeaderTimeout)
+	t.conn.until, t.conn.late = t.sooner(t.client.limits.Header, HeaderTimeout)
 	code, text, err := t.in.ReadResponse(0)
 	if err != nil {
-		f = t.wire.classify(err, BadResponse)
+		f = t.conn.classify(err, BadResponse)
 		if f.cause == Closed || f.cause == Incomplete {
 			f = &failure{Closed, "the control connection"}
 		}
@@ -242,8 +242,8 @@ func pasvPort(text string) (uint16, bool) {
 // data opens the data connection: to the host of the control connection, to a
 // port that no well-known service has, past the guard once more. It is no
 // connection more in the pool: the control connection has nothing to do meanwhile.
-func (t *ftpTalk) data(port uint16) (*wire, *failure) {
-	at, err := netip.ParseAddrPort(t.wire.conn.RemoteAddr().String())
+func (t *ftpTalk) data(port uint16) (*limitedConn, *failure) {
+	at, err := netip.ParseAddrPort(t.conn.RemoteAddr().String())
 	if err != nil {
 		return nil, &failure{ConnectFailed, err.Error()}
 	}
@@ -260,5 +260,5 @@ func (t *ftpTalk) data(port uint16) (*wire, *failure) {
 	if f != nil {
 		return nil, f
 	}
-	return &wire{conn: conn}, nil
+	return &limitedConn{Conn: conn}, nil
 }

@@ -20,7 +20,7 @@ import (
 // that the reader cannot take another version or status out of it than the check.
 //
 // Lines may end in LF alone (RFC 9112 section 2.2). How many bytes a head may
-// have is for the wire to say.
+// have is for the limitedConn to say.
 func readHead(in *bufio.Reader, head []byte) ([]byte, error) {
 	chunks := true // whether the version has them, or nobody reads the body
 	for first, begin := true, len(head); ; first, begin = false, len(head) {

@@ -20,79 +20,79 @@ type reply struct {
 	old    bool  // HTTP/1.0
 	chunks bool
 	body   io.Reader
-	wire   *wire
+	conn   *limitedConn
 }
 
 // http fetches over http and https, redirects followed (REDIR-01, REDIR-02).
-func (a *access) http() {
-	at, target := a.record.Origin, "/robots.txt"
+func (s *session) http() {
+	at, target := s.record.Origin, "/robots.txt"
 	seen := map[string]bool{}
 	for {
-		seen[a.record.URL] = true
-		done, next, location := a.ask(at, target)
+		seen[s.record.URL] = true
+		done, next, location := s.ask(at, target)
 		if done {
 			// Only its own 5xx says something about the origin (HTTP-07).
-			if a.record.Cause == ServerError && at == a.record.Origin {
-				a.probe()
+			if s.record.Cause == ServerError && at == s.record.Origin {
+				s.probe()
 			}
 			return
 		}
-		a.give()
+		s.give()
 		switch {
 		case seen[next.String()+location]:
-			a.end(RedirectLoop, "back to "+next.String()+location)
+			s.end(RedirectLoop, "back to "+next.String()+location)
 			return
-		case a.record.Redirects() >= a.client.limits.Redirects:
-			a.end(RedirectLimit, strconv.Itoa(a.record.Redirects())+" were followed")
+		case s.record.Redirects() >= s.client.limits.Redirects:
+			s.end(RedirectLimit, strconv.Itoa(s.record.Redirects())+" were followed")
 			return
 		}
 		at, target = next, location
-		a.record.URL = at.String() + target
-		a.record.Hops = append(a.record.Hops, Hop{URL: a.record.URL})
-		a.record.Status, a.record.Header, a.record.RetryAfter = 0, nil, 0 // of the last answer only
+		s.record.URL = at.String() + target
+		s.record.Hops = append(s.record.Hops, Hop{URL: s.record.URL})
+		s.record.Status, s.record.Header, s.record.RetryAfter = 0, nil, 0 // of the last answer only
 	}
 }
 
 // ask makes one request and judges the answer. Unless that ends the fetch it
 // returns where the answer leads.
-func (a *access) ask(at robots.Origin, target string) (done bool, next robots.Origin, location string) {
-	defer a.leave()
-	w, f := a.open(at)
+func (s *session) ask(at robots.Origin, target string) (done bool, next robots.Origin, location string) {
+	defer s.leave()
+	conn, f := s.open(at)
 	if f != nil {
-		a.fail(f)
+		s.fail(f)
 		return true, next, ""
 	}
-	defer w.conn.Close()
-	defer a.closing(w.conn)()
-	defer func() { a.hop().Received = w.received }()
-	r, f := a.exchange(w, at, target)
+	defer conn.Close()
+	defer s.closing(conn)()
+	defer func() { s.hop().Received = conn.received }()
+	r, f := s.exchange(conn, at, target)
 	if f != nil {
-		a.fail(f)
+		s.fail(f)
 		return true, next, ""
 	}
-	a.note(r)
+	s.note(r)
 	if cause, ok := finals[r.status]; ok {
-		a.end(cause, "")
+		s.end(cause, "")
 		if cause == Empty {
-			a.record.Body = []byte{}
+			s.record.Body = []byte{}
 		}
 		return true, next, ""
 	}
 	switch {
 	case r.status < 200 || r.status > 599:
-		a.end(BadStatus, "")
+		s.end(BadStatus, "")
 	case r.status < 300:
-		a.take(r)
+		s.take(r)
 	case r.status < 400:
-		a.hop().Location = clean(r.header.Get("Location"))
+		s.hop().Location = clean(r.header.Get("Location"))
 		if next, location, f = locate(at, target, r); f == nil {
 			return false, next, location
 		}
-		a.fail(f)
+		s.fail(f)
 	case r.status < 500:
-		a.end(ClientError, "")
+		s.end(ClientError, "")
 	default:
-		a.end(ServerError, "")
+		s.end(ServerError, "")
 	}
 	return true, next, ""
 }
@@ -118,52 +118,52 @@ var finals = map[int]Cause{
 // that outlives its deadline, decodes gzip only if it chose the encoding, reads
 // the environment's proxy, and keeps goroutines. What it forgives itself is found
 // by readHead before.
-func (a *access) exchange(w *wire, at robots.Origin, target string) (*reply, *failure) {
+func (s *session) exchange(conn *limitedConn, at robots.Origin, target string) (*reply, *failure) {
 	began := time.Now()
-	defer func() { a.hop().Header += time.Since(began) }()
-	until, late := a.sooner(a.client.limits.Header, HeaderTimeout)
-	w.phase(until, late, a.client.limits.MaxHeaderBytes, HeaderLimit)
+	defer func() { s.hop().Header += time.Since(began) }()
+	until, late := s.sooner(s.client.limits.Header, HeaderTimeout)
+	conn.phase(until, late, s.client.limits.MaxHeaderBytes, HeaderLimit)
 	_, host, _ := strings.Cut(at.String(), "://")
-	_, writing := io.WriteString(w, "GET "+target+" HTTP/1.1\r\nHost: "+host+
-		"\r\nUser-Agent: "+a.client.options.UserAgent+
+	_, writing := io.WriteString(conn, "GET "+target+" HTTP/1.1\r\nHost: "+host+
+		"\r\nUser-Agent: "+s.client.options.UserAgent+
 		"\r\nAccept: text/plain, */*;q=0.8\r\nAccept-Encoding: gzip, deflate\r\nConnection: close\r\n\r\n")
-	if writing != nil && w.failed != CauseNone {
-		return nil, w.classify(writing, Reset)
+	if writing != nil && conn.failed != CauseNone {
+		return nil, conn.classify(writing, Reset)
 	}
 	// A server may answer and close before it has read the request, so a failed
 	// write is no reason not to read.
-	in := bufio.NewReader(w)
+	in := bufio.NewReader(conn)
 	checked := bufio.NewReader(nil)
 	var head []byte
 	for {
 		var err error
 		head, err = readHead(in, head[:0])
 		if err != nil {
-			if writing != nil && w.received == 0 {
+			if writing != nil && conn.received == 0 {
 				err = writing // which took the reset, and left the end to be read
 			}
-			return nil, w.classify(err, BadResponse)
+			return nil, conn.classify(err, BadResponse)
 		}
 		checked.Reset(io.MultiReader(bytes.NewReader(head), in))
 		resp, err := http.ReadResponse(checked, &http.Request{Method: http.MethodGet})
 		if err != nil {
-			return nil, w.classify(err, BadResponse)
+			return nil, conn.classify(err, BadResponse)
 		}
 		status := resp.StatusCode
 		if 100 <= status && status < 200 && status != http.StatusSwitchingProtocols {
 			continue // their headers count against the limit, so this ends
 		}
-		a.hop().Status = status
+		s.hop().Status = status
 		return &reply{
 			status: status, header: resp.Header, length: resp.ContentLength,
-			old: !resp.ProtoAtLeast(1, 1), chunks: len(resp.TransferEncoding) > 0, body: resp.Body, wire: w,
+			old: !resp.ProtoAtLeast(1, 1), chunks: len(resp.TransferEncoding) > 0, body: resp.Body, conn: conn,
 		}, nil
 	}
 }
 
 // note keeps what the headers say.
-func (a *access) note(r *reply) {
-	rec := a.record
+func (s *session) note(r *reply) {
+	rec := s.record
 	rec.Status = r.status
 	rec.Header = map[string]string{}
 	for _, name := range keptHeaders {

@@ -9,7 +9,7 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// A Record is one access to the robots.txt of an origin: facts only, the same
+// A Record is one fetch of the robots.txt of an origin: facts only, the same
 // for every crawler and every dialect. What they permit is judged by Rules.
 //
 // A Record from Fetch stands alone. One that follows another of the same origin
@@ -53,7 +53,7 @@ type Record struct {
 	// shares with other processes is out of reach. It is never kept.
 	Degraded bool
 
-	// The rest is zero unless the access failed.
+	// The rest is zero unless the fetch failed.
 
 	// LastGood is the last answer of the site before it began to fail.
 	LastGood *Copy
@@ -105,7 +105,7 @@ func (h Hop) Took() time.Duration { return h.DNS + h.Connect + h.TLS + h.Header 
 // Redirects returns the number of redirects that were followed.
 func (r *Record) Redirects() int { return max(len(r.Hops)-1, 0) }
 
-// Took returns how long the access took, waits for a place included (Options.PerAddress).
+// Took returns how long the fetch took, waits for a place included (Options.PerAddress).
 func (r *Record) Took() time.Duration { return r.Fetched.Sub(r.Started) }
 
 // The usual bounds of a life and of the wait after a failure. A site that says
@@ -134,7 +134,7 @@ func (r *Record) Lifetime(floor, ceiling time.Duration) time.Duration {
 	return max(min(life, ceiling), floor)
 }
 
-// Retry returns how soon another access makes sense.
+// Retry returns how soon another fetch makes sense.
 func (r *Record) Retry() Retry {
 	if r.Status == 503 && r.Cause == ServerError {
 		return RetrySoon // HTTP-05

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// A wire is a connection that keeps the limits of a fetch: each read has a
+// A limitedConn is a connection that keeps the limits of a fetch: each read has a
 // deadline and counts. All waiting and all reading of a fetch goes through it,
 // so that no path can forget a limit.
-type wire struct {
-	conn  net.Conn // TLS where there is
-	until time.Time
-	late  Cause // of a read or write past until
+type limitedConn struct {
+	net.Conn // TLS where there is
+	until    time.Time
+	late     Cause // of a read or write past until
 
 	left     int64 // bytes that may still be read
 	over     Cause // of one more
@@ -34,73 +34,73 @@ type wire struct {
 }
 
 // phase sets the limits of what follows.
-func (w *wire) phase(until time.Time, late Cause, left int64, over Cause) {
-	w.until, w.late, w.left, w.over = until, late, left, over
+func (c *limitedConn) phase(until time.Time, late Cause, left int64, over Cause) {
+	c.until, c.late, c.left, c.over = until, late, left, over
 }
 
 // atLeast sets the least rate of what follows.
-func (w *wire) atLeast(rate int64, grace time.Duration) {
-	w.rate, w.grace, w.began, w.base = rate, grace, time.Now(), w.received
+func (c *limitedConn) atLeast(rate int64, grace time.Duration) {
+	c.rate, c.grace, c.began, c.base = rate, grace, time.Now(), c.received
 }
 
 var errLimit = errors.New("over the limit")
 
-func (w *wire) Read(p []byte) (int, error) {
-	if w.err != nil {
-		return 0, w.err
+func (c *limitedConn) Read(p []byte) (int, error) {
+	if c.err != nil {
+		return 0, c.err
 	}
-	if w.left <= 0 {
-		w.failed, w.err = w.over, errLimit
+	if c.left <= 0 {
+		c.failed, c.err = c.over, errLimit
 		return 0, errLimit
 	}
-	until, late := w.until, w.late
-	if w.rate > 0 {
+	until, late := c.until, c.late
+	if c.rate > 0 {
 		// When the bytes so far stop being enough: a read that is not over by
 		// then is too slow, however long it would still wait.
-		d := w.began.Add(max(w.grace, time.Duration(float64(w.received-w.base)/float64(w.rate)*float64(time.Second))))
+		d := c.began.Add(max(c.grace, time.Duration(float64(c.received-c.base)/float64(c.rate)*float64(time.Second))))
 		if d.Before(until) {
 			until, late = d, TooSlow
 		}
 	}
-	if err := w.conn.SetReadDeadline(until); err != nil {
+	if err := c.Conn.SetReadDeadline(until); err != nil {
 		return 0, err
 	}
-	if int64(len(p)) > w.left {
-		p = p[:w.left]
+	if int64(len(p)) > c.left {
+		p = p[:c.left]
 	}
-	n, err := w.conn.Read(p)
-	w.left -= int64(n)
-	w.received += int64(n)
+	n, err := c.Conn.Read(p)
+	c.left -= int64(n)
+	c.received += int64(n)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		w.failed = late
+		c.failed = late
 	}
-	w.err = err
+	c.err = err
 	return n, err
 }
 
-func (w *wire) Write(p []byte) (int, error) {
-	if err := w.conn.SetWriteDeadline(w.until); err != nil {
+func (c *limitedConn) Write(p []byte) (int, error) {
+	if err := c.Conn.SetWriteDeadline(c.until); err != nil {
 		return 0, err
 	}
-	n, err := w.conn.Write(p)
+	n, err := c.Conn.Write(p)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		w.failed = w.late
+		c.failed = c.late
 	}
 	return n, err
 }
 
 // classify says what an error of a read or a write means; otherwise is the
 // cause of one that is none of the network's.
-func (w *wire) classify(err error, otherwise Cause) *failure {
-	if w.err != nil && !errors.Is(w.err, io.EOF) {
-		err = w.err // what a reader above made of it says less
+func (c *limitedConn) classify(err error, otherwise Cause) *failure {
+	if c.err != nil && !errors.Is(c.err, io.EOF) {
+		err = c.err // what a reader above made of it says less
 	}
 	switch {
-	case w.failed != CauseNone:
-		return &failure{w.failed, ""}
+	case c.failed != CauseNone:
+		return &failure{c.failed, ""}
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.ECONNABORTED):
 		return &failure{Reset, ""}
-	case w.received == 0 && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)):
+	case c.received == 0 && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)):
 		return &failure{Closed, ""}
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return &failure{Incomplete, ""}
