@@ -19,7 +19,8 @@ func (s *session) take(r *reply) {
 	l := &s.client.limits
 	began := time.Now()
 	defer func() { s.hop().Body = time.Since(began) }()
-	r.conn.phase(s.until, Timeout, l.MaxRawBytes, RawLimit)
+	r.conn.phase(s.until, Timeout)
+	r.conn.quota(l.MaxRawBytes, RawLimit)
 	r.conn.atLeast(l.LeastRate, l.Grace)
 
 	raw := &source{in: bufio.NewReader(r.body)}

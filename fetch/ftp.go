@@ -26,7 +26,7 @@ func (s *session) ftp() {
 	}
 	defer conn.Close()
 	defer s.closing(conn)()
-	conn.left, conn.over = s.client.limits.MaxHeaderBytes, HeaderLimit
+	conn.quota(s.client.limits.MaxHeaderBytes, HeaderLimit)
 	t := &ftpTalk{session: s, conn: conn, in: textproto.NewReader(bufio.NewReader(conn))}
 	began := time.Now()
 	data, f := t.begin()
@@ -114,7 +114,8 @@ func (t *ftpTalk) receive(data *limitedConn) *failure {
 	defer t.closing(data)()
 	defer func() { t.hop().Received += data.received }()
 	l := &t.client.limits
-	data.phase(t.until, Timeout, l.MaxRawBytes, RawLimit)
+	data.phase(t.until, Timeout)
+	data.quota(l.MaxRawBytes, RawLimit)
 	data.atLeast(l.LeastRate, l.Grace)
 	keep := l.MaxBodyBytes + bodySlack
 	body, err := io.ReadAll(io.LimitReader(data, keep+1))
@@ -139,7 +140,7 @@ func (t *ftpTalk) receive(data *limitedConn) *failure {
 
 // send gives a command and reads the reply, which must be one of those expected.
 func (t *ftpTalk) send(command string, expected ...int) (code int, text string, f *failure) {
-	t.conn.until, t.conn.late = t.sooner(t.client.limits.Header, HeaderTimeout)
+	t.conn.phase(t.sooner(t.client.limits.Header, HeaderTimeout))
 	if _, err := io.WriteString(t.conn, command+"\r\n"); err != nil && t.conn.failed != CauseNone {
 		return 0, "", t.conn.classify(err, Reset)
 	}
@@ -155,7 +156,7 @@ func (t *ftpTalk) send(command string, expected ...int) (code int, text string, 
 
 // reply reads one reply, of any number of lines.
 func (t *ftpTalk) reply() (code int, text string, f *failure) {
-	t.conn.until, t.conn.late = t.sooner(t.client.limits.Header, HeaderTimeout)
+	t.conn.phase(t.sooner(t.client.limits.Header, HeaderTimeout))
 	code, text, err := t.in.ReadResponse(0)
 	if err != nil {
 		f = t.conn.classify(err, BadResponse)

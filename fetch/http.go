@@ -121,8 +121,8 @@ var finals = map[int]Cause{
 func (s *session) exchange(conn *limitedConn, at robots.Origin, target string) (*reply, *failure) {
 	began := time.Now()
 	defer func() { s.hop().Header += time.Since(began) }()
-	until, late := s.sooner(s.client.limits.Header, HeaderTimeout)
-	conn.phase(until, late, s.client.limits.MaxHeaderBytes, HeaderLimit)
+	conn.phase(s.sooner(s.client.limits.Header, HeaderTimeout))
+	conn.quota(s.client.limits.MaxHeaderBytes, HeaderLimit)
 	_, host, _ := strings.Cut(at.String(), "://")
 	_, writing := io.WriteString(conn, "GET "+target+" HTTP/1.1\r\nHost: "+host+
 		"\r\nUser-Agent: "+s.client.options.UserAgent+

@@ -6,21 +6,27 @@ import (
 	"net"
 	"os"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 )
 
 // A limitedConn is a connection that keeps the limits of a fetch: each read has a
 // deadline and counts. All waiting and all reading of a fetch goes through it,
-// so that no path can forget a limit.
+// so that no path can forget a limit. One goroutine may read while another writes
+// and sets limits.
 type limitedConn struct {
 	net.Conn // TLS where there is
-	until    time.Time
-	late     Cause // of a read or write past until
+
+	mu    sync.Mutex // holds for the rest, but never while the connection is used
+	until time.Time
+	late  Cause // of a read or write past until
 
 	left     int64 // bytes that may still be read
 	over     Cause // of one more
 	received int64
+	unsent   int64 // bytes that may still be sent, if bounded
+	bounded  bool
 
 	// While rate is above 0 the bytes since began must keep up with it once
 	// grace is over.
@@ -29,23 +35,77 @@ type limitedConn struct {
 	began time.Time
 	base  int64
 
-	failed Cause // the limit that was hit
-	err    error // of a read, which ends all reading: readers above may ask again
+	reading bool  // a read is under way
+	rearmed bool  // its deadline has been moved
+	failed  Cause // the limit that was hit
+	err     error // of a read, which ends all reading: readers above may ask again
 }
 
-// phase sets the limits of what follows.
-func (c *limitedConn) phase(until time.Time, late Cause, left int64, over Cause) {
-	c.until, c.late, c.left, c.over = until, late, left, over
+// phase sets the time limit of what follows, also for a read that is under way.
+func (c *limitedConn) phase(until time.Time, late Cause) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.until, c.late = until, late
+	c.rearm()
+}
+
+// quota sets how many bytes may be read from here on.
+func (c *limitedConn) quota(left int64, over Cause) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.left, c.over = left, over
 }
 
 // atLeast sets the least rate of what follows.
 func (c *limitedConn) atLeast(rate int64, grace time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.rate, c.grace, c.began, c.base = rate, grace, time.Now(), c.received
+	c.rearm()
+}
+
+// atMost sets how many bytes may be sent from here on.
+func (c *limitedConn) atMost(unsent int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.unsent, c.bounded = unsent, true
+}
+
+// got returns how many bytes were read.
+func (c *limitedConn) got() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.received
+}
+
+// rearm moves the deadline of a read that is under way. If that cannot be done
+// the connection is closed, and the read ends too.
+func (c *limitedConn) rearm() {
+	if c.reading {
+		until, _ := c.deadline()
+		c.rearmed = true
+		_ = c.Conn.SetReadDeadline(until)
+	}
+}
+
+// deadline returns when a read must be over, and the cause if it is not.
+func (c *limitedConn) deadline() (time.Time, Cause) {
+	if c.rate > 0 {
+		// When the bytes so far stop being enough: a read that is not over by
+		// then is too slow, however long it would still wait.
+		d := c.began.Add(max(c.grace, time.Duration(float64(c.received-c.base)/float64(c.rate)*float64(time.Second))))
+		if d.Before(c.until) {
+			return d, TooSlow
+		}
+	}
+	return c.until, c.late
 }
 
 var errLimit = errors.New("over the limit")
 
 func (c *limitedConn) Read(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.err != nil {
 		return 0, c.err
 	}
@@ -53,36 +113,53 @@ func (c *limitedConn) Read(p []byte) (int, error) {
 		c.failed, c.err = c.over, errLimit
 		return 0, errLimit
 	}
-	until, late := c.until, c.late
-	if c.rate > 0 {
-		// When the bytes so far stop being enough: a read that is not over by
-		// then is too slow, however long it would still wait.
-		d := c.began.Add(max(c.grace, time.Duration(float64(c.received-c.base)/float64(c.rate)*float64(time.Second))))
-		if d.Before(until) {
-			until, late = d, TooSlow
-		}
-	}
-	if err := c.Conn.SetReadDeadline(until); err != nil {
-		return 0, err
-	}
 	if int64(len(p)) > c.left {
 		p = p[:c.left]
 	}
-	n, err := c.Conn.Read(p)
+	n, err := c.read(p)
+	for c.rearmed && n == 0 && errors.Is(err, os.ErrDeadlineExceeded) { // the one before
+		n, err = c.read(p)
+	}
 	c.left -= int64(n)
 	c.received += int64(n)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		c.failed = late
+		_, c.failed = c.deadline()
 	}
 	c.err = err
 	return n, err
 }
 
+// read reads once, with the deadline of now.
+func (c *limitedConn) read(p []byte) (int, error) {
+	until, _ := c.deadline()
+	if err := c.Conn.SetReadDeadline(until); err != nil {
+		return 0, err
+	}
+	c.reading, c.rearmed = true, false
+	c.mu.Unlock()
+	n, err := c.Conn.Read(p)
+	c.mu.Lock()
+	c.reading = false
+	return n, err
+}
+
 func (c *limitedConn) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.bounded {
+		if int64(len(p)) > c.unsent {
+			c.failed = RawLimit
+			c.Conn.Close() // whoever makes us answer so much gets no more, and a read ends
+			return 0, errLimit
+		}
+		c.unsent -= int64(len(p))
+	}
 	if err := c.Conn.SetWriteDeadline(c.until); err != nil {
 		return 0, err
 	}
+	c.mu.Unlock()
 	n, err := c.Conn.Write(p)
+	c.mu.Lock()
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		c.failed = c.late
 	}
@@ -92,6 +169,8 @@ func (c *limitedConn) Write(p []byte) (int, error) {
 // classify says what an error of a read or a write means; otherwise is the
 // cause of one that is none of the network's.
 func (c *limitedConn) classify(err error, otherwise Cause) *failure {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.err != nil && !errors.Is(c.err, io.EOF) {
 		err = c.err // what a reader above made of it says less
 	}
