@@ -20,7 +20,9 @@ func (s *session) take(r *reply) {
 	began := time.Now()
 	defer func() { s.hop().Body = time.Since(began) }()
 	r.conn.phase(s.until, Timeout)
-	r.conn.quota(l.MaxRawBytes, RawLimit)
+	if r.protocol != protocolHTTP2 { // whose frames have one bound
+		r.conn.quota(l.MaxRawBytes, RawLimit)
+	}
 	r.conn.atLeast(l.LeastRate, l.Grace)
 
 	raw := &source{in: bufio.NewReader(r.body)}
@@ -122,8 +124,8 @@ func decoder(raw *source, r *reply) (io.Reader, *failure) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, r.conn.classify(err, Incomplete)
 	}
-	if len(head) == 0 && (r.chunks || r.old) {
-		// The last chunk says that nothing is all, and nothing needs no decoding.
+	if len(head) == 0 && (r.ends || r.old) {
+		// The last chunk or frame says that nothing is all, and nothing needs no decoding.
 		// A server of HTTP/1.0 has no other way to say so than to close; one of
 		// HTTP/1.1 that announced compressed bytes and closes has failed.
 		return raw, nil

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -100,7 +101,7 @@ func (s size) words() string {
 // catalogue is every fault, in the order of the page.
 func catalogue() []fault {
 	return slices.Concat(dnsFaults(), tcpFaults(), tlsFaults(), statusFaults(), framingFaults(), redirectFaults(),
-		encodingFaults(), sizeFaults(), ftpFaults(), guardFaults())
+		encodingFaults(), sizeFaults(), http2Faults(), overHTTP2(), ftpFaults(), guardFaults())
 }
 
 func (f *fault) id() string { return f.area + "/" + strings.ReplaceAll(f.name, " ", "-") }
@@ -181,9 +182,20 @@ func (f *fault) open(t testing.TB) func(change func(*Client)) *Record {
 		if change != nil {
 			change(c)
 		}
+		made, connect := atomic.Int64{}, c.connect
+		c.connect = func(ctx context.Context, d *net.Dialer, address string) (net.Conn, error) {
+			conn, err := connect(ctx, d, address)
+			if err == nil {
+				made.Add(1)
+			}
+			return conn, err
+		}
 		r, err := c.Fetch(context.Background(), origin)
 		if err != nil {
 			t.Fatalf("an error for what a site did: %v", err)
+		}
+		if n := made.Load(); n > 2*int64(len(r.Hops)) {
+			t.Errorf("%d connections for %d requests, at most two each", n, len(r.Hops))
 		}
 		c.pool.idle(t)
 		return r
@@ -334,7 +346,7 @@ func TestFaultPage(t *testing.T) {
 
 var areaTitles = map[string]string{
 	"dns": "Names", "tcp": "Connections", "tls": "TLS", "status": "Status codes", "framing": "Framing of HTTP",
-	"redirect": "Redirects", "encoding": "Content encodings", "size": "Size and pace", "ftp": "FTP", "guard": "Address guard",
+	"redirect": "Redirects", "encoding": "Content encodings", "size": "Size and pace", "http2": "HTTP/2", "ftp": "FTP", "guard": "Address guard",
 }
 
 const faultPageHead = `# Fault catalogue

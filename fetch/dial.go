@@ -20,9 +20,9 @@ import (
 // maxAddresses bounds the addresses of a host that are tried.
 const maxAddresses = 6
 
-// open connects to an origin, with TLS for https, and notes in the hop how long
-// each phase took.
-func (s *session) open(o robots.Origin) (*limitedConn, *failure) {
+// open connects to an origin, with TLS for https, inside which one protocol is
+// offered, and notes in the hop how long each phase took.
+func (s *session) open(o robots.Origin, offer string) (*limitedConn, *failure) {
 	if s.at == nil && s.lost == nil {
 		s.seek(o)
 	}
@@ -38,8 +38,8 @@ func (s *session) open(o robots.Origin) (*limitedConn, *failure) {
 		return &limitedConn{Conn: conn}, nil
 	}
 	began := time.Now()
-	secured, f := s.secure(conn, o.Host())
-	s.hop().TLS = time.Since(began)
+	secured, f := s.secure(conn, o.Host(), offer)
+	s.hop().TLS += time.Since(began)
 	if f != nil {
 		conn.Close()
 		return nil, f
@@ -149,6 +149,7 @@ func (s *session) dial() (net.Conn, *failure) {
 		took := time.Since(began)
 		s.hop().Connect += took
 		if g == nil {
+			s.at = s.at[i : i+1] // a second connection goes there too
 			return conn, nil
 		}
 		// What one address of the site did tells more than that there is no way
@@ -320,15 +321,14 @@ func (c *noted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// secure shakes hands with TLS. Only HTTP/1.1 is offered: one GET gains nothing
-// from HTTP/2, whose frames would need limits of their own.
-func (s *session) secure(conn net.Conn, host string) (net.Conn, *failure) {
+// secure shakes hands with TLS.
+func (s *session) secure(conn net.Conn, host, offer string) (net.Conn, *failure) {
 	until, late := s.sooner(s.client.limits.TLS, TLSTimeout)
 	if err := conn.SetDeadline(until); err != nil {
 		return nil, &failure{TLSFailure, err.Error()}
 	}
 	below := &noted{Conn: conn}
-	c := tls.Client(below, &tls.Config{ServerName: host, RootCAs: s.client.options.RootCAs, NextProtos: []string{"http/1.1"}})
+	c := tls.Client(below, &tls.Config{ServerName: host, RootCAs: s.client.options.RootCAs, NextProtos: []string{offer}})
 	defer s.closing(conn)()
 	err := c.HandshakeContext(s.ctx)
 	if err == nil {

@@ -59,6 +59,8 @@ type encodedHop struct {
 	Status   int      `json:"s,omitempty"`
 	Location string   `json:"l,omitempty"`
 	Received int64    `json:"n,omitempty"`
+	Protocol string   `json:"p,omitempty"`
+	Via      string   `json:"w,omitempty"`
 	Took     [5]int64 `json:"t"` // microseconds: DNS, connect, TLS, header, body
 }
 
@@ -76,7 +78,7 @@ func (r *Record) Encode() []byte {
 	}
 	for _, h := range r.Hops {
 		e.Hops = append(e.Hops, encodedHop{
-			h.URL, h.Address, h.Status, h.Location, h.Received,
+			h.URL, h.Address, h.Status, h.Location, h.Received, h.Protocol, h.Via,
 			[5]int64{h.DNS.Microseconds(), h.Connect.Microseconds(), h.TLS.Microseconds(), h.Header.Microseconds(), h.Body.Microseconds()},
 		})
 	}
@@ -122,7 +124,10 @@ func Decode(data []byte, body func(Hash) ([]byte, error)) (*Record, error) {
 	}
 	for _, h := range e.Hops {
 		took := func(i int) time.Duration { return time.Duration(h.Took[i]) * time.Microsecond }
-		r.Hops = append(r.Hops, Hop{h.URL, h.Address, h.Status, h.Location, h.Received, took(0), took(1), took(2), took(3), took(4)})
+		r.Hops = append(r.Hops, Hop{
+			URL: h.URL, Address: h.Address, Protocol: h.Protocol, Via: h.Via, Status: h.Status, Location: h.Location, Received: h.Received,
+			DNS: took(0), Connect: took(1), TLS: took(2), Header: took(3), Body: took(4),
+		})
 	}
 	if c := e.Good; c != nil {
 		if !c.Cause.Outcome().Good() {

@@ -13,7 +13,7 @@ import (
 
 func sampleRecord() *Record {
 	r := failing(ServerError, 503, true)
-	r.Hops = []Hop{{URL: r.URL, Address: "192.0.2.1:443", Status: 503, Received: 99, DNS: time.Millisecond, Body: 3 * time.Millisecond}}
+	r.Hops = []Hop{{URL: r.URL, Address: "192.0.2.1:443", Protocol: "HTTP/2.0", Via: "socks5://proxy:1080", Status: 503, Received: 99, DNS: time.Millisecond, Body: 3 * time.Millisecond}}
 	r.Header = map[string]string{"Retry-After": "120"}
 	r.RetryAfter, r.StatedBy, r.StatedLife, r.Detail = 2*time.Minute, "max-age", -time.Second, "überlastet"
 	r.Started, r.MissingIs5xx = began.Add(-time.Second), true

@@ -19,7 +19,7 @@ import (
 func (s *session) ftp() {
 	o := s.record.Origin
 	defer s.leave()
-	conn, f := s.open(o)
+	conn, f := s.open(o, "")
 	if f != nil {
 		s.fail(f)
 		return
@@ -38,6 +38,9 @@ func (s *session) ftp() {
 	}
 	s.hop().Received += conn.received
 	s.hop().Status = s.record.Status
+	if s.record.Status != 0 {
+		s.hop().Protocol = "FTP"
+	}
 	if f != nil {
 		s.record.Body = nil
 		s.fail(f)

@@ -21,7 +21,12 @@ import (
 //
 // Lines may end in LF alone (RFC 9112 section 2.2). How many bytes a head may
 // have is for the limitedConn to say.
+//
+// A first byte of 0 is the beginning of frames of HTTP/2, in which no LF need come.
 func readHead(in *bufio.Reader, head []byte) ([]byte, error) {
+	if first, err := in.Peek(1); err == nil && first[0] == 0 {
+		return nil, errFrames
+	}
 	chunks := true // whether the version has them, or nobody reads the body
 	for first, begin := true, len(head); ; first, begin = false, len(head) {
 		for {
@@ -55,6 +60,8 @@ func readHead(in *bufio.Reader, head []byte) ([]byte, error) {
 		}
 	}
 }
+
+var errFrames = errors.New("frames of HTTP/2 where an answer of HTTP/1 belongs")
 
 // readStatusLine reads a line such as "HTTP/1.1 200 OK". The status is three
 // digits; the reason may be missing, and several blanks before the status count

@@ -3,6 +3,7 @@ package fetch
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 	"net/http"
 	"strconv"
@@ -14,13 +15,15 @@ import (
 
 // reply is the answer to one request, its body not yet read.
 type reply struct {
-	status int
-	header http.Header
-	length int64 // -1 if unknown
-	old    bool  // HTTP/1.0
-	chunks bool
-	body   io.Reader
-	conn   *limitedConn
+	protocol string
+	status   int
+	header   http.Header
+	length   int64 // -1 if unknown
+	old      bool  // HTTP/1.0
+	ends     bool  // the body says where it ends: chunks, or frames of HTTP/2
+	body     io.Reader
+	conn     *limitedConn
+	stop     func() bool // see closing
 }
 
 // http fetches over http and https, redirects followed (REDIR-01, REDIR-02).
@@ -57,19 +60,12 @@ func (s *session) http() {
 // returns where the answer leads.
 func (s *session) ask(at robots.Origin, target string) (done bool, next robots.Origin, location string) {
 	defer s.leave()
-	conn, f := s.open(at)
+	r, f := s.get(at, target)
 	if f != nil {
 		s.fail(f)
 		return true, next, ""
 	}
-	defer conn.Close()
-	defer s.closing(conn)()
-	defer func() { s.hop().Received = conn.received }()
-	r, f := s.exchange(conn, at, target)
-	if f != nil {
-		s.fail(f)
-		return true, next, ""
-	}
+	defer s.close(r)
 	s.note(r)
 	if cause, ok := finals[r.status]; ok {
 		s.end(cause, "")
@@ -107,7 +103,56 @@ var finals = map[int]Cause{
 	http.StatusTooManyRequests:    TooManyRequests,
 }
 
-// exchange sends the request and reads the headers of the final answer.
+// get sends a request and reads the headers of the answer, which must be closed.
+//
+// HTTP/1.1 alone is offered at first, and HTTP/2 on a second connection to a server
+// that speaks nothing else: one GET gains nothing from it, and sites whose HTTP/2
+// is broken stay within reach. There is no third connection.
+func (s *session) get(at robots.Origin, target string) (*reply, *failure) {
+	r, f := s.try(at, target, false)
+	if at.Scheme() == "https" && f != nil && (f.cause == TLSProtocol || f == speaksHTTP2) {
+		s.give()
+		r, f = s.try(at, target, true)
+	}
+	return r, f
+}
+
+// try makes a connection for one request.
+func (s *session) try(at robots.Origin, target string, http2 bool) (*reply, *failure) {
+	offer := "http/1.1"
+	if http2 {
+		offer = "h2"
+	}
+	conn, f := s.open(at, offer)
+	if f != nil {
+		return nil, f
+	}
+	r := &reply{conn: conn, stop: s.closing(conn)}
+	began := time.Now()
+	conn.phase(s.sooner(s.client.limits.Header, HeaderTimeout))
+	if http2 {
+		f = r.askHTTP2(s.client, at, target)
+	} else {
+		f = r.ask(s.client, at, target)
+	}
+	s.hop().Header += time.Since(began)
+	if f != nil {
+		s.close(r)
+		return nil, f
+	}
+	s.hop().Status = r.status
+	s.hop().Protocol = r.protocol
+	return r, nil
+}
+
+// close ends the connection of an answer.
+func (s *session) close(r *reply) {
+	r.stop()
+	r.conn.Close()
+	s.hop().Received += r.conn.got()
+}
+
+// ask sends the request and reads the headers of the final answer.
 //
 // The request is written by hand: an unconditional GET (FETCH-01) without
 // cookies, credentials, Referer and whatever a library would add. Target holds
@@ -118,17 +163,15 @@ var finals = map[int]Cause{
 // that outlives its deadline, decodes gzip only if it chose the encoding, reads
 // the environment's proxy, and keeps goroutines. What it forgives itself is found
 // by readHead before.
-func (s *session) exchange(conn *limitedConn, at robots.Origin, target string) (*reply, *failure) {
-	began := time.Now()
-	defer func() { s.hop().Header += time.Since(began) }()
-	conn.phase(s.sooner(s.client.limits.Header, HeaderTimeout))
-	conn.quota(s.client.limits.MaxHeaderBytes, HeaderLimit)
+func (r *reply) ask(c *Client, at robots.Origin, target string) *failure {
+	conn := r.conn
+	conn.quota(c.limits.MaxHeaderBytes, HeaderLimit)
 	_, host, _ := strings.Cut(at.String(), "://")
 	_, writing := io.WriteString(conn, "GET "+target+" HTTP/1.1\r\nHost: "+host+
-		"\r\nUser-Agent: "+s.client.options.UserAgent+
+		"\r\nUser-Agent: "+c.options.UserAgent+
 		"\r\nAccept: text/plain, */*;q=0.8\r\nAccept-Encoding: gzip, deflate\r\nConnection: close\r\n\r\n")
 	if writing != nil && conn.failed != CauseNone {
-		return nil, conn.classify(writing, Reset)
+		return conn.classify(writing, Reset)
 	}
 	// A server may answer and close before it has read the request, so a failed
 	// write is no reason not to read.
@@ -138,26 +181,27 @@ func (s *session) exchange(conn *limitedConn, at robots.Origin, target string) (
 	for {
 		var err error
 		head, err = readHead(in, head[:0])
+		if errors.Is(err, errFrames) {
+			return speaksHTTP2
+		}
 		if err != nil {
 			if writing != nil && conn.received == 0 {
 				err = writing // which took the reset, and left the end to be read
 			}
-			return nil, conn.classify(err, BadResponse)
+			return conn.classify(err, BadResponse)
 		}
 		checked.Reset(io.MultiReader(bytes.NewReader(head), in))
 		resp, err := http.ReadResponse(checked, &http.Request{Method: http.MethodGet})
 		if err != nil {
-			return nil, conn.classify(err, BadResponse)
+			return conn.classify(err, BadResponse)
 		}
 		status := resp.StatusCode
 		if 100 <= status && status < 200 && status != http.StatusSwitchingProtocols {
 			continue // their headers count against the limit, so this ends
 		}
-		s.hop().Status = status
-		return &reply{
-			status: status, header: resp.Header, length: resp.ContentLength,
-			old: !resp.ProtoAtLeast(1, 1), chunks: len(resp.TransferEncoding) > 0, body: resp.Body, conn: conn,
-		}, nil
+		r.status, r.header, r.length, r.body = status, resp.Header, resp.ContentLength, resp.Body
+		r.protocol, r.old, r.ends = resp.Proto, !resp.ProtoAtLeast(1, 1), len(resp.TransferEncoding) > 0
+		return nil
 	}
 }
 

@@ -78,6 +78,14 @@ func (c *limitedConn) got() int64 {
 	return c.received
 }
 
+// fail says why what comes will not be read to its end.
+func (c *limitedConn) fail(why Cause) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failed = why
+	return errLimit
+}
+
 // rearm moves the deadline of a read that is under way. If that cannot be done
 // the connection is closed, and the read ends too.
 func (c *limitedConn) rearm() {
@@ -171,8 +179,8 @@ func (c *limitedConn) Write(p []byte) (int, error) {
 func (c *limitedConn) classify(err error, otherwise Cause) *failure {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.err != nil && !errors.Is(c.err, io.EOF) {
-		err = c.err // what a reader above made of it says less
+	if c.err != nil && !errors.Is(c.err, io.EOF) && !errors.Is(c.err, net.ErrClosed) {
+		err = c.err // what a reader above made of it says less, unless that closed the connection
 	}
 	switch {
 	case c.failed != CauseNone:

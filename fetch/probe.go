@@ -30,16 +30,11 @@ func (s *session) status(o robots.Origin, target string) int {
 	p := &session{client: s.client, caller: s.caller, until: s.until, begun: true, record: &Record{Hops: []Hop{{}}}}
 	defer p.give()
 	defer p.leave()
-	conn, f := p.open(o)
+	r, f := p.get(o, target)
 	s.until = p.until
 	if f != nil {
 		return 0
 	}
-	defer conn.Close()
-	defer p.closing(conn)()
-	r, f := p.exchange(conn, o, target)
-	if f != nil {
-		return 0
-	}
+	p.close(r)
 	return r.status
 }

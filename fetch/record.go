@@ -89,7 +89,13 @@ type Copy struct {
 // A Hop is one request of a fetch.
 type Hop struct {
 	URL      string
-	Address  string // that was connected to, "" if none was
+	Address  string // of the site that was connected to, "" if none was or a proxy alone knows it
+	Protocol string // of the answer: "HTTP/1.0", "HTTP/1.1", "HTTP/2.0" or "FTP"; "" if there was none
+	// Via is the way to the site: "" for the client's own connection, the URL of a
+	// proxy without its credentials, "dial" for Options.Dial, "transport" for
+	// Options.Transport. Proxies but those of the scheme socks5 look the name up
+	// themselves, and so may a Transport: the guard has not seen the address.
+	Via      string
 	Status   int    // of the answer, 0 if there was none
 	Location string // of a redirect, as sent
 	Received int64  // bytes of headers and body as they came, inside TLS

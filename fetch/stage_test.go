@@ -140,41 +140,42 @@ type peer struct {
 // speak returns a handler that reads one request, over TLS if the client starts
 // with that, and lets serve answer.
 func speak(serve func(p *peer)) func(*site, net.Conn) {
-	return func(s *site, c net.Conn) {
-		p := &peer{Conn: c, site: s, tcp: c.(*net.TCPConn)}
-		in := bufio.NewReader(c)
-		first, err := in.Peek(1)
+	return func(s *site, c net.Conn) { speakOn(s, c, bufio.NewReader(c), serve) }
+}
+
+func speakOn(s *site, c net.Conn, in *bufio.Reader, serve func(p *peer)) {
+	p := &peer{Conn: c, site: s, tcp: c.(*net.TCPConn)}
+	first, err := in.Peek(1)
+	if err != nil {
+		return
+	}
+	if first[0] == 0x16 {
+		secured := tls.Server(&peeked{c, in}, s.stage.pki.config())
+		if secured.Handshake() != nil {
+			return
+		}
+		p.Conn, in = secured, bufio.NewReader(secured)
+	}
+	var head strings.Builder
+	for {
+		line, err := in.ReadString('\n')
 		if err != nil {
 			return
 		}
-		if first[0] == 0x16 {
-			secured := tls.Server(&peeked{c, in}, s.stage.pki.config())
-			if secured.Handshake() != nil {
-				return
-			}
-			p.Conn, in = secured, bufio.NewReader(secured)
+		head.WriteString(line)
+		if line == "\r\n" {
+			break
 		}
-		var head strings.Builder
-		for {
-			line, err := in.ReadString('\n')
-			if err != nil {
-				return
-			}
-			head.WriteString(line)
-			if line == "\r\n" {
-				break
-			}
-			if name, value, ok := strings.Cut(strings.TrimSpace(line), ": "); ok && name == "Host" {
-				p.host = value
-			}
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ": "); ok && name == "Host" {
+			p.host = value
 		}
-		p.head = head.String()
-		fields := strings.Fields(p.head)
-		p.method, p.path = fields[0], fields[1]
-		serve(p)
-		if c, ok := p.Conn.(*tls.Conn); ok {
-			c.Close()
-		}
+	}
+	p.head = head.String()
+	fields := strings.Fields(p.head)
+	p.method, p.path = fields[0], fields[1]
+	serve(p)
+	if c, ok := p.Conn.(*tls.Conn); ok {
+		c.Close()
 	}
 }
 

@@ -1,0 +1,523 @@
+package fetch
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+// overHTTP2 are the behaviours of the catalogue that HTTP/2 has too: what the site
+// says in HTTP/1 is said in frames, by a server that takes nothing else.
+func overHTTP2() []fault {
+	other := []string{ // what only HTTP/1 can say, or what comes to another end here
+		"42 Short", "000 Zero", "099 Low", "101 Switching Protocols", // catalogue has frames with such a status
+		"to http", "to https", // which are about two schemes
+		"place broken escape",                                                                                         // the server at hand refuses it
+		"gzip announced, HTTP/1.0", "gzip announced, closed", "gzip announced, length too long", "gzip in short body", // the end of a connection
+		"chunks of one byte", "header flood", "one long header", "long status line", "dripping headers", // bytes of HTTP/1
+	}
+	var list []fault
+	for _, f := range slices.Concat(statusFaults(), redirectFaults(), encodingFaults(), sizeFaults()) {
+		if f.serve == nil || f.url != "" || slices.Contains(other, f.name) {
+			continue
+		}
+		f.name, f.area = f.area+", "+f.name, "http2"
+		f.url = "https://site.test:PORT/"
+		f.raw, f.serve = speakHTTP2(f.serve), nil
+		list = append(list, f)
+	}
+	return list
+}
+
+// speakHTTP2 is speak for a server of HTTP/2 alone; without TLS it speaks HTTP/1.
+func speakHTTP2(serve func(p *peer)) func(*site, net.Conn) {
+	return func(s *site, c net.Conn) {
+		secured, plain := negotiate(s, c, "h2")
+		if secured == nil {
+			if plain != nil {
+				speakOn(s, c, plain, serve)
+			}
+			return
+		}
+		one := &single{conn: secured, done: make(chan struct{})}
+		(&http.Server{
+			ErrorLog: discardLog,
+			ConnState: func(_ net.Conn, state http.ConnState) {
+				if state == http.StateClosed {
+					close(one.done)
+				}
+			},
+			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				read, write := io.Pipe()
+				p := &peer{Conn: &said{ctx: r.Context(), to: write}, site: s, tcp: c.(*net.TCPConn), method: r.Method, path: r.RequestURI, host: r.Host}
+				go func() {
+					defer write.Close()
+					serve(p)
+				}()
+				defer read.Close()
+				translate(w, r, bufio.NewReader(read))
+			}),
+		}).Serve(one)
+	}
+}
+
+// single is a listener of one connection, until that has ended.
+type single struct {
+	conn net.Conn
+	done chan struct{}
+}
+
+func (l *single) Accept() (net.Conn, error) {
+	if c := l.conn; c != nil {
+		l.conn = nil
+		return c, nil
+	}
+	<-l.done
+	return nil, net.ErrClosed
+}
+
+func (l *single) Close() error   { return nil }
+func (l *single) Addr() net.Addr { return &net.TCPAddr{} }
+
+// negotiate shakes hands with a client that begins TLS; one that does not gets its
+// words back.
+func negotiate(s *site, c net.Conn, protocols ...string) (*tls.Conn, *bufio.Reader) {
+	in := bufio.NewReader(c)
+	first, err := in.Peek(1)
+	if err != nil {
+		return nil, nil
+	}
+	if first[0] != 0x16 {
+		return nil, in
+	}
+	config := s.stage.pki.config()
+	config.NextProtos = protocols
+	config.GetConfigForClient = func(h *tls.ClientHelloInfo) (*tls.Config, error) {
+		if len(protocols) == 0 || slices.ContainsFunc(h.SupportedProtos, func(p string) bool { return slices.Contains(protocols, p) }) {
+			return nil, nil
+		}
+		c.Write([]byte{21, 3, 3, 0, 2, 2, 120}) // no_application_protocol, where crypto/tls lets HTTP/1.1 in
+		return nil, errors.New("no common protocol")
+	}
+	secured := tls.Server(&peeked{c, in}, config)
+	if secured.Handshake() != nil {
+		return nil, nil
+	}
+	return secured, nil
+}
+
+// said is what a site says in HTTP/1, on its way into frames.
+type said struct {
+	net.Conn
+	ctx context.Context
+	to  *io.PipeWriter
+}
+
+func (c *said) Write(p []byte) (int, error) { return c.to.Write(p) }
+
+// Read waits until the client has gone.
+func (c *said) Read([]byte) (int, error) {
+	<-c.ctx.Done()
+	return 0, io.EOF
+}
+
+// translate says in frames what is said in HTTP/1; an end that comes too early
+// resets the stream.
+func translate(w http.ResponseWriter, r *http.Request, in *bufio.Reader) {
+	for r.Context().Err() == nil {
+		resp, err := http.ReadResponse(in, nil)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		for name, values := range resp.Header {
+			w.Header()[name] = values
+		}
+		if resp.ContentLength > 0 && resp.Header.Get("Content-Length") == "" {
+			w.Header().Set("Content-Length", fmt.Sprint(resp.ContentLength))
+		}
+		w.WriteHeader(resp.StatusCode)
+		if resp.StatusCode < 200 {
+			clear(w.Header())
+			continue
+		}
+		http.NewResponseController(w).Flush()
+		buf := make([]byte, 16<<10)
+		for {
+			n, err := resp.Body.Read(buf)
+			if n > 0 {
+				if _, err := w.Write(buf[:n]); err != nil {
+					return
+				}
+				http.NewResponseController(w).Flush()
+			}
+			if err == io.EOF {
+				return
+			}
+			if err != nil {
+				panic(http.ErrAbortHandler)
+			}
+		}
+	}
+}
+
+var discardLog = log.New(io.Discard, "", 0)
+
+// A framer is the server's end of a connection of HTTP/2 whose frames are written
+// by hand.
+type framer struct {
+	*http2.Framer
+	conn net.Conn
+	tcp  *net.TCPConn
+	site *site
+}
+
+// frames returns a handler that reads up to the first request and lets script
+// answer. Nothing that comes later is answered.
+func frames(script func(f *framer)) func(*site, net.Conn) {
+	return inFrames(func(f *framer) {
+		for {
+			frame, err := f.ReadFrame()
+			if err != nil {
+				return
+			}
+			if frame.Header().Type == http2.FrameHeaders {
+				break
+			}
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			io.Copy(io.Discard, f.conn)
+		}()
+		script(f)
+		f.conn.Close()
+		<-done
+	})
+}
+
+// inFrames returns a handler that lets script speak HTTP/2 from its first SETTINGS on.
+func inFrames(script func(f *framer)) func(*site, net.Conn) {
+	return func(s *site, c net.Conn) {
+		secured, _ := negotiate(s, c, "h2")
+		if secured == nil {
+			return
+		}
+		defer secured.Close()
+		if _, err := io.ReadFull(secured, make([]byte, len(http2.ClientPreface))); err != nil {
+			return
+		}
+		f := &framer{http2.NewFramer(secured, secured), secured, c.(*net.TCPConn), s}
+		f.AllowIllegalWrites = true
+		f.WriteSettings()
+		script(f)
+	}
+}
+
+// block encodes headers, given as name, value, name, value.
+func block(fields ...string) []byte {
+	var b bytes.Buffer
+	e := hpack.NewEncoder(&b)
+	for i := 0; i < len(fields); i += 2 {
+		e.WriteField(hpack.HeaderField{Name: fields[i], Value: fields[i+1]})
+	}
+	return b.Bytes()
+}
+
+// head writes the headers of an answer.
+func (f *framer) head(end bool, fields ...string) {
+	f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block(fields...), EndHeaders: true, EndStream: end})
+}
+
+// file writes a whole answer.
+func (f *framer) file() {
+	f.head(false, ":status", "200")
+	f.WriteData(1, true, []byte(someRules))
+}
+
+// hang waits until the client has gone.
+func (f *framer) hang() { trickle(func(f *framer) error { return f.WriteWindowUpdate(0, 1) })(f) }
+
+// flood writes a frame again and again until the client has gone, many at a time.
+func flood(write func(f *framer) error) func(*framer) {
+	return func(f *framer) {
+		var b bytes.Buffer
+		many := &framer{Framer: http2.NewFramer(&b, nil)}
+		many.AllowIllegalWrites = true
+		for b.Len() < 32<<10 {
+			write(many)
+		}
+		for {
+			if _, err := f.conn.Write(b.Bytes()); err != nil {
+				return
+			}
+		}
+	}
+}
+
+// trickle writes a frame every 20 ms until the client has gone.
+func trickle(write func(f *framer) error) func(*framer) {
+	return func(f *framer) {
+		for write(f) == nil {
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+}
+
+// http2Faults are behaviours of frames.
+func http2Faults() []fault {
+	of := func(name, does string, cause Cause, raw func(*site, net.Conn)) fault {
+		f := fault{area: "http2", name: name, does: does, url: "https://site.test:PORT/", raw: raw, cause: cause}
+		if cause == OK {
+			f.file = someRules
+		}
+		return f
+	}
+	answer := func(name, does string, cause Cause, script func(f *framer)) fault {
+		return of(name, does, cause, frames(script))
+	}
+	head := func(name, does string, cause Cause, fields ...string) fault {
+		return answer(name, does, cause, func(f *framer) {
+			f.head(false, fields...)
+			f.WriteData(1, true, []byte(someRules))
+			f.hang()
+		})
+	}
+	late := func(f fault, within span) fault { f.within = within; return f }
+	much := func(f fault, of size) fault { f.byteCount = of; return f }
+	n := fmt.Sprint(len(someRules))
+	unasked := func(script func(c net.Conn)) func(*site, net.Conn) {
+		return func(s *site, c net.Conn) {
+			if secured, _ := negotiate(s, c); secured != nil {
+				defer secured.Close()
+				script(secured)
+			}
+		}
+	}
+	return []fault{
+		answer("a file", "the server speaks HTTP/2 alone", OK, func(f *framer) { f.file() }),
+		of("settings unasked", "the server speaks HTTP/2 whatever was negotiated", OK, func(s *site, c net.Conn) {
+			secured, _ := negotiate(s, c)
+			if secured == nil {
+				return
+			}
+			defer secured.Close()
+			f := &framer{http2.NewFramer(secured, secured), secured, c.(*net.TCPConn), s}
+			f.WriteSettings()
+			start := make([]byte, len(http2.ClientPreface))
+			if io.ReadFull(secured, start); string(start) != http2.ClientPreface {
+				f.hang() // the client's first connection: it need not wait
+				return
+			}
+			for {
+				frame, err := f.ReadFrame()
+				if err != nil {
+					return
+				}
+				if frame.Header().Type == http2.FrameHeaders {
+					f.file()
+				}
+			}
+		}),
+		of("zeros unasked", "bytes of 0 where an answer belongs, and nothing more", BadResponse, unasked(func(c net.Conn) {
+			c.Write(make([]byte, 9)) // an empty frame of DATA, which is none to begin with
+			io.Copy(io.Discard, c)
+		})),
+		{area: "http2", name: "frames without TLS", does: "HTTP/2 on a port of http, which nobody asked for", cause: BadResponse, raw: func(_ *site, c net.Conn) {
+			http2.NewFramer(c, c).WriteSettings()
+			io.Copy(io.Discard, c)
+		}},
+		of("neither", "the server takes neither HTTP/1.1 nor HTTP/2", TLSProtocol, func(s *site, c net.Conn) { negotiate(s, c, "other") }),
+		of("HTTP/1 in its place", "HTTP/2 was negotiated, HTTP/1.1 comes", BadResponse, func(s *site, c net.Conn) {
+			if secured, _ := negotiate(s, c, "h2"); secured != nil {
+				defer secured.Close()
+				io.WriteString(secured, whole("200 OK", someRules))
+				io.Copy(io.Discard, secured)
+			}
+		}),
+		late(of("silent", "no SETTINGS and no answer", HeaderTimeout, func(s *site, c net.Conn) {
+			if secured, _ := negotiate(s, c, "h2"); secured != nil {
+				defer secured.Close()
+				io.Copy(io.Discard, secured)
+			}
+		}), untilHeader),
+		late(answer("silent after SETTINGS", "the request is not answered", HeaderTimeout, func(f *framer) { io.Copy(io.Discard, f.tcp); f.hang() }), untilHeader),
+		late(of("no streams", "SETTINGS allow no request", HeaderTimeout, inFrames(func(f *framer) {
+			f.WriteSettings(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 0})
+			io.Copy(io.Discard, f.conn)
+		})), untilHeader).either(OK),
+		of("closed", "closes before SETTINGS", Closed, func(s *site, c net.Conn) { negotiate(s, c, "h2") }),
+		answer("closed after the request", "closes instead of an answer", Incomplete, func(*framer) {}).either(BadResponse),
+		answer("reset after the request", "resets instead of an answer", Reset, func(f *framer) { f.tcp.SetLinger(0); f.tcp.Close() }).either(Incomplete),
+		answer("RST_STREAM", "the stream is reset instead of an answer", BadResponse, func(f *framer) { f.WriteRSTStream(1, http2.ErrCodeRefusedStream); f.hang() }),
+		answer("RST_STREAM in the body", "the stream is reset after some bytes", Incomplete, func(f *framer) {
+			f.head(false, ":status", "200")
+			f.WriteData(1, false, []byte(someRules))
+			f.WriteRSTStream(1, http2.ErrCodeNo)
+			f.hang()
+		}),
+		answer("HTTP/1.1 required", "the stream is reset with HTTP_1_1_REQUIRED, after TLS refused that", BadResponse, func(f *framer) {
+			f.WriteRSTStream(1, http2.ErrCodeHTTP11Required)
+			f.hang()
+		}),
+		answer("GOAWAY", "no request is taken", BadResponse, func(f *framer) { f.WriteGoAway(0, http2.ErrCodeNo, nil); f.hang() }),
+		answer("GOAWAY, then a file", "the last request is still answered", OK, func(f *framer) { f.WriteGoAway(1, http2.ErrCodeNo, nil); f.file() }),
+		answer("GOAWAY in the body", "the connection ends with an error after some bytes", Incomplete, func(f *framer) {
+			f.head(false, ":status", "200")
+			f.WriteData(1, false, []byte(someRules))
+			f.WriteGoAway(0, http2.ErrCodeInternal, nil)
+		}),
+		answer("cut in the body", "closes before the end of the stream", Incomplete, func(f *framer) {
+			f.head(false, ":status", "200")
+			f.WriteData(1, false, []byte(someRules))
+		}),
+		answer("cut in a frame", "closes inside a frame of the body", Incomplete, func(f *framer) {
+			f.head(false, ":status", "200")
+			f.conn.Write([]byte("\x00\x10\x00\x00\x01\x00\x00\x00\x01" + someRules))
+		}),
+		answer("end in the headers", "no body at all", Empty, func(f *framer) { f.head(true, ":status", "200"); f.hang() }),
+		answer("trailers", "headers after the body", OK, func(f *framer) {
+			f.head(false, ":status", "200")
+			f.WriteData(1, false, []byte(someRules))
+			f.head(true, "expires", "now")
+		}),
+		head("length right", "a length that fits", OK, ":status", "200", "content-length", n),
+		head("length too long", "a length above the body", Incomplete, ":status", "200", "content-length", "1000"),
+		head("length too short", "more bytes than the stated length", Incomplete, ":status", "200", "content-length", "5"),
+		head("length no number", "a length of words", BadResponse, ":status", "200", "content-length", "many"),
+		head("length with a sign", "a length of +5", BadResponse, ":status", "200", "content-length", "+5"),
+		head("length of nothing", "a length without a number", BadResponse, ":status", "200", "content-length", ""),
+		head("two lengths", "two lengths, whether they agree or not", BadResponse, ":status", "200", "content-length", n, "content-length", n),
+		head("chunked", "a transfer coding, which HTTP/2 has not (RFC 9113 section 8.2.2)", BadResponse, ":status", "200", "transfer-encoding", "chunked"),
+		head("no status", "headers without a status", BadResponse, "server", "x"),
+		head("status of two digits", "42", BadResponse, ":status", "42"),
+		head("status of four digits", "0200", BadResponse, ":status", "0200"),
+		head("status with a sign", "+20", BadResponse, ":status", "+20"),
+		head("status of words", "OK", BadResponse, ":status", "OK"),
+		head("status 099", "no status of HTTP", BadStatus, ":status", "099"),
+		head("two statuses", "200 and 404", BadResponse, ":status", "200", ":status", "404"),
+		head("status after a header", "a pseudo header in the wrong place", BadResponse, "server", "x", ":status", "200"),
+		head("upper case", "a name in upper case (RFC 9113 section 8.2.1)", BadResponse, ":status", "200", "Server", "x"),
+		head("line end in a header", "CR and LF in a value", BadResponse, ":status", "200", "server", "x\r\ncontent-encoding: gzip"),
+		head("NUL in a header", "a byte of 0 in a value", BadResponse, ":status", "200", "server", "\x00"),
+		head("blank in a name", "a name of two words", BadResponse, ":status", "200", "some header", "x"),
+		head("101", "switching protocols, which HTTP/2 has not", Switching, ":status", "101"),
+		answer("body after an interim answer", "103, then bytes that belong to no answer", BadResponse, func(f *framer) {
+			f.head(false, ":status", "103")
+			f.WriteData(1, true, []byte(someRules))
+			f.hang()
+		}),
+		answer("body after its end", "bytes after the end of the stream", OK, func(f *framer) {
+			f.file()
+			f.WriteData(1, true, []byte(someRules))
+			f.hang()
+		}),
+		of("no SETTINGS", "another frame first", BadResponse, func(s *site, c net.Conn) {
+			if secured, _ := negotiate(s, c, "h2"); secured != nil {
+				defer secured.Close()
+				http2.NewFramer(secured, nil).WritePing(false, [8]byte{})
+				io.Copy(io.Discard, secured)
+			}
+		}),
+		answer("interim answer ends the stream", "103 with the end of the stream", BadResponse, func(f *framer) { f.head(true, ":status", "103"); f.hang() }),
+		answer("rubbish in the headers", "bytes that do not decode (RFC 7541)", BadResponse, func(f *framer) {
+			f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}, EndHeaders: true})
+			f.hang()
+		}),
+		much(answer("HPACK bomb", "one long header, repeated by an index of one byte", HeaderLimit, func(f *framer) {
+			b := append(block(":status", "200"), block("x-bomb", strings.Repeat("x", 3<<10))...)
+			f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: append(b, bytes.Repeat([]byte{0x80 | 62}, 9<<10)...), EndHeaders: true, EndStream: true})
+			f.hang()
+		}), upToHeaders),
+		much(answer("long headers", "headers over the limit", HeaderLimit, func(f *framer) {
+			f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block(":status", "200")})
+			for i := range 9 {
+				var b bytes.Buffer
+				hpack.NewEncoder(&b).WriteField(hpack.HeaderField{Name: "x-long", Value: strings.Repeat("#", 10<<10), Sensitive: true})
+				f.WriteContinuation(1, i == 8, b.Bytes())
+			}
+			f.hang()
+		}), upToRaw).either(BadResponse),
+		much(answer("CONTINUATION flood", "headers without end", BadResponse, func(f *framer) {
+			f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block(":status", "200")})
+			flood(func(f *framer) error { return f.WriteContinuation(1, false, block("x", strings.Repeat("#", 1<<10))) })(f)
+		}), upToRaw).either(RawLimit),
+		much(answer("empty CONTINUATION flood", "frames of headers that hold nothing, without end", RawLimit, func(f *framer) {
+			f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block(":status", "200")})
+			flood(func(f *framer) error { return f.WriteContinuation(1, false, nil) })(f)
+		}), upToRaw).either(BadResponse),
+		late(answer("dripping headers", "a byte of a header now and then", HeaderTimeout, func(f *framer) {
+			f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block(":status", "200")})
+			trickle(func(f *framer) error {
+				return f.WriteContinuation(1, false, nil)
+			})(f)
+		}), untilHeader),
+		late(answer("dripping PING", "a PING now and then, and no answer", HeaderTimeout, trickle(func(f *framer) error {
+			return f.WritePing(false, [8]byte{})
+		})), untilHeader),
+		much(answer("PING flood", "each asks for an answer, without end", RawLimit, flood(func(f *framer) error { return f.WritePing(false, [8]byte{}) })), upToRaw),
+		much(answer("SETTINGS flood", "each asks for an answer, without end", RawLimit, flood(func(f *framer) error { return f.WriteSettings() })), upToRaw),
+		much(answer("WINDOW_UPDATE flood", "windows that open without end", RawLimit, flood(func(f *framer) error { return f.WriteWindowUpdate(0, 1) })), upToRaw).either(BadResponse),
+		much(answer("PRIORITY flood", "frames that mean nothing, without end", RawLimit, flood(func(f *framer) error {
+			return f.WritePriority(3, http2.PriorityParam{Weight: 1})
+		})), upToRaw),
+		much(answer("unknown frames", "frames of a type that nobody knows, without end", RawLimit, flood(func(f *framer) error {
+			return f.WriteRawFrame(0xEE, 0, 0, make([]byte, 1<<10))
+		})), upToRaw),
+		much(answer("empty DATA flood", "frames of the body that hold nothing", RawLimit, func(f *framer) {
+			f.head(false, ":status", "200")
+			flood(func(f *framer) error { return f.WriteData(1, false, nil) })(f)
+		}), upToRaw).either(Incomplete),
+		much(answer("padding flood", "frames of padding alone", RawLimit, func(f *framer) {
+			f.head(false, ":status", "200")
+			flood(func(f *framer) error { return f.WriteDataPadded(1, false, nil, make([]byte, 255)) })(f)
+		}), upToRaw).either(Incomplete),
+		much(answer("103 flood", "interim answers without end", HeaderLimit, flood(func(f *framer) error {
+			return f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block(":status", "103", "link", "</x>"), EndHeaders: true})
+		})), upToRaw),
+		much(answer("body beyond the window", "more bytes than the client has room for", Incomplete, func(f *framer) {
+			f.head(false, ":status", "200")
+			flood(func(f *framer) error { return f.WriteData(1, false, []byte(strings.Repeat("#", 16<<10))) })(f)
+		}), upToRaw).either(OK),
+		answer("window too large", "a window of more than 2^31 (RFC 9113 section 6.9.1)", BadResponse, func(f *framer) {
+			for range 3 {
+				f.WriteWindowUpdate(0, 1<<31-1)
+			}
+			f.hang()
+		}),
+		answer("push", "a promise of another answer, which was refused in SETTINGS", BadResponse, func(f *framer) {
+			f.WritePushPromise(http2.PushPromiseParam{StreamID: 1, PromiseID: 2, BlockFragment: block(":method", "GET"), EndHeaders: true})
+			f.hang()
+		}),
+		answer("frame too large", "a frame above the size in SETTINGS", BadResponse, func(f *framer) {
+			f.conn.Write([]byte{0xFF, 0xFF, 0xFF, 1, 4, 0, 0, 0, 1})
+			f.hang()
+		}),
+		answer("DATA first", "a body before the headers", BadResponse, func(f *framer) { f.WriteData(1, true, []byte(someRules)); f.hang() }),
+		late(answer("stream never opened", "an answer to a request that was not sent", HeaderTimeout, func(f *framer) {
+			f.WriteHeaders(http2.HeadersFrameParam{StreamID: 7, BlockFragment: block(":status", "200"), EndHeaders: true, EndStream: true})
+			f.hang()
+		}), untilHeader).either(BadResponse),
+		late(answer("dripping body", "a byte of the file now and then", TooSlow, func(f *framer) {
+			f.head(false, ":status", "200")
+			trickle(func(f *framer) error {
+				return f.WriteData(1, false, []byte("#"))
+			})(f)
+		}), untilGrace),
+	}
+}
+
+// either names a second cause.
+func (f fault) either(c Cause) fault { f.or = c; return f }
