@@ -160,7 +160,7 @@ func tlsFaults() []fault {
 		served("self-signed", "the certificate is its own issuer", "self-signed.test", TLSIssuer),
 		func() fault {
 			f := served("no roots", "this machine trusts no issuer at all", "site.test", TLSRoots)
-			f.options = func(o *Options) { o.RootCAs = x509.NewCertPool() }
+			f.options = func(o *Options) { o.TLS = &tls.Config{RootCAs: x509.NewCertPool()} }
 			return f
 		}(),
 		served("wrong use", "the certificate is not for servers", "client-only.test", TLSFailure),

@@ -6,6 +6,8 @@ import (
 	"flag"
 	"fmt"
 	"net"
+	"net/http"
+	"net/url"
 	"os"
 	"runtime"
 	"slices"
@@ -29,7 +31,10 @@ type fault struct {
 	raw     func(s *site, c net.Conn) // or handles the connection
 	setup   func(s *stage)
 	options func(o *Options)
-	connect func(ctx context.Context, d *net.Dialer, address string) (net.Conn, error)
+	proxy   func(s *site, c net.Conn) // handles the connections to a proxy
+	// proxyURL is its URL; PROXY is its address, PROXYPORT its port.
+	proxyURL string
+	connect  func(ctx context.Context, d *net.Dialer, address string) (net.Conn, error)
 
 	cause     Cause
 	or        Cause  // which of two it is hangs on time
@@ -101,7 +106,7 @@ func (s size) words() string {
 // catalogue is every fault, in the order of the page.
 func catalogue() []fault {
 	return slices.Concat(dnsFaults(), tcpFaults(), tlsFaults(), statusFaults(), framingFaults(), redirectFaults(),
-		encodingFaults(), sizeFaults(), http2Faults(), overHTTP2(), ftpFaults(), guardFaults())
+		encodingFaults(), sizeFaults(), http2Faults(), overHTTP2(), proxyFaults(), ftpFaults(), guardFaults())
 }
 
 func (f *fault) id() string { return f.area + "/" + strings.ReplaceAll(f.name, " ", "-") }
@@ -163,6 +168,10 @@ func (f *fault) open(t testing.TB) func(change func(*Client)) *Record {
 		raw = speak(f.serve)
 	}
 	at := s.listen(t, "127.0.0.1:0", raw)
+	var through *site
+	if f.proxy != nil {
+		through = s.listen(t, "127.0.0.1:0", f.proxy)
+	}
 	url := f.url
 	if url == "" {
 		url = "http://site.test:PORT/"
@@ -172,6 +181,10 @@ func (f *fault) open(t testing.TB) func(change func(*Client)) *Record {
 		t.Helper()
 		o := s.options()
 		o.PerAddress = 1
+		if through != nil {
+			replace := strings.NewReplacer("PROXYPORT", through.port(), "PROXY", through.Addr().String())
+			o.Proxy = http.ProxyURL(mustURL(t, replace.Replace(f.proxyURL)))
+		}
 		if f.options != nil {
 			f.options(&o)
 		}
@@ -194,12 +207,33 @@ func (f *fault) open(t testing.TB) func(change func(*Client)) *Record {
 		if err != nil {
 			t.Fatalf("an error for what a site did: %v", err)
 		}
-		if n := made.Load(); n > 2*int64(len(r.Hops)) {
+		if n := made.Load(); n > 2*int64(len(r.Hops)) && r.Origin.Scheme() != "ftp" {
 			t.Errorf("%d connections for %d requests, at most two each", n, len(r.Hops))
 		}
 		c.pool.idle(t)
+		s.unseen(t, r)
 		return r
 	}
+}
+
+// unseen: no password of a proxy is in the record, nor in what a site got.
+func (s *stage) unseen(t testing.TB, r *Record) {
+	for _, secret := range secrets {
+		if data := fmt.Sprintf("%s %+v", r.Encode(), r); strings.Contains(data, secret) {
+			t.Errorf("the record holds a password: %s", data)
+		}
+	}
+	if n := s.leaked.Load(); n != 0 {
+		t.Errorf("%d requests at the site hold a header of the proxy", n)
+	}
+}
+
+func mustURL(t testing.TB, text string) *url.URL {
+	u, err := url.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
 }
 
 func (f *fault) run(t *testing.T) {
@@ -346,7 +380,7 @@ func TestFaultPage(t *testing.T) {
 
 var areaTitles = map[string]string{
 	"dns": "Names", "tcp": "Connections", "tls": "TLS", "status": "Status codes", "framing": "Framing of HTTP",
-	"redirect": "Redirects", "encoding": "Content encodings", "size": "Size and pace", "http2": "HTTP/2", "ftp": "FTP", "guard": "Address guard",
+	"redirect": "Redirects", "encoding": "Content encodings", "size": "Size and pace", "http2": "HTTP/2", "proxy": "Proxies", "ftp": "FTP", "guard": "Address guard",
 }
 
 const faultPageHead = `# Fault catalogue

@@ -2,11 +2,13 @@ package fetch
 
 import (
 	"context"
-	"crypto/x509"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/netip"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -28,8 +30,29 @@ type Options struct {
 	// Go's own resolver, and not that of the C library, which cannot be
 	// interrupted and takes numbers such as 2130706433 for addresses.
 	Resolver *net.Resolver
-	// RootCAs are the issuers that https trusts, those of the system if nil.
-	RootCAs *x509.CertPool
+	// Proxy returns the proxy through which a request goes, or nil for none; if it
+	// is nil itself, none is used: http.ProxyFromEnvironment is one that asks the
+	// environment. The URL of a proxy has the scheme http, https, socks5 or socks5h,
+	// and may hold a user and a password, which only the proxy sees. It must not be
+	// changed later. A proxy gets literal addresses that the Guard has checked from
+	// socks5, names that it looks up itself from the other schemes. The Guard is not
+	// asked about the address of the proxy itself. Behind one that gets names,
+	// PerAddress and Starts have no address to count by, and Connections alone bounds.
+	Proxy func(*http.Request) (*url.URL, error)
+	// Dial opens the connections, of TCP and without TLS: that to a site, whose
+	// address is a literal that the Guard has checked, or that to a proxy, under the
+	// name in its URL. Where a connection names its remote address the Guard checks
+	// that too. Connections must keep deadlines, as net.Conn says. If nil, the
+	// system's are used.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// TLS is how https is spoken, to proxies too: its issuers, client certificates,
+	// versions. It is copied, and ServerName and NextProtos of the copy are not its
+	// own. If nil, the issuers are those of the system.
+	TLS *tls.Config
+	// Transport makes the requests in place of all that is described here, for
+	// whoever has no other way: proxies of another kind, measurements. It excludes
+	// Proxy, Dial and TLS. What is lost then is said in the package documentation.
+	Transport http.RoundTripper
 	// Connections is how many connections may be open at once, over all fetches of
 	// the client: 512 if 0. As many names may be looked up beside them. What
 	// fetches hold in memory is this number times the size of one, with usual
@@ -161,6 +184,10 @@ func New(o Options) (*Client, error) {
 	}
 	fill(&o.Connections, 512)
 	fill(&o.PerAddress, 16)
+	if o.Transport != nil && (o.Proxy != nil || o.Dial != nil || o.TLS != nil) {
+		return nil, errors.New("a Transport has its own proxies, connections and TLS: give a Transport, or Proxy, Dial and TLS")
+	}
+	o.TLS = o.TLS.Clone()
 	c := &Client{limits: o.Limits.filled(), pool: newPool(o.Connections, o.PerAddress, o.Starts)}
 	if o.Resolver == nil {
 		o.Resolver = &net.Resolver{PreferGo: true, Dial: dialName}
@@ -326,13 +353,17 @@ type session struct {
 	record *Record
 
 	// Of the hop under way: where it may be dialled, or why nowhere, both unset if
-	// nobody has looked; and the address at which a place is held.
-	at    []netip.AddrPort
-	lost  *failure
-	held  netip.Addr
-	among bool  // a place in all is held
-	begun bool  // a place was held before
-	err   error // of a wait for a place
+	// nobody has looked; and the address at which a place is held. An address that
+	// only a proxy or a Transport will know is invalid, with the port.
+	at      []netip.AddrPort
+	lost    *failure
+	host    string
+	proxy   *url.URL
+	refused int // the status with which the proxy refused to connect
+	held    netip.Addr
+	among   bool  // a place in all is held
+	begun   bool  // a place was held before
+	err     error // of a wait for a place
 }
 
 // end notes how the fetch ended.

@@ -21,11 +21,15 @@ import (
 const maxAddresses = 6
 
 // open connects to an origin, with TLS for https, inside which one protocol is
-// offered, and notes in the hop how long each phase took.
+// offered, and notes in the hop which way and how long each phase took.
 func (s *session) open(o robots.Origin, offer string) (*limitedConn, *failure) {
+	if s.client.options.Transport != nil {
+		return nil, &failure{NoNetwork, "a Transport speaks no " + o.Scheme()}
+	}
 	if s.at == nil && s.lost == nil {
 		s.seek(o)
 	}
+	s.hop().Via = s.via()
 	if s.lost != nil {
 		return nil, s.lost
 	}
@@ -33,7 +37,9 @@ func (s *session) open(o robots.Origin, offer string) (*limitedConn, *failure) {
 	if f != nil {
 		return nil, f
 	}
-	s.hop().Address = conn.RemoteAddr().String()
+	if at := s.at[0]; at.IsValid() {
+		s.hop().Address = at.String()
+	}
 	if o.Scheme() != "https" {
 		return &limitedConn{Conn: conn}, nil
 	}
@@ -47,14 +53,29 @@ func (s *session) open(o robots.Origin, offer string) (*limitedConn, *failure) {
 	return &limitedConn{Conn: secured}, nil
 }
 
-// seek finds where the host of an origin may be dialled, in s.at, or why nowhere,
-// in s.lost.
+// seek finds the way to an origin: through which proxy, and where it may be
+// dialled, in s.at, or why nowhere, in s.lost.
 func (s *session) seek(o robots.Origin) {
-	addresses, f := s.resolve(o.Host())
-	if f == nil {
-		s.at, f = s.permitted(addresses, uint16(o.Port()))
+	s.host, s.refused = o.Host(), 0
+	if s.proxy, s.lost = s.client.proxy(s.caller, o); s.lost != nil {
+		return
 	}
-	s.lost = f
+	var addresses []netip.Addr
+	if s.client.options.Transport == nil && (s.proxy == nil || s.proxy.Scheme == "socks5") {
+		addresses, s.lost = s.resolve(s.host)
+	} else if ip, err := netip.ParseAddr(s.host); err == nil {
+		addresses = []netip.Addr{ip}
+	} else {
+		addresses = []netip.Addr{{}}
+	}
+	if s.lost == nil {
+		s.at, s.lost = s.permitted(addresses, uint16(o.Port()))
+	}
+	if s.proxy != nil && len(s.at) > 1 {
+		// Every try is a connection to the proxy. One without IPv6 is not rare.
+		i := slices.IndexFunc(s.at, func(at netip.AddrPort) bool { return at.Addr().Is4() })
+		s.at = s.at[max(i, 0):][:1]
+	}
 }
 
 // resolve returns the addresses of a host in the order to try them.
@@ -88,20 +109,25 @@ func (s *session) resolve(host string) ([]netip.Addr, *failure) {
 	if s.over() {
 		return nil, &failure{Timeout, "while looking the name up"}
 	}
-	var e *net.DNSError
-	switch {
-	case !errors.As(err, &e):
-		return nil, &failure{DNSFailure, err.Error()}
-	case e.IsNotFound:
-		return nil, &failure{DNSNotFound, ""}
-	case e.IsTimeout || ctx.Err() != nil:
-		return nil, &failure{DNSTimeout, ""}
-	case e.IsTemporary && isSocket(e.Err):
-		return nil, &failure{DNSFailure, "no name server can be reached from here: " + e.Err}
-	case e.IsTemporary:
-		return nil, &failure{DNSServer, e.Err}
+	if e, ok := errors.AsType[*net.DNSError](err); ok {
+		return nil, unresolved(e, ctx.Err() != nil)
 	}
-	return nil, &failure{DNSFailure, e.Err}
+	return nil, &failure{DNSFailure, err.Error()}
+}
+
+// unresolved says why a name has no address.
+func unresolved(e *net.DNSError, late bool) *failure {
+	switch {
+	case e.IsNotFound:
+		return &failure{DNSNotFound, ""}
+	case e.IsTimeout || late:
+		return &failure{DNSTimeout, ""}
+	case e.IsTemporary && isSocket(e.Err):
+		return &failure{DNSFailure, "no name server can be reached from here: " + e.Err}
+	case e.IsTemporary:
+		return &failure{DNSServer, e.Err}
+	}
+	return &failure{DNSFailure, e.Err}
 }
 
 // isSocket reports whether what a DNSError says is the text of a net.OpError: no
@@ -119,7 +145,11 @@ func (s *session) permitted(addresses []netip.Addr, port uint16) ([]netip.AddrPo
 	var refused *RefusedError
 	for _, ip := range addresses {
 		at := netip.AddrPortFrom(ip.Unmap(), port)
-		if err := s.client.options.Guard.Check(at); err != nil {
+		err := s.client.options.Guard.checkName(s.host, port)
+		if ip.IsValid() {
+			err = s.client.options.Guard.Check(at)
+		}
+		if err != nil {
 			errors.As(err, &refused)
 			continue
 		}
@@ -166,24 +196,99 @@ func (s *session) dial() (net.Conn, *failure) {
 	return nil, f
 }
 
-// connect opens one connection.
+// connect opens one connection to the site.
 func (s *session) connect(at netip.AddrPort, most time.Duration) (net.Conn, *failure) {
-	d := &net.Dialer{Timeout: max(most, time.Millisecond), KeepAlive: -1, Control: s.client.options.Guard.Control}
-	conn, err := s.client.connect(s.ctx, d, at.String())
+	if s.proxy != nil {
+		return s.tunnel(at, most)
+	}
+	conn, err := s.client.dial(s.ctx, at.String(), most, true)
 	if err != nil {
 		return nil, s.unconnected(err)
 	}
 	return conn, nil
 }
 
+// dial opens a connection to a site, which is guarded, or to a proxy.
+func (c *Client) dial(ctx context.Context, address string, most time.Duration, guarded bool) (net.Conn, error) {
+	most = max(most, time.Millisecond)
+	if c.options.Dial == nil {
+		d := &net.Dialer{Timeout: most, KeepAlive: -1, Resolver: c.options.Resolver}
+		if guarded {
+			d.Control = c.options.Guard.Control
+		}
+		return c.connect(ctx, d, address)
+	}
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	conn, err := await(ctx, func() (net.Conn, error) { return c.options.Dial(ctx, "tcp", address) }, func(conn net.Conn) { conn.Close() })
+	if err != nil || !guarded {
+		return conn, err
+	}
+	if at, isTCP := conn.RemoteAddr().(*net.TCPAddr); isTCP && at.AddrPort().IsValid() && !at.IP.IsUnspecified() {
+		if err := c.options.Guard.Check(at.AddrPort()); err != nil {
+			conn.Close()
+			return nil, err
+		}
+	}
+	return conn, nil
+}
+
+// await calls a function of the client's caller, which may be slow to see that the
+// context has ended: it then goes on alone, and what it brings is thrown away. That
+// it panics, or returns nothing at all, is an error.
+func await[T comparable](ctx context.Context, do func() (T, error), drop func(T)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	var none T
+	done := make(chan result, 1)
+	go func() {
+		var r result
+		defer func() {
+			if p := recover(); p != nil {
+				r = result{err: fmt.Errorf("panic: %v", p)}
+			} else if r.err == nil && r.value == none {
+				r.err = errors.New("neither a result nor an error")
+			}
+			done <- r
+		}()
+		r.value, r.err = do()
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		go func() {
+			if r := <-done; r.err == nil {
+				drop(r.value)
+			}
+		}()
+		return none, ctx.Err()
+	}
+}
+
 func (s *session) unconnected(err error) *failure {
+	f := unreached(err)
+	switch {
+	case s.over() && (f == nil || f.cause.Outcome() != Refused):
+		return &failure{Timeout, "while connecting"}
+	case f != nil:
+		return f
+	}
+	if s.client.options.Dial != nil {
+		return &failure{ProxyFailed, "Dial: " + harmless(err)}
+	}
+	return &failure{ConnectFailed, err.Error()}
+}
+
+// unreached says why there is no connection, nil if the error does not tell.
+func unreached(err error) *failure {
 	var refused *RefusedError
 	var timeout net.Error
 	switch {
 	case errors.As(err, &refused):
 		return &failure{refused.cause(), refused.Error()}
-	case s.over():
-		return &failure{Timeout, "while connecting"}
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return &failure{ConnectRefused, ""}
 	case errors.Is(err, syscall.ECONNRESET):
@@ -197,7 +302,7 @@ func (s *session) unconnected(err error) *failure {
 		}
 		return &failure{ConnectFailed, call.Error()}
 	}
-	return &failure{ConnectFailed, err.Error()}
+	return nil
 }
 
 // noNetwork is what the system says when this machine cannot connect (D-55): it has
@@ -213,7 +318,7 @@ var noNetwork = []syscall.Errno{
 
 // enter takes a place at an address, unless it is held already.
 func (s *session) enter(addr netip.Addr) *failure {
-	if s.held == addr {
+	if s.among && s.held == addr {
 		return nil
 	}
 	f := s.wait(func() error { return s.client.pool.take(s.caller, addr, s.begun) })
@@ -267,7 +372,7 @@ func (s *session) leave() {
 		s.cancel()
 	}
 	s.free()
-	s.at, s.lost = nil, nil
+	s.at, s.lost, s.proxy = nil, nil, nil
 }
 
 // over reports whether the time of the whole fetch has run out.
@@ -328,17 +433,28 @@ func (s *session) secure(conn net.Conn, host, offer string) (net.Conn, *failure)
 		return nil, &failure{TLSFailure, err.Error()}
 	}
 	below := &noted{Conn: conn}
-	c := tls.Client(below, &tls.Config{ServerName: host, RootCAs: s.client.options.RootCAs, NextProtos: []string{offer}})
+	config := s.client.tls(host, offer)
+	c := tls.Client(below, config)
 	defer s.closing(conn)()
 	err := c.HandshakeContext(s.ctx)
 	if err == nil {
 		return &sealed{c, below}, nil
 	}
 	f := unsecured(err, late, s.over())
-	if f.cause == TLSIssuer && noRoots(s.client.options.RootCAs) {
+	if f.cause == TLSIssuer && noRoots(config.RootCAs) {
 		f.cause = TLSRoots
 	}
 	return nil, f
+}
+
+// tls returns the settings for one handshake, in which one protocol is offered.
+func (c *Client) tls(host, offer string) *tls.Config {
+	config := c.options.TLS.Clone()
+	if config == nil {
+		config = &tls.Config{}
+	}
+	config.ServerName, config.NextProtos = host, []string{offer}
+	return config
 }
 
 // noRoots reports whether there is no issuer to trust, in a pool or in the system

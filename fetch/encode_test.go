@@ -102,7 +102,7 @@ func TestCauses(t *testing.T) {
 			t.Errorf("%v is of our own side though its outcome is %v", c, c.Outcome())
 		}
 	}
-	const wantOwn = "bad-encoding header-limit raw-limit dns-failure no-network tls-roots tls-version tls-protocol address-refused port-refused"
+	const wantOwn = "bad-encoding header-limit raw-limit dns-failure no-network proxy-failed tls-roots tls-version tls-protocol address-refused port-refused"
 	if got := strings.Join(own, " "); got != wantOwn {
 		t.Errorf("causes of our own side\ngot:  %s\nwant: %s", got, wantOwn)
 	}

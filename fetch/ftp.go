@@ -247,14 +247,10 @@ func pasvPort(text string) (uint16, bool) {
 // port that no well-known service has, past the guard once more. It is no
 // connection more in the pool: the control connection has nothing to do meanwhile.
 func (t *ftpTalk) data(port uint16) (*limitedConn, *failure) {
-	at, err := netip.ParseAddrPort(t.conn.RemoteAddr().String())
-	if err != nil {
-		return nil, &failure{ConnectFailed, err.Error()}
-	}
 	if port < 1024 {
 		return nil, &failure{PortRefused, "data port " + strconv.Itoa(int(port)) + " belongs to another service"}
 	}
-	permitted, f := t.permitted([]netip.Addr{at.Addr()}, port)
+	permitted, f := t.permitted([]netip.Addr{t.at[0].Addr()}, port)
 	if f != nil {
 		return nil, f
 	}

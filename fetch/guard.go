@@ -140,6 +140,9 @@ type RefusedError struct {
 
 // Error says what was refused and why.
 func (e *RefusedError) Error() string {
+	if !e.Address.Addr().IsValid() {
+		return "refused: " + e.Why
+	}
 	return fmt.Sprintf("%s is refused: %s", e.Address, e.Why)
 }
 
@@ -152,11 +155,28 @@ func (e *RefusedError) cause() Cause {
 
 // Check returns a *RefusedError if the guard refuses the address or the port.
 func (g Guard) Check(at netip.AddrPort) error {
-	if slices.Contains(badPorts, at.Port()) {
-		return &RefusedError{Address: at, Why: fmt.Sprintf("port %d belongs to another protocol", at.Port()), port: true}
+	if err := checkPort(at); err != nil {
+		return err
 	}
 	if why := g.reserved(at.Addr()); why != "" {
 		return &RefusedError{Address: at, Why: why}
+	}
+	return nil
+}
+
+// checkName is Check for a host whose address only a proxy will know: of an
+// address, of a name of this machine (RFC 6761 section 6.3), and of the port.
+func (g Guard) checkName(host string, port uint16) error {
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return g.Check(netip.AddrPortFrom(address("127.0.0.1"), port))
+	}
+	return checkPort(netip.AddrPortFrom(netip.Addr{}, port))
+}
+
+// checkPort returns a *RefusedError for a port that belongs to another protocol.
+func checkPort(at netip.AddrPort) error {
+	if slices.Contains(badPorts, at.Port()) {
+		return &RefusedError{Address: at, Why: fmt.Sprintf("port %d belongs to another protocol", at.Port()), port: true}
 	}
 	return nil
 }

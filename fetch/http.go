@@ -107,17 +107,26 @@ var finals = map[int]Cause{
 //
 // HTTP/1.1 alone is offered at first, and HTTP/2 on a second connection to a server
 // that speaks nothing else: one GET gains nothing from it, and sites whose HTTP/2
-// is broken stay within reach. There is no third connection.
+// is broken stay within reach. A request of http goes through a tunnel, and to a
+// proxy that opens none in another connection, to be forwarded. There is no third.
 func (s *session) get(at robots.Origin, target string) (*reply, *failure) {
+	if s.client.options.Transport != nil {
+		return s.transport(at, target)
+	}
 	r, f := s.try(at, target, false)
-	if at.Scheme() == "https" && f != nil && (f.cause == TLSProtocol || f == speaksHTTP2) {
+	switch {
+	case f == nil:
+	case at.Scheme() == "https" && (f.cause == TLSProtocol || f == speaksHTTP2):
 		s.give()
 		r, f = s.try(at, target, true)
+	case at.Scheme() == "http" && s.refused != 0:
+		s.give()
+		r, f = s.forward(at, target)
 	}
 	return r, f
 }
 
-// try makes a connection for one request.
+// try makes a connection to the site for one request.
 func (s *session) try(at robots.Origin, target string, http2 bool) (*reply, *failure) {
 	offer := "http/1.1"
 	if http2 {
@@ -127,14 +136,20 @@ func (s *session) try(at robots.Origin, target string, http2 bool) (*reply, *fai
 	if f != nil {
 		return nil, f
 	}
+	return s.exchange(conn, func(r *reply) *failure {
+		if http2 {
+			return r.askHTTP2(s.client, at, target)
+		}
+		return r.ask(s.client, at, target, "")
+	})
+}
+
+// exchange asks over a connection, which it closes if that fails.
+func (s *session) exchange(conn *limitedConn, ask func(r *reply) *failure) (*reply, *failure) {
 	r := &reply{conn: conn, stop: s.closing(conn)}
 	began := time.Now()
 	conn.phase(s.sooner(s.client.limits.Header, HeaderTimeout))
-	if http2 {
-		f = r.askHTTP2(s.client, at, target)
-	} else {
-		f = r.ask(s.client, at, target)
-	}
+	f := ask(r)
 	s.hop().Header += time.Since(began)
 	if f != nil {
 		s.close(r)
@@ -162,14 +177,14 @@ func (s *session) close(r *reply) {
 // measured behaviours would each need undoing: it hands out a connection on 101
 // that outlives its deadline, decodes gzip only if it chose the encoding, reads
 // the environment's proxy, and keeps goroutines. What it forgives itself is found
-// by readHead before.
-func (r *reply) ask(c *Client, at robots.Origin, target string) *failure {
+// by readHead before. What is between us and the proxy is in more.
+func (r *reply) ask(c *Client, at robots.Origin, target, more string) *failure {
 	conn := r.conn
 	conn.quota(c.limits.MaxHeaderBytes, HeaderLimit)
 	_, host, _ := strings.Cut(at.String(), "://")
 	_, writing := io.WriteString(conn, "GET "+target+" HTTP/1.1\r\nHost: "+host+
 		"\r\nUser-Agent: "+c.options.UserAgent+
-		"\r\nAccept: text/plain, */*;q=0.8\r\nAccept-Encoding: gzip, deflate\r\nConnection: close\r\n\r\n")
+		"\r\nAccept: text/plain, */*;q=0.8\r\nAccept-Encoding: gzip, deflate\r\nConnection: close\r\n"+more+"\r\n")
 	if writing != nil && conn.failed != CauseNone {
 		return conn.classify(writing, Reset)
 	}

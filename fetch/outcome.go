@@ -100,6 +100,7 @@ const (
 	ConnectTimeout // no answer to the handshake of TCP
 	ConnectFailed  // no such host where its network is, and whatever else
 	NoNetwork      // this machine cannot connect: no network, no way to that of the site, no socket left
+	ProxyFailed    // the proxy refused or was out of reach, or what the caller brought in its place failed
 	Reset          // the connection was reset
 	Closed         // the connection was closed before an answer
 	TLSExpired     // the certificate is not valid now
@@ -165,6 +166,7 @@ var causes = [numCauses]struct {
 	TLSRoots:        {"tls-roots", "no root certificates on this machine", Unreachable, RetrySlow},
 	TLSProtocol:     {"tls-protocol", "no common protocol inside TLS", Unreachable, RetrySlow},
 	NoNetwork:       {"no-network", "no way from this machine to the network", Unreachable, RetryBackoff},
+	ProxyFailed:     {"proxy-failed", "the proxy or transport on the way failed", Unreachable, RetryBackoff},
 	TLSVersion:      {"tls-version", "no common version of TLS", Unreachable, RetrySlow},
 	TLSAlert:        {"tls-alert", "TLS handshake refused", Unreachable, RetryBackoff},
 	TLSFailure:      {"tls-failure", "TLS handshake failed", Unreachable, RetryBackoff},
@@ -180,7 +182,7 @@ var causes = [numCauses]struct {
 // not do. Limits of time are not among them, for nobody can tell whose time ran
 // out; nor is a certificate of an unknown issuer.
 var ownSide = [numCauses]bool{
-	DNSFailure: true, NoNetwork: true, // no way out of here
+	DNSFailure: true, NoNetwork: true, ProxyFailed: true, // no way out of here
 	TLSRoots: true, TLSVersion: true, TLSProtocol: true, BadEncoding: true, // not known here
 	HeaderLimit: true, RawLimit: true, AddressRefused: true, PortRefused: true, // not wanted here
 }

@@ -44,11 +44,15 @@ func newPool(connections, perAddress int, starts Starts) *pool {
 // take waits for a place at an address, behind whoever asked before; but a fetch
 // that is under way, and was led here by a redirect, comes before those that have
 // not begun. So what has begun ends soon. An error is that of the context or of
-// the starts. The place at addr is given back to each, that in all to all.
+// the starts. The place at addr is given back to each, that in all to all. An
+// invalid addr is one that only a proxy knows: then there is a place in all alone.
 //
 // Only one at an address waits for its start and for a place in all: the starts of
 // the next ones count from when it went.
 func (p *pool) take(ctx context.Context, addr netip.Addr, begun bool) error {
+	if !addr.IsValid() {
+		return p.all.take(ctx, addr, begun)
+	}
 	if err := p.turns.take(ctx, addr, begun); err != nil {
 		return err
 	}

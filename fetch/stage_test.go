@@ -28,8 +28,9 @@ import (
 // A stage is what the tests fetch from: name servers, certificates and sites,
 // all on loopback, all real sockets.
 type stage struct {
-	dns *nameServer
-	pki *pki
+	dns    *nameServer
+	pki    *pki
+	leaked atomic.Int64 // requests that hold what is between the client and a proxy
 }
 
 func newStage(t testing.TB) *stage {
@@ -44,7 +45,7 @@ var shortLimits = Limits{
 
 func (s *stage) options() Options {
 	return Options{
-		Limits: shortLimits, Guard: Guard{AllowLoopback: true}, Resolver: s.dns.resolver(), RootCAs: s.pki.pool,
+		Limits: shortLimits, Guard: Guard{AllowLoopback: true}, Resolver: s.dns.resolver(), TLS: &tls.Config{RootCAs: s.pki.pool},
 	}
 }
 
@@ -171,6 +172,9 @@ func speakOn(s *site, c net.Conn, in *bufio.Reader, serve func(p *peer)) {
 		}
 	}
 	p.head = head.String()
+	if strings.Contains(strings.ToLower(p.head), "proxy-") {
+		s.stage.leaked.Add(1)
+	}
 	fields := strings.Fields(p.head)
 	p.method, p.path = fields[0], fields[1]
 	serve(p)

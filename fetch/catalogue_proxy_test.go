@@ -1,0 +1,295 @@
+package fetch
+
+import (
+	"bufio"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/robotskit/robots/internal/campaign"
+)
+
+// A relay is a proxy of HTTP or of SOCKS5, with what may be wrong with it.
+// Names below test, and localhost, lead to loopback from it.
+type relay struct {
+	login   string // user:password that it wants
+	refuses int    // status of CONNECT, or reply of SOCKS5
+	says    string // instead of the answer to a request that is forwarded
+}
+
+// serve handles a connection of either kind: SOCKS5 begins with a byte of 5.
+func (r relay) serve(s *site, c net.Conn) {
+	in := bufio.NewReader(c)
+	if first, err := in.Peek(1); err == nil && first[0] == 0x16 {
+		secured, _ := negotiate(s, &peeked{c, in})
+		if secured == nil {
+			return
+		}
+		defer secured.Close()
+		c, in = secured, bufio.NewReader(secured)
+	}
+	if first, err := in.Peek(1); err != nil || first[0] == 5 {
+		r.socks(c, in)
+		return
+	}
+	req, err := http.ReadRequest(in)
+	if err != nil {
+		return
+	}
+	login := req.Header.Get("Proxy-Authorization")
+	req.Header.Del("Proxy-Authorization")
+	switch {
+	case r.login != "" && login != "Basic "+base64.StdEncoding.EncodeToString([]byte(r.login)):
+		io.WriteString(c, whole("407 Proxy Authentication Required", "", `Proxy-Authenticate: Basic realm="x"`))
+	case req.Method == http.MethodConnect && r.refuses != 0:
+		io.WriteString(c, whole(fmt.Sprint(r.refuses, " No"), "no"))
+	case req.Method == http.MethodConnect:
+		far, err := r.dial(req.Host)
+		if err != nil {
+			io.WriteString(c, whole("502 Bad Gateway", ""))
+			return
+		}
+		io.WriteString(c, "HTTP/1.1 200 Connection established\r\n\r\n")
+		both(c, in, far)
+	case r.says != "":
+		io.WriteString(c, r.says)
+	default:
+		far, err := r.dial(req.URL.Host)
+		if err != nil {
+			io.WriteString(c, whole("502 Bad Gateway", ""))
+			return
+		}
+		req.Write(far) // in origin form
+		both(c, in, far)
+	}
+}
+
+func (r relay) socks(c net.Conn, in *bufio.Reader) {
+	next := func(n int) []byte {
+		b := make([]byte, n)
+		io.ReadFull(in, b)
+		return b
+	}
+	methods := next(int(next(2)[1]))
+	if r.login != "" {
+		if !slices.Contains(methods, 2) {
+			c.Write([]byte{5, 0xFF})
+			return
+		}
+		c.Write([]byte{5, 2})
+		user := string(next(int(next(2)[1])))
+		if user+":"+string(next(int(next(1)[0]))) != r.login {
+			c.Write([]byte{1, 1})
+			return
+		}
+		c.Write([]byte{1, 0})
+	} else {
+		c.Write([]byte{5, 0})
+	}
+	host := ""
+	switch next(4)[3] {
+	case 1:
+		host = net.IP(next(4)).String()
+	case 4:
+		host = net.IP(next(16)).String()
+	case 3:
+		host = string(next(int(next(1)[0])))
+	}
+	port := binary.BigEndian.Uint16(next(2))
+	far, err := r.dial(net.JoinHostPort(host, fmt.Sprint(port)))
+	if err != nil || r.refuses != 0 {
+		c.Write([]byte{5, byte(max(r.refuses, 1)), 0, 1, 0, 0, 0, 0, 0, 0})
+		return
+	}
+	c.Write([]byte{5, 0, 0, 1, 0, 0, 0, 0, 0, 0})
+	both(c, in, far)
+}
+
+func (r relay) dial(target string) (net.Conn, error) {
+	host, port, err := net.SplitHostPort(target)
+	if strings.HasSuffix(host, ".test") || host == "localhost" {
+		host = "127.0.0.1"
+	}
+	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsLoopback() {
+		return nil, errors.New("not from here")
+	}
+	return net.Dial("tcp", net.JoinHostPort(host, port))
+}
+
+// both copies both ways until both are over.
+func both(c net.Conn, in io.Reader, far net.Conn) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		io.Copy(far, in)
+		far.(*net.TCPConn).CloseWrite()
+	}()
+	io.Copy(c, far)
+	c.Close()
+	far.Close()
+	<-done
+}
+
+func proxyFaults() []fault {
+	const login = "user:secret word"
+	rules := answer(whole("200 OK", someRules))
+	of := func(name, does, proxy string, r relay, url string, cause Cause) fault {
+		f := fault{area: "proxy", name: name, does: does, proxy: r.serve, proxyURL: proxy, url: url, serve: rules, cause: cause}
+		if cause == OK {
+			f.file = someRules
+		}
+		return f
+	}
+	served := func(f fault, serve func(p *peer)) fault { f.serve = serve; return f }
+	raw := func(f fault, raw func(*site, net.Conn)) fault { f.serve, f.raw = nil, raw; return f }
+	within := func(f fault, s span) fault { f.within = s; return f }
+	much := func(f fault, s size) fault { f.byteCount = s; return f }
+	const plain, secure = "http://site.test:PORT/", "https://site.test:PORT/"
+	bad := func(name, does, proxy string, handle func(c net.Conn)) fault {
+		f := of(name, does, proxy, relay{}, secure, ProxyFailed)
+		f.proxy = func(_ *site, c net.Conn) { handle(c) }
+		return f
+	}
+	read := func(c net.Conn) { http.ReadRequest(bufio.NewReader(c)) }
+	says := func(text string) func(net.Conn) {
+		return func(c net.Conn) { read(c); io.WriteString(c, text) }
+	}
+	hangs := func(c net.Conn) { io.Copy(io.Discard, c) }
+	list := []fault{
+		within(bad("silent", "it accepts and says nothing", "http://PROXY", hangs), untilConnect),
+		within(bad("SOCKS silent", "it accepts and says nothing", "socks5://PROXY", hangs), untilConnect),
+		within(bad("TLS silent", "it accepts and never shakes hands", "https://PROXY", hangs), untilConnect),
+		within(bad("dripping", "a byte of its answer now and then", "http://PROXY", func(c net.Conn) {
+			io.WriteString(c, "HTTP/1.1 200 OK\r\nX: ")
+			for {
+				if _, err := io.WriteString(c, "x"); err != nil {
+					return
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+		}), untilConnect),
+		bad("closed", "it closes without an answer", "http://PROXY", func(net.Conn) {}),
+		bad("SOCKS closed", "it closes without an answer", "socks5h://PROXY", func(net.Conn) {}),
+		bad("reset", "it resets", "http://PROXY", func(c net.Conn) { c.(*net.TCPConn).SetLinger(0) }),
+		bad("rubbish", "it does not speak HTTP", "http://PROXY", says("220 mail.example ESMTP\r\n")),
+		bad("SOCKS rubbish", "it does not speak SOCKS5", "socks5://PROXY", says("HTTP/1.1 400 Bad Request\r\n\r\n")),
+		bad("header flood", "headers without end", "http://PROXY", func(c net.Conn) {
+			io.WriteString(c, "HTTP/1.1 200 OK\r\n")
+			for {
+				if _, err := io.WriteString(c, "X: "+strings.Repeat("x", 1000)+"\r\n"); err != nil {
+					return
+				}
+			}
+		}),
+		bad("endless 103", "interim answers without end", "http://PROXY", func(c net.Conn) {
+			for {
+				if _, err := io.WriteString(c, strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 99)); err != nil {
+					return
+				}
+			}
+		}),
+		bad("101", "it leaves HTTP", "http://PROXY", says("HTTP/1.1 101 Switching Protocols\r\n\r\n")),
+		bad("frames", "it begins to speak HTTP/2", "http://PROXY", func(c net.Conn) { c.Write([]byte{0, 0, 0, 4, 0, 0, 0, 0, 0}); hangs(c) }),
+		bad("a scheme nobody knows", "its URL is of another scheme", "ftp://PROXY", hangs),
+		bad("no host", "its URL names no host", "http://:1", hangs),
+		bad("name not found", "its name does not exist", "http://proxy.invalid:3128", hangs),
+		bad("refused", "nobody listens there", "http://127.0.0.1:4", hangs),
+		of("unknown issuer", "its certificate is of nobody known", "https://unknown-issuer.test:PROXYPORT", relay{}, secure, ProxyFailed),
+		of("tunnel", "to https through CONNECT", "http://PROXY", relay{}, secure, OK),
+		of("tunnel for http", "CONNECT for http too, so that the proxy's answers are not taken for the site's", "http://PROXY", relay{}, plain, OK),
+		of("over TLS", "the proxy itself speaks TLS", "https://site.test:PROXYPORT", relay{}, secure, OK),
+		of("SOCKS5", "the name is looked up here", "socks5://PROXY", relay{}, secure, OK),
+		of("SOCKS5 with names", "the name is looked up there", "socks5h://PROXY", relay{}, plain, OK),
+		of("login", "a user and a password", "http://user:secret%20word@PROXY", relay{login: login}, secure, OK),
+		of("login over TLS", "a user and a password", "https://user:secret%20word@site.test:PROXYPORT", relay{login: login}, plain, OK),
+		of("SOCKS5 login", "a user and a password (RFC 1929)", "socks5://user:secret%20word@PROXY", relay{login: login}, secure, OK),
+		of("forwarded", "CONNECT is refused for http, and the request forwarded", "http://user:secret%20word@PROXY", relay{login: login, refuses: 403}, plain, OK),
+		of("no login", "407 to CONNECT", "http://PROXY", relay{login: login}, secure, ProxyFailed),
+		of("no login, http", "407 to CONNECT: nothing is forwarded", "http://PROXY", relay{login: login}, plain, ProxyFailed),
+		of("wrong login", "407 to another password", "http://user:secret@PROXY", relay{login: login}, secure, ProxyFailed),
+		of("SOCKS no login", "no method is acceptable", "socks5://PROXY", relay{login: login}, secure, ProxyFailed),
+		of("SOCKS wrong login", "another password", "socks5h://user:secret@PROXY", relay{login: login}, plain, ProxyFailed),
+		of("forwarded 403", "403 to CONNECT and to the request: most likely its own", "http://PROXY", relay{refuses: 403, says: whole("403 Filtered", "no")}, plain, ProxyFailed),
+		of("forwarded 407", "a login is asked for late", "http://PROXY", relay{refuses: 403, says: whole("407 Login", "")}, plain, ProxyFailed),
+		of("forwarded 502", "the proxy does not reach the site", "http://PROXY", relay{refuses: 405, says: whole("502 Bad Gateway", "")}, plain, ProxyFailed),
+		of("forwarded 503", "the site or the proxy fails", "http://PROXY", relay{refuses: 405, says: whole("503 Unavailable", "", "Retry-After: 9")}, plain, ProxyFailed),
+		of("forwarded 404", "the site has none", "http://PROXY", relay{refuses: 403, says: whole("404 Not Found", "")}, plain, ClientError),
+		of("forwarded rubbish", "the answer is not HTTP", "http://PROXY", relay{refuses: 403, says: "rubbish\r\n"}, plain, BadResponse),
+	}
+	for _, status := range []int{302, 400, 403, 404, 405, 429, 500, 501, 502, 503, 504} {
+		list = append(list, of(fmt.Sprint("CONNECT ", status), "no tunnel to the site", "http://PROXY", relay{refuses: status}, secure, ProxyFailed))
+	}
+	for reply, text := range []string{"failure", "rules", "network unreachable", "host unreachable", "refused", "TTL expired", "no CONNECT", "no such type"} {
+		list = append(list, of("SOCKS "+text, "no tunnel to the site", "socks5h://PROXY", relay{refuses: reply + 1}, secure, ProxyFailed))
+	}
+	for _, proxy := range []string{"http://PROXY", "socks5://PROXY"} {
+		in := func(f fault) fault {
+			f.name += " in " + strings.TrimSuffix(proxy, "://PROXY")
+			f.proxyURL = proxy
+			return f
+		}
+		list = append(list,
+			in(raw(of("HTTP/2", "a site that speaks HTTP/2 alone", "", relay{}, secure, OK), frames(func(f *framer) { f.file() }))),
+			in(served(of("404", "the site's own answer", "", relay{}, plain, ClientError), answer(whole("404 Not Found", "")))),
+			in(served(of("407 of a site", "the site's own answer, in the tunnel", "", relay{}, secure, ClientError), answer(whole("407 Login", "")))),
+			in(of("expired", "the site's certificate", "", relay{}, "https://expired.test:PORT/", TLSExpired)),
+			in(raw(of("closed site", "the site closes in the handshake", "", relay{}, secure, TLSFailure), func(_ *site, c net.Conn) { c.Read(make([]byte, 9)) })),
+			in(within(raw(of("silent site", "the site never answers", "", relay{}, plain, HeaderTimeout), func(_ *site, c net.Conn) { hangs(c) }), untilHeader)),
+			in(within(served(of("dripping site", "a byte of the file now and then", "", relay{}, secure, TooSlow), func(p *peer) {
+				drip(p, "HTTP/1.1 200 OK\r\n\r\n", "#")
+			}), untilGrace)),
+			in(much(served(of("header flood of a site", "the head is checked in the tunnel", "", relay{}, secure, HeaderLimit), func(p *peer) {
+				for p.say("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 100<<10)) {
+				}
+			}), upToHeaders)),
+			in(served(of("chunked in HTTP/1.0 of a site", "the head is checked in the tunnel", "", relay{}, plain, BadResponse), answer("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"))),
+			in(of("private address", "the guard looks at literals", "", relay{}, "http://10.0.0.1/", AddressRefused)),
+			in(of("mail port", "the guard looks at ports", "", relay{}, "http://site.test:25/", PortRefused)),
+			in(served(of("redirect to a private address", "the guard looks at every hop", "", relay{}, secure, AddressRefused), once("302 Found", "http://169.254.169.254/"))),
+			in(served(of("redirect", "every hop goes through the proxy", "", relay{}, secure, OK), once("302 Found", "http://other.test:PORT/there"))),
+		)
+	}
+	name := of("private name", "a name that leads to a private address, looked up here", "socks5://PROXY", relay{}, "http://inside.test:PORT/", AddressRefused)
+	name.setup = func(s *stage) { s.dns.name("inside.test", addresses("10.0.0.1")) }
+	local := of("localhost", "a name that leads to whatever machine looks it up", "http://PROXY", relay{}, "http://localhost:PORT/", AddressRefused)
+	local.options = func(o *Options) { o.Guard = Guard{} }
+	ftp := of("ftp", "both connections of FTP", "socks5://PROXY", relay{}, "ftp://site.test:PORT/", OK)
+	chosen := of("none chosen", "no proxy can be chosen: the error's text stays out of the record", "", relay{}, secure, ProxyFailed)
+	chosen.options = func(o *Options) {
+		o.Proxy = func(*http.Request) (*url.URL, error) {
+			return nil, errors.New("parse http://user:secret word@proxy: no")
+		}
+	}
+	return append(list, name, local, chosen, raw(ftp, ftpServer{}.serve))
+}
+
+// secrets are what of the logins above must be seen by nobody but the proxy.
+var secrets = []string{"secret", base64.StdEncoding.EncodeToString([]byte("user:secret word")), base64.StdEncoding.EncodeToString([]byte("user:secretword"))}
+
+// TestFaultsInTunnels: what a site does comes to the same through a proxy.
+func TestFaultsInTunnels(t *testing.T) {
+	ways := []string{"http://PROXY", "socks5://PROXY", "socks5h://PROXY", "https://site.test:PROXYPORT"}
+	step := campaign.Size(9, 5, 1)
+	for i, f := range slices.Concat(statusFaults(), framingFaults(), redirectFaults(), encodingFaults(), http2Faults(), ftpFaults()) {
+		if i%step != 0 || f.within != atOnce || f.cause == DNSNotFound || strings.Contains(f.name, "reset") {
+			continue // names, time and ends without order are another matter behind a relay
+		}
+		f.proxy, f.proxyURL = relay{}.serve, ways[i/step%len(ways)]
+		if strings.HasPrefix(f.url, "ftp") {
+			f.proxyURL = ways[1]
+		}
+		t.Run(f.id(), func(t *testing.T) {
+			t.Parallel()
+			f.run(t)
+		})
+	}
+}

@@ -1,0 +1,254 @@
+package fetch
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/net/proxy"
+
+	"github.com/robotskit/robots"
+)
+
+// proxy returns the proxy for an origin, nil for none.
+func (c *Client) proxy(ctx context.Context, o robots.Origin) (*url.URL, *failure) {
+	if c.options.Proxy == nil {
+		return nil, nil
+	}
+	_, host, _ := strings.Cut(o.String(), "://")
+	req := &http.Request{
+		Method: http.MethodGet, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{},
+		URL: &url.URL{Scheme: o.Scheme(), Host: host, Path: "/robots.txt"}, Host: host,
+	}
+	u, err := c.options.Proxy(req.WithContext(ctx))
+	switch {
+	case err != nil:
+		return nil, &failure{ProxyFailed, "no proxy could be chosen: " + harmless(err)}
+	case u == nil:
+		return nil, nil
+	}
+	switch u.Scheme {
+	case "http", "https", "socks5", "socks5h":
+	default:
+		return nil, &failure{ProxyFailed, fmt.Sprintf("the scheme %q of its URL is none of http, https, socks5 and socks5h", u.Scheme)}
+	}
+	if u.Hostname() == "" {
+		return nil, &failure{ProxyFailed, "its URL names no host"}
+	}
+	return u, nil
+}
+
+// harmless returns the text of an error of others, unless it may hold the
+// credentials of a URL.
+func harmless(err error) string {
+	if text := err.Error(); !strings.Contains(text, "@") {
+		return text
+	}
+	return fmt.Sprintf("an error of type %T, whose text may hold a password", err)
+}
+
+// proxyAddress returns host and port of a proxy.
+func proxyAddress(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme]
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
+
+// authorization returns the header that a proxy of HTTP gets, and nobody else.
+func authorization(u *url.URL) string {
+	if u.User == nil {
+		return ""
+	}
+	password, _ := u.User.Password()
+	return "Proxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(u.User.Username()+":"+password)) + "\r\n"
+}
+
+// via returns the way of the hop under way for the record.
+func (s *session) via() string {
+	switch {
+	case s.client.options.Transport != nil:
+		return "transport"
+	case s.proxy != nil:
+		return s.proxy.Scheme + "://" + proxyAddress(s.proxy)
+	case s.client.options.Dial != nil:
+		return "dial"
+	}
+	return ""
+}
+
+// tunnel connects to a site through the proxy. All that fails before the tunnel is
+// there is the proxy's, whatever it says about the site: nobody else has seen that.
+func (s *session) tunnel(at netip.AddrPort, most time.Duration) (net.Conn, *failure) {
+	target := at.String()
+	if !at.IsValid() {
+		target = net.JoinHostPort(s.host, strconv.Itoa(int(at.Port())))
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, max(most, time.Millisecond))
+	defer cancel()
+	var conn net.Conn
+	var err error
+	if strings.HasPrefix(s.proxy.Scheme, "socks5") {
+		conn, err = s.socks(ctx, target)
+	} else {
+		conn, err = s.throughHTTP(ctx, target)
+	}
+	if err != nil {
+		return nil, proxyFailed(err)
+	}
+	return conn, nil
+}
+
+func proxyFailed(err error) *failure {
+	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
+		return &failure{ProxyFailed, "no answer in time"}
+	}
+	return &failure{ProxyFailed, harmless(err)}
+}
+
+// socks asks a proxy of SOCKS5 (RFC 1928, RFC 1929) for a tunnel.
+func (s *session) socks(ctx context.Context, target string) (net.Conn, error) {
+	var login *proxy.Auth
+	if u := s.proxy.User; u != nil {
+		login = &proxy.Auth{User: u.Username()}
+		login.Password, _ = u.Password()
+	}
+	d, err := proxy.SOCKS5("tcp", proxyAddress(s.proxy), login, dialer(s.dialProxy))
+	if err != nil {
+		return nil, err
+	}
+	return d.(proxy.ContextDialer).DialContext(ctx, "tcp", target)
+}
+
+// dialer is a function as package proxy wants it.
+type dialer func(ctx context.Context, address string) (net.Conn, error)
+
+func (d dialer) Dial(_, address string) (net.Conn, error) { return d(context.Background(), address) }
+func (d dialer) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
+	return d(ctx, address)
+}
+
+// dialProxy connects to a proxy, whose address no guard judges.
+func (s *session) dialProxy(ctx context.Context, address string) (net.Conn, error) {
+	return s.client.dial(ctx, address, s.client.limits.Connect, false)
+}
+
+// toHTTP connects to a proxy of HTTP, with TLS if its URL says so.
+func (s *session) toHTTP(ctx context.Context) (net.Conn, error) {
+	conn, err := s.dialProxy(ctx, proxyAddress(s.proxy))
+	if err != nil || s.proxy.Scheme == "http" {
+		return conn, err
+	}
+	secured := tls.Client(conn, s.client.tls(s.proxy.Hostname(), "http/1.1"))
+	if err := secured.HandshakeContext(ctx); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return secured, nil
+}
+
+// throughHTTP asks a proxy of HTTP for a tunnel (RFC 9110 section 9.3.6).
+func (s *session) throughHTTP(ctx context.Context, target string) (net.Conn, error) {
+	conn, err := s.toHTTP(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	limited := &limitedConn{Conn: conn}
+	until, _ := ctx.Deadline()
+	limited.phase(until, ProxyFailed)
+	limited.quota(s.client.limits.MaxHeaderBytes, ProxyFailed)
+	in := bufio.NewReader(limited)
+	status, err := askForTunnel(limited, in, "CONNECT "+target+" HTTP/1.1\r\nHost: "+target+
+		"\r\nUser-Agent: "+s.client.options.UserAgent+"\r\n"+authorization(s.proxy)+"\r\n")
+	switch {
+	case ctx.Err() != nil:
+		err = context.DeadlineExceeded
+	case err != nil:
+	case status == http.StatusProxyAuthRequired:
+		err = errors.New("407: it wants another login than it got")
+	case status < 200 || status > 299:
+		if status < 500 || status == http.StatusNotImplemented {
+			s.refused = status
+		}
+		err = fmt.Errorf("it answers CONNECT with status %d", status)
+	}
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	// A site may speak first.
+	early, _ := in.Peek(in.Buffered())
+	return &tunnelled{conn, early}, nil
+}
+
+// askForTunnel returns the status of the answer.
+func askForTunnel(conn *limitedConn, in *bufio.Reader, request string) (int, error) {
+	if _, err := conn.Write([]byte(request)); err != nil {
+		return 0, err
+	}
+	for {
+		head, err := readHead(in, nil)
+		if err != nil {
+			return 0, err
+		}
+		line, _, _ := strings.Cut(string(head), "\r\n")
+		_, status, err := readStatusLine(line)
+		if err != nil || status >= 200 || status == http.StatusSwitchingProtocols {
+			return status, err
+		}
+	}
+}
+
+// tunnelled is a connection of which some bytes were read.
+type tunnelled struct {
+	net.Conn
+	early []byte
+}
+
+func (c *tunnelled) Read(p []byte) (int, error) {
+	if len(c.early) > 0 && len(p) > 0 {
+		n := copy(p, c.early)
+		c.early = c.early[n:]
+		return n, nil
+	}
+	return c.Conn.Read(p)
+}
+
+// forward sends a request of http to a proxy that opens no tunnel for it. What such
+// a proxy says itself looks like what a site says. Where it may be the proxy, it is
+// taken for it: 407, any 5xx, and the status with which the tunnel was refused,
+// which most often is 403. As the site's the last would allow everything. A page
+// that a proxy puts in place of a file cannot be told.
+func (s *session) forward(at robots.Origin, target string) (*reply, *failure) {
+	if f := s.enter(s.at[0].Addr()); f != nil {
+		return nil, f
+	}
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(s.ctx, s.client.limits.Connect)
+	defer cancel()
+	conn, err := s.toHTTP(ctx)
+	s.hop().Connect += time.Since(began)
+	if err != nil {
+		return nil, proxyFailed(err)
+	}
+	r, f := s.exchange(&limitedConn{Conn: conn}, func(r *reply) *failure {
+		return r.ask(s.client, at, at.String()+target, authorization(s.proxy))
+	})
+	if f == nil && (r.status == http.StatusProxyAuthRequired || r.status == s.refused || 500 <= r.status && r.status <= 599) {
+		s.close(r)
+		return nil, &failure{ProxyFailed, fmt.Sprintf("status %d, which may be its own: it refused a tunnel with %d", r.status, s.refused)}
+	}
+	return r, f
+}
