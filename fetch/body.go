@@ -20,7 +20,7 @@ func (s *session) take(r *reply) {
 	began := time.Now()
 	defer func() { s.hop().Body = time.Since(began) }()
 	r.conn.phase(s.until, Timeout)
-	if r.protocol != protocolHTTP2 { // whose frames have one bound
+	if !r.bounded { // else frames of HTTP/2 have one bound
 		r.conn.quota(l.MaxRawBytes, RawLimit)
 	}
 	r.conn.atLeast(l.LeastRate, l.Grace)

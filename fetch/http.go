@@ -20,6 +20,7 @@ type reply struct {
 	header   http.Header
 	length   int64 // -1 if unknown
 	old      bool  // HTTP/1.0
+	bounded  bool  // the connection has its bound of bytes
 	ends     bool  // the body says where it ends: chunks, or frames of HTTP/2
 	body     io.Reader
 	conn     *limitedConn

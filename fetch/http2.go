@@ -15,8 +15,6 @@ import (
 	"github.com/robotskit/robots"
 )
 
-const protocolHTTP2 = "HTTP/2.0"
-
 // maxSent bounds what is sent over HTTP/2 beside the target: the request, and
 // answers to SETTINGS and PING, windows that open. A file at the limit of size
 // takes some 600 bytes; whoever sends PING without end else gets as many bytes.
@@ -28,9 +26,8 @@ var speaksHTTP2 = &failure{BadResponse, errFrames.Error()}
 
 // askHTTP2 does what ask does over HTTP/2. Only the frames are net/http's: its
 // transport for a single connection, which has no pool and tries nothing twice,
-// over one that keeps the limits. What is checked after it is what it forgives: a
-// body that is framed in another way than by HTTP/2 (RFC 9113 sections 8.1.1 and
-// 8.2.2), and a status that is not three digits.
+// over one that keeps the limits. What it forgives is checked after it (RFC 9113
+// sections 8.1.1 and 8.2.2).
 //
 // No context ends the request: the limits of the connection do.
 func (r *reply) askHTTP2(c *Client, at robots.Origin, target string) *failure {
@@ -70,18 +67,28 @@ func (r *reply) askHTTP2(c *Client, at robots.Origin, target string) *failure {
 		}
 		return r.conn.classify(err, otherwise)
 	}
+	if f := misframed(resp); f != nil {
+		return f
+	}
+	r.status, r.header, r.length, r.body = resp.StatusCode, resp.Header, resp.ContentLength, resp.Body
+	r.protocol, r.ends, r.bounded = resp.Proto, true, true
+	return nil
+}
+
+// misframed says what is wrong with an answer that net/http took: a status that is
+// not three digits, or a body framed by what HTTP/2 has not. In an answer of HTTP/1
+// that came through net/http none of it is left.
+func misframed(resp *http.Response) *failure {
 	digits, _, _ := strings.Cut(resp.Status, " ")
 	lengths := resp.Header.Values("Content-Length")
 	switch {
-	case len(digits) != 3 || digits[0] == '+' || digits[0] == '-':
+	case resp.Status != "" && (len(digits) != 3 || !isDigits(digits)):
 		return &failure{BadResponse, "malformed status " + strconv.Quote(digits)}
 	case len(resp.Header.Values("Transfer-Encoding")) > 0:
-		return &failure{BadResponse, "a transfer coding in HTTP/2, which has none"}
+		return &failure{BadResponse, "a transfer coding where there is none"}
 	case len(lengths) > 1 || len(lengths) == 1 && !isDigits(lengths[0]):
 		return &failure{BadResponse, "malformed Content-Length " + strconv.Quote(strings.Join(lengths, ", "))}
 	}
-	r.status, r.header, r.length, r.body = resp.StatusCode, resp.Header, resp.ContentLength, resp.Body
-	r.protocol, r.ends = protocolHTTP2, true
 	return nil
 }
 

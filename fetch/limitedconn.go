@@ -140,7 +140,8 @@ func (c *limitedConn) Read(p []byte) (int, error) {
 // read reads once, with the deadline of now.
 func (c *limitedConn) read(p []byte) (int, error) {
 	until, _ := c.deadline()
-	if err := c.Conn.SetReadDeadline(until); err != nil {
+	// A pipe whose other end is closed takes no deadline, but a read ends at once.
+	if err := c.Conn.SetReadDeadline(until); err != nil && !errors.Is(err, io.ErrClosedPipe) {
 		return 0, err
 	}
 	c.reading, c.rearmed = true, false

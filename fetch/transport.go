@@ -55,6 +55,7 @@ func (s *session) transport(at robots.Origin, target string) (*reply, *failure) 
 		r.length = -1
 	}
 	r.conn = s.pump(resp.Body, r.length)
+	r.conn.quota(l.MaxRawBytes, RawLimit)
 	r.body = r.conn
 	stop := s.closing(r.conn)
 	r.stop = func() bool { cancel(); return stop() }
@@ -63,7 +64,7 @@ func (s *session) transport(at robots.Origin, target string) (*reply, *failure) 
 			r.conn.received += int64(len(name) + len(v) + len(": \r\n"))
 		}
 	}
-	var f *failure
+	f := misframed(resp)
 	switch {
 	case resp.Request != nil && resp.Request.URL != nil && resp.Request.URL.String() != asked:
 		f = &failure{ProxyFailed, "the Transport answers for another URL: it must not follow redirects"}

@@ -1,0 +1,286 @@
+package fetch
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/robotskit/robots/internal/campaign"
+)
+
+// roundTripper is a function as http.RoundTripper.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestDial: a caller's Dial gets literals that the guard has let pass, its
+// connections are held against the guard again, and what it does wrong is our own.
+func TestDial(t *testing.T) {
+	before := runtime.NumGoroutine()
+	s := newStage(t)
+	at := s.listen(t, "127.0.0.1:0", speak(answer(whole("200 OK", someRules))))
+	far := s.listen(t, "127.0.0.2:0", speak(answer(whole("200 OK", someRules))))
+	s.dns.name("inside.test", addresses("10.0.0.1"))
+	var d net.Dialer
+	for _, c := range []struct {
+		name, url string
+		dial      func(ctx context.Context, network, address string) (net.Conn, error)
+		want      Cause
+		asked     string
+	}{
+		{"dials", "https://site.test:PORT/", d.DialContext, OK, "127.0.0.1:PORT"},
+		{"a private name", "https://inside.test:PORT/", d.DialContext, AddressRefused, ""},
+		{"leads elsewhere", "http://site.test:PORT/", func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return d.DialContext(ctx, network, far.Addr().String())
+		}, AddressRefused, "127.0.0.1:PORT"},
+		{"a pipe", "http://site.test:PORT/", func(ctx context.Context, network, address string) (net.Conn, error) {
+			ours, theirs := net.Pipe()
+			c, err := d.DialContext(ctx, network, address)
+			if err == nil {
+				go func() { defer theirs.Close(); defer c.Close(); go io.Copy(c, theirs); io.Copy(theirs, c) }()
+			}
+			return ours, err
+		}, OK, "127.0.0.1:PORT"},
+		{"refused", "http://site.test:4/", d.DialContext, ConnectRefused, "127.0.0.1:4"},
+		{"an error of its own", "http://site.test:PORT/", func(context.Context, string, string) (net.Conn, error) {
+			return nil, errors.New("no tunnel for user:secret@here")
+		}, ProxyFailed, "127.0.0.1:PORT"},
+		{"panics", "http://site.test:PORT/", func(context.Context, string, string) (net.Conn, error) { panic("x") }, ProxyFailed, "127.0.0.1:PORT"},
+		{"nothing", "http://site.test:PORT/", func(context.Context, string, string) (net.Conn, error) { return nil, nil }, ProxyFailed, "127.0.0.1:PORT"},
+		{"ignores its context", "http://site.test:PORT/", func(ctx context.Context, _, address string) (net.Conn, error) {
+			<-ctx.Done()
+			return d.DialContext(context.Background(), "tcp", address)
+		}, ConnectTimeout, "127.0.0.1:PORT"},
+	} {
+		asked := make(chan string, 9)
+		o := s.options()
+		o.Guard.Deny = []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")}
+		o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			asked <- address
+			return c.dial(ctx, network, address)
+		}
+		port := func(text string) string { return strings.ReplaceAll(text, "PORT", at.port()) }
+		r, err := s.client(t, o).Fetch(context.Background(), mustOrigin(t, port(c.url)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Cause != c.want || r.Hops[0].Via != "dial" {
+			t.Errorf("%s: %v (%s) via %q, want %v", c.name, r.Cause, r.Detail, r.Hops[0].Via, c.want)
+		}
+		got := ""
+		if len(asked) == 1 {
+			got = <-asked
+		}
+		if got != port(c.asked) || len(asked) > 0 {
+			t.Errorf("%s: dialled %q and %d more, want %q", c.name, got, len(asked), port(c.asked))
+		}
+		checkVerdicts(t, r)
+		s.unseen(t, r)
+	}
+	at.shut()
+	far.shut()
+	settled(t, before+1) // the name server
+}
+
+// TestTLS: certificates of the client are shown, and a later change of the settings
+// changes nothing.
+func TestTLS(t *testing.T) {
+	s := newStage(t)
+	shown := make(chan int, 2)
+	at := s.listen(t, "127.0.0.1:0", func(s *site, c net.Conn) {
+		config := s.stage.pki.config()
+		config.ClientAuth, config.ClientCAs = tls.RequireAnyClientCert, s.stage.pki.pool
+		secured := tls.Server(c, config)
+		if secured.Handshake() == nil {
+			shown <- len(secured.ConnectionState().PeerCertificates)
+			io.WriteString(secured, whole("200 OK", someRules))
+			secured.Close()
+		}
+	})
+	o := s.options()
+	mine := &tls.Config{RootCAs: s.pki.pool, ServerName: "another.test", NextProtos: []string{"other"}}
+	mine.Certificates = []tls.Certificate{*s.pki.certificate("client-only.test")}
+	o.TLS = mine
+	c := s.client(t, o)
+	mine.Certificates, mine.RootCAs = nil, nil
+	r, err := c.Fetch(context.Background(), mustOrigin(t, "https://site.test:"+at.port()))
+	if err != nil || r.Cause != OK {
+		t.Fatalf("%v (%s), %v", r.Cause, r.Detail, err)
+	}
+	if n := <-shown; n != 1 {
+		t.Errorf("%d certificates were shown", n)
+	}
+	if _, err := New(Options{Transport: http.DefaultTransport, Dial: (&net.Dialer{}).DialContext}); err == nil {
+		t.Error("a Transport and a Dial are accepted")
+	}
+}
+
+// TestFaultsOverTransport: over a caller's RoundTripper no failure of the catalogue
+// becomes a permission but those that net/http hides, which are listed here and in
+// the package documentation; and each fetch ends in time.
+func TestFaultsOverTransport(t *testing.T) {
+	// What http.Transport reads as an answer though it is none.
+	forgiven := []string{
+		"blank before the colon", "coding in a fold", "encoding in a fold", "chunked in HTTP/1.0", "chunked and length in HTTP/1.0", "chunked in a fold",
+		"CR in the status line", "NUL in the status line", "status with a sign", "lengths in a list", "CR in a header", "name with a blank",
+		"two CRs", "length of nothing", "tab before the colon", "cut in ", "cut before", "blank in a name", "HTTP/2.0 in words", "chunks of one byte",
+	}
+	noisy := []string{"unknown frames", "PRIORITY flood", "body after its end", "DATA first"} // net/http writes about them to the log
+	step := campaign.Size(6, 3, 1)
+	var mu sync.Mutex
+	same, other := 0, map[string]Cause{}
+	t.Run("faults", func(t *testing.T) {
+		for i, f := range slices.Concat(tcpFaults(), tlsFaults(), statusFaults(), framingFaults(), redirectFaults(), encodingFaults(), sizeFaults(), http2Faults()) {
+			if i%step != 0 || f.connect != nil || f.options != nil || f.within != atOnce || slices.Contains(noisy, f.name) {
+				continue
+			}
+			t.Run(f.id(), func(t *testing.T) {
+				t.Parallel()
+				s := newStage(t)
+				raw := f.raw
+				if raw == nil {
+					raw = speak(f.serve)
+				}
+				at := s.listen(t, "127.0.0.1:0", raw)
+				url := f.url
+				if url == "" {
+					url = "http://site.test:PORT/"
+				}
+				base := &http.Transport{
+					ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: s.pki.pool},
+					DialContext: (&net.Dialer{Resolver: s.dns.resolver()}).DialContext, MaxResponseHeaderBytes: 64 << 10,
+				}
+				defer base.CloseIdleConnections()
+				o := s.options()
+				o.TLS, o.Transport = nil, base
+				r, err := s.client(t, o).Fetch(context.Background(), mustOrigin(t, strings.ReplaceAll(url, "PORT", at.port())))
+				if err != nil {
+					t.Fatal(err)
+				}
+				checkVerdicts(t, r)
+				mu.Lock()
+				defer mu.Unlock()
+				if r.Cause == f.cause || f.or != CauseNone && r.Cause == f.or {
+					same++
+					if f.file != "" && string(r.Body) != f.file {
+						t.Errorf("body %.100q", r.Body)
+					}
+					return
+				}
+				other[f.id()] = r.Cause
+				known := slices.ContainsFunc(forgiven, func(s string) bool { return strings.Contains(f.name, s) })
+				if !r.Outcome.Good() && f.cause.Outcome().Good() && f.name != "settings unasked" {
+					t.Errorf("%v (%s), want %v", r.Cause, r.Detail, f.cause)
+				}
+				if r.Outcome.Good() && !f.cause.Outcome().Good() && !known {
+					t.Errorf("%v (%s), want %v", r.Cause, r.Detail, f.cause)
+				}
+			})
+		}
+	})
+	t.Logf("%d as in the catalogue, %d with another cause: %v", same, len(other), other)
+}
+
+// TestTransport: what a RoundTripper may do wrong is an answer that makes no sense or
+// a failure of our own, in time, and never a permission.
+func TestTransport(t *testing.T) {
+	before := runtime.NumGoroutine()
+	s := newStage(t)
+	resp := func(r *http.Request, status int, body io.ReadCloser) *http.Response {
+		return &http.Response{StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, Body: body, ContentLength: -1, Request: r}
+	}
+	text := func(s string) io.ReadCloser { return io.NopCloser(strings.NewReader(s)) }
+	for _, c := range []struct {
+		name string
+		trip roundTripper
+		want Cause
+	}{
+		{"a file", func(r *http.Request) (*http.Response, error) { return resp(r, 200, text(someRules)), nil }, OK},
+		{"no body at all", func(r *http.Request) (*http.Response, error) { return resp(r, 200, nil), nil }, Empty},
+		{"404", func(r *http.Request) (*http.Response, error) { return resp(r, 404, text("")), nil }, ClientError},
+		{"too short", func(r *http.Request) (*http.Response, error) {
+			a := resp(r, 200, text(someRules))
+			a.ContentLength = 1000
+			return a, nil
+		}, Incomplete},
+		{"decoded", func(r *http.Request) (*http.Response, error) {
+			a := resp(r, 200, text(someRules))
+			a.ContentLength, a.Uncompressed = 9, true
+			return a, nil
+		}, OK},
+		{"follows redirects", func(r *http.Request) (*http.Response, error) {
+			return resp(httptest.NewRequest(http.MethodGet, "http://other.test/", nil), 200, text(someRules)), nil
+		}, ProxyFailed},
+		{"nothing", func(*http.Request) (*http.Response, error) { return nil, nil }, ProxyFailed},
+		{"an error", func(*http.Request) (*http.Response, error) {
+			return nil, errors.New("http://user:secret@proxy is down")
+		}, ProxyFailed},
+		{"panics", func(*http.Request) (*http.Response, error) { panic("x") }, ProxyFailed},
+		{"body panics", func(r *http.Request) (*http.Response, error) { return resp(r, 200, badBody{}), nil }, Incomplete},
+		{"long headers", func(r *http.Request) (*http.Response, error) {
+			a := resp(r, 200, text(someRules))
+			a.Header.Set("X", strings.Repeat("x", 65<<10))
+			return a, nil
+		}, HeaderLimit},
+		{"never answers", func(r *http.Request) (*http.Response, error) { <-r.Context().Done(); return nil, r.Context().Err() }, HeaderTimeout},
+		{"body never comes", func(r *http.Request) (*http.Response, error) { return resp(r, 200, &deaf{ctx: r.Context()}), nil }, TooSlow},
+		{"endless body", func(r *http.Request) (*http.Response, error) {
+			return resp(r, 200, io.NopCloser(endless('#'))), nil
+		}, OK},
+	} {
+		o := s.options()
+		o.TLS, o.Transport = nil, c.trip
+		o.Limits.DNS, o.Limits.Connect, o.Limits.TLS = 50*time.Millisecond, 50*time.Millisecond, 50*time.Millisecond
+		r, err := s.client(t, o).Fetch(context.Background(), mustOrigin(t, "https://site.test/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Cause != c.want || r.Hops[0].Via != "transport" {
+			t.Errorf("%s: %v (%s) via %q, want %v", c.name, r.Cause, r.Detail, r.Hops[0].Via, c.want)
+		}
+		checkVerdicts(t, r)
+		s.unseen(t, r)
+	}
+	asked := false
+	o := s.options()
+	o.TLS, o.Transport = nil, roundTripper(func(r *http.Request) (*http.Response, error) { asked = true; return resp(r, 200, text("")), nil })
+	for url, want := range map[string]Cause{"http://10.0.0.1/": AddressRefused, "http://site.test:25/": PortRefused, "ftp://site.test/": NoNetwork} {
+		if r, err := s.client(t, o).Fetch(context.Background(), mustOrigin(t, url)); err != nil || r.Cause != want || asked {
+			t.Errorf("%s: %v, %v, asked: %v", url, r.Cause, err, asked)
+		}
+	}
+	settled(t, before+1) // the name server
+}
+
+// badBody panics.
+type badBody struct{}
+
+func (badBody) Read([]byte) (int, error) { panic("x") }
+func (badBody) Close() error             { panic("y") }
+
+// deaf is a body that comes only when its request is over.
+type deaf struct{ ctx context.Context }
+
+func (d *deaf) Read([]byte) (int, error) { <-d.ctx.Done(); return 0, d.ctx.Err() }
+func (d *deaf) Close() error             { return nil }
+
+// endless is a reader of one byte without end.
+type endless byte
+
+func (e endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(e)
+	}
+	return len(p), nil
+}
