@@ -63,10 +63,9 @@ func (s *session) seek(o robots.Origin) {
 	var addresses []netip.Addr
 	if s.client.options.Transport == nil && (s.proxy == nil || s.proxy.Scheme == "socks5") {
 		addresses, s.lost = s.resolve(s.host)
-	} else if ip, err := netip.ParseAddr(s.host); err == nil {
-		addresses = []netip.Addr{ip}
 	} else {
-		addresses = []netip.Addr{{}}
+		ip, _ := netip.ParseAddr(s.host)
+		addresses = []netip.Addr{ip} // invalid if it is a name
 	}
 	if s.lost == nil {
 		s.at, s.lost = s.permitted(addresses, uint16(o.Port()))

@@ -170,6 +170,9 @@ func (g Guard) checkName(host string, port uint16) error {
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		return g.Check(netip.AddrPortFrom(address("127.0.0.1"), port))
 	}
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return g.Check(netip.AddrPortFrom(ip.Unmap(), port))
+	}
 	return checkPort(netip.AddrPortFrom(netip.Addr{}, port))
 }
 

@@ -1,6 +1,7 @@
 package polite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,10 +43,18 @@ type Options struct {
 	// whatever name or redirect led there.
 	AllowPrivate bool
 
-	// Base sends the requests that may be sent. If nil, it is a transport with
-	// the limits of http.DefaultTransport whose connections pass the address
-	// guard, at most two for one request; a Base of the caller guards itself. Its
-	// proxies are not consulted: behind one, nobody knows which address is asked.
+	// Fetch says how robots.txt is fetched, and, with a nil Base, which way pages go
+	// too: Proxy, Dial, TLS, Resolver, Guard, or a Transport, are given here once and
+	// hold for both. UserAgent and AllowPrivate above are added to it; Limits are
+	// raised to what the Dialect reads; Starts is the Limiter if it is nil.
+	Fetch fetch.Options
+	// Base sends the requests that may be sent. If nil, it is that of Fetch: a
+	// transport with the limits of http.DefaultTransport whose connections pass the
+	// address guard, at most two for one request (fetch.Client.Transport), or
+	// Fetch.Transport. A Base of the caller guards itself, and robots.txt goes its
+	// way: an *http.Transport lends its Proxy, DialContext and TLSClientConfig, any
+	// other fetches robots.txt itself (fetch.Options.Transport, with what is lost
+	// then), unless Fetch names a way.
 	Base http.RoundTripper
 	// Cache answers with robots.txt files. If nil, the Transport makes one in
 	// memory, which Close ends; with Store, that store is behind it. A Cache of
@@ -88,11 +97,7 @@ func New(name string, o Options) (*Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	guard := fetch.Guard{AllowPrivate: o.AllowPrivate}
 	t := &Transport{name: name, tokens: append([]string{name}, o.Tokens...)}
-	if o.Base == nil {
-		o.Base = newBase(guard)
-	}
 	if o.Limiter == nil {
 		local, err := pace.NewLocal(pace.Options{})
 		if err != nil {
@@ -100,19 +105,21 @@ func New(name string, o Options) (*Transport, error) {
 		}
 		o.Limiter = local
 	}
-	if o.Cache == nil {
-		starts, ok := o.Limiter.(fetch.Starts)
-		if !ok {
-			local, err := pace.NewLocal(pace.Options{})
-			if err != nil {
+	if o.Fetch.Starts == nil {
+		if o.Fetch.Starts, _ = o.Limiter.(fetch.Starts); o.Fetch.Starts == nil {
+			if o.Fetch.Starts, err = pace.NewLocal(pace.Options{}); err != nil {
 				return nil, err
 			}
-			starts = local
 		}
-		client, err := fetch.New(fetch.Options{UserAgent: o.UserAgent, Guard: guard, Limits: fetch.Limits{}.For(o.Dialect), Starts: starts})
-		if err != nil {
-			return nil, err
-		}
+	}
+	client, err := fetch.New(o.Fetch)
+	if err != nil {
+		return nil, err
+	}
+	if o.Base == nil {
+		o.Base = client.Transport()
+	}
+	if o.Cache == nil {
 		if t.own, err = cache.New(cache.Options{Fetcher: client, Store: o.Store}); err != nil {
 			return nil, err
 		}
@@ -146,16 +153,36 @@ func (o Options) filled(name string) (Options, error) {
 	if o.Cache != nil && o.Store != nil {
 		return o, errors.New("a Cache has its own store: give a Cache or a Store, not both")
 	}
-	if o.UserAgent == "" {
-		o.UserAgent = name
-	}
+	o.UserAgent = cmp.Or(o.UserAgent, o.Fetch.UserAgent, name)
 	if strings.ContainsAny(o.UserAgent, "\r\n") {
 		return o, fmt.Errorf("user agent %q holds a line end", o.UserAgent)
 	}
 	if o.Dialect == (robots.Dialect{}) {
 		o.Dialect = robots.RFC9309
 	}
+	o.Fetch.UserAgent = o.UserAgent
+	o.Fetch.Guard.AllowPrivate = o.Fetch.Guard.AllowPrivate || o.AllowPrivate
+	o.Fetch.Limits = o.Fetch.Limits.For(o.Dialect)
+	o.shareWay()
 	return o, nil
+}
+
+// shareWay lets robots.txt go the way of pages, or pages that of robots.txt. A name
+// or an address that only one of them reaches would be judged by nothing.
+func (o *Options) shareWay() {
+	f := &o.Fetch
+	if f.Transport != nil || f.Proxy != nil || f.Dial != nil || f.TLS != nil || o.Base == nil {
+		if o.Base == nil && f.Transport != nil {
+			o.Base = f.Transport
+		}
+		return
+	}
+	base, ok := o.Base.(*http.Transport)
+	if !ok || base.DialTLSContext != nil || base.DialTLS != nil || base.Dial != nil { //nolint:staticcheck // deprecated, and used all the same
+		f.Transport = o.Base
+		return
+	}
+	f.Proxy, f.Dial, f.TLS = base.Proxy, base.DialContext, base.TLSClientConfig
 }
 
 // Client returns an http.Client for the crawler with this product token, over a
@@ -248,6 +275,10 @@ func (t *Transport) rules(ctx context.Context, origin robots.Origin) (*fetch.Rec
 	return record, t.options.Failure.Rules(record, t.options.Dialect, time.Now(), t.tokens...), nil
 }
 
+// maxDials is how many connections one request may open: a second for the one
+// that ended before the site took the request.
+const maxDials = 2
+
 // RoundTrip sends a request that is allowed, when its turn has come. It judges
 // by the robots.txt of the site that is dialled: a request whose Host names
 // another one is refused. A request that ends with its caller's context says
@@ -270,7 +301,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	send := req.Clone(withDials(req.Context()))
+	send := req.Clone(fetch.WithDials(req.Context(), maxDials))
 	if _, set := send.Header["User-Agent"]; !set {
 		if send.Header == nil {
 			send.Header = make(http.Header)
