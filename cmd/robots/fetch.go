@@ -218,6 +218,9 @@ func timings(h *fetch.Hop) string {
 	if h.Address != "" {
 		s += " (" + h.Address + ")"
 	}
+	if h.Via != "" {
+		s += " via " + h.Via
+	}
 	return s
 }
 
@@ -306,6 +309,8 @@ type (
 	jsonHop struct {
 		URL      string  `json:"url"`
 		Address  string  `json:"address"`
+		Protocol string  `json:"protocol,omitempty"`
+		Via      string  `json:"via,omitempty"`
 		Status   int     `json:"status"`
 		Location string  `json:"location"`
 		Received int64   `json:"received"`
@@ -350,7 +355,7 @@ func newJSONRecord(url string, r *fetch.Record) jsonRecord {
 	for i := range r.Hops {
 		h := &r.Hops[i]
 		j.Hops = append(j.Hops, jsonHop{
-			h.URL, h.Address, h.Status, h.Location, h.Received,
+			h.URL, h.Address, h.Protocol, h.Via, h.Status, h.Location, h.Received,
 			millis(h.DNS), millis(h.Connect), millis(h.TLS), millis(h.Header), millis(h.Body),
 		})
 	}

@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -46,6 +48,7 @@ type siteFlags struct {
 	allowEviction bool
 	userAgent     string
 	timeout       time.Duration
+	proxy         string
 	allowPrivate  bool
 	probe         bool
 	addressPaces  []string
@@ -68,6 +71,7 @@ func (s *siteFlags) register(cmd *cobra.Command) {
 		s.timeout = min(d, 24*time.Hour)
 		return nil
 	})
+	f.StringVar(&s.proxy, "proxy", "none", "fetch through the proxy at this `URL`, as in http://proxy:3128 or\nsocks5://proxy:1080 (socks5h: it looks names up); env: what HTTPS_PROXY,\nHTTP_PROXY and NO_PROXY say, with passwords too")
 	f.BoolVar(&s.allowPrivate, "allow-private", false, "fetch from private and loopback addresses too")
 	f.StringArrayVar(&s.addressPaces, "address-pace", nil, "fetch from each address of a prefix at this `PREFIX=RATE`, as in\n104.16.0.0/13=50/s or 127.0.0.0/8=none; repeat it for more, the longest\nprefix decides (default 10/s)")
 	cmd.Flags().AddFlagSet(f)
@@ -135,6 +139,10 @@ func (c *call) asking() (o fetch.Options, paces pace.Options, err error) {
 	case s.allowEviction && s.redis == "":
 		return o, paces, errors.New("--allow-eviction has no use without --redis")
 	}
+	proxy, err := parseProxy(s.proxy)
+	if err != nil {
+		return o, paces, err
+	}
 	for _, text := range s.addressPaces {
 		p, err := pace.ParseAddressPace(text)
 		if err != nil {
@@ -151,6 +159,7 @@ func (c *call) asking() (o fetch.Options, paces pace.Options, err error) {
 		Limits:      fetch.Limits{Total: cmp.Or(s.timeout, 30*time.Second)},
 		Guard:       fetch.Guard{AllowPrivate: s.allowPrivate},
 		Starts:      starts,
+		Proxy:       proxy,
 		Connections: maxConnections,
 		Probe:       s.probe,
 	}
@@ -165,6 +174,26 @@ func (c *call) asking() (o fetch.Options, paces pace.Options, err error) {
 		return o, paces, fmt.Errorf("--user-agent: %w", err)
 	}
 	return o, paces, nil
+}
+
+// parseProxy reads the value of --proxy, nil for none.
+func parseProxy(text string) (func(*http.Request) (*url.URL, error), error) {
+	switch text {
+	case "none":
+		return nil, nil
+	case "env":
+		return http.ProxyFromEnvironment, nil
+	}
+	u, err := url.Parse(text) //nolint:forbidigo // it is no URL of a site
+	if err == nil && u.User != nil {
+		if _, given := u.User.Password(); given { // everybody on this machine sees a flag
+			return nil, errors.New("--proxy: a password does not belong on the command line: put the URL into HTTPS_PROXY and HTTP_PROXY, and give --proxy env")
+		}
+	}
+	if err != nil || u.Hostname() == "" || !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme) {
+		return nil, errors.New("--proxy is no URL such as http://proxy:3128 or socks5://proxy:1080, nor env, nor none")
+	}
+	return http.ProxyURL(u), nil
 }
 
 // newLive checks the flags and opens the cache.
