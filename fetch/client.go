@@ -138,7 +138,8 @@ func fill[T int | int64 | time.Duration](v *T, value T) {
 }
 
 // A Client fetches robots.txt files. It is safe for concurrent use, keeps
-// nothing between fetches and starts no goroutines that outlive one.
+// nothing between fetches and starts no goroutines that outlive one, but for HTTP/2,
+// whose end at once, and for a caller's Dial or Transport that ignores its context.
 type Client struct {
 	options Options
 	limits  Limits

@@ -67,6 +67,46 @@
 // thousands of sites may lie on one machine, and a crowd that waits for it is in
 // the way of no other.
 //
-// No cookies, credentials, Referer or conditions are sent, no proxy is used, and
-// nothing of one fetch is kept for the next.
+// No cookies, credentials, Referer or conditions are sent to a site, and nothing of
+// one fetch is kept for the next.
+//
+// # The way to a site
+//
+// HTTP/1.1 is spoken, and HTTP/2 with a server of https that speaks nothing else: it
+// is asked once more. Options change the way: Proxy, Dial and TLS are parts of the
+// client's own road and keep its promises; a Transport replaces the road. A request
+// makes at most two connections, whatever a server or a proxy refuses. Hop.Via and
+// Hop.Protocol say how a site was asked.
+//
+//	                            own HTTP/1  HTTP/2       Proxy                        Transport
+//	head of the answer checked  all of it   what counts  as without                   what is left of it
+//	guard                       address     address      literals, ports; with        literals, ports
+//	                                                     socks5 names too
+//	time limits                 each phase  each phase   each; the way into the       all phases together,
+//	                                                     tunnel is in Connect         and the total
+//	bytes bounded               on the wire on the wire  on the wire                  as handed out
+//	connections for a request   1           2            2                            unknown
+//	goroutines left             none        end at once  none                         while it ignores its context
+//	causes                      exact       coarser      exact in a tunnel            coarse
+//
+// A proxy that fails, refuses or wants another login is proxy-failed, a failure of our
+// own side: it allows nothing and is no outage of the site. That is so too if the
+// proxy could not reach the site, since nobody else has seen that. A site of http is
+// asked through CONNECT; where a proxy refuses that, the request is forwarded, and
+// what the proxy says itself cannot be told from what the site says but for 407, 5xx
+// and the status that it refused CONNECT with, which count as the proxy's. A page that
+// a filter puts in place of a file, with 200 or by a redirect, is taken for the file.
+//
+// With Dial the limits of time and size hold if its connections keep deadlines, and the
+// Guard sees what it is asked for, and the remote address where the connection is of
+// TCP. An unknown error of it is proxy-failed.
+//
+// With a Transport the RoundTripper reads the answer. net/http's forgives what the
+// client's own reader refuses: of some 280 behaviours of docs/fault-catalogue.md 190 come to
+// the same cause and some 70 to another that allows no more; but a blank before the
+// colon of Content-Encoding or Transfer-Encoding, a framing header in a fold, chunks in
+// HTTP/1.0, controls in the status line, and TLS that is cut where a body without
+// a length ends become an answer. It also writes to the log of the process. What it
+// returns of its own is proxy-failed, unless its type says that it is the network's.
+// ftp is not fetched then.
 package fetch

@@ -25,6 +25,9 @@
 // URL to the site that is meant. Requests of UserInitiated, which are not judged,
 // may have both.
 //
+// Pages and robots.txt go the same way: proxies, a dialer, certificates are given once,
+// in Options.Fetch, or by a Base, which then is asked for robots.txt too.
+//
 // A Transport puts the parts together and adds nothing of its own: package fetch
 // gets robots.txt, cache keeps it, robots judges, pace waits. Use them directly
 // for a crawler that has its own queue: pace.Limiter.NotBefore says which site
