@@ -25,7 +25,7 @@ func overHTTP2() []fault {
 	other := []string{ // what only HTTP/1 can say, or what comes to another end here
 		"42 Short", "000 Zero", "099 Low", "101 Switching Protocols", // catalogue has frames with such a status
 		"to http", "to https", // which are about two schemes
-		"place broken escape",                                                                                         // the server at hand refuses it
+		"place broken escape", "just fast enough", "slow redirects", // refused by the server at hand; the total time knows no protocol
 		"gzip announced, HTTP/1.0", "gzip announced, closed", "gzip announced, length too long", "gzip in short body", // the end of a connection
 		"chunks of one byte", "header flood", "one long header", "long status line", "dripping headers", // bytes of HTTP/1
 	}

@@ -140,7 +140,7 @@ func both(c net.Conn, in io.Reader, far net.Conn) {
 }
 
 func proxyFaults() []fault {
-	const login = "user:secret word"
+	const login = "user:hidden word"
 	rules := answer(whole("200 OK", someRules))
 	of := func(name, does, proxy string, r relay, url string, cause Cause) fault {
 		f := fault{area: "proxy", name: name, does: does, proxy: r.serve, proxyURL: proxy, url: url, serve: rules, cause: cause}
@@ -209,15 +209,15 @@ func proxyFaults() []fault {
 		of("over TLS", "the proxy itself speaks TLS", "https://site.test:PROXYPORT", relay{}, secure, OK),
 		of("SOCKS5", "the name is looked up here", "socks5://PROXY", relay{}, secure, OK),
 		of("SOCKS5 with names", "the name is looked up there", "socks5h://PROXY", relay{}, plain, OK),
-		of("login", "a user and a password", "http://user:secret%20word@PROXY", relay{login: login}, secure, OK),
-		of("login over TLS", "a user and a password", "https://user:secret%20word@site.test:PROXYPORT", relay{login: login}, plain, OK),
-		of("SOCKS5 login", "a user and a password (RFC 1929)", "socks5://user:secret%20word@PROXY", relay{login: login}, secure, OK),
-		of("forwarded", "CONNECT is refused for http, and the request forwarded", "http://user:secret%20word@PROXY", relay{login: login, refuses: 403}, plain, OK),
+		of("login", "a user and a password", "http://user:hidden%20word@PROXY", relay{login: login}, secure, OK),
+		of("login over TLS", "a user and a password", "https://user:hidden%20word@site.test:PROXYPORT", relay{login: login}, plain, OK),
+		of("SOCKS5 login", "a user and a password (RFC 1929)", "socks5://user:hidden%20word@PROXY", relay{login: login}, secure, OK),
+		of("forwarded", "CONNECT is refused for http, and the request forwarded", "http://user:hidden%20word@PROXY", relay{login: login, refuses: 403}, plain, OK),
 		of("no login", "407 to CONNECT", "http://PROXY", relay{login: login}, secure, ProxyFailed),
 		of("no login, http", "407 to CONNECT: nothing is forwarded", "http://PROXY", relay{login: login}, plain, ProxyFailed),
-		of("wrong login", "407 to another password", "http://user:secret@PROXY", relay{login: login}, secure, ProxyFailed),
+		of("wrong login", "407 to another password", "http://user:hidden@PROXY", relay{login: login}, secure, ProxyFailed),
 		of("SOCKS no login", "no method is acceptable", "socks5://PROXY", relay{login: login}, secure, ProxyFailed),
-		of("SOCKS wrong login", "another password", "socks5h://user:secret@PROXY", relay{login: login}, plain, ProxyFailed),
+		of("SOCKS wrong login", "another password", "socks5h://user:hidden@PROXY", relay{login: login}, plain, ProxyFailed),
 		of("forwarded 403", "403 to CONNECT and to the request: most likely its own", "http://PROXY", relay{refuses: 403, says: whole("403 Filtered", "no")}, plain, ProxyFailed),
 		of("forwarded 407", "a login is asked for late", "http://PROXY", relay{refuses: 403, says: whole("407 Login", "")}, plain, ProxyFailed),
 		of("forwarded 502", "the proxy does not reach the site", "http://PROXY", relay{refuses: 405, says: whole("502 Bad Gateway", "")}, plain, ProxyFailed),
@@ -266,14 +266,14 @@ func proxyFaults() []fault {
 	chosen := of("none chosen", "no proxy can be chosen: the error's text stays out of the record", "", relay{}, secure, ProxyFailed)
 	chosen.options = func(o *Options) {
 		o.Proxy = func(*http.Request) (*url.URL, error) {
-			return nil, errors.New("parse http://user:secret word@proxy: no")
+			return nil, errors.New("parse http://user:hidden word@proxy: no")
 		}
 	}
 	return append(list, name, local, chosen, raw(ftp, ftpServer{}.serve))
 }
 
 // secrets are what of the logins above must be seen by nobody but the proxy.
-var secrets = []string{"secret", base64.StdEncoding.EncodeToString([]byte("user:secret word")), base64.StdEncoding.EncodeToString([]byte("user:secretword"))}
+var secrets = []string{"hidden", base64.StdEncoding.EncodeToString([]byte("user:hidden word")), base64.StdEncoding.EncodeToString([]byte("user:hiddenword"))}
 
 // TestFaultsInTunnels: what a site does comes to the same through a proxy.
 func TestFaultsInTunnels(t *testing.T) {

@@ -54,7 +54,7 @@ func TestDial(t *testing.T) {
 		}, OK, "127.0.0.1:PORT"},
 		{"refused", "http://site.test:4/", d.DialContext, ConnectRefused, "127.0.0.1:4"},
 		{"an error of its own", "http://site.test:PORT/", func(context.Context, string, string) (net.Conn, error) {
-			return nil, errors.New("no tunnel for user:secret@here")
+			return nil, errors.New("no tunnel for user:hidden@here")
 		}, ProxyFailed, "127.0.0.1:PORT"},
 		{"panics", "http://site.test:PORT/", func(context.Context, string, string) (net.Conn, error) { panic("x") }, ProxyFailed, "127.0.0.1:PORT"},
 		{"nothing", "http://site.test:PORT/", func(context.Context, string, string) (net.Conn, error) { return nil, nil }, ProxyFailed, "127.0.0.1:PORT"},
@@ -136,7 +136,7 @@ func TestFaultsOverTransport(t *testing.T) {
 		"CR in the status line", "NUL in the status line", "status with a sign", "lengths in a list", "CR in a header", "name with a blank",
 		"two CRs", "length of nothing", "tab before the colon", "cut in ", "cut before", "blank in a name", "HTTP/2.0 in words", "chunks of one byte",
 	}
-	noisy := []string{"unknown frames", "PRIORITY flood", "body after its end", "DATA first"} // net/http writes about them to the log
+	noisy := []string{"length too short", "folded header", "folded length", "long headers", "unknown frames", "PRIORITY flood", "body after its end", "DATA first"} // net/http writes to the log about them
 	step := campaign.Size(6, 3, 1)
 	var mu sync.Mutex
 	same, other := 0, map[string]Cause{}
@@ -224,7 +224,7 @@ func TestTransport(t *testing.T) {
 		}, ProxyFailed},
 		{"nothing", func(*http.Request) (*http.Response, error) { return nil, nil }, ProxyFailed},
 		{"an error", func(*http.Request) (*http.Response, error) {
-			return nil, errors.New("http://user:secret@proxy is down")
+			return nil, errors.New("http://user:hidden@proxy is down")
 		}, ProxyFailed},
 		{"panics", func(*http.Request) (*http.Response, error) { panic("x") }, ProxyFailed},
 		{"body panics", func(r *http.Request) (*http.Response, error) { return resp(r, 200, badBody{}), nil }, Incomplete},
