@@ -358,7 +358,7 @@ func http2Faults() []fault {
 			f.WriteSettings(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 0})
 			io.Copy(io.Discard, f.conn)
 		})), untilHeader).either(OK),
-		of("closed", "closes before SETTINGS", Closed, func(s *site, c net.Conn) { negotiate(s, c, "h2") }),
+		of("closed", "closes before SETTINGS", Closed, func(s *site, c net.Conn) { negotiate(s, c, "h2") }).either(Reset),
 		answer("closed after the request", "closes instead of an answer", Incomplete, func(*framer) {}).either(BadResponse),
 		answer("reset after the request", "resets instead of an answer", Reset, func(f *framer) { f.tcp.SetLinger(0); f.tcp.Close() }).either(Incomplete),
 		answer("RST_STREAM", "the stream is reset instead of an answer", BadResponse, func(f *framer) { f.WriteRSTStream(1, http2.ErrCodeRefusedStream); f.hang() }),

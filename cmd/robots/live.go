@@ -71,7 +71,7 @@ func (s *siteFlags) register(cmd *cobra.Command) {
 		s.timeout = min(d, 24*time.Hour)
 		return nil
 	})
-	f.StringVar(&s.proxy, "proxy", "none", "fetch through the proxy at this `URL`, as in http://proxy:3128 or\nsocks5://proxy:1080 (socks5h: it looks names up); env: what HTTPS_PROXY,\nHTTP_PROXY and NO_PROXY say, with passwords too")
+	f.StringVar(&s.proxy, "proxy", "", "fetch through the proxy at this `URL`, as in http://proxy:3128 or\nsocks5://proxy:1080 (socks5h: it looks names up); env: what HTTPS_PROXY,\nHTTP_PROXY and NO_PROXY say, with passwords too (default none)")
 	f.BoolVar(&s.allowPrivate, "allow-private", false, "fetch from private and loopback addresses too")
 	f.StringArrayVar(&s.addressPaces, "address-pace", nil, "fetch from each address of a prefix at this `PREFIX=RATE`, as in\n104.16.0.0/13=50/s or 127.0.0.0/8=none; repeat it for more, the longest\nprefix decides (default 10/s)")
 	cmd.Flags().AddFlagSet(f)
@@ -139,7 +139,7 @@ func (c *call) asking() (o fetch.Options, paces pace.Options, err error) {
 	case s.allowEviction && s.redis == "":
 		return o, paces, errors.New("--allow-eviction has no use without --redis")
 	}
-	proxy, err := parseProxy(s.proxy)
+	proxy, err := s.parseProxy()
 	if err != nil {
 		return o, paces, err
 	}
@@ -177,14 +177,14 @@ func (c *call) asking() (o fetch.Options, paces pace.Options, err error) {
 }
 
 // parseProxy reads the value of --proxy, nil for none.
-func parseProxy(text string) (func(*http.Request) (*url.URL, error), error) {
-	switch text {
-	case "none":
+func (s *siteFlags) parseProxy() (func(*http.Request) (*url.URL, error), error) {
+	switch {
+	case !s.given("proxy") || s.proxy == "none":
 		return nil, nil
-	case "env":
+	case s.proxy == "env":
 		return http.ProxyFromEnvironment, nil
 	}
-	u, err := url.Parse(text) //nolint:forbidigo // it is no URL of a site
+	u, err := url.Parse(s.proxy) //nolint:forbidigo // it is no URL of a site
 	if err == nil && u.User != nil {
 		if _, given := u.User.Password(); given { // everybody on this machine sees a flag
 			return nil, errors.New("--proxy: a password does not belong on the command line: put the URL into HTTPS_PROXY and HTTP_PROXY, and give --proxy env")
