@@ -122,7 +122,7 @@ func good(body string) *fetch.Copy {
 // filled returns a record with a value in every field.
 func filled(o robots.Origin) *fetch.Record {
 	r := Record(o, "")
-	r.Hops[0].Location = "/robots.txt"
+	r.Hops[0].Location, r.Hops[0].Protocol, r.Hops[0].Via = "/robots.txt", "HTTP/2.0", "http://proxy.example:3128"
 	r.Hops = append(r.Hops, fetch.Hop{URL: "http://[2001:db8::1]/", Status: 301, Location: "//elsewhere\xff\u0000é"})
 	r.Cause, r.Status, r.Detail = fetch.OK, 203, "é \x00 \" clause"
 	r.Body = []byte("\xef\xbb\xbfUser-agent: *\r\x00\ndisallow: /\xff")
