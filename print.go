@@ -14,15 +14,18 @@ import (
 // order of docs/batch.md: the verdict, and what the file declares for the
 // chosen group in every dialect.
 func (r *Rules) AppendJSON(dst []byte, p Path) []byte {
-	dst = r.Match(p).AppendJSON(dst)
-	return r.AppendDeclaredJSON(append(dst, ','))
+	dst = r.Match(p).AppendDecisionJSON(dst)
+	return r.AppendCommonJSON(append(dst, ','))
 }
 
-// AppendDeclaredJSON appends the second half of AppendJSON, which is the same
-// for all paths: crawl_delay, request_rates, sitemaps and dialect. It reads the
-// whole file once.
-func (r *Rules) AppendDeclaredJSON(dst []byte) []byte {
+// AppendCommonJSON appends the second half of AppendJSON, which is the same for
+// all paths: group, the members of the state if there is one, crawl_delay,
+// request_rates, sitemaps and dialect. It reads the whole file once.
+func (r *Rules) AppendCommonJSON(dst []byte) []byte {
 	r = r.made()
+	dst = append(dst, `"group":`...)
+	dst = r.Group().appendJSON(dst)
+	dst = r.state.appendJSON(dst)
 	delay, asked := 0.0, false
 	var rates, maps []byte
 	for rec := range r.Records() {
@@ -41,7 +44,7 @@ func (r *Rules) AppendDeclaredJSON(dst []byte) []byte {
 		dst = append(dst, bytes.TrimPrefix(entries, []byte{','})...)
 		dst = append(dst, ']')
 	}
-	dst = append(dst, `"crawl_delay":`...)
+	dst = append(dst, `,"crawl_delay":`...)
 	if asked {
 		dst = strconv.AppendFloat(dst, delay, 'f', -1, 64)
 	} else {
@@ -65,6 +68,15 @@ func (v Verdict) MarshalJSON() ([]byte, error) {
 // AppendJSON appends the members allowed, verdict, reason, rule and group, and
 // those of the state if there is one, without braces.
 func (v Verdict) AppendJSON(dst []byte) []byte {
+	dst = v.AppendDecisionJSON(dst)
+	dst = append(dst, `,"group":`...)
+	dst = v.Group.appendJSON(dst)
+	return v.State.appendJSON(dst)
+}
+
+// AppendDecisionJSON appends the first half of AppendJSON, which depends on the
+// path: the members allowed, verdict, reason and rule.
+func (v Verdict) AppendDecisionJSON(dst []byte) []byte {
 	dst = append(dst, `"allowed":`...)
 	dst = strconv.AppendBool(dst, v.Allowed)
 	dst = append(dst, `,"verdict":`...)
@@ -72,10 +84,7 @@ func (v Verdict) AppendJSON(dst []byte) []byte {
 	dst = append(dst, `,"reason":`...)
 	dst = appendString(dst, v.Reason.String())
 	dst = append(dst, `,"rule":`...)
-	dst = v.Rule.appendJSON(dst)
-	dst = append(dst, `,"group":`...)
-	dst = v.Group.appendJSON(dst)
-	return v.State.appendJSON(dst)
+	return v.Rule.appendJSON(dst)
 }
 
 func (r Rule) appendJSON(dst []byte) []byte {
@@ -104,11 +113,11 @@ func (g Group) appendJSON(dst []byte) []byte {
 	dst = append(dst, `{"token":`...)
 	dst = appendString(dst, g.Token())
 	dst = append(dst, `,"lines":[`...)
-	for i, n := range g.Lines() {
+	for i, offset := range g.lines {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = strconv.AppendInt(dst, int64(n), 10)
+		dst = strconv.AppendInt(dst, int64(g.file.lineNumber(int(offset))), 10)
 	}
 	return append(dst, "]}"...)
 }
@@ -185,8 +194,12 @@ func appendString(dst []byte, s string) []byte {
 // printable returns s for people's eyes and terminals: controls and bytes that
 // are no UTF-8 are shown as \xHH, so that a site cannot steer a terminal.
 func printable(s string) string {
+	n := 0
+	for n < len(s) && ' ' <= s[n] && s[n] < 0x7F {
+		n++
+	}
 	ok := true
-	for _, u := range s {
+	for _, u := range s[n:] {
 		if u < ' ' || u == 0x7F || u == utf8.RuneError || 0x80 <= u && u < 0xA0 || isFormat(u) {
 			ok = false
 			break

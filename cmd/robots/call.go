@@ -33,6 +33,7 @@ type call struct {
 	format, colour string
 	userInitiated  bool
 	comparing      bool // --dialect may be all
+	fetches        bool // without -f
 	site           siteFlags
 
 	// Set by open.
@@ -44,10 +45,11 @@ type call struct {
 	live       *live        // else
 
 	// The robots.txt that the page under way is judged by.
-	current *site         // nil with -f
-	record  *fetch.Record // nil with -f
-	rules   []*ruleSet    // of each dialect
-	width   int           // of the column of URLs
+	current *site          // nil with -f
+	record  *fetch.Record  // nil with -f
+	rules   []*ruleSet     // of each dialect
+	verdict robots.Verdict // of the first dialect on the page
+	width   int            // of the column of URLs
 }
 
 func newCall(std *streams) *call {
@@ -58,6 +60,7 @@ func newCall(std *streams) *call {
 func (c *call) run(status *int, verb func(context.Context) (int, error)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) (err error) {
 		c.cmd, c.name, c.args = cmd, cmd.CommandPath(), args
+		c.fetches = !c.given("file")
 		if err = checkFormat(c.format); err != nil {
 			return err
 		}
@@ -115,7 +118,7 @@ func (c *call) openSource() (err error) {
 	if err := checkAgents(c.agents, c.dialects...); err != nil {
 		return err
 	}
-	if !c.given("file") {
+	if c.fetches {
 		c.live, err = newLive(c)
 	} else if err = c.site.unused(); err == nil {
 		c.file, err = c.readFile()
@@ -210,10 +213,12 @@ type source struct {
 }
 
 // A ruleSet is what a crawler obeys, with what of its answers is the same for all
-// URLs.
+// URLs, nil before the first.
 type ruleSet struct {
 	*robots.Rules
-	declared []byte // the end of every answer in JSON, nil before the first
+	common []byte // of an answer in JSON, behind what the path decides
+	asked  []byte // the tokens in JSON
+	group  []byte // of an answer in text
 }
 
 // compile returns what a crawler obeys by a source, with maxBytes in place of the
@@ -260,11 +265,19 @@ func (c *call) compileAll(s source) {
 }
 
 // appendJSON appends the members of an answer that batch, check and explain share.
-func (r *ruleSet) appendJSON(dst []byte, path robots.Path) []byte {
-	if r.declared == nil {
-		r.declared = r.AppendDeclaredJSON(append(make([]byte, 0, 256), ','))
+func (r *ruleSet) appendJSON(dst []byte, v robots.Verdict) []byte {
+	if r.common == nil {
+		r.common = r.AppendCommonJSON(append(make([]byte, 0, 256), ','))
 	}
-	return append(r.Match(path).AppendJSON(dst), r.declared...)
+	return append(v.AppendDecisionJSON(dst), r.common...)
+}
+
+// appendAsked appends the tokens asked for, as the dialect reads them, as a list.
+func (r *ruleSet) appendAsked(dst []byte) []byte {
+	if r.asked == nil {
+		r.asked = appendStrings(nil, r.Tokens())
+	}
+	return append(dst, r.asked...)
 }
 
 // answer calls show for every URL in order, as soon as its robots.txt is there, and
@@ -306,9 +319,10 @@ func (c *call) answer(ctx context.Context, show func(*page)) (int, error) {
 				failed = err
 				continue
 			}
+			c.verdict = c.rules[0].Match(page.paths[0])
 			show(page)
 			answered++
-			status = max(status, statusOf(c.rules[0].Match(page.paths[0])))
+			status = max(status, statusOf(c.verdict))
 			if c.std.terminal {
 				_ = c.std.out.Flush() // the last flush reports its error
 			}
@@ -377,5 +391,5 @@ func statusOf(v robots.Verdict) int {
 // undecided reports whether a verdict says not now rather than no: it is for the
 // want of an answer that nothing is allowed.
 func undecided(v robots.Verdict) bool {
-	return !v.Allowed && slices.Contains([]robots.Reason{robots.ReasonUnreachable, robots.ReasonRefused, robots.ReasonUndefined}, v.Reason)
+	return !v.Allowed && (v.Reason == robots.ReasonUnreachable || v.Reason == robots.ReasonRefused || v.Reason == robots.ReasonUndefined)
 }

@@ -67,7 +67,7 @@ func check(ctx context.Context, c *call) (int, error) {
 		switch {
 		case c.format == formatJSON:
 			for i, rules := range c.rules {
-				c.std.out.Write(appendCheck(c.std.out.AvailableBuffer(), rules, p.url, p.paths[i]))
+				c.std.out.Write(appendCheck(c.std.out.AvailableBuffer(), rules, p.url, c.verdictOf(i, p)))
 			}
 		case len(c.rules) > 1:
 			if !first {
@@ -77,11 +77,25 @@ func check(ctx context.Context, c *call) (int, error) {
 			c.table(p)
 			c.printState("  ", c.state(p, factOf))
 		default:
-			v := c.rules[0].Match(p.paths[0])
-			fmt.Fprintf(c.std.out, "%s  %s  %s\n", c.palette.verdict(v), fill(robots.Printable(p.url), c.width), because(c.palette, v))
+			c.std.out.Write(c.appendLine(c.std.out.AvailableBuffer(), p))
 			c.printState(stateIndent, c.state(p, (*robots.State).Text))
 		}
 	})
+}
+
+// verdictOf returns what the rules of a dialect say of the page under way.
+func (c *call) verdictOf(dialect int, p *page) robots.Verdict {
+	if dialect == 0 {
+		return c.verdict
+	}
+	return c.rules[dialect].Match(p.paths[dialect])
+}
+
+// appendLine appends the answer to the page under way as a line of text.
+func (c *call) appendLine(dst []byte, p *page) []byte {
+	dst = append(c.palette.appendVerdict(dst, c.verdict), "  "...)
+	dst = append(appendFilled(dst, robots.Printable(p.url), p.columns, c.width), "  "...)
+	return append(c.rules[0].appendBecause(dst, c.palette, c.verdict), '\n')
 }
 
 // stateIndent puts the state of a robots.txt under the URL it is told with.
@@ -97,8 +111,8 @@ func (c *call) printState(indent, state string) {
 func (c *call) table(p *page) {
 	fmt.Fprintln(c.std.out, c.palette.paint(bold, robots.Printable(p.url)))
 	for i, rules := range c.rules {
-		v := rules.Match(p.paths[i])
-		why := because(c.palette, v)
+		v := c.verdictOf(i, p)
+		why := string(rules.appendBecause(nil, c.palette, v))
 		if s := v.State; s != nil && s.Note != "" {
 			why += "  " + c.palette.paint(faint, "("+robots.Printable(s.Note)+")")
 		}
@@ -109,34 +123,37 @@ func (c *call) table(p *page) {
 // appendCheck appends the answer as one line: the members of a batch answer
 // without its id, after the version of this format, and as agent the tokens asked
 // for, as the dialect reads them.
-func appendCheck(dst []byte, rules *ruleSet, url string, path robots.Path) []byte {
-	dst = rules.appendJSON(append(dst, `{"schema":1,`...), path)
+func appendCheck(dst []byte, rules *ruleSet, url string, v robots.Verdict) []byte {
+	dst = rules.appendJSON(append(dst, `{"schema":1,`...), v)
 	dst = append(dst, `,"url":`...)
 	dst = robots.AppendQuoted(dst, url)
 	dst = append(dst, `,"agent":`...)
-	dst = appendStrings(dst, rules.Tokens())
-	return append(dst, "}\n"...)
+	return append(rules.appendAsked(dst), "}\n"...)
 }
 
-// because says in one line why a verdict is what it is: the rule with its line
-// or the reason without a rule, and the group in which it was looked for.
-func because(colours palette, v robots.Verdict) string {
-	s := v.Reason.Sentence()
-	if !v.Rule.IsZero() {
-		s = "line " + strconv.Itoa(v.Rule.Line()) + ": " + v.Rule.String()
+// appendBecause appends in one line why a verdict is what it is: the rule with its
+// line or the reason without a rule, and the group in which it was looked for.
+func (r *ruleSet) appendBecause(dst []byte, colours palette, v robots.Verdict) []byte {
+	if r.group == nil {
+		r.group = []byte{}
+		if !v.Group.IsZero() {
+			r.group = []byte("  " + colours.paint(faint, "(group "+cmp.Or(v.Group.Token(), `""`)+", "+lineList(v.Group.Lines())+")"))
+		}
 	}
 	switch {
 	case v.Reason == robots.ReasonUndefined:
-		s = "robots.txt cannot be reached, which " + v.Dialect + " leaves undefined"
+		dst = append(dst, "robots.txt cannot be reached, which "+v.Dialect+" leaves undefined"...)
+		return append(dst, r.group...)
+	case v.Undefined && v.Allowed:
+		dst = append(dst, v.Dialect+" leaves this open, by weight allow, "...)
 	case v.Undefined:
-		weighs := "disallow"
-		if v.Allowed {
-			weighs = "allow"
-		}
-		s = v.Dialect + " leaves this open, by weight " + weighs + ", " + s
+		dst = append(dst, v.Dialect+" leaves this open, by weight disallow, "...)
 	}
-	if v.Group.IsZero() {
-		return s
+	if v.Rule.IsZero() {
+		dst = append(dst, v.Reason.Sentence()...)
+	} else {
+		dst = strconv.AppendInt(append(dst, "line "...), int64(v.Rule.Line()), 10)
+		dst = append(append(dst, ": "...), v.Rule.String()...)
 	}
-	return s + "  " + colours.paint(faint, "(group "+cmp.Or(v.Group.Token(), `""`)+", "+lineList(v.Group.Lines())+")")
+	return append(dst, r.group...)
 }

@@ -47,14 +47,14 @@ func explain(ctx context.Context, c *call) (int, error) {
 		for i, rules := range c.rules {
 			e := rules.Explain(p.paths[i])
 			if c.format == formatJSON {
-				failed = errors.Join(failed, c.printExplanationJSON(rules, p.url, p.paths[i], &e))
+				failed = errors.Join(failed, c.printExplanationJSON(rules, p.url, &e))
 				continue
 			}
 			if !first {
 				fmt.Fprintln(c.std.out)
 			}
 			first = false
-			c.printExplanation(p, &e)
+			c.printExplanation(rules, p, &e)
 		}
 	})
 	return status, cmp.Or(err, failed)
@@ -63,10 +63,10 @@ func explain(ctx context.Context, c *call) (int, error) {
 // textWidth is the width that explanations keep to where words allow it.
 const textWidth = 100
 
-func (c *call) printExplanation(p *page, e *robots.Explanation) {
+func (c *call) printExplanation(rules *ruleSet, p *page, e *robots.Explanation) {
 	w, colours := c.std.out, c.palette
 	fmt.Fprintf(w, "%s  %s\n", colours.verdict(e.Verdict), colours.paint(bold, robots.Printable(p.url)))
-	reason := because(colours, e.Verdict)
+	reason := string(rules.appendBecause(nil, colours, e.Verdict))
 	if len(c.rules) > 1 {
 		reason = e.Verdict.Dialect + ": " + reason
 	}
@@ -170,7 +170,7 @@ type (
 )
 
 // printExplanationJSON writes an explanation as one object.
-func (c *call) printExplanationJSON(rules *ruleSet, url string, path robots.Path, e *robots.Explanation) error {
+func (c *call) printExplanationJSON(rules *ruleSet, url string, e *robots.Explanation) error {
 	j := jsonDerivation{e.Path, e.Normal, []jsonStep{}, []jsonMatch{}, []jsonNote{}}
 	for _, s := range e.Steps {
 		j.Steps = append(j.Steps, jsonStep{s.Clause, s.Text})
@@ -194,9 +194,9 @@ func (c *call) printExplanationJSON(rules *ruleSet, url string, path robots.Path
 		return err
 	}
 	dst := robots.AppendQuoted([]byte(`{"schema":1,"url":`), url)
-	dst = rules.appendJSON(append(dst, ','), path)
+	dst = rules.appendJSON(append(dst, ','), e.Verdict)
 	dst = append(dst, `,"agent":`...)
-	dst = appendStrings(dst, rules.Tokens())
+	dst = rules.appendAsked(dst)
 	c.std.out.Write(append(dst, ','))
 	c.std.out.Write(derivation.Bytes()[1:]) // its members, without the brace before them
 	return nil

@@ -159,7 +159,7 @@ func (a *answerer) append(ctx context.Context, dst []byte, q *request) ([]byte, 
 		dst = append(dst, `,"error":`...)
 		return append(robots.AppendQuoted(dst, err.Error()), '}'), nil
 	}
-	dst = a.rules.appendJSON(append(dst, ','), path)
+	dst = a.rules.appendJSON(append(dst, ','), a.rules.Match(path))
 	dst = append(dst, `,"url":`...)
 	dst = robots.AppendQuoted(dst, url)
 	dst = append(dst, `,"agent":`...)

@@ -88,16 +88,25 @@ func (p palette) paint(style, s string) string {
 
 // verdict returns the verdict's word, filled up to the longest of the three so
 // that what follows is aligned.
-func (p palette) verdict(v robots.Verdict) string {
-	word := fmt.Sprintf("%-9s", v.Word())
+func (p palette) verdict(v robots.Verdict) string { return string(p.appendVerdict(nil, v)) }
+
+func (p palette) appendVerdict(dst []byte, v robots.Verdict) []byte {
+	style := red
 	switch {
 	case v.Undefined:
-		return p.paint(yellow, word)
+		style = yellow
 	case v.Allowed:
-		return p.paint(green, word)
-	default:
-		return p.paint(red, word)
+		style = green
 	}
+	word := v.Word()
+	if p.on {
+		dst = append(dst, "\x1b["+style+"m"...)
+	}
+	dst = appendFilled(dst, word, len(word), len("undefined"))
+	if p.on {
+		dst = append(dst, "\x1b[0m"...)
+	}
+	return dst
 }
 
 // lineList names lines, of many only the first.
@@ -126,7 +135,16 @@ func columns(s string) int { return utf8.RuneCountInString(robots.Printable(s)) 
 
 // fill appends blanks up to a width.
 func fill(s string, width int) string {
-	return s + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
+	return string(appendFilled(nil, s, utf8.RuneCountInString(s), width))
+}
+
+// appendFilled appends a text of some columns and blanks up to a width.
+func appendFilled(dst []byte, s string, columns, width int) []byte {
+	dst = append(dst, s...)
+	for ; columns < width; columns++ {
+		dst = append(dst, ' ')
+	}
+	return dst
 }
 
 func heading(w io.Writer, colours palette, s string) {

@@ -33,9 +33,10 @@ const (
 
 // A page is one URL of a call, with its path as each dialect takes it.
 type page struct {
-	url   string
-	paths []robots.Path
-	site  *site // nil with -f
+	url     string
+	columns int // of the URL as text shows it
+	paths   []robots.Path
+	site    *site // nil with -f
 }
 
 // A piece is some URLs in succession.
@@ -51,7 +52,8 @@ type piece struct {
 type urlList struct {
 	call   *call
 	pieces chan piece
-	piece  piece // being made
+	piece  piece         // being made
+	paths  []robots.Path // room for those of the next pages
 	sites  map[robots.Origin]*site
 }
 
@@ -60,7 +62,7 @@ func (l *urlList) read(ctx context.Context) {
 	l.sites = map[robots.Origin]*site{}
 	for _, arg := range l.call.args {
 		if arg != "-" {
-			l.widen(arg)
+			l.widen(columns(arg))
 		}
 	}
 	l.piece.err = l.readArgs(ctx)
@@ -92,16 +94,18 @@ func (l *urlList) readLines(ctx context.Context) error {
 	number, found := 0, false
 	for {
 		c, err := r.chunk()
+		in := string(c.in)
+		l.piece.pages = slices.Grow(l.piece.pages, len(c.lines))
 		for _, line := range c.lines {
 			number++
-			text := c.text(line)
-			if len(bytes.TrimSpace(text)) == 0 && !line.over {
+			text := in[line.start:line.end]
+			if strings.TrimSpace(text) == "" && !line.over {
 				continue
 			}
 			found = true
 			wrong := errLongLine
 			if !line.over {
-				wrong = l.add(ctx, strings.TrimRight(string(text), "\r"))
+				wrong = l.add(ctx, strings.TrimRight(text, "\r"))
 			}
 			if wrong != nil {
 				l.piece.bad = append(l.piece.bad, fmt.Errorf("line %d of standard input: %w", number, wrong))
@@ -123,24 +127,29 @@ func (l *urlList) readLines(ctx context.Context) error {
 
 // add adds a URL to the piece.
 func (l *urlList) add(ctx context.Context, url string) error {
-	p, origin, err := l.call.page(url)
+	if n := len(l.call.dialects); len(l.paths) < n {
+		l.paths = make([]robots.Path, n*max(1, cap(l.piece.pages)-len(l.piece.pages)))
+	}
+	p, origin, err := l.call.page(url, l.paths)
 	if err != nil {
 		return err
 	}
+	l.paths = l.paths[len(p.paths):]
 	if l.call.live != nil {
 		if p.site = l.sites[origin]; p.site == nil {
 			p.site = l.call.live.start(ctx, origin)
 			l.sites[origin] = p.site
 		}
 	}
+	p.columns = columns(url)
+	l.widen(p.columns)
 	l.piece.pages = append(l.piece.pages, p)
-	l.widen(url)
 	return nil
 }
 
 // widen makes room for a URL in the column of URLs.
-func (l *urlList) widen(url string) {
-	l.piece.width = max(l.piece.width, min(columns(url), maxURLColumn))
+func (l *urlList) widen(columns int) {
+	l.piece.width = max(l.piece.width, min(columns, maxURLColumn))
 }
 
 // send sends the piece on, and reports whether more is wanted.
@@ -162,6 +171,7 @@ func (c *call) checkArgs() error {
 		return errors.New("no URL given: name at least one, or - to read them from standard input")
 	}
 	read := c.fileName == "-"
+	room := make([]robots.Path, len(c.dialects))
 	for _, arg := range c.args {
 		if arg == "-" {
 			if read {
@@ -170,8 +180,8 @@ func (c *call) checkArgs() error {
 			read = true
 			continue
 		}
-		if _, _, err := c.page(arg); err != nil {
-			if info, _ := os.Stat(arg); !c.given("file") && info != nil && info.Mode().IsRegular() {
+		if _, _, err := c.page(arg, room); err != nil {
+			if info, _ := os.Stat(arg); c.fetches && info != nil && info.Mode().IsRegular() {
 				return fmt.Errorf("%q is a file: name it with -f", clip(arg))
 			}
 			return err
@@ -180,11 +190,12 @@ func (c *call) checkArgs() error {
 	return nil
 }
 
-// page takes a URL apart, and returns its origin if that is needed.
-func (c *call) page(url string) (p page, origin robots.Origin, err error) {
-	p = page{url: url, paths: make([]robots.Path, len(c.dialects))}
+// page takes a URL apart, with its paths in the first of room, and returns its
+// origin if that is needed.
+func (c *call) page(url string, room []robots.Path) (p page, origin robots.Origin, err error) {
+	p = page{url: url, paths: room[:len(c.dialects):len(c.dialects)]}
 	for i, d := range c.dialects {
-		if origin, p.paths[i], err = split(d, url, !c.given("file")); err != nil {
+		if origin, p.paths[i], err = split(d, url, c.fetches); err != nil {
 			return p, origin, err
 		}
 	}
@@ -258,9 +269,10 @@ func (c *chunk) text(l lineSpan) []byte { return c.in[l.start:l.end] }
 
 // lineReader reads chunks of whole lines.
 type lineReader struct {
-	r    *bufio.Reader
-	most int  // bytes of a line that is kept
-	past bool // the first line has been read
+	r           *bufio.Reader
+	most        int  // bytes of a line that is kept
+	past        bool // the first line has been read
+	size, lines int  // of the last chunk, which the next may need
 }
 
 func newLineReader(r io.Reader, most int) *lineReader {
@@ -271,7 +283,8 @@ func newLineReader(r io.Reader, most int) *lineReader {
 // An error comes with the lines before it; a line that was cut by an error other
 // than the end of input is none.
 func (r *lineReader) chunk() (chunk, error) {
-	var c chunk
+	c := chunk{make([]byte, 0, r.size), make([]lineSpan, 0, r.lines)}
+	defer func() { r.size, r.lines = min(len(c.in), 2*chunkBytes), len(c.lines) }()
 	for len(c.in) < chunkBytes && len(c.lines) < chunkLines {
 		if len(c.lines) > 0 {
 			ahead, _ := r.r.Peek(r.r.Buffered())
