@@ -115,7 +115,8 @@ func (b *batch) read(ctx context.Context) {
 	defer close(b.work)
 	r := newLineReader(b.std.in, maxFile)
 	for {
-		c, err := r.chunk()
+		var c chunk
+		err := r.chunk(&c)
 		if len(c.lines) > 0 {
 			j := &job{chunk: c, units: min(1+len(c.in)/budgetUnit, budgetUnits), out: make(chan []byte, 1)}
 			for range j.units {

@@ -94,7 +94,7 @@ func (c *call) verdictOf(dialect int, p *page) robots.Verdict {
 // appendLine appends the answer to the page under way as a line of text.
 func (c *call) appendLine(dst []byte, p *page) []byte {
 	dst = append(c.palette.appendVerdict(dst, c.verdict), "  "...)
-	dst = append(appendFilled(dst, robots.Printable(p.url), p.columns, c.width), "  "...)
+	dst = append(appendFilled(dst, p.shown, p.columns, c.width), "  "...)
 	return append(c.rules[0].appendBecause(dst, c.palette, c.verdict), '\n')
 }
 
@@ -109,7 +109,7 @@ func (c *call) printState(indent, state string) {
 
 // table writes what each dialect says of one URL.
 func (c *call) table(p *page) {
-	fmt.Fprintln(c.std.out, c.palette.paint(bold, robots.Printable(p.url)))
+	fmt.Fprintln(c.std.out, c.palette.paint(bold, p.shown))
 	for i, rules := range c.rules {
 		v := c.verdictOf(i, p)
 		why := string(rules.appendBecause(nil, c.palette, v))

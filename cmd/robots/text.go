@@ -131,7 +131,17 @@ func lineList(lines []int) string {
 // reason to the right.
 const maxURLColumn = 60
 
-func columns(s string) int { return utf8.RuneCountInString(robots.Printable(s)) }
+// shown returns s as it is shown, and how many columns it takes. Nearly all of what is
+// shown is plain ASCII.
+func shown(s string) (text string, columns int) {
+	for _, c := range []byte(s) {
+		if c < ' ' || c > '~' {
+			text = robots.Printable(s)
+			return text, utf8.RuneCountInString(text)
+		}
+	}
+	return s, len(s)
+}
 
 // fill appends blanks up to a width.
 func fill(s string, width int) string {
@@ -140,9 +150,10 @@ func fill(s string, width int) string {
 
 // appendFilled appends a text of some columns and blanks up to a width.
 func appendFilled(dst []byte, s string, columns, width int) []byte {
+	const blanks = "                                                                "
 	dst = append(dst, s...)
-	for ; columns < width; columns++ {
-		dst = append(dst, ' ')
+	for ; columns < width; columns += len(blanks) {
+		dst = append(dst, blanks[:min(width-columns, len(blanks))]...)
 	}
 	return dst
 }

@@ -34,7 +34,8 @@ const (
 // A page is one URL of a call, with its path as each dialect takes it.
 type page struct {
 	url     string
-	columns int // of the URL as text shows it
+	shown   string // in text
+	columns int    // of that
 	paths   []robots.Path
 	site    *site // nil with -f
 }
@@ -62,7 +63,8 @@ func (l *urlList) read(ctx context.Context) {
 	l.sites = map[robots.Origin]*site{}
 	for _, arg := range l.call.args {
 		if arg != "-" {
-			l.widen(columns(arg))
+			_, n := shown(arg)
+			l.widen(n)
 		}
 	}
 	l.piece.err = l.readArgs(ctx)
@@ -92,8 +94,9 @@ var errLongLine = errors.New("the line is longer than 1 MiB") // maxURL
 func (l *urlList) readLines(ctx context.Context) error {
 	r := newLineReader(l.call.std.in, maxURL)
 	number, found := 0, false
+	var c chunk
 	for {
-		c, err := r.chunk()
+		err := r.chunk(&c)
 		in := string(c.in)
 		l.piece.pages = slices.Grow(l.piece.pages, len(c.lines))
 		for _, line := range c.lines {
@@ -141,7 +144,7 @@ func (l *urlList) add(ctx context.Context, url string) error {
 			l.sites[origin] = p.site
 		}
 	}
-	p.columns = columns(url)
+	p.shown, p.columns = shown(url)
 	l.widen(p.columns)
 	l.piece.pages = append(l.piece.pages, p)
 	return nil
@@ -269,34 +272,46 @@ func (c *chunk) text(l lineSpan) []byte { return c.in[l.start:l.end] }
 
 // lineReader reads chunks of whole lines.
 type lineReader struct {
-	r           *bufio.Reader
-	most        int  // bytes of a line that is kept
-	past        bool // the first line has been read
-	size, lines int  // of the last chunk, which the next may need
+	r    *bufio.Reader
+	most int  // bytes of a line that is kept
+	past bool // the first line has been read
 }
 
 func newLineReader(r io.Reader, most int) *lineReader {
 	return &lineReader{r: bufio.NewReaderSize(r, 256<<10), most: most}
 }
 
-// chunk reads at least one line and then those that are there without waiting.
-// An error comes with the lines before it; a line that was cut by an error other
-// than the end of input is none.
-func (r *lineReader) chunk() (chunk, error) {
-	c := chunk{make([]byte, 0, r.size), make([]lineSpan, 0, r.lines)}
-	defer func() { r.size, r.lines = min(len(c.in), 2*chunkBytes), len(c.lines) }()
-	for len(c.in) < chunkBytes && len(c.lines) < chunkLines {
-		if len(c.lines) > 0 {
-			ahead, _ := r.r.Peek(r.r.Buffered())
-			if bytes.IndexByte(ahead, '\n') < 0 {
-				break
-			}
-		}
-		if err := r.line(&c); err != nil {
-			return c, err
-		}
+// chunk reads into c at least one line and then those that are there without waiting.
+// What c held is lost. An error comes with the lines before it; a line that was cut by
+// an error other than the end of input is none.
+func (r *lineReader) chunk(c *chunk) error {
+	c.in, c.lines = c.in[:0], c.lines[:0]
+	if cap(c.in) > 4*chunkBytes {
+		c.in = nil // of an unusually long line
 	}
-	return c, nil
+	if err := r.line(c); err != nil {
+		return err
+	}
+	r.whole(c)
+	return nil
+}
+
+// whole takes the whole lines that are there without waiting, as far as there is room
+// in c.
+func (r *lineReader) whole(c *chunk) {
+	ahead, _ := r.r.Peek(r.r.Buffered())
+	n := 0
+	for len(c.in)+n < chunkBytes && len(c.lines) < chunkLines {
+		end := bytes.IndexByte(ahead[n:], '\n')
+		if end < 0 {
+			break
+		}
+		at := len(c.in) + n
+		c.lines = append(c.lines, lineSpan{start: at, end: at + end})
+		n += end + 1
+	}
+	c.in = append(c.in, ahead[:n]...)
+	_, _ = r.r.Discard(n) // of what is there
 }
 
 // line reads a line into c. A last line without a line end is a line; its end
