@@ -1,52 +1,185 @@
 package main
 
 import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
-// The functions of this file take JSON texts apart that encoding/json has found
-// valid, so they need not look for faults. They exist because a body of many
-// megabytes should not be copied and read again for each of its members, and
-// because encoding/json folds the letter case of names.
+// The functions of this file take a JSON text apart and find in the same pass whether
+// it is one. They exist because a body of many megabytes should not be read by
+// encoding/json, copied and read again for each of its members, and because
+// encoding/json folds the letter case of names. What is JSON is what encoding/json
+// takes for it (FuzzMembers).
 
-// eachMember calls f with the name and the text of every member of an object in
-// order, and returns false if text is no object.
-func eachMember(text []byte, f func(name string, value []byte)) bool {
+// eachMember calls f with the texts of name and value of every member of an object in
+// order, up to the first fault of the text. It reports whether the text is an object,
+// and whether it is JSON.
+func eachMember(text []byte, f func(name, value []byte)) (object, valid bool) {
 	i := skipSpace(text, 0)
-	if text[i] != '{' {
+	object = byteAt(text, i) == '{'
+	if !object {
+		f = nil
+	}
+	end := skipNested(text, i, 0, f)
+	return object, end >= 0 && skipSpace(text, end) == len(text)
+}
+
+// eachElement calls f with the text of every element of a list in order, and returns
+// false if text is no list. The text is JSON.
+func eachElement(text []byte, f func(value []byte)) bool {
+	if text[0] != '[' {
 		return false
 	}
-	for i = skipSpace(text, i+1); text[i] != '}'; {
-		end := skipString(text, i)
-		name, _ := decodeString(text[i:end])
-		i = skipSpace(text, skipSpace(text, end)+1) // the colon
-		end = skipValue(text, i)
-		f(name, text[i:end])
-		if i = skipSpace(text, end); text[i] == ',' {
-			i = skipSpace(text, i+1)
-		}
-	}
+	skipNested(text, 0, 0, func(_, value []byte) { f(value) })
 	return true
 }
 
-// eachElement calls f with the text of every element of a list in order until f
-// returns false, and returns false then or if text is no list.
-func eachElement(text []byte, f func(value []byte) bool) bool {
-	i := skipSpace(text, 0)
-	if text[i] != '[' {
-		return false
+// The skip functions return where what begins at i ends, -1 if it is not there.
+
+// mostNested is how deep encoding/json reads lists and objects in each other.
+const mostNested = 10_000
+
+// skipNested skips any value. If that is a list or an object it calls f, unless that is
+// nil, with each element, or with name and value of each member.
+func skipNested(text []byte, i, depth int, f func(name, value []byte)) int {
+	open := byteAt(text, i)
+	if open != '{' && open != '[' {
+		return skipPlain(text, i)
 	}
-	for i = skipSpace(text, i+1); text[i] != ']'; {
-		end := skipValue(text, i)
-		if !f(text[i:end]) {
-			return false
-		}
-		if i = skipSpace(text, end); text[i] == ',' {
+	if depth++; depth > mostNested {
+		return -1
+	}
+	end := open + 2 // '}' or ']'
+	if i = skipSpace(text, i+1); byteAt(text, i) == end {
+		return i + 1
+	}
+	for {
+		var name []byte
+		if open == '{' {
+			start := i
+			if i = skipString(text, i); i < 0 {
+				return -1
+			}
+			name = text[start:i]
+			if i = skipSpace(text, i); byteAt(text, i) != ':' {
+				return -1
+			}
 			i = skipSpace(text, i+1)
 		}
+		start := i
+		if i = skipNested(text, i, depth, nil); i < 0 {
+			return -1
+		}
+		if f != nil {
+			f(name, text[start:i])
+		}
+		i = skipSpace(text, i)
+		switch byteAt(text, i) {
+		case end:
+			return i + 1
+		case ',':
+			i = skipSpace(text, i+1)
+		default:
+			return -1
+		}
 	}
-	return true
+}
+
+// skipPlain skips a string, a number or a word.
+func skipPlain(text []byte, i int) int {
+	switch c := byteAt(text, i); c {
+	case '"':
+		return skipString(text, i)
+	case 't', 'f', 'n':
+		for _, word := range []string{"true", "false", "null"} {
+			if c == word[0] && bytes.HasPrefix(text[i:], []byte(word)) {
+				return i + len(word)
+			}
+		}
+		return -1
+	case '-':
+		i++
+	}
+	switch c := byteAt(text, i); {
+	case c == '0':
+		i++
+	default:
+		i = skipDigits(text, i)
+	}
+	if i >= 0 && byteAt(text, i) == '.' {
+		i = skipDigits(text, i+1)
+	}
+	if i >= 0 && byteAt(text, i)|' ' == 'e' {
+		if i++; byteAt(text, i) == '+' || byteAt(text, i) == '-' {
+			i++
+		}
+		i = skipDigits(text, i)
+	}
+	return i
+}
+
+// skipDigits skips one digit at least.
+func skipDigits(text []byte, i int) int {
+	from := i
+	for '0' <= byteAt(text, i) && byteAt(text, i) <= '9' {
+		i++
+	}
+	if i == from {
+		return -1
+	}
+	return i
+}
+
+// skipString skips a string.
+func skipString(text []byte, i int) int {
+	if byteAt(text, i) != '"' {
+		return -1
+	}
+	for i++; ; {
+		i = skipUnescaped(text, i)
+		switch byteAt(text, i) {
+		case '"':
+			return i + 1
+		case '\\':
+		default:
+			return -1 // a control, or the end
+		}
+		switch byteAt(text, i+1) {
+		case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+			i += 2
+		case 'u':
+			for k := range 4 {
+				if c := byteAt(text, i+2+k); !('0' <= c && c <= '9' || 'a' <= c|' ' && c|' ' <= 'f') {
+					return -1
+				}
+			}
+			i += 6
+		default:
+			return -1
+		}
+	}
+}
+
+// skipUnescaped skips the bytes of a string that stand for themselves, eight at a time.
+// Of a word, the lowest bit that is found is right, and no other is asked for: a borrow
+// goes upwards from the byte that is looked for.
+func skipUnescaped(text []byte, i int) int {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	for ; i+8 <= len(text); i += 8 {
+		w := binary.LittleEndian.Uint64(text[i:])
+		quote, slash := w^('"'*ones), w^('\\'*ones)
+		found := (w-' '*ones)&^w | (quote-ones)&^quote | (slash-ones)&^slash
+		if found &= highs; found != 0 {
+			return i + bits.TrailingZeros64(found)/8
+		}
+	}
+	for i < len(text) && text[i] >= ' ' && text[i] != '"' && text[i] != '\\' {
+		i++
+	}
+	return i
 }
 
 func skipSpace(text []byte, i int) int {
@@ -56,44 +189,13 @@ func skipSpace(text []byte, i int) int {
 	return i
 }
 
-// skipString returns the end of the string that begins at i.
-func skipString(text []byte, i int) int {
-	for i++; text[i] != '"'; i++ {
-		if text[i] == '\\' {
-			i++
-		}
+// byteAt returns the byte at i, and behind the end 0, which no JSON text has outside a
+// string and none has in one.
+func byteAt(text []byte, i int) byte {
+	if i < len(text) {
+		return text[i]
 	}
-	return i + 1
-}
-
-// skipValue returns the end of the value that begins at i.
-func skipValue(text []byte, i int) int {
-	depth := 0
-	for i < len(text) {
-		switch text[i] {
-		case '"':
-			i = skipString(text, i)
-			if depth == 0 {
-				return i
-			}
-			continue
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth == 0 {
-				return i // of what holds a number or a word
-			}
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		case ',', ' ', '\t', '\r', '\n':
-			if depth == 0 {
-				return i
-			}
-		}
-		i++
-	}
-	return i
+	return 0
 }
 
 // decodeString returns the value of a text if it is a string.
@@ -108,26 +210,15 @@ func decodeString(text []byte) (string, bool) {
 // UTF-8 and surrogates without their other half become U+FFFD.
 func unquote(dst, text []byte) []byte {
 	text = text[1 : len(text)-1]
-	from := 0 // text[from:i] is to be appended as it is
-	for i := 0; i < len(text); {
-		c := text[i]
-		if c != '\\' && c < utf8.RuneSelf {
-			i++
-			continue
+	for {
+		i := bytes.IndexByte(text, '\\')
+		if i < 0 {
+			return appendValidUTF8(dst, text)
 		}
-		if c != '\\' {
-			u, size := utf8.DecodeRune(text[i:])
-			if u == utf8.RuneError && size == 1 {
-				dst = append(dst, text[from:i]...)
-				dst = utf8.AppendRune(dst, utf8.RuneError)
-				from = i + 1
-			}
-			i += size
-			continue
-		}
-		dst = append(dst, text[from:i]...)
-		i++
-		switch c = text[i]; c {
+		dst = appendValidUTF8(dst, text[:i])
+		c := text[i+1]
+		text = text[i+2:]
+		switch c {
 		case 'b':
 			c = '\b'
 		case 'f':
@@ -139,26 +230,22 @@ func unquote(dst, text []byte) []byte {
 		case 't':
 			c = '\t'
 		case 'u':
-			u := hexRune(text[i+1:])
-			i += 5
+			u := hexRune(text)
+			text = text[4:]
 			if utf16.IsSurrogate(u) {
 				low := rune(utf8.RuneError)
-				if i+6 <= len(text) && text[i] == '\\' && text[i+1] == 'u' {
-					low = hexRune(text[i+2:])
+				if len(text) >= 6 && text[0] == '\\' && text[1] == 'u' {
+					low = hexRune(text[2:])
 				}
 				if u = utf16.DecodeRune(u, low); u != utf8.RuneError {
-					i += 6
+					text = text[6:]
 				}
 			}
 			dst = utf8.AppendRune(dst, u)
-			from = i
 			continue
 		}
 		dst = append(dst, c)
-		i++
-		from = i
 	}
-	return append(dst, text[from:]...)
 }
 
 // hexRune reads the four hexadecimal digits of an escape.

@@ -35,34 +35,60 @@ func checkUnquote(t *testing.T, text string) {
 	}
 }
 
-// FuzzMembers compares the members of an object with those that encoding/json
-// finds.
+// TestMembers compares what is JSON and the members of it with encoding/json, over
+// texts and all that are one byte away from them.
+func TestMembers(t *testing.T) {
+	deep := func(n int) string { return strings.Repeat(`[`, n) + strings.Repeat(`]`, n) }
+	for _, text := range []string{
+		"", " ", "{}", " {} ", "[]", "null", "true", "falsey", "nul", `"a`, `{"a":1`, `{"a"`, `{,}`, `{"a":1,}`, `[1,]`, `{"a":1}{`, "{\"a\":1}\x00", "\x00",
+		"0", "-", "-0", "01", "1.", "1.0", ".5", "1e", "1e+", "1E-05", "-1.5e3", "+1", "0x1", "1-", "Infinity",
+		`"\u12"`, `"\u00e9"`, `"\uD83d\ude00"`, `"\x"`, `"\`, `"\"`, "\"\t\"", "\"\x7f\xff\"", "\"12345678\x1f\"", "\"1234567\x80\x01\"", "\"!12345#[]^\"",
+		`{"a":"12345678901234567\n8\"","b":{"c":[{},[],"]}"]},"a":2}`, "{\t\"a\"\r:\n[ 1 , 2 ] }", "{\v}", "\xef\xbb\xbf{}",
+		deep(9_999), deep(10_000), deep(10_001), `{"a":` + deep(9_999) + "}", `{"a":` + deep(10_000) + "}",
+	} {
+		checkMembers(t, text)
+		for i := range min(len(text), 100) {
+			checkMembers(t, text[:i]+text[i+1:])
+			for _, c := range "\x00\x1f \"\\,:[]{}-+.019eEu/\x7f" {
+				checkMembers(t, text[:i]+string(c)+text[i:])
+				checkMembers(t, text[:i]+string(c)+text[i+1:])
+			}
+		}
+	}
+}
+
 func FuzzMembers(f *testing.F) {
 	f.Add(` {"a":1,"b" : [ {"c":"}]"} , null ],"a":"\"","":{}, "d":-1.5e3 } `)
 	f.Add(`{}`)
 	f.Add(`{"a":[],"b":true}`)
-	f.Fuzz(func(t *testing.T, text string) {
-		if !json.Valid([]byte(text)) {
-			return
-		}
-		var want map[string]json.RawMessage
-		isObject := json.Unmarshal([]byte(text), &want) == nil && want != nil
-		got := map[string]string{}
-		if ok := eachMember([]byte(text), func(name string, value []byte) { got[name] = string(value) }); ok != isObject {
-			t.Fatalf("%q: got %v, want %v", text, ok, isObject)
-		}
-		if !isObject {
-			return
-		}
-		if len(got) != len(want) {
-			t.Fatalf("%q: got %q, want %q", text, got, want)
-		}
-		for name, value := range want {
-			if got[name] != string(value) {
-				t.Errorf("%q: %q is %q, want %q", text, name, got[name], value)
-			}
-		}
+	f.Fuzz(checkMembers)
+}
+
+func checkMembers(t *testing.T, text string) {
+	got := map[string]string{}
+	object, valid := eachMember([]byte(text), func(name, value []byte) {
+		n, _ := decodeString(name)
+		got[n] = string(value)
 	})
+	if want := json.Valid([]byte(text)); valid != want {
+		t.Fatalf("%.200q: JSON is %v, want %v", text, valid, want)
+	}
+	if !valid {
+		return
+	}
+	var want map[string]json.RawMessage
+	isObject := json.Unmarshal([]byte(text), &want) == nil && want != nil
+	if object != isObject {
+		t.Fatalf("%.200q: got %v, want %v", text, object, isObject)
+	}
+	if len(got) != len(want) {
+		t.Fatalf("%.200q: got %q, want %q", text, got, want)
+	}
+	for name, value := range want {
+		if got[name] != string(value) {
+			t.Errorf("%.200q: %q is %q, want %q", text, name, got[name], value)
+		}
+	}
 }
 
 func TestWholeNumber(t *testing.T) {

@@ -56,30 +56,35 @@ func (q *request) member(name string) *[]byte {
 // is a slip away from a member is an error, found with the whole line read, so
 // that the answer has the id.
 func (q *request) read(line []byte) {
-	if len(bytes.TrimLeft(line, " \t\r")) == 0 {
-		q.bad = errors.New("the line is empty, not a JSON object")
-		return
-	}
-	if !json.Valid(line) {
-		q.bad = jsonError(line)
-		return
-	}
-	if !eachMember(line, func(name string, value []byte) {
+	object, valid := eachMember(line, func(text, value []byte) {
 		if string(value) == "null" {
 			value = nil
 		}
-		if m := q.member(name); m != nil {
-			*m = value
-		} else if meant := memberMeant(name); meant != "" && q.bad == nil {
-			q.bad = fmt.Errorf("unknown member %s: the name is %s", strconv.Quote(name), meant)
+		m := q.member(string(text[1 : len(text)-1]))
+		if m == nil {
+			name, _ := decodeString(text)
+			if m = q.member(name); m == nil {
+				if meant := memberMeant(name); meant != "" && q.bad == nil {
+					q.bad = fmt.Errorf("unknown member %s: the name is %s", strconv.Quote(name), meant)
+				}
+				return
+			}
 		}
-	}) {
+		*m = value
+	})
+	switch {
+	case !valid:
+		*q = request{bad: jsonError(line)}
+	case !object:
 		q.bad = errors.New("the line is JSON, but not an object")
 	}
 }
 
 // jsonError says why a line is no JSON and where.
 func jsonError(line []byte) error {
+	if len(bytes.TrimLeft(line, " \t\r")) == 0 {
+		return errors.New("the line is empty, not a JSON object")
+	}
 	var value json.RawMessage
 	err := json.Unmarshal(line, &value)
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
@@ -288,13 +293,14 @@ func (a *answerer) tokensOf(q *request, d robots.Dialect) ([]string, error) {
 		return a.tokens, checkAgents(a.tokens, d)
 	}
 	var tokens []string
+	fits := true
 	if token, ok := decodeString(q.agent); ok {
 		tokens = []string{token}
-	} else if !eachElement(q.agent, func(value []byte) bool {
+	} else if list := eachElement(q.agent, func(value []byte) {
 		token, ok := decodeString(value)
 		tokens = append(tokens, token)
-		return ok
-	}) {
+		fits = fits && ok
+	}); !list || !fits {
 		return nil, errors.New("agent is neither a string nor a list of strings")
 	}
 	for _, t := range tokens {
