@@ -27,7 +27,8 @@ func (r *Rules) AppendCommonJSON(dst []byte) []byte {
 	dst = r.Group().appendJSON(dst)
 	dst = r.state.appendJSON(dst)
 	delay, asked := 0.0, false
-	var rates, maps []byte
+	var space [256]byte // for most files
+	rates, maps := space[:0:len(space)/4], space[len(space)/4:len(space)/4]
 	for rec := range r.Records() {
 		switch {
 		case !rec.Usable:
@@ -79,11 +80,11 @@ func (v Verdict) AppendJSON(dst []byte) []byte {
 func (v Verdict) AppendDecisionJSON(dst []byte) []byte {
 	dst = append(dst, `"allowed":`...)
 	dst = strconv.AppendBool(dst, v.Allowed)
-	dst = append(dst, `,"verdict":`...)
-	dst = appendString(dst, v.Word())
-	dst = append(dst, `,"reason":`...)
-	dst = appendString(dst, v.Reason.String())
-	dst = append(dst, `,"rule":`...)
+	dst = append(dst, `,"verdict":"`...)
+	dst = append(dst, v.Word()...)
+	dst = append(dst, `","reason":"`...)
+	dst = append(dst, v.Reason.String()...)
+	dst = append(dst, `","rule":`...)
 	return v.Rule.appendJSON(dst)
 }
 
@@ -93,10 +94,10 @@ func (r Rule) appendJSON(dst []byte) []byte {
 	}
 	dst = append(dst, `{"line":`...)
 	dst = strconv.AppendInt(dst, int64(r.Line()), 10)
-	dst = append(dst, `,"directive":`...)
-	dst = appendString(dst, r.Directive())
+	dst = append(dst, `,"directive":"`...)
+	dst = append(dst, r.Directive()...)
 	path := r.Path()
-	dst = append(dst, `,"pattern":`...)
+	dst = append(dst, `","pattern":`...)
 	dst = appendString(dst, path)
 	if !utf8.ValidString(path) {
 		dst = append(dst, `,"pattern_b64":"`...)

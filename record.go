@@ -40,22 +40,30 @@ func (r *Rules) Records() iter.Seq[Record] {
 		r := r.made()
 		own, inherited := r.members()
 		groups := false
-		for l := range r.all() {
-			switch l.field {
+		for _, l := range r.file.lines {
+			if int(l.val) > r.limit {
+				return
+			}
+			if !l.ambiguous && (l.field == FieldAllow || l.field == FieldDisallow) {
+				continue // most lines
+			}
+			field, start, end := r.file.read(l, r.dialect)
+			switch field {
 			case FieldNone, FieldUnknown, FieldAllow, FieldDisallow:
 				continue
 			case FieldUserAgent:
 				groups = true
 				continue
 			}
-			group, heir := takeFirst(&own, l.span), takeFirst(&inherited, l.span)
-			crossing := l.field == FieldSitemap || l.field == FieldHost || l.field == FieldCleanParam
-			global := l.field == FieldContentSignal || l.field == FieldContentUsage || l.field == FieldLicense
+			span := Span{start, end}
+			group, heir := takeFirst(&own, span), takeFirst(&inherited, span)
+			crossing := field == FieldSitemap || field == FieldHost || field == FieldCleanParam
+			global := field == FieldContentSignal || field == FieldContentUsage || field == FieldLicense
 			if !group && !heir && !crossing && !(global && !groups) {
 				continue
 			}
-			rec := readRecord(l.field, r.file.Text(l.span))
-			rec.Line, rec.Group, rec.Inherited = r.file.lineNumber(l.span.Start), group && !crossing, heir
+			rec := readRecord(field, r.file.Text(span))
+			rec.Line, rec.Group, rec.Inherited = r.file.lineNumber(start), group && !crossing, heir
 			if rec.Usable && rec.Field == FieldRequestRate {
 				rec.Rate.Line = rec.Line
 			}
@@ -69,6 +77,9 @@ func (r *Rules) Records() iter.Seq[Record] {
 // members returns where the values of the caller's records are, and those of the
 // Crawl-delays of '*' if it inherits them, both in file order.
 func (r *Rules) members() (own, inherited []Span) {
+	if !slices.ContainsFunc(r.file.lines, func(l lineRef) bool { return l.ambiguous || l.field > FieldSitemap }) {
+		return nil, nil // as in most files
+	}
 	delay := false
 	for field, span := range r.walk() {
 		if field <= FieldSitemap {

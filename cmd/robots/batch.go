@@ -44,6 +44,8 @@ type batch struct {
 	agent       []byte // that of -a as JSON, "*" without any
 	said        saidAgents
 	order, work chan *job
+	chunks      chan chunk  // read no more, for the next
+	buffers     chan []byte // written, for the next answers
 	budget      chan struct{}
 	quit        chan struct{} // closed when the writer has ended
 	failed      error         // of the reader, set before it closes order
@@ -54,11 +56,13 @@ type batch struct {
 // cannot be read to its end.
 func runBatch(ctx context.Context, c *call) (int, error) {
 	b := &batch{
-		call:   c,
-		order:  make(chan *job, budgetUnits),
-		work:   make(chan *job, budgetUnits),
-		budget: make(chan struct{}, budgetUnits),
-		quit:   make(chan struct{}),
+		call:    c,
+		order:   make(chan *job, budgetUnits),
+		work:    make(chan *job, budgetUnits),
+		chunks:  make(chan chunk, spare),
+		buffers: make(chan []byte, spare),
+		budget:  make(chan struct{}, budgetUnits),
+		quit:    make(chan struct{}),
 	}
 	if err := b.open(); err != nil {
 		return exitBad, err
@@ -115,7 +119,7 @@ func (b *batch) read(ctx context.Context) {
 	defer close(b.work)
 	r := newLineReader(b.std.in, maxFile)
 	for {
-		var c chunk
+		c := take(b.chunks)
 		err := r.chunk(&c)
 		if len(c.lines) > 0 {
 			j := &job{chunk: c, units: min(1+len(c.in)/budgetUnit, budgetUnits), out: make(chan []byte, 1)}
@@ -174,7 +178,10 @@ func (b *batch) answer(ctx context.Context, j *job, a *answerer) {
 	var out []byte
 	defer func() {
 		b.give(j, &out)
-		j.in, j.requests = nil, nil
+		if j.usual() {
+			put(b.chunks, j.chunk)
+		}
+		j.chunk, j.requests = chunk{}, nil
 		close(j.out)
 	}()
 	if b.live == nil {
@@ -186,6 +193,9 @@ func (b *batch) answer(ctx context.Context, j *job, a *answerer) {
 		if q.site != nil && !q.site.await(ctx, func() { b.give(j, &out) }) {
 			j.cut = true
 			return
+		}
+		if out == nil {
+			out = take(b.buffers)
 		}
 		line, err := a.append(ctx, out, q)
 		if err != nil {
@@ -210,6 +220,26 @@ func (b *batch) give(j *job, out *[]byte) {
 	*out = nil
 }
 
+// spare is how many chunks and buffers wait for the next time.
+const spare = 4
+
+// take returns what waits in a channel, or the zero value.
+func take[T any](from chan T) (v T) {
+	select {
+	case v = <-from:
+	default:
+	}
+	return v
+}
+
+// put leaves something in a channel for the next who takes it, if there is room.
+func put[T any](to chan T, v T) {
+	select {
+	case to <- v:
+	default:
+	}
+}
+
 // write writes the answers in the order of the input, and flushes them when there
 // is nothing to write: the input pauses.
 func (b *batch) write(ctx context.Context) (int, error) {
@@ -230,6 +260,9 @@ func (b *batch) write(ctx context.Context) (int, error) {
 			var out []byte
 			if out, more, err = receive(context.Background(), j.out, b.std.out.Flush); err == nil {
 				_, err = b.std.out.Write(out)
+				if more && cap(out) <= 2*mostAhead {
+					put(b.buffers, out[:0])
+				}
 			}
 			if err != nil {
 				return closedOutput(err)

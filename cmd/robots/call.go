@@ -216,7 +216,8 @@ type source struct {
 // URLs, nil before the first.
 type ruleSet struct {
 	*robots.Rules
-	common []byte // of an answer in JSON, behind what the path decides
+	common []byte // of an answer in JSON, behind what the path decides; kept from the second on
+	once   bool   // there was a first answer in JSON
 	asked  []byte // the tokens in JSON
 	group  []byte // of an answer in text
 }
@@ -266,10 +267,15 @@ func (c *call) compileAll(s source) {
 
 // appendJSON appends the members of an answer that batch, check and explain share.
 func (r *ruleSet) appendJSON(dst []byte, v robots.Verdict) []byte {
-	if r.common == nil {
-		r.common = r.AppendCommonJSON(append(make([]byte, 0, 256), ','))
+	dst = append(v.AppendDecisionJSON(dst), ',')
+	if !r.once {
+		r.once = true // in a batch often the last too
+		return r.AppendCommonJSON(dst)
 	}
-	return append(v.AppendDecisionJSON(dst), r.common...)
+	if r.common == nil {
+		r.common = r.AppendCommonJSON(nil)
+	}
+	return append(dst, r.common...)
 }
 
 // appendAsked appends the tokens asked for, as the dialect reads them, as a list.

@@ -203,6 +203,9 @@ func decodeString(text []byte) (string, bool) {
 	if text[0] != '"' {
 		return "", false
 	}
+	if value := text[1 : len(text)-1]; bytes.IndexByte(value, '\\') < 0 && utf8.Valid(value) {
+		return string(value), true
+	}
 	return string(unquote(nil, text)), true
 }
 
@@ -210,12 +213,21 @@ func decodeString(text []byte) (string, bool) {
 // UTF-8 and surrogates without their other half become U+FFFD.
 func unquote(dst, text []byte) []byte {
 	text = text[1 : len(text)-1]
+	valid := utf8.Valid(text)
 	for {
 		i := bytes.IndexByte(text, '\\')
-		if i < 0 {
-			return appendValidUTF8(dst, text)
+		part := text
+		if i >= 0 {
+			part = text[:i]
 		}
-		dst = appendValidUTF8(dst, text[:i])
+		if valid {
+			dst = append(dst, part...)
+		} else {
+			dst = appendValidUTF8(dst, part)
+		}
+		if i < 0 {
+			return dst
+		}
 		c := text[i+1]
 		text = text[i+2:]
 		switch c {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -120,6 +121,7 @@ type answerer struct {
 	now time.Time // of the job under way
 
 	body  []byte // the member robots or robots_b64 that file was read from
+	buf   []byte // the value of that
 	coded bool   // the member was robots_b64
 	limit int    // bytes of it that can count, 0 for all
 	file  *robots.File
@@ -130,7 +132,17 @@ type answerer struct {
 	rules *ruleSet // made from
 	from  basis
 	agent []byte
+
+	heard map[heardAgent][]string
 }
+
+// A heardAgent is a member agent under a dialect, of which an answerer knows the
+// tokens, and of which is said how it is read.
+type heardAgent struct{ dialect, agent string }
+
+// mostHeard is how many members agent an answerer remembers, and maxHeard how long
+// one may be.
+const mostHeard, maxHeard = 1000, 200
 
 // A basis is what rules are made from, but for the agent.
 type basis struct {
@@ -218,9 +230,11 @@ func (a *answerer) answer(ctx context.Context, q *request) (path robots.Path, ur
 	if _, path, err = split(d, url, a.fetches(q)); err != nil {
 		return path, "", err
 	}
-	tokens, err := a.tokensOf(q, d)
-	if err != nil {
-		return path, "", err
+	tokens, heard := a.heard[heardAgent{d.Name, string(q.agent)}]
+	if !heard {
+		if tokens, err = a.tokensOf(q, d); err != nil {
+			return path, "", err
+		}
 	}
 	if a.fetches(q) {
 		if q.site != a.last {
@@ -242,15 +256,27 @@ func (a *answerer) answer(ctx context.Context, q *request) (path robots.Path, ur
 		return path, "", err
 	}
 	if a.rules == nil || a.from != from || !bytes.Equal(a.agent, q.agent) {
-		for _, t := range tokens {
-			if q.agent != nil {
-				a.said.warn(a.call, t, d)
-			}
+		if q.agent != nil && !heard {
+			a.hear(q.agent, tokens, d)
 		}
-		a.from, a.agent = from, bytes.Clone(q.agent)
+		a.from, a.agent = from, append(a.agent[:0], q.agent...)
 		a.rules = a.compile(from.source, d, from.maxBytes, at, tokens)
 	}
 	return path, url, nil
+}
+
+// hear says how the tokens of a member agent are read, and remembers them.
+func (a *answerer) hear(agent []byte, tokens []string, d robots.Dialect) {
+	for _, t := range tokens {
+		a.said.warn(a.call, t, d)
+	}
+	if len(agent) > maxHeard {
+		return
+	}
+	if a.heard == nil || len(a.heard) == mostHeard {
+		a.heard = map[heardAgent][]string{}
+	}
+	a.heard[heardAgent{d.Name, string(agent)}] = tokens
 }
 
 // timeOf returns the time at which a line is to be judged.
@@ -332,7 +358,9 @@ func (a *answerer) fileOf(q *request, limit int) (*robots.File, error) {
 	if text[0] != '"' {
 		return nil, errors.New(name + " is not a string")
 	}
-	body := unquote(make([]byte, 0, len(text)), text)
+	a.file, a.rules = nil, nil // which read from buf
+	a.buf = unquote(slices.Grow(a.buf[:0], len(text)), text)
+	body := a.buf
 	if coded {
 		var err error
 		if body, err = base64.StdEncoding.AppendDecode(nil, body); err != nil {
@@ -340,9 +368,9 @@ func (a *answerer) fileOf(q *request, limit int) (*robots.File, error) {
 		}
 	}
 	if limit > 0 && len(body)-1 > limit {
-		body = bytes.Clone(body[:limit+1])
+		body, a.buf = bytes.Clone(body[:limit+1]), nil
 	}
-	a.body, a.coded, a.limit, a.file = bytes.Clone(text), coded, limit, robots.Parse(body)
+	a.body, a.coded, a.limit, a.file = append(a.body[:0], text...), coded, limit, robots.Parse(body)
 	return a.file, nil
 }
 

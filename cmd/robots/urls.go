@@ -268,6 +268,10 @@ type lineSpan struct {
 	over       bool
 }
 
+// usual reports whether the memory of a chunk is worth keeping for the next: it held no
+// unusually long line.
+func (c *chunk) usual() bool { return cap(c.in) <= 4*chunkBytes }
+
 func (c *chunk) text(l lineSpan) []byte { return c.in[l.start:l.end] }
 
 // lineReader reads chunks of whole lines.
@@ -286,8 +290,8 @@ func newLineReader(r io.Reader, most int) *lineReader {
 // an error other than the end of input is none.
 func (r *lineReader) chunk(c *chunk) error {
 	c.in, c.lines = c.in[:0], c.lines[:0]
-	if cap(c.in) > 4*chunkBytes {
-		c.in = nil // of an unusually long line
+	if !c.usual() {
+		c.in = nil
 	}
 	if err := r.line(c); err != nil {
 		return err
