@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/robotskit/robots"
@@ -214,11 +215,14 @@ func dialName(ctx context.Context, network, address string) (net.Conn, error) {
 }
 
 // standard is the client behind the function Fetch.
-var standard, _ = New(Options{})
+var standard = sync.OnceValue(func() *Client {
+	c, _ := New(Options{}) // which are possible
+	return c
+})
 
 // Fetch gets the robots.txt of an origin with a Client of zero Options.
 func Fetch(ctx context.Context, origin robots.Origin) (*Record, error) {
-	return standard.Fetch(ctx, origin)
+	return standard().Fetch(ctx, origin)
 }
 
 // Fetch gets the robots.txt of an origin. Whatever the site and the network do

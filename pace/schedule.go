@@ -3,6 +3,7 @@ package pace
 import (
 	"cmp"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/robotskit/robots"
@@ -49,14 +50,14 @@ type part struct {
 	interval time.Duration
 }
 
-var undeclared = func() *Schedule {
+var undeclared = sync.OnceValue(func() *Schedule {
 	s, _ := NewSchedule(nil, Policy{}) // the zero policy is possible
 	return s
-}()
+})
 
 func (s *Schedule) orDefault() *Schedule {
 	if s == nil {
-		return undeclared
+		return undeclared()
 	}
 	return s
 }

@@ -367,13 +367,13 @@ type header struct {
 
 const headerSize = 1 + 4 + 4*8 + 1
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
 func parseHeader(v []byte) (header, error) {
 	if len(v) > 0 && v[0] > version {
 		return header{}, fmt.Errorf("it has version %d, this release reads versions up to %d", v[0], version)
 	}
-	if len(v) < headerSize || v[0] != version || crc32.Checksum(v[5:], castagnoli) != binary.BigEndian.Uint32(v[1:]) {
+	if len(v) < headerSize || v[0] != version || crc32.Checksum(v[5:], castagnoli()) != binary.BigEndian.Uint32(v[1:]) {
 		return header{}, errors.New("it is damaged: its checksum is wrong")
 	}
 	u := func(i int) uint64 { return binary.BigEndian.Uint64(v[5+8*i:]) }
@@ -400,6 +400,6 @@ func (h *header) append(v []byte) []byte {
 		v = append(v, h.hashes[i][:]...)
 	}
 	v = append(v, h.record...)
-	binary.BigEndian.PutUint32(v[1:], crc32.Checksum(v[5:], castagnoli))
+	binary.BigEndian.PutUint32(v[1:], crc32.Checksum(v[5:], castagnoli()))
 	return v
 }

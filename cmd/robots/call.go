@@ -301,8 +301,11 @@ func (c *call) answer(ctx context.Context, show func(*page)) (int, error) {
 		defer c.live.progress.report(c.std.screen, c.name)()
 		list.pieces = make(chan piece, piecesAhead)
 	}
-	ctx, stop := interruptible(ctx)
-	defer stop()
+	if c.fetches || slices.Contains(c.args, "-") { // else there is nothing to wait for
+		var stop context.CancelFunc
+		ctx, stop = interruptible(ctx)
+		defer stop()
+	}
 	go list.read(ctx)
 	status, asked, answered := exitAllowed, 0, 0
 	bad := false

@@ -55,7 +55,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	std.out = bufio.NewWriterSize(stdout, 64<<10)
 	status := exitAllowed
-	root := newRoot(std, &status)
+	verb := ""
+	if len(args) > 0 {
+		verb = args[0]
+	}
+	root := newRoot(std, &status, verb)
 	root.SetArgs(append([]string{}, args...))
 	if len(args) == 0 || args[0] != cobra.ShellCompRequestCmd && args[0] != cobra.ShellCompNoDescRequestCmd {
 		strict(root) // whose second reading of a line, for the shell, is no second value
@@ -77,9 +81,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return status
 }
 
-// newRoot builds the command line. The verb that runs leaves its exit status in
-// status; its error is a bad call and becomes one sentence on standard error.
-func newRoot(std *streams, status *int) *cobra.Command {
+// newRoot builds the command line: of all verbs, or if only names one of that alone,
+// as most of the time of a short run goes into building. The verb that runs leaves its
+// exit status in status; its error is a bad call and becomes one sentence on standard
+// error.
+func newRoot(std *streams, status *int, only string) *cobra.Command {
 	var showVersion bool
 	var versionFormat string
 	root := &cobra.Command{
@@ -113,15 +119,28 @@ RFC 9309 says, or as Google, Seznam, Bing and Yandex do (--dialect).`,
 	root.SetIn(std.in)
 	root.SetOut(std.out)
 	root.SetErr(std.err)
-	root.AddCommand(
-		checkCommand(std, status),
-		clauseCommand(std),
-		explainCommand(std, status),
-		fetchCommand(std, status),
-		scheduleCommand(std, status),
-		sitemapsCommand(std, status),
-		versionCommand(std),
-	)
+	verbs := []struct {
+		name string
+		make func() *cobra.Command
+	}{
+		{"check", func() *cobra.Command { return checkCommand(std, status) }},
+		{"clause", func() *cobra.Command { return clauseCommand(std) }},
+		{"explain", func() *cobra.Command { return explainCommand(std, status) }},
+		{"fetch", func() *cobra.Command { return fetchCommand(std, status) }},
+		{"schedule", func() *cobra.Command { return scheduleCommand(std, status) }},
+		{"sitemaps", func() *cobra.Command { return sitemapsCommand(std, status) }},
+		{"version", func() *cobra.Command { return versionCommand(std) }},
+	}
+	for _, v := range verbs {
+		if v.name == only {
+			root.CompletionOptions.DisableDefaultCmd = true
+			root.AddCommand(v.make())
+			return root
+		}
+	}
+	for _, v := range verbs {
+		root.AddCommand(v.make())
+	}
 	root.SetHelpCommand(helpCommand())
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {

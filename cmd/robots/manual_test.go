@@ -39,7 +39,7 @@ func TestManual(t *testing.T) {
 		programVersion = *manualVersion
 	}
 	status := 0
-	root := newRoot(&streams{}, &status)
+	root := newRoot(&streams{}, &status, "")
 	root.DisableAutoGenTag = true
 	var all []*cobra.Command
 	var collect func(*cobra.Command)

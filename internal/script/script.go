@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/redis/rueidis"
 )
@@ -20,15 +21,18 @@ import (
 // reuses the memory of a command that is sent again while the broken connection may
 // still read it, so such commands are pinned here.
 type Script struct {
-	SHA1  string
+	SHA1  func() string
 	text  string
 	retry bool
 }
 
-// New returns a script that is sent once.
+// New returns a script that is sent once. Its name is made when it is first asked for:
+// most programs that could send scripts send none.
 func New(text string) Script {
-	sum := sha1.Sum([]byte(text))
-	return Script{SHA1: hex.EncodeToString(sum[:]), text: text}
+	return Script{text: text, SHA1: sync.OnceValue(func() string {
+		sum := sha1.Sum([]byte(text))
+		return hex.EncodeToString(sum[:])
+	})}
 }
 
 // Retried returns a script that is sent again if the connection breaks: to run it twice
@@ -50,7 +54,7 @@ func (s Script) Run(ctx context.Context, client rueidis.Client, keys, args []str
 
 // ByName runs a script that the server should know. If not, the error is NOSCRIPT.
 func (s Script) ByName(ctx context.Context, client rueidis.Client, keys, args []string) rueidis.RedisResult {
-	return s.send(ctx, client, client.B().Evalsha().Sha1(s.SHA1).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build())
+	return s.send(ctx, client, client.B().Evalsha().Sha1(s.SHA1()).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build())
 }
 
 // ByText runs a script, and the server knows it from then on.

@@ -118,7 +118,7 @@ func (b *batcher) next(failed error) []*call {
 		return nil
 	}
 	n := 1
-	for n < min(len(b.waiting), maxBatch) && b.waiting[n].script.SHA1 == b.waiting[0].script.SHA1 {
+	for n < min(len(b.waiting), maxBatch) && b.waiting[n].script.SHA1() == b.waiting[0].script.SHA1() {
 		n++
 	}
 	calls := slices.Clone(b.waiting[:n])
