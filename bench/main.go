@@ -28,12 +28,20 @@ func main() {
 		passes = flag.Int("passes", 0, "only pass `n` times over the files and print their bytes (see callgrind.sh)")
 		kind   = flag.String("work", "oneshot", "work of -passes: oneshot, oneshot-url, askable or url")
 		most   = flag.Int("most", math.MaxInt, "only files of at most so many `bytes` for -passes")
+		looped = flag.String("loop", "", "only answer URLs on standard input by this `file`, in a loop with temoto (rows program/list)")
 		name   = flag.String("engine", ours, "engine of -passes: robots, reference or temoto")
 	)
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintln(os.Stderr, "bench takes no arguments, only flags; see bench -h")
 		os.Exit(2)
+	}
+	if *looped != "" {
+		if err := loop(*looped); err != nil {
+			fmt.Fprintln(os.Stderr, "bench: -loop:", err)
+			os.Exit(1)
+		}
+		return
 	}
 	selected, err := regexp.Compile(*run)
 	if err != nil {
@@ -77,8 +85,14 @@ func main() {
 		progress("%s", s)
 	}
 
+	temp, err := os.MkdirTemp("", "robots-bench")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+	defer os.RemoveAll(temp)
 	var results []*result
-	for _, r := range rows(sets, *seed, *quick) {
+	for _, r := range rows(sets, *seed, *quick, temp) {
 		if !selected.MatchString(r.name) {
 			continue
 		}
@@ -101,6 +115,7 @@ func main() {
 	if *out != "" {
 		if err := rep.save(*out); err != nil {
 			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.RemoveAll(temp)
 			os.Exit(1)
 		}
 	}

@@ -217,7 +217,7 @@ func (f fact) line() string {
 func (r *result) line() string {
 	mid, _, _ := median(r.ns[ours])
 	s := fmt.Sprintf("%-28s %12s", r.name, duration(mid))
-	for _, e := range []string{reference, temoto, netURL, "google", "fast-robots", "1 goroutine"} {
+	for _, e := range append([]string{reference, temoto}, others...) {
 		if q := r.ratios(e); len(q) > 0 {
 			m, _, _ := median(q)
 			s += fmt.Sprintf("  %s × %s", number(m), e)
@@ -249,10 +249,17 @@ func (r *result) value() float64 {
 	case millions:
 		return 1e3 / mid
 	default:
-		m, _, _ := median(r.ratios("1 goroutine"))
-		return m
+		for _, e := range []string{"1 goroutine", asText} {
+			if q := r.ratios(e); len(q) > 0 {
+				mid, _, _ = median(q)
+			}
+		}
+		return mid
 	}
 }
+
+// others are the engines that have no column of their own.
+var others = []string{"1 goroutine", netURL, "google", "fast-robots", asText, hello, earlier}
 
 func (r *result) reached() string { return r.goal.reached(r.value()) }
 
@@ -367,7 +374,7 @@ func (rep *report) write(w io.Writer) {
 			mb = number(s)
 		}
 		about := r.about
-		for _, e := range []string{"1 goroutine", netURL, "google", "fast-robots"} {
+		for _, e := range others {
 			if q := r.ratios(e); len(q) > 0 {
 				about += "; × " + e + " " + spread(q)
 			}

@@ -375,8 +375,8 @@ func twoCores(part func(from, step int) int, ops int) *work {
 var ruleCounts = []int{10, 100, 1000, 10_000}
 
 // rows returns all rows for the given sets; the last is the one whose rules
-// make the mixed rows.
-func rows(sets []*set, seed uint64, quick bool) []row {
+// make the mixed rows. Programs are built in the folder temp.
+func rows(sets []*set, seed uint64, quick bool, temp string) []row {
 	var all []row
 	for _, s := range sets {
 		on := "/" + s.name
@@ -454,7 +454,7 @@ func rows(sets []*set, seed uint64, quick bool) []row {
 			return w
 		}})
 	}
-	return all
+	return append(all, programRows(sets[0], seed, quick, temp)...)
 }
 
 func literalProblem(seed uint64, n int) problem {

@@ -301,7 +301,9 @@ func (c *call) answer(ctx context.Context, show func(*page)) (int, error) {
 		defer c.live.progress.report(c.std.screen, c.name)()
 		list.pieces = make(chan piece, piecesAhead)
 	}
-	if c.fetches || slices.Contains(c.args, "-") { // else there is nothing to wait for
+	// One question about a file at hand is answered at once: to catch signals would be a
+	// tenth of the run.
+	if c.fetches || len(c.args) > 1 || c.args[0] == "-" {
 		var stop context.CancelFunc
 		ctx, stop = interruptible(ctx)
 		defer stop()

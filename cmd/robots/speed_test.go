@@ -5,9 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/robotskit/robots"
 )
@@ -85,5 +88,114 @@ func TestBatchAllocations(t *testing.T) {
 	got := testing.AllocsPerRun(10, answer) / lines
 	if t.Logf("%.2f allocations per line", got); got > most {
 		t.Errorf("%.2f allocations per line, want at most %v", got, most)
+	}
+}
+
+// TestListIsPlain compares the lines of check with the obvious way to write them, which
+// makes every part of each line anew.
+func TestListIsPlain(t *testing.T) {
+	const text = thirteen + "User-agent: Bot\nAllow: /caf\xc3\xa9\nDisallow: /\xff\nDisallow: /a\x07*b\nUser-agent: BOT\nAllow: /*.php\nDisallow: /*.php$\nDisallow:\n\nUser-agent: bot\nuser-agent:bot\nuser-agent:bot\nuser-agent:bot\nuser-agent:bot\nuser-agent:bot\nDisallow: /z\n"
+	file := writeFile(t, text)
+	r := rand.New(rand.NewPCG(3, 4))
+	parts := []string{"/", "a", "search", "public/", "caf\u00e9", "%2f", "\xff", "\x07b", ".php", "?sort=", "\u202e", "tmp/x", ".pdf", "z", "//", "#f", "\u65e5\u672c"}
+	var in strings.Builder
+	var urls []string
+	for range 3000 {
+		url := "https://shop.example/"
+		for range r.IntN(12) {
+			url += parts[r.IntN(len(parts))]
+		}
+		urls = append(urls, url)
+		in.WriteString(url + []string{"\n", "\r\n", "\n \n"}[r.IntN(3)])
+	}
+	for _, d := range robots.Dialects() {
+		for _, agent := range []string{"*", "bot", "other"} {
+			for _, colour := range []string{colourNever, colourAlways} {
+				var out bytes.Buffer
+				run(t.Context(), []string{"check", "-f", file, "-d", d.Name, "-a", agent, "--color", colour, "-"}, strings.NewReader(in.String()), &out, io.Discard)
+				rules := robots.Parse([]byte(text)).Rules(d, agent)
+				answers := strings.Split(out.String(), "\n")
+				if len(answers) != len(urls)+1 {
+					t.Fatalf("%s: %d answers to %d URLs", d.Name, len(answers)-1, len(urls))
+				}
+				for i, url := range urls {
+					_, path, err := robots.ParseURL(url)
+					if d.Escapes == robots.EscapesRaw {
+						path = robots.RawPath(url)
+					} else if err != nil {
+						t.Fatal(err)
+					}
+					start, end := plainLine(palette{colour == colourAlways}, rules.Match(path), robots.Printable(url))
+					middle, cut := strings.CutPrefix(answers[i], start)
+					middle, cut2 := strings.CutSuffix(middle, end)
+					if !cut || !cut2 || strings.Trim(middle, " ") != "" || !strings.HasPrefix(middle, "  ") {
+						t.Fatalf("%s, %s: %q\ngot  %q\nwant %q, blanks, %q", d.Name, agent, url, answers[i], start, end)
+					}
+					if column := utf8.RuneCountInString(robots.Printable(url)) + len(middle) - 2; i > chunkLines && column < maxURLColumn {
+						t.Fatalf("%q: the reason stands in column %d", answers[i], column)
+					}
+				}
+			}
+		}
+	}
+}
+
+// plainLine returns what stands before and behind the blanks of a line of check.
+func plainLine(p palette, v robots.Verdict, url string) (start, end string) {
+	style := map[string]string{"allow": green, "disallow": red, "undefined": yellow}[v.Word()]
+	because := v.Reason.Sentence()
+	if !v.Rule.IsZero() {
+		because = fmt.Sprintf("line %d: %s", v.Rule.Line(), v.Rule)
+	}
+	if v.Undefined {
+		weighs := map[bool]string{true: "allow", false: "disallow"}[v.Allowed]
+		because = fmt.Sprintf("%s leaves this open, by weight %s, %s", v.Dialect, weighs, because)
+	}
+	if !v.Group.IsZero() {
+		because += "  " + p.paint(faint, fmt.Sprintf("(group %s, %s)", v.Group.Token(), lineList(v.Group.Lines())))
+	}
+	return p.paint(style, fmt.Sprintf("%-9s", v.Word())) + "  " + url, because
+}
+
+// TestBatchRemembers compares an answerer that has answered many lines with one that has
+// answered none: what is kept from line to line changes no answer.
+func TestBatchRemembers(t *testing.T) {
+	c := newCall(&streams{now: time.Now, err: io.Discard})
+	c.name, c.dialects, c.tokens = "robots check", []robots.Dialect{robots.RFC9309}, []string{"*"}
+	c.file = robots.Parse([]byte("User-agent: *\nDisallow: /of-the-call\n"))
+	b := &batch{call: c, agent: []byte(`"*"`)}
+	kept := answerer{batch: b}
+	quoted := func(s string) string { return string(robots.AppendQuoted(nil, s)) }
+	members := [][]string{
+		{``, `,"agent":"Googlebot"`, `,"agent":["a","b"]`, `,"agent":["b","a"]`, `,"agent":"a,b"`, `,"agent":7`, `,"agent":["a",1]`, `,"agent":"Mozilla/5.0 (compatible; A/1)"`, `,"agent":null`, `,"agent":""`},
+		{
+			``, `,"robots":` + quoted(thirteen), `,"robots":` + quoted("User-agent: a\nDisallow: /a\nUser-agent: b\nCrawl-delay: 5\n"),
+			`,"robots":"\u00e9\ud83d\ude00"`, `,"robots":"User-agent: b\nDisallow: /"`, `,"robots":"User-agent: a\nDisallow: /"`, `,"robots":{}`, `,"robots_b64":"VXNlci1hZ2VudDogKgpEaXNhbGxvdzogLwo="`,
+			`,"robots_b64":"` + strings.Repeat("%", 200) + `"`, `,"robots":"","robots_b64":""`, `,"robots":` + quoted("Sitemap: x\nUser-agent: *\nRequest-rate: 1/5\nDisallow: /"+strings.Repeat("x", 2000)),
+		},
+		{``, `,"dialect":"google"`, `,"dialect":"google-cpp"`, `,"dialect":"bing"`, `,"dialect":"all"`, `,"dialect":"nobody"`},
+		{``, ``, `,"max_bytes":20`, `,"max_bytes":0`, `,"max_bytes":-1`},
+		{`,"url":"/a"`, `,"url":"/of-the-call"`, `,"url":"/a?\ud800"`, `,"url":"x"`, ``, `,"url":1`},
+		{``, ``, ``, `,"Url":"/"`, `}`, `,"at":"never"`},
+	}
+	r := rand.New(rand.NewPCG(5, 6))
+	var line []byte
+	for i := range 20_000 {
+		if i == 0 || r.IntN(4) > 0 { // else the line before once more
+			line = fmt.Appendf(nil, `{"id":%d`, r.IntN(9))
+			for _, m := range members {
+				line = append(line, m[r.IntN(len(m))]...)
+			}
+			line = append(line, '}')
+		}
+		var q, again request
+		q.read(line)
+		again.read(bytes.Clone(line))
+		got, err := kept.append(t.Context(), nil, &q)
+		fresh := answerer{batch: b}
+		want, err2 := fresh.append(t.Context(), nil, &again)
+		if err != nil || err2 != nil || !bytes.Equal(got, want) {
+			t.Fatalf("line %d: %s\ngot  %s, %v\nwant %s, %v", i+1, line, got, err, want, err2)
+		}
 	}
 }

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestProgramRows runs what the rows of the program run, once.
+func TestProgramRows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program")
+	}
+	for _, r := range programRows(testSet(100), testSeed, true, t.TempDir()) {
+		for _, e := range r.make().engines {
+			// A failure of a program is a panic. The loop is this test, so it is left out.
+			if e.name == temoto {
+				continue
+			}
+			if d := e.timed(0); d <= 0 {
+				t.Errorf("%s, %s: %v of processor time", r.name, e.name, d)
+			}
+		}
+	}
+}
+
+// TestBatchLines: every line has a file of its own.
+func TestBatchLines(t *testing.T) {
+	lines := strings.Split(batch(testSet(100), testSeed, 50), "\n")
+	if len(lines) != 51 {
+		t.Fatalf("%d lines, want 50", len(lines)-1)
+	}
+	seen := map[string]bool{}
+	for _, line := range lines[:50] {
+		_, body, _ := strings.Cut(line, `"robots":`)
+		body, _, _ = strings.Cut(body, `,"url":`)
+		if seen[body] || len(body) < 380 || len(body) > 700 {
+			t.Errorf("a body of %d bytes, seen before: %v", len(body), seen[body])
+		}
+		seen[body] = true
+	}
+}
