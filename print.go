@@ -195,12 +195,8 @@ func appendString(dst []byte, s string) []byte {
 // printable returns s for people's eyes and terminals: controls and bytes that
 // are no UTF-8 are shown as \xHH, so that a site cannot steer a terminal.
 func printable(s string) string {
-	n := 0
-	for n < len(s) && ' ' <= s[n] && s[n] < 0x7F {
-		n++
-	}
 	ok := true
-	for _, u := range s[n:] {
+	for _, u := range s {
 		if u < ' ' || u == 0x7F || u == utf8.RuneError || 0x80 <= u && u < 0xA0 || isFormat(u) {
 			ok = false
 			break
