@@ -108,9 +108,9 @@ type Cache struct {
 }
 
 // New returns a cache. The error says which option cannot be used.
-func New(o Options) (*Cache, error) { return newCache(o, time.Now) }
+func New(o Options) (*Cache, error) { return newCache(o, nil) }
 
-// newCache takes the wall clock for tests in which it jumps.
+// newCache takes the wall clock of tests in which it jumps.
 func newCache(o Options, wall func() time.Time) (*Cache, error) {
 	o = o.filled()
 	for _, v := range []struct {
