@@ -43,6 +43,7 @@ var policy = map[string]row{
 	"robotstest":  {ours: []string{""}, mods: []string{"golang.org/x/tools/txtar"}},
 	"lint":        {ours: []string{"", "compare"}},
 	"compare":     {ours: []string{""}},
+	"crawlers":    {ours: []string{""}},
 	"fetch":       {ours: []string{""}, mods: []string{"golang.org/x/net/proxy"}}, // the client of SOCKS5
 	"cache":       {ours: []string{"", "fetch", "cache"}},
 	"cache/bolt":  {ours: []string{"", "fetch", "cache"}, mods: []string{"go.etcd.io/bbolt"}},
