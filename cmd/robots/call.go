@@ -31,6 +31,7 @@ type call struct {
 	maxBytes       int       // noLimit without --max-bytes
 	at             time.Time // zero: now
 	format, colour string
+	formats        []string // beside text and json
 	userInitiated  bool
 	comparing      bool // --dialect may be all
 	site           siteFlags
@@ -58,7 +59,7 @@ func newCall(std *streams) *call {
 func (c *call) run(status *int, verb func(context.Context) (int, error)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) (err error) {
 		c.cmd, c.name, c.args = cmd, cmd.CommandPath(), args
-		if err = checkFormat(c.format); err != nil {
+		if err = checkFormat(c.format, c.formats...); err != nil {
 			return err
 		}
 		if c.palette, err = newPalette(c.colour, c.std.terminal); err != nil {
@@ -117,7 +118,7 @@ func (c *call) openSource() (err error) {
 	}
 	if !c.given("file") {
 		c.live, err = newLive(c)
-	} else if err = c.site.unused(); err == nil {
+	} else if err = c.site.unused("with -f"); err == nil {
 		c.file, err = c.readFile()
 	}
 	if err != nil {

@@ -120,7 +120,9 @@ func appendCheck(dst []byte, rules *ruleSet, url string, path robots.Path) []byt
 
 // because says in one line why a verdict is what it is: the rule with its line
 // or the reason without a rule, and the group in which it was looked for.
-func because(colours palette, v robots.Verdict) string {
+func because(colours palette, v robots.Verdict) string { return reasonOf(v) + inGroup(colours, v) }
+
+func reasonOf(v robots.Verdict) string {
 	s := v.Reason.Sentence()
 	if !v.Rule.IsZero() {
 		s = "line " + strconv.Itoa(v.Rule.Line()) + ": " + v.Rule.String()
@@ -135,8 +137,12 @@ func because(colours palette, v robots.Verdict) string {
 		}
 		s = v.Dialect + " leaves this open, by weight " + weighs + ", " + s
 	}
+	return s
+}
+
+func inGroup(colours palette, v robots.Verdict) string {
 	if v.Group.IsZero() {
-		return s
+		return ""
 	}
-	return s + "  " + colours.paint(faint, "(group "+cmp.Or(v.Group.Token(), `""`)+", "+lineList(v.Group.Lines())+")")
+	return "  " + colours.paint(faint, "(group "+cmp.Or(v.Group.Token(), `""`)+", "+lineList(v.Group.Lines())+")")
 }

@@ -116,6 +116,7 @@ RFC 9309 says, or as Google, Seznam, Bing and Yandex do (--dialect).`,
 	root.AddCommand(
 		checkCommand(std, status),
 		clauseCommand(std),
+		crawlersCommand(std, status),
 		explainCommand(std, status),
 		fetchCommand(std, status),
 		scheduleCommand(std, status),
