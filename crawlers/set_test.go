@@ -62,7 +62,7 @@ func TestSet(t *testing.T) {
 func randomFile(rng *rand.Rand, list []Crawler) []byte {
 	var b strings.Builder
 	for range 1 + rng.IntN(12) {
-		field := []string{"User-agent: ", "user-agent:", "User agent: ", "User-agent "}[rng.IntN(4)]
+		field := []string{"User-agent: ", "user-agent:", "User agent: ", "User-agent ", " \xef\xbb\xbf useragent :", "USER-AGENTS: ", "\v\fuser-agent:\x00", "# user-agent: "}[rng.IntN(8)]
 		tokens := list[rng.IntN(len(list))].Tokens
 		name := tokens[rng.IntN(len(tokens))]
 		switch rng.IntN(8) {
@@ -77,7 +77,7 @@ func randomFile(rng *rand.Rand, list []Crawler) []byte {
 		case 4:
 			name = name[:1+rng.IntN(len(name))]
 		}
-		b.WriteString(field + name + "\n")
+		b.WriteString(field + name + []string{"\n", "\n", "\r", "\r\n"}[rng.IntN(4)])
 		if rng.IntN(3) > 0 {
 			b.WriteString([]string{"Disallow: /\n", "Disallow: /a\n", "Allow: /a/\n", "Disallow:\n", "Crawl-delay: 3\n", "\n"}[rng.IntN(6)])
 		}
