@@ -33,7 +33,10 @@ type call struct {
 	format, colour string
 	formats        []string // beside text and json
 	userInitiated  bool
-	comparing      bool // --dialect may be all
+	as             string   // the name of a crawler of the directory
+	each           bool     // every agent is a crawler of its own
+	purposes       []string // of crawlers that are asked for
+	comparing      bool     // --dialect may be all
 	site           siteFlags
 
 	// Set by open.
@@ -41,6 +44,7 @@ type call struct {
 	errPalette palette
 	dialects   []robots.Dialect // that answer side by side; the status is that of the first
 	tokens     []string
+	askers     *askers      // nil if one crawler asks
 	file       *robots.File // of -f, or
 	live       *live        // else
 
@@ -79,9 +83,15 @@ func (c *call) given(flag string) bool { return c.cmd.Flags().Changed(flag) }
 // open checks the call and opens what its flags name: whatever is bad about a call
 // is found before anything is fetched or answered.
 func (c *call) open() (err error) {
-	if c.dialect == allDialects && c.comparing {
+	if err := c.who(); err != nil {
+		return err
+	}
+	switch {
+	case c.askers != nil:
+		c.dialects = c.askers.dialects()
+	case c.dialect == allDialects && c.comparing:
 		c.dialects = robots.Dialects()
-	} else {
+	default:
 		d, err := dialectByName(c.dialect)
 		if err != nil {
 			return err
@@ -258,6 +268,9 @@ func (c *call) compileAll(s source) {
 	for _, d := range c.dialects {
 		c.rules = append(c.rules, c.compile(s, d, c.maxBytes, at, c.tokens))
 	}
+	if c.askers != nil {
+		c.compileAskers()
+	}
 }
 
 // appendJSON appends the members of an answer that batch, check and explain share.
@@ -309,7 +322,7 @@ func (c *call) answer(ctx context.Context, show func(*page)) (int, error) {
 			}
 			show(page)
 			answered++
-			status = max(status, statusOf(c.rules[0].Match(page.paths[0])))
+			status = max(status, c.statusOf(page))
 			if c.std.terminal {
 				_ = c.std.out.Flush() // the last flush reports its error
 			}

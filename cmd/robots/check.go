@@ -27,7 +27,8 @@ func checkCommand(std *streams, status *int) *cobra.Command {
 		Use:   "check [-f FILE] [-a TOKEN]... [-d DIALECT] URL...",
 		Short: "Say whether URLs may be fetched",
 		Long: `Check says of each URL whether the crawler may fetch it, and which line of the
-robots.txt decides.
+robots.txt decides. Names given with -a are those of one crawler, the most wanted
+first; with --each each is a crawler of its own.
 
 ` + urlHelp + `
 
@@ -42,6 +43,8 @@ the file is fetched.
   robots check -f robots.txt https://example.com/list?sort=price
   robots check -f robots.txt -a Googlebot-Image -a Googlebot /img/logo.png
   robots check -f robots.txt -d all /list?sort=price
+  robots check --as Googlebot-News https://example.com/news/
+  robots check --each -a Googlebot -a GPTBot https://example.com/page
   robots check -f robots.txt --format json - < urls.txt
   robots check --batch < questions.jsonl > answers.jsonl`,
 		DisableFlagsInUseLine: true,
@@ -53,6 +56,7 @@ the file is fetched.
 		}),
 	}
 	c.judgingFlags(cmd)
+	c.eachFlags(cmd)
 	cmd.Flags().BoolVar(&inBatch, "batch", false, "answer JSON Lines from standard input")
 	return cmd
 }
@@ -65,16 +69,24 @@ func check(ctx context.Context, c *call) (int, error) {
 	first := true
 	return c.answer(ctx, func(p *page) {
 		switch {
+		case c.format == formatJSON && c.askers != nil:
+			for i, rules := range c.askers.rules {
+				c.std.out.Write(appendCheck(c.std.out.AvailableBuffer(), rules, p.url, c.pathFor(p.paths, i), c.askers.list[i].Tokens))
+			}
 		case c.format == formatJSON:
 			for i, rules := range c.rules {
-				c.std.out.Write(appendCheck(c.std.out.AvailableBuffer(), rules, p.url, p.paths[i]))
+				c.std.out.Write(appendCheck(c.std.out.AvailableBuffer(), rules, p.url, p.paths[i], rules.Tokens()))
 			}
-		case len(c.rules) > 1:
+		case len(c.rules) > 1 || c.askers != nil:
 			if !first {
 				fmt.Fprintln(c.std.out)
 			}
 			first = false
-			c.table(p)
+			if c.askers != nil {
+				c.eachTable(p)
+			} else {
+				c.table(p)
+			}
 			c.printState("  ", c.state(p, factOf))
 		default:
 			v := c.rules[0].Match(p.paths[0])
@@ -109,12 +121,12 @@ func (c *call) table(p *page) {
 // appendCheck appends the answer as one line: the members of a batch answer
 // without its id, after the version of this format, and as agent the tokens asked
 // for, as the dialect reads them.
-func appendCheck(dst []byte, rules *ruleSet, url string, path robots.Path) []byte {
+func appendCheck(dst []byte, rules *ruleSet, url string, path robots.Path, agent []string) []byte {
 	dst = rules.appendJSON(append(dst, `{"schema":1,`...), path)
 	dst = append(dst, `,"url":`...)
 	dst = robots.AppendQuoted(dst, url)
 	dst = append(dst, `,"agent":`...)
-	dst = appendStrings(dst, rules.Tokens())
+	dst = appendStrings(dst, agent)
 	return append(dst, "}\n"...)
 }
 

@@ -26,7 +26,6 @@ const (
 // A crawlersCall is one run of crawlers.
 type crawlersCall struct {
 	*call
-	purposes []string
 	operator string
 	path     string
 	all      bool
@@ -53,6 +52,11 @@ beside it who is said not to obey.
 Without a file it lists the directory, with the name of a crawler what is known of
 it, and by whom. Names that are no longer in use, that are mistakes, or that nobody
 but old lists knows, take part with --all only.
+
+A line of --format json has the members schema, name, tokens, operator, purpose,
+dialect, obeys and sources; with a robots.txt then access (all, part, none,
+undecided: the proof would take too long, unknown: there is no answer from the
+site), verdict (of --path, else null), rule and group.
 
 Exit status: 0 whatever the verdicts, 2 bad use, unreadable input or interrupted.`,
 		Example: `  robots crawlers https://example.com/ --purpose ai
@@ -139,21 +143,27 @@ func (c *crawlersCall) argument(arg string) (isName bool, err error) {
 	return false, fmt.Errorf("%q is no file, no URL and no crawler of the directory%s", clip(arg), cmp.Or(meant(arg), ": robots crawlers lists it"))
 }
 
-// meant points out the crawler whose name is one slip away, "" if there is none.
+// meant points out the crawler in use whose name is one slip away, "" if there is
+// none or the name is known itself.
 func meant(name string) string {
-	names := map[string]string{}
-	var lower []string
-	for _, e := range crawlers.All() {
-		for _, token := range e.Tokens {
-			names[strings.ToLower(token)] = token
-			lower = append(lower, strings.ToLower(token))
-		}
-	}
-	near := nearest(name, lower)
-	if near == "" || len(name) < 4 || edits(strings.ToLower(name), near) != 1 {
+	const least = 5 // letters: of shorter names too many are near
+	if _, known := crawlers.Find(name); known || len(name) < least {
 		return ""
 	}
-	return ": " + names[near] + " is meant?"
+	for _, e := range crawlers.All() {
+		if n := len(e.Name) - len(name); n < -1 || n > 1 || idle(e) {
+			continue
+		}
+		if edits(strings.ToLower(name), strings.ToLower(e.Name)) == 1 {
+			return ": " + e.Name + " is meant?"
+		}
+	}
+	return ""
+}
+
+// idle reports whether an entry is asked for with --all only.
+func idle(e crawlers.Crawler) bool {
+	return e.Status == crawlers.Former || e.Status == crawlers.Mistake || e.Status == crawlers.Unknown
 }
 
 // anyAI stands for the three purposes that have to do with models.
@@ -193,8 +203,7 @@ func choose(purposes []string, operator string, all bool) ([]crawlers.Crawler, e
 	var operators []string
 	for _, e := range crawlers.All() {
 		operators = append(operators, append(strings.Fields(words(e.Operator)), strings.ToLower(e.Operator))...)
-		idle := e.Status == crawlers.Former || e.Status == crawlers.Mistake || e.Status == crawlers.Unknown
-		if len(wanted) > 0 && !wanted[e.Purpose] || idle && !all || !strings.Contains(words(e.Operator), words(operator)) {
+		if len(wanted) > 0 && !wanted[e.Purpose] || idle(e) && !all || !strings.Contains(words(e.Operator), words(operator)) {
 			continue
 		}
 		list = append(list, e)

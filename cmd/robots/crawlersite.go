@@ -107,12 +107,8 @@ func (p *prover) prove(r *robots.Rules) standing {
 
 // askSite asks the file, or the site of the URL, for the crawlers of the list.
 func (c *crawlersCall) askSite(ctx context.Context) (int, error) {
-	c.dialects = []robots.Dialect{robots.RFC9309}
-	for _, e := range c.list {
-		if d := e.ReadAs(); !slices.ContainsFunc(c.dialects, func(k robots.Dialect) bool { return k.Name == d.Name }) {
-			c.dialects = append(c.dialects, d)
-		}
-	}
+	c.askers = newAskers(c.list)
+	c.dialects = c.askers.dialects()
 	c.args = []string{cmp.Or(c.url, "/")}
 	if err := c.checkArgs(); err != nil {
 		return exitBad, err
@@ -159,17 +155,13 @@ func (c *crawlersCall) onePath() (paths []robots.Path, err error) {
 
 // stand finds out what the file says to each crawler.
 func (c *crawlersCall) stand(paths []robots.Path) []standing {
-	dialect := func(d robots.Dialect) int {
-		return slices.IndexFunc(c.dialects, func(k robots.Dialect) bool { return k.Name == d.Name })
-	}
-	rules := crawlers.NewSet(c.list).Rules(func(d robots.Dialect, _ ...string) *robots.Rules { return c.rules[dialect(d)].Rules })
 	p := &prover{steps: proofSteps, known: map[*robots.Rules]standing{}}
 	var all []standing
-	for i, r := range rules {
-		s := p.stand(r)
+	for i, r := range c.askers.rules {
+		s := p.stand(r.Rules)
 		s.crawler = c.list[i]
 		if paths != nil {
-			s.verdict, s.others = r.Match(paths[dialect(s.crawler.ReadAs())]), 0
+			s.verdict, s.others = r.Match(c.pathFor(paths, i)), 0
 		}
 		all = append(all, s)
 	}

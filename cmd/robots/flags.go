@@ -31,6 +31,7 @@ const noLimit = -1
 func (c *call) judgingFlags(cmd *cobra.Command) {
 	cmd.Flags().SortFlags = false
 	c.agentFlag(cmd)
+	c.asFlag(cmd)
 	c.fileFlags(cmd, allDialects)
 	cmd.Flags().BoolVar(&c.userInitiated, "user-initiated", false, "a user asked for this fetch, so robots.txt does not apply")
 	c.atFlag(cmd, judgedAt)
