@@ -9,7 +9,8 @@ import (
 
 // A Set is crawlers that are asked about one file together. A file is read once for
 // each of their dialects, and once for each crawler that it may name: all others
-// share one answer. A Set is immutable and safe for concurrent use.
+// share one answer. A file that names all of them costs as much as if each were asked
+// alone. A Set is immutable and safe for concurrent use.
 type Set struct {
 	members  []member
 	dialects []robots.Dialect

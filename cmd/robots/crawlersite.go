@@ -3,9 +3,12 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,55 +57,96 @@ func (s *standing) named() bool {
 	return !s.verdict.Group.IsZero() && s.verdict.Group.Token() != "*"
 }
 
-// A prover finds out what rules leave to a crawler, once for those that share them.
+// A prover finds out what rules leave to a crawler, once for crawlers that obey the
+// same rules, in one group or in several that say the same.
 type prover struct {
 	steps int // left
-	known map[*robots.Rules]standing
+	done  map[*robots.Rules]standing
+	known map[[sha256.Size]byte]proof
+}
+
+// A proof is what holds for rules, whoever obeys them.
+type proof struct {
+	access  access
+	blocked robots.Path // a shortest URL that is blocked, "/" if none is
+	others  int         // rules that block something besides
+}
+
+func newProver(steps int) *prover {
+	return &prover{steps: steps, done: map[*robots.Rules]standing{}, known: map[[sha256.Size]byte]proof{}}
 }
 
 func (p *prover) stand(r *robots.Rules) standing {
-	if s, ok := p.known[r]; ok {
+	s, ok := p.done[r]
+	if ok {
 		return s
 	}
-	s := p.prove(r)
-	p.known[r] = s
+	root := robots.RawPath("/")
+	if _, s.noFile = r.FallbackReason(); s.noFile {
+		s.access, s.verdict = accessAll, r.Match(root)
+		switch {
+		case undecided(s.verdict):
+			s.access = accessUnknown
+		case !s.verdict.Allowed:
+			s.access = accessNone
+		}
+	} else {
+		key := fingerprint(r)
+		found, ok := p.known[key]
+		if !ok {
+			found = p.prove(r)
+			p.known[key] = found
+		}
+		s.access, s.verdict, s.others = found.access, r.Match(found.blocked), found.others
+	}
+	p.done[r] = s
 	return s
+}
+
+// fingerprint is the same for rules of one dialect that stand in the same lines of a
+// file. A file that is made for it must not confuse two, for what is proved of one
+// would be said of the other.
+func fingerprint(r *robots.Rules) (sum [sha256.Size]byte) {
+	h := sha256.New()
+	io.WriteString(h, r.Dialect().Name) // a hash takes everything
+	var start [8]byte
+	for rule := range r.All() {
+		h.Write(binary.LittleEndian.AppendUint64(start[:0], uint64(rule.Span().Start)))
+	}
+	h.Sum(sum[:0])
+	return sum
 }
 
 // prove compares the rules with those that allow everything and those that disallow
 // everything.
-func (p *prover) prove(r *robots.Rules) standing {
-	s := standing{access: accessUnknown, verdict: r.Match(robots.RawPath("/"))}
-	_, s.noFile = r.FallbackReason()
-	if undecided(s.verdict) {
-		return s
-	}
+func (p *prover) prove(r *robots.Rules) proof {
 	d := r.Dialect()
-	ask := func(old, new *robots.Rules) compare.Direction {
+	ask := func(before, after *robots.Rules) compare.Direction {
 		if p.steps <= 0 {
 			return compare.Direction{}
 		}
-		dir := compare.Blocked(old, new, compare.Options{Steps: min(p.steps, compare.DefaultSteps), SkipRobotsTxt: true})
+		dir := compare.Blocked(before, after, compare.Options{Steps: min(p.steps, compare.DefaultSteps), SkipRobotsTxt: true})
 		p.steps -= dir.Steps
 		return dir
 	}
+	found := proof{blocked: robots.RawPath("/")}
 	blocked := ask(robots.AllowAll(d, robots.ReasonUnavailable), r)
 	if len(blocked.Changes) > 0 {
-		s.verdict, s.others = blocked.Changes[0].New, len(blocked.Changes)-1
+		found.blocked, found.others = robots.RawPath(blocked.Changes[0].Path), len(blocked.Changes)-1
 	}
 	if blocked.None() {
-		s.access = accessAll
-		return s
+		found.access = accessAll
+		return found
 	}
 	switch open := ask(r, robots.DisallowAll(d, robots.ReasonUnavailable)); {
 	case open.None():
-		s.access = accessNone
+		found.access = accessNone
 	case len(blocked.Changes) > 0 && len(open.Changes) > 0:
-		s.access = accessPart
+		found.access = accessPart
 	default:
-		s.access = accessUndecided
+		found.access = accessUndecided
 	}
-	return s
+	return found
 }
 
 // askSite asks the file, or the site of the URL, for the crawlers of the list.
@@ -155,7 +199,7 @@ func (c *crawlersCall) onePath() (paths []robots.Path, err error) {
 
 // stand finds out what the file says to each crawler.
 func (c *crawlersCall) stand(paths []robots.Path) []standing {
-	p := &prover{steps: proofSteps, known: map[*robots.Rules]standing{}}
+	p := newProver(proofSteps)
 	var all []standing
 	for i, r := range c.askers.rules {
 		s := p.stand(r.Rules)
