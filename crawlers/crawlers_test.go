@@ -3,8 +3,11 @@ package crawlers
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"net/url"
+	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -65,6 +68,64 @@ func TestDirectory(t *testing.T) {
 			t.Errorf("%s: addresses %q is no URL", c.Name, c.Addresses)
 		}
 	}
+}
+
+var update = flag.Bool("update", false, "lay directory.json out")
+
+// TestLayout: the file has a field a line, in one order, so that a diff shows what
+// has changed and nothing else. After a change by hand:
+//
+//	go test ./crawlers -run TestLayout -update
+func TestLayout(t *testing.T) {
+	want := layout(t, All())
+	if *update {
+		if err := os.WriteFile("directory.json", want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if !bytes.Equal(directory, want) {
+		t.Error("directory.json is laid out otherwise; run go test ./crawlers -run TestLayout -update")
+	}
+}
+
+func layout(t *testing.T, all []Crawler) []byte {
+	var b bytes.Buffer
+	encode := func(v any) string {
+		var text bytes.Buffer
+		e := json.NewEncoder(&text)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(v); err != nil {
+			t.Fatal(err)
+		}
+		return strings.ReplaceAll(strings.TrimSpace(text.String()), `","`, `", "`)
+	}
+	b.WriteString("[\n")
+	for i, c := range all {
+		var fields []string
+		for v := reflect.ValueOf(c); len(fields) < v.NumField(); {
+			name, option, _ := strings.Cut(v.Type().Field(len(fields)).Tag.Get("json"), ",")
+			value := v.Field(len(fields))
+			text := `    "` + name + `": ` + encode(value.Interface())
+			switch {
+			case option == "omitempty" && value.Len() == 0:
+				text = ""
+			case name == "sources":
+				var sources []string
+				for _, s := range c.Sources {
+					sources = append(sources, "      "+encode(s))
+				}
+				text = "    \"sources\": [\n" + strings.Join(sources, ",\n") + "\n    ]"
+			}
+			fields = append(fields, text)
+		}
+		fields = slices.DeleteFunc(fields, func(text string) bool { return text == "" })
+		b.WriteString("  {\n" + strings.Join(fields, ",\n") + "\n  }")
+		if i < len(all)-1 {
+			b.WriteByte(',')
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString("]\n")
+	return b.Bytes()
 }
 
 var date = regexp.MustCompile(`^(unknown|[0-9]{4}(-[0-9]{2}(-[0-9]{2})?)?)$`)
@@ -129,7 +190,7 @@ func TestTokens(t *testing.T) {
 					}
 					continue
 				}
-				reads := Unknown
+				var reads string
 				switch names := f.Crawlers(d); {
 				case len(names) == 0:
 					reads = "nobody"
