@@ -281,3 +281,14 @@ func ExampleSet() {
 	// GPTBot disallowed by line 3: Disallow: /
 	// Bytespider allowed: the file has rules, but none for this crawler
 }
+
+// TestNames: the short way to the names finds those of the directory.
+func TestNames(t *testing.T) {
+	var want []string
+	for _, c := range All() {
+		want = append(want, c.Name)
+	}
+	if got := slices.Collect(Names()); !slices.Equal(got, want) {
+		t.Errorf("%d names, want %d: %q", len(got), len(want), got)
+	}
+}

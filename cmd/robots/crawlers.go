@@ -147,18 +147,28 @@ func (c *crawlersCall) argument(arg string) (isName bool, err error) {
 // none or the name is known itself.
 func meant(name string) string {
 	const least = 5 // letters: of shorter names too many are near
-	if _, known := crawlers.Find(name); known || len(name) < least {
+	if len(name) < least {
 		return ""
 	}
-	for _, e := range crawlers.All() {
-		if n := len(e.Name) - len(name); n < -1 || n > 1 || idle(e) {
-			continue
-		}
-		if edits(strings.ToLower(name), strings.ToLower(e.Name)) == 1 {
-			return ": " + e.Name + " is meant?"
+	near := ""
+	for known := range crawlers.Names() {
+		switch n := len(known) - len(name); {
+		case n < -1 || n > 1:
+		case strings.EqualFold(known, name):
+			return ""
+		case near == "" && edits(strings.ToLower(name), strings.ToLower(known)) == 1:
+			if e, _ := crawlers.Find(known); !idle(e) {
+				near = known
+			}
 		}
 	}
-	return ""
+	if near == "" {
+		return ""
+	}
+	if _, known := crawlers.Find(name); known { // by a spelling
+		return ""
+	}
+	return ": " + near + " is meant?"
 }
 
 // idle reports whether an entry is asked for with --all only.
