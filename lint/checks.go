@@ -16,7 +16,10 @@ type Check struct {
 
 	// anyKind lets it look at files that are no text, too.
 	anyKind bool
-	find    func(*pass)
+	// proved marks those that take many steps: they do not run while they are off.
+	// The others do, so that no other check tells what they are silent about.
+	proved bool
+	find   func(*pass)
 }
 
 // Checks are all checks, by id. They must not be changed.
@@ -337,21 +340,28 @@ func checks() []Check {
 		{
 			ID: "RT502", Name: "never-matches", Severity: Warning,
 			What:   "A rule matches no URL that a client can send.",
-			Why:    "It has no effect.",
-			Before: "User-agent: *\nDisallow: /a$/b\n",
+			Why:    "It has no effect, and what it was meant for is not said.",
+			Before: "User-agent: *\nDisallow: /a/..$\n",
+			find:   neverMatches,
+			proved: true,
 		},
 		{
 			ID: "RT503", Name: "never-decides", Severity: Warning, Clause: "PREC-01",
-			What:   "Heavier rules match every URL that this one matches.",
+			What:   "Heavier rules match every URL that this one matches, and say the opposite of some.",
 			Why:    "It never decides, so it says something that is not so.",
-			Before: "User-agent: *\nDisallow: /*a\nAllow: /*aa*\nDisallow: /*aaa\n",
+			Before: "User-agent: *\nDisallow: /css/\nAllow: /*css/\n",
+			After:  "User-agent: *\nAllow: /*css/\n",
+			find:   neverDecides,
+			proved: true,
 		},
 		{
 			ID: "RT504", Name: "no-effect", Severity: Note,
 			What:   "Without the rule no verdict changes.",
-			Why:    "Another rule says the same already.",
+			Why:    "Other rules say the same already, or everything that it allows is allowed anyway. Of rules that stand in for each other one is left.",
 			Before: "User-agent: *\nDisallow: /a\nDisallow: /a/b\n",
 			After:  "User-agent: *\nDisallow: /a\n",
+			find:   noEffect,
+			proved: true,
 		},
 		{
 			ID: "RT505", Name: "duplicate-rule", Severity: Note,

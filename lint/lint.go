@@ -152,22 +152,13 @@ func File(f *robots.File, o Options) Result {
 	ignores := p.ignores()
 	for i := range Checks {
 		c := &Checks[i]
-		p.severity = severityOf(c, o)
-		if c.find == nil || p.severity == Off || p.kind != "" && !c.anyKind {
+		on := p.begin(c)
+		if c.find == nil || !on && c.proved || p.kind != "" && !c.anyKind {
 			continue
 		}
-		p.check = c
 		c.find(p)
 	}
-	p.severity = Warning
-	p.silence(ignores, func(id string) bool { return severityOf(Find(id), o) == Off })
+	p.silence(ignores)
 	p.prove()
 	return p.result()
-}
-
-func severityOf(c *Check, o Options) Severity {
-	if s, ok := o.Severities[c.ID]; ok {
-		return s
-	}
-	return c.Severity
 }

@@ -11,6 +11,13 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
+func plural(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return itoa(n) + " " + thing
+}
+
 func sitemapURL(p *pass) {
 	for _, l := range p.lines {
 		if l.Field != robots.FieldSitemap {
@@ -88,7 +95,8 @@ func badValue(p *pass) {
 		if rec.Usable {
 			message = "part of this value is not used: "
 		}
-		p.add(at, message+rec.Problem)
+		d := p.add(at, message+rec.Problem)
+		d.Dialects = p.where(func(v *view) bool { return v.uses(l.Field) })
 	}
 }
 
@@ -115,7 +123,7 @@ func longDelay(p *pass) {
 		}
 		if rec, ok := p.record(l); ok && rec.Usable && rec.Delay > longDelaySeconds {
 			pages := int(24 * 60 * 60 / rec.Delay)
-			p.add(l.Value, "at this pace a crawler reads at most "+itoa(pages)+" pages a day")
+			p.add(l.Value, "at this pace a crawler reads at most "+plural(pages, "page")+" a day")
 		}
 	}
 }
