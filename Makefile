@@ -57,6 +57,7 @@ bench: ## the measurements; BENCH='-corpus DIR -o results' for real files and a 
 lint: ## golangci-lint, downloaded by Go
 	for m in $(MODULES); do (cd $$m && $(LINT) run --config $(CURDIR)/.golangci.yml ./...) || exit 1; done
 docs: ## the generated pages; ids of statements become links
+	go test -count=1 -run TestPage ./lint -update
 	go test -count=1 -run 'TestDialectPage|TestDocuments' . -update
 	go test -count=1 -run TestFaultPage ./fetch -update
 crawlers: ## names in files of ROBOTS_CORPUS that the directory of crawlers lacks, and entries not looked at for a year

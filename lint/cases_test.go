@@ -40,6 +40,7 @@ func TestCases(t *testing.T) {
 		}
 		got := txtar.Archive{Comment: txtar.Parse(body).Comment}
 		firesHere, silentHere := 0, 0
+		mended := c.Fix == NoFix
 		for _, f := range txtar.Parse(body).Files {
 			if strings.HasSuffix(f.Name, ".want") || strings.HasSuffix(f.Name, ".fixed") {
 				continue
@@ -56,12 +57,19 @@ func TestCases(t *testing.T) {
 					fixed = quoted(fixed)
 				}
 				got.Files = append(got.Files, txtar.File{Name: f.Name + ".fixed", Data: fixed})
+				if c.Fix == NoFix {
+					t.Errorf("%s: %s is fixed, and the check is said to have no fix", c.ID, f.Name)
+				}
+				mended = true
 			}
 			if want == "" || strings.HasPrefix(want, "also") {
 				silentHere++
 			} else {
 				firesHere++
 			}
+		}
+		if !mended {
+			t.Errorf("%s: no case is fixed, and the check is said to have a fix", c.ID)
 		}
 		if firesHere == 0 || silentHere == 0 {
 			t.Errorf("%s: %d cases in which it fires, %d in which it is silent: both are needed", c.ID, firesHere, silentHere)

@@ -33,35 +33,46 @@ func (p *pass) uses() []map[int]compare.Use {
 	}
 	known := map[string][]compare.Effect{}
 	for i, v := range once.views {
-		best := map[int]compare.Use{}
-		p.usesOf[i] = best
-		done := map[*robots.Rules]bool{}
-		for _, name := range v.crawlers() {
-			r := once.rules(v, name)
-			if r == nil {
-				return p.usesOf
-			}
-			if done[r] {
-				continue
-			}
-			done[r] = true
-			for _, e := range once.effects(r, known) {
-				line := e.Rule.Line()
-				if was, ok := best[line]; !ok || isBetter(e.Use, was) {
-					best[line] = e.Use
-				}
-			}
-		}
+		p.usesOf[i] = once.usesIn(v, known)
 	}
 	return p.usesOf
 }
 
-// effects is compare.Effects out of the steps of the file. Sets that are alike are asked once.
-func (p *pass) effects(r *robots.Rules, known map[string][]compare.Effect) []compare.Effect {
+// usesIn is uses in one dialect. If the steps do not suffice, nothing is known of any rule.
+func (p *pass) usesIn(v *view, known map[string][]compare.Effect) map[int]compare.Use {
+	best := map[int]compare.Use{}
+	done := map[*robots.Rules]bool{}
+	for _, name := range v.crawlers() {
+		r := p.rules(v, name)
+		effects, ok := p.effects(r, known)
+		if !ok {
+			p.paths(func(l robots.Line, _ string) { best[l.Number] = compare.Undecided })
+			return best
+		}
+		if done[r] {
+			continue
+		}
+		done[r] = true
+		for _, e := range effects {
+			line := e.Rule.Line()
+			if was, ok := best[line]; !ok || isBetter(e.Use, was) {
+				best[line] = e.Use
+			}
+		}
+	}
+	return best
+}
+
+// effects is compare.Effects out of the steps of the file, false if they do not suffice. Sets
+// that are alike are asked once.
+func (p *pass) effects(r *robots.Rules, known map[string][]compare.Effect) ([]compare.Effect, bool) {
+	if r == nil {
+		return nil, false
+	}
 	key := p.key(r, true)
 	effects, ok := known[key]
 	if ok || !p.spend(r.Len()) {
-		return effects
+		return effects, ok
 	}
 	effects = compare.Effects(r, compare.Options{Steps: max(1, min(p.steps/16, compare.DefaultSteps))})
 	for i := range effects {
@@ -73,17 +84,18 @@ func (p *pass) effects(r *robots.Rules, known map[string][]compare.Effect) []com
 		p.undecided = p.undecided || e.Use == compare.Undecided
 	}
 	known[key] = effects
-	return effects
+	return effects, true
 }
 
-// isDenied reports whether the rules say the opposite of what one of them says, of a URL that it
-// matches.
+// isDenied reports whether it is proved that the rules say the opposite of what one of them
+// says, of a URL that it matches.
 func (p *pass) isDenied(r *robots.Rules, rule robots.Rule) bool {
-	if p.steps <= 0 {
-		p.undecided = true
+	if !p.spend(1) {
 		return false
 	}
-	c, err := compare.Every(r, rule.Path(), rule.Allows(), p.budget())
+	o := p.budget()
+	o.Steps = max(1, o.Steps/16)
+	c, err := compare.Every(r, rule.Path(), rule.Allows(), o)
 	p.steps -= c.Steps
 	p.undecided = p.undecided || !c.Complete && c.Path == ""
 	return err == nil && c.Path != ""

@@ -16,7 +16,7 @@ func (p *pass) prove() {
 	var fixes, more []*Diagnostic
 	for _, d := range p.found {
 		switch {
-		case d.Fix == nil || d.Check.Change || d.Severity == Off || len(d.Dialects) == 0:
+		case d.Fix == nil || d.Check.Fix != SafeIfProved || d.Severity == Off || len(d.Dialects) == 0:
 		case d.Check.ID == "RT504":
 			more = append(more, d)
 		default:

@@ -19,6 +19,7 @@ func plural(n int, thing string) string {
 }
 
 func sitemapURL(p *pass) {
+	site := p.site()
 	for _, l := range p.lines {
 		if l.Field != robots.FieldSitemap {
 			continue
@@ -33,7 +34,24 @@ func sitemapURL(p *pass) {
 		}
 		d := p.add(l.Value, "a sitemap is named by its whole URL, and "+quote(value)+" is none")
 		d.Advice = "write https://, the host and the path"
+		if site != "" && value[0] == '/' {
+			d.Advice = "write " + site + value
+			d.edit(Edit{l.Value.Start, l.Value.End, site + value})
+		}
 	}
+}
+
+// site returns the origin of the first whole URL of a sitemap, "" if there is none.
+func (p *pass) site() string {
+	for _, l := range p.lines {
+		if l.Field != robots.FieldSitemap {
+			continue
+		}
+		if origin, _, err := robots.ParseURL(p.text(l.Value)); err == nil {
+			return origin.String()
+		}
+	}
+	return ""
 }
 
 func repeatedSitemap(p *pass) {
