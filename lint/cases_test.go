@@ -107,6 +107,9 @@ func findings(c *Check, file []byte) (text string, fixed []byte) {
 			if fix = "a change"; d.Fix.Safe {
 				fix = "safe"
 			}
+			if d.Fix.Change != "" {
+				fix += ": " + d.Fix.Change
+			}
 		}
 		dialects := strings.Join(d.Dialects, " ")
 		if len(d.Dialects) == len(robots.Dialects()) {

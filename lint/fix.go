@@ -188,3 +188,52 @@ func sameForAll(a, b *robots.File) error {
 	}
 	return nil
 }
+
+// tellChanges says of each fix that is not safe what it changes. It takes what steps are left, and
+// none that somebody misses.
+func (p *pass) tellChanges() {
+	for _, d := range p.found {
+		if d.Fix == nil || d.Fix.Safe || d.Severity == Off || len(d.Dialects) == 0 {
+			continue
+		}
+		undecided := p.undecided
+		d.Fix.Change = p.change(d)
+		p.undecided = undecided
+	}
+}
+
+// change returns what a fix changes in the first dialect in which the finding matters, for the
+// first crawler for whom it changes anything.
+func (p *pass) change(d *Diagnostic) string {
+	if !p.spend(4 * len(p.lines)) {
+		return ""
+	}
+	i := slices.IndexFunc(p.views, func(v *view) bool { return v.dialect.Name == d.Dialects[0] })
+	v := p.views[i]
+	other := &pass{file: robots.Parse(Apply(p.body, d.Fix.Edits)), steps: p.steps}
+	other.lines = slices.Collect(other.file.Lines())
+	w := newView(other.file, v.dialect, len(other.lines))
+	for _, name := range union(v.crawlers(), w.crawlers()) {
+		other.steps = p.steps
+		a, b := p.rules(v, name), other.rules(w, name)
+		p.steps = min(p.steps, other.steps)
+		if a == nil || b == nil {
+			return ""
+		}
+		whom := ""
+		if name != "*" {
+			whom = " for " + robots.Printable(name)
+		}
+		blocked := compare.Blocked(a, b, p.budget())
+		p.steps -= blocked.Steps
+		if len(blocked.Changes) > 0 {
+			return "blocks " + blocked.Changes[0].Path + whom
+		}
+		open := compare.Blocked(b, a, p.budget())
+		p.steps -= open.Steps
+		if len(open.Changes) > 0 {
+			return "opens " + open.Changes[0].Path + whom
+		}
+	}
+	return ""
+}

@@ -31,6 +31,7 @@ type pass struct {
 	perCheck  map[*Check]int
 	dropped   int
 	steps     int // left for proofs
+	budgeted  int // for all of them
 	undecided bool
 }
 
@@ -41,6 +42,7 @@ func newPass(f *robots.File, o Options) *pass {
 	if p.steps <= 0 {
 		p.steps = DefaultMaxSteps
 	}
+	p.budgeted = p.steps
 	if p.kind == "" {
 		p.lines = slices.Collect(f.Lines())
 	}
@@ -82,7 +84,7 @@ func (p *pass) add(at robots.Span, message string) *Diagnostic {
 
 // result returns what was found, in order.
 func (p *pass) result() Result {
-	r := Result{Dropped: p.dropped, Undecided: p.undecided}
+	r := Result{Dropped: p.dropped, Undecided: p.undecided, Steps: p.budgeted - p.steps}
 	for _, d := range p.found {
 		if len(d.Dialects) == 0 || d.Severity == Off {
 			continue
