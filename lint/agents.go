@@ -55,8 +55,17 @@ func isHeader(value string) bool {
 	if !strings.ContainsRune(value, '(') && !strings.HasPrefix(strings.ToLower(value), "mozilla/") {
 		return false
 	}
-	names := robots.ProductTokens(value)
-	return len(names) > 0 && !strings.EqualFold(names[0], commonStart(value, names[0]))
+	name := product(value)
+	return name != "" && !strings.EqualFold(name, commonStart(value, name))
+}
+
+// product returns the crawler that a value most probably means, "" for none.
+func product(value string) string {
+	const most = 4096 // nobody reads a longer header
+	if names := robots.ProductTokens(value[:min(len(value), most)]); len(names) > 0 {
+		return names[0]
+	}
+	return ""
 }
 
 // agents calls do for the user-agent lines of a form.
@@ -73,8 +82,8 @@ func (p *pass) agents(form agentForm, do func(l robots.Line, value string)) {
 func tokenCut(p *pass) {
 	p.agents(agentToken, func(l robots.Line, value string) {
 		name, _, _ := strings.Cut(value, "/")
-		if names := robots.ProductTokens(value); len(names) > 0 {
-			name = names[0]
+		if meant := product(value); meant != "" {
+			name = meant
 		}
 		if value == "*" || strings.HasPrefix(value, "* ") {
 			name = "*"
@@ -114,13 +123,13 @@ func commonStart(a, b string) string {
 
 func tokenHeader(p *pass) {
 	p.agents(agentHeader, func(l robots.Line, value string) {
-		names := robots.ProductTokens(value)
-		if len(names) == 0 {
+		name := product(value)
+		if name == "" {
 			return
 		}
 		d := p.add(l.Value, "this is a whole User-Agent header; most engines look for a name")
-		d.Advice = "write " + names[0]
-		d.Dialects = p.where(func(v *view) bool { return v.misnames(l, names[0]) })
+		d.Advice = "write " + name
+		d.Dialects = p.where(func(v *view) bool { return v.misnames(l, name) })
 	})
 }
 

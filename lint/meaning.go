@@ -21,7 +21,7 @@ func (p *pass) rules(v *view, name string) *robots.Rules {
 	if r := v.rules[key]; r != nil {
 		return r
 	}
-	if !p.spend(1 + len(p.lines)) {
+	if !p.spend(1 + len(p.lines) + len(p.file.Bytes())/64) {
 		return nil
 	}
 	r := p.file.Rules(v.dialect, name)
