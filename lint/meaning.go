@@ -21,7 +21,8 @@ func (p *pass) rules(v *view, name string) *robots.Rules {
 	if r := v.rules[key]; r != nil {
 		return r
 	}
-	if !p.spend(1 + len(p.lines) + len(p.file.Bytes())/64) {
+	// The names in a long one are told apart by comparing each with each.
+	if !p.spend(1 + len(p.lines) + len(p.file.Bytes())/64 + len(name)*len(name)/256) {
 		return nil
 	}
 	r := p.file.Rules(v.dialect, name)
@@ -34,7 +35,7 @@ func (p *pass) rules(v *view, name string) *robots.Rules {
 
 // spend takes steps for a proof, and reports whether there were any left.
 func (p *pass) spend(steps int) bool {
-	if p.steps <= 0 {
+	if p.steps < steps {
 		p.undecided = true
 		return false
 	}
