@@ -192,26 +192,41 @@ func sameForAll(a, b *robots.File) error {
 // tellChanges says of each fix that is not safe what it changes. It takes what steps are left, and
 // none that somebody misses.
 func (p *pass) tellChanges() {
+	defer func(was bool) { p.undecided = was }(p.undecided)
 	for _, d := range p.found {
-		if d.Fix == nil || d.Fix.Safe || d.Severity == Off || len(d.Dialects) == 0 {
+		if d.Fix == nil || d.Fix.Safe || d.Severity == Off || len(d.Dialects) == 0 || !p.spend(len(p.lines)) {
 			continue
 		}
-		undecided := p.undecided
 		d.Fix.Change = p.change(d)
-		p.undecided = undecided
 	}
 }
 
-// change returns what a fix changes in the first dialect in which the finding matters, for the
-// first crawler for whom it changes anything.
+// change returns what a fix changes, for the first crawler for whom it changes anything: in a
+// dialect in which the finding matters, or else in another one, which it names.
 func (p *pass) change(d *Diagnostic) string {
-	if !p.spend(4 * len(p.lines)) {
+	other := &pass{file: robots.Parse(Apply(p.body, d.Fix.Edits))}
+	other.lines = slices.Collect(other.file.Lines())
+	for _, v := range p.all {
+		if slices.Contains(d.Dialects, v.dialect.Name) {
+			if c := p.changeIn(v, other); c != "" {
+				return c
+			}
+		}
+	}
+	for _, v := range p.all {
+		if !slices.Contains(d.Dialects, v.dialect.Name) {
+			if c := p.changeIn(v, other); c != "" {
+				return c + " in " + v.dialect.Name
+			}
+		}
+	}
+	return ""
+}
+
+func (p *pass) changeIn(v *view, other *pass) string {
+	if !p.spend(len(p.lines) + len(other.lines)) {
 		return ""
 	}
-	i := slices.IndexFunc(p.views, func(v *view) bool { return v.dialect.Name == d.Dialects[0] })
-	v := p.views[i]
-	other := &pass{file: robots.Parse(Apply(p.body, d.Fix.Edits)), steps: p.steps}
-	other.lines = slices.Collect(other.file.Lines())
 	w := newView(other.file, v.dialect, len(other.lines))
 	for _, name := range union(v.crawlers(), w.crawlers()) {
 		other.steps = p.steps

@@ -72,7 +72,9 @@ func (v *view) token(l robots.Line) string {
 
 // named reports whether a user-agent line names a crawler.
 func (v *view) named(l robots.Line, name string) bool {
-	return slices.ContainsFunc(v.lines[l.Number].names, func(n string) bool { return strings.EqualFold(n, name) })
+	return slices.ContainsFunc(v.lines[l.Number].names, func(n string) bool {
+		return n == name || !v.dialect.ExactCase && strings.EqualFold(n, name)
+	})
 }
 
 // misnames reports whether a user-agent line counts and does not name a crawler.
