@@ -146,45 +146,60 @@ func (c *call) openSource() (err error) {
 // line of a batch may be.
 const maxFile = 64 << 20
 
-// readFile reads the robots.txt that -f names, and says what is strange about it
-// as the first dialect reads it.
+// readFile reads the robots.txt that -f names.
 func (c *call) readFile() (*robots.File, error) {
-	from, title := c.std.in, "standard input"
-	if c.fileName != "-" {
-		title = c.fileName
-		if title == "" {
-			return nil, errors.New("the name after -f is empty")
-		}
-		f, err := os.Open(title)
-		if err != nil && strings.Contains(title, "://") {
-			return nil, fmt.Errorf("cannot read %s: -f takes a file; leave it out, and the site of the URL is asked", title)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("cannot read %s: %w", title, cause(err))
-		}
-		defer f.Close()
-		if info, err := f.Stat(); err == nil && info.IsDir() {
-			return nil, fmt.Errorf("cannot read %s: it is a folder, -f needs a file", title)
-		}
-		from = f
+	if c.fileName == "" {
+		return nil, errors.New("the name after -f is empty")
 	}
-	body, err := io.ReadAll(io.LimitReader(from, maxFile+1))
+	f, err := c.readRobots(c.fileName)
+	if err != nil && strings.Contains(c.fileName, "://") {
+		return nil, fmt.Errorf("cannot read %s: -f takes a file; leave it out, and the site of the URL is asked", c.fileName)
+	}
+	return f, err
+}
+
+// readRobots reads a robots.txt, and says what is strange about it as the first
+// dialect reads it.
+func (c *call) readRobots(name string) (*robots.File, error) {
+	body, title, err := c.readNamed(name)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read %s: %w", title, cause(err))
-	}
-	if len(body) > maxFile {
-		body = body[:maxFile]
-		c.warn("%s is larger than 64 MiB; what is beyond is not read", title)
+		return nil, err
 	}
 	f := robots.Parse(body)
 	c.warnFile(title, f)
 	switch {
-	case len(body) == 0 && c.fileName == "-":
+	case len(body) == 0 && name == "-":
 		c.warn("%s is empty, so it forbids nothing", title)
 	case foreign(f):
 		c.warn("%s holds no line that a robots.txt is made of, so it forbids nothing: is it the right file?", title)
 	}
 	return f, nil
+}
+
+// readNamed reads a file, or standard input if its name is "-", and returns what
+// messages call it.
+func (c *call) readNamed(name string) (body []byte, title string, err error) {
+	from, title := c.std.in, "standard input"
+	if name != "-" {
+		title = name
+		f, err := os.Open(title)
+		if err != nil {
+			return nil, title, fmt.Errorf("cannot read %s: %w", title, cause(err))
+		}
+		defer f.Close()
+		if info, err := f.Stat(); err == nil && info.IsDir() {
+			return nil, title, fmt.Errorf("cannot read %s: it is a folder, not a file", title)
+		}
+		from = f
+	}
+	if body, err = io.ReadAll(io.LimitReader(from, maxFile+1)); err != nil {
+		return nil, title, fmt.Errorf("cannot read %s: %w", title, cause(err))
+	}
+	if len(body) > maxFile {
+		body = body[:maxFile]
+		c.warn("%s is larger than 64 MiB; what is beyond is not read", title)
+	}
+	return body, title, nil
 }
 
 // warnFile says what is strange about a file as a whole, if anything is. What

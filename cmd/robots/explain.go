@@ -72,7 +72,11 @@ func (c *call) printExplanation(p *page, e *robots.Explanation) {
 	}
 	fmt.Fprintf(w, "%s%s\n", stateIndent, reason)
 	c.printState(stateIndent, c.state(p, (*robots.State).Text))
+	printDerivation(w, colours, e)
+}
 
+// printDerivation writes how a verdict came to be.
+func printDerivation(w io.Writer, colours palette, e *robots.Explanation) {
 	heading(w, colours, "Steps")
 	clause := 0
 	for _, s := range e.Steps {
