@@ -1,0 +1,193 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/compare"
+	"github.com/robotskit/robots/internal/campaign"
+)
+
+// program runs the program in this process, and fails if it says anything else than
+// warnings.
+func program(t *testing.T, want int, args ...string) string {
+	t.Helper()
+	var out, complaints bytes.Buffer
+	if status := run(context.Background(), args, strings.NewReader(""), &out, &complaints); status != want {
+		t.Fatalf("robots %q: status %d, want %d: %s%s", args, status, want, &out, &complaints)
+	}
+	for line := range strings.Lines(complaints.String()) {
+		if !strings.Contains(line, ": warning: ") {
+			t.Errorf("robots %q: %s", args, line)
+		}
+	}
+	return out.String()
+}
+
+// A hostile file has names and paths that would be markup in every format.
+const (
+	strangeOld = "User-agent: <a>&\"|`\nDisallow: /\n\nUser-agent: *\nDisallow: /%0A|`<b>\n"
+	strangeNew = "User-agent: *\nDisallow: /]]>\x01\x80\uFFFE|``,:%\nSitemap: https://example.com/<&>\"|\n"
+)
+
+// TestDiffReadBack reads what diff writes for programs with their readers: nothing
+// of a file gets out of the place where it is quoted.
+func TestDiffReadBack(t *testing.T) {
+	old, new := writeFile(t, strangeOld), writeFile(t, strangeNew)
+	agents := []string{"*", "<a>&\"|`"}
+
+	var read []string
+	decoder := json.NewDecoder(strings.NewReader(program(t, exitDisallowed, "diff", "--format", "json", old, new)))
+	decoder.DisallowUnknownFields()
+	for decoder.More() {
+		var j jsonDiff
+		if err := decoder.Decode(&j); err != nil {
+			t.Fatal(err)
+		}
+		if j.Schema != 1 || j.Result != "differs" || !j.Complete || j.Steps == 0 || len(j.Declared) != 1 {
+			t.Errorf("%+v", j)
+		}
+		for _, change := range slices.Concat(j.NewlyBlocked, j.NewlyOpen) {
+			if change.Old.Allowed == change.New.Allowed {
+				t.Errorf("%s: %+v is no change", j.Agent, change)
+			}
+		}
+		read = append(read, j.Agent)
+	}
+	if !slices.Equal(read, agents) {
+		t.Errorf("JSON is about %q, want %q", read, agents)
+	}
+
+	text := program(t, exitDisallowed, "diff", "--format", "junit", old, new)
+	var suites junitSuites
+	if err := xml.Unmarshal([]byte(text), &suites); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	read = nil
+	for _, c := range suites.Suites[0].Cases {
+		if c.Failure == nil || c.Error != nil || !strings.Contains(c.Failure.Text, "newly") {
+			t.Errorf("%+v", c)
+		}
+		read = append(read, c.Name)
+	}
+	if !slices.Equal(read, agents) || suites.Tests != 2 || suites.Failures != 2 || suites.Errors != 0 || len(suites.Suites) != 1 {
+		t.Errorf("JUnit has %+v", suites)
+	}
+
+	for line := range strings.Lines(program(t, exitDisallowed, "diff", "--format", "github", old, new)) {
+		if !strings.HasPrefix(line, "::error file=") && !strings.HasPrefix(line, "::notice file=") || strings.Count(line, "::") < 2 {
+			t.Errorf("no annotation: %s", line)
+		}
+	}
+	for line := range strings.Lines(program(t, exitDisallowed, "diff", "--format", "markdown", old, new)) {
+		if strings.HasPrefix(line, "|") && strings.Count(strings.ReplaceAll(line, `\|`, ""), "|") != 6 {
+			t.Errorf("a row has other than five cells: %s", line)
+		}
+	}
+}
+
+// TestMarkdownBound: a comment takes no more than GitHub does, cut between lines.
+func TestMarkdownBound(t *testing.T) {
+	var old, new strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&old, "User-agent: bot%c%c%c\nDisallow: /%d\n", 'a'+i%26, 'a'+i/26%26, 'a'+i/676, i)
+		fmt.Fprintf(&new, "User-agent: bot%c%c%c\nDisallow: /x%d\n", 'a'+i%26, 'a'+i/26%26, 'a'+i/676, i)
+	}
+	text := program(t, exitDisallowed, "diff", "--format", "markdown", writeFile(t, old.String()), writeFile(t, new.String()))
+	if len(text) > 65_536 || len(text) < 50_000 || !strings.Contains(text, " |\n\nThere is more than a comment holds") {
+		t.Errorf("%d bytes, which end with %q", len(text), text[len(text)-200:])
+	}
+}
+
+// TestDiffSharesComparisons: crawlers with equal rules cost one comparison.
+func TestDiffSharesComparisons(t *testing.T) {
+	var old strings.Builder
+	for i := range 500 {
+		fmt.Fprintf(&old, "User-agent: bot%c%c\nDisallow: /a\nAllow: /*b\n", 'a'+i%26, 'a'+i/26)
+	}
+	var steps, comparisons int
+	d := &differ{call: newCall(&streams{now: time.Now}), failOn: failAny}
+	d.budget = compare.DefaultSteps
+	file := robots.Parse([]byte(old.String()))
+	changed := robots.Parse([]byte(strings.ReplaceAll(old.String(), "/a", "/aa")))
+	s := d.compare([2]source{{file: file}, {file: changed}}, robots.RFC9309, robots.RFC9309)
+	seen := map[*comparison]bool{}
+	for _, c := range s.crawlers {
+		if !seen[c.shared] {
+			seen[c.shared] = true
+			comparisons++
+			steps += c.shared.NewlyBlocked.Steps
+		}
+	}
+	if len(s.crawlers) != 501 || comparisons != 2 {
+		t.Errorf("%d crawlers took %d comparisons of %d steps, want 501 and 2", len(s.crawlers), comparisons, steps)
+	}
+}
+
+// TestDiffCorpus compares real files with themselves, and with a rule dropped.
+func TestDiffCorpus(t *testing.T) {
+	root := os.Getenv("ROBOTS_CORPUS")
+	if root == "" {
+		t.Skip("ROBOTS_CORPUS names no folder of real robots.txt files")
+	}
+	part, n, files, dropped, differ, crawlers := campaign.Size(400, 50, 5), 0, 0, 0, 0, 0
+	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		if n++; err != nil || entry.IsDir() || n%part != 0 {
+			return err
+		}
+		body, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		files++
+		for line := range strings.Lines(program(t, exitAllowed, "diff", "--format", "json", name, name)) {
+			crawlers++
+			if !strings.Contains(line, `"result":"same","newly_blocked":[],"newly_open":[],"complete":true,"declared":[],`) {
+				t.Errorf("%s differs from itself: %s", name, line)
+			}
+		}
+		lines, at := strings.SplitAfter(string(body), "\n"), -1
+		for rule := range robots.Parse(body).Rules(robots.RFC9309).All() {
+			at = rule.Line() - 1
+		}
+		if at < 0 || strings.Contains(string(body), "\r") { // a CR may end a line too
+			return nil
+		}
+		dropped++
+		fewer := strings.Join(slices.Delete(lines, at, at+1), "")
+		want := compare.Rules(robots.Parse(body).Rules(robots.RFC9309), robots.Parse([]byte(fewer)).Rules(robots.RFC9309), compare.Options{})
+		status := map[string]int{"same": exitAllowed, "differs": exitDisallowed, "undecided": exitUndecided}[want.String()]
+		after := writeFile(t, fewer)
+		args := []string{"diff", "--format", "json", "-a", "*", name, after}
+		text := program(t, status, args...)
+		var got jsonDiff
+		if err := json.Unmarshal([]byte(text), &got); err != nil {
+			return err
+		}
+		if got.Result != want.String() || len(got.NewlyBlocked) != len(want.NewlyBlocked.Changes) || len(got.NewlyOpen) != len(want.NewlyOpen.Changes) {
+			t.Errorf("%s without line %d: %s, want %s", name, at+1, text, want)
+		}
+		if want.Differs() {
+			differ++
+		}
+		if again := program(t, status, args...); again != text {
+			t.Errorf("%s: %s, and the second time %s", name, text, again)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d files, %d crawlers, the same as themselves; a rule dropped in %d, %d of them differ", files, crawlers, dropped, differ)
+}
