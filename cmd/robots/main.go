@@ -124,6 +124,7 @@ RFC 9309 says, or as Google, Seznam, Bing and Yandex do (--dialect).`,
 		lintCommand(std, status),
 		scheduleCommand(std, status),
 		sitemapsCommand(std, status),
+		testCommand(std, status),
 		versionCommand(std),
 	)
 	root.SetHelpCommand(helpCommand())

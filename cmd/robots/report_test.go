@@ -97,6 +97,33 @@ func TestDiffReadBack(t *testing.T) {
 	}
 }
 
+// TestTestReadBack does the same for the verb test.
+func TestTestReadBack(t *testing.T) {
+	file := writeFile(t, "version: 1\ntext: \"User-agent: *\\nDisallow: /]]>&\"\ntests:\n"+
+		"  - {name: \"<a> & ]]>\\u0001, 100%\", allow: [/, \"/]]>&\"], disallow: {every: \"/]]*\"}}\n")
+	var all []jsonOutcome
+	decoder := json.NewDecoder(strings.NewReader(program(t, exitDisallowed, "test", "--format", "json", file)))
+	decoder.DisallowUnknownFields()
+	for decoder.More() {
+		var j jsonOutcome
+		if err := decoder.Decode(&j); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, j)
+	}
+	if len(all) != 3 || !all[0].OK || all[1].OK || all[1].Rule == nil || all[2].OK || all[2].Witness == nil {
+		t.Errorf("JSON has %+v", all)
+	}
+	text := program(t, exitDisallowed, "test", "--format", "junit", file)
+	var suites junitSuites
+	if err := xml.Unmarshal([]byte(text), &suites); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	if suites.Tests != 3 || suites.Failures != 2 || suites.Errors != 0 || suites.Suites[0].Name != file {
+		t.Errorf("JUnit has %+v", suites)
+	}
+}
+
 // TestMarkdownBound: a comment takes no more than GitHub does, cut between lines.
 func TestMarkdownBound(t *testing.T) {
 	var old, new strings.Builder
