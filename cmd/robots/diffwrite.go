@@ -327,11 +327,11 @@ const maxMarkdown = 60_000
 
 func (d *differ) writeMarkdown() {
 	var b bytes.Buffer
-	title := mdCode(d.names[0]) + " → " + mdCode(d.names[1])
+	title := "What changes in "
 	if d.dialectsOf != "" {
-		title = mdCode(d.dialectsOf) + " as engines read it"
+		title = "How engines read "
 	}
-	fmt.Fprintf(&b, "### robots.txt: %s\n", title)
+	fmt.Fprintf(&b, "### %s%s\n", title, mdCode(d.names[1]))
 	cut := false
 	d.each(d.sectionMarkdown, func(titles []string, text string) {
 		if len(d.sections) > 1 {
