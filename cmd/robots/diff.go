@@ -251,7 +251,7 @@ func (d *differ) pairs() (pairs [][2]robots.Dialect) {
 func (d *differ) compare(pair [2]source, old, new robots.Dialect) section {
 	s := section{old: old, new: new}
 	o := compare.Options{Steps: d.budget, SkipRobotsTxt: s.between()}
-	made := map[[2][sha256.Size]byte]*comparison{}
+	compared := map[[2][sha256.Size]byte]*comparison{}
 	var files [2]*robots.File
 	rulesOf := func(side int, names ...string) *robots.Rules {
 		return d.compile(pair[side], []robots.Dialect{old, new}[side], d.maxBytes, d.std.now(), names).Rules
@@ -259,14 +259,27 @@ func (d *differ) compare(pair [2]source, old, new robots.Dialect) section {
 	for side := range files {
 		files[side] = rulesOf(side, "*").File()
 	}
+	named := [2]census{censusOf(files[0], old), censusOf(files[1], new)}
+	made := map[[2]string]*crawler{}
 	for _, name := range d.crawlers(files, old, new) {
-		c := &crawler{name: name, rules: [2]*robots.Rules{rulesOf(0, name), rulesOf(1, name)}}
-		key := [2][sha256.Size]byte{keyOf(c.rules[0]), keyOf(c.rules[1])}
-		if c.shared = made[key]; c.shared == nil {
-			c.shared = &comparison{rules: c.rules, Result: compare.Rules(c.rules[0], c.rules[1], o)}
-			made[key] = c.shared
+		c := &crawler{name: name}
+		together := [2]string{named[0].of(name), named[1].of(name)}
+		if other := made[together]; other != nil {
+			c.rules, c.shared, c.declared = other.rules, other.shared, other.declared
+		} else {
+			made[together] = c
+			c.rules = [2]*robots.Rules{rulesOf(0, name), rulesOf(1, name)}
+			key := [2][sha256.Size]byte{keyOf(c.rules[0]), keyOf(c.rules[1])}
+			if c.shared = compared[key]; c.shared == nil {
+				c.shared = &comparison{rules: c.rules, Result: compare.Rules(c.rules[0], c.rules[1], o)}
+				compared[key] = c.shared
+			}
+			if named[0].apart || named[1].apart || len(s.crawlers) == 0 {
+				c.declared = declared(c.rules[0], c.rules[1])
+			} else {
+				c.declared = s.crawlers[0].declared
+			}
 		}
-		c.declared = declared(c.rules[0], c.rules[1])
 		if !s.between() {
 			c.notes = append(c.notes, groupNote(c.rules)...)
 		} else if a, b := c.rules[0].Match(robotsTxt), c.rules[1].Match(robotsTxt); a.Allowed != b.Allowed {
@@ -279,6 +292,59 @@ func (d *differ) compare(pair [2]source, old, new robots.Dialect) section {
 		s.crawlers = append(s.crawlers, c)
 	}
 	return s
+}
+
+// A census says which crawlers a file names together: whom the same lines name, or
+// none, obeys the same rules and records.
+type census struct {
+	dialect robots.Dialect
+	rows    map[string]string // of each name the rows in which it stands
+	apart   bool              // some group has a record of its own, such as a delay
+}
+
+// censusOf counts the rows of user-agent lines with nothing between them that counts.
+// What follows in a group holds for the row whole: also a delay, which belongs to
+// the lines directly above it (D-08).
+func censusOf(f *robots.File, d robots.Dialect) census {
+	c := census{dialect: d, rows: map[string]string{}}
+	row, group, open := 0, -1, false
+	for r := range f.Readings(d) {
+		if r.Field != robots.FieldUserAgent {
+			open = false
+			c.apart = c.apart || r.Group >= 0 && r.Field != robots.FieldAllow && r.Field != robots.FieldDisallow
+			continue
+		}
+		if !open || r.Group != group {
+			row, group, open = row+1, r.Group, true
+		}
+		mark := strconv.Itoa(row) + " "
+		for _, name := range r.Names {
+			if !strings.HasSuffix(c.rows[name], " "+mark) && c.rows[name] != mark {
+				c.rows[name] += mark
+			}
+		}
+	}
+	return c
+}
+
+// of returns what is the same for crawlers of which the same holds.
+func (c *census) of(name string) string {
+	if tokens := robots.ProductTokens(name); len(tokens) != 1 || tokens[0] != name || name == "*" {
+		return "as " + name // which may stand for several names, or for everyone else
+	}
+	if slices.ContainsFunc(strings.Fields(c.dialect.IgnoreStar), func(s string) bool { return strings.EqualFold(s, name) }) {
+		return "as " + name
+	}
+	if !c.dialect.ExactCase {
+		lower := []byte(name) // ASCII alone, as the engine compares
+		for i, b := range lower {
+			if 'A' <= b && b <= 'Z' {
+				lower[i] += 'a' - 'A'
+			}
+		}
+		name = string(lower)
+	}
+	return c.rows[name]
 }
 
 // robotsTxt is the path of every robots.txt.
@@ -313,6 +379,15 @@ func keyOf(r *robots.Rules) (sum [sha256.Size]byte) {
 	}
 	h.Sum(sum[:0])
 	return sum
+}
+
+// ruleLines returns the lines of rules.
+func ruleLines(r *robots.Rules) []int {
+	var lines []int
+	for rule := range r.All() {
+		lines = append(lines, rule.Line())
+	}
+	return lines
 }
 
 // groupNote says in words that another group holds for a crawler than before.
@@ -426,7 +501,7 @@ func (s *section) groups() []*group {
 		}
 		g.names = append(g.names, c.name)
 		for i, r := range c.rules {
-			g.sameRow = g.sameRow && (g.Same() || slices.Equal(r.Group().Lines(), g.rules[i].Group().Lines()))
+			g.sameRow = g.sameRow && (g.Same() || slices.Equal(ruleLines(r), ruleLines(g.rules[i])))
 		}
 	}
 	return list

@@ -162,6 +162,58 @@ func TestDiffSharesComparisons(t *testing.T) {
 	}
 }
 
+// TestCensus: crawlers that a file names together have the same rules and records.
+func TestCensus(t *testing.T) {
+	files := []string{
+		"User-agent: a\nUser-agent: B\nDisallow: /x\nUser-agent: a\nDisallow: /y\nUser-agent: c\nUser-agent: d\n",
+		"User-agent: a\nCrawl-delay: 1\nUser-agent: b\nUser-agent: c\nCrawl-delay: 2\nUser-agent: *\nCrawl-delay: 30\nDisallow: /x\n",
+		"User-agent: a\n\nUser-agent: b\nSitemap: x\nUser-agent: c\nDisallow: /x\n\nUser-agent: d\nUser-agent: d\nUser-agent: a\nDisallow: /z\n",
+		"User-agent: AI2Bot\nUser-agent: AI\nDisallow: /x\nUser-agent: Mozilla/5.0 (compatible; SeznamBot/4.0; x)\nUser-agent: Two Words\nUser-agent: ÉTAGE\nUser-agent: x\x80Y\nDisallow: /y\nUser-agent: *\nDisallow: /z\n",
+		"Disallow: /x\nContent-Signal: search=no\nUser-agent: a\nContent-Signal: search=yes\nAllow: /\nUser-agent: b\nDisallow: /\nUser-agent: *\nDisallow: /q\nUser-agent: AdsBot-Google\nDisallow: /w\n",
+	}
+	if root := os.Getenv("ROBOTS_CORPUS"); root != "" {
+		n, part := 0, campaign.Size(400, 100, 10)
+		_ = filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+			if n++; err == nil && !entry.IsDir() && n%part == 0 {
+				body, _ := os.ReadFile(name)
+				files = append(files, string(body))
+			}
+			return err
+		})
+	}
+	obeys := func(r *robots.Rules) string {
+		text := fmt.Sprint(r.Group().IsZero(), r.Group().Token() == "*", ruleLines(r))
+		for rec := range r.Records() {
+			text += fmt.Sprint(" ", rec.Line, rec.Usable, rec.Group, rec.Inherited)
+		}
+		return text
+	}
+	crawlers, together := 0, 0
+	for _, text := range files {
+		f := robots.Parse([]byte(text))
+		for _, d := range robots.Dialects() {
+			c, seen := censusOf(f, d), map[string]string{}
+			records := ""
+			for _, name := range append(f.Crawlers(d), "*", "nobody", "AdsBot-Google", "ai", "Two Words", "a/1.0", "A") {
+				crawlers++
+				rules := f.Rules(d, name)
+				key, got := c.of(name), obeys(rules)
+				if want, ok := seen[key]; !ok {
+					seen[key] = got
+				} else if together++; got != want {
+					t.Errorf("in %s %q: %q, but %q of those named with it, in %q", d.Name, name, got, want, text[:min(len(text), 500)])
+				}
+				values := fmt.Sprint(declarations(rules))
+				if !c.apart && records != "" && values != records {
+					t.Errorf("in %s %q has %s, others %s, in %q", d.Name, name, values, records, text[:min(len(text), 500)])
+				}
+				records = values
+			}
+		}
+	}
+	t.Logf("%d files: %d crawlers, %d of them named with others", len(files), crawlers, together)
+}
+
 // TestDiffCorpus compares real files with themselves, and with a rule dropped.
 func TestDiffCorpus(t *testing.T) {
 	root := os.Getenv("ROBOTS_CORPUS")
