@@ -19,8 +19,8 @@ type declaredChange struct {
 
 // declared compares what two files declare for a crawler beside rules. Neither the
 // order of values nor a repeated one makes a difference.
-func declared(old, new *robots.Rules) []declaredChange {
-	a, b := declarations(old), declarations(new)
+func declared(before, after *robots.Rules) []declaredChange {
+	a, b := declarations(before), declarations(after)
 	fields := slices.Collect(maps.Keys(a))
 	fields = slices.AppendSeq(fields, maps.Keys(b))
 	slices.Sort(fields)

@@ -248,20 +248,20 @@ func (d *differ) pairs() (pairs [][2]robots.Dialect) {
 
 // compare compares a pair of files for every crawler. Those whose rules are equal on
 // both sides are compared once.
-func (d *differ) compare(pair [2]source, old, new robots.Dialect) section {
-	s := section{old: old, new: new}
+func (d *differ) compare(pair [2]source, before, after robots.Dialect) section {
+	s := section{old: before, new: after}
 	o := compare.Options{Steps: d.budget, SkipRobotsTxt: s.between()}
 	compared := map[[2][sha256.Size]byte]*comparison{}
 	var files [2]*robots.File
 	rulesOf := func(side int, names ...string) *robots.Rules {
-		return d.compile(pair[side], []robots.Dialect{old, new}[side], d.maxBytes, d.std.now(), names).Rules
+		return d.compile(pair[side], []robots.Dialect{before, after}[side], d.maxBytes, d.std.now(), names).Rules
 	}
 	for side := range files {
 		files[side] = rulesOf(side, "*").File()
 	}
-	named := [2]census{censusOf(files[0], old), censusOf(files[1], new)}
+	named := [2]census{censusOf(files[0], before), censusOf(files[1], after)}
 	made := map[[2]string]*crawler{}
-	for _, name := range d.crawlers(files, old, new) {
+	for _, name := range d.crawlers(files, before, after) {
 		c := &crawler{name: name}
 		together := [2]string{named[0].of(name), named[1].of(name)}
 		if other := made[together]; other != nil {
@@ -283,9 +283,9 @@ func (d *differ) compare(pair [2]source, old, new robots.Dialect) section {
 		if !s.between() {
 			c.notes = append(c.notes, groupNote(c.rules)...)
 		} else if a, b := c.rules[0].Match(robotsTxt), c.rules[1].Match(robotsTxt); a.Allowed != b.Allowed {
-			raw, says := old.Name, reasonOf(a)
+			raw, says := before.Name, reasonOf(a)
 			if a.Allowed {
-				raw, says = new.Name, reasonOf(b)
+				raw, says = after.Name, reasonOf(b)
 			}
 			c.notes = append(c.notes, "/robots.txt itself is left out: "+raw+" alone does not exempt it ("+says+")")
 		}
@@ -352,7 +352,7 @@ var robotsTxt = robots.RawPath("/robots.txt")
 
 // crawlers returns who is compared: who is named with --agent, else everyone whom no
 // group names and then every crawler that either file names, sorted.
-func (d *differ) crawlers(files [2]*robots.File, old, new robots.Dialect) []string {
+func (d *differ) crawlers(files [2]*robots.File, before, after robots.Dialect) []string {
 	var names []string
 	if len(d.agents) > 0 {
 		for _, a := range d.agents {
@@ -362,7 +362,7 @@ func (d *differ) crawlers(files [2]*robots.File, old, new robots.Dialect) []stri
 		}
 		return names
 	}
-	names = append(files[0].Crawlers(old), files[1].Crawlers(new)...)
+	names = append(files[0].Crawlers(before), files[1].Crawlers(after)...)
 	slices.Sort(names)
 	return append([]string{"*"}, slices.Compact(names)...)
 }

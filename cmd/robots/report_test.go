@@ -44,11 +44,11 @@ const (
 // TestDiffReadBack reads what diff writes for programs with their readers: nothing
 // of a file gets out of the place where it is quoted.
 func TestDiffReadBack(t *testing.T) {
-	old, new := writeFile(t, strangeOld), writeFile(t, strangeNew)
+	before, after := writeFile(t, strangeOld), writeFile(t, strangeNew)
 	agents := []string{"*", "<a>&\"|`"}
 
 	var read []string
-	decoder := json.NewDecoder(strings.NewReader(program(t, exitDisallowed, "diff", "--format", "json", old, new)))
+	decoder := json.NewDecoder(strings.NewReader(program(t, exitDisallowed, "diff", "--format", "json", before, after)))
 	decoder.DisallowUnknownFields()
 	for decoder.More() {
 		var j jsonDiff
@@ -69,7 +69,7 @@ func TestDiffReadBack(t *testing.T) {
 		t.Errorf("JSON is about %q, want %q", read, agents)
 	}
 
-	text := program(t, exitDisallowed, "diff", "--format", "junit", old, new)
+	text := program(t, exitDisallowed, "diff", "--format", "junit", before, after)
 	var suites junitSuites
 	if err := xml.Unmarshal([]byte(text), &suites); err != nil {
 		t.Fatalf("%v: %s", err, text)
@@ -85,12 +85,12 @@ func TestDiffReadBack(t *testing.T) {
 		t.Errorf("JUnit has %+v", suites)
 	}
 
-	for line := range strings.Lines(program(t, exitDisallowed, "diff", "--format", "github", old, new)) {
+	for line := range strings.Lines(program(t, exitDisallowed, "diff", "--format", "github", before, after)) {
 		if !strings.HasPrefix(line, "::error file=") && !strings.HasPrefix(line, "::notice file=") || strings.Count(line, "::") < 2 {
 			t.Errorf("no annotation: %s", line)
 		}
 	}
-	for line := range strings.Lines(program(t, exitDisallowed, "diff", "--format", "markdown", old, new)) {
+	for line := range strings.Lines(program(t, exitDisallowed, "diff", "--format", "markdown", before, after)) {
 		if strings.HasPrefix(line, "|") && strings.Count(strings.ReplaceAll(line, `\|`, ""), "|") != 6 {
 			t.Errorf("a row has other than five cells: %s", line)
 		}
@@ -126,12 +126,12 @@ func TestTestReadBack(t *testing.T) {
 
 // TestMarkdownBound: a comment takes no more than GitHub does, cut between lines.
 func TestMarkdownBound(t *testing.T) {
-	var old, new strings.Builder
+	var before, after strings.Builder
 	for i := range 2000 {
-		fmt.Fprintf(&old, "User-agent: bot%c%c%c\nDisallow: /%d\n", 'a'+i%26, 'a'+i/26%26, 'a'+i/676, i)
-		fmt.Fprintf(&new, "User-agent: bot%c%c%c\nDisallow: /x%d\n", 'a'+i%26, 'a'+i/26%26, 'a'+i/676, i)
+		fmt.Fprintf(&before, "User-agent: bot%c%c%c\nDisallow: /%d\n", 'a'+i%26, 'a'+i/26%26, 'a'+i/676, i)
+		fmt.Fprintf(&after, "User-agent: bot%c%c%c\nDisallow: /x%d\n", 'a'+i%26, 'a'+i/26%26, 'a'+i/676, i)
 	}
-	text := program(t, exitDisallowed, "diff", "--format", "markdown", writeFile(t, old.String()), writeFile(t, new.String()))
+	text := program(t, exitDisallowed, "diff", "--format", "markdown", writeFile(t, before.String()), writeFile(t, after.String()))
 	if len(text) > 65_536 || len(text) < 50_000 || !strings.Contains(text, " |\n\nThere is more than a comment holds") {
 		t.Errorf("%d bytes, which end with %q", len(text), text[len(text)-200:])
 	}

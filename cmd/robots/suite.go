@@ -93,7 +93,7 @@ func (r *suiteReader) read(body []byte) {
 	d := yaml.NewDecoder(bytes.NewReader(body))
 	var doc, second yaml.Node
 	switch err := d.Decode(&doc); {
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		r.wrong(&yaml.Node{Line: 1, Column: 1}, "the file is empty: it needs version, robots and tests")
 		return
 	case err != nil:
@@ -104,7 +104,7 @@ func (r *suiteReader) read(body []byte) {
 	case err == nil:
 		r.wrong(&second, "a second document begins here: write one document a file")
 		return
-	case err != io.EOF:
+	case !errors.Is(err, io.EOF):
 		r.syntax(err)
 		return
 	}

@@ -141,7 +141,7 @@ func (t *tester) readSuites() error {
 		}
 		var kept []suiteTest
 		for _, one := range s.tests {
-			if chosen.MatchString(one.name) {
+			if chosen.MatchString(one.name) { //nolint:forbidigo // likewise
 				kept = append(kept, one)
 			}
 		}

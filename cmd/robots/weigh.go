@@ -68,12 +68,12 @@ func (d *differ) weighURL(url string) bool {
 	}
 	for i := range d.sections {
 		s := &d.sections[i]
-		_, old, err := split(s.old, url, false)
+		_, before, err := split(s.old, url, false)
 		if err != nil {
 			return false
 		}
-		_, new, _ := split(s.new, url, false) // the same but for the form
-		if s.between() && new.String() == robotsTxt.String() {
+		_, after, _ := split(s.new, url, false) // the same but for the form
+		if s.between() && after.String() == robotsTxt.String() {
 			continue
 		}
 		done := map[*comparison]bool{}
@@ -82,7 +82,7 @@ func (d *differ) weighURL(url string) bool {
 				continue
 			}
 			done[c.shared] = true
-			a, b := c.shared.rules[0].Allowed(old), c.shared.rules[1].Allowed(new)
+			a, b := c.shared.rules[0].Allowed(before), c.shared.rules[1].Allowed(after)
 			n := &c.shared.urls.blocked
 			if b {
 				n = &c.shared.urls.open
@@ -122,7 +122,7 @@ func eachURL(from io.Reader, fn func(line int, url string)) error {
 				fn(number, urlOf(text))
 			}
 		}
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return err
@@ -159,7 +159,7 @@ func eachLoc(r io.Reader, fn func(line int, url string)) error {
 	root := ""
 	for {
 		t, err := x.Token()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return fmt.Errorf("it is no sitemap: %w", err)
