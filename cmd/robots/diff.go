@@ -16,11 +16,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Formats beside text and json.
+// Formats that reviews of a change show.
 const (
-	formatGitHub   = "github"
-	formatJUnit    = "junit"
-	formatMarkdown = "markdown"
+	formatGitHub = "github"
+	formatJUnit  = "junit"
 )
 
 // The values of --fail-on.

@@ -377,9 +377,6 @@ func severityNamed(what, name string) (lint.Severity, error) {
 	return s, nil
 }
 
-// failNever is the value of --fail-on with which findings are no failure.
-const failNever = "never"
-
 // failOn returns the least severity that fails.
 func failOn(what, name string) (lint.Severity, error) {
 	if name == failNever {
