@@ -273,12 +273,17 @@ func (c *call) compile(s source, d robots.Dialect, maxBytes int, at time.Time, t
 	return &ruleSet{Rules: rules}
 }
 
+// moment is the time at which is judged.
+func (c *call) moment() time.Time {
+	if c.at.IsZero() {
+		return c.std.now()
+	}
+	return c.at
+}
+
 // compileAll makes the rules of every dialect.
 func (c *call) compileAll(s source) {
-	at := c.at
-	if at.IsZero() {
-		at = c.std.now()
-	}
+	at := c.moment()
 	c.rules = nil
 	for _, d := range c.dialects {
 		c.rules = append(c.rules, c.compile(s, d, c.maxBytes, at, c.tokens))
