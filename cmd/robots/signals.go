@@ -329,9 +329,9 @@ type jsonGroup struct {
 	Lines []int  `json:"lines"`
 }
 
-// declared returns the records of a field that hold for the caller: those of its group,
+// recordsOf returns the records of a field that hold for the caller: those of its group,
 // or, if it has none, those of the file, which a group else replaces (D-40).
-func declared(rules *robots.Rules, field robots.Field) (hold, replaced []robots.Record) {
+func recordsOf(rules *robots.Rules, field robots.Field) (hold, replaced []robots.Record) {
 	for rec := range rules.Records() {
 		switch {
 		case rec.Field != field:
@@ -352,7 +352,7 @@ func declared(rules *robots.Rules, field robots.Field) (hold, replaced []robots.
 func signalsOf(rules *robots.Rules, path *robots.Path) (list []siteSignal, notes []robots.Note) {
 	for _, field := range contentFields {
 		d := draftOf(field.String())
-		hold, _ := declared(rules, field)
+		hold, _ := recordsOf(rules, field)
 		if len(hold) == 0 {
 			continue
 		}
@@ -419,7 +419,7 @@ func remarks(rules *robots.Rules) (notes []robots.Note) {
 	}
 	for _, field := range contentFields {
 		d := draftOf(field.String())
-		hold, replaced := declared(rules, field)
+		hold, replaced := recordsOf(rules, field)
 		for _, rec := range replaced {
 			add(rec.Line, "D-40", "the crawler's group has a %s of its own, so this one does not hold for it", d.title)
 		}
@@ -534,7 +534,7 @@ func claims(rules *robots.Rules, path *robots.Path) map[string]claim {
 		return all
 	}
 	for _, field := range contentFields {
-		hold, _ := declared(rules, field)
+		hold, _ := recordsOf(rules, field)
 		for _, rec := range hold {
 			if len(rec.Preferences) > 0 && rec.Preferences[0].Path == "" {
 				add(field, rec.Preferences)
