@@ -8,7 +8,7 @@ ABREAST  := -p 8 -parallel 8
 # No folder gets into what Go builds, so that it is found in Go's cache for another clone too.
 export GOFLAGS := $(shell go env GOFLAGS) -trimpath
 LINT     := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
-.PHONY: help build quick test campaign fmt-check vet unit race fuzz wasm tidy-check tidy cross dist release release-check firstrun bench lint docs
+.PHONY: help build quick test campaign fmt-check vet unit race fuzz wasm tidy-check tidy cross dist release release-check firstrun bench lint docs crawlers
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | awk -F'\t' '{printf "%-13s %s\n", $$1, $$2}'
 build: ## the program, bin/robots, without cgo as releases are: it starts in two thirds of the time
@@ -57,5 +57,8 @@ bench: ## the measurements; BENCH='-corpus DIR -o results' for real files and a 
 lint: ## golangci-lint, downloaded by Go
 	for m in $(MODULES); do (cd $$m && $(LINT) run --config $(CURDIR)/.golangci.yml ./...) || exit 1; done
 docs: ## the generated pages; ids of statements become links
+	go test -count=1 -run TestPage ./lint -update
 	go test -count=1 -run 'TestDialectPage|TestDocuments' . -update
 	go test -count=1 -run TestFaultPage ./fetch -update
+crawlers: ## names in files of ROBOTS_CORPUS that the directory of crawlers lacks, and entries not looked at for a year
+	go test -count=1 -v -run 'TestRealFiles|TestReview' ./crawlers -args -review

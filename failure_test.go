@@ -80,7 +80,7 @@ func TestZero(t *testing.T) {
 	}
 	for _, r := range []*Rules{&zero, none} {
 		if _, ok := r.CrawlDelay(); ok || r.Len() != 0 || r.RequestRates() != nil || r.Sitemaps() != nil ||
-			r.CleanParams() != nil || r.Hosts() != nil || r.Licenses() != nil || r.ContentSignals() != nil || r.ContentUsage(page) != nil ||
+			r.CleanParams() != nil || r.Hosts() != nil || r.Licenses() != nil || r.ContentSignals(page) != nil || r.ContentUsage(page) != nil ||
 			!r.Group().IsZero() || r.Tokens() != nil || r.State() != nil || len(r.File().Bytes()) != 0 || r.Dialect().Name != "rfc9309" {
 			t.Error("zero rules declare something")
 		}

@@ -2,7 +2,6 @@ package robots
 
 import (
 	"iter"
-	"slices"
 )
 
 // agentRun follows the runs of user-agent lines: which of them begins a group.
@@ -98,23 +97,21 @@ func (d *Dialect) named(value string) []string {
 		return []string{"*"}
 	}
 	var names []string
-	add := func(name string) {
+	seen := map[string]bool{"": true}
+	add := func(name string, named bool) {
 		if !d.ExactCase {
 			name = lowerString(name)
 		}
-		if name != "" && d.names(value, name) && !slices.Contains(names, name) {
+		if !seen[name] && (named || d.names(value, name)) {
+			seen[name] = true
 			names = append(names, name)
 		}
 	}
-	if d.HeaderValues {
-		eachProduct(value, func(product string) {
-			if d.holds(value, product) {
-				add(product)
-			}
-		})
+	if d.HeaderValues && isHeader(value) {
+		eachProduct(value, func(product string) { add(product, true) })
 	}
-	add(value[:wordLen(value)])
-	add(value[:tokenLen(value)])
-	add(value)
+	add(value[:wordLen(value)], false)
+	add(value[:tokenLen(value)], false)
+	add(value, false)
 	return names
 }

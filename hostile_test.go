@@ -189,7 +189,9 @@ func TestHostileRead(t *testing.T) {
 		"one line":                fill(group+"allow:/", "a"),
 		"long lines":              fill(group, "allow:/"+strings.Repeat("a", 70_000)+"\n"),
 		"records":                 fill(group, "crawl-delay:1\nsitemap:/\rrequest-rate:1/1\n"),
-		"names of usage":          []byte(names),
+		"names of usage":          []byte(strings.TrimSuffix(names, ",")),
+		"names of signals":        []byte(strings.Replace(names, "Usage", "Signal", 1)),
+		"paths of signals":        fill(group, "content-signal:/*a*b*c ai-train=no\n"),
 		"products":                fill("User-agent: a/1 ", "b/1,"),
 		"blanks":                  fill("", " \r"),
 		"NUL and vertical blanks": fill(group, "allow:\v/\x00\n"),
@@ -215,6 +217,11 @@ func TestHostileRead(t *testing.T) {
 				{"RequestRates", func() { r.RequestRates() }},
 				{"CrawlDelay", func() { r.CrawlDelay() }},
 				{"ContentUsage", func() { r.ContentUsage(p) }},
+				{"ContentSignals", func() { r.ContentSignals(p) }},
+				{"Unknown", func() {
+					for range r.Unknown() {
+					}
+				}},
 				{"Lines", func() { r.Group().Lines() }},
 			} {
 				begun := time.Now()

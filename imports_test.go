@@ -43,6 +43,7 @@ var policy = map[string]row{
 	"robotstest":  {ours: []string{""}, mods: []string{"golang.org/x/tools/txtar"}},
 	"lint":        {ours: []string{"", "compare"}},
 	"compare":     {ours: []string{""}},
+	"crawlers":    {ours: []string{""}},
 	"fetch":       {ours: []string{""}, mods: []string{"golang.org/x/net/proxy"}}, // the client of SOCKS5
 	"cache":       {ours: []string{"", "fetch", "cache"}},
 	"cache/bolt":  {ours: []string{"", "fetch", "cache"}, mods: []string{"go.etcd.io/bbolt"}},
@@ -54,7 +55,7 @@ var policy = map[string]row{
 	"internal":    {mods: []string{"github.com/redis/rueidis"}}, // servers for tests, and internal/script
 	"docs":        {std: []string{"embed"}},                     // pages that a program shows
 	"cmd":         {ours: []string{"..."}, mods: []string{""}},
-	"bench":       {ours: []string{"", "internal/hostile"}, mods: []string{""}},
+	"bench":       {ours: []string{"", "fetch", "cache", "crawlers", "pace", "polite", "internal/hostile"}, mods: []string{""}},
 	"examples":    {ours: []string{"", "fetch", "cache", "pace", "polite", "fleet", "lint", "compare", "robotstest"}},
 }
 

@@ -5,8 +5,6 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
-
-	"golang.org/x/net/idna"
 )
 
 // Origin is what one robots.txt governs: scheme, host and port (SCOPE-06). It
@@ -252,15 +250,6 @@ func parsePort(s string) (uint16, bool) {
 // percent-encoded UTF-8 takes up to nine times as many.
 const maxHost = 9 * 253
 
-// lookup maps as browsers do: UTS 46, non-transitional, without the STD3 rules
-// and without checks of hyphens (D-36).
-var lookup = idna.New(
-	idna.MapForLookup(),
-	idna.Transitional(false),
-	idna.StrictDomainName(false),
-	idna.CheckHyphens(false),
-)
-
 // canonicalHost returns the one form of a host, or what is wrong with it.
 func canonicalHost(host string) (canonical, reason string) {
 	if host == "" {
@@ -280,14 +269,8 @@ func canonicalHost(host string) (canonical, reason string) {
 	if !ok {
 		return "", "its host has a broken escape"
 	}
-	mapped, err := lookup.ToASCII(host)
-	switch {
-	case err == nil:
-		host = mapped
-	case isASCII(host):
-		host = strings.ToLower(host)
-	default:
-		return "", "its host is not a valid internationalised domain name"
+	if host, ok = asciiHost(host); !ok {
+		return "", notASCIIHost
 	}
 	for i := range len(host) {
 		if c := host[i]; c <= ' ' || c >= 0x7F || strings.IndexByte("\"#%/:<>?@[\\]^`{|}", c) >= 0 {

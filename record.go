@@ -15,17 +15,20 @@ type Record struct {
 	Line  int    // from 1
 	// Group says that the line belongs to the caller's group (D-08). Sitemap, Host
 	// and Clean-param hold for the whole file wherever they stand (MAP-04, SPEC
-	// 3.5); other records before the first group hold for all (D-40).
+	// 3.5), Content-Signal and License before the first group for all (D-40).
 	Group bool
 	// Inherited says that the line belongs to '*', whose Crawl-delay holds for a
 	// named group that has no usable one of its own (SPEC 3.6, bing).
 	Inherited bool
-	// Usable says that the value counts. One of Delay, Rate and Window then holds
-	// that of a Crawl-delay, a Request-rate or a Visit-time.
+	// Usable says that the value counts. One of Delay, Rate, Window and Preferences
+	// then holds that of a Crawl-delay, a Request-rate, a Visit-time, or of a
+	// Content-Signal or Content-Usage.
 	Usable bool
 	Delay  float64     // seconds (D-44)
 	Rate   RequestRate // D-45
 	Window Window      // UTC unless the user says otherwise
+	// Preferences are in the order of the line, of a Content-Usage each name once.
+	Preferences []Preference
 	// Problem is why the value cannot be used, or which part of a usable one is
 	// dropped: an unreadable window leaves its rate (D-35). One clause, "" if
 	// there is none.
@@ -58,7 +61,7 @@ func (r *Rules) Records() iter.Seq[Record] {
 			span := Span{start, end}
 			group, heir := takeFirst(&own, span), takeFirst(&inherited, span)
 			crossing := field == FieldSitemap || field == FieldHost || field == FieldCleanParam
-			global := field == FieldContentSignal || field == FieldContentUsage || field == FieldLicense
+			global := field == FieldContentSignal || field == FieldLicense
 			if !group && !heir && !crossing && !(global && !groups) {
 				continue
 			}
@@ -66,6 +69,9 @@ func (r *Rules) Records() iter.Seq[Record] {
 			rec.Line, rec.Group, rec.Inherited = r.file.lineNumber(start), group && !crossing, heir
 			if rec.Usable && rec.Field == FieldRequestRate {
 				rec.Rate.Line = rec.Line
+			}
+			for i := range rec.Preferences {
+				rec.Preferences[i].Line = rec.Line
 			}
 			if !yield(rec) {
 				return
@@ -136,10 +142,11 @@ func readRecord(field Field, value string) Record {
 		_, ok := parseCleanParam(value)
 		unless(ok, "it is not names joined by &, then a path")
 	case FieldContentSignal:
-		unless(len(parseSignals(value)) > 0, "it is not a list of name=value")
+		rec.Preferences = parseSignals(value)
+		unless(len(rec.Preferences) > 0, "it is not a list of name=value")
 	case FieldContentUsage:
-		_, list := parseUsage(value)
-		unless(len(list) > 0, "it is not a list of name=y or name=n")
+		rec.Preferences = parseUsage(value)
+		unless(len(rec.Preferences) > 0, "it is not a list of name=y or name=n")
 	}
 	unless(value != "", "it has no value")
 	return rec
@@ -228,108 +235,4 @@ func (r *Rules) only(field Field) []Record {
 		}
 	}
 	return list
-}
-
-// A Preference is one name and value of Content-Signal or Content-Usage.
-type Preference struct {
-	Name  string
-	Value string // yes, no, y, n or as written
-	Line  int
-}
-
-// ContentSignals returns what Content-Signal lines state for the caller: those
-// of its group, or, if it has none, those before the first group (D-40). A name
-// that is absent is neither granted nor restricted. They change no verdict.
-func (r *Rules) ContentSignals() []Preference {
-	var own, global []Preference
-	for rec := range r.Records() {
-		if rec.Field != FieldContentSignal {
-			continue
-		}
-		for _, p := range parseSignals(rec.Value) {
-			p.Line = rec.Line
-			if rec.Group {
-				own = append(own, p)
-			} else {
-				global = append(global, p)
-			}
-		}
-	}
-	if len(own) > 0 {
-		return own
-	}
-	return global
-}
-
-// parseSignals reads "search=yes, ai-train=no"; what is not name=value is left
-// out.
-func parseSignals(s string) []Preference {
-	var list []Preference
-	for part := range strings.SplitSeq(s, ",") {
-		name, value, ok := strings.Cut(part, "=")
-		name, value = lowerString(trimSpaces(name)), lowerString(trimSpaces(value))
-		if ok && name != "" && value != "" {
-			list = append(list, Preference{Name: name, Value: value})
-		}
-	}
-	return list
-}
-
-// ContentUsage returns the preferences that Content-Usage lines of the caller's
-// group state for a path (draft-ietf-aipref-attach): of each name, that of the
-// longest path that matches, and of equal ones the most restrictive. It says
-// nothing about a path that may not be fetched.
-func (r *Rules) ContentUsage(p Path) []Preference {
-	if !r.Allowed(p) {
-		return nil
-	}
-	path := r.dialect.normal(p, nil)
-	var paths search
-	defer paths.done()
-	var list []Preference
-	weights := map[string]int32{}
-	places := map[string]int{} // in list
-	for rec := range r.Records() {
-		if rec.Field != FieldContentUsage {
-			continue
-		}
-		prefix, usage := parseUsage(rec.Value)
-		var pattern Pattern
-		if prefix != "" {
-			if pattern = r.dialect.patternOf(prefix); !paths.match(path, pattern) {
-				continue
-			}
-		}
-		for _, u := range usage {
-			u.Line = rec.Line
-			i, listed := places[u.Name]
-			switch {
-			case !listed:
-				places[u.Name] = len(list)
-				list = append(list, u)
-			case pattern.weight > weights[u.Name], pattern.weight == weights[u.Name] && u.Value == "n" && list[i].Value != "n":
-				list[i] = u
-			default:
-				continue
-			}
-			weights[u.Name] = pattern.weight
-		}
-	}
-	return list
-}
-
-// parseUsage reads "[/path] train-ai=n, search=y". A first byte '/' decides
-// that there is a path. Names are case-sensitive (SPEC 3.8).
-func parseUsage(s string) (path string, list []Preference) {
-	if s != "" && s[0] == '/' {
-		i := wordEnd(s)
-		path, s = s[:i], trimSpaces(s[i:])
-	}
-	for part := range strings.SplitSeq(s, ",") {
-		name, value, ok := strings.Cut(trimSpaces(part), "=")
-		if value, _, _ = strings.Cut(value, ";"); ok && name != "" && (value == "y" || value == "n") {
-			list = append(list, Preference{Name: name, Value: value})
-		}
-	}
-	return path, list
 }

@@ -44,13 +44,19 @@ func (d *Dialect) begins(value, token string) bool {
 // product with its version and more after it, names the token inside it
 // (AGENT-07).
 func (d *Dialect) holds(value, token string) bool {
-	first := wordEnd(value)
-	if _, version, ok := cutString(value[:first], '/'); !ok || version == "" || first == len(value) {
+	if !isHeader(value) {
 		return false
 	}
 	found := false
 	eachProduct(value, func(product string) { found = found || d.same(product, token) })
 	return found
+}
+
+// isHeader reports whether a value has the shape of a User-Agent header.
+func isHeader(value string) bool {
+	first := wordEnd(value)
+	_, version, ok := cutString(value[:first], '/')
+	return ok && version != "" && first < len(value)
 }
 
 // ignoresStar reports whether the group of '*' does not hold for a caller (D-53).

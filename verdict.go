@@ -18,7 +18,7 @@ type Verdict struct {
 	Rule      Rule   // the rule that decided, the zero value if none did
 	Group     Group  // the caller's group, the zero value if it has none
 	Dialect   string // name of the dialect
-	State     *State // of the fetch behind the answer, nil where there was none
+	State     *State // of the fetch behind the answer, not to be changed; nil where there was none
 }
 
 // Word returns the verdict's word in answers: allow, disallow or undefined.

@@ -167,3 +167,15 @@ func TestAgree(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkWarm(b *testing.B) {
+	for _, c := range []struct {
+		name         string
+		sites, rules int
+	}{{"site", 1, 13}, {"rules", 1, 10_000}, {"sites", warmURLs, 13}} {
+		b.Run(c.name, func(b *testing.B) {
+			w := newCrawl(testSeed, c.sites, c.rules, "ExampleBot")
+			benchmarkWork(b, &work{ops: warmURLs, engines: []engine{{name: ours, pass: w.verdicts}, {name: "net/url", pass: w.parses}}})
+		})
+	}
+}

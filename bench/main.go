@@ -109,7 +109,7 @@ func main() {
 	if *list {
 		return
 	}
-	facts := measureFacts(sets, results, *seed, selected)
+	facts := append(measureFacts(sets, results, *seed, selected), measureWarm(o, *seed, selected)...)
 	rep := &report{results: results, facts: facts, sets: sets, seed: *seed, rounds: o.rounds}
 	rep.write(os.Stdout)
 	if *out != "" {

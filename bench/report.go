@@ -153,6 +153,8 @@ func measureFacts(sets []*set, results []*result, seed uint64, selected *regexp.
 	}{
 		{"flatness-literal", "match-literal/10", "match-literal/10000", 3, 2},
 		{"flatness-mixed", "match-mixed/10", "match-mixed/100", 4, 3},
+		{"crowd-alike", "crawlers-1/" + sets[0].name, "crawlers-100/" + sets[0].name, 3, 2},
+		{"crowd-dialects", "crawlers-1/" + sets[0].name, "crawlers-dialects/" + sets[0].name, 3, 2},
 	} {
 		few, many := by[k.few], by[k.many]
 		if few == nil || many == nil {
@@ -160,6 +162,9 @@ func measureFacts(sets []*set, results []*result, seed uint64, selected *regexp.
 		}
 		values := map[string]float64{}
 		for _, e := range []string{ours, reference, temoto} {
+			if len(few.ns[e]) == 0 {
+				continue
+			}
 			a, _, _ := median(few.ns[e])
 			b, _, _ := median(many.ns[e])
 			values[e] = b / a

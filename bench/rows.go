@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/crawlers"
 	families "github.com/robotskit/robots/internal/hostile"
 	"github.com/temoto/robotstxt"
 )
@@ -262,6 +263,53 @@ func matchKept(s *set) *work {
 	}}
 }
 
+// crowd reads every file and asks it for some crawlers, each about one path. Those
+// who obey the same rules are asked once.
+func crowd(s *set, list []crawlers.Crawler) *work {
+	together := crawlers.NewSet(list)
+	return &work{ops: len(s.bodies), byteCount: s.byteCount, engines: []engine{{name: ours, pass: func(int) (n int) {
+		for i, b := range s.bodies {
+			allowed := false
+			rules := together.Rules(robots.Parse(b).Rules)
+			for k, r := range rules {
+				if k == 0 || r != rules[k-1] {
+					allowed = r.Allowed(s.queries[i][0].path)
+				}
+				n += count(allowed)
+			}
+		}
+		return n
+	}}}}
+}
+
+// alone is crowd for one crawler, asked without a Set.
+func alone(s *set) *work {
+	return &work{ops: len(s.bodies), byteCount: s.byteCount, engines: []engine{{name: ours, pass: func(int) (n int) {
+		for i, b := range s.bodies {
+			n += count(robots.Parse(b).Rules(robots.RFC9309, s.agents[i]).Allowed(s.queries[i][0].path))
+		}
+		return n
+	}}}}
+}
+
+// someCrawlers returns n crawlers of the directory that are in use, from all over it.
+// With alike they read files in one dialect.
+func someCrawlers(n int, alike bool) []crawlers.Crawler {
+	var used, list []crawlers.Crawler
+	for _, c := range crawlers.All() {
+		if alike {
+			c.Dialect = robots.RFC9309.Name
+		}
+		if c.Status == crawlers.Used {
+			used = append(used, c)
+		}
+	}
+	for i := range n {
+		list = append(list, used[(2*i+1)*len(used)/(2*n)])
+	}
+	return list
+}
+
 func matchOurs(s *set, rules []*robots.Rules, from, step int) (n int) {
 	for i := from; i < len(rules); i += step {
 		r := rules[i]
@@ -398,6 +446,9 @@ func rows(sets []*set, seed uint64, quick bool, temp string) []row {
 			row{"askable" + on, "read a file and choose an agent's rules", "file", files(goal{perTemoto, 17, 20}), func() *work { return askable(s) }},
 			row{"askable≤1KB" + on, "files of at most 1,024 bytes", "file", files(goal{perTemoto, 8, 10}), func() *work { return askable(s.only(0, 1024)) }},
 			row{"askable≥50KB" + on, "files of at least 50,000 bytes", "file", goal{}, func() *work { return askable(s.only(50_000, math.MaxInt)) }},
+			row{"crawlers-1" + on, "read a file, choose a crawler's rules and ask one path", "file", goal{}, func() *work { return alone(s) }},
+			row{"crawlers-100" + on, "the same for 100 crawlers of the directory that read alike", "file", goal{}, func() *work { return crowd(s, someCrawlers(100, true)) }},
+			row{"crawlers-dialects" + on, "the same, each in its own dialect", "file", goal{}, func() *work { return crowd(s, someCrawlers(100, false)) }},
 			row{"match-kept" + on, "8 paths per file, file after file", "path", files(goal{perTemoto, 9, 15}), func() *work { return matchKept(s) }},
 			row{"bulk" + on, "the same from whole URLs", "URL", goal{}, func() *work { return bulk(s) }},
 			row{"cores-oneshot" + on, "two goroutines against one", "file", goal{atLeast, 1.85, 1.85}, func() *work {

@@ -41,7 +41,8 @@ type Options struct {
 	// Store keeps what memory has no room for, and outlives the process. Without
 	// one, a site whose record was dropped from memory has no last good answer.
 	Store Store
-	// Memory bounds the records in memory, in bytes: 64 MiB.
+	// Memory bounds the records in memory, with what views have made of them, in
+	// bytes: 64 MiB.
 	Memory int64
 	// Floor and Ceiling bound the life of a good answer, whatever the site says:
 	// 5 minutes and 24 hours (D-28). RFC 9309 section 2.4 allows no longer life.
@@ -108,9 +109,9 @@ type Cache struct {
 }
 
 // New returns a cache. The error says which option cannot be used.
-func New(o Options) (*Cache, error) { return newCache(o, time.Now) }
+func New(o Options) (*Cache, error) { return newCache(o, nil) }
 
-// newCache takes the wall clock for tests in which it jumps.
+// newCache takes the wall clock of tests in which it jumps.
 func newCache(o Options, wall func() time.Time) (*Cache, error) {
 	o = o.filled()
 	for _, v := range []struct {
@@ -146,30 +147,51 @@ func newCache(o Options, wall func() time.Time) (*Cache, error) {
 // The error is that of ctx, if ctx ended before there was an answer, or says that the
 // origin cannot be asked. A site in trouble is a record and no error.
 func (c *Cache) Get(ctx context.Context, origin robots.Origin) (*fetch.Record, error) {
+	r, _, _, err := c.get(ctx, origin)
+	return r, err
+}
+
+// get is Get. It also returns the item in memory that has the record, nil if none
+// has, and the time of the answer.
+func (c *Cache) get(ctx context.Context, origin robots.Origin) (r *fetch.Record, it *item, now time.Time, err error) {
 	if origin.IsZero() {
-		return nil, errNoOrigin
+		return nil, nil, now, errNoOrigin
 	}
 	now, epoch := c.clock.now()
-	e, ok := c.held(origin, now, epoch)
-	if ok {
-		switch c.phase(e.Record, now) {
+	if it = c.held(origin, now, epoch); it != nil {
+		p := fresh
+		if !now.Before(it.fresh) {
+			p = c.phase(it.Record, now)
+		}
+		switch p {
 		case ahead:
 			c.refreshAhead(ctx, origin)
 			fallthrough
 		case fresh:
-			r := c.marked(e.Record)
+			r = c.marked(it.Record)
 			c.observe(Event{Kind: Hit, Origin: origin, Record: r})
-			return r, nil
+			return r, it, now, nil
 		}
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("robots.txt of %s: %w", origin, err)
+		return nil, nil, now, fmt.Errorf("robots.txt of %s: %w", origin, err)
 	}
 	f, err := c.join(ctx, origin, flightPlan{})
 	if err != nil {
-		return nil, err
+		return nil, nil, now, err
 	}
-	return c.wait(ctx, f)
+	began := time.Now()
+	kept, kind, err := c.wait(ctx, f)
+	if err != nil {
+		return nil, nil, now, err
+	}
+	if it = c.hot.find(origin); it != nil && it.Record != kept {
+		it = nil
+	}
+	r = c.marked(kept)
+	c.observe(Event{Kind: kind, Origin: origin, Record: r, Took: time.Since(began)})
+	now, _ = c.clock.now()
+	return r, it, now, nil
 }
 
 var errNoOrigin = errors.New("the origin is empty: make one with robots.ParseURL of a URL such as https://example.com/")
@@ -246,13 +268,12 @@ func (c *Cache) Close() error {
 	return nil
 }
 
-// held returns the entry in memory, with its times in the present epoch.
-func (c *Cache) held(origin robots.Origin, now time.Time, epoch uint64) (Entry, bool) {
-	e, ok := c.hot.held(origin)
-	if ok && e.Epoch != epoch {
-		was := e.Record
-		e = c.clock.adjust(e, now, epoch)
-		c.hot.replace(was, e, c.o.Keep)
+// held returns what is in memory, with its times in the present epoch, nil if
+// nothing is.
+func (c *Cache) held(origin robots.Origin, now time.Time, epoch uint64) *item {
+	it := c.hot.held(origin)
+	if it != nil && it.Epoch != epoch {
+		it = c.hot.replace(it, c.clock.adjust(it.Entry, now, epoch), c.o.Keep)
 	}
-	return e, ok
+	return it
 }

@@ -22,7 +22,7 @@ const (
 // two jumps. A record has the epoch in which its times were written, so that they can
 // be adjusted to the present one.
 type clock struct {
-	wall   func() time.Time // time.Now, but for tests of jumps
+	wall   func() time.Time // of tests of jumps, nil for time.Now
 	moved  func(d time.Duration)
 	start  time.Time // by the wall clock of the first epoch
 	run    uint64    // upper 44 bits of this clock's epochs, random
@@ -43,15 +43,26 @@ const epochBits = 20
 
 func newClock(wall func() time.Time, moved func(time.Duration)) *clock {
 	c := &clock{wall: wall, moved: moved, run: rand.Uint64() >> epochBits << epochBits}
-	c.start = wall().Round(0)
-	c.anchor.Store(&anchor{at: time.Now(), wall: c.start, epoch: c.run})
+	at, wallTime := c.read()
+	c.start = wallTime
+	c.anchor.Store(&anchor{at: at, wall: wallTime, epoch: c.run})
 	return c
+}
+
+// read reads both clocks: the time with its monotonic reading, and without.
+func (c *clock) read() (at, wall time.Time) {
+	at = time.Now()
+	wall = at
+	if c.wall != nil {
+		wall = c.wall()
+	}
+	return at, wall.Round(0)
 }
 
 // now returns the wall time without a monotonic reading and the epoch it
 // belongs to.
 func (c *clock) now() (time.Time, uint64) {
-	at, wall := time.Now(), c.wall().Round(0)
+	at, wall := c.read()
 	a := c.anchor.Load()
 	if d := a.jump(at, wall); d.Abs() < jumpLeast {
 		return wall, a.epoch

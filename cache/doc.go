@@ -8,7 +8,8 @@
 //
 // It keeps facts: [fetch.Record] values, which are the same for every crawler and
 // dialect (CACHE-03). What a crawler may do follows from them when somebody asks,
-// in Record.Rules.
+// in Record.Rules. A crawler that asks for many pages of a site keeps its rules beside
+// the record, in a [View].
 //
 // # The life of a good answer
 //
@@ -58,8 +59,8 @@
 //
 // # Keeping
 //
-// Memory is bounded in bytes, by [Options.Memory]; equal bodies are kept once. A
-// [Store] behind it keeps more, and for longer: package cache/bolt is a file, and any
+// Memory is bounded in bytes, by [Options.Memory]; equal bodies are kept once, and what
+// views have made of records counts too. A [Store] behind it keeps more, and for longer: package cache/bolt is a file, and any
 // other store that passes package cachetest will do. A store that fails costs
 // fetches, never answers.
 //

@@ -80,36 +80,30 @@ func (c *Cache) refreshAhead(ctx context.Context, origin robots.Origin) {
 	}
 }
 
-// wait waits for the answer of a flight. After Options.StaleWait it takes an old
-// answer if there is one.
-func (c *Cache) wait(ctx context.Context, f *flight) (*fetch.Record, error) {
-	began := time.Now()
-	give := func(kind Kind, r *fetch.Record) (*fetch.Record, error) {
-		r = c.marked(r)
-		c.observe(Event{Kind: kind, Origin: f.origin, Record: r, Took: time.Since(began)})
-		return r, nil
-	}
+// wait waits for the answer of a flight, which is Waited. After Options.StaleWait it
+// takes an old answer if there is one, which is Stale.
+func (c *Cache) wait(ctx context.Context, f *flight) (*fetch.Record, Kind, error) {
 	late, cancel := context.WithTimeout(context.Background(), c.o.StaleWait)
 	defer cancel()
 	if f.waitFor(ctx, late.Done()) && f.waitFor(ctx, f.lookedUp) {
 		if r := c.usable(f.held); r != nil {
-			return give(Stale, r)
+			return r, Stale, nil
 		}
 		f.waitFor(ctx, nil)
 	}
 	err := ctx.Err()
 	if isClosed(f.answered) {
 		if f.err == nil {
-			return give(Waited, c.adjusted(f.answer))
+			return c.adjusted(f.answer), Waited, nil
 		}
 		err = f.err
 	}
 	if isClosed(f.lookedUp) {
 		if r := c.usable(f.held); r != nil {
-			return give(Stale, r)
+			return r, Stale, nil
 		}
 	}
-	return nil, fmt.Errorf("robots.txt of %s: %w", f.origin, err)
+	return nil, 0, fmt.Errorf("robots.txt of %s: %w", f.origin, err)
 }
 
 // waitFor waits for a channel to be closed. It returns false if the answer of the flight
@@ -182,7 +176,7 @@ func (c *Cache) fly(ctx context.Context, f *flight) {
 		return
 	}
 	e := c.newEntry(r, held, p.lease.Token)
-	c.hot.replace(nil, e, c.o.Keep)
+	e = c.hot.replace(nil, e, c.o.Keep).Entry
 	f.finish(e, nil)
 	// A failure must not overwrite what could not be read, which may have a last good
 	// answer. A good answer may.
@@ -195,7 +189,7 @@ func (c *Cache) fly(ctx context.Context, f *flight) {
 // wait before the store is asked, which may take its time.
 func (c *Cache) lookFirst(ctx context.Context, f *flight) (held Entry, readable bool) {
 	now, epoch := c.clock.now()
-	if hot, _ := c.held(f.origin, now, epoch); c.usable(hot) != nil {
+	if hot := c.held(f.origin, now, epoch).entry(); c.usable(hot) != nil {
 		f.held = hot
 		close(f.lookedUp)
 	}
@@ -252,7 +246,7 @@ func (c *Cache) answers(e Entry, f *flight) bool {
 // store could be read. It puts that entry into memory.
 func (c *Cache) look(ctx context.Context, origin robots.Origin) (e Entry, readable bool) {
 	now, epoch := c.clock.now()
-	hot, _ := c.held(origin, now, epoch)
+	hot := c.held(origin, now, epoch).entry()
 	if c.o.Store == nil {
 		return hot, true
 	}
@@ -277,7 +271,7 @@ func (c *Cache) look(ctx context.Context, origin robots.Origin) (e Entry, readab
 	}
 	e = Entry{Record: merge(hot.Record, cold.Record), Fence: max(hot.Fence, cold.Fence), Epoch: epoch}
 	if e != hot {
-		c.hot.replace(nil, e, c.o.Keep)
+		e = c.hot.replace(nil, e, c.o.Keep).Entry
 	}
 	return e, true
 }

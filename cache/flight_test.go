@@ -271,6 +271,7 @@ func TestStaleErrors(t *testing.T) {
 		if _, err := c.Get(context.Background(), origin); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("nothing to answer with: %v", err)
 		}
+		synctest.Wait() // likewise
 		go func() {
 			time.Sleep(time.Second / 2)
 			c.Close()

@@ -20,19 +20,35 @@ const (
 	overdue              // fetch, and answer nothing older
 )
 
-// phase returns where a record stands. A failure has no last fifth: the site is asked
-// again at the record's NextTry.
-func (c *Cache) phase(r *fetch.Record, now time.Time) phase {
-	end := r.NextTry
+// ending returns when a record is to be fetched anew. A failure is asked again at its
+// NextTry.
+func ending(r *fetch.Record) time.Time {
 	if r.Outcome.Good() {
-		end = r.Expires
+		return r.Expires
 	}
-	switch {
-	case now.Before(end):
-		if !c.o.UseToEnd && r.Outcome.Good() && now.Sub(r.Fetched) >= end.Sub(r.Fetched)/5*4 {
-			return ahead
-		}
+	return r.NextTry
+}
+
+// freshUntil returns until when a record is fresh under all Options. A failure has no
+// last fifth.
+func freshUntil(r *fetch.Record) time.Time {
+	end := ending(r)
+	if life := end.Sub(r.Fetched); r.Outcome.Good() && life > 0 {
+		return r.Fetched.Add(life / 5 * 4)
+	}
+	return end
+}
+
+// phase returns where a record stands.
+func (c *Cache) phase(r *fetch.Record, now time.Time) phase {
+	switch end := ending(r); {
+	case now.Before(freshUntil(r)):
 		return fresh
+	case now.Before(end):
+		if c.o.UseToEnd {
+			return fresh
+		}
+		return ahead
 	case now.Before(end.Add(c.o.StaleMost)):
 		return due
 	}

@@ -17,9 +17,9 @@ import (
 //
 // When it is full it drops entries by the second-chance (CLOCK) algorithm: entries
 // form a circle, a new one stands last, and the first that was neither read nor
-// written since the last round is dropped, or one that is past its time. A reader
-// sets a flag under a lock that all readers share, so readers do not wait for each
-// other.
+// written since the last round is dropped, or one that is past its time. What a
+// View has made of a record is dropped one round before the record. A reader sets a
+// flag under a lock that all readers share, so readers do not wait for each other.
 type Memory struct {
 	limit int64
 
@@ -37,11 +37,24 @@ type Memory struct {
 type item struct {
 	Entry
 	used   atomic.Bool
-	until  time.Time // worth keeping
-	size   int64     // without bodies
-	bodies [2]*body  // of the record and its last good copy, nil beyond
+	fresh  time.Time                      // until when the record is; here, as a look at the record is a look at other memory
+	views  [maxViews]atomic.Pointer[made] // of the record; set under Memory.mu
+	until  time.Time                      // worth keeping
+	size   int64                          // without bodies
+	bodies [2]*body                       // of the record and its last good copy, nil beyond
 
 	before, after *item
+
+	making sync.Mutex // held by the one who makes something of the record
+	turn   int        // of its places, for the next one when all are taken
+}
+
+// entry returns the entry of an item, the zero value of nil.
+func (it *item) entry() Entry {
+	if it == nil {
+		return Entry{}
+	}
+	return it.Entry
 }
 
 // body is a body with the number of items that refer to it.
@@ -87,18 +100,21 @@ func (m *Memory) Get(ctx context.Context, origin robots.Origin) (Entry, error) {
 	return Entry{}, ErrAbsent
 }
 
-// held is Get for a Cache, which has m in front of its store.
-func (m *Memory) held(origin robots.Origin) (Entry, bool) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	it := m.items[origin]
-	if it == nil {
-		return Entry{}, false
-	}
-	if !it.used.Load() {
+// held is Get for a Cache, which has m in front of its store. It returns nil if
+// there is nothing.
+func (m *Memory) held(origin robots.Origin) *item {
+	it := m.find(origin)
+	if it != nil && !it.used.Load() {
 		it.used.Store(true)
 	}
-	return it.Entry, true
+	return it
+}
+
+// find is held by one who has just put the item, which counts as no use.
+func (m *Memory) find(origin robots.Origin) *item {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.items[origin]
 }
 
 // Put keeps an entry. An entry that alone exceeds the limit is not kept, and neither
@@ -124,18 +140,20 @@ func (m *Memory) Put(ctx context.Context, e Entry, keep time.Duration) error {
 }
 
 // replace is Put for a Cache, which has m in front of its store: it ignores fences,
-// and, if was is not nil, replaces that record only.
-func (m *Memory) replace(was *fetch.Record, e Entry, keep time.Duration) {
+// and, if was is not nil, replaces that item only. It returns the item, which has the
+// entry as it is kept, with bodies that it may share.
+func (m *Memory) replace(was *item, e Entry, keep time.Duration) *item {
 	it := newItem(e, keep)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if old := m.items[e.Record.Origin]; was == nil || old != nil && old.Record == was {
+	if was == nil || m.items[e.Record.Origin] == was {
 		m.put(it)
 	}
+	return it
 }
 
 func newItem(e Entry, keep time.Duration) *item {
-	it := &item{Entry: e, until: time.Now().Add(keep), size: sizeOf(e.Record)}
+	it := &item{Entry: e, fresh: freshUntil(e.Record), until: time.Now().Add(keep), size: sizeOf(e.Record)}
 	n := 0
 	for h, b := range e.Record.Bodies() {
 		it.bodies[n] = &body{hash: h, content: b}
@@ -232,11 +250,50 @@ func (m *Memory) makeRoom() {
 	now := time.Now()
 	for m.size > m.limit && m.hand != nil {
 		it := m.hand
-		if it.used.Swap(false) && now.Before(it.until) {
+		if now.Before(it.until) && (it.used.Swap(false) || m.dropViews(it)) {
 			m.hand = it.after
 			continue
 		}
 		m.remove(it)
+	}
+}
+
+// dropViews drops what was made of the record of an item and reports whether there
+// was anything: it costs no fetch to have it again.
+func (m *Memory) dropViews(it *item) bool {
+	was := it.size
+	for i := range it.views {
+		if v := it.views[i].Swap(nil); v != nil {
+			it.size -= v.bytes
+		}
+	}
+	m.size -= was - it.size
+	return it.size < was
+}
+
+// keep keeps what was made of the record of an item, in one of its places, unless
+// it has no room beside the record.
+func (m *Memory) keep(it *item, place int, v *made) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	bytes := v.bytes
+	if old := it.views[place].Load(); old != nil {
+		bytes -= old.bytes
+	}
+	alone := it.size + bytes
+	for _, b := range it.bodies {
+		if b != nil {
+			alone += b.size()
+		}
+	}
+	if alone > m.limit {
+		return
+	}
+	it.views[place].Store(v)
+	it.size += bytes
+	if m.items[it.Record.Origin] == it { // else those who have it share what was made
+		m.size += bytes
+		m.makeRoom()
 	}
 }
 
@@ -272,7 +329,7 @@ func (m *Memory) Close() error {
 type Usage struct {
 	Origins int
 	Bodies  int   // different ones
-	Bytes   int64 // of entries and bodies, as the store counts them
+	Bytes   int64 // of entries, bodies and what views have made, as the store counts them
 }
 
 // Usage returns how much the store has.

@@ -11,6 +11,9 @@ import (
 type Effect struct {
 	Rule robots.Rule
 	Use  Use
+	// Steps is how many steps it took; those of the first one told apart include
+	// what was made ready for all.
+	Steps int
 }
 
 // Use is what a rule is there for.
@@ -49,13 +52,14 @@ func Effects(r *robots.Rules, o Options) []Effect {
 	_, whole, _ := answer(r)
 	effects := make([]Effect, 0, r.Len())
 	seen := map[int]bool{}
+	counted := 0
 	for rule := range r.All() {
 		line := rule.Span().Start
 		if seen[line] {
 			continue // the other pattern of an Allow of an index page
 		}
 		seen[line] = true
-		e := Effect{rule, NeverMatches}
+		e := Effect{Rule: rule, Use: NeverMatches}
 		switch {
 		case whole:
 			e.Use = NeverDecides
@@ -63,6 +67,7 @@ func Effects(r *robots.Rules, o Options) []Effect {
 			f.m.limit = min(16*o.steps(), f.m.used+o.steps()/16)
 			e.Use = f.use(&own, &other, places[line])
 		}
+		e.Steps, counted = f.m.used-counted, f.m.used
 		effects = append(effects, e)
 	}
 	slices.SortFunc(effects, func(a, b Effect) int { return cmp.Compare(a.Rule.Span().Start, b.Rule.Span().Start) })

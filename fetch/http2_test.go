@@ -75,7 +75,7 @@ func TestNothingLogged(t *testing.T) {
 	for _, f := range http2Faults() {
 		switch f.name {
 		case "unknown frames", "PRIORITY flood", "body after an interim answer", "DATA first", "no SETTINGS", "body after its end", "HTTP/1 in its place":
-			if r := f.fetch(t, nil); r.Cause != f.cause {
+			if r := f.fetch(t, patient); r.Cause != f.cause {
 				t.Errorf("%s: %v, want %v", f.name, r.Cause, f.cause)
 			}
 		}

@@ -59,6 +59,31 @@ func (r *Record) Rules(d robots.Dialect, now time.Time, tokens ...string) *robot
 	return Policy{}.Rules(r, d, now, tokens...)
 }
 
+// Span returns the time around now in which Rules gives the same rules, under
+// every Policy: from an instant on, until before another. A zero time is no bound.
+// It is for whoever keeps rules. They change when an answer ends to be fresh and
+// with the age of an outage; what else they depend on is in the record.
+func (r *Record) Span(d robots.Dialect, now time.Time) (from, until time.Time) {
+	edge := func(at time.Time) {
+		if !now.Before(at) {
+			if at.After(from) {
+				from = at
+			}
+		} else if until.IsZero() || at.Before(until) {
+			until = at
+		}
+	}
+	if held := r.good(); held != nil {
+		edge(held.Expires)
+	}
+	if since := r.since(); !since.IsZero() {
+		for _, step := range d.Outage {
+			edge(since.Add(step.From))
+		}
+	}
+	return from, until
+}
+
 // Rules is where the outcome of a fetch becomes rules, and nowhere else:
 //
 //   - A good answer holds while it is fresh, and longer if nothing has failed

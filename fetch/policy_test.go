@@ -3,6 +3,7 @@ package fetch
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/internal/campaign"
 )
 
 const day = 24 * time.Hour
@@ -125,6 +127,72 @@ func TestOutage(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestSpan is the law of Record.Span: inside it Rules gives the same rules, whatever
+// the record, the dialect and the policy. It has both ends for a reason: at either the
+// rules of some record change.
+func TestSpan(t *testing.T) {
+	rng := rand.New(rand.NewPCG(28, 54))
+	some := func(most time.Duration) time.Duration { return time.Duration(rng.Int64N(int64(most))) }
+	causes := []Cause{OK, ClientError, ServerError, TooManyRequests, Timeout, DNSFailure, AddressRefused}
+	said := func(p Policy, r *Record, d robots.Dialect, at time.Time) string {
+		rules := p.Rules(r, d, at, "mybot")
+		v := rules.Match(private)
+		return fmt.Sprintf("%v %v %+v", v, v.Reason, *rules.State())
+	}
+	spans, changed := 0, map[string]int{}
+	for range campaign.Size(3_000, 20_000, 1_000_000) {
+		var r *Record
+		for at := began; r == nil || rng.IntN(4) > 0; at = at.Add(some(20 * day)) {
+			c := causes[rng.IntN(len(causes))]
+			next := &Record{Outcome: c.Outcome(), Cause: c, Status: 200 + 100*rng.IntN(4), Fetched: at}
+			if c == OK {
+				next.Body = []byte("User-agent: mybot\nDisallow: /private\n")
+			}
+			if c.Outcome().Good() {
+				next.Expires = at.Add(some(day))
+			}
+			if rng.IntN(9) > 0 { // else it stands alone, as Fetch returns it
+				next = next.After(r)
+			}
+			r = next
+			r.Degraded = rng.IntN(9) == 0
+		}
+		if r.Failures > 0 && rng.IntN(2) == 0 {
+			r = covered(r, 30*day)
+		}
+		d := robots.Dialects()[rng.IntN(len(robots.Dialects()))]
+		p := Policy{OnFailure: OnFailure(rng.IntN(3)), SiteAnswers: rng.IntN(2) == 0, MissingIs5xx: rng.IntN(9) == 0}
+		now := r.Fetched.Add(some(40*day) - day)
+		want := said(p, r, d, now)
+		from, until := r.Span(d, now)
+		if now.Before(from) || !until.IsZero() && !now.Before(until) {
+			t.Fatalf("%v is not from %v until %v", now, from, until)
+		}
+		start, end := from, until
+		if start.IsZero() {
+			start = now.Add(-90 * day)
+		}
+		if end.IsZero() {
+			end = now.Add(9000 * day)
+		}
+		for _, at := range []time.Time{start, start.Add(some(end.Sub(start))), end.Add(-1)} {
+			if got := said(p, r, d, at); got != want {
+				t.Fatalf("%+v\n%s, %+v\nat %v: %s\nat %v: %s\nfrom %v until %v", r, d.Name, p, now, want, at, got, from, until)
+			}
+			spans++
+		}
+		for name, at := range map[string]time.Time{"from": from.Add(-1), "until": until} {
+			if !at.Before(r.Fetched.Add(-day)) && said(p, r, d, at) != want {
+				changed[name]++
+			}
+		}
+	}
+	t.Logf("%d times inside a span, other rules outside: %v", spans, changed)
+	if changed["from"] == 0 || changed["until"] == 0 {
+		t.Error("no rules changed at an end of their span: the law says nothing")
 	}
 }
 

@@ -55,8 +55,17 @@ func isHeader(value string) bool {
 	if !strings.ContainsRune(value, '(') && !strings.HasPrefix(strings.ToLower(value), "mozilla/") {
 		return false
 	}
-	names := robots.ProductTokens(value)
-	return len(names) > 0 && !strings.EqualFold(names[0], commonStart(value, names[0]))
+	name := product(value)
+	return name != "" && !strings.EqualFold(name, commonStart(value, name))
+}
+
+// product returns the crawler that a value most probably means, "" for none.
+func product(value string) string {
+	const most = 4096 // nobody reads a longer header
+	if names := robots.ProductTokens(value[:min(len(value), most)]); len(names) > 0 {
+		return names[0]
+	}
+	return ""
 }
 
 // agents calls do for the user-agent lines of a form.
@@ -73,15 +82,15 @@ func (p *pass) agents(form agentForm, do func(l robots.Line, value string)) {
 func tokenCut(p *pass) {
 	p.agents(agentToken, func(l robots.Line, value string) {
 		name, _, _ := strings.Cut(value, "/")
-		if names := robots.ProductTokens(value); len(names) > 0 {
-			name = names[0]
+		if meant := product(value); meant != "" {
+			name = meant
 		}
 		if value == "*" || strings.HasPrefix(value, "* ") {
 			name = "*"
 		}
 		cut, other := "", ""
 		dialects := p.where(func(v *view) bool {
-			if v.named(l, name) {
+			if !v.misnames(l, name) {
 				return false
 			}
 			if other = v.token(l); len(other) < len(name) {
@@ -114,13 +123,13 @@ func commonStart(a, b string) string {
 
 func tokenHeader(p *pass) {
 	p.agents(agentHeader, func(l robots.Line, value string) {
-		names := robots.ProductTokens(value)
-		if len(names) == 0 {
+		name := product(value)
+		if name == "" {
 			return
 		}
 		d := p.add(l.Value, "this is a whole User-Agent header; most engines look for a name")
-		d.Advice = "write " + names[0]
-		d.Dialects = p.where(func(v *view) bool { return !v.named(l, names[0]) })
+		d.Advice = "write " + name
+		d.Dialects = p.where(func(v *view) bool { return v.misnames(l, name) })
 	})
 }
 
@@ -138,20 +147,23 @@ func tokenList(p *pass) {
 		d := p.add(l.Value, "a user-agent line names one crawler, and this is a list")
 		d.Advice = "give each name a user-agent line of its own"
 		last := names[len(names)-1]
-		d.Dialects = p.where(func(v *view) bool { return !v.named(l, last) })
+		d.Dialects = p.where(func(v *view) bool { return v.misnames(l, last) })
 		field := p.text(l.Name)
-		d.edit(Edit{l.Value.Start, l.Value.End, strings.Join(names, p.newline()+field+": ")})
+		d.edit(Edit{l.Value.Start, l.Value.End, strings.Join(names, p.newline+field+": ")})
 	})
 }
 
 func tokenWildcard(p *pass) {
 	p.agents(agentWildcard, func(l robots.Line, value string) {
-		name := strings.Trim(value, "*")
+		name := strings.Trim(value, "*/ \t")
+		if name == "" {
+			name = "*"
+		}
 		d := p.add(l.Value, "a star inside a name stands for itself, not for any letters")
-		if name != "" && !strings.Contains(name, "*") {
+		if !strings.Contains(name[1:], "*") {
 			d.Advice = "write " + name
 			d.edit(Edit{l.Value.Start, l.Value.End, name})
-			d.Dialects = p.where(func(v *view) bool { return !v.named(l, name) })
+			d.Dialects = p.where(func(v *view) bool { return v.misnames(l, name) })
 			if len(d.Dialects) == 0 {
 				d.Dialects = p.where(func(v *view) bool { return true })
 			}
@@ -181,7 +193,7 @@ func fusedGroups(p *pass) {
 					d := p.add(l.Span, "no rule stands between this line and the group of line "+itoa(last.Number)+", so both are one group")
 					d.Advice = "put a Disallow: line before it if the first group has no rules"
 					d.Dialects = fused
-					d.edit(Edit{l.Span.Start, l.Span.Start, "Disallow:" + p.newline()})
+					d.edit(Edit{l.Span.Start, l.Span.Start, "Disallow:" + p.newline})
 				}
 			}
 			last, members, rules = l, 0, false
@@ -212,51 +224,52 @@ func groupWithoutRules(p *pass) {
 	}
 }
 
+// splitGroup asks for names as RFC 9309 reads them: that an engine cuts two names to one is
+// another finding.
 func splitGroup(p *pass) {
-	type place struct{ line, group int }
-	reported := map[int]*Diagnostic{} // by line
-	for _, v := range p.views {
-		first := map[string]place{}
-		for _, l := range p.lines {
-			if l.Field != robots.FieldUserAgent || v.group(l) < 0 {
-				continue
-			}
-			token := v.token(l)
-			seen, ok := first[token]
-			if !ok {
-				first[token] = place{l.Number, v.group(l)}
-				continue
-			}
-			if seen.group == v.group(l) {
-				continue
-			}
-			d := reported[l.Number]
-			if d == nil {
-				d = p.add(l.Span, token+" has another group at line "+itoa(seen.line)+"; both hold together")
-				reported[l.Number] = d
-				d.Dialects = []string{}
-			}
-			d.Dialects = append(d.Dialects, v.dialect.Name)
+	first := map[string]robots.Line{}
+	std := p.all[0]
+	for _, l := range p.lines {
+		token := std.token(l)
+		if token == "" {
+			continue
 		}
+		seen, ok := first[token]
+		if !ok {
+			first[token] = l
+			continue
+		}
+		if std.group(seen) == std.group(l) {
+			continue
+		}
+		d := p.add(l.Span, robots.Printable(token)+" has another group at line "+itoa(seen.Number)+"; both hold together")
+		d.Dialects = p.where(func(v *view) bool { return v.group(l) >= 0 && v.group(l) != v.group(seen) && v.named(l, token) })
 	}
 }
 
 func repeatedUserAgent(p *pass) {
-	run := map[string]int{} // lines of the names of a run
+	run := map[string]robots.Line{} // the lines of its names
+	members := false                // delays and the like in it, which hold for the names above them
 	for _, l := range p.lines {
 		switch {
 		case l.Field == robots.FieldUserAgent:
 			name := strings.ToLower(p.text(l.Value))
-			line, ok := run[name]
+			first, ok := run[name]
 			if !ok {
-				run[name] = l.Number
+				run[name] = l
 				continue
 			}
-			d := p.add(l.Span, "line "+itoa(line)+" names "+quote(p.text(l.Value))+" already")
+			d := p.add(l.Span, "line "+itoa(first.Number)+" names "+quote(p.text(l.Value))+" already")
 			d.Advice = "delete this line"
-			d.edit(p.withoutLine(l))
+			d.Dialects = p.where(func(v *view) bool { return v.group(l) >= 0 && v.named(first, v.token(l)) })
+			if !members {
+				d.edit(p.withoutLine(l))
+			}
 		case isRule(l.Field):
 			clear(run)
+			members = false
+		case l.Field != robots.FieldNone && l.Field != robots.FieldUnknown && l.Field != robots.FieldSitemap:
+			members = true
 		}
 	}
 }

@@ -10,13 +10,28 @@ type Check struct {
 	Before   string // an example that it finds
 	After    string // the same written right, "" if there is no single right way
 	Clause   string // the statement of docs/clauses.md behind it, "" if none
-	// Change says that its fix, if it has one, changes what the file says. Any other
-	// fix is offered as a safe one once that is proved.
-	Change bool
+	Fix      FixKind
 
 	// anyKind lets it look at files that are no text, too.
 	anyKind bool
-	find    func(*pass)
+	// proved marks those that take many steps: they do not run while they are off.
+	// The others do, so that no other check tells what they are silent about.
+	proved bool
+	find   func(*pass)
+}
+
+// FixKind says what fixes a check offers.
+type FixKind uint8
+
+const (
+	NoFix        FixKind = iota // somebody has to think
+	SafeIfProved                // what should change nothing: safe once that is proved
+	ChangesFile                 // what makes the file say what was probably meant
+)
+
+// String returns none, safe or change.
+func (k FixKind) String() string {
+	return [...]string{"none", "safe", "change"}[min(k, ChangesFile)]
 }
 
 // Checks are all checks, by id. They must not be changed.
@@ -48,7 +63,7 @@ func checks() []Check {
 			find: utf16,
 		},
 		{
-			ID: "RT104", Name: "byte-order-mark", Severity: Note, Clause: "FORM-04",
+			ID: "RT104", Name: "byte-order-mark", Severity: Note, Fix: SafeIfProved, Clause: "FORM-04",
 			What:   "The file begins with a byte order mark.",
 			Why:    "Engines skip it. Some small parsers take it for part of the first field.",
 			Before: "\xef\xbb\xbfUser-agent: *\nDisallow: /a\n",
@@ -56,7 +71,7 @@ func checks() []Check {
 			find:   leadingMark,
 		},
 		{
-			ID: "RT105", Name: "mark-inside", Severity: Error, Change: true,
+			ID: "RT105", Name: "mark-inside", Severity: Error, Fix: ChangesFile,
 			What:   "A byte order mark stands at the start of a later line.",
 			Why:    "The mark is no blank, so the field after it is unknown and its line is skipped. Two files were probably joined.",
 			Before: "User-agent: *\n\xef\xbb\xbfDisallow: /a\n",
@@ -89,7 +104,7 @@ func checks() []Check {
 			find: tooManyRules,
 		},
 		{
-			ID: "RT201", Name: "missing-colon", Severity: Error, Change: true, Clause: "C-03",
+			ID: "RT201", Name: "missing-colon", Severity: Error, Fix: ChangesFile, Clause: "C-03",
 			What:   "A field name is followed by a blank and no colon.",
 			Why:    "Only Google reads such a line. Everybody else skips it.",
 			Before: "User-agent: *\nDisallow /a\n",
@@ -97,7 +112,7 @@ func checks() []Check {
 			find:   missingColon,
 		},
 		{
-			ID: "RT202", Name: "misspelt-field", Severity: Error, Clause: "C-02", Change: true,
+			ID: "RT202", Name: "misspelt-field", Severity: Error, Clause: "C-02", Fix: ChangesFile,
 			What:   "A field name is nearly that of a known field.",
 			Why:    "An unknown field has no effect. Google knows a few misspellings, the others none.",
 			Before: "User-agent: *\nDisalow: /a\n",
@@ -127,7 +142,7 @@ func checks() []Check {
 			find:   strayText,
 		},
 		{
-			ID: "RT206", Name: "two-fields", Severity: Error, Change: true,
+			ID: "RT206", Name: "two-fields", Severity: Error, Fix: ChangesFile,
 			What:   "Two fields stand in one line.",
 			Why:    "The second one is taken for part of the first one's value, so neither does what it says.",
 			Before: "User-agent: a Disallow: /x\n",
@@ -143,7 +158,7 @@ func checks() []Check {
 			find:   hashInPath,
 		},
 		{
-			ID: "RT208", Name: "invisible-character", Severity: Error, Change: true,
+			ID: "RT208", Name: "invisible-character", Severity: Error, Fix: ChangesFile,
 			What:   "A line has a character that looks like nothing, or like a blank, a colon or a hyphen.",
 			Why:    "It comes from a word processor or a web page, and no engine takes it for what it looks like.",
 			Before: "User-agent: *\nDisallow:\u00a0/a\n",
@@ -174,7 +189,7 @@ func checks() []Check {
 			find:   tokenHeader,
 		},
 		{
-			ID: "RT304", Name: "token-list", Severity: Error, Clause: "GROUP-01", Change: true,
+			ID: "RT304", Name: "token-list", Severity: Error, Clause: "GROUP-01", Fix: ChangesFile,
 			What:   "A user-agent line holds several names.",
 			Why:    "A line names one crawler. The names after the first comma are lost, or all are.",
 			Before: "User-agent: a, b\nDisallow: /\n",
@@ -182,7 +197,7 @@ func checks() []Check {
 			find:   tokenList,
 		},
 		{
-			ID: "RT305", Name: "token-wildcard", Severity: Error, Change: true, Clause: "AGENT-06",
+			ID: "RT305", Name: "token-wildcard", Severity: Error, Fix: ChangesFile, Clause: "AGENT-06",
 			What:   "A name has a star in it.",
 			Why:    "A star alone means everybody. Inside a name it is a letter like any other.",
 			Before: "User-agent: Google*\nDisallow: /\n",
@@ -198,7 +213,7 @@ func checks() []Check {
 			find:   emptyUserAgent,
 		},
 		{
-			ID: "RT307", Name: "fused-groups", Severity: Error, Clause: "D-07", Change: true,
+			ID: "RT307", Name: "fused-groups", Severity: Error, Clause: "D-07", Fix: ChangesFile,
 			What:   "No rule stands between two groups.",
 			Why:    "Only Allow and Disallow end a list of user-agent lines. So the rules below hold for both crawlers.",
 			Before: "User-agent: a\nCrawl-delay: 5\n\nUser-agent: b\nDisallow: /\n",
@@ -221,7 +236,7 @@ func checks() []Check {
 			find:   splitGroup,
 		},
 		{
-			ID: "RT310", Name: "repeated-user-agent", Severity: Note,
+			ID: "RT310", Name: "repeated-user-agent", Severity: Note, Fix: SafeIfProved,
 			What:   "A group names a crawler twice.",
 			Why:    "The second line has no effect.",
 			Before: "User-agent: a\nUser-agent: a\nDisallow: /\n",
@@ -237,7 +252,7 @@ func checks() []Check {
 			find:   blankAfterAgent,
 		},
 		{
-			ID: "RT401", Name: "no-leading-slash", Severity: Error, Clause: "D-09", Change: true,
+			ID: "RT401", Name: "no-leading-slash", Severity: Error, Clause: "D-09", Fix: ChangesFile,
 			What:   "A path begins with neither / nor *.",
 			Why:    "Every path of a URL begins with /, so the rule matches nothing.",
 			Before: "User-agent: *\nDisallow: private/\n",
@@ -245,7 +260,7 @@ func checks() []Check {
 			find:   noLeadingSlash,
 		},
 		{
-			ID: "RT402", Name: "full-url", Severity: Error, Clause: "D-09", Change: true,
+			ID: "RT402", Name: "full-url", Severity: Error, Clause: "D-09", Fix: ChangesFile,
 			What:   "A rule holds a whole URL.",
 			Why:    "Rules hold paths; a URL matches nothing.",
 			Before: "User-agent: *\nDisallow: https://example.com/a\n",
@@ -274,7 +289,7 @@ func checks() []Check {
 			find:   starDollar,
 		},
 		{
-			ID: "RT406", Name: "double-star", Severity: Note, Clause: "MATCH-03",
+			ID: "RT406", Name: "double-star", Severity: Note, Fix: SafeIfProved, Clause: "MATCH-03",
 			What:   "Two stars stand together.",
 			Why:    "One star means the same.",
 			Before: "User-agent: *\nDisallow: /a**b\n",
@@ -290,7 +305,7 @@ func checks() []Check {
 			find:   brokenEscape,
 		},
 		{
-			ID: "RT408", Name: "needless-escape", Severity: Warning, Clause: "PCT-02", Change: true,
+			ID: "RT408", Name: "needless-escape", Severity: Warning, Clause: "PCT-02", Fix: ChangesFile,
 			What:   "A letter, digit, -, ., _ or ~ is written as an escape.",
 			Why:    "Clients send it plainly, and Google compares without decoding.",
 			Before: "User-agent: *\nDisallow: /%7Euser\n",
@@ -298,7 +313,7 @@ func checks() []Check {
 			find:   needlessEscape,
 		},
 		{
-			ID: "RT409", Name: "blank-in-path", Severity: Warning, Clause: "PCT-05", Change: true,
+			ID: "RT409", Name: "blank-in-path", Severity: Warning, Clause: "PCT-05", Fix: ChangesFile,
 			What:   "A path has a blank in it.",
 			Why:    "Clients send a blank as %20, and Google compares without encoding.",
 			Before: "User-agent: *\nDisallow: /a b\n",
@@ -306,7 +321,7 @@ func checks() []Check {
 			find:   blankInPath,
 		},
 		{
-			ID: "RT410", Name: "unsafe-byte", Severity: Warning, Clause: "PCT-05", Change: true,
+			ID: "RT410", Name: "unsafe-byte", Severity: Warning, Clause: "PCT-05", Fix: ChangesFile,
 			What:   "A path has a character that clients always send as an escape.",
 			Why:    "Google compares without encoding, so the rule matches nothing they send.",
 			Before: "User-agent: *\nDisallow: /a|b\n",
@@ -335,26 +350,33 @@ func checks() []Check {
 			find:   siteBlocked,
 		},
 		{
-			ID: "RT502", Name: "never-matches", Severity: Warning,
+			ID: "RT502", Name: "never-matches", Severity: Warning, Fix: SafeIfProved,
 			What:   "A rule matches no URL that a client can send.",
-			Why:    "It has no effect.",
-			Before: "User-agent: *\nDisallow: /a$/b\n",
+			Why:    "It has no effect, and what it was meant for is not said.",
+			Before: "User-agent: *\nDisallow: /a/..$\n",
+			find:   neverMatches,
+			proved: true,
 		},
 		{
-			ID: "RT503", Name: "never-decides", Severity: Warning, Clause: "PREC-01",
-			What:   "Heavier rules match every URL that this one matches.",
+			ID: "RT503", Name: "never-decides", Severity: Warning, Fix: SafeIfProved, Clause: "PREC-01",
+			What:   "Heavier rules match every URL that this one matches, and say the opposite of some.",
 			Why:    "It never decides, so it says something that is not so.",
-			Before: "User-agent: *\nDisallow: /*a\nAllow: /*aa*\nDisallow: /*aaa\n",
+			Before: "User-agent: *\nDisallow: /css/\nAllow: /*css/\n",
+			After:  "User-agent: *\nAllow: /*css/\n",
+			find:   neverDecides,
+			proved: true,
 		},
 		{
-			ID: "RT504", Name: "no-effect", Severity: Note,
+			ID: "RT504", Name: "no-effect", Severity: Note, Fix: SafeIfProved,
 			What:   "Without the rule no verdict changes.",
-			Why:    "Another rule says the same already.",
+			Why:    "Other rules say the same already, or everything that it allows is allowed anyway. Of rules that stand in for each other one is left.",
 			Before: "User-agent: *\nDisallow: /a\nDisallow: /a/b\n",
 			After:  "User-agent: *\nDisallow: /a\n",
+			find:   noEffect,
+			proved: true,
 		},
 		{
-			ID: "RT505", Name: "duplicate-rule", Severity: Note,
+			ID: "RT505", Name: "duplicate-rule", Severity: Note, Fix: SafeIfProved,
 			What:   "A group holds the same rule twice.",
 			Why:    "The second one has no effect.",
 			Before: "User-agent: *\nDisallow: /a\nDisallow: /a\n",
@@ -390,7 +412,7 @@ func checks() []Check {
 			find:   secretInPath,
 		},
 		{
-			ID: "RT601", Name: "sitemap-url", Severity: Error, Clause: "MAP-01",
+			ID: "RT601", Name: "sitemap-url", Severity: Error, Fix: ChangesFile, Clause: "MAP-01",
 			What:   "A sitemap is not named by its whole URL.",
 			Why:    "Engines want scheme and host; many skip anything else.",
 			Before: "Sitemap: /sitemap.xml\n",
@@ -398,7 +420,7 @@ func checks() []Check {
 			find:   sitemapURL,
 		},
 		{
-			ID: "RT602", Name: "repeated-sitemap", Severity: Note, Clause: "MAP-03",
+			ID: "RT602", Name: "repeated-sitemap", Severity: Note, Fix: SafeIfProved, Clause: "MAP-03",
 			What:   "The same sitemap is named twice.",
 			Why:    "The second line has no effect.",
 			Before: "Sitemap: https://example.com/a.xml\nSitemap: https://example.com/a.xml\n",
@@ -436,7 +458,7 @@ func checks() []Check {
 			find:   paceIgnored,
 		},
 		{
-			ID: "RT901", Name: "unused-ignore", Severity: Warning,
+			ID: "RT901", Name: "unused-ignore", Severity: Warning, Fix: SafeIfProved,
 			What:   "A lint:ignore comment silences nothing.",
 			Why:    "What it was for is gone, so it only hides what may come.",
 			Before: "# lint:ignore RT401 old\nUser-agent: *\nDisallow: /a\n",

@@ -9,99 +9,153 @@ import (
 	"github.com/robotskit/robots/compare"
 )
 
-// prove finds out which fixes are safe: it makes all at once and asks whether every crawler
-// still gets the same verdicts in all dialects. If not, it halves them, so that of two
-// rules that stand in for each other one fix stays. What is left is safe together.
+// prove finds out which fixes are safe, and drops the rules without effect (RT504) that
+// cannot go together with the others: of rules that stand in for each other all but one are
+// told.
 func (p *pass) prove() {
-	var fixes []*Fix
+	var fixes, more []*Diagnostic
 	for _, d := range p.found {
-		if d.Fix != nil && !d.Check.Change && len(d.Dialects) > 0 {
-			fixes = append(fixes, d.Fix)
+		switch {
+		case d.Fix == nil || d.Check.Fix != SafeIfProved || d.Severity == Off || len(d.Dialects) == 0:
+		case d.Check.ID == "RT504":
+			more = append(more, d)
+		default:
+			fixes = append(fixes, d)
 		}
 	}
-	var safe []Edit
-	var try func(fixes []*Fix)
-	try = func(fixes []*Fix) {
-		if len(fixes) == 0 {
+	slices.Reverse(more) // so that the first one stays
+	fixes = p.leaveOne(append(fixes, more...))
+	safe, proved := p.together(nil, fixes, p.all)
+	for d := range proved {
+		d.Fix.Safe = true
+	}
+	if len(p.views) < len(p.all) {
+		left := slices.DeleteFunc(fixes, func(d *Diagnostic) bool { return proved[d] || d.Check.ID != "RT504" })
+		_, enough := p.together(safe, left, p.views)
+		for d := range enough {
+			proved[d] = true
+		}
+	}
+	p.found = slices.DeleteFunc(p.found, func(d *Diagnostic) bool {
+		return d.Check.ID == "RT504" && d.Severity != Off && !proved[d]
+	})
+}
+
+// leaveOne takes the fix from findings that would leave a group without its last rule: it
+// would fall together with the next group, or look as if it were cut off.
+func (p *pass) leaveOne(found []*Diagnostic) (left []*Diagnostic) {
+	rules := make([]map[int]int, len(p.all)) // of each group
+	for i, v := range p.all {
+		rules[i] = map[int]int{}
+		for _, s := range v.lines {
+			if isRule(s.field) {
+				rules[i][int(s.group)]++
+			}
+		}
+	}
+	for _, d := range found {
+		l, ok := p.removes[d.Fix]
+		last := false
+		for i, v := range p.all {
+			last = last || ok && v.group(l) >= 0 && rules[i][v.group(l)] == 1
+		}
+		if last {
+			d.Fix = nil
+			continue
+		}
+		left = append(left, d)
+		for i, v := range p.all {
+			if ok {
+				rules[i][v.group(l)]--
+			}
+		}
+	}
+	return left
+}
+
+// together finds out which fixes change nothing in some dialects, on top of edits that do not.
+// It makes all of them and asks whether every crawler still gets the same verdicts. If not,
+// it halves them, so that of two rules that stand in for each other one fix stays. What is
+// left holds together.
+func (p *pass) together(safe []Edit, found []*Diagnostic, views []*view) ([]Edit, map[*Diagnostic]bool) {
+	hold := map[*Diagnostic]bool{}
+	var try func(found []*Diagnostic)
+	try = func(found []*Diagnostic) {
+		if len(found) == 0 || !p.spend(len(p.lines)) {
 			return
 		}
-		edits := safe
-		for _, f := range fixes {
-			edits = append(edits, f.Edits...)
+		edits := slices.Clip(safe)
+		for _, d := range found {
+			edits = append(edits, d.Fix.Edits...)
 		}
-		if p.sameVerdicts(robots.Parse(Apply(p.body, edits))) {
-			safe = slices.Clip(edits)
-			for _, f := range fixes {
-				f.Safe = true
+		if p.sameVerdicts(robots.Parse(Apply(p.body, edits)), views) {
+			safe = edits
+			for _, d := range found {
+				hold[d] = true
 			}
 			return
 		}
-		if half := len(fixes) / 2; half > 0 {
-			try(fixes[:half])
-			try(fixes[half:])
+		if half := len(found) / 2; half > 0 {
+			try(found[:half])
+			try(found[half:])
 		}
 	}
-	try(fixes)
+	try(found)
+	return safe, hold
 }
 
 // sameVerdicts reports whether it is proved that every crawler gets the same verdicts from
-// another file, in all dialects.
-func (p *pass) sameVerdicts(other *robots.File) bool {
-	lines := 0
-	for range other.Lines() {
-		lines++
-	}
-	for _, v := range p.all {
-		w := newView(other, v.dialect, lines)
-		if !p.spend(lines) {
+// another file, in some dialects.
+func (p *pass) sameVerdicts(other *robots.File, views []*view) bool {
+	o := newPass(other, Options{})
+	same := map[[2]string]bool{} // that are proved
+	for i, v := range p.all {
+		if !slices.Contains(views, v) {
+			continue
+		}
+		w := o.all[i]
+		if !p.spend(len(o.lines)) {
 			return false
 		}
+		asked := map[[2]*robots.Rules]bool{}
 		for _, name := range union(v.crawlers(), w.crawlers()) {
-			a, b := p.rules(v, name), p.rulesOf(other, w, lines, name)
+			o.steps = p.steps
+			a, b := p.rules(v, name), o.rules(w, name)
+			p.steps = min(p.steps, o.steps)
 			if a == nil || b == nil {
+				p.undecided = true
 				return false
 			}
-			if sameRules(a, b) {
+			if asked[[2]*robots.Rules{a, b}] {
 				continue
 			}
-			o := p.budget()
-			o.SkipRobotsTxt = false
-			blocked := compare.Blocked(a, b, o)
-			if !p.spend(blocked.Steps) || !blocked.None() {
+			asked[[2]*robots.Rules{a, b}] = true
+			if !p.spend(a.Len() + b.Len()) {
 				return false
 			}
-			open := compare.Blocked(b, a, o)
-			if !p.spend(open.Steps) || !open.None() {
+			keys := [2]string{p.key(a, false), o.key(b, false)}
+			if keys[0] != keys[1] && !same[keys] && !p.sameRules(a, b) {
 				return false
 			}
+			same[keys] = true
 		}
 	}
 	return true
 }
 
-// rulesOf is rules for another file.
-func (p *pass) rulesOf(f *robots.File, v *view, lines int, name string) *robots.Rules {
-	other := pass{file: f, lines: make([]robots.Line, lines), steps: p.steps}
-	r := other.rules(v, name)
-	p.steps = other.steps
-	return r
-}
-
-// sameRules reports whether two sets hold the same rules in the same order.
-func sameRules(a, b *robots.Rules) bool {
-	if a.Len() != b.Len() {
-		return false
-	}
-	var of []string
-	for r := range a.All() {
-		of = append(of, r.String())
-	}
-	i := 0
-	for r := range b.All() {
-		if r.String() != of[i] {
+// sameRules reports whether it is proved that two sets answer alike.
+func (p *pass) sameRules(a, b *robots.Rules) bool {
+	for _, ask := range [][2]*robots.Rules{{a, b}, {b, a}} {
+		o := p.budget()
+		o.SkipRobotsTxt = false
+		d := compare.Blocked(ask[0], ask[1], o)
+		p.steps -= d.Steps
+		if !d.Complete && len(d.Changes) == 0 {
+			p.undecided = true
+		}
+		if !d.None() {
 			return false
 		}
-		i++
 	}
 	return true
 }
@@ -133,4 +187,68 @@ func sameForAll(a, b *robots.File) error {
 		}
 	}
 	return nil
+}
+
+// tellChanges says of each fix that is not safe what it changes. It takes what steps are left, and
+// none that somebody misses.
+func (p *pass) tellChanges() {
+	defer func(was bool) { p.undecided = was }(p.undecided)
+	for _, d := range p.found {
+		if d.Fix == nil || d.Fix.Safe || d.Severity == Off || len(d.Dialects) == 0 || !p.spend(len(p.lines)) {
+			continue
+		}
+		d.Fix.Change = p.change(d)
+	}
+}
+
+// change returns what a fix changes, for the first crawler for whom it changes anything: in a
+// dialect in which the finding matters, or else in another one, which it names.
+func (p *pass) change(d *Diagnostic) string {
+	other := &pass{file: robots.Parse(Apply(p.body, d.Fix.Edits))}
+	other.lines = slices.Collect(other.file.Lines())
+	for _, v := range p.all {
+		if slices.Contains(d.Dialects, v.dialect.Name) {
+			if c := p.changeIn(v, other); c != "" {
+				return c
+			}
+		}
+	}
+	for _, v := range p.all {
+		if !slices.Contains(d.Dialects, v.dialect.Name) {
+			if c := p.changeIn(v, other); c != "" {
+				return c + " in " + v.dialect.Name
+			}
+		}
+	}
+	return ""
+}
+
+func (p *pass) changeIn(v *view, other *pass) string {
+	if !p.spend(len(p.lines) + len(other.lines)) {
+		return ""
+	}
+	w := newView(other.file, v.dialect, len(other.lines))
+	for _, name := range union(v.crawlers(), w.crawlers()) {
+		other.steps = p.steps
+		a, b := p.rules(v, name), other.rules(w, name)
+		p.steps = min(p.steps, other.steps)
+		if a == nil || b == nil {
+			return ""
+		}
+		whom := ""
+		if name != "*" {
+			whom = " for " + robots.Printable(name)
+		}
+		blocked := compare.Blocked(a, b, p.budget())
+		p.steps -= blocked.Steps
+		if len(blocked.Changes) > 0 {
+			return "blocks " + blocked.Changes[0].Path + whom
+		}
+		open := compare.Blocked(b, a, p.budget())
+		p.steps -= open.Steps
+		if len(open.Changes) > 0 {
+			return "opens " + open.Changes[0].Path + whom
+		}
+	}
+	return ""
 }

@@ -17,11 +17,12 @@ import (
 // delays or sitemaps in the result, which happens where a file or a line is about as long as
 // an engine reads.
 func Format(body []byte) ([]byte, error) {
-	if k := kind(body); k != "" {
+	f := robots.Parse(body)
+	if k := kind(f); k != "" {
 		return nil, errors.New("it looks like " + k + ", not like a robots.txt")
 	}
-	out := layout(robots.Parse(body))
-	if err := sameForAll(robots.Parse(body), robots.Parse(out)); err != nil {
+	out := layout(f)
+	if err := sameForAll(f, robots.Parse(out)); err != nil {
 		return nil, err
 	}
 	return out, nil

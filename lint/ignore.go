@@ -13,7 +13,6 @@ type ignore struct {
 	at   robots.Line
 	ids  []string
 	line int // 0: the file
-	used bool
 }
 
 const ignoreMark = "lint:ignore"
@@ -28,7 +27,7 @@ func (p *pass) ignores() []*ignore {
 			continue
 		}
 		i := &ignore{at: l, line: l.Number}
-		if strings.Trim(p.content(l), " \t") == "" {
+		if p.isAlone(l) {
 			i.line++
 		}
 		if whole, ok := strings.CutPrefix(rest, "-file"); ok {
@@ -45,14 +44,16 @@ func (p *pass) ignores() []*ignore {
 			problem = "it gives no reason after " + robots.Printable(ids)
 		default:
 			for id := range strings.SplitSeq(ids, ",") {
-				if Find(id) == nil {
+				c := Find(id)
+				if c == nil {
 					problem = "there is no check " + quote(id)
+					break
 				}
-				i.ids = append(i.ids, id)
+				i.ids = append(i.ids, c.ID)
 			}
 		}
 		if problem != "" {
-			p.check = Find("RT902")
+			p.begin(Find("RT902"))
 			p.add(l.Comment, "this comment silences nothing: "+problem).
 				Advice = "write # " + ignoreMark + " RT504 and the reason"
 			continue
@@ -63,28 +64,48 @@ func (p *pass) ignores() []*ignore {
 }
 
 // silence takes out of a pass what comments ignore, and reports those that ignore nothing
-// (RT901). A comment for a check that is off may come to use and is not reported.
-func (p *pass) silence(all []*ignore, off func(id string) bool) {
-	p.found = slices.DeleteFunc(p.found, func(d *Diagnostic) bool {
-		line := p.lineOf(d.Span.Start)
-		for _, i := range all {
-			if (i.line == 0 || i.line == line) && slices.Contains(i.ids, d.Check.ID) {
-				i.used = true
-				return true
+// (RT901). A comment for a proof that does not run may come to use and is not reported.
+func (p *pass) silence(all []*ignore) {
+	type place struct {
+		line int
+		id   string
+	}
+	at := map[place]bool{} // ignored; whether something was found there
+	for _, i := range all {
+		for _, id := range i.ids {
+			at[place{i.line, id}] = false
+		}
+	}
+	p.found = slices.DeleteFunc(p.found, func(d *Diagnostic) (ignored bool) {
+		for _, line := range []int{0, p.lineOf(d.Span.Start)} {
+			here := place{line, d.Check.ID}
+			if _, ok := at[here]; ok {
+				at[here], ignored = true, true
 			}
 		}
-		return false
+		return ignored
 	})
-	p.check = Find("RT901")
 	for _, i := range all {
-		if i.used || slices.ContainsFunc(i.ids, off) {
+		used := slices.ContainsFunc(i.ids, func(id string) bool {
+			c := Find(id)
+			return at[place{i.line, id}] || c.proved && !p.begin(c)
+		})
+		p.begin(Find("RT901"))
+		if used {
 			continue
 		}
 		d := p.add(i.at.Comment, "this comment silences nothing: nothing is found there")
 		d.Advice = "delete it"
-		d.edit(Edit{p.contentEnd(i.at), i.at.Comment.End, ""})
+		if p.isAlone(i.at) {
+			d.edit(p.withoutLine(i.at))
+		} else {
+			d.edit(Edit{p.contentEnd(i.at), i.at.Comment.End, ""})
+		}
 	}
 }
+
+// isAlone reports whether nothing stands before the comment of a line.
+func (p *pass) isAlone(l robots.Line) bool { return strings.Trim(p.content(l), " \t") == "" }
 
 // contentEnd returns where a line ends without its comment and the blanks before that.
 func (p *pass) contentEnd(l robots.Line) int {

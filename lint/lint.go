@@ -19,6 +19,7 @@
 package lint
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 
@@ -81,8 +82,11 @@ type Diagnostic struct {
 type Fix struct {
 	// Safe says that it is proved to change no verdict of any crawler in any
 	// dialect, together with all safe fixes before it.
-	Safe  bool
-	Edits []Edit
+	Safe bool
+	// Change is what a fix that is not safe changes for some crawler, as in "blocks /a" or
+	// "opens /a for googlebot", "" if nothing is known of it.
+	Change string
+	Edits  []Edit
 }
 
 // An Edit replaces the bytes of a file from Start up to End.
@@ -144,6 +148,38 @@ type Result struct {
 	// Undecided says that MaxSteps did not suffice for all rules: there may be
 	// more of RT502, RT503 and RT504, and more fixes may be safe.
 	Undecided bool
+	// Steps is how many steps all proofs took, about MaxSteps at most.
+	Steps int
+}
+
+// Mend makes the fixes of a file, the safe ones or all, until there is nothing more to fix.
+// It returns the file, the fixes that are not safe, as they were found, and what is left to
+// report. Options.MaxSteps is for all of it.
+func Mend(body []byte, o Options, all bool) (mended []byte, changes []Diagnostic, left Result) {
+	if o.MaxSteps <= 0 {
+		o.MaxSteps = DefaultMaxSteps
+	}
+	const mostRounds = 10 // a fix of what somebody meant may lead to another one
+	for range mostRounds {
+		left = File(robots.Parse(body), o)
+		var edits []Edit
+		for _, d := range left.Diagnostics {
+			if d.Fix == nil || !d.Fix.Safe && !all {
+				continue
+			}
+			edits = append(edits, d.Fix.Edits...)
+			if !d.Fix.Safe {
+				changes = append(changes, d)
+			}
+		}
+		after := Apply(body, edits)
+		if bytes.Equal(after, body) {
+			break
+		}
+		body = after
+		o.MaxSteps = max(1, o.MaxSteps-left.Steps)
+	}
+	return body, changes, left
 }
 
 // File looks for mistakes in a file.
@@ -152,22 +188,14 @@ func File(f *robots.File, o Options) Result {
 	ignores := p.ignores()
 	for i := range Checks {
 		c := &Checks[i]
-		p.severity = severityOf(c, o)
-		if c.find == nil || p.severity == Off || p.kind != "" && !c.anyKind {
+		on := p.begin(c)
+		if c.find == nil || !on && c.proved || p.kind != "" && !c.anyKind {
 			continue
 		}
-		p.check = c
 		c.find(p)
 	}
-	p.severity = Warning
-	p.silence(ignores, func(id string) bool { return severityOf(Find(id), o) == Off })
+	p.silence(ignores)
 	p.prove()
+	p.tellChanges()
 	return p.result()
-}
-
-func severityOf(c *Check, o Options) Severity {
-	if s, ok := o.Severities[c.ID]; ok {
-		return s
-	}
-	return c.Severity
 }

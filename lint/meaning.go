@@ -2,6 +2,7 @@ package lint
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/robotskit/robots"
@@ -14,13 +15,14 @@ import (
 // choosing the rules reads the whole file.
 func (p *pass) rules(v *view, name string) *robots.Rules {
 	key := name
-	if name != "*" {
-		key = v.signature(name)
+	if s := v.signature(name); s != "" && name != "*" {
+		key = "in " + s
 	}
 	if r := v.rules[key]; r != nil {
 		return r
 	}
-	if !p.spend(1 + len(p.lines)) {
+	// The names in a long one are told apart by comparing each with each.
+	if !p.spend(1 + len(p.lines) + len(p.file.Bytes())/64 + len(name)*len(name)/256) {
 		return nil
 	}
 	r := p.file.Rules(v.dialect, name)
@@ -33,12 +35,42 @@ func (p *pass) rules(v *view, name string) *robots.Rules {
 
 // spend takes steps for a proof, and reports whether there were any left.
 func (p *pass) spend(steps int) bool {
-	if p.steps <= 0 {
+	if p.steps < steps {
 		p.undecided = true
 		return false
 	}
 	p.steps -= steps
 	return true
+}
+
+// key says what a set of rules answers: two with the same one answer alike. With places it
+// also says where the rules stand.
+func (p *pass) key(r *robots.Rules, places bool) string {
+	if k, ok := p.keys[ruleSet{r, places}]; ok {
+		return k
+	}
+	d := r.Dialect()
+	b := []byte{byte(d.Escapes), 0}
+	if d.MatchRobotsTxt {
+		b[1] = 1
+	}
+	for rule := range r.All() {
+		b = strconv.AppendInt(b, int64(rule.Weight()), 10)
+		if rule.Allows() {
+			b = append(b, '+')
+		}
+		if places {
+			b = strconv.AppendInt(append(b, '@'), int64(rule.Span().Start), 10)
+		}
+		b = append(append(append(b, ' '), rule.Pattern().String()...), '\n')
+	}
+	p.keys[ruleSet{r, places}] = string(b)
+	return string(b)
+}
+
+type ruleSet struct {
+	rules  *robots.Rules
+	places bool
 }
 
 // budget is what one direction of a comparison may take of what is left.
@@ -51,6 +83,7 @@ func siteBlocked(p *pass) {
 		rule      robots.Rule
 		everybody bool
 		names     []string
+		seen      map[string]bool
 		dialects  []string
 	}
 	var all []*blocked
@@ -82,13 +115,14 @@ func siteBlocked(p *pass) {
 			line := verdict.Rule.Line()
 			b := byLine[line]
 			if b == nil {
-				b = &blocked{rule: verdict.Rule}
+				b = &blocked{rule: verdict.Rule, seen: map[string]bool{}}
 				byLine[line] = b
 				all = append(all, b)
 			}
 			if name == "*" {
 				b.everybody = true
-			} else if !slices.Contains(b.names, name) {
+			} else if !b.seen[name] {
+				b.seen[name] = true
 				b.names = append(b.names, name)
 			}
 			if !slices.Contains(b.dialects, v.dialect.Name) {
@@ -136,38 +170,58 @@ type groupRule struct {
 	path  string
 }
 
-func duplicateRule(p *pass) {
-	lines := map[groupRule]robots.Line{}
-	p.groupRules(func(l robots.Line, group int, path string) {
-		key := groupRule{group, l.Field == robots.FieldAllow, path}
-		first, ok := lines[key]
-		if !ok {
-			lines[key] = l
-			return
-		}
-		d := p.add(l.Span, "line "+itoa(first.Number)+" is the same rule")
-		d.Advice = "delete this line"
-		d.Dialects = p.where(func(v *view) bool { return v.group(l) >= 0 && v.group(l) == v.group(first) })
-		d.edit(p.withoutLine(l))
-	})
-}
-
-func allowAndDisallow(p *pass) {
+// duplicates returns, by line, the rule that a rule repeats, and all rules that are both
+// allowed and disallowed in a group, with the one that came first.
+func (p *pass) duplicates() (same, opposite map[int]robots.Line) {
+	same, opposite = map[int]robots.Line{}, map[int]robots.Line{}
 	lines := map[groupRule]robots.Line{}
 	p.groupRules(func(l robots.Line, group int, path string) {
 		allow := l.Field == robots.FieldAllow
 		if other, ok := lines[groupRule{group, !allow, path}]; ok {
-			d := p.add(l.Span, "line "+itoa(other.Number)+" says the opposite of the same path; the Allow wins")
-			d.Advice = "delete one of the two"
+			opposite[l.Number] = other
 		}
-		lines[groupRule{group, allow, path}] = l
+		key := groupRule{group, allow, path}
+		if first, ok := lines[key]; ok {
+			same[l.Number] = first
+			return
+		}
+		lines[key] = l
 	})
+	return same, opposite
 }
 
-// cssBlocked asks for the rules of the crawler that renders pages.
+func duplicateRule(p *pass) {
+	same, _ := p.duplicates()
+	for _, l := range p.lines {
+		first, ok := same[l.Number]
+		if !ok {
+			continue
+		}
+		d := p.add(l.Span, "line "+itoa(first.Number)+" is the same rule")
+		d.Advice = "delete this line"
+		d.Dialects = p.where(func(v *view) bool { return v.group(l) >= 0 && v.group(l) == v.group(first) })
+		p.deletes(d, l)
+	}
+}
+
+func allowAndDisallow(p *pass) {
+	same, opposite := p.duplicates()
+	for _, l := range p.lines {
+		other, ok := opposite[l.Number]
+		if _, again := same[l.Number]; !ok || again {
+			continue
+		}
+		d := p.add(l.Span, "line "+itoa(other.Number)+" says the opposite of the same path; the Allow wins")
+		d.Advice = "delete one of the two"
+		d.Dialects = p.where(func(v *view) bool { return v.group(l) >= 0 && v.group(l) == v.group(other) })
+	}
+}
+
+// cssBlocked asks for the rules of the crawler that renders pages. Only a rule for the whole
+// site is found: one for a folder is there for the scripts in it.
 func cssBlocked(p *pass) {
 	for _, v := range p.views {
-		if v.dialect.Name != "google" {
+		if v.dialect.Name != robots.Google.Name {
 			continue
 		}
 		r := p.rules(v, "googlebot")
@@ -176,11 +230,11 @@ func cssBlocked(p *pass) {
 		}
 		for rule := range r.All() {
 			path := rule.Path()
-			if rule.Allows() || !endsIn(path, "*.css", "*.js") {
+			if rule.Allows() || !strings.HasPrefix(strings.TrimLeft(path, "/"), "*") || !endsIn(path, ".css", ".js") {
 				continue
 			}
-			sample, err := robots.ParsePath(strings.ReplaceAll(strings.TrimRight(path, "*$"), "*", "x"))
-			if err != nil {
+			sample, err := robots.ParsePath("/x" + strings.ReplaceAll(strings.TrimRight(strings.TrimLeft(path, "/*"), "*$"), "*", "x"))
+			if err != nil || !p.spend(matchSteps(r, sample)) {
 				continue
 			}
 			if verdict := r.Match(sample); !verdict.Allowed && verdict.Rule.Line() == rule.Line() {
@@ -191,6 +245,9 @@ func cssBlocked(p *pass) {
 		}
 	}
 }
+
+// matchSteps is what a match may cost.
+func matchSteps(r *robots.Rules, path robots.Path) int { return 64 + r.Len()/16 + len(path.String()) }
 
 // endsIn reports whether a path ends in one of the endings, stars and a $ aside.
 func endsIn(path string, endings ...string) bool {
@@ -212,8 +269,8 @@ func sitemapBlocked(p *pass) {
 		}
 		line := 0
 		blocked := p.where(func(v *view) bool {
-			for _, name := range []string{"googlebot", "*"} {
-				if r := p.rules(v, name); r != nil {
+			for _, name := range []string{"Googlebot", "*"} {
+				if r := p.rules(v, name); r != nil && p.spend(matchSteps(r, path)) {
 					if verdict := r.Match(path); !verdict.Allowed {
 						line = verdict.Rule.Line()
 						return true

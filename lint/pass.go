@@ -1,12 +1,14 @@
 package lint
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/compare"
 )
 
 // pass is one run over one file.
@@ -14,23 +16,33 @@ type pass struct {
 	file      *robots.File
 	body      []byte
 	kind      string // what the file is if it is no text
+	newline   string // the line end that the file uses
 	lines     []robots.Line
 	all       []*view // of every dialect: safe fixes are proved in all
 	views     []*view // of those that are looked at
 	check     *Check  // the one that runs
 	severity  Severity
+	options   Options
 	found     []*Diagnostic
+	byLine    map[int][]*Diagnostic // found, by the line where they begin
+	removes   map[*Fix]robots.Line  // the rules that fixes delete
+	usesOf    []map[int]compare.Use // what uses has found out
+	keys      map[ruleSet]string    // what key has found out
 	perCheck  map[*Check]int
 	dropped   int
 	steps     int // left for proofs
+	budgeted  int // for all of them
 	undecided bool
 }
 
 func newPass(f *robots.File, o Options) *pass {
-	p := &pass{file: f, body: f.Bytes(), kind: kind(f.Bytes()), perCheck: map[*Check]int{}, steps: o.MaxSteps}
+	p := &pass{options: o, byLine: map[int][]*Diagnostic{}, removes: map[*Fix]robots.Line{}, keys: map[ruleSet]string{}}
+	p.file, p.body, p.newline, p.kind = f, f.Bytes(), newline(f.Bytes()), kind(f)
+	p.perCheck, p.steps = map[*Check]int{}, o.MaxSteps
 	if p.steps <= 0 {
 		p.steps = DefaultMaxSteps
 	}
+	p.budgeted = p.steps
 	if p.kind == "" {
 		p.lines = slices.Collect(f.Lines())
 	}
@@ -47,10 +59,21 @@ func newPass(f *robots.File, o Options) *pass {
 	return p
 }
 
+// begin makes a check the one that runs, and reports whether it is on.
+func (p *pass) begin(c *Check) bool {
+	p.check, p.severity = c, c.Severity
+	if s, ok := p.options.Severities[c.ID]; ok {
+		p.severity = s
+	}
+	return p.severity != Off
+}
+
 // add reports a finding of the running check on a span, in all dialects.
 func (p *pass) add(at robots.Span, message string) *Diagnostic {
 	d := &Diagnostic{Check: p.check, Severity: p.severity, Span: at, Message: message}
 	d.Dialects = p.where(func(*view) bool { return true })
+	line := p.lineOf(at.Start)
+	p.byLine[line] = append(p.byLine[line], d)
 	if p.perCheck[p.check]++; p.perCheck[p.check] > MaxFindings {
 		p.dropped++
 		return d
@@ -61,9 +84,9 @@ func (p *pass) add(at robots.Span, message string) *Diagnostic {
 
 // result returns what was found, in order.
 func (p *pass) result() Result {
-	r := Result{Dropped: p.dropped, Undecided: p.undecided}
+	r := Result{Dropped: p.dropped, Undecided: p.undecided, Steps: p.budgeted - p.steps}
 	for _, d := range p.found {
-		if len(d.Dialects) == 0 {
+		if len(d.Dialects) == 0 || d.Severity == Off {
 			continue
 		}
 		d.Line, d.Column = p.position(d.Span.Start)
@@ -97,6 +120,12 @@ func (p *pass) position(offset int) (line, column int) {
 // edit gives a finding its fix.
 func (d *Diagnostic) edit(edits ...Edit) { d.Fix = &Fix{Edits: edits} }
 
+// deletes has a finding's fix delete the line of a rule.
+func (p *pass) deletes(d *Diagnostic, l robots.Line) {
+	d.edit(p.withoutLine(l))
+	p.removes[d.Fix] = l
+}
+
 func (p *pass) text(s robots.Span) string { return string(p.body[s.Start:s.End]) }
 
 // content returns a line without its comment.
@@ -120,9 +149,9 @@ func (p *pass) only(names ...string) []string {
 	return p.where(func(v *view) bool { return slices.Contains(names, v.dialect.Name) })
 }
 
-// newline returns the line end that the file uses.
-func (p *pass) newline() string {
-	if i := strings.IndexByte(string(p.body), '\n'); i > 0 && p.body[i-1] == '\r' {
+// newline returns the line end that a file uses.
+func newline(body []byte) string {
+	if i := bytes.IndexByte(body, '\n'); i > 0 && body[i-1] == '\r' {
 		return "\r\n"
 	}
 	return "\n"

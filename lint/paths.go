@@ -34,6 +34,9 @@ func noLeadingSlash(p *pass) {
 		if path[0] == '/' || path[0] == '*' || isFullURL(path) {
 			return
 		}
+		if _, name := secondField(path); name != "" {
+			return // two fields in a line, which is another mistake
+		}
 		meant := "/" + path
 		if path[0] == '?' || path[0] == '$' {
 			meant = "/*" + path
@@ -45,9 +48,13 @@ func noLeadingSlash(p *pass) {
 	})
 }
 
-// plain returns a URL that a pattern matches: its stars and its end taken out.
+// plain returns a URL that a pattern matches.
 func plain(pattern string) string {
-	return strings.ReplaceAll(strings.TrimSuffix(pattern, "$"), "*", "")
+	url := strings.ReplaceAll(strings.TrimSuffix(pattern, "$"), "*", "x")
+	if url == "" || url[0] != '/' {
+		url = "/" + url
+	}
+	return url
 }
 
 func fullURL(p *pass) {
@@ -195,8 +202,8 @@ func (p *pass) rawBytes(set, message string) {
 		if i < 0 || isFullURL(path) {
 			return
 		}
-		if at, name := secondField(path); name != "" && at <= i+1 {
-			return // two fields in a line, which is another mistake
+		if at, name := secondField(path); name != "" && at <= i+1 || path[0] != '/' && path[0] != '*' {
+			return // another mistake, of which another check tells
 		}
 		meant := rewrite(path, func(c byte, escape bool) (string, bool) {
 			return escaped(string([]byte{c})), !escape && strings.IndexByte(set, c) >= 0

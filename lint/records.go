@@ -11,7 +11,15 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
+func plural(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return itoa(n) + " " + thing
+}
+
 func sitemapURL(p *pass) {
+	site := p.site()
 	for _, l := range p.lines {
 		if l.Field != robots.FieldSitemap {
 			continue
@@ -26,7 +34,24 @@ func sitemapURL(p *pass) {
 		}
 		d := p.add(l.Value, "a sitemap is named by its whole URL, and "+quote(value)+" is none")
 		d.Advice = "write https://, the host and the path"
+		if site != "" && value[0] == '/' {
+			d.Advice = "write " + site + value
+			d.edit(Edit{l.Value.Start, l.Value.End, site + value})
+		}
 	}
+}
+
+// site returns the origin of the first whole URL of a sitemap, "" if there is none.
+func (p *pass) site() string {
+	for _, l := range p.lines {
+		if l.Field != robots.FieldSitemap {
+			continue
+		}
+		if origin, _, err := robots.ParseURL(p.text(l.Value)); err == nil {
+			return origin.String()
+		}
+	}
+	return ""
 }
 
 func repeatedSitemap(p *pass) {
@@ -88,7 +113,8 @@ func badValue(p *pass) {
 		if rec.Usable {
 			message = "part of this value is not used: "
 		}
-		p.add(at, message+rec.Problem)
+		d := p.add(at, message+rec.Problem)
+		d.Dialects = p.where(func(v *view) bool { return v.uses(l.Field) })
 	}
 }
 
@@ -115,7 +141,7 @@ func longDelay(p *pass) {
 		}
 		if rec, ok := p.record(l); ok && rec.Usable && rec.Delay > longDelaySeconds {
 			pages := int(24 * 60 * 60 / rec.Delay)
-			p.add(l.Value, "at this pace a crawler reads at most "+itoa(pages)+" pages a day")
+			p.add(l.Value, "at this pace a crawler reads at most "+plural(pages, "page")+" a day")
 		}
 	}
 }

@@ -14,8 +14,22 @@ import (
 const byteOrderMark = "\uFEFF"
 
 // kind returns what a file is that is no robots.txt: "UTF-16", "HTML or XML", "JSON",
-// or "" for text.
-func kind(body []byte) string {
+// or "" for text. A page with a user-agent line is text: crawlers read its rules.
+func kind(f *robots.File) string {
+	k := begins(f.Bytes())
+	if k == "" || k == "UTF-16" {
+		return k
+	}
+	for l := range f.Lines() {
+		if l.Field == robots.FieldUserAgent {
+			return ""
+		}
+	}
+	return k
+}
+
+// begins returns what a file begins like.
+func begins(body []byte) string {
 	if bytes.HasPrefix(body, []byte("\xFE\xFF")) || bytes.HasPrefix(body, []byte("\xFF\xFE")) {
 		return "UTF-16"
 	}
@@ -243,21 +257,10 @@ func isRetired(name string) bool {
 
 func unknownField(p *pass) {
 	for _, l := range p.lines {
-		if name := p.text(l.Name); l.Field == robots.FieldUnknown && isName(name) && !isRetired(name) && meantField(name) == "" {
+		if name := p.text(l.Name); l.Field == robots.FieldUnknown && !isRetired(name) && meantField(name) == "" && !isDisguised(name) {
 			p.add(l.Name, "no engine here knows the field "+quote(name)+"; the line has no effect")
 		}
 	}
-}
-
-// isName reports whether somebody may have meant a name as that of a field: "http" of an
-// address on a line of its own is none.
-func isName(name string) bool {
-	for i := range len(name) {
-		if c := name[i]; !('a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_') {
-			return false
-		}
-	}
-	return !strings.EqualFold(name, "http") && !strings.EqualFold(name, "https")
 }
 
 func retiredField(p *pass) {
@@ -279,9 +282,7 @@ func retiredField(p *pass) {
 func strayText(p *pass) {
 	for _, l := range p.lines {
 		text := strings.TrimSpace(p.content(l))
-		stray := l.Field == robots.FieldNone && text != "" && text != byteOrderMark ||
-			l.Field == robots.FieldUnknown && !isName(p.text(l.Name)) && meantField(p.text(l.Name)) == ""
-		if !stray || strings.HasPrefix(text, byteOrderMark) {
+		if l.Field != robots.FieldNone || text == "" || isDisguised(text) {
 			continue
 		}
 		if name, _, ok := cutBlank(text); ok && customary(name) != "" {
@@ -307,7 +308,7 @@ func twoFields(p *pass) {
 		d := p.add(robots.Span{Start: start, End: start + len(name)}, "a second field stands in this line; crawlers take it for part of the value")
 		d.Advice = "begin a new line before " + name
 		blanks := len(value[:at]) - len(strings.TrimRight(value[:at], " \t"))
-		d.edit(Edit{start - blanks, start, p.newline()})
+		d.edit(Edit{start - blanks, start, p.newline})
 	}
 }
 
@@ -320,7 +321,7 @@ func secondField(value string) (at int, name string) {
 		}
 		word := strings.TrimRight(value[:i+j], " \t")
 		start := 1 + strings.LastIndexAny(word, " \t")
-		if customary(word[start:]) != "" && start >= i && (start > 0 || i+j == 0) {
+		if customary(word[start:]) != "" && start >= i {
 			return start, value[start : i+j]
 		}
 		i += j + 1
@@ -353,6 +354,17 @@ var invisible = []struct{ char, meant, name string }{
 	{"\u2012", "-", "a figure dash"},
 	{"\u2013", "-", "an en dash"},
 	{"\u2014", "-", "an em dash"},
+}
+
+// isDisguised reports whether a text has a byte order mark or an invisible character, of
+// which other checks tell.
+func isDisguised(text string) bool {
+	for _, c := range invisible {
+		if strings.Contains(text, c.char) {
+			return true
+		}
+	}
+	return strings.HasPrefix(text, byteOrderMark)
 }
 
 func invisibleCharacter(p *pass) {

@@ -41,6 +41,19 @@ func newView(f *robots.File, d robots.Dialect, lines int) *view {
 // field returns what a line declares in the dialect, FieldNone if it is not read.
 func (v *view) field(l robots.Line) robots.Field { return v.lines[l.Number].field }
 
+// uses reports whether the engine may make anything of a record.
+func (v *view) uses(field robots.Field) bool {
+	switch field {
+	case robots.FieldCrawlDelay:
+		return v.dialect.CrawlDelay != robots.HonourIgnored
+	case robots.FieldRequestRate:
+		return v.dialect.RequestRate != robots.HonourIgnored
+	case robots.FieldCleanParam:
+		return v.dialect.Name == robots.Yandex.Name
+	}
+	return true
+}
+
 // group returns the number of the group that a line belongs to, -1 if it is in none.
 func (v *view) group(l robots.Line) int {
 	if s := v.lines[l.Number]; s.field != robots.FieldNone {
@@ -59,7 +72,14 @@ func (v *view) token(l robots.Line) string {
 
 // named reports whether a user-agent line names a crawler.
 func (v *view) named(l robots.Line, name string) bool {
-	return slices.ContainsFunc(v.lines[l.Number].names, func(n string) bool { return strings.EqualFold(n, name) })
+	return slices.ContainsFunc(v.lines[l.Number].names, func(n string) bool {
+		return n == name || !v.dialect.ExactCase && strings.EqualFold(n, name)
+	})
+}
+
+// misnames reports whether a user-agent line counts and does not name a crawler.
+func (v *view) misnames(l robots.Line, name string) bool {
+	return v.field(l) == robots.FieldUserAgent && !v.named(l, name)
 }
 
 // crawlers returns everybody who may find another answer than anybody else: "*", who

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"time"
+	"unsafe"
 
 	"github.com/robotskit/robots"
 )
@@ -78,6 +79,17 @@ func (s *Schedule) Entries() []Entry { return append([]Entry(nil), s.orDefault()
 // Dropped returns how many entries are left out over MaxEntries. They count as
 // any other; only the report on them is missing.
 func (s *Schedule) Dropped() int { return s.orDefault().dropped }
+
+// MemoryBytes returns about how many bytes of memory the schedule holds. It is for
+// whoever bounds the memory of many.
+func (s *Schedule) MemoryBytes() int {
+	s = s.orDefault()
+	n := int(unsafe.Sizeof(*s)) + int(unsafe.Sizeof(part{}))*cap(s.parts) + int(unsafe.Sizeof(Entry{}))*cap(s.entries)
+	for i := range s.entries {
+		n += len(s.entries[i].Value) + len(s.entries[i].Why)
+	}
+	return n
+}
 
 // Slowest returns the longest interval of the day while the site is open: once
 // it has passed since the last response, that response does not matter any more.

@@ -29,7 +29,9 @@
 // in Options.Fetch, or by a Base, which then is asked for robots.txt too.
 //
 // A Transport puts the parts together and adds nothing of its own: package fetch
-// gets robots.txt, cache keeps it, robots judges, pace waits. Use them directly
+// gets robots.txt, cache keeps it, robots judges, pace waits. The rules and the
+// schedule of a site are made once for each Transport and kept with its robots.txt
+// (cache.View), so make one Transport for each crawler. Use the parts directly
 // for a crawler that has its own queue: pace.Limiter.NotBefore says which site
 // is next.
 package polite

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
@@ -83,6 +84,7 @@ type Transport struct {
 	name    string
 	options Options
 	tokens  []string
+	view    *cache.View[*terms]
 	own     *cache.Cache // made here
 	closed  atomic.Bool
 	addrs   addresses
@@ -126,6 +128,7 @@ func New(name string, o Options) (*Transport, error) {
 		o.Cache = t.own
 	}
 	t.options = o
+	t.view = cache.NewView(o.Cache, t.judge)
 	return t, nil
 }
 
@@ -243,11 +246,11 @@ func (t *Transport) Verdict(ctx context.Context, url string) (robots.Verdict, er
 	if err != nil {
 		return robots.Verdict{}, err
 	}
-	_, rules, err := t.rules(ctx, origin)
+	_, terms, err := t.terms(ctx, origin)
 	if err != nil {
 		return robots.Verdict{}, err
 	}
-	return rules.Match(path), nil
+	return terms.rules.Match(path), nil
 }
 
 // NotBefore returns when a request to a URL might start, and why.
@@ -256,23 +259,35 @@ func (t *Transport) NotBefore(ctx context.Context, url string) (pace.Turn, error
 	if err != nil {
 		return pace.Turn{}, err
 	}
-	record, rules, err := t.rules(ctx, origin)
+	record, terms, err := t.terms(ctx, origin)
 	if err != nil {
 		return pace.Turn{}, err
 	}
-	schedule, err := pace.NewSchedule(rules, t.options.Policy)
-	if err != nil {
-		return pace.Turn{}, err
-	}
-	return t.options.Limiter.NotBefore(ctx, pace.Key{Origin: origin, Addr: t.addrs.get(origin, record)}, schedule)
+	return t.options.Limiter.NotBefore(ctx, pace.Key{Origin: origin, Addr: t.addrs.get(origin, record)}, terms.schedule)
 }
 
-func (t *Transport) rules(ctx context.Context, origin robots.Origin) (*fetch.Record, *robots.Rules, error) {
-	record, err := t.options.Cache.Get(ctx, origin)
+// terms are what a site says to this crawler, as they are kept with its record.
+type terms struct {
+	rules    *robots.Rules
+	schedule *pace.Schedule
+}
+
+func (t *Transport) terms(ctx context.Context, origin robots.Origin) (*fetch.Record, *terms, error) {
+	record, terms, err := t.view.Get(ctx, origin)
 	if err != nil {
 		return nil, nil, fmt.Errorf("robots.txt of %s: %w", origin, err)
 	}
-	return record, t.options.Failure.Rules(record, t.options.Dialect, time.Now(), t.tokens...), nil
+	return record, terms, nil
+}
+
+// judge makes the terms of a record.
+func (t *Transport) judge(r *fetch.Record, now time.Time) cache.Made[*terms] {
+	o := &t.options
+	s := &terms{rules: o.Failure.Rules(r, o.Dialect, now, t.tokens...)}
+	s.schedule, _ = pace.NewSchedule(s.rules, o.Policy) // the error is about the policy, which New has checked
+	made := cache.Made[*terms]{Value: s, Bytes: int(unsafe.Sizeof(*s)) + s.rules.MemoryBytes() + s.schedule.MemoryBytes()}
+	made.From, made.Until = r.Span(o.Dialect, now)
+	return made
 }
 
 // maxDials is how many connections one request may open: a second for the one
@@ -367,26 +382,22 @@ func (t *Transport) turn(req *http.Request) (pace.Grant, error) {
 		return pace.Grant{}, err
 	}
 	url := req.URL.String()
-	record, rules, err := t.rules(req.Context(), origin)
+	record, terms, err := t.terms(req.Context(), origin)
 	if err != nil {
 		return pace.Grant{}, err
 	}
-	if v := rules.Match(path); !v.Allowed {
+	if v := terms.rules.Match(path); !v.Allowed {
 		return pace.Grant{}, &DisallowedError{URL: url, Verdict: v}
-	}
-	schedule, err := pace.NewSchedule(rules, t.options.Policy)
-	if err != nil {
-		return pace.Grant{}, err
 	}
 	for {
 		key := pace.Key{Origin: origin, Addr: t.addrs.get(origin, record)}
-		grant, err := t.options.Limiter.Wait(req.Context(), key, schedule)
+		grant, err := t.options.Limiter.Wait(req.Context(), key, terms.schedule)
 		if err != nil {
 			return pace.Grant{}, err
 		}
 		// While the request waited, the site may have changed its mind.
-		if later, rules, err := t.rules(req.Context(), origin); err == nil && later != record {
-			if v := rules.Match(path); !v.Allowed {
+		if _, later, err := t.terms(req.Context(), origin); err == nil && later != terms {
+			if v := later.rules.Match(path); !v.Allowed {
 				t.done(context.WithoutCancel(req.Context()), grant, pace.Result{Unused: true})
 				return pace.Grant{}, &DisallowedError{URL: url, Verdict: v}
 			}

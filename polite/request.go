@@ -47,11 +47,16 @@ func parseURL(rawURL string) (robots.Origin, robots.Path, error) {
 	if err != nil {
 		return robots.Origin{}, robots.Path{}, err
 	}
-	scheme, rest, _ := strings.Cut(rawURL, "://")
-	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+	const ends = "/?#" // a host
+	scheme := len(origin.Scheme()) + len("://")
+	rest := rawURL[scheme:]
+	if n := len(origin.Host()); len(rest) >= n && plain(origin, rest[:n]) && (len(rest) == n || strings.IndexByte(ends, rest[n]) >= 0) {
+		return origin, path, nil
+	}
+	if i := strings.IndexAny(rest, ends); i >= 0 {
 		rest = rest[:i]
 	}
-	u, err := url.Parse(scheme + "://" + rest) //nolint:forbidigo // how net/url reads the host is the question
+	u, err := url.Parse(rawURL[:scheme] + rest) //nolint:forbidigo // how net/url reads the host is the question
 	if err != nil {
 		return robots.Origin{}, robots.Path{}, fmt.Errorf("no request can be made of it: %w", err)
 	}
@@ -61,9 +66,30 @@ func parseURL(rawURL string) (robots.Origin, robots.Path, error) {
 	return origin, path, nil
 }
 
+// plain reports whether a host is that of an origin letter by letter, without a port,
+// and of letters that everybody reads alike, as nearly all hosts are.
+func plain(origin robots.Origin, host string) bool {
+	switch {
+	case host != origin.Host():
+		return false
+	case origin.Scheme() == "https" && origin.Port() == 443, origin.Scheme() == "http" && origin.Port() == 80:
+	default:
+		return false
+	}
+	for i := range len(host) {
+		if c := host[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '.' && c != '-' {
+			return false
+		}
+	}
+	return true
+}
+
 // names reports whether a host with or without a port, of a URL or a header,
 // names an origin under its scheme.
 func names(origin robots.Origin, host string) bool {
+	if plain(origin, host) {
+		return true
+	}
 	o, _, err := robots.ParseURL(origin.Scheme() + "://" + host)
 	return err == nil && o == origin && !strings.ContainsAny(host, `@/?#\`)
 }

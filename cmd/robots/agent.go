@@ -94,11 +94,17 @@ func reading(value string, ds ...robots.Dialect) string {
 }
 
 // warnAgents says of each value of --agent that is more than a product token what
-// is read out of it.
+// is read out of it, and of one that is nearly a known name which that is.
 func (c *call) warnAgents() {
 	for i, a := range c.agents {
-		if s := reading(a, c.dialects...); s != "" && !slices.Contains(c.agents[:i], a) {
+		if slices.Contains(c.agents[:i], a) {
+			continue
+		}
+		if s := reading(a, c.dialects...); s != "" {
 			c.warn("-a %s", s)
+		}
+		if s := meant(a); s != "" {
+			c.warn("-a %s%s", strconv.Quote(clip(a)), s)
 		}
 	}
 }

@@ -89,6 +89,8 @@ func (b *batch) open() error {
 	switch {
 	case len(c.args) > 0 && !(len(c.args) == 1 && c.args[0] == "-"):
 		return fmt.Errorf("unexpected argument %q: --batch reads its questions from standard input, as in robots check --batch < FILE", clip(c.args[0]))
+	case c.given("as") || c.each || len(c.purposes) > 0:
+		return errors.New("--batch has no use for --as, --each and --crawlers: each line names its agent and dialect")
 	case c.dialect == allDialects:
 		return errors.New("--batch answers one dialect a line, not all")
 	case c.fileName == "-":

@@ -31,16 +31,21 @@ type call struct {
 	maxBytes       int       // noLimit without --max-bytes
 	at             time.Time // zero: now
 	format, colour string
+	formats        []string // beside text and json
 	userInitiated  bool
-	comparing      bool // --dialect may be all
-	fetches        bool // without -f
+	as             string   // the name of a crawler of the directory
+	each           bool     // every agent is a crawler of its own
+	purposes       []string // of crawlers that are asked for
+	comparing      bool     // --dialect may be all
 	site           siteFlags
 
 	// Set by open.
+	fetches    bool    // there is no file
 	palette    palette // of standard output
 	errPalette palette
 	dialects   []robots.Dialect // that answer side by side; the status is that of the first
 	tokens     []string
+	askers     *askers      // nil if one crawler asks
 	file       *robots.File // of -f, or
 	live       *live        // else
 
@@ -61,7 +66,7 @@ func (c *call) run(status *int, verb func(context.Context) (int, error)) func(*c
 	return func(cmd *cobra.Command, args []string) (err error) {
 		c.cmd, c.name, c.args = cmd, cmd.CommandPath(), args
 		c.fetches = !c.given("file")
-		if err = checkFormat(c.format); err != nil {
+		if err = checkFormat(c.format, c.formats...); err != nil {
 			return err
 		}
 		if c.palette, err = newPalette(c.colour, c.std.terminal); err != nil {
@@ -81,9 +86,15 @@ func (c *call) given(flag string) bool { return c.cmd.Flags().Changed(flag) }
 // open checks the call and opens what its flags name: whatever is bad about a call
 // is found before anything is fetched or answered.
 func (c *call) open() (err error) {
-	if c.dialect == allDialects && c.comparing {
+	if err := c.who(); err != nil {
+		return err
+	}
+	switch {
+	case c.askers != nil:
+		c.dialects = c.askers.dialects()
+	case c.dialect == allDialects && c.comparing:
 		c.dialects = robots.Dialects()
-	} else {
+	default:
 		d, err := dialectByName(c.dialect)
 		if err != nil {
 			return err
@@ -120,7 +131,7 @@ func (c *call) openSource() (err error) {
 	}
 	if c.fetches {
 		c.live, err = newLive(c)
-	} else if err = c.site.unused(); err == nil {
+	} else if err = c.site.unused("with -f"); err == nil {
 		c.file, err = c.readFile()
 	}
 	if err != nil {
@@ -138,45 +149,60 @@ func (c *call) openSource() (err error) {
 // line of a batch may be.
 const maxFile = 64 << 20
 
-// readFile reads the robots.txt that -f names, and says what is strange about it
-// as the first dialect reads it.
+// readFile reads the robots.txt that -f names.
 func (c *call) readFile() (*robots.File, error) {
-	from, title := c.std.in, "standard input"
-	if c.fileName != "-" {
-		title = c.fileName
-		if title == "" {
-			return nil, errors.New("the name after -f is empty")
-		}
-		f, err := os.Open(title)
-		if err != nil && strings.Contains(title, "://") {
-			return nil, fmt.Errorf("cannot read %s: -f takes a file; leave it out, and the site of the URL is asked", title)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("cannot read %s: %w", title, cause(err))
-		}
-		defer f.Close()
-		if info, err := f.Stat(); err == nil && info.IsDir() {
-			return nil, fmt.Errorf("cannot read %s: it is a folder, -f needs a file", title)
-		}
-		from = f
+	if c.fileName == "" {
+		return nil, errors.New("the name after -f is empty")
 	}
-	body, err := io.ReadAll(io.LimitReader(from, maxFile+1))
+	f, err := c.readRobots(c.fileName)
+	if err != nil && strings.Contains(c.fileName, "://") {
+		return nil, fmt.Errorf("cannot read %s: -f takes a file; leave it out, and the site of the URL is asked", c.fileName)
+	}
+	return f, err
+}
+
+// readRobots reads a robots.txt, and says what is strange about it as the first
+// dialect reads it.
+func (c *call) readRobots(name string) (*robots.File, error) {
+	body, title, err := c.readNamed(name)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read %s: %w", title, cause(err))
-	}
-	if len(body) > maxFile {
-		body = body[:maxFile]
-		c.warn("%s is larger than 64 MiB; what is beyond is not read", title)
+		return nil, err
 	}
 	f := robots.Parse(body)
 	c.warnFile(title, f)
 	switch {
-	case len(body) == 0 && c.fileName == "-":
+	case len(body) == 0 && name == "-":
 		c.warn("%s is empty, so it forbids nothing", title)
 	case foreign(f):
 		c.warn("%s holds no line that a robots.txt is made of, so it forbids nothing: is it the right file?", title)
 	}
 	return f, nil
+}
+
+// readNamed reads a file, or standard input if its name is "-", and returns what
+// messages call it.
+func (c *call) readNamed(name string) (body []byte, title string, err error) {
+	from, title := c.std.in, "standard input"
+	if name != "-" {
+		title = name
+		f, err := os.Open(title)
+		if err != nil {
+			return nil, title, fmt.Errorf("cannot read %s: %w", title, cause(err))
+		}
+		defer f.Close()
+		if info, err := f.Stat(); err == nil && info.IsDir() {
+			return nil, title, fmt.Errorf("cannot read %s: it is a folder, not a file", title)
+		}
+		from = f
+	}
+	if body, err = io.ReadAll(io.LimitReader(from, maxFile+1)); err != nil {
+		return nil, title, fmt.Errorf("cannot read %s: %w", title, cause(err))
+	}
+	if len(body) > maxFile {
+		body = body[:maxFile]
+		c.warn("%s is larger than 64 MiB; what is beyond is not read", title)
+	}
+	return body, title, nil
 }
 
 // warnFile says what is strange about a file as a whole, if anything is. What
@@ -253,15 +279,23 @@ func (c *call) compile(s source, d robots.Dialect, maxBytes int, at time.Time, t
 	return &ruleSet{Rules: rules}
 }
 
+// moment is the time at which is judged.
+func (c *call) moment() time.Time {
+	if c.at.IsZero() {
+		return c.std.now()
+	}
+	return c.at
+}
+
 // compileAll makes the rules of every dialect.
 func (c *call) compileAll(s source) {
-	at := c.at
-	if at.IsZero() {
-		at = c.std.now()
-	}
+	at := c.moment()
 	c.rules = nil
 	for _, d := range c.dialects {
 		c.rules = append(c.rules, c.compile(s, d, c.maxBytes, at, c.tokens))
+	}
+	if c.askers != nil {
+		c.compileAskers()
 	}
 }
 
@@ -301,13 +335,8 @@ func (c *call) answer(ctx context.Context, show func(*page)) (int, error) {
 		defer c.live.progress.report(c.std.screen, c.name)()
 		list.pieces = make(chan piece, piecesAhead)
 	}
-	// One question about a file at hand is answered at once: to catch signals would be a
-	// tenth of the run.
-	if c.fetches || len(c.args) > 1 || c.args[0] == "-" {
-		var stop context.CancelFunc
-		ctx, stop = interruptible(ctx)
-		defer stop()
-	}
+	ctx, stop := interruptible(ctx)
+	defer stop()
 	go list.read(ctx)
 	status, asked, answered := exitAllowed, 0, 0
 	bad := false
@@ -333,7 +362,7 @@ func (c *call) answer(ctx context.Context, show func(*page)) (int, error) {
 			c.verdict = c.rules[0].Match(page.paths[0])
 			show(page)
 			answered++
-			status = max(status, statusOf(c.verdict))
+			status = max(status, c.statusOf(page))
 			if c.std.terminal {
 				_ = c.std.out.Flush() // the last flush reports its error
 			}

@@ -27,7 +27,8 @@ func checkCommand(std *streams, status *int) *cobra.Command {
 		Use:   "check [-f FILE] [-a TOKEN]... [-d DIALECT] URL...",
 		Short: "Say whether URLs may be fetched",
 		Long: `Check says of each URL whether the crawler may fetch it, and which line of the
-robots.txt decides.
+robots.txt decides. Names given with -a are those of one crawler, the most wanted
+first; with --each each is a crawler of its own.
 
 ` + urlHelp + `
 
@@ -42,6 +43,8 @@ the file is fetched.
   robots check -f robots.txt https://example.com/list?sort=price
   robots check -f robots.txt -a Googlebot-Image -a Googlebot /img/logo.png
   robots check -f robots.txt -d all /list?sort=price
+  robots check --as Googlebot-News https://example.com/news/
+  robots check --each -a Googlebot -a GPTBot https://example.com/page
   robots check -f robots.txt --format json - < urls.txt
   robots check --batch < questions.jsonl > answers.jsonl`,
 		DisableFlagsInUseLine: true,
@@ -53,6 +56,7 @@ the file is fetched.
 		}),
 	}
 	c.judgingFlags(cmd)
+	c.eachFlags(cmd)
 	cmd.Flags().BoolVar(&inBatch, "batch", false, "answer JSON Lines from standard input")
 	return cmd
 }
@@ -65,16 +69,24 @@ func check(ctx context.Context, c *call) (int, error) {
 	first := true
 	return c.answer(ctx, func(p *page) {
 		switch {
+		case c.format == formatJSON && c.askers != nil:
+			for i, rules := range c.askers.rules {
+				c.std.out.Write(appendCheck(c.std.out.AvailableBuffer(), rules, p.url, rules.Match(c.pathFor(p.paths, i)), c.askers.list[i].Tokens))
+			}
 		case c.format == formatJSON:
 			for i, rules := range c.rules {
-				c.std.out.Write(appendCheck(c.std.out.AvailableBuffer(), rules, p.url, c.verdictOf(i, p)))
+				c.std.out.Write(appendCheck(c.std.out.AvailableBuffer(), rules, p.url, c.verdictOf(i, p), nil))
 			}
-		case len(c.rules) > 1:
+		case len(c.rules) > 1 || c.askers != nil:
 			if !first {
 				fmt.Fprintln(c.std.out)
 			}
 			first = false
-			c.table(p)
+			if c.askers != nil {
+				c.eachTable(p)
+			} else {
+				c.table(p)
+			}
 			c.printState("  ", c.state(p, factOf))
 		default:
 			c.std.out.Write(c.appendLine(c.std.out.AvailableBuffer(), p))
@@ -122,38 +134,53 @@ func (c *call) table(p *page) {
 
 // appendCheck appends the answer as one line: the members of a batch answer
 // without its id, after the version of this format, and as agent the tokens asked
-// for, as the dialect reads them.
-func appendCheck(dst []byte, rules *ruleSet, url string, v robots.Verdict) []byte {
+// for, nil for those of the rules, as the dialect reads them.
+func appendCheck(dst []byte, rules *ruleSet, url string, v robots.Verdict, agent []string) []byte {
 	dst = rules.appendJSON(append(dst, `{"schema":1,`...), v)
 	dst = append(dst, `,"url":`...)
 	dst = robots.AppendQuoted(dst, url)
 	dst = append(dst, `,"agent":`...)
-	return append(rules.appendAsked(dst), "}\n"...)
+	if agent == nil {
+		dst = rules.appendAsked(dst)
+	} else {
+		dst = appendStrings(dst, agent)
+	}
+	return append(dst, "}\n"...)
 }
 
 // appendBecause appends in one line why a verdict is what it is: the rule with its
 // line or the reason without a rule, and the group in which it was looked for.
 func (r *ruleSet) appendBecause(dst []byte, colours palette, v robots.Verdict) []byte {
 	if r.group == nil {
-		r.group = []byte{}
-		if !v.Group.IsZero() {
-			r.group = []byte("  " + colours.paint(faint, "(group "+cmp.Or(v.Group.Token(), `""`)+", "+lineList(v.Group.Lines())+")"))
-		}
+		r.group = append([]byte{}, inGroup(colours, v)...)
 	}
+	return append(appendReason(dst, v), r.group...)
+}
+
+// because is the same for a single verdict.
+func because(colours palette, v robots.Verdict) string { return reasonOf(v) + inGroup(colours, v) }
+
+func reasonOf(v robots.Verdict) string { return string(appendReason(nil, v)) }
+
+func appendReason(dst []byte, v robots.Verdict) []byte {
 	switch {
 	case v.Reason == robots.ReasonUndefined:
-		dst = append(dst, "robots.txt cannot be reached, which "+v.Dialect+" leaves undefined"...)
-		return append(dst, r.group...)
+		return append(dst, "robots.txt cannot be reached, which "+v.Dialect+" leaves undefined"...)
 	case v.Undefined && v.Allowed:
 		dst = append(dst, v.Dialect+" leaves this open, by weight allow, "...)
 	case v.Undefined:
 		dst = append(dst, v.Dialect+" leaves this open, by weight disallow, "...)
 	}
 	if v.Rule.IsZero() {
-		dst = append(dst, v.Reason.Sentence()...)
-	} else {
-		dst = strconv.AppendInt(append(dst, "line "...), int64(v.Rule.Line()), 10)
-		dst = append(append(dst, ": "...), v.Rule.String()...)
+		return append(dst, v.Reason.Sentence()...)
 	}
-	return append(dst, r.group...)
+	dst = strconv.AppendInt(append(dst, "line "...), int64(v.Rule.Line()), 10)
+	return append(append(dst, ": "...), v.Rule.String()...)
+}
+
+func inGroup(colours palette, v robots.Verdict) string {
+	if v.Group.IsZero() {
+		return ""
+	}
+	return "  " + colours.paint(faint, "(group "+cmp.Or(v.Group.Token(), `""`)+", "+lineList(v.Group.Lines())+")")
 }

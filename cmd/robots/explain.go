@@ -21,7 +21,9 @@ func explainCommand(std *streams, status *int) *cobra.Command {
 		Short: "Say why a URL may be fetched or not, step by step",
 		Long: `Explain says of each URL what check says, and then how it came to it: the
 group that holds, every rule that matches and why it won or lost, and what in
-the file nearly mattered. Each step names the statement that it follows.
+the file nearly mattered. Each step names the statement that it follows. At its
+end stand the signals that hold for the URL (robots signals), which change no
+verdict.
 
 ` + urlHelp + `
 
@@ -47,7 +49,7 @@ func explain(ctx context.Context, c *call) (int, error) {
 		for i, rules := range c.rules {
 			e := rules.Explain(p.paths[i])
 			if c.format == formatJSON {
-				failed = errors.Join(failed, c.printExplanationJSON(rules, p.url, &e))
+				failed = errors.Join(failed, c.printExplanationJSON(rules, p.url, p.paths[i], &e))
 				continue
 			}
 			if !first {
@@ -55,6 +57,10 @@ func explain(ctx context.Context, c *call) (int, error) {
 			}
 			first = false
 			c.printExplanation(rules, p, &e)
+			if list, _ := signalsOf(rules.Rules, &p.paths[i]); len(list) > 0 {
+				heading(c.std.out, c.palette, "Signals")
+				printSignals(c.std.out, c.palette, list)
+			}
 		}
 	})
 	return status, cmp.Or(err, failed)
@@ -72,7 +78,11 @@ func (c *call) printExplanation(rules *ruleSet, p *page, e *robots.Explanation) 
 	}
 	fmt.Fprintf(w, "%s%s\n", stateIndent, reason)
 	c.printState(stateIndent, c.state(p, (*robots.State).Text))
+	printDerivation(w, colours, e)
+}
 
+// printDerivation writes how a verdict came to be.
+func printDerivation(w io.Writer, colours palette, e *robots.Explanation) {
 	heading(w, colours, "Steps")
 	clause := 0
 	for _, s := range e.Steps {
@@ -142,11 +152,12 @@ func printNotes(w io.Writer, colours palette, e *robots.Explanation) {
 // note about the file as a whole has line 0.
 type (
 	jsonDerivation struct {
-		Path    string      `json:"path"`
-		Normal  string      `json:"normal"`
-		Steps   []jsonStep  `json:"steps"`
-		Matches []jsonMatch `json:"matches"`
-		Notes   []jsonNote  `json:"notes"`
+		Path    string       `json:"path"`
+		Normal  string       `json:"normal"`
+		Steps   []jsonStep   `json:"steps"`
+		Matches []jsonMatch  `json:"matches"`
+		Notes   []jsonNote   `json:"notes"`
+		Signals []siteSignal `json:"signals"`
 	}
 	jsonStep struct {
 		Clause string `json:"clause"`
@@ -170,8 +181,9 @@ type (
 )
 
 // printExplanationJSON writes an explanation as one object.
-func (c *call) printExplanationJSON(rules *ruleSet, url string, e *robots.Explanation) error {
-	j := jsonDerivation{e.Path, e.Normal, []jsonStep{}, []jsonMatch{}, []jsonNote{}}
+func (c *call) printExplanationJSON(rules *ruleSet, url string, path robots.Path, e *robots.Explanation) error {
+	list, _ := signalsOf(rules.Rules, &path)
+	j := jsonDerivation{e.Path, e.Normal, []jsonStep{}, []jsonMatch{}, jsonNotes(e), append([]siteSignal{}, list...)}
 	for _, s := range e.Steps {
 		j.Steps = append(j.Steps, jsonStep{s.Clause, s.Text})
 	}
@@ -182,12 +194,6 @@ func (c *call) printExplanationJSON(rules *ruleSet, url string, e *robots.Explan
 			k.PatternB64 = []byte(path)
 		}
 		j.Matches = append(j.Matches, k)
-	}
-	for _, n := range e.Notes {
-		j.Notes = append(j.Notes, jsonNote{n.Line, n.Clause, n.Text})
-	}
-	if e.Dropped > 0 {
-		j.Notes = append(j.Notes, jsonNote{Text: "and " + strconv.Itoa(e.Dropped) + " more"})
 	}
 	var derivation bytes.Buffer
 	if err := encode(&derivation, j); err != nil {
@@ -200,4 +206,16 @@ func (c *call) printExplanationJSON(rules *ruleSet, url string, e *robots.Explan
 	c.std.out.Write(append(dst, ','))
 	c.std.out.Write(derivation.Bytes()[1:]) // its members, without the brace before them
 	return nil
+}
+
+// jsonNotes returns the notes, with one on how many are left out.
+func jsonNotes(e *robots.Explanation) []jsonNote {
+	notes := []jsonNote{}
+	for _, n := range e.Notes {
+		notes = append(notes, jsonNote{n.Line, n.Clause, n.Text})
+	}
+	if e.Dropped > 0 {
+		notes = append(notes, jsonNote{Text: "and " + strconv.Itoa(e.Dropped) + " more"})
+	}
+	return notes
 }

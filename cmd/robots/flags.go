@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,6 +31,7 @@ const noLimit = -1
 func (c *call) judgingFlags(cmd *cobra.Command) {
 	cmd.Flags().SortFlags = false
 	c.agentFlag(cmd)
+	c.asFlag(cmd)
 	c.fileFlags(cmd, allDialects)
 	cmd.Flags().BoolVar(&c.userInitiated, "user-initiated", false, "a user asked for this fetch, so robots.txt does not apply")
 	c.atFlag(cmd, judgedAt)
@@ -82,9 +84,15 @@ func (c *call) colourFlag(cmd *cobra.Command) {
 	complete(cmd, "color", []string{colourAuto, colourAlways, colourNever})
 }
 
-func registerFormat(cmd *cobra.Command, format *string) {
-	cmd.Flags().StringVar(format, "format", formatText, "answer in this `FORMAT`: text, or json, one object per line")
-	complete(cmd, "format", []string{formatText, formatJSON})
+// registerFormat declares --format. Of a verb that has more formats than text and
+// json, more names them.
+func registerFormat(cmd *cobra.Command, format *string, more ...string) {
+	usage := "answer in this `FORMAT`: text, or json, one object per line"
+	if len(more) > 0 {
+		usage = "answer in this `FORMAT`: text, json, one object per line, " + strings.Join(more, " or ")
+	}
+	cmd.Flags().StringVar(format, "format", formatText, usage)
+	complete(cmd, "format", append([]string{formatText, formatJSON}, more...))
 }
 
 // complete lets the shell complete a flag from a closed list.
@@ -93,10 +101,12 @@ func complete(cmd *cobra.Command, flag string, values []string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// checkFormat returns an error unless the format is one we write.
-func checkFormat(format string) error {
-	if format != formatText && format != formatJSON {
-		return fmt.Errorf("unknown --format %q: it is text or json", format)
+// checkFormat returns an error unless the format is one that the verb writes.
+func checkFormat(format string, more ...string) error {
+	formats := append([]string{formatText, formatJSON}, more...)
+	if !slices.Contains(formats, format) {
+		last := len(formats) - 1
+		return fmt.Errorf("unknown --format %q: it is %s or %s", format, strings.Join(formats[:last], ", "), formats[last])
 	}
 	return nil
 }

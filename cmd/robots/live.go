@@ -99,11 +99,11 @@ func probing() []string {
 func (s *siteFlags) given(name string) bool { return s.set != nil && s.set.Changed(name) }
 
 // unused returns an error if one of these flags is given though nothing will be
-// fetched.
-func (s *siteFlags) unused() (err error) {
+// fetched, as in a call of that kind: "with -f".
+func (s *siteFlags) unused(when string) (err error) {
 	s.set.VisitAll(func(f *pflag.Flag) {
 		if f.Changed && err == nil {
-			err = errors.New("--" + f.Name + " has no use with -f: nothing is fetched then")
+			err = errors.New("--" + f.Name + " has no use " + when + ": nothing is fetched then")
 		}
 	})
 	return err

@@ -125,10 +125,16 @@ RFC 9309 says, or as Google, Seznam, Bing and Yandex do (--dialect).`,
 	}{
 		{"check", func() *cobra.Command { return checkCommand(std, status) }},
 		{"clause", func() *cobra.Command { return clauseCommand(std) }},
+		{"crawlers", func() *cobra.Command { return crawlersCommand(std, status) }},
+		{"diff", func() *cobra.Command { return diffCommand(std, status) }},
 		{"explain", func() *cobra.Command { return explainCommand(std, status) }},
 		{"fetch", func() *cobra.Command { return fetchCommand(std, status) }},
+		{"fmt", func() *cobra.Command { return fmtCommand(std, status) }},
+		{"lint", func() *cobra.Command { return lintCommand(std, status) }},
 		{"schedule", func() *cobra.Command { return scheduleCommand(std, status) }},
+		{"signals", func() *cobra.Command { return signalsCommand(std, status) }},
 		{"sitemaps", func() *cobra.Command { return sitemapsCommand(std, status) }},
+		{"test", func() *cobra.Command { return testCommand(std, status) }},
 		{"version", func() *cobra.Command { return versionCommand(std) }},
 	}
 	for _, v := range verbs {

@@ -41,6 +41,8 @@ func TestMain(m *testing.M) {
 //	                         and the password "geheim"
 //	redis kill|replace       ends it, or puts an empty one there
 //	envsubst FILE TO         copies with the values of variables
+//	workflow FILE [X=V]...   the steps of a workflow of GitHub as step-NAME.sh
+//	hooks FILE               the hooks of pre-commit as hook-ID.sh
 //	at NAME DURATION         a moment that far from now in $NAME
 func TestScript(t *testing.T) {
 	examples, err := filepath.Abs("../../examples")
@@ -66,6 +68,7 @@ func TestScript(t *testing.T) {
 		RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("EXAMPLES", examples)
+			env.Setenv("ROOT", filepath.Dir(examples))
 			env.Setenv("NO_COLOR", "")
 			env.Setenv("FORCE_COLOR", "")
 			sites := &webSites{sites: map[string]*webSite{}}
@@ -85,15 +88,17 @@ func TestScript(t *testing.T) {
 			return false, errors.New("unknown condition")
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"status":  status,
-			"members": members,
-			"line":    longLine,
-			"site":    webSiteCommand,
-			"asked":   asked,
-			"plain":   plain,
-			"kept":    kept,
-			"at":      at,
-			"redis":   func(ts *testscript.TestScript, neg bool, args []string) { redis(t, ts, neg, args) },
+			"status":   status,
+			"members":  members,
+			"line":     longLine,
+			"site":     webSiteCommand,
+			"asked":    asked,
+			"plain":    plain,
+			"kept":     kept,
+			"at":       at,
+			"hooks":    func(ts *testscript.TestScript, neg bool, args []string) { hooks(t, ts, neg, args) },
+			"workflow": workflow,
+			"redis":    func(ts *testscript.TestScript, neg bool, args []string) { redis(t, ts, neg, args) },
 			"envsubst": func(ts *testscript.TestScript, _ bool, args []string) {
 				text := os.Expand(ts.ReadFile(args[0]), ts.Getenv)
 				ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o666))

@@ -46,7 +46,7 @@ func TestListAllocations(t *testing.T) {
 					page := &p.pages[i]
 					c.verdict = c.rules[0].Match(page.paths[0])
 					if format == formatJSON {
-						dst = appendCheck(dst[:0], c.rules[0], page.url, c.verdict)
+						dst = appendCheck(dst[:0], c.rules[0], page.url, c.verdict, nil)
 					} else {
 						dst = c.appendLine(dst[:0], page)
 					}

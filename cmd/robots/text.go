@@ -131,6 +131,12 @@ func lineList(lines []int) string {
 // reason to the right.
 const maxURLColumn = 60
 
+// columns returns how many characters of s a terminal shows.
+func columns(s string) int {
+	_, n := shown(s)
+	return n
+}
+
 // shown returns s as it is shown, and how many columns it takes. Nearly all of what is
 // shown is plain ASCII.
 func shown(s string) (text string, columns int) {

@@ -11,6 +11,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -175,13 +176,19 @@ func (s *Server) start() error {
 		time.Sleep(5 * time.Millisecond)
 	}
 	s.cmd, s.exited = cmd, exited
-	// While a server reads its files it answers LOADING.
-	if !s.o.TLS {
-		for time.Now().Before(limit) {
-			if _, err := s.try("PING"); err == nil || !strings.Contains(err.Error(), "LOADING") {
-				break
-			}
-			time.Sleep(5 * time.Millisecond)
+	// While a server reads its files it answers LOADING. One that listens can still end:
+	// the port of a cluster's bus may be another's.
+	for !s.o.TLS && time.Now().Before(limit) {
+		_, err := s.try("PING")
+		var lost *net.OpError
+		if loading := err != nil && strings.Contains(err.Error(), "LOADING"); !loading && !errors.As(err, &lost) && !errors.Is(err, io.EOF) {
+			break
+		}
+		select {
+		case <-exited:
+			s.cmd = nil
+			return fmt.Errorf("ended at once: %v", cmd.ProcessState)
+		case <-time.After(5 * time.Millisecond):
 		}
 	}
 	return nil

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"go.yaml.in/yaml/v3"
+)
+
+// A ciStep is a step of a workflow, as far as it can be tried without GitHub.
+type ciStep struct {
+	Name string
+	Env  map[string]string
+	Run  string
+}
+
+// workflow writes what the steps of a workflow run into files step-NAME.sh, and sets
+// their variables: workflow FILE [EXPRESSION=VALUE]...
+func workflow(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: workflow FILE [EXPRESSION=VALUE]...")
+	}
+	var file struct {
+		On struct {
+			PullRequest struct{ Paths []string } `yaml:"pull_request"`
+		}
+		Permissions map[string]string
+		Env         map[string]string
+		Jobs        map[string]struct{ Steps []ciStep }
+	}
+	ts.Check(yaml.Unmarshal([]byte(ts.ReadFile(args[0])), &file))
+	values := map[string]string{}
+	for _, a := range args[1:] {
+		name, value, _ := strings.Cut(a, "=")
+		values[name] = value
+	}
+	expression := regexp.MustCompile(`\$\{\{ *([^ }]+) *\}\}`)
+	set := func(env map[string]string) {
+		for name, value := range env {
+			ts.Setenv(name, expression.ReplaceAllStringFunc(value, func(s string) string {
+				known, ok := values[expression.FindStringSubmatch(s)[1]]
+				if !ok {
+					ts.Fatalf("%s of %s is not known", s, name)
+				}
+				return known
+			}))
+		}
+	}
+	set(file.Env)
+	if len(file.On.PullRequest.Paths) == 0 || file.Permissions["contents"] != "read" || file.Permissions["pull-requests"] != "write" {
+		ts.Fatalf("the workflow is for no pull request, or has other rights than it needs: %+v", file)
+	}
+	for _, s := range file.Jobs["robots"].Steps {
+		if s.Run == "" {
+			continue
+		}
+		if expression.MatchString(s.Run) {
+			ts.Fatalf("the step %s takes an expression into its script, where it may be code", s.Name)
+		}
+		set(s.Env)
+		ts.Check(os.WriteFile(ts.MkAbs("step-"+strings.ReplaceAll(s.Name, " ", "-")+".sh"), []byte(s.Run), 0o666))
+	}
+}
+
+// A ciHook is a hook of .pre-commit-hooks.yaml.
+type ciHook struct {
+	ID, Entry, Language, Files string
+	Args                       []string
+	PassFilenames              *bool `yaml:"pass_filenames"`
+}
+
+func readHooks(t testing.TB, text []byte) map[string]ciHook {
+	t.Helper()
+	var list []ciHook
+	if err := yaml.Unmarshal(text, &list); err != nil {
+		t.Fatal(err)
+	}
+	hooks := map[string]ciHook{}
+	for _, h := range list {
+		hooks[h.ID] = h
+	}
+	return hooks
+}
+
+// hooks writes what pre-commit runs for its hooks into files hook-ID.sh: the entry,
+// its arguments and, unless pass_filenames is false, the files.
+func hooks(t *testing.T, ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: hooks FILE")
+	}
+	for id, h := range readHooks(t, []byte(ts.ReadFile(args[0]))) {
+		if h.Language != "system" {
+			ts.Fatalf("the hook %s is in %s: this cannot run it", id, h.Language)
+		}
+		line := h.Entry + " " + strings.Join(h.Args, " ")
+		if h.PassFilenames == nil || *h.PassFilenames {
+			line += ` "$@"`
+		}
+		ts.Check(os.WriteFile(ts.MkAbs("hook-"+id+".sh"), []byte(line+"\n"), 0o666))
+	}
+}
+
+// TestHookFiles: the hooks run for the files that they are about.
+func TestHookFiles(t *testing.T) {
+	text, err := os.ReadFile("../../.pre-commit-hooks.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := readHooks(t, text)
+	for _, tt := range []struct {
+		id, file string
+		want     bool
+	}{
+		{"robots-diff", "robots.txt", true},
+		{"robots-diff", "public/robots.txt", true},
+		{"robots-diff", "robots.txt.bak", false},
+		{"robots-diff", "myrobots.txt", false},
+		{"robots-test", "public/robots.txt", true},
+		{"robots-test", "robots.test.yaml", true},
+		{"robots-test", "robots.yaml", false},
+	} {
+		if got := regexp.MustCompile(all[tt.id].Files).MatchString(tt.file); got != tt.want {
+			t.Errorf("%s runs for %s: %t, want %t", tt.id, tt.file, got, tt.want)
+		}
+	}
+}

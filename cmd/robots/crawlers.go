@@ -1,0 +1,435 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/crawlers"
+	"github.com/spf13/cobra"
+)
+
+// The values of --format that crawlers alone has.
+const (
+	formatCSV      = "csv"
+	formatMarkdown = "markdown"
+)
+
+// A crawlersCall is one run of crawlers.
+type crawlersCall struct {
+	*call
+	operator string
+	path     string
+	all      bool
+	url      string // of a site, "" if none is asked
+
+	list []crawlers.Crawler // that are asked for
+}
+
+func crawlersCommand(std *streams, status *int) *cobra.Command {
+	c := &crawlersCall{call: newCall(std)}
+	c.formats = []string{formatCSV, formatMarkdown}
+	cmd := &cobra.Command{
+		Use:   "crawlers [FILE | URL | NAME]",
+		Short: "Say which crawlers may come in",
+		Long: `Crawlers asks a robots.txt, a file or that of a site, for every crawler of a
+directory: may it read all, a part or nothing, and which line says so? Each is
+asked by its own names and in its own dialect, rfc9309 where that is not known.
+With --path it says who may fetch one page.
+
+All, part and nothing are proved over all URLs, and name the rule that blocks the
+shortest one that is blocked. The table says what the file tells a crawler, and
+beside it who is said not to obey.
+
+Without a file it lists the directory, with the name of a crawler what is known of
+it, and by whom. Names that are no longer in use, that are mistakes, or that nobody
+but old lists knows, take part with --all only.
+
+A line of --format json has the members schema, name, tokens, operator, purpose,
+dialect, obeys and sources; with a robots.txt then access (all, part, none,
+undecided: the proof would take too long, unknown: there is no answer from the
+site), verdict (of --path, else null), rule and group.
+
+Exit status: 0 whatever the verdicts, 2 bad use, unreadable input or interrupted.`,
+		Example: `  robots crawlers https://example.com/ --purpose ai
+  robots crawlers robots.txt --purpose search,seo
+  robots crawlers robots.txt --path /images/logo.png --operator google
+  robots crawlers robots.txt --format csv > crawlers.csv
+  robots crawlers GPTBot`,
+		DisableFlagsInUseLine: true,
+		ValidArgsFunction: func(*cobra.Command, []string, string) (names []string, _ cobra.ShellCompDirective) {
+			for _, e := range crawlers.All() {
+				names = append(names, e.Name)
+			}
+			return names, cobra.ShellCompDirectiveDefault
+		},
+		RunE: c.run(status, c.answerAll),
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringSliceVar(&c.purposes, "purpose", nil, "only crawlers for this `PURPOSE`, or several with commas between:\n"+purposeList())
+	complete(cmd, "purpose", append([]string{anyAI}, purposeNames()...))
+	f.StringVar(&c.operator, "operator", "", "only those of the operator with this `NAME`, or with this\nword in it")
+	f.StringVar(&c.path, "path", "", "say who may fetch this `PATH` or URL of the site")
+	f.BoolVar(&c.all, "all", false, "take all names of the directory, those not in use too")
+	f.StringVarP(&c.fileName, "file", "f", "", "take this `FILE` as the robots.txt, - for standard input")
+	c.atFlag(cmd, judgedAt)
+	c.site.register(cmd)
+	registerFormat(cmd, &c.format, c.formats...)
+	c.colourFlag(cmd)
+	return cmd
+}
+
+// answerAll finds out what is asked for, and answers it.
+func (c *crawlersCall) answerAll(ctx context.Context) (int, error) {
+	if len(c.args) > 1 {
+		return exitBad, fmt.Errorf("unexpected argument %q: one file, URL or name at a time", clip(c.args[1]))
+	}
+	var err error
+	if c.list, err = choose(c.purposes, c.operator, c.all); err != nil {
+		return exitBad, err
+	}
+	entry := false
+	if len(c.args) == 1 {
+		if entry, err = c.argument(c.args[0]); err != nil {
+			return exitBad, err
+		}
+	}
+	c.args = nil
+	switch {
+	case c.given("file") || c.url != "":
+		return c.askSite(ctx)
+	case c.path != "":
+		return exitBad, errors.New("--path has no use without a robots.txt: name a file, or a URL of the site")
+	}
+	if err := c.site.unused("without a URL"); err != nil {
+		return exitBad, err
+	}
+	if entry && c.format == formatText {
+		c.printEntry(c.list[0])
+		return exitAllowed, nil
+	}
+	return exitAllowed, c.printDirectory()
+}
+
+// argument takes the argument for a URL, a file or the name of a crawler, and
+// reports whether it is a name.
+func (c *crawlersCall) argument(arg string) (isName bool, err error) {
+	info, _ := os.Stat(arg)
+	isFile := arg == "-" || info != nil
+	scheme, _, isURL := strings.Cut(arg, "://")
+	isURL = isURL && !strings.ContainsAny(scheme, " /") // as a header has before the address in it
+	switch {
+	case (isFile || isURL) && c.given("file"):
+		return false, fmt.Errorf("unexpected argument %q: the file is named with -f", clip(arg))
+	case isURL:
+		c.url = arg
+		return false, nil
+	case isFile:
+		c.fetches = false
+		return false, c.cmd.Flags().Set("file", arg)
+	}
+	if e, ok := crawlers.Find(arg); ok {
+		c.list = []crawlers.Crawler{e}
+		return true, nil
+	}
+	return false, fmt.Errorf("%q is no file, no URL and no crawler of the directory%s", clip(arg), cmp.Or(meant(arg), ": robots crawlers lists it"))
+}
+
+// meant points out the crawler in use whose name is one slip away, "" if there is
+// none or the name is known itself.
+func meant(name string) string {
+	const least = 5 // letters: of shorter names too many are near
+	if len(name) < least {
+		return ""
+	}
+	near := ""
+	for known := range crawlers.Names() {
+		switch n := len(known) - len(name); {
+		case n < -1 || n > 1:
+		case strings.EqualFold(known, name):
+			return ""
+		case near == "" && edits(strings.ToLower(name), strings.ToLower(known)) == 1:
+			if e, _ := crawlers.Find(known); !idle(e) {
+				near = known
+			}
+		}
+	}
+	if near == "" {
+		return ""
+	}
+	if _, known := crawlers.Find(name); known { // by a spelling
+		return ""
+	}
+	return ": " + near + " is meant?"
+}
+
+// idle reports whether an entry is asked for with --all only.
+func idle(e crawlers.Crawler) bool {
+	return e.Status == crawlers.Former || e.Status == crawlers.Mistake || e.Status == crawlers.Unknown
+}
+
+// anyAI stands for the three purposes that have to do with models.
+const anyAI = "ai"
+
+func purposeNames() []string {
+	var names []string
+	for _, p := range crawlers.Purposes() {
+		names = append(names, string(p))
+	}
+	return names
+}
+
+func purposeList() string {
+	names := purposeNames()
+	return strings.Join(names[:8], ", ") + ",\n" + strings.Join(names[8:], ", ") + ",\nor " + anyAI + " for all three of them"
+}
+
+// choose returns the entries of the directory for some purposes and an operator, of
+// those in use if not all are wanted.
+func choose(purposes []string, operator string, all bool) ([]crawlers.Crawler, error) {
+	wanted := map[crawlers.Purpose]bool{}
+	for _, name := range purposes {
+		p := crawlers.Purpose(strings.ToLower(strings.TrimSpace(name)))
+		switch {
+		case p == anyAI:
+			for _, q := range crawlers.Purposes() {
+				wanted[q] = wanted[q] || q.IsAI()
+			}
+		case slices.Contains(crawlers.Purposes(), p):
+			wanted[p] = true
+		default:
+			return nil, fmt.Errorf("unknown purpose %q: there are %s, and %s for all that begin with it", clip(name), strings.Join(purposeNames(), ", "), anyAI)
+		}
+	}
+	var list []crawlers.Crawler
+	var operators []string
+	for _, e := range crawlers.All() {
+		operators = append(operators, append(strings.Fields(words(e.Operator)), strings.ToLower(e.Operator))...)
+		if len(wanted) > 0 && !wanted[e.Purpose] || idle(e) && !all || !strings.Contains(words(e.Operator), words(operator)) {
+			continue
+		}
+		list = append(list, e)
+	}
+	if len(list) > 0 {
+		return list, nil
+	}
+	hint := ""
+	if near := nearest(operator, operators); near != "" && near != strings.ToLower(operator) {
+		hint = ", did you mean " + near + "?"
+	}
+	return nil, fmt.Errorf("no crawler of operator %q is in use for what is asked%s", clip(operator), hint)
+}
+
+// words returns the words of a name in lower case, each with a blank before and
+// behind it, so that some of them can be looked for.
+func words(name string) string {
+	text := ""
+	for _, word := range strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		text += " " + word + " "
+	}
+	return text
+}
+
+// byPurpose calls fn for each run of crawlers with one purpose: list[from:to].
+func byPurpose(list []crawlers.Crawler, fn func(p crawlers.Purpose, from, to int)) {
+	for from := 0; from < len(list); {
+		to := from + 1
+		for to < len(list) && list[to].Purpose == list[from].Purpose {
+			to++
+		}
+		fn(list[from].Purpose, from, to)
+		from = to
+	}
+}
+
+// titles are what crawlers for a purpose are called.
+var titles = map[crawlers.Purpose]string{
+	crawlers.AITraining: "AI training", crawlers.AISearch: "AI search", crawlers.AIUser: "AI user",
+	crawlers.SEO: "SEO", crawlers.Unknown: "unclassified",
+}
+
+func titleOf(p crawlers.Purpose) string { return cmp.Or(titles[p], string(p)) }
+
+// jsonCrawler is a line of JSON for a crawler, and with a file what it says to it.
+type jsonCrawler struct {
+	Schema   int               `json:"schema"`
+	Name     string            `json:"name"`
+	Tokens   []string          `json:"tokens"`
+	Operator string            `json:"operator"`
+	Purpose  crawlers.Purpose  `json:"purpose"`
+	Dialect  string            `json:"dialect"`
+	Obeys    crawlers.Obeys    `json:"obeys"`
+	Sources  []crawlers.Source `json:"sources"`
+	*jsonStanding
+	*jsonDetails
+}
+
+// jsonDetails is what the directory says besides.
+type jsonDetails struct {
+	Status      crawlers.Status `json:"status"`
+	Spellings   []string        `json:"spellings"`
+	CrawlDelay  string          `json:"crawl_delay"`
+	RequestRate string          `json:"request_rate"`
+	ReverseDNS  string          `json:"reverse_dns"`
+	Addresses   string          `json:"addresses"`
+	Rival       *string         `json:"rival"`
+	GoogleReads *string         `json:"google_reads"`
+	Note        *string         `json:"note"`
+}
+
+func newJSONCrawler(e crawlers.Crawler) jsonCrawler {
+	return jsonCrawler{Schema: 1, Name: e.Name, Tokens: e.Tokens, Operator: e.Operator, Purpose: e.Purpose, Dialect: e.Dialect, Obeys: e.Obeys, Sources: e.Sources}
+}
+
+// printDirectory lists entries of the directory.
+func (c *crawlersCall) printDirectory() error {
+	rows := [][]string{{"name", "tokens", "operator", "purpose", "dialect", "obeys", "status"}}
+	for _, e := range c.list {
+		rows = append(rows, []string{e.Name, strings.Join(e.Tokens, " > "), e.Operator, string(e.Purpose), e.Dialect, string(e.Obeys), string(e.Status)})
+	}
+	switch c.format {
+	case formatJSON:
+		for _, e := range c.list {
+			line := newJSONCrawler(e)
+			line.jsonDetails = &jsonDetails{
+				e.Status, append([]string{}, e.Spellings...), e.CrawlDelay, e.RequestRate, e.ReverseDNS, e.Addresses,
+				notEmpty(e.Rival), notEmpty(e.GoogleReads), notEmpty(e.Note),
+			}
+			if err := encode(c.std.out, line); err != nil {
+				return err
+			}
+		}
+		return nil
+	case formatCSV:
+		return writeCSV(c.std.out, rows)
+	case formatMarkdown:
+		writeMarkdown(c.std.out, rows)
+		return nil
+	}
+	byPurpose(c.list, func(p crawlers.Purpose, from, to int) {
+		if from > 0 {
+			fmt.Fprintln(c.std.out)
+		}
+		fmt.Fprintln(c.std.out, c.palette.paint(bold, fmt.Sprintf("%s: %d", titleOf(p), to-from)))
+		names, operators := 0, 0
+		for _, e := range c.list[from:to] {
+			names, operators = max(names, columns(e.Name)), max(operators, columns(e.Operator))
+		}
+		for _, e := range c.list[from:to] {
+			line := "  " + fill(e.Name, names) + "  " + fill(e.Operator, operators) + "  " + c.palette.paint(faint, remark(e, true))
+			fmt.Fprintln(c.std.out, strings.TrimRight(line, " "))
+		}
+	})
+	return nil
+}
+
+// remark says in a few words what to know of a crawler beside its verdict: whether
+// it comes at all, and whether it obeys, also that nobody knows or that it does if
+// all is wanted.
+func remark(e crawlers.Crawler, all bool) string {
+	var said []string
+	switch e.Status {
+	case crawlers.OptOut:
+		said = append(said, "opt-out, sends no requests")
+	case crawlers.Token:
+		said = append(said, "addresses others")
+	case crawlers.Former:
+		said = append(said, "no longer in use")
+	case crawlers.Mistake:
+		said = append(said, "no crawler's name")
+	}
+	switch e.Obeys {
+	case crawlers.ObeysNo:
+		said = append(said, "does not obey")
+	case crawlers.ObeysNamed:
+		said = append(said, "obeys no group of *")
+	case crawlers.UserInitiated:
+		said = append(said, "a user asks, so it may not obey")
+	case crawlers.ObeysYes:
+		if all {
+			said = append(said, "obeys")
+		}
+	}
+	return strings.Join(said, "; ")
+}
+
+// printEntry says what is known of one crawler.
+func (c *crawlersCall) printEntry(e crawlers.Crawler) {
+	w := c.std.out
+	fmt.Fprintln(w, c.palette.paint(bold, e.Name))
+	line := func(name, value string) {
+		if value != "" {
+			wrap(w, textWidth, fmt.Sprintf("  %-13s ", name), value)
+		}
+	}
+	dialect := e.Dialect
+	if dialect == crawlers.Unknown {
+		dialect += ", asked in " + e.ReadAs().Name
+	}
+	status := map[crawlers.Status]string{
+		crawlers.OptOut: "sends no requests: it steers the use of what others fetch",
+		crawlers.Token:  "sends no requests: it addresses crawlers with other names",
+		crawlers.Former: "no longer in use", crawlers.Mistake: "no crawler looks for this name",
+	}
+	obeys := map[crawlers.Obeys]string{
+		crawlers.ObeysNamed: "a group that names it, and none for *", crawlers.UserInitiated: "rules may not apply, as a user asks",
+	}
+	line("operator", e.Operator)
+	line("purpose", string(e.Purpose))
+	line("status", cmp.Or(status[e.Status], string(e.Status)))
+	line("tokens", strings.Join(e.Tokens, ", else "))
+	if e.Rival != "" {
+		line("rival", "the group of "+e.Rival+" is that of another operator")
+	}
+	line("spellings", strings.Join(e.Spellings, ", "))
+	if e.GoogleReads != "" {
+		line("Google reads", e.GoogleReads)
+	}
+	line("obeys", cmp.Or(obeys[e.Obeys], string(e.Obeys)))
+	line("dialect", dialect)
+	line("Crawl-delay", e.CrawlDelay)
+	line("Request-rate", e.RequestRate)
+	line("reverse DNS", e.ReverseDNS)
+	line("addresses", e.Addresses)
+	line("note", e.Note)
+	fmt.Fprintln(w, "  sources")
+	for _, s := range e.Sources {
+		seen := "seen " + s.Seen
+		if s.Seen == crawlers.Unknown {
+			seen = "of unknown date"
+		}
+		fmt.Fprintf(w, "    %s, %s\n      %s\n", s.Document, seen, c.palette.paint(faint, strings.Join(s.Says, ", ")))
+	}
+}
+
+func writeCSV(w io.Writer, rows [][]string) error {
+	if err := csv.NewWriter(w).WriteAll(rows); err != nil {
+		return errors.New("cannot write the answer")
+	}
+	return nil
+}
+
+// writeMarkdown writes a table whose first row is its head. What a file says may hold
+// any character, and must not become markup.
+func writeMarkdown(w io.Writer, rows [][]string) {
+	for i, row := range rows {
+		for _, cell := range row {
+			fmt.Fprint(w, "| ", markup.Replace(robots.Printable(cell)), " ")
+		}
+		fmt.Fprintln(w, "|")
+		if i == 0 {
+			fmt.Fprintln(w, strings.Repeat("| --- ", len(row))+"|")
+		}
+	}
+}
+
+var markup = strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", "[", `\[`, "&", "&amp;")

@@ -1,0 +1,405 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/compare"
+	"github.com/robotskit/robots/crawlers"
+)
+
+// This file asks one robots.txt for many crawlers, and writes the table.
+
+// access is how much of a site a file leaves to a crawler, /robots.txt aside.
+type access string
+
+const (
+	accessAll       access = "all"  // nothing is disallowed
+	accessPart      access = "part" // something is, and not everything
+	accessNone      access = "none" // everything is disallowed
+	accessUndecided access = "undecided"
+	accessUnknown   access = "unknown" // the file cannot be had
+)
+
+// word is the access in the column of the table.
+func (a access) word() string {
+	if a == accessNone {
+		return "nothing"
+	}
+	return string(a)
+}
+
+// proofSteps bounds the proofs of one table, which a file may make costly: about a
+// second of work. What is beyond is undecided.
+const proofSteps = 20_000_000
+
+// A standing is what a file says to a crawler.
+type standing struct {
+	crawler crawlers.Crawler
+	access  access
+	verdict robots.Verdict // of the path; without one of the shortest URL that is blocked, if any is
+	others  int            // rules that block something besides
+	noFile  bool           // the verdict is that of no file
+}
+
+// named reports whether the file names the crawler.
+func (s *standing) named() bool {
+	return !s.verdict.Group.IsZero() && s.verdict.Group.Token() != "*"
+}
+
+// A prover finds out what rules leave to a crawler, once for crawlers that obey the
+// same rules, in one group or in several that say the same.
+type prover struct {
+	steps int // left
+	done  map[*robots.Rules]standing
+	known map[[sha256.Size]byte]proof
+}
+
+// A proof is what holds for rules, whoever obeys them.
+type proof struct {
+	access  access
+	blocked robots.Path // a shortest URL that is blocked, "/" if none is
+	others  int         // rules that block something besides
+}
+
+func newProver(steps int) *prover {
+	return &prover{steps: steps, done: map[*robots.Rules]standing{}, known: map[[sha256.Size]byte]proof{}}
+}
+
+func (p *prover) stand(r *robots.Rules) standing {
+	s, ok := p.done[r]
+	if ok {
+		return s
+	}
+	root := robots.RawPath("/")
+	if _, s.noFile = r.FallbackReason(); s.noFile {
+		s.access, s.verdict = accessAll, r.Match(root)
+		switch {
+		case undecided(s.verdict):
+			s.access = accessUnknown
+		case !s.verdict.Allowed:
+			s.access = accessNone
+		}
+	} else {
+		key := fingerprint(r)
+		found, ok := p.known[key]
+		if !ok {
+			found = p.prove(r)
+			p.known[key] = found
+		}
+		s.access, s.verdict, s.others = found.access, r.Match(found.blocked), found.others
+	}
+	p.done[r] = s
+	return s
+}
+
+// fingerprint is the same for rules of one dialect that stand in the same lines of a
+// file. A file that is made for it must not confuse two, for what is proved of one
+// would be said of the other.
+func fingerprint(r *robots.Rules) (sum [sha256.Size]byte) {
+	h := sha256.New()
+	io.WriteString(h, r.Dialect().Name) // a hash takes everything
+	var start [8]byte
+	for rule := range r.All() {
+		h.Write(binary.LittleEndian.AppendUint64(start[:0], uint64(rule.Span().Start)))
+	}
+	h.Sum(sum[:0])
+	return sum
+}
+
+// prove compares the rules with those that allow everything and those that disallow
+// everything.
+func (p *prover) prove(r *robots.Rules) proof {
+	d := r.Dialect()
+	ask := func(before, after *robots.Rules) compare.Direction {
+		if p.steps <= 0 {
+			return compare.Direction{}
+		}
+		dir := compare.Blocked(before, after, compare.Options{Steps: min(p.steps, compare.DefaultSteps), SkipRobotsTxt: true})
+		p.steps -= dir.Steps
+		return dir
+	}
+	found := proof{blocked: robots.RawPath("/")}
+	blocked := ask(robots.AllowAll(d, robots.ReasonUnavailable), r)
+	if len(blocked.Changes) > 0 {
+		found.blocked, found.others = robots.RawPath(blocked.Changes[0].Path), len(blocked.Changes)-1
+	}
+	if blocked.None() {
+		found.access = accessAll
+		return found
+	}
+	switch open := ask(r, robots.DisallowAll(d, robots.ReasonUnavailable)); {
+	case open.None():
+		found.access = accessNone
+	case len(blocked.Changes) > 0 && len(open.Changes) > 0:
+		found.access = accessPart
+	default:
+		found.access = accessUndecided
+	}
+	return found
+}
+
+// askSite asks the file, or the site of the URL, for the crawlers of the list.
+func (c *crawlersCall) askSite(ctx context.Context) (int, error) {
+	c.askers = newAskers(c.list)
+	c.dialects = c.askers.dialects()
+	c.args = []string{cmp.Or(c.url, "/")}
+	if err := c.checkArgs(); err != nil {
+		return exitBad, err
+	}
+	path, err := c.onePath()
+	if err != nil {
+		return exitBad, err
+	}
+	if err := c.openSource(); err != nil {
+		return exitBad, err
+	}
+	var failed error
+	status, err := c.answer(ctx, func(p *page) { failed = c.print(c.stand(path), c.state(p, factOf)) })
+	switch {
+	case err != nil || failed != nil:
+		return exitBad, cmp.Or(err, failed)
+	case status == exitBad:
+		return exitBad, nil
+	}
+	return exitAllowed, nil
+}
+
+// onePath returns the path of --path in each dialect, nil without one. Where a site
+// is asked it may not be a page of another.
+func (c *crawlersCall) onePath() (paths []robots.Path, err error) {
+	if !c.given("path") {
+		return nil, nil
+	}
+	if c.url != "" && !strings.HasPrefix(c.path, "/") {
+		origin, _, err := robots.ParseURL(c.path)
+		if site, _, _ := robots.ParseURL(c.url); err == nil && origin != site {
+			return nil, fmt.Errorf("--path %s is no page of %s", strconv.Quote(clip(c.path)), site)
+		}
+	}
+	for _, d := range c.dialects {
+		_, path, err := split(d, c.path, false)
+		if err != nil {
+			return nil, fmt.Errorf("--path: %w", err)
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
+}
+
+// stand finds out what the file says to each crawler.
+func (c *crawlersCall) stand(paths []robots.Path) []standing {
+	p := newProver(proofSteps)
+	var all []standing
+	for i, r := range c.askers.rules {
+		s := p.stand(r.Rules)
+		s.crawler = c.list[i]
+		if paths != nil {
+			s.verdict, s.others = r.Match(c.pathFor(paths, i)), 0
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// print writes the answer in the format that was asked for.
+func (c *crawlersCall) print(all []standing, state string) error {
+	if slices.ContainsFunc(all, func(s standing) bool { return s.access == accessUnknown }) {
+		c.warn("%s", cmp.Or(state, "the robots.txt cannot be had"))
+		state = ""
+	}
+	switch c.format {
+	case formatJSON:
+		for i := range all {
+			line := newJSONCrawler(all[i].crawler)
+			var err error
+			if line.jsonStanding, err = c.json(&all[i]); err != nil {
+				return err
+			}
+			if err := encode(c.std.out, line); err != nil {
+				return err
+			}
+		}
+		return nil
+	case formatCSV:
+		return writeCSV(c.std.out, append([][]string{c.head()}, c.rows(all)...))
+	}
+	first := true
+	byPurpose(c.list, func(p crawlers.Purpose, from, to int) {
+		if !first {
+			fmt.Fprintln(c.std.out)
+		}
+		first = false
+		summary := c.summary(titleOf(p), all[from:to])
+		if c.format == formatMarkdown {
+			fmt.Fprintf(c.std.out, "## %s\n\n%s.\n\n", titleOf(p), markup.Replace(robots.Printable(summary)))
+			writeMarkdown(c.std.out, append([][]string{c.head()}, c.rows(all[from:to])...))
+			return
+		}
+		fmt.Fprintln(c.std.out, c.palette.paint(bold, robots.Printable(summary)))
+		c.table(all[from:to])
+	})
+	if c.format == formatText {
+		c.printState("", state)
+	}
+	return nil
+}
+
+// jsonStanding is what a line of JSON says with a file.
+type jsonStanding struct {
+	Access  access          `json:"access"`
+	Verdict *string         `json:"verdict"` // of the path, null without one
+	Rule    json.RawMessage `json:"rule"`
+	Group   json.RawMessage `json:"group"`
+}
+
+func (c *crawlersCall) json(s *standing) (*jsonStanding, error) {
+	var j jsonStanding
+	text, err := s.verdict.MarshalJSON()
+	if err == nil {
+		err = json.Unmarshal(text, &j) // its rule and group
+	}
+	if err != nil {
+		return nil, errors.New("cannot write the answer")
+	}
+	j.Access, j.Verdict = s.access, nil
+	if c.given("path") {
+		word := s.verdict.Word()
+		j.Verdict = &word
+	}
+	return &j, nil
+}
+
+func (c *crawlersCall) head() []string {
+	return []string{"name", "tokens", "operator", "purpose", "dialect", "obeys", "access", "verdict", "line", "rule", "group"}
+}
+
+// rows are the cells of the table for programs and documents.
+func (c *crawlersCall) rows(all []standing) (rows [][]string) {
+	for _, s := range all {
+		e, v := s.crawler, s.verdict
+		verdict, line, rule := "", "", ""
+		if c.given("path") {
+			verdict = v.Word()
+		}
+		if !v.Rule.IsZero() {
+			line, rule = strconv.Itoa(v.Rule.Line()), v.Rule.String()
+		}
+		rows = append(rows, []string{e.Name, strings.Join(e.Tokens, " > "), e.Operator, string(e.Purpose), e.Dialect, string(e.Obeys),
+			string(s.access), verdict, line, rule, v.Group.Token()})
+	}
+	return rows
+}
+
+// table writes a line for each crawler.
+func (c *crawlersCall) table(all []standing) {
+	names, operators := 0, 0
+	for _, s := range all {
+		names, operators = max(names, columns(s.crawler.Name)), max(operators, columns(s.crawler.Operator))
+	}
+	for _, s := range all {
+		what := c.accessWord(s)
+		if c.given("path") {
+			what = c.palette.verdict(s.verdict)
+		}
+		fmt.Fprintf(c.std.out, "  %s  %s  %s  %s\n", fill(s.crawler.Name, names), fill(s.crawler.Operator, operators), what, c.why(s))
+	}
+}
+
+func (c *crawlersCall) accessWord(s standing) string {
+	styles := map[access]string{accessAll: green, accessNone: red}
+	return c.palette.paint(cmp.Or(styles[s.access], yellow), fmt.Sprintf("%-9s", s.access.word()))
+}
+
+// why says by which rule and group, and what to know of the crawler besides.
+func (c *crawlersCall) why(s standing) string {
+	text := reasonOf(s.verdict)
+	if s.others > 0 {
+		text += fmt.Sprintf(", and %d more", s.others)
+	}
+	text += inGroup(c.palette, s.verdict)
+	var said []string
+	if s.crawler.Rival != "" && strings.EqualFold(s.verdict.Group.Token(), s.crawler.Rival) {
+		said = append(said, "the group of a rival")
+	}
+	if r := remark(s.crawler, false); r != "" {
+		said = append(said, r)
+	}
+	if len(said) > 0 {
+		text += "  " + c.palette.paint(yellow, "["+strings.Join(said, "; ")+"]")
+	}
+	return text
+}
+
+// summary says in a sentence how crawlers for one purpose stand.
+func (c *crawlersCall) summary(title string, all []standing) string {
+	counts := map[access]int{}
+	disallowed := 0
+	var unnamed []string
+	for _, s := range all {
+		counts[s.access]++
+		if !s.verdict.Allowed {
+			disallowed++
+		}
+		if !s.named() {
+			unnamed = append(unnamed, s.crawler.Name)
+		}
+	}
+	group, text := count(len(all), title+" crawler"), ""
+	if c.given("path") {
+		text = fmt.Sprintf("%d of %s may not fetch %s", disallowed, group, c.path)
+	} else {
+		text = shares(len(all), counts, group)
+	}
+	switch n := len(unnamed); {
+	case n == 0 || all[0].noFile:
+	case n == len(all) && n == 1:
+		text += "; the file does not name it"
+	case n == len(all):
+		text += "; the file names none of them"
+	case n == 1:
+		text += "; " + unnamed[0] + " is not named"
+	case n <= 3:
+		text += "; " + strings.Join(unnamed[:n-1], ", ") + " and " + unnamed[n-1] + " are not named"
+	default:
+		text += fmt.Sprintf("; %s and %d more are not named", strings.Join(unnamed[:3], ", "), n-3)
+	}
+	return text
+}
+
+// shares says how many of a group have which access.
+func shares(n int, counts map[access]int, group string) string {
+	text := ""
+	for _, a := range []access{accessNone, accessPart, accessAll, accessUndecided, accessUnknown} {
+		k := counts[a]
+		words := map[access]string{
+			accessNone: "are shut out", accessPart: "may read a part", accessAll: "may read all",
+			accessUndecided: "are undecided", accessUnknown: "cannot be told, as there is no answer",
+		}[a]
+		if k == 1 {
+			words = strings.Replace(words, "are ", "is ", 1)
+		}
+		switch {
+		case k == 0:
+		case k == n && n > 1:
+			return "all " + group + " " + words
+		case k == n:
+			return group + " " + words
+		case text == "":
+			text = strconv.Itoa(k) + " of " + group + " " + words
+		default:
+			text += ", " + strconv.Itoa(k) + " " + words
+		}
+	}
+	return text
+}

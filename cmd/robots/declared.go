@@ -1,0 +1,144 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/robotskit/robots"
+)
+
+// A declaredChange is a field beside the rules whose usable values are others than
+// before.
+type declaredChange struct {
+	Field string   `json:"field"`
+	Old   []string `json:"old"`
+	New   []string `json:"new"`
+}
+
+// declared compares what two files declare for a crawler beside rules. Neither the
+// order of values nor a repeated one makes a difference.
+func declared(before, after *robots.Rules) []declaredChange {
+	a, b := declarations(before), declarations(after)
+	fields := slices.Collect(maps.Keys(a))
+	fields = slices.AppendSeq(fields, maps.Keys(b))
+	slices.Sort(fields)
+	var changes []declaredChange
+	for _, f := range slices.Compact(fields) {
+		if !slices.Equal(slices.Sorted(slices.Values(a[f])), slices.Sorted(slices.Values(b[f]))) {
+			changes = append(changes, declaredChange{f.String(), append([]string{}, a[f]...), append([]string{}, b[f]...)})
+		}
+	}
+	return changes
+}
+
+// declarations returns the usable values of each field, each once. Of delays the
+// largest counts (D-44).
+func declarations(r *robots.Rules) map[robots.Field][]string {
+	values := map[robots.Field][]string{}
+	seen := map[robots.Field]map[string]bool{}
+	for rec := range r.Records() {
+		value := rec.Value
+		switch {
+		case !rec.Usable || value == "" || rec.Field == robots.FieldCrawlDelay:
+			continue
+		case rec.Field == robots.FieldRequestRate:
+			value = rec.Rate.String()
+		case rec.Field == robots.FieldVisitTime:
+			value = rec.Window.String()
+		}
+		if seen[rec.Field] == nil {
+			seen[rec.Field] = map[string]bool{}
+		}
+		if !seen[rec.Field][value] {
+			seen[rec.Field][value] = true
+			values[rec.Field] = append(values[rec.Field], value)
+		}
+	}
+	if delay, ok := r.CrawlDelay(); ok {
+		values[robots.FieldCrawlDelay] = []string{strconv.FormatFloat(delay, 'f', -1, 64)}
+	}
+	return values
+}
+
+// A declaredLine is a change of what is declared as people read it.
+type declaredLine struct {
+	field    string   // Crawl-delay
+	crawlers []string // nil of what belongs to the whole file
+	old, new []string
+}
+
+// ofFile are the fields that hold for all crawlers wherever they stand.
+var ofFile = []string{robots.FieldSitemap.String(), robots.FieldHost.String(), robots.FieldCleanParam.String()}
+
+// declaredLines returns what changes beside rules, crawlers with equal changes
+// together.
+func (s *section) declaredLines() []*declaredLine {
+	var lines []*declaredLine
+	made := map[string]*declaredLine{}
+	for _, c := range s.crawlers {
+		for _, change := range c.declared {
+			whole := slices.Contains(ofFile, change.Field)
+			key := change.Field + "\n" + strings.Join(change.Old, "\n") + "\n\n" + strings.Join(change.New, "\n")
+			line := made[key]
+			if line == nil {
+				line = &declaredLine{field: strings.ToUpper(change.Field[:1]) + change.Field[1:], old: change.Old, new: change.New}
+				made[key] = line
+				lines = append(lines, line)
+			}
+			if !whole {
+				line.crawlers = append(line.crawlers, c.name)
+			}
+		}
+	}
+	return lines
+}
+
+// texts returns the sentences of a line: of a list what is added and removed, of
+// anything else the old and the new value. The functions write a name and a value.
+func (l *declaredLine) texts(limit int, name, value func(string) string) []string {
+	if l.crawlers != nil {
+		list := func(values []string) string {
+			if len(values) == 0 {
+				return "none"
+			}
+			return joined(values, limit, value)
+		}
+		return []string{l.field + " of " + nameList(l.crawlers, name) + ": " + list(l.old) + " → " + list(l.new)}
+	}
+	var texts []string
+	for _, way := range []struct {
+		word       string
+		from, than []string
+	}{{"removed", l.old, l.new}, {"added", l.new, l.old}} {
+		other := map[string]bool{}
+		for _, v := range way.than {
+			other[v] = true
+		}
+		var only []string
+		for _, v := range way.from {
+			if !other[v] {
+				only = append(only, v)
+			}
+		}
+		if len(only) > 0 {
+			texts = append(texts, l.field+" "+way.word+": "+joined(only, limit, value))
+		}
+	}
+	return texts
+}
+
+// joined joins values, at most limit of them unless that is 0.
+func joined(values []string, limit int, value func(string) string) string {
+	rest := ""
+	if limit > 0 && len(values) > limit {
+		rest = " and " + strconv.Itoa(len(values)-limit) + " more"
+		values = values[:limit]
+	}
+	written := make([]string, len(values))
+	for i, v := range values {
+		written[i] = value(v)
+	}
+	return strings.Join(written, ", ") + rest
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// This file reads and replaces files that a verb names as its arguments.
+
+// A textFile is a file that was named, and what it holds.
+type textFile struct {
+	name string // as given
+	body []byte
+}
+
+// title returns what messages call it.
+func (f *textFile) title() string {
+	switch f.name {
+	case "-":
+		return "standard input"
+	case "":
+		return `""`
+	}
+	return f.name
+}
+
+// readFiles reads all files before any is answered. What is too large is refused and not
+// cut: a verb may write the file anew.
+func readFiles(std *streams, names []string) ([]textFile, error) {
+	if len(names) == 0 {
+		return nil, errors.New("no file given: name one, or - for standard input")
+	}
+	var files []textFile
+	seen := false
+	for _, name := range names {
+		f := textFile{name: name}
+		if name == "-" && seen {
+			return nil, errors.New("- is given twice: standard input can be read once")
+		}
+		seen = seen || name == "-"
+		body, err := f.read(std)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read %s: %w", f.title(), cause(err))
+		}
+		f.body = body
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+func (f *textFile) read(std *streams) ([]byte, error) {
+	from := std.in
+	if f.name != "-" {
+		opened, err := os.Open(f.name)
+		if err != nil {
+			return nil, err
+		}
+		defer opened.Close()
+		from = opened
+	}
+	body, err := io.ReadAll(io.LimitReader(from, maxFile+1))
+	if err == nil && len(body) > maxFile {
+		err = errors.New("it is larger than 64 MiB")
+	}
+	return body, err
+}
+
+// replaceFile writes a file anew, all of it or nothing, with the mode it has. A link stays
+// one.
+func replaceFile(name string, body []byte) error {
+	fail := func(err error) error { return fmt.Errorf("cannot write %s: %w", name, cause(err)) }
+	target, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return fail(err)
+	}
+	info, err := os.Stat(target)
+	if err != nil {
+		return fail(err)
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(target), ".robots-*")
+	if err != nil {
+		return fail(err)
+	}
+	_, err = tmp.Write(body)
+	err = errors.Join(err, tmp.Chmod(info.Mode().Perm()), tmp.Sync(), tmp.Close())
+	if err == nil {
+		err = os.Rename(tmp.Name(), target)
+	}
+	if err != nil {
+		os.Remove(tmp.Name())
+		return fail(err)
+	}
+	return nil
+}

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// FuzzSuite: a file of assertions never makes the program fail, and either has a
+// mistake, which has its place, or asserts something.
+func FuzzSuite(f *testing.F) {
+	f.Add("version: 1\ntext: |\n  User-agent: *\n  Disallow: /a\ntests:\n  - name: x\n    agent: [a, b]\n    allow: [/x, {every: \"/a*\"}]\n    disallow: {url: /a, line: 2, rule: \"Disallow: /a\"}\n    crawl_delay: null\n")
+	f.Add("version: 1\nsite: https://example.com\nrobots: ../robots.txt\ndialect: all\ntests: [{crawl_delay: 1.5}]")
+	f.Add("a: &a [*a]\n---\n? [1]\n: !!binary x")
+	f.Fuzz(func(t *testing.T, text string) {
+		r := &suiteReader{suite: suite{file: "f.yaml"}, folder: "."}
+		r.read([]byte(text))
+		for _, wrong := range r.mistakes {
+			if !strings.HasPrefix(wrong.Error(), "f.yaml:") {
+				t.Errorf("%q: a mistake without its place: %v", text, wrong)
+			}
+		}
+		if len(r.mistakes) > 0 {
+			return
+		}
+		if len(r.tests) == 0 || len(r.dialects) == 0 || r.text == nil && r.robots == "" {
+			t.Errorf("%q is read as %+v", text, r.suite)
+		}
+		for _, one := range r.tests {
+			if len(one.asserts) == 0 || len(one.agents) == 0 || one.name == "" {
+				t.Errorf("%q has a test without assertion: %+v", text, one)
+			}
+		}
+	})
+}

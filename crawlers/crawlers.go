@@ -1,0 +1,194 @@
+// Package crawlers is a directory of web crawlers: whom they belong to, what they
+// are for, the names by which a robots.txt addresses them, and what their operators
+// say about obeying it. A Set asks many of them about one file.
+//
+// The directory is data, directory.json, and has no code for any crawler. A fact
+// stands there with the document that says it and the date of the copy that was
+// read. What no document says is written as "unknown". What a document says is what
+// somebody says: nobody has measured here who obeys.
+//
+//	c, _ := crawlers.Find("Applebot")
+//	fmt.Println(c.Operator, c.Tokens) // Apple [Applebot Googlebot]
+//	rules := file.Rules(c.ReadAs(), c.Tokens...)
+package crawlers
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/robotskit/robots"
+)
+
+// Unknown is what every field says that no document answers.
+const Unknown = "unknown"
+
+// A Crawler is an entry of the directory.
+type Crawler struct {
+	// Name is what people call it: its first token.
+	Name string `json:"name"`
+	// Tokens are its product tokens, the most wanted first, as robots.File.Rules
+	// takes them: a later one is a fallback.
+	Tokens []string `json:"tokens"`
+	// Spellings are values that real files have in place of the first token: whole
+	// headers, misspellings. No crawler looks for them.
+	Spellings []string `json:"spellings,omitempty"`
+	Operator  string   `json:"operator"`
+	Purpose   Purpose  `json:"purpose"`
+	// Status says whether the name is in use. It is our reading of the sources.
+	Status Status `json:"status"`
+	// Dialect is the name of the dialect in which it reads robots.txt, or unknown.
+	Dialect string `json:"dialect"`
+	Obeys   Obeys  `json:"obeys"`
+	// CrawlDelay and RequestRate are honoured, ignored or unknown.
+	CrawlDelay  string `json:"crawl_delay"`
+	RequestRate string `json:"request_rate"`
+	// ReverseDNS holds the domains, with a blank between two, in one of which the
+	// name of each of its addresses ends; the name must lead back to the address.
+	// Addresses is the URL of a list of its addresses. Either may be unknown.
+	ReverseDNS string `json:"reverse_dns"`
+	Addresses  string `json:"addresses"`
+	// Rival is the token of another operator's crawler whose group it obeys where
+	// the file does not name it, "" if there is none.
+	Rival string `json:"rival,omitempty"`
+	// GoogleReads is what the dialects of Google make of the first token if they
+	// cut it, for a user-agent line too: letters, '_' and '-' at its beginning, or
+	// nobody.
+	GoogleReads string `json:"google_reads,omitempty"`
+	Note        string `json:"note,omitempty"`
+	// Sources are the documents, the one that says most first.
+	Sources []Source `json:"sources"`
+}
+
+// A Source is a document and what is taken from it.
+type Source struct {
+	// Document is a URL, a page of this repository, or in words what was looked at:
+	// "the name itself", "real robots.txt files".
+	Document string `json:"document"`
+	// Seen is the date of the copy that was read (a year, a month or a day), or
+	// unknown.
+	Seen string `json:"seen"`
+	// Says names the facts it is the source of: name, tokens (the fallbacks),
+	// operator, purpose, dialect, obeys, crawl_delay, request_rate, verify.
+	Says []string `json:"says"`
+}
+
+// Purpose is what a crawler is for.
+type Purpose string
+
+// The purposes, in the order of the directory.
+const (
+	Search     Purpose = "search"
+	AITraining Purpose = "ai-training" // collects what models are trained on
+	AISearch   Purpose = "ai-search"   // builds an index that a model answers from
+	AIUser     Purpose = "ai-user"     // fetches what the user of a model asks for
+	Ads        Purpose = "ads"
+	SEO        Purpose = "seo" // measures sites for their owners and rivals
+	Archive    Purpose = "archive"
+	Preview    Purpose = "preview" // shows what is behind a link
+	Monitoring Purpose = "monitoring"
+	Research   Purpose = "research"
+	Security   Purpose = "security"
+	Feed       Purpose = "feed"
+	Tool       Purpose = "tool" // a program or library that anybody runs
+	Other      Purpose = "other"
+)
+
+// Purposes returns all purposes in the order of the directory, unknown last.
+func Purposes() []Purpose {
+	return []Purpose{Search, AITraining, AISearch, AIUser, Ads, SEO, Archive, Preview, Monitoring, Research, Security, Feed, Tool, Other, Unknown}
+}
+
+// Status is whether a name is in use.
+type Status string
+
+// The statuses; there is unknown too, for names in old lists above all.
+const (
+	Used    Status = "used"    // requests come under this name
+	OptOut  Status = "opt-out" // no requests: it steers the use of pages that others fetch
+	Token   Status = "token"   // no requests: it addresses crawlers that have other names
+	Former  Status = "former"  // no longer in use
+	Mistake Status = "mistake" // a name that no crawler looks for, such as that of a company
+)
+
+// Obeys is what is said of a crawler's obedience.
+type Obeys string
+
+// What is said; there is unknown too.
+const (
+	ObeysYes      Obeys = "yes"
+	ObeysNamed    Obeys = "ignores-star"   // a group that names it, and none for '*'
+	UserInitiated Obeys = "user-initiated" // rules may not apply: a person asked
+	ObeysNo       Obeys = "no"
+)
+
+//go:embed directory.json
+var directory []byte
+
+// index is the directory, read once.
+type index struct {
+	all    []Crawler
+	byName map[string]int // tokens and spellings in lower case
+}
+
+var read = sync.OnceValue(func() *index {
+	x := &index{byName: map[string]int{}}
+	if err := json.Unmarshal(directory, &x.all); err != nil {
+		panic("crawlers: directory.json: " + err.Error()) // which the tests have read
+	}
+	for i, c := range x.all {
+		for _, name := range append([]string{c.Name}, c.Spellings...) {
+			x.byName[strings.ToLower(name)] = i
+		}
+	}
+	return x
+})
+
+// All returns the directory in its order: by purpose, and within one the entries of
+// an operator together. What the entries hold must not be changed.
+func All() []Crawler { return slices.Clone(read().all) }
+
+// Names returns the names of all entries. It reads nothing else of the directory, for
+// which a program that is asked one question has no time: that takes milliseconds.
+func Names() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for line := range bytes.Lines(directory) {
+			name, ok := bytes.CutPrefix(bytes.TrimLeft(line, " \t"), []byte(`"name": "`))
+			if end := bytes.IndexByte(name, '"'); ok && !yield(string(name[:end])) { // TestLayout
+				return
+			}
+		}
+	}
+}
+
+// Find returns the crawler that a value names: a name of the directory in any case,
+// a value as in old files, a token with a version or a whole User-Agent header. A
+// name is not found by its beginning alone.
+func Find(value string) (Crawler, bool) {
+	x := read()
+	if i, ok := x.byName[strings.ToLower(strings.TrimSpace(value))]; ok {
+		return x.all[i], true
+	}
+	for _, token := range robots.ProductTokens(value) {
+		if i, ok := x.byName[strings.ToLower(token)]; ok {
+			return x.all[i], true
+		}
+	}
+	return Crawler{}, false
+}
+
+// ReadAs returns the dialect by which a crawler's answers are computed: its own, or
+// RFC9309 where that is unknown.
+func (c Crawler) ReadAs() robots.Dialect {
+	if d, ok := robots.DialectByName(c.Dialect); ok {
+		return d
+	}
+	return robots.RFC9309
+}
+
+// IsAI reports whether the purpose is one of the three that "ai" stands for.
+func (p Purpose) IsAI() bool { return p == AITraining || p == AISearch || p == AIUser }

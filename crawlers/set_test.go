@@ -1,0 +1,190 @@
+package crawlers
+
+import (
+	"flag"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/internal/campaign"
+)
+
+// agree asks the crawlers of a set one by one too.
+func agree(t *testing.T, s *Set, list []Crawler, f *robots.File) (shared int) {
+	t.Helper()
+	all := s.Rules(f.Rules)
+	for i, c := range list {
+		want, got := f.Rules(c.ReadAs(), c.Tokens...), all[i]
+		if got.Group().Token() != want.Group().Token() || got.Len() != want.Len() ||
+			!slices.Equal(got.Group().Lines(), want.Group().Lines()) || got.Dialect() != want.Dialect() {
+			t.Fatalf("%s in %q: the set finds group %q of lines %v, %d rules; alone %q of lines %v, %d rules", c.Name, f.Bytes(),
+				got.Group().Token(), got.Group().Lines(), got.Len(), want.Group().Token(), want.Group().Lines(), want.Len())
+		}
+		path := robots.RawPath("/a/b")
+		if g, w := got.Match(path).String(), want.Match(path).String(); g != w {
+			t.Fatalf("%s in %q: the set says %s, alone %s", c.Name, f.Bytes(), g, w)
+		}
+		if i > 0 && all[i] == all[i-1] {
+			shared++
+		}
+	}
+	return shared
+}
+
+// TestSet: whoever is asked together gets the answer that he gets alone, whatever
+// stands in user-agent lines.
+func TestSet(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	all := All()
+	for range campaign.Size(20, 150, 5000) {
+		var list []Crawler
+		dialects := robots.Dialects()
+		for range 60 {
+			c := all[rng.IntN(len(all))]
+			if rng.IntN(3) == 0 {
+				c.Dialect = dialects[rng.IntN(len(dialects))].Name
+			}
+			list = append(list, c)
+		}
+		agree(t, NewSet(list), list, robots.Parse(randomFile(rng, list)))
+	}
+}
+
+// randomFile makes a file whose user-agent lines name crawlers of a list, nearly
+// name them, or name others.
+func randomFile(rng *rand.Rand, list []Crawler) []byte {
+	var b strings.Builder
+	for range 1 + rng.IntN(12) {
+		field := []string{"User-agent: ", "user-agent:", "User agent: ", "User-agent ", " \xef\xbb\xbf useragent :", "USER-AGENTS: ", "\v\fuser-agent:\x00", "# user-agent: "}[rng.IntN(8)]
+		tokens := list[rng.IntN(len(list))].Tokens
+		name := tokens[rng.IntN(len(tokens))]
+		switch rng.IntN(8) {
+		case 0:
+			name = "*"
+		case 1:
+			name += []string{"/1.0", "*", "2", " more", "-x", "/2.0 (compatible; " + list[0].Name + "/1.0)"}[rng.IntN(6)]
+		case 2:
+			name = "Mozilla/5.0 (compatible; " + name + "/2.1; +http://x/)"
+		case 3:
+			name = strings.ToUpper(name)
+		case 4:
+			name = name[:1+rng.IntN(len(name))]
+		}
+		b.WriteString(field + name + []string{"\n", "\n", "\r", "\r\n"}[rng.IntN(4)])
+		if rng.IntN(3) > 0 {
+			b.WriteString([]string{"Disallow: /\n", "Disallow: /a\n", "Allow: /a/\n", "Disallow:\n", "Crawl-delay: 3\n", "\n"}[rng.IntN(6)])
+		}
+	}
+	return []byte(b.String())
+}
+
+var review = flag.Bool("review", false, "print what the directory lacks, and what is old (make crawlers)")
+
+// TestRealFiles: how much of what real files name the directory knows. What stands
+// in three files of a thousand is known.
+func TestRealFiles(t *testing.T) {
+	root := os.Getenv("ROBOTS_CORPUS")
+	if root == "" {
+		t.Skip("ROBOTS_CORPUS names no folder of real robots.txt files")
+	}
+	all := All()
+	set := NewSet(all)
+	files := map[string]int{} // that name a value, in lower case
+	n, read, lines, known, shared := 0, 0, 0, 0, 0
+	part := campaign.Size(64, 16, 1)
+	if *review {
+		part = 1
+	}
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		if n++; n%part != 0 {
+			return nil
+		}
+		body, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		f := robots.Parse(body)
+		if read++; read%8 == 0 {
+			shared += agree(t, set, all, f)
+		}
+		in := map[string]bool{}
+		for l := range f.Lines() {
+			value := strings.ToLower(f.Text(l.Value))
+			if l.Field != robots.FieldUserAgent || value == "*" || value == "" {
+				continue
+			}
+			lines++
+			if _, ok := Find(value); ok {
+				known++
+			}
+			in[value] = true
+		}
+		for value := range in {
+			files[value]++
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d of %d user-agent lines that name somebody are known, %.1f %%, in %d files", known, lines, 100*float64(known)/float64(max(lines, 1)), read)
+	t.Logf("%d crawlers had the rules of the one before them", shared)
+	values := slices.Collect(maps.Keys(files))
+	slices.SortFunc(values, func(a, b string) int {
+		if files[a] != files[b] {
+			return files[b] - files[a]
+		}
+		return strings.Compare(a, b)
+	})
+	printed := 0
+	for _, v := range values {
+		if _, ok := Find(v); ok {
+			continue
+		}
+		if part == 1 && 1000*files[v] >= 3*read {
+			t.Errorf("%d of %d files name %q, which the directory does not know", files[v], read, v)
+		} else if *review && printed < 60 {
+			t.Logf("not known: %4d files name %q", files[v], v)
+			printed++
+		}
+	}
+}
+
+// TestReview prints the entries whose youngest source was seen more than a year
+// ago. It fails for none.
+func TestReview(t *testing.T) {
+	if !*review {
+		t.Skip("only with -review (make crawlers)")
+	}
+	limit := time.Now().AddDate(-1, 0, 0).Format(time.DateOnly)
+	undated := 0
+	for _, c := range All() {
+		youngest, web := "", false
+		for _, s := range c.Sources {
+			if isURL(s.Document) {
+				web = true
+				if s.Seen != Unknown {
+					youngest = max(youngest, s.Seen)
+				}
+			}
+		}
+		switch {
+		case web && youngest == "":
+			undated++
+			t.Logf("no date: %s, %s", c.Name, c.Sources[0].Document)
+		case web && youngest < limit:
+			t.Logf("old: %s, seen %s, %s", c.Name, youngest, c.Sources[0].Document)
+		}
+	}
+	t.Logf("%d entries have no source with a date", undated)
+}

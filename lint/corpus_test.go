@@ -1,0 +1,228 @@
+package lint
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/compare"
+	"github.com/robotskit/robots/internal/campaign"
+)
+
+// TestCorpus looks at real files, those of the folder ROBOTS_CORPUS or some of them. Most of
+// them are right, so few may have findings above a note. Each is laid out and mended: both twice
+// with one result, and with the verdicts of before for every crawler in all dialects.
+func TestCorpus(t *testing.T) {
+	root := os.Getenv("ROBOTS_CORPUS")
+	if root == "" {
+		t.Skip("ROBOTS_CORPUS names no folder of real robots.txt files")
+	}
+	part := campaign.Size(300, 30, 1)
+	var c counts
+	total := 0
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		if total++; total%part != 0 {
+			return nil
+		}
+		body, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		c.look(t, filepath.Base(path), body)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d files, %d of them text; without error or warning %.1f %%, but for RT502 and RT503 %.1f %%; %d undecided",
+		c.files, c.text, percent(c.clean, c.text), percent(c.cleanUnproved, c.text), c.undecided)
+	t.Logf("%d laid out, %d refused; %d mended by %d safe fixes; %d questions to compare, %d of them undecided",
+		c.formatted, c.refused, c.mended, c.fixes, c.questions, c.open)
+	if part > 30 {
+		return // too few for shares
+	}
+	if percent(c.cleanUnproved, c.text) < 84 || percent(c.clean, c.text) < 75 {
+		t.Error("84 % of text files are to have no error or warning without the proofs, and 75 % with them")
+	}
+	c.golden(t, fmt.Sprintf("every %d of %d files\n", part, total), filepath.Join("testdata", fmt.Sprintf("counts-%d.txt", part)))
+}
+
+// counts is what was found in real files.
+type counts struct {
+	files, text, clean, cleanUnproved, undecided int
+	formatted, refused, mended, fixes            int
+	questions, open                              int
+	inFiles, findings                            map[string]int // by id
+}
+
+func (c *counts) look(t *testing.T, name string, body []byte) {
+	r := File(robots.Parse(body), Options{})
+	c.files++
+	if c.inFiles == nil {
+		c.inFiles, c.findings = map[string]int{}, map[string]int{}
+	}
+	seen := map[string]bool{}
+	wrong, proved := 0, 0
+	for _, d := range r.Diagnostics {
+		c.findings[d.Check.ID]++
+		if !seen[d.Check.ID] {
+			seen[d.Check.ID] = true
+			c.inFiles[d.Check.ID]++
+		}
+		if d.Severity > Note {
+			wrong++
+			if d.Check.proved {
+				proved++
+			}
+		}
+		if d.Fix != nil && d.Fix.Safe {
+			c.fixes++
+		}
+	}
+	if kind(robots.Parse(body)) == "" {
+		c.text++
+		if wrong == 0 {
+			c.clean++
+		}
+		if wrong == proved {
+			c.cleanUnproved++
+		}
+	}
+	if r.Undecided {
+		c.undecided++
+	}
+
+	if out, err := Format(body); err != nil {
+		c.refused++
+	} else {
+		c.formatted++
+		if again, err := Format(out); err != nil || !bytes.Equal(again, out) {
+			t.Errorf("%s: laid out twice it differs, %v", name, err)
+		}
+		c.sameVerdicts(t, name+", laid out", body, out)
+	}
+
+	mended, _, left := Mend(body, Options{}, false)
+	if bytes.Equal(mended, body) {
+		return
+	}
+	c.mended++
+	if again, _, _ := Mend(mended, Options{}, false); !bytes.Equal(again, mended) && !left.Undecided {
+		t.Errorf("%s: mended twice it differs", name)
+	}
+	c.sameVerdicts(t, name+", mended", body, mended)
+	sameGroups(t, name, body, mended)
+}
+
+// sameVerdicts asks compare for every crawler in all dialects, one by one.
+func (c *counts) sameVerdicts(t *testing.T, name string, before, after []byte) {
+	if bytes.Equal(before, after) {
+		return
+	}
+	f, g := robots.Parse(before), robots.Parse(after)
+	for _, d := range robots.Dialects() {
+		crawlers := map[string]bool{"*": true}
+		for _, file := range []*robots.File{f, g} {
+			for r := range file.Readings(d) {
+				for _, n := range r.Names {
+					crawlers[n] = true
+				}
+			}
+		}
+		known := map[[2]string]bool{}
+		for crawler := range crawlers {
+			a, b := f.Rules(d, crawler), g.Rules(d, crawler)
+			texts := [2]string{textOf(a), textOf(b)}
+			if texts[0] == texts[1] || known[texts] {
+				continue
+			}
+			known[texts] = true
+			c.questions++
+			switch r := compare.Rules(a, b, compare.Options{}); {
+			case r.Differs():
+				t.Errorf("%s: %s in %s: %+v", name, crawler, d.Name, r)
+			case !r.Same():
+				c.open++
+			}
+		}
+	}
+}
+
+func textOf(r *robots.Rules) string {
+	var b strings.Builder
+	for rule := range r.All() {
+		b.WriteString(rule.String() + "\n")
+	}
+	return b.String()
+}
+
+// sameGroups: no group has lost its last rule or a crawler.
+func sameGroups(t *testing.T, name string, before, after []byte) {
+	for _, d := range robots.Dialects() {
+		if a, b := groupsOf(before, d), groupsOf(after, d); !slices.Equal(a, b) {
+			t.Errorf("%s in %s: the groups were %q and are %q", name, d.Name, a, b)
+		}
+	}
+}
+
+// groupsOf returns the crawlers of each group that has rules, each once.
+func groupsOf(body []byte, d robots.Dialect) (groups []string) {
+	var names []string
+	group, rules := -1, false
+	flush := func() {
+		slices.Sort(names)
+		if rules {
+			groups = append(groups, fmt.Sprint(slices.Compact(names)))
+		}
+		names, rules = nil, false
+	}
+	for r := range robots.Parse(body).Readings(d) {
+		if r.Group >= 0 && r.Group != group {
+			if group >= 0 {
+				flush()
+			}
+			group = r.Group
+		}
+		names = append(names, r.Names...)
+		rules = rules || isRule(r.Field)
+	}
+	flush()
+	return groups
+}
+
+// golden holds the counts to those of a run that somebody has read. They are for one folder:
+// with another number of files they are only printed.
+func (c *counts) golden(t *testing.T, about, name string) {
+	text := about
+	for i := range Checks {
+		id := Checks[i].ID
+		text += fmt.Sprintf("%s %-20s %-8s %5d files %6d findings\n", id, Checks[i].Name, Checks[i].Severity, c.inFiles[id], c.findings[id])
+	}
+	if *update {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch {
+	case !strings.HasPrefix(string(want), about):
+		t.Logf("another folder than that of %s:\n%s", name, text)
+	case text != string(want):
+		t.Errorf("the counts are not those of %s:\n%s", name, text)
+	}
+}
+
+func percent(n, of int) float64 { return 100 * float64(n) / float64(max(of, 1)) }

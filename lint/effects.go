@@ -1,0 +1,187 @@
+package lint
+
+import (
+	"slices"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/compare"
+)
+
+// Checks of what single rules are there for, as package compare proves it.
+
+// uses returns what the rules of the file are there for: by dialect looked at and by line,
+// the best use that any crawler has for it. It is found out once.
+func (p *pass) uses() []map[int]compare.Use {
+	if p.usesOf != nil {
+		return p.usesOf
+	}
+	p.usesOf = make([]map[int]compare.Use, len(p.views))
+	// Of a rule that stands twice neither has an effect; the second is told by its own
+	// check, so it is made a comment here.
+	body := append([]byte(nil), p.body...)
+	same, _ := p.duplicates()
+	for _, l := range p.lines {
+		if _, again := same[l.Number]; again {
+			body[l.Span.Start] = '#'
+		}
+	}
+	once := p
+	if len(same) > 0 {
+		once = newPass(robots.Parse(body), Options{Dialects: p.options.Dialects})
+		once.steps = p.steps
+		defer func() { p.steps, p.undecided = once.steps, p.undecided || once.undecided }()
+	}
+	known := map[string][]compare.Effect{}
+	for i, v := range once.views {
+		p.usesOf[i] = once.usesIn(v, known)
+	}
+	return p.usesOf
+}
+
+// usesIn is uses in one dialect. If the steps do not suffice, nothing is known of any rule.
+func (p *pass) usesIn(v *view, known map[string][]compare.Effect) map[int]compare.Use {
+	best := map[int]compare.Use{}
+	done := map[*robots.Rules]bool{}
+	for _, name := range v.crawlers() {
+		r := p.rules(v, name)
+		effects, ok := p.effects(r, known)
+		if !ok {
+			p.paths(func(l robots.Line, _ string) { best[l.Number] = compare.Undecided })
+			return best
+		}
+		if done[r] {
+			continue
+		}
+		done[r] = true
+		for _, e := range effects {
+			line := e.Rule.Line()
+			if was, ok := best[line]; !ok || isBetter(e.Use, was) {
+				best[line] = e.Use
+			}
+		}
+	}
+	return best
+}
+
+// effects is compare.Effects out of the steps of the file, false if they do not suffice. Sets
+// that are alike are asked once.
+func (p *pass) effects(r *robots.Rules, known map[string][]compare.Effect) ([]compare.Effect, bool) {
+	if r == nil {
+		return nil, false
+	}
+	key := p.key(r, true)
+	effects, ok := known[key]
+	if ok || !p.spend(r.Len()) {
+		return effects, ok
+	}
+	effects = compare.Effects(r, compare.Options{Steps: max(1, min(p.steps/16, compare.DefaultSteps))})
+	for i := range effects {
+		e := &effects[i]
+		p.steps -= e.Steps
+		if e.Use == compare.NeverDecides && !p.isDenied(r, e.Rule) {
+			e.Use = compare.NoEffect // heavier rules say the same
+		}
+		p.undecided = p.undecided || e.Use == compare.Undecided
+	}
+	known[key] = effects
+	return effects, true
+}
+
+// isDenied reports whether it is proved that the rules say the opposite of what one of them
+// says, of a URL that it matches.
+func (p *pass) isDenied(r *robots.Rules, rule robots.Rule) bool {
+	if !p.spend(1) {
+		return false
+	}
+	o := p.budget()
+	o.Steps = max(1, o.Steps/16)
+	c, err := compare.Every(r, rule.Path(), rule.Allows(), o)
+	p.steps -= c.Steps
+	p.undecided = p.undecided || !c.Complete && c.Path == ""
+	return err == nil && c.Path != ""
+}
+
+// isBetter reports whether a use keeps a rule sooner than another one does.
+func isBetter(a, b compare.Use) bool {
+	if b == compare.Needed || a == compare.Needed {
+		return a == compare.Needed && b != compare.Needed
+	}
+	return a < b
+}
+
+// unused calls do for each rule that has a path, with the names of the dialects in which
+// "is" says so of its use, and of those in which it counts. Rules of which another check
+// tells are left out.
+func (p *pass) unused(is func(compare.Use) bool, do func(l robots.Line, so, counts []string)) {
+	uses := p.uses()
+	told := map[int]bool{}
+	same, opposite := p.duplicates()
+	for line := range same {
+		told[line] = true
+	}
+	for line, other := range opposite {
+		told[line], told[other.Number] = true, true
+	}
+	p.paths(func(l robots.Line, _ string) {
+		if told[l.Number] || p.isTold(l) {
+			return
+		}
+		var so, counts []string
+		for i, v := range p.views {
+			use, ok := uses[i][l.Number]
+			if !ok {
+				continue
+			}
+			counts = append(counts, v.dialect.Name)
+			if is(use) {
+				so = append(so, v.dialect.Name)
+			}
+		}
+		if len(so) > 0 {
+			do(l, so, counts)
+		}
+	})
+}
+
+// isTold reports whether a check of lines, fields or paths says already that a line does not
+// mean what it seems to mean.
+func (p *pass) isTold(l robots.Line) bool {
+	return slices.ContainsFunc(p.byLine[l.Number], func(d *Diagnostic) bool {
+		return d.Check.ID < "RT5" && d.Check.Severity >= Warning && d.Span.Start < d.Span.End && len(d.Dialects) > 0
+	})
+}
+
+func neverMatches(p *pass) {
+	p.unused(func(u compare.Use) bool { return u == compare.NeverMatches }, func(l robots.Line, so, _ []string) {
+		d := p.add(l.Value, "no URL that a client can send matches this path")
+		d.Dialects = so
+		d.Advice = "delete the rule, or write the path as clients send it"
+		p.deletes(d, l)
+	})
+}
+
+func neverDecides(p *pass) {
+	p.unused(func(u compare.Use) bool { return u == compare.NeverDecides }, func(l robots.Line, so, counts []string) {
+		if len(so) < len(counts) {
+			return
+		}
+		d := p.add(l.Span, "wherever this rule matches, heavier rules decide, and say the opposite")
+		d.Dialects = so
+		d.Advice = "delete it, or make it longer than they are"
+		p.deletes(d, l)
+	})
+}
+
+func noEffect(p *pass) {
+	none := func(u compare.Use) bool { return u > compare.Needed }
+	p.unused(none, func(l robots.Line, so, counts []string) {
+		other := func(d *Diagnostic) bool { return slices.Contains([]string{"RT501", "RT502", "RT503"}, d.Check.ID) }
+		if len(so) < len(counts) || slices.ContainsFunc(p.byLine[l.Number], other) {
+			return
+		}
+		d := p.add(l.Span, "without this rule no verdict changes")
+		d.Dialects = so
+		d.Advice = "delete it"
+		p.deletes(d, l)
+	})
+}

@@ -1,0 +1,93 @@
+package lint
+
+import (
+	"bytes"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/robotskit/robots"
+	"golang.org/x/tools/txtar"
+)
+
+// fuzzSeeds are the files of all cases that are small.
+func fuzzSeeds(f *testing.F) {
+	names, err := filepath.Glob("testdata/RT*.txtar")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, name := range names {
+		archive, err := txtar.ParseFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, file := range archive.Files {
+			if !strings.Contains(file.Name, ".") {
+				f.Add(file.Data)
+			}
+		}
+	}
+	f.Add([]byte("\xff\xfeU\x00"))
+	f.Add([]byte("User-agent: *\r\n\rDisallow: /\x00"))
+}
+
+// FuzzFile: any file gives findings inside it, in order, and safe fixes change no verdict and
+// take no group its last rule.
+func FuzzFile(f *testing.F) {
+	fuzzSeeds(f)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		before := bytes.Clone(body)
+		o := Options{MaxSteps: 300_000}
+		r := File(robots.Parse(body), o)
+		lines := bytes.Count(body, []byte("\n")) + bytes.Count(body, []byte("\r")) + 1
+		for _, d := range r.Diagnostics {
+			if d.Span.Start < 0 || d.Span.End < d.Span.Start || d.Span.End > len(body) || d.Line < 1 || d.Line > lines || d.Column < 1 || d.Message == "" || len(d.Dialects) == 0 || d.Severity == Off {
+				t.Fatalf("%+v", d)
+			}
+			if d.Fix == nil {
+				continue
+			}
+			for _, e := range d.Fix.Edits {
+				if e.Start < 0 || e.End < e.Start || e.End > len(body) {
+					t.Fatalf("%s: edit %+v", d.Check.ID, e)
+				}
+			}
+		}
+		if !slices.IsSortedFunc(r.Diagnostics, func(a, b Diagnostic) int { return a.Span.Start - b.Span.Start }) {
+			t.Fatal("not in the order of the file")
+		}
+		mended, changes, left := Mend(body, o, false)
+		if len(changes) > 0 {
+			t.Fatalf("safe fixes change: %+v", changes)
+		}
+		var c counts
+		c.sameVerdicts(t, "mended", body, mended)
+		sameGroups(t, "mended", body, mended)
+		if again, _, _ := Mend(mended, o, false); !bytes.Equal(again, mended) && !left.Undecided {
+			t.Errorf("mended once %q, twice %q", mended, again)
+		}
+		Mend(body, o, true)
+		if !bytes.Equal(body, before) {
+			t.Error("the file itself was changed")
+		}
+	})
+}
+
+// FuzzFormat: a layout is one, once made, and has the verdicts of the file.
+func FuzzFormat(f *testing.F) {
+	fuzzSeeds(f)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		out, err := Format(body)
+		if err != nil {
+			return
+		}
+		again, err := Format(out)
+		if err != nil || !bytes.Equal(again, out) {
+			t.Fatalf("%q, laid out %q, again %q, %v", body, out, again, err)
+		}
+		var c counts
+		c.sameVerdicts(t, "laid out", body, out)
+		sameGroups(t, "laid out", body, out)
+	})
+}

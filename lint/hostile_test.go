@@ -1,0 +1,90 @@
+package lint
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/internal/campaign"
+	"github.com/robotskit/robots/internal/hostile"
+)
+
+// TestHostile: a file of 512,000 bytes takes a few seconds at most, however it is made. The
+// time is linear in the size but for the proofs, which have their steps. The bound is wide: a
+// quadratic time would take an hour.
+func TestHostile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some seconds")
+	}
+	const bound = 60 * time.Second
+	// The proofs have their own bound, and it is their steps.
+	o := Options{MaxSteps: campaign.Size(0, 300_000, DefaultMaxSteps)}
+	sizes := campaign.Size(nil, []int{512_000}, []int{128_000, 256_000, 512_000})
+	of := func(format string) func(int) string {
+		return func(size int) string {
+			var b strings.Builder
+			for i := 0; b.Len() < size; i++ {
+				b.WriteString(strings.ReplaceAll(format, "N", fmt.Sprint(i)))
+			}
+			return b.String()[:size]
+		}
+	}
+	files := map[string]func(size int) string{
+		"crawlers":        of("User-agent: aN\nDisallow: /\n"),
+		"one crawler":     of("User-agent: a\nDisallow: /N\n"),
+		"a run":           of("User-agent: aN\n"),
+		"fused groups":    of("User-agent: aN\nCrawl-delay: 1\n"),
+		"blank lines":     of("User-agent: aN\n\n"),
+		"no slash":        of("User-agent: *\nDisallow: aN\n"),
+		"blanks":          of("User-agent: *\nDisallow: /a bN\n"),
+		"no effect":       of("User-agent: *\nDisallow: /\nDisallow: /aN\n"),
+		"duplicates":      of("User-agent: *\nDisallow: /a\nAllow: /b\nDisallow: /b\n"),
+		"misspelt":        of("Disalow: /N\n"),
+		"stray text":      of("text N\n"),
+		"no colon":        of("Disallow /N\n"),
+		"two fields":      of("Disallow: /N Disallow: /x\n"),
+		"sitemaps":        of("Sitemap: https://example.com/N\nDisallow: /*N$\n"),
+		"bad sitemaps":    of("Sitemap: /N\n"),
+		"scripts":         of("Disallow: /*N*.js\n"),
+		"file ignores":    of("# lint:ignore-file RT401 x\na\n"),
+		"ignores":         of("Disallow: a # lint:ignore RT401 x\n"),
+		"lists":           of("User-agent: a,b,N\nDisallow: /\n"),
+		"one list":        func(size int) string { return "User-agent: " + of("aN,")(size-12) },
+		"one header":      func(size int) string { return "User-agent: Mozilla/5.0 (" + of("aN/1; ")(size-25) },
+		"one path":        func(size int) string { return "User-agent: *\nDisallow: /" + of("*a")(size-25) },
+		"one broken path": func(size int) string { return "User-agent: *\nDisallow: " + of("% |(")(size-24) },
+		"carriage return": of("User-agent: aN\rDisallow: /b N\r"),
+		"no line end":     of("Disallow: "),
+	}
+	worst := hostile.Worst()
+	for i, f := range worst[:campaign.Size(0, 3, len(worst))] {
+		files[fmt.Sprint("family ", i)] = func(size int) string {
+			return "User-agent: *\n" + string(f.File(size-14, f.Text(1000)))
+		}
+	}
+	for name, file := range files {
+		var took []time.Duration
+		for _, size := range sizes {
+			start := time.Now()
+			r := File(robots.Parse([]byte(file(size))), o)
+			took = append(took, time.Since(start).Round(time.Millisecond))
+			if time.Since(start) > bound {
+				t.Errorf("%s of %d bytes took %v", name, size, took)
+			}
+			for _, c := range Checks {
+				n := 0
+				for _, d := range r.Diagnostics {
+					if d.Check.ID == c.ID {
+						n++
+					}
+				}
+				if n > MaxFindings {
+					t.Errorf("%s: %d findings of %s", name, n, c.ID)
+				}
+			}
+		}
+		t.Logf("%-16s %v", name, took)
+	}
+}

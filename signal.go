@@ -1,0 +1,286 @@
+package robots
+
+import (
+	"iter"
+	"slices"
+	"strings"
+)
+
+// This file reads what a site says of the use of its content. None of it changes a
+// verdict (SPEC 3.8).
+
+// A Preference is one name and value of Content-Signal or Content-Usage.
+type Preference struct {
+	Name  string
+	Value string // yes, no, y, n or as written
+	Line  int
+	Path  string // pattern of the paths it holds for, as written, "" for all
+}
+
+// ContentSignals returns what Content-Signal lines state of a path for the caller:
+// those of its group, or, if it has none, those before the first group (D-40). A name
+// that is absent is neither granted nor restricted. Of several values of a name that of
+// the longest path holds, and of equal ones "no", else the first: contentsignals.org
+// shows paths and says nothing of more than one, so this is as in Content-Usage.
+func (r *Rules) ContentSignals(p Path) []Preference {
+	return r.preferences(FieldContentSignal, "no", p)
+}
+
+// ContentUsage returns the preferences that Content-Usage lines of the caller's
+// group state for a path (draft-ietf-aipref-attach): of each name, that of the
+// longest path that matches, and of equal ones the most restrictive. It says
+// nothing about a path that may not be fetched.
+func (r *Rules) ContentUsage(p Path) []Preference {
+	if !r.Allowed(p) {
+		return nil
+	}
+	return r.preferences(FieldContentUsage, "n", p)
+}
+
+// preferences returns what the lines of a field state of a path, in the order in which
+// names come first. Of equal weight the stricter value holds.
+func (r *Rules) preferences(field Field, strict string, p Path) []Preference {
+	records := r.only(field)
+	if slices.ContainsFunc(records, func(rec Record) bool { return rec.Group }) {
+		records = slices.DeleteFunc(records, func(rec Record) bool { return !rec.Group })
+	}
+	if len(records) == 0 {
+		return nil
+	}
+	path := r.dialect.normal(p, nil)
+	var paths search
+	defer paths.done()
+	var list []Preference
+	weights := map[string]int32{}
+	places := map[string]int{} // in list
+	for _, rec := range records {
+		var pattern Pattern
+		if prefix := rec.Preferences[0].Path; prefix != "" {
+			if pattern = r.dialect.patternOf(prefix); !paths.match(path, pattern) {
+				continue
+			}
+		}
+		for _, u := range rec.Preferences {
+			i, listed := places[u.Name]
+			switch {
+			case !listed:
+				places[u.Name] = len(list)
+				list = append(list, u)
+			case pattern.weight > weights[u.Name], pattern.weight == weights[u.Name] && u.Value == strict && list[i].Value != strict:
+				list[i] = u
+			default:
+				continue
+			}
+			weights[u.Name] = pattern.weight
+		}
+	}
+	return list
+}
+
+// Unknown returns the lines with a field that no dialect knows, up to the size limit,
+// whatever group they stand in: where new signals appear first.
+func (r *Rules) Unknown() iter.Seq[Line] {
+	return func(yield func(Line) bool) {
+		r := r.made()
+		for l := range r.file.Lines() {
+			if l.Value.Start > r.limit || l.Field == FieldUnknown && !yield(l) {
+				return
+			}
+		}
+	}
+}
+
+// cutPath takes the path off the beginning of a value. A first byte '/' decides that
+// there is one, and a blank ends it.
+func cutPath(s string) (path, rest string) {
+	if s == "" || s[0] != '/' {
+		return "", s
+	}
+	i := wordEnd(s)
+	return s[:i], trimSpaces(s[i:])
+}
+
+// parseSignals reads "[/path] search=yes, ai-train=no", names and values in any case;
+// what is not name=value is left out.
+func parseSignals(s string) []Preference {
+	path, s := cutPath(s)
+	var list []Preference
+	for part := range strings.SplitSeq(s, ",") {
+		name, value, ok := strings.Cut(part, "=")
+		name, value = lowerString(trimSpaces(name)), lowerString(trimSpaces(value))
+		if ok && name != "" && value != "" && wordEnd(name) == len(name) {
+			list = append(list, Preference{Name: name, Value: value, Path: path})
+		}
+	}
+	return list
+}
+
+// parseUsage reads "[/path] train-ai=n, search=y": a dictionary (RFC 9651 section
+// 4.2.2), whose names are in lower case. Of a name that is repeated the last member
+// counts; one whose value is neither the token y nor n states nothing. If any of it is
+// no dictionary, nothing of it is stated.
+func parseUsage(s string) []Preference {
+	path, s := cutPath(s)
+	d := dictionary(s)
+	var list []Preference
+	places := map[string]int{}
+	for {
+		name := d.key()
+		if name == "" {
+			return nil
+		}
+		value := "" // of no token
+		if d.take('=') {
+			token, ok := d.member()
+			if !ok {
+				return nil
+			}
+			value = token
+		}
+		if !d.parameters() {
+			return nil
+		}
+		i, listed := places[name]
+		if !listed {
+			i = len(list)
+			places[name] = i
+			list = append(list, Preference{Name: name, Path: path})
+		}
+		list[i].Value = value
+		d.skip(" \t")
+		if d == "" {
+			return slices.DeleteFunc(list, func(p Preference) bool { return p.Value != "y" && p.Value != "n" })
+		}
+		if !d.take(',') {
+			return nil
+		}
+		d.skip(" \t")
+	}
+}
+
+// A dictionary is what is left to be read of one. Only tokens are kept of it.
+type dictionary string
+
+func (d *dictionary) take(c byte) bool {
+	if *d == "" || (*d)[0] != c {
+		return false
+	}
+	*d = (*d)[1:]
+	return true
+}
+
+func (d *dictionary) skip(blanks string) { *d = dictionary(strings.TrimLeft(string(*d), blanks)) }
+
+// while takes the bytes that are in a set and returns them.
+func (d *dictionary) while(in func(c byte) bool) string {
+	n := 0
+	for n < len(*d) && in((*d)[n]) {
+		n++
+	}
+	taken := string((*d)[:n])
+	*d = (*d)[n:]
+	return taken
+}
+
+// key takes a key, "" if there is none (section 4.2.3.3).
+func (d *dictionary) key() string {
+	if *d == "" || (*d)[0] != '*' && !isLower((*d)[0]) {
+		return ""
+	}
+	return d.while(func(c byte) bool { return isLower(c) || isDigit(c) || strings.IndexByte("_-.*", c) >= 0 })
+}
+
+// parameters takes the parameters of an item and reports whether they are sound.
+func (d *dictionary) parameters() bool {
+	for d.take(';') {
+		d.skip(" ")
+		if d.key() == "" {
+			return false
+		}
+		if d.take('=') {
+			if _, ok := d.item(); !ok {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// member takes an item or a list of items, and returns it if it is a token.
+func (d *dictionary) member() (token string, ok bool) {
+	if !d.take('(') {
+		return d.item()
+	}
+	for {
+		d.skip(" ")
+		if d.take(')') {
+			return "", true
+		}
+		if _, ok := d.item(); !ok || !d.parameters() || *d == "" || (*d)[0] != ' ' && (*d)[0] != ')' {
+			return "", false
+		}
+	}
+}
+
+// item takes a bare item, and returns it if it is a token (section 4.2.3.1).
+func (d *dictionary) item() (token string, ok bool) {
+	switch {
+	case *d == "":
+		return "", false
+	case (*d)[0] == '*' || isAlpha((*d)[0]):
+		return d.while(func(c byte) bool { return isAlpha(c) || isDigit(c) || strings.IndexByte("!#$%&'*+-.^_`|~:/", c) >= 0 }), true
+	case d.take('?'):
+		return "", d.take('0') || d.take('1')
+	case d.take('@'):
+		return "", d.number(false)
+	case d.take(':'):
+		d.while(func(c byte) bool { return isAlpha(c) || isDigit(c) || strings.IndexByte("+/=", c) >= 0 })
+		return "", d.take(':')
+	case d.take('"'):
+		return "", d.text(false)
+	case d.take('%'):
+		return "", d.take('"') && d.text(true)
+	}
+	return "", d.number(true)
+}
+
+// number takes an integer, or a number with up to three decimals too (section 4.2.4).
+func (d *dictionary) number(decimals bool) bool {
+	d.take('-')
+	n := len(d.while(isDigit))
+	if !decimals || n == 0 || !d.take('.') {
+		return 1 <= n && n <= 15
+	}
+	k := len(d.while(isDigit))
+	return n <= 12 && 1 <= k && k <= 3
+}
+
+// text takes a string after its first quote: one with \" and \\, or one with escapes
+// in lower-case hexadecimal, which may stand for any UTF-8.
+func (d *dictionary) text(escaped bool) bool {
+	for len(*d) > 0 {
+		c := (*d)[0]
+		*d = (*d)[1:]
+		switch {
+		case c == '"':
+			return true
+		case c < ' ' || c > '~':
+			return false
+		case c == '\\' && !escaped:
+			if !d.take('"') && !d.take('\\') {
+				return false
+			}
+		case c == '%' && escaped:
+			hex := func(c byte) bool { return isDigit(c) || 'a' <= c && c <= 'f' }
+			if len(*d) < 2 || !hex((*d)[0]) || !hex((*d)[1]) {
+				return false
+			}
+			*d = (*d)[2:]
+		}
+	}
+	return false
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
+func isAlpha(c byte) bool { return isLower(c | 0x20) }
