@@ -168,6 +168,9 @@ func TestLongPath(t *testing.T) {
 // something looked beyond its line. The limit is 20 ms for each call; what is
 // asserted is a hundred times that, for a busy machine: quadratic takes longer.
 func TestHostileRead(t *testing.T) {
+	if campaign.Race {
+		t.Skip("the race detector takes ten times as long")
+	}
 	const size, limit = 1_000_000, 100 * 20 * time.Millisecond
 	group := "User-agent: x\n"
 	fill := func(head, line string) []byte {
@@ -224,9 +227,13 @@ func TestHostileRead(t *testing.T) {
 				}},
 				{"Lines", func() { r.Group().Lines() }},
 			} {
-				begun := time.Now()
-				call.do()
-				if took := time.Since(begun); took > limit {
+				took := limit + 1
+				for try := 0; try < 5 && took > limit; try++ { // a machine that others use stops for seconds
+					begun := time.Now()
+					call.do()
+					took = time.Since(begun)
+				}
+				if took > limit {
 					t.Errorf("%s, %s: %s takes %v", name, d.Name, call.name, took)
 				}
 			}
