@@ -3,10 +3,7 @@ package robots
 import (
 	"bytes"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -165,28 +162,8 @@ func TestReference(t *testing.T) {
 // corpus calls fn with files of the folder named by ROBOTS_CORPUS: in a campaign
 // with every one, otherwise with one in so many.
 func corpus(t testing.TB, fn func(name string, body []byte)) {
-	root := os.Getenv("ROBOTS_CORPUS")
-	if root == "" {
-		t.Skip("ROBOTS_CORPUS names no folder of real robots.txt files")
-	}
-	n, part := 0, campaign.Size(32, 16, 1)
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		if n++; n%part != 0 {
-			return nil
-		}
-		body, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		fn(path, body)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	t.Helper()
+	campaign.Files(t, campaign.Size(32, 16, 1), fn)
 }
 
 // corpusPaths makes n paths, most of them from the rules of the file itself.

@@ -2,9 +2,7 @@ package compare
 
 import (
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,22 +16,8 @@ import (
 // corpus calls fn with the rules for everyone, as lines, of the files in the
 // folder ROBOTS_CORPUS, of every part-th file of it.
 func corpus(t testing.TB, part int, fn func(name string, lines []string)) {
-	root := os.Getenv("ROBOTS_CORPUS")
-	if root == "" {
-		t.Skip("ROBOTS_CORPUS names no folder of real robots.txt files")
-	}
-	n := 0
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		if n++; n%part != 0 {
-			return nil
-		}
-		body, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
+	t.Helper()
+	campaign.Files(t, part, func(path string, body []byte) {
 		var lines []string
 		for rule := range robots.Parse(body).Rules(robots.RFC9309).All() {
 			lines = append(lines, rule.Directive()+": "+rule.Path())
@@ -41,11 +25,7 @@ func corpus(t testing.TB, part int, fn func(name string, lines []string)) {
 		if len(lines) > 0 && len(lines) <= 400 {
 			fn(filepath.Base(path), lines)
 		}
-		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // change makes one of the changes that people make: a rule less, another path or

@@ -2,11 +2,8 @@ package crawlers
 
 import (
 	"flag"
-	"io/fs"
 	"maps"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -90,29 +87,15 @@ var review = flag.Bool("review", false, "print what the directory lacks, and wha
 // TestRealFiles: how much of what real files name the directory knows. What stands
 // in three files of a thousand is known.
 func TestRealFiles(t *testing.T) {
-	root := os.Getenv("ROBOTS_CORPUS")
-	if root == "" {
-		t.Skip("ROBOTS_CORPUS names no folder of real robots.txt files")
-	}
 	all := All()
 	set := NewSet(all)
 	files := map[string]int{} // that name a value, in lower case
-	n, read, lines, known, shared := 0, 0, 0, 0, 0
+	read, lines, known, shared := 0, 0, 0, 0
 	part := campaign.Size(64, 16, 1)
 	if *review {
 		part = 1
 	}
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		if n++; n%part != 0 {
-			return nil
-		}
-		body, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
+	campaign.Files(t, part, func(_ string, body []byte) {
 		f := robots.Parse(body)
 		if read++; read%8 == 0 {
 			shared += agree(t, set, all, f)
@@ -132,11 +115,7 @@ func TestRealFiles(t *testing.T) {
 		for value := range in {
 			files[value]++
 		}
-		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	t.Logf("%d of %d user-agent lines that name somebody are known, %.1f %%, in %d files", known, lines, 100*float64(known)/float64(max(lines, 1)), read)
 	t.Logf("%d crawlers had the rules of the one before them", shared)
 	values := slices.Collect(maps.Keys(files))

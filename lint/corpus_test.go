@@ -3,7 +3,6 @@ package lint
 import (
 	"bytes"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,30 +18,9 @@ import (
 // them are right, so few may have findings above a note. Each is laid out and mended: both twice
 // with one result, and with the verdicts of before for every crawler in all dialects.
 func TestCorpus(t *testing.T) {
-	root := os.Getenv("ROBOTS_CORPUS")
-	if root == "" {
-		t.Skip("ROBOTS_CORPUS names no folder of real robots.txt files")
-	}
 	part := campaign.Size(300, 30, 1)
 	var c counts
-	total := 0
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		if total++; total%part != 0 {
-			return nil
-		}
-		body, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		c.look(t, filepath.Base(path), body)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	total := campaign.Files(t, part, func(path string, body []byte) { c.look(t, filepath.Base(path), body) })
 	t.Logf("%d files, %d of them text; without error or warning %.1f %%, but for RT502 and RT503 %.1f %%; %d undecided",
 		c.files, c.text, percent(c.clean, c.text), percent(c.cleanUnproved, c.text), c.undecided)
 	t.Logf("%d laid out, %d refused; %d mended by %d safe fixes; %d questions to compare, %d of them undecided",

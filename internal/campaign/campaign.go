@@ -5,7 +5,9 @@
 package campaign
 
 import (
+	"io/fs"
 	"os"
+	"path/filepath"
 	"testing"
 )
 
@@ -22,4 +24,33 @@ func Size[T any](short, usual, whole T) T {
 		return whole
 	}
 	return usual
+}
+
+// Files calls fn with real robots.txt files, one of every part that there are. Without
+// ROBOTS_CORPUS, which names a folder of them, it skips the test. It returns how many
+// there are.
+func Files(t testing.TB, part int, fn func(path string, body []byte)) (total int) {
+	t.Helper()
+	root := os.Getenv("ROBOTS_CORPUS")
+	if root == "" {
+		t.Skip("ROBOTS_CORPUS names no folder of real robots.txt files")
+	}
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		if total++; total%part != 0 {
+			return nil
+		}
+		body, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		fn(path, body)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return total
 }
