@@ -1,0 +1,101 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+)
+
+// A ProblemType is the last part of a problem's type, which is a path such
+// as /problems/bad-url (RFC 9457). The words are a contract.
+type ProblemType string
+
+// The problems of the service.
+const (
+	BadURL           ProblemType = "bad-url"
+	BadParameter     ProblemType = "bad-parameter"
+	BadJSON          ProblemType = "bad-json"
+	TooLarge         ProblemType = "too-large"
+	TooMany          ProblemType = "too-many"
+	UnsupportedType  ProblemType = "unsupported-type"
+	NotAcceptable    ProblemType = "not-acceptable"
+	Unauthorized     ProblemType = "unauthorized"
+	ForbiddenHost    ProblemType = "forbidden-host"
+	NotFound         ProblemType = "not-found"
+	MethodNotAllowed ProblemType = "method-not-allowed"
+	CrossOrigin      ProblemType = "cross-origin"
+	Busy             ProblemType = "busy"
+	RateLimited      ProblemType = "rate-limited"
+	Pending          ProblemType = "pending"
+)
+
+// problems says of each type the HTTP status it usually has and its title.
+var problems = map[ProblemType]struct {
+	status int
+	title  string
+}{
+	BadURL:           {http.StatusUnprocessableEntity, "Not a URL"},
+	BadParameter:     {http.StatusUnprocessableEntity, "A parameter is wrong"},
+	BadJSON:          {http.StatusBadRequest, "Not the JSON that is expected"},
+	TooLarge:         {http.StatusRequestEntityTooLarge, "Too large"},
+	TooMany:          {http.StatusUnprocessableEntity, "Too many"},
+	UnsupportedType:  {http.StatusUnsupportedMediaType, "This media type is not read"},
+	NotAcceptable:    {http.StatusNotAcceptable, "This media type is not written"},
+	Unauthorized:     {http.StatusUnauthorized, "A token is needed"},
+	ForbiddenHost:    {http.StatusMisdirectedRequest, "Not a host of this service"},
+	NotFound:         {http.StatusNotFound, "Nothing is here"},
+	MethodNotAllowed: {http.StatusMethodNotAllowed, "Not with this method"},
+	CrossOrigin:      {http.StatusForbidden, "Not for pages of other sites"},
+	Busy:             {http.StatusServiceUnavailable, "Busy"},
+	RateLimited:      {http.StatusTooManyRequests, "Too many requests"},
+	Pending:          {http.StatusServiceUnavailable, "Not known yet"},
+}
+
+// A Problem is the body of every answer with a status of 400 or more
+// (RFC 9457). It is an error, so that a function can return it.
+type Problem struct {
+	Type     string       `json:"type"` // /problems/ and a ProblemType
+	Title    string       `json:"title"`
+	Status   int          `json:"status"`
+	Detail   string       `json:"detail"`             // one sentence: what, where, what would be right
+	Instance string       `json:"instance,omitempty"` // the path that was asked
+	Errors   []FieldError `json:"errors,omitempty"`
+}
+
+// A FieldError says which value was wrong.
+type FieldError struct {
+	Location string `json:"location"` // such as query.url or body.questions[3].agent
+	Message  string `json:"message"`
+	Value    any    `json:"value,omitempty"`
+}
+
+// NewProblem returns a problem of the type with its usual status and title.
+func NewProblem(t ProblemType, detail string, errors ...FieldError) *Problem {
+	p := problems[t]
+	return &Problem{Type: "/problems/" + string(t), Title: p.title, Status: p.status, Detail: detail, Errors: errors}
+}
+
+// Error returns the detail.
+func (p *Problem) Error() string { return p.Detail }
+
+// GetStatus returns the HTTP status.
+func (p *Problem) GetStatus() int { return p.Status }
+
+// ContentType returns that of a problem, whatever JSON was asked for.
+func (p *Problem) ContentType(string) string { return "application/problem+json" }
+
+// Write answers r with the problem. Headers such as Retry-After are to be
+// set before.
+func (p *Problem) Write(w http.ResponseWriter, r *http.Request) {
+	answer := *p
+	if answer.Instance == "" {
+		answer.Instance = r.URL.Path
+	}
+	h := w.Header()
+	h.Set("Content-Type", answer.ContentType(""))
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(answer.Status)
+	if r.Method == http.MethodHead {
+		return
+	}
+	_ = json.NewEncoder(w).Encode(answer) // the client has gone, or it has the answer
+}
