@@ -1,6 +1,7 @@
 // Package crawlers is a directory of web crawlers: whom they belong to, what they
 // are for, the names by which a robots.txt addresses them, and what their operators
-// say about obeying it. A Set asks many of them about one file.
+// say about obeying it. A Set asks many of them about one file. A Verifier says whether
+// an address is that of a crawler.
 //
 // The directory is data, directory.json, and has no code for any crawler. A fact
 // stands there with the document that says it and the date of the copy that was
@@ -133,6 +134,7 @@ var directory []byte
 type index struct {
 	all    []Crawler
 	byName map[string]int // tokens and spellings in lower case
+	spaced []int          // those with a blank in their names, the longest first
 }
 
 var read = sync.OnceValue(func() *index {
@@ -144,7 +146,11 @@ var read = sync.OnceValue(func() *index {
 		for _, name := range append([]string{c.Name}, c.Spellings...) {
 			x.byName[strings.ToLower(name)] = i
 		}
+		if strings.Contains(c.Name, " ") {
+			x.spaced = append(x.spaced, i)
+		}
 	}
+	slices.SortStableFunc(x.spaced, func(a, b int) int { return len(x.all[b].Name) - len(x.all[a].Name) })
 	return x
 })
 
@@ -179,6 +185,37 @@ func Find(value string) (Crawler, bool) {
 		}
 	}
 	return Crawler{}, false
+}
+
+// Sender returns the crawler that the User-Agent header of a request names: by a product
+// token, as Find does, or by a name with blanks in it, such as Yahoo! Slurp, which no
+// token can be. A header of a browser names none, nor does a name that is a mistake.
+func Sender(userAgent string) (Crawler, bool) {
+	x := read()
+	header := strings.ToLower(userAgent)
+	for _, i := range x.spaced {
+		if hasWords(header, strings.ToLower(x.all[i].Name)) {
+			return x.all[i], x.all[i].Status != Mistake
+		}
+	}
+	c, ok := Find(userAgent)
+	return c, ok && c.Status != Mistake
+}
+
+// hasWords reports whether words stand in a text with no letter or digit beside them.
+func hasWords(text, words string) bool {
+	for from := 0; ; {
+		i := strings.Index(text[from:], words)
+		if i < 0 {
+			return false
+		}
+		from += i
+		end := from + len(words)
+		if (from == 0 || !isWordByte(text[from-1])) && (end == len(text) || !isWordByte(text[end])) {
+			return true
+		}
+		from++
+	}
 }
 
 // ReadAs returns the dialect by which a crawler's answers are computed: its own, or

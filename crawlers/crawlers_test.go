@@ -292,3 +292,23 @@ func TestNames(t *testing.T) {
 		t.Errorf("%d names, want %d: %q", len(got), len(want), got)
 	}
 }
+
+func TestSender(t *testing.T) {
+	for header, want := range map[string]string{
+		"Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; Googlebot/2.1; +http://www.google.com/bot.html) Chrome/120.0.0.0 Safari/537.36": "Googlebot",
+		"Googlebot-Image/1.0":                   "Googlebot-Image",
+		"MOZILLA/5.0 (COMPATIBLE; BINGBOT/2.0)": "bingbot",
+		"Mozilla/5.0 (iPhone; CPU iPhone OS 14_7_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/14.1.2 Mobile/15E148 Safari/604.1 (compatible; AdsBot-Google-Mobile; +http://www.google.com/mobile/adsbot.html)": "AdsBot-Google-Mobile",
+		"Mozilla/5.0 (compatible; Yahoo! Slurp; http://help.yahoo.com/help/us/ysearch/slurp)": "Yahoo! Slurp",
+		"Sogou web spider/4.0(+http://www.sogou.com/docs/help/webmasters.htm#07)":             "Sogou web spider",
+		"Yahoo! Slurpy Googlebot/2.1": "Googlebot",
+		"Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko); compatible; GPTBot/1.2; +https://openai.com/gptbot":          "GPTBot",
+		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/124.0.0.0 Safari/537.36": "",
+		"Mozilla/5.0 (X11; Linux x86_64; rv:125.0) Gecko/20100101 Firefox/125.0":                                          "",
+		"IAS Crawler/1.0": "", "notGooglebot/1.0": "", "-": "", "": "",
+	} {
+		if c, ok := Sender(header); ok != (want != "") || ok && c.Name != want {
+			t.Errorf("%q is %q, want %q", header, c.Name, want)
+		}
+	}
+}

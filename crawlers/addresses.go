@@ -1,0 +1,224 @@
+package crawlers
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// Addresses is a list of the addresses from which a crawler comes, as its operator
+// publishes it. It is immutable and safe for concurrent use. The zero value holds none.
+type Addresses struct {
+	// Created is the time that the list gives as that of its making, in its own
+	// words, "" if it gives none.
+	Created string
+	// Problems names what cannot be read, each line or value once, with its line: the
+	// first ten. Bad counts them all. An address that a list with such lines does not
+	// hold may be in one of them.
+	Problems []string
+	Bad      int
+
+	ranges []addressRange // sorted, none overlaps another
+	size   int            // prefixes that were read
+}
+
+// An addressRange holds all addresses of one family from one to another, both
+// included.
+type addressRange struct{ first, last netip.Addr }
+
+const (
+	mostProblems = 10
+	// shortestIPv4 and shortestIPv6 are the least bits of a prefix. No crawler has so
+	// many addresses as a shorter one holds: a list with 0.0.0.0/0 in it, by mistake or
+	// ill will, would verify everybody.
+	shortestIPv4 = 8
+	shortestIPv6 = 16
+)
+
+// ReadAddresses reads a list in one of the forms in which operators publish them. JSON
+// as of Google, Bing and OpenAI is {"prefixes": [{"ipv4Prefix": ...}, {"ipv6Prefix":
+// ...}]}; in other JSON the members that speak of an address, a prefix or an IP count,
+// wherever they stand. Text has an address or a prefix in each line; what follows a
+// comma, a blank or a # does not count, so that geofeeds are read too (RFC 8805).
+//
+// A line that cannot be read is a problem of the list. The error says that it is no
+// list: it holds no address, or it is JSON that does not end.
+func ReadAddresses(text []byte) (*Addresses, error) {
+	a := &Addresses{}
+	text = bytes.TrimPrefix(text, []byte("\uFEFF"))
+	var err error
+	if begin := bytes.TrimLeft(text, " \t\r\n"); len(begin) > 0 && (begin[0] == '{' || begin[0] == '[') {
+		err = a.readJSON(text)
+	} else {
+		a.readText(text)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case a.size == 0 && a.Bad > 0:
+		return nil, errors.New("it holds no address: " + a.Problems[0])
+	case a.size == 0:
+		return nil, errors.New("it holds no address")
+	}
+	a.merge()
+	return a, nil
+}
+
+// Len returns how many addresses and prefixes the list has.
+func (a *Addresses) Len() int { return a.size }
+
+// Contains reports whether the list holds an address. An IPv4 address may be written as
+// one of IPv6 (::ffff:192.0.2.1).
+func (a *Addresses) Contains(address netip.Addr) bool {
+	address = address.Unmap()
+	if address.Zone() != "" {
+		return false
+	}
+	i, found := slices.BinarySearchFunc(a.ranges, address, func(r addressRange, to netip.Addr) int { return r.first.Compare(to) })
+	if found {
+		return true
+	}
+	return i > 0 && address.Compare(a.ranges[i-1].last) <= 0 && a.ranges[i-1].first.BitLen() == address.BitLen()
+}
+
+func (a *Addresses) readText(text []byte) {
+	number := 0
+	for line := range bytes.Lines(text) {
+		number++
+		line, _, _ = bytes.Cut(line, []byte("#"))
+		value := strings.TrimSpace(string(line))
+		if i := strings.IndexAny(value, ", \t;"); i >= 0 {
+			value = value[:i]
+		}
+		if value != "" || len(bytes.TrimSpace(line)) > 0 {
+			a.add(number, value)
+		}
+	}
+}
+
+// readJSON reads the values of all members that speak of addresses. It keeps no more
+// than the names of the members that are open.
+func (a *Addresses) readJSON(text []byte) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var open []string // the member of each value that is open; an array has that of its own
+	var objects []bool
+	number, counted := 1, 0 // the line of the decoder, and up to where it was counted
+	member, isName := "", false
+	for {
+		token, err := d.Token()
+		if err == io.EOF && len(open) == 0 {
+			return nil
+		}
+		if err == io.EOF {
+			return errors.New("it is no whole JSON: it ends too early")
+		}
+		if err != nil {
+			return fmt.Errorf("it is no JSON: %w", err)
+		}
+		at := min(int(d.InputOffset()), len(text))
+		number += bytes.Count(text[counted:at], []byte("\n"))
+		counted = at
+		switch token := token.(type) {
+		case json.Delim:
+			switch token {
+			case '{', '[':
+				open, objects = append(open, member), append(objects, token == '{')
+				isName = token == '{'
+				continue
+			}
+			member, open, objects = open[len(open)-1], open[:len(open)-1], objects[:len(objects)-1]
+		case string:
+			if isName {
+				member, isName = token, false
+				continue
+			}
+			switch {
+			case strings.EqualFold(member, "creationTime") && a.Created == "":
+				a.Created = token
+			case speaksOfAddresses(member) && strings.TrimSpace(token) != "":
+				a.add(number, strings.TrimSpace(token))
+			}
+		}
+		isName = len(objects) > 0 && objects[len(objects)-1]
+	}
+}
+
+// speaksOfAddresses reports whether the values of a member are addresses: ipv4Prefix,
+// ip, ip_address, addresses, cidr.
+func speaksOfAddresses(member string) bool {
+	m := strings.ToLower(member)
+	return m == "" || strings.HasPrefix(m, "ip") || strings.Contains(m, "prefix") || strings.Contains(m, "address") || strings.Contains(m, "cidr")
+}
+
+// add reads an address or a prefix of a line.
+func (a *Addresses) add(number int, value string) {
+	p, why := parsePrefix(value)
+	if why != "" {
+		if a.Bad++; len(a.Problems) < mostProblems {
+			const most = 80
+			if len(value) > most {
+				value = value[:most] + "..."
+			}
+			a.Problems = append(a.Problems, fmt.Sprintf("line %d: %q %s", number, value, why))
+		}
+		return
+	}
+	a.size++
+	a.ranges = append(a.ranges, addressRange{p.Addr(), lastOf(p)})
+}
+
+// parsePrefix reads an address or a prefix; bits behind the prefix do not count. If it
+// is none, why says so.
+func parsePrefix(value string) (p netip.Prefix, why string) {
+	if address, err := netip.ParseAddr(value); err == nil && address.Zone() == "" {
+		address = address.Unmap()
+		return netip.PrefixFrom(address, address.BitLen()), ""
+	}
+	p, err := netip.ParsePrefix(value)
+	if err != nil {
+		return p, "is no address and no prefix"
+	}
+	least := shortestIPv6
+	if address := p.Addr(); address.Is4In6() && p.Bits() >= 96 {
+		p = netip.PrefixFrom(address.Unmap(), p.Bits()-96)
+	}
+	if p.Addr().Is4() {
+		least = shortestIPv4
+	}
+	if p.Bits() < least {
+		return p, fmt.Sprintf("holds more addresses than any crawler has: less than /%d is not taken", least)
+	}
+	return p.Masked(), ""
+}
+
+// lastOf returns the last address of a prefix.
+func lastOf(p netip.Prefix) netip.Addr {
+	b := p.Addr().AsSlice()
+	for bit := p.Bits(); bit < len(b)*8; bit++ {
+		b[bit/8] |= 0x80 >> (bit % 8)
+	}
+	last, _ := netip.AddrFromSlice(b) // of 4 or 16 bytes
+	return last
+}
+
+// merge sorts the ranges and joins those that overlap.
+func (a *Addresses) merge() {
+	slices.SortFunc(a.ranges, func(x, y addressRange) int { return x.first.Compare(y.first) })
+	kept := a.ranges[:1]
+	for _, r := range a.ranges[1:] {
+		before := &kept[len(kept)-1]
+		switch {
+		case r.first.BitLen() != before.first.BitLen() || r.first.Compare(before.last) > 0:
+			kept = append(kept, r)
+		case r.last.Compare(before.last) > 0:
+			before.last = r.last
+		}
+	}
+	a.ranges = slices.Clip(kept)
+}
