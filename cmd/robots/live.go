@@ -62,8 +62,28 @@ func (s *siteFlags) register(cmd *cobra.Command) {
 	f.StringVar(&s.cache, "cache", "", "keep what is fetched in this `FILE`, and ask a site again only when\nit is due")
 	f.StringVar(&s.redis, "redis", "", "share what is fetched with the fleet on the Redis at this `URL`, as in\nrediss://user@host:6379?prefix=robots; its password comes from the\nenvironment: "+passwordName+" (that of sentinels:\n"+sentinelPasswordName+"), or from the file\nthat the same with "+inFile+" names. --cache is then a copy, for when\nit goes away")
 	f.BoolVar(&s.allowEviction, "allow-eviction", false, "use the Redis of --redis though it drops keys when its memory is full:\nit must have more than it is ever asked for")
+	s.agentFlag(f)
+	s.timeoutFlag(f, "most `TIME` for one robots.txt, redirects included (default 30s)")
+	s.wayFlags(f)
+	f.StringArrayVar(&s.addressPaces, "address-pace", nil, "fetch from each address of a prefix at this `PREFIX=RATE`, as in\n104.16.0.0/13=50/s or 127.0.0.0/8=none; repeat it for more, the longest\nprefix decides (default 10/s)")
+	cmd.Flags().AddFlagSet(f)
+}
+
+// registerWay declares the flags of a verb that fetches other things than robots.txt.
+func (s *siteFlags) registerWay(cmd *cobra.Command) {
+	s.set = pflag.NewFlagSet("", pflag.ContinueOnError)
+	s.set.SortFlags = false
+	s.agentFlag(s.set)
+	s.wayFlags(s.set)
+	cmd.Flags().AddFlagSet(s.set)
+}
+
+func (s *siteFlags) agentFlag(f *pflag.FlagSet) {
 	f.StringVar(&s.userAgent, "user-agent", "", "the User-Agent `STRING` of requests (default\n"+strconv.Quote(defaultUserAgent())+")")
-	f.Func("timeout", "most `TIME` for one robots.txt, redirects included (default 30s)", func(text string) error {
+}
+
+func (s *siteFlags) timeoutFlag(f *pflag.FlagSet, usage string) {
+	f.Func("timeout", usage, func(text string) error {
 		d, err := time.ParseDuration(text)
 		if err != nil || d <= 0 {
 			return fmt.Errorf("--timeout %q is not a time such as 10s or 1m30s", clip(text))
@@ -71,10 +91,11 @@ func (s *siteFlags) register(cmd *cobra.Command) {
 		s.timeout = min(d, 24*time.Hour)
 		return nil
 	})
+}
+
+func (s *siteFlags) wayFlags(f *pflag.FlagSet) {
 	f.StringVar(&s.proxy, "proxy", "", "fetch through the proxy at this `URL`, as in http://proxy:3128 or\nsocks5://proxy:1080 (socks5h: it looks names up); env: what HTTPS_PROXY,\nHTTP_PROXY and NO_PROXY say, with passwords too (default none)")
 	f.BoolVar(&s.allowPrivate, "allow-private", false, "fetch from private and loopback addresses too")
-	f.StringArrayVar(&s.addressPaces, "address-pace", nil, "fetch from each address of a prefix at this `PREFIX=RATE`, as in\n104.16.0.0/13=50/s or 127.0.0.0/8=none; repeat it for more, the longest\nprefix decides (default 10/s)")
-	cmd.Flags().AddFlagSet(f)
 }
 
 // registerProbe declares --probe, for the verbs whose answers it can change or

@@ -60,9 +60,14 @@ func (s *screen) show(line string) {
 type progress struct{ begun, done, failed atomic.Int64 }
 
 // report says on standard error how far a run over many sites has come, until stop
-// is called: on a terminal in one line that changes, elsewhere in a line now and
-// then.
+// is called.
 func (p *progress) report(s *screen, name string) (stop func()) {
+	return s.report(func() { p.say(s, name) })
+}
+
+// report calls say again and again until stop is called: on a terminal often, for one
+// line that changes, elsewhere now and then.
+func (s *screen) report(say func()) (stop func()) {
 	every := progressSaid
 	if s.terminal {
 		every = progressShown
@@ -74,7 +79,7 @@ func (p *progress) report(s *screen, name string) (stop func()) {
 		for {
 			select {
 			case <-ticker.C:
-				p.say(s, name)
+				say()
 			case <-quit:
 				return
 			}
