@@ -134,7 +134,13 @@ var directory []byte
 type index struct {
 	all    []Crawler
 	byName map[string]int // tokens and spellings in lower case
-	spaced []int          // those with a blank in their names, the longest first
+	spaced []spacedName   // the longest first
+}
+
+// A spacedName is a name with a blank in it, in lower case.
+type spacedName struct {
+	name string
+	at   int
 }
 
 var read = sync.OnceValue(func() *index {
@@ -147,10 +153,10 @@ var read = sync.OnceValue(func() *index {
 			x.byName[strings.ToLower(name)] = i
 		}
 		if strings.Contains(c.Name, " ") {
-			x.spaced = append(x.spaced, i)
+			x.spaced = append(x.spaced, spacedName{strings.ToLower(c.Name), i})
 		}
 	}
-	slices.SortStableFunc(x.spaced, func(a, b int) int { return len(x.all[b].Name) - len(x.all[a].Name) })
+	slices.SortStableFunc(x.spaced, func(a, b spacedName) int { return len(b.name) - len(a.name) })
 	return x
 })
 
@@ -193,9 +199,9 @@ func Find(value string) (Crawler, bool) {
 func Sender(userAgent string) (Crawler, bool) {
 	x := read()
 	header := strings.ToLower(userAgent)
-	for _, i := range x.spaced {
-		if hasWords(header, strings.ToLower(x.all[i].Name)) {
-			return x.all[i], x.all[i].Status != Mistake
+	for _, n := range x.spaced {
+		if hasWords(header, n.name) {
+			return x.all[n.at], x.all[n.at].Status != Mistake
 		}
 	}
 	c, ok := Find(userAgent)

@@ -422,14 +422,18 @@ func writeCSV(w io.Writer, rows [][]string) error {
 // any character, and must not become markup.
 func writeMarkdown(w io.Writer, rows [][]string) {
 	for i, row := range rows {
-		for _, cell := range row {
-			fmt.Fprint(w, "| ", markup.Replace(robots.Printable(cell)), " ")
-		}
-		fmt.Fprintln(w, "|")
+		writeMarkdownRow(w, row)
 		if i == 0 {
 			fmt.Fprintln(w, strings.Repeat("| --- ", len(row))+"|")
 		}
 	}
+}
+
+func writeMarkdownRow(w io.Writer, row []string) {
+	for _, cell := range row {
+		fmt.Fprint(w, "| ", markup.Replace(robots.Printable(cell)), " ")
+	}
+	fmt.Fprintln(w, "|")
 }
 
 var markup = strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", "[", `\[`, "&", "&amp;")

@@ -135,6 +135,7 @@ RFC 9309 says, or as Google, Seznam, Bing and Yandex do (--dialect).`,
 		{"signals", func() *cobra.Command { return signalsCommand(std, status) }},
 		{"sitemaps", func() *cobra.Command { return sitemapsCommand(std, status) }},
 		{"test", func() *cobra.Command { return testCommand(std, status) }},
+		{"verify", func() *cobra.Command { return verifyCommand(std, status) }},
 		{"version", func() *cobra.Command { return versionCommand(std) }},
 	}
 	for _, v := range verbs {

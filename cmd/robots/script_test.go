@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/robotskit/robots/internal/dnstest"
 	"github.com/robotskit/robots/internal/redistest"
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -31,8 +33,9 @@ func TestMain(m *testing.M) {
 //	line FILE N              writes a batch line of exactly N bytes
 //	site NAME KIND [ARG]...  a web site on this machine with its URL in $NAME, or
 //	                         another answer of it: file FILE, gzip FILE, status N
-//	                         (each with HEADER=VALUE...), missing N (status N for
-//	                         all but the home page), redirect URL, slow
+//	                         (each with HEADER=VALUE...), any FILE (at every path),
+//	                         missing N (status N for all but the home page),
+//	                         redirect URL, slow
 //	asked NAME N [AGENT]     the site was asked N times, last by this User-Agent
 //	plain FILE TO            copies without ports, times and durations
 //	kept CACHE URL AGE FILE [failing AGE]
@@ -40,6 +43,10 @@ func TestMain(m *testing.M) {
 //	redis start [CONFIG]...  a Redis server of the script, with its URL in $REDIS
 //	                         and the password "geheim"
 //	redis kill|replace       ends it, or puts an empty one there
+//	dns start ZONE           a name server with its address in $DNS (dnstest)
+//	dns asked N [WHAT]       it was asked N times, for WHAT as in "PTR 192.0.2.1"
+//	gzip FILE TO             compresses; concat A B TO joins files, and cut FILE TO
+//	                         leaves the last half of one away
 //	envsubst FILE TO         copies with the values of variables
 //	workflow FILE [X=V]...   the steps of a workflow of GitHub as step-NAME.sh
 //	hooks FILE               the hooks of pre-commit as hook-ID.sh
@@ -74,6 +81,7 @@ func TestScript(t *testing.T) {
 			sites := &webSites{sites: map[string]*webSite{}}
 			env.Values[webSitesKey{}] = sites
 			env.Values[redisKey{}] = new(*redistest.Server)
+			env.Values[dnsKey{}] = new(*dnstest.Server)
 			env.Defer(sites.close)
 			return nil
 		},
@@ -99,6 +107,21 @@ func TestScript(t *testing.T) {
 			"hooks":    func(ts *testscript.TestScript, neg bool, args []string) { hooks(t, ts, neg, args) },
 			"workflow": workflow,
 			"redis":    func(ts *testscript.TestScript, neg bool, args []string) { redis(t, ts, neg, args) },
+			"dns":      func(ts *testscript.TestScript, neg bool, args []string) { nameServer(t, ts, neg, args) },
+			"gzip": func(ts *testscript.TestScript, _ bool, args []string) {
+				var b bytes.Buffer
+				z := gzip.NewWriter(&b)
+				_, _ = z.Write([]byte(ts.ReadFile(args[0])))
+				ts.Check(z.Close())
+				ts.Check(os.WriteFile(ts.MkAbs(args[1]), b.Bytes(), 0o666))
+			},
+			"concat": func(ts *testscript.TestScript, _ bool, args []string) {
+				ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(ts.ReadFile(args[0])+ts.ReadFile(args[1])), 0o666))
+			},
+			"cut": func(ts *testscript.TestScript, _ bool, args []string) {
+				text := ts.ReadFile(args[0])
+				ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text[:len(text)/2]), 0o666))
+			},
 			"envsubst": func(ts *testscript.TestScript, _ bool, args []string) {
 				text := os.Expand(ts.ReadFile(args[0]), ts.Getenv)
 				ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o666))
@@ -143,6 +166,24 @@ func redis(t *testing.T, ts *testscript.TestScript, neg bool, args []string) {
 		(*server).Replace()
 	default:
 		ts.Fatalf("unknown: redis %s", args[0])
+	}
+}
+
+type dnsKey struct{}
+
+// nameServer runs a name server that ends with t, the test of all scripts.
+func nameServer(t *testing.T, ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: dns start ZONE|asked N [WHAT]")
+	}
+	server, _ := ts.Value(dnsKey{}).(**dnstest.Server)
+	if args[0] == "start" {
+		*server = dnstest.Start(t, ts.ReadFile(args[1]))
+		ts.Setenv("DNS", (*server).Addr())
+		return
+	}
+	if got := (*server).Asked(strings.Join(args[2:], " ")); strconv.Itoa(got) != args[1] {
+		ts.Fatalf("the name server was asked %d times, want %s", got, args[1])
 	}
 }
 

@@ -54,7 +54,7 @@ func sitesOf(ts *testscript.TestScript) *webSites { return ts.Value(webSitesKey{
 // or changes what it answers.
 func webSiteCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
-		ts.Fatalf("usage: site NAME file|gzip|status|missing|redirect|slow [arg...]")
+		ts.Fatalf("usage: site NAME file|gzip|any|status|missing|redirect|slow [arg...]")
 	}
 	all := sitesOf(ts)
 	all.mu.Lock()
@@ -69,7 +69,7 @@ func webSiteCommand(ts *testscript.TestScript, neg bool, args []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.kind, s.args, s.body = args[1], args[2:], ""
-	if s.kind == "file" || s.kind == "gzip" {
+	if s.kind == "file" || s.kind == "gzip" || s.kind == "any" {
 		s.body, s.args = ts.ReadFile(args[2]), args[3:]
 	}
 }
@@ -87,7 +87,7 @@ func (s *webSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		args = nil
 	case kind == "missing":
 		args = nil
-	case r.URL.Path != "/robots.txt" && kind != "slow":
+	case r.URL.Path != "/robots.txt" && kind != "slow" && kind != "any":
 		status = http.StatusNotFound
 	case kind == "status":
 		status, _ = strconv.Atoi(args[0])

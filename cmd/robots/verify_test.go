@@ -1,0 +1,320 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/robotskit/robots/internal/campaign"
+)
+
+const logTime = "[10/Oct/2026:13:55:36 +0000]"
+
+func TestLogLine(t *testing.T) {
+	for _, test := range []struct {
+		name, line string
+		host       string
+		target     string
+		userAgent  string
+		common     bool
+		why        string
+	}{
+		{"combined", `192.0.2.1 - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 "http://x/" "MyBot/1.0"`, "192.0.2.1", "/a", "MyBot/1.0", false, ""},
+		{"common", `192.0.2.1 - frank ` + logTime + ` "GET /a HTTP/1.0" 200 2326`, "192.0.2.1", "/a", "", true, ""},
+		{"common with a blank at its end", `192.0.2.1 - frank ` + logTime + ` "GET /a HTTP/1.0" 200 2326 `, "192.0.2.1", "/a", "", true, ""},
+		{"no size", `::1 - - ` + logTime + ` "HEAD /a?b=c HTTP/2.0" 304 - "-" "-"`, "::1", "/a?b=c", "-", false, ""},
+		{"more fields", `192.0.2.1 - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 "-" "MyBot/1.0" "203.0.113.1" rt=0.1`, "192.0.2.1", "/a", "MyBot/1.0", false, ""},
+		{"quotes of Apache", `192.0.2.1 - - ` + logTime + ` "GET /a\"b\\ HTTP/1.1" 200 5 "\"x\"" "a \"quoted\" \\ bot\t\x41\xc3\xa9"`, "192.0.2.1", `/a"b\`, "a \"quoted\" \\ bot\tAé", false, ""},
+		{"quotes of nginx", `192.0.2.1 - - ` + logTime + ` "GET /a\x22b\x5C HTTP/1.1" 200 5 "\x22x\x22" "a \x22quoted\x22 bot"`, "192.0.2.1", `/a"b\`, `a "quoted" bot`, false, ""},
+		{"escapes that are none", `192.0.2.1 - - ` + logTime + ` "GET /\q\x4\xzz HTTP/1.1" 200 5 "-" "\x"`, "192.0.2.1", `/\q\x4\xzz`, `\x`, false, ""},
+		{"a user with blanks and brackets", `192.0.2.1 - a [b] \"c\" ` + logTime + ` "GET /a HTTP/1.1" 200 5 "-" "MyBot"`, "192.0.2.1", "/a", "MyBot", false, ""},
+		{"a user who looks like a line", `192.0.2.1 - 66.249.66.1 - - ` + logTime + ` \"GET /forged HTTP/1.1\" 200 5 \"-\" \"Googlebot\" ` + logTime + ` "GET /a HTTP/1.1" 401 5 "-" "MyBot"`, "192.0.2.1", "/a", "MyBot", false, ""},
+		{"a User-Agent that looks like a line", `192.0.2.1 - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 "-" "x\" 200 5 \"-\" \"Googlebot/2.1"`, "192.0.2.1", "/a", `x" 200 5 "-" "Googlebot/2.1`, false, ""},
+		{"a name in place of an address", `host.example - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 "-" "MyBot"`, "host.example", "/a", "MyBot", false, ""},
+		{"no request line", `192.0.2.1 - - ` + logTime + ` "-" 408 0 "-" "-"`, "192.0.2.1", "", "-", false, ""},
+		{"TLS where none was expected", `192.0.2.1 - - ` + logTime + ` "\x16\x03\x01" 400 0 "-" "-"`, "192.0.2.1", "", "-", false, ""},
+		{"an empty request", `192.0.2.1 - - ` + logTime + ` "" 400 0 "-" ""`, "192.0.2.1", "", "", false, ""},
+		{"a URL as a target", `192.0.2.1 - - ` + logTime + ` "GET https://a.example/b HTTP/1.1" 200 0 "-" "-"`, "192.0.2.1", "https://a.example/b", "-", false, ""},
+		{"HTTP/0.9", `192.0.2.1 - - ` + logTime + ` "GET /a" 200 0 "-" "-"`, "192.0.2.1", "/a", "-", false, ""},
+		{"a blank in a target", `192.0.2.1 - - ` + logTime + ` "GET /a b HTTP/1.1" 400 0 "-" "-"`, "192.0.2.1", "", "-", false, ""},
+		{"a tunnel", `192.0.2.1 - - ` + logTime + ` "CONNECT a.example:443 HTTP/1.1" 400 0 "-" "-"`, "192.0.2.1", "", "-", false, ""},
+		{"the server itself", `192.0.2.1 - - ` + logTime + ` "OPTIONS * HTTP/1.1" 200 0 "-" "-"`, "192.0.2.1", "", "-", false, ""},
+
+		{"one word", `junk`, "", "", "", false, "it is one word"},
+		{"a blank first", ` - - `, "", "", "", false, "it begins with a blank"},
+		{"JSON", `{"host": "192.0.2.1", "request": "GET / HTTP/1.1"}`, "", "", "", false, "it has no time and request"},
+		{"a host before the line", `a.example:443 192.0.2.1 - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 "-" "MyBot"`, "a.example:443", "/a", "MyBot", false, ""},
+		{"another time", `192.0.2.1 - - [2026-10-10T13:55:36+00:00] "GET /a HTTP/1.1" 200 5 "-" "MyBot"`, "", "", "", false, "its time is not as in [10/Oct/2026:13:55:36 +0000]"},
+		{"no bracket", `192.0.2.1 - - 10/Oct/2026:13:55:36 +0000] "GET /a HTTP/1.1" 200 5`, "", "", "", false, "its time is not as in [10/Oct/2026:13:55:36 +0000]"},
+		{"cut in the request", `192.0.2.1 - - ` + logTime + ` "GET /a`, "", "", "", false, "its request has no end"},
+		{"cut in an escape", `192.0.2.1 - - ` + logTime + ` "GET /a\"`, "", "", "", false, "its request has no end"},
+		{"cut behind the request", `192.0.2.1 - - ` + logTime + ` "GET /a HTTP/1.1"`, "", "", "", false, "behind the request there is no status and size"},
+		{"no size at all", `192.0.2.1 - - ` + logTime + ` "GET /a HTTP/1.1" 200`, "", "", "", false, "behind the request there is no status and size"},
+		{"cut in the Referer", `192.0.2.1 - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 "http:`, "", "", "", false, "its Referer has no end"},
+		{"cut behind the Referer", `192.0.2.1 - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 "-"`, "", "", "", false, "its User-Agent is missing or has no end"},
+		{"cut in the User-Agent", `192.0.2.1 - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 "-" "Goo`, "", "", "", false, "its User-Agent is missing or has no end"},
+		{"another field first", `192.0.2.1 - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 0.001 "-" "MyBot"`, "", "", "", false, "its Referer has no end"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			l, why := parseLogLine([]byte(test.line))
+			if why != test.why {
+				t.Fatalf("why %q, want %q", why, test.why)
+			}
+			if why != "" {
+				return
+			}
+			if host, url, ua := string(l.host), target(unescape(l.request)), unescape(l.userAgent); host != test.host || url != test.target || ua != test.userAgent || l.common != test.common {
+				t.Errorf("got  %q %q %q common %t\nwant %q %q %q common %t", host, url, ua, l.common, test.host, test.target, test.userAgent, test.common)
+			}
+		})
+	}
+}
+
+// FuzzLogLine: a line that is written as servers do is read as what was sent, whatever
+// that was.
+func FuzzLogLine(f *testing.F) {
+	f.Add("frank", "GET / HTTP/1.1", "http://a/", "MyBot/1.0", true)
+	f.Add(`a] "b`, "\"\\", "\\", "x\\\"", false)
+	f.Fuzz(func(t *testing.T, user, request, referer, userAgent string, apache bool) {
+		escape := func(s string) string {
+			var b strings.Builder
+			for _, c := range []byte(s) {
+				switch {
+				case apache && (c == '"' || c == '\\'):
+					b.WriteString(`\` + string(c))
+				case apache && c == '\t':
+					b.WriteString(`\t`)
+				case c == '"' || c == '\\' || c < ' ' || c > '~':
+					fmt.Fprintf(&b, `\x%02X`, c)
+				default:
+					b.WriteByte(c)
+				}
+			}
+			return b.String()
+		}
+		line := fmt.Sprintf(`192.0.2.1 - %s %s "%s" 200 5 "%s" "%s"`, escape(user), logTime, escape(request), escape(referer), escape(userAgent))
+		l, why := parseLogLine([]byte(line))
+		if why != "" {
+			t.Fatalf("%s: %s", line, why)
+		}
+		if got := unescape(l.request); got != request {
+			t.Errorf("%s: request %q, want %q", line, got, request)
+		}
+		if got := unescape(l.userAgent); got != userAgent {
+			t.Errorf("%s: User-Agent %q, want %q", line, got, userAgent)
+		}
+		_, _ = parseLogLine([]byte(request)) // anything else must not panic
+		_ = target(request)
+	})
+}
+
+// A madeLog is a log of so many lines that is made while it is read. No two lines have
+// the same address, and no two the same header, unless few is set.
+type madeLog struct {
+	lines, made int
+	few         bool
+	rest        []byte
+	each        func(line int)
+}
+
+var madeAgents = []string{
+	"Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; Googlebot/2.1; +http://www.google.com/bot.html) Chrome/120.0.0.0 Safari/537.36",
+	"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/124.0.0.0 Safari/537.36",
+	"Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko); compatible; GPTBot/1.2; +https://openai.com/gptbot",
+	"Mozilla/5.0 (X11; Linux x86_64; rv:125.0) Gecko/20100101 Firefox/125.0",
+	"Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)",
+	"Mozilla/5.0 (compatible; MJ12bot/v1.4.8; http://mj12bot.com/)",
+}
+
+func (m *madeLog) Read(p []byte) (int, error) {
+	for len(m.rest) < len(p) && m.made < m.lines {
+		i := m.made
+		m.made++
+		a, agent := i, madeAgents[i%len(madeAgents)]
+		if m.few {
+			a %= 1000
+		} else {
+			agent += fmt.Sprint(" n/", i)
+		}
+		m.rest = fmt.Appendf(m.rest, "%d.%d.%d.%d - - %s \"GET /list/%d?sort=price&page=%d HTTP/1.1\" 200 %d \"-\" %q\n", 1+a>>24, a>>16&255, a>>8&255, a&255, logTime, i%100, i, i%10_000, agent)
+		if m.each != nil {
+			m.each(m.made)
+		}
+	}
+	if len(m.rest) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, m.rest)
+	m.rest = append(m.rest[:0], m.rest[n:]...)
+	return n, nil
+}
+
+// TestLogMemory: a log of any length is read in bounded memory, though each of its lines
+// has another address and another User-Agent, and nothing of it is lost.
+func TestLogMemory(t *testing.T) {
+	lines := campaign.Size(maxVisits/2, 2*maxVisits, 1_000_000)
+	list := filepath.Join(t.TempDir(), "list.txt")
+	if err := os.WriteFile(list, []byte("1.0.0.0/16\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before, most := heap(), uint64(0)
+	log := &madeLog{lines: lines, each: func(line int) {
+		if line%(1<<15) == 0 {
+			most = max(most, heap())
+		}
+	}}
+	var out, errs bytes.Buffer
+	args := []string{"verify", "--log", "-", "--offline", "--list", "Googlebot,GPTBot=" + list, "-f", "../../examples/shop.txt", "--format", "csv"}
+	status := run(context.Background(), args, log, &out, &errs)
+	if status != exitDisallowed || strings.Contains(errs.String(), "warning") { // its progress is said there too
+		t.Fatalf("status %d, %s", status, &errs)
+	}
+	for i, name := range []string{"Googlebot", "", "GPTBot", "", "bingbot", "MJ12bot"} {
+		if name == "" {
+			continue
+		}
+		n, verified := 0, 0 // of the lines of this crawler; those of its list
+		for at := i; at < lines; at += len(madeAgents) {
+			n++
+			if at < 1<<16 {
+				verified++
+			}
+		}
+		want := fmt.Sprintf(",%d,%d,%d,0,%d,,,\n", n, verified, n-verified, n)
+		if name == "bingbot" || name == "MJ12bot" {
+			want = fmt.Sprintf(",%d,0,0,%d,%d,,,\n", n, n, n)
+		}
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%s: no line with %s\n%s", name, want, &out)
+		}
+	}
+	grown := max(most, before) - before
+	t.Logf("%d lines, at most %.1f MiB more than before", lines, float64(grown)/(1<<20))
+	if grown > 32<<20 {
+		t.Errorf("%d MiB of heap for %d lines", grown>>20, lines)
+	}
+}
+
+// TestLongLogLine: a line without an end is passed over, and is not kept; a log that
+// unfolds from little is a log like any other.
+func TestLongLogLine(t *testing.T) {
+	size := campaign.Size(8<<20, 32<<20, 1<<30)
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	line := "66.249.66.1 - - " + logTime + " \"GET / HTTP/1.1\" 200 5 \"-\" \"Googlebot/2.1\"\n"
+	_, _ = io.WriteString(z, line)
+	zeros := make([]byte, 1<<20)
+	for range size >> 20 {
+		_, _ = z.Write(zeros)
+	}
+	_, _ = io.WriteString(z, "\n"+line)
+	z.Close()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	var out, errs bytes.Buffer
+	status := run(context.Background(), []string{"verify", "--log", "-", "--offline", "--format", "csv"}, &packed, &out, &errs)
+	runtime.ReadMemStats(&after)
+	if status != exitAllowed || !strings.Contains(out.String(), "\nGooglebot,Google,search,2,0,0,2,1\n") {
+		t.Errorf("status %d\n%s", status, &out)
+	}
+	if want := "line 2 is no line of an access log: it is longer than 64 KiB"; !strings.Contains(errs.String(), want) {
+		t.Errorf("%s\nwant %s", &errs, want)
+	}
+	if n := after.TotalAlloc - before.TotalAlloc; n > 8<<20 {
+		t.Errorf("%d MiB were allocated", n>>20)
+	}
+}
+
+// TestLogHostile: whatever visitors send, no format of the answer has a control
+// character or a line of theirs, and JSON is JSON.
+func TestLogHostile(t *testing.T) {
+	var log strings.Builder
+	for _, bad := range []string{
+		`\x1b[31m`, `\n`, `\r\nrobots: `, `\x00`, `\x7f`, `\xff\xfe`, `\xe2\x80\xae`, "\x1b]0;x\a", "\xff", `\"\"\"`, `|`, `,"`, `=1+1`, strings.Repeat("a", 5000), `<script>`,
+	} {
+		for _, host := range []string{"192.0.2.1", "::ffff:192.0.2.1", bad, "-", "fe80::1%" + strings.ReplaceAll(bad, " ", "")} {
+			fmt.Fprintf(&log, "%s - %s %s \"GET /private/%s HTTP/1.1\" 200 5 \"%s\" \"Googlebot/2.1 %s\"\n", host, bad, logTime, bad, bad, bad)
+		}
+	}
+	folder := t.TempDir()
+	for name, text := range map[string]string{"robots.txt": "User-agent: *\nDisallow: /private/", "list.txt": "198.51.100.1"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, format := range []string{"text", "json", "csv", "markdown"} {
+		var out, errs bytes.Buffer
+		args := []string{"verify", "--log", "-", "-f", filepath.Join(folder, "robots.txt"), "--list", "Googlebot=" + filepath.Join(folder, "list.txt"), "--offline", "--format", format}
+		if status := run(context.Background(), args, strings.NewReader(log.String()), &out, &errs); status != exitDisallowed {
+			t.Errorf("%s: status %d", format, status)
+		}
+		for _, text := range []string{out.String(), errs.String()} {
+			if i := strings.IndexFunc(text, func(r rune) bool { return r < ' ' && r != '\n' || r >= 0x7f && r < 0xa0 || r == '\u202e' }); i >= 0 {
+				t.Errorf("%s: a character of a visitor in %q", format, text[max(0, i-40):min(i+40, len(text))])
+			}
+		}
+		lines := map[string]int{"text": 9, "json": 1, "csv": 3, "markdown": 4}[format]
+		if n := strings.Count(out.String(), "\n"); n != lines || format == "json" && !json.Valid(out.Bytes()) {
+			t.Errorf("%s has %d lines, want %d:\n%s", format, n, lines, &out)
+		}
+	}
+}
+
+// TestLogProgress: a long log says how far it is, a short one nothing.
+func TestLogProgress(t *testing.T) {
+	for _, test := range []struct {
+		read, asked, asking int64
+		want                string
+	}{
+		{99_999, 0, 0, ""},
+		{1_000_000, 0, 0, "robots verify: 1,000,000 lines read\n"},
+		{100, 1, 1000, "robots verify: 100 lines read, 1 of 1,000 addresses looked at\n"},
+	} {
+		var errs bytes.Buffer
+		l := &logReader{call: &verifyCall{call: &call{name: "robots verify", std: &streams{screen: &screen{err: &errs}}}}}
+		l.read.Store(test.read)
+		l.asked.Store(test.asked)
+		l.asking.Store(test.asking)
+		if l.say(); errs.String() != test.want {
+			t.Errorf("%q, want %q", &errs, test.want)
+		}
+	}
+}
+
+// BenchmarkLog reads logs of usual lines: 1,000 addresses, a third of them browsers.
+func BenchmarkLog(b *testing.B) {
+	text, err := io.ReadAll(&madeLog{lines: 50_000, few: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, bench := range []struct {
+		name string
+		args []string
+	}{{"names", nil}, {"robots.txt", []string{"-f", "../../examples/shop.txt"}}} {
+		b.Run(bench.name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				var errs bytes.Buffer
+				args := append([]string{"verify", "--log", "-", "--offline", "--format", "csv"}, bench.args...)
+				if status := run(context.Background(), args, bytes.NewReader(text), io.Discard, &errs); status == exitBad {
+					b.Fatal(&errs)
+				}
+			}
+			b.ReportMetric(float64(50_000*b.N)/b.Elapsed().Seconds(), "lines/s")
+		})
+	}
+}
