@@ -9,13 +9,14 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Addresses is a list of the addresses from which a crawler comes, as its operator
 // publishes it. It is immutable and safe for concurrent use. The zero value holds none.
 type Addresses struct {
-	// Created is the time that the list gives as that of its making, in its own
-	// words, "" if it gives none.
+	// Created is the day on which the list says that it was made, as in 2026-01-31, ""
+	// if it says none.
 	Created string
 	// Problems names what cannot be read, each line or value once, with its line: the
 	// first ten. Bad counts them all. An address that a list with such lines does not
@@ -140,7 +141,9 @@ func (a *Addresses) readJSON(text []byte) error {
 			}
 			switch {
 			case strings.EqualFold(member, "creationTime") && a.Created == "":
-				a.Created = token
+				if _, err := time.Parse(time.DateOnly, token[:min(len(token), len(time.DateOnly))]); err == nil {
+					a.Created = token[:len(time.DateOnly)]
+				}
 			case speaksOfAddresses(member) && strings.TrimSpace(token) != "":
 				a.add(number, strings.TrimSpace(token))
 			}

@@ -101,7 +101,7 @@ func (v *Verifier) Identify(ctx context.Context, address netip.Addr) Identity {
 		domains = append(domains, c.domains()...)
 	}
 	if len(found) > 0 {
-		return Identity{Result: Verified, Crawlers: found, By: ByList, Why: "it is in the list of " + found[0].Name}
+		return Identity{Result: Verified, Crawlers: found, By: ByList, Why: "it is in " + listOf(found[0], v.Lists[found[0].Name])}
 	}
 	if v.Resolver == nil {
 		why := "no list that was given holds it, and the DNS is not asked"
@@ -134,8 +134,14 @@ func (c *Crawler) domains() []string {
 	return strings.Fields(c.ReverseDNS)
 }
 
-// Verifiable reports whether the directory knows a way to verify the crawler.
-func (c Crawler) Verifiable() bool { return c.ReverseDNS != Unknown || c.Addresses != Unknown }
+// listOf names the list of a crawler, with its day: an old one lacks new addresses.
+func listOf(c Crawler, list *Addresses) string {
+	text := "the list of " + c.Name
+	if list.Created != "" {
+		text += " of " + list.Created
+	}
+	return text
+}
 
 // questions are those about one address, with their answers.
 type questions struct {
@@ -174,21 +180,21 @@ func (q *questions) verify(c Crawler) Identity {
 		return unknown(noAddress)
 	}
 	if list != nil && list.Contains(q.address) {
-		return Identity{Result: Verified, Crawlers: []Crawler{c}, By: ByList, Why: "it is in the list of " + c.Name}
+		return Identity{Result: Verified, Crawlers: []Crawler{c}, By: ByList, Why: "it is in " + listOf(c, list)}
 	}
 	if byName && q.Resolver != nil {
 		id := q.dns(domains)
 		id.Crawlers = []Crawler{c}
 		if list != nil && list.Bad == 0 && id.Result == Faked {
-			id.Why += ", and it is not in the list"
+			id.Why += ", and it is not in " + listOf(c, list)
 		}
 		return id
 	}
 	switch {
 	case list != nil && list.Bad > 0:
-		return unknown("it is not in the list of " + c.Name + ", of which not all can be read")
+		return unknown("it is not in " + listOf(c, list) + ", of which not all can be read")
 	case list != nil:
-		return Identity{Result: Faked, Crawlers: []Crawler{c}, By: ByList, Why: "it is not in the list of " + c.Name}
+		return Identity{Result: Faked, Crawlers: []Crawler{c}, By: ByList, Why: "it is not in " + listOf(c, list)}
 	case !byName && c.Addresses == Unknown:
 		return unknown("the directory knows no way to verify " + c.Name)
 	case byName:

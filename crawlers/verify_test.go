@@ -205,7 +205,7 @@ func TestVerifyByList(t *testing.T) {
 		{"not in a damaged one", "GPTBot", "198.51.100.1", damaged, nil, Unknown, "of which not all can be read"},
 		{"not in it, the DNS is not asked", "Googlebot", "66.249.66.1", list, nil, Faked, "not in the list"},
 		{"not in it, the DNS says yes", "Googlebot", "66.249.66.1", list, dns, Verified, "leads back"},
-		{"not in it, the DNS says no", "Googlebot", "203.0.113.1", list, dns, Faked, "does not lead back to it, and it is not in the list"},
+		{"not in it, the DNS says no", "Googlebot", "203.0.113.1", list, dns, Faked, "does not lead back to it, and it is not in the list of Googlebot"},
 		{"not in it, the DNS says nothing", "Googlebot", "203.0.113.5", list, dns, Unknown, "the name server"},
 		{"in it, whatever the DNS would say", "Googlebot", "192.0.2.1", list, dns, Verified, "it is in the list"},
 		{"none, and the DNS is not asked", "Googlebot", "66.249.66.1", nil, nil, Unknown, "the DNS is not asked"},
@@ -298,6 +298,12 @@ func TestReadAddresses(t *testing.T) {
 				}
 			}
 		})
+	}
+	for created, want := range map[string]string{"2026-01-02T03:04:05.000000": "2026-01-02", "2026-01-02": "2026-01-02", "yesterday": "", "2026-1-2": "", "": "", "9999-99-99T": ""} {
+		a, err := ReadAddresses([]byte(`{"creationTime": "` + created + `", "prefixes": [{"ipv4Prefix": "192.0.2.0/24"}]}`))
+		if err != nil || a.Created != want {
+			t.Errorf("created %q: %q, %v, want %q", created, a.Created, err, want)
+		}
 	}
 	a, err := ReadAddresses([]byte("192.0.2.1\n" + strings.Repeat("bad\n", 1000)))
 	if err != nil || a.Bad != 1000 || len(a.Problems) != mostProblems {

@@ -441,7 +441,7 @@ func (c *verifyCall) listed(ctx context.Context) (status int, bad bool, err erro
 			return status, bad, fmt.Errorf("cannot read standard input: %w", cause(err))
 		}
 		if err := c.std.out.Flush(); err != nil {
-			return status, bad, nil //nolint:nilerror // the last flush reports it
+			return status, bad, nil // the last flush reports it
 		}
 	}
 }

@@ -274,6 +274,28 @@ func TestLogHostile(t *testing.T) {
 	}
 }
 
+// TestLogInterrupted: who ends a run that waits for more of a log is told so.
+func TestLogInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	in, more := io.Pipe()
+	defer more.Close()
+	log := io.MultiReader(&madeLog{lines: 10}, readerFunc(func(p []byte) (int, error) {
+		cancel()
+		return in.Read(p)
+	}))
+	var out, errs bytes.Buffer
+	if status := run(ctx, []string{"verify", "--log", "-"}, log, &out, &errs); status != exitBad || out.Len() > 0 {
+		t.Errorf("status %d, %s", status, &out)
+	}
+	if !strings.HasPrefix(errs.String(), "robots verify: interrupted: ") {
+		t.Error(errs.String())
+	}
+}
+
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
 // TestLogProgress: a long log says how far it is, a short one nothing.
 func TestLogProgress(t *testing.T) {
 	for _, test := range []struct {
