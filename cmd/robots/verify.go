@@ -433,9 +433,9 @@ func (c *verifyCall) listed(ctx context.Context) (status int, bad bool, err erro
 		switch {
 		case failed != nil:
 			return status, bad, failed
-		case err == io.EOF && !found:
+		case errors.Is(err, io.EOF) && !found:
 			return status, bad, errors.New("standard input holds no address")
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return status, bad, nil
 		case err != nil:
 			return status, bad, fmt.Errorf("cannot read standard input: %w", cause(err))

@@ -232,7 +232,7 @@ func (l *logReader) readLog(ctx context.Context, name string) error {
 		}
 		l.lines += number
 		switch {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return nil
 		case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader):
 			return fmt.Errorf("cannot read %s to its end: after line %d its gzip is damaged or cut off", title, number)
