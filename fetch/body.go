@@ -38,6 +38,10 @@ func (s *session) take(r *reply) {
 		s.record.Body, s.record.Truncated = body[:keep:keep], true
 		s.end(OK, "")
 		return
+	case r.cut && (err == nil || errors.Is(err, io.ErrUnexpectedEOF)):
+		s.record.Body, s.record.Truncated = body[:bytes.LastIndexAny(body, "\r\n")+1], true
+		s.end(OK, "")
+		return
 	case raw.err != nil: // before err: a decoder wraps what it was given
 		s.fail(r.conn.classify(raw.err, Incomplete))
 		return

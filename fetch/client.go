@@ -115,7 +115,6 @@ func (l Limits) filled() Limits {
 	fill(&l.MaxRawBytes, max(1<<20, 2*l.MaxBodyBytes))
 	fill(&l.MaxHeaderBytes, 64<<10)
 	fill(&l.Redirects, robots.RFC9309.Redirects)
-	l.Redirects = max(l.Redirects, 0)
 	return l
 }
 

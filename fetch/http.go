@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -21,6 +20,7 @@ type reply struct {
 	length   int64 // -1 if unknown
 	old      bool  // HTTP/1.0
 	bounded  bool  // the connection has its bound of bytes
+	cut      bool  // what an archive kept of the body is its beginning
 	ends     bool  // the body says where it ends: chunks, or frames of HTTP/2
 	body     io.Reader
 	conn     *limitedConn
@@ -30,9 +30,7 @@ type reply struct {
 // http fetches over http and https, redirects followed (REDIR-01, REDIR-02).
 func (s *session) http() {
 	at, target := s.record.Origin, "/robots.txt"
-	seen := map[string]bool{}
 	for {
-		seen[s.record.URL] = true
 		done, next, location := s.ask(at, target)
 		if done {
 			// Only its own 5xx says something about the origin (HTTP-07).
@@ -42,12 +40,8 @@ func (s *session) http() {
 			return
 		}
 		s.give()
-		switch {
-		case seen[next.String()+location]:
-			s.end(RedirectLoop, "back to "+next.String()+location)
-			return
-		case s.record.Redirects() >= s.client.limits.Redirects:
-			s.end(RedirectLimit, strconv.Itoa(s.record.Redirects())+" were followed")
+		if cause := s.client.limits.Redirected(s.record.Hops, next.String()+location); cause != CauseNone {
+			s.end(cause, redirected(cause, s.record.Hops, next.String()+location))
 			return
 		}
 		at, target = next, location
@@ -67,7 +61,13 @@ func (s *session) ask(at robots.Origin, target string) (done bool, next robots.O
 		return true, next, ""
 	}
 	defer s.close(r)
-	s.note(r)
+	return s.judge(at, target, r, time.Now())
+}
+
+// judge says what the answer to a request means. Unless that ends the fetch it
+// returns where the answer leads.
+func (s *session) judge(at robots.Origin, target string, r *reply, now time.Time) (done bool, next robots.Origin, location string) {
+	s.note(r, now)
 	if cause, ok := finals[r.status]; ok {
 		s.end(cause, "")
 		if cause == Empty {
@@ -82,6 +82,7 @@ func (s *session) ask(at robots.Origin, target string) (done bool, next robots.O
 		s.take(r)
 	case r.status < 400:
 		s.hop().Location = clean(r.header.Get("Location"))
+		var f *failure
 		if next, location, f = locate(at, target, r); f == nil {
 			return false, next, location
 		}
@@ -222,7 +223,7 @@ func (r *reply) ask(c *Client, at robots.Origin, target, more string) *failure {
 }
 
 // note keeps what the headers say.
-func (s *session) note(r *reply) {
+func (s *session) note(r *reply, now time.Time) {
 	rec := s.record
 	rec.Status = r.status
 	rec.Header = map[string]string{}
@@ -231,7 +232,6 @@ func (s *session) note(r *reply) {
 			rec.Header[name] = clean(strings.Join(v, ", "))
 		}
 	}
-	now := time.Now()
 	if by, life := statedLife(r.header, now); by != "" && (rec.StatedBy == "" || life < rec.StatedLife) {
 		rec.StatedBy, rec.StatedLife = by, life
 	}

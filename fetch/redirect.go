@@ -1,10 +1,35 @@
 package fetch
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/robotskit/robots"
 )
+
+// Redirected says whether a redirect to next is followed after the hops so far, of
+// which the last is the redirect: CauseNone if it is, else how the fetch ends
+// (REDIR-01, D-24). Next is absolute, as Judge returns it. A limit of 0 is the
+// usual one.
+func (l Limits) Redirected(hops []Hop, next string) Cause {
+	for i := range hops {
+		if hops[i].URL == next {
+			return RedirectLoop
+		}
+	}
+	if len(hops) > max(l.filled().Redirects, 0) {
+		return RedirectLimit
+	}
+	return CauseNone
+}
+
+// redirected is the detail of the cause.
+func redirected(c Cause, hops []Hop, next string) string {
+	if c == RedirectLoop {
+		return "back to " + next
+	}
+	return strconv.Itoa(len(hops)-1) + " were followed"
+}
 
 // locate returns where a redirect leads: the canonical origin and the target of
 // the request, ready to be sent.

@@ -1,0 +1,122 @@
+package fetch_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/fetch"
+)
+
+// TestJudge holds the verdict on kept answers to what a fetch of the same bytes
+// says, see also the catalogue.
+func TestJudge(t *testing.T) {
+	zip := func(s string) string {
+		var b bytes.Buffer
+		w := gzip.NewWriter(&b)
+		io.WriteString(w, s)
+		w.Close()
+		return b.String()
+	}
+	at := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
+	tests := []struct {
+		name    string
+		url     string
+		status  int
+		header  string // Name: value, lines
+		body    string
+		cut     bool
+		lost    bool // the transfer was cut
+		outcome fetch.Outcome
+		cause   fetch.Cause
+		want    string // the body
+		next    string
+	}{
+		{"file", "", 200, "", "User-agent: *\n", false, false, fetch.Success, fetch.OK, "User-agent: *\n", ""},
+		{"empty", "", 200, "", "", false, false, fetch.Success, fetch.Empty, "", ""},
+		{"no content", "", 204, "", "x", false, false, fetch.Success, fetch.Empty, "", ""},
+		{"missing", "", 404, "", "no", false, false, fetch.Unavailable, fetch.ClientError, "", ""},
+		{"forbidden", "", 403, "", "no", false, false, fetch.Unavailable, fetch.ClientError, "", ""},
+		{"too many", "", 429, "Retry-After: 60", "", false, false, fetch.Unreachable, fetch.TooManyRequests, "", ""},
+		{"down", "", 503, "", "", false, false, fetch.Unreachable, fetch.ServerError, "", ""},
+		{"partial", "", 206, "", "User", false, false, fetch.Unreachable, fetch.Partial, "", ""},
+		{"not modified", "", 304, "", "", false, false, fetch.Unreachable, fetch.NotModified, "", ""},
+		{"no status", "", 0, "", "", false, false, fetch.Unreachable, fetch.BadStatus, "", ""},
+		{"gzip", "", 200, "Content-Encoding: gzip", zip("Disallow: /\n"), false, false, fetch.Success, fetch.OK, "Disallow: /\n", ""},
+		{"gzip in name only", "", 200, "Content-Encoding: gzip", "Disallow: /\n", false, false, fetch.Unreachable, fetch.Undecodable, "", ""},
+		{"brotli", "", 200, "Content-Encoding: br", "Disallow: /\n", false, false, fetch.Unreachable, fetch.BadEncoding, "", ""},
+		{"cut by the archive", "", 200, "", "Allow: /\nDisal", true, false, fetch.Success, fetch.OK, "Allow: /\n", ""},
+		{"cut in its first line", "", 200, "", "Disal", true, false, fetch.Success, fetch.OK, "", ""},
+		{"gzip, cut by the archive", "", 200, "Content-Encoding: gzip", zip(strings.Repeat("Allow: /\n", 9))[:24], true, false, fetch.Success, fetch.OK, strings.Repeat("Allow: /\n", 9), ""},
+		{"cut on the way", "", 200, "", "Allow: /\nDisal", false, true, fetch.Unreachable, fetch.Incomplete, "", ""},
+		{"redirect", "", 301, "Location: https://WWW.example.com:443/a/../robots.txt#x", "", false, false, fetch.OutcomeNone, fetch.CauseNone, "", "https://www.example.com/a/../robots.txt"},
+		{"relative redirect", "http://example.com/a/b?c", 302, "Location: ../d e", "", false, false, fetch.OutcomeNone, fetch.CauseNone, "", "http://example.com/d%20e"},
+		{"redirect to nowhere", "", 301, "", "", false, false, fetch.Unreachable, fetch.BadRedirect, "", ""},
+		{"redirect to ftp", "", 301, "Location: ftp://example.com/", "", false, false, fetch.Unreachable, fetch.ForeignScheme, "", ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			a := &fetch.Answer{URL: test.url, At: at, Protocol: "HTTP/1.1", Status: test.status, Header: http.Header{}, Body: strings.NewReader(test.body), Cut: test.cut}
+			if a.URL == "" {
+				a.URL = "http://Example.com/robots.txt"
+			}
+			if test.lost {
+				a.Body = io.MultiReader(a.Body, broken{io.ErrUnexpectedEOF})
+			}
+			for line := range strings.Lines(test.header) {
+				name, value, _ := strings.Cut(line, ": ")
+				a.Header.Add(name, value)
+			}
+			origin, _, err := robots.ParseURL("http://example.com/")
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, next, err := fetch.Limits{}.Judge(origin, a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Outcome != test.outcome || r.Cause != test.cause || string(r.Body) != test.want || next != test.next || r.Status != test.status {
+				t.Errorf("%v, %v, status %d, body %q, next %q; want %v, %v, %q, %q",
+					r.Outcome, r.Cause, r.Status, r.Body, next, test.outcome, test.cause, test.want, test.next)
+			}
+			if r.Truncated != test.cut {
+				t.Errorf("truncated: %v", r.Truncated)
+			}
+			if !r.Fetched.Equal(at) || r.Outcome.Good() && !r.Expires.Equal(at.Add(24*time.Hour)) {
+				t.Errorf("fetched %v, expires %v", r.Fetched, r.Expires)
+			}
+			if test.outcome == fetch.Unreachable && !test.cause.OwnSide() && !r.FailingSince.Equal(at) {
+				t.Errorf("failing since %v", r.FailingSince)
+			}
+		})
+	}
+	if _, _, err := (fetch.Limits{}).Judge(robots.Origin{}, &fetch.Answer{URL: "nonsense"}); err == nil {
+		t.Error("a URL that is none: no error")
+	}
+}
+
+type broken struct{ err error }
+
+func (e broken) Read([]byte) (int, error) { return 0, e.err }
+
+func TestRedirected(t *testing.T) {
+	hops := []fetch.Hop{{URL: "http://a.test/robots.txt"}}
+	for n, tests := 1, []fetch.Cause{1: fetch.CauseNone, 5: fetch.CauseNone, 6: fetch.RedirectLimit}; n <= 6; n++ {
+		next := "http://a.test/" + strings.Repeat("x", n)
+		if got := (fetch.Limits{}).Redirected(hops, next); got != tests[n] {
+			t.Errorf("redirect %d: %v, want %v", n, got, tests[n])
+		}
+		if got := (fetch.Limits{}).Redirected(hops, hops[0].URL); got != fetch.RedirectLoop {
+			t.Errorf("redirect %d to the first URL: %v", n, got)
+		}
+		hops = append(hops, fetch.Hop{URL: next})
+	}
+	if got := (fetch.Limits{Redirects: -1}).Redirected(hops[:1], "http://b.test/"); got != fetch.RedirectLimit {
+		t.Errorf("no redirects: %v", got)
+	}
+}
