@@ -222,13 +222,7 @@ func (e *DisallowedError) Error() string {
 // Undecided reports whether the answer is "not now" and not "no": robots.txt
 // could not be fetched, and what it says is not known. The verdict's State says
 // when it is asked for again.
-func (e *DisallowedError) Undecided() bool {
-	switch e.Verdict.Reason {
-	case robots.ReasonUnreachable, robots.ReasonUndefined, robots.ReasonRefused:
-		return true
-	}
-	return false
-}
+func (e *DisallowedError) Undecided() bool { return e.Verdict.Undecided() }
 
 type userKey struct{}
 

@@ -422,14 +422,8 @@ func statusOf(v robots.Verdict) int {
 	switch {
 	case v.Allowed:
 		return exitAllowed
-	case undecided(v):
+	case v.Undecided():
 		return exitUndecided
 	}
 	return exitDisallowed
-}
-
-// undecided reports whether a verdict says not now rather than no: it is for the
-// want of an answer that nothing is allowed.
-func undecided(v robots.Verdict) bool {
-	return !v.Allowed && (v.Reason == robots.ReasonUnreachable || v.Reason == robots.ReasonRefused || v.Reason == robots.ReasonUndefined)
 }
