@@ -75,7 +75,7 @@ type profile struct {
 }
 
 var engines = [engineCount]profile{
-	AnyEngine: {name: "any", title: "an engine that documents nothing"},
+	AnyEngine: {name: "any", title: "an engine without a page of its own"},
 	// "In the case of conflicting robots rules, the more restrictive rule applies", and
 	// of rules to all and to one crawler the sum of the negative ones counts.
 	Google: {name: "google", title: "Google", source: "Robots meta tag, data-nosnippet, and X-Robots-Tag specifications, https://developers.google.com/search/docs/crawling-indexing/robots-meta-tag"},

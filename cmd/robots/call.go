@@ -129,10 +129,14 @@ func (c *call) openSource() (err error) {
 	if err := checkAgents(c.agents, c.dialects...); err != nil {
 		return err
 	}
-	if c.fetches {
+	switch {
+	case c.file != nil: // the verb has one
+	case c.fetches:
 		c.live, err = newLive(c)
-	} else if err = c.site.unused("with -f"); err == nil {
-		c.file, err = c.readFile()
+	default:
+		if err = c.site.unused("with -f"); err == nil {
+			c.file, err = c.readFile()
+		}
 	}
 	if err != nil {
 		return err

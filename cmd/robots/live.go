@@ -134,6 +134,8 @@ func (s *siteFlags) unused(when string) (err error) {
 // many origins at a time. Who waits for whom is for package fetch to say.
 type live struct {
 	client   *fetch.Client
+	asking   fetch.Options // of the client
+	limiter  pace.Limiter  // of pages
 	cache    *cache.Cache
 	kept     bool         // for the next run: --cache or --redis is given
 	fleet    *fleet.Fleet // of --redis, nil without
@@ -228,12 +230,13 @@ func newLive(c *call) (*live, error) {
 	// The client ends each fetch in time. What is beyond is the wait for an address
 	// that others have been redirected to.
 	fetchLimit := 24 * time.Hour
+	l.limiter, _ = asking.Starts.(pace.Limiter) // a pace.Local
 	switch {
 	case s.given("redis"):
 		if l.fleet, err = s.join(paces); err != nil {
 			return nil, err
 		}
-		l.store = l.fleet.Store()
+		l.store, l.limiter = l.fleet.Store(), l.fleet.Limiter()
 		if shared, ok := l.fleet.Limiter().(fetch.Starts); ok {
 			asking.Starts = shared
 		}
@@ -245,6 +248,7 @@ func newLive(c *call) (*live, error) {
 	default:
 		l.store = newSpill()
 	}
+	l.asking = asking
 	if l.client, err = fetch.New(asking); err == nil {
 		l.cache, err = cache.New(cache.Options{
 			Fetcher:    l.client,
