@@ -43,7 +43,7 @@ func (l *live) fetchPage(ctx context.Context, address string, d robots.Dialect, 
 		f.err = err
 		return f
 	}
-	defer t.Close()
+	defer t.CloseIdleConnections()
 	ctx, cancel := context.WithTimeout(ctx, l.asking.Limits.Total)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
@@ -60,8 +60,7 @@ func (l *live) fetchPage(ctx context.Context, address string, d robots.Dialect, 
 	}}
 	resp, err := client.Do(req)
 	if err != nil {
-		var wrapped *url.Error
-		if errors.As(err, &wrapped) {
+		if wrapped, ok := errors.AsType[*url.Error](err); ok {
 			err = wrapped.Err // without the address, which is told beside it
 		}
 		f.err = err
