@@ -21,7 +21,7 @@ func TestHostile(t *testing.T) {
 	const bound = 60 * time.Second
 	// The proofs have their own bound, and it is their steps.
 	o := Options{MaxSteps: campaign.Size(0, 300_000, DefaultMaxSteps)}
-	sizes := campaign.Size(nil, []int{512_000}, []int{128_000, 256_000, 512_000})
+	sizes := campaign.Size(nil, []int{256_000}, []int{128_000, 256_000, 512_000})
 	of := func(format string) func(int) string {
 		return func(size int) string {
 			var b strings.Builder
