@@ -11,9 +11,9 @@ import (
 	"github.com/robotskit/robots/internal/hostile"
 )
 
-// TestHostile: a file of 512,000 bytes takes a few seconds at most, however it is made. The
-// time is linear in the size but for the proofs, which have their steps. The bound is wide: a
-// quadratic time would take an hour.
+// TestHostile: a file of 512,000 bytes takes a few seconds at most, however it is made; half
+// of that is tried, in a campaign all. The time is linear in the size but for the proofs, which
+// have their steps. The bound is wide: a quadratic time would take a quarter of an hour.
 func TestHostile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes some seconds")
