@@ -1,10 +1,13 @@
 # make help lists the targets. Go is enough; the race detector needs a C compiler too.
 MODULES  := $(patsubst %/go.mod,%,$(wildcard ./go.mod */go.mod))
 PACKAGES := $(subst ././,./,$(MODULES:%=./%/...))
-FUZZTIME ?= 200x
+FUZZTIME ?= 1000x
 WASMMAX  := 1048576
 # Most tests wait for servers and clocks, so more of them than cores run at a time.
 ABREAST  := -p 8 -parallel 8
+# The race detector takes ten times as long, and finds nothing where goroutines share nothing. These
+# packages have locks or goroutines; of the root it is an index that is built late (TestShared).
+SHARED    = $(shell grep -rlE --include='*.go' --exclude='*_test.go' '"sync(/atomic)?"|^\s*go ' cache cmd compare crawlers fetch fleet lint pace polite robotstest | xargs -n1 dirname | sort -u | sed 's|^|./|')
 # No folder gets into what Go builds, so that it is found in Go's cache for another clone too.
 export GOFLAGS := $(shell go env GOFLAGS) -trimpath
 LINT     := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
@@ -30,12 +33,15 @@ vet: ## go vet, for 32 bits too
 unit: ## all tests with imports, examples and generated pages; prints what was counted
 	@t=$$(mktemp); echo "go test $(PACKAGES)"; go test -v $(ABREAST) $(PACKAGES) >$$t 2>&1; s=$$?; \
 	if [ $$s = 0 ]; then grep -E '^(ok|---)|^    [a-z_]*_test[.]go:[0-9]+: ' $$t; else grep -vE '^ *(=== |--- PASS)' $$t; fi; rm $$t; exit $$s
-race: ## the short tests under the race detector; says so if there is no C compiler
-	@if [ "$$(go env CGO_ENABLED)" = 1 ]; then set -x; ROBOTS_CORPUS= go test -race -short $(ABREAST) $(PACKAGES); else echo "race: skipped, no C compiler"; fi
-fuzz: ## every fuzz target for FUZZTIME: so many inputs, or a time such as 60s
-	@for d in $$(grep -rlE --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
-	for f in $$(go test -list '^Fuzz' $$d | grep ^Fuzz); do echo "fuzz $$d $$f $(FUZZTIME)"; \
-	out=$$(go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$d) || { echo "$$out"; exit 1; }; done; done
+race: ## the short tests of what goroutines share under the race detector; says so if there is no C compiler
+	@if [ "$$(go env CGO_ENABLED)" = 1 ]; then set -x; ROBOTS_CORPUS= go test -race -short -run TestShared . && \
+	ROBOTS_CORPUS= go test -race -short $(ABREAST) $(SHARED); else echo "race: skipped, no C compiler"; fi
+fuzz: ## every fuzz target for FUZZTIME: so many inputs, seeds included, or a time such as 60s that adds to what Go has kept
+	@t=$$(mktemp -d) && trap "rm -r $$t" EXIT && for d in $$(grep -rlE --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
+	case $(FUZZTIME) in *x) kept=$$t/kept/$$d;; *) kept=$$(go env GOCACHE)/fuzz/$$(go list $$d);; esac; \
+	(cd $$d && go test -c -fuzz=. -o $$t/test . && for f in $$($$t/test -test.list '^Fuzz'); do echo "fuzz $$d $$f $(FUZZTIME)"; \
+	out=$$($$t/test -test.run '^$$' -test.fuzz "^$$f\$$" -test.fuzztime $(FUZZTIME) -test.fuzzcachedir $$kept 2>&1) || { echo "$$out"; exit 1; }; \
+	done) || exit 1; done
 wasm: ## is the engine small enough for a browser?
 	@t=$$(mktemp -d) && GOOS=js GOARCH=wasm go build -trimpath -gcflags=all=-l -ldflags='-s -w' -o $$t/w ./testdata/wasm && n=$$(gzip -9c $$t/w | wc -c) && rm -r $$t && echo "wasm: $$n bytes gzipped, at most $(WASMMAX)" && test $$n -le $(WASMMAX)
 tidy-check: ## does each module stand without go.work too?
