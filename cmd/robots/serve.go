@@ -148,9 +148,11 @@ func (s *service) open() error {
 		if err := os.MkdirAll(filepath.Dir(c.Store), 0o700); err != nil {
 			return fmt.Errorf("cannot make the folder of the store: %w", err)
 		}
-		if s.store, err = bolt.Open(c.Store, bolt.Options{}); err != nil {
+		file, err := bolt.Open(c.Store, bolt.Options{})
+		if err != nil {
 			return err
 		}
+		s.store = file
 		s.metrics.StoreSize(func() int64 {
 			info, err := os.Stat(c.Store)
 			if err != nil {
