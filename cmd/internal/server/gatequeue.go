@@ -66,9 +66,13 @@ func (q *queue) enter(ctx context.Context) error {
 	}
 	w := &waiter{now, make(chan bool, 1)}
 	at := q.waiting.PushBack(w)
+	patience := q.time
+	if q.overload(now) {
+		patience = min(patience, overloadWait)
+	}
 	q.mu.Unlock()
 
-	late := time.NewTimer(q.time)
+	late := time.NewTimer(patience)
 	defer late.Stop()
 	err := errBusy
 	select {
@@ -101,6 +105,9 @@ func errUnless(ok bool) error {
 	return errBusy
 }
 
+// overload reports whether those who wait are more than a burst.
+func (q *queue) overload(now time.Time) bool { return now.Sub(q.emptied) > overloadAfter }
+
 // leave gives a place back.
 func (q *queue) leave() {
 	q.mu.Lock()
@@ -115,7 +122,7 @@ func (q *queue) admit() {
 		return
 	}
 	now := time.Now()
-	overload := now.Sub(q.emptied) > overloadAfter
+	overload := q.overload(now)
 	for q.free > 0 && q.waiting.Len() > 0 {
 		next := q.waiting.Front()
 		if overload {
