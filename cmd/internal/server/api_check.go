@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"maps"
 	"mime"
 	"net/http"
-	"strconv"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -173,8 +173,8 @@ func (s *Service) checkMany(ctx context.Context, in *checkManyInput) (*answer, e
 		if len(list) > mostQuestions {
 			return nil, tooManyQuestions(len(list), "lines")
 		}
-		for _, a := range b.answer(ctx, list, wait) {
-			out.Body = append(append(out.Body, a...), '\n')
+		if out.Body = b.answer(ctx, nil, list, "\n", wait); len(list) > 0 {
+			out.Body = append(out.Body, '\n')
 		}
 		return out, nil
 	case err == nil && media == typeJSON:
@@ -187,14 +187,7 @@ func (s *Service) checkMany(ctx context.Context, in *checkManyInput) (*answer, e
 				return nil, p
 			}
 		}
-		out.Body = append(out.Body, `{"answers":[`...)
-		for i, a := range b.answer(ctx, list, wait) {
-			if i > 0 {
-				out.Body = append(out.Body, ",\n"...)
-			}
-			out.Body = append(out.Body, a...)
-		}
-		out.Body = append(out.Body, "]}\n"...)
+		out.Body = append(b.answer(ctx, []byte(`{"answers":[`), list, ",\n", wait), "]}\n"...)
 		return out, nil
 	}
 	return nil, NewProblem(UnsupportedType, "the Content-Type must be "+typeJSON+" or "+typeLines)
@@ -211,36 +204,55 @@ type lines struct {
 	wait     string // of the defaults
 }
 
-// read reads a body of application/json.
-func (b *lines) read(body []byte) ([][]byte, *Problem) {
-	if len(bytes.TrimSpace(body)) == 0 {
-		return nil, NewProblem(BadJSON, "the body is empty: it must be a JSON object")
-	}
-	if err := strictJSON(body); err != nil {
+// read reads a body of application/json: what is around the questions strictly, each
+// question as a line of a batch.
+func (b *lines) read(body []byte) (list [][]byte, p *Problem) {
+	if err := shallow(body); err != nil {
 		return nil, NewProblem(BadJSON, "the body "+err.Error())
 	}
-	// The whole is read strictly, the questions as lines of a batch are.
-	var in struct {
-		Defaults  json.RawMessage   `json:"defaults"`
-		Questions []json.RawMessage `json:"questions"`
-	}
-	if p := b.strict(body, "body", &in, "defaults", "questions"); p != nil {
+	var questions, defaults []byte
+	if p := members(body, "body", map[string]*[]byte{"questions": &questions, "defaults": &defaults}); p != nil {
 		return nil, p
 	}
-	switch {
-	case in.Questions == nil:
+	if questions == nil || !batch.Elements(questions, func(q []byte) { list = append(list, oneLine(q)) }) {
 		return nil, wrong(BadParameter, "body", "", "must have the member questions, a list")
-	case len(in.Questions) > mostQuestions:
-		return nil, tooManyQuestions(len(in.Questions), "questions")
 	}
-	if p := b.readDefaults(in.Defaults); p != nil {
-		return nil, p
+	if len(list) > mostQuestions {
+		return nil, tooManyQuestions(len(list), "questions")
 	}
-	list := make([][]byte, len(in.Questions))
-	for i, q := range in.Questions {
-		list[i] = oneLine(q)
+	return list, b.readDefaults(defaults)
+}
+
+// members splits an object into the members that it may have, of which each may be there
+// once. A member that is null is one that is absent.
+func members(text []byte, location string, known map[string]*[]byte) *Problem {
+	var p *Problem
+	seen := map[string]bool{}
+	object, valid := batch.Members(text, func(name string, value []byte) {
+		at := known[name]
+		switch {
+		case p != nil:
+		case at == nil:
+			names := slices.Sorted(maps.Keys(known))
+			message := isUnknown + ": there are " + strings.Join(names, ", ")
+			if meant := ask.Nearest(name, names); meant != "" {
+				message = isUnknown + ": is " + meant + " meant?"
+			}
+			p = wrong(BadParameter, location+"."+ask.Clip(name), "", message)
+		case seen[name]:
+			p = NewProblem(BadJSON, describe(location)+" has the member "+name+" twice")
+		case string(value) != "null":
+			*at = value
+		}
+		seen[name] = true
+	})
+	switch {
+	case !valid:
+		return NewProblem(BadJSON, "the body "+strictJSON(text).Error())
+	case !object:
+		return wrong(BadParameter, location, "", "must be an object")
 	}
-	return list, nil
+	return p
 }
 
 // oneLine returns a JSON text without line ends between its tokens, which its members
@@ -256,77 +268,62 @@ func oneLine(text []byte) []byte {
 	return b.Bytes()
 }
 
-// strict reads an object with no other members than these.
-func (b *lines) strict(text []byte, location string, v any, known ...string) *Problem {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(text, &members); err != nil {
-		return wrong(BadParameter, location, "", "must be an object")
-	}
-	for name := range members {
-		is := false
-		for _, k := range known {
-			is = is || k == name
-		}
-		if is {
-			continue
-		}
-		message := isUnknown
-		if meant := ask.Nearest(name, known); meant != "" {
-			message += ": is " + meant + " meant?"
-		} else {
-			message += ": there are " + strings.Join(known, ", ")
-		}
-		return wrong(BadParameter, location+"."+name, "", message)
-	}
-	if err := json.Unmarshal(text, v); err != nil {
-		if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return wrong(BadParameter, location+"."+e.Field, "", "is a "+e.Value+", which is of another type than its description says")
-		}
-		return wrong(BadParameter, location, "", "cannot be read: "+err.Error())
-	}
-	return nil
-}
-
 // readDefaults reads what stands for members that a question leaves out.
 func (b *lines) readDefaults(text []byte) *Problem {
-	if len(text) == 0 || string(text) == "null" {
+	if text == nil {
 		return nil
 	}
-	var in Defaults
-	p := b.strict(text, "body.defaults", &in, "agent", "dialect", "max_bytes", "at", "robots", "user_initiated", "wait")
-	if p != nil {
+	var agent, dialect, maxBytes, at, file, userInitiated, wait []byte
+	if p := members(text, "body.defaults", map[string]*[]byte{
+		"agent": &agent, "dialect": &dialect, "max_bytes": &maxBytes, "at": &at, "robots": &file, "user_initiated": &userInitiated, "wait": &wait,
+	}); p != nil {
 		return p
 	}
 	d := &b.defaults
-	if d.Dialect, p = b.s.dialectOf(in.Dialect, "body.defaults.dialect"); p != nil {
+	var dialectName, when, body string
+	for _, m := range []struct {
+		name string
+		text []byte
+		to   any
+		what string
+	}{
+		{"agent", agent, (*Agents)(&d.Agents), "must be a string or a list of strings"},
+		{"dialect", dialect, &dialectName, "must be a string"},
+		{"max_bytes", maxBytes, &d.MaxBytes, "must be a whole number of bytes"},
+		{"at", at, &when, "must be a string"},
+		{"robots", file, &body, "must be a string"},
+		{"user_initiated", userInitiated, &d.UserInitiated, "must be true or false"},
+		{"wait", wait, &b.wait, "must be a string such as 5s"},
+	} {
+		if m.text != nil && json.Unmarshal(m.text, m.to) != nil {
+			return wrong(BadParameter, "body.defaults."+m.name, string(m.text), m.what)
+		}
+	}
+	var p *Problem
+	if d.Dialect, p = b.s.dialectOf(dialectName, "body.defaults.dialect"); p == nil {
+		p = checkAgents(d.Agents, d.Dialect, "body.defaults.agent")
+	}
+	if p == nil && maxBytes != nil && d.MaxBytes < 0 {
+		p = wrong(BadParameter, "body.defaults.max_bytes", string(maxBytes), "must be a number of bytes, 0 or more")
+	}
+	if p != nil {
 		return p
 	}
-	if d.Agents = in.Agent; len(d.Agents) > 0 {
-		if p := checkAgents(d.Agents, d.Dialect, "body.defaults.agent"); p != nil {
-			return p
+	if at != nil {
+		var err error
+		if d.At, err = ask.Time(when); err != nil {
+			return wrong(BadParameter, "body.defaults.at", when, "is not a time such as 2026-01-31T18:00:00Z")
 		}
 	}
-	if in.MaxBytes != nil {
-		if d.MaxBytes = *in.MaxBytes; d.MaxBytes < 0 {
-			return wrong(BadParameter, "body.defaults.max_bytes", strconv.Itoa(d.MaxBytes), "must be a number of bytes, 0 or more")
-		}
+	if file != nil {
+		d.File = robots.Parse([]byte(body))
 	}
-	if in.At != "" {
-		at, err := ask.Time(in.At)
-		if err != nil {
-			return wrong(BadParameter, "body.defaults.at", in.At, "is not a time such as 2026-01-31T18:00:00Z")
-		}
-		d.At = at
-	}
-	if in.Robots != nil {
-		d.File = robots.Parse([]byte(*in.Robots))
-	}
-	d.UserInitiated, b.wait = in.UserInitiated, in.Wait
 	return nil
 }
 
-// answer answers lines. The sites that are not held are asked at the same time.
-func (b *lines) answer(ctx context.Context, list [][]byte, wait time.Duration) [][]byte {
+// answer appends the answers to lines, with a separator between them. The sites that are
+// not held are asked at the same time.
+func (b *lines) answer(ctx context.Context, dst []byte, list [][]byte, separator string, wait time.Duration) []byte {
 	type site struct {
 		record  *fetch.Record
 		problem *Problem
@@ -354,16 +351,18 @@ func (b *lines) answer(ctx context.Context, list [][]byte, wait time.Duration) [
 	asking.Wait()
 	a := batch.NewAnswerer(&b.defaults)
 	now := b.s.now()
-	out := make([][]byte, len(list))
 	for i := range questions {
+		if i > 0 {
+			dst = append(dst, separator...)
+		}
 		switch q, at := &questions[i], of[i]; {
 		case at == nil:
-			out[i] = a.Append(nil, q)
+			dst = a.Append(dst, q)
 		case at.problem != nil:
-			out[i] = batch.AppendError(nil, q, at.problem.code(), at.problem)
+			dst = batch.AppendError(dst, q, at.problem.code(), at.problem)
 		default:
-			out[i] = a.AppendRecord(nil, q, at.record, now)
+			dst = a.AppendRecord(dst, q, at.record, now)
 		}
 	}
-	return out
+	return dst
 }

@@ -60,7 +60,7 @@ func strictJSON(text []byte) error {
 		switch token {
 		case json.Delim('{'), json.Delim('['):
 			if len(open) == mostNested {
-				return fmt.Errorf("has lists and objects nested deeper than %d", mostNested)
+				return errTooDeep
 			}
 			var names map[string]bool
 			if token == json.Delim('{') {
@@ -87,3 +87,29 @@ func strictJSON(text []byte) error {
 		}
 	}
 }
+
+// shallow returns what is wrong with a text that is nested too deep, or no UTF-8.
+func shallow(text []byte) error {
+	if !utf8.Valid(text) {
+		return errors.New("is not UTF-8")
+	}
+	depth, inString := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			inString = !inString
+		case inString && c == '\\':
+			i++
+		case inString:
+		case c == '{' || c == '[':
+			if depth++; depth > mostNested {
+				return errTooDeep
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return nil
+}
+
+var errTooDeep = fmt.Errorf("has lists and objects nested deeper than %d", mostNested)
