@@ -131,7 +131,7 @@ func (s *Service) route() {
 	s.api.UseMiddleware(negotiate, strictQuery)
 
 	s.registerCheck()
-	// R
+	s.registerRobots()
 	// T
 	// P
 	s.registerAbout()
