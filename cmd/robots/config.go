@@ -45,6 +45,7 @@ func (s *serveFlags) register(cmd *cobra.Command) {
 	}
 	f.Lookup("store").Usage += " (default robots/serve.cache in your folder for caches)"
 	f.VisitAll(func(flag *pflag.Flag) { flag.Usage = wrapUsage(flag.Usage) })
+	f.Lookup("user-agent").Usage = "the User-Agent `STRING` of requests for robots.txt (default\n" + strconv.Quote(defaultUserAgent()) + ")"
 	f.StringVar(&s.file, "config", "", "read settings from this YAML `FILE` (env ROBOTS_CONFIG): their names are\nthose of the flags")
 	cmd.Flags().AddFlagSet(f)
 	complete(cmd, "dialect", dialectNames())
@@ -86,7 +87,7 @@ func (s *serveFlags) load() (*server.Config, []server.Value, error) {
 	if s.set.Changed("config") && s.file == "" {
 		return nil, nil, errors.New("the name after --config is empty")
 	}
-	return server.Load(server.Sources{Flags: given, Env: os.LookupEnv, File: s.file, Nearest: nearest})
+	return server.Load(server.Sources{Flags: given, Env: os.LookupEnv, File: s.file})
 }
 
 func configCommand(std *streams) *cobra.Command {

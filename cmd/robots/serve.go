@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -17,6 +16,7 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cache/bolt"
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/server"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/fleet"
@@ -67,9 +67,7 @@ type service struct {
 	config  *server.Config
 	log     *slog.Logger
 	metrics *server.Metrics
-	client  *fetch.Client
-	cache   *cache.Cache
-	limiter pace.Limiter
+	api     *server.Service
 	fleet   *fleet.Fleet // nil without a Redis
 	store   cache.Store  // nil for memory alone
 	failed  atomic.Int64 // when the store's last error was logged, in Unix seconds
@@ -83,10 +81,10 @@ func serve(ctx context.Context, std *streams, c *server.Config) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	if err := s.open(); err != nil {
+	if err := s.open(ctx); err != nil {
 		return err
 	}
-	return server.Run(ctx, gate, s.handler(), s.ready, func(at, admin net.Addr) {
+	return server.Run(ctx, gate, s.api.Handler(), s.ready, func(at, admin net.Addr) {
 		list := []any{"open", "http://" + reachable(at) + "/", "store", s.storeName()}
 		if admin != nil {
 			list = append(list, "admin", "http://"+admin.String()+"/")
@@ -111,8 +109,8 @@ func (s *service) storeName() string {
 	return s.config.Store
 }
 
-// open makes the parts: store, limiter, client, cache.
-func (s *service) open() error {
+// open makes the parts: store, limiter, and the service on them.
+func (s *service) open(ctx context.Context) error {
 	c := s.config
 	var paces pace.Options
 	for _, text := range c.AddressPaces {
@@ -122,66 +120,76 @@ func (s *service) open() error {
 		}
 		paces.Addresses = append(paces.Addresses, p)
 	}
-	local, err := pace.NewLocal(paces)
+	dialect, err := ask.Dialect(c.Dialect)
 	if err != nil {
 		return err
 	}
-	asking := fetch.Options{
-		UserAgent:   cmp.Or(c.UserAgent, defaultUserAgent()),
-		Limits:      fetch.Limits{Total: c.FetchTimeout}.For(robots.Dialects()...),
-		Starts:      local,
-		Connections: c.Fetches,
+	parts := server.Parts{
+		Fetch: fetch.Options{
+			UserAgent:   cmp.Or(c.UserAgent, defaultUserAgent()),
+			Limits:      fetch.Limits{Total: c.FetchTimeout}.For(robots.Dialects()...),
+			Connections: c.Fetches,
+		},
+		Cache:   cache.Options{Memory: c.Memory, FetchLimit: c.FetchTimeout + fetchMargin, Observe: s.observe},
+		Fetches: c.Fetches,
+		FTP:     c.FTP,
+		Dialect: dialect,
+		Version: programVersion,
 	}
-	s.limiter = local
+	var limiter pace.Limiter
 	switch {
-	case c.Store == "memory":
 	case c.Shared():
 		if s.fleet, err = join("--store", c.Store, fleet.Options{Copy: c.Copy, Pace: paces, AllowEviction: c.AllowEviction}); err != nil {
 			return err
 		}
-		s.store, s.limiter = s.fleet.Store(), s.fleet.Limiter()
-		if shared, ok := s.limiter.(fetch.Starts); ok {
-			asking.Starts = shared
+		if parts.Secret, err = s.fleet.Secret(ctx); err != nil {
+			return fmt.Errorf("--store: %w", err)
 		}
+		s.store, limiter = s.fleet.Store(), s.fleet.Limiter()
 		s.metrics.Degraded(s.fleet.DownSince)
 	default:
-		if err := os.MkdirAll(filepath.Dir(c.Store), 0o700); err != nil {
-			return fmt.Errorf("cannot make the folder of the store: %w", err)
-		}
-		file, err := bolt.Open(c.Store, bolt.Options{})
-		if err != nil {
+		if limiter, err = pace.NewLocal(paces); err != nil {
 			return err
 		}
-		s.store = file
-		s.metrics.StoreSize(func() int64 {
-			info, err := os.Stat(c.Store)
-			if err != nil {
-				return 0
+		if c.Store != "memory" {
+			if err := s.openFile(); err != nil {
+				return err
 			}
-			return info.Size()
-		})
+		}
 	}
-	s.limiter = s.metrics.Limiter(s.limiter)
-	if s.client, err = fetch.New(asking); err != nil {
-		return fmt.Errorf("--user-agent: %w", err)
+	lender, ok := limiter.(pace.Lender)
+	if !ok {
+		return fmt.Errorf("the limiter, a %T, cannot lend", limiter)
 	}
-	s.cache, err = cache.New(cache.Options{
-		Fetcher: s.client, Store: s.store, Memory: c.Memory, FetchLimit: c.FetchTimeout + fetchMargin, Observe: s.observe,
-	})
-	if err == nil {
-		s.metrics.Held(s.cache.Usage)
+	parts.Fetch.Starts, _ = limiter.(fetch.Starts)
+	parts.Limiter = s.metrics.Limiter(lender)
+	parts.Cache.Store = s.store
+	if s.api, err = server.New(parts); err != nil {
+		return err
 	}
-	return err
+	s.metrics.Held(s.api.Cache().Usage)
+	return nil
 }
 
-// handler is what is behind the gates.
-func (s *service) handler() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_ = encode(w, buildOf()) // the client has gone, or it has the answer
+// openFile opens the file of the store.
+func (s *service) openFile() error {
+	name := s.config.Store
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return fmt.Errorf("cannot make the folder of the store: %w", err)
+	}
+	file, err := bolt.Open(name, bolt.Options{})
+	if err != nil {
+		return err
+	}
+	s.store = file
+	s.metrics.StoreSize(func() int64 {
+		info, err := os.Stat(name)
+		if err != nil {
+			return 0
+		}
+		return info.Size()
 	})
-	return mux
+	return nil
 }
 
 // ready says why the service is not ready, nil if it is.
@@ -222,8 +230,8 @@ func (s *service) observe(e cache.Event) {
 
 // close ends what is under way and closes what keeps it.
 func (s *service) close() error {
-	if s.cache != nil {
-		_ = s.cache.Close() // it has nothing to report
+	if s.api != nil {
+		_ = s.api.Close() // it has nothing to report
 	}
 	var err error
 	switch {

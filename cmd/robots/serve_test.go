@@ -117,7 +117,7 @@ func TestServeDrain(t *testing.T) {
 				}
 				body, err := io.ReadAll(resp.Body)
 				resp.Body.Close()
-				if err != nil || resp.StatusCode != http.StatusOK || !bytes.HasPrefix(body, []byte(`{"schema":1,`)) {
+				if err != nil || resp.StatusCode != http.StatusOK || !bytes.HasPrefix(body, []byte(`{"version":`)) {
 					t.Errorf("status %d, %v: %s", resp.StatusCode, err, body)
 				}
 				answered.Add(1)

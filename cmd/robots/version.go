@@ -49,48 +49,40 @@ func defaultUserAgent() string {
 	return strings.Replace(fetch.DefaultUserAgent, " ", "/"+number+" ", 1)
 }
 
-// A built is what the build recorded about itself. A build without version control
-// has no commit.
-type built struct {
-	Schema   int      `json:"schema"`
-	Version  string   `json:"version"`
-	Commit   *string  `json:"commit"`
-	Modified bool     `json:"modified"`
-	Go       string   `json:"go"`
-	Platform string   `json:"platform"`
-	Dialects []string `json:"dialects"`
-}
-
-func buildOf() built {
-	b := built{Schema: 1, Version: programVersion, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Dialects: dialectNames()}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			switch s.Key {
-			case "vcs.revision":
-				b.Commit = notEmpty(s.Value)
-			case "vcs.modified":
-				b.Modified = s.Value == "true"
-			}
-		}
-	}
-	return b
-}
-
-// version says which version this is.
+// version says what the build recorded about itself. A build without version
+// control has no commit.
 func version(std *streams, format string) error {
 	if err := checkFormat(format); err != nil {
 		return err
 	}
-	b := buildOf()
-	if format == formatJSON {
-		return encode(std.out, b)
-	}
-	commit := "unknown"
-	if b.Commit != nil {
-		if commit = *b.Commit; b.Modified {
-			commit += ", modified"
+	commit, modified := "", false
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				commit = s.Value
+			case "vcs.modified":
+				modified = s.Value == "true"
+			}
 		}
 	}
-	fmt.Fprintf(std.out, "robots %s (commit %s)\n%s %s\ndialects: %s\n", b.Version, commit, b.Go, b.Platform, dialectList())
+	platform := runtime.GOOS + "/" + runtime.GOARCH
+	if format == formatJSON {
+		return encode(std.out, struct {
+			Schema   int      `json:"schema"`
+			Version  string   `json:"version"`
+			Commit   *string  `json:"commit"`
+			Modified bool     `json:"modified"`
+			Go       string   `json:"go"`
+			Platform string   `json:"platform"`
+			Dialects []string `json:"dialects"`
+		}{1, programVersion, notEmpty(commit), modified, runtime.Version(), platform, dialectNames()})
+	}
+	if commit == "" {
+		commit = "unknown"
+	} else if modified {
+		commit += ", modified"
+	}
+	fmt.Fprintf(std.out, "robots %s (commit %s)\n%s %s\ndialects: %s\n", programVersion, commit, runtime.Version(), platform, dialectList())
 	return nil
 }

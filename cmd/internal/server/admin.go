@@ -119,27 +119,19 @@ func (m *Metrics) Observe(e cache.Event) {
 	}
 }
 
-// Limiter counts the waits of the grants that a limiter gives.
-func (m *Metrics) Limiter(l pace.Limiter) pace.Limiter { return meteredLimiter{l, m} }
+// Limiter counts the waits of the grants that a limiter lends.
+func (m *Metrics) Limiter(l pace.Lender) pace.Lender { return meteredLimiter{l, m} }
 
 type meteredLimiter struct {
-	pace.Limiter
+	pace.Lender
 	m *Metrics
 }
 
-func (l meteredLimiter) Reserve(ctx context.Context, key pace.Key, s *pace.Schedule, within time.Duration) (pace.Grant, error) {
-	g, err := l.Limiter.Reserve(ctx, key, s, within)
+// Lend lends, and counts the time until the start.
+func (l meteredLimiter) Lend(ctx context.Context, key pace.Key, s *pace.Schedule, within, hold time.Duration) (pace.Grant, error) {
+	g, err := l.Lender.Lend(ctx, key, s, within, hold)
 	if err == nil && g.OK() {
 		l.m.permitWait.Observe(max(0, time.Until(g.Start).Seconds()))
-	}
-	return g, err
-}
-
-func (l meteredLimiter) Wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pace.Grant, error) {
-	begun := time.Now()
-	g, err := l.Limiter.Wait(ctx, key, s)
-	if err == nil {
-		l.m.permitWait.Observe(time.Since(begun).Seconds())
 	}
 	return g, err
 }

@@ -61,12 +61,12 @@ var outcomeNames = [outcomes]string{"allowed", "disallowed", "undecided", "pendi
 // String returns the outcome's name in logs and metrics.
 func (o Outcome) String() string { return outcomeNames[o] }
 
-type visitKey struct{}
+type passageKey struct{}
 
 // Answered tells the gates what became of one question of a request. The origin
 // goes to the log, if it was the request's only question, and to no metric.
 func Answered(ctx context.Context, origin string, o Outcome) {
-	if v, ok := ctx.Value(visitKey{}).(*visit); ok {
+	if v, ok := ctx.Value(passageKey{}).(*passage); ok {
 		v.answered(origin, o)
 	}
 }
@@ -75,7 +75,7 @@ func Answered(ctx context.Context, origin string, o Outcome) {
 // each request costs, and reports whether he may ask them; if not, after how many
 // seconds. A batch of n questions charges n-1, before it answers any.
 func Charge(ctx context.Context, n int) (ok bool, retryAfter int) {
-	if v, is := ctx.Value(visitKey{}).(*visit); is {
+	if v, is := ctx.Value(passageKey{}).(*passage); is {
 		return v.charge(n)
 	}
 	return true, 0
@@ -84,9 +84,11 @@ func Charge(ctx context.Context, n int) (ok bool, retryAfter int) {
 // Wait calls f, which may wait for a site or for a turn, and lets another request
 // work meanwhile. Around what is usually quick it costs next to nothing.
 func Wait(ctx context.Context, f func()) {
-	if v, ok := ctx.Value(visitKey{}).(*visit); ok {
-		v.gate.queue.outside(f)
+	v, ok := ctx.Value(passageKey{}).(*passage)
+	if !ok || !v.lent.CompareAndSwap(false, true) { // inside another Wait of the request
+		f()
 		return
 	}
-	f()
+	defer v.lent.Store(false)
+	v.gate.queue.outside(f)
 }

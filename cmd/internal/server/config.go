@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/pace"
 )
 
@@ -115,7 +116,7 @@ var settings = []Setting{
 	{Name: "dialect", initial: robots.RFC9309.Name, field: func(c *Config) any { return &c.Dialect },
 		Usage: "read files as `NAME` does where a question does not say"},
 	{Name: "user-agent", initial: "", field: func(c *Config) any { return &c.UserAgent },
-		Usage: "the User-Agent `STRING` of requests for robots.txt (default the program's)"},
+		Usage: "the User-Agent `STRING` of requests for robots.txt"},
 	{Name: "timeout", initial: 30 * time.Second, field: func(c *Config) any { return &c.FetchTimeout },
 		Usage: "most `TIME` for one robots.txt, redirects included"},
 	{Name: "address-pace", initial: []string(nil), field: func(c *Config) any { return &c.AddressPaces },
@@ -165,15 +166,6 @@ var settings = []Setting{
 // Settings returns all settings, in the order in which they are explained.
 func Settings() []Setting { return slices.Clone(settings) }
 
-// Defaults is the configuration of a service that was told nothing.
-func Defaults() *Config {
-	c := new(Config)
-	for i := range settings {
-		settings[i].fill(c)
-	}
-	return c
-}
-
 func (s *Setting) fill(c *Config) {
 	switch v := s.initial.(type) {
 	case string:
@@ -214,7 +206,7 @@ func (s *Setting) set(c *Config, texts ...string) error {
 		return errors.New("takes one value")
 	}
 	text := texts[0]
-	quoted := strconv.Quote(clip(text))
+	quoted := strconv.Quote(ask.Clip(text))
 	switch s.initial.(type) {
 	case string:
 		*s.field(c).(*string) = text
@@ -315,13 +307,13 @@ func bad(name, format string, args ...any) error {
 func (c *Config) checkAddresses() error {
 	listen, err := netip.ParseAddrPort(c.Listen)
 	if err != nil {
-		return bad("listen", "%q is not an IP address and a port such as 127.0.0.1:8780", clip(c.Listen))
+		return bad("listen", "%q is not an IP address and a port such as 127.0.0.1:8780", ask.Clip(c.Listen))
 	}
 	if c.Admin != "none" {
 		admin, err := netip.ParseAddrPort(c.Admin)
 		switch {
 		case err != nil:
-			return bad("admin", "%q is not an IP address and a port such as 127.0.0.1:8781, nor none", clip(c.Admin))
+			return bad("admin", "%q is not an IP address and a port such as 127.0.0.1:8781, nor none", ask.Clip(c.Admin))
 		case admin == listen && admin.Port() != 0:
 			return bad("admin", "is the address of listen: give it one of its own")
 		case !admin.Addr().IsLoopback() && !c.Public:
@@ -337,7 +329,7 @@ func (c *Config) checkAddresses() error {
 	}
 	for _, h := range c.Hosts {
 		if name, _ := hostOf(h); name != strings.ToLower(h) || name == "" || strings.ContainsAny(h, "*/@? ") {
-			return bad("host", "%q is not a name as in Host, without a port, such as robots.example", clip(h))
+			return bad("host", "%q is not a name as in Host, without a port, such as robots.example", ask.Clip(h))
 		}
 	}
 	return nil
@@ -347,12 +339,12 @@ func (c *Config) checkCallers() error {
 	for _, o := range c.CORS {
 		origin, path, err := robots.ParseURL(o)
 		if err != nil || path.String() != "/" || origin.String() != o {
-			return bad("cors", "%q is not an origin such as https://tools.example", clip(o))
+			return bad("cors", "%q is not an origin such as https://tools.example", ask.Clip(o))
 		}
 	}
 	for _, p := range c.TrustedProxies {
 		if _, err := parsePrefix(p); err != nil {
-			return bad("trusted-proxy", "%q is not an address or a prefix such as 10.0.0.0/8", clip(p))
+			return bad("trusted-proxy", "%q is not an address or a prefix such as 10.0.0.0/8", ask.Clip(p))
 		}
 	}
 	if c.Tokens != "" && c.TokensFile != "" {
@@ -377,15 +369,11 @@ func (c *Config) checkStore() error { // and how is fetched
 	}
 	for _, text := range c.AddressPaces {
 		if _, err := pace.ParseAddressPace(text); err != nil {
-			return bad("address-pace", "%q: %s", clip(text), err)
+			return bad("address-pace", "%q: %s", ask.Clip(text), err)
 		}
 	}
-	if _, ok := robots.DialectByName(c.Dialect); !ok {
-		var names []string
-		for _, d := range robots.Dialects() {
-			names = append(names, d.Name)
-		}
-		return bad("dialect", "%q is not one of %s", clip(c.Dialect), strings.Join(names, ", "))
+	if _, err := ask.Dialect(c.Dialect); err != nil {
+		return bad("dialect", "cannot be used: %s", err)
 	}
 	return nil
 }
@@ -482,15 +470,6 @@ func hostOf(host string) (name string, addr netip.Addr) {
 	return strings.ToLower(name), addr
 }
 
-// clip bounds how much of a value a message repeats.
-func clip(s string) string {
-	const most = 80
-	if len(s) > most {
-		return s[:most] + "..."
-	}
-	return s
-}
-
 // A Value is a setting with what it is set to and by what.
 type Value struct {
 	*Setting
@@ -503,8 +482,6 @@ type Sources struct {
 	Flags map[string][]string              // what the command line gives, by the names of settings
 	Env   func(name string) (string, bool) // os.LookupEnv
 	File  string                           // of settings; if empty the one that ROBOTS_CONFIG names, or none
-	// Nearest returns which of some names may be meant by another, or "".
-	Nearest func(name string, names []string) string
 }
 
 // Load reads the configuration and checks it. A flag counts before the
@@ -516,7 +493,7 @@ func Load(from Sources) (*Config, []Value, error) {
 	var lines map[string]fileValue
 	if file != "" {
 		var err error
-		if lines, err = readFile(file, from.Nearest); err != nil {
+		if lines, err = readFile(file); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -12,14 +12,7 @@ import (
 // of a file.
 func load(t *testing.T, flags, env []string, file string) (*Config, map[string]Value, error) {
 	t.Helper()
-	from := Sources{Flags: map[string][]string{}, Nearest: func(name string, names []string) string {
-		for _, n := range names {
-			if strings.HasPrefix(n, name[:min(3, len(name))]) {
-				return n
-			}
-		}
-		return ""
-	}}
+	from := Sources{Flags: map[string][]string{}}
 	for _, f := range flags {
 		name, value, _ := strings.Cut(f, "=")
 		from.Flags[name] = append(from.Flags[name], value)
@@ -127,7 +120,7 @@ func TestConfigErrors(t *testing.T) {
 		{"store=http://host/", "", "", "--store is no URL of Redis: it begins with redis://, rediss:// or unix://"},
 		{"redis-optional=true", "", "", "--redis-optional has no use without a Redis"},
 		{"copy=x", "", "", "--copy has no use without a Redis: store is a file already"},
-		{"dialect=ask", "", "", `--dialect "ask" is not one of rfc9309, google,`},
+		{"dialect=ask", "", "", `--dialect cannot be used: unknown dialect "ask"`},
 		{"address-pace=1", "", "", `--address-pace "1": `},
 		{"queue=-1", "", "", "--queue -1 is out of its bounds, 0 to 1048576"},
 		{"body-size=1", "", "", "--body-size 1 is out of its bounds, 1KiB to 1GiB"},

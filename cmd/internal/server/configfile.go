@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -23,7 +24,7 @@ type fileValue struct {
 // not understood is an error with its line, as a misspelt name would be obeyed by
 // nobody. Nodes are walked, and no struct is decoded, because the lines are part of
 // the answer.
-func readFile(path string, nearest func(string, []string) string) (map[string]fileValue, error) {
+func readFile(path string) (map[string]fileValue, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		if at, ok := errors.AsType[*os.PathError](err); ok {
@@ -34,10 +35,10 @@ func readFile(path string, nearest func(string, []string) string) (map[string]fi
 	if len(text) > maxConfig {
 		return nil, fmt.Errorf("cannot read %s: it is larger than 1 MiB", path)
 	}
-	return parseFile(path, text, nearest)
+	return parseFile(path, text)
 }
 
-func parseFile(path string, text []byte, nearest func(string, []string) string) (map[string]fileValue, error) {
+func parseFile(path string, text []byte) (map[string]fileValue, error) {
 	var doc, next yaml.Node
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	if err := d.Decode(&doc); err != nil {
@@ -69,10 +70,10 @@ func parseFile(path string, text []byte, nearest func(string, []string) string) 
 			for j := range settings {
 				names = append(names, settings[j].Name)
 			}
-			if near := nearest(key.Value, names); near != "" {
-				return nil, wrong(key, "unknown setting %q, did you mean %s?", clip(key.Value), near)
+			if near := ask.Nearest(key.Value, names); near != "" {
+				return nil, wrong(key, "unknown setting %q, did you mean %s?", ask.Clip(key.Value), near)
 			}
-			return nil, wrong(key, "unknown setting %q; robots config print lists them", clip(key.Value))
+			return nil, wrong(key, "unknown setting %q; robots config print lists them", ask.Clip(key.Value))
 		case settings[at].Secret:
 			return nil, wrong(key, "%s does not belong into this file: set %s, or name a file in %s-file", key.Value, settings[at].Env(), key.Value)
 		}

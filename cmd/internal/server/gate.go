@@ -15,11 +15,12 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/robotskit/robots/cmd/internal/ask"
 )
 
 // mostBodies bounds what the bodies of all requests that have not been answered
@@ -78,10 +79,11 @@ func NewGate(c *Config, log *slog.Logger, m *Metrics) (*Gate, error) {
 	return g, nil
 }
 
-// A visit is one request on its way through the gates.
-type visit struct {
+// A passage is one request on its way through the gates.
+type passage struct {
 	gate   *Gate
 	client string
+	lent   atomic.Bool // Wait is under way
 
 	mu        sync.Mutex
 	questions int
@@ -89,7 +91,7 @@ type visit struct {
 	outcome   Outcome
 }
 
-func (v *visit) answered(origin string, o Outcome) {
+func (v *passage) answered(origin string, o Outcome) {
 	v.gate.metrics.questions[o].Inc()
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -97,7 +99,7 @@ func (v *visit) answered(origin string, o Outcome) {
 	v.origin, v.outcome = origin, o
 }
 
-func (v *visit) charge(n int) (ok bool, retryAfter int) {
+func (v *passage) charge(n int) (ok bool, retryAfter int) {
 	wait := v.gate.clients.ask(v.client, n)
 	return wait == 0, seconds(wait)
 }
@@ -106,8 +108,8 @@ func (v *visit) charge(n int) (ok bool, retryAfter int) {
 func (g *Gate) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun := time.Now()
-		a := &answer{ResponseWriter: w, gate: g, request: r}
-		v := &visit{gate: g, client: network(clientAddress(r, g.proxies))}
+		a := &response{ResponseWriter: w, gate: g, request: r}
+		v := &passage{gate: g, client: network(clientAddress(r, g.proxies))}
 		id := r.Header.Get("X-Request-Id")
 		if !plain(id, 64) {
 			id = fmt.Sprintf("%016x", rand.Uint64())
@@ -131,10 +133,7 @@ func (g *Gate) Wrap(next http.Handler) http.Handler {
 				g.log.Error("panic", "id", id, "panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
 				a.broken = a.status != 0 && !a.plain
 				if a.status == 0 {
-					(&Problem{
-						Type: "about:blank", Title: http.StatusText(http.StatusInternalServerError), Status: http.StatusInternalServerError,
-						Detail: "this is a fault of the service; its log has it as " + id,
-					}).Write(a, r)
+					NewProblem(Internal, "this is a fault of the service; its log has it as "+id).Write(a, r)
 				}
 			}
 			a.finish()
@@ -157,7 +156,7 @@ func (g *Gate) Wrap(next http.Handler) http.Handler {
 
 // pass is the gates, in order: what costs least comes first, and nothing is read
 // or remembered of who has no right to ask. It returns why a request is refused.
-func (g *Gate) pass(w *answer, r *http.Request, v *visit, next http.Handler) *Problem {
+func (g *Gate) pass(w *response, r *http.Request, v *passage, next http.Handler) *Problem {
 	control := http.NewResponseController(w.ResponseWriter)
 	hasBody := r.ContentLength != 0 && r.Body != nil
 	if hasBody {
@@ -176,7 +175,7 @@ func (g *Gate) pass(w *answer, r *http.Request, v *visit, next http.Handler) *Pr
 	caller, p := g.identify(w, r, v.client)
 	v.client = caller.Name
 	if wait := g.clients.ask(caller.Name, 1); wait > 0 {
-		return g.later(w, RateLimited, seconds(wait), fmt.Sprintf("%s asks more than %d questions a second", caller.Name, g.c.ClientRate))
+		return NewProblem(RateLimited, fmt.Sprintf("%s asks more than %d questions a second", caller.Name, g.c.ClientRate)).After(seconds(wait))
 	}
 	if p != nil {
 		return p
@@ -192,20 +191,14 @@ func (g *Gate) pass(w *answer, r *http.Request, v *visit, next http.Handler) *Pr
 	}
 	switch err := g.queue.enter(r.Context()); {
 	case errors.Is(err, errBusy):
-		return g.later(w, Busy, 1, "the service has more to do than it can: ask again")
+		return NewProblem(Busy, "the service has more to do than it can: ask again").After(1)
 	case err != nil:
 		return NewProblem(Busy, "the client has gone")
 	}
 	defer g.queue.leave()
-	ctx := context.WithValue(WithCaller(r.Context(), caller), visitKey{}, v)
+	ctx := context.WithValue(WithCaller(r.Context(), caller), passageKey{}, v)
 	next.ServeHTTP(w, r.WithContext(ctx))
 	return nil
-}
-
-// later is a problem that is none after a time.
-func (g *Gate) later(w http.ResponseWriter, t ProblemType, after int, detail string) *Problem {
-	w.Header().Set("Retry-After", strconv.Itoa(max(1, after)))
-	return NewProblem(t, detail)
 }
 
 // checkHost refuses the names of others: a page can have a name of its own lead to
@@ -215,13 +208,13 @@ func (g *Gate) checkHost(r *http.Request) *Problem {
 	if g.hosts[name] || addr.IsValid() && addr.Zone() == "" && addr.Unmap().IsLoopback() {
 		return nil
 	}
-	return NewProblem(ForbiddenHost, fmt.Sprintf("%q is no host of this service: it is asked as localhost, or by a name of --host", clip(r.Host)))
+	return NewProblem(ForbiddenHost, fmt.Sprintf("%q is no host of this service: it is asked as localhost, or by a name of --host", ask.Clip(r.Host)))
 }
 
 // checkOrigin refuses what a page of another site has its reader's browser ask:
 // everything that is no GET, and what may cause a fetch. It answers the questions
 // of browsers about that for the origins of --cors.
-func (g *Gate) checkOrigin(w *answer, r *http.Request) (p *Problem, done bool) {
+func (g *Gate) checkOrigin(w *response, r *http.Request) (p *Problem, done bool) {
 	origin := r.Header.Get("Origin")
 	listed := origin != "" && slices.Contains(g.c.CORS, origin)
 	h := w.Header()
@@ -293,7 +286,7 @@ func open(r *http.Request) bool {
 // readBody reads the body of a request before it waits for its turn, so that a
 // slow one costs no place, and whatever it says of its length, no more memory than
 // what has come. What it has counts in g.bodies.
-func (g *Gate) readBody(w *answer, r *http.Request) ([]byte, *Problem) {
+func (g *Gate) readBody(w *response, r *http.Request) ([]byte, *Problem) {
 	most := g.c.BodyBytes
 	if r.URL.Path == "/v1/check" {
 		most = g.c.BatchBytes
@@ -315,7 +308,7 @@ func (g *Gate) readBody(w *answer, r *http.Request) ([]byte, *Problem) {
 			if g.bodies.Add(added) > mostBodies {
 				g.bodies.Add(-added)
 				w.Header().Set("Connection", "close")
-				return body, g.later(w, Busy, 1, "the service has too many bodies to read: ask again")
+				return body, NewProblem(Busy, "the service has too many bodies to read: ask again").After(1)
 			}
 			copy(more, body)
 			body = more
@@ -331,23 +324,19 @@ func (g *Gate) readBody(w *answer, r *http.Request) ([]byte, *Problem) {
 			return body, nil
 		case is && timeout.Timeout():
 			w.Header().Set("Connection", "close")
-			return body, &Problem{
-				Type: "about:blank", Title: http.StatusText(http.StatusRequestTimeout), Status: http.StatusRequestTimeout,
-				Detail: fmt.Sprintf("the body did not come within %s", g.c.BodyTime),
-			}
+			p := NewProblem(BadJSON, fmt.Sprintf("the body did not come within %s", g.c.BodyTime))
+			p.Status = http.StatusRequestTimeout
+			return body, p
 		case err != nil:
 			w.Header().Set("Connection", "close")
-			return body, &Problem{
-				Type: "about:blank", Title: http.StatusText(http.StatusBadRequest), Status: http.StatusBadRequest,
-				Detail: "the body ends before its length, or its chunks are malformed",
-			}
+			return body, NewProblem(BadJSON, "the body ends before its length, or its chunks are malformed")
 		}
 	}
 }
 
 // note writes the line of a request into the log. Without --log-urls it has no
 // query and no text that was sent.
-func (g *Gate) note(v *visit, a *answer, r *http.Request, id, traceID string, took time.Duration) {
+func (g *Gate) note(v *passage, a *response, r *http.Request, id, traceID string, took time.Duration) {
 	if !g.log.Enabled(r.Context(), slog.LevelInfo) {
 		return
 	}
@@ -361,16 +350,16 @@ func (g *Gate) note(v *visit, a *answer, r *http.Request, id, traceID string, to
 			target = target[:2048]
 		}
 	} else {
-		target = clip(target)
+		target = ask.Clip(target)
 	}
 	list := []slog.Attr{
-		slog.String("id", id), slog.String("client", v.client), slog.String("method", clip(r.Method)), slog.String("url", target),
+		slog.String("id", id), slog.String("client", v.client), slog.String("method", ask.Clip(r.Method)), slog.String("url", target),
 		slog.Int("status", a.status), slog.Float64("ms", float64(took.Microseconds())/1000), slog.Int64("bytes", a.bytes),
 	}
 	v.mu.Lock()
 	switch {
 	case v.questions == 1:
-		list = append(list, slog.String("origin", clip(v.origin)), slog.String("outcome", v.outcome.String()))
+		list = append(list, slog.String("origin", ask.Clip(v.origin)), slog.String("outcome", v.outcome.String()))
 	case v.questions > 1:
 		list = append(list, slog.Int("questions", v.questions))
 	}
@@ -394,10 +383,10 @@ func traceOf(parent string) string {
 	return parent[3:35]
 }
 
-// An answer is a response on its way out. It sets the time that its client has to
+// A response is an answer on its way out. It sets the time that its client has to
 // take it, counts it, and makes a problem of a plain text that says what went wrong
 // in a handler that knows no problems, such as http.ServeMux.
-type answer struct {
+type response struct {
 	http.ResponseWriter
 	gate    *Gate
 	request *http.Request
@@ -409,9 +398,9 @@ type answer struct {
 }
 
 // Unwrap lets http.ResponseController reach the connection.
-func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+func (a *response) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-func (a *answer) WriteHeader(status int) {
+func (a *response) WriteHeader(status int) {
 	if a.status != 0 {
 		return
 	}
@@ -428,7 +417,7 @@ func (a *answer) WriteHeader(status int) {
 	a.ResponseWriter.WriteHeader(status)
 }
 
-func (a *answer) Write(b []byte) (int, error) {
+func (a *response) Write(b []byte) (int, error) {
 	if a.status == 0 {
 		a.WriteHeader(http.StatusOK)
 	}
@@ -442,7 +431,7 @@ func (a *answer) Write(b []byte) (int, error) {
 }
 
 // finish writes a problem in place of a plain text.
-func (a *answer) finish() {
+func (a *response) finish() {
 	if a.status == 0 {
 		a.status = http.StatusOK // as net/http takes it
 		return
@@ -463,6 +452,6 @@ func (a *answer) finish() {
 }
 
 // rest writes an answer whose status is known.
-type rest struct{ *answer }
+type rest struct{ *response }
 
 func (w rest) WriteHeader(status int) { w.ResponseWriter.WriteHeader(status) }

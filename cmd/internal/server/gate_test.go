@@ -22,8 +22,8 @@ import (
 	"time"
 )
 
-// A site is a service that runs for a test.
-type site struct {
+// A gated is a service behind gates that runs for a test.
+type gated struct {
 	t         *testing.T
 	gate      *Gate
 	at, admin string
@@ -73,9 +73,9 @@ func local(t *testing.T, settings ...string) *Config {
 }
 
 // run runs a service until the test ends.
-func run(t *testing.T, c *Config, handler http.Handler, ready func(context.Context) error) *site {
+func run(t *testing.T, c *Config, handler http.Handler, ready func(context.Context) error) *gated {
 	t.Helper()
-	s := &site{t: t, log: new(lockedBuffer), ended: make(chan error, 1)}
+	s := &gated{t: t, log: new(lockedBuffer), ended: make(chan error, 1)}
 	var err error
 	if s.gate, err = NewGate(c, slog.New(slog.NewJSONHandler(s.log, nil)), NewMetrics()); err != nil {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func run(t *testing.T, c *Config, handler http.Handler, ready func(context.Conte
 }
 
 // stop ends the service, once.
-func (s *site) stop() {
+func (s *gated) stop() {
 	if s.end == nil {
 		return
 	}
@@ -118,7 +118,7 @@ func (s *site) stop() {
 
 // raw sends text on a connection of its own and returns the answer, nil if the
 // server closed without one.
-func (s *site) raw(text string, half bool) *http.Response {
+func (s *gated) raw(text string, half bool) *http.Response {
 	s.t.Helper()
 	conn, err := net.Dial("tcp", s.at)
 	if err != nil {
@@ -140,8 +140,8 @@ func (s *site) raw(text string, half bool) *http.Response {
 	return resp
 }
 
-// problemOf reads a problem, and says what is wrong about it as one.
-func problemOf(t *testing.T, resp *http.Response) Problem {
+// readProblem reads a problem, and says what is wrong about it as one.
+func readProblem(t *testing.T, resp *http.Response) Problem {
 	t.Helper()
 	var p Problem
 	body, err := io.ReadAll(resp.Body)
@@ -200,7 +200,7 @@ func TestGates(t *testing.T) {
 	long := strings.Repeat("x", 9000)
 	for _, c := range []struct {
 		name, request string
-		at            *site
+		at            *gated
 		status        int
 		want          string // the type of the problem, or what the body begins with
 	}{
@@ -255,10 +255,10 @@ func TestGates(t *testing.T) {
 		{"body that is said to be too large", "POST /v1/lint HTTP/1.1\r\nContent-Length: 1048577\r\n" + local, plainSite, 413, "too-large"},
 		{"batch may be larger", "POST /v1/check HTTP/1.1\r\nContent-Length: 8388609\r\n" + local, plainSite, 413, "too-large"},
 		{"chunks that are too large", "POST /v1/lint HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" + local + "\r\n" + strings.Repeat("10000\r\n"+strings.Repeat("y", 1<<16)+"\r\n", 17), plainSite, 413, "too-large"},
-		{"body shorter than said", "POST /v1/lint HTTP/1.1\r\nContent-Length: 50\r\n" + local + "\r\n12345", plainSite, 400, "about:blank"},
+		{"body shorter than said", "POST /v1/lint HTTP/1.1\r\nContent-Length: 50\r\n" + local + "\r\n12345", plainSite, 400, "bad-json"},
 		{"length below zero", "POST /v1/lint HTTP/1.1\r\nContent-Length: -1\r\n" + local, plainSite, 400, "about:blank"},
 		{"two lengths", "POST /v1/lint HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n" + local + "\r\n12", plainSite, 400, "about:blank"},
-		{"malformed chunks", "POST /v1/lint HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" + local + "\r\nzz\r\n", plainSite, 400, "about:blank"},
+		{"malformed chunks", "POST /v1/lint HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" + local + "\r\nzz\r\n", plainSite, 400, "bad-json"},
 		{"unknown coding", "POST /v1/lint HTTP/1.1\r\nTransfer-Encoding: gzip\r\n" + local, plainSite, 501, "about:blank"},
 		{"unknown Expect", get + local + "Expect: much\r\n", plainSite, 417, "about:blank"},
 
@@ -267,7 +267,7 @@ func TestGates(t *testing.T) {
 		{"NUL", "GET /%00 HTTP/1.1\r\n" + local, plainSite, 404, "not-found"},
 		{"other method", "DELETE /v1/lint HTTP/1.1\r\n" + local, plainSite, 405, "method-not-allowed"},
 		{"no HTTP", "\x16\x03\x01\x02\r\n", plainSite, 400, "about:blank"},
-		{"a fault", "GET /fault HTTP/1.1\r\n" + local, plainSite, 500, "about:blank"},
+		{"a fault", "GET /fault HTTP/1.1\r\n" + local, plainSite, 500, "internal"},
 		{"HEAD", "HEAD /nothing HTTP/1.1\r\n" + local, plainSite, 404, ""},
 	} {
 		text := c.request
@@ -285,7 +285,7 @@ func TestGates(t *testing.T) {
 			continue
 		}
 		if c.status >= 400 {
-			if p := problemOf(t, resp); c.want != "" && strings.TrimPrefix(p.Type, "/problems/") != c.want {
+			if p := readProblem(t, resp); c.want != "" && strings.TrimPrefix(p.Type, "/problems/") != c.want {
 				t.Errorf("%s: %+v, want %s", c.name, p, c.want)
 			}
 		} else if body, _ := io.ReadAll(resp.Body); !strings.HasPrefix(string(body), c.want) {
@@ -332,7 +332,7 @@ func TestSlow(t *testing.T) {
 			if resp == nil || resp.StatusCode != http.StatusRequestTimeout {
 				t.Fatalf("half a body gets %v", resp)
 			}
-			problemOf(t, resp)
+			readProblem(t, resp)
 			return
 		default:
 			if resp := s.raw("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", false); resp == nil || resp.StatusCode != http.StatusOK {
@@ -509,7 +509,7 @@ func TestRate(t *testing.T) {
 	}
 	for range 1000 {
 		if resp := s.raw(request, false); resp.StatusCode == http.StatusTooManyRequests {
-			if p := problemOf(t, resp); p.Type != "/problems/rate-limited" || resp.Header.Get("Retry-After") != "1" {
+			if p := readProblem(t, resp); p.Type != "/problems/rate-limited" || resp.Header.Get("Retry-After") != "1" {
 				t.Errorf("%+v %v", p, resp.Header)
 			}
 			return
@@ -607,7 +607,7 @@ func TestBusy(t *testing.T) {
 	go http.Get("http://" + s.at + "/") //nolint:errcheck // its answer comes at the end
 	<-entered
 	resp := s.raw("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", false)
-	if p := problemOf(t, resp); p.Type != "/problems/busy" || resp.Header.Get("Retry-After") != "1" {
+	if p := readProblem(t, resp); p.Type != "/problems/busy" || resp.Header.Get("Retry-After") != "1" {
 		t.Errorf("%+v %v", p, resp.Header)
 	}
 	for path, want := range map[string]string{
