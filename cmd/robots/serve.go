@@ -70,6 +70,7 @@ type service struct {
 	api     *server.Service
 	fleet   *fleet.Fleet // nil without a Redis
 	store   cache.Store  // nil for memory alone
+	demo    *demo        // nil without --demo
 	failed  atomic.Int64 // when the store's last error was logged, in Unix seconds
 }
 
@@ -88,6 +89,9 @@ func serve(ctx context.Context, std *streams, c *server.Config) (err error) {
 		list := []any{"open", "http://" + reachable(at) + "/", "store", s.storeName()}
 		if admin != nil {
 			list = append(list, "admin", "http://"+admin.String()+"/")
+		}
+		if s.demo != nil {
+			s.demo.note(s.log)
 		}
 		s.log.Info("serving", append(list, "version", programVersion)...)
 	})
@@ -137,6 +141,11 @@ func (s *service) open(ctx context.Context) error {
 		Version: programVersion,
 	}
 	var limiter pace.Limiter
+	if c.Demo {
+		if err := s.openDemo(ctx, &parts); err != nil {
+			return err
+		}
+	}
 	switch {
 	case c.Shared():
 		if s.fleet, err = join("--store", c.Store, fleet.Options{Copy: c.Copy, Pace: paces, AllowEviction: c.AllowEviction}); err != nil {
@@ -169,6 +178,17 @@ func (s *service) open(ctx context.Context) error {
 	}
 	s.metrics.Held(s.api.Cache().Usage)
 	return nil
+}
+
+// openDemo starts the sites of --demo and lets them, and nothing else of this
+// machine, through the guard.
+func (s *service) openDemo(ctx context.Context, parts *server.Parts) (err error) {
+	if s.demo, err = startDemo(ctx); err != nil {
+		return err
+	}
+	parts.Fetch.Guard.Allow = s.demo.allow
+	s.store = cache.NewMemory(s.config.Memory)
+	return s.demo.remember(ctx, s.store, time.Now())
 }
 
 // openFile opens the file of the store.
@@ -233,6 +253,7 @@ func (s *service) close() error {
 	if s.api != nil {
 		_ = s.api.Close() // it has nothing to report
 	}
+	s.demo.close()
 	var err error
 	switch {
 	case s.fleet != nil:

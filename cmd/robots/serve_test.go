@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	neturl "net/url"
 	"os"
 	"os/exec"
 	"regexp"
@@ -71,7 +72,7 @@ func runServer(t *testing.T, args ...string) *served {
 	}
 	s := &served{log: &logLines{}}
 	s.log.grown = sync.NewCond(&s.log.mu)
-	s.cmd, _, _ = start(t, s.log, append([]string{"serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--store", "memory", "--client-rate", "0"}, args...)...)
+	s.cmd, _, _ = start(t, s.log, append([]string{"serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--client-rate", "0"}, args...)...)
 	go func() {
 		_ = s.cmd.Wait() // its state says how it ended
 		s.log.mu.Lock()
@@ -104,7 +105,7 @@ func (s *served) wait() int {
 // TestServeDrain: a program that is told to end under load answers every request
 // that it has accepted, is not ready meanwhile, and ends with status 0.
 func TestServeDrain(t *testing.T) {
-	s := runServer(t, "--drain-delay", "200ms")
+	s := runServer(t, "--store", "memory", "--drain-delay", "200ms")
 	var answered, begun atomic.Int64
 	var clients sync.WaitGroup
 	for range 8 {
@@ -150,7 +151,7 @@ func TestServeDrain(t *testing.T) {
 
 // TestServeEnds: a second signal ends the program at once.
 func TestServeEnds(t *testing.T) {
-	s := runServer(t, "--drain-delay", "1h")
+	s := runServer(t, "--store", "memory", "--drain-delay", "1h")
 	s.signal(t)
 	if s.log.await(`"msg":"draining"`) == nil {
 		t.Fatal("the program says nothing of its end")
@@ -169,7 +170,7 @@ func TestServeIdle(t *testing.T) {
 		t.Skip("what a process has in memory is read from /proc")
 	}
 	n := campaign.Size(100, 1000, 10_000)
-	s := runServer(t, "--idle-time", "1h")
+	s := runServer(t, "--store", "memory", "--idle-time", "1h")
 	before := rss(t, s.cmd.Process.Pid)
 	for range n {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(s.open, "http://"))
@@ -209,4 +210,46 @@ func rss(t *testing.T, pid int) int64 {
 		t.Fatal(err)
 	}
 	return n << 10
+}
+
+// TestServeDemo: each site of the demo shows what it is for, and the guard lets
+// nothing else of this machine through.
+func TestServeDemo(t *testing.T) {
+	s := runServer(t, "--demo")
+	other := serveAt(t, "127.0.0.1:0", func(http.ResponseWriter, *http.Request) { t.Error("a server that is none of the demo was asked") })
+	check := func(url string, more string) string {
+		t.Helper()
+		resp, err := http.Get(s.open + "/v1/check?url=" + neturl.QueryEscape(url) + more)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(body)
+	}
+	for name, want := range map[string][]string{
+		"shop":     {`"allowed":false`, `"line":5`, `/sitemap.xml`},
+		"blog":     {`"allowed":false`, `"crawl_delay":10`},
+		"redirect": {`"allowed":false`, `"/drafts/"`},
+		"outage":   {`"allowed":false`, `"line":2`, `"failing_since"`},
+		"rates":    {`"allowed":true`, `"from":"1800"`},
+		"html":     {`"allowed":true`, `"empty-file"`},
+	} {
+		m := s.log.await(`"site":"` + name + `","ask":"([^"]*)"`)
+		if m == nil {
+			t.Fatalf("the log has no %s", name)
+		}
+		got := check(strings.ReplaceAll(m[1], `\u0026`, "&"), "&dialect=seznam")
+		for _, w := range want {
+			if !strings.Contains(got, w) {
+				t.Errorf("%s: no %s in %s", name, w, got)
+			}
+		}
+	}
+	if got := check(other+"/", ""); !strings.Contains(got, "is refused") && !strings.Contains(got, `"reason":"refused"`) {
+		t.Errorf("a server beside the demo: %s", got)
+	}
 }

@@ -536,6 +536,13 @@ func Load(from Sources) (*Config, []Value, error) {
 			v.Texts = []string{withoutPassword(c.Store)}
 		}
 	}
+	if c.Demo {
+		store := &values[slices.IndexFunc(settings, func(s Setting) bool { return s.Name == "store" })]
+		if store.Origin != "default" {
+			return nil, nil, fmt.Errorf("%s has no use with --demo, which keeps nothing", where["store"])
+		}
+		c.Store, store.Texts, store.Origin = "memory", []string{"memory"}, "demo"
+	}
 	if err := c.Check(); err != nil {
 		wrong := err.(*settingError) //nolint:errorlint // Check makes no others
 		return nil, nil, fmt.Errorf("%s %s", cmp.Or(where[wrong.name], "--"+wrong.name), wrong.text)
