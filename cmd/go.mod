@@ -3,6 +3,7 @@ module github.com/robotskit/robots/cmd
 go 1.26.0
 
 require (
+	github.com/andybalholm/brotli v1.2.8
 	github.com/robotskit/robots v0.0.0
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/spf13/cobra v1.10.2
