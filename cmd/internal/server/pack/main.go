@@ -32,14 +32,15 @@ const brotliLevel = 10
 
 func main() {
 	output := flag.String("o", "", "the `folder` to write; without it, only sizes are printed")
+	quick := flag.Bool("gzip", false, "pack by gzip alone, which takes a tenth of the time")
 	flag.Parse()
-	if err := pack(*output); err != nil {
+	if err := pack(*output, *quick); err != nil {
 		fmt.Fprintln(os.Stderr, "pack:", err)
 		os.Exit(1)
 	}
 }
 
-func pack(output string) error {
+func pack(output string, quick bool) error {
 	engine, err := build()
 	if err != nil {
 		return err
@@ -53,10 +54,14 @@ func pack(output string) error {
 		return err
 	}
 	if output != "" {
-		err = write(output, "wasm_exec.js", start)
-		return errors.Join(err, write(output, "robots.wasm", engine))
+		err = write(output, "wasm_exec.js", start, quick)
+		return errors.Join(err, write(output, "robots.wasm", engine, quick))
 	}
-	g, b, err := pressed(engine)
+	g, err := zipped(engine)
+	if err != nil {
+		return err
+	}
+	b, err := broad(engine)
 	if err != nil {
 		return err
 	}
@@ -90,19 +95,23 @@ func build() ([]byte, error) {
 
 // write writes a file packed in both ways, unless that is what is there already:
 // brotli takes seconds.
-func write(folder, name string, content []byte) error {
+func write(folder, name string, content []byte, quick bool) error {
 	path := filepath.Join(folder, name)
-	if same(path+".gz", content) {
-		if _, err := os.Stat(path + ".br"); err == nil {
-			return nil
+	if _, err := os.Stat(path + ".br"); err == nil && same(path+".gz", content) {
+		return nil
+	}
+	g, err := zipped(content)
+	if err == nil && !quick {
+		var b []byte
+		if b, err = broad(content); err == nil {
+			err = os.WriteFile(path+".br", b, 0o644)
 		}
 	}
-	g, b, err := pressed(content)
 	if err != nil {
 		return err
 	}
 	// The one that is looked at comes last, so that it never stands for a half.
-	return errors.Join(os.WriteFile(path+".br", b, 0o644), os.WriteFile(path+".gz", g, 0o644))
+	return os.WriteFile(path+".gz", g, 0o644)
 }
 
 // same reports whether a gzip file holds content.
@@ -119,16 +128,21 @@ func same(path string, content []byte) bool {
 	return err == nil && bytes.Equal(old, content)
 }
 
-func pressed(content []byte) (g, b []byte, err error) {
-	var zipped, broad bytes.Buffer
-	w, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
+func zipped(content []byte) ([]byte, error) {
+	var b bytes.Buffer
+	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	_, err = w.Write(content)
 	err = errors.Join(err, w.Close())
-	v := brotli.NewWriterLevel(&broad, brotliLevel)
-	_, failed := v.Write(content)
-	err = errors.Join(err, failed, v.Close())
-	return zipped.Bytes(), broad.Bytes(), err
+	return b.Bytes(), err
+}
+
+func broad(content []byte) ([]byte, error) {
+	var b bytes.Buffer
+	w := brotli.NewWriterLevel(&b, brotliLevel)
+	_, err := w.Write(content)
+	err = errors.Join(err, w.Close())
+	return b.Bytes(), err
 }
