@@ -2,7 +2,6 @@
 MODULES  := $(patsubst %/go.mod,%,$(wildcard ./go.mod */go.mod))
 PACKAGES := $(subst ././,./,$(MODULES:%=./%/...))
 FUZZTIME ?= 200x
-WASMMAX  := 1048576
 # Most tests wait for servers and clocks, so more of them than cores run at a time.
 ABREAST  := -p 8 -parallel 8
 # No folder gets into what Go builds, so that it is found in Go's cache for another clone too.
@@ -11,7 +10,8 @@ LINT     := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.
 .PHONY: help build quick test campaign fmt-check vet unit race fuzz wasm tidy-check tidy cross dist release release-check firstrun bench lint docs crawlers
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | awk -F'\t' '{printf "%-13s %s\n", $$1, $$2}'
-build: ## the program, bin/robots, without cgo as releases are: it starts in two thirds of the time
+build: ## the program, bin/robots, with the engine for browsers; without cgo as releases are: it starts in two thirds of the time
+	go run ./cmd/internal/server/pack -o cmd/internal/server/web/assets
 	CGO_ENABLED=0 go build -buildvcs=auto -o bin/ ./cmd/robots
 quick: ## build, vet and the short tests, in less than a minute once Go's cache is warm
 	go build $(PACKAGES)
@@ -37,7 +37,7 @@ fuzz: ## every fuzz target for FUZZTIME: so many inputs, or a time such as 60s
 	for f in $$(go test -list '^Fuzz' $$d | grep ^Fuzz); do echo "fuzz $$d $$f $(FUZZTIME)"; \
 	out=$$(go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$d) || { echo "$$out"; exit 1; }; done; done
 wasm: ## is the engine small enough for a browser?
-	@t=$$(mktemp -d) && GOOS=js GOARCH=wasm go build -trimpath -gcflags=all=-l -ldflags='-s -w' -o $$t/w ./testdata/wasm && n=$$(gzip -9c $$t/w | wc -c) && rm -r $$t && echo "wasm: $$n bytes gzipped, at most $(WASMMAX)" && test $$n -le $(WASMMAX)
+	go run ./cmd/internal/server/pack
 tidy-check: ## does each module stand without go.work too?
 	@.ci/tidy -check
 tidy: ## go.mod and go.sum of each module, as its code needs them

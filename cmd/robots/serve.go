@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"github.com/robotskit/robots/cache/bolt"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/server"
+	"github.com/robotskit/robots/cmd/internal/server/web"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/fleet"
 	"github.com/robotskit/robots/pace"
@@ -85,7 +87,7 @@ func serve(ctx context.Context, std *streams, c *server.Config) (err error) {
 	if err := s.open(ctx); err != nil {
 		return err
 	}
-	return server.Run(ctx, gate, s.api.Handler(), s.ready, func(at, admin net.Addr) {
+	return server.Run(ctx, gate, s.handler(), s.ready, func(at, admin net.Addr) {
 		list := []any{"open", "http://" + reachable(at) + "/", "store", s.storeName()}
 		if admin != nil {
 			list = append(list, "admin", "http://"+admin.String()+"/")
@@ -210,6 +212,16 @@ func (s *service) openFile() error {
 		return info.Size()
 	})
 	return nil
+}
+
+// handler is what is behind the gates: the API, and the page for people.
+func (s *service) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/", s.api.Handler())
+	people := web.Handler(web.Options{})
+	mux.Handle("/{$}", people)
+	mux.Handle("/page/", people)
+	return mux
 }
 
 // ready says why the service is not ready, nil if it is.

@@ -288,7 +288,7 @@ func open(r *http.Request) bool {
 // what has come. What it has counts in g.bodies.
 func (g *Gate) readBody(w *response, r *http.Request) ([]byte, *Problem) {
 	most := g.c.BodyBytes
-	if r.URL.Path == "/v1/check" {
+	if r.URL.Path == "/v1/check" || r.URL.Path == "/page/ask" { // many questions, two files
 		most = g.c.BatchBytes
 	}
 	tooLarge := NewProblem(TooLarge, fmt.Sprintf("the body has more than %d bytes", most))
