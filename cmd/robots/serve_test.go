@@ -253,3 +253,18 @@ func TestServeDemo(t *testing.T) {
 		t.Errorf("a server beside the demo: %s", got)
 	}
 }
+
+// get returns what a server answers with 200.
+func get(t *testing.T, url string) string {
+	t.Helper()
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s: status %d, %v: %s", url, resp.StatusCode, err, body)
+	}
+	return string(body)
+}
