@@ -7,7 +7,7 @@ ABREAST  := -p 8 -parallel 8
 # No folder gets into what Go builds, so that it is found in Go's cache for another clone too.
 export GOFLAGS := $(shell go env GOFLAGS) -trimpath
 LINT     := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
-.PHONY: help build quick test campaign fmt-check vet unit race fuzz wasm tidy-check tidy cross dist release release-check firstrun bench lint docs crawlers
+.PHONY: help build quick test campaign fmt-check vet unit race fuzz wasm tidy-check tidy cross dist image release release-check firstrun bench lint docs crawlers
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | awk -F'\t' '{printf "%-13s %s\n", $$1, $$2}'
 build: ## the program, bin/robots, with the engine for browsers; without cgo as releases are: it starts in two thirds of the time
@@ -46,6 +46,9 @@ cross: ## the program for other systems
 	for t in linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64; do GOOS=$${t%/*} GOARCH=$${t#*/} go build -o /dev/null ./cmd/robots || exit 1; done
 dist: ## dist/: archives and packages of the commit that is checked out, bills of materials, sums
 	go run ./cmd/internal/dist -o dist
+image: ## bin/image/: what dist makes for this machine alone, with an OCI image, of the commit that is checked out
+	rm -rf bin/image
+	go run ./cmd/internal/dist -only linux/$(shell go env GOARCH) -o bin/image
 release: ## VERSION=v1.2.3: the commit and the tags of a version (CONTRIBUTING.md)
 	.ci/release $(VERSION)
 release-check: ## a release of this tree in a temporary repository, then go install, make build, make dist and dpkg

@@ -20,6 +20,7 @@ import (
 	"testing"
 
 	"github.com/robotskit/robots/internal/campaign"
+	"github.com/robotskit/robots/internal/redistest"
 )
 
 // A served is the program as robots serve.
@@ -267,4 +268,51 @@ func get(t *testing.T, url string) string {
 		t.Fatalf("%s: status %d, %v: %s", url, resp.StatusCode, err, body)
 	}
 	return string(body)
+}
+
+// TestServeReady: a server that needs Redis is not ready while that is away, and is
+// again when it is back, though nobody asks it anything; one that does not need it
+// stays ready.
+func TestServeReady(t *testing.T) {
+	redis := redistest.Start(t, redistest.Options{Config: []string{"requirepass geheim"}})
+	t.Setenv("ROBOTS_REDIS_PASSWORD", "geheim")
+	needs := runServer(t, "--store", redis.URL())
+	not := runServer(t, "--store", redis.URL(), "--redis-optional")
+	ready := func(s *served) string {
+		resp, err := http.Get(s.admin + "/readyz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		body, _ := io.ReadAll(resp.Body)
+		return fmt.Sprint(resp.StatusCode, " ", strings.TrimSpace(string(body)))
+	}
+	until := func(want string) {
+		t.Helper()
+		for got := ""; got != want; {
+			if next := ready(needs); next != got {
+				got = next
+			}
+			if s := ready(not); s != "200 ready" {
+				t.Fatalf("who does not need Redis says %s", s)
+			}
+		}
+	}
+	until("200 ready")
+	redis.Kill()
+	until("503 not ready: Redis is away")
+	if m := get(t, needs.admin+"/metrics"); !regexp.MustCompile(`(?m)^robots_limiter_degraded_seconds [0-9.e-]*[1-9]`).MatchString(m) {
+		t.Error("the metrics do not say that the limiter is degraded")
+	}
+	redis.Up()
+	until("200 ready")
+	for _, s := range []*served{needs, not} {
+		s.signal(t)
+		if code := s.wait(); code != exitAllowed {
+			t.Errorf("exit status %d: %s", code, s.log)
+		}
+		if strings.Contains(s.log.String(), "geheim") {
+			t.Error("the log has the password")
+		}
+	}
 }
