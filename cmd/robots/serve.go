@@ -67,6 +67,7 @@ else 2. A second signal ends it at once.`,
 // A service is what robots serve runs on.
 type service struct {
 	config  *server.Config
+	now     func() time.Time
 	log     *slog.Logger
 	metrics *server.Metrics
 	api     *server.Service
@@ -78,7 +79,7 @@ type service struct {
 
 // serve runs a service until ctx ends.
 func serve(ctx context.Context, std *streams, c *server.Config) (err error) {
-	s := &service{config: c, log: slog.New(slog.NewJSONHandler(std.err, nil)), metrics: server.NewMetrics()}
+	s := &service{config: c, now: std.now, log: slog.New(slog.NewJSONHandler(std.err, nil)), metrics: server.NewMetrics()}
 	gate, err := server.NewGate(c, s.log, s.metrics)
 	if err != nil {
 		return err
@@ -141,6 +142,7 @@ func (s *service) open(ctx context.Context) error {
 		FTP:     c.FTP,
 		Dialect: dialect,
 		Version: programVersion,
+		Now:     s.now,
 	}
 	var limiter pace.Limiter
 	if c.Demo {
@@ -190,7 +192,7 @@ func (s *service) openDemo(ctx context.Context, parts *server.Parts) (err error)
 	}
 	parts.Fetch.Guard.Allow = s.demo.allow
 	s.store = cache.NewMemory(s.config.Memory)
-	return s.demo.remember(ctx, s.store, time.Now())
+	return s.demo.remember(ctx, s.store, s.now())
 }
 
 // openFile opens the file of the store.
@@ -251,7 +253,7 @@ func (s *service) observe(e cache.Event) {
 	s.metrics.Observe(e)
 	switch e.Kind {
 	case cache.StoreFailed:
-		now := time.Now().Unix()
+		now := s.now().Unix()
 		if last := s.failed.Load(); now-last >= 60 && s.failed.CompareAndSwap(last, now) {
 			s.log.Warn("the store fails, going on without it", "error", e.Err.Error())
 		}

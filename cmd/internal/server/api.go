@@ -174,7 +174,11 @@ func recovered(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun := &began{ResponseWriter: w}
 		defer func() {
-			switch fault := recover(); {
+			fault := recover()
+			if fault != nil && fault != http.ErrAbortHandler { //nolint:errorlint // the value itself is the sign
+				Fault(r.Context(), fault)
+			}
+			switch {
 			case fault == nil:
 			case fault == http.ErrAbortHandler || begun.header: //nolint:errorlint // the value itself is the sign
 				panic(http.ErrAbortHandler)

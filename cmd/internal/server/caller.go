@@ -92,3 +92,10 @@ func Wait(ctx context.Context, f func()) {
 	defer v.lent.Store(false)
 	v.gate.queue.outside(f)
 }
+
+// Fault tells the log of a panic, from the deferred function that has recovered it.
+func Fault(ctx context.Context, fault any) {
+	if v, ok := ctx.Value(passageKey{}).(*passage); ok {
+		v.gate.fault(v.id, fault)
+	}
+}

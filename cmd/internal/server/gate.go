@@ -82,6 +82,7 @@ func NewGate(c *Config, log *slog.Logger, m *Metrics) (*Gate, error) {
 // A passage is one request on its way through the gates.
 type passage struct {
 	gate   *Gate
+	id     string
 	client string
 	lent   atomic.Bool // Wait is under way
 
@@ -99,6 +100,12 @@ func (v *passage) answered(origin string, o Outcome) {
 	v.origin, v.outcome = origin, o
 }
 
+// fault counts and logs a panic.
+func (g *Gate) fault(id string, fault any) {
+	g.metrics.panics.Inc()
+	g.log.Error("panic", "id", id, "panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
+}
+
 func (v *passage) charge(n int) (ok bool, retryAfter int) {
 	wait := v.gate.clients.ask(v.client, n)
 	return wait == 0, seconds(wait)
@@ -109,12 +116,12 @@ func (g *Gate) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun := time.Now()
 		a := &response{ResponseWriter: w, gate: g, request: r}
-		v := &passage{gate: g, client: network(clientAddress(r, g.proxies))}
 		id := r.Header.Get("X-Request-Id")
 		if !plain(id, 64) {
 			id = fmt.Sprintf("%016x", rand.Uint64())
 			r.Header.Set("X-Request-Id", id)
 		}
+		v := &passage{gate: g, id: id, client: network(clientAddress(r, g.proxies))}
 		trace := r.Header.Get("Traceparent")
 		traceID := traceOf(trace)
 		h := w.Header()
@@ -129,8 +136,7 @@ func (g *Gate) Wrap(next http.Handler) http.Handler {
 		defer func() {
 			fault := recover()
 			if fault != nil && fault != http.ErrAbortHandler { //nolint:errorlint // panics are compared
-				g.metrics.panics.Inc()
-				g.log.Error("panic", "id", id, "panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
+				g.fault(id, fault)
 				a.broken = a.status != 0 && !a.plain
 				if a.status == 0 {
 					NewProblem(Internal, "this is a fault of the service; its log has it as "+id).Write(a, r)

@@ -172,6 +172,7 @@ func answering() http.Handler {
 	mux.HandleFunc("POST /v1/lint", who)
 	mux.HandleFunc("GET /{$}", who)
 	mux.HandleFunc("GET /fault", func(http.ResponseWriter, *http.Request) { panic("at the disco") })
+	mux.Handle("GET /inside", recovered(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("in the API") })))
 	mux.HandleFunc("GET /half", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "100")
 		_, _ = io.WriteString(w, "half")
@@ -268,6 +269,7 @@ func TestGates(t *testing.T) {
 		{"other method", "DELETE /v1/lint HTTP/1.1\r\n" + local, plainSite, 405, "method-not-allowed"},
 		{"no HTTP", "\x16\x03\x01\x02\r\n", plainSite, 400, "about:blank"},
 		{"a fault", "GET /fault HTTP/1.1\r\n" + local, plainSite, 500, "internal"},
+		{"a fault of the API", "GET /inside HTTP/1.1\r\n" + local, plainSite, 500, "internal"},
 		{"HEAD", "HEAD /nothing HTTP/1.1\r\n" + local, plainSite, 404, ""},
 	} {
 		text := c.request
@@ -303,7 +305,7 @@ func TestGates(t *testing.T) {
 			t.Errorf("an answer that breaks looks whole: %s", body)
 		}
 	}
-	for _, want := range []string{`"msg":"panic"`, "at the disco", "in the middle"} {
+	for _, want := range []string{`"msg":"panic"`, "at the disco", "in the middle", "in the API"} {
 		if !strings.Contains(plainSite.log.text(), want) {
 			t.Errorf("the log has no %s", want)
 		}

@@ -112,7 +112,7 @@ func overload(t *testing.T, kind string, held bool) {
 		long = campaign.Size(0, time.Second, 20*time.Second)
 	}
 	short := campaign.Size(0, time.Second, 5*time.Second)
-	child := exec.Command(os.Args[0], "-test.run=^TestChild$", "-test.timeout=1h") //nolint:gosec // this test itself
+	child := exec.Command(os.Args[0], "-test.run=^TestChild$", "-test.timeout=1h")
 	child.Env = append(os.Environ(), childEnv+"="+kind)
 	in, err := child.StdinPipe()
 	if err != nil {
