@@ -132,7 +132,7 @@ func (s *Service) route() {
 
 	s.registerCheck()
 	s.registerRobots()
-	// T
+	s.registerText()
 	// P
 	s.registerAbout()
 
@@ -293,11 +293,7 @@ func (s *Service) operation(op huma.Operation, ok map[string]*huma.Schema) huma.
 		op.Metadata = map[string]any{}
 	}
 	op.Metadata[produces] = types
-	if op.RequestBody != nil {
-		for _, media := range op.RequestBody.Content {
-			op.Metadata[memberNames] = namesOf(s.api.OpenAPI().Components.Schemas, media.Schema, nil)
-		}
-	}
+	op.Metadata[registryOf] = s.api.OpenAPI().Components.Schemas
 	op.BodyReadTimeout = -1 // the gates have one for all
 	return op
 }

@@ -94,7 +94,8 @@ func problemOf(op *huma.Operation, status int, msg string, errs []error) *Proble
 	case len(list) == 0:
 		return NewProblem(BadParameter, msg)
 	}
-	first := list[0]
+	// What is unknown first: the name that is missing may be the one that is meant.
+	first := list[max(slices.IndexFunc(list, func(f FieldError) bool { return strings.HasPrefix(f.Message, isUnknown) }), 0)]
 	t := BadParameter
 	switch {
 	case status == http.StatusBadRequest:
@@ -167,15 +168,16 @@ func shortValue(v any) any {
 
 // membersOf returns the names of all members of an operation's body.
 func membersOf(op *huma.Operation) (names []string) {
-	if op.RequestBody == nil {
-		return nil
+	if registry, ok := op.Metadata[registryOf].(huma.Registry); ok && op.RequestBody != nil {
+		for _, media := range op.RequestBody.Content {
+			names = namesOf(registry, media.Schema, names)
+		}
 	}
-	list, _ := op.Metadata[memberNames].([]string)
-	return list
+	return names
 }
 
-// memberNames is where an operation keeps the names of the members of its body.
-const memberNames = "members"
+// registryOf is where an operation keeps the schemas that its own refer to.
+const registryOf = "registry"
 
 // namesOf collects the names of members in a schema.
 func namesOf(r huma.Registry, s *huma.Schema, names []string) []string {
