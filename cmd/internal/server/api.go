@@ -133,7 +133,7 @@ func (s *Service) route() {
 	s.registerCheck()
 	s.registerRobots()
 	s.registerText()
-	// P
+	s.registerPermits()
 	s.registerAbout()
 
 	document, err := json.Marshal(s.api.OpenAPI())
