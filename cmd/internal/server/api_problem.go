@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"github.com/danielgtaylor/huma/v2/validation"
+	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
 )
 
@@ -152,7 +153,7 @@ func describe(location string) string {
 		return "the body"
 	}
 	_, name, _ := strings.Cut(location, ".")
-	return ask.Clip(name)
+	return robots.Printable(ask.Clip(name))
 }
 
 // shortValue returns what a problem repeats of a value: text of some 80 bytes, numbers,
