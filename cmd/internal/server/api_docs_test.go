@@ -202,12 +202,12 @@ Members are added to answers, never changed or taken away, and CHANGELOG.md says
 
 `, d.About)
 	for _, o := range d.Operations {
-		fmt.Fprintf(&w, "- [`%s %s`](#%s): %s\n", o.Method, o.Path, o.ID, o.Summary)
+		fmt.Fprintf(&w, "- [`%s %s`](#%s): %s\n", o.Method, o.Path, anchor(o), o.Summary)
 	}
 	for _, o := range d.Operations {
-		fmt.Fprintf(&w, "\n<a id=\"%s\"></a>\n\n## %s %s\n\n%s\n", o.ID, o.Method, o.Path, o.Summary)
+		fmt.Fprintf(&w, "\n## %s %s\n\n%s\n", o.Method, o.Path, o.Summary)
 		if o.Description != "" {
-			fmt.Fprintf(&w, "\n%s\n", o.Description)
+			fmt.Fprintf(&w, "\n%s\n", filled(o.Description))
 		}
 		table(&w, "parameter", o.Parameters)
 		for _, body := range o.Bodies {
@@ -223,6 +223,27 @@ Members are added to answers, never changed or taken away, and CHANGELOG.md says
 		fmt.Fprintf(&w, "| `%s` | %d | %s |\n", t, problems[t].status, problems[t].title)
 	}
 	return w.Bytes()
+}
+
+// filled breaks a text into lines.
+func filled(text string) string {
+	out, width := "", 0
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case width == 0:
+		case width+1+len(word) > 125:
+			out, width = out+"\n", 0
+		default:
+			out, width = out+" ", width+1
+		}
+		out, width = out+word, width+len(word)
+	}
+	return out
+}
+
+// anchor is what a heading is linked by.
+func anchor(o describedOperation) string {
+	return strings.ToLower(o.Method) + "-" + strings.NewReplacer("/", "", "{", "", "}", "", ".", "").Replace(o.Path)
 }
 
 func table(w io.Writer, what string, members []describedMember) {
