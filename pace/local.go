@@ -3,6 +3,7 @@ package pace
 import (
 	"context"
 	"hash/maphash"
+	"math/rand/v2"
 	"net/netip"
 	"slices"
 	"sync"
@@ -128,7 +129,8 @@ func (l *Local) NotBefore(ctx context.Context, key Key, s *Schedule) (Turn, erro
 	return l.decide(key, s, nil).turn(), nil
 }
 
-// lentGrant marks the ids of grants that are lent, which count from 1 as the others do.
+// lentGrant marks the ids of grants that are lent. The rest of one is random, so that a
+// limiter of another process does not take it for one of its own.
 const lentGrant = 1 << 61
 
 // Reserve grants the next start if it is at most within from now.
@@ -406,7 +408,10 @@ func (l *Local) grant(d *decision, hold time.Duration, mark uint64) Grant {
 	a := l.activate(d.origin)
 	start := d.moment(turn.Start)
 	l.grants++
-	g := grant{id: l.grants | mark, start: start, end: after(start, hold), last: never, addr: d.addr}
+	g := grant{id: l.grants, start: start, end: after(start, hold), last: never, addr: d.addr}
+	if mark != 0 {
+		g.id = mark | rand.Uint64N(mark)
+	}
 	if s, known := l.sites[d.origin]; known {
 		g.last = s.last
 	}

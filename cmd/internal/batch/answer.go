@@ -161,13 +161,15 @@ func (a *Answerer) judge(q *Question, r *fetch.Record, now time.Time) (path robo
 	if q.url == nil {
 		return path, "", fail(BadURL, errors.New("url is missing"))
 	}
-	url, ok := decodeString(q.url)
-	if !ok {
-		return path, "", fail(BadURL, errors.New("url is not a string"))
-	}
 	fetched := a.fetches(q)
-	if _, path, err = ask.URL(d, url, fetched); err != nil {
-		return path, "", fail(BadURL, err)
+	if url, path = q.text, q.path; !q.split || d.Escapes == robots.EscapesRaw {
+		var ok bool
+		if url, ok = decodeString(q.url); !ok {
+			return path, "", fail(BadURL, errors.New("url is not a string"))
+		}
+		if _, path, err = ask.URL(d, url, fetched); err != nil {
+			return path, "", fail(BadURL, err)
+		}
 	}
 	tokens, heard := a.heard[heardAgent{d.Name, string(q.agent)}]
 	if !heard {

@@ -28,9 +28,12 @@ type Parts struct {
 	// Cache says how what was fetched is kept. Its Fetcher is not used: the service asks
 	// for each fetch whether its caller may cause it.
 	Cache cache.Options
-	// Fetches is how many origins may be asked at a time, those whose callers wait no
-	// longer included: 256 if 0.
+	// Fetches is how many origins may be asked, or wait for their turn, at a time, those
+	// whose callers have gone included: 2,048 if 0. How many connections there are at a
+	// time Fetch says.
 	Fetches int
+	// BodyTimeout is how long the body of a request may take: 15 s if 0.
+	BodyTimeout time.Duration
 	// FTP permits origins with the scheme ftp.
 	FTP bool
 	// Limiter hands out permits: one of this process if nil. It must be a pace.Lender.
@@ -89,7 +92,8 @@ func New(p Parts) (*Service, error) {
 	if len(p.Secret) == 0 {
 		p.Secret = []byte(rand.Text() + rand.Text())
 	}
-	p.Fetches = cmp.Or(p.Fetches, 256)
+	p.Fetches = cmp.Or(p.Fetches, 2048)
+	p.BodyTimeout = cmp.Or(p.BodyTimeout, 15*time.Second)
 	p.Version = cmp.Or(p.Version, "unknown")
 	s := &Service{parts: p, lender: lender, now: p.Now, views: map[asker]*cache.View[*terms]{}}
 	if s.now == nil {
@@ -132,9 +136,10 @@ func (s *Service) route() {
 
 	s.registerCheck()
 	s.registerRobots()
-	// T
-	// P
+	s.registerText()
+	s.registerPermits()
 	s.registerAbout()
+	s.registerDocs()
 
 	document, err := json.Marshal(s.api.OpenAPI())
 	if err != nil {
@@ -297,12 +302,8 @@ func (s *Service) operation(op huma.Operation, ok map[string]*huma.Schema) huma.
 		op.Metadata = map[string]any{}
 	}
 	op.Metadata[produces] = types
-	if op.RequestBody != nil {
-		for _, media := range op.RequestBody.Content {
-			op.Metadata[memberNames] = namesOf(s.api.OpenAPI().Components.Schemas, media.Schema, nil)
-		}
-	}
-	op.BodyReadTimeout = -1 // the gates have one for all
+	op.Metadata[registryOf] = s.api.OpenAPI().Components.Schemas
+	op.BodyReadTimeout = s.parts.BodyTimeout
 	return op
 }
 

@@ -131,3 +131,26 @@ func TestBatchRefuses(t *testing.T) {
 		t.Errorf("8 MiB: %d %s", r.status, r.body)
 	}
 }
+
+// TestBusy: what goes on after its callers have gone is bounded.
+func TestBusy(t *testing.T) {
+	b, slow, other := newBench(t, Parts{Fetches: 1}), newSite(t, shop), newSite(t, shop)
+	slow.hold = make(chan struct{})
+	if r := b.get("/v1/check?wait=10ms&url=" + slow.URL); r.status != 503 || !strings.Contains(r.body, "/problems/pending") {
+		t.Fatalf("%d %s", r.status, r.body)
+	}
+	if r := b.get("/v1/check?url=" + other.URL); r.status != 503 || !strings.Contains(r.body, "/problems/busy") {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	close(slow.hold)
+	if r := b.get("/v1/check?wait=30s&url=" + slow.URL); r.status != 200 {
+		t.Fatalf("%d %s", r.status, r.body)
+	}
+	for i := 0; ; i++ { // the visit is left when its record is stored
+		if r := b.get("/v1/check?url=" + other.URL); r.status == 200 {
+			break
+		} else if i == 10_000 {
+			t.Fatalf("%d %s", r.status, r.body)
+		}
+	}
+}

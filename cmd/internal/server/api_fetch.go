@@ -188,8 +188,12 @@ func wrong(t ProblemType, location, value, message string) *Problem {
 
 // get waits for what a site says to an asker.
 func (s *Service) get(ctx context.Context, v *cache.View[*terms], origin robots.Origin, wait time.Duration) (*fetch.Record, *terms, *Problem) {
-	var r *fetch.Record
-	var t *terms
+	// What is held is answered without a timer, and its refresh before its end is not the
+	// caller's: no question is behind it.
+	r, t, err := v.Get(ended, origin)
+	if err == nil {
+		return r, t, nil
+	}
 	p := s.await(ctx, origin, wait, func(ctx context.Context) (err error) {
 		r, t, err = v.Get(ctx, origin)
 		return err
@@ -199,6 +203,9 @@ func (s *Service) get(ctx context.Context, v *cache.View[*terms], origin robots.
 
 // record waits for the record of a site.
 func (s *Service) record(ctx context.Context, origin robots.Origin, wait time.Duration) (r *fetch.Record, p *Problem) {
+	if r = s.held(origin); r != nil {
+		return r, nil
+	}
 	p = s.await(ctx, origin, wait, func(ctx context.Context) (err error) {
 		r, err = s.cache.Get(ctx, origin)
 		return err

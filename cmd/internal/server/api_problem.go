@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"github.com/danielgtaylor/huma/v2/validation"
+	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
 )
 
@@ -94,7 +96,8 @@ func problemOf(op *huma.Operation, status int, msg string, errs []error) *Proble
 	case len(list) == 0:
 		return NewProblem(BadParameter, msg)
 	}
-	first := list[0]
+	// What is unknown first: the name that is missing may be the one that is meant.
+	first := list[max(slices.IndexFunc(list, func(f FieldError) bool { return strings.HasPrefix(f.Message, isUnknown) }), 0)]
 	t := BadParameter
 	switch {
 	case status == http.StatusBadRequest:
@@ -150,7 +153,7 @@ func describe(location string) string {
 		return "the body"
 	}
 	_, name, _ := strings.Cut(location, ".")
-	return ask.Clip(name)
+	return robots.Printable(ask.Clip(name))
 }
 
 // shortValue returns what a problem repeats of a value: text of some 80 bytes, numbers,
@@ -167,15 +170,16 @@ func shortValue(v any) any {
 
 // membersOf returns the names of all members of an operation's body.
 func membersOf(op *huma.Operation) (names []string) {
-	if op.RequestBody == nil {
-		return nil
+	if registry, ok := op.Metadata[registryOf].(huma.Registry); ok && op.RequestBody != nil {
+		for _, media := range op.RequestBody.Content {
+			names = namesOf(registry, media.Schema, names)
+		}
 	}
-	list, _ := op.Metadata[memberNames].([]string)
-	return list
+	return names
 }
 
-// memberNames is where an operation keeps the names of the members of its body.
-const memberNames = "members"
+// registryOf is where an operation keeps the schemas that its own refer to.
+const registryOf = "registry"
 
 // namesOf collects the names of members in a schema.
 func namesOf(r huma.Registry, s *huma.Schema, names []string) []string {
@@ -197,47 +201,72 @@ func namesOf(r huma.Registry, s *huma.Schema, names []string) []string {
 // strictQuery refuses parameters that are not known, with the name that is meant, and those
 // that are given twice without being a list: which one counts would be a guess.
 func strictQuery(ctx huma.Context, next func(huma.Context)) {
-	at := ctx.URL()
-	if at.RawQuery == "" {
-		next(ctx)
-		return
-	}
-	query, err := url.ParseQuery(at.RawQuery) //nolint:forbidigo // the query of a request to this service
-	if err != nil {
-		writeProblem(ctx, NewProblem(BadParameter, "the query cannot be read: write special characters as %XX, and & between parameters"))
-		return
-	}
-	var known []string
-	lists := map[string]bool{}
-	for _, p := range ctx.Operation().Parameters {
-		if p.In == "query" {
-			known = append(known, p.Name)
-			lists[p.Name] = p.Schema != nil && p.Schema.Type == huma.TypeArray
+	r, _ := humago.Unwrap(ctx)
+	params := ctx.Operation().Parameters
+	seen := uint64(0)
+	for part := range strings.SplitSeq(r.URL.RawQuery, "&") {
+		name, value, _ := strings.Cut(part, "=")
+		if !escaped(name) || !escaped(value) {
+			writeProblem(ctx, NewProblem(BadParameter, "the query cannot be read: write special characters as %XX, a semicolon as %3B, and & between parameters"))
+			return
 		}
-	}
-	for name, values := range query {
-		isList, is := lists[name]
-		e := FieldError{Location: "query." + ask.Clip(name), Message: isUnknown}
+		if part == "" {
+			continue
+		}
+		if strings.ContainsAny(name, "%+") {
+			name, _ = url.QueryUnescape(name) //nolint:forbidigo // the query of a request to this service
+		}
+		i := slices.IndexFunc(params, func(p *huma.Param) bool { return p.In == "query" && p.Name == name })
+		e := FieldError{Location: "query." + strings.ToValidUTF8(ask.Clip(name), "\uFFFD"), Message: isUnknown}
 		switch {
-		case !is && len(known) == 0:
-			e.Message += ": there are no parameters"
-		case !is:
-			if meant := ask.Nearest(name, known); meant != "" {
-				e.Message += ": is " + meant + " meant?"
-			} else {
-				e.Message += ": there are " + strings.Join(known, ", ")
-			}
-		case !isList && len(values) > 1:
-			e.Message = fmt.Sprintf("is given %d times: give it once", len(values))
+		case i < 0:
+			e.Message += meantOf(name, params)
+		case seen&(1<<i) != 0 && params[i].Schema.Type != huma.TypeArray:
+			e.Message = "is given more than once: give it once"
 		default:
+			seen |= 1 << i
 			continue
 		}
 		t := BadParameter
 		if name == "url" {
 			t = BadURL
 		}
-		writeProblem(ctx, NewProblem(t, strings.ToValidUTF8(describe(e.Location), "\uFFFD")+" "+e.Message, e))
+		writeProblem(ctx, NewProblem(t, describe(e.Location)+" "+e.Message, e))
 		return
 	}
 	next(ctx)
+}
+
+// escaped reports whether a part of a query is one, so that all who read it read the same.
+func escaped(s string) bool {
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case ';':
+			return false
+		case '%':
+			if i+2 >= len(s) || !isHex(s[i+1]) || !isHex(s[i+2]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func isHex(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c|' ' && c|' ' <= 'f' }
+
+// meantOf says which parameter is meant by an unknown name, or which there are.
+func meantOf(name string, params []*huma.Param) string {
+	var known []string
+	for _, p := range params {
+		if p.In == "query" {
+			known = append(known, p.Name)
+		}
+	}
+	if len(known) == 0 {
+		return ": there are no parameters"
+	}
+	if meant := ask.Nearest(name, known); meant != "" {
+		return ": is " + meant + " meant?"
+	}
+	return ": there are " + strings.Join(known, ", ")
 }

@@ -18,7 +18,10 @@ func (s *Service) schema(v any) *huma.Schema {
 }
 
 // An orNull is a member that is null where there is nothing.
-type orNull[T any] struct{}
+type orNull[T any] struct{ Value *T }
+
+// MarshalJSON writes the value or null.
+func (v orNull[T]) MarshalJSON() ([]byte, error) { return json.Marshal(v.Value) }
 
 // Schema allows null beside a T.
 func (orNull[T]) Schema(r huma.Registry) *huma.Schema {

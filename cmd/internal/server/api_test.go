@@ -312,7 +312,7 @@ func TestCheckRefuses(t *testing.T) {
 		{"", BadURL, "url is missing"},
 		{"?url=nonsense", BadURL, `URL "nonsense": not an absolute URL such as https://example.com/page`},
 		{"?url=mailto:a@b.example", BadURL, ""},
-		{"?url=https://a.example/&url=https://b.example/", BadURL, "url is given 2 times: give it once"},
+		{"?url=https://a.example/&url=https://b.example/", BadURL, "url is given more than once: give it once"},
 		{"?url=https://a.example/&agnet=x", BadParameter, "agnet is not a name that is known here: is agent meant?"},
 		{"?url=https://a.example/&x=1", BadParameter, "x is not a name that is known here: there are url, agent, dialect, user_initiated, wait, as"},
 		{"?url=https://a.example/&dialect=gogle", BadParameter, `unknown dialect "gogle" (did you mean google?): there are`},
@@ -322,7 +322,7 @@ func TestCheckRefuses(t *testing.T) {
 		{"?url=https://a.example/&agent=A,B", BadParameter, "agent is a list in one string: give its names one by one, the most wanted first, A, then B"},
 		{"?url=https://a.example/&agent=" + strings.Repeat("x", 129), BadParameter, "agent has more than 128 bytes: give a product token such as MyBot"},
 		{"?url=https://a.example/" + strings.Repeat("&agent=x", 21), BadParameter, "agent must have 20 entries or fewer"},
-		{"?url=https://a.example/%zz", BadParameter, "the query cannot be read: write special characters as %XX, and & between parameters"},
+		{"?url=https://a.example/%zz", BadParameter, "the query cannot be read: write special characters as %XX, a semicolon as %3B, and & between parameters"},
 		{"?url=ftp://a.example/", BadURL, "sites with the scheme ftp are not asked by this service: ask about http or https"},
 	} {
 		r := b.get("/v1/check" + tt.query)

@@ -596,9 +596,9 @@ func TestQueue(t *testing.T) {
 	})
 }
 
-// TestBusy: beyond places and queue a request gets 503 at once, and the admin
+// TestGateBusy: beyond places and queue a request gets 503 at once, and the admin
 // listener answers all the same.
-func TestBusy(t *testing.T) {
+func TestGateBusy(t *testing.T) {
 	hold := make(chan struct{})
 	entered := make(chan struct{}, 2)
 	var ready error
