@@ -83,6 +83,14 @@ func dist(ctx context.Context, said io.Writer, output, only string) error {
 	if err != nil {
 		return err
 	}
+	// The engine of the page, which no checkout has.
+	if _, err := command(ctx, b.folder, environment, "go", "run", "./cmd/internal/server/pack", "-o", "cmd/internal/server/web/assets"); err != nil {
+		return err
+	}
+	unit, err := os.ReadFile(filepath.Join(b.folder, "docs", "operating", "robots.service"))
+	if err != nil {
+		return err
+	}
 	programs := map[target]*program{}
 	for _, t := range wanted {
 		if programs[t], err = b.program(ctx, t); err != nil {
@@ -118,12 +126,17 @@ func dist(ctx context.Context, said io.Writer, output, only string) error {
 			return err
 		}
 		if t.os == "linux" {
-			pack, err := debianPackage(p.data, t.arch, number, manual, licenses, b.time)
+			pack, err := debianPackage(p.data, t.arch, number, manual, licenses, unit, b.time)
 			if err != nil {
 				return err
 			}
 			made["robots_"+debianVersion(number)+"_"+t.arch+".deb"] = pack
 		}
+	}
+	if image, err := image(programs, licenses, version, b.time); err != nil {
+		return err
+	} else if image != nil {
+		made["robots_"+number+"_oci.tar"] = image
 	}
 	if err := os.MkdirAll(output, 0o755); err != nil {
 		return err

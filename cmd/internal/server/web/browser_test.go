@@ -1,0 +1,247 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// One Chromium runs for all tests, each of which has a tab in a context of its own:
+// no cookies, caches and service workers are shared.
+var (
+	engineDir string          // robots.wasm, packed
+	browser   context.Context // of chromedp, nil without Chromium
+	noBrowser error           // why
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(testMain(m))
+}
+
+func testMain(m *testing.M) int {
+	temp, err := os.MkdirTemp("", "robots-page-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(temp)
+	stop := startBrowser(temp)
+	defer stop()
+	engineDir = filepath.Join(temp, "engine")
+	if err := os.Mkdir(engineDir, 0o755); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if browser != nil {
+		cmd := exec.Command("go", "run", "../pack", "-gzip", "-o", engineDir)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "%v: %s", err, out)
+			return 1
+		}
+	}
+	return m.Run()
+}
+
+// startBrowser starts Debian's Chromium.
+func startBrowser(temp string) (stop func()) {
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		noBrowser = errors.New("there is no chromium here")
+		return func() {}
+	}
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(),
+		chromedp.ExecPath(path), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
+		chromedp.Flag("disable-renderer-backgrounding", true), chromedp.Flag("disable-background-timer-throttling", true),
+		chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("lang", "en-US"),
+		chromedp.UserDataDir(filepath.Join(temp, "profile")))
+	b, cancelTab := chromedp.NewContext(ctx)
+	if err := chromedp.Do(b); err != nil {
+		noBrowser = fmt.Errorf("chromium does not start: %w", err)
+		cancelTab()
+		cancel()
+		return func() {}
+	}
+	browser = b
+	return func() {
+		_ = chromedp.Cancel(b)
+		cancelTab()
+		cancel()
+	}
+}
+
+// A tab is the page in a browser, and what went wrong in it.
+type tab struct {
+	testing.TB
+	ctx  context.Context
+	site *httptest.Server
+
+	mu       sync.Mutex
+	wrong    []string // console errors, violations of the policy, requests to others
+	requests []string // to the site, by the page itself
+}
+
+// serve starts a server of the page. Around stands around its handler, if it is not nil.
+func serve(t testing.TB, o Options, around func(http.Handler) http.Handler) *httptest.Server {
+	t.Helper()
+	if browser == nil {
+		t.Skip(noBrowser)
+	}
+	if o.Engine == nil {
+		o.Engine = os.DirFS(engineDir)
+	}
+	h := Handler(o)
+	if around != nil {
+		h = around(h)
+	}
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// open opens a tab with the site. Fragment is what stands behind its address.
+func open(t testing.TB, site *httptest.Server, fragment string) *tab {
+	t.Helper()
+	b := &tab{TB: t, site: site}
+	ctx, cancel := context.WithTimeout(browser, 2*time.Minute) // for all of a test, on the slowest machine
+	t.Cleanup(cancel)
+	b.ctx, cancel = chromedp.NewContext(ctx, chromedp.WithNewBrowserContext(), chromedp.WithListener(b.heard))
+	t.Cleanup(cancel)
+	_, err := chromedp.Call(b.ctx, network.Enable, network.EnableParams{})
+	b.ok(err)
+	_, err = chromedp.Call(b.ctx, log.Enable, cdp.Empty{})
+	b.ok(err)
+	b.ok(chromedp.Do(b.ctx, chromedp.EmulateViewport(1280, 860), chromedp.Navigate(site.URL+"/"+fragment)))
+	t.Cleanup(func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, w := range b.wrong {
+			t.Error(w)
+		}
+	})
+	b.wait(`document.querySelector('[role=grid]') !== null && page.state.answered === page.state.version`)
+	return b
+}
+
+func (b *tab) heard(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := event.(type) {
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning {
+			b.wrong = append(b.wrong, "the browser says: "+e.Entry.Text)
+		}
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == "error" || e.Type == "warning" || e.Type == "assert" {
+			b.wrong = append(b.wrong, fmt.Sprintf("console: %v", e.Args[0]))
+		}
+	case *runtime.EventExceptionThrown:
+		b.wrong = append(b.wrong, "exception: "+e.ExceptionDetails.Text)
+	case *network.EventRequestWillBeSent:
+		url := e.Request.URL
+		switch rest, own := strings.CutPrefix(url, b.site.URL); {
+		case own:
+			b.requests = append(b.requests, rest)
+		case !strings.HasPrefix(url, "data:") && !strings.HasPrefix(url, "blob:"):
+			b.wrong = append(b.wrong, "a request to another host: "+url)
+		}
+	}
+}
+
+func (b *tab) ok(err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// eval returns what a script gives, or what its promise does.
+func eval[T any](b *tab, script string) T {
+	b.Helper()
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.Fatalf("%.300s: %v", script, err)
+	}
+	return v
+}
+
+func (b *tab) do(script string) {
+	b.Helper()
+	eval[bool](b, "(async () => {"+script+"; return true })()")
+}
+
+// wait waits until an expression is true, asked in every frame and at least every
+// 50 ms: the policy of the page forbids functions out of strings, and an evaluation by
+// the protocol is none.
+func (b *tab) wait(condition string) {
+	b.Helper()
+	ok := eval[bool](b, `new Promise((done) => {
+		const end = Date.now() + 60000;
+		const ask = () => { let v = false; try { v = Boolean(`+condition+`) } catch {} ; v || Date.now() > end ? done(v) : setTimeout(ask, 10) };
+		ask();
+	})`)
+	if !ok {
+		b.Fatalf("it never became true: %s; the page says %q", condition, eval[string](b, `document.body.innerText.slice(0, 3000)`))
+	}
+}
+
+// settled waits until all that is shown is about what is there.
+func (b *tab) settled() {
+	b.Helper()
+	b.wait(`page.state.answered === page.state.version && !page.engine.busy()`)
+}
+
+// key presses a key with the modifiers: 1 Alt, 2 Ctrl, 8 Shift.
+func (b *tab) key(name string, modifiers ...int) {
+	b.Helper()
+	codes := map[string]int{"Enter": 13, "Escape": 27, "Tab": 9, "ArrowDown": 40, "ArrowRight": 39, "ArrowUp": 38, "ArrowLeft": 37, "z": 90}
+	m := 0
+	for _, x := range modifiers {
+		m |= x
+	}
+	for _, kind := range []string{"rawKeyDown", "keyUp"} {
+		text := ""
+		if name == "Enter" && kind == "rawKeyDown" {
+			text = "\r"
+		}
+		_, err := chromedp.Call(b.ctx, input.DispatchKeyEvent, input.DispatchKeyEventParams{
+			Type: input.DispatchKeyEventType(kind), Key: name, Code: name, WindowsVirtualKeyCode: int64(codes[name]), Modifiers: int64(m), Text: text,
+		})
+		b.ok(err)
+	}
+}
+
+// screenshot writes what is seen into the folder of the test's artifacts.
+func (b *tab) screenshot(name string) []byte {
+	b.Helper()
+	png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	b.ok(err)
+	if dir := os.Getenv("SCREENSHOTS"); dir != "" {
+		b.ok(os.WriteFile(filepath.Join(dir, name+".png"), png, 0o644))
+	}
+	return png
+}
+
+func TestFirst(t *testing.T) {
+	b := open(t, serve(t, Options{}, nil), "")
+	b.settled()
+	b.screenshot("light")
+	t.Log(eval[string](b, "document.body.innerText"))
+}
