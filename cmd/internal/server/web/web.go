@@ -54,7 +54,7 @@ func Handler(o Options) http.Handler {
 		o.Engine = files
 	}
 	p := &pages{assets: map[string]*asset{}}
-	for _, name := range []string{"page.js", "page.css", "worker.js", "sw.js"} {
+	for _, name := range []string{"page.js", "page.css", "worker.js", "sw.js", "licenses.txt"} {
 		body, err := fs.ReadFile(files, name)
 		if err != nil {
 			panic(err)
@@ -97,6 +97,7 @@ var kinds = map[string]string{
 	".js":   "text/javascript; charset=utf-8",
 	".css":  "text/css; charset=utf-8",
 	".wasm": "application/wasm",
+	".txt":  "text/plain; charset=utf-8",
 }
 
 func newAsset(name string, content map[string][]byte, body []byte) *asset {

@@ -203,7 +203,7 @@ function readURLs() {
 }
 
 function fitURLs() {
-  $('urls').rows = Math.max(3, Math.min(8, state.urls.length + 1));
+  $('urls').rows = Math.max(2, Math.min(4, state.urls.length + 1));
 }
 
 // setURLs writes the list, of which the table follows.

@@ -19,7 +19,7 @@ export function panels({ reveal, fix, fixAll, addURL }) {
     }
     const may = { allow: ' may fetch ', disallow: ' may not fetch ', undefined: ' has no defined answer for ' }[e.word];
     const parts = [
-      element('p', { class: 'lead ' + e.word }, mark(e.word), element('span', {}, element('strong', {}, crawler.name), may, element('code', {}, url), ':')),
+      element('p', { class: 'lead ' + e.word }, mark(e.word), element('span', {}, element('strong', {}, crawler.name), may, element('code', {}, url))),
       element('p', { class: 'rule' }, ...e.line ? [lineButton(e.line), ' ', element('code', {}, e.rule)] : [ capital(e.sentence.replace(/^(allowed|disallowed|undefined): /, '')) + '.']),
       element('h3', {}, 'Step by step'),
       element('ol', { class: 'steps' }, ...e.steps.map((s) => element('li', {}, element('span', {}, capital(s.text) + '.'), ' ', clause(s.clause)))),
