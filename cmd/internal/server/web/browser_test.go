@@ -202,7 +202,7 @@ func (b *tab) wait(condition string) {
 // settled waits until all that is shown is about what is there.
 func (b *tab) settled() {
 	b.Helper()
-	b.wait(`page.state.answered === page.state.version && !page.engine.busy()`)
+	b.wait(`page.state.answered === page.state.version && !page.busy()`)
 }
 
 // key presses a key with the modifiers: 1 Alt, 2 Ctrl, 8 Shift.

@@ -221,7 +221,16 @@ $('urls').addEventListener('change', fitURLs);
 
 // The questions.
 
-const engine = createEngine(document.documentElement.dataset.engine === 'wasm', onMode);
+const engine = createEngine(document.documentElement.dataset.engine === 'wasm', onMode, true);
+
+// Proofs may take seconds, so they have a worker of their own: no verdict waits for
+// one. It asks the server only where the other does, which the page then says.
+let prover = null;
+
+function prove(kind, args, done) {
+  prover ||= createEngine(state.mode === 'wasm', () => {}, state.mode !== 'wasm');
+  prover.ask(kind, args, done);
+}
 
 function onMode(mode, why) {
   if (mode === state.mode && mode !== 'failed') {
@@ -231,6 +240,9 @@ function onMode(mode, why) {
   $('loading').hidden = true;
   clearTimeout(onMode.late);
   document.body.dataset.engine = mode;
+  if (mode === 'server') {
+    prover = null;
+  }
   const privacy = {
     loading: 'Your text stays in this browser.',
     wasm: 'Your text stays in this browser.',
@@ -270,9 +282,10 @@ function changed() {
   askWhy();
   clearTimeout(slow);
   slow = setTimeout(() => {
-    engine.ask('lint', () => [file()], withFile((answer, version) => {
+    slow = 0;
+    prove('lint', () => [file()], withFile((answer, version) => {
       state.findings = { ...answer, file: version };
-      show.findings(answer);
+      drawFindings();
       editor.findings(answer.findings, fix);
       status();
     }));
@@ -345,7 +358,7 @@ function drawCounts() {
 }
 
 function askNever() {
-  engine.ask('decides', () => [file(), columns().map(written).join('\n')], withFile((answer) => {
+  prove('decides', () => [file(), columns().map(written).join('\n')], withFile((answer) => {
     state.never = answer.never;
     drawCounts();
   }));
@@ -404,13 +417,20 @@ function askRates() {
   engine.ask('rates', () => [file(), written(crawler), String(Math.floor(Date.now() / 1000))], withFile((answer) => show.rates(answer, crawler)));
 }
 
+// drawFindings draws what is open: of a hostile file there are hundreds.
+function drawFindings() {
+  if (state.findings && state.tab === 'findings') {
+    show.findings(state.findings);
+  }
+}
+
 function askDiff() {
   $('compare').setAttribute('aria-pressed', String(Boolean(state.before)));
   if (!state.before) {
     show.changes(null);
     return;
   }
-  engine.ask('diff', () => [state.before, file(), columns().map(written).join('\n')], withFile((answer) => show.changes(answer)));
+  prove('diff', () => [state.before, file(), columns().map(written).join('\n')], withFile((answer) => show.changes(answer)));
 }
 
 // fix applies the edits of a finding to the bytes that they are about.
@@ -431,7 +451,7 @@ function fix(finding) {
 }
 
 function fixAll() {
-  engine.ask('mend', () => [file()], withFile((answer) => editor.edit(answer.text)));
+  prove('mend', () => [file()], withFile((answer) => editor.edit(answer.text)));
 }
 
 const show = panels({
@@ -505,6 +525,7 @@ function openTab(name) {
     $('panel-' + t).hidden = t !== name;
   }
   askRates();
+  drawFindings();
 }
 
 tabs.forEach((t, i) => {
@@ -751,4 +772,5 @@ engine.ask('dialects', () => [], (answer) => {
 });
 
 // For the tests of the page: what it holds, and its link.
-globalThis.page = { snapshot, link, restore, engine, state, matrix, inWords, marks, words, mark };
+const busy = () => Boolean(slow) || engine.busy() || Boolean(prover?.busy());
+globalThis.page = { snapshot, link, restore, busy, state, matrix, inWords, marks, words, mark };

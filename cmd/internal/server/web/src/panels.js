@@ -3,6 +3,8 @@
 
 import { element, mark, marks, words } from './matrix.js';
 
+const mostDrawn = 200; // findings
+
 const capital = (s) => s && s[0].toUpperCase() + s.slice(1);
 const count = (n, one, many) => n.toLocaleString('en') + ' ' + (n === 1 ? one : many);
 
@@ -67,17 +69,18 @@ export function panels({ reveal, fix, fixAll, addURL }) {
   }
 
   function findings(answer) {
+    const hidden = Math.max(0, answer.findings.length - mostDrawn) + answer.dropped;
     const safe = answer.findings.filter((f) => f.fix?.safe).length;
     at('findings').replaceChildren(
       element('p', { class: 'lead' }, answer.findings.length ? count(answer.findings.length, 'finding', 'findings') + '.' : 'Nothing was found that is wrong.'),
       safe ? element('p', {}, element('button', { type: 'button', onclick: fixAll }, 'Make all proved fixes'), element('span', { class: 'soft' }, ' They change no verdict of any crawler in any dialect.')) : '',
-      element('ul', { class: 'findings' }, ...answer.findings.map((f) => element('li', { class: f.severity },
+      element('ul', { class: 'findings' }, ...answer.findings.slice(0, mostDrawn).map((f) => element('li', { class: f.severity },
         element('p', {}, element('span', { class: 'severity' }, { error: '✕ error', warning: '! warning', note: 'i note' }[f.severity] || f.severity), ' ', lineButton(f.line), ' ', element('span', {}, capital(f.message) + '.')),
         f.advice ? element('p', {}, capital(f.advice) + '.') : null,
         element('p', { class: 'soft' }, f.why, ' ', element('span', { class: 'clause' }, f.id), ' ', clause(f.clause)),
         f.fix ? element('p', {}, element('button', { type: 'button', onclick: () => fix(f) }, f.fix.safe ? 'Fix' : 'Change'),
           element('span', { class: 'soft' }, f.fix.safe ? ' changes no verdict: proved' : f.fix.change ? ' ' + f.fix.change : ' may change verdicts')) : null))),
-      answer.dropped ? element('p', { class: 'soft' }, 'and ' + count(answer.dropped, 'more', 'more')) : '',
+      hidden > 0 ? element('p', { class: 'soft' }, 'and ' + count(hidden, 'more', 'more')) : '',
       answer.undecided ? element('p', { class: 'soft' }, 'The file is hard: not every proof was finished, so more rules may be without effect.') : '');
   }
 
