@@ -230,9 +230,7 @@ func (b *tab) screenshot(name string) []byte {
 	b.Helper()
 	png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 	b.ok(err)
-	if dir := os.Getenv("SCREENSHOTS"); dir != "" {
-		b.ok(os.WriteFile(filepath.Join(dir, name+".png"), png, 0o644))
-	}
+	b.ok(os.WriteFile(filepath.Join(b.ArtifactDir(), name+".png"), png, 0o644))
 	return png
 }
 

@@ -560,20 +560,54 @@ func TestOneEngine(t *testing.T) {
 	t.Logf("%d answers about %d files are those of the engine", answers, files)
 }
 
-// TestScreenshots makes the picture of README.md; SCREENSHOTS names a folder for all.
-func TestScreenshots(t *testing.T) {
-	if os.Getenv("SCREENSHOTS") == "" {
-		t.Skip("SCREENSHOTS names no folder")
+// TestManyURLs: rows are drawn as they are seen, and no more than the most are asked.
+func TestManyURLs(t *testing.T) {
+	b := open(t, serve(t, Options{}, nil), "")
+	b.do(`const u = document.querySelector('#urls'); u.value = Array.from({ length: 1200 }, (_, i) => '/basket/' + i).join('\n'); u.dispatchEvent(new Event('input'))`)
+	b.settled()
+	if n := eval[int](b, `document.querySelectorAll('#grid tbody tr').length`); n != 200 {
+		t.Errorf("%d rows are drawn at once, want 200", n)
 	}
+	if said := b.text("#message"); !strings.Contains(said, "the other 200 are left out") {
+		t.Errorf("of 1,200 URLs the page says %q", said)
+	}
+	b.do(`document.querySelector('#grid').scrollTop = 1e6`)
+	b.wait(`document.querySelectorAll('#grid tbody tr').length === 400`)
+}
+
+// TestUnits: columns in bytes become places in the text, with pairs of surrogates and
+// single ones; and of a URL the host alone is changed.
+func TestUnits(t *testing.T) {
+	b := open(t, serve(t, Options{}, nil), "")
+	wrong := eval[string](b, `(() => {
+		const bytes = (s) => new TextEncoder().encode(s).length;
+		for (const text of ['abc', 'caf\u00e9/\u20ac', '\u{1F600}x\u{1F600}', '\ud83dx', 'x\ude00y\ud83d', '\ufeffa']) {
+			for (let i = 0; i <= text.length; i++) {
+				const split = i > 0 && i < text.length && bytes(text.slice(0, i)) + bytes(text.slice(i)) !== bytes(text);
+				if (!split && page.units(text, bytes(text.slice(0, i))) !== i) return JSON.stringify(text) + ' ' + i;
+			}
+		}
+		for (const [url, want] of [['http://caf\u00e9.example/\u00e9/../%zz', 'http://xn--caf-dma.example/\u00e9/../%zz'], ['HTTP://A.example:8080/\u00e9', 'HTTP://A.example:8080/\u00e9'],
+			['//b\u00fc.example:81/x', '//xn--b-eha.example:81/x'], ['/\u00e9', '/\u00e9'], ['http://u@\u00e9.example', 'http://u@xn--9ca.example']]) {
+			if (page.ascii(url) !== want) return url + ' becomes ' + page.ascii(url);
+		}
+		return '';
+	})()`)
+	if wrong != "" {
+		t.Error(wrong)
+	}
+}
+
+// TestScreenshots takes pictures of the page, which -artifacts keeps. README=write makes
+// that of README.md anew.
+func TestScreenshots(t *testing.T) {
 	b := open(t, serve(t, Options{}, nil), "")
 	b.settled()
-	b.screenshot("light")
-	for _, tab := range []string{"rates", "findings"} {
-		b.do(`document.querySelector('#tab-` + tab + `').click(); document.querySelector('.tabs').scrollIntoView()`)
-		b.settled()
-		b.screenshot(tab)
+	if png := b.screenshot("light"); len(png) > 200<<10 {
+		t.Errorf("the picture of README.md has %d bytes", len(png))
+	} else if os.Getenv("README") == "write" {
+		b.ok(os.WriteFile("../../../../docs/page.png", png, 0o644))
 	}
-	b.do(`document.querySelector('#tab-why').click(); scrollTo(0, 0)`)
 	b.media("dark")
 	b.screenshot("dark")
 	b.media("light")

@@ -1,8 +1,8 @@
 // The page: its state, and what becomes of the engine's answers.
 
 import { ascii, createEngine } from './engine.js';
-import { createEditor } from './editor.js';
-import { copies, createMatrix, element, inWords, mark, marks, words } from './matrix.js';
+import { createEditor, units } from './editor.js';
+import { copies, createMatrix, element } from './matrix.js';
 import * as link from './link.js';
 import { panels } from './panels.js';
 import shop from '../../../../../examples/shop.txt';
@@ -773,4 +773,4 @@ engine.ask('dialects', () => [], (answer) => {
 
 // For the tests of the page: what it holds, and its link.
 const busy = () => Boolean(slow) || engine.busy() || Boolean(prover?.busy());
-globalThis.page = { snapshot, link, restore, busy, state, matrix, inWords, marks, words, mark };
+globalThis.page = { units, ascii, snapshot, link, restore, busy, state };

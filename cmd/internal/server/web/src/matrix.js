@@ -1,6 +1,6 @@
 // The grid of verdicts: a row a URL, a column a crawler. role=grid, arrows move.
 
-export const marks = { allow: '✓', disallow: '✕', undefined: '?' };
+const marks = { allow: '✓', disallow: '✕', undefined: '?' };
 export const words = { allow: 'allowed', disallow: 'blocked', undefined: 'undefined' };
 
 const drawnAtOnce = 200;

@@ -1,7 +1,7 @@
 // What stands under the tabs. Text of files is text here, never markup, and never a
 // link: it may say javascript: or anything else.
 
-import { element, mark, marks, words } from './matrix.js';
+import { element, mark, words } from './matrix.js';
 
 const mostDrawn = 200; // findings
 
@@ -155,5 +155,5 @@ export function panels({ reveal, fix, fixAll, addURL }) {
       element('dl', {}, ...rows.slice(0, 40).map(([k, v]) => element('div', {}, element('dt', {}, k), element('dd', {}, v))))));
   }
 
-  return { why, changes, findings, rates, sitemaps, record, marks };
+  return { why, changes, findings, rates, sitemaps, record };
 }
