@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -274,6 +275,53 @@ func TestLink(t *testing.T) {
 			t.Errorf("%s: the first cell says %q, want the example", name, got)
 		}
 		b.do(`document.querySelector('#message button').click()`)
+	}
+}
+
+// TestSaved: what is too long for a link is saved in a file, which the page opens.
+func TestSaved(t *testing.T) {
+	b := open(t, serve(t, Options{}, nil), "")
+	b.do(`let saved = null; URL.createObjectURL = (blob) => { saved = blob; return 'data:,' }; globalThis.saved = () => saved; HTMLAnchorElement.prototype.click = () => {};
+		let text = 'User-agent: *\nDisallow: /saved\n'; for (let i = 0; text.length < 200000; i++) text += 'Disallow: /' + (i * 7919 % 1000003).toString(36) + '\n';
+		page.restore({ ...page.snapshot(), file: new TextEncoder().encode(text), urls: ['/saved'] })`)
+	b.settled()
+	b.do(`document.querySelector('#link').click()`)
+	b.wait(`saved()`)
+	b.wait(`document.querySelector('#message').innerText.includes('page.robots.json')`)
+	b.do(`page.restore({ ...page.snapshot(), file: new Uint8Array() });
+		const data = new DataTransfer(); data.items.add(new File([saved()], 'page.robots.json'));
+		document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }))`)
+	b.wait(`page.state.bytes?.length > 200000`)
+	b.settled()
+	if got := b.cell(0, 1); got != "GPTBot as rfc9309, /saved: blocked line 2" {
+		t.Errorf("of the saved file: %q", got)
+	}
+}
+
+// TestCopies: the table as others read it. A cell that a spreadsheet would run is
+// text, and the program passes the tests that the page writes.
+func TestCopies(t *testing.T) {
+	b := open(t, serve(t, Options{}, nil), "")
+	file := "User-agent: *\nDisallow: /a\nAllow: /a/b\n"
+	b.do(`page.restore({ ...page.snapshot(), file: new TextEncoder().encode(` + quoted(file) + `), urls: ['/a', '/a/b"x', '=1+1|y'], crawlers: [{ dialect: 'google', tokens: ['Googlebot-Image', 'Googlebot'] }, { dialect: 'bing', tokens: ['@x'] }] })`)
+	b.settled()
+	copied := func(kind string) string {
+		return eval[string](b, `page.copies.`+kind+`(page.matrix.answer(), page.state.names, 0)`)
+	}
+	for kind, want := range map[string]string{
+		"tsv":      "URL\tGooglebot-Image (google)\t'@x (bing)\n/a\tblocked line 2\tblocked line 2\n/a/b\"x\tallowed line 3\tallowed line 3\n'=1+1|y\tnot a URL\tnot a URL\n",
+		"csv":      "\"URL\",\"Googlebot-Image (google)\",\"'@x (bing)\"\r\n\"/a\",\"blocked line 2\",\"blocked line 2\"\r\n\"/a/b\"\"x\",\"allowed line 3\",\"allowed line 3\"\r\n\"'=1+1|y\",\"not a URL\",\"not a URL\"\r\n",
+		"markdown": "| URL | Googlebot-Image (google) | @x (bing) |\n| --- | --- | --- |\n| /a | blocked line 2 | blocked line 2 |\n| /a/b\"x | allowed line 3 | allowed line 3 |\n| =1+1\\|y | not a URL | not a URL |\n",
+	} {
+		if got := copied(kind); got != want {
+			t.Errorf("%s: %q, want %q", kind, got, want)
+		}
+	}
+	temp := t.TempDir()
+	b.ok(os.WriteFile(filepath.Join(temp, "robots.txt"), []byte(file), 0o644))
+	b.ok(os.WriteFile(filepath.Join(temp, "page.yaml"), []byte(copied("tests")), 0o644))
+	if out, err := exec.Command("go", "run", "../../../robots", "test", filepath.Join(temp, "page.yaml")).CombinedOutput(); err != nil || !strings.Contains(string(out), "2 passed") {
+		t.Errorf("%v: %s of %s", err, out, copied("tests"))
 	}
 }
 
@@ -603,9 +651,10 @@ func TestUnits(t *testing.T) {
 func TestScreenshots(t *testing.T) {
 	b := open(t, serve(t, Options{}, nil), "")
 	b.settled()
-	if png := b.screenshot("light"); len(png) > 200<<10 {
-		t.Errorf("the picture of README.md has %d bytes", len(png))
-	} else if os.Getenv("README") == "write" {
+	if png := b.screenshot("light"); os.Getenv("README") == "write" {
+		if len(png) > 200<<10 {
+			t.Errorf("the picture of README.md has %d bytes", len(png))
+		}
 		b.ok(os.WriteFile("../../../../docs/page.png", png, 0o644))
 	}
 	b.media("dark")

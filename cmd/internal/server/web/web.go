@@ -77,7 +77,15 @@ func Handler(o Options) http.Handler {
 	mux.HandleFunc("GET /{$}", p.serveIndex)
 	mux.HandleFunc("GET /page/{name}", p.serveAsset)
 	mux.HandleFunc("POST /page/ask", serveAsk)
+	mux.HandleFunc("/{$}", refuse)
+	mux.HandleFunc("/page/{name}", refuse)
 	return mux
+}
+
+// refuse answers methods that a path has not.
+func refuse(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Allow", "GET, HEAD")
+	server.NewProblem(server.MethodNotAllowed, "the page is read by GET, and asks by POST /page/ask").Write(w, r)
 }
 
 type pages struct {

@@ -62,6 +62,11 @@ func TestAsk(t *testing.T) {
 			t.Errorf("%s: status %d, %s, want %d", name, w.Code, w.Header().Get("Content-Type"), c.status)
 		}
 	}
+	for _, path := range []string{"/", "/page/page.js"} {
+		if w := get(h, "POST", path, nil); w.Code != 405 || w.Header().Get("Allow") == "" || w.Header().Get("Content-Type") != "application/problem+json" {
+			t.Errorf("status %d of POST %s", w.Code, path)
+		}
+	}
 	if w := get(h, "GET", "/page/nothing", nil); w.Code != 404 || w.Header().Get("Content-Type") != "application/problem+json" {
 		t.Errorf("status %d of a file that there is not", w.Code)
 	}

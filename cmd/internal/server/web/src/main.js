@@ -297,16 +297,22 @@ function changed() {
 
 // withFile calls done with answers about the text that is there still.
 function withFile(done) {
-  let version;
-  const asked = state.file;
+  const version = state.file;
   return (answer) => {
-    version = asked;
     if (answer.error) {
-      message(answer.unanswered ? '' : answer.error[0].toUpperCase() + answer.error.slice(1) + '.');
+      complain(answer);
     } else if (version === state.file) {
       done(answer, version);
     }
   };
+}
+
+// complain says what the engine finds wrong with a question. Where nobody answers,
+// the line about privacy says so.
+function complain(answer) {
+  if (!answer.unanswered) {
+    message(answer.error[0].toUpperCase() + answer.error.slice(1) + '.');
+  }
 }
 
 function askMatrix() {
@@ -318,7 +324,7 @@ function askMatrix() {
     return [file(), names.map(written).join('\n'), state.urls.map(ascii).join('\n')];
   }, (answer) => {
     if (answer.error) {
-      message(answer.unanswered ? '' : answer.error[0].toUpperCase() + answer.error.slice(1) + '.');
+      complain(answer);
       return;
     }
     answer.rows.forEach((row, i) => { row.url = state.urls[i] ?? row.url; });
@@ -379,15 +385,12 @@ function askWhy() {
   engine.ask('explain', () => {
     cell = chosen() || { crawler: { dialect: 'rfc9309', tokens: [], name: '*' }, url: '/' };
     return [file(), written(cell.crawler), ascii(cell.url)];
-  }, withFile2((answer) => {
-    show.why(answer, cell);
-    light(answer);
-  }));
-}
-
-// withFile2 is withFile for answers that are shown with their error.
-function withFile2(done) {
-  return (answer) => !answer.unanswered && done(answer);
+  }, (answer) => {
+    if (!answer.unanswered) {
+      show.why(answer, cell);
+      light(answer);
+    }
+  });
 }
 
 function light(answer) {
@@ -773,4 +776,4 @@ engine.ask('dialects', () => [], (answer) => {
 
 // For the tests of the page: what it holds, and its link.
 const busy = () => Boolean(slow) || engine.busy() || Boolean(prover?.busy());
-globalThis.page = { units, ascii, snapshot, link, restore, busy, state };
+globalThis.page = { copies, matrix, units, ascii, snapshot, link, restore, busy, state };
