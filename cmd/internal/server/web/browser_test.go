@@ -133,7 +133,8 @@ func open(t testing.TB, site *httptest.Server, fragment string) *tab {
 			t.Error(w)
 		}
 	})
-	b.wait(`document.querySelector('[role=grid]') !== null && page.state.answered === page.state.version`)
+	b.wait(`document.querySelector('[role=grid]')`)
+	b.answered()
 	return b
 }
 
@@ -184,8 +185,7 @@ func (b *tab) do(script string) {
 	eval[bool](b, "(async () => {"+script+"; return true })()")
 }
 
-// wait waits until an expression is true, asked in every frame and at least every
-// 50 ms: the policy of the page forbids functions out of strings, and an evaluation by
+// wait waits until an expression is true, asked every 10 ms: the policy of the page forbids functions out of strings, and an evaluation by
 // the protocol is none.
 func (b *tab) wait(condition string) {
 	b.Helper()
@@ -197,6 +197,12 @@ func (b *tab) wait(condition string) {
 	if !ok {
 		b.Fatalf("it never became true: %s; the page says %q", condition, eval[string](b, `document.body.innerText.slice(0, 3000)`))
 	}
+}
+
+// answered waits for the verdicts alone: proofs about a large file take seconds.
+func (b *tab) answered() {
+	b.Helper()
+	b.wait(`page.state.answered === page.state.version`)
 }
 
 // settled waits until all that is shown is about what is there.
