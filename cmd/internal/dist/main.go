@@ -83,8 +83,7 @@ func dist(ctx context.Context, said io.Writer, output, only string) error {
 	if err != nil {
 		return err
 	}
-	// The engine of the page, which no checkout has.
-	if _, err := command(ctx, b.folder, environment, "go", "run", "./cmd/internal/server/pack", "-o", "cmd/internal/server/web/assets"); err != nil {
+	if _, err := command(ctx, b.folder, environment, "go", "run", "./cmd/internal/server/pack", "-o", page); err != nil {
 		return err
 	}
 	unit, err := os.ReadFile(filepath.Join(b.folder, "docs", "operating", "robots.service"))
@@ -204,6 +203,10 @@ func clone(ctx context.Context, temp string) (*build, error) {
 	return b, nil
 }
 
+// page is the folder of what the programs embed of the page: the engine for browsers,
+// which is not committed, is to be there before they are built.
+const page = "cmd/internal/server/web/assets"
+
 // environment is what every command of Go runs in, whatever the user's is.
 var environment = []string{"GOWORK=", "GOFLAGS=-trimpath", "GOEXPERIMENT="}
 
@@ -309,6 +312,11 @@ func (b *build) licenses(ctx context.Context, programs map[target]*program) ([]b
 			return nil, err
 		}
 	}
+	scripts, err := os.ReadFile(filepath.Join(b.folder, page, "licenses.txt"))
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(text, "\n%s\nThe scripts of the page: %s", strings.Repeat("-", 80), scripts)
 	return text.Bytes(), nil
 }
 

@@ -13,7 +13,7 @@ import (
 // that in a browser: a person waits for the answer.
 const (
 	diffSteps    = 300_000 // of one crawler in one direction
-	lintSteps    = 2_000_000
+	lintSteps    = 1_000_000
 	decidesSteps = 300_000 // of one crawler
 )
 

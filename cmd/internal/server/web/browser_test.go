@@ -2,68 +2,66 @@ package web
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/robotskit/robots"
 )
 
 // One Chromium runs for all tests, each of which has a tab in a context of its own:
-// no cookies, caches and service workers are shared.
-var (
-	engineDir string          // robots.wasm, packed
-	browser   context.Context // of chromedp, nil without Chromium
-	noBrowser error           // why
-)
+// no cookies, caches and service workers are shared. It starts with the first.
+var chromium struct {
+	once    sync.Once
+	ctx     context.Context // of chromedp, nil without Chromium
+	missing string          // why
+	engine  string          // the folder of robots.wasm
+	temp    string
+	stop    []func()
+}
 
 func TestMain(m *testing.M) {
-	os.Exit(testMain(m))
+	status := m.Run()
+	for _, stop := range slices.Backward(chromium.stop) {
+		stop()
+	}
+	if chromium.temp != "" {
+		_ = os.RemoveAll(chromium.temp)
+	}
+	os.Exit(status)
 }
 
-func testMain(m *testing.M) int {
-	temp, err := os.MkdirTemp("", "robots-page-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(temp)
-	stop := startBrowser(temp)
-	defer stop()
-	engineDir = filepath.Join(temp, "engine")
-	if err := os.Mkdir(engineDir, 0o755); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	if browser != nil {
-		cmd := exec.Command("go", "run", "../pack", "-gzip", "-o", engineDir)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "%v: %s", err, out)
-			return 1
-		}
-	}
-	return m.Run()
-}
-
-// startBrowser starts Debian's Chromium.
-func startBrowser(temp string) (stop func()) {
+// start starts Debian's Chromium, and makes the engine that the page loads.
+func start() {
+	c := &chromium
 	path, err := exec.LookPath("chromium")
 	if err != nil {
-		noBrowser = errors.New("there is no chromium here")
-		return func() {}
+		c.missing = "there is no chromium here: the page is not looked at"
+		return
+	}
+	if c.temp, err = os.MkdirTemp("", "robots-page-"); err != nil {
+		c.missing = err.Error()
+		return
+	}
+	c.engine = filepath.Join(c.temp, "engine")
+	err = os.Mkdir(c.engine, 0o755)
+	if out, failed := exec.Command("go", "run", "../pack", "-gzip", "-o", c.engine).CombinedOutput(); err != nil || failed != nil {
+		panic(fmt.Sprintf("the engine is not made: %v, %v: %s", err, failed, out))
 	}
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(),
 		chromedp.ExecPath(path), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
@@ -71,20 +69,15 @@ func startBrowser(temp string) (stop func()) {
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
 		chromedp.Flag("disable-renderer-backgrounding", true), chromedp.Flag("disable-background-timer-throttling", true),
 		chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("lang", "en-US"),
-		chromedp.UserDataDir(filepath.Join(temp, "profile")))
-	b, cancelTab := chromedp.NewContext(ctx)
-	if err := chromedp.Do(b); err != nil {
-		noBrowser = fmt.Errorf("chromium does not start: %w", err)
-		cancelTab()
-		cancel()
-		return func() {}
+		chromedp.UserDataDir(filepath.Join(c.temp, "profile")))
+	tab, cancelTab := chromedp.NewContext(ctx)
+	c.stop = append(c.stop, cancel, cancelTab)
+	if err := chromedp.Do(tab); err != nil {
+		c.missing = "chromium does not start: " + err.Error()
+		return
 	}
-	browser = b
-	return func() {
-		_ = chromedp.Cancel(b)
-		cancelTab()
-		cancel()
-	}
+	c.ctx = tab
+	c.stop = append(c.stop, func() { _ = chromedp.Cancel(tab) })
 }
 
 // A tab is the page in a browser, and what went wrong in it.
@@ -101,11 +94,15 @@ type tab struct {
 // serve starts a server of the page. Around stands around its handler, if it is not nil.
 func serve(t testing.TB, o Options, around func(http.Handler) http.Handler) *httptest.Server {
 	t.Helper()
-	if browser == nil {
-		t.Skip(noBrowser)
+	if testing.Short() {
+		t.Skip("a browser takes too long for a short test")
+	}
+	chromium.once.Do(start)
+	if chromium.ctx == nil {
+		t.Skip(chromium.missing)
 	}
 	if o.Engine == nil {
-		o.Engine = os.DirFS(engineDir)
+		o.Engine = os.DirFS(chromium.engine)
 	}
 	h := Handler(o)
 	if around != nil {
@@ -120,7 +117,7 @@ func serve(t testing.TB, o Options, around func(http.Handler) http.Handler) *htt
 func open(t testing.TB, site *httptest.Server, fragment string) *tab {
 	t.Helper()
 	b := &tab{TB: t, site: site}
-	ctx, cancel := context.WithTimeout(browser, 2*time.Minute) // for all of a test, on the slowest machine
+	ctx, cancel := context.WithTimeout(chromium.ctx, 2*time.Minute) // for all of a test, on the slowest machine
 	t.Cleanup(cancel)
 	b.ctx, cancel = chromedp.NewContext(ctx, chromedp.WithNewBrowserContext(), chromedp.WithListener(b.heard))
 	t.Cleanup(cancel)
@@ -136,7 +133,8 @@ func open(t testing.TB, site *httptest.Server, fragment string) *tab {
 			t.Error(w)
 		}
 	})
-	b.wait(`document.querySelector('[role=grid]') !== null && page.state.answered === page.state.version`)
+	b.wait(`document.querySelector('[role=grid]')`)
+	b.answered()
 	return b
 }
 
@@ -187,8 +185,7 @@ func (b *tab) do(script string) {
 	eval[bool](b, "(async () => {"+script+"; return true })()")
 }
 
-// wait waits until an expression is true, asked in every frame and at least every
-// 50 ms: the policy of the page forbids functions out of strings, and an evaluation by
+// wait waits until an expression is true, asked every 10 ms: the policy of the page forbids functions out of strings, and an evaluation by
 // the protocol is none.
 func (b *tab) wait(condition string) {
 	b.Helper()
@@ -202,10 +199,16 @@ func (b *tab) wait(condition string) {
 	}
 }
 
+// answered waits for the verdicts alone: proofs about a large file take seconds.
+func (b *tab) answered() {
+	b.Helper()
+	b.wait(`page.state.answered === page.state.version`)
+}
+
 // settled waits until all that is shown is about what is there.
 func (b *tab) settled() {
 	b.Helper()
-	b.wait(`page.state.answered === page.state.version && !page.engine.busy()`)
+	b.wait(`page.state.answered === page.state.version && !page.busy()`)
 }
 
 // key presses a key with the modifiers: 1 Alt, 2 Ctrl, 8 Shift.
@@ -233,15 +236,34 @@ func (b *tab) screenshot(name string) []byte {
 	b.Helper()
 	png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 	b.ok(err)
-	if dir := os.Getenv("SCREENSHOTS"); dir != "" {
-		b.ok(os.WriteFile(filepath.Join(dir, name+".png"), png, 0o644))
-	}
+	b.ok(os.WriteFile(filepath.Join(b.ArtifactDir(), name+".png"), png, 0o644))
 	return png
 }
 
-func TestFirst(t *testing.T) {
-	b := open(t, serve(t, Options{}, nil), "")
-	b.settled()
-	b.screenshot("light")
-	t.Log(eval[string](b, "document.body.innerText"))
+// media sets what the page is told about the screen, such as a dark scheme.
+func (b *tab) media(scheme string) {
+	b.Helper()
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+	b.ok(err)
+}
+
+// paste pastes text into what has the focus, as a person does: by an event.
+func (b *tab) paste(text string) {
+	b.Helper()
+	b.do(`const data = new DataTransfer(); data.setData('text/plain', ` + quoted(text) + `);
+		document.querySelector('[aria-label="robots.txt text"]').dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }))`)
+}
+
+func quoted(s string) string { return string(robots.AppendQuoted(nil, s)) }
+
+// cell is what a cell of the grid says.
+func (b *tab) cell(row, col int) string {
+	b.Helper()
+	return eval[string](b, fmt.Sprintf(`document.querySelector('td[data-row="%d"][data-col="%d"]').getAttribute('aria-label')`, row, col))
+}
+
+// text is what an element shows.
+func (b *tab) text(selector string) string {
+	b.Helper()
+	return eval[string](b, `document.querySelector(`+quoted(selector)+`).innerText`)
 }

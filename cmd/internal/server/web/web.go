@@ -54,7 +54,7 @@ func Handler(o Options) http.Handler {
 		o.Engine = files
 	}
 	p := &pages{assets: map[string]*asset{}}
-	for _, name := range []string{"page.js", "page.css", "worker.js", "sw.js"} {
+	for _, name := range []string{"page.js", "page.css", "worker.js", "sw.js", "licenses.txt"} {
 		body, err := fs.ReadFile(files, name)
 		if err != nil {
 			panic(err)
@@ -77,7 +77,15 @@ func Handler(o Options) http.Handler {
 	mux.HandleFunc("GET /{$}", p.serveIndex)
 	mux.HandleFunc("GET /page/{name}", p.serveAsset)
 	mux.HandleFunc("POST /page/ask", serveAsk)
+	mux.HandleFunc("/{$}", refuse)
+	mux.HandleFunc("/page/{name}", refuse)
 	return mux
+}
+
+// refuse answers methods that a path has not.
+func refuse(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Allow", "GET, HEAD")
+	server.NewProblem(server.MethodNotAllowed, "the page is read by GET, and asks by POST /page/ask").Write(w, r)
 }
 
 type pages struct {
@@ -97,6 +105,7 @@ var kinds = map[string]string{
 	".js":   "text/javascript; charset=utf-8",
 	".css":  "text/css; charset=utf-8",
 	".wasm": "application/wasm",
+	".txt":  "text/plain; charset=utf-8",
 }
 
 func newAsset(name string, content map[string][]byte, body []byte) *asset {

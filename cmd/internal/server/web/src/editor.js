@@ -176,7 +176,7 @@ function createCodeMirror(textarea, nonce, { onChange, onLine, onPaste, onLeave 
         gutter({ class: 'cm-counts', markers: (v) => v.state.field(counts), initialSpacer: () => new Count(88, false) }),
         lintGutter(),
         history(), drawSelection(), highlightSpecialChars(), highlightActiveLine(), search({ top: true }), highlightSelectionMatches(),
-        EditorState.tabSize.of(4),
+        EditorState.tabSize.of(4), EditorView.lineWrapping,
         EditorView.contentAttributes.of({ 'aria-label': 'robots.txt text', spellcheck: 'false', autocapitalize: 'off' }),
         keymap.of([{ key: 'Mod-Enter', run: () => (onLeave(), true) }, ...defaultKeymap.filter((k) => k.key !== 'Mod-Enter'), ...historyKeymap, ...searchKeymap, ...lintKeymap]),
         EditorView.updateListener.of((u) => {

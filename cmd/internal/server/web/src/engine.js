@@ -24,8 +24,9 @@ export function ascii(url) {
 }
 
 // createEngine returns ask(kind, args, done): args is called when the question is
-// sent, done with its answer. onMode hears loading, wasm, server and failed.
-export function createEngine(wasm, onMode) {
+// sent, done with its answer. onMode hears loading, wasm, server and failed. Unless
+// the server may be asked, there are no answers where the engine does not start.
+export function createEngine(wasm, onMode, mayAskServer) {
   const waiting = new Map();
   let ask = null; // (verb, args) => Promise of the text of an answer
   let current = null;
@@ -53,6 +54,11 @@ export function createEngine(wasm, onMode) {
   }
 
   function byServer(why) {
+    if (!mayAskServer) {
+      ask = () => Promise.reject(new Error(why));
+      next();
+      return;
+    }
     ask = async (verb, args) => {
       const parts = [verb, ...args].map((a) => (typeof a === 'string' ? encoder.encode(a) : a));
       const body = new Uint8Array(parts.reduce((n, p) => n + 4 + p.length, 0));

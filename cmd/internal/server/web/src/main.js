@@ -1,8 +1,8 @@
 // The page: its state, and what becomes of the engine's answers.
 
 import { ascii, createEngine } from './engine.js';
-import { createEditor } from './editor.js';
-import { copies, createMatrix, element, inWords, mark, marks, words } from './matrix.js';
+import { createEditor, units } from './editor.js';
+import { copies, createMatrix, element } from './matrix.js';
 import * as link from './link.js';
 import { panels } from './panels.js';
 import shop from '../../../../../examples/shop.txt';
@@ -203,7 +203,7 @@ function readURLs() {
 }
 
 function fitURLs() {
-  $('urls').rows = Math.max(3, Math.min(8, state.urls.length + 1));
+  $('urls').rows = Math.max(2, Math.min(4, state.urls.length + 1));
 }
 
 // setURLs writes the list, of which the table follows.
@@ -221,7 +221,16 @@ $('urls').addEventListener('change', fitURLs);
 
 // The questions.
 
-const engine = createEngine(document.documentElement.dataset.engine === 'wasm', onMode);
+const engine = createEngine(document.documentElement.dataset.engine === 'wasm', onMode, true);
+
+// Proofs may take seconds, so they have a worker of their own: no verdict waits for
+// one. It asks the server only where the other does, which the page then says.
+let prover = null;
+
+function prove(kind, args, done) {
+  prover ||= createEngine(state.mode === 'wasm', () => {}, state.mode !== 'wasm');
+  prover.ask(kind, args, done);
+}
 
 function onMode(mode, why) {
   if (mode === state.mode && mode !== 'failed') {
@@ -231,6 +240,9 @@ function onMode(mode, why) {
   $('loading').hidden = true;
   clearTimeout(onMode.late);
   document.body.dataset.engine = mode;
+  if (mode === 'server') {
+    prover = null;
+  }
   const privacy = {
     loading: 'Your text stays in this browser.',
     wasm: 'Your text stays in this browser.',
@@ -270,9 +282,10 @@ function changed() {
   askWhy();
   clearTimeout(slow);
   slow = setTimeout(() => {
-    engine.ask('lint', () => [file()], withFile((answer, version) => {
+    slow = 0;
+    prove('lint', () => [file()], withFile((answer, version) => {
       state.findings = { ...answer, file: version };
-      show.findings(answer);
+      drawFindings();
       editor.findings(answer.findings, fix);
       status();
     }));
@@ -284,16 +297,22 @@ function changed() {
 
 // withFile calls done with answers about the text that is there still.
 function withFile(done) {
-  let version;
-  const asked = state.file;
+  const version = state.file;
   return (answer) => {
-    version = asked;
     if (answer.error) {
-      message(answer.unanswered ? '' : answer.error[0].toUpperCase() + answer.error.slice(1) + '.');
+      complain(answer);
     } else if (version === state.file) {
       done(answer, version);
     }
   };
+}
+
+// complain says what the engine finds wrong with a question. Where nobody answers,
+// the line about privacy says so.
+function complain(answer) {
+  if (!answer.unanswered) {
+    message(answer.error[0].toUpperCase() + answer.error.slice(1) + '.');
+  }
 }
 
 function askMatrix() {
@@ -305,7 +324,7 @@ function askMatrix() {
     return [file(), names.map(written).join('\n'), state.urls.map(ascii).join('\n')];
   }, (answer) => {
     if (answer.error) {
-      message(answer.unanswered ? '' : answer.error[0].toUpperCase() + answer.error.slice(1) + '.');
+      complain(answer);
       return;
     }
     answer.rows.forEach((row, i) => { row.url = state.urls[i] ?? row.url; });
@@ -345,7 +364,7 @@ function drawCounts() {
 }
 
 function askNever() {
-  engine.ask('decides', () => [file(), columns().map(written).join('\n')], withFile((answer) => {
+  prove('decides', () => [file(), columns().map(written).join('\n')], withFile((answer) => {
     state.never = answer.never;
     drawCounts();
   }));
@@ -366,15 +385,12 @@ function askWhy() {
   engine.ask('explain', () => {
     cell = chosen() || { crawler: { dialect: 'rfc9309', tokens: [], name: '*' }, url: '/' };
     return [file(), written(cell.crawler), ascii(cell.url)];
-  }, withFile2((answer) => {
-    show.why(answer, cell);
-    light(answer);
-  }));
-}
-
-// withFile2 is withFile for answers that are shown with their error.
-function withFile2(done) {
-  return (answer) => !answer.unanswered && done(answer);
+  }, (answer) => {
+    if (!answer.unanswered) {
+      show.why(answer, cell);
+      light(answer);
+    }
+  });
 }
 
 function light(answer) {
@@ -404,13 +420,20 @@ function askRates() {
   engine.ask('rates', () => [file(), written(crawler), String(Math.floor(Date.now() / 1000))], withFile((answer) => show.rates(answer, crawler)));
 }
 
+// drawFindings draws what is open: of a hostile file there are hundreds.
+function drawFindings() {
+  if (state.findings && state.tab === 'findings') {
+    show.findings(state.findings);
+  }
+}
+
 function askDiff() {
   $('compare').setAttribute('aria-pressed', String(Boolean(state.before)));
   if (!state.before) {
     show.changes(null);
     return;
   }
-  engine.ask('diff', () => [state.before, file(), columns().map(written).join('\n')], withFile((answer) => show.changes(answer)));
+  prove('diff', () => [state.before, file(), columns().map(written).join('\n')], withFile((answer) => show.changes(answer)));
 }
 
 // fix applies the edits of a finding to the bytes that they are about.
@@ -431,7 +454,7 @@ function fix(finding) {
 }
 
 function fixAll() {
-  engine.ask('mend', () => [file()], withFile((answer) => editor.edit(answer.text)));
+  prove('mend', () => [file()], withFile((answer) => editor.edit(answer.text)));
 }
 
 const show = panels({
@@ -505,6 +528,7 @@ function openTab(name) {
     $('panel-' + t).hidden = t !== name;
   }
   askRates();
+  drawFindings();
 }
 
 tabs.forEach((t, i) => {
@@ -751,4 +775,5 @@ engine.ask('dialects', () => [], (answer) => {
 });
 
 // For the tests of the page: what it holds, and its link.
-globalThis.page = { snapshot, link, restore, engine, state, matrix, inWords, marks, words, mark };
+const busy = () => Boolean(slow) || engine.busy() || Boolean(prover?.busy());
+globalThis.page = { copies, matrix, units, ascii, snapshot, link, restore, busy, state };

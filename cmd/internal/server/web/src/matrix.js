@@ -1,6 +1,6 @@
 // The grid of verdicts: a row a URL, a column a crawler. role=grid, arrows move.
 
-export const marks = { allow: '✓', disallow: '✕', undefined: '?' };
+const marks = { allow: '✓', disallow: '✕', undefined: '?' };
 export const words = { allow: 'allowed', disallow: 'blocked', undefined: 'undefined' };
 
 const drawnAtOnce = 200;
@@ -37,7 +37,7 @@ export function inWords(cell) {
   if (cell.error) {
     return 'not a URL';
   }
-  return words[cell.word] + ', ' + because(cell);
+  return words[cell.word] + ' ' + because(cell);
 }
 
 export function createMatrix(place, { onChoose, onHover, onLeave }) {
@@ -94,9 +94,9 @@ export function createMatrix(place, { onChoose, onHover, onLeave }) {
         const others = cell.others || [];
         const label = labels[k] + ', ' + row.url + ': ' + inWords(cell) + (others.length ? '; ' + others.join(', ') + ' answer otherwise' : '');
         return element('td', { role: 'gridcell', tabindex: -1, 'aria-selected': 'false', 'aria-label': label, title: cell.error || null, 'data-row': i, 'data-col': k, class: 'cell ' + (cell.word || 'wrong') },
-          element('span', { class: 'verdict' }, mark(cell.word || 'wrong'), element('span', { class: 'word' }, cell.error ? 'not a URL' : words[cell.word]),
+          element('span', { class: 'verdict' }, mark(cell.word || 'wrong'), element('span', { class: 'word' }, cell.error ? 'not a URL' : words[cell.word]), ' ',
             cell.error ? null : element('span', { class: 'by' }, because(cell)),
-            others.length > 0 && element('span', { class: 'badge', title: 'engines differ: ' + others.join(', ') + ' answer otherwise' }, '⚠')));
+            others.length > 0 && element('span', { class: 'badge', 'aria-hidden': 'true', title: 'engines differ: ' + others.join(', ') + ' answer otherwise' }, '⚠')));
       });
       cells.push(drawn);
       rows.append(element('tr', { role: 'row', 'aria-rowindex': i + 2 },

@@ -1,7 +1,9 @@
 // What stands under the tabs. Text of files is text here, never markup, and never a
 // link: it may say javascript: or anything else.
 
-import { element, mark, marks, words } from './matrix.js';
+import { element, mark, words } from './matrix.js';
+
+const mostDrawn = 200; // findings
 
 const capital = (s) => s && s[0].toUpperCase() + s.slice(1);
 const count = (n, one, many) => n.toLocaleString('en') + ' ' + (n === 1 ? one : many);
@@ -19,7 +21,7 @@ export function panels({ reveal, fix, fixAll, addURL }) {
     }
     const may = { allow: ' may fetch ', disallow: ' may not fetch ', undefined: ' has no defined answer for ' }[e.word];
     const parts = [
-      element('p', { class: 'lead ' + e.word }, mark(e.word), element('span', {}, element('strong', {}, crawler.name), may, element('code', {}, url), ':')),
+      element('p', { class: 'lead ' + e.word }, mark(e.word), element('span', {}, element('strong', {}, crawler.name), may, element('code', {}, url))),
       element('p', { class: 'rule' }, ...e.line ? [lineButton(e.line), ' ', element('code', {}, e.rule)] : [ capital(e.sentence.replace(/^(allowed|disallowed|undefined): /, '')) + '.']),
       element('h3', {}, 'Step by step'),
       element('ol', { class: 'steps' }, ...e.steps.map((s) => element('li', {}, element('span', {}, capital(s.text) + '.'), ' ', clause(s.clause)))),
@@ -67,17 +69,18 @@ export function panels({ reveal, fix, fixAll, addURL }) {
   }
 
   function findings(answer) {
+    const hidden = Math.max(0, answer.findings.length - mostDrawn) + answer.dropped;
     const safe = answer.findings.filter((f) => f.fix?.safe).length;
     at('findings').replaceChildren(
       element('p', { class: 'lead' }, answer.findings.length ? count(answer.findings.length, 'finding', 'findings') + '.' : 'Nothing was found that is wrong.'),
       safe ? element('p', {}, element('button', { type: 'button', onclick: fixAll }, 'Make all proved fixes'), element('span', { class: 'soft' }, ' They change no verdict of any crawler in any dialect.')) : '',
-      element('ul', { class: 'findings' }, ...answer.findings.map((f) => element('li', { class: f.severity },
+      element('ul', { class: 'findings' }, ...answer.findings.slice(0, mostDrawn).map((f) => element('li', { class: f.severity },
         element('p', {}, element('span', { class: 'severity' }, { error: '✕ error', warning: '! warning', note: 'i note' }[f.severity] || f.severity), ' ', lineButton(f.line), ' ', element('span', {}, capital(f.message) + '.')),
         f.advice ? element('p', {}, capital(f.advice) + '.') : null,
         element('p', { class: 'soft' }, f.why, ' ', element('span', { class: 'clause' }, f.id), ' ', clause(f.clause)),
         f.fix ? element('p', {}, element('button', { type: 'button', onclick: () => fix(f) }, f.fix.safe ? 'Fix' : 'Change'),
           element('span', { class: 'soft' }, f.fix.safe ? ' changes no verdict: proved' : f.fix.change ? ' ' + f.fix.change : ' may change verdicts')) : null))),
-      answer.dropped ? element('p', { class: 'soft' }, 'and ' + count(answer.dropped, 'more', 'more')) : '',
+      hidden > 0 ? element('p', { class: 'soft' }, 'and ' + count(hidden, 'more', 'more')) : '',
       answer.undecided ? element('p', { class: 'soft' }, 'The file is hard: not every proof was finished, so more rules may be without effect.') : '');
   }
 
@@ -152,5 +155,5 @@ export function panels({ reveal, fix, fixAll, addURL }) {
       element('dl', {}, ...rows.slice(0, 40).map(([k, v]) => element('div', {}, element('dt', {}, k), element('dd', {}, v))))));
   }
 
-  return { why, changes, findings, rates, sitemaps, record, marks };
+  return { why, changes, findings, rates, sitemaps, record };
 }
