@@ -61,7 +61,7 @@ firstrun: ## what it costs to run the program from a fresh clone, in seconds of 
 bench: ## the measurements; BENCH='-corpus DIR -o results' for real files and a kept table
 	cd bench && go run . $(BENCH)
 lint: ## golangci-lint, downloaded by Go
-	for m in $(MODULES); do (cd $$m && $(LINT) run --config $(CURDIR)/.golangci.yml ./...) || exit 1; done
+	@s=0; for m in $(MODULES); do echo "lint $$m"; (cd $$m && $(LINT) run --config $(CURDIR)/.golangci.yml ./...) || s=1; done; exit $$s
 docs: ## the generated pages; ids of statements become links
 	go test -count=1 -run TestPage ./lint -update
 	go test -count=1 -run 'TestDialectPage|TestDocuments' . -update
