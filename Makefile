@@ -20,7 +20,7 @@ quick: ## build, vet and the short tests, in less than a minute once Go's cache 
 	go build $(PACKAGES)
 	go vet $(PACKAGES)
 	go test -short $(ABREAST) $(PACKAGES)
-test: fmt-check vet unit race wasm fuzz tidy-check ## what CI runs, some six minutes on two cores
+test: fmt-check vet unit race wasm fuzz tidy-check ## what CI runs, some four minutes on two cores
 	@echo "make test: all is well"
 campaign: ## the long runs of docs/long-runs.md, some hours; real files if ROBOTS_CORPUS names a folder of them
 	ROBOTS_CAMPAIGN=1 go test -count=1 -v -p 1 -timeout 6h $(PACKAGES)
@@ -64,7 +64,7 @@ firstrun: ## what it costs to run the program from a fresh clone, in seconds of 
 bench: ## the measurements; BENCH='-corpus DIR -o results' for real files and a kept table
 	cd bench && go run . $(BENCH)
 lint: ## golangci-lint, downloaded by Go
-	for m in $(MODULES); do (cd $$m && $(LINT) run --config $(CURDIR)/.golangci.yml ./...) || exit 1; done
+	@s=0; for m in $(MODULES); do echo "lint $$m"; (cd $$m && $(LINT) run --config $(CURDIR)/.golangci.yml ./...) || s=1; done; exit $$s
 docs: ## the generated pages; ids of statements become links
 	go test -count=1 -run TestPage ./lint -update
 	go test -count=1 -run 'TestDialectPage|TestDocuments' . -update

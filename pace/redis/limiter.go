@@ -140,7 +140,7 @@ func (l *Limiter) Close() error {
 const callLimit = time.Second
 
 // runner is a way to run a script, such as script.Script.Run.
-type runner func(s script.Script, ctx context.Context, client rueidis.Client, keys, args []string) rueidis.RedisResult //nolint:revive // of method expressions
+type runner func(s script.Script, ctx context.Context, client rueidis.Client, keys, args []string) rueidis.RedisResult
 
 // call runs a script in a way.
 func (l *Limiter) call(ctx context.Context, run runner, s script.Script, keys, args []string) (string, error) {
