@@ -75,8 +75,12 @@ func kindOf(text string) (k kind, literal int) {
 
 // find returns the rule of the highest precedence that matches path, only
 // among those that allow (FieldAllow) or disallow (FieldDisallow) unless that is
-// FieldNone, and nil if there is none.
-func (r *Rules) find(path string, only Field) *rule {
+// FieldNone, and nil if there is none. Whoever asks more about the path gives a search
+// for it.
+func (r *Rules) find(path string, only Field, s *search) *rule {
+	if s != nil {
+		return r.at(r.scanBy(s, path, only))
+	}
 	l := r.lazy
 	if l == nil {
 		id, _ := r.scan(path, only)
@@ -90,10 +94,10 @@ func (r *Rules) find(path string, only Field) *rule {
 	if x != nil {
 		return x.find(r, path, only)
 	}
-	id, s := r.scan(path, only)
+	id, work := r.scan(path, only)
 	// Eight bytes of a substring search take as long as a look at a rule. A single
 	// path says little of those to come, however much it took.
-	l.work.Add(int64(min(len(r.rules)+s.work/8, 1+indexAfter*len(r.rules)/4)))
+	l.work.Add(int64(min(len(r.rules)+work/8, 1+indexAfter*len(r.rules)/4)))
 	return r.at(id)
 }
 
@@ -106,17 +110,22 @@ func (r *Rules) at(id uint32) *rule {
 }
 
 // scan is find without an index, and what it took.
-func (r *Rules) scan(path string, only Field) (uint32, search) {
+func (r *Rules) scan(path string, only Field) (id uint32, work int) {
 	var s search
 	defer s.done()
+	id = r.scanBy(&s, path, only)
+	return id, s.work
+}
+
+func (r *Rules) scanBy(s *search, path string, only Field) uint32 {
 	word := load8(path)
 	words, sizes := r.heads.words, r.heads.sizes
 	for i, w := range words {
-		if (word^w)&headMasks[sizes[i]&15] == 0 && r.matches(&r.rules[i], path, &s, only) {
-			return uint32(i), s
+		if (word^w)&headMasks[sizes[i]&15] == 0 && r.matches(&r.rules[i], path, s, only) {
+			return uint32(i)
 		}
 	}
-	return none, s
+	return none
 }
 
 // is reports whether a rule is of the kind that find was asked for.
