@@ -135,9 +135,9 @@ func TestLongPath(t *testing.T) {
 		least := [2]float64{}
 		for i, n := range lengths {
 			path := h.path(n)
-			_, s := r.scan(path, FieldNone)
+			_, work := r.scan(path, FieldNone)
 			_, indexed := x.findCounted(r, path, FieldNone)
-			for k, work := range []int{s.work, indexed} {
+			for k, work := range []int{work, indexed} {
 				per := float64(work) / float64(len(path))
 				if i == 0 {
 					least[k] = per

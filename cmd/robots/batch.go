@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"syscall"
 
 	"github.com/robotskit/robots"
@@ -52,7 +53,7 @@ type batchRun struct {
 	defaults    batch.Defaults
 	said        saidAgents
 	order, work chan *job
-	chunks      chan chunk  // read no more, for the next
+	jobs        chan *job   // written, for the next chunks
 	buffers     chan []byte // written, for the next answers
 	budget      chan struct{}
 	quit        chan struct{} // closed when the writer has ended
@@ -67,8 +68,8 @@ func runBatch(ctx context.Context, c *call) (int, error) {
 		call:    c,
 		order:   make(chan *job, budgetUnits),
 		work:    make(chan *job, budgetUnits),
-		chunks:  make(chan chunk, spare),
-		buffers: make(chan []byte, spare),
+		jobs:    make(chan *job, budgetUnits),
+		buffers: make(chan []byte, budgetUnits),
 		budget:  make(chan struct{}, budgetUnits),
 		quit:    make(chan struct{}),
 	}
@@ -128,10 +129,13 @@ func (b *batchRun) read(ctx context.Context) {
 	defer close(b.work)
 	r := newLineReader(b.std.in, maxFile)
 	for {
-		c := take(b.chunks)
-		err := r.chunk(&c)
-		if len(c.lines) > 0 {
-			j := &job{chunk: c, units: min(1+len(c.in)/budgetUnit, budgetUnits), out: make(chan []byte, 1)}
+		j := take(b.jobs)
+		if j == nil {
+			j = new(job)
+		}
+		err := r.chunk(&j.chunk)
+		if len(j.lines) > 0 {
+			j.units, j.out = min(1+len(j.in)/budgetUnit, budgetUnits), make(chan []byte, 1)
 			for range j.units {
 				select {
 				case b.budget <- struct{}{}:
@@ -158,15 +162,15 @@ func (b *batchRun) read(ctx context.Context) {
 // readRequests reads the lines of a job, and starts on the robots.txt of every site
 // that they ask about: once for all of them.
 func (b *batchRun) readRequests(ctx context.Context, j *job) {
-	j.requests = make([]request, len(j.lines))
+	j.requests = slices.Grow(j.requests[:0], len(j.lines))[:len(j.lines)]
 	sites := map[robots.Origin]*site{}
 	for i, l := range j.lines {
 		q := &j.requests[i]
 		if l.over {
-			q.Question = batch.Bad(batch.TooLarge, errors.New("the line is longer than 64 MiB"))
+			*q = request{Question: batch.Bad(batch.TooLarge, errors.New("the line is longer than 64 MiB"))}
 			continue
 		}
-		q.Question = batch.Read(j.text(l))
+		*q = request{Question: batch.Read(j.text(l))}
 		origin, fetched := b.defaults.Site(&q.Question)
 		if !fetched {
 			continue
@@ -184,10 +188,9 @@ func (b *batchRun) answer(ctx context.Context, j *job, a *answerer) {
 	var out []byte
 	defer func() {
 		b.give(j, &out)
-		if j.usual() {
-			put(b.chunks, j.chunk)
+		if !j.usual() {
+			j.chunk, j.requests = chunk{}, nil
 		}
-		j.chunk, j.requests = chunk{}, nil
 		close(j.out)
 	}()
 	if b.live == nil {
@@ -252,9 +255,6 @@ func (b *batchRun) give(j *job, out *[]byte) {
 	*out = nil
 }
 
-// spare is how many chunks and buffers wait for the next time.
-const spare = 4
-
 // take returns what waits in a channel, or the zero value.
 func take[T any](from chan T) (v T) {
 	select {
@@ -306,6 +306,7 @@ func (b *batchRun) write(ctx context.Context) (int, error) {
 		for range j.units {
 			<-b.budget
 		}
+		put(b.jobs, j)
 	}
 }
 

@@ -8,32 +8,38 @@ import (
 	"fmt"
 	"slices"
 	"time"
+	"unicode/utf8"
+	"unsafe"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/fetch"
 )
 
-// An Answerer answers questions, one after another. It remembers the last file and the
-// last rules, because many lines in succession ask about one file. It is for one
-// goroutine.
+// An Answerer answers questions, one after another. A file that is asked for the first
+// time is read in one pass and not kept (robots.AppendJSON). The last file that was asked
+// twice in succession is kept with the last rules, because many lines often ask about
+// one. It is for one goroutine.
 type Answerer struct {
 	*Defaults
 	given []byte // the agents of the defaults as JSON
 
-	last     robots.Verdict // of the last answer,
-	answered bool           // if it was one
+	last Last // answer
 
-	body  []byte // the member robots or robots_b64 that file was read from
-	buf   []byte // the value of that
-	coded bool   // the member was robots_b64
-	limit int    // bytes of it that can count, 0 for all
-	file  *robots.File
+	text  []byte       // the member robots or robots_b64 of the last line that has one, nil if none
+	kept  []byte       // room for that
+	coded bool         // it was robots_b64
+	limit int          // bytes of it that can count, 0 for all
+	buf   []byte       // room for its value
+	raw   []byte       // and for what is in that as base64
+	body  []byte       // its value, as far as it can count
+	file  *robots.File // made from that, once it is asked again
 
 	rules *ask.RuleSet // made from
 	from  basis
 	agent []byte
 
+	url   []byte // room for the value of a URL
 	heard map[heardAgent][]string
 }
 
@@ -93,29 +99,30 @@ func AppendError(dst []byte, q *Question, code Code, err error) []byte {
 }
 
 func (a *Answerer) append(dst []byte, q *Question, r *fetch.Record, now time.Time) []byte {
-	path, url, err := a.judge(q, r, now)
-	if a.answered = err == nil; err != nil {
-		return AppendError(dst, q, codeOf(err), err)
+	start := len(dst)
+	dst, err := a.judge(append(q.appendID(dst), ','), q, r, now)
+	if len(q.robots)+len(q.robotsB64)+len(q.agent) > maxRemembered {
+		*a = Answerer{Defaults: a.Defaults, given: a.given, last: a.last}
 	}
-	v := a.rules.Match(path)
-	dst = a.rules.AppendVerdict(append(q.appendID(dst), ','), v)
-	dst = append(dst, `,"url":`...)
-	dst = robots.AppendQuoted(dst, url)
+	if err != nil {
+		a.last = Last{}
+		return AppendError(dst[:start], q, codeOf(err), err)
+	}
 	dst = append(dst, `,"agent":`...)
 	if q.agent != nil {
 		dst = appendGiven(dst, q.agent)
 	} else {
 		dst = append(dst, a.given...)
 	}
-	if len(q.robots)+len(q.robotsB64)+len(q.agent) > maxRemembered {
-		*a = Answerer{Defaults: a.Defaults, given: a.given, answered: true}
-	}
-	a.last = v
 	return append(dst, '}')
 }
 
-// Last returns the verdict of the last answer, and false if that was an error.
-func (a *Answerer) Last() (robots.Verdict, bool) { return a.last, a.answered }
+// Last says what the last answer came to, for whoever counts them. The zero value is
+// an error.
+type Last struct{ Answered, Allowed, Undecided bool }
+
+// Last returns what the last answer came to.
+func (a *Answerer) Last() Last { return a.last }
 
 func (q *Question) appendID(dst []byte) []byte {
 	dst = append(dst, `{"id":`...)
@@ -138,45 +145,47 @@ func appendGiven(dst, text []byte) []byte {
 	return appendValidUTF8(dst, text)
 }
 
-// judge checks the members of a question and makes the rules that it asks.
-func (a *Answerer) judge(q *Question, r *fetch.Record, now time.Time) (path robots.Path, url string, err error) {
+// judge checks the members of a question, and appends the verdict and the URL.
+func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time) ([]byte, error) {
 	if q.bad != nil {
-		return path, "", q.bad
+		return dst, q.bad
 	}
 	d, err := a.dialectOf(q)
 	if err != nil {
-		return path, "", err
+		return dst, err
 	}
 	from := basis{dialect: d.Name}
 	if from.maxBytes, err = a.limitOf(q); err != nil {
-		return path, "", err
+		return dst, err
 	}
 	at, err := a.timeOf(q)
 	if err != nil {
-		return path, "", err
+		return dst, err
 	}
 	if at.IsZero() {
 		at = now
 	}
 	if q.url == nil {
-		return path, "", fail(BadURL, errors.New("url is missing"))
+		return dst, fail(BadURL, errors.New("url is missing"))
 	}
 	fetched := a.fetches(q)
-	if url, path = q.text, q.path; !q.split || d.Escapes == robots.EscapesRaw {
+	url, path := q.text, q.path
+	if !q.split || d.Escapes == robots.EscapesRaw {
 		var ok bool
-		if url, ok = decodeString(q.url); !ok {
-			return path, "", fail(BadURL, errors.New("url is not a string"))
+		if url, ok = a.urlOf(q); !ok {
+			return dst, fail(BadURL, errors.New("url is not a string"))
 		}
 		if _, path, err = ask.URL(d, url, fetched); err != nil {
-			return path, "", fail(BadURL, err)
+			return dst, fail(BadURL, err)
 		}
 	}
 	tokens, heard := a.heard[heardAgent{d.Name, string(q.agent)}]
 	if !heard {
 		if tokens, err = a.tokensOf(q, d); err != nil {
-			return path, "", err
+			return dst, err
 		}
 	}
+	once := false
 	switch {
 	case !fetched: // its verdicts do not depend on the time
 		limit := d.MaxFileBytes
@@ -184,26 +193,45 @@ func (a *Answerer) judge(q *Question, r *fetch.Record, now time.Time) (path robo
 			limit = from.maxBytes
 		}
 		from.File, err = a.fileOf(q, limit)
+		once = from.File == nil
 	case r == nil:
 		err = fail(Pending, errors.New("its robots.txt is not there"))
 	default:
 		from.Record, from.at = r, at
 	}
 	if err != nil {
-		return path, "", err
+		return dst, err
 	}
-	if a.rules == nil || a.from != from || !bytes.Equal(a.agent, q.agent) {
-		if q.agent != nil && !heard {
-			a.hear(q.agent, tokens, d)
-		}
-		a.from, a.agent = from, append(a.agent[:0], q.agent...)
-		rules := from.Obey(d, from.maxBytes, at, tokens)
-		if a.UserInitiated {
-			rules = rules.UserInitiated()
-		}
-		a.rules = &ask.RuleSet{Rules: rules}
+	if q.agent != nil && !heard {
+		a.hear(q.agent, tokens, d)
 	}
-	return path, url, nil
+	switch {
+	case once && from.maxBytes != 0 && !a.UserInitiated:
+		if from.maxBytes > 0 {
+			d.MaxFileBytes = from.maxBytes
+		}
+		start := len(dst)
+		dst = robots.AppendJSON(dst, a.body, d, path, tokens...)
+		a.last = Last{Answered: true, Allowed: bytes.HasPrefix(dst[start:], []byte(`"allowed":true`))}
+	default:
+		if once {
+			a.file = robots.Parse(a.body)
+			from.File = a.file
+		}
+		if a.rules == nil || a.from != from || !bytes.Equal(a.agent, q.agent) {
+			a.from, a.agent = from, append(a.agent[:0], q.agent...)
+			rules := from.Obey(d, from.maxBytes, at, tokens)
+			if a.UserInitiated {
+				rules = rules.UserInitiated()
+			}
+			a.rules = &ask.RuleSet{Rules: rules}
+		}
+		v := a.rules.Match(path)
+		a.last = Last{true, v.Allowed, v.Undecided()}
+		dst = a.rules.AppendVerdict(dst, v)
+	}
+	dst = append(dst, `,"url":`...)
+	return robots.AppendQuoted(dst, url), nil
 }
 
 // hear says how the tokens of a member agent are read, and remembers them.
@@ -222,10 +250,23 @@ func (a *Answerer) hear(agent []byte, tokens []string, d robots.Dialect) {
 	a.heard[heardAgent{d.Name, string(agent)}] = tokens
 }
 
-// fileOf returns the file of a line: its own, the one before if the line repeats
-// it, or that of the defaults. Of its own only what can count under the limit is parsed,
-// with one byte more to show that there is more, so that a line of 64 MiB
-// costs little more than reading it.
+// urlOf returns the member url, false if it is no string. It holds until the next line.
+func (a *Answerer) urlOf(q *Question) (string, bool) {
+	if q.url[0] != '"' {
+		return "", false
+	}
+	value := q.url[1 : len(q.url)-1]
+	if bytes.IndexByte(value, '\\') >= 0 || !utf8.Valid(value) {
+		a.url = unquote(a.url[:0], q.url)
+		value = a.url
+	}
+	return unsafe.String(unsafe.SliceData(value), len(value)), true
+}
+
+// fileOf returns the file of a question: that of the defaults, or its own, if the line
+// before asked it too. Of a new one it keeps the body and returns nil. Only what can count
+// under the limit is kept, with one byte more to show that there is more, so that a line
+// of 64 MiB costs little more than reading it.
 func (a *Answerer) fileOf(q *Question, limit int) (*robots.File, error) {
 	text, name := q.robots, "robots"
 	switch {
@@ -237,24 +278,29 @@ func (a *Answerer) fileOf(q *Question, limit int) (*robots.File, error) {
 		return a.File, nil // since fetches is false
 	}
 	coded := q.robotsB64 != nil
-	if a.file != nil && a.coded == coded && a.limit == limit && bytes.Equal(a.body, text) {
+	if a.text != nil && a.coded == coded && a.limit == limit && bytes.Equal(a.text, text) {
+		if a.file == nil {
+			a.file = robots.Parse(a.body)
+		}
 		return a.file, nil
 	}
 	if text[0] != '"' {
 		return nil, errors.New(name + " is not a string")
 	}
-	a.file, a.rules = nil, nil // which read from buf
+	a.file, a.rules, a.text = nil, nil, nil // the first two read from buf
 	a.buf = unquote(slices.Grow(a.buf[:0], len(text)), text)
 	body := a.buf
 	if coded {
 		var err error
-		if body, err = base64.StdEncoding.AppendDecode(nil, body); err != nil {
+		if a.raw, err = base64.StdEncoding.AppendDecode(a.raw[:0], body); err != nil {
 			return nil, fmt.Errorf("robots_b64 is not base64: %w", err)
 		}
+		body = a.raw
 	}
 	if limit > 0 && len(body)-1 > limit {
-		body, a.buf = bytes.Clone(body[:limit+1]), nil
+		body = body[:limit+1]
 	}
-	a.body, a.coded, a.limit, a.file = append(a.body[:0], text...), coded, limit, robots.Parse(body)
-	return a.file, nil
+	a.kept = append(a.kept[:0], text...)
+	a.text, a.coded, a.limit, a.body = a.kept, coded, limit, body
+	return nil, nil
 }

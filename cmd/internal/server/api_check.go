@@ -77,7 +77,7 @@ func (s *Service) check(ctx context.Context, in *checkInput) (*answer, error) {
 		return nil, p
 	}
 	v := q.terms.rules.Match(q.path)
-	Answered(ctx, q.origin.String(), outcomeOf(v))
+	Answered(ctx, q.origin.String(), outcomeOf(batch.Last{Answered: true, Allowed: v.Allowed, Undecided: v.Undecided()}))
 	if in.As != "" {
 		return s.asStatus(q, v)
 	}
@@ -91,27 +91,20 @@ func (s *Service) asStatus(q *question, v robots.Verdict) (*answer, error) {
 	switch {
 	case v.Allowed:
 		return &answer{Status: http.StatusNoContent, CacheControl: s.maxAge(q.record)}, nil
-	case undecided(v):
+	case v.Undecided():
 		return nil, NewProblem(Pending, "robots.txt of "+q.origin.String()+": "+v.String()).After(s.lifetime(q.record))
 	}
 	return nil, NewProblem(Disallowed, "the URL is "+v.String())
 }
 
-// undecided reports whether a verdict is "not now" and not "no".
-func undecided(v robots.Verdict) bool {
-	switch v.Reason {
-	case robots.ReasonUnreachable, robots.ReasonUndefined, robots.ReasonRefused:
-		return true
-	}
-	return false
-}
-
-// outcomeOf is a verdict for the log and the metrics.
-func outcomeOf(v robots.Verdict) Outcome {
+// outcomeOf is an answer for the log and the metrics.
+func outcomeOf(l batch.Last) Outcome {
 	switch {
-	case v.Allowed:
+	case !l.Answered:
+		return OutcomeBad
+	case l.Allowed:
 		return OutcomeAllowed
-	case undecided(v):
+	case l.Undecided:
 		return OutcomeUndecided
 	}
 	return OutcomeDisallowed
@@ -420,11 +413,7 @@ func (b *lines) answer(ctx context.Context, dst []byte, list [][]byte, separator
 		default:
 			dst = a.AppendRecord(dst, q, at.record, now)
 		}
-		if v, ok := a.Last(); ok {
-			Answered(ctx, "", outcomeOf(v))
-		} else {
-			Answered(ctx, "", OutcomeBad)
-		}
+		Answered(ctx, "", outcomeOf(a.Last()))
 	}
 	return dst
 }

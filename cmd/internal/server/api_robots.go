@@ -245,7 +245,7 @@ func (s *Service) schedule(ctx context.Context, in *scheduleInput) (*answer, err
 	}
 	now := s.now().UTC().Truncate(time.Millisecond)
 	plan := q.terms.schedule
-	j := &Schedule{Dialect: plan.Dialect(), Agent: q.agents, At: now, Allowed: !undecided(q.terms.rules.Match(robots.RawPath("/"))), Windows: []Window{}, Declared: []Declared{}, Dropped: plan.Dropped()}
+	j := &Schedule{Dialect: plan.Dialect(), Agent: q.agents, At: now, Allowed: !q.terms.rules.Match(robots.RawPath("/")).Undecided(), Windows: []Window{}, Declared: []Declared{}, Dropped: plan.Dropped()}
 	if len(j.Agent) == 0 {
 		j.Agent = Agents{"*"}
 	}
