@@ -129,9 +129,12 @@ func (l *Local) NotBefore(ctx context.Context, key Key, s *Schedule) (Turn, erro
 	return l.decide(key, s, nil).turn(), nil
 }
 
-// lentGrant marks the ids of grants that are lent. The rest of one is random, so that a
-// limiter of another process does not take it for one of its own.
+// lentGrant marks the ids of grants that are lent: their first three bits are 001. The rest
+// of one is random, so that a limiter of another process does not take it for one of its
+// own. Other limiters give ids that begin with 01 and 1.
 const lentGrant = 1 << 61
+
+func isLent(id uint64) bool { return id>>61 == 1 }
 
 // Reserve grants the next start if it is at most within from now.
 func (l *Local) Reserve(ctx context.Context, key Key, s *Schedule, within time.Duration) (Grant, error) {
@@ -159,7 +162,7 @@ func (l *Local) reserve(ctx context.Context, key Key, s *Schedule, within, hold 
 
 // Valid reports whether a request may still start on a grant.
 func (l *Local) Valid(g Grant) bool {
-	if g.ID&lentGrant != 0 {
+	if isLent(g.ID) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		a := l.active[idOf(l, g.Key.Origin)]
@@ -395,7 +398,7 @@ func (l *Local) endLost(origin id, a *active, at moment) {
 			return false
 		}
 		l.touch(origin, g.end, a.slowest)
-		if g.id&lentGrant != 0 {
+		if isLent(g.id) {
 			l.answered(origin, g.end, Result{Timeout: true})
 		}
 		return true
@@ -433,7 +436,7 @@ func (l *Local) Done(_ context.Context, g Grant, r Result) error {
 	defer l.mu.Unlock()
 	origin, now := idOf(l, g.Key.Origin), l.moment(l.options.Now())
 	slowest := DefaultMaxCrawlDelay // of a grant that is long forgotten
-	lent := g.ID&lentGrant != 0
+	lent := isLent(g.ID)
 	if a := l.active[origin]; a != nil {
 		slowest = a.slowest
 		if lent {
