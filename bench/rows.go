@@ -266,11 +266,11 @@ func matchKept(s *set) *work {
 // crowd reads every file and asks it for some crawlers, each about one path. Those
 // who obey the same rules are asked once.
 func crowd(s *set, list []crawlers.Crawler) *work {
-	together := crawlers.NewSet(list)
+	together := crawlers.Callers(list)
 	return &work{ops: len(s.bodies), byteCount: s.byteCount, engines: []engine{{name: ours, pass: func(int) (n int) {
 		for i, b := range s.bodies {
 			allowed := false
-			rules := together.Rules(robots.Parse(b).Rules)
+			rules := together.Rules(robots.Parse(b))
 			for k, r := range rules {
 				if k == 0 || r != rules[k-1] {
 					allowed = r.Allowed(s.queries[i][0].path)
@@ -282,7 +282,7 @@ func crowd(s *set, list []crawlers.Crawler) *work {
 	}}}}
 }
 
-// alone is crowd for one crawler, asked without a Set.
+// alone is crowd for one crawler, asked without the others.
 func alone(s *set) *work {
 	return &work{ops: len(s.bodies), byteCount: s.byteCount, engines: []engine{{name: ours, pass: func(int) (n int) {
 		for i, b := range s.bodies {

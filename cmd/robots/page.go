@@ -263,7 +263,11 @@ func (c *pageCall) fetchFor(ctx context.Context, p *page, who []pageAsker) (got 
 		if !who[i].verdict.Allowed {
 			continue
 		}
-		got = c.live.fetchPage(ctx, p.url, who[i].dialect, c.rulesOf(i).Tokens())
+		tokens := c.rulesOf(i).Tokens()
+		if len(tokens) == 0 { // robots.txt does not name it, so its rules are those of all others
+			tokens = c.askers.list[i].Tokens
+		}
+		got = c.live.fetchPage(ctx, p.url, who[i].dialect, tokens)
 		if err := c.hops(ctx, &got, who); err != nil {
 			return got, err
 		}
