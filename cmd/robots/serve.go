@@ -144,6 +144,7 @@ func (s *service) open(ctx context.Context) error {
 		Version: programVersion,
 		Now:     s.now,
 	}
+	parts.Fetch.Guard.Allow = ownSites
 	var limiter pace.Limiter
 	if c.Demo {
 		if err := s.openDemo(ctx, &parts); err != nil {
@@ -152,7 +153,11 @@ func (s *service) open(ctx context.Context) error {
 	}
 	switch {
 	case c.Shared():
-		if s.fleet, err = join("--store", c.Store, fleet.Options{Copy: c.Copy, Pace: paces, AllowEviction: c.AllowEviction}); err != nil {
+		policy, err := c.Policy()
+		if err != nil {
+			return err
+		}
+		if s.fleet, err = join("--store", c.Store, fleet.Options{Copy: c.Copy, Pace: paces, AllowEviction: c.AllowEviction, WhenDown: policy}); err != nil {
 			return err
 		}
 		if parts.Secret, err = s.fleet.Secret(ctx); err != nil {
@@ -183,6 +188,10 @@ func (s *service) open(ctx context.Context) error {
 	s.metrics.Held(s.api.Cache().Usage)
 	return nil
 }
+
+// ownSites are servers of this machine that the guard lets through. Tests have some;
+// no setting gives any.
+var ownSites []netip.AddrPort
 
 // openDemo starts the sites of --demo and lets them, and nothing else of this
 // machine, through the guard.

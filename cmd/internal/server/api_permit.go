@@ -154,6 +154,9 @@ func (s *Service) registerPermits() {
 // stamp writes a time of an answer, in whole milliseconds.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999Z") }
 
+// stampAfter writes a time before which nothing is to happen.
+func stampAfter(t time.Time) string { return stamp(t.Add(time.Millisecond - 1)) }
+
 func mayPermit(ctx context.Context) *Problem {
 	if !CallerOf(ctx).May(ScopePermit) {
 		return NewProblem(Unauthorized, "a token with the scope permit is needed")
@@ -218,9 +221,9 @@ func (s *Service) permit(ctx context.Context, in *permitInput) (*answer, error) 
 		}
 		if g.OK() {
 			given := &permit{g, hold}
-			out = fmt.Appendf(out, `{"id":"%s","start":"%s","expires":"%s"}`, s.sign(given), stamp(g.Start), stamp(given.expires()))
+			out = fmt.Appendf(out, `{"id":"%s","start":"%s","expires":"%s"}`, s.sign(given), stampAfter(g.Start), stamp(given.expires()))
 		} else {
-			out = fmt.Appendf(out, `null,"not_before":"%s"`, stamp(g.Start.Add(time.Millisecond-1))) // not a moment sooner
+			out = fmt.Appendf(out, `null,"not_before":"%s"`, stampAfter(g.Start))
 		}
 		out = append(out, `,"reasons":`...)
 		out = appendJSON(out, reasonsOf(g.Reasons))
