@@ -48,6 +48,19 @@ func TestContract(t *testing.T) {
 	})
 }
 
+// TestOthersGrant: what came of a grant of another limiter counts, whatever its id.
+func TestOthersGrant(t *testing.T) {
+	for _, id := range []uint64{7, 1 << 62, 1<<62 | 1<<61, 1<<63 | 1<<61, 1<<64 - 1} {
+		l, key := local(t, pace.Options{}), pace.Key{Origin: origin("a.example")}
+		if err := l.Done(t.Context(), pace.Grant{ID: id, Key: key}, pace.Result{Status: 503, RetryAfter: time.Hour}); err != nil {
+			t.Fatal(err)
+		}
+		if turn, err := l.NotBefore(t.Context(), key, nil); err != nil || time.Until(turn.Start) < time.Minute {
+			t.Errorf("after a Retry-After of the grant %x: %s, %v", id, turn, err)
+		}
+	}
+}
+
 // TestFair: callers of one site are served in the order of their arrival.
 func TestFair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
