@@ -73,6 +73,9 @@ type service struct {
 	api     *server.Service
 	fleet   *fleet.Fleet // nil without a Redis
 	store   cache.Store  // nil for memory alone
+	file    *bolt.Store  // the store, if that is a file
+	kept    keptPermits  // what is kept in it of permits
+	local   *pace.Local  // of whose permits
 	demo    *demo        // nil without --demo
 	failed  atomic.Int64 // when the store's last error was logged, in Unix seconds
 }
@@ -166,13 +169,16 @@ func (s *service) open(ctx context.Context) error {
 		s.store, limiter = s.fleet.Store(), s.fleet.Limiter()
 		s.metrics.Degraded(s.fleet.DownSince)
 	default:
-		if limiter, err = pace.NewLocal(paces); err != nil {
+		local, err := pace.NewLocal(paces)
+		if err != nil {
 			return err
 		}
+		limiter = local
 		if c.Store != "memory" {
 			if err := s.openFile(); err != nil {
 				return err
 			}
+			parts.Secret = s.resume(ctx, local)
 		}
 	}
 	lender, ok := limiter.(pace.Lender)
@@ -214,7 +220,7 @@ func (s *service) openFile() error {
 	if err != nil {
 		return err
 	}
-	s.store = file
+	s.store, s.file = file, file
 	s.metrics.StoreSize(func() int64 {
 		info, err := os.Stat(name)
 		if err != nil {
@@ -282,7 +288,7 @@ func (s *service) close() error {
 	case s.fleet != nil:
 		err = s.fleet.Close()
 	case s.store != nil:
-		err = s.store.Close()
+		err = errors.Join(s.keepPermits(), s.store.Close())
 	}
 	if err != nil {
 		return fmt.Errorf("cannot close the store: %w", err)

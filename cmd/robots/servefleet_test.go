@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	neturl "net/url"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -362,4 +363,54 @@ func TestServeFleet(t *testing.T) {
 		late += s.late
 	}
 	t.Logf("3 servers, %d clients, %d origins, %.0f s: %d pages, %d of them before Redis was back, %d clients too late", clients, origins, time.Since(began).Seconds(), total(), still, late)
+}
+
+// TestServeResume: the next process with the file of one that was drained takes back its
+// permits, and keeps the intervals of its sites.
+func TestServeResume(t *testing.T) {
+	out, back := newPacedSite(t, 0, 5*time.Minute), newPacedSite(t, 1, 5*time.Minute)
+	t.Setenv(ownSitesEnv, strings.TrimPrefix(out.url, "http://")+" "+strings.TrimPrefix(back.url, "http://"))
+	store := filepath.Join(t.TempDir(), "store")
+	f := &serverFleet{t: t, client: http.DefaultClient, servers: []*served{runServer(t, "--store", store)}}
+	given, _ := f.permit(0, out, "1s", "1h")
+	other, _ := f.permit(0, back, "1s", "1h")
+	if given == nil || other == nil {
+		t.Fatal("no permit of a site that nobody has asked")
+	}
+	if status := f.giveBack(0, other, `{"status":200}`); status != http.StatusOK {
+		t.Errorf("given back: %d", status)
+	}
+	done := time.Now()
+	f.servers[0].signal(t)
+	if code := f.servers[0].wait(); code != exitAllowed {
+		t.Fatalf("exit status %d: %s", code, f.servers[0].log)
+	}
+
+	f.servers[0] = runServer(t, "--store", store)
+	wants := func(s *pacedSite, when time.Time, reason string) {
+		t.Helper()
+		status, reply := f.ask(0, "/v1/permits", fmt.Sprintf(`{"url":"%s/page","within":"30s"}`, s.url))
+		var a struct {
+			Permit    *fleetPermit
+			NotBefore time.Time `json:"not_before"`
+			Reasons   []string
+		}
+		if err := json.Unmarshal([]byte(reply), &a); err != nil || a.Permit != nil || a.NotBefore.Before(when) || !strings.Contains(strings.Join(a.Reasons, " "), reason) {
+			t.Errorf("%s: %d, %v: %s, want none before %s (%s)", s.url, status, err, reply, when, reason)
+		}
+	}
+	wants(out, time.Time{}, "under way")
+	wants(back, done.Truncate(time.Millisecond).Add(5*time.Minute), "line 2")
+	done = time.Now()
+	for range 2 {
+		if status := f.giveBack(0, given, `{"status":200}`); status != http.StatusOK {
+			t.Errorf("a permit of the process before is given back: %d", status)
+		}
+	}
+	wants(out, done.Add(5*time.Minute), "line 2")
+	for _, s := range []*pacedSite{out, back} {
+		if n, _, _ := s.asked(); n != 1 {
+			t.Errorf("%s was asked %d times for its robots.txt", s.url, n)
+		}
+	}
 }
