@@ -520,6 +520,18 @@ func TestRate(t *testing.T) {
 	t.Error("a thousand requests are let through at one a second")
 }
 
+// TestNoRate: without a bound nobody is refused, also where two ask in the same moment and
+// the later is counted first.
+func TestNoRate(t *testing.T) {
+	var l level
+	now := time.Now()
+	for _, at := range []time.Time{now, now.Add(time.Second), now} {
+		if wait := l.take(newRate(0, time.Second, 1000), 1000, at); wait != 0 {
+			t.Errorf("without a bound: wait %s", wait)
+		}
+	}
+}
+
 // TestQueue: places are given in the order of coming, and only so many wait, for so
 // long; in an overload who came last is next and the others know soon.
 func TestQueue(t *testing.T) {
