@@ -215,7 +215,11 @@ func (s *Service) permit(ctx context.Context, in *permitInput) (*answer, error) 
 			addr = q.record.Addr()
 		}
 		hold = time.Duration(pace.HoldSeconds(hold)) * time.Second
-		g, err := s.lender.Lend(ctx, pace.Key{Origin: q.origin, Addr: addr}, q.terms.schedule, within, hold)
+		var g pace.Grant
+		var err error
+		Wait(ctx, func() {
+			g, err = s.lender.Lend(ctx, pace.Key{Origin: q.origin, Addr: addr}, q.terms.schedule, within, hold)
+		})
 		if err != nil {
 			return nil, NewProblem(Busy, "the pace of sites is not known for now, so there are no permits: "+robots.Printable(err.Error())).After(1)
 		}
@@ -263,8 +267,11 @@ func (s *Service) giveBack(ctx context.Context, r *Return) *Problem {
 	case !s.now().Before(p.expires()):
 		return NewProblem(Ended, "the permit ended at "+stamp(p.expires())+" and counted as a request that timed out: ask with a longer hold")
 	}
-	err := s.lender.Done(context.WithoutCancel(ctx), p.grant, pace.Result{
-		Status: r.Status, RetryAfter: time.Duration(r.RetryAfter * float64(time.Second)), Timeout: r.Timeout, Unused: r.Unused,
+	var err error
+	Wait(ctx, func() {
+		err = s.lender.Done(context.WithoutCancel(ctx), p.grant, pace.Result{
+			Status: r.Status, RetryAfter: time.Duration(r.RetryAfter * float64(time.Second)), Timeout: r.Timeout, Unused: r.Unused,
+		})
 	})
 	if err != nil {
 		return NewProblem(Busy, "the permit could not be given back: "+robots.Printable(err.Error())).After(1)

@@ -134,7 +134,7 @@ var settings = []Setting{
 	{Name: "new-origins", initial: 20, field: func(c *Config) any { return &c.NewOrigins },
 		Usage: "most robots.txt per minute that a stranger may have fetched, `N`"},
 	{Name: "concurrency", initial: 0, field: func(c *Config) any { return &c.Concurrency },
-		Usage: "work on `N` requests at a time, 0 for four per core"},
+		Usage: "work on `N` requests at a time, 0 for one per core"},
 	{Name: "fetches", initial: 256, field: func(c *Config) any { return &c.Fetches },
 		Usage: "beside these let `N` requests wait for sites"},
 	{Name: "queue", initial: 1024, field: func(c *Config) any { return &c.Queue },
