@@ -32,6 +32,7 @@ type load struct {
 	due     chan time.Time // when a request should have been sent
 	workers int
 	running sync.WaitGroup
+	asked   sync.WaitGroup // requests under way
 
 	mu sync.Mutex
 	*traffic
@@ -54,6 +55,7 @@ func newLoad(t *testing.T, url, request string, most int) *load {
 
 // send has a request sent that was due at a time.
 func (l *load) send(due time.Time) {
+	l.asked.Add(1)
 	select {
 	case l.due <- due:
 		return
@@ -63,6 +65,7 @@ func (l *load) send(due time.Time) {
 		l.mu.Lock()
 		l.unsent++
 		l.mu.Unlock()
+		l.asked.Done()
 		return
 	}
 	l.workers++
@@ -127,6 +130,7 @@ func reply(r *bufio.Reader) (status int) {
 }
 
 func (l *load) note(status int, took time.Duration) {
+	defer l.asked.Done()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch status {
@@ -161,7 +165,7 @@ func (l *load) open(rate float64, d time.Duration) *traffic {
 		}
 		time.Sleep(200 * time.Microsecond)
 	}
-	time.Sleep(100 * time.Millisecond)
+	l.asked.Wait()
 	return l.take()
 }
 
@@ -198,7 +202,7 @@ func (l *load) closed(conns int, d time.Duration) float64 {
 	time.Sleep(d)
 	stop.Store(true)
 	busy.Wait()
-	return float64(n.Load()) / d.Seconds()
+	return float64(max(n.Load(), 1)) / d.Seconds()
 }
 
 func part(list []time.Duration, share float64) time.Duration {
