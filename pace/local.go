@@ -21,6 +21,7 @@ type Local struct {
 	workers time.Duration  // by which the pace of an address is divided, a number
 	active  map[id]*active // origins with a grant under way or somebody waiting
 	grants  uint64         // given so far
+	since   moment         // when what is not known counts as asked, see Resume
 
 	// What is kept, see memory.go.
 	sites      map[id]site
@@ -50,6 +51,7 @@ func NewLocal(o Options) (*Local, error) {
 		sweepSites: leastSweep,
 		sweepAddrs: leastSweep,
 		room:       never,
+		since:      never,
 	}, nil
 }
 
@@ -89,10 +91,11 @@ func (l *Local) reserveFetch(addr netip.Addr, interval time.Duration) time.Durat
 	if len(l.addrs) >= l.sweepAddrs {
 		l.sweepAddresses(now)
 	}
-	id, start := idOf(l, source{addr, true}), now
+	id, last := idOf(l, source{addr, true}), l.since
 	if a, ok := l.addrs[id]; ok {
-		start = max(now, after(a.last, l.share(interval)))
+		last = a.last
 	}
+	start := max(now, after(last, l.share(interval)))
 	l.touchAddress(id, start, interval)
 	return time.Duration(start - now)
 }
@@ -110,6 +113,7 @@ type grant struct {
 	end   moment // if nobody gives it back
 	last  moment // of the origin before, which comes back if the grant is not used
 	addr  id     // zero without a pace of the address
+	key   *Key   // of a grant that is lent
 }
 
 // waiter is one call of Wait. Only the first of a queue watches the clock.
@@ -141,7 +145,8 @@ func (l *Local) Reserve(ctx context.Context, key Key, s *Schedule, within time.D
 	return l.reserve(ctx, key, s, within, l.options.GrantTimeout, 0)
 }
 
-// Lend is Reserve for somebody outside the process. A lent grant ends with the Local.
+// Lend is Reserve for somebody outside the process. A lent grant ends with the Local,
+// unless another takes it over (Resume).
 func (l *Local) Lend(ctx context.Context, key Key, s *Schedule, within, hold time.Duration) (Grant, error) {
 	return l.reserve(ctx, key, s, within, time.Duration(HoldSeconds(hold))*time.Second, lentGrant)
 }
@@ -364,6 +369,7 @@ func (l *Local) lookAtOrigin(d *decision) {
 	s, known := l.sites[d.origin]
 	if !known {
 		s = fresh
+		s.last = l.since
 		if d.full = l.full(d.at); d.full {
 			d.room = d.time(l.room)
 		}
@@ -381,7 +387,7 @@ func (l *Local) lookAtAddress(d *decision, w *waiter) {
 	d.addr = idOf(l, source{d.key.Addr, false})
 	a, known := l.addrs[d.addr]
 	if !known {
-		return
+		a = address{last: l.since, reserved: never}
 	}
 	interval := l.share(d.addrInterval)
 	ready := after(a.reserved, interval)
@@ -411,9 +417,10 @@ func (l *Local) grant(d *decision, hold time.Duration, mark uint64) Grant {
 	a := l.activate(d.origin)
 	start := d.moment(turn.Start)
 	l.grants++
-	g := grant{id: l.grants, start: start, end: after(start, hold), last: never, addr: d.addr}
+	g := grant{id: l.grants, start: start, end: after(start, hold), last: l.since, addr: d.addr}
 	if mark != 0 {
-		g.id = mark | rand.Uint64N(mark)
+		key := d.key
+		g.id, g.key = mark|rand.Uint64N(mark), &key
 	}
 	if s, known := l.sites[d.origin]; known {
 		g.last = s.last

@@ -48,6 +48,90 @@ func TestContract(t *testing.T) {
 	})
 }
 
+// TestResume: the limiter of the next process knows the grants that are lent, and that
+// every site may have been asked until the last one ended.
+func TestResume(t *testing.T) {
+	now := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
+	o := pace.Options{Now: func() time.Time { return now }}
+	first, s, ctx := local(t, o), schedule(t, "User-agent: *\nCrawl-delay: 10\n", robots.RFC9309, pace.Policy{}), t.Context()
+	addr := netip.MustParseAddr("192.0.2.1")
+	lend := func(l *pace.Local, host string, within time.Duration) pace.Grant {
+		t.Helper()
+		g, err := l.Lend(ctx, pace.Key{Origin: origin(host), Addr: addr}, s, within, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g
+	}
+	out, lost := lend(first, "out.example", time.Second), lend(first, "lost.example", time.Second)
+	if back := lend(first, "back.example", 2*time.Second); first.Done(ctx, back, pace.Result{Status: 200}) != nil {
+		t.Fatal("not given back")
+	}
+	own, err := first.Reserve(ctx, pace.Key{Origin: origin("own.example")}, s, 0) // of the process, and ends with it
+	if err != nil || !own.OK() {
+		t.Fatal(own, err)
+	}
+	now = now.Add(5 * time.Second)
+	loans := first.Loans()
+	if len(loans) != 2 {
+		t.Fatalf("%+v", loans)
+	}
+
+	ended := now
+	now = now.Add(3 * time.Second)
+	second := local(t, o)
+	second.Resume(ended, loans)
+	for _, host := range []string{"back.example", "own.example", "new.example"} {
+		if g := lend(second, host, 0); g.OK() || !g.Start.Equal(ended.Add(10*time.Second)) {
+			t.Errorf("%s: %+v, want a start at %s", host, g.Turn, ended.Add(10*time.Second))
+		}
+	}
+	now = now.Add(20 * time.Second) // nothing is left of the end
+	if g := lend(second, "new.example", 0); !g.OK() {
+		t.Errorf("after an interval: %+v", g.Turn)
+	}
+	if g := lend(second, "out.example", time.Hour); g.OK() || !second.Valid(out) {
+		t.Errorf("beside one that is out: %+v", g.Turn)
+	}
+	for range 2 {
+		if err := second.Done(ctx, out, pace.Result{Status: 200}); err != nil {
+			t.Error(err)
+		}
+	}
+	if g := lend(second, "out.example", 0); g.OK() || !g.Start.Equal(now.Add(10*time.Second)) {
+		t.Errorf("after it was given back: %+v", g.Turn)
+	}
+	now = now.Add(40 * time.Second)
+	if g := lend(second, "lost.example", 0); g.OK() || !g.Start.Equal(lost.Start.Add(time.Minute+20*time.Second)) {
+		t.Errorf("after one timed out: %+v", g.Turn)
+	}
+
+	// The clock was set back, and nobody knows when the process ended.
+	now = now.Add(-time.Hour)
+	third := local(t, o)
+	third.Resume(time.Time{}, loans)
+	if g := lend(third, "new.example", 0); g.OK() || !g.Start.Equal(now.Add(10*time.Second)) {
+		t.Errorf("%+v", g.Turn)
+	}
+	now = now.Add(2 * time.Minute)
+	if g := lend(third, "out.example", time.Minute); !g.OK() {
+		t.Errorf("after the longest time: %+v", g.Turn)
+	}
+}
+
+// TestOthersGrant: what came of a grant of another limiter counts, whatever its id.
+func TestOthersGrant(t *testing.T) {
+	for _, id := range []uint64{7, 1 << 62, 1<<62 | 1<<61, 1<<63 | 1<<61, 1<<64 - 1} {
+		l, key := local(t, pace.Options{}), pace.Key{Origin: origin("a.example")}
+		if err := l.Done(t.Context(), pace.Grant{ID: id, Key: key}, pace.Result{Status: 503, RetryAfter: time.Hour}); err != nil {
+			t.Fatal(err)
+		}
+		if turn, err := l.NotBefore(t.Context(), key, nil); err != nil || time.Until(turn.Start) < time.Minute {
+			t.Errorf("after a Retry-After of the grant %x: %s, %v", id, turn, err)
+		}
+	}
+}
+
 // TestFair: callers of one site are served in the order of their arrival.
 func TestFair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -47,6 +47,7 @@ var (
 	recordsBucket = []byte("records")
 	bodiesBucket  = []byte("bodies")
 	orderBucket   = []byte("order")
+	keptBucket    = []byte("kept")
 
 	formatKey  = []byte("format")
 	versionKey = []byte("version")
@@ -319,6 +320,34 @@ func (s *Store) Get(ctx context.Context, origin robots.Origin) (cache.Entry, err
 		})
 	})
 	return e, s.fail(err)
+}
+
+// Kept returns the value that Keep has kept under a name, nil if there is none.
+func (s *Store) Kept(ctx context.Context, name string) ([]byte, error) {
+	end, err := s.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	var value []byte
+	err = guarded(func() error {
+		return s.db.View(func(tx *bbolt.Tx) error {
+			kept := tx.Bucket(keptBucket)
+			if kept == nil {
+				return nil
+			}
+			v := kept.Get([]byte(name))
+			switch {
+			case v == nil:
+			case len(v) < 4 || crc32.Checksum(v[4:], castagnoli()) != binary.BigEndian.Uint32(v):
+				return fmt.Errorf("what is kept as %s is damaged: its checksum is wrong", name)
+			default:
+				value = append([]byte{}, v[4:]...)
+			}
+			return nil
+		})
+	})
+	return value, s.fail(err)
 }
 
 // Usage returns how much is in the file. It reads all of it to count.

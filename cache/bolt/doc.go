@@ -34,6 +34,9 @@
 //	         of piece 0 the number of records that refer to the body (4) and its length (4)
 //	order    sequence number (8) -> origin, so the one written longest ago is first
 //
+// With Keep there is a fifth, "kept": name -> CRC-32C of the rest (4), value. An earlier
+// release leaves it alone.
+//
 // A later release that changes any of this raises the version and still reads this
 // one. This release refuses a file with a later version.
 //

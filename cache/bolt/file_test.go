@@ -482,3 +482,33 @@ func TestFormat(t *testing.T) {
 	}
 	counts(t, s)
 }
+
+// TestKeep: what is kept under a name is there beside the entries when the file is opened
+// again.
+func TestKeep(t *testing.T) {
+	name, ctx := filepath.Join(t.TempDir(), "cache"), t.Context()
+	for _, value := range []string{"", "one", strings.Repeat("two", 10_000), "three"} {
+		s, err := Open(name, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.Kept(ctx, "other"); got != nil || err != nil {
+			t.Errorf("what nobody kept: %q, %v", got, err)
+		}
+		if err := s.Keep(ctx, "a", []byte(value)); err != nil {
+			t.Error(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if s, err = Open(name, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.Kept(ctx, "a"); got == nil || string(got) != value || err != nil {
+			t.Errorf("%.20q instead of %.20q, %v", got, value, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"slices"
 	"time"
 
@@ -26,9 +27,10 @@ const (
 	queueMost = 16
 )
 
-// A write is one Put or Delete on its way to the file.
+// A write is one Put, Delete or Keep on its way to the file.
 type write struct {
 	key    []byte
+	keep   []byte // of Keep: the value
 	header header // without a record: delete
 	bodies [][]byte
 	size   int64 // of bodies
@@ -59,6 +61,14 @@ func (s *Store) Put(ctx context.Context, e cache.Entry, keep time.Duration) erro
 // Delete forgets an origin.
 func (s *Store) Delete(ctx context.Context, origin robots.Origin) error {
 	return s.do(ctx, &write{key: []byte(origin.String())})
+}
+
+// Keep keeps a value under a name beside the entries, in place of the one before. It is
+// for the few things of a program that are to be where its entries are; they are not
+// dropped, and do not count in the bound of the file.
+func (s *Store) Keep(ctx context.Context, name string, value []byte) error {
+	sum := binary.BigEndian.AppendUint32(nil, crc32.Checksum(value, castagnoli()))
+	return s.do(ctx, &write{key: []byte(name), keep: append(sum, value...)})
 }
 
 // do hands a write to the writer and waits for it.
@@ -166,12 +176,13 @@ func (s *Store) update(batch []*write, most int64) error {
 
 // table is a transaction with the buckets open.
 type table struct {
+	tx                           *bbolt.Tx
 	meta, records, bodies, order *bbolt.Bucket
 	size                         int64 // of all entries, keys and values
 }
 
 func open(tx *bbolt.Tx) *table {
-	t := &table{tx.Bucket(metaBucket), tx.Bucket(recordsBucket), tx.Bucket(bodiesBucket), tx.Bucket(orderBucket), entrySize(tx)}
+	t := &table{tx, tx.Bucket(metaBucket), tx.Bucket(recordsBucket), tx.Bucket(bodiesBucket), tx.Bucket(orderBucket), entrySize(tx)}
 	t.order.FillPercent = 0.9 // keys only grow
 	return t
 }
@@ -188,6 +199,13 @@ func entrySize(tx *bbolt.Tx) int64 {
 // apply does one write. The first error is the write's own, the second one of
 // the transaction.
 func (t *table) apply(w *write) (own, err error) {
+	if w.keep != nil {
+		kept, err := t.tx.CreateBucketIfNotExists(keptBucket)
+		if err == nil {
+			err = kept.Put(w.key, w.keep)
+		}
+		return nil, err
+	}
 	old := t.records.Get(w.key)
 	var was header
 	if old != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,8 +22,16 @@ import (
 var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"robots": main})
+	testscript.Main(m, map[string]func(){"robots": func() {
+		for _, at := range strings.Fields(os.Getenv(ownSitesEnv)) {
+			ownSites = append(ownSites, netip.MustParseAddrPort(at))
+		}
+		main()
+	}})
 }
+
+// ownSitesEnv names the addresses of a test's sites that robots serve may ask.
+const ownSitesEnv = "ROBOTS_TEST_SITES"
 
 // TestScript runs the program as a user does. Beside the commands of testscript
 // there are

@@ -73,6 +73,9 @@ type service struct {
 	api     *server.Service
 	fleet   *fleet.Fleet // nil without a Redis
 	store   cache.Store  // nil for memory alone
+	file    *bolt.Store  // the store, if that is a file
+	kept    keptPermits  // what is kept in it of permits
+	local   *pace.Local  // of whose permits
 	demo    *demo        // nil without --demo
 	failed  atomic.Int64 // when the store's last error was logged, in Unix seconds
 }
@@ -144,6 +147,7 @@ func (s *service) open(ctx context.Context) error {
 		Version: programVersion,
 		Now:     s.now,
 	}
+	parts.Fetch.Guard.Allow = ownSites
 	var limiter pace.Limiter
 	if c.Demo {
 		if err := s.openDemo(ctx, &parts); err != nil {
@@ -152,7 +156,11 @@ func (s *service) open(ctx context.Context) error {
 	}
 	switch {
 	case c.Shared():
-		if s.fleet, err = join("--store", c.Store, fleet.Options{Copy: c.Copy, Pace: paces, AllowEviction: c.AllowEviction}); err != nil {
+		policy, err := c.Policy()
+		if err != nil {
+			return err
+		}
+		if s.fleet, err = join("--store", c.Store, fleet.Options{Copy: c.Copy, Pace: paces, AllowEviction: c.AllowEviction, WhenDown: policy}); err != nil {
 			return err
 		}
 		if parts.Secret, err = s.fleet.Secret(ctx); err != nil {
@@ -161,13 +169,16 @@ func (s *service) open(ctx context.Context) error {
 		s.store, limiter = s.fleet.Store(), s.fleet.Limiter()
 		s.metrics.Degraded(s.fleet.DownSince)
 	default:
-		if limiter, err = pace.NewLocal(paces); err != nil {
+		local, err := pace.NewLocal(paces)
+		if err != nil {
 			return err
 		}
+		limiter = local
 		if c.Store != "memory" {
 			if err := s.openFile(); err != nil {
 				return err
 			}
+			parts.Secret = s.resume(ctx, local)
 		}
 	}
 	lender, ok := limiter.(pace.Lender)
@@ -183,6 +194,10 @@ func (s *service) open(ctx context.Context) error {
 	s.metrics.Held(s.api.Cache().Usage)
 	return nil
 }
+
+// ownSites are servers of this machine that the guard lets through. Tests have some;
+// no setting gives any.
+var ownSites []netip.AddrPort
 
 // openDemo starts the sites of --demo and lets them, and nothing else of this
 // machine, through the guard.
@@ -205,7 +220,7 @@ func (s *service) openFile() error {
 	if err != nil {
 		return err
 	}
-	s.store = file
+	s.store, s.file = file, file
 	s.metrics.StoreSize(func() int64 {
 		info, err := os.Stat(name)
 		if err != nil {
@@ -273,7 +288,7 @@ func (s *service) close() error {
 	case s.fleet != nil:
 		err = s.fleet.Close()
 	case s.store != nil:
-		err = s.store.Close()
+		err = errors.Join(s.keepPermits(), s.store.Close())
 	}
 	if err != nil {
 		return fmt.Errorf("cannot close the store: %w", err)

@@ -301,11 +301,16 @@ func TestServeReady(t *testing.T) {
 	until("200 ready")
 	redis.Kill()
 	until("503 not ready: Redis is away")
-	if m := get(t, needs.admin+"/metrics"); !regexp.MustCompile(`(?m)^robots_limiter_degraded_seconds [0-9.e-]*[1-9]`).MatchString(m) {
+	if m := get(t, needs.admin+"/metrics"); !strings.Contains(m, "\nrobots_ready 0\n") {
+		t.Error("the metrics say that it is ready")
+	} else if !regexp.MustCompile(`(?m)^robots_limiter_degraded_seconds [0-9.e-]*[1-9]`).MatchString(m) {
 		t.Error("the metrics do not say that the limiter is degraded")
 	}
 	redis.Up()
 	until("200 ready")
+	if m := get(t, needs.admin+"/metrics"); !strings.Contains(m, "\nrobots_ready 1\n") {
+		t.Error("the metrics do not say that it is ready")
+	}
 	for _, s := range []*served{needs, not} {
 		s.signal(t)
 		if code := s.wait(); code != exitAllowed {

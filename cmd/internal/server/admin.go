@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/pprof"
 	"sync/atomic"
@@ -28,6 +29,8 @@ type Metrics struct {
 	answers     map[cache.Kind]prometheus.Counter
 	storeErrors prometheus.Counter
 	permitWait  prometheus.Histogram
+	permitLater prometheus.Histogram
+	permits     *prometheus.CounterVec
 	panics      prometheus.Counter
 }
 
@@ -74,6 +77,11 @@ func NewMetrics() *Metrics {
 	}
 	m.storeErrors = counter("store_errors_total", "Errors of the store; the service goes on without it.")
 	m.permitWait = histogram("permit_wait_seconds", "Time until the start of a request that a permit was given for.", 1.0/64, 9)
+	m.permitLater = histogram("permit_later_seconds", "Without a permit: time until when to ask again.", 1.0/64, 9)
+	m.permits = vec("permits_total", "Permits by what became of them: given, later (none for now), failed (the limiter cannot say), back, unused, lost (not given back for now).", "outcome")
+	for _, outcome := range []string{"given", "later", "failed", "back", "unused", "lost"} {
+		m.permits.WithLabelValues(outcome)
+	}
 	m.panics = counter("panics_total", "Requests that ended in a fault of the service.")
 	return m
 }
@@ -119,7 +127,7 @@ func (m *Metrics) Observe(e cache.Event) {
 	}
 }
 
-// Limiter counts the waits of the grants that a limiter lends.
+// Limiter counts what a limiter lends, the waits for that, and what is given back.
 func (m *Metrics) Limiter(l pace.Lender) pace.Lender { return meteredLimiter{l, m} }
 
 type meteredLimiter struct {
@@ -127,13 +135,35 @@ type meteredLimiter struct {
 	m *Metrics
 }
 
-// Lend lends, and counts the time until the start.
+// Lend lends, and counts the time until the start, or until when to ask again.
 func (l meteredLimiter) Lend(ctx context.Context, key pace.Key, s *pace.Schedule, within, hold time.Duration) (pace.Grant, error) {
 	g, err := l.Lender.Lend(ctx, key, s, within, hold)
-	if err == nil && g.OK() {
-		l.m.permitWait.Observe(max(0, time.Until(g.Start).Seconds()))
+	wait := max(0, time.Until(g.Start).Seconds())
+	switch {
+	case err != nil:
+		l.m.permits.WithLabelValues("failed").Inc()
+	case g.OK():
+		l.m.permits.WithLabelValues("given").Inc()
+		l.m.permitWait.Observe(wait)
+	default:
+		l.m.permits.WithLabelValues("later").Inc()
+		l.m.permitLater.Observe(wait)
 	}
 	return g, err
+}
+
+// Done gives back.
+func (l meteredLimiter) Done(ctx context.Context, g pace.Grant, r pace.Result) error {
+	err := l.Lender.Done(ctx, g, r)
+	switch {
+	case err != nil:
+		l.m.permits.WithLabelValues("lost").Inc()
+	case r.Unused:
+		l.m.permits.WithLabelValues("unused").Inc()
+	default:
+		l.m.permits.WithLabelValues("back").Inc()
+	}
+	return err
 }
 
 // admin is what the admin listener serves. It passes no gate and never queues, so
@@ -147,14 +177,22 @@ func admin(m *Metrics, draining *atomic.Bool, ready func(context.Context) error)
 		_, _ = w.Write([]byte(text + "\n")) // the client has gone, or it has the answer
 	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok") })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+	check := func(ctx context.Context) error {
 		if draining.Load() {
-			say(w, http.StatusServiceUnavailable, "not ready: the service is about to end")
-			return
+			return errors.New("the service is about to end")
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
+		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 		defer cancel()
-		if err := ready(ctx); err != nil {
+		return ready(ctx)
+	}
+	m.gauge("ready", "1 if requests may come, as /readyz says, else 0.", func() float64 {
+		if check(context.Background()) != nil {
+			return 0
+		}
+		return 1
+	})
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		if err := check(r.Context()); err != nil {
 			say(w, http.StatusServiceUnavailable, "not ready: "+err.Error())
 			return
 		}

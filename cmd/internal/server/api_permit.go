@@ -154,6 +154,9 @@ func (s *Service) registerPermits() {
 // stamp writes a time of an answer, in whole milliseconds.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999Z") }
 
+// stampAfter writes a time before which nothing is to happen.
+func stampAfter(t time.Time) string { return stamp(t.Add(time.Millisecond - 1)) }
+
 func mayPermit(ctx context.Context) *Problem {
 	if !CallerOf(ctx).May(ScopePermit) {
 		return NewProblem(Unauthorized, "a token with the scope permit is needed")
@@ -212,15 +215,19 @@ func (s *Service) permit(ctx context.Context, in *permitInput) (*answer, error) 
 			addr = q.record.Addr()
 		}
 		hold = time.Duration(pace.HoldSeconds(hold)) * time.Second
-		g, err := s.lender.Lend(ctx, pace.Key{Origin: q.origin, Addr: addr}, q.terms.schedule, within, hold)
+		var g pace.Grant
+		var err error
+		Wait(ctx, func() {
+			g, err = s.lender.Lend(ctx, pace.Key{Origin: q.origin, Addr: addr}, q.terms.schedule, within, hold)
+		})
 		if err != nil {
 			return nil, NewProblem(Busy, "the pace of sites is not known for now, so there are no permits: "+robots.Printable(err.Error())).After(1)
 		}
 		if g.OK() {
 			given := &permit{g, hold}
-			out = fmt.Appendf(out, `{"id":"%s","start":"%s","expires":"%s"}`, s.sign(given), stamp(g.Start), stamp(given.expires()))
+			out = fmt.Appendf(out, `{"id":"%s","start":"%s","expires":"%s"}`, s.sign(given), stampAfter(g.Start), stamp(given.expires()))
 		} else {
-			out = fmt.Appendf(out, `null,"not_before":"%s"`, stamp(g.Start.Add(time.Millisecond-1))) // not a moment sooner
+			out = fmt.Appendf(out, `null,"not_before":"%s"`, stampAfter(g.Start))
 		}
 		out = append(out, `,"reasons":`...)
 		out = appendJSON(out, reasonsOf(g.Reasons))
@@ -260,8 +267,11 @@ func (s *Service) giveBack(ctx context.Context, r *Return) *Problem {
 	case !s.now().Before(p.expires()):
 		return NewProblem(Ended, "the permit ended at "+stamp(p.expires())+" and counted as a request that timed out: ask with a longer hold")
 	}
-	err := s.lender.Done(context.WithoutCancel(ctx), p.grant, pace.Result{
-		Status: r.Status, RetryAfter: time.Duration(r.RetryAfter * float64(time.Second)), Timeout: r.Timeout, Unused: r.Unused,
+	var err error
+	Wait(ctx, func() {
+		err = s.lender.Done(context.WithoutCancel(ctx), p.grant, pace.Result{
+			Status: r.Status, RetryAfter: time.Duration(r.RetryAfter * float64(time.Second)), Timeout: r.Timeout, Unused: r.Unused,
+		})
 	})
 	if err != nil {
 		return NewProblem(Busy, "the permit could not be given back: "+robots.Printable(err.Error())).After(1)

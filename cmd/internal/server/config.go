@@ -16,6 +16,7 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/pace"
+	paceredis "github.com/robotskit/robots/pace/redis"
 )
 
 // A Config is all that a service can be told. Each field is a row of settings,
@@ -29,6 +30,7 @@ type Config struct {
 	Store, Copy             string
 	AllowEviction           bool
 	RedisOptional           bool
+	WhenDown                string
 	Memory                  int64
 	Dialect                 string
 	UserAgent               string
@@ -111,6 +113,8 @@ var settings = []Setting{
 		Usage: "use a Redis that drops keys when its memory is full"},
 	{Name: "redis-optional", initial: false, field: func(c *Config) any { return &c.RedisOptional },
 		Usage: "be ready while Redis is away"},
+	{Name: "when-down", initial: paceredis.Divide.String(), field: func(c *Config) any { return &c.WhenDown },
+		Usage: "while Redis is away: `divide` the pace of each site among the servers, or\nstop giving permits"},
 	{Name: "memory", initial: size(64 << 20), field: func(c *Config) any { return &c.Memory },
 		Usage: "keep records of this `SIZE` in memory before the store"},
 	{Name: "dialect", initial: robots.RFC9309.Name, field: func(c *Config) any { return &c.Dialect },
@@ -130,7 +134,7 @@ var settings = []Setting{
 	{Name: "new-origins", initial: 20, field: func(c *Config) any { return &c.NewOrigins },
 		Usage: "most robots.txt per minute that a stranger may have fetched, `N`"},
 	{Name: "concurrency", initial: 0, field: func(c *Config) any { return &c.Concurrency },
-		Usage: "work on `N` requests at a time, 0 for four per core"},
+		Usage: "work on `N` requests at a time, 0 for one per core"},
 	{Name: "fetches", initial: 256, field: func(c *Config) any { return &c.Fetches },
 		Usage: "beside these let `N` requests wait for sites"},
 	{Name: "queue", initial: 1024, field: func(c *Config) any { return &c.Queue },
@@ -367,6 +371,11 @@ func (c *Config) checkStore() error { // and how is fetched
 	case c.RedisOptional && !redis:
 		return bad("redis-optional", "has no use without a Redis")
 	}
+	if p, err := c.Policy(); err != nil {
+		return bad("when-down", "cannot be used: %s", err)
+	} else if p != paceredis.Divide && !redis {
+		return bad("when-down", "has no use without a Redis")
+	}
 	for _, text := range c.AddressPaces {
 		if _, err := pace.ParseAddressPace(text); err != nil {
 			return bad("address-pace", "%q: %s", ask.Clip(text), err)
@@ -376,6 +385,12 @@ func (c *Config) checkStore() error { // and how is fetched
 		return bad("dialect", "cannot be used: %s", err)
 	}
 	return nil
+}
+
+// Policy is what becomes of the pace while Redis is away.
+func (c *Config) Policy() (p paceredis.Policy, err error) {
+	err = p.UnmarshalText([]byte(c.WhenDown))
+	return p, err
 }
 
 // Shared reports whether the store is a Redis.

@@ -55,7 +55,7 @@ func NewGate(c *Config, log *slog.Logger, m *Metrics) (*Gate, error) {
 		c: c, hosts: map[string]bool{"localhost": true}, cross: http.NewCrossOriginProtection(), tokens: tokens, log: log, metrics: m,
 		unknown: c.Public || len(c.Hosts) > 0 || len(c.TrustedProxies) > 0,
 		clients: newClients(newRate(c.ClientRate, time.Second, c.ClientBurst), newRate(c.NewOrigins, time.Minute, c.NewOrigins), mostClients),
-		queue:   newQueue(cmp.Or(c.Concurrency, 4*runtime.GOMAXPROCS(0)), c.Fetches, c.Queue, c.QueueTime),
+		queue:   newQueue(cmp.Or(c.Concurrency, max(2, runtime.GOMAXPROCS(0))), c.Fetches, c.Queue, c.QueueTime),
 	}
 	for _, h := range c.Hosts {
 		g.hosts[strings.ToLower(h)] = true
@@ -186,6 +186,10 @@ func (g *Gate) pass(w *response, r *http.Request, v *passage, next http.Handler)
 	if p != nil {
 		return p
 	}
+	busy := func() *Problem { return NewProblem(Busy, "the service has more to do than it can: ask again").After(1) }
+	if hasBody && g.queue.refuses() {
+		return busy() // what the body costs is kept for those who are answered
+	}
 	if hasBody {
 		body, p := g.readBody(w, r)
 		defer func() { g.bodies.Add(-int64(cap(body))) }()
@@ -197,7 +201,7 @@ func (g *Gate) pass(w *response, r *http.Request, v *passage, next http.Handler)
 	}
 	switch err := g.queue.enter(r.Context()); {
 	case errors.Is(err, errBusy):
-		return NewProblem(Busy, "the service has more to do than it can: ask again").After(1)
+		return busy()
 	case err != nil:
 		return NewProblem(Busy, "the client has gone")
 	}

@@ -520,11 +520,23 @@ func TestRate(t *testing.T) {
 	t.Error("a thousand requests are let through at one a second")
 }
 
+// TestNoRate: without a bound nobody is refused, also where two ask in the same moment and
+// the later is counted first.
+func TestNoRate(t *testing.T) {
+	var l level
+	now := time.Now()
+	for _, at := range []time.Time{now, now.Add(time.Second), now} {
+		if wait := l.take(newRate(0, time.Second, 1000), 1000, at); wait != 0 {
+			t.Errorf("without a bound: wait %s", wait)
+		}
+	}
+}
+
 // TestQueue: places are given in the order of coming, and only so many wait, for so
-// long; in an overload who came last is next and the others know soon.
+// long; in an overload two for a place, and the others know at once.
 func TestQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue(1, 1, 3, time.Second)
+		q := newQueue(1, 1, 4, time.Second)
 		ctx := context.Background()
 		var order []int
 		var mu sync.Mutex
@@ -538,23 +550,49 @@ func TestQueue(t *testing.T) {
 			order = append(order, i)
 		}
 		enter(1)
-		for i := 2; i <= 4; i++ {
+		for i := 2; i <= 5; i++ {
 			go enter(i)
 			synctest.Wait()
 		}
-		enter(5) // no room to wait
-		if working, _, waiting := q.length(); working != 1 || waiting != 3 {
+		enter(6) // no room to wait
+		if working, _, waiting := q.length(); working != 1 || waiting != 4 {
 			t.Errorf("%d work, %d wait", working, waiting)
 		}
 		q.leave()
 		synctest.Wait()
-		time.Sleep(999 * time.Millisecond)
-		q.leave() // an overload by now: the newest
+		time.Sleep(900 * time.Millisecond)
+		q.leave() // an overload by now: two wait
 		synctest.Wait()
+		slices.Sort(order[3:]) // these in the same moment
 		time.Sleep(time.Second)
-		slices.Sort(order[3:]) // these two in the same moment
-		if got, want := fmt.Sprint(order), "[1 -5 2 -3 4]"; got != want {
+		if got, want := fmt.Sprint(order), "[1 -6 2 -3 4 -5]"; got != want {
 			t.Errorf("got %s, want %s", got, want)
+		}
+		// It lasts until nobody was refused for a while.
+		overload := func(i int) {
+			for n := range 4 {
+				go enter(i + n)
+				synctest.Wait()
+				if n == 1 {
+					time.Sleep(2 * overloadAfter)
+				}
+			}
+			if !q.refuses() {
+				t.Error("who comes now is not refused")
+			}
+			for range 2 {
+				q.leave()
+				synctest.Wait()
+			}
+			if got, want := fmt.Sprint(order[len(order)-4:]), fmt.Sprint([]int{-i - 2, -i - 3, i, i + 1}); got != want {
+				t.Errorf("in an overload: %s, want %s", got, want)
+			}
+		}
+		overload(10)
+		overload(20)
+		time.Sleep(2 * overloadAfter)
+		if q.refuses() {
+			t.Error("an overload that is over goes on")
 		}
 		q.leave()
 		if q.free != 1 || q.waiting.Len() != 0 {

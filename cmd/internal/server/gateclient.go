@@ -175,6 +175,9 @@ type level time.Time
 // take takes n, or returns after which time there would be so many. More than the
 // burst are never possible, and cost a wait all the same.
 func (l *level) take(r rate, n int, now time.Time) time.Duration {
+	if r.interval == 0 {
+		return 0
+	}
 	full := time.Time(*l)
 	if full.Before(now) {
 		full = now

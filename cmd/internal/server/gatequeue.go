@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	// A queue that was not empty for overloadAfter is one of an overload and not of
-	// a burst. Then whoever came last is next and nobody waits for longer than
-	// overloadWait: those who are answered are answered soon, and the others know
-	// soon that they are not (as CoDel with adaptive LIFO does).
+	// A queue that was not empty for overloadAfter is one of an overload and not of a
+	// burst, and so it is until nobody was refused for as long. Then no more wait for a
+	// place than overloadWait, so that those who are answered are so within three times
+	// what the answer takes, and the others know at once that they are not.
 	overloadAfter = 100 * time.Millisecond
-	overloadWait  = 5 * time.Millisecond
+	overloadWait  = 2
 	// lendAfter is how long a request waits for something else before another may
 	// work in its place: longer than an answer out of memory takes.
 	lendAfter = 2 * time.Millisecond
@@ -35,13 +35,11 @@ type queue struct {
 	away    int // requests whose places were lent while they wait for something
 	waiting list.List
 	emptied time.Time // when nobody waited for the last time
+	refused time.Time // when somebody was refused in an overload for the last time
 }
 
 // A waiter waits for a place. It gets true with one, false if there is none.
-type waiter struct {
-	since time.Time
-	ready chan bool
-}
+type waiter chan bool
 
 func newQueue(places, mostAway, most int, patience time.Duration) *queue {
 	return &queue{places: places, free: places, mostAway: mostAway, most: most, time: patience}
@@ -57,26 +55,22 @@ func (q *queue) enter(ctx context.Context) error {
 		return nil
 	}
 	now := time.Now()
-	if q.waiting.Len() == 0 {
-		q.emptied = now
-	}
-	if q.waiting.Len() >= q.most {
+	if q.crowded(now) {
 		q.mu.Unlock()
 		return errBusy
 	}
-	w := &waiter{now, make(chan bool, 1)}
-	at := q.waiting.PushBack(w)
-	patience := q.time
-	if q.overload(now) {
-		patience = min(patience, overloadWait)
+	if q.waiting.Len() == 0 {
+		q.emptied = now
 	}
+	w := make(waiter, 1)
+	at := q.waiting.PushBack(w)
 	q.mu.Unlock()
 
-	late := time.NewTimer(patience)
+	late := time.NewTimer(q.time)
 	defer late.Stop()
 	err := errBusy
 	select {
-	case ok := <-w.ready:
+	case ok := <-w:
 		return errUnless(ok)
 	case <-late.C:
 	case <-ctx.Done():
@@ -85,7 +79,7 @@ func (q *queue) enter(ctx context.Context) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	select {
-	case ok := <-w.ready: // in the same moment
+	case ok := <-w: // in the same moment
 		if ok && ctx.Err() != nil {
 			q.free++
 			q.admit()
@@ -105,8 +99,31 @@ func errUnless(ok bool) error {
 	return errBusy
 }
 
-// overload reports whether those who wait are more than a burst.
-func (q *queue) overload(now time.Time) bool { return now.Sub(q.emptied) > overloadAfter }
+// crowded reports whether whoever comes now is refused. It refuses those who have waited
+// longest where more wait than in an overload may.
+func (q *queue) crowded(now time.Time) bool {
+	if !(q.waiting.Len() > 0 && now.Sub(q.emptied) > overloadAfter) && now.Sub(q.refused) > overloadAfter {
+		return q.waiting.Len() >= q.most
+	}
+	most := min(overloadWait*q.places, q.most)
+	for q.waiting.Len() > most {
+		q.waiting.Remove(q.waiting.Front()).(waiter) <- false
+		q.refused = now
+	}
+	if q.waiting.Len() < most {
+		return false
+	}
+	q.refused = now
+	return true
+}
+
+// refuses reports whether enter would refuse now: then the body of a request need not be
+// read.
+func (q *queue) refuses() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.free <= 0 && q.crowded(time.Now())
+}
 
 // leave gives a place back.
 func (q *queue) leave() {
@@ -122,17 +139,10 @@ func (q *queue) admit() {
 		return
 	}
 	now := time.Now()
-	overload := q.overload(now)
+	q.crowded(now)
 	for q.free > 0 && q.waiting.Len() > 0 {
-		next := q.waiting.Front()
-		if overload {
-			next = q.waiting.Back()
-		}
 		q.free--
-		q.waiting.Remove(next).(*waiter).ready <- true
-	}
-	for overload && q.waiting.Len() > 0 && now.Sub(q.waiting.Front().Value.(*waiter).since) > overloadWait {
-		q.waiting.Remove(q.waiting.Front()).(*waiter).ready <- false
+		q.waiting.Remove(q.waiting.Front()).(waiter) <- true
 	}
 	if q.waiting.Len() == 0 {
 		q.emptied = now

@@ -1,0 +1,67 @@
+package pace
+
+import "time"
+
+// A Loan is a grant that is lent and has not been given back.
+type Loan struct {
+	ID         uint64 // of the grant
+	Key        Key
+	Start, End time.Time // when its request may start, and when it counts as one that timed out
+}
+
+// Loans returns the grants that are lent, for the Local of another process.
+func (l *Local) Loans() []Loan {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.options.Now()
+	at := l.moment(now)
+	var list []Loan
+	for _, a := range l.active {
+		for _, g := range a.grants {
+			if g.key != nil && g.end > at {
+				list = append(list, Loan{g.id, *g.key, now.Add(time.Duration(g.start - at)), now.Add(time.Duration(g.end - at))})
+			}
+		}
+	}
+	return list
+}
+
+// Resume has a Local that is new go on where that of another process ended: with its
+// loans, and as if every site and every address had been asked at that time, since when
+// each was is not kept. So each waits one interval from then. That a site is to be left
+// alone for longer (Retry-After, back-off) is forgotten. The zero time is now, for a
+// process of which nobody knows when it ended.
+//
+// Times are of the machine's clock. If that was set back, nothing ends later than if it
+// began now.
+func (l *Local) Resume(ended time.Time, loans []Loan) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.moment(l.options.Now())
+	l.since = now
+	if !ended.IsZero() {
+		l.since = min(now, l.moment(ended))
+	}
+	for i := range loans {
+		loan := &loans[i]
+		hold := min(max(loan.End.Sub(loan.Start), 0), MaxHold)
+		if !isLent(loan.ID) {
+			continue
+		}
+		start := l.moment(loan.Start)
+		if start > after(now, longestSleep) {
+			start = now
+		}
+		key := Key{Origin: loan.Key.Origin, Addr: loan.Key.Addr.Unmap().WithZone("")}
+		g := grant{id: loan.ID, start: start, end: after(start, hold), last: l.since, key: &key}
+		origin := idOf(l, key.Origin)
+		if interval, _ := l.options.At(key.Addr); interval > 0 {
+			g.addr = idOf(l, source{key.Addr, false})
+			l.touchAddress(g.addr, max(start, l.since), interval)
+		}
+		a := l.activate(origin)
+		a.slowest = DefaultMaxCrawlDelay // its schedule is not kept
+		a.grants = append(a.grants, g)
+		l.touch(origin, max(start, l.since), a.slowest)
+	}
+}
