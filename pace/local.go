@@ -133,6 +133,10 @@ func (l *Local) NotBefore(ctx context.Context, key Key, s *Schedule) (Turn, erro
 // limiter of another process does not take it for one of its own.
 const lentGrant = 1 << 61
 
+// isLent reports whether a Local has lent the grant of an id. The ids of pace/redis, whose
+// results a Local is told too, are larger, and may have the bit of lentGrant by chance.
+func isLent(id uint64) bool { return id >= lentGrant && id < 2*lentGrant }
+
 // Reserve grants the next start if it is at most within from now.
 func (l *Local) Reserve(ctx context.Context, key Key, s *Schedule, within time.Duration) (Grant, error) {
 	return l.reserve(ctx, key, s, within, l.options.GrantTimeout, 0)
@@ -159,7 +163,7 @@ func (l *Local) reserve(ctx context.Context, key Key, s *Schedule, within, hold 
 
 // Valid reports whether a request may still start on a grant.
 func (l *Local) Valid(g Grant) bool {
-	if g.ID&lentGrant != 0 {
+	if isLent(g.ID) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		a := l.active[idOf(l, g.Key.Origin)]
@@ -395,7 +399,7 @@ func (l *Local) endLost(origin id, a *active, at moment) {
 			return false
 		}
 		l.touch(origin, g.end, a.slowest)
-		if g.id&lentGrant != 0 {
+		if isLent(g.id) {
 			l.answered(origin, g.end, Result{Timeout: true})
 		}
 		return true
@@ -433,7 +437,7 @@ func (l *Local) Done(_ context.Context, g Grant, r Result) error {
 	defer l.mu.Unlock()
 	origin, now := idOf(l, g.Key.Origin), l.moment(l.options.Now())
 	slowest := DefaultMaxCrawlDelay // of a grant that is long forgotten
-	lent := g.ID&lentGrant != 0
+	lent := isLent(g.ID)
 	if a := l.active[origin]; a != nil {
 		slowest = a.slowest
 		if lent {

@@ -48,6 +48,21 @@ func TestContract(t *testing.T) {
 	})
 }
 
+// TestGrantOfAnother: what a site answered counts whatever the id of the grant, which may be
+// that of another limiter, as those of pace/redis are, and have any bits below its mark.
+func TestGrantOfAnother(t *testing.T) {
+	for bit := range 62 {
+		l := local(t, pace.Options{})
+		k := pace.Key{Origin: origin("a.example")}
+		if err := l.Done(t.Context(), pace.Grant{ID: 1<<62 | 1<<bit, Key: k}, pace.Result{Status: 503, RetryAfter: time.Hour}); err != nil {
+			t.Fatal(err)
+		}
+		if turn, err := l.NotBefore(t.Context(), k, nil); err != nil || time.Until(turn.Start) < 30*time.Minute {
+			t.Errorf("id with bit %d: the next start is %s, %v, want an hour from now", bit, turn, err)
+		}
+	}
+}
+
 // TestFair: callers of one site are served in the order of their arrival.
 func TestFair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
