@@ -334,11 +334,12 @@ func (r *Rules) noteLines(e *Explanation) {
 	inGroup := false
 	early := 0
 	run := lastRun{closed: true}
+	lines := r.reader()
 	for _, l := range f.lines {
 		if int(l.val) > r.limit {
 			break
 		}
-		field, start, _ := f.read(l, d)
+		field, start, _ := lines.read(l)
 		if run.joins(field, d) {
 			e.note(f, start, "D-07", func() string {
 				return "the rules below hold for this user-agent line and for those above it: only an Allow or a Disallow ends a list of user-agent lines"
@@ -356,12 +357,14 @@ func (r *Rules) noteLines(e *Explanation) {
 			continue
 		}
 		from, to := f.lineStart(int(l.val)), f.lineEnd(int(l.val))
-		would, _, _ := readLine(&GoogleCPP, f.body, from, to)
 		switch {
 		case to-from > d.MaxLineBytes && d.MaxLineBytes > 0:
 			e.note(f, from, "C-05", func() string { return d.Name + " reads only the first " + byteCount(d.MaxLineBytes) + " of this line" })
-		case would == field || would == FieldUnknown || would == FieldNone:
 		case field == FieldNone || field == FieldUnknown:
+			would, _, _ := readLine(&GoogleCPP, f.body, from, to)
+			if would == FieldNone || would == FieldUnknown {
+				continue
+			}
 			e.note(f, from, "D-39", func() string {
 				return strconv.Quote(clip(f.body[from:to])) + " is no " + would.String() + " line for " + d.Name + ", so it is skipped; google reads it as one"
 			})
