@@ -252,50 +252,59 @@ func (r *Rules) explainMatches(e *Explanation, paths *search) {
 	if e.Verdict.Reason == ReasonNoRule {
 		return
 	}
-	var best *Rule
-	var shorter Match // the last whose reason is its weight, as many have the same
+	found := scratches.Get().(*scratch) // there may be tens of thousands
+	defer found.free()
+	found.lines = found.lines[:0]
+	decides := e.Verdict.Reason == ReasonRule
 	for i := range r.rules {
-		rule := Rule{rules: r, rule: r.rules[i]}
-		switch {
-		case !r.has(i):
-			continue
-		case best != nil || e.Verdict.Reason != ReasonRule:
-			if !paths.match(e.normal, r.pattern(&r.rules[i])) {
-				continue
-			}
-		case rule.rule != e.Verdict.Rule.rule:
+		if !r.has(i) {
 			continue
 		}
-		m := Match{Rule: rule}
+		v := &r.rules[i]
+		if decides && len(found.lines) == 0 {
+			if *v != e.Verdict.Rule.rule {
+				continue
+			}
+		} else if !paths.match(e.normal, r.pattern(v)) {
+			continue
+		}
+		found.lines = append(found.lines, uint32(i))
+	}
+	if len(found.lines) == 0 {
+		return
+	}
+	e.Matches = make([]Match, len(found.lines))
+	best := Rule{rules: r, rule: r.rules[found.lines[0]]}
+	e.Matches[0] = Match{best, true, "PREC-01", "the only match, " + byteCount(best.Weight())}
+	var shorter Match // the last whose reason is its weight, as many have the same
+	for k, i := range found.lines[1:] {
+		m := &e.Matches[1+k]
+		m.Rule = Rule{rules: r, rule: r.rules[i]}
 		switch {
-		case best == nil:
-			best = &m.Rule
-			m.Won, m.Clause, m.Why = true, "PREC-01", "the only match, "+byteCount(rule.Weight())
-		case rule.Weight() < best.Weight():
-			if shorter.Why == "" || shorter.Rule.Weight() != rule.Weight() {
-				shorter = Match{Rule: rule, Why: byteCount(rule.Weight()) + ", shorter than " + strconv.Itoa(best.Weight())}
+		case m.Rule.Weight() < best.Weight():
+			if shorter.Why == "" || shorter.Rule.Weight() != m.Rule.Weight() {
+				shorter = Match{Rule: m.Rule, Why: byteCount(m.Rule.Weight()) + ", shorter than " + strconv.Itoa(best.Weight())}
 			}
 			m.Clause, m.Why = "PREC-01", shorter.Why
-		case rule.Allows() != best.Allows():
+		case m.Rule.Allows() != best.Allows():
 			m.Clause, m.Why = "PREC-02", "as long, but of equal rules the allow holds"
 		default:
 			if shorter.Why == "" {
-				shorter = Match{Rule: *best, Why: "as long, but line " + strconv.Itoa(best.Line()) + " comes first"}
+				shorter = Match{Rule: best, Why: "as long, but line " + strconv.Itoa(best.Line()) + " comes first"}
 			}
 			m.Clause, m.Why = "PREC-04", shorter.Why
 		}
-		if e.Verdict.Reason != ReasonRule {
-			m.Won, m.Clause, m.Why = false, r.lastClause(e), "not asked: "+e.Verdict.Reason.Sentence()
+	}
+	switch {
+	case !decides:
+		clause, why := r.lastClause(e), "not asked: "+e.Verdict.Reason.Sentence()
+		for i := range e.Matches {
+			e.Matches[i].Won, e.Matches[i].Clause, e.Matches[i].Why = false, clause, why
 		}
-		if n := len(e.Matches); n == cap(e.Matches) {
-			e.Matches = slices.Grow(e.Matches, 1+n) // there may be tens of thousands
-		}
-		if e.Matches = append(e.Matches, m); len(e.Matches) == 2 && e.Matches[0].Won {
-			e.Matches[0].Why = "the longest match, " + byteCount(best.Weight())
-			if m.Clause == "PREC-02" {
-				e.Matches[0].Clause, e.Matches[0].Why = "PREC-02", "of equal rules the allow holds, "+byteCount(best.Weight())
-			}
-		}
+	case len(e.Matches) > 1 && e.Matches[1].Clause == "PREC-02":
+		e.Matches[0].Clause, e.Matches[0].Why = "PREC-02", "of equal rules the allow holds, "+byteCount(best.Weight())
+	case len(e.Matches) > 1:
+		e.Matches[0].Why = "the longest match, " + byteCount(best.Weight())
 	}
 }
 
@@ -336,11 +345,12 @@ func (r *Rules) noteLines(e *Explanation) {
 	inGroup := false
 	early := 0
 	run := lastRun{closed: true}
+	lines := r.reader()
 	for _, l := range f.lines {
 		if int(l.val) > r.limit {
 			break
 		}
-		field, start, _ := f.read(l, d)
+		field, start, _ := lines.read(l)
 		if run.joins(field, d) {
 			e.note(f, start, "D-07", func() string {
 				return "the rules below hold for this user-agent line and for those above it: only an Allow or a Disallow ends a list of user-agent lines"
@@ -358,12 +368,14 @@ func (r *Rules) noteLines(e *Explanation) {
 			continue
 		}
 		from, to := f.lineStart(int(l.val)), f.lineEnd(int(l.val))
-		would, _, _ := readLine(&GoogleCPP, f.body, from, to)
 		switch {
 		case to-from > d.MaxLineBytes && d.MaxLineBytes > 0:
 			e.note(f, from, "C-05", func() string { return d.Name + " reads only the first " + byteCount(d.MaxLineBytes) + " of this line" })
-		case would == field || would == FieldUnknown || would == FieldNone:
 		case field == FieldNone || field == FieldUnknown:
+			would, _, _ := readLine(&GoogleCPP, f.body, from, to)
+			if would == FieldNone || would == FieldUnknown {
+				continue
+			}
 			e.note(f, from, "D-39", func() string {
 				return strconv.Quote(clip(f.body[from:to])) + " is no " + would.String() + " line for " + d.Name + ", so it is skipped; google reads it as one"
 			})

@@ -43,6 +43,7 @@ func (r *Rules) Records() iter.Seq[Record] {
 		r := r.made()
 		own, inherited := r.members()
 		groups := false
+		lines := r.reader()
 		for _, l := range r.file.lines {
 			if int(l.val) > r.limit {
 				return
@@ -50,7 +51,7 @@ func (r *Rules) Records() iter.Seq[Record] {
 			if !l.ambiguous && (l.field == FieldAllow || l.field == FieldDisallow) {
 				continue // most lines
 			}
-			field, start, end := r.file.read(l, r.dialect)
+			field, start, end := lines.read(l)
 			switch field {
 			case FieldNone, FieldUnknown, FieldAllow, FieldDisallow:
 				continue

@@ -75,6 +75,11 @@
 // With every heartbeat a client also compares the server's run id and replication id
 // (INFO). Clients that doubt an epoch at the same time begin one new epoch in all.
 //
+// A server that was restarted, or a replica that took over, may know that a grant was given
+// and have lost that it was given back. So every worker that comes to a new epoch gives the
+// grants back once more that ended in the last 10 s, at most 4096 of them, at the latest
+// with its next heartbeat; what came of them counts only where the server has lost it.
+//
 // # When things fail
 //
 // Redis is down when a call fails or takes longer than a second. N is the number of

@@ -5,7 +5,8 @@
 -- ARGV: doubles: grant timeout, forget, the slowest interval where nothing is known.
 -- Then of each grant its id in 8 bytes; doubles: the interval of the address, 0 without
 -- a pace; how long ago the response ended, the Retry-After, and the result: 0
--- nothing said, 1 overload, 2 an answer as usual, 3 not used.
+-- nothing said, 1 overload, 2 an answer as usual, 3 not used; 4 more if that counts only
+-- for a grant that is under way.
 -- The reply is the time.
 local got = call('MGET', unpack(KEYS))
 local grant_timeout, forget, slowest = unpick('<ddd', ARGV[1])
@@ -58,7 +59,9 @@ for n = 2, #ARGV do
       end
     end
   end
-  if hold and not given then result = 3 end -- it has ended, or was given back
+  local again = result >= 4
+  if again then result = result - 4 end
+  if (hold or again) and not given then result = 3 end -- it has ended, or was given back
   if result == 3 then
     if given and last == given then last = before end
     if given and address then unstart(address, addr, given, addr_interval) end

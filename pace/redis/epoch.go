@@ -112,6 +112,8 @@ func (l *Limiter) adopt(e *epoch) {
 	l.identity.Store(nil)
 	l.epoch.Store(e)
 	l.clock.forget()
+	l.pending.sendAgain()
+	notify(l.wake)
 }
 
 // knowsEpoch reports whether an epoch began on this server, which was not restarted

@@ -133,6 +133,47 @@ func TestDivide(t *testing.T) {
 	}
 }
 
+// TestLostRelease: a server that was restarted, and has lost that grants were given back, is
+// told so again. What came of them counts once.
+func TestLostRelease(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Options{AppendOnly: true})
+	server.Do("CONFIG", "SET", "appendfsync", "always")
+	prefix, s := fresh(), steady(t, 50*time.Millisecond)
+	l := newLimiter(t, server.Client(), redis.Options{Prefix: prefix, WhenDown: redis.Stop})
+	other := newLimiter(t, server.Client(), redis.Options{Prefix: prefix, WhenDown: redis.Stop})
+	end := func(host string, lost bool, r pace.Result) pace.Key {
+		k := pace.Key{Origin: originOf(t, host)}
+		name := "{" + prefix + "}:pace:1:origin:http://" + host
+		g := reserve(t, l, k, s)
+		before := server.Do("GET", name)
+		done(t, l, g, r)
+		if lost {
+			server.Do("SET", name, before)
+		}
+		return k
+	}
+	overload := pace.Result{Status: 503}
+	usual, slower, kept := end("usual.example", true, ok), end("slower.example", true, overload), end("kept.example", false, overload)
+	server.Restart()
+	until(t, "a start: what is lost counts as under way", func() bool {
+		_, _ = l.NotBefore(t.Context(), usual, s) // by which it notices the restart
+		g, err := other.Reserve(t.Context(), usual, s, 0)
+		return err == nil && g.OK()
+	})
+	for _, k := range []pace.Key{slower, kept} {
+		var turn pace.Turn
+		until(t, "the end of the grant", func() (ended bool) {
+			var err error
+			turn, err = other.NotBefore(t.Context(), k, s)
+			return err == nil && !has(turn, pace.CauseBusy)
+		})
+		if turn.Interval != 2*time.Second {
+			t.Errorf("%s: an interval of %s after one overload, want 2 s", k, turn.Interval)
+		}
+	}
+}
+
 // TestNoFleet: a worker that never reached Redis has no share.
 func TestNoFleet(t *testing.T) {
 	t.Parallel()

@@ -55,12 +55,18 @@ const (
 	resultOverload
 	resultUsual
 	resultUnused
+
+	ifUnderWay = 4 // is added: the server may have noted the result already
 )
 
 // sendRelease tells the server what came of a grant.
 func (l *Limiter) sendRelease(ctx context.Context, rel release) error {
 	e := l.epoch.Load()
-	return l.checkReleased(ctx, e, l.releases.do(ctx, l.releaseCall(rel)))
+	err := l.checkReleased(ctx, e, l.releases.do(ctx, l.releaseCall(rel)))
+	if err == nil {
+		l.pending.sent(rel)
+	}
+	return err
 }
 
 // releaseCall is the call of a release.
@@ -73,6 +79,9 @@ func (l *Limiter) releaseCall(rel release) call {
 		result = resultOverload
 	case rel.result.Recovered():
 		result = resultUsual
+	}
+	if rel.again {
+		result += ifUnderWay
 	}
 	keys, addrInterval := l.keys(rel.key)
 	arg := appendDoubles(argHead(rel.id, addrInterval), microsUp(clock().Sub(rel.ended)), microsUp(min(rel.result.RetryAfter, l.options.MaxRetryAfter)), result)
@@ -117,6 +126,7 @@ func (l *Limiter) sendPending(ctx context.Context) error {
 			}
 			return err
 		}
+		l.pending.sent(list[:n]...)
 		list = list[n:]
 	}
 	return nil
@@ -128,11 +138,16 @@ type release struct {
 	id     uint64
 	result pace.Result
 	ended  time.Time
+	again  bool // it was sent before
 }
 
-// maxPending bounds the pending releases, to some 1 MiB. A grant whose release is dropped
-// ends as that of a worker that died.
+// maxPending bounds the pending releases, to some 1 MiB, and those that were sent. A grant
+// whose release is dropped ends as that of a worker that died.
 const maxPending = 4096
+
+// forgetful is of how long before its end a server may lose what it has written, and keep
+// what is older: an append-only file is 2 s late where the disk is busy, a replica more.
+const forgetful = 10 * time.Second
 
 // pendingReleases are those that could not be sent, the latest ones.
 type pendingReleases struct {
@@ -140,6 +155,31 @@ type pendingReleases struct {
 
 	mu   sync.Mutex
 	list []release
+	told []release // the last ones that were sent
+}
+
+// sent notes releases that were sent.
+func (p *pendingReleases) sent(list ...release) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.told = append(p.told, list...)
+	if n := len(p.told) - maxPending; n > 0 {
+		p.told = slices.Delete(p.told, 0, n+maxPending/8)
+	}
+}
+
+// sendAgain makes the releases pending that a server which has lost some of its memory may
+// not know any more: it would hold their grants for under way, as their worker lives.
+func (p *pendingReleases) sendAgain() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, rel := range p.told {
+		if passed(rel.ended) < forgetful && len(p.list) < maxPending {
+			rel.again = true
+			p.list = append(p.list, rel)
+		}
+	}
+	p.told = nil
 }
 
 func (p *pendingReleases) add(rel release) {
