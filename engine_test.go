@@ -33,6 +33,9 @@ func agree(t *testing.T, d Dialect, body []byte, path string, tokens ...string) 
 	if Allowed(body, d, p, tokens...) != v.Allowed {
 		t.Fatalf("%s %q %q\n%s\nthe one pass says %v", d.Name, tokens, path, excerpt(body), !v.Allowed)
 	}
+	if got, want := AppendJSON(nil, body, d, p, tokens...), r.AppendJSON(nil, p); !bytes.Equal(got, want) {
+		t.Fatalf("%s %q %q\n%s\nin one pass %s\nwant        %s", d.Name, tokens, path, excerpt(body), got, want)
+	}
 	if r.Allowed(p) != v.Allowed {
 		t.Fatalf("%s %q %q\n%s\nAllowed and Match differ", d.Name, tokens, path, excerpt(body))
 	}
