@@ -88,7 +88,7 @@ func (c *pageCall) hops(ctx context.Context, f *fetchedPage, who []pageAsker) er
 	if len(f.urls) == 1 {
 		return nil
 	}
-	defer c.compileAll(source{record: c.record}) // the rules of the page itself
+	defer c.compileAll(source{Record: c.record}) // the rules of the page itself
 	for _, address := range f.urls[1:] {
 		p, origin, err := c.page(address, make([]robots.Path, len(c.dialects)))
 		if err != nil {
@@ -99,7 +99,7 @@ func (c *pageCall) hops(ctx context.Context, f *fetchedPage, who []pageAsker) er
 		if err != nil {
 			return err
 		}
-		c.compileAll(source{record: r})
+		c.compileAll(source{Record: r})
 		for i := range who {
 			if w := &who[i]; w.verdict.Allowed {
 				if v := c.rulesOf(i).Match(c.pathOf(&p, i)); !v.Allowed {
