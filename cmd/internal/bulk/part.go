@@ -105,18 +105,23 @@ func (p *Part) commit() error {
 		}
 	}
 	for _, table := range p.task.Tables {
-		dir := filepath.Join(p.task.Dir, table)
-		if err := os.MkdirAll(dir, 0o777); err != nil {
-			return err
-		}
-		if err := os.Rename(p.files[table].Name(), p.task.path(table, p.name)); err != nil {
-			return err
-		}
-		if err := syncDir(dir); err != nil {
-			return err
+		if err := p.publish(table); err != nil {
+			return &stopError{err}
 		}
 	}
 	return nil
+}
+
+// publish gives the part of a table its name.
+func (p *Part) publish(table string) error {
+	dir := filepath.Join(p.task.Dir, table)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	if err := os.Rename(p.files[table].Name(), p.task.path(table, p.name)); err != nil {
+		return err
+	}
+	return syncDir(dir)
 }
 
 // Discard removes what was written and not renamed. It may be called again.
