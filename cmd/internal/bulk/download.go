@@ -53,7 +53,8 @@ func (d *downloader) ask(ctx context.Context, method, url string, header http.He
 			a.Body.Close()
 			err = fmt.Errorf("%s: status %d", url, a.StatusCode)
 		}
-		if tries--; tries <= 0 || ctx.Err() != nil || errors.Is(err, fetch.ErrRefused) {
+		_, refused := errors.AsType[*fetch.RefusedError](err)
+		if tries--; tries <= 0 || ctx.Err() != nil || refused {
 			return nil, err
 		}
 		select {

@@ -3,6 +3,7 @@ package bulk
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -144,31 +145,34 @@ func Pack(ctx context.Context, t *Task, o RunOptions) error {
 	if err := t.claim(); err != nil {
 		return err
 	}
-	if t.complete() {
-		return os.RemoveAll(filepath.Join(t.Dir, packDir))
+	hidden := filepath.Join(t.Dir, packDir)
+	if st, err := t.survey(Slice{}); err != nil || st.done == st.shards {
+		return errors.Join(err, os.RemoveAll(hidden))
 	}
 	first := readTask(t)
 	failed, err := runPhase(ctx, first, o)
 	if err != nil {
 		return err
 	}
-	if n := first.missing(); failed == nil && n > 0 {
-		return &PhaseError{Missing: n, Shards: len(first.Shards)}
+	if st, err := first.survey(Slice{}); err != nil || len(st.todo) > 0 {
+		return cmp.Or(err, error(&PhaseError{len(st.todo), st.shards}))
 	}
 	index, err := indexTask(t)
 	if err != nil {
 		return err
 	}
-	if _, err := runPhase(ctx, index, o); err != nil {
+	whole := o
+	whole.Slice = Slice{} // it is little work, and nothing can go on before it is done
+	if err := Run(ctx, index, whole); err != nil {
 		return err
 	}
-	if n := index.missing(); n > 0 {
-		return &PhaseError{Missing: n, Shards: len(index.Shards)}
-	}
-	if err := errors.Join(Run(ctx, t, o), failed); err != nil || !t.complete() {
+	if err := errors.Join(Run(ctx, t, o), failed); err != nil {
 		return err
 	}
-	return os.RemoveAll(filepath.Join(t.Dir, packDir))
+	if st, err := t.survey(Slice{}); err != nil || st.done < st.shards {
+		return err // others are at it
+	}
+	return os.RemoveAll(hidden)
 }
 
 // A PhaseError says that a share of the work is done, and what follows needs the others.
@@ -176,25 +180,6 @@ type PhaseError struct{ Missing, Shards int }
 
 func (e *PhaseError) Error() string {
 	return fmt.Sprintf("this share is done; %d of %d inputs are other shares': when they are done, run the same again", e.Missing, e.Shards)
-}
-
-// complete reports whether all parts are there.
-func (t *Task) complete() bool { return t.missing() == 0 }
-
-// missing returns how many shards are not done.
-func (t *Task) missing() (n int) {
-	for _, s := range t.Shards {
-		if !t.has(t.Tables[len(t.Tables)-1], t.Name(s)) {
-			n++
-		}
-	}
-	return n
-}
-
-// has reports whether the part of a table is there.
-func (t *Task) has(table, name string) bool {
-	_, err := os.Stat(t.path(table, name))
-	return err == nil
 }
 
 // runPhase runs a task, and returns beside an error that it was done but for shards that
@@ -422,7 +407,7 @@ func (l *damageLog) add(d Damaged) {
 		l.last = map[string]int{}
 	}
 	d.Count = 1
-	d.Detail = clipped(d.Detail)
+	d.Detail = clip(d.Detail)
 	if l.counts[d.Kind]++; l.counts[d.Kind] <= damagesOfKind {
 		l.last[d.Kind] = len(l.rows)
 		l.rows = append(l.rows, d)
@@ -432,15 +417,6 @@ func (l *damageLog) add(d Damaged) {
 }
 
 func (l *damageLog) list() []Damaged { return l.rows }
-
-// clipped bounds what a row says.
-func clipped(s string) string {
-	const most = 300
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return s
-}
 
 // indexShard makes a part of the index from the keys of all inputs.
 func indexShard(ctx context.Context, first *Task, s Shard, p *Part) (Counts, error) {
