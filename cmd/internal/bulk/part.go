@@ -79,12 +79,13 @@ func (p *Part) Name() string { return p.name }
 func (p *Part) Scratch() string { return p.dir }
 
 // Create returns where the part of a table is written, without a buffer. Each table of
-// the task is created once.
+// the task is created once. The table errors is one that a shard may leave out: what its
+// inputs had that could not be read, as JSON Lines in errors/NAME.damaged.jsonl.
 func (p *Part) Create(table string) (io.Writer, error) {
 	if p.files[table] != nil {
 		return nil, fmt.Errorf("table %s is created twice", table)
 	}
-	f, err := os.Create(filepath.Join(p.dir, table+"."+p.task.Format))
+	f, err := os.Create(filepath.Join(p.dir, filepath.Base(p.task.path(table, table))))
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +96,11 @@ func (p *Part) Create(table string) (io.Writer, error) {
 // commit makes the parts those of the shard.
 func (p *Part) commit() error {
 	defer p.Discard()
-	for _, table := range p.task.Tables {
+	tables := p.task.Tables
+	if p.files[errorsDir] != nil {
+		tables = append([]string{errorsDir}, tables...)
+	}
+	for _, table := range tables {
 		f := p.files[table]
 		if f == nil {
 			return fmt.Errorf("%s has no part of table %s", p.name, table)
@@ -104,19 +109,24 @@ func (p *Part) commit() error {
 			return err
 		}
 	}
-	for _, table := range p.task.Tables {
-		dir := filepath.Join(p.task.Dir, table)
-		if err := os.MkdirAll(dir, 0o777); err != nil {
-			return err
-		}
-		if err := os.Rename(p.files[table].Name(), p.task.path(table, p.name)); err != nil {
-			return err
-		}
-		if err := syncDir(dir); err != nil {
-			return err
+	for _, table := range tables {
+		if err := p.publish(table); err != nil {
+			return &stopError{err}
 		}
 	}
 	return nil
+}
+
+// publish gives the part of a table its name.
+func (p *Part) publish(table string) error {
+	dir := filepath.Join(p.task.Dir, table)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	if err := os.Rename(p.files[table].Name(), p.task.path(table, p.name)); err != nil {
+		return err
+	}
+	return syncDir(dir)
 }
 
 // Discard removes what was written and not renamed. It may be called again.

@@ -6,10 +6,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"time"
 
@@ -34,6 +32,7 @@ type Task struct {
 		Rate float64 // bytes of input per second and worker
 	}
 
+	engine   string // that made the manifest, "" is this one
 	seedOnce sync.Once
 	seed     [sha256.Size]byte
 }
@@ -85,6 +84,11 @@ func (c *Counts) Add(o Counts) {
 	}
 }
 
+// any reports whether anything was counted.
+func (c *Counts) any() bool {
+	return c.Captures|c.Rows|c.Bodies|c.Damaged|c.Bytes != 0 || len(c.ByKind) > 0
+}
+
 // verbs has for each verb how a task that was read from a manifest gets its Do. Files of
 // verbs put themselves in by register, in their init.
 var verbs = map[string]func(t *Task) (Do, error){}
@@ -110,9 +114,12 @@ func (t *Task) resolve() (err error) {
 // bytes of the hash of all that decides their bytes.
 func (t *Task) Name(s Shard) string {
 	t.seedOnce.Do(func() {
+		if t.engine == "" {
+			t.engine = Engine()
+		}
 		h := sha256.New()
 		enc := json.NewEncoder(h) // an array of bytes or of numbers never fails
-		_ = enc.Encode([]any{t.Verb, Engine(), t.Format, t.Tables, t.Inputs})
+		_ = enc.Encode([]any{t.Verb, t.engine, t.Format, t.Tables, t.Inputs})
 		h.Write(t.Options)
 		h.Sum(t.seed[:0])
 	})
@@ -123,6 +130,9 @@ func (t *Task) Name(s Shard) string {
 
 // path returns where the part of a table is when it is done.
 func (t *Task) path(table, name string) string {
+	if table == errorsDir {
+		return filepath.Join(t.Dir, table, name+".damaged.jsonl")
+	}
 	return filepath.Join(t.Dir, table, name+"."+t.Format)
 }
 
@@ -170,6 +180,3 @@ func (o *RunOptions) defaults() {
 		o.Progress = new(Progress)
 	}
 }
-
-// kinds returns the kinds that were counted, in order.
-func (c Counts) kinds() []string { return slices.Sorted(maps.Keys(c.ByKind)) }

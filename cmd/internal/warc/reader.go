@@ -220,16 +220,16 @@ func (r *Record) read() string {
 		r.URI = strings.TrimSuffix(bare, ">")
 	}
 	r.Truncated = strings.ToLower(h.Get("Warc-Truncated"))
-	if r.Date, err = parseDate(h.Get("Warc-Date")); err != nil {
+	if r.Date, err = ParseDate(h.Get("Warc-Date")); err != nil {
 		return fmt.Sprintf("WARC-Date %.40q is no time", h.Get("Warc-Date"))
 	}
 	return ""
 }
 
-// parseDate reads a date of a record: RFC 3339 with or without fractions, which
+// ParseDate reads a date as records have them: RFC 3339 with or without fractions, which
 // version 1.1 has, without a zone, which then is UTC, or the 14 digits of old
 // writers. A leap second is the second after it.
-func parseDate(s string) (time.Time, error) {
+func ParseDate(s string) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "20060102150405", "2006-01-02 15:04:05", "2006-01-02"} {
 		at, err := time.Parse(layout, s)
 		if err == nil {

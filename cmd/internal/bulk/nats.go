@@ -1,0 +1,549 @@
+package bulk
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// A Queue is where shards are messages: a NATS JetStream of this process, or another. It
+// carries names of parts and never data. A shard whose worker is silent for a lease is
+// delivered again; a shard that is delivered too often is a dead letter, which the lead
+// gives up if its tries say so. That a message is lost or comes twice does no harm: the
+// lead sends what has no part, and a worker that finds the part acknowledges it.
+type Queue struct {
+	Listen string      // the address of a server of this process, as in 127.0.0.1:4222
+	URL    string      // or of another server, as in nats://192.0.2.5:4222
+	Token  string      // that server and clients share
+	TLS    *tls.Config // of both sides, each of which asks for the other's certificate
+}
+
+func (q Queue) used() bool { return q.Listen != "" || q.URL != "" }
+
+// The names of a stream and its subjects begin so; the rest is the task.
+const (
+	streamName   = "robots-bulk-"
+	subjectName  = "robots.bulk."
+	consumerName = "workers"
+	metaDir      = "robots-dir" // the folder, as the lead calls it
+)
+
+// sendWait bounds how long one request to the server may take.
+const sendWait = 10 * time.Second
+
+// id names a task on a server.
+func (t *Task) id() (string, error) {
+	text, err := os.ReadFile(filepath.Join(t.Dir, manifestFile))
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8]), nil
+}
+
+// serve starts a server that keeps its queue in the folder of the task.
+func (q Queue) serve(dir string) (*server.Server, error) {
+	host, port, err := net.SplitHostPort(q.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("%q is not an address such as 127.0.0.1:4222", q.Listen)
+	}
+	number, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return nil, fmt.Errorf("%q has no port such as 4222", q.Listen)
+	}
+	if ip := net.ParseIP(host); q.Token == "" && q.TLS == nil && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, fmt.Errorf("whoever reaches %s could take shards: give a token or certificates, or listen on 127.0.0.1", q.Listen)
+	}
+	o := &server.Options{
+		ServerName: "robots-bulk", Host: host, Port: int(number), Authorization: q.Token,
+		NoLog: true, NoSigs: true, MaxPayload: 64 << 10,
+		JetStream: true, StoreDir: filepath.Join(dir, queueDir), SyncAlways: true,
+		JetStreamMaxMemory: 16 << 20, JetStreamMaxStore: 4 << 30,
+	}
+	if number == 0 {
+		o.Port = server.RANDOM_PORT
+	}
+	if q.TLS != nil {
+		o.TLS, o.TLSVerify, o.TLSConfig, o.TLSTimeout = true, true, q.TLS, sendWait.Seconds()
+	}
+	s, err := server.NewServer(o)
+	if err != nil {
+		return nil, err
+	}
+	s.Start()
+	if !s.ReadyForConnections(sendWait) || s.JetStreamConfig() == nil {
+		s.Shutdown()
+		s.WaitForShutdown()
+		return nil, fmt.Errorf("cannot listen on %s, or keep a queue in %s", q.Listen, o.StoreDir)
+	}
+	return s, nil
+}
+
+// connect connects to a server, s if it is of this process. The connection is made again
+// whenever it breaks.
+func (q Queue) connect(s *server.Server) (*nats.Conn, error) {
+	o := []nats.Option{nats.MaxReconnects(-1), nats.ReconnectWait(200 * time.Millisecond), nats.Timeout(sendWait)}
+	if q.Token != "" {
+		o = append(o, nats.Token(q.Token))
+	}
+	url := q.URL
+	if s != nil {
+		o = append(o, nats.InProcessServer(s))
+		url = ""
+	} else if q.TLS != nil {
+		o = append(o, nats.Secure(q.TLS))
+	}
+	nc, err := nats.Connect(url, o...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", q.URL, err)
+	}
+	return nc, nil
+}
+
+// A lead is the process that sends shards and sees to the end.
+type lead struct {
+	*runner
+	id     string
+	js     jetstream.JetStream
+	stream jetstream.Stream
+	rounds int
+}
+
+// lead sends what is to be done, works on it as any worker does, and returns when each
+// shard is done or given up.
+func (r *runner) lead(ctx context.Context, st *state) (err error) {
+	var s *server.Server
+	if r.o.Queue.Listen != "" {
+		if s, err = r.o.Queue.serve(r.t.Dir); err != nil {
+			return err
+		}
+		defer func() {
+			s.Shutdown()
+			s.WaitForShutdown()
+			if err == nil {
+				os.RemoveAll(filepath.Join(r.t.Dir, queueDir))
+			}
+		}()
+		r.o.Progress.note("machines: robots bulk work nats://%s", s.Addr())
+	}
+	nc, err := r.o.Queue.connect(s)
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	r.o.Progress.lead()
+	l := &lead{runner: r}
+	if l.id, err = r.t.id(); err != nil {
+		return err
+	}
+	if l.js, err = jetstream.New(nc, jetstream.WithDefaultTimeout(sendWait)); err != nil {
+		return err
+	}
+	cons, err := l.create(ctx)
+	if err != nil {
+		return err
+	}
+	dead := make(chan uint64, 1024)
+	if _, err := nc.Subscribe(server.JSAdvisoryConsumerMaxDeliveryExceedPre+"."+streamName+l.id+".>", func(m *nats.Msg) {
+		var a server.JSConsumerDeliveryExceededAdvisory
+		if json.Unmarshal(m.Data, &a) == nil {
+			select {
+			case dead <- a.StreamSeq:
+			default: // found by its silence
+			}
+		}
+	}); err != nil {
+		return err
+	}
+	if _, err := nc.Subscribe(subjectName+l.id+".counts", func(m *nats.Msg) {
+		var c Counts
+		if json.Unmarshal(m.Data, &c) == nil {
+			r.o.Progress.add(c)
+		}
+	}); err != nil {
+		return err
+	}
+	if err := l.send(ctx, st.todo); err != nil {
+		return err
+	}
+
+	ctx, stop := context.WithCancelCause(ctx)
+	var workers sync.WaitGroup
+	defer workers.Wait()
+	defer stop(nil)
+	w := &member{runner: r, nc: nc, id: l.id, over: &atomic.Bool{}}
+	for range r.o.Workers {
+		workers.Go(func() {
+			if err := w.work(ctx, cons); err != nil {
+				stop(err)
+			}
+		})
+	}
+	if err := l.wait(ctx, dead); err != nil {
+		return err
+	}
+	w.over.Store(true)
+	workers.Wait()
+	return l.js.DeleteStream(ctx, streamName+l.id)
+}
+
+// create makes the stream and what workers share of it, or finds those of a run before.
+func (l *lead) create(ctx context.Context) (jetstream.Consumer, error) {
+	dir, err := filepath.Abs(l.t.Dir)
+	if err != nil {
+		return nil, err
+	}
+	l.stream, err = l.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+		Name:     streamName + l.id,
+		Subjects: []string{subjectName + l.id + ".shard"},
+		Metadata: map[string]string{metaDir: dir},
+		Storage:  jetstream.FileStorage, Retention: jetstream.WorkQueuePolicy,
+		// Messages that are sent again by a lead that was killed; later ones find the part.
+		Duplicates: 24 * time.Hour,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return l.stream.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
+		Durable: consumerName, AckPolicy: jetstream.AckExplicitPolicy,
+		AckWait: l.o.Lease, MaxDeliver: l.o.Tries, MaxAckPending: -1,
+	})
+}
+
+// send sends shards. A round after the first sends what was delivered too often though it
+// was not tried as often.
+func (l *lead) send(ctx context.Context, shards []Shard) error {
+	l.rounds++
+	var sent []jetstream.PubAckFuture
+	for _, s := range shards {
+		name := l.t.Name(s)
+		id := name
+		if l.rounds > 1 {
+			id += "." + strconv.Itoa(l.rounds) + "." + strconv.FormatInt(time.Now().UnixNano(), 36)
+		}
+		m := nats.NewMsg(subjectName + l.id + ".shard")
+		m.Data = []byte(name)
+		m.Header.Set(jetstream.MsgIDHeader, id)
+		f, err := l.js.PublishMsgAsync(m)
+		if err != nil {
+			return err
+		}
+		sent = append(sent, f)
+	}
+	for _, f := range sent {
+		select {
+		case <-f.Ok():
+		case err := <-f.Err():
+			return err
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// wait returns when the folder shows that all is done or given up.
+func (l *lead) wait(ctx context.Context, dead <-chan uint64) error {
+	every := min(max(l.o.Lease/10, 50*time.Millisecond), time.Second)
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case seq := <-dead:
+			if err := l.bury(ctx, seq); err != nil {
+				return err
+			}
+			continue
+		case <-tick.C:
+		}
+		info, err := l.stream.Info(ctx)
+		if err != nil {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			continue // a server that is away for a while
+		}
+		cons, err := l.js.Consumer(ctx, streamName+l.id, consumerName)
+		if err != nil {
+			continue
+		}
+		in := cons.CachedInfo()
+		lost, err := names(filepath.Join(l.t.Dir, errorsDir), ".jsonl")
+		if err != nil {
+			return err
+		}
+		l.o.Progress.queue(int(info.State.Msgs), len(lost), in.NumAckPending)
+		switch {
+		case info.State.Msgs == 0:
+			st, err := l.t.survey(l.o.Slice)
+			if err != nil {
+				return err
+			}
+			if len(st.todo) == 0 {
+				return nil
+			}
+			// They were acknowledged, so their parts are not seen here yet.
+			if err := l.send(ctx, st.todo); err != nil {
+				return err
+			}
+		case in.NumPending == 0 && in.NumAckPending == 0: // all that is left was delivered too often
+			if err := l.bury(ctx, info.State.FirstSeq); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// bury takes a dead letter from the queue: its shard is given up, or sent again if it was
+// not tried as often as it was delivered, as workers were asked to stop.
+func (l *lead) bury(ctx context.Context, seq uint64) error {
+	m, err := l.stream.GetMsg(ctx, seq)
+	if err != nil {
+		return nil // done or buried already, else found again
+	}
+	if err := l.stream.DeleteMsg(ctx, seq); err != nil {
+		return nil
+	}
+	s, ok := l.t.shard(string(m.Data))
+	if !ok {
+		return nil
+	}
+	name := string(m.Data)
+	n, err := readTries(l.t.triesFile(name))
+	switch {
+	case err != nil:
+		return err
+	case l.t.isDone(name):
+		return nil
+	case n.Count >= l.o.Tries:
+		return l.t.giveUp(name)
+	}
+	return l.send(ctx, []Shard{s})
+}
+
+// shard returns the shard of a name.
+func (t *Task) shard(name string) (Shard, bool) {
+	number, _, _ := strings.Cut(name, "-")
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 0 || n >= len(t.Shards) || t.Name(t.Shards[n]) != name {
+		return Shard{}, false
+	}
+	return t.Shards[n], true
+}
+
+// A member takes shards from a queue.
+type member struct {
+	*runner
+	nc   *nats.Conn
+	id   string
+	over *atomic.Bool // nothing is left
+
+	mu   sync.Mutex
+	seen time.Time // when the folder was last looked at
+}
+
+// work takes shards until all are done.
+func (w *member) work(ctx context.Context, cons jetstream.Consumer) error {
+	idle := max(w.o.Lease/6, 100*time.Millisecond)
+	for !w.over.Load() {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		m, err := cons.Next(jetstream.FetchMaxWait(idle))
+		if err == nil {
+			if err := w.take(ctx, m); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := w.look(idle); err != nil {
+			return err
+		}
+		if !errors.Is(err, nats.ErrTimeout) { // no server now, which says so at once
+			select {
+			case <-ctx.Done():
+			case <-time.After(idle / 4):
+			}
+		}
+	}
+	return nil
+}
+
+// look sees in the folder whether anything is left, now and then.
+func (w *member) look(every time.Duration) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if time.Since(w.seen) < every {
+		return nil
+	}
+	w.seen = time.Now()
+	st, err := w.t.survey(Slice{})
+	if err != nil {
+		return err
+	}
+	if len(st.todo) == 0 {
+		w.over.Store(true)
+	}
+	return nil
+}
+
+// take does the shard of a message. While it does, it says so every third of the lease.
+func (w *member) take(ctx context.Context, m jetstream.Msg) error {
+	s, ok := w.t.shard(string(m.Data()))
+	if !ok {
+		return m.TermWithReason("no shard of this task")
+	}
+	alive, stop := context.WithCancel(ctx)
+	var told sync.WaitGroup
+	told.Go(func() {
+		tick := time.NewTicker(w.o.Lease / 3)
+		defer tick.Stop()
+		for {
+			select {
+			case <-alive.Done():
+				return
+			case <-tick.C:
+				_ = m.InProgress() // else it is another's after the lease, which does no harm
+			}
+		}
+	})
+	counts, again, err := w.try(ctx, s)
+	stop()
+	told.Wait()
+	switch {
+	case err != nil:
+		_ = m.Nak() // it is another's now rather than after the lease
+		_ = w.nc.FlushTimeout(time.Second)
+		return err
+	case again > 0:
+		_ = m.NakWithDelay(again)
+		return nil
+	}
+	if text, err := json.Marshal(counts); err == nil && counts.any() {
+		_ = w.nc.Publish(subjectName+w.id+".counts", text)
+	}
+	ack, cancel := context.WithTimeout(ctx, min(w.o.Lease, sendWait))
+	defer cancel()
+	_ = m.DoubleAck(ack) // else it comes again, and its part is found
+	return nil
+}
+
+// Work takes shards from the queue of a lead until all are done. dir is the task's folder
+// as this machine calls it, "" if it is called as on the lead's.
+func Work(ctx context.Context, dir string, o RunOptions) error {
+	o.defaults()
+	nc, err := o.Queue.connect(nil)
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(sendWait))
+	if err != nil {
+		return err
+	}
+	t, cons, err := find(ctx, js, dir, &o)
+	if err != nil {
+		return err
+	}
+	r := &runner{t: t, o: o}
+	if cons == nil {
+		return r.end()
+	}
+	o.Progress.join(o.Workers)
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	id, err := t.id()
+	if err != nil {
+		return err
+	}
+	w := &member{runner: r, nc: nc, id: id, over: &atomic.Bool{}}
+	var workers sync.WaitGroup
+	for range o.Workers {
+		workers.Go(func() {
+			if err := w.work(ctx, cons); err != nil {
+				stop(err)
+			}
+		})
+	}
+	workers.Wait()
+	if !w.over.Load() {
+		return context.Cause(ctx)
+	}
+	return r.end()
+}
+
+// find waits for the stream of a task, opens its folder, and takes over the lease. If all
+// is done, there is nothing to take shards from.
+func find(ctx context.Context, js jetstream.JetStream, dir string, o *RunOptions) (*Task, jetstream.Consumer, error) {
+	want := ""
+	if dir != "" {
+		id, err := (&Task{Dir: dir}).id()
+		if err != nil {
+			return nil, nil, err
+		}
+		want = streamName + id
+	}
+	for waited := false; ; waited = true {
+		var streams []*jetstream.StreamInfo
+		list := js.ListStreams(ctx, jetstream.WithStreamListSubject(subjectName+"*.shard"))
+		for info := range list.Info() {
+			if want == "" || info.Config.Name == want {
+				streams = append(streams, info)
+			}
+		}
+		if len(streams) > 1 {
+			return nil, nil, fmt.Errorf("%d tasks are led there: name the folder of one", len(streams))
+		}
+		if len(streams) == 1 {
+			folder := dir
+			if folder == "" {
+				folder = streams[0].Config.Metadata[metaDir]
+			}
+			t, err := Open(folder)
+			if err != nil {
+				return nil, nil, err
+			}
+			if id, err := t.id(); err != nil || streamName+id != streams[0].Config.Name {
+				return nil, nil, errors.Join(err, fmt.Errorf("%s is not the folder of the task that is led there", folder))
+			}
+			if cons, err := js.Consumer(ctx, streams[0].Config.Name, consumerName); err == nil {
+				c := cons.CachedInfo().Config
+				o.Lease, o.Tries = c.AckWait, c.MaxDeliver
+				return t, cons, nil
+			}
+		}
+		if dir != "" {
+			if t, err := Open(dir); err != nil {
+				return nil, nil, err
+			} else if st, err := t.survey(Slice{}); err == nil && len(st.todo) == 0 {
+				return t, nil, nil
+			}
+		}
+		if !waited {
+			o.Progress.note("waiting for a run that leads there")
+		}
+		select {
+		case <-ctx.Done():
+			return nil, nil, context.Cause(ctx)
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+}
