@@ -20,7 +20,8 @@ import (
 )
 
 // The forms of a table. A row is a struct whose fields have a parquet tag; a field
-// that is optional there is null where it has its zero value, in every form.
+// that is optional there is null where it has its zero value, in every form. A pointer
+// is null where it is nil, for values of which zero is one.
 const (
 	Parquet = "parquet"
 	JSONL   = "jsonl"
@@ -200,12 +201,20 @@ func columnsOf(row reflect.Type) []column {
 	return list
 }
 
+// null reports whether a value of the column stands for none.
+func (c *column) null(v reflect.Value) bool {
+	return (c.optional || v.Kind() == reflect.Pointer) && v.IsZero()
+}
+
 // text returns the value of the column as CSV has it: nothing for null, bytes in
 // base64.
 func (c *column) text(row reflect.Value) string {
 	v := row.Field(c.field)
-	if c.optional && v.IsZero() {
+	if c.null(v) {
 		return ""
+	}
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
 	}
 	switch v.Kind() {
 	case reflect.String:
@@ -229,8 +238,11 @@ const timeForm = "2006-01-02T15:04:05.000Z"
 // appendJSON appends the value of the column as JSON.
 func (c *column) appendJSON(b []byte, row reflect.Value) []byte {
 	v := row.Field(c.field)
-	if c.optional && v.IsZero() {
+	if c.null(v) {
 		return append(b, "null"...)
+	}
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
 	}
 	switch v.Kind() {
 	case reflect.String:
