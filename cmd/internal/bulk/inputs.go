@@ -45,7 +45,7 @@ const (
 	formFile  form = "file"  // one robots.txt
 )
 
-const sniffed = 512 // bytes that say what a file is
+const sniffed = 4 << 10 // bytes that say what a file is
 
 // formOf says what a file holds by its first bytes.
 func formOf(head []byte) form {
@@ -503,29 +503,30 @@ func (r *inputReader) kept(a *fetch.Answer, name string, offset int64) error {
 // alone the scheme is https. Wget writes + for the colon on some systems.
 func originOf(name string) (robots.Origin, error) {
 	folders := strings.Split(name, "/")
-	last := folders[len(folders)-1]
-	switch bare, ok := strings.CutSuffix(last, "robots.txt"); {
-	case ok && bare == "" && len(folders) > 1:
-		folders = folders[:len(folders)-1]
-	case ok && len(bare) > 1 && strings.IndexByte("._-", bare[len(bare)-1]) >= 0:
-		folders[len(folders)-1] = bare[:len(bare)-1]
-	default:
-		folders[len(folders)-1] = strings.TrimSuffix(last, ".txt")
+	last := len(folders) - 1
+	if plain, err := url.PathUnescape(folders[last]); err == nil {
+		folders[last] = plain
 	}
-	host := folders[len(folders)-1]
-	if plain, err := url.PathUnescape(host); err == nil {
-		host = plain
-	}
-	scheme := "https"
-	if len(folders) > 1 && defaultPorts[folders[len(folders)-2]] != 0 {
-		scheme = folders[len(folders)-2]
+	host := strings.TrimSuffix(folders[last], ".txt")
+	if bare, ok := strings.CutSuffix(host, "robots"); ok && host != folders[last] {
+		switch {
+		case bare == "" && last > 0:
+			last--
+			host = folders[last]
+		case len(bare) > 1 && strings.IndexByte("/._-", bare[len(bare)-1]) >= 0:
+			host = bare[:len(bare)-1]
+		}
 	}
 	if !strings.Contains(host, "://") {
+		scheme := "https"
+		if last > 0 && defaultPorts[folders[last-1]] != 0 {
+			scheme = folders[last-1]
+		}
 		host = scheme + "://" + strings.Replace(host, "+", ":", 1)
 	}
 	origin, p, err := robots.ParseURL(host)
 	if err == nil && p.String() != "/" {
-		err = errors.New("more than a site")
+		err = errors.New("there is more in it")
 	}
 	if err != nil {
 		return origin, fmt.Errorf("the name of the file is no site: %w", err)

@@ -64,24 +64,33 @@ func (e *OtherTaskError) Error() string {
 
 // claim writes the manifest, or finds that the folder has the same already.
 func (t *Task) claim() error {
-	text, err := t.manifestText()
-	if err != nil {
-		return err
-	}
-	name := filepath.Join(t.Dir, manifestFile)
-	old, err := os.ReadFile(name)
-	switch {
-	case err == nil && bytes.Equal(old, text):
-		return nil
-	case err == nil:
-		return &OtherTaskError{t.Dir, differs(old, text)}
-	case !errors.Is(err, fs.ErrNotExist):
+	text, err := t.check()
+	if text == nil || err != nil {
 		return err
 	}
 	if err := os.MkdirAll(t.Dir, 0o777); err != nil {
 		return err
 	}
-	return writeFile(name, text)
+	return writeFile(filepath.Join(t.Dir, manifestFile), text)
+}
+
+// check returns the manifest that is to be written, nil if it is there. An error is that
+// the folder holds another.
+func (t *Task) check() ([]byte, error) {
+	text, err := t.manifestText()
+	if err != nil {
+		return nil, err
+	}
+	old, err := os.ReadFile(filepath.Join(t.Dir, manifestFile))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return text, nil
+	case err != nil:
+		return nil, err
+	case !bytes.Equal(old, text):
+		return nil, &OtherTaskError{t.Dir, differs(old, text)}
+	}
+	return nil, nil
 }
 
 // differs names what of two manifests is not the same.

@@ -32,6 +32,7 @@ type Queue struct {
 	URL    string      // or of another server, as in nats://192.0.2.5:4222
 	Token  string      // that server and clients share
 	TLS    *tls.Config // of both sides, each of which asks for the other's certificate
+	Flags  string      // what the line that says how workers join adds to it
 }
 
 func (q Queue) used() bool { return q.Listen != "" || q.URL != "" }
@@ -46,6 +47,9 @@ const (
 
 // sendWait bounds how long one request to the server may take.
 const sendWait = 10 * time.Second
+
+// lookEvery is how often a lead looks at its queue.
+const lookEvery = 250 * time.Millisecond
 
 // id names a task on a server.
 func (t *Task) id() (string, error) {
@@ -96,9 +100,12 @@ func (q Queue) serve(dir string) (*server.Server, error) {
 }
 
 // connect connects to a server, s if it is of this process. The connection is made again
-// whenever it breaks.
-func (q Queue) connect(s *server.Server) (*nats.Conn, error) {
-	o := []nats.Option{nats.MaxReconnects(-1), nats.ReconnectWait(200 * time.Millisecond), nats.Timeout(sendWait)}
+// whenever it breaks; a patient one need not be there yet.
+func (q Queue) connect(s *server.Server, patient bool) (*nats.Conn, error) {
+	o := []nats.Option{
+		nats.MaxReconnects(-1), nats.ReconnectWait(200 * time.Millisecond), nats.Timeout(sendWait),
+		nats.RetryOnFailedConnect(patient),
+	}
 	if q.Token != "" {
 		o = append(o, nats.Token(q.Token))
 	}
@@ -140,9 +147,9 @@ func (r *runner) lead(ctx context.Context, st *state) (err error) {
 				os.RemoveAll(filepath.Join(r.t.Dir, queueDir))
 			}
 		}()
-		r.o.Progress.note("machines: robots bulk work nats://%s", s.Addr())
+		r.o.Progress.note("going on: %d of %d shards done; machines: robots bulk work nats://%s%s", st.done, st.shards, s.Addr(), r.o.Queue.Flags)
 	}
-	nc, err := r.o.Queue.connect(s)
+	nc, err := r.o.Queue.connect(s, false)
 	if err != nil {
 		return err
 	}
@@ -183,23 +190,15 @@ func (r *runner) lead(ctx context.Context, st *state) (err error) {
 		return err
 	}
 
-	ctx, stop := context.WithCancelCause(ctx)
-	var workers sync.WaitGroup
-	defer workers.Wait()
-	defer stop(nil)
-	w := &member{runner: r, nc: nc, id: l.id, over: &atomic.Bool{}}
-	for range r.o.Workers {
-		workers.Go(func() {
-			if err := w.work(ctx, cons); err != nil {
-				stop(err)
-			}
-		})
-	}
-	if err := l.wait(ctx, dead); err != nil {
+	working, stop := context.WithCancelCause(ctx)
+	w := &member{runner: r, nc: nc, id: l.id}
+	ended := w.start(working, stop, cons)
+	err = l.wait(working, dead)
+	stop(nil)
+	ended()
+	if err != nil {
 		return err
 	}
-	w.over.Store(true)
-	workers.Wait()
 	return l.js.DeleteStream(ctx, streamName+l.id)
 }
 
@@ -260,8 +259,7 @@ func (l *lead) send(ctx context.Context, shards []Shard) error {
 
 // wait returns when the folder shows that all is done or given up.
 func (l *lead) wait(ctx context.Context, dead <-chan uint64) error {
-	every := min(max(l.o.Lease/10, 50*time.Millisecond), time.Second)
-	tick := time.NewTicker(every)
+	tick := time.NewTicker(max(min(l.o.Lease/10, lookEvery), 10*time.Millisecond))
 	defer tick.Stop()
 	for {
 		select {
@@ -354,10 +352,24 @@ type member struct {
 	*runner
 	nc   *nats.Conn
 	id   string
-	over *atomic.Bool // nothing is left
+	over atomic.Bool // nothing is left
 
 	mu   sync.Mutex
 	seen time.Time // when the folder was last looked at
+}
+
+// start starts the workers of this process, and returns what waits for their end. One that
+// cannot go on stops all.
+func (w *member) start(ctx context.Context, stop func(error), cons jetstream.Consumer) (ended func()) {
+	var workers sync.WaitGroup
+	for range w.o.Workers {
+		workers.Go(func() {
+			if err := w.work(ctx, cons); err != nil {
+				stop(err)
+			}
+		})
+	}
+	return workers.Wait
 }
 
 // work takes shards until all are done.
@@ -367,7 +379,9 @@ func (w *member) work(ctx context.Context, cons jetstream.Consumer) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		m, err := cons.Next(jetstream.FetchMaxWait(idle))
+		wait, cancel := context.WithTimeout(ctx, idle)
+		m, err := cons.Next(jetstream.FetchContext(wait))
+		cancel()
 		if err == nil {
 			if err := w.take(ctx, m); err != nil {
 				return err
@@ -377,7 +391,7 @@ func (w *member) work(ctx context.Context, cons jetstream.Consumer) error {
 		if err := w.look(idle); err != nil {
 			return err
 		}
-		if !errors.Is(err, nats.ErrTimeout) { // no server now, which says so at once
+		if wait.Err() == nil { // no server now, which says so at once
 			select {
 			case <-ctx.Done():
 			case <-time.After(idle / 4):
@@ -450,7 +464,7 @@ func (w *member) take(ctx context.Context, m jetstream.Msg) error {
 // as this machine calls it, "" if it is called as on the lead's.
 func Work(ctx context.Context, dir string, o RunOptions) error {
 	o.defaults()
-	nc, err := o.Queue.connect(nil)
+	nc, err := o.Queue.connect(nil, true)
 	if err != nil {
 		return err
 	}
@@ -459,7 +473,7 @@ func Work(ctx context.Context, dir string, o RunOptions) error {
 	if err != nil {
 		return err
 	}
-	t, cons, err := find(ctx, js, dir, &o)
+	t, cons, err := find(ctx, nc, js, dir, &o)
 	if err != nil {
 		return err
 	}
@@ -474,16 +488,8 @@ func Work(ctx context.Context, dir string, o RunOptions) error {
 	if err != nil {
 		return err
 	}
-	w := &member{runner: r, nc: nc, id: id, over: &atomic.Bool{}}
-	var workers sync.WaitGroup
-	for range o.Workers {
-		workers.Go(func() {
-			if err := w.work(ctx, cons); err != nil {
-				stop(err)
-			}
-		})
-	}
-	workers.Wait()
+	w := &member{runner: r, nc: nc, id: id}
+	w.start(ctx, stop, cons)()
 	if !w.over.Load() {
 		return context.Cause(ctx)
 	}
@@ -492,7 +498,7 @@ func Work(ctx context.Context, dir string, o RunOptions) error {
 
 // find waits for the stream of a task, opens its folder, and takes over the lease. If all
 // is done, there is nothing to take shards from.
-func find(ctx context.Context, js jetstream.JetStream, dir string, o *RunOptions) (*Task, jetstream.Consumer, error) {
+func find(ctx context.Context, nc *nats.Conn, js jetstream.JetStream, dir string, o *RunOptions) (*Task, jetstream.Consumer, error) {
 	want := ""
 	if dir != "" {
 		id, err := (&Task{Dir: dir}).id()
@@ -502,11 +508,16 @@ func find(ctx context.Context, js jetstream.JetStream, dir string, o *RunOptions
 		want = streamName + id
 	}
 	for waited := false; ; waited = true {
+		if nc.IsClosed() {
+			return nil, nil, fmt.Errorf("%s: %w", o.Queue.URL, nc.LastError())
+		}
 		var streams []*jetstream.StreamInfo
-		list := js.ListStreams(ctx, jetstream.WithStreamListSubject(subjectName+"*.shard"))
-		for info := range list.Info() {
-			if want == "" || info.Config.Name == want {
-				streams = append(streams, info)
+		if nc.IsConnected() {
+			list := js.ListStreams(ctx, jetstream.WithStreamListSubject(subjectName+"*.shard"))
+			for info := range list.Info() {
+				if want == "" || info.Config.Name == want {
+					streams = append(streams, info)
+				}
 			}
 		}
 		if len(streams) > 1 {
@@ -543,7 +554,7 @@ func find(ctx context.Context, js jetstream.JetStream, dir string, o *RunOptions
 		select {
 		case <-ctx.Done():
 			return nil, nil, context.Cause(ctx)
-		case <-time.After(500 * time.Millisecond):
+		case <-time.After(lookEvery):
 		}
 	}
 }

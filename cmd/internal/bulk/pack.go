@@ -124,6 +124,7 @@ func indexTask(t *Task) (*Task, error) {
 	index := &Task{
 		Verb: verbIndex, Dir: filepath.Join(t.Dir, packDir, indexDir), Format: hiddenFormat,
 		Tables: []string{tableIndex}, Options: t.Options,
+		Inputs: []Input{}, // which its manifest has, and nil it would not be
 	}
 	parts := uint64(size/indexBytes) + 1
 	for i := range parts {
@@ -264,7 +265,9 @@ type revisit struct {
 }
 
 // robots reports whether the answer is to a request for a robots.txt.
-func (a *answer) robots() bool { return strings.HasSuffix(a.URL, "/robots.txt") && strings.Count(a.URL, "/") == 3 }
+func (a *answer) robots() bool {
+	return strings.HasSuffix(a.URL, "/robots.txt") && strings.Count(a.URL, "/") == 3
+}
 
 // A key is how an answer is found: by its URL or by the id of its record. In files it is
 // its four numbers in order, so that bytes sort as they do.
