@@ -61,6 +61,7 @@ go on, 3 of status: not all are done yet, 130 interrupted.`,
 		},
 	}
 	cmd.AddCommand(
+		bulkAskCommand(std, status),
 		bulkStatusCommand(std, status),
 		bulkWorkCommand(std, status),
 	)

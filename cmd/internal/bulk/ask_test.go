@@ -220,10 +220,10 @@ example,e GPTBot rfc9309 / unreachable null unreachable 0    unknown null
 example,e GPTBot google-legacy / unreachable allow unavailable 0    all null
 example,e x rfc9309 / unreachable null unreachable 0    unknown null
 example,e x google-legacy / unreachable allow unavailable 0    all null
-example,f GPTBot rfc9309 / success allow rule 3 allow / * all null
-example,f GPTBot google-legacy / success allow rule 3 allow / * all null
-example,f x rfc9309 / success allow rule 3 allow / * all null
-example,f x google-legacy / success allow rule 3 allow / * all null
+example,f GPTBot rfc9309 / success allow rule 3 allow / * part null
+example,f GPTBot google-legacy / success allow rule 3 allow / * part null
+example,f x rfc9309 / success allow rule 3 allow / * part null
+example,f x google-legacy / success allow rule 3 allow / * part null
 `
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
