@@ -61,6 +61,7 @@ go on, 3 of status: not all are done yet, 130 interrupted.`,
 		},
 	}
 	cmd.AddCommand(
+		bulkPackCommand(std, status),
 		bulkAskCommand(std, status),
 		bulkStatusCommand(std, status),
 		bulkWorkCommand(std, status),
@@ -187,6 +188,11 @@ func (b *bulkRun) queue(q *bulk.Queue) error {
 // run runs a task as the flags say: it says what will be done, then how far it is, and
 // what came of it.
 func (b *bulkRun) run(ctx context.Context, t *bulk.Task) (int, error) {
+	return b.runBy(ctx, t, bulk.Run)
+}
+
+// runBy runs a task by what it is to be run by.
+func (b *bulkRun) runBy(ctx context.Context, t *bulk.Task, run func(context.Context, *bulk.Task, bulk.RunOptions) error) (int, error) {
 	o, err := b.options()
 	if err != nil {
 		return exitBad, err
@@ -203,7 +209,7 @@ func (b *bulkRun) run(ctx context.Context, t *bulk.Task) (int, error) {
 	if plan.Short() {
 		warn(b.std, b.name, "what is written may have no room; a full disk ends the run, and the same command goes on")
 	}
-	return b.watch(ctx, t.Dir, o, func(ctx context.Context, o bulk.RunOptions) error { return bulk.Run(ctx, t, o) })
+	return b.watch(ctx, t.Dir, o, func(ctx context.Context, o bulk.RunOptions) error { return run(ctx, t, o) })
 }
 
 // watch says how far a run is until it ends, and then what came of it.

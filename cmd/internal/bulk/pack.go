@@ -90,6 +90,15 @@ func (o PackOptions) PackTask(dir, format string, inputs []Input) (*Task, error)
 	return t, t.resolve()
 }
 
+// Known returns the inputs of what a folder holds, none if it holds nothing.
+func Known(dir string) []Input {
+	t, _, err := read(dir)
+	if err != nil {
+		return nil // what is wrong with it is said when it is used
+	}
+	return t.Inputs
+}
+
 func shardsOf(inputs []Input) []Shard {
 	shards := make([]Shard, len(inputs))
 	for i := range inputs {

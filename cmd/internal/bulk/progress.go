@@ -26,6 +26,7 @@ func (p *Progress) begin(st *state, workers int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.started = time.Now()
+	p.made, p.counts = 0, Counts{} // of a task that was run before
 	p.total, p.before, p.failed, p.workers = st.shards, st.done, len(st.lost), workers
 }
 
