@@ -63,6 +63,8 @@ go on, 3 of status: not all are done yet, 130 interrupted.`,
 	cmd.AddCommand(
 		bulkPackCommand(std, status),
 		bulkAskCommand(std, status),
+		bulkJoinCommand(std, status),
+		bulkDiffCommand(std, status),
 		bulkStatusCommand(std, status),
 		bulkWorkCommand(std, status),
 	)

@@ -101,3 +101,83 @@ more than one.`,
 	b.register(cmd, bulk.Formats...)
 	return cmd
 }
+
+func bulkJoinCommand(std *streams, status *int) *cobra.Command {
+	b := &bulkAsk{bulkRun: bulkRun{std: std}}
+	var at string
+	var o bulk.JoinOptions
+	cmd := &cobra.Command{
+		Use:   "join [flags] -o DIR SNAPSHOT LIST...",
+		Short: "Ask for lists of URLs, as of their times",
+		Long: `Join makes the table joined: a row for each URL of the lists, crawler and dialect, with
+the verdict of the capture that was in force at the time of the URL, the last one that
+is not younger. Without one, access is unknown.
+
+A list is JSON Lines with url and at, CSV with such columns, CDXJ, or Parquet, as the
+columnar index of Common Crawl; the first three also by gzip or zstd. Lists are sorted
+by the keys of sites (SURT: com,example), as indexes are, and follow one another in the
+order of their names. A list in another order takes --sort.`,
+		Example: `  robots bulk join -a CCBot -o joined cc-2026-41 cdx-*.gz
+  robots bulk join -a GPTBot --sort --at 2026-10-01T00:00:00Z -o joined cc-2026-41 urls.csv`,
+		DisableFlagsInUseLine: true,
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			b.name = cmd.CommandPath()
+			if len(args) < 2 {
+				return errors.New("a snapshot and a list are needed: the folder that robots bulk pack made, and files of URLs")
+			}
+			o.AskOptions, err = b.askOptions()
+			if at != "" && err == nil {
+				if o.At, err = ask.Time(at); err != nil {
+					err = fmt.Errorf("--at %w", err)
+				}
+			}
+			if err = cmp.Or(err, b.output()); err != nil {
+				return err
+			}
+			t, err := o.JoinTask(b.dir, b.format, args[0], args[1:])
+			if err != nil {
+				return err
+			}
+			*status, err = b.run(cmd.Context(), t)
+			return err
+		},
+	}
+	b.askFlags(cmd)
+	cmd.Flags().StringVar(&at, "at", "", "ask as of this `TIME` for URLs of which the list has none")
+	cmd.Flags().BoolVar(&o.Sort, "sort", false, "the lists are in any order: sort them first, in the folder of the output")
+	b.register(cmd, bulk.Formats...)
+	return cmd
+}
+
+func bulkDiffCommand(std *streams, status *int) *cobra.Command {
+	b := &bulkAsk{bulkRun: bulkRun{std: std}}
+	cmd := &cobra.Command{
+		Use:   "diff [flags] -o DIR SNAPSHOT SNAPSHOT",
+		Short: "Say which sites changed their answers between two snapshots",
+		Long: `Diff makes the table changes: a row for each site, crawler and dialect. It compares
+what the last answer of a site says in each snapshot, proved over all URLs, and not its
+text: same; changed, with a URL as witness and the lines that decide it; appeared and
+gone; undecided where a snapshot holds no answer, or the proof would take too long.`,
+		Example:               `  robots bulk diff --agents ai.txt -o changes cc-2026-36 cc-2026-41`,
+		DisableFlagsInUseLine: true,
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			b.name = cmd.CommandPath()
+			if len(args) != 2 {
+				return errors.New("two snapshots are needed, the older one first: folders that robots bulk pack made")
+			}
+			o, err := b.askOptions()
+			if err = cmp.Or(err, b.output()); err != nil {
+				return err
+			}
+			t, err := o.DiffTask(b.dir, b.format, args[0], args[1])
+			if err != nil {
+				return err
+			}
+			*status, err = b.run(cmd.Context(), t)
+			return err
+		},
+	}
+	b.askFlags(cmd)
+	b.register(cmd, bulk.Formats...)
+	return cmd
+}

@@ -3,16 +3,13 @@ package bulk
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -104,60 +101,6 @@ func init() {
 	})
 }
 
-// A part is a part of a snapshot: its captures, and the bodies of them.
-type part struct{ captures, bodies Input }
-
-// openSnapshot lists the parts of a snapshot. The hash of captures covers bodies, whose
-// hashes they hold.
-func openSnapshot(dir string) ([]part, error) {
-	t, _, err := read(dir)
-	if err != nil || t.Verb != verbPack {
-		return nil, fmt.Errorf("%s is no snapshot: robots bulk pack makes one", dir)
-	}
-	if t.Format == CSV {
-		return nil, fmt.Errorf("%s is a snapshot in csv, which is for others to read: pack it as parquet or jsonl", dir)
-	}
-	var parts []part
-	missing := 0
-	for _, s := range t.Shards {
-		name := t.Name(s)
-		captures, err := hashed(t.path(tableCaptures, name))
-		if errors.Is(err, os.ErrNotExist) {
-			if _, err := os.Stat(t.errorFile(name)); err != nil {
-				missing++
-			}
-			continue // what was given up is not part of the snapshot
-		}
-		if err != nil {
-			return nil, err
-		}
-		bodies := t.path(tableBodies, name)
-		info, err := os.Stat(bodies)
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, part{captures, Input{Name: filepath.ToSlash(bodies), Size: info.Size()}})
-	}
-	if missing > 0 {
-		return nil, fmt.Errorf("%s lacks %d of %d parts: run robots bulk pack to its end first", dir, missing, len(t.Shards))
-	}
-	return parts, nil
-}
-
-// hashed describes a file.
-func hashed(name string) (Input, error) {
-	in := Input{Name: filepath.ToSlash(name)}
-	f, err := os.Open(name)
-	if err != nil {
-		return in, err
-	}
-	defer f.Close()
-	sum := sha256.New()
-	in.Size, err = io.Copy(sum, f)
-	in.Hash = hex.EncodeToString(sum.Sum(nil))
-	return in, err
-}
-
 // An asker asks many crawlers about one file after another. It is for one goroutine.
 type asker struct {
 	AskOptions
@@ -173,6 +116,11 @@ type withoutBody struct {
 	outcome, cause string
 	status, hops   int32
 }
+
+func (c *Capture) withoutBody() withoutBody { return withoutBody{c.Outcome, c.Cause, c.Status, c.Hops} }
+
+// mostSilent is how many of them are remembered: a site can make up some.
+const mostSilent = 1000
 
 func newAsker(o AskOptions) (*asker, error) {
 	a := &asker{AskOptions: o, known: map[withoutBody]*answers{}}
@@ -211,8 +159,8 @@ func newAsker(o AskOptions) (*asker, error) {
 // answers are what one capture says: to each crawler in each dialect a standing, several
 // of which are one.
 type answers struct {
-	told     []told // len(paths) for each standing
-	standing []int  // of each agent in the first dialect, then of each in the next
+	told     []told // of each path, for the first rules, then for the next
+	standing []int  // as of a speaker
 }
 
 // told is what is said of one path.
@@ -251,25 +199,43 @@ func (a *asker) rules(of func(d robots.Dialect) *robots.Rules) []*robots.Rules {
 	return a.together.Rules(func(d robots.Dialect, _ ...string) *robots.Rules { return of(d) })
 }
 
-// ask asks rules for the paths, those that are shared once.
-func (a *asker) ask(all []*robots.Rules) *answers {
-	out := &answers{}
+// A speaker is what captures say that have the same body, or the same reason to have none:
+// rules of each crawler in each dialect, several of which are one.
+type speaker struct {
+	rules    []*robots.Rules
+	dialect  []int // of each of them
+	access   []access.Access
+	standing []int // which are those of each agent in the first dialect, then of each in the next
+}
+
+// speaker groups rules, and proves what they leave.
+func (a *asker) speaker(all []*robots.Rules) *speaker {
+	s := &speaker{standing: make([]int, len(all))}
 	made := map[*robots.Rules]int{}
 	var prover *access.Prover
-	for i, rules := range all {
+	for i, r := range all {
 		if i%len(a.names) == 0 {
 			prover = access.NewProver(a.Steps) // what a dialect costs changes nothing in the next
 		}
-		at, ok := made[rules]
+		at, ok := made[r]
 		if !ok {
-			at = len(out.told)
-			made[rules] = at
-			stands := prover.Stand(rules)
-			for _, path := range a.paths[i/len(a.names)] {
-				out.told = append(out.told, tell(rules, rules.Match(path), stands.Access))
-			}
+			at = len(s.rules)
+			made[r] = at
+			s.rules, s.dialect = append(s.rules, r), append(s.dialect, i/len(a.names))
+			s.access = append(s.access, prover.Stand(r).Access)
 		}
-		out.standing = append(out.standing, at)
+		s.standing[i] = at
+	}
+	return s
+}
+
+// ask asks a speaker for the paths.
+func (a *asker) ask(s *speaker) *answers {
+	out := &answers{standing: s.standing}
+	for i, r := range s.rules {
+		for _, path := range a.paths[s.dialect[i]] {
+			out.told = append(out.told, tell(r, r.Match(path), s.access[i]))
+		}
 	}
 	return out
 }
@@ -301,7 +267,7 @@ func valid(s string) string {
 
 // without returns what a capture says that has no body.
 func (a *asker) without(c *Capture) (*answers, error) {
-	key := withoutBody{c.Outcome, c.Cause, c.Status, c.Hops}
+	key := c.withoutBody()
 	if known := a.known[key]; known != nil {
 		return known, nil
 	}
@@ -311,12 +277,11 @@ func (a *asker) without(c *Capture) (*answers, error) {
 		if err != nil {
 			return nil, err
 		}
-		known = a.ask(rules)
+		known = a.ask(a.speaker(rules))
 	} else {
 		known = a.nothing()
 	}
-	const most = 1000 // of which a site can make up many
-	if len(a.known) == most {
+	if len(a.known) == mostSilent {
 		clear(a.known)
 	}
 	a.known[key] = known
@@ -326,7 +291,7 @@ func (a *asker) without(c *Capture) (*answers, error) {
 // nothing is what is said where no answer is held: it is neither allowed nor disallowed.
 func (a *asker) nothing() *answers {
 	known := &answers{standing: make([]int, len(a.dialects)*len(a.names))}
-	for range max(1, len(a.Paths)) {
+	for range a.Paths {
 		known.told = append(known.told, told{Access: string(access.Unknown)})
 	}
 	return known
@@ -338,12 +303,17 @@ func (a *asker) shard(ctx context.Context, in part, format string, p *Part) (Cou
 	counts := Counts{Bytes: in.captures.Size + in.bodies.Size}
 	said := newSorter(p.Scratch())
 	defer said.close()
-	if err := eachBody(ctx, p.Scratch(), in, nil, func(body []byte, truncated bool) ([]byte, error) {
+	rows := uint64(0)
+	if err := in.eachBody(ctx, p.Scratch(), "", func(c *Capture) (number []byte, _ error) {
+		if c.Outcome == fetch.Success.String() {
+			number = binary.BigEndian.AppendUint64(nil, rows)
+		}
+		rows++
+		return number, nil
+	}, func(body []byte, truncated bool) ([]byte, error) {
 		counts.Bodies++
-		return a.ask(a.bodyRules(body, truncated)).encode(nil), nil
-	}, func(number uint64, text []byte) error {
-		return said.add(binary.BigEndian.AppendUint64(nil, number), text)
-	}); err != nil {
+		return a.ask(a.speaker(a.bodyRules(body, truncated))).encode(nil), nil
+	}, said.add); err != nil {
 		return counts, err
 	}
 	out, err := p.Create(tableVerdicts)
@@ -405,7 +375,7 @@ func (a *asker) write(w *table[Verdict], c *Capture, of *answers) (n int64, err 
 	base := Verdict{SURT: c.SURT, Origin: c.Origin, Fetched: c.Fetched.UTC(), Outcome: c.Outcome, Engine: Engine(), Input: c.Input, Offset: c.Offset}
 	for agent, name := range a.names {
 		for d := range a.dialects {
-			at := of.standing[d*len(a.names)+agent]
+			at := of.standing[d*len(a.names)+agent] * len(a.Paths)
 			for i, path := range a.Paths {
 				t := &of.told[at+i]
 				row := base
@@ -424,69 +394,6 @@ func (a *asker) write(w *table[Verdict], c *Capture, of *answers) (n int64, err 
 	}
 	n += int64(len(rows))
 	return n, w.Write(rows)
-}
-
-// eachBody calls fn with the body of each capture that is a success and wanted, once for
-// all captures with it, and then put with what fn returned, for each of them by the number
-// of its row. Nil wants all. It sorts by hash and never holds more than one body.
-func eachBody(ctx context.Context, scratch string, in part, want func(c *Capture) bool, fn func(body []byte, truncated bool) ([]byte, error), put func(number uint64, value []byte) error) error {
-	byHash := newSorter(scratch)
-	defer byHash.close()
-	number := uint64(0)
-	var key []byte
-	for c, err := range readTable[Capture](filepath.FromSlash(in.captures.Name)) {
-		if err == nil && number%1024 == 0 {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return err
-		}
-		if c.Outcome == fetch.Success.String() && (want == nil || want(&c)) {
-			sum, err := hex.DecodeString(c.SHA256)
-			if err != nil || len(sum) != sha256.Size {
-				return fmt.Errorf("%s row %d: success without the hash of a body", in.captures.Name, number)
-			}
-			key = append(append(key[:0], sum...), 0)
-			if c.Truncated {
-				key[sha256.Size] = 1
-			}
-			if err := byHash.add(key, binary.BigEndian.AppendUint64(nil, number)); err != nil {
-				return err
-			}
-		}
-		number++
-	}
-	next, stop := iter.Pull2(readTable[Body](filepath.FromSlash(in.bodies.Name)))
-	defer stop()
-	var body Body
-	var last, value []byte
-	return byHash.each(func(key, place []byte) error {
-		if !bytes.Equal(key, last) {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			last = append(last[:0], key...)
-			sum := hex.EncodeToString(key[:sha256.Size])
-			for body.SHA256 < sum {
-				b, err, more := next()
-				if err != nil {
-					return err
-				}
-				if !more {
-					break
-				}
-				body = b
-			}
-			if body.SHA256 != sum {
-				return fmt.Errorf("%s lacks the body %s, of which %s speaks", in.bodies.Name, sum, in.captures.Name)
-			}
-			var err error
-			if value, err = fn(body.Body, key[sha256.Size] == 1); err != nil {
-				return err
-			}
-		}
-		return put(binary.BigEndian.Uint64(place), value)
-	})
 }
 
 // encode appends the answers as bytes, for a sorter.

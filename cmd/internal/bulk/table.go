@@ -2,6 +2,7 @@ package bulk
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/base64"
 	"encoding/csv"
 	"encoding/json"
@@ -17,6 +18,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/deprecated"
+	"github.com/parquet-go/parquet-go/format"
 )
 
 // The forms of a table. A row is a struct whose fields have a parquet tag; a field
@@ -254,8 +257,38 @@ func (c *column) appendJSON(b []byte, row reflect.Value) []byte {
 	return append(b, c.text(row)...)
 }
 
+// timeOf reads a number as the time that its type says it is, zero if it is none.
+func timeOf(n int64, t parquet.Type) time.Time {
+	if old := t.ConvertedType(); old != nil {
+		switch *old {
+		case deprecated.TimestampMillis:
+			return time.UnixMilli(n).UTC()
+		case deprecated.TimestampMicros:
+			return time.UnixMicro(n).UTC()
+		}
+	}
+	if t.LogicalType() == nil {
+		return time.Time{}
+	}
+	stamp, ok := t.LogicalType().Value.(*format.TimestampType)
+	if !ok {
+		return time.Time{}
+	}
+	switch stamp.Unit.Value.(type) {
+	case *format.MilliSeconds:
+		return time.UnixMilli(n).UTC()
+	case *format.MicroSeconds:
+		return time.UnixMicro(n).UTC()
+	}
+	return time.Unix(0, n).UTC()
+}
+
 // readTable yields the rows of a part of Parquet or JSON Lines, in order.
-func readTable[T any](path string) iter.Seq2[T, error] {
+func readTable[T any](path string) iter.Seq2[T, error] { return readTableFrom[T](path, "", "") }
+
+// readTableFrom is readTable for a part that is sorted by a column of text, and a reader
+// whom rows before a value of it do not concern. It may yield some of them.
+func readTableFrom[T any](path, column, from string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
 		f, err := os.Open(path)
@@ -265,23 +298,26 @@ func readTable[T any](path string) iter.Seq2[T, error] {
 		}
 		defer f.Close()
 		more := true
-		read := readParquet[T]
-		if !strings.HasSuffix(path, "."+Parquet) {
-			read = readLines[T]
+		each := func(row T) bool { more = yield(row, nil); return more }
+		if strings.HasSuffix(path, "."+Parquet) {
+			err = readParquet(f, column, from, each)
+		} else {
+			err = readLines(f, each)
 		}
-		err = read(f, func(row T) bool { more = yield(row, nil); return more })
 		if more && err != nil {
 			yield(none, fmt.Errorf("%s: %w", path, err))
 		}
 	}
 }
 
-func readParquet[T any](f *os.File, yield func(T) bool) (err error) {
+// openParquet opens a file and calls read. A panic of the reader, which it has for files
+// that are none, is an error.
+func openParquet(f *os.File, read func(*parquet.File) error) (err error) {
 	info, err := f.Stat()
 	if err != nil {
 		return err
 	}
-	defer func() { // what the reader does with a file that is none
+	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("not a file of Parquet that can be read: %v", p)
 		}
@@ -290,24 +326,162 @@ func readParquet[T any](f *os.File, yield func(T) bool) (err error) {
 	if err != nil {
 		return err
 	}
-	r := parquet.NewGenericReader[T](file)
-	defer r.Close()
-	rows := make([]T, 256)
-	for {
-		n, err := r.Read(rows)
-		for i := range n {
-			if !yield(rows[i]) {
-				return nil
+	return read(file)
+}
+
+func readParquet[T any](f *os.File, column, from string, yield func(T) bool) error {
+	return openParquet(f, func(file *parquet.File) error {
+		r := parquet.NewGenericReader[T](file)
+		defer r.Close()
+		if at := rowsBefore(file, column, from); at > 0 {
+			if err := r.SeekToRow(at); err != nil {
+				return err
 			}
 		}
-		clear(rows[:n]) // of optional fields: a reader leaves what is null as it was
-		if errors.Is(err, io.EOF) {
+		rows := make([]T, 256)
+		for {
+			n, err := r.Read(rows)
+			for i := range n {
+				if !yield(rows[i]) {
+					return nil
+				}
+			}
+			clear(rows[:n]) // of optional fields: a reader leaves what is null as it was
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+		}
+	})
+}
+
+// rowsBefore returns how many rows the first groups have in which a column is less than a
+// value everywhere.
+func rowsBefore(file *parquet.File, column, value string) (rows int64) {
+	leaf, ok := file.Schema().Lookup(column)
+	if !ok || value == "" {
+		return 0
+	}
+	for _, g := range file.RowGroups() {
+		chunk, ok := g.ColumnChunks()[leaf.ColumnIndex].(*parquet.FileColumnChunk)
+		if !ok {
+			break
+		}
+		_, most, ok := chunk.Bounds()
+		// A writer may have cut a long value.
+		if last := most.String(); !ok || last >= value || strings.HasPrefix(value, last) {
+			break
+		}
+		rows += g.NumRows()
+	}
+	return rows
+}
+
+// groupStarts returns the least value of a column of text in each group of rows.
+func groupStarts(path, column string) (starts []string, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return starts, openParquet(f, func(file *parquet.File) error {
+		leaf, ok := file.Schema().Lookup(column)
+		if !ok {
 			return nil
 		}
-		if err != nil {
-			return err
+		for _, g := range file.RowGroups() {
+			if chunk, ok := g.ColumnChunks()[leaf.ColumnIndex].(*parquet.FileColumnChunk); ok {
+				if least, _, ok := chunk.Bounds(); ok {
+					starts = append(starts, least.String())
+				}
+			}
 		}
+		return nil
+	})
+}
+
+// A cell is a value of a file of Parquet that others made.
+type cell struct {
+	text []byte
+	time time.Time
+}
+
+// readCells yields some columns of a file of Parquet, row after row, of rows that are in the
+// last group of rows alone if last is set. A column with several names is the first that
+// the file has; one that it has not has empty cells. Cells hold until the next row.
+func readCells(f *os.File, columns [][]string, last bool, yield func(row []cell, has []bool) (bool, error)) error {
+	return openParquet(f, func(file *parquet.File) error {
+		leaves := make([]*parquet.LeafColumn, len(columns))
+		has := make([]bool, len(columns))
+		for i, names := range columns {
+			for _, name := range names {
+				if leaf, ok := file.Schema().Lookup(name); ok && leaves[i] == nil {
+					if leaf.MaxRepetitionLevel > 0 {
+						return fmt.Errorf("column %s holds lists", name)
+					}
+					leaves[i], has[i] = &leaf, true
+				}
+			}
+		}
+		groups := file.RowGroups()
+		if last && len(groups) > 0 {
+			groups = groups[len(groups)-1:]
+		}
+		const atOnce = 512
+		row := make([]cell, len(columns))
+		for _, g := range groups {
+			readers := make([]parquet.ColumnChunkValueReader, len(columns))
+			held := make([][]parquet.Value, len(columns))
+			for i, leaf := range leaves {
+				if leaf != nil {
+					readers[i] = parquet.NewColumnChunkValueReader(g.ColumnChunks()[leaf.ColumnIndex])
+					defer readers[i].Close()
+					held[i] = make([]parquet.Value, atOnce)
+				}
+			}
+			for left := g.NumRows(); left > 0; {
+				n := int(min(left, atOnce))
+				for i, r := range readers {
+					for got := 0; r != nil && got < n; {
+						more, err := r.ReadValues(held[i][got:n])
+						got += more
+						if got < n && (err != nil || more == 0) {
+							return fmt.Errorf("a column ends early: %w", cmp.Or(err, io.ErrUnexpectedEOF))
+						}
+					}
+				}
+				for k := range n {
+					for i, leaf := range leaves {
+						if leaf != nil {
+							row[i] = cellOf(held[i][k], leaf.Node.Type())
+						}
+					}
+					if more, err := yield(row, has); err != nil || !more {
+						return err
+					}
+				}
+				left -= int64(n)
+			}
+		}
+		return nil
+	})
+}
+
+func cellOf(v parquet.Value, t parquet.Type) cell {
+	const julian1970 = 2_440_588 // the day, as INT96 counts them
+	switch {
+	case v.IsNull():
+	case t.Kind() == parquet.ByteArray:
+		return cell{text: v.ByteArray()}
+	case t.Kind() == parquet.Int96: // what Spark wrote for long
+		n := v.Int96()
+		return cell{time: time.Unix((int64(n[2])-julian1970)*86400, int64(uint64(n[1])<<32|uint64(n[0]))).UTC()}
+	case t.Kind() == parquet.Int64:
+		return cell{time: timeOf(v.Int64(), t)}
 	}
+	return cell{}
 }
 
 func readLines[T any](f *os.File, yield func(T) bool) error {

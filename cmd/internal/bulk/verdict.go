@@ -38,7 +38,7 @@ type Verdict struct {
 type Joined struct {
 	URL  string    `parquet:"url"` // as the list has it
 	At   time.Time `parquet:"at,timestamp(millisecond)"`
-	AgeS *float64  `parquet:"age_s"` // seconds from the capture to At
+	AgeS *int64    `parquet:"age_s"` // seconds from the capture to At
 
 	SURT       string     `parquet:"surt,dict"`
 	Origin     string     `parquet:"origin,optional,dict"` // null: the URL has none
