@@ -56,9 +56,6 @@ example.com/robots.txt, perhaps in a folder http or https; its time is that of t
 				return errors.New("no input is given: name files, folders or URLs, or a list of them with --paths")
 			}
 			o.UserAgent = way.userAgent
-			if o.UserAgent == "" {
-				o.UserAgent = defaultUserAgent()
-			}
 			inputs, err := o.Inputs(cmd.Context(), args, bulk.Known(b.dir))
 			if err != nil {
 				return cause(err)

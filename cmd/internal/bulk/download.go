@@ -27,7 +27,7 @@ const downloadTries = 6 // without a byte between them
 
 // client returns a downloader that asks no private addresses unless it may.
 func (o *PackOptions) client() (*downloader, error) {
-	agent := cmp.Or(o.UserAgent, "robots-bulk")
+	agent := cmp.Or(o.UserAgent, fetch.DefaultUserAgent)
 	c, err := fetch.New(fetch.Options{UserAgent: agent, Guard: fetch.Guard{AllowPrivate: o.AllowPrivate}})
 	if err != nil {
 		return nil, err

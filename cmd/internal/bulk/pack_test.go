@@ -73,20 +73,26 @@ type packed struct {
 	sum      string // of all files and their names
 }
 
-func pack(t *testing.T, o PackOptions, run RunOptions, names ...string) *packed {
+// planned returns the task that makes a snapshot.
+func planned(t *testing.T, o PackOptions, names ...string) *Task {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "snap")
 	inputs, err := o.Inputs(t.Context(), names, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	task, err := o.PackTask(dir, Parquet, inputs)
+	task, err := o.PackTask(filepath.Join(t.TempDir(), "snap"), Parquet, inputs)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return task
+}
+
+func pack(t *testing.T, o PackOptions, run RunOptions, names ...string) *packed {
+	t.Helper()
+	task := planned(t, o, names...)
 	run.Lease = time.Second / 10
 	if err := Pack(t.Context(), task, run); err != nil {
-		files, _ := filepath.Glob(filepath.Join(dir, "errors", "*")) // what it was
+		files, _ := filepath.Glob(filepath.Join(task.Dir, errorsDir, "*")) // what it was
 		for _, f := range files {
 			text, _ := os.ReadFile(f)
 			err = fmt.Errorf("%w\n%s: %s", err, f, text)

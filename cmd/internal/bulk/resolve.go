@@ -146,7 +146,7 @@ func search(f *os.File, size int64, reached func(entry []byte) bool) (int64, err
 
 // mostLooked is how many answers a search reads before it gives up. Only answers of
 // equal hash that are not what is looked for make it read more than one.
-const mostLooked = 100
+const mostLooked = 16
 
 // find returns the answer of a hash that is nearest in time, among those that are right
 // and at most so far from it, nil if there is none. Of two that are equally near it is the

@@ -25,7 +25,7 @@ type sorter struct {
 type pair struct{ at, key, value int }
 
 const (
-	sortMemory = 16 << 20
+	sortMemory = 8 << 20
 	mergeAtOne = 64 // files that are read at a time
 )
 

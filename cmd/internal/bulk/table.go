@@ -38,7 +38,7 @@ var Formats = []string{Parquet, JSONL, JSONLZ, CSV}
 // What a writer of Parquet holds: rows, and bytes of their long fields.
 var (
 	rowsPerGroup  = 64 << 10
-	bytesPerGroup = 32 << 20
+	bytesPerGroup = 8 << 20
 )
 
 const rowsPerWrite = 256 // handed over to parquet-go at a time
