@@ -309,3 +309,34 @@ func TestRanges(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkJoin joins a list of 200,000 URLs of 2,000 sites.
+func BenchmarkJoin(b *testing.B) {
+	at := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
+	var all []kept
+	var list []byte
+	n := 0
+	for i := range 2000 {
+		body := "User-agent: *\nDisallow: /private/\nDisallow: /*.pdf$\nAllow: /private/open/\n"
+		all = append(all, kept{url: fmt.Sprintf("https://s%04d.example/robots.txt", i), at: at, body: fmt.Sprintf("%s# %d\n", body, i)})
+		for k := range 100 {
+			list = fmt.Appendf(list, "example,s%04d)/private/open/%d?x=%d 20260502000000 {\"url\": \"https://s%04d.example/private/open/%d?x=%d\", \"mime\": \"text/html\", \"status\": \"200\", \"digest\": \"SHA1\"}\n", i, k, k, i, k, k)
+			n++
+		}
+	}
+	snapshot := snapshotOf(b, all)
+	path := filepath.Join(b.TempDir(), "list.cdxj")
+	if err := os.WriteFile(path, list, 0o666); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		task, err := JoinOptions{}.JoinTask(b.TempDir(), Parquet, snapshot, []string{path})
+		if err == nil {
+			err = Run(b.Context(), task, RunOptions{})
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "URLs/s")
+}

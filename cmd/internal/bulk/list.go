@@ -13,11 +13,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/batch"
 )
 
 // This file reads lists of URLs: JSON Lines, CSV, CDXJ, all perhaps by gzip or zstd, and
@@ -76,7 +79,7 @@ func readList(name string, fn func(p place, l listed) (more bool, err error)) er
 	if _, err := f.ReadAt(magic[:], 0); err == nil && string(magic[:]) == "PAR1" {
 		return readParquetList(f, name, false, fn)
 	}
-	return readTextList(f, name, fn)
+	return readTextList(f, name, false, fn)
 }
 
 func readParquetList(f *os.File, name string, last bool, fn func(p place, l listed) (bool, error)) error {
@@ -114,7 +117,7 @@ func listTime(s string) (time.Time, error) {
 	return ask.Time(s)
 }
 
-func readTextList(in io.Reader, name string, fn func(p place, l listed) (bool, error)) error {
+func readTextList(in io.Reader, name string, ends bool, fn func(p place, l listed) (bool, error)) error {
 	text, done, err := unpack(in)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -124,7 +127,7 @@ func readTextList(in io.Reader, name string, fn func(p place, l listed) (bool, e
 	head, _ := b.Peek(sniffed) // its error comes again
 	head = bytes.TrimPrefix(head, []byte("\ufeff"))
 	if first := bytes.TrimLeft(head, " \t\r\n"); len(first) == 0 || first[0] == '{' || isCDXJ(first) {
-		return readLineList(b, name, fn)
+		return readLineList(b, name, ends, fn)
 	}
 	return readCSVList(b, name, fn)
 }
@@ -139,64 +142,112 @@ func isCDXJ(text []byte) bool {
 	return len(fields) > 2 && len(fields[1]) == 14 && len(bytes.Trim(fields[1], "0123456789")) == 0 && fields[2][0] == '{'
 }
 
-// readLineList reads JSON Lines and CDXJ, whose lines have a key and a time before.
-func readLineList(b *bufio.Reader, name string, fn func(p place, l listed) (bool, error)) error {
-	var row struct {
-		URL       *string `json:"url"`
-		At        string  `json:"at"`
-		FetchTime string  `json:"fetch_time"`
-		Timestamp string  `json:"timestamp"`
-		Key       string  `json:"urlkey"`
-	}
+// readLineList reads JSON Lines and CDXJ, whose lines have a key and a time before. With
+// ends it reads the first line and the last.
+func readLineList(b *bufio.Reader, name string, ends bool, fn func(p place, l listed) (bool, error)) error {
+	var long, last []byte
+	lastAt := place{name, "line", 0}
 	for n := 1; ; n++ {
 		line, err := b.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
-			var rest []byte
-			line = bytes.Clone(line)
-			rest, err = b.ReadBytes('\n')
-			line = append(line, rest...)
+			long = append(long[:0], line...)
+			for errors.Is(err, bufio.ErrBufferFull) && len(long) <= maxLine {
+				line, err = b.ReadSlice('\n')
+				long = append(long, line...)
+			}
+			line = long
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
 			return fmt.Errorf("%s line %d: %w", name, n, err)
 		}
-		end := err != nil
 		line = bytes.TrimSpace(bytes.TrimPrefix(line, []byte("\ufeff")))
 		if len(line) > 0 && line[0] != '!' {
 			p := place{name, "line", n}
-			object := line
-			row.URL, row.At, row.FetchTime, row.Timestamp, row.Key = nil, "", "", "", ""
-			var key, stamp []byte
-			if line[0] != '{' {
-				key, object, _ = bytes.Cut(line, []byte(" "))
-				stamp, object, _ = bytes.Cut(object, []byte(" "))
-			}
-			if err := json.Unmarshal(object, &row); err != nil {
-				return fmt.Errorf("%s is neither JSON nor CDXJ: %w", p, err)
-			}
-			if row.URL == nil {
-				return fmt.Errorf("%s has no url", p)
-			}
-			l := listed{url: *row.URL, key: row.Key}
-			if key != nil {
-				l.key = string(key)
-			}
-			for _, at := range []string{string(stamp), row.At, row.FetchTime, row.Timestamp} {
-				if at != "" {
-					if l.at, err = listTime(at); err != nil {
-						return fmt.Errorf("%s: %w", p, err)
-					}
-					break
+			if ends && lastAt.n > 0 {
+				last, lastAt = append(last[:0], line...), p
+			} else {
+				lastAt = p
+				l, failed := readLine(p, line)
+				if failed != nil {
+					return failed
+				}
+				if more, err := fn(p, l); err != nil || !more {
+					return err
 				}
 			}
-			l.withKey()
-			if more, err := fn(p, l); err != nil || !more {
-				return err
+		}
+		if err == nil {
+			continue
+		}
+		if len(last) > 0 {
+			l, err := readLine(lastAt, last)
+			if err == nil {
+				_, err = fn(lastAt, l)
 			}
+			return err
 		}
-		if end {
-			return nil
-		}
+		return nil
 	}
+}
+
+// readLine reads a line of JSON or CDXJ.
+func readLine(p place, line []byte) (l listed, err error) {
+	object := line
+	var key, at []byte
+	if line[0] != '{' {
+		key, object, _ = bytes.Cut(line, []byte(" "))
+		at, object, _ = bytes.Cut(object, []byte(" "))
+	}
+	var url, stated, named []byte
+	if _, valid := batch.Members(object, func(name string, value []byte) {
+		switch {
+		case string(value) == "null":
+		case name == urlColumns[0]:
+			url = value
+		case slices.Contains(atColumns, name):
+			stated = value
+		case slices.Contains(keyColumns, name):
+			named = value
+		}
+	}); !valid {
+		return l, fmt.Errorf("%s is neither JSON nor CDXJ", p)
+	}
+	if url == nil {
+		return l, fmt.Errorf("%s has no url", p)
+	}
+	if key == nil && named != nil {
+		l.key, err = stringOf(named)
+	} else {
+		l.key = string(key)
+	}
+	var stamp string
+	if at == nil && stated != nil && err == nil {
+		stamp, err = stringOf(stated)
+	} else {
+		stamp = string(at)
+	}
+	if err == nil {
+		l.url, err = stringOf(url)
+	}
+	if err == nil && stamp != "" {
+		l.at, err = listTime(stamp)
+	}
+	if err != nil {
+		return l, fmt.Errorf("%s: %w", p, err)
+	}
+	l.withKey()
+	return l, nil
+}
+
+// stringOf returns the value of a string in JSON.
+func stringOf(text []byte) (s string, err error) {
+	if text[0] == '"' && bytes.IndexByte(text, '\\') < 0 && utf8.Valid(text) {
+		return string(text[1 : len(text)-1]), nil
+	}
+	if json.Unmarshal(text, &s) != nil {
+		return "", fmt.Errorf("%s is not a string", ask.Clip(string(text)))
+	}
+	return s, nil
 }
 
 func readCSVList(b *bufio.Reader, name string, fn func(p place, l listed) (bool, error)) error {
@@ -298,7 +349,7 @@ func describeList(name string, sorted bool) (l listFile, err error) {
 		return l, err
 	}
 	in := io.TeeReader(f, sum)
-	if err := readTextList(in, l.Name, see); err != nil {
+	if err := readTextList(in, l.Name, sorted, see); err != nil {
 		return l, err
 	}
 	_, err = io.Copy(io.Discard, in) // what is behind the end of its text
