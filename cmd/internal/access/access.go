@@ -89,6 +89,55 @@ func (p *Prover) Stand(r *robots.Rules) Standing {
 	return s
 }
 
+// Access is Stand without the URL: it is found sooner where rules leave a part, as most do.
+func (p *Prover) Access(r *robots.Rules) Access {
+	if s, ok := p.done[r]; ok {
+		return s.Access
+	}
+	if _, noFile := r.FallbackReason(); !noFile && hasPart(r) {
+		return Part
+	}
+	return p.Stand(r).Access
+}
+
+// hasPart reports whether, of "/" and of URLs that are the paths of rules, one is allowed and
+// one is not. That proves a part; without them nothing is proved.
+func hasPart(r *robots.Rules) bool {
+	const most = 32 // rules
+	allowed := r.Allowed(robots.RawPath("/"))
+	n := 0
+	for rule := range r.All() {
+		if n++; n > most {
+			return false
+		}
+		if path := rule.Path(); rule.Allows() == allowed || !isPlain(path) {
+			continue
+		} else if r.Allowed(robots.RawPath(path)) != allowed {
+			return true
+		}
+	}
+	return false
+}
+
+// isPlain reports whether a path is a URL as package compare has them, which every dialect
+// reads alike: the others it leaves to the proof, and /robots.txt, which is nobody's part.
+func isPlain(path string) bool {
+	if path == "" || path[0] != '/' || path == "/robots.txt" {
+		return false
+	}
+	for i := range len(path) {
+		c := path[i]
+		switch {
+		case 'a' <= c|0x20 && c|0x20 <= 'z', '0' <= c && c <= '9', c == '-', c == '_':
+		case c == '.' && path[i-1] != '/': // no segment of dots
+		case c == '/' && (i == 0 || path[i-1] != '/'):
+		default:
+			return false
+		}
+	}
+	return true
+}
+
 // fingerprint is the same for rules of one dialect that stand in the same lines of a
 // file. A file that is made for it must not confuse two, for what is proved of one
 // would be said of the other.

@@ -1,9 +1,11 @@
 package access
 
 import (
+	"os"
 	"testing"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/internal/campaign"
 )
 
 // TestProver: how much of a site rules leave is proved in every dialect, and left
@@ -74,4 +76,39 @@ func TestProofOnce(t *testing.T) {
 			t.Errorf("%s: %s by line %d of group %q after %d proofs, want %s by line %d after %d", c.token, s.Access, s.Verdict.Rule.Line(), s.Verdict.Group.Token(), len(p.known), c.access, c.line, c.proofs)
 		}
 	}
+}
+
+// TestAccess: what is found sooner is what is proved.
+func TestAccess(t *testing.T) {
+	files := []string{
+		"Disallow: /\nAllow: /a", "Disallow: /a\nAllow: /a", "Disallow: /robots.txt", "Disallow: /./a", "Disallow: /a..", "Disallow: /.a",
+		"Disallow: /a$", "Disallow: /*", "Allow: /a\nDisallow: /*a", "Disallow: //a", "Disallow: /%41", "Disallow: a", "Disallow:", "Disallow: /A b",
+	}
+	sooner, asked := 0, 0
+	agree := func(f *robots.File) {
+		for _, d := range robots.Dialects() {
+			for _, agent := range []string{"GPTBot", "Googlebot", "x"} {
+				r := f.Rules(d, agent)
+				asked++
+				if hasPart(r) {
+					sooner++
+				}
+				if got, want := NewProver(Steps).Access(r), NewProver(Steps).Stand(r).Access; got != want && want != Undecided {
+					t.Fatalf("%s for %s in\n%s\nfound %s, proved %s", d.Name, agent, f.Bytes(), got, want)
+				}
+			}
+		}
+	}
+	for _, rules := range files {
+		agree(robots.Parse([]byte("User-agent: *\n" + rules)))
+	}
+	if sooner == 0 || sooner == asked {
+		t.Errorf("%d of %d found sooner", sooner, asked)
+	}
+	if os.Getenv("ROBOTS_CORPUS") == "" {
+		return
+	}
+	sooner, asked = 0, 0
+	campaign.Files(t, campaign.Size(1000, 100, 4), func(_ string, body []byte) { agree(robots.Parse(body)) })
+	t.Logf("%d of %d found sooner", sooner, asked)
 }

@@ -222,7 +222,7 @@ func (a *asker) speaker(all []*robots.Rules) *speaker {
 			at = len(s.rules)
 			made[r] = at
 			s.rules, s.dialect = append(s.rules, r), append(s.dialect, i/len(a.names))
-			s.access = append(s.access, prover.Stand(r).Access)
+			s.access = append(s.access, prover.Access(r))
 		}
 		s.standing[i] = at
 	}
