@@ -181,13 +181,13 @@ func (r *Rules) explainGroup(e *Explanation) {
 		} else if len(r.tokens) > 1 {
 			clause = "D-04"
 		}
-		e.step(clause, "the group of "+nameOf(g.Token())+" holds for "+who+": user-agent "+lineList(g.Lines())+rulesIn(len(r.rules)))
+		e.step(clause, "the group of "+nameOf(g.Token())+" holds for "+who+": user-agent "+lineList(g.Lines())+rulesIn(r.count()))
 	case !g.IsZero() && who == "":
-		e.step("D-47", "no crawler is named, so the group of * holds: user-agent "+lineList(g.Lines())+rulesIn(len(r.rules)))
+		e.step("D-47", "no crawler is named, so the group of * holds: user-agent "+lineList(g.Lines())+rulesIn(r.count()))
 	case r.anyRule && who == "":
 		e.step("D-47", "no crawler is named and there is no group of *, so no rule holds")
 	case !g.IsZero():
-		e.step("AGENT-09", "no group names "+who+", so the group of * holds: user-agent "+lineList(g.Lines())+rulesIn(len(r.rules)))
+		e.step("AGENT-09", "no group names "+who+", so the group of * holds: user-agent "+lineList(g.Lines())+rulesIn(r.count()))
 	case r.anyRule && d.ignoresStar(r.tokens):
 		e.step("D-53", "no group names "+who+", and "+r.tokens[0]+" never obeys the group of *, so no rule holds")
 	case r.anyRule:
@@ -481,6 +481,9 @@ func (r *Rules) noteRules(e *Explanation, normal *search) (work int) {
 	for i := range r.rules {
 		v := &r.rules[i]
 		p := r.pattern(v)
+		if !r.has(i) {
+			continue
+		}
 		if len(matches) > 0 && matches[0].Rule.rule == *v {
 			matches = matches[1:]
 			continue

@@ -121,7 +121,7 @@ func (r *Rules) scanBy(s *search, path string, only Field) uint32 {
 	word := load8(path)
 	words, sizes := r.heads.words, r.heads.sizes
 	for i, w := range words {
-		if (word^w)&headMasks[sizes[i]&15] == 0 && r.matches(&r.rules[i], path, s, only) {
+		if (word^w)&headMasks[sizes[i]&15] == 0 && r.has(i) && r.matches(&r.rules[i], path, s, only) {
 			return uint32(i)
 		}
 	}
