@@ -257,6 +257,8 @@ func (r *Rules) explainMatches(e *Explanation, paths *search) {
 	for i := range r.rules {
 		rule := Rule{rules: r, rule: r.rules[i]}
 		switch {
+		case !r.has(i):
+			continue
 		case best != nil || e.Verdict.Reason != ReasonRule:
 			if !paths.match(e.normal, r.pattern(&r.rules[i])) {
 				continue
