@@ -20,6 +20,7 @@
 // A File and Rules do not change and are safe for concurrent use: parse once, keep
 // the Rules, ask for every URL of the site. Where a yes or no is enough there is
 // [Rules.Allowed], where people ask why, [Rules.Explain]; the three always agree.
+// Many crawlers are asked about one file as [Callers].
 // For one question about a body that is not kept there is [Allowed], which takes
 // one pass over the bytes. A crawler with several names gives them all, the most
 // wanted first: "Googlebot-Image", "Googlebot".

@@ -58,6 +58,33 @@ func ExampleFile_Rules() {
 	// [https://example.com/sitemap.xml]
 }
 
+// Callers are made once and asked about file after file.
+func ExampleCallers() {
+	callers := robots.NewCallers(
+		robots.Caller{Dialect: robots.Google, Tokens: []string{"Googlebot-Image", "Googlebot"}},
+		robots.Caller{Dialect: robots.RFC9309, Tokens: []string{"GPTBot"}},
+		robots.Caller{Dialect: robots.RFC9309, Tokens: []string{"CCBot"}},
+		robots.Caller{Dialect: robots.RFC9309, Tokens: []string{"MyBot"}},
+	)
+	for _, body := range []string{
+		"User-agent: GPTBot\nUser-agent: CCBot\nDisallow: /\n\nUser-agent: *\nDisallow: /search\n",
+		"User-agent: googlebot\nDisallow: /search?\n",
+	} {
+		for i, rules := range callers.Rules(robots.Parse([]byte(body))) {
+			fmt.Println(i, rules.Match(robots.RawPath("/search?q=1")))
+		}
+	}
+	// Output:
+	// 0 disallowed by line 6: Disallow: /search
+	// 1 disallowed by line 3: Disallow: /
+	// 2 disallowed by line 3: Disallow: /
+	// 3 disallowed by line 6: Disallow: /search
+	// 0 disallowed by line 2: Disallow: /search?
+	// 1 allowed: the file has rules, but none for this crawler
+	// 2 allowed: the file has rules, but none for this crawler
+	// 3 allowed: the file has rules, but none for this crawler
+}
+
 func ExampleRules_Match() {
 	rules := robots.Parse(body).Rules(robots.Google, "Googlebot")
 	path, err := robots.ParsePath("/list?sort=price")

@@ -98,20 +98,14 @@ func (d *Dialect) named(value string) []string {
 	}
 	var names []string
 	seen := map[string]bool{"": true}
-	add := func(name string, named bool) {
+	d.eachForm(value, func(name string) {
 		if !d.ExactCase {
 			name = lowerString(name)
 		}
-		if !seen[name] && (named || d.names(value, name)) {
+		if !seen[name] {
 			seen[name] = true
 			names = append(names, name)
 		}
-	}
-	if d.HeaderValues && isHeader(value) {
-		eachProduct(value, func(product string) { add(product, true) })
-	}
-	add(value[:wordLen(value)], false)
-	add(value[:tokenLen(value)], false)
-	add(value, false)
+	})
 	return names
 }

@@ -135,9 +135,9 @@ func TestLongPath(t *testing.T) {
 		least := [2]float64{}
 		for i, n := range lengths {
 			path := h.path(n)
-			_, s := r.scan(path, FieldNone)
+			_, work := r.scan(path, FieldNone)
 			_, indexed := x.findCounted(r, path, FieldNone)
-			for k, work := range []int{s.work, indexed} {
+			for k, work := range []int{work, indexed} {
 				per := float64(work) / float64(len(path))
 				if i == 0 {
 					least[k] = per
@@ -176,6 +176,10 @@ func TestHostileRead(t *testing.T) {
 	fill := func(head, line string) []byte {
 		return []byte(head + strings.Repeat(line, size/len(line)))
 	}
+	products := ""
+	for i := 0; len(products) < size; i++ {
+		products += strings.Repeat(fmt.Sprintf("b%d/1,", i), 20)
+	}
 	names := group + "Content-Usage: "
 	for i := 0; len(names) < size; i++ {
 		names += strings.Repeat(fmt.Sprintf("a%d=y,", i), 20)
@@ -196,16 +200,18 @@ func TestHostileRead(t *testing.T) {
 		"names of signals":        []byte(strings.Replace(names, "Usage", "Signal", 1)),
 		"paths of signals":        fill(group, "content-signal:/*a*b*c ai-train=no\n"),
 		"products":                fill("User-agent: a/1 ", "b/1,"),
+		"other products":          []byte("User-agent: a/1 " + products),
 		"blanks":                  fill("", " \r"),
 		"NUL and vertical blanks": fill(group, "allow:\v/\x00\n"),
 	}
 	for name, body := range files {
 		// The three ways to read a line, and the end of a run at a blank line.
-		for _, d := range campaign.Size([]Dialect{Yandex}, []Dialect{RFC9309, GoogleCPP, Yandex}, Dialects()) {
+		for _, d := range campaign.Size([]Dialect{Yandex}, []Dialect{RFC9309, GoogleCPP, Yandex, Seznam}, Dialects()) {
 			d.MaxFileBytes = 0
 			var f *File
 			var r *Rules
 			p := Path{"/some/path"}
+			callers := NewCallers(Caller{d, []string{"x"}}, Caller{d, []string{"a", "b"}}, Caller{d, []string{"b", "x"}}, Caller{d, []string{"nobody"}})
 			for _, call := range []struct {
 				name string
 				do   func()
@@ -226,6 +232,8 @@ func TestHostileRead(t *testing.T) {
 					}
 				}},
 				{"Lines", func() { r.Group().Lines() }},
+				{"Crawlers", func() { f.Crawlers(d) }},
+				{"Callers", func() { callers.Rules(f) }},
 			} {
 				took := limit + 1
 				for try := 0; try < 5 && took > limit; try++ { // a machine that others use stops for seconds

@@ -16,14 +16,11 @@ import (
 type Rules struct {
 	// What a match touches stands first, so that a question about a file that
 	// is in no cache touches few lines of memory.
-	heads  heads // of the rules
-	lazy   *lazyIndex
-	rules  []rule // highest precedence first
+	ruleList
 	file   *File
 	whole  outcome // of AllowAll and DisallowAll
 	noFile bool    // whole is the answer
 	user   bool    // UserInitiated
-	buf    []byte  // normal forms that are not in the body
 
 	dialect *Dialect
 	tokens  []string  // of the caller, as the dialect reads them (D-03)
@@ -36,6 +33,15 @@ type Rules struct {
 	anyRule bool // the file holds a rule for somebody
 	lines   []uint32
 	state   *State // nil if no fetch is behind the rules
+}
+
+// ruleList is the rules of a caller.
+type ruleList struct {
+	heads heads // of the rules
+	lazy  *lazyIndex
+	rules []rule    // highest precedence first
+	own   *ownRules // which of them are the caller's, nil if all are (Callers)
+	buf   []byte    // normal forms that are not in the body
 }
 
 // rule is an allow or disallow with a path, as the caller's dialect reads it:
@@ -149,41 +155,48 @@ func (s *scratch) collect(r *Rules) {
 		case FieldUserAgent:
 			s.lines = append(s.lines, uint32(span.Start))
 		case FieldAllow, FieldDisallow:
-			v := rule{start: uint32(span.Start), n: uint32(span.End - span.Start), field: field}
-			value := f.Text(span)
-			switch {
-			case v.n == 0:
-				if field == FieldDisallow && d.EmptyDisallowAllows {
-					from := len(s.buf)
-					s.buf = append(s.buf, '/')
-					s.add(v, Pattern{text: "/", weight: 1}, from)
-				}
-			case value[0] == '/' && !(d.IndexHTML && field == FieldAllow) && clean(value, careRFC):
-				// Six rules of seven mean just their bytes in every dialect: one
-				// look at them says so, and that there is no star and no end.
-				v.text, v.size, v.literal, v.weight = v.start, v.n, v.n, int32(v.n)
-				if v.kind = kindLiteral; v.n <= 8 {
-					v.kind = kindHead
-				}
-				s.rules = append(s.rules, v)
-			default:
-				from := len(s.buf)
-				var p Pattern
-				p, s.buf = d.compile(value, s.buf)
-				s.add(v, p, from)
-				if d.IndexHTML && field == FieldAllow {
-					from = len(s.buf)
-					var ok bool
-					if p, s.buf, ok = p.indexOpen(s.buf); ok {
-						s.add(v, p, from)
-					}
-				}
-			}
+			s.rule(d, field, span.Start, f.Text(span))
 		}
 	}
 	if len(s.buf) > 0 {
 		r.buf = slices.Clone(s.buf)
 	}
+}
+
+// rule takes an allow or disallow with its value, and where that starts. It reports
+// whether the rule is a usual one, which means the same in every dialect.
+func (s *scratch) rule(d *Dialect, field Field, at int, value string) (usual bool) {
+	start, n := uint32(at), uint32(len(value))
+	if n > 0 && value[0] == '/' && !(d.IndexHTML && field == FieldAllow) && clean(value, careRFC) {
+		// Six rules of seven mean just their bytes: one look at them says so, and
+		// that there is no star and no end.
+		kind := kindLiteral
+		if n <= 8 {
+			kind = kindHead
+		}
+		s.rules = append(s.rules, rule{start: start, n: n, text: start, size: n, literal: n, weight: int32(n), field: field, kind: kind})
+		return true
+	}
+	v := rule{start: start, n: n, field: field}
+	from := len(s.buf)
+	if n == 0 {
+		if field == FieldDisallow && d.EmptyDisallowAllows {
+			s.buf = append(s.buf, '/')
+			s.add(v, Pattern{text: "/", weight: 1}, from)
+		}
+		return false
+	}
+	var p Pattern
+	p, s.buf = d.compile(value, s.buf)
+	s.add(v, p, from)
+	if d.IndexHTML && field == FieldAllow {
+		from = len(s.buf)
+		var ok bool
+		if p, s.buf, ok = p.indexOpen(s.buf); ok {
+			s.add(v, p, from)
+		}
+	}
+	return false
 }
 
 // add adds a rule whose normal form is that of p, at the end of buf if buf has
@@ -431,7 +444,7 @@ func (r *Rules) Group() Group {
 }
 
 // Len returns the number of rules the caller has.
-func (r *Rules) Len() int { return len(r.made().rules) }
+func (r *Rules) Len() int { return r.made().count() }
 
 // All returns the caller's rules, highest precedence first: the first that
 // matches a path decides. An Allow of an index page may stand twice (C-06).
@@ -439,7 +452,7 @@ func (r *Rules) All() iter.Seq[Rule] {
 	return func(yield func(Rule) bool) {
 		r := r.made()
 		for i := range r.rules {
-			if !yield(Rule{rules: r, rule: r.rules[i]}) {
+			if r.has(i) && !yield(Rule{rules: r, rule: r.rules[i]}) {
 				return
 			}
 		}
@@ -463,20 +476,21 @@ func (r *Rules) decide(p Path) outcome {
 		return outcome{allowed: true, reason: ReasonUserInitiated}
 	}
 	if d := r.dialect; d.Escapes == EscapesRaw || clean(p.raw, careRFC) && (d.Escapes == EscapesRFC || !hasDots(p.raw)) {
-		return r.decideNormal(p.raw)
+		return r.decideNormal(p.raw, nil)
 	}
 	var buf [512]byte
-	return r.decideNormal(r.dialect.normal(p, buf[:0]))
+	return r.decideNormal(r.dialect.normal(p, buf[:0]), nil)
 }
 
-func (r *Rules) decideNormal(path string) outcome {
+// decideNormal takes a path in normal form, and the search for it if there is more to ask.
+func (r *Rules) decideNormal(path string, s *search) outcome {
 	switch {
 	case !r.dialect.MatchRobotsTxt && path == "/robots.txt": // D-38, D-50
 		return outcome{allowed: true, reason: ReasonRobotsTxt}
 	case r.noFile:
 		return r.whole
 	}
-	best := r.find(path, FieldNone)
+	best := r.find(path, FieldNone, s)
 	if best == nil {
 		return outcome{allowed: true, reason: r.reasonWithoutRule()} // PREC-05
 	}
@@ -486,7 +500,7 @@ func (r *Rules) decideNormal(path string) outcome {
 		if o.allowed {
 			other = FieldDisallow
 		}
-		against := r.find(path, other)
+		against := r.find(path, other, s)
 		o.undefined = against != nil && (r.pattern(best).innerStar() || r.pattern(against).innerStar())
 	}
 	return o
@@ -513,7 +527,10 @@ func (r *Rules) Allowed(p Path) bool { return r.decide(p).allowed }
 // Match returns the verdict on p with its reason. It allocates as little as
 // Allowed.
 func (r *Rules) Match(p Path) Verdict {
-	o := r.decide(p)
+	return r.verdict(r.decide(p))
+}
+
+func (r *Rules) verdict(o outcome) Verdict {
 	r = r.made()
 	v := Verdict{Allowed: o.allowed, Undefined: o.undefined, Reason: o.reason, Group: r.Group(), Dialect: r.dialect.Name, State: r.state}
 	if o.rule != nil {
@@ -553,8 +570,11 @@ func (r *Rules) MemoryBytes() int {
 		int(unsafe.Sizeof(lineRef{}))*cap(r.file.lines) + 4*(len(r.file.body)/numberedBlock) + 4*cap(r.lines) + cap(r.buf) +
 		(int(unsafe.Sizeof(rule{}))+8+1)*len(r.rules)
 	if r.lazy != nil {
-		// Of a literal rule 20 bytes and an eighth, of one with a star up to 21.
-		n += int(unsafe.Sizeof(*r.lazy)+unsafe.Sizeof(index{})) + 20*len(r.rules)
+		// Of a literal rule 28 bytes and a quarter, of one with a star up to 21.
+		n += int(unsafe.Sizeof(*r.lazy)+unsafe.Sizeof(index{})) + 28*len(r.rules)
+	}
+	if r.own != nil {
+		n += 8 * cap(*r.own)
 	}
 	if s := r.state; s != nil {
 		n += int(unsafe.Sizeof(*s)) + len(s.Fact) + len(s.Note)

@@ -59,6 +59,39 @@ func isHeader(value string) bool {
 	return ok && version != "" && first < len(value)
 }
 
+// eachForm calls fn with the tokens that the value of a user-agent line names, as the
+// line has them and repeats included, the one that was meant first: a token is named
+// if names says so (TestCallers). None of them is "*".
+func (d *Dialect) eachForm(value string, fn func(form string)) {
+	form := func(form string) {
+		if form != "" && form != "*" {
+			fn(form)
+		}
+	}
+	if d.HeaderValues && isHeader(value) {
+		eachProduct(value, form)
+	}
+	letters := tokenLen(value)
+	switch d.AgentMatch {
+	case AgentTokenCut:
+		form(value[:letters])
+	case AgentWhole:
+		form(value)
+	default:
+		word := wordLen(value)
+		form(value[:word])
+		if letters < word {
+			form(value[:letters])
+		}
+		if word < len(value) {
+			form(value)
+		}
+	}
+	if d.RawTokens && letters == 0 && !d.namesAll(value) {
+		fn("") // D-47
+	}
+}
+
 // ignoresStar reports whether the group of '*' does not hold for a caller (D-53).
 func (d *Dialect) ignoresStar(tokens []string) bool {
 	if len(tokens) == 0 {

@@ -3,7 +3,7 @@
 # the machine does: one pass over the files and two, the difference is one pass.
 #
 #   ./callgrind.sh [-corpus DIR] [-quick] [-engine robots|reference|temoto]
-#                  [-work oneshot|oneshot-url|askable|url] [-most BYTES]
+#                  [-work oneshot|oneshot-url|askable|url|match-kept|crawlers-1|crawlers-100|crawlers-dialects] [-most BYTES]
 set -eu
 cd "$(dirname "$0")"
 tmp=$(mktemp -d)

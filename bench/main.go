@@ -26,7 +26,7 @@ func main() {
 		out    = flag.String("o", "", "`folder` for the table and the plot")
 		list   = flag.Bool("list", false, "list the rows and stop")
 		passes = flag.Int("passes", 0, "only pass `n` times over the files and print their bytes (see callgrind.sh)")
-		kind   = flag.String("work", "oneshot", "work of -passes: oneshot, oneshot-url, askable or url")
+		kind   = flag.String("work", "oneshot", "work of -passes: oneshot, oneshot-url, askable, url, match-kept, crawlers-1, crawlers-100 or crawlers-dialects")
 		most   = flag.Int("most", math.MaxInt, "only files of at most so many `bytes` for -passes")
 		looped = flag.String("loop", "", "only answer URLs on standard input by this `file`, in a loop with temoto (rows program/list)")
 		name   = flag.String("engine", ours, "engine of -passes: robots, reference or temoto")
@@ -65,12 +65,13 @@ func main() {
 		sets = append([]*set{newSet("corpus", bodies, *seed)}, sets...)
 	}
 	if *passes > 0 {
-		make := map[string]func(*set) *work{"oneshot": oneShot, "oneshot-url": oneShotURL, "askable": askable, "url": cutURLs}[*kind]
-		if make == nil {
-			fmt.Fprintln(os.Stderr, "bench: -work is oneshot, oneshot-url, askable or url")
+		row := map[string]func(*set) *work{"oneshot": oneShot, "oneshot-url": oneShotURL, "askable": askable, "url": cutURLs,
+			"match-kept": matchKept, "crawlers-1": alone, "crawlers-100": crowdAlike, "crawlers-dialects": crowdDialects}[*kind]
+		if row == nil {
+			fmt.Fprintln(os.Stderr, "bench: -work is oneshot, oneshot-url, askable, url, match-kept, crawlers-1, crawlers-100 or crawlers-dialects")
 			os.Exit(2)
 		}
-		w := make(sets[0].only(0, *most))
+		w := row(sets[0].only(0, *most))
 		for _, e := range w.engines {
 			for i := range *passes {
 				if e.name == *name {

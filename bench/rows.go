@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"slices"
 	"sync"
 
 	"github.com/robotskit/robots"
@@ -266,23 +267,33 @@ func matchKept(s *set) *work {
 // crowd reads every file and asks it for some crawlers, each about one path. Those
 // who obey the same rules are asked once.
 func crowd(s *set, list []crawlers.Crawler) *work {
-	together := crawlers.NewSet(list)
+	together := crawlers.Callers(list)
+	type answer struct {
+		rules   *robots.Rules
+		allowed bool
+	}
+	var asked []answer
 	return &work{ops: len(s.bodies), byteCount: s.byteCount, engines: []engine{{name: ours, pass: func(int) (n int) {
 		for i, b := range s.bodies {
-			allowed := false
-			rules := together.Rules(robots.Parse(b).Rules)
-			for k, r := range rules {
-				if k == 0 || r != rules[k-1] {
-					allowed = r.Allowed(s.queries[i][0].path)
+			asked = asked[:0]
+			for _, r := range together.Rules(robots.Parse(b)) {
+				k := slices.IndexFunc(asked, func(a answer) bool { return a.rules == r })
+				if k < 0 {
+					k = len(asked)
+					asked = append(asked, answer{r, r.Allowed(s.queries[i][0].path)})
 				}
-				n += count(allowed)
+				n += count(asked[k].allowed)
 			}
 		}
 		return n
 	}}}}
 }
 
-// alone is crowd for one crawler, asked without a Set.
+func crowdAlike(s *set) *work { return crowd(s, someCrawlers(100, true)) }
+
+func crowdDialects(s *set) *work { return crowd(s, someCrawlers(100, false)) }
+
+// alone is crowd for one crawler, asked without the others.
 func alone(s *set) *work {
 	return &work{ops: len(s.bodies), byteCount: s.byteCount, engines: []engine{{name: ours, pass: func(int) (n int) {
 		for i, b := range s.bodies {
@@ -447,8 +458,8 @@ func rows(sets []*set, seed uint64, quick bool, temp string) []row {
 			row{"askable≤1KB" + on, "files of at most 1,024 bytes", "file", files(goal{perTemoto, 8, 10}), func() *work { return askable(s.only(0, 1024)) }},
 			row{"askable≥50KB" + on, "files of at least 50,000 bytes", "file", goal{}, func() *work { return askable(s.only(50_000, math.MaxInt)) }},
 			row{"crawlers-1" + on, "read a file, choose a crawler's rules and ask one path", "file", goal{}, func() *work { return alone(s) }},
-			row{"crawlers-100" + on, "the same for 100 crawlers of the directory that read alike", "file", goal{}, func() *work { return crowd(s, someCrawlers(100, true)) }},
-			row{"crawlers-dialects" + on, "the same, each in its own dialect", "file", goal{}, func() *work { return crowd(s, someCrawlers(100, false)) }},
+			row{"crawlers-100" + on, "the same for 100 crawlers of the directory that read alike", "file", goal{}, func() *work { return crowdAlike(s) }},
+			row{"crawlers-dialects" + on, "the same, each in its own dialect", "file", goal{}, func() *work { return crowdDialects(s) }},
 			row{"match-kept" + on, "8 paths per file, file after file", "path", files(goal{perTemoto, 9, 15}), func() *work { return matchKept(s) }},
 			row{"bulk" + on, "the same from whole URLs", "URL", goal{}, func() *work { return bulk(s) }},
 			row{"cores-oneshot" + on, "two goroutines against one", "file", goal{atLeast, 1.85, 1.85}, func() *work {

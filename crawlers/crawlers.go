@@ -224,6 +224,10 @@ func hasWords(text, words string) bool {
 	}
 }
 
+func isWordByte(c byte) bool {
+	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_'
+}
+
 // ReadAs returns the dialect by which a crawler's answers are computed: its own, or
 // RFC9309 where that is unknown.
 func (c Crawler) ReadAs() robots.Dialect {

@@ -274,7 +274,7 @@ func ExampleSet() {
 		}
 	}
 	path := robots.RawPath("/page")
-	for i, rules := range NewSet(list).Rules(file.Rules) {
+	for i, rules := range Callers(list).Rules(file) {
 		fmt.Println(list[i].Name, rules.Match(path))
 	}
 	// Output:

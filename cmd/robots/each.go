@@ -19,9 +19,9 @@ import (
 
 // Askers are crawlers that are asked about each page.
 type askers struct {
-	list  []crawlers.Crawler
-	set   *crawlers.Set
-	rules []*ruleSet // of each, by the robots.txt of the page under way
+	list     []crawlers.Crawler
+	together *robots.Callers
+	rules    []*ruleSet // of each, by the robots.txt of the page under way
 }
 
 func (c *call) asFlag(cmd *cobra.Command) {
@@ -105,7 +105,7 @@ func (c *call) askAs() error {
 }
 
 func newAskers(list []crawlers.Crawler) *askers {
-	return &askers{list: list, set: crawlers.NewSet(list)}
+	return &askers{list: list, together: crawlers.Callers(list)}
 }
 
 // dialects returns those of the crawlers, after the default, in which warnings about
@@ -126,7 +126,7 @@ func indexOf(dialects []robots.Dialect, d robots.Dialect) int {
 
 // compileAskers makes the rules of each crawler, after those of the dialects.
 func (c *call) compileAskers() {
-	rules := c.askers.set.Rules(func(d robots.Dialect, _ ...string) *robots.Rules { return c.rules[indexOf(c.dialects, d)].Rules })
+	rules := c.askers.together.RulesBy(func(d robots.Dialect) *robots.Rules { return c.rules[indexOf(c.dialects, d)].Rules })
 	c.askers.rules = nil
 	for _, r := range rules {
 		if c.userInitiated {

@@ -173,11 +173,11 @@ type signalsCall struct {
 	remarked source // whose remarks have been printed
 
 	// The crawlers whose rules are held against the signals of the last source.
-	list   []crawlers.Crawler
-	set    *crawlers.Set
-	source source
-	obeyed []*robots.Rules // by each
-	prover *access.Prover
+	list     []crawlers.Crawler
+	together *robots.Callers
+	source   source
+	obeyed   []*robots.Rules // by each
+	prover   *access.Prover
 }
 
 func (c *signalsCall) answerAll(ctx context.Context) (int, error) {
@@ -667,18 +667,18 @@ func (c *signalsCall) compileCrawlers() {
 	if c.obeyed != nil && c.source == s {
 		return
 	}
-	if c.set == nil {
+	if c.together == nil {
 		for _, e := range crawlers.All() {
 			if e.Purpose.IsAI() && e.Status == crawlers.Used {
 				c.list = append(c.list, e)
 			}
 		}
-		c.set = crawlers.NewSet(c.list)
+		c.together = crawlers.Callers(c.list)
 	}
 	at := c.moment()
 	c.source, c.prover = s, access.NewProver(access.Steps)
-	c.obeyed = c.set.Rules(func(d robots.Dialect, tokens ...string) *robots.Rules {
-		return c.compile(s, d, c.maxBytes, at, tokens).Rules
+	c.obeyed = c.together.RulesBy(func(d robots.Dialect) *robots.Rules {
+		return c.compile(s, d, c.maxBytes, at, nil).Rules
 	})
 }
 

@@ -131,7 +131,7 @@ func (c *verifyCall) answerLogs(ctx context.Context) (int, error) {
 		if err != nil {
 			return exitBad, err
 		}
-		l.rules = crawlers.NewSet(l.all).Rules(f.Rules)
+		l.rules = crawlers.Callers(l.all).Rules(f)
 	}
 	defer c.std.screen.report(progressSaid, l.say)()
 	done := make(chan error, 1)

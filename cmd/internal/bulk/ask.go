@@ -18,7 +18,6 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/access"
 	"github.com/robotskit/robots/cmd/internal/ask"
-	"github.com/robotskit/robots/crawlers"
 	"github.com/robotskit/robots/fetch"
 )
 
@@ -106,7 +105,7 @@ type asker struct {
 	AskOptions
 	names    []string // of the agents
 	dialects []robots.Dialect
-	together *crawlers.Set // agents in the first dialect, then in the next
+	together *robots.Callers // agents in the first dialect, then in the next
 	paths    [][]robots.Path
 	known    map[withoutBody]*answers
 }
@@ -140,7 +139,7 @@ func newAsker(o AskOptions) (*asker, error) {
 		}
 		a.paths = append(a.paths, paths)
 	}
-	var list []crawlers.Crawler
+	var list []robots.Caller
 	for _, tokens := range o.Agents {
 		if err := ask.CheckAgents(tokens, a.dialects...); err != nil {
 			return nil, err
@@ -149,10 +148,10 @@ func newAsker(o AskOptions) (*asker, error) {
 	}
 	for _, d := range a.dialects {
 		for _, tokens := range o.Agents {
-			list = append(list, crawlers.Crawler{Tokens: tokens, Dialect: d.Name, Obeys: crawlers.ObeysNamed})
+			list = append(list, robots.Caller{Dialect: d, Tokens: tokens})
 		}
 	}
-	a.together = crawlers.NewSet(list)
+	a.together = robots.NewCallers(list...)
 	return a, nil
 }
 
@@ -176,10 +175,9 @@ type told struct {
 func (a *asker) bodyRules(body []byte, truncated bool) []*robots.Rules {
 	if truncated { // where the cut is the record tells the dialect (D-17)
 		r := &fetch.Record{Outcome: fetch.Success, Body: body, Truncated: true}
-		return a.rules(func(d robots.Dialect) *robots.Rules { return r.Rules(d, r.Fetched) })
+		return a.together.RulesBy(func(d robots.Dialect) *robots.Rules { return r.Rules(d, r.Fetched) })
 	}
-	f := robots.Parse(body)
-	return a.rules(func(d robots.Dialect) *robots.Rules { return f.Rules(d) })
+	return a.together.Rules(robots.Parse(body))
 }
 
 // captureRules returns what each crawler obeys by a capture without a body, at its time.
@@ -191,12 +189,7 @@ func (a *asker) captureRules(c *Capture) ([]*robots.Rules, error) {
 	if !r.Outcome.Good() {
 		r = r.After(nil)
 	}
-	return a.rules(func(d robots.Dialect) *robots.Rules { return r.Rules(d, r.Fetched) }), nil
-}
-
-// rules returns what each crawler obeys. Of returns the rules of one that nobody names.
-func (a *asker) rules(of func(d robots.Dialect) *robots.Rules) []*robots.Rules {
-	return a.together.Rules(func(d robots.Dialect, _ ...string) *robots.Rules { return of(d) })
+	return a.together.RulesBy(func(d robots.Dialect) *robots.Rules { return r.Rules(d, r.Fetched) }), nil
 }
 
 // A speaker is what captures say that have the same body, or the same reason to have none:

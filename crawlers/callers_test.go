@@ -14,19 +14,19 @@ import (
 )
 
 // agree asks the crawlers of a set one by one too.
-func agree(t *testing.T, s *Set, list []Crawler, f *robots.File) (shared int) {
+func agree(t *testing.T, together *robots.Callers, list []Crawler, f *robots.File) (shared int) {
 	t.Helper()
-	all := s.Rules(f.Rules)
+	all := together.Rules(f)
 	for i, c := range list {
 		want, got := f.Rules(c.ReadAs(), c.Tokens...), all[i]
 		if got.Group().Token() != want.Group().Token() || got.Len() != want.Len() ||
 			!slices.Equal(got.Group().Lines(), want.Group().Lines()) || got.Dialect() != want.Dialect() {
-			t.Fatalf("%s in %q: the set finds group %q of lines %v, %d rules; alone %q of lines %v, %d rules", c.Name, f.Bytes(),
+			t.Fatalf("%s in %q: together group %q of lines %v, %d rules; alone %q of lines %v, %d rules", c.Name, f.Bytes(),
 				got.Group().Token(), got.Group().Lines(), got.Len(), want.Group().Token(), want.Group().Lines(), want.Len())
 		}
 		path := robots.RawPath("/a/b")
 		if g, w := got.Match(path).String(), want.Match(path).String(); g != w {
-			t.Fatalf("%s in %q: the set says %s, alone %s", c.Name, f.Bytes(), g, w)
+			t.Fatalf("%s in %q: together it is %s, alone %s", c.Name, f.Bytes(), g, w)
 		}
 		if i > 0 && all[i] == all[i-1] {
 			shared++
@@ -35,9 +35,9 @@ func agree(t *testing.T, s *Set, list []Crawler, f *robots.File) (shared int) {
 	return shared
 }
 
-// TestSet: whoever is asked together gets the answer that he gets alone, whatever
+// TestCallers: whoever is asked together gets the answer that he gets alone, whatever
 // stands in user-agent lines.
-func TestSet(t *testing.T) {
+func TestCallers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	all := All()
 	for range campaign.Size(20, 150, 5000) {
@@ -50,7 +50,7 @@ func TestSet(t *testing.T) {
 			}
 			list = append(list, c)
 		}
-		agree(t, NewSet(list), list, robots.Parse(randomFile(rng, list)))
+		agree(t, Callers(list), list, robots.Parse(randomFile(rng, list)))
 	}
 }
 
@@ -88,7 +88,7 @@ var review = flag.Bool("review", false, "print what the directory lacks, and wha
 // in three files of a thousand is known.
 func TestRealFiles(t *testing.T) {
 	all := All()
-	set := NewSet(all)
+	together := Callers(all)
 	files := map[string]int{} // that name a value, in lower case
 	read, lines, known, shared := 0, 0, 0, 0
 	part := campaign.Size(64, 16, 1)
@@ -98,7 +98,7 @@ func TestRealFiles(t *testing.T) {
 	campaign.Files(t, part, func(_ string, body []byte) {
 		f := robots.Parse(body)
 		if read++; read%8 == 0 {
-			shared += agree(t, set, all, f)
+			shared += agree(t, together, all, f)
 		}
 		in := map[string]bool{}
 		for l := range f.Lines() {

@@ -1,0 +1,225 @@
+package robots
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/robotskit/robots/internal/campaign"
+)
+
+// said is all that rules say of themselves and of a path.
+func said(r *Rules, path string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %q %q %v %d rules", r.Dialect().Name, r.Tokens(), r.Group().Token(), r.Group().Lines(), r.Len())
+	for rule := range r.All() {
+		fmt.Fprintf(&b, "\n%d %s %q %d", rule.Line(), rule, rule.Pattern().String(), rule.Weight())
+	}
+	for rec := range r.Records() {
+		fmt.Fprintf(&b, "\n%+v", rec)
+	}
+	p := Path{path}
+	fmt.Fprintf(&b, "\n%v %s %+v %s", r.Allowed(p), r.Match(p), r.Explain(p), r.AppendJSON(nil, p))
+	return b.String()
+}
+
+// likeNobody returns a dialect with other values in some of the fields that say how a file
+// is read, so that no two dialects differ only as the eight do.
+func likeNobody(rng *rand.Rand, d Dialect) Dialect {
+	v := reflect.ValueOf(&d).Elem()
+	for i := range v.NumField() {
+		if rng.IntN(5) > 0 {
+			continue
+		}
+		switch f := v.Field(i); {
+		case v.Type().Field(i).Name == "MaxFileBytes":
+			f.SetInt(int64(1 + rng.IntN(200)))
+		case v.Type().Field(i).Name == "MaxLineBytes":
+			f.SetInt(int64(rng.IntN(2) * lineLimitYandex))
+		case f.Kind() == reflect.Bool:
+			f.SetBool(!f.Bool())
+		case f.Kind() == reflect.Uint8:
+			f.SetUint(uint64(rng.IntN(3))) // each kind has so many values
+		}
+	}
+	return d
+}
+
+// checkCallers holds the rules of callers who are asked together to those of each
+// alone, whether they are copies or shared by all.
+func checkCallers(t *testing.T, body []byte, path string, more ...string) {
+	t.Helper()
+	f := Parse(body)
+	rng := rand.New(rand.NewPCG(uint64(len(body)), uint64(len(path))))
+	var list []Caller
+	dialects := Dialects()
+	for _, d := range Dialects() {
+		dialects = append(dialects, likeNobody(rng, d))
+	}
+	rng.Shuffle(len(dialects), func(i, k int) { dialects[i], dialects[k] = dialects[k], dialects[i] })
+	for _, d := range dialects {
+		lists := [][]string{more, append([]string{"b"}, more...)}
+		for i := rng.IntN(4); i < len(testTokens); i += 4 {
+			lists = append(lists, testTokens[i])
+		}
+		for name := range f.Readings(d) {
+			if len(name.Names) > 0 && len(lists) < 12 {
+				lists = append(lists, name.Names[len(name.Names)-1:])
+			}
+		}
+		for _, tokens := range lists {
+			list = append(list, Caller{d, tokens})
+		}
+	}
+	alone := make([]string, len(list))
+	for i, k := range list {
+		alone[i] = said(f.Rules(k.Dialect, k.Tokens...), path)
+	}
+	c := NewCallers(list...)
+	for _, least := range []int{copiedLeast, -8*len(body) - 1} { // copies, the pool
+		for i, got := range c.rules(f, nil, least) {
+			k := list[i]
+			want := f.Rules(k.Dialect, k.Tokens...)
+			if len(got.tokens) == 0 {
+				// Nobody calls it by name: it is the answer of whoever has no token.
+				if g := want.Group(); !g.IsZero() && g.Token() != "*" || !slices.Equal(g.Lines(), got.Group().Lines()) {
+					t.Fatalf("%s %q %q: asked together the group is that of all others, alone it is %q", k.Dialect.Name, k.Tokens, body, g.Token())
+				}
+				want = f.Rules(k.Dialect)
+				if g, w := got.Match(Path{path}).String(), f.Rules(k.Dialect, k.Tokens...).Match(Path{path}).String(); g != w {
+					t.Fatalf("%s %q %q: asked together %s, alone %s", k.Dialect.Name, k.Tokens, body, g, w)
+				}
+				if g, w := said(got, path), said(want, path); g != w {
+					t.Fatalf("%s %q %q\nof all others %s\nalone         %s", k.Dialect.Name, path, body, g, w)
+				}
+				continue
+			}
+			if g, w := said(got, path), alone[i]; g != w {
+				t.Fatalf("%s %q %q %q\ntogether %s\nalone    %s", k.Dialect.Name, k.Tokens, path, body, g, w)
+			}
+		}
+	}
+}
+
+func TestCallers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(100, 3))
+	for range campaign.Size(50, 250, 40_000) {
+		checkCallers(t, randomFile(rng), randomPath(rng), testTokens[rng.IntN(5)][0])
+	}
+}
+
+func TestCallersFiles(t *testing.T) {
+	rng := rand.New(rand.NewPCG(100, 4))
+	campaign.Files(t, campaign.Size(2000, 500, 8), func(_ string, body []byte) {
+		checkCallers(t, body, randomPath(rng), "Googlebot")
+	})
+}
+
+// TestCallersState: what is known of the fetch is said to each caller too, and where no
+// file gives the answer, all callers of the dialect have that.
+func TestCallersState(t *testing.T) {
+	f := Parse([]byte("User-agent: a\nDisallow: /a\n\nUser-agent: *\nDisallow: /b\n"))
+	none := DisallowAll(Bing, ReasonUnreachable)
+	list := []Caller{{Google, []string{"a"}}, {Bing, []string{"a"}}, {Google, []string{"b"}}, {Google, []string{"APIs-Google"}}}
+	asked := 0
+	for i, r := range NewCallers(list...).RulesBy(func(d Dialect) *Rules {
+		if asked++; d == Bing {
+			return none
+		}
+		return f.Rules(d).WithState(State{Note: "known"}).UserInitiated()
+	}) {
+		want := f.Rules(Google, list[i].Tokens...)
+		switch {
+		case list[i].Dialect == Bing:
+			if r != none {
+				t.Errorf("caller %d has other rules where no file gives any", i)
+			}
+		case r.State() == nil || r.State().Note != "known" || r.Match(RawPath("/a")).Reason != ReasonUserInitiated ||
+			!slices.Equal(r.Group().Lines(), want.Group().Lines()) || r.Dialect() != Google:
+			t.Errorf("caller %d: %v, lines %v, want %v", i, r.Match(RawPath("/a")), r.Group().Lines(), want.Group().Lines())
+		}
+	}
+	if asked != 2 {
+		t.Errorf("asked %d times for two dialects", asked)
+	}
+	for i, r := range NewCallers(list...).RulesBy(func(Dialect) *Rules { return nil }) {
+		if v := r.Match(RawPath("/")); v.Allowed || v.Reason != ReasonInvalid {
+			t.Errorf("caller %d of no rules: %v", i, v)
+		}
+	}
+}
+
+// TestCallersPool: two groups with the same rules are told apart, however often they are
+// asked, where their rules stand in one list.
+func TestCallersPool(t *testing.T) {
+	var rules strings.Builder
+	for i := range 2 * scanMost {
+		fmt.Fprintf(&rules, "Disallow: /p%d/\n", i)
+	}
+	f := Parse([]byte("User-agent: a\n" + rules.String() + "User-agent: b\n" + rules.String()))
+	both := NewCallers(Caller{RFC9309, []string{"a"}}, Caller{RFC9309, []string{"b"}}).rules(f, nil, -9*len(f.lines))
+	for i, r := range both {
+		if r.own == nil {
+			t.Fatal("not in the pool")
+		}
+		want := 2 + 7 + i*(1+2*scanMost)
+		for range 4 * indexAfter {
+			if got := r.Match(RawPath("/p7/")).Rule.Line(); got != want {
+				t.Fatalf("caller %d has line %d, want %d", i, got, want)
+			}
+		}
+	}
+}
+
+// TestCallersHostile: a file that names everybody in groups of their own and again
+// in one group of everything takes bounded memory: what is copied, and one bit for
+// each rule and caller. Alone, each of them copies the whole file.
+func TestCallersHostile(t *testing.T) {
+	const callers, size = 540, 500_000
+	var b strings.Builder
+	var lists [][]string
+	for i := range callers {
+		name := "bot" + strconv.Itoa(i) + "x"
+		lists = append(lists, []string{name})
+		fmt.Fprintf(&b, "User-agent: %s\nDisallow: /%d\n\n", name, i)
+	}
+	for _, l := range lists {
+		fmt.Fprintf(&b, "User-agent: %s\n", l[0])
+	}
+	for i := 0; b.Len() < size; i++ {
+		fmt.Fprintf(&b, "Disallow: /p%d/\n", i)
+	}
+	f := Parse([]byte(b.String()))
+	d := RFC9309
+	var list []Caller
+	for _, tokens := range lists {
+		list = append(list, Caller{d, tokens})
+	}
+	all := NewCallers(list...).Rules(f)
+	parts, copied, marked := map[*uint64]bool{}, 0, 0
+	rules := map[*rule]bool{}
+	for i, r := range all {
+		if want := f.Rules(d, lists[i]...); i%90 == 0 && said(r, "/p77/") != said(want, "/p77/") {
+			t.Fatalf("caller %d is answered otherwise alone", i)
+		}
+		if !rules[&r.rules[0]] {
+			rules[&r.rules[0]] = true
+			copied += len(r.rules)
+		}
+		if r.own != nil && !parts[&(*r.own)[0]] {
+			parts[&(*r.own)[0]] = true
+			marked += 8 * len(*r.own)
+		}
+	}
+	n := all[0].Len() + callers - 1 // of the file
+	bytes := copied*(int(unsafe.Sizeof(rule{}))+9) + marked + callers*int(unsafe.Sizeof(*all[0]))
+	t.Logf("%d rules in %d bytes; %d copied, alone it is %d; %d bytes of marks; %d bytes in all", n, len(f.body), copied, callers*all[0].Len(), marked, bytes)
+	if copied > 9*n+copiedLeast || marked > callers*(n/8+8) || bytes > 32*size {
+		t.Errorf("%d of %d rules are copied, %d bytes of marks, %d bytes in all", copied, n, marked, bytes)
+	}
+}
