@@ -34,7 +34,7 @@ var Formats = []string{Parquet, JSONL, JSONLZ, CSV}
 // What a writer of Parquet holds: rows, and bytes of their long fields.
 var (
 	rowsPerGroup  = 64 << 10
-	bytesPerGroup = 8 << 20
+	bytesPerGroup = 4 << 20
 )
 
 const rowsPerWrite = 256 // handed over to parquet-go at a time
@@ -70,11 +70,16 @@ func writeTable[T any](w io.Writer, format string, sorted ...string) (*table[T],
 		for _, name := range sorted {
 			order = append(order, parquet.Ascending(name))
 		}
-		t.parquet = parquet.NewGenericWriter[T](w,
+		options := []parquet.WriterOption{
 			parquet.Compression(&parquet.Zstd),
 			parquet.CreatedBy("robots", "1", "bulk"),
 			parquet.SortingWriterConfig(parquet.SortingColumns(order...)),
-		)
+		}
+		if t.blob >= 0 { // nobody looks for a body by its bytes, and bounds keep those of each page in memory
+			name := columnsOf(row)[t.blob].name
+			options = append(options, parquet.SkipPageBounds(name), parquet.SkipPageStatistics(name))
+		}
+		t.parquet = parquet.NewGenericWriter[T](w, options...)
 		return t, nil
 	case JSONLZ:
 		var err error
