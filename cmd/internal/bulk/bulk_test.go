@@ -42,11 +42,11 @@ func init() {
 }
 
 func (w work) do(ctx context.Context, s Shard, p *Part) (Counts, error) {
-	captures, err := p.Create("captures")
-	if err != nil {
+	bodies, err := p.Create("bodies")
+	if err != nil || w.Rows == 0 { // of one table
 		return Counts{}, err
 	}
-	bodies, err := p.Create("bodies")
+	captures, err := p.Create("captures")
 	if err != nil {
 		return Counts{}, err
 	}

@@ -1,7 +1,6 @@
 package bulk
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -258,23 +257,40 @@ func TestPoison(t *testing.T) {
 	})
 }
 
-// TestOverhead measures what a shard costs that has nothing to do.
+// TestOverhead measures what a shard costs that has nothing to do, and what memory a
+// queue takes. A shard costs at least one file, made durable with its name.
 func TestOverhead(t *testing.T) {
+	t.Parallel()
+	run := func(n int, listen string) (each time.Duration, resident int64) {
+		task := work{Shards: n}.task(t, t.TempDir())
+		task.Tables = task.Tables[:1]
+		if err := task.claim(); err != nil {
+			t.Fatal(err)
+		}
+		begun := time.Now()
+		c := process{Dir: task.Dir, Listen: listen, Workers: 4}.start(t)
+		if status := c.end(t); status != 0 {
+			t.Errorf("status %d", status)
+		}
+		each = time.Since(begun) / time.Duration(n)
+		if s := clean(t, task); s.Done != n {
+			t.Errorf("%d of %d done", s.Done, n)
+		}
+		return each, int64(c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) >> 10 // of KiB
+	}
 	n := campaign.Size(50, 1000, 10_000)
-	w := work{Shards: n}
-	task := w.task(t, t.TempDir())
-	task.Tables = task.Tables[:1]
-	task.Do = func(_ context.Context, _ Shard, p *Part) (Counts, error) {
-		_, err := p.Create("bodies")
-		return Counts{}, err
-	}
+	queue, large := run(n, "127.0.0.1:0")
+	alone, small := run(n/10, "")
+	dir := t.TempDir()
 	begun := time.Now()
-	if err := Run(t.Context(), task, RunOptions{Queue: Queue{Listen: "127.0.0.1:0"}}); err != nil {
-		t.Fatal(err)
+	for i := range n / 10 {
+		if err := writeFile(filepath.Join(dir, strconv.Itoa(i)), nil); err != nil {
+			t.Fatal(err)
+		}
 	}
-	each := time.Since(begun) / time.Duration(n)
-	t.Logf("%d empty shards by a queue: %v each", n, each)
-	if campaign.On() && each > 3*time.Millisecond {
-		t.Errorf("an empty shard costs %v, want 3 ms at most", each)
+	bare := time.Since(begun) / time.Duration(n/10)
+	t.Logf("%d empty shards by a queue: %v each and %d MiB resident; without: %v and %d MiB; a file and its name: %v", n, queue, large, alone, small, bare)
+	if campaign.On() && queue > max(3*time.Millisecond, 3*bare) {
+		t.Errorf("an empty shard costs %v by a queue, want 3 ms at most, or three times a file", queue)
 	}
 }
