@@ -17,6 +17,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go"
+	zstdcodec "github.com/parquet-go/parquet-go/compress/zstd"
 )
 
 // The forms of a table. A row is a struct whose fields have a parquet tag; a field
@@ -38,6 +39,9 @@ var (
 )
 
 const rowsPerWrite = 256 // handed over to parquet-go at a time
+
+// fast compresses at half the cost of the usual level, by a tenth less.
+var fast = zstdcodec.Codec{Level: zstd.SpeedFastest}
 
 // A table writes rows to a part.
 type table[T any] struct {
@@ -71,7 +75,7 @@ func writeTable[T any](w io.Writer, format string, sorted ...string) (*table[T],
 			order = append(order, parquet.Ascending(name))
 		}
 		options := []parquet.WriterOption{
-			parquet.Compression(&parquet.Zstd),
+			parquet.Compression(&fast),
 			parquet.CreatedBy("robots", "1", "bulk"),
 			parquet.SortingWriterConfig(parquet.SortingColumns(order...)),
 		}
