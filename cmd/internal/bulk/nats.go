@@ -516,6 +516,22 @@ func (w *member) take(ctx context.Context, m jetstream.Msg) error {
 // as this machine calls it, "" if it is called as on the lead's.
 func Work(ctx context.Context, dir string, o RunOptions) error {
 	o.defaults()
+	for {
+		t, err := workOne(ctx, dir, o)
+		_, lost := errors.AsType[*FailedError](err)
+		if t == nil || !t.hidden() || err != nil && !lost {
+			return err
+		}
+		select { // the lead goes on with the next task of the same work
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(lookEvery):
+		}
+	}
+}
+
+// workOne takes shards of one task, which it returns.
+func workOne(ctx context.Context, dir string, o RunOptions) (*Task, error) {
 	last := ""
 	nc, err := o.Queue.connect(nil, func(err error) { // one call at a time
 		if text := err.Error(); text != last {
@@ -524,56 +540,54 @@ func Work(ctx context.Context, dir string, o RunOptions) error {
 		}
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer nc.Close()
 	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(sendWait))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	t, cons, err := find(ctx, nc, js, dir, &o)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r := &runner{t: t, o: o}
 	if cons == nil {
-		return r.end()
+		return t, r.end()
 	}
 	o.Progress.join(o.Workers)
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	id, err := t.id()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	w := &member{runner: r, nc: nc, id: id}
 	w.start(ctx, stop, cons)()
 	if !w.over.Load() {
-		return context.Cause(ctx)
+		return t, context.Cause(ctx)
 	}
-	return r.end()
+	return t, r.end()
 }
 
 // find waits for the stream of a task, opens its folder, and takes over the lease. If all
 // is done, there is nothing to take shards from.
 func find(ctx context.Context, nc *nats.Conn, js jetstream.JetStream, dir string, o *RunOptions) (*Task, jetstream.Consumer, error) {
-	want := ""
-	if dir != "" {
-		id, err := (&Task{Dir: dir}).id()
-		if err != nil {
-			return nil, nil, err
-		}
-		want = streamName + id
-	}
 	for waited := false; ; waited = true {
 		if nc.IsClosed() {
 			return nil, nil, fmt.Errorf("%s: %w", o.Queue.URL, nc.LastError())
+		}
+		folders := map[string]string{} // of streams
+		for _, d := range []string{dir, filepath.Join(dir, packDir, readDir), filepath.Join(dir, packDir, indexDir)} {
+			if id, err := (&Task{Dir: d}).id(); err == nil && dir != "" {
+				folders[streamName+id] = d
+			}
 		}
 		var streams []*jetstream.StreamInfo
 		if nc.IsConnected() {
 			list := js.ListStreams(ctx, jetstream.WithStreamListSubject(subjectName+"*.shard"))
 			for info := range list.Info() {
-				if want == "" || info.Config.Name == want {
+				if dir == "" || folders[info.Config.Name] != "" {
 					streams = append(streams, info)
 				}
 			}
@@ -582,10 +596,7 @@ func find(ctx context.Context, nc *nats.Conn, js jetstream.JetStream, dir string
 			return nil, nil, fmt.Errorf("%d tasks are led there: name the folder of one", len(streams))
 		}
 		if len(streams) == 1 {
-			folder := dir
-			if folder == "" {
-				folder = streams[0].Config.Metadata[metaDir]
-			}
+			folder := cmp.Or(folders[streams[0].Config.Name], streams[0].Config.Metadata[metaDir])
 			t, err := Open(folder)
 			if err != nil {
 				return nil, nil, err

@@ -107,6 +107,9 @@ func shardsOf(inputs []Input) []Shard {
 	return shards
 }
 
+// hidden reports whether a task is one of those before the last of a snapshot.
+func (t *Task) hidden() bool { return t.Verb == verbRead || t.Verb == verbIndex }
+
 // readTask returns the first task of a snapshot.
 func readTask(t *Task) *Task {
 	return &Task{

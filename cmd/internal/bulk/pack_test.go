@@ -484,3 +484,29 @@ func TestShares(t *testing.T) {
 		t.Error("a run that went on with an input that was not there at first made other bytes")
 	}
 }
+
+// TestPackQueue packs with a worker that joins, and follows the lead from task to task.
+func TestPackQueue(t *testing.T) {
+	files := map[string]string{}
+	for i := range 8 {
+		files[fmt.Sprint(i, ".warc")] = redirect(fmt.Sprintf("https://s%d.test/robots.txt", i), day, fmt.Sprintf("https://s%d.test/x", 7-i)) +
+			response(fmt.Sprintf("https://s%d.test/x", i), day, 200, "", fmt.Sprint("# ", i))
+	}
+	names := write(t, t.TempDir(), files)
+	whole := pack(t, PackOptions{}, RunOptions{Workers: 2}, names...)
+
+	task := planned(t, PackOptions{}, names...)
+	address := freeAddress(t)
+	ended := make(chan error, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() { ended <- Work(ctx, "", RunOptions{Queue: Queue{URL: "nats://" + address}}) }()
+	if err := Pack(t.Context(), task, RunOptions{Lease: time.Second, Queue: Queue{Listen: address}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := snapshot(t, task); got.sum != whole.sum {
+		t.Error("a queue made other bytes")
+	}
+	cancel() // it may wait for another lead
+	<-ended
+}
