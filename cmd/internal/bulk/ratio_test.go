@@ -79,7 +79,7 @@ func TestRatio(t *testing.T) {
 	if err != nil {
 		t.Skip("there is no gzip")
 	}
-	captures, rounds := campaign.Size(0, 1_000, 5_000), campaign.Size(1, 1, 5)
+	captures, rounds := campaign.Size(0, 500, 5_000), campaign.Size(1, 1, 5)
 	name := usual(t, captures)
 	var reads, packs []float64
 	for range rounds {
