@@ -76,7 +76,7 @@ func TestIndex(t *testing.T) {
 			// The lazy way there: the answers before and after are the same.
 			for i := range 4 * indexAfter {
 				path := d.normal(Path{"/" + text(6)}, nil)
-				if got, want := r.find(path, FieldNone), scanAll(r, path, FieldNone); got != want {
+				if got, want := r.find(path, FieldNone, nil), scanAll(r, path, FieldNone); got != want {
 					t.Fatalf("%s question %d, %q: another rule than by scan", d.Name, i, path)
 				}
 			}
@@ -131,6 +131,29 @@ func TestNoAllocations(t *testing.T) {
 			if n := testing.AllocsPerRun(20, func() { Allowed(body, d, p, "abot") }); n != 0 {
 				t.Errorf("%s: Allowed(%q) allocates %v times", d.Name, path, n)
 			}
+		}
+	}
+}
+
+// TestOnePassInJSON: what a usual file says is found in one pass, without a File and its
+// allocations. FuzzLaws says that it is right.
+func TestOnePassInJSON(t *testing.T) {
+	body := []byte("# of a shop\nSitemap: https://x.example/1.xml\nUser-agent: a\nUser-agent: *\nCrawl-delay: 5\nDisallow: /a*b\n" +
+		"Request-rate: 1/30s 1800-1900\n\nUser-agent: b\nVisit-time: 0600-0845\nAllow: /c\nDisallow: /%7Ea\r\nHost: x.example\nSitemap: 2.xml\n")
+	dst := make([]byte, 0, 1024)
+	for _, d := range Dialects() {
+		for _, token := range []string{"b", "nobody"} {
+			if d.StarConflictUndefined || d.CrawlDelay == HonourInherited {
+				continue // these ask for more
+			}
+			most := 0.0
+			if campaign.Race { // under which pools forget
+				most = 2
+			}
+			if n := testing.AllocsPerRun(20, func() { dst = AppendJSON(dst[:0], body, d, Path{"/c"}, token) }); n > most {
+				t.Errorf("%s, %s: %v allocations", d.Name, token, n)
+			}
+			agree(t, d, body, "/~a", token)
 		}
 	}
 }

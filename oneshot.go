@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/bits"
+	"sync"
 )
 
 // Allowed answers one question about one body: may the crawler with these
@@ -30,33 +31,38 @@ func Allowed(body []byte, d Dialect, p Path, tokens ...string) bool {
 		body = body[:n]
 	}
 	var buf [512]byte
-	tokens = d.tokensOf(tokens)
-	q := oneShot{d: &d, path: p.raw, tokens: tokens, plain: plainLen(p.raw), star: !d.ignoresStar(tokens)}
-	if q.plain < len(q.path) || d.Escapes == EscapesGoogle && hasDots(q.path) {
-		q.path = d.normal(p, buf[:0])
-		q.plain = plainLen(q.path)
-	}
+	q := oneShot{d: &d, tokens: d.tokensOf(tokens)}
+	q.path, q.plain = d.taken(p, buf[:0])
+	q.prepare()
 	if !d.MatchRobotsTxt && q.path == "/robots.txt" {
 		return true // D-38
 	}
-	if d.AssumeSlash {
-		q.plain = -1 // "a" means "/a", so no byte means just itself
-	}
-	q.blanksEnd = d.RunEnd == RunEndRuleOrBlank
-	q.head, q.plain8 = load8(q.path), min(q.plain, 8)
-	s := newScanner(body)
-	if q.lenient = d.lenient(); !q.lenient {
-		s.nul = len(body) // only a lenient dialect minds NULs
-	}
-	allowed := q.answer(&s)
-	if q.work <= oneShotWorkLimit && !s.sound() {
-		s = newCarefulScanner(body)
-		allowed = q.answer(&s)
-	}
+	allowed, _ := q.read(body)
 	if q.work > oneShotWorkLimit {
 		return Parse(body).Rules(d, tokens...).Allowed(p)
 	}
 	return allowed
+}
+
+// AppendJSON appends what Parse(body).Rules(d, tokens...).AppendJSON(dst, p) appends,
+// where that can be found in one pass, as it can be for nearly all files, without
+// keeping anything. To ask a file more than once, Parse it.
+func AppendJSON(dst, body []byte, d Dialect, p Path, tokens ...string) []byte {
+	t := allDetails.Get().(*details)
+	defer t.free()
+	if p.raw != "" && uint64(len(body)) <= maxIndexed && (d.MaxFileBytes <= 0 || len(body) <= d.MaxFileBytes) && !d.StarConflictUndefined {
+		var buf [512]byte
+		q := oneShot{d: &d, tokens: d.tokensOf(tokens), details: t}
+		q.path, q.plain = d.taken(p, buf[:0])
+		q.prepare()
+		if !d.MergeTokens || len(q.tokens) == 1 {
+			if allowed, careful := q.read(body); q.work <= oneShotWorkLimit && t.complete() && (d.MatchRobotsTxt || q.path != "/robots.txt") {
+				t.file.body, t.file.loneCR = body, careful
+				return t.appendJSON(dst, &q, allowed)
+			}
+		}
+	}
+	return Parse(body).Rules(d, tokens...).AppendJSON(dst, p)
 }
 
 // oneShotWorkLimit is the number of bytes that the rules of one body may have
@@ -64,7 +70,7 @@ func Allowed(body []byte, d Dialect, p Path, tokens ...string) bool {
 // more is hostile, and then an index is the shorter way.
 const oneShotWorkLimit = 1 << 20
 
-// question is what Allowed is asked.
+// oneShot is what Allowed and AppendJSON are asked.
 type oneShot struct {
 	d       *Dialect
 	tokens  []string
@@ -76,8 +82,64 @@ type oneShot struct {
 	star    bool // the group of '*' may hold
 	// blanksEnd says that a blank line ends a run of user-agent lines.
 	blanksEnd bool
-	closed    bool // the run of user-agent lines has ended
-	work      int  // bytes of the path that rules with more than plain bytes may have looked at
+	// wanted has a bit for each letter, from bit 1 for a, with which a line begins that
+	// matters outside the caller's groups.
+	wanted  uint32
+	closed  closing
+	work    int      // bytes of the path that rules with more than plain bytes may have looked at
+	details *details // what else is to be found, nil for nothing
+}
+
+// closing is what has ended the run of user-agent lines, the greatest if several have.
+type closing uint8
+
+const (
+	notClosed   closing = iota
+	closed              // a blank line or a record, where they do; the beginning of the file
+	closedEmpty         // a rule that is empty
+	closedRule
+)
+
+// taken returns a path in normal form, with the help of buf if that is another, and how
+// many of its first bytes are plain.
+func (d *Dialect) taken(p Path, buf []byte) (path string, plain int) {
+	if plain = plainLen(p.raw); plain == len(p.raw) && (d.Escapes != EscapesGoogle || !hasDots(p.raw)) {
+		return p.raw, plain
+	}
+	path = d.normal(p, buf)
+	return path, plainLen(path)
+}
+
+// prepare finds what is the same for all lines.
+func (q *oneShot) prepare() {
+	d := q.d
+	q.star = !d.ignoresStar(q.tokens)
+	if d.AssumeSlash {
+		q.plain = -1 // "a" means "/a", so no byte means just itself
+	}
+	q.blanksEnd = d.RunEnd == RunEndRuleOrBlank
+	q.head, q.plain8 = load8(q.path), min(q.plain, 8)
+	q.wanted = 1 << ('u' & 31)
+	if q.details != nil {
+		q.wanted |= 1 << ('s' & 31)
+		if d.CrawlDelay == HonourInherited {
+			q.wanted |= 1 << ('c' & 31)
+		}
+	}
+}
+
+// read reads a body, and reports whether a CR alone ends a line of it.
+func (q *oneShot) read(body []byte) (allowed, loneCR bool) {
+	s := newScanner(body)
+	if q.lenient = q.d.lenient(); !q.lenient {
+		s.nul = len(body) // only a lenient dialect minds NULs
+	}
+	allowed = q.answer(&s)
+	if q.work <= oneShotWorkLimit && !s.sound() {
+		s = newCarefulScanner(body)
+		return q.answer(&s), true
+	}
+	return allowed, false
 }
 
 // answer reads the lines of s until the end.
@@ -87,22 +149,29 @@ type oneShot struct {
 func (q *oneShot) answer(s *scanner) bool {
 	var (
 		d       = q.d
+		t       = q.details
 		body    = s.b
 		best    = len(q.tokens) + 1 // the rank that counts, none yet
 		active  = false             // it is named in the group at hand
 		weight  = int32(-1)         // of the heaviest rule that matches
 		allowed = true              // what that rule says
 	)
-	q.closed = true
+	q.closed = closed
+	if t != nil {
+		t.reset()
+	}
 	for {
 		field, val, end := q.fastPath(s, active)
 		if field == FieldNone {
 			if !s.next() {
+				if t != nil {
+					t.end(q, best, active)
+				}
 				return allowed
 			}
 			field, val, end = s.field, s.val, s.valEnd
 			if q.blanksEnd && len(trimBlanks(body[s.start:s.end])) == 0 {
-				q.closed = true
+				q.closed = max(q.closed, closed)
 			}
 			if s.ambiguous && q.lenient {
 				field, val, end = readLine(d, body, s.start, s.end)
@@ -110,19 +179,20 @@ func (q *oneShot) answer(s *scanner) bool {
 		}
 		switch field {
 		case FieldAllow, FieldDisallow:
-			q.closed = true
+			v := body[val:end]
+			w, allows := int32(len(v)), field == FieldAllow
+			if w == 0 {
+				if !(field == FieldDisallow && d.EmptyDisallowAllows) {
+					q.closed = max(q.closed, closedEmpty)
+					continue
+				}
+				w, allows = 1, true // D-41
+			}
+			q.closed = closedRule
 			if !active {
 				continue
 			}
-			v := body[val:end]
-			w := int32(len(v))
-			if w == 0 {
-				if field == FieldDisallow && d.EmptyDisallowAllows && weight <= 1 {
-					weight, allowed = 1, true // D-41
-				}
-				continue
-			}
-			if n := sameLen(v, q.path, q.head); n > q.plain || n < len(v) {
+			if n := sameLen(v, q.path, q.head); len(v) > 0 && (n > q.plain || n < len(v)) {
 				if n <= q.plain && classes[v[n]]&isPlain != 0 && (n < len(q.path) || !d.IndexHTML) {
 					continue // it differs where both mean just themselves
 				}
@@ -131,22 +201,148 @@ func (q *oneShot) answer(s *scanner) bool {
 				}
 				w = weigh(d, v, q.path, field)
 			}
-			if w > weight || w == weight && field == FieldAllow {
-				weight, allowed = w, field == FieldAllow
+			if w > weight || w == weight && allows && !allowed {
+				weight, allowed = w, allows
+				if t != nil {
+					t.field, t.rule = field, Span{val, end}
+				}
 			}
 		case FieldUserAgent:
-			if q.closed {
-				active, q.closed = false, false
+			begins := q.closed != notClosed
+			if t != nil {
+				t.any = t.any || active && q.closed == closedRule
+			}
+			if begins {
+				active, q.closed = false, notClosed
 			}
 			rank := q.rank(view(body[val:end]), best)
 			if rank < best {
 				best, weight, allowed = rank, -1, true
+				if t != nil {
+					t.forget()
+				}
 			}
-			active = active || rank == best && rank <= len(q.tokens)
+			named := rank == best && rank <= len(q.tokens)
+			active = active || named
+			if t != nil {
+				t.userAgent(val, begins, named)
+			}
 		case FieldCrawlDelay, FieldRequestRate, FieldVisitTime:
-			q.closed = q.closed || d.RunEnd == RunEndMember
+			if t != nil {
+				t.record(q, field, view(body[val:end]), active)
+			}
+			if d.RunEnd == RunEndMember {
+				q.closed = max(q.closed, closed)
+			}
+		case FieldSitemap:
+			if t != nil {
+				t.add(field, view(body[val:end]))
+			}
+		case FieldContentSignal, FieldContentUsage, FieldLicense:
+			if t != nil {
+				t.recorded = true
+			}
 		}
 	}
+}
+
+// details is what an answer in JSON says beside the boolean, found in the same pass. It
+// follows Rules.walk and Rules.Records (FuzzLaws). What it cannot find is hard, and then
+// the body is parsed.
+type details struct {
+	common
+	field Field    // of the rule that decides, FieldNone without one
+	rule  Span     // its value
+	lines []uint32 // the user-agent lines that name the caller
+	rank  int      // of the caller's token that was found
+	file  File     // the body, to count lines
+
+	any      bool // a group of the caller has a rule
+	block    bool // the caller is named in the last block of user-agent lines
+	recorded bool // a record has come after that block
+	hard     bool
+	ended    bool
+}
+
+var allDetails = sync.Pool{New: func() any { return new(details) }}
+
+// free gives the memory back, unless an unusual file has left much.
+func (t *details) free() {
+	t.file.body = nil
+	t.file.numbers.Store(nil)
+	if cap(t.rates)+cap(t.maps)+4*cap(t.lines) <= 64<<10 {
+		allDetails.Put(t)
+	}
+}
+
+func (t *details) reset() {
+	t.forget()
+	t.maps = t.maps[:0]
+	t.any, t.recorded, t.hard, t.ended = false, false, false, false
+}
+
+// forget forgets what belongs to a group that is not the caller's after all.
+func (t *details) forget() {
+	t.delay, t.delays, t.rates = 0, false, t.rates[:0]
+	t.field, t.lines, t.block = FieldNone, t.lines[:0], false
+}
+
+// userAgent takes a user-agent line with the offset of its value.
+func (t *details) userAgent(val int, begins, named bool) {
+	t.block = t.block && !begins && !t.recorded || named
+	t.recorded = false
+	if named {
+		t.lines = append(t.lines, uint32(val))
+	}
+}
+
+// record takes a line that may belong to the agents directly above it (D-08).
+func (t *details) record(q *oneShot, field Field, value string, active bool) {
+	t.recorded = true
+	switch {
+	case field == FieldVisitTime:
+	case field == FieldCrawlDelay && q.d.CrawlDelay == HonourInherited:
+		t.hard = true
+	case active && (t.block || q.closed >= closedEmpty):
+		t.add(field, value)
+	}
+}
+
+// add adds a record that applies to the caller.
+func (t *details) add(field Field, value string) {
+	rec := readRecord(field, value)
+	t.take(&rec)
+}
+
+// end takes the end of the body.
+func (t *details) end(q *oneShot, best int, active bool) {
+	t.any = t.any || active && q.closed == closedRule
+	t.rank, t.ended = best, true
+	// Without a rule of the caller the rest of the file says why nothing matches.
+	t.hard = t.hard || best > len(q.tokens) || !t.any
+}
+
+// complete reports whether everything has been found.
+func (t *details) complete() bool { return t.ended && !t.hard }
+
+// appendJSON appends the answer of q, which has read the body of t.file.
+func (t *details) appendJSON(dst []byte, q *oneShot, allowed bool) []byte {
+	f := &t.file
+	v := Verdict{Allowed: allowed, Reason: ReasonNoRule}
+	if t.field != FieldNone {
+		v.Reason = ReasonRule
+	}
+	dst = v.appendDecision(dst)
+	if t.field == FieldNone {
+		dst = append(dst, "null,"...)
+	} else {
+		dst = append(appendRule(dst, f.lineNumber(t.rule.Start), t.field, f.Text(t.rule)), ',')
+	}
+	token := "*"
+	if t.rank < len(q.tokens) {
+		token = q.tokens[t.rank]
+	}
+	return t.common.appendJSON(dst, Group{token: token, file: f, lines: t.lines}, nil, q.d.Name)
 }
 
 // usual is the lane of the usual lines: it skips blank lines, comments, rules
@@ -176,7 +372,7 @@ lines:
 		}
 		if end == pos || b[pos] == '#' {
 			if end == pos && q.blanksEnd {
-				q.closed = true
+				q.closed = max(q.closed, closed)
 			}
 			pos = next
 			dropped += cr
@@ -207,7 +403,7 @@ lines:
 			}
 			field, val = FieldUserAgent, pos+11
 		case !active:
-			if c := byte(w); c == 'u' || c < 'a' || 'z' < c {
+			if c := byte(w); c < 'a' || 'z' < c || q.wanted>>(c&31)&1 != 0 {
 				break lines
 			}
 			pos = next
@@ -229,7 +425,7 @@ lines:
 		if val+8 <= len(b) && field != FieldUserAgent {
 			n := bits.TrailingZeros64(binary.LittleEndian.Uint64(b[val:])^q.head) / 8
 			if n < q.plain8 && n < end-val && classes[b[val+n]]&isPlain != 0 {
-				q.closed = true
+				q.closed = closedRule
 				continue
 			}
 		}

@@ -1,7 +1,6 @@
 package robots
 
 import (
-	"bytes"
 	"encoding/base64"
 	"strconv"
 	"unicode/utf8"
@@ -23,38 +22,52 @@ func (r *Rules) AppendJSON(dst []byte, p Path) []byte {
 // request_rates, sitemaps and dialect. It reads the whole file once.
 func (r *Rules) AppendCommonJSON(dst []byte) []byte {
 	r = r.made()
-	dst = append(dst, `"group":`...)
-	dst = r.Group().appendJSON(dst)
-	dst = r.state.appendJSON(dst)
-	delay, asked := 0.0, false
-	var space [256]byte // for most files
-	rates, maps := space[:0:len(space)/4], space[len(space)/4:len(space)/4]
+	t := allDetails.Get().(*details)
+	defer t.free()
+	t.reset()
 	for rec := range r.Records() {
-		switch {
-		case !rec.Usable:
-		case rec.Field == FieldCrawlDelay:
-			delay, asked = max(delay, rec.Delay), true
-		case rec.Field == FieldRequestRate:
-			rates = rec.Rate.appendJSON(append(rates, ','))
-		case rec.Field == FieldSitemap:
-			maps = appendString(append(maps, ','), rec.Value)
-		}
+		t.take(&rec)
 	}
-	list := func(name string, entries []byte) {
-		dst = append(append(dst, name...), '[')
-		dst = append(dst, bytes.TrimPrefix(entries, []byte{','})...)
-		dst = append(dst, ']')
+	return t.common.appendJSON(dst, r.Group(), r.state, r.dialect.Name)
+}
+
+// common is what answers declare for the caller in every dialect.
+type common struct {
+	delay       float64
+	delays      bool   // there is one
+	rates, maps []byte // in JSON, each with a comma before it
+}
+
+// take takes a record that applies to the caller.
+func (c *common) take(rec *Record) {
+	switch {
+	case !rec.Usable:
+	case rec.Field == FieldCrawlDelay:
+		c.delay, c.delays = max(c.delay, rec.Delay), true
+	case rec.Field == FieldRequestRate:
+		c.rates = rec.Rate.appendJSON(append(c.rates, ','))
+	case rec.Field == FieldSitemap:
+		c.maps = appendString(append(c.maps, ','), rec.Value)
 	}
+}
+
+// appendJSON appends the members that are the same for all paths.
+func (c *common) appendJSON(dst []byte, g Group, s *State, dialect string) []byte {
+	dst = append(dst, `"group":`...)
+	dst = g.appendJSON(dst)
+	dst = s.appendJSON(dst)
 	dst = append(dst, `,"crawl_delay":`...)
-	if asked {
-		dst = strconv.AppendFloat(dst, delay, 'f', -1, 64)
+	if c.delays {
+		dst = strconv.AppendFloat(dst, c.delay, 'f', -1, 64)
 	} else {
 		dst = append(dst, "null"...)
 	}
-	list(`,"request_rates":`, rates)
-	list(`,"sitemaps":`, maps)
-	dst = append(dst, `,"dialect":`...)
-	return appendString(dst, r.dialect.Name)
+	dst = append(dst, `,"request_rates":[`...)
+	dst = append(dst, c.rates[min(1, len(c.rates)):]...)
+	dst = append(dst, `],"sitemaps":[`...)
+	dst = append(dst, c.maps[min(1, len(c.maps)):]...)
+	dst = append(dst, `],"dialect":`...)
+	return appendString(dst, dialect)
 }
 
 // MarshalJSON returns the verdict as a JSON object with the members allowed,
@@ -78,25 +91,32 @@ func (v Verdict) AppendJSON(dst []byte) []byte {
 // AppendDecisionJSON appends the first half of AppendJSON, which depends on the
 // path: the members allowed, verdict, reason and rule.
 func (v Verdict) AppendDecisionJSON(dst []byte) []byte {
+	return v.Rule.appendJSON(v.appendDecision(dst))
+}
+
+// appendDecision is AppendDecisionJSON up to the value of rule.
+func (v *Verdict) appendDecision(dst []byte) []byte {
 	dst = append(dst, `"allowed":`...)
 	dst = strconv.AppendBool(dst, v.Allowed)
 	dst = append(dst, `,"verdict":"`...)
 	dst = append(dst, v.Word()...)
 	dst = append(dst, `","reason":"`...)
 	dst = append(dst, v.Reason.String()...)
-	dst = append(dst, `","rule":`...)
-	return v.Rule.appendJSON(dst)
+	return append(dst, `","rule":`...)
 }
 
 func (r Rule) appendJSON(dst []byte) []byte {
 	if r.IsZero() {
 		return append(dst, "null"...)
 	}
+	return appendRule(dst, r.Line(), r.field, r.Path())
+}
+
+func appendRule(dst []byte, line int, directive Field, path string) []byte {
 	dst = append(dst, `{"line":`...)
-	dst = strconv.AppendInt(dst, int64(r.Line()), 10)
+	dst = strconv.AppendInt(dst, int64(line), 10)
 	dst = append(dst, `,"directive":"`...)
-	dst = append(dst, r.Directive()...)
-	path := r.Path()
+	dst = append(dst, directive.String()...)
 	dst = append(dst, `","pattern":`...)
 	dst = appendString(dst, path)
 	if !utf8.ValidString(path) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,51 +12,6 @@ import (
 // reads reports whether a dialect reads tokens out of a caller's value; without
 // that it takes the value as it is (C-10, C-11).
 func reads(d robots.Dialect) bool { return !d.RawTokens }
-
-// checkAgents returns an error if a value of --agent is a list and one of the
-// dialects would read it: who writes one may mean any order, or all at once.
-func checkAgents(agents []string, ds ...robots.Dialect) error {
-	for _, a := range agents {
-		if names := listed(a); names != nil && slices.ContainsFunc(ds, reads) {
-			return fmt.Errorf("-a %s is a list: give its names one by one, the most wanted first, as in -a %s", strconv.Quote(clip(a)), strings.Join(names, " -a "))
-		}
-	}
-	return nil
-}
-
-// listed returns the first names of a value that is a list, to show how to give
-// them, or nil. A comma in a comment makes no list: nearly every browser says
-// "(KHTML, like Gecko)".
-func listed(value string) []string {
-	if strings.IndexByte(value, ',') < 0 {
-		return nil
-	}
-	var names []string
-	list := false
-	for from, depth, i := 0, 0, 0; i <= len(value); i++ {
-		if i == len(value) || value[i] == ',' && depth == 0 {
-			list = list || i < len(value)
-			if name := strings.TrimSpace(value[from:i]); name != "" && len(names) < 3 {
-				names = append(names, clip(name))
-			}
-			from = i + 1
-			continue
-		}
-		switch value[i] {
-		case '(':
-			depth++
-		case ')':
-			depth = max(depth-1, 0)
-		}
-	}
-	switch {
-	case !list:
-		return nil
-	case len(names) < 2:
-		return []string{"Googlebot", "Bingbot"}
-	}
-	return names
-}
 
 // reading says how the dialects read a caller's value, "" if that is a product
 // token or names nobody.

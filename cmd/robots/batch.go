@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"syscall"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/batch"
+	"github.com/robotskit/robots/fetch"
 )
 
 // A batch runs through three stages: a reader cuts standard input into chunks of
@@ -16,7 +19,7 @@ import (
 // processors answer chunks, the writer writes what is answered in the order of the
 // input. What is under way at a time is bounded in bytes: of questions by the budget
 // of the reader, of answers by mostAhead, of files by maxConnections and the number
-// of answerers. What a line asks is in request.go.
+// of answerers. What a line means is in cmd/internal/batch.
 const (
 	// budgetUnit is one unit of the budget in bytes, and budgetUnits is how many there
 	// are: together one line of the greatest length, maxFile.
@@ -37,14 +40,20 @@ type job struct {
 	cut      bool        // some lines are not answered, because somebody ended the run
 }
 
-// A batch is one run of check --batch. The jobs are in the order of the input in
+// A request is one line of a job.
+type request struct {
+	batch.Question
+	site *site // of a line that asks about a live one
+}
+
+// A batchRun is one run of check --batch. The jobs are in the order of the input in
 // both channels, so that the one the writer waits for is always being answered.
-type batch struct {
+type batchRun struct {
 	*call
-	agent       []byte // that of -a as JSON, "*" without any
+	defaults    batch.Defaults
 	said        saidAgents
 	order, work chan *job
-	chunks      chan chunk  // read no more, for the next
+	jobs        chan *job   // written, for the next chunks
 	buffers     chan []byte // written, for the next answers
 	budget      chan struct{}
 	quit        chan struct{} // closed when the writer has ended
@@ -55,12 +64,12 @@ type batch struct {
 // (docs/batch.md). It returns an error if the call is bad or standard input
 // cannot be read to its end.
 func runBatch(ctx context.Context, c *call) (int, error) {
-	b := &batch{
+	b := &batchRun{
 		call:    c,
 		order:   make(chan *job, budgetUnits),
 		work:    make(chan *job, budgetUnits),
-		chunks:  make(chan chunk, spare),
-		buffers: make(chan []byte, spare),
+		jobs:    make(chan *job, budgetUnits),
+		buffers: make(chan []byte, budgetUnits),
 		budget:  make(chan struct{}, budgetUnits),
 		quit:    make(chan struct{}),
 	}
@@ -73,7 +82,7 @@ func runBatch(ctx context.Context, c *call) (int, error) {
 	defer close(b.quit)
 	for range runtime.GOMAXPROCS(0) {
 		go func() {
-			a := answerer{batch: b}
+			a := answerer{Answerer: batch.NewAnswerer(&b.defaults)}
 			for j := range b.work {
 				b.answer(ctx, j, &a)
 			}
@@ -84,7 +93,7 @@ func runBatch(ctx context.Context, c *call) (int, error) {
 }
 
 // open checks the flags of a batch, which stand for members that a line leaves out.
-func (b *batch) open() error {
+func (b *batchRun) open() error {
 	c := b.call
 	switch {
 	case len(c.args) > 0 && !(len(c.args) == 1 && c.args[0] == "-"):
@@ -98,33 +107,35 @@ func (b *batch) open() error {
 	case c.given("format") && c.format == formatText:
 		return errors.New("--batch answers in JSON only")
 	}
-	switch len(c.agents) {
-	case 0:
-		b.agent = []byte(`"*"`)
-	case 1:
-		b.agent = robots.AppendQuoted(nil, c.agents[0])
-	default:
-		b.agent = appendStrings(nil, c.agents)
-	}
 	d, err := dialectByName(c.dialect)
 	if err != nil {
 		return err
 	}
 	c.dialects = []robots.Dialect{d}
-	return c.openSource()
+	if err := c.openSource(); err != nil {
+		return err
+	}
+	b.defaults = batch.Defaults{
+		Agents: c.tokens, Dialect: d, MaxBytes: c.maxBytes, At: c.at, File: c.file, UserInitiated: c.userInitiated,
+		Heard: func(token string, d robots.Dialect) { b.said.warn(c, token, d) },
+	}
+	return nil
 }
 
 // read cuts standard input into jobs. Where sites are asked it reads the lines
 // itself, so that the sites of all jobs are fetched side by side.
-func (b *batch) read(ctx context.Context) {
+func (b *batchRun) read(ctx context.Context) {
 	defer close(b.order)
 	defer close(b.work)
 	r := newLineReader(b.std.in, maxFile)
 	for {
-		c := take(b.chunks)
-		err := r.chunk(&c)
-		if len(c.lines) > 0 {
-			j := &job{chunk: c, units: min(1+len(c.in)/budgetUnit, budgetUnits), out: make(chan []byte, 1)}
+		j := take(b.jobs)
+		if j == nil {
+			j = new(job)
+		}
+		err := r.chunk(&j.chunk)
+		if len(j.lines) > 0 {
+			j.units, j.out = min(1+len(j.in)/budgetUnit, budgetUnits), make(chan []byte, 1)
 			for range j.units {
 				select {
 				case b.budget <- struct{}{}:
@@ -150,22 +161,19 @@ func (b *batch) read(ctx context.Context) {
 
 // readRequests reads the lines of a job, and starts on the robots.txt of every site
 // that they ask about: once for all of them.
-func (b *batch) readRequests(ctx context.Context, j *job) {
-	j.requests = make([]request, len(j.lines))
+func (b *batchRun) readRequests(ctx context.Context, j *job) {
+	j.requests = slices.Grow(j.requests[:0], len(j.lines))[:len(j.lines)]
 	sites := map[robots.Origin]*site{}
 	for i, l := range j.lines {
 		q := &j.requests[i]
 		if l.over {
-			q.bad = errors.New("the line is longer than 64 MiB")
+			*q = request{Question: batch.Bad(batch.TooLarge, errors.New("the line is longer than 64 MiB"))}
 			continue
 		}
-		if q.read(j.text(l)); q.bad != nil || q.url == nil || !b.fetches(q) {
+		*q = request{Question: batch.Read(j.text(l))}
+		origin, fetched := b.defaults.Site(&q.Question)
+		if !fetched {
 			continue
-		}
-		url, _ := decodeString(q.url)
-		origin, _, err := split(robots.RFC9309, url, true)
-		if err != nil {
-			continue // said by its answer
 		}
 		if q.site = sites[origin]; q.site == nil {
 			q.site = b.live.start(ctx, origin)
@@ -176,20 +184,19 @@ func (b *batch) readRequests(ctx context.Context, j *job) {
 
 // answer answers the lines of a job. What is answered is given to the writer before
 // a site is waited for.
-func (b *batch) answer(ctx context.Context, j *job, a *answerer) {
+func (b *batchRun) answer(ctx context.Context, j *job, a *answerer) {
 	var out []byte
 	defer func() {
 		b.give(j, &out)
-		if j.usual() {
-			put(b.chunks, j.chunk)
+		if !j.usual() {
+			j.chunk, j.requests = chunk{}, nil
 		}
-		j.chunk, j.requests = chunk{}, nil
 		close(j.out)
 	}()
 	if b.live == nil {
 		b.readRequests(ctx, j)
 	}
-	a.now = b.std.now()
+	now := b.std.now()
 	for i := range j.requests {
 		q := &j.requests[i]
 		if q.site != nil && !q.site.await(ctx, func() { b.give(j, &out) }) {
@@ -199,19 +206,45 @@ func (b *batch) answer(ctx context.Context, j *job, a *answerer) {
 		if out == nil {
 			out = take(b.buffers)
 		}
-		line, err := a.append(ctx, out, q)
-		if err != nil {
+		if q.site == nil {
+			out = a.Append(out, &q.Question)
+		} else if r, err := a.recordOf(ctx, b.live, q.site); err == nil {
+			out = a.AppendRecord(out, &q.Question, r, now)
+		} else if ctx.Err() != nil {
 			j.cut = true
 			return
+		} else {
+			out = batch.AppendError(out, &q.Question, batch.Pending, err)
 		}
-		if out = append(line, '\n'); len(out) >= mostAhead {
+		if out = append(out, '\n'); len(out) >= mostAhead {
 			b.give(j, &out)
 		}
 	}
 }
 
+// An answerer answers the lines of jobs, one after another. There are as many as
+// processors, so that no more files are in memory than can be read at a time.
+type answerer struct {
+	*batch.Answerer
+	last   *site // whose record was asked for last
+	record *fetch.Record
+}
+
+// recordOf returns the record of a site that is ready.
+func (a *answerer) recordOf(ctx context.Context, l *live, s *site) (_ *fetch.Record, err error) {
+	if s != a.last {
+		a.last = nil
+		if a.record, err = l.get(ctx, s); err != nil {
+			return nil, err
+		}
+		a.last = s
+		l.hint(a.record)
+	}
+	return a.record, nil
+}
+
 // give gives answers to the writer, and leaves none in out.
-func (b *batch) give(j *job, out *[]byte) {
+func (b *batchRun) give(j *job, out *[]byte) {
 	if len(*out) == 0 {
 		return
 	}
@@ -221,9 +254,6 @@ func (b *batch) give(j *job, out *[]byte) {
 	}
 	*out = nil
 }
-
-// spare is how many chunks and buffers wait for the next time.
-const spare = 4
 
 // take returns what waits in a channel, or the zero value.
 func take[T any](from chan T) (v T) {
@@ -244,7 +274,7 @@ func put[T any](to chan T, v T) {
 
 // write writes the answers in the order of the input, and flushes them when there
 // is nothing to write: the input pauses.
-func (b *batch) write(ctx context.Context) (int, error) {
+func (b *batchRun) write(ctx context.Context) (int, error) {
 	for {
 		j, more, err := receive(ctx, b.order, b.std.out.Flush)
 		switch {
@@ -276,6 +306,7 @@ func (b *batch) write(ctx context.Context) (int, error) {
 		for range j.units {
 			<-b.budget
 		}
+		put(b.jobs, j)
 	}
 }
 

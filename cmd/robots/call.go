@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/fetch"
 	"github.com/spf13/cobra"
 )
@@ -129,10 +130,14 @@ func (c *call) openSource() (err error) {
 	if err := checkAgents(c.agents, c.dialects...); err != nil {
 		return err
 	}
-	if c.fetches {
+	switch {
+	case c.file != nil: // the verb has one
+	case c.fetches:
 		c.live, err = newLive(c)
-	} else if err = c.site.unused("with -f"); err == nil {
-		c.file, err = c.readFile()
+	default:
+		if err = c.site.unused("with -f"); err == nil {
+			c.file, err = c.readFile()
+		}
 	}
 	if err != nil {
 		return err
@@ -232,51 +237,22 @@ func foreign(f *robots.File) bool {
 	return text
 }
 
-// A source is where rules come from: a file, or what came of asking a site.
-type source struct {
-	file   *robots.File
-	record *fetch.Record
-}
-
 // A ruleSet is what a crawler obeys, with what of its answers is the same for all
 // URLs, nil before the first.
 type ruleSet struct {
-	*robots.Rules
-	common []byte // of an answer in JSON, behind what the path decides; kept from the second on
-	once   bool   // there was a first answer in JSON
-	asked  []byte // the tokens in JSON
-	group  []byte // of an answer in text
+	ask.RuleSet
+	asked []byte // the tokens in JSON
+	group []byte // of an answer in text
 }
 
 // compile returns what a crawler obeys by a source, with maxBytes in place of the
-// dialect's size limit. In a Dialect 0 means no limit, so of nothing at all an
-// empty file is made.
+// dialect's size limit.
 func (c *call) compile(s source, d robots.Dialect, maxBytes int, at time.Time, tokens []string) *ruleSet {
-	if maxBytes > 0 {
-		d.MaxFileBytes = maxBytes
-	}
-	var rules *robots.Rules
-	switch {
-	case s.record != nil && maxBytes == 0:
-		empty := *s.record
-		empty.Body, empty.Truncated = nil, false
-		if empty.LastGood != nil {
-			good := *empty.LastGood
-			good.Body, good.Truncated = nil, false
-			empty.LastGood = &good
-		}
-		rules = empty.Rules(d, at, tokens...)
-	case s.record != nil:
-		rules = s.record.Rules(d, at, tokens...)
-	case maxBytes == 0:
-		rules = robots.Parse(nil).Rules(d, tokens...)
-	default:
-		rules = s.file.Rules(d, tokens...)
-	}
+	rules := s.Obey(d, maxBytes, at, tokens)
 	if c.userInitiated {
 		rules = rules.UserInitiated()
 	}
-	return &ruleSet{Rules: rules}
+	return &ruleSet{RuleSet: ask.RuleSet{Rules: rules}}
 }
 
 // moment is the time at which is judged.
@@ -299,23 +275,10 @@ func (c *call) compileAll(s source) {
 	}
 }
 
-// appendJSON appends the members of an answer that batch, check and explain share.
-func (r *ruleSet) appendJSON(dst []byte, v robots.Verdict) []byte {
-	dst = append(v.AppendDecisionJSON(dst), ',')
-	if !r.once {
-		r.once = true // in a batch often the last too
-		return r.AppendCommonJSON(dst)
-	}
-	if r.common == nil {
-		r.common = r.AppendCommonJSON(nil)
-	}
-	return append(dst, r.common...)
-}
-
 // appendAsked appends the tokens asked for, as the dialect reads them, as a list.
 func (r *ruleSet) appendAsked(dst []byte) []byte {
 	if r.asked == nil {
-		r.asked = appendStrings(nil, r.Tokens())
+		r.asked = ask.AppendStrings(nil, r.Tokens())
 	}
 	return append(dst, r.asked...)
 }
@@ -329,7 +292,7 @@ func (r *ruleSet) appendAsked(dst []byte) []byte {
 func (c *call) answer(ctx context.Context, show func(*page)) (int, error) {
 	list := urlList{call: c, pieces: make(chan piece, 1)}
 	if c.file != nil {
-		c.compileAll(source{file: c.file})
+		c.compileAll(source{File: c.file})
 	} else {
 		defer c.live.close()
 		defer c.live.progress.report(c.std.screen, c.name)()
@@ -399,7 +362,7 @@ func (c *call) await(ctx context.Context, p *page) error {
 		c.warnFile(title, robots.Parse(r.Body))
 	}
 	s.answered = true
-	c.compileAll(source{record: r})
+	c.compileAll(source{Record: r})
 	if c.format == formatJSON {
 		c.live.hint(r)
 	}
@@ -422,14 +385,8 @@ func statusOf(v robots.Verdict) int {
 	switch {
 	case v.Allowed:
 		return exitAllowed
-	case undecided(v):
+	case v.Undecided():
 		return exitUndecided
 	}
 	return exitDisallowed
-}
-
-// undecided reports whether a verdict says not now rather than no: it is for the
-// want of an answer that nothing is allowed.
-func undecided(v robots.Verdict) bool {
-	return !v.Allowed && (v.Reason == robots.ReasonUnreachable || v.Reason == robots.ReasonRefused || v.Reason == robots.ReasonUndefined)
 }

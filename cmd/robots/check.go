@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/spf13/cobra"
 )
 
@@ -136,14 +137,14 @@ func (c *call) table(p *page) {
 // without its id, after the version of this format, and as agent the tokens asked
 // for, nil for those of the rules, as the dialect reads them.
 func appendCheck(dst []byte, rules *ruleSet, url string, v robots.Verdict, agent []string) []byte {
-	dst = rules.appendJSON(append(dst, `{"schema":1,`...), v)
+	dst = rules.AppendVerdict(append(dst, `{"schema":1,`...), v)
 	dst = append(dst, `,"url":`...)
 	dst = robots.AppendQuoted(dst, url)
 	dst = append(dst, `,"agent":`...)
 	if agent == nil {
 		dst = rules.appendAsked(dst)
 	} else {
-		dst = appendStrings(dst, agent)
+		dst = ask.AppendStrings(dst, agent)
 	}
 	return append(dst, "}\n"...)
 }

@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/crawlers"
 	"github.com/spf13/cobra"
 )
@@ -157,7 +158,7 @@ func meant(name string) string {
 		case n < -1 || n > 1:
 		case strings.EqualFold(known, name):
 			return ""
-		case near == "" && edits(strings.ToLower(name), strings.ToLower(known)) == 1:
+		case near == "" && ask.Edits(strings.ToLower(name), strings.ToLower(known)) == 1:
 			if e, _ := crawlers.Find(known); !idle(e) {
 				near = known
 			}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/crawlers"
 	"github.com/spf13/cobra"
 )
@@ -131,7 +132,7 @@ func (c *call) compileAskers() {
 		if c.userInitiated {
 			r = r.UserInitiated()
 		}
-		c.askers.rules = append(c.askers.rules, &ruleSet{Rules: r})
+		c.askers.rules = append(c.askers.rules, &ruleSet{RuleSet: ask.RuleSet{Rules: r}})
 	}
 }
 

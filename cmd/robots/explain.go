@@ -200,7 +200,7 @@ func (c *call) printExplanationJSON(rules *ruleSet, url string, path robots.Path
 		return err
 	}
 	dst := robots.AppendQuoted([]byte(`{"schema":1,"url":`), url)
-	dst = rules.appendJSON(append(dst, ','), e.Verdict)
+	dst = rules.AppendVerdict(append(dst, ','), e.Verdict)
 	dst = append(dst, `,"agent":`...)
 	dst = rules.appendAsked(dst)
 	c.std.out.Write(append(dst, ','))

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/spf13/cobra"
 )
 
@@ -21,11 +21,22 @@ const (
 	formatJSON = "json"
 )
 
-// allDialects is the name that --dialect takes for all of them side by side.
-const allDialects = "all"
+// What package ask calls by these names is used all over the program.
+const (
+	allDialects = ask.AllDialects
+	noLimit     = ask.NoLimit
+)
 
-// noLimit is the value of maxBytes that leaves the dialect's own limit.
-const noLimit = -1
+var (
+	clip          = ask.Clip
+	nearest       = ask.Nearest
+	dialectByName = ask.Dialect
+	dialectNames  = ask.DialectNames
+	split         = ask.URL
+	checkAgents   = ask.CheckAgents
+)
+
+type source = ask.Source
 
 // judgingFlags declares the flags of the verbs that judge URLs.
 func (c *call) judgingFlags(cmd *cobra.Command) {
@@ -72,7 +83,7 @@ const judgedAt = "judge as at this `TIME`, as in 2026-01-31T18:00:00Z: it decide
 
 func (c *call) atFlag(cmd *cobra.Command, usage string) {
 	cmd.Flags().Func("at", usage, func(s string) (err error) {
-		if c.at, err = parseTime(s); err != nil {
+		if c.at, err = ask.Time(s); err != nil {
 			return fmt.Errorf("--at %w", err)
 		}
 		return nil
@@ -111,34 +122,4 @@ func checkFormat(format string, more ...string) error {
 	return nil
 }
 
-func dialectByName(name string) (robots.Dialect, error) {
-	d, ok := robots.DialectByName(name)
-	if ok {
-		return d, nil
-	}
-	hint := ""
-	if near := nearest(name, dialectNames()); near != "" {
-		hint = " (did you mean " + near + "?)"
-	}
-	return d, fmt.Errorf("unknown dialect %q%s: there are %s", clip(name), hint, dialectList())
-}
-
-func dialectNames() []string {
-	var names []string
-	for _, d := range robots.Dialects() {
-		names = append(names, d.Name)
-	}
-	return names
-}
-
 func dialectList() string { return strings.Join(dialectNames(), ", ") }
-
-// parseTime reads a time as RFC 3339 writes it, where t and z may be in lower
-// case.
-func parseTime(s string) (time.Time, error) {
-	t, err := time.Parse(time.RFC3339, strings.ToUpper(s))
-	if err != nil {
-		return t, fmt.Errorf("%q is not a time such as 2026-01-31T18:00:00Z", clip(s))
-	}
-	return t.UTC(), nil
-}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 
-	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/fetch"
 )
 
@@ -36,15 +35,4 @@ func notEmpty(s string) *string {
 		return nil
 	}
 	return &s
-}
-
-func appendStrings(dst []byte, list []string) []byte {
-	dst = append(dst, '[')
-	for i, s := range list {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = robots.AppendQuoted(dst, s)
-	}
-	return append(dst, ']')
 }

@@ -126,6 +126,7 @@ func TestTestReadBack(t *testing.T) {
 
 // TestMarkdownBound: a comment takes no more than GitHub does, cut between lines.
 func TestMarkdownBound(t *testing.T) {
+	campaign.OneGoroutine(t)
 	var before, after strings.Builder
 	for i := range 2000 {
 		fmt.Fprintf(&before, "User-agent: bot%c%c%c\nDisallow: /%d\n", 'a'+i%26, 'a'+i/26%26, 'a'+i/676, i)
@@ -148,7 +149,7 @@ func TestDiffSharesComparisons(t *testing.T) {
 	d.budget = compare.DefaultSteps
 	file := robots.Parse([]byte(old.String()))
 	changed := robots.Parse([]byte(strings.ReplaceAll(old.String(), "/a", "/aa")))
-	s := d.compare([2]source{{file: file}, {file: changed}}, robots.RFC9309, robots.RFC9309)
+	s := d.compare([2]source{{File: file}, {File: changed}}, robots.RFC9309, robots.RFC9309)
 	seen := map[*comparison]bool{}
 	for _, c := range s.crawlers {
 		if !seen[c.shared] {

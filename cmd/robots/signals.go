@@ -266,7 +266,7 @@ func (c *signalsCall) print(rules *robots.Rules, p *page, state string) {
 		fmt.Fprintln(w, "  no signals")
 	}
 	printSignals(w, c.palette, list)
-	if s := (source{c.file, c.record}); c.remarked != s {
+	if s := (source{File: c.file, Record: c.record}); c.remarked != s {
 		c.remarked = s
 		notes = append(notes, remarks(rules)...)
 	}
@@ -662,7 +662,7 @@ func speaks(rules *robots.Rules) bool {
 // compileCrawlers makes the rules of the crawlers that come for the uses, once for each
 // robots.txt.
 func (c *signalsCall) compileCrawlers() {
-	s := source{c.file, c.record}
+	s := source{File: c.file, Record: c.record}
 	if c.obeyed != nil && c.source == s {
 		return
 	}

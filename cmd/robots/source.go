@@ -64,7 +64,7 @@ func (c *call) sources(ctx context.Context, names []string) ([]source, error) {
 			continue
 		}
 		var err error
-		if list[i].file, err = c.readRobots(name); err != nil {
+		if list[i].File, err = c.readRobots(name); err != nil {
 			return nil, err
 		}
 	}
@@ -104,7 +104,7 @@ func (c *call) askSites(ctx context.Context, origins []robots.Origin, list []sou
 			return err
 		}
 		for _, d := range c.dialects {
-			rules := c.compile(source{record: r}, d, c.maxBytes, c.std.now(), nil)
+			rules := c.compile(source{Record: r}, d, c.maxBytes, c.std.now(), nil)
 			if reason, none := rules.FallbackReason(); none && reason != robots.ReasonUnavailable && reason != robots.ReasonRedirectLimit {
 				return errors.New("cannot get " + c.live.stateLine(r, rules.State(), rules.State().Text()))
 			}
@@ -112,7 +112,7 @@ func (c *call) askSites(ctx context.Context, origins []robots.Origin, list []sou
 		if r.Outcome == fetch.Success {
 			c.warnFile(r.Origin.RobotsURL(), robots.Parse(r.Body))
 		}
-		list[i].record = r
+		list[i].Record = r
 	}
 	return nil
 }

@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -13,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/internal/campaign"
 )
 
 // thirteen is a file as shops have them.
@@ -32,7 +31,7 @@ func TestListAllocations(t *testing.T) {
 		c := newCall(&streams{in: strings.NewReader(in.String()), now: time.Now})
 		c.format, c.dialects = format, []robots.Dialect{robots.RFC9309}
 		c.file, c.tokens = robots.Parse([]byte(thirteen)), []string{"*"}
-		c.compileAll(source{file: c.file})
+		c.compileAll(source{File: c.file})
 		dst := make([]byte, 0, 512)
 		got := testing.AllocsPerRun(10, func() {
 			list := urlList{call: c, pieces: make(chan piece, 8)}
@@ -63,34 +62,6 @@ func TestListAllocations(t *testing.T) {
 	}
 }
 
-// TestBatchAllocations: a line of a batch with a file of its own takes the URL and the
-// rules, and what Parse and Rules allocate.
-func TestBatchAllocations(t *testing.T) {
-	const lines, most = 64, 8 // 6, and what pools forget under the race detector
-	var texts [lines][]byte
-	for i := range texts {
-		texts[i], _ = json.Marshal(map[string]any{"id": i, "url": fmt.Sprintf("/a/%d?sort=", i), "robots": fmt.Sprint(thirteen, "Disallow: /", i), "agent": fmt.Sprint("Bot", 'A'+i%3)})
-	}
-	c := newCall(&streams{now: time.Now})
-	c.dialects = []robots.Dialect{robots.RFC9309}
-	a := answerer{batch: &batch{call: c}}
-	dst := make([]byte, 0, 1024)
-	answer := func() {
-		for i := range texts {
-			var q request
-			q.read(texts[i])
-			var err error
-			if dst, err = a.append(context.Background(), dst[:0], &q); err != nil || !bytes.Contains(dst, []byte(`"allowed":false`)) {
-				t.Fatalf("%s: %s, %v", texts[i], dst, err)
-			}
-		}
-	}
-	got := testing.AllocsPerRun(10, answer) / lines
-	if t.Logf("%.2f allocations per line", got); got > most {
-		t.Errorf("%.2f allocations per line, want at most %v", got, most)
-	}
-}
-
 // TestListIsPlain compares the lines of check with the obvious way to write them, which
 // makes every part of each line anew.
 func TestListIsPlain(t *testing.T) {
@@ -100,7 +71,7 @@ func TestListIsPlain(t *testing.T) {
 	parts := []string{"/", "a", "search", "public/", "caf\u00e9", "%2f", "\xff", "\x07b", ".php", "?sort=", "\u202e", "tmp/x", ".pdf", "z", "//", "#f", "\u65e5\u672c"}
 	var in strings.Builder
 	var urls []string
-	for range 3000 {
+	for range campaign.Size(200, 2000, 10_000) {
 		url := "https://shop.example/"
 		for range r.IntN(12) {
 			url += parts[r.IntN(len(parts))]
@@ -155,47 +126,4 @@ func plainLine(p palette, v robots.Verdict, url string) (start, end string) {
 		because += "  " + p.paint(faint, fmt.Sprintf("(group %s, %s)", v.Group.Token(), lineList(v.Group.Lines())))
 	}
 	return p.paint(style, fmt.Sprintf("%-9s", v.Word())) + "  " + url, because
-}
-
-// TestBatchRemembers compares an answerer that has answered many lines with one that has
-// answered none: what is kept from line to line changes no answer.
-func TestBatchRemembers(t *testing.T) {
-	c := newCall(&streams{now: time.Now, err: io.Discard})
-	c.name, c.dialects, c.tokens = "robots check", []robots.Dialect{robots.RFC9309}, []string{"*"}
-	c.file = robots.Parse([]byte("User-agent: *\nDisallow: /of-the-call\n"))
-	b := &batch{call: c, agent: []byte(`"*"`)}
-	kept := answerer{batch: b}
-	quoted := func(s string) string { return string(robots.AppendQuoted(nil, s)) }
-	members := [][]string{
-		{``, `,"agent":"Googlebot"`, `,"agent":["a","b"]`, `,"agent":["b","a"]`, `,"agent":"a,b"`, `,"agent":7`, `,"agent":["a",1]`, `,"agent":"Mozilla/5.0 (compatible; A/1)"`, `,"agent":null`, `,"agent":""`},
-		{
-			``, `,"robots":` + quoted(thirteen), `,"robots":` + quoted("User-agent: a\nDisallow: /a\nUser-agent: b\nCrawl-delay: 5\n"),
-			`,"robots":"\u00e9\ud83d\ude00"`, `,"robots":"User-agent: b\nDisallow: /"`, `,"robots":"User-agent: a\nDisallow: /"`, `,"robots":{}`, `,"robots_b64":"VXNlci1hZ2VudDogKgpEaXNhbGxvdzogLwo="`,
-			`,"robots_b64":"` + strings.Repeat("%", 200) + `"`, `,"robots":"","robots_b64":""`, `,"robots":` + quoted("Sitemap: x\nUser-agent: *\nRequest-rate: 1/5\nDisallow: /"+strings.Repeat("x", 2000)),
-		},
-		{``, `,"dialect":"google"`, `,"dialect":"google-cpp"`, `,"dialect":"bing"`, `,"dialect":"all"`, `,"dialect":"nobody"`},
-		{``, ``, `,"max_bytes":20`, `,"max_bytes":0`, `,"max_bytes":-1`},
-		{`,"url":"/a"`, `,"url":"/of-the-call"`, `,"url":"/a?\ud800"`, `,"url":"x"`, ``, `,"url":1`},
-		{``, ``, ``, `,"Url":"/"`, `}`, `,"at":"never"`},
-	}
-	r := rand.New(rand.NewPCG(5, 6))
-	var line []byte
-	for i := range 20_000 {
-		if i == 0 || r.IntN(4) > 0 { // else the line before once more
-			line = fmt.Appendf(nil, `{"id":%d`, r.IntN(9))
-			for _, m := range members {
-				line = append(line, m[r.IntN(len(m))]...)
-			}
-			line = append(line, '}')
-		}
-		var q, again request
-		q.read(line)
-		again.read(bytes.Clone(line))
-		got, err := kept.append(t.Context(), nil, &q)
-		fresh := answerer{batch: b}
-		want, err2 := fresh.append(t.Context(), nil, &again)
-		if err != nil || err2 != nil || !bytes.Equal(got, want) {
-			t.Fatalf("line %d: %s\ngot  %s, %v\nwant %s, %v", i+1, line, got, err, want, err2)
-		}
-	}
 }

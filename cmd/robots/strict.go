@@ -122,52 +122,6 @@ func oneDash(root *cobra.Command, args []string) (*cobra.Command, error) {
 	return cmd, nil
 }
 
-// clip bounds how much of a bad value a message repeats.
-func clip(s string) string {
-	const most = 80
-	if len(s) > most {
-		return s[:most] + "..."
-	}
-	return s
-}
-
-// nearest returns the name that differs from s by the fewest edits, "" if none
-// is near enough to be meant.
-func nearest(s string, names []string) string {
-	best, least := "", min(3, len(s)/2+1)
-	for _, name := range names {
-		if n := edits(strings.ToLower(s), name); n < least {
-			best, least = name, n
-		}
-	}
-	return best
-}
-
-// edits is how many letters must be added, dropped, changed or swapped with their
-// neighbours to make b of a; of a long a it is at least the difference in length.
-func edits(a, b string) int {
-	x, y := []rune(clip(a)), []rune(b)
-	rows := make([][]int, len(x)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(y)+1)
-		for j := range rows[i] {
-			switch {
-			case i == 0 || j == 0:
-				rows[i][j] = i + j
-				continue
-			case x[i-1] == y[j-1]:
-				rows[i][j] = rows[i-1][j-1]
-			default:
-				rows[i][j] = 1 + min(rows[i-1][j-1], rows[i-1][j], rows[i][j-1])
-			}
-			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
-				rows[i][j] = min(rows[i][j], 1+rows[i-2][j-2])
-			}
-		}
-	}
-	return rows[len(x)][len(y)]
-}
-
 // suggest adds to the error of an unknown verb the verb that may be meant.
 func suggest(root *cobra.Command, args []string, err error) error {
 	if _, _, unknown := root.Find(args); unknown == nil {

@@ -176,7 +176,7 @@ func (t *tester) open(ctx context.Context) error {
 		switch {
 		case len(s.tests) == 0:
 		case s.text != nil:
-			s.source = source{file: robots.Parse([]byte(*s.text))}
+			s.source = source{File: robots.Parse([]byte(*s.text))}
 		default:
 			names, named = append(names, s.robots), append(named, s)
 		}

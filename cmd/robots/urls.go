@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/robotskit/robots"
@@ -203,28 +202,6 @@ func (c *call) page(url string, room []robots.Path) (p page, origin robots.Origi
 		}
 	}
 	return p, origin, nil
-}
-
-// split takes the path out of a URL as the dialect does: google-cpp is given raw
-// strings, of which none is an error (C-17). Where robots.txt is to be fetched, the
-// URL must name a site in every dialect.
-func split(d robots.Dialect, url string, fetched bool) (origin robots.Origin, path robots.Path, err error) {
-	raw := d.Escapes == robots.EscapesRaw
-	switch {
-	case fetched && strings.HasPrefix(url, "/"):
-		return origin, path, fmt.Errorf("URL %s names no site to fetch robots.txt from: write https://example.com/page, or name a file with -f FILE", strconv.Quote(clip(url)))
-	case fetched:
-		origin, path, err = robots.ParseURL(url)
-		if err == nil && !slices.Contains([]string{"http", "https", "ftp"}, origin.Scheme()) {
-			err = fmt.Errorf("URL %s: robots.txt is fetched over http, https and ftp, not %s", strconv.Quote(clip(url)), clip(origin.Scheme()))
-		}
-	case !raw:
-		path, err = robots.ParsePath(url)
-	}
-	if raw {
-		path = robots.RawPath(url)
-	}
-	return origin, path, err
 }
 
 // oneURL returns the URL of a verb that takes one site: the argument, or the one

@@ -1,0 +1,116 @@
+// Package ask reads what people and programs name when they ask about a robots.txt: a
+// dialect, agents, a URL, a time. Flags, lines of a batch and requests are read alike.
+package ask
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/robotskit/robots"
+)
+
+// AllDialects is the name that stands for all of them side by side, where that is
+// possible.
+const AllDialects = "all"
+
+// Dialect returns the dialect of a name, or an error with the names that there are.
+func Dialect(name string) (robots.Dialect, error) {
+	d, ok := robots.DialectByName(name)
+	if ok {
+		return d, nil
+	}
+	hint := ""
+	if near := Nearest(name, DialectNames()); near != "" {
+		hint = " (did you mean " + near + "?)"
+	}
+	return d, fmt.Errorf("unknown dialect %q%s: there are %s", Clip(name), hint, strings.Join(DialectNames(), ", "))
+}
+
+// DialectNames returns the names of the dialects, the default first.
+func DialectNames() []string {
+	var names []string
+	for _, d := range robots.Dialects() {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
+// Time reads a time as RFC 3339 writes it, where t and z may be in lower case.
+func Time(s string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339, strings.ToUpper(s))
+	if err != nil {
+		return t, fmt.Errorf("%q is not a time such as 2026-01-31T18:00:00Z", Clip(s))
+	}
+	return t.UTC(), nil
+}
+
+// URL takes the path out of a URL as the dialect does: google-cpp is given raw strings,
+// of which none is an error (C-17). Where robots.txt is to be fetched, the URL must name
+// a site in every dialect, which is returned.
+func URL(d robots.Dialect, url string, fetched bool) (site robots.Origin, path robots.Path, err error) {
+	raw := d.Escapes == robots.EscapesRaw
+	switch {
+	case fetched && strings.HasPrefix(url, "/"):
+		return site, path, fmt.Errorf("URL %s names no site to fetch robots.txt from: write https://example.com/page, or name a file with -f FILE", strconv.Quote(Clip(url)))
+	case fetched:
+		site, path, err = robots.ParseURL(url)
+		if err == nil && !slices.Contains([]string{"http", "https", "ftp"}, site.Scheme()) {
+			err = fmt.Errorf("URL %s: robots.txt is fetched over http, https and ftp, not %s", strconv.Quote(Clip(url)), Clip(site.Scheme()))
+		}
+	case !raw:
+		path, err = robots.ParsePath(url)
+	}
+	if raw {
+		path = robots.RawPath(url)
+	}
+	return site, path, err
+}
+
+// CheckAgents returns an error if a value of the flag -a is a list and one of the
+// dialects would read it: who writes one may mean any order, or all at once.
+func CheckAgents(agents []string, ds ...robots.Dialect) error {
+	reads := func(d robots.Dialect) bool { return !d.RawTokens }
+	for _, a := range agents {
+		if names := Listed(a); names != nil && slices.ContainsFunc(ds, reads) {
+			return fmt.Errorf("-a %s is a list: give its names one by one, the most wanted first, as in -a %s", strconv.Quote(Clip(a)), strings.Join(names, " -a "))
+		}
+	}
+	return nil
+}
+
+// Listed returns the first names of a value that is a list, to show how to give them, or
+// nil. A comma in a comment makes no list: nearly every browser says "(KHTML, like
+// Gecko)".
+func Listed(value string) []string {
+	if strings.IndexByte(value, ',') < 0 {
+		return nil
+	}
+	var names []string
+	list := false
+	for from, depth, i := 0, 0, 0; i <= len(value); i++ {
+		if i == len(value) || value[i] == ',' && depth == 0 {
+			list = list || i < len(value)
+			if name := strings.TrimSpace(value[from:i]); name != "" && len(names) < 3 {
+				names = append(names, Clip(name))
+			}
+			from = i + 1
+			continue
+		}
+		switch value[i] {
+		case '(':
+			depth++
+		case ')':
+			depth = max(depth-1, 0)
+		}
+	}
+	switch {
+	case !list:
+		return nil
+	case len(names) < 2:
+		return []string{"Googlebot", "Bingbot"}
+	}
+	return names
+}

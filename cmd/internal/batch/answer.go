@@ -1,0 +1,306 @@
+package batch
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+	"unicode/utf8"
+	"unsafe"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/fetch"
+)
+
+// An Answerer answers questions, one after another. A file that is asked for the first
+// time is read in one pass and not kept (robots.AppendJSON). The last file that was asked
+// twice in succession is kept with the last rules, because many lines often ask about
+// one. It is for one goroutine.
+type Answerer struct {
+	*Defaults
+	given []byte // the agents of the defaults as JSON
+
+	last Last // answer
+
+	text  []byte       // the member robots or robots_b64 of the last line that has one, nil if none
+	kept  []byte       // room for that
+	coded bool         // it was robots_b64
+	limit int          // bytes of it that can count, 0 for all
+	buf   []byte       // room for its value
+	raw   []byte       // and for what is in that as base64
+	body  []byte       // its value, as far as it can count
+	file  *robots.File // made from that, once it is asked again
+
+	rules *ask.RuleSet // made from
+	from  basis
+	agent []byte
+
+	url   []byte // room for the value of a URL
+	heard map[heardAgent][]string
+}
+
+// A heardAgent is a member agent under a dialect, of which an answerer knows the
+// tokens, and of which is said how it is read.
+type heardAgent struct{ dialect, agent string }
+
+// mostHeard is how many members agent an answerer remembers, and maxHeard how long
+// one may be.
+const mostHeard, maxHeard = 1000, 200
+
+// A basis is what rules are made from, but for the agent.
+type basis struct {
+	ask.Source
+	dialect  string
+	maxBytes int
+	at       time.Time // of a record
+}
+
+// maxRemembered is the longest body that an answerer remembers, in bytes.
+const maxRemembered = 1 << 20
+
+// NewAnswerer returns an answerer of questions that leave out what d stands for.
+func NewAnswerer(d *Defaults) *Answerer {
+	a := &Answerer{Defaults: d}
+	switch len(d.Agents) {
+	case 0:
+		a.given = []byte(`"*"`)
+	case 1:
+		a.given = robots.AppendQuoted(nil, d.Agents[0])
+	default:
+		a.given = ask.AppendStrings(nil, d.Agents)
+	}
+	return a
+}
+
+// Append appends the answer to a question that no site is asked for (Defaults.Site),
+// without a line end.
+func (a *Answerer) Append(dst []byte, q *Question) []byte {
+	return a.append(dst, q, nil, time.Time{})
+}
+
+// AppendRecord appends the answer to a question about the site of r, as at now if
+// neither the line nor the defaults name another time. Records that are the same
+// pointer are the same.
+func (a *Answerer) AppendRecord(dst []byte, q *Question, r *fetch.Record, now time.Time) []byte {
+	return a.append(dst, q, r, now)
+}
+
+// AppendError appends what is wrong with a question, in place of its answer.
+func AppendError(dst []byte, q *Question, code Code, err error) []byte {
+	dst = append(q.appendID(dst), `,"error":`...)
+	dst = robots.AppendQuoted(dst, err.Error())
+	dst = append(dst, `,"code":"`...)
+	dst = append(dst, code...)
+	return append(dst, `"}`...)
+}
+
+func (a *Answerer) append(dst []byte, q *Question, r *fetch.Record, now time.Time) []byte {
+	start := len(dst)
+	dst, err := a.judge(append(q.appendID(dst), ','), q, r, now)
+	if len(q.robots)+len(q.robotsB64)+len(q.agent) > maxRemembered {
+		*a = Answerer{Defaults: a.Defaults, given: a.given, last: a.last}
+	}
+	if err != nil {
+		a.last = Last{}
+		return AppendError(dst[:start], q, codeOf(err), err)
+	}
+	dst = append(dst, `,"agent":`...)
+	if q.agent != nil {
+		dst = appendGiven(dst, q.agent)
+	} else {
+		dst = append(dst, a.given...)
+	}
+	return append(dst, '}')
+}
+
+// Last says what the last answer came to, for whoever counts them. The zero value is
+// an error.
+type Last struct{ Answered, Allowed, Undecided bool }
+
+// Last returns what the last answer came to.
+func (a *Answerer) Last() Last { return a.last }
+
+func (q *Question) appendID(dst []byte) []byte {
+	dst = append(dst, `{"id":`...)
+	if q.id == nil {
+		return append(dst, "null"...)
+	}
+	return appendGiven(dst, q.id)
+}
+
+// appendGiven appends the text of a member as it was written, but for what would
+// break the line for its reader: raw CR between the tokens of a list or an object,
+// and bytes that are no UTF-8.
+func appendGiven(dst, text []byte) []byte {
+	if bytes.IndexByte(text, '\r') >= 0 {
+		var b bytes.Buffer
+		if json.Compact(&b, text) == nil {
+			text = b.Bytes()
+		}
+	}
+	return appendValidUTF8(dst, text)
+}
+
+// judge checks the members of a question, and appends the verdict and the URL.
+func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time) ([]byte, error) {
+	if q.bad != nil {
+		return dst, q.bad
+	}
+	d, err := a.dialectOf(q)
+	if err != nil {
+		return dst, err
+	}
+	from := basis{dialect: d.Name}
+	if from.maxBytes, err = a.limitOf(q); err != nil {
+		return dst, err
+	}
+	at, err := a.timeOf(q)
+	if err != nil {
+		return dst, err
+	}
+	if at.IsZero() {
+		at = now
+	}
+	if q.url == nil {
+		return dst, fail(BadURL, errors.New("url is missing"))
+	}
+	fetched := a.fetches(q)
+	url, path := q.text, q.path
+	if !q.split || d.Escapes == robots.EscapesRaw {
+		var ok bool
+		if url, ok = a.urlOf(q); !ok {
+			return dst, fail(BadURL, errors.New("url is not a string"))
+		}
+		if _, path, err = ask.URL(d, url, fetched); err != nil {
+			return dst, fail(BadURL, err)
+		}
+	}
+	tokens, heard := a.heard[heardAgent{d.Name, string(q.agent)}]
+	if !heard {
+		if tokens, err = a.tokensOf(q, d); err != nil {
+			return dst, err
+		}
+	}
+	once := false
+	switch {
+	case !fetched: // its verdicts do not depend on the time
+		limit := d.MaxFileBytes
+		if from.maxBytes > 0 {
+			limit = from.maxBytes
+		}
+		from.File, err = a.fileOf(q, limit)
+		once = from.File == nil
+	case r == nil:
+		err = fail(Pending, errors.New("its robots.txt is not there"))
+	default:
+		from.Record, from.at = r, at
+	}
+	if err != nil {
+		return dst, err
+	}
+	if q.agent != nil && !heard {
+		a.hear(q.agent, tokens, d)
+	}
+	switch {
+	case once && from.maxBytes != 0 && !a.UserInitiated:
+		if from.maxBytes > 0 {
+			d.MaxFileBytes = from.maxBytes
+		}
+		start := len(dst)
+		dst = robots.AppendJSON(dst, a.body, d, path, tokens...)
+		a.last = Last{Answered: true, Allowed: bytes.HasPrefix(dst[start:], []byte(`"allowed":true`))}
+	default:
+		if once {
+			a.file = robots.Parse(a.body)
+			from.File = a.file
+		}
+		if a.rules == nil || a.from != from || !bytes.Equal(a.agent, q.agent) {
+			a.from, a.agent = from, append(a.agent[:0], q.agent...)
+			rules := from.Obey(d, from.maxBytes, at, tokens)
+			if a.UserInitiated {
+				rules = rules.UserInitiated()
+			}
+			a.rules = &ask.RuleSet{Rules: rules}
+		}
+		v := a.rules.Match(path)
+		a.last = Last{true, v.Allowed, v.Undecided()}
+		dst = a.rules.AppendVerdict(dst, v)
+	}
+	dst = append(dst, `,"url":`...)
+	return robots.AppendQuoted(dst, url), nil
+}
+
+// hear says how the tokens of a member agent are read, and remembers them.
+func (a *Answerer) hear(agent []byte, tokens []string, d robots.Dialect) {
+	if a.Heard != nil {
+		for _, t := range tokens {
+			a.Heard(t, d)
+		}
+	}
+	if len(agent) > maxHeard {
+		return
+	}
+	if a.heard == nil || len(a.heard) == mostHeard {
+		a.heard = map[heardAgent][]string{}
+	}
+	a.heard[heardAgent{d.Name, string(agent)}] = tokens
+}
+
+// urlOf returns the member url, false if it is no string. It holds until the next line.
+func (a *Answerer) urlOf(q *Question) (string, bool) {
+	if q.url[0] != '"' {
+		return "", false
+	}
+	value := q.url[1 : len(q.url)-1]
+	if bytes.IndexByte(value, '\\') >= 0 || !utf8.Valid(value) {
+		a.url = unquote(a.url[:0], q.url)
+		value = a.url
+	}
+	return unsafe.String(unsafe.SliceData(value), len(value)), true
+}
+
+// fileOf returns the file of a question: that of the defaults, or its own, if the line
+// before asked it too. Of a new one it keeps the body and returns nil. Only what can count
+// under the limit is kept, with one byte more to show that there is more, so that a line
+// of 64 MiB costs little more than reading it.
+func (a *Answerer) fileOf(q *Question, limit int) (*robots.File, error) {
+	text, name := q.robots, "robots"
+	switch {
+	case q.robots != nil && q.robotsB64 != nil:
+		return nil, errors.New("robots and robots_b64 are both there: a line has one file")
+	case q.robotsB64 != nil:
+		text, name = q.robotsB64, "robots_b64"
+	case q.robots == nil:
+		return a.File, nil // since fetches is false
+	}
+	coded := q.robotsB64 != nil
+	if a.text != nil && a.coded == coded && a.limit == limit && bytes.Equal(a.text, text) {
+		if a.file == nil {
+			a.file = robots.Parse(a.body)
+		}
+		return a.file, nil
+	}
+	if text[0] != '"' {
+		return nil, errors.New(name + " is not a string")
+	}
+	a.file, a.rules, a.text = nil, nil, nil // the first two read from buf
+	a.buf = unquote(slices.Grow(a.buf[:0], len(text)), text)
+	body := a.buf
+	if coded {
+		var err error
+		if a.raw, err = base64.StdEncoding.AppendDecode(a.raw[:0], body); err != nil {
+			return nil, fmt.Errorf("robots_b64 is not base64: %w", err)
+		}
+		body = a.raw
+	}
+	if limit > 0 && len(body)-1 > limit {
+		body = body[:limit+1]
+	}
+	a.kept = append(a.kept[:0], text...)
+	a.text, a.coded, a.limit, a.body = a.kept, coded, limit, body
+	return nil, nil
+}

@@ -1,0 +1,193 @@
+package batch
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/ask"
+)
+
+// A Question is one line: its members as JSON texts, nil for a member that is absent or
+// null. It refers to the line that it was read from.
+type Question struct {
+	id, robots, robotsB64, agent, url, dialect, maxBytes, at []byte
+
+	bad error // what is wrong with the line as a whole
+
+	// What Defaults.Site has found, so that a URL is read once: the value of url, and its
+	// path, which all dialects have alike that read URLs.
+	split bool
+	text  string
+	path  robots.Path
+}
+
+// Bad is the question of a line that cannot be read, and has no id therefore.
+func Bad(code Code, err error) Question { return Question{bad: fail(code, err)} }
+
+// member returns where a member is kept, nil for an unknown name.
+func (q *Question) member(name string) *[]byte {
+	switch name {
+	case "id":
+		return &q.id
+	case "robots":
+		return &q.robots
+	case "robots_b64":
+		return &q.robotsB64
+	case "agent":
+		return &q.agent
+	case "url":
+		return &q.url
+	case "dialect":
+		return &q.dialect
+	case "max_bytes":
+		return &q.maxBytes
+	case "at":
+		return &q.at
+	}
+	return nil
+}
+
+// Read splits a line into its members. The members are compared byte by byte
+// (encoding/json would take URL for url), the last of a name counts. A name that
+// is a slip away from a member is an error, found with the whole line read, so
+// that the answer has the id. What is wrong with the line is said by its answer.
+func Read(line []byte) (q Question) {
+	object, valid := eachMember(line, func(text, value []byte) {
+		if string(value) == "null" {
+			value = nil
+		}
+		m := q.member(string(text[1 : len(text)-1]))
+		if m == nil {
+			name, _ := decodeString(text)
+			if m = q.member(name); m == nil {
+				if meant := memberMeant(name); meant != "" && q.bad == nil {
+					q.bad = fail(BadParameter, fmt.Errorf("unknown member %s: the name is %s", strconv.Quote(name), meant))
+				}
+				return
+			}
+		}
+		*m = value
+	})
+	switch {
+	case !valid:
+		return Bad(BadJSON, jsonError(line))
+	case !object:
+		return Bad(BadJSON, errors.New("the line is JSON, but not an object"))
+	}
+	return q
+}
+
+// jsonError says why a line is no JSON and where.
+func jsonError(line []byte) error {
+	if len(bytes.TrimLeft(line, " \t\r")) == 0 {
+		return errors.New("the line is empty, not a JSON object")
+	}
+	var value json.RawMessage
+	err := json.Unmarshal(line, &value)
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Errorf("the line is not JSON: %w at byte %d", err, syntax.Offset)
+	}
+	return fmt.Errorf("the line is not JSON: %w", err)
+}
+
+// memberMeant returns the member that an unknown name is a slip away from, "" if
+// there is none: a name in other letter case, or, of the longer ones, with one
+// letter added, dropped, changed or swapped. Of url that would be uri, and of id
+// uid, which are names that other programs use.
+func memberMeant(name string) string {
+	for _, known := range []string{"id", "url", "at", "agent", "robots", "robots_b64", "dialect", "max_bytes"} {
+		if strings.EqualFold(name, known) || len(known) > len("url") && max(len(name)-len(known), len(known)-len(name)) < utf8.UTFMax && ask.Edits(name, known) == 1 {
+			return known
+		}
+	}
+	return ""
+}
+
+// timeOf returns the time at which a question is to be judged, zero for now.
+func (d *Defaults) timeOf(q *Question) (time.Time, error) {
+	if q.at == nil {
+		return d.At, nil
+	}
+	text, ok := decodeString(q.at)
+	if !ok {
+		return time.Time{}, errors.New("at is not a string")
+	}
+	at, err := ask.Time(text)
+	if err != nil {
+		return at, fmt.Errorf("at %w", err)
+	}
+	return at, nil
+}
+
+func (d *Defaults) dialectOf(q *Question) (robots.Dialect, error) {
+	if q.dialect == nil {
+		return d.Dialect, nil
+	}
+	name, ok := decodeString(q.dialect)
+	switch {
+	case !ok:
+		return robots.Dialect{}, errors.New("dialect is not a string")
+	case name == ask.AllDialects:
+		return robots.Dialect{}, errors.New("dialect is all: a line asks for one dialect")
+	}
+	return ask.Dialect(name)
+}
+
+// limitOf returns how many bytes of the file are read, ask.NoLimit for the dialect's
+// limit.
+func (d *Defaults) limitOf(q *Question) (int, error) {
+	if q.maxBytes == nil {
+		return d.MaxBytes, nil
+	}
+	n, err := wholeNumber(q.maxBytes)
+	if err != nil {
+		return 0, fmt.Errorf("max_bytes %w", err)
+	}
+	return n, nil
+}
+
+// tokensOf returns the tokens of a question, without a member of its own those of the
+// defaults.
+func (d *Defaults) tokensOf(q *Question, dialect robots.Dialect) ([]string, error) {
+	if q.agent == nil {
+		return d.Agents, ask.CheckAgents(d.Agents, dialect)
+	}
+	var tokens []string
+	fits := true
+	if token, ok := decodeString(q.agent); ok {
+		tokens = []string{token}
+	} else if list := eachElement(q.agent, func(value []byte) {
+		token, ok := decodeString(value)
+		tokens = append(tokens, token)
+		fits = fits && ok
+	}); !list || !fits {
+		return nil, errors.New("agent is neither a string nor a list of strings")
+	}
+	for _, t := range tokens {
+		if names := ask.Listed(t); names != nil && !dialect.RawTokens {
+			return nil, fmt.Errorf("agent %s is a list in one string: give a list of strings, the most wanted first, as in %s", strconv.Quote(ask.Clip(t)), ask.AppendStrings(nil, names))
+		}
+	}
+	return tokens, nil
+}
+
+// wholeNumber reads a JSON number that is a number of bytes, however it is
+// written: 1e3 is 1000.
+func wholeNumber(text []byte) (int, error) {
+	n, err := strconv.ParseFloat(string(text), 64)
+	switch {
+	case n >= math.MaxInt:
+		return math.MaxInt, nil
+	case err == nil && n >= 0 && n == math.Trunc(n):
+		return int(n), nil
+	}
+	return 0, fmt.Errorf("is %s, not a number of bytes, 0 or more", ask.Clip(string(text)))
+}
