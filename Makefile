@@ -1,23 +1,26 @@
 # make help lists the targets. Go is enough; the race detector needs a C compiler too.
 MODULES  := $(patsubst %/go.mod,%,$(wildcard ./go.mod */go.mod))
 PACKAGES := $(subst ././,./,$(MODULES:%=./%/...))
-FUZZTIME ?= 200x
-WASMMAX  := 1048576
+FUZZTIME ?= 1000x
 # Most tests wait for servers and clocks, so more of them than cores run at a time.
 ABREAST  := -p 8 -parallel 8
+# The race detector takes ten times as long, and finds nothing where goroutines share nothing. These
+# packages have locks or goroutines; of the root it is an index that is built late (TestShared).
+SHARED    = $(shell grep -rlE --include='*.go' --exclude='*_test.go' '"sync(/atomic)?"|^\s*go ' cache cmd compare crawlers fetch fleet lint pace polite robotstest | xargs -n1 dirname | sort -u | sed 's|^|./|')
 # No folder gets into what Go builds, so that it is found in Go's cache for another clone too.
 export GOFLAGS := $(shell go env GOFLAGS) -trimpath
 LINT     := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
-.PHONY: help build quick test campaign fmt-check vet unit race fuzz wasm tidy-check tidy cross dist release release-check firstrun bench lint docs crawlers
+.PHONY: help build quick test campaign fmt-check vet unit race fuzz wasm tidy-check tidy cross dist image release release-check firstrun bench lint docs crawlers
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | awk -F'\t' '{printf "%-13s %s\n", $$1, $$2}'
-build: ## the program, bin/robots, without cgo as releases are: it starts in two thirds of the time
+build: ## the program, bin/robots, with the engine for browsers; without cgo as releases are: it starts in two thirds of the time
+	go run ./cmd/internal/server/pack -o cmd/internal/server/web/assets
 	CGO_ENABLED=0 go build -buildvcs=auto -o bin/ ./cmd/robots
 quick: ## build, vet and the short tests, in less than a minute once Go's cache is warm
 	go build $(PACKAGES)
 	go vet $(PACKAGES)
 	go test -short $(ABREAST) $(PACKAGES)
-test: fmt-check vet unit race wasm fuzz tidy-check ## what CI runs, some six minutes on two cores
+test: fmt-check vet unit race wasm fuzz tidy-check ## what CI runs, some four minutes on two cores
 	@echo "make test: all is well"
 campaign: ## the long runs of docs/long-runs.md, some hours; real files if ROBOTS_CORPUS names a folder of them
 	ROBOTS_CAMPAIGN=1 go test -count=1 -v -p 1 -timeout 6h $(PACKAGES)
@@ -30,14 +33,17 @@ vet: ## go vet, for 32 bits too
 unit: ## all tests with imports, examples and generated pages; prints what was counted
 	@t=$$(mktemp); echo "go test $(PACKAGES)"; go test -v $(ABREAST) $(PACKAGES) >$$t 2>&1; s=$$?; \
 	if [ $$s = 0 ]; then grep -E '^(ok|---)|^    [a-z_]*_test[.]go:[0-9]+: ' $$t; else grep -vE '^ *(=== |--- PASS)' $$t; fi; rm $$t; exit $$s
-race: ## the short tests under the race detector; says so if there is no C compiler
-	@if [ "$$(go env CGO_ENABLED)" = 1 ]; then set -x; ROBOTS_CORPUS= go test -race -short $(ABREAST) $(PACKAGES); else echo "race: skipped, no C compiler"; fi
-fuzz: ## every fuzz target for FUZZTIME: so many inputs, or a time such as 60s
-	@for d in $$(grep -rlE --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
-	for f in $$(go test -list '^Fuzz' $$d | grep ^Fuzz); do echo "fuzz $$d $$f $(FUZZTIME)"; \
-	out=$$(go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$d) || { echo "$$out"; exit 1; }; done; done
+race: ## the short tests of what goroutines share under the race detector; says so if there is no C compiler
+	@if [ "$$(go env CGO_ENABLED)" = 1 ]; then set -x; ROBOTS_CORPUS= go test -race -short -run TestShared . && \
+	ROBOTS_CORPUS= go test -race -short $(ABREAST) $(SHARED); else echo "race: skipped, no C compiler"; fi
+fuzz: ## every fuzz target for FUZZTIME: so many inputs, seeds included, or a time such as 60s that adds to what Go has kept
+	@t=$$(mktemp -d) && trap "rm -r $$t" EXIT && for d in $$(grep -rlE --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
+	case $(FUZZTIME) in *x) kept=$$t/kept/$$d;; *) kept=$$(go env GOCACHE)/fuzz/$$(go list $$d);; esac; \
+	(cd $$d && go test -c -fuzz=. -o $$t/test . && for f in $$($$t/test -test.list '^Fuzz'); do echo "fuzz $$d $$f $(FUZZTIME)"; \
+	out=$$($$t/test -test.run '^$$' -test.fuzz "^$$f\$$" -test.fuzztime $(FUZZTIME) -test.fuzzcachedir $$kept 2>&1) || { echo "$$out"; exit 1; }; \
+	done) || exit 1; done
 wasm: ## is the engine small enough for a browser?
-	@t=$$(mktemp -d) && GOOS=js GOARCH=wasm go build -trimpath -gcflags=all=-l -ldflags='-s -w' -o $$t/w ./testdata/wasm && n=$$(gzip -9c $$t/w | wc -c) && rm -r $$t && echo "wasm: $$n bytes gzipped, at most $(WASMMAX)" && test $$n -le $(WASMMAX)
+	go run ./cmd/internal/server/pack
 tidy-check: ## does each module stand without go.work too?
 	@.ci/tidy -check
 tidy: ## go.mod and go.sum of each module, as its code needs them
@@ -46,6 +52,9 @@ cross: ## the program for other systems
 	for t in linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64; do GOOS=$${t%/*} GOARCH=$${t#*/} go build -o /dev/null ./cmd/robots || exit 1; done
 dist: ## dist/: archives and packages of the commit that is checked out, bills of materials, sums
 	go run ./cmd/internal/dist -o dist
+image: ## bin/image/: what dist makes for this machine alone, with an OCI image, of the commit that is checked out
+	rm -rf bin/image
+	go run ./cmd/internal/dist -only linux/$(shell go env GOARCH) -o bin/image
 release: ## VERSION=v1.2.3: the commit and the tags of a version (CONTRIBUTING.md)
 	.ci/release $(VERSION)
 release-check: ## a release of this tree in a temporary repository, then go install, make build, make dist and dpkg
@@ -55,10 +64,12 @@ firstrun: ## what it costs to run the program from a fresh clone, in seconds of 
 bench: ## the measurements; BENCH='-corpus DIR -o results' for real files and a kept table
 	cd bench && go run . $(BENCH)
 lint: ## golangci-lint, downloaded by Go
-	for m in $(MODULES); do (cd $$m && $(LINT) run --config $(CURDIR)/.golangci.yml ./...) || exit 1; done
+	@s=0; for m in $(MODULES); do echo "lint $$m"; (cd $$m && $(LINT) run --config $(CURDIR)/.golangci.yml ./...) || s=1; done; exit $$s
 docs: ## the generated pages; ids of statements become links
 	go test -count=1 -run TestPage ./lint -update
 	go test -count=1 -run 'TestDialectPage|TestDocuments' . -update
 	go test -count=1 -run TestFaultPage ./fetch -update
+	go test -count=1 -run TestOperating ./cmd/robots -update
+	go test -count=1 -run TestAPIPage ./cmd/internal/server -update
 crawlers: ## names in files of ROBOTS_CORPUS that the directory of crawlers lacks, and entries not looked at for a year
 	go test -count=1 -v -run 'TestRealFiles|TestReview' ./crawlers -args -review

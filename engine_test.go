@@ -133,7 +133,7 @@ var testTokens = [][]string{{"abot"}, {"a"}, {"a", "abot"}, {"abot", "b"}, {"b2"
 
 // TestReference compares the engine with the reference on random files.
 func TestReference(t *testing.T) {
-	rounds := campaign.Size(300, 6000, 60_000)
+	rounds := campaign.Size(300, 2500, 60_000)
 	rng := rand.New(rand.NewPCG(9309, 2022))
 	checks, disallowed := 0, 0
 	for range rounds {
@@ -166,7 +166,7 @@ func TestReference(t *testing.T) {
 // with every one, otherwise with one in so many.
 func corpus(t testing.TB, fn func(name string, body []byte)) {
 	t.Helper()
-	campaign.Files(t, campaign.Size(32, 16, 1), fn)
+	campaign.Files(t, campaign.Size(64, 48, 1), fn)
 }
 
 // corpusPaths makes n paths, most of them from the rules of the file itself.

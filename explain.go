@@ -47,27 +47,38 @@ type Note struct {
 
 // Explain returns the verdict of Match with its whole derivation.
 func (r *Rules) Explain(p Path) Explanation {
+	e, _ := r.explain(p)
+	return e
+}
+
+// explain is Explain with the bytes of rules and path that its searches looked at.
+func (r *Rules) explain(p Path) (_ Explanation, work int) {
 	r = r.made()
-	e := Explanation{Verdict: r.Match(p), Path: p.raw, normal: r.dialect.normal(p, nil)}
+	e := Explanation{Path: p.raw, normal: r.dialect.normal(p, nil)}
+	var paths search
+	defer paths.done()
+	if p.raw == "" || r.user || r.noFile {
+		e.Verdict = r.Match(p)
+	} else {
+		e.Verdict = r.verdict(r.decideNormal(e.normal, &paths))
+	}
 	e.Normal = written(e.normal, r.dialect.Escapes)
 	r.explainState(&e)
 	if r.noFile || e.Verdict.Reason == ReasonInvalid {
 		e.step(outcome{reason: e.Verdict.Reason}.clause(), e.Verdict.sentence())
-		return e
+		return e, 0
 	}
 	r.explainFile(&e)
 	r.explainGroup(&e)
 	r.explainPath(&e)
-	var paths search
-	defer paths.done()
 	r.explainMatches(&e, &paths)
 	e.step(r.lastClause(&e), e.Verdict.String())
 	r.noteLines(&e)
 	r.noteAgents(&e)
-	r.noteRules(&e, &paths)
+	work = r.noteRules(&e, &paths)
 	r.noteRecords(&e)
 	sortNotes(e.Notes)
-	return e
+	return e, work
 }
 
 func (e *Explanation) step(clause, text string) {
@@ -77,8 +88,9 @@ func (e *Explanation) step(clause, text string) {
 // wholeFile is the offset of a note about no line.
 const wholeFile = -1
 
-// note adds a note on the line of an offset.
-func (e *Explanation) note(f *File, offset int, clause, text string) {
+// note adds a note on the line of an offset. Its text is made if there is room for it: a
+// hostile file has as many notes as lines.
+func (e *Explanation) note(f *File, offset int, clause string, text func() string) {
 	if len(e.Notes) == MaxNotes {
 		e.Dropped++
 		return
@@ -87,7 +99,7 @@ func (e *Explanation) note(f *File, offset int, clause, text string) {
 	if offset != wholeFile {
 		line = f.lineNumber(offset)
 	}
-	e.Notes = append(e.Notes, Note{line, clause, text})
+	e.Notes = append(e.Notes, Note{line, clause, text()})
 }
 
 func sortNotes(notes []Note) {
@@ -140,7 +152,7 @@ func (r *Rules) explainFile(e *Explanation) {
 		e.step(n.Clause, n.Text)
 	}
 	if n := r.file.kindNote(); n.Text != "" {
-		e.note(r.file, wholeFile, n.Clause, n.Text)
+		e.note(r.file, wholeFile, n.Clause, func() string { return n.Text })
 	}
 }
 
@@ -234,10 +246,22 @@ func (r *Rules) explainPath(e *Explanation) {
 	e.step(clause, "the path is compared as "+printable(e.Normal))
 }
 
+// explainMatches finds all rules that match. Of those of higher precedence than the rule
+// that decides the verdict says that they do not.
 func (r *Rules) explainMatches(e *Explanation, paths *search) {
+	if e.Verdict.Reason == ReasonNoRule {
+		return
+	}
 	var best *Rule
-	for rule := range r.All() {
-		if !paths.match(e.normal, rule.Pattern()) {
+	var shorter Match // the last whose reason is its weight, as many have the same
+	for i := range r.rules {
+		rule := Rule{rules: r, rule: r.rules[i]}
+		switch {
+		case best != nil || e.Verdict.Reason != ReasonRule:
+			if !paths.match(e.normal, r.pattern(&r.rules[i])) {
+				continue
+			}
+		case rule.rule != e.Verdict.Rule.rule:
 			continue
 		}
 		m := Match{Rule: rule}
@@ -246,14 +270,23 @@ func (r *Rules) explainMatches(e *Explanation, paths *search) {
 			best = &m.Rule
 			m.Won, m.Clause, m.Why = true, "PREC-01", "the only match, "+byteCount(rule.Weight())
 		case rule.Weight() < best.Weight():
-			m.Clause, m.Why = "PREC-01", byteCount(rule.Weight())+", shorter than "+strconv.Itoa(best.Weight())
+			if shorter.Why == "" || shorter.Rule.Weight() != rule.Weight() {
+				shorter = Match{Rule: rule, Why: byteCount(rule.Weight()) + ", shorter than " + strconv.Itoa(best.Weight())}
+			}
+			m.Clause, m.Why = "PREC-01", shorter.Why
 		case rule.Allows() != best.Allows():
 			m.Clause, m.Why = "PREC-02", "as long, but of equal rules the allow holds"
 		default:
-			m.Clause, m.Why = "PREC-04", "as long, but line "+strconv.Itoa(best.Line())+" comes first"
+			if shorter.Why == "" {
+				shorter = Match{Rule: *best, Why: "as long, but line " + strconv.Itoa(best.Line()) + " comes first"}
+			}
+			m.Clause, m.Why = "PREC-04", shorter.Why
 		}
 		if e.Verdict.Reason != ReasonRule {
 			m.Won, m.Clause, m.Why = false, r.lastClause(e), "not asked: "+e.Verdict.Reason.Sentence()
+		}
+		if n := len(e.Matches); n == cap(e.Matches) {
+			e.Matches = slices.Grow(e.Matches, 1+n) // there may be tens of thousands
 		}
 		if e.Matches = append(e.Matches, m); len(e.Matches) == 2 && e.Matches[0].Won {
 			e.Matches[0].Why = "the longest match, " + byteCount(best.Weight())
@@ -307,14 +340,16 @@ func (r *Rules) noteLines(e *Explanation) {
 		}
 		field, start, _ := f.read(l, d)
 		if run.joins(field, d) {
-			e.note(f, start, "D-07", "the rules below hold for this user-agent line and for those above it: only an Allow or a Disallow ends a list of user-agent lines")
+			e.note(f, start, "D-07", func() string {
+				return "the rules below hold for this user-agent line and for those above it: only an Allow or a Disallow ends a list of user-agent lines"
+			})
 		}
 		switch {
 		case field == FieldUserAgent:
 			inGroup = true
 		case (field == FieldAllow || field == FieldDisallow) && !inGroup:
 			if early++; early == 1 {
-				e.note(f, start, "GROUP-03", "rules before the first user-agent line hold for no crawler")
+				e.note(f, start, "GROUP-03", func() string { return "rules before the first user-agent line hold for no crawler" })
 			}
 		}
 		if !l.ambiguous {
@@ -324,10 +359,12 @@ func (r *Rules) noteLines(e *Explanation) {
 		would, _, _ := readLine(&GoogleCPP, f.body, from, to)
 		switch {
 		case to-from > d.MaxLineBytes && d.MaxLineBytes > 0:
-			e.note(f, from, "C-05", d.Name+" reads only the first "+byteCount(d.MaxLineBytes)+" of this line")
+			e.note(f, from, "C-05", func() string { return d.Name + " reads only the first " + byteCount(d.MaxLineBytes) + " of this line" })
 		case would == field || would == FieldUnknown || would == FieldNone:
 		case field == FieldNone || field == FieldUnknown:
-			e.note(f, from, "D-39", strconv.Quote(clip(f.body[from:to]))+" is no "+would.String()+" line for "+d.Name+", so it is skipped; google reads it as one")
+			e.note(f, from, "D-39", func() string {
+				return strconv.Quote(clip(f.body[from:to])) + " is no " + would.String() + " line for " + d.Name + ", so it is skipped; google reads it as one"
+			})
 		}
 	}
 }
@@ -371,7 +408,7 @@ func (r *Rules) noteAgents(e *Explanation) {
 		}
 		value := f.Text(l.span)
 		if d.namesAll(value) && r.agent.token == "" && d.ignoresStar(r.tokens) {
-			e.note(f, l.span.Start, "D-53", r.tokens[0]+" obeys only a group that names it, and never the group of *")
+			e.note(f, l.span.Start, "D-53", func() string { return r.tokens[0] + " obeys only a group that names it, and never the group of *" })
 		}
 		if d.namesAll(value) || slices.ContainsFunc(r.tokens, func(t string) bool { return d.names(value, t) }) {
 			continue
@@ -382,13 +419,17 @@ func (r *Rules) noteAgents(e *Explanation) {
 			}
 			switch {
 			case d.ExactCase && equalFold(value[:tokenLen(value)], t):
-				e.note(f, l.span.Start, "AGENT-03", d.Name+" compares letter case, so this line means another crawler than "+t)
+				e.note(f, l.span.Start, "AGENT-03", func() string { return d.Name + " compares letter case, so this line means another crawler than " + t })
 			case d.AgentMatch == AgentTokenCut && equalFold(value, t):
-				e.note(f, l.span.Start, "C-10", cutNote(d, value, t))
+				e.note(f, l.span.Start, "C-10", func() string { return cutNote(d, value, t) })
 			case foldContains(value, t):
-				e.note(f, l.span.Start, "AGENT-06", "names are compared whole, so "+printable(value)+" is another crawler than "+t)
+				e.note(f, l.span.Start, "AGENT-06", func() string {
+					return "names are compared whole, so " + printable(value) + " is another crawler than " + t
+				})
 			case len(value) >= 3 && foldContains(t, value):
-				e.note(f, l.span.Start, "AGENT-04", "this group is for "+printable(value)+"; if "+t+" falls back to it, give "+printable(value)+" as the second name")
+				e.note(f, l.span.Start, "AGENT-04", func() string {
+					return "this group is for " + printable(value) + "; if " + t + " falls back to it, give " + printable(value) + " as the second name"
+				})
 			}
 		}
 	}
@@ -414,11 +455,12 @@ func foldContains(s, part string) bool {
 }
 
 // noteRules names rules of the caller that can never match or nearly matched.
-func (r *Rules) noteRules(e *Explanation, normal *search) {
+// It returns the work of its searches and of normal, the one for the path.
+func (r *Rules) noteRules(e *Explanation, normal *search) (work int) {
 	f, d := r.file, r.dialect
 	for field, span := range r.walk() {
 		if (field == FieldAllow || field == FieldDisallow) && span.Start == span.End && (field == FieldAllow || !d.EmptyDisallowAllows) {
-			e.note(f, span.Start, "RULE-01", "a line "+field.title()+" without a path has no effect")
+			e.note(f, span.Start, "RULE-01", func() string { return "a line " + field.title() + " without a path has no effect" })
 		}
 	}
 	lower, rfcPath := lowerString(e.normal), RFC9309.normal(Path{e.Path}, nil)
@@ -435,30 +477,47 @@ func (r *Rules) noteRules(e *Explanation, normal *search) {
 	defer folded.done()
 	defer rfc.done()
 	defer inside.done()
+	matches := e.Matches // in the order of the rules
 	for i := range r.rules {
 		v := &r.rules[i]
 		p := r.pattern(v)
-		if normal.match(e.normal, p) {
+		if len(matches) > 0 && matches[0].Rule.rule == *v {
+			matches = matches[1:]
 			continue
 		}
 		rule := Rule{rules: r, rule: *v}
 		switch {
 		case p.text[0] != '/' && p.text[0] != '*':
 			if strings.Contains(p.text, "://") {
-				e.note(f, int(v.start), "D-09", rule.String()+" can never match: write only the path of the URL")
+				e.note(f, int(v.start), "D-09", func() string { return rule.String() + " can never match: write only the path of the URL" })
 			} else if p.text != "$" {
-				e.note(f, int(v.start), "D-09", rule.String()+" can never match, because a path begins with / or *; perhaps /"+printable(rule.Path())+" is meant")
+				e.note(f, int(v.start), "D-09", func() string {
+					return rule.String() + " can never match, because a path begins with / or *; perhaps /" + printable(rule.Path()) + " is meant"
+				})
 			}
-		case folded.match(lower, Pattern{text: lowerString(p.text)}):
-			e.note(f, int(v.start), "RULE-04", rule.String()+" would match if letter case did not count")
+		case (lower != e.normal || lowerString(p.text) != p.text) && folded.match(lower, Pattern{text: lowerString(p.text)}):
+			e.note(f, int(v.start), "RULE-04", func() string { return rule.String() + " would match if letter case did not count" })
 		case strings.HasSuffix(p.text, "$") && normal.match(e.normal, Pattern{text: p.text[:len(p.text)-1]}):
-			e.note(f, int(v.start), "MATCH-03", rule.String()+" matches only a URL that ends there")
+			e.note(f, int(v.start), "MATCH-03", func() string { return rule.String() + " matches only a URL that ends there" })
 		case strings.HasSuffix(p.text, "/") && inside.match(slashed, Pattern{text: p.text + "$"}):
-			e.note(f, int(v.start), "MATCH-05", rule.String()+" matches only what is inside the folder")
-		case d.Escapes != EscapesRFC && rfc.match(rfcPath, RFC9309.patternOf(rule.Path())):
-			e.note(f, int(v.start), "C-15", rule.String()+" would match if escapes were compared as RFC 9309 does")
+			e.note(f, int(v.start), "MATCH-05", func() string { return rule.String() + " matches only what is inside the folder" })
+		case d.Escapes != EscapesRFC && r.otherwise(e, rfc, rfcPath, rule, p):
+			e.note(f, int(v.start), "C-15", func() string { return rule.String() + " would match if escapes were compared as RFC 9309 does" })
 		}
 	}
+	work = normal.work + inside.work
+	for _, s := range []*search{folded, rfc} {
+		if s != normal {
+			work += s.work
+		}
+	}
+	return work
+}
+
+// otherwise reports whether a rule that does not match would as RFC 9309 compares escapes.
+func (r *Rules) otherwise(e *Explanation, rfc *search, path string, rule Rule, p Pattern) bool {
+	q := RFC9309.patternOf(rule.Path())
+	return (q.text != p.text || path != e.normal) && rfc.match(path, q)
 }
 
 // patternOf returns the pattern of a rule's value.
@@ -480,21 +539,23 @@ func (r *Rules) noteRecords(e *Explanation) {
 		}
 		rec := readRecord(field, r.file.Text(span))
 		if said := field.title() + " " + printable(rec.Value); rec.Problem == "" {
-			e.note(r.file, span.Start, "D-08", said+" belongs to user-agent line "+strconv.Itoa(agent))
+			e.note(r.file, span.Start, "D-08", func() string { return said + " belongs to user-agent line " + strconv.Itoa(agent) })
 		} else if rec.Usable {
-			e.note(r.file, span.Start, "D-35", said+": "+rec.Problem)
+			e.note(r.file, span.Start, "D-35", func() string { return said + ": " + rec.Problem })
 		} else {
 			clause := "D-35"
 			if field == FieldCrawlDelay {
 				clause = "D-44"
 			}
-			e.note(r.file, span.Start, clause, said+" is not used: "+rec.Problem)
+			e.note(r.file, span.Start, clause, func() string { return said + " is not used: " + rec.Problem })
 		}
 	}
 	_, inherited := r.members()
 	for _, span := range inherited {
 		if rec := readRecord(FieldCrawlDelay, r.file.Text(span)); rec.Usable {
-			e.note(r.file, span.Start, "SPEC 3.6", "Crawl-delay "+printable(rec.Value)+" of the group of * holds here too: the crawler's own group has none")
+			e.note(r.file, span.Start, "SPEC 3.6", func() string {
+				return "Crawl-delay " + printable(rec.Value) + " of the group of * holds here too: the crawler's own group has none"
+			})
 		}
 	}
 }

@@ -24,6 +24,10 @@ func TestWholeRules(t *testing.T) {
 				if v.Undefined != (reason == ReasonUndefined && !allowed) {
 					t.Errorf("%s, %v: undefined %v", d.Name, reason, v.Undefined)
 				}
+				notNow := reason == ReasonUnreachable || reason == ReasonRefused || reason == ReasonUndefined
+				if v.Undecided() != (notNow && !allowed) {
+					t.Errorf("%s, %v: undecided %v", d.Name, reason, v.Undecided())
+				}
 				if got := r.Allowed(self); got != (allowed || !d.MatchRobotsTxt && reason != ReasonInvalid) {
 					t.Errorf("%s, %v: /robots.txt %v", d.Name, reason, got)
 				}

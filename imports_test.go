@@ -44,6 +44,7 @@ var policy = map[string]row{
 	"lint":        {ours: []string{"", "compare"}},
 	"compare":     {ours: []string{""}},
 	"crawlers":    {ours: []string{""}},
+	"indexing":    {ours: []string{""}, mods: []string{"golang.org/x/net/html"}},  // the tokenizer
 	"fetch":       {ours: []string{""}, mods: []string{"golang.org/x/net/proxy"}}, // the client of SOCKS5
 	"cache":       {ours: []string{"", "fetch", "cache"}},
 	"cache/bolt":  {ours: []string{"", "fetch", "cache"}, mods: []string{"go.etcd.io/bbolt"}},

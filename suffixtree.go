@@ -29,6 +29,10 @@ const (
 
 // match is Pattern.match.
 func (s *search) match(path string, p Pattern) bool {
+	if star := strings.IndexByte(p.text, '*'); star < 0 || !strings.HasPrefix(path, p.text[:star]) {
+		s.work += len(p.text)
+		return star < 0 && p.match(path)
+	}
 	if s.plain(path) {
 		s.work += len(path) + len(p.text)
 		return p.match(path)
@@ -61,16 +65,13 @@ func (s *search) done() {
 	}
 }
 
-// walk is Pattern.match by the tree. Not exactly, it only bounds from below where
+// walk is Pattern.match by the tree, for a pattern with a star of which the path begins
+// with what stands before it. Not exactly, it only bounds from below where
 // a piece ends that occurs both before and after the one before it: that is
 // enough to see that most rules cannot match, and says nothing of the others.
 func (s *search) walk(pat string, exactly bool) (ok, exact bool) {
 	t := s.tree
 	star := strings.IndexByte(pat, '*')
-	if star < 0 || !strings.HasPrefix(t.path, pat[:star]) {
-		s.work += len(pat)
-		return Pattern{text: pat}.match(t.path), true
-	}
 	at := star // no piece to come begins before it
 	s.work += star + 1
 	pat = pat[star+1:]

@@ -33,6 +33,13 @@ func (v Verdict) Word() string {
 	}
 }
 
+// Undecided reports whether the answer is "not now" and not "no": it is for the
+// want of an answer that nothing is allowed. The State says when the site is asked
+// again.
+func (v Verdict) Undecided() bool {
+	return !v.Allowed && (v.Reason == ReasonUnreachable || v.Reason == ReasonRefused || v.Reason == ReasonUndefined)
+}
+
 // String says the verdict in one line:
 //
 //	disallowed by line 14: Disallow: /*?sort=

@@ -1,6 +1,7 @@
 package robots
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"math/rand/v2"
@@ -19,8 +20,8 @@ func steps(f hostile.Family, size, length int) int {
 	path := f.Text(length)
 	body := f.File(size, path)
 	r := Parse(body).Rules(RFC9309, "x")
-	_, s := r.scan(path, FieldNone)
-	return 1000 * s.work / (len(body) + len(path))
+	_, work := r.scan(path, FieldNone)
+	return 1000 * work / (len(body) + len(path))
 }
 
 // mostSteps bounds them: the path is looked at searchLimit times before there is
@@ -68,6 +69,32 @@ func TestWorst(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// TestWorstExplained: an explanation looks at no more than a first match may, in any dialect and
+// whatever makes rules match nearly.
+func TestWorstExplained(t *testing.T) {
+	size, length := 32_000, 8_192
+	worst := 0
+	for _, f := range append(hostile.Seeds(), hostile.Worst()...) {
+		path := f.Text(length)
+		body := f.File(size, path)
+		for _, d := range []Dialect{RFC9309, Google, GoogleCPP} {
+			for _, end := range []string{"", "/", "$"} {
+				lines := bytes.ReplaceAll(body, []byte("\n"), []byte(end+"\n"))
+				r := Parse(append([]byte("User-agent: x\n"), lines...)).Rules(d, "x")
+				e, work := r.explain(Path{path})
+				per := 1000 * work / (len(lines) + len(path))
+				if worst = max(worst, per); per > mostSteps {
+					t.Errorf("%s, rules ending with %q: %d steps per 1,000 bytes: %+v", d.Name, end, per, f)
+				}
+				if v := r.Match(Path{path}); v.String() != e.Verdict.String() {
+					t.Errorf("%s: %v explained as %v", d.Name, v, e.Verdict)
+				}
+			}
+		}
+	}
+	t.Logf("an explanation takes up to %d steps per 1,000 bytes", worst)
 }
 
 // fuzzed returns paths that the fuzzer has kept.

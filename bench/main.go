@@ -65,12 +65,12 @@ func main() {
 		sets = append([]*set{newSet("corpus", bodies, *seed)}, sets...)
 	}
 	if *passes > 0 {
-		make := map[string]func(*set) *work{"oneshot": oneShot, "oneshot-url": oneShotURL, "askable": askable, "url": cutURLs}[*kind]
-		if make == nil {
+		row := map[string]func(*set) *work{"oneshot": oneShot, "oneshot-url": oneShotURL, "askable": askable, "url": cutURLs}[*kind]
+		if row == nil {
 			fmt.Fprintln(os.Stderr, "bench: -work is oneshot, oneshot-url, askable or url")
 			os.Exit(2)
 		}
-		w := make(sets[0].only(0, *most))
+		w := row(sets[0].only(0, *most))
 		for _, e := range w.engines {
 			for i := range *passes {
 				if e.name == *name {

@@ -12,6 +12,7 @@ import (
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cache/cachetest"
 	"github.com/robotskit/robots/fetch"
+	"github.com/robotskit/robots/internal/campaign"
 )
 
 // wallClock is a wall clock that jumps.
@@ -39,7 +40,7 @@ func TestJumps(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(7, 8))
 			n := 0
-			for range 3000 {
+			for range campaign.Size(300, 2000, 10_000) {
 				wall := &wallClock{}
 				s := &site{t: t, wall: time.Now, jumps: true} // judged by the true time
 				fetcher := fetcherFunc(func(ctx context.Context, o robots.Origin) (*fetch.Record, error) {

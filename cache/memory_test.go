@@ -11,6 +11,7 @@ import (
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cache/cachetest"
 	"github.com/robotskit/robots/fetch"
+	"github.com/robotskit/robots/internal/campaign"
 )
 
 type counted struct{ *cache.Memory }
@@ -24,6 +25,9 @@ func TestMemoryConformance(t *testing.T) {
 // TestMemorySize holds the estimate of sizeOf against the runtime's own count. What
 // a reader grew and did not fill does not stay, in a record or in its last good copy.
 func TestMemorySize(t *testing.T) {
+	if campaign.Race {
+		t.Skip("the race detector has memory of its own")
+	}
 	outage := func(r *fetch.Record, body, good []byte) {
 		r.Outcome, r.Cause, r.Status, r.Body = fetch.Unreachable, fetch.ServerError, 500, body
 		r.LastGood = &fetch.Copy{Outcome: fetch.Success, Cause: fetch.OK, URL: r.URL, Body: good}

@@ -223,7 +223,7 @@ func record(origin robots.Origin, b *behaviour, at time.Time) *fetch.Record {
 // and then for up to ten weeks or every day for as long, with pauses of weeks,
 // against the model in every dialect.
 func TestOutages(t *testing.T) {
-	timelines := campaign.Size(5_000, 20_000, 100_000)
+	timelines := campaign.Size(1_000, 8_000, 100_000)
 	const (
 		shards = 4
 		bubble = 250 // histories in one bubble, whose clock has 262 years

@@ -884,7 +884,7 @@ func TestTorture(t *testing.T) {
 				mu.Lock()
 				most = max(most, calls)
 				mu.Unlock()
-				step := campaign.Size(29, 7, 1)
+				step := campaign.Size(59, 7, 1)
 				for n := 1; n <= calls; n += step {
 					for w := range ways {
 						if w == overtaken && tortures[i].name == "clock that jumps" {

@@ -31,11 +31,11 @@ type Made[T any] struct {
 	From, Until time.Time
 }
 
-// NewView returns a view of the records of c. The function make is called with a
+// NewView returns a view of the records of c. The function build is called with a
 // record as Get returns it and with the present time; it must be safe for concurrent
 // use and give the same for the same record from Made.From until Made.Until.
-func NewView[T any](c *Cache, make func(r *fetch.Record, now time.Time) Made[T]) *View[T] {
-	return &View[T]{cache: c, make: make}
+func NewView[T any](c *Cache, build func(r *fetch.Record, now time.Time) Made[T]) *View[T] {
+	return &View[T]{cache: c, make: build}
 }
 
 // Get returns the record of an origin, as Cache.Get does and with its errors, and

@@ -60,7 +60,7 @@ func TestViewLaw(t *testing.T) {
 	jumps := []time.Duration{30 * time.Second, -30 * time.Second, 2 * hour, -2 * hour, 40 * day, -40 * day}
 	asked, made := 0, int64(0)
 	const bubble = 100
-	for first := range campaign.Size(200, 1_000, 40_000) / bubble {
+	for first := range campaign.Size(100, 600, 40_000) / bubble {
 		synctest.Test(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(uint64(first), 28))
 			for range bubble {

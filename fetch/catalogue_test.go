@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/internal/campaign"
 )
 
 var update = flag.Bool("update", false, "rewrite the generated page of docs/")
@@ -126,6 +127,9 @@ func TestFaults(t *testing.T) {
 			names[f.id()] = true
 			if slow := f.within != atOnce || f.byteCount > few; slow && testing.Short() && f.area == "http2" && strings.Contains(f.name, ", ") {
 				continue // as over HTTP/1
+			}
+			if campaign.Race && f.byteCount >= upToFile {
+				continue // one goroutine reads megabytes
 			}
 			t.Run(f.id(), func(t *testing.T) {
 				t.Parallel()
@@ -252,7 +256,8 @@ func (f *fault) run(t *testing.T) {
 		return (r.Cause == f.cause || f.or != CauseNone && r.Cause == f.or) && r.Outcome == f.cause.Outcome()
 	}
 	timeLimits := []Cause{DNSTimeout, ConnectTimeout, TLSTimeout, HeaderTimeout, TooSlow, Timeout}
-	late := !expected() && slices.Contains(timeLimits, r.Cause) // a busy machine may miss the short limits of these tests
+	inTime := !slices.Contains(timeLimits, r.Cause) && (r.Cause != ProxyFailed || r.Detail != "no answer in time")
+	late := !expected() && !inTime // a busy machine may miss the short limits of these tests
 	if late && !slices.Contains(timeLimits, f.cause) {
 		late, stalls = false, time.Minute
 		r = f.fetch(t, patient)

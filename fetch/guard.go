@@ -30,6 +30,10 @@ type Guard struct {
 	AllowNAT64 bool
 	// Deny lists further networks, such as the public addresses of the caller.
 	Deny []netip.Prefix
+	// Allow lists addresses that are permitted at these ports alone, whatever their
+	// network: servers of the caller's own. Addresses of cloud metadata services and
+	// ports of other protocols stay refused.
+	Allow []netip.AddrPort
 }
 
 // reserved is one entry of the registries, or one of ours.
@@ -158,10 +162,21 @@ func (g Guard) Check(at netip.AddrPort) error {
 	if err := checkPort(at); err != nil {
 		return err
 	}
-	if why := g.reserved(at.Addr()); why != "" {
+	if why := g.reserved(at.Addr()); why != "" && !g.allows(at) {
 		return &RefusedError{Address: at, Why: why}
 	}
 	return nil
+}
+
+// allows reports whether an address is one of Allow.
+func (g Guard) allows(at netip.AddrPort) bool {
+	at = netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
+	for i := range metadata {
+		if metadata[i].address == at.Addr() {
+			return false
+		}
+	}
+	return slices.Contains(g.Allow, at)
 }
 
 // checkName is Check for a host whose address only a proxy will know: of an

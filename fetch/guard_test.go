@@ -270,3 +270,20 @@ func TestGuardFTPData(t *testing.T) {
 		t.Errorf("%d data connections went to another host", n)
 	}
 }
+
+// TestGuardAllow: an address that is allowed is so at its port alone.
+func TestGuardAllow(t *testing.T) {
+	g := Guard{Allow: []netip.AddrPort{
+		netip.MustParseAddrPort("127.0.0.1:4001"), netip.MustParseAddrPort("[::1]:4001"), netip.MustParseAddrPort("127.0.0.1:25"),
+		netip.MustParseAddrPort("169.254.169.254:80"),
+	}}
+	for at, want := range map[string]bool{
+		"127.0.0.1:4001": true, "[::ffff:127.0.0.1]:4001": true, "[::1]:4001": true,
+		"127.0.0.1:4002": false, "127.0.0.2:4001": false, "10.0.0.1:4001": false,
+		"127.0.0.1:25": false, "169.254.169.254:80": false, "192.0.2.1:4001": false,
+	} {
+		if err := g.Check(netip.MustParseAddrPort(at)); (err == nil) != want {
+			t.Errorf("%s: got %v", at, err)
+		}
+	}
+}

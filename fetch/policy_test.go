@@ -134,6 +134,7 @@ func TestOutage(t *testing.T) {
 // the record, the dialect and the policy. It has both ends for a reason: at either the
 // rules of some record change.
 func TestSpan(t *testing.T) {
+	campaign.OneGoroutine(t)
 	rng := rand.New(rand.NewPCG(28, 54))
 	some := func(most time.Duration) time.Duration { return time.Duration(rng.Int64N(int64(most))) }
 	causes := []Cause{OK, ClientError, ServerError, TooManyRequests, Timeout, DNSFailure, AddressRefused}

@@ -3,6 +3,7 @@ package fetch
 import (
 	"crypto/sha256"
 	"iter"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -110,6 +111,19 @@ func (h Hop) Took() time.Duration { return h.DNS + h.Connect + h.TLS + h.Header 
 
 // Redirects returns the number of redirects that were followed.
 func (r *Record) Redirects() int { return max(len(r.Hops)-1, 0) }
+
+// Addr returns the address that the site answered at, at the first hop, as a redirect leads
+// to others (D-57). It is the zero Addr if nothing answered, or a proxy did.
+func (r *Record) Addr() netip.Addr {
+	if len(r.Hops) == 0 {
+		return netip.Addr{}
+	}
+	at, err := netip.ParseAddrPort(r.Hops[0].Address)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return at.Addr().Unmap().WithZone("")
+}
 
 // Took returns how long the fetch took, waits for a place included (Options.PerAddress).
 func (r *Record) Took() time.Duration { return r.Fetched.Sub(r.Started) }

@@ -9,6 +9,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -60,6 +61,28 @@ func TestVsftpd(t *testing.T) {
 	}
 }
 
+// vsftpd draws the port of each file itself, by default from all over 1023. The guard
+// refuses those of other protocols (badPorts), and other tests take and leave what the
+// system gives them. So it draws from a range between these two, and listens above that.
+const vsftpdPorts, vsftpdSpan = 20_000, 5_000
+
+var vsftpds atomic.Int64 // ports to listen at that were tried
+
+// vsftpdPort returns a free port. Nobody else is given it before vsftpd listens there.
+func vsftpdPort(t *testing.T) int {
+	t.Helper()
+	for range vsftpdSpan {
+		port := vsftpdPorts + vsftpdSpan + int(int64(os.Getpid())*8+vsftpds.Add(1))%vsftpdSpan
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			l.Close()
+			return port
+		}
+	}
+	t.Skipf("no free port from %d on", vsftpdPorts+vsftpdSpan)
+	return 0
+}
+
 // serveVsftpd runs vsftpd over a folder of its own until the test ends.
 func serveVsftpd(t *testing.T, program, file, settings string) int {
 	t.Helper()
@@ -80,15 +103,11 @@ func serveVsftpd(t *testing.T, program, file, settings string) int {
 	}
 	os.Chmod(filepath.Join(root, "public"), 0o555)
 	t.Cleanup(func() { os.Chmod(filepath.Join(root, "public"), 0o755) })
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	l.Close()
+	port := vsftpdPort(t)
 	config := filepath.Join(root, "vsftpd.conf")
 	text := fmt.Sprintf("listen=YES\nlisten_address=127.0.0.1\nlisten_port=%d\nbackground=NO\nanonymous_enable=YES\nlocal_enable=NO\n"+
-		"anon_root=%s\nsecure_chroot_dir=%s\nseccomp_sandbox=NO\nxferlog_enable=NO\n", port, filepath.Join(root, "public"), filepath.Join(root, "empty"))
+		"anon_root=%s\nsecure_chroot_dir=%s\nseccomp_sandbox=NO\nxferlog_enable=NO\n"+
+		"pasv_min_port=%d\npasv_max_port=%d\n", port, filepath.Join(root, "public"), filepath.Join(root, "empty"), vsftpdPorts, vsftpdPorts+vsftpdSpan-1)
 	if os.Geteuid() != 0 {
 		text += "run_as_launching_user=YES\n"
 	}

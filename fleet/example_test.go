@@ -2,7 +2,11 @@ package fleet_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log"
+	"net/http"
+	"net/http/httptest"
 	"os"
 
 	"github.com/robotskit/robots/fleet"
@@ -10,18 +14,33 @@ import (
 )
 
 // A worker of a fleet: what one has fetched all know, and all keep one pace. It needs
-// a Redis, whose password comes from the environment.
+// a Redis, whose URL and password come from the environment.
 func Example() {
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			fmt.Fprint(w, "User-agent: *\nDisallow: /private/\n")
+		}
+	}))
+	defer site.Close()
+
 	ctx := context.Background()
-	f, err := fleet.Open(ctx, "rediss://crawler@redis.example:6379", fleet.Options{Password: os.Getenv("REDIS_PASSWORD")})
+	f, err := fleet.Open(ctx, os.Getenv("REDIS_URL"), fleet.Options{Password: os.Getenv("REDIS_PASSWORD")})
 	if err != nil {
 		log.Fatal(err) // one sentence, such as which right the user lacks
 	}
 	defer f.Close()
-	client := polite.Client("MyBot", polite.Options{Fleet: f})
-	resp, err := client.Get("https://example.com/page")
-	if err != nil {
-		log.Fatal(err)
+	client := polite.Client("MyBot", polite.Options{Fleet: f, AllowPrivate: true}) // the site is on this machine
+	for _, path := range []string{"/page", "/private/diary"} {
+		resp, err := client.Get(site.URL + path)
+		var no *polite.DisallowedError
+		if errors.As(err, &no) {
+			fmt.Println(path, no.Verdict)
+			continue
+		}
+		if err != nil {
+			log.Fatal(err)
+		}
+		resp.Body.Close()
+		fmt.Println(path, resp.Status)
 	}
-	defer resp.Body.Close()
 }

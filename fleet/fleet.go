@@ -3,6 +3,7 @@ package fleet
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	_ "embed"
 	"errors"
@@ -59,6 +60,7 @@ type Options struct {
 // A Fleet is what a worker shares with the others. It is safe for concurrent use.
 type Fleet struct {
 	client  rueidis.Client
+	head    string // of all keys
 	shared  *cacheredis.Store
 	store   cache.Store
 	limiter *paceredis.Limiter
@@ -96,6 +98,7 @@ func (f *Fleet) setUp(ctx context.Context, server, prefix string, o Options) err
 	if err != nil {
 		return err
 	}
+	f.head = head
 	if err := rights(ctx, f.client, head); err != nil {
 		return fmt.Errorf("%s: %w", server, err)
 	}
@@ -326,6 +329,31 @@ func (f *Fleet) Limiter() pace.Limiter {
 		return nil
 	}
 	return f.limiter
+}
+
+// secretBytes is the length of a secret.
+const secretBytes = 32
+
+// Secret returns 32 random bytes that all workers of the fleet have and nobody else who
+// may not read its keys: the first who asks makes them. A server that lost its memory
+// gets others. The error says that the server did not answer, or holds something else.
+func (f *Fleet) Secret(ctx context.Context) ([]byte, error) {
+	own := make([]byte, secretBytes)
+	_, _ = rand.Read(own) // which never fails
+	key := f.head + "secret"
+	err := f.client.Do(ctx, f.client.B().Set().Key(key).Value(string(own)).Nx().Build()).Error()
+	if err != nil && !rueidis.IsRedisNil(err) {
+		return nil, fmt.Errorf("the fleet's secret: %w", err)
+	}
+	// What is there counts, also where the reply to the first call was lost.
+	secret, err := f.client.Do(ctx, f.client.B().Get().Key(key).Build()).ToString()
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the fleet's secret: %w", err)
+	case len(secret) != secretBytes:
+		return nil, fmt.Errorf("the fleet's secret, key %s, has %d bytes and not %d: delete it, and a new one is made", key, len(secret), secretBytes)
+	}
+	return []byte(secret), nil
 }
 
 // DownSince returns since when Redis has not answered, the zero time while it does.

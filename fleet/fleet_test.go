@@ -393,6 +393,30 @@ func TestBegin(t *testing.T) {
 	}
 }
 
+// TestSecret: all workers of a fleet have one secret, other fleets on the server another.
+func TestSecret(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t, redistest.Options{})
+	secret := func(prefix string) string {
+		b, err := open(t, s.URL(), fleet.Options{Prefix: prefix}).Secret(t.Context())
+		if err != nil || len(b) != 32 {
+			t.Fatalf("%x, %v", b, err)
+		}
+		return string(b)
+	}
+	first := secret("")
+	if again := secret(""); again != first {
+		t.Errorf("two workers have two secrets")
+	}
+	if other := secret("other"); other == first {
+		t.Errorf("two fleets have one secret")
+	}
+	s.Do("SET", "{robots}:secret", "short")
+	if b, err := open(t, s.URL(), fleet.Options{}).Secret(t.Context()); err == nil || !strings.Contains(err.Error(), "{robots}:secret") {
+		t.Errorf("a secret of 5 bytes: %x, %v, want an error that names the key", b, err)
+	}
+}
+
 // TestSentinelPassword: sentinels have a password of their own, and are asked
 // with that and no other.
 func TestSentinelPassword(t *testing.T) {

@@ -277,17 +277,17 @@ func repeatedUserAgent(p *pass) {
 func blankAfterAgent(p *pass) {
 	var agent, blank robots.Line
 	for _, l := range p.lines {
-		switch {
-		case l.Field == robots.FieldUserAgent:
+		switch l.Field {
+		case robots.FieldUserAgent:
 			if blank.Number > 0 {
 				p.blankNote(agent, blank, l)
 			}
 			agent, blank = l, robots.Line{}
-		case l.Field == robots.FieldNone:
+		case robots.FieldNone:
 			if agent.Number > 0 && strings.Trim(p.text(l.Span), " \t") == "" && blank.Number == 0 {
 				blank = l
 			}
-		case l.Field == robots.FieldUnknown || l.Field == robots.FieldSitemap:
+		case robots.FieldUnknown, robots.FieldSitemap:
 		default:
 			if blank.Number > 0 && isRule(l.Field) {
 				p.blankNote(agent, blank, l)

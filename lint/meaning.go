@@ -294,11 +294,10 @@ func secretInPath(p *pass) {
 	p.paths(func(l robots.Line, path string) {
 		low := strings.ToLower(strings.TrimRight(path, "*$"))
 		for _, s := range secrets {
-			i := strings.Index(low, s)
-			if i < 0 {
+			_, rest, found := strings.Cut(low, s)
+			if !found {
 				continue
 			}
-			rest := low[i+len(s):]
 			if rest != "" && rest[0] != '/' && rest[0] != '.' && rest[0] != '*' && s != "/.ht" {
 				continue
 			}

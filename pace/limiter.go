@@ -110,6 +110,29 @@ type Limiter interface {
 	Done(ctx context.Context, g Grant, r Result) error
 }
 
+// A Lender is a Limiter that also gives grants to somebody outside the process, such
+// as the client of a service. Local and the limiter of pace/redis are ones.
+type Lender interface {
+	Limiter
+
+	// Lend is Reserve for a grant that may be under way for hold after its start, in
+	// place of Options.GrantTimeout. It belongs to no process: it outlives the one that
+	// gave it, if the state does, and any limiter on the same state takes it back. One
+	// that is not given back by then counts as a request that timed out
+	// (Result.Timeout). A Done for one that has ended, or was given back, does nothing.
+	// A hold counts in whole seconds, rounded up, from one up to MaxHold.
+	Lend(ctx context.Context, key Key, s *Schedule, within, hold time.Duration) (Grant, error)
+}
+
+// MaxHold is the longest time for which a grant is lent.
+const MaxHold = 12 * time.Hour
+
+// HoldSeconds returns the whole seconds for which a Lender lends for a hold.
+func HoldSeconds(hold time.Duration) int {
+	hold = min(max(hold, time.Second), MaxHold)
+	return int((hold + time.Second - 1) / time.Second)
+}
+
 // A Key names what is paced: an origin, and the IP address that answers for it,
 // the zero netip.Addr until it is known.
 type Key struct {

@@ -3,6 +3,7 @@ package pace
 import (
 	"context"
 	"hash/maphash"
+	"math/rand/v2"
 	"net/netip"
 	"slices"
 	"sync"
@@ -29,7 +30,7 @@ type Local struct {
 	room       moment // when full: the first moment at which a state may be useless
 }
 
-var _ Limiter = (*Local)(nil)
+var _ Lender = (*Local)(nil)
 
 // NewLocal returns a limiter for one process. The error is about the options, in
 // one sentence.
@@ -106,6 +107,7 @@ type active struct {
 type grant struct {
 	id    uint64
 	start moment
+	end   moment // if nobody gives it back
 	last  moment // of the origin before, which comes back if the grant is not used
 	addr  id     // zero without a pace of the address
 }
@@ -127,8 +129,24 @@ func (l *Local) NotBefore(ctx context.Context, key Key, s *Schedule) (Turn, erro
 	return l.decide(key, s, nil).turn(), nil
 }
 
+// lentGrant marks the ids of grants that are lent: their first three bits are 001. The rest
+// of one is random, so that a limiter of another process does not take it for one of its
+// own. Other limiters give ids that begin with 01 and 1.
+const lentGrant = 1 << 61
+
+func isLent(id uint64) bool { return id>>61 == 1 }
+
 // Reserve grants the next start if it is at most within from now.
 func (l *Local) Reserve(ctx context.Context, key Key, s *Schedule, within time.Duration) (Grant, error) {
+	return l.reserve(ctx, key, s, within, l.options.GrantTimeout, 0)
+}
+
+// Lend is Reserve for somebody outside the process. A lent grant ends with the Local.
+func (l *Local) Lend(ctx context.Context, key Key, s *Schedule, within, hold time.Duration) (Grant, error) {
+	return l.reserve(ctx, key, s, within, time.Duration(HoldSeconds(hold))*time.Second, lentGrant)
+}
+
+func (l *Local) reserve(ctx context.Context, key Key, s *Schedule, within, hold time.Duration, mark uint64) (Grant, error) {
 	if err := ended(ctx, key); err != nil {
 		return Grant{}, err
 	}
@@ -139,11 +157,17 @@ func (l *Local) Reserve(ctx context.Context, key Key, s *Schedule, within time.D
 	if waited || !d.startsBy(d.now.Add(max(within, 0))) {
 		return Grant{Key: key, Turn: d.turn()}, nil
 	}
-	return l.grant(d), nil
+	return l.grant(d, hold, mark), nil
 }
 
 // Valid reports whether a request may still start on a grant.
 func (l *Local) Valid(g Grant) bool {
+	if isLent(g.ID) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		a := l.active[idOf(l, g.Key.Origin)]
+		return a != nil && slices.ContainsFunc(a.grants, func(h grant) bool { return h.id == g.ID && h.end > l.moment(l.options.Now()) })
+	}
 	return g.OK() && l.options.Now().Sub(g.Start) < l.options.GrantTimeout
 }
 
@@ -168,7 +192,7 @@ func (l *Local) Wait(ctx context.Context, key Key, s *Schedule) (Grant, error) {
 			d := l.decide(key, s, w)
 			switch {
 			case watches && d.startsBy(d.now):
-				return l.grant(d), nil
+				return l.grant(d, l.options.GrantTimeout, 0), nil
 			case limited && d.start.After(deadline):
 				return Grant{}, &LateError{Key: key, Turn: d.turn()}
 			case watches:
@@ -213,7 +237,7 @@ func (l *Local) pause(d *decision) time.Duration {
 	pause := d.start.Sub(d.now)
 	if d.state.Busy {
 		for _, g := range d.active.grants {
-			pause = min(pause, time.Duration(g.start-d.at)+l.options.GrantTimeout)
+			pause = min(pause, time.Duration(g.end-d.at))
 		}
 	}
 	return min(max(pause, time.Nanosecond), longestSleep)
@@ -370,22 +394,27 @@ func (l *Local) lookAtAddress(d *decision, w *waiter) {
 // endLost ends the grants that nobody gave back in time.
 func (l *Local) endLost(origin id, a *active, at moment) {
 	a.grants = slices.DeleteFunc(a.grants, func(g grant) bool {
-		end := after(g.start, l.options.GrantTimeout)
-		if end > at {
+		if g.end > at {
 			return false
 		}
-		l.touch(origin, end, a.slowest)
+		l.touch(origin, g.end, a.slowest)
+		if isLent(g.id) {
+			l.answered(origin, g.end, Result{Timeout: true})
+		}
 		return true
 	})
 }
 
-// grant hands out the start of a decision.
-func (l *Local) grant(d *decision) Grant {
+// grant hands out the start of a decision, for hold after it. The mark is lentGrant or 0.
+func (l *Local) grant(d *decision, hold time.Duration, mark uint64) Grant {
 	turn := d.turn()
 	a := l.activate(d.origin)
 	start := d.moment(turn.Start)
 	l.grants++
-	g := grant{id: l.grants, start: start, last: never, addr: d.addr}
+	g := grant{id: l.grants, start: start, end: after(start, hold), last: never, addr: d.addr}
+	if mark != 0 {
+		g.id = mark | rand.Uint64N(mark)
+	}
 	if s, known := l.sites[d.origin]; known {
 		g.last = s.last
 	}
@@ -407,18 +436,23 @@ func (l *Local) Done(_ context.Context, g Grant, r Result) error {
 	defer l.mu.Unlock()
 	origin, now := idOf(l, g.Key.Origin), l.moment(l.options.Now())
 	slowest := DefaultMaxCrawlDelay // of a grant that is long forgotten
+	lent := isLent(g.ID)
 	if a := l.active[origin]; a != nil {
 		slowest = a.slowest
+		if lent {
+			l.endLost(origin, a, now)
+		}
 		if i := slices.IndexFunc(a.grants, func(h grant) bool { return h.id == g.ID }); i >= 0 {
 			if r.Unused {
 				l.untouch(origin, a.grants[i])
 			}
 			a.grants = slices.Delete(a.grants, i, i+1)
+			lent = false
 		}
 		a.signal()
 		l.retire(origin, a)
 	}
-	if r.Unused {
+	if r.Unused || lent { // lent, and not under way any more
 		return nil
 	}
 	if _, known := l.sites[origin]; !known && l.full(now) {

@@ -212,3 +212,25 @@ func BenchmarkIdle(b *testing.B) {
 		runtime.KeepAlive(l)
 	}
 }
+
+// TestForeignGrants: what a site answered to a grant of another limiter counts, whatever its
+// id: that of pace/redis tells its own Local of every end.
+func TestForeignGrants(t *testing.T) {
+	origin, _, err := robots.ParseURL("http://foreign.example/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := pace.Key{Origin: origin}
+	for _, id := range []uint64{1 << 20, 1 << 62, 1<<62 | 1<<61 | 5, 1<<63 | 1<<61, 1<<63 | 7} {
+		l, err := pace.NewLocal(pace.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Done(t.Context(), pace.Grant{ID: id, Key: key}, pace.Result{Status: 503, RetryAfter: time.Hour}); err != nil {
+			t.Fatal(err)
+		}
+		if turn, err := l.NotBefore(t.Context(), key, nil); err != nil || time.Until(turn.Start) < 30*time.Minute {
+			t.Errorf("the Retry-After for grant %x is forgotten: %v, %v", id, turn, err)
+		}
+	}
+}

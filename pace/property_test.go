@@ -162,7 +162,7 @@ func (d *declaration) soonerThan(u, t, last time.Time, r *rand.Rand) (time.Time,
 // permits it, nothing sooner was permitted, and of every rate no period of its
 // length holds more than its number of starts made while it was in force.
 func TestObedience(t *testing.T) {
-	hours := campaign.Size(5_000, 50_000, 1_000_000)
+	hours := campaign.Size(2_000, 25_000, 1_000_000)
 	const each = 50 // hours of a host
 	hosts := (hours + each - 1) / each
 	var next, starts, waits, closed atomic.Int64

@@ -222,13 +222,7 @@ func (e *DisallowedError) Error() string {
 // Undecided reports whether the answer is "not now" and not "no": robots.txt
 // could not be fetched, and what it says is not known. The verdict's State says
 // when it is asked for again.
-func (e *DisallowedError) Undecided() bool {
-	switch e.Verdict.Reason {
-	case robots.ReasonUnreachable, robots.ReasonUndefined, robots.ReasonRefused:
-		return true
-	}
-	return false
-}
+func (e *DisallowedError) Undecided() bool { return e.Verdict.Undecided() }
 
 type userKey struct{}
 
@@ -437,21 +431,16 @@ type addresses struct {
 const maxAddresses = 1 << 17
 
 // get returns the address of an origin: that of the last connection for a page, and
-// before any the one that the fetch of its robots.txt was answered by, at its first
-// hop, as a redirect leads to others (D-57). The zero Addr if nobody knows: then the
-// origin alone is paced.
+// before any the one that the fetch of its robots.txt was answered by (D-57). The zero Addr
+// if nobody knows: then the origin alone is paced.
 func (a *addresses) get(origin robots.Origin, r *fetch.Record) netip.Addr {
 	a.mu.Lock()
 	addr := a.known[origin]
 	a.mu.Unlock()
-	if addr.IsValid() || len(r.Hops) == 0 {
+	if addr.IsValid() {
 		return addr
 	}
-	at, err := netip.ParseAddrPort(r.Hops[0].Address)
-	if err != nil { // nothing answered, or a proxy did
-		return addr
-	}
-	return at.Addr().Unmap().WithZone("")
+	return r.Addr()
 }
 
 func (a *addresses) learn(origin robots.Origin, remote net.Addr) {

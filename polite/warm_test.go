@@ -255,7 +255,7 @@ func TestPlain(t *testing.T) {
 			continue
 		}
 		plains++
-		u, err := url.Parse(scheme + "://" + host) //nolint:forbidigo // what it reads is the question
+		u, err := url.Parse(scheme + "://" + host)
 		if again, _, err2 := robots.ParseURL(origin.Scheme() + "://" + host); err != nil || u.Host != host || u.User != nil || err2 != nil || again != origin {
 			t.Fatalf("%q is plain for %s; net/url reads %+v, %v; ParseURL %v, %v", rawURL, origin, u, err, again, err2)
 		}

@@ -183,7 +183,7 @@ func isSentence(s, path string) bool {
 func TestDamage(t *testing.T) {
 	const n = 300
 	whole := sample(t, n)
-	rounds := campaign.Size(50, 150, 1000)
+	rounds := campaign.Size(20, 100, 1000)
 	random := rand.New(rand.NewPCG(5, 6))
 	refused, lost, kept := 0, 0, 0
 	path := filepath.Join(t.TempDir(), "robots.cache")
@@ -391,7 +391,7 @@ func TestSize(t *testing.T) {
 	ctx := context.Background()
 	var written, most int64
 	n := 0
-	for written < 15*size {
+	for written < campaign.Size[int64](4, 12, 60)*size {
 		var wg sync.WaitGroup
 		for range 100 {
 			i := n

@@ -495,9 +495,9 @@ func TestTorture(t *testing.T) {
 				}
 				for turn, many := range []int{1, 3, 1 << 20} {
 					// A page is written like the next one, so of writes one in a few will do.
-					part := campaign.Size(400, 160, 1)
+					part := campaign.Size(800, 160, 1)
 					if call != syscall.SYS_PWRITE64 {
-						part = campaign.Size(40, 6, 1)
+						part = campaign.Size(80, 6, 1)
 					}
 					if (7*at+3*int(how)+turn)%part != 0 {
 						continue

@@ -4,6 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"sync/atomic"
 
 	"github.com/redis/rueidis"
 
@@ -16,7 +20,19 @@ import (
 // Caches of many processes over one Redis: each site is fetched by one of them.
 // Package fleet does this in one call, with a pace for all.
 func Example() {
-	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{"redis.example:6379"}, DisableCache: true})
+	var asked atomic.Int64
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		fmt.Fprint(w, "User-agent: *\nDisallow: /private\n")
+	}))
+	defer site.Close()
+
+	options, err := rueidis.ParseURL(os.Getenv("REDIS_URL"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	options.DisableCache = true
+	client, err := rueidis.NewClient(options)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -25,22 +41,29 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fetcher, err := fetch.New(fetch.Options{UserAgent: "MyBot/1.0 (+https://example.com/bot)"})
+	defer store.Close()
+	fetcher, err := fetch.New(fetch.Options{
+		UserAgent: "MyBot/1.0 (+https://example.com/bot)",
+		Guard:     fetch.Guard{AllowLoopback: true}, // the site of this example
+	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	c, err := cache.New(cache.Options{Fetcher: fetcher, Store: store})
+	origin, _, err := robots.ParseURL(site.URL + "/page")
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer c.Close()
-	origin, _, err := robots.ParseURL("https://example.com/page")
-	if err != nil {
-		log.Fatal(err)
+	for _, process := range []string{"one", "another"} {
+		c, err := cache.New(cache.Options{Fetcher: fetcher, Store: store})
+		if err != nil {
+			log.Fatal(err)
+		}
+		defer c.Close()
+		record, err := c.Get(context.Background(), origin)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(process, "has it:", record.Outcome)
 	}
-	record, err := c.Get(context.Background(), origin)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(record.Outcome)
+	fmt.Println("the site was asked", asked.Load(), "time")
 }

@@ -183,7 +183,7 @@ func (o orders) start(t *testing.T) *worker {
 // at most every hundredth is asked once more.
 func TestFleet(t *testing.T) {
 	t.Parallel()
-	n := campaign.Size(300, 1500, 10_000)
+	n := campaign.Size(100, 1000, 10_000)
 	for _, tt := range []struct {
 		processes, kills int
 		together         bool // all in one order, so that they meet at every site

@@ -113,6 +113,9 @@ func conform(t *testing.T, server *redistest.Server, o rueidis.ClientOption) {
 
 func TestConformance(t *testing.T) {
 	for name, o := range map[string]redistest.Options{"server": {}, "cluster": {Cluster: true}, "TLS": {TLS: true}} {
+		if testing.Short() && (o.Cluster || o.TLS) {
+			continue // the client is another, the store the same
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := redistest.Start(t, o)

@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/internal/campaign"
 )
 
 // answerMembers are the members of an answer in the order of docs/batch.md.
@@ -161,7 +162,7 @@ func TestBatchOrder(t *testing.T) {
 	long := "User-agent: *\n" + strings.Repeat("Disallow: /x*y\n", 20_000)
 	var in bytes.Buffer
 	var want []string
-	for i := range 3000 {
+	for i := range campaign.Size(500, 3000, 3000) {
 		body, url := "User-agent: *\nDisallow: /a\nSitemap: http://\u2028/\x01", "/a?\xff"
 		switch r.IntN(50) {
 		case 0:

@@ -230,7 +230,7 @@ func (b *bulkRun) watch(ctx context.Context, dir string, o bulk.RunOptions, run 
 	case failed, err == nil:
 		fmt.Fprintf(b.std.err, " %s\n", o.Progress.Line())
 	case ctx.Err() != nil:
-		fmt.Fprintf(b.std.err, "%s: interrupted: what was made is whole; the same command goes on\n", b.name)
+		fmt.Fprintf(b.std.err, "%s: interrupted: %s shards done, their parts whole; the same command goes on\n", b.name, bulk.Thousands(o.Progress.Done()))
 		return exitInterrupted, nil
 	default:
 		return exitBad, err

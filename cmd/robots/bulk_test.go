@@ -14,7 +14,7 @@ func TestBulkInterrupted(t *testing.T) {
 	stop()
 	var out, complaints bytes.Buffer
 	status := run(ctx, []string{"bulk", "work", "nats://127.0.0.1:1"}, strings.NewReader(""), &out, &complaints)
-	if status != exitInterrupted || !strings.Contains(complaints.String(), "interrupted: what was made is whole; the same command goes on\n") {
+	if status != exitInterrupted || !strings.Contains(complaints.String(), "interrupted: 0 shards done, their parts whole; the same command goes on\n") {
 		t.Errorf("status %d, %s", status, &complaints)
 	}
 }

@@ -130,10 +130,14 @@ func (c *call) openSource() (err error) {
 	if err := checkAgents(c.agents, c.dialects...); err != nil {
 		return err
 	}
-	if c.fetches {
+	switch {
+	case c.file != nil: // the verb has one
+	case c.fetches:
 		c.live, err = newLive(c)
-	} else if err = c.site.unused("with -f"); err == nil {
-		c.file, err = c.readFile()
+	default:
+		if err = c.site.unused("with -f"); err == nil {
+			c.file, err = c.readFile()
+		}
 	}
 	if err != nil {
 		return err
@@ -381,14 +385,8 @@ func statusOf(v robots.Verdict) int {
 	switch {
 	case v.Allowed:
 		return exitAllowed
-	case undecided(v):
+	case v.Undecided():
 		return exitUndecided
 	}
 	return exitDisallowed
-}
-
-// undecided reports whether a verdict says not now rather than no: it is for the
-// want of an answer that nothing is allowed.
-func undecided(v robots.Verdict) bool {
-	return !v.Allowed && (v.Reason == robots.ReasonUnreachable || v.Reason == robots.ReasonRefused || v.Reason == robots.ReasonUndefined)
 }

@@ -85,7 +85,7 @@ func (p *prover) stand(r *robots.Rules) standing {
 	if _, s.noFile = r.FallbackReason(); s.noFile {
 		s.access, s.verdict = accessAll, r.Match(root)
 		switch {
-		case undecided(s.verdict):
+		case s.verdict.Undecided():
 			s.access = accessUnknown
 		case !s.verdict.Allowed:
 			s.access = accessNone

@@ -134,6 +134,8 @@ func (s *siteFlags) unused(when string) (err error) {
 // many origins at a time. Who waits for whom is for package fetch to say.
 type live struct {
 	client   *fetch.Client
+	asking   fetch.Options // of the client
+	limiter  pace.Limiter  // of pages
 	cache    *cache.Cache
 	kept     bool         // for the next run: --cache or --redis is given
 	fleet    *fleet.Fleet // of --redis, nil without
@@ -228,12 +230,13 @@ func newLive(c *call) (*live, error) {
 	// The client ends each fetch in time. What is beyond is the wait for an address
 	// that others have been redirected to.
 	fetchLimit := 24 * time.Hour
+	l.limiter, _ = asking.Starts.(pace.Limiter) // a pace.Local
 	switch {
 	case s.given("redis"):
-		if l.fleet, err = s.join(paces); err != nil {
+		if l.fleet, err = join("--redis", s.redis, fleet.Options{Copy: s.cache, Pace: paces, AllowEviction: s.allowEviction}); err != nil {
 			return nil, err
 		}
-		l.store = l.fleet.Store()
+		l.store, l.limiter = l.fleet.Store(), l.fleet.Limiter()
 		if shared, ok := l.fleet.Limiter().(fetch.Starts); ok {
 			asking.Starts = shared
 		}
@@ -245,6 +248,7 @@ func newLive(c *call) (*live, error) {
 	default:
 		l.store = newSpill()
 	}
+	l.asking = asking
 	if l.client, err = fetch.New(asking); err == nil {
 		l.cache, err = cache.New(cache.Options{
 			Fetcher:    l.client,
@@ -290,14 +294,14 @@ func secret(name string) (string, error) {
 	return strings.TrimRight(string(text), "\r\n"), nil
 }
 
-// join joins the fleet of --redis.
-func (s *siteFlags) join(paces pace.Options) (*fleet.Fleet, error) {
-	if u, err := url.Parse(s.redis); err == nil { //nolint:forbidigo // it is no URL of a site
+// join joins the fleet on the Redis that a flag names.
+func join(flag, at string, o fleet.Options) (*fleet.Fleet, error) {
+	if u, err := url.Parse(at); err == nil { //nolint:forbidigo // it is no URL of a site
 		if _, shown := u.User.Password(); shown {
-			return nil, fmt.Errorf("--redis %s has a password that others can see: leave it out and set %s, or name a file in %s", u.Redacted(), passwordName, passwordName+inFile)
+			return nil, fmt.Errorf("%s %s has a password that others can see: leave it out and set %s, or name a file in %s", flag, u.Redacted(), passwordName, passwordName+inFile)
 		}
 	}
-	o := fleet.Options{Copy: s.cache, Pace: paces, SentinelUser: os.Getenv(sentinelUserName), AllowEviction: s.allowEviction}
+	o.SentinelUser = os.Getenv(sentinelUserName)
 	var err error
 	if o.Password, err = secret(passwordName); err != nil {
 		return nil, err
@@ -307,9 +311,9 @@ func (s *siteFlags) join(paces pace.Options) (*fleet.Fleet, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), fetchMargin)
 	defer cancel()
-	f, err := fleet.Open(ctx, s.redis, o)
+	f, err := fleet.Open(ctx, at, o)
 	if err != nil {
-		return nil, fmt.Errorf("--redis: %w", err)
+		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
 	return f, nil
 }

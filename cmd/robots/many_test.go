@@ -90,7 +90,7 @@ func measured(t *testing.T, in string, args ...string) (out, said string, heap i
 // run, failures too, and memory stays bounded.
 func TestManyLargeFiles(t *testing.T) {
 	const rounds, most = 2, 192 // MiB
-	sites := campaign.Size(80, 200, 300)
+	sites := campaign.Size(50, 200, 300)
 	list := func(l *large, format string) string {
 		var in strings.Builder
 		for i := range rounds * sites {
@@ -201,7 +201,7 @@ func (s *slowDisk) Put(ctx context.Context, e cache.Entry, keep time.Duration) e
 // TestSlowDisk: what is on its way to a disk that is slower than all sites is never
 // more than the connections, since no further site is asked meanwhile.
 func TestSlowDisk(t *testing.T) {
-	const sites = 250
+	sites := campaign.Size(100, 250, 250)
 	disk := &slowDisk{spill: newSpill(), full: make(chan struct{})}
 	defer disk.Close()
 	large := newLarge(t, sites)
@@ -231,7 +231,7 @@ func TestSlowDisk(t *testing.T) {
 			t.Error(s.err)
 		}
 	}
-	if got := large.asked.Load(); got != sites {
+	if got := large.asked.Load(); got != int64(sites) {
 		t.Errorf("%d requests to %d sites", got, sites)
 	}
 	if got := most.Load(); got > maxConnections {

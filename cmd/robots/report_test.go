@@ -126,6 +126,7 @@ func TestTestReadBack(t *testing.T) {
 
 // TestMarkdownBound: a comment takes no more than GitHub does, cut between lines.
 func TestMarkdownBound(t *testing.T) {
+	campaign.OneGoroutine(t)
 	var before, after strings.Builder
 	for i := range 2000 {
 		fmt.Fprintf(&before, "User-agent: bot%c%c%c\nDisallow: /%d\n", 'a'+i%26, 'a'+i/26%26, 'a'+i/676, i)

@@ -115,7 +115,7 @@ func (p *plan) show(ctx context.Context, page *page) (status int, err error) {
 	if p.from = p.at; p.at.IsZero() {
 		p.from = p.std.now()
 	}
-	if undecided(rules.Match(robots.RawPath("/"))) {
+	if rules.Match(robots.RawPath("/")).Undecided() {
 		if p.format == formatJSON {
 			err = p.printUndecided()
 		}

@@ -36,6 +36,8 @@ func TestMain(m *testing.M) {
 //	                         (each with HEADER=VALUE...), any FILE (at every path),
 //	                         missing N (status N for all but the home page),
 //	                         redirect URL, slow
+//	page NAME PATH STATUS FILE|- [HEADER=VALUE]...
+//	                         a page of a site; without one it answers 404
 //	asked NAME N [AGENT]     the site was asked N times, last by this User-Agent
 //	plain FILE TO            copies without ports, times and durations
 //	kept CACHE URL AGE FILE [failing AGE]
@@ -100,6 +102,7 @@ func TestScript(t *testing.T) {
 			"members":  members,
 			"line":     longLine,
 			"site":     webSiteCommand,
+			"page":     webPageCommand,
 			"asked":    asked,
 			"plain":    plain,
 			"kept":     kept,

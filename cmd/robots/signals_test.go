@@ -12,11 +12,13 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/crawlers"
+	"github.com/robotskit/robots/internal/campaign"
 )
 
 // TestSignalsHostile: whatever a file holds, the text cannot steer a terminal, every
 // line of JSON can be read, and notes are bounded.
 func TestSignalsHostile(t *testing.T) {
+	campaign.OneGoroutine(t)
 	var names, lines, agents strings.Builder
 	for i := range 10_000 {
 		fmt.Fprintf(&names, "n%d=%c,", i, "yn"[i%2])

@@ -31,6 +31,14 @@ type webSite struct {
 	body   string
 	asked  int
 	agents []string
+	pages  map[string]webPage // by path
+}
+
+// A webPage is what a site answers for a page: the headers, and a body.
+type webPage struct {
+	status  int
+	headers []string
+	body    string
 }
 
 // webSites are the sites of one script.
@@ -74,12 +82,45 @@ func webSiteCommand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// webPageCommand gives a site a page.
+func webPageCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 4 {
+		ts.Fatalf("usage: page NAME PATH STATUS FILE|- [HEADER=VALUE]...")
+	}
+	s := sitesOf(ts).sites[args[0]]
+	if s == nil {
+		ts.Fatalf("no site %s", args[0])
+	}
+	status, err := strconv.Atoi(args[2])
+	ts.Check(err)
+	p := webPage{status: status, headers: args[4:]}
+	if args[3] != "-" {
+		p.body = ts.ReadFile(args[3])
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pages == nil {
+		s.pages = map[string]webPage{}
+	}
+	s.pages[args[1]] = p
+}
+
 func (s *webSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	kind, args, body := s.kind, s.args, s.body
+	page, isPage := s.pages[r.URL.Path]
 	s.asked++
 	s.agents = append(s.agents, r.UserAgent())
 	s.mu.Unlock()
+	if isPage {
+		for _, h := range page.headers {
+			name, value, _ := strings.Cut(h, "=")
+			w.Header().Add(name, value)
+		}
+		w.WriteHeader(page.status)
+		fmt.Fprint(w, page.body)
+		return
+	}
 	status := http.StatusOK
 	switch {
 	case kind == "missing" && r.URL.Path != "/":

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/internal/campaign"
 )
 
 // thirteen is a file as shops have them.
@@ -70,7 +71,7 @@ func TestListIsPlain(t *testing.T) {
 	parts := []string{"/", "a", "search", "public/", "caf\u00e9", "%2f", "\xff", "\x07b", ".php", "?sort=", "\u202e", "tmp/x", ".pdf", "z", "//", "#f", "\u65e5\u672c"}
 	var in strings.Builder
 	var urls []string
-	for range 3000 {
+	for range campaign.Size(200, 2000, 10_000) {
 		url := "https://shop.example/"
 		for range r.IntN(12) {
 			url += parts[r.IntN(len(parts))]

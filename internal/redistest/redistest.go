@@ -232,6 +232,8 @@ func (s *Server) Do(args ...string) string {
 func (s *Server) try(args ...string) (string, error) {
 	o := s.Option()
 	o.DisableCache, o.ForceSingleClient, o.DisableRetry = true, true, true
+	// For one short command a megabyte of buffers would cost more than the rest.
+	o.ReadBufferEachConn, o.WriteBufferEachConn, o.RingScaleEachConn = 4<<10, 4<<10, 1
 	c, err := rueidis.NewClient(o)
 	if err != nil {
 		return "", err

@@ -55,6 +55,7 @@ func Run(t *testing.T, s Subject) {
 		{"UnusedGivesBack", unusedGivesBack},
 		{"DoneTwice", doneTwice},
 		{"GrantTimeout", grantTimeout},
+		{"Lent", lent},
 		{"AddressIsShared", addressIsShared},
 		{"AddressesByPrefix", addressesByPrefix},
 		{"FetchesApart", fetchesApart},
@@ -260,6 +261,49 @@ func grantTimeout(r *run) {
 	r.done(g, ok)
 	r.refused(k, s, pace.CauseBusy)
 	r.done(next, ok)
+}
+
+// lent asks what a pace.Lender says beside the rest. A grant is lent for whole seconds.
+func lent(r *run) {
+	r.make(pace.Options{GrantTimeout: r.Unit})
+	lender, is := r.limiter.(pace.Lender)
+	if !is {
+		r.Skip("it lends no grants")
+	}
+	hold := time.Duration(pace.HoldSeconds(10*r.Unit)) * time.Second
+	k, s := r.key("lent", ""), r.every(1)
+	lend := func() pace.Grant {
+		r.Helper()
+		g, err := lender.Lend(r.Context(), k, s, 0, hold)
+		if err != nil || !g.OK() || !r.limiter.Valid(g) {
+			r.Fatalf("lent %t, valid %t: %v, %v", g.OK(), r.limiter.Valid(g), g.Turn, err)
+		}
+		return g
+	}
+	g := lend()
+	r.pass(4)
+	r.refused(k, s, pace.CauseBusy) // GrantTimeout is not for it
+	r.done(pace.Grant{ID: g.ID, Key: k}, ok)
+	r.done(g, pace.Result{Status: 503}) // which is given back already
+	r.pass(1.5)
+	g = lend()
+	time.Sleep(time.Until(g.Start.Add(hold)) + r.Slack + r.Unit) //nolint:forbidigo // see now
+	if r.limiter.Valid(g) {
+		r.Error("a lent grant that has ended is valid")
+	}
+	base := max(r.Unit, time.Second)
+	if turn := r.refused(k, s, pace.CauseBackOff); turn.Interval != 2*base {
+		r.Errorf("the interval after a lent grant that timed out is %s, want %s", turn.Interval, 2*base)
+	}
+	r.done(g, pace.Result{Status: 503}) // too late
+	turn := r.refused(k, s, pace.CauseBackOff)
+	if turn.Interval != 2*base {
+		r.Errorf("a Done after the end of a lent grant makes the interval %s, want %s", turn.Interval, 2*base)
+	}
+	time.Sleep(time.Until(turn.Start) + r.Slack + r.Unit/2) //nolint:forbidigo // see now
+	g = lend()
+	r.done(g, pace.Result{Unused: true})
+	r.done(lend(), ok)
 }
 
 func addressIsShared(r *run) {

@@ -24,28 +24,28 @@ func sites(t *testing.T, n int) []pace.Key {
 	return keys
 }
 
-func (q *batcher) queued() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(q.waiting)
+func (b *batcher) queued() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.waiting)
 }
 
 // hold makes the batcher wait, as for a call without an answer yet, until letGo.
-func (q *batcher) hold() (letGo func()) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.busy {
+func (b *batcher) hold() (letGo func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.busy {
 		panic("it is taken")
 	}
-	q.busy = true
-	return func() { q.serve(q.next(nil)) }
+	b.busy = true
+	return func() { b.serve(b.next(nil)) }
 }
 
 // count counts calls from now on.
-func (q *batcher) count() *atomic.Int64 {
+func (b *batcher) count() *atomic.Int64 {
 	var n atomic.Int64
-	call := q.call
-	q.call = func(ctx context.Context, run runner, s script.Script, keys, args []string) (string, error) {
+	call := b.call
+	b.call = func(ctx context.Context, run runner, s script.Script, keys, args []string) (string, error) {
 		n.Add(1)
 		return call(ctx, run, s, keys, args)
 	}

@@ -35,3 +35,27 @@ local function address_state(addr)
   local last, at = unpick('<dd', addr)
   if last >= 1e15 and at >= 1e15 and last + at < 2e16 then return last, at end
 end
+
+-- lent_for returns for how long a grant is lent, nothing for one of a worker.
+local function lent_for(name)
+  local mark, seconds = unpick('>I1I2', name)
+  if mark >= 128 then return seconds * 1000000 end
+end
+
+-- overload doubles a back-off.
+local function overload(factor)
+  factor = min(max(factor, 1) * 2, 1024)
+  return factor, max(math.floor(factor / 8), 1)
+end
+
+-- needed_until returns until when a state says more than none. A lent grant that is not
+-- given back begins a back-off at its end.
+local function needed_until(grants, last, retry, slow, factor, over, forget, grant_timeout)
+  local keep = max(retry, last + slow + 1, factor > 0 and over + forget or 0)
+  for i = 1, #grants, 24 do
+    local name, start = unpick('<c8d', grants, i)
+    local hold = lent_for(name)
+    keep = max(keep, start + (hold and hold + max(forget, slow + 1) or grant_timeout + slow + 1))
+  end
+  return keep
+end

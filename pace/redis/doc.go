@@ -23,7 +23,8 @@
 //
 //	{robots}:pace:1:origin:http://a.example  end of the last response, Retry-After, last overload,
 //	                                         slowest interval, last writing, back-off, grants under way,
-//	                                         whose ids begin with that of their worker
+//	                                         whose ids begin with that of their worker,
+//	                                         or say for how long they are lent
 //	{robots}:pace:1:address:192.0.2.1        last start, last writing
 //	{robots}:pace:1:fetches:192.0.2.1        last start of a fetch of robots.txt
 //	{robots}:pace:1:epoch                    since when the server's memory is whole; workers
@@ -55,7 +56,9 @@
 // start. Among processes there is no order. The client makes the id of a grant, so that
 // a grant whose reply is lost can be given back.
 //
-// A worker sends a heartbeat every five seconds. After 15 s without one its grants end.
+// A worker sends a heartbeat every five seconds. After 15 s without one its grants end,
+// but not those that it has lent (Limiter.Lend): these end when they are given back,
+// through any worker, or when their time is over.
 // So a worker whose process was stopped for that long, or whose heartbeats had no answer,
 // does not use its grants: Wait asks again, and Limiter.Valid returns false for a grant
 // that Wait has returned already. Wait also asks again if the process was stopped for a

@@ -40,6 +40,7 @@ for n = 2, #ARGV do
   local last, retry, over, slow, seen, factor, step, i, moved
   if site then last, retry, over, slow, seen, factor, step, i, moved = origin(site) end
   local grants, given, before = '', nil, 0
+  local hold = lent_for(id)
   if not last then
     last, retry, over, slow, seen, factor, step = 0, 0, 0, slowest, 0, 0, 0
   else
@@ -50,13 +51,14 @@ for n = 2, #ARGV do
         start = start - moved
         if earlier > 0 then earlier = earlier - moved end
       end
-      if name == id then
+      if name == id and not (hold and start + hold <= now) then
         given, before = start, earlier
       else
         grants = grants .. pack('<c8dd', name, start, earlier)
       end
     end
   end
+  if hold and not given then result = 3 end -- it has ended, or was given back
   if result == 3 then
     if given and last == given then last = before end
     if given and address then unstart(address, addr, given, addr_interval) end
@@ -68,8 +70,7 @@ for n = 2, #ARGV do
     last = max(last, at)
     if at - over >= forget then factor, step = 0, 0 end
     if result == 1 then
-      factor = min(max(factor, 1) * 2, 1024)
-      step = max(math.floor(factor / 8), 1)
+      factor, step = overload(factor)
       over = max(over, at)
     elseif result == 2 then
       if factor > step + 1 then factor = factor - step else factor, step = 0, 0 end
@@ -78,10 +79,7 @@ for n = 2, #ARGV do
     seen = max(seen, at)
   end
   if given or result ~= 3 then
-    local keep = max(retry, last + slow + 1, factor > 0 and over + forget or 0)
-    for i = 9, #grants, 24 do
-      keep = max(keep, unpick('<d', grants, i) + grant_timeout + slow + 1)
-    end
+    local keep = needed_until(grants, last, retry, slow, factor, over, forget, grant_timeout)
     if keep <= now then
       written[key] = false
       call('DEL', key)

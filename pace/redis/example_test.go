@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"os"
+	"time"
 
 	"github.com/redis/rueidis"
 
@@ -15,7 +17,11 @@ import (
 // A worker of a fleet of ten, which stops at no outage of Redis and then takes a
 // tenth of a site's rate at most.
 func Example() {
-	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{"redis.example:6379"}})
+	options, err := rueidis.ParseURL(os.Getenv("REDIS_URL"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	client, err := rueidis.NewClient(options)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -35,8 +41,13 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("may start:", grant.Turn)
-	if err := limiter.Done(ctx, grant, pace.Result{Status: 200}); err != nil {
+	// One request; its answer says how the site fares.
+	if err := limiter.Done(ctx, grant, pace.Result{Status: 429, RetryAfter: 2 * time.Minute}); err != nil {
 		log.Fatal(err)
 	}
+	turn, err := limiter.NotBefore(ctx, pace.Key{Origin: origin}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("for all workers:", turn.Reasons[0])
 }

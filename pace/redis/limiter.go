@@ -63,7 +63,7 @@ type Limiter struct {
 	ended   chan struct{} // closed when loop has ended
 }
 
-var _ pace.Limiter = (*Limiter)(nil)
+var _ pace.Lender = (*Limiter)(nil)
 
 // New returns a limiter on a server or cluster, and starts its one goroutine,
 // which Close ends. The client stays the caller's; its SelectDB must be the same
@@ -140,7 +140,7 @@ func (l *Limiter) Close() error {
 const callLimit = time.Second
 
 // runner is a way to run a script, such as script.Script.Run.
-type runner func(s script.Script, ctx context.Context, client rueidis.Client, keys, args []string) rueidis.RedisResult //nolint:revive // of method expressions
+type runner func(s script.Script, ctx context.Context, client rueidis.Client, keys, args []string) rueidis.RedisResult
 
 // call runs a script in a way.
 func (l *Limiter) call(ctx context.Context, run runner, s script.Script, keys, args []string) (string, error) {
@@ -169,6 +169,23 @@ const (
 
 func (l *Limiter) newGrantID() uint64 { return l.worker | l.grants.Add(1)&(1<<counterBits-1) }
 
+// lentGrant marks the ids of grants that are lent, whose first 5 bytes name no worker: behind
+// the mark are 7 bits, in the next 2 bytes the seconds after which the grant ends, and
+// then 5 bytes more, all but the seconds at random.
+const lentGrant = 1 << 63
+
+func newLentID(seconds int) uint64 {
+	return lentGrant | rand.Uint64N(lentGrant)&^(0xffff<<40) | uint64(seconds)<<40
+}
+
+// newID returns the id of a grant for a decision.
+func (l *Limiter) newID(d *decision) uint64 {
+	if d.hold > 0 {
+		return newLentID(d.hold)
+	}
+	return l.newGrantID()
+}
+
 // workerName is this worker on the list.
 func (l *Limiter) workerName() string { return fmt.Sprintf("%010x", l.worker>>counterBits) }
 
@@ -185,12 +202,21 @@ func (l *Limiter) Reserve(ctx context.Context, key pace.Key, s *pace.Schedule, w
 	return l.decide(ctx, &decision{key: key, schedule: s, within: within, peek: l.waited(key.Origin)})
 }
 
+// Lend is Reserve for somebody outside the process. What is lent while Redis is down, at
+// this worker's share, only this worker takes back.
+func (l *Limiter) Lend(ctx context.Context, key pace.Key, s *pace.Schedule, within, hold time.Duration) (pace.Grant, error) {
+	return l.decide(ctx, &decision{key: key, schedule: s, within: within, hold: pace.HoldSeconds(hold), peek: l.waited(key.Origin)})
+}
+
 // Valid reports whether a request may still start on a grant. It may not if the grant is
 // older than GrantTimeout, or if the worker was without an answer to its heartbeats for
 // 14 s since: the others may have taken it for gone.
 func (l *Limiter) Valid(g pace.Grant) bool {
 	if g.ID < serverGrant {
 		return l.local.Valid(g)
+	}
+	if g.ID >= lentGrant {
+		return passed(g.Start) < time.Duration(g.ID>>40&0xffff)*time.Second
 	}
 	if l.mayBeGone() || passed(g.Start) >= l.options.GrantTimeout {
 		return false
@@ -205,6 +231,7 @@ type decision struct {
 	key      pace.Key
 	schedule *pace.Schedule
 	within   time.Duration
+	hold     int  // the seconds for which the grant is lent, 0 if it is not
 	peek     bool // no grant is wanted
 
 	id           uint64        // of the grant, 0 to peek
@@ -258,7 +285,7 @@ func (l *Limiter) ask(ctx context.Context, d *decision) (pace.Grant, error) {
 		if err := l.ensureAlive(ctx); err != nil {
 			return pace.Grant{}, err
 		}
-		d.id = l.newGrantID()
+		d.id = l.newID(d)
 	}
 	if d.local, d.localCounts = l.localTurn(ctx, d.key, d.schedule); d.localCounts {
 		d.earliest = d.local.Start.Sub(clock())
@@ -333,13 +360,13 @@ func (l *Limiter) accept(ctx context.Context, e *epoch, d *decision, a answer, r
 		// This process was stopped meanwhile, and the grant may have ended.
 		l.cancel(ctx, d.key, d.id)
 		err = l.ensureAlive(ctx)
-		d.id = l.newGrantID()
+		d.id = l.newID(d)
 		return g, false, err
 	case !plausible || l.epoch.Load() != e:
 		// A clock that was set forward gave this start too early.
 		if granted {
 			l.cancel(ctx, d.key, d.id)
-			d.id = l.newGrantID() // the old id may be cancelled again
+			d.id = l.newID(d) // the old id may be cancelled again
 		}
 		if !plausible {
 			err = l.joinEpoch(ctx, e, true)

@@ -110,7 +110,12 @@ func (l *Limiter) decideAlone(ctx context.Context, o *outage, d *decision) (pace
 	if d.peek || turn.Start.Sub(clock()) > max(d.within, 0) {
 		return pace.Grant{Key: d.key, Turn: turn}, nil
 	}
-	g, err := l.local.Reserve(ctx, d.key, slow, d.within)
+	var g pace.Grant
+	if d.hold > 0 {
+		g, err = l.local.Lend(ctx, d.key, slow, d.within, time.Duration(d.hold)*time.Second)
+	} else {
+		g, err = l.local.Reserve(ctx, d.key, slow, d.within)
+	}
 	if g.OK() {
 		o.worked.Store(true)
 		if first.After(g.Start) {

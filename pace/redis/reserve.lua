@@ -4,7 +4,8 @@
 -- KEYS: epoch, workers; then of each request the origin, and the address if it has
 -- a pace.
 -- ARGV: doubles: concurrency, grant timeout, forget, worker timeout. Then of each request
--- the id of the grant in 8 bytes, of which the first 5 are its worker's, zeros to peek;
+-- the id of the grant in 8 bytes, of which the first 5 are its worker's, or say that it is
+-- lent and for how long (lent_for), zeros to peek;
 -- doubles: the interval of the address, 0 without a pace; within, how long from now a
 -- start is too early, the slowest interval; the beginning of the first span, and of each
 -- span its end and its interval, which is below 0 where the site is closed.
@@ -61,13 +62,19 @@ for n = 2, #ARGV do
         start = start - moved
         if before > 0 then before = before - moved end
       end
-      local ends = start + grant_timeout -- if nobody gives it back
-      if ends > now and now - start >= worker_timeout then -- or sooner, if its worker is gone
+      local hold = lent_for(name)
+      local ends = start + (hold or grant_timeout) -- if nobody gives it back
+      if not hold and ends > now and now - start >= worker_timeout then -- or sooner, if its worker is gone
         local beat = tonumber(redis.pcall('ZSCORE', KEYS[2], string.format('%02x%08x', unpick('>I1I4', name))))
         if beat then ends = min(ends, max(start, beat) + worker_timeout) end
       end
       if ends <= now then
         last = max(last, ends)
+        if hold then -- a request that timed out
+          if ends - over >= forget then factor = 0 end
+          factor, step = overload(factor)
+          over = max(over, ends)
+        end
       else
         under_way = under_way + 1
         grants = grants .. pack('<c8dd', name, start, before)
@@ -138,10 +145,7 @@ for n = 2, #ARGV do
       seen = now
     end
     if code == 'G' or moved > 0 or damaged then
-      local keep = max(retry, last + slow + 1, factor > 0 and over + forget or 0)
-      for i = 9, #grants, 24 do
-        keep = max(keep, unpick('<d', grants, i) + grant_timeout + slow + 1)
-      end
+      local keep = needed_until(grants, last, retry, slow, factor, over, forget, grant_timeout)
       site = pack('<dddddHH', last, retry, over, slow, seen, factor, step) .. grants
       call('PSETEX', key, max(ceil((keep - now) / 1000), 0) + 1, site)
       if written then written[key] = site end

@@ -130,7 +130,8 @@ func newDay(t *testing.T, server *redistest.Server, r *rand.Rand, o pace.Options
 // TestScriptIsNextIn holds the search of the script against Schedule.NextIn, on
 // random schedules and states, and on days on which clocks change.
 func TestScriptIsNextIn(t *testing.T) {
-	cases := campaign.Size(600, 2000, 20_000)
+	campaign.OneGoroutine(t)
+	cases := campaign.Size(150, 1500, 20_000)
 	server := redistest.Start(t, redistest.Options{Clock: true})
 	o := pace.Options{Concurrency: 2, GrantTimeout: 5 * time.Minute, Forget: time.Hour, AddressInterval: 3 * time.Second}
 	r := rand.New(rand.NewPCG(2, 6))

@@ -24,6 +24,8 @@ type Answerer struct {
 	*Defaults
 	given []byte // the agents of the defaults as JSON
 
+	last Last // answer
+
 	text  []byte       // the member robots or robots_b64 of the last line that has one, nil if none
 	kept  []byte       // room for that
 	coded bool         // it was robots_b64
@@ -100,9 +102,10 @@ func (a *Answerer) append(dst []byte, q *Question, r *fetch.Record, now time.Tim
 	start := len(dst)
 	dst, err := a.judge(append(q.appendID(dst), ','), q, r, now)
 	if len(q.robots)+len(q.robotsB64)+len(q.agent) > maxRemembered {
-		*a = Answerer{Defaults: a.Defaults, given: a.given}
+		*a = Answerer{Defaults: a.Defaults, given: a.given, last: a.last}
 	}
 	if err != nil {
+		a.last = Last{}
 		return AppendError(dst[:start], q, codeOf(err), err)
 	}
 	dst = append(dst, `,"agent":`...)
@@ -113,6 +116,13 @@ func (a *Answerer) append(dst []byte, q *Question, r *fetch.Record, now time.Tim
 	}
 	return append(dst, '}')
 }
+
+// Last says what the last answer came to, for whoever counts them. The zero value is
+// an error.
+type Last struct{ Answered, Allowed, Undecided bool }
+
+// Last returns what the last answer came to.
+func (a *Answerer) Last() Last { return a.last }
 
 func (q *Question) appendID(dst []byte) []byte {
 	dst = append(dst, `{"id":`...)
@@ -158,14 +168,16 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 	if q.url == nil {
 		return dst, fail(BadURL, errors.New("url is missing"))
 	}
-	url, ok := a.urlOf(q)
-	if !ok {
-		return dst, fail(BadURL, errors.New("url is not a string"))
-	}
 	fetched := a.fetches(q)
-	_, path, err := ask.URL(d, url, fetched)
-	if err != nil {
-		return dst, fail(BadURL, err)
+	url, path := q.text, q.path
+	if !q.split || d.Escapes == robots.EscapesRaw {
+		var ok bool
+		if url, ok = a.urlOf(q); !ok {
+			return dst, fail(BadURL, errors.New("url is not a string"))
+		}
+		if _, path, err = ask.URL(d, url, fetched); err != nil {
+			return dst, fail(BadURL, err)
+		}
 	}
 	tokens, heard := a.heard[heardAgent{d.Name, string(q.agent)}]
 	if !heard {
@@ -198,7 +210,9 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 		if from.maxBytes > 0 {
 			d.MaxFileBytes = from.maxBytes
 		}
+		start := len(dst)
 		dst = robots.AppendJSON(dst, a.body, d, path, tokens...)
+		a.last = Last{Answered: true, Allowed: bytes.HasPrefix(dst[start:], []byte(`"allowed":true`))}
 	default:
 		if once {
 			a.file = robots.Parse(a.body)
@@ -212,7 +226,9 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 			}
 			a.rules = &ask.RuleSet{Rules: rules}
 		}
-		dst = a.rules.AppendVerdict(dst, a.rules.Match(path))
+		v := a.rules.Match(path)
+		a.last = Last{true, v.Allowed, v.Undecided()}
+		dst = a.rules.AppendVerdict(dst, v)
 	}
 	dst = append(dst, `,"url":`...)
 	return robots.AppendQuoted(dst, url), nil

@@ -66,9 +66,13 @@ func (d *Defaults) Site(q *Question) (site robots.Origin, fetched bool) {
 	if q.bad != nil || q.url == nil || !d.fetches(q) {
 		return site, false
 	}
-	url, _ := decodeString(q.url)
-	site, _, err := ask.URL(robots.RFC9309, url, true)
-	return site, err == nil
+	text, _ := decodeString(q.url)
+	site, path, err := ask.URL(robots.RFC9309, text, true)
+	if err != nil {
+		return site, false
+	}
+	q.split, q.text, q.path = true, text, path
+	return site, true
 }
 
 func (d *Defaults) fetches(q *Question) bool {

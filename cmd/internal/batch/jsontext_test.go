@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/robotskit/robots/internal/campaign"
 )
 
 // TestUnquote compares with encoding/json, whose answers ours must be.
@@ -38,6 +40,7 @@ func checkUnquote(t *testing.T, text string) {
 // TestMembers compares what is JSON and the members of it with encoding/json, over
 // texts and all that are one byte away from them.
 func TestMembers(t *testing.T) {
+	campaign.OneGoroutine(t)
 	deep := func(n int) string { return strings.Repeat(`[`, n) + strings.Repeat(`]`, n) }
 	for _, text := range []string{
 		"", " ", "{}", " {} ", "[]", "null", "true", "falsey", "nul", `"a`, `{"a":1`, `{"a"`, `{,}`, `{"a":1,}`, `[1,]`, `{"a":1}{`, "{\"a\":1}\x00", "\x00",

@@ -21,6 +21,12 @@ type Question struct {
 	id, robots, robotsB64, agent, url, dialect, maxBytes, at []byte
 
 	bad error // what is wrong with the line as a whole
+
+	// What Defaults.Site has found, so that a URL is read once: the value of url, and its
+	// path, which all dialects have alike that read URLs.
+	split bool
+	text  string
+	path  robots.Path
 }
 
 // Bad is the question of a line that cannot be read, and has no id therefore.

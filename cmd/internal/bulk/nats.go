@@ -200,7 +200,7 @@ func (r *runner) lead(ctx context.Context, st *state) (err error) {
 			s.Shutdown()
 			s.WaitForShutdown()
 		}()
-		r.o.Progress.note("going on: %d of %d shards done; machines: robots bulk work nats://%s%s", st.done, st.shards, s.Addr(), r.o.Queue.Flags)
+		r.o.Progress.note("machines: robots bulk work nats://%s%s", s.Addr(), r.o.Queue.Flags)
 	}
 	nc, err := r.o.Queue.connect(s, nil)
 	if err != nil {

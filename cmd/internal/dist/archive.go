@@ -23,9 +23,24 @@ type file struct {
 
 // tarred returns a .tar.gz of the files in which nothing is of this machine.
 func tarred(files []file, modified time.Time) ([]byte, error) {
+	plain, err := plainTar(files, modified)
+	if err != nil {
+		return nil, err
+	}
 	var out bytes.Buffer
 	compressor := gzip.NewWriter(&out)
-	w := tar.NewWriter(compressor)
+	if _, err := compressor.Write(plain); err != nil {
+		return nil, err
+	}
+	if err := compressor.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+func plainTar(files []file, modified time.Time) ([]byte, error) {
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
 	for _, f := range files {
 		h := &tar.Header{
 			Typeflag: tar.TypeReg, Name: f.name, Mode: int64(f.mode), Size: int64(len(f.data)),
@@ -41,13 +56,8 @@ func tarred(files []file, modified time.Time) ([]byte, error) {
 			return nil, err
 		}
 	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	if err := compressor.Close(); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
+	err := w.Close()
+	return out.Bytes(), err
 }
 
 // zipped returns a .zip of the files.
@@ -93,9 +103,10 @@ func debianVersion(number string) string {
 
 // debianPackage returns a .deb (deb(5)): an ar archive of three members. The
 // program needs no other package, and nothing runs when it is installed or removed.
-func debianPackage(program []byte, arch, number string, manual map[string][]byte, licenses []byte, modified time.Time) ([]byte, error) {
+func debianPackage(program []byte, arch, number string, manual map[string][]byte, licenses, unit []byte, modified time.Time) ([]byte, error) {
 	files := []file{
 		{"./usr/bin/robots", 0o755, program},
+		{"./usr/lib/systemd/system/robots.service", 0o644, unit},
 		{"./usr/share/doc/robots/copyright", 0o644, licenses},
 	}
 	places := map[string]string{

@@ -146,6 +146,13 @@ func TestRelease(t *testing.T) {
 		}
 	})
 
+	t.Run("Image", func(t *testing.T) {
+		if runtime.GOOS != "linux" && only != "" {
+			t.Skip("images are built for Linux")
+		}
+		checkImage(t, filepath.Join(output, "robots_1.2.3_oci.tar"), version)
+	})
+
 	t.Run("Sums", func(t *testing.T) {
 		sums, err := os.ReadFile(filepath.Join(output, "SHA256SUMS"))
 		if err != nil {

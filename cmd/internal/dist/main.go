@@ -83,6 +83,13 @@ func dist(ctx context.Context, said io.Writer, output, only string) error {
 	if err != nil {
 		return err
 	}
+	if _, err := command(ctx, b.folder, environment, "go", "run", "./cmd/internal/server/pack", "-o", page); err != nil {
+		return err
+	}
+	unit, err := os.ReadFile(filepath.Join(b.folder, "docs", "operating", "robots.service"))
+	if err != nil {
+		return err
+	}
 	programs := map[target]*program{}
 	for _, t := range wanted {
 		if programs[t], err = b.program(ctx, t); err != nil {
@@ -118,12 +125,17 @@ func dist(ctx context.Context, said io.Writer, output, only string) error {
 			return err
 		}
 		if t.os == "linux" {
-			pack, err := debianPackage(p.data, t.arch, number, manual, licenses, b.time)
+			pack, err := debianPackage(p.data, t.arch, number, manual, licenses, unit, b.time)
 			if err != nil {
 				return err
 			}
 			made["robots_"+debianVersion(number)+"_"+t.arch+".deb"] = pack
 		}
+	}
+	if image, err := image(programs, licenses, version, b.time); err != nil {
+		return err
+	} else if image != nil {
+		made["robots_"+number+"_oci.tar"] = image
 	}
 	if err := os.MkdirAll(output, 0o755); err != nil {
 		return err
@@ -190,6 +202,10 @@ func clone(ctx context.Context, temp string) (*build, error) {
 	b.time = time.Unix(unix, 0).UTC()
 	return b, nil
 }
+
+// page is the folder of what the programs embed of the page: the engine for browsers,
+// which is not committed, is to be there before they are built.
+const page = "cmd/internal/server/web/assets"
 
 // environment is what every command of Go runs in, whatever the user's is.
 var environment = []string{"GOWORK=", "GOFLAGS=-trimpath", "GOEXPERIMENT="}
@@ -296,6 +312,11 @@ func (b *build) licenses(ctx context.Context, programs map[target]*program) ([]b
 			return nil, err
 		}
 	}
+	scripts, err := os.ReadFile(filepath.Join(b.folder, page, "licenses.txt"))
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(text, "\n%s\nThe scripts of the page: %s", strings.Repeat("-", 80), scripts)
 	return text.Bytes(), nil
 }
 

@@ -42,3 +42,60 @@ func CallerOf(ctx context.Context) Caller {
 	}
 	return Caller{Name: "local", Scopes: ScopeCheck | ScopeFetch | ScopePermit}
 }
+
+// An Outcome is what became of a question, for logs and metrics: a closed set.
+type Outcome uint8
+
+// The outcomes.
+const (
+	OutcomeAllowed    Outcome = iota
+	OutcomeDisallowed         // by a rule, or by what the dialect makes of an answer
+	OutcomeUndecided          // the site cannot be reached: not now
+	OutcomePending            // the fetch goes on, the answer is not known yet
+	OutcomeBad                // it is no question
+	outcomes
+)
+
+var outcomeNames = [outcomes]string{"allowed", "disallowed", "undecided", "pending", "bad"}
+
+// String returns the outcome's name in logs and metrics.
+func (o Outcome) String() string { return outcomeNames[o] }
+
+type passageKey struct{}
+
+// Answered tells the gates what became of one question of a request. The origin
+// goes to the log, if it was the request's only question, and to no metric.
+func Answered(ctx context.Context, origin string, o Outcome) {
+	if v, ok := ctx.Value(passageKey{}).(*passage); ok {
+		v.answered(origin, o)
+	}
+}
+
+// Charge takes n more questions from what the caller may ask, beside the one that
+// each request costs, and reports whether he may ask them; if not, after how many
+// seconds. A batch of n questions charges n-1, before it answers any.
+func Charge(ctx context.Context, n int) (ok bool, retryAfter int) {
+	if v, is := ctx.Value(passageKey{}).(*passage); is {
+		return v.charge(n)
+	}
+	return true, 0
+}
+
+// Wait calls f, which may wait for a site or for a turn, and lets another request
+// work meanwhile. Around what is usually quick it costs next to nothing.
+func Wait(ctx context.Context, f func()) {
+	v, ok := ctx.Value(passageKey{}).(*passage)
+	if !ok || !v.lent.CompareAndSwap(false, true) { // inside another Wait of the request
+		f()
+		return
+	}
+	defer v.lent.Store(false)
+	v.gate.queue.outside(f)
+}
+
+// Fault tells the log of a panic, from the deferred function that has recovered it.
+func Fault(ctx context.Context, fault any) {
+	if v, ok := ctx.Value(passageKey{}).(*passage); ok {
+		v.gate.fault(v.id, fault)
+	}
+}

@@ -3,6 +3,10 @@ package server
 import (
 	"encoding/json"
 	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/robotskit/robots/cmd/internal/batch"
 )
 
 // A ProblemType is the last part of a problem's type, which is a path such
@@ -26,6 +30,9 @@ const (
 	Busy             ProblemType = "busy"
 	RateLimited      ProblemType = "rate-limited"
 	Pending          ProblemType = "pending"
+	Disallowed       ProblemType = "disallowed"
+	Ended            ProblemType = "ended"
+	Internal         ProblemType = "internal"
 )
 
 // problems says of each type the HTTP status it usually has and its title.
@@ -48,24 +55,29 @@ var problems = map[ProblemType]struct {
 	Busy:             {http.StatusServiceUnavailable, "Busy"},
 	RateLimited:      {http.StatusTooManyRequests, "Too many requests"},
 	Pending:          {http.StatusServiceUnavailable, "Not known yet"},
+	Disallowed:       {http.StatusForbidden, "Disallowed by robots.txt"}, // where the status is the answer
+	Ended:            {http.StatusGone, "This permit has ended"},
+	Internal:         {http.StatusInternalServerError, "A fault of the service"},
 }
 
 // A Problem is the body of every answer with a status of 400 or more
 // (RFC 9457). It is an error, so that a function can return it.
 type Problem struct {
-	Type     string       `json:"type"` // /problems/ and a ProblemType
-	Title    string       `json:"title"`
-	Status   int          `json:"status"`
-	Detail   string       `json:"detail"`             // one sentence: what, where, what would be right
-	Instance string       `json:"instance,omitempty"` // the path that was asked
+	Type     string       `json:"type" doc:"/problems/ and a word that is a contract" example:"/problems/bad-url"`
+	Title    string       `json:"title" example:"Not a URL"`
+	Status   int          `json:"status" example:"422"`
+	Detail   string       `json:"detail" doc:"one sentence for people: what, where, what would be right"`
+	Instance string       `json:"instance,omitempty" doc:"the path that was asked" example:"/v1/check"`
 	Errors   []FieldError `json:"errors,omitempty"`
+
+	RetryAfter int `json:"-"` // seconds, for the header of that name; 0 for none
 }
 
 // A FieldError says which value was wrong.
 type FieldError struct {
-	Location string `json:"location"` // such as query.url or body.questions[3].agent
+	Location string `json:"location" doc:"such as query.url or body.questions[3].agent"`
 	Message  string `json:"message"`
-	Value    any    `json:"value,omitempty"`
+	Value    any    `json:"value,omitempty" doc:"what was there, if it is short"`
 }
 
 // NewProblem returns a problem of the type with its usual status and title.
@@ -83,19 +95,38 @@ func (p *Problem) GetStatus() int { return p.Status }
 // ContentType returns that of a problem, whatever JSON was asked for.
 func (p *Problem) ContentType(string) string { return "application/problem+json" }
 
-// Write answers r with the problem. Headers such as Retry-After are to be
-// set before.
+// After returns the problem with a Retry-After of so many seconds, one at least.
+func (p *Problem) After(seconds int) *Problem {
+	later := *p
+	later.RetryAfter = max(seconds, 1)
+	return &later
+}
+
+// Write answers r with the problem. Other headers are to be set before.
 func (p *Problem) Write(w http.ResponseWriter, r *http.Request) {
-	answer := *p
-	if answer.Instance == "" {
-		answer.Instance = r.URL.Path
-	}
-	h := w.Header()
-	h.Set("Content-Type", answer.ContentType(""))
-	h.Set("Cache-Control", "no-store")
+	answer := p.head(w, r)
+	w.Header().Set("Content-Type", answer.ContentType(""))
 	w.WriteHeader(answer.Status)
 	if r.Method == http.MethodHead {
 		return
 	}
 	_ = json.NewEncoder(w).Encode(answer) // the client has gone, or it has the answer
+}
+
+// head sets the headers of a problem and returns it with the path that was asked.
+func (p *Problem) head(w http.ResponseWriter, r *http.Request) *Problem {
+	answer := *p
+	if answer.Instance == "" {
+		answer.Instance = r.URL.Path
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	if answer.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(answer.RetryAfter))
+	}
+	return &answer
+}
+
+// code returns the problem as the code of a line of a batch.
+func (p *Problem) code() batch.Code {
+	return batch.Code(strings.TrimPrefix(p.Type, "/problems/"))
 }

@@ -1,0 +1,15 @@
+package batch
+
+// Members calls f with the name and the text of the value of every member of an object, in
+// order and for a name given twice again, and reports whether the text is an object and
+// whether it is JSON. It is for what stands around questions.
+func Members(text []byte, f func(name string, value []byte)) (object, valid bool) {
+	return eachMember(text, func(name, value []byte) {
+		s, _ := decodeString(name)
+		f(s, value)
+	})
+}
+
+// Elements calls f with the text of every element of a list, and returns false if the text,
+// which is JSON, is none.
+func Elements(text []byte, f func(value []byte)) bool { return eachElement(text, f) }

@@ -1,0 +1,156 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestBatchSites: the sites of a batch are asked at the same time, each once, and one that
+// is slow holds up no other; what is not there in time says so and is fetched all the same.
+func TestBatchSites(t *testing.T) {
+	b, slow := newBench(t, Parts{}), newSite(t, shop)
+	slow.hold = make(chan struct{})
+	var sites []*site
+	var questions []string
+	for i := range 5 {
+		sites = append(sites, newSite(t, shop))
+		questions = append(questions,
+			fmt.Sprintf(`{"id":"a%d","url":"%s/basket"}`, i, sites[i].URL),
+			fmt.Sprintf(`{"id":"b%d","url":"%s/x"}`, i, slow.URL),
+			fmt.Sprintf(`{"id":"c%d","url":"%s/list","agent":"Googlebot"}`, i, sites[i].URL))
+	}
+	r := b.post("/v1/check", `{"defaults":{"agent":["MyBot"],"wait":"3s"},"questions":[`+strings.Join(questions, ",")+`]}`)
+	if r.status != 200 {
+		t.Fatalf("%d %s", r.status, r.body)
+	}
+	var got struct {
+		Answers []struct {
+			ID, Code string
+			Allowed  bool
+			Status   int
+			Fetched  string
+			Agent    any
+		}
+	}
+	if err := json.Unmarshal([]byte(r.body), &got); err != nil || len(got.Answers) != len(questions) {
+		t.Fatalf("%d answers to %d questions, %v", len(got.Answers), len(questions), err)
+	}
+	for i, a := range got.Answers {
+		want := fmt.Sprintf("%c%d", "abc"[i%3], i/3)
+		switch {
+		case a.ID != want:
+			t.Errorf("answer %d is that of %s, want %s", i, a.ID, want)
+		case i%3 == 1 && a.Code != "pending":
+			t.Errorf("%+v", a)
+		case i%3 != 1 && (a.Code != "" || a.Allowed || a.Status != 200 || a.Fetched == ""):
+			t.Errorf("%+v", a)
+		case i%3 == 0 && a.Agent != "MyBot":
+			t.Errorf("the agent of the defaults is %v", a.Agent)
+		}
+	}
+	close(slow.hold)
+	lines := b.ask(http.MethodPost, "/v1/check?wait=30s", typeLines, strings.Join(questions, "\n"))
+	if lines.status != 200 || strings.Contains(lines.body, "error") || strings.Count(lines.body, "\n") != len(questions) {
+		t.Errorf("%d %s", lines.status, lines.body)
+	}
+	for _, s := range append(sites, slow) {
+		if n := s.asked.Load(); n != 1 {
+			t.Errorf("%s was asked %d times", s.URL, n)
+		}
+	}
+}
+
+// TestBatchRights: a line whose site may not be asked says so, and the others are answered.
+func TestBatchRights(t *testing.T) {
+	b, s := newBench(t, Parts{}), newSite(t, shop)
+	b.caller.Store(&Caller{Name: "a", Scopes: ScopeCheck})
+	r := b.ask(http.MethodPost, "/v1/check", typeLines, `{"id":1,"url":"`+s.URL+`/"}`+"\r\n"+`{"id":2,"url":"/x","robots":""}`+"\n")
+	lines := strings.Split(r.body, "\n")
+	if len(lines) != 3 || !strings.Contains(lines[0], `"code":"unauthorized"`) || !strings.HasPrefix(lines[1], `{"id":2,"allowed":true`) || s.asked.Load() != 0 {
+		t.Errorf("%s", r.body)
+	}
+}
+
+// TestBatchDefaults: defaults stand for what questions leave out.
+func TestBatchDefaults(t *testing.T) {
+	b := newBench(t, Parts{})
+	r := b.post("/v1/check", `{"defaults":{"agent":"MyBot","dialect":"google","robots":"User-agent: MyBot\nDisallow: /a","max_bytes":null,"at":"2026-01-31T18:00:00Z"},
+		"questions":[{"url":"/a"},
+		{"id":[1,
+		2],"url":"/a","agent":"Other","dialect":"bing"}]}`)
+	want := `{"answers":[{"id":null,"allowed":false,"verdict":"disallow","reason":"rule","rule":{"line":2,"directive":"disallow","pattern":"/a"},"group":{"token":"mybot","lines":[1]},"crawl_delay":null,"request_rates":[],"sitemaps":[],"dialect":"google","url":"/a","agent":"MyBot"},
+{"id":[1,2],"allowed":true,"verdict":"allow","reason":"no-group","rule":null,"group":null,"crawl_delay":null,"request_rates":[],"sitemaps":[],"dialect":"bing","url":"/a","agent":"Other"}]}
+`
+	if r.body != want {
+		t.Errorf("got  %s\nwant %s", r.body, want)
+	}
+	if r := b.post("/v1/check", `{"defaults":{"user_initiated":true,"robots":"User-agent: *\nDisallow: /"},"questions":[{"url":"/a"}]}`); !strings.Contains(r.body, `"reason":"user-initiated"`) {
+		t.Errorf("%s", r.body)
+	}
+}
+
+// TestBatchRefuses: a body that cannot be read is a problem.
+func TestBatchRefuses(t *testing.T) {
+	b := newBench(t, Parts{})
+	many := `{"questions":[` + strings.Join(slices.Repeat([]string{"{}"}, 1001), ",") + `]}`
+	for _, tt := range []struct {
+		name, kind, body string
+		want             ProblemType
+		detail           string
+	}{
+		{"empty", typeJSON, "", BadJSON, "the body is empty: it must be a JSON object"},
+		{"cut", typeJSON, `{"questions":[`, BadJSON, "the body is not JSON: it ends too early"},
+		{"list", typeJSON, `[]`, BadParameter, "the body must be an object"},
+		{"misspelt", typeJSON, `{"question":[]}`, BadParameter, "question is not a name that is known here: is questions meant?"},
+		{"twice", typeJSON, `{"questions":[],"questions":[]}`, BadJSON, "the body has the member questions twice"},
+		{"none", typeJSON, `{}`, BadParameter, "the body must have the member questions, a list"},
+		{"deep", typeJSON, strings.Repeat("[", 33), BadJSON, "the body has lists and objects nested deeper than 32"},
+		{"UTF-8", typeJSON, "{\"\xff\":1}", BadJSON, "the body is not UTF-8"},
+		{"many", typeJSON, many, TooMany, "the body has 1001 questions: send 1000 at a time"},
+		{"many lines", typeLines, strings.Repeat("{}\n", 1001), TooMany, "the body has 1001 lines: send 1000 at a time"},
+		{"large", typeLines, strings.Repeat(" ", 8<<20+1), TooLarge, "the body has more than 8388608 bytes: send less at a time"},
+		{"type", "text/csv", "a,b", UnsupportedType, "the Content-Type must be application/json or application/x-ndjson"},
+		{"agent", typeJSON, `{"defaults":{"agent":7},"questions":[]}`, BadParameter, "defaults.agent must be a string or a list of strings"},
+		{"default", typeJSON, `{"defaults":{"agnt":7},"questions":[]}`, BadParameter, "defaults.agnt is not a name that is known here: is agent meant?"},
+		{"dialect", typeJSON, `{"defaults":{"dialect":"x"},"questions":[]}`, BadParameter, `unknown dialect "x": there are`},
+		{"bytes", typeJSON, `{"defaults":{"max_bytes":-1},"questions":[]}`, BadParameter, "defaults.max_bytes must be a number of bytes, 0 or more"},
+		{"at", typeJSON, `{"defaults":{"at":"now"},"questions":[]}`, BadParameter, "defaults.at is not a time such as 2026-01-31T18:00:00Z"},
+		{"wait", typeJSON, `{"defaults":{"wait":"1h"},"questions":[]}`, BadParameter, "defaults.wait must be a time such as 5s, from 0 s to 30 s"},
+	} {
+		r := b.ask(http.MethodPost, "/v1/check", tt.kind, tt.body)
+		var p Problem
+		if err := json.Unmarshal([]byte(r.body), &p); err != nil || p.Type != "/problems/"+string(tt.want) || !strings.HasPrefix(p.Detail, tt.detail) {
+			t.Errorf("%s: %s\nwant %s: %s", tt.name, r.body, tt.want, tt.detail)
+		}
+	}
+	if r := b.ask(http.MethodPost, "/v1/check", typeLines, strings.Repeat(" ", 8<<20)); r.status != 200 {
+		t.Errorf("8 MiB: %d %s", r.status, r.body)
+	}
+}
+
+// TestBusy: what goes on after its callers have gone is bounded.
+func TestBusy(t *testing.T) {
+	b, slow, other := newBench(t, Parts{Fetches: 1}), newSite(t, shop), newSite(t, shop)
+	slow.hold = make(chan struct{})
+	if r := b.get("/v1/check?wait=10ms&url=" + slow.URL); r.status != 503 || !strings.Contains(r.body, "/problems/pending") {
+		t.Fatalf("%d %s", r.status, r.body)
+	}
+	if r := b.get("/v1/check?url=" + other.URL); r.status != 503 || !strings.Contains(r.body, "/problems/busy") {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	close(slow.hold)
+	if r := b.get("/v1/check?wait=30s&url=" + slow.URL); r.status != 200 {
+		t.Fatalf("%d %s", r.status, r.body)
+	}
+	for i := 0; ; i++ { // the visit is left when its record is stored
+		if r := b.get("/v1/check?url=" + other.URL); r.status == 200 {
+			break
+		} else if i == 10_000 {
+			t.Fatalf("%d %s", r.status, r.body)
+		}
+	}
+}

@@ -1,0 +1,282 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+var updateAPIPage = flag.Bool("update", false, "rewrite docs/api.md")
+
+// An example is a request of the page, sent to a service that has just begun.
+type example struct {
+	op, title string
+	path      string
+	kind      string
+	body      string
+}
+
+const shopExample = "# shop\nUser-agent: *\nDisallow: /basket\nCrawl-delay: 10\n"
+
+// examples are those of docs/api.md, in the order in which they are sent. PERMIT is the id
+// of the last permit that was given.
+var examples = []example{
+	{"check", "A URL that is disallowed", "/v1/check?url=https://shop.example/basket&agent=MyBot", "", ""},
+	{"check", "By the status alone, for curl and nginx auth_request", "/v1/check?url=https://shop.example/&agent=MyBot&as=status", "", ""},
+	{"check", "The same of a URL that is disallowed", "/v1/check?url=https://shop.example/basket&agent=MyBot&as=status", "", ""},
+	{"check", "A site that cannot be reached: nobody can know, so treat it as blocked and ask again", "/v1/check?url=https://down.example/&agent=MyBot", "", ""},
+	{"check", "Not a URL", "/v1/check?url=nonsense&agent=MyBot", "", ""},
+	{"check", "A parameter that is misspelt", "/v1/check?url=https://shop.example/&agnet=MyBot", "", ""},
+	{"check-many", "Several questions as one object", "/v1/check", typeJSON, `{"defaults":{"agent":"MyBot"},"questions":[{"id":1,"url":"https://shop.example/basket"},{"id":2,"url":"nonsense"},{"id":3,"url":"/a","robots":"User-agent: *\nDisallow: /a\n"}]}`},
+	{"check-many", "As JSON Lines", "/v1/check", typeLines, `{"id":1,"url":"https://shop.example/a","agent":"MyBot"}` + "\n" + `{"id":2,"url":"https://shop.example/basket","agent":["Googlebot-Image","Googlebot"],"dialect":"google"}` + "\n"},
+	{"permit", "The right to one request", "/v1/permits", typeJSON, `{"url":"https://shop.example/a","agent":"MyBot","addr":"192.0.2.7","within":"5s"}`},
+	{"permit", "Not yet: the first request is still under way", "/v1/permits", typeJSON, `{"url":"https://shop.example/b","agent":"MyBot"}`},
+	{"permit-done", "The request is over", "/v1/permits/PERMIT/done", typeJSON, `{"status":200}`},
+	{"permit-done", "A permit that was never given", "/v1/permits/p_x/done", typeJSON, `{"status":200}`},
+	{"permit", "Disallowed, and a permit given back on the way", "/v1/permits", typeJSON, `{"url":"https://shop.example/basket","agent":"MyBot","done":[{"id":"PERMIT","status":200}]}`},
+	{"robots", "The record", "/v1/robots?url=https://shop.example/", "", ""},
+	{"robots", "The file", "/v1/robots?url=https://shop.example/&body=1", "", ""},
+	{"robots-refresh", "Ask again", "/v1/robots/refresh", typeJSON, `{"url":"https://shop.example/"}`},
+	{"schedule", "The next 24 hours", "/v1/schedule?url=https://rates.example/&agent=SeznamBot&dialect=seznam", "", ""},
+	{"explain", "Every step", "/v1/explain", typeJSON, `{"robots":"User-agent: *\nDisallow: /basket\n","url":"/basket/1","agent":"MyBot"}`},
+	{"lint", "A misspelt field", "/v1/lint", typeJSON, `{"robots":"User-agent: *\nDisallow: /a\nDisalow: /b\n"}`},
+	{"diff", "One crawler", "/v1/diff", typeJSON, `{"old":"User-agent: *\nDisallow: /basket\n","new":"User-agent: *\nDisallow: /\n","agent":["MyBot"]}`},
+	{"version", "", "/version", "", ""},
+}
+
+// sites answers for the sites of the examples: nothing leaves this machine.
+type sites struct{}
+
+func (sites) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp := &http.Response{StatusCode: 200, ProtoMajor: 1, ProtoMinor: 1, Proto: "HTTP/1.1", Header: http.Header{"Content-Type": {"text/plain"}}, Request: r}
+	body := shopExample
+	switch r.URL.Hostname() {
+	case "down.example":
+		resp.StatusCode, body = 503, ""
+	case "rates.example":
+		body = "User-agent: *\nRequest-rate: 1/10s\nRequest-rate: 1/2s 2000-0600\n"
+	}
+	resp.ContentLength = int64(len(body))
+	resp.Body = io.NopCloser(strings.NewReader(body))
+	return resp, nil
+}
+
+// What differs from run to run is replaced by what stands in its place on the page.
+var variable = []struct {
+	is *regexp.Regexp
+	by string
+}{
+	{regexp.MustCompile(`"start":"[^"]*","expires":"[^"]*"`), `"start":"2026-11-21T09:00:00Z","expires":"2026-11-21T09:02:00Z"`},
+	{regexp.MustCompile(`"(started|fetched|failing_since)":"[^"]*"`), `"$1":"2026-11-21T09:00:00Z"`},
+	{regexp.MustCompile(`"expires":"2026-11-21T09:02:00Z"`), `"EXPIRES"`},
+	{regexp.MustCompile(`"expires":"[^"]*"`), `"expires":"2026-11-22T09:00:00Z"`},
+	{regexp.MustCompile(`"EXPIRES"`), `"expires":"2026-11-21T09:02:00Z"`},
+	{regexp.MustCompile(`"next_try":"[^"]*"`), `"next_try":"2026-11-21T09:01:00Z"`},
+	{regexp.MustCompile(`"not_before":"[^"]*"`), `"not_before":"2026-11-21T09:00:12Z"`},
+	{regexp.MustCompile(`p_[\w-]{20,}`), `p_3cF0…`},
+	{regexp.MustCompile(`"seconds":[\d.e-]+`), `"seconds":0.012`},
+	{regexp.MustCompile(`since 20[\d-]+( |T)[\d:]+( UTC|Z)?`), `since 2026-11-21T09:00:00Z`},
+	{regexp.MustCompile(`max-age=\d+`), `max-age=86400`},
+	{regexp.MustCompile(`Retry-After: \d+`), `Retry-After: 60`},
+}
+
+// TestAPIPage sends the examples of docs/api.md, judges requests and answers by the document,
+// and holds the page to what came.
+func TestAPIPage(t *testing.T) {
+	p := Parts{Version: "v1.2.3", Now: func() time.Time { return time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC) }}
+	p.Fetch.Transport = sites{}
+	b := newBench(t, p)
+	shown := map[string]*strings.Builder{}
+	permit := ""
+	for _, e := range examples {
+		path, body := strings.ReplaceAll(e.path, "PERMIT", permit), strings.ReplaceAll(e.body, "PERMIT", permit)
+		method := http.MethodGet
+		if body != "" {
+			method = http.MethodPost
+			req, _ := http.NewRequest(method, b.URL+path, nil)
+			route, _, err := b.judge.router.FindRoute(req)
+			if err != nil || route.Operation.OperationID != e.op {
+				t.Fatalf("%s: %v", e.title, err)
+			}
+			if err := b.judge.body(route, "requestBody", e.kind, body); err != nil {
+				t.Errorf("%s: the body is not what the document says: %v", e.title, err)
+			}
+		}
+		r := b.ask(method, path, e.kind, body)
+		var got permitReply
+		if json.Unmarshal([]byte(r.body), &got); got.Permit != nil {
+			permit = got.Permit.ID
+		}
+		w := shown[e.op]
+		if w == nil {
+			w = &strings.Builder{}
+			shown[e.op] = w
+		}
+		text := method + " " + path + "\n"
+		if e.kind != "" {
+			text += "Content-Type: " + e.kind + "\n\n" + wrapped(steady(body))
+		}
+		text += fmt.Sprintf("\n%d %s\n", r.status, http.StatusText(r.status))
+		for _, name := range []string{"Content-Type", "Cache-Control", "Retry-After", "X-Content-Type-Options"} {
+			if v := r.header.Get(name); v != "" && (v != typeJSON || name != "Content-Type") {
+				text += name + ": " + v + "\n"
+			}
+		}
+		if r.body != "" {
+			text += "\n" + wrapped(steady(r.body))
+		}
+		text = steady(text)
+		if e.title != "" {
+			fmt.Fprintf(w, "%s:\n\n", e.title)
+		}
+		fmt.Fprintf(w, "```http\n%s```\n\n", text)
+	}
+	page := b.page(shown)
+	if len(shown) > 0 {
+		for op := range shown {
+			t.Errorf("the document has no operation %s, of which there are examples", op)
+		}
+	}
+	name := filepath.Join("..", "..", "..", "docs", "api.md")
+	if *updateAPIPage {
+		if err := os.WriteFile(name, page, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if old, err := os.ReadFile(name); err != nil || !bytes.Equal(old, page) {
+		t.Errorf("docs/api.md is not what the service says (%v); make docs rewrites it", err)
+	}
+}
+
+// steady replaces what differs from run to run.
+func steady(text string) string {
+	for _, v := range variable {
+		text = v.is.ReplaceAllString(text, v.by)
+	}
+	return text
+}
+
+// wrapped breaks long lines of JSON between members.
+func wrapped(text string) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		width := 0
+		for _, part := range strings.SplitAfter(line, ",") {
+			if width > 0 && width+len(part) > 120 && strings.HasPrefix(part, `"`) {
+				out.WriteString("\n ")
+				width = 1
+			}
+			out.WriteString(part)
+			width += len(part)
+		}
+		out.WriteString("\n")
+	}
+	return out.String()
+}
+
+// page makes the page, and takes the examples that it shows out of shown.
+func (b *bench) page(shown map[string]*strings.Builder) []byte {
+	var w bytes.Buffer
+	d := b.described()
+	fmt.Fprintf(&w, `<!-- Generated by the tests of cmd/internal/server, which send every example; make docs rewrites it. -->
+
+# The API
+
+%s
+The service describes itself at `+"`/openapi.json` (OpenAPI 3.1) and, for people, at `/docs`"+`. What a line of a batch is, and
+every member of an answer, is in [batch.md](batch.md). An answer says how long it is good: `+"`Cache-Control: private, max-age=`"+`.
+Members are added to answers, never changed or taken away, and CHANGELOG.md says so.
+
+`, d.About)
+	for _, o := range d.Operations {
+		fmt.Fprintf(&w, "- [`%s %s`](#%s): %s\n", o.Method, o.Path, anchor(o), o.Summary)
+	}
+	for _, o := range d.Operations {
+		fmt.Fprintf(&w, "\n## %s %s\n\n%s\n", o.Method, o.Path, o.Summary)
+		if o.Description != "" {
+			fmt.Fprintf(&w, "\n%s\n", filled(o.Description))
+		}
+		table(&w, "parameter", o.Parameters)
+		for _, body := range o.Bodies {
+			table(&w, "member of the body", body.Members)
+		}
+		if examples := shown[o.ID]; examples != nil {
+			fmt.Fprintf(&w, "\n%s\n", strings.TrimSpace(examples.String()))
+			delete(shown, o.ID)
+		}
+	}
+	fmt.Fprintf(&w, "\n## Problems\n\nEvery answer with a status of 400 or more is `application/problem+json` (RFC 9457). Its `detail` is one sentence; its `type` is\n`/problems/` and one of these words:\n\n| type | status | title |\n| --- | --- | --- |\n")
+	for _, t := range slices.SortedFunc(maps.Keys(problems), func(a, b ProblemType) int { return strings.Compare(string(a), string(b)) }) {
+		fmt.Fprintf(&w, "| `%s` | %d | %s |\n", t, problems[t].status, problems[t].title)
+	}
+	return w.Bytes()
+}
+
+// filled breaks a text into lines.
+func filled(text string) string {
+	out, width := "", 0
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case width == 0:
+		case width+1+len(word) > 125:
+			out, width = out+"\n", 0
+		default:
+			out, width = out+" ", width+1
+		}
+		out, width = out+word, width+len(word)
+	}
+	return out
+}
+
+// anchor is what a heading is linked by.
+func anchor(o describedOperation) string {
+	return strings.ToLower(o.Method) + "-" + strings.NewReplacer("/", "", "{", "", "}", "", ".", "").Replace(o.Path)
+}
+
+func table(w io.Writer, what string, members []describedMember) {
+	if len(members) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n| %s | type | meaning |\n| --- | --- | --- |\n", what)
+	for _, m := range members {
+		name := "`" + m.Name + "`"
+		if m.Required {
+			name += ", required"
+		}
+		kind := m.Type
+		if m.Link != "" {
+			kind = strings.TrimSpace(kind + " " + m.Link)
+		}
+		fmt.Fprintf(w, "| %s | %s | %s |\n", name, kind, strings.ReplaceAll(m.Text, "|", `\|`))
+	}
+}
+
+// TestDocsPage: the page names every operation and asks for nothing from elsewhere.
+func TestDocsPage(t *testing.T) {
+	b := newBench(t, Parts{})
+	r := b.get("/docs")
+	if r.status != 200 || !strings.Contains(r.header.Get("Content-Security-Policy"), "default-src 'none'") {
+		t.Fatalf("%d %v", r.status, r.header)
+	}
+	for path := range b.api.OpenAPI().Paths {
+		if !strings.Contains(r.body, path) {
+			t.Errorf("the page does not name %s", path)
+		}
+	}
+	if found := regexp.MustCompile(`(?i)<script|<link|<img|src=|https?://[^"<]*\.(js|css)|ZgotmplZ`).FindString(r.body); found != "" {
+		t.Errorf("the page has %q", found)
+	}
+}

@@ -1,0 +1,345 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cache"
+	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/fetch"
+	"github.com/robotskit/robots/pace"
+)
+
+// A fetcher fetches what its callers may have fetched. It is asked when neither memory nor
+// store has an answer, by the flight that one caller has begun: a flight keeps the values
+// of that caller's context and goes on when he is gone. So a held answer costs no caller
+// anything, and what goes on unwatched is bounded here.
+type fetcher struct {
+	client *fetch.Client
+	ftp    bool
+	most   int64
+	flying atomic.Int64
+}
+
+var _ cache.Arriver = (*fetcher)(nil)
+
+// A refusal says that a caller may not cause a fetch.
+type refusal struct {
+	*Problem
+	caller string
+}
+
+func (e *refusal) Unwrap() error { return e.Problem }
+
+// begin counts a fetch, or says why there is none.
+func (f *fetcher) begin(ctx context.Context, origin robots.Origin) error {
+	c := CallerOf(ctx)
+	p := f.refuses(c, origin)
+	if p == nil && f.flying.Add(1) > f.most {
+		f.flying.Add(-1)
+		p = NewProblem(Busy, "as many sites are being asked as this service asks at a time: try again in a second").After(1)
+	}
+	if p != nil {
+		return &refusal{p, c.Name}
+	}
+	return nil
+}
+
+func (f *fetcher) refuses(c Caller, origin robots.Origin) *Problem {
+	port := origin.Port()
+	switch {
+	case !c.May(ScopeFetch):
+		return NewProblem(Unauthorized, "robots.txt of "+origin.String()+" is not held, and to have it fetched a token with the scope fetch is needed")
+	case origin.Scheme() == "ftp" && !f.ftp:
+		return NewProblem(BadURL, "sites with the scheme ftp are not asked by this service: ask about http or https")
+	case c.Anonymous && (origin.Scheme() == "ftp" || port != 80 && port != 443):
+		return NewProblem(Unauthorized, "without a token only http and https on the ports 80 and 443 are asked, and not "+origin.String())
+	case c.NewOrigin == nil:
+		return nil
+	}
+	if ok, after := c.NewOrigin(); !ok {
+		return NewProblem(RateLimited, "robots.txt of "+origin.String()+" is not held, and you have had as many sites asked as you may for now: try again later").After(after)
+	}
+	return nil
+}
+
+// Fetch fetches where Arrive is not used.
+func (f *fetcher) Fetch(ctx context.Context, origin robots.Origin) (*fetch.Record, error) {
+	if err := f.begin(ctx, origin); err != nil {
+		return nil, err
+	}
+	defer f.flying.Add(-1)
+	return f.client.Fetch(ctx, origin)
+}
+
+// Arrive waits until the site may be asked.
+func (f *fetcher) Arrive(ctx context.Context, origin robots.Origin) (fetch.Visit, error) {
+	if err := f.begin(ctx, origin); err != nil {
+		return nil, err
+	}
+	v, err := f.client.Arrive(ctx, origin)
+	if err != nil {
+		f.flying.Add(-1)
+		return nil, err
+	}
+	return &visit{Visit: v, left: sync.OnceFunc(func() { f.flying.Add(-1) })}, nil
+}
+
+// A visit is counted until it is left.
+type visit struct {
+	fetch.Visit
+	left func()
+}
+
+func (v *visit) Leave() {
+	v.Visit.Leave()
+	v.left()
+}
+
+// An asker is who asks and how: of each a View keeps what it makes of records.
+type asker struct {
+	dialect       string
+	tokens        string // joined with NUL, which no token has
+	userInitiated bool
+}
+
+// terms are what a site says to an asker.
+type terms struct {
+	rules    *robots.Rules
+	common   []byte // of an answer in JSON, behind the decision
+	schedule *pace.Schedule
+}
+
+// mostAskers is how many views there are. With one more all are dropped, as a caller may
+// name any crawler; what is asked for again is made again.
+const mostAskers = 1000
+
+// view returns the view of an asker.
+func (s *Service) view(d robots.Dialect, tokens []string, userInitiated bool) *cache.View[*terms] {
+	key := asker{d.Name, strings.Join(tokens, "\x00"), userInitiated}
+	s.viewMu.RLock()
+	v := s.views[key]
+	s.viewMu.RUnlock()
+	if v != nil {
+		return v
+	}
+	v = cache.NewView(s.cache, func(r *fetch.Record, now time.Time) cache.Made[*terms] {
+		rules := r.Rules(d, now, tokens...)
+		if userInitiated {
+			rules = rules.UserInitiated()
+		}
+		t := &terms{rules: rules, common: rules.AppendCommonJSON(nil)}
+		t.schedule, _ = pace.NewSchedule(rules, s.parts.Policy) // the error is about the policy, which New has checked
+		made := cache.Made[*terms]{Value: t, Bytes: int(unsafe.Sizeof(*t)) + cap(t.common) + rules.MemoryBytes() + t.schedule.MemoryBytes()}
+		made.From, made.Until = r.Span(d, now)
+		return made
+	})
+	s.viewMu.Lock()
+	defer s.viewMu.Unlock()
+	if first := s.views[key]; first != nil {
+		return first
+	}
+	if len(s.views) == mostAskers {
+		clear(s.views)
+	}
+	s.views[key] = v
+	return v
+}
+
+// mostWait and usualWait bound how long a question waits for a fetch.
+const (
+	mostWait  = 30 * time.Second
+	usualWait = 10 * time.Second
+	waitText  = "how long to wait for robots.txt of a site that is not held, 0s to 30s; then the answer is a problem of the type pending, and the fetch goes on"
+)
+
+// patience returns how long a parameter lets a question wait.
+func patience(text, location string) (time.Duration, *Problem) {
+	if text == "" {
+		return usualWait, nil
+	}
+	return durationOf(text, location, 0, mostWait)
+}
+
+// durationOf reads a duration such as 1m30s, or a number of seconds.
+func durationOf(text, location string, least, most time.Duration) (time.Duration, *Problem) {
+	d, err := time.ParseDuration(text)
+	if seconds, number := strconv.ParseFloat(text, 64); err != nil && number == nil && seconds >= 0 && seconds <= most.Seconds() {
+		d, err = time.Duration(seconds*float64(time.Second)), nil
+	}
+	if err != nil || d < least || d > most {
+		return 0, wrong(BadParameter, location, text, fmt.Sprintf("must be a time such as 5s, from %s to %s", pace.Words(least), pace.Words(most)))
+	}
+	return d, nil
+}
+
+// wrong is the problem of one value, whose message is the end of a sentence.
+func wrong(t ProblemType, location, value, message string) *Problem {
+	return NewProblem(t, describe(location)+" "+message, FieldError{Location: location, Message: message, Value: shortValue(value)})
+}
+
+// get waits for what a site says to an asker.
+func (s *Service) get(ctx context.Context, v *cache.View[*terms], origin robots.Origin, wait time.Duration) (*fetch.Record, *terms, *Problem) {
+	// What is held is answered without a timer, and its refresh before its end is not the
+	// caller's: no question is behind it.
+	r, t, err := v.Get(ended, origin)
+	if err == nil {
+		return r, t, nil
+	}
+	p := s.await(ctx, origin, wait, func(ctx context.Context) (err error) {
+		r, t, err = v.Get(ctx, origin)
+		return err
+	})
+	return r, t, p
+}
+
+// record waits for the record of a site.
+func (s *Service) record(ctx context.Context, origin robots.Origin, wait time.Duration) (r *fetch.Record, p *Problem) {
+	if r = s.held(origin); r != nil {
+		return r, nil
+	}
+	p = s.await(ctx, origin, wait, func(ctx context.Context) (err error) {
+		r, err = s.cache.Get(ctx, origin)
+		return err
+	})
+	return r, p
+}
+
+// ended is a context that has ended: with it a cache answers out of its memory alone.
+var ended = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()
+
+// held returns the record of a site if it is in memory, else nil.
+func (s *Service) held(origin robots.Origin) *fetch.Record {
+	r, err := s.cache.Get(ended, origin)
+	if err != nil {
+		return nil
+	}
+	return r
+}
+
+// await calls get until it has an answer or the wait is over. A held answer is there also
+// where the wait is 0; then a fetch begins that nobody waits for.
+func (s *Service) await(ctx context.Context, origin robots.Origin, wait time.Duration, get func(context.Context) error) *Problem {
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	for {
+		var err error
+		Wait(ctx, func() { err = get(waiting) })
+		if err == nil {
+			return nil
+		}
+		// The flight may be one that another caller has begun, who may not have it.
+		if r, ok := errors.AsType[*refusal](err); ok && r.caller != CallerOf(ctx).Name && waiting.Err() == nil {
+			continue
+		}
+		if wait <= 0 {
+			go s.cache.Get(context.WithoutCancel(ctx), origin) //nolint:errcheck // the next who asks learns what came of it
+		}
+		return fetchProblem(origin, err)
+	}
+}
+
+// pendingAfter is the Retry-After, in seconds, of what is being fetched.
+const pendingAfter = 2
+
+// fetchProblem says why there is no record.
+func fetchProblem(origin robots.Origin, err error) *Problem {
+	if r, ok := errors.AsType[*refusal](err); ok {
+		return r.Problem
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return NewProblem(Pending, "robots.txt of "+origin.String()+" is being fetched and not there yet: ask again").After(pendingAfter)
+	case errors.Is(err, cache.ErrClosed):
+		return NewProblem(Busy, "the service is being stopped: ask another, or try again").After(1)
+	}
+	return NewProblem(Pending, "robots.txt of "+origin.String()+" could not be asked for: "+robots.Printable(err.Error())).After(pendingAfter)
+}
+
+// siteOf returns the site and the path of a URL, as a dialect reads it.
+func siteOf(d robots.Dialect, url, location string) (robots.Origin, robots.Path, *Problem) {
+	origin, path, err := ask.URL(d, url, true)
+	if err != nil {
+		return origin, path, NewProblem(BadURL, err.Error(), FieldError{Location: location, Message: err.Error(), Value: shortValue(url)})
+	}
+	return origin, path, nil
+}
+
+// dialectOf returns the dialect of a name, that of the service if there is none.
+func (s *Service) dialectOf(name, location string) (robots.Dialect, *Problem) {
+	if name == "" {
+		return s.parts.Dialect, nil
+	}
+	d, err := ask.Dialect(name)
+	if err != nil {
+		return d, NewProblem(BadParameter, err.Error(), FieldError{Location: location, Message: err.Error(), Value: shortValue(name)})
+	}
+	return d, nil
+}
+
+// Agents of one question.
+const (
+	mostAgents  = 20
+	longestName = 128
+)
+
+// checkAgents returns what is wrong with the tokens of a crawler.
+func checkAgents(agents []string, d robots.Dialect, location string) *Problem {
+	if len(agents) > mostAgents {
+		return wrong(TooMany, location, "", fmt.Sprintf("names the crawler in %d ways: %d at most", len(agents), mostAgents))
+	}
+	for _, a := range agents {
+		switch {
+		case len(a) > longestName:
+			return wrong(BadParameter, location, a, fmt.Sprintf("has more than %d bytes: give a product token such as MyBot", longestName))
+		case strings.IndexByte(a, 0) >= 0:
+			return wrong(BadParameter, location, "", "holds a NUL: give a product token such as MyBot")
+		}
+		if names := ask.Listed(a); names != nil && !d.RawTokens {
+			return wrong(BadParameter, location, a, "is a list in one string: give its names one by one, the most wanted first, "+strings.Join(names, ", then "))
+		}
+	}
+	return nil
+}
+
+// appendAgent appends the member agent of an answer: as it was given.
+func appendAgent(dst []byte, agents []string) []byte {
+	dst = append(dst, `"agent":`...)
+	switch len(agents) {
+	case 0:
+		return append(dst, `"*"`...)
+	case 1:
+		return robots.AppendQuoted(dst, agents[0])
+	}
+	return ask.AppendStrings(dst, agents)
+}
+
+// lifetime returns how long the answers of a record are good, in whole seconds: until it
+// expires, or until the site is asked again.
+func (s *Service) lifetime(r *fetch.Record) int {
+	until := r.Expires
+	if !r.Outcome.Good() {
+		until = r.NextTry
+	}
+	if until.IsZero() {
+		return 0
+	}
+	return int(max(until.Sub(s.now()), 0) / time.Second)
+}
+
+// maxAge is the Cache-Control of an answer about a record.
+func (s *Service) maxAge(r *fetch.Record) string {
+	return "private, max-age=" + strconv.Itoa(s.lifetime(r))
+}

@@ -1,0 +1,270 @@
+package server
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/pace"
+)
+
+// A permit is a grant that is lent to a client: the right to one request. What it needs to
+// be given back, through any server with the same limiter and secret, is in its id.
+type permit struct {
+	grant pace.Grant
+	hold  time.Duration
+}
+
+func (p *permit) expires() time.Time { return p.grant.Start.Add(p.hold) }
+
+// The id of a permit is permitHead and base64url of: the id of the grant, its start in
+// milliseconds, the seconds of the hold, the address with its length, the origin; then
+// macBytes of an HMAC over that.
+const (
+	permitHead  = "p_"
+	macBytes    = 16
+	usualHold   = 2 * time.Minute
+	longestHold = time.Hour
+	mostWithin  = 30 * time.Second
+)
+
+func (s *Service) mac(payload []byte) []byte {
+	h := hmac.New(sha256.New, s.parts.Secret)
+	h.Write([]byte("permit 1\n"))
+	h.Write(payload)
+	return h.Sum(nil)[:macBytes]
+}
+
+// sign returns the id of a permit.
+func (s *Service) sign(p *permit) string {
+	b := binary.BigEndian.AppendUint64(nil, p.grant.ID)
+	b = binary.BigEndian.AppendUint64(b, uint64(p.grant.Start.UnixMilli()))
+	b = binary.BigEndian.AppendUint32(b, uint32(p.hold/time.Second))
+	addr := p.grant.Key.Addr.AsSlice()
+	b = append(append(b, byte(len(addr))), addr...)
+	b = append(b, p.grant.Key.Origin.String()...)
+	return permitHead + base64.RawURLEncoding.EncodeToString(append(b, s.mac(b)...))
+}
+
+// verify reads the id of a permit that a server with the secret of this one has given.
+func (s *Service) verify(id string) (*permit, bool) {
+	text, ok := strings.CutPrefix(id, permitHead)
+	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if !ok || err != nil || len(b) < macBytes {
+		return nil, false
+	}
+	b, mac := b[:len(b)-macBytes], b[len(b)-macBytes:]
+	if !hmac.Equal(mac, s.mac(b)) {
+		return nil, false
+	}
+	// It is one of ours, so all of it is there.
+	const fixed = 8 + 8 + 4 + 1
+	p := &permit{hold: time.Duration(binary.BigEndian.Uint32(b[16:])) * time.Second}
+	p.grant.ID = binary.BigEndian.Uint64(b)
+	p.grant.Start = time.UnixMilli(int64(binary.BigEndian.Uint64(b[8:]))).UTC()
+	n := int(b[fixed-1])
+	p.grant.Key.Addr, _ = netip.AddrFromSlice(b[fixed : fixed+n])
+	p.grant.Key.Origin, _, err = robots.ParseURL(string(b[fixed+n:]) + "/")
+	return p, err == nil
+}
+
+// A Return is what came of a permit.
+type Return struct {
+	ID         string  `json:"id" maxLength:"1024" doc:"of the permit"`
+	Status     int     `json:"status,omitempty" minimum:"0" maximum:"999" doc:"of the answer to the request, an HTTP status; 0 without an answer"`
+	RetryAfter float64 `json:"retry_after,omitempty" minimum:"0" maximum:"31536000" doc:"seconds that the answer asked to wait"`
+	Timeout    bool    `json:"timeout,omitempty" doc:"the site did not answer in time"`
+	Unused     bool    `json:"unused,omitempty" doc:"no request was sent"`
+}
+
+type permitInput struct {
+	Body struct {
+		URL     string   `json:"url" maxLength:"8192" doc:"the URL that the crawler wants" example:"https://shop.example/a"`
+		Agent   Agents   `json:"agent,omitempty"`
+		Dialect string   `json:"dialect,omitempty" doc:"how robots.txt is read"`
+		Wait    string   `json:"wait,omitempty" doc:"how long to wait for a robots.txt that is not held, 0s to 30s; 10s without it"`
+		Within  string   `json:"within,omitempty" doc:"how far off the start may be, 0s to 30s; 0s without it: now or not at all" example:"5s"`
+		Hold    string   `json:"hold,omitempty" doc:"for how long after its start the permit is held, 1s to 1h; 2m without it" example:"2m"`
+		Addr    string   `json:"addr,omitempty" maxLength:"64" doc:"the IP address that the request will go to, which has a pace of its own; without it that which robots.txt came from" example:"192.0.2.7"`
+		Done    []Return `json:"done,omitempty" maxItems:"100" doc:"permits to give back, which saves a request for each"`
+	}
+}
+
+type doneInput struct {
+	ID   string `path:"id" doc:"of the permit"`
+	Body struct {
+		Status     int     `json:"status,omitempty" minimum:"0" maximum:"999" doc:"of the answer to the request, an HTTP status; 0 without an answer"`
+		RetryAfter float64 `json:"retry_after,omitempty" minimum:"0" maximum:"31536000" doc:"seconds that the answer asked to wait"`
+		Timeout    bool    `json:"timeout,omitempty" doc:"the site did not answer in time"`
+		Unused     bool    `json:"unused,omitempty" doc:"no request was sent"`
+	}
+}
+
+// A PermitAnswer is the right to one request, or when to ask again.
+type PermitAnswer struct {
+	_         struct{}       `additionalProperties:"true"`
+	Verdict   Check          `json:"verdict" doc:"the answer of GET /v1/check; where it is not allowed there is no permit"`
+	Permit    orNull[Permit] `json:"permit"`
+	NotBefore orNull[string] `json:"not_before,omitempty" doc:"without a permit: when to ask again, null where the URL is not allowed"`
+	Reasons   []string       `json:"reasons,omitempty" doc:"why the start is when it is, the deciding reason first"`
+	Done      []Returned     `json:"done,omitempty" doc:"what became of the permits in done, in their order"`
+}
+
+// A Permit is the right to one request.
+type Permit struct {
+	_       struct{} `additionalProperties:"true"`
+	ID      string   `json:"id"`
+	Start   string   `json:"start" format:"date-time" doc:"when the request may start"`
+	Expires string   `json:"expires" format:"date-time" doc:"a permit that is not given back by then counts as a request that timed out"`
+}
+
+// A Returned is what became of a permit that was given back.
+type Returned struct {
+	_      struct{} `additionalProperties:"true"`
+	ID     string   `json:"id"`
+	Result string   `json:"result" enum:"done,unknown,ended" doc:"done: also if it was given back before; unknown: no such permit was given; ended: its time is over"`
+}
+
+func (s *Service) registerPermits() {
+	huma.Register(s.api, s.operation(huma.Operation{
+		OperationID: "permit", Method: http.MethodPost, Path: "/v1/permits",
+		Summary: "The right to one request, with its pace",
+		Description: "A site has one request under way at a time, and its interval counts from the end of one to the start of the next. " +
+			"So a permit is given back when the request is over. It belongs to the client and outlives the server that gave it; any server takes it back.",
+	}, map[string]*huma.Schema{typeJSON: s.schema(PermitAnswer{})}), s.permit)
+
+	huma.Register(s.api, s.operation(huma.Operation{
+		OperationID: "permit-done", Method: http.MethodPost, Path: "/v1/permits/{id}/done",
+		Summary:     "Give a permit back, and say what the site answered",
+		Description: "A second time is no error and changes nothing. 404: no such permit was given; 410: its time is over.",
+	}, map[string]*huma.Schema{typeJSON: s.schema(Returned{})}), s.done)
+}
+
+// stamp writes a time of an answer, in whole milliseconds.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999Z") }
+
+func mayPermit(ctx context.Context) *Problem {
+	if !CallerOf(ctx).May(ScopePermit) {
+		return NewProblem(Unauthorized, "a token with the scope permit is needed")
+	}
+	return nil
+}
+
+func (s *Service) permit(ctx context.Context, in *permitInput) (*answer, error) {
+	b := &in.Body
+	p := mayPermit(ctx)
+	var within, hold time.Duration
+	if p == nil && b.Within != "" {
+		within, p = durationOf(b.Within, "body.within", 0, mostWithin)
+	}
+	if hold = usualHold; p == nil && b.Hold != "" {
+		hold, p = durationOf(b.Hold, "body.hold", time.Second, longestHold)
+	}
+	var addr netip.Addr
+	if p == nil && b.Addr != "" {
+		var err error
+		if addr, err = netip.ParseAddr(b.Addr); err != nil {
+			p = wrong(BadParameter, "body.addr", b.Addr, "must be an IP address such as 192.0.2.7")
+		}
+		addr = addr.Unmap().WithZone("")
+	}
+	if p != nil {
+		return nil, p
+	}
+	// They are given back also where nothing new can be had.
+	var returned []Returned
+	for i := range b.Done {
+		r := &b.Done[i]
+		result := Returned{ID: r.ID, Result: "done"}
+		switch p := s.giveBack(ctx, r); {
+		case p == nil:
+		case p.Status == http.StatusGone:
+			result.Result = "ended"
+		case p.Status == http.StatusNotFound:
+			result.Result = "unknown"
+		default:
+			return nil, p
+		}
+		returned = append(returned, result)
+	}
+	q, p := s.question(ctx, b.URL, b.Agent, b.Dialect, false, b.Wait, "body.")
+	if p != nil {
+		return nil, p
+	}
+	v := q.terms.rules.Match(q.path)
+	out := append(q.appendVerdict([]byte(`{"verdict":{`), v), `},"permit":`...)
+	switch {
+	case !v.Allowed:
+		out = append(out, `null,"not_before":null`...)
+	default:
+		if !addr.IsValid() {
+			addr = q.record.Addr()
+		}
+		hold = time.Duration(pace.HoldSeconds(hold)) * time.Second
+		g, err := s.lender.Lend(ctx, pace.Key{Origin: q.origin, Addr: addr}, q.terms.schedule, within, hold)
+		if err != nil {
+			return nil, NewProblem(Busy, "the pace of sites is not known for now, so there are no permits: "+robots.Printable(err.Error())).After(1)
+		}
+		if g.OK() {
+			given := &permit{g, hold}
+			out = fmt.Appendf(out, `{"id":"%s","start":"%s","expires":"%s"}`, s.sign(given), stamp(g.Start), stamp(given.expires()))
+		} else {
+			out = fmt.Appendf(out, `null,"not_before":"%s"`, stamp(g.Start.Add(time.Millisecond-1))) // not a moment sooner
+		}
+		out = append(out, `,"reasons":`...)
+		out = appendJSON(out, reasonsOf(g.Reasons))
+	}
+	if returned != nil {
+		out = appendJSON(append(out, `,"done":`...), returned)
+	}
+	return &answer{Status: http.StatusOK, ContentType: typeJSON, CacheControl: "no-store", Body: append(out, "}\n"...)}, nil
+}
+
+// appendJSON appends a value that can be written.
+func appendJSON(dst []byte, v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // which is answered as a fault of the service
+	}
+	return append(dst, text...)
+}
+
+func (s *Service) done(ctx context.Context, in *doneInput) (*answer, error) {
+	p := mayPermit(ctx)
+	if p == nil {
+		p = s.giveBack(ctx, &Return{in.ID, in.Body.Status, in.Body.RetryAfter, in.Body.Timeout, in.Body.Unused})
+	}
+	if p != nil {
+		return nil, p
+	}
+	return answerWith(Returned{ID: in.ID, Result: "done"})
+}
+
+// giveBack gives a permit back. That its client goes away meanwhile changes nothing.
+func (s *Service) giveBack(ctx context.Context, r *Return) *Problem {
+	p, ok := s.verify(r.ID)
+	switch {
+	case !ok:
+		return NewProblem(NotFound, "no such permit was given here")
+	case !s.now().Before(p.expires()):
+		return NewProblem(Ended, "the permit ended at "+stamp(p.expires())+" and counted as a request that timed out: ask with a longer hold")
+	}
+	err := s.lender.Done(context.WithoutCancel(ctx), p.grant, pace.Result{
+		Status: r.Status, RetryAfter: time.Duration(r.RetryAfter * float64(time.Second)), Timeout: r.Timeout, Unused: r.Unused,
+	})
+	if err != nil {
+		return NewProblem(Busy, "the permit could not be given back: "+robots.Printable(err.Error())).After(1)
+	}
+	return nil
+}

@@ -1,0 +1,197 @@
+package server
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/robotskit/robots/fleet"
+	"github.com/robotskit/robots/internal/redistest"
+)
+
+// A permitReply is an answer of POST /v1/permits.
+type permitReply struct {
+	Verdict   struct{ Allowed bool }
+	Permit    *Permit
+	NotBefore *string `json:"not_before"`
+	Reasons   []string
+	Done      []Returned
+}
+
+func (b *bench) permit(body string) permitReply {
+	b.Helper()
+	r := b.post("/v1/permits", body)
+	var got permitReply
+	if err := json.Unmarshal([]byte(r.body), &got); err != nil || r.status != 200 {
+		b.Fatalf("%s: %d %s", body, r.status, r.body)
+	}
+	return got
+}
+
+// giveBack gives a permit back and returns the status.
+func (b *bench) giveBack(id, body string) int {
+	b.Helper()
+	return b.post("/v1/permits/"+id+"/done", body).status
+}
+
+func TestPermits(t *testing.T) {
+	b, s := newBench(t, Parts{}), newSite(t, shop)
+	ask := fmt.Sprintf(`{"url":"%s/a","agent":"MyBot"}`, s.URL)
+	first := b.permit(ask)
+	if first.Permit == nil || !first.Verdict.Allowed {
+		t.Fatalf("%+v", first)
+	}
+	start, err := time.Parse(time.RFC3339, first.Permit.Start)
+	expires, err2 := time.Parse(time.RFC3339, first.Permit.Expires)
+	if err != nil || err2 != nil || expires.Sub(start) != 2*time.Minute {
+		t.Errorf("%+v", first.Permit)
+	}
+	if busy := b.permit(ask); busy.Permit != nil || busy.NotBefore == nil || len(busy.Reasons) == 0 {
+		t.Errorf("a second permit while the first is out: %+v", busy)
+	}
+	for range 2 {
+		if status := b.giveBack(first.Permit.ID, `{"status":200}`); status != 200 {
+			t.Errorf("given back: %d", status)
+		}
+	}
+	// Crawl-delay counts from the end.
+	later := b.permit(ask)
+	if later.Permit != nil || later.NotBefore == nil || !strings.Contains(strings.Join(later.Reasons, " "), "line 4") {
+		t.Errorf("%+v", later)
+	}
+	ahead := b.permit(fmt.Sprintf(`{"url":"%s/a","agent":"MyBot","within":"30s","hold":"10s"}`, s.URL))
+	if ahead.Permit == nil {
+		t.Fatalf("%+v", ahead)
+	}
+	if start, _ = time.Parse(time.RFC3339, ahead.Permit.Start); time.Until(start) < 5*time.Second {
+		t.Errorf("it starts at %s, within the delay", start)
+	}
+	with := b.permit(fmt.Sprintf(`{"url":"%s/basket","agent":"MyBot","done":[{"id":"%s","unused":true},{"id":"p_x"}]}`, s.URL, ahead.Permit.ID))
+	if with.Verdict.Allowed || with.Permit != nil || with.NotBefore != nil || len(with.Done) != 2 || with.Done[0].Result != "done" || with.Done[1].Result != "unknown" {
+		t.Errorf("%+v", with)
+	}
+	// An address has a pace of its own.
+	other := newSite(t, "")
+	if g := b.permit(fmt.Sprintf(`{"url":"%s/","addr":"::ffff:192.0.2.7"}`, other.URL)); g.Permit == nil {
+		t.Errorf("%+v", g)
+	}
+	another := newSite(t, "")
+	if g := b.permit(fmt.Sprintf(`{"url":"%s/","addr":"192.0.2.7"}`, another.URL)); g.Permit != nil || g.NotBefore == nil {
+		t.Errorf("another site at the address: %+v", g)
+	}
+}
+
+// TestPermitEnds: a permit that is not given back counts as a request that timed out, and
+// cannot be given back any more.
+func TestPermitEnds(t *testing.T) {
+	var ahead atomic.Int64
+	now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	b, s := newBench(t, Parts{Now: now}), newSite(t, "")
+	got := b.permit(fmt.Sprintf(`{"url":"%s/","hold":"1s"}`, s.URL))
+	ahead.Store(int64(2 * time.Second))
+	if status := b.giveBack(got.Permit.ID, `{}`); status != http.StatusGone {
+		t.Errorf("%d", status)
+	}
+	if with := b.permit(fmt.Sprintf(`{"url":"%s/","done":[{"id":"%s"}]}`, s.URL, got.Permit.ID)); with.Done[0].Result != "ended" {
+		t.Errorf("%+v", with)
+	}
+}
+
+// TestPermitForged: an id that is not ours, or was changed, is unknown.
+func TestPermitForged(t *testing.T) {
+	b, s := newBench(t, Parts{}), newSite(t, "")
+	other := newBench(t, Parts{})
+	id := b.permit(fmt.Sprintf(`{"url":"%s/"}`, s.URL)).Permit.ID
+	if status := other.giveBack(id, `{}`); status != 404 {
+		t.Errorf("a server with another secret: %d", status)
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(id, "p_"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range raw {
+		changed := append([]byte{}, raw...)
+		changed[i] ^= 1
+		if _, ok := b.verify("p_" + base64.RawURLEncoding.EncodeToString(changed)); ok {
+			t.Errorf("with byte %d changed it is ours", i)
+		}
+		if _, ok := b.verify("p_" + base64.RawURLEncoding.EncodeToString(raw[:i])); ok {
+			t.Errorf("cut to %d bytes it is ours", i)
+		}
+	}
+	for _, id := range []string{"x", "p_", "p_!", strings.Repeat("p", 5000), "%2e%2e", "%00"} {
+		if status := b.giveBack(id, `{}`); status != 404 {
+			t.Errorf("%.20s: %d", id, status)
+		}
+	}
+	if status := b.giveBack(id, `{"status":200}`); status != 200 {
+		t.Errorf("%d", status)
+	}
+	b.caller.Store(&Caller{Name: "a", Scopes: ScopeCheck | ScopeFetch})
+	if status := b.giveBack(id, `{"status":200}`); status != 401 {
+		t.Errorf("without the scope: %d", status)
+	}
+}
+
+func TestPermitRefuses(t *testing.T) {
+	b := newBench(t, Parts{})
+	for _, body := range []string{
+		`{}`, `{"url":"x"}`, `{"url":"http://a.example/","within":"31s"}`, `{"url":"http://a.example/","hold":"0s"}`, `{"url":"http://a.example/","hold":"2h"}`,
+		`{"url":"http://a.example/","addr":"x"}`, `{"url":"http://a.example/","done":[{}]}`, `{"url":"http://a.example/","done":[{"id":"x","status":-1}]}`,
+		`{"url":"http://a.example/","done":[{"id":"x","retry_after":1e300}]}`, `{"url":"http://a.example/","dnoe":[]}`,
+	} {
+		if r := b.post("/v1/permits", body); r.status != 422 {
+			t.Errorf("%s: %d %s", body, r.status, r.body)
+		}
+	}
+}
+
+// TestPermitFleet: with one Redis a permit is one for all servers: while it is out no other
+// gives one, it outlives its server, and any other takes it back.
+func TestPermitFleet(t *testing.T) {
+	redis := redistest.Start(t, redistest.Options{})
+	server := func() (*bench, *fleet.Fleet) {
+		f, err := fleet.Open(t.Context(), redis.URL(), fleet.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		secret, err := f.Secret(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := Parts{Limiter: f.Limiter(), Secret: secret}
+		p.Cache.Store = f.Store()
+		return newBench(t, p), f
+	}
+	one, gone := server()
+	two, left := server()
+	t.Cleanup(func() { left.Close() })
+	s := newSite(t, "User-agent: *\nCrawl-delay: 60\n")
+	ask := fmt.Sprintf(`{"url":"%s/"}`, s.URL)
+	got := one.permit(ask)
+	if got.Permit == nil {
+		t.Fatalf("%+v", got)
+	}
+	if other := two.permit(ask); other.Permit != nil {
+		t.Errorf("two permits at a time: %+v", other)
+	}
+	one.Service.Close()
+	gone.Close()
+	for range 2 {
+		if status := two.giveBack(got.Permit.ID, `{"status":200}`); status != 200 {
+			t.Errorf("given back through another server: %d", status)
+		}
+	}
+	if after := two.permit(ask); after.Permit != nil || !strings.Contains(strings.Join(after.Reasons, " "), "line 2") {
+		t.Errorf("%+v", after)
+	}
+	if n := s.asked.Load(); n != 1 {
+		t.Errorf("two servers asked for robots.txt %d times", n)
+	}
+}

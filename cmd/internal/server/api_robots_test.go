@@ -1,0 +1,86 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestRobots(t *testing.T) {
+	b, s := newBench(t, Parts{}), newSite(t, shop+"<script>\xff")
+	r := b.get("/v1/robots?url=" + s.URL + "/any/page")
+	var got Record
+	if err := json.Unmarshal([]byte(r.body), &got); err != nil || r.status != 200 {
+		t.Fatalf("%d %s", r.status, r.body)
+	}
+	if got.URL != s.URL+"/robots.txt" || got.Outcome != "success" || got.Status != 200 || got.Bytes != len(s.body) || len(got.SHA256) != 64 || len(got.Hops) != 1 || !strings.HasPrefix(got.Hops[0].Address, "127.0.0.1") {
+		t.Errorf("%s", r.body)
+	}
+	r = b.get("/v1/robots?body=1&url=" + s.URL + "/")
+	if r.body != s.body || r.header.Get("Content-Type") != "text/plain" || r.header.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("%v %q", r.header, r.body)
+	}
+	bad := newSite(t, "")
+	bad.status = 500
+	r = b.get("/v1/robots?url=" + bad.URL)
+	if err := json.Unmarshal([]byte(r.body), &got); err != nil || got.Outcome != "unreachable" || got.NextTry == nil || got.Failures != 1 {
+		t.Errorf("%s", r.body)
+	}
+	if r := b.get("/v1/robots?body=1&url=" + bad.URL); r.status != 404 {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	if r := b.get("/v1/robots?body=2&url=" + bad.URL); r.status != 422 {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+}
+
+// TestRefresh: the site is asked again, an outage keeps the last good answer, and it costs
+// the caller a new site.
+func TestRefresh(t *testing.T) {
+	b, s := newBench(t, Parts{}), newSite(t, shop)
+	b.get("/v1/robots?url=" + s.URL)
+	s.mu.Lock()
+	s.status = 503
+	s.mu.Unlock()
+	r := b.post("/v1/robots/refresh", `{"url":"`+s.URL+`"}`)
+	var got Record
+	if err := json.Unmarshal([]byte(r.body), &got); err != nil || got.Outcome != "unreachable" || got.LastGood == nil || got.LastGood.Bytes != len(shop) || s.asked.Load() != 2 {
+		t.Fatalf("asked %d times: %s", s.asked.Load(), r.body)
+	}
+	if r := b.get("/v1/robots?body=1&url=" + s.URL); r.body != shop {
+		t.Errorf("the last good answer is %q", r.body)
+	}
+	b.caller.Store(&Caller{Name: "a", Scopes: ScopeCheck | ScopeFetch, NewOrigin: func() (bool, int) { return false, 9 }})
+	if r := b.post("/v1/robots/refresh", `{"url":"`+s.URL+`"}`); r.status != 429 || r.header.Get("Retry-After") != "9" {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	for _, body := range []string{`{}`, `{"url":"x"}`, `{"url":7}`, `{"url":"http://a.example/","url":"http://b.example/"}`, `{"uri":"x"}`, `{"url":"http://a.example/","wait":"1h"}`, `[`, `7`, ``} {
+		if r := b.post("/v1/robots/refresh", body); r.status != 400 && r.status != 422 {
+			t.Errorf("%s: %d %s", body, r.status, r.body)
+		}
+	}
+	if r := b.ask(http.MethodPost, "/v1/robots/refresh", "text/csv", "a"); r.status != 415 {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+}
+
+func TestSchedule(t *testing.T) {
+	b := newBench(t, Parts{Now: func() time.Time { return time.Date(2026, 11, 22, 6, 0, 0, 0, time.UTC) }})
+	s := newSite(t, "User-agent: *\nCrawl-delay: 10\nRequest-rate: 1/30s 0800-2000\nRequest-rate: x\n")
+	r := b.get("/v1/schedule?agent=MyBot&url=" + s.URL)
+	var got Schedule
+	if err := json.Unmarshal([]byte(r.body), &got); err != nil || r.status != 200 {
+		t.Fatalf("%d %s", r.status, r.body)
+	}
+	if !got.Allowed || len(got.Windows) != 3 || got.Windows[0].Interval != 10 || got.Windows[1].Interval != 30 || got.Interval != 10 || len(got.Declared) != 3 ||
+		!got.Windows[0].From.Equal(got.At) || !got.Windows[2].To.Equal(got.At.Add(24*time.Hour)) {
+		t.Errorf("%s", r.body)
+	}
+	bad := newSite(t, "")
+	bad.status = 500
+	if r := b.get("/v1/schedule?url=" + bad.URL); !strings.Contains(r.body, `"allowed":false`) || !strings.Contains(r.body, `"windows":[]`) {
+		t.Errorf("%s", r.body)
+	}
+}

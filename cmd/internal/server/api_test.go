@@ -1,0 +1,449 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/legacy"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// A bench is a service on loopback whose answers are judged: each by the document of the
+// service, with a validator that has nothing to do with what wrote it.
+type bench struct {
+	testing.TB
+	*Service
+	URL    string
+	caller atomic.Pointer[Caller]
+	judge  *judge
+}
+
+func newBench(t testing.TB, p Parts) *bench {
+	t.Helper()
+	p.Fetch.Guard.AllowPrivate = true
+	s, err := New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{TB: t, Service: s, judge: judgeOf(t, s)}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c := b.caller.Load(); c != nil {
+			r = r.WithContext(WithCaller(r.Context(), *c))
+		}
+		s.Handler().ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() {
+		server.Close()
+		s.Close()
+	})
+	b.URL = server.URL
+	return b
+}
+
+// A judge knows the document of a service and nothing of what wrote it: kin-openapi says
+// whether it is OpenAPI 3.1 and which operation a request is, jsonschema whether a body is
+// what a schema of it (JSON Schema 2020-12) says.
+type judge struct {
+	router   routers.Router
+	compiler *jsonschema.Compiler
+	mu       sync.Mutex
+	bodies   int // judged
+}
+
+// judgeOf reads the document of a service. What an answer holds beyond it is an error here,
+// though clients must expect more members.
+func judgeOf(t testing.TB, s *Service) *judge {
+	t.Helper()
+	text := bytes.ReplaceAll(s.openAPI, []byte(`"additionalProperties":true`), []byte(`"additionalProperties":false`))
+	doc, err := openapi3.NewLoader().LoadFromData(text)
+	if err != nil {
+		t.Fatalf("the document cannot be read: %v", err)
+	}
+	if err := doc.Validate(context.Background()); err != nil {
+		t.Fatalf("the document is not OpenAPI 3.1: %v", err)
+	}
+	router, err := legacy.NewRouter(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	if err := c.AddResource("mem:openapi.json", value); err != nil {
+		t.Fatal(err)
+	}
+	return &judge{router: router, compiler: c}
+}
+
+// body holds a body against the schema at a place of an operation. Of JSON Lines each line
+// is an answer or a question of the schema for one object.
+func (j *judge) body(route *routers.Route, place, mediaType, body string) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	member := map[bool]string{true: "answers", false: "questions"}[strings.HasPrefix(place, "responses")]
+	if mediaType == typeLines {
+		lines := strings.Split(strings.TrimSuffix(body, "\n"), "\n")
+		mediaType, body = typeJSON, `{"`+member+`":[`+strings.Join(lines, ",")+`]}`
+	}
+	if !strings.Contains(mediaType, "json") {
+		return nil
+	}
+	escape := strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D")
+	at := "mem:openapi.json#/paths/" + escape.Replace(route.Path) + "/" + strings.ToLower(route.Method) + "/" + place + "/content/" + escape.Replace(mediaType) + "/schema"
+	schema, err := j.compiler.Compile(at)
+	if err != nil {
+		return fmt.Errorf("the document has no schema for it: %w", err)
+	}
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	j.bodies++
+	return schema.Validate(value)
+}
+
+// A reply is an answer of the service.
+type reply struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// ask sends a request and judges its answer.
+func (b *bench) ask(method, path, contentType, body string) reply {
+	b.Helper()
+	req, err := http.NewRequest(method, b.URL+path, strings.NewReader(body))
+	if err != nil {
+		b.Fatal(err)
+	}
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
+	}
+	return b.send(req)
+}
+
+func (b *bench) send(req *http.Request) reply {
+	b.Helper()
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		b.Fatal(err)
+	}
+	r := reply{resp.StatusCode, resp.Header, string(text)}
+	b.judgeReply(req, r)
+	return r
+}
+
+// judgeReply holds an answer against the document.
+func (b *bench) judgeReply(req *http.Request, r reply) {
+	b.Helper()
+	if r.status >= 400 {
+		b.judgeProblem(req, r)
+	}
+	route, _, err := b.judge.router.FindRoute(req)
+	if err != nil {
+		if r.status < 400 && req.Method != http.MethodHead {
+			b.Errorf("%s %s: %d, and the document has no such operation: %v", req.Method, req.URL, r.status, err)
+		}
+		return
+	}
+	place := "responses/default"
+	if responses := route.Operation.Responses; responses.Status(r.status) != nil {
+		place = fmt.Sprint("responses/", r.status)
+	} else if r.status < 400 {
+		b.Errorf("%s %s: the document knows no answer %d", req.Method, req.URL, r.status)
+		return
+	}
+	if req.Method == http.MethodHead || r.status == http.StatusNoContent {
+		return
+	}
+	mediaType, _, _ := strings.Cut(r.header.Get("Content-Type"), ";")
+	if err := b.judge.body(route, place, mediaType, r.body); err != nil {
+		b.Errorf("%s %s: the answer is not what the document says: %v\n%s", req.Method, req.URL, err, clipped(r.body))
+	}
+}
+
+func (b *bench) judgeProblem(req *http.Request, r reply) {
+	b.Helper()
+	var p Problem
+	err := json.Unmarshal([]byte(r.body), &p)
+	_, known := problems[ProblemType(strings.TrimPrefix(p.Type, "/problems/"))]
+	switch {
+	case r.header.Get("Content-Type") != "application/problem+json":
+		b.Errorf("%s %s: %d is %s, not a problem: %s", req.Method, req.URL, r.status, r.header.Get("Content-Type"), clipped(r.body))
+	case err != nil || p.Status != r.status || p.Title == "" || p.Instance != req.URL.Path || !known:
+		b.Errorf("%s %s: %d is no whole problem: %v, %s", req.Method, req.URL, r.status, err, clipped(r.body))
+	case p.Detail == "" || strings.Contains(p.Detail, "\n") || strings.HasSuffix(p.Detail, "."):
+		b.Errorf("%s %s: the detail is no plain sentence: %q", req.Method, req.URL, p.Detail)
+	case r.status >= 500 && r.status != 503:
+		b.Errorf("%s %s: %d: %s", req.Method, req.URL, r.status, clipped(r.body))
+	case (r.status == 503 || r.status == 429) && r.header.Get("Retry-After") == "":
+		b.Errorf("%s %s: %d without Retry-After", req.Method, req.URL, r.status)
+	}
+}
+
+func clipped(s string) string { return s[:min(len(s), 2000)] }
+
+func (b *bench) get(path string) reply {
+	b.Helper()
+	return b.ask(http.MethodGet, path, "", "")
+}
+
+func (b *bench) post(path, body string) reply {
+	b.Helper()
+	return b.ask(http.MethodPost, path, typeJSON, body)
+}
+
+// A site is one on loopback whose robots.txt can be made to wait.
+type site struct {
+	*httptest.Server
+	asked  atomic.Int64
+	mu     sync.Mutex
+	status int
+	body   string
+	hold   chan struct{} // if not nil, robots.txt comes when it is closed
+}
+
+func newSite(t testing.TB, body string) *site {
+	s := &site{status: 200, body: body}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.asked.Add(1)
+		s.mu.Lock()
+		status, body, hold := s.status, s.body, s.hold
+		s.mu.Unlock()
+		if hold != nil {
+			select {
+			case <-hold:
+			case <-r.Context().Done():
+			}
+		}
+		w.WriteHeader(status)
+		fmt.Fprint(w, body)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+const shop = "# shop\nUser-agent: *\nDisallow: /basket\nCrawl-delay: 10\n\nUser-agent: Googlebot\nDisallow: /list\n"
+
+func TestCheck(t *testing.T) {
+	b, s := newBench(t, Parts{}), newSite(t, shop)
+	r := b.get("/v1/check?url=" + s.URL + "/basket&agent=MyBot")
+	if r.status != 200 || r.header.Get("Content-Type") != typeJSON {
+		t.Fatalf("%d %v %s", r.status, r.header, r.body)
+	}
+	var got map[string]any
+	if err := json.Unmarshal([]byte(r.body), &got); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"allowed":false,"verdict":"disallow","reason":"rule","rule":{"line":3,"directive":"disallow","pattern":"/basket"},"group":{"token":"*","lines":[2]},"status":200,`
+	if !strings.HasPrefix(r.body, want) {
+		t.Errorf("got %s\nwant %s…", r.body, want)
+	}
+	if got["agent"] != "MyBot" || got["url"] != s.URL+"/basket" || got["dialect"] != "rfc9309" {
+		t.Errorf("%s", r.body)
+	}
+	var age int
+	if _, err := fmt.Sscanf(r.header.Get("Cache-Control"), "private, max-age=%d", &age); err != nil || age < 1000 || age > 86400 {
+		t.Errorf("Cache-Control is %q", r.header.Get("Cache-Control"))
+	}
+	for _, tt := range []struct {
+		query   string
+		allowed bool
+		part    string
+	}{
+		{"/basket&agent=Googlebot", true, `"agent":"Googlebot"`},
+		{"/list&agent=Googlebot-Image&agent=Googlebot", false, `"agent":["Googlebot-Image","Googlebot"]`},
+		{"/basket", false, `"agent":"*"`},
+		{"/basket&user_initiated=true", true, `"reason":"user-initiated"`},
+		{"/basket&dialect=google&agent=Googlebot", true, `"dialect":"google"`},
+	} {
+		r := b.get("/v1/check?url=" + s.URL + tt.query)
+		if r.status != 200 || strings.Contains(r.body, `"allowed":true`) != tt.allowed || !strings.Contains(r.body, tt.part) {
+			t.Errorf("%s: %d %s", tt.query, r.status, r.body)
+		}
+	}
+	if n := s.asked.Load(); n != 1 {
+		t.Errorf("the site was asked %d times", n)
+	}
+}
+
+// TestAsStatus: the status alone is the answer, which curl and nginx read.
+func TestAsStatus(t *testing.T) {
+	b, s, bad := newBench(t, Parts{}), newSite(t, shop), newSite(t, "")
+	bad.status = 500
+	for _, tt := range []struct {
+		url    string
+		status int
+	}{{s.URL + "/", 204}, {s.URL + "/basket", 403}, {bad.URL + "/", 503}} {
+		r := b.get("/v1/check?as=status&url=" + tt.url)
+		if r.status != tt.status || r.status == 204 && r.body != "" {
+			t.Errorf("%s: %d %s", tt.url, r.status, r.body)
+		}
+	}
+}
+
+// TestCheckRefuses: what cannot be answered is a problem that names what is wrong.
+func TestCheckRefuses(t *testing.T) {
+	b := newBench(t, Parts{})
+	for _, tt := range []struct {
+		query  string
+		kind   ProblemType
+		detail string
+	}{
+		{"", BadURL, "url is missing"},
+		{"?url=nonsense", BadURL, `URL "nonsense": not an absolute URL such as https://example.com/page`},
+		{"?url=mailto:a@b.example", BadURL, ""},
+		{"?url=https://a.example/&url=https://b.example/", BadURL, "url is given more than once: give it once"},
+		{"?url=https://a.example/&agnet=x", BadParameter, "agnet is not a name that is known here: is agent meant?"},
+		{"?url=https://a.example/&x=1", BadParameter, "x is not a name that is known here: there are url, agent, dialect, user_initiated, wait, as"},
+		{"?url=https://a.example/&dialect=gogle", BadParameter, `unknown dialect "gogle" (did you mean google?): there are`},
+		{"?url=https://a.example/&wait=31s", BadParameter, "wait must be a time such as 5s, from 0 s to 30 s"},
+		{"?url=https://a.example/&user_initiated=maybe", BadParameter, "user_initiated must be true or false"},
+		{"?url=https://a.example/&as=html", BadParameter, `as must be one of "status"`},
+		{"?url=https://a.example/&agent=A,B", BadParameter, "agent is a list in one string: give its names one by one, the most wanted first, A, then B"},
+		{"?url=https://a.example/&agent=" + strings.Repeat("x", 129), BadParameter, "agent has more than 128 bytes: give a product token such as MyBot"},
+		{"?url=https://a.example/" + strings.Repeat("&agent=x", 21), BadParameter, "agent must have 20 entries or fewer"},
+		{"?url=https://a.example/%zz", BadParameter, "the query cannot be read: write special characters as %XX, a semicolon as %3B, and & between parameters"},
+		{"?url=ftp://a.example/", BadURL, "sites with the scheme ftp are not asked by this service: ask about http or https"},
+	} {
+		r := b.get("/v1/check" + tt.query)
+		var p Problem
+		if err := json.Unmarshal([]byte(r.body), &p); err != nil || p.Type != "/problems/"+string(tt.kind) || !strings.HasPrefix(p.Detail, tt.detail) {
+			t.Errorf("%s: %s\nwant %s: %s", tt.query, r.body, tt.kind, tt.detail)
+		}
+	}
+	for path, want := range map[string]ProblemType{"/nowhere": NotFound, "/v1/": NotFound} {
+		if r := b.get(path); !strings.Contains(r.body, string(want)) {
+			t.Errorf("%s: %s", path, r.body)
+		}
+	}
+	r := b.ask(http.MethodDelete, "/v1/check", "", "")
+	if r.status != 405 || r.header.Get("Allow") != "GET, HEAD, POST" {
+		t.Errorf("DELETE: %d, Allow %q", r.status, r.header.Get("Allow"))
+	}
+	req, _ := http.NewRequest(http.MethodGet, b.URL+"/v1/check?url=https://a.example/", nil)
+	req.Header.Set("Accept", "text/html")
+	if r := b.send(req); r.status != 406 {
+		t.Errorf("Accept text/html: %d %s", r.status, r.body)
+	}
+}
+
+// TestPending: a question waits no longer than it says, the fetch goes on, and many
+// questions are one fetch.
+func TestPending(t *testing.T) {
+	b, s := newBench(t, Parts{}), newSite(t, shop)
+	s.hold = make(chan struct{})
+	for _, wait := range []string{"0s", "10ms", "0.01"} {
+		if r := b.get("/v1/check?url=" + s.URL + "/basket&wait=" + wait); r.status != 503 || !strings.Contains(r.body, "/problems/pending") {
+			t.Fatalf("wait %s: %d %s", wait, r.status, r.body)
+		}
+	}
+	close(s.hold)
+	if r := b.get("/v1/check?url=" + s.URL + "/basket&wait=30s"); r.status != 200 {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	if n := s.asked.Load(); n != 1 {
+		t.Errorf("the site was asked %d times", n)
+	}
+}
+
+// TestScopes: what a caller may cause is asked before a fetch, and a held answer costs
+// nothing.
+func TestScopes(t *testing.T) {
+	b, held, other := newBench(t, Parts{}), newSite(t, shop), newSite(t, shop)
+	if r := b.get("/v1/check?url=" + held.URL + "/"); r.status != 200 {
+		t.Fatal(r.body)
+	}
+	asked := 0
+	for _, tt := range []struct {
+		caller Caller
+		url    string
+		status int
+	}{
+		{Caller{Name: "a", Scopes: ScopeCheck}, held.URL, 200},
+		{Caller{Name: "a", Scopes: ScopeCheck}, other.URL, 401},
+		{Caller{Name: "a", Scopes: ScopeFetch}, held.URL, 401},
+		{Caller{Name: "a", Scopes: ScopeCheck | ScopeFetch, Anonymous: true}, other.URL, 401}, // its port
+		{Caller{Name: "a", Scopes: ScopeCheck | ScopeFetch, NewOrigin: func() (bool, int) { asked++; return false, 7 }}, held.URL, 200},
+		{Caller{Name: "a", Scopes: ScopeCheck | ScopeFetch, NewOrigin: func() (bool, int) { asked++; return false, 7 }}, other.URL, 429},
+		{Caller{Name: "a", Scopes: ScopeCheck | ScopeFetch, NewOrigin: func() (bool, int) { asked++; return true, 0 }}, other.URL, 200},
+	} {
+		b.caller.Store(&tt.caller)
+		r := b.get("/v1/check?url=" + tt.url + "/&wait=30s")
+		if r.status != tt.status {
+			t.Errorf("%+v about %s: %d %s", tt.caller, tt.url, r.status, r.body)
+		}
+		if r.status == 429 && r.header.Get("Retry-After") != "7" {
+			t.Errorf("Retry-After is %q", r.header.Get("Retry-After"))
+		}
+	}
+	if asked != 2 || other.asked.Load() != 1 {
+		t.Errorf("NewOrigin was asked %d times, want 2; the site %d times", asked, other.asked.Load())
+	}
+}
+
+// TestPanic: a fault of a handler is a problem, and the next request is answered.
+func TestPanic(t *testing.T) {
+	h := recovered(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("fault") }))
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/check", nil))
+	if w.Code != 500 || !strings.Contains(w.Body.String(), "/problems/internal") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+func TestAbout(t *testing.T) {
+	b := newBench(t, Parts{Version: "v9.9.9"})
+	if r := b.get("/version"); r.status != 200 || !strings.Contains(r.body, "v9.9.9") {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	if r := b.get("/openapi.json"); r.status != 200 || !strings.Contains(r.body, `"openapi":"3.1.0"`) {
+		t.Errorf("%d %s", r.status, clipped(r.body))
+	}
+}
+
+// TestJudge: the judge of these tests refuses what is wrong.
+func TestJudge(t *testing.T) {
+	b, s := newBench(t, Parts{}), newSite(t, shop)
+	path := "/v1/check?url=" + s.URL + "/basket"
+	req := httptest.NewRequest(http.MethodGet, b.URL+path, nil)
+	route, _, err := b.judge.router.FindRoute(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := b.get(path).body
+	for name, body := range map[string]string{
+		"a member less":     strings.Replace(good, `"allowed":false,`, "", 1),
+		"a member more":     strings.Replace(good, `"allowed"`, `"other":1,"allowed"`, 1),
+		"another type":      strings.Replace(good, `"allowed":false`, `"allowed":"no"`, 1),
+		"an unknown word":   strings.Replace(good, `"disallow"`, `"denied"`, 1),
+		"no time":           strings.Replace(good, `"expires":"2`, `"expires":"x2`, 1),
+		"a part less":       strings.Replace(good, `"directive":"disallow",`, "", 1),
+		"nothing":           "",
+		"the half of it":    good[:len(good)/2],
+		"null in its place": "null",
+	} {
+		if body == good || b.judge.body(route, "responses/200", typeJSON, body) == nil {
+			t.Errorf("%s passes", name)
+		}
+	}
+}

@@ -1,0 +1,358 @@
+package server
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/compare"
+	"github.com/robotskit/robots/lint"
+)
+
+// Questions about text that is sent with them. It is neither kept nor logged.
+
+// A Text is a robots.txt in a question.
+type Text struct {
+	Robots    *string `json:"robots,omitempty" doc:"the robots.txt as text" example:"User-agent: *\nDisallow: /basket\n"`
+	RobotsB64 *string `json:"robots_b64,omitempty" doc:"the robots.txt as bytes in base64, padded, if it is no UTF-8"`
+}
+
+// bytes returns the file of a question.
+func (t Text) bytes() ([]byte, *Problem) {
+	switch {
+	case t.Robots != nil && t.RobotsB64 != nil:
+		return nil, wrong(BadParameter, "body.robots_b64", "", "is there beside robots: give one of them")
+	case t.RobotsB64 != nil:
+		body, err := base64.StdEncoding.DecodeString(*t.RobotsB64)
+		if err != nil {
+			return nil, wrong(BadParameter, "body.robots_b64", "", "must be base64, padded: "+err.Error())
+		}
+		return body, nil
+	case t.Robots != nil:
+		return []byte(*t.Robots), nil
+	}
+	return nil, wrong(BadParameter, "body", "", "must have the member robots, the text of the file, or robots_b64")
+}
+
+type explainInput struct {
+	Body struct {
+		Text
+		URL     string `json:"url" maxLength:"8192" doc:"an absolute URL, or a path that begins with /" example:"https://shop.example/basket"`
+		Agent   Agents `json:"agent,omitempty"`
+		Dialect string `json:"dialect,omitempty" doc:"how robots.txt is read"`
+	}
+}
+
+type lintInput struct {
+	Body struct {
+		Text
+		Dialects []string `json:"dialects,omitempty" maxItems:"20" doc:"the names of those to look at, all without it"`
+	}
+}
+
+type diffInput struct {
+	Body struct {
+		Old     string   `json:"old" doc:"a robots.txt as text" example:"User-agent: *\nDisallow: /basket\n"`
+		New     string   `json:"new" doc:"the robots.txt that is to replace it" example:"User-agent: *\nDisallow: /\n"`
+		Agent   []string `json:"agent,omitempty" maxItems:"100" doc:"the crawlers to compare for, each by one product token; without it * and all that either file names"`
+		Dialect string   `json:"dialect,omitempty" doc:"how both are read"`
+	}
+}
+
+func (s *Service) registerText() {
+	huma.Register(s.api, s.operation(huma.Operation{
+		OperationID: "explain", Method: http.MethodPost, Path: "/v1/explain",
+		Summary:     "Why may a crawler fetch a URL, or not?",
+		Description: "On text that is sent, which is neither kept nor logged.",
+	}, map[string]*huma.Schema{typeJSON: s.schema(Explanation{})}), s.explain)
+
+	huma.Register(s.api, s.operation(huma.Operation{
+		OperationID: "lint", Method: http.MethodPost, Path: "/v1/lint",
+		Summary:     "What is wrong with a robots.txt?",
+		Description: "On text that is sent, which is neither kept nor logged. The checks are those of docs/lint.md.",
+	}, map[string]*huma.Schema{typeJSON: s.schema(Findings{})}), s.lint)
+
+	huma.Register(s.api, s.operation(huma.Operation{
+		OperationID: "diff", Method: http.MethodPost, Path: "/v1/diff",
+		Summary:     "What does a change of a robots.txt block and open?",
+		Description: "Proved over all URLs, or a shortest URL that shows it. On text that is sent, which is neither kept nor logged.",
+	}, map[string]*huma.Schema{typeJSON: s.schema(Diff{})}), s.diff)
+}
+
+// An Explanation is how a verdict came to be: the members of Check, and the steps.
+type Explanation struct {
+	_       struct{}    `additionalProperties:"true"`
+	Answer  verdictOf   `json:"answer" doc:"what POST /v1/check says of the same"`
+	Path    string      `json:"path" doc:"as given"`
+	Normal  string      `json:"normal" doc:"in the form in which it is compared"`
+	Steps   []Step      `json:"steps"`
+	Matches []RuleMatch `json:"matches" doc:"every rule of the crawler that matches, the deciding one first"`
+	Notes   []Note      `json:"notes" doc:"lines that look as if they counted"`
+	Dropped int         `json:"dropped" doc:"notes that are left out"`
+}
+
+// verdictOf is an answer that is written already.
+type verdictOf []byte
+
+// Schema is that of a Check.
+func (verdictOf) Schema(r huma.Registry) *huma.Schema {
+	return r.Schema(reflect.TypeFor[Check](), true, "")
+}
+
+// MarshalJSON returns what is written.
+func (v verdictOf) MarshalJSON() ([]byte, error) { return v, nil }
+
+// A Step is one of a derivation.
+type Step struct {
+	_      struct{} `additionalProperties:"true"`
+	Clause string   `json:"clause" doc:"the statement behind it, see docs/clauses.md"`
+	Text   string   `json:"text"`
+}
+
+// A RuleMatch is a rule that matches.
+type RuleMatch struct {
+	_         struct{} `additionalProperties:"true"`
+	Line      int      `json:"line"`
+	Directive string   `json:"directive" enum:"allow,disallow"`
+	Pattern   string   `json:"pattern"`
+	Bytes     int      `json:"bytes" doc:"its weight"`
+	Won       bool     `json:"won"`
+	Clause    string   `json:"clause"`
+	Why       string   `json:"why"`
+}
+
+// A Note is about a line.
+type Note struct {
+	_      struct{} `additionalProperties:"true"`
+	Line   int      `json:"line" doc:"0 for the file as a whole"`
+	Clause string   `json:"clause"`
+	Text   string   `json:"text"`
+}
+
+// mayAsk says whether a caller may ask about text.
+func mayAsk(ctx context.Context) *Problem {
+	if !CallerOf(ctx).May(ScopeCheck) {
+		return NewProblem(Unauthorized, "a token with the scope check is needed")
+	}
+	return nil
+}
+
+func (s *Service) explain(ctx context.Context, in *explainInput) (*answer, error) {
+	p := mayAsk(ctx)
+	var d robots.Dialect
+	if p == nil {
+		d, p = s.dialectOf(in.Body.Dialect, "body.dialect")
+	}
+	if p == nil {
+		p = checkAgents(in.Body.Agent, d, "body.agent")
+	}
+	var body []byte
+	if p == nil {
+		body, p = in.Body.bytes()
+	}
+	if p != nil {
+		return nil, p
+	}
+	_, path, err := ask.URL(d, in.Body.URL, false)
+	if err != nil {
+		return nil, NewProblem(BadURL, err.Error(), FieldError{Location: "body.url", Message: err.Error(), Value: shortValue(in.Body.URL)})
+	}
+	rules := robots.Parse(body).Rules(d, in.Body.Agent...)
+	e := rules.Explain(path)
+	said := append(e.Verdict.AppendDecisionJSON([]byte{'{'}), ',')
+	said = append(rules.AppendCommonJSON(said), `,"url":`...)
+	said = append(robots.AppendQuoted(said, in.Body.URL), ',')
+	j := &Explanation{
+		Answer: append(appendAgent(said, in.Body.Agent), '}'),
+		Path:   e.Path, Normal: e.Normal, Steps: []Step{}, Matches: []RuleMatch{}, Notes: []Note{}, Dropped: e.Dropped,
+	}
+	for _, step := range e.Steps {
+		j.Steps = append(j.Steps, Step{Clause: step.Clause, Text: step.Text})
+	}
+	for _, m := range e.Matches {
+		j.Matches = append(j.Matches, RuleMatch{Line: m.Rule.Line(), Directive: m.Rule.Directive(), Pattern: m.Rule.Path(), Bytes: m.Rule.Weight(), Won: m.Won, Clause: m.Clause, Why: m.Why})
+	}
+	for _, n := range e.Notes {
+		j.Notes = append(j.Notes, Note{Line: n.Line, Clause: n.Clause, Text: n.Text})
+	}
+	return answerWith(j)
+}
+
+// Findings are what is wrong with a file.
+type Findings struct {
+	_         struct{}  `additionalProperties:"true"`
+	Findings  []Finding `json:"findings"`
+	Undecided bool      `json:"undecided" doc:"the proofs ran out of steps: there may be more"`
+	Dropped   int       `json:"dropped" doc:"findings that are left out"`
+}
+
+// A Finding is one.
+type Finding struct {
+	_         struct{}    `additionalProperties:"true"`
+	Line      int         `json:"line"`
+	Column    int         `json:"column" doc:"from 1, in bytes"`
+	EndLine   int         `json:"end_line"`
+	EndColumn int         `json:"end_column"`
+	ID        string      `json:"id" doc:"of the check, see docs/lint.md"`
+	Name      string      `json:"name"`
+	Severity  string      `json:"severity" enum:"note,warning,error"`
+	Message   string      `json:"message"`
+	Advice    string      `json:"advice"`
+	Dialects  []string    `json:"dialects" doc:"those in which it matters"`
+	Fix       orNull[Fix] `json:"fix"`
+}
+
+// A Fix changes a file.
+type Fix struct {
+	_      struct{} `additionalProperties:"true"`
+	Safe   bool     `json:"safe" doc:"it is proved to change no verdict"`
+	Change string   `json:"change" doc:"what one that is not safe changes for some crawler"`
+	Edits  []Edit   `json:"edits"`
+}
+
+// An Edit replaces bytes of a file.
+type Edit struct {
+	_     struct{} `additionalProperties:"true"`
+	Start int      `json:"start" doc:"in bytes from 0"`
+	End   int      `json:"end"`
+	Text  string   `json:"text"`
+}
+
+func (s *Service) lint(ctx context.Context, in *lintInput) (*answer, error) {
+	p := mayAsk(ctx)
+	for i, name := range in.Body.Dialects {
+		if p == nil {
+			_, p = s.dialectOf(name, fmt.Sprintf("body.dialects[%d]", i))
+		}
+	}
+	var body []byte
+	if p == nil {
+		body, p = in.Body.bytes()
+	}
+	if p != nil {
+		return nil, p
+	}
+	found := lint.File(robots.Parse(body), lint.Options{Dialects: in.Body.Dialects})
+	j := &Findings{Findings: []Finding{}, Undecided: found.Undecided, Dropped: found.Dropped}
+	for i := range found.Diagnostics {
+		d := &found.Diagnostics[i]
+		f := Finding{
+			Line: d.Line, Column: d.Column, EndLine: d.EndLine, EndColumn: d.EndColumn,
+			ID: d.Check.ID, Name: d.Check.Name, Severity: d.Severity.String(), Message: d.Message, Advice: d.Advice,
+			Dialects: append([]string{}, d.Dialects...),
+		}
+		if d.Fix != nil {
+			f.Fix.Value = &Fix{Safe: d.Fix.Safe, Change: d.Fix.Change, Edits: []Edit{}}
+			for _, e := range d.Fix.Edits {
+				f.Fix.Value.Edits = append(f.Fix.Value.Edits, Edit{Start: e.Start, End: e.End, Text: e.Text})
+			}
+		}
+		j.Findings = append(j.Findings, f)
+	}
+	return answerWith(j)
+}
+
+// A Diff is what changes for each crawler.
+type Diff struct {
+	_        struct{}      `additionalProperties:"true"`
+	Dialect  string        `json:"dialect"`
+	Same     bool          `json:"same" doc:"proved: no crawler gets another answer for any URL"`
+	Crawlers []CrawlerDiff `json:"crawlers"`
+}
+
+// A CrawlerDiff is what changes for one crawler.
+type CrawlerDiff struct {
+	_            struct{}      `additionalProperties:"true"`
+	Agent        string        `json:"agent"`
+	Result       string        `json:"result" enum:"same,differs,undecided" doc:"same is proved; undecided: the proof was given up"`
+	NewlyBlocked []ChangeOfURL `json:"newly_blocked" doc:"a URL for each rule that blocks what was allowed"`
+	NewlyOpen    []ChangeOfURL `json:"newly_open" doc:"a URL for each rule that opens what was disallowed"`
+	Complete     bool          `json:"complete" doc:"there are no other changes"`
+}
+
+// A ChangeOfURL is a URL that is answered otherwise.
+type ChangeOfURL struct {
+	_        struct{}     `additionalProperties:"true"`
+	Path     string       `json:"path"`
+	Shortest bool         `json:"shortest" doc:"there is no shorter one for the rules that are shown"`
+	Old      orNull[Rule] `json:"old" doc:"the rule that decided, null for none"`
+	New      orNull[Rule] `json:"new"`
+}
+
+// The bounds of a diff: crawlers of a request, and steps of all its proofs together, of some
+// ten nanoseconds each.
+const (
+	mostCrawlers = 1000
+	diffSteps    = 20 * compare.DefaultSteps
+)
+
+func (s *Service) diff(ctx context.Context, in *diffInput) (*answer, error) {
+	p := mayAsk(ctx)
+	var d robots.Dialect
+	if p == nil {
+		d, p = s.dialectOf(in.Body.Dialect, "body.dialect")
+	}
+	for _, agent := range in.Body.Agent {
+		if p == nil {
+			p = checkAgents([]string{agent}, d, "body.agent")
+		}
+	}
+	if p != nil {
+		return nil, p
+	}
+	old, changed := robots.Parse([]byte(in.Body.Old)), robots.Parse([]byte(in.Body.New))
+	names := in.Body.Agent
+	if len(names) == 0 {
+		names = append(old.Crawlers(d), changed.Crawlers(d)...)
+		slices.Sort(names)
+		if names = append([]string{"*"}, slices.Compact(names)...); len(names) > mostCrawlers {
+			return nil, NewProblem(TooMany, fmt.Sprintf("the files name %d crawlers, and %d are compared at a time: name those that matter with agent", len(names)-1, mostCrawlers))
+		}
+	}
+	j := &Diff{Dialect: d.Name, Same: true, Crawlers: []CrawlerDiff{}}
+	left := diffSteps
+	for _, name := range names {
+		if ctx.Err() != nil {
+			return nil, NewProblem(Pending, "the caller has gone").After(1)
+		}
+		// At least a step: 0 would be the usual number of them.
+		r := compare.Rules(old.Rules(d, name), changed.Rules(d, name), compare.Options{Steps: max(min(left, compare.DefaultSteps), 1)})
+		left -= r.NewlyBlocked.Steps + r.NewlyOpen.Steps
+		c := CrawlerDiff{
+			Agent: name, Result: "undecided", NewlyBlocked: changesOf(r.NewlyBlocked), NewlyOpen: changesOf(r.NewlyOpen),
+			Complete: r.NewlyBlocked.Complete && r.NewlyOpen.Complete,
+		}
+		switch {
+		case r.Same():
+			c.Result = "same"
+		case r.Differs():
+			c.Result = "differs"
+		}
+		j.Same = j.Same && r.Same()
+		j.Crawlers = append(j.Crawlers, c)
+	}
+	return answerWith(j)
+}
+
+func changesOf(d compare.Direction) []ChangeOfURL {
+	list := []ChangeOfURL{}
+	for _, c := range d.Changes {
+		list = append(list, ChangeOfURL{Path: c.Path, Shortest: c.Shortest, Old: newRule(c.Old.Rule), New: newRule(c.New.Rule)})
+	}
+	return list
+}
+
+// newRule returns null for no rule.
+func newRule(r robots.Rule) (rule orNull[Rule]) {
+	if !r.IsZero() {
+		rule.Value = &Rule{Line: r.Line(), Directive: r.Directive(), Pattern: r.Path()}
+	}
+	return rule
+}

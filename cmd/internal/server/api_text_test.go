@@ -1,0 +1,104 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// read asks with a body and reads the answer.
+func read[T any](b *bench, path string, body any) (got T) {
+	b.Helper()
+	text, err := json.Marshal(body)
+	if err != nil {
+		b.Fatal(err)
+	}
+	r := b.post(path, string(text))
+	if err := json.Unmarshal([]byte(r.body), &got); err != nil || r.status != 200 {
+		b.Fatalf("%s %s: %d %s", path, clipped(string(text)), r.status, clipped(r.body))
+	}
+	return got
+}
+
+func TestExplain(t *testing.T) {
+	b := newBench(t, Parts{})
+	got := read[map[string]any](b, "/v1/explain", map[string]any{"robots": shop, "url": "https://shop.example/basket/1", "agent": "MyBot"})
+	answer, _ := got["answer"].(map[string]any)
+	if answer["allowed"] != false || answer["agent"] != "MyBot" || len(got["steps"].([]any)) == 0 || len(got["matches"].([]any)) != 1 {
+		t.Errorf("%v", got)
+	}
+	batch := b.post("/v1/check", fmt.Sprintf(`{"questions":[{"robots":%q,"url":"https://shop.example/basket/1","agent":"MyBot"}]}`, shop))
+	text, _ := json.Marshal(answer)
+	var same struct{ Answers []map[string]any }
+	if json.Unmarshal([]byte(batch.body), &same); true {
+		delete(same.Answers[0], "id")
+		want, _ := json.Marshal(same.Answers[0])
+		if string(text) != string(want) {
+			t.Errorf("explain says %s, check %s", text, want)
+		}
+	}
+	if got := read[map[string]any](b, "/v1/explain", map[string]any{"robots_b64": "VXNlci1hZ2VudDogKgpEaXNhbGxvdzogL/8=", "url": "/%ff"}); len(got["matches"].([]any)) != 1 {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestLint(t *testing.T) {
+	b := newBench(t, Parts{})
+	got := read[map[string]any](b, "/v1/lint", map[string]any{"robots": "User-agent: *\nDisalow: /a\n"})
+	list := got["findings"].([]any)
+	if len(list) != 2 || list[0].(map[string]any)["fix"] != nil || list[1].(map[string]any)["fix"] == nil {
+		t.Errorf("%v", got)
+	}
+	if got := read[Findings](b, "/v1/lint", map[string]any{"robots": "User-agent: *\nDisallow: /a\n", "dialects": []string{"google"}}); len(got.Findings) != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestDiff(t *testing.T) {
+	b := newBench(t, Parts{})
+	got := read[Diff](b, "/v1/diff", map[string]any{"old": shop, "new": strings.Replace(shop, "/basket", "/bas", 1)})
+	if got.Same || len(got.Crawlers) != 2 || got.Crawlers[0].Result != "differs" || len(got.Crawlers[0].NewlyBlocked) != 1 || got.Crawlers[0].NewlyBlocked[0].Path != "/bas" || got.Crawlers[1].Result != "same" {
+		t.Errorf("%+v", got)
+	}
+	if got := read[Diff](b, "/v1/diff", map[string]any{"old": shop, "new": "# " + shop, "agent": []string{"Googlebot", "x"}, "dialect": "google"}); !got.Same || len(got.Crawlers) != 2 {
+		t.Errorf("%+v", got)
+	}
+	var many strings.Builder
+	for i := range mostCrawlers + 1 {
+		fmt.Fprintf(&many, "User-agent: bot-%s\nDisallow: /%d\n", strings.Map(func(r rune) rune { return r - '0' + 'a' }, fmt.Sprint(i)), i)
+	}
+	text, _ := json.Marshal(map[string]string{"old": many.String(), "new": ""})
+	if r := b.post("/v1/diff", string(text)); r.status != 422 || !strings.Contains(r.body, "too-many") {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+}
+
+// TestTextRefuses: bodies that cannot be read are problems.
+func TestTextRefuses(t *testing.T) {
+	b := newBench(t, Parts{})
+	for _, tt := range []struct{ path, body, detail string }{
+		{"/v1/explain", `{"url":"/"}`, "the body must have the member robots, the text of the file, or robots_b64"},
+		{"/v1/explain", `{"robots":""}`, "the body must have the member url"},
+		{"/v1/explain", `{"robots":"","url":"x"}`, `URL \"x\": not an absolute URL`},
+		{"/v1/explain", `{"robots":"","url":"/","robots_b64":""}`, "robots_b64 is there beside robots: give one of them"},
+		{"/v1/explain", `{"robots_b64":"!","url":"/"}`, "robots_b64 must be base64, padded"},
+		{"/v1/explain", `{"robots":"","url":"/","agnt":"x"}`, "agnt is not a name that is known here: is agent meant?"},
+		{"/v1/explain", `{"robots":"","url":"/","agent":7}`, "agent is of another type than its description says"},
+		{"/v1/explain", `{"robots":"","url":"/","agent":["a","b,c"]}`, "agent is a list in one string"},
+		{"/v1/lint", `{"robots":""} x`, "the body has something behind the JSON text, at byte 14"},
+		{"/v1/lint", `{"robots":"","dialects":["x"]}`, `unknown dialect \"x\"`},
+		{"/v1/lint", `{"robots":"","dialects":"x"}`, "dialects must be a list"},
+		{"/v1/diff", `{"old":""}`, "the body must have the member new"},
+		{"/v1/diff", `{"old":"","new":"","old":""}`, `the body has the member \"old\" twice`},
+		{"/v1/diff", `{"OLD":"","new":""}`, "OLD is not a name that is known here: is old meant?"},
+		{"/v1/diff", strings.Repeat("[", 40), "the body has lists and objects nested deeper than 32"},
+	} {
+		if r := b.post(tt.path, tt.body); r.status != 422 && r.status != 400 || !strings.Contains(r.body, `"detail":"`+tt.detail) {
+			t.Errorf("%s %s: %s\nwant %s", tt.path, tt.body, r.body, tt.detail)
+		}
+	}
+	if r := b.post("/v1/lint", `{"robots":"`+strings.Repeat("a", 1<<20)+`"}`); r.status != 413 {
+		t.Errorf("%d %s", r.status, clipped(r.body))
+	}
+}

@@ -1,0 +1,176 @@
+package server
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// load reads a configuration of flags and variables, each NAME=VALUE, and the text
+// of a file.
+func load(t *testing.T, flags, env []string, file string) (*Config, map[string]Value, error) {
+	t.Helper()
+	from := Sources{Flags: map[string][]string{}}
+	for _, f := range flags {
+		name, value, _ := strings.Cut(f, "=")
+		from.Flags[name] = append(from.Flags[name], value)
+	}
+	from.Env = func(name string) (string, bool) {
+		for _, e := range env {
+			if n, value, _ := strings.Cut(e, "="); n == name {
+				return value, true
+			}
+		}
+		return "", false
+	}
+	if file != "" {
+		t.Chdir(t.TempDir())
+		if err := os.WriteFile("serve.yaml", []byte(file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		from.File = "serve.yaml"
+	}
+	c, values, err := Load(from)
+	byName := map[string]Value{}
+	for _, v := range values {
+		byName[v.Name] = v
+	}
+	return c, byName, err
+}
+
+// TestConfigOrder: a flag counts before the environment, that before the file, and
+// that before the default, for every setting of every kind.
+func TestConfigOrder(t *testing.T) {
+	const file = "# settings\nqueue: 1\nhost: [a.example, b.example]\ngrace: 1m\nmemory: 2MiB\nlog-urls: true\nfetches: 9\n"
+	c, values, err := load(t, []string{"queue=3", "host=c.example", "host=d.example"}, []string{"ROBOTS_QUEUE=2", "ROBOTS_GRACE=2m", "ROBOTS_CORS=https://a.example, https://b.example", "ROBOTS_TOKENS=secret of mine"}, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"queue":     "3 flag",
+		"host":      "c.example,d.example flag",
+		"grace":     "2m ROBOTS_GRACE",
+		"cors":      "https://a.example,https://b.example ROBOTS_CORS",
+		"memory":    "2MiB serve.yaml:5",
+		"log-urls":  "true serve.yaml:6",
+		"fetches":   "9 serve.yaml:7",
+		"body-size": "1MiB default",
+		"tokens":    "(hidden) ROBOTS_TOKENS",
+	} {
+		v := values[name]
+		if got := strings.Join(v.Texts, ",") + " " + v.Origin; got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+	if c.Queue != 3 || c.Memory != 2<<20 || !c.LogURLs || c.Grace.Minutes() != 2 || len(c.Hosts) != 2 {
+		t.Errorf("the configuration is %+v", c)
+	}
+	for i := range settings { // the table is whole
+		s := &settings[i]
+		if v := values[s.Name]; v.Origin == "" || s.Usage == "" || strings.Count(s.Usage, "`")%2 != 0 || s.Switch() == strings.Contains(s.Usage, "`") {
+			t.Errorf("%s: %q has no origin or a usage without the name of its value", s.Name, s.Usage)
+		}
+		before := strings.Join(s.texts(c), ",")
+		if err := s.set(c, s.texts(c)...); err != nil || strings.Join(s.texts(c), ",") != before {
+			t.Errorf("%s is written as %q and not read again: %v", s.Name, before, err)
+		}
+	}
+	if _, v, err := load(t, []string{"store=redis://me:word@host:1/2"}, nil, ""); err != nil || v["store"].Texts[0] != "redis://me:(hidden)@host:1/2" {
+		t.Errorf("the password of a URL is shown: %v %v", v["store"].Texts, err)
+	}
+}
+
+// TestConfigErrors: what cannot be used is refused in a sentence that says where it
+// stands and what would be right.
+func TestConfigErrors(t *testing.T) {
+	for _, c := range []struct {
+		flags, env, file, want string
+	}{
+		{"", "", "queue: 1\nqueu: 2\n", `serve.yaml:2: unknown setting "queu", did you mean queue?`},
+		{"", "", "xyz: 2\n", `serve.yaml:1: unknown setting "xyz"; robots config print lists them`},
+		{"", "", "queue: 1\n\nqueue: 2\n", "serve.yaml:3: queue is there twice, first in line 1"},
+		{"", "", "queue: many\n", `serve.yaml:1: queue "many" is not a whole number`},
+		{"", "", "queue: [1, 2]\n", "serve.yaml:1: queue has no plain value"},
+		{"", "", "queue:\n", "serve.yaml:1: queue has no plain value"},
+		{"", "", "host: {a: b}\n", "serve.yaml:1: host has no plain value"},
+		{"", "", "a: &x 1\nqueue: *x\n", `serve.yaml:1: unknown setting "a"`},
+		{"", "", "memory: 12 MB\n", `serve.yaml:1: memory "12 MB" is not a size such as 64MiB or 16384`},
+		{"", "", "grace: 5\n", `serve.yaml:1: grace "5" is not a time such as 10s or 1m30s`},
+		{"", "", "tokens: x\n", "serve.yaml:1: tokens does not belong into this file: set ROBOTS_TOKENS, or name a file in tokens-file"},
+		{"", "", "- queue\n", "serve.yaml:1: this is no list of names and values such as listen: 127.0.0.1:8780"},
+		{"", "", "queue: 1\n---\nqueue: 2\n", "serve.yaml:2: a second document begins here"},
+		{"", "", "queue: [1\n", "serve.yaml: yaml: "},
+		{"", "ROBOTS_GRACE=soon", "", `ROBOTS_GRACE "soon" is not a time such as 10s or 1m30s`},
+		{"", "ROBOTS_PUBLIC=maybe", "", `ROBOTS_PUBLIC "maybe" is neither true nor false`},
+		{"", "ROBOTS_CONFIG=nowhere.yaml", "", "cannot read nowhere.yaml: no such file or directory"},
+		{"listen=localhost:80", "", "", `--listen "localhost:80" is not an IP address and a port such as 127.0.0.1:8780`},
+		{"listen=0.0.0.0:80", "", "", "--listen 0.0.0.0:80 can be reached by other machines: give --public too if that is meant"},
+		{"listen=192.0.2.1:80 public=true", "", "", "--listen 192.0.2.1:80 can be reached by other machines: name a file of tokens in --tokens-file, or give --anonymous if strangers may ask"},
+		{"", "ROBOTS_LISTEN=[::]:80", "", "ROBOTS_LISTEN [::]:80 can be reached by other machines"},
+		{"", "", "admin: 0.0.0.0:1\n", "serve.yaml:1: admin 0.0.0.0:1 can be reached by other machines, and shows profiles of the process: give a loopback address, or --public too"},
+		{"admin=127.0.0.1:8780", "", "", "--admin is the address of listen: give it one of its own"},
+		{"host=a.example:80", "", "", `--host "a.example:80" is not a name as in Host, without a port, such as robots.example`},
+		{"host=*", "", "", `--host "*" is not a name`},
+		{"cors=https://a.example/x", "", "", `--cors "https://a.example/x" is not an origin such as https://tools.example`},
+		{"cors=*", "", "", `--cors "*" is not an origin`},
+		{"trusted-proxy=proxy", "", "", `--trusted-proxy "proxy" is not an address or a prefix such as 10.0.0.0/8`},
+		{"tokens-file=f", "ROBOTS_TOKENS=x", "", "ROBOTS_TOKENS and tokens-file are both given: one of them is enough"},
+		{"store=http://host/", "", "", "--store is no URL of Redis: it begins with redis://, rediss:// or unix://"},
+		{"redis-optional=true", "", "", "--redis-optional has no use without a Redis"},
+		{"copy=x", "", "", "--copy has no use without a Redis: store is a file already"},
+		{"dialect=ask", "", "", `--dialect cannot be used: unknown dialect "ask"`},
+		{"address-pace=1", "", "", `--address-pace "1": `},
+		{"queue=-1", "", "", "--queue -1 is out of its bounds, 0 to 1048576"},
+		{"body-size=1", "", "", "--body-size 1 is out of its bounds, 1KiB to 1GiB"},
+		{"url-size=32KiB", "", "", "--url-size 32KiB is more than header-size, 16KiB, which holds the URL"},
+		{"grace=-1s", "", "", "--grace -1s is out of its bounds, 0s to 1h0m0s"},
+	} {
+		_, _, err := load(t, strings.Fields(c.flags), strings.Fields(c.env), c.file)
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%s %s %q: got %v, want %s", c.flags, c.env, c.file, err, c.want)
+		}
+	}
+	for _, ok := range []string{"listen=[::1]:1", "listen=0.0.0.0:80 public=true anonymous=true", "listen=0.0.0.0:80 public=true tokens-file=x", "store=rediss://h redis-optional=true copy=x", "admin=none", "host=ROBOTS.example"} {
+		if _, _, err := load(t, append(strings.Fields(ok), "store=rediss://h")[:len(strings.Fields(ok))], nil, "# nothing\n"); err != nil {
+			t.Errorf("%s: %v", ok, err)
+		}
+	}
+}
+
+// TestTokens: tokens come from lines; what is wrong is named without the token.
+func TestTokens(t *testing.T) {
+	long := strings.Repeat("s3cret-", 6)
+	tokens, err := parseTokens("f", []byte("# ours\n\na check,fetch "+long+"\nb permit "+long+"2\n"))
+	if err != nil || len(tokens) != 2 || tokens[0].scopes != ScopeCheck|ScopeFetch || tokens[1].scopes != ScopePermit {
+		t.Errorf("got %v, %v", tokens, err)
+	}
+	if a := find(tokens, long); a == nil || a.name != "a" {
+		t.Errorf("the first token is %v", a)
+	}
+	if find(tokens, long+"3") != nil || find(tokens, "") != nil {
+		t.Error("a token that is none is found")
+	}
+	for text, want := range map[string]string{
+		"a check":                       "f:1: a line is NAME SCOPES TOKEN",
+		"\na check s3cret":              "f:2: the token has 6 bytes, at least 32 are needed",
+		"a check,all " + long:           `f:1: "all" is no scope: there are check, fetch and permit`,
+		"a/b check " + long:             "f:1: the name has letters",
+		"a  check,fetch " + long + " x": "f:1: a line is NAME",
+	} {
+		if _, err := parseTokens("f", []byte(text)); err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%q: got %v, want %s", text, err, want)
+		}
+	}
+	empty := filepath.Join(t.TempDir(), "tokens")
+	if err := os.WriteFile(empty, []byte("# none\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readTokens(&Config{TokensFile: empty}); err == nil {
+		t.Error("a file without tokens opens the service")
+	}
+	if _, err := readTokens(&Config{TokensFile: empty + "x"}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a file that is missing: %v", err)
+	}
+}

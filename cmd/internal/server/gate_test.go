@@ -1,0 +1,661 @@
+package server
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A gated is a service behind gates that runs for a test.
+type gated struct {
+	t         *testing.T
+	gate      *Gate
+	at, admin string
+	log       *lockedBuffer
+	end       context.CancelFunc
+	ended     chan error
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Buffer.Write(p)
+}
+
+func (b *lockedBuffer) text() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.String()
+}
+
+// local is a configuration on loopback without bounds for clients, changed by some
+// settings.
+func local(t *testing.T, settings ...string) *Config {
+	t.Helper()
+	flags := append([]string{"listen=127.0.0.1:0", "admin=127.0.0.1:0", "store=memory", "client-rate=0"}, settings...)
+	last := map[string]string{}
+	var once []string
+	for _, f := range flags {
+		name, _, _ := strings.Cut(f, "=")
+		last[name] = f
+	}
+	for _, f := range flags {
+		if name, _, _ := strings.Cut(f, "="); last[name] == f || name == "host" || name == "cors" || name == "trusted-proxy" {
+			once = append(once, f)
+		}
+	}
+	c, _, err := load(t, once, nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// run runs a service until the test ends.
+func run(t *testing.T, c *Config, handler http.Handler, ready func(context.Context) error) *gated {
+	t.Helper()
+	s := &gated{t: t, log: new(lockedBuffer), ended: make(chan error, 1)}
+	var err error
+	if s.gate, err = NewGate(c, slog.New(slog.NewJSONHandler(s.log, nil)), NewMetrics()); err != nil {
+		t.Fatal(err)
+	}
+	if ready == nil {
+		ready = func(context.Context) error { return nil }
+	}
+	ctx, end := context.WithCancel(t.Context())
+	s.end = end
+	listening := make(chan struct{})
+	go func() {
+		s.ended <- Run(ctx, s.gate, handler, ready, func(at, admin net.Addr) {
+			s.at = at.String()
+			if admin != nil {
+				s.admin = "http://" + admin.String()
+			}
+			close(listening)
+		})
+	}()
+	select {
+	case <-listening:
+	case err := <-s.ended:
+		t.Fatal(err)
+	}
+	t.Cleanup(s.stop)
+	return s
+}
+
+// stop ends the service, once.
+func (s *gated) stop() {
+	if s.end == nil {
+		return
+	}
+	s.end()
+	s.end = nil
+	if err := <-s.ended; err != nil {
+		s.t.Error(err)
+	}
+}
+
+// raw sends text on a connection of its own and returns the answer, nil if the
+// server closed without one.
+func (s *gated) raw(text string, half bool) *http.Response {
+	s.t.Helper()
+	conn, err := net.Dial("tcp", s.at)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { conn.Close() })
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
+	if _, err := io.WriteString(conn, text); err != nil {
+		s.t.Fatal(err)
+	}
+	if half {
+		_ = conn.(*net.TCPConn).CloseWrite()
+	}
+	method, _, _ := strings.Cut(text, " ")
+	resp, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
+	if err != nil {
+		return nil
+	}
+	return resp
+}
+
+// readProblem reads a problem, and says what is wrong about it as one.
+func readProblem(t *testing.T, resp *http.Response) Problem {
+	t.Helper()
+	var p Problem
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kind := resp.Header.Get("Content-Type"); kind != "application/problem+json" {
+		t.Errorf("status %d is %s: %s", resp.StatusCode, kind, body)
+	}
+	if resp.Request.Method == http.MethodHead {
+		return p
+	}
+	if err := json.Unmarshal(body, &p); err != nil || p.Status != resp.StatusCode || p.Title == "" || p.Detail == "" {
+		t.Errorf("status %d: %v in %s", resp.StatusCode, err, body)
+	}
+	return p
+}
+
+// answering is a service that says who asks, and reads what is sent.
+func answering() http.Handler {
+	mux := http.NewServeMux()
+	who := func(w http.ResponseWriter, r *http.Request) {
+		c := CallerOf(r.Context())
+		n, err := io.Copy(io.Discard, r.Body)
+		fmt.Fprintf(w, "%s %v %d %d %v", c.Name, c.Anonymous, c.Scopes, n, err)
+	}
+	mux.HandleFunc("/v1/check", who)
+	mux.HandleFunc("POST /v1/lint", who)
+	mux.HandleFunc("GET /{$}", who)
+	mux.HandleFunc("GET /fault", func(http.ResponseWriter, *http.Request) { panic("at the disco") })
+	mux.Handle("GET /inside", recovered(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("in the API") })))
+	mux.HandleFunc("GET /half", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "100")
+		_, _ = io.WriteString(w, "half")
+		panic("in the middle")
+	})
+	return mux
+}
+
+const (
+	tokenA = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+	tokenB = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+)
+
+// TestGates: each gate refuses what it is for, with the problem that says so, and
+// lets all else through.
+func TestGates(t *testing.T) {
+	tokens := filepath.Join(t.TempDir(), "tokens")
+	if err := os.WriteFile(tokens, []byte("old check,fetch,permit "+tokenA+"\nnew check "+tokenB+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	plainSite := run(t, local(t, "host=robots.example", "cors=https://tools.example"), answering(), nil)
+	withTokens := run(t, local(t, "tokens-file="+tokens), answering(), nil)
+	loopback := run(t, local(t), answering(), nil)
+	const get = "GET /v1/check?url=x HTTP/1.1\r\n"
+	const local = "Host: 127.0.0.1\r\n"
+	long := strings.Repeat("x", 9000)
+	for _, c := range []struct {
+		name, request string
+		at            *gated
+		status        int
+		want          string // the type of the problem, or what the body begins with
+	}{
+		{"literal", get + local, plainSite, 200, "127.0.0.1/32 true 7 0"},
+		{"loopback alone", get + local, loopback, 200, "127.0.0.1/32 false 7 0"},
+		{"localhost", get + "Host: LocalHost:8780\r\n", plainSite, 200, "127.0.0.1/32"},
+		{"IPv6 literal", get + "Host: [::1]:8780\r\n", plainSite, 200, ""},
+		{"another loopback", get + "Host: 127.9.9.9:1\r\n", plainSite, 200, ""},
+		{"name of --host", get + "Host: ROBOTS.example:443\r\n", plainSite, 200, ""},
+		{"not without --host", get + "Host: robots.example\r\n", loopback, 421, "forbidden-host"},
+		{"rebinding", get + "Host: 127.0.0.1.evil.example:8780\r\n", plainSite, 421, "forbidden-host"},
+		{"name below localhost", get + "Host: evil.localhost\r\n", plainSite, 421, "forbidden-host"},
+		{"name before a listed one", get + "Host: x.robots.example\r\n", plainSite, 421, "forbidden-host"},
+		{"short literal", get + "Host: 127.1\r\n", plainSite, 421, "forbidden-host"},
+		{"number for an address", get + "Host: 2130706433\r\n", plainSite, 421, "forbidden-host"},
+		{"unspecified", get + "Host: 0.0.0.0:8780\r\n", plainSite, 421, "forbidden-host"},
+		{"zone", get + "Host: [::1%25lo]\r\n", plainSite, 421, "forbidden-host"},
+		{"empty Host", get + "Host:\r\n", plainSite, 421, "forbidden-host"},
+		{"port without number", get + "Host: localhost:x\r\n", plainSite, 421, "forbidden-host"},
+		{"absolute target", "GET http://evil.example/v1/check HTTP/1.1\r\n" + local, plainSite, 421, "forbidden-host"},
+		{"no Host", get, plainSite, 400, "about:blank"},
+		{"two Hosts", get + local + local, plainSite, 400, "about:blank"},
+		{"HTTP/1.0", "GET / HTTP/1.0\r\n", plainSite, 421, "forbidden-host"},
+
+		{"cross-site GET that fetches", get + local + "Sec-Fetch-Site: cross-site\r\n", plainSite, 403, "cross-origin"},
+		{"cross-site link to the page", "GET / HTTP/1.1\r\n" + local + "Sec-Fetch-Site: cross-site\r\n", plainSite, 200, ""},
+		{"same origin", get + local + "Sec-Fetch-Site: same-origin\r\n", plainSite, 200, ""},
+		{"typed by its user", get + local + "Sec-Fetch-Site: none\r\n", plainSite, 200, ""},
+		{"foreign POST", "POST /v1/lint HTTP/1.1\r\nContent-Length: 0\r\n" + local + "Sec-Fetch-Site: same-site\r\n", plainSite, 403, "cross-origin"},
+		{"foreign POST, old browser", "POST /v1/lint HTTP/1.1\r\nContent-Length: 0\r\n" + local + "Origin: https://evil.example\r\n", plainSite, 403, "cross-origin"},
+		{"foreign GET, old browser", get + local + "Origin: https://evil.example\r\n", plainSite, 403, "cross-origin"},
+		{"opaque origin", get + local + "Origin: null\r\n", plainSite, 403, "cross-origin"},
+		{"own GET, old browser", get + local + "Origin: http://127.0.0.1\r\n", plainSite, 200, ""},
+		{"origin of --cors", get + local + "Sec-Fetch-Site: cross-site\r\nOrigin: https://tools.example\r\n", plainSite, 200, ""},
+		{"other scheme than --cors", get + local + "Sec-Fetch-Site: cross-site\r\nOrigin: http://tools.example\r\n", plainSite, 403, "cross-origin"},
+		{"preflight", "OPTIONS /v1/lint HTTP/1.1\r\n" + local + "Sec-Fetch-Site: cross-site\r\nOrigin: https://tools.example\r\nAccess-Control-Request-Method: POST\r\n", plainSite, 204, ""},
+		{"foreign preflight", "OPTIONS /v1/lint HTTP/1.1\r\n" + local + "Sec-Fetch-Site: cross-site\r\nOrigin: https://evil.example\r\nAccess-Control-Request-Method: POST\r\n", plainSite, 403, "cross-origin"},
+
+		{"a token", get + local + "Authorization: Bearer " + tokenA + "\r\n", withTokens, 200, "old false 7 0"},
+		{"another, less allowed", get + local + "Authorization: bearer " + tokenB + "\r\n", withTokens, 200, "new false 1 0"},
+		{"no token", get + local, withTokens, 401, "unauthorized"},
+		{"no token for the page", "GET / HTTP/1.1\r\n" + local, withTokens, 200, "127.0.0.1/32"},
+		{"no token for a POST", "POST /page/ask HTTP/1.1\r\nContent-Length: 0\r\n" + local, withTokens, 401, "unauthorized"},
+		{"wrong token", get + local + "Authorization: Bearer " + tokenA + "x\r\n", withTokens, 401, "unauthorized"},
+		{"wrong token for the page", "GET / HTTP/1.1\r\n" + local + "Authorization: Bearer x\r\n", withTokens, 401, "unauthorized"},
+		{"password in place of a token", get + local + "Authorization: Basic " + tokenA + "\r\n", withTokens, 401, "unauthorized"},
+
+		{"URL too long", "GET /" + long + " HTTP/1.1\r\n" + local, plainSite, 413, "too-large"},
+		{"head too large", get + local + "X: " + long + long + "\r\n", plainSite, 431, "about:blank"},
+		{"body", "POST /v1/lint HTTP/1.1\r\nContent-Length: 5\r\n" + local + "\r\n12345", plainSite, 200, "127.0.0.1/32 true 7 5 <nil>"},
+		{"body in chunks", "POST /v1/lint HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" + local + "\r\n5\r\n12345\r\n0\r\n\r\n", plainSite, 200, "127.0.0.1/32 true 7 5 <nil>"},
+		{"body that is said to be too large", "POST /v1/lint HTTP/1.1\r\nContent-Length: 1048577\r\n" + local, plainSite, 413, "too-large"},
+		{"batch may be larger", "POST /v1/check HTTP/1.1\r\nContent-Length: 8388609\r\n" + local, plainSite, 413, "too-large"},
+		{"chunks that are too large", "POST /v1/lint HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" + local + "\r\n" + strings.Repeat("10000\r\n"+strings.Repeat("y", 1<<16)+"\r\n", 17), plainSite, 413, "too-large"},
+		{"body shorter than said", "POST /v1/lint HTTP/1.1\r\nContent-Length: 50\r\n" + local + "\r\n12345", plainSite, 400, "bad-json"},
+		{"length below zero", "POST /v1/lint HTTP/1.1\r\nContent-Length: -1\r\n" + local, plainSite, 400, "about:blank"},
+		{"two lengths", "POST /v1/lint HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n" + local + "\r\n12", plainSite, 400, "about:blank"},
+		{"malformed chunks", "POST /v1/lint HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" + local + "\r\nzz\r\n", plainSite, 400, "bad-json"},
+		{"unknown coding", "POST /v1/lint HTTP/1.1\r\nTransfer-Encoding: gzip\r\n" + local, plainSite, 501, "about:blank"},
+		{"unknown Expect", get + local + "Expect: much\r\n", plainSite, 417, "about:blank"},
+
+		{"unknown path", "GET /etc/passwd HTTP/1.1\r\n" + local, plainSite, 404, "not-found"},
+		{"escaped dots", "GET /v1/%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\n" + local, plainSite, 404, "not-found"},
+		{"NUL", "GET /%00 HTTP/1.1\r\n" + local, plainSite, 404, "not-found"},
+		{"other method", "DELETE /v1/lint HTTP/1.1\r\n" + local, plainSite, 405, "method-not-allowed"},
+		{"no HTTP", "\x16\x03\x01\x02\r\n", plainSite, 400, "about:blank"},
+		{"a fault", "GET /fault HTTP/1.1\r\n" + local, plainSite, 500, "internal"},
+		{"a fault of the API", "GET /inside HTTP/1.1\r\n" + local, plainSite, 500, "internal"},
+		{"HEAD", "HEAD /nothing HTTP/1.1\r\n" + local, plainSite, 404, ""},
+	} {
+		text := c.request
+		if !strings.Contains(text, "\r\n\r\n") {
+			text += "\r\n"
+		}
+		resp := c.at.raw(text, true)
+		if resp == nil {
+			t.Errorf("%s: no answer", c.name)
+			continue
+		}
+		if resp.StatusCode != c.status {
+			body, _ := io.ReadAll(resp.Body)
+			t.Errorf("%s: status %d %s, want %d", c.name, resp.StatusCode, body, c.status)
+			continue
+		}
+		if c.status >= 400 {
+			if p := readProblem(t, resp); c.want != "" && strings.TrimPrefix(p.Type, "/problems/") != c.want {
+				t.Errorf("%s: %+v, want %s", c.name, p, c.want)
+			}
+		} else if body, _ := io.ReadAll(resp.Body); !strings.HasPrefix(string(body), c.want) {
+			t.Errorf("%s: got %s, want %s", c.name, body, c.want)
+		}
+		if c.status == 204 && resp.Header.Get("Access-Control-Allow-Origin") != "https://tools.example" {
+			t.Errorf("%s: headers %v", c.name, resp.Header)
+		}
+		if c.status == 401 && !strings.HasPrefix(resp.Header.Get("WWW-Authenticate"), "Bearer") {
+			t.Errorf("%s: headers %v", c.name, resp.Header)
+		}
+	}
+	if resp := plainSite.raw("GET /half HTTP/1.1\r\n"+local+"\r\n", false); resp != nil {
+		if body, err := io.ReadAll(resp.Body); err == nil {
+			t.Errorf("an answer that breaks looks whole: %s", body)
+		}
+	}
+	for _, want := range []string{`"msg":"panic"`, "at the disco", "in the middle", "in the API"} {
+		if !strings.Contains(plainSite.log.text(), want) {
+			t.Errorf("the log has no %s", want)
+		}
+	}
+	for _, never := range []string{tokenA, tokenB, "url=x"} {
+		if strings.Contains(withTokens.log.text()+plainSite.log.text(), never) {
+			t.Errorf("the log has %s", never)
+		}
+	}
+}
+
+// TestSlow: a head or a body that does not come in time ends its connection, and
+// holds no place meanwhile.
+func TestSlow(t *testing.T) {
+	s := run(t, local(t, "header-time=50ms", "body-time=50ms", "concurrency=1", "queue=0"), answering(), nil)
+	if resp := s.raw("GET / HTTP/1.1\r\nHost: loc", false); resp != nil {
+		t.Errorf("half a head gets status %d", resp.StatusCode)
+	}
+	done := make(chan *http.Response)
+	go func() {
+		done <- s.raw("POST /v1/lint HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n12", false)
+	}()
+	for {
+		select {
+		case resp := <-done:
+			if resp == nil || resp.StatusCode != http.StatusRequestTimeout {
+				t.Fatalf("half a body gets %v", resp)
+			}
+			readProblem(t, resp)
+			return
+		default:
+			if resp := s.raw("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", false); resp == nil || resp.StatusCode != http.StatusOK {
+				t.Fatalf("beside half a body another request gets %v", resp)
+			}
+		}
+	}
+}
+
+// TestLongAnswer: a request with a body may wait longer than the body had time, and
+// its context does not end before the client goes.
+func TestLongAnswer(t *testing.T) {
+	s := run(t, local(t, "body-time=50ms", "write-time=50ms"), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		Wait(r.Context(), func() {
+			select {
+			case <-time.After(200 * time.Millisecond):
+			case <-r.Context().Done():
+			}
+		})
+		fmt.Fprint(w, r.Context().Err())
+	}), nil)
+	for range 2 { // on one connection
+		resp, err := http.Post("http://"+s.at+"/v1/lint", "text/plain", strings.NewReader("12"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		if err != nil || string(body) != "<nil>" {
+			t.Errorf("the context ended: %s, %v", body, err)
+		}
+		resp.Body.Close()
+	}
+}
+
+// TestLog: a line for each request, with an id that is the client's if it is one,
+// its trace, what was asked, and no query unless that is wanted.
+func TestLog(t *testing.T) {
+	handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		Answered(r.Context(), "https://shop.example", OutcomeDisallowed)
+		if r.URL.Query().Get("n") == "2" {
+			Answered(r.Context(), "https://other.example", OutcomeBad)
+		}
+	})
+	for urls, want := range map[string]string{
+		"false": `"url":"/v1/check","status":200,`, "true": `"url":"/v1/check?url=a&n=1","status":200,`,
+	} {
+		s := run(t, local(t, "log-urls="+urls), handler, nil)
+		const trace = "Traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\n"
+		resp := s.raw("GET /v1/check?url=a&n=1 HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: mine-1\r\n"+trace+"\r\n", false)
+		if resp == nil || resp.Header.Get("X-Request-Id") != "mine-1" || !strings.HasPrefix(resp.Header.Get("Traceparent"), "00-0af7") {
+			t.Fatalf("got %+v", resp)
+		}
+		resp = s.raw("GET /v1/check?n=2 HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: <mine>\r\n\r\n", false)
+		if id := resp.Header.Get("X-Request-Id"); len(id) != 16 {
+			t.Errorf("the id is %q", id)
+		}
+		s.raw("POST /v1/permits/p_secret/done HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n", false)
+		s.stop() // the log is whole then
+		log := s.log.text()
+		for _, w := range []string{want, `"id":"mine-1","client":"127.0.0.1/32","method":"GET"`, `"origin":"https://shop.example","outcome":"disallowed","trace_id":"0af7651916cd43dd8448eb211c80319c"`, `"questions":2`} {
+			if !strings.Contains(log, w) {
+				t.Errorf("the log has no %s:\n%s", w, log)
+			}
+		}
+		if urls == "false" && strings.Contains(log, "p_secret") {
+			t.Errorf("the log has a permit:\n%s", log)
+		}
+	}
+}
+
+// TestClientAddress: X-Forwarded-For counts as far as trusted proxies wrote it.
+func TestClientAddress(t *testing.T) {
+	trusted := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}
+	for _, c := range []struct{ remote, forwarded, want string }{
+		{"192.0.2.1:5", "198.51.100.1", "192.0.2.1/32"},
+		{"10.0.0.1:5", "", "10.0.0.1/32"},
+		{"10.0.0.1:5", "198.51.100.1", "198.51.100.1/32"},
+		{"10.0.0.1:5", "203.0.113.9, 198.51.100.1, 10.9.9.9", "198.51.100.1/32"},
+		{"10.0.0.1:5", "203.0.113.9, nonsense", "10.0.0.1/32"},
+		{"10.0.0.1:5", "nonsense, 203.0.113.9", "203.0.113.9/32"},
+		{"10.0.0.1:5", "10.0.0.2, 10.0.0.3", "10.0.0.2/32"},
+		{"[2001:db8:1:2:3::4]:5", "", "2001:db8:1:2::/64"},
+		{"[fd00::1]:5", "2001:db8:1:2:3::4", "2001:db8:1:2::/64"},
+		{"[::ffff:192.0.2.1]:5", "", "192.0.2.1/32"},
+		{"10.0.0.1:5", "::ffff:192.0.2.1", "192.0.2.1/32"},
+		{"[fe80::1%eth0]:5", "", "fe80::/64"},
+		{"@", "", "unknown"},
+	} {
+		r := &http.Request{RemoteAddr: c.remote, Header: http.Header{}}
+		if c.forwarded != "" {
+			r.Header.Set("X-Forwarded-For", c.forwarded)
+		}
+		if got := network(clientAddress(r, trusted)); got != c.want {
+			t.Errorf("%s %q: got %s, want %s", c.remote, c.forwarded, got, c.want)
+		}
+	}
+}
+
+// TestClients: a client has its rate and its burst, whatever others do; how many are
+// remembered is bounded, and who is forgotten has nothing left to be remembered.
+func TestClients(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClients(newRate(200, time.Second, 1000), newRate(20, time.Minute, 20), 4)
+		if wait := c.ask("a", 1000); wait != 0 {
+			t.Errorf("a burst waits %s", wait)
+		}
+		if wait := c.ask("a", 1); wait != 5*time.Millisecond {
+			t.Errorf("one more waits %s", wait)
+		}
+		if wait := c.ask("b", 1); wait != 0 {
+			t.Errorf("another waits %s", wait)
+		}
+		time.Sleep(time.Second)
+		if wait := c.ask("a", 201); wait != 5*time.Millisecond {
+			t.Errorf("after a second 201 wait %s", wait)
+		}
+		if wait := c.ask("a", 200); wait != 0 {
+			t.Errorf("after a second 200 wait %s", wait)
+		}
+		for i := range 21 {
+			if wait := c.origin("a"); (wait == 0) != (i < 20) {
+				t.Errorf("new origin %d waits %s", i, wait)
+			}
+		}
+		time.Sleep(3 * time.Second)
+		if wait := c.origin("a"); wait != 0 {
+			t.Errorf("three seconds later a new origin waits %s", wait)
+		}
+		// A flood of clients, each from an address of its own.
+		for i := range 4 * 1000 {
+			c.ask(fmt.Sprint("flood", i), 1)
+		}
+		if n := len(c.now) + len(c.old); n > 8 {
+			t.Errorf("%d clients are remembered", n)
+		}
+		if wait := c.ask("late", 1); wait == 0 {
+			t.Error("who comes to a full table is let in as if he were the first")
+		}
+		if wait := c.origin("a"); wait == 0 {
+			t.Error("the flood had a client forgotten that has nothing left")
+		}
+		time.Sleep(2 * time.Minute)
+		if wait := c.ask("late", 1000); wait != 0 {
+			t.Errorf("after the flood a client waits %s", wait)
+		}
+		if wait := newClients(newRate(0, time.Second, 1), rate{}, 4).ask("a", 1e6); wait != 0 {
+			t.Errorf("without a bound a client waits %s", wait)
+		}
+	})
+}
+
+// TestRate: beyond the rate there is a 429 that says when to come again, a batch
+// costs its questions, and a stranger gets so many new origins.
+func TestRate(t *testing.T) {
+	s := run(t, local(t, "client-rate=1", "client-burst=100", "host=x.example"), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ok, after := Charge(r.Context(), 98)
+		fmt.Fprint(w, ok, after > 0)
+		fresh := 0
+		for range 30 {
+			if ok, after := CallerOf(r.Context()).NewOrigin(); ok && after == 0 {
+				fresh++
+			}
+		}
+		fmt.Fprint(w, fresh)
+	}), nil)
+	const request = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+	body, _ := io.ReadAll(s.raw(request, false).Body)
+	if string(body) != "true false20" {
+		t.Errorf("the first batch: %s", body)
+	}
+	body, _ = io.ReadAll(s.raw(request, false).Body)
+	if !strings.HasPrefix(string(body), "false true") {
+		t.Errorf("the second batch: %s", body)
+	}
+	for range 1000 {
+		if resp := s.raw(request, false); resp.StatusCode == http.StatusTooManyRequests {
+			if p := readProblem(t, resp); p.Type != "/problems/rate-limited" || resp.Header.Get("Retry-After") != "1" {
+				t.Errorf("%+v %v", p, resp.Header)
+			}
+			return
+		}
+	}
+	t.Error("a thousand requests are let through at one a second")
+}
+
+// TestQueue: places are given in the order of coming, and only so many wait, for so
+// long; in an overload who came last is next and the others know soon.
+func TestQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(1, 1, 3, time.Second)
+		ctx := context.Background()
+		var order []int
+		var mu sync.Mutex
+		enter := func(i int) {
+			err := q.enter(ctx)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				i = -i
+			}
+			order = append(order, i)
+		}
+		enter(1)
+		for i := 2; i <= 4; i++ {
+			go enter(i)
+			synctest.Wait()
+		}
+		enter(5) // no room to wait
+		if working, _, waiting := q.length(); working != 1 || waiting != 3 {
+			t.Errorf("%d work, %d wait", working, waiting)
+		}
+		q.leave()
+		synctest.Wait()
+		time.Sleep(999 * time.Millisecond)
+		q.leave() // an overload by now: the newest
+		synctest.Wait()
+		time.Sleep(time.Second)
+		slices.Sort(order[3:]) // these two in the same moment
+		if got, want := fmt.Sprint(order), "[1 -5 2 -3 4]"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		q.leave()
+		if q.free != 1 || q.waiting.Len() != 0 {
+			t.Errorf("%d places are free, %d wait", q.free, q.waiting.Len())
+		}
+
+		// Who gives up leaves nothing behind.
+		enter(6)
+		short, cancel := context.WithTimeout(ctx, time.Millisecond)
+		defer cancel()
+		if err := q.enter(short); err != context.DeadlineExceeded {
+			t.Errorf("who gave up gets %v", err)
+		}
+		// A place is lent while its holder waits for something else, as many as may be.
+		done := make(chan bool)
+		go func() {
+			q.outside(func() { time.Sleep(100 * time.Millisecond) })
+			done <- true
+		}()
+		if err := q.enter(ctx); err != nil {
+			t.Error(err)
+		}
+		go func() {
+			q.outside(func() { time.Sleep(100 * time.Millisecond) })
+			done <- true
+		}()
+		time.Sleep(10 * time.Millisecond)
+		if working, away, _ := q.length(); working != 2 || away != 1 {
+			t.Errorf("%d work, %d of them wait for something else", working, away)
+		}
+		<-done
+		<-done
+		q.leave()
+		q.leave()
+		q.outside(func() {}) // quick: nothing is lent
+		if working, away, waiting := q.length(); working+away+waiting != 0 || q.free != 1 {
+			t.Errorf("%d work, %d away, %d wait", working, away, waiting)
+		}
+	})
+}
+
+// TestGateBusy: beyond places and queue a request gets 503 at once, and the admin
+// listener answers all the same.
+func TestGateBusy(t *testing.T) {
+	hold := make(chan struct{})
+	entered := make(chan struct{}, 2)
+	var ready error
+	s := run(t, local(t, "concurrency=1", "queue=0"), http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		entered <- struct{}{}
+		<-hold
+	}), func(context.Context) error { return ready })
+	go http.Get("http://" + s.at + "/") //nolint:errcheck // its answer comes at the end
+	<-entered
+	resp := s.raw("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", false)
+	if p := readProblem(t, resp); p.Type != "/problems/busy" || resp.Header.Get("Retry-After") != "1" {
+		t.Errorf("%+v %v", p, resp.Header)
+	}
+	for path, want := range map[string]string{
+		"/healthz": "ok", "/readyz": "ready", "/debug/pprof/cmdline": "", "/debug/pprof/": "",
+		"/metrics": "robots_requests_working 1\n", "/nothing": "",
+	} {
+		resp, err := http.Get(s.admin + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if !strings.Contains(string(body), want) || (resp.StatusCode != 200) != (path == "/nothing") {
+			t.Errorf("%s: status %d, no %q in %s", path, resp.StatusCode, want, body)
+		}
+	}
+	close(hold)
+}
+
+// TestNoGoroutineLeft: whatever clients do, nothing of them is left.
+func TestNoGoroutineLeft(t *testing.T) {
+	http.DefaultClient.CloseIdleConnections()
+	before := runtime.NumGoroutine()
+	t.Run("requests", func(t *testing.T) {
+		s := run(t, local(t, "body-time=50ms", "header-time=50ms", "idle-time=100ms"), answering(), nil)
+		for _, text := range []string{
+			"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "GET / HT", "POST /v1/lint HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n1",
+			"GET /fault HTTP/1.1\r\nHost: localhost\r\n\r\n", "\x00\x00\r\n\r\n", "",
+		} {
+			for range 5 {
+				conn, err := net.Dial("tcp", s.at)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, _ = io.WriteString(conn, text)
+				conn.Close()
+				s.raw(text, true)
+			}
+		}
+	})
+	for range 1000 {
+		if runtime.NumGoroutine() <= before {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	stacks := make([]byte, 1<<16)
+	t.Errorf("%d goroutines before, %d after:\n%s", before, runtime.NumGoroutine(), stacks[:runtime.Stack(stacks, true)])
+}

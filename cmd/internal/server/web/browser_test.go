@@ -1,0 +1,279 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/robotskit/robots"
+)
+
+// One Chromium runs for all tests, each of which has a tab in a context of its own:
+// no cookies, caches and service workers are shared. It starts with the first.
+var chromium struct {
+	once    sync.Once
+	ctx     context.Context // of chromedp, nil without Chromium
+	missing string          // why
+	engine  string          // the folder of robots.wasm
+	temp    string
+	stop    []func()
+}
+
+func TestMain(m *testing.M) {
+	status := m.Run()
+	for _, stop := range slices.Backward(chromium.stop) {
+		stop()
+	}
+	if chromium.temp != "" {
+		_ = os.RemoveAll(chromium.temp)
+	}
+	os.Exit(status)
+}
+
+// start starts Debian's Chromium, and makes the engine that the page loads.
+func start() {
+	c := &chromium
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		c.missing = "there is no chromium here: the page is not looked at"
+		return
+	}
+	if c.temp, err = os.MkdirTemp("", "robots-page-"); err != nil {
+		c.missing = err.Error()
+		return
+	}
+	c.engine = filepath.Join(c.temp, "engine")
+	err = os.Mkdir(c.engine, 0o755)
+	if out, failed := exec.Command("go", "run", "../pack", "-gzip", "-o", c.engine).CombinedOutput(); err != nil || failed != nil {
+		panic(fmt.Sprintf("the engine is not made: %v, %v: %s", err, failed, out))
+	}
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(),
+		chromedp.ExecPath(path), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
+		chromedp.Flag("disable-renderer-backgrounding", true), chromedp.Flag("disable-background-timer-throttling", true),
+		chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("lang", "en-US"),
+		chromedp.UserDataDir(filepath.Join(c.temp, "profile")))
+	tab, cancelTab := chromedp.NewContext(ctx)
+	c.stop = append(c.stop, cancel, cancelTab)
+	if err := chromedp.Do(tab); err != nil {
+		c.missing = "chromium does not start: " + err.Error()
+		return
+	}
+	c.ctx = tab
+	c.stop = append(c.stop, func() { _ = chromedp.Cancel(tab) })
+}
+
+// A tab is the page in a browser, and what went wrong in it.
+type tab struct {
+	testing.TB
+	ctx  context.Context
+	site *httptest.Server
+
+	mu       sync.Mutex
+	wrong    []string // console errors, violations of the policy, requests to others
+	requests []string // to the site, by the page itself
+}
+
+// serve starts a server of the page. Around stands around its handler, if it is not nil.
+func serve(t testing.TB, o Options, around func(http.Handler) http.Handler) *httptest.Server {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes too long for a short test")
+	}
+	chromium.once.Do(start)
+	if chromium.ctx == nil {
+		t.Skip(chromium.missing)
+	}
+	if o.Engine == nil {
+		o.Engine = os.DirFS(chromium.engine)
+	}
+	h := Handler(o)
+	if around != nil {
+		h = around(h)
+	}
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// open opens a tab with the site. Fragment is what stands behind its address.
+func open(t testing.TB, site *httptest.Server, fragment string) *tab {
+	t.Helper()
+	b := &tab{TB: t, site: site}
+	ctx, cancel := context.WithTimeout(chromium.ctx, 2*time.Minute) // for all of a test, on the slowest machine
+	t.Cleanup(cancel)
+	b.ctx, cancel = chromedp.NewContext(ctx, chromedp.WithNewBrowserContext(), chromedp.WithListener(b.heard))
+	t.Cleanup(cancel)
+	_, err := chromedp.Call(b.ctx, network.Enable, network.EnableParams{})
+	b.ok(err)
+	_, err = chromedp.Call(b.ctx, log.Enable, cdp.Empty{})
+	b.ok(err)
+	b.ok(chromedp.Do(b.ctx, chromedp.EmulateViewport(1280, 860), chromedp.Navigate(site.URL+"/"+fragment)))
+	t.Cleanup(func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, w := range b.wrong {
+			t.Error(w)
+		}
+	})
+	b.wait(`document.querySelector('[role=grid]')`)
+	b.answered()
+	return b
+}
+
+func (b *tab) heard(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := event.(type) {
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning {
+			b.wrong = append(b.wrong, "the browser says: "+e.Entry.Text)
+		}
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == "error" || e.Type == "warning" || e.Type == "assert" {
+			b.wrong = append(b.wrong, fmt.Sprintf("console: %v", e.Args[0]))
+		}
+	case *runtime.EventExceptionThrown:
+		b.wrong = append(b.wrong, "exception: "+e.ExceptionDetails.Text)
+	case *network.EventRequestWillBeSent:
+		url := e.Request.URL
+		switch rest, own := strings.CutPrefix(url, b.site.URL); {
+		case own:
+			b.requests = append(b.requests, rest)
+		case !strings.HasPrefix(url, "data:") && !strings.HasPrefix(url, "blob:"):
+			b.wrong = append(b.wrong, "a request to another host: "+url)
+		}
+	}
+}
+
+// expect takes what was wrong and holds one of the words from the list: nothing else
+// may have been.
+func (b *tab) expect(words ...string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.wrong = slices.DeleteFunc(b.wrong, func(wrong string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(wrong, w) })
+	})
+}
+
+func (b *tab) ok(err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// eval returns what a script gives, or what its promise does.
+func eval[T any](b *tab, script string) T {
+	b.Helper()
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.Fatalf("%.300s: %v", script, err)
+	}
+	return v
+}
+
+func (b *tab) do(script string) {
+	b.Helper()
+	eval[bool](b, "(async () => {"+script+"; return true })()")
+}
+
+// wait waits until an expression is true, asked every 10 ms: the policy of the page forbids functions out of strings, and an evaluation by
+// the protocol is none.
+func (b *tab) wait(condition string) {
+	b.Helper()
+	ok := eval[bool](b, `new Promise((done) => {
+		const end = Date.now() + 60000;
+		const ask = () => { let v = false; try { v = Boolean(`+condition+`) } catch {} ; v || Date.now() > end ? done(v) : setTimeout(ask, 10) };
+		ask();
+	})`)
+	if !ok {
+		b.Fatalf("it never became true: %s; the page says %q", condition, eval[string](b, `document.body.innerText.slice(0, 3000)`))
+	}
+}
+
+// answered waits for the verdicts alone: proofs about a large file take seconds.
+func (b *tab) answered() {
+	b.Helper()
+	b.wait(`page.state.answered === page.state.version`)
+}
+
+// settled waits until all that is shown is about what is there.
+func (b *tab) settled() {
+	b.Helper()
+	b.wait(`page.state.answered === page.state.version && !page.busy()`)
+}
+
+// key presses a key with the modifiers: 1 Alt, 2 Ctrl, 8 Shift.
+func (b *tab) key(name string, modifiers ...int) {
+	b.Helper()
+	codes := map[string]int{"Enter": 13, "Escape": 27, "Tab": 9, "ArrowDown": 40, "ArrowRight": 39, "ArrowUp": 38, "ArrowLeft": 37, "z": 90}
+	m := 0
+	for _, x := range modifiers {
+		m |= x
+	}
+	for _, kind := range []string{"rawKeyDown", "keyUp"} {
+		text := ""
+		if name == "Enter" && kind == "rawKeyDown" {
+			text = "\r"
+		}
+		_, err := chromedp.Call(b.ctx, input.DispatchKeyEvent, input.DispatchKeyEventParams{
+			Type: input.DispatchKeyEventType(kind), Key: name, Code: name, WindowsVirtualKeyCode: int64(codes[name]), Modifiers: int64(m), Text: text,
+		})
+		b.ok(err)
+	}
+}
+
+// screenshot writes what is seen into the folder of the test's artifacts.
+func (b *tab) screenshot(name string) []byte {
+	b.Helper()
+	png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	b.ok(err)
+	b.ok(os.WriteFile(filepath.Join(b.ArtifactDir(), name+".png"), png, 0o644))
+	return png
+}
+
+// media sets what the page is told about the screen, such as a dark scheme.
+func (b *tab) media(scheme string) {
+	b.Helper()
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+	b.ok(err)
+}
+
+// paste pastes text into what has the focus, as a person does: by an event.
+func (b *tab) paste(text string) {
+	b.Helper()
+	b.do(`const data = new DataTransfer(); data.setData('text/plain', ` + quoted(text) + `);
+		document.querySelector('[aria-label="robots.txt text"]').dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }))`)
+}
+
+func quoted(s string) string { return string(robots.AppendQuoted(nil, s)) }
+
+// cell is what a cell of the grid says.
+func (b *tab) cell(row, col int) string {
+	b.Helper()
+	return eval[string](b, fmt.Sprintf(`document.querySelector('td[data-row="%d"][data-col="%d"]').getAttribute('aria-label')`, row, col))
+}
+
+// text is what an element shows.
+func (b *tab) text(selector string) string {
+	b.Helper()
+	return eval[string](b, `document.querySelector(`+quoted(selector)+`).innerText`)
+}

@@ -1,0 +1,705 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/fstest"
+
+	"github.com/chromedp/chromedp"
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/server"
+	"github.com/robotskit/robots/cmd/internal/server/page"
+	"github.com/robotskit/robots/fetch"
+	"github.com/robotskit/robots/internal/campaign"
+)
+
+// TestUse goes through what a person does with the page.
+func TestUse(t *testing.T) {
+	b := open(t, serve(t, Options{}, nil), "")
+	if got := b.cell(0, 0); got != "Googlebot as google, /basket: blocked line 23" {
+		t.Errorf("the first cell says %q", got)
+	}
+	b.settled()
+	if why := b.text("section[aria-label=Why]"); !strings.Contains(why, "Googlebot may not fetch /basket") || !strings.Contains(why, "AGENT-01") {
+		t.Errorf("the first sight does not say why: %q", why)
+	}
+	if said := b.text("#privacy"); said != "Your text stays in this browser." {
+		t.Errorf("the line about privacy: %q", said)
+	}
+
+	// Paste replaces the example.
+	b.do(`document.querySelector('.cm-content').focus()`)
+	b.paste("User-agent: *\nDisallow: /basket/new\nDisalow: /about\nAllow: /basket/new/x\nDisallow: /basket/new/x\n")
+	b.settled()
+	if got := b.cell(0, 1); got != "GPTBot as rfc9309, /basket: allowed no rule" {
+		t.Errorf("after a paste: %q", got)
+	}
+	if got := b.cell(5, 0); got != "Googlebot as google, /about: blocked line 3; rfc9309, bing, seznam, yandex answer otherwise" {
+		t.Errorf("what only Google reads: %q", got)
+	}
+	b.wait(`document.querySelector('.kind-lenient') && document.querySelector('.count.never')`)
+	if n := eval[int](b, `document.querySelectorAll('.count.never').length`); n != 1 {
+		t.Errorf("%d rules never decide, want 1", n)
+	}
+
+	// Undo brings the example back.
+	b.do(`document.querySelector('.cm-content').focus()`)
+	b.key("z", 2)
+	b.settled()
+	if got := b.cell(0, 0); !strings.Contains(got, "line 23") {
+		t.Errorf("after undo: %q", got)
+	}
+
+	// A dropped file is bytes: a mark, NUL and bad UTF-8 reach the engine.
+	b.do(`const data = new DataTransfer(); data.items.add(new File([Uint8Array.from([0xef, 0xbb, 0xbf, ...new TextEncoder().encode('User-agent: *\nDisallow: /a'), 0xff, 10, 0])], 'robots.txt'));
+		document.querySelector('.cm-content').dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }))`)
+	b.wait(`page.state.bytes && page.state.bytes.length === 32`)
+	b.settled()
+	b.do(`document.querySelector('#urls').value = '/a%FF\n/a'; document.querySelector('#urls').dispatchEvent(new Event('input'))`)
+	b.settled()
+	if got := b.cell(0, 1) + "; " + b.cell(1, 1); got != "GPTBot as rfc9309, /a%FF: blocked line 2; GPTBot as rfc9309, /a: allowed no rule" {
+		t.Errorf("of a dropped file: %q", got)
+	}
+}
+
+// TestLights: to hover an answer lights its rule, to hover a rule its answers.
+func TestLights(t *testing.T) {
+	b := open(t, serve(t, Options{}, nil), "")
+	b.settled()
+	b.do(`document.querySelector('td[data-row="2"][data-col="0"]').dispatchEvent(new MouseEvent('mouseover', { bubbles: true }))`)
+	b.wait(`document.querySelector('.cm-line.won')?.textContent === 'Allow: /*?sort=new$' && document.querySelector('.cm-line.lost')?.textContent === 'Disallow: /*?sort='`)
+	b.do(`document.querySelector('#grid').dispatchEvent(new MouseEvent('mouseleave'))`)
+	b.wait(`document.querySelector('.cm-line.won')?.textContent === 'Disallow: /basket'`)
+	b.do(`const line = document.querySelector('.cm-line.won').getBoundingClientRect();
+		document.querySelector('.cm-content').dispatchEvent(new MouseEvent('mousemove', { clientX: line.x + 40, clientY: line.y + 8, bubbles: true }))`)
+	b.wait(`document.querySelectorAll('.cell.lit').length === 1 && document.querySelector('.cell.lit').dataset.col === '0'`)
+}
+
+// TestChanges: an edit is shown with a witness, which becomes a row.
+func TestChanges(t *testing.T) {
+	b := open(t, serve(t, Options{}, nil), "")
+	b.settled()
+	b.do(`document.querySelector('#compare').click()`)
+	b.wait(`document.querySelector('section[aria-label=Changes]').innerText.includes('proved for all URLs')`)
+	b.do(`document.querySelector('.cm-content').focus(); page.restore({ ...page.snapshot(), file: new TextEncoder().encode(new TextDecoder().decode(page.snapshot().file).replaceAll('Disallow: /basket', 'Disallow: /cart')) })`)
+	b.wait(`document.querySelector('.witness')`)
+	changes := b.text("section[aria-label=Changes]")
+	for _, want := range []string{"newly blocked", "newly open", "/cart", "/basket", "= same (proved)"} {
+		if !strings.Contains(changes, want) {
+			t.Errorf("the changes lack %q: %s", want, changes)
+		}
+	}
+	b.do(`[...document.querySelectorAll('.witness')].find((e) => e.innerText === '/cart').click()`)
+	b.settled()
+	if got := b.cell(0, 0); got != "Googlebot as google, /cart: blocked line 23" {
+		t.Errorf("the witness became %q", got)
+	}
+}
+
+// TestFindings: what is wrong is listed, and mended without changing a verdict.
+func TestFindings(t *testing.T) {
+	b := open(t, serve(t, Options{}, nil), "")
+	b.paste("# \U0001F600 caf\u00e9\nUser-agent: *\nDisallow: /a\nDisallow: /a/\U0001F600b\n")
+	b.wait(`document.querySelector('#tab-findings').innerText === 'Findings (1)'`)
+	b.do(`document.querySelector('#tab-findings').click()`)
+	b.do(`[...document.querySelectorAll('#findings button')].find((e) => e.innerText === 'Fix').click()`)
+	b.wait(`page.state.findings.findings.length === 0`)
+	if got := eval[string](b, `new TextDecoder().decode(page.snapshot().file)`); got != "# \U0001F600 caf\u00e9\nUser-agent: *\nDisallow: /a\n" {
+		t.Errorf("mended to %q", got)
+	}
+}
+
+// TestAllDialects: one column becomes eight.
+func TestAllDialects(t *testing.T) {
+	b := open(t, serve(t, Options{}, nil), "")
+	b.do(`const s = document.querySelector('.chip select'); s.value = 'all'; s.dispatchEvent(new Event('change'))`)
+	b.settled()
+	var want []string
+	for _, d := range robots.Dialects() {
+		want = append(want, d.Name)
+	}
+	if got := eval[[]string](b, `[...document.querySelectorAll('thead .dialect')].slice(0, 8).map((e) => e.innerText)`); strings.Join(got, " ") != strings.Join(append(want[:1:1], got[1:]...), " ") || len(got) != 8 {
+		t.Errorf("columns %q, want %q", got, want)
+	}
+	// The names that the scripts know are those of the engine.
+	if got := eval[[]string](b, `[...document.querySelector('.chip select').options].map((o) => o.value).filter((v) => v !== 'all').sort()`); len(got) != len(want) {
+		t.Errorf("the page knows the dialects %q, the engine %q", got, want)
+	}
+	for _, name := range want {
+		if !eval[bool](b, `[...document.querySelector('.chip select').options].some((o) => o.value === `+quoted(name)+`)`) {
+			t.Errorf("the page does not know the dialect %s", name)
+		}
+	}
+}
+
+// TestKeyboard goes from the load to why without a mouse.
+func TestKeyboard(t *testing.T) {
+	b := open(t, serve(t, Options{}, nil), "")
+	b.settled()
+	for range 30 {
+		if eval[string](b, `document.activeElement.getAttribute('aria-label') || ''`) == "robots.txt text" {
+			break
+		}
+		b.key("Tab")
+	}
+	if got := eval[string](b, `document.activeElement.getAttribute('aria-label') || ''`); got != "robots.txt text" {
+		t.Fatalf("Tab does not come to the text, but to %q", got)
+	}
+	b.key("Enter", 2)
+	b.wait(`document.activeElement.matches('td[data-row="0"][data-col="0"]')`)
+	b.key("ArrowDown")
+	b.key("ArrowDown")
+	b.key("ArrowRight")
+	b.wait(`document.activeElement.matches('td[data-row="2"][data-col="1"]')`)
+	b.key("Enter")
+	b.wait(`document.activeElement.id === 'panel-why' && document.querySelector('#why').innerText.includes('GPTBot may fetch /list?sort=new')`)
+	b.key("Escape")
+	b.wait(`document.activeElement.matches('td[data-row="2"][data-col="1"]')`)
+}
+
+// TestTyping: with the worker held, who types sees every character at once, and old
+// answers are marked until the new ones are there.
+func TestTyping(t *testing.T) {
+	// The worker is busy for two seconds when a text first says so.
+	held := `let held = false;
+		addEventListener('message', ({ data }) => {
+			if (!held && data.verb === 'matrix' && new TextDecoder().decode(data.args[0]).includes('hold')) {
+				held = true;
+				for (const end = Date.now() + 2000; Date.now() < end;) {}
+			}
+		});`
+	b := open(t, serve(t, Options{}, func(h http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/page/worker.js" {
+				r.Header.Del("Accept-Encoding")
+				w.Header().Set("Content-Type", "text/javascript")
+				_, _ = w.Write([]byte(held))
+				w = prepended{w}
+			}
+			h.ServeHTTP(w, r)
+		})
+	}), "")
+	b.settled()
+	b.do(`document.querySelector('.cm-content').focus()`)
+	b.ok(chromedp.Do(b.ctx, chromedp.KeyEvent("# hold")))
+	b.key("Enter")
+	b.wait(`page.busy()`)
+	var typed strings.Builder
+	for i := range 23 {
+		fmt.Fprintf(&typed, "# typed%02d", i)
+	}
+	started := eval[int](b, `Date.now()`)
+	for i := 0; i < typed.Len(); i += 20 {
+		b.ok(chromedp.Do(b.ctx, chromedp.KeyEvent(typed.String()[i:min(i+20, typed.Len())])))
+	}
+	state := eval[[]any](b, `[document.querySelector('.cm-content').innerText.includes(`+quoted(typed.String()[:40])+`), document.querySelector('#grid').getAttribute('aria-busy'), Date.now() - `+fmt.Sprint(started)+`]`)
+	if state[0] != true {
+		t.Error("what was typed while the worker was held is not there")
+	}
+	// On a machine so slow that typing took longer than the worker was held, nothing is
+	// known of the marks.
+	if took := state[2].(float64); state[1] != "true" && took < 1500 {
+		t.Errorf("old answers are not marked %v ms after they are", took)
+	}
+	b.settled()
+	if got := eval[string](b, `new TextDecoder().decode(page.snapshot().file)`); !strings.HasPrefix(got, "# hold\n"+typed.String()) {
+		t.Errorf("the text begins with %.300q", got)
+	}
+	if busy := eval[string](b, `document.querySelector('#grid').getAttribute('aria-busy')`); busy != "false" {
+		t.Error("the answers stay marked as old")
+	}
+	t.Logf("%d characters typed in %v ms while the worker was held", typed.Len(), state[2])
+}
+
+// prepended is an answer whose header has been written.
+type prepended struct{ http.ResponseWriter }
+
+func (p prepended) Header() http.Header { return http.Header{} }
+func (p prepended) WriteHeader(int)     {}
+
+// TestLarge types into a file of 500,000 bytes. What it says is printed and no more:
+// times depend on the machine.
+func TestLarge(t *testing.T) {
+	b := open(t, serve(t, Options{}, nil), "")
+	var file strings.Builder
+	file.WriteString("User-agent: *\n")
+	for i := 0; file.Len() < 500_000; i++ {
+		fmt.Fprintf(&file, "Disallow: /folder-%d/*/page-%d\n", i%997, i)
+	}
+	b.paste(file.String())
+	b.answered()
+	b.do(`globalThis.longest = 0; new PerformanceObserver((list) => list.getEntries().forEach((e) => { longest = Math.max(longest, e.duration) })).observe({ type: 'longtask' }); document.querySelector('.cm-content').focus()`)
+	b.ok(chromedp.Do(b.ctx, chromedp.KeyEvent("# twenty characters")))
+	b.answered()
+	if got := eval[string](b, `new TextDecoder().decode(page.snapshot().file).slice(0, 20)`); !strings.HasPrefix(got, "# twenty characters") {
+		t.Errorf("the text begins with %q", got)
+	}
+	t.Logf("%d bytes, 19 characters typed: the longest task on the main thread took %.0f ms (0: none over 50)", file.Len(), eval[float64](b, `longest`))
+}
+
+// TestLink: a link opens as it was in another browser; what is wrong with one is a
+// sentence and the example.
+func TestLink(t *testing.T) {
+	site := serve(t, Options{}, nil)
+	b := open(t, site, "")
+	b.paste("User-agent: *\nDisallow: /gr\u00fc\u00df\n")
+	b.settled()
+	fragment := eval[string](b, `page.link.write({ ...page.snapshot(), urls: ['/grüß', '/x'], before: new TextEncoder().encode('User-agent: *') })`)
+	if !strings.HasPrefix(fragment, "#v1=") {
+		t.Fatalf("the fragment is %q", fragment)
+	}
+	other := open(t, site, fragment)
+	other.settled()
+	if got := other.cell(0, 1); got != "GPTBot as rfc9309, /grüß: blocked line 2" {
+		t.Errorf("in a new browser: %q", got)
+	}
+	other.wait(`document.querySelector('section[aria-label=Changes]').innerText.includes('newly blocked')`)
+
+	bomb := eval[string](b, `(async () => {
+		const s = new CompressionStream('deflate-raw'); const w = s.writable.getWriter(); w.write(new TextEncoder().encode('{"t":"' + 'a'.repeat(10 << 20) + '"}')); w.close();
+		const bytes = new Uint8Array(await new Response(s.readable).arrayBuffer()); let t = ''; for (const c of bytes) t += String.fromCharCode(c);
+		return '#v1=' + btoa(t).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '') })()`)
+	for name, bad := range map[string]string{"unknown version": "#v2=abc", "cut": fragment[:len(fragment)/2], "no base64": "#v1=%%%", "bomb": bomb, "nothing known": "#about"} {
+		b.do(`location.hash = ` + quoted(bad))
+		b.wait(`!document.querySelector('#message').hidden && page.state.pristine`)
+		b.settled()
+		if said := b.text("#message"); !strings.Contains(said, "so here is the example.") {
+			t.Errorf("%s: %q", name, said)
+		}
+		if got := b.cell(0, 0); !strings.Contains(got, "line 23") {
+			t.Errorf("%s: the first cell says %q, want the example", name, got)
+		}
+		b.do(`document.querySelector('#message button').click()`)
+	}
+}
+
+// TestSaved: what is too long for a link is saved in a file, which the page opens.
+func TestSaved(t *testing.T) {
+	b := open(t, serve(t, Options{}, nil), "")
+	b.do(`let saved = null; URL.createObjectURL = (blob) => { saved = blob; return 'data:,' }; globalThis.saved = () => saved; HTMLAnchorElement.prototype.click = () => {};
+		let text = 'User-agent: *\nDisallow: /saved\n'; for (let i = 0; text.length < 140000; i++) text += 'Disallow: /' + (i * 7919 % 1000003).toString(36) + '\n';
+		page.restore({ ...page.snapshot(), file: new TextEncoder().encode(text), urls: ['/saved'] })`)
+	b.answered()
+	b.do(`document.querySelector('#link').click()`)
+	b.wait(`saved()`)
+	b.wait(`document.querySelector('#message').innerText.includes('page.robots.json')`)
+	b.do(`page.restore({ ...page.snapshot(), file: new Uint8Array() });
+		const data = new DataTransfer(); data.items.add(new File([saved()], 'page.robots.json'));
+		document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }))`)
+	b.wait(`page.state.bytes?.length > 139999`)
+	b.answered()
+	if got := b.cell(0, 1); got != "GPTBot as rfc9309, /saved: blocked line 2" {
+		t.Errorf("of the saved file: %q", got)
+	}
+}
+
+// TestCopies: the table as others read it. A cell that a spreadsheet would run is
+// text, and the program passes the tests that the page writes.
+func TestCopies(t *testing.T) {
+	b := open(t, serve(t, Options{}, nil), "")
+	file := "User-agent: *\nDisallow: /a\nAllow: /a/b\n"
+	b.do(`page.restore({ ...page.snapshot(), file: new TextEncoder().encode(` + quoted(file) + `), urls: ['/a', '/a/b"x', '=1+1|y'], crawlers: [{ dialect: 'google', tokens: ['Googlebot-Image', 'Googlebot'] }, { dialect: 'bing', tokens: ['@x'] }] })`)
+	b.settled()
+	copied := func(kind string) string {
+		return eval[string](b, `page.copies.`+kind+`(page.matrix.answer(), page.state.names, 0)`)
+	}
+	for kind, want := range map[string]string{
+		"tsv":      "URL\tGooglebot-Image (google)\t'@x (bing)\n/a\tblocked line 2\tblocked line 2\n/a/b\"x\tallowed line 3\tallowed line 3\n'=1+1|y\tnot a URL\tnot a URL\n",
+		"csv":      "\"URL\",\"Googlebot-Image (google)\",\"'@x (bing)\"\r\n\"/a\",\"blocked line 2\",\"blocked line 2\"\r\n\"/a/b\"\"x\",\"allowed line 3\",\"allowed line 3\"\r\n\"'=1+1|y\",\"not a URL\",\"not a URL\"\r\n",
+		"markdown": "| URL | Googlebot-Image (google) | @x (bing) |\n| --- | --- | --- |\n| /a | blocked line 2 | blocked line 2 |\n| /a/b\"x | allowed line 3 | allowed line 3 |\n| =1+1\\|y | not a URL | not a URL |\n",
+	} {
+		if got := copied(kind); got != want {
+			t.Errorf("%s: %q, want %q", kind, got, want)
+		}
+	}
+	temp := t.TempDir()
+	b.ok(os.WriteFile(filepath.Join(temp, "robots.txt"), []byte(file), 0o644))
+	b.ok(os.WriteFile(filepath.Join(temp, "page.yaml"), []byte(copied("tests")), 0o644))
+	if out, err := exec.Command("go", "run", "../../../robots", "test", filepath.Join(temp, "page.yaml")).CombinedOutput(); err != nil || !strings.Contains(string(out), "2 passed") {
+		t.Errorf("%v: %s of %s", err, out, copied("tests"))
+	}
+}
+
+// TestFragments: 1,000 states at random survive their link, and whatever stands in
+// them is shown as text.
+func TestFragments(t *testing.T) {
+	b := open(t, serve(t, Options{}, nil), "")
+	n := campaign.Size(100, 1000, 10000)
+	lost := eval[string](b, fmt.Sprintf(`(async () => {
+		let seed = 1; const next = (n) => { seed = (seed * 48271) %% 2147483647; return seed %% n };
+		const letters = ['a', '/', '*', '$', '\u00e9', '\u{1F600}', '\ufeff', '\0', '"', '\\', '<b>', '%%', '#', ' ', '\u2028', '=', '+'];
+		const text = (n) => Array.from({ length: next(n) }, () => letters[next(letters.length)]).join('');
+		const dialects = ['rfc9309', 'google', 'seznam', 'all'];
+		for (let i = 0; i < %d; i++) {
+			const bytes = next(3) ? new TextEncoder().encode(text(300).replaceAll('/', '\n')) : Uint8Array.from({ length: next(200) }, () => next(256));
+			const state = { file: bytes, urls: Array.from({ length: next(20) }, () => '/' + text(20)), crawlers: Array.from({ length: next(9) }, () => ({ dialect: dialects[next(4)], tokens: Array.from({ length: next(4) }, () => 'x' + text(9)) })),
+				before: next(2) ? Uint8Array.from({ length: next(100) }, () => next(256)) : null };
+			const plain = (s) => JSON.stringify({ ...s, file: [...s.file], before: s.before && [...s.before] });
+			const fragment = await page.link.write(state);
+			const back = await page.link.read(fragment, dialects).catch((e) => e);
+			if (back instanceof Error || plain(back) !== plain(state)) { return String(back) + ' of ' + plain(state) }
+		}
+		return '';
+	})()`, n))
+	if lost != "" {
+		t.Error(lost)
+	}
+	t.Logf("%d states survive their link", n)
+
+	const markup = `<img src=x onerror=hit()><script>hit()</script>`
+	b.do(`globalThis.hits = 0; globalThis.hit = () => hits++;
+		const m = ` + quoted(markup) + `;
+		location.hash = await page.link.write({ file: new TextEncoder().encode('User-agent: ' + m + '\nDisallow: /' + m + '\nSitemap: javascript:hit()//' + m + '\nCrawl-delay: ' + m + '\n' + m), before: new TextEncoder().encode('User-agent: ' + m + '\nDisallow: /b' + m),
+			urls: ['/' + m, m, 'http://' + m + '/'], crawlers: [{ dialect: 'rfc9309', tokens: [m, 'x' + m] }, { dialect: 'google', tokens: ['*'] }] })`)
+	b.wait(`page.state.crawlers.length === 2`)
+	for _, tab := range []string{"why", "changes", "findings", "rates", "sitemaps"} {
+		b.do(`document.querySelector('#tab-` + tab + `').click()`)
+		b.settled()
+	}
+	if n := eval[int](b, `hits + document.querySelectorAll('main img, main script, main a, .crawlers b').length`); n != 0 {
+		t.Errorf("markup in a link made %d elements or ran", n)
+	}
+}
+
+// TestSilence: after the load nothing is sent, whatever is typed; and the page opens
+// when its server has stopped.
+func TestSilence(t *testing.T) {
+	var asked atomic.Int64
+	site := serve(t, Options{}, func(h http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked.Add(1)
+			h.ServeHTTP(w, r)
+		})
+	})
+	b := open(t, site, "")
+	b.do(`await navigator.serviceWorker.ready`)
+	b.wait(`navigator.serviceWorker.controller`)
+	before := asked.Load()
+	b.do(`document.querySelector('.cm-content').focus()`)
+	b.paste("User-agent: *\nDisallow: /typed\n")
+	b.settled()
+	b.do(`document.querySelector('#compare').click(); document.querySelectorAll('[role=tab]').forEach((e) => e.click()); document.querySelector('[data-row="1"]').click()`)
+	b.settled()
+	if n := asked.Load() - before; n != 0 {
+		t.Errorf("%d requests after the load", n)
+	}
+	site.CloseClientConnections()
+	site.Close()
+	b.ok(chromedp.Do(b.ctx, chromedp.Navigate(site.URL+"/")))
+	b.wait(`document.querySelector('[role=grid]') && page.state.answered === page.state.version`)
+	if got := b.cell(0, 0); !strings.Contains(got, "line 23") {
+		t.Errorf("without its server the page says %q", got)
+	}
+	b.expect(`ERR_`) // that the server cannot be reached
+}
+
+// TestServer: without the engine the server answers, and the page says so; when it
+// stops, the page says that too.
+func TestServer(t *testing.T) {
+	site := serve(t, Options{Engine: fstest.MapFS{}}, nil)
+	b := open(t, site, "")
+	b.settled()
+	if got := b.cell(0, 0); got != "Googlebot as google, /basket: blocked line 23" {
+		t.Errorf("the first cell says %q", got)
+	}
+	if said := b.text("#privacy"); !strings.Contains(said, "your text is sent there") {
+		t.Errorf("the line about privacy: %q", said)
+	}
+	site.CloseClientConnections()
+	site.Close()
+	b.do(`document.querySelector('.cm-content').focus()`)
+	b.paste("User-agent: *\n")
+	b.wait(`document.querySelector('#privacy').innerText === 'The server does not answer.'`)
+	if busy := eval[string](b, `document.querySelector('#grid').getAttribute('aria-busy')`); busy != "true" {
+		t.Error("old answers are not marked when the server has gone")
+	}
+	b.expect(`ERR_`)
+}
+
+// TestBroken: an engine that does not start is replaced by the server.
+func TestBroken(t *testing.T) {
+	site := serve(t, Options{Engine: fstest.MapFS{"robots.wasm.gz": {Data: []byte("no gzip")}, "wasm_exec.js.gz": {Data: []byte("nor this")}}}, nil)
+	b := open(t, site, "")
+	if said := b.text("#privacy"); !strings.Contains(said, "your text is sent there") {
+		t.Errorf("the line about privacy: %q", said)
+	}
+	b.expect(`wasm`, `decod`, `Decod`, `DECOD`) // what is wrong with the engine
+}
+
+// TestAccess asks axe-core in every part of the page, light, dark and narrow, and
+// whether a control is cut off.
+func TestAccess(t *testing.T) {
+	axe, err := os.ReadFile("testdata/axe-core/axe.min.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, serve(t, Options{}, nil), "")
+	b.paste("User-agent: *\nDisallow: /list?sort\nDisalow: /about\nCrawl-delay: 5\nAllow: /basket\nDisallow: /basket\nSitemap: /x\n")
+	b.settled()
+	b.do(`document.querySelector('#compare').click()`)
+	b.do(string(axe) + `; globalThis.axe = axe`)
+	b.do(`document.querySelector('.cm-content').blur()`)
+	look := func(where string) {
+		b.settled()
+		for _, v := range eval[[]string](b, `axe.run(document, { resultTypes: ['violations'] }).then((r) => r.violations.map((v) => v.id + ': ' + v.help + ': ' + v.nodes.slice(0, 3).map((n) => n.target + ' ' + n.failureSummary).join(' | ')))`) {
+			t.Errorf("%s: %s", where, v)
+		}
+		for _, cut := range eval[[]string](b, `[...document.querySelectorAll('button, summary, select, input, textarea, [role=tab], a')].filter((e) => {
+			if (!e.checkVisibility() || e.closest('.grid, .cm-editor, details:not([open]) .sheet')) return false;
+			const r = e.getBoundingClientRect();
+			return r.left < -0.5 || r.right > document.documentElement.clientWidth + 0.5 || r.width < 1 || document.documentElement.scrollWidth > innerWidth;
+		}).map((e) => (e.getAttribute('aria-label') || e.id || e.innerText) + ' ' + Math.round(e.getBoundingClientRect().right))`) {
+			t.Errorf("%s: the control %q is cut off", where, cut)
+		}
+	}
+	tabs := []string{"why", "changes", "findings", "rates", "sitemaps"}
+	for _, tab := range tabs {
+		b.do(`document.querySelector('#tab-` + tab + `').click()`)
+		look("light, " + tab)
+	}
+	b.media("dark")
+	for _, tab := range []string{"why", "changes", "findings"} { // where colours mean something
+		b.do(`document.querySelector('#tab-` + tab + `').click()`)
+		look("dark, " + tab)
+	}
+	b.media("light")
+	b.do(`document.querySelector('#help').click()`)
+	look("help")
+	b.do(`document.querySelector('#helping').close(); document.querySelector('#fetch').click()`)
+	look("fetch")
+	b.do(`document.querySelector('#fetching').close()`)
+	b.ok(chromedp.Do(b.ctx, chromedp.EmulateViewport(360, 780)))
+	for _, view := range []string{"file", "answers", "why"} {
+		b.do(`document.querySelector('.views [data-view=` + view + `]').click()`)
+		look("360 pixels, " + view)
+	}
+	for _, tab := range []string{"changes", "findings", "rates"} {
+		b.do(`document.querySelector('#tab-` + tab + `').click()`)
+		look("360 pixels, " + tab)
+	}
+	b.do(`document.querySelector('#copy').open = true`)
+	look("360 pixels, menu")
+}
+
+// TestFetch: the one button that sends anything says to whom, and shows what the
+// service has of a site: a file behind a redirect, none, and one that cannot be had.
+func TestFetch(t *testing.T) {
+	sites := http.NewServeMux()
+	sites.HandleFunc("/robots.txt", func(w http.ResponseWriter, r *http.Request) {
+		host, _, _ := strings.Cut(r.Host, ":")
+		switch host {
+		case "127.0.0.1":
+			http.Redirect(w, r, "/elsewhere.txt", http.StatusMovedPermanently)
+		case "127.0.0.2":
+			http.NotFound(w, r)
+		default:
+			http.Error(w, "We are moving house.", http.StatusServiceUnavailable)
+		}
+	})
+	sites.HandleFunc("/elsewhere.txt", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("User-agent: *\nDisallow: /fetched\n# \xff\n"))
+	})
+	// On all of loopback, so that each site has an address of its own.
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", "0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := &httptest.Server{Listener: listener, Config: &http.Server{Handler: sites}}
+	web.Start()
+	t.Cleanup(web.Close)
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	service, err := server.New(server.Parts{Fetch: fetch.Options{Guard: fetch.Guard{AllowLoopback: true}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = service.Close() })
+	at := func(n int) string { return fmt.Sprintf("http://127.0.0.%d:%s", n, port) }
+	b := open(t, serve(t, Options{Sites: []Site{{"moved", at(1) + "/fetched?x", "a redirect"}, {"bare", at(2) + "/", "none"}, {"down", at(3) + "/", "503"}}}, func(h http.Handler) http.Handler {
+		mux := http.NewServeMux()
+		mux.Handle("/v1/", service.Handler())
+		mux.Handle("/", h)
+		return mux
+	}), "")
+	b.do(`document.querySelector('#fetch').click(); const s = document.querySelector('#site'); s.value = 'no where'; s.dispatchEvent(new Event('input')); document.querySelector('#fetchgo').click()`)
+	b.wait(`document.querySelector('#fetchfailed').innerText !== ''`)
+	b.screenshot("dialog")
+	if got := b.text("#fetchfailed"); !strings.HasSuffix(got, ".") || !strings.Contains(got, "no%20where") {
+		t.Errorf("what is no site: %q", got)
+	}
+	b.do(`const s = document.querySelector('#site'); s.value = 'café.example/page'; s.dispatchEvent(new Event('input'))`)
+	if said := b.text("#towhom"); !strings.Contains(said, "asks xn--caf-dma.example for its robots.txt") {
+		t.Errorf("to whom is said by %q", said)
+	}
+	tests := []struct {
+		told, more, first, cell string
+	}{
+		{"has this file, behind 1 redirect at " + at(1) + "/elsewhere.txt. It holds until ", "HTTP/1.1 301 /elsewhere.txt", "/fetched?x", "blocked line 2"},
+		{"has no robots.txt (status 404): everything may be fetched.", "404", "/", "allowed"},
+		{"answers with status 503 since ", "server error", "/", "blocked line 3"},
+	}
+	for i, test := range tests {
+		b.do(fmt.Sprintf(`document.querySelector('#record').hidden = true; if (!document.querySelector('#fetching').open) document.querySelector('#fetch').click(); document.querySelectorAll('#sites button')[%d].click()`, i))
+		b.wait(`!document.querySelector('#fetching').open && !document.querySelector('#record').hidden`)
+		b.settled()
+		b.do(`document.querySelector('#record details').open = true`)
+		b.screenshot("fetched-" + strconv.Itoa(i))
+		if got := b.text("#record"); !strings.Contains(got, test.told) || !strings.Contains(got, test.more) {
+			t.Errorf("the record is shown as %q", got)
+		}
+		if got := b.cell(0, 0); !strings.Contains(got, test.first+": ") || !strings.Contains(got, test.cell) {
+			t.Errorf("the first answer is %q", got)
+		}
+	}
+	b.expect(`422`, `404`, `404`) // the console names answers that are none, such as the body of no file
+}
+
+// TestOneEngine: the matrix that the browser shows is that of the engine here, for real
+// files, several crawlers and URLs, in all dialects.
+func TestOneEngine(t *testing.T) {
+	want := campaign.Size(5, 20, 200)
+	b := open(t, serve(t, Options{}, nil), "")
+	crawlers := []string{"Googlebot", "GPTBot", "SeznamBot", "MJ12bot", "*"}
+	urls := []string{"/", "/search?q=a", "/admin/", "/wp-admin/admin-ajax.php", "/a/b/c.pdf", "/caf\u00e9/%7Ex", "https://shop.example/index.html?sort=price", "/robots.txt"}
+	files, answers := 0, 0
+	ask := func(name string, body []byte) {
+		d := robots.Dialects()
+		var lines []string
+		var columns []any
+		for i, c := range crawlers {
+			for _, dialect := range []robots.Dialect{d[(files+i)%len(d)], d[(files+i+4)%len(d)]} {
+				lines = append(lines, dialect.Name+"\t"+c)
+				columns = append(columns, map[string]any{"dialect": dialect.Name, "tokens": []string{c}})
+			}
+		}
+		set, err := json.Marshal(map[string]any{"file": body, "crawlers": columns, "urls": urls})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := eval[[]string](b, `(async () => {
+			const s = `+string(set)+`;
+			page.restore({ ...s, before: null, file: Uint8Array.from(atob(s.file), (c) => c.charCodeAt(0)) });
+			while (page.state.answered !== page.state.version) await new Promise((r) => setTimeout(r, 1));
+			return [...document.querySelectorAll('td[data-row]')].map((e) => e.getAttribute('aria-label'));
+		})()`)
+		var m struct {
+			Rows []struct {
+				Cells []struct {
+					Word, Reason string
+					Line         int
+				}
+			}
+		}
+		if err := json.Unmarshal([]byte(page.Ask("matrix", string(body), strings.Join(lines, "\n"), strings.Join(urls, "\n"))), &m); err != nil {
+			t.Fatal(err)
+		}
+		i := 0
+		for k, row := range m.Rows {
+			for c, cell := range row.Cells {
+				by := map[string]string{"no-rule": "no rule", "no-group": "no group", "empty-file": "no rules", "robots-txt": "always", "rule": "empty rule"}[cell.Reason]
+				if cell.Line > 0 {
+					by = fmt.Sprint("line ", cell.Line)
+				}
+				dialect, agent, _ := strings.Cut(lines[c], "\t")
+				text := agent + " as " + dialect + ", " + urls[k] + ": " + map[string]string{"allow": "allowed", "disallow": "blocked", "undefined": "undefined"}[cell.Word] + " " + by
+				if i >= len(got) || strings.Split(got[i], ";")[0] != text {
+					t.Fatalf("%s: the browser says %q, want %q", name, got[min(i, len(got)-1)], text)
+				}
+				i++
+				answers++
+			}
+		}
+		files++
+	}
+	if os.Getenv("ROBOTS_CORPUS") == "" {
+		examples, err := filepath.Glob("../../../../examples/*.txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range examples {
+			body, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ask(name, body)
+		}
+	} else {
+		campaign.Files(t, 12859/want, func(name string, body []byte) {
+			if files < want {
+				ask(name, body)
+			}
+		})
+	}
+	t.Logf("%d answers about %d files are those of the engine", answers, files)
+}
+
+// TestManyURLs: rows are drawn as they are seen, and no more than the most are asked.
+func TestManyURLs(t *testing.T) {
+	b := open(t, serve(t, Options{}, nil), "")
+	b.do(`const u = document.querySelector('#urls'); u.value = Array.from({ length: 1200 }, (_, i) => '/basket/' + i).join('\n'); u.dispatchEvent(new Event('input'))`)
+	b.settled()
+	if n := eval[int](b, `document.querySelectorAll('#grid tbody tr').length`); n != 200 {
+		t.Errorf("%d rows are drawn at once, want 200", n)
+	}
+	if said := b.text("#message"); !strings.Contains(said, "the other 200 are left out") {
+		t.Errorf("of 1,200 URLs the page says %q", said)
+	}
+	b.do(`document.querySelector('#grid').scrollTop = 1e6`)
+	b.wait(`document.querySelectorAll('#grid tbody tr').length === 400`)
+}
+
+// TestUnits: columns in bytes become places in the text, with pairs of surrogates and
+// single ones; and of a URL the host alone is changed.
+func TestUnits(t *testing.T) {
+	b := open(t, serve(t, Options{}, nil), "")
+	wrong := eval[string](b, `(() => {
+		const bytes = (s) => new TextEncoder().encode(s).length;
+		for (const text of ['abc', 'caf\u00e9/\u20ac', '\u{1F600}x\u{1F600}', '\ud83dx', 'x\ude00y\ud83d', '\ufeffa']) {
+			for (let i = 0; i <= text.length; i++) {
+				const split = i > 0 && i < text.length && bytes(text.slice(0, i)) + bytes(text.slice(i)) !== bytes(text);
+				if (!split && page.units(text, bytes(text.slice(0, i))) !== i) return JSON.stringify(text) + ' ' + i;
+			}
+		}
+		for (const [url, want] of [['http://caf\u00e9.example/\u00e9/../%zz', 'http://xn--caf-dma.example/\u00e9/../%zz'], ['HTTP://A.example:8080/\u00e9', 'HTTP://A.example:8080/\u00e9'],
+			['//b\u00fc.example:81/x', '//xn--b-eha.example:81/x'], ['/\u00e9', '/\u00e9'], ['http://u@\u00e9.example', 'http://u@xn--9ca.example']]) {
+			if (page.ascii(url) !== want) return url + ' becomes ' + page.ascii(url);
+		}
+		return '';
+	})()`)
+	if wrong != "" {
+		t.Error(wrong)
+	}
+}
+
+// TestScreenshots takes pictures of the page, which -artifacts keeps. README=write makes
+// that of README.md anew.
+func TestScreenshots(t *testing.T) {
+	b := open(t, serve(t, Options{}, nil), "")
+	b.settled()
+	if png := b.screenshot("light"); os.Getenv("README") == "write" {
+		if len(png) > 200<<10 {
+			t.Errorf("the picture of README.md has %d bytes", len(png))
+		}
+		b.ok(os.WriteFile("../../../../docs/page.png", png, 0o644))
+	}
+	b.media("dark")
+	b.screenshot("dark")
+	b.media("light")
+	b.ok(chromedp.Do(b.ctx, chromedp.EmulateViewport(360, 780)))
+	for _, view := range []string{"file", "answers", "why"} {
+		b.do(`document.querySelector('.views [data-view=` + view + `]').click()`)
+		b.screenshot("narrow-" + view)
+	}
+}

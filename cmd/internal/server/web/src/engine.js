@@ -1,0 +1,134 @@
+// Asks the engine: the WebAssembly in a worker or, without it, the server. Both
+// answer by the same function.
+
+// Questions that wait are asked in this order. Of each kind only the newest waits,
+// and one question is under way at a time: who types is never behind his own typing.
+const order = ['dialects', 'parse', 'matrix', 'explain', 'hover', 'rates', 'diff', 'lint', 'decides', 'mend'];
+
+const encoder = new TextEncoder();
+
+// host brings the host of a URL into ASCII, which the engine in a browser leaves to
+// the browser. All else of the URL stays as it is written.
+export function ascii(url) {
+  const parts = /^([a-z][a-z0-9+.-]*:)?\/\/([^/?#\\]*)/i.exec(url);
+  if (!parts || /^[\x21-\x7e]*$/.test(parts[2])) {
+    return url;
+  }
+  const [, user, host, port] = /^(.*@)?(.*?)(:\d*)?$/.exec(parts[2]);
+  try {
+    const name = new URL('http://' + host).hostname;
+    return (parts[1] || '') + '//' + (user || '') + name + (port || '') + url.slice(parts[0].length);
+  } catch {
+    return url; // the engine says what is wrong with it
+  }
+}
+
+// createEngine returns ask(kind, args, done): args is called when the question is
+// sent, done with its answer. onMode hears loading, wasm, server and failed. Unless
+// the server may be asked, there are no answers where the engine does not start.
+export function createEngine(wasm, onMode, mayAskServer) {
+  const waiting = new Map();
+  let ask = null; // (verb, args) => Promise of the text of an answer
+  let current = null;
+
+  function next() {
+    if (current || !ask) {
+      return;
+    }
+    const kind = order.find((k) => waiting.has(k));
+    if (!kind) {
+      return;
+    }
+    current = waiting.get(kind);
+    waiting.delete(kind);
+    const { args, done } = current;
+    const values = args();
+    const question = current;
+    ask(kind === 'hover' ? 'explain' : kind, values).then((text) => done(JSON.parse(text)), (error) => done({ error: error.message, unanswered: true }))
+      .finally(() => {
+        if (current === question) {
+          current = null;
+          next();
+        }
+      });
+  }
+
+  function byServer(why) {
+    if (!mayAskServer) {
+      ask = () => Promise.reject(new Error(why));
+      next();
+      return;
+    }
+    ask = async (verb, args) => {
+      const parts = [verb, ...args].map((a) => (typeof a === 'string' ? encoder.encode(a) : a));
+      const body = new Uint8Array(parts.reduce((n, p) => n + 4 + p.length, 0));
+      let at = 0;
+      for (const part of parts) {
+        new DataView(body.buffer).setUint32(at, part.length);
+        body.set(part, at + 4);
+        at += 4 + part.length;
+      }
+      let response;
+      try {
+        response = await fetch('/page/ask', { method: 'POST', headers: { 'Content-Type': 'application/octet-stream' }, body });
+      } catch {
+        onMode('failed', 'The server does not answer: the answers below are those before.');
+        throw new Error('the server does not answer');
+      }
+      if (!response.ok) {
+        const problem = await response.json().catch(() => ({}));
+        throw new Error(problem.detail || 'the server answers with status ' + response.status);
+      }
+      onMode('server', why);
+      return response.text();
+    };
+    onMode('server', why);
+    next();
+  }
+
+  if (!wasm || typeof Worker === 'undefined' || typeof WebAssembly === 'undefined') {
+    queueMicrotask(() => byServer(''));
+  } else {
+    onMode('loading');
+    const worker = new Worker('/page/worker.js');
+    let pending = null;
+    let count = 0;
+    const fail = (why) => {
+      worker.terminate();
+      const lost = pending;
+      pending = null;
+      byServer(why);
+      if (lost) {
+        ask(lost.verb, lost.args).then(lost.resolve, lost.reject);
+      }
+    };
+    worker.onerror = (event) => {
+      event.preventDefault();
+      fail(event.message || 'its script does not load');
+    };
+    worker.onmessage = ({ data }) => {
+      if (data.failed) {
+        fail(data.failed);
+      } else if (data.ready) {
+        ask = (verb, args) => new Promise((resolve, reject) => {
+          pending = { id: ++count, verb, args, resolve, reject };
+          worker.postMessage({ id: count, verb, args });
+        });
+        onMode('wasm');
+        next();
+      } else if (pending && data.id === pending.id) {
+        const { resolve } = pending;
+        pending = null;
+        resolve(data.answer);
+      }
+    };
+  }
+
+  return {
+    ask(kind, args, done) {
+      waiting.set(kind, { args, done });
+      next();
+    },
+    busy: () => current !== null || waiting.size > 0,
+  };
+}

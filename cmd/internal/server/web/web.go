@@ -1,0 +1,265 @@
+// Package web is the page of the service: a person pastes a robots.txt and sees
+// every answer while typing. Its files are embedded in the program.
+//
+// src holds the scripts as they are written; page.js is what esbuild makes of them
+// and CodeMirror, committed, so that nobody needs npm to build the program. The
+// engine for browsers, robots.wasm, is not committed: make build puts it, packed,
+// beside the other files. A program that was built without it serves the same page,
+// for which the server then answers (/page/ask) by the same function.
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/rand"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"html"
+	"io"
+	"io/fs"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/robotskit/robots/cmd/internal/server"
+	"github.com/robotskit/robots/cmd/internal/server/page"
+)
+
+//go:embed assets
+var embedded embed.FS
+
+// Options say what a Handler serves. The zero value is what a program serves.
+type Options struct {
+	// Engine holds robots.wasm and wasm_exec.js, each with .gz and .br behind its name,
+	// as cmd/internal/server/pack writes them. Nil is what make build has embedded, if
+	// it has.
+	Engine fs.FS
+	// Sites are offered by name where a site is fetched: those of a demo.
+	Sites []Site
+}
+
+// A Site is one that is worth fetching.
+type Site struct {
+	Name string `json:"name"`
+	URL  string `json:"url"` // a page of it, whose verdict shows what there is to see
+	See  string `json:"see"` // what there is to see
+}
+
+// MaxQuestion is the longest question to /page/ask, in bytes: two files, crawlers
+// and URLs.
+const MaxQuestion = 4 << 20
+
+// Handler returns a handler for the paths / and /page/. It keeps nothing of what is
+// asked, and logs nothing.
+func Handler(o Options) http.Handler {
+	files, err := fs.Sub(embedded, "assets")
+	if err != nil {
+		panic(err) // the folder is part of the program
+	}
+	if o.Engine == nil {
+		o.Engine = files
+	}
+	p := &pages{assets: map[string]*asset{}}
+	for _, name := range []string{"page.js", "page.css", "worker.js", "sw.js", "licenses.txt"} {
+		body, err := fs.ReadFile(files, name)
+		if err != nil {
+			panic(err)
+		}
+		p.assets[name] = packed(name, body)
+	}
+	engine := "server"
+	if wasm := prepacked(o.Engine, "robots.wasm"); wasm != nil {
+		if start := prepacked(o.Engine, "wasm_exec.js"); start != nil {
+			p.assets["robots.wasm"], p.assets["wasm_exec.js"] = wasm, start
+			engine = "wasm"
+		}
+	}
+	index, err := fs.ReadFile(files, "index.html")
+	if err != nil {
+		panic(err)
+	}
+	sites, err := json.Marshal(o.Sites)
+	if err != nil {
+		panic(err) // strings are JSON
+	}
+	p.index = strings.NewReplacer("{{engine}}", engine, "{{sites}}", html.EscapeString(string(sites))).Replace(string(index))
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", p.serveIndex)
+	mux.HandleFunc("GET /page/{name}", p.serveAsset)
+	mux.HandleFunc("POST /page/ask", serveAsk)
+	mux.HandleFunc("/{$}", refuse)
+	mux.HandleFunc("/page/{name}", refuse)
+	return mux
+}
+
+// refuse answers methods that a path has not.
+func refuse(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Allow", "GET, HEAD")
+	server.NewProblem(server.MethodNotAllowed, "the page is read by GET, and asks by POST /page/ask").Write(w, r)
+}
+
+type pages struct {
+	index  string
+	assets map[string]*asset
+}
+
+// An asset is a file in the encodings that there are of it, by the names that HTTP
+// has for them; "" is the file itself.
+type asset struct {
+	kind    string
+	tag     string
+	content map[string][]byte
+}
+
+var kinds = map[string]string{
+	".js":   "text/javascript; charset=utf-8",
+	".css":  "text/css; charset=utf-8",
+	".wasm": "application/wasm",
+	".txt":  "text/plain; charset=utf-8",
+}
+
+func newAsset(name string, content map[string][]byte, body []byte) *asset {
+	sum := sha256.Sum256(body)
+	return &asset{kinds[path.Ext(name)], `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`, content}
+}
+
+// packed returns a file with what gzip makes of it.
+func packed(name string, body []byte) *asset {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, err := w.Write(body)
+	if errors.Join(err, w.Close()) != nil {
+		return newAsset(name, map[string][]byte{"": body}, body)
+	}
+	return newAsset(name, map[string][]byte{"": body, "gzip": b.Bytes()}, body)
+}
+
+// prepacked returns a file that exists only packed, nil if it is not there. Who
+// takes neither encoding gets it unpacked.
+func prepacked(files fs.FS, name string) *asset {
+	zipped, err := fs.ReadFile(files, name+".gz")
+	if err != nil {
+		return nil
+	}
+	content := map[string][]byte{"gzip": zipped}
+	if b, err := fs.ReadFile(files, name+".br"); err == nil {
+		content["br"] = b
+	}
+	return newAsset(name, content, zipped)
+}
+
+// accepted picks the encoding of an asset that a client takes.
+func (a *asset) accepted(header string) string {
+	takes := map[string]bool{}
+	for item := range strings.SplitSeq(header, ",") {
+		name, parameter, _ := strings.Cut(item, ";")
+		q := strings.ReplaceAll(parameter, " ", "")
+		takes[strings.ToLower(strings.TrimSpace(name))] = !strings.HasPrefix(q, "q=0") || strings.Trim(q, "q=0.") != ""
+	}
+	for _, name := range []string{"br", "gzip"} {
+		if a.content[name] != nil && takes[name] {
+			return name
+		}
+	}
+	return ""
+}
+
+// secure sets the headers that all answers have. The nonce is for the style
+// elements of CodeMirror; style attributes come from the browser's own editing.
+func secure(h http.Header, nonce string) {
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; "+
+		"style-src-elem 'self' 'nonce-"+nonce+"'; style-src-attr 'unsafe-inline'; img-src data:; "+
+		"connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-cache")
+}
+
+func (p *pages) serveIndex(w http.ResponseWriter, _ *http.Request) {
+	nonce := rand.Text()
+	h := w.Header()
+	secure(h, nonce)
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = io.WriteString(w, strings.ReplaceAll(p.index, "{{nonce}}", nonce)) // or the client has gone
+}
+
+func (p *pages) serveAsset(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("name")
+	a := p.assets[name]
+	if a == nil {
+		server.NewProblem(server.NotFound, "the page has no file of this name").Write(w, r)
+		return
+	}
+	h := w.Header()
+	secure(h, rand.Text())
+	h.Set("ETag", a.tag)
+	h.Set("Vary", "Accept-Encoding")
+	if name == "sw.js" {
+		h.Set("Service-Worker-Allowed", "/")
+	}
+	if r.Header.Get("If-None-Match") == a.tag {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	h.Set("Content-Type", a.kind)
+	encoding := a.accepted(r.Header.Get("Accept-Encoding"))
+	body := a.content[encoding]
+	if encoding != "" {
+		h.Set("Content-Encoding", encoding)
+	}
+	if body == nil {
+		unpacked, err := gzip.NewReader(bytes.NewReader(a.content["gzip"]))
+		if err == nil {
+			_, _ = io.Copy(w, unpacked)
+		}
+		return
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	_, _ = w.Write(body)
+}
+
+// serveAsk answers a question as the engine in a browser does. Its body is the verb
+// and the arguments, each behind its length in bytes, four of them, the highest
+// first: bytes of a file come through as they are.
+func serveAsk(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Content-Type") != "application/octet-stream" {
+		server.NewProblem(server.UnsupportedType, "a question is application/octet-stream: the verb and its arguments, each behind its length").Write(w, r)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxQuestion))
+	if err != nil {
+		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+			server.NewProblem(server.TooLarge, "a question has at most "+strconv.Itoa(MaxQuestion)+" bytes").Write(w, r)
+		}
+		return // else the client has gone
+	}
+	parts, ok := split(body)
+	if !ok {
+		server.NewProblem(server.BadParameter, "the question is not the verb and its arguments, each behind its length in four bytes").Write(w, r)
+		return
+	}
+	secure(w.Header(), rand.Text())
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = io.WriteString(w, page.Ask(parts[0], parts[1:]...))
+}
+
+// split takes a question apart.
+func split(body []byte) (parts []string, ok bool) {
+	for len(body) > 0 {
+		if len(body) < 4 || uint64(binary.BigEndian.Uint32(body)) > uint64(len(body)-4) || len(parts) == 8 {
+			return nil, false
+		}
+		n := int(binary.BigEndian.Uint32(body))
+		parts = append(parts, string(body[4:][:n]))
+		body = body[4+n:]
+	}
+	return parts, len(parts) > 0
+}

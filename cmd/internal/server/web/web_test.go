@@ -1,0 +1,199 @@
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/robotskit/robots/cmd/internal/server/page"
+)
+
+func question(parts ...string) []byte {
+	var b []byte
+	for _, p := range parts {
+		b = append(binary.BigEndian.AppendUint32(b, uint32(len(p))), p...)
+	}
+	return b
+}
+
+func get(h http.Handler, method, path string, body []byte, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, bytes.NewReader(body))
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// TestAsk: the server answers as the engine in a browser does, bytes as they are, and
+// what is no question is a problem.
+func TestAsk(t *testing.T) {
+	h := Handler(Options{})
+	const octets = "application/octet-stream"
+	file := "User-agent: *\nDisallow: /\xff\x00\n"
+	w := get(h, "POST", "/page/ask", question("parse", file), "Content-Type", octets)
+	if got := w.Body.String(); w.Code != 200 || got != page.Ask("parse", file) || w.Header().Get("Content-Type") != "application/json" {
+		t.Errorf("status %d: %s", w.Code, got)
+	}
+	for name, c := range map[string]struct {
+		body   []byte
+		kind   string
+		status int
+	}{
+		"empty":          {nil, octets, 422},
+		"short":          {[]byte{0, 0, 0, 9, 'a'}, octets, 422},
+		"half a length":  {append(question("parse", ""), 0, 0), octets, 422},
+		"long length":    {[]byte{255, 255, 255, 255, 'a'}, octets, 422},
+		"many arguments": {question(strings.Split("parse,,,,,,,,", ",")...), octets, 422},
+		"of a form":      {question("parse", file), "text/plain", 415},
+		"too large":      {question("parse", strings.Repeat("#", MaxQuestion)), octets, 413},
+	} {
+		w := get(h, "POST", "/page/ask", c.body, "Content-Type", c.kind)
+		if w.Code != c.status || w.Header().Get("Content-Type") != "application/problem+json" {
+			t.Errorf("%s: status %d, %s, want %d", name, w.Code, w.Header().Get("Content-Type"), c.status)
+		}
+	}
+	for _, path := range []string{"/", "/page/page.js"} {
+		if w := get(h, "POST", path, nil); w.Code != 405 || w.Header().Get("Allow") == "" || w.Header().Get("Content-Type") != "application/problem+json" {
+			t.Errorf("status %d of POST %s", w.Code, path)
+		}
+	}
+	if w := get(h, "GET", "/page/nothing", nil); w.Code != 404 || w.Header().Get("Content-Type") != "application/problem+json" {
+		t.Errorf("status %d of a file that there is not", w.Code)
+	}
+}
+
+// TestAssets: every file has the policy, comes in the encoding that the client takes,
+// and not again if the client has it.
+func TestAssets(t *testing.T) {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, _ = z.Write([]byte("program"))
+	z.Close()
+	h := Handler(Options{Engine: fstest.MapFS{
+		"robots.wasm.gz": {Data: packed.Bytes()}, "robots.wasm.br": {Data: []byte("by brotli")}, "wasm_exec.js.gz": {Data: packed.Bytes()},
+	}})
+	for _, c := range []struct{ path, accept, encoding, kind, body string }{
+		{"/page/robots.wasm", "gzip, deflate, br, zstd", "br", "application/wasm", "by brotli"},
+		{"/page/robots.wasm", "br;q=0, gzip", "gzip", "application/wasm", packed.String()},
+		{"/page/robots.wasm", "", "", "application/wasm", "program"},
+		{"/page/wasm_exec.js", "br", "", "text/javascript; charset=utf-8", "program"},
+		{"/page/page.js", "gzip", "gzip", "text/javascript; charset=utf-8", ""},
+		{"/page/page.css", "identity", "", "text/css; charset=utf-8", ""},
+		{"/", "br", "", "text/html; charset=utf-8", ""},
+	} {
+		w := get(h, "GET", c.path, nil, "Accept-Encoding", c.accept)
+		head := w.Header()
+		if w.Code != 200 || head.Get("Content-Encoding") != c.encoding || head.Get("Content-Type") != c.kind || c.body != "" && w.Body.String() != c.body {
+			t.Errorf("%s for %q: status %d, encoding %q, type %q", c.path, c.accept, w.Code, head.Get("Content-Encoding"), head.Get("Content-Type"))
+		}
+		policy := head.Get("Content-Security-Policy")
+		for _, part := range []string{"default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src-elem 'self' 'nonce-", "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"} {
+			if !strings.Contains(policy, part) {
+				t.Errorf("%s: the policy %q lacks %q", c.path, policy, part)
+			}
+		}
+		if tag := head.Get("ETag"); tag != "" {
+			if w := get(h, "GET", c.path, nil, "If-None-Match", tag); w.Code != 304 || w.Body.Len() != 0 {
+				t.Errorf("%s again: status %d", c.path, w.Code)
+			}
+		} else if c.path != "/" {
+			t.Errorf("%s has no tag", c.path)
+		}
+	}
+	if body := get(h, "GET", "/", nil).Body.String(); !strings.Contains(body, `data-engine="wasm"`) || strings.Contains(body, "{{") {
+		t.Error("the page does not know that there is an engine")
+	}
+	if body := get(Handler(Options{Engine: fstest.MapFS{}}), "GET", "/", nil).Body.String(); !strings.Contains(body, `data-engine="server"`) {
+		t.Error("the page believes in an engine that is not there")
+	}
+}
+
+// TestBundle makes page.js anew where npm can download what it imports, and holds it to
+// the one that is committed.
+func TestBundle(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it downloads and builds")
+	}
+	if _, err := exec.LookPath("npm"); err != nil {
+		t.Skip("there is no npm here: page.js is taken as it is")
+	}
+	temp := t.TempDir()
+	// As deep as the folder is in the repository: the scripts import examples by their way there.
+	root, err := filepath.Abs("../../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	place := filepath.Join(temp, "cmd", "internal", "server", "web")
+	if err := os.MkdirAll(filepath.Join(place, "assets"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for from, to := range map[string]string{"src": filepath.Join(place, "src"), filepath.Join(root, "examples"): filepath.Join(temp, "examples")} {
+		entries, err := os.ReadDir(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(to, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if e.Type().IsRegular() {
+				body, err := os.ReadFile(filepath.Join(from, e.Name()))
+				if err == nil {
+					err = os.WriteFile(filepath.Join(to, e.Name()), body, 0o644)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	npm := exec.Command("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "--fetch-retries=0")
+	npm.Dir = filepath.Join(place, "src")
+	if out, err := npm.CombinedOutput(); err != nil {
+		t.Skipf("npm downloads nothing here, page.js is taken as it is: %v: %.300s", err, out)
+	}
+	// The command of go generate, as it stands in generate.go.
+	source, err := os.ReadFile("generate.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, command, _ := strings.Cut(string(source), "//go:generate ")
+	build := exec.Command("go", strings.Fields(command)[1:]...)
+	build.Dir = place
+	build.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Skipf("esbuild is not to be had here, page.js is taken as it is: %v: %.300s", err, out)
+	}
+	got, err := os.ReadFile(filepath.Join(place, "assets", "page.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile("assets/page.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Error("page.js is not what its sources give: npm ci --ignore-scripts in src, then go generate")
+	}
+}
+
+// FuzzSplit: no question is taken apart wrongly.
+func FuzzSplit(f *testing.F) {
+	f.Add(question("parse", "x"))
+	f.Add([]byte{255, 255, 255, 255})
+	f.Fuzz(func(t *testing.T, body []byte) {
+		if parts, ok := split(body); ok && !bytes.Equal(question(parts...), body) {
+			t.Errorf("split(%q) = %q", body, parts)
+		}
+	})
+}

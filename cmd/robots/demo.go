@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"html"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cache"
+	"github.com/robotskit/robots/cmd/internal/server/web"
+	"github.com/robotskit/robots/fetch"
+)
+
+// demoKeep is how long the store of a demo keeps what it is given.
+const demoKeep = 30 * 24 * time.Hour
+
+// A demoSite is a site on loopback with a robots.txt worth seeing.
+type demoSite struct {
+	name, see string // one word, and what there is to see
+	ask       string // the path of a question that shows it
+	file      string
+	answer    func(w http.ResponseWriter, file string, sites *demo)
+}
+
+var demoSites = []demoSite{
+	{"shop", "wildcards, and a rule that opens part of what another closes", "/list?sort=price", `# A shop: what is bought is nobody's business, and lists are read in one order.
+User-agent: *
+Disallow: /basket
+Disallow: /checkout/
+Disallow: /*?sort=
+Allow: /*?sort=name$
+Disallow: /*.xls$
+
+User-agent: GPTBot
+User-agent: CCBot
+Disallow: /
+
+Sitemap: /sitemap.xml
+`, nil},
+	{"blog", "drafts that nobody reads, and a group for one crawler that inherits nothing", "/drafts/today", `User-agent: *
+Disallow: /drafts/
+Crawl-delay: 10
+
+User-agent: Googlebot
+Disallow: /print/
+`, nil},
+	{"redirect", "a robots.txt that is another site's", "/drafts/today", "", func(w http.ResponseWriter, _ string, sites *demo) {
+		w.Header().Set("Location", sites.urls["blog"]+"/robots.txt")
+		w.WriteHeader(http.StatusMovedPermanently)
+	}},
+	{"outage", "503 for an hour: the last good copy holds", "/private/", "User-agent: *\nDisallow: /private/\n", func(w http.ResponseWriter, _ string, _ *demo) {
+		w.Header().Set("Retry-After", "120")
+		http.Error(w, "We are moving house.", http.StatusServiceUnavailable)
+	}},
+	{"rates", "a pace for each hour of the day", "/", `User-agent: *
+Request-rate: 1/10s 0600-1800
+Request-rate: 1/1m 1800-2200
+Request-rate: 10/1m
+Disallow: /search
+`, nil},
+	{"html", "a page in place of a robots.txt, which forbids nothing", "/private/", "<!doctype html>\n<title>Not found</title>\n<p>Disallow: /private/ is what this site wanted to say.\n", func(w http.ResponseWriter, file string, _ *demo) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(w, file)
+	}},
+}
+
+// A demo is the sites while they run.
+type demo struct {
+	urls    map[string]string // by name, without the last slash
+	allow   []netip.AddrPort  // which the guard lets through
+	servers []*http.Server
+}
+
+// startDemo starts the sites, each at an address of its own.
+func startDemo(ctx context.Context) (*demo, error) {
+	d := &demo{urls: map[string]string{}}
+	var listeners []net.Listener
+	for i := range demoSites {
+		l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			for _, l := range listeners {
+				l.Close()
+			}
+			return nil, fmt.Errorf("cannot listen for --demo: %w", err)
+		}
+		at, err := netip.ParseAddrPort(l.Addr().String())
+		if err != nil {
+			return nil, err
+		}
+		listeners = append(listeners, l)
+		d.allow = append(d.allow, at)
+		d.urls[demoSites[i].name] = "http://" + at.String()
+	}
+	for i := range demoSites {
+		s := &http.Server{Handler: d.site(&demoSites[i]), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
+		d.servers = append(d.servers, s)
+		go s.Serve(listeners[i]) //nolint:errcheck // it ends when it is closed
+	}
+	return d, nil
+}
+
+// site serves one of them.
+func (d *demo) site(s *demoSite) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /robots.txt", func(w http.ResponseWriter, _ *http.Request) {
+		if s.answer != nil {
+			s.answer(w, s.file, d)
+			return
+		}
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		fmt.Fprint(w, strings.ReplaceAll(s.file, "Sitemap: /", "Sitemap: "+d.urls[s.name]+"/"))
+	})
+	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprintf(w, "<!doctype html>\n<title>%s</title>\n<p>%s of the demo: %s. See <a href=\"/robots.txt\">/robots.txt</a>.\n", s.name, html.EscapeString(r.URL.Path), html.EscapeString(s.see))
+	})
+	return mux
+}
+
+// remember puts into a store what was known of the site in an outage: an answer of
+// yesterday, and a failure in every quarter of the last hour.
+func (d *demo) remember(ctx context.Context, store cache.Store, now time.Time) error {
+	for i := range demoSites {
+		s := &demoSites[i]
+		if s.name != "outage" {
+			continue
+		}
+		origin, _, err := robots.ParseURL(d.urls[s.name])
+		if err != nil {
+			return err
+		}
+		at := func(ago time.Duration, r fetch.Record) *fetch.Record {
+			r.Origin, r.URL = origin, origin.RobotsURL()
+			r.Fetched = now.Add(-ago).Truncate(time.Millisecond)
+			r.Started = r.Fetched.Add(-20 * time.Millisecond)
+			return &r
+		}
+		r := at(25*time.Hour, fetch.Record{Outcome: fetch.Success, Cause: fetch.OK, Status: http.StatusOK, Body: []byte(s.file)})
+		r.Expires = r.Fetched.Add(fetch.LifeCeiling)
+		for minutes := 60; minutes > 0; minutes -= 15 {
+			failed := at(time.Duration(minutes)*time.Minute, fetch.Record{
+				Outcome: fetch.Unreachable, Cause: fetch.ServerError, Status: http.StatusServiceUnavailable, RetryAfter: 2 * time.Minute,
+			})
+			r = failed.After(r)
+		}
+		if err := store.Put(ctx, cache.Entry{Record: r}, demoKeep); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sites are what the page offers of the demo.
+func (d *demo) sites() []web.Site {
+	if d == nil {
+		return nil
+	}
+	var list []web.Site
+	for i := range demoSites {
+		s := &demoSites[i]
+		list = append(list, web.Site{Name: s.name, URL: d.urls[s.name] + s.ask, See: s.see})
+	}
+	return list
+}
+
+// note logs where the sites are and what they are for.
+func (d *demo) note(log *slog.Logger) {
+	for i := range demoSites {
+		s := &demoSites[i]
+		log.Info("demo", "site", s.name, "ask", d.urls[s.name]+s.ask, "see", s.see)
+	}
+}
+
+func (d *demo) close() {
+	if d == nil {
+		return
+	}
+	for _, s := range d.servers {
+		_ = s.Close() // its error is that of a listener which is closed
+	}
+}

@@ -1,0 +1,282 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cache"
+	"github.com/robotskit/robots/cache/bolt"
+	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/server"
+	"github.com/robotskit/robots/cmd/internal/server/web"
+	"github.com/robotskit/robots/fetch"
+	"github.com/robotskit/robots/fleet"
+	"github.com/robotskit/robots/pace"
+	"github.com/spf13/cobra"
+)
+
+func serveCommand(std *streams) *cobra.Command {
+	var flags serveFlags
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Answer crawlers in any language over HTTP, and people on a page",
+		Long: `Serve answers the questions of crawlers over HTTP, and those of people on a page:
+may this crawler fetch this URL, when, and why? By itself it listens on loopback
+and keeps what it fetches in one file. Several of them are one on a Redis.
+
+Every flag is also a variable, ROBOTS_ and the name in capitals, and a name in the
+file of --config; robots config print shows what is set by what. Tokens are in a
+file or in ROBOTS_TOKENS, passwords of Redis in ` + passwordName + `.
+
+Exit status: 0 when it was ended by a signal and everything accepted is answered,
+else 2. A second signal ends it at once.`,
+		Example: `  robots serve
+  robots serve --demo
+  robots serve --config /etc/robots/serve.yaml
+  robots serve --listen 0.0.0.0:8780 --public --tokens-file /etc/robots/tokens`,
+		DisableFlagsInUseLine: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("unexpected argument %q", clip(args[0]))
+			}
+			c, _, err := flags.load()
+			if err != nil {
+				return err
+			}
+			ctx, stop := interruptible(cmd.Context())
+			defer stop()
+			return serve(ctx, std, c)
+		},
+	}
+	cmd.Flags().SortFlags = false
+	flags.register(cmd)
+	return cmd
+}
+
+// A service is what robots serve runs on.
+type service struct {
+	config  *server.Config
+	now     func() time.Time
+	log     *slog.Logger
+	metrics *server.Metrics
+	api     *server.Service
+	fleet   *fleet.Fleet // nil without a Redis
+	store   cache.Store  // nil for memory alone
+	demo    *demo        // nil without --demo
+	failed  atomic.Int64 // when the store's last error was logged, in Unix seconds
+}
+
+// serve runs a service until ctx ends.
+func serve(ctx context.Context, std *streams, c *server.Config) (err error) {
+	s := &service{config: c, now: std.now, log: slog.New(slog.NewJSONHandler(std.err, nil)), metrics: server.NewMetrics()}
+	gate, err := server.NewGate(c, s.log, s.metrics)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	if err := s.open(ctx); err != nil {
+		return err
+	}
+	return server.Run(ctx, gate, s.handler(), s.ready, func(at, admin net.Addr) {
+		list := []any{"open", "http://" + reachable(at) + "/", "store", s.storeName()}
+		if admin != nil {
+			list = append(list, "admin", "http://"+admin.String()+"/")
+		}
+		if s.demo != nil {
+			s.demo.note(s.log)
+		}
+		s.log.Info("serving", append(list, "version", programVersion)...)
+	})
+}
+
+// reachable is an address at which a browser on this machine finds what listens.
+func reachable(at net.Addr) string {
+	a, err := netip.ParseAddrPort(at.String())
+	if err == nil && a.Addr().IsUnspecified() {
+		return fmt.Sprintf("localhost:%d", a.Port())
+	}
+	return at.String()
+}
+
+func (s *service) storeName() string {
+	if s.fleet != nil {
+		return "redis"
+	}
+	return s.config.Store
+}
+
+// open makes the parts: store, limiter, and the service on them.
+func (s *service) open(ctx context.Context) error {
+	c := s.config
+	var paces pace.Options
+	for _, text := range c.AddressPaces {
+		p, err := pace.ParseAddressPace(text)
+		if err != nil {
+			return err
+		}
+		paces.Addresses = append(paces.Addresses, p)
+	}
+	dialect, err := ask.Dialect(c.Dialect)
+	if err != nil {
+		return err
+	}
+	parts := server.Parts{
+		Fetch: fetch.Options{
+			UserAgent:   cmp.Or(c.UserAgent, defaultUserAgent()),
+			Limits:      fetch.Limits{Total: c.FetchTimeout}.For(robots.Dialects()...),
+			Connections: c.Fetches,
+		},
+		Cache:   cache.Options{Memory: c.Memory, FetchLimit: c.FetchTimeout + fetchMargin, Observe: s.observe},
+		Fetches: c.Fetches,
+		FTP:     c.FTP,
+		Dialect: dialect,
+		Version: programVersion,
+		Now:     s.now,
+	}
+	var limiter pace.Limiter
+	if c.Demo {
+		if err := s.openDemo(ctx, &parts); err != nil {
+			return err
+		}
+	}
+	switch {
+	case c.Shared():
+		if s.fleet, err = join("--store", c.Store, fleet.Options{Copy: c.Copy, Pace: paces, AllowEviction: c.AllowEviction}); err != nil {
+			return err
+		}
+		if parts.Secret, err = s.fleet.Secret(ctx); err != nil {
+			return fmt.Errorf("--store: %w", err)
+		}
+		s.store, limiter = s.fleet.Store(), s.fleet.Limiter()
+		s.metrics.Degraded(s.fleet.DownSince)
+	default:
+		if limiter, err = pace.NewLocal(paces); err != nil {
+			return err
+		}
+		if c.Store != "memory" {
+			if err := s.openFile(); err != nil {
+				return err
+			}
+		}
+	}
+	lender, ok := limiter.(pace.Lender)
+	if !ok {
+		return fmt.Errorf("the limiter, a %T, cannot lend", limiter)
+	}
+	parts.Fetch.Starts, _ = limiter.(fetch.Starts)
+	parts.Limiter = s.metrics.Limiter(lender)
+	parts.Cache.Store = s.store
+	if s.api, err = server.New(parts); err != nil {
+		return err
+	}
+	s.metrics.Held(s.api.Cache().Usage)
+	return nil
+}
+
+// openDemo starts the sites of --demo and lets them, and nothing else of this
+// machine, through the guard.
+func (s *service) openDemo(ctx context.Context, parts *server.Parts) (err error) {
+	if s.demo, err = startDemo(ctx); err != nil {
+		return err
+	}
+	parts.Fetch.Guard.Allow = s.demo.allow
+	s.store = cache.NewMemory(s.config.Memory)
+	return s.demo.remember(ctx, s.store, s.now())
+}
+
+// openFile opens the file of the store.
+func (s *service) openFile() error {
+	name := s.config.Store
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return fmt.Errorf("cannot make the folder of the store: %w", err)
+	}
+	file, err := bolt.Open(name, bolt.Options{})
+	if err != nil {
+		return err
+	}
+	s.store = file
+	s.metrics.StoreSize(func() int64 {
+		info, err := os.Stat(name)
+		if err != nil {
+			return 0
+		}
+		return info.Size()
+	})
+	return nil
+}
+
+// handler is what is behind the gates: the API, and the page for people.
+func (s *service) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/", s.api.Handler())
+	people := web.Handler(web.Options{Sites: s.demo.sites()})
+	mux.Handle("/{$}", people)
+	mux.Handle("/page/", people)
+	return mux
+}
+
+// ready says why the service is not ready, nil if it is.
+func (s *service) ready(ctx context.Context) error {
+	if s.store == nil {
+		return nil
+	}
+	origin, _, err := robots.ParseURL("https://ready.invalid/")
+	if err != nil {
+		return err
+	}
+	_, err = s.store.Get(ctx, origin)
+	switch {
+	case s.fleet != nil && s.config.RedisOptional:
+		return nil
+	case s.fleet != nil && !s.fleet.DownSince().IsZero():
+		return errors.New("Redis is away")
+	case err != nil && !errors.Is(err, cache.ErrAbsent):
+		return fmt.Errorf("the store fails: %w", err)
+	}
+	return nil
+}
+
+// observe counts what the cache does, and logs errors of the store, one a minute at
+// most.
+func (s *service) observe(e cache.Event) {
+	s.metrics.Observe(e)
+	switch e.Kind {
+	case cache.StoreFailed:
+		now := s.now().Unix()
+		if last := s.failed.Load(); now-last >= 60 && s.failed.CompareAndSwap(last, now) {
+			s.log.Warn("the store fails, going on without it", "error", e.Err.Error())
+		}
+	case cache.ClockMoved:
+		s.log.Warn("the clock of this machine moved", "by", e.Took.String())
+	}
+}
+
+// close ends what is under way and closes what keeps it.
+func (s *service) close() error {
+	if s.api != nil {
+		_ = s.api.Close() // it has nothing to report
+	}
+	s.demo.close()
+	var err error
+	switch {
+	case s.fleet != nil:
+		err = s.fleet.Close()
+	case s.store != nil:
+		err = s.store.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("cannot close the store: %w", err)
+	}
+	return nil
+}

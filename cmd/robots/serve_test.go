@@ -1,0 +1,318 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	neturl "net/url"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/robotskit/robots/internal/campaign"
+	"github.com/robotskit/robots/internal/redistest"
+)
+
+// A served is the program as robots serve.
+type served struct {
+	cmd         *exec.Cmd
+	open, admin string // URLs without the last slash
+	log         *logLines
+}
+
+// logLines keeps what a program says, and lets a test wait for it.
+type logLines struct {
+	mu    sync.Mutex
+	text  bytes.Buffer
+	grown *sync.Cond
+	ended bool
+}
+
+func (l *logLines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.grown.Broadcast()
+	return l.text.Write(p)
+}
+
+// await waits for text of this form and returns its groups, nil if the program has
+// ended without.
+func (l *logLines) await(form string) []string {
+	pattern := regexp.MustCompile(form)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for {
+		if m := pattern.FindStringSubmatch(l.text.String()); m != nil || l.ended {
+			return m
+		}
+		l.grown.Wait()
+	}
+}
+
+func (l *logLines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// runServer runs the program with further flags until the test ends.
+func runServer(t *testing.T, args ...string) *served {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("no signals on this system")
+	}
+	s := &served{log: &logLines{}}
+	s.log.grown = sync.NewCond(&s.log.mu)
+	s.cmd, _, _ = start(t, s.log, append([]string{"serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--client-rate", "0"}, args...)...)
+	go func() {
+		_ = s.cmd.Wait() // its state says how it ended
+		s.log.mu.Lock()
+		s.log.ended = true
+		s.log.grown.Broadcast()
+		s.log.mu.Unlock()
+	}()
+	m := s.log.await(`"open":"(http://[^"]*)/".*"admin":"(http://[^"]*)/"`)
+	if m == nil {
+		t.Fatalf("the program ended: %s", s.log)
+	}
+	s.open, s.admin = m[1], m[2]
+	return s
+}
+
+func (s *served) signal(t *testing.T) {
+	t.Helper()
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wait waits for the end of the program and returns its exit status, -1 if a signal
+// ended it.
+func (s *served) wait() int {
+	s.log.await(`\x00`) // which is never said
+	return s.cmd.ProcessState.ExitCode()
+}
+
+// TestServeDrain: a program that is told to end under load answers every request
+// that it has accepted, is not ready meanwhile, and ends with status 0.
+func TestServeDrain(t *testing.T) {
+	s := runServer(t, "--store", "memory", "--drain-delay", "200ms")
+	var answered, begun atomic.Int64
+	var clients sync.WaitGroup
+	for range 8 {
+		clients.Go(func() {
+			client := http.Client{Transport: &http.Transport{}}
+			for {
+				resp, err := client.Get(s.open + "/version")
+				if err != nil {
+					return // it does not listen any more
+				}
+				body, err := io.ReadAll(resp.Body)
+				resp.Body.Close()
+				if err != nil || resp.StatusCode != http.StatusOK || !bytes.HasPrefix(body, []byte(`{"version":`)) {
+					t.Errorf("status %d, %v: %s", resp.StatusCode, err, body)
+				}
+				answered.Add(1)
+				begun.Add(1)
+			}
+		})
+	}
+	for begun.Load() < 100 {
+		runtime.Gosched()
+	}
+	s.signal(t)
+	if s.log.await(`"msg":"draining"`) == nil {
+		t.Fatal("the program says nothing of its end")
+	}
+	if resp, err := http.Get(s.admin + "/readyz"); err == nil { // else the delay is over on a busy machine
+		if resp.StatusCode != http.StatusServiceUnavailable {
+			t.Errorf("ready while it drains: %d", resp.StatusCode)
+		}
+		resp.Body.Close()
+	}
+	if code := s.wait(); code != exitAllowed {
+		t.Errorf("exit status %d, want 0: %s", code, s.log)
+	}
+	clients.Wait()
+	if accepted := int64(strings.Count(s.log.String(), `"url":"/version","status":200`)); accepted != answered.Load() {
+		t.Errorf("%d requests were accepted, %d answered", accepted, answered.Load())
+	}
+	t.Logf("%d requests under a drain, each answered", answered.Load())
+}
+
+// TestServeEnds: a second signal ends the program at once.
+func TestServeEnds(t *testing.T) {
+	s := runServer(t, "--store", "memory", "--drain-delay", "1h")
+	s.signal(t)
+	if s.log.await(`"msg":"draining"`) == nil {
+		t.Fatal("the program says nothing of its end")
+	}
+	for s.cmd.Process.Signal(syscall.SIGTERM) == nil { // until it has ended: the first one may still be under way
+		runtime.Gosched()
+	}
+	if code := s.wait(); code != -1 {
+		t.Errorf("exit status %d, not the end by a signal", code)
+	}
+}
+
+// TestServeIdle: what a connection without requests costs in memory.
+func TestServeIdle(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("what a process has in memory is read from /proc")
+	}
+	n := campaign.Size(100, 1000, 10_000)
+	s := runServer(t, "--store", "memory", "--idle-time", "1h")
+	before := rss(t, s.cmd.Process.Pid)
+	for range n {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(s.open, "http://"))
+		if err != nil {
+			t.Skip("so many files are not allowed here: ", err)
+		}
+		defer conn.Close()
+		fmt.Fprint(conn, "GET /version HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatal(err)
+		}
+	}
+	after := rss(t, s.cmd.Process.Pid)
+	t.Logf("%d idle connections: %d MiB before, %d MiB with them", n, before>>20, after>>20)
+	const most = 300 << 20
+	if n == 10_000 && after > most {
+		t.Errorf("%d bytes, at most %d", after, most)
+	}
+	if n < 10_000 && after-before > int64(n)*most/10_000+32<<20 { // and what answering takes at all
+		t.Errorf("%d bytes a connection", (after-before)/int64(n))
+	}
+}
+
+// rss is what a process has in memory, in bytes.
+func rss(t *testing.T, pid int) int64 {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile(`VmRSS:\s+(\d+) kB`).FindSubmatch(text)
+	if m == nil {
+		t.Fatalf("no VmRSS in %s", text)
+	}
+	n, err := strconv.ParseInt(string(m[1]), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n << 10
+}
+
+// TestServeDemo: each site of the demo shows what it is for, and the guard lets
+// nothing else of this machine through.
+func TestServeDemo(t *testing.T) {
+	s := runServer(t, "--demo")
+	other := serveAt(t, "127.0.0.1:0", func(http.ResponseWriter, *http.Request) { t.Error("a server that is none of the demo was asked") })
+	check := func(url string, more string) string {
+		t.Helper()
+		resp, err := http.Get(s.open + "/v1/check?url=" + neturl.QueryEscape(url) + more)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(body)
+	}
+	for name, want := range map[string][]string{
+		"shop":     {`"allowed":false`, `"line":5`, `/sitemap.xml`},
+		"blog":     {`"allowed":false`, `"crawl_delay":10`},
+		"redirect": {`"allowed":false`, `"/drafts/"`},
+		"outage":   {`"allowed":false`, `"line":2`, `"failing_since"`},
+		"rates":    {`"allowed":true`, `"from":"1800"`},
+		"html":     {`"allowed":true`, `"empty-file"`},
+	} {
+		m := s.log.await(`"site":"` + name + `","ask":"([^"]*)"`)
+		if m == nil {
+			t.Fatalf("the log has no %s", name)
+		}
+		got := check(strings.ReplaceAll(m[1], `\u0026`, "&"), "&dialect=seznam")
+		for _, w := range want {
+			if !strings.Contains(got, w) {
+				t.Errorf("%s: no %s in %s", name, w, got)
+			}
+		}
+	}
+	if got := check(other+"/", ""); !strings.Contains(got, "is refused") && !strings.Contains(got, `"reason":"refused"`) {
+		t.Errorf("a server beside the demo: %s", got)
+	}
+}
+
+// get returns what a server answers with 200.
+func get(t *testing.T, url string) string {
+	t.Helper()
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s: status %d, %v: %s", url, resp.StatusCode, err, body)
+	}
+	return string(body)
+}
+
+// TestServeReady: a server that needs Redis is not ready while that is away, and is
+// again when it is back, though nobody asks it anything; one that does not need it
+// stays ready.
+func TestServeReady(t *testing.T) {
+	redis := redistest.Start(t, redistest.Options{Config: []string{"requirepass geheim"}})
+	t.Setenv("ROBOTS_REDIS_PASSWORD", "geheim")
+	needs := runServer(t, "--store", redis.URL())
+	not := runServer(t, "--store", redis.URL(), "--redis-optional")
+	ready := func(s *served) string {
+		resp, err := http.Get(s.admin + "/readyz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		body, _ := io.ReadAll(resp.Body)
+		return fmt.Sprint(resp.StatusCode, " ", strings.TrimSpace(string(body)))
+	}
+	until := func(want string) {
+		t.Helper()
+		for got := ""; got != want; {
+			if next := ready(needs); next != got {
+				got = next
+			}
+			if s := ready(not); s != "200 ready" {
+				t.Fatalf("who does not need Redis says %s", s)
+			}
+		}
+	}
+	until("200 ready")
+	redis.Kill()
+	until("503 not ready: Redis is away")
+	if m := get(t, needs.admin+"/metrics"); !regexp.MustCompile(`(?m)^robots_limiter_degraded_seconds [0-9.e-]*[1-9]`).MatchString(m) {
+		t.Error("the metrics do not say that the limiter is degraded")
+	}
+	redis.Up()
+	until("200 ready")
+	for _, s := range []*served{needs, not} {
+		s.signal(t)
+		if code := s.wait(); code != exitAllowed {
+			t.Errorf("exit status %d: %s", code, s.log)
+		}
+		if strings.Contains(s.log.String(), "geheim") {
+			t.Error("the log has the password")
+		}
+	}
+}

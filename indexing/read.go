@@ -1,0 +1,408 @@
+package indexing
+
+import (
+	"bytes"
+	"encoding/binary"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"golang.org/x/net/html"
+)
+
+// This file reads lists of rules, and finds those of HTML.
+
+// readList reads a list of rules: the content of a meta tag that is named after an
+// agent, or a line of X-Robots-Tag, where an agent may stand before the rules. It holds
+// for the rest of the line, or until the next: a proxy may have joined several lines
+// by commas (RFC 9110 section 5.3).
+func (p *Page) readList(text, agent string, at Place) {
+	for first := true; text != ""; first = false {
+		if len(p.Directives) == MaxDirectives {
+			p.Cut = true
+			return
+		}
+		piece, rest, _ := strings.Cut(text, ",")
+		if at.Header > 0 {
+			if name, after, ok := strings.Cut(piece, ":"); ok && isAgent(name, after, first) {
+				agent = bounded(lower(trim(name)))
+				text = text[len(name)+1:]
+				piece = after
+			}
+		}
+		raw, value, valued := strings.Cut(piece, ":")
+		name := lower(trim(raw))
+		d := Directive{Agent: agent, Name: bounded(name), Value: bounded(trim(value)), Place: at}
+		switch i, known := ruleByName[name]; {
+		case name == "" && trim(value) == "":
+			text = rest
+			continue
+		case name == "": // a value without a rule
+			d.Name, d.Value, d.Problem = bounded(trim(piece)), "", UnknownRule
+		case !known:
+			d.Problem = UnknownRule
+			if !valued && allKnown(name) {
+				d.Problem = MissingComma
+			}
+		case rules[i].value == dateValue:
+			d.Rule = rules[i].rule
+			if behind := len(raw) + 1; valued {
+				d.Time, value, rest = readDate(text[behind:])
+				d.Value = bounded(trim(value))
+			}
+			if d.Time.IsZero() {
+				d.Problem = BadValue
+			}
+		default:
+			d.Rule = rules[i].rule
+			d.readValue(rules[i].value, valued)
+		}
+		p.Directives = append(p.Directives, d)
+		text = rest
+	}
+}
+
+// readValue reads the value of a rule that takes no date.
+func (d *Directive) readValue(kind valueKind, valued bool) {
+	ok := false
+	switch value := lower(d.Value); kind {
+	case noValue:
+		if valued {
+			d.Problem = NeedlessValue
+		}
+		return
+	case numberValue:
+		d.Number, ok = readNumber(value)
+	case sizeValue:
+		for i, size := range [...]string{"none", "standard", "large"} {
+			if value == size {
+				d.Number, ok = i, true
+			}
+		}
+	}
+	if !ok {
+		d.Problem = BadValue
+	}
+}
+
+// readNumber reads -1, 0 or a number, of which one that is too large is the largest.
+func readNumber(s string) (n int, ok bool) {
+	if s == "-1" {
+		return -1, true
+	}
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return 0, false
+		}
+	}
+	u, err := strconv.ParseUint(s, 10, 31)
+	if s == "" {
+		return 0, false
+	}
+	if err != nil {
+		return 1<<31 - 1, true
+	}
+	return int(u), true
+}
+
+// isAgent reports whether what stands before a colon is the name of a crawler. At the
+// beginning of a line it is, unless a rule has this name, or may have one day: those
+// with a value begin with "max-" so far. After a comma it is if a rule follows, as it
+// does where lines were joined: for else the rules behind a name that nobody knows
+// would be taken from everybody.
+func isAgent(name, after string, first bool) bool {
+	name = lower(trim(name))
+	if !isToken(name) || strings.HasPrefix(name, "max-") {
+		return false
+	}
+	if _, known := ruleByName[name]; known {
+		return false
+	}
+	if first {
+		return true
+	}
+	next, _, _ := strings.Cut(after, ":")
+	_, known := ruleByName[lower(trim(next))]
+	return known
+}
+
+// isToken reports whether a name is made of the characters of a token (RFC 9110
+// section 5.6.2), as names of crawlers are.
+func isToken(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		if c <= ' ' || c > '~' || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// allKnown reports whether a text is several names of rules with blanks between them.
+func allKnown(text string) bool {
+	names := 0
+	for name := range strings.FieldsSeq(text) {
+		if _, known := ruleByName[name]; !known {
+			return false
+		}
+		names++
+	}
+	return names > 1
+}
+
+// longestDate bounds a date in bytes: no form takes as much.
+const longestDate = 64
+
+// readDate reads the date at the beginning of a list, which may hold commas: the
+// longest part before one that is a date. It returns what is behind it, too.
+func readDate(text string) (t time.Time, value, rest string) {
+	window := text[:min(len(text), longestDate)]
+	for end := len(window); end >= 0; end = strings.LastIndexByte(window[:end], ',') {
+		if end < len(text) && text[end] != ',' {
+			continue
+		}
+		if t, ok := parseDate(text[:end]); ok {
+			return t, text[:end], strings.TrimPrefix(text[end:], ",")
+		}
+	}
+	value, rest, _ = strings.Cut(text, ",")
+	if isWeekday(trim(value)) {
+		after, behind, _ := strings.Cut(rest, ",")
+		return t, text[:min(len(value)+len(",")+len(after), len(text))], behind
+	}
+	return t, value, rest
+}
+
+// zones are those of RFC 822 section 5.1, in hours, without its letters, which were
+// defined the wrong way round. What other abbreviations mean is not certain: a date
+// with one of them cannot be read.
+var zones = map[string]time.Duration{
+	"ut": 0, "utc": 0, "gmt": 0, "z": 0,
+	"est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8, "pdt": -7,
+}
+
+// isoLayouts are those of ISO 8601, dateLayouts those of RFC 822 with RFC 1123, of RFC
+// 850 and of C's asctime, without the name of the day and the zone.
+var (
+	isoLayouts = []string{
+		"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05", "2006-01-02T15:04Z07:00", "2006-01-02T15:04",
+		"2006-01-02 15:04:05Z07:00", "2006-01-02", "20060102T150405Z0700", "20060102T150405", "20060102",
+	}
+	dateLayouts = []string{
+		"2 Jan 2006 15:04:05", "2 Jan 2006 15:04", "2 Jan 2006", "2 Jan 06 15:04:05", "2 Jan 06 15:04", "2 Jan 06",
+		"2-Jan-06 15:04:05", "2-Jan-2006 15:04:05", "2-Jan-06", "2-Jan-2006", "Jan 2 15:04:05 2006",
+		"2006-01-02 15:04:05", "2006-01-02 15:04",
+	}
+)
+
+// parseDate reads a date in a form that Google names: RFC 822, RFC 850, ISO 8601. One
+// without a zone is in UTC.
+func parseDate(text string) (t time.Time, ok bool) {
+	text = trim(text)
+	for _, layout := range isoLayouts {
+		if t, err := time.Parse(layout, strings.ToUpper(text)); err == nil {
+			return t.UTC(), true
+		}
+	}
+	fields := strings.Fields(strings.ReplaceAll(text, ",", " "))
+	if len(fields) > 1 && isWeekday(fields[0]) {
+		fields = fields[1:]
+	}
+	var east time.Duration // of UTC
+	if n := len(fields) - 1; n > 0 {
+		if by, ok := zoneOf(fields[n]); ok {
+			fields, east = fields[:n], by
+		}
+	}
+	text = strings.Join(fields, " ")
+	for _, layout := range dateLayouts {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.Add(-east), true
+		}
+	}
+	return t, false
+}
+
+// zoneOf reads GMT or -0800.
+func zoneOf(s string) (east time.Duration, ok bool) {
+	if hours, ok := zones[lower(s)]; ok {
+		return hours * time.Hour, true
+	}
+	if len(s) != len("+0000") || s[0] != '+' && s[0] != '-' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(s[1:], 10, 16)
+	if err != nil || n%100 > 59 || n > 2359 {
+		return 0, false
+	}
+	east = time.Duration(n/100)*time.Hour + time.Duration(n%100)*time.Minute
+	if s[0] == '-' {
+		east = -east
+	}
+	return east, true
+}
+
+func isWeekday(s string) bool {
+	s = lower(s)
+	for day := time.Sunday; day <= time.Saturday; day++ {
+		if name := lower(day.String()); s == name || s == name[:3] {
+			return true
+		}
+	}
+	return false
+}
+
+// freeText are names of meta tags that are no crawler's, and whose content may be a word
+// that is a rule elsewhere.
+var freeText = map[string]bool{
+	"description": true, "keywords": true, "news_keywords": true, "title": true, "abstract": true, "subject": true, "author": true,
+	"referrer": true, "rating": true, "audience": true, "distribution": true, "format-detection": true,
+}
+
+// readHTML looks for meta tags, in the body too, where Google reads them as well. What
+// is in comments, scripts, noscript, templates and other text is none. The tokenizer
+// of golang.org/x/net/html knows where these end, in time that grows with the text.
+func (p *Page) readHTML(body []byte) {
+	if len(body) > MaxBytes {
+		body, p.Cut = body[:MaxBytes], true
+	}
+	text := decode(body)
+	z := html.NewTokenizer(bytes.NewReader(text))
+	lines := lineCounter{text: text, line: 1}
+	templates := 0 // that are open
+	for at := 0; ; {
+		kind := z.Next()
+		if kind == html.ErrorToken {
+			return
+		}
+		start := at
+		at += len(z.Raw())
+		if kind != html.StartTagToken && kind != html.SelfClosingTagToken && kind != html.EndTagToken {
+			continue
+		}
+		name, more := z.TagName()
+		switch {
+		case string(name) == "template" && kind == html.EndTagToken:
+			templates = max(templates-1, 0)
+		case string(name) == "template":
+			templates++
+		case string(name) == "meta" && kind != html.EndTagToken && templates == 0 && more:
+			agent, content := metaOf(z)
+			p.readMeta(agent, content, Place{Line: lines.at(start)})
+		}
+	}
+}
+
+// metaOf returns name and content of a meta tag. Of an attribute that is given twice
+// the first counts (HTML, section 13.2.5.33).
+func metaOf(z *html.Tokenizer) (name, content string) {
+	named, filled := false, false
+	for more := true; more; {
+		var key, value []byte
+		key, value, more = z.TagAttr()
+		switch {
+		case string(key) == "name" && !named:
+			name, named = lower(trim(string(value))), true
+		case string(key) == "content" && !filled:
+			content, filled = string(value), true
+		}
+	}
+	return name, content
+}
+
+// readMeta reads a meta tag if it is one for crawlers: any name may be that of one, so
+// the tags of other names count that hold a rule.
+func (p *Page) readMeta(agent, content string, at Place) {
+	if agent == "robots" {
+		p.readList(content, "", at)
+		return
+	}
+	if !isToken(agent) || freeText[agent] || !hasRule(content) {
+		return
+	}
+	p.readList(content, bounded(agent), at)
+}
+
+func hasRule(content string) bool {
+	for piece := range strings.SplitSeq(content, ",") {
+		name, _, _ := strings.Cut(piece, ":")
+		if _, known := ruleByName[lower(trim(name))]; known {
+			return true
+		}
+	}
+	return false
+}
+
+// A lineCounter finds lines by offsets that grow.
+type lineCounter struct {
+	text []byte
+	from int // up to which lines are counted
+	line int
+}
+
+func (c *lineCounter) at(offset int) int {
+	for ; c.from < offset; c.from++ {
+		switch c.text[c.from] {
+		case '\n':
+			c.line++
+		case '\r':
+			if c.from+1 == len(c.text) || c.text[c.from+1] != '\n' {
+				c.line++
+			}
+		}
+	}
+	return c.line
+}
+
+// decode returns a text without its byte order mark, in UTF-8 if that is of UTF-16.
+func decode(text []byte) []byte {
+	var order binary.ByteOrder
+	switch {
+	case bytes.HasPrefix(text, []byte("\xEF\xBB\xBF")):
+		return text[3:]
+	case bytes.HasPrefix(text, []byte("\xFF\xFE")):
+		order = binary.LittleEndian
+	case bytes.HasPrefix(text, []byte("\xFE\xFF")):
+		order = binary.BigEndian
+	default:
+		return text
+	}
+	units := make([]uint16, 0, len(text)/2)
+	for text = text[2:]; len(text) > 1; text = text[2:] {
+		units = append(units, order.Uint16(text))
+	}
+	return []byte(string(utf16.Decode(units)))
+}
+
+// trim removes what HTML and HTTP call blanks.
+func trim(s string) string { return strings.Trim(s, " \t\r\n\f") }
+
+// lower returns a text with the letters of ASCII in lower case.
+func lower(s string) string {
+	for i := range len(s) {
+		if 'A' <= s[i] && s[i] <= 'Z' {
+			b := []byte(s)
+			for k := i; k < len(b); k++ {
+				if 'A' <= b[k] && b[k] <= 'Z' {
+					b[k] += 'a' - 'A'
+				}
+			}
+			return string(b)
+		}
+	}
+	return s
+}
+
+// bounded cuts a text to MaxText bytes, and no letter in it.
+func bounded(s string) string {
+	if len(s) <= MaxText {
+		return s
+	}
+	n := MaxText
+	for n > MaxText-utf8.UTFMax && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return strings.Clone(s[:n])
+}
