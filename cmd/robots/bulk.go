@@ -24,6 +24,12 @@ const exitInterrupted = 130
 // bulkSaid is how often a run says how far it is where no line can be erased.
 const bulkSaid = time.Minute
 
+// The defaults of --lease and --tries.
+const (
+	bulkLease = 30 * time.Second
+	bulkTries = 5
+)
+
 // bulkCommand has the verbs that make tables of archives.
 func bulkCommand(std *streams, status *int) *cobra.Command {
 	cmd := &cobra.Command{
@@ -102,8 +108,8 @@ func (b *bulkRun) register(cmd *cobra.Command, formats ...string) {
 	f.StringVar(&b.listen, "listen", "", "lead other machines, which join at this `ADDR`, host and port")
 	f.StringVar(&b.url, "nats", "", "lead them by the NATS server with JetStream at this `URL`")
 	b.queueFlags(cmd)
-	f.DurationVar(&b.lease, "lease", 30*time.Second, "with a queue: a shard is another's after `TIME` without a sign of life")
-	f.IntVar(&b.tries, "tries", 5, "give a shard up that failed or killed its worker `N` times")
+	f.DurationVar(&b.lease, "lease", bulkLease, "with a queue: a shard is another's after `TIME` without a sign of life")
+	f.IntVar(&b.tries, "tries", bulkTries, "give a shard up that failed or killed its worker `N` times")
 }
 
 func (b *bulkRun) workersFlag(cmd *cobra.Command) {
@@ -124,10 +130,10 @@ func (b *bulkRun) options() (o bulk.RunOptions, err error) {
 	switch {
 	case b.workers < 0:
 		return o, errors.New("--workers is less than 1")
-	case b.tries < 0:
+	case b.tries < 1:
 		return o, errors.New("--tries is less than 1")
-	case b.lease < 0:
-		return o, errors.New("--lease is negative")
+	case b.lease < time.Second:
+		return o, errors.New("--lease is less than 1s")
 	case b.listen != "" && b.url != "":
 		return o, errors.New("--listen and --nats are given: the queue is in one place")
 	case b.share != "" && b.listen+b.url != "":
@@ -227,7 +233,7 @@ func (b *bulkRun) watch(ctx context.Context, dir string, o bulk.RunOptions, run 
 	case failed, err == nil:
 		fmt.Fprintf(b.std.err, " %s\n", o.Progress.Line())
 	case ctx.Err() != nil:
-		fmt.Fprintf(b.std.err, "%s: interrupted: what was made is whole; the same command goes on\n", b.name)
+		fmt.Fprintf(b.std.err, "%s: interrupted: %s shards done, their parts whole; the same command goes on\n", b.name, bulk.Thousands(o.Progress.Done()))
 		return exitInterrupted, nil
 	default:
 		return exitBad, err
@@ -240,7 +246,7 @@ func (b *bulkRun) watch(ctx context.Context, dir string, o bulk.RunOptions, run 
 }
 
 func bulkWorkCommand(std *streams, status *int) *cobra.Command {
-	b := &bulkRun{std: std}
+	b := &bulkRun{std: std, lease: bulkLease, tries: bulkTries} // which the lead says
 	cmd := &cobra.Command{
 		Use:   "work [-o DIR] [flags] URL",
 		Short: "Join a run that leads",
@@ -256,6 +262,11 @@ if it has another name here, -o says so.`,
 				return errors.New("one URL is needed, as in nats://192.0.2.5:4222")
 			}
 			b.url = args[0]
+			if b.dir != "" {
+				if _, err := bulk.Look(b.dir); err != nil {
+					return notRun(b.dir, err)
+				}
+			}
 			o, err := b.options()
 			if err != nil {
 				return err
@@ -293,11 +304,8 @@ Exit status: 0 all shards are done, 1 some were given up, 3 not all are done yet
 				return errors.New("one folder is needed: that of -o of a run")
 			}
 			s, err := bulk.Look(args[0])
-			if errors.Is(err, os.ErrNotExist) {
-				return fmt.Errorf("%s is not the folder of a run: it has no manifest.json", args[0])
-			}
 			if err != nil {
-				return err
+				return notRun(args[0], err)
 			}
 			switch {
 			case s.Done+len(s.Failed) < s.Shards:
@@ -317,6 +325,14 @@ Exit status: 0 all shards are done, 1 some were given up, 3 not all are done yet
 	}
 	registerFormat(cmd, &format)
 	return cmd
+}
+
+// notRun says that a folder is not that of a run if that is what is wrong.
+func notRun(dir string, err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%s is not the folder of a run: it has no manifest.json", dir)
+	}
+	return err
 }
 
 // writeBulkStatus writes a status for people.

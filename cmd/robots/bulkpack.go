@@ -5,12 +5,16 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/robotskit/robots/cmd/internal/bulk"
 	"github.com/spf13/cobra"
 )
+
+// packFormats are those of a snapshot. CSV is not one: nobody reads bodies from it.
+var packFormats = []string{bulk.Parquet, bulk.JSONL, bulk.JSONLZ}
 
 func bulkPackCommand(std *streams, status *int) *cobra.Command {
 	b := &bulkRun{std: std}
@@ -29,7 +33,10 @@ An input is a WARC file, however it is compressed; a tar or zip of files; JSON L
 docs/batch.md; a folder of any of these and of robots.txt files; or an URL of one, which
 is read once and not kept. What a file is its content says. A robots.txt in a folder, a tar
 or a zip is named by its site: example.com, example.com.txt, http%3A%2F%2Fexample.com, or
-example.com/robots.txt, perhaps in a folder http or https; its time is that of the file.`,
+example.com/robots.txt, perhaps in a folder http or https; its time is that of the file.
+
+Where machines take shares (--shard) each reads its own inputs first. Redirects lead into
+those of others, so a share that is ahead ends with status 3, and is run again.`,
 		Example: `  robots bulk pack -o snap CC-MAIN-*.warc.gz
   robots bulk pack -o snap --paths robotstxt.paths.gz --base https://data.commoncrawl.org/`,
 		DisableFlagsInUseLine: true,
@@ -45,6 +52,9 @@ example.com/robots.txt, perhaps in a folder http or https; its time is that of t
 			case o.Window <= 0:
 				return errors.New("--redirect-window is no time")
 			}
+			if !slices.Contains(packFormats, b.format) {
+				return fmt.Errorf("unknown --format %q: it is %s", b.format, strings.Join(packFormats, ", "))
+			}
 			if paths != "" {
 				more, err := readPaths(std, paths, base)
 				if err != nil {
@@ -58,7 +68,7 @@ example.com/robots.txt, perhaps in a folder http or https; its time is that of t
 			o.UserAgent = way.userAgent
 			inputs, err := o.Inputs(cmd.Context(), args, bulk.Known(b.dir))
 			if err != nil {
-				return cause(err)
+				return err
 			}
 			if len(inputs) == 0 {
 				return errors.New("the folders hold no files")
@@ -68,6 +78,10 @@ example.com/robots.txt, perhaps in a folder http or https; its time is that of t
 				return err
 			}
 			*status, err = b.runBy(cmd.Context(), t, bulk.Pack)
+			if waits, ok := errors.AsType[*bulk.PhaseError](err); ok {
+				complain(std, b.name, waits)
+				*status, err = exitUndecided, nil
+			}
 			return err
 		},
 	}
@@ -80,7 +94,7 @@ example.com/robots.txt, perhaps in a folder http or https; its time is that of t
 	f.BoolVar(&o.AllowPrivate, "allow-private", false, "read URLs from private and loopback addresses too")
 	way.set = f
 	way.agentFlag(f)
-	b.register(cmd, bulk.Parquet, bulk.JSONL, bulk.JSONLZ)
+	b.register(cmd, packFormats...)
 	return cmd
 }
 

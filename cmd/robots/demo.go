@@ -13,6 +13,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
+	"github.com/robotskit/robots/cmd/internal/server/web"
 	"github.com/robotskit/robots/fetch"
 )
 
@@ -153,6 +154,19 @@ func (d *demo) remember(ctx context.Context, store cache.Store, now time.Time) e
 		}
 	}
 	return nil
+}
+
+// sites are what the page offers of the demo.
+func (d *demo) sites() []web.Site {
+	if d == nil {
+		return nil
+	}
+	var list []web.Site
+	for i := range demoSites {
+		s := &demoSites[i]
+		list = append(list, web.Site{Name: s.name, URL: d.urls[s.name] + s.ask, See: s.see})
+	}
+	return list
 }
 
 // note logs where the sites are and what they are for.

@@ -220,7 +220,7 @@ func (s *service) openFile() error {
 func (s *service) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", s.api.Handler())
-	people := web.Handler(web.Options{})
+	people := web.Handler(web.Options{Sites: s.demo.sites()})
 	mux.Handle("/{$}", people)
 	mux.Handle("/page/", people)
 	return mux

@@ -75,9 +75,9 @@ func joinedOf(t *testing.T, o JoinOptions, snapshot string, lists ...string) []s
 	return got
 }
 
-// TestJoin: the capture in force at the time of each URL, whatever the form of the list;
+// TestJoinForms: the capture in force at the time of each URL, whatever the form of the list;
 // origins of one key are told apart.
-func TestJoin(t *testing.T) {
+func TestJoinForms(t *testing.T) {
 	snapshot := joinSample(t)
 	forms := map[string]func() []byte{
 		"list.jsonl": func() (b []byte) {

@@ -48,7 +48,7 @@ func large(t *testing.T, dir string) {
 		}
 		return string(b)
 	}
-	size := campaign.Size[int64](1<<24, 1<<27, 1<<32) // 4 GiB in the whole campaign
+	size := campaign.Size[int64](1<<24, 1<<26, 1<<32) // 4 GiB in the whole campaign
 	create("record.warc.gz", func(w io.Writer) {
 		z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed)
 		head := record("response", "https://a.test/robots.txt", day, "HTTP/1.1 200 OK\r\n\r\n")
@@ -59,12 +59,12 @@ func large(t *testing.T, dir string) {
 		z.Close()
 	})
 	create("bodies.warc", func(w io.Writer) { // each as long as a file may be
-		for i := range campaign.Size(50, 200, 2000) {
+		for i := range campaign.Size(20, 100, 2000) {
 			io.WriteString(w, response(fmt.Sprintf("https://c%d.test/robots.txt", i), day, 200, "", hex(1000)+strings.Repeat(hex(1000), 510)))
 		}
 	})
 	create("many.warc", func(w io.Writer) {
-		for i := range campaign.Size(5_000, 20_000, 1_000_000) {
+		for i := range campaign.Size(1_000, 5_000, 1_000_000) {
 			if i%3 == 0 {
 				io.WriteString(w, redirect(fmt.Sprintf("https://d%d.test/robots.txt", i), day, fmt.Sprintf("https://d%d.test/robots.txt", i*7919%20_000)))
 				continue

@@ -1,6 +1,7 @@
 package bulk
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
@@ -76,7 +77,7 @@ func (q Queue) serve(dir string) (*server.Server, error) {
 	}
 	o := &server.Options{
 		ServerName: "robots-bulk", Host: host, Port: int(number), Authorization: q.Token,
-		NoLog: true, NoSigs: true, MaxPayload: 64 << 10,
+		NoSigs: true, MaxPayload: 64 << 10,
 		JetStream: true, StoreDir: filepath.Join(dir, queueDir), SyncAlways: true,
 		JetStreamMaxMemory: 16 << 20, JetStreamMaxStore: 4 << 30,
 	}
@@ -90,21 +91,71 @@ func (q Queue) serve(dir string) (*server.Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	log := &serverLog{}
+	s.SetLogger(log, false, false)
 	s.Start()
-	if !s.ReadyForConnections(sendWait) || s.JetStreamConfig() == nil {
+	if log.fatal() != "" || !s.ReadyForConnections(sendWait) {
 		s.Shutdown()
 		s.WaitForShutdown()
-		return nil, fmt.Errorf("cannot listen on %s, or keep a queue in %s", q.Listen, o.StoreDir)
+		return nil, fmt.Errorf("cannot lead at %s: %s", q.Listen, cmp.Or(log.fatal(), "the server does not get ready"))
 	}
 	return s, nil
 }
 
+// lockQueue makes this process the one that serves the queue of a folder.
+func lockQueue(dir string) (*os.File, error) {
+	if err := os.MkdirAll(filepath.Join(dir, queueDir), 0o777); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, queueDir, "lock"), os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	if errors.Is(lockFile(f), errHeld) {
+		f.Close()
+		return nil, fmt.Errorf("another run leads in %s: join it with bulk work", dir)
+	}
+	return f, nil
+}
+
+// removeQueue removes the queue of a task that is done, if nobody serves it.
+func removeQueue(dir string) {
+	if f, err := os.OpenFile(filepath.Join(dir, queueDir, "lock"), os.O_RDWR, 0); err == nil && lockFile(f) == nil {
+		os.RemoveAll(filepath.Join(dir, queueDir))
+		f.Close()
+	}
+}
+
+// A serverLog keeps why a server cannot start, and nothing else.
+type serverLog struct{ why atomic.Pointer[string] }
+
+func (l *serverLog) Fatalf(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	l.why.CompareAndSwap(nil, &text)
+}
+
+func (l *serverLog) fatal() string {
+	if text := l.why.Load(); text != nil {
+		return *text
+	}
+	return ""
+}
+
+func (*serverLog) Noticef(string, ...any) {}
+func (*serverLog) Warnf(string, ...any)   {}
+func (*serverLog) Errorf(string, ...any)  {}
+func (*serverLog) Debugf(string, ...any)  {}
+func (*serverLog) Tracef(string, ...any)  {}
+
 // connect connects to a server, s if it is of this process. The connection is made again
-// whenever it breaks; a patient one need not be there yet.
-func (q Queue) connect(s *server.Server, patient bool) (*nats.Conn, error) {
+// whenever it breaks. With failed, which is told why it cannot be made, it need not be
+// there yet.
+func (q Queue) connect(s *server.Server, failed func(error)) (*nats.Conn, error) {
 	o := []nats.Option{
 		nats.MaxReconnects(-1), nats.ReconnectWait(200 * time.Millisecond), nats.Timeout(sendWait),
-		nats.RetryOnFailedConnect(patient),
+	}
+	if failed != nil {
+		o = append(o, nats.RetryOnFailedConnect(true), nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { failed(err) }))
 	}
 	if q.Token != "" {
 		o = append(o, nats.Token(q.Token))
@@ -137,19 +188,21 @@ type lead struct {
 func (r *runner) lead(ctx context.Context, st *state) (err error) {
 	var s *server.Server
 	if r.o.Queue.Listen != "" {
+		lock, err := lockQueue(r.t.Dir)
+		if err != nil {
+			return err
+		}
+		defer lock.Close()
 		if s, err = r.o.Queue.serve(r.t.Dir); err != nil {
 			return err
 		}
 		defer func() {
 			s.Shutdown()
 			s.WaitForShutdown()
-			if err == nil {
-				os.RemoveAll(filepath.Join(r.t.Dir, queueDir))
-			}
 		}()
-		r.o.Progress.note("going on: %d of %d shards done; machines: robots bulk work nats://%s%s", st.done, st.shards, s.Addr(), r.o.Queue.Flags)
+		r.o.Progress.note("machines: robots bulk work nats://%s%s", s.Addr(), r.o.Queue.Flags)
 	}
-	nc, err := r.o.Queue.connect(s, false)
+	nc, err := r.o.Queue.connect(s, nil)
 	if err != nil {
 		return err
 	}
@@ -159,7 +212,7 @@ func (r *runner) lead(ctx context.Context, st *state) (err error) {
 	if l.id, err = r.t.id(); err != nil {
 		return err
 	}
-	if l.js, err = jetstream.New(nc, jetstream.WithDefaultTimeout(sendWait)); err != nil {
+	if l.js, err = jetstream.New(nc, jetstream.WithDefaultTimeout(sendWait), jetstream.WithPublishAsyncMaxPending(256)); err != nil {
 		return err
 	}
 	cons, err := l.create(ctx)
@@ -186,14 +239,13 @@ func (r *runner) lead(ctx context.Context, st *state) (err error) {
 	}); err != nil {
 		return err
 	}
-	if err := l.send(ctx, st.todo); err != nil {
-		return err
-	}
 
 	working, stop := context.WithCancelCause(ctx)
 	w := &member{runner: r, nc: nc, id: l.id}
 	ended := w.start(working, stop, cons)
-	err = l.wait(working, dead)
+	if err = l.send(working, st.todo); err == nil {
+		err = l.wait(working, dead)
+	}
 	stop(nil)
 	ended()
 	if err != nil {
@@ -239,7 +291,7 @@ func (l *lead) send(ctx context.Context, shards []Shard) error {
 		m := nats.NewMsg(subjectName + l.id + ".shard")
 		m.Data = []byte(name)
 		m.Header.Set(jetstream.MsgIDHeader, id)
-		f, err := l.js.PublishMsgAsync(m)
+		f, err := l.js.PublishMsgAsync(m, jetstream.WithStallWait(sendWait))
 		if err != nil {
 			return err
 		}
@@ -464,58 +516,78 @@ func (w *member) take(ctx context.Context, m jetstream.Msg) error {
 // as this machine calls it, "" if it is called as on the lead's.
 func Work(ctx context.Context, dir string, o RunOptions) error {
 	o.defaults()
-	nc, err := o.Queue.connect(nil, true)
+	for {
+		t, err := workOne(ctx, dir, o)
+		_, lost := errors.AsType[*FailedError](err)
+		if t == nil || !t.hidden() || err != nil && !lost {
+			return err
+		}
+		select { // the lead goes on with the next task of the same work
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(lookEvery):
+		}
+	}
+}
+
+// workOne takes shards of one task, which it returns.
+func workOne(ctx context.Context, dir string, o RunOptions) (*Task, error) {
+	last := ""
+	nc, err := o.Queue.connect(nil, func(err error) { // one call at a time
+		if text := err.Error(); text != last {
+			last = text
+			o.Progress.note("waiting for %s: %s", o.Queue.URL, text)
+		}
+	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer nc.Close()
 	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(sendWait))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	t, cons, err := find(ctx, nc, js, dir, &o)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r := &runner{t: t, o: o}
 	if cons == nil {
-		return r.end()
+		return t, r.end()
 	}
 	o.Progress.join(o.Workers)
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	id, err := t.id()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	w := &member{runner: r, nc: nc, id: id}
 	w.start(ctx, stop, cons)()
 	if !w.over.Load() {
-		return context.Cause(ctx)
+		return t, context.Cause(ctx)
 	}
-	return r.end()
+	return t, r.end()
 }
 
 // find waits for the stream of a task, opens its folder, and takes over the lease. If all
 // is done, there is nothing to take shards from.
 func find(ctx context.Context, nc *nats.Conn, js jetstream.JetStream, dir string, o *RunOptions) (*Task, jetstream.Consumer, error) {
-	want := ""
-	if dir != "" {
-		id, err := (&Task{Dir: dir}).id()
-		if err != nil {
-			return nil, nil, err
-		}
-		want = streamName + id
-	}
 	for waited := false; ; waited = true {
 		if nc.IsClosed() {
 			return nil, nil, fmt.Errorf("%s: %w", o.Queue.URL, nc.LastError())
+		}
+		folders := map[string]string{} // of streams
+		for _, d := range []string{dir, filepath.Join(dir, packDir, readDir), filepath.Join(dir, packDir, indexDir)} {
+			if id, err := (&Task{Dir: d}).id(); err == nil && dir != "" {
+				folders[streamName+id] = d
+			}
 		}
 		var streams []*jetstream.StreamInfo
 		if nc.IsConnected() {
 			list := js.ListStreams(ctx, jetstream.WithStreamListSubject(subjectName+"*.shard"))
 			for info := range list.Info() {
-				if want == "" || info.Config.Name == want {
+				if dir == "" || folders[info.Config.Name] != "" {
 					streams = append(streams, info)
 				}
 			}
@@ -524,10 +596,7 @@ func find(ctx context.Context, nc *nats.Conn, js jetstream.JetStream, dir string
 			return nil, nil, fmt.Errorf("%d tasks are led there: name the folder of one", len(streams))
 		}
 		if len(streams) == 1 {
-			folder := dir
-			if folder == "" {
-				folder = streams[0].Config.Metadata[metaDir]
-			}
+			folder := cmp.Or(folders[streams[0].Config.Name], streams[0].Config.Metadata[metaDir])
 			t, err := Open(folder)
 			if err != nil {
 				return nil, nil, err
@@ -548,7 +617,7 @@ func find(ctx context.Context, nc *nats.Conn, js jetstream.JetStream, dir string
 				return t, nil, nil
 			}
 		}
-		if !waited {
+		if !waited && nc.IsConnected() {
 			o.Progress.note("waiting for a run that leads there")
 		}
 		select {

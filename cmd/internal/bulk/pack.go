@@ -107,6 +107,9 @@ func shardsOf(inputs []Input) []Shard {
 	return shards
 }
 
+// hidden reports whether a task is one of those before the last of a snapshot.
+func (t *Task) hidden() bool { return t.Verb == verbRead || t.Verb == verbIndex }
+
 // readTask returns the first task of a snapshot.
 func readTask(t *Task) *Task {
 	return &Task{
@@ -120,10 +123,12 @@ func readTask(t *Task) *Task {
 func indexTask(t *Task) (*Task, error) {
 	first := readTask(t)
 	size := int64(0)
+	lost := []Input{} // which are given up: the index is without them, and another one when they are there
 	for _, s := range first.Shards {
 		info, err := os.Stat(first.path(tableKeys, first.Name(s)))
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // given up
+			lost = append(lost, t.Inputs[s.Number])
+			continue
 		}
 		if err != nil {
 			return nil, err
@@ -133,7 +138,7 @@ func indexTask(t *Task) (*Task, error) {
 	index := &Task{
 		Verb: verbIndex, Dir: filepath.Join(t.Dir, packDir, indexDir), Format: hiddenFormat,
 		Tables: []string{tableIndex}, Options: t.Options,
-		Inputs: []Input{}, // which its manifest has, and nil it would not be
+		Inputs: lost,
 	}
 	parts := uint64(size/indexBytes) + 1
 	for i := range parts {
@@ -170,6 +175,14 @@ func Pack(ctx context.Context, t *Task, o RunOptions) error {
 	index, err := indexTask(t)
 	if err != nil {
 		return err
+	}
+	if _, other := errors.AsType[*OtherTaskError](index.claim()); other {
+		// An input was given up before and is there now, so redirects into it lead somewhere.
+		for _, dir := range []string{index.Dir, filepath.Join(t.Dir, tableCaptures), filepath.Join(t.Dir, tableBodies)} {
+			if err := os.RemoveAll(dir); err != nil {
+				return err
+			}
+		}
 	}
 	whole := o
 	whole.Slice = Slice{} // it is little work, and nothing can go on before it is done
@@ -549,15 +562,12 @@ func packShard(ctx context.Context, t *Task, s Shard, o PackOptions, p *Part) (C
 				clear(seen)
 			}
 			seen[last.SHA256] = true
-			body, err := archive.body(last)
-			if err != nil {
-				return err
-			}
 			sum, err := hex.DecodeString(last.SHA256)
 			if err != nil {
 				return err
 			}
-			return texts.add(sum, body)
+			place := binary.BigEndian.AppendUint32(nil, uint32(last.from)) // of the body, which is read when it is written
+			return texts.add(sum, binary.BigEndian.AppendUint64(place, uint64(last.Body)))
 		})
 		if err != nil {
 			return counts, err
@@ -577,13 +587,17 @@ func packShard(ctx context.Context, t *Task, s Shard, o PackOptions, p *Part) (C
 	}
 	var held []byte
 	if err := writeAll(p, tableBodies, t.Format, []string{"sha256"}, func(put func(Body) error) error {
-		return texts.each(func(sum, body []byte) error {
+		return texts.each(func(sum, place []byte) error {
 			if bytes.Equal(sum, held) {
-				return nil
+				return ctx.Err()
 			}
 			held = append(held[:0], sum...)
 			counts.Bodies++
-			return put(Body{hex.EncodeToString(sum), bytes.Clone(body)})
+			body, err := archive.body(int(binary.BigEndian.Uint32(place)), int64(binary.BigEndian.Uint64(place[4:])))
+			if err != nil {
+				return err
+			}
+			return put(Body{hex.EncodeToString(sum), body})
 		})
 	}); err != nil {
 		return counts, err

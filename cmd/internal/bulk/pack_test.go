@@ -5,7 +5,9 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -398,4 +400,113 @@ func TestRevisits(t *testing.T) {
 			t.Errorf("%s: answered: %v", c.Outcome, c.Answered())
 		}
 	}
+}
+
+// TestShares packs in shares, each in several calls, and with an input that cannot be
+// read.
+func TestShares(t *testing.T) {
+	dir := t.TempDir()
+	files := map[string]string{}
+	for i := range 6 {
+		files[fmt.Sprint(i, ".warc")] = redirect(fmt.Sprintf("https://s%d.test/robots.txt", i), day, fmt.Sprintf("https://s%d.test/robots.txt", i+1)) +
+			response(fmt.Sprintf("https://s%d.test/x", i), day, 200, "", "")
+	}
+	files["6.warc"] = response("https://s6.test/robots.txt", day, 200, "", "# s6")
+	names := write(t, dir, files)
+	whole := pack(t, PackOptions{}, RunOptions{Workers: 2}, names...)
+
+	task := planned(t, PackOptions{}, names...)
+	share := func(i int) error { return Pack(t.Context(), task, RunOptions{Slice: Slice{i, 2}}) }
+	if waits, ok := errors.AsType[*PhaseError](share(0)); !ok || waits.Missing != 3 {
+		t.Errorf("the first share: %v", waits)
+	}
+	for i := range []int{1, 0} {
+		if err := share(1 - i); err != nil {
+			t.Errorf("share %d: %v", 1-i, err)
+		}
+	}
+	if got := snapshot(t, task); got.sum != whole.sum {
+		t.Error("shares made other bytes")
+	}
+	if err := share(0); err != nil {
+		t.Errorf("once more: %v", err)
+	}
+
+	task = planned(t, PackOptions{}, names...)
+	stop, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	prepare := verbs[verbRead]
+	first, err := prepare(task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	register(verbRead, func(t *Task) (Do, error) {
+		return func(ctx context.Context, s Shard, p *Part) (Counts, error) {
+			if s.Number == 4 {
+				cancel()
+			}
+			return first(ctx, s, p)
+		}, nil
+	})
+	err = Pack(stop, task, RunOptions{})
+	register(verbRead, prepare)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v", err)
+	}
+	if err := Pack(t.Context(), task, RunOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := snapshot(t, task); got.sum != whole.sum {
+		t.Error("an interrupted run made other bytes")
+	}
+
+	task = planned(t, PackOptions{}, names...)
+	if err := os.Remove(names[2]); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		err := Pack(t.Context(), task, RunOptions{Lease: time.Second / 10})
+		lost, ok := errors.AsType[*FailedError](err)
+		if !ok || len(lost.Failed) != 1 || !strings.Contains(lost.Failed[0].Error, "2.warc") {
+			t.Errorf("an input that is gone: %v, %+v", err, lost)
+		}
+	}
+	write(t, dir, files)
+	for _, f := range []string{filepath.Join(task.Dir, packDir, readDir, errorsDir), filepath.Join(task.Dir, errorsDir)} {
+		if err := os.RemoveAll(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Pack(t.Context(), task, RunOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := snapshot(t, task); got.sum != whole.sum {
+		t.Error("a run that went on with an input that was not there at first made other bytes")
+	}
+}
+
+// TestPackQueue packs with a worker that joins, and follows the lead from task to task.
+func TestPackQueue(t *testing.T) {
+	files := map[string]string{}
+	for i := range 8 {
+		files[fmt.Sprint(i, ".warc")] = redirect(fmt.Sprintf("https://s%d.test/robots.txt", i), day, fmt.Sprintf("https://s%d.test/x", 7-i)) +
+			response(fmt.Sprintf("https://s%d.test/x", i), day, 200, "", fmt.Sprint("# ", i))
+	}
+	names := write(t, t.TempDir(), files)
+	whole := pack(t, PackOptions{}, RunOptions{Workers: 2}, names...)
+
+	task := planned(t, PackOptions{}, names...)
+	address := freeAddress(t)
+	ended := make(chan error, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() { ended <- Work(ctx, "", RunOptions{Queue: Queue{URL: "nats://" + address}}) }()
+	if err := Pack(t.Context(), task, RunOptions{Lease: time.Second, Queue: Queue{Listen: address}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := snapshot(t, task); got.sum != whole.sum {
+		t.Error("a queue made other bytes")
+	}
+	cancel() // it may wait for another lead
+	<-ended
 }

@@ -95,6 +95,13 @@ func (p *Progress) Counts() Counts {
 	return c
 }
 
+// Done returns how many shards are done, those before this run included.
+func (p *Progress) Done() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return int64(p.before + p.made)
+}
+
 // Line says in one line how far it has come.
 func (p *Progress) Line() string {
 	p.mu.Lock()

@@ -109,13 +109,13 @@ func (v *archive) at(k key) (*answer, error) {
 	return a, json.Unmarshal(line, a)
 }
 
-// body reads the body of an answer.
-func (v *archive) body(a *answer) ([]byte, error) {
-	f, err := v.file(v.first, tableBodies, a.from)
+// body reads the body at a place of those of an input.
+func (v *archive) body(input int, at int64) ([]byte, error) {
+	f, err := v.file(v.first, tableBodies, input)
 	if err != nil {
 		return nil, err
 	}
-	in := bufio.NewReaderSize(io.NewSectionReader(f, a.Body, 1<<62-a.Body), 4<<10)
+	in := bufio.NewReaderSize(io.NewSectionReader(f, at, 1<<62-at), 4<<10)
 	n, err := binary.ReadUvarint(in)
 	if err != nil {
 		return nil, err

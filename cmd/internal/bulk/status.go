@@ -85,6 +85,9 @@ func (st *state) clean() (working int) {
 		}
 	}
 	os.Remove(filepath.Join(st.t.Dir, errorsDir)) // if it is empty
+	if len(st.todo) == 0 && st.shards == len(st.t.Shards) {
+		removeQueue(st.t.Dir)
+	}
 	return sweep(st.t.Dir)
 }
 

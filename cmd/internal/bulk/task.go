@@ -159,7 +159,7 @@ var Engine = sync.OnceValue(func() string {
 type RunOptions struct {
 	Workers int           // shards at a time in this process; 0 is one
 	Tries   int           // of a shard before it is given up; 0 is 5
-	Lease   time.Duration // after which a shard of a silent worker is another's; 0 is 30 s
+	Lease   time.Duration // after which a shard of a silent worker is another's, 100 ms or more; 0 is 30 s
 	Slice   Slice         // the shards that are this process's; the zero value is all
 
 	Queue    Queue     // where shards are messages; the zero value is no queue
@@ -176,6 +176,7 @@ func (o *RunOptions) defaults() {
 	if o.Lease <= 0 {
 		o.Lease = 30 * time.Second
 	}
+	o.Lease = max(o.Lease, 100*time.Millisecond)
 	if o.Progress == nil {
 		o.Progress = new(Progress)
 	}

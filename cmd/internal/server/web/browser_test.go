@@ -163,6 +163,16 @@ func (b *tab) heard(event any) {
 	}
 }
 
+// expect takes what was wrong and holds one of the words from the list: nothing else
+// may have been.
+func (b *tab) expect(words ...string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.wrong = slices.DeleteFunc(b.wrong, func(wrong string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(wrong, w) })
+	})
+}
+
 func (b *tab) ok(err error) {
 	b.Helper()
 	if err != nil {

@@ -3,10 +3,13 @@ package web
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,7 +17,9 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/server"
 	"github.com/robotskit/robots/cmd/internal/server/page"
+	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/internal/campaign"
 )
 
@@ -395,9 +400,7 @@ func TestSilence(t *testing.T) {
 	if got := b.cell(0, 0); !strings.Contains(got, "line 23") {
 		t.Errorf("without its server the page says %q", got)
 	}
-	b.mu.Lock()
-	b.wrong = nil // that the server cannot be reached is said in the console
-	b.mu.Unlock()
+	b.expect(`ERR_`) // that the server cannot be reached
 }
 
 // TestServer: without the engine the server answers, and the page says so; when it
@@ -420,9 +423,7 @@ func TestServer(t *testing.T) {
 	if busy := eval[string](b, `document.querySelector('#grid').getAttribute('aria-busy')`); busy != "true" {
 		t.Error("old answers are not marked when the server has gone")
 	}
-	b.mu.Lock()
-	b.wrong = nil // as above
-	b.mu.Unlock()
+	b.expect(`ERR_`)
 }
 
 // TestBroken: an engine that does not start is replaced by the server.
@@ -432,9 +433,7 @@ func TestBroken(t *testing.T) {
 	if said := b.text("#privacy"); !strings.Contains(said, "your text is sent there") {
 		t.Errorf("the line about privacy: %q", said)
 	}
-	b.mu.Lock()
-	b.wrong = nil // the browser says what is wrong with the engine
-	b.mu.Unlock()
+	b.expect(`wasm`, `decod`, `Decod`, `DECOD`) // what is wrong with the engine
 }
 
 // TestAccess asks axe-core in every part of the page, light, dark and narrow, and
@@ -492,41 +491,79 @@ func TestAccess(t *testing.T) {
 	look("360 pixels, menu")
 }
 
-// TestFetch: the one button that sends anything says to whom, and shows what came.
+// TestFetch: the one button that sends anything says to whom, and shows what the
+// service has of a site: a file behind a redirect, none, and one that cannot be had.
 func TestFetch(t *testing.T) {
-	b := open(t, serve(t, Options{}, func(h http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			switch {
-			case r.URL.Path != "/v1/robots":
-				h.ServeHTTP(w, r)
-			case !strings.HasPrefix(r.URL.Query().Get("url"), "https://xn--caf-dma.example"):
-				w.Header().Set("Content-Type", "application/problem+json")
-				w.WriteHeader(422)
-				_, _ = w.Write([]byte(`{"detail":"this is no site"}`))
-			case r.URL.Query().Get("body") == "1":
-				w.Header().Set("Content-Type", "text/plain")
-				_, _ = w.Write([]byte("User-agent: *\nDisallow: /fetched\xff\n"))
-			default:
-				w.Header().Set("Content-Type", "application/json")
-				_, _ = w.Write([]byte(`{"outcome":"success","status":200,"hops":[{"url":"https://a.example/robots.txt","status":301},{"url":"https://b.example/robots.txt","status":200}],"fetched":"2026-11-22T05:00:00Z"}`))
-			}
-		})
+	sites := http.NewServeMux()
+	sites.HandleFunc("/robots.txt", func(w http.ResponseWriter, r *http.Request) {
+		host, _, _ := strings.Cut(r.Host, ":")
+		switch host {
+		case "127.0.0.1":
+			http.Redirect(w, r, "/elsewhere.txt", http.StatusMovedPermanently)
+		case "127.0.0.2":
+			http.NotFound(w, r)
+		default:
+			http.Error(w, "We are moving house.", http.StatusServiceUnavailable)
+		}
+	})
+	sites.HandleFunc("/elsewhere.txt", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("User-agent: *\nDisallow: /fetched\n# \xff\n"))
+	})
+	// On all of loopback, so that each site has an address of its own.
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", "0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := &httptest.Server{Listener: listener, Config: &http.Server{Handler: sites}}
+	web.Start()
+	t.Cleanup(web.Close)
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	service, err := server.New(server.Parts{Fetch: fetch.Options{Guard: fetch.Guard{AllowLoopback: true}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = service.Close() })
+	at := func(n int) string { return fmt.Sprintf("http://127.0.0.%d:%s", n, port) }
+	b := open(t, serve(t, Options{Sites: []Site{{"moved", at(1) + "/fetched?x", "a redirect"}, {"bare", at(2) + "/", "none"}, {"down", at(3) + "/", "503"}}}, func(h http.Handler) http.Handler {
+		mux := http.NewServeMux()
+		mux.Handle("/v1/", service.Handler())
+		mux.Handle("/", h)
+		return mux
 	}), "")
-	b.do(`document.querySelector('#fetch').click(); const s = document.querySelector('#site'); s.value = 'nowhere'; s.dispatchEvent(new Event('input')); document.querySelector('#fetchgo').click()`)
-	b.wait(`document.querySelector('#fetchfailed').innerText === 'This is no site.'`)
+	b.do(`document.querySelector('#fetch').click(); const s = document.querySelector('#site'); s.value = 'no where'; s.dispatchEvent(new Event('input')); document.querySelector('#fetchgo').click()`)
+	b.wait(`document.querySelector('#fetchfailed').innerText !== ''`)
+	b.screenshot("dialog")
+	if got := b.text("#fetchfailed"); !strings.HasSuffix(got, ".") || !strings.Contains(got, "no%20where") {
+		t.Errorf("what is no site: %q", got)
+	}
 	b.do(`const s = document.querySelector('#site'); s.value = 'café.example/page'; s.dispatchEvent(new Event('input'))`)
 	if said := b.text("#towhom"); !strings.Contains(said, "asks xn--caf-dma.example for its robots.txt") {
 		t.Errorf("to whom is said by %q", said)
 	}
-	b.do(`document.querySelector('#fetchgo').click()`)
-	b.wait(`!document.querySelector('#fetching').open && page.state.bytes?.length === 34`)
-	b.do(`document.querySelector('#record details').open = true`)
-	if got := b.text("#record"); !strings.Contains(got, "success") || !strings.Contains(got, "https://a.example/robots.txt 301 → https://b.example/robots.txt 200") {
-		t.Errorf("the record is shown as %q", got)
+	tests := []struct {
+		told, more, first, cell string
+	}{
+		{"has this file, behind 1 redirect at " + at(1) + "/elsewhere.txt. It holds until ", "HTTP/1.1 301 /elsewhere.txt", "/fetched?x", "blocked line 2"},
+		{"has no robots.txt (status 404): everything may be fetched.", "404", "/", "allowed"},
+		{"answers with status 503 since ", "server error", "/", "blocked line 3"},
 	}
-	b.mu.Lock()
-	b.wrong = nil // the console names the answer 422
-	b.mu.Unlock()
+	for i, test := range tests {
+		b.do(fmt.Sprintf(`document.querySelector('#record').hidden = true; if (!document.querySelector('#fetching').open) document.querySelector('#fetch').click(); document.querySelectorAll('#sites button')[%d].click()`, i))
+		b.wait(`!document.querySelector('#fetching').open && !document.querySelector('#record').hidden`)
+		b.settled()
+		b.do(`document.querySelector('#record details').open = true`)
+		b.screenshot("fetched-" + strconv.Itoa(i))
+		if got := b.text("#record"); !strings.Contains(got, test.told) || !strings.Contains(got, test.more) {
+			t.Errorf("the record is shown as %q", got)
+		}
+		if got := b.cell(0, 0); !strings.Contains(got, test.first+": ") || !strings.Contains(got, test.cell) {
+			t.Errorf("the first answer is %q", got)
+		}
+	}
+	b.expect(`422`, `404`, `404`) // the console names answers that are none, such as the body of no file
 }
 
 // TestOneEngine: the matrix that the browser shows is that of the engine here, for real

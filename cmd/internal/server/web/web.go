@@ -16,7 +16,9 @@ import (
 	"embed"
 	"encoding/base64"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
+	"html"
 	"io"
 	"io/fs"
 	"net/http"
@@ -37,6 +39,15 @@ type Options struct {
 	// as cmd/internal/server/pack writes them. Nil is what make build has embedded, if
 	// it has.
 	Engine fs.FS
+	// Sites are offered by name where a site is fetched: those of a demo.
+	Sites []Site
+}
+
+// A Site is one that is worth fetching.
+type Site struct {
+	Name string `json:"name"`
+	URL  string `json:"url"` // a page of it, whose verdict shows what there is to see
+	See  string `json:"see"` // what there is to see
 }
 
 // MaxQuestion is the longest question to /page/ask, in bytes: two files, crawlers
@@ -72,7 +83,11 @@ func Handler(o Options) http.Handler {
 	if err != nil {
 		panic(err)
 	}
-	p.index = strings.Replace(string(index), "{{engine}}", engine, 1)
+	sites, err := json.Marshal(o.Sites)
+	if err != nil {
+		panic(err) // strings are JSON
+	}
+	p.index = strings.NewReplacer("{{engine}}", engine, "{{sites}}", html.EscapeString(string(sites))).Replace(string(index))
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", p.serveIndex)
 	mux.HandleFunc("GET /page/{name}", p.serveAsset)

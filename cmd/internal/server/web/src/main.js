@@ -700,8 +700,27 @@ const site = () => {
   return ascii(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : 'https://' + text);
 };
 
-$('fetching').addEventListener('submit', async (event) => {
+// Sites of a demo, each by name with what there is to see.
+const sites = JSON.parse(document.documentElement.dataset.sites || 'null') || [];
+if (sites.length) {
+  $('sites').hidden = false;
+  $('sites').append(element('p', { class: 'soft' }, 'Sites of this demo:'), ...sites.map((s) => element('button', {
+    type: 'button',
+    onclick: () => {
+      $('site').value = s.url;
+      fetchSite(new URL(s.url).pathname + new URL(s.url).search);
+    },
+  }, element('strong', {}, s.name), ' ', s.see)));
+}
+
+$('fetching').addEventListener('submit', (event) => {
   event.preventDefault();
+  fetchSite('');
+});
+
+// fetchSite shows what the server holds of a site, or fetches. A path that is given
+// becomes the first URL.
+async function fetchSite(path) {
   const url = site();
   $('fetchgo').disabled = true;
   $('fetchfailed').textContent = '';
@@ -713,8 +732,11 @@ $('fetching').addEventListener('submit', async (event) => {
       throw new Error(record.detail || 'the server answers with status ' + answer.status);
     }
     const body = await fetch(query + '&body=1');
-    const bytes = new Uint8Array(body.ok ? await body.arrayBuffer() : 0);
+    const bytes = body.ok ? new Uint8Array(await body.arrayBuffer()) : encoder.encode(inPlace(record, url));
     setFile(bytes, true);
+    if (path) {
+      setURLs([path, ...state.urls.filter((u) => u !== path)]);
+    }
     show.record(record, url);
     $('fetching').close();
     say('robots.txt of ' + new URL(url).host + ' is shown');
@@ -723,7 +745,15 @@ $('fetching').addEventListener('submit', async (event) => {
   } finally {
     $('fetchgo').disabled = false;
   }
-});
+}
+
+// inPlace is the text in place of a robots.txt that cannot be had: it says what holds.
+function inPlace(record, url) {
+  const host = new URL(url).host;
+  return record.outcome === 'unavailable'
+    ? '# ' + host + ' has no robots.txt, so everything may be fetched.\n'
+    : '# The robots.txt of ' + host + ' cannot be had, so nothing may be fetched for now.\nUser-agent: *\nDisallow: /\n';
+}
 
 addEventListener('offline', () => message('You are offline: everything works but “Fetch a site…”.'));
 addEventListener('online', () => message(''));

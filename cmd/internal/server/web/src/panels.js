@@ -131,6 +131,21 @@ export function panels({ reveal, fix, fixAll, addURL }) {
       list('ul', facts.sitemaps.map((s) => element('li', {}, element('code', {}, s)))));
   }
 
+  // told is a fetch in one sentence.
+  function told(r) {
+    const time = (t) => new Date(t).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
+    const over = (r.hops || []).length - 1;
+    switch (r.outcome) {
+      case 'success':
+        return 'has this file' + (over > 0 ? ', behind ' + over + (over === 1 ? ' redirect' : ' redirects') + ' at ' + r.final_url : '') + (r.expires ? '. It holds until ' + time(r.expires) + '.' : '.');
+      case 'unavailable':
+        return 'has no robots.txt' + (r.status ? ' (status ' + r.status + ')' : '') + ': everything may be fetched.';
+    }
+    const why = r.status ? 'answers with status ' + r.status : 'cannot be asked: ' + r.note;
+    const since = r.failing_since ? ' since ' + time(r.failing_since) : '';
+    return why + since + (r.last_good ? '. Its last good file, of ' + time(r.last_good.fetched) + ', still holds.' : '. Nothing may be fetched for now.');
+  }
+
   // record shows what came of a fetch: every member that is a value, redirects in
   // their order.
   function record(r, url) {
@@ -151,7 +166,7 @@ export function panels({ reveal, fix, fixAll, addURL }) {
     };
     Object.entries(r).forEach(([k, v]) => put(k.replaceAll('_', ' '), v));
     at('record').hidden = false;
-    at('record').replaceChildren(element('details', {}, element('summary', {}, element('strong', {}, new URL(url).host), ' ', [r.outcome, r.status].filter(Boolean).join(', ')),
+    at('record').replaceChildren(element('details', {}, element('summary', {}, element('strong', {}, new URL(url).host), ' ', told(r)),
       element('dl', {}, ...rows.slice(0, 40).map(([k, v]) => element('div', {}, element('dt', {}, k), element('dd', {}, v))))));
   }
 
