@@ -3,150 +3,32 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/robotskit/robots"
-	"github.com/robotskit/robots/compare"
+	"github.com/robotskit/robots/cmd/internal/access"
 	"github.com/robotskit/robots/crawlers"
 )
 
 // This file asks one robots.txt for many crawlers, and writes the table.
 
-// access is how much of a site a file leaves to a crawler, /robots.txt aside.
-type access string
-
-const (
-	accessAll       access = "all"  // nothing is disallowed
-	accessPart      access = "part" // something is, and not everything
-	accessNone      access = "none" // everything is disallowed
-	accessUndecided access = "undecided"
-	accessUnknown   access = "unknown" // the file cannot be had
-)
-
-// word is the access in the column of the table.
-func (a access) word() string {
-	if a == accessNone {
+// wordOf is the access in the column of the table.
+func wordOf(a access.Access) string {
+	if a == access.None {
 		return "nothing"
 	}
 	return string(a)
 }
 
-// proofSteps bounds the proofs of one table, which a file may make costly: about a
-// second of work. What is beyond is undecided.
-const proofSteps = 20_000_000
-
-// A standing is what a file says to a crawler.
+// A standing is what a file says to a crawler: with a path, its verdict is that of the path.
 type standing struct {
+	access.Standing
 	crawler crawlers.Crawler
-	access  access
-	verdict robots.Verdict // of the path; without one of the shortest URL that is blocked, if any is
-	others  int            // rules that block something besides
-	noFile  bool           // the verdict is that of no file
-}
-
-// named reports whether the file names the crawler.
-func (s *standing) named() bool {
-	return !s.verdict.Group.IsZero() && s.verdict.Group.Token() != "*"
-}
-
-// A prover finds out what rules leave to a crawler, once for crawlers that obey the
-// same rules, in one group or in several that say the same.
-type prover struct {
-	steps int // left
-	done  map[*robots.Rules]standing
-	known map[[sha256.Size]byte]proof
-}
-
-// A proof is what holds for rules, whoever obeys them.
-type proof struct {
-	access  access
-	blocked robots.Path // a shortest URL that is blocked, "/" if none is
-	others  int         // rules that block something besides
-}
-
-func newProver(steps int) *prover {
-	return &prover{steps: steps, done: map[*robots.Rules]standing{}, known: map[[sha256.Size]byte]proof{}}
-}
-
-func (p *prover) stand(r *robots.Rules) standing {
-	s, ok := p.done[r]
-	if ok {
-		return s
-	}
-	root := robots.RawPath("/")
-	if _, s.noFile = r.FallbackReason(); s.noFile {
-		s.access, s.verdict = accessAll, r.Match(root)
-		switch {
-		case s.verdict.Undecided():
-			s.access = accessUnknown
-		case !s.verdict.Allowed:
-			s.access = accessNone
-		}
-	} else {
-		key := fingerprint(r)
-		found, ok := p.known[key]
-		if !ok {
-			found = p.prove(r)
-			p.known[key] = found
-		}
-		s.access, s.verdict, s.others = found.access, r.Match(found.blocked), found.others
-	}
-	p.done[r] = s
-	return s
-}
-
-// fingerprint is the same for rules of one dialect that stand in the same lines of a
-// file. A file that is made for it must not confuse two, for what is proved of one
-// would be said of the other.
-func fingerprint(r *robots.Rules) (sum [sha256.Size]byte) {
-	h := sha256.New()
-	io.WriteString(h, r.Dialect().Name) // a hash takes everything
-	var start [8]byte
-	for rule := range r.All() {
-		h.Write(binary.LittleEndian.AppendUint64(start[:0], uint64(rule.Span().Start)))
-	}
-	h.Sum(sum[:0])
-	return sum
-}
-
-// prove compares the rules with those that allow everything and those that disallow
-// everything.
-func (p *prover) prove(r *robots.Rules) proof {
-	d := r.Dialect()
-	ask := func(before, after *robots.Rules) compare.Direction {
-		if p.steps <= 0 {
-			return compare.Direction{}
-		}
-		dir := compare.Blocked(before, after, compare.Options{Steps: min(p.steps, compare.DefaultSteps), SkipRobotsTxt: true})
-		p.steps -= dir.Steps
-		return dir
-	}
-	found := proof{blocked: robots.RawPath("/")}
-	blocked := ask(robots.AllowAll(d, robots.ReasonUnavailable), r)
-	if len(blocked.Changes) > 0 {
-		found.blocked, found.others = robots.RawPath(blocked.Changes[0].Path), len(blocked.Changes)-1
-	}
-	if blocked.None() {
-		found.access = accessAll
-		return found
-	}
-	switch open := ask(r, robots.DisallowAll(d, robots.ReasonUnavailable)); {
-	case open.None():
-		found.access = accessNone
-	case len(blocked.Changes) > 0 && len(open.Changes) > 0:
-		found.access = accessPart
-	default:
-		found.access = accessUndecided
-	}
-	return found
 }
 
 // askSite asks the file, or the site of the URL, for the crawlers of the list.
@@ -199,13 +81,12 @@ func (c *crawlersCall) onePath() (paths []robots.Path, err error) {
 
 // stand finds out what the file says to each crawler.
 func (c *crawlersCall) stand(paths []robots.Path) []standing {
-	p := newProver(proofSteps)
+	p := access.NewProver(access.Steps)
 	var all []standing
 	for i, r := range c.askers.rules {
-		s := p.stand(r.Rules)
-		s.crawler = c.list[i]
+		s := standing{p.Stand(r.Rules), c.list[i]}
 		if paths != nil {
-			s.verdict, s.others = r.Match(c.pathFor(paths, i)), 0
+			s.Verdict, s.Others = r.Match(c.pathFor(paths, i)), 0
 		}
 		all = append(all, s)
 	}
@@ -214,7 +95,7 @@ func (c *crawlersCall) stand(paths []robots.Path) []standing {
 
 // print writes the answer in the format that was asked for.
 func (c *crawlersCall) print(all []standing, state string) error {
-	if slices.ContainsFunc(all, func(s standing) bool { return s.access == accessUnknown }) {
+	if slices.ContainsFunc(all, func(s standing) bool { return s.Access == access.Unknown }) {
 		c.warn("%s", cmp.Or(state, "the robots.txt cannot be had"))
 		state = ""
 	}
@@ -257,7 +138,7 @@ func (c *crawlersCall) print(all []standing, state string) error {
 
 // jsonStanding is what a line of JSON says with a file.
 type jsonStanding struct {
-	Access  access          `json:"access"`
+	Access  access.Access   `json:"access"`
 	Verdict *string         `json:"verdict"` // of the path, null without one
 	Rule    json.RawMessage `json:"rule"`
 	Group   json.RawMessage `json:"group"`
@@ -265,16 +146,16 @@ type jsonStanding struct {
 
 func (c *crawlersCall) json(s *standing) (*jsonStanding, error) {
 	var j jsonStanding
-	text, err := s.verdict.MarshalJSON()
+	text, err := s.Verdict.MarshalJSON()
 	if err == nil {
 		err = json.Unmarshal(text, &j) // its rule and group
 	}
 	if err != nil {
 		return nil, errors.New("cannot write the answer")
 	}
-	j.Access, j.Verdict = s.access, nil
+	j.Access, j.Verdict = s.Access, nil
 	if c.given("path") {
-		word := s.verdict.Word()
+		word := s.Verdict.Word()
 		j.Verdict = &word
 	}
 	return &j, nil
@@ -287,7 +168,7 @@ func (c *crawlersCall) head() []string {
 // rows are the cells of the table for programs and documents.
 func (c *crawlersCall) rows(all []standing) (rows [][]string) {
 	for _, s := range all {
-		e, v := s.crawler, s.verdict
+		e, v := s.crawler, s.Verdict
 		verdict, line, rule := "", "", ""
 		if c.given("path") {
 			verdict = v.Word()
@@ -296,7 +177,7 @@ func (c *crawlersCall) rows(all []standing) (rows [][]string) {
 			line, rule = strconv.Itoa(v.Rule.Line()), v.Rule.String()
 		}
 		rows = append(rows, []string{e.Name, strings.Join(e.Tokens, " > "), e.Operator, string(e.Purpose), e.Dialect, string(e.Obeys),
-			string(s.access), verdict, line, rule, v.Group.Token()})
+			string(s.Access), verdict, line, rule, v.Group.Token()})
 	}
 	return rows
 }
@@ -310,26 +191,26 @@ func (c *crawlersCall) table(all []standing) {
 	for _, s := range all {
 		what := c.accessWord(s)
 		if c.given("path") {
-			what = c.palette.verdict(s.verdict)
+			what = c.palette.verdict(s.Verdict)
 		}
 		fmt.Fprintf(c.std.out, "  %s  %s  %s  %s\n", fill(s.crawler.Name, names), fill(s.crawler.Operator, operators), what, c.why(s))
 	}
 }
 
 func (c *crawlersCall) accessWord(s standing) string {
-	styles := map[access]string{accessAll: green, accessNone: red}
-	return c.palette.paint(cmp.Or(styles[s.access], yellow), fmt.Sprintf("%-9s", s.access.word()))
+	styles := map[access.Access]string{access.All: green, access.None: red}
+	return c.palette.paint(cmp.Or(styles[s.Access], yellow), fmt.Sprintf("%-9s", wordOf(s.Access)))
 }
 
 // why says by which rule and group, and what to know of the crawler besides.
 func (c *crawlersCall) why(s standing) string {
-	text := reasonOf(s.verdict)
-	if s.others > 0 {
-		text += fmt.Sprintf(", and %d more", s.others)
+	text := reasonOf(s.Verdict)
+	if s.Others > 0 {
+		text += fmt.Sprintf(", and %d more", s.Others)
 	}
-	text += inGroup(c.palette, s.verdict)
+	text += inGroup(c.palette, s.Verdict)
 	var said []string
-	if s.crawler.Rival != "" && strings.EqualFold(s.verdict.Group.Token(), s.crawler.Rival) {
+	if s.crawler.Rival != "" && strings.EqualFold(s.Verdict.Group.Token(), s.crawler.Rival) {
 		said = append(said, "the group of a rival")
 	}
 	if r := remark(s.crawler, false); r != "" {
@@ -343,15 +224,15 @@ func (c *crawlersCall) why(s standing) string {
 
 // summary says in a sentence how crawlers for one purpose stand.
 func (c *crawlersCall) summary(title string, all []standing) string {
-	counts := map[access]int{}
+	counts := map[access.Access]int{}
 	disallowed := 0
 	var unnamed []string
 	for _, s := range all {
-		counts[s.access]++
-		if !s.verdict.Allowed {
+		counts[s.Access]++
+		if !s.Verdict.Allowed {
 			disallowed++
 		}
-		if !s.named() {
+		if !s.Named() {
 			unnamed = append(unnamed, s.crawler.Name)
 		}
 	}
@@ -362,7 +243,7 @@ func (c *crawlersCall) summary(title string, all []standing) string {
 		text = shares(len(all), counts, group)
 	}
 	switch n := len(unnamed); {
-	case n == 0 || all[0].noFile:
+	case n == 0 || all[0].NoFile:
 	case n == len(all) && n == 1:
 		text += "; the file does not name it"
 	case n == len(all):
@@ -378,13 +259,13 @@ func (c *crawlersCall) summary(title string, all []standing) string {
 }
 
 // shares says how many of a group have which access.
-func shares(n int, counts map[access]int, group string) string {
+func shares(n int, counts map[access.Access]int, group string) string {
 	text := ""
-	for _, a := range []access{accessNone, accessPart, accessAll, accessUndecided, accessUnknown} {
+	for _, a := range []access.Access{access.None, access.Part, access.All, access.Undecided, access.Unknown} {
 		k := counts[a]
-		words := map[access]string{
-			accessNone: "are shut out", accessPart: "may read a part", accessAll: "may read all",
-			accessUndecided: "are undecided", accessUnknown: "cannot be told, as there is no answer",
+		words := map[access.Access]string{
+			access.None: "are shut out", access.Part: "may read a part", access.All: "may read all",
+			access.Undecided: "are undecided", access.Unknown: "cannot be told, as there is no answer",
 		}[a]
 		if k == 1 {
 			words = strings.Replace(words, "are ", "is ", 1)

@@ -62,13 +62,12 @@ type progress struct{ begun, done, failed atomic.Int64 }
 // report says on standard error how far a run over many sites has come, until stop
 // is called.
 func (p *progress) report(s *screen, name string) (stop func()) {
-	return s.report(func() { p.say(s, name) })
+	return s.report(progressSaid, func() { p.say(s, name) })
 }
 
 // report calls say again and again until stop is called: on a terminal often, for one
-// line that changes, elsewhere now and then.
-func (s *screen) report(say func()) (stop func()) {
-	every := progressSaid
+// line that changes, elsewhere so often as every says.
+func (s *screen) report(every time.Duration, say func()) (stop func()) {
 	if s.terminal {
 		every = progressShown
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/access"
 	"github.com/robotskit/robots/crawlers"
 	"github.com/spf13/cobra"
 )
@@ -176,7 +177,7 @@ type signalsCall struct {
 	together *robots.Callers
 	source   source
 	obeyed   []*robots.Rules // by each
-	prover   *prover
+	prover   *access.Prover
 }
 
 func (c *signalsCall) answerAll(ctx context.Context) (int, error) {
@@ -646,7 +647,7 @@ func (c *signalsCall) may(r *robots.Rules, path *robots.Path) string {
 		}
 		return ""
 	}
-	return map[access]string{accessAll: mayAll, accessPart: mayPart, accessNone: mayNothing}[c.prover.stand(r).access]
+	return map[access.Access]string{access.All: mayAll, access.Part: mayPart, access.None: mayNothing}[c.prover.Stand(r).Access]
 }
 
 // speaks reports whether a file has a line that a crawler's rules may contradict.
@@ -675,7 +676,7 @@ func (c *signalsCall) compileCrawlers() {
 		c.together = crawlers.Callers(c.list)
 	}
 	at := c.moment()
-	c.source, c.prover = s, newProver(proofSteps)
+	c.source, c.prover = s, access.NewProver(access.Steps)
 	c.obeyed = c.together.RulesBy(func(d robots.Dialect) *robots.Rules {
 		return c.compile(s, d, c.maxBytes, at, nil).Rules
 	})

@@ -133,7 +133,7 @@ func (c *verifyCall) answerLogs(ctx context.Context) (int, error) {
 		}
 		l.rules = crawlers.Callers(l.all).Rules(f)
 	}
-	defer c.std.screen.report(l.say)()
+	defer c.std.screen.report(progressSaid, l.say)()
 	done := make(chan error, 1)
 	go func() { done <- l.readAll(ctx) }() // which may wait for standard input
 	var err error

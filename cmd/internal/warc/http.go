@@ -21,9 +21,10 @@ type Response struct {
 // decoded under the headers with which it was sent: chunks are undone, and
 // Content-Encoding is believed, only if the bytes say so too. A body that is shorter
 // than its Content-Length was cut on its way: it ends in io.ErrUnexpectedEOF, unless
-// the record says that the archive cut it. The error is a *Damage.
+// the record says that the archive cut it. Like Block it is good until the next call of
+// Next. The error is a *Damage.
 func (r *Record) Response() (*Response, error) {
-	t := &source{mark: -1}
+	t := &r.reader.answer
 	t.reset(r.Block)
 	line, _ := t.line(maxHeaderBytes)
 	a := &Response{Header: http.Header{}}
@@ -45,7 +46,7 @@ func (r *Record) Response() (*Response, error) {
 	a.Header.Del("Transfer-Encoding")
 	if strings.Contains(strings.ToLower(chunked), "chunked") && isChunk(t.peek(32)) {
 		a.Body = httputil.NewChunkedReader(t)
-		inner := &source{mark: -1}
+		inner := &r.reader.body
 		inner.reset(a.Body)
 		a.Body, t = inner, inner
 	} else if n, err := strconv.ParseInt(a.Header.Get("Content-Length"), 10, 64); err == nil && n > 0 &&

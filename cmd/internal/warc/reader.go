@@ -58,6 +58,8 @@ type Record struct {
 	Length    int64       // of the block, as it says
 
 	Block io.Reader // ends in io.EOF if the record came whole, else in a *Damage
+
+	reader *Reader
 }
 
 // A Reader reads the records of a file, in order.
@@ -69,6 +71,9 @@ type Reader struct {
 	at      int64 // offset of that member
 	block   block
 	damage  func(Damage)
+
+	answer source // of Response, of the record that was read last
+	body   source // of its chunks
 }
 
 // NewReader returns a reader of a file. It calls damage, which may be nil, for
@@ -88,7 +93,12 @@ func NewReader(in io.Reader, damage func(Damage)) *Reader {
 func (r *Reader) Close() { r.members.close() }
 
 // Offset returns how far the file was read.
-func (r *Reader) Offset() int64 { return r.raw.offset() }
+func (r *Reader) Offset() int64 {
+	if r.members.near != nil {
+		return r.raw.offset() - int64(r.members.near.Buffered())
+	}
+	return r.raw.offset()
+}
 
 func (r *Reader) lost(k Kind, at int64, why string) *Damage {
 	d := Damage{k, at, why}
@@ -152,7 +162,7 @@ func (r *Reader) record() *Record {
 		r.seek()
 		return nil
 	}
-	record := &Record{Offset: r.where(), Header: http.Header{}}
+	record := &Record{Offset: r.where(), Header: http.Header{}, reader: r}
 	t.setMark()
 	start := t.offset()
 	line, _ := t.line(maxHeaderBytes)
@@ -220,16 +230,16 @@ func (r *Record) read() string {
 		r.URI = strings.TrimSuffix(bare, ">")
 	}
 	r.Truncated = strings.ToLower(h.Get("Warc-Truncated"))
-	if r.Date, err = parseDate(h.Get("Warc-Date")); err != nil {
+	if r.Date, err = ParseDate(h.Get("Warc-Date")); err != nil {
 		return fmt.Sprintf("WARC-Date %.40q is no time", h.Get("Warc-Date"))
 	}
 	return ""
 }
 
-// parseDate reads a date of a record: RFC 3339 with or without fractions, which
+// ParseDate reads a date as records have them: RFC 3339 with or without fractions, which
 // version 1.1 has, without a zone, which then is UTC, or the 14 digits of old
 // writers. A leap second is the second after it.
-func parseDate(s string) (time.Time, error) {
+func ParseDate(s string) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "20060102150405", "2006-01-02 15:04:05", "2006-01-02"} {
 		at, err := time.Parse(layout, s)
 		if err == nil {
@@ -289,6 +299,7 @@ func (r *Reader) tornMember() bool {
 func (r *Reader) torn(err error) {
 	r.open = false
 	if r.raw.failed() != nil { // of the disk or the network: Next returns it
+		r.members.settle()
 		r.raw.next = len(r.raw.buf)
 		return
 	}

@@ -9,6 +9,7 @@ import (
 const (
 	readSize = 64 << 10
 	keepMost = 4 << 20 // bytes behind a mark that are kept to go back to it
+	keepRead = 4 << 10 // bytes that were read last and are kept, so that they can be given back
 )
 
 // A source reads ahead, and can go back to a mark while no more than keepMost
@@ -47,9 +48,9 @@ func (s *source) fill() bool {
 	if s.err != nil {
 		return false
 	}
-	keep := s.next
+	keep := max(s.next-keepRead, 0)
 	if s.mark >= 0 && s.next-s.mark <= keepMost {
-		keep = s.mark
+		keep = min(keep, s.mark)
 	} else {
 		s.mark = -1
 	}

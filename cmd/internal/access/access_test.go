@@ -1,0 +1,114 @@
+package access
+
+import (
+	"os"
+	"testing"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/internal/campaign"
+)
+
+// TestProver: how much of a site rules leave is proved in every dialect, and left
+// open when the steps end.
+func TestProver(t *testing.T) {
+	for _, c := range []struct {
+		rules string
+		want  Access
+		path  string // of the rule that blocks the shortest URL
+		more  int
+	}{
+		{"", All, "", 0},
+		{"Disallow: /\nAllow: /", All, "/", 0},
+		{"Allow: /a\nAllow: /b", All, "", 0},
+		{"Disallow: /b\nDisallow: /private/", Part, "/b", 1},
+		{"Disallow: /\nAllow: /$", Part, "/", 0},
+		{"Disallow: /", None, "/", 0},
+		{"Disallow: /*", None, "/*", 0},
+		{"Disallow: /\nAllow: /robots.txt$", None, "/", 0},
+	} {
+		for _, d := range robots.Dialects() {
+			r := robots.Parse([]byte("User-agent: *\n"+c.rules)).Rules(d, "MyBot")
+			s := NewProver(Steps).Stand(r)
+			if s.Access != c.want || s.Verdict.Rule.Path() != c.path || s.Others != c.more {
+				t.Errorf("%s %q: got %s by %q and %d more, want %s by %q and %d more", d.Name, c.rules, s.Access, s.Verdict.Rule.Path(), s.Others, c.want, c.path, c.more)
+			}
+			if c.want == Part {
+				if s := NewProver(1).Stand(r); s.Access != Undecided {
+					t.Errorf("%s %q: %s after one step", d.Name, c.rules, s.Access)
+				}
+			}
+		}
+	}
+}
+
+// TestProofsEnd: a file that is made to be slow takes the steps of one table and no
+// more, and says so.
+func TestProofsEnd(t *testing.T) {
+	p := NewProver(1000)
+	undecided := 0
+	for range 20 {
+		body := "User-agent: *\n"
+		for i := range 20 {
+			body += "Disallow: /*" + string(rune('a'+i)) + "*b*c*d\nAllow: /*" + string(rune('a'+i)) + "*x*y\n"
+		}
+		if p.Stand(robots.Parse([]byte(body)).Rules(robots.RFC9309, "MyBot")).Access == Undecided {
+			undecided++
+		}
+	}
+	if p.steps < -1000 || undecided == 0 {
+		t.Errorf("%d steps left, %d undecided", p.steps, undecided)
+	}
+}
+
+// TestProofOnce: groups that say the same are proved once, and the answer still is
+// that of the crawler's own group.
+func TestProofOnce(t *testing.T) {
+	f := robots.Parse([]byte("User-agent: a\nUser-agent: b\nDisallow: /x\n\nUser-agent: c\nDisallow: /x\n\nUser-agent: d\nUser-agent: e\nDisallow:\n"))
+	p := NewProver(Steps)
+	for _, c := range []struct {
+		token  string
+		access Access
+		line   int
+		proofs int
+	}{{"a", Part, 3, 1}, {"b", Part, 3, 1}, {"c", Part, 6, 2}, {"d", All, 0, 3}, {"e", All, 0, 3}, {"f", All, 0, 3}} {
+		s := p.Stand(f.Rules(robots.RFC9309, c.token))
+		if s.Access != c.access || s.Verdict.Rule.Line() != c.line || len(p.known) != c.proofs || s.Named() != (c.token != "f") || s.Named() && s.Verdict.Group.Token() != c.token {
+			t.Errorf("%s: %s by line %d of group %q after %d proofs, want %s by line %d after %d", c.token, s.Access, s.Verdict.Rule.Line(), s.Verdict.Group.Token(), len(p.known), c.access, c.line, c.proofs)
+		}
+	}
+}
+
+// TestAccess: what is found sooner is what is proved.
+func TestAccess(t *testing.T) {
+	files := []string{
+		"Disallow: /\nAllow: /a", "Disallow: /a\nAllow: /a", "Disallow: /robots.txt", "Disallow: /./a", "Disallow: /a..", "Disallow: /.a",
+		"Disallow: /a$", "Disallow: /*", "Allow: /a\nDisallow: /*a", "Disallow: //a", "Disallow: /%41", "Disallow: a", "Disallow:", "Disallow: /A b",
+	}
+	sooner, asked := 0, 0
+	agree := func(f *robots.File) {
+		for _, d := range robots.Dialects() {
+			for _, agent := range []string{"GPTBot", "Googlebot", "x"} {
+				r := f.Rules(d, agent)
+				asked++
+				if hasPart(r) {
+					sooner++
+				}
+				if got, want := NewProver(Steps).Access(r), NewProver(Steps).Stand(r).Access; got != want && want != Undecided {
+					t.Fatalf("%s for %s in\n%s\nfound %s, proved %s", d.Name, agent, f.Bytes(), got, want)
+				}
+			}
+		}
+	}
+	for _, rules := range files {
+		agree(robots.Parse([]byte("User-agent: *\n" + rules)))
+	}
+	if sooner == 0 || sooner == asked {
+		t.Errorf("%d of %d found sooner", sooner, asked)
+	}
+	if os.Getenv("ROBOTS_CORPUS") == "" {
+		return
+	}
+	sooner, asked = 0, 0
+	campaign.Files(t, campaign.Size(1000, 100, 4), func(_ string, body []byte) { agree(robots.Parse(body)) })
+	t.Logf("%d of %d found sooner", sooner, asked)
+}

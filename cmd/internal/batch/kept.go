@@ -1,0 +1,32 @@
+package batch
+
+import (
+	"errors"
+	"time"
+)
+
+// Kept reads a line as something that was kept: the robots.txt of the site of url, and
+// the time in the member at, zero if it has none. All other members are for questions.
+func (q *Question) Kept() (url string, body []byte, at time.Time, err error) {
+	switch {
+	case q.bad != nil:
+		return "", nil, at, q.bad
+	case q.url == nil:
+		return "", nil, at, errors.New("url is missing")
+	case q.robots == nil && q.robotsB64 == nil:
+		return "", nil, at, errors.New("neither robots nor robots_b64 is there: nothing was kept")
+	}
+	url, ok := decodeString(q.url)
+	if !ok {
+		return "", nil, at, errors.New("url is not a string")
+	}
+	if at, err = (&Defaults{}).timeOf(q); err != nil {
+		return "", nil, at, err
+	}
+	var a Answerer
+	a.Defaults = &Defaults{}
+	if _, err = a.fileOf(q, 0); err != nil {
+		return "", nil, at, err
+	}
+	return url, a.body, at, nil
+}

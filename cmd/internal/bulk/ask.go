@@ -1,0 +1,466 @@
+package bulk
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/access"
+	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/fetch"
+)
+
+// AskOptions say what is asked of each capture. All of them are part of the manifest.
+type AskOptions struct {
+	Agents   [][]string `json:"agents"` // tokens of each crawler, the most wanted first; none: one that nobody names
+	Dialects []string   `json:"dialects"`
+	Paths    []string   `json:"paths,omitempty"` // or URLs
+	// Steps bound the proofs of access, for the agents of one file and dialect together;
+	// 0 is access.Steps.
+	Steps int `json:"steps"`
+}
+
+const (
+	verbAsk       = "ask"
+	tableVerdicts = "verdicts"
+)
+
+// AskTask returns the task that asks all captures of a snapshot.
+func (o AskOptions) AskTask(dir, format, snapshot string) (*Task, error) {
+	if len(o.Paths) == 0 {
+		o.Paths = []string{"/"}
+	}
+	options, err := o.canonical()
+	if err != nil {
+		return nil, err
+	}
+	parts, err := openSnapshot(snapshot)
+	if err != nil {
+		return nil, err
+	}
+	t := &Task{Verb: verbAsk, Dir: dir, Format: format, Options: options, Tables: []string{tableVerdicts}}
+	t.Expect.Out, t.Expect.Rate = 0.3, 20e6
+	for i, p := range parts {
+		t.Inputs = append(t.Inputs, p.captures, p.bodies)
+		t.Shards = append(t.Shards, Shard{Number: i, Inputs: []int{2 * i, 2*i + 1}})
+	}
+	return t, t.resolve()
+}
+
+// canonical fills in what is left out, and returns the options as the manifest has them.
+func (o *AskOptions) canonical() (json.RawMessage, error) {
+	if o.Steps == 0 {
+		o.Steps = access.Steps
+	}
+	if len(o.Agents) == 0 {
+		o.Agents = [][]string{{"*"}}
+	}
+	if len(o.Dialects) == 0 {
+		o.Dialects = []string{robots.RFC9309.Name}
+	}
+	seen := map[string]bool{}
+	o.Agents = slices.DeleteFunc(slices.Clone(o.Agents), func(tokens []string) bool {
+		name := strings.Join(tokens, " ")
+		defer func() { seen[name] = true }()
+		return seen[name]
+	})
+	if _, err := newAsker(*o); err != nil {
+		return nil, err
+	}
+	return json.Marshal(o)
+}
+
+func init() {
+	register(verbAsk, func(t *Task) (Do, error) {
+		var o AskOptions
+		if err := json.Unmarshal(t.Options, &o); err != nil {
+			return nil, fmt.Errorf("options of %s: %w", t.Dir, err)
+		}
+		if _, err := newAsker(o); err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context, s Shard, p *Part) (Counts, error) {
+			a, err := newAsker(o)
+			if err != nil {
+				return Counts{}, err
+			}
+			return a.shard(ctx, part{t.Inputs[s.Inputs[0]], t.Inputs[s.Inputs[1]]}, t.Format, p)
+		}, nil
+	})
+}
+
+// An asker asks many crawlers about one file after another. It is for one goroutine.
+type asker struct {
+	AskOptions
+	names    []string // of the agents
+	dialects []robots.Dialect
+	together *robots.Callers // agents in the first dialect, then in the next
+	paths    [][]robots.Path
+	known    map[withoutBody]*answers
+}
+
+// withoutBody is what answers depend on that have no body.
+type withoutBody struct {
+	outcome, cause string
+	status, hops   int32
+}
+
+func (c *Capture) withoutBody() withoutBody { return withoutBody{c.Outcome, c.Cause, c.Status, c.Hops} }
+
+// mostSilent is how many of them are remembered: a site can make up some.
+const mostSilent = 1000
+
+func newAsker(o AskOptions) (*asker, error) {
+	a := &asker{AskOptions: o, known: map[withoutBody]*answers{}}
+	for _, name := range o.Dialects {
+		d, err := ask.Dialect(name)
+		if err != nil {
+			return nil, err
+		}
+		a.dialects = append(a.dialects, d)
+		var paths []robots.Path
+		for _, text := range o.Paths {
+			_, path, err := ask.URL(d, text, false)
+			if err != nil {
+				return nil, fmt.Errorf("--path: %w", err)
+			}
+			paths = append(paths, path)
+		}
+		a.paths = append(a.paths, paths)
+	}
+	var list []robots.Caller
+	for _, tokens := range o.Agents {
+		if err := ask.CheckAgents(tokens, a.dialects...); err != nil {
+			return nil, err
+		}
+		a.names = append(a.names, strings.Join(tokens, " "))
+	}
+	for _, d := range a.dialects {
+		for _, tokens := range o.Agents {
+			list = append(list, robots.Caller{Dialect: d, Tokens: tokens})
+		}
+	}
+	a.together = robots.NewCallers(list...)
+	return a, nil
+}
+
+// answers are what one capture says: to each crawler in each dialect a standing, several
+// of which are one.
+type answers struct {
+	told     []told // of each path, for the first rules, then for the next
+	standing []int  // as of a speaker
+}
+
+// told is what is said of one path.
+type told struct {
+	Verdict, Reason           string
+	Line                      int32
+	Directive, Pattern, Group string
+	Access                    string
+	CrawlDelay                *float64
+}
+
+// bodyRules returns what each crawler obeys by a body.
+func (a *asker) bodyRules(body []byte, truncated bool) []*robots.Rules {
+	if truncated { // where the cut is the record tells the dialect (D-17)
+		r := &fetch.Record{Outcome: fetch.Success, Body: body, Truncated: true}
+		return a.together.RulesBy(func(d robots.Dialect) *robots.Rules { return r.Rules(d, r.Fetched) })
+	}
+	return a.together.Rules(robots.Parse(body))
+}
+
+// captureRules returns what each crawler obeys by a capture without a body, at its time.
+func (a *asker) captureRules(c *Capture) ([]*robots.Rules, error) {
+	r := &fetch.Record{URL: c.URL, Hops: make([]fetch.Hop, c.Hops+1), Status: int(c.Status), Started: c.Fetched, Fetched: c.Fetched}
+	if err := errors.Join(r.Outcome.UnmarshalText([]byte(c.Outcome)), r.Cause.UnmarshalText([]byte(c.Cause))); err != nil {
+		return nil, err
+	}
+	if !r.Outcome.Good() {
+		r = r.After(nil)
+	}
+	return a.together.RulesBy(func(d robots.Dialect) *robots.Rules { return r.Rules(d, r.Fetched) }), nil
+}
+
+// A speaker is what captures say that have the same body, or the same reason to have none:
+// rules of each crawler in each dialect, several of which are one.
+type speaker struct {
+	rules    []*robots.Rules
+	dialect  []int // of each of them
+	access   []access.Access
+	standing []int // which are those of each agent in the first dialect, then of each in the next
+}
+
+// speaker groups rules, and proves what they leave.
+func (a *asker) speaker(all []*robots.Rules) *speaker {
+	s := &speaker{standing: make([]int, len(all))}
+	made := map[*robots.Rules]int{}
+	var prover *access.Prover
+	for i, r := range all {
+		if i%len(a.names) == 0 {
+			prover = access.NewProver(a.Steps) // what a dialect costs changes nothing in the next
+		}
+		at, ok := made[r]
+		if !ok {
+			at = len(s.rules)
+			made[r] = at
+			s.rules, s.dialect = append(s.rules, r), append(s.dialect, i/len(a.names))
+			s.access = append(s.access, prover.Access(r))
+		}
+		s.standing[i] = at
+	}
+	return s
+}
+
+// ask asks a speaker for the paths.
+func (a *asker) ask(s *speaker) *answers {
+	out := &answers{standing: s.standing}
+	for i, r := range s.rules {
+		for _, path := range a.paths[s.dialect[i]] {
+			out.told = append(out.told, tell(r, r.Match(path), s.access[i]))
+		}
+	}
+	return out
+}
+
+// tell puts a verdict into a row. What is not decided is nobody's permission.
+func tell(r *robots.Rules, v robots.Verdict, a access.Access) told {
+	t := told{Reason: v.Reason.String(), Access: string(a), Group: valid(v.Group.Token())}
+	if v.Undecided() {
+		t.Access = string(access.Unknown)
+		return t
+	}
+	t.Verdict = v.Word()
+	if !v.Rule.IsZero() {
+		t.Line, t.Directive, t.Pattern = int32(v.Rule.Line()), v.Rule.Directive(), valid(v.Rule.Path())
+	}
+	if seconds, ok := r.CrawlDelay(); ok {
+		t.CrawlDelay = &seconds
+	}
+	return t
+}
+
+// valid copies a text out of a file. Bytes that are no UTF-8 become U+FFFD, as in a batch.
+func valid(s string) string {
+	if utf8.ValidString(s) {
+		return strings.Clone(s)
+	}
+	return string([]rune(s))
+}
+
+// without returns what a capture says that has no body.
+func (a *asker) without(c *Capture) (*answers, error) {
+	key := c.withoutBody()
+	if known := a.known[key]; known != nil {
+		return known, nil
+	}
+	var known *answers
+	if c.Answered() {
+		rules, err := a.captureRules(c)
+		if err != nil {
+			return nil, err
+		}
+		known = a.ask(a.speaker(rules))
+	} else {
+		known = a.nothing()
+	}
+	if len(a.known) == mostSilent {
+		clear(a.known)
+	}
+	a.known[key] = known
+	return known, nil
+}
+
+// nothing is what is said where no answer is held: it is neither allowed nor disallowed.
+func (a *asker) nothing() *answers {
+	known := &answers{standing: make([]int, len(a.dialects)*len(a.names))}
+	for range a.Paths {
+		known.told = append(known.told, told{Access: string(access.Unknown)})
+	}
+	return known
+}
+
+// shard makes the rows of a part of a snapshot: bodies are asked in their order, each once,
+// and what they say is put into the order of the captures.
+func (a *asker) shard(ctx context.Context, in part, format string, p *Part) (Counts, error) {
+	counts := Counts{Bytes: in.captures.Size + in.bodies.Size}
+	said := newSorter(p.Scratch())
+	defer said.close()
+	rows := uint64(0)
+	if err := in.eachBody(ctx, p.Scratch(), "", func(c *Capture) (number []byte, _ error) {
+		if c.Outcome == fetch.Success.String() {
+			number = binary.BigEndian.AppendUint64(nil, rows)
+		}
+		rows++
+		return number, nil
+	}, func(body []byte, truncated bool) ([]byte, error) {
+		counts.Bodies++
+		return a.ask(a.speaker(a.bodyRules(body, truncated))).encode(nil), nil
+	}, said.add); err != nil {
+		return counts, err
+	}
+	out, err := p.Create(tableVerdicts)
+	if err != nil {
+		return counts, err
+	}
+	w, err := writeTable[Verdict](out, format, "surt", "origin", "fetched")
+	if err != nil {
+		return counts, err
+	}
+	next, stop := iter.Pull2(readTable[Capture](filepath.FromSlash(in.captures.Name)))
+	defer stop()
+	number := uint64(0)
+	until := func(end uint64, of *answers) error { // all captures before one, and that one if there is an answer
+		for ; number < end || of != nil && number == end; number++ {
+			c, err, more := next()
+			if !more {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			it := of
+			if number < end {
+				if it, err = a.without(&c); err != nil {
+					return fmt.Errorf("%s row %d: %w", in.captures.Name, number, err)
+				}
+			}
+			counts.Captures++
+			n, err := a.write(w, &c, it)
+			if err != nil {
+				return err
+			}
+			counts.Rows += n
+		}
+		return ctx.Err()
+	}
+	var last []byte
+	var held *answers
+	err = said.each(func(key, text []byte) error {
+		if held == nil || !bytes.Equal(text, last) { // neighbours share files
+			last = append(last[:0], text...)
+			held = decodeAnswers(last)
+		}
+		return until(binary.BigEndian.Uint64(key), held)
+	})
+	if err == nil {
+		err = until(math.MaxUint64, nil)
+	}
+	if err != nil {
+		return counts, err
+	}
+	return counts, w.Close()
+}
+
+// write writes the rows of a capture.
+func (a *asker) write(w *table[Verdict], c *Capture, of *answers) (n int64, err error) {
+	rows := make([]Verdict, 0, 64)
+	base := Verdict{SURT: c.SURT, Origin: c.Origin, Fetched: c.Fetched.UTC(), Outcome: c.Outcome, Engine: Engine(), Input: c.Input, Offset: c.Offset}
+	for agent, name := range a.names {
+		for d := range a.dialects {
+			at := of.standing[d*len(a.names)+agent] * len(a.Paths)
+			for i, path := range a.Paths {
+				t := &of.told[at+i]
+				row := base
+				row.Agent, row.Dialect, row.Path = name, a.dialects[d].Name, path
+				row.Verdict, row.Reason, row.Line, row.Directive, row.Pattern = t.Verdict, t.Reason, t.Line, t.Directive, t.Pattern
+				row.Group, row.Access, row.CrawlDelay = t.Group, t.Access, t.CrawlDelay
+				if rows = append(rows, row); len(rows) == cap(rows) {
+					n += int64(len(rows))
+					if err := w.Write(rows); err != nil {
+						return n, err
+					}
+					rows = rows[:0]
+				}
+			}
+		}
+	}
+	n += int64(len(rows))
+	return n, w.Write(rows)
+}
+
+// encode appends the answers as bytes, for a sorter.
+func (s *answers) encode(b []byte) []byte {
+	text := func(s string) { b = append(binary.AppendUvarint(b, uint64(len(s))), s...) }
+	b = binary.AppendUvarint(b, uint64(len(s.told)))
+	for i := range s.told {
+		t := &s.told[i]
+		b = binary.AppendUvarint(b, uint64(t.Line))
+		for _, s := range []string{t.Verdict, t.Reason, t.Directive, t.Pattern, t.Group, t.Access} {
+			text(s)
+		}
+		if t.CrawlDelay == nil {
+			b = append(b, 0)
+		} else {
+			b = binary.LittleEndian.AppendUint64(append(b, 1), math.Float64bits(*t.CrawlDelay))
+		}
+	}
+	b = binary.AppendUvarint(b, uint64(len(s.standing)))
+	for _, at := range s.standing {
+		b = binary.AppendUvarint(b, uint64(at))
+	}
+	return b
+}
+
+// decodeAnswers undoes encode.
+func decodeAnswers(b []byte) *answers {
+	number := func() int {
+		n, size := binary.Uvarint(b)
+		b = b[size:]
+		return int(n)
+	}
+	text := func() string {
+		n := number()
+		s := string(b[:n])
+		b = b[n:]
+		return s
+	}
+	s := &answers{told: make([]told, number())}
+	for i := range s.told {
+		t := &s.told[i]
+		t.Line = int32(number())
+		for _, field := range []*string{&t.Verdict, &t.Reason, &t.Directive, &t.Pattern, &t.Group, &t.Access} {
+			*field = text()
+		}
+		known := b[0] == 1
+		if b = b[1:]; known {
+			delay := math.Float64frombits(binary.LittleEndian.Uint64(b))
+			t.CrawlDelay, b = &delay, b[8:]
+		}
+	}
+	s.standing = make([]int, number())
+	for i := range s.standing {
+		s.standing[i] = number()
+	}
+	return s
+}
+
+// ReadAgents reads a list of crawlers, one a line: its tokens, the most wanted first, with
+// blanks or commas between. What follows a # is a comment.
+func ReadAgents(in io.Reader) ([][]string, error) {
+	text, err := io.ReadAll(in)
+	if err != nil {
+		return nil, err
+	}
+	var list [][]string
+	for line := range strings.Lines(string(text)) {
+		line, _, _ = strings.Cut(line, "#")
+		if tokens := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(", \t\r\n\ufeff", r) }); len(tokens) > 0 {
+			list = append(list, tokens)
+		}
+	}
+	if len(list) == 0 {
+		return nil, errors.New("it names no crawler: write one a line")
+	}
+	return list, nil
+}

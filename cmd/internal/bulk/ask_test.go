@@ -1,0 +1,305 @@
+package bulk
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/batch"
+	"github.com/robotskit/robots/crawlers"
+	"github.com/robotskit/robots/internal/campaign"
+)
+
+// A kept is an answer that the tests put into an archive.
+type kept struct {
+	url    string
+	at     time.Time
+	status string // and header, "200 OK" if it is empty
+	body   string
+}
+
+// writeArchive writes a WARC, a gzip member per record.
+func writeArchive(t testing.TB, path string, all iter.Seq[kept]) {
+	t.Helper()
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	for k := range all {
+		block := fmt.Sprintf("HTTP/1.1 %s\r\nContent-Type: text/plain\r\n\r\n%s", cmp.Or(k.status, "200 OK"), k.body)
+		z.Reset(&out)
+		fmt.Fprintf(z, "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: %s\r\nWARC-Date: %s\r\nContent-Type: application/http; msgtype=response\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n",
+			k.url, k.at.Format(time.RFC3339), len(block), block)
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(path, out.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// snapshotOf packs archives.
+func snapshotOf(t testing.TB, archives ...[]kept) string {
+	t.Helper()
+	dir := t.TempDir()
+	var names []string
+	for i, a := range archives {
+		names = append(names, filepath.Join(dir, fmt.Sprintf("%03d.warc.gz", i)))
+		writeArchive(t, names[i], slices.Values(a))
+	}
+	return packedOf(t, names...)
+}
+
+func packedOf(t testing.TB, names ...string) string {
+	t.Helper()
+	o := PackOptions{}
+	inputs, err := o.Inputs(t.Context(), names, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	snapshot := filepath.Join(t.TempDir(), "snap")
+	task, err := o.PackTask(snapshot, Parquet, inputs)
+	if err == nil {
+		err = because(snapshot, Pack(t.Context(), task, RunOptions{Tries: 1}))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return snapshot
+}
+
+// because adds to an error what failed.
+func because(dir string, err error) error {
+	files, _ := filepath.Glob(filepath.Join(dir, "errors", "*")) // none if it is another error
+	for _, f := range files {
+		text, _ := os.ReadFile(f)
+		err = fmt.Errorf("%w\n%s", err, text)
+	}
+	return err
+}
+
+// rowsOf runs a task and returns the rows of its last table.
+func rowsOf[T any](t testing.TB, task *Task, err error) []T {
+	t.Helper()
+	if err == nil {
+		err = because(task.Dir, Run(context.Background(), task, RunOptions{Workers: 2, Tries: 1}))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []T
+	for _, s := range task.Shards {
+		for row, err := range readTable[T](task.path(task.Tables[len(task.Tables)-1], task.Name(s))) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, row)
+		}
+	}
+	return all
+}
+
+// TestAskTruth: what real files in an archive say is what a batch says of them, row for row.
+func TestAskTruth(t *testing.T) {
+	agents := [][]string{{"GPTBot"}, {"Googlebot-Image", "Googlebot"}, {"nobody-knows-me"}}
+	dialects := []string{"rfc9309", "google", "yandex"}
+	paths := []string{"/", "/wp-admin/x.php?a=b"}
+	part := campaign.Size(1000, 28, 1)
+	at := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
+	bodies := map[string][]byte{} // by URL
+	var archives [3][]kept
+	campaign.Files(t, part, func(_ string, body []byte) {
+		url := fmt.Sprintf("https://site-%d.example/robots.txt", len(bodies))
+		archives[len(bodies)%3] = append(archives[len(bodies)%3], kept{url: url, at: at, body: string(body)})
+		bodies[url] = body
+	})
+	snapshot := snapshotOf(t, archives[:]...)
+	task, err := AskOptions{Agents: agents, Dialects: dialects, Paths: paths}.AskTask(filepath.Join(t.TempDir(), "out"), Parquet, snapshot)
+	rows := rowsOf[Verdict](t, task, err)
+	if want := len(bodies) * len(agents) * len(dialects) * len(paths); len(rows) != want {
+		t.Fatalf("%d rows, want %d", len(rows), want)
+	}
+	judge := batch.NewAnswerer(&batch.Defaults{Dialect: robots.RFC9309, MaxBytes: -1})
+	i, long := 0, 0
+	for len(rows[i:]) > 0 {
+		body := bodies[rows[i].Origin+"/robots.txt"]
+		for _, agent := range agents {
+			for _, dialect := range dialects {
+				for _, path := range paths {
+					got := rows[i]
+					i++
+					if len(body) > 512_000 { // cut by the archive as by a fetch
+						long++
+						continue
+					}
+					line, _ := json.Marshal(map[string]any{"robots_b64": base64.StdEncoding.EncodeToString(body), "agent": agent, "dialect": dialect, "url": path})
+					q := batch.Read(line)
+					var want struct {
+						Verdict, Reason string
+						Rule            *struct {
+							Line               int32
+							Directive, Pattern string
+						}
+						Group      *struct{ Token string }
+						CrawlDelay *float64 `json:"crawl_delay"`
+					}
+					answer := judge.Append(nil, &q)
+					if err := json.Unmarshal(answer, &want); err != nil {
+						t.Fatal(err)
+					}
+					row := got
+					row.Verdict, row.Reason, row.Agent, row.Dialect, row.Path = want.Verdict, want.Reason, strings.Join(agent, " "), dialect, path
+					row.Line, row.Directive, row.Pattern, row.Group, row.CrawlDelay = 0, "", "", "", want.CrawlDelay
+					if want.Rule != nil {
+						row.Line, row.Directive, row.Pattern = want.Rule.Line, want.Rule.Directive, want.Rule.Pattern
+					}
+					if want.Group != nil {
+						row.Group = want.Group.Token
+					}
+					if !reflect.DeepEqual(got, row) {
+						t.Fatalf("%+v\nof a batch: %s", got, answer)
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d rows of %d files as check --batch has them, %d of files over the limit left out", i-long, len(bodies), long)
+}
+
+// TestAskOutcomes: what is said where a site has answered something else than a file, and
+// nothing is ever allowed for the want of an answer.
+func TestAskOutcomes(t *testing.T) {
+	at := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
+	snapshot := snapshotOf(t, []kept{
+		{url: "https://a.example/robots.txt", at: at, body: "User-agent: GPTBot\nUser-agent: Caf\xe9\nDisallow: /\nCrawl-delay: 0\n"},
+		{url: "https://b.example/robots.txt", at: at, status: "404 Not Found"},
+		{url: "https://c.example/robots.txt", at: at, status: "503 Busy"},
+		{url: "https://d.example/robots.txt", at: at, status: "301 Moved\r\nLocation: https://nowhere.example/robots.txt"},
+		{url: "https://e.example/robots.txt", at: at, status: "429 Slow down"},
+		{url: "https://f.example/robots.txt", at: at, body: "User-agent: *\nDisallow: /\xff\xfe$\nAllow: /\n"},
+	})
+	o := AskOptions{Agents: [][]string{{"GPTBot"}, {"x"}, {"GPTBot"}}, Dialects: []string{"rfc9309", "google-legacy"}}
+	task, err := o.AskTask(filepath.Join(t.TempDir(), "out"), JSONL, snapshot)
+	got := ""
+	for _, r := range rowsOf[Verdict](t, task, err) {
+		delay := "null"
+		if r.CrawlDelay != nil {
+			delay = fmt.Sprint(*r.CrawlDelay)
+		}
+		got += fmt.Sprintln(r.SURT, r.Agent, r.Dialect, r.Path, r.Outcome, cmp.Or(r.Verdict, "null"), cmp.Or(r.Reason, "null"), r.Line, r.Directive, r.Pattern, r.Group, r.Access, delay)
+	}
+	want := `example,a GPTBot rfc9309 / success disallow rule 3 disallow / gptbot none 0
+example,a GPTBot google-legacy / success disallow rule 3 disallow / gptbot none 0
+example,a x rfc9309 / success allow no-group 0    all null
+example,a x google-legacy / success allow no-group 0    all null
+example,b GPTBot rfc9309 / unavailable allow unavailable 0    all null
+example,b GPTBot google-legacy / unavailable allow unavailable 0    all null
+example,b x rfc9309 / unavailable allow unavailable 0    all null
+example,b x google-legacy / unavailable allow unavailable 0    all null
+example,c GPTBot rfc9309 / unreachable null unreachable 0    unknown null
+example,c GPTBot google-legacy / unreachable null unreachable 0    unknown null
+example,c x rfc9309 / unreachable null unreachable 0    unknown null
+example,c x google-legacy / unreachable null unreachable 0    unknown null
+example,d GPTBot rfc9309 / redirect-unresolved null null 0    unknown null
+example,d GPTBot google-legacy / redirect-unresolved null null 0    unknown null
+example,d x rfc9309 / redirect-unresolved null null 0    unknown null
+example,d x google-legacy / redirect-unresolved null null 0    unknown null
+example,e GPTBot rfc9309 / unreachable null unreachable 0    unknown null
+example,e GPTBot google-legacy / unreachable allow unavailable 0    all null
+example,e x rfc9309 / unreachable null unreachable 0    unknown null
+example,e x google-legacy / unreachable allow unavailable 0    all null
+example,f GPTBot rfc9309 / success allow rule 3 allow / * part null
+example,f GPTBot google-legacy / success allow rule 3 allow / * part null
+example,f x rfc9309 / success allow rule 3 allow / * part null
+example,f x google-legacy / success allow rule 3 allow / * part null
+`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestAskSame: the same bytes whatever the number of workers and however often a shard is
+// done; and what is no snapshot is refused in a sentence.
+func TestAskSame(t *testing.T) {
+	at := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
+	archives := make([][]kept, 4)
+	for i := range 400 { // sites that share files, and some that do not
+		body := fmt.Sprintf("User-agent: *\nDisallow: /%d\n", i%7)
+		archives[i%4] = append(archives[i%4], kept{url: fmt.Sprintf("https://site-%d.example/robots.txt", i*7919%1000), at: at, body: body})
+	}
+	snapshot := snapshotOf(t, archives...)
+	for _, format := range Formats {
+		var sums [2]string
+		for run := range sums {
+			task, err := AskOptions{Agents: [][]string{{"a"}, {"b"}}}.AskTask(filepath.Join(t.TempDir(), "out"), format, snapshot)
+			if err == nil {
+				err = Run(t.Context(), task, RunOptions{Workers: 1 + 2*run})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range task.Shards {
+				text, err := os.ReadFile(task.path(tableVerdicts, task.Name(s)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				sums[run] += fmt.Sprintln(task.Name(s), len(text)) + string(text)
+			}
+		}
+		if sums[0] != sums[1] {
+			t.Errorf("%s: two runs differ", format)
+		}
+	}
+	if _, err := (AskOptions{}).AskTask("out", Parquet, t.TempDir()); err == nil || !strings.Contains(err.Error(), "no snapshot") {
+		t.Errorf("an empty folder: %v", err)
+	}
+	if _, err := (AskOptions{Dialects: []string{"goggle"}}).AskTask("out", Parquet, snapshot); err == nil {
+		t.Error("an unknown dialect is asked")
+	}
+	got, err := ReadAgents(strings.NewReader("\ufeffGPTBot\n# no crawler\n\nGooglebot-Image, Googlebot  # two names\r\n"))
+	if want := [][]string{{"GPTBot"}, {"Googlebot-Image", "Googlebot"}}; err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("agents %q, %v", got, err)
+	}
+	if _, err := ReadAgents(strings.NewReader("# nobody\n")); err == nil {
+		t.Error("a list of nobody is one")
+	}
+}
+
+// BenchmarkAsk asks real files for one crawler and for a hundred.
+func BenchmarkAsk(b *testing.B) {
+	all := make([]kept, 0, 1000)
+	campaign.Files(b, 14, func(_ string, body []byte) {
+		all = append(all, kept{url: fmt.Sprintf("https://site-%d.example/robots.txt", len(all)), at: time.Unix(1.7e9, 0).UTC(), body: string(body)})
+	})
+	snapshot := snapshotOf(b, all)
+	for _, n := range []int{1, 100} {
+		b.Run(fmt.Sprintf("agents=%d", n), func(b *testing.B) {
+			var o AskOptions
+			for _, c := range crawlers.All()[:n] {
+				o.Agents = append(o.Agents, c.Tokens)
+			}
+			for b.Loop() {
+				task, err := o.AskTask(b.TempDir(), Parquet, snapshot)
+				if err == nil {
+					err = Run(b.Context(), task, RunOptions{})
+				}
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/float64(len(all)), "µs/capture")
+		})
+	}
+}

@@ -1,0 +1,367 @@
+package bulk
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// work is the verb of the tests: each shard writes some rows to two tables.
+type work struct {
+	Shards int
+	Rows   int           // of a shard
+	Hashes int           // of a shard, which take a core's time
+	Wait   time.Duration // that a shard takes besides
+	Kills  []int         // shards that end their process
+	Fails  []int         // shards that fail
+	Panics []int
+}
+
+func init() {
+	register("test", func(t *Task) (Do, error) {
+		var w work
+		if err := json.Unmarshal(t.Options, &w); err != nil {
+			return nil, err
+		}
+		return w.do, nil
+	})
+}
+
+func (w work) do(ctx context.Context, s Shard, p *Part) (Counts, error) {
+	bodies, err := p.Create("bodies")
+	if err != nil || w.Rows == 0 { // of one table
+		return Counts{}, err
+	}
+	captures, err := p.Create("captures")
+	if err != nil {
+		return Counts{}, err
+	}
+	var sum [sha256.Size]byte
+	for range w.Hashes {
+		sum = sha256.Sum256(sum[:])
+	}
+	for i := range w.Rows {
+		sum := sha256.Sum256(fmt.Appendf(sum[:], "%d %d", s.Number, i))
+		fmt.Fprintf(captures, "%d %d\n", s.Number, i)
+		fmt.Fprintf(bodies, "%x\n", sum)
+		if i != w.Rows/2 {
+			continue
+		}
+		switch {
+		case slices.Contains(w.Kills, s.Number):
+			os.Exit(exitKilled)
+		case slices.Contains(w.Fails, s.Number):
+			return Counts{}, fmt.Errorf("row %d is broken", i)
+		case slices.Contains(w.Panics, s.Number):
+			panic("no such row")
+		}
+		select {
+		case <-ctx.Done():
+			return Counts{}, ctx.Err()
+		case <-time.After(w.Wait):
+		}
+	}
+	return Counts{Rows: int64(w.Rows)}, nil
+}
+
+func (w work) task(t testing.TB, dir string) *Task {
+	t.Helper()
+	options, err := json.Marshal(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := &Task{Verb: "test", Dir: dir, Tables: []string{"bodies", "captures"}, Format: "txt", Options: options}
+	for i := range w.Shards {
+		task.Inputs = append(task.Inputs, Input{Name: fmt.Sprintf("input-%d", i), Size: 1000})
+		task.Shards = append(task.Shards, Shard{Number: i, Inputs: []int{i}})
+	}
+	return task
+}
+
+// The statuses of a process of the tests.
+const (
+	exitLost        = 1
+	exitStopped     = 2
+	exitKilled      = 3
+	exitInterrupted = 130
+)
+
+// A process is what a test binary is that was started as a worker: its folder, and how
+// it is to work.
+type process struct {
+	Dir     string
+	Member  bool // of a queue that another leads
+	Listen  string
+	URL     string
+	Lease   time.Duration
+	Tries   int
+	Workers int
+}
+
+const processVariable = "ROBOTS_BULK_PROCESS"
+
+func TestMain(m *testing.M) {
+	if text := os.Getenv(processVariable); text != "" {
+		var p process
+		if err := json.Unmarshal([]byte(text), &p); err != nil {
+			panic(err)
+		}
+		os.Exit(p.run())
+	}
+	os.Exit(m.Run())
+}
+
+func (p process) run() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	o := RunOptions{Workers: p.Workers, Lease: p.Lease, Tries: p.Tries, Queue: Queue{Listen: p.Listen, URL: p.URL}}
+	var err error
+	if p.Member {
+		err = Work(ctx, p.Dir, o)
+	} else {
+		var t *Task
+		if t, err = Open(p.Dir); err == nil {
+			err = Run(ctx, t, o)
+		}
+	}
+	if lost, ok := errors.AsType[*FailedError](err); ok {
+		fmt.Fprintln(os.Stderr, lost)
+		return exitLost
+	}
+	switch {
+	case err == nil:
+		return 0
+	case ctx.Err() != nil:
+		return exitInterrupted
+	}
+	fmt.Fprintln(os.Stderr, err)
+	return exitStopped
+}
+
+// A child is a process of a test.
+type child struct {
+	*exec.Cmd
+	ended chan int // its status, -1 if it was killed
+}
+
+func (p process) start(t testing.TB) *child {
+	t.Helper()
+	text, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &child{exec.Command(program), make(chan int, 1)}
+	c.Env = append(os.Environ(), processVariable+"="+string(text))
+	said, err := c.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		lines := bufio.NewScanner(said)
+		for lines.Scan() {
+			t.Logf("%d: %s", c.Process.Pid, lines.Text())
+		}
+		_ = c.Wait() // the status says it
+		c.ended <- c.ProcessState.ExitCode()
+	}()
+	return c
+}
+
+// end waits for a process.
+func (c *child) end(t testing.TB) int {
+	t.Helper()
+	select {
+	case status := <-c.ended:
+		return status
+	case <-time.After(time.Minute):
+		_ = c.Process.Signal(syscall.SIGQUIT)
+		t.Fatalf("%d does not end", c.Process.Pid)
+		return -1
+	}
+}
+
+// checksum is of all files of the tables of a folder, with their names; t fails if a
+// shard is missing or there is anything else.
+func checksum(t testing.TB, task *Task) string {
+	t.Helper()
+	h := sha256.New()
+	for _, table := range task.Tables {
+		entries, err := os.ReadDir(filepath.Join(task.Dir, table))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(entries) != len(task.Shards) {
+			t.Errorf("table %s has %d parts, want %d", table, len(entries), len(task.Shards))
+		}
+		for _, e := range entries {
+			f, err := os.Open(filepath.Join(task.Dir, table, e.Name()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintln(h, table, e.Name())
+			if _, err := io.Copy(h, f); err != nil {
+				t.Fatal(err)
+			}
+			f.Close()
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// clean looks at a folder as robots bulk status does, and fails if then anything but
+// the manifest, parts and errors is there.
+func clean(t testing.TB, task *Task) *Status {
+	t.Helper()
+	s, err := Look(task.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Strange) > 0 || s.Working > 0 {
+		t.Errorf("%s: %d working, strange %q", task.Dir, s.Working, s.Strange)
+	}
+	err = filepath.WalkDir(task.Dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || path == task.Dir {
+			return err
+		}
+		name, _ := filepath.Rel(task.Dir, path)
+		top, _, _ := strings.Cut(filepath.ToSlash(name), "/")
+		if name != manifestFile && !slices.Contains(append(task.Tables, errorsDir), top) {
+			t.Errorf("left over: %s", name)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// undisturbed returns the checksum of a run in one process.
+func undisturbed(t testing.TB, w work) string {
+	t.Helper()
+	w.Kills, w.Fails, w.Panics = nil, nil, nil
+	task := w.task(t, t.TempDir())
+	if err := Run(t.Context(), task, RunOptions{Workers: 8}); err != nil {
+		t.Fatal(err)
+	}
+	if s := clean(t, task); s.Done != w.Shards {
+		t.Errorf("%d of %d shards done", s.Done, w.Shards)
+	}
+	return checksum(t, task)
+}
+
+// TestSlices: slices of an array of jobs, a queue and one process give the same bytes.
+func TestSlices(t *testing.T) {
+	w := work{Shards: 23, Rows: 10}
+	want := undisturbed(t, w)
+	slices := w.task(t, t.TempDir())
+	for i := range 3 {
+		again := w.task(t, slices.Dir)
+		if err := Run(t.Context(), again, RunOptions{Workers: 2, Slice: Slice{i, 3}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := checksum(t, slices); got != want {
+		t.Error("slices give other bytes")
+	}
+	clean(t, slices)
+
+	queue := w.task(t, t.TempDir())
+	var said []string
+	o := RunOptions{Workers: 2, Queue: Queue{Listen: "127.0.0.1:0", Token: "secret"}, Progress: &Progress{Notes: func(line string) { said = append(said, line) }}}
+	if err := Run(t.Context(), queue, o); err != nil {
+		t.Fatal(err)
+	}
+	if got := checksum(t, queue); got != want {
+		t.Error("a queue gives other bytes")
+	}
+	clean(t, queue)
+	if rows := o.Progress.Counts().Rows; rows != 230 {
+		t.Errorf("a queue counts %d rows, want 230", rows)
+	}
+	t.Logf("%q, %q", said, o.Progress.Line())
+}
+
+// TestInterrupt: a run that is asked to stop leaves whole parts and no try, and goes on.
+func TestInterrupt(t *testing.T) {
+	w := work{Shards: 12, Rows: 10, Wait: 5 * time.Millisecond}
+	want := undisturbed(t, w)
+	for _, queue := range []Queue{{}, {Listen: "127.0.0.1:0"}} {
+		dir := t.TempDir()
+		for stops := 0; ; stops++ {
+			task := w.task(t, dir)
+			if err := task.resolve(); err != nil {
+				t.Fatal(err)
+			}
+			ctx, stop := context.WithCancel(t.Context())
+			do, begun := task.Do, 0
+			task.Do = func(ctx context.Context, s Shard, p *Part) (Counts, error) {
+				if begun++; begun == 3 && stops < 8 { // more often than tries
+					stop()
+				}
+				return do(ctx, s, p)
+			}
+			err := Run(ctx, task, RunOptions{Queue: queue, Lease: time.Second})
+			if err == nil {
+				if stops == 0 {
+					t.Error("nothing was interrupted")
+				}
+				if got := checksum(t, task); got != want {
+					t.Error("an interrupted run gives other bytes")
+				}
+				clean(t, task)
+				break
+			}
+			if !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
+			for _, s := range task.Shards {
+				n, err := readTries(task.triesFile(task.Name(s)))
+				if err != nil || n.Count != 0 || n.Dark != 0 {
+					t.Errorf("shard %d: %+v, %v", s.Number, n, err)
+				}
+			}
+		}
+	}
+}
+
+// TestOther: a folder of another task is refused and names what is other.
+func TestOther(t *testing.T) {
+	w := work{Shards: 2, Rows: 1}
+	dir := t.TempDir()
+	if err := Run(t.Context(), w.task(t, dir), RunOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.Rows = 2
+	other, ok := errors.AsType[*OtherTaskError](Run(t.Context(), w.task(t, dir), RunOptions{}))
+	if !ok || other.Differs != "options" {
+		t.Errorf("got %+v, want other options", other)
+	}
+	w.Shards = 3
+	w.Rows = 1
+	if a, b := (work{Shards: 2}).task(t, dir), (work{Shards: 3}).task(t, dir); a.Name(a.Shards[0]) == b.Name(b.Shards[0]) {
+		t.Error("parts of other inputs have the same name")
+	}
+}

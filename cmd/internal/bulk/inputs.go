@@ -1,0 +1,731 @@
+package bulk
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/batch"
+	"github.com/robotskit/robots/cmd/internal/warc"
+	"github.com/robotskit/robots/fetch"
+)
+
+// This file says what may be packed, and what is in it. Of what form a file is its
+// content says, as .zip is also the end of hosts; of JSON Lines in a folder the name does,
+// as sites answer with JSON, too.
+
+// A form is what a file holds.
+type form string
+
+const (
+	formWARC  form = "warc"  // however it is compressed
+	formTar   form = "tar"   // of files, also compressed
+	formZip   form = "zip"   // of files
+	formLines form = "lines" // JSON Lines of docs/batch.md, also compressed
+	formFile  form = "file"  // one robots.txt
+)
+
+const sniffed = 4 << 10 // bytes that say what a file is
+
+// formOf says what a file holds by its first bytes.
+func formOf(head []byte) form {
+	text := head
+	switch {
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
+		return formZip
+	case len(head) >= 4 && head[0]&0xF0 == 0x50 && bytes.Equal(head[1:4], []byte{0x2A, 0x4D, 0x18}): // a dictionary, which only a WARC begins with
+		return formWARC
+	case isPacked(head):
+		in, _, err := unpack(bytes.NewReader(head))
+		if err != nil {
+			return formFile
+		}
+		text = make([]byte, sniffed)
+		n, _ := io.ReadFull(in, text) // as much as there is
+		text = text[:n]
+	}
+	switch {
+	case bytes.HasPrefix(text, []byte("WARC/")):
+		return formWARC
+	case len(text) > 262 && string(text[257:262]) == "ustar":
+		return formTar
+	case len(bytes.TrimLeft(text, " \t\r\n")) > 0 && bytes.TrimLeft(text, " \t\r\n")[0] == '{':
+		return formLines
+	}
+	return formFile
+}
+
+func isPacked(head []byte) bool {
+	return bytes.HasPrefix(head, []byte{0x1F, 0x8B, 0x08}) || bytes.HasPrefix(head, []byte{0x28, 0xB5, 0x2F, 0xFD})
+}
+
+// unpack undoes gzip or zstd, if that is what comes.
+func unpack(in io.Reader) (io.Reader, func(), error) {
+	b := bufio.NewReaderSize(in, 64<<10)
+	head, _ := b.Peek(4) // its error comes again
+	switch {
+	case bytes.HasPrefix(head, []byte{0x1F, 0x8B}):
+		z, err := gzip.NewReader(b)
+		return z, func() {}, err
+	case bytes.HasPrefix(head, []byte{0x28, 0xB5, 0x2F, 0xFD}):
+		z, err := zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(64<<20))
+		if err != nil {
+			return nil, nil, err
+		}
+		return z, z.Close, nil
+	}
+	return b, func() {}, nil
+}
+
+// isLines reports whether the name of a file says that it holds JSON Lines.
+func isLines(name string) bool {
+	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
+	return strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".ndjson")
+}
+
+func isURL(name string) bool {
+	return strings.HasPrefix(name, "https://") || strings.HasPrefix(name, "http://")
+}
+
+// Inputs lists what is to be packed: files, URLs, and of folders each archive in them, and
+// the folder itself if it holds robots.txt files, which has a slash at its end then. They
+// are sorted and each is named once, so that the order of arguments changes nothing. Known
+// are the inputs of an earlier run, of which URLs are not asked again.
+func (o *PackOptions) Inputs(ctx context.Context, names []string, known []Input) ([]Input, error) {
+	o.defaults()
+	held := map[string]Input{}
+	for _, in := range known {
+		held[in.Name] = in
+	}
+	found := map[string]Input{}
+	var urls []string
+	for _, name := range names {
+		if isURL(name) {
+			urls = append(urls, name)
+			continue
+		}
+		if err := localInputs(name, found); err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(urls)
+	urls = slices.Compact(urls)
+	list := make([]Input, len(urls))
+	failed := make([]error, len(urls))
+	client, err := o.client()
+	if err != nil {
+		return nil, err
+	}
+	var group sync.WaitGroup
+	room := make(chan struct{}, 16)
+	for i, name := range urls {
+		if in, ok := held[name]; ok {
+			list[i] = in
+			continue
+		}
+		room <- struct{}{}
+		group.Go(func() {
+			list[i], failed[i] = client.head(ctx, name)
+			<-room
+		})
+	}
+	group.Wait()
+	for _, in := range found {
+		list = append(list, in)
+	}
+	slices.SortFunc(list, func(a, b Input) int { return strings.Compare(a.Name, b.Name) })
+	return list, errors.Join(failed...)
+}
+
+// localInputs adds a file, or what is in a folder.
+func localInputs(name string, found map[string]Input) error {
+	name = filepath.Clean(name)
+	info, err := os.Stat(name)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		in, _, err := describe(name, false)
+		found[in.Name] = in
+		return err
+	}
+	loose := map[string][]Input{}
+	err = filepath.WalkDir(name, func(file string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case file != name && strings.HasPrefix(entry.Name(), "."):
+			if entry.IsDir() {
+				return filepath.SkipDir
+			}
+			return nil
+		case entry.IsDir():
+			return nil
+		}
+		in, is, err := describe(file, true)
+		switch {
+		case err != nil:
+			return err
+		case is == formFile:
+			loose[name] = append(loose[name], in)
+		default:
+			found[in.Name] = in
+		}
+		return nil
+	})
+	for dir, files := range loose {
+		in := Input{Name: filepath.ToSlash(dir) + "/"}
+		sum := sha256.New()
+		for _, f := range files { // in the order of WalkDir, by name
+			fmt.Fprintln(sum, f.Name, f.Hash)
+			in.Size += f.Size
+		}
+		in.Hash = hex.EncodeToString(sum.Sum(nil))
+		found[in.Name] = in
+	}
+	return err
+}
+
+// describe says what a file is. Of what holds no times of its own the file's is part of
+// the hash.
+func describe(name string, inFolder bool) (in Input, is form, err error) {
+	in.Name = filepath.ToSlash(name)
+	f, err := os.Open(name)
+	if err != nil {
+		return in, "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return in, "", err
+	}
+	if !info.Mode().IsRegular() {
+		return in, "", fmt.Errorf("%s is no file that can be read again", name)
+	}
+	sum := sha256.New()
+	b := bufio.NewReaderSize(f, 64<<10)
+	head, err := b.Peek(sniffed)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return in, "", err
+	}
+	if is = formOf(head); inFolder && is == formLines && !isLines(name) {
+		is = formFile
+	}
+	if in.Size, err = io.Copy(sum, b); err != nil {
+		return in, "", err
+	}
+	in.Hash = hex.EncodeToString(sum.Sum(nil))
+	if is == formFile || is == formLines {
+		in.Hash += "@" + info.ModTime().UTC().Format(timeForm)
+	}
+	return in, is, nil
+}
+
+// Paths reads a list of paths or URLs, one a line, also by gzip. A base goes before each.
+func Paths(in io.Reader, base string) ([]string, error) {
+	text, done, err := unpack(in)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	var names []string
+	lines := bufio.NewScanner(text)
+	for lines.Scan() {
+		name := strings.TrimSpace(lines.Text())
+		if name == "" {
+			continue
+		}
+		if base != "" {
+			name = strings.TrimSuffix(base, "/") + "/" + strings.TrimPrefix(name, "/")
+		}
+		names = append(names, name)
+	}
+	return names, lines.Err()
+}
+
+// An inputReader reads inputs, and hands out what they hold.
+type inputReader struct {
+	limits  fetch.Limits
+	client  *downloader
+	scratch string
+	answer  func(a *answer, body []byte) error
+	damaged func(Damaged)
+}
+
+// read reads one input.
+func (r *inputReader) read(ctx context.Context, in Input) error {
+	if strings.HasSuffix(in.Name, "/") && !isURL(in.Name) {
+		return r.folder(ctx, in)
+	}
+	if isURL(in.Name) {
+		d := r.client.open(ctx, in)
+		defer d.Close()
+		return r.stream(ctx, in.Name, d, time.Time{}, false)
+	}
+	f, err := os.Open(filepath.FromSlash(in.Name))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Size() != in.Size {
+		return fmt.Errorf("%s has %d bytes and had %d when the work was planned", in.Name, info.Size(), in.Size)
+	}
+	return r.stream(ctx, in.Name, f, info.ModTime(), false)
+}
+
+// folder reads the robots.txt files of a folder. Archives in it are inputs of their own.
+func (r *inputReader) folder(ctx context.Context, in Input) error {
+	root := filepath.FromSlash(strings.TrimSuffix(in.Name, "/"))
+	return filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case file != root && strings.HasPrefix(entry.Name(), "."):
+			if entry.IsDir() {
+				return filepath.SkipDir
+			}
+			return nil
+		case entry.IsDir():
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		f, err := os.Open(file)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		info, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		b := bufio.NewReaderSize(f, 4<<10)
+		head, err := b.Peek(sniffed)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if is := formOf(head); is != formFile && (is != formLines || isLines(file)) {
+			return nil
+		}
+		below, err := filepath.Rel(root, file)
+		if err != nil {
+			return err
+		}
+		return r.file(filepath.ToSlash(file), filepath.ToSlash(below), b, info.ModTime())
+	})
+}
+
+// stream reads a file of any form. Of a file in an archive name is that of the archive
+// and of the file.
+func (r *inputReader) stream(ctx context.Context, name string, in io.Reader, at time.Time, inside bool) error {
+	b := bufio.NewReaderSize(in, 64<<10)
+	head, err := b.Peek(sniffed)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return err
+	}
+	is := formOf(head)
+	if inside && is != formWARC && (is != formLines || !isLines(name)) {
+		is = formFile
+	}
+	switch is {
+	case formWARC:
+		return r.warc(ctx, name, b)
+	case formLines:
+		return r.lines(ctx, name, b, at)
+	case formTar:
+		return r.tar(ctx, name, b)
+	case formZip:
+		if f, ok := in.(*os.File); ok {
+			return r.zip(ctx, name, f)
+		}
+		return r.spooled(ctx, name, b)
+	}
+	_, file, ok := strings.Cut(name, "#")
+	if !ok {
+		file = path.Base(name)
+	}
+	return r.file(name, file, b, at)
+}
+
+// spooled reads a zip that comes from elsewhere: its list is at its end.
+func (r *inputReader) spooled(ctx context.Context, name string, in io.Reader) error {
+	f, err := os.CreateTemp(r.scratch, "zip-*")
+	if err != nil {
+		return err
+	}
+	defer remove([]*os.File{f})
+	if _, err := io.Copy(f, in); err != nil {
+		return err
+	}
+	return r.zip(ctx, name, f)
+}
+
+// tar reads the files in a tar.
+func (r *inputReader) tar(ctx context.Context, name string, in io.Reader) error {
+	watched := &watch{in: in}
+	text, done, err := unpack(watched)
+	if err != nil {
+		return r.broken(watched, name, "tar", err)
+	}
+	defer done()
+	for t := tar.NewReader(text); ; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		h, err := t.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return r.broken(watched, name, "tar", err)
+		}
+		if h.Typeflag != tar.TypeReg || strings.HasPrefix(path.Base(h.Name), ".") {
+			continue
+		}
+		entry := &watch{in: t}
+		if err := r.stream(ctx, name+"#"+strings.TrimPrefix(h.Name, "./"), entry, h.ModTime, true); err != nil {
+			if entry.err == nil {
+				return err
+			}
+			return r.broken(watched, name, "tar", entry.err)
+		}
+	}
+}
+
+// zip reads the files in a zip.
+func (r *inputReader) zip(ctx context.Context, name string, f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	z, err := zip.NewReader(f, info.Size())
+	if err != nil {
+		r.damaged(Damaged{Input: name, Kind: "zip", Detail: err.Error()})
+		return nil
+	}
+	for _, file := range z.File {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if file.FileInfo().IsDir() || strings.HasPrefix(path.Base(file.Name), ".") {
+			continue
+		}
+		in, err := file.Open()
+		if err != nil {
+			r.damaged(Damaged{Input: name, Kind: "zip", Detail: file.Name + ": " + err.Error()})
+			continue
+		}
+		entry := &watch{in: in}
+		err = r.stream(ctx, name+"#"+file.Name, entry, file.Modified, true)
+		in.Close()
+		if err != nil {
+			if entry.err == nil {
+				return err
+			}
+			r.damaged(Damaged{Input: name, Kind: "zip", Detail: file.Name + ": " + entry.err.Error()})
+		}
+	}
+	return nil
+}
+
+// A watch keeps the error with which a reader ended, if it is not its end.
+type watch struct {
+	in  io.Reader
+	err error
+}
+
+func (w *watch) Read(p []byte) (int, error) {
+	n, err := w.in.Read(p)
+	if err != nil && err != io.EOF { //nolint:errorlint // the end itself
+		w.err = err
+	}
+	return n, err
+}
+
+// broken says that the rest of an input cannot be read, unless it could not be had.
+func (r *inputReader) broken(in *watch, name, kind string, err error) error {
+	if in.err != nil {
+		return in.err
+	}
+	r.damaged(Damaged{Input: name, Kind: kind, Detail: err.Error()})
+	return nil
+}
+
+// file reads one robots.txt. Where it is from its name says.
+func (r *inputReader) file(name, below string, in io.Reader, at time.Time) error {
+	origin, err := originOf(below)
+	if err != nil {
+		r.damaged(Damaged{Input: name, Kind: "name", Detail: err.Error()})
+		return nil
+	}
+	return r.kept(&fetch.Answer{URL: origin.RobotsURL(), At: at, Body: in}, name, 0)
+}
+
+// kept takes a body that is known to have been the answer, and nothing else is.
+func (r *inputReader) kept(a *fetch.Answer, name string, offset int64) error {
+	a.Status = http.StatusOK
+	kept, body, err := r.judge(a, name, offset)
+	if err != nil || kept == nil {
+		return err
+	}
+	kept.Status = 0
+	return r.answer(kept, body)
+}
+
+// originOf reads the name of a file as that of a site: HOST, HOST:PORT or a whole origin,
+// bytes also escaped as in https%3A%2F%2Fexample.com, with .txt behind it or not, or a
+// folder of that name with robots.txt in it, perhaps in a folder http or https. Of a host
+// alone the scheme is https. Wget writes + for the colon on some systems.
+func originOf(name string) (robots.Origin, error) {
+	folders := strings.Split(name, "/")
+	last := len(folders) - 1
+	if plain, err := url.PathUnescape(folders[last]); err == nil {
+		folders[last] = plain
+	}
+	host := strings.TrimSuffix(folders[last], ".txt")
+	if bare, ok := strings.CutSuffix(host, "robots"); ok && host != folders[last] {
+		switch {
+		case bare == "" && last > 0:
+			last--
+			host = folders[last]
+		case len(bare) > 1 && strings.IndexByte("/._-", bare[len(bare)-1]) >= 0:
+			host = bare[:len(bare)-1]
+		}
+	}
+	if !strings.Contains(host, "://") {
+		scheme := "https"
+		if last > 0 && defaultPorts[folders[last-1]] != 0 {
+			scheme = folders[last-1]
+		}
+		host = scheme + "://" + strings.Replace(host, "+", ":", 1)
+	}
+	origin, p, err := robots.ParseURL(host)
+	if err == nil && p.String() != "/" {
+		err = errors.New("there is more in it")
+	}
+	if err != nil {
+		return origin, fmt.Errorf("the name of the file is no site: %w", err)
+	}
+	return origin, nil
+}
+
+// maxLine is how long a line of JSON may be. docs/batch.md has no line that a limit of a
+// dialect needs and is longer.
+const maxLine = 16 << 20
+
+// lines reads JSON Lines.
+func (r *inputReader) lines(ctx context.Context, name string, in io.Reader, at time.Time) error {
+	watched := &watch{in: in}
+	text, done, err := unpack(watched)
+	if err != nil {
+		return r.broken(watched, name, "line", err)
+	}
+	defer done()
+	b := bufio.NewReaderSize(text, 64<<10)
+	var line []byte
+	offset := int64(0)
+	for number := 1; ; number++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		start, long := offset, false
+		line = line[:0]
+		var err error
+		for {
+			var part []byte
+			part, err = b.ReadSlice('\n')
+			offset += int64(len(part))
+			if long = long || len(line)+len(part) > maxLine; !long {
+				line = append(line, part...)
+			}
+			if !errors.Is(err, bufio.ErrBufferFull) {
+				break
+			}
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return r.broken(watched, name, "line", err)
+		}
+		if len(line) > 0 || long {
+			if err := r.line(name, start, bytes.TrimRight(line, "\r\n"), long, at); err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			return nil
+		}
+	}
+}
+
+// line reads one line.
+func (r *inputReader) line(name string, offset int64, line []byte, long bool, at time.Time) error {
+	bad := func(err error) error {
+		r.damaged(Damaged{Input: name, Offset: offset, Kind: "line", Detail: err.Error()})
+		return nil
+	}
+	if long {
+		return bad(fmt.Errorf("longer than %d bytes", maxLine))
+	}
+	q := batch.Read(line)
+	link, body, stated, err := q.Kept()
+	if err != nil {
+		return bad(err)
+	}
+	origin, _, err := robots.ParseURL(link)
+	if err != nil {
+		return bad(err)
+	}
+	if !stated.IsZero() {
+		at = stated
+	}
+	return r.kept(&fetch.Answer{URL: origin.RobotsURL(), At: at, Body: bytes.NewReader(body)}, name, offset)
+}
+
+// warc reads an archive.
+func (r *inputReader) warc(ctx context.Context, name string, in io.Reader) error {
+	archive := warc.NewReader(in, func(d warc.Damage) {
+		r.damaged(Damaged{Input: name, Offset: d.Offset, Kind: string(d.Kind), Detail: d.Detail})
+	})
+	defer archive.Close()
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		record, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := r.record(record, name); err != nil {
+			return err
+		}
+	}
+}
+
+// record reads one record of an archive. Damage of its block costs the record.
+func (r *inputReader) record(record *warc.Record, name string) error {
+	if record.Type != "response" && record.Type != "resource" && record.Type != "revisit" {
+		return nil
+	}
+	scheme, _, _ := strings.Cut(record.URI, ":")
+	if defaultPorts[strings.ToLower(scheme)] == 0 {
+		return nil // such as what the crawler asked of the DNS
+	}
+	bad := func(kind, detail string) error {
+		r.damaged(Damaged{Input: name, Offset: record.Offset, Kind: kind, Detail: detail})
+		return nil
+	}
+	if _, _, err := robots.ParseURL(record.URI); err != nil {
+		return bad("uri", err.Error())
+	}
+	a := &fetch.Answer{URL: record.URI, At: record.Date, Body: record.Block, Cut: record.Truncated == "length"}
+	if record.Type == "resource" {
+		a.Status = http.StatusOK
+	} else {
+		response, err := record.Response()
+		if record.Type == "revisit" && (err != nil || response.Status == http.StatusNotModified || response.Status/100 == 2) {
+			kept, err := revisited(record, name)
+			if err != nil {
+				return bad("uri", err.Error())
+			}
+			return r.answer(kept, nil)
+		}
+		if damage, ok := errors.AsType[*warc.Damage](err); ok {
+			if damage.Kind == warc.BadHTTP { // the reader has told of all others
+				return bad(string(damage.Kind), damage.Detail)
+			}
+			return nil
+		}
+		if err != nil {
+			return nil // of the disk or the network, which Next returns
+		}
+		a.Protocol, a.Status, a.Header, a.Body = response.Protocol, response.Status, response.Header, response.Body
+	}
+	if record.Truncated != "" && !a.Cut {
+		a.Body = io.MultiReader(a.Body, broken{}) // on its way: nobody knows what is missing
+	}
+	body := &watch{in: a.Body}
+	a.Body = body
+	kept, text, err := r.judge(a, name, record.Offset)
+	if err != nil || kept == nil {
+		return err
+	}
+	if body.err != nil && !errors.Is(body.err, io.ErrUnexpectedEOF) {
+		return nil // the reader has told of it
+	}
+	kept.ID = record.ID
+	if record.Type == "resource" {
+		kept.Status = 0
+	}
+	return r.answer(kept, text)
+}
+
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+// judge says what an answer means.
+func (r *inputReader) judge(a *fetch.Answer, name string, offset int64) (*answer, []byte, error) {
+	origin, _, err := robots.ParseURL(a.URL)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s at byte %d: %w", name, offset, err)
+	}
+	a.At = a.At.UTC().Truncate(time.Millisecond)
+	record, next, err := r.limits.Judge(origin, a)
+	if err != nil {
+		return nil, nil, err
+	}
+	kept := &answer{
+		URL: record.URL, At: a.At.UnixMilli(), Status: int32(record.Status), Next: next,
+		Input: name, Offset: offset, Body: -1,
+	}
+	if next == "" {
+		kept.Outcome, kept.Cause = record.Outcome.String(), record.Cause.String()
+	}
+	if record.Outcome != fetch.Success {
+		return kept, nil, nil
+	}
+	sum := sha256.Sum256(record.Body)
+	kept.SHA256, kept.Bytes, kept.Truncated, kept.Kind = hex.EncodeToString(sum[:]), int64(len(record.Body)), record.Truncated, kindOf(record.Body)
+	return kept, record.Body, nil
+}
+
+// kindOf says what a body looks like, by its first bytes as browsers do.
+func kindOf(body []byte) string {
+	if len(body) == 0 {
+		return "empty"
+	}
+	switch is := http.DetectContentType(body); {
+	case strings.HasPrefix(is, "text/html"):
+		return "html"
+	case strings.HasPrefix(is, "text/"):
+		return "text"
+	}
+	return "binary"
+}

@@ -1,0 +1,350 @@
+package bulk
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/access"
+	"github.com/robotskit/robots/cmd/internal/ask"
+)
+
+// JoinOptions say what is asked of each URL. All of them are part of the manifest.
+type JoinOptions struct {
+	AskOptions
+	At   time.Time `json:"at,omitzero"`    // of URLs for which the list has no time
+	Sort bool      `json:"sort,omitempty"` // lists are in any order
+}
+
+const (
+	verbJoin    = "join"
+	tableJoined = "joined"
+)
+
+// leastJoinShards is how many shards there are of so many lists.
+const leastJoinShards = 16
+
+// JoinTask returns the task that asks for the URLs of lists, each as of its time. The lists
+// follow one another in the order of their names, as the files of an index do. A shard is
+// some of them, and the sites from the first to the last. It reads all bodies of the
+// snapshot for them, so that there are only as many shards as make that no more than what
+// is read of the lists.
+func (o JoinOptions) JoinTask(dir, format, snapshot string, lists []string) (*Task, error) {
+	if len(o.Paths) > 0 {
+		return nil, errors.New("a join asks for the URLs of its lists, and no other paths")
+	}
+	if _, err := o.canonical(); err != nil {
+		return nil, err
+	}
+	o.At = o.At.UTC()
+	options, err := json.Marshal(o)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := openSnapshot(snapshot)
+	if err != nil {
+		return nil, err
+	}
+	t := &Task{Verb: verbJoin, Dir: dir, Format: format, Options: options, Tables: []string{tableJoined}}
+	t.Expect.Out, t.Expect.Rate = 0.5, 20e6
+	lists = slices.Sorted(slices.Values(lists))
+	lists = slices.Compact(lists)
+	var files []listFile
+	held, asked := int64(0), int64(0)
+	for _, p := range parts {
+		held += p.captures.Size + p.bodies.Size
+	}
+	for _, name := range lists {
+		l, err := describeList(name, !o.Sort)
+		if err != nil {
+			return nil, err
+		}
+		asked += l.Size
+		files = append(files, l)
+		t.Inputs = append(t.Inputs, l.Input)
+	}
+	for _, p := range parts {
+		t.Inputs = append(t.Inputs, p.captures, p.bodies)
+	}
+	shards := min(len(files), max(leastJoinShards, int(asked/max(held, 1))))
+	for i := range shards {
+		s := Shard{Number: i}
+		for k := i * len(files) / shards; k < (i+1)*len(files)/shards; k++ {
+			s.Inputs = append(s.Inputs, k)
+			if f := files[k]; f.from != "" && (s.From == "" || f.from < s.From) {
+				s.From = f.from
+			}
+			s.To = max(s.To, files[k].to)
+		}
+		t.Shards = append(t.Shards, s)
+	}
+	return t, t.resolve()
+}
+
+func init() {
+	register(verbJoin, func(t *Task) (Do, error) {
+		var o JoinOptions
+		if err := json.Unmarshal(t.Options, &o); err != nil {
+			return nil, fmt.Errorf("options of %s: %w", t.Dir, err)
+		}
+		if _, err := newAsker(o.AskOptions); err != nil {
+			return nil, err
+		}
+		lists := 0
+		for _, s := range t.Shards {
+			lists += len(s.Inputs)
+		}
+		parts := partsOf(t.Inputs[lists:])
+		return func(ctx context.Context, s Shard, p *Part) (Counts, error) {
+			a, err := newAsker(o.AskOptions)
+			if err != nil {
+				return Counts{}, err
+			}
+			j := &joiner{asker: a, JoinOptions: o, counts: Counts{ByKind: map[string]int64{}}}
+			err = j.shard(ctx, t, s, parts, p)
+			return j.counts, err
+		}, nil
+	})
+}
+
+// partsOf returns the parts of a snapshot that are inputs.
+func partsOf(inputs []Input) (parts []part) {
+	for pair := range slices.Chunk(inputs, 2) {
+		parts = append(parts, part{pair[0], pair[1]})
+	}
+	return parts
+}
+
+// A joiner puts URLs and captures together. Both come in the order of keys of sites. Of
+// the captures those of one key are held at a time, of the URLs one.
+type joiner struct {
+	*asker
+	JoinOptions
+	counts Counts
+	out    *table[Joined]
+	rows   []Joined
+	said   []told // of one URL, by the rules of its speaker
+
+	keyed *keyed
+	next  func() (held, error, bool)
+	ahead held // the first capture of a key behind
+	more  bool
+
+	key   string
+	sites map[string][]held // of the key, by origin, by time
+	files map[int64]*speaker
+	size  int64 // of bodies in files
+	last  string
+
+	silent map[withoutBody]*speaker // of captures without a body
+}
+
+// A join keeps the rules of so many bodies, and of so many bytes of them.
+const (
+	mostSpeakers     = 256
+	mostSpeakerBytes = 16 << 20
+)
+
+func (j *joiner) shard(ctx context.Context, t *Task, s Shard, parts []part, p *Part) error {
+	w, err := p.Create(tableJoined)
+	if err != nil {
+		return err
+	}
+	if j.out, err = writeTable[Joined](w, t.Format); err != nil {
+		return err
+	}
+	before := ""
+	if s.To != "" {
+		before = s.To + "\x00" // the next key
+	}
+	if j.keyed, err = gather(ctx, p.Scratch(), parts, s.From, before); err != nil {
+		return err
+	}
+	defer j.keyed.close()
+	j.counts.Bytes = j.keyed.Read
+	var stop func()
+	j.next, stop = iter.Pull2(j.keyed.all())
+	defer stop()
+	if err := j.advance(); err != nil {
+		return err
+	}
+	var lists []string
+	for _, i := range s.Inputs {
+		j.counts.Bytes += t.Inputs[i].Size
+		lists = append(lists, t.Inputs[i].Name)
+	}
+	read := readLists
+	if j.Sort {
+		read = func(lists []string, fn func(place, listed) (bool, error)) error {
+			return sortLists(p.Scratch(), lists, fn)
+		}
+	}
+	n := 0
+	if err := read(lists, func(p place, l listed) (bool, error) {
+		if n++; n%1024 == 0 && ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+		return true, j.join(p, l)
+	}); err != nil {
+		return err
+	}
+	if err := j.out.Write(j.rows); err != nil {
+		return err
+	}
+	return j.out.Close()
+}
+
+// advance reads the first capture of the next key.
+func (j *joiner) advance() (err error) {
+	j.ahead, err, j.more = j.next()
+	return err
+}
+
+// turn makes the captures of a key those that are held.
+func (j *joiner) turn(key string) error {
+	j.key, j.sites = key, map[string][]held{}
+	j.files, j.size = map[int64]*speaker{}, 0
+	for j.more && j.ahead.SURT < key {
+		if err := j.advance(); err != nil {
+			return err
+		}
+	}
+	for j.more && j.ahead.SURT == key {
+		j.sites[j.ahead.Origin] = append(j.sites[j.ahead.Origin], j.ahead)
+		j.counts.Captures++
+		if err := j.advance(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inForce returns the last capture of a site that is not after a time, nil if there is none.
+func (j *joiner) inForce(origin string, at time.Time) *held {
+	all := j.sites[origin]
+	i, _ := slices.BinarySearchFunc(all, at, func(h held, at time.Time) int {
+		return cmp.Or(h.Fetched.Compare(at), -1) // of equal ones the last
+	})
+	if i == 0 {
+		return nil
+	}
+	return &all[i-1]
+}
+
+// speaks returns what a capture says, nil if it is not known.
+func (j *joiner) speaks(h *held) (*speaker, error) {
+	switch {
+	case !h.Answered():
+		return nil, nil
+	case h.Place < 0:
+		key := h.withoutBody()
+		if s := j.silent[key]; s != nil {
+			return s, nil
+		}
+		rules, err := j.captureRules(&h.Capture)
+		if err != nil {
+			return nil, err
+		}
+		if j.silent == nil || len(j.silent) == mostSilent {
+			j.silent = map[withoutBody]*speaker{}
+		}
+		j.silent[key] = j.speaker(rules)
+		return j.silent[key], nil
+	}
+	place := h.Place<<1 | int64(btoi(h.Truncated))
+	if s := j.files[place]; s != nil {
+		return s, nil
+	}
+	if len(j.files) >= mostSpeakers || j.size > mostSpeakerBytes {
+		j.files, j.size = map[int64]*speaker{}, 0
+	}
+	body, err := j.keyed.body(h)
+	if err != nil {
+		return nil, err
+	}
+	s := j.speaker(j.bodyRules(body, h.Truncated))
+	j.files[place] = s
+	j.size += h.Size
+	return s, nil
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// join makes the rows of a URL.
+func (j *joiner) join(p place, l listed) error {
+	if l.at.IsZero() {
+		l.at = j.At
+	}
+	if l.at.IsZero() {
+		return fmt.Errorf("%s has no time: add a column at, or say with --at as of when all URLs are asked", p)
+	}
+	if l.key != "" {
+		if l.key < j.last {
+			return fmt.Errorf("%s: %s comes after %s: a list is to be sorted by the keys of its sites, as indexes of archives are; sort it, or let --sort do it", p, ask.Clip(l.key), ask.Clip(j.last))
+		}
+		j.last = l.key
+	}
+	row := Joined{URL: valid(l.url), At: l.at.UTC().Truncate(time.Millisecond), SURT: valid(l.key), Engine: Engine()}
+	origin, path, err := robots.ParseURL(l.url)
+	var speaker *speaker
+	if err != nil {
+		j.counts.ByKind["bad-url"]++
+	} else {
+		row.Origin, row.Path = origin.String(), valid(path.String())
+		if l.key != j.key || j.sites == nil {
+			if err := j.turn(l.key); err != nil {
+				return err
+			}
+		}
+		if h := j.inForce(row.Origin, row.At); h != nil {
+			fetched, offset, age := h.Fetched.UTC(), h.Offset, int64(row.At.Sub(h.Fetched)/time.Second)
+			row.Fetched, row.Offset, row.AgeS, row.Outcome, row.Input = &fetched, &offset, &age, h.Outcome, h.Input
+			if speaker, err = j.speaks(h); err != nil {
+				return err
+			}
+		} else {
+			j.counts.ByKind["no-capture"]++
+		}
+	}
+	said := j.said[:0]
+	if speaker != nil {
+		for i, r := range speaker.rules {
+			path := path
+			if j.dialects[speaker.dialect[i]].Escapes == robots.EscapesRaw {
+				path = robots.RawPath(l.url) // as ask.URL takes it
+			}
+			said = append(said, tell(r, r.Match(path), speaker.access[i]))
+		}
+		j.said = said
+	}
+	for agent, name := range j.names {
+		for d := range j.dialects {
+			row := row
+			row.Agent, row.Dialect, row.Access = name, j.dialects[d].Name, string(access.Unknown)
+			if speaker != nil {
+				t := &said[speaker.standing[d*len(j.names)+agent]]
+				row.Verdict, row.Reason, row.Line, row.Directive, row.Pattern = t.Verdict, t.Reason, t.Line, t.Directive, t.Pattern
+				row.Group, row.Access, row.CrawlDelay = t.Group, t.Access, t.CrawlDelay
+			}
+			j.counts.Rows++
+			if j.rows = append(j.rows, row); len(j.rows) == 256 {
+				if err := j.out.Write(j.rows); err != nil {
+					return err
+				}
+				j.rows = j.rows[:0]
+			}
+		}
+	}
+	return nil
+}

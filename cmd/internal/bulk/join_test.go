@@ -1,0 +1,342 @@
+package bulk
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/robotskit/robots"
+)
+
+// joinSample is a snapshot whose keys have several origins, and sites several captures.
+func joinSample(t testing.TB) string {
+	t.Helper()
+	at := func(hour int) time.Time { return time.Date(2026, 5, 1, hour, 0, 0, 0, time.UTC) }
+	return snapshotOf(t,
+		[]kept{
+			{url: "https://b.example/robots.txt", at: at(10), body: "User-agent: *\nDisallow: /old\n"},
+			{url: "https://b.example/robots.txt", at: at(14), body: "User-agent: *\nDisallow: /new\n"},
+			{url: "http://b.example/robots.txt", at: at(10), body: "User-agent: *\nDisallow: /\n"},
+			{url: "https://gone.example/robots.txt", at: at(10), status: "503 Busy"},
+		},
+		[]kept{
+			{url: "https://www.b.example/robots.txt", at: at(11), status: "404 Not Found"},
+			{url: "https://b.example:8443/robots.txt", at: at(11), body: "User-agent: *\nDisallow: /port\n"},
+			{url: "https://b.example/robots.txt", at: at(12), body: "User-agent: *\nDisallow: /mid\n"},
+			{url: "https://sub.b.example/robots.txt", at: at(10), body: "User-agent: *\nDisallow: /sub\n"},
+		})
+}
+
+// joinList are URLs by their key, each with what is to come of it.
+var joinList = []struct{ url, at, want string }{
+	{"https://a.example/x", "20260501120000", "unknown"}, // no capture
+	{"https://b.example/old", "20260501100000", "disallow /old part age 0"},
+	{"https://b.example/old", "20260501095959", "unknown"}, // before the first
+	{"https://b.example/mid?x=1", "20260501130000", "disallow /mid part age 3600"},
+	{"https://b.example/mid", "20260501140000", "allow  part age 0"},
+	{"https://www.b.example/old", "20260501130000", "allow  all age 7200"},
+	{"http://b.example/old", "20260501130000", "disallow / none age 10800"},
+	{"ftp://b.example/old", "20260501130000", "unknown"},
+	{"https://sub.b.example/sub/x", "20260501130000", "disallow /sub part age 10800"},
+	{"https://b.example:8443/port", "20260501130000", "disallow /port part age 7200"},
+	{"https://gone.example/", "20260501130000", "unknown age 10800"},
+}
+
+func joinWants() (want []string) {
+	for _, l := range joinList {
+		want = append(want, l.url+" "+l.want)
+	}
+	return want
+}
+
+func joinedOf(t *testing.T, o JoinOptions, snapshot string, lists ...string) []string {
+	t.Helper()
+	task, err := o.JoinTask(filepath.Join(t.TempDir(), "out"), Parquet, snapshot, lists)
+	var got []string
+	for _, r := range rowsOf[Joined](t, task, err) {
+		line := r.URL + " "
+		if r.Verdict == "" {
+			line += r.Access
+		} else {
+			line += r.Verdict + " " + r.Pattern + " " + r.Access
+		}
+		if r.AgeS != nil {
+			line += fmt.Sprintf(" age %d", *r.AgeS)
+		}
+		got = append(got, line)
+	}
+	return got
+}
+
+// TestJoinForms: the capture in force at the time of each URL, whatever the form of the list;
+// origins of one key are told apart.
+func TestJoinForms(t *testing.T) {
+	snapshot := joinSample(t)
+	forms := map[string]func() []byte{
+		"list.jsonl": func() (b []byte) {
+			for _, l := range joinList {
+				b = fmt.Appendf(b, "{\"at\":%q,\"url\":%q,\"x\":[1]}\n", l.at, l.url)
+			}
+			return b
+		},
+		"list.csv.gz": func() []byte {
+			text := "id,URL,at\r\n"
+			for i, l := range joinList {
+				text += fmt.Sprintf("%d,\"%s\",%s\r\n", i, l.url, l.at)
+			}
+			return gzipped(text)
+		},
+		"list.cdxj": func() (b []byte) {
+			b = []byte("!meta {}\n")
+			for _, l := range joinList {
+				origin, path, _ := robots.ParseURL(l.url)
+				b = fmt.Appendf(b, "%s)%s %s {\"url\": %q, \"status\": \"200\"}\n", SURT(origin), strings.ToLower(path.String()), l.at, l.url)
+			}
+			return b
+		},
+		"cdx-00000.parquet": func() []byte {
+			type row struct {
+				Key  string    `parquet:"url_surtkey"`
+				URL  string    `parquet:"url"`
+				Time time.Time `parquet:"fetch_time,timestamp(microsecond)"`
+				More string    `parquet:"fetch_status,optional"`
+			}
+			var rows []row
+			for _, l := range joinList {
+				origin, path, _ := robots.ParseURL(l.url)
+				at, _ := listTime(l.at)
+				rows = append(rows, row{SURT(origin) + ")" + path.String(), l.url, at, ""})
+			}
+			var b bytes.Buffer
+			w := parquet.NewGenericWriter[row](&b, parquet.MaxRowsPerRowGroup(3))
+			if _, err := w.Write(rows); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			return b.Bytes()
+		},
+	}
+	for name, form := range forms {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, form(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if got := joinedOf(t, JoinOptions{}, snapshot, path); !slices.Equal(got, joinWants()) {
+			t.Errorf("%s: got\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(joinWants(), "\n"))
+		}
+	}
+}
+
+func gzipped(text string) []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	fmt.Fprint(z, text)
+	z.Close()
+	return b.Bytes()
+}
+
+// TestJoinLists: several lists follow one another, and a list that is not sorted is refused in
+// a sentence that says what to do, which does it.
+func TestJoinLists(t *testing.T) {
+	snapshot := joinSample(t)
+	dir := t.TempDir()
+	var names []string
+	var backwards string
+	for i, l := range joinList {
+		line := fmt.Sprintf("{\"url\":%q,\"at\":%q}\n", l.url, l.at)
+		names = append(names, filepath.Join(dir, fmt.Sprintf("%02d.jsonl", i)))
+		backwards = line + backwards
+		if err := os.WriteFile(names[i], []byte(line), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	slices.Reverse(names)
+	if got := joinedOf(t, JoinOptions{}, snapshot, names...); !slices.Equal(got, joinWants()) {
+		t.Errorf("many lists: got\n%s", strings.Join(got, "\n"))
+	}
+	path := filepath.Join(dir, "backwards.jsonl")
+	if err := os.WriteFile(path, []byte(backwards), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	task, err := JoinOptions{}.JoinTask(filepath.Join(dir, "out"), CSV, snapshot, []string{path})
+	if err == nil {
+		err = because(task.Dir, Run(t.Context(), task, RunOptions{Tries: 1}))
+	}
+	if err == nil || !strings.Contains(err.Error(), "line 2: example,b:8443 comes after example,gone") || !strings.Contains(err.Error(), "--sort") {
+		t.Errorf("backwards: %v", err)
+	}
+	got := joinedOf(t, JoinOptions{Sort: true}, snapshot, path)
+	slices.Sort(got)
+	if want := slices.Sorted(slices.Values(joinWants())); !slices.Equal(got, want) {
+		t.Errorf("sorted: got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	for text, want := range map[string]string{
+		"{\"url\":\"https://b.example/\"}\n":            "--at",
+		"https://b.example/\n":                          "no list of URLs",
+		"{\"at\":\"20260501130000\"}\n":                 "has no url",
+		"{\"url\":\"https://b.example/\",\"at\":\"x\"}": "is not a time",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		task, err := JoinOptions{}.JoinTask(filepath.Join(t.TempDir(), "out"), CSV, snapshot, []string{path})
+		if err == nil {
+			err = because(task.Dir, Run(t.Context(), task, RunOptions{Tries: 1}))
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	if got := joinedOf(t, JoinOptions{At: time.Date(2026, 5, 1, 13, 0, 0, 0, time.UTC)}, snapshot, writeList(t, "{\"url\":\"https://b.example/mid\"}\n{\"url\":\"mailto:x\"}\n")); !slices.Equal(got, []string{"https://b.example/mid disallow /mid part age 3600", "mailto:x unknown"}) {
+		t.Errorf("--at: %q", got)
+	}
+}
+
+func writeList(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "list.jsonl")
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestDiff: verdicts are compared and not text, and each change has a witness.
+func TestDiff(t *testing.T) {
+	at := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
+	site := func(name, body string) kept {
+		return kept{url: "https://" + name + ".example/robots.txt", at: at, body: body}
+	}
+	status := func(name, status string) kept {
+		return kept{url: "https://" + name + ".example/robots.txt", at: at, status: status}
+	}
+	late := site("blocked", "User-agent: *\nAllow: /\n\nUser-agent: GPTBot\nDisallow: /\n")
+	late.at = at.Add(time.Hour)
+	before := snapshotOf(t,
+		[]kept{site("text", "User-agent: *\nDisallow: /a\n"), site("blocked", ""), site("opened", "User-agent: *\nDisallow: /private/\n")},
+		[]kept{status("none", "404 Not Found"), site("gone", ""), status("down", "503 Busy"), site("twice", "User-agent: *\nDisallow: /b\n")})
+	after := snapshotOf(t, []kept{
+		site("text", "# new\nuser-agent: *\ndisallow: /a*\n"), site("blocked", ""), late, status("opened", "404 Not Found"),
+		site("none", "User-agent: *\nDisallow:\n"), site("new", ""), site("down", ""),
+		site("twice", "User-agent: *\nDisallow: /b\n"), {url: "https://twice.example/robots.txt", at: at.Add(time.Hour), status: "503 Busy"},
+	})
+	o := AskOptions{Agents: [][]string{{"GPTBot"}, {"x"}}}
+	task, err := o.DiffTask(filepath.Join(t.TempDir(), "out"), JSONLZ, before, after)
+	got := ""
+	for _, r := range rowsOf[Diff](t, task, err) {
+		got += strings.TrimRight(fmt.Sprintln(r.Origin, r.Agent, r.Dialect, r.Change, r.Witness, r.LineBefore, r.LineAfter), " ")
+	}
+	want := `https://blocked.example GPTBot rfc9309 changed / 0 5
+https://blocked.example x rfc9309 same  0 0
+https://down.example GPTBot rfc9309 undecided  0 0
+https://down.example x rfc9309 undecided  0 0
+https://gone.example GPTBot rfc9309 gone  0 0
+https://gone.example x rfc9309 gone  0 0
+https://new.example GPTBot rfc9309 appeared  0 0
+https://new.example x rfc9309 appeared  0 0
+https://none.example GPTBot rfc9309 same  0 0
+https://none.example x rfc9309 same  0 0
+https://opened.example GPTBot rfc9309 changed /private/ 2 0
+https://opened.example x rfc9309 changed /private/ 2 0
+https://text.example GPTBot rfc9309 same  0 0
+https://text.example x rfc9309 same  0 0
+https://twice.example GPTBot rfc9309 same  0 0
+https://twice.example x rfc9309 same  0 0
+`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestRanges: ranges of sites come together to what one range gives, however parts and
+// groups of rows are cut.
+func TestRanges(t *testing.T) {
+	defer func(n int, b int64) { rowsPerGroup, diffBytes = n, b }(rowsPerGroup, diffBytes)
+	at := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
+	archives := [2][][]kept{make([][]kept, 3), make([][]kept, 1)}
+	var list []byte
+	for i := range 900 {
+		url := fmt.Sprintf("https://s%03d.example/robots.txt", i)
+		for side, all := range archives {
+			body := fmt.Sprintf("User-agent: *\nDisallow: /%d\n", i*side%5)
+			all[i%len(all)] = append(all[i%len(all)], kept{url: url, at: at, body: body})
+		}
+		list = fmt.Appendf(list, "{\"url\":\"https://s%03d.example/%d\",\"at\":\"20260502000000\"}\n", i, i%5)
+	}
+	var changes [2][]Diff
+	var joined [2][]string
+	lines := bytes.SplitAfter(list, []byte("\n"))
+	for run := range 2 {
+		var lists []string
+		if run == 0 {
+			lists = []string{writeList(t, string(list))}
+		} else {
+			rowsPerGroup, diffBytes = 50, 1000
+			dir := t.TempDir()
+			for i := range 9 {
+				lists = append(lists, filepath.Join(dir, fmt.Sprint(i)))
+				if err := os.WriteFile(lists[i], bytes.Join(lines[100*i:100*i+100], nil), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		before, after := snapshotOf(t, archives[0]...), snapshotOf(t, archives[1]...)
+		task, err := AskOptions{}.DiffTask(filepath.Join(t.TempDir(), "out"), Parquet, before, after)
+		changes[run] = rowsOf[Diff](t, task, err)
+		if run == 1 && len(task.Shards) < 8 {
+			t.Errorf("%d ranges of sites", len(task.Shards))
+		}
+		joined[run] = joinedOf(t, JoinOptions{}, after, lists...)
+	}
+	if !slices.Equal(changes[0], changes[1]) || len(changes[0]) != 900 {
+		t.Errorf("%d and %d rows of changes, which differ", len(changes[0]), len(changes[1]))
+	}
+	if !slices.Equal(joined[0], joined[1]) || len(joined[0]) != 900 {
+		t.Errorf("%d and %d URLs, which differ", len(joined[0]), len(joined[1]))
+	}
+	for _, line := range joined[0] {
+		if !strings.Contains(line, "disallow") {
+			t.Fatalf("%s: each URL is disallowed", line)
+		}
+	}
+}
+
+// BenchmarkJoin joins a list of 200,000 URLs of 2,000 sites.
+func BenchmarkJoin(b *testing.B) {
+	at := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
+	var all []kept
+	var list []byte
+	n := 0
+	for i := range 2000 {
+		body := "User-agent: *\nDisallow: /private/\nDisallow: /*.pdf$\nAllow: /private/open/\n"
+		all = append(all, kept{url: fmt.Sprintf("https://s%04d.example/robots.txt", i), at: at, body: fmt.Sprintf("%s# %d\n", body, i)})
+		for k := range 100 {
+			list = fmt.Appendf(list, "example,s%04d)/private/open/%d?x=%d 20260502000000 {\"url\": \"https://s%04d.example/private/open/%d?x=%d\", \"mime\": \"text/html\", \"status\": \"200\", \"digest\": \"SHA1\"}\n", i, k, k, i, k, k)
+			n++
+		}
+	}
+	snapshot := snapshotOf(b, all)
+	path := filepath.Join(b.TempDir(), "list.cdxj")
+	if err := os.WriteFile(path, list, 0o666); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		task, err := JoinOptions{}.JoinTask(b.TempDir(), Parquet, snapshot, []string{path})
+		if err == nil {
+			err = Run(b.Context(), task, RunOptions{})
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "URLs/s")
+}

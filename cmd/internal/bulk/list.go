@@ -1,0 +1,398 @@
+package bulk
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/csv"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/batch"
+)
+
+// This file reads lists of URLs: JSON Lines, CSV, CDXJ, all perhaps by gzip or zstd, and
+// Parquet, the columnar index of Common Crawl among it. Which it is the content says.
+
+// The names of columns, the first that there is.
+var (
+	urlColumns = []string{"url"}
+	atColumns  = []string{"at", "fetch_time", "timestamp"}
+	keyColumns = []string{"url_surtkey", "urlkey"}
+)
+
+// A listed is a URL of a list.
+type listed struct {
+	url string
+	at  time.Time // zero: the list does not say
+	key string    // of its site, "" if it has none
+}
+
+// place names a row in messages.
+type place struct {
+	file string
+	unit string // line or row
+	n    int
+}
+
+func (p place) String() string { return fmt.Sprintf("%s %s %d", p.file, p.unit, p.n) }
+
+// siteKey returns the part of a key of an index that is the site's: com,example of
+// com,example)/path, also behind http://( of older ones.
+func siteKey(key string) string {
+	if _, rest, ok := strings.Cut(key, "://("); ok {
+		key = rest
+	}
+	key, _, _ = strings.Cut(key, ")")
+	return key
+}
+
+// withKey gives a URL the key of its site if the list has none.
+func (l *listed) withKey() {
+	if l.key != "" {
+		l.key = siteKey(l.key)
+	} else if origin, _, err := robots.ParseURL(l.url); err == nil {
+		l.key = SURT(origin)
+	}
+}
+
+// readList calls fn with the URLs of a list, until it says that it has enough.
+func readList(name string, fn func(p place, l listed) (more bool, err error)) error {
+	f, err := os.Open(filepath.FromSlash(name))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var magic [4]byte
+	if _, err := f.ReadAt(magic[:], 0); err == nil && string(magic[:]) == "PAR1" {
+		return readParquetList(f, name, false, fn)
+	}
+	return readTextList(f, name, false, fn)
+}
+
+func readParquetList(f *os.File, name string, last bool, fn func(p place, l listed) (bool, error)) error {
+	n := 0
+	var failed error // that of fn names the row
+	err := readCells(f, [][]string{urlColumns, atColumns, keyColumns}, last, func(row []cell, has []bool) (bool, error) {
+		if !has[0] {
+			return false, errors.New("it has no column url")
+		}
+		n++
+		p := place{name, "row", n}
+		l := listed{url: string(row[0].text), at: row[1].time, key: string(row[2].text)}
+		if len(row[1].text) > 0 {
+			var err error
+			if l.at, err = listTime(string(row[1].text)); err != nil {
+				return false, fmt.Errorf("row %d: %w", n, err)
+			}
+		}
+		l.withKey()
+		var more bool
+		more, failed = fn(p, l)
+		return more, failed
+	})
+	if err != nil && failed == nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return err
+}
+
+// listTime reads a time as RFC 3339 or an index writes it.
+func listTime(s string) (time.Time, error) {
+	if len(s) == 14 && strings.Trim(s, "0123456789") == "" {
+		return time.Parse("20060102150405", s)
+	}
+	return ask.Time(s)
+}
+
+func readTextList(in io.Reader, name string, ends bool, fn func(p place, l listed) (bool, error)) error {
+	text, done, err := unpack(in)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	defer done()
+	b := bufio.NewReaderSize(text, 256<<10)
+	head, _ := b.Peek(sniffed) // its error comes again
+	head = bytes.TrimPrefix(head, []byte("\ufeff"))
+	if first := bytes.TrimLeft(head, " \t\r\n"); len(first) == 0 || first[0] == '{' || isCDXJ(first) {
+		return readLineList(b, name, ends, fn)
+	}
+	return readCSVList(b, name, fn)
+}
+
+// isCDXJ reports whether a text begins with a line of CDXJ, or with one of its head.
+func isCDXJ(text []byte) bool {
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	if bytes.HasPrefix(line, []byte("!")) {
+		return true
+	}
+	fields := bytes.Fields(line)
+	return len(fields) > 2 && len(fields[1]) == 14 && len(bytes.Trim(fields[1], "0123456789")) == 0 && fields[2][0] == '{'
+}
+
+// readLineList reads JSON Lines and CDXJ, whose lines have a key and a time before. With
+// ends it reads the first line and the last.
+func readLineList(b *bufio.Reader, name string, ends bool, fn func(p place, l listed) (bool, error)) error {
+	var long, last []byte
+	lastAt := place{name, "line", 0}
+	for n := 1; ; n++ {
+		line, err := b.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			long = append(long[:0], line...)
+			for errors.Is(err, bufio.ErrBufferFull) && len(long) <= maxLine {
+				line, err = b.ReadSlice('\n')
+				long = append(long, line...)
+			}
+			line = long
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return fmt.Errorf("%s line %d: %w", name, n, err)
+		}
+		line = bytes.TrimSpace(bytes.TrimPrefix(line, []byte("\ufeff")))
+		if len(line) > 0 && line[0] != '!' {
+			p := place{name, "line", n}
+			if ends && lastAt.n > 0 {
+				last, lastAt = append(last[:0], line...), p
+			} else {
+				lastAt = p
+				l, failed := readLine(p, line)
+				if failed != nil {
+					return failed
+				}
+				if more, err := fn(p, l); err != nil || !more {
+					return err
+				}
+			}
+		}
+		if err == nil {
+			continue
+		}
+		if len(last) > 0 {
+			l, err := readLine(lastAt, last)
+			if err == nil {
+				_, err = fn(lastAt, l)
+			}
+			return err
+		}
+		return nil
+	}
+}
+
+// readLine reads a line of JSON or CDXJ.
+func readLine(p place, line []byte) (l listed, err error) {
+	object := line
+	var key, at []byte
+	if line[0] != '{' {
+		key, object, _ = bytes.Cut(line, []byte(" "))
+		at, object, _ = bytes.Cut(object, []byte(" "))
+	}
+	var url, stated, named []byte
+	if _, valid := batch.Members(object, func(name string, value []byte) {
+		switch {
+		case string(value) == "null":
+		case name == urlColumns[0]:
+			url = value
+		case slices.Contains(atColumns, name):
+			stated = value
+		case slices.Contains(keyColumns, name):
+			named = value
+		}
+	}); !valid {
+		return l, fmt.Errorf("%s is neither JSON nor CDXJ", p)
+	}
+	if url == nil {
+		return l, fmt.Errorf("%s has no url", p)
+	}
+	if key == nil && named != nil {
+		l.key, err = stringOf(named)
+	} else {
+		l.key = string(key)
+	}
+	var stamp string
+	if at == nil && stated != nil && err == nil {
+		stamp, err = stringOf(stated)
+	} else {
+		stamp = string(at)
+	}
+	if err == nil {
+		l.url, err = stringOf(url)
+	}
+	if err == nil && stamp != "" {
+		l.at, err = listTime(stamp)
+	}
+	if err != nil {
+		return l, fmt.Errorf("%s: %w", p, err)
+	}
+	l.withKey()
+	return l, nil
+}
+
+// stringOf returns the value of a string in JSON.
+func stringOf(text []byte) (s string, err error) {
+	if text[0] == '"' && bytes.IndexByte(text, '\\') < 0 && utf8.Valid(text) {
+		return string(text[1 : len(text)-1]), nil
+	}
+	if json.Unmarshal(text, &s) != nil {
+		return "", fmt.Errorf("%s is not a string", ask.Clip(string(text)))
+	}
+	return s, nil
+}
+
+func readCSVList(b *bufio.Reader, name string, fn func(p place, l listed) (bool, error)) error {
+	r := csv.NewReader(b)
+	r.ReuseRecord = true
+	head, err := r.Read()
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	find := func(names []string) int {
+		for _, want := range names {
+			for i, have := range head {
+				if strings.EqualFold(strings.TrimSpace(strings.TrimPrefix(have, "\ufeff")), want) {
+					return i
+				}
+			}
+		}
+		return -1
+	}
+	url, at, key := find(urlColumns), find(atColumns), find(keyColumns)
+	if url < 0 {
+		return fmt.Errorf("%s is no list of URLs: its first line is neither JSON nor CDXJ nor the head of a CSV with a column url", name)
+	}
+	for {
+		row, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		line, _ := r.FieldPos(0)
+		p := place{name, "line", line}
+		l := listed{url: row[url]}
+		if key >= 0 {
+			l.key = row[key]
+		}
+		if at >= 0 && row[at] != "" {
+			if l.at, err = listTime(row[at]); err != nil {
+				return fmt.Errorf("%s: %w", p, err)
+			}
+		}
+		l.withKey()
+		if more, err := fn(p, l); err != nil || !more {
+			return err
+		}
+	}
+}
+
+// A listFile is a list and the sites from its first to its last. In a list that is to be
+// sorted these are the least and the greatest.
+type listFile struct {
+	Input
+	from, to string
+}
+
+// describeList reads a list once, for its hash and its sites.
+func describeList(name string, sorted bool) (l listFile, err error) {
+	l.Name = filepath.ToSlash(name)
+	f, err := os.Open(name)
+	if err != nil {
+		return l, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return l, err
+	}
+	if !info.Mode().IsRegular() {
+		return l, fmt.Errorf("%s is no file that can be read again", name)
+	}
+	l.Size = info.Size()
+	sum := sha256.New()
+	see := func(_ place, row listed) (bool, error) {
+		if row.key == "" {
+			return true, nil
+		}
+		if l.from == "" || row.key < l.from {
+			l.from = row.key
+		}
+		l.to = max(l.to, row.key)
+		return true, nil
+	}
+	var magic [4]byte
+	if _, err := f.ReadAt(magic[:], 0); err == nil && string(magic[:]) == "PAR1" {
+		if _, err := io.Copy(sum, f); err != nil {
+			return l, err
+		}
+		if sorted {
+			err = readParquetList(f, l.Name, false, func(p place, row listed) (bool, error) {
+				_, err := see(p, row)
+				return row.key == "", err
+			})
+		}
+		if err == nil {
+			err = readParquetList(f, l.Name, sorted, see)
+		}
+		l.Hash = hex.EncodeToString(sum.Sum(nil))
+		return l, err
+	}
+	in := io.TeeReader(f, sum)
+	if err := readTextList(in, l.Name, sorted, see); err != nil {
+		return l, err
+	}
+	_, err = io.Copy(io.Discard, in) // what is behind the end of its text
+	l.Hash = hex.EncodeToString(sum.Sum(nil))
+	return l, err
+}
+
+// readLists is readList for several lists, one after another.
+func readLists(names []string, fn func(p place, l listed) (bool, error)) error {
+	for _, name := range names {
+		if err := readList(name, fn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sortLists is readLists for lists in any order: they are sorted by site first, together.
+func sortLists(scratch string, names []string, fn func(p place, l listed) (bool, error)) error {
+	s := newSorter(scratch)
+	defer s.close()
+	var value []byte
+	for i, name := range names {
+		if err := readList(name, func(p place, l listed) (bool, error) {
+			value = binary.AppendUvarint(binary.AppendUvarint(value[:0], uint64(i)), uint64(p.n))
+			value = binary.AppendVarint(value, l.at.Unix())
+			value = binary.AppendUvarint(value, uint64(l.at.Nanosecond()))
+			return true, s.add([]byte(l.key), append(value, l.url...))
+		}); err != nil {
+			return err
+		}
+	}
+	return s.each(func(key, value []byte) error {
+		number := func() uint64 {
+			n, size := binary.Uvarint(value)
+			value = value[size:]
+			return n
+		}
+		p := place{file: names[number()], unit: "row", n: int(number())}
+		seconds, size := binary.Varint(value)
+		value = value[size:]
+		at := time.Unix(seconds, int64(number())).UTC()
+		_, err := fn(p, listed{url: string(value), at: at, key: string(key)})
+		return err
+	})
+}

@@ -1,0 +1,512 @@
+package bulk
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+var day = time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
+
+// record returns a record of WARC 1.1. More are further fields.
+func record(kind, uri string, at time.Time, block string, more ...string) string {
+	head := fmt.Sprintf("WARC/1.1\r\nWARC-Type: %s\r\nWARC-Target-URI: %s\r\nWARC-Date: %s\r\nContent-Length: %d\r\n",
+		kind, uri, at.Format("2006-01-02T15:04:05.000Z"), len(block))
+	for _, m := range more {
+		head += m + "\r\n"
+	}
+	return head + "\r\n" + block + "\r\n\r\n"
+}
+
+func response(uri string, at time.Time, status int, header, body string, more ...string) string {
+	return record("response", uri, at, fmt.Sprintf("HTTP/1.1 %d X\r\n%s\r\n%s", status, header, body), more...)
+}
+
+func redirect(uri string, at time.Time, to string) string {
+	return response(uri, at, 301, "Location: "+to+"\r\n", "moved")
+}
+
+func zipped(s string) string {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	io.WriteString(w, s)
+	w.Close()
+	return b.String()
+}
+
+// write writes files below a folder and returns their names.
+func write(t *testing.T, dir string, files map[string]string) (names []string) {
+	t.Helper()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, day, day); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, path)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// packed is what a snapshot holds.
+type packed struct {
+	dir      string
+	captures []Capture
+	bodies   map[string]string
+	damaged  map[string]int64
+	sum      string // of all files and their names
+}
+
+// planned returns the task that makes a snapshot.
+func planned(t *testing.T, o PackOptions, names ...string) *Task {
+	t.Helper()
+	inputs, err := o.Inputs(t.Context(), names, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	task, err := o.PackTask(filepath.Join(t.TempDir(), "snap"), Parquet, inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return task
+}
+
+func pack(t *testing.T, o PackOptions, run RunOptions, names ...string) *packed {
+	t.Helper()
+	task := planned(t, o, names...)
+	run.Lease = time.Second / 10
+	if err := Pack(t.Context(), task, run); err != nil {
+		files, _ := filepath.Glob(filepath.Join(task.Dir, errorsDir, "*")) // what it was
+		for _, f := range files {
+			text, _ := os.ReadFile(f)
+			err = fmt.Errorf("%w\n%s: %s", err, f, text)
+		}
+		t.Fatal(err)
+	}
+	return snapshot(t, task)
+}
+
+func snapshot(t *testing.T, task *Task) *packed {
+	t.Helper()
+	p := &packed{dir: task.Dir, bodies: map[string]string{}, damaged: map[string]int64{}}
+	for _, s := range task.Shards {
+		held := map[string]bool{}
+		for b, err := range readTable[Body](task.path(tableBodies, task.Name(s))) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if sum := sha256.Sum256(b.Body); fmt.Sprintf("%x", sum) != b.SHA256 || held[b.SHA256] {
+				t.Errorf("body %s is another, or there twice", b.SHA256)
+			}
+			held[b.SHA256] = true
+			p.bodies[b.SHA256] = string(b.Body)
+		}
+		var before []byte
+		for c, err := range readTable[Capture](task.path(tableCaptures, task.Name(s))) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.SHA256 != "" && !held[c.SHA256] {
+				t.Errorf("%s: its body is not in its shard", c.URL)
+			}
+			key := c.sortKey(0)
+			if bytes.Compare(key[:len(key)-12], before) < 0 {
+				t.Errorf("%s is out of order", c.URL)
+			}
+			before = key[:len(key)-12]
+			c.Fetched = c.Fetched.UTC()
+			p.captures = append(p.captures, c)
+		}
+		if f, err := os.Open(task.path(errorsDir, task.Name(s))); err == nil {
+			readLines(f, func(d Damaged) bool { p.damaged[d.Kind] += d.Count; return true })
+			f.Close()
+		}
+	}
+	sum := sha256.New()
+	filepath.WalkDir(task.Dir, func(path string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		name, _ := filepath.Rel(task.Dir, path)
+		text, err := os.ReadFile(path)
+		fmt.Fprintf(sum, "%s %x\n", name, sha256.Sum256(text))
+		if strings.Contains(name, packDir) || strings.Contains(name, tmpDir) {
+			t.Errorf("%s is left", name)
+		}
+		return err
+	})
+	p.sum = fmt.Sprintf("%x", sum.Sum(nil))
+	return p
+}
+
+// lines returns a line a capture, in order.
+func (p *packed) lines() (list []string) {
+	for _, c := range p.captures {
+		s := fmt.Sprintf("%s %s %s %s", c.Origin, c.Fetched.Format("15:04:05"), c.Outcome, c.Cause)
+		if c.Status != 0 {
+			s += fmt.Sprintf(" %d", c.Status)
+		}
+		if c.Location != "" {
+			s += fmt.Sprintf(" -> %s (%d hops, %s)", c.Location, c.Hops, c.ResolvedFrom)
+		}
+		if c.SHA256 != "" {
+			s += fmt.Sprintf(" %s %q", c.Kind, p.bodies[c.SHA256])
+		}
+		if c.Truncated {
+			s += " truncated"
+		}
+		list = append(list, s)
+	}
+	slices.Sort(list)
+	return list
+}
+
+func check(t *testing.T, p *packed, want []string, damaged map[string]int64) {
+	t.Helper()
+	got := p.lines()
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if fmt.Sprint(p.damaged) != fmt.Sprint(damaged) {
+		t.Errorf("damaged: %v, want %v", p.damaged, damaged)
+	}
+}
+
+// TestInputs packs the same files in every form.
+func TestInputs(t *testing.T) {
+	const allow, none = "Allow: /\n", "Disallow: /\n"
+	want := func(status string) []string {
+		return []string{
+			"https://a.test 10:00:00 success ok" + status + ` text "Allow: /\n"`,
+			"http://b.test:8080 10:00:00 success ok" + status + ` text "Disallow: /\n"`,
+			"https://c.test 10:00:00 success empty" + status + ` empty ""`,
+			"https://d.zip 10:00:00 success ok" + status + ` html "<!DOCTYPE html><p>"`,
+		}
+	}
+	files := map[string]string{
+		"a.test": allow, "http/b.test:8080/robots.txt": none, "https%3A%2F%2Fc.test.txt": "", "d.zip": "<!DOCTYPE html><p>",
+		".hidden": "x", "no site?": "x",
+	}
+	archive := response("https://a.test/robots.txt", day, 200, "", allow) +
+		record("request", "https://a.test/robots.txt", day, "GET / HTTP/1.1\r\n\r\n") +
+		record("response", "dns:a.test", day, "x") +
+		response("http://B.test:8080/robots.txt", day, 200, "", none) +
+		response("https://c.test:443/robots.txt", day, 200, "", "") +
+		response("https://d.zip/robots.txt", day, 200, "", files["d.zip"]) +
+		response("https://d.zip/robots.txt?x", day, 200, "", allow) +
+		response("https://d.zip/other", day, 200, "", allow)
+	var tarred, zips bytes.Buffer
+	tw, zw := tar.NewWriter(&tarred), zip.NewWriter(&zips)
+	lines := ""
+	for _, name := range []string{"a.test", "http/b.test:8080/robots.txt", "https%3A%2F%2Fc.test.txt", "d.zip", ".hidden", "no site?"} {
+		tw.WriteHeader(&tar.Header{Name: "./" + name, Size: int64(len(files[name])), ModTime: day, Mode: 0o666, Format: tar.FormatUSTAR})
+		io.WriteString(tw, files[name])
+		w, err := zw.CreateHeader(&zip.FileHeader{Name: name, Modified: day, Method: zip.Deflate})
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(w, files[name])
+	}
+	wacz, err := zw.CreateHeader(&zip.FileHeader{Name: "archive/e.warc.gz", Modified: day})
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(wacz, zipped(response("https://e.test/robots.txt", day, 404, "", "")))
+	tw.Close()
+	zw.Close()
+	lines = `{"url":"https://a.test/x","robots":"Allow: /\n","id":7}` + "\n" +
+		`{"url":"http://b.test:8080/","robots_b64":"RGlzYWxsb3c6IC8K","at":"2026-05-01T12:00:00+02:00"}` + "\r\n" +
+		`{"url":"https://c.test","robots":""}` + "\n" + `{"url":"https://a.test/"}` + "\nnonsense\n" +
+		`{"url":"https://d.zip","robots":"<!DOCTYPE html><p>"}`
+
+	for _, test := range []struct {
+		name    string
+		files   map[string]string
+		arg     string
+		more    []string
+		status  string
+		damaged map[string]int64
+	}{
+		{"folder", files, "", nil, "", map[string]int64{"name": 1}},
+		{"tar", map[string]string{"x.tar": tarred.String()}, "x.tar", nil, "", map[string]int64{"name": 1}},
+		{"tar.gz", map[string]string{"x": zipped(tarred.String())}, "x", nil, "", map[string]int64{"name": 1}},
+		{"zip", map[string]string{"x.wacz": zips.String()}, "x.wacz", []string{"https://e.test 10:00:00 unavailable client-error 404"}, "", map[string]int64{"name": 1}},
+		{"lines", map[string]string{"x.jsonl": lines}, "x.jsonl", nil, "", map[string]int64{"line": 2}},
+		{"lines.gz in a folder", map[string]string{"x.jsonl.gz": zipped(lines)}, "", nil, "", map[string]int64{"line": 2}},
+		{"warc", map[string]string{"x": archive}, "x", nil, " 200", map[string]int64{}},
+		{"warc.gz in a folder", map[string]string{"sub/x.warc.gz": zipped(archive) + zipped("x")}, "", nil, " 200", map[string]int64{"garbage": 1}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, test.files)
+			p := pack(t, PackOptions{}, RunOptions{}, filepath.Join(dir, test.arg))
+			check(t, p, append(want(test.status), test.more...), test.damaged)
+		})
+	}
+}
+
+func TestOriginOf(t *testing.T) {
+	for name, want := range map[string]string{
+		"example.com":                           "https://example.com",
+		"example.com.txt":                       "https://example.com",
+		"a/b/example.com.txt":                   "https://example.com",
+		"example.com/robots.txt":                "https://example.com",
+		"http/example.com/robots.txt":           "http://example.com",
+		"http/example.com+8080":                 "http://example.com:8080",
+		"example.com_robots.txt":                "https://example.com",
+		"example.com.robots.txt":                "https://example.com",
+		"http%3A%2F%2Fexample.com%3A81.txt":     "http://example.com:81",
+		"http%3a%2f%2fexample.com%2frobots.txt": "http://example.com",
+		"robots.txt":                            "https://robots",
+		"":                                      "",
+		"a b":                                   "",
+	} {
+		got, err := originOf(name)
+		if got.String() != want && err == nil || (err == nil) != (want != "") {
+			t.Errorf("%q: %q, %v; want %q", name, got, err, want)
+		}
+	}
+}
+
+// TestRedirects follows redirects across files.
+func TestRedirects(t *testing.T) {
+	const file = "Allow: /\n"
+	url := func(host string) string { return "https://" + host + ".test/robots.txt" }
+	second := func(n int) time.Time { return day.Add(time.Duration(n) * time.Second) }
+	chain := ""
+	for i := range 7 {
+		chain += redirect(url(fmt.Sprint("r", i)), day, url(fmt.Sprint("r", i+1)))
+	}
+	dir := t.TempDir()
+	names := write(t, dir, map[string]string{
+		"0": redirect(url("a"), day, url("b")) +
+			redirect(url("far"), day, url("b-far")) +
+			redirect(url("gone"), day, url("nobody")) +
+			redirect(url("loop"), day, url("loop")) +
+			redirect(url("page"), day, "https://page.test/sub/../page?x") +
+			redirect(url("near"), second(50), url("many")) +
+			redirect(url("tie"), second(20), "//many.test/robots.txt") +
+			redirect(url("moment"), day, url("same")) +
+			redirect(url("ftp"), day, "ftp://a.test/") +
+			redirect(url("dead"), day, url("down")),
+		"1": response(url("b"), second(3600), 200, "", file) +
+			response(url("b-far"), second(86401), 200, "", file) +
+			response("https://page.test/sub/../page?x", day, 200, "", "<html>") +
+			response(url("down"), day, 503, "", "") + chain,
+		"2": response(url("many"), second(10), 404, "", "") + response(url("many"), second(30), 200, "", "#30") + response(url("many"), second(60), 200, "", "#60") +
+			response(url("same"), day, 200, "", "#first") + response(url("same"), day, 200, "", "#second") +
+			response(url("r7"), day, 200, "", file),
+	})
+	want := []string{
+		"https://a.test 10:00:00 success ok 200 -> https://b.test/robots.txt (1 hops, https://b.test/robots.txt) text \"Allow: /\\n\"",
+		"https://b.test 11:00:00 success ok 200 text \"Allow: /\\n\"",
+		"https://far.test 10:00:00 redirect-unresolved not-archived 301 -> https://b-far.test/robots.txt (0 hops, )",
+		"https://b-far.test 10:00:01 success ok 200 text \"Allow: /\\n\"",
+		"https://gone.test 10:00:00 redirect-unresolved not-archived 301 -> https://nobody.test/robots.txt (0 hops, )",
+		"https://loop.test 10:00:00 unavailable redirect-loop 301 -> https://loop.test/robots.txt (0 hops, )",
+		"https://page.test 10:00:00 success ok 200 -> https://page.test/sub/../page?x (1 hops, https://page.test/sub/../page?x) html \"<html>\"",
+		"https://near.test 10:00:50 success ok 200 -> https://many.test/robots.txt (1 hops, https://many.test/robots.txt) text \"#60\"",
+		"https://tie.test 10:00:20 unavailable client-error 404 -> https://many.test/robots.txt (1 hops, https://many.test/robots.txt)",
+		"https://moment.test 10:00:00 success ok 200 -> https://same.test/robots.txt (1 hops, https://same.test/robots.txt) text \"#first\"",
+		"https://ftp.test 10:00:00 unreachable foreign-scheme 301",
+		"https://dead.test 10:00:00 unreachable server-error 503 -> https://down.test/robots.txt (1 hops, https://down.test/robots.txt)",
+		"https://down.test 10:00:00 unreachable server-error 503",
+		"https://many.test 10:00:10 unavailable client-error 404", "https://many.test 10:00:30 success ok 200 text \"#30\"", "https://many.test 10:01:00 success ok 200 text \"#60\"",
+		"https://same.test 10:00:00 success ok 200 text \"#first\"", "https://same.test 10:00:00 success ok 200 text \"#second\"",
+		"https://r7.test 10:00:00 success ok 200 text \"Allow: /\\n\"",
+		"https://r0.test 10:00:00 unavailable redirect-limit 301 -> https://r1.test/robots.txt (5 hops, https://r5.test/robots.txt)",
+		"https://r1.test 10:00:00 unavailable redirect-limit 301 -> https://r2.test/robots.txt (5 hops, https://r6.test/robots.txt)",
+	}
+	for i := 2; i < 7; i++ {
+		want = append(want, fmt.Sprintf("https://r%d.test 10:00:00 success ok 200 -> https://r%d.test/robots.txt (%d hops, https://r7.test/robots.txt) text \"Allow: /\\n\"", i, i+1, 7-i))
+	}
+	p := pack(t, PackOptions{}, RunOptions{}, names...)
+	check(t, p, want, map[string]int64{})
+
+	// The same bytes whatever the order of names, the number of workers, the calls.
+	slices.Reverse(names)
+	other := pack(t, PackOptions{}, RunOptions{Workers: 3}, append(names, dir)...)
+	if other.sum != p.sum {
+		t.Error("other bytes with three workers and another order of names")
+	}
+	merged := pack(t, PackOptions{Merge: true}, RunOptions{}, names...)
+	check(t, merged, want, map[string]int64{})
+	if !slices.IsSortedFunc(merged.captures, func(a, b Capture) int { return strings.Compare(a.SURT, b.SURT) }) {
+		t.Error("merged: not sorted")
+	}
+}
+
+// TestRevisits finds what records refer to that say only that nothing has changed.
+func TestRevisits(t *testing.T) {
+	const url, file = "https://a.test/robots.txt", "Allow: /\n"
+	second := func(n int) time.Time { return day.Add(time.Duration(n) * time.Second) }
+	at := func(n int) string { return "WARC-Refers-To-Date: " + second(n).Format(time.RFC3339) }
+	names := write(t, t.TempDir(), map[string]string{
+		"0": record("revisit", url, second(10), "", at(0)) +
+			record("revisit", url, second(11), "HTTP/1.1 304 Not Modified\r\n\r\n", "WARC-Refers-To: <urn:uuid:1>") +
+			record("revisit", url, second(12), "HTTP/1.1 404 Gone\r\n\r\n", at(0)) +
+			record("revisit", url, second(13), "HTTP/1.1 301 Moved\r\nLocation: /b\r\n\r\n", at(0)) +
+			record("revisit", url, second(14), "HTTP/1.1 200 OK\r\n\r\n", "WARC-Refers-To: <urn:uuid:9>", at(5)) +
+			record("revisit", url, second(15), "", at(15)) +
+			record("revisit", "https://c.test/robots.txt", second(16), "HTTP/1.1 200 OK\r\n\r\n", "WARC-Refers-To-Target-URI: <https://a.test/robots.txt>", at(0)) +
+			record("revisit", "https://d.test/robots.txt", second(17), "", "WARC-Refers-To: <urn:uuid:2>") +
+			record("resource", "https://e.test/robots.txt", second(18), file) +
+			response("https://f.test/robots.txt", day, 200, "", file+"Disa", "WARC-Truncated: length") +
+			response("https://g.test/robots.txt", day, 200, "", file+"Disa", "WARC-Truncated: disconnect") +
+			response("https://h.test/robots.txt", day, 404, "", "x", "WARC-Truncated: time") +
+			redirect("https://i.test/robots.txt", second(10), url),
+		"1": response(url, day.Add(500*time.Millisecond), 200, "", file, "WARC-Record-ID: <urn:uuid:1>") +
+			redirect("https://d.test/x", day, url) + response("https://a.test/b", day, 200, "", "b") +
+			response("https://d.test/robots.txt", day, 307, "Location: https://a.test/b\r\n", "", "WARC-Record-ID: <urn:uuid:2>"),
+	})
+	const a = ` success ok 200 text "Allow: /\n"`
+	const unresolved = " revisit-unresolved revisit-unresolved"
+	p := pack(t, PackOptions{}, RunOptions{}, names...)
+	check(t, p, []string{
+		"https://a.test 10:00:00" + a, "https://a.test 10:00:10" + a, "https://a.test 10:00:11" + a,
+		"https://a.test 10:00:12 unavailable client-error 404",
+		`https://a.test 10:00:13 success ok 200 -> https://a.test/b (1 hops, https://a.test/b) text "b"`,
+		"https://a.test 10:00:14" + unresolved, "https://a.test 10:00:15" + unresolved,
+		"https://c.test 10:00:16" + a,
+		`https://d.test 10:00:00 success ok 200 -> https://a.test/b (1 hops, https://a.test/b) text "b"`,
+		`https://d.test 10:00:17 success ok 200 -> https://a.test/b (1 hops, https://a.test/b) text "b"`,
+		`https://e.test 10:00:18 success ok text "Allow: /\n"`,
+		`https://f.test 10:00:00 success ok 200 text "Allow: /\n" truncated`,
+		"https://g.test 10:00:00 unreachable incomplete 200",
+		"https://h.test 10:00:00 unavailable client-error 404",
+		`https://i.test 10:00:10 success ok 200 -> https://a.test/robots.txt (1 hops, https://a.test/robots.txt) text "Allow: /\n"`,
+	}, map[string]int64{})
+	for _, c := range p.captures {
+		if c.Answered() == strings.Contains(c.Outcome, "unresolved") {
+			t.Errorf("%s: answered: %v", c.Outcome, c.Answered())
+		}
+	}
+}
+
+// TestShares packs in shares, each in several calls, and with an input that cannot be
+// read.
+func TestShares(t *testing.T) {
+	dir := t.TempDir()
+	files := map[string]string{}
+	for i := range 6 {
+		files[fmt.Sprint(i, ".warc")] = redirect(fmt.Sprintf("https://s%d.test/robots.txt", i), day, fmt.Sprintf("https://s%d.test/robots.txt", i+1)) +
+			response(fmt.Sprintf("https://s%d.test/x", i), day, 200, "", "")
+	}
+	files["6.warc"] = response("https://s6.test/robots.txt", day, 200, "", "# s6")
+	names := write(t, dir, files)
+	whole := pack(t, PackOptions{}, RunOptions{Workers: 2}, names...)
+
+	task := planned(t, PackOptions{}, names...)
+	share := func(i int) error { return Pack(t.Context(), task, RunOptions{Slice: Slice{i, 2}}) }
+	if waits, ok := errors.AsType[*PhaseError](share(0)); !ok || waits.Missing != 3 {
+		t.Errorf("the first share: %v", waits)
+	}
+	for i := range []int{1, 0} {
+		if err := share(1 - i); err != nil {
+			t.Errorf("share %d: %v", 1-i, err)
+		}
+	}
+	if got := snapshot(t, task); got.sum != whole.sum {
+		t.Error("shares made other bytes")
+	}
+	if err := share(0); err != nil {
+		t.Errorf("once more: %v", err)
+	}
+
+	task = planned(t, PackOptions{}, names...)
+	stop, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	prepare := verbs[verbRead]
+	first, err := prepare(task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	register(verbRead, func(t *Task) (Do, error) {
+		return func(ctx context.Context, s Shard, p *Part) (Counts, error) {
+			if s.Number == 4 {
+				cancel()
+			}
+			return first(ctx, s, p)
+		}, nil
+	})
+	err = Pack(stop, task, RunOptions{})
+	register(verbRead, prepare)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v", err)
+	}
+	if err := Pack(t.Context(), task, RunOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := snapshot(t, task); got.sum != whole.sum {
+		t.Error("an interrupted run made other bytes")
+	}
+
+	task = planned(t, PackOptions{}, names...)
+	if err := os.Remove(names[2]); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		err := Pack(t.Context(), task, RunOptions{Lease: time.Second / 10})
+		lost, ok := errors.AsType[*FailedError](err)
+		if !ok || len(lost.Failed) != 1 || !strings.Contains(lost.Failed[0].Error, "2.warc") {
+			t.Errorf("an input that is gone: %v, %+v", err, lost)
+		}
+	}
+	write(t, dir, files)
+	for _, f := range []string{filepath.Join(task.Dir, packDir, readDir, errorsDir), filepath.Join(task.Dir, errorsDir)} {
+		if err := os.RemoveAll(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Pack(t.Context(), task, RunOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := snapshot(t, task); got.sum != whole.sum {
+		t.Error("a run that went on with an input that was not there at first made other bytes")
+	}
+}
+
+// TestPackQueue packs with a worker that joins, and follows the lead from task to task.
+func TestPackQueue(t *testing.T) {
+	files := map[string]string{}
+	for i := range 8 {
+		files[fmt.Sprint(i, ".warc")] = redirect(fmt.Sprintf("https://s%d.test/robots.txt", i), day, fmt.Sprintf("https://s%d.test/x", 7-i)) +
+			response(fmt.Sprintf("https://s%d.test/x", i), day, 200, "", fmt.Sprint("# ", i))
+	}
+	names := write(t, t.TempDir(), files)
+	whole := pack(t, PackOptions{}, RunOptions{Workers: 2}, names...)
+
+	task := planned(t, PackOptions{}, names...)
+	address := freeAddress(t)
+	ended := make(chan error, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() { ended <- Work(ctx, "", RunOptions{Queue: Queue{URL: "nats://" + address}}) }()
+	if err := Pack(t.Context(), task, RunOptions{Lease: time.Second, Queue: Queue{Listen: address}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := snapshot(t, task); got.sum != whole.sum {
+		t.Error("a queue made other bytes")
+	}
+	cancel() // it may wait for another lead
+	<-ended
+}

@@ -1,0 +1,80 @@
+package bulk
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestWords(t *testing.T) {
+	for got, want := range map[string]string{
+		Thousands(0): "0", Thousands(999): "999", Thousands(1000): "1,000", Thousands(-1234567): "-1,234,567", Thousands(-123): "-123",
+		Bytes(0): "0 B", Bytes(999): "999 B", Bytes(9100): "9.1 kB", Bytes(123_456): "123 kB", Bytes(26_000_000): "26.0 MB",
+		Bytes(3_000_000_000_000): "3.0 TB", Bytes(5_000_000_000_000_000): "5000 TB", rate(12): "12", rate(9100): "9.1 k",
+		count(99_999): "99,999", count(3_500_000): "3.5 M",
+		Duration(0): "0 s", Duration(59 * time.Second): "59 s", Duration(90 * time.Second): "1 min",
+		Duration(124 * time.Minute): "2 h 4 min", Duration(50 * time.Hour): "2 d 2 h",
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// TestLine: what a run says of itself, of its own shards and of those of a queue.
+func TestLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p Progress
+		p.begin(&state{shards: 64_000, done: 2_000, lost: make([]Shard, 3)}, 2)
+		if got, want := p.Line(), "2,000/64,000 shards  2 workers  3 failed"; got != want {
+			t.Errorf("got  %q\nwant %q", got, want)
+		}
+		time.Sleep(100 * time.Second)
+		for range 1_000 {
+			p.done(Counts{Captures: 910, Rows: 1, Bytes: 2_600_000})
+		}
+		p.lost()
+		if got, want := p.Line(), "3,000/64,000 shards  910 k captures  9.1 k/s  26.0 MB/s  2 workers  4 failed  1 h 41 min left"; got != want {
+			t.Errorf("got  %q\nwant %q", got, want)
+		}
+		p.lead()
+		p.done(Counts{Rows: 5}) // of which the queue says more
+		p.queue(60_000, 10, 18)
+		if got, want := p.Line(), "3,990/64,000 shards  910 k captures  9.1 k/s  26.0 MB/s  18 workers  10 failed  50 min left"; got != want {
+			t.Errorf("got  %q\nwant %q", got, want)
+		}
+		var member Progress
+		member.join(4)
+		time.Sleep(10 * time.Second)
+		member.done(Counts{Rows: 50, ByKind: map[string]int64{"a": 1}})
+		member.done(Counts{Rows: 50, ByKind: map[string]int64{"a": 2}})
+		if got, want := member.Line(), "2 shards  100 rows  10/s  4 workers  0 failed"; got != want || member.Counts().ByKind["a"] != 3 {
+			t.Errorf("got  %q\nwant %q", got, want)
+		}
+	})
+}
+
+// TestPlan: a plan is of what is left to be done, and writes nothing.
+func TestPlan(t *testing.T) {
+	w := work{Shards: 10, Rows: 1}
+	task := w.task(t, t.TempDir()+"/new")
+	task.Expect.Out, task.Expect.Rate = 0.5, 100
+	p, err := NewPlan(task, RunOptions{Workers: 2})
+	if err != nil || p.Short() {
+		t.Errorf("%+v, %v", p, err)
+	}
+	p.Free = 4_999
+	if got, want := p.String(), "10 shards; 10.0 kB to read, about 5.0 kB to write, 5.0 kB free; about 50 s with 2 workers"; got != want || !p.Short() {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if err := Run(t.Context(), w.task(t, task.Dir), RunOptions{Slice: Slice{0, 2}}); err != nil {
+		t.Fatal(err)
+	}
+	if p, err = NewPlan(task, RunOptions{}); err != nil || p.Done != 5 || p.Bytes != 5_000 || p.Free < 0 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	w.Rows = 2
+	if p, err := NewPlan(w.task(t, task.Dir), RunOptions{}); err == nil {
+		t.Errorf("other work in the same folder: %v", p)
+	}
+}

@@ -1,0 +1,195 @@
+package bulk
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+	"slices"
+)
+
+// A sorter sorts pairs of bytes in bounded memory: what does not fit goes to files in
+// a folder, sorted, which are merged at the end. Pairs of one key keep their order.
+type sorter struct {
+	dir   string
+	limit int // bytes in memory, and
+	arena []byte
+	pairs []pair
+	runs  []*os.File
+}
+
+// A pair is one in the arena: where it begins, how long its key and its value are.
+type pair struct{ at, key, value int }
+
+const (
+	sortMemory = 8 << 20
+	mergeAtOne = 64 // files that are read at a time
+)
+
+func newSorter(dir string) *sorter { return &sorter{dir: dir, limit: sortMemory} }
+
+// add takes a pair. It keeps neither of the slices.
+func (s *sorter) add(key, value []byte) error {
+	if len(s.pairs) > 0 && len(s.arena)+len(key)+len(value)+24*len(s.pairs) > s.limit {
+		if err := s.spill(); err != nil {
+			return err
+		}
+	}
+	s.pairs = append(s.pairs, pair{len(s.arena), len(key), len(value)})
+	s.arena = append(append(s.arena, key...), value...)
+	return nil
+}
+
+func (s *sorter) keyOf(p pair) []byte   { return s.arena[p.at : p.at+p.key] }
+func (s *sorter) valueOf(p pair) []byte { return s.arena[p.at+p.key : p.at+p.key+p.value] }
+
+func (s *sorter) sort() {
+	slices.SortFunc(s.pairs, func(a, b pair) int {
+		return cmp.Or(bytes.Compare(s.keyOf(a), s.keyOf(b)), cmp.Compare(a.at, b.at))
+	})
+}
+
+// spill writes what is in memory to a file.
+func (s *sorter) spill() error {
+	s.sort()
+	return s.write(func(put func(key, value []byte) error) error {
+		for _, p := range s.pairs {
+			if err := put(s.keyOf(p), s.valueOf(p)); err != nil {
+				return err
+			}
+		}
+		s.arena, s.pairs = s.arena[:0], s.pairs[:0]
+		return nil
+	})
+}
+
+// write writes a run.
+func (s *sorter) write(each func(put func(key, value []byte) error) error) error {
+	f, err := os.CreateTemp(s.dir, "sort-*")
+	if err != nil {
+		return err
+	}
+	s.runs = append(s.runs, f)
+	out := bufio.NewWriterSize(f, 64<<10)
+	var head []byte
+	err = each(func(key, value []byte) error {
+		head = binary.AppendUvarint(binary.AppendUvarint(head[:0], uint64(len(key))), uint64(len(value)))
+		for _, part := range [][]byte{head, key, value} {
+			if _, err := out.Write(part); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		err = out.Flush()
+	}
+	return err
+}
+
+// each calls fn with all pairs in order. The slices hold until it returns.
+func (s *sorter) each(fn func(key, value []byte) error) error {
+	if len(s.runs) == 0 {
+		s.sort()
+		for _, p := range s.pairs {
+			if err := fn(s.keyOf(p), s.valueOf(p)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(s.pairs) > 0 {
+		if err := s.spill(); err != nil {
+			return err
+		}
+	}
+	s.arena, s.pairs = nil, nil
+	for len(s.runs) > mergeAtOne { // neighbours, so that the order of equal keys stays
+		runs := s.runs
+		s.runs = nil
+		for part := range slices.Chunk(runs, mergeAtOne) {
+			if err := s.write(func(put func(key, value []byte) error) error { return merge(part, put) }); err != nil {
+				s.runs = append(s.runs, runs...)
+				return err
+			}
+			remove(part)
+		}
+	}
+	return merge(s.runs, fn)
+}
+
+// close removes the files.
+func (s *sorter) close() {
+	remove(s.runs)
+	*s = sorter{dir: s.dir, limit: s.limit}
+}
+
+func remove(files []*os.File) {
+	for _, f := range files {
+		f.Close()
+		os.Remove(f.Name())
+	}
+}
+
+// A run is a sorted file that is read.
+type run struct {
+	in         *bufio.Reader
+	number     int
+	key, value []byte
+}
+
+// next reads the next pair.
+func (r *run) next() error {
+	key, err := binary.ReadUvarint(r.in)
+	if err != nil {
+		return err
+	}
+	value, err := binary.ReadUvarint(r.in)
+	if err != nil {
+		return err
+	}
+	r.key = slices.Grow(r.key[:0], int(key))[:key]
+	r.value = slices.Grow(r.value[:0], int(value))[:value]
+	if _, err = io.ReadFull(r.in, r.key); err == nil {
+		_, err = io.ReadFull(r.in, r.value)
+	}
+	return err
+}
+
+// merge calls fn with all pairs of sorted files, in order.
+func merge(files []*os.File, fn func(key, value []byte) error) error {
+	var heap []*run // sorted; a file is put back where its next pair belongs
+	order := func(a, b *run) int { return cmp.Or(bytes.Compare(a.key, b.key), cmp.Compare(a.number, b.number)) }
+	put := func(r *run) error {
+		if err := r.next(); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		i, _ := slices.BinarySearchFunc(heap, r, order)
+		heap = slices.Insert(heap, i, r)
+		return nil
+	}
+	for i, f := range files {
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		if err := put(&run{in: bufio.NewReaderSize(f, 32<<10), number: i}); err != nil {
+			return err
+		}
+	}
+	for len(heap) > 0 {
+		r := heap[0]
+		if err := fn(r.key, r.value); err != nil {
+			return err
+		}
+		heap = slices.Delete(heap, 0, 1)
+		if err := put(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}

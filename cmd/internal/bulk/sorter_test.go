@@ -1,0 +1,38 @@
+package bulk
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+)
+
+// TestSorter sorts in memory, in some files and in more than are merged at a time.
+func TestSorter(t *testing.T) {
+	for _, limit := range []int{1 << 20, 20_000, 200} {
+		s := newSorter(t.TempDir())
+		s.limit = limit
+		random := rand.New(rand.NewPCG(1, 2))
+		var want []string
+		for i := range 5000 {
+			key := fmt.Sprintf("%03d", random.IntN(500))
+			want = append(want, fmt.Sprintf("%s %06d", key, i))
+			if err := s.add([]byte(key), fmt.Appendf(nil, " %06d", i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		slices.Sort(want)
+		var got []string
+		if err := s.each(func(key, value []byte) error {
+			got = append(got, string(key)+string(value))
+			return nil
+		}); err != nil || !slices.Equal(got, want) {
+			t.Errorf("limit %d: %d pairs, %v", limit, len(got), err)
+		}
+		s.close()
+		if left, _ := os.ReadDir(s.dir); len(left) > 0 {
+			t.Errorf("limit %d: %d files are left", limit, len(left))
+		}
+	}
+}

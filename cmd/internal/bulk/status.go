@@ -1,0 +1,160 @@
+package bulk
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A state is how far a task has come, or a slice of it, as its folder shows.
+type state struct {
+	t      *Task
+	shards int     // of the slice
+	done   int     // of the slice
+	todo   []Shard // neither done nor given up
+	lost   []Shard // given up
+	parts  map[string]bool
+	errors map[string]bool
+}
+
+// isDone reports whether a shard is done.
+func (t *Task) isDone(name string) bool {
+	_, err := os.Lstat(t.path(t.Tables[len(t.Tables)-1], name))
+	return err == nil
+}
+
+// survey compares the folder with the manifest.
+func (t *Task) survey(slice Slice) (*state, error) {
+	st := &state{t: t}
+	var err error
+	if st.parts, err = names(filepath.Join(t.Dir, t.Tables[len(t.Tables)-1]), "."+t.Format); err != nil {
+		return nil, err
+	}
+	if st.errors, err = names(filepath.Join(t.Dir, errorsDir), ".jsonl"); err != nil {
+		return nil, err
+	}
+	for _, s := range t.Shards {
+		if !slice.has(s.Number) {
+			continue
+		}
+		st.shards++
+		switch name := t.Name(s); {
+		case st.parts[name]:
+			st.done++
+		case st.errors[name]:
+			st.lost = append(st.lost, s)
+		default:
+			st.todo = append(st.todo, s)
+		}
+	}
+	return st, nil
+}
+
+// names returns the names in a folder that have an extension, without it.
+func names(dir, extension string) (map[string]bool, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	found := map[string]bool{}
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), extension); ok {
+			found[name] = true
+		}
+	}
+	return found, nil
+}
+
+// clean removes what dead workers left, the tries of shards that are done, and the queue
+// if nothing is to be done. It returns how many shards are being worked on.
+func (st *state) clean() (working int) {
+	for name := range st.errors {
+		if st.parts[name] { // a late worker has done it after all
+			os.Remove(st.t.errorFile(name))
+		}
+	}
+	tmp := filepath.Join(st.t.Dir, tmpDir)
+	left, _ := names(tmp, ".tries") // without it nothing is to be removed
+	for name := range left {
+		if st.parts[name] || st.errors[name] {
+			os.Remove(st.t.triesFile(name))
+		}
+	}
+	os.Remove(filepath.Join(st.t.Dir, errorsDir)) // if it is empty
+	if len(st.todo) == 0 && st.shards == len(st.t.Shards) {
+		removeQueue(st.t.Dir)
+	}
+	return sweep(st.t.Dir)
+}
+
+// A Status says how far a task has come.
+type Status struct {
+	Verb    string    `json:"verb"`
+	Shards  int       `json:"shards"`
+	Done    int       `json:"done"`
+	Working int       `json:"working"` // written by workers that are alive, as far as locks show
+	Failed  []Failure `json:"failed"`
+	Strange []string  `json:"strange"` // files among the parts that are of no shard
+}
+
+// A Failure is a shard that was given up.
+type Failure struct {
+	Shard int    `json:"shard"`
+	Part  string `json:"part"`
+	Input string `json:"input,omitempty"`
+	Tries int    `json:"tries"`
+	Error string `json:"error"`
+}
+
+// Look says how far the task in a folder has come, and removes what dead workers left.
+func Look(dir string) (*Status, error) {
+	t, engine, err := read(dir)
+	if err != nil {
+		return nil, err
+	}
+	t.engine = engine
+	st, err := t.survey(Slice{})
+	if err != nil {
+		return nil, err
+	}
+	s := &Status{Verb: t.Verb, Shards: st.shards, Done: st.done, Working: st.clean(), Failed: st.failures(), Strange: []string{}}
+	known := map[string]bool{}
+	for _, shard := range t.Shards {
+		known[t.Name(shard)+"."+t.Format] = true
+	}
+	for _, table := range t.Tables {
+		entries, _ := os.ReadDir(filepath.Join(dir, table)) // it may not be there yet
+		for _, e := range entries {
+			if !known[e.Name()] {
+				s.Strange = append(s.Strange, filepath.Join(table, e.Name()))
+			}
+		}
+	}
+	slices.Sort(s.Strange)
+	return s, nil
+}
+
+// failures returns the shards that were given up, each with its last error.
+func (st *state) failures() []Failure {
+	all := []Failure{}
+	for _, s := range st.lost {
+		name := st.t.Name(s)
+		n, err := readTries(st.t.errorFile(name))
+		if err != nil {
+			n.Error = err.Error()
+		}
+		f := Failure{Shard: s.Number, Part: name, Tries: n.Count, Error: n.Error}
+		if len(s.Inputs) > 0 {
+			f.Input = st.t.Inputs[s.Inputs[0]].Name
+		}
+		if more := len(s.Inputs) - 1; more > 0 {
+			f.Input += fmt.Sprintf(" and %d more", more)
+		}
+		all = append(all, f)
+	}
+	return all
+}

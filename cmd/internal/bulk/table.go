@@ -1,0 +1,542 @@
+package bulk
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/base64"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/parquet-go/parquet-go"
+	zstdcodec "github.com/parquet-go/parquet-go/compress/zstd"
+	"github.com/parquet-go/parquet-go/deprecated"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// The forms of a table. A row is a struct whose fields have a parquet tag; a field
+// that is optional there is null where it has its zero value, in every form. A pointer
+// is null where it is nil, for values of which zero is one.
+const (
+	Parquet = "parquet"
+	JSONL   = "jsonl"
+	JSONLZ  = "jsonl.zst"
+	CSV     = "csv"
+)
+
+// Formats lists them for messages.
+var Formats = []string{Parquet, JSONL, JSONLZ, CSV}
+
+// What a writer of Parquet holds: rows, and bytes of their long fields.
+var (
+	rowsPerGroup  = 64 << 10
+	bytesPerGroup = 4 << 20
+)
+
+const rowsPerWrite = 256 // handed over to parquet-go at a time
+
+// fast compresses at half the cost of the usual level, by a tenth less.
+var fast = zstdcodec.Codec{Level: zstd.SpeedFastest}
+
+// A table writes rows to a part.
+type table[T any] struct {
+	parquet *parquet.GenericWriter[T]
+	columns []column
+	out     *bufio.Writer
+	csv     *csv.Writer
+	zstd    *zstd.Encoder
+	record  []string
+	line    []byte
+	rows    []T // not yet handed over
+	held    int // rows of the group that is written
+	blob    int // the field of bytes, -1 for none
+	bytes   int // of it in the group
+}
+
+// writeTable returns a writer of rows of the type to w, in the given format. Sorted
+// names the columns by which rows come in order, which readers of Parquet use.
+func writeTable[T any](w io.Writer, format string, sorted ...string) (*table[T], error) {
+	t := &table[T]{blob: -1}
+	row := reflect.TypeFor[T]()
+	for i := range row.NumField() {
+		if row.Field(i).Type.Kind() == reflect.Slice {
+			t.blob = i
+		}
+	}
+	switch format {
+	case Parquet:
+		var order []parquet.SortingColumn
+		for _, name := range sorted {
+			order = append(order, parquet.Ascending(name))
+		}
+		options := []parquet.WriterOption{
+			parquet.Compression(&fast),
+			parquet.CreatedBy("robots", "1", "bulk"),
+			parquet.SortingWriterConfig(parquet.SortingColumns(order...)),
+		}
+		if t.blob >= 0 { // nobody looks for a body by its bytes, and bounds keep those of each page in memory
+			name := columnsOf(row)[t.blob].name
+			options = append(options, parquet.SkipPageBounds(name), parquet.SkipPageStatistics(name))
+		}
+		t.parquet = parquet.NewGenericWriter[T](w, options...)
+		return t, nil
+	case JSONLZ:
+		var err error
+		if t.zstd, err = zstd.NewWriter(w, zstd.WithEncoderConcurrency(1)); err != nil {
+			return nil, err
+		}
+		w = t.zstd
+	case JSONL, CSV:
+	default:
+		return nil, fmt.Errorf("format %q: it is one of %s", format, strings.Join(Formats, ", "))
+	}
+	t.columns = columnsOf(row)
+	t.out = bufio.NewWriterSize(w, 64<<10)
+	if format == CSV {
+		t.csv = csv.NewWriter(t.out)
+		for _, c := range t.columns {
+			t.record = append(t.record, c.name)
+		}
+		return t, t.csv.Write(t.record)
+	}
+	return t, nil
+}
+
+// Write writes rows.
+func (t *table[T]) Write(rows []T) error {
+	if t.parquet != nil {
+		for i := range rows {
+			if err := t.hold(rows[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for i := range rows {
+		v := reflect.ValueOf(&rows[i]).Elem()
+		if t.csv != nil {
+			for j := range t.columns {
+				t.record[j] = t.columns[j].text(v)
+			}
+			if err := t.csv.Write(t.record); err != nil {
+				return err
+			}
+			continue
+		}
+		t.line = t.line[:0]
+		for j := range t.columns {
+			t.line = append(t.line, t.columns[j].head...)
+			t.line = t.columns[j].appendJSON(t.line, v)
+		}
+		if _, err := t.out.Write(append(t.line, '}', '\n')); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hold takes a row of Parquet. Pages and groups end by what the rows hold, however
+// they came: parquet-go ends a page after the call in which it is full.
+func (t *table[T]) hold(row T) error {
+	t.rows = append(t.rows, row)
+	t.held++
+	if t.blob >= 0 {
+		t.bytes += reflect.ValueOf(&t.rows[len(t.rows)-1]).Elem().Field(t.blob).Len()
+	}
+	full := t.held >= rowsPerGroup || t.bytes >= bytesPerGroup
+	if len(t.rows) < rowsPerWrite && !full {
+		return nil
+	}
+	if err := t.handOver(); err != nil || !full {
+		return err
+	}
+	t.held, t.bytes = 0, 0
+	return t.parquet.Flush()
+}
+
+func (t *table[T]) handOver() error {
+	_, err := t.parquet.Write(t.rows)
+	clear(t.rows)
+	t.rows = t.rows[:0]
+	return err
+}
+
+// Close ends the table. It does not close what it was written to.
+func (t *table[T]) Close() error {
+	if t.parquet != nil {
+		if err := t.handOver(); err != nil {
+			return err
+		}
+		return t.parquet.Close()
+	}
+	if t.csv != nil {
+		t.csv.Flush()
+		if err := t.csv.Error(); err != nil {
+			return err
+		}
+	}
+	if err := t.out.Flush(); err != nil || t.zstd == nil {
+		return err
+	}
+	return t.zstd.Close()
+}
+
+// A column is a field of a row.
+type column struct {
+	name     string
+	head     string // what stands before its value in JSON
+	field    int
+	optional bool
+}
+
+var timeType = reflect.TypeFor[time.Time]()
+
+func columnsOf(row reflect.Type) []column {
+	var list []column
+	for i := range row.NumField() {
+		name, more, _ := strings.Cut(row.Field(i).Tag.Get("parquet"), ",")
+		c := column{name: name, head: `,"` + name + `":`, field: i, optional: strings.Contains(","+more+",", ",optional,")}
+		if i == 0 {
+			c.head = "{" + c.head[1:]
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// null reports whether a value of the column stands for none.
+func (c *column) null(v reflect.Value) bool {
+	return (c.optional || v.Kind() == reflect.Pointer) && v.IsZero()
+}
+
+// text returns the value of the column as CSV has it: nothing for null, bytes in
+// base64.
+func (c *column) text(row reflect.Value) string {
+	v := row.Field(c.field)
+	if c.null(v) {
+		return ""
+	}
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	switch v.Kind() {
+	case reflect.String:
+		return v.String()
+	case reflect.Bool:
+		return strconv.FormatBool(v.Bool())
+	case reflect.Int32, reflect.Int64:
+		return strconv.FormatInt(v.Int(), 10)
+	case reflect.Float64:
+		return strconv.FormatFloat(v.Float(), 'g', -1, 64)
+	case reflect.Slice:
+		return base64.StdEncoding.EncodeToString(v.Bytes())
+	case reflect.Struct:
+		return v.Interface().(time.Time).UTC().Format(timeForm)
+	}
+	panic("a column of type " + v.Type().String())
+}
+
+const timeForm = "2006-01-02T15:04:05.000Z"
+
+// appendJSON appends the value of the column as JSON.
+func (c *column) appendJSON(b []byte, row reflect.Value) []byte {
+	v := row.Field(c.field)
+	if c.null(v) {
+		return append(b, "null"...)
+	}
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	switch v.Kind() {
+	case reflect.String:
+		s, _ := json.Marshal(v.String())
+		return append(b, s...)
+	case reflect.Slice, reflect.Struct:
+		return append(append(append(b, '"'), c.text(row)...), '"')
+	}
+	return append(b, c.text(row)...)
+}
+
+// timeOf reads a number as the time that its type says it is, zero if it is none.
+func timeOf(n int64, t parquet.Type) time.Time {
+	if old := t.ConvertedType(); old != nil {
+		switch *old {
+		case deprecated.TimestampMillis:
+			return time.UnixMilli(n).UTC()
+		case deprecated.TimestampMicros:
+			return time.UnixMicro(n).UTC()
+		}
+	}
+	if t.LogicalType() == nil {
+		return time.Time{}
+	}
+	stamp, ok := t.LogicalType().Value.(*format.TimestampType)
+	if !ok {
+		return time.Time{}
+	}
+	switch stamp.Unit.Value.(type) {
+	case *format.MilliSeconds:
+		return time.UnixMilli(n).UTC()
+	case *format.MicroSeconds:
+		return time.UnixMicro(n).UTC()
+	}
+	return time.Unix(0, n).UTC()
+}
+
+// readTable yields the rows of a part of Parquet or JSON Lines, in order.
+func readTable[T any](path string) iter.Seq2[T, error] { return readTableFrom[T](path, "", "") }
+
+// readTableFrom is readTable for a part that is sorted by a column of text, and a reader
+// whom rows before a value of it do not concern. It may yield some of them.
+func readTableFrom[T any](path, column, from string) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		f, err := os.Open(path)
+		if err != nil {
+			yield(none, err)
+			return
+		}
+		defer f.Close()
+		more := true
+		each := func(row T) bool { more = yield(row, nil); return more }
+		if strings.HasSuffix(path, "."+Parquet) {
+			err = readParquet(f, column, from, each)
+		} else {
+			err = readLines(f, each)
+		}
+		if more && err != nil {
+			yield(none, fmt.Errorf("%s: %w", path, err))
+		}
+	}
+}
+
+// openParquet opens a file and calls read. A panic of the reader, which it has for files
+// that are none, is an error.
+func openParquet(f *os.File, read func(*parquet.File) error) (err error) {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("not a file of Parquet that can be read: %v", p)
+		}
+	}()
+	file, err := parquet.OpenFile(f, info.Size())
+	if err != nil {
+		return err
+	}
+	return read(file)
+}
+
+func readParquet[T any](f *os.File, column, from string, yield func(T) bool) error {
+	return openParquet(f, func(file *parquet.File) error {
+		r := parquet.NewGenericReader[T](file)
+		defer r.Close()
+		if at := rowsBefore(file, column, from); at > 0 {
+			if err := r.SeekToRow(at); err != nil {
+				return err
+			}
+		}
+		rows := make([]T, 256)
+		for {
+			n, err := r.Read(rows)
+			for i := range n {
+				if !yield(rows[i]) {
+					return nil
+				}
+			}
+			clear(rows[:n]) // of optional fields: a reader leaves what is null as it was
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+		}
+	})
+}
+
+// rowsBefore returns how many rows the first groups have in which a column is less than a
+// value everywhere.
+func rowsBefore(file *parquet.File, column, value string) (rows int64) {
+	leaf, ok := file.Schema().Lookup(column)
+	if !ok || value == "" {
+		return 0
+	}
+	for _, g := range file.RowGroups() {
+		chunk, ok := g.ColumnChunks()[leaf.ColumnIndex].(*parquet.FileColumnChunk)
+		if !ok {
+			break
+		}
+		_, most, ok := chunk.Bounds()
+		// A writer may have cut a long value.
+		if last := most.String(); !ok || last >= value || strings.HasPrefix(value, last) {
+			break
+		}
+		rows += g.NumRows()
+	}
+	return rows
+}
+
+// groupStarts returns the least value of a column of text in each group of rows.
+func groupStarts(path, column string) (starts []string, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return starts, openParquet(f, func(file *parquet.File) error {
+		leaf, ok := file.Schema().Lookup(column)
+		if !ok {
+			return nil
+		}
+		for _, g := range file.RowGroups() {
+			if chunk, ok := g.ColumnChunks()[leaf.ColumnIndex].(*parquet.FileColumnChunk); ok {
+				if least, _, ok := chunk.Bounds(); ok {
+					starts = append(starts, least.String())
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// A cell is a value of a file of Parquet that others made.
+type cell struct {
+	text []byte
+	time time.Time
+}
+
+// readCells yields some columns of a file of Parquet, row after row, of rows that are in the
+// last group of rows alone if last is set. A column with several names is the first that
+// the file has; one that it has not has empty cells. Cells hold until the next row.
+func readCells(f *os.File, columns [][]string, last bool, yield func(row []cell, has []bool) (bool, error)) error {
+	return openParquet(f, func(file *parquet.File) error {
+		leaves := make([]*parquet.LeafColumn, len(columns))
+		has := make([]bool, len(columns))
+		for i, names := range columns {
+			for _, name := range names {
+				if leaf, ok := file.Schema().Lookup(name); ok && leaves[i] == nil {
+					if leaf.MaxRepetitionLevel > 0 {
+						return fmt.Errorf("column %s holds lists", name)
+					}
+					leaves[i], has[i] = &leaf, true
+				}
+			}
+		}
+		groups := file.RowGroups()
+		if last && len(groups) > 0 {
+			groups = groups[len(groups)-1:]
+		}
+		const atOnce = 512
+		row := make([]cell, len(columns))
+		for _, g := range groups {
+			readers := make([]parquet.ColumnChunkValueReader, len(columns))
+			held := make([][]parquet.Value, len(columns))
+			for i, leaf := range leaves {
+				if leaf != nil {
+					readers[i] = parquet.NewColumnChunkValueReader(g.ColumnChunks()[leaf.ColumnIndex])
+					defer readers[i].Close()
+					held[i] = make([]parquet.Value, atOnce)
+				}
+			}
+			for left := g.NumRows(); left > 0; {
+				n := int(min(left, atOnce))
+				for i, r := range readers {
+					for got := 0; r != nil && got < n; {
+						more, err := r.ReadValues(held[i][got:n])
+						got += more
+						if got < n && (err != nil || more == 0) {
+							return fmt.Errorf("a column ends early: %w", cmp.Or(err, io.ErrUnexpectedEOF))
+						}
+					}
+				}
+				for k := range n {
+					for i, leaf := range leaves {
+						if leaf != nil {
+							row[i] = cellOf(held[i][k], leaf.Node.Type())
+						}
+					}
+					if more, err := yield(row, has); err != nil || !more {
+						return err
+					}
+				}
+				left -= int64(n)
+			}
+		}
+		return nil
+	})
+}
+
+func cellOf(v parquet.Value, t parquet.Type) cell {
+	const julian1970 = 2_440_588 // the day, as INT96 counts them
+	switch {
+	case v.IsNull():
+	case t.Kind() == parquet.ByteArray:
+		return cell{text: v.ByteArray()}
+	case t.Kind() == parquet.Int96: // what Spark wrote for long
+		n := v.Int96()
+		return cell{time: time.Unix((int64(n[2])-julian1970)*86400, int64(uint64(n[1])<<32|uint64(n[0]))).UTC()}
+	case t.Kind() == parquet.Int64:
+		return cell{time: timeOf(v.Int64(), t)}
+	}
+	return cell{}
+}
+
+func readLines[T any](f *os.File, yield func(T) bool) error {
+	var in io.Reader = bufio.NewReaderSize(f, 64<<10)
+	if strings.HasSuffix(f.Name(), ".zst") {
+		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			return err
+		}
+		defer z.Close()
+		in = z
+	}
+	columns := columnsOf(reflect.TypeFor[T]())
+	lines := bufio.NewReaderSize(in, 64<<10)
+	for n := 1; ; n++ {
+		line, err := lines.ReadBytes('\n')
+		if len(line) == 0 && errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+		var row T
+		if err := parseRow(line, columns, reflect.ValueOf(&row).Elem()); err != nil {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+		if !yield(row) {
+			return nil
+		}
+	}
+}
+
+// parseRow reads a line of JSON into a row. Members that are no columns are ignored.
+func parseRow(line []byte, columns []column, row reflect.Value) error {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(line, &members); err != nil {
+		return err
+	}
+	for _, c := range columns {
+		value, ok := members[c.name]
+		if !ok || string(value) == "null" {
+			continue
+		}
+		if err := json.Unmarshal(value, row.Field(c.field).Addr().Interface()); err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+)
+
+// TestBulkInterrupted: who interrupts a verb of bulk gets its own status, and hears that
+// it goes on.
+func TestBulkInterrupted(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	var out, complaints bytes.Buffer
+	status := run(ctx, []string{"bulk", "work", "nats://127.0.0.1:1"}, strings.NewReader(""), &out, &complaints)
+	if status != exitInterrupted || !strings.Contains(complaints.String(), "interrupted: 0 shards done, their parts whole; the same command goes on\n") {
+		t.Errorf("status %d, %s", status, &complaints)
+	}
+}
+
+// TestBulkOptions: flags of a run that contradict each other are refused before anything
+// is done.
+func TestBulkOptions(t *testing.T) {
+	t.Setenv("SLURM_ARRAY_TASK_ID", "3")
+	t.Setenv("SLURM_ARRAY_TASK_MIN", "1")
+	t.Setenv("SLURM_ARRAY_TASK_COUNT", "4")
+	good := bulkRun{lease: bulkLease, tries: bulkTries}
+	for _, c := range []struct {
+		change func(b *bulkRun)
+		want   string // a part of the message
+		warned bool
+	}{
+		{change: func(*bulkRun) {}, warned: true},
+		{change: func(b *bulkRun) { b.share = "auto" }},
+		{change: func(b *bulkRun) { b.share = "5" }, want: "--shard: "},
+		{change: func(b *bulkRun) { b.workers = -1 }, want: "--workers"},
+		{change: func(b *bulkRun) { b.tries = 0 }, want: "--tries"},
+		{change: func(b *bulkRun) { b.lease = 1 }, want: "--lease"},
+		{change: func(b *bulkRun) { b.tokenFile = "t" }, want: "are for --listen and --nats"},
+		{change: func(b *bulkRun) { b.listen, b.url = "127.0.0.1:0", "nats://a" }, want: "in one place"},
+		{change: func(b *bulkRun) { b.listen, b.share = "127.0.0.1:0", "1/2" }, want: "give one of them"},
+		{change: func(b *bulkRun) { b.listen = "127.0.0.1:0" }},
+	} {
+		var complaints bytes.Buffer
+		b := good
+		c.change(&b)
+		b.std = &streams{err: &complaints}
+		o, err := b.options()
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", b, err, c.want)
+		}
+		if warned := strings.Contains(complaints.String(), "this job does all shards"); warned != c.warned {
+			t.Errorf("%+v: %s", b, &complaints)
+		}
+		if err == nil && (o.Workers < 1 || b.share != "" && (o.Slice.Index != 2 || o.Slice.Of != 4)) {
+			t.Errorf("%+v", o)
+		}
+	}
+}
