@@ -112,6 +112,7 @@ func TestFindings(t *testing.T) {
 	b.paste("# \U0001F600 caf\u00e9\nUser-agent: *\nDisallow: /a\nDisallow: /a/\U0001F600b\n")
 	b.wait(`document.querySelector('#tab-findings').innerText === 'Findings (1)'`)
 	b.do(`document.querySelector('#tab-findings').click()`)
+	b.wait(`[...document.querySelectorAll('#findings button')].some((e) => e.innerText === 'Fix')`) // it is proved a moment later
 	b.do(`[...document.querySelectorAll('#findings button')].find((e) => e.innerText === 'Fix').click()`)
 	b.wait(`page.state.findings.findings.length === 0`)
 	if got := eval[string](b, `new TextDecoder().decode(page.snapshot().file)`); got != "# \U0001F600 caf\u00e9\nUser-agent: *\nDisallow: /a\n" {
@@ -384,6 +385,7 @@ func TestSilence(t *testing.T) {
 	b := open(t, site, "")
 	b.do(`await navigator.serviceWorker.ready`)
 	b.wait(`navigator.serviceWorker.controller`)
+	b.settled() // both workers have loaded their engine
 	before := asked.Load()
 	b.do(`document.querySelector('.cm-content').focus()`)
 	b.paste("User-agent: *\nDisallow: /typed\n")
