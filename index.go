@@ -183,8 +183,8 @@ type lazyIndex struct {
 // one run of four bytes of its pieces, its n-gram with the fewest rules; a path
 // is asked for the n-grams it holds, and only the rules filed there are
 // tried, each at most once. Rules without a piece of four bytes are few (there
-// are not many short ones) and are tried by head, in order. 4 to 12 bytes per
-// rule.
+// are not many short ones) and are tried by head, in order. 4 to 68 bytes per
+// rule, 20 KB and 4 bytes per rule at most.
 type index struct {
 	prefix  string // what all literal rules share at their start
 	keys    []key  // the next bytes of each, ascending
@@ -331,7 +331,9 @@ func (w *ngrams) hash(byteCount uint32) uint32 { return byteCount * 0x9E3779B1 >
 
 // fileNgrams files the rules with a star.
 func (x *index) fileNgrams(r *Rules, wild []uint32) {
-	n := min(maxNgramBits, max(6, bits.Len(uint(2*len(wild)))))
+	// Eight hashes a rule: with two, a path of 40 bytes meets by chance as many rules as
+	// there are, up to a few hundred.
+	n := min(maxNgramBits, max(6, bits.Len(uint(8*len(wild)))))
 	w := &x.ngrams
 	w.shift = 32 - n
 	counts := make([]uint32, 1<<n)

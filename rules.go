@@ -603,8 +603,9 @@ func (r *Rules) MemoryBytes() int {
 		int(unsafe.Sizeof(lineRef{}))*cap(r.file.lines) + 4*(len(r.file.body)/numberedBlock) + 4*cap(r.lines) + 8*cap(r.again) + cap(r.buf) +
 		(int(unsafe.Sizeof(rule{}))+8+1)*len(r.rules)
 	if r.lazy != nil {
-		// Of a literal rule 28 bytes and a quarter, of one with a star up to 21.
-		n += int(unsafe.Sizeof(*r.lazy)+unsafe.Sizeof(index{})) + 28*len(r.rules)
+		// Of a literal rule 29 bytes, of one with a star up to 21, and the hashes of those,
+		// half of what they are if all rules have one.
+		n += int(unsafe.Sizeof(*r.lazy)+unsafe.Sizeof(index{})) + 28*len(r.rules) + 2*min(8*len(r.rules), 1<<maxNgramBits)
 	}
 	if r.own != nil {
 		n += 8 * cap(*r.own)

@@ -28,7 +28,7 @@ func main() {
 		passes = flag.Int("passes", 0, "only pass `n` times over the files and print their bytes (see callgrind.sh)")
 		kind   = flag.String("work", "oneshot", "work of -passes: oneshot, oneshot-url, askable, url, match-kept, crawlers-1, crawlers-100 or crawlers-dialects")
 		most   = flag.Int("most", math.MaxInt, "only files of at most so many `bytes` for -passes")
-		looped = flag.String("loop", "", "only answer URLs on standard input by this `file`, in a loop with temoto (rows program/list)")
+		looped = flag.String("loop", "", "only answer URLs on standard input by this `file`, in a loop with temoto (row program/list), or a batch for - (program/batch)")
 		name   = flag.String("engine", ours, "engine of -passes: robots, reference or temoto")
 	)
 	flag.Parse()

@@ -3,7 +3,9 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"os/exec"
@@ -125,9 +127,14 @@ func programRows(s *set, seed uint64, quick bool, temp string) []row {
 			return &work{ops: lines, engines: append(p.both(1, in, "check", "-f", file, "-a", "ExampleBot", "--format", "json", "-"),
 				runs(asText, 1, in, p.robots, "check", "-f", file, "-a", "ExampleBot", "-"))}
 		}},
-		{"program/batch", "check --batch, in each line another file of 380 bytes", "line", goal{}, func() *work {
+		{"program/batch", "check --batch, in each line another file of 380 bytes, against a loop with encoding/json, url.Parse and FromBytes", "line", goal{}, func() *work {
 			p := programs()
-			return &work{ops: lines / 4, engines: p.both(1, p.file("batch", batch(s, seed, lines/4)), "check", "--batch")}
+			in := p.file("batch", batch(s, seed, lines/4))
+			self, err := os.Executable()
+			if err != nil {
+				panic(err)
+			}
+			return &work{ops: lines / 4, engines: append(p.both(1, in, "check", "--batch"), runs(temoto, 1, in, self, "-loop", "-"))}
 		}},
 		{"program/start", "check -f FILE URL with 13 rules, against a Go program that writes a word", "start", goal{}, func() *work {
 			const starts = 20
@@ -159,8 +166,39 @@ func batch(s *set, seed uint64, lines int) string {
 	return b.String()
 }
 
-// loop answers URLs on standard input as who has temoto/robotstxt would write it.
+// loopBatch answers questions on standard input as who has temoto/robotstxt would write it:
+// with fewer members than the program.
+func loopBatch() error {
+	out := bufio.NewWriter(os.Stdout)
+	in, answers := json.NewDecoder(os.Stdin), json.NewEncoder(out)
+	for {
+		var q struct {
+			ID                 int
+			URL, Robots, Agent string
+		}
+		if err := in.Decode(&q); errors.Is(err, io.EOF) {
+			return out.Flush()
+		} else if err != nil {
+			return err
+		}
+		u, err := url.Parse(q.URL)
+		if err != nil {
+			return err
+		}
+		data := temotoParse([]byte(q.Robots))
+		allowed := data == nil || data.TestAgent(u.RequestURI(), q.Agent)
+		if err := answers.Encode(map[string]any{"id": q.ID, "allowed": allowed, "url": q.URL, "agent": q.Agent}); err != nil {
+			return err
+		}
+	}
+}
+
+// loop answers URLs on standard input as who has temoto/robotstxt would write it, or a
+// batch if the file is "-".
 func loop(file string) error {
+	if file == "-" {
+		return loopBatch()
+	}
 	body, err := os.ReadFile(file)
 	if err != nil {
 		return err

@@ -85,7 +85,7 @@ func startDemo(ctx context.Context) (*demo, error) {
 		l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 		if err != nil {
 			for _, l := range listeners {
-				l.Close()
+				_ = l.Close() // nobody has seen it
 			}
 			return nil, fmt.Errorf("cannot listen for --demo: %w", err)
 		}

@@ -469,7 +469,7 @@ func (d *draft) meant(name, value string) string {
 		if known != name && (meanings[known] == "" || meanings[known] != meanings[name]) {
 			continue
 		}
-		for _, v := range strings.Fields(values) {
+		for v := range strings.FieldsSeq(values) {
 			if refuses(v) && refuses(value) || permits(v) && permits(value) {
 				return ": " + known + "=" + v + " is meant?"
 			}

@@ -114,12 +114,12 @@ func (l *urlList) readLines(ctx context.Context) error {
 			}
 		}
 		switch {
-		case err == io.EOF && !found:
+		case errors.Is(err, io.EOF) && !found:
 			l.piece = piece{}
 			return errors.New("standard input holds no URL")
 		case found && !l.send(ctx):
 			return ctx.Err()
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
 			return fmt.Errorf("cannot read standard input: %w", cause(err))

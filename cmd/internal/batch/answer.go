@@ -91,7 +91,8 @@ func (a *Answerer) AppendRecord(dst []byte, q *Question, r *fetch.Record, now ti
 
 // AppendError appends what is wrong with a question, in place of its answer.
 func AppendError(dst []byte, q *Question, code Code, err error) []byte {
-	dst = append(q.appendID(dst), `,"error":`...)
+	dst = q.appendID(dst)
+	dst = append(dst, `,"error":`...)
 	dst = robots.AppendQuoted(dst, err.Error())
 	dst = append(dst, `,"code":"`...)
 	dst = append(dst, code...)

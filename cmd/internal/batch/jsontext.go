@@ -103,10 +103,9 @@ func skipPlain(text []byte, i int) int {
 	case '-':
 		i++
 	}
-	switch c := byteAt(text, i); {
-	case c == '0':
+	if byteAt(text, i) == '0' {
 		i++
-	default:
+	} else {
 		i = skipDigits(text, i)
 	}
 	if i >= 0 && byteAt(text, i) == '.' {

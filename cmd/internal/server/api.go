@@ -250,7 +250,7 @@ func accepts(accept string, types []string) bool {
 		name, _, _ := strings.Cut(part, ";")
 		name = strings.ToLower(strings.TrimSpace(name))
 		for _, t := range types {
-			if head, any := strings.CutSuffix(name, "/*"); name == t || any && (head == "*" || strings.HasPrefix(t, head+"/")) {
+			if head, many := strings.CutSuffix(name, "/*"); name == t || many && (head == "*" || strings.HasPrefix(t, head+"/")) {
 				return true
 			}
 		}

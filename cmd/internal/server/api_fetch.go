@@ -245,7 +245,7 @@ func (s *Service) await(ctx context.Context, origin robots.Origin, wait time.Dur
 			continue
 		}
 		if wait <= 0 {
-			go s.cache.Get(context.WithoutCancel(ctx), origin) //nolint:errcheck // the next who asks learns what came of it
+			go s.cache.Get(context.WithoutCancel(ctx), origin) // the next who asks learns what came of it
 		}
 		return fetchProblem(origin, err)
 	}

@@ -116,7 +116,7 @@ type PermitAnswer struct {
 	_         struct{}       `additionalProperties:"true"`
 	Verdict   Check          `json:"verdict" doc:"the answer of GET /v1/check; where it is not allowed there is no permit"`
 	Permit    orNull[Permit] `json:"permit"`
-	NotBefore orNull[string] `json:"not_before,omitempty" doc:"without a permit: when to ask again, null where the URL is not allowed"`
+	NotBefore orNull[string] `json:"not_before,omitempty" doc:"without a permit: when to ask again, null where the URL is not allowed"` //nolint:modernize // for the schema: it may be missing
 	Reasons   []string       `json:"reasons,omitempty" doc:"why the start is when it is, the deciding reason first"`
 	Done      []Returned     `json:"done,omitempty" doc:"what became of the permits in done, in their order"`
 }

@@ -214,7 +214,7 @@ func strictQuery(ctx huma.Context, next func(huma.Context)) {
 			continue
 		}
 		if strings.ContainsAny(name, "%+") {
-			name, _ = url.QueryUnescape(name) //nolint:forbidigo // the query of a request to this service
+			name, _ = url.QueryUnescape(name) // the query of a request to this service
 		}
 		i := slices.IndexFunc(params, func(p *huma.Param) bool { return p.In == "query" && p.Name == name })
 		e := FieldError{Location: "query." + strings.ToValidUTF8(ask.Clip(name), "\uFFFD"), Message: isUnknown}

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"time"
 
@@ -89,9 +90,7 @@ func newRecord(r *fetch.Record) *Record {
 			j.LastGood.SHA256 = fmt.Sprintf("%x", fetch.HashOf(g.Body))
 		}
 	}
-	for name, value := range r.Header {
-		j.Headers[name] = value
-	}
+	maps.Copy(j.Headers, r.Header)
 	for i := range r.Hops {
 		h := &r.Hops[i]
 		j.Hops = append(j.Hops, Hop{URL: h.URL, Address: h.Address, Protocol: h.Protocol, Via: h.Via, Status: h.Status, Location: h.Location, Received: h.Received, Seconds: h.Took().Seconds()})

@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -109,7 +110,7 @@ func (a *Agents) UnmarshalJSON(text []byte) error {
 
 // Questions are those of POST /v1/check as one object.
 type Questions struct {
-	Defaults  Defaults   `json:"defaults,omitempty" doc:"stand for members that questions leave out"`
+	Defaults  Defaults   `json:"defaults,omitempty" doc:"stand for members that questions leave out"` //nolint:modernize // for the schema: it may be missing
 	Questions []Question `json:"questions" maxItems:"1000"`
 }
 
@@ -152,9 +153,7 @@ func (Line) Schema(r huma.Registry) *huma.Schema {
 	id := func(s *huma.Schema) *huma.Schema {
 		with := *s
 		with.Properties = map[string]*huma.Schema{"id": {Description: "that of the question, or null"}}
-		for name, member := range s.Properties {
-			with.Properties[name] = member
-		}
+		maps.Copy(with.Properties, s.Properties)
 		with.Required = append([]string{"id"}, s.Required...)
 		return &with
 	}

@@ -75,7 +75,7 @@ func TestGrace(t *testing.T) {
 		close(entered)
 		<-hold
 	}), nil)
-	go http.Get("http://" + s.at) //nolint:errcheck // it gets no answer
+	go http.Get("http://" + s.at) // it gets no answer
 	<-entered
 	s.end()
 	s.end = nil

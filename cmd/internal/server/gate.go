@@ -330,7 +330,7 @@ func (g *Gate) readBody(w *response, r *http.Request) ([]byte, *Problem) {
 			return body, tooLarge
 		}
 		switch timeout, is := errors.AsType[net.Error](err); {
-		case err == io.EOF: //nolint:errorlint // as io.Reader says
+		case err == io.EOF: // as io.Reader says
 			return body, nil
 		case is && timeout.Timeout():
 			w.Header().Set("Connection", "close")

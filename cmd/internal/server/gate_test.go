@@ -644,7 +644,7 @@ func TestGateBusy(t *testing.T) {
 		entered <- struct{}{}
 		<-hold
 	}), func(context.Context) error { return ready })
-	go http.Get("http://" + s.at + "/") //nolint:errcheck // its answer comes at the end
+	go http.Get("http://" + s.at + "/") // its answer comes at the end
 	<-entered
 	resp := s.raw("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", false)
 	if p := readProblem(t, resp); p.Type != "/problems/busy" || resp.Header.Get("Retry-After") != "1" {

@@ -101,7 +101,7 @@ func TestOverload(t *testing.T) {
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer child.Wait() //nolint:errcheck // it has said what is wrong
+	defer child.Wait() // it has said what is wrong
 	defer in.Close()
 	line, err := bufio.NewReader(out).ReadString('\n')
 	m := regexp.MustCompile(`at (\S+)\.`).FindStringSubmatch(line)

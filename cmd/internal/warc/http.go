@@ -106,7 +106,7 @@ type sized struct {
 func (s *sized) Read(p []byte) (int, error) {
 	n, err := s.in.Read(p)
 	s.left -= int64(n)
-	if err == io.EOF && s.left > 0 { //nolint:errorlint // the end itself
+	if err == io.EOF && s.left > 0 { // the end itself
 		err = io.ErrUnexpectedEOF
 	}
 	return n, err

@@ -264,16 +264,11 @@ func (r *Reader) again() {
 // seek goes on to the next line that begins a record.
 func (r *Reader) seek() {
 	t := &r.text
-	for {
-		t.mark = -1
-		if !t.find([]byte("\nWARC/1.")) {
-			if !r.tornMember() {
-				r.open = false
-			}
-			return
-		}
+	t.mark = -1
+	if t.find([]byte("\nWARC/1.")) {
 		t.skip(1)
-		return
+	} else {
+		r.endMember()
 	}
 }
 
@@ -315,7 +310,6 @@ func (r *Reader) torn(err error) {
 type block struct {
 	r    *Reader
 	left int64
-	over bool
 	err  error
 }
 

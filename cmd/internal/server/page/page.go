@@ -107,7 +107,7 @@ func readCrawler(line string) (c crawler, wrong string) {
 		return c, "there is no dialect " + strconv.Quote(clip(name))
 	}
 	c.dialect = d
-	for _, t := range strings.Split(rest, "\t") {
+	for t := range strings.SplitSeq(rest, "\t") {
 		if t != "" {
 			c.tokens = append(c.tokens, t)
 		}
