@@ -90,6 +90,9 @@ func TestMemory(t *testing.T) {
 		}
 		return
 	}
+	if campaign.Race {
+		t.Skip("the race detector needs memory of its own")
+	}
 	dir := t.TempDir()
 	large(t, dir)
 	for _, merge := range []string{"", "1"} {

@@ -563,9 +563,17 @@ func TestQueue(t *testing.T) {
 		time.Sleep(900 * time.Millisecond)
 		q.leave() // an overload by now: two wait
 		synctest.Wait()
+		mu.Lock()
 		slices.Sort(order[3:]) // these in the same moment
+		mu.Unlock()
 		time.Sleep(time.Second)
-		if got, want := fmt.Sprint(order), "[1 -6 2 -3 4 -5]"; got != want {
+		synctest.Wait()
+		ended := func() []int { // synctest.Wait orders no memory with goroutines that have ended
+			mu.Lock()
+			defer mu.Unlock()
+			return slices.Clone(order)
+		}
+		if got, want := fmt.Sprint(ended()), "[1 -6 2 -3 4 -5]"; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 		// It lasts until nobody was refused for a while.
@@ -584,7 +592,8 @@ func TestQueue(t *testing.T) {
 				q.leave()
 				synctest.Wait()
 			}
-			if got, want := fmt.Sprint(order[len(order)-4:]), fmt.Sprint([]int{-i - 2, -i - 3, i, i + 1}); got != want {
+			list := ended()
+			if got, want := fmt.Sprint(list[len(list)-4:]), fmt.Sprint([]int{-i - 2, -i - 3, i, i + 1}); got != want {
 				t.Errorf("in an overload: %s, want %s", got, want)
 			}
 		}
@@ -595,6 +604,7 @@ func TestQueue(t *testing.T) {
 			t.Error("an overload that is over goes on")
 		}
 		q.leave()
+		synctest.Wait()
 		if q.free != 1 || q.waiting.Len() != 0 {
 			t.Errorf("%d places are free, %d wait", q.free, q.waiting.Len())
 		}
@@ -628,6 +638,7 @@ func TestQueue(t *testing.T) {
 		q.leave()
 		q.leave()
 		q.outside(func() {}) // quick: nothing is lent
+		synctest.Wait()
 		if working, away, waiting := q.length(); working+away+waiting != 0 || q.free != 1 {
 			t.Errorf("%d work, %d away, %d wait", working, away, waiting)
 		}
