@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 )
 
@@ -37,10 +38,10 @@ type tries struct {
 }
 
 // worker names this process in the files of tries.
-var worker = func() string {
+var worker = sync.OnceValue(func() string {
 	host, _ := os.Hostname() // else the number alone
 	return fmt.Sprintf("%s:%d", host, os.Getpid())
-}()
+})
 
 func (t *Task) triesFile(name string) string { return filepath.Join(t.Dir, tmpDir, name+".tries") }
 func (t *Task) errorFile(name string) string { return filepath.Join(t.Dir, errorsDir, name+".jsonl") }
@@ -51,7 +52,7 @@ func (t *Task) note(name, event string, err error) error {
 	line := try{Event: event, At: time.Now().UTC().Truncate(time.Millisecond)}
 	flags := os.O_APPEND | os.O_WRONLY
 	if event == begun {
-		line.Worker = worker
+		line.Worker = worker()
 		flags |= os.O_CREATE
 	}
 	if err != nil {

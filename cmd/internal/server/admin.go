@@ -3,14 +3,14 @@ package server
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"net/http/pprof"
+	"slices"
+	"strconv"
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/pace"
@@ -19,76 +19,51 @@ import (
 // Metrics counts what a service does. No label has a value that came from outside:
 // each is of a closed set.
 type Metrics struct {
-	registry    *prometheus.Registry
-	questions   [outcomes]prometheus.Counter
-	requests    map[int]prometheus.Counter // by the first digit of the status
-	took        prometheus.Histogram
-	refused     *prometheus.CounterVec
-	fetches     map[fetch.Cause]prometheus.Counter
-	fetchTook   prometheus.Histogram
-	answers     map[cache.Kind]prometheus.Counter
-	storeErrors prometheus.Counter
-	permitWait  prometheus.Histogram
-	permitLater prometheus.Histogram
-	permits     *prometheus.CounterVec
-	panics      prometheus.Counter
+	registry    registry
+	questions   map[Outcome]*counter
+	requests    map[int]*counter // by the first digit of the status
+	took        *histogram
+	refused     map[ProblemType]*counter
+	fetches     map[fetch.Cause]*counter
+	fetchTook   *histogram
+	answers     map[cache.Kind]*counter
+	storeErrors *counter
+	permitWait  *histogram
+	permitLater *histogram
+	permits     map[string]*counter
+	panics      *counter
 }
 
 // NewMetrics returns metrics with a registry of their own.
 func NewMetrics() *Metrics {
-	m := &Metrics{registry: prometheus.NewRegistry(), requests: map[int]prometheus.Counter{}, fetches: map[fetch.Cause]prometheus.Counter{}, answers: map[cache.Kind]prometheus.Counter{}}
-	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	vec := func(name, help, label string) *prometheus.CounterVec {
-		v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "robots_" + name, Help: help}, []string{label})
-		m.registry.MustRegister(v)
-		return v
-	}
-	counter := func(name, help string) prometheus.Counter {
-		c := prometheus.NewCounter(prometheus.CounterOpts{Name: "robots_" + name, Help: help})
-		m.registry.MustRegister(c)
-		return c
-	}
-	histogram := func(name, help string, from float64, n int) prometheus.Histogram {
-		h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "robots_" + name, Help: help, Buckets: prometheus.ExponentialBuckets(from, 4, n)})
-		m.registry.MustRegister(h)
-		return h
-	}
-	questions := vec("questions_total", "Questions by what became of them.", "outcome")
-	for o := range outcomes {
-		m.questions[o] = questions.WithLabelValues(o.String())
-	}
-	requests := vec("requests_total", "Requests by the class of their status.", "class")
-	for digit, class := range map[int]string{2: "2xx", 3: "3xx", 4: "4xx", 5: "5xx"} {
-		m.requests[digit] = requests.WithLabelValues(class)
-	}
-	m.took = histogram("request_seconds", "Time from the head of a request to the end of its answer.", 1.0/16384, 10)
-	m.refused = vec("refused_total", "Requests that the gates refused, by the type of the problem.", "problem")
-	for t := range problems {
-		m.refused.WithLabelValues(string(t))
-	}
-	fetches := vec("fetches_total", "Fetches of robots.txt by their cause.", "cause")
-	for _, c := range fetch.Causes() {
-		m.fetches[c] = fetches.WithLabelValues(c.String())
-	}
-	m.fetchTook = histogram("fetch_seconds", "Time of a fetch of robots.txt.", 1.0/256, 8)
-	answers := vec("cache_events_total", "What the cache did, by kind.", "kind")
+	m := new(Metrics)
+	r := &m.registry
+	m.questions = counters(r, "robots_questions_total", "Questions by what became of them.", "outcome",
+		Outcome.String, OutcomeAllowed, OutcomeDisallowed, OutcomeUndecided, OutcomePending, OutcomeBad)
+	m.requests = counters(r, "robots_requests_total", "Requests by the class of their status.", "class",
+		func(digit int) string { return strconv.Itoa(digit) + "xx" }, 2, 3, 4, 5)
+	m.took = r.histogram("robots_request_seconds", "Time from the head of a request to the end of its answer.", 1.0/16384, 10)
+	m.refused = counters(r, "robots_refused_total", "Requests that the gates refused, by the type of the problem.", "problem",
+		func(t ProblemType) string { return string(t) }, slices.Collect(maps.Keys(problems))...)
+	m.fetches = counters(r, "robots_fetches_total", "Fetches of robots.txt by their cause.", "cause", fetch.Cause.String, fetch.Causes()...)
+	m.fetchTook = r.histogram("robots_fetch_seconds", "Time of a fetch of robots.txt.", 1.0/256, 8)
+	var kinds []cache.Kind
 	for k := cache.Hit; k <= cache.ClockMoved; k++ {
-		m.answers[k] = answers.WithLabelValues(k.String())
+		kinds = append(kinds, k)
 	}
-	m.storeErrors = counter("store_errors_total", "Errors of the store; the service goes on without it.")
-	m.permitWait = histogram("permit_wait_seconds", "Time until the start of a request that a permit was given for.", 1.0/64, 9)
-	m.permitLater = histogram("permit_later_seconds", "Without a permit: time until when to ask again.", 1.0/64, 9)
-	m.permits = vec("permits_total", "Permits by what became of them: given, later (none for now), failed (the limiter cannot say), back, unused, lost (not given back for now).", "outcome")
-	for _, outcome := range []string{"given", "later", "failed", "back", "unused", "lost"} {
-		m.permits.WithLabelValues(outcome)
-	}
-	m.panics = counter("panics_total", "Requests that ended in a fault of the service.")
+	m.answers = counters(r, "robots_cache_events_total", "What the cache did, by kind.", "kind", cache.Kind.String, kinds...)
+	m.storeErrors = r.counter("robots_store_errors_total", "Errors of the store; the service goes on without it.")
+	m.permitWait = r.histogram("robots_permit_wait_seconds", "Time until the start of a request that a permit was given for.", 1.0/64, 9)
+	m.permitLater = r.histogram("robots_permit_later_seconds", "Without a permit: time until when to ask again.", 1.0/64, 9)
+	m.permits = counters(r, "robots_permits_total", "Permits by what became of them: given, later (none for now), failed (the limiter cannot say), back, unused, lost (not given back for now).", "outcome",
+		func(outcome string) string { return outcome }, "given", "later", "failed", "back", "unused", "lost")
+	m.panics = r.counter("robots_panics_total", "Requests that ended in a fault of the service.")
 	return m
 }
 
 // gauge adds a value that is read when metrics are.
 func (m *Metrics) gauge(name, help string, read func() float64) {
-	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "robots_" + name, Help: help}, read))
+	m.registry.gauge("robots_"+name, help, read)
 }
 
 // Held adds what a cache has in memory.
@@ -115,15 +90,13 @@ func (m *Metrics) Degraded(downSince func() time.Time) {
 
 // Observe counts what a cache does: cache.Options.Observe.
 func (m *Metrics) Observe(e cache.Event) {
-	if c := m.answers[e.Kind]; c != nil {
-		c.Inc()
-	}
+	m.answers[e.Kind].inc()
 	switch e.Kind {
 	case cache.Fetched:
-		m.fetches[e.Record.Cause].Inc()
-		m.fetchTook.Observe(e.Took.Seconds())
+		m.fetches[e.Record.Cause].inc()
+		m.fetchTook.observe(e.Took.Seconds())
 	case cache.StoreFailed:
-		m.storeErrors.Inc()
+		m.storeErrors.inc()
 	}
 }
 
@@ -141,13 +114,13 @@ func (l meteredLimiter) Lend(ctx context.Context, key pace.Key, s *pace.Schedule
 	wait := max(0, time.Until(g.Start).Seconds())
 	switch {
 	case err != nil:
-		l.m.permits.WithLabelValues("failed").Inc()
+		l.m.permits["failed"].inc()
 	case g.OK():
-		l.m.permits.WithLabelValues("given").Inc()
-		l.m.permitWait.Observe(wait)
+		l.m.permits["given"].inc()
+		l.m.permitWait.observe(wait)
 	default:
-		l.m.permits.WithLabelValues("later").Inc()
-		l.m.permitLater.Observe(wait)
+		l.m.permits["later"].inc()
+		l.m.permitLater.observe(wait)
 	}
 	return g, err
 }
@@ -157,11 +130,11 @@ func (l meteredLimiter) Done(ctx context.Context, g pace.Grant, r pace.Result) e
 	err := l.Lender.Done(ctx, g, r)
 	switch {
 	case err != nil:
-		l.m.permits.WithLabelValues("lost").Inc()
+		l.m.permits["lost"].inc()
 	case r.Unused:
-		l.m.permits.WithLabelValues("unused").Inc()
+		l.m.permits["unused"].inc()
 	default:
-		l.m.permits.WithLabelValues("back").Inc()
+		l.m.permits["back"].inc()
 	}
 	return err
 }
@@ -198,7 +171,7 @@ func admin(m *Metrics, draining *atomic.Bool, ready func(context.Context) error)
 		}
 		say(w, http.StatusOK, "ready")
 	})
-	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
+	mux.Handle("GET /metrics", &m.registry)
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)

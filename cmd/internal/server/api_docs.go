@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -25,12 +26,15 @@ code{font:14px/1.4 ui-monospace,monospace;overflow-wrap:anywhere}h2{border-top:1
 table{border-collapse:collapse;width:100%}td,th{border-bottom:1px solid #ddd;text-align:left;vertical-align:top;padding:.3rem .6rem .3rem 0}
 @media(prefers-color-scheme:dark){body{color:#eee;background:#161616}a{color:#9cf}td,th{border-color:#444}}`
 
-var docsPolicy = func() string {
+var docsPolicy = sync.OnceValue(func() string {
 	sum := sha256.Sum256([]byte(docsStyle))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
-}()
+})
 
-var docsPage = template.Must(template.New("docs").Parse(`<!doctype html>
+// docsPage is read when it is first asked for, not at each start of the program.
+var docsPage = sync.OnceValue(func() *template.Template { return template.Must(template.New("docs").Parse(docsText)) })
+
+const docsText = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>robots: the API</title><style>{{.Style}}</style></head>
 <body><h1>robots: the API</h1>
 <p>{{.About}} The same for programs: <a href="/openapi.json">/openapi.json</a>.</p>
@@ -43,7 +47,7 @@ var docsPage = template.Must(template.New("docs").Parse(`<!doctype html>
 <h1>Types</h1>{{range .Types}}<h2 id="{{.Name}}">{{.Name}}</h2>{{template "members" .Members}}{{end}}
 </body></html>
 {{define "members"}}<table><tr><th>name</th><th>type</th><th>meaning</th></tr>{{range .}}<tr><td><code>{{.Name}}</code>{{if .Required}}, required{{end}}</td><td>{{.Type}}{{with .Link}} <a href="#{{.}}">{{.}}</a>{{end}}</td><td>{{.Text}}</td></tr>{{end}}</table>{{end}}
-`))
+`
 
 // A described is the document for people.
 type described struct {
@@ -200,8 +204,8 @@ type docsAnswer struct {
 
 func (s *Service) docs(_ context.Context, _ *struct{}) (*docsAnswer, error) {
 	var b bytes.Buffer
-	if err := docsPage.Execute(&b, s.described()); err != nil {
+	if err := docsPage().Execute(&b, s.described()); err != nil {
 		return nil, err
 	}
-	return &docsAnswer{ContentType: "text/html; charset=utf-8", Policy: docsPolicy, Options: "nosniff", CacheControl: "private, max-age=300", Body: b.Bytes()}, nil
+	return &docsAnswer{ContentType: "text/html; charset=utf-8", Policy: docsPolicy(), Options: "nosniff", CacheControl: "private, max-age=300", Body: b.Bytes()}, nil
 }

@@ -93,7 +93,7 @@ type passage struct {
 }
 
 func (v *passage) answered(origin string, o Outcome) {
-	v.gate.metrics.questions[o].Inc()
+	v.gate.metrics.questions[o].inc()
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.questions++
@@ -102,7 +102,7 @@ func (v *passage) answered(origin string, o Outcome) {
 
 // fault counts and logs a panic.
 func (g *Gate) fault(id string, fault any) {
-	g.metrics.panics.Inc()
+	g.metrics.panics.inc()
 	g.log.Error("panic", "id", id, "panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
 }
 
@@ -144,17 +144,15 @@ func (g *Gate) Wrap(next http.Handler) http.Handler {
 			}
 			a.finish()
 			took := time.Since(begun)
-			if c := g.metrics.requests[a.status/100]; c != nil {
-				c.Inc()
-			}
-			g.metrics.took.Observe(took.Seconds())
+			g.metrics.requests[a.status/100].inc()
+			g.metrics.took.observe(took.Seconds())
 			g.note(v, a, r, id, traceID, took)
 			if fault != nil && (a.broken || fault == http.ErrAbortHandler) { //nolint:errorlint // panics are compared
 				panic(http.ErrAbortHandler) // the client is to see that the answer has no end
 			}
 		}()
 		if p := g.pass(a, r, v, next); p != nil {
-			g.metrics.refused.WithLabelValues(strings.TrimPrefix(p.Type, "/problems/")).Inc()
+			g.metrics.refused[ProblemType(strings.TrimPrefix(p.Type, "/problems/"))].inc()
 			p.Write(a, r)
 		}
 	})
