@@ -12,8 +12,8 @@ import (
 
 // What the metrics are counted with, and how they are written: the text format of Prometheus,
 // version 0.0.4. It is written here because the packages of others do not fit: client_golang and
-// what it needs cost each start of the program 2 ms, also where nothing is served, and
-// VictoriaMetrics/metrics 1.35 writes no text after HELP and no le buckets.
+// what it needs cost each start of the program 1.6 million instructions, also where nothing is
+// served, and VictoriaMetrics/metrics 1.35 writes no text after HELP and no le buckets.
 
 // A registry has metrics, each with a name of its own, and those of the process.
 type registry struct {
