@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -107,7 +108,11 @@ func daemon(t *testing.T, name, args, config string) string {
 		t.Skip(err)
 	}
 	t.Cleanup(func() {
-		cmd.Process.Signal(os.Interrupt) // its children end with it
+		// Its children end with it. What a shell starts in the background ignores an
+		// interrupt, and a signal may come before anybody listens to it.
+		cmd.Process.Signal(syscall.SIGTERM)
+		late := time.AfterFunc(5*time.Second, func() { cmd.Process.Kill() })
+		defer late.Stop()
 		cmd.Wait()
 	})
 	address := fmt.Sprintf("127.0.0.1:%d", port)
