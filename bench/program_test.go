@@ -8,7 +8,7 @@ import (
 // TestProgramRows runs what the rows of the program run, once.
 func TestProgramRows(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds the program")
+		t.Skip("short: it builds the program")
 	}
 	for _, r := range programRows(testSet(100), testSeed, true, t.TempDir()) {
 		for _, e := range r.make().engines {

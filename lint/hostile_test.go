@@ -16,7 +16,7 @@ import (
 // have their steps. The bound is wide: a quadratic time would take a quarter of an hour.
 func TestHostile(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes some seconds")
+		t.Skip("short: it takes some seconds")
 	}
 	const bound = 60 * time.Second
 	// The proofs have their own bound, and it is their steps.

@@ -169,34 +169,23 @@ func localInputs(name string, found map[string]Input) error {
 		found[in.Name] = in
 		return err
 	}
-	loose := map[string][]Input{}
-	err = filepath.WalkDir(name, func(file string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case file != name && strings.HasPrefix(entry.Name(), "."):
-			if entry.IsDir() {
-				return filepath.SkipDir
-			}
-			return nil
-		case entry.IsDir():
-			return nil
-		}
+	var loose []Input
+	err = eachFile(name, func(file string) error {
 		in, is, err := describe(file, true)
 		switch {
 		case err != nil:
 			return err
 		case is == formFile:
-			loose[name] = append(loose[name], in)
+			loose = append(loose, in)
 		default:
 			found[in.Name] = in
 		}
 		return nil
 	})
-	for dir, files := range loose {
-		in := Input{Name: filepath.ToSlash(dir) + "/"}
+	if len(loose) > 0 {
+		in := Input{Name: filepath.ToSlash(name) + "/"}
 		sum := sha256.New()
-		for _, f := range files { // in the order of WalkDir, by name
+		for _, f := range loose { // in the order of eachFile
 			fmt.Fprintln(sum, f.Name, f.Hash)
 			in.Size += f.Size
 		}
@@ -204,6 +193,25 @@ func localInputs(name string, found map[string]Input) error {
 		found[in.Name] = in
 	}
 	return err
+}
+
+// eachFile calls fn with every file of a folder and of those in it, by name, but for
+// what is hidden.
+func eachFile(root string, fn func(file string) error) error {
+	return filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case file != root && strings.HasPrefix(entry.Name(), "."):
+			if entry.IsDir() {
+				return filepath.SkipDir
+			}
+			return nil
+		case entry.IsDir():
+			return nil
+		}
+		return fn(file)
+	})
 }
 
 // describe says what a file is. Of what holds no times of its own the file's is part of
@@ -300,18 +308,7 @@ func (r *inputReader) read(ctx context.Context, in Input) error {
 // folder reads the robots.txt files of a folder. Archives in it are inputs of their own.
 func (r *inputReader) folder(ctx context.Context, in Input) error {
 	root := filepath.FromSlash(strings.TrimSuffix(in.Name, "/"))
-	return filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case file != root && strings.HasPrefix(entry.Name(), "."):
-			if entry.IsDir() {
-				return filepath.SkipDir
-			}
-			return nil
-		case entry.IsDir():
-			return nil
-		}
+	return eachFile(root, func(file string) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

@@ -49,7 +49,7 @@ func parts(t testing.TB, task *Task, n int) {
 // kills. KILL is how many workers are killed in a campaign.
 func TestKill(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds")
+		t.Skip("short: processes are killed for some seconds")
 	}
 	shards, kills, leads := campaign.Size(0, 40, 200), campaign.Size(0, 6, 20), campaign.Size(0, 1, 3)
 	if n, err := strconv.Atoi(os.Getenv("KILL")); err == nil && campaign.On() {
@@ -116,7 +116,7 @@ func TestKill(t *testing.T) {
 // others have done meanwhile, harms nothing.
 func TestPause(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds")
+		t.Skip("short: processes are killed for some seconds")
 	}
 	t.Parallel()
 	w := work{Shards: 20, Rows: 100, Wait: 50 * time.Millisecond}
@@ -183,7 +183,7 @@ func pauseIn(t testing.TB, task *Task, c *child) string {
 // others are done, also those that were worked on beside them.
 func TestPoison(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds")
+		t.Skip("short: processes are killed for some seconds")
 	}
 	w := work{Shards: 10, Rows: 10, Wait: 5 * time.Millisecond, Kills: []int{4}, Fails: []int{7}, Panics: []int{0}}
 	check := func(t *testing.T, task *Task) {

@@ -75,11 +75,11 @@ func usual(t *testing.T, captures int) string {
 // holds reading to its limit.
 func TestRatio(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it measures")
+		t.Skip("short: it measures times")
 	}
 	gzip, err := exec.LookPath("gzip")
 	if err != nil {
-		t.Skip("there is no gzip")
+		t.Skip("no gzip on this machine to compare with: apt-get install gzip")
 	}
 	captures, rounds := campaign.Size(0, 500, 5_000), campaign.Size(1, 1, 5)
 	name := usual(t, captures)

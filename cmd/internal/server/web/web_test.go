@@ -122,7 +122,7 @@ func TestAssets(t *testing.T) {
 // the one that is committed.
 func TestBundle(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it downloads and builds")
+		t.Skip("short: it downloads and builds page.js")
 	}
 	if _, err := exec.LookPath("npm"); err != nil {
 		t.Skip("there is no npm here: page.js is taken as it is")
