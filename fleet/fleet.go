@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -90,8 +89,10 @@ func Open(ctx context.Context, url string, o Options) (*Fleet, error) {
 // setUp checks the server, whose name is for errors, and makes store and limiter.
 func (f *Fleet) setUp(ctx context.Context, server, prefix string, o Options) error {
 	if !o.AllowEviction {
-		if node, policy := evicts(ctx, f.client); policy != "" {
-			return fmt.Errorf("Redis at %s has maxmemory-policy %s and may drop the pace of sites: a fleet needs noeviction", node, policy)
+		for _, n := range nodes(ctx, f.client) {
+			if policy := n.evicts(); policy != "" {
+				return fmt.Errorf("Redis at %s has maxmemory-policy %s and may drop the pace of sites: a fleet needs noeviction", n.addr, policy)
+			}
 		}
 	}
 	head, err := script.Head(prefix)
@@ -226,8 +227,8 @@ func connect(ctx context.Context, option rueidis.ClientOption) (rueidis.Client, 
 		return nil, fmt.Errorf("%s: %w", server, err)
 	}
 	// Without the right to INFO an old server fails with the first script.
-	if info, err := client.Do(ctx, client.B().Info().Section("server").Build()).ToString(); err == nil {
-		if version := tooOld(info); version != "" {
+	if info, err := infoOf(ctx, client); err == nil {
+		if version := (&node{info: info}).tooOld(); version != "" {
 			client.Close()
 			return nil, fmt.Errorf("%s is version %s: a fleet needs Redis 7.0 or later, or Valkey", server, version)
 		}
@@ -259,24 +260,6 @@ func dial(ctx context.Context, option rueidis.ClientOption) (rueidis.Client, err
 	}
 }
 
-// evicts returns a primary that may drop keys, and its policy, which is "" if there is no
-// such primary, or the user may not use INFO.
-func evicts(ctx context.Context, client rueidis.Client) (node, policy string) {
-	nodes := client.Nodes()
-	for node, c := range nodes {
-		info, err := c.Do(ctx, c.B().Info().Section("memory", "replication").Build()).ToString()
-		if err != nil || len(nodes) > 1 && strings.Contains(info, "\nrole:slave") {
-			continue
-		}
-		_, policy, _ := strings.Cut(info, "\nmaxmemory_policy:")
-		policy, _, _ = strings.Cut(policy, "\r")
-		if policy != "" && policy != "noeviction" {
-			return node, policy
-		}
-	}
-	return "", ""
-}
-
 //go:embed rights.lua
 var rightsLua string
 
@@ -298,18 +281,6 @@ func rights(ctx context.Context, client rueidis.Client, head string) error {
 		return fmt.Errorf("a fleet needs more than this user may do: %s, with the keys %s*", missing, head)
 	}
 	return nil
-}
-
-// tooOld returns the version in an INFO if its scripts have no flags, "" if the version is
-// 7.0 or later, or missing.
-func tooOld(info string) string {
-	_, version, _ := strings.Cut(info, "redis_version:")
-	version, _, _ = strings.Cut(version, "\r\n")
-	major, _, _ := strings.Cut(version, ".")
-	if n, err := strconv.Atoi(major); err != nil || n >= 7 {
-		return ""
-	}
-	return version
 }
 
 // Store returns the store of cacheredis. It is a cache.Leaser, so that a cache.Cache
