@@ -37,7 +37,7 @@ const (
 	mostSkew    = time.Second           // between the clock of this machine and a server's
 	mostLatency = 20 * time.Millisecond // of the fastest of latencyTries round trips
 
-	latencyTries = 10
+	latencyTries = 20
 )
 
 // Examine looks at the servers at a Redis URL as a fleet needs them, and returns what is
