@@ -8,6 +8,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"slices"
 	"strings"
@@ -54,6 +55,11 @@ type Options struct {
 	// room such a server drops leases, and the pace of sites, which are then asked too
 	// often, without a sign. Use it only where the server never runs out of memory.
 	AllowEviction bool
+	// Observe, if not nil, is told what the worker does. It costs nothing if it is nil.
+	Observe Observer
+	// Log, if not nil, gets a line when Redis goes or comes back, has lost its memory, or
+	// the others took this worker for gone.
+	Log *slog.Logger
 }
 
 // A Fleet is what a worker shares with the others. It is safe for concurrent use.
@@ -63,6 +69,8 @@ type Fleet struct {
 	shared  *cacheredis.Store
 	store   cache.Store
 	limiter *paceredis.Limiter
+
+	observer Observer // nil for none
 }
 
 // Open joins the fleet at a Redis URL. The error says in one sentence what is wrong: an
@@ -79,7 +87,7 @@ func Open(ctx context.Context, url string, o Options) (*Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Fleet{client: client}
+	f := &Fleet{client: client, observer: o.Observe}
 	if err := f.setUp(ctx, serverName(option), prefix, o); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -126,6 +134,7 @@ const localMemory = 64 << 20
 
 // limiter returns the options of the limiter.
 func (o Options) limiter(prefix string) paceredis.Options {
+	o.Pace.Observe = o.observed()
 	return paceredis.Options{Options: o.Pace, Prefix: prefix, WhenDown: o.WhenDown, Workers: o.Workers}
 }
 

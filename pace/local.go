@@ -142,13 +142,19 @@ func isLent(id uint64) bool { return id>>61 == 1 }
 
 // Reserve grants the next start if it is at most within from now.
 func (l *Local) Reserve(ctx context.Context, key Key, s *Schedule, within time.Duration) (Grant, error) {
-	return l.reserve(ctx, key, s, within, l.options.GrantTimeout, 0)
+	asked := l.options.Asked()
+	g, err := l.reserve(ctx, key, s, within, l.options.GrantTimeout, 0)
+	l.options.TellDecided(key.Origin, asked, g, err)
+	return g, err
 }
 
 // Lend is Reserve for somebody outside the process. A lent grant ends with the Local,
 // unless another takes it over (Resume).
 func (l *Local) Lend(ctx context.Context, key Key, s *Schedule, within, hold time.Duration) (Grant, error) {
-	return l.reserve(ctx, key, s, within, time.Duration(HoldSeconds(hold))*time.Second, lentGrant)
+	asked := l.options.Asked()
+	g, err := l.reserve(ctx, key, s, within, time.Duration(HoldSeconds(hold))*time.Second, lentGrant)
+	l.options.TellDecided(key.Origin, asked, g, err)
+	return g, err
 }
 
 func (l *Local) reserve(ctx context.Context, key Key, s *Schedule, within, hold time.Duration, mark uint64) (Grant, error) {
@@ -178,6 +184,13 @@ func (l *Local) Valid(g Grant) bool {
 
 // Wait returns when the request may start.
 func (l *Local) Wait(ctx context.Context, key Key, s *Schedule) (Grant, error) {
+	asked := l.options.Asked()
+	g, err := l.wait(ctx, key, s)
+	l.options.TellDecided(key.Origin, asked, g, err)
+	return g, err
+}
+
+func (l *Local) wait(ctx context.Context, key Key, s *Schedule) (Grant, error) {
 	if err := ended(ctx, key); err != nil {
 		return Grant{}, err
 	}
@@ -439,6 +452,7 @@ func (l *Local) Done(_ context.Context, g Grant, r Result) error {
 	if !g.OK() {
 		return nil
 	}
+	l.options.TellDone(g, r, nil)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	origin, now := idOf(l, g.Key.Origin), l.moment(l.options.Now())

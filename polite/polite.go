@@ -72,7 +72,8 @@ type Options struct {
 	Fleet Fleet
 }
 
-// A Fleet is what the workers of a crawler share. *fleet.Fleet is one, on Redis.
+// A Fleet is what the workers of a crawler share. *fleet.Fleet is one, on Redis. If it has
+// a method Observe(cache.Event), that is told what the Transport's own Cache does.
 type Fleet interface {
 	Store() cache.Store
 	Limiter() pace.Limiter
@@ -122,7 +123,11 @@ func New(name string, o Options) (*Transport, error) {
 		o.Base = client.Transport()
 	}
 	if o.Cache == nil {
-		if t.own, err = cache.New(cache.Options{Fetcher: client, Store: o.Store}); err != nil {
+		own := cache.Options{Fetcher: client, Store: o.Store}
+		if told, ok := o.Fleet.(interface{ Observe(e cache.Event) }); ok {
+			own.Observe = told.Observe
+		}
+		if t.own, err = cache.New(own); err != nil {
 			return nil, err
 		}
 		o.Cache = t.own

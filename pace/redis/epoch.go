@@ -10,6 +10,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/robotskit/robots/internal/script"
+	"github.com/robotskit/robots/pace"
 )
 
 // An epoch is a time in which the server's memory is taken to be whole. Its name is in
@@ -78,7 +79,7 @@ func (l *Limiter) joinEpoch(ctx context.Context, old *epoch, doubt bool) error {
 		case e.name == "":
 		case known == "" && !doubt, known != "" && e.name == known && !doubt,
 			known != "" && e.name != known && (e.before == known || e.since > l.clock.confirmedAt(old)):
-			l.adopt(newEpoch(e.name))
+			l.adopt(newEpoch(e.name), known != "" && e.name != known)
 			return nil
 		}
 		follows := e.name
@@ -99,7 +100,7 @@ func (l *Limiter) joinEpoch(ctx context.Context, old *epoch, doubt bool) error {
 			return script.ErrReply
 		}
 		if current = rest; parseEpoch(current).name == next.name {
-			l.adopt(next)
+			l.adopt(next, known != "" || follows != "")
 			l.clock.observe(nil, now, sent, clock())
 			return nil
 		}
@@ -107,7 +108,11 @@ func (l *Limiter) joinEpoch(ctx context.Context, old *epoch, doubt bool) error {
 	return errors.New("the epoch of the server's memory changes all the time: do two servers answer at one address?")
 }
 
-func (l *Limiter) adopt(e *epoch) {
+// adopt goes on in an epoch, which may follow one whose memory is lost.
+func (l *Limiter) adopt(e *epoch, lost bool) {
+	if lost {
+		l.options.Tell(pace.Event{Kind: pace.Renewed})
+	}
 	l.listShort.Store(clock().Add(workerTimeout()).UnixNano())
 	l.identity.Store(nil)
 	l.epoch.Store(e)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/robotskit/robots/internal/script"
+	"github.com/robotskit/robots/pace"
 )
 
 // heartbeatEvery is how often a worker tells the server that it lives. The first
@@ -116,6 +117,7 @@ func (l *Limiter) heartbeat(ctx context.Context) error {
 	l.identity.Store(&identity)
 	if before != nil && between(*before, sent) > usableFor() {
 		l.endedGrants.Store(made)
+		l.options.Tell(pace.Event{Kind: pace.Replaced})
 	}
 	l.lastHeartbeat.Store(&sent)
 	return nil

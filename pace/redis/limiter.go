@@ -76,6 +76,7 @@ func New(client rueidis.Client, o Options) (*Limiter, error) {
 		return nil, err
 	}
 	local := o.Options
+	local.Observe = nil // this limiter tells what the other decides for it
 	for _, d := range []*time.Duration{&local.AddressInterval, &local.FetchInterval} {
 		if *d == 0 {
 			*d = -1 // none, and not the default
@@ -198,14 +199,20 @@ func (l *Limiter) NotBefore(ctx context.Context, key pace.Key, s *pace.Schedule)
 // Reserve grants the next start if it is at most within from now. Where a site has
 // windows, within counts up to 48 hours.
 func (l *Limiter) Reserve(ctx context.Context, key pace.Key, s *pace.Schedule, within time.Duration) (pace.Grant, error) {
+	asked := l.options.Asked()
 	// Who waits comes first.
-	return l.decide(ctx, &decision{key: key, schedule: s, within: within, peek: l.waited(key.Origin)})
+	g, err := l.decide(ctx, &decision{key: key, schedule: s, within: within, peek: l.waited(key.Origin)})
+	l.options.TellDecided(key.Origin, asked, g, err)
+	return g, err
 }
 
 // Lend is Reserve for somebody outside the process. What is lent while Redis is down, at
 // this worker's share, only this worker takes back.
 func (l *Limiter) Lend(ctx context.Context, key pace.Key, s *pace.Schedule, within, hold time.Duration) (pace.Grant, error) {
-	return l.decide(ctx, &decision{key: key, schedule: s, within: within, hold: pace.HoldSeconds(hold), peek: l.waited(key.Origin)})
+	asked := l.options.Asked()
+	g, err := l.decide(ctx, &decision{key: key, schedule: s, within: within, hold: pace.HoldSeconds(hold), peek: l.waited(key.Origin)})
+	l.options.TellDecided(key.Origin, asked, g, err)
+	return g, err
 }
 
 // Valid reports whether a request may still start on a grant. It may not if the grant is

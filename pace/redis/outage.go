@@ -69,6 +69,7 @@ func (l *Limiter) goDown(cause error) *outage {
 	workers, _ := l.share()
 	l.local.DivideAddresses(workers)
 	notify(l.wake)
+	l.options.Tell(pace.Event{Kind: pace.Down, Err: cause})
 	return o
 }
 
@@ -184,4 +185,5 @@ func (l *Limiter) endOutage(o *outage) {
 	l.lastOutage.Store(o)
 	l.outage.CompareAndSwap(o, nil)
 	notify(l.wake) // for what came meanwhile
+	l.options.Tell(pace.Event{Kind: pace.Up, Took: between(o.since, o.back)})
 }
