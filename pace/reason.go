@@ -45,6 +45,17 @@ var causes = [...]struct{ name, sentence string }{
 	CauseDegraded:    {"degraded", "the fleet's shared pace is out of reach, so this worker keeps to its share"},
 }
 
+// Causes returns all causes but CauseNone.
+func Causes() []Cause {
+	list := make([]Cause, 0, len(causes)-1)
+	for c := range causes {
+		if Cause(c) != CauseNone {
+			list = append(list, Cause(c))
+		}
+	}
+	return list
+}
+
 // String returns the name of the cause in JSON, such as "crawl-delay".
 func (c Cause) String() string {
 	if int(c) < len(causes) {
