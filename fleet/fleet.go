@@ -55,6 +55,9 @@ type Options struct {
 	// room such a server drops leases, and the pace of sites, which are then asked too
 	// often, without a sign. Use it only where the server never runs out of memory.
 	AllowEviction bool
+	// Name is what robots fleet status calls this worker: the name of the host and the
+	// number of the process if empty, at most 100 bytes.
+	Name string
 	// Observe, if not nil, is told what the worker does. It costs nothing if it is nil.
 	Observe Observer
 	// Log, if not nil, gets a line when Redis goes or comes back, has lost its memory, or
@@ -135,7 +138,7 @@ const localMemory = 64 << 20
 // limiter returns the options of the limiter.
 func (o Options) limiter(prefix string) paceredis.Options {
 	o.Pace.Observe = o.observed()
-	return paceredis.Options{Options: o.Pace, Prefix: prefix, WhenDown: o.WhenDown, Workers: o.Workers}
+	return paceredis.Options{Options: o.Pace, Prefix: prefix, WhenDown: o.WhenDown, Workers: o.Workers, Name: o.Name}
 }
 
 // check reads a URL and checks the options with it. No error repeats a password.
@@ -344,6 +347,10 @@ func (f *Fleet) DownSince() time.Time {
 	}
 	return a
 }
+
+// Drained reports whether an operator has told this worker to take no grants any more: its
+// limiter fails with paceredis.ErrDrained, and it is to end (Operator.Drain).
+func (f *Fleet) Drained() bool { return f.limiter.Drained() }
 
 // Close leaves the fleet.
 func (f *Fleet) Close() error {

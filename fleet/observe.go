@@ -56,5 +56,7 @@ func logChange(log *slog.Logger, e pace.Event) {
 		log.Warn("the fleet's Redis has lost memory, or may have: each of its sites rests for one interval")
 	case pace.Replaced:
 		log.Warn("this worker was taken for gone, as it was stopped or could not reach Redis: its grants have ended")
+	case pace.Drained:
+		log.Warn("an operator drains this worker: it takes no more grants, and is to end")
 	}
 }

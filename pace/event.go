@@ -46,9 +46,11 @@ const (
 	Renewed
 	// Replaced: the others took this worker for gone, and its grants have ended.
 	Replaced
+	// Drained: an operator has told this worker to take no grants any more.
+	Drained
 )
 
-var kinds = [...]string{"", "granted", "refused", "failed", "returned", "unreturned", "down", "up", "renewed", "replaced"}
+var kinds = [...]string{"", "granted", "refused", "failed", "returned", "unreturned", "down", "up", "renewed", "replaced", "drained"}
 
 // String returns the name of the kind in metrics, such as "granted".
 func (k Kind) String() string {

@@ -27,6 +27,7 @@ const (
 	CauseAddress           // another site on the same address was asked a moment ago
 	CauseFull              // the limiter has no room for a further site
 	CauseDegraded          // a shared limiter is out of reach, so this worker keeps to its share
+	CauseHeld              // an operator of the fleet holds the site
 )
 
 var causes = [...]struct{ name, sentence string }{
@@ -43,6 +44,7 @@ var causes = [...]struct{ name, sentence string }{
 	CauseAddress:     {"address", "its address was asked a moment ago"},
 	CauseFull:        {"full", "the limiter holds as many sites as it may"},
 	CauseDegraded:    {"degraded", "the fleet's shared pace is out of reach, so this worker keeps to its share"},
+	CauseHeld:        {"held", "an operator holds the site"},
 }
 
 // Causes returns all causes but CauseNone.

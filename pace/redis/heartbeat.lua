@@ -1,9 +1,11 @@
 #!lua
 -- Notes a heartbeat. Returns the time, how many workers there are, how many of them
--- stand before this one, and which server this is, as far as the user may ask.
+-- stand before this one, 1 if an operator drains this one, and which server this is, as
+-- far as the user may ask.
 --
--- KEYS: workers, epoch. ARGV: the worker; in microseconds after how long without a
--- heartbeat a worker is gone, and for how long after that its last one is kept.
+-- KEYS: workers, epoch, what this worker says of itself, whether it is drained. ARGV: the
+-- worker; in microseconds after how long without a heartbeat a worker is gone, and for how
+-- long after that its last one is kept; what it says of itself.
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local me, timeout, keep = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -19,6 +21,7 @@ elseif last and now - last > timeout then
   end
 end
 redis.call('ZADD', KEYS[1], number(now), me)
+redis.call('PSETEX', KEYS[3], math.ceil((timeout + keep) / 1000), ARGV[4])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', '(' .. number(now - timeout - keep))
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '(' .. number(now + timeout), '+inf') -- the clock was set back
 local workers = redis.call('ZRANGE', KEYS[1], number(now - timeout), '+inf', 'BYSCORE')
@@ -39,4 +42,9 @@ for _, field in ipairs({{'server', 'run_id'}, {'replication', 'master_replid'}})
     identity = identity .. ' ' .. (string.match(info, field[2] .. ':(%w+)') or '')
   end
 end
-return struct.pack('<ddd', now, #workers, rank) .. identity
+local drained = 0
+if redis.call('GET', KEYS[4]) then
+  drained = 1
+  redis.call('PSETEX', KEYS[4], math.ceil((timeout + keep) / 1000), '1')
+end
+return struct.pack('<dddd', now, #workers, rank, drained) .. identity

@@ -28,6 +28,7 @@ type Limiter struct {
 	options Options
 
 	epochKey, workersKey              string
+	aboutKey, drainKey                string
 	originHead, addrHead, fetchesHead string
 	decisions, releases               *batcher
 
@@ -53,6 +54,8 @@ type Limiter struct {
 	grants      atomic.Uint64   // ids that were made
 	endedGrants atomic.Uint64   // so many of them are from before the worker was stopped
 	pending     pendingReleases // what could not be told to the server
+	given, told atomic.Uint64   // grants so far, and those of which the last heartbeat said
+	drained     atomic.Bool     // by an operator
 
 	mu     sync.Mutex
 	queues map[robots.Origin]queue
@@ -113,6 +116,7 @@ func New(client rueidis.Client, o Options) (*Limiter, error) {
 		head: string(appendDoubles(nil, microsUp(o.GrantTimeout), microsUp(o.Forget), microsUp(pace.DefaultMaxCrawlDelay))),
 	}
 	l.closing, l.close = context.WithCancel(context.Background())
+	l.aboutKey, l.drainKey = head+"worker:"+l.workerName(), head+"drain:"+l.workerName()
 	if err = l.joinEpoch(l.closing, nil, false); err == nil {
 		err = l.heartbeat(l.closing)
 	}
@@ -225,7 +229,7 @@ func (l *Limiter) Valid(g pace.Grant) bool {
 	if g.ID >= lentGrant {
 		return passed(g.Start) < time.Duration(g.ID>>40&0xffff)*time.Second
 	}
-	if l.mayBeGone() || passed(g.Start) >= l.options.GrantTimeout {
+	if l.mayBeGone() || l.Drained() || passed(g.Start) >= l.options.GrantTimeout {
 		return false
 	}
 	n := l.grants.Load()
@@ -257,6 +261,8 @@ func (l *Limiter) decide(ctx context.Context, d *decision) (pace.Grant, error) {
 		return pace.Grant{}, waiting(ctx, "for "+d.key.String())
 	case l.closing.Err() != nil:
 		return pace.Grant{}, errClosed
+	case l.Drained() && !d.peek:
+		return pace.Grant{}, ErrDrained
 	}
 	o := l.outage.Load()
 	if o == nil {
@@ -389,6 +395,9 @@ func (l *Limiter) accept(ctx context.Context, e *epoch, d *decision, a answer, r
 	if d.localCounts && !g.OK() && d.local.Start.After(g.Start) {
 		g.Turn = d.local
 	}
+	if g.OK() {
+		l.given.Add(1)
+	}
 	if g.OK() && l.options.WhenDown == Divide {
 		// Should Redis be down before its end, the share counts from this start.
 		_ = l.local.Done(ctx, pace.Grant{ID: d.id, Key: d.key}, pace.Result{}) // it knows no such grant, and has no errors
@@ -401,6 +410,9 @@ func (l *Limiter) accept(ctx context.Context, e *epoch, d *decision, a answer, r
 func (d *decision) grant(a answer, r reading) pace.Grant {
 	g := pace.Grant{Key: d.key, Turn: d.schedule.TurnIn(timeAt(a.now), a.state)}
 	for i := range g.Reasons {
+		if a.held && g.Reasons[i].Cause == pace.CauseRetryAfter {
+			g.Reasons[i].Cause = pace.CauseHeld
+		}
 		g.Reasons[i].Until = r.local(g.Reasons[i].Until)
 	}
 	if a.code == codeRefused {

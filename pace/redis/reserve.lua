@@ -49,7 +49,7 @@ for n = 2, #ARGV do
   local last, retry, over, slow, seen, factor, step, i, moved
   if site then last, retry, over, slow, seen, factor, step, i, moved = origin(site) end
   local damaged = not last and (site or type(redis.pcall('GET', key)) == 'table')
-  local grants, under_way = '', 0
+  local grants, under_way, held = '', 0, 0
   if damaged then
     last, retry, over, slow, seen, factor, step, moved = now, 0, 0, slowest, now, 0, 0, 0
   elseif not site then
@@ -64,11 +64,19 @@ for n = 2, #ARGV do
       end
       local hold = lent_for(name)
       local ends = start + (hold or grant_timeout) -- if nobody gives it back
-      if not hold and ends > now and now - start >= worker_timeout then -- or sooner, if its worker is gone
+      if name == held_row then
+        if start > now then
+          held = start
+          grants = grants .. pack('<c8dd', name, start, before)
+        end
+        ends = nil
+      end
+      if ends and not hold and ends > now and now - start >= worker_timeout then -- or sooner, if its worker is gone
         local beat = tonumber(redis.pcall('ZSCORE', KEYS[2], string.format('%02x%08x', unpick('>I1I4', name))))
         if beat then ends = min(ends, max(start, beat) + worker_timeout) end
       end
-      if ends <= now then
+      if not ends then -- it is no grant
+      elseif ends <= now then
         last = max(last, ends)
         if hold then -- a request that timed out
           if ends - over >= forget then factor = 0 end
@@ -104,7 +112,7 @@ for n = 2, #ARGV do
   local busy = under_way >= concurrency
   local ended = last
   if busy then ended = max(ended, now) end
-  local u, start = max(now + earliest, retry, ready), nil
+  local u, start = max(now + earliest, retry, ready, held), nil
   local to = from
   while at <= #arg do
     local interval
@@ -156,6 +164,6 @@ for n = 2, #ARGV do
       if written then written[address] = addr end
     end
   end
-  reply = reply .. pack('<c1ddddHHB', code, start or to, known, retry, ready, factor, step, busy and 1 or 0)
+  reply = reply .. pack('<c1ddddHHB', code, start or to, known, max(retry, held), ready, factor, step, (busy and 1 or 0) + (held > retry and 2 or 0))
 end
 return pack('<d', now) .. string.sub(epoch, 33, 37) .. reply

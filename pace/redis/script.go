@@ -120,6 +120,7 @@ type answer struct {
 	start   micros // of a grant
 	workers int    // on the list
 	state   pace.State
+	held    bool // NotBefore is of an operator
 }
 
 const (
@@ -128,6 +129,9 @@ const (
 	codeEpoch   = 'E' // the server's memory is of another epoch
 	codeOutside = 'O' // the server's time is not among the spans
 )
+
+// heldRow is the held_row of common.lua.
+const heldRow = "\x01held\x00\x00\x00"
 
 // answerSize is the length of one answer in a reply.
 const answerSize = 38
@@ -154,8 +158,9 @@ func parseAnswer(reply string, at int) (a answer, ok bool) {
 		Last:      timeAt(last),
 		NotBefore: timeAt(retry),
 		Address:   timeAt(ready),
-		Busy:      tail[4] != 0,
+		Busy:      tail[4]&1 != 0,
 		BackOff:   pace.BackOff{Factor: binary.LittleEndian.Uint16(tail), Step: binary.LittleEndian.Uint16(tail[2:])},
 	}
+	a.held = tail[4]&2 != 0
 	return a, a.code == codeGranted || a.code == codeRefused || a.code == codeOutside
 }

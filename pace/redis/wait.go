@@ -179,8 +179,11 @@ func (l *Limiter) sleepTo(ctx context.Context, wake <-chan struct{}, g pace.Gran
 		if err := l.sleep(ctx, d, wake); err != nil {
 			return false, err
 		}
-		if l.closing.Err() != nil {
+		switch {
+		case l.closing.Err() != nil:
 			return false, errClosed
+		case l.Drained():
+			return false, ErrDrained
 		}
 	}
 	return passed(g.Start) <= callLimit && l.Valid(g), nil
