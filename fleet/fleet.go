@@ -43,6 +43,9 @@ type Options struct {
 	// time when Redis is down or has lost them. Each worker needs a file of its own; it is
 	// made if it is not there. If Copy is empty they are kept in 64 MiB of memory.
 	Copy string
+	// Bodies names a directory that all workers see, where files over 16 KB are kept in
+	// place of the server's memory. If empty they are kept in the server.
+	Bodies string
 	// Pace are the settings of the limiter. Its Now and MaxBytes have no meaning
 	// here.
 	Pace pace.Options
@@ -60,7 +63,7 @@ type Options struct {
 // A Fleet is what a worker shares with the others. It is safe for concurrent use.
 type Fleet struct {
 	client  rueidis.Client
-	head    string // of all keys
+	prefix  string // of all keys
 	shared  *cacheredis.Store
 	store   cache.Store
 	limiter *paceredis.Limiter
@@ -94,18 +97,21 @@ func (f *Fleet) setUp(ctx context.Context, server, prefix string, o Options) err
 			return fmt.Errorf("Redis at %s has maxmemory-policy %s and may drop the pace of sites: a fleet needs noeviction", node, policy)
 		}
 	}
-	head, err := script.Head(prefix)
+	prefix, err := script.Prefix(prefix)
 	if err != nil {
 		return err
 	}
-	f.head = head
-	if err := rights(ctx, f.client, head); err != nil {
+	f.prefix = prefix
+	if err := rights(ctx, f.client, prefix); err != nil {
 		return fmt.Errorf("%s: %w", server, err)
 	}
-	if f.shared, err = cacheredis.New(f.client, cacheredis.Options{Prefix: prefix}); err != nil {
+	if f.shared, err = cacheredis.New(f.client, cacheredis.Options{Prefix: prefix, Bodies: o.Bodies}); err != nil {
 		return err
 	}
 	f.store = f.shared
+	if err := f.shared.CheckLayout(ctx); errors.Is(err, cacheredis.ErrEarlier) {
+		return fmt.Errorf("%s: %w", server, err)
+	}
 	if f.limiter, err = paceredis.New(f.client, o.limiter(prefix)); err != nil {
 		return err
 	}
@@ -281,13 +287,15 @@ func evicts(ctx context.Context, client rueidis.Client) (node, policy string) {
 var rightsLua string
 
 // rights returns an error that names the commands that the user lacks, of those that
-// store and limiter send with keys that begin with head. Without this check a missing
-// right would look like a server that is down, as soon as it is needed.
-func rights(ctx context.Context, client rueidis.Client, head string) error {
-	missing, err := client.Do(ctx, client.B().Eval().Script(rightsLua).Numkeys(1).Key(head+"lease:").Build()).ToString()
+// store and limiter send with the keys of a prefix. Without this check a missing right
+// would look like a server that is down, as soon as it is needed.
+func rights(ctx context.Context, client rueidis.Client, prefix string) error {
+	head, record := "{"+prefix+"}:", prefix+":{"
+	missing, err := client.Do(ctx, client.B().Eval().Script(rightsLua).Numkeys(1).Key(head).Arg(record).Build()).ToString()
+	keys := head + "* and " + record + "*"
 	switch {
 	case script.Says(err, "NOPERM"):
-		return fmt.Errorf("a fleet needs more, with the keys %s*: %w", head, err)
+		return fmt.Errorf("a fleet needs more, with the keys %s: %w", keys, err)
 	case script.Says(err, "MOVED"): // a client that may not ask for the nodes of a cluster takes this one for a server
 		return errors.New("it is a member of a cluster, and a fleet needs more than this user may do: cluster|slots, cluster|shards")
 	case err != nil && script.KindOf(err) == script.Lost:
@@ -295,7 +303,7 @@ func rights(ctx context.Context, client rueidis.Client, head string) error {
 	case err != nil: // a server that is in trouble, or cannot check rights
 		return nil
 	case missing != "":
-		return fmt.Errorf("a fleet needs more than this user may do: %s, with the keys %s*", missing, head)
+		return fmt.Errorf("a fleet needs more than this user may do: %s, with the keys %s", missing, keys)
 	}
 	return nil
 }
@@ -340,7 +348,7 @@ const secretBytes = 32
 func (f *Fleet) Secret(ctx context.Context) ([]byte, error) {
 	own := make([]byte, secretBytes)
 	_, _ = rand.Read(own) // which never fails
-	key := f.head + "secret"
+	key := "{" + f.prefix + "}:secret"
 	err := f.client.Do(ctx, f.client.B().Set().Key(key).Value(string(own)).Nx().Build()).Error()
 	if err != nil && !rueidis.IsRedisNil(err) {
 		return nil, fmt.Errorf("the fleet's secret: %w", err)

@@ -279,7 +279,7 @@ func TestRights(t *testing.T) {
 	s := redistest.Start(t, redistest.Options{})
 	words := redistest.AccessRule(t, "doc.go")
 	without := strings.Fields("+hello +auth +info +cluster|slots +cluster|shards")
-	said := map[string]string{"~{robots}:*": "keys"}
+	said := map[string]string{"~{robots}:*": "keys", "~robots:{*": "keys"}
 	for i, word := range words {
 		want, known := said[word]
 		if !known {
@@ -391,6 +391,20 @@ func TestBegin(t *testing.T) {
 			use(t, f)
 		})
 	}
+}
+
+// TestEarlier: a server with records of the layout before is refused, with what to do.
+func TestEarlier(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t, redistest.Options{})
+	s.Do("SET", "{robots}:token", "\x0112345678")
+	if f, err := fleet.Open(t.Context(), s.URL(), fleet.Options{}); err == nil {
+		f.Close()
+		t.Error("a server with an earlier layout: no error")
+	} else if m := err.Error(); !strings.Contains(m, "delete the keys {robots}:*") || strings.Contains(m, "\n") {
+		t.Errorf("a server with an earlier layout: %q", m)
+	}
+	use(t, open(t, s.URL()+"?prefix=other", fleet.Options{}))
 }
 
 // TestSecret: all workers of a fleet have one secret, other fleets on the server another.
