@@ -8,6 +8,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
 	"slices"
 	"strconv"
@@ -41,7 +42,7 @@ type Options struct {
 	TLS *tls.Config
 	// Copy names a file in which this worker keeps the records that it has seen, for the
 	// time when Redis is down or has lost them. Each worker needs a file of its own; it is
-	// made if it is not there. If Copy is empty they are kept in 64 MiB of memory.
+	// made if it is not there. If Copy is empty they are kept in memory.
 	Copy string
 	// Bodies names a directory that all workers see, where files over 16 KB are kept in
 	// place of the server's memory. If empty they are kept in the server.
@@ -49,6 +50,13 @@ type Options struct {
 	// Pace are the settings of the limiter. Its Now and MaxBytes have no meaning
 	// here.
 	Pace pace.Options
+	// MaxMemoryBytes bounds the memory of this worker: 256 MiB if 0, at least 64 MiB. A
+	// quarter is for the records that a polite.Transport holds, or whoever asks
+	// CacheMemory; a quarter for the local copy of the records, or, where Copy names a file,
+	// for the records too; a quarter for the pace of sites while Redis is down; and a quarter for
+	// what is small or passes: what has to be carried to Redis, what is compressed, buffers.
+	// Files and pages that are being fetched are not in it: see fetch.Options.Connections.
+	MaxMemoryBytes int64
 	// WhenDown is what becomes of the pace while Redis is down: Divide if zero.
 	WhenDown paceredis.Policy
 	// Workers is the least number of workers to divide by while Redis is down. The limiter
@@ -67,6 +75,7 @@ type Fleet struct {
 	shared  *cacheredis.Store
 	store   cache.Store
 	limiter *paceredis.Limiter
+	memory  int64 // of a cache
 }
 
 // Open joins the fleet at a Redis URL. The error says in one sentence what is wrong: an
@@ -115,8 +124,10 @@ func (f *Fleet) setUp(ctx context.Context, server, prefix string, o Options) err
 	if f.limiter, err = paceredis.New(f.client, o.limiter(prefix)); err != nil {
 		return err
 	}
-	var local cache.Store = cache.NewMemory(localMemory)
+	f.memory = o.share()
+	var local cache.Store = cache.NewMemory(o.share())
 	if o.Copy != "" {
+		f.memory += o.share()
 		if local, err = bolt.Open(o.Copy, bolt.Options{}); err != nil {
 			return err
 		}
@@ -125,12 +136,17 @@ func (f *Fleet) setUp(ctx context.Context, server, prefix string, o Options) err
 	return nil
 }
 
-// localMemory bounds what a worker without a file keeps of what it has seen, to
-// carry it over when Redis is back.
-const localMemory = 64 << 20
+const (
+	memoryDefault = 256 << 20
+	memoryLeast   = 64 << 20 // a quarter of it holds what has bounds of its own, some 15 MiB
+)
+
+// share is one of the parts of the memory of a worker, in bytes.
+func (o Options) share() int64 { return cmp.Or(o.MaxMemoryBytes, memoryDefault) / 4 }
 
 // limiter returns the options of the limiter.
 func (o Options) limiter(prefix string) paceredis.Options {
+	o.Pace.MaxBytes = int(min(o.share(), math.MaxInt))
 	return paceredis.Options{Options: o.Pace, Prefix: prefix, WhenDown: o.WhenDown, Workers: o.Workers}
 }
 
@@ -155,6 +171,9 @@ func (o Options) check(s string) (option rueidis.ClientOption, prefix string, er
 		return option, "", fmt.Errorf("Redis URL %s has no master_set, which a user or password for sentinels needs", u.Redacted())
 	case o.TLS != nil && option.TLSConfig == nil:
 		return option, "", fmt.Errorf("Redis URL %s does not begin with rediss://, which settings for TLS need", u.Redacted())
+	}
+	if o.MaxMemoryBytes != 0 && o.MaxMemoryBytes < memoryLeast {
+		return option, "", fmt.Errorf("fleet.Options.MaxMemoryBytes is %d: it must be %d or more, or 0 for the default", o.MaxMemoryBytes, int64(memoryLeast))
 	}
 	prefix = cmp.Or(o.Prefix, u.Query().Get("prefix"))
 	return option, prefix, o.limiter(prefix).Check()
@@ -328,6 +347,15 @@ func (f *Fleet) Store() cache.Store {
 		return nil
 	}
 	return f.store
+}
+
+// CacheMemory returns how many bytes the records in a cache over Store may take: it is
+// for cache.Options.Memory, of one cache (Options.MaxMemoryBytes).
+func (f *Fleet) CacheMemory() int64 {
+	if f == nil {
+		return 0
+	}
+	return f.memory
 }
 
 // Limiter returns the shared limiter. It is closed with the Fleet, and nil if the Fleet is

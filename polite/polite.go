@@ -72,7 +72,8 @@ type Options struct {
 	Fleet Fleet
 }
 
-// A Fleet is what the workers of a crawler share. *fleet.Fleet is one, on Redis.
+// A Fleet is what the workers of a crawler share. *fleet.Fleet is one, on Redis. If it has
+// a method CacheMemory() int64, that bounds the Transport's own Cache, in bytes.
 type Fleet interface {
 	Store() cache.Store
 	Limiter() pace.Limiter
@@ -122,7 +123,11 @@ func New(name string, o Options) (*Transport, error) {
 		o.Base = client.Transport()
 	}
 	if o.Cache == nil {
-		if t.own, err = cache.New(cache.Options{Fetcher: client, Store: o.Store}); err != nil {
+		var memory int64
+		if f, ok := o.Fleet.(interface{ CacheMemory() int64 }); ok {
+			memory = f.CacheMemory()
+		}
+		if t.own, err = cache.New(cache.Options{Fetcher: client, Store: o.Store, Memory: memory}); err != nil {
 			return nil, err
 		}
 		o.Cache = t.own

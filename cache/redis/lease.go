@@ -29,7 +29,7 @@ func (s *Store) Lease(ctx context.Context, origin robots.Origin, d time.Duration
 		got, err = s.lease(ctx, key, min(d, longestLease), nonce)
 		if err != nil && trouble(err) && script.KindOf(err) == script.Lost {
 			p := s.part(key)
-			p.addUnknown(request{key, nonce})
+			s.addUnknown(p, request{key, nonce})
 			s.giveBack(p)
 		}
 		return err
@@ -78,14 +78,15 @@ func (s *Store) Release(ctx context.Context, origin robots.Origin, token uint64)
 // into force when a server that hangs goes on.
 type request struct{ key, nonce string }
 
-// maxUnknown bounds the requests that are kept of a part, some 200 KiB. Leases beyond that
-// run out by themselves.
-const maxUnknown = 1024
+// maxUnknown bounds the requests that are kept, some 200 KiB, and leastUnknown those of a
+// part of many. Leases beyond that run out by themselves.
+const maxUnknown, leastUnknown = 1024, 32
 
-func (p *part) addUnknown(lost ...request) {
+func (s *Store) addUnknown(p *part, lost ...request) {
+	most := max(maxUnknown/len(s.parts), leastUnknown)
 	p.unknownMu.Lock()
 	defer p.unknownMu.Unlock()
-	p.unknown = append(p.unknown, lost[:min(len(lost), maxUnknown-len(p.unknown))]...)
+	p.unknown = append(p.unknown, lost[:min(len(lost), most-len(p.unknown))]...)
 }
 
 // giveBack releases unknown leases in the background. What it cannot release it leaves
@@ -104,7 +105,7 @@ func (s *Store) giveBack(p *part) {
 			_, _, err := s.run(ctx, releaseScript, r.key, "", r.nonce)
 			cancel()
 			if err != nil && trouble(err) {
-				p.addUnknown(list[i:]...)
+				s.addUnknown(p, list[i:]...)
 				s.failed(p, r.key, err)
 				return
 			}
