@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+	cacheredis "github.com/robotskit/robots/cache/redis"
 	"github.com/robotskit/robots/internal/script"
 )
 
@@ -28,7 +29,7 @@ type Finding struct {
 
 // Checks returns the names of what Examine looks at.
 func Checks() []string {
-	return []string{"reach", "rights", "version", "role", "eviction", "memory", "persistence", "replicas", "clock", "latency"}
+	return []string{"reach", "rights", "version", "layout", "role", "eviction", "memory", "persistence", "replicas", "clock", "latency"}
 }
 
 // What Examine takes for harm.
@@ -48,8 +49,7 @@ func Examine(ctx context.Context, url string, o Options) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	head, err := script.Head(prefix)
-	if err != nil {
+	if prefix, err = script.Prefix(prefix); err != nil {
 		return nil, err
 	}
 	o.complete(&option)
@@ -66,8 +66,16 @@ func Examine(ctx context.Context, url string, o Options) ([]Finding, error) {
 	}
 	defer client.Close()
 	var found []Finding
-	if err := rights(ctx, client, head); err != nil {
+	if err := rights(ctx, client, prefix); err != nil {
 		found = append(found, Finding{Check: "rights", Text: err.Error(), Do: "give the user the rights that the documentation of package fleet lists (ACL SETUSER)"})
+	}
+	store, err := cacheredis.New(client, cacheredis.Options{Prefix: prefix})
+	if err != nil {
+		return nil, err
+	}
+	defer store.Close() // which has nothing to report
+	if err := store.CheckLayout(ctx); errors.Is(err, cacheredis.ErrEarlier) {
+		found = append(found, Finding{Check: "layout", Text: err.Error(), Do: "finish with that release first; no worker of this one joins until then"})
 	}
 	for _, n := range nodes(ctx, client) {
 		found = append(found, n.examine(ctx)...)

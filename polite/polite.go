@@ -73,7 +73,8 @@ type Options struct {
 }
 
 // A Fleet is what the workers of a crawler share. *fleet.Fleet is one, on Redis. If it has
-// a method Observe(cache.Event), that is told what the Transport's own Cache does.
+// a method CacheMemory() int64, that bounds the Transport's own Cache, in bytes; a method
+// Observe(cache.Event) is told what that Cache does.
 type Fleet interface {
 	Store() cache.Store
 	Limiter() pace.Limiter
@@ -124,8 +125,11 @@ func New(name string, o Options) (*Transport, error) {
 	}
 	if o.Cache == nil {
 		own := cache.Options{Fetcher: client, Store: o.Store}
-		if told, ok := o.Fleet.(interface{ Observe(e cache.Event) }); ok {
-			own.Observe = told.Observe
+		if f, ok := o.Fleet.(interface{ CacheMemory() int64 }); ok {
+			own.Memory = f.CacheMemory()
+		}
+		if f, ok := o.Fleet.(interface{ Observe(e cache.Event) }); ok {
+			own.Observe = f.Observe
 		}
 		if t.own, err = cache.New(own); err != nil {
 			return nil, err
