@@ -12,7 +12,6 @@ import (
 	"github.com/robotskit/robots/cache"
 	cacheredis "github.com/robotskit/robots/cache/redis"
 	"github.com/robotskit/robots/fetch"
-	"github.com/robotskit/robots/internal/script"
 	paceredis "github.com/robotskit/robots/pace/redis"
 )
 
@@ -177,8 +176,8 @@ func (o *Operator) change(ctx context.Context, what string, do func() error) err
 		return fmt.Errorf("nothing was changed, as the log cannot be written: %w", err)
 	}
 	err := do()
-	if err != nil && script.KindOf(err) != script.Lost { // else nobody knows
-		_ = o.pace.Note(ctx, o.who, "failed: "+what) // that it was tried is in the log
+	if err != nil {
+		_ = o.pace.Note(ctx, o.who, "failed, as far as is known: "+what) // that it was tried is in the log
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/robotskit/robots/fleet"
 	"github.com/spf13/cobra"
@@ -14,6 +15,9 @@ import (
 type fleetCall struct {
 	*call
 	redis string // the URL
+	yes   bool
+	hold  time.Duration // 0 until it is released
+	last  int           // entries of the log
 }
 
 func fleetCommand(std *streams, status *int) *cobra.Command {
@@ -39,7 +43,9 @@ the environment: ` + passwordName + `, or the file that the same with
 			return fmt.Errorf("unknown command %q: %s", clip(args[0]), there)
 		},
 	}
-	for _, make := range []func(*fleetCall, *int) *cobra.Command{fleetDoctorCommand} {
+	for _, make := range []func(*fleetCall, *int) *cobra.Command{
+		fleetStatusCommand, fleetShowCommand, fleetHoldCommand, fleetReleaseCommand, fleetForgetCommand, fleetDrainCommand, fleetLogCommand, fleetDoctorCommand,
+	} {
 		cmd.AddCommand(make(&fleetCall{call: newCall(std)}, status))
 	}
 	return cmd
