@@ -14,6 +14,7 @@ import (
 	"github.com/redis/rueidis"
 	cacheredis "github.com/robotskit/robots/cache/redis"
 	"github.com/robotskit/robots/internal/script"
+	paceredis "github.com/robotskit/robots/pace/redis"
 )
 
 // A Finding is something about the servers of a fleet that does harm, or will.
@@ -74,8 +75,14 @@ func Examine(ctx context.Context, url string, o Options) ([]Finding, error) {
 		return nil, err
 	}
 	defer store.Close() // which has nothing to report
-	if err := store.CheckLayout(ctx); errors.Is(err, cacheredis.ErrEarlier) {
-		found = append(found, Finding{Check: "layout", Text: err.Error(), Do: "finish with that release first; no worker of this one joins until then"})
+	pace, err := paceredis.NewOperator(client, paceredis.Options{Prefix: prefix})
+	if err != nil {
+		return nil, err
+	}
+	for _, check := range []func(context.Context) error{store.CheckLayout, pace.CheckLayout} {
+		if err := check(ctx); errors.Is(err, cacheredis.ErrEarlier) || errors.Is(err, paceredis.ErrEarlier) {
+			found = append(found, Finding{Check: "layout", Text: err.Error(), Do: "finish with that release first; no worker of this one joins until then"})
+		}
 	}
 	for _, n := range nodes(ctx, client) {
 		found = append(found, n.examine(ctx)...)

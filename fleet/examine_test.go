@@ -61,6 +61,14 @@ func TestExamine(t *testing.T) {
 	healthy.Do("ACL", "SETUSER", "robots", "on", ">geheim", "~other:*", "+@all", "-info", "-zadd")
 	wants("rights", examined(t, "redis://robots@"+healthy.Addr, fleet.Options{Password: "geheim"}), "rights: a fleet needs more", "rights: the user may not use INFO")
 	wants("password", examined(t, "redis://robots@"+healthy.Addr, fleet.Options{Password: "geheimer"}), "rights: Redis at "+healthy.Addr+" does not let this user in: WRONGPASS")
+	for _, key := range []string{"{robots}:token", "{robots}:pace:1:epoch"} {
+		healthy.Do("SET", key, "x")
+		wants("an older release", examined(t, healthy.URL(), fleet.Options{}), "layout: ")
+		if _, err := fleet.Operate(t.Context(), healthy.URL(), "me", fleet.Options{}); err == nil || strings.Contains(err.Error(), "\n") {
+			t.Errorf("with the layout of an older release: %v", err)
+		}
+		healthy.Do("DEL", key)
+	}
 	replica := healthy.Replica(redistest.Options{Config: right})
 	wants("replica", examined(t, replica.URL(), fleet.Options{}), "role: it is a replica")
 	healthy.Kill()

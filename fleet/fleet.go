@@ -304,9 +304,9 @@ var rightsLua string
 // store and limiter send with the keys of a prefix. Without this check a missing right
 // would look like a server that is down, as soon as it is needed.
 func rights(ctx context.Context, client rueidis.Client, prefix string) error {
-	head, record := "{"+prefix+"}:", prefix+":{"
-	missing, err := client.Do(ctx, client.B().Eval().Script(rightsLua).Numkeys(1).Key(head).Arg(record).Build()).ToString()
-	keys := head + "* and " + record + "*"
+	head, tag, record := "{"+prefix+"}:", "{"+prefix+":0}:pace:", prefix+":{"
+	missing, err := client.Do(ctx, client.B().Eval().Script(rightsLua).Numkeys(1).Key(head).Arg(tag, record).Build()).ToString()
+	keys := head + "*, {" + prefix + ":*}:pace:* and " + record + "*"
 	switch {
 	case script.Says(err, "NOPERM"):
 		return fmt.Errorf("a fleet needs more, with the keys %s: %w", keys, err)

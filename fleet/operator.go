@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,7 +44,8 @@ func Operate(ctx context.Context, url, who string, o Options) (*Operator, error)
 		op.pace, err = paceredis.NewOperator(client, o.limiter(prefix))
 	}
 	if err == nil {
-		if err = op.store.CheckLayout(ctx); !errors.Is(err, cacheredis.ErrEarlier) {
+		err = cmp.Or(op.store.CheckLayout(ctx), op.pace.CheckLayout(ctx))
+		if !errors.Is(err, cacheredis.ErrEarlier) && !errors.Is(err, paceredis.ErrEarlier) {
 			err = nil // what is wrong with the server is said by what is asked of it
 		}
 	}

@@ -75,6 +75,7 @@ type jsonWorker struct {
 	Away      bool      `json:"away"`
 	Drained   bool      `json:"drained"`
 	Rate      float64   `json:"grants_per_second"`
+	PartsAway int       `json:"parts_away"`
 }
 
 type jsonServer struct {
@@ -109,7 +110,7 @@ func (c *fleetCall) status(ctx context.Context) (int, error) {
 	if c.format == formatJSON {
 		workers, servers := []jsonWorker{}, []jsonServer{}
 		for _, w := range s.Workers {
-			workers = append(workers, jsonWorker{w.ID, w.Name, w.Beat, w.Gone, w.Drained, w.Rate})
+			workers = append(workers, jsonWorker{w.ID, w.Name, w.Beat, w.Gone, w.Drained, w.Rate, w.Away})
 		}
 		for _, n := range s.Nodes {
 			j := jsonServer{Addr: n.Addr, Replica: n.Replica, Version: n.Version, Memory: n.Memory, MaxMemory: n.MaxMemory, Keys: n.Keys, Rate: n.Rate, Up: n.Up.Seconds()}
@@ -140,6 +141,9 @@ func (c *fleetCall) writeStatus(s fleet.Status) {
 		state := "heartbeat " + took(max(s.At.Sub(w.Beat), time.Millisecond)) + " ago"
 		if w.Gone {
 			state = "away since " + stamp(w.Beat) + ": its grants have ended"
+		}
+		if w.Away > 0 && !w.Gone {
+			state += fmt.Sprintf(", %d of %d parts of the state out of its reach", w.Away, paceredis.Parts)
 		}
 		if w.Drained {
 			state += ", drained"

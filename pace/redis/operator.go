@@ -42,23 +42,30 @@ var (
 type Operator struct {
 	client  rueidis.Client
 	options Options
-	head    string // of all keys
 }
 
 // NewOperator returns an operator of the fleet whose workers have these options. The client
 // stays the caller's. The error is about the options.
 func NewOperator(client rueidis.Client, o Options) (*Operator, error) {
-	o, head, err := o.filled()
+	o, err := o.filled()
 	if err != nil {
 		return nil, err
 	}
-	return &Operator{client: client, options: o, head: head}, nil
+	return &Operator{client: client, options: o}, nil
 }
 
-// originKey returns the key of an origin's state, addressKey those of an address.
-func (o *Operator) originKey(origin robots.Origin) string {
-	return o.head + "origin:" + origin.String()
+// CheckLayout returns an error that wraps ErrEarlier if the server has the state of an older
+// release, and says what to do.
+func (o *Operator) CheckLayout(ctx context.Context) error {
+	return checkLayout(ctx, o.client, o.options.Prefix)
 }
+
+// key returns the key of the state of an origin or an address.
+func (o *Operator) key(kind, name string) string {
+	return tagHead(o.options.Prefix, tagNumber(name)) + kind + ":" + name
+}
+
+func (o *Operator) originKey(origin robots.Origin) string { return o.key("origin", origin.String()) }
 
 // call runs a script.
 func (o *Operator) call(ctx context.Context, s script.Script, keys []string, args ...string) ([]rueidis.RedisMessage, error) {
@@ -99,28 +106,33 @@ type Worker struct {
 	// Drained says that an operator has told it to take no grants (Operator.Drain).
 	Drained bool
 	Rate    float64 // grants per second, between its last two heartbeats
+	// Away is how many of the Parts of the state were out of its reach at the last one.
+	Away int
 }
+
+// Parts is in how many parts the state lies, each on one server of a cluster.
+const Parts = tags
 
 // Workers returns the list of workers, by their names, and the time of the server. Those
 // that are gone stay on it for as long as their grants might last.
 func (o *Operator) Workers(ctx context.Context) (list []Worker, at time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
-	key := o.head + "workers"
+	key := workersKey(o.options.Prefix)
 	scores, err := o.client.Do(ctx, o.client.B().Zrange().Key(key).Min("0").Max("-1").Withscores().Build()).AsZScores()
 	if err != nil && !script.Says(err, "WRONGTYPE") { // which the next heartbeat mends
 		return nil, at, err
 	}
 	keys := []string{key}
 	for _, s := range scores {
-		keys = append(keys, o.aboutKey(s.Member), o.drainKey(s.Member))
+		keys = append(keys, aboutKey(o.options.Prefix, s.Member), drainKey(o.options.Prefix, s.Member))
 	}
 	now, values, err := o.look(ctx, keys[1:]...)
 	if err != nil {
 		return nil, at, err
 	}
 	for i, s := range scores {
-		w := Worker{ID: s.Member, Beat: timeAt(s.Score), Gone: now-s.Score > microsUp(workerTimeout()), Drained: values[2*i+1] != ""}
+		w := Worker{ID: hex.EncodeToString([]byte(s.Member)), Beat: timeAt(s.Score), Gone: now-s.Score > microsUp(workerTimeout()), Drained: values[2*i+1] != ""}
 		w.about(values[2*i])
 		list = append(list, w)
 	}
@@ -128,18 +140,28 @@ func (o *Operator) Workers(ctx context.Context) (list []Worker, at time.Time, er
 	return list, timeAt(now), nil
 }
 
-func (o *Operator) aboutKey(worker string) string { return o.head + "worker:" + worker }
-func (o *Operator) drainKey(worker string) string { return o.head + "drain:" + worker }
+// The keys of the list of workers, and of a worker by the first bytes of the ids of its
+// grants: what it says of itself, and whether it is drained.
+func workersKey(prefix string) string { return "{" + prefix + "}:" + version + "workers" }
+func aboutKey(prefix, worker string) string {
+	return "{" + prefix + "}:" + version + "worker:" + hex.EncodeToString([]byte(worker))
+}
+func drainKey(prefix, worker string) string {
+	return "{" + prefix + "}:" + version + "drain:" + hex.EncodeToString([]byte(worker))
+}
 
-// aboutText is what a worker says of itself with its heartbeats.
-func aboutText(name string, rate float64) string {
-	return strconv.FormatFloat(rate, 'f', 3, 64) + " " + name
+// aboutText is what a worker says of itself with its heartbeats: its grants per second, how
+// many parts of the state are out of its reach, and its name.
+func aboutText(name string, rate float64, away int) string {
+	return strconv.FormatFloat(rate, 'f', 3, 64) + " " + strconv.Itoa(away) + " " + name
 }
 
 // about reads an aboutText.
 func (w *Worker) about(text string) {
-	rate, name, _ := strings.Cut(text, " ")
-	w.Rate, _ = strconv.ParseFloat(rate, 64) // 0 for what no worker wrote
+	rate, rest, _ := strings.Cut(text, " ")
+	away, name, _ := strings.Cut(rest, " ")
+	w.Rate, _ = strconv.ParseFloat(rate, 64) // these two are 0 for what no worker wrote
+	w.Away, _ = strconv.Atoi(away)
 	w.Name = robots.Printable(name)
 }
 
@@ -225,13 +247,6 @@ func (s *Site) parse(value string, now micros, o Options) bool {
 	return true
 }
 
-func latest(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
-
 // An Address is what a fleet's pace knows of an IP address.
 type Address struct {
 	At    time.Time // of the server, when it looked
@@ -241,18 +256,15 @@ type Address struct {
 
 // Address returns what is known of an address.
 func (o *Operator) Address(ctx context.Context, addr netip.Addr) (a Address, err error) {
-	name := addr.Unmap().WithZone("").String()
-	now, values, err := o.look(ctx, o.head+"address:"+name, o.head+"fetches:"+name)
+	now, values, err := o.look(ctx, o.key("address", addr.Unmap().WithZone("").String()))
 	if err != nil {
 		return a, err
 	}
 	a.At = timeAt(now)
-	var page, written micros
-	if _, ok := readDoubles(values[0], &page, &written); ok {
-		a.Page = timeAt(page)
+	var page, fetch, written micros
+	if _, ok := readDoubles(values[0], &page, &fetch, &written); ok {
+		a.Page, a.Fetch = timeAt(page), timeAt(fetch)
 	}
-	fetch, _ := strconv.ParseFloat(values[1], 64) // 0 for none
-	a.Fetch = timeAt(fetch)
 	return a, nil
 }
 
@@ -306,9 +318,13 @@ func (o *Operator) Drain(ctx context.Context, id string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
+	name, err := hex.DecodeString(id)
+	if err != nil {
+		return err
+	}
 	// A worker that is gone for so long is on no list.
 	keep := workerTimeout() + o.options.GrantTimeout
-	return o.client.Do(ctx, o.client.B().Psetex().Key(o.drainKey(id)).Milliseconds(keep.Milliseconds()).Value("1").Build()).Error()
+	return o.client.Do(ctx, o.client.B().Psetex().Key(drainKey(o.options.Prefix, string(name))).Milliseconds(keep.Milliseconds()).Value("1").Build()).Error()
 }
 
 // A LogEntry is one change that an operator made.
@@ -324,11 +340,13 @@ const (
 	maxEntry = 500 // bytes
 )
 
+func (o *Operator) logKey() string { return "{" + o.options.Prefix + "}:" + version + "log" }
+
 // Note adds an entry to the fleet's log, which keeps the last 1000.
 func (o *Operator) Note(ctx context.Context, who, what string) error {
 	who = strings.Join(strings.Fields(who), "_") // which the first blank ends
 	text := who + " " + what
-	_, err := o.call(ctx, logScript, []string{o.head + "log"}, text[:min(len(text), maxEntry)], strconv.Itoa(maxLog))
+	_, err := o.call(ctx, logScript, []string{o.logKey()}, text[:min(len(text), maxEntry)], strconv.Itoa(maxLog))
 	return err
 }
 
@@ -337,7 +355,7 @@ func (o *Operator) Log(ctx context.Context, n int) ([]LogEntry, error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
 	last := strconv.Itoa(min(max(n, 1), maxLog) - 1)
-	rows, err := o.client.Do(ctx, o.client.B().Zrange().Key(o.head+"log").Min("0").Max(last).Rev().Withscores().Build()).AsZScores()
+	rows, err := o.client.Do(ctx, o.client.B().Zrange().Key(o.logKey()).Min("0").Max(last).Rev().Withscores().Build()).AsZScores()
 	if err != nil {
 		return nil, err
 	}

@@ -30,11 +30,5 @@ if what == 'h' then
 elseif what == 'f' then
   retry, over, factor, step = 0, 0, 0, 0
 end
-local grants = table.concat(rows)
-local keep = needed_until(grants, last, retry, slow, factor, over, forget, grant_timeout)
-if keep <= now then
-  call('DEL', KEYS[1])
-else
-  call('SET', KEYS[1], pack('<dddddHH', last, retry, over, slow, seen, factor, step) .. grants, 'PX', string.format('%.0f', ceil((keep - now) / 1000) + 1))
-end
+keep(KEYS[1], table.concat(rows), last, retry, over, slow, seen, factor, step, forget, grant_timeout)
 return {was > now and 1 or 0}
