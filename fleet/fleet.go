@@ -111,8 +111,10 @@ func (f *Fleet) setUp(ctx context.Context, server, prefix string, o Options) err
 		return err
 	}
 	f.prefix = prefix
-	if err := rights(ctx, f.client, prefix); err != nil {
-		return fmt.Errorf("%s: %w", server, err)
+	for _, head := range []string{"{" + prefix + "}:", "{" + prefix + ":0}:pace:", prefix + ":{"} {
+		if err := rights(ctx, f.client, head); err != nil {
+			return fmt.Errorf("%s: %w", server, err)
+		}
 	}
 	if f.shared, err = cacheredis.New(f.client, cacheredis.Options{Prefix: prefix, Bodies: o.Bodies}); err != nil {
 		return err
@@ -306,15 +308,13 @@ func evicts(ctx context.Context, client rueidis.Client) (node, policy string) {
 var rightsLua string
 
 // rights returns an error that names the commands that the user lacks, of those that
-// store and limiter send with the keys of a prefix. Without this check a missing right
-// would look like a server that is down, as soon as it is needed.
-func rights(ctx context.Context, client rueidis.Client, prefix string) error {
-	head, record := "{"+prefix+"}:", prefix+":{"
-	missing, err := client.Do(ctx, client.B().Eval().Script(rightsLua).Numkeys(1).Key(head).Arg(record).Build()).ToString()
-	keys := head + "* and " + record + "*"
+// store and limiter send with keys that begin with head. Without this check a missing
+// right would look like a server that is down, as soon as it is needed.
+func rights(ctx context.Context, client rueidis.Client, head string) error {
+	missing, err := client.Do(ctx, client.B().Eval().Script(rightsLua).Numkeys(1).Key(head).Build()).ToString()
 	switch {
 	case script.Says(err, "NOPERM"):
-		return fmt.Errorf("a fleet needs more, with the keys %s: %w", keys, err)
+		return fmt.Errorf("a fleet needs more, with the keys %s*: %w", head, err)
 	case script.Says(err, "MOVED"): // a client that may not ask for the nodes of a cluster takes this one for a server
 		return errors.New("it is a member of a cluster, and a fleet needs more than this user may do: cluster|slots, cluster|shards")
 	case err != nil && script.KindOf(err) == script.Lost:
@@ -322,7 +322,7 @@ func rights(ctx context.Context, client rueidis.Client, prefix string) error {
 	case err != nil: // a server that is in trouble, or cannot check rights
 		return nil
 	case missing != "":
-		return fmt.Errorf("a fleet needs more than this user may do: %s, with the keys %s", missing, keys)
+		return fmt.Errorf("a fleet needs more than this user may do: %s, with the keys %s*", missing, head)
 	}
 	return nil
 }

@@ -122,16 +122,16 @@ func word(err error) string {
 	return first
 }
 
-const (
-	defaultPrefix = "robots"
-	maxPrefix     = 64 // bytes; every key has it
-)
+// DefaultPrefix is that of a fleet that sets none.
+const DefaultPrefix = "robots"
 
-// Prefix returns the beginning of all keys, defaultPrefix if it is empty.
+const maxPrefix = 64 // bytes; every key has it
+
+// Prefix returns the beginning of all keys, DefaultPrefix if it is empty.
 func Prefix(prefix string) (string, error) {
 	switch {
 	case prefix == "":
-		return defaultPrefix, nil
+		return DefaultPrefix, nil
 	case len(prefix) > maxPrefix:
 		return "", fmt.Errorf("the prefix %.80q has more than %d bytes", prefix, maxPrefix)
 	case strings.ContainsFunc(prefix, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '{' || r == '}' }):
