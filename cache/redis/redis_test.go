@@ -116,6 +116,9 @@ func TestConformance(t *testing.T) {
 		conform(t, server.Option(), t.TempDir(), server)
 	})
 	t.Run("three primaries", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("as the cluster of one")
+		}
 		t.Parallel()
 		nodes := redistest.StartCluster(t, 3)
 		patient(nodes)
