@@ -150,6 +150,12 @@ func (s *Store) Await(ctx context.Context, origin robots.Origin) error {
 	}
 }
 
+// LeaseLeft returns how long the lease on an origin still runs, 0 without one, for who
+// looks at a fleet and asks for nothing.
+func (s *Store) LeaseLeft(ctx context.Context, origin robots.Origin) (time.Duration, error) {
+	return s.left(ctx, origin, time.Time{})
+}
+
 // left returns how long the lease on an origin runs, 0 or less if there is none. If the
 // end of the lease is known, it waits for the answer until then.
 func (s *Store) left(ctx context.Context, origin robots.Origin, end time.Time) (time.Duration, error) {
