@@ -32,7 +32,7 @@ vet: ## go vet, for 32 bits too
 	GOARCH=386 go vet $(PACKAGES)
 unit: ## all tests with imports, examples and generated pages; prints what was counted
 	@t=$$(mktemp); echo "go test $(PACKAGES)"; go test -v $(ABREAST) $(PACKAGES) >$$t 2>&1; s=$$?; \
-	if [ $$s = 0 ]; then grep -E '^(ok|---)|^    [a-z_]*_test[.]go:[0-9]+: ' $$t; else grep -vE '^ *(=== |--- PASS)' $$t; fi; rm $$t; exit $$s
+	if [ $$s = 0 ]; then grep -E '^(ok|---)|^    [a-z_]*_test[.]go:[0-9]+: ' $$t; else .ci/failed $$t; grep -E '^ *--- FAIL|^FAIL' $$t; fi; rm $$t; exit $$s
 race: ## the short tests of what goroutines share under the race detector; says so if there is no C compiler
 	@if [ "$$(go env CGO_ENABLED)" = 1 ]; then set -x; ROBOTS_CORPUS= go test -race -short -run TestShared . && \
 	ROBOTS_CORPUS= go test -race -short $(ABREAST) $(SHARED); else echo "race: skipped, no C compiler"; fi
