@@ -434,9 +434,21 @@ func (r *Rules) walk() iter.Seq2[Field, Span] {
 // follow robots.txt (WHO-02): everything is allowed, with that as the reason.
 // It is for the caller to know that no crawler is behind the request.
 func (r *Rules) UserInitiated() *Rules {
-	u := *r.made()
+	u := r.made().copy()
 	u.user = true
-	return &u
+	return u
+}
+
+// copy returns the same rules in memory of their own, but for what all copies share.
+func (r *Rules) copy() *Rules {
+	c := *r
+	if len(r.tokens) == 1 && &r.tokens[0] == &r.token[0] {
+		c.tokens = c.token[:]
+		if len(r.agent.tokens) > 0 {
+			c.agent.tokens = c.tokens
+		}
+	}
+	return &c
 }
 
 // File returns the file, an empty one where no file gives the answer.
@@ -612,7 +624,6 @@ func (r *Rules) MemoryBytes() int {
 	}
 	if s := r.state; s != nil {
 		n += int(unsafe.Sizeof(*s)) + len(s.Fact) + len(s.Note)
-		n += int(unsafe.Sizeof(*r)) // the rules that WithState copied, whose token is theirs
 	}
 	return n
 }
