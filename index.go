@@ -439,7 +439,8 @@ func (x *index) literal(r *Rules, path string, only Field) uint32 {
 		// A NUL would be equal to what stands for the end of a short path.
 		same = uint32(min(len(x.prefix)+x.keys[e].same(k), len(path)))
 	default:
-		if text(e) > path {
+		n := commonLen(text(e), path)
+		if beyond(text(e), path, n) {
 			// Of the entries with this key, the last not above the path.
 			lo, _ := slices.BinarySearchFunc(x.keys[:e], k, key.compare)
 			for hi := e; lo < hi; {
@@ -452,8 +453,9 @@ func (x *index) literal(r *Rules, path string, only Field) uint32 {
 			if e = lo - 1; e < 0 {
 				return none
 			}
+			n = commonLen(text(e), path)
 		}
-		same = uint32(commonLen(text(e), path))
+		same = uint32(n)
 	}
 	for at := uint32(e + 1); at > 0; {
 		e := &x.entries[at-1]
@@ -467,31 +469,48 @@ func (x *index) literal(r *Rules, path string, only Field) uint32 {
 }
 
 // lastNotAbove returns the place of the last of the ascending keys that is not
-// above k, 0 if all are. The loop has no branch to be guessed wrong.
+// above k, 0 if all are. No branch can be guessed wrong, and the three keys that part
+// what is left in four are compared at the same time.
 func lastNotAbove(keys []key, k key) int {
-	e := 0
-	for n := len(keys); n > 1; {
-		half := n / 2
-		_, above := bits.Sub64(k.low, keys[e+half].low, 0)
-		_, above = bits.Sub64(k.high, keys[e+half].high, above)
-		e += half & (int(above) - 1)
-		n -= half
+	e, n := 0, len(keys)
+	for n >= 4 {
+		part := n / 4
+		e += 3*part - part&keys[e+part].above(k) - part&keys[e+2*part].above(k) - part&keys[e+3*part].above(k)
+		n -= 3 * part
+	}
+	for ; n > 1; n-- {
+		e += 1 + keys[e+1].above(k)
 	}
 	return e
+}
+
+// above returns -1, all bits set, if k is above other, else 0.
+func (k key) above(other key) int {
+	_, above := bits.Sub64(other.low, k.low, 0)
+	_, above = bits.Sub64(other.high, k.high, above)
+	return -int(above)
 }
 
 // commonLen returns the number of bytes that a and b share at their start.
 func commonLen(a, b string) int {
 	n := min(len(a), len(b))
-	i := 0
-	for ; i+8 <= n; i += 8 {
+	if n < 8 {
+		x := load8(a[:n]) ^ load8(b[:n]) // zeros after the end are equal
+		return min(n, bits.TrailingZeros64(x)/8)
+	}
+	for i := 0; ; i += 8 {
+		i = min(i, n-8) // the last eight may overlap those before
 		x := binary.LittleEndian.Uint64(bytesOf(a[i:])) ^ binary.LittleEndian.Uint64(bytesOf(b[i:]))
 		if x != 0 {
 			return i + bits.TrailingZeros64(x)/8
 		}
+		if i == n-8 {
+			return n
+		}
 	}
-	for i < n && a[i] == b[i] {
-		i++
-	}
-	return i
+}
+
+// beyond reports whether a is above b, of which it shares the first n bytes and no more.
+func beyond(a, b string, n int) bool {
+	return n < len(a) && (n == len(b) || a[n] > b[n])
 }
