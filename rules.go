@@ -615,9 +615,9 @@ func (r *Rules) MemoryBytes() int {
 		int(unsafe.Sizeof(lineRef{}))*cap(r.file.lines) + 4*(len(r.file.body)/numberedBlock) + 4*cap(r.lines) + 8*cap(r.again) + cap(r.buf) +
 		(int(unsafe.Sizeof(rule{}))+8+1)*len(r.rules)
 	if r.lazy != nil {
-		// Of a literal rule 29 bytes, of one with a star up to 21, and the hashes of those,
+		// Of a literal rule 29 bytes, of one with a star 4, and of that its hashes and places,
 		// half of what they are if all rules have one.
-		n += int(unsafe.Sizeof(*r.lazy)+unsafe.Sizeof(index{})) + 28*len(r.rules) + 2*min(8*len(r.rules), 1<<maxNgramBits)
+		n += int(unsafe.Sizeof(*r.lazy)+unsafe.Sizeof(index{})) + 28*len(r.rules) + 4*min(3*len(r.rules), 1<<maxFiledBits)
 	}
 	if r.own != nil {
 		n += 8 * cap(*r.own)
