@@ -1,10 +1,21 @@
 package batch
 
+import (
+	"bytes"
+	"unsafe"
+)
+
 // Members calls f with the name and the text of the value of every member of an object, in
 // order and for a name given twice again, and reports whether the text is an object and
-// whether it is JSON. It is for what stands around questions.
+// whether it is JSON. A name holds as long as the text does. It is for what stands around
+// questions.
 func Members(text []byte, f func(name string, value []byte)) (object, valid bool) {
 	return eachMember(text, func(name, value []byte) {
+		plain := name[1 : len(name)-1]
+		if bytes.IndexByte(plain, '\\') < 0 {
+			f(unsafe.String(unsafe.SliceData(plain), len(plain)), value)
+			return
+		}
 		s, _ := decodeString(name)
 		f(s, value)
 	})

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -142,5 +143,53 @@ func TestRatio(t *testing.T) {
 	t.Logf("reading %.2f x, packing %.2f x gzip -dc", reads[rounds/2], packs[rounds/2])
 	if campaign.On() && reads[rounds/2] > 0.9 {
 		t.Errorf("reading costs %.2f x what gzip -dc costs, and may cost 0.9", reads[rounds/2])
+	}
+}
+
+// TestJoinRatio compares what a join costs a URL with what it costs to hash one. A campaign
+// holds it to 2 M URLs a second where 20 M are hashed.
+func TestJoinRatio(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: it measures times")
+	}
+	campaign.OneGoroutine(t)
+	sites, rounds := campaign.Size(0, 300, 5_000), campaign.Size(0, 1, 5)
+	snapshot, list, urls := joinLoad(t, sites)
+	var ratios []float64
+	for range rounds {
+		before := cpu(t, syscall.RUSAGE_SELF)
+		const times = 5
+		sum := uint64(0)
+		for range times {
+			for _, url := range urls {
+				sum = 14695981039346656037 // FNV-1a, which takes a byte at a time as reading does
+				for i := range len(url) {
+					sum = (sum ^ uint64(url[i])) * 1099511628211
+				}
+			}
+		}
+		if sum == 0 {
+			t.Fatal("nothing was hashed")
+		}
+		hashed := (cpu(t, syscall.RUSAGE_SELF) - before) / times
+		runtime.GC()
+
+		before = cpu(t, syscall.RUSAGE_SELF)
+		task, err := JoinOptions{}.JoinTask(filepath.Join(t.TempDir(), "out"), Parquet, snapshot, []string{list})
+		if err == nil {
+			err = Run(t.Context(), task, RunOptions{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		joined := cpu(t, syscall.RUSAGE_SELF) - before
+		ratios = append(ratios, float64(joined)/float64(hashed))
+		perSecond := func(d time.Duration) float64 { return float64(len(urls)) / d.Seconds() / 1e6 }
+		t.Logf("%d URLs: %.1f M/s hashed, %.2f M/s joined", len(urls), perSecond(hashed), perSecond(joined))
+	}
+	slices.Sort(ratios)
+	t.Logf("a URL joined costs %.1f x a URL hashed", ratios[rounds/2])
+	if campaign.On() && ratios[rounds/2] > 10 {
+		t.Errorf("a URL joined costs %.1f x a URL hashed, and may cost 10", ratios[rounds/2])
 	}
 }
