@@ -320,10 +320,11 @@ func joinLoad(t testing.TB, sites int) (snapshot, list string, urls []string) {
 		body := "User-agent: *\nDisallow: /private/\nDisallow: /*.pdf$\nAllow: /private/open/\n"
 		all = append(all, kept{url: fmt.Sprintf("https://s%04d.example/robots.txt", i), at: at, body: fmt.Sprintf("%s# %d\n", body, i)})
 		for k := range 100 {
-			url := fmt.Sprintf("https://s%04d.example/private/open/%d?x=%d", i, k, k)
+			path := fmt.Sprintf("private/open/section-%d/a-page-of-the-shop-%d.html?x=%d", k/10, k*7919, k)
+			url := fmt.Sprintf("https://s%04d.example/%s", i, path) // as long as those of Common Crawl on the average
 			urls = append(urls, url)
-			lines = fmt.Appendf(lines, "example,s%04d)/private/open/%d?x=%d %s {\"url\": \"%s\", \"mime\": \"text/html\", \"status\": \"200\", \"digest\": \"SHA1\"}\n",
-				i, k, k, at.Add(time.Duration(i*k)*time.Second).Format("20060102150405"), url)
+			lines = fmt.Appendf(lines, "example,s%04d)/%s %s {\"url\": \"%s\", \"mime\": \"text/html\", \"status\": \"200\", \"digest\": \"SHA1\"}\n",
+				i, path, at.Add(time.Duration(i*k)*time.Second).Format("20060102150405"), url)
 		}
 	}
 	list = filepath.Join(t.TempDir(), "list.cdxj")

@@ -223,7 +223,15 @@ func readLine(p place, line []byte) (l listed, err error) {
 		at, object, _ = bytes.Cut(object, []byte(" "))
 	}
 	var url, stated, named []byte
-	if _, valid := batch.Members(object, func(name string, value []byte) {
+	if len(at) > 0 { // nothing else is needed, and other members are most of an index
+		var valid bool
+		if url, valid = batch.Member(object, urlColumns[0]); !valid {
+			return l, fmt.Errorf("%s is neither JSON nor CDXJ", p)
+		}
+		if string(url) == "null" {
+			url = nil
+		}
+	} else if _, valid := batch.Members(object, func(name string, value []byte) {
 		switch {
 		case string(value) == "null":
 		case name == urlColumns[0]:
@@ -265,13 +273,30 @@ func readLine(p place, line []byte) (l listed, err error) {
 
 // stringOf returns the value of a string in JSON, which holds as long as the text.
 func stringOf(text []byte) (s string, err error) {
-	if text[0] == '"' && bytes.IndexByte(text, '\\') < 0 && utf8.Valid(text) {
+	if text[0] == '"' && (isPlain(text) || bytes.IndexByte(text, '\\') < 0 && utf8.Valid(text)) {
 		return textOf(text[1 : len(text)-1]), nil
 	}
 	if json.Unmarshal(text, &s) != nil {
 		return "", fmt.Errorf("%s is not a string", ask.Clip(string(text)))
 	}
 	return s, nil
+}
+
+// isPlain reports whether a text is ASCII without a backslash.
+func isPlain(text []byte) bool {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	for ; len(text) >= 8; text = text[8:] {
+		w := binary.LittleEndian.Uint64(text)
+		if slash := w ^ '\\'*ones; (w|(slash-ones)&^slash)&highs != 0 {
+			return false
+		}
+	}
+	for _, c := range text {
+		if c >= utf8.RuneSelf || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 func readCSVList(b *bufio.Reader, name string, fn func(p place, l listed) (bool, error)) error {
