@@ -44,9 +44,9 @@
 // then notices a server that was exchanged only by the scripts that are missing there. A
 // client that is made without DisableCache needs +client|tracking too.
 //
-//	ACL SETUSER robots on >SECRET resetkeys ~{robots}:pace:* resetchannels -@all
+//	ACL SETUSER robots on >SECRET resetkeys ~{robots}:pace:* ~{robots:*}:pace:* resetchannels -@all
 //	  +hello +auth +ping +cluster|slots +cluster|shards
-//	  +eval +evalsha +time +get +mget +set +psetex +del +zadd +zscore +zremrangebyscore +zrange +info
+//	  +eval +evalsha +time +get +mget +set +psetex +del +zadd +zscore +zremrangebyscore +zrange
 //
 // # Waiting
 //

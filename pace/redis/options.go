@@ -2,6 +2,7 @@ package redis
 
 import (
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/robotskit/robots/internal/script"
@@ -48,7 +49,7 @@ type Options struct {
 	// what this process keeps for the time when Redis is down: 64 MiB if 0. What
 	// the server keeps is bounded by its maxmemory.
 	pace.Options
-	// Prefix stands at the head of all keys, in braces: "robots" if empty. Fleets
+	// Prefix stands at the head of all keys: "robots" if empty. Fleets
 	// that share a server and nothing else have different ones. It is at most 64
 	// bytes without braces, spaces and control characters.
 	Prefix string
@@ -57,31 +58,49 @@ type Options struct {
 	// Workers is the least number of workers to divide by. 0 for as many as were
 	// last seen; a worker that never saw any then stops until it does.
 	Workers int
+	// Name is what an operator sees of this worker: the name of the host and the number of
+	// the process if empty, at most 100 bytes.
+	Name string
+}
+
+const maxName = 100
+
+// name returns the name of this worker.
+func (o Options) name() string {
+	if o.Name != "" {
+		return o.Name
+	}
+	host, _ := os.Hostname()
+	return fmt.Sprintf("%.80s/%d", host, os.Getpid())
 }
 
 // Check returns what is wrong with the options, in one sentence, as New does. It is for
 // whoever reads a configuration before there is a client.
 func (o Options) Check() error {
-	_, _, err := o.filled()
+	_, err := o.filled()
 	return err
 }
 
-// filled returns the options with defaults, and what all keys begin with. The error
-// names the field that is wrong and says what would be right.
-func (o Options) filled() (filled Options, head string, err error) {
+// filled returns the options with defaults. The error names the field that is wrong and
+// says what would be right.
+func (o Options) filled() (Options, error) {
 	if o.MaxBytes == 0 {
 		o.MaxBytes = 64 << 20
 	}
 	o.Now = nil
+	var err error
 	if o.Options, err = o.Filled(); err != nil {
-		return o, "", err
+		return o, err
 	}
 	switch {
 	case int(o.WhenDown) >= len(policies):
-		return o, "", fmt.Errorf("redis.Options.WhenDown is %d: it must be Divide or Stop", o.WhenDown)
+		return o, fmt.Errorf("redis.Options.WhenDown is %d: it must be Divide or Stop", o.WhenDown)
 	case o.Workers < 0:
-		return o, "", fmt.Errorf("redis.Options.Workers is %d: it must be 1 or more, or 0 for as many as were last seen", o.Workers)
+		return o, fmt.Errorf("redis.Options.Workers is %d: it must be 1 or more, or 0 for as many as were last seen", o.Workers)
 	}
-	head, err = script.Head(o.Prefix)
-	return o, head + "pace:1:", err
+	if len(o.Name) > maxName {
+		return o, fmt.Errorf("redis.Options.Name has %d bytes: at most %d", len(o.Name), maxName)
+	}
+	o.Prefix, err = script.Prefix(o.Prefix)
+	return o, err
 }
