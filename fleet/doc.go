@@ -18,9 +18,9 @@
 // (TestTLS), here for the prefix "robots". A fleet works without INFO too, and on one
 // server without CLUSTER. Open says which rights are missing (TestRights).
 //
-//	ACL SETUSER robots on >SECRET resetkeys ~{robots}:* ~{robots:*}:pace:* resetchannels -@all
+//	ACL SETUSER robots on >SECRET resetkeys ~{robots}:* ~{robots:*}:pace:* ~robots:{* resetchannels -@all
 //	  +hello +auth +ping +cluster|slots +cluster|shards
-//	  +eval +evalsha +time +get +mget +getrange +set +setrange +psetex +del +pexpire +pttl
+//	  +eval +evalsha +time +get +mget +getrange +set +setrange +psetex +del +pexpire
 //	  +zadd +zscore +zremrangebyscore +zrange +info
 //
 // # Memory

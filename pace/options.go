@@ -52,6 +52,10 @@ type Options struct {
 	// Now is the clock, time.Now if nil; a shared store ignores it. Wait sleeps by
 	// the machine's clock.
 	Now func() time.Time
+	// Observe, if not nil, is told what the limiter decides, for metrics and logs. It is
+	// called where that happens, from many goroutines, so it must be fast and must not
+	// call the limiter.
+	Observe func(Event)
 }
 
 // Filled returns the options with the defaults for zero fields. The error names the
