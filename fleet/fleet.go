@@ -8,10 +8,10 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -66,6 +66,14 @@ type Options struct {
 	// room such a server drops leases, and the pace of sites, which are then asked too
 	// often, without a sign. Use it only where the server never runs out of memory.
 	AllowEviction bool
+	// Name is what robots fleet status calls this worker: the name of the host and the
+	// number of the process if empty, at most 100 bytes.
+	Name string
+	// Observe, if not nil, is told what the worker does. It costs nothing if it is nil.
+	Observe Observer
+	// Log, if not nil, gets a line when Redis goes or comes back, has lost its memory, or
+	// the others took this worker for gone.
+	Log *slog.Logger
 }
 
 // A Fleet is what a worker shares with the others. It is safe for concurrent use.
@@ -76,6 +84,8 @@ type Fleet struct {
 	store   cache.Store
 	limiter *paceredis.Limiter
 	memory  int64 // of a cache
+
+	observer Observer // nil for none
 }
 
 // Open joins the fleet at a Redis URL. The error says in one sentence what is wrong: an
@@ -92,7 +102,7 @@ func Open(ctx context.Context, url string, o Options) (*Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Fleet{client: client}
+	f := &Fleet{client: client, observer: o.Observe}
 	if err := f.setUp(ctx, serverName(option), prefix, o); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -102,8 +112,10 @@ func Open(ctx context.Context, url string, o Options) (*Fleet, error) {
 // setUp checks the server, whose name is for errors, and makes store and limiter.
 func (f *Fleet) setUp(ctx context.Context, server, prefix string, o Options) error {
 	if !o.AllowEviction {
-		if node, policy := evicts(ctx, f.client); policy != "" {
-			return fmt.Errorf("Redis at %s has maxmemory-policy %s and may drop the pace of sites: a fleet needs noeviction", node, policy)
+		for _, n := range nodes(ctx, f.client) {
+			if policy := n.evicts(); policy != "" {
+				return fmt.Errorf("Redis at %s has maxmemory-policy %s and may drop the pace of sites: a fleet needs noeviction", n.addr, policy)
+			}
 		}
 	}
 	prefix, err := script.Prefix(prefix)
@@ -111,10 +123,8 @@ func (f *Fleet) setUp(ctx context.Context, server, prefix string, o Options) err
 		return err
 	}
 	f.prefix = prefix
-	for _, head := range []string{"{" + prefix + "}:", "{" + prefix + ":0}:pace:", prefix + ":{"} {
-		if err := rights(ctx, f.client, head); err != nil {
-			return fmt.Errorf("%s: %w", server, err)
-		}
+	if err := rights(ctx, f.client, prefix); err != nil {
+		return fmt.Errorf("%s: %w", server, err)
 	}
 	if f.shared, err = cacheredis.New(f.client, cacheredis.Options{Prefix: prefix, Bodies: o.Bodies}); err != nil {
 		return err
@@ -148,8 +158,9 @@ func (o Options) share() int64 { return cmp.Or(o.MaxMemoryBytes, memoryDefault) 
 
 // limiter returns the options of the limiter.
 func (o Options) limiter(prefix string) paceredis.Options {
+	o.Pace.Observe = o.observed()
 	o.Pace.MaxBytes = int(min(o.share(), math.MaxInt))
-	return paceredis.Options{Options: o.Pace, Prefix: prefix, WhenDown: o.WhenDown, Workers: o.Workers}
+	return paceredis.Options{Options: o.Pace, Prefix: prefix, WhenDown: o.WhenDown, Workers: o.Workers, Name: o.Name}
 }
 
 // check reads a URL and checks the options with it. No error repeats a password.
@@ -253,8 +264,8 @@ func connect(ctx context.Context, option rueidis.ClientOption) (rueidis.Client, 
 		return nil, fmt.Errorf("%s: %w", server, err)
 	}
 	// Without the right to INFO an old server fails with the first script.
-	if info, err := client.Do(ctx, client.B().Info().Section("server").Build()).ToString(); err == nil {
-		if version := tooOld(info); version != "" {
+	if info, err := infoOf(ctx, client); err == nil {
+		if version := (&node{info: info}).tooOld(); version != "" {
 			client.Close()
 			return nil, fmt.Errorf("%s is version %s: a fleet needs Redis 7.0 or later, or Valkey", server, version)
 		}
@@ -286,35 +297,19 @@ func dial(ctx context.Context, option rueidis.ClientOption) (rueidis.Client, err
 	}
 }
 
-// evicts returns a primary that may drop keys, and its policy, which is "" if there is no
-// such primary, or the user may not use INFO.
-func evicts(ctx context.Context, client rueidis.Client) (node, policy string) {
-	nodes := client.Nodes()
-	for node, c := range nodes {
-		info, err := c.Do(ctx, c.B().Info().Section("memory", "replication").Build()).ToString()
-		if err != nil || len(nodes) > 1 && strings.Contains(info, "\nrole:slave") {
-			continue
-		}
-		_, policy, _ := strings.Cut(info, "\nmaxmemory_policy:")
-		policy, _, _ = strings.Cut(policy, "\r")
-		if policy != "" && policy != "noeviction" {
-			return node, policy
-		}
-	}
-	return "", ""
-}
-
 //go:embed rights.lua
 var rightsLua string
 
 // rights returns an error that names the commands that the user lacks, of those that
-// store and limiter send with keys that begin with head. Without this check a missing
-// right would look like a server that is down, as soon as it is needed.
-func rights(ctx context.Context, client rueidis.Client, head string) error {
-	missing, err := client.Do(ctx, client.B().Eval().Script(rightsLua).Numkeys(1).Key(head).Build()).ToString()
+// store and limiter send with the keys of a prefix. Without this check a missing right
+// would look like a server that is down, as soon as it is needed.
+func rights(ctx context.Context, client rueidis.Client, prefix string) error {
+	head, tag, record := "{"+prefix+"}:", "{"+prefix+":0}:pace:", prefix+":{"
+	missing, err := client.Do(ctx, client.B().Eval().Script(rightsLua).Numkeys(1).Key(head).Arg(tag, record).Build()).ToString()
+	keys := head + "*, {" + prefix + ":*}:pace:* and " + record + "*"
 	switch {
 	case script.Says(err, "NOPERM"):
-		return fmt.Errorf("a fleet needs more, with the keys %s*: %w", head, err)
+		return fmt.Errorf("a fleet needs more, with the keys %s: %w", keys, err)
 	case script.Says(err, "MOVED"): // a client that may not ask for the nodes of a cluster takes this one for a server
 		return errors.New("it is a member of a cluster, and a fleet needs more than this user may do: cluster|slots, cluster|shards")
 	case err != nil && script.KindOf(err) == script.Lost:
@@ -322,21 +317,9 @@ func rights(ctx context.Context, client rueidis.Client, head string) error {
 	case err != nil: // a server that is in trouble, or cannot check rights
 		return nil
 	case missing != "":
-		return fmt.Errorf("a fleet needs more than this user may do: %s, with the keys %s*", missing, head)
+		return fmt.Errorf("a fleet needs more than this user may do: %s, with the keys %s", missing, keys)
 	}
 	return nil
-}
-
-// tooOld returns the version in an INFO if its scripts have no flags, "" if the version is
-// 7.0 or later, or missing.
-func tooOld(info string) string {
-	_, version, _ := strings.Cut(info, "redis_version:")
-	version, _, _ = strings.Cut(version, "\r\n")
-	major, _, _ := strings.Cut(version, ".")
-	if n, err := strconv.Atoi(major); err != nil || n >= 7 {
-		return ""
-	}
-	return version
 }
 
 // Store returns the store of cacheredis. It is a cache.Leaser, so that a cache.Cache
@@ -400,6 +383,10 @@ func (f *Fleet) DownSince() time.Time {
 	}
 	return a
 }
+
+// Drained reports whether an operator has told this worker to take no grants any more: its
+// limiter fails with paceredis.ErrDrained, and it is to end (Operator.Drain).
+func (f *Fleet) Drained() bool { return f.limiter.Drained() }
 
 // Close leaves the fleet.
 func (f *Fleet) Close() error {

@@ -27,6 +27,7 @@ const (
 	CauseAddress           // another site on the same address was asked a moment ago
 	CauseFull              // the limiter has no room for a further site
 	CauseDegraded          // a shared limiter is out of reach, so this worker keeps to its share
+	CauseHeld              // an operator of the fleet holds the site
 )
 
 var causes = [...]struct{ name, sentence string }{
@@ -43,6 +44,18 @@ var causes = [...]struct{ name, sentence string }{
 	CauseAddress:     {"address", "its address was asked a moment ago"},
 	CauseFull:        {"full", "the limiter holds as many sites as it may"},
 	CauseDegraded:    {"degraded", "the fleet's shared pace is out of reach, so this worker keeps to its share"},
+	CauseHeld:        {"held", "an operator holds the site"},
+}
+
+// Causes returns all causes but CauseNone.
+func Causes() []Cause {
+	list := make([]Cause, 0, len(causes)-1)
+	for c := range causes {
+		if Cause(c) != CauseNone {
+			list = append(list, Cause(c))
+		}
+	}
+	return list
 }
 
 // String returns the name of the cause in JSON, such as "crawl-delay".

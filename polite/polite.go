@@ -74,7 +74,8 @@ type Options struct {
 }
 
 // A Fleet is what the workers of a crawler share. *fleet.Fleet is one, on Redis. If it has
-// a method CacheMemory() int64, that bounds the Transport's own Cache, in bytes.
+// a method CacheMemory() int64, that bounds the Transport's own Cache, in bytes; a method
+// Observe(cache.Event) is told what that Cache does.
 type Fleet interface {
 	Store() cache.Store
 	Limiter() pace.Limiter
@@ -123,11 +124,14 @@ func New(name string, o Options) (*Transport, error) {
 		o.Base = client.Transport()
 	}
 	if o.Cache == nil {
-		var memory int64
+		own := cache.Options{Fetcher: client, Store: o.Store}
 		if f, ok := o.Fleet.(interface{ CacheMemory() int64 }); ok {
-			memory = f.CacheMemory()
+			own.Memory = f.CacheMemory()
 		}
-		if t.own, err = cache.New(cache.Options{Fetcher: client, Store: o.Store, Memory: memory}); err != nil {
+		if f, ok := o.Fleet.(interface{ Observe(e cache.Event) }); ok {
+			own.Observe = f.Observe
+		}
+		if t.own, err = cache.New(own); err != nil {
 			return nil, err
 		}
 		o.Cache = t.own

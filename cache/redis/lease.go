@@ -150,8 +150,8 @@ func (s *Store) Await(ctx context.Context, origin robots.Origin) error {
 	}
 }
 
-// LeaseLeft returns how long the lease on an origin still runs, 0 without one, for who
-// looks at a fleet and asks for nothing.
+// LeaseLeft returns how long the lease on an origin runs, 0 or less if there is none: an
+// operator sees so whether somebody fetches it.
 func (s *Store) LeaseLeft(ctx context.Context, origin robots.Origin) (time.Duration, error) {
 	return s.left(ctx, origin, time.Time{})
 }

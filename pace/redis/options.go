@@ -1,8 +1,8 @@
 package redis
 
 import (
-	"cmp"
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/robotskit/robots/internal/script"
@@ -58,6 +58,20 @@ type Options struct {
 	// Workers is the least number of workers to divide by. 0 for as many as were
 	// last seen; a worker that never saw any then stops until it does.
 	Workers int
+	// Name is what an operator sees of this worker: the name of the host and the number of
+	// the process if empty, at most 100 bytes.
+	Name string
+}
+
+const maxName = 100
+
+// name returns the name of this worker.
+func (o Options) name() string {
+	if o.Name != "" {
+		return o.Name
+	}
+	host, _ := os.Hostname()
+	return fmt.Sprintf("%.80s/%d", host, os.Getpid())
 }
 
 // Check returns what is wrong with the options, in one sentence, as New does. It is for
@@ -84,9 +98,9 @@ func (o Options) filled() (Options, error) {
 	case o.Workers < 0:
 		return o, fmt.Errorf("redis.Options.Workers is %d: it must be 1 or more, or 0 for as many as were last seen", o.Workers)
 	}
-	if _, err = script.Head(o.Prefix); err != nil {
-		return o, err
+	if len(o.Name) > maxName {
+		return o, fmt.Errorf("redis.Options.Name has %d bytes: at most %d", len(o.Name), maxName)
 	}
-	o.Prefix = cmp.Or(o.Prefix, script.DefaultPrefix)
-	return o, nil
+	o.Prefix, err = script.Prefix(o.Prefix)
+	return o, err
 }
