@@ -312,6 +312,9 @@ func TestBodies(t *testing.T) {
 	if _, err := s.Get(ctx, o); !errors.Is(err, errEntry) || !strings.Contains(err.Error(), "Options.Bodies") {
 		t.Errorf("get without the directory: %v", err)
 	}
+	if err := s.Put(ctx, cache.Entry{Record: cachetest.Record(o, strings.Repeat("x", maxInflated+1))}, time.Hour); err == nil || !strings.Contains(err.Error(), "Options.Bodies") {
+		t.Errorf("put of a body of %d bytes: %v", maxInflated+1, err)
+	}
 	if err := os.RemoveAll(in.bodies.path); err != nil {
 		t.Fatal(err)
 	}
