@@ -193,7 +193,8 @@ func TestReshard(t *testing.T) {
 				default:
 				}
 				began := time.Now()
-				if err := visit(s, cachetest.Origin(random.IntN(n))); err != nil {
+				o := cachetest.Origin(random.IntN(n))
+				if err := unhurried(func() error { return visit(s, o) }); err != nil {
 					t.Errorf("while slots move: %v", err)
 					return
 				}
