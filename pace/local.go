@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/robotskit/robots"
 )
 
 // Local is the Limiter of one process. It starts no goroutine: of the callers who
@@ -25,9 +27,10 @@ type Local struct {
 	// What is kept, see memory.go.
 	sites      map[id]site
 	addrs      map[id]address
-	sweepSites int    // sweep at as many
-	sweepAddrs int    // the same
-	room       moment // when full: the first moment at which a state may be useless
+	names      map[id]robots.Origin // of sites that are to be left alone for longer
+	sweepSites int                  // sweep at as many
+	sweepAddrs int                  // the same
+	room       moment               // when full: the first moment at which a state may be useless
 }
 
 var _ Lender = (*Local)(nil)
@@ -47,6 +50,7 @@ func NewLocal(o Options) (*Local, error) {
 		active:     map[id]*active{},
 		sites:      map[id]site{},
 		addrs:      map[id]address{},
+		names:      map[id]robots.Origin{},
 		sweepSites: leastSweep,
 		sweepAddrs: leastSweep,
 		room:       never,
@@ -359,7 +363,7 @@ func (l *Local) endLost(origin id, a *active, at moment) {
 		}
 		l.touch(origin, g.end, a.slowest)
 		if isLent(g.id) {
-			l.answered(origin, g.end, Result{Timeout: true})
+			l.answered(g.key.Origin, origin, g.end, Result{Timeout: true})
 		}
 		return true
 	})
@@ -418,7 +422,7 @@ func (l *Local) Done(_ context.Context, g Grant, r Result) error {
 		return nil // about a site of a forgotten grant, for which there is no room
 	}
 	l.touch(origin, now, slowest)
-	l.answered(origin, now, r)
+	l.answered(g.Key.Origin, origin, now, r)
 	return nil
 }
 

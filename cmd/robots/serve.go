@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -87,6 +88,9 @@ func serve(ctx context.Context, std *streams, c *server.Config) (err error) {
 	if err != nil {
 		return err
 	}
+	// As many requests work at a time as there are processors. One thread more takes in what
+	// comes meanwhile: else it would wait for them where nobody counts it and nobody refuses it.
+	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)
 	defer func() { err = errors.Join(err, s.close()) }()
 	if err := s.open(ctx); err != nil {
 		return err
