@@ -33,6 +33,12 @@
 // evicts breaks the pace without a sign. A server that is full (noeviction) is down for
 // everything that takes memory.
 //
+// What a worker keeps in its own memory Options.MaxMemoryBytes bounds, and files over 16 KB
+// need not be in the server's (Options.Bodies).
+//
+// A server with keys of the layout before this one, {robots}:token and others, is refused:
+// workers of that release share neither records nor leases with this one.
+//
 // # When a worker dies
 //
 // Its grants end 15 s after its last heartbeat, and another worker fetches what it was
@@ -66,7 +72,8 @@
 // server only. Sentinels have a password of their own (Options.SentinelPassword), which is
 // never in the URL.
 //
-// The keys of a fleet are on one shard of a cluster, where every step of store and limiter
-// is atomic. When the shard moves to another node each site rests for one interval. Where
-// one shard is too slow (docs/fleet.md), give the sites several prefixes.
+// The records of a fleet are spread over all nodes of a cluster. The pace is on one shard,
+// where every step of the limiter is atomic. When the shard moves to another node each site
+// rests for one interval. Where one shard is too slow (docs/fleet.md), give the sites several
+// prefixes.
 package fleet

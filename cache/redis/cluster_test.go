@@ -80,8 +80,8 @@ func TestHangingNode(t *testing.T) {
 			}
 		}
 	}
-	if s.DownSince().IsZero() {
-		t.Error("a node that hangs is not down")
+	if s.DownSince().IsZero() || !s.Down(of[1][0]) || s.Down(of[0][0]) || s.Down(of[2][0]) {
+		t.Error("a node that hangs is not down, or another is")
 	}
 	nodes[1].Thaw()
 	for _, o := range of[1] {

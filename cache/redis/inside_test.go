@@ -137,6 +137,47 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// TestFlips: no bit of a record can change without an error, but for those at the end that
+// compression does not use.
+func TestFlips(t *testing.T) {
+	e := cachetest.Numbered(1, 1)
+	e.Fence = 7
+	rest, _ := encode(e, inKey)
+	raw := append([]byte{atRest, 0, 0, 0, 0, 0, 0, 0, 7}, rest...)
+	read := func() (cache.Entry, error) {
+		v, err := parse(raw)
+		if err != nil {
+			return cache.Entry{}, err
+		}
+		return v.entry(e.Record.Origin, nil)
+	}
+	if got, err := read(); err != nil || !sameEntry(got, e) {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	unseen := 0
+	for i := range 8 * len(raw) {
+		raw[i/8] ^= 1 << (i % 8)
+		got, err := read()
+		switch {
+		case err == nil && !sameEntry(got, e):
+			t.Errorf("bit %d: another entry", i)
+		case err == nil:
+			unseen++
+		case !errors.Is(err, errEntry) && !errors.Is(err, errLater):
+			t.Errorf("bit %d: %v", i, err)
+		}
+		raw[i/8] ^= 1 << (i % 8)
+	}
+	if unseen > 7 {
+		t.Errorf("%d bits can change", unseen)
+	}
+	for n := range raw {
+		if v, err := parse(raw[:n]); err == nil {
+			t.Errorf("the first %d of %d bytes are an entry: %+v", n, len(raw), v)
+		}
+	}
+}
+
 // TestTokens: tokens are above the fence kept, however high that is, and a call that
 // is sent again has the lease it was granted.
 func TestTokens(t *testing.T) {
