@@ -79,8 +79,8 @@ import (
 // After an error of Reserve there is no grant, or one that ends by GrantTimeout where a
 // store cannot know.
 //
-// All methods are safe for concurrent use. A Limiter is not for choosing what to
-// fetch next: it has no queue of URLs, only of callers who wait.
+// All methods are safe for concurrent use. A Limiter has no queue of URLs, only of callers
+// who wait. Who has such a queue asks a Chooser for many sites at once.
 type Limiter interface {
 	// Wait returns when the request may start, with its grant, whose Start is then not
 	// in the future. It returns an error that wraps
