@@ -27,6 +27,7 @@ const (
 	CauseAddress           // another site on the same address was asked a moment ago
 	CauseFull              // the limiter has no room for a further site
 	CauseDegraded          // a shared limiter is out of reach, so this worker keeps to its share
+	CauseLeased            // another worker of the fleet has the site for the time being
 )
 
 var causes = [...]struct{ name, sentence string }{
@@ -43,6 +44,7 @@ var causes = [...]struct{ name, sentence string }{
 	CauseAddress:     {"address", "its address was asked a moment ago"},
 	CauseFull:        {"full", "the limiter holds as many sites as it may"},
 	CauseDegraded:    {"degraded", "the fleet's shared pace is out of reach, so this worker keeps to its share"},
+	CauseLeased:      {"leased", "another worker has the site"},
 }
 
 // String returns the name of the cause in JSON, such as "crawl-delay".
@@ -88,6 +90,9 @@ type Reason struct {
 	// Until is the first instant that this reason alone allows, the zero time if
 	// it asked for no waiting.
 	Until time.Time
+	// Worker is who has the site, of CauseLeased; "" if nobody knows, since the server
+	// lost its memory.
+	Worker string
 }
 
 // String says the reason in a clause:
