@@ -204,3 +204,15 @@ func (e *LateError) Error() string {
 
 // Unwrap returns context.DeadlineExceeded.
 func (e *LateError) Unwrap() error { return context.DeadlineExceeded }
+
+// A TakenError says that another worker of the fleet has the site and goes on using it.
+type TakenError struct {
+	Key    Key
+	Worker string    // its name
+	Until  time.Time // the end of its lease, if it does not renew that
+}
+
+// Error names the site and the worker.
+func (e *TakenError) Error() string {
+	return e.Key.Origin.String() + " is the site of another worker, " + robots.Printable(e.Worker) + ", until " + e.Until.Format(time.RFC3339) + " at least"
+}

@@ -111,6 +111,9 @@ func (r Reason) String() string {
 	if r.Value != "" {
 		s += " " + robots.Printable(r.Value)
 	}
+	if r.Worker != "" {
+		s += ": " + robots.Printable(r.Worker) + ", until " + r.Until.Format(time.RFC3339)
+	}
 	if r.Line > 0 {
 		s += ", line " + strconv.Itoa(r.Line)
 	}

@@ -151,3 +151,56 @@ func (bench decisionBench) run(b *testing.B, server *redistest.Server, callers i
 	b.ReportMetric(usec/float64(n*each*callers)/bench.decisions, "µs/server")
 	b.ReportMetric(0, "ns/op")
 }
+
+// BenchmarkLeased compares the pace that a worker keeps by itself under leases with that of
+// pace.Local, in alternate rounds: a grant and its end at one of 4,096 sites whose leases
+// it has, and Next for 500 of them.
+func BenchmarkLeased(b *testing.B) {
+	ctx := b.Context()
+	s := steady(b, time.Nanosecond)
+	own, err := pace.NewLocal(pace.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	leased := newLeased(b, redistest.Start(b, redistest.Options{}).Client(), redis.Options{}, time.Hour)
+	asked := make([]pace.Question, 1<<12)
+	for i := range asked {
+		asked[i] = pace.Question{Key: pace.Key{Origin: originOf(b, fmt.Sprintf("site%d.example", i))}, Schedule: s}
+	}
+	cycle := func(l pace.Limiter) func(int) {
+		return func(i int) {
+			g, err := l.Reserve(ctx, asked[i%len(asked)].Key, s, time.Minute)
+			if err != nil || !g.OK() || !l.Valid(g) {
+				b.Fatal(g, err)
+			}
+			if err := l.Done(ctx, g, ok); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	next := func(l pace.Chooser) func(int) {
+		return func(i int) {
+			from := i * 500 % (len(asked) - 500)
+			answers, err := l.Next(ctx, asked[from:from+500], 0)
+			if err != nil || len(answers) != 500 {
+				b.Fatal(err)
+			}
+		}
+	}
+	for _, l := range []pace.Chooser{own, leased} { // takes the leases
+		if _, err := l.Next(ctx, asked, 0); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for _, bench := range []struct {
+		name       string
+		own, lease func(int)
+	}{{"Cycle", cycle(own), cycle(leased)}, {"Next", next(own), next(leased)}} {
+		b.Run(bench.name, func(b *testing.B) {
+			x, y := rounds(20, max(b.N/40, 1), bench.own, bench.lease)
+			b.ReportMetric(x/y, "of-local")
+			b.ReportMetric(y, "ns/leased")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}

@@ -17,11 +17,15 @@ import (
 type epoch struct {
 	name    string // 16 hexadecimal digits
 	reserve script.Script
+	site    script.Script
 	begin   script.Script
 }
 
 func newEpoch(name string) *epoch {
-	return &epoch{name: name, reserve: of("#!lua\n"+commonText+reserveText, name), begin: of(epochText, name)}
+	return &epoch{
+		name: name, reserve: of("#!lua\n"+commonText+reserveText, name), site: of("#!lua\n"+commonText+siteText, name),
+		begin: of(epochText, name),
+	}
 }
 
 // epochValue is the value of the epoch's key.

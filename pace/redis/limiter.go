@@ -20,7 +20,10 @@ import (
 // cannot take a grant, where the policy is to stop.
 var ErrDown = errors.New("the fleet's shared pace is out of reach")
 
-var errClosed = errors.New("the limiter is closed")
+var (
+	errClosed   = errors.New("the limiter is closed")
+	errChanging = errors.New("the server's memory or its clock changes all the time")
+)
 
 // Limiter is a pace.Limiter that all processes with one Redis share.
 type Limiter struct {
@@ -29,6 +32,7 @@ type Limiter struct {
 
 	epochKey, workersKey              string
 	originHead, addrHead, fetchesHead string
+	siteHead                          string
 	decisions, releases               *batcher
 
 	clock    serverClock
@@ -93,6 +97,7 @@ func New(client rueidis.Client, o Options) (*Limiter, error) {
 		originHead:  head + "origin:",
 		addrHead:    head + "address:",
 		fetchesHead: head + "fetches:",
+		siteHead:    head + "site:",
 		local:       own,
 		queues:      map[robots.Origin]queue{},
 		wake:        make(chan struct{}, 1),
@@ -322,7 +327,7 @@ func (l *Limiter) ask(ctx context.Context, d *decision) (pace.Grant, error) {
 			return g, err
 		}
 	}
-	return pace.Grant{}, errors.New("the server's memory or its clock changes all the time")
+	return pace.Grant{}, errChanging
 }
 
 // submit sends a decision in an epoch. It is to be made again if the server turns out

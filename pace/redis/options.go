@@ -2,6 +2,7 @@ package redis
 
 import (
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/robotskit/robots/internal/script"
@@ -57,6 +58,25 @@ type Options struct {
 	// Workers is the least number of workers to divide by. 0 for as many as were
 	// last seen; a worker that never saw any then stops until it does.
 	Workers int
+	// Name is what the others are told of this worker where it has a site (NewLeased): the
+	// name of the host and the number of the process if empty, at most 100 bytes.
+	Name string
+}
+
+// name returns the name of this worker.
+func (o Options) name() string {
+	if o.Name != "" {
+		return o.Name
+	}
+	host, _ := os.Hostname()
+	return fmt.Sprintf("%.80s/%d", host, os.Getpid())
+}
+
+// own returns the settings for the pace of this worker's own sites.
+func (o Options) own() pace.Options {
+	own := o.Options
+	own.Now = nil
+	return own
 }
 
 // Check returns what is wrong with the options, in one sentence, as New does. It is for
@@ -65,6 +85,8 @@ func (o Options) Check() error {
 	_, _, err := o.filled()
 	return err
 }
+
+const maxName = 100
 
 // filled returns the options with defaults, and what all keys begin with. The error
 // names the field that is wrong and says what would be right.
@@ -81,6 +103,8 @@ func (o Options) filled() (filled Options, head string, err error) {
 		return o, "", fmt.Errorf("redis.Options.WhenDown is %d: it must be Divide or Stop", o.WhenDown)
 	case o.Workers < 0:
 		return o, "", fmt.Errorf("redis.Options.Workers is %d: it must be 1 or more, or 0 for as many as were last seen", o.Workers)
+	case len(o.Name) > maxName:
+		return o, "", fmt.Errorf("redis.Options.Name has %d bytes: at most %d", len(o.Name), maxName)
 	}
 	head, err = script.Head(o.Prefix)
 	return o, head + "pace:1:", err
