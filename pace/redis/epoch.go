@@ -23,7 +23,7 @@ type epoch struct {
 
 func newEpoch(name string) *epoch {
 	return &epoch{
-		name: name, reserve: of("#!lua\n"+commonText+reserveText, name), site: of("#!lua\n"+commonText+siteText, name),
+		name: name, reserve: of("#!lua\n"+commonText+reserveText, name), site: of("#!lua\n"+siteText, name),
 		begin: of(epochText, name),
 	}
 }

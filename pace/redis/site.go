@@ -281,8 +281,9 @@ func (l *Leased) Next(ctx context.Context, asked []pace.Question, k int) ([]pace
 	refused := make([]*refusal, len(asked))
 	var open []int // without a lease
 	var calls []*siteCall
+	now := clock()
 	for i := range asked {
-		if l.find(asked[i].Key.Origin) == nil {
+		if le := l.lease(asked[i].Key.Origin); le == nil || !le.valid(now) {
 			open = append(open, i)
 			calls = append(calls, l.call(siteTake, asked[i].Key.Origin, asked[i].Schedule.Slowest(), l.number.Add(1)))
 		}

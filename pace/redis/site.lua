@@ -15,6 +15,9 @@
 -- worker has the site, or may have it, L the worker has it no more; for how long
 -- that holds, the state as in ARGV with the slowest interval first, and the name of the
 -- worker that has it, none if nobody knows.
+local call, pack, unpick, max = redis.call, struct.pack, struct.unpack, math.max
+local time = call('TIME')
+local now = time[1] * 1000000 + time[2]
 local epoch = redis.pcall('GET', KEYS[1])
 if type(epoch) ~= 'string' then epoch = '' end
 -- Before this time the server's memory is not to be trusted.
@@ -50,26 +53,16 @@ if site and not damaged then
     if over > 0 then over = over - moved end
   end
 end
-local function write()
-  local keep = max(max(till, last) + slow, retry, factor > 0 and over + forget or 0)
-  if keep <= now then
-    call('DEL', KEYS[2])
-  else
-    call('SET', KEYS[2], pack('<c8I4ddddddHH', holder, held, till, last, retry, over, slow, now, factor, step) .. holder_name,
-      'PX', string.format('%.0f', ceil((keep - now) / 1000) + 1))
-  end
-end
-
 -- Of a site that was not written since the memory is whole somebody may have a lease that
 -- the server has forgotten, and use it to its end. Only who has it knows, and keeps it.
 local free_at = since > 0 and seen <= since and since + lease or 0
-local noted = false
+local write = false
 if damaged then
   holder, held, till, last, retry, over, slow, factor, step, holder_name = somebody, 0, now + lease, 0, 0, 0, slowest, 0, 0, ''
-  noted = true
+  write = true
 elseif now < free_at and (op == 't' or op == 'p') and (holder == nobody or holder == id or till <= now) then
   holder, held, till, holder_name = somebody, 0, free_at, ''
-  noted = true
+  write = true
 end
 
 local mine = holder == id and (held == number or op == 't' or op == 'p')
@@ -80,12 +73,12 @@ elseif op == 'k' and not mine and (now < free_at or holder == somebody) and (hol
   code = 'G'
 elseif holder ~= nobody and holder ~= id and till > now then
   code, lasts = 'R', till - now
-  if noted and op ~= 'p' then write() end
 elseif op == 'k' and not mine then
   code = 'L'
 end
 
 if code == 'G' then
+  write = true
   if not mine then
     if holder ~= nobody then last = max(last, till) end -- who had the site may have asked it until then
     if now >= free_at then last = max(last, free_at) end
@@ -102,7 +95,15 @@ if code == 'G' then
   else
     holder, held, till, holder_name = id, number, now + lease, name
   end
-  if op ~= 'p' then write() end
+end
+if write and op ~= 'p' then
+  local keep = max(max(till, last) + slow, retry, factor > 0 and over + forget or 0)
+  if keep <= now then
+    call('DEL', KEYS[2])
+  else
+    call('SET', KEYS[2], pack('<c8I4ddddddHH', holder, held, till, last, retry, over, slow, now, factor, step) .. holder_name,
+      'PX', string.format('%.0f', math.ceil((keep - now) / 1000) + 1))
+  end
 end
 return pack('<dc1dddddHH', now, code, lasts, slow, last > 0 and now - last or -1, over > 0 and now - over or -1, max(retry - now, 0), factor, step)
   .. holder_name

@@ -61,13 +61,17 @@ func pairOf(t *testing.T, o redistest.Options, term time.Duration) leasedPair {
 
 func (p leasedPair) key(name string) pace.Key { return pace.Key{Origin: originOf(p, name+".example")} }
 
-// ask asks once.
-func (p leasedPair) ask(l *redis.Leased, name string) pace.Grant {
+// ask asks until there is an answer: after a restart of the server each connection first
+// finds that it is broken.
+func (p leasedPair) ask(l *redis.Leased, name string) (g pace.Grant) {
 	p.Helper()
-	g, err := l.Reserve(p.Context(), p.key(name), p.s, 0)
-	if err != nil {
-		p.Fatal(err)
-	}
+	until(p, "the server", func() (answered bool) {
+		var err error
+		if g, err = l.Reserve(p.Context(), p.key(name), p.s, 0); err != nil && !errors.Is(err, redis.ErrDown) {
+			p.Fatal(err)
+		}
+		return err == nil
+	})
 	return g
 }
 
@@ -259,10 +263,6 @@ func TestLeasedRestart(t *testing.T) {
 		p.visit(p.a, "x", ok)
 		began := time.Now()
 		lose()
-		until(t, "the server", func() bool {
-			_, err := p.b.Reserve(t.Context(), p.key("y"), p.s, 0)
-			return err == nil
-		})
 		waits, last := 0, time.Time{}
 		for {
 			if _, _, is := taken(p.ask(p.b, fmt.Sprint("y", began.Unix()))); !is {
