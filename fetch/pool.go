@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Starts says when a fetch may open its next connection to an address.
+// Starts says when the next connection to an address may be opened.
 // *pace.Local and *redis.Limiter of pace/redis are ones; every Client that has
 // the same Starts shares its pace. It must be safe for concurrent use.
 type Starts interface {

@@ -186,6 +186,16 @@ func WithDials(ctx context.Context, most int) context.Context {
 	return context.WithValue(ctx, dialsKey{}, left)
 }
 
+type startsKey struct{}
+
+// WithStarts returns a context for one request, under which a transport of Client.Transport
+// asks before each connection to a site when it may be opened, as a Client does for
+// robots.txt (Options.Starts). The addresses of the site are then tried one after another.
+// Its other connections, such as kept ones, are the caller's to pace.
+func WithStarts(ctx context.Context, s Starts) context.Context {
+	return context.WithValue(ctx, startsKey{}, s)
+}
+
 // Transport returns a transport for pages that goes the way of the client: the same
 // resolver, Guard, Proxy, Dial and TLS, and otherwise the limits of
 // http.DefaultTransport, or those it has in a new program where this one has put
@@ -240,26 +250,33 @@ func (c *Client) Transport() *http.Transport {
 			return nil, fmt.Errorf("the connections for this request were opened and %s has answered on none: it gets no more", address)
 		}
 		_, isProxy := proxies.Load(address)
-		if c.options.Dial != nil && !isProxy {
-			return c.dialSite(ctx, address)
+		starts, _ := ctx.Value(startsKey{}).(Starts)
+		if !isProxy && (c.options.Dial != nil || starts != nil) {
+			return c.dialSite(ctx, address, starts)
 		}
 		if c.options.Dial != nil {
 			return c.dial(ctx, address, pageConnect, false)
 		}
-		d := &net.Dialer{Timeout: pageConnect, KeepAlive: 30 * time.Second, Resolver: c.options.Resolver}
-		if !isProxy {
-			d.Control = c.options.Guard.Control
+		d := c.pageDialer(pageConnect)
+		if isProxy {
+			d.Control = nil
 		}
 		return d.DialContext(ctx, network, address)
 	}
 	return base
 }
 
+// pageDialer opens connections to sites, which are guarded.
+func (c *Client) pageDialer(most time.Duration) *net.Dialer {
+	return &net.Dialer{Timeout: most, KeepAlive: 30 * time.Second, Resolver: c.options.Resolver, Control: c.options.Guard.Control}
+}
+
 const pageConnect = 30 * time.Second // as http.DefaultTransport has it
 
 // dialSite connects to the first address of a site that the guard and the caller's
-// Dial let through.
-func (c *Client) dialSite(ctx context.Context, address string) (net.Conn, error) {
+// Dial let through, to each when it may start, if somebody says so. A dead address takes no
+// more than its share of the time.
+func (c *Client) dialSite(ctx context.Context, address string, starts Starts) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
@@ -268,7 +285,8 @@ func (c *Client) dialSite(ctx context.Context, address string) (net.Conn, error)
 	if err != nil {
 		return nil, err
 	}
-	for _, ip := range list[:min(len(list), maxAddresses)] {
+	list = list[:min(len(list), maxAddresses)]
+	for i, ip := range list {
 		at, parsing := netip.ParseAddrPort(net.JoinHostPort(ip.Unmap().String(), port))
 		if parsing != nil {
 			return nil, parsing
@@ -277,7 +295,18 @@ func (c *Client) dialSite(ctx context.Context, address string) (net.Conn, error)
 			err = refused
 			continue
 		}
-		conn, failed := c.dial(ctx, at.String(), pageConnect, true)
+		if starts != nil {
+			if err := starts.Start(ctx, at.Addr()); err != nil {
+				return nil, err
+			}
+		}
+		var conn net.Conn
+		var failed error
+		if c.options.Dial != nil {
+			conn, failed = c.dial(ctx, at.String(), pageConnect, true)
+		} else {
+			conn, failed = c.pageDialer(pageConnect/time.Duration(len(list)-i)).DialContext(ctx, "tcp", at.String())
+		}
 		if failed == nil {
 			return conn, nil
 		}

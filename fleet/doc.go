@@ -16,8 +16,8 @@
 //
 // Without an option any worker may ask any site, and each page costs the server a decision
 // and the note of its end. Where the crawler's frontier gives each host to one worker, set
-// Options.Leased on all of them: a worker then has a site for a minute at a time, and its
-// pages cost the server nothing more. Two workers at one site are no danger to the site
+// Options.Leased on all of them: a worker then has a site for a minute at a time, and keeps
+// its pace by itself. Two workers at one site are no danger to the site
 // then, but the second is refused with the name of the first. docs/fleet.md has the numbers.
 //
 // The limiter is a pace.Chooser if its pace is Leased: a frontier asks for hundreds of sites
@@ -29,7 +29,7 @@
 // (TestTLS), here for the prefix "robots". A fleet works without INFO too, and on one
 // server without CLUSTER. Open says which rights are missing (TestRights).
 //
-//	ACL SETUSER robots on >SECRET resetkeys ~{robots}:* resetchannels -@all
+//	ACL SETUSER robots on >SECRET resetkeys ~{robots}:* ~{robots:*}:pace:* resetchannels -@all
 //	  +hello +auth +ping +cluster|slots +cluster|shards
 //	  +eval +evalsha +time +get +mget +getrange +set +setrange +psetex +del +pexpire +pttl
 //	  +zadd +zscore +zremrangebyscore +zrange +info

@@ -114,8 +114,10 @@ func (f *Fleet) setUp(ctx context.Context, server, prefix string, o Options) err
 		return err
 	}
 	f.head = head
-	if err := rights(ctx, f.client, head); err != nil {
-		return fmt.Errorf("%s: %w", server, err)
+	for _, head := range []string{head, paceHead(head)} {
+		if err := rights(ctx, f.client, head); err != nil {
+			return fmt.Errorf("%s: %w", server, err)
+		}
 	}
 	if f.shared, err = cacheredis.New(f.client, cacheredis.Options{Prefix: prefix}); err != nil {
 		return err
@@ -307,6 +309,9 @@ func evicts(ctx context.Context, client rueidis.Client) (node, policy string) {
 	}
 	return "", ""
 }
+
+// paceHead returns the beginning of the keys of one part of the pace.
+func paceHead(head string) string { return strings.Replace(head, "}:", ":0}:pace:", 1) }
 
 //go:embed rights.lua
 var rightsLua string

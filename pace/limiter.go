@@ -11,17 +11,19 @@ import (
 // A Limiter remembers when sites were last asked and hands out the starts of
 // requests, one at a time, so that every site is asked no faster than its
 // Schedule. NewLocal makes the one for a single process; the contract below is
-// written so that a store shared by many can fulfil it with one atomic step for
-// each call.
+// written so that stores shared by many can fulfil it, with one atomic step on one
+// of their servers for each call.
 //
 // # Keys
 //
-// A Key names an origin and, once it is known, the IP address behind it. Both
-// have a pace of their own and both must be ready: the origin by its schedule,
-// the address by Options.AddressInterval, or by Options.Addresses for its prefix. The
-// interval of an origin counts from the end of its last response. That of an address
-// counts from the last start on it, since its origins are asked at the same time. A
-// back-off is that of an origin. A key without an address is paced by its origin alone.
+// A request takes two steps, each with a pace of its own. Reserve and Wait grant the start
+// at an origin, by its schedule. Visit then books the start at the IP address that is
+// dialled, or that a kept connection leads to, by Options.AddressInterval, or by
+// Options.Addresses for its prefix. The request starts at the later of both. So an address
+// need not be known before, and may change. The interval of an origin counts from the end
+// of its last response. That of an address counts from the last start that is booked on
+// it, since its origins are asked at the same time. A back-off is that of an origin. A
+// request of which nobody knows the address is paced by its origin alone.
 //
 // The schedule belongs to the call and not to the state: a limiter keeps when
 // something happened, never what was declared, so that a changed robots.txt holds
@@ -33,7 +35,7 @@ import (
 // Of an origin a limiter keeps the end of the last response (the start, as long
 // as there is no end), the factor of its back-off, the time before which a
 // Retry-After forbids to come, and the grants that are under way; of an address
-// the last start on it. A state that is not there is one that never was: the
+// the last starts that are booked. A state that is not there is one that never was: the
 // request may start at once, if the schedule is open. So a state may be dropped
 // only when that is what it would say itself: a whole Schedule.Slowest after the
 // last event, with no grant under way, no Retry-After ahead and its back-off
@@ -42,30 +44,41 @@ import (
 //
 // # Time
 //
-// There is one clock, the limiter's own; callers send durations and never
-// times of their clocks. In one process that is the monotonic clock for intervals and
-// the wall clock for windows; a shared store uses its own clock for both. A clock that
-// jumps may make a caller wait longer. It never makes a start earlier than an interval
-// after the last event that the limiter knows of.
+// Of each state there is one clock, that of the limiter or of the server that has it;
+// callers send durations and never times of their clocks. In one process that is the
+// monotonic clock for intervals and the wall clock for windows; a shared store uses its
+// own clock for both. A clock that jumps may make a caller wait longer. It never makes a
+// start earlier than an interval after the last event that the limiter knows of.
 //
 // # Grants
 //
-// A Grant with a start is the right to start one request at Start or soon after.
-// Every such grant is given back by exactly one Done: with what came of it, or as
-// never used. One that is not given back within Options.GrantTimeout after its
-// start is taken to have ended then, so that a dead caller delays a site and does not
+// A Grant with a start is the right to start one request at Start or soon after, once its
+// address is booked. Every such grant is given back by exactly one Done: with what came of
+// it, or as never used. One that is not given back until Grant.Until is taken to have
+// ended then, so that a dead caller delays a site and does not
 // close it. A limiter that many processes share may end it as soon as it knows that
 // the process is gone. A Done for such a grant, or a second one, changes no grant, and
 // what it says about the site still counts.
 //
-// A process that was stopped does not know that its grants were ended meanwhile. So ask
-// Valid as the last thing before a request. If it returns false, give the grant back as
-// never used and wait for another.
+// A process that was stopped does not know that its grants were ended meanwhile. So Visit
+// ends with a look at the grant; who sends later asks Valid as the last thing before the
+// request. If it returns false, give the grant back as never used and wait for another.
+//
+// # Addresses
+//
+// A start that is booked at an address is never given back: one that is not used, because
+// its caller died or its reply was lost, costs the address one gap. Done touches the origin
+// alone. At an address pages are AddressInterval apart. A fetch of robots.txt
+// (fetch.Starts) is FetchInterval from every other start, between the pages that are
+// booked, where these leave room: so robots.txt waits for one page and not for a crowd.
 //
 // # Atomicity
 //
-// Reserve is one atomic step over the origin and the address: of two calls at
-// the same time one sees the other's grant. So is Done. NotBefore changes
+// Reserve is one atomic step over the origin: of two calls at the same time one sees the
+// other's grant. So is Done, and so is a booking at an address. There is no step over
+// both: what holds of the pair is that the spacing of each is never violated, and that a
+// caller that dies between them costs the origin its grant's time, as one that dies with a
+// request under way, and the address one gap at most. NotBefore changes
 // nothing. Wait is what a caller could build out of Reserve and a timer; it is
 // part of the contract because a limiter can do it better: callers of one origin
 // are served in the order of their arrival, as far as the limiter knows it, and a
@@ -89,13 +102,23 @@ type Limiter interface {
 	Wait(ctx context.Context, key Key, s *Schedule) (Grant, error)
 
 	// Reserve grants the next start if it is at most within from now, and never
-	// blocks for it: the caller waits until Grant.Start itself. 0 is "now or not
-	// at all". If the grant is not OK its Turn says when to ask again, and
-	// nothing has changed. Nobody else can use the address before a start that is
-	// granted, so keep within small.
+	// blocks for it: the caller waits until Grant.Start itself, in Visit or alone. 0 is
+	// "now or not at all". If the grant is not OK its Turn says when to ask again, and
+	// nothing has changed.
 	Reserve(ctx context.Context, key Key, s *Schedule, within time.Duration) (Grant, error)
 
-	// NotBefore returns when a request might start and why, and takes nothing.
+	// Visit books the next start at the address that the request of a grant goes to,
+	// and returns when that has come and the grant's as well: its Turn, and that the
+	// request may be sent now. An address without a pace, or the zero one, takes nothing.
+	// The error wraps context.Cause(ctx) when the context ends first, and is a *LateError
+	// at once if the context's deadline is before the start. It is a *MissedError if the
+	// grant cannot be used: the start would come after half of the time that is left of it,
+	// or the schedule is closed by then, or the grant is not valid any more. After any
+	// error nothing is sent, and the grant is given back as never used.
+	Visit(ctx context.Context, g Grant, addr netip.Addr, s *Schedule) (Turn, error)
+
+	// NotBefore returns when a request might start and why, and takes nothing. If the key
+	// has an address, that counts too.
 	// It is a lower bound: others may come first, and while a request is under
 	// way nobody knows when it ends.
 	NotBefore(ctx context.Context, key Key, s *Schedule) (Turn, error)
@@ -115,7 +138,10 @@ type Limiter interface {
 type Lender interface {
 	Limiter
 
-	// Lend is Reserve for a grant that may be under way for hold after its start, in
+	// Lend is Reserve and the booking of Visit in one, as the client dials for itself: if
+	// the key has an address, a start is booked there too, and Start is the later of both,
+	// within from now at most, or Options.FetchInterval, as its robots.txt may just have
+	// been fetched. If the address has none by then, the origin's is given back. The grant may be under way for hold after the start at its origin, in
 	// place of Options.GrantTimeout. It belongs to no process: it outlives the one that
 	// gave it, if the state does, and any limiter on the same state takes it back. One
 	// that is not given back by then counts as a request that timed out
@@ -133,8 +159,8 @@ func HoldSeconds(hold time.Duration) int {
 	return int((hold + time.Second - 1) / time.Second)
 }
 
-// A Key names what is paced: an origin, and the IP address that answers for it,
-// the zero netip.Addr until it is known.
+// A Key names what is paced: an origin. The IP address that answers for it, as far as it is
+// known before a connection, is for NotBefore and Lend; Reserve and Wait do not look at it.
 type Key struct {
 	Origin robots.Origin
 	Addr   netip.Addr
@@ -156,6 +182,8 @@ type Grant struct {
 	Key Key
 	// Turn is when the request may start, or when to ask again, and why.
 	Turn
+	// Until is when the grant is taken to have ended if it is not given back.
+	Until time.Time
 }
 
 // OK reports whether there is a grant.

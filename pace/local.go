@@ -4,7 +4,6 @@ import (
 	"context"
 	"hash/maphash"
 	"math/rand/v2"
-	"net/netip"
 	"slices"
 	"sync"
 	"time"
@@ -63,43 +62,6 @@ func (l *Local) DivideAddresses(workers int) {
 	l.workers = time.Duration(max(workers, 1))
 }
 
-// Start returns when the next fetch of robots.txt from an address may start. These
-// have a pace of their own (Options.FetchInterval, D-57), in the order of the calls:
-// it neither waits for requests to pages nor delays them. An address that is not
-// known has none. The error wraps context.Cause(ctx), if that ends first.
-//
-// It is what fetch.Options.Starts asks for. No Done follows: a start that is not
-// used costs the others one interval.
-func (l *Local) Start(ctx context.Context, addr netip.Addr) error {
-	if _, interval := l.options.At(addr); ctx.Err() == nil {
-		if interval == 0 {
-			return nil
-		}
-		wait := l.reserveFetch(addr.Unmap().WithZone(""), interval)
-		if wait <= 0 || sleep(ctx, wait, nil) == nil {
-			return nil
-		}
-	}
-	return &waitError{"to fetch robots.txt at " + addr.String(), context.Cause(ctx)}
-}
-
-// reserveFetch takes the next start of a fetch and returns how far off it is.
-func (l *Local) reserveFetch(addr netip.Addr, interval time.Duration) time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	now := l.moment(l.options.Now())
-	if len(l.addrs) >= l.sweepAddrs {
-		l.sweepAddresses(now)
-	}
-	id, last := idOf(l, source{addr, true}), l.since
-	if a, ok := l.addrs[id]; ok {
-		last = a.last
-	}
-	start := max(now, after(last, l.share(interval)))
-	l.touchAddress(id, start, interval)
-	return time.Duration(start - now)
-}
-
 // active is an origin at work.
 type active struct {
 	grants  []grant
@@ -112,15 +74,13 @@ type grant struct {
 	start moment
 	end   moment // if nobody gives it back
 	last  moment // of the origin before, which comes back if the grant is not used
-	addr  id     // zero without a pace of the address
+	visit moment // at the address, of a grant that is lent
 	key   *Key   // of a grant that is lent
 }
 
 // waiter is one call of Wait. Only the first of a queue watches the clock.
 type waiter struct {
-	wake     chan struct{} // holds at most one
-	reserved moment        // start on the address that is kept for it; never if none
-	addr     id
+	wake chan struct{} // holds at most one
 }
 
 // NotBefore returns when a request might start and why.
@@ -130,7 +90,11 @@ func (l *Local) NotBefore(ctx context.Context, key Key, s *Schedule) (Turn, erro
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.decide(key, s, nil).turn(), nil
+	d := l.decide(key, s)
+	if gap, fetchGap := l.gaps(key.Addr); gap > 0 {
+		d.state.Address = d.time(l.addressOf(key.Addr, d.at).page(d.at, d.at, gap, fetchGap))
+	}
+	return d.turn(), nil
 }
 
 // lentGrant marks the ids of grants that are lent: their first three bits are 001. The rest
@@ -145,10 +109,26 @@ func (l *Local) Reserve(ctx context.Context, key Key, s *Schedule, within time.D
 	return l.reserve(ctx, key, s, within, l.options.GrantTimeout, 0)
 }
 
-// Lend is Reserve for somebody outside the process. A lent grant ends with the Local,
-// unless another takes it over (Resume).
+// Lend is Reserve and a booking for somebody outside the process. A lent grant ends with
+// the Local, unless another takes it over (Resume).
 func (l *Local) Lend(ctx context.Context, key Key, s *Schedule, within, hold time.Duration) (Grant, error) {
-	return l.reserve(ctx, key, s, within, time.Duration(HoldSeconds(hold))*time.Second, lentGrant)
+	hold = time.Duration(HoldSeconds(hold)) * time.Second
+	g, err := l.reserve(ctx, key, s, within, hold, lentGrant)
+	if err != nil || !g.OK() {
+		return g, err
+	}
+	_, fetchGap := l.options.At(key.Addr)
+	if g, err = LendBy(ctx, l, l.options.Now, g, max(within, fetchGap)); err != nil || !g.OK() {
+		return g, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if a := l.active[idOf(l, key.Origin)]; a != nil {
+		if i := slices.IndexFunc(a.grants, func(h grant) bool { return h.id == g.ID }); i >= 0 {
+			a.grants[i].visit = l.moment(g.Start)
+		}
+	}
+	return g, nil
 }
 
 func (l *Local) reserve(ctx context.Context, key Key, s *Schedule, within, hold time.Duration, mark uint64) (Grant, error) {
@@ -162,7 +142,7 @@ func (l *Local) reserve(ctx context.Context, key Key, s *Schedule, within, hold 
 func (l *Local) take(key Key, s *Schedule, within, hold time.Duration, mark uint64) Grant {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	d := l.decide(key, s, nil)
+	d := l.decide(key, s)
 	waited := d.active != nil && len(d.active.queue) > 0 // who waits comes first
 	if waited || !d.startsBy(d.now.Add(within)) {
 		return Grant{Key: key, Turn: d.turn()}
@@ -178,7 +158,7 @@ func (l *Local) Valid(g Grant) bool {
 		a := l.active[idOf(l, g.Key.Origin)]
 		return a != nil && slices.ContainsFunc(a.grants, func(h grant) bool { return h.id == g.ID && h.end > l.moment(l.options.Now()) })
 	}
-	return g.OK() && l.options.Now().Sub(g.Start) < l.options.GrantTimeout
+	return g.OK() && l.options.Now().Before(g.Until)
 }
 
 // Wait returns when the request may start.
@@ -186,7 +166,7 @@ func (l *Local) Wait(ctx context.Context, key Key, s *Schedule) (Grant, error) {
 	if err := ended(ctx, key); err != nil {
 		return Grant{}, err
 	}
-	w := &waiter{wake: make(chan struct{}, 1), reserved: never}
+	w := &waiter{wake: make(chan struct{}, 1)}
 	deadline, limited := ctx.Deadline()
 
 	l.mu.Lock()
@@ -199,14 +179,13 @@ func (l *Local) Wait(ctx context.Context, key Key, s *Schedule) (Grant, error) {
 		watches := a.queue[0] == w
 		var pause time.Duration
 		if watches || first {
-			d := l.decide(key, s, w)
+			d := l.decide(key, s)
 			switch {
 			case watches && d.startsBy(d.now):
 				return l.grant(d, l.options.GrantTimeout, 0), nil
 			case limited && d.start.After(deadline):
 				return Grant{}, &LateError{Key: key, Turn: d.turn()}
 			case watches:
-				l.reserveAddress(d, w)
 				pause = l.pause(d)
 			}
 		}
@@ -253,27 +232,8 @@ func (l *Local) pause(d *decision) time.Duration {
 	return min(max(pause, time.Nanosecond), longestSleep)
 }
 
-// reserveAddress keeps a start on the address for a waiter whom only the address
-// holds up. So the waiters of an address wake one after another, each once, and not
-// all at every start.
-func (l *Local) reserveAddress(d *decision, w *waiter) {
-	if w.reserved == never && !d.state.Busy && !d.full && d.start.Equal(d.state.Address) && d.start.After(d.now) {
-		w.reserved, w.addr = d.moment(d.start), d.addr
-		a := l.addrs[d.addr]
-		a.reserved = w.reserved
-		l.addrs[d.addr] = a
-	}
-}
-
-// leave ends a call of Wait: it gives back the address if that was not used, and the
-// next in the queue watches the clock.
+// leave ends a call of Wait: the next in the queue watches the clock.
 func (l *Local) leave(origin id, a *active, w *waiter) {
-	if w.reserved != never {
-		if at := l.addrs[w.addr]; at.reserved == w.reserved {
-			at.reserved = before(w.reserved, l.share(at.interval))
-			l.addrs[w.addr] = at
-		}
-	}
 	i := slices.Index(a.queue, w)
 	a.queue = slices.Delete(a.queue, i, i+1)
 	if i == 0 {
@@ -312,17 +272,16 @@ func (l *Local) retire(origin id, a *active) bool {
 
 // decision is what there is to know of a key at one moment, made under the lock.
 type decision struct {
-	key          Key
-	schedule     *Schedule
-	origin, addr id
-	addrInterval time.Duration // 0 without a pace of the address
-	active       *active       // nil if nothing goes on
-	state        State
-	now          time.Time
-	at           moment // now
-	start        time.Time
-	full         bool
-	room         time.Time // if full: when there may be room for a state
+	key      Key
+	schedule *Schedule
+	origin   id
+	active   *active // nil if nothing goes on
+	state    State
+	now      time.Time
+	at       moment // now
+	start    time.Time
+	full     bool
+	room     time.Time // if full: when there may be room for a state
 }
 
 func (d *decision) time(m moment) time.Time {
@@ -348,19 +307,15 @@ func (d *decision) turn() Turn {
 	return turn
 }
 
-// decide finds when a request may start. w is the waiter who asks, nil if none does.
-func (l *Local) decide(key Key, s *Schedule, w *waiter) *decision {
+// decide finds when a request to the origin may start.
+func (l *Local) decide(key Key, s *Schedule) *decision {
 	key.Addr = key.Addr.Unmap().WithZone("")
 	d := &decision{key: key, schedule: s.orDefault(), origin: idOf(l, key.Origin), now: l.options.Now()}
 	d.at = l.moment(d.now)
 	l.lookAtOrigin(d)
-	l.lookAtAddress(d, w)
 	d.start = d.schedule.NextIn(d.now, d.state)
 	if d.full {
 		d.start = latest(d.start, d.room)
-	}
-	if w != nil && w.reserved != never && w.reserved <= d.at && d.start.After(d.now) && !d.start.Equal(d.state.Address) {
-		w.reserved = never // its time has come and the origin is not ready
 	}
 	return d
 }
@@ -385,23 +340,6 @@ func (l *Local) lookAtOrigin(d *decision) {
 	}
 }
 
-func (l *Local) lookAtAddress(d *decision, w *waiter) {
-	if d.addrInterval, _ = l.options.At(d.key.Addr); d.addrInterval == 0 {
-		return
-	}
-	d.addr = idOf(l, source{d.key.Addr, false})
-	a, known := l.addrs[d.addr]
-	if !known {
-		a = address{last: l.since, reserved: never}
-	}
-	interval := l.share(d.addrInterval)
-	ready := after(a.reserved, interval)
-	if w != nil && w.reserved != never && w.addr == d.addr {
-		ready = w.reserved
-	}
-	d.state.Address = d.time(max(ready, after(a.last, interval)))
-}
-
 // endLost ends the grants that nobody gave back in time.
 func (l *Local) endLost(origin id, a *active, at moment) {
 	a.grants = slices.DeleteFunc(a.grants, func(g grant) bool {
@@ -422,7 +360,7 @@ func (l *Local) grant(d *decision, hold time.Duration, mark uint64) Grant {
 	a := l.activate(d.origin)
 	start := d.moment(turn.Start)
 	l.grants++
-	g := grant{id: l.grants, start: start, end: after(start, hold), last: l.since, addr: d.addr}
+	g := grant{id: l.grants, start: start, end: after(start, hold), last: l.since, visit: never}
 	if mark != 0 {
 		key := d.key
 		g.id, g.key = mark|rand.Uint64N(mark), &key
@@ -432,11 +370,8 @@ func (l *Local) grant(d *decision, hold time.Duration, mark uint64) Grant {
 	}
 	a.slowest = d.schedule.most
 	l.touch(d.origin, start, a.slowest)
-	if d.addrInterval > 0 {
-		l.touchAddress(d.addr, start, d.addrInterval)
-	}
 	a.grants = append(a.grants, g)
-	return Grant{ID: g.id, Key: d.key, Turn: turn}
+	return Grant{ID: g.id, Key: d.key, Turn: turn, Until: turn.Start.Add(hold)}
 }
 
 // Done gives a grant back.

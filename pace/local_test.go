@@ -102,7 +102,7 @@ func TestResume(t *testing.T) {
 		t.Errorf("after it was given back: %+v", g.Turn)
 	}
 	now = now.Add(40 * time.Second)
-	if g := lend(second, "lost.example", 0); g.OK() || !g.Start.Equal(lost.Start.Add(time.Minute+20*time.Second)) {
+	if g := lend(second, "lost.example", 0); g.OK() || !g.Start.Equal(lost.Until.Add(20*time.Second)) {
 		t.Errorf("after one timed out: %+v", g.Turn)
 	}
 

@@ -24,8 +24,6 @@ func after(m moment, d time.Duration) moment {
 	return m + moment(d)
 }
 
-func before(m moment, d time.Duration) moment { return after(m, -d) }
-
 // id stands for an origin or an address: 128 bits of two seeded hashes. It takes a third
 // of the memory of the name. Of 10^9 sites two have the same id with a probability of 1
 // in 10^20; they would then share one pace.
@@ -42,14 +40,6 @@ type site struct {
 
 var fresh = site{last: never, retry: never, overload: never / 2}
 
-// address is what is kept of the requests to an IP address, and apart from them of
-// the fetches of robots.txt from it.
-type address struct {
-	last     moment        // last start on it
-	reserved moment        // last start that is kept for a waiter
-	interval time.Duration // for which the last start matters, in a fleet of one
-}
-
 // bytesPerState are those of a state in a map that is filled as maps are on the
 // average: 16 for the id, 32 or 24 for the state, 1 of the map, over a load between
 // 7/16 and 7/8. BenchmarkIdle holds the number against the heap.
@@ -62,20 +52,8 @@ const leastSweep = 1024
 
 func (l *Local) moment(t time.Time) moment { return moment(t.Sub(l.base)) }
 
-// source is what has a pace at an address: requests, or the fetches of robots.txt. It
-// differs from the address in a field, since a hash knows nothing of types.
-type source struct {
-	addr    netip.Addr
-	fetches bool
-}
-
-func idOf[T robots.Origin | source](l *Local, of T) id {
+func idOf[T robots.Origin | netip.Addr](l *Local, of T) id {
 	return id{maphash.Comparable(l.seeds[0], of), maphash.Comparable(l.seeds[1], of)}
-}
-
-// share returns an interval at an address for this worker of a fleet.
-func (l *Local) share(interval time.Duration) time.Duration {
-	return times(interval, l.workers)
 }
 
 // uselessFrom returns the moment from which a site says what a fresh one says.
@@ -105,10 +83,6 @@ func (l *Local) untouch(origin id, g grant) {
 		s.last = g.last
 		l.sites[origin] = s
 	}
-	if a, ok := l.addrs[g.addr]; ok && a.last == g.start {
-		a.last = before(g.start, l.share(a.interval)) // it was ready at the start
-		l.addrs[g.addr] = a
-	}
 }
 
 // answered notes what a site answered.
@@ -124,16 +98,6 @@ func (l *Local) answered(origin id, at moment, r Result) {
 		s.retry = max(s.retry, after(at, min(r.RetryAfter, l.options.MaxRetryAfter)))
 	}
 	l.sites[origin] = s
-}
-
-// touchAddress notes a start on an address and for how long it matters.
-func (l *Local) touchAddress(addr id, at moment, interval time.Duration) {
-	a, ok := l.addrs[addr]
-	if !ok {
-		a = address{last: never, reserved: never}
-	}
-	a.last, a.interval = max(a.last, at), interval
-	l.addrs[addr] = a
 }
 
 // full makes room for one site more and reports whether there is none.
@@ -187,7 +151,7 @@ func (l *Local) sweep(now moment) {
 
 func (l *Local) sweepAddresses(now moment) {
 	for addr, a := range l.addrs {
-		if after(max(a.last, a.reserved), l.share(a.interval)) <= now {
+		if a.until <= now {
 			delete(l.addrs, addr)
 		}
 	}

@@ -19,7 +19,7 @@ func (l *Local) Loans() []Loan {
 	for _, a := range l.active {
 		for _, g := range a.grants {
 			if g.key != nil && g.end > at {
-				list = append(list, Loan{g.id, *g.key, now.Add(time.Duration(g.start - at)), now.Add(time.Duration(g.end - at))})
+				list = append(list, Loan{g.id, *g.key, now.Add(time.Duration(max(g.start, g.visit) - at)), now.Add(time.Duration(g.end - at))})
 			}
 		}
 	}
@@ -53,11 +53,12 @@ func (l *Local) Resume(ended time.Time, loans []Loan) {
 			start = now
 		}
 		key := Key{Origin: loan.Key.Origin, Addr: loan.Key.Addr.Unmap().WithZone("")}
-		g := grant{id: loan.ID, start: start, end: after(start, hold), last: l.since, key: &key}
+		g := grant{id: loan.ID, start: start, end: after(start, hold), last: l.since, visit: never, key: &key}
 		origin := idOf(l, key.Origin)
-		if interval, _ := l.options.At(key.Addr); interval > 0 {
-			g.addr = idOf(l, source{key.Addr, false})
-			l.touchAddress(g.addr, max(start, l.since), interval)
+		if gap, fetchGap := l.gaps(key.Addr); gap > 0 {
+			a := l.addressOf(key.Addr, now)
+			a.pages = max(a.pages, start)
+			l.keepAddress(key.Addr, a, gap, fetchGap)
 		}
 		a := l.activate(origin)
 		a.slowest = DefaultMaxCrawlDelay // its schedule is not kept

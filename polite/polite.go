@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -87,7 +88,6 @@ type Transport struct {
 	view    *cache.View[*terms]
 	own     *cache.Cache // made here
 	closed  atomic.Bool
-	addrs   addresses
 }
 
 // New returns a transport for the crawler with this product token. A name with a
@@ -257,7 +257,7 @@ func (t *Transport) NotBefore(ctx context.Context, url string) (pace.Turn, error
 	if err != nil {
 		return pace.Turn{}, err
 	}
-	return t.options.Limiter.NotBefore(ctx, pace.Key{Origin: origin, Addr: t.addrs.get(origin, record)}, terms.schedule)
+	return t.options.Limiter.NotBefore(ctx, pace.Key{Origin: origin, Addr: record.Addr()}, terms.schedule)
 }
 
 // terms are what a site says to this crawler, as they are kept with its record.
@@ -294,7 +294,7 @@ const maxDials = 2
 // nothing about the site; any other timeout slows the next ones down.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	user, _ := req.Context().Value(userKey{}).(bool)
-	var grant pace.Grant
+	var r request
 	var err error
 	switch {
 	case req.URL == nil:
@@ -302,13 +302,10 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	case t.closed.Load():
 		err = fmt.Errorf("request for %s: the polite transport is closed", robots.Printable(req.URL.Redacted()))
 	case !user:
-		grant, err = t.turn(req)
+		r, err = t.judged(req)
 	}
 	if err != nil {
-		if req.Body != nil {
-			req.Body.Close() // a RoundTripper closes it always
-		}
-		return nil, err
+		return nil, closeBody(req, err)
 	}
 	send := req.Clone(fetch.WithDials(req.Context(), maxDials))
 	if _, set := send.Header["User-Agent"]; !set {
@@ -320,29 +317,131 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if user {
 		return t.options.Base.RoundTrip(send)
 	}
-	origin := grant.Key.Origin
-	if !t.proxied(send) {
-		send = send.WithContext(httptrace.WithClientTrace(send.Context(), &httptrace.ClientTrace{
-			GotConn: func(info httptrace.GotConnInfo) { t.addrs.learn(origin, info.Conn.RemoteAddr()) },
-		}))
+	for {
+		if err := r.wait(); err != nil {
+			return nil, closeBody(req, err)
+		}
+		resp, err := r.send(send)
+		missed, again := errors.AsType[*pace.MissedError](err)
+		if !again || req.Body != nil && req.Body != http.NoBody && req.GetBody == nil {
+			return resp, err
+		}
+		// The address was not ready in time, so the site waits for another turn.
+		if err := sleepTo(req.Context(), missed.Turn.Start); err != nil {
+			return nil, closeBody(req, err)
+		}
+		if req.GetBody != nil {
+			if send.Body, err = req.GetBody(); err != nil {
+				return nil, err
+			}
+		}
 	}
+}
+
+// closeBody closes the body of a request that is not sent, as a RoundTripper does always,
+// and returns the error.
+func closeBody(req *http.Request, err error) error {
+	if req.Body != nil {
+		req.Body.Close()
+	}
+	return err
+}
+
+// sleepTo sleeps until an instant, or returns the cause of the end of a context.
+func sleepTo(ctx context.Context, at time.Time) error {
+	t := time.NewTimer(time.Until(at))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// A request is one that robots.txt allows.
+type request struct {
+	*Transport
+	ctx    context.Context //nolint:containedctx // that of the request
+	url    string
+	origin robots.Origin
+	path   robots.Path
+	record *fetch.Record
+	terms  *terms
+	grant  pace.Grant
+}
+
+// judged returns a request that is allowed.
+func (t *Transport) judged(req *http.Request) (request, error) {
+	origin, path, err := asked(req)
+	if err != nil {
+		return request{}, err
+	}
+	r := request{Transport: t, ctx: req.Context(), url: req.URL.String(), origin: origin, path: path}
+	if r.record, r.terms, err = t.terms(r.ctx, origin); err != nil {
+		return request{}, err
+	}
+	return r, r.allowed(r.terms)
+}
+
+// allowed returns the error of a request that is not.
+func (r *request) allowed(by *terms) error {
+	if v := by.rules.Match(r.path); !v.Allowed {
+		return &DisallowedError{URL: r.url, Verdict: v}
+	}
+	return nil
+}
+
+// wait waits for a turn at the origin.
+func (r *request) wait() (err error) {
+	r.grant, err = r.options.Limiter.Wait(r.ctx, pace.Key{Origin: r.origin}, r.terms.schedule)
+	return err
+}
+
+// send sends the request when its address is ready too, and gives the turn back.
+func (r *request) send(req *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(req.Context())
+	v := &visits{request: *r, ctx: ctx, cancel: cancel}
 	// A turn is given back even when the caller's context has ended, and when the
 	// Base panics: here, unless there is a body, which then does it at its end.
-	var result pace.Result
-	done := func() { t.done(context.WithoutCancel(req.Context()), grant, result) }
+	result := pace.Result{Unused: true}
+	done := func() {
+		r.done(context.WithoutCancel(r.ctx), r.grant, result)
+		cancel(nil)
+	}
 	inBody := false
 	defer func() {
 		if !inBody {
 			done()
 		}
 	}()
-	resp, err := t.options.Base.RoundTrip(send)
+	var err error
+	if req = req.WithContext(ctx); r.proxied(req) {
+		err = v.Start(ctx, netip.Addr{})
+	} else {
+		req = req.WithContext(httptrace.WithClientTrace(fetch.WithStarts(ctx, v), &httptrace.ClientTrace{GotConn: v.gotConn}))
+		if _, tells := r.options.Base.(*http.Transport); !tells {
+			err = v.Start(ctx, r.record.Addr()) // it may not say where it goes
+		}
+	}
 	if err != nil {
-		result.Timeout = timedOut(err) && !ended(req.Context())
+		return nil, closeBody(req, err)
+	}
+	result.Unused = false
+	resp, err := r.options.Base.RoundTrip(req)
+	if failed := v.failed(); failed != nil {
+		if resp != nil && resp.Body != nil {
+			resp.Body.Close()
+		}
+		result.Unused = true
+		return nil, failed
+	}
+	if err != nil {
+		result.Timeout = timedOut(err) && !ended(r.ctx)
 		return nil, err
 	}
 	if resp == nil {
-		return nil, fmt.Errorf("the Base, a %T, gave neither a response nor an error for %s", t.options.Base, origin)
+		return nil, fmt.Errorf("the Base, a %T, gave neither a response nor an error for %s", r.options.Base, r.origin)
 	}
 	result.Status = resp.StatusCode
 	result.RetryAfter = fetch.RetryAfter(resp.Header, time.Now())
@@ -350,6 +449,57 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp.Body = newBody(resp.Body, done)
 	}
 	return resp, nil
+}
+
+// visits books the addresses to which one request goes, each once. It is the fetch.Starts of
+// its connections.
+type visits struct {
+	request
+	ctx    context.Context //nolint:containedctx // of the request: that of a connection may outlive it
+	cancel context.CancelCauseFunc
+
+	mu    sync.Mutex // held while a start is waited for: who comes meanwhile waits for it too
+	known []netip.Addr
+	err   error // after which nothing is sent
+}
+
+// Start books a start at an address, and returns when the request may be sent there. The
+// zero Addr is one that nobody knows.
+func (v *visits) Start(_ context.Context, addr netip.Addr) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.err != nil || slices.Contains(v.known, addr) {
+		return v.err
+	}
+	if _, v.err = v.options.Limiter.Visit(v.ctx, v.grant, addr, v.terms.schedule); v.err == nil {
+		// While the request waited, the site may have changed its mind.
+		if _, later, err := v.Transport.terms(v.ctx, v.origin); err == nil && later != v.terms {
+			v.err = v.allowed(later)
+		}
+	}
+	if v.err != nil {
+		v.cancel(v.err)
+	}
+	v.known = append(v.known, addr)
+	return v.err
+}
+
+// gotConn books the address of a connection, new or kept, before the request is sent on it.
+func (v *visits) gotConn(info httptrace.GotConnInfo) {
+	var addr netip.Addr
+	if tcp, is := info.Conn.RemoteAddr().(*net.TCPAddr); is {
+		addr = tcp.AddrPort().Addr().Unmap()
+	}
+	if v.Start(v.ctx, addr) != nil {
+		info.Conn.Close() // net/http would send the request on it all the same
+	}
+}
+
+// failed returns why nothing was sent.
+func (v *visits) failed() error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.err
 }
 
 // proxied reports whether a request goes through a proxy, whose address is nobody's:
@@ -369,40 +519,6 @@ func (t *Transport) done(ctx context.Context, g pace.Grant, r pace.Result) {
 	_ = t.options.Limiter.Done(ctx, g, r)
 }
 
-// turn judges a request and waits for its turn.
-func (t *Transport) turn(req *http.Request) (pace.Grant, error) {
-	origin, path, err := asked(req)
-	if err != nil {
-		return pace.Grant{}, err
-	}
-	url := req.URL.String()
-	record, terms, err := t.terms(req.Context(), origin)
-	if err != nil {
-		return pace.Grant{}, err
-	}
-	if v := terms.rules.Match(path); !v.Allowed {
-		return pace.Grant{}, &DisallowedError{URL: url, Verdict: v}
-	}
-	for {
-		key := pace.Key{Origin: origin, Addr: t.addrs.get(origin, record)}
-		grant, err := t.options.Limiter.Wait(req.Context(), key, terms.schedule)
-		if err != nil {
-			return pace.Grant{}, err
-		}
-		// While the request waited, the site may have changed its mind.
-		if _, later, err := t.terms(req.Context(), origin); err == nil && later != terms {
-			if v := later.rules.Match(path); !v.Allowed {
-				t.done(context.WithoutCancel(req.Context()), grant, pace.Result{Unused: true})
-				return pace.Grant{}, &DisallowedError{URL: url, Verdict: v}
-			}
-		}
-		if t.options.Limiter.Valid(grant) {
-			return grant, nil
-		}
-		t.done(context.WithoutCancel(req.Context()), grant, pace.Result{Unused: true}) // this process was stopped
-	}
-}
-
 // CloseIdleConnections closes those of the base, as http.Client expects.
 func (t *Transport) CloseIdleConnections() {
 	if base, ok := t.options.Base.(interface{ CloseIdleConnections() }); ok {
@@ -419,46 +535,4 @@ func (t *Transport) Close() error {
 		return t.own.Close()
 	}
 	return nil
-}
-
-// addresses remembers which address answered last for an origin, for some
-// hundred thousand origins.
-type addresses struct {
-	mu    sync.Mutex
-	known map[robots.Origin]netip.Addr
-}
-
-const maxAddresses = 1 << 17
-
-// get returns the address of an origin: that of the last connection for a page, and
-// before any the one that the fetch of its robots.txt was answered by (D-57). The zero Addr
-// if nobody knows: then the origin alone is paced.
-func (a *addresses) get(origin robots.Origin, r *fetch.Record) netip.Addr {
-	a.mu.Lock()
-	addr := a.known[origin]
-	a.mu.Unlock()
-	if addr.IsValid() {
-		return addr
-	}
-	return r.Addr()
-}
-
-func (a *addresses) learn(origin robots.Origin, remote net.Addr) {
-	tcp, ok := remote.(*net.TCPAddr)
-	if !ok {
-		return
-	}
-	addr := tcp.AddrPort().Addr().Unmap()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.known == nil {
-		a.known = make(map[robots.Origin]netip.Addr)
-	}
-	if _, held := a.known[origin]; !held && len(a.known) >= maxAddresses {
-		for o := range a.known { // any one: it is learned again with its next request
-			delete(a.known, o)
-			break
-		}
-	}
-	a.known[origin] = addr
 }

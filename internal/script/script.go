@@ -122,17 +122,17 @@ func word(err error) string {
 	return first
 }
 
-const (
-	defaultPrefix = "robots"
-	maxPrefix     = 64 // bytes; every key has it
-)
+// DefaultPrefix is that of a fleet that sets none.
+const DefaultPrefix = "robots"
+
+const maxPrefix = 64 // bytes; every key has it
 
 // Head returns the beginning of all keys with a prefix: the prefix in braces, so that
 // the keys lie on one shard of a cluster, and a colon.
 func Head(prefix string) (string, error) {
 	switch {
 	case prefix == "":
-		prefix = defaultPrefix
+		prefix = DefaultPrefix
 	case len(prefix) > maxPrefix:
 		return "", fmt.Errorf("the prefix %.80q has more than %d bytes", prefix, maxPrefix)
 	case strings.ContainsFunc(prefix, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '{' || r == '}' }):

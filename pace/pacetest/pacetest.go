@@ -58,7 +58,8 @@ func Run(t *testing.T, s Subject) {
 		{"Lent", lent},
 		{"AddressIsShared", addressIsShared},
 		{"AddressesByPrefix", addressesByPrefix},
-		{"FetchesApart", fetchesApart},
+		{"VisitMissed", visitMissed},
+		{"FetchesBetween", fetchesBetween},
 		{"BackOff", backOff},
 		{"RetryAfter", retryAfter},
 		{"RetryAfterIsClamped", retryAfterIsClamped},
@@ -159,6 +160,19 @@ func because(t pace.Turn, cause pace.Cause) bool {
 	return slices.ContainsFunc(t.Reasons, func(x pace.Reason) bool { return x.Cause == cause })
 }
 
+// visit books the address of a grant and returns when its request starts.
+func (r *run) visit(g pace.Grant, addr string, s *pace.Schedule) pace.Turn {
+	r.Helper()
+	turn, err := r.limiter.Visit(r.Context(), g, netip.MustParseAddr(addr), s)
+	if err != nil {
+		r.Fatal(err)
+	}
+	if now := r.now(); now.Add(r.Slack).Before(turn.Start) {
+		r.Errorf("Visit returns %s before the start", turn.Start.Sub(now))
+	}
+	return turn
+}
+
 func (r *run) done(g pace.Grant, result pace.Result) {
 	r.Helper()
 	if err := r.limiter.Done(r.Context(), g, result); err != nil {
@@ -230,9 +244,22 @@ func unusedGivesBack(r *run) {
 	r.done(r.granted(k, s), pace.Result{Unused: true})
 	r.done(r.granted(k, s), ok)
 	r.refused(k, s, pace.CauseDefault)
-	r.make(pace.Options{AddressInterval: 20 * r.Unit}) // that of the address too
-	r.done(r.granted(r.key("u1", "192.0.2.1"), s), pace.Result{Unused: true})
-	r.granted(r.key("u2", "192.0.2.1"), s)
+	// What is booked at an address is not given back.
+	r.make(pace.Options{AddressInterval: 2 * r.Unit})
+	g := r.granted(r.key("u1", ""), s)
+	first := r.visit(g, "192.0.2.1", s)
+	r.done(g, pace.Result{Unused: true})
+	r.apart(first, r.visit(r.granted(r.key("u2", ""), s), "192.0.2.1", s), 2)
+}
+
+// apart checks that a turn is so many units after another: the limiter's word, which no
+// busy machine changes.
+func (r *run) apart(first, next pace.Turn, units float64) {
+	r.Helper()
+	got, want := next.Start.Sub(first.Start), time.Duration(units*float64(r.Unit))
+	if got < want-r.Slack {
+		r.Errorf("two starts at an address are %s apart, want %s", got, want)
+	}
 }
 
 func doneTwice(r *run) {
@@ -313,57 +340,125 @@ func lent(r *run) {
 	g = lend()
 	r.done(g, pace.Result{Unused: true})
 	r.done(lend(), ok)
+	// The client dials for itself, so its address is booked with the grant, or neither.
+	r.make(pace.Options{AddressInterval: 6 * r.Unit})
+	lender = r.limiter.(pace.Lender)
+	var grants []pace.Grant
+	for i, within := range []time.Duration{0, 3 * r.Unit, 10 * r.Unit, 0} {
+		g, err := lender.Lend(r.Context(), r.key(fmt.Sprint("lent", i), "192.0.2.1"), s, within, hold)
+		if err != nil {
+			r.Fatal(err)
+		}
+		grants = append(grants, g)
+	}
+	if g := grants[1]; g.OK() || g.Reasons[0].Cause != pace.CauseAddress {
+		r.Errorf("a grant within less than the address asks for: %t, %v", g.OK(), g.Turn)
+	}
+	if !grants[2].OK() || grants[3].OK() {
+		r.Fatalf("granted %t and %t, want the third alone", grants[2].OK(), grants[3].OK())
+	}
+	r.apart(grants[0].Turn, grants[2].Turn, 6)
+	r.granted(r.key("lent1", ""), s) // it was given back
 }
 
+// addressIsShared: the address is booked for one origin after another, of which each has its
+// grant at once, and not looked at before.
 func addressIsShared(r *run) {
 	r.make(pace.Options{AddressInterval: 4 * r.Unit})
 	s := r.every(1)
-	r.granted(r.key("a", "192.0.2.1"), s)
-	turn := r.refused(r.key("b", "192.0.2.1"), s, pace.CauseAddress)
+	first := r.visit(r.granted(r.key("a", "192.0.2.1"), s), "192.0.2.1", s)
+	turn, err := r.limiter.NotBefore(r.Context(), r.key("e", "192.0.2.1"), s)
+	if err != nil {
+		r.Fatal(err)
+	}
 	r.about(turn, 4)
-	r.refused(r.key("b", "::ffff:192.0.2.1"), s, pace.CauseAddress)
-	r.granted(r.key("c", "192.0.2.2"), s)
-	r.granted(r.key("d", ""), s)
-	r.pass(4.5)
-	r.granted(r.key("b", "192.0.2.1"), s)
+	turns := make(chan pace.Turn, 2)
+	for i, addr := range []string{"192.0.2.1", "::ffff:192.0.2.1"} {
+		g := r.granted(r.key(fmt.Sprint("b", i), "192.0.2.1"), s)
+		go func() { turns <- r.visit(g, addr, s) }()
+	}
+	r.visit(r.granted(r.key("c", ""), s), "192.0.2.2", s)
+	if _, err := r.limiter.Visit(r.Context(), r.granted(r.key("d", ""), s), netip.Addr{}, s); err != nil {
+		r.Errorf("an address that is not known: %v", err)
+	}
+	second, third := <-turns, <-turns
+	r.apart(first, second, 4)
+	r.apart(second, third, 4)
+	if !slices.ContainsFunc(third.Reasons, func(x pace.Reason) bool { return x.Cause == pace.CauseAddress }) {
+		r.Errorf("the reasons of a start that waited for the address are %v", third.Reasons)
+	}
 }
 
 // addressesByPrefix: the longest prefix decides, and may say that there is no pace.
 func addressesByPrefix(r *run) {
 	prefix := netip.MustParsePrefix
-	r.make(pace.Options{AddressInterval: 50 * r.Unit, Addresses: []pace.AddressPace{
-		{Prefix: prefix("192.0.0.0/8"), Interval: 30 * r.Unit},
+	r.make(pace.Options{AddressInterval: 10 * r.Unit, Addresses: []pace.AddressPace{
+		{Prefix: prefix("192.0.0.0/8"), Interval: 6 * r.Unit},
 		{Prefix: prefix("192.0.2.0/24"), Interval: -1},
-		{Prefix: prefix("192.0.2.128/25"), Interval: 4 * r.Unit},
-		{Prefix: prefix("2001:db8::/32"), Interval: 10 * r.Unit},
+		{Prefix: prefix("192.0.2.128/25"), Interval: 2 * r.Unit},
+		{Prefix: prefix("2001:db8::/32"), Interval: 4 * r.Unit},
 	}})
 	s := r.every(1)
+	var all sync.WaitGroup
 	for i, tt := range []struct {
 		addr  string
 		units float64
 	}{
-		{"192.0.3.1", 30}, {"192.0.2.1", 0}, {"192.0.2.200", 4}, {"::ffff:192.0.2.201", 4}, {"2001:db8::1", 10}, {"198.51.100.1", 50},
+		{"192.0.3.1", 6}, {"192.0.2.1", 0}, {"192.0.2.200", 2}, {"::ffff:192.0.2.201", 2}, {"2001:db8::1", 4}, {"198.51.100.1", 10},
 	} {
-		first, second := r.key(fmt.Sprint("p", i), tt.addr), r.key(fmt.Sprint("q", i), tt.addr)
-		r.granted(first, s)
+		first := r.visit(r.granted(r.key(fmt.Sprint("p", i), ""), s), tt.addr, s)
+		g := r.granted(r.key(fmt.Sprint("q", i), ""), s)
 		if tt.units == 0 {
-			r.granted(second, s)
+			if turn := r.visit(g, tt.addr, s); turn.Reasons[0].Cause == pace.CauseAddress {
+				r.Errorf("%s has no pace: %s", tt.addr, turn)
+			}
 			continue
 		}
-		r.about(r.refused(second, s, pace.CauseAddress), tt.units)
+		all.Go(func() { r.apart(first, r.visit(g, tt.addr, s), tt.units) })
 	}
-	// What is given back was that of its prefix.
-	r.pass(4.5)
-	k := r.key("p6", "192.0.2.200")
-	r.done(r.granted(k, s), pace.Result{Unused: true})
-	r.granted(r.key("q6", "192.0.2.200"), s)
+	all.Wait()
 }
 
-// fetchesApart: a limiter that has a pace for the fetches of robots.txt keeps it at
-// each address, and apart from that of requests.
-func fetchesApart(r *run) {
-	r.make(pace.Options{AddressInterval: 50 * r.Unit, FetchInterval: r.Unit, Addresses: []pace.AddressPace{
-		{Prefix: netip.MustParsePrefix("198.51.100.0/24"), Interval: -1},
+// visitMissed: what a caller is told whose address is not ready in time. It takes nothing.
+func visitMissed(r *run) {
+	r.make(pace.Options{AddressInterval: 20 * r.Unit, GrantTimeout: 30 * r.Unit})
+	s, addr := r.every(1), netip.MustParseAddr("192.0.2.1")
+	first := r.visit(r.granted(r.key("first", ""), s), addr.String(), s)
+	g := r.granted(r.key("missed", ""), s)
+	_, err := r.limiter.Visit(r.Context(), g, addr, s)
+	if missed, is := errors.AsType[*pace.MissedError](err); !is {
+		r.Fatalf("a start after half of the grant: %v, want a MissedError", err)
+	} else {
+		r.about(missed.Turn, 5) // when it would be within half of the grant's time
+	}
+	r.done(g, pace.Result{Unused: true})
+	ctx, cancel := context.WithTimeout(r.Context(), 8*r.Unit)
+	defer cancel()
+	g = r.granted(r.key("late", ""), s)
+	if _, err = r.limiter.Visit(ctx, g, addr, s); !errors.As(err, new(*pace.LateError)) || !errors.Is(err, context.DeadlineExceeded) {
+		r.Errorf("a start after the deadline: %v, want a LateError", err)
+	}
+	cancel()
+	if _, err = r.limiter.Visit(ctx, g, addr, s); !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		r.Errorf("Visit with an ended context says %v", err)
+	}
+	r.done(g, pace.Result{Unused: true})
+	r.pass(6)
+	r.apart(first, r.visit(r.granted(r.key("late", ""), s), addr.String(), s), 20)
+	// A grant that has ended is not used.
+	g = r.granted(r.key("old", ""), s)
+	r.pass(31)
+	if _, err = r.limiter.Visit(r.Context(), g, netip.MustParseAddr("192.0.2.9"), s); !errors.As(err, new(*pace.MissedError)) {
+		r.Errorf("Visit with a grant that has ended: %v, want a MissedError", err)
+	}
+}
+
+// fetchesBetween: a limiter that has a pace for the fetches of robots.txt keeps it at each
+// address. They come between the pages that are booked, an interval from each, and do not
+// wait for the last of these.
+func fetchesBetween(r *run) {
+	r.make(pace.Options{AddressInterval: 4 * r.Unit, FetchInterval: r.Unit, Addresses: []pace.AddressPace{
+		{Prefix: netip.MustParsePrefix("198.51.100.0/24"), Interval: -1}, {Prefix: netip.MustParsePrefix("203.0.113.0/24"), Interval: 2 * r.Unit},
 	}})
 	starts, ok := r.limiter.(interface {
 		Start(ctx context.Context, addr netip.Addr) error
@@ -371,39 +466,53 @@ func fetchesApart(r *run) {
 	if !ok {
 		r.Skip("it has no pace for fetches of robots.txt")
 	}
-	addr := netip.MustParseAddr("192.0.2.1")
-	r.granted(r.key("page", "192.0.2.1"), r.every(1))
-	began := r.now()
-	var log arrivals
-	var all sync.WaitGroup
-	for i := range 6 {
-		all.Go(func() {
-			at := addr
-			if i%2 == 1 {
-				at = netip.MustParseAddr("::ffff:192.0.2.1")
-			}
-			if err := starts.Start(r.Context(), at); err != nil {
-				r.Error(err)
-			}
-			log.begin(r.now())
+	s, addr := r.every(1), netip.MustParseAddr("192.0.2.1")
+	first := r.visit(r.granted(r.key("page", ""), s), addr.String(), s)
+	var pages, fetches, all arrivals
+	var wait sync.WaitGroup
+	for i := range 3 {
+		g := r.granted(r.key(fmt.Sprint("page", i), ""), s)
+		wait.Go(func() {
+			turn := r.visit(g, addr.String(), s)
+			pages.begin(turn.Start)
+			all.begin(turn.Start)
 		})
 	}
+	fetch := func(at netip.Addr, log *arrivals) {
+		if err := starts.Start(r.Context(), at); err != nil {
+			r.Error(err)
+		}
+		log.begin(r.now())
+	}
+	for i := range 4 {
+		at := addr
+		if i%2 == 1 {
+			at = netip.MustParseAddr("::ffff:192.0.2.1")
+		}
+		wait.Go(func() { fetch(at, &fetches) })
+	}
 	// No wait: another address, one without a pace, and none.
+	var none arrivals
 	for range 3 {
 		for _, at := range []netip.Addr{netip.MustParseAddr("198.51.100.7"), {}} {
-			if err := starts.Start(r.Context(), at); err != nil {
-				r.Error(err)
-			}
+			fetch(at, &none)
 		}
 	}
-	all.Wait()
-	log.spread(r, began, r.Unit, 6)
-	r.refused(r.key("other", "192.0.2.1"), r.every(1), pace.CauseAddress) // as before
-	r.granted(r.key("third", "192.0.2.2"), r.every(1))
-	if err := starts.Start(r.Context(), netip.MustParseAddr("192.0.2.3")); err != nil {
-		r.Error(err)
+	wait.Wait()
+	pages.spread(r, first.Start.Add(4*r.Unit), 4*r.Unit, 3)
+	fetches.spread(r, first.Start.Add(r.Unit), r.Unit, 4)
+	if last := fetches.starts[3]; last.After(slices.MaxFunc(pages.starts, time.Time.Compare)) {
+		r.Errorf("the last fetch waits for all pages, until %s after the first", last.Sub(first.Start))
 	}
-	r.granted(r.key("fourth", "192.0.2.3"), r.every(1)) // a fetch delays no page
+	// Where one pace holds for both, all are that far apart, from the first on.
+	one := netip.MustParseAddr("203.0.113.1")
+	began := r.now()
+	var both arrivals
+	fetch(one, &both)
+	both.begin(r.visit(r.granted(r.key("one", ""), s), one.String(), s).Start)
+	fetch(one, &both)
+	both.begin(r.visit(r.granted(r.key("two", ""), s), one.String(), s).Start)
+	both.spread(r, began, 2*r.Unit, 4)
 	ctx, cancel := context.WithCancel(r.Context())
 	cancel()
 	if err := starts.Start(ctx, addr); !errors.Is(err, context.Canceled) {
@@ -602,8 +711,13 @@ func (r *run) request(ctx context.Context, k pace.Key, s *pace.Schedule, units f
 	if now := r.now(); now.Add(r.Slack).Before(g.Start) {
 		r.Errorf("Wait returns %s before the start", g.Start.Sub(now))
 	}
+	turn, err := r.limiter.Visit(ctx, g, k.Addr, s)
+	if err != nil {
+		r.done(g, pace.Result{Unused: true})
+		return err
+	}
 	for _, a := range logs {
-		a.begin(g.Start)
+		a.begin(turn.Start)
 	}
 	r.pass(units)
 	for _, a := range logs {

@@ -30,7 +30,8 @@ type serverClock struct {
 	server    micros    // the last time it said; 0 for none
 	local     time.Time // this machine's before that
 	by        *epoch
-	confirmed micros // when the server last confirmed that epoch
+	confirmed micros    // when the server last confirmed that epoch
+	at        time.Time // that on this machine
 }
 
 // observe notes the server's time in a reply. It reports false, and notes nothing, if
@@ -44,7 +45,7 @@ func (c *serverClock) observe(e *epoch, now micros, sent, received time.Time) bo
 	}
 	c.server, c.local = now, sent
 	if e != nil {
-		c.by, c.confirmed = e, now
+		c.by, c.confirmed, c.at = e, now, sent
 	}
 	return true
 }
@@ -64,6 +65,13 @@ func (c *serverClock) confirmedAt(e *epoch) micros {
 		return 0
 	}
 	return c.confirmed
+}
+
+// silent returns how long ago the server confirmed an epoch, as far as it is known.
+func (c *serverClock) silent() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return passed(c.at)
 }
 
 // estimate returns the server's time now, this machine's if it never said any.

@@ -1,5 +1,5 @@
--- The beginning of the scripts that decide. All times are microseconds of the
--- server's clock; 0 is never.
+-- The beginning of the scripts that know the state of an origin. All times are microseconds
+-- of the server's clock; 0 is never.
 local call, pack, unpick = redis.call, struct.pack, struct.unpack
 local max, min, ceil = math.max, math.min, math.ceil
 local time = call('TIME')
@@ -28,14 +28,6 @@ local function origin(site)
   return last, retry, over, slow, seen, factor, step, i, moved
 end
 
--- address_state takes the state of an address apart: its last start and when it was
--- written. It returns nothing for what no script has written.
-local function address_state(addr)
-  if #addr ~= 16 then return end
-  local last, at = unpick('<dd', addr)
-  if last >= 1e15 and at >= 1e15 and last + at < 2e16 then return last, at end
-end
-
 -- lent_for returns for how long a grant is lent, nothing for one of a worker.
 local function lent_for(name)
   local mark, seconds = unpick('>I1I2', name)
@@ -48,14 +40,20 @@ local function overload(factor)
   return factor, max(math.floor(factor / 8), 1)
 end
 
--- needed_until returns until when a state says more than none. A lent grant that is not
--- given back begins a back-off at its end.
-local function needed_until(grants, last, retry, slow, factor, over, forget, grant_timeout)
-  local keep = max(retry, last + slow + 1, factor > 0 and over + forget or 0)
+-- keep writes a state until it says no more than none, or deletes it. The grants are rows
+-- of 24 bytes.
+local function keep(key, grants, last, retry, over, slow, seen, factor, step, forget, grant_timeout)
+  local needed = max(retry, last + slow + 1, factor > 0 and over + forget or 0)
   for i = 1, #grants, 24 do
     local name, start = unpick('<c8d', grants, i)
     local hold = lent_for(name)
-    keep = max(keep, start + (hold and hold + max(forget, slow + 1) or grant_timeout + slow + 1))
+    needed = max(needed, start + (hold and hold + max(forget, slow + 1) or grant_timeout + slow + 1))
   end
-  return keep
+  if needed <= now then
+    call('DEL', key)
+    return false
+  end
+  local site = pack('<dddddHH', last, retry, over, slow, seen, factor, step) .. grants
+  call('PSETEX', key, ceil((needed - now) / 1000) + 1, site)
+  return site
 end

@@ -50,34 +50,48 @@ func TestDamage(t *testing.T) {
 			defer cancel()
 			prefix := fresh()
 			l := newLimiter(t, server.Client(), redis.Options{Prefix: prefix, WhenDown: redis.Stop, Options: pace.Options{AddressInterval: interval}})
-			s, head := steady(t, interval), "{"+prefix+"}:pace:1:"
+			s := steady(t, interval)
 			key := func(host string, addr byte) pace.Key {
 				return pace.Key{Origin: originOf(t, host), Addr: netip.AddrFrom4([4]byte{192, 0, 2, addr})}
+			}
+			wait := func(k pace.Key, g pace.Grant) pace.Grant {
+				if !g.OK() {
+					var err error
+					if g, err = l.Wait(ctx, k, s); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if _, err := l.Visit(ctx, g, k.Addr, s); err != nil {
+					t.Fatal(err)
+				}
+				return g
 			}
 			for i, damaged := range []struct {
 				key string
 				who pace.Key // who rests
 			}{
-				{head + "origin:http://held.example", key("held.example", 1)}, // with a grant under way
-				{head + "origin:http://new.example", key("new.example", 2)},
-				{head + "address:192.0.2.3", key("addressed.example", 3)},
-				{head + "address:192.0.2.4", key("other.example", 4)},
+				{stateKey(prefix, "origin:http://held.example"), key("held.example", 1)}, // with a grant under way
+				{stateKey(prefix, "origin:http://new.example"), key("new.example", 2)},
+				{stateKey(prefix, "address:192.0.2.3"), key("addressed.example", 3)}, // with a start that is booked
+				{stateKey(prefix, "address:192.0.2.4"), key("other.example", 4)},
 			} {
 				var g pace.Grant
 				if i%2 == 0 {
-					g = reserve(t, l, damaged.who, s)
+					g = wait(damaged.who, reserve(t, l, damaged.who, s))
+				}
+				if i >= 2 {
+					done(t, l, g, ok)
+					g = pace.Grant{}
 				}
 				damage(server, script, damaged.key)
 				found := time.Now()
-				if again := reserve(t, l, damaged.who, s); again.OK() {
+				again := reserve(t, l, damaged.who, s)
+				if again.OK() && i < 2 {
 					t.Errorf("%s: a start at once", damaged.key)
 				}
-				done(t, l, reserve(t, l, key(fmt.Sprintf("well%d.example", i), byte(100+i)), s), ok)
+				done(t, l, wait(pace.Key{}, reserve(t, l, key(fmt.Sprintf("well%d.example", i), byte(100+i)), s)), ok)
 				done(t, l, g, ok)
-				next, err := l.Wait(ctx, damaged.who, s)
-				if err != nil {
-					t.Fatal(err)
-				}
+				next := wait(damaged.who, again)
 				if d := time.Since(found); d < interval {
 					t.Errorf("%s: a start %s after, want a rest of %s", damaged.key, d, interval)
 				}
@@ -99,15 +113,15 @@ func TestDamage(t *testing.T) {
 func damageShared(ctx context.Context, t *testing.T, server *redistest.Server, l *redis.Limiter, prefix, script string, k pace.Key, s *pace.Schedule) {
 	t.Helper()
 	done(t, l, reserve(t, l, k, s), ok)
-	for _, shared := range []string{"workers", "epoch"} {
-		damage(server, script, "{"+prefix+"}:pace:1:"+shared)
+	for name, shared := range map[string]string{"workers": "{" + prefix + "}:pace:2:workers", "epoch": epochKey(prefix, k.Origin.String())} {
+		damage(server, script, shared)
 		found := time.Now()
 		for _, l := range []*redis.Limiter{l, newLimiter(t, server.Client(), redis.Options{Prefix: prefix, WhenDown: redis.Stop})} {
 			g, err := l.Wait(ctx, k, s)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d := time.Since(found); shared == "epoch" && d < s.Fastest() {
+			if d := time.Since(found); name == "epoch" && d < s.Fastest() {
 				t.Errorf("%s: a start %s after, want a rest of %s", shared, d, s.Fastest())
 			}
 			done(t, l, g, ok)

@@ -27,7 +27,7 @@
 //	                                         or say for how long they are lent
 //	{robots}:pace:1:address:192.0.2.1        last start, last writing
 //	{robots}:pace:1:fetches:192.0.2.1        last start of a fetch of robots.txt
-//	{robots}:pace:1:site:http://a.example    who has the site and until when, and its state, see Leased
+//	{robots:7}:pace:2:site:http://a.example  who has the site and until when, and its state, see Leased
 //	{robots}:pace:1:epoch                    since when the server's memory is whole; workers
 //	{robots}:pace:1:workers                  sorted set: worker, last heartbeat
 //
@@ -45,9 +45,9 @@
 // then notices a server that was exchanged only by the scripts that are missing there. A
 // client that is made without DisableCache needs +client|tracking too.
 //
-//	ACL SETUSER robots on >SECRET resetkeys ~{robots}:pace:* resetchannels -@all
+//	ACL SETUSER robots on >SECRET resetkeys ~{robots}:pace:* ~{robots:*}:pace:* resetchannels -@all
 //	  +hello +auth +ping +cluster|slots +cluster|shards
-//	  +eval +evalsha +time +get +mget +set +psetex +del +zadd +zscore +zremrangebyscore +zrange +info
+//	  +eval +evalsha +time +get +mget +set +psetex +del +zadd +zscore +zremrangebyscore +zrange
 //
 // # Waiting
 //
@@ -68,7 +68,7 @@
 // # A pace of its own for each worker
 //
 // Where the frontier is partitioned, so that each site has its pages at one worker, [Leased]
-// needs no call of the server for a page. A worker takes a lease of a site with its first
+// needs no call of the server for the turn of a page. A worker takes a lease of a site with its first
 // question, keeps the site's pace by itself (pace.Local), and hands over with the lease what
 // it knows of the site: last response, Retry-After, back-off.
 //
@@ -88,8 +88,8 @@
 //   - When the server has lost its memory, nobody gets a site for the time of one lease, since
 //     others may have leases that are forgotten; their holders renew them. A clock that is
 //     set forward is noticed in the same way, one that is set back makes no lease longer.
-//   - An address is shared by the fleet: its interval is as many times as long in each worker
-//     as there are workers.
+//   - An address belongs to no worker. Where it has a pace, Visit books each page there, which
+//     is a call of the server; where it has none (Options.Addresses) nothing is.
 //
 // All workers of a fleet must use Leased, or none: the two do not know of each other. What
 // is not covered below holds here too, and a worker that begins on an emptied server before

@@ -12,20 +12,17 @@ import (
 	"github.com/robotskit/robots/internal/script"
 )
 
-// An epoch is a time in which the server's memory is taken to be whole. Its name is in
-// the text of its scripts.
+// An epoch is a time in which the memory of a tag is taken to be whole. Its name is in the
+// text of its scripts.
 type epoch struct {
-	name    string // 16 hexadecimal digits
-	reserve script.Script
-	site    script.Script
-	begin   script.Script
+	name  string // 16 hexadecimal digits
+	step  script.Script
+	site  script.Script
+	begin script.Script
 }
 
 func newEpoch(name string) *epoch {
-	return &epoch{
-		name: name, reserve: of("#!lua\n"+commonText+reserveText, name), site: of("#!lua\n"+siteText, name),
-		begin: of(epochText, name),
-	}
+	return &epoch{name: name, step: of(stepLean, name), site: of(siteLean, name), begin: of(epochText, name)}
 }
 
 // epochValue is the value of the epoch's key.
@@ -37,10 +34,10 @@ type epochValue struct {
 
 // parseEpoch returns the zero value for anything that is none.
 func parseEpoch(s string) epochValue {
-	if len(s) <= 37 {
+	if len(s) <= 32 {
 		return epochValue{}
 	}
-	since, err := strconv.ParseFloat(s[37:], 64)
+	since, err := strconv.ParseFloat(s[32:], 64)
 	if err != nil {
 		return epochValue{}
 	}
@@ -51,28 +48,28 @@ func parseEpoch(s string) epochValue {
 // epoch meanwhile. Each of them changes it once.
 const joinAttempts = 8
 
-// joinEpoch brings the client and the server to one epoch. old is the one the caller
-// worked with, nil for none: if the client has another by now, there is nothing to do.
-// With doubt, or where the server's memory cannot be the one that old was part of, a
-// new epoch begins, and every site that the server knows counts as asked now. Many
-// clients that doubt the same epoch begin one.
-func (l *Limiter) joinEpoch(ctx context.Context, old *epoch, doubt bool) error {
+// join brings the client and the tag to one epoch. old is the one the caller worked with, nil
+// for none: if the client has another by now, there is nothing to do. With doubt, or where
+// the memory cannot be the one that old was part of, a new epoch begins, and all that the
+// tag knows counts as asked now. Many clients that doubt the same epoch begin one.
+func (t *tag) join(ctx context.Context, old *epoch, doubt bool) error {
 	// The limit holds from here, so that callers who come together and find the
 	// server hanging do not wait for each other's limits.
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
-	l.joining.Lock()
-	defer l.joining.Unlock()
-	if l.epoch.Load() != old {
+	t.joining.Lock()
+	defer t.joining.Unlock()
+	if t.epoch.Load() != old {
 		return nil
 	}
 	var known string
 	if old != nil {
 		known = old.name
 	}
+	key, c := t.head+"epoch", t.l.client
 	// Pinned because rueidis 1.0.79 takes a command that it sent again back for
 	// others while the connection that broke may still be reading it.
-	current, err := l.client.Do(ctx, l.client.B().Get().Key(l.epochKey).Build().Pin()).ToString()
+	current, err := c.Do(ctx, c.B().Get().Key(key).Build().Pin()).ToString()
 	if err != nil && !rueidis.IsRedisNil(err) && !script.Says(err, "WRONGTYPE") { // damaged is as good as none
 		return err
 	}
@@ -81,19 +78,22 @@ func (l *Limiter) joinEpoch(ctx context.Context, old *epoch, doubt bool) error {
 		switch {
 		case e.name == "":
 		case known == "" && !doubt, known != "" && e.name == known && !doubt,
-			known != "" && e.name != known && (e.before == known || e.since > l.clock.confirmedAt(old)):
-			l.adopt(newEpoch(e.name))
+			known != "" && e.name != known && (e.before == known || e.since > t.clock.confirmedAt(old)):
+			t.adopt(newEpoch(e.name))
 			return nil
 		}
-		follows := e.name
+		follows, first := e.name, "0"
 		if follows == "" {
 			follows = known
+		}
+		if passed(t.l.began) < forgetful {
+			first = "1" // else somebody may have lost the tag, of which this worker knows nothing
 		}
 		next := newEpoch(fmt.Sprintf("%016x", rand.Uint64()))
 		// Run by its text and not by its name, so that from now on this server
 		// knows it.
 		sent := clock()
-		reply, err := l.call(ctx, script.Script.ByText, next.begin, []string{l.epochKey}, []string{follows})
+		reply, err := t.l.call(ctx, script.Script.ByText, next.begin, []string{key}, []string{follows, first})
 		if err != nil {
 			return err
 		}
@@ -103,27 +103,25 @@ func (l *Limiter) joinEpoch(ctx context.Context, old *epoch, doubt bool) error {
 			return script.ErrReply
 		}
 		if current = rest; parseEpoch(current).name == next.name {
-			l.adopt(next)
-			l.clock.observe(nil, now, sent, clock())
+			t.adopt(next)
+			t.clock.observe(nil, now, sent, clock())
 			return nil
 		}
 	}
 	return errors.New("the epoch of the server's memory changes all the time: do two servers answer at one address?")
 }
 
-func (l *Limiter) adopt(e *epoch) {
-	l.listShort.Store(clock().Add(workerTimeout()).UnixNano())
-	l.identity.Store(nil)
-	l.epoch.Store(e)
-	l.clock.forget()
-	l.pending.sendAgain()
-	notify(l.wake)
+func (t *tag) adopt(e *epoch) {
+	t.epoch.Store(e)
+	t.clock.forget()
+	t.l.pending.sendAgain(t)
+	notify(t.l.wake)
 }
 
-// knowsEpoch reports whether an epoch began on this server, which was not restarted
-// since: it knows the script that began it.
-func (l *Limiter) knowsEpoch(ctx context.Context, e *epoch) (bool, error) {
-	_, err := l.call(ctx, script.Script.ByName, e.begin, []string{l.epochKey}, nil)
+// knows reports whether an epoch began on this server, which was not restarted since: it
+// knows the script that began it.
+func (t *tag) knows(ctx context.Context, e *epoch) (bool, error) {
+	_, err := t.l.call(ctx, script.Script.ByName, e.begin, []string{t.head + "epoch"}, nil)
 	if script.Says(err, "NOSCRIPT") {
 		return false, nil
 	}

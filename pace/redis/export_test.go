@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -46,4 +47,20 @@ func Steady(t testing.TB, interval time.Duration) *pace.Schedule {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// StateKey returns the key of an origin or address, such as "origin:http://a.example".
+func StateKey(prefix, name string) string {
+	_, of, _ := strings.Cut(name, ":")
+	return (&Limiter{}).keyed(prefix, of) + name
+}
+
+// EpochKey returns the key of the epoch of the tag in which an origin or address is.
+func EpochKey(prefix, of string) string { return (&Limiter{}).keyed(prefix, of) + "epoch" }
+
+func (l *Limiter) keyed(prefix, of string) string {
+	for i := range l.tags {
+		l.tags[i].head = tagHead(prefix, i)
+	}
+	return l.tagOf(of).head
 }

@@ -38,7 +38,7 @@ func TestFlapping(t *testing.T) {
 			s := fleet(t, tt.workers, orders{Redis: proxy.Addr, Prefix: fresh(), Interval: tt.interval, WhenDown: redis.Divide})
 			s.begin(t)
 			until(t, "a start", func() bool { return len(s.seen()) > 0 })
-			time.Sleep(tt.up) // all have seen how many there are
+			time.Sleep(max(tt.up, time.Second)) // all have seen how many there are
 			began, before := time.Now(), len(s.seen())
 			late := func() bool { return len(s.seen()) < before+tt.least && time.Since(began) < 4*stallSlack }
 			for time.Since(began) < length || late() {

@@ -9,9 +9,9 @@ import (
 	"github.com/robotskit/robots/internal/script"
 )
 
-// heartbeatEvery is how often a worker tells the server that it lives. The first
-// heartbeats are faster, as the workers of a fleet are often started together. It is a
-// variable for the tests.
+// heartbeatEvery is how often a worker tells the list of workers that it lives. The first
+// heartbeats are faster, as the workers of a fleet are often started together and divide by
+// their number should Redis be down. It is a variable for the tests.
 var heartbeatEvery = 5 * time.Second
 
 // workerTimeout is after how long without a heartbeat a worker is taken for gone.
@@ -21,99 +21,76 @@ func workerTimeout() time.Duration { return 3 * heartbeatEvery }
 // heartbeat less than workerTimeout, so that there is time to send the request.
 func usableFor() time.Duration { return workerTimeout() - heartbeatEvery/5 }
 
-// While Redis is down a worker looks again after shortestProbe, then after ever longer
-// times up to longestProbe.
-const (
-	firstHeartbeat = 250 * time.Millisecond
-	shortestProbe  = 50 * time.Millisecond
-	longestProbe   = time.Second
-)
+// earlyHeartbeat is how often it does so in its first ten seconds, and while that fails.
+const earlyHeartbeat = 500 * time.Millisecond
 
 // jittered returns between 3/4 and 5/4 of a duration, so that workers which were
 // started together, or lost Redis together, do not ask together.
 func jittered(d time.Duration) time.Duration { return d*3/4 + rand.N(d/2+1) }
 
-// loop keeps the worker on the list and waits for a Redis that is down.
+// loop keeps the worker on the list and sends what is pending.
 func (l *Limiter) loop() {
-	defer close(l.ended)
-	probe, every := shortestProbe, firstHeartbeat
-	t := time.NewTimer(jittered(every))
+	t := time.NewTimer(jittered(earlyHeartbeat))
 	defer t.Stop()
-	var known *outage
 	for {
 		select {
 		case <-t.C:
-		case <-l.wake:
-			switch o := l.outage.Load(); {
-			case o == nil:
-				_ = l.sendPending(l.closing)
-			case o != known:
-				known = o
-				t.Reset(jittered(probe))
+			every := heartbeatEvery
+			if l.heartbeat(l.closing) != nil || passed(l.began) < forgetful { // a list that is away is no reason to stop
+				every = min(every, earlyHeartbeat)
 			}
-			continue
+			l.lookAgain(l.closing)
+			t.Reset(jittered(every))
+		case <-l.wake:
 		case <-l.closing.Done():
-			l.sendLast()
+			ctx, cancel := context.WithTimeout(context.Background(), callLimit)
+			defer cancel()
+			l.sendAllPending(ctx) // what cannot be sent now ends with the worker's heartbeats
 			return
 		}
-		switch o := l.outage.Load(); {
-		case o != nil:
-			l.endOutage(o)
-		default:
-			every = min(2*every, heartbeatEvery)
-			err := l.heartbeat(l.closing)
-			if err == nil {
-				err = l.sendPending(l.closing)
-				probe = shortestProbe // not sooner: a server may take heartbeats and no grants
-			}
-			if err != nil && l.closing.Err() == nil {
-				l.goDown(err)
-			}
-		}
-		pause := jittered(every)
-		if known = l.outage.Load(); known != nil {
-			pause, probe = jittered(probe), min(2*probe, longestProbe)
-		}
-		t.Reset(pause)
+		l.sendAllPending(l.closing)
 	}
 }
 
-// sendLast sends what is pending when the limiter is closed.
-func (l *Limiter) sendLast() {
-	if l.outage.Load() != nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
-	defer cancel()
-	_ = l.sendPending(ctx) // what cannot be sent now ends with the worker's heartbeats
+// A list is what a heartbeat says of the other workers.
+type list struct {
+	workers, rank int                  // how many there are, and stand before this one
+	gone          map[string]time.Time // since when, by the first bytes of the ids of their grants
 }
 
-// heartbeat says that the worker lives. It learns how many workers there are and which
-// server this is.
+// heartbeat says that the worker lives, and learns who else does.
 func (l *Limiter) heartbeat(ctx context.Context) error {
-	e := l.epoch.Load()
 	made, before := l.grants.Load(), l.lastHeartbeat.Load()
 	sent := clock()
 	args := []string{l.workerName(), fmt.Sprint(workerTimeout().Microseconds()), fmt.Sprint(l.options.GrantTimeout.Microseconds())}
-	reply, err := l.call(ctx, script.Script.Run, heartbeatScript, []string{l.workersKey, l.epochKey}, args)
+	reply, err := l.call(ctx, script.Script.Run, heartbeatScript, []string{l.workersKey}, args)
 	if err != nil {
 		return err
 	}
-	var now, workers, rank micros
-	identity, ok := readDoubles(reply, &now, &workers, &rank)
+	received := clock()
+	var now, workers, rank, known micros
+	gone, ok := readDoubles(reply, &now, &workers, &rank, &known)
 	if !ok {
 		return script.ErrReply
 	}
-	l.count(int(workers))
-	l.rank.Store(int64(rank))
-	plausible := l.clock.observe(nil, now, sent, clock())
-	known := l.identity.Load()
-	if e != nil && (!plausible || known != nil && *known != identity) {
-		if err := l.joinEpoch(ctx, e, true); err != nil {
-			return err
+	next := &list{workers: int(workers), rank: int(rank)}
+	if plausible := l.listClock.observe(nil, now, sent, received); !plausible || before != nil && known == 0 {
+		// The list was lost, or its clock was set: it lacks workers at first, or they seem gone.
+		l.listClock.forget()
+		l.listShort.Store(received.Add(workerTimeout()).UnixNano())
+	}
+	if short := received.UnixNano() < l.listShort.Load(); short {
+		next.workers = max(next.workers, l.others().workers)
+	} else {
+		next.gone = map[string]time.Time{}
+		for n := len(noWorker); len(gone) >= n+8; {
+			var late micros
+			name := gone[:n]
+			gone, _ = readDoubles(gone[n:], &late)
+			next.gone[name] = received.Add(-time.Duration(late * 1e3))
 		}
 	}
-	l.identity.Store(&identity)
+	l.list.Store(next)
 	if before != nil && between(*before, sent) > usableFor() {
 		l.endedGrants.Store(made)
 	}
@@ -121,25 +98,18 @@ func (l *Limiter) heartbeat(ctx context.Context) error {
 	return nil
 }
 
+// others returns what is known of the other workers.
+func (l *Limiter) others() list {
+	if known := l.list.Load(); known != nil {
+		return *known
+	}
+	return list{}
+}
+
 // mayBeGone reports whether the others may take this worker for gone, and its grants for
-// ended: the process was stopped, or its heartbeats had no answer.
+// ended once they are older than workerTimeout: the process was stopped, or its heartbeats
+// had no answer.
 func (l *Limiter) mayBeGone() bool {
 	last := l.lastHeartbeat.Load()
 	return last == nil || between(*last, clock()) > usableFor()
-}
-
-// ensureAlive sends a heartbeat if the others may take this worker for gone.
-func (l *Limiter) ensureAlive(ctx context.Context) error {
-	if !l.mayBeGone() {
-		return nil
-	}
-	// The limit holds from here, as in joinEpoch.
-	ctx, cancel := context.WithTimeout(ctx, callLimit)
-	defer cancel()
-	l.heartbeatMu.Lock()
-	defer l.heartbeatMu.Unlock()
-	if !l.mayBeGone() {
-		return nil
-	}
-	return l.heartbeat(ctx)
 }

@@ -1,9 +1,10 @@
 #!lua
--- Notes a heartbeat. Returns the time, how many workers there are, how many of them
--- stand before this one, and which server this is, as far as the user may ask.
+-- Notes a heartbeat. Returns the time, how many workers there are, how many of them stand
+-- before this one, 1 if it was on the list; then of each that is gone its name and for how
+-- long it is.
 --
--- KEYS: workers, epoch. ARGV: the worker; in microseconds after how long without a
--- heartbeat a worker is gone, and for how long after that its last one is kept.
+-- KEYS: workers. ARGV: the worker, 5 bytes; in microseconds after how long without a
+-- heartbeat a worker is gone, and for how long after that it is known to be.
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local me, timeout, keep = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -12,6 +13,7 @@ local last = redis.pcall('ZSCORE', KEYS[1], me)
 if type(last) == 'table' then
   if string.sub(last.err, 1, 9) ~= 'WRONGTYPE' then return last end
   redis.call('DEL', KEYS[1]) -- it is no list of workers
+  last = false
 elseif last and now - last > timeout then
   -- Its heartbeats did not arrive. The same may be true of the others that are late.
   for _, w in ipairs(redis.call('ZRANGE', KEYS[1], number(last - timeout), number(now - timeout), 'BYSCORE')) do
@@ -21,22 +23,16 @@ end
 redis.call('ZADD', KEYS[1], number(now), me)
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', '(' .. number(now - timeout - keep))
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '(' .. number(now + timeout), '+inf') -- the clock was set back
-local workers = redis.call('ZRANGE', KEYS[1], number(now - timeout), '+inf', 'BYSCORE')
-local rank = 0
-for i = 1, #workers do
-  if workers[i] < me then rank = rank + 1 end
-end
--- Every decision reads the epoch, and with it how many there are.
-local count = string.format('%05d', math.min(#workers, 99999))
-local epoch = redis.pcall('GET', KEYS[2])
-if type(epoch) == 'string' and #epoch > 37 and string.sub(epoch, 33, 37) ~= count then
-  redis.call('SET', KEYS[2], string.sub(epoch, 1, 32) .. count .. string.sub(epoch, 38))
-end
-local identity = ''
-for _, field in ipairs({{'server', 'run_id'}, {'replication', 'master_replid'}}) do
-  local info = redis.pcall('INFO', field[1])
-  if type(info) == 'string' then
-    identity = identity .. ' ' .. (string.match(info, field[2] .. ':(%w+)') or '')
+local workers, rank, reply = 0, 0, {''}
+local all = redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES')
+for i = 1, #all, 2 do
+  local late = now - timeout - all[i + 1]
+  if late <= 0 then
+    workers = workers + 1
+    if all[i] < me then rank = rank + 1 end
+  elseif #all[i] == 5 then
+    reply[#reply + 1] = all[i] .. struct.pack('<d', late)
   end
 end
-return struct.pack('<ddd', now, #workers, rank) .. identity
+reply[1] = struct.pack('<dddd', now, workers, rank, last and 1 or 0)
+return table.concat(reply)

@@ -21,11 +21,12 @@ func TestLent(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { l.Close() })
-		// Every worker counts as gone at once.
-		l.decisions.head = string(appendDoubles(nil, 1, microsUp(l.options.GrantTimeout), microsUp(l.options.Forget), 1))
 		return l
 	}
 	gone, other := worker(), worker()
+	// The other worker knows that the first is gone, as it would after 15 s.
+	other.head = appendDoubles([]byte{'O'}, 1, microsUp(other.options.GrantTimeout), microsUp(other.options.Forget), 1)
+	other.list.Store(&list{workers: 1, gone: map[string]time.Time{gone.workerName(): time.Now()}})
 	s := Steady(t, time.Millisecond)
 	own, lent := pace.Key{Origin: OriginOf(t, "own.example")}, pace.Key{Origin: OriginOf(t, "lent.example")}
 	if g, err := gone.Reserve(ctx, own, s, 0); err != nil || !g.OK() {

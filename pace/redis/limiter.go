@@ -2,9 +2,12 @@ package redis
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,37 +23,22 @@ import (
 // cannot take a grant, where the policy is to stop.
 var ErrDown = errors.New("the fleet's shared pace is out of reach")
 
-var (
-	errClosed   = errors.New("the limiter is closed")
-	errChanging = errors.New("the server's memory or its clock changes all the time")
-)
+var errClosed = errors.New("the limiter is closed")
 
 // Limiter is a pace.Limiter that all processes with one Redis share.
 type Limiter struct {
-	client  rueidis.Client
-	options Options
+	client     rueidis.Client
+	options    Options
+	began      time.Time
+	tags       [tags]tag
+	workersKey string
+	head       []byte // of the argument of decisions
 
-	epochKey, workersKey              string
-	originHead, addrHead, fetchesHead string
-	siteHead                          string
-	decisions, releases               *batcher
+	local *pace.Local // this worker's own, for when a tag is down
 
-	clock    serverClock
-	joining  sync.Mutex
-	epoch    atomic.Pointer[epoch]
-	identity atomic.Pointer[string] // of the server, since the epoch was taken up
-
-	local      *pace.Local            // this worker's own, for when Redis is down
-	localUntil atomic.Int64           // until when, in Unix nanoseconds, local counts too
-	outage     atomic.Pointer[outage] // nil while Redis answers
-	lastOutage atomic.Pointer[outage] // the last one that is over
-
-	// The workers on the list, as every answer says, and how many of them stand
-	// before this one, as the last heartbeat says.
-	workers, rank atomic.Int64
-	listShort     atomic.Int64 // until when, in Unix nanoseconds, the list may lack some
-
-	heartbeatMu   sync.Mutex
+	list          atomic.Pointer[list]
+	listClock     serverClock
+	listShort     atomic.Int64              // until when, in Unix nanoseconds, the list may lack some
 	lastHeartbeat atomic.Pointer[time.Time] // when the last one that was answered was sent
 
 	worker      uint64          // what the ids of this worker's grants have in common
@@ -58,13 +46,13 @@ type Limiter struct {
 	endedGrants atomic.Uint64   // so many of them are from before the worker was stopped
 	pending     pendingReleases // what could not be told to the server
 
-	mu     sync.Mutex
-	queues map[robots.Origin]queue
+	mu      sync.Mutex // of the two below
+	queues  map[robots.Origin]queue
+	running sync.WaitGroup
 
 	wake    chan struct{} // wakes loop; holds at most one
 	closing context.Context
 	close   context.CancelFunc
-	ended   chan struct{} // closed when loop has ended
 }
 
 var _ pace.Lender = (*Limiter)(nil)
@@ -75,7 +63,7 @@ var _ pace.Lender = (*Limiter)(nil)
 // this user, in one sentence. That the server is down is no error: the limiter
 // begins in that state.
 func New(client rueidis.Client, o Options) (*Limiter, error) {
-	o, head, err := o.filled()
+	o, err := o.filled()
 	if err != nil {
 		return nil, err
 	}
@@ -90,79 +78,79 @@ func New(client rueidis.Client, o Options) (*Limiter, error) {
 		return nil, err
 	}
 	l := &Limiter{
-		client:      client,
-		options:     o,
-		epochKey:    head + "epoch",
-		workersKey:  head + "workers",
-		originHead:  head + "origin:",
-		addrHead:    head + "address:",
-		fetchesHead: head + "fetches:",
-		siteHead:    head + "site:",
-		local:       own,
-		queues:      map[robots.Origin]queue{},
-		wake:        make(chan struct{}, 1),
-		ended:       make(chan struct{}),
+		client:     client,
+		options:    o,
+		began:      clock(),
+		workersKey: "{" + o.Prefix + "}:" + version + "workers",
+		head:       appendDoubles([]byte{'O'}, micros(o.Concurrency), microsUp(o.GrantTimeout), microsUp(o.Forget), microsUp(workerTimeout())),
+		local:      own,
+		queues:     map[robots.Origin]queue{},
+		wake:       make(chan struct{}, 1),
+	}
+	for i := range l.tags {
+		l.tags[i].l, l.tags[i].head = l, tagHead(o.Prefix, i)
 	}
 	l.worker = serverGrant | rand.Uint64N(serverGrant)>>counterBits<<counterBits
 	l.grants.Store(uint64(rand.Uint32()))
-	l.decisions = &batcher{
-		call: l.call,
-		run:  script.Script.ByName, // a name that is not known says something of the server
-		keys: []string{l.epochKey, l.workersKey},
-		head: string(appendDoubles(nil, micros(o.Concurrency), microsUp(o.GrantTimeout), microsUp(o.Forget), microsUp(workerTimeout()))),
-	}
-	l.releases = &batcher{
-		call: l.call,
-		run:  script.Script.Run,
-		head: string(appendDoubles(nil, microsUp(o.GrantTimeout), microsUp(o.Forget), microsUp(pace.DefaultMaxCrawlDelay))),
-	}
 	l.closing, l.close = context.WithCancel(context.Background())
-	if err = l.joinEpoch(l.closing, nil, false); err == nil {
-		err = l.heartbeat(l.closing)
-	}
-	if err != nil {
-		l.goDown(err)
-	}
-	if err := l.refused(); err != nil {
+	if err := l.join(); err != nil {
 		l.close()
+		l.running.Wait()
 		return nil, err
 	}
-	go l.loop()
+	l.start(l.loop)
 	return l, nil
 }
 
-// Close ends the limiter's goroutine, and with it the heartbeats: after 15 s the worker
-// is off the list, and its grants end. Later calls of Wait, Reserve and NotBefore fail,
-// as do those that wait; Done then tells the server at once or returns an error. Close
+// version is that of the values of keys, behind the tag.
+const version = "pace:2:"
+
+// join looks whether the server will do, and joins the fleet if it answers. Of the tags one
+// is asked at once, and the others when they are used.
+func (l *Limiter) join() error {
+	old := "{" + l.options.Prefix + "}:pace:1:epoch"
+	ctx, cancel := context.WithTimeout(l.closing, callLimit)
+	defer cancel()
+	switch err := l.client.Do(ctx, l.client.B().Get().Key(old).Build().Pin()).Error(); {
+	case err == nil, script.Says(err, "WRONGTYPE"):
+		return fmt.Errorf("the server holds the pace of an older release: stop its workers and delete the key %s, after which each site rests for a moment; or take another prefix", old)
+	case refused(err) != nil:
+		return refused(err)
+	}
+	if err := l.heartbeat(l.closing); refused(err) != nil {
+		return refused(err)
+	}
+	t := &l.tags[0]
+	err := t.join(l.closing, nil, false)
+	if err != nil {
+		t.goDown(err)
+	}
+	return refused(err)
+}
+
+// start runs a goroutine that ends with the limiter.
+func (l *Limiter) start(f func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closing.Err() == nil {
+		l.running.Go(f)
+	}
+}
+
+// Close ends what the limiter runs, and with it the heartbeats: after 15 s the worker
+// is off the list, and its grants end. Later calls of Wait, Reserve, Visit and NotBefore
+// fail, as do those that wait; Done then tells the server at once or returns an error. Close
 // does not close the client.
 func (l *Limiter) Close() error {
+	l.mu.Lock()
 	l.close()
-	<-l.ended
+	l.mu.Unlock()
+	l.running.Wait()
 	return nil
 }
 
-// callLimit is how long one call may take before the server counts as down.
-const callLimit = time.Second
-
-// runner is a way to run a script, such as script.Script.Run.
-type runner func(s script.Script, ctx context.Context, client rueidis.Client, keys, args []string) rueidis.RedisResult
-
-// call runs a script in a way.
-func (l *Limiter) call(ctx context.Context, run runner, s script.Script, keys, args []string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, callLimit)
-	defer cancel()
-	return run(s, ctx, l.client, keys, args).ToString()
-}
-
-// keys returns the keys of an origin, and of its address if that has a pace, with the
-// interval of the address.
-func (l *Limiter) keys(k pace.Key) (keys []string, addrInterval micros) {
-	origin := l.originHead + k.Origin.String()
-	if interval, _ := l.options.At(k.Addr); interval > 0 {
-		return []string{origin, l.addrHead + k.Addr.Unmap().WithZone("").String()}, microsUp(interval)
-	}
-	return []string{origin}, 0
-}
+// originKey returns the key of an origin of the tag.
+func (t *tag) originKey(k pace.Key) string { return t.head + "origin:" + k.Origin.String() }
 
 // serverGrant marks the ids of grants of the server: those of the worker's own limiter
 // count from 1. Below it are 38 bits of the worker, by which the server knows whose a
@@ -191,13 +179,27 @@ func (l *Limiter) newID(d *decision) uint64 {
 	return l.newGrantID()
 }
 
-// workerName is this worker on the list.
-func (l *Limiter) workerName() string { return fmt.Sprintf("%010x", l.worker>>counterBits) }
+// workerName is this worker on the list: the first bytes of the ids of its grants.
+func (l *Limiter) workerName() string {
+	return string(binary.BigEndian.AppendUint64(nil, l.worker)[:len(noWorker)])
+}
 
 // NotBefore returns when a request might start and why.
 func (l *Limiter) NotBefore(ctx context.Context, key pace.Key, s *pace.Schedule) (pace.Turn, error) {
-	g, err := l.decide(ctx, &decision{key: key, schedule: s, peek: true})
+	d := &decision{key: key, schedule: s, peek: true, address: l.ready(ctx, key.Addr)}
+	g, err := l.decide(ctx, d)
 	return g.Turn, err
+}
+
+// ready returns when an address is ready, the zero time if it is or nobody knows.
+func (l *Limiter) ready(ctx context.Context, addr netip.Addr) (at time.Time) {
+	b := l.booking(addr)
+	if b.within = -1; b.gap > 0 {
+		if slot, o, err := l.tagOf(b.addr.String()).book(ctx, b); o == nil && err == nil && slot.Delayed {
+			at = slot.Start
+		}
+	}
+	return at
 }
 
 // Reserve grants the next start if it is at most within from now. Where a site has
@@ -207,24 +209,30 @@ func (l *Limiter) Reserve(ctx context.Context, key pace.Key, s *pace.Schedule, w
 	return l.decide(ctx, &decision{key: key, schedule: s, within: within, peek: l.waited(key.Origin)})
 }
 
-// Lend is Reserve for somebody outside the process. What is lent while Redis is down, at
-// this worker's share, only this worker takes back.
+// Lend is Reserve and a booking for somebody outside the process. What is lent while Redis
+// is down, at this worker's share, only this worker takes back.
 func (l *Limiter) Lend(ctx context.Context, key pace.Key, s *pace.Schedule, within, hold time.Duration) (pace.Grant, error) {
-	return l.decide(ctx, &decision{key: key, schedule: s, within: within, hold: pace.HoldSeconds(hold), peek: l.waited(key.Origin)})
+	g, err := l.decide(ctx, &decision{key: key, schedule: s, within: within, hold: pace.HoldSeconds(hold), peek: l.waited(key.Origin)})
+	if err != nil || !g.OK() {
+		return g, err
+	}
+	_, fetchGap := l.options.At(key.Addr)
+	return pace.LendBy(ctx, l, clock, g, max(within, fetchGap))
 }
 
-// Valid reports whether a request may still start on a grant. It may not if the grant is
-// older than GrantTimeout, or if the worker was without an answer to its heartbeats for
-// 14 s since: the others may have taken it for gone.
+// Valid reports whether a request may still start on a grant. It may not after its end; nor,
+// where the worker was without an answer to its heartbeats for 14 s, if the grant is older
+// than that: the others may have taken the worker for gone.
 func (l *Limiter) Valid(g pace.Grant) bool {
-	if g.ID < serverGrant {
+	switch {
+	case g.ID < serverGrant:
 		return l.local.Valid(g)
-	}
-	if g.ID >= lentGrant {
-		return passed(g.Start) < time.Duration(g.ID>>40&0xffff)*time.Second
-	}
-	if l.mayBeGone() || passed(g.Start) >= l.options.GrantTimeout {
+	case passed(g.Until) >= 0:
 		return false
+	case g.ID >= lentGrant:
+		return true
+	case l.mayBeGone():
+		return passed(g.Start) < usableFor()
 	}
 	n := l.grants.Load()
 	n -= (n - g.ID) & (1<<counterBits - 1) // which grant it is
@@ -236,16 +244,15 @@ type decision struct {
 	key      pace.Key
 	schedule *pace.Schedule
 	within   time.Duration
-	hold     int  // the seconds for which the grant is lent, 0 if it is not
-	peek     bool // no grant is wanted
+	hold     int       // the seconds for which the grant is lent, 0 if it is not
+	peek     bool      // no grant is wanted
+	address  time.Time // when the address is ready, zero if it is or nobody asks
 
-	id           uint64        // of the grant, 0 to peek
-	keys         []string      // of the state
-	addrInterval micros        // the interval of the address
-	now          time.Time     // of the server, as far as it is known
-	earliest     time.Duration // no start before so long from now
-	local        pace.Turn     // what the worker's own limiter says
-	localCounts  bool
+	id          uint64        // of the grant, 0 to peek
+	now         time.Time     // of the server, as far as it is known
+	earliest    time.Duration // no start before so long from now
+	local       pace.Turn     // what the worker's own limiter says
+	localCounts bool
 }
 
 // decide asks the server, or, while that is down, does what the policy says.
@@ -256,18 +263,19 @@ func (l *Limiter) decide(ctx context.Context, d *decision) (pace.Grant, error) {
 	case l.closing.Err() != nil:
 		return pace.Grant{}, errClosed
 	}
-	o := l.outage.Load()
+	t := l.tagOf(d.key.Origin.String())
+	o := t.outage.Load()
 	if o == nil {
-		g, err := l.ask(ctx, d)
+		g, err := t.decide(ctx, d)
 		switch {
 		case err == nil:
 			return g, nil
 		case ended(ctx):
 			return pace.Grant{}, waiting(ctx, "for "+d.key.String())
 		}
-		o = l.goDown(err)
+		o = t.goDown(err)
 	}
-	return l.decideAlone(ctx, o, d)
+	return t.decideAlone(ctx, o, d)
 }
 
 // ended reports whether a context has ended. At its deadline a connection may say
@@ -283,121 +291,77 @@ func ended(ctx context.Context) bool {
 // memory became another one or its clock moved.
 const askAttempts = 6
 
-// ask makes a decision on the server. After an error there is no grant, or it is
-// among the pending releases.
-func (l *Limiter) ask(ctx context.Context, d *decision) (pace.Grant, error) {
-	if !d.peek {
-		if err := l.ensureAlive(ctx); err != nil {
-			return pace.Grant{}, err
-		}
-		d.id = l.newID(d)
-	}
-	if d.local, d.localCounts = l.localTurn(ctx, d.key, d.schedule); d.localCounts {
+// decide makes a decision on the server. After an error there is no grant, or it is among
+// the pending releases.
+func (t *tag) decide(ctx context.Context, d *decision) (pace.Grant, error) {
+	l := t.l
+	if d.local, d.localCounts = t.localTurn(ctx, d.key, d.schedule); d.localCounts {
 		d.earliest = d.local.Start.Sub(clock())
 		if d.earliest > max(d.within, 0) || because(d.local, pace.CauseBusy) {
 			return pace.Grant{Key: d.key, Turn: d.local}, nil
 		}
 	}
-	d.keys, d.addrInterval = l.keys(d.key)
+	var gone string // a worker
+	var goneFor time.Duration
+	keys := []string{t.originKey(d.key)}
 	for range askAttempts {
-		e := l.epoch.Load()
-		if e == nil {
-			if err := l.joinEpoch(ctx, nil, false); err != nil {
-				return pace.Grant{}, err
-			}
-			continue
+		if !d.peek {
+			d.id = l.newID(d) // of each attempt, as an old one may be cancelled again
 		}
-		r, again := l.submit(ctx, e, d)
-		if again {
-			continue
+		e, err := t.current(ctx)
+		if err != nil {
+			return pace.Grant{}, err
 		}
-		if r.err != nil {
-			if !d.peek && !r.sent.IsZero() && script.KindOf(r.err) == script.Lost {
+		d.now = t.clock.estimate()
+		r, usable, err := t.step(ctx, e, e.step, keys, d.appendTo(slices.Clone(l.head), gone, goneFor))
+		if err != nil {
+			if !d.peek && script.KindOf(err) == script.Lost {
 				// Its reply is lost, and the grant may be there.
 				l.keepRelease(release{key: d.key, id: d.id, result: pace.Result{Unused: true}, ended: clock()})
 			}
-			return pace.Grant{}, r.err
+			return pace.Grant{}, err
 		}
-		a, ok := parseAnswer(r.reply, r.at)
-		if !ok {
+		a, ok := parseAnswers(r.answers, 1)
+		switch {
+		case !ok && r.answers != "":
 			return pace.Grant{}, script.ErrReply
+		case !usable:
+			if ok && a[0].code == codeGranted {
+				t.cancel(ctx, d.key, d.id)
+			}
+			continue
+		case a[0].code == codeOutside: // the clock was set back, and now it is known
+			continue
 		}
-		r.now = a.now
-		if g, final, err := l.accept(ctx, e, d, a, r.reading); final || err != nil {
-			return g, err
+		if since, is := l.others().gone[a[0].doubt]; is && gone != a[0].doubt {
+			gone, goneFor = a[0].doubt, passed(since)
+			continue
 		}
+		return t.accept(ctx, d, a[0], r.reading), nil
 	}
-	return pace.Grant{}, errChanging
+	return pace.Grant{}, errUnstable
 }
 
-// submit sends a decision in an epoch. It is to be made again if the server turns out
-// to be in another.
-func (l *Limiter) submit(ctx context.Context, e *epoch, d *decision) (r response, again bool) {
-	d.now = l.clock.estimate()
-	c := call{script: e.reserve, keys: d.keys, arg: d.arg()}
-	if r = l.decisions.do(ctx, c); !script.Says(r.err, "NOSCRIPT") {
-		return r, false
-	}
-	known, err := l.knowsEpoch(ctx, e)
-	switch {
-	case err != nil:
-		r.err = err
-	case known:
-		r = l.decisions.send(ctx, script.Script.ByText, &c) // which the server knows from now on
-	default:
-		// The server never saw this epoch begin: it was restarted, or it is another one.
-		r.err = l.joinEpoch(ctx, e, true)
-		again = r.err == nil
-	}
-	return r, again
-}
-
-// accept makes a grant or a refusal of an answer. It is not final if the answer cannot
-// be used.
-func (l *Limiter) accept(ctx context.Context, e *epoch, d *decision, a answer, r reading) (g pace.Grant, final bool, err error) {
-	by := e
-	if a.code == codeEpoch {
-		by = nil
-	}
-	plausible, granted := l.clock.observe(by, a.now, r.sent, r.received), a.code == codeGranted
-	switch {
-	case granted && passed(r.sent) > callLimit:
-		// This process was stopped meanwhile, and the grant may have ended.
-		l.cancel(ctx, d.key, d.id)
-		err = l.ensureAlive(ctx)
-		d.id = l.newID(d)
-		return g, false, err
-	case !plausible || l.epoch.Load() != e:
-		// A clock that was set forward gave this start too early.
-		if granted {
-			l.cancel(ctx, d.key, d.id)
-			d.id = l.newID(d) // the old id may be cancelled again
-		}
-		if !plausible {
-			err = l.joinEpoch(ctx, e, true)
-		}
-		return g, false, err
-	case a.code == codeEpoch:
-		return g, false, l.joinEpoch(ctx, e, false)
-	case a.code == codeOutside: // the clock was set back, and now it is known
-		return g, false, nil
-	}
-	l.count(a.workers)
-	g = d.grant(a, r)
+// accept makes a grant or a refusal of an answer.
+func (t *tag) accept(ctx context.Context, d *decision, a answer, r reading) pace.Grant {
+	g := d.grant(a, r, t.l.options.GrantTimeout)
 	if d.localCounts && !g.OK() && d.local.Start.After(g.Start) {
 		g.Turn = d.local
 	}
-	if g.OK() && l.options.WhenDown == Divide {
+	if g.OK() && t.l.options.WhenDown == Divide {
 		// Should Redis be down before its end, the share counts from this start.
-		_ = l.local.Done(ctx, pace.Grant{ID: d.id, Key: d.key}, pace.Result{}) // it knows no such grant, and has no errors
+		_ = t.l.local.Done(ctx, pace.Grant{ID: d.id, Key: d.key}, pace.Result{}) // it knows no such grant, and has no errors
 	}
-	return g, true, nil
+	return g
 }
 
 // grant makes a grant, or a refusal with its turn, of an answer. The reasons are found
 // in the server's time, by which the windows open.
-func (d *decision) grant(a answer, r reading) pace.Grant {
-	g := pace.Grant{Key: d.key, Turn: d.schedule.TurnIn(timeAt(a.now), a.state)}
+func (d *decision) grant(a answer, r reading, hold time.Duration) pace.Grant {
+	if !d.address.IsZero() { // by another server, so that only the time from now counts
+		a.state.Address = timeAt(r.now + microsUp(d.address.Sub(r.received)))
+	}
+	g := pace.Grant{Key: d.key, Turn: d.schedule.TurnIn(timeAt(r.now), a.state)}
 	for i := range g.Reasons {
 		g.Reasons[i].Until = r.local(g.Reasons[i].Until)
 	}
@@ -406,11 +370,15 @@ func (d *decision) grant(a answer, r reading) pace.Grant {
 		return g
 	}
 	g.ID = d.id
-	if a.start > a.now {
+	if a.start > r.now {
 		g.Start = r.ahead(a.start)
 	} else {
 		g.Start = r.local(timeAt(a.start))
 	}
+	if d.hold > 0 {
+		hold = time.Duration(d.hold) * time.Second
+	}
+	g.Until = g.Start.Add(hold)
 	return g
 }
 

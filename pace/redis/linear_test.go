@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"net/netip"
 	"sync"
 	"testing"
 	"time"
@@ -34,28 +33,22 @@ type reply struct {
 	at    time.Time // after
 }
 
-// model is a limiter of two origins on one address as the contract has it. It
-// knows of times what a caller can: a start exactly, an end between the call of
-// Done and its return.
+// model is a limiter of two origins as the contract has it. It knows of times what a
+// caller can: a start exactly, an end between the call of Done and its return.
 type model struct {
 	sites [2]modelSite
-	visit time.Time // last start on the address
 }
 
 type modelSite struct {
-	id          uint64 // of the grant under way, 0 for none
-	start       time.Time
-	low, high   time.Time // the last end lies between
-	touched     bool      // somebody told of an end since the start
-	before      [2]time.Time
-	spent       map[uint64]bool
-	beforeVisit time.Time
+	id        uint64 // of the grant under way, 0 for none
+	start     time.Time
+	low, high time.Time // the last end lies between
+	touched   bool      // somebody told of an end since the start
+	before    [2]time.Time
+	spent     map[uint64]bool
 }
 
-const (
-	modelInterval = 400 * time.Microsecond
-	modelGap      = 200 * time.Microsecond
-)
+const modelInterval = 400 * time.Microsecond
 
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
@@ -78,9 +71,6 @@ func (m model) step(c call, r reply) (bool, model) {
 				if !s.touched {
 					s.low, s.high = s.before[0], s.before[1]
 				}
-				if m.visit.Equal(s.start) {
-					m.visit = s.beforeVisit
-				}
 				return true, m
 			}
 		}
@@ -89,9 +79,9 @@ func (m model) step(c call, r reply) (bool, model) {
 		}
 		return true, m
 	case r.id == 0: // refused: there must have been something against it
-		return s.id != 0 || c.at.Before(s.high.Add(modelInterval+fine)) || c.at.Before(m.visit.Add(modelGap+fine)), m
+		return s.id != 0 || c.at.Before(s.high.Add(modelInterval+fine)), m
 	}
-	if s.id != 0 || s.spent[r.id] || r.start.Before(s.low.Add(modelInterval-fine)) || r.start.Before(m.visit.Add(modelGap-fine)) ||
+	if s.id != 0 || s.spent[r.id] || r.start.Before(s.low.Add(modelInterval-fine)) ||
 		r.start.Before(c.at.Add(-fine)) || r.start.After(r.at) {
 		return false, m
 	}
@@ -101,8 +91,7 @@ func (m model) step(c call, r reply) (bool, model) {
 	}
 	s.spent[r.id] = true
 	s.before = [2]time.Time{s.low, s.high}
-	s.beforeVisit = later(m.visit, r.start.Add(-modelGap))
-	s.id, s.start, s.low, s.high, s.touched, m.visit = r.id, r.start, r.start, r.start, false, r.start
+	s.id, s.start, s.low, s.high, s.touched = r.id, r.start, r.start, r.start, false
 	return true, m
 }
 
@@ -117,17 +106,17 @@ var limiterModel = porcupine.Model{
 				return false
 			}
 		}
-		return x.visit.Equal(y.visit)
+		return true
 	},
 }
 
-// record lets callers work at two origins of one address, each with a limiter of
-// its own, and returns the history.
+// record lets callers work at two origins, each with a limiter of its own, and returns the
+// history.
 func record(t *testing.T, limiters []pace.Limiter, each int) []porcupine.Operation {
 	s := steady(t, modelInterval)
 	keys := [2]pace.Key{}
 	for i := range keys {
-		keys[i] = pace.Key{Origin: originOf(t, fmt.Sprintf("linear%d.example", i)), Addr: netip.MustParseAddr("192.0.2.7")}
+		keys[i] = pace.Key{Origin: originOf(t, fmt.Sprintf("linear%d.example", i))}
 	}
 	var mu sync.Mutex
 	var history []porcupine.Operation
@@ -183,9 +172,7 @@ func TestLinearizable(t *testing.T) {
 				limiters = append(limiters, limiters[0])
 				continue
 			}
-			limiters = append(limiters, newLimiter(t, server.Client(), redis.Options{
-				Prefix: prefix, Options: pace.Options{AddressInterval: modelGap},
-			}))
+			limiters = append(limiters, newLimiter(t, server.Client(), redis.Options{Prefix: prefix}))
 		}
 		history := record(t, limiters, each)
 		for _, o := range history {
@@ -202,7 +189,7 @@ func TestLinearizable(t *testing.T) {
 	// What is no shared limiter does not pass for one.
 	var apart []pace.Limiter
 	for range callers {
-		apart = append(apart, newLimiter(t, server.Client(), redis.Options{Options: pace.Options{AddressInterval: modelGap}}))
+		apart = append(apart, newLimiter(t, server.Client(), redis.Options{}))
 	}
 	if got := porcupine.CheckOperationsTimeout(limiterModel, record(t, apart, 10), time.Minute); got != porcupine.Illegal {
 		t.Errorf("limiters that share nothing pass for one: %s", got)

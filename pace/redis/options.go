@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -49,7 +50,7 @@ type Options struct {
 	// what this process keeps for the time when Redis is down: 64 MiB if 0. What
 	// the server keeps is bounded by its maxmemory.
 	pace.Options
-	// Prefix stands at the head of all keys, in braces: "robots" if empty. Fleets
+	// Prefix stands at the head of all keys: "robots" if empty. Fleets
 	// that share a server and nothing else have different ones. It is at most 64
 	// bytes without braces, spaces and control characters.
 	Prefix string
@@ -82,30 +83,34 @@ func (o Options) own() pace.Options {
 // Check returns what is wrong with the options, in one sentence, as New does. It is for
 // whoever reads a configuration before there is a client.
 func (o Options) Check() error {
-	_, _, err := o.filled()
+	_, err := o.filled()
 	return err
 }
 
 const maxName = 100
 
-// filled returns the options with defaults, and what all keys begin with. The error
-// names the field that is wrong and says what would be right.
-func (o Options) filled() (filled Options, head string, err error) {
+// filled returns the options with defaults. The error names the field that is wrong and
+// says what would be right.
+func (o Options) filled() (Options, error) {
 	if o.MaxBytes == 0 {
 		o.MaxBytes = 64 << 20
 	}
 	o.Now = nil
+	var err error
 	if o.Options, err = o.Filled(); err != nil {
-		return o, "", err
+		return o, err
 	}
 	switch {
 	case int(o.WhenDown) >= len(policies):
-		return o, "", fmt.Errorf("redis.Options.WhenDown is %d: it must be Divide or Stop", o.WhenDown)
+		return o, fmt.Errorf("redis.Options.WhenDown is %d: it must be Divide or Stop", o.WhenDown)
 	case o.Workers < 0:
-		return o, "", fmt.Errorf("redis.Options.Workers is %d: it must be 1 or more, or 0 for as many as were last seen", o.Workers)
+		return o, fmt.Errorf("redis.Options.Workers is %d: it must be 1 or more, or 0 for as many as were last seen", o.Workers)
 	case len(o.Name) > maxName:
-		return o, "", fmt.Errorf("redis.Options.Name has %d bytes: at most %d", len(o.Name), maxName)
+		return o, fmt.Errorf("redis.Options.Name has %d bytes: at most %d", len(o.Name), maxName)
 	}
-	head, err = script.Head(o.Prefix)
-	return o, head + "pace:1:", err
+	if _, err = script.Head(o.Prefix); err != nil {
+		return o, err
+	}
+	o.Prefix = cmp.Or(o.Prefix, script.DefaultPrefix)
+	return o, nil
 }

@@ -12,13 +12,14 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// An outage is a time in which Redis does not answer, or takes no grants.
+// An outage is a time in which the server of a tag does not answer, or takes no grants.
 type outage struct {
 	since  time.Time
 	cause  error
-	full   bool        // the server has no memory left: what frees some still goes through
-	worked atomic.Bool // something was granted meanwhile
-	back   time.Time   // the end, of one that is over
+	full   bool          // the server has no memory left: what frees some still goes through
+	probe  time.Duration // after how long to look again
+	worked atomic.Bool   // something was granted meanwhile
+	back   time.Time     // the end, of one that is over
 	// Redis may come and go. Since unstableSince[k] it was never there for longer than
 	// recovery<<k.
 	unstableSince [16]time.Time
@@ -28,8 +29,19 @@ type outage struct {
 // the others may not be back yet, and so the server does not know of their starts.
 const recovery = 10 * time.Second
 
-// follow sets unstableSince, given the outage before this one, nil for none.
+// While a tag is down a worker looks again after shortestProbe, then after ever longer
+// times up to longestProbe.
+const (
+	shortestProbe = 50 * time.Millisecond
+	longestProbe  = time.Second
+)
+
+// follow sets what the outage before this one says, nil for none.
 func (o *outage) follow(before *outage) {
+	o.probe = shortestProbe
+	if before != nil && o.since.Sub(before.back) < heartbeatEvery {
+		o.probe = before.probe // a server may answer and take no grants
+	}
 	for k := range o.unstableSince {
 		o.unstableSince[k] = o.since
 		if before != nil && o.since.Sub(before.back) <= recovery<<k {
@@ -38,68 +50,94 @@ func (o *outage) follow(before *outage) {
 	}
 }
 
-// unstable returns since when Redis comes and goes, for a site with an interval: it was
-// not there for so long since.
-func (o *outage) unstable(interval time.Duration) time.Time {
+// first returns when a worker may start for the first time while Redis is down, given its
+// interval then. The workers notice at about the same time. They begin one after another,
+// the first an interval later, since the last start may have been anybody's. If Redis was
+// there for a moment only, they go on as they had begun.
+func (o *outage) first(interval time.Duration, workers, rank int) time.Time {
 	k := 0
 	for k < len(o.unstableSince)-1 && recovery<<k < interval {
 		k++
 	}
-	return o.unstableSince[k]
+	return o.unstableSince[k].Add(interval/time.Duration(workers)*time.Duration(min(rank, workers-1)+1) + 1)
 }
 
-// DownSince returns since when Redis is down, the zero time while it answers.
+// DownSince returns since when a part of the state is down, the zero time while all that
+// was asked for answers.
 func (l *Limiter) DownSince() (since time.Time) {
-	if o := l.outage.Load(); o != nil {
-		return o.since
+	for i := range l.tags {
+		if o := l.tags[i].outage.Load(); o != nil && (since.IsZero() || o.since.Before(since)) {
+			since = o.since
+		}
 	}
-	return time.Time{}
+	return since
 }
 
-// goDown notes that Redis is down and returns the outage, which may have
-// begun before.
-func (l *Limiter) goDown(cause error) *outage {
+// goDown notes that the tag is down and returns the outage, which may have begun before.
+func (t *tag) goDown(cause error) *outage {
 	o := &outage{since: clock(), cause: cause, full: script.KindOf(cause) == script.Full}
-	o.follow(l.lastOutage.Load())
-	for !l.outage.CompareAndSwap(nil, o) {
-		if current := l.outage.Load(); current != nil {
+	o.follow(t.lastOutage.Load())
+	for !t.outage.CompareAndSwap(nil, o) {
+		if current := t.outage.Load(); current != nil {
 			return current
 		}
 	}
-	workers, _ := l.share()
-	l.local.DivideAddresses(workers)
-	notify(l.wake)
+	workers, _ := t.l.share()
+	t.l.local.DivideAddresses(workers)
+	t.l.start(func() { t.probe(o) })
 	return o
 }
 
-// refused returns the error of a server that answers and does not let this user in, or
-// is no Redis that will do: no waiting changes that.
-func (l *Limiter) refused() error {
-	o := l.outage.Load()
-	if o == nil {
-		return nil
+// probe waits until a tag is back.
+func (t *tag) probe(o *outage) {
+	for t.l.sleep(t.l.closing, jittered(o.probe), nil) == nil && !t.isBack(t.l.closing, o) {
+		o.probe = min(2*o.probe, longestProbe)
 	}
-	if errors.Is(o.cause, script.ErrReply) || script.KindOf(o.cause) == script.Refused {
-		return fmt.Errorf("the server cannot keep the fleet's pace: %w", o.cause)
-	}
-	return nil
 }
 
-// decideAlone decides while Redis is down.
-func (l *Limiter) decideAlone(ctx context.Context, o *outage, d *decision) (pace.Grant, error) {
+// isBack ends an outage if the tag is back.
+func (t *tag) isBack(ctx context.Context, o *outage) bool {
+	e := t.epoch.Load()
+	known, err := e != nil, error(nil)
+	if known {
+		known, err = t.knows(ctx, e)
+	}
+	if err != nil {
+		return false
+	}
+	// The server learns below what was started meanwhile. If some of it was dropped, none
+	// of the tag's states can be trusted.
+	dropped := o.worked.Load() && t.l.pending.dropped.Load()
+	if t.join(ctx, e, e != nil && (!known || dropped)) != nil || t.sendPending(ctx) != nil {
+		return false
+	}
+	o.back = clock()
+	if t.l.options.WhenDown == Divide {
+		until := o.back.Add(recovery)
+		if o.worked.Load() {
+			until = o.back.Add(max(t.l.options.GrantTimeout, recovery))
+		}
+		t.localUntil.Store(max(t.localUntil.Load(), until.UnixNano()))
+	}
+	t.lastOutage.Store(o)
+	t.outage.CompareAndSwap(o, nil)
+	notify(t.l.wake) // for what came meanwhile
+	return true
+}
+
+// decideAlone decides while the tag is down.
+func (t *tag) decideAlone(ctx context.Context, o *outage, d *decision) (pace.Grant, error) {
+	l := t.l
 	workers, rank := l.share()
 	if l.options.WhenDown == Stop || workers == 0 {
 		return pace.Grant{}, fmt.Errorf("%w: %w", ErrDown, o.cause)
 	}
-	slow := d.schedule.Slowed(workers)
-	turn, err := l.local.NotBefore(ctx, d.key, slow)
+	key, slow := pace.Key{Origin: d.key.Origin}, d.schedule.Slowed(workers)
+	turn, err := l.local.NotBefore(ctx, key, slow)
 	if err != nil {
 		return pace.Grant{}, err
 	}
-	// The workers notice at about the same time. They begin one after another,
-	// the first an interval later, since the last start may have been anybody's. If
-	// Redis was there for a moment only, they go on as they had begun.
-	first := o.unstable(turn.Interval).Add(turn.Interval/time.Duration(workers)*time.Duration(min(rank, workers-1)+1) + 1)
+	first := o.first(turn.Interval, workers, rank)
 	if first.After(turn.Start) {
 		turn.Start = first
 		turn.Reasons = slices.Insert(turn.Reasons, 0, pace.Reason{Cause: pace.CauseDegraded, Interval: turn.Interval, Until: first})
@@ -112,10 +150,11 @@ func (l *Limiter) decideAlone(ctx context.Context, o *outage, d *decision) (pace
 	}
 	var g pace.Grant
 	if d.hold > 0 {
-		g, err = l.local.Lend(ctx, d.key, slow, d.within, time.Duration(d.hold)*time.Second)
+		g, err = l.local.Lend(ctx, key, slow, d.within, time.Duration(d.hold)*time.Second)
 	} else {
-		g, err = l.local.Reserve(ctx, d.key, slow, d.within)
+		g, err = l.local.Reserve(ctx, key, slow, d.within)
 	}
+	g.Key = d.key
 	if g.OK() {
 		o.worked.Store(true)
 		if first.After(g.Start) {
@@ -125,63 +164,48 @@ func (l *Limiter) decideAlone(ctx context.Context, o *outage, d *decision) (pace
 	return g, err
 }
 
-// localTurn returns what this worker's own limiter says of a key after an outage, and
+// bookAlone books at an address while the tag is down.
+func (t *tag) bookAlone(ctx context.Context, o *outage, b *booking) (pace.Slot, error) {
+	l := t.l
+	workers, rank := l.share()
+	if l.options.WhenDown == Stop || workers == 0 {
+		again := clock().Add(jittered(longestAlone))
+		return pace.Slot{}, &pace.MissedError{Key: pace.Key{Addr: b.addr}, Turn: pace.Turn{Start: again}, Cause: fmt.Errorf("%w: %w", ErrDown, o.cause)}
+	}
+	first := o.first(b.gap*time.Duration(workers), workers, rank)
+	slot, err := l.local.Book(ctx, b.addr, latest(b.notBefore, first), b.within)
+	slot.Delayed = slot.Delayed || slot.Start.Equal(first)
+	return slot, err
+}
+
+// localTurn returns what this worker's own limiter says of an origin after an outage, and
 // whether that counts: while the worker keeps to its share, and until the requests that
 // its own limiter started must have ended.
-func (l *Limiter) localTurn(ctx context.Context, key pace.Key, s *pace.Schedule) (pace.Turn, bool) {
-	until := l.localUntil.Load()
+func (t *tag) localTurn(ctx context.Context, key pace.Key, s *pace.Schedule) (pace.Turn, bool) {
+	until := t.localUntil.Load()
 	if until == 0 || clock().UnixNano() > until {
 		return pace.Turn{}, false
 	}
-	if o := l.lastOutage.Load(); o != nil && passed(o.back) < recovery {
-		workers, _ := l.share()
+	if o := t.lastOutage.Load(); o != nil && passed(o.back) < recovery {
+		workers, _ := t.l.share()
 		s = s.Slowed(max(workers, 1))
 	}
-	turn, err := l.local.NotBefore(ctx, key, s)
+	turn, err := t.l.local.NotBefore(ctx, pace.Key{Origin: key.Origin}, s)
 	return turn, err == nil && !because(turn, pace.CauseFull) // it knows nothing of a site for which it has no room
 }
 
 // share returns by how many to divide, 0 if that is not known, and how many of them
 // stand before this worker.
 func (l *Limiter) share() (workers, rank int) {
-	return max(int(l.workers.Load()), l.options.Workers), int(l.rank.Load())
+	known := l.others()
+	return max(known.workers, l.options.Workers), known.rank
 }
 
-// count notes how many workers there are. After a new epoch the list lacks some at
-// first.
-func (l *Limiter) count(workers int) {
-	if int64(workers) > l.workers.Load() || clock().UnixNano() > l.listShort.Load() {
-		l.workers.Store(int64(workers))
+// refused returns the error of a server that answers and does not let this user in, or is
+// no Redis that will do: no waiting changes that.
+func refused(err error) error {
+	if err != nil && (errors.Is(err, script.ErrReply) || script.KindOf(err) == script.Refused) {
+		return fmt.Errorf("the server cannot keep the fleet's pace: %w", err)
 	}
-}
-
-// endOutage ends an outage if Redis is back.
-func (l *Limiter) endOutage(o *outage) {
-	e := l.epoch.Load()
-	if l.heartbeat(l.closing) != nil {
-		return
-	}
-	if l.epoch.Load() == e {
-		// The server learns below what was started meanwhile. If some of it was
-		// dropped, none of the server's states can be trusted.
-		if err := l.joinEpoch(l.closing, e, o.worked.Load() && l.pending.dropped.Load()); err != nil {
-			return
-		}
-		l.pending.dropped.Store(false)
-	}
-	if l.sendPending(l.closing) != nil {
-		return
-	}
-	o.back = clock()
-	if l.options.WhenDown == Divide {
-		until := o.back.Add(recovery)
-		if o.worked.Load() {
-			until = o.back.Add(max(l.options.GrantTimeout, recovery))
-		}
-		l.localUntil.Store(max(l.localUntil.Load(), until.UnixNano()))
-	}
-	l.local.DivideAddresses(1)
-	l.lastOutage.Store(o)
-	l.outage.CompareAndSwap(o, nil)
-	notify(l.wake) // for what came meanwhile
+	return nil
 }

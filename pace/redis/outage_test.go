@@ -105,12 +105,13 @@ func TestDivide(t *testing.T) {
 		t.Errorf("a Retry-After is forgotten when Redis is down: %v, %v", turn, err)
 	}
 	k := pace.Key{Origin: originOf(t, "divide.example"), Addr: netip.MustParseAddr("192.0.2.1")}
+	asking := time.Now()
 	g := reserve(t, l, k, s)
 	if g.OK() || !has(g.Turn, pace.CauseDegraded) || g.Interval != 200*time.Millisecond {
 		t.Errorf("the first answer alone is %t, %s every %s, want none for a moment, and a quarter of the pace", g.OK(), g.Turn, g.Interval)
 	}
-	if wait := g.Start.Sub(l.DownSince()); wait < 50*time.Millisecond || wait > 150*time.Millisecond {
-		t.Errorf("the first start is %s after the outage was noticed, want this worker's place among two", wait)
+	if early, wait := g.Start.Sub(asking), time.Until(g.Start); early < 50*time.Millisecond || wait > 150*time.Millisecond {
+		t.Errorf("the first start is %s after the question, and %s after the answer, want this worker's place among two", early, wait)
 	}
 	var starts []time.Time
 	for range 3 {
@@ -118,7 +119,11 @@ func TestDivide(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		starts = append(starts, time.Now())
+		turn, err := l.Visit(t.Context(), g, k.Addr, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		starts = append(starts, turn.Start)
 		done(t, l, g, pace.Result{Status: 200, RetryAfter: time.Duration(len(starts)/3) * time.Hour})
 	}
 	// 4 workers share the address too, which has 500 ms.
@@ -144,7 +149,7 @@ func TestLostRelease(t *testing.T) {
 	other := newLimiter(t, server.Client(), redis.Options{Prefix: prefix, WhenDown: redis.Stop})
 	end := func(host string, lost bool, r pace.Result) pace.Key {
 		k := pace.Key{Origin: originOf(t, host)}
-		name := "{" + prefix + "}:pace:1:origin:http://" + host
+		name := stateKey(prefix, "origin:http://"+host)
 		g := reserve(t, l, k, s)
 		before := server.Do("GET", name)
 		done(t, l, g, r)
@@ -229,7 +234,7 @@ func TestFull(t *testing.T) {
 	l := newLimiter(t, server.Client(), redis.Options{Prefix: prefix, WhenDown: redis.Stop})
 	s := steady(t, time.Millisecond)
 	k := pace.Key{Origin: originOf(t, "full.example")}
-	state := "{" + prefix + "}:pace:1:origin:http://full.example"
+	state := stateKey(prefix, "origin:http://full.example")
 	g := reserve(t, l, k, s)
 	server.Do("CONFIG", "SET", "maxmemory", "1")
 	if _, err := l.Reserve(t.Context(), pace.Key{Origin: originOf(t, "other.example")}, s, 0); !errors.Is(err, redis.ErrDown) ||
@@ -253,7 +258,7 @@ func TestDoubtOnce(t *testing.T) {
 	prefix := fresh()
 	s := steady(t, 300*time.Millisecond)
 	k := pace.Key{Origin: originOf(t, "doubt.example")}
-	epochKey := "{" + prefix + "}:pace:1:epoch"
+	epochKey := epochKey(prefix, "http://doubt.example")
 	var all []*redis.Limiter
 	for range 8 {
 		all = append(all, newLimiter(t, server.Client(), redis.Options{Prefix: prefix, WhenDown: redis.Stop}))

@@ -44,6 +44,8 @@ func newClient(t testing.TB, o rueidis.ClientOption) rueidis.Client {
 
 var (
 	until    = redis.Until
+	stateKey = redis.StateKey
+	epochKey = redis.EpochKey
 	originOf = redis.OriginOf
 	steady   = redis.Steady
 )

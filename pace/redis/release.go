@@ -2,6 +2,8 @@ package redis
 
 import (
 	"context"
+	"encoding/binary"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -12,10 +14,10 @@ import (
 )
 
 // cancel gives a grant back unused.
-func (l *Limiter) cancel(ctx context.Context, key pace.Key, id uint64) {
+func (t *tag) cancel(ctx context.Context, key pace.Key, id uint64) {
 	rel := release{key: key, id: id, result: pace.Result{Unused: true}, ended: clock()}
-	if err := l.sendRelease(context.WithoutCancel(ctx), rel); err != nil {
-		l.keepRelease(rel)
+	if err := t.send(context.WithoutCancel(ctx), rel); err != nil {
+		t.l.keepRelease(rel)
 	}
 }
 
@@ -31,20 +33,21 @@ func (l *Limiter) Done(ctx context.Context, g pace.Grant, r pace.Result) error {
 	if r.Unused {
 		defer l.signal(g.Key.Origin) // once the server knows, or it would say that the site is busy
 	}
-	if g.ID < serverGrant && (r.Unused || l.outage.Load() == nil && !r.Overload() && r.RetryAfter == 0) {
+	t := l.tagOf(g.Key.Origin.String())
+	if g.ID < serverGrant && (r.Unused || t.outage.Load() == nil && !r.Overload() && r.RetryAfter == 0) {
 		return nil // the server knew nothing of it
 	}
 	rel := release{key: g.Key, id: g.ID, result: r, ended: clock()}
 	if l.closing.Err() != nil { // nobody would send it later
-		return l.sendRelease(context.WithoutCancel(ctx), rel)
+		return t.send(context.WithoutCancel(ctx), rel)
 	}
-	if o := l.outage.Load(); o != nil && !o.full {
+	if o := t.outage.Load(); o != nil && !o.full {
 		l.keepRelease(rel)
 		return nil
 	}
-	if err := l.sendRelease(context.WithoutCancel(ctx), rel); err != nil {
+	if err := t.send(context.WithoutCancel(ctx), rel); err != nil {
 		l.keepRelease(rel)
-		l.goDown(err)
+		t.goDown(err)
 	}
 	return nil
 }
@@ -59,18 +62,39 @@ const (
 	ifUnderWay = 4 // is added: the server may have noted the result already
 )
 
-// sendRelease tells the server what came of a grant.
-func (l *Limiter) sendRelease(ctx context.Context, rel release) error {
-	e := l.epoch.Load()
-	err := l.checkReleased(ctx, e, l.releases.do(ctx, l.releaseCall(rel)))
-	if err == nil {
-		l.pending.sent(rel)
+// maxBatch is how many releases are sent as one at most: so many block a server for some
+// 150 µs.
+const maxBatch = 32
+
+// send tells the server what came of grants of the tag, at most maxBatch.
+func (t *tag) send(ctx context.Context, list ...release) error {
+	l, e := t.l, t.epoch.Load()
+	arg := appendDoubles(nil, microsUp(l.options.GrantTimeout), microsUp(l.options.Forget), microsUp(pace.DefaultMaxCrawlDelay))
+	keys := make([]string, len(list))
+	for i, rel := range list {
+		keys[i] = t.originKey(rel.key)
+		arg = rel.appendTo(arg, l.options.MaxRetryAfter)
 	}
-	return err
+	sent := clock()
+	reply, err := l.call(ctx, script.Script.Run, doneScript, keys, []string{string(arg)})
+	if err != nil {
+		return err
+	}
+	var now micros
+	if _, ok := readDoubles(reply, &now); !ok {
+		return script.ErrReply
+	}
+	if !t.clock.observe(nil, now, sent, clock()) {
+		if err := t.join(ctx, e, true); err != nil {
+			return err
+		}
+	}
+	l.pending.sent(t, list...)
+	return nil
 }
 
-// releaseCall is the call of a release.
-func (l *Limiter) releaseCall(rel release) call {
+// appendTo encodes a release for the script.
+func (rel release) appendTo(arg []byte, maxRetryAfter time.Duration) []byte {
 	result := resultNothing
 	switch {
 	case rel.result.Unused:
@@ -83,53 +107,60 @@ func (l *Limiter) releaseCall(rel release) call {
 	if rel.again {
 		result += ifUnderWay
 	}
-	keys, addrInterval := l.keys(rel.key)
-	arg := appendDoubles(argHead(rel.id, addrInterval), microsUp(clock().Sub(rel.ended)), microsUp(min(rel.result.RetryAfter, l.options.MaxRetryAfter)), result)
-	return call{script: doneScript, keys: keys, arg: string(arg)}
-}
-
-// checkReleased reads the reply to releases that were sent in an epoch.
-func (l *Limiter) checkReleased(ctx context.Context, e *epoch, r response) error {
-	if r.err != nil {
-		return r.err
-	}
-	var now micros
-	if _, ok := readDoubles(r.reply, &now); !ok {
-		return script.ErrReply
-	}
-	if !l.clock.observe(nil, now, r.sent, r.received) {
-		return l.joinEpoch(ctx, e, true)
-	}
-	return nil
+	arg = binary.BigEndian.AppendUint64(arg, rel.id)
+	return appendDoubles(arg, microsUp(clock().Sub(rel.ended)), microsUp(min(rel.result.RetryAfter, maxRetryAfter)), result)
 }
 
 // keepRelease keeps what could not be sent until it can.
 func (l *Limiter) keepRelease(rel release) {
-	l.pending.add(rel)
+	l.pending.add(l.tagOf(rel.key.Origin.String()), rel)
 	notify(l.wake)
 }
 
-// sendPending sends what is pending. What cannot be sent stays so.
-func (l *Limiter) sendPending(ctx context.Context) error {
-	list := l.pending.take()
+// sendPending sends what is pending of a tag. What cannot be sent stays so.
+func (t *tag) sendPending(ctx context.Context) error {
+	list := t.l.pending.take(t)
 	for len(list) > 0 {
 		n := min(len(list), maxBatch)
-		calls := make([]*call, n)
-		for i, rel := range list[:n] {
-			c := l.releaseCall(rel)
-			calls[i] = &c
-		}
-		e := l.epoch.Load()
-		if err := l.checkReleased(ctx, e, l.releases.send(ctx, l.releases.run, calls...)); err != nil {
+		if err := t.send(ctx, list[:n]...); err != nil {
 			for _, rel := range list {
-				l.pending.add(rel)
+				t.l.pending.add(t, rel)
 			}
 			return err
 		}
-		l.pending.sent(list[:n]...)
 		list = list[n:]
 	}
 	return nil
+}
+
+// sendAllPending sends what is pending of all tags that are not down.
+func (l *Limiter) sendAllPending(ctx context.Context) {
+	for _, t := range l.pending.tags() {
+		if t.outage.Load() != nil {
+			continue
+		}
+		if err := t.sendPending(ctx); err != nil && l.closing.Err() == nil {
+			t.goDown(err)
+		}
+	}
+}
+
+// lookAgain asks the servers of tags to which releases were sent, and that were not used
+// since, whether they were restarted and may have lost some.
+func (l *Limiter) lookAgain(ctx context.Context) {
+	for _, t := range l.pending.unsure() {
+		e := t.epoch.Load()
+		if e == nil || t.outage.Load() != nil {
+			continue
+		}
+		known, err := t.knows(ctx, e)
+		if err == nil && !known {
+			err = t.join(ctx, e, true)
+		}
+		if err != nil && l.closing.Err() == nil {
+			t.goDown(err)
+		}
+	}
 }
 
 // A release is the end of a grant and what came of it.
@@ -141,61 +172,104 @@ type release struct {
 	again  bool // it was sent before
 }
 
-// maxPending bounds the pending releases, to some 1 MiB, and those that were sent. A grant
+// maxPending bounds the pending releases, to some 1 MiB. A grant
 // whose release is dropped ends as that of a worker that died.
 const maxPending = 4096
+
+// maxTold bounds for each tag the releases that were sent, and that its server may lose.
+const maxTold = 64
 
 // forgetful is of how long before its end a server may lose what it has written, and keep
 // what is older: an append-only file is 2 s late where the disk is busy, a replica more.
 const forgetful = 10 * time.Second
+
+// toldFor is for how long a release is kept that was sent: until a heartbeat after the one
+// that shows that its server has lost nothing.
+var toldFor = forgetful + 3*heartbeatEvery
 
 // pendingReleases are those that could not be sent, the latest ones.
 type pendingReleases struct {
 	dropped atomic.Bool // some were
 
 	mu   sync.Mutex
-	list []release
-	told []release // the last ones that were sent
+	n    int // in list
+	list map[*tag][]release
+	told map[*tag][]release // the last ones that were sent
 }
 
 // sent notes releases that were sent.
-func (p *pendingReleases) sent(list ...release) {
+func (p *pendingReleases) sent(t *tag, list ...release) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.told = append(p.told, list...)
-	if n := len(p.told) - maxPending; n > 0 {
-		p.told = slices.Delete(p.told, 0, n+maxPending/8)
+	told := append(p.told[t], list...)
+	if n := len(told) - maxTold; n > 0 {
+		told = slices.Delete(told, 0, n+maxTold/8)
 	}
+	if p.told == nil {
+		p.told = map[*tag][]release{}
+	}
+	p.told[t] = told
 }
 
 // sendAgain makes the releases pending that a server which has lost some of its memory may
 // not know any more: it would hold their grants for under way, as their worker lives.
-func (p *pendingReleases) sendAgain() {
+func (p *pendingReleases) sendAgain(t *tag) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, rel := range p.told {
-		if passed(rel.ended) < forgetful && len(p.list) < maxPending {
-			rel.again = true
-			p.list = append(p.list, rel)
+	told := p.told[t]
+	delete(p.told, t)
+	p.mu.Unlock()
+	for _, rel := range told {
+		if rel.again = true; passed(rel.ended) < toldFor {
+			p.add(t, rel)
 		}
 	}
-	p.told = nil
 }
 
-func (p *pendingReleases) add(rel release) {
+// unsure returns the tags of which it is to be asked whether their server was restarted, and
+// drops what is too old to be lost.
+func (p *pendingReleases) unsure() (list []*tag) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.list) == maxPending {
-		p.dropped.Store(true)
-		p.list = slices.Delete(p.list, 0, maxPending/8)
+	for t, told := range p.told {
+		if passed(told[len(told)-1].ended) > toldFor {
+			delete(p.told, t)
+		} else if t.clock.silent() > heartbeatEvery {
+			list = append(list, t)
+		}
 	}
-	p.list = append(p.list, rel)
+	return list
 }
 
-func (p *pendingReleases) take() []release {
+func (p *pendingReleases) add(t *tag, rel release) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	list := p.list
-	p.list = nil
+	if p.n >= maxPending {
+		p.dropped.Store(true)
+		for t, list := range p.list { // those of any tag
+			p.n -= len(list)
+			delete(p.list, t)
+			break
+		}
+	}
+	if p.list == nil {
+		p.list = map[*tag][]release{}
+	}
+	p.list[t] = append(p.list[t], rel)
+	p.n++
+}
+
+func (p *pendingReleases) take(t *tag) []release {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	list := p.list[t]
+	p.n -= len(list)
+	delete(p.list, t)
 	return list
+}
+
+// tags returns the tags with something pending.
+func (p *pendingReleases) tags() []*tag {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Collect(maps.Keys(p.list))
 }

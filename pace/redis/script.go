@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"encoding/binary"
 	"math"
-	"strconv"
 	"strings"
 	"time"
 
@@ -15,8 +14,8 @@ import (
 //go:embed common.lua
 var commonText string
 
-//go:embed reserve.lua
-var reserveText string
+//go:embed step.lua
+var stepText string
 
 //go:embed done.lua
 var doneText string
@@ -28,9 +27,23 @@ var epochText string
 var heartbeatText string
 
 var (
-	doneScript      = script.New("#!lua flags=allow-oom\n" + commonText + doneText)
+	doneScript      = script.New("#!lua flags=allow-oom\n" + lean(commonText+doneText))
 	heartbeatScript = script.New(heartbeatText)
 )
+
+// lean removes the comments and indents of a script: a server keeps the text of one for
+// each tag.
+func lean(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if line = strings.TrimLeft(line, " "); line != "\n" && !strings.HasPrefix(line, "--") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+var stepLean = "#!lua\n" + lean(commonText+stepText)
 
 // of returns a text with the name of an epoch in it: a server that knows it is one on
 // which that epoch has been at work.
@@ -84,78 +97,82 @@ const (
 	farthest   = 48 * time.Hour // windows are at most a minute each
 )
 
-// argHead begins the argument of a decision or of a release: the id of the grant, and the
-// interval of its address, 0 without a pace.
-func argHead(id uint64, addrInterval micros) []byte {
-	return appendDoubles(binary.BigEndian.AppendUint64(make([]byte, 0, 96), id), addrInterval)
-}
-
-// arg encodes what the script needs beside the state.
-func (d *decision) arg() string {
+// appendTo encodes the decision for the script, behind a head and others. gone is a worker
+// that is known to be gone, for so long, "" for none.
+func (d *decision) appendTo(b []byte, gone string, goneFor time.Duration) []byte {
 	interval, steady := d.schedule.Steady()
 	within := d.within
 	if !steady {
 		within = min(within, farthest)
 	}
-	b := appendDoubles(argHead(d.id, d.addrInterval), math.Floor(microsOf(max(within, 0))), microsUp(max(d.earliest, 0)), microsUp(d.schedule.Slowest()))
+	b = binary.BigEndian.AppendUint64(b, d.id)
+	if gone == "" {
+		gone, goneFor = noWorker, -time.Second
+	}
+	b = append(b, gone...)
+	b = appendDoubles(b, math.Floor(microsOf(goneFor)), math.Floor(microsOf(max(within, 0))), microsUp(max(d.earliest, 0)), microsUp(d.schedule.Slowest()))
+	at := len(b)
+	b = binary.LittleEndian.AppendUint16(b, 1)
 	if steady {
-		return string(appendDoubles(b, 0, math.Inf(1), microsOf(interval)))
+		return appendDoubles(b, 0, math.Inf(1), microsOf(interval))
 	}
 	from := d.now.Add(-spanBefore)
 	b = appendDoubles(b, microsAt(from))
+	spans := uint16(0)
 	for span := range d.schedule.Spans(from, d.now.Add(within+spanAfter)) {
 		interval := microsOf(span.Interval)
 		if !span.Open {
 			interval = -1
 		}
 		b = appendDoubles(b, microsAt(span.To), interval)
+		spans++
 	}
-	return string(b)
+	binary.LittleEndian.PutUint16(b[at:], spans)
+	return b
 }
 
 // answer is what the script says of a decision. Times are the server's.
 type answer struct {
-	code    byte // one of the codes below
-	now     micros
-	start   micros // of a grant
-	workers int    // on the list
-	state   pace.State
+	code  byte   // one of the codes below
+	start micros // of a grant
+	state pace.State
+	doubt string // a worker whose grant is under way and that may be gone, noWorker for none
 }
 
 const (
 	codeGranted = 'G'
 	codeRefused = 'R'
-	codeEpoch   = 'E' // the server's memory is of another epoch
 	codeOutside = 'O' // the server's time is not among the spans
 )
 
-// answerSize is the length of one answer in a reply.
-const answerSize = 38
+// noWorker is nobody's name in an id.
+const noWorker = "\x00\x00\x00\x00\x00"
 
-// parseAnswer returns an answer in a reply, counted from 0.
-func parseAnswer(reply string, at int) (a answer, ok bool) {
-	if reply, ok = readDoubles(reply, &a.now); !ok {
-		return a, false
+// answerSize is the length of one answer in a reply.
+const answerSize = 35
+
+// parseAnswers returns the answers to n decisions, behind the time in a reply.
+func parseAnswers(reply string, n int) (answers []answer, ok bool) {
+	if len(reply) != n*answerSize {
+		return nil, false
 	}
-	if reply == "" {
-		a.code = codeEpoch
-		return a, true
+	answers = make([]answer, n)
+	for i := range answers {
+		a := &answers[i]
+		a.code = reply[0]
+		var last, retry micros
+		tail, _ := readDoubles(reply[1:answerSize], &a.start, &last, &retry)
+		a.doubt = tail[5:]
+		a.state = pace.State{
+			Last:      timeAt(last),
+			NotBefore: timeAt(retry),
+			Busy:      tail[4] != 0,
+			BackOff:   pace.BackOff{Factor: binary.LittleEndian.Uint16([]byte(tail)), Step: binary.LittleEndian.Uint16([]byte(tail[2:]))},
+		}
+		reply = reply[answerSize:]
+		if a.code != codeGranted && a.code != codeRefused && a.code != codeOutside {
+			return nil, false
+		}
 	}
-	if len(reply) < 5+(at+1)*answerSize {
-		return a, false
-	}
-	a.workers, _ = strconv.Atoi(reply[:5])
-	reply = reply[5+at*answerSize:]
-	a.code = reply[0]
-	var last, retry, ready micros
-	reply, _ = readDoubles(reply[1:answerSize], &a.start, &last, &retry, &ready)
-	tail := []byte(reply)
-	a.state = pace.State{
-		Last:      timeAt(last),
-		NotBefore: timeAt(retry),
-		Address:   timeAt(ready),
-		Busy:      tail[4] != 0,
-		BackOff:   pace.BackOff{Factor: binary.LittleEndian.Uint16(tail), Step: binary.LittleEndian.Uint16(tail[2:])},
-	}
-	return a, a.code == codeGranted || a.code == codeRefused || a.code == codeOutside
+	return answers, true
 }

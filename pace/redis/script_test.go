@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +13,6 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/internal/campaign"
 	"github.com/robotskit/robots/internal/redistest"
-	"github.com/robotskit/robots/internal/script"
 	"github.com/robotskit/robots/pace"
 )
 
@@ -44,9 +44,9 @@ func randomSchedule(t *testing.T, r *rand.Rand) (*pace.Schedule, string) {
 	return s, b.String() + fmt.Sprintf("default %s, zone %s", p.Default, p.Zone)
 }
 
-// randomState returns the state of an origin as bytes, the last start at its address, and
-// what the script should make of both. Nothing in it ends within two seconds of now.
-func randomState(r *rand.Rand, o pace.Options, s *pace.Schedule, now micros) (state []byte, visit micros, want pace.State) {
+// randomState returns the state of an origin as bytes, and what the script should make of
+// it. Nothing in it ends within two seconds of now.
+func randomState(r *rand.Rand, o pace.Options, s *pace.Schedule, now micros) (state []byte, want pace.State) {
 	ago := func(most time.Duration) micros { return now - float64(r.Int64N(most.Microseconds())) }
 	most := min(2*s.Slowest()+time.Second, 26*time.Hour)
 	var last, retry, over micros
@@ -66,10 +66,6 @@ func randomState(r *rand.Rand, o pace.Options, s *pace.Schedule, now micros) (st
 			over, factor, step = 0, 0, 0
 		}
 	}
-	if r.IntN(3) == 0 {
-		visit = ago(4 * time.Second)
-		want.Address = timeAt(visit + microsOf(o.AddressInterval))
-	}
 	state = appendDoubles(nil, last, retry, over, 0, now-1e6)
 	state = binary.LittleEndian.AppendUint16(state, uint16(factor))
 	state = binary.LittleEndian.AppendUint16(state, uint16(step))
@@ -87,7 +83,7 @@ func randomState(r *rand.Rand, o pace.Options, s *pace.Schedule, now micros) (st
 	}
 	want.Busy = taken >= o.Concurrency
 	want.Last = timeAt(last)
-	return state, visit, want
+	return state, want
 }
 
 // floored returns a state in which nothing may start before so long from now.
@@ -98,20 +94,18 @@ func floored(s pace.State, now micros, floor time.Duration) pace.State {
 	return s
 }
 
-// ask makes a decision on the server.
-func (d *decision) ask(t *testing.T, l *Limiter, id uint64) answer {
+// askKey makes a decision on the server about the state in a key of the first tag.
+func (d *decision) askKey(t *testing.T, l *Limiter, key string, id uint64) (answer, micros) {
 	t.Helper()
 	d.id = id
-	c := call{script: l.epoch.Load().reserve, keys: d.keys, arg: d.arg()}
-	r := l.decisions.do(t.Context(), c)
-	if script.Says(r.err, "NOSCRIPT") {
-		r = l.decisions.send(t.Context(), script.Script.ByText, &c)
+	tag := &l.tags[0]
+	e := tag.epoch.Load()
+	r, usable, err := tag.step(t.Context(), e, e.step, []string{key}, d.appendTo(slices.Clone(l.head), "", 0))
+	a, ok := parseAnswers(r.answers, 1)
+	if err != nil || !ok || !usable {
+		t.Fatalf("the script answers %q, usable %t, %v", r.answers, usable, err)
 	}
-	a, ok := parseAnswer(r.reply, r.at)
-	if r.err != nil || !ok {
-		t.Fatalf("the script answers %q, %v", r.reply, r.err)
-	}
-	return a
+	return a[0], r.now
 }
 
 // newDay sets the server's clock to some day and returns a limiter on the empty server.
@@ -133,10 +127,10 @@ func TestScriptIsNextIn(t *testing.T) {
 	campaign.OneGoroutine(t)
 	cases := campaign.Size(150, 1500, 20_000)
 	server := redistest.Start(t, redistest.Options{Clock: true})
-	o := pace.Options{Concurrency: 2, GrantTimeout: 5 * time.Minute, Forget: time.Hour, AddressInterval: 3 * time.Second}
+	o := pace.Options{Concurrency: 2, GrantTimeout: 5 * time.Minute, Forget: time.Hour}
 	r := rand.New(rand.NewPCG(2, 6))
 	var l *Limiter
-	key, addr := "{test}:pace:1:origin:x", "{test}:pace:1:address:x"
+	key := tagHead("test", 0) + "origin:x"
 	inside, granted, busy := 0, 0, 0
 	for n := range cases {
 		if n%50 == 0 {
@@ -146,23 +140,18 @@ func TestScriptIsNextIn(t *testing.T) {
 			l = newDay(t, server, r, o)
 		}
 		s, text := randomSchedule(t, r)
-		now := microsAt(l.clock.estimate())
-		state, visit, want := randomState(r, o, s, now)
+		now := microsAt(l.tags[0].clock.estimate())
+		state, want := randomState(r, o, s, now)
 		server.Do("SET", key, string(state))
-		server.Do("SET", addr, string(appendDoubles(nil, visit, now-1e6)))
-		if visit == 0 {
-			server.Do("DEL", addr)
-		}
-		q := &decision{schedule: s, now: l.clock.estimate(), within: time.Duration(r.Int64N(int64(30 * time.Hour))),
-			addrInterval: microsUp(o.AddressInterval), keys: []string{key, addr}}
+		q := &decision{schedule: s, now: l.tags[0].clock.estimate(), within: time.Duration(r.Int64N(int64(30 * time.Hour)))}
 		if r.IntN(4) == 0 {
 			q.earliest = time.Duration(r.Int64N(int64(time.Hour)))
 		}
-		a := q.ask(t, l, 0)
+		a, asked := q.askKey(t, l, key, 0)
 		if a.state != want {
 			t.Fatalf("case %d: the state is read as %+v, want %+v", n, a.state, want)
 		}
-		next := s.NextIn(timeAt(a.now), floored(want, a.now, q.earliest))
+		next := s.NextIn(timeAt(asked), floored(want, asked, q.earliest))
 		horizon := q.now.Add(q.within + spanAfter - time.Second)
 		if next.Before(horizon) {
 			inside++
@@ -174,9 +163,9 @@ func TestScriptIsNextIn(t *testing.T) {
 		} else if a.start > microsAt(next)+1 {
 			t.Fatalf("case %d: the script says %s, NextIn %s, which is not before", n, timeAt(a.start), next)
 		}
-		b := q.ask(t, l, 7)
-		start := s.NextIn(timeAt(b.now), floored(want, b.now, q.earliest))
-		wait := start.Sub(timeAt(b.now))
+		b, at := q.askKey(t, l, key, 7)
+		start := s.NextIn(timeAt(at), floored(want, at, q.earliest))
+		wait := start.Sub(timeAt(at))
 		if near := (wait - q.within).Abs() < 10*time.Microsecond; !near && (b.code == codeGranted) != (!want.Busy && wait <= q.within) {
 			t.Fatalf("case %d: the answer is %c, the start in %s and asked within %s, busy %t\n%s", n, b.code, wait, q.within, want.Busy, text)
 		}

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -25,7 +26,7 @@ type Leased struct {
 	own    *pace.Local   // the pace of the sites that this worker has
 	term   time.Duration // of a lease
 
-	name   string        // of this worker, for the others
+	head   []byte        // of the argument of calls
 	number atomic.Uint32 // of the last lease that was asked for
 
 	mu     sync.RWMutex
@@ -101,13 +102,29 @@ func newLeased(client rueidis.Client, o Options, term time.Duration) (*Leased, e
 		return nil, err
 	}
 	l := &Leased{
-		shared: shared, own: own, term: term, name: o.name(),
+		shared: shared, own: own, term: term,
 		leases: map[robots.Origin]*lease{}, taking: map[robots.Origin]*taking{}, ended: make(chan struct{}),
 	}
+	name := o.name()
+	l.head = appendDoubles(binary.BigEndian.AppendUint64(nil, shared.worker), microsOf(term), microsUp(shared.options.Forget))
+	l.head = append(append(l.head, byte(len(name))), name...)
 	l.number.Store(rand.Uint32())
 	l.closing, l.close = context.WithCancel(context.Background())
+	l.joinAll()
 	go l.loop()
 	return l, nil
+}
+
+// joinAll joins all tags. One that is used for the first time later than this worker began
+// would rest for the time of a lease, as others may have lost it.
+func (l *Leased) joinAll() {
+	ctx, cancel := context.WithTimeout(l.closing, callLimit)
+	defer cancel()
+	var all sync.WaitGroup
+	for i := range l.shared.tags {
+		all.Go(func() { _, _ = l.shared.tags[i].current(ctx) }) // what fails is tried again when it is used
+	}
+	all.Wait()
 }
 
 // lease returns the lease of an origin, nil without one. It may have ended.
@@ -183,13 +200,23 @@ func (l *Leased) wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pace
 
 // NotBefore returns when a request might start and why. It takes no lease.
 func (l *Leased) NotBefore(ctx context.Context, key pace.Key, s *pace.Schedule) (pace.Turn, error) {
-	if l.find(key.Origin) != nil && !l.closed.Load() {
-		return l.own.NotBefore(ctx, key, s)
-	}
 	if err := l.refuses(ctx, key.String()); err != nil {
 		return pace.Turn{}, err
 	}
-	c := l.call(siteLook, key.Origin, s.Slowest(), 0)
+	turn, err := l.siteTurn(ctx, key.Origin, s)
+	if ready := l.shared.ready(ctx, key.Addr); err == nil && ready.After(turn.Start) {
+		turn.Start = ready
+		turn.Reasons = slices.Insert(slices.Clone(turn.Reasons), 0, pace.Reason{Cause: pace.CauseAddress, Until: ready})
+	}
+	return turn, err
+}
+
+// siteTurn returns when a site might be asked.
+func (l *Leased) siteTurn(ctx context.Context, origin robots.Origin, s *pace.Schedule) (pace.Turn, error) {
+	if l.find(origin) != nil {
+		return l.own.NotBefore(ctx, pace.Key{Origin: origin}, s)
+	}
+	c := l.call(siteLook, origin, s.Slowest(), 0)
 	if err := l.ask(ctx, c); err != nil {
 		return pace.Turn{}, err
 	}
@@ -207,7 +234,7 @@ func (l *Leased) Valid(g pace.Grant) bool {
 	le := l.leases[g.Key.Origin]
 	l.mu.RUnlock()
 	now := clock()
-	return le != nil && g.ID > le.before && le.valid(now) && now.Sub(g.Start) < l.shared.options.GrantTimeout
+	return le != nil && g.ID > le.before && le.valid(now) && now.Before(g.Until)
 }
 
 // Wait returns when the request may start. Where another worker has the site it waits
@@ -331,6 +358,20 @@ func (l *Leased) refuses(ctx context.Context, what string) error {
 		return errClosed
 	}
 	return nil
+}
+
+// Visit books a start at the address of a request and waits for it: addresses belong to no
+// worker, so that is a call of the server where the address has a pace.
+func (l *Leased) Visit(ctx context.Context, g pace.Grant, addr netip.Addr, s *pace.Schedule) (pace.Turn, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(l.closing, func() { cancel(errClosed) })()
+	return pace.VisitBy(ctx, l, clock, g, addr, s)
+}
+
+// Book is the step of Visit.
+func (l *Leased) Book(ctx context.Context, addr netip.Addr, notBefore time.Time, within time.Duration) (pace.Slot, error) {
+	return l.shared.Book(ctx, addr, notBefore, within)
 }
 
 // Start returns when the fleet's next fetch of robots.txt from an address may start, as

@@ -29,7 +29,8 @@ func TestLeasedContract(t *testing.T) {
 		New: func(t *testing.T, o pace.Options) pace.Limiter {
 			return newLeased(t, c, redis.Options{Options: o, Prefix: fresh()}, time.Minute)
 		},
-		Unit: 50 * time.Millisecond,
+		Unit:  50 * time.Millisecond,
+		Slack: 25 * time.Millisecond, // of addresses, as in TestContract
 	})
 }
 
@@ -167,9 +168,6 @@ func TestLeasedOrder(t *testing.T) {
 	}
 	if _, err := p.a.Wait(t.Context(), p.key("x"), p.s); err == nil {
 		t.Error("a limiter that is closed gives a start")
-	}
-	if keys := p.server.Do("KEYS", "*free*"); keys == "[]" {
-		t.Error("a site that was asked a moment ago left no state")
 	}
 }
 
@@ -317,11 +315,13 @@ func TestLeasedDamage(t *testing.T) {
 		{"SET", "", "nonsense"}, {"SET", "", strings.Repeat("\xff", 80)}, {"RPUSH", "", "a"},
 	} {
 		name := fmt.Sprint("d", i)
-		damage[1] = "{robots}:pace:1:site:http://" + name + ".example"
+		p.visit(p.a, name, ok)
+		damage[1] = p.server.Do("EVAL", "return redis.call('KEYS', ARGV[1])[1]", "0", "*site:http://"+name+".example")
+		p.server.Do("DEL", damage[1])
 		p.server.Do(damage...)
 		began := time.Now()
-		p.refused(p.a, name, "")
-		p.visit(p.a, name, ok)
+		p.refused(p.b, name, "")
+		p.visit(p.b, name, ok)
 		if took := time.Since(began); took < time.Second {
 			t.Errorf("%v: asked after %s, want 1 s", damage, took)
 		}

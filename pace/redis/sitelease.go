@@ -7,9 +7,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 	"time"
-
-	"github.com/redis/rueidis"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/internal/script"
@@ -18,6 +17,8 @@ import (
 
 //go:embed site.lua
 var siteText string
+
+var siteLean = "#!lua\n" + lean(siteText)
 
 // What site.lua is asked to do.
 const (
@@ -39,12 +40,11 @@ type siteCall struct {
 	origin robots.Origin
 	number uint32 // of the lease
 	op     byte
-	key    string
-	arg    string
+	arg    []byte
 
 	code                  byte // 0 for no answer
 	sent, received        time.Time
-	now, lasts            micros
+	lasts                 micros
 	slow, ago, over, wait micros
 	back                  pace.BackOff
 	worker                string
@@ -60,27 +60,26 @@ func (l *Leased) call(op byte, origin robots.Origin, slowest time.Duration, numb
 		}
 		return math.Floor(microsOf(max(now.Sub(t), 0))) // later rather than earlier
 	}
-	b := append(make([]byte, 0, 80+len(l.name)), op)
-	b = binary.BigEndian.AppendUint64(b, l.shared.worker)
-	b = binary.LittleEndian.AppendUint32(b, number)
-	b = appendDoubles(b, microsOf(l.term), microsUp(l.shared.options.Forget), microsUp(max(slowest, h.Slowest)),
-		ago(h.Last), ago(h.Overload), microsUp(max(h.NotBefore.Sub(now), 0)))
+	b := binary.LittleEndian.AppendUint32(append(make([]byte, 0, 48), op), number)
+	b = appendDoubles(b, microsUp(max(slowest, h.Slowest)), ago(h.Last), ago(h.Overload), microsUp(max(h.NotBefore.Sub(now), 0)))
 	b = binary.LittleEndian.AppendUint16(b, h.BackOff.Factor)
 	b = binary.LittleEndian.AppendUint16(b, h.BackOff.Step)
-	return &siteCall{origin: origin, number: number, op: op, key: l.shared.siteHead + origin.String(), arg: string(append(b, l.name...))}
+	return &siteCall{origin: origin, number: number, op: op, arg: b}
 }
 
-// read reads an answer and reports whether it is one.
-func (c *siteCall) read(reply string) bool {
-	rest, ok := readDoubles(reply, &c.now)
-	if !ok || len(rest) < 1+5*8+4 {
-		return ok && rest == ""
+// siteAnswer is the length of an answer, without the name of a worker.
+const siteAnswer = 1 + 5*8 + 2 + 2 + 1
+
+// read reads an answer off a reply and reports whether there is one.
+func (c *siteCall) read(reply string, r reading) (rest string, ok bool) {
+	if len(reply) < siteAnswer || len(reply) < siteAnswer+int(reply[siteAnswer-1]) {
+		return reply, false
 	}
-	code := rest[0]
-	rest, _ = readDoubles(rest[1:], &c.lasts, &c.slow, &c.ago, &c.over, &c.wait)
-	c.back = pace.BackOff{Factor: binary.LittleEndian.Uint16([]byte(rest)), Step: binary.LittleEndian.Uint16([]byte(rest[2:]))}
-	c.code, c.worker = code, rest[4:]
-	return true
+	tail, _ := readDoubles(reply[1:siteAnswer], &c.lasts, &c.slow, &c.ago, &c.over, &c.wait)
+	c.back = pace.BackOff{Factor: binary.LittleEndian.Uint16([]byte(tail)), Step: binary.LittleEndian.Uint16([]byte(tail[2:]))}
+	c.code, c.sent, c.received = reply[0], r.sent, r.received
+	c.worker, rest = reply[siteAnswer:siteAnswer+int(tail[4])], reply[siteAnswer+int(tail[4]):]
+	return rest, true
 }
 
 // history returns what the server knows of the site, by this machine's clock.
@@ -128,146 +127,85 @@ func (r *refusal) turn(s *pace.Schedule) pace.Turn {
 	return t
 }
 
-// siteBatch is how many calls are on their way at a time: a server answers so many in
-// some 4 ms.
-const siteBatch = 512
-
-// ask asks the server about sites, all at once. What is not answered has no code, and then
-// there is an error.
+// ask asks the servers about sites, all tags at once. What is not answered has no code, and
+// then there is an error.
 func (l *Leased) ask(ctx context.Context, calls ...*siteCall) error {
-	for part := range slices.Chunk(calls, siteBatch) {
-		if err := l.askPart(ctx, part); err != nil {
-			return err
+	byTag := map[*tag][]*siteCall{}
+	for _, c := range calls {
+		t := l.shared.tagOf(c.origin.String())
+		byTag[t] = append(byTag[t], c)
+	}
+	var mu sync.Mutex
+	var failed error
+	var all sync.WaitGroup
+	for t, calls := range byTag {
+		work := func() {
+			if err := l.askTag(ctx, t, calls); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				failed = err
+			}
 		}
+		if len(byTag) == 1 {
+			work()
+			break
+		}
+		all.Go(work)
+	}
+	all.Wait()
+	return failed
+}
+
+// askTag asks about sites of one tag, at most maxBatch of them at a time.
+func (l *Leased) askTag(ctx context.Context, t *tag, calls []*siteCall) error {
+	for part := range slices.Chunk(calls, maxBatch) {
+		o := t.outage.Load()
+		if o == nil {
+			err := l.askServer(ctx, t, part)
+			switch {
+			case err == nil:
+				continue
+			case ended(ctx):
+				return waiting(ctx, "for "+part[0].origin.String())
+			}
+			o = t.goDown(err)
+		}
+		return fmt.Errorf("%w: %w", ErrDown, o.cause)
 	}
 	return nil
 }
 
-func (l *Leased) askPart(ctx context.Context, calls []*siteCall) error {
-	s := l.shared
-	if o := s.outage.Load(); o != nil {
-		return fmt.Errorf("%w: %w", ErrDown, o.cause)
+// askServer asks about a few sites of one tag. A clock that was set forward has ended the
+// leases of others too early: what is given then is not used, and gives nobody the right to
+// the site, as the next epoch does not trust what was written before it.
+func (l *Leased) askServer(ctx context.Context, t *tag, calls []*siteCall) error {
+	keys := make([]string, len(calls))
+	arg := slices.Clone(l.head)
+	for i, c := range calls {
+		keys[i] = t.head + "site:" + c.origin.String()
+		arg = append(arg, c.arg...)
 	}
-	limited, cancel := context.WithTimeout(ctx, callLimit)
-	defer cancel()
-	err := l.askServer(limited, calls)
-	switch {
-	case err == nil:
-		return nil
-	case ended(ctx):
-		return waiting(ctx, "for "+calls[0].origin.String())
-	}
-	return fmt.Errorf("%w: %w", ErrDown, s.goDown(err).cause)
-}
-
-// askServer asks until all is answered.
-func (l *Leased) askServer(ctx context.Context, calls []*siteCall) error {
-	s := l.shared
 	for range askAttempts {
-		e := s.epoch.Load()
-		if e == nil {
-			if err := s.joinEpoch(ctx, nil, false); err != nil {
-				return err
-			}
-			continue
-		}
-		state, err := l.send(ctx, e, calls)
+		e, err := t.current(ctx)
 		if err != nil {
 			return err
 		}
-		calls = slices.DeleteFunc(slices.Clone(calls), func(c *siteCall) bool { return c.code != 0 })
-		switch {
-		case state == scriptUnknown:
-			known, err := s.knowsEpoch(ctx, e)
-			if err != nil {
-				return err
-			}
-			if !known { // the server never saw this epoch begin: it was restarted, or is another one
-				if err := s.joinEpoch(ctx, e, true); err != nil {
-					return err
-				}
-				continue
-			}
-			c := calls[0]
-			c.sent = clock()
-			reply, err := e.site.ByText(ctx, s.client, []string{s.epochKey, c.key}, []string{c.arg}).ToString()
-			if err != nil {
-				return err
-			}
-			if state, err = l.receive(e, c, reply); err != nil {
-				return err
-			}
-			calls = slices.DeleteFunc(calls, func(c *siteCall) bool { return c.code != 0 })
+		r, usable, err := t.step(ctx, e, e.site, keys, arg)
+		if err != nil {
+			return err
 		}
-		if state == epochOther || state == clockForward {
-			if err := s.joinEpoch(ctx, e, state == clockForward); err != nil {
-				return err
+		if !usable {
+			continue
+		}
+		rest, ok := r.answers, true
+		for _, c := range calls {
+			if rest, ok = c.read(rest, r.reading); !ok {
+				return script.ErrReply
 			}
 		}
-		if len(calls) == 0 {
-			return nil
-		}
+		return nil
 	}
-	return errChanging
-}
-
-// What is wrong with the answers of a server.
-type siteState uint8
-
-const (
-	siteFine siteState = iota
-	scriptUnknown
-	epochOther
-	clockForward
-)
-
-// send sends calls in an epoch.
-func (l *Leased) send(ctx context.Context, e *epoch, calls []*siteCall) (worst siteState, err error) {
-	s := l.shared
-	cmds := make(rueidis.Commands, len(calls))
-	sent := clock()
-	for i, c := range calls {
-		cmds[i] = s.client.B().Evalsha().Sha1(e.site.SHA1()).Numkeys(2).Key(s.epochKey, c.key).Arg(c.arg).Build()
-		c.sent = sent
-	}
-	for i, r := range s.client.DoMulti(ctx, cmds...) {
-		reply, failed := r.ToString()
-		switch {
-		case script.Says(failed, "NOSCRIPT"):
-			worst = max(worst, scriptUnknown)
-		case failed != nil:
-			err = failed
-		default:
-			state, failed := l.receive(e, calls[i], reply)
-			if worst = max(worst, state); failed != nil {
-				err = failed
-			}
-		}
-	}
-	return worst, err
-}
-
-// receive reads the reply to a call.
-func (l *Leased) receive(e *epoch, c *siteCall, reply string) (siteState, error) {
-	c.received = clock()
-	if !c.read(reply) {
-		return siteFine, script.ErrReply
-	}
-	by := e
-	if c.code == 0 {
-		by = nil
-	}
-	if !l.shared.clock.observe(by, c.now, c.sent, c.received) {
-		// A clock that was set forward has ended the leases of others too early. What was
-		// given is not used, and gives nobody the right to the site: the next epoch does
-		// not trust what was written before it.
-		c.code = 0
-		return clockForward, nil
-	}
-	if c.code == 0 {
-		return epochOther, nil
-	}
-	return siteFine, nil
+	return errUnstable
 }
 
 // taking is a lease that is being asked for, for all who want it.
@@ -354,12 +292,7 @@ func (l *Leased) loop() {
 	for {
 		select {
 		case <-t.C:
-			if workers, _ := l.shared.share(); workers > 0 {
-				l.own.DivideAddresses(workers)
-			}
-			if l.shared.outage.Load() == nil {
-				l.renew(l.closing)
-			}
+			l.renew(l.closing)
 		case <-l.closing.Done():
 			ctx, cancel := context.WithTimeout(context.Background(), 4*callLimit)
 			defer cancel()

@@ -2,8 +2,9 @@ package redis_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
-	"fmt"
+	"math"
 	"net/netip"
 	"slices"
 	"strings"
@@ -53,7 +54,7 @@ func TestStart(t *testing.T) {
 			t.Errorf("start %d after %v, want at least %v", i, at, least)
 		}
 	}
-	damagedFetches(t, server, fleet[0], "{"+o.Prefix+"}:pace:1:fetches:192.0.2.1", addr)
+	damagedFetches(t, server, fleet[0], stateKey(o.Prefix, "address:192.0.2.1"), addr)
 	server.Kill()
 	log(1) // in which they notice
 	for _, l := range fleet {
@@ -80,7 +81,7 @@ func TestStart(t *testing.T) {
 // damagedFetches: the clock was set back, or the key is damaged, and nobody waits for long.
 func damagedFetches(t *testing.T, server *redistest.Server, l *redis.Limiter, key string, addr netip.Addr) {
 	t.Helper()
-	for _, value := range []string{fmt.Sprint(time.Now().Add(24 * time.Hour).UnixMicro()), "rubbish"} {
+	for _, value := range []string{ahead(24 * time.Hour), "rubbish"} {
 		server.Do("SET", key, value)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		if err := l.Start(ctx, addr); err != nil && !errors.Is(err, context.DeadlineExceeded) {
@@ -96,4 +97,10 @@ func damagedFetches(t *testing.T, server *redistest.Server, l *redis.Limiter, ke
 	if err := l.Start(t.Context(), addr); err != nil {
 		t.Errorf("a key of another type: %v", err)
 	}
+}
+
+// ahead returns the state of an address that was written so far in the future.
+func ahead(by time.Duration) string {
+	b := binary.LittleEndian.AppendUint64(nil, math.Float64bits(float64(time.Now().Add(by).UnixMicro())))
+	return string(slices.Concat(b, b, b))
 }

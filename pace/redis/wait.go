@@ -151,7 +151,7 @@ func (l *Limiter) Wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pac
 // shortest pause after the one after that.
 func (l *Limiter) pause(g pace.Grant, least time.Duration) (pause, next time.Duration) {
 	pause = longestAlone
-	if l.outage.Load() == nil {
+	if l.tagOf(g.Key.Origin.String()).outage.Load() == nil {
 		pause = jittered(longestSleep) * 4 / 5
 	}
 	// A busy site is free at the earliest an interval from now, so to ask then loses

@@ -218,7 +218,8 @@ func (s *Service) permit(ctx context.Context, in *permitInput) (*answer, error) 
 		var g pace.Grant
 		var err error
 		Wait(ctx, func() {
-			g, err = s.lender.Lend(ctx, pace.Key{Origin: q.origin, Addr: addr}, q.terms.schedule, within, hold)
+			// The hold is from the start at the site, and the address may make that later.
+			g, err = s.lender.Lend(ctx, pace.Key{Origin: q.origin, Addr: addr}, q.terms.schedule, within, hold+within)
 		})
 		if err != nil {
 			return nil, NewProblem(Busy, "the pace of sites is not known for now, so there are no permits: "+robots.Printable(err.Error())).After(1)
