@@ -1,79 +1,84 @@
 package fleet_test
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/robotskit/robots/fleet"
+	"github.com/robotskit/robots/internal/campaign"
 	"github.com/robotskit/robots/internal/redistest"
 	"github.com/robotskit/robots/pace"
 	"github.com/robotskit/robots/polite"
 )
 
-// TestAddress: four workers with sites on one address fetch their robots.txt 10 a
-// second together, and their pages at the pace of the address from the first page
-// on, though another worker has fetched the robots.txt.
+// TestAddress: 200 sites on one address, begun together by four workers that know nothing
+// of them. What arrives there, robots.txt and pages together, keeps the pace of the
+// address from the first request on.
 func TestAddress(t *testing.T) {
-	const sites, workers, pages = 24, 4, 80 * time.Millisecond
+	t.Parallel()
+	sites, gap := campaign.Size(60, 200, 200), campaign.Size(5*time.Millisecond, 5*time.Millisecond, 100*time.Millisecond)
+	const workers = 4
 	server := redistest.Start(t, redistest.Options{})
 	var mu sync.Mutex
-	var files, requests []time.Time
+	var arrivals []time.Time
+	files := 0
+	handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		arrivals = append(arrivals, time.Now())
+		if r.URL.Path == "/robots.txt" {
+			files++
+		}
+	})
 	var urls []string
 	for range sites {
-		s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			mu.Lock()
-			defer mu.Unlock()
-			if r.URL.Path == "/robots.txt" {
-				files = append(files, time.Now())
-			} else {
-				requests = append(requests, time.Now())
-			}
-		}))
+		s := httptest.NewServer(handler) // a site is a port of the address
 		t.Cleanup(s.Close)
 		urls = append(urls, s.URL+"/page")
 	}
-	var crawlers []*polite.Transport
+	var crawlers []*http.Client
 	for range workers {
-		f := open(t, server.URL(), fleet.Options{Pace: pace.Options{AddressInterval: pages}})
-		transport, err := polite.New("MyBot", polite.Options{Fleet: f, AllowPrivate: true})
+		f := open(t, server.URL(), fleet.Options{Pace: pace.Options{Addresses: []pace.AddressPace{{Prefix: netip.MustParsePrefix("127.0.0.0/8"), Interval: gap}}}})
+		transport, err := polite.New("MyBot", polite.Options{Fleet: f, AllowPrivate: true, Policy: pace.Policy{Default: time.Millisecond}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { transport.Close() })
-		crawlers = append(crawlers, transport)
+		crawlers = append(crawlers, &http.Client{Transport: transport})
 	}
-	each := func(work func(worker int, url string)) (began time.Time) {
+	crawl := func(pages int) (began time.Time) {
 		began = time.Now()
 		var all sync.WaitGroup
 		for i, url := range urls {
-			all.Go(func() { work(i%workers, url) })
+			all.Go(func() {
+				for range pages {
+					resp, err := crawlers[i%workers].Get(url)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					io.Copy(io.Discard, resp.Body) // so that the connection is kept
+					resp.Body.Close()
+				}
+			})
 		}
 		all.Wait()
 		return began
 	}
-	began := each(func(w int, url string) {
-		if v, err := crawlers[w].Verdict(t.Context(), url); err != nil || !v.Allowed {
-			t.Errorf("%s: %v, %v", url, v, err)
-		}
-	})
-	checkLog(t, "files", sites, began, files, pace.DefaultFetchInterval)
-	began = each(func(w int, url string) {
-		client := &http.Client{Transport: crawlers[(w+1)%workers]}
-		resp, err := client.Get(url)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		resp.Body.Close()
-	})
-	checkLog(t, "pages", sites, began, requests, pages)
-	if len(files) != sites {
-		t.Errorf("%d fetches of %d robots.txt", len(files), sites)
+	began := crawl(1)
+	checkLog(t, "files and pages", 2*sites, began, arrivals, gap)
+	if files != sites {
+		t.Errorf("%d fetches of %d robots.txt", files, sites)
 	}
+	arrivals = nil
+	began = crawl(1) // over connections that were kept
+	checkLog(t, "pages", sites, began, arrivals, gap)
 }
 
 // checkLog checks that n arrivals keep an interval from the first on.

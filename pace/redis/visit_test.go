@@ -1,0 +1,126 @@
+package redis_test
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/robotskit/robots/internal/campaign"
+	"github.com/robotskit/robots/internal/redistest"
+	"github.com/robotskit/robots/pace"
+	"github.com/robotskit/robots/pace/redis"
+)
+
+// counted is a client that counts the scripts it runs for pages, and those for all else.
+type counted struct {
+	rueidis.Client
+	steps, ends, others *atomic.Int64
+}
+
+func count(c rueidis.Client) counted {
+	return counted{c, new(atomic.Int64), new(atomic.Int64), new(atomic.Int64)}
+}
+
+func (c counted) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
+	words := cmd.Commands()
+	switch {
+	case words[0] == "EVALSHA" && words[2] == "2" && strings.HasSuffix(words[3], ":epoch"):
+		c.steps.Add(1)
+	case words[0] == "EVALSHA" && strings.Contains(words[3], ":origin:"):
+		c.ends.Add(1)
+	default:
+		c.others.Add(1)
+	}
+	return c.Client.Do(ctx, cmd)
+}
+
+// TestHerd: of 200 sites on one address whose callers come at once, each page costs a
+// grant, a booking and an end, and the starts are as close as the pace permits.
+func TestHerd(t *testing.T) {
+	t.Parallel()
+	const sites, workers, gap = 200, 4, 2 * time.Millisecond
+	server := redistest.Start(t, redistest.Options{})
+	prefix, s, addr := fresh(), steady(t, time.Millisecond), netip.MustParseAddr("192.0.2.1")
+	var limiters []*redis.Limiter
+	var clients []counted
+	for range workers {
+		c := count(server.Client())
+		clients = append(clients, c)
+		limiters = append(limiters, newLimiter(t, c, redis.Options{Prefix: prefix, Options: pace.Options{AddressInterval: gap}}))
+	}
+	crawl := func() (starts []time.Time) {
+		var mu sync.Mutex
+		var all sync.WaitGroup
+		for i := range sites {
+			l, k := limiters[i%workers], pace.Key{Origin: originOf(t, fmt.Sprintf("herd%d.example", i))}
+			all.Go(func() {
+				g, err := l.Wait(t.Context(), k, s)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				turn, err := l.Visit(t.Context(), g, addr, s)
+				if err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				starts = append(starts, turn.Start)
+				mu.Unlock()
+				done(t, l, g, ok)
+			})
+		}
+		all.Wait()
+		return starts
+	}
+	crawl() // after which the workers know the tags
+	time.Sleep(10 * time.Millisecond)
+	for _, c := range clients {
+		c.steps.Store(0)
+		c.ends.Store(0)
+	}
+	began := time.Now()
+	starts := crawl()
+	var steps, ends int64
+	for _, c := range clients {
+		steps += c.steps.Load()
+		ends += c.ends.Load()
+	}
+	if len(starts) != sites || steps != 2*sites || ends != sites {
+		t.Errorf("%d pages cost %d grants and bookings and %d ends, want %d and %d", len(starts), steps, ends, 2*sites, sites)
+	}
+	slices.SortFunc(starts, time.Time.Compare)
+	for i, at := range starts {
+		if least := time.Duration(i) * gap; at.Sub(began) < least {
+			t.Errorf("start %d after %v, want at least %v", i, at.Sub(began), least)
+		}
+	}
+	t.Logf("%d pages at %d starts a second, where the pace is %d", sites, int(float64(sites)/starts[sites-1].Sub(began).Seconds()), int(time.Second/gap))
+}
+
+// TestBookAgrees: the line of an address is the same in the script and in a pace.Local,
+// through pages and fetches of all kinds.
+func TestBookAgrees(t *testing.T) {
+	campaign.OneGoroutine(t)
+	redis.BookAgrees(t, redistest.Start(t, redistest.Options{}).Client(), campaign.Size(500, 2000, 50_000))
+}
+
+// TestOlderLayout: a fleet of the layout before is refused, with what to do.
+func TestOlderLayout(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Options{})
+	server.Do("SET", "{old}:pace:1:epoch", "anything")
+	_, err := redis.New(server.Client(), redis.Options{Prefix: "old"})
+	if err == nil || !strings.Contains(err.Error(), "delete the key {old}:pace:1:epoch") || strings.Contains(err.Error(), "\n") {
+		t.Fatalf("%v, want a sentence that says which key to delete", err)
+	}
+	server.Do("DEL", "{old}:pace:1:epoch")
+	newLimiter(t, server.Client(), redis.Options{Prefix: "old"})
+}
