@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -40,6 +41,7 @@ type orders struct {
 	WhenDown  redis.Policy
 	Interval  time.Duration
 	Heartbeat time.Duration // 0 for the usual one
+	Term      time.Duration // of site leases, 0 for the shared pace
 }
 
 // What a worker is told to do with its first grant: what it does with all others, to
@@ -98,6 +100,9 @@ func (o orders) work() error {
 	key := pace.Key{Origin: origin}
 	for {
 		g, err := l.Wait(context.Background(), key, s)
+		if _, taken := errors.AsType[*pace.TakenError](err); taken {
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -123,17 +128,21 @@ func (o orders) work() error {
 }
 
 // limiter connects. A busy machine may take longer than a call may.
-func (o orders) limiter() (l *redis.Limiter, err error) {
-	for limit := time.Now().Add(2 * time.Minute); l == nil; {
+func (o orders) limiter() (l pace.Limiter, err error) {
+	for limit := time.Now().Add(2 * time.Minute); ; {
 		client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{o.Redis}, DisableCache: true, PipelineMultiplex: -1})
 		if err == nil {
-			l, err = redis.New(client, redis.Options{Prefix: o.Prefix, WhenDown: o.WhenDown})
+			options := redis.Options{Prefix: o.Prefix, WhenDown: o.WhenDown}
+			if o.Term != 0 {
+				l, err = redis.NewLeasedFor(client, options, o.Term)
+			} else {
+				l, err = redis.New(client, options)
+			}
 		}
-		if err != nil && time.Now().After(limit) {
-			return nil, err
+		if err == nil || time.Now().After(limit) {
+			return l, err
 		}
 	}
-	return l, nil
 }
 
 // stopSelf stops this process until it is told to go on.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -207,15 +208,20 @@ func (l *Limiter) workerName() string {
 
 // NotBefore returns when a request might start and why.
 func (l *Limiter) NotBefore(ctx context.Context, key pace.Key, s *pace.Schedule) (pace.Turn, error) {
-	d := &decision{key: key, schedule: s, peek: true}
-	if b := l.booking(key.Addr); b.gap > 0 {
-		b.within = -1
-		if slot, o, err := l.tagOf(b.addr.String()).book(ctx, b); o == nil && err == nil && slot.Delayed {
-			d.address = slot.Start
-		}
-	}
+	d := &decision{key: key, schedule: s, peek: true, address: l.ready(ctx, key.Addr)}
 	g, err := l.decide(ctx, d)
 	return g.Turn, err
+}
+
+// ready returns when an address is ready, the zero time if it is or nobody knows.
+func (l *Limiter) ready(ctx context.Context, addr netip.Addr) (at time.Time) {
+	b := l.booking(addr)
+	if b.within = -1; b.gap > 0 {
+		if slot, o, err := l.tagOf(b.addr.String()).book(ctx, b); o == nil && err == nil && slot.Delayed {
+			at = slot.Start
+		}
+	}
+	return at
 }
 
 // Reserve grants the next start if it is at most within from now. Where a site has
@@ -343,7 +349,7 @@ func (t *tag) decide(ctx context.Context, d *decision) (pace.Grant, error) {
 			return pace.Grant{}, err
 		}
 		d.now = t.clock.estimate()
-		r, usable, err := t.step(ctx, e, keys, d.appendTo(slices.Clone(l.head), gone, goneFor))
+		r, usable, err := t.step(ctx, e, e.step, keys, d.appendTo(slices.Clone(l.head), gone, goneFor))
 		if err != nil {
 			if !d.peek && script.KindOf(err) == script.Lost {
 				// Its reply is lost, and the grant may be there.
