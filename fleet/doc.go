@@ -84,8 +84,8 @@
 // server only. Sentinels have a password of their own (Options.SentinelPassword), which is
 // never in the URL.
 //
-// The records of a fleet are spread over all nodes of a cluster. The pace is on one shard,
-// where every step of the limiter is atomic. When the shard moves to another node each site
-// rests for one interval. Where one shard is too slow (docs/fleet.md), give the sites several
-// prefixes.
+// The records of a fleet are spread over all nodes of a cluster, each by itself. The pace lies
+// over them too, in 256 parts that fail, fail over and move each
+// alone (package pace/redis). Set cluster-require-full-coverage no, so that the others go on
+// without one node.
 package fleet
