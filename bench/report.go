@@ -348,7 +348,7 @@ func (rep *report) write(w io.Writer) {
 		wild += count(strings.ContainsAny(r, "*$"))
 	}
 	fmt.Fprintf(w, "- mixed rules: %s distinct ones of %s files, %.1f %% with '*' or '$'\n", number(float64(len(mixed))), rep.sets[0].name, 100*float64(wild)/float64(len(mixed)))
-	fmt.Fprintf(w, "\nTimes are medians per operation, %s (of the cores rows: wall time).\nThe columns × say how many times as fast robots is: the median of the ratios\nwithin each round, lowest and highest in brackets.\n\n", clockName)
+	fmt.Fprintf(w, "\nTimes are medians per operation, %s.\nThe columns × say how many times as fast robots is: the median of the ratios\nwithin each round, lowest and highest in brackets.\n\n", clockName)
 	fmt.Fprintln(w, "| row | input | robots | MB/s | reference | temoto | × reference | × temoto | floor | aim | |")
 	fmt.Fprintln(w, "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|---|")
 	for _, r := range rep.results {

@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/crawlers"
@@ -415,20 +418,30 @@ func oneSet(p problem) *set {
 	return s
 }
 
-// twoCores is the same work of ours by one goroutine and by two.
+// twoCores is the same work of ours by one goroutine and by two, each on a part: what they
+// take in the mean. As processor time it leaves out what a busy machine does in between, and
+// waiting for locks, of which there are none; what they cost one another in caches is in it.
 func twoCores(part func(from, step int) int, ops int) *work {
-	return &work{ops: ops, wall: true, engines: []engine{
-		{name: ours, pass: func(int) int {
-			var n [2]int
+	by := func(goroutines int) func(int) time.Duration {
+		return func(int) time.Duration {
+			var took atomic.Int64
+			n := make([]int, goroutines)
 			var wg sync.WaitGroup
-			for g := range n {
-				wg.Go(func() { n[g] = part(g, len(n)) })
+			for g := range goroutines {
+				wg.Go(func() {
+					runtime.LockOSThread()
+					defer runtime.UnlockOSThread()
+					start := now()
+					n[g] = part(g, goroutines)
+					took.Add(int64(now() - start))
+				})
 			}
 			wg.Wait()
-			return n[0] + n[1]
-		}},
-		{name: "1 goroutine", pass: func(int) int { return part(0, 1) }},
-	}}
+			sink += n[0]
+			return time.Duration(took.Load()) / time.Duration(goroutines)
+		}
+	}
+	return &work{ops: ops, engines: []engine{{name: ours, timed: by(2)}, {name: "1 goroutine", timed: by(1)}}}
 }
 
 var ruleCounts = []int{10, 100, 1000, 10_000}
