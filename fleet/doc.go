@@ -84,8 +84,7 @@
 // server only. Sentinels have a password of their own (Options.SentinelPassword), which is
 // never in the URL.
 //
-// The records of a fleet are spread over all nodes of a cluster, each by itself. The pace lies
-// over them too, in 256 parts that fail, fail over and move each
-// alone (package pace/redis). Set cluster-require-full-coverage no, so that the others go on
-// without one node.
+// Records and pace lie over all nodes of a cluster: a record by its origin, the pace in 256
+// parts that fail, fail over and move each alone (package pace/redis). Set
+// cluster-require-full-coverage no, so that the others go on without one node.
 package fleet

@@ -106,8 +106,8 @@
 //	memory full, noeviction  puts and leases fail with OOM and change nothing; all else goes on
 //	scripts lost             they are sent again
 //	a slot moves             all goes on; a put of a large body may fail
-//	the directory is lost    puts of large bodies fail, and reads of origins that have one; all else goes on.
-//	                         One on a network must be mounted so that it returns errors and does not hang
+//	the directory is lost,   puts of large bodies fail, and reads of origins that have one; all else goes on.
+//	or full                  One on a network must be mounted so that it returns errors and does not hang
 //
 // Set maxmemory-policy noeviction, and give the server enough memory (docs/fleet.md). A
 // server that evicts keys loses records with their fences and leases. It may also lose the

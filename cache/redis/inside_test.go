@@ -215,8 +215,12 @@ func TestTokens(t *testing.T) {
 	if !tokens[1].Granted || tokens[0].Token != tokens[1].Token {
 		t.Errorf("the same call got %+v", tokens)
 	}
-	if l := lease(t, s, cachetest.Origin(101), 1<<62); l.Left > longestLease {
-		t.Errorf("a lease of %v", l.Left)
+	l := lease(t, s, cachetest.Origin(101), 1<<62)
+	if left, err := s.LeaseLeft(ctx, cachetest.Origin(101)); err != nil || left > longestLease || left < longestLease-time.Minute || l.Left < left {
+		t.Errorf("a lease of %v, of which %v is left, %v", l.Left, left, err)
+	}
+	if left, err := s.LeaseLeft(ctx, cachetest.Origin(102)); err != nil || left != 0 {
+		t.Errorf("without a lease %v is left, %v", left, err)
 	}
 }
 
@@ -307,6 +311,9 @@ func TestBodies(t *testing.T) {
 	}
 	if _, err := s.Get(ctx, o); !errors.Is(err, errEntry) || !strings.Contains(err.Error(), "Options.Bodies") {
 		t.Errorf("get without the directory: %v", err)
+	}
+	if err := s.Put(ctx, cache.Entry{Record: cachetest.Record(o, strings.Repeat("x", maxInflated+1))}, time.Hour); err == nil || !strings.Contains(err.Error(), "Options.Bodies") {
+		t.Errorf("put of a body of %d bytes: %v", maxInflated+1, err)
 	}
 	if err := os.RemoveAll(in.bodies.path); err != nil {
 		t.Fatal(err)

@@ -62,7 +62,7 @@ func deflate(pieces ...[]byte) []byte {
 		w.Reset(&out)
 	}
 	for _, p := range pieces {
-		_, _ = w.Write(p) // a Buffer fails never
+		_, _ = w.Write(p) // a Buffer never fails
 	}
 	_ = w.Close()
 	deflaters <- w
@@ -71,7 +71,7 @@ func deflate(pieces ...[]byte) []byte {
 
 var inflaters = sync.Pool{New: func() any { return flate.NewReaderDict(nil, dictionary) }}
 
-// maxInflated bounds what damage can make of a value.
+// maxInflated bounds what is read of a value, whatever damage makes of it.
 const maxInflated = 64 << 20
 
 func inflate(data []byte) ([]byte, error) {
