@@ -20,8 +20,7 @@
 // its pace by itself. Two workers at one site are no danger to the site
 // then, but the second is refused with the name of the first. docs/fleet.md has the numbers.
 //
-// The limiter is a pace.Chooser if its pace is Leased: a frontier asks for hundreds of sites
-// in one call.
+// Both limiters are a pace.Chooser: a frontier asks for hundreds of sites in one call.
 //
 // # Access
 //
