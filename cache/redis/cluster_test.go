@@ -25,6 +25,9 @@ func slotOf(s *Store, o robots.Origin) int {
 	return int(cmd.Slot() & 16383)
 }
 
+// nodeOf returns which of so many nodes of a new cluster has a slot.
+func nodeOf(slot, nodes int) int { return ((slot+1)*nodes - 1) / 16384 }
+
 // visit is what a cache does with an origin: get, lease, put, release. It returns an error
 // that is not of another holder.
 func visit(s *Store, o robots.Origin) error {
@@ -57,7 +60,7 @@ func TestHangingNode(t *testing.T) {
 		if err := visit(s, o); err != nil {
 			t.Fatal(err)
 		}
-		n := slotOf(s, o) * len(nodes) / 16384
+		n := nodeOf(slotOf(s, o), len(nodes))
 		of[n] = append(of[n], o)
 	}
 	for i, n := range nodes {
@@ -119,7 +122,7 @@ func TestMovingSlot(t *testing.T) {
 	}
 	held := lease(t, s, same[1], time.Hour)
 	slot := slotOf(s, same[0])
-	from, to := nodes[slot*2/16384], nodes[1-slot*2/16384]
+	from, to := nodes[nodeOf(slot, 2)], nodes[1-nodeOf(slot, 2)]
 	host, port, _ := net.SplitHostPort(to.Addr)
 	number := strconv.Itoa(slot)
 	last := uint64(0)
@@ -204,7 +207,7 @@ func TestReshard(t *testing.T) {
 	began, moved := time.Now(), map[int]bool{}
 	for i := 0; len(moved) < slots; i++ {
 		o := cachetest.Origin(i % n)
-		if slot := slotOf(s, o); slot*3/16384 == 0 && !moved[slot] {
+		if slot := slotOf(s, o); nodeOf(slot, 3) == 0 && !moved[slot] {
 			moved[slot] = true
 			redistest.MoveSlot(t, nodes, s.key(o), 1+len(moved)%2)
 		}
