@@ -65,6 +65,7 @@ type parquetColumn struct {
 	known  map[string]int32
 	texts  []string
 	last   string
+	now    int32            // the number of last
 	counts map[uint64]int32 // numbers that repeat, by their bits
 	bits   uint64           // of the last
 
@@ -275,7 +276,16 @@ func (c *parquetColumn) turn(row int, s string) {
 		c.run(row, -1)
 		return
 	}
-	number, ok := c.known[s]
+	number, ok := int32(0), false
+	for _, guess := range [2]int32{c.now + 1, 0} { // values that take turns
+		if int(guess) < len(c.texts) && c.texts[guess] == s {
+			number, ok = guess, true
+			break
+		}
+	}
+	if !ok {
+		number, ok = c.known[s]
+	}
 	if !ok {
 		s = strings.Clone(s)
 		number = int32(len(c.texts))
@@ -287,7 +297,7 @@ func (c *parquetColumn) turn(row int, s string) {
 		}
 		c.most = max(c.most, s)
 	}
-	c.last = c.texts[number]
+	c.last, c.now = c.texts[number], number
 	c.run(row, number)
 }
 
