@@ -320,12 +320,15 @@ func (j *joiner) join(p place, l listed) error {
 			return err
 		}
 	}
-	at := l.at
+	at := l.at.UTC()
 	if at.Nanosecond()%int(time.Millisecond) != 0 {
 		at = at.Truncate(time.Millisecond)
 	}
 	row := &j.row
-	row.URL, row.At, row.Path = validOf(l.url), at.UTC(), ""
+	row.URL, row.At, row.Path = l.url, at, ""
+	if !l.plain {
+		row.URL = validOf(l.url)
+	}
 	of := heldContext{}
 	if l.key != "" {
 		of.key = j.key
@@ -342,7 +345,9 @@ func (j *joiner) join(p place, l listed) error {
 		if err := j.look(at); err != nil {
 			return err
 		}
-		row.Path = validOf(path.String())
+		if row.Path = path.String(); !l.plain {
+			row.Path = validOf(row.Path)
+		}
 		if of.site, of.capture = j.site, j.inForce; j.inForce == nil {
 			j.counts.ByKind["no-capture"]++
 		}

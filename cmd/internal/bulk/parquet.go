@@ -47,7 +47,12 @@ type parquetTable struct {
 	at      int64 // in out
 	page    []byte
 	packed  []byte
+	rooms   any // of rooms
 }
+
+// rooms are pools of columns whose tables are closed, by type of row: parts are many, and
+// it costs as much to make room for a small one as to write it.
+var rooms sync.Map
 
 // A parquetColumn collects the values of a field in a group of rows.
 type parquetColumn struct {
@@ -127,6 +132,10 @@ func newParquetTable[T any](out io.Writer, sorted []string) (*parquetTable, erro
 	}
 	p := &parquetTable{out: out, footer: footer}
 	row := reflect.TypeFor[T]()
+	p.rooms, _ = rooms.LoadOrStore(row, &sync.Pool{})
+	if columns, ok := p.rooms.(*sync.Pool).Get().(*[]parquetColumn); ok {
+		p.columns = *columns
+	}
 	for i := range row.NumField() {
 		field := row.Field(i)
 		name, tags, _ := strings.Cut(field.Tag.Get("parquet"), ",")
@@ -154,7 +163,9 @@ func newParquetTable[T any](out io.Writer, sorted []string) (*parquetTable, erro
 			}
 			c.kind = kindTime
 		}
-		p.columns = append(p.columns, c)
+		if len(p.columns) <= i {
+			p.columns = append(p.columns, c)
+		}
 		if slices.Contains(sorted, name) {
 			p.sorted = append(p.sorted, format.SortingColumn{ColumnIdx: int32(i)})
 		}
@@ -179,11 +190,8 @@ func (p *parquetTable) add(row unsafe.Pointer, changed columnSet) error {
 	if p.rows == 0 {
 		changed = allColumns
 	}
-	for i := range p.columns {
-		if changed>>i&1 == 0 {
-			continue
-		}
-		c := &p.columns[i]
+	for left := uint64(changed) & (1<<len(p.columns) - 1); left != 0; left &= left - 1 {
+		c := &p.columns[bits.TrailingZeros64(left)]
 		at := unsafe.Add(row, c.field)
 		if c.pointer {
 			at = *(*unsafe.Pointer)(at)
@@ -587,6 +595,9 @@ func (p *parquetTable) close() error {
 	if err != nil {
 		return err
 	}
+	columns := p.columns
+	p.rooms.(*sync.Pool).Put(&columns)
+	p.columns = nil
 	footer = binary.LittleEndian.AppendUint32(footer, uint32(len(footer)))
 	return p.write(append(footer, parquetMagic...))
 }
