@@ -283,6 +283,9 @@ func (c *fleetCall) writeSite(s *fleet.Site, turn *pace.Turn) {
 	default:
 		say("last", "a request ended, or the last one started, at %s", stamp(p.State.Last))
 	}
+	if p.Leased != "" {
+		say("leased", "worker %s has the site until %s, or longer if it renews that", p.Leased, stamp(p.LeasedUntil))
+	}
 	for _, g := range p.UnderWay {
 		whose := "worker " + g.Worker
 		if g.Worker == "" {
@@ -341,12 +344,13 @@ func (c *fleetCall) writeSiteJSON(s *fleet.Site, turn *pace.Turn) error {
 		BackOff    int        `json:"back_off"`
 		Overload   *time.Time `json:"overload"`
 		Held       *time.Time `json:"held"`
+		Leased     *string    `json:"leased"`
 		UnderWay   []grant    `json:"under_way"`
 		Next       *time.Time `json:"next"`
 		Reasons    []string   `json:"reasons"`
 	}{
 		Schema: 1, Origin: s.Origin.String(), At: s.Pace.At, Lease: s.LeaseLeft.Seconds(), Last: notZero(s.Pace.State.Last), BackOff: int(s.Pace.State.BackOff.Factor),
-		Overload: notZero(s.Pace.Overload), Held: notZero(s.Pace.Held), UnderWay: []grant{}, Reasons: []string{},
+		Overload: notZero(s.Pace.Overload), Held: notZero(s.Pace.Held), Leased: notEmpty(s.Pace.Leased), UnderWay: []grant{}, Reasons: []string{},
 	}
 	if !s.Pace.State.NotBefore.Equal(s.Pace.Held) {
 		out.RetryAfter = notZero(s.Pace.State.NotBefore)

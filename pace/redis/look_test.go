@@ -38,6 +38,9 @@ func TestLook(t *testing.T) {
 			}
 			state = appendDoubles(binary.BigEndian.AppendUint64(state, id), now-ago, 0)
 		}
+		if until := float64(r.Int64N(int64(time.Hour/time.Microsecond))) - 1800e6; r.IntN(4) == 0 && (until < -2e6 || until > 2e6) {
+			state = appendDoubles(append(state, heldRow...), now+until, 0)
+		}
 		if r.IntN(10) == 0 {
 			state = state[:r.IntN(len(state))]
 		}
@@ -55,8 +58,8 @@ func TestLook(t *testing.T) {
 			continue
 		}
 		known++
-		if got != a.state {
-			t.Fatalf("case %d: a look says %+v, the script %+v\n%s", n, got, a.state, text)
+		if got.state != a.state || got.held != a.held {
+			t.Fatalf("case %d: a look says %+v, the script %+v\n%s", n, got, a, text)
 		}
 	}
 	t.Logf("%d cases, %d known by a look", cases, known)

@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"sync"
@@ -72,6 +71,8 @@ func (l *Limiter) refuses(ctx context.Context, sites int) error {
 		return waiting(ctx, fmt.Sprintf("for %d sites", sites))
 	case l.closing.Err() != nil:
 		return errClosed
+	case l.Drained():
+		return ErrDrained
 	}
 	return nil
 }
@@ -165,62 +166,60 @@ func (l *Limiter) look(ctx context.Context, sites []*askedSite) {
 			continue
 		}
 		r := reading{microsAt(s.tag.clock.estimate()), sent, received}
-		state, ok := l.stateOf(value, r.now, others)
+		a, ok := l.stateOf(value, r.now, others)
 		if !ok {
 			continue
 		}
 		s.known = true
-		s.ready = !state.Busy && !s.schedule.NextIn(timeAt(r.now), state).After(timeAt(r.now))
-		s.grant = s.result(answer{code: codeRefused, state: state}, r, 0)
+		s.ready = !a.state.Busy && !s.schedule.NextIn(timeAt(r.now), a.state).After(timeAt(r.now))
+		s.grant = s.result(a, r, 0)
 	}
 }
 
 // stateOf reads the state of an origin as step.lua does, "" for none. It is not ok if that is
 // for the script alone: what is damaged, a clock that was set back, a grant whose worker is gone.
-func (l *Limiter) stateOf(value string, now micros, others list) (s pace.State, ok bool) {
+func (l *Limiter) stateOf(value string, now micros, others list) (a answer, ok bool) {
+	a.code = codeRefused
 	if value == "" {
-		return s, true
+		return a, true
 	}
-	if len(value) < 44 || len(value)%24 != 20 {
-		return s, false
+	v, ok := readOrigin(value)
+	if !ok || v.seen > now+microsOf(clockSlack) { // the clock was set back
+		return a, false
 	}
-	var last, retry, over, slow, seen micros
-	rest, _ := readDoubles(value, &last, &retry, &over, &slow, &seen)
-	for _, at := range []micros{last, retry, over, seen} {
-		if at != 0 && !(at >= 1e15 && at < 2e16) {
-			return s, false
+	a.state = pace.State{Last: timeAt(v.last), NotBefore: timeAt(v.retry), BackOff: v.back}
+	forget, over, last, underWay := microsOf(l.options.Forget), v.over, v.last, 0
+	for id, start := range v.rows() {
+		if id == heldRow {
+			if a.held = start > max(now, v.retry); a.held {
+				a.state.NotBefore = timeAt(start)
+			}
+			continue
 		}
-	}
-	if seen > now+microsOf(clockSlack) { // the clock was set back
-		return s, false
-	}
-	back := pace.BackOff{Factor: binary.LittleEndian.Uint16([]byte(rest)), Step: binary.LittleEndian.Uint16([]byte(rest[2:]))}
-	forget, underWay := microsOf(l.options.Forget), 0
-	for rest = rest[4:]; rest != ""; rest = rest[24:] {
-		var start micros
-		readDoubles(rest[8:], &start)
-		ends, lent := start+microsOf(l.options.GrantTimeout), rest[0] >= lentGrant>>56
+		ends := start + microsOf(l.options.GrantTimeout)
+		hold, lent := lentFor(id)
 		if lent {
-			ends = start + 1e6*micros(binary.BigEndian.Uint16([]byte(rest[1:])))
+			ends = start + microsOf(hold)
 		}
-		switch _, gone := others.gone[rest[:len(noWorker)]]; {
+		switch _, gone := others.gone[id[:len(noWorker)]]; {
 		case !lent && gone:
-			return s, false
+			return a, false
 		case ends > now:
 			underWay++
 			continue
 		case lent: // a request that timed out
 			if ends-over >= forget {
-				back = pace.BackOff{}
+				a.state.BackOff = pace.BackOff{}
 			}
-			back, over = back.After(pace.Result{Timeout: true}), max(over, ends)
+			a.state.BackOff, over = a.state.BackOff.After(pace.Result{Timeout: true}), max(over, ends)
 		}
 		last = max(last, ends)
 	}
 	if now-over >= forget {
-		back = pace.BackOff{}
+		a.state.BackOff = pace.BackOff{}
 	}
-	return pace.State{Last: timeAt(last), NotBefore: timeAt(retry), BackOff: back, Busy: underWay >= l.options.Concurrency}, true
+	a.state.Last, a.state.Busy = timeAt(last), underWay >= l.options.Concurrency
+	return a, true
 }
 
 // decideAll makes the decisions about sites, all tags at once. A site whose tag is down, and

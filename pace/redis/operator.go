@@ -174,6 +174,11 @@ type Site struct {
 	Overload time.Time // when the site last said that it is asked too much
 	Held     time.Time // until when an operator holds it, zero if nobody does
 	UnderWay []UnderWay
+	// Leased is the name of the worker that has the site, and LeasedUntil until when, if
+	// nobody renews that: of a fleet in which each site is one worker's. What that worker
+	// did since it last renewed the lease it alone knows.
+	Leased      string
+	LeasedUntil time.Time
 }
 
 // An UnderWay is a grant that was not given back yet.
@@ -187,46 +192,38 @@ var errDamaged = errors.New("its value is damaged: it counts as asked when a wor
 
 // Site returns what is known of an origin.
 func (o *Operator) Site(ctx context.Context, origin robots.Origin) (s Site, err error) {
-	now, values, err := o.look(ctx, o.originKey(origin))
+	now, values, err := o.look(ctx, o.originKey(origin), o.key("site", origin.String()))
 	if err != nil {
 		return s, err
 	}
 	s.At = timeAt(now)
-	if values[0] == "" {
-		return s, nil
-	}
-	s.Known = true
-	if !s.parse(values[0], now, o.options) {
+	s.Known = values[0] != "" || values[1] != ""
+	if values[0] != "" && !s.parse(values[0], now, o.options) {
 		return s, fmt.Errorf("the pace of %s: %w", origin, errDamaged)
 	}
+	s.parseLease(values[1], now)
 	return s, nil
 }
 
-// parse reads a state, as common.lua does.
+// parse reads a state.
 func (s *Site) parse(value string, now micros, o Options) bool {
-	const head, row = 44, 24
-	var last, retry, over, slow, seen micros
-	rest, ok := readDoubles(value, &last, &retry, &over, &slow, &seen)
-	if !ok || len(value) < head || (len(value)-head)%row != 0 {
+	v, ok := readOrigin(value)
+	if !ok {
 		return false
 	}
-	moved := max(seen-now, 0)
+	moved := max(v.seen-now, 0)
 	at := func(m micros) time.Time {
 		if m == 0 {
 			return time.Time{}
 		}
 		return timeAt(m - moved)
 	}
-	s.State = pace.State{Last: at(last), NotBefore: at(retry)}
-	s.Overload = at(over)
-	if now-(over-moved) < microsUp(o.Forget) {
-		s.State.BackOff = pace.BackOff{Factor: binary.LittleEndian.Uint16([]byte(rest)), Step: binary.LittleEndian.Uint16([]byte(rest[2:]))}
+	s.State = pace.State{Last: at(v.last), NotBefore: at(v.retry)}
+	s.Overload = at(v.over)
+	if now-(v.over-moved) < microsUp(o.Forget) {
+		s.State.BackOff = v.back
 	}
-	busy := 0
-	for rest = rest[4:]; rest != ""; {
-		id := rest[:8]
-		var start, before micros
-		rest, _ = readDoubles(rest[8:], &start, &before)
+	for id, start := range v.rows() {
 		if id == heldRow {
 			if start-moved > now {
 				s.Held = at(start)
@@ -234,17 +231,36 @@ func (s *Site) parse(value string, now micros, o Options) bool {
 			}
 			continue
 		}
-		g := UnderWay{Start: at(start), End: at(start).Add(o.GrantTimeout), Worker: hex.EncodeToString([]byte(id[:5]))}
-		if n := binary.BigEndian.Uint64([]byte(id)); n >= lentGrant {
-			g.Worker, g.End = "", at(start).Add(time.Duration(n>>40&0xffff)*time.Second)
+		hold, lent := lentFor(id)
+		g := UnderWay{Start: at(start), End: at(start).Add(o.GrantTimeout), Worker: hex.EncodeToString([]byte(id[:len(noWorker)]))}
+		if lent {
+			g.Worker, g.End = "", at(start).Add(hold)
 		}
 		if g.End.After(s.At) {
-			busy++
 			s.UnderWay = append(s.UnderWay, g)
 		}
 	}
-	s.State.Busy = busy >= o.Concurrency
+	s.State.Busy = len(s.UnderWay) >= o.Concurrency
 	return true
+}
+
+// parseLease reads the lease of a site, as site.lua does, and what was known of the site when
+// it was given or renewed.
+func (s *Site) parseLease(value string, now micros) {
+	if len(value) < 64 {
+		return
+	}
+	var till, last, retry, over, slow, seen micros
+	back, _ := readDoubles(value[12:], &till, &last, &retry, &over, &slow, &seen)
+	s.State.Last = latest(s.State.Last, timeAt(last))
+	s.State.NotBefore = latest(s.State.NotBefore, timeAt(retry))
+	if timeAt(over).After(s.Overload) {
+		s.Overload = timeAt(over)
+		s.State.BackOff = pace.BackOff{Factor: binary.LittleEndian.Uint16([]byte(back)), Step: binary.LittleEndian.Uint16([]byte(back[2:]))}
+	}
+	if till > now && value[:8] != heldRow {
+		s.Leased, s.LeasedUntil = robots.Printable(value[64:]), timeAt(till)
+	}
 }
 
 // An Address is what a fleet's pace knows of an IP address.
@@ -273,14 +289,16 @@ const Forever = 10 * 365 * 24 * time.Hour
 
 // Hold keeps all workers from starting requests to an origin for a time, at most Forever,
 // by the state that every grant is made of. It ends a Hold before. Requests under way are
-// not ended.
+// not ended. A worker that has the site under a lease (Leased) learns of it when it renews
+// that, within 30 s.
 func (o *Operator) Hold(ctx context.Context, origin robots.Origin, d time.Duration) error {
 	_, err := o.steer(ctx, "h", origin, min(max(d, time.Second), Forever))
 	return err
 }
 
 // Release ends a Hold and reports whether there was one. Workers that wait for the site
-// notice it within a minute.
+// notice it within a minute. Where a worker had the site under a lease when the hold began,
+// it may be another's a minute after that.
 func (o *Operator) Release(ctx context.Context, origin robots.Origin) (held bool, err error) {
 	return o.steer(ctx, "r", origin, 0)
 }
@@ -293,8 +311,8 @@ func (o *Operator) Forget(ctx context.Context, origin robots.Origin) error {
 }
 
 func (o *Operator) steer(ctx context.Context, what string, origin robots.Origin, d time.Duration) (held bool, err error) {
-	arg := appendDoubles([]byte(what), microsUp(d), microsUp(o.options.Forget), microsUp(o.options.GrantTimeout))
-	reply, err := o.call(ctx, steerScript, []string{o.originKey(origin)}, string(arg))
+	arg := appendDoubles([]byte(what), microsUp(d), microsUp(o.options.Forget), microsUp(o.options.GrantTimeout), microsUp(leaseTime))
+	reply, err := o.call(ctx, steerScript, []string{o.originKey(origin), o.key("site", origin.String())}, string(arg))
 	if err != nil {
 		return false, err
 	}

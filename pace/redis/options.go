@@ -107,9 +107,6 @@ func (o Options) filled() (Options, error) {
 	case len(o.Name) > maxName:
 		return o, fmt.Errorf("redis.Options.Name has %d bytes: at most %d", len(o.Name), maxName)
 	}
-	if len(o.Name) > maxName {
-		return o, fmt.Errorf("redis.Options.Name has %d bytes: at most %d", len(o.Name), maxName)
-	}
 	o.Prefix, err = script.Prefix(o.Prefix)
 	return o, err
 }

@@ -38,6 +38,9 @@ type Leased struct {
 	closing context.Context
 	close   context.CancelFunc
 	ended   chan struct{} // closed when loop has ended
+
+	granting  context.Context // ends with closing, or when an operator drains this worker
+	endGrants context.CancelFunc
 }
 
 var _ pace.Chooser = (*Leased)(nil)
@@ -110,6 +113,7 @@ func newLeased(client rueidis.Client, o Options, term time.Duration) (*Leased, e
 	l.head = append(append(l.head, byte(len(name))), name...)
 	l.number.Store(rand.Uint32())
 	l.closing, l.close = context.WithCancel(context.Background())
+	l.granting, l.endGrants = context.WithCancel(l.closing)
 	l.joinAll()
 	go l.loop()
 	return l, nil
@@ -167,7 +171,7 @@ func (l *Leased) covers(ctx context.Context, le *lease, g pace.Grant) bool {
 // worker has it refuses with CauseLeased.
 func (l *Leased) Reserve(ctx context.Context, key pace.Key, s *pace.Schedule, within time.Duration) (pace.Grant, error) {
 	for le := l.lease(key.Origin); ; {
-		if le == nil || l.closed.Load() {
+		if le == nil || l.closed.Load() || l.Drained() {
 			var g pace.Grant
 			var err error
 			if le, g, err = l.take(ctx, key, s); le == nil {
@@ -185,7 +189,7 @@ func (l *Leased) Reserve(ctx context.Context, key pace.Key, s *pace.Schedule, wi
 func (l *Leased) wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pace.Grant, error) {
 	for {
 		le := l.find(key.Origin)
-		if le == nil || l.closed.Load() {
+		if le == nil || l.closed.Load() || l.Drained() {
 			var g pace.Grant
 			var err error
 			if le, g, err = l.take(ctx, key, s); le == nil {
@@ -234,7 +238,7 @@ func (l *Leased) Valid(g pace.Grant) bool {
 	le := l.leases[g.Key.Origin]
 	l.mu.RUnlock()
 	now := clock()
-	return le != nil && g.ID > le.before && le.valid(now) && now.Before(g.Until)
+	return le != nil && g.ID > le.before && le.valid(now) && now.Before(g.Until) && !l.Drained()
 }
 
 // Wait returns when the request may start. Where another worker has the site it waits
@@ -249,7 +253,7 @@ func (l *Leased) Wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pace
 	deadline, limited := ctx.Deadline()
 	open, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	defer context.AfterFunc(l.closing, func() { stop(errClosed) })()
+	defer context.AfterFunc(l.granting, func() { stop(errClosed) })()
 	var until time.Time // of the lease of another worker as it was at first
 	for {
 		taken, down := takenIn(g.Turn), errors.Is(err, ErrDown)
@@ -259,6 +263,9 @@ func (l *Leased) Wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pace
 		switch {
 		case l.closed.Load():
 			return pace.Grant{}, errClosed
+		case l.Drained():
+			l.unused(g)
+			return pace.Grant{}, ErrDrained
 		case ctx.Err() != nil && down:
 			return pace.Grant{}, gaveUp(ctx, key, err)
 		case ctx.Err() != nil:
@@ -278,9 +285,15 @@ func (l *Leased) Wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pace
 	}
 }
 
-// takenIn returns the reason of a site that another worker has, nil without one.
+// unused gives a grant back that nobody gets.
+func (l *Leased) unused(g pace.Grant) {
+	_ = l.own.Done(context.Background(), g, pace.Result{Unused: true}) // which never fails, and ignores none
+}
+
+// takenIn returns the reason of a site that another worker has, or that an operator holds,
+// nil without one.
 func takenIn(t pace.Turn) *pace.Reason {
-	if i := slices.IndexFunc(t.Reasons, func(r pace.Reason) bool { return r.Cause == pace.CauseLeased }); i >= 0 {
+	if i := slices.IndexFunc(t.Reasons, func(r pace.Reason) bool { return r.Cause == pace.CauseLeased || r.Cause == pace.CauseHeld }); i >= 0 {
 		return &t.Reasons[i]
 	}
 	return nil
@@ -356,6 +369,8 @@ func (l *Leased) refuses(ctx context.Context, what string) error {
 		return waiting(ctx, "for "+what)
 	case l.closed.Load():
 		return errClosed
+	case l.Drained():
+		return ErrDrained
 	}
 	return nil
 }

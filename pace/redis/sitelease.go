@@ -113,6 +113,9 @@ func (r *refusal) turn(s *pace.Schedule) pace.Turn {
 	now := clock()
 	t := s.TurnIn(now, pace.State{})
 	reason := pace.Reason{Cause: pace.CauseLeased, Until: r.until, Worker: r.worker}
+	if r.worker == heldRow {
+		reason = pace.Reason{Cause: pace.CauseHeld, Until: r.until}
+	}
 	if r.away {
 		reason = pace.Reason{Cause: pace.CauseDegraded, Until: r.until}
 	}
@@ -293,6 +296,10 @@ func (l *Leased) loop() {
 		select {
 		case <-t.C:
 			l.renew(l.closing)
+			if l.Drained() {
+				l.endGrants()
+				l.leave(l.closing)
+			}
 		case <-l.closing.Done():
 			ctx, cancel := context.WithTimeout(context.Background(), 4*callLimit)
 			defer cancel()
