@@ -73,6 +73,7 @@ type jsonWorker struct {
 	Name      string    `json:"name"`
 	Heartbeat time.Time `json:"heartbeat"`
 	Away      bool      `json:"away"`
+	Left      bool      `json:"left"`
 	Drained   bool      `json:"drained"`
 	Rate      float64   `json:"grants_per_second"`
 	PartsAway int       `json:"parts_away"`
@@ -104,13 +105,13 @@ func (c *fleetCall) status(ctx context.Context) (int, error) {
 		return exitBad, err
 	}
 	code := exitAllowed
-	if slices.ContainsFunc(s.Workers, func(w paceredis.Worker) bool { return w.Gone }) || slices.ContainsFunc(s.Nodes, func(n fleet.Node) bool { return n.Err != nil }) {
+	if slices.ContainsFunc(s.Workers, func(w paceredis.Worker) bool { return w.Gone && !w.Left }) || slices.ContainsFunc(s.Nodes, func(n fleet.Node) bool { return n.Err != nil }) {
 		code = exitDisallowed
 	}
 	if c.format == formatJSON {
 		workers, servers := []jsonWorker{}, []jsonServer{}
 		for _, w := range s.Workers {
-			workers = append(workers, jsonWorker{w.ID, w.Name, w.Beat, w.Gone, w.Drained, w.Rate, w.Away})
+			workers = append(workers, jsonWorker{w.ID, w.Name, w.Beat, w.Gone && !w.Left, w.Left, w.Drained, w.Rate, w.Away})
 		}
 		for _, n := range s.Nodes {
 			j := jsonServer{Addr: n.Addr, Replica: n.Replica, Version: n.Version, Memory: n.Memory, MaxMemory: n.MaxMemory, Keys: n.Keys, Rate: n.Rate, Up: n.Up.Seconds()}
@@ -139,7 +140,10 @@ func (c *fleetCall) writeStatus(s fleet.Status) {
 	t := tabwriter.NewWriter(c.std.out, 0, 0, 2, ' ', 0)
 	for _, w := range s.Workers {
 		state := "heartbeat " + took(max(s.At.Sub(w.Beat), time.Millisecond)) + " ago"
-		if w.Gone {
+		switch {
+		case w.Left:
+			state = "left at " + stamp(w.Beat)
+		case w.Gone:
 			state = "away since " + stamp(w.Beat) + ": its grants have ended"
 		}
 		if w.Away > 0 && !w.Gone {

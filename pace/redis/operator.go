@@ -103,6 +103,8 @@ type Worker struct {
 	Beat time.Time
 	// Gone says that the heartbeats are missing for 15 s, and its grants have ended.
 	Gone bool
+	// Left says that it was closed in order.
+	Left bool
 	// Drained says that an operator has told it to take no grants (Operator.Drain).
 	Drained bool
 	Rate    float64 // grants per second, between its last two heartbeats
@@ -162,6 +164,7 @@ func (w *Worker) about(text string) {
 	away, name, _ := strings.Cut(rest, " ")
 	w.Rate, _ = strconv.ParseFloat(rate, 64) // these two are 0 for what no worker wrote
 	w.Away, _ = strconv.Atoi(away)
+	w.Left, w.Away = w.Away == left, max(w.Away, 0)
 	w.Name = robots.Printable(name)
 }
 

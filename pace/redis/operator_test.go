@@ -327,7 +327,10 @@ func TestDrain(t *testing.T) {
 	if g := reserved(t, other, at, 0); !g.OK() || other.Drained() {
 		t.Errorf("another worker: %+v", g)
 	}
-	if workers, _, err := o.Workers(ctx); err != nil || !workers[1].Drained || workers[0].Drained {
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if workers, _, err := o.Workers(ctx); err != nil || !workers[1].Drained || workers[0].Drained || !workers[1].Left || workers[0].Left {
 		t.Errorf("workers: %+v, %v", workers, err)
 	}
 }
