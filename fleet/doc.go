@@ -12,6 +12,16 @@
 // has seen, and the limiter of package pace/redis. The documentation of these packages
 // says which keys they use, and what happens when the server fails.
 //
+// # Whose pace
+//
+// Without an option any worker may ask any site, and each page costs the server a decision
+// and the note of its end. Where the crawler's frontier gives each host to one worker, set
+// Options.Leased on all of them: a worker then has a site for a minute at a time, and keeps
+// its pace by itself. Two workers at one site are no danger to the site
+// then, but the second is refused with the name of the first. docs/fleet.md has the numbers.
+//
+// Both limiters are a pace.Chooser: a frontier asks for hundreds of sites in one call.
+//
 // # Access
 //
 // The server is Redis 7.0 or later, or Valkey. A user needs these rights and no more
@@ -41,7 +51,8 @@
 //
 // # When a worker dies
 //
-// Its grants end 15 s after its last heartbeat, and another worker fetches what it was
+// Its grants end 15 s after its last heartbeat, the sites that it had as Leased a minute
+// after it renewed them last, and another worker fetches what it was
 // fetching when its lease ends. A worker whose process was only stopped for that long
 // asks for a new grant before it sends.
 //

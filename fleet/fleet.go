@@ -25,7 +25,7 @@ import (
 )
 
 // Options are the settings of a Fleet. All its workers must use the same ones, except
-// Copy. The zero value is right for one fleet on a server of its own.
+// Copy and Name. The zero value is right for one fleet on a server of its own.
 type Options struct {
 	// Prefix begins the names of all keys, in braces: that of the URL if empty, as
 	// in ?prefix=crawl, or else "robots". Fleets with different prefixes know
@@ -62,12 +62,18 @@ type Options struct {
 	// Workers is the least number of workers to divide by while Redis is down. The limiter
 	// counts the workers itself; set it where they are started one by one.
 	Workers int
+	// Leased gives each site to one worker at a time, for crawlers whose frontier is
+	// partitioned by host: the worker has a lease of the site for a minute at a time, and
+	// keeps its pace by itself (redis.Leased of package pace/redis). While Redis is down
+	// it goes on with its sites until their leases end, whatever WhenDown says.
+	Leased bool
 	// AllowEviction accepts a server whose maxmemory-policy is not noeviction. To make
 	// room such a server drops leases, and the pace of sites, which are then asked too
 	// often, without a sign. Use it only where the server never runs out of memory.
 	AllowEviction bool
-	// Name is what robots fleet status calls this worker: the name of the host and the
-	// number of the process if empty, at most 100 bytes.
+	// Name is what robots fleet status calls this worker, and what the others are told where
+	// it has a site: the name of the host and the number of the process if empty, at most
+	// 100 bytes.
 	Name string
 	// Observe, if not nil, is told what the worker does. It costs nothing if it is nil.
 	Observe Observer
@@ -82,10 +88,18 @@ type Fleet struct {
 	prefix  string // of all keys
 	shared  *cacheredis.Store
 	store   cache.Store
-	limiter *paceredis.Limiter
+	limiter limiter
 	memory  int64 // of a cache
 
 	observer Observer // nil for none
+}
+
+// limiter is what the limiters of paceredis have in common.
+type limiter interface {
+	pace.Limiter
+	DownSince() time.Time
+	Drained() bool
+	Close() error
 }
 
 // Open joins the fleet at a Redis URL. The error says in one sentence what is wrong: an
@@ -133,7 +147,7 @@ func (f *Fleet) setUp(ctx context.Context, server, prefix string, o Options) err
 	if err := f.shared.CheckLayout(ctx); errors.Is(err, cacheredis.ErrEarlier) {
 		return fmt.Errorf("%s: %w", server, err)
 	}
-	if f.limiter, err = paceredis.New(f.client, o.limiter(prefix)); err != nil {
+	if f.limiter, err = o.open(f.client, prefix); err != nil {
 		return err
 	}
 	f.memory = o.share()
@@ -161,6 +175,22 @@ func (o Options) limiter(prefix string) paceredis.Options {
 	o.Pace.Observe = o.observed()
 	o.Pace.MaxBytes = int(min(o.share(), math.MaxInt))
 	return paceredis.Options{Options: o.Pace, Prefix: prefix, WhenDown: o.WhenDown, Workers: o.Workers, Name: o.Name}
+}
+
+// open makes the limiter.
+func (o Options) open(client rueidis.Client, prefix string) (limiter, error) {
+	if o.Leased {
+		l, err := paceredis.NewLeased(client, o.limiter(prefix))
+		if err != nil {
+			return nil, err
+		}
+		return l, nil
+	}
+	l, err := paceredis.New(client, o.limiter(prefix))
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
 }
 
 // check reads a URL and checks the options with it. No error repeats a password.

@@ -22,6 +22,9 @@
 //	...                                                          // one request
 //	limiter.Done(ctx, grant, pace.Result{Status: 200})
 //
+// A frontier that knows thousands of sites asks for hundreds in one call of [Chooser.Next]:
+// which of them may start now, and when may the others.
+//
 // The rules, in short:
 //   - a rate is an interval, the period divided by the number of documents;
 //   - intervals count from the end of the last response;

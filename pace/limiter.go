@@ -92,8 +92,8 @@ import (
 // After an error of Reserve there is no grant, or one that ends by GrantTimeout where a
 // store cannot know.
 //
-// All methods are safe for concurrent use. A Limiter is not for choosing what to
-// fetch next: it has no queue of URLs, only of callers who wait.
+// All methods are safe for concurrent use. A Limiter has no queue of URLs, only of callers
+// who wait. Who has such a queue asks a Chooser for many sites at once.
 type Limiter interface {
 	// Wait returns when the request may start, with its grant, whose Start is then not
 	// in the future. It returns an error that wraps
@@ -232,3 +232,15 @@ func (e *LateError) Error() string {
 
 // Unwrap returns context.DeadlineExceeded.
 func (e *LateError) Unwrap() error { return context.DeadlineExceeded }
+
+// A TakenError says that another worker of the fleet has the site and goes on using it.
+type TakenError struct {
+	Key    Key
+	Worker string    // its name
+	Until  time.Time // the end of its lease, if it does not renew that
+}
+
+// Error names the site and the worker.
+func (e *TakenError) Error() string {
+	return e.Key.Origin.String() + " is the site of another worker, " + robots.Printable(e.Worker) + ", until " + e.Until.Format(time.RFC3339) + " at least"
+}

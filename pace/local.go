@@ -148,14 +148,19 @@ func (l *Local) reserve(ctx context.Context, key Key, s *Schedule, within, hold 
 	if err := ended(ctx, key); err != nil {
 		return Grant{}, err
 	}
+	return l.take(key, s, max(within, 0), hold, mark), nil
+}
+
+// take grants the next start if it is at most within from now, which is below 0 for never.
+func (l *Local) take(key Key, s *Schedule, within, hold time.Duration, mark uint64) Grant {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	d := l.decide(key, s)
 	waited := d.active != nil && len(d.active.queue) > 0 // who waits comes first
-	if waited || !d.startsBy(d.now.Add(max(within, 0))) {
-		return Grant{Key: key, Turn: d.turn()}, nil
+	if waited || !d.startsBy(d.now.Add(within)) {
+		return Grant{Key: key, Turn: d.turn()}
 	}
-	return l.grant(d, hold, mark), nil
+	return l.grant(d, hold, mark)
 }
 
 // Valid reports whether a request may still start on a grant.

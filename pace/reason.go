@@ -28,6 +28,7 @@ const (
 	CauseFull              // the limiter has no room for a further site
 	CauseDegraded          // a shared limiter is out of reach, so this worker keeps to its share
 	CauseHeld              // an operator of the fleet holds the site
+	CauseLeased            // another worker of the fleet has the site for the time being
 )
 
 var causes = [...]struct{ name, sentence string }{
@@ -45,6 +46,7 @@ var causes = [...]struct{ name, sentence string }{
 	CauseFull:        {"full", "the limiter holds as many sites as it may"},
 	CauseDegraded:    {"degraded", "the fleet's shared pace is out of reach, so this worker keeps to its share"},
 	CauseHeld:        {"held", "an operator holds the site"},
+	CauseLeased:      {"leased", "another worker has the site"},
 }
 
 // Causes returns all causes but CauseNone.
@@ -101,6 +103,9 @@ type Reason struct {
 	// Until is the first instant that this reason alone allows, the zero time if
 	// it asked for no waiting.
 	Until time.Time
+	// Worker is who has the site, of CauseLeased; "" if nobody knows, since the server
+	// lost its memory.
+	Worker string
 }
 
 // String says the reason in a clause:
@@ -118,6 +123,9 @@ func (r Reason) String() string {
 	}
 	if r.Value != "" {
 		s += " " + robots.Printable(r.Value)
+	}
+	if r.Worker != "" {
+		s += ": " + robots.Printable(r.Worker) + ", until " + r.Until.Format(time.RFC3339)
 	}
 	if r.Line > 0 {
 		s += ", line " + strconv.Itoa(r.Line)

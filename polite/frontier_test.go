@@ -26,9 +26,9 @@ func (sites) Fetch(_ context.Context, origin robots.Origin) (*fetch.Record, erro
 
 // host is a site of the frontier with the pages that are still to be fetched.
 type host struct {
-	origin robots.Origin
-	paths  []robots.Path
-	next   time.Time // when it may be asked again
+	paths []robots.Path
+	next  time.Time // when it may be asked again
+	ask   pace.Question
 }
 
 type frontier []*host
@@ -43,8 +43,17 @@ func (f *frontier) Pop() any {
 	return last
 }
 
-// A crawler with a queue of its own uses the parts: of five thousand sites it takes
-// the one whose turn is next, and a site that has no turn yet holds up no other.
+// due takes the hosts off the queue whose turn may have come, five hundred at most.
+func (f *frontier) due() (hosts []*host) {
+	for len(*f) > 0 && len(hosts) < 500 && !(*f)[0].next.After(time.Now()) {
+		hosts = append(hosts, heap.Pop(f).(*host))
+	}
+	return hosts
+}
+
+// A crawler with a queue of its own uses the parts. It asks for five hundred sites at
+// once: which of them may be asked for a page now, and when may the others? With the
+// limiter of a fleet in place of pace.Local nothing else changes.
 func Example_frontier() {
 	ctx := context.Background()
 	files, err := cache.New(cache.Options{Fetcher: sites{}})
@@ -52,7 +61,8 @@ func Example_frontier() {
 		panic(err)
 	}
 	defer files.Close()
-	limiter, err := pace.NewLocal(pace.Options{})
+	var limiter pace.Chooser
+	limiter, err = pace.NewLocal(pace.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -64,44 +74,51 @@ func Example_frontier() {
 			if err != nil {
 				panic(err)
 			}
-			h.origin, h.paths = origin, append(h.paths, path)
+			h.ask.Key.Origin, h.paths = origin, append(h.paths, path)
 		}
 		heap.Push(&queue, h)
 	}
 
 	fetched, disallowed := 0, 0
-	for len(queue) > 0 && !queue[0].next.After(time.Now()) {
-		h := queue[0]
-		record, err := files.Get(ctx, h.origin)
+	for due := queue.due(); len(due) > 0; due = queue.due() {
+		var hosts []*host
+		var asked []pace.Question
+		for _, h := range due {
+			record, err := files.Get(ctx, h.ask.Key.Origin)
+			if err != nil {
+				panic(err)
+			}
+			rules := record.Rules(robots.RFC9309, time.Now(), "MyBot")
+			for len(h.paths) > 0 && !rules.Allowed(h.paths[0]) {
+				h.paths = h.paths[1:]
+				disallowed++
+			}
+			if len(h.paths) == 0 {
+				if err := limiter.Done(ctx, h.ask.Ended, h.ask.Result); err != nil {
+					panic(err)
+				}
+				continue
+			}
+			if h.ask.Schedule, err = pace.NewSchedule(rules, pace.Policy{}); err != nil {
+				panic(err)
+			}
+			hosts, asked = append(hosts, h), append(asked, h.ask)
+		}
+		answers, err := limiter.Next(ctx, asked, 200) // as many pages as are fetched at a time
 		if err != nil {
 			panic(err)
 		}
-		rules := record.Rules(robots.RFC9309, time.Now(), "MyBot")
-		for len(h.paths) > 0 && !rules.Allowed(h.paths[0]) {
-			h.paths = h.paths[1:]
-			disallowed++
-		}
-		if len(h.paths) == 0 {
-			heap.Pop(&queue)
-			continue
-		}
-		schedule, err := pace.NewSchedule(rules, pace.Policy{})
-		if err != nil {
-			panic(err)
-		}
-		grant, err := limiter.Reserve(ctx, pace.Key{Origin: h.origin}, schedule, 0)
-		if err != nil {
-			panic(err)
-		}
-		if !grant.OK() {
-			h.next = grant.Start // the site comes again then
-			heap.Fix(&queue, 0)
-			continue
-		}
-		h.paths = h.paths[1:] // here the page is fetched
-		fetched++
-		if err := limiter.Done(ctx, grant, pace.Result{Status: 200}); err != nil {
-			panic(err)
+		for i, h := range hosts {
+			h.ask.Ended = pace.Grant{}
+			if answers[i].OK() {
+				h.paths = h.paths[1:] // here the page is fetched
+				fetched++
+				// The site comes again at once, to say what came of it and to hear when
+				// its next page may start.
+				h.ask.Ended, h.ask.Result = answers[i], pace.Result{Status: 200}
+			}
+			h.next = answers[i].Start
+			heap.Push(&queue, h)
 		}
 	}
 	fmt.Println(fetched, "pages at once,", disallowed, "disallowed,", len(queue), "sites wait for their next turn")

@@ -70,6 +70,10 @@ func Run(t *testing.T, s Subject) {
 		{"NotBeforeTakesNothing", notBeforeTakesNothing},
 		{"ManyCallers", manyCallers},
 		{"Concurrency", concurrency},
+		{"NextChooses", nextChooses},
+		{"NextGivesBack", nextGivesBack},
+		{"NextYields", nextYields},
+		{"NextMany", nextMany},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if s.Within == nil {
@@ -145,10 +149,15 @@ func (r *run) refused(k pace.Key, s *pace.Schedule, want pace.Cause) pace.Turn {
 	if g.OK() {
 		r.Fatalf("granted, want %s", want)
 	}
-	if !slices.ContainsFunc(g.Reasons, func(x pace.Reason) bool { return x.Cause == want }) {
+	if !because(g.Turn, want) {
 		r.Fatalf("the reasons are %v, want %s among them", g.Reasons, want)
 	}
 	return g.Turn
+}
+
+// because reports whether a cause is among the reasons of a turn.
+func because(t pace.Turn, cause pace.Cause) bool {
+	return slices.ContainsFunc(t.Reasons, func(x pace.Reason) bool { return x.Cause == cause })
 }
 
 // visit books the address of a grant and returns when its request starts.

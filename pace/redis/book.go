@@ -123,7 +123,7 @@ func (t *tag) ask(ctx context.Context, b *booking) (pace.Slot, error) {
 			return pace.Slot{}, err
 		}
 		ahead := microsUp(max(time.Until(b.notBefore), 0))
-		r, usable, err := t.step(ctx, e, keys, appendDoubles([]byte{'A', kind}, microsUp(b.gap), microsUp(b.fetchGap), ahead, microsOf(b.within)))
+		r, usable, err := t.step(ctx, e, e.step, keys, appendDoubles([]byte{'A', kind}, microsUp(b.gap), microsUp(b.fetchGap), ahead, microsOf(b.within)))
 		if err != nil {
 			return pace.Slot{}, err
 		}

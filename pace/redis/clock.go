@@ -74,6 +74,13 @@ func (c *serverClock) silent() time.Duration {
 	return passed(c.at)
 }
 
+// known reports whether the server ever said its time.
+func (c *serverClock) known() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.server != 0
+}
+
 // estimate returns the server's time now, this machine's if it never said any.
 func (c *serverClock) estimate() time.Time {
 	c.mu.Lock()

@@ -32,6 +32,7 @@
 //	                                           or say for how long they are lent
 //	{robots:7}:pace:2:address:192.0.2.1        last start of a page and of a fetch of robots.txt that are
 //	                                           booked, last writing
+//	{robots:7}:pace:2:site:http://a.example    who has the site and until when, and its state, see Leased
 //	{robots:7}:pace:2:epoch                    since when the memory of the tag is whole
 //	{robots}:pace:2:workers                    sorted set: worker, last heartbeat
 //
@@ -70,6 +71,37 @@
 // false for them. While the list is away no grant ends early, and new ones go on. Wait also
 // asks again if the process was stopped for a second between the server's answer and the
 // start.
+//
+// # A pace of its own for each worker
+//
+// Where the frontier is partitioned, so that each site has its pages at one worker, [Leased]
+// needs no call of the server for the turn of a page. A worker takes a lease of a site with its first
+// question, keeps the site's pace by itself (pace.Local), and hands over with the lease what
+// it knows of the site: last response, Retry-After, back-off.
+//
+//   - A lease lasts 60 s by the server's clock. The worker counts it from before it asked,
+//     and uses it for 57 s. When half of it is over the lease is renewed if the site was used
+//     since, and else given back.
+//   - A second worker is refused with the name of the first and the end of its lease
+//     (pace.CauseLeased), and asks again within 5 s. Its Wait goes on waiting, as for a
+//     worker that leaves; once the lease was renewed twice, the first worker goes on using
+//     the site, and there is a *pace.TakenError.
+//   - A worker that leaves (Close) hands over all sites at once, but those at which a request
+//     is under way, whose turn comes with its Done. After one that died the lease has to end,
+//     and the site counts as asked until then.
+//   - A worker that was stopped beyond its lease does not use its grants: Valid returns false.
+//   - While Redis is down the worker goes on until its leases end, and with no other site:
+//     for 27 to 57 s with those that are used. WhenDown says nothing of that.
+//   - When the server has lost its memory, nobody gets a site for the time of one lease, since
+//     others may have leases that are forgotten; their holders renew them. A clock that is
+//     set forward is noticed in the same way, one that is set back makes no lease longer.
+//   - An address belongs to no worker. Where it has a pace, Visit books each page there, which
+//     is a call of the server; where it has none (Options.Addresses) nothing is.
+//
+// All workers of a fleet must use Leased, or none: the two do not know of each other. What
+// is not covered below holds here too, and a worker that begins on an emptied server before
+// another has noticed may take a site that somebody has, until the next heartbeat of that
+// one. A lease takes the server some 9 µs and 300 bytes.
 //
 // # When a server has lost its memory
 //
@@ -169,5 +201,5 @@
 //   - a server that is replaced by an earlier copy of its memory and scripts, such as a
 //     virtual machine that is set back.
 //
-// Measurements are in docs/fleet.md.
+// Measurements, and which of the two paces a fleet needs, are in docs/fleet.md.
 package redis

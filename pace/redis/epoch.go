@@ -17,11 +17,12 @@ import (
 type epoch struct {
 	name  string // 16 hexadecimal digits
 	step  script.Script
+	site  script.Script
 	begin script.Script
 }
 
 func newEpoch(name string) *epoch {
-	return &epoch{name: name, step: of(stepLean, name), begin: of(epochText, name)}
+	return &epoch{name: name, step: of(stepLean, name), site: of(siteLean, name), begin: of(epochText, name)}
 }
 
 // epochValue is the value of the epoch's key.

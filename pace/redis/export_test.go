@@ -5,12 +5,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/rueidis"
+
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/pace"
 )
 
 // SetHeartbeat makes the heartbeats of limiters made later faster.
 func SetHeartbeat(d time.Duration) { heartbeatEvery = d }
+
+// NewLeasedFor is NewLeased with leases of another length.
+func NewLeasedFor(client rueidis.Client, o Options, term time.Duration) (*Leased, error) {
+	return newLeased(client, o, term)
+}
 
 // Until waits for what gives no signal.
 func Until(t testing.TB, what string, ok func() bool) {

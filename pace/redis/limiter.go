@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -207,15 +208,20 @@ func (l *Limiter) workerName() string {
 
 // NotBefore returns when a request might start and why.
 func (l *Limiter) NotBefore(ctx context.Context, key pace.Key, s *pace.Schedule) (pace.Turn, error) {
-	d := &decision{key: key, schedule: s, peek: true}
-	if b := l.booking(key.Addr); b.gap > 0 {
-		b.within = -1
-		if slot, o, err := l.tagOf(b.addr.String()).book(ctx, b); o == nil && err == nil && slot.Delayed {
-			d.address = slot.Start
-		}
-	}
+	d := &decision{key: key, schedule: s, peek: true, address: l.ready(ctx, key.Addr)}
 	g, err := l.decide(ctx, d)
 	return g.Turn, err
+}
+
+// ready returns when an address is ready, the zero time if it is or nobody knows.
+func (l *Limiter) ready(ctx context.Context, addr netip.Addr) (at time.Time) {
+	b := l.booking(addr)
+	if b.within = -1; b.gap > 0 {
+		if slot, o, err := l.tagOf(b.addr.String()).book(ctx, b); o == nil && err == nil && slot.Delayed {
+			at = slot.Start
+		}
+	}
+	return at
 }
 
 // Reserve grants the next start if it is at most within from now. Where a site has
@@ -281,6 +287,11 @@ type decision struct {
 	earliest    time.Duration // no start before so long from now
 	local       pace.Turn     // what the worker's own limiter says
 	localCounts bool
+	gone        string // a worker that is known to be gone and whose grant is in the way
+	goneFor     time.Duration
+
+	grant   pace.Grant // what came of it
+	decided bool
 }
 
 // decide asks the server, or, while that is down, does what the policy says.
@@ -296,10 +307,10 @@ func (l *Limiter) decide(ctx context.Context, d *decision) (pace.Grant, error) {
 	t := l.tagOf(d.key.Origin.String())
 	o := t.outage.Load()
 	if o == nil {
-		g, err := t.decide(ctx, d)
+		err := t.decide(ctx, d)
 		switch {
 		case err == nil:
-			return g, nil
+			return d.grant, nil
 		case ended(ctx):
 			return pace.Grant{}, waiting(ctx, "for "+d.key.String())
 		}
@@ -321,60 +332,86 @@ func ended(ctx context.Context) bool {
 // memory became another one or its clock moved.
 const askAttempts = 6
 
-// decide makes a decision on the server. After an error there is no grant, or it is among
-// the pending releases.
-func (t *tag) decide(ctx context.Context, d *decision) (pace.Grant, error) {
+// decide makes decisions about different origins of the tag on the server, at most maxBatch.
+// After an error there are no grants for what is not decided, or they are among the
+// pending releases.
+func (t *tag) decide(ctx context.Context, open ...*decision) error {
 	l := t.l
-	if d.local, d.localCounts = t.localTurn(ctx, d.key, d.schedule); d.localCounts {
-		d.earliest = d.local.Start.Sub(clock())
-		if d.earliest > max(d.within, 0) || because(d.local, pace.CauseBusy) {
-			return pace.Grant{Key: d.key, Turn: d.local}, nil
+	open = slices.Clone(open)
+	undecided := func() []*decision {
+		return slices.DeleteFunc(open, func(d *decision) bool { return d.decided })
+	}
+	for _, d := range open {
+		if d.local, d.localCounts = t.localTurn(ctx, d.key, d.schedule); d.localCounts {
+			d.earliest = d.local.Start.Sub(clock())
+			if d.earliest > max(d.within, 0) || because(d.local, pace.CauseBusy) {
+				d.grant, d.decided = pace.Grant{Key: d.key, Turn: d.local}, true
+			}
 		}
 	}
-	var gone string // a worker
-	var goneFor time.Duration
-	keys := []string{t.originKey(d.key)}
 	for range askAttempts {
-		if !d.peek {
-			d.id = l.newID(d) // of each attempt, as an old one may be cancelled again
+		if open = undecided(); len(open) == 0 {
+			return nil
 		}
 		e, err := t.current(ctx)
 		if err != nil {
-			return pace.Grant{}, err
+			return err
 		}
-		d.now = t.clock.estimate()
-		r, usable, err := t.step(ctx, e, keys, d.appendTo(slices.Clone(l.head), gone, goneFor))
+		keys, arg := make([]string, len(open)), slices.Clone(l.head)
+		for i, d := range open {
+			if !d.peek {
+				d.id = l.newID(d) // of each attempt, as an old one may be cancelled again
+			}
+			d.now = t.clock.estimate()
+			keys[i], arg = t.originKey(d.key), d.appendTo(arg, d.gone, d.goneFor)
+		}
+		r, usable, err := t.step(ctx, e, e.step, keys, arg)
 		if err != nil {
-			if !d.peek && script.KindOf(err) == script.Lost {
-				// Its reply is lost, and the grant may be there.
-				l.keepRelease(release{key: d.key, id: d.id, result: pace.Result{Unused: true}, ended: clock()})
+			for _, d := range open {
+				if !d.peek && script.KindOf(err) == script.Lost {
+					// Its reply is lost, and the grant may be there.
+					l.keepRelease(release{key: d.key, id: d.id, result: pace.Result{Unused: true}, ended: clock()})
+				}
 			}
-			return pace.Grant{}, err
+			return err
 		}
-		a, ok := parseAnswers(r.answers, 1)
-		switch {
-		case !ok && r.answers != "":
-			return pace.Grant{}, script.ErrReply
-		case !usable:
-			if ok && a[0].code == codeGranted {
-				t.cancel(ctx, d.key, d.id)
+		answers, ok := parseAnswers(r.answers, len(open))
+		if !ok && r.answers != "" {
+			return script.ErrReply
+		}
+		for i, a := range answers {
+			switch d := open[i]; {
+			case !usable:
+				if a.code == codeGranted {
+					t.cancel(ctx, d.key, d.id)
+				}
+			case a.code == codeOutside: // the clock was set back, and now it is known
+			case a.code == codeRefused && d.asksAbout(a.doubt, l.others()):
+			default:
+				d.grant, d.decided = t.accept(ctx, d, a, r.reading), true
 			}
-			continue
-		case a[0].code == codeOutside: // the clock was set back, and now it is known
-			continue
 		}
-		if since, is := l.others().gone[a[0].doubt]; is && gone != a[0].doubt {
-			gone, goneFor = a[0].doubt, passed(since)
-			continue
-		}
-		return t.accept(ctx, d, a[0], r.reading), nil
 	}
-	return pace.Grant{}, errUnstable
+	if open = undecided(); len(open) == 0 {
+		return nil
+	}
+	return errUnstable
+}
+
+// asksAbout reports whether the decision is to be made again, since the worker whose grant is
+// in the way is known to be gone.
+func (d *decision) asksAbout(worker string, others list) bool {
+	since, is := others.gone[worker]
+	if !is || d.gone == worker {
+		return false
+	}
+	d.gone, d.goneFor = worker, passed(since)
+	return true
 }
 
 // accept makes a grant or a refusal of an answer.
 func (t *tag) accept(ctx context.Context, d *decision, a answer, r reading) pace.Grant {
-	g := d.grant(a, r, t.l.options.GrantTimeout)
+	g := d.result(a, r, t.l.options.GrantTimeout)
 	if d.localCounts && !g.OK() && d.local.Start.After(g.Start) {
 		g.Turn = d.local
 	}
@@ -388,9 +425,9 @@ func (t *tag) accept(ctx context.Context, d *decision, a answer, r reading) pace
 	return g
 }
 
-// grant makes a grant, or a refusal with its turn, of an answer. The reasons are found
+// result makes a grant, or a refusal with its turn, of an answer. The reasons are found
 // in the server's time, by which the windows open.
-func (d *decision) grant(a answer, r reading, hold time.Duration) pace.Grant {
+func (d *decision) result(a answer, r reading, hold time.Duration) pace.Grant {
 	if !d.address.IsZero() { // by another server, so that only the time from now counts
 		a.state.Address = timeAt(r.now + microsUp(d.address.Sub(r.received)))
 	}

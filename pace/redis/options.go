@@ -63,8 +63,6 @@ type Options struct {
 	Name string
 }
 
-const maxName = 100
-
 // name returns the name of this worker.
 func (o Options) name() string {
 	if o.Name != "" {
@@ -74,12 +72,21 @@ func (o Options) name() string {
 	return fmt.Sprintf("%.80s/%d", host, os.Getpid())
 }
 
+// own returns the settings for the pace of this worker's own sites.
+func (o Options) own() pace.Options {
+	own := o.Options
+	own.Now = nil
+	return own
+}
+
 // Check returns what is wrong with the options, in one sentence, as New does. It is for
 // whoever reads a configuration before there is a client.
 func (o Options) Check() error {
 	_, err := o.filled()
 	return err
 }
+
+const maxName = 100
 
 // filled returns the options with defaults. The error names the field that is wrong and
 // says what would be right.
@@ -97,6 +104,8 @@ func (o Options) filled() (Options, error) {
 		return o, fmt.Errorf("redis.Options.WhenDown is %d: it must be Divide or Stop", o.WhenDown)
 	case o.Workers < 0:
 		return o, fmt.Errorf("redis.Options.Workers is %d: it must be 1 or more, or 0 for as many as were last seen", o.Workers)
+	case len(o.Name) > maxName:
+		return o, fmt.Errorf("redis.Options.Name has %d bytes: at most %d", len(o.Name), maxName)
 	}
 	if len(o.Name) > maxName {
 		return o, fmt.Errorf("redis.Options.Name has %d bytes: at most %d", len(o.Name), maxName)

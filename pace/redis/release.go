@@ -30,30 +30,45 @@ func (l *Limiter) Done(ctx context.Context, g pace.Grant, r pace.Result) error {
 }
 
 func (l *Limiter) done(ctx context.Context, g pace.Grant, r pace.Result) error {
-	if !g.OK() {
-		return nil
-	}
-	if err := l.local.Done(ctx, g, r); err != nil {
-		return err
-	}
+	t, rel, tell := l.ending(ctx, g, r)
 	if r.Unused {
 		defer l.signal(g.Key.Origin) // once the server knows, or it would say that the site is busy
 	}
-	t := l.tagOf(g.Key.Origin.String())
-	if g.ID < serverGrant && (r.Unused || t.outage.Load() == nil && !r.Overload() && r.RetryAfter == 0) {
-		return nil // the server knew nothing of it
-	}
-	rel := release{key: g.Key, id: g.ID, result: r, ended: clock()}
-	if l.closing.Err() != nil { // nobody would send it later
-		return t.send(context.WithoutCancel(ctx), rel)
-	}
-	if o := t.outage.Load(); o != nil && !o.full {
-		l.keepRelease(rel)
+	if !tell {
 		return nil
 	}
-	if err := t.send(context.WithoutCancel(ctx), rel); err != nil {
+	return l.tell(ctx, t, rel)
+}
+
+// ending notes the end of a grant, and returns what is to be told to the server of a tag.
+func (l *Limiter) ending(ctx context.Context, g pace.Grant, r pace.Result) (t *tag, rel release, tell bool) {
+	if !g.OK() {
+		return nil, rel, false
+	}
+	_ = l.local.Done(ctx, g, r) // which never fails
+	t = l.tagOf(g.Key.Origin.String())
+	if g.ID < serverGrant && (r.Unused || t.outage.Load() == nil && !r.Overload() && r.RetryAfter == 0) {
+		return nil, rel, false // the server knew nothing of it
+	}
+	return t, release{key: g.Key, id: g.ID, result: r, ended: clock()}, true
+}
+
+// tell tells the server what came of grants of the tag, at most maxBatch. What cannot be
+// told is kept, unless the limiter is closed: nobody would send it later.
+func (l *Limiter) tell(ctx context.Context, t *tag, list ...release) error {
+	ctx = context.WithoutCancel(ctx)
+	if l.closing.Err() != nil {
+		return t.send(ctx, list...)
+	}
+	if o := t.outage.Load(); o == nil || o.full {
+		err := t.send(ctx, list...)
+		if err == nil {
+			return nil
+		}
+		defer t.goDown(err)
+	}
+	for _, rel := range list {
 		l.keepRelease(rel)
-		t.goDown(err)
 	}
 	return nil
 }

@@ -99,7 +99,8 @@ func (d *decision) askKey(t *testing.T, l *Limiter, key string, id uint64) (answ
 	t.Helper()
 	d.id = id
 	tag := &l.tags[0]
-	r, usable, err := tag.step(t.Context(), tag.epoch.Load(), []string{key}, d.appendTo(slices.Clone(l.head), "", 0))
+	e := tag.epoch.Load()
+	r, usable, err := tag.step(t.Context(), e, e.step, []string{key}, d.appendTo(slices.Clone(l.head), "", 0))
 	a, ok := parseAnswers(r.answers, 1)
 	if err != nil || !ok || !usable {
 		t.Fatalf("the script answers %q, usable %t, %v", r.answers, usable, err)

@@ -57,14 +57,14 @@ type reply struct {
 	answers string
 }
 
-// step runs the script of an epoch over keys of the tag. The answers are not usable, and the
+// step runs a script of an epoch over keys of the tag. The answers are not usable, and the
 // step is to be made again, where the tag turns out to be in another epoch, its clock was
 // set forward, or this process was stopped meanwhile: what was granted is then given back.
-func (t *tag) step(ctx context.Context, e *epoch, keys []string, arg []byte) (r reply, usable bool, err error) {
+func (t *tag) step(ctx context.Context, e *epoch, s script.Script, keys []string, arg []byte) (r reply, usable bool, err error) {
 	keys = append([]string{t.head + "epoch"}, keys...)
 	args := []string{string(arg)}
 	r.sent = clock()
-	text, err := t.l.call(ctx, script.Script.ByName, e.step, keys, args)
+	text, err := t.l.call(ctx, script.Script.ByName, s, keys, args)
 	if script.Says(err, "NOSCRIPT") {
 		known, asking := t.knows(ctx, e)
 		switch {
@@ -75,7 +75,7 @@ func (t *tag) step(ctx context.Context, e *epoch, keys []string, arg []byte) (r 
 			return r, false, t.join(ctx, e, true)
 		}
 		r.sent = clock()
-		text, err = t.l.call(ctx, script.Script.ByText, e.step, keys, args) // which the server knows from now on
+		text, err = t.l.call(ctx, script.Script.ByText, s, keys, args) // which the server knows from now on
 	}
 	r.received = clock()
 	if err != nil {

@@ -1,0 +1,69 @@
+package pace
+
+import (
+	"time"
+
+	"github.com/robotskit/robots"
+)
+
+// A History is what a limiter knows of a site, with which another one goes on at the
+// right spacing. The zero value is that of a site that was never asked.
+type History struct {
+	Last      time.Time     // when the last response ended, or the last request started if that is later
+	NotBefore time.Time     // before this a Retry-After forbids to come
+	Overload  time.Time     // when the site last said that it is overloaded, unless that is forgotten (Options.Forget)
+	BackOff   BackOff       // since then; none if the site has recovered
+	Slowest   time.Duration // for how long Last matters
+}
+
+// History returns what is known of an origin, and whether the site is idle: no request is
+// under way there, and nobody waits.
+func (l *Local) History(origin robots.Origin) (h History, idle bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	d := &decision{origin: idOf(l, origin), now: l.options.Now()}
+	d.at = l.moment(d.now)
+	l.lookAtOrigin(d)
+	s, known := l.sites[d.origin]
+	if !known {
+		return h, d.active == nil
+	}
+	h = History{Last: d.state.Last, NotBefore: d.state.NotBefore, BackOff: d.state.BackOff, Slowest: time.Duration(float64(s.slowest) * float64(time.Second))}
+	if d.at-s.overload < moment(l.options.Forget) {
+		h.Overload = d.time(s.overload)
+	}
+	return h, d.active == nil
+}
+
+// TakeOver goes on at an origin with what another limiter knew of it: where both know
+// something, the later counts. A limiter that is full (CauseFull) takes it too: what a site
+// wishes is not forgotten for want of room. It returns the id of the last grant that was
+// given before, at any origin.
+func (l *Local) TakeOver(origin robots.Origin, h History) (before uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	of := func(t time.Time) moment {
+		if t.IsZero() {
+			return never
+		}
+		return l.moment(t)
+	}
+	last, retry, overload := of(h.Last), of(h.NotBefore), of(h.Overload)
+	id := idOf(l, origin)
+	s, known := l.sites[id]
+	switch {
+	case last == never && retry == never && overload == never:
+		return l.grants
+	case !known:
+		l.full(l.moment(l.options.Now())) // which sweeps out what is useless
+		s = fresh
+	}
+	// Who saw the site last knows whether it has recovered.
+	if overload > s.overload || last >= s.last {
+		s.overload, s.back = max(overload, fresh.overload), h.BackOff
+	}
+	s.retry = max(s.retry, retry)
+	l.sites[id] = s
+	l.touch(id, last, h.Slowest)
+	return l.grants
+}
