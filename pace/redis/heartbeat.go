@@ -37,8 +37,11 @@ func (l *Limiter) loop() {
 	for {
 		select {
 		case <-t.C:
-			every := heartbeatEvery
-			if l.heartbeat(l.closing) != nil || passed(l.began) < forgetful { // a list that is away is no reason to stop
+			every, err := heartbeatEvery, l.heartbeat(l.closing)
+			if l.closing.Err() == nil {
+				l.tellList(err)
+			}
+			if err != nil || passed(l.began) < forgetful { // a list that is away is no reason to stop
 				every = min(every, earlyHeartbeat)
 			}
 			l.lookAgain(l.closing)
@@ -80,6 +83,7 @@ func (l *Limiter) heartbeat(ctx context.Context) error {
 		// The list was lost, or its clock was set: it lacks workers at first, or they seem gone.
 		l.listClock.forget()
 		l.listShort.Store(received.Add(workerTimeout()).UnixNano())
+		l.tellRenewed()
 	}
 	if short := received.UnixNano() < l.listShort.Load(); short {
 		next.workers = max(next.workers, l.others().workers)

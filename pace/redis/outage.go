@@ -85,7 +85,7 @@ func (t *tag) goDown(cause error) *outage {
 	workers, _ := t.l.share()
 	t.l.local.DivideAddresses(workers)
 	t.l.start(func() { t.probe(o) })
-	t.l.tellDown(o)
+	t.l.tellDown(cause)
 	return o
 }
 
