@@ -1,5 +1,6 @@
 # make help lists the targets. Go is enough; the race detector needs a C compiler too.
-MODULES  := $(patsubst %/go.mod,%,$(wildcard ./go.mod */go.mod))
+# Tests begin in this order: those of cmd take longest.
+MODULES  := cmd bench .
 PACKAGES := $(subst ././,./,$(MODULES:%=./%/...))
 FUZZTIME ?= 1000x
 # Most tests wait for servers and clocks, so more of them than cores run at a time.
@@ -9,13 +10,15 @@ ABREAST  := -p 8 -parallel 8
 SHARED    = $(shell grep -rlE --include='*.go' --exclude='*_test.go' '"sync(/atomic)?"|^\s*go ' cache cmd compare crawlers fetch fleet lint pace polite robotstest | xargs -n1 dirname | sort -u | sed 's|^|./|')
 # No folder gets into what Go builds, so that it is found in Go's cache for another clone too.
 export GOFLAGS := $(shell go env GOFLAGS) -trimpath
+# Without cgo as releases are, which start in two thirds of the time; the race detector alone needs it.
+export CGO_ENABLED := 0
 LINT     := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 .PHONY: help build quick test campaign fmt-check vet unit race fuzz wasm tidy-check tidy cross dist image release release-check firstrun bench lint docs crawlers
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | awk -F'\t' '{printf "%-13s %s\n", $$1, $$2}'
-build: ## the program, bin/robots, with the engine for browsers; without cgo as releases are: it starts in two thirds of the time
+build: ## the program, bin/robots, with the engine for browsers
 	go run ./cmd/internal/server/pack -o cmd/internal/server/web/assets
-	CGO_ENABLED=0 go build -buildvcs=auto -o bin/ ./cmd/robots
+	go build -buildvcs=auto -o bin/ ./cmd/robots
 quick: ## build, vet and the short tests, in less than a minute once Go's cache is warm
 	go build $(PACKAGES)
 	go vet $(PACKAGES)
@@ -27,14 +30,14 @@ campaign: ## the long runs of docs/long-runs.md, some hours; real files if ROBOT
 	$(MAKE) fuzz FUZZTIME=5m
 fmt-check: ## are all files as gofmt writes them?
 	@test -z "$$(gofmt -l .)" || { echo "gofmt -w these:"; gofmt -l .; exit 1; }
-vet: ## go vet, for 32 bits too
+vet: ## go vet, of the library for 32 bits too
 	go vet $(PACKAGES)
-	GOARCH=386 go vet $(PACKAGES)
+	GOARCH=386 go vet ./...
 unit: ## all tests with imports, examples and generated pages; prints what was counted
 	@t=$$(mktemp); echo "go test $(PACKAGES)"; go test -v $(ABREAST) $(PACKAGES) >$$t 2>&1; s=$$?; \
-	if [ $$s = 0 ]; then grep -E '^(ok|---)|^    [a-z_]*_test[.]go:[0-9]+: ' $$t; else grep -vE '^ *(=== |--- PASS)' $$t; fi; rm $$t; exit $$s
+	if [ $$s = 0 ]; then grep -E '^(ok|---)|^    [a-z_]*_test[.]go:[0-9]+: ' $$t; else .ci/failed $$t; grep -E '^ *--- FAIL|^FAIL' $$t; fi; rm $$t; exit $$s
 race: ## the short tests of what goroutines share under the race detector; says so if there is no C compiler
-	@if [ "$$(go env CGO_ENABLED)" = 1 ]; then set -x; ROBOTS_CORPUS= go test -race -short -run TestShared . && \
+	@unset CGO_ENABLED; if [ "$$(go env CGO_ENABLED)" = 1 ]; then set -x; ROBOTS_CORPUS= go test -race -short -run TestShared . && \
 	ROBOTS_CORPUS= go test -race -short $(ABREAST) $(SHARED); else echo "race: skipped, no C compiler"; fi
 fuzz: ## every fuzz target for FUZZTIME: so many inputs, seeds included, or a time such as 60s that adds to what Go has kept
 	@t=$$(mktemp -d) && trap "rm -r $$t" EXIT && for d in $$(grep -rlE --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
@@ -57,8 +60,8 @@ image: ## bin/image/: what dist makes for this machine alone, with an OCI image,
 	go run ./cmd/internal/dist -only linux/$(shell go env GOARCH) -o bin/image
 release: ## VERSION=v1.2.3: the commit and the tags of a version (CONTRIBUTING.md)
 	.ci/release $(VERSION)
-release-check: ## a release of this tree in a temporary repository, then go install, make build, make dist and dpkg
-	go test -count=1 -v -run TestRelease ./cmd/internal/dist
+release-check: ## a release of this tree in a temporary repository, then go install, make build, make dist for all systems, twice, and dpkg
+	ROBOTS_CAMPAIGN=1 go test -count=1 -v -run TestRelease ./cmd/internal/dist
 firstrun: ## what it costs to run the program from a fresh clone, in seconds of CPU by package
 	.ci/firstrun
 bench: ## the measurements; BENCH='-corpus DIR -o results' for real files and a kept table

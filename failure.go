@@ -83,9 +83,9 @@ func (s *State) Text() string {
 // WithState returns the same rules with the state of the fetch behind them,
 // which every verdict then carries.
 func (r *Rules) WithState(s State) *Rules {
-	w := *r.made()
+	w := r.made().copy()
 	w.state = &s
-	return &w
+	return w
 }
 
 // State returns the state of the fetch behind the rules, nil if there was no

@@ -2,9 +2,12 @@ package robots
 
 import (
 	"encoding/json"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+	"weak"
 )
 
 // TestWholeRules: rules that no file gives answer every path alike, but for
@@ -137,6 +140,29 @@ func TestState(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(100, func() { r.Allowed(a) }); n != 0 {
 		t.Errorf("Allowed allocates %v times", n)
+	}
+}
+
+// TestStateKeepsNothing: rules with a state are a copy, and do not keep alive what they were
+// copied from; nor do those of a user's own request.
+func TestStateKeepsNothing(t *testing.T) {
+	f := Parse([]byte("User-agent: MyBot\nDisallow: /a\n\nUser-agent: other\nDisallow: /b"))
+	for name, copied := range map[string]func(r *Rules) *Rules{
+		"WithState":     func(r *Rules) *Rules { return r.WithState(State{Status: 200}) },
+		"UserInitiated": (*Rules).UserInitiated,
+	} {
+		for _, token := range []string{"MyBot", "nobody"} {
+			r := f.Rules(RFC9309, token)
+			first, c := weak.Make(r), copied(r)
+			r = nil
+			runtime.GC()
+			if first.Value() != nil {
+				t.Errorf("%s of the rules of %s keeps them alive", name, token)
+			}
+			if got := c.Tokens(); !slices.Equal(got, []string{token}) || strings.EqualFold(c.Group().Token(), token) != (token == "MyBot") {
+				t.Errorf("%s: tokens %q, group %q", name, got, c.Group().Token())
+			}
+		}
 	}
 }
 

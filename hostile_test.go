@@ -249,6 +249,35 @@ func TestHostileRead(t *testing.T) {
 	}
 }
 
+// TestManyTokens: a caller's name may be a header that somebody sent, so that taking it
+// apart is linear too. A million bytes take some 50 ms, and took half a minute; the limit is
+// that of TestHostileRead.
+func TestManyTokens(t *testing.T) {
+	const names, limit = 120_000, 100 * 20 * time.Millisecond
+	var header strings.Builder
+	for i := range names {
+		fmt.Fprintf(&header, "b%d/1 ", i)
+	}
+	f := Parse([]byte("User-agent: b77\nDisallow: /"))
+	for name, call := range map[string]func() int{
+		"ProductTokens": func() int { return len(ProductTokens(header.String())) },
+		"Rules":         func() int { return len(f.Rules(RFC9309, header.String()).Tokens()) },
+		"Rules, twice":  func() int { return len(f.Rules(RFC9309, header.String(), header.String()).Tokens()) },
+	} {
+		took := limit + 1
+		for try := 0; try < 3 && took > limit; try++ { // a machine that others use stops for seconds
+			begun := time.Now()
+			if got := call(); got != names+1 {
+				t.Fatalf("%s: %d tokens, want %d", name, got, names+1)
+			}
+			took = time.Since(begun)
+		}
+		if took > limit {
+			t.Errorf("%s takes %v", name, took)
+		}
+	}
+}
+
 // TestReadOnce: what is ambiguous is read once for a caller in a lenient dialect, which takes
 // several times as long as reading the rest. Once rules are made, the words that say what
 // these lines are may go, and no answer changes.

@@ -183,8 +183,8 @@ type lazyIndex struct {
 // one run of four bytes of its pieces, its n-gram with the fewest rules; a path
 // is asked for the n-grams it holds, and only the rules filed there are
 // tried, each at most once. Rules without a piece of four bytes are few (there
-// are not many short ones) and are tried by head, in order. 4 to 68 bytes per
-// rule, 20 KB and 4 bytes per rule at most.
+// are not many short ones) and are tried by head, in order. 20 to 36 bytes per
+// rule, 24 KB and 4 bytes per rule at most.
 type index struct {
 	prefix  string // what all literal rules share at their start
 	keys    []key  // the next bytes of each, ascending
@@ -233,17 +233,23 @@ type entry struct {
 	size   uint32 // bytes of it, twice, plus one if it must be all of the path
 }
 
-// ngrams maps hashes of four bytes to rules, in the order of precedence.
+// ngrams maps hashes of four bytes to rules, in the order of precedence. Of a path of 40
+// bytes hardly one n-gram meets a rule by chance, as one bit in 64 of present is set; rules
+// are filed under the first bits of the hash, so that the set of those that a path has met
+// fits on the stack.
 type ngrams struct {
-	shift   int
-	present []uint64 // one bit a hash: some rule is filed there
+	shift   int      // of the product, to a hash
+	fold    int      // of a hash, to a place of starts
+	present []uint64 // one bit a hash: some rule has it
 	starts  []uint32
 	rules   []uint32
 }
 
-// maxNgramBits bounds the hashes, so that the set of those already seen in a
-// path fits on the stack.
-const maxNgramBits = 12
+// maxNgramBits bounds the hashes, maxFiledBits the places of starts.
+const (
+	maxNgramBits = 16
+	maxFiledBits = 12
+)
 
 func newIndex(r *Rules) *index {
 	x := new(index)
@@ -327,47 +333,49 @@ func pieces(text string, fn func(w uint32)) {
 	}
 }
 
-func (w *ngrams) hash(byteCount uint32) uint32 { return byteCount * 0x9E3779B1 >> w.shift }
+func (w *ngrams) hash(byteCount uint32) uint32 { return byteCount * 0x9E3779B1 >> (w.shift & 31) }
 
 // fileNgrams files the rules with a star.
 func (x *index) fileNgrams(r *Rules, wild []uint32) {
-	// Eight hashes a rule: with two, a path of 40 bytes meets by chance as many rules as
-	// there are, up to a few hundred.
-	n := min(maxNgramBits, max(6, bits.Len(uint(8*len(wild)))))
+	if len(wild) == 0 {
+		return
+	}
+	places := min(maxFiledBits, max(6, bits.Len(uint(2*len(wild)))))
+	n := min(maxNgramBits, places+5)
 	w := &x.ngrams
-	w.shift = 32 - n
+	w.shift, w.fold = 32-n, n-places
 	counts := make([]uint32, 1<<n)
 	for _, id := range wild {
 		pieces(r.text(&r.rules[id]), func(byteCount uint32) { counts[w.hash(byteCount)]++ })
 	}
-	filed := make([]uint32, len(wild)) // the hash each rule is filed under, plus one
+	filed := make([]uint32, len(wild)) // the place each rule is filed at, plus one
 	w.present = make([]uint64, 1<<n/64)
-	w.starts = make([]uint32, 1<<n+1)
+	w.starts = make([]uint32, 1<<places+1)
 	for i, id := range wild {
-		least := ^uint32(0)
+		least, h := ^uint32(0), uint32(0)
 		pieces(r.text(&r.rules[id]), func(byteCount uint32) {
-			if h := w.hash(byteCount); counts[h] < least {
-				least, filed[i] = counts[h], h+1
+			if at := w.hash(byteCount); counts[at] < least {
+				least, h = counts[at], at
 			}
 		})
-		if filed[i] == 0 {
+		if least == ^uint32(0) {
 			x.short = append(x.short, id)
 			continue
 		}
-		h := filed[i] - 1
 		w.present[h/64] |= 1 << (h % 64)
-		w.starts[h+1]++
+		filed[i] = h>>w.fold + 1
+		w.starts[filed[i]]++
 	}
-	for h := range 1 << n {
-		w.starts[h+1] += w.starts[h]
+	for at := range 1 << places {
+		w.starts[at+1] += w.starts[at]
 	}
-	w.rules = make([]uint32, w.starts[1<<n])
+	w.rules = make([]uint32, w.starts[1<<places])
 	next := slices.Clone(w.starts)
 	for i, id := range wild {
 		if filed[i] > 0 {
-			h := filed[i] - 1
-			w.rules[next[h]] = id
-			next[h]++
+			at := filed[i] - 1
+			w.rules[next[at]] = id
+			next[at]++
 		}
 	}
 }
@@ -402,12 +410,19 @@ func (x *index) findCounted(r *Rules, path string, only Field) (best uint32, wor
 	}
 	try(x.short)
 	if w := &x.ngrams; len(w.rules) > 0 && len(path) >= 4 {
-		var pending [1 << maxNgramBits / 64]uint64
-		copy(pending[:], w.present)
-		for i := 0; i+4 <= len(path); i++ {
-			h := w.hash(binary.LittleEndian.Uint32(bytesOf(path[i : i+4])))
-			if pending[h/64]&(1<<(h%64)) != 0 {
-				pending[h/64] &^= 1 << (h % 64)
+		var few [8]uint64
+		tried := few[:]
+		if len(w.starts) > 64*len(few) {
+			tried = make([]uint64, 1<<maxFiledBits/64) // on the stack
+		}
+		present := w.present
+		for rest := path; len(rest) >= 4; rest = rest[1:] {
+			h := w.hash(binary.LittleEndian.Uint32(bytesOf(rest)))
+			if present[h/64]&(1<<(h%64)) == 0 {
+				continue
+			}
+			if h >>= w.fold; tried[h/64]&(1<<(h%64)) == 0 {
+				tried[h/64] |= 1 << (h % 64)
 				try(w.rules[w.starts[h]:w.starts[h+1]])
 			}
 		}
@@ -439,7 +454,8 @@ func (x *index) literal(r *Rules, path string, only Field) uint32 {
 		// A NUL would be equal to what stands for the end of a short path.
 		same = uint32(min(len(x.prefix)+x.keys[e].same(k), len(path)))
 	default:
-		if text(e) > path {
+		n := commonLen(text(e), path)
+		if beyond(text(e), path, n) {
 			// Of the entries with this key, the last not above the path.
 			lo, _ := slices.BinarySearchFunc(x.keys[:e], k, key.compare)
 			for hi := e; lo < hi; {
@@ -452,8 +468,9 @@ func (x *index) literal(r *Rules, path string, only Field) uint32 {
 			if e = lo - 1; e < 0 {
 				return none
 			}
+			n = commonLen(text(e), path)
 		}
-		same = uint32(commonLen(text(e), path))
+		same = uint32(n)
 	}
 	for at := uint32(e + 1); at > 0; {
 		e := &x.entries[at-1]
@@ -467,31 +484,48 @@ func (x *index) literal(r *Rules, path string, only Field) uint32 {
 }
 
 // lastNotAbove returns the place of the last of the ascending keys that is not
-// above k, 0 if all are. The loop has no branch to be guessed wrong.
+// above k, 0 if all are. No branch can be guessed wrong, and the three keys that part
+// what is left in four are compared at the same time.
 func lastNotAbove(keys []key, k key) int {
-	e := 0
-	for n := len(keys); n > 1; {
-		half := n / 2
-		_, above := bits.Sub64(k.low, keys[e+half].low, 0)
-		_, above = bits.Sub64(k.high, keys[e+half].high, above)
-		e += half & (int(above) - 1)
-		n -= half
+	e, n := 0, len(keys)
+	for n >= 4 {
+		part := n / 4
+		e += 3*part - part&keys[e+part].above(k) - part&keys[e+2*part].above(k) - part&keys[e+3*part].above(k)
+		n -= 3 * part
+	}
+	for ; n > 1; n-- {
+		e += 1 + keys[e+1].above(k)
 	}
 	return e
+}
+
+// above returns -1, all bits set, if k is above other, else 0.
+func (k key) above(other key) int {
+	_, above := bits.Sub64(other.low, k.low, 0)
+	_, above = bits.Sub64(other.high, k.high, above)
+	return -int(above)
 }
 
 // commonLen returns the number of bytes that a and b share at their start.
 func commonLen(a, b string) int {
 	n := min(len(a), len(b))
-	i := 0
-	for ; i+8 <= n; i += 8 {
+	if n < 8 {
+		x := load8(a[:n]) ^ load8(b[:n]) // zeros after the end are equal
+		return min(n, bits.TrailingZeros64(x)/8)
+	}
+	for i := 0; ; i += 8 {
+		i = min(i, n-8) // the last eight may overlap those before
 		x := binary.LittleEndian.Uint64(bytesOf(a[i:])) ^ binary.LittleEndian.Uint64(bytesOf(b[i:]))
 		if x != 0 {
 			return i + bits.TrailingZeros64(x)/8
 		}
+		if i == n-8 {
+			return n
+		}
 	}
-	for i < n && a[i] == b[i] {
-		i++
-	}
-	return i
+}
+
+// beyond reports whether a is above b, of which it shares the first n bytes and no more.
+func beyond(a, b string, n int) bool {
+	return n < len(a) && (n == len(b) || a[n] > b[n])
 }

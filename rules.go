@@ -434,9 +434,21 @@ func (r *Rules) walk() iter.Seq2[Field, Span] {
 // follow robots.txt (WHO-02): everything is allowed, with that as the reason.
 // It is for the caller to know that no crawler is behind the request.
 func (r *Rules) UserInitiated() *Rules {
-	u := *r.made()
+	u := r.made().copy()
 	u.user = true
-	return &u
+	return u
+}
+
+// copy returns the same rules in memory of their own, but for what all copies share.
+func (r *Rules) copy() *Rules {
+	c := *r
+	if len(r.tokens) == 1 && &r.tokens[0] == &r.token[0] {
+		c.tokens = c.token[:]
+		if len(r.agent.tokens) > 0 {
+			c.agent.tokens = c.tokens
+		}
+	}
+	return &c
 }
 
 // File returns the file, an empty one where no file gives the answer.
@@ -603,16 +615,15 @@ func (r *Rules) MemoryBytes() int {
 		int(unsafe.Sizeof(lineRef{}))*cap(r.file.lines) + 4*(len(r.file.body)/numberedBlock) + 4*cap(r.lines) + 8*cap(r.again) + cap(r.buf) +
 		(int(unsafe.Sizeof(rule{}))+8+1)*len(r.rules)
 	if r.lazy != nil {
-		// Of a literal rule 29 bytes, of one with a star up to 21, and the hashes of those,
+		// Of a literal rule 29 bytes, of one with a star 4, and of that its hashes and places,
 		// half of what they are if all rules have one.
-		n += int(unsafe.Sizeof(*r.lazy)+unsafe.Sizeof(index{})) + 28*len(r.rules) + 2*min(8*len(r.rules), 1<<maxNgramBits)
+		n += int(unsafe.Sizeof(*r.lazy)+unsafe.Sizeof(index{})) + 28*len(r.rules) + 4*min(3*len(r.rules), 1<<maxFiledBits)
 	}
 	if r.own != nil {
 		n += 8 * cap(*r.own)
 	}
 	if s := r.state; s != nil {
 		n += int(unsafe.Sizeof(*s)) + len(s.Fact) + len(s.Note)
-		n += int(unsafe.Sizeof(*r)) // the rules that WithState copied, whose token is theirs
 	}
 	return n
 }

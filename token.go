@@ -162,21 +162,51 @@ func wordLen(s string) int {
 // Rules and Allowed read their tokens in this way by themselves; this is for
 // callers who want to see what was read.
 func ProductTokens(value string) []string {
-	value = trimSpaces(value)
-	if value == "" {
-		return nil
-	}
-	var tokens []string
-	add := func(t string) {
-		if !slices.Contains(tokens, t) {
-			tokens = append(tokens, t)
+	var tokens tokenList
+	tokens.read(value)
+	return tokens.list
+}
+
+// A tokenList is tokens in their order, each once.
+type tokenList struct {
+	list []string
+	seen map[string]bool // nil while there are few
+}
+
+// fewTokens are looked through in less time than it takes to hash one.
+const fewTokens = 16
+
+func (l *tokenList) add(token string) {
+	if l.seen == nil {
+		if slices.Contains(l.list, token) {
+			return
+		}
+		if len(l.list) == fewTokens {
+			l.seen = map[string]bool{}
+			for _, t := range l.list {
+				l.seen[t] = true
+			}
 		}
 	}
-	if !isToken(value) {
-		eachProduct(value, add)
+	if l.seen != nil {
+		if l.seen[token] {
+			return
+		}
+		l.seen[token] = true
 	}
-	add(value)
-	return tokens
+	l.list = append(l.list, token)
+}
+
+// read adds the product tokens of a value.
+func (l *tokenList) read(value string) {
+	value = trimSpaces(value)
+	if value == "" {
+		return
+	}
+	if !isToken(value) {
+		eachProduct(value, l.add)
+	}
+	l.add(value)
 }
 
 // isToken reports whether a caller's value is one product token, which may hold
@@ -191,15 +221,11 @@ func (d *Dialect) tokensOf(given []string) []string {
 	if d.RawTokens || allTokens(given) {
 		return given
 	}
-	var tokens []string
+	var tokens tokenList
 	for _, value := range given {
-		for _, t := range ProductTokens(value) {
-			if !slices.Contains(tokens, t) {
-				tokens = append(tokens, t)
-			}
-		}
+		tokens.read(value)
 	}
-	return tokens
+	return tokens.list
 }
 
 func allTokens(given []string) bool {

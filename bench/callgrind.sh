@@ -1,9 +1,11 @@
 #!/bin/sh
-# Instructions per byte of one shot or of another work, a figure that does not depend on what else
-# the machine does: one pass over the files and two, the difference is one pass.
+# Instructions per operation and per byte of one shot or of another work, a figure that does not
+# depend on what else the machine does: one pass over the work and two, the difference is one pass.
+# Of match-… it is 30 passes, as an index is built in the first, and 230.
 #
 #   ./callgrind.sh [-corpus DIR] [-quick] [-engine robots|reference|temoto]
-#                  [-work oneshot|oneshot-url|askable|url|match-kept|crawlers-1|crawlers-100|crawlers-dialects] [-most BYTES]
+#                  [-work oneshot|oneshot-url|askable|url|match-kept|crawlers-1|crawlers-100|crawlers-dialects
+#                  |match-literal/N|match-mixed/N] [-most BYTES]
 set -eu
 cd "$(dirname "$0")"
 tmp=$(mktemp -d)
@@ -16,8 +18,9 @@ instructions() {
 		"$tmp/bench" "$@" -passes "$n" >"$tmp/bytes" 2>"$tmp/log" || { cat "$tmp/log" >&2; exit 1; }
 	sed -n 's/.*Collected : *\([0-9]*\).*/\1/p' "$tmp/log"
 }
-one=$(instructions 1 "$@")
-two=$(instructions 2 "$@")
-bytes=$(cat "$tmp/bytes")
-awk -v one="$one" -v two="$two" -v bytes="$bytes" \
-	'BEGIN { printf "%.2f instructions per byte (%d bytes, %.0f instructions)\n", (two - one) / bytes, bytes, two - one }'
+case "$*" in *match-[lm]*) first=30 more=200 ;; *) first=1 more=1 ;; esac
+one=$(instructions $first "$@")
+two=$(instructions $((first + more)) "$@")
+awk -v one="$one" -v two="$two" -v more="$more" '{ n = (two - one) / more; printf "%.1f instructions per operation", n / $2
+	if ($1 > 0) printf ", %.2f per byte (%d bytes)", n / $1, $1
+	printf ", %.0f in all\n", n }' "$tmp/bytes"

@@ -10,9 +10,12 @@ package main
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -25,8 +28,8 @@ func main() {
 		quick  = flag.Bool("quick", false, "fewer files, shorter rounds, no slow library on hostile files")
 		out    = flag.String("o", "", "`folder` for the table and the plot")
 		list   = flag.Bool("list", false, "list the rows and stop")
-		passes = flag.Int("passes", 0, "only pass `n` times over the files and print their bytes (see callgrind.sh)")
-		kind   = flag.String("work", "oneshot", "work of -passes: oneshot, oneshot-url, askable, url, match-kept, crawlers-1, crawlers-100 or crawlers-dialects")
+		passes = flag.Int("passes", 0, "only pass `n` times over the work and print its bytes and operations (see callgrind.sh)")
+		kind   = flag.String("work", "oneshot", "work of -passes: oneshot, oneshot-url, askable, url, match-kept, crawlers-1, crawlers-100, crawlers-dialects, match-literal/N or match-mixed/N")
 		most   = flag.Int("most", math.MaxInt, "only files of at most so many `bytes` for -passes")
 		looped = flag.String("loop", "", "only answer URLs on standard input by this `file`, in a loop with temoto (row program/list), or a batch for - (program/batch)")
 		name   = flag.String("engine", ours, "engine of -passes: robots, reference or temoto")
@@ -65,13 +68,11 @@ func main() {
 		sets = append([]*set{newSet("corpus", bodies, *seed)}, sets...)
 	}
 	if *passes > 0 {
-		row := map[string]func(*set) *work{"oneshot": oneShot, "oneshot-url": oneShotURL, "askable": askable, "url": cutURLs,
-			"match-kept": matchKept, "crawlers-1": alone, "crawlers-100": crowdAlike, "crawlers-dialects": crowdDialects}[*kind]
-		if row == nil {
-			fmt.Fprintln(os.Stderr, "bench: -work is oneshot, oneshot-url, askable, url, match-kept, crawlers-1, crawlers-100 or crawlers-dialects")
+		w := workOf(*kind, sets, *seed, *most)
+		if w == nil {
+			fmt.Fprintf(os.Stderr, "bench: -work %q is none of %s, nor match-literal/N or match-mixed/N\n", *kind, strings.Join(slices.Sorted(maps.Keys(works)), ", "))
 			os.Exit(2)
 		}
-		w := row(sets[0].only(0, *most))
 		for _, e := range w.engines {
 			for i := range *passes {
 				if e.name == *name {
@@ -79,7 +80,7 @@ func main() {
 				}
 			}
 		}
-		fmt.Println(sets[0].only(0, *most).byteCount)
+		fmt.Println(w.byteCount, w.ops)
 		return
 	}
 	for _, s := range sets {
@@ -110,7 +111,7 @@ func main() {
 	if *list {
 		return
 	}
-	facts := append(measureFacts(sets, results, *seed, selected), measureWarm(o, *seed, selected)...)
+	facts := slices.Concat(measureFacts(sets, *seed, selected), measureFlatness(sets, o, *seed, selected), measureWarm(o, *seed, selected))
 	rep := &report{results: results, facts: facts, sets: sets, seed: *seed, rounds: o.rounds}
 	rep.write(os.Stdout)
 	if *out != "" {
@@ -120,4 +121,23 @@ func main() {
 			os.Exit(1)
 		}
 	}
+}
+
+// works are what -work can be besides the rows of match.
+var works = map[string]func(*set) *work{"oneshot": oneShot, "oneshot-url": oneShotURL, "askable": askable, "url": cutURLs,
+	"match-kept": matchKept, "crawlers-1": alone, "crawlers-100": crowdAlike, "crawlers-dialects": crowdDialects}
+
+// workOf returns the work of a name, of files of at most so many bytes, nil if there is none.
+func workOf(kind string, sets []*set, seed uint64, most int) *work {
+	if of := works[kind]; of != nil {
+		return of(sets[0].only(0, most))
+	}
+	var n int
+	if _, err := fmt.Sscanf(kind, "match-literal/%d", &n); err == nil && n > 0 {
+		return match(literalProblem(seed, n), true)
+	}
+	if _, err := fmt.Sscanf(kind, "match-mixed/%d", &n); err == nil && n > 0 {
+		return match(mixedProblem(sets, seed, n), true)
+	}
+	return nil
 }

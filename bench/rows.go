@@ -516,7 +516,11 @@ func rows(sets []*set, seed uint64, quick bool, temp string) []row {
 			return w
 		}})
 	}
-	return append(all, programRows(sets[0], seed, quick, temp)...)
+	lines, starts := 200_000, 20
+	if quick {
+		lines /= 10
+	}
+	return append(all, programRows(sets[0], seed, lines, starts, temp)...)
 }
 
 func literalProblem(seed uint64, n int) problem {

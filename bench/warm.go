@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
-	"slices"
 	"time"
 
 	"github.com/robotskit/robots"
@@ -112,7 +111,7 @@ func measureWarm(o options, seed uint64, selected *regexp.Regexp) []fact {
 	if !selected.MatchString("warm") {
 		return nil
 	}
-	o = options{rounds: 5 * o.rounds, target: o.target / 5}
+	o = o.short()
 	var facts []fact
 	add := func(f fact) {
 		progress("%s", f.line())
@@ -139,13 +138,7 @@ func measureWarm(o options, seed uint64, selected *regexp.Regexp) []fact {
 		}
 		ns := measure(w, o)
 		ratio := func(name, unit string, g goal, of func(i int) float64) {
-			values := make([]float64, o.rounds)
-			for i := range values {
-				values[i] = of(i)
-			}
-			slices.Sort(values)
-			mid, _, _ := median(values)
-			add(fact{"warm/" + name, fmt.Sprintf("%s: %s; half of the rounds %s–%s", unit, k.unit, number(values[o.rounds/4]), number(values[o.rounds*3/4])), map[string]float64{ours: mid}, g})
+			add(ofRounds("warm/"+name, unit+": "+k.unit, o.rounds, g, of))
 		}
 		ratio(k.name, unit, k.goal, func(i int) float64 { return ns[verdict][i] / ns[per][i] })
 		ratio("schedule-of-"+k.name, "× net/url.Parse beyond a verdict", goal{atMost, 0.3, 0.3}, func(i int) float64 {

@@ -53,9 +53,13 @@ type Options struct {
 	// StaleMost is how long after its end an answer may be given in that way: 24
 	// hours.
 	StaleMost time.Duration
-	// Keep is how long the store is asked to keep a record that is not renewed:
-	// 90 days. A last good answer is lost when an outage lasts longer.
+	// Keep is how long the store is asked to keep a record that is not renewed: 90
+	// days. A last good answer is lost when an outage lasts longer.
 	Keep time.Duration
+	// KeepOnce is how long for a good answer of a site of which the store has none before,
+	// as long as nobody asks for it again: 14 days, or Keep if that is less. Of most sites
+	// a large crawl wants one answer.
+	KeepOnce time.Duration
 	// FetchLimit is how long a fetch may take before the cache gives it up: one
 	// minute, twice what fetch.Client allows itself; at most a day. A lease lasts a
 	// tenth longer. The wait of an Arriver does not count, but the wait for an
@@ -80,11 +84,15 @@ func (o Options) filled() Options {
 	o.StaleWait = cmp.Or(o.StaleWait, 1800*time.Millisecond)
 	o.StaleMost = cmp.Or(o.StaleMost, 24*time.Hour)
 	o.Keep = cmp.Or(o.Keep, keepDefault)
+	o.KeepOnce = min(cmp.Or(o.KeepOnce, keepOnceDefault), o.Keep)
 	o.FetchLimit = min(cmp.Or(o.FetchLimit, time.Minute), 24*time.Hour)
 	return o
 }
 
-const keepDefault = 90 * 24 * time.Hour
+const (
+	keepDefault     = 90 * 24 * time.Hour
+	keepOnceDefault = 14 * 24 * time.Hour
+)
 
 // standard is the client of every cache without one of its own. They share it, so
 // that its bounds are those of the process.
@@ -119,7 +127,7 @@ func newCache(o Options, wall func() time.Time) (*Cache, error) {
 		value int64
 	}{
 		{"memory", o.Memory}, {"floor", int64(o.Floor)}, {"ceiling", int64(o.Ceiling)}, {"stale wait", int64(o.StaleWait)},
-		{"stale most", int64(o.StaleMost)}, {"keep", int64(o.Keep)}, {"fetch limit", int64(o.FetchLimit)},
+		{"stale most", int64(o.StaleMost)}, {"keep", int64(o.Keep)}, {"keep once", int64(o.KeepOnce)}, {"fetch limit", int64(o.FetchLimit)},
 	} {
 		if v.value < 0 {
 			return nil, fmt.Errorf("cache option %s is %d: it must not be negative, 0 is the default", v.name, v.value)

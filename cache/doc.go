@@ -60,9 +60,11 @@
 // # Keeping
 //
 // Memory is bounded in bytes, by [Options.Memory]; equal bodies are kept once, and what
-// views have made of records counts too. A [Store] behind it keeps more, and for longer: package cache/bolt is a file, and any
-// other store that passes package cachetest will do. A store that fails costs
-// fetches, never answers.
+// views have made of records counts too. A [Store] behind it keeps more, and for longer:
+// package cache/bolt is a file, and any other store that passes package cachetest will do.
+// It is asked to keep a good answer for 14 days ([Options.KeepOnce]), and for 90 days
+// ([Options.Keep]) a failure with its last good answer, and whatever was asked for again.
+// A store that fails costs fetches, never answers.
 //
 // Many processes share a [Leaser], such as the one of package cache/redis. One of
 // them then fetches an origin, and the others wait for it. That one first waits until

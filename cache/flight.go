@@ -181,7 +181,7 @@ func (c *Cache) fly(ctx context.Context, f *flight) {
 	// A failure must not overwrite what could not be read, which may have a last good
 	// answer. A good answer may.
 	if c.o.Store != nil && (readable || e.Record.Outcome.Good()) {
-		c.store(ctx, e)
+		c.store(ctx, e, c.keep(e.Record, held.Record))
 	}
 }
 
@@ -305,13 +305,13 @@ func (c *Cache) fetch(ctx context.Context, origin robots.Origin, visit fetch.Vis
 	return r, nil
 }
 
-// store puts an entry into the store. It goes on when Close ends the flight, so that
+// store puts an entry into the store, for keep. It goes on when Close ends the flight, so that
 // nothing that was fetched is lost.
-func (c *Cache) store(ctx context.Context, e Entry) {
+func (c *Cache) store(ctx context.Context, e Entry, keep time.Duration) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeLimit)
 	defer cancel()
 	origin := e.Record.Origin
-	switch err := c.o.Store.Put(ctx, e, c.o.Keep); {
+	switch err := c.o.Store.Put(ctx, e, keep); {
 	case errors.Is(err, ErrFenced):
 		c.observe(Event{Kind: Fenced, Origin: origin, Record: e.Record, Err: err})
 		if err := c.hot.Delete(ctx, origin); err == nil {

@@ -454,7 +454,7 @@ func TestHostile(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	for _, o := range []cache.Options{{Memory: -1}, {Floor: 48 * hour}, {Ceiling: time.Second}, {StaleWait: -1}, {FetchLimit: -1}} {
+	for _, o := range []cache.Options{{Memory: -1}, {Floor: 48 * hour}, {Ceiling: time.Second}, {StaleWait: -1}, {FetchLimit: -1}, {Keep: -1}, {KeepOnce: -1}} {
 		if _, err := cache.New(o); err == nil || !strings.HasPrefix(err.Error(), "cache option ") {
 			t.Errorf("%+v: %v", o, err)
 		}

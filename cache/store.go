@@ -44,10 +44,11 @@ type Entry struct {
 // alike. Record.Encode and fetch.Decode do that for stores of bytes.
 //
 // Bodies. The bodies of a record (its own and that of its last good answer, up to
-// 513,024 bytes each) are many times larger than the rest, and thousands of sites
-// have the same. A store keeps each body once, by the hash of its content (see
-// Record.Bodies), and deletes it when no entry refers to it. Before it returns a
-// body it checks that the content still has that hash.
+// 513,024 bytes each) are most of its bytes, and thousands of sites have the same. A store
+// may keep them in one piece with the record (Record.EncodeBeside), or each body once, by
+// the hash of its content (Record.Bodies), and then deletes it when no entry refers to
+// it, or when the last one that did has ended. Before it returns a body it checks that the
+// content still has its hash.
 //
 // Absence. Get of an origin that was never put, was deleted or was dropped
 // returns ErrAbsent. If an entry is there but cannot be read, because it is damaged

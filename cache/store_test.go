@@ -3,6 +3,7 @@ package cache_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -195,4 +196,56 @@ func TestFleet(t *testing.T) {
 			t.Errorf("%+v, %v, fenced %d times", e.Record, err, fenced.Load())
 		}
 	})
+}
+
+// keeping notes how long it is asked to keep.
+type keeping struct {
+	*cache.Memory
+	mu   sync.Mutex
+	puts []time.Duration
+}
+
+func (k *keeping) Put(ctx context.Context, e cache.Entry, keep time.Duration) error {
+	k.mu.Lock()
+	k.puts = append(k.puts, keep)
+	k.mu.Unlock()
+	return k.Memory.Put(ctx, e, keep)
+}
+
+// TestKeep: what a site has said once is kept for days, and what was asked for again, or
+// failed, for months.
+func TestKeep(t *testing.T) {
+	const day = 24 * hour
+	for _, tt := range []struct {
+		name  string
+		o     cache.Options
+		sites []string // what the site does, a day apart
+		want  []time.Duration
+	}{
+		{"once", cache.Options{}, []string{"file"}, []time.Duration{14 * day}},
+		{"none", cache.Options{}, []string{"404"}, []time.Duration{14 * day}},
+		{"again", cache.Options{}, []string{"file", "file", "404"}, []time.Duration{14 * day, 90 * day, 90 * day}},
+		{"failing", cache.Options{}, []string{"500", "500", "file"}, []time.Duration{90 * day, 90 * day, 90 * day}},
+		{"good before", cache.Options{}, []string{"file", "500"}, []time.Duration{14 * day, 90 * day}},
+		{"options", cache.Options{Keep: 60 * day, KeepOnce: 3 * day}, []string{"file", "500"}, []time.Duration{3 * day, 60 * day}},
+		{"short", cache.Options{Keep: 2 * day}, []string{"file", "file"}, []time.Duration{2 * day, 2 * day}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &slow{}
+				store := &keeping{Memory: cache.NewMemory(1 << 20)}
+				tt.o.Fetcher, tt.o.Store = s, store
+				for _, site := range tt.sites {
+					s.now = behaving(site)
+					c := open(t, tt.o) // with nothing in its memory
+					get(t, c)
+					c.Close()
+					time.Sleep(25 * hour)
+				}
+				if !slices.Equal(store.puts, tt.want) {
+					t.Errorf("kept for %v, want %v", store.puts, tt.want)
+				}
+			})
+		})
+	}
 }

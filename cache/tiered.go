@@ -50,8 +50,8 @@ type Tiered struct {
 	carrier sync.WaitGroup
 
 	mu       sync.Mutex
-	pending  map[robots.Origin]struct{} // what the shared store has not got, at most maxPending
-	carrying bool                       // while anything is pending
+	pending  map[robots.Origin]time.Duration // what the shared store has not got, for how long; at most maxPending
+	carrying bool                            // while anything is pending
 }
 
 // shared is Leaser under a name that is not exported, to be embedded.
@@ -68,9 +68,10 @@ const (
 )
 
 // NewTiered returns a store of shared with local behind it. An entry that one has and
-// the other lacks is put there for keep, 90 days if it is 0.
+// the other lacks is put there for keep, 90 days if it is 0, unless its Put has failed and
+// said how long.
 func NewTiered(shared Leaser, local Store, keep time.Duration) *Tiered {
-	t := &Tiered{shared: shared, local: local, keep: cmp.Or(keep, keepDefault), pending: map[robots.Origin]struct{}{}}
+	t := &Tiered{shared: shared, local: local, keep: cmp.Or(keep, keepDefault), pending: map[robots.Origin]time.Duration{}}
 	for i := range t.locks {
 		t.locks[i] = make(chan struct{}, 1)
 	}
@@ -113,8 +114,9 @@ func (t *Tiered) Get(ctx context.Context, origin robots.Origin) (Entry, error) {
 	case absent, missing == nil && here.Fence >= there.Fence && here.Record.Fetched.After(there.Record.Fetched):
 		here.Fence = max(here.Fence, there.Fence)
 		// Another process that has written meanwhile has the later lease.
-		if err := t.shared.Put(ctx, here, t.keep); err != nil && !errors.Is(err, ErrFenced) {
-			t.addPending(origin)
+		keep := t.keepOf(origin)
+		if err := t.shared.Put(ctx, here, keep); err != nil && !errors.Is(err, ErrFenced) {
+			t.addPending(origin, keep)
 		} else {
 			t.removePending(origin)
 		}
@@ -161,7 +163,7 @@ func (t *Tiered) Put(ctx context.Context, e Entry, keep time.Duration) error {
 	if local := t.local.Put(ctx, e, keep); local != nil {
 		return errors.Join(err, local)
 	}
-	t.addPending(origin)
+	t.addPending(origin, keep)
 	return err
 }
 
@@ -176,12 +178,23 @@ func (t *Tiered) Delete(ctx context.Context, origin robots.Origin) error {
 	return errors.Join(t.shared.Delete(ctx, origin), t.local.Delete(ctx, origin))
 }
 
+// keepOf returns how long the shared store is asked to keep the local entry of an origin:
+// as Put said where it is pending. Of others somebody has asked again.
+func (t *Tiered) keepOf(origin robots.Origin) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if keep, ok := t.pending[origin]; ok {
+		return keep
+	}
+	return t.keep
+}
+
 // addPending notes that the local entry of an origin must be carried over.
-func (t *Tiered) addPending(origin robots.Origin) {
+func (t *Tiered) addPending(origin robots.Origin, keep time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.pending) < maxPending {
-		t.pending[origin] = struct{}{}
+		t.pending[origin] = keep
 	}
 	if !t.carrying && t.ctx.Err() == nil {
 		t.carrying = true

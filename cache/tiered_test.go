@@ -26,6 +26,7 @@ func TestTieredConformance(t *testing.T) {
 type down struct {
 	*cache.Memory
 	since atomic.Pointer[time.Time] // nil while it is there
+	keep  atomic.Int64              // as the last Put said
 }
 
 var errDown = errors.New("connection refused")
@@ -41,6 +42,7 @@ func (a *down) Put(ctx context.Context, e cache.Entry, keep time.Duration) error
 	if a.since.Load() != nil {
 		return errDown
 	}
+	a.keep.Store(int64(keep))
 	return a.Memory.Put(ctx, e, keep)
 }
 
@@ -61,7 +63,7 @@ type pair struct {
 
 func newPair(t *testing.T) *pair {
 	p := &pair{t: t, shared: &down{Memory: cache.NewMemory(1 << 20)}, local: cache.NewMemory(1 << 20)}
-	p.Tiered = cache.NewTiered(p.shared, p.local, time.Hour)
+	p.Tiered = cache.NewTiered(p.shared, p.local, 2*time.Hour)
 	return p
 }
 
@@ -156,6 +158,14 @@ func TestTieredCarries(t *testing.T) {
 			time.Sleep(5 * time.Second)
 			if e, err := p.shared.Get(context.Background(), cachetest.Origin(1)); err != nil || string(e.Record.Body) != fmt.Sprint(i) {
 				t.Errorf("after an outage of %v: %v, %v, want body %d", outage, e.Record, err, i)
+			}
+			if keep := time.Duration(p.shared.keep.Load()); keep != time.Hour {
+				t.Errorf("after an outage of %v: kept for %v, want the hour that Put said", outage, keep)
+			}
+			p.shared.Memory = cache.NewMemory(1 << 20)
+			p.want("replaced", strings.TrimSpace(strings.Repeat(fmt.Sprint(i)+" ", 3)))
+			if keep := time.Duration(p.shared.keep.Load()); keep != 2*time.Hour {
+				t.Errorf("what is asked for again is kept for %v, want two hours", keep)
 			}
 		}
 	})

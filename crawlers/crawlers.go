@@ -178,12 +178,19 @@ func Names() iter.Seq[string] {
 }
 
 // Find returns the crawler that a value names: a name of the directory in any case,
-// a value as in old files, a token with a version or a whole User-Agent header. A
-// name is not found by its beginning alone.
+// a value as in old files, a token with a version or a whole User-Agent header. Of a name
+// with blanks in it, such as Yahoo! Slurp, all words must stand there; no other name is
+// found by a part of it.
 func Find(value string) (Crawler, bool) {
 	x := read()
-	if i, ok := x.byName[strings.ToLower(strings.TrimSpace(value))]; ok {
+	low := strings.ToLower(strings.TrimSpace(value))
+	if i, ok := x.byName[low]; ok {
 		return x.all[i], true
+	}
+	for _, n := range x.spaced { // none of them is a product token, though its last word may be one
+		if hasWords(low, n.name) {
+			return x.all[n.at], true
+		}
 	}
 	for _, token := range robots.ProductTokens(value) {
 		if i, ok := x.byName[strings.ToLower(token)]; ok {
@@ -193,17 +200,9 @@ func Find(value string) (Crawler, bool) {
 	return Crawler{}, false
 }
 
-// Sender returns the crawler that the User-Agent header of a request names: by a product
-// token, as Find does, or by a name with blanks in it, such as Yahoo! Slurp, which no
-// token can be. A header of a browser names none, nor does a name that is a mistake.
+// Sender returns the crawler that the User-Agent header of a request names, as Find does.
+// A header of a browser names none, nor does a name that is a mistake.
 func Sender(userAgent string) (Crawler, bool) {
-	x := read()
-	header := strings.ToLower(userAgent)
-	for _, n := range x.spaced {
-		if hasWords(header, n.name) {
-			return x.all[n.at], x.all[n.at].Status != Mistake
-		}
-	}
 	c, ok := Find(userAgent)
 	return c, ok && c.Status != Mistake
 }

@@ -172,6 +172,24 @@ func TestSources(t *testing.T) {
 	t.Logf("%d facts on %d crawlers have a source", counted, len(All()))
 }
 
+// TestLists: Google's crawlers whose addresses have names in googlebot.com come from the
+// list of its common crawlers, as its page on verification says.
+func TestLists(t *testing.T) {
+	const list = "https://developers.google.com/static/crawling/ipranges/common-crawlers.json"
+	found := 0
+	for _, c := range All() {
+		if c.ReverseDNS == "googlebot.com" && c.Status == Used {
+			found++
+			if c.Addresses != list {
+				t.Errorf("%s: addresses %q, want %s", c.Name, c.Addresses, list)
+			}
+		}
+	}
+	if c, _ := Find("Googlebot"); found == 0 || c.Addresses != list {
+		t.Errorf("%d crawlers, Googlebot: %q", found, c.Addresses)
+	}
+}
+
 // TestTokens asks every dialect whether a user-agent line with a token names its
 // crawler. Those of Google cut names, which the entry says.
 func TestTokens(t *testing.T) {
@@ -256,6 +274,9 @@ func TestFind(t *testing.T) {
 		{"Mediapartners-Google*", "Mediapartners-Google"},
 		{"Wget/1.5.3", "wget"},
 		{"Sogou web spider", "Sogou web spider"},
+		{"Sogou web spider/4.0", "Sogou web spider"}, // not Spider, which is its last word
+		{"Mozilla/5.0 (compatible; Yahoo! Slurp/3.0; http://help.yahoo.com/)", "Yahoo! Slurp"},
+		{"Spider/1.0", "Spider"},
 		{"Sogou-Test-Spider/4.0", ""},
 		{"*", ""}, {"", ""}, {"GTPBot", ""},
 	} {

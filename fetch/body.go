@@ -32,7 +32,7 @@ func (s *session) take(r *reply) {
 		return
 	}
 	keep := l.MaxBodyBytes + bodySlack
-	body, err := io.ReadAll(io.LimitReader(decoded, keep+1))
+	body, err := readAll(io.LimitReader(decoded, keep+1), min(r.room, mostRoom))
 	switch {
 	case int64(len(body)) > keep:
 		s.record.Body, s.record.Truncated = body[:keep:keep], true
@@ -61,6 +61,26 @@ func (s *session) take(r *reply) {
 		return
 	}
 	s.whole(body)
+}
+
+const mostRoom = 256 << 10
+
+// readAll is io.ReadAll with room for so many bytes.
+func readAll(in io.Reader, room int64) ([]byte, error) {
+	body := make([]byte, 0, max(room, 511)+1)
+	for {
+		n, err := in.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return body, err
+		}
+		if len(body) == cap(body) {
+			body = append(body, 0)[:len(body)]
+		}
+	}
 }
 
 // whole ends a fetch whose file came to its end.

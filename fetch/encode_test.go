@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"bytes"
 	"errors"
 	"net/http"
 	"reflect"
@@ -46,6 +47,27 @@ func TestEncode(t *testing.T) {
 	}
 	if hashes, err := EncodedBodies(data); err != nil || len(hashes) != 1 || hashes[0] != HashOf([]byte(someRules)) {
 		t.Errorf("bodies %x, %v", hashes, err)
+	}
+	// With bodies beside it, a hash is cut; one of a file of no bytes is not.
+	beside := r.EncodeBeside()
+	whole := HashOf([]byte(someRules))
+	cut := Hash(append(bytes.Clone(whole[:4]), make([]byte, len(Hash{})-4)...))
+	back, err = Decode(beside, func(h Hash) ([]byte, error) {
+		if h != cut {
+			return nil, errors.New("not found")
+		}
+		return []byte(someRules), nil
+	})
+	if err != nil || !reflect.DeepEqual(r, back) || len(beside) != len(data)-56 {
+		t.Errorf("beside bodies, %d bytes of %d: %+v, %v", len(beside), len(data), back, err)
+	}
+	if _, err := Decode(beside, func(Hash) ([]byte, error) { return []byte("another"), nil }); err == nil || !strings.Contains(err.Error(), "is damaged: its content has another hash") {
+		t.Errorf("another body: %v", err)
+	}
+	none := *r
+	none.LastGood = &Copy{Outcome: Success, Cause: OK}
+	if back, err := Decode(none.EncodeBeside(), nil); err != nil || len(back.LastGood.Body) != 0 {
+		t.Errorf("a file of no bytes: %+v, %v", back, err)
 	}
 	// Version 1 as it was first written: it must be read for ever.
 	const first = `{"v":1,"o":"https://example.com","u":"https://example.com/robots.txt","c":"client-error","s":404,"t":1777629600000,"exp":1777716000000,"later":{"x":1}}`

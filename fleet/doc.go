@@ -28,9 +28,9 @@
 // (TestTLS), here for the prefix "robots". A fleet works without INFO too, and on one
 // server without CLUSTER. Open says which rights are missing (TestRights).
 //
-//	ACL SETUSER robots on >SECRET resetkeys ~{robots}:* ~{robots:*}:pace:* resetchannels -@all
+//	ACL SETUSER robots on >SECRET resetkeys ~{robots}:* ~{robots:*}:pace:* ~robots:{* resetchannels -@all
 //	  +hello +auth +ping +cluster|slots +cluster|shards
-//	  +eval +evalsha +time +get +mget +getrange +set +setrange +psetex +del +pexpire +pttl
+//	  +eval +evalsha +time +get +mget +getrange +set +setrange +psetex +del +pexpire
 //	  +zadd +zscore +zremrangebyscore +zrange +info
 //
 // # Memory
@@ -77,7 +77,7 @@
 // server only. Sentinels have a password of their own (Options.SentinelPassword), which is
 // never in the URL.
 //
-// The keys of a fleet are on one shard of a cluster, where every step of store and limiter
-// is atomic. When the shard moves to another node each site rests for one interval. Where
-// one shard is too slow (docs/fleet.md), give the sites several prefixes.
+// The pace lies over all nodes of a cluster, in 256 parts that fail, fail over and move each
+// alone (package pace/redis). Set cluster-require-full-coverage no, so that the others go on
+// without one node.
 package fleet

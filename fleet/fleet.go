@@ -8,9 +8,10 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"log/slog"
+	"math"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -41,11 +42,21 @@ type Options struct {
 	TLS *tls.Config
 	// Copy names a file in which this worker keeps the records that it has seen, for the
 	// time when Redis is down or has lost them. Each worker needs a file of its own; it is
-	// made if it is not there. If Copy is empty they are kept in 64 MiB of memory.
+	// made if it is not there. If Copy is empty they are kept in memory.
 	Copy string
+	// Bodies names a directory that all workers see, where files over 16 KB are kept in
+	// place of the server's memory. If empty they are kept in the server.
+	Bodies string
 	// Pace are the settings of the limiter. Its Now and MaxBytes have no meaning
 	// here.
 	Pace pace.Options
+	// MaxMemoryBytes bounds the memory of this worker: 256 MiB if 0, at least 64 MiB. A
+	// quarter is for the records that a polite.Transport holds, or whoever asks
+	// CacheMemory; a quarter for the local copy of the records, or, where Copy names a file,
+	// for the records too; a quarter for the pace of sites while Redis is down; and a quarter for
+	// what is small or passes: what has to be carried to Redis, what is compressed, buffers.
+	// Files and pages that are being fetched are not in it: see fetch.Options.Connections.
+	MaxMemoryBytes int64
 	// WhenDown is what becomes of the pace while Redis is down: Divide if zero.
 	WhenDown paceredis.Policy
 	// Workers is the least number of workers to divide by while Redis is down. The limiter
@@ -56,28 +67,38 @@ type Options struct {
 	// keeps its pace by itself (redis.Leased of package pace/redis). While Redis is down
 	// it goes on with its sites until their leases end, whatever WhenDown says.
 	Leased bool
-	// Name is what the others are told of this worker where it has a site: the name of the
-	// host and the number of the process if empty, at most 100 bytes.
-	Name string
 	// AllowEviction accepts a server whose maxmemory-policy is not noeviction. To make
 	// room such a server drops leases, and the pace of sites, which are then asked too
 	// often, without a sign. Use it only where the server never runs out of memory.
 	AllowEviction bool
+	// Name is what robots fleet status calls this worker, and what the others are told where
+	// it has a site: the name of the host and the number of the process if empty, at most
+	// 100 bytes.
+	Name string
+	// Observe, if not nil, is told what the worker does. It costs nothing if it is nil.
+	Observe Observer
+	// Log, if not nil, gets a line when Redis goes or comes back, has lost its memory, or
+	// the others took this worker for gone.
+	Log *slog.Logger
 }
 
 // A Fleet is what a worker shares with the others. It is safe for concurrent use.
 type Fleet struct {
 	client  rueidis.Client
-	head    string // of all keys
+	prefix  string // of all keys
 	shared  *cacheredis.Store
 	store   cache.Store
 	limiter limiter
+	memory  int64 // of a cache
+
+	observer Observer // nil for none
 }
 
 // limiter is what the limiters of paceredis have in common.
 type limiter interface {
 	pace.Limiter
 	DownSince() time.Time
+	Drained() bool
 	Close() error
 }
 
@@ -95,7 +116,7 @@ func Open(ctx context.Context, url string, o Options) (*Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Fleet{client: client}
+	f := &Fleet{client: client, observer: o.Observe}
 	if err := f.setUp(ctx, serverName(option), prefix, o); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -105,29 +126,34 @@ func Open(ctx context.Context, url string, o Options) (*Fleet, error) {
 // setUp checks the server, whose name is for errors, and makes store and limiter.
 func (f *Fleet) setUp(ctx context.Context, server, prefix string, o Options) error {
 	if !o.AllowEviction {
-		if node, policy := evicts(ctx, f.client); policy != "" {
-			return fmt.Errorf("Redis at %s has maxmemory-policy %s and may drop the pace of sites: a fleet needs noeviction", node, policy)
+		for _, n := range nodes(ctx, f.client) {
+			if policy := n.evicts(); policy != "" {
+				return fmt.Errorf("Redis at %s has maxmemory-policy %s and may drop the pace of sites: a fleet needs noeviction", n.addr, policy)
+			}
 		}
 	}
-	head, err := script.Head(prefix)
+	prefix, err := script.Prefix(prefix)
 	if err != nil {
 		return err
 	}
-	f.head = head
-	for _, head := range []string{head, paceHead(head)} {
-		if err := rights(ctx, f.client, head); err != nil {
-			return fmt.Errorf("%s: %w", server, err)
-		}
+	f.prefix = prefix
+	if err := rights(ctx, f.client, prefix); err != nil {
+		return fmt.Errorf("%s: %w", server, err)
 	}
-	if f.shared, err = cacheredis.New(f.client, cacheredis.Options{Prefix: prefix}); err != nil {
+	if f.shared, err = cacheredis.New(f.client, cacheredis.Options{Prefix: prefix, Bodies: o.Bodies}); err != nil {
 		return err
 	}
 	f.store = f.shared
+	if err := f.shared.CheckLayout(ctx); errors.Is(err, cacheredis.ErrEarlier) {
+		return fmt.Errorf("%s: %w", server, err)
+	}
 	if f.limiter, err = o.open(f.client, prefix); err != nil {
 		return err
 	}
-	var local cache.Store = cache.NewMemory(localMemory)
+	f.memory = o.share()
+	var local cache.Store = cache.NewMemory(o.share())
 	if o.Copy != "" {
+		f.memory += o.share()
 		if local, err = bolt.Open(o.Copy, bolt.Options{}); err != nil {
 			return err
 		}
@@ -136,12 +162,18 @@ func (f *Fleet) setUp(ctx context.Context, server, prefix string, o Options) err
 	return nil
 }
 
-// localMemory bounds what a worker without a file keeps of what it has seen, to
-// carry it over when Redis is back.
-const localMemory = 64 << 20
+const (
+	memoryDefault = 256 << 20
+	memoryLeast   = 64 << 20 // a quarter of it holds what has bounds of its own, some 15 MiB
+)
+
+// share is one of the parts of the memory of a worker, in bytes.
+func (o Options) share() int64 { return cmp.Or(o.MaxMemoryBytes, memoryDefault) / 4 }
 
 // limiter returns the options of the limiter.
 func (o Options) limiter(prefix string) paceredis.Options {
+	o.Pace.Observe = o.observed()
+	o.Pace.MaxBytes = int(min(o.share(), math.MaxInt))
 	return paceredis.Options{Options: o.Pace, Prefix: prefix, WhenDown: o.WhenDown, Workers: o.Workers, Name: o.Name}
 }
 
@@ -182,6 +214,9 @@ func (o Options) check(s string) (option rueidis.ClientOption, prefix string, er
 		return option, "", fmt.Errorf("Redis URL %s has no master_set, which a user or password for sentinels needs", u.Redacted())
 	case o.TLS != nil && option.TLSConfig == nil:
 		return option, "", fmt.Errorf("Redis URL %s does not begin with rediss://, which settings for TLS need", u.Redacted())
+	}
+	if o.MaxMemoryBytes != 0 && o.MaxMemoryBytes < memoryLeast {
+		return option, "", fmt.Errorf("fleet.Options.MaxMemoryBytes is %d: it must be %d or more, or 0 for the default", o.MaxMemoryBytes, int64(memoryLeast))
 	}
 	prefix = cmp.Or(o.Prefix, u.Query().Get("prefix"))
 	return option, prefix, o.limiter(prefix).Check()
@@ -259,8 +294,8 @@ func connect(ctx context.Context, option rueidis.ClientOption) (rueidis.Client, 
 		return nil, fmt.Errorf("%s: %w", server, err)
 	}
 	// Without the right to INFO an old server fails with the first script.
-	if info, err := client.Do(ctx, client.B().Info().Section("server").Build()).ToString(); err == nil {
-		if version := tooOld(info); version != "" {
+	if info, err := infoOf(ctx, client); err == nil {
+		if version := (&node{info: info}).tooOld(); version != "" {
 			client.Close()
 			return nil, fmt.Errorf("%s is version %s: a fleet needs Redis 7.0 or later, or Valkey", server, version)
 		}
@@ -292,38 +327,19 @@ func dial(ctx context.Context, option rueidis.ClientOption) (rueidis.Client, err
 	}
 }
 
-// evicts returns a primary that may drop keys, and its policy, which is "" if there is no
-// such primary, or the user may not use INFO.
-func evicts(ctx context.Context, client rueidis.Client) (node, policy string) {
-	nodes := client.Nodes()
-	for node, c := range nodes {
-		info, err := c.Do(ctx, c.B().Info().Section("memory", "replication").Build()).ToString()
-		if err != nil || len(nodes) > 1 && strings.Contains(info, "\nrole:slave") {
-			continue
-		}
-		_, policy, _ := strings.Cut(info, "\nmaxmemory_policy:")
-		policy, _, _ = strings.Cut(policy, "\r")
-		if policy != "" && policy != "noeviction" {
-			return node, policy
-		}
-	}
-	return "", ""
-}
-
-// paceHead returns the beginning of the keys of one part of the pace.
-func paceHead(head string) string { return strings.Replace(head, "}:", ":0}:pace:", 1) }
-
 //go:embed rights.lua
 var rightsLua string
 
 // rights returns an error that names the commands that the user lacks, of those that
-// store and limiter send with keys that begin with head. Without this check a missing
-// right would look like a server that is down, as soon as it is needed.
-func rights(ctx context.Context, client rueidis.Client, head string) error {
-	missing, err := client.Do(ctx, client.B().Eval().Script(rightsLua).Numkeys(1).Key(head+"lease:").Build()).ToString()
+// store and limiter send with the keys of a prefix. Without this check a missing right
+// would look like a server that is down, as soon as it is needed.
+func rights(ctx context.Context, client rueidis.Client, prefix string) error {
+	head, tag, record := "{"+prefix+"}:", "{"+prefix+":0}:pace:", prefix+":{"
+	missing, err := client.Do(ctx, client.B().Eval().Script(rightsLua).Numkeys(1).Key(head).Arg(tag, record).Build()).ToString()
+	keys := head + "*, {" + prefix + ":*}:pace:* and " + record + "*"
 	switch {
 	case script.Says(err, "NOPERM"):
-		return fmt.Errorf("a fleet needs more, with the keys %s*: %w", head, err)
+		return fmt.Errorf("a fleet needs more, with the keys %s: %w", keys, err)
 	case script.Says(err, "MOVED"): // a client that may not ask for the nodes of a cluster takes this one for a server
 		return errors.New("it is a member of a cluster, and a fleet needs more than this user may do: cluster|slots, cluster|shards")
 	case err != nil && script.KindOf(err) == script.Lost:
@@ -331,21 +347,9 @@ func rights(ctx context.Context, client rueidis.Client, head string) error {
 	case err != nil: // a server that is in trouble, or cannot check rights
 		return nil
 	case missing != "":
-		return fmt.Errorf("a fleet needs more than this user may do: %s, with the keys %s*", missing, head)
+		return fmt.Errorf("a fleet needs more than this user may do: %s, with the keys %s", missing, keys)
 	}
 	return nil
-}
-
-// tooOld returns the version in an INFO if its scripts have no flags, "" if the version is
-// 7.0 or later, or missing.
-func tooOld(info string) string {
-	_, version, _ := strings.Cut(info, "redis_version:")
-	version, _, _ = strings.Cut(version, "\r\n")
-	major, _, _ := strings.Cut(version, ".")
-	if n, err := strconv.Atoi(major); err != nil || n >= 7 {
-		return ""
-	}
-	return version
 }
 
 // Store returns the store of cacheredis. It is a cache.Leaser, so that a cache.Cache
@@ -356,6 +360,15 @@ func (f *Fleet) Store() cache.Store {
 		return nil
 	}
 	return f.store
+}
+
+// CacheMemory returns how many bytes the records in a cache over Store may take: it is
+// for cache.Options.Memory, of one cache (Options.MaxMemoryBytes).
+func (f *Fleet) CacheMemory() int64 {
+	if f == nil {
+		return 0
+	}
+	return f.memory
 }
 
 // Limiter returns the shared limiter. It is closed with the Fleet, and nil if the Fleet is
@@ -376,7 +389,7 @@ const secretBytes = 32
 func (f *Fleet) Secret(ctx context.Context) ([]byte, error) {
 	own := make([]byte, secretBytes)
 	_, _ = rand.Read(own) // which never fails
-	key := f.head + "secret"
+	key := "{" + f.prefix + "}:secret"
 	err := f.client.Do(ctx, f.client.B().Set().Key(key).Value(string(own)).Nx().Build()).Error()
 	if err != nil && !rueidis.IsRedisNil(err) {
 		return nil, fmt.Errorf("the fleet's secret: %w", err)
@@ -400,6 +413,10 @@ func (f *Fleet) DownSince() time.Time {
 	}
 	return a
 }
+
+// Drained reports whether an operator has told this worker to take no grants any more: its
+// limiter fails with paceredis.ErrDrained, and it is to end (Operator.Drain).
+func (f *Fleet) Drained() bool { return f.limiter.Drained() }
 
 // Close leaves the fleet.
 func (f *Fleet) Close() error {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -91,6 +93,8 @@ func TestMistakes(t *testing.T) {
 		{"redis://:geheim@" + s.Addr, fleet.Options{Pace: pace.Options{GrantTimeout: -1}}, "GrantTimeout"},
 		{"redis://:geheim@127.0.0.1:1", fleet.Options{Workers: -1}, "Workers"}, // before it connects
 		{"redis://:geheim@" + s.Addr, fleet.Options{Copy: notOurs}, "letter.txt"},
+		{"redis://:geheim@127.0.0.1:1", fleet.Options{MaxMemoryBytes: 1 << 20}, "MaxMemoryBytes is 1048576: it must be 67108864 or more"},
+		{"redis://:geheim@" + s.Addr, fleet.Options{Bodies: notOurs}, "directory"},
 	} {
 		f, err := fleet.Open(t.Context(), tt.url, tt.o)
 		if err == nil {
@@ -279,7 +283,7 @@ func TestRights(t *testing.T) {
 	s := redistest.Start(t, redistest.Options{})
 	words := redistest.AccessRule(t, "doc.go")
 	without := strings.Fields("+hello +auth +info +cluster|slots +cluster|shards")
-	said := map[string]string{"~{robots}:*": "keys"}
+	said := map[string]string{"~{robots}:*": "keys", "~robots:{*": "keys"}
 	for i, word := range words {
 		want, known := said[word]
 		if !known {
@@ -391,6 +395,75 @@ func TestBegin(t *testing.T) {
 			use(t, f)
 		})
 	}
+}
+
+// TestEarlier: a server with records of the layout before is refused, with what to do.
+func TestEarlier(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t, redistest.Options{})
+	s.Do("SET", "{robots}:token", "\x0112345678")
+	if f, err := fleet.Open(t.Context(), s.URL(), fleet.Options{}); err == nil {
+		f.Close()
+		t.Error("a server with an earlier layout: no error")
+	} else if m := err.Error(); !strings.Contains(m, "delete the keys {robots}:*") || strings.Contains(m, "\n") {
+		t.Errorf("a server with an earlier layout: %q", m)
+	}
+	use(t, open(t, s.URL()+"?prefix=other", fleet.Options{}))
+}
+
+// TestMaxMemory: a worker keeps the records that it has seen within the bound, in its cache
+// and in its copy, and those of large files in the directory.
+func TestMaxMemory(t *testing.T) {
+	s := redistest.Start(t, redistest.Options{})
+	const most, size, n = 64 << 20, 200_000, 400 // 80 MB
+	folder := t.TempDir()
+	f := open(t, s.URL(), fleet.Options{MaxMemoryBytes: most, Bodies: folder})
+	c, err := cache.New(cache.Options{Store: f.Store(), Memory: f.CacheMemory(), Fetcher: fetcher(func(o robots.Origin) *fetch.Record {
+		r := cachetest.Record(o, strings.Repeat(fmt.Sprintf("Disallow: /%s\n", o.Host()), size/len(o.Host())))
+		r.Fetched = time.Now()
+		return r
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	heap := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := heap()
+	for i := range n {
+		if _, err := c.Get(t.Context(), cachetest.Origin(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after := heap()
+	t.Logf("%d MiB of heap for %d MB of files, the cache may have %d MiB", (after-before)>>20, n*size/1_000_000, f.CacheMemory()>>20)
+	if after-before > most {
+		t.Errorf("%d bytes of heap, want %d at most", after-before, most)
+	}
+	if used := usage(t, s); used > n*1000 {
+		t.Errorf("the server has %d bytes of %d records whose bodies are in a directory", used, n)
+	}
+	if f := open(t, s.URL(), fleet.Options{MaxMemoryBytes: most, Copy: filepath.Join(t.TempDir(), "copy")}); f.CacheMemory() != most/2 {
+		t.Errorf("with a copy in a file a cache may have %d bytes, want %d", f.CacheMemory(), most/2)
+	}
+}
+
+type fetcher func(robots.Origin) *fetch.Record
+
+func (f fetcher) Fetch(_ context.Context, o robots.Origin) (*fetch.Record, error) { return f(o), nil }
+
+// usage returns the bytes of all keys of a server.
+func usage(t *testing.T, s *redistest.Server) (n int) {
+	t.Helper()
+	_, err := fmt.Sscan(s.Do("EVAL", "local n = 0 for _, k in ipairs(redis.call('KEYS', '*')) do n = n + redis.call('MEMORY', 'USAGE', k) end return n", "0"), &n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // TestSecret: all workers of a fleet have one secret, other fleets on the server another.

@@ -3,15 +3,24 @@
 -- a server that takes no writes at present can answer too. The list is that of the
 -- package comment, without what connecting needs and what only a cluster needs.
 --
--- KEYS: a key of the fleet.
+-- KEYS: a key of the fleet. ARGV: a key of each of its other kinds.
 local missing = {}
 for _, c in ipairs({
   {'eval', '', '0'}, {'evalsha', '', '0'}, {'time'},
-  {'get', KEYS[1]}, {'mget', KEYS[1]}, {'getrange', KEYS[1]}, {'set', KEYS[1]}, {'setrange', KEYS[1]}, {'psetex', KEYS[1]},
-  {'del', KEYS[1]}, {'pexpire', KEYS[1]}, {'pttl', KEYS[1]},
-  {'zadd', KEYS[1]}, {'zscore', KEYS[1], 'x'}, {'zremrangebyscore', KEYS[1]}, {'zrange', KEYS[1]},
+  {'get', KEYS}, {'mget', KEYS}, {'getrange', KEYS}, {'set', KEYS}, {'setrange', KEYS}, {'psetex', KEYS},
+  {'del', KEYS}, {'pexpire', KEYS},
+  {'zadd', KEYS}, {'zscore', KEYS, 'x'}, {'zremrangebyscore', KEYS}, {'zrange', KEYS},
 }) do
-  if not redis.acl_check_cmd(unpack(c)) then
+  local may = true
+  if c[2] == KEYS then
+    for _, key in ipairs({KEYS[1], unpack(ARGV)}) do
+      c[2] = key
+      may = may and redis.acl_check_cmd(unpack(c))
+    end
+  else
+    may = redis.acl_check_cmd(unpack(c))
+  end
+  if not may then
     missing[#missing + 1] = c[1]
   end
 end

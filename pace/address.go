@@ -14,9 +14,8 @@ import (
 type AddressPace struct {
 	// Prefix is the addresses it is for. 0.0.0.0/0 and ::/0 are all of a family.
 	Prefix netip.Prefix
-	// Interval is the time between two requests to one address of the prefix, and
-	// also, beside it and on its own, between two fetches of robots.txt from there.
-	// Below 0 for no pace; 0 is an error.
+	// Interval is the time between two starts at one address of the prefix, requests and
+	// fetches of robots.txt alike. Below 0 for no pace; 0 is an error.
 	Interval time.Duration
 }
 

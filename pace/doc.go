@@ -17,9 +17,9 @@
 //	turn := s.Turn(now, last)                  // when, and why
 //
 //	limiter, err := pace.NewLocal(pace.Options{})
-//	key := pace.Key{Origin: origin, Addr: addr} // the address once it is known
-//	grant, err := limiter.Wait(ctx, key, s)     // err: the context ended
-//	...                                         // one request
+//	grant, err := limiter.Wait(ctx, pace.Key{Origin: origin}, s) // err: the context ended
+//	turn, err := limiter.Visit(ctx, grant, addr, s)              // at the address that is dialled
+//	...                                                          // one request
 //	limiter.Done(ctx, grant, pace.Result{Status: 200})
 //
 // A frontier that knows thousands of sites asks for hundreds in one call of [Chooser.Next]:
@@ -37,8 +37,10 @@
 // such as D-31; docs/clauses.md lists them all.
 //
 // An IP address has a pace too, whatever sites are behind it: one request in half a
-// second, and apart from that one fetch of robots.txt in a tenth of a second
-// ([Local.Start]). That is right where an address is one machine. Content delivery
+// second, and a fetch of robots.txt a tenth of a second from any other start
+// ([Local.Start]). A start at an address is booked when it is dialled, behind those that are
+// booked already, so that 200 callers at one address ask once each. That is right where an
+// address is one machine. Content delivery
 // networks and site builders have a million sites at one address: a crawl of millions of
 // sites sets the pace of their prefixes, or none (Options.Addresses). An address that is
 // not known, as behind a proxy, has no pace.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/robotskit/robots"
 )
 
 // Local is the Limiter of one process. It starts no goroutine: of the callers who
@@ -25,9 +27,10 @@ type Local struct {
 	// What is kept, see memory.go.
 	sites      map[id]site
 	addrs      map[id]address
-	sweepSites int    // sweep at as many
-	sweepAddrs int    // the same
-	room       moment // when full: the first moment at which a state may be useless
+	names      map[id]robots.Origin // of sites that are to be left alone for longer
+	sweepSites int                  // sweep at as many
+	sweepAddrs int                  // the same
+	room       moment               // when full: the first moment at which a state may be useless
 }
 
 var _ Lender = (*Local)(nil)
@@ -47,6 +50,7 @@ func NewLocal(o Options) (*Local, error) {
 		active:     map[id]*active{},
 		sites:      map[id]site{},
 		addrs:      map[id]address{},
+		names:      map[id]robots.Origin{},
 		sweepSites: leastSweep,
 		sweepAddrs: leastSweep,
 		room:       never,
@@ -106,13 +110,22 @@ func isLent(id uint64) bool { return id>>61 == 1 }
 
 // Reserve grants the next start if it is at most within from now.
 func (l *Local) Reserve(ctx context.Context, key Key, s *Schedule, within time.Duration) (Grant, error) {
-	return l.reserve(ctx, key, s, within, l.options.GrantTimeout, 0)
+	asked := l.options.Asked()
+	g, err := l.reserve(ctx, key, s, within, l.options.GrantTimeout, 0)
+	l.options.TellDecided(key.Origin, asked, g, err)
+	return g, err
 }
 
 // Lend is Reserve and a booking for somebody outside the process. A lent grant ends with
 // the Local, unless another takes it over (Resume).
 func (l *Local) Lend(ctx context.Context, key Key, s *Schedule, within, hold time.Duration) (Grant, error) {
-	hold = time.Duration(HoldSeconds(hold)) * time.Second
+	asked := l.options.Asked()
+	g, err := l.lend(ctx, key, s, within, time.Duration(HoldSeconds(hold))*time.Second)
+	l.options.TellDecided(key.Origin, asked, g, err)
+	return g, err
+}
+
+func (l *Local) lend(ctx context.Context, key Key, s *Schedule, within, hold time.Duration) (Grant, error) {
 	g, err := l.reserve(ctx, key, s, within, hold, lentGrant)
 	if err != nil || !g.OK() {
 		return g, err
@@ -163,6 +176,13 @@ func (l *Local) Valid(g Grant) bool {
 
 // Wait returns when the request may start.
 func (l *Local) Wait(ctx context.Context, key Key, s *Schedule) (Grant, error) {
+	asked := l.options.Asked()
+	g, err := l.wait(ctx, key, s)
+	l.options.TellDecided(key.Origin, asked, g, err)
+	return g, err
+}
+
+func (l *Local) wait(ctx context.Context, key Key, s *Schedule) (Grant, error) {
 	if err := ended(ctx, key); err != nil {
 		return Grant{}, err
 	}
@@ -348,7 +368,7 @@ func (l *Local) endLost(origin id, a *active, at moment) {
 		}
 		l.touch(origin, g.end, a.slowest)
 		if isLent(g.id) {
-			l.answered(origin, g.end, Result{Timeout: true})
+			l.answered(g.key.Origin, origin, g.end, Result{Timeout: true})
 		}
 		return true
 	})
@@ -379,6 +399,7 @@ func (l *Local) Done(_ context.Context, g Grant, r Result) error {
 	if !g.OK() {
 		return nil
 	}
+	l.options.TellDone(g, r, nil)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	origin, now := idOf(l, g.Key.Origin), l.moment(l.options.Now())
@@ -406,7 +427,7 @@ func (l *Local) Done(_ context.Context, g Grant, r Result) error {
 		return nil // about a site of a forgotten grant, for which there is no room
 	}
 	l.touch(origin, now, slowest)
-	l.answered(origin, now, r)
+	l.answered(g.Key.Origin, origin, now, r)
 	return nil
 }
 

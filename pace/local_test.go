@@ -80,7 +80,7 @@ func TestResume(t *testing.T) {
 	ended := now
 	now = now.Add(3 * time.Second)
 	second := local(t, o)
-	second.Resume(ended, loans)
+	second.Resume(ended, loans, nil)
 	for _, host := range []string{"back.example", "own.example", "new.example"} {
 		if g := lend(second, host, 0); g.OK() || !g.Start.Equal(ended.Add(10*time.Second)) {
 			t.Errorf("%s: %+v, want a start at %s", host, g.Turn, ended.Add(10*time.Second))
@@ -109,13 +109,85 @@ func TestResume(t *testing.T) {
 	// The clock was set back, and nobody knows when the process ended.
 	now = now.Add(-time.Hour)
 	third := local(t, o)
-	third.Resume(time.Time{}, loans)
+	third.Resume(time.Time{}, loans, nil)
 	if g := lend(third, "new.example", 0); g.OK() || !g.Start.Equal(now.Add(10*time.Second)) {
 		t.Errorf("%+v", g.Turn)
 	}
 	now = now.Add(2 * time.Minute)
 	if g := lend(third, "out.example", time.Minute); !g.OK() {
 		t.Errorf("after the longest time: %+v", g.Turn)
+	}
+}
+
+// TestRests: the limiter of the next process knows which sites said that they are to be
+// left alone, for how long, and by what their intervals are stretched.
+func TestRests(t *testing.T) {
+	now := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
+	o := pace.Options{Now: func() time.Time { return now }}
+	first, s, ctx := local(t, o), schedule(t, "User-agent: *\nCrawl-delay: 10\n", robots.RFC9309, pace.Policy{}), t.Context()
+	ask := func(l *pace.Local, host string, r pace.Result) {
+		t.Helper()
+		g, err := l.Lend(ctx, pace.Key{Origin: origin(host)}, s, time.Hour, time.Minute)
+		if err != nil || !g.OK() {
+			t.Fatal(g, err)
+		}
+		now = g.Start
+		if err := l.Done(ctx, g, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := func(l *pace.Local, host string) time.Time {
+		t.Helper()
+		turn, err := l.NotBefore(ctx, pace.Key{Origin: origin(host)}, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return turn.Start
+	}
+	ask(first, "later.example", pace.Result{Status: 503, RetryAfter: time.Hour})
+	ask(first, "slower.example", pace.Result{Status: 503})
+	ask(first, "slower.example", pace.Result{Status: 503})
+	ask(first, "usual.example", pace.Result{Status: 200})
+	ask(first, "better.example", pace.Result{Status: 503})
+	for range 8 {
+		ask(first, "better.example", pace.Result{Status: 200})
+	}
+	later := at(first, "later.example")
+	rests := first.Rests()
+	if len(rests) != 2 {
+		t.Fatalf("%+v", rests)
+	}
+	ended := now
+	now = now.Add(time.Minute)
+	second := local(t, o)
+	second.Resume(ended, nil, rests)
+	for host, want := range map[string]time.Time{"later.example": later, "slower.example": ended.Add(40 * time.Second), "usual.example": ended.Add(10 * time.Second)} {
+		if got := at(second, host); !got.Equal(want) && want.After(now) || got.Before(want) {
+			t.Errorf("%s: not before %s, want %s", host, got, want)
+		}
+	}
+	if again := second.Rests(); len(again) != 2 {
+		t.Errorf("for the process after: %+v", again)
+	}
+	now = ended.Add(35 * time.Second)
+	third := local(t, o)
+	third.Resume(ended, nil, rests)
+	if got, want := at(third, "slower.example"), ended.Add(40*time.Second); !got.Equal(want) {
+		t.Errorf("a back-off: not before %s, want %s", got, want)
+	}
+
+	// The clock was set back by years: nobody waits longer than a site can ask for.
+	now = now.AddDate(-5, 0, 0)
+	fourth := local(t, o)
+	fourth.Resume(ended, nil, rests)
+	if got := at(fourth, "later.example"); got.After(now.Add(24 * time.Hour)) {
+		t.Errorf("after the clock was set back: not before %s", got)
+	}
+	// What comes of a file that is damaged is no back-off.
+	fifth := local(t, o)
+	fifth.Resume(now, nil, []pace.Rest{{Origin: origin("odd.example"), Overload: now, BackOff: pace.BackOff{Factor: 60_000}}})
+	if got, want := at(fifth, "odd.example"), now.Add(10*time.Second); !got.Equal(want) {
+		t.Errorf("an impossible back-off: not before %s, want %s", got, want)
 	}
 }
 

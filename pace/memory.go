@@ -40,6 +40,10 @@ type site struct {
 
 var fresh = site{last: never, retry: never, overload: never / 2}
 
+// named is how many states the name of a site counts as that is to be left alone for longer
+// than its interval: 100 bytes beside its host, which has 253 at most and 30 as a rule.
+const named = 2
+
 // bytesPerState are those of a state in a map that is filled as maps are on the
 // average: 16 for the id, 32 or 24 for the state, 1 of the map, over a load between
 // 7/16 and 7/8. BenchmarkIdle holds the number against the heap.
@@ -85,8 +89,9 @@ func (l *Local) untouch(origin id, g grant) {
 	}
 }
 
-// answered notes what a site answered.
-func (l *Local) answered(origin id, at moment, r Result) {
+// answered notes what a site answered. The name of one that is to be left alone for longer is
+// noted too, for the next process.
+func (l *Local) answered(name robots.Origin, origin id, at moment, r Result) {
 	s := l.sites[origin]
 	if at-s.overload >= moment(l.options.Forget) {
 		s.back = BackOff{}
@@ -98,6 +103,17 @@ func (l *Local) answered(origin id, at moment, r Result) {
 		s.retry = max(s.retry, after(at, min(r.RetryAfter, l.options.MaxRetryAfter)))
 	}
 	l.sites[origin] = s
+	switch _, known := l.names[origin]; {
+	case !known && l.rests(s, at) && !l.full(at):
+		l.names[origin] = name
+	case known && !l.rests(s, at):
+		delete(l.names, origin)
+	}
+}
+
+// rests reports whether a site is to be left alone for longer than its interval.
+func (l *Local) rests(s site, at moment) bool {
+	return s.retry > at || s.back.Factor > 0 && at-s.overload < moment(l.options.Forget)
 }
 
 // full makes room for one site more and reports whether there is none.
@@ -105,7 +121,9 @@ func (l *Local) full(now moment) bool {
 	if len(l.addrs) >= l.sweepAddrs {
 		l.sweepAddresses(now)
 	}
-	full := func() bool { return len(l.sites)+len(l.addrs)+2 > max(l.options.MaxBytes/bytesPerState, 1) }
+	full := func() bool {
+		return len(l.sites)+len(l.addrs)+named*len(l.names)+2 > max(l.options.MaxBytes/bytesPerState, 1)
+	}
 	switch {
 	case !full():
 		if len(l.sites) >= l.sweepSites {
@@ -138,6 +156,7 @@ func (l *Local) sweep(now moment) {
 			l.room = min(l.room, after(now, fullWait))
 		case at <= now:
 			delete(l.sites, origin)
+			delete(l.names, origin)
 		default:
 			l.room = min(l.room, at)
 		}

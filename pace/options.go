@@ -15,7 +15,7 @@ const (
 	// whatever sites they are for.
 	DefaultAddressInterval = 500 * time.Millisecond
 	// DefaultFetchInterval is the time between two fetches of robots.txt from one IP
-	// address: 10 a second (D-57).
+	// address, or one and a page: 10 a second (D-57).
 	DefaultFetchInterval = 100 * time.Millisecond
 )
 
@@ -29,9 +29,10 @@ type Options struct {
 	// DefaultAddressInterval if 0, no pace per address if negative. Several
 	// crawlers that share no limiter should multiply it by their number.
 	AddressInterval time.Duration
-	// FetchInterval is the time between two fetches of robots.txt from one IP
-	// address: DefaultFetchInterval if 0, none if negative. It is beside the pace
-	// of requests and takes nothing from it (see Local.Start).
+	// FetchInterval is the time between a fetch of robots.txt from one IP address and
+	// any other start there: DefaultFetchInterval if 0, none if negative. Fetches come
+	// between the requests that wait for the address, where AddressInterval leaves room
+	// (see Local.Start).
 	FetchInterval time.Duration
 	// Addresses are the paces of some prefixes. They come before the two intervals; of
 	// several prefixes with an address the longest decides. It is for crawls of many
@@ -51,6 +52,10 @@ type Options struct {
 	// Now is the clock, time.Now if nil; a shared store ignores it. Wait sleeps by
 	// the machine's clock.
 	Now func() time.Time
+	// Observe, if not nil, is told what the limiter decides, for metrics and logs. It is
+	// called where that happens, from many goroutines, so it must be fast and must not
+	// call the limiter.
+	Observe func(Event)
 }
 
 // Filled returns the options with the defaults for zero fields. The error names the

@@ -28,6 +28,7 @@ const (
 	CauseFull              // the limiter has no room for a further site
 	CauseDegraded          // a shared limiter is out of reach, so this worker keeps to its share
 	CauseLeased            // another worker of the fleet has the site for the time being
+	CauseHeld              // an operator of the fleet holds the site
 )
 
 var causes = [...]struct{ name, sentence string }{
@@ -45,6 +46,18 @@ var causes = [...]struct{ name, sentence string }{
 	CauseFull:        {"full", "the limiter holds as many sites as it may"},
 	CauseDegraded:    {"degraded", "the fleet's shared pace is out of reach, so this worker keeps to its share"},
 	CauseLeased:      {"leased", "another worker has the site"},
+	CauseHeld:        {"held", "an operator holds the site"},
+}
+
+// Causes returns all causes but CauseNone.
+func Causes() []Cause {
+	list := make([]Cause, 0, len(causes)-1)
+	for c := range causes {
+		if Cause(c) != CauseNone {
+			list = append(list, Cause(c))
+		}
+	}
+	return list
 }
 
 // String returns the name of the cause in JSON, such as "crawl-delay".

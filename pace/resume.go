@@ -1,6 +1,10 @@
 package pace
 
-import "time"
+import (
+	"time"
+
+	"github.com/robotskit/robots"
+)
 
 // A Loan is a grant that is lent and has not been given back.
 type Loan struct {
@@ -26,21 +30,72 @@ func (l *Local) Loans() []Loan {
 	return list
 }
 
+// A Rest is that a site is to be left alone for longer than its interval.
+type Rest struct {
+	Origin   robots.Origin
+	Until    time.Time // by its Retry-After, zero without one
+	Overload time.Time // when it last said that it is overloaded
+	BackOff  BackOff   // since then
+}
+
+// Rests returns the sites that are to be left alone for longer than their interval, for the
+// Local of another process. Sites for whose names there was no room (Options.MaxBytes) are
+// not among them.
+func (l *Local) Rests() []Rest {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.options.Now()
+	at := l.moment(now)
+	var list []Rest
+	for id, origin := range l.names {
+		s := l.sites[id]
+		if !l.rests(s, at) {
+			continue
+		}
+		r := Rest{Origin: origin}
+		if s.retry > at {
+			r.Until = now.Add(time.Duration(s.retry - at))
+		}
+		if s.back.Factor > 0 {
+			r.Overload, r.BackOff = now.Add(time.Duration(s.overload-at)), s.back
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
 // Resume has a Local that is new go on where that of another process ended: with its
-// loans, and as if every site and every address had been asked at that time, since when
-// each was is not kept. So each waits one interval from then. That a site is to be left
-// alone for longer (Retry-After, back-off) is forgotten. The zero time is now, for a
-// process of which nobody knows when it ended.
+// loans, its rests, and as if every site and every address had been asked at that time,
+// since when each was is not kept. So each waits one interval from then. The zero time is
+// now, for a process of which nobody knows when it ended.
 //
 // Times are of the machine's clock. If that was set back, nothing ends later than if it
 // began now.
-func (l *Local) Resume(ended time.Time, loans []Loan) {
+func (l *Local) Resume(ended time.Time, loans []Loan, rests []Rest) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.moment(l.options.Now())
 	l.since = now
 	if !ended.IsZero() {
 		l.since = min(now, l.moment(ended))
+	}
+	for _, r := range rests {
+		origin := idOf(l, r.Origin)
+		if l.full(now) {
+			break
+		}
+		l.touch(origin, l.since, DefaultMaxCrawlDelay) // its schedule is not kept
+		s := l.sites[origin]
+		if !r.Until.IsZero() {
+			s.retry = min(l.moment(r.Until), after(now, l.options.MaxRetryAfter))
+		}
+		if f := r.BackOff.Factor; f > 1 && f <= MaxBackOff && !r.Overload.IsZero() {
+			s.back, s.overload = r.BackOff, min(l.moment(r.Overload), now)
+		}
+		l.sites[origin] = s
+		if l.rests(s, now) {
+			l.names[origin] = r.Origin
+		}
 	}
 	for i := range loans {
 		loan := &loans[i]

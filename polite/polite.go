@@ -73,7 +73,9 @@ type Options struct {
 	Fleet Fleet
 }
 
-// A Fleet is what the workers of a crawler share. *fleet.Fleet is one, on Redis.
+// A Fleet is what the workers of a crawler share. *fleet.Fleet is one, on Redis. If it has
+// a method CacheMemory() int64, that bounds the Transport's own Cache, in bytes; a method
+// Observe(cache.Event) is told what that Cache does.
 type Fleet interface {
 	Store() cache.Store
 	Limiter() pace.Limiter
@@ -122,7 +124,14 @@ func New(name string, o Options) (*Transport, error) {
 		o.Base = client.Transport()
 	}
 	if o.Cache == nil {
-		if t.own, err = cache.New(cache.Options{Fetcher: client, Store: o.Store}); err != nil {
+		own := cache.Options{Fetcher: client, Store: o.Store}
+		if f, ok := o.Fleet.(interface{ CacheMemory() int64 }); ok {
+			own.Memory = f.CacheMemory()
+		}
+		if f, ok := o.Fleet.(interface{ Observe(e cache.Event) }); ok {
+			own.Observe = f.Observe
+		}
+		if t.own, err = cache.New(own); err != nil {
 			return nil, err
 		}
 		o.Cache = t.own

@@ -16,6 +16,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
+	"github.com/robotskit/robots/cache/cachetest"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/pace"
 )
@@ -453,4 +454,44 @@ func TestStopped(t *testing.T) {
 			t.Errorf("arrivals: %s, want %s", got, want)
 		}
 	})
+}
+
+// smallFleet is a Fleet that says what its worker's records may take.
+type smallFleet struct {
+	store   cache.Store
+	limiter pace.Limiter
+	bytes   int64
+}
+
+func (f smallFleet) Store() cache.Store    { return f.store }
+func (f smallFleet) Limiter() pace.Limiter { return f.limiter }
+func (f smallFleet) CacheMemory() int64    { return f.bytes }
+
+// TestFleetMemory: the records in memory stay within what the Fleet says.
+func TestFleetMemory(t *testing.T) {
+	limiter, err := pace.NewLocal(pace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const bytes, records = 100_000, 200
+	store := cache.NewMemory(64 << 20)
+	p, err := New("MyBot", Options{Fleet: smallFleet{store, limiter, bytes}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for i := range records {
+		r := cachetest.Record(cachetest.Origin(i), strings.Repeat(fmt.Sprintln("Disallow: /", i), 100))
+		r.Fetched = time.Now()
+		r.Expires = r.Fetched.Add(time.Hour)
+		if err := store.Put(t.Context(), cache.Entry{Record: r}, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		if v, err := p.Verdict(t.Context(), r.Origin.String()+"/"); err != nil || !v.Allowed {
+			t.Fatalf("%v, %v", v, err)
+		}
+	}
+	if u := p.own.Usage(); u.Bytes > bytes || u.Origins == 0 || u.Origins == records {
+		t.Errorf("%+v in memory, want some of %d records in %d bytes", u, records, bytes)
+	}
 }

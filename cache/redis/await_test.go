@@ -20,11 +20,14 @@ func sent(server *redistest.Server, command string) (n int) {
 	return n
 }
 
-// looked waits until a server was asked so often how long leases run.
+// looks returns how often a server was asked how long leases run, and for leases.
+func looks(server *redistest.Server) int { return sent(server, "time") }
+
+// looked waits until looks is n.
 func looked(t *testing.T, server *redistest.Server, n int) {
 	t.Helper()
 	eventually(t, "looks at leases", func() error {
-		if got := sent(server, "pttl"); got < n {
+		if got := looks(server); got < n {
 			return fmt.Errorf("%d, want %d", got, n)
 		}
 		return nil
@@ -42,7 +45,7 @@ func TestAwait(t *testing.T) {
 	}
 	l := lease(t, s, o, time.Hour)
 	const waiters = 100
-	waited, looks := make(chan error, waiters), sent(server, "pttl")
+	waited, before := make(chan error, waiters), looks(server)
 	impatient, cancel := context.WithCancel(ctx)
 	defer cancel()
 	for i := range waiters {
@@ -52,7 +55,7 @@ func TestAwait(t *testing.T) {
 		}
 		go func() { waited <- other.Await(ctx, o) }()
 	}
-	looked(t, server, looks+2*waiters)
+	looked(t, server, before+2*waiters)
 	if len(waited) > 0 {
 		t.Errorf("await of a lease in force: %v", <-waited)
 	}
@@ -88,9 +91,9 @@ func TestAwaitEnds(t *testing.T) {
 		t.Errorf("a lease of 300 ms was waited for %v", d)
 	}
 	lease(t, s, o, time.Hour)
-	waited, looks := make(chan error, 1), sent(server, "pttl")
+	waited, before := make(chan error, 1), looks(server)
 	go func() { waited <- other.Await(ctx, o) }()
-	looked(t, server, looks+1)
+	looked(t, server, before+1)
 	if err := other.Close(); err != nil {
 		t.Error(err)
 	}

@@ -1,33 +1,32 @@
--- Every value begins with a byte, the version of its layout, below 32. A value of a later
--- release is refused (LATER) and not changed. Any other value that does not have this
--- layout is damaged and counts as absent.
+-- The one key of a script is that of an origin. Its value is at rest, or has room for a
+-- lease; in the second case the record may be missing:
 --
---   record   version, fence (8), epoch (8), number of bodies (1), for each its hash (32) and birth (8), encoded record
---   body     version, references (4), birth (8), content
---   lease    version, token (8), nonce of the call that got it (8)
---   token    version, the last token granted (8)
+--   2, record
+--   3, token (8), nonce (8), end of the lease (8), record
 --
--- 64-bit numbers stay strings of eight bytes: Lua's numbers end at 2^53, and its
--- comparison of strings follows the server's locale.
-local VERSION = 1
-local RECORD_HEAD, REFERENCE, BODY_HEAD = 18, 40, 13
-local DONE, REFUSED, MISSING, LATER, EXHAUSTED = 0, 1, 2, 3, 4
+--   record   fence (8), epoch (8), place of large bodies (1), deflated
+--
+-- The token is that of the last lease; at rest it is the fence. Numbers are big-endian. The
+-- end is in microseconds of the server's clock, 0 without a lease. Tokens and fences stay
+-- strings of eight bytes: Lua's numbers end at 2^53, and its comparison of strings follows
+-- the server's locale.
+--
+-- A value of a later release is refused (LATER) and not changed. Any other value that does
+-- not have this layout is damaged and counts as absent.
+local REST, LEASED = '\2', '\3'
+local LEASE, RECORD = 24, 17 -- sizes of the lease, and of a record at least
+local NONE = string.rep('\0', 8)
+local IN_KEY = 1       -- a place of bodies
+local KEEP = 172800000 -- milliseconds: no lease is longer, and every token is kept for as long
+local DONE, REFUSED, LATER, EXHAUSTED = 0, 1, 2, 3
 
-local function later(value)
-  return #value > 0 and string.byte(value) > VERSION and string.byte(value) < 32
+local function number(s, at)
+  local high, low = struct.unpack('>I4I4', s, at)
+  return high * 4294967296 + low
 end
 
--- read returns a value or the beginning of it, an empty one if the key is of another type.
-local function read(key, last)
-  local value = redis.pcall('GETRANGE', key, 0, last or -1)
-  if type(value) == 'string' then return value end
-  if string.sub(value.err, 1, 9) ~= 'WRONGTYPE' then error(value) end
-  return ''
-end
-
--- current says whether a value has this layout and is at least least bytes long.
-local function current(value, least)
-  return #value >= least and string.byte(value) == VERSION
+local function pack(n)
+  return struct.pack('>I4I4', math.floor(n / 4294967296), n % 4294967296)
 end
 
 local function less(a, b)
@@ -38,36 +37,38 @@ end
 
 local function micros()
   local t = redis.call('TIME')
-  local n = t[1] * 1000000 + t[2]
-  return struct.pack('>I4I4', math.floor(n / 4294967296), n % 4294967296)
+  return t[1] * 1000000 + t[2]
 end
 
-local function body_key(prefix, hash)
-  return prefix .. string.gsub(hash, '.', function(c) return string.format('%02x', string.byte(c)) end)
-end
-
--- references returns the bodies that a record refers to, hash to birth.
-local function references(record)
-  local refs = {}
-  if current(record, RECORD_HEAD) then
-    for i = 1, string.byte(record, RECORD_HEAD) do
-      local at = RECORD_HEAD + REFERENCE * (i - 1)
-      if #record < at + REFERENCE then break end
-      refs[string.sub(record, at + 1, at + 32)] = string.sub(record, at + 33, at + REFERENCE)
-    end
+-- read returns what is known of the origin, nil if it is of a later release: lease, token
+-- and nonce if there is room for a lease; fence, place and token if there is a record, and
+-- where that begins.
+local function read()
+  local value = redis.pcall('GETRANGE', KEYS[1], 0, LEASE + RECORD)
+  if type(value) ~= 'string' then
+    if string.sub(value.err, 1, 9) ~= 'WRONGTYPE' then error(value) end
+    value = ''
   end
-  return refs
+  local version, at, known = string.sub(value, 1, 1), 1, {}
+  if version > LEASED and version < ' ' then return nil end
+  if version == LEASED and #value > LEASE then
+    known.lease = string.sub(value, 2, LEASE + 1)
+    known.token, known.nonce = string.sub(known.lease, 1, 8), string.sub(known.lease, 9, 16)
+    at = LEASE + 1
+  elseif version ~= REST then
+    return known
+  end
+  if #value >= at + RECORD then
+    known.at = at
+    known.fence, known.place = string.sub(value, at + 1, at + 8), string.byte(value, at + RECORD)
+    known.token = known.token or known.fence
+  end
+  return known
 end
 
--- release removes a reference, and the body with the last one. A body that was lost and
--- put again has another birth, and does not count the references to the lost one.
-local function release(key, born)
-  local head = read(key, BODY_HEAD - 1)
-  if not current(head, BODY_HEAD) or string.sub(head, 6) ~= born then return end
-  local n = struct.unpack('>I4', head, 2)
-  if n > 1 then
-    redis.call('SETRANGE', key, 1, struct.pack('>I4', n - 1))
-  else
-    redis.call('DEL', key)
-  end
+-- left returns how many milliseconds the lease still runs. A time that no lease reaches is
+-- damage.
+local function left(known, now)
+  local ms = known.lease and math.ceil((number(known.lease, 17) - now) / 1000) or 0
+  return ms <= KEEP and math.max(ms, 0) or 0
 end

@@ -1,8 +1,10 @@
--- KEYS: record. ARGV: prefix of body keys.
-local old = read(KEYS[1], RECORD_HEAD + 2 * REFERENCE - 1)
-if later(old) then return {LATER} end
-redis.call('DEL', KEYS[1])
-for hash, born in pairs(references(old)) do
-  release(body_key(ARGV[1], hash), born)
+-- ARGV: key of the large bodies. The last token is kept, and the lease in force.
+local known = read()
+if not known then return {LATER} end
+if known.place == IN_KEY then redis.pcall('DEL', ARGV[1]) end
+if known.token and known.token ~= NONE then
+  redis.call('SET', KEYS[1], LEASED .. (known.lease or known.token .. NONE .. NONE), 'PX', KEEP)
+else
+  redis.call('DEL', KEYS[1])
 end
 return {DONE}

@@ -7,59 +7,73 @@
 //	c, err := cache.New(cache.Options{Store: store})
 //
 // The client is the caller's, and one client serves this package and pace/redis. It may
-// be of a server, of a cluster or of a primary behind sentinels, with TLS or without.
+// be of a server, of a cluster or of a primary behind sentinels, with TLS or without. In a
+// cluster the records are spread over all nodes.
 //
-// A Get is one round trip. It returns a record with its bodies as of one moment, and a
-// body only if its content has the hash of its name. The store keeps nothing in the
-// memory of the process: cache.Cache does, and asks the store once in the life of an
-// answer.
+// A Get is one round trip, and a second one for a large body. It returns a record with its
+// bodies as of one moment, each checked by its hash. The store keeps nothing in the memory
+// of the process: cache.Cache does, and asks the store once in the life of an answer.
+//
+// # Keys
+//
+// An origin has one key, and a second one if a body is over 16 KB and there is no directory
+// for it (Options.Bodies). The origin is the hash tag of both. Numbers are big-endian, with
+// their sizes in bytes.
+//
+//	robots:{ORIGIN}       2 (1), record; or 3 (1), token of the last lease (8), nonce of its request (8),
+//	                      its end in microseconds of the server's clock (8), record or nothing.
+//	                      A record is its fence (8), epoch (8), place of large bodies (1): 0 none, 1 key,
+//	                      2 directory; then, deflated with dictionary.txt, fetch.Record and bodies
+//	robots:{ORIGIN}:body  the large bodies, deflated
+//
+// So each step is atomic on one key, goes on while the slot of that key moves to another
+// node, and depends on no other key. A lease in a key of its own would fail with TRYAGAIN
+// for as long as the slot moves, as one of the two keys is not there. A record at rest has
+// no room for one: its token is its fence. Only a put of a large body can fail while its
+// slot moves.
+//
+// A key expires as Put said, and no sooner than two days after a token was granted, also if
+// the record was deleted.
+//
+// In the directory a body is a file XX/HASH: SHA-256 in hex, and its first two digits. All
+// records that have the body share the file. Its modification time is when the last of them
+// ends; a day after that a worker that writes beside it removes it.
+//
+// A later release that changes any of this raises the version, to 31 at most, or gives
+// the key another name, and still reads this one. This release refuses what has a higher
+// version: every call says so in its error, and the key does not change. Any other value,
+// and a key of another type, is damage: Get of that origin returns an error, the next Put
+// or Lease replaces it, and other origins are not affected. The same is true of a body that
+// is damaged or missing, in its key or in its file.
+//
+// The layout before, version 1, with keys {robots}:record:ORIGIN, is neither read nor changed:
+// [Store.CheckLayout], which fleet.Open calls, refuses a server that has its keys, and says
+// what to delete.
+//
+// A user needs no more rights than these (TestACL), if the client is made with
+// DisableCache; else +client|tracking too. Clients also send CLIENT SETINFO, and go on
+// if that is refused.
+//
+//	ACL SETUSER robots on >SECRET resetkeys ~robots:{* resetchannels -@all
+//	  +hello +auth +ping +cluster|slots +cluster|shards
+//	  +evalsha +eval +get +getrange +set +setrange +del +pexpire +time
 //
 // # Leases
 //
-// A lease is a key that expires by the server's clock. Its token is the highest of
-// three: the server's time in microseconds, one more than the last token granted, one
-// more than the fence of the entry. So tokens also grow when the clock is set back, and
+// A lease ends by the server's clock, after two days at most. Its token is the highest of
+// three: the server's time in microseconds, one more than the last token of this origin, one
+// more than the fence of its entry. So tokens grow also when the clock is set back, and
 // after a failover that has lost the last writes, unless the clock of the new primary is
-// behind by more than the time since then.
+// behind by more than the time since then. A token can be granted twice only if the key of
+// the origin is lost and the clock is behind the time at which the token was granted: after
+// a server without memory took the place of the old one, FLUSHALL, eviction or a failover,
+// or if the clock is set back by more than two days after the key has expired.
 //
 // A process that waits for a lease asks how long it runs, again after 50 ms, then less
 // and less often, up to every 500 ms. It waits no longer than the lease runs, so if the
 // holder dies the others wait for the rest of the lease and no longer. If the server
 // grants a lease but its answer is lost, the process gives the lease back when the
 // server answers again; it knows the lease by the nonce of its request.
-//
-// # Keys
-//
-// All begin with the prefix in braces, so that they are on one shard of a cluster and
-// each script is atomic. All processes that share a prefix use one shard, and can do
-// together what one server can do. Numbers are big-endian, with their sizes in bytes.
-//
-//	{robots}:record:ORIGIN   version (1), fence (8), epoch (8), number of bodies (1), for each
-//	                         its hash (32) and birth (8), fetch.Record.Encode; expires as Put said
-//	{robots}:body:SHA-256    version (1), references (4), birth (8), content; the name in hex;
-//	                         expires with the last of the records that refer to it
-//	{robots}:lease:ORIGIN    version (1), token (8), nonce (8); expires as Lease said
-//	{robots}:token           version (1), the last token granted (8); does not expire
-//
-// The birth of a body is the server's time in microseconds at which it was put. If a body
-// was lost and put again, it counts the records that were put after that. A body may
-// count too many references: of records that expired or were evicted, or of a put that a
-// killed server had written in part (Redis 7.0 executes that part when it loads the file
-// a second time). Such a body ends by its own expiry. It never counts too few.
-//
-// A later release that changes any of this raises the version, to 31 at most, or gives
-// the key another name, and still reads this one. This release refuses what has a higher
-// version: every call says so in its error, and the key does not change. Any other value,
-// and a key of another type, is damage: Get of that origin returns an error, the next Put
-// or Lease replaces it, and other origins are not affected.
-//
-// A user needs no more rights than these (TestACL), if the client is made with
-// DisableCache; else +client|tracking too. Clients also send CLIENT SETINFO, and go on
-// if that is refused.
-//
-//	ACL SETUSER robots on >SECRET resetkeys ~{robots}:* resetchannels -@all
-//	  +hello +auth +ping +cluster|slots +cluster|shards
-//	  +evalsha +eval +getrange +set +setrange +del +pexpire +pttl +time
 //
 // # Failures
 //
@@ -68,7 +82,8 @@
 // rest of the lease is known, with the lease. When Redis has not answered for a second
 // ([Store.DownSince]), one call every half a second tries and the others fail at once. A
 // Cache then fetches without leases, so sites may be asked more than once, and answers
-// from its memory.
+// from its memory. Of a cluster this is so for each 64 slots: a node that fails or hangs
+// stops no origin of another.
 //
 //	connection breaks        calls under way fail, but for reads and leases, which are sent again; the
 //	                         client connects anew. A put that failed may have been done.
@@ -78,7 +93,7 @@
 //	killed, append-only      with appendfsync always, what was acknowledged is there; with no as well, but
 //	                         for a loss of power. With everysec the server delays its writes for up to two
 //	                         seconds while a sync is under way, so the last acknowledged entries may be
-//	                         lost, each as a whole. A body may count a reference too many, see above
+//	                         lost, each as a whole
 //	killed, nothing on disk  all is lost, as it is when an empty server takes its place: entries are absent,
 //	                         leases are granted anew, and what is put is there again
 //	failover                 what the replica had not received is lost, each entry as a whole; origins whose
@@ -89,13 +104,15 @@
 //	MISCONF                  is down until the server takes a write, which the store tries by itself
 //	memory full, noeviction  puts and leases fail with OOM and change nothing; all else goes on
 //	scripts lost             they are sent again
+//	a slot moves             all goes on; a put of a large body may fail
+//	the directory is lost    puts of large bodies fail, and reads of origins that have one; all else goes on.
+//	                         One on a network must be mounted so that it returns errors and does not hang
 //
 // Set maxmemory-policy noeviction, and give the server enough memory (docs/fleet.md). A
-// server that evicts keys loses records with their fences, and bodies, which is an error
-// of Get until the next Put. It may also lose leases, the last token, and the pace of
-// pace/redis. All of this can be fetched again, except the last good answers of sites
-// that fail. To keep those, use an append-only file; everysec is enough, as a lost write
-// costs one fetch.
+// server that evicts keys loses records with their fences and leases. It may also lose the
+// pace of pace/redis. All of this can be fetched again, except the last good answers of
+// sites that fail. To keep those, use an append-only file; everysec is enough, as a lost
+// write costs one fetch.
 //
 // If the server's clock is set forward, all keys expire that would have ended by then, as
 // all keys of Redis do. With lives of 90 days an hour expires little, and a quarter of a

@@ -12,29 +12,25 @@ import (
 	"github.com/robotskit/robots/internal/script"
 )
 
-func (s *Store) leaseKey(origin robots.Origin) string {
-	return s.leasePrefix() + origin.String()
-}
-
-func (s *Store) leasePrefix() string { return s.head + "lease:" }
-
 // encoded returns a number in eight bytes, as scripts take it.
 func encoded(n uint64) string {
 	return string(binary.BigEndian.AppendUint64(nil, n))
 }
 
-// longestLease keeps sums of times within the range of a Duration.
-const longestLease = 100 * 365 * 24 * time.Hour
+// longestLease is KEEP in common.lua. A cache asks for 26.4 hours at most.
+const longestLease = 48 * time.Hour
 
-// Lease asks for the right to fetch an origin for d, a millisecond at least.
+// Lease asks for the right to fetch an origin for d, a millisecond at least and two days
+// at most.
 func (s *Store) Lease(ctx context.Context, origin robots.Origin, d time.Duration) (cache.Lease, error) {
 	var got cache.Lease
-	err := s.do(ctx, writes, "lease", origin, func(ctx context.Context) (err error) {
+	err := s.do(ctx, writes, "lease", origin, func(ctx context.Context, key string) (err error) {
 		nonce := encoded(rand.Uint64())
-		got, err = s.lease(ctx, origin, min(d, longestLease), nonce)
+		got, err = s.lease(ctx, key, min(d, longestLease), nonce)
 		if err != nil && trouble(err) && script.KindOf(err) == script.Lost {
-			s.addUnknown(request{s.leaseKey(origin), nonce})
-			s.giveBack()
+			p := s.part(key)
+			s.addUnknown(p, request{key, nonce})
+			s.giveBack(p)
 		}
 		return err
 	})
@@ -43,9 +39,8 @@ func (s *Store) Lease(ctx context.Context, origin robots.Origin, d time.Duration
 
 // lease asks with a nonce. By that the server knows a request that is sent again, and the
 // store gives back a lease when the answer was lost.
-func (s *Store) lease(ctx context.Context, origin robots.Origin, d time.Duration, nonce string) (cache.Lease, error) {
-	keys := []string{s.leaseKey(origin), s.recordKey(origin), s.head + "token"}
-	code, rest, err := s.run(ctx, leaseScript, keys, []string{millis(d), nonce})
+func (s *Store) lease(ctx context.Context, key string, d time.Duration, nonce string) (cache.Lease, error) {
+	code, rest, err := s.run(ctx, leaseScript, key, millis(d), nonce)
 	if err != nil {
 		return cache.Lease{}, err
 	}
@@ -73,8 +68,8 @@ func (s *Store) lease(ctx context.Context, origin robots.Origin, d time.Duration
 
 // Release ends a lease early.
 func (s *Store) Release(ctx context.Context, origin robots.Origin, token uint64) error {
-	return s.do(ctx, writes, "release", origin, func(ctx context.Context) error {
-		_, _, err := s.run(ctx, releaseScript, []string{s.leaseKey(origin)}, []string{encoded(token)})
+	return s.do(ctx, writes, "release", origin, func(ctx context.Context, key string) error {
+		_, _, err := s.run(ctx, releaseScript, key, encoded(token), "")
 		return err
 	})
 }
@@ -83,34 +78,35 @@ func (s *Store) Release(ctx context.Context, origin robots.Origin, token uint64)
 // into force when a server that hangs goes on.
 type request struct{ key, nonce string }
 
-// maxUnknown bounds the requests that are kept, some 200 KiB. Leases beyond that run
-// out by themselves.
-const maxUnknown = 1024
+// maxUnknown bounds the requests that are kept, some 200 KiB, and leastUnknown those of a
+// part of many. Leases beyond that run out by themselves.
+const maxUnknown, leastUnknown = 1024, 32
 
-func (s *Store) addUnknown(lost ...request) {
-	s.unknownMu.Lock()
-	defer s.unknownMu.Unlock()
-	s.unknown = append(s.unknown, lost[:min(len(lost), maxUnknown-len(s.unknown))]...)
+func (s *Store) addUnknown(p *part, lost ...request) {
+	most := max(maxUnknown/len(s.parts), leastUnknown)
+	p.unknownMu.Lock()
+	defer p.unknownMu.Unlock()
+	p.unknown = append(p.unknown, lost[:min(len(lost), most-len(p.unknown))]...)
 }
 
 // giveBack releases unknown leases in the background. What it cannot release it leaves
 // for the next answer of the server, after which it is called again. A call must be
 // under way.
-func (s *Store) giveBack() {
-	s.unknownMu.Lock()
-	defer s.unknownMu.Unlock()
-	list := s.unknown
-	if s.unknown = nil; len(list) == 0 {
+func (s *Store) giveBack(p *part) {
+	p.unknownMu.Lock()
+	defer p.unknownMu.Unlock()
+	list := p.unknown
+	if p.unknown = nil; len(list) == 0 {
 		return
 	}
 	s.calls.Go(func() {
 		for i, r := range list {
 			ctx, cancel := context.WithTimeout(context.Background(), callLimit)
-			_, _, err := s.run(ctx, releaseScript, []string{r.key}, []string{"", r.nonce})
+			_, _, err := s.run(ctx, releaseScript, r.key, "", r.nonce)
 			cancel()
 			if err != nil && trouble(err) {
-				s.addUnknown(list[i:]...)
-				s.failed(err)
+				s.addUnknown(p, list[i:]...)
+				s.failed(p, r.key, err)
 				return
 			}
 		}
@@ -154,6 +150,12 @@ func (s *Store) Await(ctx context.Context, origin robots.Origin) error {
 	}
 }
 
+// LeaseLeft returns how long the lease on an origin runs, 0 or less if there is none: an
+// operator sees so whether somebody fetches it.
+func (s *Store) LeaseLeft(ctx context.Context, origin robots.Origin) (time.Duration, error) {
+	return s.left(ctx, origin, time.Time{})
+}
+
 // left returns how long the lease on an origin runs, 0 or less if there is none. If the
 // end of the lease is known, it waits for the answer until then.
 func (s *Store) left(ctx context.Context, origin robots.Origin, end time.Time) (time.Duration, error) {
@@ -163,8 +165,8 @@ func (s *Store) left(ctx context.Context, origin robots.Origin, end time.Time) (
 		ctx = bounded
 	}
 	var n int64
-	err := s.do(ctx, reads, "wait for the lease", origin, func(ctx context.Context) (err error) {
-		n, err = s.client.Do(ctx, s.client.B().Pttl().Key(s.leaseKey(origin)).Build().Pin()).AsInt64()
+	err := s.do(ctx, reads, "wait for the lease", origin, func(ctx context.Context, key string) (err error) {
+		n, err = leftScript.Run(ctx, s.client, []string{key}, nil).AsInt64()
 		return err
 	})
 	return time.Duration(n) * time.Millisecond, err

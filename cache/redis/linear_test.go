@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -212,7 +213,7 @@ func record(t *testing.T, server *redistest.Server, prefix string, cut bool, eac
 				case "release":
 					err = s.Release(ctx, o, in.token)
 				case "put":
-					err = s.Put(ctx, cache.Entry{Record: cachetest.Record(o, fmt.Sprint(in.epoch%7)), Fence: in.token, Epoch: in.epoch}, time.Hour)
+					err = s.Put(ctx, cache.Entry{Record: cachetest.Record(o, textOf(in.epoch)), Fence: in.token, Epoch: in.epoch}, time.Hour)
 					if errors.Is(err, cache.ErrFenced) {
 						out.fenced, err = true, nil
 					}
@@ -246,14 +247,23 @@ func record(t *testing.T, server *redistest.Server, prefix string, cut bool, eac
 	return history
 }
 
+// textOf returns the body of an entry, of which every third has a key of its own.
+func textOf(epoch uint64) string {
+	text := fmt.Sprint(epoch % 7)
+	if epoch%3 == 0 {
+		text = strings.Repeat(text, largeBody+1)
+	}
+	return text
+}
+
 // read is a Get.
 func read(s *Store, o robots.Origin) (out got, err error) {
 	e, err := s.Get(ctx, o)
 	switch {
 	case errors.Is(err, cache.ErrAbsent):
 		return got{absent: true}, nil
-	case err == nil && string(e.Record.Body) != fmt.Sprint(e.Epoch%7):
-		err = fmt.Errorf("entry %d has body %q", e.Epoch, e.Record.Body)
+	case err == nil && string(e.Record.Body) != textOf(e.Epoch):
+		err = fmt.Errorf("entry %d has body %.20q", e.Epoch, e.Record.Body)
 		panic(err)
 	}
 	return got{fence: e.Fence, epoch: e.Epoch}, err

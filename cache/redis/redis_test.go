@@ -2,9 +2,11 @@ package redis
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +16,6 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cache/cachetest"
-	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/internal/redistest"
 )
 
@@ -65,50 +66,36 @@ func unlessAbsent(err error) error {
 	return err
 }
 
-// inside lets the suite see what a store holds.
+// inside lets the suite write what it likes.
 type inside struct{ *Store }
 
-// Bytes counts the values of records and bodies.
-func (s inside) Bytes() (n int64) {
-	keys, err := s.client.Do(ctx, s.client.B().Keys().Pattern(s.head+"*").Build()).AsStrSlice()
-	if err != nil {
-		panic(err)
-	}
-	for _, key := range keys {
-		size, err := s.client.Do(ctx, s.client.B().Strlen().Key(key).Build()).AsInt64()
-		if err != nil {
-			panic(err)
-		}
-		n += int64(len(key)) + size
-	}
-	return n
-}
-
 func (s inside) Plant(origin robots.Origin, record []byte) error {
-	head := string([]byte{version}) + encoded(0) + encoded(0)
-	hashes, err := fetch.EncodedBodies(record)
-	if err != nil {
-		hashes = nil
-	}
-	head += string([]byte{byte(len(hashes))})
-	for _, h := range hashes {
-		head += string(h[:]) + encoded(0)
-	}
-	return s.client.Do(ctx, s.client.B().Set().Key(s.recordKey(origin)).Value(head+string(record)).Build()).Error()
+	value := append([]byte{atRest}, make([]byte, recordSize)...)
+	value = append(value, deflate(binary.AppendUvarint(nil, uint64(len(record))), record)...)
+	return s.client.Do(ctx, s.client.B().Set().Key(s.key(origin)).Value(string(value)).Build()).Error()
 }
 
 // conform runs the suite on a server as a client of it sees it. Only one that may do
 // everything can look inside.
-func conform(t *testing.T, server *redistest.Server, o rueidis.ClientOption) {
+func conform(t *testing.T, o rueidis.ClientOption, bodies string, servers ...*redistest.Server) {
 	client := newClient(t, o)
 	cachetest.Run(t, func(t *testing.T) cache.Store {
-		server.Do("FLUSHALL")
-		s := newStore(t, client, Options{})
+		for _, server := range servers {
+			server.Do("FLUSHALL")
+		}
+		s := newStore(t, client, Options{Bodies: bodies})
 		if o.Username != "" {
 			return s
 		}
 		return inside{s}
 	})
+}
+
+// patient keeps a cluster from taking a node for dead that a busy machine does not run.
+func patient(nodes []*redistest.Server) {
+	for _, n := range nodes {
+		n.Do("CONFIG", "SET", "cluster-node-timeout", "60000")
+	}
 }
 
 func TestConformance(t *testing.T) {
@@ -119,9 +106,20 @@ func TestConformance(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := redistest.Start(t, o)
-			conform(t, server, server.Option())
+			conform(t, server.Option(), "", server)
 		})
 	}
+	t.Run("directory", func(t *testing.T) {
+		t.Parallel()
+		server := redistest.Start(t, redistest.Options{})
+		conform(t, server.Option(), t.TempDir(), server)
+	})
+	t.Run("three primaries", func(t *testing.T) {
+		t.Parallel()
+		nodes := redistest.StartCluster(t, 3)
+		patient(nodes)
+		conform(t, nodes[0].Option(), "", nodes...)
+	})
 }
 
 // TestACL runs the suite as a user who may do no more than doc.go says.
@@ -134,7 +132,7 @@ func TestACL(t *testing.T) {
 			server.Do(append([]string{"ACL", "SETUSER", "robots"}, rule...)...)
 			o := server.Option()
 			o.Username, o.Password, o.DisableCache = "robots", "SECRET", true
-			conform(t, server, o)
+			conform(t, o, "", server)
 			if log := server.Do("ACL", "LOG"); strings.Contains(log, "reason") {
 				t.Errorf("the server has refused: %s", log)
 			}
@@ -160,6 +158,15 @@ func TestOptions(t *testing.T) {
 	for _, o := range []Options{{Prefix: "a b"}, {Prefix: "{a}"}, {Prefix: "a\x00"}, {Prefix: strings.Repeat("a", 65)}} {
 		if s, err := New(client, o); err == nil || s != nil || !strings.HasPrefix(err.Error(), "shared cache: ") {
 			t.Errorf("%+v: %v", o, err)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, bodies := range []string{file, file + "-that-is-not-there"} {
+		if _, err := New(client, Options{Bodies: bodies}); err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), "directory") {
+			t.Errorf("bodies in %s: %v", bodies, err)
 		}
 	}
 	if _, err := New(nil, Options{}); err == nil {

@@ -16,12 +16,12 @@ var (
 	commonLua string
 	//go:embed put.lua
 	putLua string
-	//go:embed read.lua
-	readLua string
 	//go:embed delete.lua
 	deleteLua string
 	//go:embed lease.lua
 	leaseLua string
+	//go:embed left.lua
+	leftLua string
 	//go:embed release.lua
 	releaseLua string
 )
@@ -30,9 +30,9 @@ var (
 // put and a delete are not sent again, as another process may have written in between.
 var (
 	putScript     = script.New("#!lua\n" + commonLua + putLua)
-	readScript    = script.Retried("#!lua flags=no-writes\n" + commonLua + readLua)
 	deleteScript  = script.New("#!lua flags=allow-oom\n" + commonLua + deleteLua)
 	leaseScript   = script.Retried("#!lua\n" + commonLua + leaseLua)
+	leftScript    = script.Retried("#!lua flags=no-writes\n" + commonLua + leftLua)
 	releaseScript = script.Retried("#!lua flags=allow-oom\n" + commonLua + releaseLua)
 )
 
@@ -40,7 +40,6 @@ var (
 const (
 	done = iota
 	refused
-	missing
 	later
 	exhausted
 )
@@ -50,9 +49,9 @@ var (
 	errExhausted = errors.New("the highest possible token has been used: begin again with another prefix")
 )
 
-// run runs a script and returns the code and the rest of its reply.
-func (s *Store) run(ctx context.Context, sc script.Script, keys, args []string) (code int64, rest []rueidis.RedisMessage, err error) {
-	reply, err := sc.Run(ctx, s.client, keys, args).ToArray()
+// run runs a script on the key of an origin and returns the code and the rest of its reply.
+func (s *Store) run(ctx context.Context, sc script.Script, key string, args ...string) (code int64, rest []rueidis.RedisMessage, err error) {
+	reply, err := sc.Run(ctx, s.client, []string{key}, args).ToArray()
 	if err != nil {
 		return 0, nil, err
 	}

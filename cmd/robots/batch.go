@@ -7,6 +7,8 @@ import (
 	"io"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/robotskit/robots"
@@ -43,7 +45,8 @@ type job struct {
 // A request is one line of a job.
 type request struct {
 	batch.Question
-	site *site // of a line that asks about a live one
+	site   *site  // of a line that asks about a live one
+	header string // of a chunk: how many rows it has, and the line asks nothing
 }
 
 // A batchRun is one run of check --batch. The jobs are in the order of the input in
@@ -52,6 +55,10 @@ type batchRun struct {
 	*call
 	defaults    batch.Defaults
 	said        saidAgents
+	rows        bool         // columns with tabs between, not JSON
+	headers     bool         // a line with their number stands before some rows
+	bodies      batch.Bodies // of rows
+	left        int          // rows of the chunk at hand
 	order, work chan *job
 	jobs        chan *job   // written, for the next chunks
 	buffers     chan []byte // written, for the next answers
@@ -63,9 +70,10 @@ type batchRun struct {
 // runBatch answers every line of standard input with one line of standard output
 // (docs/batch.md). It returns an error if the call is bad or standard input
 // cannot be read to its end.
-func runBatch(ctx context.Context, c *call) (int, error) {
+func runBatch(ctx context.Context, c *call, headers bool) (int, error) {
 	b := &batchRun{
 		call:    c,
+		headers: headers,
 		order:   make(chan *job, budgetUnits),
 		work:    make(chan *job, budgetUnits),
 		jobs:    make(chan *job, budgetUnits),
@@ -83,6 +91,7 @@ func runBatch(ctx context.Context, c *call) (int, error) {
 	for range runtime.GOMAXPROCS(0) {
 		go func() {
 			a := answerer{Answerer: batch.NewAnswerer(&b.defaults)}
+			a.Bodies = &b.bodies
 			for j := range b.work {
 				b.answer(ctx, j, &a)
 			}
@@ -105,7 +114,13 @@ func (b *batchRun) open() error {
 	case c.fileName == "-":
 		return errors.New("--batch reads its questions from standard input, so -f cannot read it too")
 	case c.given("format") && c.format == formatText:
-		return errors.New("--batch answers in JSON only")
+		return errors.New("--batch answers in JSON or, with --format tsv, in rows")
+	}
+	if b.rows = c.format == formatTSV; b.rows {
+		c.format = formatJSON
+	}
+	if b.headers && !b.rows {
+		return errors.New("--chunk-header is for --batch --format tsv")
 	}
 	d, err := dialectByName(c.dialect)
 	if err != nil {
@@ -143,8 +158,10 @@ func (b *batchRun) read(ctx context.Context) {
 					return
 				}
 			}
-			if b.live != nil {
-				b.readRequests(ctx, j)
+			if b.inOrder() {
+				if bad := b.readRequests(ctx, j); bad != nil {
+					err = bad
+				}
 			}
 			// Neither blocks for long: every job has its part of the budget.
 			b.order <- j
@@ -153,24 +170,47 @@ func (b *batchRun) read(ctx context.Context) {
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
 				b.failed = fmt.Errorf("cannot read standard input: %w", cause(err))
+			} else if b.left > 0 {
+				b.failed = fmt.Errorf("standard input ends %d rows before its chunk does", b.left)
 			}
 			return
 		}
 	}
 }
 
+// inOrder reports whether the reader reads the lines, one job after another.
+func (b *batchRun) inOrder() bool { return b.live != nil || b.headers }
+
 // readRequests reads the lines of a job, and starts on the robots.txt of every site
-// that they ask about: once for all of them.
-func (b *batchRun) readRequests(ctx context.Context, j *job) {
+// that they ask about: once for all of them. An error is that of the header of a chunk,
+// and the job has the lines before it.
+func (b *batchRun) readRequests(ctx context.Context, j *job) error {
 	j.requests = slices.Grow(j.requests[:0], len(j.lines))[:len(j.lines)]
 	sites := map[robots.Origin]*site{}
 	for i, l := range j.lines {
 		q := &j.requests[i]
-		if l.over {
-			*q = request{Question: batch.Bad(batch.TooLarge, errors.New("the line is longer than 64 MiB"))}
+		if b.headers && b.left == 0 {
+			n, err := strconv.ParseUint(strings.TrimSuffix(string(j.text(l)), "\r"), 10, 31)
+			if err != nil {
+				j.requests = j.requests[:i]
+				return fmt.Errorf("%s is not the number of rows of a chunk, which --chunk-header expects before it", strconv.Quote(clip(string(j.text(l)))))
+			}
+			*q = request{header: strconv.FormatUint(n, 10)}
+			b.left = int(n)
 			continue
 		}
-		*q = request{Question: batch.Read(j.text(l))}
+		if b.headers {
+			b.left--
+		}
+		read, bad := batch.Read, batch.Bad
+		if b.rows {
+			read, bad = batch.ReadRow, batch.BadRow
+		}
+		if l.over {
+			*q = request{Question: bad(batch.TooLarge, errors.New("the line is longer than 64 MiB"))}
+			continue
+		}
+		*q = request{Question: read(j.text(l))}
 		origin, fetched := b.defaults.Site(&q.Question)
 		if !fetched {
 			continue
@@ -180,6 +220,7 @@ func (b *batchRun) readRequests(ctx context.Context, j *job) {
 			sites[origin] = q.site
 		}
 	}
+	return nil
 }
 
 // answer answers the lines of a job. What is answered is given to the writer before
@@ -193,8 +234,8 @@ func (b *batchRun) answer(ctx context.Context, j *job, a *answerer) {
 		}
 		close(j.out)
 	}()
-	if b.live == nil {
-		b.readRequests(ctx, j)
+	if !b.inOrder() {
+		_ = b.readRequests(ctx, j) // errors are those of headers
 	}
 	now := b.std.now()
 	for i := range j.requests {
@@ -206,7 +247,9 @@ func (b *batchRun) answer(ctx context.Context, j *job, a *answerer) {
 		if out == nil {
 			out = take(b.buffers)
 		}
-		if q.site == nil {
+		if q.header != "" {
+			out = append(out, q.header...)
+		} else if q.site == nil {
 			out = a.Append(out, &q.Question)
 		} else if r, err := a.recordOf(ctx, b.live, q.site); err == nil {
 			out = a.AppendRecord(out, &q.Question, r, now)

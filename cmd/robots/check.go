@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -23,7 +24,8 @@ URLs on standard input, one per line, which are answered as they are read.`
 
 func checkCommand(std *streams, status *int) *cobra.Command {
 	c := newCall(std)
-	inBatch := false
+	inBatch, headers := false, false
+	c.formats = []string{formatTSV}
 	cmd := &cobra.Command{
 		Use:   "check [-f FILE] [-a TOKEN]... [-d DIALECT] URL...",
 		Short: "Say whether URLs may be fetched",
@@ -36,7 +38,7 @@ first; with --each each is a crawler of its own.
 With --batch it reads questions from standard input, one JSON object per line with
 the members url, robots (or robots_b64), agent, dialect, max_bytes, at and id,
 and answers each with one line; flags give the defaults. Without robots and -f
-the file is fetched.
+the file is fetched. With --format tsv questions and answers are rows of columns.
 
 ` + statusHelp,
 		Example: `  robots check -a Googlebot https://example.com/list?sort=price
@@ -47,18 +49,23 @@ the file is fetched.
   robots check --as Googlebot-News https://example.com/news/
   robots check --each -a Googlebot -a GPTBot https://example.com/page
   robots check -f robots.txt --format json - < urls.txt
-  robots check --batch < questions.jsonl > answers.jsonl`,
+  robots check --batch < questions.jsonl > answers.jsonl
+  robots check --batch --format tsv -f /dev/null < rows.tsv > answers.tsv`,
 		DisableFlagsInUseLine: true,
 		RunE: c.run(status, func(ctx context.Context) (int, error) {
 			if inBatch {
-				return runBatch(ctx, c)
+				return runBatch(ctx, c, headers)
+			}
+			if c.format == formatTSV || headers {
+				return exitBad, errors.New("--format tsv and --chunk-header are for --batch")
 			}
 			return check(ctx, c)
 		}),
 	}
 	c.judgingFlags(cmd)
 	c.eachFlags(cmd)
-	cmd.Flags().BoolVar(&inBatch, "batch", false, "answer JSON Lines from standard input")
+	cmd.Flags().BoolVar(&inBatch, "batch", false, "answer JSON Lines from standard input; with --format tsv, rows of\nrobots_b64, agent, dialect and url by rows of verdict, reason, line\nand error, as ClickHouse writes and reads them")
+	cmd.Flags().BoolVar(&headers, "chunk-header", false, "with --batch --format tsv: before each chunk of rows stands a line with\ntheir number, as ClickHouse sends it, and before their answers, too")
 	return cmd
 }
 

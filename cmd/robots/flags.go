@@ -18,6 +18,7 @@ import (
 // The values of --format.
 const (
 	formatText = "text"
+	formatTSV  = "tsv" // of batches alone
 	formatJSON = "json"
 )
 
@@ -47,7 +48,7 @@ func (c *call) judgingFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&c.userInitiated, "user-initiated", false, "a user asked for this fetch, so robots.txt does not apply")
 	c.atFlag(cmd, judgedAt)
 	c.site.register(cmd)
-	registerFormat(cmd, &c.format)
+	registerFormat(cmd, &c.format, c.formats...)
 	c.colourFlag(cmd)
 	c.site.registerProbe(cmd)
 }

@@ -294,19 +294,27 @@ func secret(name string) (string, error) {
 	return strings.TrimRight(string(text), "\r\n"), nil
 }
 
-// join joins the fleet on the Redis that a flag names.
-func join(flag, at string, o fleet.Options) (*fleet.Fleet, error) {
+// withPasswords adds the passwords of the environment to the options of the fleet on the
+// Redis that a flag names.
+func withPasswords(flag, at string, o fleet.Options) (fleet.Options, error) {
 	if u, err := url.Parse(at); err == nil { //nolint:forbidigo // it is no URL of a site
 		if _, shown := u.User.Password(); shown {
-			return nil, fmt.Errorf("%s %s has a password that others can see: leave it out and set %s, or name a file in %s", flag, u.Redacted(), passwordName, passwordName+inFile)
+			return o, fmt.Errorf("%s %s has a password that others can see: leave it out and set %s, or name a file in %s", flag, u.Redacted(), passwordName, passwordName+inFile)
 		}
 	}
 	o.SentinelUser = os.Getenv(sentinelUserName)
 	var err error
 	if o.Password, err = secret(passwordName); err != nil {
-		return nil, err
+		return o, err
 	}
-	if o.SentinelPassword, err = secret(sentinelPasswordName); err != nil {
+	o.SentinelPassword, err = secret(sentinelPasswordName)
+	return o, err
+}
+
+// join joins the fleet on the Redis that a flag names.
+func join(flag, at string, o fleet.Options) (*fleet.Fleet, error) {
+	o, err := withPasswords(flag, at, o)
+	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), fetchMargin)

@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -87,6 +88,9 @@ func serve(ctx context.Context, std *streams, c *server.Config) (err error) {
 	if err != nil {
 		return err
 	}
+	// As many requests work at a time as there are processors. One thread more takes in what
+	// comes meanwhile: else it would wait for them where nobody counts it and nobody refuses it.
+	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)
 	defer func() { err = errors.Join(err, s.close()) }()
 	if err := s.open(ctx); err != nil {
 		return err
@@ -140,7 +144,7 @@ func (s *service) open(ctx context.Context) error {
 			Limits:      fetch.Limits{Total: c.FetchTimeout}.For(robots.Dialects()...),
 			Connections: c.Fetches,
 		},
-		Cache:   cache.Options{Memory: c.Memory, FetchLimit: c.FetchTimeout + fetchMargin, Observe: s.observe},
+		Cache:   cache.Options{Memory: c.Memory, FetchLimit: c.FetchTimeout + fetchMargin, Observe: s.Cache},
 		Fetches: c.Fetches,
 		FTP:     c.FTP,
 		Dialect: dialect,
@@ -160,7 +164,7 @@ func (s *service) open(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if s.fleet, err = join("--store", c.Store, fleet.Options{Copy: c.Copy, Pace: paces, AllowEviction: c.AllowEviction, WhenDown: policy}); err != nil {
+		if s.fleet, err = join("--store", c.Store, fleet.Options{Copy: c.Copy, Pace: paces, AllowEviction: c.AllowEviction, WhenDown: policy, Observe: s, Log: s.log}); err != nil {
 			return err
 		}
 		if parts.Secret, err = s.fleet.Secret(ctx); err != nil {
@@ -169,6 +173,7 @@ func (s *service) open(ctx context.Context) error {
 		s.store, limiter = s.fleet.Store(), s.fleet.Limiter()
 		s.metrics.Degraded(s.fleet.DownSince)
 	default:
+		paces.Observe = s.Pace
 		local, err := pace.NewLocal(paces)
 		if err != nil {
 			return err
@@ -181,12 +186,10 @@ func (s *service) open(ctx context.Context) error {
 			parts.Secret = s.resume(ctx, local)
 		}
 	}
-	lender, ok := limiter.(pace.Lender)
-	if !ok {
+	if parts.Limiter, _ = limiter.(pace.Lender); parts.Limiter == nil {
 		return fmt.Errorf("the limiter, a %T, cannot lend", limiter)
 	}
 	parts.Fetch.Starts, _ = limiter.(fetch.Starts)
-	parts.Limiter = s.metrics.Limiter(lender)
 	parts.Cache.Store = s.store
 	if s.api, err = server.New(parts); err != nil {
 		return err
@@ -252,6 +255,8 @@ func (s *service) ready(ctx context.Context) error {
 	}
 	_, err = s.store.Get(ctx, origin)
 	switch {
+	case s.fleet != nil && s.fleet.Drained():
+		return errors.New("an operator drains this server")
 	case s.fleet != nil && s.config.RedisOptional:
 		return nil
 	case s.fleet != nil && !s.fleet.DownSince().IsZero():
@@ -262,10 +267,12 @@ func (s *service) ready(ctx context.Context) error {
 	return nil
 }
 
-// observe counts what the cache does, and logs errors of the store, one a minute at
-// most.
-func (s *service) observe(e cache.Event) {
-	s.metrics.Observe(e)
+// Pace counts what the limiter does. What changes for the whole server the fleet logs.
+func (s *service) Pace(e pace.Event) { s.metrics.Pace(e) }
+
+// Cache counts what the cache does, and logs errors of the store, one a minute at most.
+func (s *service) Cache(e cache.Event) {
+	s.metrics.Cache(e)
 	switch e.Kind {
 	case cache.StoreFailed:
 		now := s.now().Unix()

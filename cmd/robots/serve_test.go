@@ -8,17 +8,16 @@ import (
 	"net"
 	"net/http"
 	neturl "net/url"
-	"os"
 	"os/exec"
 	"regexp"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 
+	"github.com/robotskit/robots/cmd/internal/server/openloop"
 	"github.com/robotskit/robots/internal/campaign"
 	"github.com/robotskit/robots/internal/redistest"
 )
@@ -172,7 +171,10 @@ func TestServeIdle(t *testing.T) {
 	}
 	n := campaign.Size(100, 1000, 10_000)
 	s := runServer(t, "--store", "memory", "--idle-time", "1h")
-	before := rss(t, s.cmd.Process.Pid)
+	if threads := fmt.Sprintf("\ngo_sched_gomaxprocs_threads %d\n", runtime.GOMAXPROCS(0)+1); !strings.Contains(get(t, s.admin+"/metrics"), threads) {
+		t.Errorf("no thread takes in requests while all others work: the metrics have no %q", threads)
+	}
+	before := openloop.Memory(t, s.cmd.Process.Pid)
 	for range n {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(s.open, "http://"))
 		if err != nil {
@@ -184,7 +186,7 @@ func TestServeIdle(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	after := rss(t, s.cmd.Process.Pid)
+	after := openloop.Memory(t, s.cmd.Process.Pid)
 	t.Logf("%d idle connections: %d MiB before, %d MiB with them", n, before>>20, after>>20)
 	const most = 300 << 20
 	if n == 10_000 && after > most {
@@ -193,24 +195,6 @@ func TestServeIdle(t *testing.T) {
 	if n < 10_000 && after-before > int64(n)*most/10_000+32<<20 { // and what answering takes at all
 		t.Errorf("%d bytes a connection", (after-before)/int64(n))
 	}
-}
-
-// rss is what a process has in memory, in bytes.
-func rss(t *testing.T, pid int) int64 {
-	t.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := regexp.MustCompile(`VmRSS:\s+(\d+) kB`).FindSubmatch(text)
-	if m == nil {
-		t.Fatalf("no VmRSS in %s", text)
-	}
-	n, err := strconv.ParseInt(string(m[1]), 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n << 10
 }
 
 // TestServeDemo: each site of the demo shows what it is for, and the guard lets
@@ -310,6 +294,11 @@ func TestServeReady(t *testing.T) {
 	until("200 ready")
 	if m := get(t, needs.admin+"/metrics"); !strings.Contains(m, "\nrobots_ready 1\n") {
 		t.Error("the metrics do not say that it is ready")
+	} else if !strings.Contains(m, `robots_fleet_changes_total{change="down"} 1`) || !strings.Contains(m, `robots_fleet_changes_total{change="renewed"} 1`) {
+		t.Error("the metrics do not count that Redis went and came back empty")
+	}
+	if needs.log.await(`"level":"WARN","msg":"the fleet's Redis is out of reach","error":`) == nil || needs.log.await(`"level":"INFO","msg":"the fleet's Redis is back"`) == nil {
+		t.Errorf("the log does not say that Redis went and came back: %s", needs.log)
 	}
 	for _, s := range []*served{needs, not} {
 		s.signal(t)

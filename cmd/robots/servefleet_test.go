@@ -366,21 +366,25 @@ func TestServeFleet(t *testing.T) {
 }
 
 // TestServeResume: the next process with the file of one that was drained takes back its
-// permits, and keeps the intervals of its sites.
+// permits, keeps the intervals of its sites, and leaves those alone that asked for it.
 func TestServeResume(t *testing.T) {
-	out, back := newPacedSite(t, 0, 5*time.Minute), newPacedSite(t, 1, 5*time.Minute)
-	t.Setenv(ownSitesEnv, strings.TrimPrefix(out.url, "http://")+" "+strings.TrimPrefix(back.url, "http://"))
+	out, back, later := newPacedSite(t, 0, 5*time.Minute), newPacedSite(t, 1, 5*time.Minute), newPacedSite(t, 2, time.Second)
+	t.Setenv(ownSitesEnv, strings.ReplaceAll(strings.Join([]string{out.url, back.url, later.url}, " "), "http://", ""))
 	store := filepath.Join(t.TempDir(), "store")
 	f := &serverFleet{t: t, client: http.DefaultClient, servers: []*served{runServer(t, "--store", store)}}
 	given, _ := f.permit(0, out, "1s", "1h")
 	other, _ := f.permit(0, back, "1s", "1h")
-	if given == nil || other == nil {
+	third, _ := f.permit(0, later, "1s", "1h")
+	if given == nil || other == nil || third == nil {
 		t.Fatal("no permit of a site that nobody has asked")
 	}
 	if status := f.giveBack(0, other, `{"status":200}`); status != http.StatusOK {
 		t.Errorf("given back: %d", status)
 	}
 	done := time.Now()
+	if status := f.giveBack(0, third, `{"status":503,"retry_after":7200}`); status != http.StatusOK {
+		t.Errorf("given back: %d", status)
+	}
 	f.servers[0].signal(t)
 	if code := f.servers[0].wait(); code != exitAllowed {
 		t.Fatalf("exit status %d: %s", code, f.servers[0].log)
@@ -401,6 +405,7 @@ func TestServeResume(t *testing.T) {
 	}
 	wants(out, time.Time{}, "under way")
 	wants(back, done.Truncate(time.Millisecond).Add(5*time.Minute), "line 2")
+	wants(later, done.Truncate(time.Millisecond).Add(2*time.Hour), "the site said when to come again")
 	done = time.Now()
 	for range 2 {
 		if status := f.giveBack(0, given, `{"status":200}`); status != http.StatusOK {
@@ -409,12 +414,15 @@ func TestServeResume(t *testing.T) {
 	}
 	wants(out, done.Add(5*time.Minute), "line 2")
 	metrics := get(t, f.servers[0].admin+"/metrics")
-	for _, line := range []string{`permits_total{outcome="later"} 3`, `permits_total{outcome="back"} 2`, `permits_total{outcome="given"} 0`, "permit_later_seconds_count 3"} {
+	for _, line := range []string{
+		`permits_total{outcome="later"} 4`, `permits_total{outcome="back"} 2`, `permits_total{outcome="given"} 0`, "permit_later_seconds_count 4",
+		`decisions_total{outcome="crawl-delay"} 2`, `decisions_total{outcome="busy"} 1`, `decisions_total{outcome="retry-after"} 1`,
+	} {
 		if !strings.Contains(metrics, "\nrobots_"+line+"\n") {
 			t.Errorf("the metrics have no %s", line)
 		}
 	}
-	for _, s := range []*pacedSite{out, back} {
+	for _, s := range []*pacedSite{out, back, later} {
 		if n, _, _ := s.asked(); n != 1 {
 			t.Errorf("%s was asked %d times for its robots.txt", s.url, n)
 		}

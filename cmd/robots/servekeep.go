@@ -11,13 +11,15 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// keptPermits is what the file of a server keeps of its permits, so that the next process
-// with the file takes them back. It is written when a process ends. While one runs there
+// keptPermits is what the file of a server keeps of its permits and of sites that are to be
+// left alone, so that the next process with the file goes on with them. It is written when
+// a process ends. While one runs there
 // is the secret alone: of a process that was killed nobody knows what it gave last.
 type keptPermits struct {
 	Secret []byte     `json:"secret"`
 	Ended  time.Time  `json:"ended,omitzero"` // when the process ended
 	Loans  []keptLoan `json:"loans,omitempty"`
+	Rests  []keptRest `json:"rests,omitempty"`
 }
 
 type keptLoan struct {
@@ -26,6 +28,13 @@ type keptLoan struct {
 	Addr   netip.Addr `json:"addr,omitzero"`
 	Start  time.Time  `json:"start"`
 	End    time.Time  `json:"end"`
+}
+
+type keptRest struct {
+	Origin   string       `json:"origin"`
+	Until    time.Time    `json:"until,omitzero"`
+	Overload time.Time    `json:"overload,omitzero"`
+	BackOff  pace.BackOff `json:"back_off,omitzero"`
 }
 
 // permitsName is the name of it in the file.
@@ -39,7 +48,7 @@ func (s *service) resume(ctx context.Context, local *pace.Local) []byte {
 		err = json.Unmarshal(text, &s.kept)
 	}
 	if err != nil {
-		s.log.Warn("permits of the process before have ended: what is kept of them cannot be read", "error", err.Error())
+		s.log.Warn("permits of the process before have ended, and what sites said of waiting is forgotten: what is kept of them cannot be read", "error", err.Error())
 		s.kept = keptPermits{}
 	}
 	var loans []pace.Loan
@@ -48,8 +57,14 @@ func (s *service) resume(ctx context.Context, local *pace.Local) []byte {
 			loans = append(loans, pace.Loan{ID: l.ID, Key: pace.Key{Origin: origin, Addr: l.Addr}, Start: l.Start, End: l.End})
 		}
 	}
+	var rests []pace.Rest
+	for _, r := range s.kept.Rests {
+		if origin, _, err := robots.ParseURL(r.Origin + "/"); err == nil {
+			rests = append(rests, pace.Rest{Origin: origin, Until: r.Until, Overload: r.Overload, BackOff: r.BackOff})
+		}
+	}
 	if text != nil || err != nil { // else there was no process before
-		local.Resume(s.kept.Ended, loans)
+		local.Resume(s.kept.Ended, loans, rests)
 	}
 	s.local, s.kept = local, keptPermits{Secret: s.kept.Secret}
 	if len(s.kept.Secret) == 0 {
@@ -61,7 +76,7 @@ func (s *service) resume(ctx context.Context, local *pace.Local) []byte {
 	return s.kept.Secret
 }
 
-// keepPermits keeps the permits that are out.
+// keepPermits keeps the permits that are out, and which sites are to be left alone.
 func (s *service) keepPermits() error {
 	if s.local == nil {
 		return nil
@@ -69,6 +84,9 @@ func (s *service) keepPermits() error {
 	s.kept.Ended = s.now()
 	for _, l := range s.local.Loans() {
 		s.kept.Loans = append(s.kept.Loans, keptLoan{l.ID, l.Key.Origin.String(), l.Key.Addr, l.Start, l.End})
+	}
+	for _, r := range s.local.Rests() {
+		s.kept.Rests = append(s.kept.Rests, keptRest{r.Origin.String(), r.Until, r.Overload, r.BackOff})
 	}
 	return s.writePermits(context.Background())
 }

@@ -11,16 +11,15 @@ import (
 const slots = 16384
 
 // StartCluster starts a cluster of n primaries, each with an equal part of the slots,
-// and returns when they know each other.
-func StartCluster(t testing.TB, n int) []*Server {
+// and returns when they know each other. Config are further lines of redis.conf.
+func StartCluster(t testing.TB, n int, config ...string) []*Server {
 	t.Helper()
 	nodes := make([]*Server, n)
 	for i := range nodes {
-		nodes[i] = Start(t, Options{Config: []string{"cluster-enabled yes", "cluster-node-timeout 1000"}})
+		nodes[i] = startMember(t, config)
 		nodes[i].Do("CLUSTER", "ADDSLOTSRANGE", strconv.Itoa(i*slots/n), strconv.Itoa((i+1)*slots/n-1))
 		if i > 0 {
-			host, port, _ := net.SplitHostPort(nodes[0].Addr)
-			nodes[i].Do("CLUSTER", "MEET", host, port)
+			nodes[i].meet(nodes[0])
 		}
 	}
 	for _, s := range nodes {
@@ -32,15 +31,56 @@ func StartCluster(t testing.TB, n int) []*Server {
 	return nodes
 }
 
-// MoveSlot moves the slot of a key, with all its keys, to another node.
-func MoveSlot(t testing.TB, nodes []*Server, key string, to int) {
+func startMember(t testing.TB, config []string) *Server {
 	t.Helper()
-	slot := nodes[0].Do("CLUSTER", "KEYSLOT", key)
-	n, err := strconv.Atoi(slot)
+	return Start(t, Options{Config: append([]string{"cluster-enabled yes", "cluster-node-timeout 1000"}, config...)})
+}
+
+func (s *Server) meet(other *Server) {
+	host, port, _ := net.SplitHostPort(other.Addr)
+	s.Do("CLUSTER", "MEET", host, port)
+}
+
+// ReplicaOf starts a member of a cluster that is a replica of one of its primaries, and
+// returns when it has that one's data and all know it: so they elect it when that one is gone.
+func ReplicaOf(t testing.TB, nodes []*Server, of int, config ...string) *Server {
+	t.Helper()
+	r := startMember(t, config)
+	r.meet(nodes[of])
+	id, own := nodes[of].Do("CLUSTER", "MYID"), r.Do("CLUSTER", "MYID")
+	for _, n := range nodes {
+		other := n.Do("CLUSTER", "MYID")
+		r.until(func() bool { return strings.Contains(r.Do("CLUSTER", "NODES"), other) })
+	}
+	r.Do("CLUSTER", "REPLICATE", id)
+	r.until(func() bool { return strings.Contains(r.Do("INFO", "replication"), "master_link_status:up") })
+	for _, n := range nodes {
+		r.until(func() bool {
+			for line := range strings.Lines(n.Do("CLUSTER", "NODES")) {
+				if strings.Contains(line, own) && strings.Contains(line, "slave "+id) {
+					return true
+				}
+			}
+			return false
+		})
+	}
+	return r
+}
+
+// Holder returns which node of a cluster had the slot of a key when the cluster was started.
+func Holder(t testing.TB, nodes []*Server, key string) int {
+	t.Helper()
+	n, err := strconv.Atoi(nodes[0].Do("CLUSTER", "KEYSLOT", key))
 	if err != nil {
 		t.Fatal(err)
 	}
-	from := n * len(nodes) / slots
+	return n * len(nodes) / slots
+}
+
+// MoveSlot moves the slot of a key, with all its keys, to another node, as redis-cli does.
+func MoveSlot(t testing.TB, nodes []*Server, key string, to int) {
+	t.Helper()
+	slot, from := nodes[0].Do("CLUSTER", "KEYSLOT", key), Holder(t, nodes, key)
 	source, target := nodes[from].Do("CLUSTER", "MYID"), nodes[to].Do("CLUSTER", "MYID")
 	nodes[to].Do("CLUSTER", "SETSLOT", slot, "IMPORTING", source)
 	nodes[from].Do("CLUSTER", "SETSLOT", slot, "MIGRATING", target)
@@ -52,7 +92,9 @@ func MoveSlot(t testing.TB, nodes []*Server, key string, to int) {
 		}
 		nodes[from].Do(append([]string{"MIGRATE", host, port, "", "0", "5000", "KEYS"}, keys...)...)
 	}
-	for _, i := range []int{to, from} {
-		nodes[i].Do("CLUSTER", "SETSLOT", slot, "NODE", target)
+	for i, n := range append([]*Server{nodes[to], nodes[from]}, nodes...) {
+		if i < 2 || n != nodes[to] && n != nodes[from] {
+			n.Do("CLUSTER", "SETSLOT", slot, "NODE", target)
+		}
 	}
 }

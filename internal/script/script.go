@@ -127,16 +127,25 @@ const DefaultPrefix = "robots"
 
 const maxPrefix = 64 // bytes; every key has it
 
-// Head returns the beginning of all keys with a prefix: the prefix in braces, so that
-// the keys lie on one shard of a cluster, and a colon.
-func Head(prefix string) (string, error) {
+// Prefix returns the beginning of all keys, defaultPrefix if it is empty.
+func Prefix(prefix string) (string, error) {
 	switch {
 	case prefix == "":
-		prefix = DefaultPrefix
+		return DefaultPrefix, nil
 	case len(prefix) > maxPrefix:
 		return "", fmt.Errorf("the prefix %.80q has more than %d bytes", prefix, maxPrefix)
 	case strings.ContainsFunc(prefix, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '{' || r == '}' }):
 		return "", fmt.Errorf("the prefix %q has a brace, a space or a control character", prefix)
+	}
+	return prefix, nil
+}
+
+// Head returns the beginning of keys that lie together on one shard of a cluster: the
+// prefix in braces, and a colon.
+func Head(prefix string) (string, error) {
+	prefix, err := Prefix(prefix)
+	if err != nil {
+		return "", err
 	}
 	return "{" + prefix + "}:", nil
 }

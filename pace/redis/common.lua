@@ -28,6 +28,11 @@ local function origin(site)
   return last, retry, over, slow, seen, factor, step, i, moved
 end
 
+-- held_row is the name of the row, among the grants of an origin, that says until when an
+-- operator holds the site. It is the name of no grant, as a grant's begins with a 1 bit in
+-- the first two.
+local held_row = '\1held\0\0\0'
+
 -- lent_for returns for how long a grant is lent, nothing for one of a worker.
 local function lent_for(name)
   local mark, seconds = unpick('>I1I2', name)

@@ -3,47 +3,52 @@
 //
 //	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{"redis:6379"}})
 //	limiter, err := redis.New(client, redis.Options{})
-//	grant, err := limiter.Wait(ctx, pace.Key{Origin: origin, Addr: addr}, schedule)
+//	grant, err := limiter.Wait(ctx, pace.Key{Origin: origin}, schedule)
+//	turn, err := limiter.Visit(ctx, grant, addr, schedule) // which polite does in the dialer
 //	...                                          // one request
 //	limiter.Done(ctx, grant, pace.Result{Status: 200})
 //
-// A decision is one script on the server, by the server's clock. The script reads the
-// state of the origin and of the address, finds the start as Schedule.NextIn does, and
-// writes the grant. The interval of the address comes with the decision. Back-off and
-// Retry-After that one worker is told count for all. Decisions of one process that come
-// while others are on their way are sent together, up to 32 in one script.
+// A page takes three calls. The first is a decision: one script on the server of the origin,
+// by that server's clock. It reads the state of the origin, finds the start as
+// Schedule.NextIn does, and writes the grant. The second books the next start at the
+// address, on the server that has that, and only durations go from one to the other. Done is
+// the third. Back-off and Retry-After that one worker is told count for all.
 //
 // The limiter needs Redis 7.0 or later, or Valkey: one server, one with replicas,
-// Sentinel, or a cluster, where all keys of a fleet are on one shard.
+// Sentinel, or a cluster, over all of whose nodes the state lies. So that the rest of a
+// cluster goes on without one node, set cluster-require-full-coverage no.
 //
 // # Keys
 //
-// All begin with {PREFIX}:pace:1:, where PREFIX is Options.Prefix and 1 the version of
-// the values. Values are packed; times are microseconds.
+// The state lies in 256 tags. The tag of an origin or an address is {PREFIX:n}, where PREFIX
+// is Options.Prefix and n the 32-bit FNV-1a hash of its text modulo 256. All of a tag is in
+// one slot of a cluster, so a script reaches it all. One server is the simple case: it has
+// all tags. Behind the tag stands pace:2:, the version of the values. Values are packed;
+// times are microseconds.
 //
-//	{robots}:pace:1:origin:http://a.example  end of the last response, Retry-After, last overload,
-//	                                         slowest interval, last writing, back-off, grants under way,
-//	                                         whose ids begin with that of their worker,
-//	                                         or say for how long they are lent
-//	{robots}:pace:1:address:192.0.2.1        last start, last writing
-//	{robots}:pace:1:fetches:192.0.2.1        last start of a fetch of robots.txt
-//	{robots:7}:pace:2:site:http://a.example  who has the site and until when, and its state, see Leased
-//	{robots}:pace:1:epoch                    since when the server's memory is whole; workers
-//	{robots}:pace:1:workers                  sorted set: worker, last heartbeat
+//	{robots:7}:pace:2:origin:http://a.example  end of the last response, Retry-After, last overload,
+//	                                           slowest interval, last writing, back-off, grants under way,
+//	                                           whose ids begin with that of their worker,
+//	                                           or say for how long they are lent
+//	{robots:7}:pace:2:address:192.0.2.1        last start of a page and of a fetch of robots.txt that are
+//	                                           booked, last writing
+//	{robots:7}:pace:2:site:http://a.example    who has the site and until when, and its state, see Leased
+//	{robots:7}:pace:2:epoch                    since when the memory of the tag is whole
+//	{robots}:pace:2:workers                    sorted set: worker, last heartbeat
 //
 // Where a value is damaged, its site or address counts as asked at the moment at which
 // that is found: it rests one interval and has a state again. Instead of a damaged epoch
-// a new one begins, and all sites rest one interval. A damaged list of workers begins
-// empty.
+// a new one begins, and all that is in the tag rests one interval. A damaged list of workers
+// begins empty. New refuses a server with the keys of the layout before, pace:1, and says
+// what to do.
 //
 // States expire when they say no more than a state that is not there. An origin
 // takes some 210 bytes of the server for as long (10^5 of them, half with a
 // grant under way). The server must have maxmemory-policy noeviction: a site whose
 // state is evicted counts as never asked. New does not check the policy, fleet.Open does.
 //
-// A user needs these rights and no more (TestUser). A limiter works without INFO too; it
-// then notices a server that was exchanged only by the scripts that are missing there. A
-// client that is made without DisableCache needs +client|tracking too.
+// A user needs these rights and no more (TestUser). A client that is made without
+// DisableCache needs +client|tracking too.
 //
 //	ACL SETUSER robots on >SECRET resetkeys ~{robots}:pace:* ~{robots:*}:pace:* resetchannels -@all
 //	  +hello +auth +ping +cluster|slots +cluster|shards
@@ -57,13 +62,15 @@
 // start. Among processes there is no order. The client makes the id of a grant, so that
 // a grant whose reply is lost can be given back.
 //
-// A worker sends a heartbeat every five seconds. After 15 s without one its grants end,
-// but not those that it has lent (Limiter.Lend): these end when they are given back,
+// A worker sends a heartbeat every five seconds to the list of workers, and learns who has
+// sent none for 15 s. The grants of these end where somebody asks for their site,
+// but not those that they have lent (Limiter.Lend): these end when they are given back,
 // through any worker, or when their time is over.
 // So a worker whose process was stopped for that long, or whose heartbeats had no answer,
-// does not use its grants: Wait asks again, and Limiter.Valid returns false for a grant
-// that Wait has returned already. Wait also asks again if the process was stopped for a
-// second between the server's answer and the start.
+// does not use grants that are older: Visit and Wait ask again, and Limiter.Valid returns
+// false for them. While the list is away no grant ends early, and new ones go on. Wait also
+// asks again if the process was stopped for a second between the server's answer and the
+// start.
 //
 // # A pace of its own for each worker
 //
@@ -96,34 +103,39 @@
 // another has noticed may take a site that somebody has, until the next heartbeat of that
 // one. A lease takes the server some 9 µs and 300 bytes.
 //
-// # When the server has lost its memory
+// # When a server has lost its memory
 //
-// A server that lost its memory looks like one whose sites were never asked. So there is
-// an epoch: the time since which the memory is whole. A state that was written before, or
+// A server that lost its memory looks like one whose sites were never asked. So each tag has
+// an epoch: the time since which its memory is whole. A state that was written before, or
 // that is not there, counts as asked when the epoch began, so each site waits one
-// interval. A client begins a new epoch when it finds none, or an older one than it knows.
-// The name of the epoch is also in the text of the script, and servers keep scripts in
-// memory only: a server that does not know the script was restarted, or is another one.
-// With every heartbeat a client also compares the server's run id and replication id
-// (INFO). Clients that doubt an epoch at the same time begin one new epoch in all.
+// interval, and each address one gap. A client begins a new epoch when it finds none, or an
+// older one than it knows.
+// The name of the epoch is also in the text of the tag's script, and servers keep scripts in
+// memory only: a server that does not know the script was restarted, or is another one. So a
+// tag that moves to another node of a cluster is in a new epoch there. While its keys lie on
+// two nodes its calls are made again for up to a second. Clients that doubt an epoch at the
+// same time begin one new epoch in all.
 //
 // A server that was restarted, or a replica that took over, may know that a grant was given
 // and have lost that it was given back. So every worker that comes to a new epoch gives the
-// grants back once more that ended in the last 10 s, at most 4096 of them, at the latest
-// with its next heartbeat; what came of them counts only where the server has lost it.
+// grants back once more that it gave back just before, at most 64 of them in a tag, and asks
+// with its heartbeats for the epochs of tags that it has left; what came of these grants
+// counts only where the server has lost it.
 //
 // # When things fail
 //
-// Redis is down when a call fails or takes longer than a second. N is the number of
-// workers, the larger of Options.Workers and those last seen; I is the interval of a
-// site. Two starts that the server granted are at least I apart, except in the cases
-// that are listed as not covered.
+// Each tag fails alone: what is down, restarted, emptied, failed over, moved, or has its clock
+// set is the tags on one server, and only the sites and addresses in these wait or are
+// divided. A tag is down when a call fails or takes longer than a second. Below, N is the
+// number of workers, the larger of Options.Workers and those last seen; I is the interval of
+// a site, or the gap of an address. Two starts that the servers granted are at least I
+// apart, except in the cases that are listed as not covered.
 //
 //	what happens                  Divide                             Stop
 //	Redis is down                 each worker goes on with N x I     no start; Reserve and NotBefore
 //	                              between its starts, and N times    return ErrDown, Wait goes on
-//	                              the address's interval. The first  waiting
-//	                              starts are one after another, I
+//	                              the address's interval. The first  waiting; Visit says with a
+//	                              starts are one after another, I    MissedError when to come again
 //	                              apart, from I after the workers
 //	                              noticed. At most 2N in N x I
 //	Redis is back                 noticed within 1.25 s, by callers  the same
@@ -153,7 +165,10 @@
 //	a worker dies, or is stopped  15 s after its last heartbeat its  the same
 //	                              grants end and it leaves the list;
 //	                              one that goes on asks again before
-//	                              it sends
+//	                              it sends. What it has booked at an
+//	                              address costs that one gap
+//	a tag moves to another node   its sites wait while it moves, and  the same
+//	                              one I
 //	a reply is lost               the grant is given back when Redis  the same
 //	                              answers; if the network delays the
 //	                              request until after that, it ends
@@ -176,18 +191,15 @@
 //     their worker: others may start beside them, an interval later;
 //   - the pace of an address after an outage: the server learns of the starts meanwhile
 //     for their origins only;
-//   - the fetches of robots.txt from an address when the server lost its memory or is
-//     back: no epoch is kept for them, so one may start an interval early;
-//   - the load of many sites at one address: all that wait for it ask at each of its
-//     starts, a thousand of them in one process in some forty calls;
 //   - a worker that begins on a replaced or emptied server before another worker has
-//     noticed: it has nothing to compare with, and its first start at each site may be
-//     early. The same is true just after the clock was set forward;
+//     noticed: it has nothing to compare with, and in its first ten seconds its first start
+//     at each site may be early. The same is true of the first question that a worker asks
+//     in a tag just after the clock was set forward;
 //   - Retry-After and back-off that the server lost: a failover loses what was not
 //     replicated, an empty server all of it. The interval stays, and the site
 //     says the rest again with its next answer;
 //   - a server that is replaced by an earlier copy of its memory and scripts, such as a
-//     virtual machine that is set back, where the user may not use INFO.
+//     virtual machine that is set back.
 //
 // Measurements, and which of the two paces a fleet needs, are in docs/fleet.md.
 package redis

@@ -79,7 +79,7 @@ func (t *tag) join(ctx context.Context, old *epoch, doubt bool) error {
 		case e.name == "":
 		case known == "" && !doubt, known != "" && e.name == known && !doubt,
 			known != "" && e.name != known && (e.before == known || e.since > t.clock.confirmedAt(old)):
-			t.adopt(newEpoch(e.name))
+			t.adopt(newEpoch(e.name), known != "" && e.name != known)
 			return nil
 		}
 		follows, first := e.name, "0"
@@ -103,7 +103,7 @@ func (t *tag) join(ctx context.Context, old *epoch, doubt bool) error {
 			return script.ErrReply
 		}
 		if current = rest; parseEpoch(current).name == next.name {
-			t.adopt(next)
+			t.adopt(next, known != "" || follows != "")
 			t.clock.observe(nil, now, sent, clock())
 			return nil
 		}
@@ -111,7 +111,11 @@ func (t *tag) join(ctx context.Context, old *epoch, doubt bool) error {
 	return errors.New("the epoch of the server's memory changes all the time: do two servers answer at one address?")
 }
 
-func (t *tag) adopt(e *epoch) {
+// adopt goes on in an epoch, which may follow one whose memory is lost.
+func (t *tag) adopt(e *epoch, lost bool) {
+	if lost {
+		t.l.tellRenewed()
+	}
 	t.epoch.Store(e)
 	t.clock.forget()
 	t.l.pending.sendAgain(t)

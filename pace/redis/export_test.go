@@ -64,3 +64,6 @@ func (l *Limiter) keyed(prefix, of string) string {
 	}
 	return l.tagOf(of).head
 }
+
+// TagKey returns a key of the tag in which an origin or address is.
+func (l *Limiter) TagKey(of string) string { return l.tagOf(of).head + "epoch" }

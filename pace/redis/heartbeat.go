@@ -2,11 +2,13 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
 
 	"github.com/robotskit/robots/internal/script"
+	"github.com/robotskit/robots/pace"
 )
 
 // heartbeatEvery is how often a worker tells the list of workers that it lives. The first
@@ -62,14 +64,14 @@ type list struct {
 func (l *Limiter) heartbeat(ctx context.Context) error {
 	made, before := l.grants.Load(), l.lastHeartbeat.Load()
 	sent := clock()
-	args := []string{l.workerName(), fmt.Sprint(workerTimeout().Microseconds()), fmt.Sprint(l.options.GrantTimeout.Microseconds())}
-	reply, err := l.call(ctx, script.Script.Run, heartbeatScript, []string{l.workersKey}, args)
+	args := []string{l.workerName(), fmt.Sprint(workerTimeout().Microseconds()), fmt.Sprint(l.options.GrantTimeout.Microseconds()), l.about(before, sent)}
+	reply, err := l.call(ctx, script.Script.Run, heartbeatScript, []string{l.workersKey, l.aboutKey, l.drainKey}, args)
 	if err != nil {
 		return err
 	}
 	received := clock()
-	var now, workers, rank, known micros
-	gone, ok := readDoubles(reply, &now, &workers, &rank, &known)
+	var now, workers, rank, known, drained micros
+	gone, ok := readDoubles(reply, &now, &workers, &rank, &known, &drained)
 	if !ok {
 		return script.ErrReply
 	}
@@ -93,8 +95,12 @@ func (l *Limiter) heartbeat(ctx context.Context) error {
 	l.list.Store(next)
 	if before != nil && between(*before, sent) > usableFor() {
 		l.endedGrants.Store(made)
+		l.options.Tell(pace.Event{Kind: pace.Replaced})
 	}
 	l.lastHeartbeat.Store(&sent)
+	if drained != 0 {
+		l.drain()
+	}
 	return nil
 }
 
@@ -105,6 +111,40 @@ func (l *Limiter) others() list {
 	}
 	return list{}
 }
+
+// about is what this worker says of itself: its name, and how many grants a second it got
+// since the heartbeat before.
+func (l *Limiter) about(before *time.Time, now time.Time) string {
+	given, rate := l.given.Load(), 0.0
+	if before != nil {
+		rate = float64(given-l.told.Load()) / max(between(*before, now), time.Millisecond).Seconds()
+	}
+	l.told.Store(given)
+	return aboutText(l.options.name(), rate, l.away())
+}
+
+// ErrDrained is wrapped by the errors of a limiter that an operator has told to take no
+// grants any more (Operator.Drain): the worker is to end.
+var ErrDrained = errors.New("an operator drains this worker: it takes no more grants")
+
+// drain wakes all who wait for grants: there are no more. Those that were not used yet are
+// not valid any more.
+func (l *Limiter) drain() {
+	if l.drained.Swap(true) {
+		return
+	}
+	l.mu.Lock()
+	for _, q := range l.queues {
+		for _, wake := range q {
+			notify(wake)
+		}
+	}
+	l.mu.Unlock()
+	l.options.Tell(pace.Event{Kind: pace.Drained})
+}
+
+// Drained reports whether an operator has told this worker to take no grants any more.
+func (l *Limiter) Drained() bool { return l.drained.Load() }
 
 // mayBeGone reports whether the others may take this worker for gone, and its grants for
 // ended once they are older than workerTimeout: the process was stopped, or its heartbeats

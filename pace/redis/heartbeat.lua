@@ -1,10 +1,11 @@
 #!lua
 -- Notes a heartbeat. Returns the time, how many workers there are, how many of them stand
--- before this one, 1 if it was on the list; then of each that is gone its name and for how
--- long it is.
+-- before this one, 1 if it was on the list, 1 if an operator drains it; then of each that
+-- is gone its name and for how long it is.
 --
--- KEYS: workers. ARGV: the worker, 5 bytes; in microseconds after how long without a
--- heartbeat a worker is gone, and for how long after that it is known to be.
+-- KEYS: workers; what this worker says of itself, and whether it is drained. ARGV: the
+-- worker, 5 bytes; in microseconds after how long without a heartbeat a worker is gone, and
+-- for how long after that it is known to be; what it says of itself.
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local me, timeout, keep = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -21,6 +22,7 @@ elseif last and now - last > timeout then
   end
 end
 redis.call('ZADD', KEYS[1], number(now), me)
+redis.call('PSETEX', KEYS[2], math.ceil((timeout + keep) / 1000), ARGV[4])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', '(' .. number(now - timeout - keep))
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '(' .. number(now + timeout), '+inf') -- the clock was set back
 local workers, rank, reply = 0, 0, {''}
@@ -34,5 +36,7 @@ for i = 1, #all, 2 do
     reply[#reply + 1] = all[i] .. struct.pack('<d', late)
   end
 end
-reply[1] = struct.pack('<dddd', now, workers, rank, last and 1 or 0)
+local drained = redis.call('GET', KEYS[3])
+if drained then redis.call('PSETEX', KEYS[3], math.ceil((timeout + keep) / 1000), '1') end
+reply[1] = struct.pack('<ddddd', now, workers, rank, last and 1 or 0, drained and 1 or 0)
 return table.concat(reply)

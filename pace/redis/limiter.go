@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -34,6 +35,9 @@ type Limiter struct {
 	workersKey string
 	head       []byte // of the argument of decisions
 
+	aboutKey string // what this worker says of itself
+	drainKey string // whether it is drained
+
 	local *pace.Local // this worker's own, for when a tag is down
 
 	list          atomic.Pointer[list]
@@ -45,6 +49,9 @@ type Limiter struct {
 	grants      atomic.Uint64   // ids that were made
 	endedGrants atomic.Uint64   // so many of them are from before the worker was stopped
 	pending     pendingReleases // what could not be told to the server
+	given, told atomic.Uint64   // grants so far, and those of which the last heartbeat said
+	drained     atomic.Bool     // by an operator
+	telling     telling
 
 	mu      sync.Mutex // of the two below
 	queues  map[robots.Origin]queue
@@ -68,6 +75,7 @@ func New(client rueidis.Client, o Options) (*Limiter, error) {
 		return nil, err
 	}
 	local := o.Options
+	local.Observe = nil // this limiter tells what the other decides for it
 	for _, d := range []*time.Duration{&local.AddressInterval, &local.FetchInterval} {
 		if *d == 0 {
 			*d = -1 // none, and not the default
@@ -81,7 +89,7 @@ func New(client rueidis.Client, o Options) (*Limiter, error) {
 		client:     client,
 		options:    o,
 		began:      clock(),
-		workersKey: "{" + o.Prefix + "}:" + version + "workers",
+		workersKey: workersKey(o.Prefix),
 		head:       appendDoubles([]byte{'O'}, micros(o.Concurrency), microsUp(o.GrantTimeout), microsUp(o.Forget), microsUp(workerTimeout())),
 		local:      own,
 		queues:     map[robots.Origin]queue{},
@@ -93,6 +101,7 @@ func New(client rueidis.Client, o Options) (*Limiter, error) {
 	l.worker = serverGrant | rand.Uint64N(serverGrant)>>counterBits<<counterBits
 	l.grants.Store(uint64(rand.Uint32()))
 	l.closing, l.close = context.WithCancel(context.Background())
+	l.aboutKey, l.drainKey = aboutKey(o.Prefix, l.workerName()), drainKey(o.Prefix, l.workerName())
 	if err := l.join(); err != nil {
 		l.close()
 		l.running.Wait()
@@ -108,14 +117,8 @@ const version = "pace:2:"
 // join looks whether the server will do, and joins the fleet if it answers. Of the tags one
 // is asked at once, and the others when they are used.
 func (l *Limiter) join() error {
-	old := "{" + l.options.Prefix + "}:pace:1:epoch"
-	ctx, cancel := context.WithTimeout(l.closing, callLimit)
-	defer cancel()
-	switch err := l.client.Do(ctx, l.client.B().Get().Key(old).Build().Pin()).Error(); {
-	case err == nil, script.Says(err, "WRONGTYPE"):
-		return fmt.Errorf("the server holds the pace of an older release: stop its workers and delete the key %s, after which each site rests for a moment; or take another prefix", old)
-	case refused(err) != nil:
-		return refused(err)
+	if err := checkLayout(l.closing, l.client, l.options.Prefix); errors.Is(err, ErrEarlier) || refused(err) != nil {
+		return cmp.Or(refused(err), err)
 	}
 	if err := l.heartbeat(l.closing); refused(err) != nil {
 		return refused(err)
@@ -126,6 +129,25 @@ func (l *Limiter) join() error {
 		t.goDown(err)
 	}
 	return refused(err)
+}
+
+// ErrEarlier is in the error about the layout of an older release.
+var ErrEarlier = errors.New("the server holds the pace of an older release")
+
+// checkLayout returns an error if the server has the state of an older release, whose
+// workers keep a pace of their own.
+func checkLayout(ctx context.Context, client rueidis.Client, prefix string) error {
+	old := "{" + prefix + "}:pace:1:epoch"
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	err := client.Do(ctx, client.B().Get().Key(old).Build().Pin()).Error()
+	switch {
+	case err == nil, script.Says(err, "WRONGTYPE"):
+		return fmt.Errorf("%w: stop its workers and delete the key %s, after which each site rests for a moment; or take another prefix", ErrEarlier, old)
+	case rueidis.IsRedisNil(err):
+		return nil
+	}
+	return err
 }
 
 // start runs a goroutine that ends with the limiter.
@@ -205,13 +227,23 @@ func (l *Limiter) ready(ctx context.Context, addr netip.Addr) (at time.Time) {
 // Reserve grants the next start if it is at most within from now. Where a site has
 // windows, within counts up to 48 hours.
 func (l *Limiter) Reserve(ctx context.Context, key pace.Key, s *pace.Schedule, within time.Duration) (pace.Grant, error) {
+	asked := l.options.Asked()
 	// Who waits comes first.
-	return l.decide(ctx, &decision{key: key, schedule: s, within: within, peek: l.waited(key.Origin)})
+	g, err := l.decide(ctx, &decision{key: key, schedule: s, within: within, peek: l.waited(key.Origin)})
+	l.options.TellDecided(key.Origin, asked, g, err)
+	return g, err
 }
 
 // Lend is Reserve and a booking for somebody outside the process. What is lent while Redis
 // is down, at this worker's share, only this worker takes back.
 func (l *Limiter) Lend(ctx context.Context, key pace.Key, s *pace.Schedule, within, hold time.Duration) (pace.Grant, error) {
+	asked := l.options.Asked()
+	g, err := l.lend(ctx, key, s, within, hold)
+	l.options.TellDecided(key.Origin, asked, g, err)
+	return g, err
+}
+
+func (l *Limiter) lend(ctx context.Context, key pace.Key, s *pace.Schedule, within, hold time.Duration) (pace.Grant, error) {
 	g, err := l.decide(ctx, &decision{key: key, schedule: s, within: within, hold: pace.HoldSeconds(hold), peek: l.waited(key.Origin)})
 	if err != nil || !g.OK() {
 		return g, err
@@ -231,6 +263,8 @@ func (l *Limiter) Valid(g pace.Grant) bool {
 		return false
 	case g.ID >= lentGrant:
 		return true
+	case l.Drained():
+		return false
 	case l.mayBeGone():
 		return passed(g.Start) < usableFor()
 	}
@@ -267,6 +301,8 @@ func (l *Limiter) decide(ctx context.Context, d *decision) (pace.Grant, error) {
 		return pace.Grant{}, waiting(ctx, "for "+d.key.String())
 	case l.closing.Err() != nil:
 		return pace.Grant{}, errClosed
+	case l.Drained() && !d.peek:
+		return pace.Grant{}, ErrDrained
 	}
 	t := l.tagOf(d.key.Origin.String())
 	o := t.outage.Load()
@@ -379,6 +415,9 @@ func (t *tag) accept(ctx context.Context, d *decision, a answer, r reading) pace
 	if d.localCounts && !g.OK() && d.local.Start.After(g.Start) {
 		g.Turn = d.local
 	}
+	if g.OK() {
+		t.l.given.Add(1)
+	}
 	if g.OK() && t.l.options.WhenDown == Divide {
 		// Should Redis be down before its end, the share counts from this start.
 		_ = t.l.local.Done(ctx, pace.Grant{ID: d.id, Key: d.key}, pace.Result{}) // it knows no such grant, and has no errors
@@ -394,6 +433,9 @@ func (d *decision) result(a answer, r reading, hold time.Duration) pace.Grant {
 	}
 	g := pace.Grant{Key: d.key, Turn: d.schedule.TurnIn(timeAt(r.now), a.state)}
 	for i := range g.Reasons {
+		if a.held && g.Reasons[i].Cause == pace.CauseRetryAfter {
+			g.Reasons[i].Cause = pace.CauseHeld
+		}
 		g.Reasons[i].Until = r.local(g.Reasons[i].Until)
 	}
 	if a.code == codeRefused {

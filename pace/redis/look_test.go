@@ -44,7 +44,7 @@ func TestLook(t *testing.T) {
 		server.Do("SET", key, string(state))
 		q := &decision{schedule: s, now: l.tags[0].clock.estimate()}
 		a, asked := q.askKey(t, l, key, 0)
-		got, ok := l.stateOf(string(state), asked, list{})
+		got, _, ok := l.stateOf(string(state), asked, list{})
 		if len(state) == 0 {
 			continue // which is damage on the server, and no reply of a GET
 		}

@@ -21,6 +21,7 @@ var _ pace.Chooser = (*Limiter)(nil)
 // of each in one pipeline, and finds in this process which may be ready. Only about those
 // that it chooses a script decides, up to 32 of a tag in one.
 func (l *Limiter) Next(ctx context.Context, asked []pace.Question, k int) ([]pace.Grant, error) {
+	began := l.options.Asked()
 	l.giveBack(ctx, asked)
 	sites := make([]*askedSite, len(asked))
 	for i, q := range asked {
@@ -62,6 +63,11 @@ func (l *Limiter) Next(ctx context.Context, asked []pace.Question, k int) ([]pac
 	if err != nil {
 		return nil, err
 	}
+	for _, g := range answers {
+		if g.OK() {
+			l.options.TellDecided(g.Key.Origin, began, g, nil)
+		}
+	}
 	return answers, nil
 }
 
@@ -72,6 +78,8 @@ func (l *Limiter) refuses(ctx context.Context, sites int) error {
 		return waiting(ctx, fmt.Sprintf("for %d sites", sites))
 	case l.closing.Err() != nil:
 		return errClosed
+	case l.Drained():
+		return ErrDrained
 	}
 	return nil
 }
@@ -114,6 +122,7 @@ func (l *Limiter) giveBack(ctx context.Context, asked []pace.Question) {
 		}
 	})
 	for i := range asked {
+		l.options.TellDone(asked[i].Ended, asked[i].Result, nil)
 		if asked[i].Result.Unused {
 			l.signal(asked[i].Ended.Key.Origin)
 		}
@@ -165,47 +174,54 @@ func (l *Limiter) look(ctx context.Context, sites []*askedSite) {
 			continue
 		}
 		r := reading{microsAt(s.tag.clock.estimate()), sent, received}
-		state, ok := l.stateOf(value, r.now, others)
+		state, held, ok := l.stateOf(value, r.now, others)
 		if !ok {
 			continue
 		}
 		s.known = true
 		s.ready = !state.Busy && !s.schedule.NextIn(timeAt(r.now), state).After(timeAt(r.now))
-		s.grant = s.result(answer{code: codeRefused, state: state}, r, 0)
+		s.grant = s.result(answer{code: codeRefused, state: state, held: held}, r, 0)
 	}
 }
 
-// stateOf reads the state of an origin as step.lua does, "" for none. It is not ok if that is
-// for the script alone: what is damaged, a clock that was set back, a grant whose worker is gone.
-func (l *Limiter) stateOf(value string, now micros, others list) (s pace.State, ok bool) {
+// stateOf reads the state of an origin as step.lua does, "" for none, and whether an operator
+// holds the site. It is not ok if that is for the script alone: what is damaged, a clock that
+// was set back, a grant whose worker is gone.
+func (l *Limiter) stateOf(value string, now micros, others list) (s pace.State, held, ok bool) {
 	if value == "" {
-		return s, true
+		return s, false, true
 	}
 	if len(value) < 44 || len(value)%24 != 20 {
-		return s, false
+		return s, false, false
 	}
-	var last, retry, over, slow, seen micros
+	var last, retry, over, slow, seen, until micros
 	rest, _ := readDoubles(value, &last, &retry, &over, &slow, &seen)
 	for _, at := range []micros{last, retry, over, seen} {
 		if at != 0 && !(at >= 1e15 && at < 2e16) {
-			return s, false
+			return s, false, false
 		}
 	}
 	if seen > now+microsOf(clockSlack) { // the clock was set back
-		return s, false
+		return s, false, false
 	}
 	back := pace.BackOff{Factor: binary.LittleEndian.Uint16([]byte(rest)), Step: binary.LittleEndian.Uint16([]byte(rest[2:]))}
 	forget, underWay := microsOf(l.options.Forget), 0
 	for rest = rest[4:]; rest != ""; rest = rest[24:] {
 		var start micros
 		readDoubles(rest[8:], &start)
+		if rest[:8] == heldRow {
+			if start > now {
+				until = start
+			}
+			continue
+		}
 		ends, lent := start+microsOf(l.options.GrantTimeout), rest[0] >= lentGrant>>56
 		if lent {
 			ends = start + 1e6*micros(binary.BigEndian.Uint16([]byte(rest[1:])))
 		}
 		switch _, gone := others.gone[rest[:len(noWorker)]]; {
 		case !lent && gone:
-			return s, false
+			return s, false, false
 		case ends > now:
 			underWay++
 			continue
@@ -220,7 +236,8 @@ func (l *Limiter) stateOf(value string, now micros, others list) (s pace.State, 
 	if now-over >= forget {
 		back = pace.BackOff{}
 	}
-	return pace.State{Last: timeAt(last), NotBefore: timeAt(retry), BackOff: back, Busy: underWay >= l.options.Concurrency}, true
+	s = pace.State{Last: timeAt(last), NotBefore: timeAt(max(retry, until)), BackOff: back, Busy: underWay >= l.options.Concurrency}
+	return s, until > retry, true
 }
 
 // decideAll makes the decisions about sites, all tags at once. A site whose tag is down, and

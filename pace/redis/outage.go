@@ -85,6 +85,7 @@ func (t *tag) goDown(cause error) *outage {
 	workers, _ := t.l.share()
 	t.l.local.DivideAddresses(workers)
 	t.l.start(func() { t.probe(o) })
+	t.l.tellDown(o)
 	return o
 }
 
@@ -122,6 +123,7 @@ func (t *tag) isBack(ctx context.Context, o *outage) bool {
 	t.lastOutage.Store(o)
 	t.outage.CompareAndSwap(o, nil)
 	notify(t.l.wake) // for what came meanwhile
+	t.l.tellUp()
 	return true
 }
 

@@ -24,6 +24,12 @@ func (t *tag) cancel(ctx context.Context, key pace.Key, id uint64) {
 // Done gives a grant back. While Redis is down the release is kept, and sent when Redis
 // is back; that is no error.
 func (l *Limiter) Done(ctx context.Context, g pace.Grant, r pace.Result) error {
+	err := l.done(ctx, g, r)
+	l.options.TellDone(g, r, err)
+	return err
+}
+
+func (l *Limiter) done(ctx context.Context, g pace.Grant, r pace.Result) error {
 	t, rel, tell := l.ending(ctx, g, r)
 	if r.Unused {
 		defer l.signal(g.Key.Origin) // once the server knows, or it would say that the site is busy

@@ -136,6 +136,7 @@ type answer struct {
 	code  byte   // one of the codes below
 	start micros // of a grant
 	state pace.State
+	held  bool   // NotBefore is of an operator
 	doubt string // a worker whose grant is under way and that may be gone, noWorker for none
 }
 
@@ -147,6 +148,9 @@ const (
 
 // noWorker is nobody's name in an id.
 const noWorker = "\x00\x00\x00\x00\x00"
+
+// heldRow is the held_row of common.lua.
+const heldRow = "\x01held\x00\x00\x00"
 
 // answerSize is the length of one answer in a reply.
 const answerSize = 35
@@ -166,9 +170,10 @@ func parseAnswers(reply string, n int) (answers []answer, ok bool) {
 		a.state = pace.State{
 			Last:      timeAt(last),
 			NotBefore: timeAt(retry),
-			Busy:      tail[4] != 0,
+			Busy:      tail[4]&1 != 0,
 			BackOff:   pace.BackOff{Factor: binary.LittleEndian.Uint16([]byte(tail)), Step: binary.LittleEndian.Uint16([]byte(tail[2:]))},
 		}
+		a.held = tail[4]&2 != 0
 		reply = reply[answerSize:]
 		if a.code != codeGranted && a.code != codeRefused && a.code != codeOutside {
 			return nil, false

@@ -84,7 +84,7 @@ for k = 2, #KEYS do
   local last, retry, over, slow, seen, factor, step, i, moved
   if site then last, retry, over, slow, seen, factor, step, i, moved = origin(site) end
   local damaged = not last and (site or other(key))
-  local grants, under_way, doubt, changed = '', 0, '\0\0\0\0\0', damaged
+  local grants, under_way, doubt, changed, held = '', 0, '\0\0\0\0\0', damaged, 0
   if damaged then
     last, retry, over, slow, seen, factor, step, moved = now, 0, 0, slowest, now, 0, 0, 0
   elseif not site then
@@ -98,26 +98,33 @@ for k = 2, #KEYS do
         start = start - moved
         if before > 0 then before = before - moved end
       end
-      local hold = lent_for(name)
-      local ends = start + (hold or grant_timeout) -- if nobody gives it back
-      if not hold and now - start >= worker_timeout then
-        local worker = string.sub(name, 1, 5)
-        if worker == gone and gone_for >= 0 then
-          ends = min(ends, max(start + worker_timeout, now - gone_for))
-          changed = true
-        end
-        if ends > now then doubt = worker end
-      end
-      if ends <= now then
-        last = max(last, ends)
-        if hold then -- a request that timed out
-          if ends - over >= forget then factor = 0 end
-          factor, step = overload(factor)
-          over = max(over, ends)
+      if name == held_row then
+        if start > now then
+          held = start
+          rows[#rows + 1] = pack('<c8dd', name, start, before)
         end
       else
-        under_way = under_way + 1
-        rows[under_way] = pack('<c8dd', name, start, before)
+        local hold = lent_for(name)
+        local ends = start + (hold or grant_timeout) -- if nobody gives it back
+        if not hold and now - start >= worker_timeout then
+          local worker = string.sub(name, 1, 5)
+          if worker == gone and gone_for >= 0 then
+            ends = min(ends, max(start + worker_timeout, now - gone_for))
+            changed = true
+          end
+          if ends > now then doubt = worker end
+        end
+        if ends <= now then
+          last = max(last, ends)
+          if hold then -- a request that timed out
+            if ends - over >= forget then factor = 0 end
+            factor, step = overload(factor)
+            over = max(over, ends)
+          end
+        else
+          under_way = under_way + 1
+          rows[#rows + 1] = pack('<c8dd', name, start, before)
+        end
       end
     end
     grants = table.concat(rows)
@@ -129,7 +136,7 @@ for k = 2, #KEYS do
   local busy = under_way >= concurrency
   local ended = last
   if busy then ended = max(ended, now) end
-  local u, start, to = max(now + earliest, retry), nil, from
+  local u, start, to = max(now + earliest, retry, held), nil, from
   local following = n + 16 * spans
   while n < following do
     local interval
@@ -174,8 +181,9 @@ for k = 2, #KEYS do
     end
   end
   -- 'G' for granted, 'R' for refused, 'O' if the time is not among the spans; the start,
-  -- the last end, the Retry-After; the back-off; whether a grant is under way, and whose
-  -- that is, if its worker may be gone, zeros if none.
-  answers[k] = pack('<c1dddHHBc5', code, start or to, known, retry, factor, step, busy and 1 or 0, doubt)
+  -- the last end, the end of a Retry-After or of the hold of an operator, which is later;
+  -- the back-off; 1 if a grant is under way, 2 more for the hold; and whose that grant is,
+  -- if its worker may be gone, zeros if none.
+  answers[k] = pack('<c1dddHHBc5', code, start or to, known, max(retry, held), factor, step, (busy and 1 or 0) + (held > retry and 2 or 0), doubt)
 end
 return table.concat(answers)

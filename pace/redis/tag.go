@@ -38,14 +38,17 @@ func tagHead(prefix string, n int) string {
 	return "{" + prefix + ":" + strconv.Itoa(n) + "}:" + version
 }
 
-// tagOf returns the tag of an origin or an address: the FNV-1a hash of its text in 32 bits,
-// modulo their number.
-func (l *Limiter) tagOf(name string) *tag {
+// tagOf returns the tag of an origin or an address.
+func (l *Limiter) tagOf(name string) *tag { return &l.tags[tagNumber(name)] }
+
+// tagNumber returns which tag that is: the FNV-1a hash of its text in 32 bits, modulo their
+// number.
+func tagNumber(name string) int {
 	h := uint32(2166136261)
 	for i := range len(name) {
 		h = (h ^ uint32(name[i])) * 16777619
 	}
-	return &l.tags[h%tags]
+	return int(h % tags)
 }
 
 // A reply is what a server says to a step of a tag: its clock, and the answers.

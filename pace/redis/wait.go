@@ -91,6 +91,13 @@ func because(t pace.Turn, c pace.Cause) bool {
 
 // Wait returns when the request may start.
 func (l *Limiter) Wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pace.Grant, error) {
+	asked := l.options.Asked()
+	g, err := l.wait(ctx, key, s)
+	l.options.TellDecided(key.Origin, asked, g, err)
+	return g, err
+}
+
+func (l *Limiter) wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pace.Grant, error) {
 	if ctx.Err() != nil {
 		return pace.Grant{}, waiting(ctx, "for "+key.String())
 	}
@@ -172,8 +179,11 @@ func (l *Limiter) sleepTo(ctx context.Context, wake <-chan struct{}, g pace.Gran
 		if err := l.sleep(ctx, d, wake); err != nil {
 			return false, err
 		}
-		if l.closing.Err() != nil {
+		switch {
+		case l.closing.Err() != nil:
 			return false, errClosed
+		case l.Drained():
+			return false, ErrDrained
 		}
 	}
 	return passed(g.Start) <= callLimit && l.Valid(g), nil
@@ -181,7 +191,7 @@ func (l *Limiter) sleepTo(ctx context.Context, wake <-chan struct{}, g pace.Gran
 
 // unused gives back the grant of a caller who gave up.
 func (l *Limiter) unused(ctx context.Context, g pace.Grant) {
-	_ = l.Done(context.WithoutCancel(ctx), g, pace.Result{Unused: true}) // what cannot be told is kept
+	_ = l.done(context.WithoutCancel(ctx), g, pace.Result{Unused: true}) // what cannot be told is kept
 }
 
 // gaveUp is the error of a caller whose context ended. It names Redis if the caller

@@ -22,6 +22,8 @@ import (
 // one. It is for one goroutine.
 type Answerer struct {
 	*Defaults
+	Bodies *Bodies // of rows; nil where there are none
+
 	given []byte // the agents of the defaults as JSON
 
 	last Last // answer
@@ -91,6 +93,9 @@ func (a *Answerer) AppendRecord(dst []byte, q *Question, r *fetch.Record, now ti
 
 // AppendError appends what is wrong with a question, in place of its answer.
 func AppendError(dst []byte, q *Question, code Code, err error) []byte {
+	if q.row {
+		return appendRowError(dst, err)
+	}
 	dst = q.appendID(dst)
 	dst = append(dst, `,"error":`...)
 	dst = robots.AppendQuoted(dst, err.Error())
@@ -101,13 +106,19 @@ func AppendError(dst []byte, q *Question, code Code, err error) []byte {
 
 func (a *Answerer) append(dst []byte, q *Question, r *fetch.Record, now time.Time) []byte {
 	start := len(dst)
-	dst, err := a.judge(append(q.appendID(dst), ','), q, r, now)
+	if !q.row {
+		dst = append(q.appendID(dst), ',')
+	}
+	dst, err := a.judge(dst, q, r, now)
 	if len(q.robots)+len(q.robotsB64)+len(q.agent) > maxRemembered {
-		*a = Answerer{Defaults: a.Defaults, given: a.given, last: a.last}
+		*a = Answerer{Defaults: a.Defaults, Bodies: a.Bodies, given: a.given, last: a.last}
 	}
 	if err != nil {
 		a.last = Last{}
 		return AppendError(dst[:start], q, codeOf(err), err)
+	}
+	if q.row {
+		return dst
 	}
 	dst = append(dst, `,"agent":`...)
 	if q.agent != nil {
@@ -229,6 +240,9 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 		}
 		v := a.rules.Match(path)
 		a.last = Last{true, v.Allowed, v.Undecided()}
+		if q.row {
+			return appendRow(dst, v), nil
+		}
 		dst = a.rules.AppendVerdict(dst, v)
 	}
 	dst = append(dst, `,"url":`...)
@@ -253,6 +267,9 @@ func (a *Answerer) hear(agent []byte, tokens []string, d robots.Dialect) {
 
 // urlOf returns the member url, false if it is no string. It holds until the next line.
 func (a *Answerer) urlOf(q *Question) (string, bool) {
+	if q.row {
+		return string(q.url), true
+	}
 	if q.url[0] != '"' {
 		return "", false
 	}
@@ -270,6 +287,9 @@ func (a *Answerer) urlOf(q *Question) (string, bool) {
 // of 64 MiB costs little more than reading it.
 func (a *Answerer) fileOf(q *Question, limit int) (*robots.File, error) {
 	text, name := q.robots, "robots"
+	if q.row && q.robotsB64 != nil {
+		return a.Bodies.file(q.robotsB64, limit)
+	}
 	switch {
 	case q.robots != nil && q.robotsB64 != nil:
 		return nil, errors.New("robots and robots_b64 are both there: a line has one file")

@@ -66,7 +66,7 @@ func (d *Defaults) Site(q *Question) (site robots.Origin, fetched bool) {
 	if q.bad != nil || q.url == nil || !d.fetches(q) {
 		return site, false
 	}
-	text, _ := decodeString(q.url)
+	text, _ := q.string(q.url)
 	site, path, err := ask.URL(robots.RFC9309, text, true)
 	if err != nil {
 		return site, false

@@ -70,7 +70,12 @@ func skipNested(text []byte, i, depth int, f func(name, value []byte)) int {
 			i = skipSpace(text, i+1)
 		}
 		start := i
-		if i = skipNested(text, i, depth, nil); i < 0 {
+		if byteAt(text, i) == '"' { // as most are
+			i = skipString(text, i)
+		} else {
+			i = skipNested(text, i, depth, nil)
+		}
+		if i < 0 {
 			return -1
 		}
 		if f != nil {
@@ -138,13 +143,11 @@ func skipString(text []byte, i int) int {
 		return -1
 	}
 	for i++; ; {
-		i = skipUnescaped(text, i)
-		switch byteAt(text, i) {
-		case '"':
+		if i = skipUnescaped(text, i); i == len(text) || text[i] < ' ' {
+			return -1
+		}
+		if text[i] == '"' {
 			return i + 1
-		case '\\':
-		default:
-			return -1 // a control, or the end
 		}
 		switch byteAt(text, i+1) {
 		case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':

@@ -2,6 +2,8 @@ package batch
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,6 +92,17 @@ func checkMembers(t *testing.T, text string) {
 	for name, value := range want {
 		if got[name] != string(value) {
 			t.Errorf("%.200q: %q is %q, want %q", text, name, got[name], value)
+		}
+	}
+	first := map[string]string{}
+	eachMember([]byte(text), func(name, value []byte) {
+		if n := string(name[1 : len(name)-1]); first[n] == "" {
+			first[n] = string(value)
+		}
+	})
+	for _, name := range append(slices.Collect(maps.Keys(first)), "no such") {
+		if value, ok := Member([]byte(text), name); ok != isObject || string(value) != first[name] {
+			t.Errorf("%.200q: the first %q is %q, %v, want %q", text, name, value, ok, first[name])
 		}
 	}
 }

@@ -20,6 +20,7 @@ import (
 type Question struct {
 	id, robots, robotsB64, agent, url, dialect, maxBytes, at []byte
 
+	row bool  // the members are values (ReadRow), and a row answers
 	bad error // what is wrong with the line as a whole
 
 	// What Defaults.Site has found, so that a URL is read once: the value of url, and its
@@ -53,6 +54,14 @@ func (q *Question) member(name string) *[]byte {
 		return &q.at
 	}
 	return nil
+}
+
+// string returns the value of a member, false if it is no string.
+func (q *Question) string(member []byte) (string, bool) {
+	if q.row {
+		return string(member), true
+	}
+	return decodeString(member)
 }
 
 // Read splits a line into its members. The members are compared byte by byte
@@ -131,7 +140,7 @@ func (d *Defaults) dialectOf(q *Question) (robots.Dialect, error) {
 	if q.dialect == nil {
 		return d.Dialect, nil
 	}
-	name, ok := decodeString(q.dialect)
+	name, ok := q.string(q.dialect)
 	switch {
 	case !ok:
 		return robots.Dialect{}, errors.New("dialect is not a string")
@@ -162,8 +171,11 @@ func (d *Defaults) tokensOf(q *Question, dialect robots.Dialect) ([]string, erro
 	}
 	var tokens []string
 	fits := true
-	if token, ok := decodeString(q.agent); ok {
+	if token, ok := q.string(q.agent); ok {
 		tokens = []string{token}
+		if list := strings.Fields(token); q.row && len(list) > 1 && !strings.ContainsAny(token, "/(),;") {
+			tokens = list // as in tables of robots bulk
+		}
 	} else if list := eachElement(q.agent, func(value []byte) {
 		token, ok := decodeString(value)
 		tokens = append(tokens, token)

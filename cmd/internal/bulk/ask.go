@@ -199,6 +199,42 @@ type speaker struct {
 	dialect  []int // of each of them
 	access   []access.Access
 	standing []int // which are those of each agent in the first dialect, then of each in the next
+
+	said []saidBefore // of each of the rules
+}
+
+// A saidBefore is what rules said.
+type saidBefore struct {
+	all  map[decision]*told
+	last decision
+	told *told // of last
+}
+
+// A decision is what a verdict of rules depends on.
+type decision struct {
+	at                 int // where the rule begins
+	reason             robots.Reason
+	allowed, undefined bool
+}
+
+// told puts a verdict of the rules with a number into a row, once for all paths that are
+// decided alike.
+func (s *speaker) told(i int, v robots.Verdict) *told {
+	key := decision{v.Rule.Span().Start, v.Reason, v.Allowed, v.Undefined}
+	said := &s.said[i]
+	if said.last == key && said.told != nil {
+		return said.told
+	}
+	t := said.all[key]
+	if t == nil {
+		one := tell(s.rules[i], v, s.access[i])
+		if t = &one; said.all == nil {
+			said.all = map[decision]*told{}
+		}
+		said.all[key] = t
+	}
+	said.last, said.told = key, t
+	return t
 }
 
 // speaker groups rules, and proves what they leave.
@@ -219,6 +255,7 @@ func (a *asker) speaker(all []*robots.Rules) *speaker {
 		}
 		s.standing[i] = at
 	}
+	s.said = make([]saidBefore, len(s.rules))
 	return s
 }
 
@@ -251,9 +288,12 @@ func tell(r *robots.Rules, v robots.Verdict, a access.Access) told {
 }
 
 // valid copies a text out of a file. Bytes that are no UTF-8 become U+FFFD, as in a batch.
-func valid(s string) string {
+func valid(s string) string { return strings.Clone(validOf(s)) }
+
+// validOf is valid for a text that is not kept.
+func validOf(s string) string {
 	if utf8.ValidString(s) {
-		return strings.Clone(s)
+		return s
 	}
 	return string([]rune(s))
 }

@@ -641,7 +641,7 @@ func (r *inputReader) record(record *warc.Record, name string) error {
 	if _, _, err := robots.ParseURL(record.URI); err != nil {
 		return bad("uri", err.Error())
 	}
-	a := &fetch.Answer{URL: record.URI, At: record.Date, Body: record.Block, Cut: record.Truncated == "length"}
+	a := &fetch.Answer{URL: record.URI, At: record.Date, Body: record.Block, Room: record.Length, Cut: record.Truncated == "length"}
 	if record.Type == "resource" {
 		a.Status = http.StatusOK
 	} else {

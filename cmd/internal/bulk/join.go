@@ -1,13 +1,14 @@
 package bulk
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"slices"
+	"sort"
+	"strings"
 	"time"
 
 	"github.com/robotskit/robots"
@@ -128,8 +129,20 @@ type joiner struct {
 	JoinOptions
 	counts Counts
 	out    *table[Joined]
-	rows   []Joined
-	said   []told // of one URL, by the rules of its speaker
+	said   []*told // of one URL, by the rules of its speaker
+
+	// Neighbours are much alike: what is known of the URL before, and its last row.
+	origin  robots.Origin
+	site    string // origin as text
+	held    []held // its captures
+	inForce *held  // of them
+	says    *speaker
+	row     Joined
+	of      heldContext // of row
+	last    *told       // in row
+	age     int64
+	ofURL   columnSet // columns that differ between URLs of one context,
+	ofAgent columnSet // and those between crawlers
 
 	keyed *keyed
 	next  func() (held, error, bool)
@@ -140,9 +153,15 @@ type joiner struct {
 	sites map[string][]held // of the key, by origin, by time
 	files map[int64]*speaker
 	size  int64 // of bodies in files
-	last  string
 
 	silent map[withoutBody]*speaker // of captures without a body
+}
+
+// A heldContext is what URLs have in common that were asked of the same site at about the same
+// time.
+type heldContext struct {
+	key, site string
+	capture   *held
 }
 
 // A join keeps the rules of so many bodies, and of so many bytes of them.
@@ -159,6 +178,8 @@ func (j *joiner) shard(ctx context.Context, t *Task, s Shard, parts []part, p *P
 	if j.out, err = writeTable[Joined](w, t.Format); err != nil {
 		return err
 	}
+	j.ofURL = j.out.set("url", "at", "age_s", "path")
+	j.ofAgent = j.out.set("agent", "dialect", "verdict", "reason", "line", "directive", "pattern", "group", "access", "crawl_delay")
 	before := ""
 	if s.To != "" {
 		before = s.To + "\x00" // the next key
@@ -194,9 +215,6 @@ func (j *joiner) shard(ctx context.Context, t *Task, s Shard, parts []part, p *P
 	}); err != nil {
 		return err
 	}
-	if err := j.out.Write(j.rows); err != nil {
-		return err
-	}
 	return j.out.Close()
 }
 
@@ -208,8 +226,9 @@ func (j *joiner) advance() (err error) {
 
 // turn makes the captures of a key those that are held.
 func (j *joiner) turn(key string) error {
-	j.key, j.sites = key, map[string][]held{}
+	j.key, j.sites = strings.Clone(key), map[string][]held{}
 	j.files, j.size = map[int64]*speaker{}, 0
+	j.origin, j.held, j.inForce = robots.Origin{}, nil, nil
 	for j.more && j.ahead.SURT < key {
 		if err := j.advance(); err != nil {
 			return err
@@ -225,16 +244,21 @@ func (j *joiner) turn(key string) error {
 	return nil
 }
 
-// inForce returns the last capture of a site that is not after a time, nil if there is none.
-func (j *joiner) inForce(origin string, at time.Time) *held {
-	all := j.sites[origin]
-	i, _ := slices.BinarySearchFunc(all, at, func(h held, at time.Time) int {
-		return cmp.Or(h.Fetched.Compare(at), -1) // of equal ones the last
-	})
+// look finds the last capture of the site that is not after a time, and what it says.
+func (j *joiner) look(at time.Time) (err error) {
+	i := len(j.held)
+	if i > 0 && j.held[i-1].Fetched.After(at) {
+		i = sort.Search(i, func(i int) bool { return j.held[i].Fetched.After(at) })
+	}
 	if i == 0 {
+		j.inForce = nil
 		return nil
 	}
-	return &all[i-1]
+	if h := &j.held[i-1]; h != j.inForce {
+		j.inForce = h
+		j.says, err = j.speaks(h)
+	}
+	return err
 }
 
 // speaks returns what a capture says, nil if it is not known.
@@ -289,62 +313,88 @@ func (j *joiner) join(p place, l listed) error {
 	if l.at.IsZero() {
 		return fmt.Errorf("%s has no time: add a column at, or say with --at as of when all URLs are asked", p)
 	}
-	if l.key != "" {
-		if l.key < j.last {
-			return fmt.Errorf("%s: %s comes after %s: a list is to be sorted by the keys of its sites, as indexes of archives are; sort it, or let --sort do it", p, ask.Clip(l.key), ask.Clip(j.last))
+	if l.key != j.key && l.key != "" || j.sites == nil {
+		if l.key < j.key {
+			return fmt.Errorf("%s: %s comes after %s: a list is to be sorted by the keys of its sites, as indexes of archives are; sort it, or let --sort do it", p, ask.Clip(l.key), ask.Clip(j.key))
 		}
-		j.last = l.key
+		if err := j.turn(l.key); err != nil {
+			return err
+		}
 	}
-	row := Joined{URL: valid(l.url), At: l.at.UTC().Truncate(time.Millisecond), SURT: valid(l.key), Engine: Engine()}
+	at := l.at
+	if at.Nanosecond()%int(time.Millisecond) != 0 {
+		at = at.Truncate(time.Millisecond)
+	}
+	row := &j.row
+	row.URL, row.At, row.Path = validOf(l.url), at.UTC(), ""
+	of := heldContext{}
+	if l.key != "" {
+		of.key = j.key
+	}
 	origin, path, err := robots.ParseURL(l.url)
-	var speaker *speaker
 	if err != nil {
 		j.counts.ByKind["bad-url"]++
 	} else {
-		row.Origin, row.Path = origin.String(), valid(path.String())
-		if l.key != j.key || j.sites == nil {
-			if err := j.turn(l.key); err != nil {
-				return err
-			}
+		if origin != j.origin || j.site == "" {
+			j.site = origin.String()
+			j.origin, _, _ = robots.ParseURL(j.site) // the same, and not of the line
+			j.held, j.inForce = j.sites[j.site], nil
 		}
-		if h := j.inForce(row.Origin, row.At); h != nil {
-			fetched, offset, age := h.Fetched.UTC(), h.Offset, int64(row.At.Sub(h.Fetched)/time.Second)
-			row.Fetched, row.Offset, row.AgeS, row.Outcome, row.Input = &fetched, &offset, &age, h.Outcome, h.Input
-			if speaker, err = j.speaks(h); err != nil {
-				return err
-			}
-		} else {
+		if err := j.look(at); err != nil {
+			return err
+		}
+		row.Path = validOf(path.String())
+		if of.site, of.capture = j.site, j.inForce; j.inForce == nil {
 			j.counts.ByKind["no-capture"]++
 		}
 	}
+	changed := j.ofURL
+	if of != j.of || j.counts.Rows == 0 {
+		j.of, changed = of, allColumns
+		row.SURT, row.Origin, row.Engine = validOf(of.key), of.site, Engine()
+		row.Fetched, row.Offset, row.AgeS, row.Outcome, row.Input = nil, nil, nil, "", ""
+		if h := of.capture; h != nil {
+			row.Fetched, row.Offset, row.AgeS, row.Outcome, row.Input = &h.Fetched, &h.Offset, &j.age, h.Outcome, h.Input
+		}
+	}
 	said := j.said[:0]
-	if speaker != nil {
-		for i, r := range speaker.rules {
+	var says *speaker
+	if of.capture != nil {
+		j.age = int64(at.Sub(of.capture.Fetched) / time.Second)
+		says = j.says
+	}
+	if says != nil {
+		for i, r := range says.rules {
 			path := path
-			if j.dialects[speaker.dialect[i]].Escapes == robots.EscapesRaw {
+			if j.dialects[says.dialect[i]].Escapes == robots.EscapesRaw {
 				path = robots.RawPath(l.url) // as ask.URL takes it
 			}
-			said = append(said, tell(r, r.Match(path), speaker.access[i]))
+			said = append(said, says.told(i, r.Match(path)))
 		}
 		j.said = said
 	}
 	for agent, name := range j.names {
 		for d := range j.dialects {
-			row := row
-			row.Agent, row.Dialect, row.Access = name, j.dialects[d].Name, string(access.Unknown)
-			if speaker != nil {
-				t := &said[speaker.standing[d*len(j.names)+agent]]
+			t := &unknown
+			if says != nil {
+				t = said[says.standing[d*len(j.names)+agent]]
+			}
+			if t != j.last || len(j.names)*len(j.dialects) > 1 || changed == allColumns {
+				row.Agent, row.Dialect = name, j.dialects[d].Name
 				row.Verdict, row.Reason, row.Line, row.Directive, row.Pattern = t.Verdict, t.Reason, t.Line, t.Directive, t.Pattern
 				row.Group, row.Access, row.CrawlDelay = t.Group, t.Access, t.CrawlDelay
+				j.last = t
+				changed |= j.ofAgent
 			}
 			j.counts.Rows++
-			if j.rows = append(j.rows, row); len(j.rows) == 256 {
-				if err := j.out.Write(j.rows); err != nil {
-					return err
-				}
-				j.rows = j.rows[:0]
+			if err := j.out.WriteChanged(row, changed); err != nil {
+				return err
 			}
+			changed = 0
 		}
 	}
 	return nil
 }
+
+// unknown is what is said where no answer is held.
+var unknown = told{Access: string(access.Unknown)}

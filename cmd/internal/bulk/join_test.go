@@ -310,27 +310,35 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// BenchmarkJoin joins a list of 200,000 URLs of 2,000 sites.
-func BenchmarkJoin(b *testing.B) {
+// joinLoad writes a snapshot of sites, and a list of a hundred URLs of each as an index of
+// archives has them.
+func joinLoad(t testing.TB, sites int) (snapshot, list string, urls []string) {
 	at := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
 	var all []kept
-	var list []byte
-	n := 0
-	for i := range 2000 {
+	var lines []byte
+	for i := range sites {
 		body := "User-agent: *\nDisallow: /private/\nDisallow: /*.pdf$\nAllow: /private/open/\n"
 		all = append(all, kept{url: fmt.Sprintf("https://s%04d.example/robots.txt", i), at: at, body: fmt.Sprintf("%s# %d\n", body, i)})
 		for k := range 100 {
-			list = fmt.Appendf(list, "example,s%04d)/private/open/%d?x=%d 20260502000000 {\"url\": \"https://s%04d.example/private/open/%d?x=%d\", \"mime\": \"text/html\", \"status\": \"200\", \"digest\": \"SHA1\"}\n", i, k, k, i, k, k)
-			n++
+			path := fmt.Sprintf("private/open/section-%d/a-page-of-the-shop-%d.html?x=%d", k/10, k*7919, k)
+			url := fmt.Sprintf("https://s%04d.example/%s", i, path) // as long as those of Common Crawl on the average
+			urls = append(urls, url)
+			lines = fmt.Appendf(lines, "example,s%04d)/%s %s {\"url\": \"%s\", \"mime\": \"text/html\", \"status\": \"200\", \"digest\": \"SHA1\"}\n",
+				i, path, at.Add(time.Duration(i*k)*time.Second).Format("20060102150405"), url)
 		}
 	}
-	snapshot := snapshotOf(b, all)
-	path := filepath.Join(b.TempDir(), "list.cdxj")
-	if err := os.WriteFile(path, list, 0o666); err != nil {
-		b.Fatal(err)
+	list = filepath.Join(t.TempDir(), "list.cdxj")
+	if err := os.WriteFile(list, lines, 0o666); err != nil {
+		t.Fatal(err)
 	}
+	return snapshotOf(t, all), list, urls
+}
+
+// BenchmarkJoin joins a list of 200,000 URLs of 2,000 sites.
+func BenchmarkJoin(b *testing.B) {
+	snapshot, list, urls := joinLoad(b, 2000)
 	for b.Loop() {
-		task, err := JoinOptions{}.JoinTask(b.TempDir(), Parquet, snapshot, []string{path})
+		task, err := JoinOptions{}.JoinTask(b.TempDir(), Parquet, snapshot, []string{list})
 		if err == nil {
 			err = Run(b.Context(), task, RunOptions{})
 		}
@@ -338,5 +346,5 @@ func BenchmarkJoin(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "URLs/s")
+	b.ReportMetric(float64(len(urls))*float64(b.N)/b.Elapsed().Seconds(), "URLs/s")
 }

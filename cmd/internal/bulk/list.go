@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
@@ -33,7 +34,8 @@ var (
 	keyColumns = []string{"url_surtkey", "urlkey"}
 )
 
-// A listed is a URL of a list.
+// A listed is a URL of a list. Its texts are those of the line it was read from: they hold
+// until the next is read.
 type listed struct {
 	url string
 	at  time.Time // zero: the list does not say
@@ -52,18 +54,19 @@ func (p place) String() string { return fmt.Sprintf("%s %s %d", p.file, p.unit, 
 // siteKey returns the part of a key of an index that is the site's: com,example of
 // com,example)/path, also behind http://( of older ones.
 func siteKey(key string) string {
-	if _, rest, ok := strings.Cut(key, "://("); ok {
-		key = rest
-	}
 	key, _, _ = strings.Cut(key, ")")
+	if _, rest, ok := strings.Cut(key, "://("); ok {
+		return rest
+	}
 	return key
 }
 
 // withKey gives a URL the key of its site if the list has none.
 func (l *listed) withKey() {
-	if l.key != "" {
-		l.key = siteKey(l.key)
-	} else if origin, _, err := robots.ParseURL(l.url); err == nil {
+	if l.key = siteKey(l.key); l.key != "" {
+		return
+	}
+	if origin, _, err := robots.ParseURL(l.url); err == nil {
 		l.key = SURT(origin)
 	}
 }
@@ -91,10 +94,10 @@ func readParquetList(f *os.File, name string, last bool, fn func(p place, l list
 		}
 		n++
 		p := place{name, "row", n}
-		l := listed{url: string(row[0].text), at: row[1].time, key: string(row[2].text)}
+		l := listed{url: textOf(row[0].text), at: row[1].time, key: textOf(row[2].text)}
 		if len(row[1].text) > 0 {
 			var err error
-			if l.at, err = listTime(string(row[1].text)); err != nil {
+			if l.at, err = listTime(textOf(row[1].text)); err != nil {
 				return false, fmt.Errorf("row %d: %w", n, err)
 			}
 		}
@@ -109,12 +112,30 @@ func readParquetList(f *os.File, name string, last bool, fn func(p place, l list
 	return err
 }
 
+// textOf returns bytes as a text that holds as long as they do.
+func textOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
 // listTime reads a time as RFC 3339 or an index writes it.
 func listTime(s string) (time.Time, error) {
-	if len(s) == 14 && strings.Trim(s, "0123456789") == "" {
-		return time.Parse("20060102150405", s)
+	if len(s) != 14 {
+		return ask.Time(s)
 	}
-	return ask.Time(s)
+	digits := 0
+	var field [7]int // century, year of it, month, day, hour, minute, second
+	for i := range s {
+		if d := s[i] - '0'; d <= 9 {
+			field[i/2] = 10*field[i/2] + int(d)
+			digits++
+		}
+	}
+	if digits < len(s) {
+		return ask.Time(s)
+	}
+	at := time.Date(100*field[0]+field[1], time.Month(field[2]), field[3], field[4], field[5], field[6], 0, time.UTC)
+	if field[2] == 0 || field[2] > 12 || at.Day() != field[3] || field[4] > 23 || field[5] > 59 || field[6] > 59 {
+		return time.Parse("20060102150405", s) // which says what is wrong
+	}
+	return at, nil
 }
 
 func readTextList(in io.Reader, name string, ends bool, fn func(p place, l listed) (bool, error)) error {
@@ -160,7 +181,10 @@ func readLineList(b *bufio.Reader, name string, ends bool, fn func(p place, l li
 		if err != nil && !errors.Is(err, io.EOF) {
 			return fmt.Errorf("%s line %d: %w", name, n, err)
 		}
-		line = bytes.TrimSpace(bytes.TrimPrefix(line, []byte("\ufeff")))
+		if n == 1 {
+			line = bytes.TrimPrefix(line, []byte("\ufeff"))
+		}
+		line = bytes.TrimSpace(line)
 		if len(line) > 0 && line[0] != '!' {
 			p := place{name, "line", n}
 			if ends && lastAt.n > 0 {
@@ -199,7 +223,15 @@ func readLine(p place, line []byte) (l listed, err error) {
 		at, object, _ = bytes.Cut(object, []byte(" "))
 	}
 	var url, stated, named []byte
-	if _, valid := batch.Members(object, func(name string, value []byte) {
+	if len(at) > 0 { // nothing else is needed, and other members are most of an index
+		var valid bool
+		if url, valid = batch.Member(object, urlColumns[0]); !valid {
+			return l, fmt.Errorf("%s is neither JSON nor CDXJ", p)
+		}
+		if string(url) == "null" {
+			url = nil
+		}
+	} else if _, valid := batch.Members(object, func(name string, value []byte) {
 		switch {
 		case string(value) == "null":
 		case name == urlColumns[0]:
@@ -218,13 +250,13 @@ func readLine(p place, line []byte) (l listed, err error) {
 	if key == nil && named != nil {
 		l.key, err = stringOf(named)
 	} else {
-		l.key = string(key)
+		l.key = textOf(key)
 	}
 	var stamp string
 	if at == nil && stated != nil && err == nil {
 		stamp, err = stringOf(stated)
 	} else {
-		stamp = string(at)
+		stamp = textOf(at)
 	}
 	if err == nil {
 		l.url, err = stringOf(url)
@@ -239,15 +271,32 @@ func readLine(p place, line []byte) (l listed, err error) {
 	return l, nil
 }
 
-// stringOf returns the value of a string in JSON.
+// stringOf returns the value of a string in JSON, which holds as long as the text.
 func stringOf(text []byte) (s string, err error) {
-	if text[0] == '"' && bytes.IndexByte(text, '\\') < 0 && utf8.Valid(text) {
-		return string(text[1 : len(text)-1]), nil
+	if text[0] == '"' && (isPlain(text) || bytes.IndexByte(text, '\\') < 0 && utf8.Valid(text)) {
+		return textOf(text[1 : len(text)-1]), nil
 	}
 	if json.Unmarshal(text, &s) != nil {
 		return "", fmt.Errorf("%s is not a string", ask.Clip(string(text)))
 	}
 	return s, nil
+}
+
+// isPlain reports whether a text is ASCII without a backslash.
+func isPlain(text []byte) bool {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	for ; len(text) >= 8; text = text[8:] {
+		w := binary.LittleEndian.Uint64(text)
+		if slash := w ^ '\\'*ones; (w|(slash-ones)&^slash)&highs != 0 {
+			return false
+		}
+	}
+	for _, c := range text {
+		if c >= utf8.RuneSelf || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 func readCSVList(b *bufio.Reader, name string, fn func(p place, l listed) (bool, error)) error {
@@ -326,9 +375,11 @@ func describeList(name string, sorted bool) (l listFile, err error) {
 			return true, nil
 		}
 		if l.from == "" || row.key < l.from {
-			l.from = row.key
+			l.from = strings.Clone(row.key)
 		}
-		l.to = max(l.to, row.key)
+		if row.key > l.to {
+			l.to = strings.Clone(row.key)
+		}
 		return true, nil
 	}
 	var magic [4]byte

@@ -254,36 +254,36 @@ func packOptions(t *Task) (o PackOptions, client *downloader, err error) {
 	return o, client, err
 }
 
-// An answer is what an archive holds about one request, judged. It is a line of the table
+// An answer is what an archive holds about one request, judged: a row of the hidden table
 // answers.
 type answer struct {
-	URL string `json:"url"`
-	At  int64  `json:"at"` // milliseconds since 1970
+	URL string
+	At  int64 // milliseconds since 1970
 
-	Outcome string `json:"outcome,omitempty"` // none of a redirect and of a revisit
-	Cause   string `json:"cause,omitempty"`
-	Status  int32  `json:"status,omitempty"`
-	Next    string `json:"next,omitempty"` // where a redirect leads
+	Outcome string // none of a redirect and of a revisit
+	Cause   string
+	Status  int32
+	Next    string // where a redirect leads
 
-	SHA256    string `json:"sha256,omitempty"`
-	Body      int64  `json:"body"` // where it is in the table of bodies, -1 for none
-	Bytes     int64  `json:"bytes,omitempty"`
-	Truncated bool   `json:"truncated,omitempty"`
-	Kind      string `json:"kind,omitempty"`
+	SHA256    string
+	Body      int64 // where it is in the table of bodies, -1 for none
+	Bytes     int64
+	Truncated bool
+	Kind      string
 
-	Input  string `json:"input"`
-	Offset int64  `json:"offset"`
-	ID     string `json:"id,omitempty"` // of the record
+	Input  string
+	Offset int64
+	ID     string // of the record
 
-	Revisit *revisit `json:"revisit,omitempty"`
-	from    int      // the shard that read it
+	Revisit *revisit
+	from    int // the shard that read it
 }
 
 // A revisit is what a record refers to that says only that nothing has changed.
 type revisit struct {
-	URL string `json:"url,omitempty"`
-	At  int64  `json:"at,omitempty"` // milliseconds since 1970
-	ID  string `json:"id,omitempty"`
+	URL string
+	At  int64 // milliseconds since 1970
+	ID  string
 }
 
 // robots reports whether the answer is to a request for a robots.txt.
@@ -352,7 +352,7 @@ func readShard(ctx context.Context, in Input, o PackOptions, client *downloader,
 
 	var place, bodyPlace int64
 	seen := map[string]int64{}
-	var packed []byte
+	var packed, row []byte
 	r := &inputReader{client: client, scratch: p.Scratch()}
 	r.answer = func(a *answer, body []byte) error {
 		if a.SHA256 != "" {
@@ -376,16 +376,17 @@ func readShard(ctx context.Context, in Input, o PackOptions, client *downloader,
 			}
 			a.Body = at
 		}
-		line, err := json.Marshal(a)
-		if err != nil {
-			return err
-		}
+		row = a.encode(row[:0])
 		for _, hash := range []uint64{hashOf(byURL, a.URL), hashOf(byID, a.ID)}[:1+min(len(a.ID), 1)] {
 			if err := sorted.add(key{hash, a.At, 0, place}.append(nil), nil); err != nil {
 				return err
 			}
 		}
-		n, err := answers.Write(append(line, '\n'))
+		n, err := answers.Write(binary.AppendUvarint(nil, uint64(len(row))))
+		if err == nil {
+			place += int64(n)
+			n, err = answers.Write(row)
+		}
 		place += int64(n)
 		return err
 	}
@@ -525,6 +526,7 @@ func packShard(ctx context.Context, t *Task, s Shard, o PackOptions, p *Part) (C
 	defer texts.close()
 
 	seen := map[string]bool{}
+	var row []byte
 	damage := []Damaged{}
 	for _, i := range s.Inputs {
 		counts.Bytes += t.Inputs[i].Size
@@ -547,10 +549,7 @@ func packShard(ctx context.Context, t *Task, s Shard, o PackOptions, p *Part) (C
 			if err != nil {
 				return err
 			}
-			row, err := json.Marshal(c)
-			if err != nil {
-				return err
-			}
+			row = c.encode(row[:0])
 			if err := rows.add(c.sortKey(i), row); err != nil {
 				return err
 			}
@@ -605,7 +604,7 @@ func packShard(ctx context.Context, t *Task, s Shard, o PackOptions, p *Part) (C
 	return counts, writeAll(p, tableCaptures, t.Format, []string{"surt", "origin", "fetched"}, func(put func(Capture) error) error {
 		return rows.each(func(_, row []byte) error {
 			var c Capture
-			if err := json.Unmarshal(row, &c); err != nil {
+			if err := c.decode(row); err != nil {
 				return err
 			}
 			return put(c)

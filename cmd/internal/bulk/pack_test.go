@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -40,11 +41,16 @@ func redirect(uri string, at time.Time, to string) string {
 
 func zipped(s string) string {
 	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
+	w := zippers.Get().(*gzip.Writer)
+	defer zippers.Put(w)
+	w.Reset(&b)
 	io.WriteString(w, s)
 	w.Close()
 	return b.String()
 }
+
+// zippers are writers, each of which needs 1 MiB.
+var zippers = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
 // write writes files below a folder and returns their names.
 func write(t *testing.T, dir string, files map[string]string) (names []string) {

@@ -4,13 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 
 	"github.com/klauspost/compress/s2"
@@ -76,16 +76,16 @@ func (v *archive) answers(input int, fn func(a *answer) error) error {
 	}
 	defer f.Close()
 	in := bufio.NewReaderSize(f, 64<<10)
+	var row []byte
 	for {
-		line, err := in.ReadBytes('\n')
-		if errors.Is(err, io.EOF) && len(line) == 0 {
+		if _, err := in.Peek(1); errors.Is(err, io.EOF) {
 			return nil
 		}
-		if err != nil {
+		if row, err = readRow(in, row); err != nil {
 			return err
 		}
 		a := &answer{from: input}
-		if err := json.Unmarshal(line, a); err != nil {
+		if err := a.decode(row); err != nil {
 			return err
 		}
 		if err := fn(a); err != nil {
@@ -94,6 +94,23 @@ func (v *archive) answers(input int, fn func(a *answer) error) error {
 	}
 }
 
+// readRow reads a row behind its length, into room for it.
+func readRow(in *bufio.Reader, room []byte) ([]byte, error) {
+	n, err := binary.ReadUvarint(in)
+	if err != nil {
+		return nil, err
+	}
+	if n > maxRow {
+		return nil, errRow
+	}
+	row := slices.Grow(room[:0], int(n))[:n]
+	_, err = io.ReadFull(in, row)
+	return row, err
+}
+
+// maxRow is longer than any row: of a URL, where it leads, and names, each of a header.
+const maxRow = 1 << 30
+
 // at reads the answer to which a key leads.
 func (v *archive) at(k key) (*answer, error) {
 	f, err := v.file(v.first, tableAnswers, int(k.shard))
@@ -101,12 +118,12 @@ func (v *archive) at(k key) (*answer, error) {
 		return nil, err
 	}
 	in := bufio.NewReaderSize(io.NewSectionReader(f, k.place, 1<<62-k.place), 2<<10)
-	line, err := in.ReadBytes('\n')
+	row, err := readRow(in, nil)
 	if err != nil {
 		return nil, err
 	}
 	a := &answer{from: int(k.shard)}
-	return a, json.Unmarshal(line, a)
+	return a, a.decode(row)
 }
 
 // body reads the body at a place of those of an input.

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -178,6 +177,7 @@ func gather(ctx context.Context, scratch string, parts []part, from, before stri
 	}
 	out := bufio.NewWriterSize(k.bodies, 64<<10)
 	at := int64(0)
+	var row []byte
 	for number, in := range parts {
 		k.Read += in.captures.Size
 		any := false
@@ -188,10 +188,7 @@ func gather(ctx context.Context, scratch string, parts []part, from, before stri
 			case before != "" && c.SURT >= before:
 				return nil, errEnough
 			}
-			row, err := json.Marshal(c)
-			if err != nil {
-				return nil, err
-			}
+			row = c.encode(row[:0])
 			key := c.sortKey(number)
 			if c.SHA256 != "" {
 				any = true
@@ -224,7 +221,7 @@ func (k *keyed) all() iter.Seq2[held, error] {
 			var h held
 			place, n := binary.Varint(value)
 			size, m := binary.Uvarint(value[n:])
-			if err := json.Unmarshal(value[n+m:], &h.Capture); err != nil {
+			if err := h.decode(value[n+m:]); err != nil {
 				return err
 			}
 			if h.Place, h.Size = place, int64(size); !yield(h, nil) {

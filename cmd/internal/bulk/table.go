@@ -12,13 +12,14 @@ import (
 	"iter"
 	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unsafe"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go"
-	zstdcodec "github.com/parquet-go/parquet-go/compress/zstd"
 	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/parquet-go/parquet-go/format"
 )
@@ -36,71 +37,36 @@ const (
 // Formats lists them for messages.
 var Formats = []string{Parquet, JSONL, JSONLZ, CSV}
 
-// What a writer of Parquet holds: rows, and bytes of their long fields.
-var (
-	rowsPerGroup  = 64 << 10
-	bytesPerGroup = 4 << 20
-)
-
-const rowsPerWrite = 256 // handed over to parquet-go at a time
-
-// fast compresses at half the cost of the usual level, by a tenth less.
-var fast = zstdcodec.Codec{Level: zstd.SpeedFastest}
-
 // A table writes rows to a part.
 type table[T any] struct {
-	parquet *parquet.GenericWriter[T]
+	parquet *parquetTable
 	columns []column
 	out     *bufio.Writer
 	csv     *csv.Writer
 	zstd    *zstd.Encoder
 	record  []string
 	line    []byte
-	rows    []T // not yet handed over
-	held    int // rows of the group that is written
-	blob    int // the field of bytes, -1 for none
-	bytes   int // of it in the group
 }
 
 // writeTable returns a writer of rows of the type to w, in the given format. Sorted
 // names the columns by which rows come in order, which readers of Parquet use.
 func writeTable[T any](w io.Writer, format string, sorted ...string) (*table[T], error) {
-	t := &table[T]{blob: -1}
-	row := reflect.TypeFor[T]()
-	for i := range row.NumField() {
-		if row.Field(i).Type.Kind() == reflect.Slice {
-			t.blob = i
-		}
-	}
+	t := &table[T]{out: bufio.NewWriterSize(w, 64<<10), columns: columnsOf(reflect.TypeFor[T]())}
 	switch format {
 	case Parquet:
-		var order []parquet.SortingColumn
-		for _, name := range sorted {
-			order = append(order, parquet.Ascending(name))
-		}
-		options := []parquet.WriterOption{
-			parquet.Compression(&fast),
-			parquet.CreatedBy("robots", "1", "bulk"),
-			parquet.SortingWriterConfig(parquet.SortingColumns(order...)),
-		}
-		if t.blob >= 0 { // nobody looks for a body by its bytes, and bounds keep those of each page in memory
-			name := columnsOf(row)[t.blob].name
-			options = append(options, parquet.SkipPageBounds(name), parquet.SkipPageStatistics(name))
-		}
-		t.parquet = parquet.NewGenericWriter[T](w, options...)
-		return t, nil
+		var err error
+		t.parquet, err = newParquetTable[T](t.out, sorted)
+		return t, err
 	case JSONLZ:
 		var err error
 		if t.zstd, err = zstd.NewWriter(w, zstd.WithEncoderConcurrency(1)); err != nil {
 			return nil, err
 		}
-		w = t.zstd
+		t.out.Reset(t.zstd)
 	case JSONL, CSV:
 	default:
 		return nil, fmt.Errorf("format %q: it is one of %s", format, strings.Join(Formats, ", "))
 	}
-	t.columns = columnsOf(row)
-	t.out = bufio.NewWriterSize(w, 64<<10)
 	if format == CSV {
 		t.csv = csv.NewWriter(t.out)
 		for _, c := range t.columns {
@@ -113,70 +79,51 @@ func writeTable[T any](w io.Writer, format string, sorted ...string) (*table[T],
 
 // Write writes rows.
 func (t *table[T]) Write(rows []T) error {
-	if t.parquet != nil {
-		for i := range rows {
-			if err := t.hold(rows[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
 	for i := range rows {
-		v := reflect.ValueOf(&rows[i]).Elem()
-		if t.csv != nil {
-			for j := range t.columns {
-				t.record[j] = t.columns[j].text(v)
-			}
-			if err := t.csv.Write(t.record); err != nil {
-				return err
-			}
-			continue
-		}
-		t.line = t.line[:0]
-		for j := range t.columns {
-			t.line = append(t.line, t.columns[j].head...)
-			t.line = t.columns[j].appendJSON(t.line, v)
-		}
-		if _, err := t.out.Write(append(t.line, '}', '\n')); err != nil {
+		if err := t.WriteChanged(&rows[i], allColumns); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// hold takes a row of Parquet. Pages and groups end by what the rows hold, however
-// they came: parquet-go ends a page after the call in which it is full.
-func (t *table[T]) hold(row T) error {
-	t.rows = append(t.rows, row)
-	t.held++
-	if t.blob >= 0 {
-		t.bytes += reflect.ValueOf(&t.rows[len(t.rows)-1]).Elem().Field(t.blob).Len()
+// set returns the columns of some names.
+func (t *table[T]) set(names ...string) (set columnSet) {
+	for i, c := range t.columns {
+		if slices.Contains(names, c.name) {
+			set |= 1 << i
+		}
 	}
-	full := t.held >= rowsPerGroup || t.bytes >= bytesPerGroup
-	if len(t.rows) < rowsPerWrite && !full {
-		return nil
-	}
-	if err := t.handOver(); err != nil || !full {
-		return err
-	}
-	t.held, t.bytes = 0, 0
-	return t.parquet.Flush()
+	return set
 }
 
-func (t *table[T]) handOver() error {
-	_, err := t.parquet.Write(t.rows)
-	clear(t.rows)
-	t.rows = t.rows[:0]
+// WriteChanged writes a row that differs from the one before in some columns at most.
+func (t *table[T]) WriteChanged(row *T, changed columnSet) error {
+	if t.parquet != nil {
+		return t.parquet.add(unsafe.Pointer(row), changed)
+	}
+	v := reflect.ValueOf(row).Elem()
+	if t.csv != nil {
+		for j := range t.columns {
+			t.record[j] = t.columns[j].text(v)
+		}
+		return t.csv.Write(t.record)
+	}
+	t.line = t.line[:0]
+	for j := range t.columns {
+		t.line = append(t.line, t.columns[j].head...)
+		t.line = t.columns[j].appendJSON(t.line, v)
+	}
+	_, err := t.out.Write(append(t.line, '}', '\n'))
 	return err
 }
 
 // Close ends the table. It does not close what it was written to.
 func (t *table[T]) Close() error {
 	if t.parquet != nil {
-		if err := t.handOver(); err != nil {
+		if err := t.parquet.close(); err != nil {
 			return err
 		}
-		return t.parquet.Close()
 	}
 	if t.csv != nil {
 		t.csv.Flush()

@@ -174,6 +174,9 @@ func TestRelease(t *testing.T) {
 		if n := bytes.Count(sums, []byte("\n")); n != len(entries)-1 {
 			t.Errorf("SHA256SUMS has %d lines for %d files", n, len(entries)-1)
 		}
+		if !campaign.On() {
+			return // a second time costs a minute
+		}
 		// Another folder with another name, a changed file, another time zone.
 		again := filepath.Join(t.TempDir(), "another", "clone")
 		must(t, ".", "git", "clone", "-q", tree, again)

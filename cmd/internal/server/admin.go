@@ -16,7 +16,7 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// Metrics counts what a service does. No label has a value that came from outside:
+// Metrics counts what a service does; it is a fleet.Observer. No label has a value that came from outside:
 // each is of a closed set.
 type Metrics struct {
 	registry    registry
@@ -31,6 +31,9 @@ type Metrics struct {
 	permitWait  *histogram
 	permitLater *histogram
 	permits     map[string]*counter
+	decisions   map[string]*counter // by pace.Cause, or granted, or failed
+	overloads   *counter
+	changes     map[pace.Kind]*counter
 	panics      *counter
 }
 
@@ -57,6 +60,15 @@ func NewMetrics() *Metrics {
 	m.permitLater = r.histogram("robots_permit_later_seconds", "Without a permit: time until when to ask again.", 1.0/64, 9)
 	m.permits = counters(r, "robots_permits_total", "Permits by what became of them: given, later (none for now), failed (the limiter cannot say), back, unused, lost (not given back for now).", "outcome",
 		func(outcome string) string { return outcome }, "given", "later", "failed", "back", "unused", "lost")
+	outcomes := []string{granted, failed}
+	for _, c := range pace.Causes() {
+		outcomes = append(outcomes, c.String())
+	}
+	m.decisions = counters(r, "robots_decisions_total", "Decisions about the pace of sites: granted, failed, or why there was no start for now.", "outcome",
+		func(outcome string) string { return outcome }, outcomes...)
+	m.overloads = r.counter("robots_overloads_total", "Answers by which sites said that they are asked too much: 429, 503, 504, or none in time.")
+	m.changes = counters(r, "robots_fleet_changes_total", "Changes of the Redis of the fleet: down, up, renewed (its memory is lost), replaced (this worker was taken for gone), drained.", "change",
+		pace.Kind.String, pace.Down, pace.Up, pace.Renewed, pace.Replaced, pace.Drained)
 	m.panics = r.counter("robots_panics_total", "Requests that ended in a fault of the service.")
 	return m
 }
@@ -88,8 +100,8 @@ func (m *Metrics) Degraded(downSince func() time.Time) {
 	})
 }
 
-// Observe counts what a cache does: cache.Options.Observe.
-func (m *Metrics) Observe(e cache.Event) {
+// Cache counts what a cache does: cache.Options.Observe.
+func (m *Metrics) Cache(e cache.Event) {
 	m.answers[e.Kind].inc()
 	switch e.Kind {
 	case cache.Fetched:
@@ -100,44 +112,39 @@ func (m *Metrics) Observe(e cache.Event) {
 	}
 }
 
-// Limiter counts what a limiter lends, the waits for that, and what is given back.
-func (m *Metrics) Limiter(l pace.Lender) pace.Lender { return meteredLimiter{l, m} }
-
-type meteredLimiter struct {
-	pace.Lender
-	m *Metrics
-}
-
-// Lend lends, and counts the time until the start, or until when to ask again.
-func (l meteredLimiter) Lend(ctx context.Context, key pace.Key, s *pace.Schedule, within, hold time.Duration) (pace.Grant, error) {
-	g, err := l.Lender.Lend(ctx, key, s, within, hold)
-	wait := max(0, time.Until(g.Start).Seconds())
-	switch {
-	case err != nil:
-		l.m.permits["failed"].inc()
-	case g.OK():
-		l.m.permits["given"].inc()
-		l.m.permitWait.observe(wait)
+// Pace counts what a limiter decides and what is given back, and how the Redis of a fleet
+// comes and goes: pace.Options.Observe.
+func (m *Metrics) Pace(e pace.Event) {
+	switch e.Kind {
+	case pace.Granted:
+		m.decisions[granted].inc()
+		m.permits["given"].inc()
+		m.permitWait.observe(e.Took.Seconds())
+	case pace.Refused:
+		m.decisions[e.Cause.String()].inc()
+		m.permits["later"].inc()
+		m.permitLater.observe(e.Took.Seconds())
+	case pace.Failed:
+		m.decisions[failed].inc()
+		m.permits["failed"].inc()
+	case pace.Returned:
+		if e.Result.Unused {
+			m.permits["unused"].inc()
+		} else {
+			m.permits["back"].inc()
+		}
+		if e.Result.Overload() {
+			m.overloads.inc()
+		}
+	case pace.Unreturned:
+		m.permits["lost"].inc()
 	default:
-		l.m.permits["later"].inc()
-		l.m.permitLater.observe(wait)
+		m.changes[e.Kind].inc()
 	}
-	return g, err
 }
 
-// Done gives back.
-func (l meteredLimiter) Done(ctx context.Context, g pace.Grant, r pace.Result) error {
-	err := l.Lender.Done(ctx, g, r)
-	switch {
-	case err != nil:
-		l.m.permits["lost"].inc()
-	case r.Unused:
-		l.m.permits["unused"].inc()
-	default:
-		l.m.permits["back"].inc()
-	}
-	return err
-}
+// The outcomes of decisions that are no cause of waiting.
+const granted, failed = "granted", "failed"
 
 // admin is what the admin listener serves. It passes no gate and never queues, so
 // that it answers when the service is busy.

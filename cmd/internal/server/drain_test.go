@@ -18,7 +18,7 @@ import (
 func TestDrain(t *testing.T) {
 	hold := make(chan struct{})
 	var entered atomic.Int64
-	c := local(t, "concurrency=2", "queue=100", "queue-time=1m", "drain-delay=50ms")
+	c := local(t, "concurrency=18", "queue-time=1m", "drain-delay=50ms") // in an overload twice as many may wait
 	s := run(t, c, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		entered.Add(1)
 		<-hold

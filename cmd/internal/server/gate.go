@@ -55,7 +55,7 @@ func NewGate(c *Config, log *slog.Logger, m *Metrics) (*Gate, error) {
 		c: c, hosts: map[string]bool{"localhost": true}, cross: http.NewCrossOriginProtection(), tokens: tokens, log: log, metrics: m,
 		unknown: c.Public || len(c.Hosts) > 0 || len(c.TrustedProxies) > 0,
 		clients: newClients(newRate(c.ClientRate, time.Second, c.ClientBurst), newRate(c.NewOrigins, time.Minute, c.NewOrigins), mostClients),
-		queue:   newQueue(cmp.Or(c.Concurrency, max(2, runtime.GOMAXPROCS(0))), c.Fetches, c.Queue, c.QueueTime),
+		queue:   newQueue(cmp.Or(c.Concurrency, runtime.GOMAXPROCS(0)), c.Fetches, c.Queue, c.QueueTime),
 	}
 	for _, h := range c.Hosts {
 		g.hosts[strings.ToLower(h)] = true

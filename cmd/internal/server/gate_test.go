@@ -324,10 +324,13 @@ func TestSlow(t *testing.T) {
 	if resp := s.raw("GET / HTTP/1.1\r\nHost: loc", false); resp != nil {
 		t.Errorf("half a head gets status %d", resp.StatusCode)
 	}
-	done := make(chan *http.Response)
+	done := make(chan *http.Response, 1)
 	go func() {
 		done <- s.raw("POST /v1/lint HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n12", false)
 	}()
+	for s.gate.bodies.Load() == 0 && len(done) == 0 { // while another works it would be refused
+		time.Sleep(time.Millisecond)
+	}
 	for {
 		select {
 		case resp := <-done:
@@ -603,6 +606,25 @@ func TestQueue(t *testing.T) {
 		if q.refuses() {
 			t.Error("an overload that is over goes on")
 		}
+		// Where answers take next to nothing nobody is refused, however long some wait.
+		before := len(ended())
+		for range 3 {
+			go enter(30)
+		}
+		for range 4 * overloadAfter / overloadWork {
+			synctest.Wait()
+			q.leave()
+			go enter(30)
+			time.Sleep(overloadWork / 2)
+		}
+		for range 4 {
+			q.leave()
+			synctest.Wait()
+		}
+		if list := ended()[before:]; slices.Contains(list, -30) {
+			t.Errorf("of %d quick answers some are refused", len(list))
+		}
+		enter(30)
 		q.leave()
 		synctest.Wait()
 		if q.free != 1 || q.waiting.Len() != 0 {

@@ -15,6 +15,9 @@ const (
 	// what the answer takes, and the others know at once that they are not.
 	overloadAfter = 100 * time.Millisecond
 	overloadWait  = 2
+	// Where a place is held for less than overloadWork, nobody is refused so: a refusal costs
+	// some 25 µs, which pays if an answer costs ten times as much.
+	overloadWork = 250 * time.Microsecond
 	// lendAfter is how long a request waits for something else before another may
 	// work in its place: longer than an answer out of memory takes.
 	lendAfter = 2 * time.Millisecond
@@ -36,6 +39,9 @@ type queue struct {
 	waiting list.List
 	emptied time.Time // when nobody waited for the last time
 	refused time.Time // when somebody was refused in an overload for the last time
+	counted time.Time // since when those who left are counted, for half of overloadAfter
+	left    int
+	quick   bool // so many left in the time before that each took less than overloadWork
 }
 
 // A waiter waits for a place. It gets true with one, false if there is none.
@@ -102,7 +108,7 @@ func errUnless(ok bool) error {
 // crowded reports whether whoever comes now is refused. It refuses those who have waited
 // longest where more wait than in an overload may.
 func (q *queue) crowded(now time.Time) bool {
-	if !(q.waiting.Len() > 0 && now.Sub(q.emptied) > overloadAfter) && now.Sub(q.refused) > overloadAfter {
+	if q.quick || !(q.waiting.Len() > 0 && now.Sub(q.emptied) > overloadAfter) && now.Sub(q.refused) > overloadAfter {
 		return q.waiting.Len() >= q.most
 	}
 	most := min(overloadWait*q.places, q.most)
@@ -127,7 +133,13 @@ func (q *queue) refuses() bool {
 
 // leave gives a place back.
 func (q *queue) leave() {
+	now := time.Now()
 	q.mu.Lock()
+	q.left++
+	if since := now.Sub(q.counted); since > overloadAfter/2 {
+		q.quick = time.Duration(q.left)*overloadWork > since*time.Duration(q.places)
+		q.counted, q.left = now, 0
+	}
 	q.free++
 	q.admit()
 	q.mu.Unlock()

@@ -35,7 +35,7 @@ func (r *Record) Response() (*Response, error) {
 		return nil, r.bad(t, "the answer does not begin with a status")
 	}
 	a.Protocol, a.Status = protocol, code
-	if !readHeader(t, a.Header, 0) && len(t.peek(1)) > 0 {
+	if !readHeader(t, r.reader.names, a.Header, 0) && len(t.peek(1)) > 0 {
 		return nil, r.bad(t, "the headers of the answer have no end, or are longer than 64 KiB")
 	}
 	if err := t.failed(); err != nil && len(t.peek(1)) == 0 {

@@ -70,6 +70,7 @@ type Reader struct {
 	open    bool
 	at      int64 // offset of that member
 	block   block
+	names   canonical
 	damage  func(Damage)
 
 	answer source // of Response, of the record that was read last
@@ -82,7 +83,7 @@ func NewReader(in io.Reader, damage func(Damage)) *Reader {
 	if damage == nil {
 		damage = func(Damage) {}
 	}
-	r := &Reader{damage: damage}
+	r := &Reader{damage: damage, names: canonical{}}
 	r.raw.reset(in)
 	r.members = members{raw: &r.raw, tell: func(k Kind, at int64, why string) { r.lost(k, at, why) }}
 	r.members.begin()
@@ -167,7 +168,7 @@ func (r *Reader) record() *Record {
 	start := t.offset()
 	line, _ := t.line(maxHeaderBytes)
 	record.Version = string(bytes.TrimSpace(line[len(begin):]))
-	if !readHeader(t, record.Header, start) {
+	if !readHeader(t, r.names, record.Header, start) {
 		if !r.tornMember() {
 			r.lost(BadHeader, record.Offset, "the header of a record has no end, or is longer than 64 KiB")
 			r.again()
@@ -185,9 +186,27 @@ func (r *Reader) record() *Record {
 	return record
 }
 
+// canonical are the canonical names of fields, by how they were written: nearly all files
+// have the same few. It is of one reader.
+type canonical map[string]string
+
+const mostNames = 200 // that are remembered
+
+func (c canonical) name(written []byte) string {
+	if name, ok := c[string(written)]; ok {
+		return name
+	}
+	name := http.CanonicalHeaderKey(string(written))
+	if len(c) < mostNames && len(written) < 100 {
+		c[string(written)] = name
+	}
+	return name
+}
+
 // readHeader reads lines up to an empty one. Where it has no end it returns false.
-func readHeader(t *source, h http.Header, start int64) bool {
+func readHeader(t *source, names canonical, h http.Header, start int64) bool {
 	name := ""
+	var room []string // of values that are alone
 	for {
 		line, ok := t.line(maxHeaderBytes)
 		if !ok || t.offset()-start > maxHeaderBytes {
@@ -207,8 +226,16 @@ func readHeader(t *source, h http.Header, start int64) bool {
 			name = ""
 			continue
 		}
-		name = http.CanonicalHeaderKey(string(bytes.TrimSpace(before)))
-		h[name] = append(h[name], string(bytes.TrimSpace(value)))
+		name = names.name(bytes.TrimSpace(before))
+		if h[name] != nil {
+			h[name] = append(h[name], string(bytes.TrimSpace(value)))
+			continue
+		}
+		if len(room) == 0 {
+			room = make([]string, 12)
+		}
+		h[name], room = room[:1:1], room[1:]
+		h[name][0] = string(bytes.TrimSpace(value))
 	}
 }
 

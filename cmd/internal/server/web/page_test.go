@@ -11,9 +11,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/robotskit/robots"
@@ -372,13 +374,27 @@ func TestFragments(t *testing.T) {
 	}
 }
 
-// TestSilence: after the load nothing is sent, whatever is typed; and the page opens
-// when its server has stopped.
+// TestSilence: while the engine loads and after that no question is sent, whatever is
+// typed; and the page opens when its server has stopped.
 func TestSilence(t *testing.T) {
 	var asked atomic.Int64
+	sent := make(chan string, 100)
+	slowly := sync.OnceFunc(func() { // a second is three times what the page waits with slow questions
+		select {
+		case path := <-sent:
+			t.Errorf("while the engine loads the page asks %s of the server", path)
+		case <-time.After(time.Second):
+		}
+	})
 	site := serve(t, Options{}, func(h http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			asked.Add(1)
+			if r.Method == http.MethodPost {
+				sent <- r.URL.Path
+			}
+			if r.URL.Path == "/page/robots.wasm" {
+				slowly()
+			}
 			h.ServeHTTP(w, r)
 		})
 	})

@@ -281,7 +281,11 @@ function changed() {
   askMatrix();
   askWhy();
   clearTimeout(slow);
-  slow = setTimeout(() => {
+  slow = setTimeout(function later() {
+    if (state.mode === 'loading') { // nobody knows yet who answers
+      slow = setTimeout(later, idle);
+      return;
+    }
     slow = 0;
     prove('lint', () => [file()], withFile((answer, version) => {
       state.findings = { ...answer, file: version };

@@ -1,0 +1,162 @@
+package redis
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cache"
+	"github.com/robotskit/robots/cache/cachetest"
+	"github.com/robotskit/robots/internal/redistest"
+)
+
+// slotOf returns the slot of the key of an origin.
+func slotOf(s *Store, o robots.Origin) int {
+	cmd := s.client.B().Get().Key(s.key(o)).Build()
+	return int(cmd.Slot() & 16383)
+}
+
+// visit is what a cache does with an origin: get, lease, put, release. It returns an error
+// that is not of another holder.
+func visit(s *Store, o robots.Origin) error {
+	if _, err := s.Get(ctx, o); err != nil && !errors.Is(err, cache.ErrAbsent) {
+		return err
+	}
+	l, err := s.Lease(ctx, o, time.Minute)
+	if err != nil {
+		return err
+	}
+	if !l.Granted {
+		return s.Await(ctx, o)
+	}
+	if err := s.Put(ctx, cache.Entry{Record: cachetest.Record(o, "body"), Fence: l.Token}, time.Hour); err != nil {
+		return err
+	}
+	return s.Release(ctx, o, l.Token)
+}
+
+// TestHangingNode: the records are spread over the nodes of a cluster, and one that hangs
+// stops no origin of another.
+func TestHangingNode(t *testing.T) {
+	t.Parallel() // it waits most of the time
+	nodes := redistest.StartCluster(t, 3)
+	patient(nodes)
+	s := newStore(t, newClient(t, nodes[0].Option()), Options{})
+	var of [3][]robots.Origin
+	for i := range 60 {
+		o := cachetest.Origin(i)
+		if err := visit(s, o); err != nil {
+			t.Fatal(err)
+		}
+		n := slotOf(s, o) * len(nodes) / 16384
+		of[n] = append(of[n], o)
+	}
+	for i, n := range nodes {
+		if got := n.Do("DBSIZE"); got != fmt.Sprint(len(of[i])) || len(of[i]) == 0 {
+			t.Errorf("node %d has %s keys of %d origins", i, got, len(of[i]))
+		}
+	}
+	nodes[1].Freeze()
+	defer nodes[1].Thaw()
+	failed := make(chan error, 1)
+	go func() { failed <- visit(s, of[1][0]) }()
+	for hung := false; !hung; {
+		select {
+		case err := <-failed:
+			if err == nil || !strings.Contains(err.Error(), "the server does not answer") {
+				t.Errorf("an origin of the node that hangs: %v", err)
+			}
+			hung = true
+		default:
+		}
+		for _, o := range append(of[0], of[2]...) {
+			if err := visit(s, o); err != nil {
+				t.Fatalf("an origin of another node: %v", err)
+			}
+		}
+	}
+	if s.DownSince().IsZero() {
+		t.Error("a node that hangs is not down")
+	}
+	nodes[1].Thaw()
+	for _, o := range of[1] {
+		eventually(t, "visit", func() error { return visit(s, o) })
+	}
+	eventually(t, "down", func() error {
+		if since := s.DownSince(); !since.IsZero() {
+			return fmt.Errorf("down since %v", since)
+		}
+		return nil
+	})
+}
+
+// TestMovingSlot: everything goes on while the slot of an origin moves, as redis-cli moves
+// it, and a lease that was granted before is in force after.
+func TestMovingSlot(t *testing.T) {
+	t.Parallel()
+	nodes := redistest.StartCluster(t, 2)
+	patient(nodes)
+	s := newStore(t, newClient(t, nodes[0].Option()), Options{})
+	// One with a record, one with a lease, one that nobody knows, all in a slot.
+	same := []robots.Origin{cachetest.Origin(0)}
+	for i := 1; len(same) < 3; i++ {
+		if o := cachetest.Origin(i); slotOf(s, o) == slotOf(s, same[0]) {
+			same = append(same, o)
+		}
+	}
+	if err := visit(s, same[0]); err != nil {
+		t.Fatal(err)
+	}
+	held := lease(t, s, same[1], time.Hour)
+	slot := slotOf(s, same[0])
+	from, to := nodes[slot*2/16384], nodes[1-slot*2/16384]
+	host, port, _ := net.SplitHostPort(to.Addr)
+	number := strconv.Itoa(slot)
+	last := uint64(0)
+	for stage, step := range []func(){
+		func() {},
+		func() {
+			to.Do("CLUSTER", "SETSLOT", number, "IMPORTING", from.Do("CLUSTER", "MYID"))
+			from.Do("CLUSTER", "SETSLOT", number, "MIGRATING", to.Do("CLUSTER", "MYID"))
+		},
+		func() { from.Do("MIGRATE", host, port, s.key(same[0]), "0", "5000") },
+		func() { from.Do("MIGRATE", host, port, s.key(same[1]), "0", "5000") },
+		func() {
+			for _, n := range []*redistest.Server{to, from} {
+				n.Do("CLUSTER", "SETSLOT", number, "NODE", to.Do("CLUSTER", "MYID"))
+			}
+		},
+	} {
+		step()
+		for _, o := range []robots.Origin{same[0], same[2]} {
+			if err := visit(s, o); err != nil {
+				t.Errorf("stage %d: %v", stage, err)
+			}
+		}
+		if l, err := s.Lease(ctx, same[1], time.Hour); err != nil || l.Granted {
+			t.Errorf("stage %d: a lease in force: %+v, %v", stage, l, err)
+		}
+		l := lease(t, s, same[0], time.Minute)
+		if l.Token <= last {
+			t.Errorf("stage %d: token %d after %d", stage, l.Token, last)
+		}
+		last = l.Token
+		if err := s.Release(ctx, same[0], l.Token); err != nil {
+			t.Errorf("stage %d: %v", stage, err)
+		}
+	}
+	if err := s.Release(ctx, same[1], held.Token); err != nil {
+		t.Error(err)
+	}
+	if l := lease(t, s, same[1], time.Minute); l.Token <= held.Token {
+		t.Errorf("token %d after %d", l.Token, held.Token)
+	}
+	if since := s.DownSince(); !since.IsZero() {
+		t.Errorf("down since %v", since)
+	}
+}

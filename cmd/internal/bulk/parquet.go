@@ -1,0 +1,591 @@
+package bulk
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"math"
+	"math/bits"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unsafe"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding/delta"
+	"github.com/parquet-go/parquet-go/encoding/rle"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// This file writes Parquet. The schema, the footer and the encodings of numbers are
+// parquet-go's; pages are made here, because rows of these tables say much the same as the
+// row before: a row whose text is that of its neighbour costs a comparison a column, a
+// sixth of what a writer of any rows takes, and a join writes one for every URL.
+
+// What a writer of Parquet holds: rows, and bytes of their long fields. A group of rows has
+// one page a column.
+var (
+	rowsPerGroup  = 64 << 10
+	bytesPerGroup = 4 << 20
+)
+
+// longestBound is how long a least or greatest value may be that the footer has.
+const longestBound = 1 << 10
+
+// A parquetTable writes rows that are structs with parquet tags to out.
+type parquetTable struct {
+	out     io.Writer
+	footer  format.FileMetaData
+	sorted  []format.SortingColumn
+	columns []parquetColumn
+	rows    int   // of the group at hand
+	bytes   int   // of its long fields
+	at      int64 // in out
+	page    []byte
+	packed  []byte
+}
+
+// A parquetColumn collects the values of a field in a group of rows.
+type parquetColumn struct {
+	name     string
+	field    uintptr // where it is in a row
+	kind     columnKind
+	optional bool
+	pointer  bool
+	wide     bool // a number of 8 bytes
+	rows     int  // that it has; those behind have the value of the last
+	none     bool // the last has none
+
+	// Values that repeat: rows of one number that follow one another, and each value once.
+	runs   []sameRows
+	known  map[string]int32
+	texts  []string
+	last   string
+	counts map[uint64]int32 // numbers that repeat, by their bits
+	bits   uint64           // of the last
+
+	// Values that do not. Of a text the bytes that it shares with the one before, and the others.
+	defined         []byte // 1 of each row that has a value, if the column is optional
+	shared, lengths []int32
+	before          []byte
+	ints            []int64
+	bools           []bool
+
+	values      []byte
+	least, most string // of text that repeats
+}
+
+// sameRows are rows that have the value with a number, or none, which is -1.
+type sameRows struct{ number, n int32 }
+
+type columnKind uint8
+
+const (
+	kindDict   columnKind = iota // text that repeats
+	kindNumber                   // int32 or float64, which repeat
+	kindText
+	kindBytes
+	kindInt64
+	kindTime // milliseconds
+	kindBool
+)
+
+// templates are the footers of empty tables, by type of row.
+var templates sync.Map
+
+// templateOf returns the footer of an empty table, which has its schema.
+func templateOf[T any]() (format.FileMetaData, error) {
+	row := reflect.TypeFor[T]()
+	if m, ok := templates.Load(row); ok {
+		return m.(format.FileMetaData), nil
+	}
+	var b bytes.Buffer
+	w := parquet.NewGenericWriter[T](&b, parquet.CreatedBy("robots", "1", "bulk"))
+	if err := w.Close(); err != nil {
+		return format.FileMetaData{}, err
+	}
+	f, err := parquet.OpenFile(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	if err != nil {
+		return format.FileMetaData{}, err
+	}
+	m := *f.Metadata()
+	templates.Store(row, m)
+	return m, nil
+}
+
+const parquetMagic = "PAR1"
+
+func newParquetTable[T any](out io.Writer, sorted []string) (*parquetTable, error) {
+	footer, err := templateOf[T]()
+	if err != nil {
+		return nil, err
+	}
+	p := &parquetTable{out: out, footer: footer}
+	row := reflect.TypeFor[T]()
+	for i := range row.NumField() {
+		field := row.Field(i)
+		name, tags, _ := strings.Cut(field.Tag.Get("parquet"), ",")
+		c := parquetColumn{name: name, field: field.Offset, optional: strings.Contains(tags, "optional")}
+		is := field.Type
+		if is.Kind() == reflect.Pointer {
+			is, c.optional, c.pointer = is.Elem(), true, true
+		}
+		switch is.Kind() {
+		case reflect.String:
+			if c.kind = kindText; strings.Contains(tags, "dict") {
+				c.kind, c.known = kindDict, map[string]int32{}
+			}
+		case reflect.Slice:
+			c.kind = kindBytes
+		case reflect.Int64:
+			c.kind = kindInt64
+		case reflect.Int32, reflect.Float64:
+			c.kind, c.counts, c.wide = kindNumber, map[uint64]int32{}, is.Kind() == reflect.Float64
+		case reflect.Bool:
+			c.kind = kindBool
+		default:
+			if is != timeType {
+				panic("a column of type " + is.String())
+			}
+			c.kind = kindTime
+		}
+		p.columns = append(p.columns, c)
+		if slices.Contains(sorted, name) {
+			p.sorted = append(p.sorted, format.SortingColumn{ColumnIdx: int32(i)})
+		}
+	}
+	return p, p.write([]byte(parquetMagic))
+}
+
+func (p *parquetTable) write(b []byte) error {
+	n, err := p.out.Write(b)
+	p.at += int64(n)
+	return err
+}
+
+// A columnSet is some columns of a table.
+type columnSet uint64
+
+const allColumns = ^columnSet(0)
+
+// add takes a row, of which it keeps no text. Columns that are not among the changed have
+// the value of the row before.
+func (p *parquetTable) add(row unsafe.Pointer, changed columnSet) error {
+	if p.rows == 0 {
+		changed = allColumns
+	}
+	for i := range p.columns {
+		if changed>>i&1 == 0 {
+			continue
+		}
+		c := &p.columns[i]
+		at := unsafe.Add(row, c.field)
+		if c.pointer {
+			at = *(*unsafe.Pointer)(at)
+		}
+		if c.kind == kindDict {
+			if s := *(*string)(at); s != c.last || len(c.runs) == 0 {
+				c.turn(p.rows, s)
+			}
+			continue
+		}
+		if c.kind == kindNumber {
+			c.number(p.rows, at)
+			continue
+		}
+		if c.fill(p.rows); c.rows < p.rows+1 {
+			c.put(at)
+		}
+		if c.kind == kindBytes {
+			p.bytes += len(*(*[]byte)(at))
+		}
+	}
+	if p.rows++; p.rows >= rowsPerGroup || p.bytes >= bytesPerGroup {
+		return p.flush()
+	}
+	return nil
+}
+
+// put takes the value of the next row, nil for none.
+func (c *parquetColumn) put(at unsafe.Pointer) {
+	c.rows++
+	c.none = at == nil || c.optional && c.kind == kindText && *(*string)(at) == ""
+	if c.optional {
+		c.defined = append(c.defined, byte(1-btoi(c.none)))
+	}
+	if c.none {
+		return
+	}
+	switch c.kind {
+	case kindText:
+		s := *(*string)(at)
+		n := common(c.before, s)
+		c.shared, c.lengths = append(c.shared, int32(n)), append(c.lengths, int32(len(s)-n))
+		c.values = append(c.values, s[n:]...)
+		c.before = append(c.before[:n], s[n:]...)
+	case kindBytes:
+		b := *(*[]byte)(at)
+		c.values = append(binary.LittleEndian.AppendUint32(c.values, uint32(len(b))), b...)
+	case kindInt64:
+		c.ints = append(c.ints, *(*int64)(at))
+	case kindTime:
+		c.ints = append(c.ints, (*time.Time)(at).UnixMilli())
+	case kindBool:
+		c.bools = append(c.bools, *(*bool)(at))
+	}
+}
+
+// fill gives rows before one the value of the last that it has.
+func (c *parquetColumn) fill(row int) {
+	for ; c.rows < row; c.rows++ {
+		if c.optional {
+			c.defined = append(c.defined, byte(1-btoi(c.none)))
+		}
+		if c.none {
+			continue
+		}
+		switch c.kind {
+		case kindText:
+			c.shared, c.lengths = append(c.shared, int32(len(c.before))), append(c.lengths, 0)
+		case kindInt64, kindTime:
+			c.ints = append(c.ints, c.ints[len(c.ints)-1])
+		default:
+			panic("a row without " + c.name)
+		}
+	}
+}
+
+// run begins a run of rows of a value.
+func (c *parquetColumn) run(row int, number int32) {
+	if n := len(c.runs); n > 0 {
+		c.runs[n-1].n += int32(row - c.rows)
+	}
+	c.rows = row
+	c.runs = append(c.runs, sameRows{number: number})
+}
+
+// turn takes a text that is not that of the row before.
+func (c *parquetColumn) turn(row int, s string) {
+	if c.optional && s == "" {
+		c.last = ""
+		c.run(row, -1)
+		return
+	}
+	number, ok := c.known[s]
+	if !ok {
+		s = strings.Clone(s)
+		number = int32(len(c.texts))
+		c.known[s] = number
+		c.texts = append(c.texts, s)
+		c.values = append(binary.LittleEndian.AppendUint32(c.values, uint32(len(s))), s...)
+		if number == 0 || s < c.least {
+			c.least = s
+		}
+		c.most = max(c.most, s)
+	}
+	c.last = c.texts[number]
+	c.run(row, number)
+}
+
+// number takes a number that repeats.
+func (c *parquetColumn) number(row int, at unsafe.Pointer) {
+	none, value := at == nil, uint64(0)
+	switch {
+	case none:
+	case c.wide:
+		value = math.Float64bits(*(*float64)(at))
+	default:
+		value = uint64(uint32(*(*int32)(at)))
+		none = c.optional && !c.pointer && value == 0
+	}
+	if len(c.runs) > 0 && c.none == none && c.bits == value {
+		return
+	}
+	c.none, c.bits = none, value
+	if none {
+		c.run(row, -1)
+		return
+	}
+	number, ok := c.counts[value]
+	if !ok {
+		number = int32(len(c.counts))
+		c.counts[value] = number
+		if c.wide {
+			c.values = binary.LittleEndian.AppendUint64(c.values, value)
+		} else {
+			c.values = binary.LittleEndian.AppendUint32(c.values, uint32(value))
+		}
+	}
+	c.run(row, number)
+}
+
+// common returns how many bytes two texts share at their beginning.
+func common(a []byte, s string) int {
+	n, most := 0, min(len(a), len(s))
+	b := unsafe.Slice(unsafe.StringData(s), len(s))
+	for ; n+8 <= most; n += 8 {
+		if x := binary.LittleEndian.Uint64(a[n:]) ^ binary.LittleEndian.Uint64(b[n:]); x != 0 {
+			return n + bits.TrailingZeros64(x)/8
+		}
+	}
+	for n < most && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// flush writes a group of rows.
+func (p *parquetTable) flush() error {
+	if p.rows == 0 {
+		return nil
+	}
+	group := format.RowGroup{NumRows: int64(p.rows), SortingColumns: p.sorted, FileOffset: p.at, Ordinal: int16(len(p.footer.RowGroups))}
+	for i := range p.columns {
+		chunk, err := p.chunk(&p.columns[i], &p.footer.Schema[i+1])
+		if err != nil {
+			return err
+		}
+		group.TotalByteSize += chunk.MetaData.TotalUncompressedSize
+		group.TotalCompressedSize += chunk.MetaData.TotalCompressedSize
+		group.Columns = append(group.Columns, chunk)
+		p.columns[i].reset()
+	}
+	p.footer.RowGroups = append(slices.Clip(p.footer.RowGroups), group)
+	p.footer.NumRows += int64(p.rows)
+	p.rows, p.bytes = 0, 0
+	return nil
+}
+
+func (c *parquetColumn) reset() {
+	clear(c.known)
+	clear(c.counts)
+	clear(c.texts)
+	*c = parquetColumn{
+		name: c.name, field: c.field, kind: c.kind, optional: c.optional, pointer: c.pointer, wide: c.wide,
+		runs: c.runs[:0], known: c.known, texts: c.texts[:0], counts: c.counts, defined: c.defined[:0],
+		shared: c.shared[:0], lengths: c.lengths[:0], before: c.before[:0], ints: c.ints[:0], bools: c.bools[:0], values: c.values[:0],
+	}
+}
+
+var (
+	packedInts delta.BinaryPackedEncoding
+	levels     = rle.Encoding{BitWidth: 1}
+)
+
+// chunk writes a column of a group.
+func (p *parquetTable) chunk(c *parquetColumn, schema *format.SchemaElement) (format.ColumnChunk, error) {
+	var defined []byte
+	var err error
+	nulls, numbers := 0, max(len(c.texts), len(c.counts))
+	if repeats := c.kind == kindDict || c.kind == kindNumber; repeats {
+		c.runs[len(c.runs)-1].n += int32(p.rows - c.rows)
+		for _, r := range c.runs {
+			if r.number < 0 {
+				nulls += int(r.n)
+			}
+		}
+		if c.optional {
+			defined = appendRuns(nil, 1, func(yield func(number, n int32)) {
+				for _, r := range c.runs {
+					yield(int32(btoi(r.number >= 0)), r.n)
+				}
+			})
+		}
+	} else {
+		c.fill(p.rows)
+		if c.optional {
+			nulls = bytes.Count(c.defined, []byte{0})
+			if defined, err = levels.EncodeLevels(nil, c.defined); err != nil {
+				return format.ColumnChunk{}, err
+			}
+		}
+	}
+	chunk := format.ColumnChunk{MetaData: format.ColumnMetaData{
+		Type: schema.Type.V, PathInSchema: []string{c.name}, Codec: format.Zstd, NumValues: int64(p.rows),
+		Statistics: format.Statistics{NullCount: int64(nulls)},
+	}}
+	m := &chunk.MetaData
+	m.Statistics.MinValue, m.Statistics.MaxValue = c.bounds()
+	start := p.at
+	if numbers > 0 {
+		m.DictionaryPageOffset = p.at
+		header := format.PageHeader{Type: format.DictionaryPage}
+		header.DictionaryPageHeader = thrift.New(format.DictionaryPageHeader{NumValues: int32(numbers), Encoding: format.Plain})
+		p.packed = encoder().EncodeAll(c.values, p.packed[:0])
+		if err := p.putPage(m, header, nil, p.packed, len(c.values)); err != nil {
+			return chunk, err
+		}
+		m.Encoding = append(m.Encoding, format.Plain)
+	}
+	header := format.DataPageHeaderV2{NumValues: int32(p.rows), NumNulls: int32(nulls), NumRows: int32(p.rows), Encoding: format.Plain}
+	data := c.values
+	switch c.kind {
+	case kindDict, kindNumber:
+		if numbers == 0 { // all rows lack it
+			break
+		}
+		header.Encoding = format.RLEDictionary
+		width := max(bits.Len(uint(numbers-1)), 1)
+		p.page = appendRuns(append(p.page[:0], byte(width)), width, func(yield func(number, n int32)) {
+			for _, r := range c.runs {
+				if r.number >= 0 {
+					yield(r.number, r.n)
+				}
+			}
+		})
+		data = p.page
+	case kindText:
+		header.Encoding = format.DeltaByteArray
+		var lengths []byte
+		if p.page, err = packedInts.EncodeInt32(p.page[:0], c.shared); err == nil {
+			lengths, err = packedInts.EncodeInt32(nil, c.lengths)
+		}
+		p.page = append(append(p.page, lengths...), c.values...)
+		data = p.page
+	case kindInt64, kindTime:
+		header.Encoding = format.DeltaBinaryPacked
+		p.page, err = packedInts.EncodeInt64(p.page[:0], c.ints)
+		data = p.page
+	case kindBool:
+		p.page = append(p.page[:0], make([]byte, (len(c.bools)+7)/8)...)
+		for i, bit := range c.bools {
+			p.page[i/8] |= byte(btoi(bit)) << (i % 8)
+		}
+		data = p.page
+	}
+	if err != nil {
+		return chunk, err
+	}
+	if c.optional {
+		header.DefinitionLevelsByteLength = int32(len(defined))
+		m.Encoding = append(m.Encoding, format.RLE)
+	}
+	p.packed = encoder().EncodeAll(data, p.packed[:0])
+	packed := p.packed
+	header.IsCompressed = thrift.New(len(packed) < len(data))
+	if !header.IsCompressed.V {
+		packed = data
+	}
+	m.Encoding = append(m.Encoding, header.Encoding)
+	m.DataPageOffset = p.at
+	if err := p.putPage(m, format.PageHeader{Type: format.DataPageV2, DataPageHeaderV2: thrift.New(header)}, defined, packed, len(data)); err != nil {
+		return chunk, err
+	}
+	m.TotalCompressedSize = p.at - start
+	return chunk, nil
+}
+
+// putPage writes a page: its header, levels, and data that have so many bytes unpacked.
+func (p *parquetTable) putPage(m *format.ColumnMetaData, header format.PageHeader, levels, packed []byte, size int) error {
+	header.UncompressedPageSize = int32(len(levels) + size)
+	header.CompressedPageSize = int32(len(levels) + len(packed))
+	head, err := thrift.Marshal(new(thrift.CompactProtocol), &header)
+	if err != nil {
+		return err
+	}
+	m.TotalUncompressedSize += int64(len(head) + len(levels) + size)
+	for _, b := range [][]byte{head, levels, packed} {
+		if err := p.write(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// appendRuns appends numbers of so many bits as the hybrid of runs and packed bits that
+// Parquet has for them.
+func appendRuns(b []byte, width int, each func(yield func(number, n int32))) []byte {
+	var group [8]int32 // that is to be packed
+	in, begin := 0, -1 // so many are in it; where the header of packed groups is
+	groups := 0
+	pack := func() {
+		if begin < 0 {
+			begin, groups = len(b), 0
+			b = append(b, 0)
+		}
+		var bits uint64
+		have := 0
+		for _, v := range group {
+			bits |= uint64(v) << have
+			for have += width; have >= 8; have -= 8 {
+				b = append(b, byte(bits))
+				bits >>= 8
+			}
+		}
+		in, group = 0, [8]int32{}
+		if groups++; groups == 63 { // the most of a header of one byte
+			b[begin] = byte(groups<<1 | 1)
+			begin = -1
+		}
+	}
+	end := func() {
+		if begin >= 0 {
+			b[begin] = byte(groups<<1 | 1)
+			begin = -1
+		}
+	}
+	each(func(number, n int32) {
+		for ; n > 0 && (in > 0 || n < 8); n-- {
+			group[in] = number
+			if in++; in == len(group) {
+				pack()
+			}
+		}
+		if n > 0 {
+			end()
+			b = binary.AppendUvarint(b, uint64(n)<<1)
+			for v, k := uint32(number), 0; k < width; k += 8 {
+				b = append(b, byte(v))
+				v >>= 8
+			}
+		}
+	})
+	if in > 0 {
+		pack()
+	}
+	end()
+	return b
+}
+
+// bounds returns the least value and the greatest, nil where readers have no use for them.
+func (c *parquetColumn) bounds() (least, most []byte) {
+	switch {
+	case len(c.texts) > 0 && max(len(c.least), len(c.most)) <= longestBound:
+		return []byte(c.least), []byte(c.most)
+	case len(c.ints) > 0:
+		return binary.LittleEndian.AppendUint64(nil, uint64(slices.Min(c.ints))), binary.LittleEndian.AppendUint64(nil, uint64(slices.Max(c.ints)))
+	case len(c.counts) > 0 && !c.wide:
+		from, to := int32(math.MaxInt32), int32(math.MinInt32)
+		for bits := range c.counts {
+			from, to = min(from, int32(bits)), max(to, int32(bits))
+		}
+		return binary.LittleEndian.AppendUint32(nil, uint32(from)), binary.LittleEndian.AppendUint32(nil, uint32(to))
+	}
+	return nil, nil
+}
+
+// close writes the last group and the footer.
+func (p *parquetTable) close() error {
+	if err := p.flush(); err != nil {
+		return err
+	}
+	footer, err := thrift.Marshal(new(thrift.CompactProtocol), &p.footer)
+	if err != nil {
+		return err
+	}
+	footer = binary.LittleEndian.AppendUint32(footer, uint32(len(footer)))
+	return p.write(append(footer, parquetMagic...))
+}
+
+// encoder packs pages, at half the cost of the usual level, by a tenth less.
+var encoder = sync.OnceValue(func() *zstd.Encoder {
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false))
+	if err != nil {
+		panic(err) // the options are right
+	}
+	return e
+})

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/robotskit/robots/internal/redistest"
+)
+
+// python returns a Python that has a module, Debian's first, "" if there is none.
+func python(module string) string {
+	for _, name := range []string{"/usr/bin/python3", "python3"} {
+		if exec.Command(name, "-c", "import sys, "+module+"; sys.exit(sys.version_info < (3, 11))").Run() == nil {
+			return name
+		}
+	}
+	return ""
+}
+
+// examplePace is the interval of the sites of the examples.
+const examplePace = 200 * time.Millisecond
+
+// exampleSite is a site that notes which pages were asked for, and when. /busy is
+// overloaded once, and asks for a second.
+type exampleSite struct {
+	url string
+
+	mu    sync.Mutex
+	pages []string
+	times []time.Time
+	busy  time.Time // when it said so
+}
+
+func newExampleSite(t *testing.T, i int) *exampleSite {
+	s := &exampleSite{}
+	s.url = serveAt(t, fmt.Sprintf("127.0.40.%d:0", i), func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			fmt.Fprintf(w, "User-agent: *\nCrawl-delay: %g\nDisallow: /private\n", examplePace.Seconds())
+			return
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		now := time.Now()
+		s.pages, s.times = append(s.pages, r.URL.Path), append(s.times, now)
+		switch {
+		case r.URL.Path == "/old":
+			http.Redirect(w, r, "/new", http.StatusFound)
+		case r.URL.Path == "/busy" && s.busy.IsZero():
+			s.busy = now
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		default:
+			fmt.Fprintln(w, "a page")
+		}
+	})
+	return s
+}
+
+// TestExamples: clients in other languages over robots serve keep to robots.txt, to the
+// pace of a site, and to what it asks for when it is overloaded. Two of them ask two
+// servers of one fleet about the same sites.
+func TestExamples(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: other programs take seconds to start")
+	}
+	asyncio, scrapy := python("asyncio"), python("scrapy")
+	if asyncio == "" {
+		t.Skip("no Python 3.11 on this machine: apt-get install python3")
+	}
+	root, err := filepath.Abs("../../examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	clients := []func(service string, urls []string) *exec.Cmd{
+		func(service string, urls []string) *exec.Cmd {
+			return exec.Command(asyncio, append([]string{filepath.Join(root, "python", "crawl.py"), service, "MyBot"}, urls...)...)
+		},
+		func(service string, urls []string) *exec.Cmd {
+			cmd := exec.Command(scrapy, "-m", "scrapy", "runspider", "pages.py", "-o", "-:jsonlines", "-s", "ROBOTS_SERVICE="+service, "-a", "urls="+strings.Join(urls, " "))
+			cmd.Dir = filepath.Join(root, "scrapy")
+			return cmd
+		},
+	}
+	if scrapy == "" {
+		t.Log("without Scrapy, which is not on this machine: apt-get install python3-scrapy")
+		clients[1] = clients[0]
+	}
+	sites := []*exampleSite{newExampleSite(t, 1), newExampleSite(t, 2)}
+	var own []string
+	for _, s := range sites {
+		own = append(own, strings.TrimPrefix(s.url, "http://"))
+	}
+	t.Setenv(ownSitesEnv, strings.Join(own, " "))
+	redis := redistest.Start(t, redistest.Options{})
+	var running sync.WaitGroup
+	for i, client := range clients {
+		server := runServer(t, "--store", redis.URL())
+		var urls []string
+		for at, s := range sites {
+			urls = append(urls, fmt.Sprintf("%s/%d", s.url, i), s.url+"/private", s.url+"/old")
+			if i == at { // each client meets a site that is overloaded
+				urls = append(urls, s.url+"/busy")
+			}
+		}
+		cmd := client(server.open, urls)
+		cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
+		running.Go(func() {
+			if out, err := cmd.CombinedOutput(); err != nil || strings.Count(string(out), "disallowed http") != len(sites) {
+				t.Errorf("%s: %v\n%s", cmd, err, out)
+			}
+		})
+	}
+	running.Wait()
+	for _, s := range sites {
+		s.check(t)
+	}
+}
+
+// check holds what a site was asked against what two clients were to ask.
+func (s *exampleSite) check(t *testing.T) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	asked := map[string]int{}
+	for i, page := range s.pages {
+		asked[page]++
+		if i == 0 {
+			continue
+		}
+		if gap := s.times[i].Sub(s.times[i-1]); gap < examplePace {
+			t.Errorf("%s was asked for %s %s after the page before", s.url, page, gap)
+		}
+		if rest := s.times[i].Sub(s.busy); rest > 0 && rest < time.Second {
+			t.Errorf("%s was asked for %s %s after it said to come in a second", s.url, page, rest)
+		}
+	}
+	want := map[string]int{"/0": 1, "/1": 1, "/old": 2, "/new": 2, "/busy": 2}
+	if fmt.Sprint(asked) != fmt.Sprint(want) {
+		t.Errorf("%s was asked for %v, want %v", s.url, asked, want)
+	}
+}

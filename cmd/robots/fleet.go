@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/robotskit/robots/fleet"
+	"github.com/spf13/cobra"
+)
+
+// A fleetCall is one run of a verb of robots fleet.
+type fleetCall struct {
+	*call
+	redis string // the URL
+	yes   bool
+	hold  time.Duration // 0 until it is released
+	last  int           // entries of the log
+}
+
+func fleetCommand(std *streams, status *int) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "fleet",
+		Short: "Look at a fleet on Redis and steer it",
+		Long: `Fleet shows and steers what the workers of a crawler share on a Redis. It is none
+of them: it takes no turn and fetches nothing. The password of Redis comes from
+the environment: ` + passwordName + `, or the file that the same with
+` + inFile + ` names.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var names []string
+			for _, c := range cmd.Commands() {
+				names = append(names, c.Name())
+			}
+			there := "there are " + strings.Join(names, ", ")
+			if len(args) == 0 {
+				return errors.New("no command given: " + there)
+			}
+			if near := nearest(args[0], names); near != "" {
+				return fmt.Errorf("unknown command %q, did you mean %s?", clip(args[0]), near)
+			}
+			return fmt.Errorf("unknown command %q: %s", clip(args[0]), there)
+		},
+	}
+	for _, make := range []func(*fleetCall, *int) *cobra.Command{
+		fleetStatusCommand, fleetShowCommand, fleetHoldCommand, fleetReleaseCommand, fleetForgetCommand, fleetDrainCommand, fleetLogCommand, fleetDoctorCommand,
+	} {
+		cmd.AddCommand(make(&fleetCall{call: newCall(std)}, status))
+	}
+	return cmd
+}
+
+// register declares the flags of every verb of fleet, and what runs.
+func (c *fleetCall) register(cmd *cobra.Command, status *int, verb func(context.Context) (int, error)) *cobra.Command {
+	cmd.DisableFlagsInUseLine = true
+	cmd.Flags().SortFlags = false
+	cmd.Flags().StringVar(&c.redis, "redis", "", "the Redis of the fleet at this `URL`, as in rediss://user@host:6379?prefix=robots")
+	registerFormat(cmd, &c.format)
+	cmd.RunE = c.run(status, func(ctx context.Context) (int, error) {
+		if !c.given("redis") {
+			return exitBad, errors.New("no fleet given: name its Redis with --redis URL")
+		}
+		ctx, stop := interruptible(ctx)
+		defer stop()
+		code, err := verb(ctx)
+		if ctx.Err() != nil {
+			err = errInterrupted
+		}
+		return code, err
+	})
+	return cmd
+}
+
+// noArgs refuses arguments.
+func (c *fleetCall) noArgs() error {
+	if len(c.args) > 0 {
+		return fmt.Errorf("unexpected argument %q", clip(c.args[0]))
+	}
+	return nil
+}
+
+func fleetDoctorCommand(c *fleetCall, status *int) *cobra.Command {
+	return c.register(&cobra.Command{
+		Use:   "doctor --redis URL",
+		Short: "Find what is wrong with the Redis of a fleet",
+		Long: `Doctor looks at every server of the Redis as a fleet needs them: can it be reached,
+has the user the rights, its version, eviction, memory, what it keeps on disk,
+replicas, clock, and the time of a round trip. It changes nothing.
+
+Exit status: 0 nothing found, 1 something found, 2 a bad call.`,
+		Example: `  robots fleet doctor --redis redis://redis.internal:6379
+  robots fleet doctor --redis rediss://robots@redis.internal:6379 --format json`,
+	}, status, c.doctor)
+}
+
+func (c *fleetCall) doctor(ctx context.Context) (int, error) {
+	if err := c.noArgs(); err != nil {
+		return exitBad, err
+	}
+	o, err := withPasswords("--redis", c.redis, fleet.Options{})
+	if err != nil {
+		return exitBad, err
+	}
+	found, err := fleet.Examine(ctx, c.redis, o)
+	if err != nil {
+		return exitBad, fmt.Errorf("--redis: %w", err)
+	}
+	for _, f := range found {
+		if c.format == formatJSON {
+			err = encode(c.std.out, struct {
+				Schema int     `json:"schema"`
+				Check  string  `json:"check"`
+				Node   *string `json:"node"`
+				Text   string  `json:"text"`
+				Do     string  `json:"do"`
+			}{1, f.Check, notEmpty(f.Node), f.Text, f.Do})
+			if err != nil {
+				return exitBad, err
+			}
+			continue
+		}
+		where := ""
+		if f.Node != "" {
+			where = f.Node + ": "
+		}
+		fmt.Fprintf(c.std.out, "%s  %s%s.\n%s  do: %s.\n", fill(f.Check, 11), where, f.Text, fill("", 11), f.Do)
+	}
+	if len(found) > 0 {
+		return exitDisallowed, nil
+	}
+	if c.format == formatText {
+		fmt.Fprintf(c.std.out, "nothing is wrong: %s\n", strings.Join(fleet.Checks(), ", "))
+	}
+	return exitAllowed, nil
+}

@@ -1,0 +1,457 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/user"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/fleet"
+	"github.com/robotskit/robots/pace"
+	paceredis "github.com/robotskit/robots/pace/redis"
+	"github.com/spf13/cobra"
+)
+
+// This file holds the verbs of robots fleet that only look: status, show, log.
+
+// operate connects to the fleet.
+func (c *fleetCall) operate(ctx context.Context) (*fleet.Operator, error) {
+	o, err := withPasswords("--redis", c.redis, fleet.Options{})
+	if err != nil {
+		return nil, err
+	}
+	op, err := fleet.Operate(ctx, c.redis, whoAmI(), o)
+	if err != nil {
+		return nil, fmt.Errorf("--redis: %w", err)
+	}
+	return op, nil
+}
+
+// whoAmI is who changes something: a user of a machine.
+func whoAmI() string {
+	name := "somebody"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	host, _ := os.Hostname()
+	return name + "@" + host
+}
+
+// originOf reads the origin that an argument names.
+func (c *fleetCall) originOf() (origin robots.Origin, err error) {
+	if len(c.args) != 1 {
+		return origin, errors.New("one origin is needed, as in https://example.com")
+	}
+	if origin, _, err = robots.ParseURL(c.args[0]); err != nil {
+		return origin, fmt.Errorf("%q is no origin such as https://example.com: %w", clip(c.args[0]), err)
+	}
+	return origin, nil
+}
+
+func fleetStatusCommand(c *fleetCall, status *int) *cobra.Command {
+	return c.register(&cobra.Command{
+		Use:   "status --redis URL",
+		Short: "Show the workers and the servers of a fleet",
+		Long: `Status shows the workers with the grants that each takes per second, those that are
+away or drained, and the servers with memory, keys and commands per second. What
+was changed by hand is in robots fleet log.
+
+Exit status: 0, or 1 if a worker or a server is away, or 2.`,
+		Example: "  robots fleet status --redis redis://redis.internal:6379",
+	}, status, c.status)
+}
+
+type jsonWorker struct {
+	ID        string    `json:"id"`
+	Name      string    `json:"name"`
+	Heartbeat time.Time `json:"heartbeat"`
+	Away      bool      `json:"away"`
+	Drained   bool      `json:"drained"`
+	Rate      float64   `json:"grants_per_second"`
+	PartsAway int       `json:"parts_away"`
+}
+
+type jsonServer struct {
+	Addr      string  `json:"addr"`
+	Error     *string `json:"error"`
+	Replica   bool    `json:"replica"`
+	Version   string  `json:"version"`
+	Memory    int64   `json:"memory"`
+	MaxMemory int64   `json:"max_memory"`
+	Keys      int64   `json:"keys"`
+	Rate      float64 `json:"commands_per_second"`
+	Up        float64 `json:"up_seconds"`
+}
+
+func (c *fleetCall) status(ctx context.Context) (int, error) {
+	if err := c.noArgs(); err != nil {
+		return exitBad, err
+	}
+	op, err := c.operate(ctx)
+	if err != nil {
+		return exitBad, err
+	}
+	defer op.Close()
+	s, err := op.Status(ctx)
+	if err != nil {
+		return exitBad, err
+	}
+	code := exitAllowed
+	if slices.ContainsFunc(s.Workers, func(w paceredis.Worker) bool { return w.Gone }) || slices.ContainsFunc(s.Nodes, func(n fleet.Node) bool { return n.Err != nil }) {
+		code = exitDisallowed
+	}
+	if c.format == formatJSON {
+		workers, servers := []jsonWorker{}, []jsonServer{}
+		for _, w := range s.Workers {
+			workers = append(workers, jsonWorker{w.ID, w.Name, w.Beat, w.Gone, w.Drained, w.Rate, w.Away})
+		}
+		for _, n := range s.Nodes {
+			j := jsonServer{Addr: n.Addr, Replica: n.Replica, Version: n.Version, Memory: n.Memory, MaxMemory: n.MaxMemory, Keys: n.Keys, Rate: n.Rate, Up: n.Up.Seconds()}
+			if n.Err != nil {
+				j.Error = notEmpty(n.Err.Error())
+			}
+			servers = append(servers, j)
+		}
+		return code, encode(c.std.out, struct {
+			Schema  int          `json:"schema"`
+			At      time.Time    `json:"at"`
+			Workers []jsonWorker `json:"workers"`
+			Servers []jsonServer `json:"servers"`
+		}{1, s.At, workers, servers})
+	}
+	c.writeStatus(s)
+	return code, nil
+}
+
+func (c *fleetCall) writeStatus(s fleet.Status) {
+	rate := 0.0
+	for _, w := range s.Workers {
+		rate += w.Rate
+	}
+	fmt.Fprintf(c.std.out, "%s, %s grants/s\n", count(len(s.Workers), "worker"), short(rate))
+	t := tabwriter.NewWriter(c.std.out, 0, 0, 2, ' ', 0)
+	for _, w := range s.Workers {
+		state := "heartbeat " + took(max(s.At.Sub(w.Beat), time.Millisecond)) + " ago"
+		if w.Gone {
+			state = "away since " + stamp(w.Beat) + ": its grants have ended"
+		}
+		if w.Away > 0 && !w.Gone {
+			state += fmt.Sprintf(", %d of %d parts of the state out of its reach", w.Away, paceredis.Parts)
+		}
+		if w.Drained {
+			state += ", drained"
+		}
+		fmt.Fprintf(t, "  %s\t%s\t%s grants/s\t%s\n", w.ID, w.Name, short(w.Rate), state)
+	}
+	_ = t.Flush() // the error is that of std.out, which is flushed at the end
+	fmt.Fprintln(c.std.out, count(len(s.Nodes), "server"))
+	for _, n := range s.Nodes {
+		if n.Err != nil {
+			fmt.Fprintf(t, "  %s\taway: %s\n", n.Addr, robots.Printable(n.Err.Error()))
+			continue
+		}
+		role, most := "primary", "no bound"
+		if n.Replica {
+			role = "replica"
+		}
+		if n.MaxMemory > 0 {
+			most = fmt.Sprintf("%d MiB", n.MaxMemory>>20)
+		}
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%d MiB of %s\t%s\t%s commands/s\tup %s\n", n.Addr, role, n.Version, n.Memory>>20, most, count(int(n.Keys), "key"), short(n.Rate), pace.Words(n.Up))
+	}
+	_ = t.Flush() // the same
+}
+
+func fleetShowCommand(c *fleetCall, status *int) *cobra.Command {
+	cmd := c.register(&cobra.Command{
+		Use:   "show [-a TOKEN]... [-d DIALECT] --redis URL {ORIGIN | ADDRESS}",
+		Short: "Show what a fleet knows of a site or an address",
+		Long: `Show says of an origin what the fleet has of its robots.txt, who fetches it, when the
+site was last asked, who is there now, its back-off and why, whether it is held, and
+when the next turn is, with the reason. Of an IP address: the last starts there.
+
+Exit status: 0, 1 if nothing is known, or 2.`,
+		Example: `  robots fleet show --redis redis://redis.internal:6379 -a MyBot https://example.com
+  robots fleet show --redis redis://redis.internal:6379 192.0.2.7`,
+	}, status, c.show)
+	c.agentFlag(cmd)
+	cmd.Flags().StringVarP(&c.dialect, "dialect", "d", robots.RFC9309.Name, "read robots.txt as `NAME` does")
+	complete(cmd, "dialect", dialectNames())
+	return cmd
+}
+
+func (c *fleetCall) show(ctx context.Context) (int, error) {
+	addr, isAddr := netip.Addr{}, false
+	if len(c.args) == 1 {
+		var err error
+		addr, err = netip.ParseAddr(c.args[0])
+		isAddr = err == nil
+	}
+	if isAddr {
+		return c.showAddress(ctx, addr)
+	}
+	origin, err := c.originOf()
+	if err != nil {
+		return exitBad, err
+	}
+	d, err := dialectByName(c.dialect)
+	if err == nil {
+		err = checkAgents(c.agents, d)
+	}
+	if err != nil {
+		return exitBad, err
+	}
+	op, err := c.operate(ctx)
+	if err != nil {
+		return exitBad, err
+	}
+	defer op.Close()
+	s, err := op.Site(ctx, origin)
+	if err != nil {
+		return exitBad, err
+	}
+	turn, err := c.turn(&s, d)
+	if err != nil {
+		return exitBad, err
+	}
+	if c.format == formatJSON {
+		err = c.writeSiteJSON(&s, turn)
+	} else {
+		c.writeSite(&s, turn)
+	}
+	if s.Record == nil && !s.Pace.Known {
+		return exitDisallowed, err
+	}
+	return exitAllowed, err
+}
+
+// turn returns the next turn at a site, nil if nobody knows, as there is no robots.txt.
+func (c *fleetCall) turn(s *fleet.Site, d robots.Dialect) (*pace.Turn, error) {
+	if s.Record == nil {
+		return nil, nil
+	}
+	tokens := c.agents
+	if len(tokens) == 0 {
+		tokens = []string{"*"}
+	}
+	schedule, err := pace.NewSchedule(s.Record.Rules(d, s.Pace.At, tokens...), pace.Policy{})
+	if err != nil {
+		return nil, err
+	}
+	turn := schedule.TurnIn(s.Pace.At, s.Pace.State)
+	for i := range turn.Reasons {
+		if r := &turn.Reasons[i]; r.Cause == pace.CauseRetryAfter && r.Until.Equal(s.Pace.Held) {
+			r.Cause = pace.CauseHeld
+		}
+	}
+	return &turn, nil
+}
+
+// until writes a time and how far off it is.
+func until(t, now time.Time) string { return stamp(t) + ", in " + pace.Words(t.Sub(now)) }
+
+func (c *fleetCall) writeSite(s *fleet.Site, turn *pace.Turn) {
+	say := func(what, text string, args ...any) {
+		fmt.Fprintf(c.std.out, "  %s  %s\n", fill(what, 9), fmt.Sprintf(text, args...))
+	}
+	now, p := s.Pace.At, &s.Pace
+	fmt.Fprintln(c.std.out, s.Origin)
+	if r := s.Record; r == nil {
+		say("record", "none")
+	} else {
+		text := fmt.Sprintf("fetched %s: %s, status %d, %s", stamp(r.Fetched), r.Outcome, r.Status, count(len(r.Body), "byte"))
+		if r.Outcome.Good() {
+			text += ", fresh until " + stamp(r.Expires)
+		} else {
+			text += ", " + r.Cause.Sentence() + ", asked again from " + stamp(r.NextTry)
+		}
+		say("record", "%s", robots.Printable(text))
+	}
+	if s.LeaseLeft > 0 {
+		say("lease", "a worker fetches robots.txt, for %s at most", pace.Words(s.LeaseLeft))
+	}
+	switch {
+	case p.State.Last.IsZero():
+		say("last", "nothing that matters any more")
+	default:
+		say("last", "a request ended, or the last one started, at %s", stamp(p.State.Last))
+	}
+	for _, g := range p.UnderWay {
+		whose := "worker " + g.Worker
+		if g.Worker == "" {
+			whose = "lent to a client of a service"
+		}
+		say("under way", "%s, since %s, until %s at most", whose, stamp(g.Start), stamp(g.End))
+	}
+	if p.State.BackOff.Factor > 0 {
+		say("back-off", "%d times the interval, since the site said at %s that it is asked too much", p.State.BackOff.Factor, stamp(p.Overload))
+	}
+	if p.Held.After(now) {
+		if p.Held.Sub(now) > paceredis.Forever/2 {
+			say("held", "until it is released")
+		} else {
+			say("held", "until %s", until(p.Held, now))
+		}
+	}
+	switch {
+	case turn == nil:
+		say("next turn", "not known without a robots.txt")
+	case !turn.Start.After(now):
+		say("next turn", "now")
+	default:
+		say("next turn", "%s", until(turn.Start, now))
+	}
+	if turn != nil {
+		for _, r := range turn.Reasons {
+			say("", "%s", r)
+		}
+	}
+}
+
+func (c *fleetCall) writeSiteJSON(s *fleet.Site, turn *pace.Turn) error {
+	type record struct {
+		Outcome string    `json:"outcome"`
+		Status  int       `json:"status"`
+		Cause   string    `json:"cause"`
+		Bytes   int       `json:"bytes"`
+		Fetched time.Time `json:"fetched"`
+		Expires time.Time `json:"expires,omitzero"`
+		NextTry time.Time `json:"next_try,omitzero"`
+	}
+	type grant struct {
+		Worker *string   `json:"worker"`
+		Start  time.Time `json:"start"`
+		End    time.Time `json:"end"`
+	}
+	out := struct {
+		Schema     int        `json:"schema"`
+		Origin     string     `json:"origin"`
+		At         time.Time  `json:"at"`
+		Record     *record    `json:"record"`
+		Lease      float64    `json:"lease_seconds"`
+		Last       *time.Time `json:"last"`
+		RetryAfter *time.Time `json:"retry_after"`
+		BackOff    int        `json:"back_off"`
+		Overload   *time.Time `json:"overload"`
+		Held       *time.Time `json:"held"`
+		UnderWay   []grant    `json:"under_way"`
+		Next       *time.Time `json:"next"`
+		Reasons    []string   `json:"reasons"`
+	}{
+		Schema: 1, Origin: s.Origin.String(), At: s.Pace.At, Lease: s.LeaseLeft.Seconds(), Last: notZero(s.Pace.State.Last), BackOff: int(s.Pace.State.BackOff.Factor),
+		Overload: notZero(s.Pace.Overload), Held: notZero(s.Pace.Held), UnderWay: []grant{}, Reasons: []string{},
+	}
+	if !s.Pace.State.NotBefore.Equal(s.Pace.Held) {
+		out.RetryAfter = notZero(s.Pace.State.NotBefore)
+	}
+	if r := s.Record; r != nil {
+		out.Record = &record{r.Outcome.String(), r.Status, r.Cause.String(), len(r.Body), r.Fetched, r.Expires, r.NextTry}
+	}
+	for _, g := range s.Pace.UnderWay {
+		out.UnderWay = append(out.UnderWay, grant{notEmpty(g.Worker), g.Start, g.End})
+	}
+	if turn != nil {
+		out.Next = &turn.Start
+		for _, r := range turn.Reasons {
+			out.Reasons = append(out.Reasons, r.String())
+		}
+	}
+	return encode(c.std.out, out)
+}
+
+// notZero returns nil, which is null, for no time.
+func notZero(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+func (c *fleetCall) showAddress(ctx context.Context, addr netip.Addr) (int, error) {
+	op, err := c.operate(ctx)
+	if err != nil {
+		return exitBad, err
+	}
+	defer op.Close()
+	a, err := op.Address(ctx, addr)
+	if err != nil {
+		return exitBad, err
+	}
+	code := exitAllowed
+	if a.Page.IsZero() && a.Fetch.IsZero() {
+		code = exitDisallowed
+	}
+	if c.format == formatJSON {
+		return code, encode(c.std.out, struct {
+			Schema int        `json:"schema"`
+			Addr   string     `json:"addr"`
+			At     time.Time  `json:"at"`
+			Page   *time.Time `json:"page"`
+			Fetch  *time.Time `json:"fetch"`
+		}{1, addr.String(), a.At, notZero(a.Page), notZero(a.Fetch)})
+	}
+	fmt.Fprintln(c.std.out, addr)
+	for _, of := range []struct {
+		what string
+		at   time.Time
+	}{{"page", a.Page}, {"robots.txt", a.Fetch}} {
+		text := "nothing that matters any more"
+		if !of.at.IsZero() {
+			text = "the last one starts at " + stamp(of.at)
+		}
+		fmt.Fprintf(c.std.out, "  %s  %s\n", fill(of.what, 10), text)
+	}
+	return code, nil
+}
+
+func fleetLogCommand(c *fleetCall, status *int) *cobra.Command {
+	cmd := c.register(&cobra.Command{
+		Use:   "log [-n N] --redis URL",
+		Short: "Show what operators have changed",
+		Long: `Log shows the last changes that were made by robots fleet: when, who, what. The fleet
+keeps the last 1000.
+
+Exit status: 0, or 2.`,
+		Example: "  robots fleet log --redis redis://redis.internal:6379 -n 100",
+	}, status, c.log)
+	cmd.Flags().IntVarP(&c.last, "last", "n", 20, "show the last `N`")
+	return cmd
+}
+
+func (c *fleetCall) log(ctx context.Context) (int, error) {
+	if err := c.noArgs(); err != nil {
+		return exitBad, err
+	}
+	op, err := c.operate(ctx)
+	if err != nil {
+		return exitBad, err
+	}
+	defer op.Close()
+	list, err := op.Log(ctx, c.last)
+	if err != nil {
+		return exitBad, err
+	}
+	for _, e := range list {
+		if c.format == formatJSON {
+			err = encode(c.std.out, struct {
+				Schema int       `json:"schema"`
+				At     time.Time `json:"at"`
+				Who    string    `json:"who"`
+				What   string    `json:"what"`
+			}{1, e.At, e.Who, e.What})
+			if err != nil {
+				return exitBad, err
+			}
+			continue
+		}
+		fmt.Fprintf(c.std.out, "%s  %s  %s\n", stamp(e.At), e.Who, strings.TrimSpace(e.What))
+	}
+	return exitAllowed, nil
+}

@@ -1,0 +1,299 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// A pool does as an executable pool of ClickHouse: processes that are kept open, each of which
+// is given a chunk of rows and has to answer all of it before it is given another. They run
+// the commands of docs/bulk.md.
+type pool struct {
+	t      *testing.T
+	idle   chan *pooled
+	header bool
+}
+
+type pooled struct {
+	in    io.WriteCloser
+	out   *bufio.Reader
+	ended func() error
+}
+
+func newPool(t *testing.T, processes int, header bool) *pool {
+	p := &pool{t, make(chan *pooled, processes), header}
+	page, err := os.ReadFile("../../docs/bulk.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := `\.pipe\("robots (.*?)"\)` // of Spark
+	if header {
+		command = `<command>robots (.*?)</command>`
+	}
+	found := regexp.MustCompile(command).FindSubmatch(page)
+	if found == nil {
+		t.Fatalf("docs/bulk.md has no command %s", command)
+	}
+	for range processes {
+		cmd, in, out := start(t, os.Stderr, strings.Fields(string(found[1]))...)
+		p.idle <- &pooled{in, bufio.NewReader(out), cmd.Wait}
+	}
+	return p
+}
+
+// ask has a chunk answered by a process that has nothing to do.
+func (p *pool) ask(rows []string) (answers []string, err error) {
+	c := <-p.idle
+	defer func() { p.idle <- c }()
+	var chunk strings.Builder
+	if p.header {
+		fmt.Fprintln(&chunk, len(rows))
+	}
+	for _, row := range rows {
+		chunk.WriteString(row + "\n")
+	}
+	wrote := make(chan error, 1)
+	go func() {
+		_, err := io.WriteString(c.in, chunk.String())
+		wrote <- err
+	}()
+	if p.header {
+		line, err := c.out.ReadString('\n')
+		if err != nil || line != fmt.Sprintln(len(rows)) {
+			return nil, fmt.Errorf("before %d rows: %q, %w", len(rows), line, err)
+		}
+	}
+	for range rows {
+		line, err := c.out.ReadString('\n')
+		if err != nil {
+			return nil, err
+		}
+		answers = append(answers, strings.TrimSuffix(line, "\n"))
+	}
+	return answers, <-wrote
+}
+
+// end closes the pipes: every process ends with status 0 and has said nothing more.
+func (p *pool) end() {
+	for range cap(p.idle) {
+		c := <-p.idle
+		c.in.Close()
+		rest, err := io.ReadAll(c.out)
+		if ended := c.ended(); err != nil || ended != nil || len(rest) > 0 {
+			p.t.Errorf("behind the last chunk: %q, %v, %v", rest, err, ended)
+		}
+	}
+}
+
+func rowOf(body []byte, agent, dialect, url string) string {
+	return strings.Join([]string{base64.StdEncoding.EncodeToString(body), agent, dialect, url}, "\t")
+}
+
+// TestPool: several processes, chunks of any length, one row out a row in, in order, and
+// nothing is held back at the end of a chunk.
+func TestPool(t *testing.T) {
+	for _, header := range []bool{false, true} {
+		p := newPool(t, 3, header)
+		var all sync.WaitGroup
+		for worker := range 6 { // more than processes, which they take in turns
+			all.Go(func() {
+				r := rand.New(rand.NewPCG(uint64(worker), 9))
+				for chunk := range 8 {
+					var rows, want []string
+					for i := range []int{0, 1, 2, 1000, 3}[r.IntN(5)] {
+						switch line := r.IntN(20) + 1; {
+						case i%17 == 16:
+							rows, want = append(rows, "no row"), append(want, `\N	\N	\N	the row has 1 columns, and not the 4 that are robots_b64, agent, dialect, url`)
+						case i%5 == 4:
+							rows, want = append(rows, `\N	\N	\N	/`), append(want, `allow	empty-file	\N	\N`)
+						default:
+							body := "User-agent: *\n" + strings.Repeat("#\n", line-1) + "Disallow: /x\n"
+							url := fmt.Sprintf("/x/%d/%d/%d", worker, chunk, i)
+							rows, want = append(rows, rowOf([]byte(body), "A", "google", url)), append(want, fmt.Sprintf(`disallow	rule	%d	\N`, line+1))
+						}
+					}
+					got, err := p.ask(rows)
+					if err != nil || !slices.Equal(got, want) {
+						t.Errorf("worker %d, chunk %d: %v, got %.300q, want %.300q", worker, chunk, err, got, want)
+						return
+					}
+				}
+			})
+		}
+		all.Wait()
+		p.end()
+	}
+}
+
+// TestRowsEnd: what is no chunk ends the program, after the rows before it.
+func TestRowsEnd(t *testing.T) {
+	const row, answer = "\t\t\t/\n", "allow\tempty-file\t\\N\t\\N\n"
+	for _, c := range []struct {
+		args     []string
+		in, out  string
+		complain string
+	}{
+		{[]string{"--format", "tsv"}, row + strings.TrimSuffix(row, "\n"), answer + answer, ""},
+		{[]string{"--format", "tsv"}, "", "", ""},
+		{[]string{"--format", "tsv", "--chunk-header"}, "1\n" + row + "0\n2\r\n" + row + row, "1\n" + answer + "0\n2\n" + answer + answer, ""},
+		{[]string{"--format", "tsv", "--chunk-header"}, "1\n" + row + row, "1\n" + answer, "not the number of rows"},
+		{[]string{"--format", "tsv", "--chunk-header"}, "-1\n" + row, "", "not the number of rows"},
+		{[]string{"--format", "tsv", "--chunk-header"}, "3\n" + row, "3\n" + answer, "ends 2 rows before its chunk does"},
+		{[]string{"--chunk-header"}, "{}\n", "", "--chunk-header is for --batch --format tsv"},
+	} {
+		var out, said bytes.Buffer
+		status := run(context.Background(), append([]string{"check", "--batch"}, c.args...), strings.NewReader(c.in), &out, &said)
+		if want := exitBad * min(len(c.complain), 1); status != want || out.String() != c.out || !strings.Contains(said.String(), c.complain) || c.complain == "" && said.Len() > 0 {
+			t.Errorf("%q %q: status %d, %q, %q", c.args, c.in, status, &out, &said)
+		}
+	}
+	var said bytes.Buffer
+	if run(context.Background(), []string{"check", "--format", "tsv", "-f", os.DevNull, "/"}, strings.NewReader(""), io.Discard, &said); !strings.Contains(said.String(), "are for --batch") {
+		t.Errorf("without --batch: %q", &said)
+	}
+}
+
+// TestContract: the same shards by an array of jobs, by a queue, and by rows on standard input
+// that a pool drives, say the same.
+func TestContract(t *testing.T) {
+	dir := t.TempDir()
+	robotsRun := func(args ...string) {
+		t.Helper()
+		var said bytes.Buffer
+		if status := run(t.Context(), args, strings.NewReader(""), io.Discard, &said); status != exitAllowed && status != exitUndecided {
+			t.Fatalf("robots %q: status %d, %s", args, status, &said)
+		}
+	}
+	snapshot, sliced, queued := filepath.Join(dir, "snap"), filepath.Join(dir, "sliced"), filepath.Join(dir, "queued")
+	const examples = "../../examples/bulk/"
+	robotsRun("bulk", "pack", "--format", "jsonl", "-o", snapshot, examples+"2026-05.warc.gz", examples+"2026-10.warc.gz")
+	ask := []string{"bulk", "ask", "--agents", examples + "agents.txt", "-d", "rfc9309,google", "--format", "jsonl", "-o"}
+	for share := range 3 {
+		robotsRun(append(slices.Clone(ask), sliced, "--shard", fmt.Sprintf("%d/3", share+1), snapshot)...)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	l.Close()
+	robotsRun(append(slices.Clone(ask), queued, "--shard", "3/3", snapshot)...) // the manifest: there are two shards
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run(t.Context(), []string{"bulk", "work", "-o", queued, "nats://" + address}, strings.NewReader(""), io.Discard, io.Discard)
+	}()
+	robotsRun(append(slices.Clone(ask), queued, "--listen", address, snapshot)...)
+	if status := <-ended; status != exitAllowed {
+		t.Errorf("a worker ends with %d", status)
+	}
+
+	// Bodies of the snapshot, to ask of them what the rows of verdicts say.
+	bodies := map[string][]byte{}
+	sums := map[string]string{} // of bodies, by input and offset of the capture
+	tableLines(t, filepath.Join(snapshot, "bodies"), func(_ string, row map[string]any) {
+		body, err := base64.StdEncoding.DecodeString(row["body"].(string))
+		if err != nil {
+			t.Fatal(err)
+		}
+		bodies[row["sha256"].(string)] = body
+	})
+	place := func(row map[string]any) string { return fmt.Sprint(row["input"], row["offset"]) }
+	tableLines(t, filepath.Join(snapshot, "captures"), func(_ string, row map[string]any) {
+		if row["truncated"] == false && row["outcome"] == "success" {
+			sums[place(row)] = row["sha256"].(string)
+		}
+	})
+	column := func(v any) string {
+		switch v := v.(type) {
+		case nil:
+			return `\N`
+		case float64:
+			return strconv.Itoa(int(v))
+		default:
+			return v.(string)
+		}
+	}
+	p := newPool(t, 2, true)
+	var checksums [3]map[string]string
+	for way, folder := range []string{sliced, queued} {
+		said, asked := map[string][]string{}, map[string][]string{} // by part
+		tableLines(t, filepath.Join(folder, "verdicts"), func(part string, row map[string]any) {
+			if body, ok := bodies[sums[place(row)]]; ok {
+				said[part] = append(said[part], strings.Join([]string{column(row["verdict"]), column(row["reason"]), column(row["line"]), `\N`}, "\t"))
+				asked[part] = append(asked[part], rowOf(body, row["agent"].(string), row["dialect"].(string), row["path"].(string)))
+			}
+		})
+		checksums[way] = checksumsOf(said)
+		if way > 0 {
+			continue
+		}
+		for part, rows := range asked {
+			var answers []string
+			for chunk := range slices.Chunk(rows, 100) {
+				some, err := p.ask(chunk)
+				if err != nil {
+					t.Fatal(err)
+				}
+				answers = append(answers, some...)
+			}
+			asked[part] = answers
+		}
+		checksums[2] = checksumsOf(asked)
+	}
+	p.end()
+	if len(checksums[0]) < 2 {
+		t.Fatalf("%d shards have answers", len(checksums[0]))
+	}
+	for part, sum := range checksums[0] {
+		if checksums[1][part] != sum || checksums[2][part] != sum {
+			t.Errorf("%s: by shares %s, by a queue %s, by a pool %s", part, sum, checksums[1][part], checksums[2][part])
+		}
+	}
+	t.Logf("%d shards: equal checksums", len(checksums[0]))
+}
+
+func checksumsOf(rows map[string][]string) map[string]string {
+	sums := map[string]string{}
+	for part, lines := range rows {
+		sums[part] = fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(lines, "\n"))))
+	}
+	return sums
+}
+
+// tableLines calls fn with the rows of all parts of a table in JSON Lines.
+func tableLines(t *testing.T, folder string, fn func(part string, row map[string]any)) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*.jsonl"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s has no parts: %v", folder, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range bytes.Lines(text) {
+			var row map[string]any
+			if err := json.Unmarshal(line, &row); err != nil {
+				t.Fatal(err)
+			}
+			fn(filepath.Base(file), row)
+		}
+	}
+}

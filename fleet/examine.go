@@ -1,0 +1,255 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/rueidis"
+	cacheredis "github.com/robotskit/robots/cache/redis"
+	"github.com/robotskit/robots/internal/script"
+	paceredis "github.com/robotskit/robots/pace/redis"
+)
+
+// A Finding is something about the servers of a fleet that does harm, or will.
+type Finding struct {
+	// Check is the check that found it, one of Checks.
+	Check string
+	// Node is the address of the server, "" where all are meant.
+	Node string
+	// Text says what is wrong, Do what to do about it: a sentence each, without its
+	// full stop. Neither has a password.
+	Text, Do string
+}
+
+// Checks returns the names of what Examine looks at.
+func Checks() []string {
+	return []string{"reach", "rights", "version", "layout", "role", "eviction", "memory", "persistence", "replicas", "clock", "latency"}
+}
+
+// What Examine takes for harm.
+const (
+	mostMemory  = 0.9                   // of maxmemory
+	mostSkew    = time.Second           // between the clock of this machine and a server's
+	mostLatency = 20 * time.Millisecond // of the fastest of latencyTries round trips
+
+	latencyTries = 20
+)
+
+// Examine looks at the servers at a Redis URL as a fleet needs them, and returns what is
+// wrong, the worst first. It joins no fleet and changes nothing. That a server cannot be
+// reached is a finding; the error is about the URL and the options, or that of ctx.
+func Examine(ctx context.Context, url string, o Options) ([]Finding, error) {
+	option, prefix, err := o.check(url)
+	if err != nil {
+		return nil, err
+	}
+	if prefix, err = script.Prefix(prefix); err != nil {
+		return nil, err
+	}
+	o.complete(&option)
+	client, err := dial(ctx, option)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case script.Says(err, "NOAUTH", "WRONGPASS", "NOPERM"):
+		return []Finding{{Check: "rights", Text: serverName(option) + " does not let this user in: " + strings.TrimSuffix(err.Error(), "."),
+			Do: "give the password of the user that the URL names, and let that user connect (ACL SETUSER)"}}, nil
+	case err != nil:
+		return []Finding{{Check: "reach", Text: serverName(option) + " does not answer: " + err.Error(),
+			Do: "start it, or correct the URL; workers that run go on meanwhile, each at its share of the pace, or stop"}}, nil
+	}
+	defer client.Close()
+	var found []Finding
+	if err := rights(ctx, client, prefix); err != nil {
+		found = append(found, Finding{Check: "rights", Text: err.Error(), Do: "give the user the rights that the documentation of package fleet lists (ACL SETUSER)"})
+	}
+	store, err := cacheredis.New(client, cacheredis.Options{Prefix: prefix})
+	if err != nil {
+		return nil, err
+	}
+	defer store.Close() // which has nothing to report
+	pace, err := paceredis.NewOperator(client, paceredis.Options{Prefix: prefix})
+	if err != nil {
+		return nil, err
+	}
+	for _, check := range []func(context.Context) error{store.CheckLayout, pace.CheckLayout} {
+		if err := check(ctx); errors.Is(err, cacheredis.ErrEarlier) || errors.Is(err, paceredis.ErrEarlier) {
+			found = append(found, Finding{Check: "layout", Text: err.Error(), Do: "finish with that release first; no worker of this one joins until then"})
+		}
+	}
+	for _, n := range nodes(ctx, client) {
+		found = append(found, n.examine(ctx)...)
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	order := Checks()
+	slices.SortStableFunc(found, func(a, b Finding) int { return slices.Index(order, a.Check) - slices.Index(order, b.Check) })
+	return found, nil
+}
+
+// A node is one of the servers of a fleet.
+type node struct {
+	addr   string
+	client rueidis.Client
+	among  bool              // others, in a cluster
+	info   map[string]string // the fields of INFO
+	err    error             // why they are not known
+}
+
+// nodes returns the servers that a client knows, in the order of their addresses, with
+// their INFO.
+func nodes(ctx context.Context, client rueidis.Client) []node {
+	all := client.Nodes()
+	list := make([]node, len(all))
+	var asking sync.WaitGroup
+	for i, addr := range slices.Sorted(maps.Keys(all)) {
+		n := &list[i]
+		*n = node{addr: addr, client: all[addr], among: client.Mode() == rueidis.ClientModeCluster}
+		asking.Go(func() { n.info, n.err = infoOf(ctx, n.client) })
+	}
+	asking.Wait()
+	return list
+}
+
+// infoLimit is how long a server may take to say how it is.
+const infoLimit = 2 * time.Second
+
+// infoOf returns the fields of a server's INFO.
+func infoOf(ctx context.Context, c rueidis.Client) (map[string]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, infoLimit)
+	defer cancel()
+	text, err := c.Do(ctx, c.B().Info().Build()).ToString()
+	if err != nil {
+		return nil, err
+	}
+	info := map[string]string{}
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimRight(line, "\r\n"), ":"); ok {
+			info[name] = value
+		}
+	}
+	return info, nil
+}
+
+func (n *node) number(field string) float64 {
+	v, _ := strconv.ParseFloat(n.info[field], 64) // 0 for a field that this server does not have
+	return v
+}
+
+// replica reports whether a server follows another one.
+func (n *node) replica() bool { return n.info["role"] == "slave" }
+
+// evicts returns the policy by which a server drops keys, "" if it drops none, or is a
+// replica, or the user may not use INFO.
+func (n *node) evicts() string {
+	if policy := n.info["maxmemory_policy"]; policy != "noeviction" && (!n.among || !n.replica()) {
+		return policy
+	}
+	return ""
+}
+
+// tooOld returns the version of a server whose scripts have no flags, "" if the version is
+// 7.0 or later, or missing.
+func (n *node) tooOld() string {
+	version := n.info["redis_version"]
+	major, _, _ := strings.Cut(version, ".")
+	if number, err := strconv.Atoi(major); err != nil || number >= 7 {
+		return ""
+	}
+	return version
+}
+
+// examine returns what is wrong with a server.
+func (n *node) examine(ctx context.Context) (found []Finding) {
+	add := func(check, do, text string, args ...any) {
+		found = append(found, Finding{Check: check, Node: n.addr, Text: fmt.Sprintf(text, args...), Do: do})
+	}
+	switch {
+	case script.Says(n.err, "NOPERM"):
+		add("rights", "ACL SETUSER NAME +info", "the user may not use INFO, so that nobody looks at eviction, memory and disk")
+	case n.err != nil:
+		if errors.Is(n.err, context.DeadlineExceeded) {
+			n.err = fmt.Errorf("nothing within %s", infoLimit)
+		}
+		add("reach", "look at its log; until it is back its sites rest, or go at the share of each worker", "it does not answer: %v", n.err)
+		return found
+	default:
+		n.examineInfo(add)
+	}
+	n.measure(ctx, add)
+	return found
+}
+
+// examineInfo holds the fields of INFO against what a fleet needs.
+func (n *node) examineInfo(add func(check, do, text string, args ...any)) {
+	if version := n.tooOld(); version != "" {
+		add("version", "install Redis 7.0 or later, or Valkey", "it is version %s, which does not know the scripts of a fleet", version)
+	}
+	if n.replica() && !n.among {
+		add("role", "name its primary, or the sentinels with ?master_set=NAME", "it is a replica and takes no writes")
+	}
+	if policy := n.evicts(); policy != "" {
+		add("eviction", "CONFIG SET maxmemory-policy noeviction, and the same in its file", "maxmemory-policy is %s: a full server drops the pace of sites, which are then asked too often", policy)
+	}
+	if dropped := n.number("evicted_keys"); dropped > 0 {
+		add("eviction", "give it more memory, and noeviction", "it has dropped %.0f keys to make room since it was started", dropped)
+	}
+	switch used, most := n.number("used_memory"), n.number("maxmemory"); {
+	case most == 0:
+		add("memory", "CONFIG SET maxmemory to what the machine can spare, less a third for a fork, and the same in its file", "maxmemory is not set: the server grows until the system ends it")
+	case used > mostMemory*most:
+		add("memory", "CONFIG SET maxmemory to more, or add a node and move slots to it", "%.0f %% of its memory are used (%.0f of %.0f MiB); when it is full its sites get no grants",
+			100*used/most, used/(1<<20), most/(1<<20))
+	}
+	switch {
+	case n.info["aof_enabled"] == "0":
+		add("persistence", "CONFIG SET appendonly yes, and the same in its file; appendfsync everysec is enough", "it has no append-only file: a restart loses records, and every site rests for an interval")
+	case n.info["aof_last_write_status"] == "err", n.info["aof_last_bgrewrite_status"] == "err":
+		add("persistence", "free its disk, and look at its log", "its last write to the append-only file failed")
+	}
+	if n.info["rdb_last_bgsave_status"] == "err" {
+		add("persistence", "free its disk, and look at its log", "its last snapshot failed, and by stop-writes-on-bgsave-error it takes no writes then")
+	}
+	if n.among && !n.replica() && n.info["connected_slaves"] == "0" {
+		add("replicas", "give it a replica on another machine (redis-cli --cluster add-node ... --cluster-slave)", "it has no replica: while it is gone its sites rest, or go at the share of each worker")
+	}
+	if n.replica() && n.info["master_link_status"] == "down" {
+		add("replicas", "look at its log and at the network to its primary", "it has lost its primary and falls behind")
+	}
+}
+
+// measure compares a server's clock with that of this machine, and takes the time of round
+// trips. Only the fastest counts, as a busy machine makes any other slow.
+func (n *node) measure(ctx context.Context, add func(check, do, text string, args ...any)) {
+	var fastest, skew time.Duration
+	for i := range latencyTries {
+		sent := time.Now()
+		reply, err := n.client.Do(ctx, n.client.B().Time().Build()).AsIntSlice()
+		took := time.Since(sent)
+		if err != nil || len(reply) != 2 {
+			return // what is wrong then is a finding of another check
+		}
+		if i == 0 || took < fastest {
+			fastest = took
+			skew = time.Unix(reply[0], reply[1]*1000).Sub(sent.Add(took / 2))
+		}
+	}
+	if fastest > mostLatency {
+		add("latency", "run the workers near the server: a page takes two round trips or three", "a round trip takes %s or more", fastest.Round(time.Millisecond))
+	}
+	if off := skew.Abs(); off-fastest/2 > mostSkew {
+		way := "ahead of"
+		if skew < 0 {
+			way = "behind"
+		}
+		add("clock", "have NTP set both; Visit-time and Request-rate hold by the server's clock", "its clock is %s %s that of this machine", off.Round(time.Millisecond), way)
+	}
+}

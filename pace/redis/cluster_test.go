@@ -1,0 +1,246 @@
+package redis_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/robotskit/robots/internal/campaign"
+	"github.com/robotskit/robots/internal/redistest"
+	"github.com/robotskit/robots/pace"
+	"github.com/robotskit/robots/pace/redis"
+)
+
+// clusterConfig is what an operator sets so that the rest of a cluster goes on.
+var clusterConfig = []string{"cluster-require-full-coverage no"}
+
+// A shardedSite is a site whose origin and address are on nodes of a cluster.
+type shardedSite struct {
+	pace.Key
+	origin, address int
+
+	mu     sync.Mutex
+	starts []time.Time
+}
+
+func (s *shardedSite) on(node int) bool { return s.origin == node || s.address == node }
+
+func (s *shardedSite) seen() []time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.starts)
+}
+
+const (
+	shardedInterval = 50 * time.Millisecond
+	shardedGap      = 20 * time.Millisecond
+)
+
+// A shardedCrawl is what workers do at sites all over a cluster.
+type shardedCrawl struct {
+	sites    []*shardedSite
+	limiters []*redis.Limiter
+	end      func()
+}
+
+// startSharded lets two workers, which stop while Redis is down, ask sites one page after
+// another.
+func startSharded(t *testing.T, nodes []*redistest.Server, sites int) *shardedCrawl {
+	prefix := fresh()
+	c := &shardedCrawl{}
+	for i := range sites {
+		s := &shardedSite{Key: pace.Key{Origin: originOf(t, fmt.Sprintf("s%d.example", i)), Addr: netip.AddrFrom4([4]byte{192, 0, 2, byte(i)})}}
+		s.origin = redistest.Holder(t, nodes, epochKey(prefix, s.Origin.String()))
+		s.address = redistest.Holder(t, nodes, epochKey(prefix, s.Addr.String()))
+		c.sites = append(c.sites, s)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	schedule := steady(t, shardedInterval)
+	for range 2 {
+		l := newLimiter(t, nodes[0].Client(), redis.Options{Prefix: prefix, WhenDown: redis.Stop, Options: pace.Options{AddressInterval: shardedGap}})
+		c.limiters = append(c.limiters, l)
+		for _, s := range c.sites {
+			all.Go(func() {
+				for ctx.Err() == nil {
+					s.page(ctx, t, l, schedule)
+				}
+			})
+		}
+	}
+	c.end = sync.OnceFunc(func() {
+		cancel()
+		all.Wait()
+	})
+	t.Cleanup(c.end)
+	c.more(t, 2, func(*shardedSite) bool { return true })
+	return c
+}
+
+// page asks for one page.
+func (s *shardedSite) page(ctx context.Context, t *testing.T, l *redis.Limiter, schedule *pace.Schedule) {
+	g, err := l.Wait(ctx, s.Key, schedule)
+	if err != nil {
+		if ctx.Err() == nil {
+			t.Errorf("%s: %v", s, err)
+		}
+		return
+	}
+	turn, err := l.Visit(ctx, g, s.Addr, schedule)
+	result := ok
+	switch missed, is := errors.AsType[*pace.MissedError](err); {
+	case is:
+		time.Sleep(min(time.Until(missed.Turn.Start), shardedInterval)) // until its address is there
+		result = pace.Result{Unused: true}
+	case err != nil:
+		result = pace.Result{Unused: true}
+	default:
+		s.mu.Lock()
+		s.starts = append(s.starts, turn.Start)
+		s.mu.Unlock()
+	}
+	if err := l.Done(ctx, g, result); err != nil {
+		t.Errorf("%s: %v", s, err)
+	}
+}
+
+// more waits until each of some sites was started n times more.
+func (c *shardedCrawl) more(t *testing.T, n int, which func(*shardedSite) bool) {
+	t.Helper()
+	before := make([]int, len(c.sites))
+	for i, s := range c.sites {
+		before[i] = len(s.seen())
+	}
+	until(t, fmt.Sprintf("%d starts of each site", n), func() bool {
+		for i, s := range c.sites {
+			if which(s) && len(s.seen()) < before[i]+n {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// check ends the crawl and checks that no site was started too early.
+func (c *shardedCrawl) check(t *testing.T) {
+	t.Helper()
+	c.end()
+	starts := 0
+	var rest time.Duration
+	for _, s := range c.sites {
+		at := s.seen()
+		slices.SortFunc(at, time.Time.Compare)
+		starts += len(at)
+		rest = max(rest, longest(at))
+		if d := closest(at); d < shardedInterval-logSlack {
+			t.Errorf("%s: two starts are %s apart, want %s", s, d, shardedInterval)
+		}
+	}
+	t.Logf("%d starts at %d sites, the longest rest %s", starts, len(c.sites), rest.Round(time.Millisecond))
+}
+
+// TestClusterHang: while one of three nodes hangs, the sites that have nothing there go on,
+// and no other is started.
+func TestClusterHang(t *testing.T) {
+	t.Parallel()
+	nodes := redistest.StartCluster(t, 3, append(clusterConfig, "cluster-node-timeout 60000")...)
+	c := startSharded(t, nodes, campaign.Size(12, 18, 64))
+	const hangs = 1
+	nodes[hangs].Freeze()
+	apart := func(s *shardedSite) bool { return !s.on(hangs) }
+	c.more(t, 5, apart)
+	counts := make([]int, len(c.sites))
+	for i, s := range c.sites {
+		counts[i] = len(s.seen())
+	}
+	c.more(t, 20, apart)
+	for i, s := range c.sites {
+		if n := len(s.seen()); s.on(hangs) && n > counts[i]+1 { // one answer may have been on its way
+			t.Errorf("%s was started %d times while its node hung", s, n-counts[i])
+		}
+	}
+	if c.limiters[0].DownSince().IsZero() {
+		t.Error("nobody has noticed")
+	}
+	nodes[hangs].Thaw()
+	c.more(t, 5, func(*shardedSite) bool { return true })
+	c.check(t)
+}
+
+// TestClusterFailover: a primary is killed and its replica takes over, which may have lost
+// the last writes. The sites of the other nodes go on meanwhile, also those of which the
+// other half of a turn is there, and none is started too early.
+func TestClusterFailover(t *testing.T) {
+	t.Parallel()
+	nodes := redistest.StartCluster(t, 3, clusterConfig...)
+	const lost = 2
+	redistest.ReplicaOf(t, nodes, lost, clusterConfig...)
+	c := startSharded(t, nodes, campaign.Size(12, 18, 64))
+	nodes[lost].Kill()
+	c.more(t, 5, func(s *shardedSite) bool { return !s.on(lost) })
+	c.more(t, 5, func(*shardedSite) bool { return true })
+	c.check(t)
+}
+
+// TestClusterReshard: half of the tags move to other nodes under load. None of their sites
+// is started too early.
+func TestClusterReshard(t *testing.T) {
+	t.Parallel()
+	nodes := redistest.StartCluster(t, 3, clusterConfig...)
+	c := startSharded(t, nodes, campaign.Size(12, 18, 64))
+	moved := map[string]bool{}
+	for i, s := range c.sites[:len(c.sites)/2] {
+		for _, of := range []string{s.Origin.String(), s.Addr.String()} {
+			if key := c.limiters[0].TagKey(of); !moved[key] {
+				moved[key] = true
+				redistest.MoveSlot(t, nodes, key, (redistest.Holder(t, nodes, key)+1+i%2)%3)
+			}
+		}
+	}
+	c.more(t, 5, func(*shardedSite) bool { return true })
+	c.check(t)
+	t.Logf("%d tags moved", len(moved))
+}
+
+// TestDeathBetween: a worker that dies between its grant and its booking costs the address
+// nothing, and one that dies after the booking one gap.
+func TestDeathBetween(t *testing.T) {
+	t.Parallel()
+	const gap = 100 * time.Millisecond
+	server := redistest.Start(t, redistest.Options{})
+	o := redis.Options{Prefix: fresh(), Options: pace.Options{AddressInterval: gap, GrantTimeout: time.Second}}
+	dies, lives := newLimiter(t, server.Client(), o), newLimiter(t, server.Client(), o)
+	s, addr := steady(t, time.Millisecond), netip.MustParseAddr("192.0.2.1")
+	k := func(i int) pace.Key { return pace.Key{Origin: originOf(t, fmt.Sprintf("death%d.example", i))} }
+	visit := func(l *redis.Limiter, k pace.Key) time.Time {
+		t.Helper()
+		turn, err := l.Visit(t.Context(), reserve(t, l, k, s), addr, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return turn.Start
+	}
+	granted := reserve(t, dies, k(0), s)
+	began := time.Now()
+	if d := visit(lives, k(1)).Sub(began); d > gap/2 && d > time.Since(began)/2 {
+		t.Errorf("after a death behind the grant the address is free in %s", d)
+	}
+	booked := visit(dies, k(2))
+	dies.Close()
+	next := visit(lives, k(3))
+	if d := next.Sub(booked); d < gap-logSlack {
+		t.Errorf("two starts are %s apart, want %s", d, gap)
+	}
+	if left := server.Do("PTTL", stateKey(o.Prefix, "address:192.0.2.1")); left == "-1" {
+		t.Error("the address rests for ever")
+	}
+	g, err := lives.Wait(t.Context(), granted.Key, s)
+	if err != nil || g.Start.Before(granted.Until) {
+		t.Errorf("the origin of the grant: %v after its end, %v", g.Start.Sub(granted.Until), err)
+	}
+}

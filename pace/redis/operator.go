@@ -1,0 +1,369 @@
+package redis
+
+import (
+	"context"
+	_ "embed"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/internal/script"
+	"github.com/robotskit/robots/pace"
+)
+
+//go:embed look.lua
+var lookText string
+
+//go:embed steer.lua
+var steerText string
+
+//go:embed log.lua
+var logText string
+
+var (
+	lookScript  = script.Retried("#!lua flags=no-writes\n" + lookText)
+	steerScript = script.New("#!lua flags=allow-oom\n" + commonText + steerText)
+	logScript   = script.New("#!lua flags=allow-oom\n" + logText)
+)
+
+// An Operator looks at the pace of a fleet and steers it. It is none of its workers: it
+// sends no heartbeats and takes no grants. All times that it returns are of the server's
+// clock. A call takes a second at most.
+type Operator struct {
+	client  rueidis.Client
+	options Options
+}
+
+// NewOperator returns an operator of the fleet whose workers have these options. The client
+// stays the caller's. The error is about the options.
+func NewOperator(client rueidis.Client, o Options) (*Operator, error) {
+	o, err := o.filled()
+	if err != nil {
+		return nil, err
+	}
+	return &Operator{client: client, options: o}, nil
+}
+
+// CheckLayout returns an error that wraps ErrEarlier if the server has the state of an older
+// release, and says what to do.
+func (o *Operator) CheckLayout(ctx context.Context) error {
+	return checkLayout(ctx, o.client, o.options.Prefix)
+}
+
+// key returns the key of the state of an origin or an address.
+func (o *Operator) key(kind, name string) string {
+	return tagHead(o.options.Prefix, tagNumber(name)) + kind + ":" + name
+}
+
+func (o *Operator) originKey(origin robots.Origin) string { return o.key("origin", origin.String()) }
+
+// call runs a script.
+func (o *Operator) call(ctx context.Context, s script.Script, keys []string, args ...string) ([]rueidis.RedisMessage, error) {
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	return s.Run(ctx, o.client, keys, args).ToArray()
+}
+
+// look returns the time of a server and the values of some keys, "" for none.
+func (o *Operator) look(ctx context.Context, keys ...string) (now micros, values []string, err error) {
+	reply, err := o.call(ctx, lookScript, keys)
+	if err != nil {
+		return 0, nil, err
+	}
+	if len(reply) != 1+len(keys) {
+		return 0, nil, script.ErrReply
+	}
+	for i := range reply {
+		text, err := reply[i].ToString()
+		if err != nil && !rueidis.IsRedisNil(err) {
+			return 0, nil, script.ErrReply
+		}
+		values = append(values, text)
+	}
+	if _, ok := readDoubles(values[0], &now); !ok {
+		return 0, nil, script.ErrReply
+	}
+	return now, values[1:], nil
+}
+
+// A Worker is one on the list of workers.
+type Worker struct {
+	ID   string // 10 hexadecimal digits, which the ids of its grants begin with
+	Name string // Options.Name; "" of one that is gone for long
+	Beat time.Time
+	// Gone says that the heartbeats are missing for 15 s, and its grants have ended.
+	Gone bool
+	// Drained says that an operator has told it to take no grants (Operator.Drain).
+	Drained bool
+	Rate    float64 // grants per second, between its last two heartbeats
+	// Away is how many of the Parts of the state were out of its reach at the last one.
+	Away int
+}
+
+// Parts is in how many parts the state lies, each on one server of a cluster.
+const Parts = tags
+
+// Workers returns the list of workers, by their names, and the time of the server. Those
+// that are gone stay on it for as long as their grants might last.
+func (o *Operator) Workers(ctx context.Context) (list []Worker, at time.Time, err error) {
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	key := workersKey(o.options.Prefix)
+	scores, err := o.client.Do(ctx, o.client.B().Zrange().Key(key).Min("0").Max("-1").Withscores().Build()).AsZScores()
+	if err != nil && !script.Says(err, "WRONGTYPE") { // which the next heartbeat mends
+		return nil, at, err
+	}
+	keys := []string{key}
+	for _, s := range scores {
+		keys = append(keys, aboutKey(o.options.Prefix, s.Member), drainKey(o.options.Prefix, s.Member))
+	}
+	now, values, err := o.look(ctx, keys[1:]...)
+	if err != nil {
+		return nil, at, err
+	}
+	for i, s := range scores {
+		w := Worker{ID: hex.EncodeToString([]byte(s.Member)), Beat: timeAt(s.Score), Gone: now-s.Score > microsUp(workerTimeout()), Drained: values[2*i+1] != ""}
+		w.about(values[2*i])
+		list = append(list, w)
+	}
+	slices.SortFunc(list, func(a, b Worker) int { return strings.Compare(a.Name+"\x00"+a.ID, b.Name+"\x00"+b.ID) })
+	return list, timeAt(now), nil
+}
+
+// The keys of the list of workers, and of a worker by the first bytes of the ids of its
+// grants: what it says of itself, and whether it is drained.
+func workersKey(prefix string) string { return "{" + prefix + "}:" + version + "workers" }
+func aboutKey(prefix, worker string) string {
+	return "{" + prefix + "}:" + version + "worker:" + hex.EncodeToString([]byte(worker))
+}
+func drainKey(prefix, worker string) string {
+	return "{" + prefix + "}:" + version + "drain:" + hex.EncodeToString([]byte(worker))
+}
+
+// aboutText is what a worker says of itself with its heartbeats: its grants per second, how
+// many parts of the state are out of its reach, and its name.
+func aboutText(name string, rate float64, away int) string {
+	return strconv.FormatFloat(rate, 'f', 3, 64) + " " + strconv.Itoa(away) + " " + name
+}
+
+// about reads an aboutText.
+func (w *Worker) about(text string) {
+	rate, rest, _ := strings.Cut(text, " ")
+	away, name, _ := strings.Cut(rest, " ")
+	w.Rate, _ = strconv.ParseFloat(rate, 64) // these two are 0 for what no worker wrote
+	w.Away, _ = strconv.Atoi(away)
+	w.Name = robots.Printable(name)
+}
+
+// A Site is what a fleet's pace knows of an origin.
+type Site struct {
+	At    time.Time // of the server, when it looked
+	Known bool      // there is a state; without one the site may be asked at once
+	// State is for pace.Schedule.TurnIn, which says when the next turn is and why.
+	State    pace.State
+	Overload time.Time // when the site last said that it is asked too much
+	Held     time.Time // until when an operator holds it, zero if nobody does
+	UnderWay []UnderWay
+}
+
+// An UnderWay is a grant that was not given back yet.
+type UnderWay struct {
+	Worker string    // the id of the worker, "" if it is lent
+	Start  time.Time // of the request
+	End    time.Time // of the grant, if nobody gives it back
+}
+
+var errDamaged = errors.New("its value is damaged: it counts as asked when a worker next finds it")
+
+// Site returns what is known of an origin.
+func (o *Operator) Site(ctx context.Context, origin robots.Origin) (s Site, err error) {
+	now, values, err := o.look(ctx, o.originKey(origin))
+	if err != nil {
+		return s, err
+	}
+	s.At = timeAt(now)
+	if values[0] == "" {
+		return s, nil
+	}
+	s.Known = true
+	if !s.parse(values[0], now, o.options) {
+		return s, fmt.Errorf("the pace of %s: %w", origin, errDamaged)
+	}
+	return s, nil
+}
+
+// parse reads a state, as common.lua does.
+func (s *Site) parse(value string, now micros, o Options) bool {
+	const head, row = 44, 24
+	var last, retry, over, slow, seen micros
+	rest, ok := readDoubles(value, &last, &retry, &over, &slow, &seen)
+	if !ok || len(value) < head || (len(value)-head)%row != 0 {
+		return false
+	}
+	moved := max(seen-now, 0)
+	at := func(m micros) time.Time {
+		if m == 0 {
+			return time.Time{}
+		}
+		return timeAt(m - moved)
+	}
+	s.State = pace.State{Last: at(last), NotBefore: at(retry)}
+	s.Overload = at(over)
+	if now-(over-moved) < microsUp(o.Forget) {
+		s.State.BackOff = pace.BackOff{Factor: binary.LittleEndian.Uint16([]byte(rest)), Step: binary.LittleEndian.Uint16([]byte(rest[2:]))}
+	}
+	busy := 0
+	for rest = rest[4:]; rest != ""; {
+		id := rest[:8]
+		var start, before micros
+		rest, _ = readDoubles(rest[8:], &start, &before)
+		if id == heldRow {
+			if start-moved > now {
+				s.Held = at(start)
+				s.State.NotBefore = latest(s.State.NotBefore, s.Held)
+			}
+			continue
+		}
+		g := UnderWay{Start: at(start), End: at(start).Add(o.GrantTimeout), Worker: hex.EncodeToString([]byte(id[:5]))}
+		if n := binary.BigEndian.Uint64([]byte(id)); n >= lentGrant {
+			g.Worker, g.End = "", at(start).Add(time.Duration(n>>40&0xffff)*time.Second)
+		}
+		if g.End.After(s.At) {
+			busy++
+			s.UnderWay = append(s.UnderWay, g)
+		}
+	}
+	s.State.Busy = busy >= o.Concurrency
+	return true
+}
+
+// An Address is what a fleet's pace knows of an IP address.
+type Address struct {
+	At    time.Time // of the server, when it looked
+	Page  time.Time // last start of a request there, zero for none that matters
+	Fetch time.Time // last start of a fetch of robots.txt, the same
+}
+
+// Address returns what is known of an address.
+func (o *Operator) Address(ctx context.Context, addr netip.Addr) (a Address, err error) {
+	now, values, err := o.look(ctx, o.key("address", addr.Unmap().WithZone("").String()))
+	if err != nil {
+		return a, err
+	}
+	a.At = timeAt(now)
+	var page, fetch, written micros
+	if _, ok := readDoubles(values[0], &page, &fetch, &written); ok {
+		a.Page, a.Fetch = timeAt(page), timeAt(fetch)
+	}
+	return a, nil
+}
+
+// Forever is for how long a site is held without an end: ten years.
+const Forever = 10 * 365 * 24 * time.Hour
+
+// Hold keeps all workers from starting requests to an origin for a time, at most Forever,
+// by the state that every grant is made of. It ends a Hold before. Requests under way are
+// not ended.
+func (o *Operator) Hold(ctx context.Context, origin robots.Origin, d time.Duration) error {
+	_, err := o.steer(ctx, "h", origin, min(max(d, time.Second), Forever))
+	return err
+}
+
+// Release ends a Hold and reports whether there was one. Workers that wait for the site
+// notice it within a minute.
+func (o *Operator) Release(ctx context.Context, origin robots.Origin) (held bool, err error) {
+	return o.steer(ctx, "r", origin, 0)
+}
+
+// Forget forgets the Retry-After and the back-off of an origin. When it was last asked, who
+// is there now, and a Hold stay: else two requests might start at once.
+func (o *Operator) Forget(ctx context.Context, origin robots.Origin) error {
+	_, err := o.steer(ctx, "f", origin, 0)
+	return err
+}
+
+func (o *Operator) steer(ctx context.Context, what string, origin robots.Origin, d time.Duration) (held bool, err error) {
+	arg := appendDoubles([]byte(what), microsUp(d), microsUp(o.options.Forget), microsUp(o.options.GrantTimeout))
+	reply, err := o.call(ctx, steerScript, []string{o.originKey(origin)}, string(arg))
+	if err != nil {
+		return false, err
+	}
+	if len(reply) != 1 {
+		return false, script.ErrReply
+	}
+	n, err := reply[0].AsInt64()
+	return n == 1, err
+}
+
+// Drain tells a worker to take no grants any more, and to give back those that it has not
+// used yet. It learns so with its next heartbeat, within 7 s, and for the rest of its life.
+// The error says that there is no such worker.
+func (o *Operator) Drain(ctx context.Context, id string) error {
+	workers, _, err := o.Workers(ctx)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(workers, func(w Worker) bool { return w.ID == id && !w.Gone }) {
+		return fmt.Errorf("no worker %.80q sends heartbeats", id)
+	}
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	name, err := hex.DecodeString(id)
+	if err != nil {
+		return err
+	}
+	// A worker that is gone for so long is on no list.
+	keep := workerTimeout() + o.options.GrantTimeout
+	return o.client.Do(ctx, o.client.B().Psetex().Key(drainKey(o.options.Prefix, string(name))).Milliseconds(keep.Milliseconds()).Value("1").Build()).Error()
+}
+
+// A LogEntry is one change that an operator made.
+type LogEntry struct {
+	At   time.Time
+	Who  string
+	What string
+}
+
+// maxLog is how many entries the log has, the latest ones, and maxEntry how long each is.
+const (
+	maxLog   = 1000
+	maxEntry = 500 // bytes
+)
+
+func (o *Operator) logKey() string { return "{" + o.options.Prefix + "}:" + version + "log" }
+
+// Note adds an entry to the fleet's log, which keeps the last 1000.
+func (o *Operator) Note(ctx context.Context, who, what string) error {
+	who = strings.Join(strings.Fields(who), "_") // which the first blank ends
+	text := who + " " + what
+	_, err := o.call(ctx, logScript, []string{o.logKey()}, text[:min(len(text), maxEntry)], strconv.Itoa(maxLog))
+	return err
+}
+
+// Log returns the last n entries of the log, the latest first.
+func (o *Operator) Log(ctx context.Context, n int) ([]LogEntry, error) {
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	last := strconv.Itoa(min(max(n, 1), maxLog) - 1)
+	rows, err := o.client.Do(ctx, o.client.B().Zrange().Key(o.logKey()).Min("0").Max(last).Rev().Withscores().Build()).AsZScores()
+	if err != nil {
+		return nil, err
+	}
+	list := make([]LogEntry, 0, len(rows))
+	for _, r := range rows {
+		_, text, _ := strings.Cut(r.Member, " ") // behind the time, which makes each its own
+		who, what, _ := strings.Cut(text, " ")
+		list = append(list, LogEntry{At: timeAt(math.Floor(r.Score)), Who: robots.Printable(who), What: robots.Printable(what)})
+	}
+	return list, nil
+}

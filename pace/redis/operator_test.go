@@ -1,0 +1,227 @@
+package redis_test
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/robotskit/robots/internal/redistest"
+	"github.com/robotskit/robots/pace"
+	"github.com/robotskit/robots/pace/redis"
+)
+
+// steered is the prefix of the fleet that an operator steers.
+const steered = "steered"
+
+func newOperator(t *testing.T, s *redistest.Server) *redis.Operator {
+	t.Helper()
+	o, err := redis.NewOperator(s.Client(), redis.Options{Prefix: steered})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func keyAt(t *testing.T, host string) pace.Key { return pace.Key{Origin: redis.OriginOf(t, host)} }
+
+func reserved(t *testing.T, l *redis.Limiter, key pace.Key, within time.Duration) pace.Grant {
+	t.Helper()
+	g, err := l.Reserve(t.Context(), key, nil, within)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// TestHold: a site that an operator holds is granted to no worker, whoever asked before,
+// until it is released or the time ends; its spacing, its grants and its Retry-After stay.
+func TestHold(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Options{})
+	o, a, b := newOperator(t, server), newLimiter(t, server.Client(), redis.Options{Prefix: steered}), newLimiter(t, server.Client(), redis.Options{Prefix: steered})
+	ctx, key := t.Context(), keyAt(t, "a.example")
+	if held, err := o.Release(ctx, key.Origin); err != nil || held {
+		t.Errorf("a release of a site that is not held: %v, %v", held, err)
+	}
+	if err := o.Hold(ctx, key.Origin, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range []*redis.Limiter{a, b} {
+		g := reserved(t, l, key, time.Minute)
+		if g.OK() || g.Reasons[0].Cause != pace.CauseHeld || time.Until(g.Start) < 59*time.Minute {
+			t.Errorf("while it is held: %+v", g)
+		}
+		late, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		var tooLate *pace.LateError
+		if _, err := l.Wait(late, key, nil); !errors.As(err, &tooLate) {
+			t.Errorf("waiting while it is held: %v", err)
+		}
+	}
+	if s, err := o.Site(ctx, key.Origin); err != nil || !s.Known || s.Held.Sub(s.At) < 59*time.Minute || len(s.UnderWay) != 0 {
+		t.Errorf("shown: %+v, %v", s, err)
+	}
+	if held, err := o.Release(ctx, key.Origin); err != nil || !held {
+		t.Errorf("released: %v, %v", held, err)
+	}
+	if server.Do("DBSIZE") == "0" {
+		t.Error("the server has no keys")
+	}
+	g := reserved(t, a, key, 0)
+	if !g.OK() {
+		t.Fatalf("after the release: %+v", g)
+	}
+	// A hold of a site that is asked keeps what is known of it.
+	if err := o.Hold(ctx, key.Origin, redis.Forever); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Done(ctx, g, pace.Result{Status: 503, RetryAfter: 30 * time.Minute}); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := o.Site(ctx, key.Origin); err != nil || s.Held.Sub(s.At) < redis.Forever-time.Minute || s.State.BackOff.Factor != 2 || len(s.UnderWay) != 0 {
+		t.Errorf("shown: %+v, %v", s, err)
+	}
+	if err := o.Forget(ctx, key.Origin); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := o.Site(ctx, key.Origin); err != nil || s.Held.IsZero() || s.State.BackOff.Factor != 0 {
+		t.Errorf("a hold that is forgotten: %+v, %v", s, err)
+	}
+	if _, err := o.Release(ctx, key.Origin); err != nil {
+		t.Fatal(err)
+	}
+	if g := reserved(t, b, key, 0); g.OK() || g.Start.Sub(time.Now()) > pace.DefaultInterval {
+		t.Errorf("forgotten and released: %+v, want the interval since the last request", g)
+	}
+	// A hold ends by its time.
+	short := keyAt(t, "b.example")
+	if err := o.Hold(ctx, short.Origin, time.Second); err != nil {
+		t.Fatal(err)
+	}
+	held := time.Now()
+	if g, err := a.Wait(ctx, short, nil); err != nil || time.Since(held) < 900*time.Millisecond {
+		t.Errorf("after %v: %+v, %v", time.Since(held), g, err)
+	}
+}
+
+// TestSite: what is under way at a site, whose it is, and when its address was asked.
+func TestSite(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Options{})
+	o, l := newOperator(t, server), newLimiter(t, server.Client(), redis.Options{Prefix: steered, Options: pace.Options{Concurrency: 2}})
+	ctx, key := t.Context(), keyAt(t, "a.example")
+	if s, err := o.Site(ctx, key.Origin); err != nil || s.Known || s.At.IsZero() {
+		t.Errorf("of a site that nobody asked: %+v, %v", s, err)
+	}
+	key.Addr = netip.MustParseAddr("192.0.2.1")
+	if err := l.Start(ctx, key.Addr); err != nil {
+		t.Fatal(err)
+	}
+	g := reserved(t, l, key, time.Minute)
+	lent, err := l.Lend(ctx, key, nil, time.Minute, 90*time.Second)
+	if err != nil || !lent.OK() || !g.OK() {
+		t.Fatalf("%+v, %+v, %v", g, lent, err)
+	}
+	s, err := o.Site(ctx, key.Origin)
+	if err != nil || len(s.UnderWay) != 2 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	i := slices.IndexFunc(s.UnderWay, func(u redis.UnderWay) bool { return u.Worker == "" })
+	if i < 0 || s.UnderWay[i].End.Sub(s.UnderWay[i].Start) != 90*time.Second || s.UnderWay[1-i].End.Sub(s.UnderWay[1-i].Start) != 10*time.Minute {
+		t.Errorf("under way: %+v", s.UnderWay)
+	}
+	workers, _, err := o.Workers(ctx)
+	if err != nil || len(workers) != 1 || workers[0].ID != s.UnderWay[1-i].Worker {
+		t.Errorf("worker %s among %+v, %v", s.UnderWay[1-i].Worker, workers, err)
+	}
+	if a, err := o.Address(ctx, key.Addr); err != nil || a.Fetch.IsZero() || a.Page.IsZero() {
+		t.Errorf("of the address: %+v, %v", a, err)
+	}
+}
+
+// TestDrain: a worker that is drained gives back what it has not used, takes no grants any
+// more, and finishes what is under way; the others go on.
+func TestDrain(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Options{})
+	var told atomic.Int64
+	o, other := newOperator(t, server), newLimiter(t, server.Client(), redis.Options{Prefix: steered, Name: "other"})
+	l := newLimiter(t, server.Client(), redis.Options{Prefix: steered, Name: "to be drained", Options: pace.Options{Observe: func(e pace.Event) {
+		if e.Kind == pace.Drained {
+			told.Add(1)
+		}
+	}}})
+	ctx, at, queued := t.Context(), keyAt(t, "a.example"), keyAt(t, "b.example")
+	if err := o.Drain(ctx, "0123456789"); err == nil || !strings.Contains(err.Error(), "no worker") {
+		t.Errorf("a worker that is none: %v", err)
+	}
+	g := reserved(t, l, at, 0)
+	if err := o.Hold(ctx, queued.Origin, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	waiting := make(chan error, 3)
+	for range cap(waiting) {
+		go func() {
+			_, err := l.Wait(ctx, queued, nil)
+			waiting <- err
+		}()
+	}
+	workers, now, err := o.Workers(ctx)
+	if err != nil || len(workers) != 2 || workers[0].Name != "other" || workers[1].Name != "to be drained" || workers[1].Gone || now.Sub(workers[1].Beat) > 15*time.Second {
+		t.Fatalf("workers at %v: %+v, %v", now, workers, err)
+	}
+	if err := o.Drain(ctx, workers[1].ID); err != nil {
+		t.Fatal(err)
+	}
+	for range cap(waiting) {
+		if err := <-waiting; !errors.Is(err, redis.ErrDrained) {
+			t.Errorf("who waits gets %v, want ErrDrained", err)
+		}
+	}
+	if l.Valid(g) || !l.Drained() || told.Load() != 1 {
+		t.Errorf("valid %v, drained %v, told %d times", l.Valid(g), l.Drained(), told.Load())
+	}
+	if err := l.Done(ctx, g, pace.Result{Unused: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Reserve(ctx, at, nil, 0); !errors.Is(err, redis.ErrDrained) {
+		t.Errorf("a grant: %v", err)
+	}
+	if g := reserved(t, other, at, 0); !g.OK() || other.Drained() {
+		t.Errorf("another worker: %+v", g)
+	}
+	if workers, _, err := o.Workers(ctx); err != nil || !workers[1].Drained || workers[0].Drained {
+		t.Errorf("workers: %+v, %v", workers, err)
+	}
+}
+
+const mostLog = 1000 // entries
+
+// TestLog: the log has what was noted, the latest first, and no more than its bound.
+func TestLog(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Options{})
+	o, ctx := newOperator(t, server), t.Context()
+	for i := range mostLog + 10 {
+		if err := o.Note(ctx, "alice at home", "hold "+strings.Repeat("x", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := o.Log(ctx, mostLog+10)
+	if err != nil || len(list) != mostLog {
+		t.Fatalf("%d entries, %v", len(list), err)
+	}
+	for i, e := range list {
+		if e.Who != "alice_at_home" || !strings.HasPrefix(e.What, "hold") || len(e.Who+e.What) > 500 || i > 0 && e.At.After(list[i-1].At) {
+			t.Fatalf("entry %d: %+v", i, e)
+		}
+	}
+	if got := len(list[mostLog-10].What); got != len("hold ")+19 {
+		t.Errorf("an entry of %d bytes stands where the twentieth noted belongs", got)
+	}
+}

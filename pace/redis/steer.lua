@@ -1,0 +1,34 @@
+-- Changes the state of an origin as an operator wishes.
+--
+-- KEYS: the origin. ARGV[1]: a character: h hold, r release, f forget what the site wished;
+-- doubles: for how long to hold, forget, grant timeout.
+-- The reply is 1 if the site was held, else 0.
+local what, hold, forget, grant_timeout = unpick('<c1ddd', ARGV[1])
+local last, retry, over, slow, seen, factor, step, i, moved
+local site = redis.pcall('GET', KEYS[1])
+if type(site) == 'string' then last, retry, over, slow, seen, factor, step, i, moved = origin(site) end
+if site and not last then
+  return redis.error_reply('ERR the state of ' .. KEYS[1] .. ' is damaged: a worker that asks the site mends it')
+end
+local rows, was = {}, 0
+if not last then
+  last, retry, over, slow, seen, factor, step = 0, 0, 0, 0, 0, 0, 0
+else
+  while i < #site do
+    local name, start, before
+    name, start, before, i = unpick('<c8dd', site, i)
+    if moved > 0 then
+      start = start - moved
+      if before > 0 then before = before - moved end
+    end
+    if name == held_row then was = start end
+    if name ~= held_row or what == 'f' then rows[#rows + 1] = pack('<c8dd', name, start, before) end
+  end
+end
+if what == 'h' then
+  rows[#rows + 1] = pack('<c8dd', held_row, now + hold, 0)
+elseif what == 'f' then
+  retry, over, factor, step = 0, 0, 0, 0
+end
+keep(KEYS[1], table.concat(rows), last, retry, over, slow, seen, factor, step, forget, grant_timeout)
+return {was > now and 1 or 0}
