@@ -11,8 +11,17 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
+//go:embed head.lua
+var headText string
+
 //go:embed common.lua
-var commonText string
+var functionsText string
+
+// commonText is the beginning of the scripts that know the state of an origin.
+var commonText = headText + functionsText
+
+//go:embed book.lua
+var bookText string
 
 //go:embed step.lua
 var stepText string
@@ -43,7 +52,8 @@ func lean(text string) string {
 	return b.String()
 }
 
-var stepLean = "#!lua\n" + lean(commonText+stepText)
+// stepLean books at addresses before it makes what only origins need.
+var stepLean = "#!lua\n" + lean(headText+bookText+functionsText+stepText)
 
 // of returns a text with the name of an epoch in it: a server that knows it is one on
 // which that epoch has been at work.
