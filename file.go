@@ -128,7 +128,7 @@ func (f *File) lineStart(offset int) int {
 	if i > 0 && i < len(f.body) && f.body[i-1] == '\r' && f.body[i] == '\n' {
 		i--
 	}
-	for i > 0 && f.body[i-1] != '\n' && f.body[i-1] != '\r' {
+	for b := f.body[:i]; len(b) > 0 && b[len(b)-1] != '\n' && b[len(b)-1] != '\r'; b = b[:len(b)-1] {
 		i--
 	}
 	if i == 0 && bytes.HasPrefix(f.body, []byte(mark)) {

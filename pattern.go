@@ -176,11 +176,14 @@ func (d *Dialect) weigh(p Pattern) int32 {
 	return n
 }
 
+// indexPage is how the name of an index page begins, behind its last slash (C-06).
+const indexPage = "/index.htm"
+
 // indexOpen returns the pattern that an Allow of a directory's index page adds
 // in Google's dialects: the directory itself (C-06).
 func (p Pattern) indexOpen(buf []byte) (Pattern, []byte, bool) {
 	i := strings.LastIndexByte(p.text, '/')
-	if i < 0 || !strings.HasPrefix(p.text[i:], "/index.htm") {
+	if i < 0 || !strings.HasPrefix(p.text[i:], indexPage) {
 		return Pattern{}, buf, false
 	}
 	from := len(buf)

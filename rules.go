@@ -6,6 +6,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"unsafe"
 )
@@ -168,7 +169,7 @@ func (s *scratch) collect(r *Rules) {
 // whether the rule is a usual one, which means the same in every dialect.
 func (s *scratch) rule(d *Dialect, field Field, at int, value string) (usual bool) {
 	start, n := uint32(at), uint32(len(value))
-	if n > 0 && value[0] == '/' && !(d.IndexHTML && field == FieldAllow) && clean(value, careRFC) {
+	if n > 0 && value[0] == '/' && !(d.IndexHTML && field == FieldAllow && strings.Contains(value, indexPage)) && clean(value, careRFC) {
 		// Six rules of seven mean just their bytes: one look at them says so, and
 		// that there is no star and no end.
 		kind := kindLiteral

@@ -312,14 +312,10 @@ func readLine(d *Dialect, b []byte, start, end int) (field Field, val, valEnd in
 
 // trim narrows b[i:j] by the blanks at its ends.
 func (d *Dialect) trim(b []byte, i, j int) (int, int) {
-	blank := isBlank
-	if d.CStrings {
-		blank = func(c byte) bool { return isBlank(c) || isVertical(c) }
-	}
-	for i < j && blank(b[i]) {
+	for i < j && (isBlank(b[i]) || d.CStrings && isVertical(b[i])) {
 		i++
 	}
-	for j > i && blank(b[j-1]) {
+	for j > i && (isBlank(b[j-1]) || d.CStrings && isVertical(b[j-1])) {
 		j--
 	}
 	return i, j

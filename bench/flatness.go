@@ -22,10 +22,9 @@ func ofRounds(name, unit string, rounds int, g goal, of func(i int) float64) fac
 }
 
 // measureFlatness measures how much longer many rules, or many crawlers, take than few.
-func measureFlatness(sets []*set, o options, seed uint64, selected *regexp.Regexp) []fact {
+func measureFlatness(s *set, o options, seed uint64, selected *regexp.Regexp) []fact {
 	o = o.short()
 	var facts []fact
-	s := sets[0]
 	for _, k := range []struct {
 		name, what string
 		few, many  func() *work
@@ -34,7 +33,7 @@ func measureFlatness(sets []*set, o options, seed uint64, selected *regexp.Regex
 		{"flatness-literal", "time of match-literal/10000 ÷ match-literal/10",
 			func() *work { return match(literalProblem(seed, 10), false) }, func() *work { return match(literalProblem(seed, 10_000), false) }, 3, 2},
 		{"flatness-mixed", "time of match-mixed/100 ÷ match-mixed/10",
-			func() *work { return match(mixedProblem(sets, seed, 10), false) }, func() *work { return match(mixedProblem(sets, seed, 100), false) }, 4, 3},
+			func() *work { return match(mixedProblem(s, seed, 10), false) }, func() *work { return match(mixedProblem(s, seed, 100), false) }, 4, 3},
 		{"crowd-alike", "time of crawlers-100 ÷ crawlers-1", func() *work { return alone(s) }, func() *work { return crowdAlike(s) }, 3, 2},
 		{"crowd-dialects", "time of crawlers-dialects ÷ crawlers-1", func() *work { return alone(s) }, func() *work { return crowdDialects(s) }, 3, 2},
 	} {

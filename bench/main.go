@@ -1,7 +1,7 @@
 // Bench measures the engine against github.com/temoto/robotstxt and against a
 // plain reference matcher, interleaved in one process on the same inputs.
 //
-//	go run . -corpus DIR            every row, on generated files and those of DIR
+//	go run . -corpus DIR            every row, on the files of DIR in place of generated ones
 //	go run . -run oneshot -rounds 5 some rows
 //	go run . -quick                 half a minute
 //	go run . -o results             keep the table and the plot
@@ -21,7 +21,7 @@ import (
 
 func main() {
 	var (
-		corpus = flag.String("corpus", "", "`folder` of robots.txt files to measure on, besides generated ones")
+		corpus = flag.String("corpus", "", "`folder` of robots.txt files to measure on, in place of generated ones")
 		run    = flag.String("run", "", "only rows that match this `regexp`")
 		rounds = flag.Int("rounds", 7, "interleaved rounds")
 		seed   = flag.Uint64("seed", 9309, "seed of everything generated")
@@ -58,17 +58,17 @@ func main() {
 		files, step = 400, 16
 	}
 
-	sets := []*set{newSet("generated", generateFiles(files, *seed), *seed)}
-	if *corpus != "" {
-		bodies, err := readCorpus(*corpus, step)
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "bench:", err)
-			os.Exit(1)
-		}
-		sets = append([]*set{newSet("corpus", bodies, *seed)}, sets...)
+	var s *set
+	if *corpus == "" {
+		s = newSet("generated", generateFiles(files, *seed), *seed)
+	} else if bodies, err := readCorpus(*corpus, step); err == nil {
+		s = newSet("corpus", bodies, *seed)
+	} else {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
 	}
 	if *passes > 0 {
-		w := workOf(*kind, sets, *seed, *most)
+		w := workOf(*kind, s, *seed, *most)
 		if w == nil {
 			fmt.Fprintf(os.Stderr, "bench: -work %q is none of %s, nor match-literal/N or match-mixed/N\n", *kind, strings.Join(slices.Sorted(maps.Keys(works)), ", "))
 			os.Exit(2)
@@ -83,9 +83,7 @@ func main() {
 		fmt.Println(w.byteCount, w.ops)
 		return
 	}
-	for _, s := range sets {
-		progress("%s", s)
-	}
+	progress("%s", s)
 
 	temp, err := os.MkdirTemp("", "robots-bench")
 	if err != nil {
@@ -94,7 +92,7 @@ func main() {
 	}
 	defer os.RemoveAll(temp)
 	var results []*result
-	for _, r := range rows(sets, *seed, *quick, temp) {
+	for _, r := range rows(s, *seed, *quick, temp) {
 		if !selected.MatchString(r.name) {
 			continue
 		}
@@ -111,8 +109,8 @@ func main() {
 	if *list {
 		return
 	}
-	facts := slices.Concat(measureFacts(sets, *seed, selected), measureFlatness(sets, o, *seed, selected), measureWarm(o, *seed, selected))
-	rep := &report{results: results, facts: facts, sets: sets, seed: *seed, rounds: o.rounds}
+	facts := slices.Concat(measureFacts(s, *seed, selected), measureFlatness(s, o, *seed, selected), measureWarm(o, *seed, selected))
+	rep := &report{results: results, facts: facts, set: s, seed: *seed, rounds: o.rounds}
 	rep.write(os.Stdout)
 	if *out != "" {
 		if err := rep.save(*out); err != nil {
@@ -128,16 +126,16 @@ var works = map[string]func(*set) *work{"oneshot": oneShot, "oneshot-url": oneSh
 	"match-kept": matchKept, "crawlers-1": alone, "crawlers-100": crowdAlike, "crawlers-dialects": crowdDialects}
 
 // workOf returns the work of a name, of files of at most so many bytes, nil if there is none.
-func workOf(kind string, sets []*set, seed uint64, most int) *work {
+func workOf(kind string, s *set, seed uint64, most int) *work {
 	if of := works[kind]; of != nil {
-		return of(sets[0].only(0, most))
+		return of(s.only(0, most))
 	}
 	var n int
 	if _, err := fmt.Sscanf(kind, "match-literal/%d", &n); err == nil && n > 0 {
 		return match(literalProblem(seed, n), true)
 	}
 	if _, err := fmt.Sscanf(kind, "match-mixed/%d", &n); err == nil && n > 0 {
-		return match(mixedProblem(sets, seed, n), true)
+		return match(mixedProblem(s, seed, n), true)
 	}
 	return nil
 }

@@ -15,24 +15,24 @@ import (
 type engine struct {
 	name string
 	pass func(round int) int
-	// timed is a pass of an engine that is no part of this process, and the time
+	// timed is a pass of an engine that is no part of this thread, and the time
 	// that it says it took; pass is nil then.
 	timed func(round int) time.Duration
 }
 
 // run makes passes and returns their time.
-func (e engine) run(round, passes int, clock func() time.Duration) (d time.Duration) {
+func (e engine) run(round, passes int) (d time.Duration) {
 	if e.timed != nil {
 		for range passes {
 			d += e.timed(round)
 		}
 		return d
 	}
-	start := clock()
+	start := now()
 	for range passes {
 		sink += e.pass(round)
 	}
-	return clock() - start
+	return now() - start
 }
 
 // work is what a row measures. The first engine is ours.
@@ -41,7 +41,6 @@ type work struct {
 	ops       int  // per pass
 	byteCount int  // of files read per pass, 0 if none is
 	slow      bool // passes may take seconds: the first of such an engine has to do
-	wall      bool // several goroutines work: time on the wall counts
 }
 
 // result holds nanoseconds per operation.
@@ -68,17 +67,12 @@ var sink int //nolint:unused // written, never read
 func measure(w *work, o options) map[string][]float64 {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	clock := now
-	if w.wall {
-		begun := time.Now()
-		clock = func() time.Duration { return time.Since(begun) }
-	}
 	passes := make([]int, len(w.engines))
 	rounds := make([]int, len(w.engines))
 	ns := map[string][]float64{}
 	for i, e := range w.engines {
 		var once time.Duration
-		passes[i], once = calibrate(e, o.target, clock)
+		passes[i], once = calibrate(e, o.target)
 		rounds[i] = o.rounds
 		if w.slow && once > o.target {
 			rounds[i] = 0
@@ -95,7 +89,7 @@ func measure(w *work, o options) map[string][]float64 {
 			}
 			e := w.engines[k]
 			runtime.GC()
-			d := e.run(round, passes[k], clock)
+			d := e.run(round, passes[k])
 			ns[e.name] = append(ns[e.name], float64(d.Nanoseconds())/float64(passes[k]*w.ops))
 		}
 	}
@@ -103,9 +97,9 @@ func measure(w *work, o options) map[string][]float64 {
 }
 
 // calibrate returns how many passes fill the target and what one takes.
-func calibrate(e engine, target time.Duration, clock func() time.Duration) (passes int, once time.Duration) {
+func calibrate(e engine, target time.Duration) (passes int, once time.Duration) {
 	for n := 1; ; n *= 4 {
-		d := e.run(0, n, clock)
+		d := e.run(0, n)
 		if d >= target/8 || n > 1<<30 {
 			return max(1, int(float64(n)*float64(target)/float64(d)+0.5)), d / time.Duration(n)
 		}

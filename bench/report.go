@@ -26,10 +26,9 @@ type fact struct {
 }
 
 // measureFacts counts allocations and retained memory on the first set.
-func measureFacts(sets []*set, seed uint64, selected *regexp.Regexp) []fact {
+func measureFacts(s *set, seed uint64, selected *regexp.Regexp) []fact {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	s := sets[0]
 	var facts []fact
 	want := func(name string) bool { return selected.MatchString("memory/" + name) }
 	add := func(name, unit string, g goal, values map[string]float64) {
@@ -87,7 +86,7 @@ func measureFacts(sets []*set, seed uint64, selected *regexp.Regexp) []fact {
 		problem func() problem
 	}{
 		{"literal", func() problem { return literalProblem(seed, n) }},
-		{"mixed", func() problem { return mixedProblem(sets, seed, n) }},
+		{"mixed", func() problem { return mixedProblem(s, seed, n) }},
 	} {
 		if !want("rules-"+k.name) && !want("build-"+k.name) {
 			continue
@@ -330,7 +329,7 @@ func spread(v []float64) string {
 type report struct {
 	results []*result
 	facts   []fact
-	sets    []*set
+	set     *set
 	seed    uint64
 	rounds  int
 }
@@ -339,16 +338,14 @@ func (rep *report) write(w io.Writer) {
 	fmt.Fprintf(w, "# Benchmarks of %s\n\n", time.Now().UTC().Format(time.DateOnly))
 	fmt.Fprintf(w, "- processor: %s, %d cores\n- Go: %s %s/%s\n- commit: %s\n- seed: %d\n- rounds: %d, interleaved in one process\n- temoto: github.com/temoto/robotstxt %s\n",
 		processor(), runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, commit(), rep.seed, rep.rounds, temotoVersion())
-	for _, s := range rep.sets {
-		fmt.Fprintf(w, "- %s\n", s)
-	}
-	mixed := rulesOf(mixedProblem(rep.sets, rep.seed, 10_000).body)
+	fmt.Fprintf(w, "- %s\n", rep.set)
+	mixed := rulesOf(mixedProblem(rep.set, rep.seed, 10_000).body)
 	wild := 0
 	for _, r := range mixed {
 		wild += count(strings.ContainsAny(r, "*$"))
 	}
-	fmt.Fprintf(w, "- mixed rules: %s distinct ones of %s files, %.1f %% with '*' or '$'\n", number(float64(len(mixed))), rep.sets[0].name, 100*float64(wild)/float64(len(mixed)))
-	fmt.Fprintf(w, "\nTimes are medians per operation, %s (of the cores rows: wall time).\nThe columns × say how many times as fast robots is: the median of the ratios\nwithin each round, lowest and highest in brackets.\n\n", clockName)
+	fmt.Fprintf(w, "- mixed rules: %s distinct ones of %s files, %.1f %% with '*' or '$'\n", number(float64(len(mixed))), rep.set.name, 100*float64(wild)/float64(len(mixed)))
+	fmt.Fprintf(w, "\nTimes are medians per operation, %s.\nThe columns × say how many times as fast robots is: the median of the ratios\nwithin each round, lowest and highest in brackets.\n\n", clockName)
 	fmt.Fprintln(w, "| row | input | robots | MB/s | reference | temoto | × reference | × temoto | floor | aim | |")
 	fmt.Fprintln(w, "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|---|")
 	for _, r := range rep.results {

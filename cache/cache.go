@@ -251,9 +251,10 @@ func (c *Cache) Forget(ctx context.Context, origin robots.Origin) error {
 	return nil
 }
 
-// marked returns r, while the shared store is down a copy that is marked as degraded.
+// marked returns r, while the shared store is down for its origin a copy that is marked as
+// degraded.
 func (c *Cache) marked(r *fetch.Record) *fetch.Record {
-	if r == nil || c.remote == nil || c.remote.DownSince().IsZero() {
+	if r == nil || c.remote == nil || !c.remote.Down(r.Origin) {
 		return r
 	}
 	m := *r

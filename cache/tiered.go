@@ -14,9 +14,12 @@ import (
 // A Remote is a Store that can be out of reach, such as one on another machine.
 type Remote interface {
 	Store
-	// DownSince returns since when the store has not answered. It is the zero time
-	// if the store has answered its last call.
+	// DownSince returns since when the store, or a part of it, has not answered. It is
+	// the zero time if the store has answered its last call.
 	DownSince() time.Time
+	// Down reports whether the store, or the part that has an origin, does not answer.
+	// Answers of a Cache are marked as degraded meanwhile.
+	Down(origin robots.Origin) bool
 }
 
 // Tiered is a shared store with a local one behind it, which keeps what this process
@@ -264,6 +267,12 @@ func (t *Tiered) DownSince() time.Time {
 		return r.DownSince()
 	}
 	return time.Time{}
+}
+
+// Down reports whether the shared store is down for an origin.
+func (t *Tiered) Down(origin robots.Origin) bool {
+	r, ok := t.shared.(Remote)
+	return ok && r.Down(origin)
 }
 
 // Close closes both stores.

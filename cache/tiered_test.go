@@ -53,6 +53,8 @@ func (a *down) DownSince() time.Time {
 	return time.Time{}
 }
 
+func (a *down) Down(robots.Origin) bool { return !a.DownSince().IsZero() }
+
 // A pair is a Tiered store over two in memory.
 type pair struct {
 	*cache.Tiered

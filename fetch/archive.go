@@ -21,9 +21,9 @@ type Answer struct {
 	// Header has a Content-Encoding. Who has it decoded takes that header away. It is
 	// read if the status is one of success.
 	Body io.Reader
-	// Room is about how many bytes Body has, if that is known: as much memory is taken
-	// at once, up to 256 KiB. It changes nothing else.
-	Room int64
+	// Buffer, if it is not nil, is where Body is read to: that of the record is in it as
+	// far as it has room, and holds as long as nothing else is done with it.
+	Buffer []byte
 	// Cut says that the archive kept the beginning of the body alone. Its whole
 	// lines are read (D-17). A body that the transfer itself cut is another thing:
 	// its Body ends in io.ErrUnexpectedEOF.
@@ -56,7 +56,7 @@ func (l Limits) Judge(origin robots.Origin, a *Answer) (r *Record, next string, 
 		body.in = eof{}
 	}
 	reply := &reply{
-		protocol: a.Protocol, status: a.Status, header: a.Header, length: -1, ends: true, cut: a.Cut, room: a.Room,
+		protocol: a.Protocol, status: a.Status, header: a.Header, length: -1, ends: true, cut: a.Cut, buffer: a.Buffer,
 		conn: &limitedConn{Conn: body},
 	}
 	reply.body = reply.conn

@@ -32,7 +32,7 @@ func (s *session) take(r *reply) {
 		return
 	}
 	keep := l.MaxBodyBytes + bodySlack
-	body, err := readAll(io.LimitReader(decoded, keep+1), min(r.room, mostRoom))
+	body, err := readAll(io.LimitReader(decoded, keep+1), r.buffer[:0])
 	switch {
 	case int64(len(body)) > keep:
 		s.record.Body, s.record.Truncated = body[:keep:keep], true
@@ -63,11 +63,11 @@ func (s *session) take(r *reply) {
 	s.whole(body)
 }
 
-const mostRoom = 256 << 10
-
-// readAll is io.ReadAll with room for so many bytes.
-func readAll(in io.Reader, room int64) ([]byte, error) {
-	body := make([]byte, 0, max(room, 511)+1)
+// readAll is io.ReadAll into a buffer, if there is one.
+func readAll(in io.Reader, body []byte) ([]byte, error) {
+	if cap(body) == 0 {
+		body = make([]byte, 0, 512)
+	}
 	for {
 		n, err := in.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]

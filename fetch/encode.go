@@ -1,7 +1,6 @@
 package fetch
 
 import (
-	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -68,21 +67,20 @@ type encodedHop struct {
 // Encode returns the record in a stable form with a version, bodies replaced by
 // their hashes: a store keeps those beside it, see Bodies. Times keep
 // milliseconds. The form is JSON; the contract is that Decode reads it.
-func (r *Record) Encode() []byte { return r.encode(len(Hash{})) }
+func (r *Record) Encode() []byte { return r.encode(false) }
 
-// EncodeBeside is Encode for a store that keeps bodies in one piece with their record.
-// Of the hash of a body there are four bytes, which show that it is damaged, and
-// Decode asks for it by those, followed by zeros.
-func (r *Record) EncodeBeside() []byte { return r.encode(shortHash) }
+// EncodeBeside is Encode for a store that keeps bodies in one piece with their record, and
+// has a checksum of that: it names no hashes. Decode asks for each body, its own before the
+// last good one, by a zero Hash, and does not check it.
+func (r *Record) EncodeBeside() []byte { return r.encode(true) }
 
-// shortHash is how many bytes of a hash EncodeBeside writes.
-const shortHash = 4
+// beside stands for the hash of a body beside its record.
+const beside = "+"
 
-// encode writes so many bytes of each hash.
-func (r *Record) encode(hash int) []byte {
+func (r *Record) encode(near bool) []byte {
 	e := encoded{
 		Version: Version, Origin: r.Origin.String(), URL: r.URL, Cause: r.Cause, Detail: r.Detail,
-		Status: r.Status, Header: r.Header, Body: encodeBody(r.Cause, r.Body, hash), Truncated: r.Truncated,
+		Status: r.Status, Header: r.Header, Body: encodeBody(r.Cause, r.Body, near), Truncated: r.Truncated,
 		Started: millis(r.Started), Fetched: millis(r.Fetched), Expires: millis(r.Expires),
 		Life: r.StatedLife.Milliseconds(), LifeBy: r.StatedBy, After: r.RetryAfter.Milliseconds(),
 		Missing: r.MissingIs5xx, Since: millis(r.FailingSince), Last: millis(r.LastFailure), Failures: r.Failures,
@@ -95,7 +93,7 @@ func (r *Record) encode(hash int) []byte {
 		})
 	}
 	if c := r.LastGood; c != nil {
-		e.Good = &encodedCopy{c.Cause, c.Status, c.URL, encodeBody(c.Cause, c.Body, hash), c.Truncated, millis(c.Fetched), millis(c.Expires)}
+		e.Good = &encodedCopy{c.Cause, c.Status, c.URL, encodeBody(c.Cause, c.Body, near), c.Truncated, millis(c.Fetched), millis(c.Expires)}
 	}
 	data, err := json.Marshal(e)
 	if err != nil {
@@ -170,17 +168,17 @@ func EncodedBodies(data []byte) ([]Hash, error) {
 // errUnread stands for a body that is not to be read.
 var errUnread = errors.New("body not read")
 
-// encodeBody gives a file of no bytes the whole hash of none: without a hash it would
+// encodeBody gives a file of no bytes the hash of none: without a hash it would
 // read as one that was lost.
-func encodeBody(c Cause, body []byte, hash int) string {
-	if len(body) == 0 {
-		if c != OK {
-			return ""
-		}
-		hash = len(Hash{})
+func encodeBody(c Cause, body []byte, near bool) string {
+	switch {
+	case len(body) == 0 && c != OK:
+		return ""
+	case len(body) > 0 && near:
+		return beside
 	}
 	h := HashOf(body)
-	return hex.EncodeToString(h[:hash])
+	return hex.EncodeToString(h[:])
 }
 
 // decodeBody returns the body of an answer. That of a file must be there: a lost
@@ -195,25 +193,28 @@ func decodeBody(c Cause, text string, body func(Hash) ([]byte, error)) ([]byte, 
 		return nil, nil
 	}
 	var h Hash
-	n := len(text) / 2
-	if n != len(h) && n != shortHash {
-		return nil, errors.New("record is damaged: its body has no hash")
-	}
-	if _, err := hex.Decode(h[:n], []byte(text)); err != nil {
-		return nil, errors.New("record is damaged: its body has no hash")
-	}
-	if h == HashOf(nil) { // no store keeps it, see Bodies
-		return []byte{}, nil
+	if text != beside {
+		if n, err := hex.Decode(h[:], []byte(text)); err != nil || n != len(h) || len(text) != 2*len(h) {
+			return nil, errors.New("record is damaged: its body has no hash")
+		}
+		if h == HashOf(nil) { // no store keeps it, see Bodies
+			return []byte{}, nil
+		}
 	}
 	b, err := body(h)
 	switch {
 	case errors.Is(err, errUnread):
 		return nil, nil
+	case text == beside && err != nil:
+		return nil, fmt.Errorf("body: %w", err)
+	case text == beside && len(b) == 0:
+		return nil, errors.New("body: it is missing")
+	case text == beside:
+		return b, nil
 	case err != nil:
-		return nil, fmt.Errorf("body %x: %w", h[:min(n, 6)], err)
-	}
-	if got := HashOf(b); !bytes.Equal(got[:n], h[:n]) {
-		return nil, fmt.Errorf("body %x is damaged: its content has another hash", h[:min(n, 6)])
+		return nil, fmt.Errorf("body %x: %w", h[:6], err)
+	case HashOf(b) != h:
+		return nil, fmt.Errorf("body %x is damaged: its content has another hash", h[:6])
 	}
 	return b, nil
 }

@@ -1,7 +1,6 @@
 package fetch
 
 import (
-	"bytes"
 	"errors"
 	"net/http"
 	"reflect"
@@ -48,21 +47,24 @@ func TestEncode(t *testing.T) {
 	if hashes, err := EncodedBodies(data); err != nil || len(hashes) != 1 || hashes[0] != HashOf([]byte(someRules)) {
 		t.Errorf("bodies %x, %v", hashes, err)
 	}
-	// With bodies beside it, a hash is cut; one of a file of no bytes is not.
-	beside := r.EncodeBeside()
-	whole := HashOf([]byte(someRules))
-	cut := Hash(append(bytes.Clone(whole[:4]), make([]byte, len(Hash{})-4)...))
-	back, err = Decode(beside, func(h Hash) ([]byte, error) {
-		if h != cut {
+	// With bodies beside it there are no hashes, but for a file of no bytes.
+	near := r.EncodeBeside()
+	back, err = Decode(near, func(h Hash) ([]byte, error) {
+		if h != (Hash{}) {
 			return nil, errors.New("not found")
 		}
 		return []byte(someRules), nil
 	})
-	if err != nil || !reflect.DeepEqual(r, back) || len(beside) != len(data)-56 {
-		t.Errorf("beside bodies, %d bytes of %d: %+v, %v", len(beside), len(data), back, err)
+	if err != nil || !reflect.DeepEqual(r, back) || len(near) != len(data)-63 {
+		t.Errorf("beside bodies, %d bytes of %d: %+v, %v", len(near), len(data), back, err)
 	}
-	if _, err := Decode(beside, func(Hash) ([]byte, error) { return []byte("another"), nil }); err == nil || !strings.Contains(err.Error(), "is damaged: its content has another hash") {
-		t.Errorf("another body: %v", err)
+	for _, lost := range []func(Hash) ([]byte, error){
+		func(Hash) ([]byte, error) { return nil, nil },
+		func(Hash) ([]byte, error) { return nil, errors.New("it is missing") },
+	} {
+		if _, err := Decode(near, lost); err == nil || !strings.Contains(err.Error(), "missing") {
+			t.Errorf("without its body: %v", err)
+		}
 	}
 	none := *r
 	none.LastGood = &Copy{Outcome: Success, Cause: OK}

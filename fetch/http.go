@@ -21,9 +21,9 @@ type reply struct {
 	old      bool  // HTTP/1.0
 	bounded  bool  // the connection has its bound of bytes
 	cut      bool  // what an archive kept of the body is its beginning
-	room     int64 // for the body of an archive, 0 if its length is not known
 	ends     bool  // the body says where it ends: chunks, or frames of HTTP/2
 	body     io.Reader
+	buffer   []byte // for it, nil for a new one
 	conn     *limitedConn
 	stop     func() bool // see closing
 }

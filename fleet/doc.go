@@ -43,6 +43,12 @@
 // evicts breaks the pace without a sign. A server that is full (noeviction) is down for
 // everything that takes memory.
 //
+// What a worker keeps in its own memory Options.MaxMemoryBytes bounds, and files over 16 KB
+// need not be in the server's (Options.Bodies).
+//
+// A server with keys of the layout before this one, {robots}:token and others, is refused:
+// workers of that release share neither records nor leases with this one.
+//
 // # When a worker dies
 //
 // Its grants end 15 s after its last heartbeat, the sites that it had as Leased a minute
@@ -77,7 +83,7 @@
 // server only. Sentinels have a password of their own (Options.SentinelPassword), which is
 // never in the URL.
 //
-// The pace lies over all nodes of a cluster, in 256 parts that fail, fail over and move each
-// alone (package pace/redis). Set cluster-require-full-coverage no, so that the others go on
-// without one node.
+// Records and pace lie over all nodes of a cluster: a record by its origin, the pace in 256
+// parts that fail, fail over and move each alone (package pace/redis). Set
+// cluster-require-full-coverage no, so that the others go on without one node.
 package fleet

@@ -185,7 +185,7 @@ func TestRests(t *testing.T) {
 	}
 	// What comes of a file that is damaged is no back-off.
 	fifth := local(t, o)
-	fifth.Resume(now, nil, []pace.Rest{{Origin: origin("odd.example"), Overload: now, BackOff: pace.BackOff{Factor: 60_000}}})
+	fifth.Resume(now, nil, map[robots.Origin]pace.History{origin("odd.example"): {Overload: now, BackOff: pace.BackOff{Factor: 60_000}}})
 	if got, want := at(fifth, "odd.example"), now.Add(10*time.Second); !got.Equal(want) {
 		t.Errorf("an impossible back-off: not before %s, want %s", got, want)
 	}

@@ -27,8 +27,8 @@ const (
 	CauseAddress           // another site on the same address was asked a moment ago
 	CauseFull              // the limiter has no room for a further site
 	CauseDegraded          // a shared limiter is out of reach, so this worker keeps to its share
-	CauseLeased            // another worker of the fleet has the site for the time being
 	CauseHeld              // an operator of the fleet holds the site
+	CauseLeased            // another worker of the fleet has the site for the time being
 )
 
 var causes = [...]struct{ name, sentence string }{
@@ -45,8 +45,8 @@ var causes = [...]struct{ name, sentence string }{
 	CauseAddress:     {"address", "its address was asked a moment ago"},
 	CauseFull:        {"full", "the limiter holds as many sites as it may"},
 	CauseDegraded:    {"degraded", "the fleet's shared pace is out of reach, so this worker keeps to its share"},
-	CauseLeased:      {"leased", "another worker has the site"},
 	CauseHeld:        {"held", "an operator holds the site"},
+	CauseLeased:      {"leased", "another worker has the site"},
 }
 
 // Causes returns all causes but CauseNone.

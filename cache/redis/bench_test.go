@@ -38,9 +38,9 @@ func BenchmarkScale(b *testing.B) {
 	b.ReportMetric(float64(usedMemory(server)-empty)/float64(*scaleOrigins), "bytes/origin")
 }
 
-// usedMemory returns the bytes that the data of a server takes.
+// usedMemory returns the bytes that a server has taken, its tables included.
 func usedMemory(server *redistest.Server) (n int) {
-	_, used, _ := strings.Cut(server.Do("INFO", "memory"), "used_memory_dataset:")
+	_, used, _ := strings.Cut(server.Do("INFO", "memory"), "used_memory:")
 	_, _ = fmt.Sscan(used, &n)
 	return n
 }

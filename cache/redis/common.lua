@@ -4,7 +4,7 @@
 --   2, record
 --   3, token (8), nonce (8), end of the lease (8), record
 --
---   record   fence (8), epoch (8), place of large bodies (1), deflated
+--   record   fence (8), epoch (8), place of large bodies (1), and what only clients read
 --
 -- The token is that of the last lease; at rest it is the fence. Numbers are big-endian. The
 -- end is in microseconds of the server's clock, 0 without a lease. Tokens and fences stay

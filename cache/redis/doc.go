@@ -11,7 +11,7 @@
 // cluster the records are spread over all nodes.
 //
 // A Get is one round trip, and a second one for a large body. It returns a record with its
-// bodies as of one moment, each checked by its hash. The store keeps nothing in the memory
+// bodies as of one moment, checked by a checksum, and large ones by their hashes. The store keeps nothing in the memory
 // of the process: cache.Cache does, and asks the store once in the life of an answer.
 //
 // # Keys
@@ -23,7 +23,8 @@
 //	robots:{ORIGIN}       2 (1), record; or 3 (1), token of the last lease (8), nonce of its request (8),
 //	                      its end in microseconds of the server's clock (8), record or nothing.
 //	                      A record is its fence (8), epoch (8), place of large bodies (1): 0 none, 1 key,
-//	                      2 directory; then, deflated with dictionary.txt, fetch.Record and bodies
+//	                      2 directory; CRC-32C of all but itself and the lease (4); and deflated with
+//	                      dictionary.txt fetch.Record and bodies
 //	robots:{ORIGIN}:body  the large bodies, deflated
 //
 // So each step is atomic on one key, goes on while the slot of that key moves to another
@@ -105,8 +106,8 @@
 //	memory full, noeviction  puts and leases fail with OOM and change nothing; all else goes on
 //	scripts lost             they are sent again
 //	a slot moves             all goes on; a put of a large body may fail
-//	the directory is lost    puts of large bodies fail, and reads of origins that have one; all else goes on.
-//	                         One on a network must be mounted so that it returns errors and does not hang
+//	the directory is lost,   puts of large bodies fail, and reads of origins that have one; all else goes on.
+//	or full                  One on a network must be mounted so that it returns errors and does not hang
 //
 // Set maxmemory-policy noeviction, and give the server enough memory (docs/fleet.md). A
 // server that evicts keys loses records with their fences and leases. It may also lose the

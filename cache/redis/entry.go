@@ -112,14 +112,17 @@ func (s *Store) Put(ctx context.Context, e cache.Entry, keep time.Duration) erro
 	var large []byte
 	if where == inDirectory {
 		for _, b := range apart {
-			if err := s.bodies.keep(b.hash, b.content, keep); err != nil {
+			if err := s.bodies.keep(b.hash, b.content, max(keep, longestLease)); err != nil {
 				return fmt.Errorf("shared cache: put of %s: %w", e.Record.Origin, err)
 			}
 		}
 	} else if len(apart) > 0 {
-		pieces := make([][]byte, len(apart))
+		pieces, size := make([][]byte, len(apart)), 0
 		for i, b := range apart {
-			pieces[i] = b.content
+			pieces[i], size = b.content, size+len(b.content)
+		}
+		if size > maxInflated {
+			return fmt.Errorf("shared cache: put of %s: its bodies have %d bytes, at most %d can be kept without Options.Bodies", e.Record.Origin, size, maxInflated)
 		}
 		large = deflate(pieces...)
 	}

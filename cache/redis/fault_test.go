@@ -301,10 +301,7 @@ func TestFull(t *testing.T) {
 // TestEviction runs a server that drops whatever has a lifetime. An entry is there
 // as it was put, absent, or without its large body, which is an error; a Put heals it.
 func TestEviction(t *testing.T) {
-	n := 3000
-	if testing.Short() {
-		n = 1000
-	}
+	n := campaign.Size(700, 1500, 3000)
 	server := redistest.Start(t, redistest.Options{Config: []string{"maxmemory-policy volatile-random"}})
 	s := newStore(t, server.Client(), Options{})
 	_, used, _ := strings.Cut(server.Do("INFO", "memory"), "used_memory:")

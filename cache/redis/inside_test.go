@@ -137,6 +137,47 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// TestFlips: no bit of a record can change without an error, but for those at the end that
+// compression does not use.
+func TestFlips(t *testing.T) {
+	e := cachetest.Numbered(1, 1)
+	e.Fence = 7
+	rest, _ := encode(e, inKey)
+	raw := append([]byte{atRest, 0, 0, 0, 0, 0, 0, 0, 7}, rest...)
+	read := func() (cache.Entry, error) {
+		v, err := parse(raw)
+		if err != nil {
+			return cache.Entry{}, err
+		}
+		return v.entry(e.Record.Origin, nil)
+	}
+	if got, err := read(); err != nil || !sameEntry(got, e) {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	unseen := 0
+	for i := range 8 * len(raw) {
+		raw[i/8] ^= 1 << (i % 8)
+		got, err := read()
+		switch {
+		case err == nil && !sameEntry(got, e):
+			t.Errorf("bit %d: another entry", i)
+		case err == nil:
+			unseen++
+		case !errors.Is(err, errEntry) && !errors.Is(err, errLater):
+			t.Errorf("bit %d: %v", i, err)
+		}
+		raw[i/8] ^= 1 << (i % 8)
+	}
+	if unseen > 7 {
+		t.Errorf("%d bits can change", unseen)
+	}
+	for n := range raw {
+		if v, err := parse(raw[:n]); err == nil {
+			t.Errorf("the first %d of %d bytes are an entry: %+v", n, len(raw), v)
+		}
+	}
+}
+
 // TestTokens: tokens are above the fence kept, however high that is, and a call that
 // is sent again has the lease it was granted.
 func TestTokens(t *testing.T) {
@@ -174,8 +215,12 @@ func TestTokens(t *testing.T) {
 	if !tokens[1].Granted || tokens[0].Token != tokens[1].Token {
 		t.Errorf("the same call got %+v", tokens)
 	}
-	if l := lease(t, s, cachetest.Origin(101), 1<<62); l.Left > longestLease {
-		t.Errorf("a lease of %v", l.Left)
+	l := lease(t, s, cachetest.Origin(101), 1<<62)
+	if left, err := s.LeaseLeft(ctx, cachetest.Origin(101)); err != nil || left > longestLease || left < longestLease-time.Minute || l.Left < left {
+		t.Errorf("a lease of %v, of which %v is left, %v", l.Left, left, err)
+	}
+	if left, err := s.LeaseLeft(ctx, cachetest.Origin(102)); err != nil || left != 0 {
+		t.Errorf("without a lease %v is left, %v", left, err)
 	}
 }
 
@@ -266,6 +311,9 @@ func TestBodies(t *testing.T) {
 	}
 	if _, err := s.Get(ctx, o); !errors.Is(err, errEntry) || !strings.Contains(err.Error(), "Options.Bodies") {
 		t.Errorf("get without the directory: %v", err)
+	}
+	if err := s.Put(ctx, cache.Entry{Record: cachetest.Record(o, strings.Repeat("x", maxInflated+1))}, time.Hour); err == nil || !strings.Contains(err.Error(), "Options.Bodies") {
+		t.Errorf("put of a body of %d bytes: %v", maxInflated+1, err)
 	}
 	if err := os.RemoveAll(in.bodies.path); err != nil {
 		t.Fatal(err)

@@ -22,7 +22,7 @@ import (
 // site differs here too, drawn by the name of the host.
 func fetched(o robots.Origin, body []byte) *fetch.Record {
 	random := rand.New(rand.NewChaCha8(fetch.HashOf([]byte(o.Host()))))
-	at := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC).Add(time.Duration(random.IntN(90*24*3600_000)) * time.Millisecond)
+	at := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC).Add(time.Duration(random.Int64N(90*24*3600_000)) * time.Millisecond)
 	one := func(of ...string) string { return of[random.IntN(len(of))] }
 	took := func(most int) time.Duration { return time.Duration(random.IntN(most)) * time.Microsecond }
 	r := &fetch.Record{
@@ -52,7 +52,7 @@ func fetched(o robots.Origin, body []byte) *fetch.Record {
 	hop(200, "")
 	if random.IntN(2) == 0 {
 		r.Header["Etag"] = fmt.Sprintf("%q", fmt.Sprintf("%x-%x", random.Uint32(), random.Uint64()>>20))
-		r.Header["Last-Modified"] = at.Add(-took(1<<31) * 10_000).Format("Mon, 02 Jan 2006 15:04:05 GMT")
+		r.Header["Last-Modified"] = at.Add(-took(1<<30) * 20_000).Format("Mon, 02 Jan 2006 15:04:05 GMT")
 	}
 	if random.IntN(3) == 0 {
 		r.Header["Cache-Control"] = one("max-age=3600", "max-age=14400", "public, max-age=86400", "no-cache")

@@ -148,25 +148,30 @@ func (s *Store) DownSince() (since time.Time) {
 	if s.down.Load() == 0 {
 		return since
 	}
-	now := time.Now()
 	for i := range s.parts {
-		p := &s.parts[i]
-		if !p.isDown.Load() {
-			continue
+		if t := s.downSince(&s.parts[i]); !t.IsZero() && (since.IsZero() || t.Before(since)) {
+			since = t
 		}
-		p.mu.Lock()
-		if !p.since.IsZero() {
-			if since.IsZero() || p.since.Before(since) {
-				since = p.since
-			}
-			if now.After(p.probe) {
-				p.probe = now.Add(probeGap)
-				s.ping(p, p.key) // if the cache answers from its memory, nobody else calls
-			}
-		}
-		p.mu.Unlock()
 	}
 	return since
+}
+
+// Down reports whether Redis is down for an origin: of a cluster, the part that has it.
+func (s *Store) Down(origin robots.Origin) bool {
+	return s.down.Load() > 0 && !s.downSince(s.part(s.key(origin))).IsZero()
+}
+
+func (s *Store) downSince(p *part) time.Time {
+	if !p.isDown.Load() {
+		return time.Time{}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if now := time.Now(); !p.since.IsZero() && now.After(p.probe) {
+		p.probe = now.Add(probeGap)
+		s.ping(p, p.key) // if the cache answers from its memory, nobody else calls
+	}
+	return p.since
 }
 
 // ping asks in the background whether Redis is back. It releases a lease that nobody

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"sync"
 
@@ -20,7 +21,7 @@ const (
 	atRest, leased = 2, 3 // first bytes
 
 	leaseSize  = 8 + 8 + 8
-	recordSize = 8 + 8 + 1 // at least
+	recordSize = 8 + 8 + 1 + 4 // at least
 )
 
 // largeBody is the size of a body above which it is kept apart from its record, in a
@@ -61,7 +62,7 @@ func deflate(pieces ...[]byte) []byte {
 		w.Reset(&out)
 	}
 	for _, p := range pieces {
-		_, _ = w.Write(p) // a Buffer fails never
+		_, _ = w.Write(p) // a Buffer never fails
 	}
 	_ = w.Close()
 	deflaters <- w
@@ -70,7 +71,7 @@ func deflate(pieces ...[]byte) []byte {
 
 var inflaters = sync.Pool{New: func() any { return flate.NewReaderDict(nil, dictionary) }}
 
-// maxInflated bounds what damage can make of a value.
+// maxInflated bounds what is read of a value, whatever damage makes of it.
 const maxInflated = 64 << 20
 
 func inflate(data []byte) ([]byte, error) {
@@ -96,8 +97,9 @@ type body struct {
 // encode returns the record of an entry after its fence, and the bodies that are kept apart
 // at a place if they are large. It is
 //
-//	epoch (8), place (1), deflated: length of the record, record, and of each body twice its
-//	length and the body, or, if it is apart, that and one more, and its hash
+//	epoch (8), place (1), CRC-32C of fence, these and what is deflated (4), deflated: length of
+//	the record, record, and of each body twice its length and the body, or, if it is apart,
+//	that and one more, and its hash
 func encode(e cache.Entry, large place) (rest []byte, apart []body) {
 	record := e.Record.EncodeBeside()
 	pieces := [][]byte{binary.AppendUvarint(nil, uint64(len(record))), record}
@@ -112,7 +114,17 @@ func encode(e cache.Entry, large place) (rest []byte, apart []body) {
 		where, apart = large, append(apart, body{b, h, len(b)})
 	}
 	rest = append(binary.BigEndian.AppendUint64(nil, e.Epoch), byte(where))
+	rest = binary.BigEndian.AppendUint32(rest, checksum(append([][]byte{binary.BigEndian.AppendUint64(nil, e.Fence), rest}, pieces...)...))
 	return append(rest, deflate(pieces...)...), apart
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func checksum(pieces ...[]byte) (sum uint32) {
+	for _, p := range pieces {
+		sum = crc32.Update(sum, castagnoli, p)
+	}
+	return sum
 }
 
 // A value is an entry as it is stored.
@@ -147,6 +159,9 @@ func parse(raw []byte) (v value, err error) {
 	rest, err := inflate(raw[recordSize:])
 	if err != nil {
 		return v, entryError{err}
+	}
+	if checksum(raw[:17], rest) != binary.BigEndian.Uint32(raw[17:]) {
+		return v, errEntry
 	}
 	take := func(n uint64) (piece []byte, err error) {
 		if n > uint64(len(rest)) {

@@ -1,9 +1,18 @@
 package main
 
 import (
+	"os/exec"
 	"strings"
 	"testing"
 )
+
+// TestPageSuite: the program runs, and passes, the tests that the page of the service writes.
+func TestPageSuite(t *testing.T) {
+	out, err := exec.Command("robots", "test", "../internal/server/web/testdata/copied/page.yaml").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "2 passed") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
 
 // FuzzSuite: a file of assertions never makes the program fail, and either has a
 // mistake, which has its place, or asserts something.

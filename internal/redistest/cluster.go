@@ -74,7 +74,7 @@ func Holder(t testing.TB, nodes []*Server, key string) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return n * len(nodes) / slots
+	return ((n+1)*len(nodes) - 1) / slots
 }
 
 // MoveSlot moves the slot of a key, with all its keys, to another node, as redis-cli does.

@@ -127,7 +127,7 @@ const DefaultPrefix = "robots"
 
 const maxPrefix = 64 // bytes; every key has it
 
-// Prefix returns the beginning of all keys, defaultPrefix if it is empty.
+// Prefix returns the beginning of all keys, DefaultPrefix if it is empty.
 func Prefix(prefix string) (string, error) {
 	switch {
 	case prefix == "":

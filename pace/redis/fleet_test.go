@@ -349,9 +349,11 @@ const hotInterval = 100 * time.Millisecond
 // TestFleetExact: the processes at a site that wants 10 requests a second start 10
 // in each, no more and no fewer. Never more; and as an interval counts from the
 // end of the last response, a machine that stalls a process for 2 ms at each
-// start makes it 49, so fewer in some of four runs is the machine's.
+// start makes it 49, so fewer in some of four runs is the machine's. Only a campaign asks for
+// as many: a busy machine has a right to be slow.
 func TestFleetExact(t *testing.T) {
-	workers, runs := campaign.Size(8, 16, 32), campaign.Size(1, 4, 4)
+	const runs = 4
+	workers := campaign.Size(8, 16, 32)
 	length := campaign.Size(2*time.Second, 2*time.Second, 5*time.Second)
 	want := int(length / hotInterval)
 	server := redistest.Start(t, redistest.Options{})
@@ -372,7 +374,7 @@ func TestFleetExact(t *testing.T) {
 		if n > want {
 			t.Fatalf("%d starts in the first %s, want %d", n, length, want)
 		}
-		if n == want || testing.Short() {
+		if n == want || !campaign.On() {
 			return
 		}
 		if run == runs {

@@ -108,6 +108,9 @@ type asker struct {
 	together *robots.Callers // agents in the first dialect, then in the next
 	paths    [][]robots.Path
 	known    map[withoutBody]*answers
+	row      Verdict // that is written
+
+	ofRow, ofTold columnSet // see rowSets
 }
 
 // withoutBody is what answers depend on that have no body.
@@ -357,6 +360,7 @@ func (a *asker) shard(ctx context.Context, in part, format string, p *Part) (Cou
 	if err != nil {
 		return counts, err
 	}
+	a.ofRow, a.ofTold = rowSets(a, w)
 	next, stop := iter.Pull2(readTable[Capture](filepath.FromSlash(in.captures.Name)))
 	defer stop()
 	number := uint64(0)
@@ -404,29 +408,43 @@ func (a *asker) shard(ctx context.Context, in part, format string, p *Part) (Cou
 
 // write writes the rows of a capture.
 func (a *asker) write(w *table[Verdict], c *Capture, of *answers) (n int64, err error) {
-	rows := make([]Verdict, 0, 64)
-	base := Verdict{SURT: c.SURT, Origin: c.Origin, Fetched: c.Fetched.UTC(), Outcome: c.Outcome, Engine: Engine(), Input: c.Input, Offset: c.Offset}
+	row := &a.row
+	*row = Verdict{SURT: c.SURT, Origin: c.Origin, Fetched: c.Fetched.UTC(), Outcome: c.Outcome, Engine: Engine(), Input: c.Input, Offset: c.Offset}
+	changed := allColumns
+	var last *told
 	for agent, name := range a.names {
 		for d := range a.dialects {
 			at := of.standing[d*len(a.names)+agent] * len(a.Paths)
 			for i, path := range a.Paths {
-				t := &of.told[at+i]
-				row := base
 				row.Agent, row.Dialect, row.Path = name, a.dialects[d].Name, path
-				row.Verdict, row.Reason, row.Line, row.Directive, row.Pattern = t.Verdict, t.Reason, t.Line, t.Directive, t.Pattern
-				row.Group, row.Access, row.CrawlDelay = t.Group, t.Access, t.CrawlDelay
-				if rows = append(rows, row); len(rows) == cap(rows) {
-					n += int64(len(rows))
-					if err := w.Write(rows); err != nil {
-						return n, err
-					}
-					rows = rows[:0]
+				if t := &of.told[at+i]; t != last { // crawlers share groups
+					row.Verdict, row.Reason, row.Line, row.Directive, row.Pattern = t.Verdict, t.Reason, t.Line, t.Directive, t.Pattern
+					row.Group, row.Access, row.CrawlDelay = t.Group, t.Access, t.CrawlDelay
+					last = t
+					changed |= a.ofTold
 				}
+				if err := w.WriteChanged(row, changed); err != nil {
+					return n, err
+				}
+				n++
+				changed = a.ofRow
 			}
 		}
 	}
-	n += int64(len(rows))
-	return n, w.Write(rows)
+	return n, nil
+}
+
+// rowSets returns the columns in which rows of one capture or URL may differ whatever is said
+// of them, and those of what is said.
+func rowSets[T any](a *asker, w *table[T]) (ofRow, ofTold columnSet) {
+	ofRow = w.set("agent")
+	if len(a.dialects) > 1 {
+		ofRow |= w.set("dialect")
+	}
+	if len(a.Paths) > 1 {
+		ofRow |= w.set("path")
+	}
+	return ofRow, w.set("verdict", "reason", "line", "directive", "pattern", "group", "access", "crawl_delay")
 }
 
 // encode appends the answers as bytes, for a sorter.

@@ -274,6 +274,7 @@ func undisturbed(t testing.TB, w work) string {
 
 // TestSlices: slices of an array of jobs, a queue and one process give the same bytes.
 func TestSlices(t *testing.T) {
+	t.Parallel() // it waits for disks and timers
 	w := work{Shards: 23, Rows: 10}
 	want := undisturbed(t, w)
 	slices := w.task(t, t.TempDir())
@@ -306,6 +307,7 @@ func TestSlices(t *testing.T) {
 
 // TestInterrupt: a run that is asked to stop leaves whole parts and no try, and goes on.
 func TestInterrupt(t *testing.T) {
+	t.Parallel() // it waits for disks and timers
 	w := work{Shards: 12, Rows: 10, Wait: 5 * time.Millisecond}
 	want := undisturbed(t, w)
 	for _, queue := range []Queue{{}, {Listen: "127.0.0.1:0"}} {
@@ -363,5 +365,22 @@ func TestOther(t *testing.T) {
 	w.Rows = 1
 	if a, b := (work{Shards: 2}).task(t, dir), (work{Shards: 3}).task(t, dir); a.Name(a.Shards[0]) == b.Name(b.Shards[0]) {
 		t.Error("parts of other inputs have the same name")
+	}
+}
+
+// TestName: parts of a task have the same names once it is read from its manifest, also if it
+// has no inputs.
+func TestName(t *testing.T) {
+	task := work{Shards: 1}.task(t, t.TempDir())
+	task.Inputs, task.Shards[0].Inputs = nil, nil
+	if err := task.claim(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Open(task.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := task.Name(task.Shards[0]), again.Name(again.Shards[0]); a != b {
+		t.Errorf("%s is %s once it is read again", a, b)
 	}
 }

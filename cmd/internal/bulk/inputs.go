@@ -276,7 +276,8 @@ type inputReader struct {
 	limits  fetch.Limits
 	client  *downloader
 	scratch string
-	answer  func(a *answer, body []byte) error
+	answer  func(a *answer, body []byte) error // which does not keep the body
+	buffer  []byte                             // of bodies, one after another
 	damaged func(Damaged)
 }
 
@@ -641,7 +642,7 @@ func (r *inputReader) record(record *warc.Record, name string) error {
 	if _, _, err := robots.ParseURL(record.URI); err != nil {
 		return bad("uri", err.Error())
 	}
-	a := &fetch.Answer{URL: record.URI, At: record.Date, Body: record.Block, Room: record.Length, Cut: record.Truncated == "length"}
+	a := &fetch.Answer{URL: record.URI, At: record.Date, Body: record.Block, Cut: record.Truncated == "length"}
 	if record.Type == "resource" {
 		a.Status = http.StatusOK
 	} else {
@@ -694,9 +695,13 @@ func (r *inputReader) judge(a *fetch.Answer, name string, offset int64) (*answer
 		return nil, nil, fmt.Errorf("%s at byte %d: %w", name, offset, err)
 	}
 	a.At = a.At.UTC().Truncate(time.Millisecond)
+	a.Buffer = r.buffer
 	record, next, err := r.limits.Judge(origin, a)
 	if err != nil {
 		return nil, nil, err
+	}
+	if cap(record.Body) > cap(r.buffer) {
+		r.buffer = record.Body[:0]
 	}
 	kept := &answer{
 		URL: record.URL, At: a.At.UnixMilli(), Status: int32(record.Status), Next: next,

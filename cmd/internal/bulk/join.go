@@ -141,8 +141,7 @@ type joiner struct {
 	of      heldContext // of row
 	last    *told       // in row
 	age     int64
-	ofURL   columnSet // columns that differ between URLs of one context,
-	ofAgent columnSet // and those between crawlers
+	ofURL   columnSet // columns that differ between URLs of one context
 
 	keyed *keyed
 	next  func() (held, error, bool)
@@ -179,7 +178,7 @@ func (j *joiner) shard(ctx context.Context, t *Task, s Shard, parts []part, p *P
 		return err
 	}
 	j.ofURL = j.out.set("url", "at", "age_s", "path")
-	j.ofAgent = j.out.set("agent", "dialect", "verdict", "reason", "line", "directive", "pattern", "group", "access", "crawl_delay")
+	j.ofRow, j.ofTold = rowSets(j.asker, j.out)
 	before := ""
 	if s.To != "" {
 		before = s.To + "\x00" // the next key
@@ -321,12 +320,15 @@ func (j *joiner) join(p place, l listed) error {
 			return err
 		}
 	}
-	at := l.at
+	at := l.at.UTC()
 	if at.Nanosecond()%int(time.Millisecond) != 0 {
 		at = at.Truncate(time.Millisecond)
 	}
 	row := &j.row
-	row.URL, row.At, row.Path = validOf(l.url), at.UTC(), ""
+	row.URL, row.At, row.Path = l.url, at, ""
+	if !l.plain {
+		row.URL = validOf(l.url)
+	}
 	of := heldContext{}
 	if l.key != "" {
 		of.key = j.key
@@ -343,7 +345,9 @@ func (j *joiner) join(p place, l listed) error {
 		if err := j.look(at); err != nil {
 			return err
 		}
-		row.Path = validOf(path.String())
+		if row.Path = path.String(); !l.plain {
+			row.Path = validOf(row.Path)
+		}
 		if of.site, of.capture = j.site, j.inForce; j.inForce == nil {
 			j.counts.ByKind["no-capture"]++
 		}
@@ -379,12 +383,15 @@ func (j *joiner) join(p place, l listed) error {
 			if says != nil {
 				t = said[says.standing[d*len(j.names)+agent]]
 			}
-			if t != j.last || len(j.names)*len(j.dialects) > 1 || changed == allColumns {
-				row.Agent, row.Dialect = name, j.dialects[d].Name
+			row.Agent, row.Dialect = name, j.dialects[d].Name
+			if t != j.last || changed == allColumns {
 				row.Verdict, row.Reason, row.Line, row.Directive, row.Pattern = t.Verdict, t.Reason, t.Line, t.Directive, t.Pattern
 				row.Group, row.Access, row.CrawlDelay = t.Group, t.Access, t.CrawlDelay
 				j.last = t
-				changed |= j.ofAgent
+				changed |= j.ofTold
+			}
+			if len(j.names) > 1 || len(j.dialects) > 1 {
+				changed |= j.ofRow
 			}
 			j.counts.Rows++
 			if err := j.out.WriteChanged(row, changed); err != nil {

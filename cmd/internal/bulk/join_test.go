@@ -111,7 +111,7 @@ func TestJoinForms(t *testing.T) {
 			var rows []row
 			for _, l := range joinList {
 				origin, path, _ := robots.ParseURL(l.url)
-				at, _ := listTime(l.at)
+				at, _ := new(calendar).listTime(l.at)
 				rows = append(rows, row{SURT(origin) + ")" + path.String(), l.url, at, ""})
 			}
 			var b bytes.Buffer

@@ -1,9 +1,10 @@
+//go:build unix
+
 package bulk
 
 import (
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -16,17 +17,6 @@ import (
 
 	"github.com/robotskit/robots/internal/campaign"
 )
-
-// freeAddress returns an address of loopback that nobody listened on just now.
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
 
 // parts waits until a task has so many shards done or given up, and looks often.
 func parts(t testing.TB, task *Task, n int) {

@@ -38,8 +38,10 @@ var (
 // until the next is read.
 type listed struct {
 	url string
-	at  time.Time // zero: the list does not say
-	key string    // of its site, "" if it has none
+	// plain says that the URL is ASCII; if it is not, nothing is known of it.
+	plain bool
+	at    time.Time // zero: the list does not say
+	key   string    // of its site, "" if it has none
 }
 
 // place names a row in messages.
@@ -54,7 +56,12 @@ func (p place) String() string { return fmt.Sprintf("%s %s %d", p.file, p.unit, 
 // siteKey returns the part of a key of an index that is the site's: com,example of
 // com,example)/path, also behind http://( of older ones.
 func siteKey(key string) string {
-	key, _, _ = strings.Cut(key, ")")
+	if end := strings.IndexByte(key, ')'); end >= 0 {
+		key = key[:end]
+	}
+	if strings.IndexByte(key, ':') < 0 { // nor a port
+		return key
+	}
 	if _, rest, ok := strings.Cut(key, "://("); ok {
 		return rest
 	}
@@ -87,6 +94,7 @@ func readList(name string, fn func(p place, l listed) (more bool, err error)) er
 
 func readParquetList(f *os.File, name string, last bool, fn func(p place, l listed) (bool, error)) error {
 	n := 0
+	var dates calendar
 	var failed error // that of fn names the row
 	err := readCells(f, [][]string{urlColumns, atColumns, keyColumns}, last, func(row []cell, has []bool) (bool, error) {
 		if !has[0] {
@@ -97,7 +105,7 @@ func readParquetList(f *os.File, name string, last bool, fn func(p place, l list
 		l := listed{url: textOf(row[0].text), at: row[1].time, key: textOf(row[2].text)}
 		if len(row[1].text) > 0 {
 			var err error
-			if l.at, err = listTime(textOf(row[1].text)); err != nil {
+			if l.at, err = dates.listTime(textOf(row[1].text)); err != nil {
 				return false, fmt.Errorf("row %d: %w", n, err)
 			}
 		}
@@ -115,27 +123,35 @@ func readParquetList(f *os.File, name string, last bool, fn func(p place, l list
 // textOf returns bytes as a text that holds as long as they do.
 func textOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
+// A calendar reads times of lists, and remembers the day of the last.
+type calendar struct {
+	digits string // its first eight
+	day    time.Time
+}
+
 // listTime reads a time as RFC 3339 or an index writes it.
-func listTime(s string) (time.Time, error) {
+func (c *calendar) listTime(s string) (time.Time, error) {
 	if len(s) != 14 {
 		return ask.Time(s)
 	}
-	digits := 0
-	var field [7]int // century, year of it, month, day, hour, minute, second
-	for i := range s {
-		if d := s[i] - '0'; d <= 9 {
-			field[i/2] = 10*field[i/2] + int(d)
-			digits++
+	for i := range len(s) {
+		if s[i]-'0' > 9 {
+			return ask.Time(s)
 		}
 	}
-	if digits < len(s) {
-		return ask.Time(s)
-	}
-	at := time.Date(100*field[0]+field[1], time.Month(field[2]), field[3], field[4], field[5], field[6], 0, time.UTC)
-	if field[2] == 0 || field[2] > 12 || at.Day() != field[3] || field[4] > 23 || field[5] > 59 || field[6] > 59 {
+	pair := func(i int) int { return int(s[i]-'0')*10 + int(s[i+1]-'0') }
+	hour, minute, second := pair(8), pair(10), pair(12)
+	if hour > 23 || minute > 59 || second > 59 {
 		return time.Parse("20060102150405", s) // which says what is wrong
 	}
-	return at, nil
+	if s[:8] != c.digits {
+		day, err := time.Parse("20060102", s[:8])
+		if err != nil {
+			return time.Parse("20060102150405", s)
+		}
+		c.digits, c.day = strings.Clone(s[:8]), day
+	}
+	return c.day.Add(time.Duration(hour*3600+minute*60+second) * time.Second), nil
 }
 
 func readTextList(in io.Reader, name string, ends bool, fn func(p place, l listed) (bool, error)) error {
@@ -167,6 +183,7 @@ func isCDXJ(text []byte) bool {
 // ends it reads the first line and the last.
 func readLineList(b *bufio.Reader, name string, ends bool, fn func(p place, l listed) (bool, error)) error {
 	var long, last []byte
+	var dates calendar
 	lastAt := place{name, "line", 0}
 	for n := 1; ; n++ {
 		line, err := b.ReadSlice('\n')
@@ -191,7 +208,7 @@ func readLineList(b *bufio.Reader, name string, ends bool, fn func(p place, l li
 				last, lastAt = append(last[:0], line...), p
 			} else {
 				lastAt = p
-				l, failed := readLine(p, line)
+				l, failed := readLine(&dates, p, line)
 				if failed != nil {
 					return failed
 				}
@@ -204,7 +221,7 @@ func readLineList(b *bufio.Reader, name string, ends bool, fn func(p place, l li
 			continue
 		}
 		if len(last) > 0 {
-			l, err := readLine(lastAt, last)
+			l, err := readLine(&dates, lastAt, last)
 			if err == nil {
 				_, err = fn(lastAt, l)
 			}
@@ -215,7 +232,7 @@ func readLineList(b *bufio.Reader, name string, ends bool, fn func(p place, l li
 }
 
 // readLine reads a line of JSON or CDXJ.
-func readLine(p place, line []byte) (l listed, err error) {
+func readLine(dates *calendar, p place, line []byte) (l listed, err error) {
 	object := line
 	var key, at []byte
 	if line[0] != '{' {
@@ -259,10 +276,14 @@ func readLine(p place, line []byte) (l listed, err error) {
 		stamp = textOf(at)
 	}
 	if err == nil {
-		l.url, err = stringOf(url)
+		if l.plain = url[0] == '"' && isPlain(url); l.plain {
+			l.url = textOf(url[1 : len(url)-1])
+		} else {
+			l.url, err = stringOf(url)
+		}
 	}
 	if err == nil && stamp != "" {
-		l.at, err = listTime(stamp)
+		l.at, err = dates.listTime(stamp)
 	}
 	if err != nil {
 		return l, fmt.Errorf("%s: %w", p, err)
@@ -273,7 +294,7 @@ func readLine(p place, line []byte) (l listed, err error) {
 
 // stringOf returns the value of a string in JSON, which holds as long as the text.
 func stringOf(text []byte) (s string, err error) {
-	if text[0] == '"' && (isPlain(text) || bytes.IndexByte(text, '\\') < 0 && utf8.Valid(text)) {
+	if text[0] == '"' && bytes.IndexByte(text, '\\') < 0 && utf8.Valid(text) {
 		return textOf(text[1 : len(text)-1]), nil
 	}
 	if json.Unmarshal(text, &s) != nil {
@@ -316,6 +337,7 @@ func readCSVList(b *bufio.Reader, name string, fn func(p place, l listed) (bool,
 		}
 		return -1
 	}
+	var dates calendar
 	url, at, key := find(urlColumns), find(atColumns), find(keyColumns)
 	if url < 0 {
 		return fmt.Errorf("%s is no list of URLs: its first line is neither JSON nor CDXJ nor the head of a CSV with a column url", name)
@@ -335,7 +357,7 @@ func readCSVList(b *bufio.Reader, name string, fn func(p place, l listed) (bool,
 			l.key = row[key]
 		}
 		if at >= 0 && row[at] != "" {
-			if l.at, err = listTime(row[at]); err != nil {
+			if l.at, err = dates.listTime(row[at]); err != nil {
 				return fmt.Errorf("%s: %w", p, err)
 			}
 		}

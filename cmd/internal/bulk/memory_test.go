@@ -50,7 +50,7 @@ func large(t *testing.T, dir string) {
 		}
 		return string(b)
 	}
-	size := campaign.Size[int64](1<<24, 1<<26, 1<<32) // 4 GiB in the whole campaign
+	size := campaign.Size[int64](1<<24, 1<<25, 1<<32) // 4 GiB in the whole campaign
 	create("record.warc.gz", func(w io.Writer) {
 		z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed)
 		head := record("response", "https://a.test/robots.txt", day, "HTTP/1.1 200 OK\r\n\r\n")
@@ -61,7 +61,7 @@ func large(t *testing.T, dir string) {
 		z.Close()
 	})
 	create("bodies.warc", func(w io.Writer) { // each as long as a file may be
-		for i := range campaign.Size(20, 100, 2000) {
+		for i := range campaign.Size(20, 50, 2000) {
 			io.WriteString(w, response(fmt.Sprintf("https://c%d.test/robots.txt", i), day, 200, "", hex(1000)+strings.Repeat(hex(1000), 510)))
 		}
 	})
@@ -95,6 +95,7 @@ func TestMemory(t *testing.T) {
 	if campaign.Race {
 		t.Skip("the race detector needs memory of its own")
 	}
+	t.Parallel()
 	dir := t.TempDir()
 	large(t, dir)
 	for _, merge := range []string{"", "1"} {

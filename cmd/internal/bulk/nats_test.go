@@ -16,6 +16,17 @@ import (
 	"time"
 )
 
+// freeAddress returns an address of loopback that nobody listened on just now.
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
 // TestListen: without a secret only this machine is served.
 func TestListen(t *testing.T) {
 	for address, want := range map[string]string{
@@ -78,6 +89,7 @@ func certificate(t testing.TB) *tls.Config {
 // TestJoin: who has the secret of a lead joins it, by its folder or without, and nobody
 // else does.
 func TestJoin(t *testing.T) {
+	t.Parallel() // it waits for disks and timers
 	w := work{Shards: 6, Rows: 4, Wait: 20 * time.Millisecond}
 	want := undisturbed(t, w)
 	secret := certificate(t)
@@ -154,6 +166,7 @@ func TestJoin(t *testing.T) {
 // TestServer: a server that is there already carries more than one task, and keeps
 // nothing of those that are done.
 func TestServer(t *testing.T) {
+	t.Parallel() // it waits for disks and timers
 	store := t.TempDir()
 	s, err := Queue{Listen: "127.0.0.1:0"}.serve(store)
 	if err != nil {
@@ -180,6 +193,7 @@ func TestServer(t *testing.T) {
 
 // TestLead: a folder has one lead.
 func TestLead(t *testing.T) {
+	t.Parallel() // it waits for disks and timers
 	task := work{Shards: 1, Rows: 1}.task(t, t.TempDir())
 	if err := task.claim(); err != nil {
 		t.Fatal(err)

@@ -199,6 +199,7 @@ func check(t *testing.T, p *packed, want []string, damaged map[string]int64) {
 
 // TestInputs packs the same files in every form.
 func TestInputs(t *testing.T) {
+	t.Parallel() // it waits for disks and timers
 	const allow, none = "Allow: /\n", "Disallow: /\n"
 	want := func(status string) []string {
 		return []string{

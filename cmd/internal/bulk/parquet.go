@@ -47,7 +47,12 @@ type parquetTable struct {
 	at      int64 // in out
 	page    []byte
 	packed  []byte
+	rooms   any // of rooms
 }
+
+// rooms are pools of columns whose tables are closed, by type of row: parts are many, and
+// it costs as much to make room for a small one as to write it.
+var rooms sync.Map
 
 // A parquetColumn collects the values of a field in a group of rows.
 type parquetColumn struct {
@@ -65,6 +70,7 @@ type parquetColumn struct {
 	known  map[string]int32
 	texts  []string
 	last   string
+	now    int32            // the number of last
 	counts map[uint64]int32 // numbers that repeat, by their bits
 	bits   uint64           // of the last
 
@@ -126,6 +132,10 @@ func newParquetTable[T any](out io.Writer, sorted []string) (*parquetTable, erro
 	}
 	p := &parquetTable{out: out, footer: footer}
 	row := reflect.TypeFor[T]()
+	p.rooms, _ = rooms.LoadOrStore(row, &sync.Pool{})
+	if columns, ok := p.rooms.(*sync.Pool).Get().(*[]parquetColumn); ok {
+		p.columns = *columns
+	}
 	for i := range row.NumField() {
 		field := row.Field(i)
 		name, tags, _ := strings.Cut(field.Tag.Get("parquet"), ",")
@@ -153,7 +163,9 @@ func newParquetTable[T any](out io.Writer, sorted []string) (*parquetTable, erro
 			}
 			c.kind = kindTime
 		}
-		p.columns = append(p.columns, c)
+		if len(p.columns) <= i {
+			p.columns = append(p.columns, c)
+		}
 		if slices.Contains(sorted, name) {
 			p.sorted = append(p.sorted, format.SortingColumn{ColumnIdx: int32(i)})
 		}
@@ -178,11 +190,8 @@ func (p *parquetTable) add(row unsafe.Pointer, changed columnSet) error {
 	if p.rows == 0 {
 		changed = allColumns
 	}
-	for i := range p.columns {
-		if changed>>i&1 == 0 {
-			continue
-		}
-		c := &p.columns[i]
+	for left := uint64(changed) & (1<<len(p.columns) - 1); left != 0; left &= left - 1 {
+		c := &p.columns[bits.TrailingZeros64(left)]
 		at := unsafe.Add(row, c.field)
 		if c.pointer {
 			at = *(*unsafe.Pointer)(at)
@@ -275,7 +284,16 @@ func (c *parquetColumn) turn(row int, s string) {
 		c.run(row, -1)
 		return
 	}
-	number, ok := c.known[s]
+	number, ok := int32(0), false
+	for _, guess := range [2]int32{c.now + 1, 0} { // values that take turns
+		if int(guess) < len(c.texts) && c.texts[guess] == s {
+			number, ok = guess, true
+			break
+		}
+	}
+	if !ok {
+		number, ok = c.known[s]
+	}
 	if !ok {
 		s = strings.Clone(s)
 		number = int32(len(c.texts))
@@ -287,7 +305,7 @@ func (c *parquetColumn) turn(row int, s string) {
 		}
 		c.most = max(c.most, s)
 	}
-	c.last = c.texts[number]
+	c.last, c.now = c.texts[number], number
 	c.run(row, number)
 }
 
@@ -577,6 +595,9 @@ func (p *parquetTable) close() error {
 	if err != nil {
 		return err
 	}
+	columns := p.columns
+	p.rooms.(*sync.Pool).Put(&columns)
+	p.columns = nil
 	footer = binary.LittleEndian.AppendUint32(footer, uint32(len(footer)))
 	return p.write(append(footer, parquetMagic...))
 }

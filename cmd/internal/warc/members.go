@@ -1,14 +1,12 @@
 package warc
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 
-	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -42,8 +40,7 @@ type members struct {
 	raw  *source
 	form form
 	done bool // of a plain file
-	gzip *gzip.Reader
-	near *bufio.Reader // of raw, at most keepRead bytes ahead: what inflates is much faster on one
+	gzip *inflater
 	zstd *zstd.Decoder // with the dictionary of the file
 	tell func(k Kind, offset int64, why string)
 }
@@ -120,7 +117,6 @@ var decoding = []zstd.DOption{zstd.WithDecoderConcurrency(1), zstd.WithDecoderLo
 
 // next opens the next member, nil at the end of the file.
 func (m *members) next() io.Reader {
-	m.settle()
 	for {
 		switch m.form {
 		case plain:
@@ -142,7 +138,7 @@ func (m *members) next() io.Reader {
 			if err == nil {
 				return in
 			}
-			if m.settle(); m.raw.failed() != nil {
+			if m.raw.failed() != nil {
 				return nil
 			}
 			m.damaged(BadGzip, "a member of gzip begins badly")
@@ -172,34 +168,12 @@ func (m *members) next() io.Reader {
 	}
 }
 
-// settle gives back to raw what was read ahead.
-func (m *members) settle() {
-	if m.near != nil {
-		m.raw.next -= m.near.Buffered()
-		m.near.Reset(nil)
-	}
-}
-
 // inflate opens one member of gzip.
-func (m *members) inflate(in io.Reader) (io.Reader, error) {
-	var err error
-	if in == m.raw {
-		if m.near == nil {
-			m.near = bufio.NewReaderSize(nil, keepRead)
-		}
-		m.near.Reset(in)
-		in = m.near
-	}
+func (m *members) inflate(in *source) (io.Reader, error) {
 	if m.gzip == nil {
-		m.gzip, err = gzip.NewReader(in)
-	} else {
-		err = m.gzip.Reset(in)
+		m.gzip = new(inflater)
 	}
-	if err != nil {
-		return nil, err
-	}
-	m.gzip.Multistream(false)
-	return m.gzip, nil
+	return m.gzip, m.gzip.reset(in)
 }
 
 // decode opens one frame of zstd.
@@ -237,7 +211,6 @@ func (m *members) damaged(k Kind, why string) {
 	if m.form == plain {
 		return
 	}
-	m.settle()
 	if m.raw.rewind() {
 		m.lost(k, m.raw.offset(), why)
 		m.raw.skip(1)
@@ -267,10 +240,10 @@ func (m *members) resync() {
 func (m *members) recordBegins(data []byte) bool {
 	var in io.Reader
 	var err error
-	if m.form == gzipped {
-		in, err = m.inflate(bytes.NewReader(data))
+	if raw := (&source{in: bytes.NewReader(data), mark: -1}); m.form == gzipped {
+		in, err = m.inflate(raw)
 	} else {
-		in, err = m.decode(&frame{raw: &source{in: bytes.NewReader(data), mark: -1}})
+		in, err = m.decode(&frame{raw: raw})
 	}
 	if err != nil {
 		return false

@@ -95,9 +95,6 @@ func (r *Reader) Close() { r.members.close() }
 
 // Offset returns how far the file was read.
 func (r *Reader) Offset() int64 {
-	if r.members.near != nil {
-		return r.raw.offset() - int64(r.members.near.Buffered())
-	}
 	return r.raw.offset()
 }
 
@@ -321,7 +318,6 @@ func (r *Reader) tornMember() bool {
 func (r *Reader) torn(err error) {
 	r.open = false
 	if r.raw.failed() != nil { // of the disk or the network: Next returns it
-		r.members.settle()
 		r.raw.next = len(r.raw.buf)
 		return
 	}

@@ -24,8 +24,8 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// One Chromium runs for all tests, each of which has a tab in a context of its own:
-// no cookies, caches and service workers are shared. It starts with the first.
+// One Chromium runs for all tests. It starts with the first. Most tests take turns at one
+// tab: to open another costs ten times as much as to bring that one back to the example.
 var chromium struct {
 	once    sync.Once
 	ctx     context.Context // of chromedp, nil without Chromium
@@ -33,6 +33,8 @@ var chromium struct {
 	engine  string          // the folder of robots.wasm
 	temp    string
 	stop    []func()
+
+	shared *tab
 }
 
 func TestMain(m *testing.M) {
@@ -86,13 +88,20 @@ type tab struct {
 	ctx  context.Context
 	site *httptest.Server
 
-	mu       sync.Mutex
-	wrong    []string // console errors, violations of the policy, requests to others
-	requests []string // to the site, by the page itself
+	mu    sync.Mutex
+	user  *tab     // who hears in place of this one, if it is shared
+	wrong []string // console errors, violations of the policy, requests to others
 }
 
 // serve starts a server of the page. Around stands around its handler, if it is not nil.
 func serve(t testing.TB, o Options, around func(http.Handler) http.Handler) *httptest.Server {
+	t.Helper()
+	s := newSite(t, o, around)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func newSite(t testing.TB, o Options, around func(http.Handler) http.Handler) *httptest.Server {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("a browser takes too long for a short test")
@@ -108,37 +117,115 @@ func serve(t testing.TB, o Options, around func(http.Handler) http.Handler) *htt
 	if around != nil {
 		h = around(h)
 	}
-	s := httptest.NewServer(h)
-	t.Cleanup(s.Close)
-	return s
+	return httptest.NewServer(h)
 }
 
-// open opens a tab with the site. Fragment is what stands behind its address.
-func open(t testing.TB, site *httptest.Server, fragment string) *tab {
+// mostTest is how long a test may take on the slowest machine.
+const mostTest = 2 * time.Minute
+
+// blank opens a tab with nothing in it, in a context of its own: no cookies, caches and
+// service workers are shared. What the page of the site does wrong in it fails the test.
+func blank(t testing.TB, site *httptest.Server) *tab {
 	t.Helper()
 	b := &tab{TB: t, site: site}
-	ctx, cancel := context.WithTimeout(chromium.ctx, 2*time.Minute) // for all of a test, on the slowest machine
+	ctx, cancel := context.WithTimeout(chromium.ctx, mostTest)
 	t.Cleanup(cancel)
-	b.ctx, cancel = chromedp.NewContext(ctx, chromedp.WithNewBrowserContext(), chromedp.WithListener(b.heard))
-	t.Cleanup(cancel)
+	t.Cleanup(b.begin(ctx))
+	t.Cleanup(b.judge)
+	return b
+}
+
+// begin makes the tab in the browser, and returns what closes it.
+func (b *tab) begin(ctx context.Context) (end func()) {
+	b.Helper()
+	b.ctx, end = chromedp.NewContext(ctx, chromedp.WithNewBrowserContext(), chromedp.WithListener(b.heard))
 	_, err := chromedp.Call(b.ctx, network.Enable, network.EnableParams{})
 	b.ok(err)
 	_, err = chromedp.Call(b.ctx, log.Enable, cdp.Empty{})
 	b.ok(err)
-	b.ok(chromedp.Do(b.ctx, chromedp.EmulateViewport(1280, 860), chromedp.Navigate(site.URL+"/"+fragment)))
-	t.Cleanup(func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		for _, w := range b.wrong {
-			t.Error(w)
-		}
-	})
+	b.ok(chromedp.Do(b.ctx, chromedp.EmulateViewport(1280, 860)))
+	return end
+}
+
+// judge fails the test for what was wrong and not expected.
+func (b *tab) judge() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, w := range b.wrong {
+		b.Error(w)
+	}
+	b.wrong = nil
+}
+
+// load goes to the page. Fragment is what stands behind its address.
+func (b *tab) load(fragment string) {
+	b.Helper()
+	b.ok(chromedp.Do(b.ctx, chromedp.Navigate(b.site.URL+"/"+fragment)))
 	b.wait(`document.querySelector('[role=grid]')`)
 	b.answered()
+}
+
+// open opens a tab of its own with the site.
+func open(t testing.TB, site *httptest.Server, fragment string) *tab {
+	t.Helper()
+	b := blank(t, site)
+	b.load(fragment)
 	return b
 }
 
+// usual returns the tab that tests share, with the first example as after a load. A test
+// that changes what the browser offers to the page opens one of its own.
+func usual(t testing.TB) *tab {
+	t.Helper()
+	c := &chromium
+	if c.shared == nil {
+		site := newSite(t, Options{}, nil)
+		b := &tab{TB: t, site: site}
+		end := b.begin(c.ctx)
+		b.load("")
+		c.shared = b
+		c.stop = append(c.stop, site.Close, end)
+	}
+	b := &tab{TB: t, site: c.shared.site}
+	ctx, cancel := context.WithTimeout(c.shared.ctx, mostTest)
+	b.ctx = ctx
+	c.shared.hear(b)
+	t.Cleanup(func() {
+		c.shared.hear(nil)
+		b.judge()
+		cancel()
+	})
+	b.ok(chromedp.Do(b.ctx, chromedp.EmulateViewport(1280, 860)))
+	b.media("light", "")
+	b.do(`document.querySelectorAll('dialog[open]').forEach((d) => d.close());
+		document.querySelectorAll('details[open]').forEach((d) => { d.open = false });
+		if (page.state.before) document.querySelector('#compare').click();
+		document.querySelector('.views [data-view=answers]').click();
+		document.querySelector('#tab-why').click();
+		history.replaceState(null, '', '/');
+		document.querySelector('#examples .sheet button').click();
+		document.querySelector('#message button')?.click();
+		document.activeElement.blur(); scrollTo(0, 0)`)
+	b.answered()
+	b.do(`document.querySelector('td[data-row="0"][data-col="0"]').click()`)
+	return b
+}
+
+// hear hands what is heard of a tab on to the test that uses it.
+func (b *tab) hear(user *tab) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.user = user
+}
+
 func (b *tab) heard(event any) {
+	b.mu.Lock()
+	user := b.user
+	b.mu.Unlock()
+	if user != nil {
+		user.heard(event)
+		return
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch e := event.(type) {
@@ -151,26 +238,34 @@ func (b *tab) heard(event any) {
 			b.wrong = append(b.wrong, fmt.Sprintf("console: %v", e.Args[0]))
 		}
 	case *runtime.EventExceptionThrown:
-		b.wrong = append(b.wrong, "exception: "+e.ExceptionDetails.Text)
+		b.wrong = append(b.wrong, fmt.Sprintf("exception: %s %+v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception))
 	case *network.EventRequestWillBeSent:
 		url := e.Request.URL
-		switch rest, own := strings.CutPrefix(url, b.site.URL); {
-		case own:
-			b.requests = append(b.requests, rest)
-		case !strings.HasPrefix(url, "data:") && !strings.HasPrefix(url, "blob:"):
+		if !strings.HasPrefix(url, b.site.URL) && !strings.HasPrefix(url, "data:") && !strings.HasPrefix(url, "blob:") {
 			b.wrong = append(b.wrong, "a request to another host: "+url)
 		}
 	}
 }
 
-// expect takes what was wrong and holds one of the words from the list: nothing else
-// may have been.
+// expect takes what was wrong and holds the words from the list, and logs it. It is an error
+// if there is none: what is expected is looked for, so that a change of it is seen.
 func (b *tab) expect(words ...string) {
+	b.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.wrong = slices.DeleteFunc(b.wrong, func(wrong string) bool {
-		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(wrong, w) })
-	})
+	for _, w := range words {
+		n := len(b.wrong)
+		b.wrong = slices.DeleteFunc(b.wrong, func(wrong string) bool {
+			if !strings.Contains(wrong, w) {
+				return false
+			}
+			b.Log("as expected,", wrong)
+			return true
+		})
+		if len(b.wrong) == n {
+			b.Errorf("nothing was wrong with %q; there is %q", w, b.wrong)
+		}
+	}
 }
 
 func (b *tab) ok(err error) {
@@ -224,7 +319,7 @@ func (b *tab) settled() {
 // key presses a key with the modifiers: 1 Alt, 2 Ctrl, 8 Shift.
 func (b *tab) key(name string, modifiers ...int) {
 	b.Helper()
-	codes := map[string]int{"Enter": 13, "Escape": 27, "Tab": 9, "ArrowDown": 40, "ArrowRight": 39, "ArrowUp": 38, "ArrowLeft": 37, "z": 90}
+	codes := map[string]int{"Enter": 13, "Escape": 27, "Tab": 9, "ArrowDown": 40, "ArrowRight": 39, "ArrowUp": 38, "ArrowLeft": 37, "Home": 36, "z": 90}
 	m := 0
 	for _, x := range modifiers {
 		m |= x
@@ -250,10 +345,10 @@ func (b *tab) screenshot(name string) []byte {
 	return png
 }
 
-// media sets what the page is told about the screen, such as a dark scheme.
-func (b *tab) media(scheme string) {
+// media sets what the page is told of where it is shown: a scheme such as dark, and print.
+func (b *tab) media(scheme, medium string) {
 	b.Helper()
-	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: medium, Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
 	b.ok(err)
 }
 

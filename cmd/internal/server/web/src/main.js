@@ -48,10 +48,10 @@ const state = {
   file: 0, // counts changes of the text
   version: 0, // counts changes of anything
   answered: -1,
-  facts: { kinds: '', notes: [], crawlers: [], sitemaps: [], bytes: 0 },
+  facts: { kinds: '', notes: [], crawlers: [], sitemaps: [] },
   findings: null,
   never: [],
-  mode: 'loading',
+  mode: '',
   hovered: null,
   tab: 'why',
 };
@@ -224,11 +224,13 @@ $('urls').addEventListener('change', fitURLs);
 const engine = createEngine(document.documentElement.dataset.engine === 'wasm', onMode, true);
 
 // Proofs may take seconds, so they have a worker of their own: no verdict waits for
-// one. It asks the server only where the other does, which the page then says.
+// one. It asks the server only where the other does, which the page then says: while
+// the engine loads nobody knows yet, and nothing is sent.
 let prover = null;
 
 function prove(kind, args, done) {
-  prover ||= createEngine(state.mode === 'wasm', () => {}, state.mode !== 'wasm');
+  const byServer = state.mode === 'server' || state.mode === 'failed';
+  prover ||= createEngine(!byServer, () => {}, byServer);
   prover.ask(kind, args, done);
 }
 
@@ -242,6 +244,7 @@ function onMode(mode, why) {
   document.body.dataset.engine = mode;
   if (mode === 'server') {
     prover = null;
+    askSlow();
   }
   const privacy = {
     loading: 'Your text stays in this browser.',
@@ -260,6 +263,23 @@ function onMode(mode, why) {
 }
 
 let slow;
+
+// askSlow asks what takes time, once nothing has changed for a moment.
+function askSlow() {
+  clearTimeout(slow);
+  slow = setTimeout(() => {
+    slow = 0;
+    prove('lint', () => [file()], withFile((answer, version) => {
+      state.findings = { ...answer, file: version };
+      drawFindings();
+      editor.findings(answer.findings, fix);
+      status();
+    }));
+    askNever();
+    askRates();
+    askDiff();
+  }, idle);
+}
 
 // changed asks everything anew; what is shown meanwhile is marked as old.
 function changed() {
@@ -280,23 +300,7 @@ function changed() {
   }));
   askMatrix();
   askWhy();
-  clearTimeout(slow);
-  slow = setTimeout(function later() {
-    if (state.mode === 'loading') { // nobody knows yet who answers
-      slow = setTimeout(later, idle);
-      return;
-    }
-    slow = 0;
-    prove('lint', () => [file()], withFile((answer, version) => {
-      state.findings = { ...answer, file: version };
-      drawFindings();
-      editor.findings(answer.findings, fix);
-      status();
-    }));
-    askNever();
-    askRates();
-    askDiff();
-  }, idle);
+  askSlow();
 }
 
 // withFile calls done with answers about the text that is there still.
@@ -510,6 +514,9 @@ function summary(answer, names) {
 }
 
 function status() {
+  if (state.facts.bytes === undefined) {
+    return; // the engine has not said anything yet
+  }
   const found = state.findings?.findings.length;
   const parts = [state.facts.bytes.toLocaleString('en') + (state.facts.bytes === 1 ? ' byte' : ' bytes'), (state.cells || 0).toLocaleString('en') + ' answers'];
   if (found !== undefined) {

@@ -1,0 +1,191 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	pageproto "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+)
+
+// What the page shows where something is not as usual.
+
+// TestWithout: the page without scripts says what to do; without its own script it says so
+// too, after a while; and without CodeMirror its text is a plain one that is answered.
+func TestWithout(t *testing.T) {
+	var lost atomic.Bool
+	b := blank(t, serve(t, Options{}, func(h http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if lost.Load() && r.URL.Path == "/page/page.js" {
+				http.NotFound(w, r)
+				return
+			}
+			h.ServeHTTP(w, r)
+		})
+	}))
+	scripts := func(off bool) {
+		_, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: off})
+		b.ok(err)
+	}
+	controls := func() []string {
+		return eval[[]string](b, `[...document.querySelectorAll('button, input, textarea, summary, [role=tab]')].filter((e) => e.checkVisibility()).map((e) => e.id || e.innerText)`)
+	}
+	scripts(true)
+	b.ok(chromedp.Do(b.ctx, chromedp.Navigate(b.site.URL+"/")))
+	b.screenshot("no-script")
+	if said := b.text("body"); !strings.Contains(said, "needs JavaScript") || !strings.Contains(said, "robots explain") || strings.Contains(said, "not loaded") {
+		t.Errorf("without scripts the page says %q", said)
+	}
+	if list := controls(); len(list) != 0 {
+		t.Errorf("without scripts there are the controls %q, which do nothing", list)
+	}
+	scripts(false)
+
+	lost.Store(true)
+	b.ok(chromedp.Do(b.ctx, chromedp.Navigate(b.site.URL+"/")))
+	b.wait(`document.querySelector('.unloaded').checkVisibility({ visibilityProperty: true })`)
+	b.screenshot("no-page-script")
+	if said := b.text(".unloaded"); !strings.Contains(said, "have not loaded") {
+		t.Errorf("without its script the page says %q", said)
+	}
+	b.expect("404")
+	lost.Store(false)
+
+	// CodeMirror needs MutationObserver.
+	_, err := chromedp.Call(b.ctx, pageproto.AddScriptToEvaluateOnNewDocument, pageproto.AddScriptToEvaluateOnNewDocumentParams{Source: "delete globalThis.MutationObserver"})
+	b.ok(err)
+	b.load("")
+	b.wait(`document.querySelector('textarea[aria-label="robots.txt text"]').value.includes('Disallow: /basket') && !document.querySelector('.cm-editor')`)
+	if got := b.cell(0, 0); !strings.Contains(got, "line 23") {
+		t.Errorf("without CodeMirror the first cell says %q", got)
+	}
+	b.paste("User-agent: *\nDisallow: /about\n")
+	b.settled()
+	b.screenshot("no-codemirror")
+	if got := b.cell(5, 1); got != "GPTBot as rfc9309, /about: blocked line 2" {
+		t.Errorf("after a paste: %q", got)
+	}
+	b.do(`document.querySelector('#text').focus(); document.querySelector('#text').setSelectionRange(0, 0)`)
+	b.ok(chromedp.Do(b.ctx, chromedp.KeyEvent("# typed\r")))
+	b.settled()
+	if got := b.cell(5, 1); !strings.HasSuffix(got, "line 3") {
+		t.Errorf("after a line was typed: %q", got)
+	}
+	b.key("Enter", 2)
+	b.wait(`document.activeElement.matches('td[data-row="0"][data-col="0"]')`)
+	b.expect("delayedAndroidKey") // CodeMirror is left half made, and says so once
+	if list := controls(); len(list) < 10 {
+		t.Errorf("without CodeMirror there are the controls %q", list)
+	}
+}
+
+// TestLoading: an engine that is long on its way is told of after 3 s, nobody waits for it to
+// type, and the server is not asked meanwhile: the page says that no text is sent.
+func TestLoading(t *testing.T) {
+	come := make(chan struct{})
+	letCome := sync.OnceFunc(func() { close(come) })
+	var sent atomic.Int64
+	site := serve(t, Options{}, func(h http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch r.URL.Path {
+			case "/page/robots.wasm":
+				<-come
+			case "/page/ask":
+				sent.Add(1)
+			}
+			h.ServeHTTP(w, r)
+		})
+	})
+	t.Cleanup(letCome)
+	b := blank(t, site)
+	begun := time.Now()
+	b.ok(chromedp.Do(b.ctx, chromedp.Navigate(b.site.URL+"/")))
+	b.wait(`document.querySelector('.cm-content')?.innerText.includes('Disallow: /basket')`)
+	b.do(`document.querySelector('.cm-content').focus()`)
+	b.key("Home", 2)
+	b.ok(chromedp.Do(b.ctx, chromedp.KeyEvent("# early")))
+	b.key("Enter")
+	b.wait(`document.querySelector('.cm-line').innerText === '# early'`)
+	b.wait(`document.querySelector('#loading').checkVisibility()`)
+	if after := time.Since(begun); after < 3*time.Second {
+		t.Errorf("the progress is shown after %s", after)
+	}
+	b.screenshot("loading")
+	if n := eval[int](b, `document.querySelectorAll('td[data-row]').length`); n != 0 {
+		t.Errorf("%d answers are there before the engine", n)
+	}
+	if said := b.text("#status"); said != "" {
+		t.Errorf("before the engine the page says %q", said)
+	}
+	letCome()
+	b.settled()
+	if n := sent.Load(); n != 0 || b.text("#privacy") != "Your text stays in this browser." {
+		t.Errorf("%d questions were sent, and the page says %q", n, b.text("#privacy"))
+	}
+	if got := b.cell(0, 0); !strings.Contains(got, "line 24") {
+		t.Errorf("the first cell says %q", got)
+	}
+	if eval[bool](b, `document.querySelector('#loading').checkVisibility()`) {
+		t.Error("the progress stays")
+	}
+}
+
+// TestLimit: what lies behind the size limit is grey, counts for nothing, and is told of.
+func TestLimit(t *testing.T) {
+	b := usual(t)
+	b.paste("User-agent: *\nDisallow: /basket\n" + strings.Repeat("# sixteen bytes\n", 512_000/16) + "Disallow: /about\n")
+	b.settled()
+	if before, behind := b.cell(0, 1), b.cell(5, 1); !strings.Contains(before, "/basket: blocked line 2") || !strings.Contains(behind, "/about: allowed no rule") {
+		t.Errorf("before the limit: %q, behind it: %q", before, behind)
+	}
+	if said := b.text("#about"); !strings.Contains(said, "512000") {
+		t.Errorf("of a file over the limit the page says %q", said)
+	}
+	b.do(`document.querySelector('.cm-scroller').scrollTop = 1e9`)
+	b.wait(`[...document.querySelectorAll('.cm-line.kind-ignored')].some((e) => e.innerText === 'Disallow: /about' && Number(getComputedStyle(e).opacity) < 1)`)
+	b.screenshot("limit")
+}
+
+// TestHTML: a page in place of a robots.txt is called one.
+func TestHTML(t *testing.T) {
+	b := usual(t)
+	b.paste("<!doctype html>\n<html><head><title>Not found</title></head>\n<body>\n<p>Disallow: /basket</p>\n</body></html>\n")
+	b.settled()
+	b.screenshot("html")
+	if said := b.text("#about"); !strings.Contains(said, "HTML") {
+		t.Errorf("of a web page the page says %q", said)
+	}
+	if got := b.cell(0, 1); got != "GPTBot as rfc9309, /basket: allowed no rules" {
+		t.Errorf("the first cell says %q", got)
+	}
+}
+
+// TestPrint: on paper there are the text, all answers and what is open, and no buttons.
+func TestPrint(t *testing.T) {
+	b := usual(t)
+	b.do(`const u = document.querySelector('#urls'); u.value = Array.from({ length: 60 }, (_, i) => '/basket/' + i).join('\n'); u.dispatchEvent(new Event('input'))`)
+	b.settled()
+	b.media("dark", "print") // paper is white all the same
+	b.screenshot("print")
+	if shown := eval[[]string](b, `[...document.querySelectorAll('button, summary, input, textarea, select, [role=tab]')].filter((e) => e.checkVisibility() && e.closest('.bar, .tabs, .tools, .urls, .foot')).map((e) => e.id || e.innerText)`); len(shown) != 0 {
+		t.Errorf("on paper there are %q", shown)
+	}
+	if paper := eval[string](b, `getComputedStyle(document.body).backgroundColor + ' ' + getComputedStyle(document.body).color`); paper != "rgb(255, 255, 255) rgb(0, 0, 0)" {
+		t.Errorf("paper and ink are %s", paper)
+	}
+	cut := eval[[]string](b, `['.grid', '.cm-scroller', '#panel-why', '.file', '.answers', '.more'].filter((s) => { const e = document.querySelector(s); return e.scrollHeight > e.clientHeight + 2 || !e.checkVisibility() })`)
+	if len(cut) != 0 {
+		t.Errorf("on paper %q are cut off", cut)
+	}
+	if n := eval[int](b, `document.querySelectorAll('#grid tbody tr').length`); n != 60 {
+		t.Errorf("%d of 60 rows are on paper", n)
+	}
+	if lines := eval[int](b, `document.querySelectorAll('.cm-line').length`); lines != strings.Count(eval[string](b, `new TextDecoder().decode(page.snapshot().file)`), "\n")+1 {
+		t.Errorf("%d lines of the text are on paper", lines)
+	}
+}
