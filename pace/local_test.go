@@ -191,6 +191,25 @@ func TestRests(t *testing.T) {
 	}
 }
 
+// TestVisitClosed: a site that has closed when its address would be free is not visited, and
+// the caller is told when it opens.
+func TestVisitClosed(t *testing.T) {
+	now := time.Date(2026, 11, 22, 8, 59, 50, 0, time.UTC)
+	l := local(t, pace.Options{AddressInterval: 30 * time.Second, Now: func() time.Time { return now }})
+	s, addr := schedule(t, "User-agent: *\nVisit-time: 0600-0900\n", robots.RFC9309, pace.Policy{}), netip.MustParseAddr("192.0.2.1")
+	for i, opens := range []time.Time{{}, time.Date(2026, 11, 23, 6, 0, 0, 0, time.UTC)} {
+		g, err := l.Reserve(t.Context(), pace.Key{Origin: origin(fmt.Sprintf("closes%d.example", i))}, s, 0)
+		if err != nil || !g.OK() {
+			t.Fatal(g, err)
+		}
+		_, err = l.Visit(t.Context(), g, addr, s)
+		missed, is := errors.AsType[*pace.MissedError](err)
+		if is == opens.IsZero() || is && (!missed.Turn.Start.Equal(opens) || missed.Turn.Reasons[0].Cause != pace.CauseVisitTime) {
+			t.Errorf("visit %d: %v, want one that is missed until %s", i, err, opens)
+		}
+	}
+}
+
 // TestOthersGrant: what came of a grant of another limiter counts, whatever its id.
 func TestOthersGrant(t *testing.T) {
 	for _, id := range []uint64{7, 1 << 62, 1<<62 | 1<<61, 1<<63 | 1<<61, 1<<64 - 1} {

@@ -12,7 +12,7 @@ import (
 )
 
 // TestLook holds what a look makes of a state against what the script makes of it, with
-// grants of workers, lent ones and damage.
+// grants of workers, lent ones, an operator's hold and damage.
 func TestLook(t *testing.T) {
 	campaign.OneGoroutine(t)
 	cases := campaign.Size(200, 1000, 20_000)
@@ -38,13 +38,20 @@ func TestLook(t *testing.T) {
 			}
 			state = appendDoubles(binary.BigEndian.AppendUint64(state, id), now-ago, 0)
 		}
+		if len(state) > 0 && r.IntN(4) == 0 { // an operator holds it, or did
+			until := now + (r.Float64()*2-1)*1e9
+			if d := until - now; d < -2e6 || d > 2e6 {
+				state = appendDoubles(append(state, heldRow...), until, 0)
+			}
+		}
 		if r.IntN(10) == 0 {
 			state = state[:r.IntN(len(state))]
 		}
 		server.Do("SET", key, string(state))
 		q := &decision{schedule: s, now: l.tags[0].clock.estimate()}
 		a, asked := q.askKey(t, l, key, 0)
-		got, _, ok := l.stateOf(string(state), asked, list{})
+		site, ok := l.siteOf(string(state), asked, list{})
+		got := site.State
 		if len(state) == 0 {
 			continue // which is damage on the server, and no reply of a GET
 		}
@@ -55,7 +62,7 @@ func TestLook(t *testing.T) {
 			continue
 		}
 		known++
-		if got != a.state {
+		if held := !site.Held.IsZero() && site.Held.Equal(got.NotBefore); got != a.state || held != a.held {
 			t.Fatalf("case %d: a look says %+v, the script %+v\n%s", n, got, a.state, text)
 		}
 	}

@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"sync"
@@ -174,70 +173,24 @@ func (l *Limiter) look(ctx context.Context, sites []*askedSite) {
 			continue
 		}
 		r := reading{microsAt(s.tag.clock.estimate()), sent, received}
-		state, held, ok := l.stateOf(value, r.now, others)
+		site, ok := l.siteOf(value, r.now, others)
 		if !ok {
 			continue
 		}
 		s.known = true
-		s.ready = !state.Busy && !s.schedule.NextIn(timeAt(r.now), state).After(timeAt(r.now))
-		s.grant = s.result(answer{code: codeRefused, state: state, held: held}, r, 0)
+		s.ready = !site.State.Busy && !s.schedule.NextIn(timeAt(r.now), site.State).After(timeAt(r.now))
+		s.grant = s.result(answer{code: codeRefused, state: site.State, held: site.Held.Equal(site.State.NotBefore) && !site.Held.IsZero()}, r, 0)
 	}
 }
 
-// stateOf reads the state of an origin as step.lua does, "" for none, and whether an operator
-// holds the site. It is not ok if that is for the script alone: what is damaged, a clock that
-// was set back, a grant whose worker is gone.
-func (l *Limiter) stateOf(value string, now micros, others list) (s pace.State, held, ok bool) {
+// siteOf reads the state of an origin, "" for none. It is not ok if that is for the script
+// alone: what is damaged, a clock that was set back, a grant whose worker is gone.
+func (l *Limiter) siteOf(value string, now micros, others list) (s Site, ok bool) {
 	if value == "" {
-		return s, false, true
+		return s, true
 	}
-	if len(value) < 44 || len(value)%24 != 20 {
-		return s, false, false
-	}
-	var last, retry, over, slow, seen, until micros
-	rest, _ := readDoubles(value, &last, &retry, &over, &slow, &seen)
-	for _, at := range []micros{last, retry, over, seen} {
-		if at != 0 && !(at >= 1e15 && at < 2e16) {
-			return s, false, false
-		}
-	}
-	if seen > now+microsOf(clockSlack) { // the clock was set back
-		return s, false, false
-	}
-	back := pace.BackOff{Factor: binary.LittleEndian.Uint16([]byte(rest)), Step: binary.LittleEndian.Uint16([]byte(rest[2:]))}
-	forget, underWay := microsOf(l.options.Forget), 0
-	for rest = rest[4:]; rest != ""; rest = rest[24:] {
-		var start micros
-		readDoubles(rest[8:], &start)
-		if rest[:8] == heldRow {
-			if start > now {
-				until = start
-			}
-			continue
-		}
-		ends, lent := start+microsOf(l.options.GrantTimeout), rest[0] >= lentGrant>>56
-		if lent {
-			ends = start + 1e6*micros(binary.BigEndian.Uint16([]byte(rest[1:])))
-		}
-		switch _, gone := others.gone[rest[:len(noWorker)]]; {
-		case !lent && gone:
-			return s, false, false
-		case ends > now:
-			underWay++
-			continue
-		case lent: // a request that timed out
-			if ends-over >= forget {
-				back = pace.BackOff{}
-			}
-			back, over = back.After(pace.Result{Timeout: true}), max(over, ends)
-		}
-		last = max(last, ends)
-	}
-	if now-over >= forget {
-		back = pace.BackOff{}
-	}
-	s = pace.State{Last: timeAt(last), NotBefore: timeAt(max(retry, until)), BackOff: back, Busy: underWay >= l.options.Concurrency}
-	return s, until > retry, true
+	ok = s.parse(value, now, &l.options, others.gone)
+	return s, ok && s.moved <= microsOf(clockSlack)
 }
 
 // decideAll makes the decisions about sites, all tags at once. A site whose tag is down, and

@@ -174,6 +174,8 @@ type Site struct {
 	Overload time.Time // when the site last said that it is asked too much
 	Held     time.Time // until when an operator holds it, zero if nobody does
 	UnderWay []UnderWay
+
+	moved micros // by so much the server's clock was set back since the state was written
 }
 
 // An UnderWay is a grant that was not given back yet.
@@ -196,54 +198,76 @@ func (o *Operator) Site(ctx context.Context, origin robots.Origin) (s Site, err 
 		return s, nil
 	}
 	s.Known = true
-	if !s.parse(values[0], now, o.options) {
+	if !s.parse(values[0], now, &o.options, nil) {
 		return s, fmt.Errorf("the pace of %s: %w", origin, errDamaged)
 	}
 	return s, nil
 }
 
-// parse reads a state, as common.lua does.
-func (s *Site) parse(value string, now micros, o Options) bool {
+// parse reads a state as step.lua does, and reports whether it can be read. A state with a
+// grant of a worker that is gone cannot: only the script knows when it ended.
+func (s *Site) parse(value string, now micros, o *Options, gone map[string]time.Time) bool {
 	const head, row = 44, 24
 	var last, retry, over, slow, seen micros
 	rest, ok := readDoubles(value, &last, &retry, &over, &slow, &seen)
 	if !ok || len(value) < head || (len(value)-head)%row != 0 {
 		return false
 	}
-	moved := max(seen-now, 0)
+	for _, at := range []micros{last, retry, over, seen} {
+		if at != 0 && !(at >= 1e15 && at < 2e16) {
+			return false
+		}
+	}
+	s.moved = max(seen-now, 0)
 	at := func(m micros) time.Time {
 		if m == 0 {
 			return time.Time{}
 		}
-		return timeAt(m - moved)
+		return timeAt(m - s.moved)
 	}
-	s.State = pace.State{Last: at(last), NotBefore: at(retry)}
-	s.Overload = at(over)
-	if now-(over-moved) < microsUp(o.Forget) {
-		s.State.BackOff = pace.BackOff{Factor: binary.LittleEndian.Uint16([]byte(rest)), Step: binary.LittleEndian.Uint16([]byte(rest[2:]))}
-	}
-	busy := 0
+	s.State = pace.State{NotBefore: at(retry), BackOff: pace.BackOff{Factor: binary.LittleEndian.Uint16([]byte(rest)), Step: binary.LittleEndian.Uint16([]byte(rest[2:]))}}
+	forget := microsOf(o.Forget)
 	for rest = rest[4:]; rest != ""; {
 		id := rest[:8]
 		var start, before micros
 		rest, _ = readDoubles(rest[8:], &start, &before)
 		if id == heldRow {
-			if start-moved > now {
+			if start-s.moved > now {
 				s.Held = at(start)
-				s.State.NotBefore = latest(s.State.NotBefore, s.Held)
 			}
 			continue
 		}
-		g := UnderWay{Start: at(start), End: at(start).Add(o.GrantTimeout), Worker: hex.EncodeToString([]byte(id[:5]))}
-		if n := binary.BigEndian.Uint64([]byte(id)); n >= lentGrant {
-			g.Worker, g.End = "", at(start).Add(time.Duration(n>>40&0xffff)*time.Second)
+		ends, lent := start+microsOf(o.GrantTimeout), id[0] >= lentGrant>>56
+		if _, is := gone[id[:len(noWorker)]]; is && !lent {
+			return false
 		}
-		if g.End.After(s.At) {
-			busy++
+		if lent {
+			ends = start + 1e6*micros(binary.BigEndian.Uint16([]byte(id[1:])))
+		}
+		if ends-s.moved > now {
+			g := UnderWay{Start: at(start), End: at(ends)}
+			if !lent {
+				g.Worker = hex.EncodeToString([]byte(id[:len(noWorker)]))
+			}
 			s.UnderWay = append(s.UnderWay, g)
+			continue
+		}
+		last = max(last, ends)
+		if lent { // a request that timed out
+			if ends-over >= forget {
+				s.State.BackOff = pace.BackOff{}
+			}
+			s.State.BackOff, over = s.State.BackOff.After(pace.Result{Timeout: true}), max(over, ends)
 		}
 	}
-	s.State.Busy = busy >= o.Concurrency
+	if now-(over-s.moved) >= forget {
+		s.State.BackOff = pace.BackOff{}
+	}
+	s.State.Last, s.Overload = at(last), at(over)
+	if s.Held.After(s.State.NotBefore) {
+		s.State.NotBefore = s.Held
+	}
+	s.State.Busy = len(s.UnderWay) >= o.Concurrency
 	return true
 }
 
