@@ -20,6 +20,7 @@ var _ pace.Chooser = (*Limiter)(nil)
 // of each in one pipeline, and finds in this process which may be ready. Only about those
 // that it chooses a script decides, up to 32 of a tag in one.
 func (l *Limiter) Next(ctx context.Context, asked []pace.Question, k int) ([]pace.Grant, error) {
+	began := l.options.Asked()
 	l.giveBack(ctx, asked)
 	sites := make([]*askedSite, len(asked))
 	for i, q := range asked {
@@ -61,6 +62,11 @@ func (l *Limiter) Next(ctx context.Context, asked []pace.Question, k int) ([]pac
 	if err != nil {
 		return nil, err
 	}
+	for _, g := range answers {
+		if g.OK() {
+			l.options.TellDecided(g.Key.Origin, began, g, nil)
+		}
+	}
 	return answers, nil
 }
 
@@ -71,6 +77,8 @@ func (l *Limiter) refuses(ctx context.Context, sites int) error {
 		return waiting(ctx, fmt.Sprintf("for %d sites", sites))
 	case l.closing.Err() != nil:
 		return errClosed
+	case l.Drained():
+		return ErrDrained
 	}
 	return nil
 }
@@ -113,6 +121,7 @@ func (l *Limiter) giveBack(ctx context.Context, asked []pace.Question) {
 		}
 	})
 	for i := range asked {
+		l.options.TellDone(asked[i].Ended, asked[i].Result, nil)
 		if asked[i].Result.Unused {
 			l.signal(asked[i].Ended.Key.Origin)
 		}

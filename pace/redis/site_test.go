@@ -209,6 +209,50 @@ func TestLeasedWait(t *testing.T) {
 	}
 }
 
+// TestLeasedOperator: what an operator says holds for sites that belong to a worker.
+func TestLeasedOperator(t *testing.T) {
+	t.Parallel()
+	p := pairOf(t, redistest.Options{}, 2*time.Second)
+	op, err := redis.NewOperator(p.server.Client(), redis.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := func() bool {
+		g := p.ask(p.a, "x")
+		if err := p.a.Done(t.Context(), g, pace.Result{Unused: true}); err != nil {
+			t.Fatal(err)
+		}
+		return because(g.Turn, pace.CauseHeld)
+	}
+	p.visit(p.a, "x", ok)
+	if err := op.Hold(t.Context(), p.key("x").Origin, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the worker to obey", held)
+	if g := p.ask(p.b, "x"); !because(g.Turn, pace.CauseHeld) {
+		t.Errorf("another worker: %v, want that the site is held", g.Turn)
+	}
+	if _, err := op.Release(t.Context(), p.key("x").Origin); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the end of it", func() bool { return !held() })
+	p.visit(p.a, "x", ok)
+	p.visit(p.a, "y", ok)
+	workers, _, err := op.Workers(t.Context())
+	if err != nil || len(workers) != 2 || workers[0].Name != "worker-a" {
+		t.Fatalf("the workers are %v, %v", workers, err)
+	}
+	waiting := make(chan error, 1)
+	go func() { _, err := p.a.Wait(t.Context(), p.key("x"), steady(t, time.Hour)); waiting <- err }()
+	if err := op.Drain(t.Context(), workers[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-waiting; !errors.Is(err, redis.ErrDrained) {
+		t.Errorf("a worker that is drained: %v, want ErrDrained", err)
+	}
+	p.visit(p.b, "y", ok)
+}
+
 // TestLeasedOutage: without the server a worker goes on with what it has until its leases
 // end, and with nothing else.
 func TestLeasedOutage(t *testing.T) {
