@@ -106,9 +106,6 @@ func (o Options) filled() (Options, error) {
 	case o.Workers < 0:
 		return o, fmt.Errorf("redis.Options.Workers is %d: it must be 1 or more, or 0 for as many as were last seen", o.Workers)
 	}
-	if len(o.Name) > maxName {
-		return o, fmt.Errorf("redis.Options.Name has %d bytes: at most %d", len(o.Name), maxName)
-	}
 	o.Prefix, err = script.Prefix(o.Prefix)
 	return o, err
 }
