@@ -44,7 +44,7 @@ func (l *Local) Next(ctx context.Context, asked []Question, k int) ([]Grant, err
 	for i := range asked {
 		_ = l.Done(ctx, asked[i].Ended, asked[i].Result) // which never fails
 	}
-	answers := make([]Grant, len(asked))
+	answers, began := make([]Grant, len(asked)), l.options.Asked()
 	if len(asked) == 0 {
 		return answers, nil
 	}
@@ -59,6 +59,7 @@ func (l *Local) Next(ctx context.Context, asked []Question, k int) ([]Grant, err
 		}
 		if answers[i] = l.take(q.Key, q.Schedule, within, l.options.GrantTimeout, 0); answers[i].OK() {
 			k--
+			l.options.TellDecided(q.Key.Origin, began, answers[i], nil)
 		}
 	}
 	return answers, nil

@@ -185,9 +185,28 @@ func TestRests(t *testing.T) {
 	}
 	// What comes of a file that is damaged is no back-off.
 	fifth := local(t, o)
-	fifth.Resume(now, nil, []pace.Rest{{Origin: origin("odd.example"), Overload: now, BackOff: pace.BackOff{Factor: 60_000}}})
+	fifth.Resume(now, nil, map[robots.Origin]pace.History{origin("odd.example"): {Overload: now, BackOff: pace.BackOff{Factor: 60_000}}})
 	if got, want := at(fifth, "odd.example"), now.Add(10*time.Second); !got.Equal(want) {
 		t.Errorf("an impossible back-off: not before %s, want %s", got, want)
+	}
+}
+
+// TestVisitClosed: a site that has closed when its address would be free is not visited, and
+// the caller is told when it opens.
+func TestVisitClosed(t *testing.T) {
+	now := time.Date(2026, 11, 22, 8, 59, 50, 0, time.UTC)
+	l := local(t, pace.Options{AddressInterval: 30 * time.Second, Now: func() time.Time { return now }})
+	s, addr := schedule(t, "User-agent: *\nVisit-time: 0600-0900\n", robots.RFC9309, pace.Policy{}), netip.MustParseAddr("192.0.2.1")
+	for i, opens := range []time.Time{{}, time.Date(2026, 11, 23, 6, 0, 0, 0, time.UTC)} {
+		g, err := l.Reserve(t.Context(), pace.Key{Origin: origin(fmt.Sprintf("closes%d.example", i))}, s, 0)
+		if err != nil || !g.OK() {
+			t.Fatal(g, err)
+		}
+		_, err = l.Visit(t.Context(), g, addr, s)
+		missed, is := errors.AsType[*pace.MissedError](err)
+		if is == opens.IsZero() || is && (!missed.Turn.Start.Equal(opens) || missed.Turn.Reasons[0].Cause != pace.CauseVisitTime) {
+			t.Errorf("visit %d: %v, want one that is missed until %s", i, err, opens)
+		}
 	}
 }
 

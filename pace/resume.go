@@ -30,38 +30,30 @@ func (l *Local) Loans() []Loan {
 	return list
 }
 
-// A Rest is that a site is to be left alone for longer than its interval.
-type Rest struct {
-	Origin   robots.Origin
-	Until    time.Time // by its Retry-After, zero without one
-	Overload time.Time // when it last said that it is overloaded
-	BackOff  BackOff   // since then
-}
-
 // Rests returns the sites that are to be left alone for longer than their interval, for the
 // Local of another process. Sites for whose names there was no room (Options.MaxBytes) are
 // not among them.
-func (l *Local) Rests() []Rest {
+func (l *Local) Rests() map[robots.Origin]History {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.options.Now()
 	at := l.moment(now)
-	var list []Rest
+	rests := map[robots.Origin]History{}
 	for id, origin := range l.names {
 		s := l.sites[id]
 		if !l.rests(s, at) {
 			continue
 		}
-		r := Rest{Origin: origin}
+		var h History
 		if s.retry > at {
-			r.Until = now.Add(time.Duration(s.retry - at))
+			h.NotBefore = now.Add(time.Duration(s.retry - at))
 		}
 		if s.back.Factor > 0 {
-			r.Overload, r.BackOff = now.Add(time.Duration(s.overload-at)), s.back
+			h.Overload, h.BackOff = now.Add(time.Duration(s.overload-at)), s.back
 		}
-		list = append(list, r)
+		rests[origin] = h
 	}
-	return list
+	return rests
 }
 
 // Resume has a Local that is new go on where that of another process ended: with its
@@ -71,7 +63,7 @@ func (l *Local) Rests() []Rest {
 //
 // Times are of the machine's clock. If that was set back, nothing ends later than if it
 // began now.
-func (l *Local) Resume(ended time.Time, loans []Loan, rests []Rest) {
+func (l *Local) Resume(ended time.Time, loans []Loan, rests map[robots.Origin]History) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.moment(l.options.Now())
@@ -79,22 +71,20 @@ func (l *Local) Resume(ended time.Time, loans []Loan, rests []Rest) {
 	if !ended.IsZero() {
 		l.since = min(now, l.moment(ended))
 	}
-	for _, r := range rests {
-		origin := idOf(l, r.Origin)
+	for origin, h := range rests {
 		if l.full(now) {
 			break
 		}
-		l.touch(origin, l.since, DefaultMaxCrawlDelay) // its schedule is not kept
-		s := l.sites[origin]
-		if !r.Until.IsZero() {
-			s.retry = min(l.moment(r.Until), after(now, l.options.MaxRetryAfter))
+		rest := history{last: l.since, retry: never, overload: never, slowest: DefaultMaxCrawlDelay} // its schedule is not kept
+		if !h.NotBefore.IsZero() {
+			rest.retry = min(l.moment(h.NotBefore), after(now, l.options.MaxRetryAfter))
 		}
-		if f := r.BackOff.Factor; f > 1 && f <= MaxBackOff && !r.Overload.IsZero() {
-			s.back, s.overload = r.BackOff, min(l.moment(r.Overload), now)
+		if f := h.BackOff.Factor; f > 1 && f <= MaxBackOff && !h.Overload.IsZero() {
+			rest.back, rest.overload = h.BackOff, min(l.moment(h.Overload), now)
 		}
-		l.sites[origin] = s
-		if l.rests(s, now) {
-			l.names[origin] = r.Origin
+		id := idOf(l, origin)
+		if l.takeOver(id, rest); l.rests(l.sites[id], now) {
+			l.names[id] = origin
 		}
 	}
 	for i := range loans {

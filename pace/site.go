@@ -48,22 +48,35 @@ func (l *Local) TakeOver(origin robots.Origin, h History) (before uint64) {
 		}
 		return l.moment(t)
 	}
-	last, retry, overload := of(h.Last), of(h.NotBefore), of(h.Overload)
-	id := idOf(l, origin)
-	s, known := l.sites[id]
-	switch {
-	case last == never && retry == never && overload == never:
+	known := history{of(h.Last), of(h.NotBefore), of(h.Overload), h.BackOff, h.Slowest}
+	if known.last == never && known.retry == never && known.overload == never {
 		return l.grants
-	case !known:
+	}
+	id := idOf(l, origin)
+	if _, ok := l.sites[id]; !ok {
 		l.full(l.moment(l.options.Now())) // which sweeps out what is useless
+	}
+	l.takeOver(id, known)
+	return l.grants
+}
+
+// history is a History in moments, never for the zero time.
+type history struct {
+	last, retry, overload moment
+	back                  BackOff
+	slowest               time.Duration
+}
+
+func (l *Local) takeOver(id id, h history) {
+	s, ok := l.sites[id]
+	if !ok {
 		s = fresh
 	}
 	// Who saw the site last knows whether it has recovered.
-	if overload > s.overload || last >= s.last {
-		s.overload, s.back = max(overload, fresh.overload), h.BackOff
+	if h.overload > s.overload || h.last >= s.last {
+		s.overload, s.back = max(h.overload, fresh.overload), h.back
 	}
-	s.retry = max(s.retry, retry)
+	s.retry = max(s.retry, h.retry)
 	l.sites[id] = s
-	l.touch(id, last, h.Slowest)
-	return l.grants
+	l.touch(id, h.last, h.slowest)
 }

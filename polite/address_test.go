@@ -2,10 +2,12 @@ package polite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -96,6 +98,59 @@ func TestFirstPages(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestMissed: requests to an address that many wait for give their turns back and come
+// again, also for longer than a turn lasts; one whose body cannot be sent twice is told so.
+func TestMissed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const sites = 40
+		limiter, err := pace.NewLocal(pace.Options{AddressInterval: time.Second, GrantTimeout: 10 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		counted := &counting{Limiter: limiter}
+		kept, err := cache.New(cache.Options{Fetcher: answered{"192.0.2.1:443"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer kept.Close()
+		var mu sync.Mutex
+		var pages []time.Time
+		transport, err := New("MyBot", Options{Cache: kept, Limiter: counted, Base: base(func(r *http.Request) (*http.Response, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			pages = append(pages, time.Now())
+			return &http.Response{StatusCode: 200, Body: http.NoBody, Request: r}, nil
+		})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer transport.Close()
+		var wg sync.WaitGroup
+		for i := range sites {
+			wg.Go(func() {
+				if err := get(&http.Client{Transport: transport}, fmt.Sprintf("https://s%d.example/", i)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		time.Sleep(time.Millisecond)
+		once := &sent{Reader: strings.NewReader("x")}
+		req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://once.example/", once)
+		if resp, err := transport.RoundTrip(req); !errors.As(err, new(*pace.MissedError)) || !once.closed {
+			t.Errorf("a body that is sent once: %v, %v, closed %t", resp, err, once.closed)
+		}
+		wg.Wait()
+		for i := 1; i < len(pages); i++ {
+			if gap := pages[i].Sub(pages[i-1]); gap < time.Second {
+				t.Errorf("pages %d and %d are %v apart", i-1, i, gap)
+			}
+		}
+		if results := counted.told(t); len(pages) != sites || len(results) <= sites {
+			t.Errorf("%d pages of %d sites, %d turns", len(pages), sites, len(results))
+		}
+	})
 }
 
 // TestFetchStarts: a transport without a cache of its caller fetches robots.txt at

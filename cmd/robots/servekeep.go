@@ -57,10 +57,10 @@ func (s *service) resume(ctx context.Context, local *pace.Local) []byte {
 			loans = append(loans, pace.Loan{ID: l.ID, Key: pace.Key{Origin: origin, Addr: l.Addr}, Start: l.Start, End: l.End})
 		}
 	}
-	var rests []pace.Rest
+	rests := map[robots.Origin]pace.History{}
 	for _, r := range s.kept.Rests {
 		if origin, _, err := robots.ParseURL(r.Origin + "/"); err == nil {
-			rests = append(rests, pace.Rest{Origin: origin, Until: r.Until, Overload: r.Overload, BackOff: r.BackOff})
+			rests[origin] = pace.History{NotBefore: r.Until, Overload: r.Overload, BackOff: r.BackOff}
 		}
 	}
 	if text != nil || err != nil { // else there was no process before
@@ -85,8 +85,8 @@ func (s *service) keepPermits() error {
 	for _, l := range s.local.Loans() {
 		s.kept.Loans = append(s.kept.Loans, keptLoan{l.ID, l.Key.Origin.String(), l.Key.Addr, l.Start, l.End})
 	}
-	for _, r := range s.local.Rests() {
-		s.kept.Rests = append(s.kept.Rests, keptRest{r.Origin.String(), r.Until, r.Overload, r.BackOff})
+	for origin, h := range s.local.Rests() {
+		s.kept.Rests = append(s.kept.Rests, keptRest{origin.String(), h.NotBefore, h.Overload, h.BackOff})
 	}
 	return s.writePermits(context.Background())
 }

@@ -187,18 +187,21 @@ func TestClusterFailover(t *testing.T) {
 	c.check(t)
 }
 
-// TestClusterReshard: half of the tags move to other nodes under load. None of their sites
+// TestClusterReshard: half of the tags move to another node under load. None of their sites
 // is started too early.
 func TestClusterReshard(t *testing.T) {
 	t.Parallel()
 	nodes := redistest.StartCluster(t, 3, clusterConfig...)
 	c := startSharded(t, nodes, campaign.Size(12, 18, 64))
+	// To one node, as redis-cli does: nodes that give and take at a time may lose a slot.
+	const to = 2
 	moved := map[string]bool{}
-	for i, s := range c.sites[:len(c.sites)/2] {
+	for _, s := range c.sites {
 		for _, of := range []string{s.Origin.String(), s.Addr.String()} {
-			if key := c.limiters[0].TagKey(of); !moved[key] {
+			key := c.limiters[0].TagKey(of)
+			if !moved[key] && redistest.Holder(t, nodes, key) != to && len(moved) < len(c.sites) {
 				moved[key] = true
-				redistest.MoveSlot(t, nodes, key, (redistest.Holder(t, nodes, key)+1+i%2)%3)
+				redistest.MoveSlot(t, nodes, key, to)
 			}
 		}
 	}

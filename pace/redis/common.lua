@@ -1,9 +1,4 @@
--- The beginning of the scripts that know the state of an origin. All times are microseconds
--- of the server's clock; 0 is never.
-local call, pack, unpick = redis.call, struct.pack, struct.unpack
-local max, min, ceil = math.max, math.min, math.ceil
-local time = call('TIME')
-local now = time[1] * 1000000 + time[2]
+-- What the scripts share that know the state of an origin.
 
 -- origin takes a state apart; its grants begin at the last that it returns but one. It
 -- returns nothing for what no script has written, as its times show: 0, or after 2001
@@ -35,8 +30,7 @@ local held_row = '\1held\0\0\0'
 
 -- lent_for returns for how long a grant is lent, nothing for one of a worker.
 local function lent_for(name)
-  local mark, seconds = unpick('>I1I2', name)
-  if mark >= 128 then return seconds * 1000000 end
+  if byte(name) >= 128 then return unpick('>I2', name, 2) * 1000000 end
 end
 
 -- overload doubles a back-off.
@@ -50,8 +44,8 @@ end
 local function keep(key, grants, last, retry, over, slow, seen, factor, step, forget, grant_timeout)
   local needed = max(retry, last + slow + 1, factor > 0 and over + forget or 0)
   for i = 1, #grants, 24 do
-    local name, start = unpick('<c8d', grants, i)
-    local hold = lent_for(name)
+    local start = unpick('<d', grants, i + 8)
+    local hold = byte(grants, i) >= 128 and unpick('>I2', grants, i + 1) * 1000000
     needed = max(needed, start + (hold and hold + max(forget, slow + 1) or grant_timeout + slow + 1))
   end
   if needed <= now then
@@ -59,6 +53,6 @@ local function keep(key, grants, last, retry, over, slow, seen, factor, step, fo
     return false
   end
   local site = pack('<dddddHH', last, retry, over, slow, seen, factor, step) .. grants
-  call('PSETEX', key, ceil((needed - now) / 1000) + 1, site)
+  call('PSETEX', key, format('%d', (needed - now) / 1000 + 2), site) -- a server is slow to write a number itself
   return site
 end

@@ -10,16 +10,17 @@
 local got = call('MGET', unpack(KEYS))
 local grant_timeout, forget, slowest, n = unpick('<ddd', ARGV[1])
 -- What later ends find is what earlier ones wrote, false for nothing.
-local written = {}
+local written = #KEYS > 1 and {}
 
-for k, key in ipairs(KEYS) do
+for k = 1, #KEYS do
+  local key = KEYS[k]
   local id, ago, wait, result
   id, ago, wait, result, n = unpick('<c8ddd', ARGV[1], n)
   local site = got[k]
-  if written[key] ~= nil then site = written[key] end
+  if written and written[key] ~= nil then site = written[key] end
   local last, retry, over, slow, seen, factor, step, i, moved
   if site then last, retry, over, slow, seen, factor, step, i, moved = origin(site) end
-  local rows, given, before = {}, nil, 0
+  local rows, given, before = '', nil, 0
   local hold = lent_for(id)
   if not last then
     last, retry, over, slow, seen, factor, step = 0, 0, 0, slowest, 0, 0, 0
@@ -34,7 +35,7 @@ for k, key in ipairs(KEYS) do
       if name == id and not (hold and start + hold <= now) then
         given, before = start, earlier
       else
-        rows[#rows + 1] = pack('<c8dd', name, start, earlier)
+        rows = rows .. pack('<c8dd', name, start, earlier) -- there are few
       end
     end
   end
@@ -60,7 +61,8 @@ for k, key in ipairs(KEYS) do
     seen = max(seen, at)
   end
   if given or result ~= 3 then
-    written[key] = keep(key, table.concat(rows), last, retry, over, slow, seen, factor, step, forget, grant_timeout)
+    local kept = keep(key, rows, last, retry, over, slow, seen, factor, step, forget, grant_timeout)
+    if written then written[key] = kept end
   end
 end
 return pack('<d', now)

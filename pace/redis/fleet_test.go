@@ -417,6 +417,7 @@ var faults = []fault{
 	{name: "Replaced", policy: redis.Stop, act: once(func(r *stage) { r.primary.Replace() })},
 	{name: "ReplacedDivide", rare: true, policy: redis.Divide, act: once(func(r *stage) { r.primary.Replace() })},
 	{name: "Emptied", rare: true, policy: redis.Stop, act: once(func(r *stage) { r.primary.Do("FLUSHALL") })},
+	{name: "Cut", policy: redis.Stop, act: cut},
 	{name: "FailedOver", policy: redis.Stop, act: once(failOver)},
 	{name: "FailedOverDivide", rare: true, policy: redis.Divide, act: once(failOver)},
 	{name: "ClockAhead", server: redistest.Options{Clock: true}, policy: redis.Stop, act: setClock(time.Hour)},
@@ -446,6 +447,14 @@ func frozen(r *stage, back bool) {
 		r.primary.Thaw()
 	} else {
 		r.primary.Freeze()
+	}
+}
+
+// cut ends all connections again and again, so that replies are lost of calls that were made.
+func cut(r *stage, _ bool) {
+	for range 10 {
+		r.proxy.Switch(r.primary.Addr)
+		time.Sleep(20 * time.Millisecond)
 	}
 }
 

@@ -20,6 +20,7 @@ var _ pace.Chooser = (*Limiter)(nil)
 // of each in one pipeline, and finds in this process which may be ready. Only about those
 // that it chooses a script decides, up to 32 of a tag in one.
 func (l *Limiter) Next(ctx context.Context, asked []pace.Question, k int) ([]pace.Grant, error) {
+	began := l.options.Asked()
 	l.giveBack(ctx, asked)
 	sites := make([]*askedSite, len(asked))
 	for i, q := range asked {
@@ -60,6 +61,11 @@ func (l *Limiter) Next(ctx context.Context, asked []pace.Question, k int) ([]pac
 	}
 	if err != nil {
 		return nil, err
+	}
+	for _, g := range answers {
+		if g.OK() {
+			l.options.TellDecided(g.Key.Origin, began, g, nil)
+		}
 	}
 	return answers, nil
 }
@@ -115,6 +121,7 @@ func (l *Limiter) giveBack(ctx context.Context, asked []pace.Question) {
 		}
 	})
 	for i := range asked {
+		l.options.TellDone(asked[i].Ended, asked[i].Result, nil)
 		if asked[i].Result.Unused {
 			l.signal(asked[i].Ended.Key.Origin)
 		}
@@ -166,60 +173,24 @@ func (l *Limiter) look(ctx context.Context, sites []*askedSite) {
 			continue
 		}
 		r := reading{microsAt(s.tag.clock.estimate()), sent, received}
-		a, ok := l.stateOf(value, r.now, others)
+		site, ok := l.siteOf(value, r.now, others)
 		if !ok {
 			continue
 		}
 		s.known = true
-		s.ready = !a.state.Busy && !s.schedule.NextIn(timeAt(r.now), a.state).After(timeAt(r.now))
-		s.grant = s.result(a, r, 0)
+		s.ready = !site.State.Busy && !s.schedule.NextIn(timeAt(r.now), site.State).After(timeAt(r.now))
+		s.grant = s.result(answer{code: codeRefused, state: site.State, held: site.Held.Equal(site.State.NotBefore) && !site.Held.IsZero()}, r, 0)
 	}
 }
 
-// stateOf reads the state of an origin as step.lua does, "" for none. It is not ok if that is
-// for the script alone: what is damaged, a clock that was set back, a grant whose worker is gone.
-func (l *Limiter) stateOf(value string, now micros, others list) (a answer, ok bool) {
-	a.code = codeRefused
+// siteOf reads the state of an origin, "" for none. It is not ok if that is for the script
+// alone: what is damaged, a clock that was set back, a grant whose worker is gone.
+func (l *Limiter) siteOf(value string, now micros, others list) (s Site, ok bool) {
 	if value == "" {
-		return a, true
+		return s, true
 	}
-	v, ok := readOrigin(value)
-	if !ok || v.seen > now+microsOf(clockSlack) { // the clock was set back
-		return a, false
-	}
-	a.state = pace.State{Last: timeAt(v.last), NotBefore: timeAt(v.retry), BackOff: v.back}
-	forget, over, last, underWay := microsOf(l.options.Forget), v.over, v.last, 0
-	for id, start := range v.rows() {
-		if id == heldRow {
-			if a.held = start > max(now, v.retry); a.held {
-				a.state.NotBefore = timeAt(start)
-			}
-			continue
-		}
-		ends := start + microsOf(l.options.GrantTimeout)
-		hold, lent := lentFor(id)
-		if lent {
-			ends = start + microsOf(hold)
-		}
-		switch _, gone := others.gone[id[:len(noWorker)]]; {
-		case !lent && gone:
-			return a, false
-		case ends > now:
-			underWay++
-			continue
-		case lent: // a request that timed out
-			if ends-over >= forget {
-				a.state.BackOff = pace.BackOff{}
-			}
-			a.state.BackOff, over = a.state.BackOff.After(pace.Result{Timeout: true}), max(over, ends)
-		}
-		last = max(last, ends)
-	}
-	if now-over >= forget {
-		a.state.BackOff = pace.BackOff{}
-	}
-	a.state.Last, a.state.Busy = timeAt(last), underWay >= l.options.Concurrency
-	return a, true
+	ok = s.parse(value, now, &l.options, others.gone)
+	return s, ok && s.moved <= microsOf(clockSlack)
 }
 
 // decideAll makes the decisions about sites, all tags at once. A site whose tag is down, and

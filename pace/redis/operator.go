@@ -182,6 +182,8 @@ type Site struct {
 	// did since it last renewed the lease it alone knows.
 	Leased      string
 	LeasedUntil time.Time
+
+	moved micros // by so much the server's clock was set back since the state was written
 }
 
 // An UnderWay is a grant that was not given back yet.
@@ -201,47 +203,75 @@ func (o *Operator) Site(ctx context.Context, origin robots.Origin) (s Site, err 
 	}
 	s.At = timeAt(now)
 	s.Known = values[0] != "" || values[1] != ""
-	if values[0] != "" && !s.parse(values[0], now, o.options) {
+	if values[0] != "" && !s.parse(values[0], now, &o.options, nil) {
 		return s, fmt.Errorf("the pace of %s: %w", origin, errDamaged)
 	}
 	s.parseLease(values[1], now)
 	return s, nil
 }
 
-// parse reads a state.
-func (s *Site) parse(value string, now micros, o Options) bool {
-	v, ok := readOrigin(value)
-	if !ok {
+// parse reads a state as step.lua does, and reports whether it can be read. A state with a
+// grant of a worker that is gone cannot: only the script knows when it ended.
+func (s *Site) parse(value string, now micros, o *Options, gone map[string]time.Time) bool {
+	const head, row = 44, 24
+	var last, retry, over, slow, seen micros
+	rest, ok := readDoubles(value, &last, &retry, &over, &slow, &seen)
+	if !ok || len(value) < head || (len(value)-head)%row != 0 {
 		return false
 	}
-	moved := max(v.seen-now, 0)
+	for _, at := range []micros{last, retry, over, seen} {
+		if at != 0 && !(at >= 1e15 && at < 2e16) {
+			return false
+		}
+	}
+	s.moved = max(seen-now, 0)
 	at := func(m micros) time.Time {
 		if m == 0 {
 			return time.Time{}
 		}
-		return timeAt(m - moved)
+		return timeAt(m - s.moved)
 	}
-	s.State = pace.State{Last: at(v.last), NotBefore: at(v.retry)}
-	s.Overload = at(v.over)
-	if now-(v.over-moved) < microsUp(o.Forget) {
-		s.State.BackOff = v.back
-	}
-	for id, start := range v.rows() {
+	s.State = pace.State{NotBefore: at(retry), BackOff: pace.BackOff{Factor: binary.LittleEndian.Uint16([]byte(rest)), Step: binary.LittleEndian.Uint16([]byte(rest[2:]))}}
+	forget := microsOf(o.Forget)
+	for rest = rest[4:]; rest != ""; {
+		id := rest[:8]
+		var start, before micros
+		rest, _ = readDoubles(rest[8:], &start, &before)
 		if id == heldRow {
-			if start-moved > now {
+			if start-s.moved > now {
 				s.Held = at(start)
-				s.State.NotBefore = latest(s.State.NotBefore, s.Held)
 			}
 			continue
 		}
-		hold, lent := lentFor(id)
-		g := UnderWay{Start: at(start), End: at(start).Add(o.GrantTimeout), Worker: hex.EncodeToString([]byte(id[:len(noWorker)]))}
+		ends, lent := start+microsOf(o.GrantTimeout), id[0] >= lentGrant>>56
+		if _, is := gone[id[:len(noWorker)]]; is && !lent {
+			return false
+		}
 		if lent {
-			g.Worker, g.End = "", at(start).Add(hold)
+			ends = start + 1e6*micros(binary.BigEndian.Uint16([]byte(id[1:])))
 		}
-		if g.End.After(s.At) {
+		if ends-s.moved > now {
+			g := UnderWay{Start: at(start), End: at(ends)}
+			if !lent {
+				g.Worker = hex.EncodeToString([]byte(id[:len(noWorker)]))
+			}
 			s.UnderWay = append(s.UnderWay, g)
+			continue
 		}
+		last = max(last, ends)
+		if lent { // a request that timed out
+			if ends-over >= forget {
+				s.State.BackOff = pace.BackOff{}
+			}
+			s.State.BackOff, over = s.State.BackOff.After(pace.Result{Timeout: true}), max(over, ends)
+		}
+	}
+	if now-(over-s.moved) >= forget {
+		s.State.BackOff = pace.BackOff{}
+	}
+	s.State.Last, s.Overload = at(last), at(over)
+	if s.Held.After(s.State.NotBefore) {
+		s.State.NotBefore = s.Held
 	}
 	s.State.Busy = len(s.UnderWay) >= o.Concurrency
 	return true
@@ -261,7 +291,7 @@ func (s *Site) parseLease(value string, now micros) {
 		s.Overload = timeAt(over)
 		s.State.BackOff = pace.BackOff{Factor: binary.LittleEndian.Uint16([]byte(back)), Step: binary.LittleEndian.Uint16([]byte(back[2:]))}
 	}
-	if till > now && value[:8] != heldRow {
+	if till > now {
 		s.Leased, s.LeasedUntil = robots.Printable(value[64:]), timeAt(till)
 	}
 }
@@ -292,16 +322,14 @@ const Forever = 10 * 365 * 24 * time.Hour
 
 // Hold keeps all workers from starting requests to an origin for a time, at most Forever,
 // by the state that every grant is made of. It ends a Hold before. Requests under way are
-// not ended. A worker that has the site under a lease (Leased) learns of it when it renews
-// that, within 30 s.
+// not ended.
 func (o *Operator) Hold(ctx context.Context, origin robots.Origin, d time.Duration) error {
 	_, err := o.steer(ctx, "h", origin, min(max(d, time.Second), Forever))
 	return err
 }
 
 // Release ends a Hold and reports whether there was one. Workers that wait for the site
-// notice it within a minute. Where a worker had the site under a lease when the hold began,
-// it may be another's a minute after that.
+// notice it within a minute.
 func (o *Operator) Release(ctx context.Context, origin robots.Origin) (held bool, err error) {
 	return o.steer(ctx, "r", origin, 0)
 }
@@ -314,8 +342,8 @@ func (o *Operator) Forget(ctx context.Context, origin robots.Origin) error {
 }
 
 func (o *Operator) steer(ctx context.Context, what string, origin robots.Origin, d time.Duration) (held bool, err error) {
-	arg := appendDoubles([]byte(what), microsUp(d), microsUp(o.options.Forget), microsUp(o.options.GrantTimeout), microsUp(leaseTime))
-	reply, err := o.call(ctx, steerScript, []string{o.originKey(origin), o.key("site", origin.String())}, string(arg))
+	arg := appendDoubles([]byte(what), microsUp(d), microsUp(o.options.Forget), microsUp(o.options.GrantTimeout))
+	reply, err := o.call(ctx, steerScript, []string{o.originKey(origin)}, string(arg))
 	if err != nil {
 		return false, err
 	}

@@ -58,10 +58,13 @@ type Options struct {
 	// Workers is the least number of workers to divide by. 0 for as many as were
 	// last seen; a worker that never saw any then stops until it does.
 	Workers int
-	// Name is what an operator sees of this worker: the name of the host and the number of
-	// the process if empty, at most 100 bytes.
+	// Name is what an operator sees of this worker, and what the others are told where it
+	// has a site (NewLeased): the name of the host and the number of the process if empty,
+	// at most 100 bytes.
 	Name string
 }
+
+const maxName = 100
 
 // name returns the name of this worker.
 func (o Options) name() string {
@@ -75,7 +78,7 @@ func (o Options) name() string {
 // own returns the settings for the pace of this worker's own sites.
 func (o Options) own() pace.Options {
 	own := o.Options
-	own.Now = nil
+	own.Now, own.Observe = nil, nil
 	return own
 }
 
@@ -85,8 +88,6 @@ func (o Options) Check() error {
 	_, err := o.filled()
 	return err
 }
-
-const maxName = 100
 
 // filled returns the options with defaults. The error names the field that is wrong and
 // says what would be right.
@@ -104,8 +105,6 @@ func (o Options) filled() (Options, error) {
 		return o, fmt.Errorf("redis.Options.WhenDown is %d: it must be Divide or Stop", o.WhenDown)
 	case o.Workers < 0:
 		return o, fmt.Errorf("redis.Options.Workers is %d: it must be 1 or more, or 0 for as many as were last seen", o.Workers)
-	case len(o.Name) > maxName:
-		return o, fmt.Errorf("redis.Options.Name has %d bytes: at most %d", len(o.Name), maxName)
 	}
 	o.Prefix, err = script.Prefix(o.Prefix)
 	return o, err

@@ -3,7 +3,6 @@ package redis
 import (
 	_ "embed"
 	"encoding/binary"
-	"iter"
 	"math"
 	"strings"
 	"time"
@@ -12,8 +11,17 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
+//go:embed head.lua
+var headText string
+
 //go:embed common.lua
-var commonText string
+var functionsText string
+
+// commonText is the beginning of the scripts that know the state of an origin.
+var commonText = headText + functionsText
+
+//go:embed book.lua
+var bookText string
 
 //go:embed step.lua
 var stepText string
@@ -44,7 +52,8 @@ func lean(text string) string {
 	return b.String()
 }
 
-var stepLean = "#!lua\n" + lean(commonText+stepText)
+// stepLean books at addresses before it makes what only origins need.
+var stepLean = "#!lua\n" + lean(headText+bookText+functionsText+stepText)
 
 // of returns a text with the name of an epoch in it: a server that knows it is one on
 // which that epoch has been at work.
@@ -181,46 +190,4 @@ func parseAnswers(reply string, n int) (answers []answer, ok bool) {
 		}
 	}
 	return answers, true
-}
-
-// An originState is the state of an origin as its key has it.
-type originState struct {
-	last, retry, over, slow, seen micros
-	back                          pace.BackOff
-	rest                          string // rows of 24 bytes
-}
-
-// readOrigin takes a state apart. It is not ok for what no script has written.
-func readOrigin(value string) (s originState, ok bool) {
-	if len(value) < 44 || len(value)%24 != 20 {
-		return s, false
-	}
-	rest, _ := readDoubles(value, &s.last, &s.retry, &s.over, &s.slow, &s.seen)
-	for _, at := range []micros{s.last, s.retry, s.over, s.seen} {
-		if at != 0 && !(at >= 1e15 && at < 2e16) {
-			return s, false
-		}
-	}
-	s.back = pace.BackOff{Factor: binary.LittleEndian.Uint16([]byte(rest)), Step: binary.LittleEndian.Uint16([]byte(rest[2:]))}
-	s.rest = rest[4:]
-	return s, true
-}
-
-// rows yields the names and the starts of the grants, and until when the site is held, under
-// the name heldRow.
-func (s originState) rows() iter.Seq2[string, micros] {
-	return func(yield func(string, micros) bool) {
-		for rest := s.rest; rest != ""; rest = rest[24:] {
-			var start micros
-			readDoubles(rest[8:], &start)
-			if !yield(rest[:8], start) {
-				return
-			}
-		}
-	}
-}
-
-// lentFor returns for how long the grant with an id is lent, if it is.
-func lentFor(id string) (hold time.Duration, lent bool) {
-	return time.Duration(binary.BigEndian.Uint16([]byte(id[1:]))) * time.Second, id[0] >= lentGrant>>56
 }

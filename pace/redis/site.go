@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -30,17 +31,17 @@ type Leased struct {
 	number atomic.Uint32 // of the last lease that was asked for
 
 	mu     sync.RWMutex
+	most   int // leases
 	leases map[robots.Origin]*lease
 	taking map[robots.Origin]*taking
 	queue  []*lease // in the order in which they are to be renewed
 
 	closed  atomic.Bool
+	ending  context.Context // of calls that wait: it ends when the worker takes no more grants
+	end     context.CancelFunc
 	closing context.Context
 	close   context.CancelFunc
 	ended   chan struct{} // closed when loop has ended
-
-	granting  context.Context // ends with closing, or when an operator drains this worker
-	endGrants context.CancelFunc
 }
 
 var _ pace.Chooser = (*Leased)(nil)
@@ -95,17 +96,19 @@ func newLeased(client rueidis.Client, o Options, term time.Duration) (*Leased, e
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
+	memory := cmp.Or(o.MaxBytes, 512<<20)
+	o.MaxBytes = memory / 2
 	own, err := pace.NewLocal(o.own())
 	if err != nil {
 		return nil, err
 	}
-	o.MaxBytes = 0
+	o.MaxBytes = memory / 16 // for what is not about sites
 	shared, err := New(client, o)
 	if err != nil {
 		return nil, err
 	}
 	l := &Leased{
-		shared: shared, own: own, term: term,
+		shared: shared, own: own, term: term, most: max(memory*7/16/bytesPerLease, 1),
 		leases: map[robots.Origin]*lease{}, taking: map[robots.Origin]*taking{}, ended: make(chan struct{}),
 	}
 	name := o.name()
@@ -113,7 +116,7 @@ func newLeased(client rueidis.Client, o Options, term time.Duration) (*Leased, e
 	l.head = append(append(l.head, byte(len(name))), name...)
 	l.number.Store(rand.Uint32())
 	l.closing, l.close = context.WithCancel(context.Background())
-	l.granting, l.endGrants = context.WithCancel(l.closing)
+	l.ending, l.end = context.WithCancel(l.closing)
 	l.joinAll()
 	go l.loop()
 	return l, nil
@@ -145,6 +148,13 @@ func (l *Leased) lease(o robots.Origin) *lease {
 	return le
 }
 
+// over reports whether the worker takes no more grants: it was closed, or is drained.
+func (l *Leased) over() bool { return l.closed.Load() || l.shared.drained.Load() }
+
+// Drained reports whether an operator has told this worker to take no grants any more. It
+// gives its sites back then.
+func (l *Leased) Drained() bool { return l.shared.Drained() }
+
 // find returns the lease of an origin, nil without one that is valid.
 func (l *Leased) find(o robots.Origin) *lease {
 	if le := l.lease(o); le != nil && le.valid(clock()) {
@@ -170,8 +180,23 @@ func (l *Leased) covers(ctx context.Context, le *lease, g pace.Grant) bool {
 // Reserve grants the next start if it is at most within from now. At a site that another
 // worker has it refuses with CauseLeased.
 func (l *Leased) Reserve(ctx context.Context, key pace.Key, s *pace.Schedule, within time.Duration) (pace.Grant, error) {
+	asked := l.shared.options.Asked()
+	g, err := l.reserve(ctx, key, s, within)
+	l.tell(key.Origin, asked, g, err)
+	return g, err
+}
+
+// tell tells the list of workers and Options.Observe what came of a decision.
+func (l *Leased) tell(origin robots.Origin, asked time.Time, g pace.Grant, err error) {
+	if g.OK() {
+		l.shared.given.Add(1)
+	}
+	l.shared.options.TellDecided(origin, asked, g, err)
+}
+
+func (l *Leased) reserve(ctx context.Context, key pace.Key, s *pace.Schedule, within time.Duration) (pace.Grant, error) {
 	for le := l.lease(key.Origin); ; {
-		if le == nil || l.closed.Load() || l.Drained() {
+		if le == nil || l.over() {
 			var g pace.Grant
 			var err error
 			if le, g, err = l.take(ctx, key, s); le == nil {
@@ -189,7 +214,7 @@ func (l *Leased) Reserve(ctx context.Context, key pace.Key, s *pace.Schedule, wi
 func (l *Leased) wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pace.Grant, error) {
 	for {
 		le := l.find(key.Origin)
-		if le == nil || l.closed.Load() || l.Drained() {
+		if le == nil || l.over() {
 			var g pace.Grant
 			var err error
 			if le, g, err = l.take(ctx, key, s); le == nil {
@@ -238,14 +263,21 @@ func (l *Leased) Valid(g pace.Grant) bool {
 	le := l.leases[g.Key.Origin]
 	l.mu.RUnlock()
 	now := clock()
-	return le != nil && g.ID > le.before && le.valid(now) && now.Before(g.Until) && !l.Drained()
+	return le != nil && g.ID > le.before && le.valid(now) && now.Before(g.Until) && !l.shared.drained.Load()
 }
 
 // Wait returns when the request may start. Where another worker has the site it waits
 // until that one gives it back or its lease ends. If the other one renews its lease twice,
 // it has used the site meanwhile, and the error is a *pace.TakenError.
 func (l *Leased) Wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pace.Grant, error) {
-	g, err := l.Reserve(ctx, key, s, 0)
+	asked := l.shared.options.Asked()
+	g, err := l.waitLong(ctx, key, s)
+	l.tell(key.Origin, asked, g, err)
+	return g, err
+}
+
+func (l *Leased) waitLong(ctx context.Context, key pace.Key, s *pace.Schedule) (pace.Grant, error) {
+	g, err := l.reserve(ctx, key, s, 0)
 	if g.OK() {
 		return g, nil
 	}
@@ -253,7 +285,7 @@ func (l *Leased) Wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pace
 	deadline, limited := ctx.Deadline()
 	open, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	defer context.AfterFunc(l.granting, func() { stop(errClosed) })()
+	defer context.AfterFunc(l.ending, func() { stop(errClosed) })()
 	var until time.Time // of the lease of another worker as it was at first
 	for {
 		taken, down := takenIn(g.Turn), errors.Is(err, ErrDown)
@@ -261,11 +293,8 @@ func (l *Leased) Wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pace
 			until = taken.Until
 		}
 		switch {
-		case l.closed.Load():
-			return pace.Grant{}, errClosed
-		case l.Drained():
-			l.unused(g)
-			return pace.Grant{}, ErrDrained
+		case l.over():
+			return pace.Grant{}, l.refuses(ctx, key.String())
 		case ctx.Err() != nil && down:
 			return pace.Grant{}, gaveUp(ctx, key, err)
 		case ctx.Err() != nil:
@@ -285,13 +314,8 @@ func (l *Leased) Wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pace
 	}
 }
 
-// unused gives a grant back that nobody gets.
-func (l *Leased) unused(g pace.Grant) {
-	_ = l.own.Done(context.Background(), g, pace.Result{Unused: true}) // which never fails, and ignores none
-}
-
-// takenIn returns the reason of a site that another worker has, or that an operator holds,
-// nil without one.
+// takenIn returns the reason of a site that another worker has, or an operator holds, nil
+// without one.
 func takenIn(t pace.Turn) *pace.Reason {
 	if i := slices.IndexFunc(t.Reasons, func(r pace.Reason) bool { return r.Cause == pace.CauseLeased || r.Cause == pace.CauseHeld }); i >= 0 {
 		return &t.Reasons[i]
@@ -301,8 +325,9 @@ func takenIn(t pace.Turn) *pace.Reason {
 
 // Done gives a grant back. The server hears of it with the lease.
 func (l *Leased) Done(ctx context.Context, g pace.Grant, r pace.Result) error {
-	if err := l.own.Done(ctx, g, r); err != nil || !l.closed.Load() || !g.OK() {
-		return err
+	_ = l.own.Done(ctx, g, r) // which never fails
+	if l.shared.options.TellDone(g, r, nil); !l.over() || !g.OK() {
+		return nil
 	}
 	l.handBack(context.WithoutCancel(ctx), g.Key.Origin)
 	return nil
@@ -311,8 +336,9 @@ func (l *Leased) Done(ctx context.Context, g pace.Grant, r pace.Result) error {
 // Next grants starts to the first k of the asked sites that are ready. It takes leases of
 // all of them: a frontier asks for its own sites.
 func (l *Leased) Next(ctx context.Context, asked []pace.Question, k int) ([]pace.Grant, error) {
+	began := l.shared.options.Asked()
 	for i := range asked {
-		_ = l.own.Done(ctx, asked[i].Ended, asked[i].Result) // which never fails
+		_ = l.Done(ctx, asked[i].Ended, asked[i].Result) // which never fails
 	}
 	what := fmt.Sprint(len(asked), " sites")
 	if err := l.refuses(ctx, what); err != nil {
@@ -322,8 +348,15 @@ func (l *Leased) Next(ctx context.Context, asked []pace.Question, k int) ([]pace
 	var open []int // without a lease
 	var calls []*siteCall
 	now := clock()
+	l.mu.RLock()
+	room := l.most - len(l.leases)
+	l.mu.RUnlock()
 	for i := range asked {
 		if le := l.lease(asked[i].Key.Origin); le == nil || !le.valid(now) {
+			if len(calls) >= room {
+				refused[i] = &refusal{full: true, until: now.Add(l.term / 60)}
+				continue
+			}
 			open = append(open, i)
 			calls = append(calls, l.call(siteTake, asked[i].Key.Origin, asked[i].Schedule.Slowest(), l.number.Add(1)))
 		}
@@ -353,11 +386,13 @@ func (l *Leased) Next(ctx context.Context, asked []pace.Question, k int) ([]pace
 		if !answers[i].OK() {
 			continue
 		}
-		if k--; !l.Valid(answers[i]) { // the lease ended just now
+		if !l.Valid(answers[i]) { // the lease ended just now
 			_ = l.own.Done(ctx, answers[i], pace.Result{Unused: true})
 			answers[i].ID = 0
-			k++
+			continue
 		}
+		k--
+		l.tell(q.Key.Origin, began, answers[i], nil)
 	}
 	return answers, nil
 }
@@ -369,7 +404,7 @@ func (l *Leased) refuses(ctx context.Context, what string) error {
 		return waiting(ctx, "for "+what)
 	case l.closed.Load():
 		return errClosed
-	case l.Drained():
+	case l.shared.Drained():
 		return ErrDrained
 	}
 	return nil
@@ -395,9 +430,6 @@ func (l *Leased) Start(ctx context.Context, addr netip.Addr) error { return l.sh
 
 // DownSince returns since when Redis is down, the zero time while it answers.
 func (l *Leased) DownSince() time.Time { return l.shared.DownSince() }
-
-// Drained reports whether an operator has told this worker to take no grants any more.
-func (l *Leased) Drained() bool { return l.shared.Drained() }
 
 // Close gives the leases of all sites back at which no request is under way, and ends the
 // goroutines. Done gives back those of the others, as long as the client is open. Later

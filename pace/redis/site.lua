@@ -1,7 +1,8 @@
 -- Gives, renews and takes back leases of sites of one tag, with what is known of the sites.
 -- Its text holds the name of an epoch of the tag.
 --
--- KEYS: the tag's epoch; then sites. ARGV[1]: the id of the worker in 8 bytes; doubles: how
+-- KEYS: the tag's epoch; then of each site its key here, and that of its origin, at which an
+-- operator may hold it. ARGV[1]: the id of the worker in 8 bytes; doubles: how
 -- long a lease is, forget; the length of the worker's name in a byte, and the name. Then of
 -- each site a character: t take, k keep what the worker still has, r give back, p only look;
 -- the number of the lease in 4 bytes; doubles: the slowest interval; what the worker knows
@@ -14,7 +15,8 @@
 -- slowest interval, last writing; factor, step, and the name of the worker.
 --
 -- The reply is the time, alone if the epoch is another one; else of each site G granted, R
--- another worker has the site, or may have it, L the worker has it no more; for how long
+-- another worker has the site, or may have it, L the worker has it no more, H an operator
+-- holds it, so that nobody has it; for how long
 -- that holds; the state as above, but the slowest interval first; the length of the name of
 -- the worker that has the site, and the name, empty if nobody knows.
 local call, pack, unpick, max = redis.call, struct.pack, struct.unpack, math.max
@@ -34,7 +36,7 @@ end
 local nobody, somebody = '\0\0\0\0\0\0\0\0', '\255\255\255\255\255\255\255\255'
 local id, lease, forget, name, n = unpick('<c8ddBc0', arg)
 local answers = {pack('<d', now)}
-for k = 2, #KEYS do
+for k = 2, #KEYS, 2 do
   local op, number, slowest, ago, over_ago, wait, its_factor, its_step
   op, number, slowest, ago, over_ago, wait, its_factor, its_step, n = unpick('<c1I4ddddHH', arg, n)
   local holder, held, till, last, retry, over, slow, seen, factor, step, holder_name = nobody, 0, 0, 0, 0, 0, 0, 0, 0, 0, ''
@@ -68,9 +70,18 @@ for k = 2, #KEYS do
     write = true
   end
 
+  local hold, row = 0, redis.pcall('GET', KEYS[k + 1])
+  if type(row) == 'string' then
+    for i = 45, #row - 23, 24 do
+      local what, till = unpick('<c8d', row, i)
+      if what == '\1held\0\0\0' then hold = till end
+    end
+  end
+
   local mine = holder == id and (held == number or asks)
   local anothers = holder ~= nobody and holder ~= id and till > now
-  local code, lasts = 'G', lease
+  local code, lasts, held_now = 'G', lease, hold > now and op ~= 'r'
+  if held_now then op = mine and op == 'k' and 'r' or 'p' end
   if op == 'r' then
     if not mine then code = 'L' end
   elseif anothers and not (op == 'k' and holder == somebody) then
@@ -107,7 +118,8 @@ for k = 2, #KEYS do
         pack('<c8I4ddddddHH', holder, held, till, last, retry, over, slow, now, factor, step) .. holder_name)
     end
   end
-  answers[k] = pack('<c1dddddHHBc0', code, lasts, slow, last > 0 and now - last or -1, over > 0 and now - over or -1, max(retry - now, 0), factor, step,
+  if held_now then code, lasts = 'H', hold - now end
+  answers[k / 2 + 1] = pack('<c1dddddHHBc0', code, lasts, slow, last > 0 and now - last or -1, over > 0 and now - over or -1, max(retry - now, 0), factor, step,
     #holder_name, holder_name)
 end
 return table.concat(answers)

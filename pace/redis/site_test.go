@@ -209,6 +209,50 @@ func TestLeasedWait(t *testing.T) {
 	}
 }
 
+// TestLeasedOperator: what an operator says holds for sites that belong to a worker.
+func TestLeasedOperator(t *testing.T) {
+	t.Parallel()
+	p := pairOf(t, redistest.Options{}, 2*time.Second)
+	op, err := redis.NewOperator(p.server.Client(), redis.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := func() bool {
+		g := p.ask(p.a, "x")
+		if err := p.a.Done(t.Context(), g, pace.Result{Unused: true}); err != nil {
+			t.Fatal(err)
+		}
+		return because(g.Turn, pace.CauseHeld)
+	}
+	p.visit(p.a, "x", ok)
+	if err := op.Hold(t.Context(), p.key("x").Origin, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the worker to obey", held)
+	if g := p.ask(p.b, "x"); !because(g.Turn, pace.CauseHeld) {
+		t.Errorf("another worker: %v, want that the site is held", g.Turn)
+	}
+	if _, err := op.Release(t.Context(), p.key("x").Origin); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the end of it", func() bool { return !held() })
+	p.visit(p.a, "x", ok)
+	p.visit(p.a, "y", ok)
+	workers, _, err := op.Workers(t.Context())
+	if err != nil || len(workers) != 2 || workers[0].Name != "worker-a" {
+		t.Fatalf("the workers are %v, %v", workers, err)
+	}
+	waiting := make(chan error, 1)
+	go func() { _, err := p.a.Wait(t.Context(), p.key("x"), steady(t, time.Hour)); waiting <- err }()
+	if err := op.Drain(t.Context(), workers[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-waiting; !errors.Is(err, redis.ErrDrained) {
+		t.Errorf("a worker that is drained: %v, want ErrDrained", err)
+	}
+	p.visit(p.b, "y", ok)
+}
+
 // TestLeasedOutage: without the server a worker goes on with what it has until its leases
 // end, and with nothing else.
 func TestLeasedOutage(t *testing.T) {
@@ -335,14 +379,23 @@ func TestLeasedLost(t *testing.T) {
 	const workers, sites, term, interval = 4, 3, 600 * time.Millisecond, 20 * time.Millisecond
 	s := redistest.Start(t, redistest.Options{})
 	proxy := redistest.NewProxy(t, s.Addr)
-	ctx, stop := context.WithTimeout(t.Context(), campaign.Size(2*time.Second, 4*time.Second, time.Minute))
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute) // a slow machine may take all of it
 	defer stop()
+	enough := time.Now().Add(campaign.Size(2*time.Second, 4*time.Second, time.Minute))
 	var mu sync.Mutex
 	type start struct {
 		at     time.Time
 		worker int
 	}
 	logs := make([][]start, sites)
+	handed := func(log []start) (n int) {
+		for i := 1; i < len(log); i++ {
+			if log[i].worker != log[i-1].worker {
+				n++
+			}
+		}
+		return n
+	}
 	var all sync.WaitGroup
 	for w := range workers {
 		option := rueidis.ClientOption{InitAddress: []string{proxy.Addr}, DisableCache: true}
@@ -383,20 +436,22 @@ func TestLeasedLost(t *testing.T) {
 		for ctx.Err() == nil {
 			time.Sleep(7 * time.Millisecond)
 			proxy.Switch(s.Addr)
+			mu.Lock()
+			if time.Now().After(enough) && !slices.ContainsFunc(logs, func(log []start) bool { return handed(log) == 0 }) {
+				stop()
+			}
+			mu.Unlock()
 		}
 	})
 	all.Wait()
 	for site, log := range logs {
-		handed := 0
 		for i := 1; i < len(log); i++ {
-			if log[i].worker != log[i-1].worker {
-				handed++
-			}
 			if d := log[i].at.Sub(log[i-1].at); d < interval {
 				t.Errorf("site %d: workers %d and %d ask %s apart, want %s", site, log[i-1].worker, log[i].worker, d, interval)
 			}
 		}
-		if t.Logf("site %d: %d requests, handed over %d times", site, len(log), handed); handed == 0 {
+		n := handed(log)
+		if t.Logf("site %d: %d requests, handed over %d times", site, len(log), n); n == 0 {
 			t.Error("nobody else ever had the site")
 		}
 	}

@@ -33,6 +33,7 @@ const (
 	siteGranted = 'G'
 	siteRefused = 'R' // another worker has it, or may have it: the server lost its memory
 	siteLost    = 'L' // the worker has it no more
+	siteHeld    = 'H' // an operator holds it, and nobody has it
 )
 
 // A siteCall is a question about one site, and its answer.
@@ -102,10 +103,12 @@ type refusal struct {
 	worker string // that has it, "" if nobody knows
 	until  time.Time
 	away   bool // the server does not answer
+	held   bool // by an operator
+	full   bool // this worker may have no more sites
 }
 
 func (c *siteCall) refusal() *refusal {
-	return &refusal{worker: c.worker, until: c.received.Add(time.Duration(c.lasts * 1e3))}
+	return &refusal{worker: c.worker, held: c.code == siteHeld, until: c.received.Add(time.Duration(c.lasts * 1e3))}
 }
 
 // turn says when to ask for the site again: soon, as its lease may be given back.
@@ -113,11 +116,13 @@ func (r *refusal) turn(s *pace.Schedule) pace.Turn {
 	now := clock()
 	t := s.TurnIn(now, pace.State{})
 	reason := pace.Reason{Cause: pace.CauseLeased, Until: r.until, Worker: r.worker}
-	if r.worker == heldRow {
-		reason = pace.Reason{Cause: pace.CauseHeld, Until: r.until}
-	}
-	if r.away {
+	switch {
+	case r.away:
 		reason = pace.Reason{Cause: pace.CauseDegraded, Until: r.until}
+	case r.held:
+		reason = pace.Reason{Cause: pace.CauseHeld, Until: r.until}
+	case r.full:
+		reason = pace.Reason{Cause: pace.CauseFull, Until: r.until}
 	}
 	soon := now.Add(jittered(askAgain))
 	if r.until.Before(soon) {
@@ -182,10 +187,10 @@ func (l *Leased) askTag(ctx context.Context, t *tag, calls []*siteCall) error {
 // leases of others too early: what is given then is not used, and gives nobody the right to
 // the site, as the next epoch does not trust what was written before it.
 func (l *Leased) askServer(ctx context.Context, t *tag, calls []*siteCall) error {
-	keys := make([]string, len(calls))
+	var keys []string
 	arg := slices.Clone(l.head)
-	for i, c := range calls {
-		keys[i] = t.head + "site:" + c.origin.String()
+	for _, c := range calls {
+		keys = append(keys, t.head+"site:"+c.origin.String(), t.originKey(pace.Key{Origin: c.origin}))
 		arg = append(arg, c.arg...)
 	}
 	for range askAttempts {
@@ -246,6 +251,12 @@ func (l *Leased) taken(ctx context.Context, origin robots.Origin, s *pace.Schedu
 		return t
 	}
 	t := &taking{done: make(chan struct{})}
+	if l.refusal() != nil {
+		l.mu.Unlock()
+		t.refusal = l.refusal()
+		close(t.done)
+		return t
+	}
 	l.taking[origin] = t
 	l.mu.Unlock()
 	c := l.call(siteTake, origin, s.Slowest(), l.number.Add(1))
@@ -257,6 +268,17 @@ func (l *Leased) taken(ctx context.Context, origin robots.Origin, s *pace.Schedu
 	l.mu.Unlock()
 	close(t.done)
 	return t
+}
+
+// bytesPerLease is what a lease takes of a worker's memory beside the state of its site.
+const bytesPerLease = 256
+
+// refusal returns why this worker may have no more sites, nil if it may. l.mu is locked.
+func (l *Leased) refusal() *refusal {
+	if len(l.leases) < l.most {
+		return nil
+	}
+	return &refusal{full: true, until: clock().Add(l.term / 60)}
 }
 
 // took notes the answer to a siteTake.
@@ -295,11 +317,11 @@ func (l *Leased) loop() {
 	for {
 		select {
 		case <-t.C:
-			l.renew(l.closing)
-			if l.Drained() {
-				l.endGrants()
+			if l.shared.Drained() {
+				l.end()
 				l.leave(l.closing)
 			}
+			l.renew(l.closing)
 		case <-l.closing.Done():
 			ctx, cancel := context.WithTimeout(context.Background(), 4*callLimit)
 			defer cancel()

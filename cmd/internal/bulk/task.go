@@ -118,7 +118,7 @@ func (t *Task) Name(s Shard) string {
 			t.engine = Engine()
 		}
 		h := sha256.New()
-		enc := json.NewEncoder(h) // an array of bytes or of numbers never fails
+		enc := json.NewEncoder(h)                                                                   // an array of bytes or of numbers never fails
 		_ = enc.Encode([]any{t.Verb, t.engine, t.Format, t.Tables, append([]Input{}, t.Inputs...)}) // none are none, as in the manifest
 		h.Write(t.Options)
 		h.Sum(t.seed[:0])

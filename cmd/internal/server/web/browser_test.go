@@ -71,6 +71,7 @@ func start() {
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
 		chromedp.Flag("disable-renderer-backgrounding", true), chromedp.Flag("disable-background-timer-throttling", true),
 		chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("lang", "en-US"),
+		chromedp.Flag("js-flags", "--liftoff-only"), // the engine is compiled once, and not made faster beside the tests
 		chromedp.UserDataDir(filepath.Join(c.temp, "profile")))
 	tab, cancelTab := chromedp.NewContext(ctx)
 	c.stop = append(c.stop, cancel, cancelTab)

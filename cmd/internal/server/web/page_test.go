@@ -263,15 +263,14 @@ func TestLarge(t *testing.T) {
 // TestLink: a link opens as it was in another browser; what is wrong with one is a
 // sentence and the example.
 func TestLink(t *testing.T) {
-	site := serve(t, Options{}, nil)
-	b := open(t, site, "")
+	b := usual(t)
 	b.paste("User-agent: *\nDisallow: /gr\u00fc\u00df\n")
 	b.settled()
 	fragment := eval[string](b, `page.link.write({ ...page.snapshot(), urls: ['/grüß', '/x'], before: new TextEncoder().encode('User-agent: *') })`)
 	if !strings.HasPrefix(fragment, "#v1=") {
 		t.Fatalf("the fragment is %q", fragment)
 	}
-	other := open(t, site, fragment)
+	other := open(t, b.site, fragment)
 	other.settled()
 	if got := other.cell(0, 1); got != "GPTBot as rfc9309, /grüß: blocked line 2" {
 		t.Errorf("in a new browser: %q", got)
@@ -285,7 +284,7 @@ func TestLink(t *testing.T) {
 	for name, bad := range map[string]string{"unknown version": "#v2=abc", "cut": fragment[:len(fragment)/2], "no base64": "#v1=%%%", "bomb": bomb, "nothing known": "#about"} {
 		b.do(`location.hash = ` + quoted(bad))
 		b.wait(`!document.querySelector('#message').hidden && page.state.pristine`)
-		b.settled()
+		b.answered()
 		if said := b.text("#message"); !strings.Contains(said, "so here is the example.") {
 			t.Errorf("%s: %q", name, said)
 		}
@@ -298,13 +297,16 @@ func TestLink(t *testing.T) {
 
 // TestSaved: what is too long for a link is saved in a file, which the page opens.
 func TestSaved(t *testing.T) {
-	b := open(t, serve(t, Options{}, nil), "")
-	b.do(`let saved = null; URL.createObjectURL = (blob) => { saved = blob; return 'data:,' }; globalThis.saved = () => saved; HTMLAnchorElement.prototype.click = () => {};
+	b := usual(t)
+	b.do(`let saved = null; const { createObjectURL } = URL, { click } = HTMLAnchorElement.prototype;
+		globalThis.saved = () => saved; globalThis.unpatch = () => { URL.createObjectURL = createObjectURL; HTMLAnchorElement.prototype.click = click };
+		URL.createObjectURL = (blob) => { saved = blob; return 'data:,' }; HTMLAnchorElement.prototype.click = () => {};
 		let text = 'User-agent: *\nDisallow: /saved\n'; for (let i = 0; text.length < 140000; i++) text += 'Disallow: /' + (i * 7919 % 1000003).toString(36) + '\n';
 		page.restore({ ...page.snapshot(), file: new TextEncoder().encode(text), urls: ['/saved'] })`)
 	b.answered()
 	b.do(`document.querySelector('#link').click()`)
 	b.wait(`saved()`)
+	b.do(`unpatch()`)
 	b.wait(`document.querySelector('#message').innerText.includes('page.robots.json')`)
 	b.do(`page.restore({ ...page.snapshot(), file: new Uint8Array() });
 		const data = new DataTransfer(); data.items.add(new File([saved()], 'page.robots.json'));

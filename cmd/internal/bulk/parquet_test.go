@@ -1,0 +1,157 @@
+package bulk
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding/rle"
+)
+
+// TestParquet: what is written is what another implementation reads, whatever repeats and is
+// missing, and a row of which only the columns that changed were told is the same row.
+func TestParquet(t *testing.T) {
+	defer func(n int) { rowsPerGroup = n }(rowsPerGroup)
+	rowsPerGroup = 700
+	random := rand.New(rand.NewPCG(11, 12))
+	at := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
+	some := func(n int) string { return []string{"", "a", "b", "é", strings.Repeat("long", 400)}[random.IntN(n)] }
+	var rows []Joined
+	var row Joined
+	for i := range 3000 {
+		if random.IntN(10) == 0 {
+			row.SURT, row.Origin, row.Outcome, row.Input = some(4), some(5), some(2), some(3)
+			row.Offset, row.Fetched = nil, nil
+			if random.IntN(2) == 0 {
+				offset, fetched := random.Int64()>>random.IntN(63), at.Add(time.Duration(random.IntN(1e9))*time.Millisecond)
+				row.Offset, row.Fetched = &offset, &fetched
+			}
+		}
+		if i > 1400 && i < 2100 { // a whole group that lacks most
+			row.Outcome, row.Input, row.Fetched, row.Offset = "", "", nil, nil
+		}
+		row.URL, row.Path, row.At = fmt.Sprintf("https://a.test/%d/%s", i/7, some(5)), some(4), at.Add(time.Duration(i)*time.Second)
+		row.AgeS = nil
+		if age := int64(i - 100); i%3 > 0 {
+			row.AgeS = &age
+		}
+		row.Agent, row.Dialect, row.Access, row.Engine = []string{"A", "B", "C"}[i%3], "google", some(2), "e"
+		row.Verdict, row.Line, row.CrawlDelay = some(3), int32(random.IntN(3)), nil
+		if delay := float64(random.IntN(3)) / 2; random.IntN(3) == 0 {
+			row.CrawlDelay = &delay
+		}
+		rows = append(rows, row)
+	}
+	var whole, changed bytes.Buffer
+	w, err := writeTable[Joined](&whole, Parquet, "surt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := writeTable[Joined](&changed, Parquet, "surt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := reflect.TypeFor[Joined]()
+	for i := range rows {
+		if err := w.Write(rows[i : i+1]); err != nil {
+			t.Fatal(err)
+		}
+		set := allColumns
+		for f := 0; i > 0 && f < fields.NumField(); f++ {
+			if reflect.DeepEqual(reflect.ValueOf(rows[i]).Field(f).Interface(), reflect.ValueOf(rows[i-1]).Field(f).Interface()) {
+				set &^= 1 << f
+			}
+		}
+		if err := c.WriteChanged(&rows[i], set); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(whole.Bytes(), changed.Bytes()) {
+		t.Error("rows of which changes were told are other bytes")
+	}
+	path := filepath.Join(t.TempDir(), "x.parquet")
+	if err := os.WriteFile(path, whole.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for got, err := range readTable[Joined](path) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.At = got.At.UTC()
+		if got.Fetched != nil {
+			utc := got.Fetched.UTC()
+			got.Fetched = &utc
+		}
+		if !reflect.DeepEqual(got, rows[n]) {
+			t.Fatalf("row %d: %+v\nwant %+v", n, got, rows[n])
+		}
+		n++
+	}
+	if n != len(rows) {
+		t.Fatalf("%d rows, want %d", n, len(rows))
+	}
+	file, err := parquet.OpenFile(bytes.NewReader(whole.Bytes()), int64(whole.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, g := range file.RowGroups() {
+		part := rows[i*rowsPerGroup : min((i+1)*rowsPerGroup, len(rows))]
+		var keys []string
+		var ages []int64
+		for _, r := range part {
+			keys = append(keys, r.SURT)
+			if r.AgeS != nil {
+				ages = append(ages, *r.AgeS)
+			}
+		}
+		for column, want := range map[string][2]string{
+			"surt":  {slices.Min(keys), slices.Max(keys)},
+			"age_s": {fmt.Sprint(slices.Min(ages)), fmt.Sprint(slices.Max(ages))},
+		} {
+			leaf, _ := file.Schema().Lookup(column)
+			least, most, ok := g.ColumnChunks()[leaf.ColumnIndex].(*parquet.FileColumnChunk).Bounds()
+			if !ok || least.String() != want[0] || most.String() != want[1] {
+				t.Errorf("group %d: %s from %q to %q, want %q", i, column, least, most, want)
+			}
+		}
+	}
+}
+
+// TestRuns: numbers and how often they follow each other come back.
+func TestRuns(t *testing.T) {
+	random := rand.New(rand.NewPCG(13, 14))
+	for round := range 2000 {
+		width := 1 + random.IntN(17)
+		var want []int32
+		var runs []sameRows
+		for range random.IntN(60) {
+			r := sameRows{random.Int32N(1 << width), random.Int32N([]int32{1, 2, 9, 40, 3000}[random.IntN(5)]) + 1}
+			runs = append(runs, r)
+			want = append(want, slices.Repeat([]int32{r.number}, int(r.n))...)
+		}
+		text := appendRuns(nil, width, func(yield func(number, n int32)) {
+			for _, r := range runs {
+				yield(r.number, r.n)
+			}
+		})
+		got, err := (&rle.Encoding{BitWidth: width}).DecodeInt32(nil, text)
+		if err != nil || len(got) < len(want) || len(got) > len(want)+7 || !slices.Equal(got[:len(want)], want) {
+			t.Fatalf("round %d, %d bits: %v, %d numbers of %d: %v", round, width, err, len(got), len(want), runs)
+		}
+	}
+}
