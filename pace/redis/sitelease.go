@@ -321,6 +321,7 @@ func (l *Leased) loop() {
 				l.end()
 				l.leave(l.closing)
 			}
+			l.shared.given.Store(l.own.TakeOver(robots.Origin{}, pace.History{})) // which takes over nothing
 			l.renew(l.closing)
 		case <-l.closing.Done():
 			ctx, cancel := context.WithTimeout(context.Background(), 4*callLimit)
