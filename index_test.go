@@ -89,6 +89,39 @@ func TestIndex(t *testing.T) {
 	t.Logf("%d answers of the index are those of the scan", checks)
 }
 
+// TestChance: of thousands of rules with a star a path meets hardly one by chance: what a
+// match looks at is the path, and less than twice as much again.
+func TestChance(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 64))
+	word := func() string {
+		b := make([]byte, 5+rng.IntN(6))
+		for i := range b {
+			b[i] = byte('a' + rng.IntN(26))
+		}
+		return string(b)
+	}
+	for _, n := range []int{100, 2000} {
+		var b strings.Builder
+		b.WriteString("User-agent: *\n")
+		for range n {
+			fmt.Fprintf(&b, "Disallow: /*/%s/\n", word())
+		}
+		r := Parse([]byte(b.String())).Rules(RFC9309, "x")
+		x := newIndex(r)
+		const paths = 1000
+		looked, least := 0, 0
+		for range paths {
+			path := "/" + word() + "-" + word() + "-" + word()
+			_, work := x.findCounted(r, path, FieldNone)
+			looked, least = looked+work, least+len(path)
+		}
+		t.Logf("%d rules: %.1f bytes looked at, for a path of %.1f", n, float64(looked)/paths, float64(least)/paths)
+		if looked > 3*least {
+			t.Errorf("%d rules: %d bytes looked at, for %d of paths", n, looked, least)
+		}
+	}
+}
+
 // TestShared: rules are asked by many at once while their index is built.
 func TestShared(t *testing.T) {
 	var b strings.Builder

@@ -74,7 +74,7 @@ func Examine(ctx context.Context, url string, o Options) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer store.Close() // which has nothing to report
+	defer func() { _ = store.Close() }() // which has nothing to report
 	pace, err := paceredis.NewOperator(client, paceredis.Options{Prefix: prefix})
 	if err != nil {
 		return nil, err

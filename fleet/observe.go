@@ -33,14 +33,14 @@ func (o Options) observed() func(pace.Event) {
 		return o.Observe.Pace
 	}
 	return func(e pace.Event) {
-		if o.Log != nil {
-			logChange(o.Log, e)
-		}
 		if o.Observe != nil {
 			o.Observe.Pace(e)
 		}
 		if o.Pace.Observe != nil {
 			o.Pace.Observe(e)
+		}
+		if o.Log != nil {
+			logChange(o.Log, e)
 		}
 	}
 }

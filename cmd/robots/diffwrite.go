@@ -6,9 +6,9 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/shapes"
 	"github.com/robotskit/robots/compare"
 )
 
@@ -168,14 +168,8 @@ type (
 		New      jsonAnswer `json:"new"`
 	}
 	jsonAnswer struct {
-		Allowed bool      `json:"allowed"`
-		Rule    *jsonRule `json:"rule"`
-	}
-	jsonRule struct {
-		Line       int    `json:"line"`
-		Directive  string `json:"directive"`
-		Pattern    string `json:"pattern"`
-		PatternB64 []byte `json:"pattern_b64,omitempty"` // of one that is no UTF-8
+		Allowed bool         `json:"allowed"`
+		Rule    *shapes.Rule `json:"rule"`
 	}
 	jsonWeight struct {
 		Read         int `json:"read"`
@@ -183,18 +177,6 @@ type (
 		NewlyOpen    int `json:"newly_open"`
 	}
 )
-
-// newJSONRule returns nil, which is null, for no rule.
-func newJSONRule(r robots.Rule) *jsonRule {
-	if r.IsZero() {
-		return nil
-	}
-	j := &jsonRule{r.Line(), r.Directive(), r.Path(), nil}
-	if !utf8.ValidString(j.Pattern) {
-		j.PatternB64 = []byte(j.Pattern)
-	}
-	return j
-}
 
 // writeJSON writes a line for each crawler and dialect. The URLs are those of a
 // comparison that crawlers share, the rules each crawler's own.
@@ -208,7 +190,7 @@ func (d *differ) writeJSON() error {
 				for _, change := range shown {
 					path, _ := robots.ParsePath("https://example.com" + change.Path) // which compare has asked so
 					a, b := c.rules[0].Match(path), c.rules[1].Match(path)
-					list = append(list, jsonChange{change.Path, change.Shortest, jsonAnswer{a.Allowed, newJSONRule(a.Rule)}, jsonAnswer{b.Allowed, newJSONRule(b.Rule)}})
+					list = append(list, jsonChange{change.Path, change.Shortest, jsonAnswer{a.Allowed, shapes.NewRule(a.Rule)}, jsonAnswer{b.Allowed, shapes.NewRule(b.Rule)}})
 				}
 				return list
 			}

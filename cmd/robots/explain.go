@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/shapes"
 	"github.com/spf13/cobra"
 )
 
@@ -148,53 +149,18 @@ func printNotes(w io.Writer, colours palette, e *robots.Explanation) {
 	}
 }
 
-// The JSON of explain: behind the members of a check answer how it came to be. A
-// note about the file as a whole has line 0.
-type (
-	jsonDerivation struct {
-		Path    string       `json:"path"`
-		Normal  string       `json:"normal"`
-		Steps   []jsonStep   `json:"steps"`
-		Matches []jsonMatch  `json:"matches"`
-		Notes   []jsonNote   `json:"notes"`
-		Signals []siteSignal `json:"signals"`
-	}
-	jsonStep struct {
-		Clause string `json:"clause"`
-		Text   string `json:"text"`
-	}
-	jsonMatch struct {
-		Line       int    `json:"line"`
-		Directive  string `json:"directive"`
-		Pattern    string `json:"pattern"`
-		PatternB64 []byte `json:"pattern_b64,omitempty"` // of one that is no UTF-8
-		Bytes      int    `json:"bytes"`
-		Won        bool   `json:"won"`
-		Clause     string `json:"clause"`
-		Why        string `json:"why"`
-	}
-	jsonNote struct {
-		Line   int    `json:"line"`
-		Clause string `json:"clause"`
-		Text   string `json:"text"`
-	}
-)
+// jsonDerivation is the JSON of explain: behind the members of a check answer how it came
+// to be. A note about the file as a whole has line 0.
+type jsonDerivation struct {
+	shapes.Derivation
+	Signals []siteSignal `json:"signals"`
+}
 
 // printExplanationJSON writes an explanation as one object.
 func (c *call) printExplanationJSON(rules *ruleSet, url string, path robots.Path, e *robots.Explanation) error {
 	list, _ := signalsOf(rules.Rules, &path)
-	j := jsonDerivation{e.Path, e.Normal, []jsonStep{}, []jsonMatch{}, jsonNotes(e), append([]siteSignal{}, list...)}
-	for _, s := range e.Steps {
-		j.Steps = append(j.Steps, jsonStep{s.Clause, s.Text})
-	}
-	for _, m := range e.Matches {
-		path := m.Rule.Path()
-		k := jsonMatch{m.Rule.Line(), m.Rule.Directive(), path, nil, m.Rule.Weight(), m.Won, m.Clause, m.Why}
-		if !utf8.ValidString(path) {
-			k.PatternB64 = []byte(path)
-		}
-		j.Matches = append(j.Matches, k)
-	}
+	j := jsonDerivation{shapes.NewDerivation(e), append([]siteSignal{}, list...)}
+	j.Notes = jsonNotes(e)
 	var derivation bytes.Buffer
 	if err := encode(&derivation, j); err != nil {
 		return err
@@ -209,13 +175,10 @@ func (c *call) printExplanationJSON(rules *ruleSet, url string, path robots.Path
 }
 
 // jsonNotes returns the notes, with one on how many are left out.
-func jsonNotes(e *robots.Explanation) []jsonNote {
-	notes := []jsonNote{}
-	for _, n := range e.Notes {
-		notes = append(notes, jsonNote{n.Line, n.Clause, n.Text})
-	}
+func jsonNotes(e *robots.Explanation) []shapes.Note {
+	notes := shapes.NewNotes(e)
 	if e.Dropped > 0 {
-		notes = append(notes, jsonNote{Text: "and " + strconv.Itoa(e.Dropped) + " more"})
+		notes = append(notes, shapes.Note{Text: "and " + strconv.Itoa(e.Dropped) + " more"})
 	}
 	return notes
 }

@@ -73,6 +73,7 @@ type jsonWorker struct {
 	Name      string    `json:"name"`
 	Heartbeat time.Time `json:"heartbeat"`
 	Away      bool      `json:"away"`
+	Left      bool      `json:"left"`
 	Drained   bool      `json:"drained"`
 	Rate      float64   `json:"grants_per_second"`
 	PartsAway int       `json:"parts_away"`
@@ -104,13 +105,13 @@ func (c *fleetCall) status(ctx context.Context) (int, error) {
 		return exitBad, err
 	}
 	code := exitAllowed
-	if slices.ContainsFunc(s.Workers, func(w paceredis.Worker) bool { return w.Gone }) || slices.ContainsFunc(s.Nodes, func(n fleet.Node) bool { return n.Err != nil }) {
+	if slices.ContainsFunc(s.Workers, func(w paceredis.Worker) bool { return w.Gone && !w.Left }) || slices.ContainsFunc(s.Nodes, func(n fleet.Node) bool { return n.Err != nil }) {
 		code = exitDisallowed
 	}
 	if c.format == formatJSON {
 		workers, servers := []jsonWorker{}, []jsonServer{}
 		for _, w := range s.Workers {
-			workers = append(workers, jsonWorker{w.ID, w.Name, w.Beat, w.Gone, w.Drained, w.Rate, w.Away})
+			workers = append(workers, jsonWorker{w.ID, w.Name, w.Beat, w.Gone && !w.Left, w.Left, w.Drained, w.Rate, w.Away})
 		}
 		for _, n := range s.Nodes {
 			j := jsonServer{Addr: n.Addr, Replica: n.Replica, Version: n.Version, Memory: n.Memory, MaxMemory: n.MaxMemory, Keys: n.Keys, Rate: n.Rate, Up: n.Up.Seconds()}
@@ -139,7 +140,10 @@ func (c *fleetCall) writeStatus(s fleet.Status) {
 	t := tabwriter.NewWriter(c.std.out, 0, 0, 2, ' ', 0)
 	for _, w := range s.Workers {
 		state := "heartbeat " + took(max(s.At.Sub(w.Beat), time.Millisecond)) + " ago"
-		if w.Gone {
+		switch {
+		case w.Left:
+			state = "left at " + stamp(w.Beat)
+		case w.Gone:
 			state = "away since " + stamp(w.Beat) + ": its grants have ended"
 		}
 		if w.Away > 0 && !w.Gone {
@@ -283,6 +287,9 @@ func (c *fleetCall) writeSite(s *fleet.Site, turn *pace.Turn) {
 	default:
 		say("last", "a request ended, or the last one started, at %s", stamp(p.State.Last))
 	}
+	if p.Leased != "" {
+		say("leased", "worker %s has the site until %s, or longer if it renews that", p.Leased, stamp(p.LeasedUntil))
+	}
 	for _, g := range p.UnderWay {
 		whose := "worker " + g.Worker
 		if g.Worker == "" {
@@ -341,12 +348,13 @@ func (c *fleetCall) writeSiteJSON(s *fleet.Site, turn *pace.Turn) error {
 		BackOff    int        `json:"back_off"`
 		Overload   *time.Time `json:"overload"`
 		Held       *time.Time `json:"held"`
+		Leased     *string    `json:"leased"`
 		UnderWay   []grant    `json:"under_way"`
 		Next       *time.Time `json:"next"`
 		Reasons    []string   `json:"reasons"`
 	}{
 		Schema: 1, Origin: s.Origin.String(), At: s.Pace.At, Lease: s.LeaseLeft.Seconds(), Last: notZero(s.Pace.State.Last), BackOff: int(s.Pace.State.BackOff.Factor),
-		Overload: notZero(s.Pace.Overload), Held: notZero(s.Pace.Held), UnderWay: []grant{}, Reasons: []string{},
+		Overload: notZero(s.Pace.Overload), Held: notZero(s.Pace.Held), Leased: notEmpty(s.Pace.Leased), UnderWay: []grant{}, Reasons: []string{},
 	}
 	if !s.Pace.State.NotBefore.Equal(s.Pace.Held) {
 		out.RetryAfter = notZero(s.Pace.State.NotBefore)

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/shapes"
 	"github.com/robotskit/robots/lint"
 	"github.com/spf13/cobra"
 )
@@ -406,14 +407,8 @@ type jsonFinding struct {
 }
 
 type jsonFix struct {
-	Safe  bool       `json:"safe"`
-	Edits []jsonEdit `json:"edits"`
-}
-
-type jsonEdit struct {
-	Start int    `json:"start"`
-	End   int    `json:"end"`
-	Text  string `json:"text"`
+	Safe  bool          `json:"safe"`
+	Edits []shapes.Edit `json:"edits"`
 }
 
 func newJSONFinding(f *linted, d *lint.Diagnostic) jsonFinding {
@@ -422,10 +417,7 @@ func newJSONFinding(f *linted, d *lint.Diagnostic) jsonFinding {
 		ID: d.Check.ID, Name: d.Check.Name, Severity: d.Severity.String(), Message: d.Message, Dialects: d.Dialects,
 	}
 	if d.Fix != nil {
-		j.Fix = &jsonFix{Safe: d.Fix.Safe, Edits: []jsonEdit{}}
-		for _, e := range d.Fix.Edits {
-			j.Fix.Edits = append(j.Fix.Edits, jsonEdit(e))
-		}
+		j.Fix = &jsonFix{Safe: d.Fix.Safe, Edits: shapes.NewEdits(d.Fix)}
 	}
 	return j
 }

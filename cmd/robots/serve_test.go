@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,8 +19,10 @@ import (
 	"testing"
 
 	"github.com/robotskit/robots/cmd/internal/server/openloop"
+	"github.com/robotskit/robots/fleet"
 	"github.com/robotskit/robots/internal/campaign"
 	"github.com/robotskit/robots/internal/redistest"
+	paceredis "github.com/robotskit/robots/pace/redis"
 )
 
 // A served is the program as robots serve.
@@ -294,11 +297,14 @@ func TestServeReady(t *testing.T) {
 	until("200 ready")
 	if m := get(t, needs.admin+"/metrics"); !strings.Contains(m, "\nrobots_ready 1\n") {
 		t.Error("the metrics do not say that it is ready")
-	} else if !strings.Contains(m, `robots_fleet_changes_total{change="down"} 1`) || !strings.Contains(m, `robots_fleet_changes_total{change="renewed"} 1`) {
-		t.Error("the metrics do not count that Redis went and came back empty")
 	}
-	if needs.log.await(`"level":"WARN","msg":"the fleet's Redis is out of reach","error":`) == nil || needs.log.await(`"level":"INFO","msg":"the fleet's Redis is back"`) == nil {
-		t.Errorf("the log does not say that Redis went and came back: %s", needs.log)
+	for _, line := range []string{`"level":"WARN","msg":"the fleet's Redis is out of reach","error":`, `"level":"INFO","msg":"the fleet's Redis is back"`, `"level":"WARN","msg":"the fleet's Redis has lost memory`} {
+		if needs.log.await(line) == nil {
+			t.Errorf("the log has no %s: %s", line, needs.log)
+		}
+	}
+	if m := get(t, needs.admin+"/metrics"); !strings.Contains(m, `robots_fleet_changes_total{change="down"} 1`) || !strings.Contains(m, `robots_fleet_changes_total{change="renewed"} 1`) {
+		t.Error("the metrics do not count that Redis went and came back empty")
 	}
 	for _, s := range []*served{needs, not} {
 		s.signal(t)
@@ -308,5 +314,49 @@ func TestServeReady(t *testing.T) {
 		if strings.Contains(s.log.String(), "geheim") {
 			t.Error("the log has the password")
 		}
+	}
+}
+
+// TestServeDrained: a server that an operator drains is not ready any more, and gives no
+// permits; the other one of the fleet goes on.
+func TestServeDrained(t *testing.T) {
+	redis := redistest.Start(t, redistest.Options{})
+	site := newPacedSite(t, 60, 0)
+	t.Setenv(ownSitesEnv, strings.TrimPrefix(site.url, "http://"))
+	f := &serverFleet{t: t, client: http.DefaultClient, servers: []*served{runServer(t, "--store", redis.URL()), runServer(t, "--store", redis.URL())}}
+	op, err := fleet.Operate(t.Context(), redis.URL(), "a test", fleet.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer op.Close()
+	s, err := op.Status(t.Context())
+	if err != nil || len(s.Workers) != 2 || len(s.Nodes) != 1 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	i := slices.IndexFunc(s.Workers, func(w paceredis.Worker) bool {
+		return strings.HasSuffix(w.Name, fmt.Sprint("/", f.servers[0].cmd.Process.Pid))
+	})
+	if i < 0 {
+		t.Fatalf("no worker has the name of the process %d: %+v", f.servers[0].cmd.Process.Pid, s.Workers)
+	}
+	if err := op.Drain(t.Context(), s.Workers[i].ID); err != nil {
+		t.Fatal(err)
+	}
+	if f.servers[0].log.await(`"msg":"an operator drains this worker`) == nil {
+		t.Fatal("the log does not say that the server is drained")
+	}
+	resp, err := http.Get(f.servers[0].admin + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("ready while it is drained: %d", resp.StatusCode)
+	}
+	if p, status := f.permit(0, site, "0s", "1m"); p != nil || status != http.StatusServiceUnavailable {
+		t.Errorf("a permit of a server that is drained: %+v, %d", p, status)
+	}
+	if p, status := f.permit(1, site, "0s", "1m"); p == nil {
+		t.Errorf("no permit of the other server: %d", status)
 	}
 }

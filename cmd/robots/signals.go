@@ -12,6 +12,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/access"
+	"github.com/robotskit/robots/cmd/internal/shapes"
 	"github.com/robotskit/robots/crawlers"
 	"github.com/spf13/cobra"
 )
@@ -314,13 +315,13 @@ func (c *signalsCall) printJSON(rules *robots.Rules, p *page) error {
 	}
 	e := c.notes(rules, p, list, append(notes, remarks(rules)...))
 	return encode(c.std.out, struct {
-		Schema  int          `json:"schema"`
-		URL     *string      `json:"url"` // null for the whole file
-		Agent   []string     `json:"agent"`
-		Group   *jsonGroup   `json:"group"`
-		Dialect string       `json:"dialect"`
-		Signals []siteSignal `json:"signals"`
-		Notes   []jsonNote   `json:"notes"`
+		Schema  int           `json:"schema"`
+		URL     *string       `json:"url"` // null for the whole file
+		Agent   []string      `json:"agent"`
+		Group   *jsonGroup    `json:"group"`
+		Dialect string        `json:"dialect"`
+		Signals []siteSignal  `json:"signals"`
+		Notes   []shapes.Note `json:"notes"`
 		*jsonState
 	}{1, url, rules.Tokens(), group, rules.Dialect().Name, append([]siteSignal{}, list...), jsonNotes(e), state})
 }

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/shapes"
 	"github.com/robotskit/robots/crawlers"
 	"github.com/robotskit/robots/internal/campaign"
 )
@@ -53,7 +54,7 @@ func TestSignalsHostile(t *testing.T) {
 			run(context.Background(), append(args, "--format", "json"), strings.NewReader(tt.body), &out, &errs)
 			var got struct {
 				Signals []siteSignal
-				Notes   []jsonNote
+				Notes   []shapes.Note
 			}
 			if err := json.Unmarshal(out.Bytes(), &got); err != nil || bytes.Count(out.Bytes(), []byte("\n")) != 1 || !utf8.Valid(out.Bytes()) {
 				t.Errorf("%s: %v, %q", name, err, out.Bytes()[:min(out.Len(), 1000)])

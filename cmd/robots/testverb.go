@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/shapes"
 	"github.com/robotskit/robots/compare"
 	"github.com/spf13/cobra"
 )
@@ -409,26 +410,26 @@ func (t *tester) writeText(all []*outcome) {
 // A jsonOutcome is a line of test: one of url, every and crawl_delay says what the
 // assertion is about.
 type jsonOutcome struct {
-	Schema     int       `json:"schema"`
-	File       string    `json:"file"`
-	Line       int       `json:"line"`
-	Name       string    `json:"name"`
-	Agent      []string  `json:"agent"`
-	Dialect    string    `json:"dialect"`
-	URL        string    `json:"url,omitempty"`
-	Every      string    `json:"every,omitempty"`
-	CrawlDelay bool      `json:"crawl_delay,omitempty"`
-	Want       string    `json:"want"`
-	Got        string    `json:"got"`
-	OK         bool      `json:"ok"`
-	Rule       *jsonRule `json:"rule"`
-	Witness    *string   `json:"witness"`
+	Schema     int          `json:"schema"`
+	File       string       `json:"file"`
+	Line       int          `json:"line"`
+	Name       string       `json:"name"`
+	Agent      []string     `json:"agent"`
+	Dialect    string       `json:"dialect"`
+	URL        string       `json:"url,omitempty"`
+	Every      string       `json:"every,omitempty"`
+	CrawlDelay bool         `json:"crawl_delay,omitempty"`
+	Want       string       `json:"want"`
+	Got        string       `json:"got"`
+	OK         bool         `json:"ok"`
+	Rule       *shapes.Rule `json:"rule"`
+	Witness    *string      `json:"witness"`
 }
 
 func (o *outcome) json() jsonOutcome {
 	j := jsonOutcome{
 		Schema: 1, File: o.suite.file, Line: o.line, Name: o.test.name, Agent: o.test.agents, Dialect: o.dialect,
-		Want: o.want, Got: o.got, OK: o.ok, Rule: newJSONRule(o.verdict.Rule), Witness: notEmpty(o.witness),
+		Want: o.want, Got: o.got, OK: o.ok, Rule: shapes.NewRule(o.verdict.Rule), Witness: notEmpty(o.witness),
 	}
 	switch o.kind {
 	case aboutEvery:

@@ -7,8 +7,6 @@ import (
 	"math/rand/v2"
 	"strconv"
 
-	"github.com/redis/rueidis"
-
 	"github.com/robotskit/robots/internal/script"
 )
 
@@ -24,6 +22,10 @@ type epoch struct {
 func newEpoch(name string) *epoch {
 	return &epoch{name: name, step: of(stepLean, name), site: of(siteLean, name), begin: of(epochText, name)}
 }
+
+// epochLook is the script that begins no epoch. It is not a GET, which rueidis would send again
+// and again to a server that is gone.
+var epochLook = of(epochText, "")
 
 // epochValue is the value of the epoch's key.
 type epochValue struct {
@@ -66,11 +68,10 @@ func (t *tag) join(ctx context.Context, old *epoch, doubt bool) error {
 	if old != nil {
 		known = old.name
 	}
-	key, c := t.head+"epoch", t.l.client
-	// Pinned because rueidis 1.0.79 takes a command that it sent again back for
-	// others while the connection that broke may still be reading it.
-	current, err := c.Do(ctx, c.B().Get().Key(key).Build().Pin()).ToString()
-	if err != nil && !rueidis.IsRedisNil(err) && !script.Says(err, "WRONGTYPE") { // damaged is as good as none
+	key := t.head + "epoch"
+	sent := clock()
+	current, now, err := t.epochCall(ctx, script.Script.Run, epochLook, key)
+	if err != nil {
 		return err
 	}
 	for range joinAttempts {
@@ -92,17 +93,11 @@ func (t *tag) join(ctx context.Context, old *epoch, doubt bool) error {
 		next := newEpoch(fmt.Sprintf("%016x", rand.Uint64()))
 		// Run by its text and not by its name, so that from now on this server
 		// knows it.
-		sent := clock()
-		reply, err := t.l.call(ctx, script.Script.ByText, next.begin, []string{key}, []string{follows, first})
-		if err != nil {
+		sent = clock()
+		if current, now, err = t.epochCall(ctx, script.Script.ByText, next.begin, key, follows, first); err != nil {
 			return err
 		}
-		var now micros
-		rest, ok := readDoubles(reply, &now)
-		if !ok {
-			return script.ErrReply
-		}
-		if current = rest; parseEpoch(current).name == next.name {
+		if parseEpoch(current).name == next.name {
 			t.adopt(next, known != "" || follows != "")
 			t.clock.observe(nil, now, sent, clock())
 			return nil
@@ -112,6 +107,19 @@ func (t *tag) join(ctx context.Context, old *epoch, doubt bool) error {
 }
 
 // adopt goes on in an epoch, which may follow one whose memory is lost.
+// epochCall runs a script about the epoch, which returns its value and the time.
+func (t *tag) epochCall(ctx context.Context, run runner, s script.Script, key string, args ...string) (value string, now micros, err error) {
+	reply, err := t.l.call(ctx, run, s, []string{key}, args)
+	if err != nil {
+		return "", 0, err
+	}
+	value, ok := readDoubles(reply, &now)
+	if !ok {
+		err = script.ErrReply
+	}
+	return value, now, err
+}
+
 func (t *tag) adopt(e *epoch, lost bool) {
 	if lost {
 		t.l.tellRenewed()

@@ -37,8 +37,11 @@ func (l *Limiter) loop() {
 	for {
 		select {
 		case <-t.C:
-			every := heartbeatEvery
-			if l.heartbeat(l.closing) != nil || passed(l.began) < forgetful { // a list that is away is no reason to stop
+			every, err := heartbeatEvery, l.heartbeat(l.closing)
+			if l.closing.Err() == nil {
+				l.tellList(err)
+			}
+			if err != nil || passed(l.began) < forgetful { // a list that is away is no reason to stop
 				every = min(every, earlyHeartbeat)
 			}
 			l.lookAgain(l.closing)
@@ -48,6 +51,7 @@ func (l *Limiter) loop() {
 			ctx, cancel := context.WithTimeout(context.Background(), callLimit)
 			defer cancel()
 			l.sendAllPending(ctx) // what cannot be sent now ends with the worker's heartbeats
+			l.sayLeft(ctx)
 			return
 		}
 		l.sendAllPending(l.closing)
@@ -80,6 +84,7 @@ func (l *Limiter) heartbeat(ctx context.Context) error {
 		// The list was lost, or its clock was set: it lacks workers at first, or they seem gone.
 		l.listClock.forget()
 		l.listShort.Store(received.Add(workerTimeout()).UnixNano())
+		l.tellRenewed()
 	}
 	if short := received.UnixNano() < l.listShort.Load(); short {
 		next.workers = max(next.workers, l.others().workers)
@@ -121,6 +126,16 @@ func (l *Limiter) about(before *time.Time, now time.Time) string {
 	}
 	l.told.Store(given)
 	return aboutText(l.options.name(), rate, l.away())
+}
+
+// left is in place of how many tags are away, of a worker that was closed.
+const left = -1
+
+// sayLeft says that this worker was closed, so that nobody takes it for dead.
+func (l *Limiter) sayLeft(ctx context.Context) {
+	keep := workerTimeout() + l.options.GrantTimeout
+	text := aboutText(l.options.name(), 0, left)
+	_ = l.client.Do(ctx, l.client.B().Psetex().Key(l.aboutKey).Milliseconds(keep.Milliseconds()).Value(text).Build()).Error() // else it counts as away
 }
 
 // ErrDrained is wrapped by the errors of a limiter that an operator has told to take no

@@ -92,6 +92,7 @@ func New(client rueidis.Client, o Options) (*Limiter, error) {
 		workersKey: workersKey(o.Prefix),
 		head:       appendDoubles([]byte{'O'}, micros(o.Concurrency), microsUp(o.GrantTimeout), microsUp(o.Forget), microsUp(workerTimeout())),
 		local:      own,
+		pending:    pendingReleases{list: map[*tag][]release{}, told: map[*tag][]release{}, dropped: map[*tag]bool{}},
 		queues:     map[robots.Origin]queue{},
 		wake:       make(chan struct{}, 1),
 	}

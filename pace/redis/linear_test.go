@@ -2,6 +2,7 @@ package redis_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
+	"github.com/redis/rueidis"
 
 	"github.com/robotskit/robots/internal/campaign"
 	"github.com/robotskit/robots/internal/redistest"
@@ -24,6 +26,7 @@ type call struct {
 	id     uint64 // of Done
 	unused bool
 	at     time.Time // before
+	lossy  bool      // there may be grants of which nobody knows, as their replies were lost
 }
 
 // reply is what came back.
@@ -78,6 +81,8 @@ func (m model) step(c call, r reply) (bool, model) {
 			s.low, s.high, s.touched = later(s.low, c.at), later(s.high, r.at), true
 		}
 		return true, m
+	case r.id == 0 && c.lossy:
+		return true, m
 	case r.id == 0: // refused: there must have been something against it
 		return s.id != 0 || c.at.Before(s.high.Add(modelInterval+fine)), m
 	}
@@ -112,7 +117,10 @@ var limiterModel = porcupine.Model{
 
 // record lets callers work at two origins, each with a limiter of its own, and returns the
 // history.
-func record(t *testing.T, limiters []pace.Limiter, each int) []porcupine.Operation {
+//
+// With lossy, calls may fail: what was granted then comes back later, unused, and makes
+// others wait, but lets nobody start.
+func record(t *testing.T, limiters []pace.Limiter, each int, lossy bool) []porcupine.Operation {
 	s := steady(t, modelInterval)
 	keys := [2]pace.Key{}
 	for i := range keys {
@@ -134,8 +142,12 @@ func record(t *testing.T, limiters []pace.Limiter, each int) []porcupine.Operati
 			}
 			for range each {
 				origin := r.IntN(2)
-				c := call{origin: origin, at: time.Now()}
+				c := call{origin: origin, at: time.Now(), lossy: lossy}
 				g, err := l.Reserve(context.Background(), keys[origin], s, 0)
+				if lossy && errors.Is(err, redis.ErrDown) {
+					time.Sleep(time.Millisecond)
+					continue
+				}
 				if err != nil {
 					t.Error(err)
 					return
@@ -174,7 +186,7 @@ func TestLinearizable(t *testing.T) {
 			}
 			limiters = append(limiters, newLimiter(t, server.Client(), redis.Options{Prefix: prefix}))
 		}
-		history := record(t, limiters, each)
+		history := record(t, limiters, each, false)
 		for _, o := range history {
 			if o.Output.(reply).id != 0 {
 				granted++
@@ -191,7 +203,47 @@ func TestLinearizable(t *testing.T) {
 	for range callers {
 		apart = append(apart, newLimiter(t, server.Client(), redis.Options{}))
 	}
-	if got := porcupine.CheckOperationsTimeout(limiterModel, record(t, apart, 10), time.Minute); got != porcupine.Illegal {
+	if got := porcupine.CheckOperationsTimeout(limiterModel, record(t, apart, 10, false), time.Minute); got != porcupine.Illegal {
 		t.Errorf("limiters that share nothing pass for one: %s", got)
+	}
+}
+
+// TestLinearizableCut: the same where connections end in the middle of calls, again and
+// again: no start is given beside another, or too early.
+func TestLinearizableCut(t *testing.T) {
+	t.Parallel()
+	callers, each := 8, campaign.Size(300, 300, 2000)
+	server := redistest.Start(t, redistest.Options{})
+	proxy := redistest.NewProxy(t, server.Addr)
+	prefix := fresh()
+	var limiters []pace.Limiter
+	for range callers {
+		c := newClient(t, rueidis.ClientOption{InitAddress: []string{proxy.Addr}, DisableCache: true, PipelineMultiplex: -1})
+		limiters = append(limiters, newLimiter(t, c, redis.Options{Prefix: prefix, WhenDown: redis.Stop}))
+	}
+	ended := make(chan []porcupine.Operation)
+	go func() { ended <- record(t, limiters, each, true) }()
+	cuts := 0
+	for {
+		select {
+		case history := <-ended:
+			granted := 0
+			for _, o := range history {
+				if o.Output.(reply).id != 0 {
+					granted++
+				}
+			}
+			t.Logf("%d calls, %d grants, %d cuts", len(history), granted, cuts)
+			if granted == 0 {
+				t.Error("nothing was granted")
+			}
+			if got := porcupine.CheckOperationsTimeout(limiterModel, history, time.Minute); got != porcupine.Ok {
+				t.Fatalf("the history of %d calls is linearizable: %s", len(history), got)
+			}
+			return
+		case <-time.After(10 * time.Millisecond):
+			proxy.Switch(server.Addr)
+			cuts++
+		}
 	}
 }

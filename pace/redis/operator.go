@@ -103,6 +103,8 @@ type Worker struct {
 	Beat time.Time
 	// Gone says that the heartbeats are missing for 15 s, and its grants have ended.
 	Gone bool
+	// Left says that it was closed in order.
+	Left bool
 	// Drained says that an operator has told it to take no grants (Operator.Drain).
 	Drained bool
 	Rate    float64 // grants per second, between its last two heartbeats
@@ -162,6 +164,7 @@ func (w *Worker) about(text string) {
 	away, name, _ := strings.Cut(rest, " ")
 	w.Rate, _ = strconv.ParseFloat(rate, 64) // these two are 0 for what no worker wrote
 	w.Away, _ = strconv.Atoi(away)
+	w.Left, w.Away = w.Away == left, max(w.Away, 0)
 	w.Name = robots.Printable(name)
 }
 
@@ -174,6 +177,11 @@ type Site struct {
 	Overload time.Time // when the site last said that it is asked too much
 	Held     time.Time // until when an operator holds it, zero if nobody does
 	UnderWay []UnderWay
+	// Leased is the name of the worker that has the site, and LeasedUntil until when, if
+	// nobody renews that: of a fleet in which each site is one worker's. What that worker
+	// did since it last renewed the lease it alone knows.
+	Leased      string
+	LeasedUntil time.Time
 
 	moved micros // by so much the server's clock was set back since the state was written
 }
@@ -189,18 +197,16 @@ var errDamaged = errors.New("its value is damaged: it counts as asked when a wor
 
 // Site returns what is known of an origin.
 func (o *Operator) Site(ctx context.Context, origin robots.Origin) (s Site, err error) {
-	now, values, err := o.look(ctx, o.originKey(origin))
+	now, values, err := o.look(ctx, o.originKey(origin), o.key("site", origin.String()))
 	if err != nil {
 		return s, err
 	}
 	s.At = timeAt(now)
-	if values[0] == "" {
-		return s, nil
-	}
-	s.Known = true
-	if !s.parse(values[0], now, &o.options, nil) {
+	s.Known = values[0] != "" || values[1] != ""
+	if values[0] != "" && !s.parse(values[0], now, &o.options, nil) {
 		return s, fmt.Errorf("the pace of %s: %w", origin, errDamaged)
 	}
+	s.parseLease(values[1], now)
 	return s, nil
 }
 
@@ -269,6 +275,25 @@ func (s *Site) parse(value string, now micros, o *Options, gone map[string]time.
 	}
 	s.State.Busy = len(s.UnderWay) >= o.Concurrency
 	return true
+}
+
+// parseLease reads the lease of a site, as site.lua does, and what was known of the site when
+// it was given or renewed.
+func (s *Site) parseLease(value string, now micros) {
+	if len(value) < 64 {
+		return
+	}
+	var till, last, retry, over, slow, seen micros
+	back, _ := readDoubles(value[12:], &till, &last, &retry, &over, &slow, &seen)
+	s.State.Last = latest(s.State.Last, timeAt(last))
+	s.State.NotBefore = latest(s.State.NotBefore, timeAt(retry))
+	if timeAt(over).After(s.Overload) {
+		s.Overload = timeAt(over)
+		s.State.BackOff = pace.BackOff{Factor: binary.LittleEndian.Uint16([]byte(back)), Step: binary.LittleEndian.Uint16([]byte(back[2:]))}
+	}
+	if till > now {
+		s.Leased, s.LeasedUntil = robots.Printable(value[64:]), timeAt(till)
+	}
 }
 
 // An Address is what a fleet's pace knows of an IP address.

@@ -3,6 +3,7 @@ package redis_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -109,6 +110,137 @@ func TestHold(t *testing.T) {
 	}
 }
 
+// TestHoldLeased: where each site is one worker's, a hold takes the site from the worker
+// that has it, with its next renewal, and gives it to nobody.
+func TestHoldLeased(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Options{})
+	o := newOperator(t, server)
+	leased := func(name string) *redis.Leased {
+		l, err := redis.NewLeasedFor(server.Client(), redis.Options{Prefix: steered, Name: name}, 2*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		return l
+	}
+	a, b := leased("a"), leased("b")
+	ctx, key := t.Context(), keyAt(t, "a.example")
+	g, err := a.Reserve(ctx, key, nil, 0)
+	if err != nil || !g.OK() {
+		t.Fatalf("%+v, %v", g, err)
+	}
+	if s, err := o.Site(ctx, key.Origin); err != nil || s.Leased != "a" || !s.Known || !s.LeasedUntil.After(s.At) {
+		t.Errorf("shown: %+v, %v", s, err)
+	}
+	if err := o.Hold(ctx, key.Origin, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the end of the lease", func() bool { return !a.Valid(g) })
+	for _, l := range []*redis.Leased{a, b} {
+		if g, err := l.Reserve(ctx, key, nil, 0); err != nil || g.OK() || g.Reasons[0].Cause != pace.CauseHeld {
+			t.Errorf("while it is held: %+v, %v", g, err)
+		}
+		late, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+		defer cancel()
+		if _, err := l.Wait(late, key, nil); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("waiting while it is held: %v", err)
+		}
+	}
+	// As no worker's lease can have outlasted this hold of a site that nobody had, it is
+	// free at once.
+	free := keyAt(t, "b.example")
+	if err := o.Hold(ctx, free.Origin, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []pace.Key{key, free} {
+		if held, err := o.Release(ctx, k.Origin); err != nil || !held {
+			t.Errorf("released: %v, %v", held, err)
+		}
+	}
+	if g, err := b.Reserve(ctx, free, nil, 0); err != nil || !g.OK() {
+		t.Errorf("a site that nobody had, after the release: %+v, %v", g, err)
+	}
+	if g, err := b.Reserve(ctx, key, nil, 0); err != nil || g.OK() {
+		t.Errorf("a site that a worker had, just after the release: %+v, %v", g, err)
+	}
+}
+
+// TestDrainLeased: a worker that is drained gives its sites to others.
+func TestDrainLeased(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Options{})
+	o := newOperator(t, server)
+	a, err := redis.NewLeased(server.Client(), redis.Options{Prefix: steered, Name: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	ctx, key := t.Context(), keyAt(t, "a.example")
+	g, err := a.Reserve(ctx, key, nil, 0)
+	if err != nil || !g.OK() {
+		t.Fatalf("%+v, %v", g, err)
+	}
+	workers, _, err := o.Workers(ctx)
+	if err != nil || len(workers) != 1 {
+		t.Fatalf("%+v, %v", workers, err)
+	}
+	if err := o.Drain(ctx, workers[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the drain", a.Drained)
+	if a.Valid(g) {
+		t.Error("a grant that was not used is valid")
+	}
+	if err := a.Done(ctx, g, pace.Result{Unused: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Wait(ctx, key, nil); !errors.Is(err, redis.ErrDrained) {
+		t.Errorf("waiting: %v", err)
+	}
+	if _, err := a.Next(ctx, []pace.Question{{Key: key}}, 1); !errors.Is(err, redis.ErrDrained) {
+		t.Errorf("next: %v", err)
+	}
+	b, err := redis.NewLeased(server.Client(), redis.Options{Prefix: steered, Name: "b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	until(t, "the site", func() bool {
+		g, err := b.Reserve(ctx, key, nil, time.Minute)
+		return err == nil && g.OK()
+	})
+}
+
+// TestOperatorCluster: the parts of a site's state are found on whichever node they are.
+func TestOperatorCluster(t *testing.T) {
+	t.Parallel()
+	nodes := redistest.StartCluster(t, 3)
+	l := newLimiter(t, newClient(t, nodes[0].Option()), redis.Options{Prefix: steered})
+	o, ctx := newOperator(t, nodes[1]), t.Context()
+	for i := range 20 {
+		key := keyAt(t, fmt.Sprintf("s%d.example", i))
+		if err := o.Hold(ctx, key.Origin, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		if g := reserved(t, l, key, 0); g.OK() || g.Reasons[0].Cause != pace.CauseHeld {
+			t.Errorf("%v while it is held: %+v", key, g)
+		}
+		if held, err := o.Release(ctx, key.Origin); err != nil || !held {
+			t.Errorf("%v released: %v, %v", key, held, err)
+		}
+		if g := reserved(t, l, key, 0); !g.OK() {
+			t.Errorf("%v after the release: %+v", key, g)
+		}
+		if s, err := o.Site(ctx, key.Origin); err != nil || len(s.UnderWay) != 1 || !s.Held.IsZero() {
+			t.Errorf("%v: %+v, %v", key, s, err)
+		}
+	}
+	if workers, _, err := o.Workers(ctx); err != nil || len(workers) != 1 {
+		t.Errorf("workers: %+v, %v", workers, err)
+	}
+}
+
 // TestSite: what is under way at a site, whose it is, and when its address was asked.
 func TestSite(t *testing.T) {
 	t.Parallel()
@@ -195,7 +327,10 @@ func TestDrain(t *testing.T) {
 	if g := reserved(t, other, at, 0); !g.OK() || other.Drained() {
 		t.Errorf("another worker: %+v", g)
 	}
-	if workers, _, err := o.Workers(ctx); err != nil || !workers[1].Drained || workers[0].Drained {
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if workers, _, err := o.Workers(ctx); err != nil || !workers[1].Drained || workers[0].Drained || !workers[1].Left || workers[0].Left {
 		t.Errorf("workers: %+v, %v", workers, err)
 	}
 }

@@ -105,9 +105,8 @@ func (o Options) filled() (Options, error) {
 		return o, fmt.Errorf("redis.Options.WhenDown is %d: it must be Divide or Stop", o.WhenDown)
 	case o.Workers < 0:
 		return o, fmt.Errorf("redis.Options.Workers is %d: it must be 1 or more, or 0 for as many as were last seen", o.Workers)
-	}
-	if len(o.Name) > maxName {
-		return o, fmt.Errorf("redis.Options.Name has %d bytes: at most %d", len(o.Name), maxName)
+	case len(o.Name) > maxName:
+		return o, fmt.Errorf("redis.Options.Name has %d bytes: it may have %d", len(o.Name), maxName)
 	}
 	o.Prefix, err = script.Prefix(o.Prefix)
 	return o, err

@@ -85,7 +85,7 @@ func (t *tag) goDown(cause error) *outage {
 	workers, _ := t.l.share()
 	t.l.local.DivideAddresses(workers)
 	t.l.start(func() { t.probe(o) })
-	t.l.tellDown(o)
+	t.l.tellDown(cause)
 	return o
 }
 
@@ -108,8 +108,8 @@ func (t *tag) isBack(ctx context.Context, o *outage) bool {
 	}
 	// The server learns below what was started meanwhile. If some of it was dropped, none
 	// of the tag's states can be trusted.
-	dropped := o.worked.Load() && t.l.pending.dropped.Load()
-	if t.join(ctx, e, e != nil && (!known || dropped)) != nil || t.sendPending(ctx) != nil {
+	doubt := e != nil && (!known || t.l.pending.lost(t) && o.worked.Load())
+	if t.join(ctx, e, doubt) != nil || t.sendPending(ctx) != nil {
 		return false
 	}
 	o.back = clock()

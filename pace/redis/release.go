@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/robotskit/robots/internal/script"
@@ -210,12 +209,11 @@ var toldFor = forgetful + 3*heartbeatEvery
 
 // pendingReleases are those that could not be sent, the latest ones.
 type pendingReleases struct {
-	dropped atomic.Bool // some were
-
-	mu   sync.Mutex
-	n    int // in list
-	list map[*tag][]release
-	told map[*tag][]release // the last ones that were sent
+	mu      sync.Mutex
+	n       int // in list
+	list    map[*tag][]release
+	told    map[*tag][]release // the last ones that were sent
+	dropped map[*tag]bool      // some were
 }
 
 // sent notes releases that were sent.
@@ -225,9 +223,6 @@ func (p *pendingReleases) sent(t *tag, list ...release) {
 	told := append(p.told[t], list...)
 	if n := len(told) - maxTold; n > 0 {
 		told = slices.Delete(told, 0, n+maxTold/8)
-	}
-	if p.told == nil {
-		p.told = map[*tag][]release{}
 	}
 	p.told[t] = told
 }
@@ -265,15 +260,12 @@ func (p *pendingReleases) add(t *tag, rel release) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.n >= maxPending {
-		p.dropped.Store(true)
 		for t, list := range p.list { // those of any tag
 			p.n -= len(list)
 			delete(p.list, t)
+			p.dropped[t] = true
 			break
 		}
-	}
-	if p.list == nil {
-		p.list = map[*tag][]release{}
 	}
 	p.list[t] = append(p.list[t], rel)
 	p.n++
@@ -286,6 +278,15 @@ func (p *pendingReleases) take(t *tag) []release {
 	p.n -= len(list)
 	delete(p.list, t)
 	return list
+}
+
+// lost reports whether releases of a tag were dropped since it was last asked.
+func (p *pendingReleases) lost(t *tag) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	was := p.dropped[t]
+	delete(p.dropped, t)
+	return was
 }
 
 // tags returns the tags with something pending.

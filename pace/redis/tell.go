@@ -7,26 +7,42 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// A telling makes one event of what happens to many tags: they lie on few servers, so
+// A telling makes one event of what happens to many tags and to the list of workers: they lie on few servers, so
 // most of them go and come together.
 type telling struct {
 	mu      sync.Mutex
-	down    int       // tags that are
+	down    int       // how many are
 	since   time.Time // the first of them
+	list    bool      // the list of workers is among them
 	renewed time.Time // when it was last told that memory was lost
 }
 
 // tellDown tells that a tag is down, if it is the first.
-func (l *Limiter) tellDown(o *outage) {
+func (l *Limiter) tellDown(cause error) {
 	l.telling.mu.Lock()
 	l.telling.down++
 	first := l.telling.down == 1
 	if first {
-		l.telling.since = o.since
+		l.telling.since = clock()
 	}
 	l.telling.mu.Unlock()
 	if first {
-		l.options.Tell(pace.Event{Kind: pace.Down, Err: o.cause})
+		l.options.Tell(pace.Event{Kind: pace.Down, Err: cause})
+	}
+}
+
+// tellList tells what became of a heartbeat: of a worker that is asked for nothing it is all
+// that shows whether the server answers.
+func (l *Limiter) tellList(err error) {
+	l.telling.mu.Lock()
+	was := l.telling.list
+	l.telling.list = err != nil
+	l.telling.mu.Unlock()
+	switch {
+	case err != nil && !was:
+		l.tellDown(err)
+	case err == nil && was:
+		l.tellUp()
 	}
 }
 
@@ -58,5 +74,8 @@ func (l *Limiter) tellRenewed() {
 func (l *Limiter) away() int {
 	l.telling.mu.Lock()
 	defer l.telling.mu.Unlock()
+	if l.telling.list { // and is asked again now
+		return l.telling.down - 1
+	}
 	return l.telling.down
 }

@@ -274,7 +274,6 @@ func undisturbed(t testing.TB, w work) string {
 
 // TestSlices: slices of an array of jobs, a queue and one process give the same bytes.
 func TestSlices(t *testing.T) {
-	t.Parallel() // it waits for disks and timers
 	w := work{Shards: 23, Rows: 10}
 	want := undisturbed(t, w)
 	slices := w.task(t, t.TempDir())
@@ -307,7 +306,6 @@ func TestSlices(t *testing.T) {
 
 // TestInterrupt: a run that is asked to stop leaves whole parts and no try, and goes on.
 func TestInterrupt(t *testing.T) {
-	t.Parallel() // it waits for disks and timers
 	w := work{Shards: 12, Rows: 10, Wait: 5 * time.Millisecond}
 	want := undisturbed(t, w)
 	for _, queue := range []Queue{{}, {Listen: "127.0.0.1:0"}} {

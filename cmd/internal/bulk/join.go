@@ -132,8 +132,8 @@ type joiner struct {
 	said   []*told // of one URL, by the rules of its speaker
 
 	// Neighbours are much alike: what is known of the URL before, and its last row.
-	origin  robots.Origin
-	site    string // origin as text
+	prefix  string // of URLs of the site, up to their path
+	site    string // its origin
 	held    []held // its captures
 	inForce *held  // of them
 	says    *speaker
@@ -227,7 +227,7 @@ func (j *joiner) advance() (err error) {
 func (j *joiner) turn(key string) error {
 	j.key, j.sites = strings.Clone(key), map[string][]held{}
 	j.files, j.size = map[int64]*speaker{}, 0
-	j.origin, j.held, j.inForce = robots.Origin{}, nil, nil
+	j.prefix, j.site, j.held, j.inForce = "", "", nil, nil
 	for j.more && j.ahead.SURT < key {
 		if err := j.advance(); err != nil {
 			return err
@@ -333,15 +333,10 @@ func (j *joiner) join(p place, l listed) error {
 	if l.key != "" {
 		of.key = j.key
 	}
-	origin, path, err := robots.ParseURL(l.url)
+	path, err := j.parse(l.url)
 	if err != nil {
 		j.counts.ByKind["bad-url"]++
 	} else {
-		if origin != j.origin || j.site == "" {
-			j.site = origin.String()
-			j.origin, _, _ = robots.ParseURL(j.site) // the same, and not of the line
-			j.held, j.inForce = j.sites[j.site], nil
-		}
 		if err := j.look(at); err != nil {
 			return err
 		}
@@ -401,6 +396,28 @@ func (j *joiner) join(p place, l listed) error {
 		}
 	}
 	return nil
+}
+
+// parse makes the site of a URL that whose captures are held, and returns its path.
+func (j *joiner) parse(url string) (robots.Path, error) {
+	if rest, ok := strings.CutPrefix(url, j.prefix); ok && j.prefix != "" && len(rest) > 1 && rest[0] == '/' && rest[1] != '/' {
+		return robots.ParsePath(rest)
+	}
+	origin, path, err := robots.ParseURL(url)
+	if err != nil {
+		return path, err
+	}
+	if site := origin.String(); site != j.site || j.held == nil {
+		j.site = site
+		j.held, j.inForce = j.sites[site], nil
+	}
+	j.prefix = ""
+	if begin := strings.Index(url, "://") + 3; begin > 2 {
+		if end := strings.IndexByte(url[begin:], '/'); end > 0 && strings.IndexAny(url[begin:begin+end], "?#\\") < 0 {
+			j.prefix = strings.Clone(url[:begin+end])
+		}
+	}
+	return path, nil
 }
 
 // unknown is what is said where no answer is held.

@@ -3,6 +3,7 @@ package bulk
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -307,6 +308,59 @@ func TestRanges(t *testing.T) {
 		if !strings.Contains(line, "disallow") {
 			t.Fatalf("%s: each URL is disallowed", line)
 		}
+	}
+}
+
+// TestJoinNeighbours: what was asked before changes no row, whatever of key, origin, capture
+// and rule two URLs have in common.
+func TestJoinNeighbours(t *testing.T) {
+	at := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
+	file := func(origin, rule string, at time.Time) kept {
+		return kept{url: origin + "/robots.txt", at: at, body: "User-agent: *\nDisallow: /" + rule + "\nDisallow: /all\n"}
+	}
+	snapshot := snapshotOf(t, []kept{
+		file("https://s.example", "a", at), file("https://s.example", "b", at.Add(time.Hour)), file("https://www.s.example", "c", at),
+		{url: "http://s.example/robots.txt", at: at, status: "404 Not Found"}, file("https://s.example:8443", "d", at),
+	})
+	urls := []string{
+		"https://s.example/a", "https://s.example/b", "https://s.example/all", "https://s.example", "https://s.example?all", "https://s.example//all", "https://S.example/all",
+		"https://www.s.example/c", "https://www.s.example?c", "http://s.example/a", "https://user@s.example/a", "https://s.example#/", "https://s.example/é\xff", "ftp://s.example/", "https://s.example\\\\/a",
+	}
+	rows := func(lines []string) (got []string) {
+		o := JoinOptions{AskOptions: AskOptions{Agents: [][]string{{"x"}, {"y"}}, Dialects: []string{"rfc9309", "google-cpp"}}}
+		task, err := o.JoinTask(filepath.Join(t.TempDir(), "out"), Parquet, snapshot, []string{writeList(t, strings.Join(lines, ""))})
+		for _, row := range rowsOf[Joined](t, task, err) {
+			text, err := json.Marshal(row)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, string(text)+"\n")
+		}
+		return got
+	}
+	var all, want []string
+	alone := map[string][]string{}
+	for _, url := range urls {
+		for _, when := range []string{"20260501103000", "20260501120000"} {
+			line := fmt.Sprintf("example,s)/ %s {\"url\": \"%s\"}\n", when, strings.ReplaceAll(url, "\\", "\\\\"))
+			all = append(all, line)
+			alone[line] = rows([]string{line})
+		}
+	}
+	var list []string
+	for _, a := range all {
+		for _, b := range all {
+			list = append(list, a, b)
+			want = append(append(want, alone[a]...), alone[b]...)
+		}
+	}
+	if got := rows(list); !slices.Equal(got, want) {
+		for i := range min(len(got), len(want)) {
+			if got[i] != want[i] {
+				t.Fatalf("row %d of %d: %swant %safter %s", i, len(want), got[i], want[i], want[max(i-1, 0)])
+			}
+		}
+		t.Fatalf("%d rows, want %d", len(got), len(want))
 	}
 }
 

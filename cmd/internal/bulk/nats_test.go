@@ -89,7 +89,6 @@ func certificate(t testing.TB) *tls.Config {
 // TestJoin: who has the secret of a lead joins it, by its folder or without, and nobody
 // else does.
 func TestJoin(t *testing.T) {
-	t.Parallel() // it waits for disks and timers
 	w := work{Shards: 6, Rows: 4, Wait: 20 * time.Millisecond}
 	want := undisturbed(t, w)
 	secret := certificate(t)
@@ -166,7 +165,6 @@ func TestJoin(t *testing.T) {
 // TestServer: a server that is there already carries more than one task, and keeps
 // nothing of those that are done.
 func TestServer(t *testing.T) {
-	t.Parallel() // it waits for disks and timers
 	store := t.TempDir()
 	s, err := Queue{Listen: "127.0.0.1:0"}.serve(store)
 	if err != nil {
@@ -193,7 +191,6 @@ func TestServer(t *testing.T) {
 
 // TestLead: a folder has one lead.
 func TestLead(t *testing.T) {
-	t.Parallel() // it waits for disks and timers
 	task := work{Shards: 1, Rows: 1}.task(t, t.TempDir())
 	if err := task.claim(); err != nil {
 		t.Fatal(err)

@@ -7,6 +7,8 @@ import (
 	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/robotskit/robots/cmd/internal/shapes"
 )
 
 // The types of this file describe what is sent and read, for the document. Answers about a
@@ -31,36 +33,27 @@ func (orNull[T]) Schema(r huma.Registry) *huma.Schema {
 
 // A Check is the answer about a URL.
 type Check struct {
-	_            struct{}        `additionalProperties:"true"`
-	Allowed      bool            `json:"allowed" doc:"may the crawler fetch the URL?"`
-	Verdict      string          `json:"verdict" enum:"allow,disallow,undefined" doc:"undefined of google-2019 and google-legacy alone"`
-	Reason       string          `json:"reason" enum:"rule,no-rule,no-group,empty-file,robots-txt,user-initiated,invalid,unavailable,redirect-limit,unreachable,refused,undefined" doc:"why"`
-	Rule         orNull[Rule]    `json:"rule" doc:"the rule that decided"`
-	Group        orNull[Group]   `json:"group" doc:"the group of the crawler"`
-	Status       int             `json:"status,omitempty" doc:"of the last answer of the site, an HTTP status or an FTP reply"`
-	Fetched      string          `json:"fetched,omitempty" format:"date-time" doc:"when the answer in use was fetched"`
-	Expires      string          `json:"expires,omitempty" format:"date-time" doc:"until when it is fresh"`
-	StaleSince   string          `json:"stale_since,omitempty" format:"date-time" doc:"since when it is not, though still in use"`
-	FailingSince string          `json:"failing_since,omitempty" format:"date-time" doc:"the first failure of the site after its last answer"`
-	NextTry      string          `json:"next_try,omitempty" format:"date-time" doc:"when the site is asked again"`
-	CutAt        int             `json:"cut_at,omitempty" doc:"how many bytes were kept of a longer file"`
-	Degraded     bool            `json:"degraded,omitempty" doc:"the store that servers share was out of reach"`
-	Note         string          `json:"note,omitempty" doc:"a clause for people"`
-	CrawlDelay   orNull[float64] `json:"crawl_delay" doc:"seconds, as the group declares"`
-	RequestRates []Rate          `json:"request_rates" doc:"as the group declares"`
-	Sitemaps     []string        `json:"sitemaps" doc:"as written, in file order"`
-	Dialect      string          `json:"dialect" doc:"that was asked"`
-	URL          string          `json:"url" doc:"that was asked about"`
-	Agent        Agents          `json:"agent" doc:"as it was given, * without one"`
-}
-
-// A Rule is one that decided.
-type Rule struct {
-	_          struct{} `additionalProperties:"true"`
-	Line       int      `json:"line" minimum:"1"`
-	Directive  string   `json:"directive" enum:"allow,disallow"`
-	Pattern    string   `json:"pattern" doc:"as written, without blanks around it and comment"`
-	PatternB64 string   `json:"pattern_b64,omitempty" doc:"the bytes of a pattern that is no UTF-8"`
+	_            struct{}            `additionalProperties:"true"`
+	Allowed      bool                `json:"allowed" doc:"may the crawler fetch the URL?"`
+	Verdict      string              `json:"verdict" enum:"allow,disallow,undefined" doc:"undefined of google-2019 and google-legacy alone"`
+	Reason       string              `json:"reason" enum:"rule,no-rule,no-group,empty-file,robots-txt,user-initiated,invalid,unavailable,redirect-limit,unreachable,refused,undefined" doc:"why"`
+	Rule         orNull[shapes.Rule] `json:"rule" doc:"the rule that decided"`
+	Group        orNull[Group]       `json:"group" doc:"the group of the crawler"`
+	Status       int                 `json:"status,omitempty" doc:"of the last answer of the site, an HTTP status or an FTP reply"`
+	Fetched      string              `json:"fetched,omitempty" format:"date-time" doc:"when the answer in use was fetched"`
+	Expires      string              `json:"expires,omitempty" format:"date-time" doc:"until when it is fresh"`
+	StaleSince   string              `json:"stale_since,omitempty" format:"date-time" doc:"since when it is not, though still in use"`
+	FailingSince string              `json:"failing_since,omitempty" format:"date-time" doc:"the first failure of the site after its last answer"`
+	NextTry      string              `json:"next_try,omitempty" format:"date-time" doc:"when the site is asked again"`
+	CutAt        int                 `json:"cut_at,omitempty" doc:"how many bytes were kept of a longer file"`
+	Degraded     bool                `json:"degraded,omitempty" doc:"the store that servers share was out of reach"`
+	Note         string              `json:"note,omitempty" doc:"a clause for people"`
+	CrawlDelay   orNull[float64]     `json:"crawl_delay" doc:"seconds, as the group declares"`
+	RequestRates []Rate              `json:"request_rates" doc:"as the group declares"`
+	Sitemaps     []string            `json:"sitemaps" doc:"as written, in file order"`
+	Dialect      string              `json:"dialect" doc:"that was asked"`
+	URL          string              `json:"url" doc:"that was asked about"`
+	Agent        Agents              `json:"agent" doc:"as it was given, * without one"`
 }
 
 // A Group is that of a crawler.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/cmd/internal/shapes"
 	"github.com/robotskit/robots/compare"
 	"github.com/robotskit/robots/lint"
 )
@@ -88,14 +89,10 @@ func (s *Service) registerText() {
 
 // An Explanation is how a verdict came to be: the members of Check, and the steps.
 type Explanation struct {
-	_       struct{}    `additionalProperties:"true"`
-	Answer  verdictOf   `json:"answer" doc:"what POST /v1/check says of the same"`
-	Path    string      `json:"path" doc:"as given"`
-	Normal  string      `json:"normal" doc:"in the form in which it is compared"`
-	Steps   []Step      `json:"steps"`
-	Matches []RuleMatch `json:"matches" doc:"every rule of the crawler that matches, the deciding one first"`
-	Notes   []Note      `json:"notes" doc:"lines that look as if they counted"`
-	Dropped int         `json:"dropped" doc:"notes that are left out"`
+	_      struct{}  `additionalProperties:"true"`
+	Answer verdictOf `json:"answer" doc:"what POST /v1/check says of the same"`
+	shapes.Derivation
+	Dropped int `json:"dropped" doc:"notes that are left out"`
 }
 
 // verdictOf is an answer that is written already.
@@ -108,33 +105,6 @@ func (verdictOf) Schema(r huma.Registry) *huma.Schema {
 
 // MarshalJSON returns what is written.
 func (v verdictOf) MarshalJSON() ([]byte, error) { return v, nil }
-
-// A Step is one of a derivation.
-type Step struct {
-	_      struct{} `additionalProperties:"true"`
-	Clause string   `json:"clause" doc:"the statement behind it, see docs/clauses.md"`
-	Text   string   `json:"text"`
-}
-
-// A RuleMatch is a rule that matches.
-type RuleMatch struct {
-	_         struct{} `additionalProperties:"true"`
-	Line      int      `json:"line"`
-	Directive string   `json:"directive" enum:"allow,disallow"`
-	Pattern   string   `json:"pattern"`
-	Bytes     int      `json:"bytes" doc:"its weight"`
-	Won       bool     `json:"won"`
-	Clause    string   `json:"clause"`
-	Why       string   `json:"why"`
-}
-
-// A Note is about a line.
-type Note struct {
-	_      struct{} `additionalProperties:"true"`
-	Line   int      `json:"line" doc:"0 for the file as a whole"`
-	Clause string   `json:"clause"`
-	Text   string   `json:"text"`
-}
 
 // mayAsk says whether a caller may ask about text.
 func mayAsk(ctx context.Context) *Problem {
@@ -170,17 +140,7 @@ func (s *Service) explain(ctx context.Context, in *explainInput) (*answer, error
 	said = append(rules.AppendCommonJSON(said), `,"url":`...)
 	said = append(robots.AppendQuoted(said, in.Body.URL), ',')
 	j := &Explanation{
-		Answer: append(appendAgent(said, in.Body.Agent), '}'),
-		Path:   e.Path, Normal: e.Normal, Steps: []Step{}, Matches: []RuleMatch{}, Notes: []Note{}, Dropped: e.Dropped,
-	}
-	for _, step := range e.Steps {
-		j.Steps = append(j.Steps, Step{Clause: step.Clause, Text: step.Text})
-	}
-	for _, m := range e.Matches {
-		j.Matches = append(j.Matches, RuleMatch{Line: m.Rule.Line(), Directive: m.Rule.Directive(), Pattern: m.Rule.Path(), Bytes: m.Rule.Weight(), Won: m.Won, Clause: m.Clause, Why: m.Why})
-	}
-	for _, n := range e.Notes {
-		j.Notes = append(j.Notes, Note{Line: n.Line, Clause: n.Clause, Text: n.Text})
+		Answer: append(appendAgent(said, in.Body.Agent), '}'), Derivation: shapes.NewDerivation(&e), Dropped: e.Dropped,
 	}
 	return answerWith(j)
 }
@@ -211,18 +171,10 @@ type Finding struct {
 
 // A Fix changes a file.
 type Fix struct {
-	_      struct{} `additionalProperties:"true"`
-	Safe   bool     `json:"safe" doc:"it is proved to change no verdict"`
-	Change string   `json:"change" doc:"what one that is not safe changes for some crawler"`
-	Edits  []Edit   `json:"edits"`
-}
-
-// An Edit replaces bytes of a file.
-type Edit struct {
-	_     struct{} `additionalProperties:"true"`
-	Start int      `json:"start" doc:"in bytes from 0"`
-	End   int      `json:"end"`
-	Text  string   `json:"text"`
+	_      struct{}      `additionalProperties:"true"`
+	Safe   bool          `json:"safe" doc:"it is proved to change no verdict"`
+	Change string        `json:"change" doc:"what one that is not safe changes for some crawler"`
+	Edits  []shapes.Edit `json:"edits"`
 }
 
 func (s *Service) lint(ctx context.Context, in *lintInput) (*answer, error) {
@@ -249,10 +201,7 @@ func (s *Service) lint(ctx context.Context, in *lintInput) (*answer, error) {
 			Dialects: append([]string{}, d.Dialects...),
 		}
 		if d.Fix != nil {
-			f.Fix.Value = &Fix{Safe: d.Fix.Safe, Change: d.Fix.Change, Edits: []Edit{}}
-			for _, e := range d.Fix.Edits {
-				f.Fix.Value.Edits = append(f.Fix.Value.Edits, Edit{Start: e.Start, End: e.End, Text: e.Text})
-			}
+			f.Fix.Value = &Fix{Safe: d.Fix.Safe, Change: d.Fix.Change, Edits: shapes.NewEdits(d.Fix)}
 		}
 		j.Findings = append(j.Findings, f)
 	}
@@ -279,11 +228,11 @@ type CrawlerDiff struct {
 
 // A ChangeOfURL is a URL that is answered otherwise.
 type ChangeOfURL struct {
-	_        struct{}     `additionalProperties:"true"`
-	Path     string       `json:"path"`
-	Shortest bool         `json:"shortest" doc:"there is no shorter one for the rules that are shown"`
-	Old      orNull[Rule] `json:"old" doc:"the rule that decided, null for none"`
-	New      orNull[Rule] `json:"new"`
+	_        struct{}            `additionalProperties:"true"`
+	Path     string              `json:"path"`
+	Shortest bool                `json:"shortest" doc:"there is no shorter one for the rules that are shown"`
+	Old      orNull[shapes.Rule] `json:"old" doc:"the rule that decided, null for none"`
+	New      orNull[shapes.Rule] `json:"new"`
 }
 
 // The bounds of a diff: crawlers of a request, and steps of all its proofs together, of some
@@ -344,15 +293,7 @@ func (s *Service) diff(ctx context.Context, in *diffInput) (*answer, error) {
 func changesOf(d compare.Direction) []ChangeOfURL {
 	list := []ChangeOfURL{}
 	for _, c := range d.Changes {
-		list = append(list, ChangeOfURL{Path: c.Path, Shortest: c.Shortest, Old: newRule(c.Old.Rule), New: newRule(c.New.Rule)})
+		list = append(list, ChangeOfURL{Path: c.Path, Shortest: c.Shortest, Old: orNull[shapes.Rule]{shapes.NewRule(c.Old.Rule)}, New: orNull[shapes.Rule]{shapes.NewRule(c.New.Rule)}})
 	}
 	return list
-}
-
-// newRule returns null for no rule.
-func newRule(r robots.Rule) (rule orNull[Rule]) {
-	if !r.IsZero() {
-		rule.Value = &Rule{Line: r.Line(), Directive: r.Directive(), Pattern: r.Path()}
-	}
-	return rule
 }
