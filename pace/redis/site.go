@@ -330,10 +330,13 @@ func (l *Leased) waitLong(ctx context.Context, key pace.Key, s *pace.Schedule) (
 	}
 }
 
-// takenIn returns the reason of a site that another worker has, or an operator holds, nil
-// without one.
+// takenIn returns the reason for which this worker does not have a site: another one has it,
+// an operator holds it, or there is no room for it. It is nil without one.
 func takenIn(t pace.Turn) *pace.Reason {
-	if i := slices.IndexFunc(t.Reasons, func(r pace.Reason) bool { return r.Cause == pace.CauseLeased || r.Cause == pace.CauseHeld }); i >= 0 {
+	why := func(r pace.Reason) bool {
+		return r.Cause == pace.CauseLeased || r.Cause == pace.CauseHeld || r.Cause == pace.CauseFull
+	}
+	if i := slices.IndexFunc(t.Reasons, why); i >= 0 {
 		return &t.Reasons[i]
 	}
 	return nil

@@ -270,6 +270,31 @@ func TestLeasedOperator(t *testing.T) {
 	p.visit(p.b, "y", ok)
 }
 
+// TestLeasedFull: a worker keeps within its memory, and has room for a site when another one
+// is not used any more.
+func TestLeasedFull(t *testing.T) {
+	t.Parallel()
+	c := redistest.Start(t, redistest.Options{}).Client()
+	l := newLeased(t, c, redis.Options{Options: pace.Options{MaxBytes: 1}}, time.Second) // one site
+	s := steady(t, time.Millisecond)
+	first, second := pace.Key{Origin: originOf(t, "full1.example")}, pace.Key{Origin: originOf(t, "full2.example")}
+	for _, key := range []pace.Key{first, second} {
+		if key == second {
+			g, err := l.Reserve(t.Context(), second, s, 0)
+			if err != nil || g.OK() || g.Reasons[0].Cause != pace.CauseFull {
+				t.Fatalf("%v, %v, want no room", g.Turn, err)
+			}
+		}
+		g, err := l.Wait(t.Context(), key, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Done(t.Context(), g, ok); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestLeasedOutage: without the server a worker goes on with what it has until its leases
 // end, and with nothing else.
 func TestLeasedOutage(t *testing.T) {

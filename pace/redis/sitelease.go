@@ -251,9 +251,8 @@ func (l *Leased) taken(ctx context.Context, origin robots.Origin, s *pace.Schedu
 		return t
 	}
 	t := &taking{done: make(chan struct{})}
-	if l.refusal() != nil {
+	if t.refusal = l.refusal(); t.refusal != nil {
 		l.mu.Unlock()
-		t.refusal = l.refusal()
 		close(t.done)
 		return t
 	}
