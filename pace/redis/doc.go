@@ -105,7 +105,8 @@
 // All workers of a fleet must use Leased, or none: the two do not know of each other. What
 // is not covered below holds here too, and a worker that begins on an emptied server before
 // another has noticed may take a site that somebody has, until the next heartbeat of that
-// one. A lease takes the server some 9 µs and 300 bytes.
+// one. A lease takes the server some 13 µs and 300 bytes. What an operator holds, and that
+// a worker is drained, holds here within half of a lease, and two heartbeats.
 //
 // # When a server has lost its memory
 //

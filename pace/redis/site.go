@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"math/rand/v2"
 	"net/netip"
 	"slices"
@@ -27,8 +28,15 @@ type Leased struct {
 	own    *pace.Local   // the pace of the sites that this worker has
 	term   time.Duration // of a lease
 
+	observed bool // by Options.Observe
+
 	head   []byte        // of the argument of calls
 	number atomic.Uint32 // of the last lease that was asked for
+
+	// recent has leases by a hash of their hosts, one each: what most questions are about is
+	// found without a lock.
+	recent [1 << 13]atomic.Pointer[lease]
+	seed   maphash.Seed
 
 	mu     sync.RWMutex
 	most   int // leases
@@ -60,13 +68,13 @@ const askAgain = 3500 * time.Millisecond
 
 // A lease is the right of this worker to ask a site.
 type lease struct {
+	origin robots.Origin
 	before uint64          // grants up to this id are of an earlier lease
 	until  [2]atomic.Int64 // its end by both clocks of this machine, see between: since base, and Unix time
-	used   atomic.Bool     // since it was given or renewed
 	gone   atomic.Bool     // it is another's, or is being given back
+	used   atomic.Bool     // since it was given or renewed
 	number uint32
 	sent   time.Time // when it was last asked for, for loop alone
-	origin robots.Origin
 }
 
 // base is where the monotonic clock begins.
@@ -108,7 +116,7 @@ func newLeased(client rueidis.Client, o Options, term time.Duration) (*Leased, e
 		return nil, err
 	}
 	l := &Leased{
-		shared: shared, own: own, term: term, most: max(memory*7/16/bytesPerLease, 1),
+		shared: shared, own: own, term: term, seed: maphash.MakeSeed(), observed: o.Observe != nil, most: max(memory*7/16/bytesPerLease, 1),
 		leases: map[robots.Origin]*lease{}, taking: map[robots.Origin]*taking{}, ended: make(chan struct{}),
 	}
 	name := o.name()
@@ -134,12 +142,26 @@ func (l *Leased) joinAll() {
 	all.Wait()
 }
 
-// lease returns the lease of an origin, nil without one. It may have ended.
-func (l *Leased) lease(o robots.Origin) *lease {
+// held returns the lease of an origin, nil without one. It may have ended.
+func (l *Leased) held(o robots.Origin) *lease {
+	recent := &l.recent[maphash.String(l.seed, o.Host())%uint64(len(l.recent))]
+	if le := recent.Load(); le != nil && le.origin == o && !le.gone.Load() {
+		return le
+	}
 	l.mu.RLock()
 	le := l.leases[o]
 	l.mu.RUnlock()
 	if le == nil || le.gone.Load() {
+		return nil
+	}
+	recent.Store(le)
+	return le
+}
+
+// lease is held for a caller who is about to use the site.
+func (l *Leased) lease(o robots.Origin) *lease {
+	le := l.held(o)
+	if le == nil {
 		return nil
 	}
 	if !le.used.Load() {
@@ -166,44 +188,38 @@ func (l *Leased) find(o robots.Origin) *lease {
 // covers reports whether what this worker's own pace says of a site still counts: the
 // lease was there before it was asked, and has not ended since. What it granted in vain is
 // given back.
-func (l *Leased) covers(ctx context.Context, le *lease, g pace.Grant) bool {
+func (l *Leased) covers(ctx context.Context, le *lease, g *pace.Grant) bool {
 	switch at := g.Start; {
 	case g.OK() && g.ID > le.before && le.valid(at): // mostly the start is now, and no clock need be read
 		return true
 	case le.valid(clock()) && (!g.OK() || g.ID > le.before):
 		return true
 	}
-	_ = l.own.Done(ctx, g, pace.Result{Unused: true}) // which never fails
+	_ = l.own.Done(ctx, *g, pace.Result{Unused: true}) // which never fails
 	return false
 }
 
 // Reserve grants the next start if it is at most within from now. At a site that another
 // worker has it refuses with CauseLeased.
 func (l *Leased) Reserve(ctx context.Context, key pace.Key, s *pace.Schedule, within time.Duration) (pace.Grant, error) {
-	asked := l.shared.options.Asked()
-	g, err := l.reserve(ctx, key, s, within)
-	l.tell(key.Origin, asked, g, err)
-	return g, err
-}
-
-// tell tells the list of workers and Options.Observe what came of a decision.
-func (l *Leased) tell(origin robots.Origin, asked time.Time, g pace.Grant, err error) {
-	if g.OK() {
-		l.shared.given.Add(1)
+	var asked time.Time
+	if l.observed {
+		asked = l.shared.options.Asked()
 	}
-	l.shared.options.TellDecided(origin, asked, g, err)
-}
-
-func (l *Leased) reserve(ctx context.Context, key pace.Key, s *pace.Schedule, within time.Duration) (pace.Grant, error) {
-	for le := l.lease(key.Origin); ; {
+	le := l.lease(key.Origin)
+	for {
 		if le == nil || l.over() {
 			var g pace.Grant
 			var err error
 			if le, g, err = l.take(ctx, key, s); le == nil {
+				l.shared.options.TellDecided(key.Origin, asked, g, err)
 				return g, err
 			}
 		}
-		if g, err := l.own.Reserve(ctx, key, s, within); err != nil || l.covers(ctx, le, g) {
+		if g, err := l.own.Reserve(ctx, key, s, within); err != nil || l.covers(ctx, le, &g) {
+			if l.observed {
+				l.shared.options.TellDecided(key.Origin, asked, g, err)
+			}
 			return g, err
 		}
 		le = nil
@@ -221,7 +237,7 @@ func (l *Leased) wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pace
 				return g, err
 			}
 		}
-		if g, err := l.own.Wait(ctx, key, s); err != nil || l.covers(ctx, le, g) {
+		if g, err := l.own.Wait(ctx, key, s); err != nil || l.covers(ctx, le, &g) {
 			return g, err
 		}
 	}
@@ -259,10 +275,7 @@ func (l *Leased) siteTurn(ctx context.Context, origin robots.Origin, s *pace.Sch
 // Valid reports whether a request may still start on a grant: not when the lease under
 // which it was given has ended, even if this worker has another one since.
 func (l *Leased) Valid(g pace.Grant) bool {
-	l.mu.RLock()
-	le := l.leases[g.Key.Origin]
-	l.mu.RUnlock()
-	now := clock()
+	le, now := l.held(g.Key.Origin), clock()
 	return le != nil && g.ID > le.before && le.valid(now) && now.Before(g.Until) && !l.shared.drained.Load()
 }
 
@@ -271,35 +284,39 @@ func (l *Leased) Valid(g pace.Grant) bool {
 // it has used the site meanwhile, and the error is a *pace.TakenError.
 func (l *Leased) Wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pace.Grant, error) {
 	asked := l.shared.options.Asked()
-	g, err := l.waitLong(ctx, key, s)
-	l.tell(key.Origin, asked, g, err)
+	if le := l.lease(key.Origin); le != nil && !l.over() {
+		if g, err := l.own.Reserve(ctx, key, s, 0); g.OK() && l.covers(ctx, le, &g) {
+			l.shared.options.TellDecided(key.Origin, asked, g, err)
+			return g, nil
+		}
+	}
+	g, err := l.waitLong(ctx, key, s) // it is not there, so the rest need not be fast
+	l.shared.options.TellDecided(key.Origin, asked, g, err)
 	return g, err
 }
 
 func (l *Leased) waitLong(ctx context.Context, key pace.Key, s *pace.Schedule) (pace.Grant, error) {
-	g, err := l.reserve(ctx, key, s, 0)
-	if g.OK() {
-		return g, nil
-	}
-	// It is not there, so the rest need not be fast.
 	deadline, limited := ctx.Deadline()
 	open, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer context.AfterFunc(l.ending, func() { stop(errClosed) })()
 	var until time.Time // of the lease of another worker as it was at first
 	for {
+		g, err := l.wait(open, key, s)
 		taken, down := takenIn(g.Turn), errors.Is(err, ErrDown)
 		if taken != nil && until.IsZero() {
 			until = taken.Until
 		}
 		switch {
+		case g.OK():
+			return g, nil
 		case l.over():
 			return pace.Grant{}, l.refuses(ctx, key.String())
 		case ctx.Err() != nil && down:
 			return pace.Grant{}, gaveUp(ctx, key, err)
 		case ctx.Err() != nil:
 			return pace.Grant{}, gaveUp(ctx, key, nil)
-		case g.OK(), err != nil && !down:
+		case err != nil && !down:
 			return g, err
 		case taken != nil && taken.Worker != "" && taken.Until.After(until.Add(l.term*5/8)):
 			return pace.Grant{}, &pace.TakenError{Key: key, Worker: taken.Worker, Until: taken.Until}
@@ -310,14 +327,16 @@ func (l *Leased) waitLong(ctx context.Context, key pace.Key, s *pace.Schedule) (
 		case down:
 			_ = l.shared.sleep(open, jittered(longestAlone)*3/4, nil)
 		}
-		g, err = l.wait(open, key, s)
 	}
 }
 
-// takenIn returns the reason of a site that another worker has, or an operator holds, nil
-// without one.
+// takenIn returns the reason for which this worker does not have a site: another one has it,
+// an operator holds it, or there is no room for it. It is nil without one.
 func takenIn(t pace.Turn) *pace.Reason {
-	if i := slices.IndexFunc(t.Reasons, func(r pace.Reason) bool { return r.Cause == pace.CauseLeased || r.Cause == pace.CauseHeld }); i >= 0 {
+	why := func(r pace.Reason) bool {
+		return r.Cause == pace.CauseLeased || r.Cause == pace.CauseHeld || r.Cause == pace.CauseFull
+	}
+	if i := slices.IndexFunc(t.Reasons, why); i >= 0 {
 		return &t.Reasons[i]
 	}
 	return nil
@@ -326,7 +345,10 @@ func takenIn(t pace.Turn) *pace.Reason {
 // Done gives a grant back. The server hears of it with the lease.
 func (l *Leased) Done(ctx context.Context, g pace.Grant, r pace.Result) error {
 	_ = l.own.Done(ctx, g, r) // which never fails
-	if l.shared.options.TellDone(g, r, nil); !l.over() || !g.OK() {
+	if l.observed {
+		l.shared.options.TellDone(g, r, nil)
+	}
+	if !l.over() || !g.OK() {
 		return nil
 	}
 	l.handBack(context.WithoutCancel(ctx), g.Key.Origin)
@@ -392,7 +414,7 @@ func (l *Leased) Next(ctx context.Context, asked []pace.Question, k int) ([]pace
 			continue
 		}
 		k--
-		l.tell(q.Key.Origin, began, answers[i], nil)
+		l.shared.options.TellDecided(q.Key.Origin, began, answers[i], nil)
 	}
 	return answers, nil
 }

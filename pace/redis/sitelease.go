@@ -251,9 +251,8 @@ func (l *Leased) taken(ctx context.Context, origin robots.Origin, s *pace.Schedu
 		return t
 	}
 	t := &taking{done: make(chan struct{})}
-	if l.refusal() != nil {
+	if t.refusal = l.refusal(); t.refusal != nil {
 		l.mu.Unlock()
-		t.refusal = l.refusal()
 		close(t.done)
 		return t
 	}
@@ -321,6 +320,7 @@ func (l *Leased) loop() {
 				l.end()
 				l.leave(l.closing)
 			}
+			l.shared.given.Store(l.own.TakeOver(robots.Origin{}, pace.History{})) // which takes over nothing
 			l.renew(l.closing)
 		case <-l.closing.Done():
 			ctx, cancel := context.WithTimeout(context.Background(), 4*callLimit)
