@@ -154,7 +154,6 @@ func TestStateKeepsNothing(t *testing.T) {
 		for _, token := range []string{"MyBot", "nobody"} {
 			r := f.Rules(RFC9309, token)
 			first, c := weak.Make(r), copied(r)
-			r = nil
 			runtime.GC()
 			if first.Value() != nil {
 				t.Errorf("%s of the rules of %s keeps them alive", name, token)

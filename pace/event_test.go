@@ -36,7 +36,7 @@ func TestObserve(t *testing.T) {
 		late, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
 		_, _ = l.NotBefore(ctx, key, nil)
-		g, _ = l.Wait(ctx, key, nil)
+		_, _ = l.Wait(ctx, key, nil)
 		_, _ = l.Wait(late, key, nil)
 		want := `granted  0s a.example false
 refused default 4s a.example false

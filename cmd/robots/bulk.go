@@ -217,11 +217,11 @@ func (b *bulkRun) runBy(ctx context.Context, t *bulk.Task, run func(context.Cont
 	if plan.Short() {
 		warn(b.std, b.name, "what is written may have no room; a full disk ends the run, and the same command goes on")
 	}
-	return b.watch(ctx, t.Dir, o, func(ctx context.Context, o bulk.RunOptions) error { return run(ctx, t, o) })
+	return b.watch(ctx, o, func(ctx context.Context, o bulk.RunOptions) error { return run(ctx, t, o) })
 }
 
 // watch says how far a run is until it ends, and then what came of it.
-func (b *bulkRun) watch(ctx context.Context, dir string, o bulk.RunOptions, run func(context.Context, bulk.RunOptions) error) (int, error) {
+func (b *bulkRun) watch(ctx context.Context, o bulk.RunOptions, run func(context.Context, bulk.RunOptions) error) (int, error) {
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	o.Progress = &bulk.Progress{Notes: func(line string) { fmt.Fprintf(b.std.err, "%s: %s\n", b.name, line) }}
@@ -271,7 +271,7 @@ if it has another name here, -o says so.`,
 			if err != nil {
 				return err
 			}
-			*status, err = b.watch(cmd.Context(), b.dir, o, func(ctx context.Context, o bulk.RunOptions) error {
+			*status, err = b.watch(cmd.Context(), o, func(ctx context.Context, o bulk.RunOptions) error {
 				return bulk.Work(ctx, b.dir, o)
 			})
 			return err

@@ -99,7 +99,7 @@ func (c *fleetCall) status(ctx context.Context) (int, error) {
 	if err != nil {
 		return exitBad, err
 	}
-	defer op.Close()
+	defer func() { _ = op.Close() }() // which has nothing to report
 	s, err := op.Status(ctx)
 	if err != nil {
 		return exitBad, err
@@ -216,7 +216,7 @@ func (c *fleetCall) show(ctx context.Context) (int, error) {
 	if err != nil {
 		return exitBad, err
 	}
-	defer op.Close()
+	defer func() { _ = op.Close() }() // which has nothing to report
 	s, err := op.Site(ctx, origin)
 	if err != nil {
 		return exitBad, err
@@ -387,7 +387,7 @@ func (c *fleetCall) showAddress(ctx context.Context, addr netip.Addr) (int, erro
 	if err != nil {
 		return exitBad, err
 	}
-	defer op.Close()
+	defer func() { _ = op.Close() }() // which has nothing to report
 	a, err := op.Address(ctx, addr)
 	if err != nil {
 		return exitBad, err
@@ -441,7 +441,7 @@ func (c *fleetCall) log(ctx context.Context) (int, error) {
 	if err != nil {
 		return exitBad, err
 	}
-	defer op.Close()
+	defer func() { _ = op.Close() }() // which has nothing to report
 	list, err := op.Log(ctx, c.last)
 	if err != nil {
 		return exitBad, err

@@ -54,7 +54,7 @@ func (c *fleetCall) change(ctx context.Context, what string, do func(*fleet.Oper
 	if err != nil {
 		return exitBad, err
 	}
-	defer op.Close()
+	defer func() { _ = op.Close() }() // which has nothing to report
 	if err = c.confirm(what); err == nil {
 		err = do(op)
 	}

@@ -69,8 +69,7 @@ func (t *tag) join(ctx context.Context, old *epoch, doubt bool) error {
 		known = old.name
 	}
 	key := t.head + "epoch"
-	sent := clock()
-	current, now, err := t.epochCall(ctx, script.Script.Run, epochLook, key)
+	current, _, err := t.epochCall(ctx, script.Script.Run, epochLook, key)
 	if err != nil {
 		return err
 	}
@@ -93,7 +92,8 @@ func (t *tag) join(ctx context.Context, old *epoch, doubt bool) error {
 		next := newEpoch(fmt.Sprintf("%016x", rand.Uint64()))
 		// Run by its text and not by its name, so that from now on this server
 		// knows it.
-		sent = clock()
+		sent := clock()
+		var now micros
 		if current, now, err = t.epochCall(ctx, script.Script.ByText, next.begin, key, follows, first); err != nil {
 			return err
 		}
@@ -106,7 +106,6 @@ func (t *tag) join(ctx context.Context, old *epoch, doubt bool) error {
 	return errors.New("the epoch of the server's memory changes all the time: do two servers answer at one address?")
 }
 
-// adopt goes on in an epoch, which may follow one whose memory is lost.
 // epochCall runs a script about the epoch, which returns its value and the time.
 func (t *tag) epochCall(ctx context.Context, run runner, s script.Script, key string, args ...string) (value string, now micros, err error) {
 	reply, err := t.l.call(ctx, run, s, []string{key}, args)
@@ -120,6 +119,7 @@ func (t *tag) epochCall(ctx context.Context, run runner, s script.Script, key st
 	return value, now, err
 }
 
+// adopt goes on in an epoch, which may follow one whose memory is lost.
 func (t *tag) adopt(e *epoch, lost bool) {
 	if lost {
 		t.l.tellRenewed()

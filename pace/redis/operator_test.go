@@ -96,7 +96,7 @@ func TestHold(t *testing.T) {
 	if _, err := o.Release(ctx, key.Origin); err != nil {
 		t.Fatal(err)
 	}
-	if g := reserved(t, b, key, 0); g.OK() || g.Start.Sub(time.Now()) > pace.DefaultInterval {
+	if g := reserved(t, b, key, 0); g.OK() || time.Until(g.Start) > pace.DefaultInterval {
 		t.Errorf("forgotten and released: %+v, want the interval since the last request", g)
 	}
 	// A hold ends by its time.

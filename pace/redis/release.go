@@ -220,7 +220,8 @@ type pendingReleases struct {
 func (p *pendingReleases) sent(t *tag, list ...release) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	told := append(p.told[t], list...)
+	told := p.told[t]
+	told = append(told, list...)
 	if n := len(told) - maxTold; n > 0 {
 		told = slices.Delete(told, 0, n+maxTold/8)
 	}

@@ -205,8 +205,9 @@ func (l *Leased) askServer(ctx context.Context, t *tag, calls []*siteCall) error
 		if !usable {
 			continue
 		}
-		rest, ok := r.answers, true
+		rest := r.answers
 		for _, c := range calls {
+			var ok bool
 			if rest, ok = c.read(rest, r.reading); !ok {
 				return script.ErrReply
 			}

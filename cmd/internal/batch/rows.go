@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -53,7 +54,7 @@ var escaped = map[byte]byte{'0': 0, 'a': '\a', 'b': '\b', 'e': 0x1B, 'f': '\f', 
 // unescape returns the value of a column. It is never nil.
 func unescape(text []byte) []byte {
 	if bytes.IndexByte(text, '\\') < 0 {
-		return text[:len(text):len(text)]
+		return slices.Clip(text)
 	}
 	value := make([]byte, 0, len(text))
 	for i := 0; i < len(text); i++ {

@@ -122,7 +122,7 @@ func (f *download) Read(p []byte) (int, error) {
 		if n > 0 {
 			f.failed = 0
 		}
-		if err == io.EOF && (f.size < 0 || f.at >= f.size) { //nolint:errorlint // the end itself
+		if err == io.EOF && (f.size < 0 || f.at >= f.size) { // the end itself
 			f.err = io.EOF
 		} else if err != nil {
 			f.body.Close()

@@ -459,7 +459,7 @@ type watch struct {
 
 func (w *watch) Read(p []byte) (int, error) {
 	n, err := w.in.Read(p)
-	if err != nil && err != io.EOF { //nolint:errorlint // the end itself
+	if err != nil && err != io.EOF { // the end itself
 		w.err = err
 	}
 	return n, err

@@ -413,7 +413,7 @@ func (j *joiner) parse(url string) (robots.Path, error) {
 	}
 	j.prefix = ""
 	if begin := strings.Index(url, "://") + 3; begin > 2 {
-		if end := strings.IndexByte(url[begin:], '/'); end > 0 && strings.IndexAny(url[begin:begin+end], "?#\\") < 0 {
+		if end := strings.IndexByte(url[begin:], '/'); end > 0 && !strings.ContainsAny(url[begin:begin+end], "?#\\") {
 			j.prefix = strings.Clone(url[:begin+end])
 		}
 	}

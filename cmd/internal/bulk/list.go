@@ -392,9 +392,9 @@ func describeList(name string, sorted bool) (l listFile, err error) {
 	}
 	l.Size = info.Size()
 	sum := sha256.New()
-	see := func(_ place, row listed) (bool, error) {
+	note := func(row listed) {
 		if row.key == "" {
-			return true, nil
+			return
 		}
 		if l.from == "" || row.key < l.from {
 			l.from = strings.Clone(row.key)
@@ -402,6 +402,9 @@ func describeList(name string, sorted bool) (l listFile, err error) {
 		if row.key > l.to {
 			l.to = strings.Clone(row.key)
 		}
+	}
+	see := func(_ place, row listed) (bool, error) {
+		note(row)
 		return true, nil
 	}
 	var magic [4]byte
@@ -410,9 +413,9 @@ func describeList(name string, sorted bool) (l listFile, err error) {
 			return l, err
 		}
 		if sorted {
-			err = readParquetList(f, l.Name, false, func(p place, row listed) (bool, error) {
-				_, err := see(p, row)
-				return row.key == "", err
+			err = readParquetList(f, l.Name, false, func(_ place, row listed) (bool, error) {
+				note(row)
+				return row.key == "", nil
 			})
 		}
 		if err == nil {

@@ -217,12 +217,12 @@ func runPhase(ctx context.Context, t *Task, o RunOptions) (failed, err error) {
 
 func init() {
 	register(verbRead, func(t *Task) (Do, error) {
-		o, client, err := packOptions(t)
+		_, client, err := packOptions(t)
 		if err != nil {
 			return nil, err
 		}
 		return func(ctx context.Context, s Shard, p *Part) (Counts, error) {
-			return readShard(ctx, t.Inputs[s.Inputs[0]], o, client, p)
+			return readShard(ctx, t.Inputs[s.Inputs[0]], client, p)
 		}, nil
 	})
 	register(verbIndex, func(t *Task) (Do, error) {
@@ -336,7 +336,7 @@ func parseKey(b []byte) key {
 const mostSeen = 100_000
 
 // readShard reads an input.
-func readShard(ctx context.Context, in Input, o PackOptions, client *downloader, p *Part) (Counts, error) {
+func readShard(ctx context.Context, in Input, client *downloader, p *Part) (Counts, error) {
 	counts := Counts{Bytes: in.Size, ByKind: map[string]int64{}}
 	var outs [4]*bufio.Writer
 	for i, table := range []string{tableBodies, tableAnswers, tableDamage, tableKeys} {

@@ -138,7 +138,7 @@ func readAll(t *testing.T, name string) (n int) {
 	defer r.Close()
 	for {
 		record, err := r.Next()
-		if err == io.EOF { //nolint:errorlint // the end itself
+		if err == io.EOF { // the end itself
 			return n
 		}
 		if err != nil {

@@ -180,7 +180,7 @@ func gather(ctx context.Context, scratch string, parts []part, from, before stri
 	var row []byte
 	for number, in := range parts {
 		k.Read += in.captures.Size
-		any := false
+		some := false
 		if err = in.eachBody(ctx, scratch, from, func(c *Capture) ([]byte, error) {
 			switch {
 			case c.SURT < from:
@@ -191,7 +191,7 @@ func gather(ctx context.Context, scratch string, parts []part, from, before stri
 			row = c.encode(row[:0])
 			key := c.sortKey(number)
 			if c.SHA256 != "" {
-				any = true
+				some = true
 				return append(binary.AppendUvarint(nil, uint64(len(key))), append(key, row...)...), nil
 			}
 			return nil, k.rows.add(key, append(binary.AppendUvarint(binary.AppendVarint(nil, -1), 0), row...))
@@ -207,7 +207,7 @@ func gather(ctx context.Context, scratch string, parts []part, from, before stri
 		}); err != nil {
 			return nil, err
 		}
-		if any {
+		if some {
 			k.Read += in.bodies.Size
 		}
 	}

@@ -70,23 +70,23 @@ type Counts struct {
 }
 
 // Add adds another's counts.
-func (c *Counts) Add(o Counts) {
-	c.Captures += o.Captures
-	c.Rows += o.Rows
-	c.Bodies += o.Bodies
-	c.Damaged += o.Damaged
-	c.Bytes += o.Bytes
-	for kind, n := range o.ByKind {
-		if c.ByKind == nil {
-			c.ByKind = map[string]int64{}
+func (n *Counts) Add(o Counts) {
+	n.Captures += o.Captures
+	n.Rows += o.Rows
+	n.Bodies += o.Bodies
+	n.Damaged += o.Damaged
+	n.Bytes += o.Bytes
+	for kind, of := range o.ByKind {
+		if n.ByKind == nil {
+			n.ByKind = map[string]int64{}
 		}
-		c.ByKind[kind] += n
+		n.ByKind[kind] += of
 	}
 }
 
 // any reports whether anything was counted.
-func (c *Counts) any() bool {
-	return c.Captures|c.Rows|c.Bodies|c.Damaged|c.Bytes != 0 || len(c.ByKind) > 0
+func (n *Counts) any() bool {
+	return n.Captures|n.Rows|n.Bodies|n.Damaged|n.Bytes != 0 || len(n.ByKind) > 0
 }
 
 // verbs has for each verb how a task that was read from a manifest gets its Do. Files of

@@ -32,7 +32,7 @@ func webOf(n int) map[string]map[string]page {
 		hosts[i] = fmt.Sprintf("127.%d.%d.%d", 1+i/200, 1+i%200, 1+i%7)
 	}
 	web := map[string]map[string]page{}
-	any := func() string { return hosts[random.IntN(n)] }
+	anyHost := func() string { return hosts[random.IntN(n)] }
 	for i, host := range hosts {
 		file := fmt.Sprintf("User-agent: *\nDisallow: /%d\n", i)
 		var p page
@@ -53,11 +53,11 @@ func webOf(n int) map[string]map[string]page {
 			p = page{200, "Content-Encoding: gzip\r\n", "no gzip"} // an archive may have decoded it, so it is read
 			p.header = ""
 		case 7, 8, 9, 10, 11:
-			p = page{[]int{301, 302, 303, 307, 308}[random.IntN(5)], "Location: http://" + any() + ":PORT/robots.txt\r\n", "moved"}
+			p = page{[]int{301, 302, 303, 307, 308}[random.IntN(5)], "Location: http://" + anyHost() + ":PORT/robots.txt\r\n", "moved"}
 		case 12:
 			p = page{301, "Location: sub/../page.html?q=" + strings.Repeat("x", random.IntN(3)) + "\r\n", ""}
 		case 13:
-			p = page{301, "Location: //" + any() + ":PORT/page.html?q=\r\n", ""}
+			p = page{301, "Location: //" + anyHost() + ":PORT/page.html?q=\r\n", ""}
 		default:
 			p = page{200, "", file}
 		}
@@ -65,7 +65,7 @@ func webOf(n int) map[string]map[string]page {
 		for j := range 3 {
 			q := page{200, "Content-Type: text/html\r\n", "<html>" + host}
 			if random.IntN(2) == 0 {
-				q = page{302, "Location: http://" + any() + ":PORT/robots.txt\r\n", ""}
+				q = page{302, "Location: http://" + anyHost() + ":PORT/robots.txt\r\n", ""}
 			}
 			web[host]["/page.html?q="+strings.Repeat("x", j)] = q
 			web[host]["/sub/../page.html?q="+strings.Repeat("x", j)] = q
@@ -174,7 +174,6 @@ func TestDownload(t *testing.T) {
 		cut            int  // bytes of each answer, then it breaks
 		noRange, fails bool // of the first request
 		changes        bool // after the first answer
-		weak           bool
 	}
 	var now server
 	var asked []string
