@@ -69,6 +69,14 @@
 // disk that it needs. A worker can begin with such a server. It cannot begin while Redis
 // does not answer: it would know neither the records nor how many workers there are.
 //
+// # Operators
+//
+// Examine says what is wrong with the servers. An Operator, which is no worker, shows
+// workers, servers and what is known of a site, and changes something for all workers: Hold
+// keeps them from a site, Forget has its robots.txt read anew, Drain takes a worker out. The
+// program has these as robots fleet. Options.Observe and Options.Log tell a worker's own
+// program what it does, and when Redis goes and comes.
+//
 // # URLs
 //
 //	redis://host:6379/0           one server, or any member of a cluster

@@ -29,12 +29,16 @@
 //	{robots:7}:pace:2:origin:http://a.example  end of the last response, Retry-After, last overload,
 //	                                           slowest interval, last writing, back-off, grants under way,
 //	                                           whose ids begin with that of their worker,
-//	                                           or say for how long they are lent
+//	                                           or say for how long they are lent, and
+//	                                           until when an operator holds the site
 //	{robots:7}:pace:2:address:192.0.2.1        last start of a page and of a fetch of robots.txt that are
 //	                                           booked, last writing
 //	{robots:7}:pace:2:site:http://a.example    who has the site and until when, and its state, see Leased
 //	{robots:7}:pace:2:epoch                    since when the memory of the tag is whole
 //	{robots}:pace:2:workers                    sorted set: worker, last heartbeat
+//	{robots}:pace:2:worker:5f0c2a91d3          its grants per second, how many tags it cannot reach, its name
+//	{robots}:pace:2:drain:5f0c2a91d3           an operator has told it to take no grants
+//	{robots}:pace:2:log                        sorted set: what operators changed, when
 //
 // Where a value is damaged, its site or address counts as asked at the moment at which
 // that is found: it rests one interval and has a state again. Instead of a damaged epoch

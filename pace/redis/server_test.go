@@ -108,8 +108,8 @@ func BenchmarkServer(b *testing.B) {
 		}
 		return list
 	}
-	busy := func(_, i int) (string, uint64) { return key("origin", -1, i), uint64(serverGrant + i) }
-	site := func(round, i int) (string, uint64) { return key("origin", round%4, i), uint64(serverGrant + i) }
+	busy := func(_, i int) (string, uint64) { return key("origin", -1, i), serverGrant + uint64(i) }
+	site := func(round, i int) (string, uint64) { return key("origin", round%4, i), serverGrant + uint64(i) }
 	run := func(list []rueidis.Completed) {
 		for _, r := range client.DoMulti(ctx, list...) {
 			if err := r.Error(); err != nil {

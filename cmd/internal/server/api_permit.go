@@ -94,9 +94,9 @@ type permitInput struct {
 		Agent   Agents   `json:"agent,omitempty"`
 		Dialect string   `json:"dialect,omitempty" doc:"how robots.txt is read"`
 		Wait    string   `json:"wait,omitempty" doc:"how long to wait for a robots.txt that is not held, 0s to 30s; 10s without it"`
-		Within  string   `json:"within,omitempty" doc:"how far off the start may be, 0s to 30s; 0s without it: now or not at all" example:"5s"`
+		Within  string   `json:"within,omitempty" doc:"how far off the start may be, 0s to 30s; 0s without it: now, or when the address is free after its robots.txt was fetched, 0.1 s, or not at all" example:"5s"`
 		Hold    string   `json:"hold,omitempty" doc:"for how long after its start the permit is held, 1s to 1h; 2m without it" example:"2m"`
-		Addr    string   `json:"addr,omitempty" maxLength:"64" doc:"the IP address that the request will go to, which has a pace of its own; without it that which robots.txt came from" example:"192.0.2.7"`
+		Addr    string   `json:"addr,omitempty" maxLength:"64" doc:"the IP address that the request will go to, where the permit books a start; without it that which robots.txt came from" example:"192.0.2.7"`
 		Done    []Return `json:"done,omitempty" maxItems:"100" doc:"permits to give back, which saves a request for each"`
 	}
 }

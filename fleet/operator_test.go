@@ -1,0 +1,87 @@
+package fleet_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/robotskit/robots/cache"
+	"github.com/robotskit/robots/cache/cachetest"
+	"github.com/robotskit/robots/fleet"
+	"github.com/robotskit/robots/internal/redistest"
+	"github.com/robotskit/robots/pace"
+)
+
+// TestOperator: an operator needs no more rights than a worker. He sees what the workers
+// do without being one, and what he changes holds for them and is in the log.
+func TestOperator(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Options{})
+	server.Do(append([]string{"ACL", "SETUSER", "robots"}, redistest.AccessRule(t, "doc.go")...)...)
+	server.Do("ACL", "SETUSER", "default", "off")
+	url, o := "redis://robots@"+server.Addr, fleet.Options{Password: "SECRET", Name: "crawl-1"}
+	f, ctx, origin := open(t, url, o), t.Context(), originOf(t, "site.example")
+	op, err := fleet.Operate(ctx, url, "alice@desk", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer op.Close()
+	s, err := op.Status(ctx)
+	if err != nil || len(s.Workers) != 1 || s.Workers[0].Name != "crawl-1" || len(s.Nodes) != 1 || s.Nodes[0].Err != nil || s.Nodes[0].Memory == 0 || s.Nodes[0].Keys == 0 {
+		t.Errorf("status: %+v, %v", s, err)
+	}
+
+	record := cachetest.Record(origin, "User-agent: *\nCrawl-delay: 7\n")
+	store := f.Store().(cache.Leaser)
+	if err := store.Put(ctx, cache.Entry{Record: record}, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if lease, err := store.Lease(ctx, origin, time.Minute); err != nil || !lease.Granted {
+		t.Fatalf("lease: %+v, %v", lease, err)
+	}
+	g, err := f.Limiter().Reserve(ctx, pace.Key{Origin: origin}, nil, 0)
+	if err != nil || !g.OK() {
+		t.Fatalf("grant: %+v, %v", g, err)
+	}
+	if site, err := op.Site(ctx, origin); err != nil || site.Record == nil || site.LeaseLeft < 50*time.Second || len(site.Pace.UnderWay) != 1 || site.Pace.UnderWay[0].Worker != s.Workers[0].ID {
+		t.Errorf("site: %+v, %v", site, err)
+	}
+	if err := op.Hold(ctx, origin, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if held, err := op.Release(ctx, origin); err != nil || !held {
+		t.Errorf("release: %v, %v", held, err)
+	}
+	if err := op.Forget(ctx, origin); err != nil {
+		t.Fatal(err)
+	}
+	if site, err := op.Site(ctx, origin); err != nil || site.Record != nil || len(site.Pace.UnderWay) != 1 {
+		t.Errorf("forgotten: %+v, %v", site, err)
+	}
+	if err := op.Drain(ctx, s.Workers[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the drain", f.Drained)
+	list, err := op.Log(ctx, 10)
+	var log []string
+	for _, e := range list {
+		if e.Who != "alice@desk" || e.At.IsZero() {
+			t.Errorf("entry %+v", e)
+		}
+		log = append(log, e.What)
+	}
+	const want = "drain ID, forget https://site.example, release https://site.example, hold https://site.example for 1h0m0s"
+	if got := strings.Join(log, ", "); err != nil || got != strings.Replace(want, "ID", s.Workers[0].ID, 1) {
+		t.Errorf("log: %s, %v", got, err)
+	}
+
+	// Nothing changes that cannot be noted.
+	server.Freeze()
+	defer server.Thaw()
+	late, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+	defer cancel()
+	if err := op.Hold(late, origin, time.Hour); err == nil || !strings.Contains(err.Error(), "nothing was changed") {
+		t.Errorf("without an answer: %v", err)
+	}
+}
