@@ -197,12 +197,14 @@ func TestVisitClosed(t *testing.T) {
 	now := time.Date(2026, 11, 22, 8, 59, 50, 0, time.UTC)
 	l := local(t, pace.Options{AddressInterval: 30 * time.Second, Now: func() time.Time { return now }})
 	s, addr := schedule(t, "User-agent: *\nVisit-time: 0600-0900\n", robots.RFC9309, pace.Policy{}), netip.MustParseAddr("192.0.2.1")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer time.AfterFunc(10*time.Second, cancel).Stop() // one that waits for its address fails, and does not hang
 	for i, opens := range []time.Time{{}, time.Date(2026, 11, 23, 6, 0, 0, 0, time.UTC)} {
 		g, err := l.Reserve(t.Context(), pace.Key{Origin: origin(fmt.Sprintf("closes%d.example", i))}, s, 0)
 		if err != nil || !g.OK() {
 			t.Fatal(g, err)
 		}
-		_, err = l.Visit(t.Context(), g, addr, s)
+		_, err = l.Visit(ctx, g, addr, s)
 		missed, is := errors.AsType[*pace.MissedError](err)
 		if is == opens.IsZero() || is && (!missed.Turn.Start.Equal(opens) || missed.Turn.Reasons[0].Cause != pace.CauseVisitTime) {
 			t.Errorf("visit %d: %v, want one that is missed until %s", i, err, opens)

@@ -124,3 +124,54 @@ func TestOlderLayout(t *testing.T) {
 	server.Do("DEL", "{old}:pace:1:epoch")
 	newLimiter(t, server.Client(), redis.Options{Prefix: "old"})
 }
+
+// TestAddressLost: where a server has lost what was booked at an address, that rests for one
+// gap, of pages and of fetches of robots.txt, and not longer.
+func TestAddressLost(t *testing.T) {
+	t.Parallel()
+	const gap = 200 * time.Millisecond
+	for name, lose := range map[string]func(*redistest.Server){
+		"emptied":  func(s *redistest.Server) { s.Do("FLUSHALL") },
+		"replaced": (*redistest.Server).Replace,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t, redistest.Options{})
+			l := newLimiter(t, server.Client(), redis.Options{WhenDown: redis.Stop, Options: pace.Options{AddressInterval: gap, FetchInterval: gap / 2}})
+			s := steady(t, time.Microsecond)
+			visit := func(n int, addr string) (start time.Time) {
+				t.Helper()
+				k := pace.Key{Origin: originOf(t, fmt.Sprintf("lost%d.example", n))}
+				until(t, "a start", func() bool {
+					g, err := l.Wait(t.Context(), k, s)
+					if err != nil {
+						t.Fatal(err)
+					}
+					turn, err := l.Visit(t.Context(), g, netip.MustParseAddr(addr), s)
+					done(t, l, g, pace.Result{Unused: err != nil})
+					start = turn.Start
+					return err == nil
+				})
+				return start
+			}
+			visit(0, "192.0.2.1")
+			visit(1, "192.0.2.2")
+			lost := time.Now()
+			lose(server)
+			if d := visit(2, "192.0.2.1").Sub(lost); d < gap {
+				t.Errorf("a page %s after, want %s", d, gap)
+			}
+			if err := l.Start(t.Context(), netip.MustParseAddr("192.0.2.2")); err != nil {
+				t.Fatal(err)
+			}
+			if d := time.Since(lost); d < gap/2 && l.DownSince().IsZero() {
+				t.Errorf("a fetch %s after, want %s", d, gap/2)
+			}
+			back(t, l)
+			first := visit(3, "192.0.2.1")
+			if d := visit(4, "192.0.2.1").Sub(first); d < gap-logSlack {
+				t.Errorf("two pages are %s apart then, want %s", d, gap)
+			}
+		})
+	}
+}
