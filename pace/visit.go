@@ -82,7 +82,7 @@ func (l *Local) Book(_ context.Context, addr netip.Addr, notBefore time.Time, wi
 	ready := latest(now, notBefore)
 	gap, fetchGap := l.gaps(addr)
 	if gap == 0 {
-		return Slot{Start: ready, Booked: true}, nil
+		return Slot{Start: notBefore, Booked: true}, nil
 	}
 	at := l.moment(now)
 	a := l.addressOf(addr, at)

@@ -47,7 +47,7 @@ func (l *Limiter) Visit(ctx context.Context, g pace.Grant, addr netip.Addr, s *p
 func (l *Limiter) Book(ctx context.Context, addr netip.Addr, notBefore time.Time, within time.Duration) (pace.Slot, error) {
 	b := l.booking(addr)
 	if b.gap == 0 {
-		return pace.Slot{Start: latest(clock(), notBefore), Booked: true}, nil
+		return pace.Slot{Start: notBefore, Booked: true}, nil
 	}
 	b.notBefore, b.within = notBefore, max(within, 0)
 	t := l.tagOf(b.addr.String())
@@ -135,7 +135,7 @@ func (t *tag) ask(ctx context.Context, b *booking) (pace.Slot, error) {
 		if !ok || len(booked) != 1 {
 			return pace.Slot{}, script.ErrReply
 		}
-		slot := pace.Slot{Start: latest(r.received, b.notBefore), Delayed: wait > ahead, Booked: booked[0] == 1}
+		slot := pace.Slot{Start: latest(r.local(timeAt(r.now)), b.notBefore), Delayed: wait > ahead, Booked: booked[0] == 1}
 		if slot.Delayed {
 			slot.Start = r.received.Add(time.Duration(wait * 1e3))
 		}
