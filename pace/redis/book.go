@@ -135,9 +135,11 @@ func (t *tag) ask(ctx context.Context, b *booking) (pace.Slot, error) {
 		if !ok || len(booked) != 1 {
 			return pace.Slot{}, script.ErrReply
 		}
-		slot := pace.Slot{Start: latest(r.local(timeAt(r.now)), b.notBefore), Delayed: wait > ahead, Booked: booked[0] == 1}
-		if slot.Delayed {
-			slot.Start = r.received.Add(time.Duration(wait * 1e3))
+		slot := pace.Slot{Delayed: wait > ahead, Booked: booked[0] == 1}
+		if !slot.Delayed {
+			slot.Start = latest(r.slot(r.now), b.notBefore)
+		} else {
+			slot.Start = r.slot(r.now + wait)
 		}
 		return slot, nil
 	}

@@ -115,6 +115,13 @@ func (r reading) local(t time.Time) time.Time {
 	return r.received.Add(t.Sub(now))
 }
 
+// slot returns the start that is booked at a time of the server. Where the clocks agree it
+// does not depend on how long the reply took: starts that are booked a gap apart are as far
+// apart at the workers.
+func (r reading) slot(start micros) time.Time {
+	return r.received.Add(r.local(timeAt(start)).Sub(r.received)) // with what does not see a clock set
+}
+
 // ahead returns a start that is still to come, for a sleep that ends neither
 // early nor with a clock that is set meanwhile.
 func (r reading) ahead(start micros) time.Time {
