@@ -23,7 +23,7 @@ quick: ## build, vet and the short tests, in less than a minute once Go's cache 
 	go build $(PACKAGES)
 	go vet $(PACKAGES)
 	go test -short $(ABREAST) $(PACKAGES)
-test: fmt-check vet unit race wasm fuzz tidy-check ## what CI runs, some eight minutes on two cores
+test: fmt-check vet unit race wasm fuzz tidy-check ## what CI runs, some six minutes on two cores
 	@echo "make test: all is well"
 campaign: ## the long runs of docs/long-runs.md, some hours; real files if ROBOTS_CORPUS names a folder of them
 	ROBOTS_CAMPAIGN=1 go test -count=1 -v -p 1 -timeout 6h $(PACKAGES)
