@@ -100,6 +100,29 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// TestJudgeBuffer: a body is read into a buffer that is given, as far as that has room.
+func TestJudgeBuffer(t *testing.T) {
+	origin, _, err := robots.ParseURL("http://example.com/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, body := range []string{"", "User-agent: *\n", strings.Repeat("#\n", 5000), strings.Repeat("#\n", 300_000)} {
+		for _, buffer := range [][]byte{nil, {}, make([]byte, 3, 7), make([]byte, 1<<20)} {
+			want, _, err := fetch.Limits{}.Judge(origin, &fetch.Answer{URL: origin.RobotsURL(), Status: 200, Body: strings.NewReader(body)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, _, err := fetch.Limits{}.Judge(origin, &fetch.Answer{URL: origin.RobotsURL(), Status: 200, Body: strings.NewReader(body), Buffer: buffer})
+			if err != nil || !bytes.Equal(r.Body, want.Body) || r.Cause != want.Cause || r.Truncated != want.Truncated {
+				t.Errorf("%d bytes, room for %d: %d bytes, %v, %v; want %d, %v", len(body), cap(buffer), len(r.Body), r.Cause, err, len(want.Body), want.Cause)
+			}
+			if inside := len(body) > 0 && cap(buffer) > len(body) && &buffer[:1][0] == &r.Body[0]; inside != (len(body) > 0 && cap(buffer) > len(body)) {
+				t.Errorf("%d bytes, room for %d: in the buffer is %v", len(body), cap(buffer), inside)
+			}
+		}
+	}
+}
+
 type broken struct{ err error }
 
 func (e broken) Read([]byte) (int, error) { return 0, e.err }
