@@ -515,8 +515,8 @@ func (w *member) take(ctx context.Context, m jetstream.Msg) error {
 // Work takes shards from the queue of a lead until all are done. dir is the task's folder
 // as this machine calls it, "" if it is called as on the lead's.
 func Work(ctx context.Context, dir string, o RunOptions) error {
-	lessGC()
 	o.defaults()
+	lessGC(o.Workers)
 	for {
 		t, err := workOne(ctx, dir, o)
 		_, lost := errors.AsType[*FailedError](err)

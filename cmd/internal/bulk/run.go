@@ -28,8 +28,8 @@ func (e *FailedError) Error() string {
 // error if it had to stop, as when the disk is full. In each case parts are whole, and a
 // call with the same task goes on.
 func Run(ctx context.Context, t *Task, o RunOptions) error {
-	lessGC()
 	o.defaults()
+	lessGC(o.Workers)
 	if err := t.resolve(); err != nil {
 		return err
 	}
@@ -54,18 +54,18 @@ func Run(ctx context.Context, t *Task, o RunOptions) error {
 	return r.end()
 }
 
-// lessGC lets the heap grow to five times what is held, up to a bound: a worker holds some
-// MiB and makes a hundred times as much garbage, so that the collector takes a fifth of the
-// time otherwise. Who sets GOGC or GOMEMLIMIT decides.
-var lessGC = sync.OnceFunc(func() {
+// lessGC lets the heap grow to five times what is held, up to a bound for so many workers: one
+// holds some MiB and makes a hundred times as much garbage, so that the collector takes a
+// fifth of the time otherwise. Who sets GOGC or GOMEMLIMIT decides.
+func lessGC(workers int) {
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetGCPercent(400)
-		debug.SetMemoryLimit(mostHeap)
+		debug.SetMemoryLimit(heapBase + int64(workers)*heapOfWorker)
 	}
-})
+}
 
-// mostHeap leaves the rest of 256 MiB to what the collector does not see.
-const mostHeap = 192 << 20
+// With two workers these leave the rest of 256 MiB to what the collector does not see.
+const heapBase, heapOfWorker = 128 << 20, 32 << 20
 
 // A runner does shards in this process.
 type runner struct {
