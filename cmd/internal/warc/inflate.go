@@ -129,7 +129,10 @@ func (d *inflater) Read(p []byte) (int, error) {
 			copy(d.out, d.out[d.to-window:d.to])
 			d.from, d.to = window, window
 		}
-		d.err = d.more()
+		if d.err = d.more(); d.err != nil {
+			d.raw.next -= d.have / 8 // whole bytes that were read ahead
+			d.bits, d.have = 0, 0
+		}
 		done := d.out[d.from:d.to]
 		d.sum = crc32.Update(d.sum, crc32.IEEETable, done)
 		d.size += uint32(len(done))
@@ -146,8 +149,6 @@ func (d *inflater) Read(p []byte) (int, error) {
 
 // trailer compares the checksum and the length.
 func (d *inflater) trailer() error {
-	d.raw.next -= d.have / 8 // whole bytes that were read ahead
-	d.have = 0
 	tail := d.raw.peek(8)
 	if len(tail) < 8 {
 		return io.ErrUnexpectedEOF
