@@ -257,10 +257,15 @@ func TestDictionary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	w, err := zstd.NewWriter(nil, zstd.WithEncoderDict(dict), zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
 	for name, frame := range map[string]string{"plain": string(dict), "compressed": zstandardOf(string(dict))} {
 		file := skip(dictionaryFrame, frame)
 		for _, s := range samples {
-			file += zstandardOf(string(s), zstd.WithEncoderDict(dict))
+			file += string(w.EncodeAll(s, nil))
 		}
 		got, damage, err := read(strings.NewReader(file))
 		if err != nil || len(got) != len(samples) || len(damage) > 0 {
