@@ -69,10 +69,11 @@ func Overload(t *testing.T, s Server, gate bool) {
 		for ; recovered <= mostRecovery && (len(again.Refused) > 0 || Within(again.Accepted, 0.5) > unloaded); recovered++ {
 			again = l.Open(capacity/4, later)
 		}
+		capacity = (capacity + l.Closed(s.Busy, short)) / 2 // of a machine that others may use too
 		answered := float64(len(much.Accepted)) / long.Seconds() / capacity
 		goodput, slower = append(goodput, answered), append(slower, float64(p99)/float64(max(unloaded, 1)))
 		refusal, shares = append(refusal, median.Seconds()), append(shares, share)
-		t.Logf("capacity %.0f/s, %.0f µs of a processor each; at twice that for %s: goodput %.0f %%, %.0f %% of the time of processors; p99 %s, without load %s; median of %d refusals %s; memory %d MiB, then %d; as before %s later; %d beyond %d connections, %d without an answer",
+		t.Logf("capacity %.0f/s, %.0f µs of a processor each; at about twice that for %s: goodput %.0f %%, %.0f %% of the time of processors; p99 %s, without load %s; median of %d refusals %s; memory %d MiB, then %d; as before %s later; %d beyond %d connections, %d without an answer",
 			capacity, 1e6*each, long, 100*answered, 100*share, p99, unloaded, len(much.Refused), median,
 			before>>20, after>>20, time.Duration(recovered)*later, much.Unsent, mostConns, much.Other)
 		if len(much.Accepted) == 0 || much.Other > 0 {
