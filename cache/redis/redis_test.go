@@ -117,7 +117,7 @@ func TestConformance(t *testing.T) {
 	})
 	t.Run("three primaries", func(t *testing.T) {
 		if testing.Short() {
-			t.Skip("as the cluster of one")
+			t.Skip("short: the cluster of one has run the same tests")
 		}
 		t.Parallel()
 		nodes := redistest.StartCluster(t, 3)

@@ -24,7 +24,7 @@ import (
 // TestLeasedContract holds the limiter of a partitioned frontier against the contract.
 func TestLeasedContract(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes 7 s")
+		t.Skip("short: it takes 7 s")
 	}
 	t.Parallel()
 	c := redistest.Start(t, redistest.Options{}).Client()

@@ -93,7 +93,7 @@ func TestMemory(t *testing.T) {
 		return
 	}
 	if campaign.Race {
-		t.Skip("the race detector needs memory of its own")
+		t.Skip("the race detector needs memory of its own, and this counts bytes")
 	}
 	t.Parallel()
 	dir := t.TempDir()
