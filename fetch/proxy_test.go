@@ -89,12 +89,7 @@ func daemon(t *testing.T, name, args, config string) string {
 			t.Skipf("%s is not installed; the proxies of the catalogue stand for it", name)
 		}
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	l.Close()
+	port := daemonPort(t)
 	file := filepath.Join(t.TempDir(), name+".conf")
 	if err := os.WriteFile(file, fmt.Appendf(nil, config, port), 0o600); err != nil {
 		t.Fatal(err)

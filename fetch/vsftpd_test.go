@@ -66,13 +66,13 @@ func TestVsftpd(t *testing.T) {
 // system gives them. So it draws from a range between these two, and listens above that.
 const vsftpdPorts, vsftpdSpan = 20_000, 5_000
 
-var vsftpds atomic.Int64 // ports to listen at that were tried
+var daemons atomic.Int64 // ports to listen at that were tried
 
-// vsftpdPort returns a free port. Nobody else is given it before vsftpd listens there.
-func vsftpdPort(t *testing.T) int {
+// daemonPort returns a free port. Nobody else is given it before the daemon listens there.
+func daemonPort(t *testing.T) int {
 	t.Helper()
 	for range vsftpdSpan {
-		port := vsftpdPorts + vsftpdSpan + int(int64(os.Getpid())*8+vsftpds.Add(1))%vsftpdSpan
+		port := vsftpdPorts + vsftpdSpan + int(int64(os.Getpid())*8+daemons.Add(1))%vsftpdSpan
 		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err == nil {
 			l.Close()
@@ -103,7 +103,7 @@ func serveVsftpd(t *testing.T, program, file, settings string) int {
 	}
 	os.Chmod(filepath.Join(root, "public"), 0o555)
 	t.Cleanup(func() { os.Chmod(filepath.Join(root, "public"), 0o755) })
-	port := vsftpdPort(t)
+	port := daemonPort(t)
 	config := filepath.Join(root, "vsftpd.conf")
 	text := fmt.Sprintf("listen=YES\nlisten_address=127.0.0.1\nlisten_port=%d\nbackground=NO\nanonymous_enable=YES\nlocal_enable=NO\n"+
 		"anon_root=%s\nsecure_chroot_dir=%s\nseccomp_sandbox=NO\nxferlog_enable=NO\n"+

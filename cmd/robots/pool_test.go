@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -19,6 +18,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/robotskit/robots/internal/freeport"
 )
 
 // A pool does as an executable pool of ClickHouse: processes that are kept open, each of which
@@ -187,12 +188,7 @@ func TestContract(t *testing.T) {
 	for share := range 3 {
 		robotsRun(append(slices.Clone(ask), sliced, "--shard", fmt.Sprintf("%d/3", share+1), snapshot)...)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	l.Close()
+	address := freeport.Addr(t)
 	robotsRun(append(slices.Clone(ask), queued, "--shard", "3/3", snapshot)...) // the manifest: there are two shards
 	ended := make(chan int, 1)
 	go func() {

@@ -23,6 +23,8 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"github.com/robotskit/robots/internal/freeport"
 )
 
 // Options are the settings of a Server. The zero value keeps nothing on disk.
@@ -81,7 +83,7 @@ func Start(t testing.TB, o Options) *Server {
 		s.cert, s.key, s.TLS = certificate(t, s.Dir)
 	}
 	for attempt := 0; ; attempt++ {
-		s.Addr = freeAddr(t)
+		s.Addr = freeport.Addr(t)
 		s.configure()
 		err := s.start()
 		if err == nil {
@@ -98,15 +100,6 @@ func Start(t testing.TB, o Options) *Server {
 		s.until(func() bool { return strings.Contains(s.Do("CLUSTER", "INFO"), "cluster_state:ok") })
 	}
 	return s
-}
-
-func freeAddr(t testing.TB) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 func (s *Server) configure() {

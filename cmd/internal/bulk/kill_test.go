@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/robotskit/robots/internal/campaign"
+	"github.com/robotskit/robots/internal/freeport"
 )
 
 // parts waits until a task has so many shards done or given up, and looks often.
@@ -55,7 +56,7 @@ func TestKill(t *testing.T) {
 	if err := task.claim(); err != nil {
 		t.Fatal(err)
 	}
-	address := freeAddress(t)
+	address := freeport.Addr(t)
 	// Kills at random may hit a shard more often than five times.
 	main := process{Dir: task.Dir, Listen: address, Lease: time.Second, Tries: kills + leads + 5, Workers: 1}
 	member := main
@@ -115,7 +116,7 @@ func TestPause(t *testing.T) {
 	if err := task.claim(); err != nil {
 		t.Fatal(err)
 	}
-	main := process{Dir: task.Dir, Listen: freeAddress(t), Lease: time.Second, Tries: 20, Workers: 1}
+	main := process{Dir: task.Dir, Listen: freeport.Addr(t), Lease: time.Second, Tries: 20, Workers: 1}
 	member := main
 	member.Listen, member.URL, member.Member = "", "nats://"+main.Listen, true
 	lead, paused := main.start(t), member.start(t)
@@ -220,7 +221,7 @@ func TestPoison(t *testing.T) {
 		if err := task.claim(); err != nil {
 			t.Fatal(err)
 		}
-		main := process{Dir: task.Dir, Listen: freeAddress(t), Lease: 600 * time.Millisecond, Workers: 1}
+		main := process{Dir: task.Dir, Listen: freeport.Addr(t), Lease: 600 * time.Millisecond, Workers: 1}
 		member := main
 		member.Listen, member.URL, member.Member, member.Workers = "", "nats://"+main.Listen, true, 2
 		lead, other := main.start(t), member.start(t)
@@ -300,7 +301,7 @@ func TestSecondWorker(t *testing.T) {
 		if err := task.claim(); err != nil {
 			t.Fatal(err)
 		}
-		main := process{Dir: task.Dir, Listen: freeAddress(t), Workers: 1}
+		main := process{Dir: task.Dir, Listen: freeport.Addr(t), Workers: 1}
 		all := []*child{main.start(t)}
 		if second {
 			main.Listen, main.URL, main.Member = "", "nats://"+main.Listen, true

@@ -14,18 +14,9 @@ import (
 	"sync"
 	"testing"
 	"time"
-)
 
-// freeAddress returns an address of loopback that nobody listened on just now.
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
+	"github.com/robotskit/robots/internal/freeport"
+)
 
 // TestListen: without a secret only this machine is served.
 func TestListen(t *testing.T) {
@@ -105,7 +96,7 @@ func TestJoin(t *testing.T) {
 			if err := task.claim(); err != nil {
 				t.Fatal(err)
 			}
-			address := freeAddress(t)
+			address := freeport.Addr(t)
 			c.lead.Listen, c.member.URL, c.stranger.URL = address, "nats://"+address, "nats://"+address
 			if c.stranger.Token != "" || c.stranger.TLS != nil {
 				s, err := c.lead.serve(t.TempDir())

@@ -17,6 +17,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/robotskit/robots/internal/freeport"
 )
 
 var day = time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
@@ -503,7 +505,7 @@ func TestPackQueue(t *testing.T) {
 	whole := pack(t, PackOptions{}, RunOptions{Workers: 2}, names...)
 
 	task := planned(t, PackOptions{}, names...)
-	address := freeAddress(t)
+	address := freeport.Addr(t)
 	ended := make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
