@@ -536,11 +536,14 @@ func TestNoRate(t *testing.T) {
 }
 
 // TestQueue: places are given in the order of coming, and only so many wait, for so
-// long; in an overload two for a place, and the others know at once.
+// long; in an overload as many as there are places, and the others know at once.
 func TestQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue(1, 1, 4, time.Second)
+		q := newQueue(2, 1, 4, time.Second)
 		ctx := context.Background()
+		if err := q.enter(ctx); err != nil { // and keeps this place
+			t.Fatal(err)
+		}
 		var order []int
 		var mu sync.Mutex
 		enter := func(i int) {
@@ -558,13 +561,13 @@ func TestQueue(t *testing.T) {
 			synctest.Wait()
 		}
 		enter(6) // no room to wait
-		if working, _, waiting := q.length(); working != 1 || waiting != 4 {
+		if working, _, waiting := q.length(); working != 2 || waiting != 4 {
 			t.Errorf("%d work, %d wait", working, waiting)
 		}
 		q.leave()
 		synctest.Wait()
 		time.Sleep(900 * time.Millisecond)
-		q.leave() // an overload by now: two wait
+		q.leave() // an overload by now: as many wait as there are places
 		synctest.Wait()
 		mu.Lock()
 		slices.Sort(order[3:]) // these in the same moment
@@ -611,11 +614,11 @@ func TestQueue(t *testing.T) {
 		for range 3 {
 			go enter(30)
 		}
-		for range 4 * overloadAfter / overloadWork {
+		for range 8 * overloadAfter / overloadWork {
 			synctest.Wait()
 			q.leave()
 			go enter(30)
-			time.Sleep(overloadWork / 2)
+			time.Sleep(overloadWork / 4)
 		}
 		for range 4 {
 			q.leave()
@@ -652,7 +655,7 @@ func TestQueue(t *testing.T) {
 			done <- true
 		}()
 		time.Sleep(10 * time.Millisecond)
-		if working, away, _ := q.length(); working != 2 || away != 1 {
+		if working, away, _ := q.length(); working != 3 || away != 1 {
 			t.Errorf("%d work, %d of them wait for something else", working, away)
 		}
 		<-done
@@ -661,7 +664,7 @@ func TestQueue(t *testing.T) {
 		q.leave()
 		q.outside(func() {}) // quick: nothing is lent
 		synctest.Wait()
-		if working, away, waiting := q.length(); working+away+waiting != 0 || q.free != 1 {
+		if working, away, waiting := q.length(); working != 1 || away+waiting != 0 || q.free != 1 {
 			t.Errorf("%d work, %d away, %d wait", working, away, waiting)
 		}
 	})
