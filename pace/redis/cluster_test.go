@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -208,6 +209,46 @@ func TestClusterReshard(t *testing.T) {
 	c.more(t, 5, func(*shardedSite) bool { return true })
 	c.check(t)
 	t.Logf("%d tags moved", len(moved))
+}
+
+// TestClusterClock: the clock of one of three nodes is set ahead, behind, and right again.
+// The sites of that node rest, as its tags begin new epochs where it went forward; no other
+// tag does, and no site is started too early.
+func TestClusterClock(t *testing.T) {
+	t.Parallel()
+	// Nodes take others for failed by their clocks.
+	nodes := redistest.StartClusterOf(t, 3, redistest.Options{Clock: true, Config: append(clusterConfig, "cluster-node-timeout 60000000")})
+	c := startSharded(t, nodes, campaign.Size(12, 18, 64))
+	const set = 1
+	epochs := func(node int) []string {
+		names := nodes[node].Do("EVAL", `local s = '' for _, k in ipairs(redis.call('KEYS', '*:epoch')) do s = s .. k .. '=' .. redis.call('GETRANGE', k, 0, 15) .. ' ' end return s`, "0")
+		return slices.Sorted(slices.Values(strings.Fields(names)))
+	}
+	for _, ahead := range []time.Duration{time.Hour, -time.Hour, 0} {
+		var before [3][]string
+		for node := range nodes {
+			before[node] = epochs(node)
+		}
+		nodes[set].SetClock(ahead)
+		c.more(t, 5, func(*shardedSite) bool { return true })
+		for node := range nodes {
+			after := epochs(node)
+			same := 0
+			for _, e := range after {
+				if slices.Contains(before[node], e) {
+					same++
+				}
+			}
+			want := len(after)
+			if node == set && ahead >= 0 {
+				want = 0
+			}
+			if same != want || len(after) != len(before[node]) || want+same+len(after) == 0 {
+				t.Errorf("the clock of node %d is now off by %s: %d of %d epochs of node %d are as before, want %d", set, ahead, same, len(after), node, want)
+			}
+		}
+	}
+	c.check(t)
 }
 
 // TestDeathBetween: a worker that dies between its grant and its booking costs the address
