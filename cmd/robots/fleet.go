@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/user"
 	"strings"
 	"time"
 
+	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/fleet"
 	"github.com/spf13/cobra"
 )
@@ -70,6 +73,41 @@ func (c *fleetCall) register(cmd *cobra.Command, status *int, verb func(context.
 		return code, err
 	})
 	return cmd
+}
+
+// operate connects to the fleet and does something there.
+func (c *fleetCall) operate(ctx context.Context, do func(*fleet.Operator) (int, error)) (int, error) {
+	o, err := withPasswords("--redis", c.redis, fleet.Options{})
+	if err != nil {
+		return exitBad, err
+	}
+	op, err := fleet.Operate(ctx, c.redis, whoAmI(), o)
+	if err != nil {
+		return exitBad, fmt.Errorf("--redis: %w", err)
+	}
+	defer func() { _ = op.Close() }() // which has nothing to report
+	return do(op)
+}
+
+// whoAmI is who changes something: a user of a machine.
+func whoAmI() string {
+	name := "somebody"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	host, _ := os.Hostname()
+	return name + "@" + host
+}
+
+// originOf reads the origin that an argument names.
+func (c *fleetCall) originOf() (origin robots.Origin, err error) {
+	if len(c.args) != 1 {
+		return origin, errors.New("one origin is needed, as in https://example.com")
+	}
+	if origin, _, err = robots.ParseURL(c.args[0]); err != nil {
+		return origin, fmt.Errorf("%q is no origin such as https://example.com: %w", clip(c.args[0]), err)
+	}
+	return origin, nil
 }
 
 // noArgs refuses arguments.

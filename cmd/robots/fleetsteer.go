@@ -48,20 +48,26 @@ func (c *fleetCall) confirm(what string) error {
 	return nil
 }
 
-// change asks about a change, and makes it.
-func (c *fleetCall) change(ctx context.Context, what string, do func(*fleet.Operator) error) (int, error) {
-	op, err := c.operate(ctx)
-	if err != nil {
-		return exitBad, err
-	}
-	defer func() { _ = op.Close() }() // which has nothing to report
-	if err = c.confirm(what); err == nil {
-		err = do(op)
-	}
-	if err != nil {
-		return exitBad, err
-	}
-	return exitAllowed, nil
+// change asks about a change, makes it, and says what was done.
+func (c *fleetCall) change(ctx context.Context, to, what string, do func(*fleet.Operator) (done string, err error)) (int, error) {
+	return c.operate(ctx, func(op *fleet.Operator) (int, error) {
+		if err := c.confirm(what); err != nil {
+			return exitBad, err
+		}
+		done, err := do(op)
+		if err != nil {
+			return exitBad, err
+		}
+		if c.format == formatJSON {
+			return exitAllowed, encode(c.std.out, struct {
+				Schema int    `json:"schema"`
+				To     string `json:"to"`
+				Done   string `json:"done"`
+			}{1, to, done})
+		}
+		fmt.Fprintf(c.std.out, "%s: %s\n", to, done)
+		return exitAllowed, nil
+	})
 }
 
 // changeOrigin is change for a verb about an origin.
@@ -70,26 +76,7 @@ func (c *fleetCall) changeOrigin(ctx context.Context, what string, do func(*flee
 	if err != nil {
 		return exitBad, err
 	}
-	return c.change(ctx, fmt.Sprintf(what, origin), func(op *fleet.Operator) error {
-		done, err := do(op, origin)
-		if err != nil {
-			return err
-		}
-		return c.done(origin.String(), done)
-	})
-}
-
-// done says what was done.
-func (c *fleetCall) done(to, what string) error {
-	if c.format == formatJSON {
-		return encode(c.std.out, struct {
-			Schema int    `json:"schema"`
-			To     string `json:"to"`
-			Done   string `json:"done"`
-		}{1, to, what})
-	}
-	fmt.Fprintf(c.std.out, "%s: %s\n", to, what)
-	return nil
+	return c.change(ctx, origin.String(), fmt.Sprintf(what, origin), func(op *fleet.Operator) (string, error) { return do(op, origin) })
 }
 
 func fleetHoldCommand(c *fleetCall, status *int) *cobra.Command {
@@ -172,11 +159,8 @@ under way goes on to its end.`,
 			return exitBad, errors.New("one worker is needed, by its id in robots fleet status")
 		}
 		worker := c.args[0]
-		return c.change(ctx, "drain the worker "+clip(worker), func(op *fleet.Operator) error {
-			if err := op.Drain(ctx, worker); err != nil {
-				return err
-			}
-			return c.done(worker, "takes no more grants within 7 s")
+		return c.change(ctx, worker, "drain the worker "+clip(worker), func(op *fleet.Operator) (string, error) {
+			return "takes no more grants within 7 s", op.Drain(ctx, worker)
 		})
 	})
 }
