@@ -415,7 +415,8 @@ func (f *Fleet) DownSince() time.Time {
 }
 
 // Drained reports whether an operator has told this worker to take no grants any more: its
-// limiter fails with paceredis.ErrDrained, and it is to end (Operator.Drain).
+// limiter fails with paceredis.ErrDrained, and it is to end (Operator.Drain), unless the
+// operator has it go on (Operator.Resume).
 func (f *Fleet) Drained() bool { return f.limiter.Drained() }
 
 // Close leaves the fleet.

@@ -47,7 +47,7 @@ the environment: ` + passwordName + `, or the file that the same with
 		},
 	}
 	for _, make := range []func(*fleetCall, *int) *cobra.Command{
-		fleetStatusCommand, fleetShowCommand, fleetHoldCommand, fleetReleaseCommand, fleetForgetCommand, fleetDrainCommand, fleetLogCommand, fleetDoctorCommand,
+		fleetStatusCommand, fleetShowCommand, fleetHoldCommand, fleetReleaseCommand, fleetForgetCommand, fleetDrainCommand, fleetResumeCommand, fleetLogCommand, fleetDoctorCommand,
 	} {
 		cmd.AddCommand(make(&fleetCall{call: newCall(std)}, status))
 	}

@@ -318,7 +318,7 @@ func TestServeReady(t *testing.T) {
 }
 
 // TestServeDrained: a server that an operator drains is not ready any more, and gives no
-// permits; the other one of the fleet goes on.
+// permits, until the operator ends that; the other one of the fleet goes on.
 func TestServeDrained(t *testing.T) {
 	redis := redistest.Start(t, redistest.Options{})
 	site := newPacedSite(t, 60, 0)
@@ -356,7 +356,22 @@ func TestServeDrained(t *testing.T) {
 	if p, status := f.permit(0, site, "0s", "1m"); p != nil || status != http.StatusServiceUnavailable {
 		t.Errorf("a permit of a server that is drained: %+v, %d", p, status)
 	}
-	if p, status := f.permit(1, site, "0s", "1m"); p == nil {
-		t.Errorf("no permit of the other server: %d", status)
+	p, status := f.permit(1, site, "0s", "1m")
+	if p == nil {
+		t.Fatalf("no permit of the other server: %d", status)
+	}
+	f.giveBack(1, p, `{"status":200}`)
+
+	var out, said bytes.Buffer
+	call := []string{"fleet", "resume", "--redis", redis.URL(), "--yes", "--format", "json", s.Workers[i].ID}
+	if status := run(t.Context(), call, strings.NewReader(""), &out, &said); status != exitAllowed || !strings.Contains(out.String(), `"done":"takes grants again within 7 s"`) {
+		t.Errorf("resumed: %d %s%s", status, &out, &said)
+	}
+	if f.servers[0].log.await(`"msg":"an operator has ended the drain of this worker`) == nil {
+		t.Fatal("the log does not say that the server is drained no more")
+	}
+	get(t, f.servers[0].admin+"/readyz") // which fails unless it is ready
+	if p, status := f.permit(0, site, "1s", "1m"); p == nil {
+		t.Errorf("no permit after the end of the drain: %d", status)
 	}
 }
