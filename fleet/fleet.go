@@ -50,7 +50,7 @@ type Options struct {
 	// Pace are the settings of the limiter. Its Now and MaxBytes have no meaning
 	// here.
 	Pace pace.Options
-	// MaxMemoryBytes bounds the memory of this worker: 256 MiB if 0, at least 64 MiB. A
+	// MaxMemoryBytes bounds the memory of this worker: 256 MiB if 0, at least MinMemoryBytes. A
 	// quarter is for the records that a polite.Transport holds, or whoever asks
 	// CacheMemory; a quarter for the local copy of the records, or, where Copy names a file,
 	// for the records too; a quarter for the pace of sites while Redis is down; and a quarter for
@@ -162,10 +162,11 @@ func (f *Fleet) setUp(ctx context.Context, server, prefix string, o Options) err
 	return nil
 }
 
-const (
-	memoryDefault = 256 << 20
-	memoryLeast   = 64 << 20 // a quarter of it holds what has bounds of its own, some 15 MiB
-)
+// MinMemoryBytes is the least that Options.MaxMemoryBytes may be, but for 0: a quarter of it
+// holds what has bounds of its own, some 15 MiB.
+const MinMemoryBytes = 64 << 20
+
+const memoryDefault = 256 << 20
 
 // share is one of the parts of the memory of a worker, in bytes.
 func (o Options) share() int64 { return cmp.Or(o.MaxMemoryBytes, memoryDefault) / 4 }
@@ -215,8 +216,8 @@ func (o Options) check(s string) (option rueidis.ClientOption, prefix string, er
 	case o.TLS != nil && option.TLSConfig == nil:
 		return option, "", fmt.Errorf("Redis URL %s does not begin with rediss://, which settings for TLS need", u.Redacted())
 	}
-	if o.MaxMemoryBytes != 0 && o.MaxMemoryBytes < memoryLeast {
-		return option, "", fmt.Errorf("fleet.Options.MaxMemoryBytes is %d: it must be %d or more, or 0 for the default", o.MaxMemoryBytes, int64(memoryLeast))
+	if o.MaxMemoryBytes != 0 && o.MaxMemoryBytes < MinMemoryBytes {
+		return option, "", fmt.Errorf("fleet.Options.MaxMemoryBytes is %d: it must be %d or more, or 0 for the default", o.MaxMemoryBytes, int64(MinMemoryBytes))
 	}
 	prefix = cmp.Or(o.Prefix, u.Query().Get("prefix"))
 	return option, prefix, o.limiter(prefix).Check()
@@ -259,6 +260,9 @@ func strayKey(q url.Values) string {
 	}
 	return ""
 }
+
+// Schemes returns with what a Redis URL may begin.
+func Schemes() []string { return slices.Clone(schemes) }
 
 var schemes = []string{"redis", "rediss", "valkey", "valkeys", "unix"}
 
@@ -415,7 +419,8 @@ func (f *Fleet) DownSince() time.Time {
 }
 
 // Drained reports whether an operator has told this worker to take no grants any more: its
-// limiter fails with paceredis.ErrDrained, and it is to end (Operator.Drain).
+// limiter fails with paceredis.ErrDrained, and it is to end (Operator.Drain), unless the
+// operator has it go on (Operator.Resume).
 func (f *Fleet) Drained() bool { return f.limiter.Drained() }
 
 // Close leaves the fleet.

@@ -166,10 +166,19 @@ func (o *Operator) Forget(ctx context.Context, origin robots.Origin) error {
 }
 
 // Drain tells a worker, by its id, to take no grants any more and to give back those that
-// it has not used. It learns so within 7 s, for the rest of its life; what is under way
-// goes on to its end.
+// it has not used. It learns so within 7 s, until it ends or Resume is called; what is under
+// way goes on to its end.
 func (o *Operator) Drain(ctx context.Context, worker string) error {
 	return o.change(ctx, "drain "+worker, func() error { return o.pace.Drain(ctx, worker) })
+}
+
+// Resume ends a Drain, and reports whether there was one. The worker learns so within 7 s.
+func (o *Operator) Resume(ctx context.Context, worker string) (drained bool, err error) {
+	err = o.change(ctx, "resume "+worker, func() error {
+		drained, err = o.pace.Resume(ctx, worker)
+		return err
+	})
+	return drained, err
 }
 
 // change notes in the log what is about to be done, and if that fails, that it did.

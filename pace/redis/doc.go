@@ -38,6 +38,7 @@
 //	{robots}:pace:2:workers                    sorted set: worker, last heartbeat
 //	{robots}:pace:2:worker:5f0c2a91d3          its grants per second, how many tags it cannot reach, its name
 //	{robots}:pace:2:drain:5f0c2a91d3           an operator has told it to take no grants
+//	{robots}:pace:2:resume:5f0c2a91d3          and then to take grants again
 //	{robots}:pace:2:log                        sorted set: what operators changed, when
 //
 // Where a value is damaged, its site or address counts as asked at the moment at which

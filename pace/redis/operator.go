@@ -127,7 +127,8 @@ func (o *Operator) Workers(ctx context.Context) (list []Worker, at time.Time, er
 	}
 	keys := []string{key}
 	for _, s := range scores {
-		keys = append(keys, aboutKey(o.options.Prefix, s.Member), drainKey(o.options.Prefix, s.Member))
+		about, drain, _ := workerKeys(o.options.Prefix, s.Member)
+		keys = append(keys, about, drain)
 	}
 	now, values, err := o.look(ctx, keys[1:]...)
 	if err != nil {
@@ -142,14 +143,14 @@ func (o *Operator) Workers(ctx context.Context) (list []Worker, at time.Time, er
 	return list, timeAt(now), nil
 }
 
-// The keys of the list of workers, and of a worker by the first bytes of the ids of its
-// grants: what it says of itself, and whether it is drained.
+// workersKey is the key of the list of workers.
 func workersKey(prefix string) string { return "{" + prefix + "}:" + version + "workers" }
-func aboutKey(prefix, worker string) string {
-	return "{" + prefix + "}:" + version + "worker:" + hex.EncodeToString([]byte(worker))
-}
-func drainKey(prefix, worker string) string {
-	return "{" + prefix + "}:" + version + "drain:" + hex.EncodeToString([]byte(worker))
+
+// workerKeys are those of a worker, by the first bytes of the ids of its grants: what it says
+// of itself, whether it is drained, and whether that is over.
+func workerKeys(prefix, worker string) (about, drain, resume string) {
+	head, id := "{"+prefix+"}:"+version, hex.EncodeToString([]byte(worker))
+	return head + "worker:" + id, head + "drain:" + id, head + "resume:" + id
 }
 
 // aboutText is what a worker says of itself with its heartbeats: its grants per second, how
@@ -355,25 +356,46 @@ func (o *Operator) steer(ctx context.Context, what string, origin robots.Origin,
 }
 
 // Drain tells a worker to take no grants any more, and to give back those that it has not
-// used yet. It learns so with its next heartbeat, within 7 s, and for the rest of its life.
-// The error says that there is no such worker.
+// used yet. It learns so with its next heartbeat, within 7 s, and until it ends or Resume is
+// called. The error says that there is no such worker.
 func (o *Operator) Drain(ctx context.Context, id string) error {
+	_, err := o.mark(ctx, id, true)
+	return err
+}
+
+// Resume ends a Drain, and reports whether there was one. The worker learns so with its next
+// heartbeat, within 7 s. The error says that there is no such worker.
+func (o *Operator) Resume(ctx context.Context, id string) (drained bool, err error) {
+	return o.mark(ctx, id, false)
+}
+
+// mark says of a worker that it is drained, or that this is over, and reports whether it was
+// drained. The worker believes neither that there is no such word (Limiter.resume): at each
+// moment one of the two is there, and what says drained counts.
+func (o *Operator) mark(ctx context.Context, id string, drain bool) (drained bool, err error) {
 	workers, _, err := o.Workers(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if !slices.ContainsFunc(workers, func(w Worker) bool { return w.ID == id && !w.Gone }) {
-		return fmt.Errorf("no worker %.80q sends heartbeats", id)
+	i := slices.IndexFunc(workers, func(w Worker) bool { return w.ID == id && !w.Gone && !w.Left })
+	if i < 0 {
+		return false, fmt.Errorf("no worker %.80q sends heartbeats", id)
+	}
+	name, err := hex.DecodeString(id)
+	if err != nil || workers[i].Drained == drain {
+		return drain, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
-	name, err := hex.DecodeString(id)
-	if err != nil {
-		return err
+	_, says, other := workerKeys(o.options.Prefix, string(name))
+	if !drain {
+		says, other = other, says
 	}
-	// A worker that is gone for so long is on no list.
-	keep := workerTimeout() + o.options.GrantTimeout
-	return o.client.Do(ctx, o.client.B().Psetex().Key(drainKey(o.options.Prefix, string(name))).Milliseconds(keep.Milliseconds()).Value("1").Build()).Error()
+	err = o.client.Do(ctx, o.client.B().Psetex().Key(says).Milliseconds(knownFor(o.options).Milliseconds()).Value("1").Build()).Error()
+	if err == nil {
+		err = o.client.Do(ctx, o.client.B().Del().Key(other).Build()).Error()
+	}
+	return !drain, err
 }
 
 // A LogEntry is one change that an operator made.

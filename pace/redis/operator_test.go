@@ -210,6 +210,16 @@ func TestDrainLeased(t *testing.T) {
 		g, err := b.Reserve(ctx, key, nil, time.Minute)
 		return err == nil && g.OK()
 	})
+	if drained, err := o.Resume(ctx, workers[0].ID); err != nil || !drained {
+		t.Errorf("resumed: %v, %v", drained, err)
+	}
+	until(t, "the end of the drain", func() bool {
+		_, err := a.Wait(ctx, keyAt(t, "b.example"), nil)
+		if err != nil && !errors.Is(err, redis.ErrDrained) {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
 }
 
 // TestOperatorCluster: the parts of a site's state are found on whichever node they are.
@@ -330,8 +340,54 @@ func TestDrain(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := o.Resume(ctx, workers[1].ID); err == nil || !strings.Contains(err.Error(), "no worker") {
+		t.Errorf("a worker that has left goes on: %v", err)
+	}
 	if workers, _, err := o.Workers(ctx); err != nil || !workers[1].Drained || workers[0].Drained || !workers[1].Left || workers[0].Left {
 		t.Errorf("workers: %+v, %v", workers, err)
+	}
+}
+
+// TestResume: a worker that was drained takes grants again when an operator says so, and for
+// no other reason: not where the server has lost its memory.
+func TestResume(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Options{})
+	var told atomic.Int64
+	o, ctx := newOperator(t, server), t.Context()
+	l := newLimiter(t, server.Client(), redis.Options{Prefix: steered, Options: pace.Options{Observe: func(e pace.Event) {
+		if e.Kind == pace.Resumed {
+			told.Add(1)
+		}
+	}}})
+	worker := func() redis.Worker {
+		workers, _, err := o.Workers(ctx)
+		if err != nil || len(workers) > 1 {
+			t.Fatalf("workers: %+v, %v", workers, err)
+		}
+		return append(workers, redis.Worker{})[0]
+	}
+	id := worker().ID
+	for _, host := range []string{"a.example", "b.example"} {
+		if drained, err := o.Resume(ctx, id); err != nil || drained {
+			t.Errorf("a worker that is not drained: %v, %v", drained, err)
+		}
+		if err := o.Drain(ctx, id); err != nil {
+			t.Fatal(err)
+		}
+		until(t, "the drain", l.Drained)
+		server.Do("FLUSHALL")
+		until(t, "the drain that the server has lost", func() bool { return worker().Drained })
+		if !l.Drained() || told.Load() != 0 {
+			t.Errorf("drained %v, told %d times", l.Drained(), told.Load())
+		}
+		if drained, err := o.Resume(ctx, id); err != nil || !drained {
+			t.Errorf("resumed: %v, %v", drained, err)
+		}
+		until(t, "the end of the drain", func() bool { return !l.Drained() })
+		if g := reserved(t, l, keyAt(t, host), time.Minute); !g.OK() || told.Swap(0) != 1 || worker().Drained {
+			t.Errorf("a worker that is drained no more: %+v", g)
+		}
 	}
 }
 

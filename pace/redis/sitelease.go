@@ -317,9 +317,14 @@ func (l *Leased) loop() {
 	for {
 		select {
 		case <-t.C:
-			if l.shared.Drained() {
+			switch drained := l.shared.Drained(); {
+			case drained:
 				l.end()
 				l.leave(l.closing)
+			case l.ending.Err() != nil: // an operator has ended the drain
+				l.mu.Lock()
+				l.ending, l.end = context.WithCancel(l.closing)
+				l.mu.Unlock()
 			}
 			l.shared.given.Store(l.own.TakeOver(robots.Origin{}, pace.History{})) // which takes over nothing
 			l.renew(l.closing)
