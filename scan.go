@@ -95,6 +95,31 @@ const (
 	word_letters  = 0x2020202020202020 // makes ASCII letters lower case
 )
 
+// eitherEnd returns where the line at pos ends if CR, LF and CRLF end lines, and where the
+// next one begins.
+func (s *scanner) eitherEnd(pos int) (end, next int) {
+	b := s.b
+	if b[pos] == '\r' { // a blank line needs no search for its end
+		if next = pos + 1; next < len(b) && b[next] == '\n' {
+			next++
+		}
+		return pos, next
+	}
+	if s.lf < pos {
+		s.lf = indexFrom(b, pos, '\n')
+	}
+	if s.cr < pos {
+		s.cr = indexFrom(b, pos, '\r')
+	}
+	if end = min(s.cr, s.lf); end == len(b) {
+		return end, end
+	}
+	if next = end + 1; next == s.lf {
+		next++ // CRLF
+	}
+	return end, next
+}
+
 // next reads the next line and reports whether there was one.
 func (s *scanner) next() bool {
 	b, pos := s.b, s.pos
@@ -103,17 +128,7 @@ func (s *scanner) next() bool {
 	}
 	end, next := len(b), len(b)
 	if s.careful {
-		if s.lf < pos {
-			s.lf = indexFrom(b, pos, '\n')
-		}
-		if s.cr < pos {
-			s.cr = indexFrom(b, pos, '\r')
-		}
-		if end = min(s.cr, s.lf); end < len(b) {
-			if next = end + 1; end+1 == s.lf {
-				next++ // CRLF
-			}
-		}
+		end, next = s.eitherEnd(pos)
 	} else {
 		if i := bytes.IndexByte(b[pos:], '\n'); i >= 0 {
 			end = pos + i
