@@ -126,20 +126,27 @@ func (s *scanner) next() bool {
 	if pos >= len(b) {
 		return false
 	}
-	end, next := len(b), len(b)
-	if s.careful {
+	end, next := pos, pos+1
+	switch {
+	case b[pos] == '\n': // a blank line needs no search for its end
+	case s.careful:
 		end, next = s.eitherEnd(pos)
-	} else {
+	default:
+		end, next = len(b), len(b)
 		if i := bytes.IndexByte(b[pos:], '\n'); i >= 0 {
 			end = pos + i
 			next = end + 1
 		}
-		if s.crs > 0 && end > pos && b[end-1] == '\r' {
+		if s.crs > 0 && b[end-1] == '\r' {
 			end--
 			s.dropped++
 		}
 	}
 	s.start, s.end, s.pos = pos, end, next
+	if end-pos <= 1 { // no field and no value
+		s.field, s.val, s.valEnd, s.ambiguous = FieldNone, end, end, false
+		return true
+	}
 
 	// '#' begins a comment anywhere (FORM-06).
 	stop := end
