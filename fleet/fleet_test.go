@@ -230,6 +230,18 @@ func TestCluster(t *testing.T) {
 	}
 	for _, n := range nodes {
 		n.Do(append([]string{"ACL", "SETUSER", "robots"}, redistest.AccessRule(t, "doc.go")...)...)
+	}
+	for i, n := range nodes { // each has users of its own
+		n.Do("ACL", "SETUSER", "robots", "-psetex")
+		if f, err := fleet.Open(t.Context(), "redis://robots@"+nodes[0].Addr, fleet.Options{Password: "SECRET"}); err == nil {
+			f.Close()
+			t.Errorf("a worker begins without the right to psetex on node %d", i)
+		} else if m := err.Error(); !strings.Contains(m, "psetex") || !strings.Contains(m, n.Addr) && i != to || strings.Contains(m, "\n") {
+			t.Errorf("without psetex on %s: %v", n.Addr, err)
+		}
+		n.Do("ACL", "SETUSER", "robots", "+psetex")
+	}
+	for _, n := range nodes {
 		n.Do("ACL", "SETUSER", "robots", "-cluster|slots", "-cluster|shards")
 	}
 	other := (to + 1) % len(nodes)
