@@ -243,10 +243,16 @@ func (c *fleetCall) writeSite(s *fleet.Site, turn *pace.Turn) {
 	switch {
 	case p.State.Last.IsZero():
 		say("last", "nothing that matters any more")
+	case p.State.Last.After(now):
+		say("last", "it counts as asked at %s", stamp(p.State.Last))
 	default:
 		say("last", "a request ended, or the last one started, at %s", stamp(p.State.Last))
 	}
-	if p.Leased != "" {
+	switch {
+	case p.LeasedUntil.IsZero():
+	case p.Leased == "":
+		say("leased", "to nobody until %s: a worker may use the site whose lease was ended or lost", stamp(p.LeasedUntil))
+	default:
 		say("leased", "worker %s has the site until %s, or longer if it renews that", p.Leased, stamp(p.LeasedUntil))
 	}
 	for _, g := range p.UnderWay {
