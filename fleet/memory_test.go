@@ -34,7 +34,7 @@ func TestMemory(t *testing.T) {
 	ctx := t.Context()
 	origins := make([]robots.Origin, n)
 	for i := range origins {
-		origins[i] = originOf(t, fmt.Sprintf("site-%07d.example", i)) // 20 letters, as half of the hosts of the web have
+		origins[i] = originOf(t, fmt.Sprintf("site-%07d.example", i)) // 20 letters
 	}
 	schedule, err := pace.NewSchedule(nil, pace.Policy{Default: 10 * time.Minute})
 	if err != nil {
