@@ -53,8 +53,8 @@ func TestOperator(t *testing.T) {
 	if held, err := op.Release(ctx, origin); err != nil || !held {
 		t.Errorf("release: %v, %v", held, err)
 	}
-	if err := op.Forget(ctx, origin); err != nil {
-		t.Fatal(err)
+	if rests, err := op.Forget(ctx, origin); err != nil || rests != 0 {
+		t.Fatal(rests, err)
 	}
 	if site, err := op.Site(ctx, origin); err != nil || site.Record != nil || len(site.Pace.UnderWay) != 1 {
 		t.Errorf("forgotten: %+v, %v", site, err)

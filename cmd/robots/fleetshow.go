@@ -179,14 +179,14 @@ func (c *fleetCall) show(ctx context.Context) (int, error) {
 		if err != nil {
 			return exitBad, err
 		}
-		turn, err := c.turn(&s, d)
+		turn, none, err := c.turn(&s, d)
 		if err != nil {
 			return exitBad, err
 		}
 		if c.format == formatJSON {
 			err = c.writeSiteJSON(&s, turn)
 		} else {
-			c.writeSite(&s, turn)
+			c.writeSite(&s, turn, none)
 		}
 		if s.Record == nil && !s.Pace.Known {
 			return exitDisallowed, err
@@ -195,32 +195,40 @@ func (c *fleetCall) show(ctx context.Context) (int, error) {
 	})
 }
 
-// turn returns the next turn at a site, nil if nobody knows, as there is no robots.txt.
-func (c *fleetCall) turn(s *fleet.Site, d robots.Dialect) (*pace.Turn, error) {
+// turn returns the next turn at a site, or why there is none.
+func (c *fleetCall) turn(s *fleet.Site, d robots.Dialect) (turn *pace.Turn, none string, err error) {
 	if s.Record == nil {
-		return nil, nil
+		return nil, "not known without a robots.txt", nil
 	}
 	tokens := c.agents
 	if len(tokens) == 0 {
 		tokens = []string{"*"}
 	}
-	schedule, err := pace.NewSchedule(s.Record.Rules(d, s.Pace.At, tokens...), pace.Policy{})
+	rules := s.Record.Rules(d, s.Pace.At, tokens...)
+	_, path, err := robots.ParseURL(s.Origin.String() + "/")
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	turn := schedule.TurnIn(s.Pace.At, s.Pace.State)
-	for i := range turn.Reasons {
-		if r := &turn.Reasons[i]; r.Cause == pace.CauseRetryAfter && r.Until.Equal(s.Pace.Held) {
+	if _, without := rules.FallbackReason(); without && !rules.Allowed(path) {
+		return nil, "none while robots.txt cannot be had: the site counts as disallowed", nil
+	}
+	schedule, err := pace.NewSchedule(rules, pace.Policy{})
+	if err != nil {
+		return nil, "", err
+	}
+	next := schedule.TurnIn(s.Pace.At, s.Pace.State)
+	for i := range next.Reasons {
+		if r := &next.Reasons[i]; r.Cause == pace.CauseRetryAfter && r.Until.Equal(s.Pace.Held) {
 			r.Cause = pace.CauseHeld
 		}
 	}
-	return &turn, nil
+	return &next, "", nil
 }
 
 // until writes a time and how far off it is.
 func until(t, now time.Time) string { return stamp(t) + ", in " + pace.Words(t.Sub(now)) }
 
-func (c *fleetCall) writeSite(s *fleet.Site, turn *pace.Turn) {
+func (c *fleetCall) writeSite(s *fleet.Site, turn *pace.Turn, none string) {
 	say := func(what, text string, args ...any) {
 		fmt.Fprintf(c.std.out, "  %s  %s\n", fill(what, 9), fmt.Sprintf(text, args...))
 	}
@@ -243,10 +251,16 @@ func (c *fleetCall) writeSite(s *fleet.Site, turn *pace.Turn) {
 	switch {
 	case p.State.Last.IsZero():
 		say("last", "nothing that matters any more")
+	case p.State.Last.After(now):
+		say("last", "it counts as asked at %s", stamp(p.State.Last))
 	default:
 		say("last", "a request ended, or the last one started, at %s", stamp(p.State.Last))
 	}
-	if p.Leased != "" {
+	switch {
+	case p.LeasedUntil.IsZero():
+	case p.Leased == "":
+		say("leased", "to nobody until %s: a worker may use the site whose lease was ended or lost", stamp(p.LeasedUntil))
+	default:
 		say("leased", "worker %s has the site until %s, or longer if it renews that", p.Leased, stamp(p.LeasedUntil))
 	}
 	for _, g := range p.UnderWay {
@@ -268,7 +282,7 @@ func (c *fleetCall) writeSite(s *fleet.Site, turn *pace.Turn) {
 	}
 	switch {
 	case turn == nil:
-		say("next turn", "not known without a robots.txt")
+		say("next turn", "%s", none)
 	case !turn.Start.After(now):
 		say("next turn", "now")
 	default:

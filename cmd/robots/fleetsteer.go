@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/fleet"
@@ -145,11 +146,17 @@ func fleetForgetCommand(c *fleetCall, status *int) *cobra.Command {
 		Long: `Forget deletes what the fleet has of the robots.txt of an origin, with the last good
 copy, and forgets its Retry-After and its back-off. Workers that have the file in
 memory go on with it until it expires. When the site was last asked is kept, as is
-a hold, so that no request starts too early.`,
+a hold, so that no request starts too early. Where each site is one worker's, by a
+lease, that one gives it up, and it rests until the lease would have ended, for a
+minute at most.`,
 		Example: "  robots fleet forget --redis redis://redis.internal:6379 https://example.com",
 	}, status, func(ctx context.Context) (int, error) {
 		return c.changeOrigin(ctx, "forget the robots.txt and the back-off of %s", func(op *fleet.Operator, origin robots.Origin) (string, error) {
-			return "forgotten", op.Forget(ctx, origin)
+			rests, err := op.Forget(ctx, origin)
+			if rests > 0 {
+				return "forgotten; a worker has the site and gives it up, and it rests for " + pace.Words(rests.Round(time.Second)), err
+			}
+			return "forgotten", err
 		})
 	})
 }

@@ -107,7 +107,9 @@
 // is not covered below holds here too, and a worker that begins on an emptied server before
 // another has noticed may take a site that somebody has, until the next heartbeat of that
 // one. A lease takes the server some 13 µs and 300 bytes. What an operator holds, and that
-// a worker is drained, holds here within half of a lease, and two heartbeats.
+// a worker is drained, holds here within half of a lease, and two heartbeats. What an
+// operator has forgotten a worker forgets within half of a lease, and the site rests until
+// its lease would have ended (Operator.Forget).
 //
 // # When a server has lost its memory
 //

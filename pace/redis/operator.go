@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/binary"
@@ -27,13 +28,17 @@ var lookText string
 //go:embed steer.lua
 var steerText string
 
+//go:embed forget.lua
+var forgetText string
+
 //go:embed log.lua
 var logText string
 
 var (
-	lookScript  = script.Retried("#!lua flags=no-writes\n" + lookText)
-	steerScript = script.New("#!lua flags=allow-oom\n" + commonText + steerText)
-	logScript   = script.New("#!lua flags=allow-oom\n" + logText)
+	lookScript   = script.Retried("#!lua flags=no-writes\n" + lookText)
+	steerScript  = script.New("#!lua flags=allow-oom\n" + commonText + steerText)
+	forgetScript = script.New("#!lua flags=allow-oom\n" + forgetText)
+	logScript    = script.New("#!lua flags=allow-oom\n" + logText)
 )
 
 // An Operator looks at the pace of a fleet and steers it. It is none of its workers: it
@@ -180,7 +185,8 @@ type Site struct {
 	UnderWay []UnderWay
 	// Leased is the name of the worker that has the site, and LeasedUntil until when, if
 	// nobody renews that: of a fleet in which each site is one worker's. What that worker
-	// did since it last renewed the lease it alone knows.
+	// did since it last renewed the lease it alone knows. Without a name it is nobody's until
+	// then, as a worker may still use it whose lease was ended (Operator.Forget) or lost.
 	Leased      string
 	LeasedUntil time.Time
 
@@ -294,6 +300,9 @@ func (s *Site) parseLease(value string, now micros) {
 	}
 	if till > now {
 		s.Leased, s.LeasedUntil = robots.Printable(value[64:]), timeAt(till)
+		if value[64:] == forgotten {
+			s.Leased, s.State.Last = "", latest(s.State.Last, timeAt(till)) // as site.lua has it
+		}
 	}
 }
 
@@ -335,11 +344,31 @@ func (o *Operator) Release(ctx context.Context, origin robots.Origin) (held bool
 	return o.steer(ctx, "r", origin, 0)
 }
 
+// forgotten stands for the worker that has a site, where an operator had forgotten what the
+// site wished while a worker had it.
+const forgotten = "(robots fleet forget)"
+
 // Forget forgets the Retry-After and the back-off of an origin. When it was last asked, who
-// is there now, and a Hold stay: else two requests might start at once.
-func (o *Operator) Forget(ctx context.Context, origin robots.Origin) error {
-	_, err := o.steer(ctx, "f", origin, 0)
-	return err
+// is there now, and a Hold stay: else two requests might start at once. Where a worker has
+// the site by a lease, that is ended and not renewed, and the site rests until it would have
+// ended, for so long.
+func (o *Operator) Forget(ctx context.Context, origin robots.Origin) (rests time.Duration, err error) {
+	if _, err = o.steer(ctx, "f", origin, 0); err != nil {
+		return 0, err
+	}
+	reply, err := o.call(ctx, forgetScript, []string{o.key("site", origin.String())}, forgotten)
+	if err != nil {
+		return 0, err
+	}
+	if len(reply) != 1 {
+		return 0, script.ErrReply
+	}
+	text, err := reply[0].ToString()
+	var left micros
+	if _, ok := readDoubles(text, &left); err != nil || !ok {
+		return 0, cmp.Or(err, script.ErrReply)
+	}
+	return time.Duration(left * 1e3), nil
 }
 
 func (o *Operator) steer(ctx context.Context, what string, origin robots.Origin, d time.Duration) (held bool, err error) {

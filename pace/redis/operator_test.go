@@ -87,8 +87,8 @@ func TestHold(t *testing.T) {
 	if s, err := o.Site(ctx, key.Origin); err != nil || s.Held.Sub(s.At) < redis.Forever-time.Minute || s.State.BackOff.Factor != 2 || len(s.UnderWay) != 0 {
 		t.Errorf("shown: %+v, %v", s, err)
 	}
-	if err := o.Forget(ctx, key.Origin); err != nil {
-		t.Fatal(err)
+	if rests, err := o.Forget(ctx, key.Origin); err != nil || rests != 0 {
+		t.Fatal(rests, err)
 	}
 	if s, err := o.Site(ctx, key.Origin); err != nil || s.Held.IsZero() || s.State.BackOff.Factor != 0 {
 		t.Errorf("a hold that is forgotten: %+v, %v", s, err)
@@ -164,6 +164,94 @@ func TestHoldLeased(t *testing.T) {
 	if g, err := b.Reserve(ctx, key, nil, 0); err != nil || g.OK() {
 		t.Errorf("a site that a worker had, just after the release: %+v, %v", g, err)
 	}
+}
+
+// TestForgetLeased: what a site wished is forgotten also where a worker knows it: the one that
+// has the site, which gives it up, and one that had it.
+func TestForgetLeased(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Options{})
+	o, ctx := newOperator(t, server), t.Context()
+	leased := func(name string) *redis.Leased {
+		l, err := redis.NewLeasedFor(server.Client(), redis.Options{Prefix: steered, Name: name}, 2*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		return l
+	}
+	a, b := leased("a"), leased("b")
+	// A worker that was stopped for the time of a lease has not heard of it, and says again
+	// what the site wished: then it has to be forgotten again.
+	goesOn := func(key pace.Key) {
+		t.Helper()
+		until(t, "a start at "+key.String(), func() bool {
+			s, err := o.Site(ctx, key.Origin)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.State.NotBefore.After(s.At) || s.State.BackOff.Factor > 0 {
+				if _, err := o.Forget(ctx, key.Origin); err != nil {
+					t.Fatal(err)
+				}
+			}
+			g, err := a.Reserve(ctx, key, nil, time.Minute)
+			return err == nil && g.OK()
+		})
+	}
+	at := func(key pace.Key) redis.Site {
+		t.Helper()
+		s, err := o.Site(ctx, key.Origin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	overload := func(host string) pace.Key {
+		t.Helper()
+		key := keyAt(t, host)
+		g, err := a.Reserve(ctx, key, nil, 0)
+		if err != nil || !g.OK() {
+			t.Fatalf("%+v, %v", g, err)
+		}
+		if err := a.Done(ctx, g, pace.Result{Status: 503, RetryAfter: time.Hour}); err != nil {
+			t.Fatal(err)
+		}
+		return key
+	}
+	had := overload("had.example")
+
+	var has pace.Key
+	var before redis.Site
+	var rests time.Duration
+	for n := 0; rests == 0; n++ { // else the lease has ended before
+		has = overload(fmt.Sprintf("has%d.example", n))
+		before = at(has)
+		var err error
+		if rests, err = o.Forget(ctx, has.Origin); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s := at(has); !s.LeasedUntil.IsZero() && (s.Leased != "" || !s.State.Last.Equal(s.LeasedUntil)) {
+		t.Errorf("shown: %+v, want it to be nobody's for a while", s)
+	}
+	g, err := b.Reserve(ctx, has, nil, 0)
+	if end := before.At.Add(rests); err != nil || g.OK() && at(has).At.Before(end) {
+		t.Errorf("another worker, while the first may use the site until %s: %+v, %v", end, g, err)
+	}
+	if err := b.Done(ctx, g, pace.Result{Unused: true}); err != nil {
+		t.Fatal(err)
+	}
+	goesOn(has)
+	if now, end := at(has).At, before.At.Add(rests); now.Before(end) {
+		t.Errorf("it went on at %s, before %s", now, end)
+	}
+
+	until(t, "the end of the lease", func() bool { return at(had).LeasedUntil.IsZero() })
+	if rests, err := o.Forget(ctx, had.Origin); err != nil || rests != 0 {
+		t.Errorf("a site that nobody has rests for %v, %v", rests, err)
+	}
+	goesOn(had)
 }
 
 // TestDrainLeased: a worker that is drained gives its sites to others.

@@ -288,9 +288,9 @@ func (l *Leased) took(c *siteCall) (*lease, *refusal) {
 	}
 	le := &lease{origin: c.origin, number: c.number}
 	le.extend(c.sent, l.usable())
-	le.before = l.own.TakeOver(c.origin, c.history())
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	le.before = l.own.TakeOver(c.origin, c.history())
 	if old := l.leases[c.origin]; old != nil {
 		old.gone.Store(true)
 	}
@@ -306,6 +306,21 @@ func (l *Leased) drop(le *lease) {
 	defer l.mu.Unlock()
 	if l.leases[le.origin] == le {
 		delete(l.leases, le.origin)
+	}
+}
+
+// handOver forgets what the site of a call wished, if the server knows it now, or an operator
+// had it forgotten: else this worker would say it again when it next takes the site. Who
+// takes it meanwhile has it from the server.
+func (l *Leased) handOver(c *siteCall) {
+	given := c.op == siteBack && c.code == siteGranted
+	if !given && c.code != siteHeld && c.worker != forgotten {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.leases[c.origin] == nil {
+		l.own.Forget(c.origin)
 	}
 }
 
@@ -378,7 +393,11 @@ func (l *Leased) renew(ctx context.Context) {
 			again = append(again, le)
 		default:
 			l.drop(le)
+			l.handOver(c)
 		}
+	}
+	for _, c := range back {
+		l.handOver(c)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -413,6 +432,9 @@ func (l *Leased) leave(ctx context.Context) {
 		}
 	}
 	_ = l.ask(ctx, calls...) // what the server does not hear of ends by itself
+	for _, c := range calls {
+		l.handOver(c)
+	}
 }
 
 // handBack gives the lease of one site back after the limiter was closed.
@@ -425,6 +447,8 @@ func (l *Leased) handBack(ctx context.Context, origin robots.Origin) {
 	}
 	le.used.Store(false)
 	if le.valid(clock()) && l.abandon(le) {
-		_ = l.ask(ctx, l.call(siteBack, origin, 0, le.number)) // as above
+		c := l.call(siteBack, origin, 0, le.number)
+		_ = l.ask(ctx, c) // as above
+		l.handOver(c)
 	}
 }
