@@ -37,11 +37,7 @@ func (s *search) match(path string, p Pattern) bool {
 		s.work += len(path) + len(p.text)
 		return p.match(path)
 	}
-	ok, exact := s.walk(p.text, false)
-	if !exact {
-		ok, _ = s.walk(p.text, true)
-	}
-	return ok
+	return s.walk(p.text)
 }
 
 // plain reports whether the next substring search is to be a plain one, and
@@ -66,68 +62,100 @@ func (s *search) done() {
 }
 
 // walk is Pattern.match by the tree, for a pattern with a star of which the path begins
-// with what stands before it. Not exactly, it only bounds from below where
-// a piece ends that occurs both before and after the one before it: that is
-// enough to see that most rules cannot match, and says nothing of the others.
-func (s *search) walk(pat string, exactly bool) (ok, exact bool) {
-	t := s.tree
-	star := strings.IndexByte(pat, '*')
-	at := star // no piece to come begins before it
-	s.work += star + 1
-	pat = pat[star+1:]
-	exact = true
-	for {
-		star = strings.IndexByte(pat, '*')
-		if star == 0 {
-			pat = pat[1:] // "**" is "*"
-			s.work++
+// with what stands before it.
+func (s *search) walk(pat string) bool {
+	at, last := strings.IndexByte(pat, '*'), strings.LastIndexByte(pat, '*')
+	s.work += len(pat) - last
+	end := s.lastPlace(pat[last+1:])
+	bounded := false
+	for pieces := strings.TrimRight(pat[at:last], "*"); pieces != "" && at <= end; {
+		piece, rest := nextPiece(pieces)
+		s.work += len(pieces) - len(rest)
+		// It often comes soon, and then a look is shorter.
+		near := s.tree.path[at:min(end, at+4*len(piece)+32)]
+		if i := strings.Index(near, piece); i >= 0 {
+			at += i + len(piece)
+			s.work += i
+			pieces = rest
 			continue
 		}
-		piece := pat
-		if star >= 0 {
-			piece = pat[:star]
-		} else if n := len(pat) - 1; n >= 0 && pat[n] == '$' {
-			s.work += n
-			if !strings.HasSuffix(t.path, pat[:n]) || len(t.path)-n < at {
-				return false, true
+		s.work += len(near)
+		if at+len(near) == end {
+			return false
+		}
+		if !bounded {
+			if ok, sure := s.bound(pieces, at, end); sure {
+				return ok
 			}
-			return true, exact
+			bounded = true
 		}
-		if piece == "" {
-			return true, exact
-		}
-		s.work += len(piece)
-		if exactly {
-			// It often comes again soon, and then a look is shorter.
-			near := t.path[at:min(len(t.path), at+4*len(piece)+32)]
-			s.work += len(near)
-			if i := strings.Index(near, piece); i >= 0 {
-				if star < 0 {
-					return true, true
-				}
-				at += i + len(piece)
-				pat = pat[star+1:]
-				continue
-			}
-		}
-		found, first, last := t.locate(piece)
+		found, first, last := s.tree.locate(piece)
 		switch {
 		case found == noNode || last < at:
-			return false, true
+			return false
 		case first >= at:
 			at = first
-		case exactly:
-			s.work += 2 * bits.Len(uint(len(t.path)))
-			at = t.after(found, at)
 		default:
-			exact = false
+			s.work += 2 * bits.Len(uint(len(s.tree.path)))
+			at = s.tree.after(found, at)
 		}
 		at += len(piece)
-		if star < 0 {
-			return at <= len(t.path), exact
-		}
-		pat = pat[star+1:]
+		pieces = rest
 	}
+	return at <= end
+}
+
+// bound is walk, from a place that is known, but it does not look for the next occurrence
+// of a piece that occurs both before and after the one before it. Then it only bounds
+// from below where pieces end: enough to be sure that most rules do not match.
+func (s *search) bound(pieces string, at, end int) (ok, sure bool) {
+	sure = true
+	for pieces != "" {
+		var piece string
+		piece, pieces = nextPiece(pieces)
+		s.work += len(piece)
+		found, first, last := s.tree.locate(piece)
+		if found == noNode || last < at {
+			return false, true
+		}
+		if first >= at {
+			at = first
+		} else {
+			sure = false
+		}
+		if at += len(piece); at > end {
+			return false, true
+		}
+	}
+	return true, sure
+}
+
+// lastPlace returns where the pieces before the last one must end at the latest, -1 if the
+// last does not occur.
+func (s *search) lastPlace(piece string) int {
+	if text, ok := strings.CutSuffix(piece, "$"); ok {
+		if !strings.HasSuffix(s.tree.path, text) {
+			return -1
+		}
+		return len(s.tree.path) - len(text)
+	}
+	if piece == "" {
+		return len(s.tree.path)
+	}
+	if found, _, last := s.tree.locate(piece); found != noNode {
+		return last
+	}
+	return -1
+}
+
+// nextPiece returns what stands between the star with which pieces begin and the next one,
+// and the rest.
+func nextPiece(pieces string) (piece, rest string) {
+	pieces = strings.TrimLeft(pieces, "*") // "**" is "*"
+	if star := strings.IndexByte(pieces, '*'); star >= 0 {
+		return pieces[:star], pieces[star:]
+	}
+	return pieces, ""
 }
 
 // suffixTree is the suffix tree of a path (Ukkonen, 1995) in arrays: 49 bytes per
