@@ -64,7 +64,11 @@ func (s *search) done() {
 // walk is Pattern.match by the tree, for a pattern with a star of which the path begins
 // with what stands before it.
 func (s *search) walk(pat string) bool {
-	at, last := strings.IndexByte(pat, '*'), strings.LastIndexByte(pat, '*')
+	at := strings.IndexByte(pat, '*')
+	last := at
+	if strings.IndexByte(pat[at+1:], '*') >= 0 {
+		last = strings.LastIndexByte(pat, '*')
+	}
 	s.work += len(pat) - last
 	end := s.lastPlace(pat[last+1:])
 	bounded := false
@@ -151,7 +155,9 @@ func (s *search) lastPlace(piece string) int {
 // nextPiece returns what stands between the star with which pieces begin and the next one,
 // and the rest.
 func nextPiece(pieces string) (piece, rest string) {
-	pieces = strings.TrimLeft(pieces, "*") // "**" is "*"
+	for pieces != "" && pieces[0] == '*' { // "**" is "*"
+		pieces = pieces[1:]
+	}
 	if star := strings.IndexByte(pieces, '*'); star >= 0 {
 		return pieces[:star], pieces[star:]
 	}
