@@ -483,7 +483,7 @@ func (d *inflater) decode() error {
 	in, pos, bits, have := d.raw.buf, d.raw.next, d.bits, uint32(d.have) // its lowest 6 bits
 	out, to, lit, dist := d.out, d.to, d.lit, d.dist
 	var err error
-	for to < window+ahead && pos+2*8 <= len(in) {
+	for uint(to) < window+ahead && pos >= 0 && pos <= len(in)-2*8 { // as few checks of bounds need
 		bits |= binary.LittleEndian.Uint64(in[pos:]) << (have & 63)
 		pos += int(63-have&63) >> 3
 		have |= 56
