@@ -24,7 +24,6 @@ func BenchmarkFetch(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			s := newStage(b)
 			o := s.options()
-			o.Limits = Limits{}
 			if c.proxy != "" {
 				o.Proxy = http.ProxyURL(mustURL(b, c.proxy+s.listen(b, "127.0.0.1:0", relay{}.serve).Addr().String()))
 			}

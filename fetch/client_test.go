@@ -133,7 +133,6 @@ func TestCancel(t *testing.T) {
 			}
 			at := s.listen(t, "127.0.0.1:0", raw)
 			o := s.options()
-			o.Limits = Limits{}
 			if f.setup != nil {
 				f.setup(s)
 			}
@@ -152,7 +151,8 @@ func TestCancel(t *testing.T) {
 			if r != nil || !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("got %v, %v", r, err)
 			}
-			if took := time.Since(started); took > 2*time.Second {
+			// The least limit that could end it in its place is 10 s.
+			if took := time.Since(started); took > 9*time.Second {
 				t.Errorf("took %v", took)
 			}
 		})
@@ -240,7 +240,7 @@ func TestSaid(t *testing.T) {
 			if f.id() != id {
 				continue
 			}
-			r := f.fetch(t, nil)
+			r := f.fetch(t, patient)
 			if !strings.HasPrefix(r.Detail, want) {
 				t.Errorf("%s\ngot:  %s\nwant: %s", id, r.Detail, want)
 			}

@@ -664,7 +664,11 @@ func checkStatusRow(t *testing.T, records map[string]*Record, d robots.Dialect, 
 				}
 				f = all[i]
 			}
-			r = f.fetch(t, nil)
+			limits := patient
+			if f.within != atOnce {
+				limits = nil
+			}
+			r = f.fetch(t, limits)
 			records[id] = r
 		}
 		if in.held {

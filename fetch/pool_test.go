@@ -54,7 +54,7 @@ func TestPerAddress(t *testing.T) {
 		t.Run(fmt.Sprint(row.perAddress), func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
-			target := crowd{stay: 30 * time.Millisecond}
+			target := crowd{stay: 80 * time.Millisecond}
 			file := target.counted(speak(answer(whole("200 OK", someRules))))
 			a, b := s.listen(t, "127.0.0.1:0", file), s.listen(t, "127.0.0.1:0", file)
 			busy := s.listen(t, "127.0.0.1:0", target.counted(ftpServer{}.serve))
@@ -67,9 +67,8 @@ func TestPerAddress(t *testing.T) {
 			}))
 			o := s.options()
 			o.PerAddress = row.perAddress
-			o.Limits = Limits{}
 			if row.perAddress == 1 {
-				o.Limits.Total = shortLimits.Total
+				o.Limits.Total = 4 * time.Second
 			}
 			c := s.client(t, o)
 			var fetches sync.WaitGroup
@@ -136,7 +135,7 @@ func TestWaitCancel(t *testing.T) {
 		p.say(whole("200 OK", someRules))
 	}))
 	o := s.options()
-	o.PerAddress, o.Limits = 1, Limits{}
+	o.PerAddress = 1
 	c := s.client(t, o)
 	origin := mustOrigin(t, "http://site.test:"+at.port())
 	var fetches sync.WaitGroup
@@ -307,7 +306,7 @@ func TestStarts(t *testing.T) {
 	at := s.listen(t, "0.0.0.0:0", speak(answer(whole("200 OK", someRules))))
 	g := &gate{addr: netip.MustParseAddr("127.0.0.1"), opened: make(chan struct{})}
 	o := s.options()
-	o.Connections, o.Starts, o.Limits.Total = 1, g, 300*time.Millisecond
+	o.Connections, o.Starts, o.Limits.Total = 1, g, 2*time.Second
 	c := s.client(t, o)
 	get := func(name string) (*Record, error) {
 		return c.Fetch(context.Background(), mustOrigin(t, "http://"+name+".test:"+at.port()))
@@ -350,7 +349,7 @@ func TestSilentCrowd(t *testing.T) {
 	silent := s.listen(t, "127.0.0.1:0", speak(func(p *peer) { p.hang() }))
 	at := s.listen(t, "127.0.0.2:0", speak(answer(whole("200 OK", someRules))))
 	o := s.options()
-	o.Limits = Limits{}
+	o.Limits = Limits{Total: 2 * time.Minute, Header: time.Minute}
 	c := s.client(t, o)
 	ctx, cancel := context.WithCancel(context.Background())
 	var fetches sync.WaitGroup
@@ -373,8 +372,8 @@ func TestSilentCrowd(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	for range 20 {
-		// The crowd is there for as long as this takes, which is within its 10 s
-		// for the headers.
+		// The crowd is there for as long as this takes, which is within its
+		// minute for the headers.
 		if r, err := c.Fetch(ctx, mustOrigin(t, "http://127.0.0.2:"+at.port())); err != nil || r.Cause != OK {
 			t.Fatalf("%+v, %v", r, err)
 		}
@@ -406,7 +405,7 @@ func TestArrive(t *testing.T) {
 		t.Errorf("a second visit: %v", err)
 	}
 	asked := s.dns.asked.Load()
-	time.Sleep(o.Limits.Total - 1400*time.Millisecond)
+	time.Sleep(100 * time.Millisecond)
 	if n := at.accepted.Load(); n != 0 {
 		t.Errorf("%d connections", n)
 	}

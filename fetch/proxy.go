@@ -164,7 +164,7 @@ func (s *session) throughHTTP(ctx context.Context, target string) (net.Conn, err
 	if err != nil {
 		return nil, err
 	}
-	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	limited := &limitedConn{Conn: conn}
 	until, _ := ctx.Deadline()
 	limited.phase(until, ProxyFailed)
@@ -173,7 +173,7 @@ func (s *session) throughHTTP(ctx context.Context, target string) (net.Conn, err
 	status, err := askForTunnel(limited, in, "CONNECT "+target+" HTTP/1.1\r\nHost: "+target+
 		"\r\nUser-Agent: "+s.client.options.UserAgent+"\r\n"+authorization(s.proxy)+"\r\n")
 	switch {
-	case ctx.Err() != nil:
+	case !stop(): // conn is closed, or will be
 		err = context.DeadlineExceeded
 	case err != nil:
 	case status == http.StatusProxyAuthRequired:

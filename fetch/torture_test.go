@@ -194,7 +194,7 @@ func TestHostileMemory(t *testing.T) {
 	}
 	o := s.options()
 	o.Connections, o.PerAddress = n, n
-	o.Limits = Limits{Total: 30 * time.Second, Connect: 20 * time.Second, Header: 20 * time.Second, Grace: 2 * time.Second}
+	o.Limits = Limits{Total: 5 * time.Minute, Connect: 4 * time.Minute, TLS: 4 * time.Minute, Header: 4 * time.Minute, Grace: 2 * time.Second}
 	c := s.client(t, o)
 	debug.FreeOSMemory()
 	var m runtime.MemStats

@@ -65,6 +65,7 @@ func TestDial(t *testing.T) {
 	} {
 		asked := make(chan string, 9)
 		o := s.options()
+		o.Limits.Connect = 2 * time.Second
 		o.Guard.Deny = []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")}
 		o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 			asked <- address
@@ -164,6 +165,9 @@ func TestFaultsOverTransport(t *testing.T) {
 				defer base.CloseIdleConnections()
 				o := s.options()
 				o.TLS, o.Transport = nil, base
+				if !f.cause.Outcome().Good() {
+					o.Limits = shortLimits // some end by time alone here
+				}
 				r, err := s.client(t, o).Fetch(context.Background(), mustOrigin(t, strings.ReplaceAll(url, "PORT", at.port())))
 				if err != nil {
 					t.Fatal(err)
@@ -241,7 +245,7 @@ func TestTransport(t *testing.T) {
 	} {
 		o := s.options()
 		o.TLS, o.Transport = nil, c.trip
-		o.Limits.DNS, o.Limits.Connect, o.Limits.TLS = 50*time.Millisecond, 50*time.Millisecond, 50*time.Millisecond
+		o.Limits = Limits{Header: time.Second, Grace: time.Second, DNS: time.Millisecond, Connect: time.Millisecond, TLS: time.Millisecond}
 		r, err := s.client(t, o).Fetch(context.Background(), mustOrigin(t, "https://site.test/"))
 		if err != nil {
 			t.Fatal(err)

@@ -44,8 +44,6 @@ func TestVsftpd(t *testing.T) {
 			t.Parallel()
 			port := serveVsftpd(t, program, row.file, row.settings)
 			o := s.options()
-			// vsftpd answers a refused login only after some seconds.
-			o.Limits = Limits{}
 			r, err := s.client(t, o).Fetch(context.Background(), mustOrigin(t, fmt.Sprintf("ftp://site.test:%d/", port)))
 			if err != nil {
 				t.Fatal(err)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -141,6 +143,20 @@ func TestMissed(t *testing.T) {
 		if resp, err := transport.RoundTrip(req); !errors.As(err, new(*pace.MissedError)) || !once.closed {
 			t.Errorf("a body that is sent once: %v, %v, closed %t", resp, err, once.closed)
 		}
+		gone, cancel := context.WithCancel(t.Context())
+		var bodies []*sent
+		req, _ = http.NewRequestWithContext(gone, http.MethodPost, "https://twice.example/", nil)
+		req.GetBody = func() (io.ReadCloser, error) {
+			bodies = append(bodies, &sent{Reader: strings.NewReader("x")})
+			if len(bodies) == 2 {
+				cancel() // before the second try
+			}
+			return bodies[len(bodies)-1], nil
+		}
+		req.Body, _ = req.GetBody()
+		if resp, err := transport.RoundTrip(req); !errors.Is(err, context.Canceled) || !bodies[0].closed || !bodies[1].closed {
+			t.Errorf("a body that is sent twice: %v, %v, closed %t and %t", resp, err, bodies[0].closed, bodies[1].closed)
+		}
 		wg.Wait()
 		for i := 1; i < len(pages); i++ {
 			if gap := pages[i].Sub(pages[i-1]); gap < time.Second {
@@ -151,6 +167,49 @@ func TestMissed(t *testing.T) {
 			t.Errorf("%d pages of %d sites, %d turns", len(pages), sites, len(results))
 		}
 	})
+}
+
+// TestSharedConnection: a request over HTTP/2 that does not get its address in time is not
+// sent, and leaves the connection to the others on it.
+func TestSharedConnection(t *testing.T) {
+	rest, asked := make(chan struct{}), make(chan string, 9)
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.Proto + " " + r.URL.Path
+		http.NewResponseController(w).Flush()
+		<-rest
+		io.WriteString(w, "the rest")
+	}))
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	defer s.Close()
+	kept, err := cache.New(cache.Options{Fetcher: files("")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer kept.Close()
+	limiter, err := pace.NewLocal(pace.Options{AddressInterval: time.Hour, Concurrency: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, _ := newClient(t, Options{Cache: kept, Limiter: limiter, Base: s.Client().Transport, Policy: pace.Policy{Default: time.Millisecond}})
+	first, err := client.Get(s.URL + "/first")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Body.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	req, _ := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/second", nil)
+	if _, err := client.Do(req); !errors.As(err, new(*pace.LateError)) {
+		t.Errorf("the second request: %v, want a LateError", err)
+	}
+	close(rest)
+	if body, err := io.ReadAll(first.Body); err != nil || string(body) != "the rest" {
+		t.Errorf("the first response: %q, %v", body, err)
+	}
+	if got := <-asked; got != "HTTP/2.0 /first" || len(asked) > 0 {
+		t.Errorf("the site was asked for %s and %d more", got, len(asked))
+	}
 }
 
 // TestFetchStarts: a transport without a cache of its caller fetches robots.txt at

@@ -3,6 +3,7 @@ package polite
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -328,7 +329,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	for {
 		if err := r.wait(); err != nil {
-			return nil, closeBody(req, err)
+			return nil, closeBody(send, err)
 		}
 		resp, err := r.send(send)
 		missed, again := errors.AsType[*pace.MissedError](err)
@@ -337,7 +338,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		// The address was not ready in time, so the site waits for another turn.
 		if err := sleepTo(req.Context(), missed.Turn.Start); err != nil {
-			return nil, closeBody(req, err)
+			return nil, err
 		}
 		if req.GetBody != nil {
 			if send.Body, err = req.GetBody(); err != nil {
@@ -499,8 +500,14 @@ func (v *visits) gotConn(info httptrace.GotConnInfo) {
 	if tcp, is := info.Conn.RemoteAddr().(*net.TCPAddr); is {
 		addr = tcp.AddrPort().Addr().Unmap()
 	}
-	if v.Start(v.ctx, addr) != nil {
-		info.Conn.Close() // net/http would send the request on it all the same
+	if v.Start(v.ctx, addr) == nil {
+		return
+	}
+	// Over HTTP/2 a request whose context has ended is not sent, and other requests are on
+	// the connection. Over HTTP/1 net/http would send it all the same.
+	secured, is := info.Conn.(interface{ ConnectionState() tls.ConnectionState })
+	if !is || secured.ConnectionState().NegotiatedProtocol != "h2" {
+		info.Conn.Close()
 	}
 }
 

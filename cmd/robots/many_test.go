@@ -55,6 +55,9 @@ func newLarge(t *testing.T, sites int) *large {
 	return l
 }
 
+// progressLine is what a run says of itself every ten seconds.
+var progressLine = regexp.MustCompile(`^robots check: \d+ of \d+ robots\.txt asked for(, \d+ without an answer)?\n`)
+
 var heapSizes = regexp.MustCompile(`^gc \d+ @.* (\d+)->(\d+)->\d+ MB, .*\n`)
 
 // measured runs the real program and returns what it wrote, and the most MiB that
@@ -77,8 +80,8 @@ func measured(t *testing.T, in string, args ...string) (out, said string, heap i
 	return string(answers), said, heap
 }
 
-// traced returns what a program said beside the trace of the garbage collector, and the
-// most MiB of heap in that. The runtime writes a line of the trace in pieces, and a program
+// traced returns what a program said beside its progress and the trace of the garbage
+// collector, and the most MiB of heap in that. The runtime writes a line of the trace in pieces, and a program
 // that ends meanwhile leaves the last one unfinished, without its LF.
 func traced(stderr string) (said string, heap int) {
 	for line := range strings.Lines(stderr) {
@@ -88,6 +91,7 @@ func traced(stderr string) (said string, heap int) {
 				n, _ := strconv.Atoi(size)
 				heap = max(heap, n)
 			}
+		case progressLine.MatchString(line):
 		case !strings.HasSuffix(line, "\n") && (strings.HasPrefix(line, "gc ") || strings.HasPrefix("gc ", line)):
 		default:
 			said += line
@@ -99,9 +103,10 @@ func traced(stderr string) (said string, heap int) {
 // TestTraced: of a trace that ends in the middle of a line no word is taken for one of the
 // program, wherever it ends, and of the program's none is lost.
 func TestTraced(t *testing.T) {
+	const slow = "robots check: 200 of 200 robots.txt asked for, 20 without an answer\n"
 	const line = "gc 7 @0.052s 1%: 0.01+0.2+0.003 ms clock, 0.02+0/0.1/0.2+0.006 ms cpu, 4->5->2 MB, 4 MB goal, 0 MB stacks, 0 MB globals, 2 P\n"
 	for i := range line {
-		if said, heap := traced(line + "robots: a word\n" + line[:i]); said != "robots: a word\n" || heap != 5 {
+		if said, heap := traced(line + slow + "robots: a word\n" + line[:i]); said != "robots: a word\n" || heap != 5 {
 			t.Errorf("the end %q: said %q, %d MiB", line[:i], said, heap)
 		}
 	}

@@ -141,7 +141,7 @@ func nextYields(r *run) {
 			r.Error(err)
 		}
 	})
-	r.pass(1)
+	r.pass(8) // in which that call begins to wait
 	r.done(g, ok)
 	for !r.next(asked, 1)[0].OK() {
 		r.pass(0.1)
