@@ -26,6 +26,8 @@ type search struct {
 const (
 	searchLimit = 4
 	searchLeast = 1 << 14
+	// shortPath is the length up to which a plain search takes no longer than the tree.
+	shortPath = 64
 )
 
 // match is Pattern.match.
@@ -45,7 +47,7 @@ func (s *search) match(path string, p Pattern) bool {
 // builds the tree when no more are.
 func (s *search) plain(path string) bool {
 	if s.tree == nil {
-		if s.work <= searchLeast || s.work <= searchLimit*len(path) || len(path) > maxTreePath {
+		if s.work <= searchLeast || len(path) <= shortPath || s.work <= searchLimit*len(path) || len(path) > maxTreePath {
 			return true
 		}
 		s.tree = newSuffixTree(path)
