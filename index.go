@@ -95,9 +95,9 @@ func (r *Rules) find(path string, only Field, s *search) *rule {
 		return x.find(r, path, only)
 	}
 	id, work := r.scan(path, only)
-	// Eight bytes of a substring search take as long as a look at a rule. A single
+	// Four bytes of a substring search take as long as a look at a rule. A single
 	// path says little of those to come, however much it took.
-	l.work.Add(int64(min(len(r.rules)+work/8, 1+indexAfter*len(r.rules)/4)))
+	l.work.Add(int64(min(len(r.rules)+work/4, 1+indexAfter*len(r.rules)/4)))
 	return r.at(id)
 }
 
