@@ -350,7 +350,7 @@ func (r *Rules) noteLines(e *Explanation) {
 		if int(l.val) > r.limit {
 			break
 		}
-		field, start, _ := lines.read(l)
+		field, start, _ := lines.read(&l)
 		if run.joins(field, d) {
 			e.note(f, start, "D-07", func() string {
 				return "the rules below hold for this user-agent line and for those above it: only an Allow or a Disallow ends a list of user-agent lines"

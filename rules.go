@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/binary"
 	"iter"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -265,41 +264,41 @@ func (s *scratch) rank(r *Rules) {
 	found := s.rules
 	r.allocate(len(found), len(s.lines))
 	copy(r.lines, s.lines)
-	most, least := int64(0), int64(math.MaxInt64)
+	// places holds, for each precedence, how many rules have it and then where the
+	// next of them goes. Between two calls all are 0.
+	counted, most, least := true, 0, len(s.places)
 	for i := range found {
 		p := found[i].precedence()
-		most, least = max(most, p), min(least, p)
+		if counted = p < int64(len(s.places)); !counted {
+			break
+		}
+		s.places[p]++
+		most, least = max(most, int(p)), min(least, int(p))
 	}
-	counted := most < 2*countedWeights
-	if !counted {
+	if counted {
+		next := uint32(0)
+		for p := most; p >= least; p-- {
+			s.places[p], next = next, next+s.places[p]
+		}
+	} else {
+		clear(s.places[:])
 		slices.SortStableFunc(found, func(a, b rule) int {
 			return cmp.Compare(b.precedence(), a.precedence())
 		})
-	}
-	// places holds, for each precedence from the lowest, how many rules have it
-	// and then where the next of them goes.
-	places := s.places[:0]
-	if counted && len(found) > 0 {
-		places = s.places[:most-least+1]
-		clear(places)
-		for i := range found {
-			places[found[i].precedence()-least]++
-		}
-		next := uint32(0)
-		for i := len(places) - 1; i >= 0; i-- {
-			places[i], next = next, next+places[i]
-		}
 	}
 	for i := range found {
 		v := &found[i]
 		at := uint32(i)
 		if counted {
-			next := &places[v.precedence()-least]
+			next := &s.places[v.precedence()]
 			at = *next
 			*next++
 		}
 		r.rules[at] = *v
 		r.heads.words[at], r.heads.sizes[at] = r.head(v)
+	}
+	if counted && len(found) > 0 {
+		clear(s.places[least : most+1])
 	}
 	if len(found) > scanMost {
 		r.lazy = new(lazyIndex)
@@ -354,14 +353,15 @@ func (r *Rules) choose() {
 	d, f := r.dialect, r.file
 	best, star, inGroup := len(r.tokens), false, false
 	var again *scratch
-	for _, l := range f.lines {
+	for i := range f.lines {
+		l := &f.lines[i]
 		if int(l.val) > r.limit {
 			break
 		}
 		if !l.ambiguous && l.field != FieldUserAgent && (r.anyRule || l.field != FieldAllow && l.field != FieldDisallow) {
 			continue
 		}
-		field, start, end := f.read(l, d)
+		field, start, end := f.read(*l, d)
 		if l.ambiguous && d.lenient() {
 			if again == nil {
 				again = scratches.Get().(*scratch)
@@ -417,7 +417,8 @@ func (r *Rules) walk() iter.Seq2[Field, Span] {
 		ruled := false  // the run of user-agent lines has ended by a rule
 		var run agentRun
 		lines := r.reader()
-		for _, l := range f.lines {
+		for i := range f.lines {
+			l := &f.lines[i]
 			if int(l.val) > r.limit {
 				break
 			}
@@ -608,7 +609,14 @@ type lineReader struct {
 
 func (r *Rules) reader() lineReader { return lineReader{r.file, r.dialect, r.again} }
 
-func (u *lineReader) read(l lineRef) (field Field, start, end int) {
+func (u *lineReader) read(l *lineRef) (field Field, start, end int) {
+	if l.ambiguous || l.n == longValue {
+		return u.readOther(*l)
+	}
+	return l.field, int(l.val), int(l.val) + int(l.n)
+}
+
+func (u *lineReader) readOther(l lineRef) (field Field, start, end int) {
 	if l.ambiguous && len(u.again) > 0 {
 		l, u.again = u.again[0], u.again[1:]
 	}
@@ -620,7 +628,8 @@ func (r *Rules) all() iter.Seq[readRef] {
 	return func(yield func(readRef) bool) {
 		r := r.made()
 		lines := r.reader()
-		for _, l := range r.file.lines {
+		for i := range r.file.lines {
+			l := &r.file.lines[i]
 			if int(l.val) > r.limit {
 				return
 			}
