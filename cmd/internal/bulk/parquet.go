@@ -575,7 +575,11 @@ func (c *parquetColumn) bounds() (least, most []byte) {
 	case len(c.texts) > 0 && max(len(c.least), len(c.most)) <= longestBound:
 		return []byte(c.least), []byte(c.most)
 	case len(c.ints) > 0:
-		return binary.LittleEndian.AppendUint64(nil, uint64(slices.Min(c.ints))), binary.LittleEndian.AppendUint64(nil, uint64(slices.Max(c.ints)))
+		from, to := c.ints[0], c.ints[0]
+		for _, n := range c.ints {
+			from, to = min(from, n), max(to, n)
+		}
+		return binary.LittleEndian.AppendUint64(nil, uint64(from)), binary.LittleEndian.AppendUint64(nil, uint64(to))
 	case len(c.counts) > 0 && !c.wide:
 		from, to := int32(math.MaxInt32), int32(math.MinInt32)
 		for bits := range c.counts {
