@@ -34,11 +34,10 @@ vet: ## go vet, of the library for 32 bits too
 	go vet $(PACKAGES)
 	GOARCH=386 go vet ./...
 unit: ## all tests with imports, examples and generated pages; prints what was counted
-	@t=$$(mktemp); echo "go test $(PACKAGES)"; go test -v $(ABREAST) $(PACKAGES) >$$t 2>&1; s=$$?; \
-	if [ $$s = 0 ]; then grep -E '^(ok|---)|^    [a-z_]*_test[.]go:[0-9]+: ' $$t; else .ci/failed $$t; grep -E '^ *--- FAIL|^FAIL' $$t; fi; rm $$t; exit $$s
+	@.ci/gotest $(ABREAST) $(PACKAGES)
 race: ## the short tests of what goroutines share under the race detector; says so if there is no C compiler
-	@unset CGO_ENABLED; if [ "$$(go env CGO_ENABLED)" = 1 ]; then set -x; ROBOTS_CORPUS= go test -race -short -run TestShared . && \
-	ROBOTS_CORPUS= go test -race -short $(ABREAST) $(SHARED); else echo "race: skipped, no C compiler"; fi
+	@unset CGO_ENABLED; export ROBOTS_CORPUS=; if [ "$$(go env CGO_ENABLED)" = 1 ]; then .ci/gotest -race -short -run TestShared . && \
+	.ci/gotest -race -short $(ABREAST) $(SHARED); else echo "race: skipped, no C compiler"; fi
 fuzz: ## every fuzz target for FUZZTIME: so many inputs, seeds included, or a time such as 60s that adds to what Go has kept
 	@t=$$(mktemp -d) && trap "rm -r $$t" EXIT && for d in $$(grep -rlE --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
 	case $(FUZZTIME) in *x) kept=$$t/kept/$$d;; *) kept=$$(go env GOCACHE)/fuzz/$$(go list $$d);; esac; \

@@ -345,35 +345,46 @@ func (t *details) appendJSON(dst []byte, q *oneShot, allowed bool) []byte {
 	return t.common.appendJSON(dst, Group{token: token, file: f, lines: t.lines}, nil, q.d.Name)
 }
 
-// usual is the lane of the usual lines: it skips blank lines, comments, rules
-// that plainly do not match and, outside the caller's groups (not active), all
-// that begins with a letter other than u. It returns the next user-agent line or
+// fastPath is the lane of the usual lines: it skips blank lines, comments, what is too
+// short, rules that plainly do not match and, outside the caller's groups (not active),
+// all that begins with a letter other than u. It returns the next user-agent line or
 // rule that may match, if it is written as nearly everybody writes it. FieldNone means that
 // the line at s.pos, or the end, is for next.
 //
 // A rule plainly does not match if, among its first eight bytes and before any
 // that may mean something else than itself, one is not that of the path.
 func (q *oneShot) fastPath(s *scanner, active bool) (field Field, val, end int) {
-	if s.careful {
-		return FieldNone, 0, 0
-	}
 	b := s.b
 	pos, other, dropped := s.pos, s.other, s.dropped
 lines:
 	for pos < len(b) {
-		end = len(b)
-		if i := bytes.IndexByte(b[pos:], '\n'); i >= 0 {
-			end = pos + i
+		next, cr := pos+1, 0
+		c := b[pos]
+		switch {
+		case c == '\n': // a blank line needs no search for its end
+			end = pos
+		case s.careful:
+			end, next = s.eitherEnd(pos)
+		default:
+			end = len(b)
+			if i := bytes.IndexByte(b[pos:], '\n'); i >= 0 {
+				end = pos + i
+			}
+			next = end + 1
+			if s.crs > 0 && b[end-1] == '\r' {
+				end--
+				cr = 1
+			}
 		}
-		next, cr := end+1, 0
-		if s.crs > 0 && end > pos && b[end-1] == '\r' {
-			end--
-			cr = 1
-		}
-		if end == pos || b[pos] == '#' {
-			if end == pos && q.blanksEnd {
+		if end-pos < shortestLine || c == '#' {
+			if q.blanksEnd && len(trimBlanks(b[pos:end])) == 0 {
 				q.closed = max(q.closed, closed)
 			}
+			pos = next
+			dropped += cr
+			continue
+		}
+		if !active && 'a' <= c|0x20 && c|0x20 <= 'z' && q.wanted>>(c&31)&1 == 0 {
 			pos = next
 			dropped += cr
 			continue
@@ -402,14 +413,7 @@ lines:
 				break lines
 			}
 			field, val = FieldUserAgent, pos+11
-		case !active:
-			if c := byte(w); c < 'a' || 'z' < c || q.wanted>>(c&31)&1 != 0 {
-				break lines
-			}
-			pos = next
-			dropped += cr
-			continue
-		case w&(1<<40-1) == word_allow && b[pos+5] == ':':
+		case w&(1<<40-1) == word_allow && b[pos+5] == ':' && active:
 			field, val = FieldAllow, pos+6
 		default:
 			break lines
@@ -435,6 +439,10 @@ lines:
 	s.pos, s.dropped = pos, dropped
 	return FieldNone, 0, 0
 }
+
+// shortestLine is how many bytes a line has that matters to a crawler in any dialect, at
+// least: "allow:".
+const shortestLine = 6
 
 // rank returns the place of the first token that a user-agent value names,
 // len(tokens) for '*', more than that for nobody. Ranks after best are not

@@ -95,36 +95,58 @@ const (
 	word_letters  = 0x2020202020202020 // makes ASCII letters lower case
 )
 
+// eitherEnd returns where the line at pos ends if CR, LF and CRLF end lines, and where the
+// next one begins.
+func (s *scanner) eitherEnd(pos int) (end, next int) {
+	b := s.b
+	if b[pos] == '\r' { // a blank line needs no search for its end
+		if next = pos + 1; next < len(b) && b[next] == '\n' {
+			next++
+		}
+		return pos, next
+	}
+	if s.lf < pos {
+		s.lf = indexFrom(b, pos, '\n')
+	}
+	if s.cr < pos {
+		s.cr = indexFrom(b, pos, '\r')
+	}
+	if end = min(s.cr, s.lf); end == len(b) {
+		return end, end
+	}
+	if next = end + 1; next == s.lf {
+		next++ // CRLF
+	}
+	return end, next
+}
+
 // next reads the next line and reports whether there was one.
 func (s *scanner) next() bool {
 	b, pos := s.b, s.pos
 	if pos >= len(b) {
 		return false
 	}
-	end, next := len(b), len(b)
-	if s.careful {
-		if s.lf < pos {
-			s.lf = indexFrom(b, pos, '\n')
-		}
-		if s.cr < pos {
-			s.cr = indexFrom(b, pos, '\r')
-		}
-		if end = min(s.cr, s.lf); end < len(b) {
-			if next = end + 1; end+1 == s.lf {
-				next++ // CRLF
-			}
-		}
-	} else {
+	end, next := pos, pos+1
+	switch {
+	case b[pos] == '\n': // a blank line needs no search for its end
+	case s.careful:
+		end, next = s.eitherEnd(pos)
+	default:
+		end, next = len(b), len(b)
 		if i := bytes.IndexByte(b[pos:], '\n'); i >= 0 {
 			end = pos + i
 			next = end + 1
 		}
-		if s.crs > 0 && end > pos && b[end-1] == '\r' {
+		if s.crs > 0 && b[end-1] == '\r' {
 			end--
 			s.dropped++
 		}
 	}
 	s.start, s.end, s.pos = pos, end, next
+	if end-pos <= 1 { // no field and no value
+		s.field, s.val, s.valEnd, s.ambiguous = FieldNone, end, end, false
+		return true
+	}
 
 	// '#' begins a comment anywhere (FORM-06).
 	stop := end

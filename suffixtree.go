@@ -37,11 +37,7 @@ func (s *search) match(path string, p Pattern) bool {
 		s.work += len(path) + len(p.text)
 		return p.match(path)
 	}
-	ok, exact := s.walk(p.text, false)
-	if !exact {
-		ok, _ = s.walk(p.text, true)
-	}
-	return ok
+	return s.walk(p.text)
 }
 
 // plain reports whether the next substring search is to be a plain one, and
@@ -66,68 +62,106 @@ func (s *search) done() {
 }
 
 // walk is Pattern.match by the tree, for a pattern with a star of which the path begins
-// with what stands before it. Not exactly, it only bounds from below where
-// a piece ends that occurs both before and after the one before it: that is
-// enough to see that most rules cannot match, and says nothing of the others.
-func (s *search) walk(pat string, exactly bool) (ok, exact bool) {
-	t := s.tree
-	star := strings.IndexByte(pat, '*')
-	at := star // no piece to come begins before it
-	s.work += star + 1
-	pat = pat[star+1:]
-	exact = true
-	for {
-		star = strings.IndexByte(pat, '*')
-		if star == 0 {
-			pat = pat[1:] // "**" is "*"
-			s.work++
+// with what stands before it.
+func (s *search) walk(pat string) bool {
+	at := strings.IndexByte(pat, '*')
+	last := at
+	if strings.IndexByte(pat[at+1:], '*') >= 0 {
+		last = strings.LastIndexByte(pat, '*')
+	}
+	s.work += len(pat) - last
+	end := s.lastPlace(pat[last+1:])
+	bounded := false
+	for pieces := strings.TrimRight(pat[at:last], "*"); pieces != "" && at <= end; {
+		piece, rest := nextPiece(pieces)
+		s.work += len(pieces) - len(rest)
+		// It often comes soon, and then a look is shorter.
+		near := s.tree.path[at:min(end, at+4*len(piece)+32)]
+		if i := strings.Index(near, piece); i >= 0 {
+			at += i + len(piece)
+			s.work += i
+			pieces = rest
 			continue
 		}
-		piece := pat
-		if star >= 0 {
-			piece = pat[:star]
-		} else if n := len(pat) - 1; n >= 0 && pat[n] == '$' {
-			s.work += n
-			if !strings.HasSuffix(t.path, pat[:n]) || len(t.path)-n < at {
-				return false, true
+		s.work += len(near)
+		if at+len(near) == end {
+			return false
+		}
+		if !bounded {
+			if ok, sure := s.bound(pieces, at, end); sure {
+				return ok
 			}
-			return true, exact
+			bounded = true
 		}
-		if piece == "" {
-			return true, exact
-		}
-		s.work += len(piece)
-		if exactly {
-			// It often comes again soon, and then a look is shorter.
-			near := t.path[at:min(len(t.path), at+4*len(piece)+32)]
-			s.work += len(near)
-			if i := strings.Index(near, piece); i >= 0 {
-				if star < 0 {
-					return true, true
-				}
-				at += i + len(piece)
-				pat = pat[star+1:]
-				continue
-			}
-		}
-		found, first, last := t.locate(piece)
+		found, first, last := s.tree.locate(piece)
 		switch {
 		case found == noNode || last < at:
-			return false, true
+			return false
 		case first >= at:
 			at = first
-		case exactly:
-			s.work += 2 * bits.Len(uint(len(t.path)))
-			at = t.after(found, at)
 		default:
-			exact = false
+			s.work += 2 * bits.Len(uint(len(s.tree.path)))
+			at = s.tree.after(found, at)
 		}
 		at += len(piece)
-		if star < 0 {
-			return at <= len(t.path), exact
-		}
-		pat = pat[star+1:]
+		pieces = rest
 	}
+	return at <= end
+}
+
+// bound is walk, from a place that is known, but it does not look for the next occurrence
+// of a piece that occurs both before and after the one before it. Then it only bounds
+// from below where pieces end: enough to be sure that most rules do not match.
+func (s *search) bound(pieces string, at, end int) (ok, sure bool) {
+	sure = true
+	for pieces != "" {
+		var piece string
+		piece, pieces = nextPiece(pieces)
+		s.work += len(piece)
+		found, first, last := s.tree.locate(piece)
+		if found == noNode || last < at {
+			return false, true
+		}
+		if first >= at {
+			at = first
+		} else {
+			sure = false
+		}
+		if at += len(piece); at > end {
+			return false, true
+		}
+	}
+	return true, sure
+}
+
+// lastPlace returns where the pieces before the last one must end at the latest, -1 if the
+// last does not occur.
+func (s *search) lastPlace(piece string) int {
+	if text, ok := strings.CutSuffix(piece, "$"); ok {
+		if !strings.HasSuffix(s.tree.path, text) {
+			return -1
+		}
+		return len(s.tree.path) - len(text)
+	}
+	if piece == "" {
+		return len(s.tree.path)
+	}
+	if found, _, last := s.tree.locate(piece); found != noNode {
+		return last
+	}
+	return -1
+}
+
+// nextPiece returns what stands between the star with which pieces begin and the next one,
+// and the rest.
+func nextPiece(pieces string) (piece, rest string) {
+	for pieces != "" && pieces[0] == '*' { // "**" is "*"
+		pieces = pieces[1:]
+	}
+	if star := strings.IndexByte(pieces, '*'); star >= 0 {
+		return pieces[:star], pieces[star:]
+	}
+	return pieces, ""
 }
 
 // suffixTree is the suffix tree of a path (Ukkonen, 1995) in arrays: 49 bytes per
@@ -197,7 +231,7 @@ func (t *suffixTree) read(path string) {
 	t.start = append(room(t.start, n+2)[:0], 0)
 	t.depth = append(room(t.depth, n+2)[:0], 0)
 	t.link = append(room(t.link, n+2)[:0], 0)
-	t.next.levels = 0
+	t.next.numbers = t.next.numbers[:0]
 	clear(t.jumps[:])
 	t.build()
 	t.finish()
@@ -369,7 +403,7 @@ func (t *suffixTree) locate(piece string) (found uint32, first, last int) {
 // after returns the first occurrence at or after a place of what ends at or above
 // a node; there must be one.
 func (t *suffixTree) after(node uint32, place int) int {
-	if t.next.levels == 0 {
+	if len(t.next.numbers) == 0 {
 		t.sortLeaves()
 	}
 	l := int(t.left[node])
@@ -416,47 +450,76 @@ func (t *suffixTree) sortLeaves() {
 	t.next.build(sorted, room(t.order, len(sorted)))
 }
 
-// successors is a sequence of numbers that tells the least one not below another
-// in any part of it (a wavelet matrix): 2 looks per bit of the numbers.
+// successors are the numbers from 0 up, each once and in any order, that tell the least
+// one not below another in any part of them: a wavelet matrix of their higher bits, two
+// looks per bit. Those alike in these bits are so few that they are looked through.
 type successors struct {
-	levels int
-	words  int      // per level
-	bits   []uint64 // of the numbers, the highest first; between levels they are parted by that bit
-	ones   []uint32 // set bits before each word of its level
-	zeros  [32]int  // numbers with a 0 in each level
+	levels  int
+	words   int     // per level
+	marks   []marks // of the higher bits, the highest first; between levels the numbers are parted by that bit
+	zeros   [32]int // numbers with a 0 in each level
+	numbers []uint32
 }
 
-// build takes the numbers, which it changes, and room for as many.
+// marks are a bit of 64 numbers, and how many numbers before them have it, together with
+// those of the level that have not.
+type marks struct {
+	bits   uint64
+	before int
+}
+
+// lookedThrough is the number of bits that are not in levels.
+const lookedThrough = 6
+
+// build takes the numbers, which it keeps and changes, and room for as many.
 func (s *successors) build(numbers, spare []uint32) {
-	s.levels = bits.Len(uint(len(numbers)))
+	s.levels = max(0, bits.Len(uint(len(numbers)))-lookedThrough)
 	s.words = len(numbers)/64 + 1
-	s.bits = room(s.bits, s.levels*s.words)
-	s.ones = room(s.ones, s.levels*s.words)
+	s.marks = room(s.marks, s.levels*s.words)
+	s.numbers = numbers
 	for level := range s.levels {
-		shift := s.levels - 1 - level
-		b, ones := s.bits[level*s.words:][:s.words], s.ones[level*s.words:][:s.words]
-		zeros, set := 0, 0
-		for w := range b {
-			ones[w] = uint32(set)
-			word := uint64(0)
-			for i, v := range numbers[min(64*w, len(numbers)):min(64*w+64, len(numbers))] {
-				// No branch, because no bit can be foreseen.
-				bit := v >> shift & 1
-				word |= uint64(bit) << i
-				numbers[zeros], spare[set] = v, v
-				zeros, set = zeros+int(1-bit), set+int(bit)
-			}
-			b[w] = word
+		row := s.marks[level*s.words:][:s.words]
+		ones := 0
+		for w := range row {
+			from := min(64*w, len(numbers))
+			part := numbers[from:min(from+64, len(numbers))]
+			row[w].before = ones
+			row[w].bits = divide(part, numbers[from-ones:], spare[ones:], s.shift(level))
+			ones += bits.OnesCount64(row[w].bits)
 		}
-		copy(numbers[zeros:], spare[:set])
+		zeros := len(numbers) - ones
+		copy(numbers[zeros:], spare[:ones])
+		for w := range row {
+			row[w].before += zeros
+		}
 		s.zeros[level] = zeros
 	}
 }
 
-// rank returns the set bits of a level before place i.
-func (s *successors) rank(level, i int) int {
-	w := level*s.words + i/64
-	return int(s.ones[w]) + bits.OnesCount64(s.bits[w]&(1<<(i%64)-1))
+// divide returns a bit of up to 64 numbers and puts those that have it into ones, the
+// others into zeros, where what it has read may be. Inlined it has too few registers.
+//
+//go:noinline
+func divide(numbers, zeros, ones []uint32, shift int) (word uint64) {
+	set := uint32(0)
+	zeros, ones = zeros[:len(numbers)], ones[:len(numbers)]
+	for i, v := range numbers {
+		// No branch, because no bit can be foreseen.
+		bit := v >> (shift & 31) & 1
+		word |= uint64(bit) << (i & 63)
+		zeros[uint32(i)-set], ones[set] = v, v
+		set += bit
+	}
+	return word
+}
+
+// shift returns the place of the bit of a level.
+func (s *successors) shift(level int) int { return s.levels - 1 - level + lookedThrough }
+
+// ones returns the place, in the next level, of the first number with a 1 at or after place i.
+func (s *successors) ones(level, i int) int {
+	m := &s.marks[level*s.words+i>>6]
+	return m.before + bits.OnesCount64(m.bits&(1<<(i&63)-1))
 }
 
 // find returns the least number not below least at the places l to r. There must
@@ -464,29 +527,41 @@ func (s *successors) rank(level, i int) int {
 func (s *successors) find(l, r int, least uint32) int {
 	// Down along the bits of least; where that has a 0, numbers with a 1 are
 	// greater: the deepest such branch holds the answer if the way ends.
-	var value, branchValue int
-	branch, branchL, branchR := -1, 0, 0
-	tight := true
-	for level := 0; level < s.levels; level++ {
-		l1, r1 := s.rank(level, l), s.rank(level, r)
-		l0, r0 := l-l1, r-r1
-		l1, r1 = l1+s.zeros[level], r1+s.zeros[level]
-		bit := 1 << (s.levels - 1 - level)
-		switch {
-		case tight && int(least)&bit != 0:
-			l, r, value = l1, r1, value|bit
-		case l0 < r0 || tight:
-			if tight && l1 < r1 {
-				branch, branchL, branchR, branchValue = level, l1, r1, value|bit
-			}
-			l, r = l0, r0
-		default:
-			l, r, value = l1, r1, value|bit
+	branch, branchL, branchR := 0, 0, 0
+	for level := 0; level < s.levels && l < r; level++ {
+		l1, r1 := s.ones(level, l), s.ones(level, r)
+		if least>>(s.shift(level)&31)&1 != 0 {
+			l, r = l1, r1
+			continue
 		}
-		if l == r && branch >= 0 {
-			level, l, r, value = branch, branchL, branchR, branchValue
-			branch, tight = -1, false
+		if l1 < r1 {
+			branch, branchL, branchR = level+1, l1, r1
+		}
+		l, r = l-l1+s.zeros[level], r-r1+s.zeros[level]
+	}
+	if v := s.leastOf(l, r, least); v != noNode {
+		return int(v)
+	}
+	l, r = branchL, branchR
+	for level := branch; level < s.levels; level++ {
+		l1, r1 := s.ones(level, l), s.ones(level, r)
+		if r-l > r1-l1 {
+			l, r = l-l1+s.zeros[level], r-r1+s.zeros[level]
+		} else {
+			l, r = l1, r1
 		}
 	}
-	return value
+	return int(s.leastOf(l, r, 0))
+}
+
+// leastOf looks through the numbers at the places l to r behind the last level; without one
+// that is not below least it returns noNode.
+func (s *successors) leastOf(l, r int, least uint32) uint32 {
+	found := uint32(noNode)
+	for _, v := range s.numbers[l:r] {
+		if v >= least {
+			found = min(found, v)
+		}
+	}
+	return found
 }

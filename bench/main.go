@@ -29,7 +29,7 @@ func main() {
 		out    = flag.String("o", "", "`folder` for the table and the plot")
 		list   = flag.Bool("list", false, "list the rows and stop")
 		passes = flag.Int("passes", 0, "only pass `n` times over the work and print its bytes and operations (see callgrind.sh)")
-		kind   = flag.String("work", "oneshot", "work of -passes: oneshot, oneshot-url, askable, url, match-kept, crawlers-1, crawlers-100, crawlers-dialects, match-literal/N or match-mixed/N")
+		kind   = flag.String("work", "oneshot", "work of -passes: oneshot, oneshot-url, askable, url, match-kept, crawlers-1, crawlers-100, crawlers-dialects or a row, as match-literal/10000")
 		most   = flag.Int("most", math.MaxInt, "only files of at most so many `bytes` for -passes")
 		looped = flag.String("loop", "", "only answer URLs on standard input by this `file`, in a loop with temoto (row program/list), or a batch for - (program/batch)")
 		name   = flag.String("engine", ours, "engine of -passes: robots, reference or temoto")
@@ -70,7 +70,7 @@ func main() {
 	if *passes > 0 {
 		w := workOf(*kind, s, *seed, *most)
 		if w == nil {
-			fmt.Fprintf(os.Stderr, "bench: -work %q is none of %s, nor match-literal/N or match-mixed/N\n", *kind, strings.Join(slices.Sorted(maps.Keys(works)), ", "))
+			fmt.Fprintf(os.Stderr, "bench: -work %q is none of %s, nor a row (-list)\n", *kind, strings.Join(slices.Sorted(maps.Keys(works)), ", "))
 			os.Exit(2)
 		}
 		for _, e := range w.engines {
@@ -121,7 +121,7 @@ func main() {
 	}
 }
 
-// works are what -work can be besides the rows of match.
+// works are what -work can be besides the names of rows: those that -most can be asked of.
 var works = map[string]func(*set) *work{"oneshot": oneShot, "oneshot-url": oneShotURL, "askable": askable, "url": cutURLs,
 	"match-kept": matchKept, "crawlers-1": alone, "crawlers-100": crowdAlike, "crawlers-dialects": crowdDialects}
 
@@ -130,12 +130,10 @@ func workOf(kind string, s *set, seed uint64, most int) *work {
 	if of := works[kind]; of != nil {
 		return of(s.only(0, most))
 	}
-	var n int
-	if _, err := fmt.Sscanf(kind, "match-literal/%d", &n); err == nil && n > 0 {
-		return match(literalProblem(seed, n), true)
-	}
-	if _, err := fmt.Sscanf(kind, "match-mixed/%d", &n); err == nil && n > 0 {
-		return match(mixedProblem(s, seed, n), true)
+	for _, r := range rows(s, seed, true, "") {
+		if r.name == kind {
+			return r.make()
+		}
 	}
 	return nil
 }

@@ -67,8 +67,9 @@ func Examine(ctx context.Context, url string, o Options) ([]Finding, error) {
 	}
 	defer client.Close()
 	var found []Finding
-	if err := rights(ctx, client, prefix); err != nil {
-		found = append(found, Finding{Check: "rights", Text: err.Error(), Do: "give the user the rights that the documentation of package fleet lists (ACL SETUSER)"})
+	all := nodes(ctx, client)
+	if err := rights(ctx, client, all, prefix); err != nil && !errors.Is(err, context.DeadlineExceeded) { // which is a matter of reach
+		found = append(found, Finding{Check: "rights", Text: err.Error(), Do: "give the user the rights that the documentation of package fleet lists (ACL SETUSER), on every node"})
 	}
 	store, err := cacheredis.New(client, cacheredis.Options{Prefix: prefix})
 	if err != nil {
@@ -84,7 +85,7 @@ func Examine(ctx context.Context, url string, o Options) ([]Finding, error) {
 			found = append(found, Finding{Check: "layout", Text: err.Error(), Do: "finish with that release first; no worker of this one joins until then"})
 		}
 	}
-	for _, n := range nodes(ctx, client) {
+	for _, n := range all {
 		found = append(found, n.examine(ctx)...)
 	}
 	if ctx.Err() != nil {
@@ -124,9 +125,12 @@ const infoLimit = 2 * time.Second
 
 // infoOf returns the fields of a server's INFO.
 func infoOf(ctx context.Context, c rueidis.Client) (map[string]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, infoLimit)
+	limited, cancel := context.WithTimeout(ctx, infoLimit)
 	defer cancel()
-	text, err := c.Do(ctx, c.B().Info().Build()).ToString()
+	text, err := c.Do(limited, c.B().Info().Build()).ToString()
+	if limited.Err() != nil && ctx.Err() == nil {
+		return nil, fmt.Errorf("nothing within %s", infoLimit)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -176,9 +180,6 @@ func (n *node) examine(ctx context.Context) (found []Finding) {
 	case script.Says(n.err, "NOPERM"):
 		add("rights", "ACL SETUSER NAME +info", "the user may not use INFO, so that nobody looks at eviction, memory and disk")
 	case n.err != nil:
-		if errors.Is(n.err, context.DeadlineExceeded) {
-			n.err = fmt.Errorf("nothing within %s", infoLimit)
-		}
 		add("reach", "look at its log; until it is back its sites rest, or go at the share of each worker", "it does not answer: %v", n.err)
 		return found
 	default:

@@ -58,5 +58,7 @@ func logChange(log *slog.Logger, e pace.Event) {
 		log.Warn("this worker was taken for gone, as it was stopped or could not reach Redis: its grants have ended")
 	case pace.Drained:
 		log.Warn("an operator drains this worker: it takes no more grants, and is to end")
+	case pace.Resumed:
+		log.Info("an operator has ended the drain of this worker: it takes grants again")
 	}
 }

@@ -158,18 +158,31 @@ func (o *Operator) Release(ctx context.Context, origin robots.Origin) (held bool
 
 // Forget forgets the record of an origin, its Retry-After and its back-off, so that its
 // robots.txt is fetched anew by whoever has it not in memory. When the site was last
-// asked, what is under way there and a Hold are kept.
-func (o *Operator) Forget(ctx context.Context, origin robots.Origin) error {
-	return o.change(ctx, "forget "+origin.String(), func() error {
-		return errors.Join(o.store.Delete(ctx, origin), o.pace.Forget(ctx, origin))
+// asked, what is under way there and a Hold are kept. With Options.Leased a worker that has
+// the site gives it up, and the site rests for as long as the lease would have lasted.
+func (o *Operator) Forget(ctx context.Context, origin robots.Origin) (rests time.Duration, err error) {
+	err = o.change(ctx, "forget "+origin.String(), func() error {
+		var failed error
+		rests, failed = o.pace.Forget(ctx, origin)
+		return errors.Join(o.store.Delete(ctx, origin), failed)
 	})
+	return rests, err
 }
 
 // Drain tells a worker, by its id, to take no grants any more and to give back those that
-// it has not used. It learns so within 7 s, for the rest of its life; what is under way
-// goes on to its end.
+// it has not used. It learns so within 7 s, until it ends or Resume is called; what is under
+// way goes on to its end.
 func (o *Operator) Drain(ctx context.Context, worker string) error {
 	return o.change(ctx, "drain "+worker, func() error { return o.pace.Drain(ctx, worker) })
+}
+
+// Resume ends a Drain, and reports whether there was one. The worker learns so within 7 s.
+func (o *Operator) Resume(ctx context.Context, worker string) (drained bool, err error) {
+	err = o.change(ctx, "resume "+worker, func() error {
+		drained, err = o.pace.Resume(ctx, worker)
+		return err
+	})
+	return drained, err
 }
 
 // change notes in the log what is about to be done, and if that fails, that it did.

@@ -53,8 +53,8 @@ func TestOperator(t *testing.T) {
 	if held, err := op.Release(ctx, origin); err != nil || !held {
 		t.Errorf("release: %v, %v", held, err)
 	}
-	if err := op.Forget(ctx, origin); err != nil {
-		t.Fatal(err)
+	if rests, err := op.Forget(ctx, origin); err != nil || rests != 0 {
+		t.Fatal(rests, err)
 	}
 	if site, err := op.Site(ctx, origin); err != nil || site.Record != nil || len(site.Pace.UnderWay) != 1 {
 		t.Errorf("forgotten: %+v, %v", site, err)
@@ -63,6 +63,10 @@ func TestOperator(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, "the drain", f.Drained)
+	if drained, err := op.Resume(ctx, s.Workers[0].ID); err != nil || !drained {
+		t.Errorf("resume: %v, %v", drained, err)
+	}
+	until(t, "the end of the drain", func() bool { return !f.Drained() })
 	list, err := op.Log(ctx, 10)
 	var log []string
 	for _, e := range list {
@@ -71,8 +75,8 @@ func TestOperator(t *testing.T) {
 		}
 		log = append(log, e.What)
 	}
-	const want = "drain ID, forget https://site.example, release https://site.example, hold https://site.example for 1h0m0s"
-	if got := strings.Join(log, ", "); err != nil || got != strings.Replace(want, "ID", s.Workers[0].ID, 1) {
+	const want = "resume ID, drain ID, forget https://site.example, release https://site.example, hold https://site.example for 1h0m0s"
+	if got := strings.Join(log, ", "); err != nil || got != strings.ReplaceAll(want, "ID", s.Workers[0].ID) {
 		t.Errorf("log: %s, %v", got, err)
 	}
 

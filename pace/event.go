@@ -48,9 +48,11 @@ const (
 	Replaced
 	// Drained: an operator has told this worker to take no grants any more.
 	Drained
+	// Resumed: an operator has told it to take grants again.
+	Resumed
 )
 
-var kinds = [...]string{"", "granted", "refused", "failed", "returned", "unreturned", "down", "up", "renewed", "replaced", "drained"}
+var kinds = [...]string{"", "granted", "refused", "failed", "returned", "unreturned", "down", "up", "renewed", "replaced", "drained", "resumed"}
 
 // String returns the name of the kind in metrics, such as "granted".
 func (k Kind) String() string {

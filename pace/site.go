@@ -60,6 +60,22 @@ func (l *Local) TakeOver(origin robots.Origin, h History) (before uint64) {
 	return l.grants
 }
 
+// Forget forgets what a site wished, its Retry-After and its back-off: for who has handed the
+// site over, or was told so. When it was last asked, and what is under way there, stay.
+func (l *Local) Forget(origin robots.Origin) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	id := idOf(l, origin)
+	if s, ok := l.sites[id]; ok {
+		s.retry, s.overload, s.back = fresh.retry, fresh.overload, fresh.back
+		l.sites[id] = s
+		delete(l.names, id)
+	}
+	if a := l.active[id]; a != nil {
+		a.signal()
+	}
+}
+
 // history is a History in moments, never for the zero time.
 type history struct {
 	last, retry, overload moment

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/user"
 	"strings"
 	"time"
 
+	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/fleet"
 	"github.com/spf13/cobra"
 )
@@ -14,10 +17,11 @@ import (
 // A fleetCall is one run of a verb of robots fleet.
 type fleetCall struct {
 	*call
-	redis string // the URL
-	yes   bool
-	hold  time.Duration // 0 until it is released
-	last  int           // entries of the log
+	redis  string // the URL
+	bodies string
+	yes    bool
+	hold   time.Duration // 0 until it is released
+	last   int           // entries of the log
 }
 
 func fleetCommand(std *streams, status *int) *cobra.Command {
@@ -44,7 +48,7 @@ the environment: ` + passwordName + `, or the file that the same with
 		},
 	}
 	for _, make := range []func(*fleetCall, *int) *cobra.Command{
-		fleetStatusCommand, fleetShowCommand, fleetHoldCommand, fleetReleaseCommand, fleetForgetCommand, fleetDrainCommand, fleetLogCommand, fleetDoctorCommand,
+		fleetStatusCommand, fleetShowCommand, fleetHoldCommand, fleetReleaseCommand, fleetForgetCommand, fleetDrainCommand, fleetResumeCommand, fleetLogCommand, fleetDoctorCommand,
 	} {
 		cmd.AddCommand(make(&fleetCall{call: newCall(std)}, status))
 	}
@@ -70,6 +74,41 @@ func (c *fleetCall) register(cmd *cobra.Command, status *int, verb func(context.
 		return code, err
 	})
 	return cmd
+}
+
+// operate connects to the fleet and does something there.
+func (c *fleetCall) operate(ctx context.Context, do func(*fleet.Operator) (int, error)) (int, error) {
+	o, err := withPasswords("--redis", c.redis, fleet.Options{Bodies: c.bodies})
+	if err != nil {
+		return exitBad, err
+	}
+	op, err := fleet.Operate(ctx, c.redis, whoAmI(), o)
+	if err != nil {
+		return exitBad, fmt.Errorf("--redis: %w", err)
+	}
+	defer func() { _ = op.Close() }() // which has nothing to report
+	return do(op)
+}
+
+// whoAmI is who changes something: a user of a machine.
+func whoAmI() string {
+	name := "somebody"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	host, _ := os.Hostname()
+	return name + "@" + host
+}
+
+// originOf reads the origin that an argument names.
+func (c *fleetCall) originOf() (origin robots.Origin, err error) {
+	if len(c.args) != 1 {
+		return origin, errors.New("one origin is needed, as in https://example.com")
+	}
+	if origin, _, err = robots.ParseURL(c.args[0]); err != nil {
+		return origin, fmt.Errorf("%q is no origin such as https://example.com: %w", clip(c.args[0]), err)
+	}
+	return origin, nil
 }
 
 // noArgs refuses arguments.

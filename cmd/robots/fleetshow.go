@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"os"
-	"os/user"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -20,40 +18,6 @@ import (
 )
 
 // This file holds the verbs of robots fleet that only look: status, show, log.
-
-// operate connects to the fleet.
-func (c *fleetCall) operate(ctx context.Context) (*fleet.Operator, error) {
-	o, err := withPasswords("--redis", c.redis, fleet.Options{})
-	if err != nil {
-		return nil, err
-	}
-	op, err := fleet.Operate(ctx, c.redis, whoAmI(), o)
-	if err != nil {
-		return nil, fmt.Errorf("--redis: %w", err)
-	}
-	return op, nil
-}
-
-// whoAmI is who changes something: a user of a machine.
-func whoAmI() string {
-	name := "somebody"
-	if u, err := user.Current(); err == nil {
-		name = u.Username
-	}
-	host, _ := os.Hostname()
-	return name + "@" + host
-}
-
-// originOf reads the origin that an argument names.
-func (c *fleetCall) originOf() (origin robots.Origin, err error) {
-	if len(c.args) != 1 {
-		return origin, errors.New("one origin is needed, as in https://example.com")
-	}
-	if origin, _, err = robots.ParseURL(c.args[0]); err != nil {
-		return origin, fmt.Errorf("%q is no origin such as https://example.com: %w", clip(c.args[0]), err)
-	}
-	return origin, nil
-}
 
 func fleetStatusCommand(c *fleetCall, status *int) *cobra.Command {
 	return c.register(&cobra.Command{
@@ -95,43 +59,44 @@ func (c *fleetCall) status(ctx context.Context) (int, error) {
 	if err := c.noArgs(); err != nil {
 		return exitBad, err
 	}
-	op, err := c.operate(ctx)
-	if err != nil {
-		return exitBad, err
-	}
-	defer func() { _ = op.Close() }() // which has nothing to report
-	s, err := op.Status(ctx)
-	if err != nil {
-		return exitBad, err
-	}
-	code := exitAllowed
-	if slices.ContainsFunc(s.Workers, func(w paceredis.Worker) bool { return w.Gone && !w.Left }) || slices.ContainsFunc(s.Nodes, func(n fleet.Node) bool { return n.Err != nil }) {
-		code = exitDisallowed
-	}
-	if c.format == formatJSON {
-		workers, servers := []jsonWorker{}, []jsonServer{}
-		for _, w := range s.Workers {
-			workers = append(workers, jsonWorker{w.ID, w.Name, w.Beat, w.Gone && !w.Left, w.Left, w.Drained, w.Rate, w.Away})
+	return c.operate(ctx, func(op *fleet.Operator) (int, error) {
+		s, err := op.Status(ctx)
+		if err != nil {
+			return exitBad, err
 		}
-		for _, n := range s.Nodes {
-			j := jsonServer{Addr: n.Addr, Replica: n.Replica, Version: n.Version, Memory: n.Memory, MaxMemory: n.MaxMemory, Keys: n.Keys, Rate: n.Rate, Up: n.Up.Seconds()}
-			if n.Err != nil {
-				j.Error = notEmpty(n.Err.Error())
-			}
-			servers = append(servers, j)
+		if c.format == formatJSON {
+			err = c.writeStatusJSON(&s)
+		} else {
+			c.writeStatus(&s)
 		}
-		return code, encode(c.std.out, struct {
-			Schema  int          `json:"schema"`
-			At      time.Time    `json:"at"`
-			Workers []jsonWorker `json:"workers"`
-			Servers []jsonServer `json:"servers"`
-		}{1, s.At, workers, servers})
-	}
-	c.writeStatus(s)
-	return code, nil
+		if slices.ContainsFunc(s.Workers, func(w paceredis.Worker) bool { return w.Gone && !w.Left }) || slices.ContainsFunc(s.Nodes, func(n fleet.Node) bool { return n.Err != nil }) {
+			return exitDisallowed, err
+		}
+		return exitAllowed, err
+	})
 }
 
-func (c *fleetCall) writeStatus(s fleet.Status) {
+func (c *fleetCall) writeStatusJSON(s *fleet.Status) error {
+	workers, servers := []jsonWorker{}, []jsonServer{}
+	for _, w := range s.Workers {
+		workers = append(workers, jsonWorker{w.ID, w.Name, w.Beat, w.Gone && !w.Left, w.Left, w.Drained, w.Rate, w.Away})
+	}
+	for _, n := range s.Nodes {
+		j := jsonServer{Addr: n.Addr, Replica: n.Replica, Version: n.Version, Memory: n.Memory, MaxMemory: n.MaxMemory, Keys: n.Keys, Rate: n.Rate, Up: n.Up.Seconds()}
+		if n.Err != nil {
+			j.Error = notEmpty(n.Err.Error())
+		}
+		servers = append(servers, j)
+	}
+	return encode(c.std.out, struct {
+		Schema  int          `json:"schema"`
+		At      time.Time    `json:"at"`
+		Workers []jsonWorker `json:"workers"`
+		Servers []jsonServer `json:"servers"`
+	}{1, s.At, workers, servers})
+}
+
+func (c *fleetCall) writeStatus(s *fleet.Status) {
 	rate := 0.0
 	for _, w := range s.Workers {
 		rate += w.Rate
@@ -175,7 +140,7 @@ func (c *fleetCall) writeStatus(s fleet.Status) {
 
 func fleetShowCommand(c *fleetCall, status *int) *cobra.Command {
 	cmd := c.register(&cobra.Command{
-		Use:   "show [-a TOKEN]... [-d DIALECT] --redis URL {ORIGIN | ADDRESS}",
+		Use:   "show [-a TOKEN]... [-d DIALECT] [--bodies DIRECTORY] --redis URL {ORIGIN | ADDRESS}",
 		Short: "Show what a fleet knows of a site or an address",
 		Long: `Show says of an origin what the fleet has of its robots.txt, who fetches it, when the
 site was last asked, who is there now, its back-off and why, whether it is held, and
@@ -186,20 +151,17 @@ Exit status: 0, 1 if nothing is known, or 2.`,
   robots fleet show --redis redis://redis.internal:6379 192.0.2.7`,
 	}, status, c.show)
 	c.agentFlag(cmd)
+	cmd.Flags().StringVar(&c.bodies, "bodies", "", "the `DIRECTORY` in which all of this fleet keep large files")
 	cmd.Flags().StringVarP(&c.dialect, "dialect", "d", robots.RFC9309.Name, "read robots.txt as `NAME` does")
 	complete(cmd, "dialect", dialectNames())
 	return cmd
 }
 
 func (c *fleetCall) show(ctx context.Context) (int, error) {
-	addr, isAddr := netip.Addr{}, false
 	if len(c.args) == 1 {
-		var err error
-		addr, err = netip.ParseAddr(c.args[0])
-		isAddr = err == nil
-	}
-	if isAddr {
-		return c.showAddress(ctx, addr)
+		if addr, err := netip.ParseAddr(c.args[0]); err == nil {
+			return c.operate(ctx, func(op *fleet.Operator) (int, error) { return c.showAddress(ctx, op, addr) })
+		}
 	}
 	origin, err := c.originOf()
 	if err != nil {
@@ -212,56 +174,61 @@ func (c *fleetCall) show(ctx context.Context) (int, error) {
 	if err != nil {
 		return exitBad, err
 	}
-	op, err := c.operate(ctx)
-	if err != nil {
-		return exitBad, err
-	}
-	defer func() { _ = op.Close() }() // which has nothing to report
-	s, err := op.Site(ctx, origin)
-	if err != nil {
-		return exitBad, err
-	}
-	turn, err := c.turn(&s, d)
-	if err != nil {
-		return exitBad, err
-	}
-	if c.format == formatJSON {
-		err = c.writeSiteJSON(&s, turn)
-	} else {
-		c.writeSite(&s, turn)
-	}
-	if s.Record == nil && !s.Pace.Known {
-		return exitDisallowed, err
-	}
-	return exitAllowed, err
+	return c.operate(ctx, func(op *fleet.Operator) (int, error) {
+		s, err := op.Site(ctx, origin)
+		if err != nil {
+			return exitBad, err
+		}
+		turn, none, err := c.turn(&s, d)
+		if err != nil {
+			return exitBad, err
+		}
+		if c.format == formatJSON {
+			err = c.writeSiteJSON(&s, turn)
+		} else {
+			c.writeSite(&s, turn, none)
+		}
+		if s.Record == nil && !s.Pace.Known {
+			return exitDisallowed, err
+		}
+		return exitAllowed, err
+	})
 }
 
-// turn returns the next turn at a site, nil if nobody knows, as there is no robots.txt.
-func (c *fleetCall) turn(s *fleet.Site, d robots.Dialect) (*pace.Turn, error) {
+// turn returns the next turn at a site, or why there is none.
+func (c *fleetCall) turn(s *fleet.Site, d robots.Dialect) (turn *pace.Turn, none string, err error) {
 	if s.Record == nil {
-		return nil, nil
+		return nil, "not known without a robots.txt", nil
 	}
 	tokens := c.agents
 	if len(tokens) == 0 {
 		tokens = []string{"*"}
 	}
-	schedule, err := pace.NewSchedule(s.Record.Rules(d, s.Pace.At, tokens...), pace.Policy{})
+	rules := s.Record.Rules(d, s.Pace.At, tokens...)
+	_, path, err := robots.ParseURL(s.Origin.String() + "/")
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	turn := schedule.TurnIn(s.Pace.At, s.Pace.State)
-	for i := range turn.Reasons {
-		if r := &turn.Reasons[i]; r.Cause == pace.CauseRetryAfter && r.Until.Equal(s.Pace.Held) {
+	if _, without := rules.FallbackReason(); without && !rules.Allowed(path) {
+		return nil, "none while robots.txt cannot be had: the site counts as disallowed", nil
+	}
+	schedule, err := pace.NewSchedule(rules, pace.Policy{})
+	if err != nil {
+		return nil, "", err
+	}
+	next := schedule.TurnIn(s.Pace.At, s.Pace.State)
+	for i := range next.Reasons {
+		if r := &next.Reasons[i]; r.Cause == pace.CauseRetryAfter && r.Until.Equal(s.Pace.Held) {
 			r.Cause = pace.CauseHeld
 		}
 	}
-	return &turn, nil
+	return &next, "", nil
 }
 
 // until writes a time and how far off it is.
 func until(t, now time.Time) string { return stamp(t) + ", in " + pace.Words(t.Sub(now)) }
 
-func (c *fleetCall) writeSite(s *fleet.Site, turn *pace.Turn) {
+func (c *fleetCall) writeSite(s *fleet.Site, turn *pace.Turn, none string) {
 	say := func(what, text string, args ...any) {
 		fmt.Fprintf(c.std.out, "  %s  %s\n", fill(what, 9), fmt.Sprintf(text, args...))
 	}
@@ -284,10 +251,16 @@ func (c *fleetCall) writeSite(s *fleet.Site, turn *pace.Turn) {
 	switch {
 	case p.State.Last.IsZero():
 		say("last", "nothing that matters any more")
+	case p.State.Last.After(now):
+		say("last", "it counts as asked at %s", stamp(p.State.Last))
 	default:
 		say("last", "a request ended, or the last one started, at %s", stamp(p.State.Last))
 	}
-	if p.Leased != "" {
+	switch {
+	case p.LeasedUntil.IsZero():
+	case p.Leased == "":
+		say("leased", "to nobody until %s: a worker may use the site whose lease was ended or lost", stamp(p.LeasedUntil))
+	default:
 		say("leased", "worker %s has the site until %s, or longer if it renews that", p.Leased, stamp(p.LeasedUntil))
 	}
 	for _, g := range p.UnderWay {
@@ -309,7 +282,7 @@ func (c *fleetCall) writeSite(s *fleet.Site, turn *pace.Turn) {
 	}
 	switch {
 	case turn == nil:
-		say("next turn", "not known without a robots.txt")
+		say("next turn", "%s", none)
 	case !turn.Start.After(now):
 		say("next turn", "now")
 	default:
@@ -382,41 +355,32 @@ func notZero(t time.Time) *time.Time {
 	return &t
 }
 
-func (c *fleetCall) showAddress(ctx context.Context, addr netip.Addr) (int, error) {
-	op, err := c.operate(ctx)
-	if err != nil {
-		return exitBad, err
-	}
-	defer func() { _ = op.Close() }() // which has nothing to report
+func (c *fleetCall) showAddress(ctx context.Context, op *fleet.Operator, addr netip.Addr) (int, error) {
 	a, err := op.Address(ctx, addr)
 	if err != nil {
 		return exitBad, err
 	}
-	code := exitAllowed
-	if a.Page.IsZero() && a.Fetch.IsZero() {
-		code = exitDisallowed
-	}
 	if c.format == formatJSON {
-		return code, encode(c.std.out, struct {
+		err = encode(c.std.out, struct {
 			Schema int        `json:"schema"`
 			Addr   string     `json:"addr"`
 			At     time.Time  `json:"at"`
 			Page   *time.Time `json:"page"`
 			Fetch  *time.Time `json:"fetch"`
 		}{1, addr.String(), a.At, notZero(a.Page), notZero(a.Fetch)})
-	}
-	fmt.Fprintln(c.std.out, addr)
-	for _, of := range []struct {
-		what string
-		at   time.Time
-	}{{"page", a.Page}, {"robots.txt", a.Fetch}} {
-		text := "nothing that matters any more"
-		if !of.at.IsZero() {
-			text = "the last one starts at " + stamp(of.at)
+	} else {
+		last := func(at time.Time) string {
+			if at.IsZero() {
+				return "nothing that matters any more"
+			}
+			return "the last one starts at " + stamp(at)
 		}
-		fmt.Fprintf(c.std.out, "  %s  %s\n", fill(of.what, 10), text)
+		fmt.Fprintf(c.std.out, "%s\n  page        %s\n  robots.txt  %s\n", addr, last(a.Page), last(a.Fetch))
 	}
-	return code, nil
+	if a.Page.IsZero() && a.Fetch.IsZero() {
+		return exitDisallowed, err
+	}
+	return exitAllowed, err
 }
 
 func fleetLogCommand(c *fleetCall, status *int) *cobra.Command {
@@ -437,29 +401,23 @@ func (c *fleetCall) log(ctx context.Context) (int, error) {
 	if err := c.noArgs(); err != nil {
 		return exitBad, err
 	}
-	op, err := c.operate(ctx)
-	if err != nil {
-		return exitBad, err
-	}
-	defer func() { _ = op.Close() }() // which has nothing to report
-	list, err := op.Log(ctx, c.last)
-	if err != nil {
-		return exitBad, err
-	}
-	for _, e := range list {
-		if c.format == formatJSON {
-			err = encode(c.std.out, struct {
-				Schema int       `json:"schema"`
-				At     time.Time `json:"at"`
-				Who    string    `json:"who"`
-				What   string    `json:"what"`
-			}{1, e.At, e.Who, e.What})
-			if err != nil {
-				return exitBad, err
-			}
-			continue
+	return c.operate(ctx, func(op *fleet.Operator) (int, error) {
+		list, err := op.Log(ctx, c.last)
+		if err != nil {
+			return exitBad, err
 		}
-		fmt.Fprintf(c.std.out, "%s  %s  %s\n", stamp(e.At), e.Who, strings.TrimSpace(e.What))
-	}
-	return exitAllowed, nil
+		for _, e := range list {
+			if c.format == formatJSON {
+				err = errors.Join(err, encode(c.std.out, struct {
+					Schema int       `json:"schema"`
+					At     time.Time `json:"at"`
+					Who    string    `json:"who"`
+					What   string    `json:"what"`
+				}{1, e.At, e.Who, e.What}))
+				continue
+			}
+			fmt.Fprintf(c.std.out, "%s  %s  %s\n", stamp(e.At), e.Who, strings.TrimSpace(e.What))
+		}
+		return exitAllowed, err
+	})
 }

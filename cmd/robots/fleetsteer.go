@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/fleet"
@@ -16,7 +17,7 @@ import (
 )
 
 // This file holds the verbs of robots fleet that change something: hold, release, forget,
-// drain. Each asks before, and is noted in the fleet's log.
+// drain, resume. Each asks before, and is noted in the fleet's log.
 
 // changing declares the flags of such a verb.
 func (c *fleetCall) changing(cmd *cobra.Command, status *int, verb func(context.Context) (int, error)) *cobra.Command {
@@ -48,20 +49,26 @@ func (c *fleetCall) confirm(what string) error {
 	return nil
 }
 
-// change asks about a change, and makes it.
-func (c *fleetCall) change(ctx context.Context, what string, do func(*fleet.Operator) error) (int, error) {
-	op, err := c.operate(ctx)
-	if err != nil {
-		return exitBad, err
-	}
-	defer func() { _ = op.Close() }() // which has nothing to report
-	if err = c.confirm(what); err == nil {
-		err = do(op)
-	}
-	if err != nil {
-		return exitBad, err
-	}
-	return exitAllowed, nil
+// change asks about a change, makes it, and says what was done.
+func (c *fleetCall) change(ctx context.Context, to, what string, do func(*fleet.Operator) (done string, err error)) (int, error) {
+	return c.operate(ctx, func(op *fleet.Operator) (int, error) {
+		if err := c.confirm(what); err != nil {
+			return exitBad, err
+		}
+		done, err := do(op)
+		if err != nil {
+			return exitBad, err
+		}
+		if c.format == formatJSON {
+			return exitAllowed, encode(c.std.out, struct {
+				Schema int    `json:"schema"`
+				To     string `json:"to"`
+				Done   string `json:"done"`
+			}{1, to, done})
+		}
+		fmt.Fprintf(c.std.out, "%s: %s\n", to, done)
+		return exitAllowed, nil
+	})
 }
 
 // changeOrigin is change for a verb about an origin.
@@ -70,26 +77,16 @@ func (c *fleetCall) changeOrigin(ctx context.Context, what string, do func(*flee
 	if err != nil {
 		return exitBad, err
 	}
-	return c.change(ctx, fmt.Sprintf(what, origin), func(op *fleet.Operator) error {
-		done, err := do(op, origin)
-		if err != nil {
-			return err
-		}
-		return c.done(origin.String(), done)
-	})
+	return c.change(ctx, origin.String(), fmt.Sprintf(what, origin), func(op *fleet.Operator) (string, error) { return do(op, origin) })
 }
 
-// done says what was done.
-func (c *fleetCall) done(to, what string) error {
-	if c.format == formatJSON {
-		return encode(c.std.out, struct {
-			Schema int    `json:"schema"`
-			To     string `json:"to"`
-			Done   string `json:"done"`
-		}{1, to, what})
+// changeWorker is change for a verb about a worker.
+func (c *fleetCall) changeWorker(ctx context.Context, what string, do func(*fleet.Operator, string) (done string, err error)) (int, error) {
+	if len(c.args) != 1 {
+		return exitBad, errors.New("one worker is needed, by its id in robots fleet status")
 	}
-	fmt.Fprintf(c.std.out, "%s: %s\n", to, what)
-	return nil
+	worker := c.args[0]
+	return c.change(ctx, worker, what+clip(worker), func(op *fleet.Operator) (string, error) { return do(op, worker) })
 }
 
 func fleetHoldCommand(c *fleetCall, status *int) *cobra.Command {
@@ -149,11 +146,17 @@ func fleetForgetCommand(c *fleetCall, status *int) *cobra.Command {
 		Long: `Forget deletes what the fleet has of the robots.txt of an origin, with the last good
 copy, and forgets its Retry-After and its back-off. Workers that have the file in
 memory go on with it until it expires. When the site was last asked is kept, as is
-a hold, so that no request starts too early.`,
+a hold, so that no request starts too early. Where each site is one worker's, by a
+lease, that one gives it up, and it rests until the lease would have ended, for a
+minute at most.`,
 		Example: "  robots fleet forget --redis redis://redis.internal:6379 https://example.com",
 	}, status, func(ctx context.Context) (int, error) {
 		return c.changeOrigin(ctx, "forget the robots.txt and the back-off of %s", func(op *fleet.Operator, origin robots.Origin) (string, error) {
-			return "forgotten", op.Forget(ctx, origin)
+			rests, err := op.Forget(ctx, origin)
+			if rests > 0 {
+				return "forgotten; a worker has the site and gives it up, and it rests for " + pace.Words(rests.Round(time.Second)), err
+			}
+			return "forgotten", err
 		})
 	})
 }
@@ -163,20 +166,32 @@ func fleetDrainCommand(c *fleetCall, status *int) *cobra.Command {
 		Use:   "drain [--yes] --redis URL WORKER",
 		Short: "Let a worker take no more turns",
 		Long: `Drain tells a worker, by its id in robots fleet status, to take no more grants and to
-give back those that it has not used. It learns so within 7 s, for the rest of its
-life: who waits there gets an error, and robots serve is not ready any more. What is
-under way goes on to its end.`,
+give back those that it has not used. It learns so within 7 s, and until robots fleet
+resume: who waits there gets an error, and robots serve is not ready. What is under
+way goes on to its end.`,
 		Example: "  robots fleet drain --redis redis://redis.internal:6379 5f0c2a91d3",
 	}, status, func(ctx context.Context) (int, error) {
-		if len(c.args) != 1 {
-			return exitBad, errors.New("one worker is needed, by its id in robots fleet status")
-		}
-		worker := c.args[0]
-		return c.change(ctx, "drain the worker "+clip(worker), func(op *fleet.Operator) error {
-			if err := op.Drain(ctx, worker); err != nil {
-				return err
+		return c.changeWorker(ctx, "drain the worker ", func(op *fleet.Operator, worker string) (string, error) {
+			return "takes no more grants within 7 s", op.Drain(ctx, worker)
+		})
+	})
+}
+
+func fleetResumeCommand(c *fleetCall, status *int) *cobra.Command {
+	return c.changing(&cobra.Command{
+		Use:   "resume [--yes] --redis URL WORKER",
+		Short: "End the drain of a worker",
+		Long: `Resume ends robots fleet drain: the worker takes grants again within 7 s, and robots
+serve is ready again. A worker that has ended meanwhile is started anew, which no
+drain outlasts.`,
+		Example: "  robots fleet resume --redis redis://redis.internal:6379 5f0c2a91d3",
+	}, status, func(ctx context.Context) (int, error) {
+		return c.changeWorker(ctx, "resume the worker ", func(op *fleet.Operator, worker string) (string, error) {
+			drained, err := op.Resume(ctx, worker)
+			if !drained {
+				return "was not drained", err
 			}
-			return c.done(worker, "takes no more grants within 7 s")
+			return "takes grants again within 7 s", err
 		})
 	})
 }

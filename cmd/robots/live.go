@@ -46,6 +46,8 @@ type siteFlags struct {
 	cache         string
 	redis         string
 	allowEviction bool
+	bodies        string
+	leased        bool
 	userAgent     string
 	timeout       time.Duration
 	proxy         string
@@ -62,6 +64,7 @@ func (s *siteFlags) register(cmd *cobra.Command) {
 	f.StringVar(&s.cache, "cache", "", "keep what is fetched in this `FILE`, and ask a site again only when\nit is due")
 	f.StringVar(&s.redis, "redis", "", "share what is fetched with the fleet on the Redis at this `URL`, as in\nrediss://user@host:6379?prefix=robots; its password comes from the\nenvironment: "+passwordName+" (that of sentinels:\n"+sentinelPasswordName+"), or from the file\nthat the same with "+inFile+" names. --cache is then a copy, for when\nit goes away")
 	f.BoolVar(&s.allowEviction, "allow-eviction", false, "use the Redis of --redis though it drops keys when its memory is full:\nit must have more than it is ever asked for")
+	f.StringVar(&s.bodies, "bodies", "", "with --redis: the `DIRECTORY` in which all of this fleet keep large files")
 	s.agentFlag(f)
 	s.timeoutFlag(f, "most `TIME` for one robots.txt, redirects included (default 30s)")
 	s.wayFlags(f)
@@ -96,6 +99,12 @@ func (s *siteFlags) timeoutFlag(f *pflag.FlagSet, usage string) {
 func (s *siteFlags) wayFlags(f *pflag.FlagSet) {
 	f.StringVar(&s.proxy, "proxy", "", "fetch through the proxy at this `URL`, as in http://proxy:3128 or\nsocks5://proxy:1080 (socks5h: it looks names up); env: what HTTPS_PROXY,\nHTTP_PROXY and NO_PROXY say, with passwords too (default none)")
 	f.BoolVar(&s.allowPrivate, "allow-private", false, "fetch from private and loopback addresses too")
+}
+
+// registerLeased declares --leased, for the verbs that take turns at sites or ask for them.
+func (s *siteFlags) registerLeased(cmd *cobra.Command) {
+	s.set.BoolVar(&s.leased, "leased", false, "with --redis: each site is one worker's in this fleet, by a lease")
+	cmd.Flags().AddFlagSet(s.set)
 }
 
 // registerProbe declares --probe, for the verbs whose answers it can change or
@@ -159,8 +168,11 @@ func (c *call) asking() (o fetch.Options, paces pace.Options, err error) {
 		return o, paces, errors.New("the name after --cache is empty")
 	case s.given("user-agent") && strings.TrimSpace(s.userAgent) == "":
 		return o, paces, errors.New("--user-agent is empty: name yourself and how to reach you")
-	case s.allowEviction && s.redis == "":
-		return o, paces, errors.New("--allow-eviction has no use without --redis")
+	}
+	for _, name := range []string{"allow-eviction", "bodies", "leased"} {
+		if s.given(name) && s.redis == "" {
+			return o, paces, errors.New("--" + name + " has no use without --redis")
+		}
 	}
 	proxy, err := s.parseProxy()
 	if err != nil {
@@ -233,7 +245,7 @@ func newLive(c *call) (*live, error) {
 	l.limiter, _ = asking.Starts.(pace.Limiter) // a pace.Local
 	switch {
 	case s.given("redis"):
-		if l.fleet, err = join("--redis", s.redis, fleet.Options{Copy: s.cache, Pace: paces, AllowEviction: s.allowEviction}); err != nil {
+		if l.fleet, err = join("--redis", s.redis, fleet.Options{Copy: s.cache, Bodies: s.bodies, Pace: paces, AllowEviction: s.allowEviction, Leased: s.leased}); err != nil {
 			return nil, err
 		}
 		l.store, l.limiter = l.fleet.Store(), l.fleet.Limiter()

@@ -148,12 +148,17 @@ func TestAlerts(t *testing.T) {
 					t.Errorf("%s asks for %s, which there is not", r.Alert, name)
 				}
 			}
+			for _, selector := range regexp.MustCompile(`(robots_[a-z_]+\{[a-z]+="[^"]*"\})`).FindAllString(r.Expr, -1) {
+				if !strings.Contains(exposed, "\n"+selector+" ") {
+					t.Errorf("%s asks for %s, which there is not", r.Alert, selector)
+				}
+			}
 			if strings.Count(r.Expr, "(") != strings.Count(r.Expr, ")") || !strings.ContainsAny(r.Expr, "<>=") {
 				t.Errorf("%s: %s", r.Alert, r.Expr)
 			}
 		}
 	}
-	if rules < 5 || !strings.Contains(exposed, "# TYPE robots_questions_total counter") {
+	if rules < 15 || !strings.Contains(exposed, "# TYPE robots_questions_total counter") {
 		t.Errorf("%d rules; metrics:\n%s", rules, exposed)
 	}
 }

@@ -79,6 +79,7 @@ undecided: the robots.txt or the page cannot be had, try again later.`,
 	c.fileFlags(cmd)
 	c.atFlag(cmd, "judge as at this `TIME`, as in 2026-01-31T18:00:00Z: it decides on\nunavailable_after, and what holds while a site is out of reach")
 	c.site.register(cmd)
+	c.site.registerLeased(cmd)
 	registerFormat(cmd, &c.format, c.formats...)
 	c.colourFlag(cmd)
 	return cmd

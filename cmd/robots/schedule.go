@@ -53,6 +53,7 @@ Exit status: 0 whatever the pace is, 2 bad use, unreadable input or interrupted,
 	f.StringVar(&p.obey, "obey", pace.ObeyUnlessIgnored.String(), "`WHAT` to follow: unless-ignored, all but what the dialect's engine\nignores; honoured, what it follows; declared, everything")
 	complete(cmd, "obey", []string{pace.ObeyUnlessIgnored.String(), pace.ObeyHonoured.String(), pace.ObeyDeclared.String()})
 	p.site.register(cmd)
+	p.site.registerLeased(cmd)
 	registerFormat(cmd, &p.format)
 	p.colourFlag(cmd)
 	return cmd

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"net/netip"
@@ -144,7 +145,7 @@ func (s *service) open(ctx context.Context) error {
 			Limits:      fetch.Limits{Total: c.FetchTimeout}.For(robots.Dialects()...),
 			Connections: c.Fetches,
 		},
-		Cache:   cache.Options{Memory: c.Memory, FetchLimit: c.FetchTimeout + fetchMargin, Observe: s.Cache},
+		Cache:   cache.Options{Keep: c.Keep, KeepOnce: c.KeepOnce, FetchLimit: c.FetchTimeout + fetchMargin, Observe: s.Cache},
 		Fetches: c.Fetches,
 		FTP:     c.FTP,
 		Dialect: dialect,
@@ -164,15 +165,19 @@ func (s *service) open(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if s.fleet, err = join("--store", c.Store, fleet.Options{Copy: c.Copy, Pace: paces, AllowEviction: c.AllowEviction, WhenDown: policy, Observe: s, Log: s.log}); err != nil {
+		if s.fleet, err = join("--store", c.Store, fleet.Options{
+			Copy: c.Copy, Bodies: c.Bodies, MaxMemoryBytes: c.Memory, Pace: paces, AllowEviction: c.AllowEviction, WhenDown: policy, Observe: s, Log: s.log,
+		}); err != nil {
 			return err
 		}
 		if parts.Secret, err = s.fleet.Secret(ctx); err != nil {
 			return fmt.Errorf("--store: %w", err)
 		}
-		s.store, limiter = s.fleet.Store(), s.fleet.Limiter()
+		s.store, limiter, parts.Cache.Memory = s.fleet.Store(), s.fleet.Limiter(), s.fleet.CacheMemory()
 		s.metrics.Degraded(s.fleet.DownSince)
 	default:
+		// As in a fleet (fleet.Options.MaxMemoryBytes), but that no copy is needed.
+		paces.MaxBytes, parts.Cache.Memory = int(min(c.Memory/4, math.MaxInt)), c.Memory/2
 		paces.Observe = s.Pace
 		local, err := pace.NewLocal(paces)
 		if err != nil {

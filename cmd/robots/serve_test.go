@@ -9,9 +9,11 @@ import (
 	"net/http"
 	neturl "net/url"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -322,8 +324,43 @@ func TestServeReady(t *testing.T) {
 	}
 }
 
+// TestServeBounds: a server keeps large files where it is told to, and records for as long.
+func TestServeBounds(t *testing.T) {
+	redis, bodies := redistest.Start(t, redistest.Options{}), t.TempDir()
+	site := serveAt(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
+		text := []byte("User-agent: *\nDisallow: /private\n# ")
+		for i := range 32 << 10 { // more than is kept in Redis, also deflated
+			text = append(text, byte('a'+i*i*i/7%26))
+		}
+		_, _ = w.Write(text)
+	})
+	t.Setenv(ownSitesEnv, strings.TrimPrefix(site, "http://"))
+	f := &serverFleet{t: t, client: http.DefaultClient, servers: []*served{
+		runServer(t, "--store", redis.URL(), "--keep-once", "100h", "--keep", "200h", "--bodies", bodies, "--memory", "64MiB"),
+	}}
+	if status, reply := f.ask(0, "/v1/check?url="+neturl.QueryEscape(site+"/private"), ""); status != http.StatusOK || !strings.Contains(reply, `"line":2`) {
+		t.Errorf("%d %s", status, reply)
+	}
+	f.servers[0].signal(t)
+	f.servers[0].wait() // until all is written
+	if files, err := filepath.Glob(filepath.Join(bodies, "*", "*")); err != nil || len(files) != 1 {
+		t.Errorf("the directory has %q, %v", files, err)
+	}
+	if left, err := strconv.Atoi(redis.Do("TTL", "robots:{"+site+"}")); err != nil || left < 99*3600 || left > 101*3600 {
+		t.Errorf("the record is kept for %d s, %v, want 100 h", left, err)
+	}
+	// Who is told of the directory sees the file, and nobody else does.
+	for dir, want := range map[string]string{bodies: "  record     fetched", t.TempDir(): "is missing in"} {
+		var out, said bytes.Buffer
+		run(t.Context(), []string{"fleet", "show", "--redis", redis.URL(), "--bodies", dir, site}, strings.NewReader(""), &out, &said)
+		if !strings.Contains(out.String()+said.String(), want) {
+			t.Errorf("shown with %s: %s%s, want %s", dir, &out, &said, want)
+		}
+	}
+}
+
 // TestServeDrained: a server that an operator drains is not ready any more, and gives no
-// permits; the other one of the fleet goes on.
+// permits, until the operator ends that; the other one of the fleet goes on.
 func TestServeDrained(t *testing.T) {
 	redis := redistest.Start(t, redistest.Options{})
 	site := newPacedSite(t, 60, 0)
@@ -361,7 +398,22 @@ func TestServeDrained(t *testing.T) {
 	if p, status := f.permit(0, site, "0s", "1m"); p != nil || status != http.StatusServiceUnavailable {
 		t.Errorf("a permit of a server that is drained: %+v, %d", p, status)
 	}
-	if p, status := f.permit(1, site, "0s", "1m"); p == nil {
-		t.Errorf("no permit of the other server: %d", status)
+	p, status := f.permit(1, site, "0s", "1m")
+	if p == nil {
+		t.Fatalf("no permit of the other server: %d", status)
+	}
+	f.giveBack(1, p, `{"status":200}`)
+
+	var out, said bytes.Buffer
+	call := []string{"fleet", "resume", "--redis", redis.URL(), "--yes", "--format", "json", s.Workers[i].ID}
+	if status := run(t.Context(), call, strings.NewReader(""), &out, &said); status != exitAllowed || !strings.Contains(out.String(), `"done":"takes grants again within 7 s"`) {
+		t.Errorf("resumed: %d %s%s", status, &out, &said)
+	}
+	if f.servers[0].log.await(`"msg":"an operator has ended the drain of this worker`) == nil {
+		t.Fatal("the log does not say that the server is drained no more")
+	}
+	get(t, f.servers[0].admin+"/readyz") // which fails unless it is ready
+	if p, status := f.permit(0, site, "1s", "1m"); p == nil {
+		t.Errorf("no permit after the end of the drain: %d", status)
 	}
 }

@@ -38,6 +38,7 @@
 //	{robots}:pace:2:workers                    sorted set: worker, last heartbeat
 //	{robots}:pace:2:worker:5f0c2a91d3          its grants per second, how many tags it cannot reach, its name
 //	{robots}:pace:2:drain:5f0c2a91d3           an operator has told it to take no grants
+//	{robots}:pace:2:resume:5f0c2a91d3          and then to take grants again
 //	{robots}:pace:2:log                        sorted set: what operators changed, when
 //
 // Where a value is damaged, its site or address counts as asked at the moment at which
@@ -106,7 +107,9 @@
 // is not covered below holds here too, and a worker that begins on an emptied server before
 // another has noticed may take a site that somebody has, until the next heartbeat of that
 // one. A lease takes the server some 13 µs and 300 bytes. What an operator holds, and that
-// a worker is drained, holds here within half of a lease, and two heartbeats.
+// a worker is drained, holds here within half of a lease, and two heartbeats. What an
+// operator has forgotten a worker forgets within half of a lease, and the site rests until
+// its lease would have ended (Operator.Forget).
 //
 // # When a server has lost its memory
 //

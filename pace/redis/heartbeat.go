@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/redis/rueidis"
+
 	"github.com/robotskit/robots/internal/script"
 	"github.com/robotskit/robots/pace"
 )
@@ -22,6 +24,10 @@ func workerTimeout() time.Duration { return 3 * heartbeatEvery }
 // usableFor is for how long after a heartbeat a worker may use its grants: a fifth of a
 // heartbeat less than workerTimeout, so that there is time to send the request.
 func usableFor() time.Duration { return workerTimeout() - heartbeatEvery/5 }
+
+// knownFor is for how long after its last heartbeat something is known of a worker: then its
+// grants have ended, and it is on no list.
+func knownFor(o Options) time.Duration { return workerTimeout() + o.GrantTimeout }
 
 // earlyHeartbeat is how often it does so in its first ten seconds, and while that fails.
 const earlyHeartbeat = 500 * time.Millisecond
@@ -103,8 +109,11 @@ func (l *Limiter) heartbeat(ctx context.Context) error {
 		l.options.Tell(pace.Event{Kind: pace.Replaced})
 	}
 	l.lastHeartbeat.Store(&sent)
-	if drained != 0 {
+	switch {
+	case drained != 0:
 		l.drain()
+	case l.Drained():
+		return l.resume(ctx)
 	}
 	return nil
 }
@@ -133,13 +142,13 @@ const left = -1
 
 // sayLeft says that this worker was closed, so that nobody takes it for dead.
 func (l *Limiter) sayLeft(ctx context.Context) {
-	keep := workerTimeout() + l.options.GrantTimeout
 	text := aboutText(l.options.name(), 0, left)
-	_ = l.client.Do(ctx, l.client.B().Psetex().Key(l.aboutKey).Milliseconds(keep.Milliseconds()).Value(text).Build()).Error() // else it counts as away
+	_ = l.client.Do(ctx, l.client.B().Psetex().Key(l.aboutKey).Milliseconds(knownFor(l.options).Milliseconds()).Value(text).Build()).Error() // else it counts as away
 }
 
 // ErrDrained is wrapped by the errors of a limiter that an operator has told to take no
-// grants any more (Operator.Drain): the worker is to end.
+// grants any more (Operator.Drain): the worker is to end, unless the operator has it go on
+// (Operator.Resume).
 var ErrDrained = errors.New("an operator drains this worker: it takes no more grants")
 
 // drain wakes all who wait for grants: there are no more. Those that were not used yet are
@@ -156,6 +165,23 @@ func (l *Limiter) drain() {
 	}
 	l.mu.Unlock()
 	l.options.Tell(pace.Event{Kind: pace.Drained})
+}
+
+// resume ends a drain if an operator said so. A server that knows of no drain and of no end
+// of it either has lost its memory, and is told again: no failure ends a drain.
+func (l *Limiter) resume(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	err := l.client.Do(ctx, l.client.B().Get().Key(l.resumeKey).Build()).Error()
+	switch {
+	case rueidis.IsRedisNil(err):
+		return l.client.Do(ctx, l.client.B().Psetex().Key(l.drainKey).Milliseconds(knownFor(l.options).Milliseconds()).Value("1").Build()).Error()
+	case err != nil:
+		return err
+	}
+	l.drained.Store(false)
+	l.options.Tell(pace.Event{Kind: pace.Resumed})
+	return nil
 }
 
 // Drained reports whether an operator has told this worker to take no grants any more.

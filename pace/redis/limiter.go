@@ -35,8 +35,7 @@ type Limiter struct {
 	workersKey string
 	head       []byte // of the argument of decisions
 
-	aboutKey string // what this worker says of itself
-	drainKey string // whether it is drained
+	aboutKey, drainKey, resumeKey string // what this worker says of itself, whether it is drained, whether that is over
 
 	local *pace.Local // this worker's own, for when a tag is down
 
@@ -102,7 +101,7 @@ func New(client rueidis.Client, o Options) (*Limiter, error) {
 	l.worker = serverGrant | rand.Uint64N(serverGrant)>>counterBits<<counterBits
 	l.grants.Store(uint64(rand.Uint32()))
 	l.closing, l.close = context.WithCancel(context.Background())
-	l.aboutKey, l.drainKey = aboutKey(o.Prefix, l.workerName()), drainKey(o.Prefix, l.workerName())
+	l.aboutKey, l.drainKey, l.resumeKey = workerKeys(o.Prefix, l.workerName())
 	if err := l.join(); err != nil {
 		l.close()
 		l.running.Wait()

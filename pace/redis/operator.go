@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/binary"
@@ -27,13 +28,17 @@ var lookText string
 //go:embed steer.lua
 var steerText string
 
+//go:embed forget.lua
+var forgetText string
+
 //go:embed log.lua
 var logText string
 
 var (
-	lookScript  = script.Retried("#!lua flags=no-writes\n" + lookText)
-	steerScript = script.New("#!lua flags=allow-oom\n" + commonText + steerText)
-	logScript   = script.New("#!lua flags=allow-oom\n" + logText)
+	lookScript   = script.Retried("#!lua flags=no-writes\n" + lookText)
+	steerScript  = script.New("#!lua flags=allow-oom\n" + commonText + steerText)
+	forgetScript = script.New("#!lua flags=allow-oom\n" + forgetText)
+	logScript    = script.New("#!lua flags=allow-oom\n" + logText)
 )
 
 // An Operator looks at the pace of a fleet and steers it. It is none of its workers: it
@@ -127,7 +132,8 @@ func (o *Operator) Workers(ctx context.Context) (list []Worker, at time.Time, er
 	}
 	keys := []string{key}
 	for _, s := range scores {
-		keys = append(keys, aboutKey(o.options.Prefix, s.Member), drainKey(o.options.Prefix, s.Member))
+		about, drain, _ := workerKeys(o.options.Prefix, s.Member)
+		keys = append(keys, about, drain)
 	}
 	now, values, err := o.look(ctx, keys[1:]...)
 	if err != nil {
@@ -142,14 +148,14 @@ func (o *Operator) Workers(ctx context.Context) (list []Worker, at time.Time, er
 	return list, timeAt(now), nil
 }
 
-// The keys of the list of workers, and of a worker by the first bytes of the ids of its
-// grants: what it says of itself, and whether it is drained.
+// workersKey is the key of the list of workers.
 func workersKey(prefix string) string { return "{" + prefix + "}:" + version + "workers" }
-func aboutKey(prefix, worker string) string {
-	return "{" + prefix + "}:" + version + "worker:" + hex.EncodeToString([]byte(worker))
-}
-func drainKey(prefix, worker string) string {
-	return "{" + prefix + "}:" + version + "drain:" + hex.EncodeToString([]byte(worker))
+
+// workerKeys are those of a worker, by the first bytes of the ids of its grants: what it says
+// of itself, whether it is drained, and whether that is over.
+func workerKeys(prefix, worker string) (about, drain, resume string) {
+	head, id := "{"+prefix+"}:"+version, hex.EncodeToString([]byte(worker))
+	return head + "worker:" + id, head + "drain:" + id, head + "resume:" + id
 }
 
 // aboutText is what a worker says of itself with its heartbeats: its grants per second, how
@@ -179,7 +185,8 @@ type Site struct {
 	UnderWay []UnderWay
 	// Leased is the name of the worker that has the site, and LeasedUntil until when, if
 	// nobody renews that: of a fleet in which each site is one worker's. What that worker
-	// did since it last renewed the lease it alone knows.
+	// did since it last renewed the lease it alone knows. Without a name it is nobody's until
+	// then, as a worker may still use it whose lease was ended (Operator.Forget) or lost.
 	Leased      string
 	LeasedUntil time.Time
 
@@ -293,6 +300,9 @@ func (s *Site) parseLease(value string, now micros) {
 	}
 	if till > now {
 		s.Leased, s.LeasedUntil = robots.Printable(value[64:]), timeAt(till)
+		if value[64:] == forgotten {
+			s.Leased, s.State.Last = "", latest(s.State.Last, timeAt(till)) // as site.lua has it
+		}
 	}
 }
 
@@ -334,11 +344,31 @@ func (o *Operator) Release(ctx context.Context, origin robots.Origin) (held bool
 	return o.steer(ctx, "r", origin, 0)
 }
 
+// forgotten stands for the worker that has a site, where an operator had forgotten what the
+// site wished while a worker had it.
+const forgotten = "(robots fleet forget)"
+
 // Forget forgets the Retry-After and the back-off of an origin. When it was last asked, who
-// is there now, and a Hold stay: else two requests might start at once.
-func (o *Operator) Forget(ctx context.Context, origin robots.Origin) error {
-	_, err := o.steer(ctx, "f", origin, 0)
-	return err
+// is there now, and a Hold stay: else two requests might start at once. Where a worker has
+// the site by a lease, that is ended and not renewed, and the site rests until it would have
+// ended, for so long.
+func (o *Operator) Forget(ctx context.Context, origin robots.Origin) (rests time.Duration, err error) {
+	if _, err = o.steer(ctx, "f", origin, 0); err != nil {
+		return 0, err
+	}
+	reply, err := o.call(ctx, forgetScript, []string{o.key("site", origin.String())}, forgotten)
+	if err != nil {
+		return 0, err
+	}
+	if len(reply) != 1 {
+		return 0, script.ErrReply
+	}
+	text, err := reply[0].ToString()
+	var left micros
+	if _, ok := readDoubles(text, &left); err != nil || !ok {
+		return 0, cmp.Or(err, script.ErrReply)
+	}
+	return time.Duration(left * 1e3), nil
 }
 
 func (o *Operator) steer(ctx context.Context, what string, origin robots.Origin, d time.Duration) (held bool, err error) {
@@ -355,25 +385,46 @@ func (o *Operator) steer(ctx context.Context, what string, origin robots.Origin,
 }
 
 // Drain tells a worker to take no grants any more, and to give back those that it has not
-// used yet. It learns so with its next heartbeat, within 7 s, and for the rest of its life.
-// The error says that there is no such worker.
+// used yet. It learns so with its next heartbeat, within 7 s, and until it ends or Resume is
+// called. The error says that there is no such worker.
 func (o *Operator) Drain(ctx context.Context, id string) error {
+	_, err := o.mark(ctx, id, true)
+	return err
+}
+
+// Resume ends a Drain, and reports whether there was one. The worker learns so with its next
+// heartbeat, within 7 s. The error says that there is no such worker.
+func (o *Operator) Resume(ctx context.Context, id string) (drained bool, err error) {
+	return o.mark(ctx, id, false)
+}
+
+// mark says of a worker that it is drained, or that this is over, and reports whether it was
+// drained. The worker believes neither that there is no such word (Limiter.resume): at each
+// moment one of the two is there, and what says drained counts.
+func (o *Operator) mark(ctx context.Context, id string, drain bool) (drained bool, err error) {
 	workers, _, err := o.Workers(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if !slices.ContainsFunc(workers, func(w Worker) bool { return w.ID == id && !w.Gone }) {
-		return fmt.Errorf("no worker %.80q sends heartbeats", id)
+	i := slices.IndexFunc(workers, func(w Worker) bool { return w.ID == id && !w.Gone && !w.Left })
+	if i < 0 {
+		return false, fmt.Errorf("no worker %.80q sends heartbeats", id)
+	}
+	name, err := hex.DecodeString(id)
+	if err != nil || workers[i].Drained == drain {
+		return drain, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
-	name, err := hex.DecodeString(id)
-	if err != nil {
-		return err
+	_, says, other := workerKeys(o.options.Prefix, string(name))
+	if !drain {
+		says, other = other, says
 	}
-	// A worker that is gone for so long is on no list.
-	keep := workerTimeout() + o.options.GrantTimeout
-	return o.client.Do(ctx, o.client.B().Psetex().Key(drainKey(o.options.Prefix, string(name))).Milliseconds(keep.Milliseconds()).Value("1").Build()).Error()
+	err = o.client.Do(ctx, o.client.B().Psetex().Key(says).Milliseconds(knownFor(o.options).Milliseconds()).Value("1").Build()).Error()
+	if err == nil {
+		err = o.client.Do(ctx, o.client.B().Del().Key(other).Build()).Error()
+	}
+	return !drain, err
 }
 
 // A LogEntry is one change that an operator made.

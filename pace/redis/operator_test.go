@@ -87,8 +87,8 @@ func TestHold(t *testing.T) {
 	if s, err := o.Site(ctx, key.Origin); err != nil || s.Held.Sub(s.At) < redis.Forever-time.Minute || s.State.BackOff.Factor != 2 || len(s.UnderWay) != 0 {
 		t.Errorf("shown: %+v, %v", s, err)
 	}
-	if err := o.Forget(ctx, key.Origin); err != nil {
-		t.Fatal(err)
+	if rests, err := o.Forget(ctx, key.Origin); err != nil || rests != 0 {
+		t.Fatal(rests, err)
 	}
 	if s, err := o.Site(ctx, key.Origin); err != nil || s.Held.IsZero() || s.State.BackOff.Factor != 0 {
 		t.Errorf("a hold that is forgotten: %+v, %v", s, err)
@@ -166,6 +166,94 @@ func TestHoldLeased(t *testing.T) {
 	}
 }
 
+// TestForgetLeased: what a site wished is forgotten also where a worker knows it: the one that
+// has the site, which gives it up, and one that had it.
+func TestForgetLeased(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Options{})
+	o, ctx := newOperator(t, server), t.Context()
+	leased := func(name string) *redis.Leased {
+		l, err := redis.NewLeasedFor(server.Client(), redis.Options{Prefix: steered, Name: name}, 2*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		return l
+	}
+	a, b := leased("a"), leased("b")
+	// A worker that was stopped for the time of a lease has not heard of it, and says again
+	// what the site wished: then it has to be forgotten again.
+	goesOn := func(key pace.Key) {
+		t.Helper()
+		until(t, "a start at "+key.String(), func() bool {
+			s, err := o.Site(ctx, key.Origin)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.State.NotBefore.After(s.At) || s.State.BackOff.Factor > 0 {
+				if _, err := o.Forget(ctx, key.Origin); err != nil {
+					t.Fatal(err)
+				}
+			}
+			g, err := a.Reserve(ctx, key, nil, time.Minute)
+			return err == nil && g.OK()
+		})
+	}
+	at := func(key pace.Key) redis.Site {
+		t.Helper()
+		s, err := o.Site(ctx, key.Origin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	overload := func(host string) pace.Key {
+		t.Helper()
+		key := keyAt(t, host)
+		g, err := a.Reserve(ctx, key, nil, 0)
+		if err != nil || !g.OK() {
+			t.Fatalf("%+v, %v", g, err)
+		}
+		if err := a.Done(ctx, g, pace.Result{Status: 503, RetryAfter: time.Hour}); err != nil {
+			t.Fatal(err)
+		}
+		return key
+	}
+	had := overload("had.example")
+
+	var has pace.Key
+	var before redis.Site
+	var rests time.Duration
+	for n := 0; rests == 0; n++ { // else the lease has ended before
+		has = overload(fmt.Sprintf("has%d.example", n))
+		before = at(has)
+		var err error
+		if rests, err = o.Forget(ctx, has.Origin); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s := at(has); !s.LeasedUntil.IsZero() && (s.Leased != "" || !s.State.Last.Equal(s.LeasedUntil)) {
+		t.Errorf("shown: %+v, want it to be nobody's for a while", s)
+	}
+	g, err := b.Reserve(ctx, has, nil, 0)
+	if end := before.At.Add(rests); err != nil || g.OK() && at(has).At.Before(end) {
+		t.Errorf("another worker, while the first may use the site until %s: %+v, %v", end, g, err)
+	}
+	if err := b.Done(ctx, g, pace.Result{Unused: true}); err != nil {
+		t.Fatal(err)
+	}
+	goesOn(has)
+	if now, end := at(has).At, before.At.Add(rests); now.Before(end) {
+		t.Errorf("it went on at %s, before %s", now, end)
+	}
+
+	until(t, "the end of the lease", func() bool { return at(had).LeasedUntil.IsZero() })
+	if rests, err := o.Forget(ctx, had.Origin); err != nil || rests != 0 {
+		t.Errorf("a site that nobody has rests for %v, %v", rests, err)
+	}
+	goesOn(had)
+}
+
 // TestDrainLeased: a worker that is drained gives its sites to others.
 func TestDrainLeased(t *testing.T) {
 	t.Parallel()
@@ -209,6 +297,16 @@ func TestDrainLeased(t *testing.T) {
 	until(t, "the site", func() bool {
 		g, err := b.Reserve(ctx, key, nil, time.Minute)
 		return err == nil && g.OK()
+	})
+	if drained, err := o.Resume(ctx, workers[0].ID); err != nil || !drained {
+		t.Errorf("resumed: %v, %v", drained, err)
+	}
+	until(t, "the end of the drain", func() bool {
+		_, err := a.Wait(ctx, keyAt(t, "b.example"), nil)
+		if err != nil && !errors.Is(err, redis.ErrDrained) {
+			t.Fatal(err)
+		}
+		return err == nil
 	})
 }
 
@@ -330,8 +428,54 @@ func TestDrain(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := o.Resume(ctx, workers[1].ID); err == nil || !strings.Contains(err.Error(), "no worker") {
+		t.Errorf("a worker that has left goes on: %v", err)
+	}
 	if workers, _, err := o.Workers(ctx); err != nil || !workers[1].Drained || workers[0].Drained || !workers[1].Left || workers[0].Left {
 		t.Errorf("workers: %+v, %v", workers, err)
+	}
+}
+
+// TestResume: a worker that was drained takes grants again when an operator says so, and for
+// no other reason: not where the server has lost its memory.
+func TestResume(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Options{})
+	var told atomic.Int64
+	o, ctx := newOperator(t, server), t.Context()
+	l := newLimiter(t, server.Client(), redis.Options{Prefix: steered, Options: pace.Options{Observe: func(e pace.Event) {
+		if e.Kind == pace.Resumed {
+			told.Add(1)
+		}
+	}}})
+	worker := func() redis.Worker {
+		workers, _, err := o.Workers(ctx)
+		if err != nil || len(workers) > 1 {
+			t.Fatalf("workers: %+v, %v", workers, err)
+		}
+		return append(workers, redis.Worker{})[0]
+	}
+	id := worker().ID
+	for _, host := range []string{"a.example", "b.example"} {
+		if drained, err := o.Resume(ctx, id); err != nil || drained {
+			t.Errorf("a worker that is not drained: %v, %v", drained, err)
+		}
+		if err := o.Drain(ctx, id); err != nil {
+			t.Fatal(err)
+		}
+		until(t, "the drain", l.Drained)
+		server.Do("FLUSHALL")
+		until(t, "the drain that the server has lost", func() bool { return worker().Drained })
+		if !l.Drained() || told.Load() != 0 {
+			t.Errorf("drained %v, told %d times", l.Drained(), told.Load())
+		}
+		if drained, err := o.Resume(ctx, id); err != nil || !drained {
+			t.Errorf("resumed: %v, %v", drained, err)
+		}
+		until(t, "the end of the drain", func() bool { return !l.Drained() })
+		if g := reserved(t, l, keyAt(t, host), time.Minute); !g.OK() || told.Swap(0) != 1 || worker().Drained {
+			t.Errorf("a worker that is drained no more: %+v", g)
+		}
 	}
 }
 

@@ -45,7 +45,7 @@ type Leased struct {
 	queue  []*lease // in the order in which they are to be renewed
 
 	closed  atomic.Bool
-	ending  context.Context // of calls that wait: it ends when the worker takes no more grants
+	ending  context.Context // of calls that wait, with mu: it ends when the worker takes no more grants
 	end     context.CancelFunc
 	closing context.Context
 	close   context.CancelFunc
@@ -299,7 +299,10 @@ func (l *Leased) waitLong(ctx context.Context, key pace.Key, s *pace.Schedule) (
 	deadline, limited := ctx.Deadline()
 	open, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	defer context.AfterFunc(l.ending, func() { stop(errClosed) })()
+	l.mu.RLock()
+	ending := l.ending
+	l.mu.RUnlock()
+	defer context.AfterFunc(ending, func() { stop(ErrDrained) })()
 	var until time.Time // of the lease of another worker as it was at first
 	for {
 		g, err := l.wait(open, key, s)
@@ -316,6 +319,8 @@ func (l *Leased) waitLong(ctx context.Context, key pace.Key, s *pace.Schedule) (
 			return pace.Grant{}, gaveUp(ctx, key, err)
 		case ctx.Err() != nil:
 			return pace.Grant{}, gaveUp(ctx, key, nil)
+		case open.Err() != nil: // it was drained, and that is over since
+			return pace.Grant{}, ErrDrained
 		case err != nil && !down:
 			return g, err
 		case taken != nil && taken.Worker != "" && taken.Until.After(until.Add(l.term*5/8)):
@@ -435,10 +440,7 @@ func (l *Leased) refuses(ctx context.Context, what string) error {
 // Visit books a start at the address of a request and waits for it: addresses belong to no
 // worker, so that is a call of the server where the address has a pace.
 func (l *Leased) Visit(ctx context.Context, g pace.Grant, addr netip.Addr, s *pace.Schedule) (pace.Turn, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(l.closing, func() { cancel(errClosed) })()
-	return pace.VisitBy(ctx, l, clock, g, addr, s)
+	return visit(ctx, l, l.closing, g, addr, s)
 }
 
 // Book is the step of Visit.

@@ -18,7 +18,7 @@ import (
 //go:embed site.lua
 var siteText string
 
-var siteLean = "#!lua\n" + lean(siteText)
+var siteLean = "#!lua\n" + lean(headText+tagText+siteText)
 
 // What site.lua is asked to do.
 const (
@@ -288,9 +288,9 @@ func (l *Leased) took(c *siteCall) (*lease, *refusal) {
 	}
 	le := &lease{origin: c.origin, number: c.number}
 	le.extend(c.sent, l.usable())
-	le.before = l.own.TakeOver(c.origin, c.history())
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	le.before = l.own.TakeOver(c.origin, c.history())
 	if old := l.leases[c.origin]; old != nil {
 		old.gone.Store(true)
 	}
@@ -309,6 +309,21 @@ func (l *Leased) drop(le *lease) {
 	}
 }
 
+// handOver forgets what the site of a call wished, if the server knows it now, or an operator
+// had it forgotten: else this worker would say it again when it next takes the site. Who
+// takes it meanwhile has it from the server.
+func (l *Leased) handOver(c *siteCall) {
+	given := c.op == siteBack && c.code == siteGranted
+	if !given && c.code != siteHeld && c.worker != forgotten {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.leases[c.origin] == nil {
+		l.own.Forget(c.origin)
+	}
+}
+
 // loop renews the leases of the sites that are used, and gives the others back.
 func (l *Leased) loop() {
 	defer close(l.ended)
@@ -317,9 +332,14 @@ func (l *Leased) loop() {
 	for {
 		select {
 		case <-t.C:
-			if l.shared.Drained() {
+			switch drained := l.shared.Drained(); {
+			case drained:
 				l.end()
 				l.leave(l.closing)
+			case l.ending.Err() != nil: // an operator has ended the drain
+				l.mu.Lock()
+				l.ending, l.end = context.WithCancel(l.closing)
+				l.mu.Unlock()
 			}
 			l.shared.given.Store(l.own.TakeOver(robots.Origin{}, pace.History{})) // which takes over nothing
 			l.renew(l.closing)
@@ -373,7 +393,11 @@ func (l *Leased) renew(ctx context.Context) {
 			again = append(again, le)
 		default:
 			l.drop(le)
+			l.handOver(c)
 		}
+	}
+	for _, c := range back {
+		l.handOver(c)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -408,6 +432,9 @@ func (l *Leased) leave(ctx context.Context) {
 		}
 	}
 	_ = l.ask(ctx, calls...) // what the server does not hear of ends by itself
+	for _, c := range calls {
+		l.handOver(c)
+	}
 }
 
 // handBack gives the lease of one site back after the limiter was closed.
@@ -420,6 +447,8 @@ func (l *Leased) handBack(ctx context.Context, origin robots.Origin) {
 	}
 	le.used.Store(false)
 	if le.valid(clock()) && l.abandon(le) {
-		_ = l.ask(ctx, l.call(siteBack, origin, 0, le.number)) // as above
+		c := l.call(siteBack, origin, 0, le.number)
+		_ = l.ask(ctx, c) // as above
+		l.handOver(c)
 	}
 }

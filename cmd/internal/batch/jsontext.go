@@ -170,11 +170,11 @@ func skipString(text []byte, i int) int {
 // goes upwards from the byte that is looked for.
 func skipUnescaped(text []byte, i int) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	for ; i+8 <= len(text); i += 8 {
+	for ; i >= 0 && i <= len(text)-8; i += 8 { // as no check of bounds needs
 		w := binary.LittleEndian.Uint64(text[i:])
-		quote, slash := w^('"'*ones), w^('\\'*ones)
-		found := (w-' '*ones)&^w | (quote-ones)&^quote | (slash-ones)&^slash
-		if found &= highs; found != 0 {
+		// With this bit turned the quote is the blank, which stands behind what is not allowed.
+		controls, slash := w^2*ones-('"'^2+1)*ones, w^'\\'*ones-ones
+		if found := (controls | slash) &^ w & highs; found != 0 {
 			return i + bits.TrailingZeros64(found)/8
 		}
 	}

@@ -26,7 +26,11 @@ func Members(text []byte, f func(name string, value []byte)) (object, valid bool
 // it was read, and ends like one.
 func Member(text []byte, name string) (value []byte, ok bool) {
 	i := skipSpace(text, 0)
-	if byteAt(text, i) != '{' || byteAt(text, len(bytes.TrimRight(text, " \t\r\n"))-1) != '}' {
+	end := len(text)
+	for end > i && skipSpace(text[:end], end-1) == end {
+		end--
+	}
+	if byteAt(text, i) != '{' || text[end-1] != '}' {
 		return nil, false
 	}
 	for i++; ; i++ {

@@ -244,10 +244,10 @@ func (j *joiner) turn(key string) error {
 }
 
 // look finds the last capture of the site that is not after a time, and what it says.
-func (j *joiner) look(at time.Time) (err error) {
+func (j *joiner) look(at int64) (err error) {
 	i := len(j.held)
-	if i > 0 && j.held[i-1].Fetched.After(at) {
-		i = sort.Search(i, func(i int) bool { return j.held[i].Fetched.After(at) })
+	if i > 0 && j.held[i-1].at > at {
+		i = sort.Search(i, func(i int) bool { return j.held[i].at > at })
 	}
 	if i == 0 {
 		j.inForce = nil
@@ -306,10 +306,10 @@ func btoi(b bool) int {
 
 // join makes the rows of a URL.
 func (j *joiner) join(p place, l listed) error {
-	if l.at.IsZero() {
-		l.at = j.At
+	if l.at == noTime {
+		l.at = millis(j.At)
 	}
-	if l.at.IsZero() {
+	if l.at == noTime {
 		return fmt.Errorf("%s has no time: add a column at, or say with --at as of when all URLs are asked", p)
 	}
 	if l.key != j.key && l.key != "" || j.sites == nil {
@@ -320,12 +320,8 @@ func (j *joiner) join(p place, l listed) error {
 			return err
 		}
 	}
-	at := l.at.UTC()
-	if at.Nanosecond()%int(time.Millisecond) != 0 {
-		at = at.Truncate(time.Millisecond)
-	}
 	row := &j.row
-	row.URL, row.At, row.Path = l.url, at, ""
+	row.URL, row.At, row.Path = l.url, time.UnixMilli(l.at).UTC(), ""
 	if !l.plain {
 		row.URL = validOf(l.url)
 	}
@@ -337,7 +333,7 @@ func (j *joiner) join(p place, l listed) error {
 	if err != nil {
 		j.counts.ByKind["bad-url"]++
 	} else {
-		if err := j.look(at); err != nil {
+		if err := j.look(l.at); err != nil {
 			return err
 		}
 		if row.Path = path.String(); !l.plain {
@@ -359,7 +355,7 @@ func (j *joiner) join(p place, l listed) error {
 	said := j.said[:0]
 	var says *speaker
 	if of.capture != nil {
-		j.age = int64(at.Sub(of.capture.Fetched) / time.Second)
+		j.age = (l.at - of.capture.at) / 1000
 		says = j.says
 	}
 	if says != nil {

@@ -113,7 +113,7 @@ func TestJoinForms(t *testing.T) {
 			for _, l := range joinList {
 				origin, path, _ := robots.ParseURL(l.url)
 				at, _ := new(calendar).listTime(l.at)
-				rows = append(rows, row{SURT(origin) + ")" + path.String(), l.url, at, ""})
+				rows = append(rows, row{SURT(origin) + ")" + path.String(), l.url, time.UnixMilli(at), ""})
 			}
 			var b bytes.Buffer
 			w := parquet.NewGenericWriter[row](&b, parquet.MaxRowsPerRowGroup(3))

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,8 +41,18 @@ type listed struct {
 	url string
 	// plain says that the URL is ASCII; if it is not, nothing is known of it.
 	plain bool
-	at    time.Time // zero: the list does not say
-	key   string    // of its site, "" if it has none
+	at    int64  // milliseconds since 1970, or noTime
+	key   string // of its site, "" if it has none
+}
+
+const noTime = math.MinInt64 // the list does not say
+
+// millis returns a time as lists have it.
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return noTime
+	}
+	return t.UnixMilli()
 }
 
 // place names a row in messages.
@@ -102,7 +113,7 @@ func readParquetList(f *os.File, name string, last bool, fn func(p place, l list
 		}
 		n++
 		p := place{name, "row", n}
-		l := listed{url: textOf(row[0].text), at: row[1].time, key: textOf(row[2].text)}
+		l := listed{url: textOf(row[0].text), at: millis(row[1].time), key: textOf(row[2].text)}
 		if len(row[1].text) > 0 {
 			var err error
 			if l.at, err = dates.listTime(textOf(row[1].text)); err != nil {
@@ -126,32 +137,32 @@ func textOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b))
 // A calendar reads times of lists, and remembers the day of the last.
 type calendar struct {
 	digits string // its first eight
-	day    time.Time
+	day    int64  // when it begins
 }
 
 // listTime reads a time as RFC 3339 or an index writes it.
-func (c *calendar) listTime(s string) (time.Time, error) {
-	if len(s) != 14 {
-		return ask.Time(s)
+func (c *calendar) listTime(s string) (int64, error) {
+	if len(s) != 14 || !eightDigits(s[:8]) || !eightDigits(s[6:]) {
+		t, err := ask.Time(s)
+		return millis(t), err
 	}
-	for i := range len(s) {
-		if s[i]-'0' > 9 {
-			return ask.Time(s)
-		}
-	}
-	pair := func(i int) int { return int(s[i]-'0')*10 + int(s[i+1]-'0') }
+	pair := func(i int) int64 { return int64(s[i]-'0')*10 + int64(s[i+1]-'0') }
 	hour, minute, second := pair(8), pair(10), pair(12)
-	if hour > 23 || minute > 59 || second > 59 {
-		return time.Parse("20060102150405", s) // which says what is wrong
-	}
-	if s[:8] != c.digits {
-		day, err := time.Parse("20060102", s[:8])
+	if s[:8] != c.digits || hour > 23 || minute > 59 || second > 59 {
+		at, err := time.Parse("20060102150405", s)
 		if err != nil {
-			return time.Parse("20060102150405", s)
+			return 0, err
 		}
-		c.digits, c.day = strings.Clone(s[:8]), day
+		c.digits, c.day = strings.Clone(s[:8]), at.Truncate(24*time.Hour).UnixMilli()
 	}
-	return c.day.Add(time.Duration(hour*3600+minute*60+second) * time.Second), nil
+	return c.day + (hour*3600+minute*60+second)*1000, nil
+}
+
+// eightDigits reports whether eight bytes are digits.
+func eightDigits(s string) bool {
+	const sixes, highs = 0x0606060606060606, 0xF0F0F0F0F0F0F0F0
+	w := binary.LittleEndian.Uint64(unsafe.Slice(unsafe.StringData(s), 8))
+	return w&highs == '0'*ones && (w+sixes)&highs == '0'*ones
 }
 
 func readTextList(in io.Reader, name string, ends bool, fn func(p place, l listed) (bool, error)) error {
@@ -160,8 +171,8 @@ func readTextList(in io.Reader, name string, ends bool, fn func(p place, l liste
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	defer done()
-	b := bufio.NewReaderSize(text, 256<<10)
-	head, _ := b.Peek(sniffed) // its error comes again
+	b := bufio.NewReaderSize(text, 64<<10) // which text is already if it was not packed
+	head, _ := b.Peek(sniffed)             // its error comes again
 	head = bytes.TrimPrefix(head, []byte("\ufeff"))
 	if first := bytes.TrimLeft(head, " \t\r\n"); len(first) == 0 || first[0] == '{' || isCDXJ(first) {
 		return readLineList(b, name, ends, fn)
@@ -187,7 +198,7 @@ func readLineList(b *bufio.Reader, name string, ends bool, fn func(p place, l li
 	lastAt := place{name, "line", 0}
 	for n := 1; ; n++ {
 		line, err := b.ReadSlice('\n')
-		if errors.Is(err, bufio.ErrBufferFull) {
+		if err != nil && errors.Is(err, bufio.ErrBufferFull) {
 			long = append(long[:0], line...)
 			for errors.Is(err, bufio.ErrBufferFull) && len(long) <= maxLine {
 				line, err = b.ReadSlice('\n')
@@ -231,13 +242,22 @@ func readLineList(b *bufio.Reader, name string, ends bool, fn func(p place, l li
 	}
 }
 
+// word cuts a text at its first blank.
+func word(text []byte) (before, after []byte) {
+	if i := bytes.IndexByte(text, ' '); i >= 0 {
+		return text[:i], text[i+1:]
+	}
+	return text, nil
+}
+
 // readLine reads a line of JSON or CDXJ.
 func readLine(dates *calendar, p place, line []byte) (l listed, err error) {
+	l.at = noTime
 	object := line
 	var key, at []byte
 	if line[0] != '{' {
-		key, object, _ = bytes.Cut(line, []byte(" "))
-		at, object, _ = bytes.Cut(object, []byte(" "))
+		key, object = word(line)
+		at, object = word(object)
 	}
 	var url, stated, named []byte
 	if len(at) > 0 { // nothing else is needed, and other members are most of an index
@@ -303,16 +323,19 @@ func stringOf(text []byte) (s string, err error) {
 	return s, nil
 }
 
+const ones = 0x0101010101010101 // of words of eight bytes
+
 // isPlain reports whether a text is ASCII without a backslash.
 func isPlain(text []byte) bool {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	for ; len(text) >= 8; text = text[8:] {
-		w := binary.LittleEndian.Uint64(text)
+	const highs = 0x8080808080808080
+	i := 0
+	for ; i <= len(text)-8; i += 8 {
+		w := binary.LittleEndian.Uint64(text[i:])
 		if slash := w ^ '\\'*ones; (w|(slash-ones)&^slash)&highs != 0 {
 			return false
 		}
 	}
-	for _, c := range text {
+	for _, c := range text[i:] {
 		if c >= utf8.RuneSelf || c == '\\' {
 			return false
 		}
@@ -352,7 +375,7 @@ func readCSVList(b *bufio.Reader, name string, fn func(p place, l listed) (bool,
 		}
 		line, _ := r.FieldPos(0)
 		p := place{name, "line", line}
-		l := listed{url: row[url]}
+		l := listed{url: row[url], at: noTime}
 		if key >= 0 {
 			l.key = row[key]
 		}
@@ -451,8 +474,7 @@ func sortLists(scratch string, names []string, fn func(p place, l listed) (bool,
 	for i, name := range names {
 		if err := readList(name, func(p place, l listed) (bool, error) {
 			value = binary.AppendUvarint(binary.AppendUvarint(value[:0], uint64(i)), uint64(p.n))
-			value = binary.AppendVarint(value, l.at.Unix())
-			value = binary.AppendUvarint(value, uint64(l.at.Nanosecond()))
+			value = binary.AppendVarint(value, l.at)
 			return true, s.add([]byte(l.key), append(value, l.url...))
 		}); err != nil {
 			return err
@@ -465,10 +487,8 @@ func sortLists(scratch string, names []string, fn func(p place, l listed) (bool,
 			return n
 		}
 		p := place{file: names[number()], unit: "row", n: int(number())}
-		seconds, size := binary.Varint(value)
-		value = value[size:]
-		at := time.Unix(seconds, int64(number())).UTC()
-		_, err := fn(p, listed{url: string(value), at: at, key: string(key)})
+		at, size := binary.Varint(value)
+		_, err := fn(p, listed{url: string(value[size:]), at: at, key: string(key)})
 		return err
 	})
 }

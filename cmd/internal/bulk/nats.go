@@ -244,7 +244,7 @@ func (r *runner) lead(ctx context.Context, st *state) (err error) {
 	w := &member{runner: r, nc: nc, id: l.id}
 	ended := w.start(working, stop, cons)
 	if err = l.send(working, st.todo); err == nil {
-		err = l.wait(working, dead)
+		err = l.wait(working, dead, &w.over)
 	}
 	stop(nil)
 	ended()
@@ -309,8 +309,10 @@ func (l *lead) send(ctx context.Context, shards []Shard) error {
 	return nil
 }
 
-// wait returns when the folder shows that all is done or given up.
-func (l *lead) wait(ctx context.Context, dead <-chan uint64) error {
+// wait returns when the folder shows that all is done or given up. Over is set when workers
+// have seen that and leave.
+func (l *lead) wait(ctx context.Context, dead <-chan uint64, over *atomic.Bool) error {
+	var left time.Time // when they had left
 	tick := time.NewTicker(max(min(l.o.Lease/10, lookEvery), 10*time.Millisecond))
 	defer tick.Stop()
 	for {
@@ -358,6 +360,11 @@ func (l *lead) wait(ctx context.Context, dead <-chan uint64) error {
 			if err := l.bury(ctx, info.State.FirstSeq); err != nil {
 				return err
 			}
+		case !over.Load():
+		case left.IsZero():
+			left = time.Now()
+		case time.Since(left) > l.o.Lease: // an acknowledgement was lost, and nobody is there to take its message again
+			return nil
 		}
 	}
 }

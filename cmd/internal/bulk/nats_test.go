@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/robotskit/robots/internal/freeport"
 )
 
@@ -176,6 +177,60 @@ func TestServer(t *testing.T) {
 		t.Error(err)
 	}
 	if checksum(t, first) != undisturbed(t, a) || checksum(t, second) != undisturbed(t, b) {
+		t.Error("other bytes")
+	}
+}
+
+// TestLostAcknowledgement: a shard is done, but its worker is gone before the queue knows.
+// The run ends, though all other workers have left since they see its part.
+func TestLostAcknowledgement(t *testing.T) {
+	s, err := Queue{Listen: "127.0.0.1:0"}.serve(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.WaitForShutdown()
+	defer s.Shutdown()
+	queue := Queue{URL: "nats://" + s.Addr().String()}
+	w := work{Shards: 2, Rows: 3}
+	task := w.task(t, t.TempDir())
+	begun, lost := make(chan bool, w.Shards), make(chan bool)
+	task.Do = func(ctx context.Context, s Shard, p *Part) (Counts, error) {
+		begun <- true
+		<-lost
+		return w.do(ctx, s, p)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- Run(t.Context(), task, RunOptions{Queue: queue, Workers: 1, Lease: time.Second}) }()
+	<-begun
+
+	nc, err := queue.connect(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := &runner{}
+	gone.o.defaults()
+	var cons jetstream.Consumer
+	if gone.t, cons, err = find(t.Context(), nc, js, task.Dir, &gone.o); err != nil {
+		t.Fatal(err)
+	}
+	m, err := cons.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	shard, _ := task.shard(string(m.Data()))
+	if _, _, err := gone.try(t.Context(), shard); err != nil {
+		t.Fatal(err)
+	}
+	close(lost)
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if checksum(t, task) != undisturbed(t, w) {
 		t.Error("other bytes")
 	}
 }

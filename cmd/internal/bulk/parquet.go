@@ -343,14 +343,14 @@ func (c *parquetColumn) number(row int, at unsafe.Pointer) {
 
 // common returns how many bytes two texts share at their beginning.
 func common(a []byte, s string) int {
-	n, most := 0, min(len(a), len(s))
 	b := unsafe.Slice(unsafe.StringData(s), len(s))
-	for ; n+8 <= most; n += 8 {
+	n := 0
+	for ; n <= len(a)-8 && n <= len(b)-8; n += 8 {
 		if x := binary.LittleEndian.Uint64(a[n:]) ^ binary.LittleEndian.Uint64(b[n:]); x != 0 {
 			return n + bits.TrailingZeros64(x)/8
 		}
 	}
-	for n < most && a[n] == b[n] {
+	for n < len(a) && n < len(b) && a[n] == b[n] {
 		n++
 	}
 	return n

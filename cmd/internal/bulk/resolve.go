@@ -293,17 +293,17 @@ func revisited(record *warc.Record, name string) (*answer, error) {
 		return nil, err
 	}
 	a := &answer{URL: url, At: record.Date.UTC().UnixMilli(), Input: name, Offset: record.Offset, ID: record.ID, Body: -1, Revisit: &revisit{}}
-	refers := bare(record.Header.Get("Warc-Refers-To-Target-Uri"))
+	refers := bare(record.RefersTo.URI)
 	if refers == "" {
 		refers = record.URI
 	}
 	if a.Revisit.URL, err = canonical(refers); err != nil {
 		return nil, err
 	}
-	if at, err := warc.ParseDate(record.Header.Get("Warc-Refers-To-Date")); err == nil {
+	if at, err := warc.ParseDate(record.RefersTo.Date); err == nil {
 		a.Revisit.At = at.UnixMilli()
 	}
-	a.Revisit.ID = record.Header.Get("Warc-Refers-To")
+	a.Revisit.ID = record.RefersTo.ID
 	return a, nil
 }
 

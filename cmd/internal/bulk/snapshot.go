@@ -161,6 +161,7 @@ type held struct {
 	Capture
 	Place int64 // -1: none
 	Size  int64
+	at    int64 // when it was fetched, in milliseconds since 1970
 }
 
 // gather makes the captures of sites from one key on, and before another, available in
@@ -224,7 +225,7 @@ func (k *keyed) all() iter.Seq2[held, error] {
 			if err := h.decode(value[n+m:]); err != nil {
 				return err
 			}
-			if h.Place, h.Size = place, int64(size); !yield(h, nil) {
+			if h.Place, h.Size, h.at = place, int64(size), h.Fetched.UnixMilli(); !yield(h, nil) {
 				return errEnough
 			}
 			return nil

@@ -67,8 +67,8 @@ func NewMetrics() *Metrics {
 	m.decisions = counters(r, "robots_decisions_total", "Decisions about the pace of sites: granted, failed, or why there was no start for now.", "outcome",
 		func(outcome string) string { return outcome }, outcomes...)
 	m.overloads = r.counter("robots_overloads_total", "Answers by which sites said that they are asked too much: 429, 503, 504, or none in time.")
-	m.changes = counters(r, "robots_fleet_changes_total", "Changes of the Redis of the fleet: down, up, renewed (its memory is lost), replaced (this worker was taken for gone), drained.", "change",
-		pace.Kind.String, pace.Down, pace.Up, pace.Renewed, pace.Replaced, pace.Drained)
+	m.changes = counters(r, "robots_fleet_changes_total", "Changes of the Redis of the fleet: down, up, renewed (its memory is lost), replaced (this worker was taken for gone), drained, resumed.", "change",
+		pace.Kind.String, pace.Down, pace.Up, pace.Renewed, pace.Replaced, pace.Drained, pace.Resumed)
 	m.panics = r.counter("robots_panics_total", "Requests that ended in a fault of the service.")
 	return m
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/fleet"
 	"github.com/robotskit/robots/pace"
 	paceredis "github.com/robotskit/robots/pace/redis"
 )
@@ -27,7 +28,8 @@ type Config struct {
 	Hosts, CORS             []string
 	TrustedProxies          []string
 	TokensFile, Tokens      string
-	Store, Copy             string
+	Store, Copy, Bodies     string
+	Keep, KeepOnce          time.Duration
 	AllowEviction           bool
 	RedisOptional           bool
 	WhenDown                string
@@ -109,14 +111,20 @@ var settings = []Setting{
 		Usage: "keep what is fetched in this `PLACE`: a file, memory, or the Redis of a\nfleet, as in redis://host:6379"},
 	{Name: "copy", initial: "", field: func(c *Config) any { return &c.Copy },
 		Usage: "with a Redis: keep a copy in this `FILE`, for when it is away"},
+	{Name: "bodies", initial: "", field: func(c *Config) any { return &c.Bodies },
+		Usage: "with a Redis: keep files over 16 KB in this `DIRECTORY`, which all of the\nfleet see, and not in its memory"},
+	{Name: "keep", initial: 90 * 24 * time.Hour, field: func(c *Config) any { return &c.Keep },
+		Usage: "keep records in the store for this `TIME` if they were asked for again, or\nthe site fails; they are fetched again long before"},
+	{Name: "keep-once", initial: 14 * 24 * time.Hour, field: func(c *Config) any { return &c.KeepOnce },
+		Usage: "keep those of sites that were asked for once for this `TIME`"},
 	{Name: "allow-eviction", initial: false, field: func(c *Config) any { return &c.AllowEviction },
 		Usage: "use a Redis that drops keys when its memory is full"},
 	{Name: "redis-optional", initial: false, field: func(c *Config) any { return &c.RedisOptional },
 		Usage: "be ready while Redis is away"},
 	{Name: "when-down", initial: paceredis.Divide.String(), field: func(c *Config) any { return &c.WhenDown },
 		Usage: "while Redis is away: `divide` the pace of each site among the servers, or\nstop giving permits"},
-	{Name: "memory", initial: size(64 << 20), field: func(c *Config) any { return &c.Memory },
-		Usage: "keep records of this `SIZE` in memory before the store"},
+	{Name: "memory", initial: size(256 << 20), field: func(c *Config) any { return &c.Memory },
+		Usage: "use this `SIZE` of memory at most for records and the pace of sites; with\na Redis 64MiB or more"},
 	{Name: "dialect", initial: robots.RFC9309.Name, field: func(c *Config) any { return &c.Dialect },
 		Usage: "read files as `NAME` does where a question does not say"},
 	{Name: "user-agent", initial: "", field: func(c *Config) any { return &c.UserAgent },
@@ -254,15 +262,22 @@ func (s *Setting) texts(c *Config) []string {
 	case *int64:
 		return []string{formatSize(*v)}
 	case *time.Duration:
-		text := v.String()
-		if strings.HasSuffix(text, "m0s") {
-			text = strings.TrimSuffix(text, "0s")
-		}
-		return []string{text}
+		return []string{timeText(*v)}
 	case *[]string:
 		return *v
 	}
 	return nil
+}
+
+// timeText writes a time without the zeros at its end: 90s as 1m30s, 24h as 24h.
+func timeText(d time.Duration) string {
+	text := d.String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, zero) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
 }
 
 var units = []struct {
@@ -366,6 +381,12 @@ func (c *Config) checkStore() error { // and how is fetched
 		return bad("store", "is no URL of Redis: it begins with redis://, rediss:// or unix://")
 	case c.Copy != "" && !redis:
 		return bad("copy", "has no use without a Redis: store is a file already")
+	case c.Bodies != "" && !redis:
+		return bad("bodies", "has no use without a Redis")
+	case redis && c.Memory < fleet.MinMemoryBytes:
+		return bad("memory", "%s is less than a server of a fleet needs, %s", formatSize(c.Memory), formatSize(fleet.MinMemoryBytes))
+	case c.KeepOnce > c.Keep:
+		return bad("keep-once", "%s is more than keep, %s", timeText(c.KeepOnce), timeText(c.Keep))
 	case c.AllowEviction && !redis:
 		return bad("allow-eviction", "has no use without a Redis")
 	case c.RedisOptional && !redis:
@@ -396,7 +417,7 @@ func (c *Config) Policy() (p paceredis.Policy, err error) {
 // Shared reports whether the store is a Redis.
 func (c *Config) Shared() bool {
 	scheme, _, ok := strings.Cut(c.Store, "://")
-	return ok && slices.Contains([]string{"redis", "rediss", "unix"}, scheme)
+	return ok && slices.Contains(fleet.Schemes(), scheme)
 }
 
 func (c *Config) checkBounds() error {
@@ -440,6 +461,8 @@ func (c *Config) checkBounds() error {
 		least, most time.Duration
 	}{
 		{"timeout", c.FetchTimeout, time.Millisecond, 24 * time.Hour},
+		{"keep", c.Keep, time.Hour, 10 * 365 * 24 * time.Hour},
+		{"keep-once", c.KeepOnce, time.Hour, 10 * 365 * 24 * time.Hour},
 		{"queue-time", c.QueueTime, time.Millisecond, time.Minute},
 		{"header-time", c.HeaderTime, time.Millisecond, time.Hour},
 		{"body-time", c.BodyTime, time.Millisecond, time.Hour},
@@ -449,7 +472,7 @@ func (c *Config) checkBounds() error {
 		{"grace", c.Grace, 0, time.Hour},
 	} {
 		if b.value < b.least || b.value > b.most {
-			return bad(b.name, "%s is out of its bounds, %s to %s", b.value, b.least, b.most)
+			return bad(b.name, "%s is out of its bounds, %s to %s", timeText(b.value), timeText(b.least), timeText(b.most))
 		}
 	}
 	return nil

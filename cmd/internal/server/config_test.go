@@ -43,8 +43,8 @@ func load(t *testing.T, flags, env []string, file string) (*Config, map[string]V
 // TestConfigOrder: a flag counts before the environment, that before the file, and
 // that before the default, for every setting of every kind.
 func TestConfigOrder(t *testing.T) {
-	const file = "# settings\nqueue: 1\nhost: [a.example, b.example]\ngrace: 1m\nmemory: 2MiB\nlog-urls: true\nfetches: 9\n"
-	c, values, err := load(t, []string{"queue=3", "host=c.example", "host=d.example"}, []string{"ROBOTS_QUEUE=2", "ROBOTS_GRACE=2m", "ROBOTS_CORS=https://a.example, https://b.example", "ROBOTS_TOKENS=secret of mine"}, file)
+	const file = "# settings\nqueue: 1\nhost: [a.example, b.example]\ngrace: 1m\nmemory: 96MiB\nlog-urls: true\nfetches: 9\nbodies: /srv/bodies\nstore: redis://h\n"
+	c, values, err := load(t, []string{"queue=3", "host=c.example", "host=d.example"}, []string{"ROBOTS_QUEUE=2", "ROBOTS_GRACE=2m", "ROBOTS_KEEP_ONCE=36h", "ROBOTS_CORS=https://a.example, https://b.example", "ROBOTS_TOKENS=secret of mine"}, file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,10 +53,13 @@ func TestConfigOrder(t *testing.T) {
 		"host":      "c.example,d.example flag",
 		"grace":     "2m ROBOTS_GRACE",
 		"cors":      "https://a.example,https://b.example ROBOTS_CORS",
-		"memory":    "2MiB serve.yaml:5",
+		"memory":    "96MiB serve.yaml:5",
 		"log-urls":  "true serve.yaml:6",
 		"fetches":   "9 serve.yaml:7",
 		"body-size": "1MiB default",
+		"keep":      "2160h default",
+		"keep-once": "36h ROBOTS_KEEP_ONCE",
+		"bodies":    "/srv/bodies serve.yaml:8",
 		"tokens":    "(hidden) ROBOTS_TOKENS",
 	} {
 		v := values[name]
@@ -64,7 +67,7 @@ func TestConfigOrder(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", name, got, want)
 		}
 	}
-	if c.Queue != 3 || c.Memory != 2<<20 || !c.LogURLs || c.Grace.Minutes() != 2 || len(c.Hosts) != 2 {
+	if c.Queue != 3 || c.Memory != 96<<20 || !c.LogURLs || c.Grace.Minutes() != 2 || len(c.Hosts) != 2 {
 		t.Errorf("the configuration is %+v", c)
 	}
 	for i := range settings { // the table is whole
@@ -127,14 +130,18 @@ func TestConfigErrors(t *testing.T) {
 		{"queue=-1", "", "", "--queue -1 is out of its bounds, 0 to 1048576"},
 		{"body-size=1", "", "", "--body-size 1 is out of its bounds, 1KiB to 1GiB"},
 		{"url-size=32KiB", "", "", "--url-size 32KiB is more than header-size, 16KiB, which holds the URL"},
-		{"grace=-1s", "", "", "--grace -1s is out of its bounds, 0s to 1h0m0s"},
+		{"grace=-1s", "", "", "--grace -1s is out of its bounds, 0s to 1h"},
+		{"bodies=x", "", "", "--bodies has no use without a Redis"},
+		{"store=redis://h memory=63MiB", "", "", "--memory 63MiB is less than a server of a fleet needs, 64MiB"},
+		{"keep=24h", "", "", "--keep-once 336h is more than keep, 24h"},
+		{"", "", "keep: 10m\nkeep-once: 5m\n", "serve.yaml:1: keep 10m is out of its bounds, 1h to 87600h"},
 	} {
 		_, _, err := load(t, strings.Fields(c.flags), strings.Fields(c.env), c.file)
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%s %s %q: got %v, want %s", c.flags, c.env, c.file, err, c.want)
 		}
 	}
-	for _, ok := range []string{"listen=[::1]:1", "listen=0.0.0.0:80 public=true anonymous=true", "listen=0.0.0.0:80 public=true tokens-file=x", "store=rediss://h redis-optional=true when-down=stop copy=x", "admin=none", "host=ROBOTS.example"} {
+	for _, ok := range []string{"listen=[::1]:1", "listen=0.0.0.0:80 public=true anonymous=true", "listen=0.0.0.0:80 public=true tokens-file=x", "store=valkeys://h redis-optional=true when-down=stop copy=x bodies=x memory=64MiB", "admin=none", "host=ROBOTS.example"} {
 		if _, _, err := load(t, append(strings.Fields(ok), "store=rediss://h")[:len(strings.Fields(ok))], nil, "# nothing\n"); err != nil {
 			t.Errorf("%s: %v", ok, err)
 		}

@@ -320,10 +320,10 @@ func TestGates(t *testing.T) {
 // TestSlow: a head or a body that does not come in time ends its connection, and
 // holds no place meanwhile.
 func TestSlow(t *testing.T) {
-	s := run(t, local(t, "header-time=50ms", "body-time=50ms", "concurrency=1", "queue=0"), answering(), nil)
-	if resp := s.raw("GET / HTTP/1.1\r\nHost: loc", false); resp != nil {
+	if resp := run(t, local(t, "header-time=50ms"), answering(), nil).raw("GET / HTTP/1.1\r\nHost: loc", false); resp != nil {
 		t.Errorf("half a head gets status %d", resp.StatusCode)
 	}
+	s := run(t, local(t, "body-time=50ms", "concurrency=1", "queue=0"), answering(), nil)
 	done := make(chan *http.Response, 1)
 	go func() {
 		done <- s.raw("POST /v1/lint HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n12", false)

@@ -15,6 +15,8 @@ type Response struct {
 	Status   int
 	Header   http.Header
 	Body     io.Reader // without chunks; encoded if Header still has a Content-Encoding
+
+	room []string // of fields that are alone
 }
 
 // Response reads the answer in the block of a record. An archive may hold a body
@@ -35,28 +37,48 @@ func (r *Record) Response() (*Response, error) {
 		return nil, r.bad(t, "the answer does not begin with a status")
 	}
 	a.Protocol, a.Status = protocol, code
-	if !readHeader(t, r.reader.names, a.Header, 0) && len(t.peek(1)) > 0 {
+	if !r.reader.fields.read(t, 0, a.field) && len(t.peek(1)) > 0 {
 		return nil, r.bad(t, "the headers of the answer have no end, or are longer than 64 KiB")
 	}
 	if err := t.failed(); err != nil && len(t.peek(1)) == 0 {
 		return nil, err
 	}
 	a.Body = t
-	chunked := a.Header.Get("Transfer-Encoding")
-	a.Header.Del("Transfer-Encoding")
+	chunked, encoding := a.first("Transfer-Encoding"), a.first("Content-Encoding")
+	delete(a.Header, "Transfer-Encoding")
 	if strings.Contains(strings.ToLower(chunked), "chunked") && isChunk(t.peek(32)) {
 		a.Body = httputil.NewChunkedReader(t)
 		inner := &r.reader.body
 		inner.reset(a.Body)
 		a.Body, t = inner, inner
-	} else if n, err := strconv.ParseInt(a.Header.Get("Content-Length"), 10, 64); err == nil && n > 0 &&
-		chunked == "" && a.Header.Get("Content-Encoding") == "" && r.Truncated == "" {
+	} else if n, err := strconv.ParseInt(a.first("Content-Length"), 10, 64); err == nil && n > 0 &&
+		chunked == "" && encoding == "" && r.Truncated == "" {
 		a.Body = &sized{t, n}
 	}
-	if encoding := a.Header.Get("Content-Encoding"); encoding != "" && !isEncoded(encoding, t.peek(512)) {
-		a.Header.Del("Content-Encoding")
+	if encoding != "" && !isEncoded(encoding, t.peek(512)) {
+		delete(a.Header, "Content-Encoding")
 	}
 	return a, nil
+}
+
+// field takes a field of the header.
+func (a *Response) field(name string, value []byte) {
+	values := a.Header[name]
+	if values == nil {
+		if len(a.room) == 0 {
+			a.room = make([]string, 12)
+		}
+		values, a.room = a.room[:0:1], a.room[1:]
+	}
+	a.Header[name] = append(values, string(value))
+}
+
+// first returns the first field of a canonical name.
+func (a *Response) first(name string) string {
+	if values := a.Header[name]; len(values) > 0 {
+		return values[0]
+	}
+	return ""
 }
 
 // bad returns that the answer cannot be read, or why its bytes could not be had.

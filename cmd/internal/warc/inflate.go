@@ -1,11 +1,13 @@
 package warc
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
 	"io"
 	"math/bits"
+	"strings"
 )
 
 // This file reads members of gzip (RFC 1952, RFC 1951) from a source. An archive has three
@@ -23,9 +25,10 @@ const (
 	window   = 32 << 10
 	ahead    = 64 << 10 // bytes that are inflated at a time
 	longest  = 258      // bytes that one code stands for
-	slack    = 8        // that a copy may write behind its end
+	step     = 16       // bytes that are copied at a time, of which some may be behind the end
 	litBits  = 10       // of the table of literals and lengths that is looked up first
 	distBits = 8
+	lenBits  = 7 // of that of lengths of codes, which has no longer ones
 )
 
 // An inflater reads one member after another.
@@ -33,7 +36,7 @@ type inflater struct {
 	raw    *source
 	bits   uint64 // read ahead, the next in the lowest place
 	have   int    // so many
-	out    []byte // what copies refer to, then what is not yet handed out
+	out    *room  // what copies refer to, then what is not yet handed out
 	from   int    // in out, of what is not handed out
 	to     int    // its end
 	sum    uint32
@@ -43,10 +46,12 @@ type inflater struct {
 	stored int   // bytes of a stored block that are left
 	err    error
 
-	lit, dist       *[tableSize]uint32 // of the block
-	ownLit, ownDist [tableSize]uint32
+	lit, dist       *table // of the block
+	ownLit, ownDist table
 	lengths         [288 + 32]uint8
 }
+
+type room [window + ahead + longest + 2*step]byte
 
 const (
 	blockHeader uint8 = iota
@@ -55,25 +60,27 @@ const (
 )
 
 // A table says of the next bits what they mean. An entry has from the lowest bit on: the
-// length of the code; what it is; how many bits follow that belong to it; and its value, that
-// of a literal, the least of a length or distance, or where the table of longer codes begins.
-const (
-	tableSize = 2048
+// bits of the code and of what belongs to it (6); what it is; the bits of the code alone (5);
+// and from bit 16 on its value, to which the bits that belong to it are added. One that goes
+// on elsewhere has there how many bits are looked up next, and where their table begins.
+type table [2048]uint32
 
-	entryLen     = 0x1F
-	entryLiteral = 1 << 5
-	entryEnd     = 1 << 6
-	entryMore    = 1 << 7 // the table goes on elsewhere, for so many bits
-	entryBad     = 1 << 12
-	extraShift   = 8
-	extraMask    = 0xF
+const (
+	entryBits    = 0x3F
+	entryLiteral = 1 << 6
+	entryOther   = 1 << 7 // neither a literal nor a number: it goes on elsewhere, is the end, or means nothing
+	entryMore    = 1 << 13
+	entryEnd     = 1 << 14          // of a block; the length before in the code of codes
+	entryBit     = 1<<codeShift + 1 // a bit of the code
+	codeShift    = 8
+	codeMask     = 0x1F
 	valueShift   = 16
 )
 
 // reset begins with the member of which the header comes next.
 func (d *inflater) reset(raw *source) error {
 	if d.out == nil {
-		d.out = make([]byte, window+ahead+longest+slack)
+		d.out = new(room)
 	}
 	d.raw, d.bits, d.have = raw, 0, 0
 	d.from, d.to = 0, 0
@@ -126,12 +133,11 @@ func (d *inflater) Read(p []byte) (int, error) {
 			return 0, d.err
 		}
 		if d.to >= window+ahead {
-			copy(d.out, d.out[d.to-window:d.to])
+			copy(d.out[:], d.out[d.to-window:d.to])
 			d.from, d.to = window, window
 		}
 		if d.err = d.more(); d.err != nil {
-			d.raw.next -= d.have / 8 // whole bytes that were read ahead
-			d.bits, d.have = 0, 0
+			d.giveBack()
 		}
 		done := d.out[d.from:d.to]
 		d.sum = crc32.Update(d.sum, crc32.IEEETable, done)
@@ -185,6 +191,12 @@ func (d *inflater) more() error {
 // refill reads ahead as many bits as there is room for, at the end of the input fewer.
 func (d *inflater) refill() {
 	s := d.raw
+	if s.next+8 <= len(s.buf) {
+		d.bits |= binary.LittleEndian.Uint64(s.buf[s.next:]) << (d.have & 63)
+		s.next += (63 - d.have) >> 3
+		d.have |= 56
+		return
+	}
 	for d.have <= 56 {
 		if s.next == len(s.buf) && !s.fill() {
 			return
@@ -193,6 +205,12 @@ func (d *inflater) refill() {
 		s.next++
 		d.have += 8
 	}
+}
+
+// giveBack gives whole bytes back that were read ahead.
+func (d *inflater) giveBack() {
+	d.raw.next -= d.have / 8
+	d.bits, d.have = 0, 0
 }
 
 // take returns the next n bits, 16 at most.
@@ -227,6 +245,7 @@ func (d *inflater) header() error {
 		if n != not^0xFFFF {
 			return errDeflate
 		}
+		d.giveBack()
 		d.stored, d.block = n, blockStored
 	case 1:
 		d.lit, d.dist, d.block = &fixedLit, &fixedDist, blockCoded
@@ -241,11 +260,6 @@ func (d *inflater) header() error {
 
 // copyStored copies a part of a stored block.
 func (d *inflater) copyStored() error {
-	for ; d.have > 0 && d.stored > 0 && d.to < window+ahead; d.stored-- {
-		v, _ := d.take(8)
-		d.out[d.to] = byte(v)
-		d.to++
-	}
 	for d.stored > 0 && d.to < window+ahead {
 		n, err := d.raw.Read(d.out[d.to:min(d.to+d.stored, window+ahead)])
 		d.to += n
@@ -273,7 +287,7 @@ func (d *inflater) codes() error {
 	if lits > 286 || dists > 30 {
 		return errDeflate
 	}
-	var first [19]uint8
+	var first [24]uint8
 	for _, at := range codeOrder[:n] {
 		v, ok := d.take(3)
 		if !ok {
@@ -281,279 +295,292 @@ func (d *inflater) codes() error {
 		}
 		first[at] = uint8(v)
 	}
-	const firstBits = 7
-	table := &d.ownDist // until it is made
-	if !makeTable(table, first[:], firstBits, func(symbol int) uint32 { return uint32(symbol) << valueShift }) {
+	d.lit, d.dist = &d.ownLit, &d.ownDist
+	if !d.dist.make(first[:], lenBits, lenEntries[:]) {
 		return errDeflate
 	}
 	for i := 0; i < lits+dists; {
 		if d.have < 14 {
 			d.refill()
 		}
-		e := table[d.bits&(1<<firstBits-1)]
-		size := int(e & entryLen)
-		if d.have -= size; d.have < 0 {
+		e := d.dist[d.bits&(1<<lenBits-1)]
+		v := value(e, d.bits)
+		d.bits >>= e & entryBits
+		if d.have -= int(e & entryBits); d.have < 0 {
 			return io.ErrUnexpectedEOF
 		}
-		if e&entryBad != 0 {
-			return errDeflate
-		}
-		d.bits >>= size
-		symbol := int(e >> valueShift)
-		if symbol < 16 {
-			d.lengths[i] = uint8(symbol)
+		if e&entryLiteral != 0 {
+			d.lengths[i] = uint8(v)
 			i++
 			continue
 		}
-		var length uint8
-		var extra, times int
-		switch symbol {
-		case 16:
-			if i == 0 {
-				return errDeflate
-			}
-			length, extra, times = d.lengths[i-1], 2, 3
-		case 17:
-			extra, times = 3, 3
-		default:
-			extra, times = 7, 11
-		}
-		v, ok := d.take(extra)
-		if !ok {
-			return io.ErrUnexpectedEOF
-		}
-		if times += v; i+times > lits+dists {
+		if e&entryOther != 0 || i+v > lits+dists || i == 0 && e&entryEnd != 0 {
 			return errDeflate
 		}
-		for range times {
+		length := uint8(0)
+		if e&entryEnd != 0 {
+			length = d.lengths[i-1]
+		}
+		for end := i + v; i < end; i++ {
 			d.lengths[i] = length
-			i++
 		}
 	}
-	d.lit, d.dist = &d.ownLit, &d.ownDist
-	if !makeTable(d.lit, d.lengths[:lits], litBits, litEntry) || !makeTable(d.dist, d.lengths[lits:lits+dists], distBits, distEntry) {
+	var ofDist [32]uint8
+	copy(ofDist[:], d.lengths[lits:lits+dists])
+	clear(d.lengths[lits:288])
+	if !d.lit.make(d.lengths[:288], litBits, litEntries[:]) || !d.dist.make(ofDist[:], distBits, distEntries[:]) {
 		return errDeflate
 	}
 	return nil
 }
 
-// What symbols of lengths and distances stand for (RFC 1951 section 3.2.5).
-var litEntries, distEntries = func() (lit [288]uint32, dist [32]uint32) {
+// What symbols stand for: lengths of codes (RFC 1951 section 3.2.7), literals, lengths and
+// distances (section 3.2.5).
+var lenEntries, litEntries, distEntries = func() (length [24]uint32, lit [288]uint32, dist [32]uint32) {
+	for i := range 16 {
+		length[i] = uint32(i)<<valueShift | entryLiteral
+	}
+	length[16], length[17], length[18] = 3<<valueShift|entryEnd|2, 3<<valueShift|3, 11<<valueShift|7
 	for i := range 256 {
 		lit[i] = uint32(i)<<valueShift | entryLiteral
 	}
-	lit[256] = entryEnd
+	lit[256] = entryOther | entryEnd
 	base := uint32(3)
 	for i := range 28 {
 		extra := uint32(max(i/4-1, 0))
-		lit[257+i] = base<<valueShift | extra<<extraShift
+		lit[257+i] = base<<valueShift | extra
 		base += 1 << extra
 	}
 	lit[285] = longest << valueShift
-	lit[286], lit[287] = entryBad, entryBad
+	lit[286], lit[287] = entryOther, entryOther
 	base = 1
 	for i := range 30 {
 		extra := uint32(max(i/2-1, 0))
-		dist[i] = base<<valueShift | extra<<extraShift
+		dist[i] = base<<valueShift | extra
 		base += 1 << extra
 	}
-	dist[30], dist[31] = entryBad, entryBad
+	dist[30], dist[31] = entryOther, entryOther
+	return length, lit, dist
+}()
+
+var fixedLit, fixedDist = func() (lit, dist table) {
+	text := strings.Repeat("\x08", 144) + strings.Repeat("\x09", 112) + strings.Repeat("\x07", 24) + strings.Repeat("\x08", 8)
+	lit.make([]byte(text), litBits, litEntries[:])
+	dist.make(bytes.Repeat([]byte{5}, 32), distBits, distEntries[:])
 	return lit, dist
 }()
 
-func litEntry(symbol int) uint32  { return litEntries[symbol] }
-func distEntry(symbol int) uint32 { return distEntries[symbol] }
-
-var fixedLit, fixedDist = func() (lit, dist [tableSize]uint32) {
-	var lengths [288]uint8
-	for i := range lengths {
-		switch {
-		case i < 144 || i >= 280:
-			lengths[i] = 8
-		case i < 256:
-			lengths[i] = 9
-		default:
-			lengths[i] = 7
+// make makes the table of codes of which symbols have these lengths, a multiple of eight of
+// them, looked up by so many bits first. It returns false if they are no code. A code of one
+// symbol has one bit, of which the other value means nothing; one of none means nothing at all.
+func (t *table) make(lengths []uint8, root int, entries []uint32) bool {
+	var count, at [17]int
+	var found, sorted [288]uint16
+	used := 0
+	for i := 0; i < len(lengths); i += 8 {
+		if binary.LittleEndian.Uint64(lengths[i:]) == 0 { // most symbols have no code
+			continue
+		}
+		for symbol := i; symbol < i+8; symbol++ {
+			if n := lengths[symbol]; n > 0 {
+				count[n]++
+				found[used] = uint16(symbol)
+				used++
+			}
 		}
 	}
-	makeTable(&lit, lengths[:], litBits, litEntry)
-	for i := range 32 {
-		lengths[i] = 5
-	}
-	makeTable(&dist, lengths[:32], distBits, distEntry)
-	return lit, dist
-}()
-
-// makeTable makes the table of codes of which symbols have these lengths, looked up by so
-// many bits first. It returns false if they are no code. A code of one symbol has one bit, of
-// which the other value means nothing; one of none means nothing at all.
-func makeTable(table *[tableSize]uint32, lengths []uint8, root int, entry func(symbol int) uint32) bool {
-	var count [16]int
-	for _, n := range lengths {
-		count[n]++
-	}
-	longest := 15
-	for longest > 0 && count[longest] == 0 {
-		longest--
-	}
-	var next [17]int // the first code of each length
-	code := 0
-	for n := 1; n <= longest; n++ {
-		next[n] = code
-		code = (code + count[n]) << 1
-	}
-	if used := code >> 1; longest > 0 && used != 1<<longest {
-		if longest != 1 || used != 1 {
-			return false
-		}
-	}
-	size := 1 << root
-	if longest == 0 || longest == 1 {
-		for i := range size {
-			table[i] = entryBad | 1
-		}
-	}
-	// Symbols in the order of their codes.
-	var sorted [288]uint16
-	var at [17]int
+	room := 1 << 15
 	for n := 1; n < 16; n++ {
 		at[n+1] = at[n] + count[n]
+		room -= count[n] << (15 - n)
 	}
-	for symbol, n := range lengths {
-		if n > 0 {
-			sorted[at[n]] = uint16(symbol)
-			at[n]++
-		}
+	if room != 0 && used > 0 && (used > 1 || count[1] != 1) {
+		return false
 	}
-	i, end := 0, size
-	for n := 1; n <= min(longest, root); n++ {
-		for range count[n] {
-			e := entry(int(sorted[i])) | uint32(n)
-			i++
-			for k := int(bits.Reverse16(uint16(next[n])) >> (16 - n)); k < size; k += 1 << n {
-				table[k] = e
-			}
-			next[n]++
-		}
+	for _, symbol := range found[:used] {
+		n := lengths[symbol]
+		sorted[at[n]] = symbol
+		at[n]++
 	}
-	prefix, below, start := -1, 0, 0
-	for n := root + 1; n <= longest; n++ {
-		for left := count[n]; left > 0; left-- {
-			reversed := int(bits.Reverse16(uint16(next[n])) >> (16 - n))
-			if low := reversed & (size - 1); low != prefix {
-				// Of as many bits as the codes of the prefix have, which follow one another.
-				prefix, below, start = low, n-root, end
-				for room := 1<<below - left; room > 0 && root+below < longest; {
-					below++
-					room = room<<1 - count[root+below]
-				}
-				if end += 1 << below; end > tableSize {
-					return false
-				}
-				table[low] = uint32(start)<<valueShift | uint32(below)<<extraShift | entryMore | uint32(root)
-			}
-			e := entry(int(sorted[i])) | uint32(n-root)
-			i++
-			for k := reversed >> root; k < 1<<below; k += 1 << (n - root) {
-				table[start+k] = e
-			}
-			next[n]++
+	// Codes in order, with zeros behind; what has fewer bits than the table comes again and again.
+	code, width, i := uint16(0), 1, 0
+	t[0], t[1] = entryOther|1, entryOther|1
+	for ; i < used; i++ {
+		symbol := sorted[i]
+		n := int(lengths[symbol])
+		if n > root {
+			break
 		}
+		for ; width < n; width++ {
+			copy(t[1<<width:], t[:1<<width])
+		}
+		t[bits.Reverse16(code)] = entries[symbol] + uint32(n)*entryBit
+		code += 1 << 15 >> (n - 1)
+	}
+	for ; width < root; width++ {
+		copy(t[1<<width:], t[:1<<width])
+	}
+	// Longer ones, in tables of as many bits as those of a prefix have, which follow one another.
+	prefix, below, start, end := -1, 0, 0, 1<<root
+	for ; i < used; i++ {
+		symbol := sorted[i]
+		n := int(lengths[symbol]) - root
+		reversed := int(bits.Reverse16(code))
+		if low := reversed & (1<<root - 1); low != prefix {
+			prefix, below, start = low, n, end
+			for room := 1<<n - count[root+n]; room > 0 && root+below < 15; {
+				below++
+				room = room<<1 - count[root+below]
+			}
+			if end += 1 << below; end > len(t) {
+				return false
+			}
+			t[low] = uint32(start)<<valueShift | uint32(below)<<codeShift | entryOther | entryMore | uint32(root)
+		}
+		for k := start + reversed>>root; k < end; k += 1 << n {
+			t[k] = entries[symbol] + uint32(n)*entryBit
+		}
+		count[root+n]--
+		code += 1 << 15 >> (root + n - 1)
 	}
 	return true
 }
 
+// entry returns the entry of the next bits, and how many bits were looked up before it.
+func (t *table) entry(bits uint64, root int) (e uint32, before int) {
+	if e = t[bits&(1<<root-1)]; e&entryMore == 0 {
+		return e, 0
+	}
+	return t[(e>>valueShift+uint32(bits>>root)&(1<<(e>>codeShift&codeMask)-1))&(uint32(len(t))-1)], root
+}
+
+// value returns the value of an entry, of which the bits come next.
+func value(e uint32, bits uint64) int {
+	return int(e>>valueShift) + int(bits&(1<<(e&entryBits)-1)>>(e>>codeShift&codeMask))
+}
+
+// symbol reads one symbol with its value.
+func (d *inflater) symbol(t *table, root int) (e uint32, v int, err error) {
+	if d.have < 28 { // as many as one has
+		d.refill()
+	}
+	e, before := t.entry(d.bits, root)
+	d.bits >>= before
+	v = value(e, d.bits)
+	d.bits >>= e & entryBits
+	if d.have -= before + int(e&entryBits); d.have < 0 {
+		d.have = 0
+		return e, v, io.ErrUnexpectedEOF
+	}
+	if e&(entryOther|entryEnd) == entryOther {
+		return e, v, errDeflate
+	}
+	return e, v, nil
+}
+
 // decode inflates a coded block until its end or until the room is full.
 func (d *inflater) decode() error {
-	s := d.raw
-	in, pos := s.buf, s.next
-	bits, have := d.bits, d.have
-	out, to := d.out, d.to
-	lit, dist := d.lit, d.dist
+	in, pos, bits, have := d.raw.buf, d.raw.next, d.bits, uint32(d.have) // its lowest 6 bits
+	out, to, lit, dist := d.out, d.to, d.lit, d.dist
 	var err error
-loop:
-	for to < window+ahead {
-		if have < 48 { // more than a length and a distance take
-			if pos+8 <= len(in) {
-				bits |= binary.LittleEndian.Uint64(in[pos:]) << have
-				pos += (63 - have) >> 3
-				have |= 56
-			} else {
-				s.next, d.bits, d.have = pos, bits, have
-				d.refill()
-				in, pos, bits, have = s.buf, s.next, d.bits, d.have
-			}
-		}
+	for uint(to) < window+ahead && pos >= 0 && pos <= len(in)-2*8 { // as few checks of bounds need
+		bits |= binary.LittleEndian.Uint64(in[pos:]) << (have & 63)
+		pos += int(63-have&63) >> 3
+		have |= 56
 		e := lit[bits&(1<<litBits-1)]
-		if e&entryLiteral != 0 { // another may fit into what is read ahead
-			bits >>= e & entryLen
-			if have -= int(e & entryLen); have < 0 {
-				err = io.ErrUnexpectedEOF
-				break
-			}
-			out[to] = byte(e >> valueShift)
-			if to++; have < 48 {
-				continue
-			}
-			e = lit[bits&(1<<litBits-1)]
-		}
-		if e&entryMore != 0 {
-			bits >>= litBits
-			have -= litBits
-			e = lit[(int(e>>valueShift)+int(bits&(1<<(e>>extraShift&extraMask)-1)))&(tableSize-1)]
-		}
-		bits >>= e & entryLen
-		have -= int(e & entryLen)
-		switch {
-		case have < 0:
-			err = io.ErrUnexpectedEOF
-			break loop
-		case e&entryLiteral != 0:
+		if e&entryLiteral != 0 { // two more fit into what is read ahead
+			bits >>= e & entryBits
+			have -= e
 			out[to] = byte(e >> valueShift)
 			to++
+			if e = lit[bits&(1<<litBits-1)]; e&entryLiteral != 0 {
+				bits >>= e & entryBits
+				have -= e
+				out[to] = byte(e >> valueShift)
+				to++
+				if e = lit[bits&(1<<litBits-1)]; e&entryLiteral != 0 {
+					bits >>= e & entryBits
+					have -= e
+					out[to] = byte(e >> valueShift)
+					to++
+					continue
+				}
+			}
+		}
+		if e&entryMore != 0 {
+			e, _ = lit.entry(bits, litBits)
+			bits >>= litBits
+			have -= litBits
+		}
+		length := value(e, bits)
+		bits >>= e & entryBits
+		have -= e
+		if e&entryLiteral != 0 {
+			out[to] = byte(length)
+			to++
 			continue
-		case e&(entryEnd|entryBad) != 0:
-			if e&entryBad != 0 {
+		}
+		if e&entryOther != 0 {
+			if d.block = blockHeader; e&entryEnd == 0 {
 				err = errDeflate
 			}
-			d.block = blockHeader
-			break loop
-		}
-		extra := e >> extraShift & extraMask
-		length := int(e>>valueShift) + int(bits&(1<<extra-1))
-		bits >>= extra
-		have -= int(extra)
-
-		e = dist[bits&(1<<distBits-1)]
-		if e&entryMore != 0 {
-			bits >>= distBits
-			have -= distBits
-			e = dist[(int(e>>valueShift)+int(bits&(1<<(e>>extraShift&extraMask)-1)))&(tableSize-1)]
-		}
-		bits >>= e & entryLen
-		extra = e >> extraShift & extraMask
-		back := int(e>>valueShift) + int(bits&(1<<extra-1))
-		bits >>= extra
-		if have -= int(e&entryLen) + int(extra); have < 0 {
-			err = io.ErrUnexpectedEOF
 			break
 		}
-		if e&entryBad != 0 || back > to {
+		bits |= binary.LittleEndian.Uint64(in[pos:]) << (have & 63)
+		pos += int(63-have&63) >> 3
+		have |= 56
+		if e = dist[bits&(1<<distBits-1)]; e&entryMore != 0 {
+			e, _ = dist.entry(bits, distBits)
+			bits >>= distBits
+			have -= distBits
+		}
+		back := value(e, bits)
+		bits >>= e & entryBits
+		have -= e
+		if e&entryOther != 0 || back > to {
 			err = errDeflate
 			break
 		}
-		from := to - back
-		if back >= 8 {
-			for i := 0; i < length; i += 8 {
-				binary.LittleEndian.PutUint64(out[to+i:], binary.LittleEndian.Uint64(out[from+i:]))
+		from, end := to-back, to+length
+		if back >= step {
+			for ; to < end; to, from = to+step, from+step {
+				*(*[step]byte)(out[to:]) = *(*[step]byte)(out[from:])
 			}
-			to += length
+			to = end
 		} else {
-			for end := to + length; to < end; {
+			for to < end {
 				to += copy(out[to:end], out[from:to])
 			}
 		}
 	}
-	s.next, d.bits, d.have, d.to = pos, bits, max(have, 0), to
+	d.raw.next, d.bits, d.have, d.to = pos, bits, int(have&63), to
+	if err != nil || d.block != blockCoded || to >= window+ahead {
+		return err
+	}
+	return d.one()
+}
+
+// one inflates one symbol of a coded block, of which the end may be near.
+func (d *inflater) one() error {
+	e, v, err := d.symbol(d.lit, litBits)
+	switch {
+	case err != nil:
+		return err
+	case e&entryLiteral != 0:
+		d.out[d.to] = byte(v)
+		d.to++
+		return nil
+	case e&entryEnd != 0:
+		d.block = blockHeader
+		return nil
+	}
+	_, back, err := d.symbol(d.dist, distBits)
+	if err == nil && back > d.to {
+		err = errDeflate
+	}
+	for ; err == nil && v > 0; v-- {
+		d.out[d.to] = d.out[d.to-back]
+		d.to++
+	}
 	return err
 }

@@ -53,14 +53,18 @@ type Record struct {
 	// Truncated is the reason for which the block is not whole: "" if it is, else
 	// "length", "time", "disconnect" or "unspecified".
 	Truncated string
-	Header    http.Header // all fields of the record, under their canonical names
-	Offset    int64       // in the file, of the member that holds the record, or of the record itself in a plain file
-	Length    int64       // of the block, as it says
+	RefersTo  Reference // of a revisit: the record that has what it leaves out
+	Offset    int64     // in the file, of the member that holds the record, or of the record itself in a plain file
+	Length    int64     // of the block, as it says
 
 	Block io.Reader // ends in io.EOF if the record came whole, else in a *Damage
 
-	reader *Reader
+	date, length string
+	reader       *Reader
 }
+
+// A Reference says which record is meant, as another one has it. What it leaves out is "".
+type Reference struct{ ID, URI, Date string }
 
 // A Reader reads the records of a file, in order.
 type Reader struct {
@@ -70,7 +74,7 @@ type Reader struct {
 	open    bool
 	at      int64 // offset of that member
 	block   block
-	names   canonical
+	fields  fields
 	damage  func(Damage)
 
 	answer source // of Response, of the record that was read last
@@ -83,7 +87,7 @@ func NewReader(in io.Reader, damage func(Damage)) *Reader {
 	if damage == nil {
 		damage = func(Damage) {}
 	}
-	r := &Reader{damage: damage, names: canonical{}}
+	r := &Reader{damage: damage, fields: fields{names: map[string]string{}}}
 	r.raw.reset(in)
 	r.members = members{raw: &r.raw, tell: func(k Kind, at int64, why string) { r.lost(k, at, why) }}
 	r.members.begin()
@@ -160,12 +164,12 @@ func (r *Reader) record() *Record {
 		r.seek()
 		return nil
 	}
-	record := &Record{Offset: r.where(), Header: http.Header{}, reader: r}
+	record := &Record{Offset: r.where(), reader: r}
 	t.setMark()
 	start := t.offset()
 	line, _ := t.line(maxHeaderBytes)
 	record.Version = string(bytes.TrimSpace(line[len(begin):]))
-	if !readHeader(t, r.names, record.Header, start) {
+	if !r.fields.read(t, start, record.field) {
 		if !r.tornMember() {
 			r.lost(BadHeader, record.Offset, "the header of a record has no end, or is longer than 64 KiB")
 			r.again()
@@ -183,79 +187,94 @@ func (r *Reader) record() *Record {
 	return record
 }
 
-// canonical are the canonical names of fields, by how they were written: nearly all files
-// have the same few. It is of one reader.
-type canonical map[string]string
+// fields reads headers. It remembers the canonical names of fields by how they were written:
+// nearly all files have the same few.
+type fields struct {
+	names map[string]string
+	value []byte // of the field that is read
+}
 
 const mostNames = 200 // that are remembered
 
-func (c canonical) name(written []byte) string {
-	if name, ok := c[string(written)]; ok {
+func (f *fields) name(written []byte) string {
+	if name, ok := f.names[string(written)]; ok {
 		return name
 	}
 	name := http.CanonicalHeaderKey(string(written))
-	if len(c) < mostNames && len(written) < 100 {
-		c[string(written)] = name
+	if len(f.names) < mostNames && len(written) < 100 {
+		f.names[string(written)] = name
 	}
 	return name
 }
 
-// readHeader reads lines up to an empty one. Where it has no end it returns false.
-func readHeader(t *source, names canonical, h http.Header, start int64) bool {
-	name := ""
-	var room []string // of values that are alone
-	for {
+// read reads lines up to an empty one, and calls put with each field. The value holds until
+// put returns. Where the header has no end read returns false.
+func (f *fields) read(t *source, start int64, put func(name string, value []byte)) bool {
+	for name := ""; ; {
 		line, ok := t.line(maxHeaderBytes)
-		if !ok || t.offset()-start > maxHeaderBytes {
-			return false
-		}
-		if len(line) == 0 {
-			return true
-		}
-		if line[0] == ' ' || line[0] == '\t' { // a fold
-			if v := h[name]; len(v) > 0 {
-				v[len(v)-1] = strings.TrimSpace(v[len(v)-1] + " " + string(bytes.TrimSpace(line)))
-			}
+		ok = ok && t.offset()-start <= maxHeaderBytes
+		if ok && len(line) > 0 && (line[0] == ' ' || line[0] == '\t') { // a fold
+			f.value = bytes.TrimSpace(append(append(f.value, ' '), bytes.TrimSpace(line)...))
 			continue
 		}
-		before, value, ok := bytes.Cut(line, []byte(":"))
-		if !ok {
-			name = ""
-			continue
+		if name != "" {
+			put(name, f.value)
 		}
-		name = names.name(bytes.TrimSpace(before))
-		if h[name] != nil {
-			h[name] = append(h[name], string(bytes.TrimSpace(value)))
-			continue
+		if !ok || len(line) == 0 {
+			return ok
 		}
-		if len(room) == 0 {
-			room = make([]string, 12)
+		before, value, named := bytes.Cut(line, []byte(":"))
+		if name = ""; named {
+			name = f.name(bytes.TrimSpace(before))
+			f.value = append(f.value[:0], bytes.TrimSpace(value)...)
 		}
-		h[name], room = room[:1:1], room[1:]
-		h[name][0] = string(bytes.TrimSpace(value))
 	}
 }
 
-// read takes from the header what a record must say. It returns what is wrong.
+// field takes a field of the header. Of several of a name it takes the first.
+func (r *Record) field(name string, value []byte) {
+	var to *string
+	switch name {
+	case "Warc-Type":
+		to = &r.Type
+	case "Warc-Record-Id":
+		to = &r.ID
+	case "Warc-Target-Uri":
+		to = &r.URI
+	case "Warc-Date":
+		to = &r.date
+	case "Warc-Truncated":
+		to = &r.Truncated
+	case "Warc-Refers-To":
+		to = &r.RefersTo.ID
+	case "Warc-Refers-To-Target-Uri":
+		to = &r.RefersTo.URI
+	case "Warc-Refers-To-Date":
+		to = &r.RefersTo.Date
+	case "Content-Length":
+		to = &r.length
+	}
+	if to != nil && *to == "" {
+		*to = string(value)
+	}
+}
+
+// read reads what a record must say. It returns what is wrong.
 func (r *Record) read() string {
-	h := r.Header
-	r.Type = strings.ToLower(h.Get("Warc-Type"))
+	r.Type, r.Truncated = strings.ToLower(r.Type), strings.ToLower(r.Truncated)
 	if r.Type == "" {
 		return "a record without WARC-Type"
 	}
-	n, err := strconv.ParseInt(h.Get("Content-Length"), 10, 64)
+	n, err := strconv.ParseInt(r.length, 10, 64)
 	if err != nil || n < 0 {
-		return fmt.Sprintf("Content-Length %.40q is no number of bytes", h.Get("Content-Length"))
+		return fmt.Sprintf("Content-Length %.40q is no number of bytes", r.length)
 	}
 	r.Length = n
-	r.ID = h.Get("Warc-Record-Id")
-	r.URI = h.Get("Warc-Target-Uri")
 	if bare, ok := strings.CutPrefix(r.URI, "<"); ok {
 		r.URI = strings.TrimSuffix(bare, ">")
 	}
-	r.Truncated = strings.ToLower(h.Get("Warc-Truncated"))
-	if r.Date, err = ParseDate(h.Get("Warc-Date")); err != nil {
-		return fmt.Sprintf("WARC-Date %.40q is no time", h.Get("Warc-Date"))
+	if r.Date, err = ParseDate(r.date); err != nil {
+		return fmt.Sprintf("WARC-Date %.40q is no time", r.date)
 	}
 	return ""
 }
