@@ -4,14 +4,16 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"os/user"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/robotskit/robots/internal/freeport"
 )
 
 // TestVsftpd fetches from a real FTP server, where one is installed.
@@ -61,24 +63,13 @@ func TestVsftpd(t *testing.T) {
 
 // vsftpd draws the port of each file itself, by default from all over 1023. The guard
 // refuses those of other protocols (badPorts), and other tests take and leave what the
-// system gives them. So it draws from a range between these two, and listens above that.
+// system or freeport gives them. So it draws from a range between these.
 const vsftpdPorts, vsftpdSpan = 20_000, 5_000
 
-var daemons atomic.Int64 // ports to listen at that were tried
-
-// daemonPort returns a free port. Nobody else is given it before the daemon listens there.
+// daemonPort returns a port of loopback for a daemon.
 func daemonPort(t *testing.T) int {
 	t.Helper()
-	for range vsftpdSpan {
-		port := vsftpdPorts + vsftpdSpan + int(int64(os.Getpid())*8+daemons.Add(1))%vsftpdSpan
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err == nil {
-			l.Close()
-			return port
-		}
-	}
-	t.Skipf("no free port from %d on", vsftpdPorts+vsftpdSpan)
-	return 0
+	return int(netip.MustParseAddrPort(freeport.Addr(t)).Port())
 }
 
 // serveVsftpd runs vsftpd over a folder of its own until the test ends.

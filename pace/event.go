@@ -62,15 +62,16 @@ func (k Kind) String() string {
 	return ""
 }
 
-// Tell tells Options.Observe of an event, if it is set. This and the other two are for
-// implementations of Limiter; they cost nothing if it is not set.
+// Tell tells Options.Observe of an event, if it is set. This, Asked, TellDecided and TellDone
+// are for implementations of Limiter; they cost nothing if it is not set.
 func (o *Options) Tell(e Event) {
 	if o.Observe != nil {
 		o.Observe(e)
 	}
 }
 
-// Asked returns the time at which a decision is asked for, for TellDecided.
+// Asked returns the time at which a decision is asked for, for TellDecided: the zero time
+// if nobody is told.
 func (o *Options) Asked() (asked time.Time) {
 	switch {
 	case o.Observe == nil:

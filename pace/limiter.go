@@ -138,15 +138,18 @@ type Limiter interface {
 type Lender interface {
 	Limiter
 
-	// Lend is Reserve and the booking of Visit in one, as the client dials for itself: if
-	// the key has an address, a start is booked there too, and Start is the later of both,
-	// within from now at most, or Options.FetchInterval, as its robots.txt may just have
-	// been fetched. If the address has none by then, the origin's is given back. The grant may be under way for hold after the start at its origin, in
-	// place of Options.GrantTimeout. It belongs to no process: it outlives the one that
-	// gave it, if the state does, and any limiter on the same state takes it back. One
-	// that is not given back by then counts as a request that timed out
-	// (Result.Timeout). A Done for one that has ended, or was given back, does nothing.
-	// A hold counts in whole seconds, rounded up, from one up to MaxHold.
+	// Lend is Reserve and the booking of Visit in one, for a client that dials for itself.
+	// If the key has an address, a start is booked there too, and Start is the later of
+	// both. It is at most within from now, or Options.FetchInterval if that is longer, as
+	// the robots.txt of the site may just have been fetched. If the address has no start by
+	// then, the one at the origin is given back.
+	//
+	// The grant may be under way for hold after the start at its origin, in place of
+	// Options.GrantTimeout: whole seconds, rounded up, from one up to MaxHold. It belongs to
+	// no process: it outlives the one that gave it, if the state does, and any limiter on
+	// the same state takes it back. One that is not given back by then counts as a request
+	// that timed out (Result.Timeout). A Done for one that has ended, or was given back,
+	// does nothing.
 	Lend(ctx context.Context, key Key, s *Schedule, within, hold time.Duration) (Grant, error)
 }
 

@@ -51,7 +51,12 @@ func newExampleSite(t *testing.T, i int) *exampleSite {
 		s.pages, s.times = append(s.pages, r.URL.Path), append(s.times, now)
 		switch {
 		case r.URL.Path == "/old":
+			w.Header().Set("Retry-After", "Fri, 01 May 2026 10:00:00 -0000") // a date without a zone
 			http.Redirect(w, r, "/new", http.StatusFound)
+		case r.URL.Path == "/new":
+			w.Header().Set("Retry-After", strings.Repeat("9", 5000))
+			w.Header().Set("Location", "http://[nowhere")
+			w.WriteHeader(http.StatusFound)
 		case r.URL.Path == "/busy" && s.busy.IsZero():
 			s.busy = now
 			w.Header().Set("Retry-After", "1")

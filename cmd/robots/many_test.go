@@ -56,7 +56,7 @@ func newLarge(t *testing.T, sites int) *large {
 }
 
 // progressLine is what a run says of itself every ten seconds.
-var progressLine = regexp.MustCompile(`^robots check: \d+ of \d+ robots\.txt asked for(, \d+ without an answer)?\n`)
+var progressLine = regexp.MustCompile(`(?m)^robots check: \d+ of \d+ robots\.txt asked for(, \d+ without an answer)?\n`)
 
 var heapSizes = regexp.MustCompile(`^gc \d+ @.* (\d+)->(\d+)->\d+ MB, .*\n`)
 
@@ -398,7 +398,7 @@ func TestSlowSiteInBatch(t *testing.T) {
 			if !strings.HasPrefix(line, fmt.Sprintf(`{"id":%d,"allowed":true`, id)) {
 				t.Errorf("got %s, want the answer to %d", line, id)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatalf("no answer to line %d while a later one waits for its site", id)
 		}
 	}
@@ -432,8 +432,9 @@ func TestManyRedirects(t *testing.T) {
 		}
 		var out, said bytes.Buffer
 		run(t.Context(), args, strings.NewReader(in.String()), &out, &said)
-		if got := strings.Count(out.String(), "isallow"); got < sites || said.Len() > 0 {
-			t.Errorf("robots %v: %d answers of %d, %s", args, got, sites, &said)
+		wrong := progressLine.ReplaceAllString(said.String(), "")
+		if got := strings.Count(out.String(), "isallow"); got < sites || wrong != "" {
+			t.Errorf("robots %v: %d answers of %d, %s", args, got, sites, wrong)
 		}
 		if asked.Load() != sites || most.Load() > 16 {
 			t.Errorf("robots %v: %d requests of %d, %d at a time", args, asked.Load(), sites, most.Load())

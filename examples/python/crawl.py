@@ -14,6 +14,7 @@ import concurrent.futures
 import contextlib
 import datetime
 import email.utils
+import http.client
 import json
 import os
 import sys
@@ -107,10 +108,8 @@ def send(request, opener):
 def retry_after(headers):
     """The seconds of a Retry-After, a number or a date (RFC 9110 section 10.2.3); 0 for none."""
     text = headers.get("Retry-After") or ""
-    if text.isdecimal():
-        return int(text)
-    with contextlib.suppress(ValueError):
-        return max(0.0, until(email.utils.parsedate_to_datetime(text).isoformat()))
+    with contextlib.suppress(ValueError, TypeError):  # a number of thousands of digits, a date without a zone
+        return int(text) if text.isdecimal() else max(0.0, until(email.utils.parsedate_to_datetime(text).isoformat()))
     return 0
 
 
@@ -145,16 +144,16 @@ async def crawl(turns, url):
     for _ in range(5):
         try:
             status, headers, body = await fetch(turns, url)
+            print(status, url, len(body), flush=True)
+            if status in (301, 302, 303, 307, 308) and headers.get("Location"):
+                url = urllib.parse.urljoin(url, headers["Location"])
+            elif status not in (429, 503):
+                return
         except Disallowed as why:
             print("disallowed", url, why)
             return
-        except OSError as why:
+        except (OSError, http.client.HTTPException, ValueError, RuntimeError) as why:  # of the site, or of where it leads
             print("failed", url, why)
-            return
-        print(status, url, len(body), flush=True)
-        if status in (301, 302, 303, 307, 308) and headers.get("Location"):
-            url = urllib.parse.urljoin(url, headers["Location"])
-        elif status not in (429, 503):
             return
 
 

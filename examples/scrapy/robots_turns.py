@@ -103,11 +103,9 @@ class RobotsTurns:
 def retry_after(headers):
     """The seconds of a Retry-After, a number or a date (RFC 9110 section 10.2.3); 0 for none."""
     text = (headers.get("Retry-After") or b"").decode("latin-1")
-    if text.isdecimal():
-        return int(text)
     try:
-        return max(0.0, until(email.utils.parsedate_to_datetime(text).isoformat()))
-    except ValueError:
+        return int(text) if text.isdecimal() else max(0.0, until(email.utils.parsedate_to_datetime(text).isoformat()))
+    except (ValueError, TypeError):  # such as a number of thousands of digits, a date without a zone
         return 0
 
 

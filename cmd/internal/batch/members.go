@@ -22,8 +22,8 @@ func Members(text []byte, f func(name string, value []byte)) (object, valid bool
 }
 
 // Member returns the text of the value of the first member of a name, which is written
-// without escapes, in an object, nil if there is none. It reads no further, and reports whether the text is an object as far as
-// it was read, and ends like one.
+// without escapes, in an object, nil if there is none. It reads no further, and reports
+// whether the text is an object as far as it was read, and ends like one.
 func Member(text []byte, name string) (value []byte, ok bool) {
 	i := skipSpace(text, 0)
 	end := len(text)

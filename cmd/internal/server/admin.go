@@ -16,8 +16,8 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// Metrics counts what a service does; it is a fleet.Observer. No label has a value that came from outside:
-// each is of a closed set.
+// Metrics counts what a service does; it is a fleet.Observer. No label has a value that
+// came from outside: each is of a closed set.
 type Metrics struct {
 	registry    registry
 	questions   map[Outcome]*counter

@@ -350,10 +350,10 @@ func TestSlow(t *testing.T) {
 // TestLongAnswer: a request with a body may wait longer than the body had time, and
 // its context does not end before the client goes.
 func TestLongAnswer(t *testing.T) {
-	s := run(t, local(t, "body-time=50ms", "write-time=50ms"), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := run(t, local(t, "body-time=300ms", "write-time=300ms"), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		Wait(r.Context(), func() {
 			select {
-			case <-time.After(200 * time.Millisecond):
+			case <-time.After(600 * time.Millisecond):
 			case <-r.Context().Done():
 			}
 		})
