@@ -231,7 +231,7 @@ func TestClusterClock(t *testing.T) {
 			before[node] = epochs(node)
 		}
 		nodes[set].SetClock(ahead)
-		c.more(t, 5, func(*shardedSite) bool { return true })
+		c.more(t, 3, func(*shardedSite) bool { return true })
 		for node := range nodes {
 			after := epochs(node)
 			same := 0
