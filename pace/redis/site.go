@@ -124,7 +124,7 @@ func newLeased(client rueidis.Client, o Options, term time.Duration) (*Leased, e
 	l.head = append(append(l.head, byte(len(name))), name...)
 	l.number.Store(rand.Uint32())
 	l.closing, l.close = context.WithCancel(context.Background())
-	l.ending, l.end = context.WithCancel(l.closing)
+	l.begin()
 	l.joinAll()
 	go l.loop()
 	return l, nil

@@ -324,6 +324,13 @@ func (l *Leased) handOver(c *siteCall) {
 	}
 }
 
+// begin lets calls wait for grants.
+func (l *Leased) begin() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ending, l.end = context.WithCancel(l.closing)
+}
+
 // loop renews the leases of the sites that are used, and gives the others back.
 func (l *Leased) loop() {
 	defer close(l.ended)
@@ -337,9 +344,7 @@ func (l *Leased) loop() {
 				l.end()
 				l.leave(l.closing)
 			case l.ending.Err() != nil: // an operator has ended the drain
-				l.mu.Lock()
-				l.ending, l.end = context.WithCancel(l.closing)
-				l.mu.Unlock()
+				l.begin()
 			}
 			l.shared.given.Store(l.own.TakeOver(robots.Origin{}, pace.History{})) // which takes over nothing
 			l.renew(l.closing)
