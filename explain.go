@@ -320,7 +320,7 @@ func (r *Rules) lastClause(e *Explanation) string {
 	switch e.Verdict.Reason {
 	case ReasonRule:
 		switch {
-		case e.Verdict.Rule.n == 0:
+		case e.Verdict.Rule.empty:
 			return "D-41"
 		case e.Verdict.Undefined:
 			return "D-01"
@@ -350,7 +350,7 @@ func (r *Rules) noteLines(e *Explanation) {
 		if int(l.val) > r.limit {
 			break
 		}
-		field, start, _ := lines.read(l)
+		field, start, _ := lines.read(&l)
 		if run.joins(field, d) {
 			e.note(f, start, "D-07", func() string {
 				return "the rules below hold for this user-agent line and for those above it: only an Allow or a Disallow ends a list of user-agent lines"
@@ -506,20 +506,20 @@ func (r *Rules) noteRules(e *Explanation, normal *search) (work int) {
 		switch {
 		case p.text[0] != '/' && p.text[0] != '*':
 			if strings.Contains(p.text, "://") {
-				e.note(f, int(v.start), "D-09", func() string { return rule.String() + " can never match: write only the path of the URL" })
+				e.note(f, r.place(v).Start, "D-09", func() string { return rule.String() + " can never match: write only the path of the URL" })
 			} else if p.text != "$" {
-				e.note(f, int(v.start), "D-09", func() string {
+				e.note(f, r.place(v).Start, "D-09", func() string {
 					return rule.String() + " can never match, because a path begins with / or *; perhaps /" + printable(rule.Path()) + " is meant"
 				})
 			}
 		case (lower != e.normal || lowerString(p.text) != p.text) && folded.match(lower, Pattern{text: lowerString(p.text)}):
-			e.note(f, int(v.start), "RULE-04", func() string { return rule.String() + " would match if letter case did not count" })
+			e.note(f, r.place(v).Start, "RULE-04", func() string { return rule.String() + " would match if letter case did not count" })
 		case strings.HasSuffix(p.text, "$") && normal.match(e.normal, Pattern{text: p.text[:len(p.text)-1]}):
-			e.note(f, int(v.start), "MATCH-03", func() string { return rule.String() + " matches only a URL that ends there" })
+			e.note(f, r.place(v).Start, "MATCH-03", func() string { return rule.String() + " matches only a URL that ends there" })
 		case strings.HasSuffix(p.text, "/") && inside.match(slashed, Pattern{text: p.text + "$"}):
-			e.note(f, int(v.start), "MATCH-05", func() string { return rule.String() + " matches only what is inside the folder" })
+			e.note(f, r.place(v).Start, "MATCH-05", func() string { return rule.String() + " matches only what is inside the folder" })
 		case d.Escapes != EscapesRFC && r.otherwise(e, rfc, rfcPath, rule, p):
-			e.note(f, int(v.start), "C-15", func() string { return rule.String() + " would match if escapes were compared as RFC 9309 does" })
+			e.note(f, r.place(v).Start, "C-15", func() string { return rule.String() + " would match if escapes were compared as RFC 9309 does" })
 		}
 	}
 	work = normal.work + inside.work

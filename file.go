@@ -202,24 +202,18 @@ func (f *File) scan() scanner {
 // for a span that ends behind the file, as one of another file may.
 func (f *File) Text(s Span) string { return view(f.body[s.Start:s.End]) }
 
-// value returns where the value of a line is.
-func (f *File) value(l lineRef) (start, end int) {
-	start = int(l.val)
-	if l.n != longValue {
-		return start, start + int(l.n)
-	}
-	end = f.lineEnd(start)
-	end = start + cut(f.body[start:end], '#')
-	return start, start + len(bytes.TrimRight(f.body[start:end], " \t"))
-}
-
 // read returns a line as dialect d reads it.
 func (f *File) read(l lineRef, d *Dialect) (field Field, start, end int) {
-	if l.ambiguous && d.lenient() {
-		return readLine(d, f.body, f.lineStart(int(l.val)), f.lineEnd(int(l.val)))
+	start = int(l.val)
+	switch {
+	case l.ambiguous && d.lenient():
+		return readLine(d, f.body, f.lineStart(start), f.lineEnd(start))
+	case l.n == longValue:
+		end = f.lineEnd(start)
+		end = start + cut(f.body[start:end], '#')
+		return l.field, start, start + len(bytes.TrimRight(f.body[start:end], " \t"))
 	}
-	start, end = f.value(l)
-	return l.field, start, end
+	return l.field, start, start + int(l.n)
 }
 
 // limit returns the number of bytes of the file that count in d: whole lines

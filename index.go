@@ -20,10 +20,10 @@ const (
 	// of ten have no more rules for anybody.
 	scanMost = 64
 	// indexAfter is the work on scans, a rule looked at being one, after which
-	// the index is built, for each rule: building costs about as much. Some
-	// hundred questions about usual paths come to that, or four that have many
-	// rules with stars to try on a long path.
-	indexAfter = 100
+	// the index is built, for each rule: building costs about as much where rules have
+	// stars, and twice as much where none has. Some fifty questions about usual paths come
+	// to that, or four that have many rules with stars to try on a long path.
+	indexAfter = 50
 )
 
 // heads are the first eight bytes of each rule as a number, little endian, and
@@ -95,9 +95,9 @@ func (r *Rules) find(path string, only Field, s *search) *rule {
 		return x.find(r, path, only)
 	}
 	id, work := r.scan(path, only)
-	// Eight bytes of a substring search take as long as a look at a rule. A single
+	// Four bytes of a substring search take as long as a look at a rule. A single
 	// path says little of those to come, however much it took.
-	l.work.Add(int64(min(len(r.rules)+work/8, 1+indexAfter*len(r.rules)/4)))
+	l.work.Add(int64(min(len(r.rules)+work/4, 1+indexAfter*len(r.rules)/4)))
 	return r.at(id)
 }
 
@@ -119,7 +119,8 @@ func (r *Rules) scan(path string, only Field) (id uint32, work int) {
 
 func (r *Rules) scanBy(s *search, path string, only Field) uint32 {
 	word := load8(path)
-	words, sizes := r.heads.words, r.heads.sizes
+	words := r.heads.words
+	sizes := r.heads.sizes[:len(words)]
 	for i, w := range words {
 		if (word^w)&headMasks[sizes[i]&15] == 0 && r.has(i) && r.matches(&r.rules[i], path, s, only) {
 			return uint32(i)
@@ -207,6 +208,36 @@ func keyOf(s string) key {
 	return k
 }
 
+// sortPlaces sorts places by the numbers there, those with the same number as they are:
+// byte by byte from the last one, a third of the work of comparing them. It needs
+// room for as many.
+func sortPlaces(places, spare []uint32, numbers []uint64) (sorted, room []uint32) {
+	var counts [8][256]uint32
+	for _, w := range numbers {
+		for at := range counts {
+			counts[at][byte(w)]++
+			w >>= 8
+		}
+	}
+	for at := range counts {
+		next, sum, shift := &counts[at], 0, 8*at&63
+		if len(numbers) == 0 || int(next[byte(numbers[0]>>shift)]) == len(numbers) {
+			continue // all have the same
+		}
+		for b, n := range next {
+			next[b] = uint32(sum)
+			sum += int(n)
+		}
+		for _, i := range places {
+			b := byte(numbers[i] >> shift)
+			spare[next[b]] = i
+			next[b]++
+		}
+		places, spare = spare, places
+	}
+	return places, spare
+}
+
 func (k key) compare(other key) int {
 	if k.high != other.high {
 		return cmp.Compare(k.high, other.high)
@@ -254,58 +285,63 @@ const (
 func newIndex(r *Rules) *index {
 	x := new(index)
 	var wild []uint32
-	type keyed struct {
-		key
-		rule uint32
-	}
-	var lits []keyed
 	literal := func(rule uint32) string {
 		v := &r.rules[rule]
 		return r.text(v)[:v.literal]
 	}
+	rules := make([]uint32, 0, len(r.rules)) // those without a star
 	for i := range r.rules {
-		v := &r.rules[i]
-		if strings.IndexByte(r.text(v), '*') >= 0 {
-			wild = append(wild, uint32(i))
+		v, rule := &r.rules[i], uint32(i)
+		if v.literal < v.size && strings.IndexByte(r.text(v), '*') >= 0 {
+			wild = append(wild, rule)
 			continue
 		}
-		lits = append(lits, keyed{rule: uint32(i)})
-		if text := literal(uint32(i)); len(lits) == 1 {
+		if text := literal(rule); len(rules) == 0 {
 			x.prefix = text
-		} else {
+		} else if !strings.HasPrefix(text, x.prefix) {
 			x.prefix = x.prefix[:commonLen(text, x.prefix)]
 		}
+		rules = append(rules, rule)
 	}
-	for i := range lits {
-		lits[i].key = keyOf(literal(lits[i].rule)[len(x.prefix):])
+	high, low := make([]uint64, len(rules)), make([]uint64, len(rules))
+	order, spare := make([]uint32, len(rules)), make([]uint32, len(rules))
+	for i, rule := range rules {
+		k := keyOf(literal(rule)[len(x.prefix):])
+		high[i], low[i], order[i] = k.high, k.low, uint32(i)
 	}
-	slices.SortFunc(lits, func(a, b keyed) int {
-		if a.key != b.key {
-			return a.compare(b.key)
+	order, spare = sortPlaces(order, spare, low)
+	order, _ = sortPlaces(order, spare, high)
+	keyAt := func(i int) key { return key{high[order[i]], low[order[i]]} }
+	for from, to := 0, 0; from < len(order); from = to {
+		for to = from + 1; to < len(order) && keyAt(to) == keyAt(from); {
+			to++
 		}
-		if c := strings.Compare(literal(a.rule), literal(b.rule)); c != 0 {
-			return c
+		if to > from+1 {
+			slices.SortFunc(order[from:to], func(a, b uint32) int {
+				// Of equal texts the heaviest comes last.
+				return cmp.Or(strings.Compare(literal(rules[a]), literal(rules[b])), cmp.Compare(b, a))
+			})
 		}
-		return cmp.Compare(b.rule, a.rule) // of equal texts the heaviest comes last
-	})
-	x.keys = make([]key, 0, len(lits))
-	x.entries = make([]entry, 0, len(lits))
+	}
+	x.keys = make([]key, 0, len(rules))
+	x.entries = make([]entry, 0, len(rules))
 	top := uint32(0) // the innermost entry that may be a beginning, plus one
-	for i, e := range lits {
-		text := literal(e.rule)
+	for i, at := range order {
+		k, rule := key{high[at], low[at]}, rules[at]
+		text := literal(rule)
 		// A rule that says the same as a heavier one can never decide.
-		if i+1 < len(lits) && r.repeats(e.rule, lits[i+1].rule) {
+		if i+1 < len(order) && k == keyAt(i+1) && r.repeats(rule, rules[order[i+1]]) {
 			continue
 		}
 		for top > 0 && !strings.HasPrefix(text, literal(x.entries[top-1].rule)) {
 			top = x.entries[top-1].parent
 		}
 		size := 2 * uint32(len(text))
-		if r.rules[e.rule].kind == kindPattern {
+		if r.rules[rule].kind == kindPattern {
 			size++
 		}
-		x.keys = append(x.keys, e.key)
-		x.entries = append(x.entries, entry{e.rule, top, size})
+		x.keys = append(x.keys, k)
+		x.entries = append(x.entries, entry{rule, top, size})
 		top = uint32(len(x.entries))
 	}
 	for i := 0; i < len(x.keys); i += topStep {

@@ -248,7 +248,7 @@ func TestRank(t *testing.T) {
 		for _, d := range Dialects() {
 			r := Parse([]byte(b.String())).Rules(d, "x")
 			inOrder := slices.IsSortedFunc(r.rules, func(a, b rule) int {
-				return cmp.Or(cmp.Compare(b.weight, a.weight), -cmp.Compare(count(a.allows()), count(b.allows())), cmp.Compare(a.start, b.start))
+				return cmp.Or(cmp.Compare(b.weight, a.weight), -cmp.Compare(count(a.allows()), count(b.allows())), cmp.Compare(r.place(&a).Start, r.place(&b).Start))
 			})
 			if !inOrder {
 				t.Fatalf("%s: rules of %q are out of order", d.Name, b.String())

@@ -248,7 +248,7 @@ func (o *outline) newPool(d *Dialect) pool {
 	p.groups = make([]int, len(p.rules))
 	for i := range p.rules {
 		// The rule is of the last group that begins before it.
-		p.groups[i], _ = slices.BinarySearchFunc(o.groups[1:len(o.groups)-1], p.rules[i].start, func(line, start uint32) int {
+		p.groups[i], _ = slices.BinarySearchFunc(o.groups[1:len(o.groups)-1], uint32(p.place(&p.rules[i]).Start), func(line, start uint32) int {
 			return cmp.Compare(o.file.lines[line].val, start)
 		})
 	}

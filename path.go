@@ -45,7 +45,9 @@ func RawPath(s string) Path {
 
 // newPath makes a Path of what follows the authority of a URL.
 func newPath(s string) Path {
-	s, _, _ = strings.Cut(s, "#")
+	if i := strings.IndexByte(s, '#'); i >= 0 {
+		s = s[:i]
+	}
 	if s == "" {
 		return Path{"/"} // D-15
 	}

@@ -51,7 +51,7 @@ func (r *Rules) Records() iter.Seq[Record] {
 			if !l.ambiguous && (l.field == FieldAllow || l.field == FieldDisallow) {
 				continue // most lines
 			}
-			field, start, end := lines.read(l)
+			field, start, end := lines.read(&l)
 			switch field {
 			case FieldNone, FieldUnknown, FieldAllow, FieldDisallow:
 				continue

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/binary"
 	"iter"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -47,21 +46,21 @@ type ruleList struct {
 }
 
 // rule is an allow or disallow with a path, as the caller's dialect reads it:
-// 28 bytes without a pointer, so that a thousand rules cost the garbage
+// 20 bytes without a pointer, so that a thousand rules cost the garbage
 // collector nothing.
 type rule struct {
-	start, n   uint32 // the value as written, in the body
-	text, size uint32 // its normal form, in Rules.buf if changed, else in the body
-	literal    uint32 // bytes of that before the first star or the end
-	weight     int32
-	field      Field
-	kind       kind
-	changed    bool
+	at, size uint32 // its normal form: if changed in Rules.buf, else the value in the body
+	literal  uint32 // bytes of that before the first star or the end
+	weight   int32
+	field    Field
+	kind     kind
+	changed  bool // then what place says stands in Rules.buf before at
+	empty    bool // a Disallow without a value
 }
 
 // allows reports whether the rule is an allow, as an empty Disallow is that
 // counts at all (D-41).
-func (v *rule) allows() bool { return v.field == FieldAllow || v.n == 0 }
+func (v *rule) allows() bool { return v.field == FieldAllow || v.empty }
 
 // kind says how much it takes to see that a rule matches whose head does.
 type kind uint8
@@ -80,8 +79,21 @@ func (r *Rules) text(v *rule) string {
 	if v.changed {
 		b = r.buf
 	}
-	return view(b[v.text : v.text+v.size])
+	return view(b[v.at : v.at+v.size])
 }
+
+// place returns where the value of a rule stands in the body.
+func (l *ruleList) place(v *rule) Span {
+	at, n := v.at, v.size
+	if v.changed {
+		b := l.buf[v.at-placeBytes:]
+		at, n = binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])
+	}
+	return Span{int(at), int(at + n)}
+}
+
+// placeBytes is what place takes of Rules.buf.
+const placeBytes = 8
 
 func (r *Rules) pattern(v *rule) Pattern { return Pattern{text: r.text(v), weight: v.weight} }
 
@@ -143,7 +155,7 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 // free gives the memory back, unless an unusually large file has left much.
 func (s *scratch) free() {
 	const most = 1 << 20
-	if 8*cap(s.refs)+28*cap(s.rules)+4*cap(s.lines)+cap(s.buf) <= 4*most {
+	if 8*cap(s.refs)+20*cap(s.rules)+4*cap(s.lines)+cap(s.buf) <= 4*most {
 		scratches.Put(s)
 	}
 }
@@ -176,15 +188,17 @@ func (s *scratch) rule(d *Dialect, field Field, at int, value string) (usual boo
 		if n <= 8 {
 			kind = kindHead
 		}
-		s.rules = append(s.rules, rule{start: start, n: n, text: start, size: n, literal: n, weight: int32(n), field: field, kind: kind})
+		s.rules = append(s.rules, rule{at: start, size: n, literal: n, weight: int32(n), field: field, kind: kind})
 		return true
 	}
-	v := rule{start: start, n: n, field: field}
-	from := len(s.buf)
+	v := rule{at: start, field: field, empty: n == 0}
+	from := s.place(start, n)
 	if n == 0 {
 		if field == FieldDisallow && d.EmptyDisallowAllows {
 			s.buf = append(s.buf, '/')
 			s.add(v, Pattern{text: "/", weight: 1}, from)
+		} else {
+			s.buf = s.buf[:from-placeBytes]
 		}
 		return false
 	}
@@ -192,21 +206,31 @@ func (s *scratch) rule(d *Dialect, field Field, at int, value string) (usual boo
 	p, s.buf = d.compile(value, s.buf)
 	s.add(v, p, from)
 	if d.IndexHTML && field == FieldAllow {
-		from = len(s.buf)
-		var ok bool
-		if p, s.buf, ok = p.indexOpen(s.buf); ok {
-			s.add(v, p, from)
+		from = s.place(start, n)
+		if open, buf, ok := p.indexOpen(s.buf); ok {
+			s.buf = buf
+			s.add(v, open, from)
+		} else {
+			s.buf = s.buf[:from-placeBytes]
 		}
 	}
 	return false
 }
 
-// add adds a rule whose normal form is that of p, at the end of buf if buf has
-// grown.
+// place appends where a value is to buf, in case its normal form follows there.
+func (s *scratch) place(start, n uint32) (from int) {
+	s.buf = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(s.buf, start), n)
+	return len(s.buf)
+}
+
+// add adds a rule whose normal form is that of p: what follows from in buf, if that has
+// grown, else the value.
 func (s *scratch) add(v rule, p Pattern, from int) {
-	v.text, v.size, v.weight = v.start, uint32(len(p.text)), p.weight
+	v.size, v.weight = uint32(len(p.text)), p.weight
 	if v.changed = len(s.buf) > from; v.changed {
-		v.text = uint32(from)
+		v.at = uint32(from)
+	} else {
+		s.buf = s.buf[:from-placeBytes]
 	}
 	kind, n := kindOf(p.text)
 	v.kind, v.literal = kind, uint32(n)
@@ -240,41 +264,41 @@ func (s *scratch) rank(r *Rules) {
 	found := s.rules
 	r.allocate(len(found), len(s.lines))
 	copy(r.lines, s.lines)
-	most, least := int64(0), int64(math.MaxInt64)
+	// places holds, for each precedence, how many rules have it and then where the
+	// next of them goes. Between two calls all are 0.
+	counted, most, least := true, 0, len(s.places)
 	for i := range found {
 		p := found[i].precedence()
-		most, least = max(most, p), min(least, p)
+		if counted = p < int64(len(s.places)); !counted {
+			break
+		}
+		s.places[p]++
+		most, least = max(most, int(p)), min(least, int(p))
 	}
-	counted := most < 2*countedWeights
-	if !counted {
+	if counted {
+		next := uint32(0)
+		for p := most; p >= least; p-- {
+			s.places[p], next = next, next+s.places[p]
+		}
+	} else {
+		clear(s.places[:])
 		slices.SortStableFunc(found, func(a, b rule) int {
 			return cmp.Compare(b.precedence(), a.precedence())
 		})
-	}
-	// places holds, for each precedence from the lowest, how many rules have it
-	// and then where the next of them goes.
-	places := s.places[:0]
-	if counted && len(found) > 0 {
-		places = s.places[:most-least+1]
-		clear(places)
-		for i := range found {
-			places[found[i].precedence()-least]++
-		}
-		next := uint32(0)
-		for i := len(places) - 1; i >= 0; i-- {
-			places[i], next = next, next+places[i]
-		}
 	}
 	for i := range found {
 		v := &found[i]
 		at := uint32(i)
 		if counted {
-			next := &places[v.precedence()-least]
+			next := &s.places[v.precedence()]
 			at = *next
 			*next++
 		}
 		r.rules[at] = *v
 		r.heads.words[at], r.heads.sizes[at] = r.head(v)
+	}
+	if counted && len(found) > 0 {
+		clear(s.places[least : most+1])
 	}
 	if len(found) > scanMost {
 		r.lazy = new(lazyIndex)
@@ -308,7 +332,7 @@ func (r *Rules) head(v *rule) (word uint64, size uint8) {
 		b = r.buf
 	}
 	n := min(v.literal, 8)
-	if b = b[v.text:]; len(b) >= 8 {
+	if b = b[v.at:]; len(b) >= 8 {
 		return binary.LittleEndian.Uint64(b) & headMasks[n], uint8(n)
 	}
 	return load8(view(b[:n])), uint8(n)
@@ -329,14 +353,15 @@ func (r *Rules) choose() {
 	d, f := r.dialect, r.file
 	best, star, inGroup := len(r.tokens), false, false
 	var again *scratch
-	for _, l := range f.lines {
+	for i := range f.lines {
+		l := &f.lines[i]
 		if int(l.val) > r.limit {
 			break
 		}
 		if !l.ambiguous && l.field != FieldUserAgent && (r.anyRule || l.field != FieldAllow && l.field != FieldDisallow) {
 			continue
 		}
-		field, start, end := f.read(l, d)
+		field, start, end := f.read(*l, d)
 		if l.ambiguous && d.lenient() {
 			if again == nil {
 				again = scratches.Get().(*scratch)
@@ -392,7 +417,8 @@ func (r *Rules) walk() iter.Seq2[Field, Span] {
 		ruled := false  // the run of user-agent lines has ended by a rule
 		var run agentRun
 		lines := r.reader()
-		for _, l := range f.lines {
+		for i := range f.lines {
+			l := &f.lines[i]
 			if int(l.val) > r.limit {
 				break
 			}
@@ -583,7 +609,14 @@ type lineReader struct {
 
 func (r *Rules) reader() lineReader { return lineReader{r.file, r.dialect, r.again} }
 
-func (u *lineReader) read(l lineRef) (field Field, start, end int) {
+func (u *lineReader) read(l *lineRef) (field Field, start, end int) {
+	if l.ambiguous || l.n == longValue {
+		return u.readOther(*l)
+	}
+	return l.field, int(l.val), int(l.val) + int(l.n)
+}
+
+func (u *lineReader) readOther(l lineRef) (field Field, start, end int) {
 	if l.ambiguous && len(u.again) > 0 {
 		l, u.again = u.again[0], u.again[1:]
 	}
@@ -595,7 +628,8 @@ func (r *Rules) all() iter.Seq[readRef] {
 	return func(yield func(readRef) bool) {
 		r := r.made()
 		lines := r.reader()
-		for _, l := range r.file.lines {
+		for i := range r.file.lines {
+			l := &r.file.lines[i]
 			if int(l.val) > r.limit {
 				return
 			}

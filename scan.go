@@ -210,6 +210,13 @@ func (s *scanner) findOther(pos int) {
 // and form feed are blanks only for the public C++ library (C-18).
 func (s *scanner) trim(i, stop int) {
 	b := s.b
+	if i < stop && b[i] == ' ' {
+		i++
+	}
+	if i < stop && b[i] > ' ' && b[stop-1] > ' ' { // as nearly all
+		s.val, s.valEnd = i, stop
+		return
+	}
 	for i < stop && isBlank(b[i]) {
 		i++
 	}

@@ -16,8 +16,9 @@ import (
 // The path is not part of it but given each time, so that it may stay on the
 // stack of a caller who brought it into its normal form there.
 type search struct {
-	work int // bytes of rules and path looked at
-	tree *suffixTree
+	work  int // bytes of rules and path looked at
+	leaps int // of these on the way to the next occurrence of a piece, for want of successors
+	tree  *suffixTree
 }
 
 // searchLimit is the work, in lengths of the path, after which the tree is built:
@@ -25,6 +26,8 @@ type search struct {
 const (
 	searchLimit = 4
 	searchLeast = 1 << 14
+	// shortPath is the length up to which a plain search takes no longer than the tree.
+	shortPath = 64
 )
 
 // match is Pattern.match.
@@ -44,7 +47,7 @@ func (s *search) match(path string, p Pattern) bool {
 // builds the tree when no more are.
 func (s *search) plain(path string) bool {
 	if s.tree == nil {
-		if s.work <= searchLeast || s.work <= searchLimit*len(path) || len(path) > maxTreePath {
+		if s.work <= searchLeast || len(path) <= shortPath || s.work <= searchLimit*len(path) || len(path) > maxTreePath {
 			return true
 		}
 		s.tree = newSuffixTree(path)
@@ -99,6 +102,12 @@ func (s *search) walk(pat string) bool {
 			return false
 		case first >= at:
 			at = first
+		case s.leaps < searchLimit*len(s.tree.path):
+			// Not often: then a search is shorter than what after needs.
+			i := strings.Index(s.tree.path[at:], piece)
+			s.leaps += i
+			s.work += i
+			at += i
 		default:
 			s.work += 2 * bits.Len(uint(len(s.tree.path)))
 			at = s.tree.after(found, at)
@@ -155,13 +164,15 @@ func (s *search) lastPlace(piece string) int {
 // nextPiece returns what stands between the star with which pieces begin and the next one,
 // and the rest.
 func nextPiece(pieces string) (piece, rest string) {
-	for pieces != "" && pieces[0] == '*' { // "**" is "*"
-		pieces = pieces[1:]
+	from := 0
+	for from < len(pieces) && pieces[from] == '*' { // "**" is "*"
+		from++
 	}
-	if star := strings.IndexByte(pieces, '*'); star >= 0 {
-		return pieces[:star], pieces[star:]
+	to := from // most pieces are short: a loop takes less than a call
+	for to < len(pieces) && pieces[to] != '*' {
+		to++
 	}
-	return pieces, ""
+	return pieces[from:to], pieces[to:]
 }
 
 // suffixTree is the suffix tree of a path (Ukkonen, 1995) in arrays: 49 bytes per

@@ -188,18 +188,23 @@ func (r Rule) Line() int {
 	if r.rules == nil {
 		return 0
 	}
-	return r.rules.file.lineNumber(int(r.start))
+	return r.rules.file.lineNumber(r.Span().Start)
 }
 
 // Span returns where the path stands in the file.
-func (r Rule) Span() Span { return Span{int(r.start), int(r.start + r.n)} }
+func (r Rule) Span() Span {
+	if r.rules == nil {
+		return Span{}
+	}
+	return r.rules.place(&r.rule)
+}
 
 // String returns the rule as a file would write it: "Disallow: /a".
 func (r Rule) String() string {
 	if r.rules == nil {
 		return ""
 	}
-	if r.n == 0 {
+	if r.empty {
 		return r.field.title() + ":"
 	}
 	return r.field.title() + ": " + printable(r.Path())

@@ -128,7 +128,7 @@ func infoOf(ctx context.Context, c rueidis.Client) (map[string]string, error) {
 	limited, cancel := context.WithTimeout(ctx, infoLimit)
 	defer cancel()
 	text, err := c.Do(limited, c.B().Info().Build()).ToString()
-	if limited.Err() != nil && ctx.Err() == nil {
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		return nil, fmt.Errorf("nothing within %s", infoLimit)
 	}
 	if err != nil {

@@ -106,7 +106,7 @@ var ErrEarlier = errors.New("the server has records in an earlier layout")
 // CheckLayout returns an error if the server has keys of the layout before this one, which
 // had several per origin: whoever still uses that layout shares neither records nor leases.
 func (s *Store) CheckLayout(ctx context.Context) error {
-	key := "{" + s.prefix + "}:token" // which did not expire
+	key := "{" + s.prefix + "}:token"                  // which did not expire
 	ctx, cancel := context.WithTimeout(ctx, callLimit) // else rueidis asks a cluster that is down for ever
 	defer cancel()
 	err := s.client.Do(ctx, s.client.B().Get().Key(key).Build().Pin()).Error()

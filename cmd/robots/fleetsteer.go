@@ -100,21 +100,15 @@ has expired is still fetched when a worker asks for it.`,
 		Example: `  robots fleet hold --redis redis://redis.internal:6379 https://example.com
   robots fleet hold --redis redis://redis.internal:6379 --for 2h --yes https://example.com`,
 	}, status, func(ctx context.Context) (int, error) {
-		what, d := "hold %s until it is released", paceredis.Forever
+		until, d := "until it is released", paceredis.Forever
 		if c.given("for") {
 			if c.hold <= 0 {
 				return exitBad, errors.New("--for must be more than 0")
 			}
-			what, d = "hold %s for "+pace.Words(c.hold), c.hold
+			until, d = "for "+pace.Words(c.hold), c.hold
 		}
-		return c.changeOrigin(ctx, what, func(op *fleet.Operator, origin robots.Origin) (string, error) {
-			if err := op.Hold(ctx, origin, d); err != nil {
-				return "", err
-			}
-			if c.given("for") {
-				return "held for " + pace.Words(c.hold), nil
-			}
-			return "held until it is released", nil
+		return c.changeOrigin(ctx, "hold %s "+until, func(op *fleet.Operator, origin robots.Origin) (string, error) {
+			return "held " + until, op.Hold(ctx, origin, d)
 		})
 	})
 	cmd.Flags().DurationVar(&c.hold, "for", 0, "hold it for this `DURATION`, as in 2h, in place of until it is released")

@@ -58,6 +58,7 @@ func Seeds() []Family {
 		{Coin: 2000, Reps: 1, Pieces: 1, Least: 30, Most: 30, LastCut: 30},
 		{Path: []Part{{"abcdefgh", 250}}, Reps: 1, Pieces: 300, Least: 1, Most: 1, Last: "z"},
 		{Path: []Part{{"abcdefghg", 1}, {"x", 1500}, {"hgfedcbabcdefgha", 1}}, Reps: 1, Pieces: 7, Least: 2, Most: 2, Last: "xhgx"},
+		{Path: []Part{{"a", 40}, {"b", 40}, {"c", 40}, {"d", 40}}, Reps: 50, Pieces: 100, Least: 1, Most: 1},
 	}
 }
 

@@ -7,11 +7,10 @@
 local site = redis.pcall('GET', KEYS[1])
 local left = 0
 if type(site) == 'string' and #site >= 64 then
-  local holder, number, till, last, _, _, slow, seen = struct.unpack('<c8I4dddddd', site)
-  local name = string.sub(site, 65)
-  local time = redis.call('TIME')
-  left = math.max(till - time[1] * 1000000 - time[2], 0)
+  local holder, number, till, last, _, _, slow, seen = unpick('<c8I4dddddd', site)
+  local name = sub(site, 65)
+  left = max(till - now, 0)
   if left > 0 then holder, number, name = '\0\0\0\0\0\0\0\1', 0, ARGV[1] end -- no worker has this id
-  redis.call('SET', KEYS[1], struct.pack('<c8I4ddddddHH', holder, number, till, last, 0, 0, slow, seen, 0, 0) .. name, 'KEEPTTL')
+  call('SET', KEYS[1], pack('<c8I4ddddddHH', holder, number, till, last, 0, 0, slow, seen, 0, 0) .. name, 'KEEPTTL')
 end
-return {struct.pack('<d', left)}
+return {pack('<d', left)}

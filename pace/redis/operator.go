@@ -35,10 +35,10 @@ var forgetText string
 var logText string
 
 var (
-	lookScript   = script.Retried("#!lua flags=no-writes\n" + lookText)
+	lookScript   = script.Retried("#!lua flags=no-writes\n" + headText + lookText)
 	steerScript  = script.New("#!lua flags=allow-oom\n" + commonText + steerText)
-	forgetScript = script.New("#!lua flags=allow-oom\n" + forgetText)
-	logScript    = script.New("#!lua flags=allow-oom\n" + logText)
+	forgetScript = script.New("#!lua flags=allow-oom\n" + headText + forgetText)
+	logScript    = script.New("#!lua flags=allow-oom\n" + headText + logText)
 )
 
 // An Operator looks at the pace of a fleet and steers it. It is none of its workers: it

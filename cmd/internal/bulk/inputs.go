@@ -230,7 +230,7 @@ func describe(name string, inFolder bool) (in Input, is form, err error) {
 	if !info.Mode().IsRegular() {
 		return in, "", fmt.Errorf("%s is no file that can be read again", name)
 	}
-	sum := sha256.New()
+	sum := sha256.New() // by a read of its own: names of parts have it, and say what is done before anything is
 	b := bufio.NewReaderSize(f, 64<<10)
 	head, err := b.Peek(sniffed)
 	if err != nil && !errors.Is(err, io.EOF) {

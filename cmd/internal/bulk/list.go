@@ -327,20 +327,14 @@ const ones = 0x0101010101010101 // of words of eight bytes
 
 // isPlain reports whether a text is ASCII without a backslash.
 func isPlain(text []byte) bool {
-	const highs = 0x8080808080808080
-	i := 0
+	or, i := uint64(0), 0
 	for ; i <= len(text)-8; i += 8 {
-		w := binary.LittleEndian.Uint64(text[i:])
-		if slash := w ^ '\\'*ones; (w|(slash-ones)&^slash)&highs != 0 {
-			return false
-		}
+		or |= binary.LittleEndian.Uint64(text[i:])
 	}
 	for _, c := range text[i:] {
-		if c >= utf8.RuneSelf || c == '\\' {
-			return false
-		}
+		or |= uint64(c)
 	}
-	return true
+	return or&(0x80*ones) == 0 && bytes.IndexByte(text, '\\') < 0
 }
 
 func readCSVList(b *bufio.Reader, name string, fn func(p place, l listed) (bool, error)) error {

@@ -2,9 +2,9 @@ package bulk
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"io"
-	"math"
 	"math/bits"
 	"reflect"
 	"slices"
@@ -47,12 +47,8 @@ type parquetTable struct {
 	at      int64 // in out
 	page    []byte
 	packed  []byte
-	rooms   any // of rooms
+	rooms   *sync.Pool
 }
-
-// rooms are pools of columns whose tables are closed, by type of row: parts are many, and
-// it costs as much to make room for a small one as to write it.
-var rooms sync.Map
 
 // A parquetColumn collects the values of a field in a group of rows.
 type parquetColumn struct {
@@ -61,18 +57,16 @@ type parquetColumn struct {
 	kind     columnKind
 	optional bool
 	pointer  bool
-	wide     bool // a number of 8 bytes
+	size     int  // of a number that repeats: 4 or 8 bytes
 	rows     int  // that it has; those behind have the value of the last
 	none     bool // the last has none
 
 	// Values that repeat: rows of one number that follow one another, and each value once.
-	runs   []sameRows
-	known  map[string]int32
-	texts  []string
-	last   string
-	now    int32            // the number of last
-	counts map[uint64]int32 // numbers that repeat, by their bits
-	bits   uint64           // of the last
+	runs  []sameRows
+	known map[string]int32
+	texts []string // of a number its bytes in memory
+	last  string
+	now   int32 // the number of last
 
 	// Values that do not. Of a text the bytes that it shares with the one before, and the others.
 	defined         []byte // 1 of each row that has a value, if the column is optional
@@ -81,8 +75,7 @@ type parquetColumn struct {
 	ints            []int64
 	bools           []bool
 
-	values      []byte
-	least, most string // of text that repeats
+	values []byte
 }
 
 // sameRows are rows that have the value with a number, or none, which is -1.
@@ -100,42 +93,49 @@ const (
 	kindBool
 )
 
-// templates are the footers of empty tables, by type of row.
-var templates sync.Map
+// repeats reports whether a page has numbers of values, each of which is written once.
+func (c *parquetColumn) repeats() bool { return c.kind <= kindNumber }
 
-// templateOf returns the footer of an empty table, which has its schema.
-func templateOf[T any]() (format.FileMetaData, error) {
+// A template is what tables of one type of row have in common: the footer of an empty one,
+// which has the schema, and columns of tables that are closed. Parts are many, and it costs as
+// much to make room for a small one as to write it.
+type template struct {
+	footer format.FileMetaData
+	rooms  sync.Pool
+}
+
+var templates sync.Map // by type of row
+
+func templateOf[T any]() (*template, error) {
 	row := reflect.TypeFor[T]()
-	if m, ok := templates.Load(row); ok {
-		return m.(format.FileMetaData), nil
+	if t, ok := templates.Load(row); ok {
+		return t.(*template), nil
 	}
 	var b bytes.Buffer
 	w := parquet.NewGenericWriter[T](&b, parquet.CreatedBy("robots", "1", "bulk"))
 	if err := w.Close(); err != nil {
-		return format.FileMetaData{}, err
+		return nil, err
 	}
 	f, err := parquet.OpenFile(bytes.NewReader(b.Bytes()), int64(b.Len()))
 	if err != nil {
-		return format.FileMetaData{}, err
+		return nil, err
 	}
-	m := *f.Metadata()
-	templates.Store(row, m)
-	return m, nil
+	t, _ := templates.LoadOrStore(row, &template{footer: *f.Metadata()})
+	return t.(*template), nil
 }
 
 const parquetMagic = "PAR1"
 
 func newParquetTable[T any](out io.Writer, sorted []string) (*parquetTable, error) {
-	footer, err := templateOf[T]()
+	t, err := templateOf[T]()
 	if err != nil {
 		return nil, err
 	}
-	p := &parquetTable{out: out, footer: footer}
-	row := reflect.TypeFor[T]()
-	p.rooms, _ = rooms.LoadOrStore(row, &sync.Pool{})
-	if columns, ok := p.rooms.(*sync.Pool).Get().(*[]parquetColumn); ok {
+	p := &parquetTable{out: out, footer: t.footer, rooms: &t.rooms}
+	if columns, ok := p.rooms.Get().(*[]parquetColumn); ok {
 		p.columns = *columns
 	}
+	row := reflect.TypeFor[T]()
 	for i := range row.NumField() {
 		field := row.Field(i)
 		name, tags, _ := strings.Cut(field.Tag.Get("parquet"), ",")
@@ -147,14 +147,14 @@ func newParquetTable[T any](out io.Writer, sorted []string) (*parquetTable, erro
 		switch is.Kind() {
 		case reflect.String:
 			if c.kind = kindText; strings.Contains(tags, "dict") {
-				c.kind, c.known = kindDict, map[string]int32{}
+				c.kind = kindDict
 			}
 		case reflect.Slice:
 			c.kind = kindBytes
 		case reflect.Int64:
 			c.kind = kindInt64
 		case reflect.Int32, reflect.Float64:
-			c.kind, c.counts, c.wide = kindNumber, map[uint64]int32{}, is.Kind() == reflect.Float64
+			c.kind, c.size = kindNumber, int(is.Size())
 		case reflect.Bool:
 			c.kind = kindBool
 		default:
@@ -162,6 +162,9 @@ func newParquetTable[T any](out io.Writer, sorted []string) (*parquetTable, erro
 				panic("a column of type " + is.String())
 			}
 			c.kind = kindTime
+		}
+		if c.repeats() {
+			c.known = map[string]int32{}
 		}
 		if len(p.columns) <= i {
 			p.columns = append(p.columns, c)
@@ -196,14 +199,18 @@ func (p *parquetTable) add(row unsafe.Pointer, changed columnSet) error {
 		if c.pointer {
 			at = *(*unsafe.Pointer)(at)
 		}
-		if c.kind == kindDict {
-			if s := *(*string)(at); s != c.last || len(c.runs) == 0 {
+		if c.repeats() {
+			s := ""
+			if c.kind == kindDict {
+				s = *(*string)(at)
+			} else if at != nil {
+				if s = unsafe.String((*byte)(at), c.size); c.optional && !c.pointer && s == zeros[:c.size] {
+					s = ""
+				}
+			}
+			if s != c.last || len(c.runs) == 0 {
 				c.turn(p.rows, s)
 			}
-			continue
-		}
-		if c.kind == kindNumber {
-			c.number(p.rows, at)
 			continue
 		}
 		if c.fill(p.rows); c.rows < p.rows+1 {
@@ -277,7 +284,7 @@ func (c *parquetColumn) run(row int, number int32) {
 	c.runs = append(c.runs, sameRows{number: number})
 }
 
-// turn takes a text that is not that of the row before.
+// turn takes a value that is not that of the row before.
 func (c *parquetColumn) turn(row int, s string) {
 	if c.optional && s == "" {
 		c.last = ""
@@ -299,47 +306,24 @@ func (c *parquetColumn) turn(row int, s string) {
 		number = int32(len(c.texts))
 		c.known[s] = number
 		c.texts = append(c.texts, s)
-		c.values = append(binary.LittleEndian.AppendUint32(c.values, uint32(len(s))), s...)
-		if number == 0 || s < c.least {
-			c.least = s
-		}
-		c.most = max(c.most, s)
+		c.values = c.append(c.values, s)
 	}
 	c.last, c.now = c.texts[number], number
 	c.run(row, number)
 }
 
-// number takes a number that repeats.
-func (c *parquetColumn) number(row int, at unsafe.Pointer) {
-	none, value := at == nil, uint64(0)
-	switch {
-	case none:
-	case c.wide:
-		value = math.Float64bits(*(*float64)(at))
-	default:
-		value = uint64(uint32(*(*int32)(at)))
-		none = c.optional && !c.pointer && value == 0
+// append appends a value that repeats as pages have it.
+func (c *parquetColumn) append(b []byte, s string) []byte {
+	switch c.size {
+	case 4:
+		return binary.LittleEndian.AppendUint32(b, binary.NativeEndian.Uint32([]byte(s)))
+	case 8:
+		return binary.LittleEndian.AppendUint64(b, binary.NativeEndian.Uint64([]byte(s)))
 	}
-	if len(c.runs) > 0 && c.none == none && c.bits == value {
-		return
-	}
-	c.none, c.bits = none, value
-	if none {
-		c.run(row, -1)
-		return
-	}
-	number, ok := c.counts[value]
-	if !ok {
-		number = int32(len(c.counts))
-		c.counts[value] = number
-		if c.wide {
-			c.values = binary.LittleEndian.AppendUint64(c.values, value)
-		} else {
-			c.values = binary.LittleEndian.AppendUint32(c.values, uint32(value))
-		}
-	}
-	c.run(row, number)
+	return append(binary.LittleEndian.AppendUint32(b, uint32(len(s))), s...)
 }
+
+const zeros = "\x00\x00\x00\x00\x00\x00\x00\x00"
 
 // common returns how many bytes two texts share at their beginning.
 func common(a []byte, s string) int {
@@ -380,11 +364,10 @@ func (p *parquetTable) flush() error {
 
 func (c *parquetColumn) reset() {
 	clear(c.known)
-	clear(c.counts)
 	clear(c.texts)
 	*c = parquetColumn{
-		name: c.name, field: c.field, kind: c.kind, optional: c.optional, pointer: c.pointer, wide: c.wide,
-		runs: c.runs[:0], known: c.known, texts: c.texts[:0], counts: c.counts, defined: c.defined[:0],
+		name: c.name, field: c.field, kind: c.kind, optional: c.optional, pointer: c.pointer, size: c.size,
+		runs: c.runs[:0], known: c.known, texts: c.texts[:0], defined: c.defined[:0],
 		shared: c.shared[:0], lengths: c.lengths[:0], before: c.before[:0], ints: c.ints[:0], bools: c.bools[:0], values: c.values[:0],
 	}
 }
@@ -398,8 +381,8 @@ var (
 func (p *parquetTable) chunk(c *parquetColumn, schema *format.SchemaElement) (format.ColumnChunk, error) {
 	var defined []byte
 	var err error
-	nulls, numbers := 0, max(len(c.texts), len(c.counts))
-	if repeats := c.kind == kindDict || c.kind == kindNumber; repeats {
+	nulls, numbers := 0, len(c.texts)
+	if c.repeats() {
 		c.runs[len(c.runs)-1].n += int32(p.rows - c.rows)
 		for _, r := range c.runs {
 			if r.number < 0 {
@@ -572,19 +555,25 @@ func appendRuns(b []byte, width int, each func(yield func(number, n int32))) []b
 // bounds returns the least value and the greatest, nil where readers have no use for them.
 func (c *parquetColumn) bounds() (least, most []byte) {
 	switch {
-	case len(c.texts) > 0 && max(len(c.least), len(c.most)) <= longestBound:
-		return []byte(c.least), []byte(c.most)
-	case len(c.ints) > 0:
-		return binary.LittleEndian.AppendUint64(nil, uint64(slices.Min(c.ints))), binary.LittleEndian.AppendUint64(nil, uint64(slices.Max(c.ints)))
-	case len(c.counts) > 0 && !c.wide:
-		from, to := int32(math.MaxInt32), int32(math.MinInt32)
-		for bits := range c.counts {
-			from, to = min(from, int32(bits)), max(to, int32(bits))
+	case c.kind == kindDict && len(c.texts) > 0:
+		from, to := slices.Min(c.texts), slices.Max(c.texts)
+		if max(len(from), len(to)) <= longestBound {
+			return []byte(from), []byte(to)
 		}
-		return binary.LittleEndian.AppendUint32(nil, uint32(from)), binary.LittleEndian.AppendUint32(nil, uint32(to))
+	case c.kind == kindNumber && c.size == 4 && len(c.texts) > 0:
+		order := func(a, b string) int { return cmp.Compare(int32Of(a), int32Of(b)) }
+		return c.append(nil, slices.MinFunc(c.texts, order)), c.append(nil, slices.MaxFunc(c.texts, order))
+	case len(c.ints) > 0:
+		from, to := c.ints[0], c.ints[0]
+		for _, n := range c.ints {
+			from, to = min(from, n), max(to, n)
+		}
+		return binary.LittleEndian.AppendUint64(nil, uint64(from)), binary.LittleEndian.AppendUint64(nil, uint64(to))
 	}
 	return nil, nil
 }
+
+func int32Of(s string) int32 { return int32(binary.NativeEndian.Uint32([]byte(s))) }
 
 // close writes the last group and the footer.
 func (p *parquetTable) close() error {
@@ -596,7 +585,7 @@ func (p *parquetTable) close() error {
 		return err
 	}
 	columns := p.columns
-	p.rooms.(*sync.Pool).Put(&columns)
+	p.rooms.Put(&columns)
 	p.columns = nil
 	footer = binary.LittleEndian.AppendUint32(footer, uint32(len(footer)))
 	return p.write(append(footer, parquetMagic...))

@@ -36,7 +36,8 @@ type Parts struct {
 	BodyTimeout time.Duration
 	// FTP permits origins with the scheme ftp.
 	FTP bool
-	// Limiter hands out permits: one of this process if nil. It must be a pace.Lender.
+	// Limiter hands out permits: one of this process if nil. It must be a pace.Lender and a
+	// pace.Chooser.
 	Limiter pace.Limiter
 	// Policy is what the operator says about pace.
 	Policy pace.Policy
@@ -52,11 +53,17 @@ type Parts struct {
 	Now func() time.Time
 }
 
+// lender is a limiter that hands out permits, one by one or for a frontier.
+type lender interface {
+	pace.Lender
+	pace.Chooser
+}
+
 // A Service answers questions about robots.txt by HTTP. It is safe for concurrent use.
 type Service struct {
 	parts  Parts
 	cache  *cache.Cache
-	lender pace.Lender
+	lender lender
 	now    func() time.Time
 
 	views  map[asker]*cache.View[*terms]
@@ -82,9 +89,9 @@ func New(p Parts) (*Service, error) {
 		}
 		p.Limiter = local
 	}
-	lender, ok := p.Limiter.(pace.Lender)
+	lends, ok := p.Limiter.(lender)
 	if !ok {
-		return nil, fmt.Errorf("the limiter, a %T, is no pace.Lender, which permits need", p.Limiter)
+		return nil, fmt.Errorf("the limiter, a %T, is no pace.Lender and pace.Chooser, which permits need", p.Limiter)
 	}
 	if p.Fetch.Starts == nil {
 		p.Fetch.Starts, _ = p.Limiter.(fetch.Starts)
@@ -95,7 +102,7 @@ func New(p Parts) (*Service, error) {
 	p.Fetches = cmp.Or(p.Fetches, 2048)
 	p.BodyTimeout = cmp.Or(p.BodyTimeout, 15*time.Second)
 	p.Version = cmp.Or(p.Version, "unknown")
-	s := &Service{parts: p, lender: lender, now: p.Now, views: map[asker]*cache.View[*terms]{}}
+	s := &Service{parts: p, lender: lends, now: p.Now, views: map[asker]*cache.View[*terms]{}}
 	if s.now == nil {
 		s.now = time.Now
 	}

@@ -42,6 +42,7 @@ var examples = []example{
 	{"check-many", "As JSON Lines", "/v1/check", typeLines, `{"id":1,"url":"https://shop.example/a","agent":"MyBot"}` + "\n" + `{"id":2,"url":"https://shop.example/basket","agent":["Googlebot-Image","Googlebot"],"dialect":"google"}` + "\n"},
 	{"permit", "The right to one request", "/v1/permits", typeJSON, `{"url":"https://shop.example/a","agent":"MyBot","addr":"192.0.2.7","within":"5s"}`},
 	{"permit", "Not yet: the first request is still under way", "/v1/permits", typeJSON, `{"url":"https://shop.example/b","agent":"MyBot"}`},
+	{"permit-next", "A site that is ready, one with a request under way, and a page that is disallowed", "/v1/permits/next", typeJSON, `{"urls":["https://blog.example/a","https://shop.example/c","https://shop.example/basket"],"agent":"MyBot","most":10}`},
 	{"permit-done", "The request is over", "/v1/permits/PERMIT/done", typeJSON, `{"status":200}`},
 	{"permit-done", "A permit that was never given", "/v1/permits/p_x/done", typeJSON, `{"status":200}`},
 	{"permit", "Disallowed, and a permit given back on the way", "/v1/permits", typeJSON, `{"url":"https://shop.example/basket","agent":"MyBot","done":[{"id":"PERMIT","status":200}]}`},

@@ -18,7 +18,7 @@ func FuzzRequests(f *testing.F) {
 	operations := []struct{ method, path string }{
 		{"GET", "/v1/check"}, {"POST", "/v1/check"}, {"POST", "/v1/permits"}, {"POST", "/v1/permits/" + id + "/done"},
 		{"GET", "/v1/robots"}, {"POST", "/v1/robots/refresh"}, {"GET", "/v1/schedule"},
-		{"POST", "/v1/explain"}, {"POST", "/v1/lint"}, {"POST", "/v1/diff"}, {"GET", "/version"}, {"POST", "/v1/permits/x/done"},
+		{"POST", "/v1/explain"}, {"POST", "/v1/lint"}, {"POST", "/v1/diff"}, {"GET", "/version"}, {"POST", "/v1/permits/x/done"}, {"POST", "/v1/permits/next"},
 	}
 	for _, seed := range []struct {
 		op          uint8
@@ -38,6 +38,7 @@ func FuzzRequests(f *testing.F) {
 		{7, "", typeJSON, `{"robots_b64":"VXNlci1hZ2VudDogKgpEaXNhbGxvdzogL/8=","url":"/a"}`},
 		{8, "", typeJSON, `{"robots":"Disalow: /a\n","dialects":["google"]}`},
 		{9, "", typeJSON, `{"old":"User-agent: a\nDisallow: /a","new":"User-agent: b\nDisallow: /*b$","agent":["a"],"dialect":"google-2019"}`},
+		{12, "", typeJSON, `{"urls":["` + s.URL + `/x","x","` + s.URL + `/basket"],"agent":"MyBot","most":1,"hold":"1s","wait":"0s","dialect":"google","done":[{"id":"` + id + `","unused":true}]}`},
 		{11, "", "application/json; charset=x", strings.Repeat("[", 100)},
 	} {
 		f.Add(seed.op, seed.query, seed.kind, seed.body)

@@ -145,6 +145,15 @@ func (s *Service) registerPermits() {
 	}, map[string]*huma.Schema{typeJSON: s.schema(PermitAnswer{})}), s.permit)
 
 	huma.Register(s.api, s.operation(huma.Operation{
+		OperationID: "permit-next", Method: http.MethodPost, Path: "/v1/permits/next",
+		Summary: "Of these sites, which may be asked now, and when the others?",
+		Description: "For a frontier that has URLs of many sites. Those that may be asked at once get a permit, the first ones if fewer are wanted, and " +
+			"the others say when to ask again; where that time has come, the site was ready and not among the first. The answers have the order of the URLs. Sites whose " +
+			"robots.txt is not held are asked at the same time, and wait counts for the whole: what is not there then has the code pending. An " +
+			"answer to what is wrong has the members error and code, and the status stays 200.",
+	}, map[string]*huma.Schema{typeJSON: s.schema(PermitAnswers{})}), s.permits)
+
+	huma.Register(s.api, s.operation(huma.Operation{
 		OperationID: "permit-done", Method: http.MethodPost, Path: "/v1/permits/{id}/done",
 		Summary:     "Give a permit back, and say what the site answered",
 		Description: "A second time is no error and changes nothing. 404: no such permit was given; 410: its time is over.",
@@ -171,8 +180,8 @@ func (s *Service) permit(ctx context.Context, in *permitInput) (*answer, error) 
 	if p == nil && b.Within != "" {
 		within, p = durationOf(b.Within, "body.within", 0, mostWithin)
 	}
-	if hold = usualHold; p == nil && b.Hold != "" {
-		hold, p = durationOf(b.Hold, "body.hold", time.Second, longestHold)
+	if p == nil {
+		hold, p = holdOf(b.Hold)
 	}
 	var addr netip.Addr
 	if p == nil && b.Addr != "" {
@@ -186,57 +195,67 @@ func (s *Service) permit(ctx context.Context, in *permitInput) (*answer, error) 
 		return nil, p
 	}
 	// They are given back also where nothing new can be had.
-	var returned []Returned
-	for i := range b.Done {
-		r := &b.Done[i]
-		result := Returned{ID: r.ID, Result: "done"}
-		switch p := s.giveBack(ctx, r); {
-		case p == nil:
-		case p.Status == http.StatusGone:
-			result.Result = "ended"
-		case p.Status == http.StatusNotFound:
-			result.Result = "unknown"
-		default:
-			return nil, p
-		}
-		returned = append(returned, result)
+	returned, p := s.giveBackAll(ctx, b.Done)
+	if p != nil {
+		return nil, p
 	}
 	q, p := s.question(ctx, b.URL, b.Agent, b.Dialect, false, b.Wait, "body.")
 	if p != nil {
 		return nil, p
 	}
 	v := q.terms.rules.Match(q.path)
-	out := append(q.appendVerdict([]byte(`{"verdict":{`), v), `},"permit":`...)
-	switch {
-	case !v.Allowed:
-		out = append(out, `null,"not_before":null`...)
-	default:
+	var g pace.Grant
+	if v.Allowed {
 		if !addr.IsValid() {
 			addr = q.record.Addr()
 		}
-		hold = time.Duration(pace.HoldSeconds(hold)) * time.Second
-		var g pace.Grant
 		var err error
+		// The hold is from the start at the site, and the address may make that later.
 		Wait(ctx, func() {
-			// The hold is from the start at the site, and the address may make that later.
 			g, err = s.lender.Lend(ctx, pace.Key{Origin: q.origin, Addr: addr}, q.terms.schedule, within, hold+within)
 		})
 		if err != nil {
-			return nil, NewProblem(Busy, "the pace of sites is not known for now, so there are no permits: "+robots.Printable(err.Error())).After(1)
+			return nil, noPace(err)
 		}
-		if g.OK() {
-			given := &permit{g, hold}
-			out = fmt.Appendf(out, `{"id":"%s","start":"%s","expires":"%s"}`, s.sign(given), stampAfter(g.Start), stamp(given.expires()))
-		} else {
-			out = fmt.Appendf(out, `null,"not_before":"%s"`, stampAfter(g.Start))
-		}
-		out = append(out, `,"reasons":`...)
-		out = appendJSON(out, reasonsOf(g.Reasons))
 	}
+	return permitsOf(s.appendPermit([]byte("{"), q, v, g, hold), returned), nil
+}
+
+// holdOf reads for how long a permit is held.
+func holdOf(text string) (time.Duration, *Problem) {
+	if text == "" {
+		return usualHold, nil
+	}
+	hold, p := durationOf(text, "body.hold", time.Second, longestHold)
+	return time.Duration(pace.HoldSeconds(hold)) * time.Second, p
+}
+
+func noPace(err error) *Problem {
+	return NewProblem(Busy, "the pace of sites is not known for now, so there are no permits: "+robots.Printable(err.Error())).After(1)
+}
+
+// permitsOf is an answer with what became of the permits that were given back.
+func permitsOf(out []byte, returned []Returned) *answer {
 	if returned != nil {
 		out = appendJSON(append(out, `,"done":`...), returned)
 	}
-	return &answer{Status: http.StatusOK, ContentType: typeJSON, CacheControl: "no-store", Body: append(out, "}\n"...)}, nil
+	return &answer{Status: http.StatusOK, ContentType: typeJSON, CacheControl: "no-store", Body: append(out, "}\n"...)}
+}
+
+// appendPermit appends the members of an answer, without braces: the verdict, and where that
+// allows the URL, what was granted.
+func (s *Service) appendPermit(dst []byte, q *question, v robots.Verdict, g pace.Grant, hold time.Duration) []byte {
+	dst = append(q.appendVerdict(append(dst, `"verdict":{`...), v), `},"permit":`...)
+	switch {
+	case !v.Allowed:
+		return append(dst, `null,"not_before":null`...)
+	case g.OK():
+		given := &permit{g, hold}
+		dst = fmt.Appendf(dst, `{"id":"%s","start":"%s","expires":"%s"}`, s.sign(given), stampAfter(g.Start), stamp(given.expires()))
+	default:
+		dst = fmt.Appendf(dst, `null,"not_before":"%s"`, stampAfter(g.Start))
+	}
+	return appendJSON(append(dst, `,"reasons":`...), reasonsOf(g.Reasons))
 }
 
 // appendJSON appends a value that can be written.
@@ -257,6 +276,24 @@ func (s *Service) done(ctx context.Context, in *doneInput) (*answer, error) {
 		return nil, p
 	}
 	return answerWith(Returned{ID: in.ID, Result: "done"})
+}
+
+// giveBackAll gives permits back, which are few.
+func (s *Service) giveBackAll(ctx context.Context, list []Return) (returned []Returned, p *Problem) {
+	for i := range list {
+		result := Returned{ID: list[i].ID, Result: "done"}
+		switch p := s.giveBack(ctx, &list[i]); {
+		case p == nil:
+		case p.Status == http.StatusGone:
+			result.Result = "ended"
+		case p.Status == http.StatusNotFound:
+			result.Result = "unknown"
+		default:
+			return nil, p
+		}
+		returned = append(returned, result)
+	}
+	return returned, nil
 }
 
 // giveBack gives a permit back. That its client goes away meanwhile changes nothing.

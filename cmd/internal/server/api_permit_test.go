@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/robotskit/robots/fleet"
 	"github.com/robotskit/robots/internal/redistest"
+	"github.com/robotskit/robots/pace"
 )
 
 // A permitReply is an answer of POST /v1/permits.
@@ -87,6 +89,90 @@ func TestPermits(t *testing.T) {
 	}
 }
 
+// TestPermitsNext: of many sites the first that are ready get permits, and all others say why
+// not or when.
+func TestPermitsNext(t *testing.T) {
+	local, err := pace.NewLocal(pace.Options{AddressInterval: -1}) // the sites have one address
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, Parts{Limiter: local})
+	var urls []string
+	for range 6 {
+		urls = append(urls, newSite(t, "User-agent: *\nCrawl-delay: 60\nDisallow: /private\n").URL)
+	}
+	type line struct {
+		permitReply
+		Error, Code string
+	}
+	next := func(body string) (got struct {
+		Answers []line
+		Done    []Returned
+	}) {
+		t.Helper()
+		r := b.post("/v1/permits/next", body)
+		if err := json.Unmarshal([]byte(r.body), &got); err != nil || r.status != 200 {
+			t.Fatalf("%s: %d %s", body, r.status, r.body)
+		}
+		return got
+	}
+	given := func(list []line) (which []int) {
+		for i, l := range list {
+			if l.Permit != nil {
+				which = append(which, i)
+			}
+		}
+		return which
+	}
+	first := b.permit(fmt.Sprintf(`{"url":"%s/"}`, urls[0]))
+	asked := fmt.Sprintf(`{"urls":["%s/","nonsense","%s/private","%s/","%s/","%s/","%s/"],"hold":"5m"`, urls[0], urls[1], urls[2], urls[3], urls[4], urls[5])
+	got := next(asked + `,"most":2}`)
+	a := got.Answers
+	if len(a) != 7 || !slices.Equal(given(a), []int{3, 4}) || got.Done != nil {
+		t.Fatalf("%+v", got)
+	}
+	if a[0].NotBefore == nil || !strings.Contains(strings.Join(a[0].Reasons, " "), "under way") {
+		t.Errorf("a site with a permit that is out: %+v", a[0])
+	}
+	if a[1].Code != "bad-url" || a[1].Error == "" {
+		t.Errorf("what is no URL: %+v", a[1])
+	}
+	if a[2].Verdict.Allowed || a[2].NotBefore != nil || len(a[2].Reasons) != 0 {
+		t.Errorf("a page that is disallowed: %+v", a[2])
+	}
+	if a[5].NotBefore == nil {
+		t.Fatalf("a site that is ready and not among the first: %+v", a[5])
+	}
+	if at, err := time.Parse(time.RFC3339, *a[5].NotBefore); err != nil || at.After(time.Now().Add(time.Second)) {
+		t.Errorf("a site that is ready and not among the first: %+v", a[5])
+	}
+	start, err := time.Parse(time.RFC3339, a[3].Permit.Start)
+	expires, err2 := time.Parse(time.RFC3339, a[3].Permit.Expires)
+	if err != nil || err2 != nil || expires.Sub(start).Round(time.Second) != 5*time.Minute {
+		t.Errorf("%+v", a[3].Permit)
+	}
+	// All others that are ready, and what is given back rests for its interval.
+	got = next(asked + fmt.Sprintf(`,"done":[{"id":"%s","status":200},{"id":"p_x"}]}`, first.Permit.ID))
+	if len(got.Done) != 2 || got.Done[0].Result != "done" || got.Done[1].Result != "unknown" || !slices.Equal(given(got.Answers), []int{5, 6}) {
+		t.Errorf("%+v", got)
+	}
+	if a := got.Answers[0]; a.NotBefore == nil || !strings.Contains(strings.Join(a.Reasons, " "), "line 2") {
+		t.Errorf("a site whose permit was given back: %+v", a)
+	}
+	if b.giveBack(got.Answers[5].Permit.ID, `{"status":200}`) != 200 {
+		t.Error("a permit of many is not given back as any other")
+	}
+	for _, body := range []string{`{}`, `{"urls":[]}`, `{"urls":["` + urls[0] + `"],"most":0.5}`, `{"urls":["` + urls[0] + `"],"hold":"x"}`, `{"urls":["` + urls[0] + `"],"dialect":"x"}`, `{"urls":"x"}`} {
+		if r := b.post("/v1/permits/next", body); r.status != 422 {
+			t.Errorf("%s: %d %s", body, r.status, r.body)
+		}
+	}
+	b.caller.Store(&Caller{Name: "a", Scopes: ScopeCheck | ScopeFetch})
+	if r := b.post("/v1/permits/next", asked+"}"); r.status != 401 {
+		t.Errorf("without the scope: %d", r.status)
+	}
+}
+
 // TestPermitEnds: a permit that is not given back counts as a request that timed out, and
 // cannot be given back any more.
 func TestPermitEnds(t *testing.T) {
@@ -157,7 +243,7 @@ func TestPermitRefuses(t *testing.T) {
 func TestPermitFleet(t *testing.T) {
 	redis := redistest.Start(t, redistest.Options{})
 	server := func() (*bench, *fleet.Fleet) {
-		f, err := fleet.Open(t.Context(), redis.URL(), fleet.Options{})
+		f, err := fleet.Open(t.Context(), redis.URL(), fleet.Options{Pace: pace.Options{AddressInterval: -1}}) // the sites have one address
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,6 +266,14 @@ func TestPermitFleet(t *testing.T) {
 	}
 	if other := two.permit(ask); other.Permit != nil {
 		t.Errorf("two permits at a time: %+v", other)
+	}
+	free := newSite(t, "")
+	for i, want := range []string{`"id":"p_`, `"permit":null,"not_before":"`} { // of the second site, on each server
+		r := []*bench{two, one}[i].post("/v1/permits/next", fmt.Sprintf(`{"urls":["%s/","%s/"]}`, s.URL, free.URL))
+		first, second, _ := strings.Cut(r.body, ",\n")
+		if !strings.Contains(first, "a request to the site is under way") || !strings.Contains(second, want) {
+			t.Errorf("for a frontier: %s, want %s", r.body, want)
+		}
 	}
 	one.Service.Close()
 	gone.Close()

@@ -209,37 +209,34 @@ func (d *inflater) refill() {
 
 // giveBack gives whole bytes back that were read ahead.
 func (d *inflater) giveBack() {
-	d.raw.next -= d.have / 8
+	d.raw.next -= max(d.have, 0) / 8
 	d.bits, d.have = 0, 0
 }
 
-// take returns the next n bits, 16 at most.
-func (d *inflater) take(n int) (v int, ok bool) {
+// take returns the next n bits, 16 at most. Where there are fewer, have is less than 0 from
+// then on.
+func (d *inflater) take(n int) int {
 	if d.have < n {
-		if d.refill(); d.have < n {
-			return 0, false
-		}
+		d.refill()
 	}
-	v = int(d.bits & (1<<n - 1))
+	v := int(d.bits & (1<<n - 1))
 	d.bits >>= n
 	d.have -= n
-	return v, true
+	return v
 }
 
 // header reads that of a block.
 func (d *inflater) header() error {
-	v, ok := d.take(3)
-	if !ok {
-		return io.ErrUnexpectedEOF
-	}
+	v := d.take(3)
 	d.last = v&1 != 0
-	switch v >> 1 {
-	case 0:
+	switch kind := v >> 1; {
+	case d.have < 0:
+		return io.ErrUnexpectedEOF
+	case kind == 0:
 		d.bits >>= d.have % 8
 		d.have -= d.have % 8
-		n, _ := d.take(16)
-		not, ok := d.take(16)
-		if !ok {
+		n, not := d.take(16), d.take(16)
+		if d.have < 0 {
 			return io.ErrUnexpectedEOF
 		}
 		if n != not^0xFFFF {
@@ -247,9 +244,9 @@ func (d *inflater) header() error {
 		}
 		d.giveBack()
 		d.stored, d.block = n, blockStored
-	case 1:
+	case kind == 1:
 		d.lit, d.dist, d.block = &fixedLit, &fixedDist, blockCoded
-	case 2:
+	case kind == 2:
 		d.block = blockCoded
 		return d.codes()
 	default:
@@ -279,21 +276,17 @@ var codeOrder = [19]uint8{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2,
 
 // codes reads the codes of a block.
 func (d *inflater) codes() error {
-	v, ok := d.take(14)
-	if !ok {
-		return io.ErrUnexpectedEOF
-	}
+	v := d.take(14)
 	lits, dists, n := v&31+257, v>>5&31+1, v>>10+4
-	if lits > 286 || dists > 30 {
+	if d.have >= 0 && (lits > 286 || dists > 30) {
 		return errDeflate
 	}
 	var first [24]uint8
 	for _, at := range codeOrder[:n] {
-		v, ok := d.take(3)
-		if !ok {
-			return io.ErrUnexpectedEOF
-		}
-		first[at] = uint8(v)
+		first[at] = uint8(d.take(3))
+	}
+	if d.have < 0 {
+		return io.ErrUnexpectedEOF
 	}
 	d.lit, d.dist = &d.ownLit, &d.ownDist
 	if !d.dist.make(first[:], lenBits, lenEntries[:]) {
@@ -459,8 +452,8 @@ func value(e uint32, bits uint64) int {
 	return int(e>>valueShift) + int(bits&(1<<(e&entryBits)-1)>>(e>>codeShift&codeMask))
 }
 
-// symbol reads one symbol with its value.
-func (d *inflater) symbol(t *table, root int) (e uint32, v int, err error) {
+// symbol reads one symbol with its value. Where it ends early, have is less than 0.
+func (d *inflater) symbol(t *table, root int) (e uint32, v int) {
 	if d.have < 28 { // as many as one has
 		d.refill()
 	}
@@ -468,14 +461,8 @@ func (d *inflater) symbol(t *table, root int) (e uint32, v int, err error) {
 	d.bits >>= before
 	v = value(e, d.bits)
 	d.bits >>= e & entryBits
-	if d.have -= before + int(e&entryBits); d.have < 0 {
-		d.have = 0
-		return e, v, io.ErrUnexpectedEOF
-	}
-	if e&(entryOther|entryEnd) == entryOther {
-		return e, v, errDeflate
-	}
-	return e, v, nil
+	d.have -= before + int(e&entryBits)
+	return e, v
 }
 
 // decode inflates a coded block until its end or until the room is full.
@@ -562,10 +549,10 @@ func (d *inflater) decode() error {
 
 // one inflates one symbol of a coded block, of which the end may be near.
 func (d *inflater) one() error {
-	e, v, err := d.symbol(d.lit, litBits)
+	e, v := d.symbol(d.lit, litBits)
 	switch {
-	case err != nil:
-		return err
+	case d.have < 0:
+		return io.ErrUnexpectedEOF
 	case e&entryLiteral != 0:
 		d.out[d.to] = byte(v)
 		d.to++
@@ -573,14 +560,19 @@ func (d *inflater) one() error {
 	case e&entryEnd != 0:
 		d.block = blockHeader
 		return nil
+	case e&entryOther != 0:
+		return errDeflate
 	}
-	_, back, err := d.symbol(d.dist, distBits)
-	if err == nil && back > d.to {
-		err = errDeflate
+	e, back := d.symbol(d.dist, distBits)
+	if d.have < 0 {
+		return io.ErrUnexpectedEOF
 	}
-	for ; err == nil && v > 0; v-- {
+	if e&entryOther != 0 || back > d.to {
+		return errDeflate
+	}
+	for range v {
 		d.out[d.to] = d.out[d.to-back]
 		d.to++
 	}
-	return err
+	return nil
 }

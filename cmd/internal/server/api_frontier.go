@@ -1,0 +1,203 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/pace"
+)
+
+// Permits for a frontier, which has URLs of many sites: one look at all of them, and permits
+// for those that are ready, as pace.Chooser has it. Permits are lent, so each is a Lend.
+
+// longestURL is how many bytes each may have.
+const longestURL = 8 << 10
+
+// mostLends is how many permits are asked for at a time.
+const mostLends = 32
+
+type permitsInput struct {
+	Body struct {
+		URLs    []string `json:"urls" minItems:"1" maxItems:"1000" doc:"the URLs that the crawler wants, as a rule each of another site, the most wanted first" example:"https://shop.example/a"`
+		Most    int      `json:"most,omitempty" minimum:"1" maximum:"1000" doc:"how many permits are wanted; as many as there are without it"`
+		Agent   Agents   `json:"agent,omitempty"`
+		Dialect string   `json:"dialect,omitempty" doc:"how robots.txt is read"`
+		Wait    string   `json:"wait,omitempty" doc:"how long all together may wait for robots.txt that are not held, 0s to 30s; 10s without it"`
+		Hold    string   `json:"hold,omitempty" doc:"for how long after its start each permit is held, 1s to 1h; 2m without it" example:"2m"`
+		Done    []Return `json:"done,omitempty" maxItems:"100" doc:"permits to give back, which saves a request for each"`
+	}
+}
+
+// PermitAnswers are those about many URLs, in their order.
+type PermitAnswers struct {
+	_       struct{}     `additionalProperties:"true"`
+	Answers []PermitLine `json:"answers"`
+	Done    []Returned   `json:"done,omitempty" doc:"what became of the permits in done, in their order"`
+}
+
+// A PermitLine is the answer about one URL of many: the members of PermitAnswer, or an error.
+type PermitLine struct{}
+
+// Schema says so.
+func (PermitLine) Schema(r huma.Registry) *huma.Schema {
+	return &huma.Schema{AnyOf: []*huma.Schema{
+		r.SchemaFromRef(r.Schema(reflect.TypeFor[PermitAnswer](), true, "").Ref),
+		r.SchemaFromRef(r.Schema(reflect.TypeFor[LineError](), true, "").Ref),
+	}}
+}
+
+// A wantedPage is one URL of many, with what is granted for it.
+type wantedPage struct {
+	question
+	problem *Problem
+	verdict robots.Verdict
+	grant   pace.Grant
+}
+
+func (s *Service) permits(ctx context.Context, in *permitsInput) (*answer, error) {
+	b := &in.Body
+	p := mayPermit(ctx)
+	if p == nil && !CallerOf(ctx).May(ScopeCheck) {
+		p = NewProblem(Unauthorized, "a token with the scope check is needed")
+	}
+	var hold, patient time.Duration
+	if p == nil {
+		hold, p = holdOf(b.Hold)
+	}
+	if p == nil {
+		patient, p = patience(b.Wait, "body.wait")
+	}
+	d, wrongDialect := s.dialectOf(b.Dialect, "body.dialect")
+	if p == nil {
+		p = wrongDialect
+	}
+	if p == nil {
+		p = checkAgents(b.Agent, d, "body.agent")
+	}
+	if p == nil {
+		p = charge(ctx, len(b.URLs))
+	}
+	if p != nil {
+		return nil, p
+	}
+	returned, p := s.giveBackAll(ctx, b.Done)
+	if p != nil {
+		return nil, p
+	}
+
+	pages := make([]wantedPage, len(b.URLs))
+	s.readPages(ctx, pages, b.URLs, d, b.Agent, patient)
+	most := b.Most
+	if most == 0 {
+		most = len(pages)
+	}
+	var err error
+	Wait(ctx, func() { err = s.lendFirst(ctx, pages, most, hold) })
+	if err != nil {
+		return nil, noPace(err)
+	}
+	out := []byte(`{"answers":[`)
+	for i := range pages {
+		if i > 0 {
+			out = append(out, ",\n"...)
+		}
+		q := &pages[i]
+		if q.problem != nil {
+			out = appendJSON(out, LineError{Error: q.problem.Error(), Code: string(q.problem.code())})
+			continue
+		}
+		out = append(s.appendPermit(append(out, '{'), &q.question, q.verdict, q.grant, hold), '}')
+	}
+	return permitsOf(append(out, ']'), returned), nil
+}
+
+// readPages finds what the sites say of their URLs. Those that are not held are asked at the
+// same time.
+func (s *Service) readPages(ctx context.Context, pages []wantedPage, urls []string, d robots.Dialect, agents Agents, wait time.Duration) {
+	view := s.view(d, agents, false)
+	missing := map[robots.Origin][]*wantedPage{}
+	for i, url := range urls {
+		q := &pages[i]
+		q.url, q.agents = url, agents
+		if len(url) > longestURL {
+			q.problem = wrong(BadURL, "body.urls", url, fmt.Sprintf("has a URL of more than %d bytes", longestURL))
+			continue
+		}
+		if q.origin, q.path, q.problem = siteOf(d, url, "body.urls"); q.problem != nil {
+			continue
+		}
+		var err error
+		if q.record, q.terms, err = view.Get(ended, q.origin); err != nil {
+			missing[q.origin] = append(missing[q.origin], q)
+		}
+	}
+	if len(missing) > 0 {
+		Wait(ctx, func() {
+			var asking sync.WaitGroup
+			for origin, of := range missing {
+				asking.Go(func() {
+					record, terms, p := s.get(ctx, view, origin, wait)
+					for _, q := range of {
+						q.record, q.terms, q.problem = record, terms, p
+					}
+				})
+			}
+			asking.Wait()
+		})
+	}
+	for i := range pages {
+		if q := &pages[i]; q.problem == nil {
+			q.verdict = q.terms.rules.Match(q.path)
+		}
+	}
+}
+
+// lendFirst lends grants to the first most of the pages that are allowed and whose sites are
+// ready, and says of the others when to ask again.
+func (s *Service) lendFirst(ctx context.Context, pages []wantedPage, most int, hold time.Duration) error {
+	var allowed []*wantedPage
+	var asked []pace.Question
+	for i := range pages {
+		if q := &pages[i]; q.problem == nil && q.verdict.Allowed {
+			allowed = append(allowed, q)
+			asked = append(asked, pace.Question{Key: pace.Key{Origin: q.origin}, Schedule: q.terms.schedule})
+		}
+	}
+	seen, err := s.lender.Next(ctx, asked, 0)
+	if err != nil {
+		return err
+	}
+	now := time.Now() // as the limiter has it
+	var ready []*wantedPage
+	for i, q := range allowed {
+		if q.grant = seen[i]; !q.grant.Start.After(now) {
+			ready = append(ready, q)
+		}
+	}
+	for len(ready) > 0 && most > 0 {
+		n := min(len(ready), most, mostLends)
+		var lending sync.WaitGroup
+		for _, q := range ready[:n] {
+			lending.Go(func() {
+				g, err := s.lender.Lend(ctx, pace.Key{Origin: q.origin, Addr: q.record.Addr()}, q.terms.schedule, 0, hold)
+				if q.grant = g; err != nil {
+					q.problem = noPace(err)
+				}
+			})
+		}
+		lending.Wait()
+		for _, q := range ready[:n] {
+			if q.grant.OK() {
+				most--
+			}
+		}
+		ready = ready[n:]
+	}
+	return nil
+}
