@@ -46,7 +46,8 @@ func TestTagRights(t *testing.T) {
 		return err
 	}
 	lost := originOf(t, "lost.example")
-	if err := page(lost); err != nil {
+	g, err := f.Limiter().Wait(t.Context(), pace.Key{Origin: lost}, s)
+	if err != nil {
 		t.Fatal(err)
 	}
 	tagOf := func(o robots.Origin) string {
@@ -57,6 +58,9 @@ func TestTagRights(t *testing.T) {
 	tag := tagOf(lost)
 	if state := server.Do("KEYS", tag+"*:origin:https://lost.example"); !strings.Contains(state, "lost.example") {
 		t.Fatalf("the site is not in %s", tag)
+	}
+	if err := f.Limiter().Done(t.Context(), g, pace.Result{Status: 200}); err != nil {
+		t.Fatal(err)
 	}
 	keys := []string{"ACL", "SETUSER", "robots", "resetkeys", "~{robots}:*", "~robots:{*"}
 	for i := range paceredis.Parts {
