@@ -223,7 +223,20 @@ func (p *parquetTable) add(row unsafe.Pointer, changed columnSet) error {
 	if p.rows++; p.rows >= rowsPerGroup || p.bytes >= bytesPerGroup {
 		return p.flush()
 	}
+	if p.rows >= 1<<10 && p.rows&(p.rows-1) == 0 {
+		for i := range p.columns {
+			p.columns[i].double()
+		}
+	}
 	return nil
+}
+
+// double makes room for as many rows as there are. append alone gives a large slice a quarter
+// more, and by that takes five times the memory until a group is full.
+func (c *parquetColumn) double() {
+	c.defined, c.values = slices.Grow(c.defined, len(c.defined)), slices.Grow(c.values, len(c.values))
+	c.shared, c.lengths = slices.Grow(c.shared, len(c.shared)), slices.Grow(c.lengths, len(c.lengths))
+	c.ints = slices.Grow(c.ints, len(c.ints))
 }
 
 // put takes the value of the next row, nil for none.
