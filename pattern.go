@@ -1,6 +1,7 @@
 package robots
 
 import (
+	"bytes"
 	"strings"
 	"unsafe"
 )
@@ -128,11 +129,7 @@ func appendPatternRFC(dst []byte, s string) ([]byte, int32) {
 		}
 		piece := len(dst)
 		dst = appendRFC(dst, s[i:j])
-		for _, c := range dst[piece:] {
-			if c == literalStar || c == literalDollar {
-				extra += 2
-			}
-		}
+		extra += 2 * (bytes.Count(dst[piece:], []byte{literalStar}) + bytes.Count(dst[piece:], []byte{literalDollar}))
 		if j < len(s) {
 			c := s[j]
 			if c == '$' && j < len(s)-1 {
