@@ -24,22 +24,22 @@ func (l *Local) History(origin robots.Origin) (h History, idle bool) {
 	d := &decision{origin: idOf(l, origin), now: l.options.Now()}
 	d.at = l.moment(d.now)
 	l.lookAtOrigin(d)
-	s, known := l.sites[d.origin]
+	idle = d.active == nil || d.active.idle()
+	s, known := l.site(d.origin, d.active)
 	if !known {
-		return h, d.active == nil
+		return h, idle
 	}
 	h = History{Last: d.state.Last, NotBefore: d.state.NotBefore, BackOff: d.state.BackOff, Slowest: time.Duration(float64(s.slowest) * float64(time.Second))}
 	if d.at-s.overload < moment(l.options.Forget) {
 		h.Overload = d.time(s.overload)
 	}
-	return h, d.active == nil
+	return h, idle
 }
 
 // TakeOver goes on at an origin with what another limiter knew of it: where both know
 // something, the later counts. A limiter that is full (CauseFull) takes it too: what a site
-// wishes is not forgotten for want of room. It returns the id of the last grant that was
-// given before, at any origin.
-func (l *Local) TakeOver(origin robots.Origin, h History) (before uint64) {
+// wishes is not forgotten for want of room.
+func (l *Local) TakeOver(origin robots.Origin, h History) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	of := func(t time.Time) moment {
@@ -50,14 +50,13 @@ func (l *Local) TakeOver(origin robots.Origin, h History) (before uint64) {
 	}
 	known := history{of(h.Last), of(h.NotBefore), of(h.Overload), h.BackOff, h.Slowest}
 	if known.last == never && known.retry == never && known.overload == never {
-		return l.grants
+		return
 	}
 	id := idOf(l, origin)
-	if _, ok := l.sites[id]; !ok {
+	if _, ok := l.site(id, l.active[id]); !ok {
 		l.full(l.moment(l.options.Now())) // which sweeps out what is useless
 	}
 	l.takeOver(id, known)
-	return l.grants
 }
 
 // history is a History in moments, never for the zero time.
@@ -68,7 +67,8 @@ type history struct {
 }
 
 func (l *Local) takeOver(id id, h history) {
-	s, ok := l.sites[id]
+	a := l.active[id]
+	s, ok := l.site(id, a)
 	if !ok {
 		s = fresh
 	}
@@ -77,6 +77,6 @@ func (l *Local) takeOver(id id, h history) {
 		s.overload, s.back = max(h.overload, fresh.overload), h.back
 	}
 	s.retry = max(s.retry, h.retry)
-	l.sites[id] = s
-	l.touch(id, h.last, h.slowest)
+	l.keep(id, a, s)
+	l.touch(id, a, h.last, h.slowest)
 }

@@ -216,8 +216,9 @@ func (l *Limiter) NotBefore(ctx context.Context, key pace.Key, s *pace.Schedule)
 
 // ready returns when an address is ready, the zero time if it is or nobody knows.
 func (l *Limiter) ready(ctx context.Context, addr netip.Addr) (at time.Time) {
-	b := l.booking(addr)
-	if b.within = -1; b.gap > 0 {
+	if gap, _ := l.options.At(addr); gap > 0 {
+		b := l.booking(addr)
+		b.within = -1
 		if slot, o, err := l.tagOf(b.addr.String()).book(ctx, b); o == nil && err == nil && slot.Delayed {
 			at = slot.Start
 		}

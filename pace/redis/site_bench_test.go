@@ -19,8 +19,8 @@ import (
 )
 
 // BenchmarkLeased compares the pace that a worker keeps by itself under leases with that of
-// pace.Local, by the processor time of alternate rounds: a grant and its end at one of 4,096 sites whose leases
-// it has, and Next for 500 of them.
+// pace.Local, by the processor time of alternate rounds: a grant and its end at one of 4,096
+// sites whose leases it has, and Next for 500 of them.
 func BenchmarkLeased(b *testing.B) {
 	ctx := b.Context()
 	s := steady(b, time.Nanosecond)
@@ -63,17 +63,21 @@ func BenchmarkLeased(b *testing.B) {
 		own, lease func(int)
 	}{{"Cycle", cycle(own), cycle(leased)}, {"Next", next(own), next(leased)}} {
 		b.Run(bench.name, func(b *testing.B) {
-			x, y := work(100, max(b.N/200, 1), bench.own, bench.lease)
-			b.ReportMetric(x/y, "of-local")
+			const rounds = 100
+			x, y, ratios := work(rounds, max(b.N/rounds/2, 1), bench.own, bench.lease)
+			b.ReportMetric(ratios[rounds/2], "of-local") // a quarter of the rounds is below the next, and one above the last
+			b.ReportMetric(ratios[rounds/4], "of-local-25%")
+			b.ReportMetric(ratios[rounds*3/4], "of-local-75%")
+			b.ReportMetric(x, "ns/local")
 			b.ReportMetric(y, "ns/leased")
 			b.ReportMetric(0, "ns/op")
 		})
 	}
 }
 
-// work is rounds by the processor time of this process, of which it returns the least: what
-// else the machine does counts for less.
-func work(n, each int, a, b func(i int)) (x, y float64) {
+// work returns what one of each takes of this process's processor time, in nanoseconds, and
+// the ratios of rounds in which both take turns.
+func work(rounds, each int, a, b func(i int)) (x, y float64, ratios []float64) {
 	used := func() float64 {
 		var u syscall.Rusage
 		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -82,19 +86,21 @@ func work(n, each int, a, b func(i int)) (x, y float64) {
 		return float64(u.Utime.Nano() + u.Stime.Nano())
 	}
 	x, y = math.Inf(1), math.Inf(1)
-	for round := range n {
-		for _, m := range []struct {
-			f     func(int)
-			least *float64
-		}{{a, &x}, {b, &y}} {
+	for round := range rounds {
+		var took [2]float64
+		for n := range took {
+			f := []func(int){a, b}[(n+round)%2]
 			began := used()
 			for i := range each {
-				m.f(round*each + i)
+				f(round*each + i)
 			}
-			*m.least = min(*m.least, (used()-began)/float64(each))
+			took[(n+round)%2] = (used() - began) / float64(each)
 		}
+		x, y = min(x, took[0]), min(y, took[1])
+		ratios = append(ratios, took[0]/took[1])
 	}
-	return x, y
+	slices.Sort(ratios)
+	return x, y, ratios
 }
 
 // BenchmarkLease is what leases cost the server, in its main thread: to give one, to refuse
