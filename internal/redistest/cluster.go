@@ -14,9 +14,15 @@ const slots = 16384
 // and returns when they know each other. Config are further lines of redis.conf.
 func StartCluster(t testing.TB, n int, config ...string) []*Server {
 	t.Helper()
+	return StartClusterOf(t, n, Options{Config: config})
+}
+
+// StartClusterOf is StartCluster of servers with options.
+func StartClusterOf(t testing.TB, n int, o Options) []*Server {
+	t.Helper()
 	nodes := make([]*Server, n)
 	for i := range nodes {
-		nodes[i] = startMember(t, config)
+		nodes[i] = startMember(t, o)
 		nodes[i].Do("CLUSTER", "ADDSLOTSRANGE", strconv.Itoa(i*slots/n), strconv.Itoa((i+1)*slots/n-1))
 		if i > 0 {
 			nodes[i].meet(nodes[0])
@@ -31,9 +37,10 @@ func StartCluster(t testing.TB, n int, config ...string) []*Server {
 	return nodes
 }
 
-func startMember(t testing.TB, config []string) *Server {
+func startMember(t testing.TB, o Options) *Server {
 	t.Helper()
-	return Start(t, Options{Config: append([]string{"cluster-enabled yes", "cluster-node-timeout 1000"}, config...)})
+	o.Config = append([]string{"cluster-enabled yes", "cluster-node-timeout 1000"}, o.Config...)
+	return Start(t, o)
 }
 
 func (s *Server) meet(other *Server) {
@@ -45,7 +52,7 @@ func (s *Server) meet(other *Server) {
 // returns when it has that one's data and all know it: so they elect it when that one is gone.
 func ReplicaOf(t testing.TB, nodes []*Server, of int, config ...string) *Server {
 	t.Helper()
-	r := startMember(t, config)
+	r := startMember(t, Options{Config: config})
 	r.meet(nodes[of])
 	id, own := nodes[of].Do("CLUSTER", "MYID"), r.Do("CLUSTER", "MYID")
 	for _, n := range nodes {

@@ -1,20 +1,5 @@
--- Grants the next start at origins, or books the next start at an address, of one tag. Its
--- text holds the name of an epoch of the tag.
---
--- KEYS: the tag's epoch; then origins, each once, or one address. ARGV[1] says what is
--- asked. The reply begins with the time, and is the time alone if the epoch is another.
-local name, arg = 'EPOCH', ARGV[1]
-local got = call('MGET', unpack(KEYS))
-local epoch = got[1] or ''
--- Before this time the server's memory is not to be trusted.
-local since = tonumber(sub(epoch, 33))
-if sub(epoch, 1, 16) ~= name or not since then
-  return pack('<d', now)
-end
-if since > now then -- the clock was set back, and the epoch is yet to know
-  since = now
-  call('SET', KEYS[1], sub(epoch, 1, 32) .. format('%.0f', now))
-end
+-- Grants the next start at origins, or books the next start at an address, of one tag.
+-- Behind the epoch the keys are origins, each once, or one address.
 
 -- Of an address: 'A', then 1 for a fetch of robots.txt and 0 for a page; doubles: the time
 -- between two pages, that between a fetch and any other start, and in how long from now
@@ -22,10 +7,10 @@ end
 -- how long the start is, and 1 if it is booked. See pace.Limiter for the line.
 if byte(arg) == 65 then
   local fetch, gap, fetch_gap, ahead, within = unpick('<Bdddd', arg, 2)
-  local key, value = KEYS[2], got[2]
+  local state = value(2)
   local pages, fetches, at = 0, 0, 0
-  if value or type(redis.pcall('GET', key)) == 'table' then -- of another type, which is read as none
-    if value and #value == 24 then pages, fetches, at = unpick('<ddd', value) end
+  if state then
+    if #state == 24 then pages, fetches, at = unpick('<ddd', state) end
     -- What is damaged counts as asked now.
     if not ((pages == 0 or pages >= 1e15) and (fetches == 0 or fetches >= 1e15) and at >= 1e15 and pages + fetches + at < 3e16) then
       pages, fetches, at = now, now, now
@@ -57,7 +42,7 @@ if byte(arg) == 65 then
     if booked and fetch == 0 then pages = start elseif booked then fetches = start end
     local till = max(pages + max(gap, fetch_gap), fetches + fetch_gap) - now
     -- Ten seconds at the least, as a server is slow to write numbers.
-    call('PSETEX', key, till < 9000000 and '10000' or format('%d', till / 1000 + 2), pack('<ddd', pages, fetches, now))
+    call('PSETEX', KEYS[2], till < 9000000 and '10000' or format('%d', till / 1000 + 2), pack('<ddd', pages, fetches, now))
   end
   return pack('<ddB', now, start - now, booked and 1 or 0)
 end

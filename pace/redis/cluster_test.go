@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -210,39 +211,42 @@ func TestClusterReshard(t *testing.T) {
 	t.Logf("%d tags moved", len(moved))
 }
 
-// TestDeathBetween: a worker that dies between its grant and its booking costs the address
-// nothing, and one that dies after the booking one gap.
-func TestDeathBetween(t *testing.T) {
+// TestClusterClock: the clock of one of three nodes is set ahead, behind, and right again.
+// The sites of that node rest, as its tags begin new epochs where it went forward; no other
+// tag does, and no site is started too early.
+func TestClusterClock(t *testing.T) {
 	t.Parallel()
-	const gap = 100 * time.Millisecond
-	server := redistest.Start(t, redistest.Options{})
-	o := redis.Options{Prefix: fresh(), Options: pace.Options{AddressInterval: gap, GrantTimeout: time.Second}}
-	dies, lives := newLimiter(t, server.Client(), o), newLimiter(t, server.Client(), o)
-	s, addr := steady(t, time.Millisecond), netip.MustParseAddr("192.0.2.1")
-	k := func(i int) pace.Key { return pace.Key{Origin: originOf(t, fmt.Sprintf("death%d.example", i))} }
-	visit := func(l *redis.Limiter, k pace.Key) pace.Turn {
-		t.Helper()
-		turn, err := l.Visit(t.Context(), reserve(t, l, k, s), addr, s)
-		if err != nil {
-			t.Fatal(err)
+	// Nodes take others for failed by their clocks.
+	nodes := redistest.StartClusterOf(t, 3, redistest.Options{Clock: true, Config: append(clusterConfig, "cluster-node-timeout 60000000")})
+	c := startSharded(t, nodes, campaign.Size(12, 18, 64))
+	const set = 1
+	epochs := func(node int) []string {
+		names := nodes[node].Do("EVAL", `local s = '' for _, k in ipairs(redis.call('KEYS', '*:epoch')) do s = s .. k .. '=' .. redis.call('GETRANGE', k, 0, 15) .. ' ' end return s`, "0")
+		return slices.Sorted(slices.Values(strings.Fields(names)))
+	}
+	for _, ahead := range []time.Duration{time.Hour, -time.Hour, 0} {
+		var before [3][]string
+		for node := range nodes {
+			before[node] = epochs(node)
 		}
-		return turn
+		nodes[set].SetClock(ahead)
+		c.more(t, 5, func(*shardedSite) bool { return true })
+		for node := range nodes {
+			after := epochs(node)
+			same := 0
+			for _, e := range after {
+				if slices.Contains(before[node], e) {
+					same++
+				}
+			}
+			want := len(after)
+			if node == set && ahead >= 0 {
+				want = 0
+			}
+			if same != want || len(after) != len(before[node]) || want+same+len(after) == 0 {
+				t.Errorf("the clock of node %d is now off by %s: %d of %d epochs of node %d are as before, want %d", set, ahead, same, len(after), node, want)
+			}
+		}
 	}
-	granted := reserve(t, dies, k(0), s)
-	if turn := visit(lives, k(1)); because(turn, pace.CauseAddress) {
-		t.Errorf("after a death behind the grant the address is not free: %v", turn)
-	}
-	booked := visit(dies, k(2)).Start
-	dies.Close()
-	next := visit(lives, k(3)).Start
-	if d := next.Sub(booked); d < gap-logSlack {
-		t.Errorf("two starts are %s apart, want %s", d, gap)
-	}
-	if left := server.Do("PTTL", stateKey(o.Prefix, "address:192.0.2.1")); left == "-1" {
-		t.Error("the address rests for ever")
-	}
-	g, err := lives.Wait(t.Context(), granted.Key, s)
-	if err != nil || g.Start.Before(granted.Until) {
-		t.Errorf("the origin of the grant: %v after its end, %v", g.Start.Sub(granted.Until), err)
-	}
+	c.check(t)
 }

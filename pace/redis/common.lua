@@ -1,26 +1,33 @@
 -- What the scripts share that know the state of an origin.
 
--- origin takes a state apart; its grants begin at the last that it returns but one. It
--- returns nothing for what no script has written, as its times show: 0, or after 2001
--- and before anybody's Retry-After ends. If the clock was set back since it was
--- written, all of it moves by as much as can be seen, which is the last.
-local function origin(site)
-  if #site < 44 or #site % 24 ~= 20 then return end
-  local last, retry, over, slow, seen, factor, step, i = unpick('<dddddHH', site)
-  if not ((last == 0 or last >= 1e15) and (retry == 0 or retry >= 1e15) and (over == 0 or over >= 1e15) and (seen == 0 or seen >= 1e15)
-    and slow >= 0 and last + retry + over + slow + seen < 4e16 and factor <= 1024) then return end
-  for g = i, #site, 24 do
-    local start, before = unpick('<dd', site, g + 8)
-    if not (start >= 1e15 and (before == 0 or before >= 1e15) and start + before < 2e16) then return end
+-- origin takes a state apart, nothing for none. What no script has written counts as asked
+-- now: a state shows that by its times, which are 0, or after 2001 and before anybody's
+-- Retry-After ends. If the clock was set back since it was written, all of it moves by as
+-- much as can be seen. Behind the state it returns the grants, whether anything is other
+-- than it was written, and whether it is damaged.
+local function origin(site, slowest)
+  if not site then return 0, 0, 0, 0, 0, 0, 0, '' end
+  local last, retry, over, slow, seen, factor, step, first
+  local whole = #site >= 44 and #site % 24 == 20
+  if whole then
+    last, retry, over, slow, seen, factor, step, first = unpick('<dddddHH', site)
+    whole = (last == 0 or last >= 1e15) and (retry == 0 or retry >= 1e15) and (over == 0 or over >= 1e15) and (seen == 0 or seen >= 1e15)
+      and slow >= 0 and last + retry + over + slow + seen < 4e16 and factor <= 1024
+    for i = first, #site, 24 do
+      local start, before = unpick('<dd', site, i + 8)
+      whole = whole and start >= 1e15 and (before == 0 or before >= 1e15) and start + before < 2e16
+    end
   end
-  local moved = max(seen - now, 0)
-  if moved > 0 then
-    seen = now
-    if last > 0 then last = last - moved end
-    if retry > 0 then retry = retry - moved end
-    if over > 0 then over = over - moved end
+  if not whole then return now, 0, 0, slowest, now, 0, 0, '', true, true end
+  local grants = sub(site, first)
+  if seen <= now then return last, retry, over, slow, seen, factor, step, grants end
+  local function back(at) return at > 0 and at - seen + now or 0 end
+  local rows = {}
+  for i = 1, #grants, 24 do
+    local name, start, before = unpick('<c8dd', grants, i)
+    rows[#rows + 1] = pack('<c8dd', name, back(start), back(before))
   end
-  return last, retry, over, slow, seen, factor, step, i, moved
+  return back(last), back(retry), back(over), slow, now, factor, step, table.concat(rows), true
 end
 
 -- held_row is the name of the row, among the grants of an origin, that says until when an
@@ -39,10 +46,14 @@ local function overload(factor)
   return factor, max(math.floor(factor / 8), 1)
 end
 
--- keep writes a state until it says no more than none, or deletes it. The grants are rows
--- of 24 bytes.
+-- matters returns until when a state says more than none, but for its grants.
+local function matters(last, retry, over, slow, factor, forget)
+  return max(retry, last + slow + 1, factor > 0 and over + forget or 0)
+end
+
+-- keep writes a state until it says no more than none, or deletes it, and returns it.
 local function keep(key, grants, last, retry, over, slow, seen, factor, step, forget, grant_timeout)
-  local needed = max(retry, last + slow + 1, factor > 0 and over + forget or 0)
+  local needed = matters(last, retry, over, slow, factor, forget)
   for i = 1, #grants, 24 do
     local start = unpick('<d', grants, i + 8)
     local hold = byte(grants, i) >= 128 and unpick('>I2', grants, i + 1) * 1000000

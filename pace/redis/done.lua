@@ -18,25 +18,15 @@ for k = 1, #KEYS do
   id, ago, wait, result, n = unpick('<c8ddd', ARGV[1], n)
   local site = got[k]
   if written and written[key] ~= nil then site = written[key] end
-  local last, retry, over, slow, seen, factor, step, i, moved
-  if site then last, retry, over, slow, seen, factor, step, i, moved = origin(site) end
+  local last, retry, over, slow, seen, factor, step, grants = origin(site, slowest)
   local rows, given, before = '', nil, 0
   local hold = lent_for(id)
-  if not last then
-    last, retry, over, slow, seen, factor, step = 0, 0, 0, slowest, 0, 0, 0
-  else
-    while i < #site do
-      local name, start, earlier
-      name, start, earlier, i = unpick('<c8dd', site, i)
-      if moved > 0 then
-        start = start - moved
-        if earlier > 0 then earlier = earlier - moved end
-      end
-      if name == id and not (hold and start + hold <= now) then
-        given, before = start, earlier
-      else
-        rows = rows .. pack('<c8dd', name, start, earlier) -- there are few
-      end
+  for i = 1, #grants, 24 do
+    local name, start, earlier = unpick('<c8dd', grants, i)
+    if name == id and not (hold and start + hold <= now) then
+      given, before = start, earlier
+    else
+      rows = rows .. pack('<c8dd', name, start, earlier) -- there are few
     end
   end
   local again = result >= 4
@@ -46,7 +36,7 @@ for k = 1, #KEYS do
     if given and last == given then last = before end
   else
     local at = now - ago
-    if #rows == 0 and not given and max(retry, last + slow + 1, factor > 0 and over + forget or 0) <= at then
+    if #rows == 0 and not given and matters(last, retry, over, slow, factor, forget) <= at then
       retry, over, slow, factor, step = 0, 0, slowest, 0, 0
     end
     last = max(last, at)

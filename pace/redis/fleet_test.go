@@ -9,11 +9,13 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -37,6 +39,9 @@ const asWorker = "ROBOTS_PACE_WORKER"
 type orders struct {
 	Redis     string
 	Site      string // a Unix socket: one connection a worker, its clock for each start
+	Addr      string // of the site, at which each start is booked and then told as booked; "" for none
+	Gap       time.Duration
+	Own       bool // each worker has a site of its own at the address
 	Prefix    string
 	WhenDown  redis.Policy
 	Interval  time.Duration
@@ -45,7 +50,7 @@ type orders struct {
 }
 
 // What a worker is told to do with its first grant: what it does with all others, to
-// hang over the request, or to be stopped before it.
+// hang over the request, or to be stopped before it, and before it books.
 const (
 	works = 'b'
 	hangs = 'h'
@@ -93,7 +98,11 @@ func (o orders) work() error {
 		io.Copy(io.Discard, site)
 		os.Exit(0) // as a worker that is killed
 	}()
-	origin, _, err := robots.ParseURL("http://hot.example/")
+	host := "hot"
+	if o.Own {
+		host = strconv.Itoa(os.Getpid())
+	}
+	origin, _, err := robots.ParseURL("http://" + host + ".example/")
 	if err != nil {
 		return err
 	}
@@ -111,9 +120,13 @@ func (o orders) work() error {
 				return err
 			}
 		}
-		result := pace.Result{Status: 200, Unused: !l.Valid(g)}
-		if !result.Unused {
-			if _, err := site.Write(binary.BigEndian.AppendUint64(nil, uint64(time.Now().UnixNano()))); err != nil {
+		start, usable, err := o.visit(l, g, s)
+		if err != nil {
+			return err
+		}
+		result := pace.Result{Status: 200, Unused: !usable}
+		if usable {
+			if _, err := site.Write(binary.BigEndian.AppendUint64(nil, uint64(start.UnixNano()))); err != nil {
 				os.Exit(0)
 			}
 			if begin[0] == hangs {
@@ -127,12 +140,29 @@ func (o orders) work() error {
 	}
 }
 
+// visit books at the address, and returns when the request starts: as it was booked, or now.
+// In what is booked the last bit says that it is behind no other start.
+func (o orders) visit(l pace.Limiter, g pace.Grant, s *pace.Schedule) (start time.Time, usable bool, err error) {
+	if o.Addr == "" {
+		return time.Now(), l.Valid(g), nil
+	}
+	turn, err := l.Visit(context.Background(), g, netip.MustParseAddr(o.Addr), s)
+	if _, missed := errors.AsType[*pace.MissedError](err); missed {
+		return start, false, nil
+	}
+	ns := turn.Start.UnixNano() &^ 1
+	if !because(turn, pace.CauseAddress) {
+		ns |= 1
+	}
+	return time.Unix(0, ns), true, err
+}
+
 // limiter connects. A busy machine may take longer than a call may.
 func (o orders) limiter() (l pace.Limiter, err error) {
 	for limit := time.Now().Add(2 * time.Minute); ; {
 		client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{o.Redis}, DisableCache: true, PipelineMultiplex: -1})
 		if err == nil {
-			options := redis.Options{Prefix: o.Prefix, WhenDown: o.WhenDown}
+			options := redis.Options{Prefix: o.Prefix, WhenDown: o.WhenDown, Options: pace.Options{AddressInterval: o.Gap}}
 			if o.Term != 0 {
 				l, err = redis.NewLeasedFor(client, options, o.Term)
 			} else {
@@ -160,6 +190,7 @@ func stopSelf() error {
 type site struct {
 	mu      sync.Mutex
 	starts  []time.Time
+	by      map[int]int // how many, by the process
 	workers []visitor
 }
 
@@ -190,7 +221,7 @@ func fleet(t *testing.T, workers int, o orders) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &site{}
+	s := &site{by: map[int]int{}}
 	ready := make(chan visitor, workers)
 	go func() {
 		for {
@@ -257,7 +288,8 @@ func (s *site) serve(c net.Conn, ready chan<- visitor) {
 	if _, err := io.ReadFull(r, said[:]); err != nil {
 		return
 	}
-	ready <- visitor{c, int(binary.BigEndian.Uint64(said[:]))}
+	v := visitor{c, int(binary.BigEndian.Uint64(said[:]))}
+	ready <- v
 	for {
 		if _, err := io.ReadFull(r, said[:]); err != nil {
 			return
@@ -265,6 +297,7 @@ func (s *site) serve(c net.Conn, ready chan<- visitor) {
 		at := int64(binary.BigEndian.Uint64(said[:]))
 		s.mu.Lock()
 		s.starts = append(s.starts, time.Unix(0, min(at, time.Now().UnixNano())))
+		s.by[v.pid]++
 		s.mu.Unlock()
 	}
 }
@@ -289,6 +322,13 @@ func (s *site) seen() []time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.SortedFunc(slices.Values(s.starts), time.Time.Compare)
+}
+
+// of returns how many starts a worker had.
+func (s *site) of(v visitor) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.by[v.pid]
 }
 
 // end hangs up and returns the arrivals in order.

@@ -14,6 +14,9 @@ import (
 //go:embed head.lua
 var headText string
 
+//go:embed tag.lua
+var tagText string
+
 //go:embed common.lua
 var functionsText string
 
@@ -53,7 +56,7 @@ func lean(text string) string {
 }
 
 // stepLean books at addresses before it makes what only origins need.
-var stepLean = "#!lua\n" + lean(headText+bookText+functionsText+stepText)
+var stepLean = "#!lua\n" + lean(headText+tagText+bookText+functionsText+stepText)
 
 // of returns a text with the name of an epoch in it: a server that knows it is one on
 // which that epoch has been at work.

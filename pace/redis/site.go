@@ -320,10 +320,7 @@ func (l *Leased) refuses(ctx context.Context, key pace.Key) error {
 // Visit books a start at the address of a request and waits for it: addresses belong to no
 // worker, so that is a call of the server where the address has a pace.
 func (l *Leased) Visit(ctx context.Context, g pace.Grant, addr netip.Addr, s *pace.Schedule) (pace.Turn, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(l.closing, func() { cancel(errClosed) })()
-	return pace.VisitBy(ctx, l, clock, g, addr, s)
+	return visit(ctx, l, l.closing, g, addr, s)
 }
 
 // Book is the step of Visit.

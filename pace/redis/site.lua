@@ -1,8 +1,7 @@
 -- Gives, renews and takes back leases of sites of one tag, with what is known of the sites.
--- Its text holds the name of an epoch of the tag.
 --
--- KEYS: the tag's epoch; then of each site its key here, and that of its origin, at which an
--- operator may hold it. ARGV[1]: the id of the worker in 8 bytes; doubles: how
+-- Behind the epoch the keys are of each site its key here, and that of its origin, at which an
+-- operator may hold it. The argument: the id of the worker in 8 bytes; doubles: how
 -- long a lease is, forget; the length of the worker's name in a byte, and the name. Then of
 -- each site a character: t take, k keep what the worker still has, r give back, p only look;
 -- the number of the lease in 4 bytes; doubles: the slowest interval; what the worker knows
@@ -14,25 +13,10 @@
 -- site; doubles: until when, end of the last response, Retry-After, last overload,
 -- slowest interval, last writing; factor, step, and the name of the worker.
 --
--- The reply is the time, alone if the epoch is another one; else of each site G granted, R
--- another worker has the site, or may have it, L the worker has it no more, H an operator
--- holds it, so that nobody has it; for how long
--- that holds; the state as above, but the slowest interval first; the length of the name of
--- the worker that has the site, and the name, empty if nobody knows.
-local call, pack, unpick, max = redis.call, struct.pack, struct.unpack, math.max
-local time = call('TIME')
-local now = time[1] * 1000000 + time[2]
-local arg, epoch = ARGV[1], redis.pcall('GET', KEYS[1])
-if type(epoch) ~= 'string' then epoch = '' end
--- Before this time the server's memory is not to be trusted.
-local since = tonumber(string.sub(epoch, 33))
-if string.sub(epoch, 1, 16) ~= 'EPOCH' or not since then
-  return pack('<d', now)
-end
-if since > now then -- the clock was set back, and the epoch is yet to know
-  since = now
-  call('SET', KEYS[1], string.sub(epoch, 1, 32) .. string.format('%.0f', now))
-end
+-- The reply is the time, and of each site G granted, R another worker has the site, or may
+-- have it, L the worker has it no more, H an operator holds it, so that nobody has it; for
+-- how long that holds; the state as above, but the slowest interval first; the length of
+-- the name of the worker that has the site, and the name, empty if nobody knows.
 local nobody, somebody = '\0\0\0\0\0\0\0\0', '\255\255\255\255\255\255\255\255'
 local id, lease, forget, name, n = unpick('<c8ddBc0', arg)
 local answers = {pack('<d', now)}
@@ -40,12 +24,12 @@ for k = 2, #KEYS, 2 do
   local op, number, slowest, ago, over_ago, wait, its_factor, its_step
   op, number, slowest, ago, over_ago, wait, its_factor, its_step, n = unpick('<c1I4ddddHH', arg, n)
   local holder, held, till, last, retry, over, slow, seen, factor, step, holder_name = nobody, 0, 0, 0, 0, 0, 0, 0, 0, 0, ''
-  local site = redis.pcall('GET', KEYS[k])
-  local damaged = site and (type(site) ~= 'string' or #site < 64)
+  local site = value(k)
+  local damaged = site and #site < 64
   if site and not damaged then
     local i
     holder, held, till, last, retry, over, slow, seen, factor, step, i = unpick('<c8I4ddddddHH', site)
-    holder_name = string.sub(site, i)
+    holder_name = sub(site, i)
     damaged = not ((till == 0 or till >= 1e15) and (last == 0 or last >= 1e15) and (retry == 0 or retry >= 1e15) and (over == 0 or over >= 1e15)
       and seen >= 1e15 and slow >= 0 and till + last + retry + over + slow + seen < 4e16 and factor <= 1024)
     if not damaged and seen > now then -- the clock was set back: all of it moves by as much as can be seen
@@ -70,8 +54,8 @@ for k = 2, #KEYS, 2 do
     write = true
   end
 
-  local hold, row = 0, redis.pcall('GET', KEYS[k + 1])
-  if type(row) == 'string' then
+  local hold, row = 0, got[k + 1]
+  if row then
     for i = 45, #row - 23, 24 do
       local what, till = unpick('<c8d', row, i)
       if what == '\1held\0\0\0' then hold = till end
@@ -114,7 +98,7 @@ for k = 2, #KEYS, 2 do
     if keep <= now then
       call('DEL', KEYS[k])
     else
-      call('PSETEX', KEYS[k], math.ceil((keep - now) / 1000) + 1,
+      call('PSETEX', KEYS[k], ceil((keep - now) / 1000) + 1,
         pack('<c8I4ddddddHH', holder, held, till, last, retry, over, slow, now, factor, step) .. holder_name)
     end
   end

@@ -18,7 +18,7 @@ import (
 //go:embed site.lua
 var siteText string
 
-var siteLean = "#!lua\n" + lean(siteText)
+var siteLean = "#!lua\n" + lean(headText+tagText+siteText)
 
 // What site.lua is asked to do.
 const (

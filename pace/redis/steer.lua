@@ -4,26 +4,17 @@
 -- doubles: for how long to hold, forget, grant timeout.
 -- The reply is 1 if the site was held, else 0.
 local what, hold, forget, grant_timeout = unpick('<c1ddd', ARGV[1])
-local last, retry, over, slow, seen, factor, step, i, moved
 local site = redis.pcall('GET', KEYS[1])
-if type(site) == 'string' then last, retry, over, slow, seen, factor, step, i, moved = origin(site) end
-if site and not last then
+if type(site) == 'table' then site = 'of another type' end
+local last, retry, over, slow, seen, factor, step, grants, _, damaged = origin(site, 0)
+if damaged then
   return redis.error_reply('ERR the state of ' .. KEYS[1] .. ' is damaged: a worker that asks the site mends it')
 end
 local rows, was = {}, 0
-if not last then
-  last, retry, over, slow, seen, factor, step = 0, 0, 0, 0, 0, 0, 0
-else
-  while i < #site do
-    local name, start, before
-    name, start, before, i = unpick('<c8dd', site, i)
-    if moved > 0 then
-      start = start - moved
-      if before > 0 then before = before - moved end
-    end
-    if name == held_row then was = start end
-    if name ~= held_row or what == 'f' then rows[#rows + 1] = pack('<c8dd', name, start, before) end
-  end
+for i = 1, #grants, 24 do
+  local name, start, before = unpick('<c8dd', grants, i)
+  if name == held_row then was = start end
+  if name ~= held_row or what == 'f' then rows[#rows + 1] = pack('<c8dd', name, start, before) end
 end
 if what == 'h' then
   rows[#rows + 1] = pack('<c8dd', held_row, now + hold, 0)

@@ -10,28 +10,15 @@ local answers = #KEYS ~= 2 and {pack('<d', now)}
 for k = 2, #KEYS do
   local id, gone, gone_for, within, earliest, slowest, spans, from
   id, gone, gone_for, within, earliest, slowest, spans, from, n = unpick('<c8c5ddddHd', arg, n)
-  local key, site = KEYS[k], got[k]
+  local key, site = KEYS[k], value(k)
   local peek = id == '\0\0\0\0\0\0\0\0'
 
-  -- What is known of the origin. What is damaged, or of another type and so read as
-  -- nothing, counts as asked now.
-  local last, retry, over, slow, seen, factor, step, i, moved
-  if site then last, retry, over, slow, seen, factor, step, i, moved = origin(site) end
-  local damaged = not last and (site or type(redis.pcall('GET', key)) == 'table')
-  local grants, under_way, doubt, changed, held = '', 0, '\0\0\0\0\0', damaged, 0
-  if damaged then
-    last, retry, over, slow, seen, factor, step, moved = now, 0, 0, slowest, now, 0, 0, 0
-  elseif not site then
-    last, retry, over, slow, seen, factor, step, moved = 0, 0, 0, 0, 0, 0, 0, 0
-  elseif i <= #site then
+  local last, retry, over, slow, seen, factor, step, given, changed = origin(site, slowest)
+  local grants, under_way, doubt, held = '', 0, '\0\0\0\0\0', 0
+  if given ~= '' then
     local rows = {}
-    while i <= #site do
-      local name, start, before
-      name, start, before, i = unpick('<c8dd', site, i)
-      if moved > 0 then
-        start = start - moved
-        if before > 0 then before = before - moved end
-      end
+    for i = 1, #given, 24 do
+      local name, start, before = unpick('<c8dd', given, i)
       if byte(name) < 64 and name == held_row then
         if start > now then
           held = start
@@ -102,7 +89,7 @@ for k = 2, #KEYS do
   elseif not peek then
     if not busy and start and start - now <= within then
       code = 'G'
-      if max(retry, last + slow + 1, factor > 0 and over + forget or 0) <= now then
+      if matters(last, retry, over, slow, factor, forget) <= now then
         slow = slowest
       else
         slow = max(slow, slowest)
@@ -110,7 +97,7 @@ for k = 2, #KEYS do
       grants = grants .. pack('<c8dd', id, start, last)
       last, seen = max(last, start), now
     end
-    if code == 'G' or moved > 0 or changed then
+    if code == 'G' or changed then
       keep(key, grants, last, retry, over, slow, seen, factor, step, forget, grant_timeout)
     end
   end
