@@ -179,16 +179,16 @@ func serverTime(b *testing.B, server *redistest.Server, n int, f func()) float64
 }
 
 // BenchmarkNext is what a frontier costs the server, in its main thread, beside a GET of a
-// small key in a pipeline of 500: a look at a site that rests, and a grant or a Done, with 500
-// sites in a call, which are two in a script, and with 4,000, which are sixteen.
+// small key in a pipeline of 500, in alternate rounds: a look at a site that rests, and a
+// grant or a Done, with 500 and with 4,000 sites in a call.
 func BenchmarkNext(b *testing.B) {
-	const sites, times = 8_000, 4
+	const sites, rounds = 8_000, 20
 	server := redistest.Start(b, redistest.Options{})
 	l := newLimiter(b, server.Client(), redis.Options{})
 	for _, batch := range []int{500, 4_000} {
 		b.Run(fmt.Sprint(batch), func(b *testing.B) {
-			pass := func(asked []pace.Question, k, times int) {
-				for range times {
+			pass := func(asked []pace.Question, k int) func() {
+				return func() {
 					for part := range slices.Chunk(asked, batch) {
 						if n, _ := next(b, l, part, k); n != k {
 							b.Fatalf("%d of %d granted", n, k)
@@ -196,24 +196,34 @@ func BenchmarkNext(b *testing.B) {
 					}
 				}
 			}
-			resting := questions(b, fmt.Sprint("rests", batch, "-", b.N, "-"), sites, steady(b, time.Hour))
-			ready := questions(b, fmt.Sprint("ready", batch, "-", b.N, "-"), sites, steady(b, time.Nanosecond))
-			pass(resting, batch, 1)
-			pass(resting, 0, 2) // given back, and all tags are known
-			pass(ready, batch, 1)
-			var gets, looks, cycles []float64
-			for range 3 {
-				gets = append(gets, serverTime(b, server, times*sites, getMany(b, server.Client(), times*sites, 500)))
-				looks = append(looks, serverTime(b, server, times*sites, func() { pass(resting, 0, times) }))
-				cycles = append(cycles, serverTime(b, server, times*sites, func() { pass(ready, batch, times) }))
+			resting := questions(b, "rests-"+fresh()+"-", sites, steady(b, time.Hour))
+			ready := questions(b, "ready-"+fresh()+"-", sites, steady(b, time.Nanosecond))
+			pass(resting, batch)()
+			pass(resting, 0)() // given back
+			pass(ready, batch)()
+			pass(ready, 0)()
+			get := getMany(b, server.Client(), sites, 500)
+			var gets, looks, steps, ofLook, ofStep []float64
+			for range rounds {
+				get := serverTime(b, server, sites, get)
+				look := serverTime(b, server, sites, pass(resting, 0))
+				granted := serverTime(b, server, sites, pass(ready, batch))
+				given := serverTime(b, server, sites, pass(ready, 0)) // back
+				step := (granted+given)/2 - serverTime(b, server, sites, pass(ready, 0))
+				gets, looks, steps = append(gets, get), append(looks, look), append(steps, step)
+				ofLook, ofStep = append(ofLook, get/look), append(ofStep, get/step)
 			}
-			get, look, cycle := slices.Min(gets), slices.Min(looks), slices.Min(cycles)
-			step := (cycle - look) / 2
-			b.ReportMetric(get, "µs/GET")
-			b.ReportMetric(look, "µs/look")
-			b.ReportMetric(get/look, "look-of-GET")
-			b.ReportMetric(step, "µs/step")
-			b.ReportMetric(get/step, "step-of-GET")
+			part := func(of []float64, quarters int) float64 {
+				slices.Sort(of)
+				return of[rounds*quarters/4]
+			}
+			b.ReportMetric(part(gets, 2), "µs/GET")
+			b.ReportMetric(part(looks, 2), "µs/look")
+			b.ReportMetric(part(steps, 2), "µs/step")
+			b.ReportMetric(part(ofLook, 2), "look-of-GET")
+			b.ReportMetric(part(ofStep, 2), "step-of-GET")
+			b.ReportMetric(part(ofStep, 1), "step-of-GET-25%")
+			b.ReportMetric(part(ofStep, 3), "step-of-GET-75%")
 			b.ReportMetric(0, "ns/op")
 		})
 	}

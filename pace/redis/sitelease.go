@@ -149,42 +149,30 @@ func (l *Leased) ask(ctx context.Context, calls ...*siteCall) error {
 	}
 	var mu sync.Mutex
 	var failed error
-	var all sync.WaitGroup
-	for t, calls := range byTag {
-		work := func() {
-			if err := l.askTag(ctx, t, calls); err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				failed = err
-			}
+	eachBatch(byTag, func(t *tag, calls []*siteCall) {
+		if err := l.askTag(ctx, t, calls); err != nil {
+			mu.Lock()
+			defer mu.Unlock()
+			failed = err
 		}
-		if len(byTag) == 1 {
-			work()
-			break
-		}
-		all.Go(work)
-	}
-	all.Wait()
+	})
 	return failed
 }
 
-// askTag asks about sites of one tag, at most maxBatch of them at a time.
+// askTag asks about sites of one tag, at most maxBatch.
 func (l *Leased) askTag(ctx context.Context, t *tag, calls []*siteCall) error {
-	for part := range slices.Chunk(calls, maxBatch) {
-		o := t.outage.Load()
-		if o == nil {
-			err := l.askServer(ctx, t, part)
-			switch {
-			case err == nil:
-				continue
-			case ended(ctx):
-				return waiting(ctx, "for "+part[0].origin.String())
-			}
-			o = t.goDown(err)
+	o := t.outage.Load()
+	if o == nil {
+		err := l.askServer(ctx, t, calls)
+		switch {
+		case err == nil:
+			return nil
+		case ended(ctx):
+			return waiting(ctx, "for "+calls[0].origin.String())
 		}
-		return fmt.Errorf("%w: %w", ErrDown, o.cause)
+		o = t.goDown(err)
 	}
-	return nil
+	return fmt.Errorf("%w: %w", ErrDown, o.cause)
 }
 
 // askServer asks about a few sites of one tag. A clock that was set forward has ended the
@@ -194,7 +182,8 @@ func (l *Leased) askServer(ctx context.Context, t *tag, calls []*siteCall) error
 	var keys []string
 	arg := slices.Clone(l.head)
 	for _, c := range calls {
-		keys = append(keys, t.head+"site:"+c.origin.String(), t.originKey(pace.Key{Origin: c.origin}))
+		name := c.origin.String()
+		keys = append(keys, l.shared.key("site", name), l.shared.key("origin", name))
 		arg = append(arg, c.arg...)
 	}
 	for range askAttempts {
