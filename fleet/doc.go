@@ -26,7 +26,8 @@
 //
 // The server is Redis 7.0 or later, or Valkey. A user needs these rights and no more
 // (TestTLS), here for the prefix "robots". A fleet works without INFO too, and on one
-// server without CLUSTER. Open says which rights are missing (TestRights).
+// server without CLUSTER. Open says which rights are missing, and on which node of a
+// cluster, as each has users of its own (TestRights, TestTagRights, TestCluster).
 //
 //	ACL SETUSER robots on >SECRET resetkeys ~{robots}:* ~{robots:*}:pace:* ~robots:{* resetchannels -@all
 //	  +hello +auth +ping +cluster|slots +cluster|shards

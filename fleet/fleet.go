@@ -12,6 +12,7 @@ import (
 	"math"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -125,8 +126,9 @@ func Open(ctx context.Context, url string, o Options) (*Fleet, error) {
 
 // setUp checks the server, whose name is for errors, and makes store and limiter.
 func (f *Fleet) setUp(ctx context.Context, server, prefix string, o Options) error {
+	all := nodes(ctx, f.client)
 	if !o.AllowEviction {
-		for _, n := range nodes(ctx, f.client) {
+		for _, n := range all {
 			if policy := n.evicts(); policy != "" {
 				return fmt.Errorf("Redis at %s has maxmemory-policy %s and may drop the pace of sites: a fleet needs noeviction", n.addr, policy)
 			}
@@ -137,7 +139,7 @@ func (f *Fleet) setUp(ctx context.Context, server, prefix string, o Options) err
 		return err
 	}
 	f.prefix = prefix
-	if err := rights(ctx, f.client, prefix); err != nil {
+	if err := rights(ctx, f.client, all, prefix); err != nil {
 		return fmt.Errorf("%s: %w", server, err)
 	}
 	if f.shared, err = cacheredis.New(f.client, cacheredis.Options{Prefix: prefix, Bodies: o.Bodies}); err != nil {
@@ -330,26 +332,59 @@ func dial(ctx context.Context, option rueidis.ClientOption) (rueidis.Client, err
 //go:embed rights.lua
 var rightsLua string
 
-// rights returns an error that names the commands that the user lacks, of those that
-// store and limiter send with the keys of a prefix. Without this check a missing right
-// would look like a server that is down, as soon as it is needed.
-func rights(ctx context.Context, client rueidis.Client, prefix string) error {
-	head, tag, record := "{"+prefix+"}:", "{"+prefix+":0}:pace:", prefix+":{"
-	missing, err := client.Do(ctx, client.B().Eval().Script(rightsLua).Numkeys(1).Key(head).Arg(tag, record).Build()).ToString()
-	keys := head + "*, {" + prefix + ":*}:pace:* and " + record + "*"
-	switch {
-	case script.Says(err, "NOPERM"):
-		return fmt.Errorf("a fleet needs more, with the keys %s: %w", keys, err)
-	case script.Says(err, "MOVED"): // a client that may not ask for the nodes of a cluster takes this one for a server
-		return errors.New("it is a member of a cluster, and a fleet needs more than this user may do: cluster|slots, cluster|shards")
-	case err != nil && script.KindOf(err) == script.Lost:
+// rights returns an error that names what the user lacks, of the commands and keys that
+// store and limiter use with a prefix. Without this check a missing right would look like a
+// server that is down, as soon as it is needed. It asks all servers of a cluster, each of
+// which has users of its own, but those that do not answer.
+func rights(ctx context.Context, client rueidis.Client, all []node, prefix string) error {
+	lacks, err := lacking(ctx, client, prefix, "{"+prefix+"}:")
+	if err != nil {
 		return err
-	case err != nil: // a server that is in trouble, or cannot check rights
-		return nil
-	case missing != "":
-		return fmt.Errorf("a fleet needs more than this user may do: %s, with the keys %s", missing, keys)
+	}
+	if lacks == "" && client.Mode() == rueidis.ClientModeCluster {
+		for _, n := range all {
+			if n.err != nil && script.KindOf(n.err) == script.Lost {
+				continue
+			}
+			if lacks, _ = lacking(ctx, n.client, prefix); lacks != "" {
+				lacks = n.addr + ": " + lacks
+				break
+			}
+		}
+	}
+	if lacks != "" {
+		return errors.New(lacks)
 	}
 	return nil
+}
+
+// lacking returns what a user lacks at one server, or at that with a key, "" for nothing.
+// The error is that it does not answer.
+func lacking(ctx context.Context, client rueidis.Client, prefix string, key ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerLimit)
+	defer cancel()
+	reply, err := client.Do(ctx, client.B().Eval().Script(rightsLua).Numkeys(int64(len(key))).Key(key...).
+		Arg(prefix, strconv.Itoa(paceredis.Parts)).Build()).AsStrSlice()
+	keys := fmt.Sprintf("with the keys {%s}:*, {%s:*}:pace:* and %s:{*", prefix, prefix, prefix)
+	switch {
+	case script.Says(err, "NOPERM"):
+		return fmt.Sprintf("a fleet needs more, %s: %v", keys, err), nil
+	case script.Says(err, "MOVED"): // a client that may not ask for the nodes of a cluster takes this one for a server
+		return "it is a member of a cluster, and a fleet needs more than this user may do: cluster|slots, cluster|shards", nil
+	case err != nil && script.KindOf(err) == script.Lost:
+		return "", err
+	case err != nil || len(reply) == 0: // a server that is in trouble, or cannot check rights
+		return "", nil
+	case reply[0] != "":
+		return fmt.Sprintf("a fleet needs more than this user may do: %s, %s", reply[0], keys), nil
+	case len(reply) > 1:
+		lacks := "a fleet needs more than this user may do: to read and write the keys " + reply[1] + "*"
+		if n := len(reply) - 2; n > 0 {
+			lacks += fmt.Sprintf(", and those of %d other kinds", n)
+		}
+		return lacks, nil
+	}
+	return "", nil
 }
 
 // Store returns the store of cacheredis. It is a cache.Leaser, so that a cache.Cache

@@ -23,6 +23,7 @@ import (
 	"github.com/robotskit/robots/cache/cachetest"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/fleet"
+	"github.com/robotskit/robots/internal/campaign"
 	"github.com/robotskit/robots/internal/redistest"
 	"github.com/robotskit/robots/pace"
 	paceredis "github.com/robotskit/robots/pace/redis"
@@ -230,6 +231,18 @@ func TestCluster(t *testing.T) {
 	}
 	for _, n := range nodes {
 		n.Do(append([]string{"ACL", "SETUSER", "robots"}, redistest.AccessRule(t, "doc.go")...)...)
+	}
+	for i, n := range nodes { // each has users of its own
+		n.Do("ACL", "SETUSER", "robots", "-psetex")
+		if f, err := fleet.Open(t.Context(), "redis://robots@"+nodes[0].Addr, fleet.Options{Password: "SECRET"}); err == nil {
+			f.Close()
+			t.Errorf("a worker begins without the right to psetex on node %d", i)
+		} else if m := err.Error(); !strings.Contains(m, "psetex") || !strings.Contains(m, n.Addr) && i != to || strings.Contains(m, "\n") {
+			t.Errorf("without psetex on %s: %v", n.Addr, err)
+		}
+		n.Do("ACL", "SETUSER", "robots", "+psetex")
+	}
+	for _, n := range nodes {
 		n.Do("ACL", "SETUSER", "robots", "-cluster|slots", "-cluster|shards")
 	}
 	other := (to + 1) % len(nodes)
@@ -238,8 +251,9 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// TestSentinel: a fleet that finds its server through a sentinel goes on with the
-// replica that is promoted.
+// TestSentinel: a fleet that finds its server through a sentinel goes on with the replica
+// that is promoted, with what the first one knew, and no page that is under way meanwhile
+// makes another start too early.
 func TestSentinel(t *testing.T) {
 	t.Parallel()
 	primary := redistest.Start(t, redistest.Options{})
@@ -248,18 +262,62 @@ func TestSentinel(t *testing.T) {
 	until(t, "the sentinel to find the replica", func() bool {
 		return strings.Contains(sentinel.Do("SENTINEL", "REPLICAS", "fleet"), replica.Addr)
 	})
-	f := open(t, sentinel.URL()+"?master_set=fleet", fleet.Options{})
+	var workers []worker
+	for range campaign.Size(2, 2, 4) {
+		workers = append(workers, newWorker(t, sentinel.URL()+"?master_set=fleet", fleet.Options{WhenDown: paceredis.Stop, Pace: pace.Options{AddressInterval: 5 * time.Millisecond}}))
+	}
+	f := workers[0].fleet
 	use(t, f)
 	origin := originOf(t, "kept.example")
-	r := cachetest.Record(origin, "User-agent: *\n")
-	if err := f.Store().Put(t.Context(), cache.Entry{Record: r}, time.Hour); err != nil {
+	if err := f.Store().Put(t.Context(), cache.Entry{Record: cachetest.Record(origin, "User-agent: *\n")}, time.Hour); err != nil {
 		t.Fatal(err)
 	}
+	var sites []*site
+	ended := make(chan struct{})
+	var crawl sync.WaitGroup
+	for range campaign.Size(3, 3, 8) {
+		site := newSite(t)
+		sites = append(sites, site)
+		for _, w := range workers {
+			crawl.Go(func() {
+				for {
+					select {
+					case <-ended:
+						return
+					default:
+						w.must(site.URL)
+					}
+				}
+			})
+		}
+	}
+	end := sync.OnceFunc(func() {
+		close(ended)
+		crawl.Wait()
+	})
+	defer end()
+	more := func(n int) {
+		for i, s := range sites {
+			_, before := s.counts()
+			until(t, fmt.Sprintf("%d pages of site %d", n, i), func() bool { _, now := s.counts(); return now >= before+n })
+		}
+	}
+	more(5)
 	primary.Kill()
 	until(t, "the fleet to find the promoted server", func() bool {
 		err := f.Store().Put(t.Context(), cache.Entry{Record: cachetest.Record(origin, "new")}, time.Hour)
 		return err == nil && f.DownSince().IsZero()
 	})
+	more(10)
+	end()
+	for i, s := range sites {
+		if n, _ := s.counts(); n != 1 {
+			t.Errorf("robots.txt of site %d was fetched %d times", i, n)
+		}
+		if len(s.early) > 0 {
+			t.Errorf("site %d of %d pages: starts so soon after the page before: %v, want %v", i, len(s.pages), s.early, siteInterval)
+		}
+	}
 	if !strings.Contains(replica.Do("KEYS", "*"), "kept.example") {
 		t.Error("the promoted server has no record of kept.example")
 	}
@@ -555,7 +613,11 @@ type site struct {
 	mu     sync.Mutex
 	robots int
 	pages  []time.Time
+	early  []time.Duration // after the page before, less than siteInterval
 }
+
+// siteInterval is what workers keep to at a site.
+const siteInterval = 50 * time.Millisecond
 
 func newSite(t *testing.T) *site {
 	s := &site{}
@@ -567,7 +629,11 @@ func newSite(t *testing.T) *site {
 			io.WriteString(w, "User-agent: *\nDisallow: /x\n")
 			return
 		}
-		s.pages = append(s.pages, time.Now())
+		at := time.Now()
+		if n := len(s.pages); n > 0 && at.Sub(s.pages[n-1]) < siteInterval {
+			s.early = append(s.early, at.Sub(s.pages[n-1]))
+		}
+		s.pages = append(s.pages, at)
 	}))
 	t.Cleanup(s.Close)
 	return s
@@ -589,7 +655,7 @@ type worker struct {
 func newWorker(t *testing.T, url string, o fleet.Options) worker {
 	t.Helper()
 	f := open(t, url, o)
-	p, err := polite.New("MyBot", polite.Options{Fleet: f, AllowPrivate: true, Policy: pace.Policy{Default: 50 * time.Millisecond}})
+	p, err := polite.New("MyBot", polite.Options{Fleet: f, AllowPrivate: true, Policy: pace.Policy{Default: siteInterval}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -106,8 +106,10 @@ var ErrEarlier = errors.New("the server has records in an earlier layout")
 // CheckLayout returns an error if the server has keys of the layout before this one, which
 // had several per origin: whoever still uses that layout shares neither records nor leases.
 func (s *Store) CheckLayout(ctx context.Context) error {
-	key := "{" + s.prefix + "}:token" // which did not expire
-	err := s.client.Do(ctx, s.client.B().Get().Key(key).Build()).Error()
+	key := "{" + s.prefix + "}:token"                  // which did not expire
+	ctx, cancel := context.WithTimeout(ctx, callLimit) // else rueidis asks a cluster that is down for ever
+	defer cancel()
+	err := s.client.Do(ctx, s.client.B().Get().Key(key).Build().Pin()).Error()
 	switch {
 	case err == nil || script.Says(err, "WRONGTYPE"):
 		return fmt.Errorf("shared cache: %w (key %s): stop the workers of that release and delete the keys {%s}:*, or choose another prefix", ErrEarlier, key, s.prefix)

@@ -46,7 +46,7 @@ func TestDeathBetween(t *testing.T) {
 			if how == stops && (slot.Delayed || len(before) != 0) {
 				t.Errorf("a worker that was killed before it booked delays the address: %+v, starts %v", slot, before)
 			}
-			if how == hangs && slot.Start.After(latest(asked, before[0].Add(deathGap)).Add(logSlack)) {
+			if how == hangs && slot.Start.After(later(asked, before[0].Add(deathGap)).Add(logSlack)) {
 				t.Errorf("the next start at the address is %s after the one that was booked, want %s", slot.Start.Sub(before[0]), deathGap)
 			}
 			for _, v := range s.workers[1:] {
@@ -66,13 +66,6 @@ func TestDeathBetween(t *testing.T) {
 			}
 		})
 	}
-}
-
-func latest(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
 
 // TestDeaths: workers at one address, each at a site of its own, are killed one after

@@ -196,6 +196,9 @@
 //     do not show that it was stopped (some virtual ones);
 //   - requests under way that take longer than 15 s while the server does not hear of
 //     their worker: others may start beside them, an interval later;
+//   - requests that were granted before the clock was set forward by more than
+//     Options.GrantTimeout, and that start later, as they wait for their address, or go on:
+//     another may start beside them, an interval after the jump was noticed;
 //   - the pace of an address after an outage: the server learns of the starts meanwhile
 //     for their origins only;
 //   - a worker that begins on a replaced or emptied server before another worker has

@@ -74,8 +74,7 @@ func New(client rueidis.Client, o Options) (*Limiter, error) {
 	if err != nil {
 		return nil, err
 	}
-	local := o.Options
-	local.Observe = nil // this limiter tells what the other decides for it
+	local := o.own() // this limiter tells what the other decides for it
 	for _, d := range []*time.Duration{&local.AddressInterval, &local.FetchInterval} {
 		if *d == 0 {
 			*d = -1 // none, and not the default

@@ -31,9 +31,9 @@ var steerText string
 var logText string
 
 var (
-	lookScript  = script.Retried("#!lua flags=no-writes\n" + lookText)
+	lookScript  = script.Retried("#!lua flags=no-writes\n" + headText + lookText)
 	steerScript = script.New("#!lua flags=allow-oom\n" + commonText + steerText)
-	logScript   = script.New("#!lua flags=allow-oom\n" + logText)
+	logScript   = script.New("#!lua flags=allow-oom\n" + headText + logText)
 )
 
 // An Operator looks at the pace of a fleet and steers it. It is none of its workers: it

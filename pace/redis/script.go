@@ -40,7 +40,7 @@ var heartbeatText string
 
 var (
 	doneScript      = script.New("#!lua flags=allow-oom\n" + lean(commonText+doneText))
-	heartbeatScript = script.New(heartbeatText)
+	heartbeatScript = script.New("#!lua\n" + headText + heartbeatText)
 )
 
 // lean removes the comments and indents of a script: a server keeps the text of one for

@@ -197,9 +197,6 @@ func (l *Limiter) unused(ctx context.Context, g pace.Grant) {
 // gaveUp is the error of a caller whose context ended. It names Redis if the caller
 // waited for that.
 func gaveUp(ctx context.Context, key pace.Key, down error) error {
-	if down == nil {
-		return waiting(ctx, "for "+key.String())
-	}
 	return errors.Join(waiting(ctx, "for "+key.String()), down)
 }
 
