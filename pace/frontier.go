@@ -57,7 +57,7 @@ func (l *Local) Next(ctx context.Context, asked []Question, k int) ([]Grant, err
 		if k <= 0 {
 			within = -1
 		}
-		if answers[i] = l.take(q.Key, q.Schedule, within, l.options.GrantTimeout, 0); answers[i].OK() {
+		if answers[i], _ = l.take(q.Key, q.Schedule, within, l.options.GrantTimeout, 0); answers[i].OK() { // it holds all sites
 			k--
 			l.options.TellDecided(q.Key.Origin, began, answers[i], nil)
 		}

@@ -20,6 +20,8 @@ type Local struct {
 
 	mu      sync.Mutex
 	workers time.Duration  // by which the pace of an address is divided, a number
+	tenant  bool           // only sites that are held are granted, see Tenant
+	held    int            // sites
 	active  map[id]*active // origins with a grant under way or somebody waiting
 	grants  uint64         // given so far
 	since   moment         // when what is not known counts as asked, see Resume
@@ -71,7 +73,11 @@ type active struct {
 	grants  []grant
 	queue   []*waiter     // in the order of arrival
 	slowest time.Duration // of the last schedule, for how long the state matters
+	tenure  tenure
 }
+
+// idle reports whether nothing goes on there.
+func (a *active) idle() bool { return len(a.grants) == 0 && len(a.queue) == 0 }
 
 type grant struct {
 	id    uint64
@@ -95,6 +101,9 @@ func (l *Local) NotBefore(ctx context.Context, key Key, s *Schedule) (Turn, erro
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	d := l.decide(key, s)
+	if d.notHeld {
+		return Turn{}, ErrNotHeld
+	}
 	if gap, fetchGap := l.gaps(key.Addr); gap > 0 {
 		d.state.Address = d.time(l.addressOf(key.Addr, d.at).page(d.at, d.at, gap, fetchGap))
 	}
@@ -148,19 +157,23 @@ func (l *Local) reserve(ctx context.Context, key Key, s *Schedule, within, hold 
 	if err := ended(ctx, key); err != nil {
 		return Grant{}, err
 	}
-	return l.take(key, s, max(within, 0), hold, mark), nil
+	return l.take(key, s, max(within, 0), hold, mark)
 }
 
 // take grants the next start if it is at most within from now, which is below 0 for never.
-func (l *Local) take(key Key, s *Schedule, within, hold time.Duration, mark uint64) Grant {
+// The error is nil or ErrNotHeld.
+func (l *Local) take(key Key, s *Schedule, within, hold time.Duration, mark uint64) (Grant, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	d := l.decide(key, s)
+	if d.notHeld {
+		return Grant{}, ErrNotHeld
+	}
 	waited := d.active != nil && len(d.active.queue) > 0 // who waits comes first
 	if waited || !d.startsBy(d.now.Add(within)) {
-		return Grant{Key: key, Turn: d.turn()}
+		return Grant{Key: key, Turn: d.turn()}, nil
 	}
-	return l.grant(d, hold, mark)
+	return l.grant(d, hold, mark), nil
 }
 
 // Valid reports whether a request may still start on a grant.
@@ -201,6 +214,8 @@ func (l *Local) wait(ctx context.Context, key Key, s *Schedule) (Grant, error) {
 		if watches || first {
 			d := l.decide(key, s)
 			switch {
+			case d.notHeld:
+				return Grant{}, ErrNotHeld
 			case watches && d.startsBy(d.now):
 				return l.grant(d, l.options.GrantTimeout, 0), nil
 			case limited && d.start.After(deadline):
@@ -281,13 +296,12 @@ func (l *Local) activate(origin id) *active {
 	return a
 }
 
-// retire drops an origin at which nothing goes on; its state stays.
-func (l *Local) retire(origin id, a *active) bool {
-	idle := len(a.grants) == 0 && len(a.queue) == 0
-	if idle {
+// retire drops an origin at which nothing goes on and that is not held; its state stays.
+func (l *Local) retire(origin id, a *active) (dropped bool) {
+	if dropped = a.idle() && a.tenure.number == 0; dropped {
 		delete(l.active, origin)
 	}
-	return idle
+	return dropped
 }
 
 // decision is what there is to know of a key at one moment, made under the lock.
@@ -295,7 +309,8 @@ type decision struct {
 	key      Key
 	schedule *Schedule
 	origin   id
-	active   *active // nil if nothing goes on
+	active   *active // nil if nothing goes on and it is not held
+	notHeld  bool    // by a Tenant: nothing else is known then
 	state    State
 	now      time.Time
 	at       moment // now
@@ -332,7 +347,12 @@ func (l *Local) decide(key Key, s *Schedule) *decision {
 	key.Addr = key.Addr.Unmap().WithZone("")
 	d := &decision{key: key, schedule: s.orDefault(), origin: idOf(l, key.Origin), now: l.options.Now()}
 	d.at = l.moment(d.now)
-	l.lookAtOrigin(d)
+	if l.lookAtOrigin(d); l.tenant {
+		if d.notHeld = d.active == nil || !d.active.tenure.lasts(l, d.now); d.notHeld {
+			return d
+		}
+		d.active.tenure.used = true
+	}
 	d.start = d.schedule.NextIn(d.now, d.state)
 	if d.full {
 		d.start = latest(d.start, d.room)
@@ -346,7 +366,7 @@ func (l *Local) lookAtOrigin(d *decision) {
 			d.active, d.state.Busy = a, len(a.grants) >= l.options.Concurrency
 		}
 	}
-	s, known := l.sites[d.origin]
+	s, known := l.site(d.origin, d.active)
 	if !known {
 		s = fresh
 		s.last = l.since
@@ -366,9 +386,9 @@ func (l *Local) endLost(origin id, a *active, at moment) {
 		if g.end > at {
 			return false
 		}
-		l.touch(origin, g.end, a.slowest)
+		l.touch(origin, a, g.end, a.slowest)
 		if isLent(g.id) {
-			l.answered(g.key.Origin, origin, g.end, Result{Timeout: true})
+			l.answered(g.key.Origin, origin, a, g.end, Result{Timeout: true})
 		}
 		return true
 	})
@@ -377,7 +397,10 @@ func (l *Local) endLost(origin id, a *active, at moment) {
 // grant hands out the start of a decision, for hold after it. The mark is lentGrant or 0.
 func (l *Local) grant(d *decision, hold time.Duration, mark uint64) Grant {
 	turn := d.turn()
-	a := l.activate(d.origin)
+	a := d.active
+	if a == nil {
+		a = l.activate(d.origin)
+	}
 	start := d.moment(turn.Start)
 	l.grants++
 	g := grant{id: l.grants, start: start, end: after(start, hold), last: l.since, visit: never}
@@ -385,11 +408,11 @@ func (l *Local) grant(d *decision, hold time.Duration, mark uint64) Grant {
 		key := d.key
 		g.id, g.key = mark|rand.Uint64N(mark), &key
 	}
-	if s, known := l.sites[d.origin]; known {
+	if s, known := l.site(d.origin, a); known {
 		g.last = s.last
 	}
 	a.slowest = d.schedule.most
-	l.touch(d.origin, start, a.slowest)
+	l.touch(d.origin, a, start, a.slowest)
 	a.grants = append(a.grants, g)
 	return Grant{ID: g.id, Key: d.key, Turn: turn, Until: turn.Start.Add(hold)}
 }
@@ -405,14 +428,15 @@ func (l *Local) Done(_ context.Context, g Grant, r Result) error {
 	origin, now := idOf(l, g.Key.Origin), l.moment(l.options.Now())
 	slowest := DefaultMaxCrawlDelay // of a grant that is long forgotten
 	lent := isLent(g.ID)
-	if a := l.active[origin]; a != nil {
+	a := l.active[origin]
+	if a != nil {
 		slowest = a.slowest
 		if lent {
 			l.endLost(origin, a, now)
 		}
 		if i := slices.IndexFunc(a.grants, func(h grant) bool { return h.id == g.ID }); i >= 0 {
 			if r.Unused {
-				l.untouch(origin, a.grants[i])
+				l.untouch(origin, a, a.grants[i])
 			}
 			a.grants = slices.Delete(a.grants, i, i+1)
 			lent = false
@@ -423,11 +447,11 @@ func (l *Local) Done(_ context.Context, g Grant, r Result) error {
 	if r.Unused || lent { // lent, and not under way any more
 		return nil
 	}
-	if _, known := l.sites[origin]; !known && l.full(now) {
+	if _, known := l.site(origin, a); !known && l.full(now) {
 		return nil // about a site of a forgotten grant, for which there is no room
 	}
-	l.touch(origin, now, slowest)
-	l.answered(g.Key.Origin, origin, now, r)
+	l.touch(origin, a, now, slowest)
+	l.answered(g.Key.Origin, origin, a, now, r)
 	return nil
 }
 

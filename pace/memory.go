@@ -69,30 +69,47 @@ func (l *Local) uselessFrom(s site) moment {
 	return at
 }
 
+// site returns what is kept of an origin, and of a in place of the map if it is held.
+func (l *Local) site(origin id, a *active) (s site, known bool) {
+	if a != nil && a.tenure.number != 0 {
+		return a.tenure.site, true
+	}
+	s, known = l.sites[origin]
+	return s, known
+}
+
+func (l *Local) keep(origin id, a *active, s site) {
+	if a != nil && a.tenure.number != 0 {
+		a.tenure.site = s
+	} else {
+		l.sites[origin] = s
+	}
+}
+
 // touch notes an event at a site and for how long it matters.
-func (l *Local) touch(origin id, at moment, slowest time.Duration) {
-	s, ok := l.sites[origin]
+func (l *Local) touch(origin id, a *active, at moment, slowest time.Duration) {
+	s, ok := l.site(origin, a)
 	if !ok || l.uselessFrom(s) <= at {
 		s = fresh
 	}
 	s.last = max(s.last, at)
 	// Rounded up: a float32 is out by 2^-24 of its value.
 	s.slowest = max(s.slowest, float32(slowest.Seconds()*(1+1e-6)))
-	l.sites[origin] = s
+	l.keep(origin, a, s)
 }
 
 // untouch takes a start back that was not used.
-func (l *Local) untouch(origin id, g grant) {
-	if s, ok := l.sites[origin]; ok && s.last == g.start {
+func (l *Local) untouch(origin id, a *active, g grant) {
+	if s, ok := l.site(origin, a); ok && s.last == g.start {
 		s.last = g.last
-		l.sites[origin] = s
+		l.keep(origin, a, s)
 	}
 }
 
 // answered notes what a site answered. The name of one that is to be left alone for longer is
 // noted too, for the next process.
-func (l *Local) answered(name robots.Origin, origin id, at moment, r Result) {
-	s := l.sites[origin]
+func (l *Local) answered(name robots.Origin, origin id, a *active, at moment, r Result) {
+	s, _ := l.site(origin, a)
 	if at-s.overload >= moment(l.options.Forget) {
 		s.back = BackOff{}
 	}
@@ -102,8 +119,9 @@ func (l *Local) answered(name robots.Origin, origin id, at moment, r Result) {
 	if r.RetryAfter > 0 {
 		s.retry = max(s.retry, after(at, min(r.RetryAfter, l.options.MaxRetryAfter)))
 	}
-	l.sites[origin] = s
+	l.keep(origin, a, s)
 	switch _, known := l.names[origin]; {
+	case l.tenant: // nobody asks for names
 	case !known && l.rests(s, at) && !l.full(at):
 		l.names[origin] = name
 	case known && !l.rests(s, at):

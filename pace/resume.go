@@ -108,6 +108,6 @@ func (l *Local) Resume(ended time.Time, loans []Loan, rests map[robots.Origin]Hi
 		a := l.activate(origin)
 		a.slowest = DefaultMaxCrawlDelay // its schedule is not kept
 		a.grants = append(a.grants, g)
-		l.touch(origin, max(start, l.since), a.slowest)
+		l.touch(origin, a, max(start, l.since), a.slowest)
 	}
 }

@@ -24,22 +24,22 @@ func (l *Local) History(origin robots.Origin) (h History, idle bool) {
 	d := &decision{origin: idOf(l, origin), now: l.options.Now()}
 	d.at = l.moment(d.now)
 	l.lookAtOrigin(d)
-	s, known := l.sites[d.origin]
+	idle = d.active == nil || d.active.idle()
+	s, known := l.site(d.origin, d.active)
 	if !known {
-		return h, d.active == nil
+		return h, idle
 	}
 	h = History{Last: d.state.Last, NotBefore: d.state.NotBefore, BackOff: d.state.BackOff, Slowest: time.Duration(float64(s.slowest) * float64(time.Second))}
 	if d.at-s.overload < moment(l.options.Forget) {
 		h.Overload = d.time(s.overload)
 	}
-	return h, d.active == nil
+	return h, idle
 }
 
 // TakeOver goes on at an origin with what another limiter knew of it: where both know
 // something, the later counts. A limiter that is full (CauseFull) takes it too: what a site
-// wishes is not forgotten for want of room. It returns the id of the last grant that was
-// given before, at any origin.
-func (l *Local) TakeOver(origin robots.Origin, h History) (before uint64) {
+// wishes is not forgotten for want of room.
+func (l *Local) TakeOver(origin robots.Origin, h History) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	of := func(t time.Time) moment {
@@ -50,22 +50,25 @@ func (l *Local) TakeOver(origin robots.Origin, h History) (before uint64) {
 	}
 	known := history{of(h.Last), of(h.NotBefore), of(h.Overload), h.BackOff, h.Slowest}
 	if known.last == never && known.retry == never && known.overload == never {
-		return l.grants
+		return
 	}
 	id := idOf(l, origin)
-	if _, ok := l.sites[id]; !ok {
+	if _, ok := l.site(id, l.active[id]); !ok {
 		l.full(l.moment(l.options.Now())) // which sweeps out what is useless
 	}
 	l.takeOver(id, known)
-	return l.grants
 }
 
 // Forget forgets what a site wished, its Retry-After and its back-off: for who has handed the
-// site over, or was told so. When it was last asked, and what is under way there, stay.
+// site over, or was told so. When it was last asked, and what is under way there, stay. A
+// Tenant forgets nothing of a site that it holds.
 func (l *Local) Forget(origin robots.Origin) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	id := idOf(l, origin)
+	if a := l.active[id]; a != nil && a.tenure.number != 0 {
+		return
+	}
 	if s, ok := l.sites[id]; ok {
 		s.retry, s.overload, s.back = fresh.retry, fresh.overload, fresh.back
 		l.sites[id] = s
@@ -84,7 +87,8 @@ type history struct {
 }
 
 func (l *Local) takeOver(id id, h history) {
-	s, ok := l.sites[id]
+	a := l.active[id]
+	s, ok := l.site(id, a)
 	if !ok {
 		s = fresh
 	}
@@ -93,6 +97,6 @@ func (l *Local) takeOver(id id, h history) {
 		s.overload, s.back = max(h.overload, fresh.overload), h.back
 	}
 	s.retry = max(s.retry, h.retry)
-	l.sites[id] = s
-	l.touch(id, h.last, h.slowest)
+	l.keep(id, a, s)
+	l.touch(id, a, h.last, h.slowest)
 }

@@ -2,6 +2,7 @@ package pace_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -65,4 +66,87 @@ func TestTakeOver(t *testing.T) {
 		t.Errorf("%d of %d decisions are grants", granted, asked)
 	}
 	t.Logf("%d decisions, %d grants", asked, granted)
+}
+
+// TestTenant: a tenant grants at the sites that it holds, as long as it does by both clocks,
+// and knows at the next tenure what it knew before.
+func TestTenant(t *testing.T) {
+	t.Parallel()
+	now := at("2026-03-01T12:00:00Z")
+	l, err := pace.NewTenant(pace.Options{Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := schedule(t, "User-agent: *\nCrawl-delay: 10\n", robots.RFC9309, pace.Policy{})
+	key := pace.Key{Origin: origin("held.example")}
+	reserve := func(want error) pace.Grant {
+		t.Helper()
+		g, err := l.Reserve(t.Context(), key, s, 0)
+		if err != want {
+			t.Fatalf("Reserve says %v, want %v", err, want)
+		}
+		return g
+	}
+	done := func(g pace.Grant) {
+		t.Helper()
+		if err := l.Done(t.Context(), g, pace.Result{Status: 200}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reserve(pace.ErrNotHeld)
+	if _, err := l.NotBefore(t.Context(), key, s); err != pace.ErrNotHeld {
+		t.Errorf("NotBefore says %v", err)
+	}
+	if _, err := l.Wait(t.Context(), key, s); err != pace.ErrNotHeld {
+		t.Errorf("Wait says %v", err)
+	}
+	l.Hold(key.Origin, 7, now, time.Minute)
+	g := reserve(nil)
+	if !g.OK() || !l.Valid(g) || !l.Holds(key.Origin) {
+		t.Fatalf("a site that is held: %v, valid %t", g, l.Valid(g))
+	}
+	if number, left := l.Leave(key.Origin, true); left || number != 7 {
+		t.Errorf("a site with a request under way was left: %d, %t", number, left)
+	}
+	l.End(key.Origin, 6) // of an earlier tenure
+	if !l.Valid(g) {
+		t.Error("the end of another tenure counts")
+	}
+	l.End(key.Origin, 7)
+	l.Hold(key.Origin, 8, now, time.Minute)
+	if busy := reserve(nil); l.Valid(g) || busy.OK() || !slices.ContainsFunc(busy.Reasons, func(r pace.Reason) bool { return r.Cause == pace.CauseBusy }) {
+		t.Error("a grant of the tenure before is valid, or not under way any more")
+	}
+	done(g)
+	if turn := reserve(nil).Turn; !turn.Start.Equal(now.Add(10 * time.Second)) {
+		t.Errorf("after a request under an earlier tenure the next may start at %v", turn)
+	}
+	if _, left := l.Leave(key.Origin, false); left {
+		t.Error("a site was left that is used")
+	}
+	if number, left := l.Leave(key.Origin, false); !left || number != 8 {
+		t.Errorf("a site that nobody has used since was not left: %d, %t", number, left)
+	}
+	reserve(pace.ErrNotHeld)
+
+	l.Hold(key.Origin, 9, now, time.Minute)
+	now = now.Add(40 * time.Second)
+	l.Extend(key.Origin, 8, now, time.Hour)
+	g = reserve(nil)
+	done(g)
+	now = now.Add(20 * time.Second)
+	if l.Valid(g) || l.Holds(key.Origin) {
+		t.Error("the tenure has not ended")
+	}
+	l.Extend(key.Origin, 9, now, time.Minute)
+	if !l.Valid(g) {
+		t.Error("the tenure was not extended")
+	}
+	now = now.Add(time.Hour)
+	if number, left := l.Leave(key.Origin, true); left || number != 0 {
+		t.Errorf("a tenure that has ended was left: %d, %t", number, left)
+	}
+	if sites, grants := l.Held(); sites != 0 || grants != 2 {
+		t.Errorf("%d sites are held, and %d grants were given, want 0 and 2", sites, grants)
+	}
 }

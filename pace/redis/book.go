@@ -117,7 +117,7 @@ func (t *tag) book(ctx context.Context, b *booking) (pace.Slot, *outage, error) 
 
 // ask asks the server for a start at an address. After an error it may be booked.
 func (t *tag) ask(ctx context.Context, b *booking) (pace.Slot, error) {
-	keys := []string{t.head + "address:" + b.addr.String()}
+	keys := []string{t.l.key("address", b.addr.String())}
 	kind := byte(0)
 	if b.fetch {
 		kind = 1

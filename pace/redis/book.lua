@@ -40,9 +40,15 @@ if byte(arg) == 65 then
   local booked = start - now <= within
   if booked or within >= 0 and (moved > 0 or at == now) then
     if booked and fetch == 0 then pages = start elseif booked then fetches = start end
-    local till = max(pages + max(gap, fetch_gap), fetches + fetch_gap) - now
-    -- Ten seconds at the least, as a server is slow to write numbers.
-    call('PSETEX', KEYS[2], till < 9000000 and '10000' or format('%d', till / 1000 + 2), pack('<ddd', pages, fetches, now))
+    -- A key lives at least to the end of the slot of 16 s after that in which it is written. One
+    -- that was written in this slot does already: to set that costs as much as to write it.
+    local slot, till = now - now % 16000000, max(pages + max(gap, fetch_gap), fetches + fetch_gap)
+    local ends, written = slot + 32000000, pack('<ddd', pages, fetches, now)
+    if slot <= at and at < now and till <= ends then
+      call('SET', KEYS[2], written, 'KEEPTTL')
+    else
+      call('PSETEX', KEYS[2], format('%d', (max(till, ends) - now) / 1000 + 2), written)
+    end
   end
   return pack('<ddB', now, start - now, booked and 1 or 0)
 end

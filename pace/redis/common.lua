@@ -51,8 +51,10 @@ local function matters(last, retry, over, slow, factor, forget)
   return max(retry, last + slow + 1, factor > 0 and over + forget or 0)
 end
 
--- keep writes a state until it says no more than none, or deletes it, and returns it.
-local function keep(key, grants, last, retry, over, slow, seen, factor, step, forget, grant_timeout)
+-- keep writes a state until it says no more than none, or deletes it, and returns it. A key
+-- that lives for as long anyway goes on doing so: to set that costs a server as much as to
+-- write the value.
+local function keep(key, grants, last, retry, over, slow, seen, factor, step, forget, grant_timeout, lives)
   local needed = matters(last, retry, over, slow, factor, forget)
   for i = 1, #grants, 24 do
     local start = unpick('<d', grants, i + 8)
@@ -64,6 +66,10 @@ local function keep(key, grants, last, retry, over, slow, seen, factor, step, fo
     return false
   end
   local site = pack('<dddddHH', last, retry, over, slow, seen, factor, step) .. grants
+  if needed <= lives then
+    call('SET', key, site, 'KEEPTTL')
+    return site
+  end
   call('PSETEX', key, format('%d', (needed - now) / 1000 + 2), site) -- a server is slow to write a number itself
   return site
 end

@@ -113,7 +113,7 @@ func TestDamage(t *testing.T) {
 func damageShared(ctx context.Context, t *testing.T, server *redistest.Server, l *redis.Limiter, prefix, script string, k pace.Key, s *pace.Schedule) {
 	t.Helper()
 	done(t, l, reserve(t, l, k, s), ok)
-	for name, shared := range map[string]string{"workers": "{" + prefix + "}:pace:2:workers", "epoch": epochKey(prefix, k.Origin.String())} {
+	for name, shared := range map[string]string{"workers": "{" + prefix + "}:pace:2:workers", "epoch": redis.ServerEpochKey(prefix)} {
 		damage(server, script, shared)
 		found := time.Now()
 		for _, l := range []*redis.Limiter{l, newLimiter(t, server.Client(), redis.Options{Prefix: prefix, WhenDown: redis.Stop})} {

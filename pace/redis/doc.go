@@ -22,8 +22,8 @@
 //
 // The state lies in 256 tags. The tag of an origin or an address is {PREFIX:n}, where PREFIX
 // is Options.Prefix and n the 32-bit FNV-1a hash of its text modulo 256. All of a tag is in
-// one slot of a cluster, so a script reaches it all. One server is the simple case: it has
-// all tags. Behind the tag stands pace:2:, the version of the values. Values are packed;
+// one slot of a cluster, so a script reaches it all. One server is the simple case: a script
+// reaches all tags, and they have one epoch, that of tag 0. Behind the tag stands pace:2:, the version of the values. Values are packed;
 // times are microseconds.
 //
 //	{robots:7}:pace:2:origin:http://a.example  end of the last response, Retry-After, last overload,
@@ -47,7 +47,8 @@
 // begins empty. New refuses a server with the keys of the layout before, pace:1, and says
 // what to do.
 //
-// States expire when they say no more than a state that is not there. An origin
+// States expire when they say no more than a state that is not there, of an origin not
+// before Options.GrantTimeout has passed since its last grant. An origin
 // takes some 210 bytes of the server for as long (10^5 of them, half with a
 // grant under way). The server must have maxmemory-policy noeviction: a site whose
 // state is evicted counts as never asked. New does not check the policy, fleet.Open does.
@@ -126,13 +127,14 @@
 //
 // A server that was restarted, or a replica that took over, may know that a grant was given
 // and have lost that it was given back. So every worker that comes to a new epoch gives the
-// grants back once more that it gave back just before, at most 64 of them in a tag, and asks
+// grants back once more that it gave back just before, at most 64 of them in a tag (16,384 on
+// one server), and asks
 // with its heartbeats for the epochs of tags that it has left; what came of these grants
 // counts only where the server has lost it.
 //
 // # When things fail
 //
-// Each tag fails alone: what is down, restarted, emptied, failed over, moved, or has its clock
+// Each tag of a cluster fails alone, and one server as a whole: what is down, restarted, emptied, failed over, moved, or has its clock
 // set is the tags on one server, and only the sites and addresses in these wait or are
 // divided. A tag is down when a call fails or takes longer than a second. Below, N is the
 // number of workers, the larger of Options.Workers and those last seen; I is the interval of

@@ -51,7 +51,8 @@ for k = 1, #KEYS do
     seen = max(seen, at)
   end
   if given or result ~= 3 then
-    local kept = keep(key, rows, last, retry, over, slow, seen, factor, step, forget, grant_timeout)
+    local kept = keep(key, rows, last, retry, over, slow, seen, factor, step, forget, grant_timeout,
+      given and not hold and given + grant_timeout or 0)
     if written then written[key] = kept end
   end
 end

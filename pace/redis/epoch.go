@@ -68,8 +68,7 @@ func (t *tag) join(ctx context.Context, old *epoch, doubt bool) error {
 	if old != nil {
 		known = old.name
 	}
-	key := t.head + "epoch"
-	current, _, err := t.epochCall(ctx, script.Script.Run, epochLook, key)
+	current, _, err := t.epochCall(ctx, script.Script.Run, epochLook)
 	if err != nil {
 		return err
 	}
@@ -94,7 +93,7 @@ func (t *tag) join(ctx context.Context, old *epoch, doubt bool) error {
 		// knows it.
 		sent := clock()
 		var now micros
-		if current, now, err = t.epochCall(ctx, script.Script.ByText, next.begin, key, follows, first); err != nil {
+		if current, now, err = t.epochCall(ctx, script.Script.ByText, next.begin, follows, first); err != nil {
 			return err
 		}
 		if parseEpoch(current).name == next.name {
@@ -107,8 +106,8 @@ func (t *tag) join(ctx context.Context, old *epoch, doubt bool) error {
 }
 
 // epochCall runs a script about the epoch, which returns its value and the time.
-func (t *tag) epochCall(ctx context.Context, run runner, s script.Script, key string, args ...string) (value string, now micros, err error) {
-	reply, err := t.l.call(ctx, run, s, []string{key}, args)
+func (t *tag) epochCall(ctx context.Context, run runner, s script.Script, args ...string) (value string, now micros, err error) {
+	reply, err := t.l.call(ctx, run, s, []string{t.epochKey}, args)
 	if err != nil {
 		return "", 0, err
 	}
@@ -133,7 +132,7 @@ func (t *tag) adopt(e *epoch, lost bool) {
 // knows reports whether an epoch began on this server, which was not restarted since: it
 // knows the script that began it.
 func (t *tag) knows(ctx context.Context, e *epoch) (bool, error) {
-	_, err := t.l.call(ctx, script.Script.ByName, e.begin, []string{t.head + "epoch"}, nil)
+	_, err := t.l.call(ctx, script.Script.ByName, e.begin, []string{t.epochKey}, nil)
 	if script.Says(err, "NOSCRIPT") {
 		return false, nil
 	}

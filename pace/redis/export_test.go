@@ -51,19 +51,15 @@ func Steady(t testing.TB, interval time.Duration) *pace.Schedule {
 
 // StateKey returns the key of an origin or address, such as "origin:http://a.example".
 func StateKey(prefix, name string) string {
-	_, of, _ := strings.Cut(name, ":")
-	return (&Limiter{}).keyed(prefix, of) + name
+	kind, of, _ := strings.Cut(name, ":")
+	return stateKey(prefix, kind, of)
 }
 
-// EpochKey returns the key of the epoch of the tag in which an origin or address is.
-func EpochKey(prefix, of string) string { return (&Limiter{}).keyed(prefix, of) + "epoch" }
+// EpochKey returns the key of the epoch of the tag in which a cluster has an origin or address.
+func EpochKey(prefix, of string) string { return tagHead(prefix, tagNumber(of)) + "epoch" }
 
-func (l *Limiter) keyed(prefix, of string) string {
-	for i := range l.tags {
-		l.tags[i].head = tagHead(prefix, i)
-	}
-	return l.tagOf(of).head
-}
+// ServerEpochKey returns the key of the epoch of one server.
+func ServerEpochKey(prefix string) string { return tagHead(prefix, 0) + "epoch" }
 
 // TagKey returns a key of the tag in which an origin or address is.
-func (l *Limiter) TagKey(of string) string { return l.tagOf(of).head + "epoch" }
+func (l *Limiter) TagKey(of string) string { return l.tagOf(of).epochKey }

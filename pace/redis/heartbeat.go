@@ -134,7 +134,7 @@ func (l *Limiter) about(before *time.Time, now time.Time) string {
 		rate = float64(given-l.told.Load()) / max(between(*before, now), time.Millisecond).Seconds()
 	}
 	l.told.Store(given)
-	return aboutText(l.options.name(), rate, l.away())
+	return aboutText(l.options.name(), rate, l.away()*tags/len(l.tags))
 }
 
 // left is in place of how many tags are away, of a worker that was closed.

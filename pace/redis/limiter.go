@@ -31,7 +31,7 @@ type Limiter struct {
 	client     rueidis.Client
 	options    Options
 	began      time.Time
-	tags       [tags]tag
+	tags       []tag
 	workersKey string
 	head       []byte // of the argument of decisions
 
@@ -94,9 +94,7 @@ func New(client rueidis.Client, o Options) (*Limiter, error) {
 		queues:     map[robots.Origin]queue{},
 		wake:       make(chan struct{}, 1),
 	}
-	for i := range l.tags {
-		l.tags[i].l, l.tags[i].head = l, tagHead(o.Prefix, i)
-	}
+	l.tags = l.newTags()
 	l.worker = serverGrant | rand.Uint64N(serverGrant)>>counterBits<<counterBits
 	l.grants.Store(uint64(rand.Uint32()))
 	l.closing, l.close = context.WithCancel(context.Background())
@@ -170,9 +168,6 @@ func (l *Limiter) Close() error {
 	return nil
 }
 
-// originKey returns the key of an origin of the tag.
-func (t *tag) originKey(k pace.Key) string { return t.head + "origin:" + k.Origin.String() }
-
 // serverGrant marks the ids of grants of the server: those of the worker's own limiter
 // count from 1. Below it are 38 bits of the worker, by which the server knows whose a
 // grant is, and counterBits that count its grants.
@@ -214,8 +209,9 @@ func (l *Limiter) NotBefore(ctx context.Context, key pace.Key, s *pace.Schedule)
 
 // ready returns when an address is ready, the zero time if it is or nobody knows.
 func (l *Limiter) ready(ctx context.Context, addr netip.Addr) (at time.Time) {
-	b := l.booking(addr)
-	if b.within = -1; b.gap > 0 {
+	if gap, _ := l.options.At(addr); gap > 0 {
+		b := l.booking(addr)
+		b.within = -1
 		if slot, o, err := l.tagOf(b.addr.String()).book(ctx, b); o == nil && err == nil && slot.Delayed {
 			at = slot.Start
 		}
@@ -362,7 +358,7 @@ func (t *tag) decide(ctx context.Context, open ...*decision) error {
 				d.id = l.newID(d) // of each attempt, as an old one may be cancelled again
 			}
 			d.now = t.clock.estimate()
-			keys[i], arg = t.originKey(d.key), d.appendTo(arg, d.gone, d.goneFor)
+			keys[i], arg = l.key("origin", d.key.Origin.String()), d.appendTo(arg, d.gone, d.goneFor)
 		}
 		r, usable, err := t.step(ctx, e, e.step, keys, arg)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/redis/rueidis"
 
@@ -115,10 +116,8 @@ func (l *Limiter) giveBack(ctx context.Context, asked []pace.Question) {
 			ends[t] = append(ends[t], rel)
 		}
 	}
-	eachTag(ends, func(t *tag, list []release) {
-		for part := range slices.Chunk(list, maxBatch) {
-			_ = l.tell(ctx, t, part...) // what cannot be told is kept, or ends by itself
-		}
+	eachBatch(ends, func(t *tag, list []release) {
+		_ = l.tell(ctx, t, list...) // what cannot be told is kept, or ends by itself
 	})
 	for i := range asked {
 		l.options.TellDone(asked[i].Ended, asked[i].Result, nil)
@@ -128,16 +127,24 @@ func (l *Limiter) giveBack(ctx context.Context, asked []pace.Question) {
 	}
 }
 
-// eachTag calls f for all tags at the same time: the client sends their calls together.
-func eachTag[T any](of map[*tag][]T, f func(*tag, []T)) {
+// batchesAtOnce is how many batches of a tag are on their way together: they keep a server
+// busy for 10 ms.
+const batchesAtOnce = 64
+
+// eachBatch calls f for all tags at the same time, with at most maxBatch at once: the client
+// sends their calls together.
+func eachBatch[T any](of map[*tag][]T, f func(*tag, []T)) {
 	var all sync.WaitGroup
-	n := 0
 	for t, list := range of {
-		if n++; n == len(of) {
-			f(t, list)
-			break
+		batches := slices.Collect(slices.Chunk(list, maxBatch))
+		var taken atomic.Int64
+		for range min(len(batches), batchesAtOnce) {
+			all.Go(func() {
+				for n := taken.Add(1); n <= int64(len(batches)); n = taken.Add(1) {
+					f(t, batches[n-1])
+				}
+			})
 		}
-		all.Go(func() { f(t, list) })
 	}
 	all.Wait()
 }
@@ -151,7 +158,7 @@ func (l *Limiter) look(ctx context.Context, sites []*askedSite) {
 		if t := s.tag; t.outage.Load() == nil && clock().UnixNano() > t.localUntil.Load() && t.clock.known() {
 			asked = append(asked, s)
 			// Pinned as in tag.join.
-			cmds = append(cmds, l.client.B().Get().Key(t.originKey(s.key)).Build().Pin())
+			cmds = append(cmds, l.client.B().Get().Key(l.key("origin", s.key.Origin.String())).Build().Pin())
 		}
 	}
 	if len(asked) == 0 {
@@ -201,24 +208,22 @@ func (l *Limiter) decideAll(ctx context.Context, sites []*askedSite) {
 		open[s.tag] = append(open[s.tag], s)
 		s.known, s.ready = true, false
 	}
-	eachTag(open, func(t *tag, list []*askedSite) {
-		for part := range slices.Chunk(list, maxBatch) {
-			decisions := make([]*decision, len(part))
-			for i, s := range part {
-				decisions[i] = &s.decision
+	eachBatch(open, func(t *tag, list []*askedSite) {
+		decisions := make([]*decision, len(list))
+		for i, s := range list {
+			decisions[i] = &s.decision
+		}
+		o := t.outage.Load()
+		if o == nil {
+			err := t.decide(ctx, decisions...)
+			if err == nil || ended(ctx) {
+				return
 			}
-			o := t.outage.Load()
-			if o == nil {
-				err := t.decide(ctx, decisions...)
-				if err == nil || ended(ctx) {
-					continue
-				}
-				o = t.goDown(err)
-			}
-			for _, d := range decisions {
-				if !d.decided {
-					d.grant = t.alone(ctx, o, d)
-				}
+			o = t.goDown(err)
+		}
+		for _, d := range decisions {
+			if !d.decided {
+				d.grant = t.alone(ctx, o, d)
 			}
 		}
 	})

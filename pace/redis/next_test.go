@@ -3,6 +3,7 @@ package redis_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -109,6 +110,33 @@ func TestNextDown(t *testing.T) {
 		until(t, "all of them", func() bool {
 			next(t, l, want, 300)
 			return l.DownSince().IsZero()
+		})
+	}
+}
+
+// TestNextScripts: on one server a script decides about 32 sites, and one gives 32 back,
+// whatever their tags.
+func TestNextScripts(t *testing.T) {
+	t.Parallel()
+	const sites = 320
+	server := redistest.Start(t, redistest.Options{})
+	l := newLimiter(t, server.Client(), redis.Options{})
+	asked := questions(t, "scripts", sites, steady(t, time.Nanosecond))
+	for _, k := range []int{sites, 0} {
+		until(t, "10 scripts", func() bool { // on a machine that stands still meanwhile it may be more
+			if k == 0 {
+				next(t, l, asked, sites)
+			}
+			server.Do("CONFIG", "RESETSTAT")
+			if n, _ := next(t, l, asked, k); n != k {
+				t.Fatalf("granted %d, want %d", n, k)
+			}
+			_, calls, _ := strings.Cut(server.Do("INFO", "commandstats"), "cmdstat_mget:calls=") // each of these scripts reads once
+			calls, _, _ = strings.Cut(calls, ",")
+			if k > 0 {
+				next(t, l, asked, 0)
+			}
+			return calls == "10"
 		})
 	}
 }

@@ -67,7 +67,7 @@ func (o *Operator) CheckLayout(ctx context.Context) error {
 
 // key returns the key of the state of an origin or an address.
 func (o *Operator) key(kind, name string) string {
-	return tagHead(o.options.Prefix, tagNumber(name)) + kind + ":" + name
+	return stateKey(o.options.Prefix, kind, name)
 }
 
 func (o *Operator) originKey(origin robots.Origin) string { return o.key("origin", origin.String()) }

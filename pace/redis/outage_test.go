@@ -101,11 +101,11 @@ func TestDivide(t *testing.T) {
 	asked := pace.Key{Origin: originOf(t, "asked.example")}
 	done(t, l, reserve(t, l, asked, s), pace.Result{Status: 503, RetryAfter: time.Hour})
 	server.Kill()
+	asking := time.Now()
 	if turn, err := l.NotBefore(t.Context(), asked, s); err != nil || !has(turn, pace.CauseRetryAfter) {
 		t.Errorf("a Retry-After is forgotten when Redis is down: %v, %v", turn, err)
 	}
 	k := pace.Key{Origin: originOf(t, "divide.example"), Addr: netip.MustParseAddr("192.0.2.1")}
-	asking := time.Now()
 	g := reserve(t, l, k, s)
 	if g.OK() || !has(g.Turn, pace.CauseDegraded) || g.Interval != 200*time.Millisecond {
 		t.Errorf("the first answer alone is %t, %s every %s, want none for a moment, and a quarter of the pace", g.OK(), g.Turn, g.Interval)
@@ -258,7 +258,7 @@ func TestDoubtOnce(t *testing.T) {
 	prefix := fresh()
 	s := steady(t, 300*time.Millisecond)
 	k := pace.Key{Origin: originOf(t, "doubt.example")}
-	epochKey := epochKey(prefix, "http://doubt.example")
+	epochKey := redis.ServerEpochKey(prefix)
 	var all []*redis.Limiter
 	for range 8 {
 		all = append(all, newLimiter(t, server.Client(), redis.Options{Prefix: prefix, WhenDown: redis.Stop}))

@@ -92,7 +92,7 @@ func (t *tag) send(ctx context.Context, list ...release) error {
 	arg := appendDoubles(nil, microsUp(l.options.GrantTimeout), microsUp(l.options.Forget), microsUp(pace.DefaultMaxCrawlDelay))
 	keys := make([]string, len(list))
 	for i, rel := range list {
-		keys[i] = t.originKey(rel.key)
+		keys[i] = l.key("origin", rel.key.Origin.String())
 		arg = rel.appendTo(arg, l.options.MaxRetryAfter)
 	}
 	sent := clock()
@@ -196,8 +196,8 @@ type release struct {
 // whose release is dropped ends as that of a worker that died.
 const maxPending = 4096
 
-// maxTold bounds for each tag the releases that were sent, and that its server may lose.
-const maxTold = 64
+// maxTold bounds the releases that were sent, and that a server may lose: of all tags.
+const maxTold = 64 * tags
 
 // forgetful is of how long before its end a server may lose what it has written, and keep
 // what is older: an append-only file is 2 s late where the disk is busy, a replica more.
@@ -222,8 +222,9 @@ func (p *pendingReleases) sent(t *tag, list ...release) {
 	defer p.mu.Unlock()
 	told := p.told[t]
 	told = append(told, list...)
-	if n := len(told) - maxTold; n > 0 {
-		told = slices.Delete(told, 0, n+maxTold/8)
+	most := maxTold / len(t.l.tags)
+	if n := len(told) - most; n > 0 {
+		told = slices.Delete(told, 0, n+most/8)
 	}
 	p.told[t] = told
 }
@@ -261,9 +262,12 @@ func (p *pendingReleases) add(t *tag, rel release) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.n >= maxPending {
-		for t, list := range p.list { // those of any tag
-			p.n -= len(list)
-			delete(p.list, t)
+		for t, list := range p.list { // the older half of those of any tag
+			n := (len(list) + 1) / 2
+			if p.list[t] = slices.Delete(list, 0, n); n == len(list) {
+				delete(p.list, t)
+			}
+			p.n -= n
 			p.dropped[t] = true
 			break
 		}

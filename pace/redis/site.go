@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
-	"hash/maphash"
 	"math/rand/v2"
 	"net/netip"
 	"slices"
@@ -25,7 +23,7 @@ import (
 // server, and hands over what it knows of the site when it gives the lease back.
 type Leased struct {
 	shared *Limiter      // the list of workers, the fetches of robots.txt, and whether Redis is down
-	own    *pace.Local   // the pace of the sites that this worker has
+	own    pace.Tenant   // the pace of the sites that this worker has
 	term   time.Duration // of a lease
 
 	observed bool // by Options.Observe
@@ -33,16 +31,11 @@ type Leased struct {
 	head   []byte        // of the argument of calls
 	number atomic.Uint32 // of the last lease that was asked for
 
-	// recent has leases by a hash of their hosts, one each: what most questions are about is
-	// found without a lock.
-	recent [1 << 13]atomic.Pointer[lease]
-	seed   maphash.Seed
+	most int // leases
 
-	mu     sync.RWMutex
-	most   int // leases
-	leases map[robots.Origin]*lease
+	mu     sync.Mutex
 	taking map[robots.Origin]*taking
-	queue  []*lease // in the order in which they are to be renewed
+	queue  []lease // in the order in which they are to be renewed
 
 	closed  atomic.Bool
 	ending  context.Context // of calls that wait, with mu: it ends when the worker takes no more grants
@@ -66,30 +59,11 @@ func (l *Leased) usable() time.Duration { return l.term - l.term/20 }
 // site back at any time. It is jittered by up to a quarter.
 const askAgain = 3500 * time.Millisecond
 
-// A lease is the right of this worker to ask a site.
+// A lease is the right of this worker to ask a site. Until when is for its own pace to know.
 type lease struct {
 	origin robots.Origin
-	before uint64          // grants up to this id are of an earlier lease
-	until  [2]atomic.Int64 // its end by both clocks of this machine, see between: since base, and Unix time
-	gone   atomic.Bool     // it is another's, or is being given back
-	used   atomic.Bool     // since it was given or renewed
 	number uint32
-	sent   time.Time // when it was last asked for, for loop alone
-}
-
-// base is where the monotonic clock begins.
-var base = time.Now()
-
-// extend makes a lease end at a time after it was asked for.
-func (le *lease) extend(sent time.Time, usable time.Duration) {
-	le.sent = sent
-	le.until[0].Store(int64(sent.Sub(base) + usable))
-	le.until[1].Store(sent.UnixNano() + int64(usable))
-}
-
-// valid reports whether a request to the site may start at a time.
-func (le *lease) valid(at time.Time) bool {
-	return !le.gone.Load() && int64(at.Sub(base)) < le.until[0].Load() && at.UnixNano() < le.until[1].Load()
+	sent   time.Time // when it was last asked for
 }
 
 // NewLeased returns a limiter for a partitioned frontier on a server or cluster. It starts
@@ -105,8 +79,8 @@ func newLeased(client rueidis.Client, o Options, term time.Duration) (*Leased, e
 		return nil, err
 	}
 	memory := cmp.Or(o.MaxBytes, 512<<20)
-	o.MaxBytes = memory / 2
-	own, err := pace.NewLocal(o.own())
+	o.MaxBytes = memory / 4 // for what is known of sites that it has left
+	own, err := pace.NewTenant(o.own())
 	if err != nil {
 		return nil, err
 	}
@@ -116,8 +90,8 @@ func newLeased(client rueidis.Client, o Options, term time.Duration) (*Leased, e
 		return nil, err
 	}
 	l := &Leased{
-		shared: shared, own: own, term: term, seed: maphash.MakeSeed(), observed: o.Observe != nil, most: max(memory*7/16/bytesPerLease, 1),
-		leases: map[robots.Origin]*lease{}, taking: map[robots.Origin]*taking{}, ended: make(chan struct{}),
+		shared: shared, own: own, term: term, observed: o.Observe != nil, most: max(memory*11/16/bytesPerLease, 1),
+		taking: map[robots.Origin]*taking{}, ended: make(chan struct{}),
 	}
 	name := o.name()
 	l.head = appendDoubles(binary.BigEndian.AppendUint64(nil, shared.worker), microsOf(term), microsUp(shared.options.Forget))
@@ -142,62 +116,12 @@ func (l *Leased) joinAll() {
 	all.Wait()
 }
 
-// held returns the lease of an origin, nil without one. It may have ended.
-func (l *Leased) held(o robots.Origin) *lease {
-	recent := &l.recent[maphash.String(l.seed, o.Host())%uint64(len(l.recent))]
-	if le := recent.Load(); le != nil && le.origin == o && !le.gone.Load() {
-		return le
-	}
-	l.mu.RLock()
-	le := l.leases[o]
-	l.mu.RUnlock()
-	if le == nil || le.gone.Load() {
-		return nil
-	}
-	recent.Store(le)
-	return le
-}
-
-// lease is held for a caller who is about to use the site.
-func (l *Leased) lease(o robots.Origin) *lease {
-	le := l.held(o)
-	if le == nil {
-		return nil
-	}
-	if !le.used.Load() {
-		le.used.Store(true)
-	}
-	return le
-}
-
 // over reports whether the worker takes no more grants: it was closed, or is drained.
 func (l *Leased) over() bool { return l.closed.Load() || l.shared.drained.Load() }
 
 // Drained reports whether an operator has told this worker to take no grants any more. It
 // gives its sites back then.
 func (l *Leased) Drained() bool { return l.shared.Drained() }
-
-// find returns the lease of an origin, nil without one that is valid.
-func (l *Leased) find(o robots.Origin) *lease {
-	if le := l.lease(o); le != nil && le.valid(clock()) {
-		return le
-	}
-	return nil
-}
-
-// covers reports whether what this worker's own pace says of a site still counts: the
-// lease was there before it was asked, and has not ended since. What it granted in vain is
-// given back.
-func (l *Leased) covers(ctx context.Context, le *lease, g *pace.Grant) bool {
-	switch at := g.Start; {
-	case g.OK() && g.ID > le.before && le.valid(at): // mostly the start is now, and no clock need be read
-		return true
-	case le.valid(clock()) && (!g.OK() || g.ID > le.before):
-		return true
-	}
-	_ = l.own.Done(ctx, *g, pace.Result{Unused: true}) // which never fails
-	return false
-}
 
 // Reserve grants the next start if it is at most within from now. At a site that another
 // worker has it refuses with CauseLeased.
@@ -206,38 +130,22 @@ func (l *Leased) Reserve(ctx context.Context, key pace.Key, s *pace.Schedule, wi
 	if l.observed {
 		asked = l.shared.options.Asked()
 	}
-	le := l.lease(key.Origin)
-	for {
-		if le == nil || l.over() {
-			var g pace.Grant
-			var err error
-			if le, g, err = l.take(ctx, key, s); le == nil {
-				l.shared.options.TellDecided(key.Origin, asked, g, err)
-				return g, err
-			}
-		}
-		if g, err := l.own.Reserve(ctx, key, s, within); err != nil || l.covers(ctx, le, &g) {
-			if l.observed {
-				l.shared.options.TellDecided(key.Origin, asked, g, err)
-			}
-			return g, err
-		}
-		le = nil
+	g, err := l.under(ctx, key, s, func() (pace.Grant, error) { return l.own.Reserve(ctx, key, s, within) })
+	if l.observed {
+		l.shared.options.TellDecided(key.Origin, asked, g, err)
 	}
+	return g, err
 }
 
-// wait is Wait of this worker's own pace, under a lease.
-func (l *Leased) wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pace.Grant, error) {
+// under asks this worker's own pace, under a lease.
+func (l *Leased) under(ctx context.Context, key pace.Key, s *pace.Schedule, ask func() (pace.Grant, error)) (pace.Grant, error) {
 	for {
-		le := l.find(key.Origin)
-		if le == nil || l.over() {
-			var g pace.Grant
-			var err error
-			if le, g, err = l.take(ctx, key, s); le == nil {
+		if !l.over() {
+			if g, err := ask(); err != pace.ErrNotHeld { //nolint:errorlint // it is that of the call itself
 				return g, err
 			}
 		}
-		if g, err := l.own.Wait(ctx, key, s); err != nil || l.covers(ctx, le, &g) {
+		if g, taken, err := l.take(ctx, key, s); !taken {
 			return g, err
 		}
 	}
@@ -245,7 +153,7 @@ func (l *Leased) wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pace
 
 // NotBefore returns when a request might start and why. It takes no lease.
 func (l *Leased) NotBefore(ctx context.Context, key pace.Key, s *pace.Schedule) (pace.Turn, error) {
-	if err := l.refuses(ctx, key.String()); err != nil {
+	if err := l.refuses(ctx, key); err != nil {
 		return pace.Turn{}, err
 	}
 	turn, err := l.siteTurn(ctx, key.Origin, s)
@@ -258,8 +166,8 @@ func (l *Leased) NotBefore(ctx context.Context, key pace.Key, s *pace.Schedule) 
 
 // siteTurn returns when a site might be asked.
 func (l *Leased) siteTurn(ctx context.Context, origin robots.Origin, s *pace.Schedule) (pace.Turn, error) {
-	if l.find(origin) != nil {
-		return l.own.NotBefore(ctx, pace.Key{Origin: origin}, s)
+	if turn, err := l.own.NotBefore(ctx, pace.Key{Origin: origin}, s); err != pace.ErrNotHeld { //nolint:errorlint // as in under
+		return turn, err
 	}
 	c := l.call(siteLook, origin, s.Slowest(), 0)
 	if err := l.ask(ctx, c); err != nil {
@@ -272,20 +180,17 @@ func (l *Leased) siteTurn(ctx context.Context, origin robots.Origin, s *pace.Sch
 	return s.TurnIn(clock(), pace.State{Last: h.Last, NotBefore: h.NotBefore, BackOff: h.BackOff}), nil
 }
 
-// Valid reports whether a request may still start on a grant: not when the lease under
-// which it was given has ended, even if this worker has another one since.
-func (l *Leased) Valid(g pace.Grant) bool {
-	le, now := l.held(g.Key.Origin), clock()
-	return le != nil && g.ID > le.before && le.valid(now) && now.Before(g.Until) && !l.shared.drained.Load()
-}
+// Valid reports whether a request may still start on a grant: not when the lease under which
+// it was given has ended, even if this worker has another one since.
+func (l *Leased) Valid(g pace.Grant) bool { return !l.shared.drained.Load() && l.own.Valid(g) }
 
 // Wait returns when the request may start. Where another worker has the site it waits
 // until that one gives it back or its lease ends. If the other one renews its lease twice,
 // it has used the site meanwhile, and the error is a *pace.TakenError.
 func (l *Leased) Wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pace.Grant, error) {
 	asked := l.shared.options.Asked()
-	if le := l.lease(key.Origin); le != nil && !l.over() {
-		if g, err := l.own.Reserve(ctx, key, s, 0); g.OK() && l.covers(ctx, le, &g) {
+	if !l.over() {
+		if g, err := l.own.Reserve(ctx, key, s, 0); g.OK() {
 			l.shared.options.TellDecided(key.Origin, asked, g, err)
 			return g, nil
 		}
@@ -299,13 +204,13 @@ func (l *Leased) waitLong(ctx context.Context, key pace.Key, s *pace.Schedule) (
 	deadline, limited := ctx.Deadline()
 	open, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	l.mu.RLock()
+	l.mu.Lock()
 	ending := l.ending
-	l.mu.RUnlock()
+	l.mu.Unlock()
 	defer context.AfterFunc(ending, func() { stop(ErrDrained) })()
 	var until time.Time // of the lease of another worker as it was at first
 	for {
-		g, err := l.wait(open, key, s)
+		g, err := l.under(open, key, s, func() (pace.Grant, error) { return l.own.Wait(open, key, s) })
 		taken, down := takenIn(g.Turn), errors.Is(err, ErrDown)
 		if taken != nil && until.IsZero() {
 			until = taken.Until
@@ -314,7 +219,7 @@ func (l *Leased) waitLong(ctx context.Context, key pace.Key, s *pace.Schedule) (
 		case g.OK():
 			return g, nil
 		case l.over():
-			return pace.Grant{}, l.refuses(ctx, key.String())
+			return pace.Grant{}, l.refuses(ctx, key)
 		case ctx.Err() != nil && down:
 			return pace.Grant{}, gaveUp(ctx, key, err)
 		case ctx.Err() != nil:
@@ -365,70 +270,50 @@ func (l *Leased) Done(ctx context.Context, g pace.Grant, r pace.Result) error {
 func (l *Leased) Next(ctx context.Context, asked []pace.Question, k int) ([]pace.Grant, error) {
 	began := l.shared.options.Asked()
 	for i := range asked {
-		_ = l.Done(ctx, asked[i].Ended, asked[i].Result) // which never fails
-	}
-	what := fmt.Sprint(len(asked), " sites")
-	if err := l.refuses(ctx, what); err != nil {
-		return nil, err
-	}
-	refused := make([]*refusal, len(asked))
-	var open []int // without a lease
-	var calls []*siteCall
-	now := clock()
-	l.mu.RLock()
-	room := l.most - len(l.leases)
-	l.mu.RUnlock()
-	for i := range asked {
-		if le := l.lease(asked[i].Key.Origin); le == nil || !le.valid(now) {
-			if len(calls) >= room {
-				refused[i] = &refusal{full: true, until: now.Add(l.term / 60)}
-				continue
-			}
-			open = append(open, i)
-			calls = append(calls, l.call(siteTake, asked[i].Key.Origin, asked[i].Schedule.Slowest(), l.number.Add(1)))
+		if asked[i].Ended.OK() {
+			_ = l.Done(ctx, asked[i].Ended, asked[i].Result) // which never fails
 		}
-	}
-	err := l.ask(ctx, calls...)
-	for n, i := range open {
-		if calls[n].code == 0 {
-			refused[i] = &refusal{away: true, until: clock().Add(longestAlone)}
-		} else {
-			_, refused[i] = l.took(calls[n])
-		}
-	}
-	if err != nil && !errors.Is(err, ErrDown) {
-		return nil, err
 	}
 	answers := make([]pace.Grant, len(asked))
-	ctx = context.WithoutCancel(ctx) // from here nothing takes long
-	for i, q := range asked {
-		switch answers[i].Key = q.Key; {
-		case refused[i] != nil:
-			answers[i].Turn = refused[i].turn(q.Schedule)
-		case k > 0:
-			answers[i], _ = l.own.Reserve(ctx, q.Key, q.Schedule, 0)
-		default:
-			answers[i].Turn, _ = l.own.NotBefore(ctx, q.Key, q.Schedule)
+	if len(asked) == 0 {
+		return answers, nil
+	}
+	if err := l.refuses(ctx, asked[0].Key); err != nil {
+		return nil, err
+	}
+	var refused map[robots.Origin]*refusal // of those that are not held, nil until one is met
+	within := time.Duration(0)
+	for i := range asked {
+		q := &asked[i]
+		if k <= 0 {
+			within = -1
 		}
-		if !answers[i].OK() {
-			continue
+		g, err := l.own.Take(q.Key, q.Schedule, within)
+		if err != nil && refused == nil {
+			if refused, err = l.takeAll(ctx, asked[i:]); err != nil && !errors.Is(err, ErrDown) {
+				for _, g := range answers {
+					_ = l.own.Done(ctx, g, pace.Result{Unused: true})
+				}
+				return nil, err
+			}
+			g, err = l.own.Take(q.Key, q.Schedule, within)
 		}
-		if !l.Valid(answers[i]) { // the lease ended just now
-			_ = l.own.Done(ctx, answers[i], pace.Result{Unused: true})
-			answers[i].ID = 0
-			continue
+		if err != nil {
+			g = pace.Grant{Key: q.Key, Turn: refused[q.Key.Origin].turn(q.Schedule)}
 		}
-		k--
-		l.shared.options.TellDecided(q.Key.Origin, began, answers[i], nil)
+		if answers[i] = g; g.OK() {
+			k--
+			l.shared.options.TellDecided(q.Key.Origin, began, g, nil)
+		}
 	}
 	return answers, nil
 }
 
 // refuses returns why the limiter cannot be asked: the context ended, or it is closed.
-func (l *Leased) refuses(ctx context.Context, what string) error {
+func (l *Leased) refuses(ctx context.Context, key pace.Key) error {
 	switch {
 	case ctx.Err() != nil:
-		return waiting(ctx, "for "+what)
+		return waiting(ctx, "for "+key.String())
 	case l.closed.Load():
 		return errClosed
 	case l.shared.Drained():

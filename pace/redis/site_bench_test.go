@@ -19,8 +19,8 @@ import (
 )
 
 // BenchmarkLeased compares the pace that a worker keeps by itself under leases with that of
-// pace.Local, by the processor time of alternate rounds: a grant and its end at one of 4,096 sites whose leases
-// it has, and Next for 500 of them.
+// pace.Local, by the processor time of alternate rounds: a grant and its end at one of 4,096
+// sites whose leases it has, and Next for 500 of them.
 func BenchmarkLeased(b *testing.B) {
 	ctx := b.Context()
 	s := steady(b, time.Nanosecond)
@@ -63,17 +63,21 @@ func BenchmarkLeased(b *testing.B) {
 		own, lease func(int)
 	}{{"Cycle", cycle(own), cycle(leased)}, {"Next", next(own), next(leased)}} {
 		b.Run(bench.name, func(b *testing.B) {
-			x, y := work(100, max(b.N/200, 1), bench.own, bench.lease)
-			b.ReportMetric(x/y, "of-local")
+			const rounds = 100
+			x, y, ratios := work(rounds, max(b.N/rounds/2, 1), bench.own, bench.lease)
+			b.ReportMetric(ratios[rounds/2], "of-local") // a quarter of the rounds is below the next, and one above the last
+			b.ReportMetric(ratios[rounds/4], "of-local-25%")
+			b.ReportMetric(ratios[rounds*3/4], "of-local-75%")
+			b.ReportMetric(x, "ns/local")
 			b.ReportMetric(y, "ns/leased")
 			b.ReportMetric(0, "ns/op")
 		})
 	}
 }
 
-// work is rounds by the processor time of this process, of which it returns the least: what
-// else the machine does counts for less.
-func work(n, each int, a, b func(i int)) (x, y float64) {
+// work returns what one of each takes of this process's processor time, in nanoseconds, and
+// the ratios of rounds in which both take turns.
+func work(rounds, each int, a, b func(i int)) (x, y float64, ratios []float64) {
 	used := func() float64 {
 		var u syscall.Rusage
 		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -82,19 +86,21 @@ func work(n, each int, a, b func(i int)) (x, y float64) {
 		return float64(u.Utime.Nano() + u.Stime.Nano())
 	}
 	x, y = math.Inf(1), math.Inf(1)
-	for round := range n {
-		for _, m := range []struct {
-			f     func(int)
-			least *float64
-		}{{a, &x}, {b, &y}} {
+	for round := range rounds {
+		var took [2]float64
+		for n := range took {
+			f := []func(int){a, b}[(n+round)%2]
 			began := used()
 			for i := range each {
-				m.f(round*each + i)
+				f(round*each + i)
 			}
-			*m.least = min(*m.least, (used()-began)/float64(each))
+			took[(n+round)%2] = (used() - began) / float64(each)
 		}
+		x, y = min(x, took[0]), min(y, took[1])
+		ratios = append(ratios, took[0]/took[1])
 	}
-	return x, y
+	slices.Sort(ratios)
+	return x, y, ratios
 }
 
 // BenchmarkLease is what leases cost the server, in its main thread: to give one, to refuse
@@ -173,16 +179,16 @@ func serverTime(b *testing.B, server *redistest.Server, n int, f func()) float64
 }
 
 // BenchmarkNext is what a frontier costs the server, in its main thread, beside a GET of a
-// small key in a pipeline of 500: a look at a site that rests, and a grant or a Done, with 500
-// sites in a call, which are two in a script, and with 4,000, which are sixteen.
+// small key in a pipeline of 500, in alternate rounds: a look at a site that rests, and a
+// grant or a Done, with 500 and with 4,000 sites in a call.
 func BenchmarkNext(b *testing.B) {
-	const sites, times = 8_000, 4
+	const sites, rounds = 8_000, 20
 	server := redistest.Start(b, redistest.Options{})
 	l := newLimiter(b, server.Client(), redis.Options{})
 	for _, batch := range []int{500, 4_000} {
 		b.Run(fmt.Sprint(batch), func(b *testing.B) {
-			pass := func(asked []pace.Question, k, times int) {
-				for range times {
+			pass := func(asked []pace.Question, k int) func() {
+				return func() {
 					for part := range slices.Chunk(asked, batch) {
 						if n, _ := next(b, l, part, k); n != k {
 							b.Fatalf("%d of %d granted", n, k)
@@ -190,24 +196,34 @@ func BenchmarkNext(b *testing.B) {
 					}
 				}
 			}
-			resting := questions(b, fmt.Sprint("rests", batch, "-", b.N, "-"), sites, steady(b, time.Hour))
-			ready := questions(b, fmt.Sprint("ready", batch, "-", b.N, "-"), sites, steady(b, time.Nanosecond))
-			pass(resting, batch, 1)
-			pass(resting, 0, 2) // given back, and all tags are known
-			pass(ready, batch, 1)
-			var gets, looks, cycles []float64
-			for range 3 {
-				gets = append(gets, serverTime(b, server, times*sites, getMany(b, server.Client(), times*sites, 500)))
-				looks = append(looks, serverTime(b, server, times*sites, func() { pass(resting, 0, times) }))
-				cycles = append(cycles, serverTime(b, server, times*sites, func() { pass(ready, batch, times) }))
+			resting := questions(b, "rests-"+fresh()+"-", sites, steady(b, time.Hour))
+			ready := questions(b, "ready-"+fresh()+"-", sites, steady(b, time.Nanosecond))
+			pass(resting, batch)()
+			pass(resting, 0)() // given back
+			pass(ready, batch)()
+			pass(ready, 0)()
+			get := getMany(b, server.Client(), sites, 500)
+			var gets, looks, steps, ofLook, ofStep []float64
+			for range rounds {
+				get := serverTime(b, server, sites, get)
+				look := serverTime(b, server, sites, pass(resting, 0))
+				granted := serverTime(b, server, sites, pass(ready, batch))
+				given := serverTime(b, server, sites, pass(ready, 0)) // back
+				step := (granted+given)/2 - serverTime(b, server, sites, pass(ready, 0))
+				gets, looks, steps = append(gets, get), append(looks, look), append(steps, step)
+				ofLook, ofStep = append(ofLook, get/look), append(ofStep, get/step)
 			}
-			get, look, cycle := slices.Min(gets), slices.Min(looks), slices.Min(cycles)
-			step := (cycle - look) / 2
-			b.ReportMetric(get, "µs/GET")
-			b.ReportMetric(look, "µs/look")
-			b.ReportMetric(get/look, "look-of-GET")
-			b.ReportMetric(step, "µs/step")
-			b.ReportMetric(get/step, "step-of-GET")
+			part := func(of []float64, quarters int) float64 {
+				slices.Sort(of)
+				return of[rounds*quarters/4]
+			}
+			b.ReportMetric(part(gets, 2), "µs/GET")
+			b.ReportMetric(part(looks, 2), "µs/look")
+			b.ReportMetric(part(steps, 2), "µs/step")
+			b.ReportMetric(part(ofLook, 2), "look-of-GET")
+			b.ReportMetric(part(ofStep, 2), "step-of-GET")
+			b.ReportMetric(part(ofStep, 1), "step-of-GET-25%")
+			b.ReportMetric(part(ofStep, 3), "step-of-GET-75%")
 			b.ReportMetric(0, "ns/op")
 		})
 	}

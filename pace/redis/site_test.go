@@ -561,3 +561,39 @@ func TestLeasedKill(t *testing.T) {
 	}
 	t.Logf("%d requests, the closest %s apart, %s without a worker at most", len(starts), closest(starts), longest(starts))
 }
+
+// TestLeasedAllocations: a grant, its end and a look under leases allocate no more than
+// pace.Local does.
+func TestLeasedAllocations(t *testing.T) {
+	own, err := pace.NewLocal(pace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	leased := newLeased(t, redistest.Start(t, redistest.Options{}).Client(), redis.Options{}, time.Hour)
+	ctx, s := t.Context(), steady(t, time.Nanosecond)
+	asked := make([]pace.Question, 100)
+	for i := range asked {
+		asked[i] = pace.Question{Key: pace.Key{Origin: originOf(t, fmt.Sprintf("site%d.example", i))}, Schedule: s}
+	}
+	for _, test := range []struct {
+		name string
+		do   func(l pace.Chooser)
+	}{
+		{"Next", func(l pace.Chooser) { _, _ = l.Next(ctx, asked, 0) }},
+		{"NotBefore", func(l pace.Chooser) { _, _ = l.NotBefore(ctx, asked[0].Key, s) }},
+		{"Reserve, Valid and Done", func(l pace.Chooser) {
+			g, err := l.Reserve(ctx, asked[0].Key, s, time.Minute)
+			if err != nil || !g.OK() || !l.Valid(g) {
+				t.Fatal(g, err)
+			}
+			_ = l.Done(ctx, g, ok)
+		}},
+	} {
+		most := testing.AllocsPerRun(100, func() { test.do(own) })
+		if got := testing.AllocsPerRun(100, func() { test.do(leased) }); got > most {
+			t.Errorf("%s allocates %v times, pace.Local %v times", test.name, got, most)
+		} else {
+			t.Logf("%s allocates %v times, pace.Local %v times", test.name, got, most)
+		}
+	}
+}

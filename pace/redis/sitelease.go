@@ -111,9 +111,13 @@ func (c *siteCall) refusal() *refusal {
 	return &refusal{worker: c.worker, held: c.code == siteHeld, until: c.received.Add(time.Duration(c.lasts * 1e3))}
 }
 
-// turn says when to ask for the site again: soon, as its lease may be given back.
+// turn says when to ask for the site again: soon, as its lease may be given back. Without a
+// refusal the lease has ended just now.
 func (r *refusal) turn(s *pace.Schedule) pace.Turn {
 	now := clock()
+	if r == nil {
+		r = &refusal{until: now}
+	}
 	t := s.TurnIn(now, pace.State{})
 	reason := pace.Reason{Cause: pace.CauseLeased, Until: r.until, Worker: r.worker}
 	switch {
@@ -145,42 +149,30 @@ func (l *Leased) ask(ctx context.Context, calls ...*siteCall) error {
 	}
 	var mu sync.Mutex
 	var failed error
-	var all sync.WaitGroup
-	for t, calls := range byTag {
-		work := func() {
-			if err := l.askTag(ctx, t, calls); err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				failed = err
-			}
+	eachBatch(byTag, func(t *tag, calls []*siteCall) {
+		if err := l.askTag(ctx, t, calls); err != nil {
+			mu.Lock()
+			defer mu.Unlock()
+			failed = err
 		}
-		if len(byTag) == 1 {
-			work()
-			break
-		}
-		all.Go(work)
-	}
-	all.Wait()
+	})
 	return failed
 }
 
-// askTag asks about sites of one tag, at most maxBatch of them at a time.
+// askTag asks about sites of one tag, at most maxBatch.
 func (l *Leased) askTag(ctx context.Context, t *tag, calls []*siteCall) error {
-	for part := range slices.Chunk(calls, maxBatch) {
-		o := t.outage.Load()
-		if o == nil {
-			err := l.askServer(ctx, t, part)
-			switch {
-			case err == nil:
-				continue
-			case ended(ctx):
-				return waiting(ctx, "for "+part[0].origin.String())
-			}
-			o = t.goDown(err)
+	o := t.outage.Load()
+	if o == nil {
+		err := l.askServer(ctx, t, calls)
+		switch {
+		case err == nil:
+			return nil
+		case ended(ctx):
+			return waiting(ctx, "for "+calls[0].origin.String())
 		}
-		return fmt.Errorf("%w: %w", ErrDown, o.cause)
+		o = t.goDown(err)
 	}
-	return nil
+	return fmt.Errorf("%w: %w", ErrDown, o.cause)
 }
 
 // askServer asks about a few sites of one tag. A clock that was set forward has ended the
@@ -190,7 +182,8 @@ func (l *Leased) askServer(ctx context.Context, t *tag, calls []*siteCall) error
 	var keys []string
 	arg := slices.Clone(l.head)
 	for _, c := range calls {
-		keys = append(keys, t.head+"site:"+c.origin.String(), t.originKey(pace.Key{Origin: c.origin}))
+		name := c.origin.String()
+		keys = append(keys, l.shared.key("site", name), l.shared.key("origin", name))
 		arg = append(arg, c.arg...)
 	}
 	for range askAttempts {
@@ -220,28 +213,26 @@ func (l *Leased) askServer(ctx context.Context, t *tag, calls []*siteCall) error
 // taking is a lease that is being asked for, for all who want it.
 type taking struct {
 	done    chan struct{}
-	lease   *lease
 	refusal *refusal
 	err     error
 }
 
-// take asks for the lease of a site. Who comes while somebody asks gets the same answer.
-// Without a lease there is a refusal, or an error.
-func (l *Leased) take(ctx context.Context, key pace.Key, s *pace.Schedule) (*lease, pace.Grant, error) {
-	if err := l.refuses(ctx, key.String()); err != nil {
-		return nil, pace.Grant{}, err
+// take asks for the lease of a site. Who comes while somebody asks gets the same answer. If
+// it is not taken there is a refusal, or an error.
+func (l *Leased) take(ctx context.Context, key pace.Key, s *pace.Schedule) (g pace.Grant, taken bool, err error) {
+	if err := l.refuses(ctx, key); err != nil {
+		return g, false, err
 	}
 	t := l.taken(ctx, key.Origin, s)
 	select {
 	case <-t.done:
 	case <-ctx.Done():
-		return nil, pace.Grant{}, waiting(ctx, "for "+key.String())
+		return g, false, waiting(ctx, "for "+key.String())
 	}
-	g := pace.Grant{Key: key}
-	if t.refusal != nil {
-		g.Turn = t.refusal.turn(s)
+	if t.refusal != nil && t.err == nil {
+		g = pace.Grant{Key: key, Turn: t.refusal.turn(s)}
 	}
-	return t.lease, g, t.err
+	return g, t.refusal == nil, t.err
 }
 
 // taken returns what becomes of a lease that this caller asks for, or another one already.
@@ -252,17 +243,11 @@ func (l *Leased) taken(ctx context.Context, origin robots.Origin, s *pace.Schedu
 		return t
 	}
 	t := &taking{done: make(chan struct{})}
-	if t.refusal = l.refusal(); t.refusal != nil {
-		l.mu.Unlock()
-		close(t.done)
-		return t
-	}
 	l.taking[origin] = t
 	l.mu.Unlock()
-	c := l.call(siteTake, origin, s.Slowest(), l.number.Add(1))
-	if t.err = l.ask(context.WithoutCancel(ctx), c); t.err == nil {
-		t.lease, t.refusal = l.took(c)
-	}
+	var refused map[robots.Origin]*refusal
+	refused, t.err = l.takeAll(context.WithoutCancel(ctx), []pace.Question{{Key: pace.Key{Origin: origin}, Schedule: s}})
+	t.refusal = refused[origin]
 	l.mu.Lock()
 	delete(l.taking, origin)
 	l.mu.Unlock()
@@ -270,43 +255,42 @@ func (l *Leased) taken(ctx context.Context, origin robots.Origin, s *pace.Schedu
 	return t
 }
 
-// bytesPerLease is what a lease takes of a worker's memory beside the state of its site.
-const bytesPerLease = 256
+// bytesPerLease is what a lease takes of a worker's memory with the state of its site.
+const bytesPerLease = 320
 
-// refusal returns why this worker may have no more sites, nil if it may. l.mu is locked.
-func (l *Leased) refusal() *refusal {
-	if len(l.leases) < l.most {
-		return nil
+// takeAll asks for the leases of the sites that are not held, and returns what refuses them.
+// The error is that of the context.
+func (l *Leased) takeAll(ctx context.Context, asked []pace.Question) (map[robots.Origin]*refusal, error) {
+	refused := map[robots.Origin]*refusal{}
+	var calls []*siteCall
+	held, _ := l.own.Held()
+	for i := range asked {
+		origin := asked[i].Key.Origin
+		if _, known := refused[origin]; known || l.own.Holds(origin) {
+			continue
+		}
+		refused[origin] = &refusal{full: true, until: clock().Add(l.term / 60)}
+		if held+len(calls) < l.most {
+			calls = append(calls, l.call(siteTake, origin, asked[i].Schedule.Slowest(), l.number.Add(2)|1))
+		}
 	}
-	return &refusal{full: true, until: clock().Add(l.term / 60)}
-}
-
-// took notes the answer to a siteTake.
-func (l *Leased) took(c *siteCall) (*lease, *refusal) {
-	if c.code != siteGranted {
-		return nil, c.refusal()
+	err := l.ask(ctx, calls...)
+	for _, c := range calls {
+		switch c.code {
+		case 0:
+			refused[c.origin] = &refusal{away: true, until: clock().Add(longestAlone)}
+		case siteGranted:
+			delete(refused, c.origin)
+			l.own.TakeOver(c.origin, c.history())
+			l.own.Hold(c.origin, c.number, c.sent, l.usable())
+			l.mu.Lock()
+			l.queue = append(l.queue, lease{c.origin, c.number, c.sent})
+			l.mu.Unlock()
+		default:
+			refused[c.origin] = c.refusal()
+		}
 	}
-	le := &lease{origin: c.origin, number: c.number}
-	le.extend(c.sent, l.usable())
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	le.before = l.own.TakeOver(c.origin, c.history())
-	if old := l.leases[c.origin]; old != nil {
-		old.gone.Store(true)
-	}
-	l.leases[c.origin] = le
-	l.queue = append(l.queue, le)
-	return le, nil
-}
-
-// drop removes a lease.
-func (l *Leased) drop(le *lease) {
-	le.gone.Store(true)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.leases[le.origin] == le {
-		delete(l.leases, le.origin)
-	}
+	return refused, err
 }
 
 // handOver forgets what the site of a call wished, if the server knows it now, or an operator
@@ -317,11 +301,7 @@ func (l *Leased) handOver(c *siteCall) {
 	if !given && c.code != siteHeld && c.worker != forgotten {
 		return
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.leases[c.origin] == nil {
-		l.own.Forget(c.origin)
-	}
+	l.own.Forget(c.origin)
 }
 
 // begin lets calls wait for grants.
@@ -346,7 +326,8 @@ func (l *Leased) loop() {
 			case l.ending.Err() != nil: // an operator has ended the drain
 				l.begin()
 			}
-			l.shared.given.Store(l.own.TakeOver(robots.Origin{}, pace.History{})) // which takes over nothing
+			_, grants := l.own.Held()
+			l.shared.given.Store(grants)
 			l.renew(l.closing)
 		case <-l.closing.Done():
 			ctx, cancel := context.WithTimeout(context.Background(), 4*callLimit)
@@ -358,46 +339,41 @@ func (l *Leased) loop() {
 }
 
 // due takes the leases off the queue of which half is over.
-func (l *Leased) due() (list []*lease) {
+func (l *Leased) due() (list []lease) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := 0
-	for n < len(l.queue) && (l.queue[n].gone.Load() || passed(l.queue[n].sent) >= l.term/2) {
-		if !l.queue[n].gone.Load() {
-			list = append(list, l.queue[n])
-		}
+	for n < len(l.queue) && passed(l.queue[n].sent) >= l.term/2 {
 		n++
 	}
+	list = slices.Clone(l.queue[:n])
 	l.queue = slices.Delete(l.queue, 0, n)
 	return list
 }
 
 // renew renews the leases that are due, or gives them back.
 func (l *Leased) renew(ctx context.Context) {
-	var kept []*lease
+	var kept []lease
 	var keep, back []*siteCall
 	for _, le := range l.due() {
-		_, idle := l.own.History(le.origin)
-		switch used := le.used.Swap(false) || !idle; {
-		case !le.valid(clock()):
-			l.drop(le)
-		case used || !l.abandon(le):
-			kept, keep = append(kept, le), append(keep, l.call(siteKeep, le.origin, 0, le.number))
-		default:
-			back = append(back, l.call(siteBack, le.origin, 0, le.number))
+		switch number, left := l.own.Leave(le.origin, false); {
+		case left:
+			back = append(back, l.call(siteBack, le.origin, 0, number))
+		case number == le.number: // else it has ended, or another one has begun since
+			kept, keep = append(kept, le), append(keep, l.call(siteKeep, le.origin, 0, number))
 		}
 	}
 	_ = l.ask(ctx, slices.Concat(keep, back)...) // what has no answer is asked again while the lease lasts
-	var renewed, again []*lease
+	var renewed, again []lease
 	for i, le := range kept {
 		switch c := keep[i]; c.code {
 		case siteGranted:
-			le.extend(c.sent, l.usable())
-			renewed = append(renewed, le)
+			l.own.Extend(le.origin, le.number, c.sent, l.usable())
+			renewed = append(renewed, lease{le.origin, le.number, c.sent})
 		case 0:
 			again = append(again, le)
 		default:
-			l.drop(le)
+			l.own.End(le.origin, le.number)
 			l.handOver(c)
 		}
 	}
@@ -409,31 +385,15 @@ func (l *Leased) renew(ctx context.Context) {
 	l.queue = slices.Concat(again, l.queue, renewed)
 }
 
-// abandon takes a lease out of use, unless somebody uses it: a caller first says that he
-// does, then asks for a grant, and then looks whether the lease is still there.
-func (l *Leased) abandon(le *lease) bool {
-	le.gone.Store(true)
-	if _, idle := l.own.History(le.origin); !idle || le.used.Load() {
-		le.gone.Store(false)
-		return false
-	}
-	l.drop(le)
-	return true
-}
-
 // leave gives all leases back at which nothing is under way.
 func (l *Leased) leave(ctx context.Context) {
-	l.mu.RLock()
-	list := make([]*lease, 0, len(l.leases))
-	for _, le := range l.leases {
-		list = append(list, le)
-	}
-	l.mu.RUnlock()
+	l.mu.Lock()
+	list := slices.Clone(l.queue)
+	l.mu.Unlock()
 	var calls []*siteCall
 	for _, le := range list {
-		le.used.Store(false)
-		if le.valid(clock()) && l.abandon(le) {
-			calls = append(calls, l.call(siteBack, le.origin, 0, le.number))
+		if number, left := l.own.Leave(le.origin, true); left {
+			calls = append(calls, l.call(siteBack, le.origin, 0, number))
 		}
 	}
 	_ = l.ask(ctx, calls...) // what the server does not hear of ends by itself
@@ -444,15 +404,8 @@ func (l *Leased) leave(ctx context.Context) {
 
 // handBack gives the lease of one site back after the limiter was closed.
 func (l *Leased) handBack(ctx context.Context, origin robots.Origin) {
-	l.mu.RLock()
-	le := l.leases[origin]
-	l.mu.RUnlock()
-	if le == nil {
-		return
-	}
-	le.used.Store(false)
-	if le.valid(clock()) && l.abandon(le) {
-		c := l.call(siteBack, origin, 0, le.number)
+	if number, left := l.own.Leave(origin, true); left {
+		c := l.call(siteBack, origin, 0, number)
 		_ = l.ask(ctx, c) // as above
 		l.handOver(c)
 	}

@@ -21,5 +21,5 @@ if what == 'h' then
 elseif what == 'f' then
   retry, over, factor, step = 0, 0, 0, 0
 end
-keep(KEYS[1], table.concat(rows), last, retry, over, slow, seen, factor, step, forget, grant_timeout)
+keep(KEYS[1], table.concat(rows), last, retry, over, slow, seen, factor, step, forget, grant_timeout, 0)
 return {was > now and 1 or 0}

@@ -98,7 +98,7 @@ for k = 2, #KEYS do
       last, seen = max(last, start), now
     end
     if code == 'G' or changed then
-      keep(key, grants, last, retry, over, slow, seen, factor, step, forget, grant_timeout)
+      keep(key, grants, last, retry, over, slow, seen, factor, step, forget, grant_timeout, 0)
     end
   end
   -- 'G' for granted, 'R' for refused, 'O' if the time is not among the spans; the start,

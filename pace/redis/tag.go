@@ -12,17 +12,18 @@ import (
 	"github.com/robotskit/robots/internal/script"
 )
 
-// tags is how many parts the state of a fleet has. Each lies in one slot of a cluster, so
+// tags is in how many tags the keys of a fleet are. Each lies in one slot of a cluster, so
 // that a script can reach all of it. More would undo batches of decisions, and each costs a
-// server the text of its scripts.
+// cluster the text of its scripts.
 const tags = 256
 
-// A tag is one part of the state, and to the limiter what a server is: it has an epoch of
-// its memory, a clock, and outages of its own. Nothing holds over two tags, and no time of
-// one is compared with that of another.
+// A tag is one part of the state, which a script can reach, and to the limiter what a server
+// is: it has an epoch of its memory, a clock, and outages of its own. Nothing holds over two
+// tags, and no time of one is compared with that of another. In a cluster it has the keys
+// with that hash tag; on one server, where a script reaches all keys, one tag has them all.
 type tag struct {
-	l    *Limiter
-	head string // of its keys
+	l        *Limiter
+	epochKey string
 
 	clock   serverClock
 	joining sync.Mutex
@@ -33,15 +34,35 @@ type tag struct {
 	localUntil atomic.Int64           // until when, in Unix nanoseconds, the own limiter counts too
 }
 
+// newTags returns the tags of the server or the cluster.
+func (l *Limiter) newTags() []tag {
+	n := 1
+	if l.client.Mode() == rueidis.ClientModeCluster {
+		n = tags
+	}
+	list := make([]tag, n)
+	for i := range list {
+		list[i].l, list[i].epochKey = l, tagHead(l.options.Prefix, i)+"epoch"
+	}
+	return list
+}
+
 // tagHead returns what the keys of a tag begin with.
 func tagHead(prefix string, n int) string {
 	return "{" + prefix + ":" + strconv.Itoa(n) + "}:" + version
 }
 
 // tagOf returns the tag of an origin or an address.
-func (l *Limiter) tagOf(name string) *tag { return &l.tags[tagNumber(name)] }
+func (l *Limiter) tagOf(name string) *tag { return &l.tags[tagNumber(name)%len(l.tags)] }
 
-// tagNumber returns which tag that is: the FNV-1a hash of its text in 32 bits, modulo their
+// key returns a key of an origin or an address: kind is origin, site or address.
+func (l *Limiter) key(kind, name string) string { return stateKey(l.options.Prefix, kind, name) }
+
+func stateKey(prefix, kind, name string) string {
+	return tagHead(prefix, tagNumber(name)) + kind + ":" + name
+}
+
+// tagNumber returns in which tag that is: the FNV-1a hash of its text in 32 bits, modulo their
 // number.
 func tagNumber(name string) int {
 	h := uint32(2166136261)
@@ -61,7 +82,7 @@ type reply struct {
 // step is to be made again, where the tag turns out to be in another epoch, its clock was
 // set forward, or this process was stopped meanwhile: what was granted is then given back.
 func (t *tag) step(ctx context.Context, e *epoch, s script.Script, keys []string, arg []byte) (r reply, usable bool, err error) {
-	keys = append([]string{t.head + "epoch"}, keys...)
+	keys = append([]string{t.epochKey}, keys...)
 	args := []string{string(arg)}
 	r.sent = clock()
 	text, err := t.l.call(ctx, script.Script.ByName, s, keys, args)
