@@ -21,8 +21,11 @@ type History struct {
 func (l *Local) History(origin robots.Origin) (h History, idle bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	d := &decision{origin: idOf(l, origin), now: l.options.Now()}
-	d.at = l.moment(d.now)
+	return l.history(idOf(l, origin), l.options.Now())
+}
+
+func (l *Local) history(origin id, now time.Time) (h History, idle bool) {
+	d := &decision{origin: origin, now: now, at: l.moment(now)}
 	l.lookAtOrigin(d)
 	idle = d.active == nil || d.active.idle()
 	s, known := l.site(d.origin, d.active)

@@ -1,6 +1,7 @@
 package pace_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -105,7 +106,7 @@ func TestTenant(t *testing.T) {
 	if !g.OK() || !l.Valid(g) || !l.Holds(key.Origin) {
 		t.Fatalf("a site that is held: %v, valid %t", g, l.Valid(g))
 	}
-	if number, left := l.Leave(key.Origin, true); left || number != 7 {
+	if number, _, left := l.Leave(key.Origin, true); left || number != 7 {
 		t.Errorf("a site with a request under way was left: %d, %t", number, left)
 	}
 	l.End(key.Origin, 6) // of an earlier tenure
@@ -121,10 +122,10 @@ func TestTenant(t *testing.T) {
 	if turn := reserve(nil).Turn; !turn.Start.Equal(now.Add(10 * time.Second)) {
 		t.Errorf("after a request under an earlier tenure the next may start at %v", turn)
 	}
-	if _, left := l.Leave(key.Origin, false); left {
+	if _, _, left := l.Leave(key.Origin, false); left {
 		t.Error("a site was left that is used")
 	}
-	if number, left := l.Leave(key.Origin, false); !left || number != 8 {
+	if number, _, left := l.Leave(key.Origin, false); !left || number != 8 {
 		t.Errorf("a site that nobody has used since was not left: %d, %t", number, left)
 	}
 	reserve(pace.ErrNotHeld)
@@ -143,10 +144,36 @@ func TestTenant(t *testing.T) {
 		t.Error("the tenure was not extended")
 	}
 	now = now.Add(time.Hour)
-	if number, left := l.Leave(key.Origin, true); left || number != 0 {
+	if number, _, left := l.Leave(key.Origin, true); left || number != 0 {
 		t.Errorf("a tenure that has ended was left: %d, %t", number, left)
 	}
 	if sites, grants := l.Held(); sites != 0 || grants != 2 {
 		t.Errorf("%d sites are held, and %d grants were given, want 0 and 2", sites, grants)
+	}
+}
+
+// TestTenantFull: a tenant with room for one state says of each site that it leaves what it
+// knows, though it cannot keep it.
+func TestTenantFull(t *testing.T) {
+	t.Parallel()
+	now := at("2026-03-01T12:00:00Z")
+	l, err := pace.NewTenant(pace.Options{Now: func() time.Time { return now }, MaxBytes: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := schedule(t, "User-agent: *\nCrawl-delay: 10\n", robots.RFC9309, pace.Policy{})
+	for i := range uint32(5) {
+		key := pace.Key{Origin: origin(fmt.Sprintf("%d.example", i))}
+		l.Hold(key.Origin, i+1, now, time.Minute)
+		g, err := l.Reserve(t.Context(), key, s, 0)
+		if err != nil || !g.OK() {
+			t.Fatal(g, err)
+		}
+		if err := l.Done(t.Context(), g, pace.Result{Status: 429, RetryAfter: time.Hour}); err != nil {
+			t.Fatal(err)
+		}
+		if _, h, left := l.Leave(key.Origin, true); !left || !h.Last.Equal(now) || !h.NotBefore.Equal(now.Add(time.Hour)) {
+			t.Errorf("site %d is left (%t) with %+v", i, left, h)
+		}
 	}
 }

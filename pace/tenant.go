@@ -97,28 +97,30 @@ func (t Tenant) end(id id, a *active, now moment) {
 
 // Leave ends the tenure of a site at which nothing goes on, and reports whether it did: if
 // used is false only where nobody has asked about the site since it began, or since Leave. The
-// number is that of the tenure that it ended or left, 0 if there is none that lasts.
-func (t Tenant) Leave(origin robots.Origin, used bool) (number uint32, left bool) {
+// number is that of the tenure that it ended or left, 0 if there is none that lasts. The
+// history is that of a site that is left: this Tenant may keep none for want of room.
+func (t Tenant) Leave(origin robots.Origin, used bool) (number uint32, h History, left bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	id := idOf(t.Local, origin)
 	a := t.active[id]
 	if a == nil || a.tenure.number == 0 {
-		return 0, false
+		return 0, h, false
 	}
 	clock := t.options.Now()
 	now := t.moment(clock)
 	if !a.tenure.lasts(t.Local, clock) {
 		t.end(id, a, now)
-		return 0, false
+		return 0, h, false
 	}
 	t.endLost(id, a, now)
 	number, used = a.tenure.number, used || !a.tenure.used
 	a.tenure.used = false
 	if left = used && a.idle(); left {
+		h, _ = t.history(id, clock)
 		t.end(id, a, now)
 	}
-	return number, left
+	return number, h, left
 }
 
 // Holds reports whether a site is held.

@@ -169,7 +169,8 @@ func (l *Leased) siteTurn(ctx context.Context, origin robots.Origin, s *pace.Sch
 	if turn, err := l.own.NotBefore(ctx, pace.Key{Origin: origin}, s); err != pace.ErrNotHeld { //nolint:errorlint // as in under
 		return turn, err
 	}
-	c := l.call(siteLook, origin, s.Slowest(), 0)
+	known, _ := l.own.History(origin)
+	c := call(siteLook, origin, 0, known, s.Slowest())
 	if err := l.ask(ctx, c); err != nil {
 		return pace.Turn{}, err
 	}

@@ -51,9 +51,8 @@ type siteCall struct {
 	worker                string
 }
 
-// call makes a question about a site.
-func (l *Leased) call(op byte, origin robots.Origin, slowest time.Duration, number uint32) *siteCall {
-	h, _ := l.own.History(origin)
+// call makes a question about a site, of which this worker knows h.
+func call(op byte, origin robots.Origin, number uint32, h pace.History, slowest time.Duration) *siteCall {
 	now := clock()
 	ago := func(t time.Time) micros {
 		if t.IsZero() {
@@ -271,7 +270,8 @@ func (l *Leased) takeAll(ctx context.Context, asked []pace.Question) (map[robots
 		}
 		refused[origin] = &refusal{full: true, until: clock().Add(l.term / 60)}
 		if held+len(calls) < l.most {
-			calls = append(calls, l.call(siteTake, origin, asked[i].Schedule.Slowest(), l.number.Add(2)|1))
+			h, _ := l.own.History(origin)
+			calls = append(calls, call(siteTake, origin, l.number.Add(2)|1, h, asked[i].Schedule.Slowest()))
 		}
 	}
 	err := l.ask(ctx, calls...)
@@ -356,11 +356,12 @@ func (l *Leased) renew(ctx context.Context) {
 	var kept []lease
 	var keep, back []*siteCall
 	for _, le := range l.due() {
-		switch number, left := l.own.Leave(le.origin, false); {
+		switch number, h, left := l.own.Leave(le.origin, false); {
 		case left:
-			back = append(back, l.call(siteBack, le.origin, 0, number))
+			back = append(back, call(siteBack, le.origin, number, h, 0))
 		case number == le.number: // else it has ended, or another one has begun since
-			kept, keep = append(kept, le), append(keep, l.call(siteKeep, le.origin, 0, number))
+			h, _ := l.own.History(le.origin)
+			kept, keep = append(kept, le), append(keep, call(siteKeep, le.origin, number, h, 0))
 		}
 	}
 	_ = l.ask(ctx, slices.Concat(keep, back)...) // what has no answer is asked again while the lease lasts
@@ -392,8 +393,8 @@ func (l *Leased) leave(ctx context.Context) {
 	l.mu.Unlock()
 	var calls []*siteCall
 	for _, le := range list {
-		if number, left := l.own.Leave(le.origin, true); left {
-			calls = append(calls, l.call(siteBack, le.origin, 0, number))
+		if number, h, left := l.own.Leave(le.origin, true); left {
+			calls = append(calls, call(siteBack, le.origin, number, h, 0))
 		}
 	}
 	_ = l.ask(ctx, calls...) // what the server does not hear of ends by itself
@@ -404,8 +405,8 @@ func (l *Leased) leave(ctx context.Context) {
 
 // handBack gives the lease of one site back after the limiter was closed.
 func (l *Leased) handBack(ctx context.Context, origin robots.Origin) {
-	if number, left := l.own.Leave(origin, true); left {
-		c := l.call(siteBack, origin, 0, number)
+	if number, h, left := l.own.Leave(origin, true); left {
+		c := call(siteBack, origin, number, h, 0)
 		_ = l.ask(ctx, c) // as above
 		l.handOver(c)
 	}
