@@ -22,6 +22,10 @@ const longestURL = 8 << 10
 // mostLends is how many permits are asked for at a time.
 const mostLends = 32
 
+// almostNow is how far ahead a start may lie of a site that is taken for ready, as a look
+// only estimates the clock of a fleet's server. A permit is refused if it is not.
+const almostNow = 10 * time.Millisecond
+
 type permitsInput struct {
 	Body struct {
 		URLs    []string `json:"urls" minItems:"1" maxItems:"1000" doc:"the URLs that the crawler wants, as a rule each of another site, the most wanted first" example:"https://shop.example/a"`
@@ -173,10 +177,10 @@ func (s *Service) lendFirst(ctx context.Context, pages []wantedPage, most int, h
 	if err != nil {
 		return err
 	}
-	now := time.Now() // as the limiter has it
+	soon := time.Now().Add(almostNow)
 	var ready []*wantedPage
 	for i, q := range allowed {
-		if q.grant = seen[i]; !q.grant.Start.After(now) {
+		if q.grant = seen[i]; !q.grant.Start.After(soon) {
 			ready = append(ready, q)
 		}
 	}
