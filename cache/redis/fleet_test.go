@@ -182,6 +182,7 @@ func (o orders) start(t *testing.T) *worker {
 // Each site is asked once. With processes that are killed with kill -9 and replaced those
 // are asked once more that they asked then, at most every hundredth of many.
 func TestFleet(t *testing.T) {
+	campaign.Processes(t)
 	t.Parallel()
 	n := campaign.Size(100, 1000, 10_000)
 	for _, tt := range []struct {

@@ -35,6 +35,15 @@ func OneGoroutine(t testing.TB) {
 	}
 }
 
+// Processes skips a test under the race detector. It is for tests whose point is many
+// processes: each takes a second to start there, and shares no memory with the others.
+func Processes(t testing.TB) {
+	t.Helper()
+	if Race {
+		t.Skip("the race detector finds nothing between processes, and slows the start of each")
+	}
+}
+
 // Files calls fn with real robots.txt files, one of every part that there are. Without
 // ROBOTS_CORPUS, which names a folder of them, it skips the test. It returns how many
 // there are.

@@ -211,6 +211,7 @@ func (v visitor) signal(t *testing.T, s syscall.Signal) {
 // fleet starts workers and returns when all of them are ready.
 func fleet(t *testing.T, workers int, o orders) *site {
 	t.Helper()
+	campaign.Processes(t)
 	o.Site = filepath.Join(t.TempDir(), "s")
 	listener, err := net.Listen("unix", o.Site)
 	if err != nil {
