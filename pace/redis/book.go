@@ -37,11 +37,11 @@ func latest(a, b time.Time) time.Time {
 // address is down and the policy is to stop, the error is a *pace.MissedError that wraps
 // ErrDown.
 func (l *Limiter) Visit(ctx context.Context, g pace.Grant, addr netip.Addr, s *pace.Schedule) (pace.Turn, error) {
-	return visit(ctx, l, l.closing, g, addr, s)
+	return visit(ctx, l.closing, l, g, addr, s)
 }
 
 // visit is Visit of a limiter until that is closing.
-func visit(ctx context.Context, b pace.Booker, closing context.Context, g pace.Grant, addr netip.Addr, s *pace.Schedule) (pace.Turn, error) {
+func visit(ctx, closing context.Context, b pace.Booker, g pace.Grant, addr netip.Addr, s *pace.Schedule) (pace.Turn, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(closing, func() { cancel(errClosed) })()

@@ -326,7 +326,7 @@ func (l *Leased) refuses(ctx context.Context, key pace.Key) error {
 // Visit books a start at the address of a request and waits for it: addresses belong to no
 // worker, so that is a call of the server where the address has a pace.
 func (l *Leased) Visit(ctx context.Context, g pace.Grant, addr netip.Addr, s *pace.Schedule) (pace.Turn, error) {
-	return visit(ctx, l, l.closing, g, addr, s)
+	return visit(ctx, l.closing, l, g, addr, s)
 }
 
 // Book is the step of Visit.
