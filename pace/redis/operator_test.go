@@ -110,21 +110,24 @@ func TestHold(t *testing.T) {
 	}
 }
 
+// steeredLeased returns a worker with leases of 2 s in the fleet of newOperator.
+func steeredLeased(t *testing.T, server *redistest.Server, name string) *redis.Leased {
+	t.Helper()
+	l, err := redis.NewLeasedFor(server.Client(), redis.Options{Prefix: steered, Name: name}, 2*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
 // TestHoldLeased: where each site is one worker's, a hold takes the site from the worker
 // that has it, with its next renewal, and gives it to nobody.
 func TestHoldLeased(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
 	o := newOperator(t, server)
-	leased := func(name string) *redis.Leased {
-		l, err := redis.NewLeasedFor(server.Client(), redis.Options{Prefix: steered, Name: name}, 2*time.Second)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { l.Close() })
-		return l
-	}
-	a, b := leased("a"), leased("b")
+	a, b := steeredLeased(t, server, "a"), steeredLeased(t, server, "b")
 	ctx, key := t.Context(), keyAt(t, "a.example")
 	g, err := a.Reserve(ctx, key, nil, 0)
 	if err != nil || !g.OK() {
@@ -172,15 +175,7 @@ func TestForgetLeased(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
 	o, ctx := newOperator(t, server), t.Context()
-	leased := func(name string) *redis.Leased {
-		l, err := redis.NewLeasedFor(server.Client(), redis.Options{Prefix: steered, Name: name}, 2*time.Second)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { l.Close() })
-		return l
-	}
-	a, b := leased("a"), leased("b")
+	a, b := steeredLeased(t, server, "a"), steeredLeased(t, server, "b")
 	// A worker that was stopped for the time of a lease has not heard of it, and says again
 	// what the site wished: then it has to be forgotten again.
 	goesOn := func(key pace.Key) {
