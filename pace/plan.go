@@ -173,7 +173,7 @@ func (b *planner) divide() {
 		}
 		parts = append(parts, p)
 	}
-	b.parts = slices.Clip(parts)
+	b.parts = slices.Clone(parts) // and no larger: there is one for each site that is known
 }
 
 // deciding returns the entry that decides in a minute, from 1; 0 for none.
@@ -208,7 +208,7 @@ func (b *planner) report() {
 		}
 		kept = append(kept, e)
 	}
-	b.entries = slices.Clip(kept)
+	b.entries = slices.Clone(kept)
 }
 
 // overriding says which lines decide where an entry is in force.
