@@ -143,7 +143,7 @@ func newCache(o Options, wall func() time.Time) (*Cache, error) {
 	}
 	c.leaser, _ = o.Store.(Leaser)
 	c.remote, _ = o.Store.(Remote)
-	c.clock = newClock(wall, func(d time.Duration) { c.observe(Event{Kind: ClockMoved, Took: d}) })
+	c.clock = newClock(wall, func(d time.Duration) { c.observe(Event{Kind: EventClockMoved, Took: d}) })
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c, nil
 }
@@ -177,7 +177,7 @@ func (c *Cache) get(ctx context.Context, origin robots.Origin) (r *fetch.Record,
 			fallthrough
 		case fresh:
 			r = c.marked(it.Record)
-			c.observe(Event{Kind: Hit, Origin: origin, Record: r})
+			c.observe(Event{Kind: EventHit, Origin: origin, Record: r})
 			return r, it, now, nil
 		}
 	}

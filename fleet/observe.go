@@ -48,17 +48,17 @@ func (o Options) observed() func(pace.Event) {
 // logChange logs what changes for the whole worker.
 func logChange(log *slog.Logger, e pace.Event) {
 	switch e.Kind {
-	case pace.Down:
+	case pace.EventDown:
 		log.Warn("the fleet's Redis is out of reach", "error", e.Err.Error())
-	case pace.Up:
+	case pace.EventUp:
 		log.Info("the fleet's Redis is back", "after", e.Took.String())
-	case pace.Renewed:
+	case pace.EventRenewed:
 		log.Warn("the fleet's Redis has lost memory, or may have: each of its sites rests for one interval")
-	case pace.Replaced:
+	case pace.EventReplaced:
 		log.Warn("this worker was taken for gone, as it was stopped or could not reach Redis: its grants have ended")
-	case pace.Drained:
+	case pace.EventDrained:
 		log.Warn("an operator drains this worker: it takes no more grants, and is to end")
-	case pace.Resumed:
+	case pace.EventResumed:
 		log.Info("an operator has ended the drain of this worker: it takes grants again")
 	}
 }

@@ -110,7 +110,7 @@ func TestDialects(t *testing.T) {
 		var fates []string
 		for _, e := range s.Entries() {
 			fates = append(fates, e.Fate.String())
-			if e.Fate != pace.Honoured && e.Why == "" {
+			if e.Fate != pace.FateHonoured && e.Why == "" {
 				t.Errorf("%s: line %d is %s without a why", tt.dialect.Name, e.Line, e.Fate)
 			}
 		}

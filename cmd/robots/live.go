@@ -360,7 +360,7 @@ func (l *live) close() {
 
 // observe is told what the cache does.
 func (l *live) observe(e cache.Event) {
-	if e.Kind != cache.StoreFailed {
+	if e.Kind != cache.EventStoreFailed {
 		return
 	}
 	what, fails := "file of --cache", "the file of --cache fails, so not everything is kept: %w"

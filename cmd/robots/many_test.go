@@ -287,7 +287,7 @@ func TestStoreTrouble(t *testing.T) {
 		var said []string
 		l := &live{kept: tt.kept, warn: func(format string, args ...any) { said = append(said, fmt.Errorf(format, args...).Error()) }}
 		for _, e := range tt.events {
-			e.Kind = cache.StoreFailed
+			e.Kind = cache.EventStoreFailed
 			l.observe(e)
 		}
 		if got := strings.Join(said, "\n"); got != tt.want {

@@ -294,9 +294,9 @@ func (p *plan) printEntries(w io.Writer, colours palette) {
 		}
 		style := green
 		switch e.Fate {
-		case pace.Adjusted, pace.Overridden:
+		case pace.FateAdjusted, pace.FateOverridden:
 			style = yellow
-		case pace.Ignored, pace.Unusable:
+		case pace.FateIgnored, pace.FateUnusable:
 			style = red
 		}
 		said := colours.paint(style, e.Fate.String())

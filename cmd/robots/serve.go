@@ -279,12 +279,12 @@ func (s *service) Pace(e pace.Event) { s.metrics.Pace(e) }
 func (s *service) Cache(e cache.Event) {
 	s.metrics.Cache(e)
 	switch e.Kind {
-	case cache.StoreFailed:
+	case cache.EventStoreFailed:
 		now := s.now().Unix()
 		if last := s.failed.Load(); now-last >= 60 && s.failed.CompareAndSwap(last, now) {
 			s.log.Warn("the store fails, going on without it", "error", e.Err.Error())
 		}
-	case cache.ClockMoved:
+	case cache.EventClockMoved:
 		s.log.Warn("the clock of this machine moved", "by", e.Took.String())
 	}
 }

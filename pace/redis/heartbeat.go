@@ -106,7 +106,7 @@ func (l *Limiter) heartbeat(ctx context.Context) error {
 	l.list.Store(next)
 	if before != nil && between(*before, sent) > usableFor() {
 		l.endedGrants.Store(made)
-		l.options.Tell(pace.Event{Kind: pace.Replaced})
+		l.options.Tell(pace.Event{Kind: pace.EventReplaced})
 	}
 	l.lastHeartbeat.Store(&sent)
 	switch {
@@ -164,7 +164,7 @@ func (l *Limiter) drain() {
 		}
 	}
 	l.mu.Unlock()
-	l.options.Tell(pace.Event{Kind: pace.Drained})
+	l.options.Tell(pace.Event{Kind: pace.EventDrained})
 }
 
 // resume ends a drain if an operator said so. A server that knows of no drain and of no end
@@ -180,7 +180,7 @@ func (l *Limiter) resume(ctx context.Context) error {
 		return err
 	}
 	l.drained.Store(false)
-	l.options.Tell(pace.Event{Kind: pace.Resumed})
+	l.options.Tell(pace.Event{Kind: pace.EventResumed})
 	return nil
 }
 

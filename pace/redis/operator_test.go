@@ -377,7 +377,7 @@ func TestDrain(t *testing.T) {
 	var told atomic.Int64
 	o, other := newOperator(t, server), newLimiter(t, server.Client(), redis.Options{Prefix: steered, Name: "other"})
 	l := newLimiter(t, server.Client(), redis.Options{Prefix: steered, Name: "to be drained", Options: pace.Options{Observe: func(e pace.Event) {
-		if e.Kind == pace.Drained {
+		if e.Kind == pace.EventDrained {
 			told.Add(1)
 		}
 	}}})
@@ -439,7 +439,7 @@ func TestResume(t *testing.T) {
 	var told atomic.Int64
 	o, ctx := newOperator(t, server), t.Context()
 	l := newLimiter(t, server.Client(), redis.Options{Prefix: steered, Options: pace.Options{Observe: func(e pace.Event) {
-		if e.Kind == pace.Resumed {
+		if e.Kind == pace.EventResumed {
 			told.Add(1)
 		}
 	}}})
