@@ -390,7 +390,7 @@ func readShard(ctx context.Context, in Input, client *downloader, p *Part) (Coun
 		place += int64(n)
 		return err
 	}
-	log := &damageLog{counts: map[string]int64{}}
+	log := &damageLog{last: map[string]int{}, counts: map[string]int64{}}
 	r.damaged = log.add
 	if err := r.read(ctx, in); err != nil {
 		return counts, err
@@ -408,7 +408,7 @@ func readShard(ctx context.Context, in Input, client *downloader, p *Part) (Coun
 	if err != nil {
 		return counts, err
 	}
-	if err := errors.Join(w.Write(log.list()), w.Close()); err != nil {
+	if err := errors.Join(w.Write(log.rows), w.Close()); err != nil {
 		return counts, err
 	}
 	for _, out := range outs {
@@ -429,9 +429,6 @@ type damageLog struct {
 const damagesOfKind = 100
 
 func (l *damageLog) add(d Damaged) {
-	if l.last == nil {
-		l.last = map[string]int{}
-	}
 	d.Count = 1
 	d.Detail = clip(d.Detail)
 	if l.counts[d.Kind]++; l.counts[d.Kind] <= damagesOfKind {
@@ -441,8 +438,6 @@ func (l *damageLog) add(d Damaged) {
 	}
 	l.rows[l.last[d.Kind]].Count++
 }
-
-func (l *damageLog) list() []Damaged { return l.rows }
 
 // indexShard makes a part of the index from the keys of all inputs.
 func indexShard(ctx context.Context, first *Task, s Shard, p *Part) (Counts, error) {
@@ -524,53 +519,9 @@ func packShard(ctx context.Context, t *Task, s Shard, o PackOptions, p *Part) (C
 	rows, texts := newSorter(p.Scratch()), newSorter(p.Scratch())
 	defer rows.close()
 	defer texts.close()
-
-	seen := map[string]bool{}
-	var row []byte
-	damage := []Damaged{}
-	for _, i := range s.Inputs {
-		counts.Bytes += t.Inputs[i].Size
-		name := archive.first.Name(archive.first.Shards[i])
-		damaged, err := copyDamage(archive.first.path(tableDamage, name), &counts)
-		if errors.Is(err, fs.ErrNotExist) {
-			return counts, fmt.Errorf("%s could not be read", t.Inputs[i].Name)
-		} else if err != nil {
-			return counts, err
-		}
-		damage = append(damage, damaged...)
-		err = archive.answers(i, func(a *answer) error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if !a.robots() {
-				return nil
-			}
-			c, last, err := archive.resolve(a)
-			if err != nil {
-				return err
-			}
-			row = c.encode(row[:0])
-			if err := rows.add(c.sortKey(i), row); err != nil {
-				return err
-			}
-			counts.count(c)
-			if last == nil || last.SHA256 == "" || seen[last.SHA256] {
-				return nil
-			}
-			if len(seen) == mostSeen {
-				clear(seen)
-			}
-			seen[last.SHA256] = true
-			sum, err := hex.DecodeString(last.SHA256)
-			if err != nil {
-				return err
-			}
-			place := binary.BigEndian.AppendUint32(nil, uint32(last.from)) // of the body, which is read when it is written
-			return texts.add(sum, binary.BigEndian.AppendUint64(place, uint64(last.Body)))
-		})
-		if err != nil {
-			return counts, err
-		}
+	damage, err := archive.gather(ctx, t, s, rows, texts, &counts)
+	if err != nil {
+		return counts, err
 	}
 	if len(damage) > 0 {
 		if err := writeAll(p, errorsDir, JSONL, nil, func(put func(Damaged) error) error {
@@ -612,6 +563,57 @@ func packShard(ctx context.Context, t *Task, s Shard, o PackOptions, p *Part) (C
 	})
 }
 
+// gather puts the captures of the inputs of a shard into rows, in the order in which they are
+// written, and into texts, by hash, where their bodies are. It returns what was damaged.
+func (v *archive) gather(ctx context.Context, t *Task, s Shard, rows, texts *sorter, counts *Counts) (damage []Damaged, err error) {
+	seen := map[string]bool{}
+	var row []byte
+	for _, i := range s.Inputs {
+		counts.Bytes += t.Inputs[i].Size
+		damaged, err := copyDamage(v.first.path(tableDamage, v.first.Name(v.first.Shards[i])), counts)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%s could not be read", t.Inputs[i].Name)
+		} else if err != nil {
+			return nil, err
+		}
+		damage = append(damage, damaged...)
+		err = v.answers(i, func(a *answer) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if !a.robots() {
+				return nil
+			}
+			c, last, err := v.resolve(a)
+			if err != nil {
+				return err
+			}
+			row = c.encode(row[:0])
+			if err := rows.add(c.sortKey(i), row); err != nil {
+				return err
+			}
+			counts.count(c)
+			if last == nil || last.SHA256 == "" || seen[last.SHA256] {
+				return nil
+			}
+			if len(seen) == mostSeen {
+				clear(seen)
+			}
+			seen[last.SHA256] = true
+			sum, err := hex.DecodeString(last.SHA256)
+			if err != nil {
+				return err
+			}
+			place := binary.BigEndian.AppendUint32(nil, uint32(last.from)) // of the body, which is read when it is written
+			return texts.add(sum, binary.BigEndian.AppendUint64(place, uint64(last.Body)))
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return damage, nil
+}
+
 // writeAll writes a table of a part.
 func writeAll[T any](p *Part, table, format string, sorted []string, each func(put func(T) error) error) error {
 	out, err := p.Create(table)
@@ -631,9 +633,6 @@ func writeAll[T any](p *Part, table, format string, sorted []string, each func(p
 
 // copyDamage returns what was damaged of an input, and counts it.
 func copyDamage(path string, counts *Counts) (list []Damaged, err error) {
-	if _, err := os.Stat(path); err != nil {
-		return nil, err
-	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
