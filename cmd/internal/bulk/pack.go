@@ -338,15 +338,15 @@ const mostSeen = 100_000
 // readShard reads an input.
 func readShard(ctx context.Context, in Input, client *downloader, p *Part) (Counts, error) {
 	counts := Counts{Bytes: in.Size, ByKind: map[string]int64{}}
-	var outs [4]*bufio.Writer
-	for i, table := range []string{tableBodies, tableAnswers, tableDamage, tableKeys} {
+	var outs [3]*bufio.Writer
+	for i, table := range []string{tableBodies, tableAnswers, tableKeys} {
 		w, err := p.Create(table)
 		if err != nil {
 			return counts, err
 		}
 		outs[i] = bufio.NewWriterSize(w, 64<<10)
 	}
-	bodies, answers, damage, keys := outs[0], outs[1], outs[2], outs[3]
+	bodies, answers, keys := outs[0], outs[1], outs[2]
 	sorted := newSorter(p.Scratch())
 	defer sorted.close()
 
@@ -358,17 +358,12 @@ func readShard(ctx context.Context, in Input, client *downloader, p *Part) (Coun
 		if a.SHA256 != "" {
 			at, ok := seen[a.SHA256]
 			if !ok {
-				at = bodyPlace
 				packed = s2.Encode(packed[:cap(packed)], body)
-				n, err := bodies.Write(binary.AppendUvarint(nil, uint64(len(packed))))
-				if err == nil {
-					bodyPlace += int64(n)
-					n, err = bodies.Write(packed)
-				}
+				n, err := writeRow(bodies, packed)
 				if err != nil {
 					return err
 				}
-				bodyPlace += int64(n)
+				at, bodyPlace = bodyPlace, bodyPlace+n
 				if len(seen) == mostSeen {
 					clear(seen)
 				}
@@ -376,18 +371,14 @@ func readShard(ctx context.Context, in Input, client *downloader, p *Part) (Coun
 			}
 			a.Body = at
 		}
-		row = a.encode(row[:0])
 		for _, hash := range []uint64{hashOf(byURL, a.URL), hashOf(byID, a.ID)}[:1+min(len(a.ID), 1)] {
 			if err := sorted.add(key{hash, a.At, 0, place}.append(nil), nil); err != nil {
 				return err
 			}
 		}
-		n, err := answers.Write(binary.AppendUvarint(nil, uint64(len(row))))
-		if err == nil {
-			place += int64(n)
-			n, err = answers.Write(row)
-		}
-		place += int64(n)
+		row = a.encode(row[:0])
+		n, err := writeRow(answers, row)
+		place += n
 		return err
 	}
 	log := &damageLog{last: map[string]int{}, counts: map[string]int64{}}
@@ -396,19 +387,13 @@ func readShard(ctx context.Context, in Input, client *downloader, p *Part) (Coun
 		return counts, err
 	}
 	if err := sorted.each(func(k, _ []byte) error {
-		if _, err := keys.Write(k[:16]); err != nil {
-			return err
-		}
+		_, _ = keys.Write(k[:16]) // its error comes again
 		_, err := keys.Write(k[20:])
 		return err
 	}); err != nil {
 		return counts, err
 	}
-	w, err := writeTable[Damaged](damage, JSONL)
-	if err != nil {
-		return counts, err
-	}
-	if err := errors.Join(w.Write(log.rows), w.Close()); err != nil {
+	if err := writeRows(p, tableDamage, log.rows); err != nil {
 		return counts, err
 	}
 	for _, out := range outs {
@@ -417,6 +402,13 @@ func readShard(ctx context.Context, in Input, client *downloader, p *Part) (Coun
 		}
 	}
 	return counts, nil
+}
+
+// writeRow writes a row behind its length, for readRow, and returns how long both are.
+func writeRow(out *bufio.Writer, row []byte) (int64, error) {
+	n, _ := out.Write(binary.AppendUvarint(nil, uint64(len(row)))) // its error comes again
+	m, err := out.Write(row)
+	return int64(n + m), err
 }
 
 // A damageLog keeps what was damaged: so many of a kind, and how many more there were.
@@ -524,14 +516,7 @@ func packShard(ctx context.Context, t *Task, s Shard, o PackOptions, p *Part) (C
 		return counts, err
 	}
 	if len(damage) > 0 {
-		if err := writeAll(p, errorsDir, JSONL, nil, func(put func(Damaged) error) error {
-			for _, d := range damage {
-				if err := put(d); err != nil {
-					return err
-				}
-			}
-			return nil
-		}); err != nil {
+		if err := writeRows(p, errorsDir, damage); err != nil {
 			return counts, err
 		}
 	}
@@ -629,6 +614,19 @@ func writeAll[T any](p *Part, table, format string, sorted []string, each func(p
 		return err
 	}
 	return w.Close()
+}
+
+// writeRows writes a table of a part as JSON Lines.
+func writeRows[T any](p *Part, table string, rows []T) error {
+	out, err := p.Create(table)
+	if err != nil {
+		return err
+	}
+	w, err := writeTable[T](out, JSONL)
+	if err != nil {
+		return err
+	}
+	return errors.Join(w.Write(rows), w.Close())
 }
 
 // copyDamage returns what was damaged of an input, and counts it.
