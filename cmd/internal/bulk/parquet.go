@@ -392,31 +392,9 @@ var (
 
 // chunk writes a column of a group.
 func (p *parquetTable) chunk(c *parquetColumn, schema *format.SchemaElement) (format.ColumnChunk, error) {
-	var defined []byte
-	var err error
-	nulls, numbers := 0, len(c.texts)
-	if c.repeats() {
-		c.runs[len(c.runs)-1].n += int32(p.rows - c.rows)
-		for _, r := range c.runs {
-			if r.number < 0 {
-				nulls += int(r.n)
-			}
-		}
-		if c.optional {
-			defined = appendRuns(nil, 1, func(yield func(number, n int32)) {
-				for _, r := range c.runs {
-					yield(int32(btoi(r.number >= 0)), r.n)
-				}
-			})
-		}
-	} else {
-		c.fill(p.rows)
-		if c.optional {
-			nulls = bytes.Count(c.defined, []byte{0})
-			if defined, err = levels.EncodeLevels(nil, c.defined); err != nil {
-				return format.ColumnChunk{}, err
-			}
-		}
+	defined, nulls, err := c.levels(p.rows)
+	if err != nil {
+		return format.ColumnChunk{}, err
 	}
 	chunk := format.ColumnChunk{MetaData: format.ColumnMetaData{
 		Type: schema.Type.V, PathInSchema: []string{c.name}, Codec: format.Zstd, NumValues: int64(p.rows),
@@ -425,7 +403,7 @@ func (p *parquetTable) chunk(c *parquetColumn, schema *format.SchemaElement) (fo
 	m := &chunk.MetaData
 	m.Statistics.MinValue, m.Statistics.MaxValue = c.bounds()
 	start := p.at
-	if numbers > 0 {
+	if numbers := len(c.texts); numbers > 0 {
 		m.DictionaryPageOffset = p.at
 		header := format.PageHeader{Type: format.DictionaryPage}
 		header.DictionaryPageHeader = thrift.New(format.DictionaryPageHeader{NumValues: int32(numbers), Encoding: format.Plain})
@@ -435,43 +413,9 @@ func (p *parquetTable) chunk(c *parquetColumn, schema *format.SchemaElement) (fo
 		}
 		m.Encoding = append(m.Encoding, format.Plain)
 	}
-	header := format.DataPageHeaderV2{NumValues: int32(p.rows), NumNulls: int32(nulls), NumRows: int32(p.rows), Encoding: format.Plain}
-	data := c.values
-	switch c.kind {
-	case kindDict, kindNumber:
-		if numbers == 0 { // all rows lack it
-			break
-		}
-		header.Encoding = format.RLEDictionary
-		width := max(bits.Len(uint(numbers-1)), 1)
-		p.page = appendRuns(append(p.page[:0], byte(width)), width, func(yield func(number, n int32)) {
-			for _, r := range c.runs {
-				if r.number >= 0 {
-					yield(r.number, r.n)
-				}
-			}
-		})
-		data = p.page
-	case kindText:
-		header.Encoding = format.DeltaByteArray
-		var lengths []byte
-		if p.page, err = packedInts.EncodeInt32(p.page[:0], c.shared); err == nil {
-			lengths, err = packedInts.EncodeInt32(nil, c.lengths)
-		}
-		p.page = append(append(p.page, lengths...), c.values...)
-		data = p.page
-	case kindInt64, kindTime:
-		header.Encoding = format.DeltaBinaryPacked
-		p.page, err = packedInts.EncodeInt64(p.page[:0], c.ints)
-		data = p.page
-	case kindBool:
-		p.page = append(p.page[:0], make([]byte, (len(c.bools)+7)/8)...)
-		for i, bit := range c.bools {
-			p.page[i/8] |= byte(btoi(bit)) << (i % 8)
-		}
-		data = p.page
-	}
-	if err != nil {
+	header := format.DataPageHeaderV2{NumValues: int32(p.rows), NumNulls: int32(nulls), NumRows: int32(p.rows)}
+	var data []byte
+	if data, header.Encoding, err = p.data(c); err != nil {
 		return chunk, err
 	}
 	if c.optional {
@@ -491,6 +435,70 @@ func (p *parquetTable) chunk(c *parquetColumn, schema *format.SchemaElement) (fo
 	}
 	m.TotalCompressedSize = p.at - start
 	return chunk, nil
+}
+
+// levels ends a column of so many rows, and returns which of them have a value, as pages say
+// it, and how many have none.
+func (c *parquetColumn) levels(rows int) (defined []byte, nulls int, err error) {
+	if !c.repeats() {
+		c.fill(rows)
+		if c.optional {
+			nulls = bytes.Count(c.defined, []byte{0})
+			defined, err = levels.EncodeLevels(nil, c.defined)
+		}
+		return defined, nulls, err
+	}
+	c.runs[len(c.runs)-1].n += int32(rows - c.rows)
+	for _, r := range c.runs {
+		if r.number < 0 {
+			nulls += int(r.n)
+		}
+	}
+	if c.optional {
+		defined = appendRuns(nil, 1, func(yield func(number, n int32)) {
+			for _, r := range c.runs {
+				yield(int32(btoi(r.number >= 0)), r.n)
+			}
+		})
+	}
+	return defined, nulls, nil
+}
+
+// data returns the values of a column as a page has them.
+func (p *parquetTable) data(c *parquetColumn) (data []byte, encoding format.Encoding, err error) {
+	p.page = p.page[:0]
+	switch c.kind {
+	case kindDict, kindNumber:
+		if len(c.texts) == 0 { // all rows lack it
+			break
+		}
+		width := max(bits.Len(uint(len(c.texts)-1)), 1)
+		p.page = appendRuns(append(p.page, byte(width)), width, func(yield func(number, n int32)) {
+			for _, r := range c.runs {
+				if r.number >= 0 {
+					yield(r.number, r.n)
+				}
+			}
+		})
+		return p.page, format.RLEDictionary, nil
+	case kindText:
+		var lengths []byte
+		if p.page, err = packedInts.EncodeInt32(p.page, c.shared); err == nil {
+			lengths, err = packedInts.EncodeInt32(nil, c.lengths)
+		}
+		p.page = append(append(p.page, lengths...), c.values...)
+		return p.page, format.DeltaByteArray, err
+	case kindInt64, kindTime:
+		p.page, err = packedInts.EncodeInt64(p.page, c.ints)
+		return p.page, format.DeltaBinaryPacked, err
+	case kindBool:
+		p.page = append(p.page, make([]byte, (len(c.bools)+7)/8)...)
+		for i, bit := range c.bools {
+			p.page[i/8] |= byte(btoi(bit)) << (i % 8)
+		}
+		return p.page, format.Plain, nil
+	}
+	return c.values, format.Plain, nil
 }
 
 // putPage writes a page: its header, levels, and data that have so many bytes unpacked.
