@@ -309,7 +309,7 @@ func TestDrainLeased(t *testing.T) {
 func TestOperatorCluster(t *testing.T) {
 	t.Parallel()
 	nodes := redistest.StartCluster(t, 3)
-	l := newLimiter(t, newClient(t, nodes[0].Option()), redis.Options{Prefix: steered})
+	l := newLimiter(t, redistest.NewClient(t, nodes[0].Option()), redis.Options{Prefix: steered})
 	o, ctx := newOperator(t, nodes[1]), t.Context()
 	for i := range 20 {
 		key := keyAt(t, fmt.Sprintf("s%d.example", i))
