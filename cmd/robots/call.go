@@ -287,9 +287,9 @@ func (r *ruleSet) appendAsked(dst []byte) []byte {
 // returns the exit status of all: undecided outranks disallowed, which outranks
 // allowed; an undefined verdict counts by its boolean. A line of a list that is no
 // URL is named, and outranks every verdict. If ctx ends, the URLs whose robots.txt
-// is there are shown. Only the rules of one site are kept, as many URLs in
-// succession ask about one.
-func (c *call) answer(ctx context.Context, show func(*page)) (int, error) {
+// is there are shown; an error of show ends it. Only the rules of one site are kept,
+// as many URLs in succession ask about one.
+func (c *call) answer(ctx context.Context, show func(*page) error) (int, error) {
 	list := urlList{call: c, pieces: make(chan piece, 1)}
 	if c.file != nil {
 		c.compileAll(source{File: c.file})
@@ -323,7 +323,10 @@ func (c *call) answer(ctx context.Context, show func(*page)) (int, error) {
 				continue
 			}
 			c.verdict = c.rules[0].Match(page.paths[0])
-			show(page)
+			if err := show(page); err != nil {
+				failed, p.last = err, true
+				break
+			}
 			answered++
 			status = max(status, c.statusOf(page))
 			if c.std.terminal {

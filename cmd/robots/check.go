@@ -75,7 +75,7 @@ func check(ctx context.Context, c *call) (int, error) {
 		return exitBad, err
 	}
 	first := true
-	return c.answer(ctx, func(p *page) {
+	return c.answer(ctx, func(p *page) error {
 		switch {
 		case c.format == formatJSON && c.askers != nil:
 			for i, rules := range c.askers.rules {
@@ -100,6 +100,7 @@ func check(ctx context.Context, c *call) (int, error) {
 			c.std.out.Write(c.appendLine(c.std.out.AvailableBuffer(), p))
 			c.printState(stateIndent, c.state(p, (*robots.State).Text))
 		}
+		return nil
 	})
 }
 
