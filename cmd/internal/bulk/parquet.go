@@ -33,6 +33,10 @@ var (
 	bytesPerGroup = 4 << 20
 )
 
+// longText is from how many bytes on a text is a long field. A shorter one is bounded by the
+// number of rows.
+const longText = 1 << 10
+
 // longestBound is how long a least or greatest value may be that the footer has.
 const longestBound = 1 << 10
 
@@ -209,15 +213,12 @@ func (p *parquetTable) add(row unsafe.Pointer, changed columnSet) error {
 				}
 			}
 			if s != c.last || len(c.runs) == 0 {
-				c.turn(p.rows, s)
+				p.bytes += c.turn(p.rows, s)
 			}
 			continue
 		}
 		if c.fill(p.rows); c.rows < p.rows+1 {
-			c.put(at)
-		}
-		if c.kind == kindBytes {
-			p.bytes += len(*(*[]byte)(at))
+			p.bytes += c.put(at)
 		}
 	}
 	if p.rows++; p.rows >= rowsPerGroup || p.bytes >= bytesPerGroup {
@@ -239,15 +240,16 @@ func (c *parquetColumn) double() {
 	c.ints = slices.Grow(c.ints, len(c.ints))
 }
 
-// put takes the value of the next row, nil for none.
-func (c *parquetColumn) put(at unsafe.Pointer) {
+// put takes the value of the next row, nil for none, and returns how many bytes of a long
+// field it keeps.
+func (c *parquetColumn) put(at unsafe.Pointer) (long int) {
 	c.rows++
 	c.none = at == nil || c.optional && c.kind == kindText && *(*string)(at) == ""
 	if c.optional {
 		c.defined = append(c.defined, byte(1-btoi(c.none)))
 	}
 	if c.none {
-		return
+		return 0
 	}
 	switch c.kind {
 	case kindText:
@@ -256,9 +258,13 @@ func (c *parquetColumn) put(at unsafe.Pointer) {
 		c.shared, c.lengths = append(c.shared, int32(n)), append(c.lengths, int32(len(s)-n))
 		c.values = append(c.values, s[n:]...)
 		c.before = append(c.before[:n], s[n:]...)
+		if len(s)-n >= longText {
+			return len(s) - n
+		}
 	case kindBytes:
 		b := *(*[]byte)(at)
 		c.values = append(binary.LittleEndian.AppendUint32(c.values, uint32(len(b))), b...)
+		return len(b)
 	case kindInt64:
 		c.ints = append(c.ints, *(*int64)(at))
 	case kindTime:
@@ -266,6 +272,7 @@ func (c *parquetColumn) put(at unsafe.Pointer) {
 	case kindBool:
 		c.bools = append(c.bools, *(*bool)(at))
 	}
+	return 0
 }
 
 // fill gives rows before one the value of the last that it has.
@@ -297,12 +304,13 @@ func (c *parquetColumn) run(row int, number int32) {
 	c.runs = append(c.runs, sameRows{number: number})
 }
 
-// turn takes a value that is not that of the row before.
-func (c *parquetColumn) turn(row int, s string) {
+// turn takes a value that is not that of the row before, and returns how many bytes of a
+// long field it keeps.
+func (c *parquetColumn) turn(row int, s string) (long int) {
 	if c.optional && s == "" {
 		c.last = ""
 		c.run(row, -1)
-		return
+		return 0
 	}
 	number, ok := int32(0), false
 	for _, guess := range [2]int32{c.now + 1, 0} { // values that take turns
@@ -320,9 +328,13 @@ func (c *parquetColumn) turn(row int, s string) {
 		c.known[s] = number
 		c.texts = append(c.texts, s)
 		c.values = c.append(c.values, s)
+		if len(s) >= longText {
+			long = len(s)
+		}
 	}
 	c.last, c.now = c.texts[number], number
 	c.run(row, number)
+	return long
 }
 
 // append appends a value that repeats as pages have it.
