@@ -532,9 +532,11 @@ func originOf(name string) (robots.Origin, error) {
 	return origin, nil
 }
 
-// maxLine is how long a line of JSON may be. docs/batch.md has no line that a limit of a
-// dialect needs and is longer.
+// maxLine is how long a line of JSON may be in bytes. docs/batch.md has no line that a
+// limit of a dialect needs and is longer.
 const maxLine = 16 << 20
+
+var errLongLine = fmt.Errorf("longer than %d bytes", maxLine)
 
 // lines reads JSON Lines.
 func (r *inputReader) lines(ctx context.Context, name string, in io.Reader, at time.Time) error {
@@ -586,7 +588,7 @@ func (r *inputReader) line(name string, offset int64, line []byte, long bool, at
 		return nil
 	}
 	if long {
-		return bad(fmt.Errorf("longer than %d bytes", maxLine))
+		return bad(errLongLine)
 	}
 	q := batch.Read(line)
 	link, body, stated, err := q.Kept()
