@@ -44,6 +44,7 @@ func TestHostile(t *testing.T) {
 		"misspelt":        of("Disalow: /N\n"),
 		"stray text":      of("text N\n"),
 		"no colon":        of("Disallow /N\n"),
+		"colons":          func(size int) string { return "User-agent: *\nDisallow: /" + of("a:")(size-25) },
 		"two fields":      of("Disallow: /N Disallow: /x\n"),
 		"sitemaps":        of("Sitemap: https://example.com/N\nDisallow: /*N$\n"),
 		"bad sitemaps":    of("Sitemap: /N\n"),
@@ -86,5 +87,42 @@ func TestHostile(t *testing.T) {
 			}
 		}
 		t.Logf("%-16s %v", name, took)
+	}
+}
+
+// TestSecondField: a value of many colons is read once. The bound is for a machine that
+// others use: it takes 20 ms, and took ten minutes when each colon was looked at from the
+// beginning of the value.
+func TestSecondField(t *testing.T) {
+	for _, c := range []struct {
+		value, name string
+		at          int
+	}{
+		{"/a Disallow: /b", "Disallow", 3},
+		{"/a\tAllow : /b", "Allow ", 3},
+		{"Allow: /b", "Allow", 0},
+		{"x: Allow: /b", "Allow", 3},
+		{"http://a/ Sitemap: x", "Sitemap", 10},
+		{"x:Allow: /b", "", 0},
+		{"x:: /b", "", 0},
+		{"Allow", "", 0},
+		{"", "", 0},
+	} {
+		if at, name := secondField(c.value); at != c.at || name != c.name {
+			t.Errorf("%q: %q at %d, want %q at %d", c.value, name, at, c.name, c.at)
+		}
+	}
+	done := make(chan string, 1)
+	go func() {
+		_, name := secondField(strings.Repeat("a:", 1<<20) + " Allow: /")
+		done <- name
+	}()
+	select {
+	case name := <-done:
+		if name != "Allow" {
+			t.Errorf("behind many colons %q is found", name)
+		}
+	case <-time.After(time.Minute):
+		t.Error("a value of 2 MiB takes longer than a minute")
 	}
 }

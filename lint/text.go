@@ -314,19 +314,18 @@ func twoFields(p *pass) {
 
 // secondField finds a field with its colon after a blank in a value.
 func secondField(value string) (at int, name string) {
-	for i := 0; i < len(value); {
-		j := strings.IndexByte(value[i:], ':')
-		if j < 0 {
+	for i := 0; ; { // behind the last colon
+		part, _, ok := strings.Cut(value[i:], ":")
+		if !ok {
 			return 0, ""
 		}
-		word := strings.TrimRight(value[:i+j], " \t")
+		word := strings.TrimRight(part, " \t")
 		start := 1 + strings.LastIndexAny(word, " \t")
-		if customary(word[start:]) != "" && start >= i {
-			return start, value[start : i+j]
+		if (start > 0 || i == 0) && customary(word[start:]) != "" {
+			return i + start, part[start:]
 		}
-		i += j + 1
+		i += len(part) + 1
 	}
-	return 0, ""
 }
 
 func hashInPath(p *pass) {
