@@ -55,15 +55,7 @@ go on, 3 of status: not all are done yet, 130 interrupted.`,
 				cmd.SetOut(std.err)
 				return cmd.Help()
 			}
-			var names []string
-			for _, c := range cmd.Commands() {
-				names = append(names, c.Name())
-			}
-			err := fmt.Errorf("unknown command %q", clip(args[0]))
-			if near := nearest(args[0], names); near != "" {
-				return fmt.Errorf("%w, did you mean %s?", err, near)
-			}
-			return fmt.Errorf("%w: there are %s", err, strings.Join(names, ", "))
+			return unknownCommand(cmd, args[0])
 		},
 	}
 	cmd.AddCommand(

@@ -123,8 +123,8 @@ Exit status: 0, or 2 for a setting that cannot be used.`,
   robots config print --listen 127.0.0.1:9000 --format yaml > robots.yaml`,
 		DisableFlagsInUseLine: true,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return fmt.Errorf("unexpected argument %q", clip(args[0]))
+			if err := noArguments(args); err != nil {
+				return err
 			}
 			if err := checkFormat(format, formatYAML); err != nil {
 				return err

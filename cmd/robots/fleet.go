@@ -33,18 +33,10 @@ of them: it takes no turn and fetches nothing. The password of Redis comes from
 the environment: ` + passwordName + `, or the file that the same with
 ` + inFile + ` names.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var names []string
-			for _, c := range cmd.Commands() {
-				names = append(names, c.Name())
-			}
-			there := "there are " + strings.Join(names, ", ")
 			if len(args) == 0 {
-				return errors.New("no command given: " + there)
+				return errors.New("no command given" + thereAre(cmd))
 			}
-			if near := nearest(args[0], names); near != "" {
-				return fmt.Errorf("unknown command %q, did you mean %s?", clip(args[0]), near)
-			}
-			return fmt.Errorf("unknown command %q: %s", clip(args[0]), there)
+			return unknownCommand(cmd, args[0])
 		},
 	}
 	for _, make := range []func(*fleetCall, *int) *cobra.Command{
@@ -111,14 +103,6 @@ func (c *fleetCall) originOf() (origin robots.Origin, err error) {
 	return origin, nil
 }
 
-// noArgs refuses arguments.
-func (c *fleetCall) noArgs() error {
-	if len(c.args) > 0 {
-		return fmt.Errorf("unexpected argument %q", clip(c.args[0]))
-	}
-	return nil
-}
-
 func fleetDoctorCommand(c *fleetCall, status *int) *cobra.Command {
 	return c.register(&cobra.Command{
 		Use:   "doctor --redis URL",
@@ -134,7 +118,7 @@ Exit status: 0 nothing found, 1 something found, 2 a bad call.`,
 }
 
 func (c *fleetCall) doctor(ctx context.Context) (int, error) {
-	if err := c.noArgs(); err != nil {
+	if err := noArguments(c.args); err != nil {
 		return exitBad, err
 	}
 	o, err := withPasswords("--redis", c.redis, fleet.Options{})

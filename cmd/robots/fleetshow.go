@@ -56,7 +56,7 @@ type jsonServer struct {
 }
 
 func (c *fleetCall) status(ctx context.Context) (int, error) {
-	if err := c.noArgs(); err != nil {
+	if err := noArguments(c.args); err != nil {
 		return exitBad, err
 	}
 	return c.operate(ctx, func(op *fleet.Operator) (int, error) {
@@ -398,7 +398,7 @@ Exit status: 0, or 2.`,
 }
 
 func (c *fleetCall) log(ctx context.Context) (int, error) {
-	if err := c.noArgs(); err != nil {
+	if err := noArguments(c.args); err != nil {
 		return exitBad, err
 	}
 	return c.operate(ctx, func(op *fleet.Operator) (int, error) {

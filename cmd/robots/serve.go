@@ -49,8 +49,8 @@ else 2. A second signal ends it at once.`,
   robots serve --listen 0.0.0.0:8780 --public --tokens-file /etc/robots/tokens`,
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return fmt.Errorf("unexpected argument %q", clip(args[0]))
+			if err := noArguments(args); err != nil {
+				return err
 			}
 			c, _, err := flags.load()
 			if err != nil {

@@ -131,23 +131,41 @@ func suggest(root *cobra.Command, args []string, err error) error {
 		if strings.HasPrefix(arg, "-") {
 			continue
 		}
-		var names []string
-		for _, cmd := range root.Commands() {
-			if !cmd.Hidden {
-				names = append(names, cmd.Name())
-			}
+		switch {
+		case strings.HasPrefix(args[0], "-"):
+			return errors.New("no command before " + clip(args[0]) + thereAre(root))
+		case strings.Contains(arg, "://"):
+			return fmt.Errorf("unknown command %q: to ask about a URL write robots check %s", clip(arg), clip(arg))
 		}
-		if strings.HasPrefix(args[0], "-") {
-			return fmt.Errorf("no command before %s: there are %s", clip(args[0]), strings.Join(names, ", "))
-		}
-		err = fmt.Errorf("unknown command %q", clip(arg))
-		if strings.Contains(arg, "://") {
-			return fmt.Errorf("%w: to ask about a URL write robots check %s", err, clip(arg))
-		}
-		if near := nearest(arg, names); near != "" {
-			return fmt.Errorf("%w, did you mean %s?", err, near)
-		}
-		return fmt.Errorf("%w: there are %s", err, strings.Join(names, ", "))
+		return unknownCommand(root, arg)
 	}
 	return err
+}
+
+// verbs are the names of the commands below one, but for hidden ones.
+func verbs(cmd *cobra.Command) (names []string) {
+	for _, c := range cmd.Commands() {
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}
+
+func thereAre(cmd *cobra.Command) string { return ": there are " + strings.Join(verbs(cmd), ", ") }
+
+// unknownCommand says that a command has no such verb, and what it has.
+func unknownCommand(cmd *cobra.Command, name string) error {
+	hint := thereAre(cmd)
+	if near := nearest(name, verbs(cmd)); near != "" {
+		hint = ", did you mean " + near + "?"
+	}
+	return fmt.Errorf("unknown command %q%s", clip(name), hint)
+}
+
+func noArguments(args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("unexpected argument %q", clip(args[0]))
+	}
+	return nil
 }

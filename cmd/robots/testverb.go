@@ -286,16 +286,11 @@ func (o *outcome) askDelay(rules *robots.Rules) {
 		}
 		return strconv.FormatFloat(seconds, 'f', -1, 64)
 	}
-	o.want = written(deref(o.delay), o.delay != nil)
-	o.got = written(rules.CrawlDelay())
-	o.ok = o.want == o.got
-}
-
-func deref(p *float64) float64 {
-	if p == nil {
-		return 0
+	o.want, o.got = "none", written(rules.CrawlDelay())
+	if o.delay != nil {
+		o.want = written(*o.delay, true)
 	}
-	return *p
+	o.ok = o.want == o.got
 }
 
 // about names what an assertion is about.

@@ -18,8 +18,8 @@ func versionCommand(std *streams) *cobra.Command {
 		Example:               "  robots version --format json",
 		DisableFlagsInUseLine: true,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return fmt.Errorf("unexpected argument %q", clip(args[0]))
+			if err := noArguments(args); err != nil {
+				return err
 			}
 			return version(std, format)
 		},
