@@ -541,41 +541,40 @@ func claims(rules *robots.Rules, path *robots.Path) map[string]claim {
 	return all
 }
 
+// A contradiction is between what a file says of a use and what a crawler may do.
+type contradiction struct {
+	text, access string
+	unheard      bool // what is said to '*' does not reach it, as it has a group of its own (GROUP-09)
+}
+
+// note tells a contradiction of some crawlers.
+func (k contradiction) note(line int, names []string) robots.Note {
+	who := someOf(names)
+	switch {
+	case !k.unheard:
+		return note(line, "SPEC 3.8", "%s, but %s %s", k.text, who, k.access)
+	case len(names) == 1:
+		return note(line, "GROUP-09", "%s stands in the group of *, which %s does not obey: it has a group of its own and %s", k.text, who, k.access)
+	}
+	return note(line, "GROUP-09", "%s stands in the group of *, which %s do not obey: they have a group of their own and %s", k.text, who, k.access)
+}
+
 // contradictions names the crawlers in use that may fetch what the file does not want
-// used so: of each value and access one note, and one where what is said to '*' does
-// not reach a crawler, as it has a group of its own (GROUP-09). Of a whole file it
-// names also those that may fetch nothing of what may be used.
+// used so: of each value and access one note. Of a whole file it names also those that
+// may fetch nothing of what may be used.
 func (c *signalsCall) contradictions(rules *robots.Rules, p *page) (notes []robots.Note) {
 	if !speaks(rules) {
 		return nil
 	}
 	c.compileCrawlers()
-	type key struct {
-		text, access string
-		unheard      bool
-	}
-	type finding struct {
-		key
-		line  int
-		names []string
-	}
-	var found []finding
-	add := func(k key, line int, name string) {
-		i := slices.IndexFunc(found, func(f finding) bool { return f.key == k })
-		if i < 0 {
-			i = len(found)
-			found = append(found, finding{key: k, line: line})
-		}
-		found[i].names = append(found[i].names, name)
-	}
+	var found []contradiction
+	lines, names := map[contradiction]int{}, map[contradiction][]string{}
 	known := map[*robots.Rules]map[string]claim{}
 	claimsOf := func(r *robots.Rules, path *robots.Path) map[string]claim {
-		all, ok := known[r]
-		if !ok {
-			all = claims(r, path)
-			known[r] = all
+		if known[r] == nil {
+			known[r] = claims(r, path)
 		}
-		return all
+		return known[r]
 	}
 	star := c.compile(c.source, robots.RFC9309, c.maxBytes, c.moment(), []string{"*"}).Rules
 	for i, e := range c.list {
@@ -589,42 +588,38 @@ func (c *signalsCall) contradictions(rules *robots.Rules, p *page) (notes []robo
 			path = &own
 		}
 		mine, all := claimsOf(r, path), claimsOf(star, path)
-		for _, name := range []string{"ai-train", "train-ai", "ai-input"} {
-			if !slices.Contains(uses[name], e.Purpose) {
+		for _, use := range []string{"ai-train", "train-ai", "ai-input"} {
+			if !slices.Contains(uses[use], e.Purpose) {
 				continue
 			}
-			said, ok := mine[name]
-			general, unheard := all[name]
-			unheard = unheard && !ok && !r.Group().IsZero() && r.Group().Token() != "*"
-			if unheard {
-				said = general
-			}
-			if !ok && !unheard {
-				continue
-			}
-			switch may := c.may(r, path); {
-			case said.no && (may == mayAll || may == mayPart || may == mayURL):
-				add(key{said.text, may, unheard}, said.line, e.Name)
-			case !said.no && !unheard && may == mayNothing:
-				add(key{said.text, may, false}, said.line, e.Name)
+			if k, line, ok := c.against(use, r, path, mine, all); ok {
+				if names[k] == nil {
+					found, lines[k] = append(found, k), line
+				}
+				names[k] = append(names[k], e.Name)
 			}
 		}
 	}
-	for _, f := range found {
-		text := f.text + ", but " + someOf(f.names) + " " + f.access
-		if f.unheard {
-			text = f.text + " stands in the group of *, which " + someOf(f.names) + " do not obey: they have a group of their own and " + f.access
-			if len(f.names) == 1 {
-				text = f.text + " stands in the group of *, which " + f.names[0] + " does not obey: it has a group of its own and " + f.access
-			}
-		}
-		clause := "SPEC 3.8"
-		if f.unheard {
-			clause = "GROUP-09"
-		}
-		notes = append(notes, note(f.line, clause, "%s", text))
+	for _, k := range found {
+		notes = append(notes, k.note(lines[k], names[k]))
 	}
 	return notes
+}
+
+// against finds what a crawler may do against what is said of a use: to it, or, where
+// nothing is said to it, to '*'.
+func (c *signalsCall) against(use string, r *robots.Rules, path *robots.Path, mine, all map[string]claim) (k contradiction, line int, ok bool) {
+	said, heard := mine[use]
+	if !heard {
+		if said, ok = all[use]; !ok || r.Group().IsZero() || r.Group().Token() == "*" {
+			return k, 0, false
+		}
+	}
+	k = contradiction{said.text, c.may(r, path), !heard}
+	if said.no {
+		return k, said.line, k.access != "" && k.access != mayNothing
+	}
+	return k, said.line, heard && k.access == mayNothing
 }
 
 // What a crawler may do.
