@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/robotskit/robots/cmd/internal/ask"
@@ -37,9 +36,9 @@ func (b *bulkAsk) askOptions() (o bulk.AskOptions, err error) {
 	case len(b.agents) > 0:
 		o.Agents = [][]string{b.agents}
 	case b.agentFile != "":
-		f, err := os.Open(b.agentFile)
+		f, _, err := b.std.open(b.agentFile)
 		if err != nil {
-			return o, fmt.Errorf("cannot read --agents %s: %w", b.agentFile, cause(err))
+			return o, fmt.Errorf("--agents: %w", err)
 		}
 		defer f.Close()
 		if o.Agents, err = bulk.ReadAgents(f); err != nil {

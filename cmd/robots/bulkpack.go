@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -100,15 +99,11 @@ those of others, so a share that is ahead ends with status 3, and is run again.`
 
 // readPaths reads the list of --paths.
 func readPaths(std *streams, name, base string) ([]string, error) {
-	in := std.in
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, fmt.Errorf("cannot read --paths %s: %w", name, cause(err))
-		}
-		defer f.Close()
-		in = f
+	in, _, err := std.open(name)
+	if err != nil {
+		return nil, fmt.Errorf("--paths: %w", err)
 	}
+	defer in.Close()
 	list, err := bulk.Paths(in, base)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("cannot read --paths %s: %w", name, cause(err))

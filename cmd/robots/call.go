@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -187,19 +186,11 @@ func (c *call) readRobots(name string) (*robots.File, error) {
 // readNamed reads a file, or standard input if its name is "-", and returns what
 // messages call it.
 func (c *call) readNamed(name string) (body []byte, title string, err error) {
-	from, title := c.std.in, "standard input"
-	if name != "-" {
-		title = name
-		f, err := os.Open(title)
-		if err != nil {
-			return nil, title, fmt.Errorf("cannot read %s: %w", title, cause(err))
-		}
-		defer f.Close()
-		if info, err := f.Stat(); err == nil && info.IsDir() {
-			return nil, title, fmt.Errorf("cannot read %s: it is a folder, not a file", title)
-		}
-		from = f
+	from, title, err := c.std.open(name)
+	if err != nil {
+		return nil, title, err
 	}
+	defer from.Close()
 	if body, err = io.ReadAll(io.LimitReader(from, maxFile+1)); err != nil {
 		return nil, title, fmt.Errorf("cannot read %s: %w", title, cause(err))
 	}

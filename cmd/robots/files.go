@@ -41,31 +41,48 @@ func readFiles(std *streams, names []string) ([]textFile, error) {
 			return nil, errors.New("- is given twice: standard input can be read once")
 		}
 		seen = seen || name == "-"
-		body, err := f.read(std)
-		if err != nil {
-			return nil, fmt.Errorf("cannot read %s: %w", f.title(), cause(err))
+		if err := f.read(std); err != nil {
+			return nil, err
 		}
-		f.body = body
 		files = append(files, f)
 	}
 	return files, nil
 }
 
-func (f *textFile) read(std *streams) ([]byte, error) {
-	from := std.in
-	if f.name != "-" {
-		opened, err := os.Open(f.name)
-		if err != nil {
-			return nil, err
-		}
-		defer opened.Close()
-		from = opened
+func (f *textFile) read(std *streams) error {
+	from, title, err := std.open(f.name)
+	if err != nil {
+		return err
 	}
-	body, err := io.ReadAll(io.LimitReader(from, maxFile+1))
-	if err == nil && len(body) > maxFile {
+	defer from.Close()
+	f.body, err = io.ReadAll(io.LimitReader(from, maxFile+1))
+	if err == nil && len(f.body) > maxFile {
 		err = errors.New("it is larger than 64 MiB")
 	}
-	return body, err
+	if err != nil {
+		err = fmt.Errorf("cannot read %s: %w", title, cause(err))
+	}
+	return err
+}
+
+// open opens a file, or standard input if its name is "-", and returns what messages
+// call it. It is to be closed.
+func (s *streams) open(name string) (from io.ReadCloser, title string, err error) {
+	title = (&textFile{name: name}).title()
+	if name == "-" {
+		return io.NopCloser(s.in), title, nil
+	}
+	f, err := os.Open(name)
+	if err == nil {
+		if info, failed := f.Stat(); failed == nil && info.IsDir() {
+			f.Close()
+			err = errors.New("it is a folder, not a file")
+		}
+	}
+	if err != nil {
+		return nil, title, fmt.Errorf("cannot read %s: %w", title, cause(err))
+	}
+	return f, title, nil
 }
 
 // replaceFile writes a file anew, all of it or nothing, with the mode it has. A link stays

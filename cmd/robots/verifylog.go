@@ -10,7 +10,6 @@ import (
 	"io"
 	"maps"
 	"net/netip"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -188,15 +187,11 @@ func (l *logReader) readAll(ctx context.Context) error {
 }
 
 func (l *logReader) readLog(ctx context.Context, name string) error {
-	title, from := "standard input", l.call.std.in
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return fmt.Errorf("cannot read %s: %w", cmp.Or(name, `""`), cause(err))
-		}
-		defer f.Close()
-		title, from = name, f
+	from, title, err := l.call.std.open(name)
+	if err != nil {
+		return err
 	}
+	defer from.Close()
 	plain, err := plainLog(from)
 	if err != nil {
 		return fmt.Errorf("cannot read %s: %w", title, cause(err))

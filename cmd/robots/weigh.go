@@ -3,12 +3,10 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 )
 
@@ -30,18 +28,13 @@ func (d *differ) weigh() error {
 	if d.urls == "" {
 		return nil
 	}
-	from, title := d.std.in, "standard input"
-	if d.urls != "-" {
-		title = d.urls
-		f, err := os.Open(title)
-		if err != nil {
-			return fmt.Errorf("cannot read %s: %w", title, cause(err))
-		}
-		defer f.Close()
-		from = f
+	from, title, err := d.std.open(d.urls)
+	if err != nil {
+		return err
 	}
+	defer from.Close()
 	var skipped, firstSkipped int
-	err := eachURL(from, func(line int, url string) {
+	err = eachURL(from, func(line int, url string) {
 		if !d.weighURL(url) {
 			if skipped++; skipped == 1 {
 				firstSkipped = line
@@ -101,14 +94,11 @@ func (d *differ) weighURL(url string) bool {
 // common or the combined format, compressed with gzip or not, and with their lines.
 // For a line that holds none the URL is noURL.
 func eachURL(from io.Reader, fn func(line int, url string)) error {
-	r := bufio.NewReaderSize(from, 64<<10)
-	if head, _ := r.Peek(2); string(head) == "\x1f\x8b" {
-		z, err := gzip.NewReader(r)
-		if err != nil {
-			return err
-		}
-		r = bufio.NewReaderSize(z, 64<<10)
+	plain, err := plainLog(from)
+	if err != nil {
+		return err
 	}
+	r := bufio.NewReaderSize(plain, 64<<10)
 	head, _ := r.Peek(512)
 	if head = bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\uFEFF"))); len(head) > 0 && head[0] == '<' {
 		return eachLoc(r, fn)

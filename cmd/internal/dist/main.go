@@ -20,6 +20,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -154,14 +155,7 @@ func dist(ctx context.Context, said io.Writer, output, only string) error {
 	return nil
 }
 
-func sortedNames(made map[string][]byte) []string {
-	var names []string
-	for name := range made {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func sortedNames(made map[string][]byte) []string { return slices.Sorted(maps.Keys(made)) }
 
 // A build is a clone of the commit.
 type build struct {
@@ -298,12 +292,7 @@ func (b *build) licenses(ctx context.Context, programs map[target]*program) ([]b
 	if err := add("The Go programming language", goRoot); err != nil {
 		return nil, err
 	}
-	var paths []string
-	for path := range dependencies {
-		paths = append(paths, path)
-	}
-	slices.Sort(paths)
-	for _, path := range paths {
+	for _, path := range slices.Sorted(maps.Keys(dependencies)) {
 		folder, err := command(ctx, filepath.Join(b.folder, "cmd"), environment, "go", "list", "-m", "-f", "{{.Dir}}", path)
 		if err != nil {
 			return nil, err
