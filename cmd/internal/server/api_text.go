@@ -2,7 +2,9 @@ package server
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -265,15 +267,27 @@ func (s *Service) diff(ctx context.Context, in *diffInput) (*answer, error) {
 			return nil, NewProblem(TooMany, fmt.Sprintf("the files name %d crawlers, and %d are compared at a time: name those that matter with agent", len(names)-1, mostCrawlers))
 		}
 	}
+	callers := make([]robots.Caller, len(names))
+	for i := range names {
+		callers[i] = robots.Caller{Dialect: d, Tokens: names[i : i+1]}
+	}
+	together := robots.NewCallers(callers...)
+	before, after := together.Rules(old), together.Rules(changed)
 	j := &Diff{Dialect: d.Name, Same: true, Crawlers: []CrawlerDiff{}}
 	left := diffSteps
-	for _, name := range names {
+	compared := map[[2][sha256.Size]byte]compare.Result{} // crawlers in the same groups have the same rules
+	for i, name := range names {
 		if ctx.Err() != nil {
 			return nil, NewProblem(Pending, "the caller has gone").After(1)
 		}
-		// At least a step: 0 would be the usual number of them.
-		r := compare.Rules(old.Rules(d, name), changed.Rules(d, name), compare.Options{Steps: max(min(left, compare.DefaultSteps), 1)})
-		left -= r.NewlyBlocked.Steps + r.NewlyOpen.Steps
+		key := [2][sha256.Size]byte{placesOf(before[i]), placesOf(after[i])}
+		r, known := compared[key]
+		if !known {
+			// At least a step: 0 would be the usual number of them.
+			r = compare.Rules(before[i], after[i], compare.Options{Steps: max(min(left, compare.DefaultSteps), 1)})
+			left -= r.NewlyBlocked.Steps + r.NewlyOpen.Steps
+			compared[key] = r
+		}
 		c := CrawlerDiff{
 			Agent: name, Result: "undecided", NewlyBlocked: changesOf(r.NewlyBlocked), NewlyOpen: changesOf(r.NewlyOpen),
 			Complete: r.NewlyBlocked.Complete && r.NewlyOpen.Complete,
@@ -288,6 +302,16 @@ func (s *Service) diff(ctx context.Context, in *diffInput) (*answer, error) {
 		j.Crawlers = append(j.Crawlers, c)
 	}
 	return answerWith(j)
+}
+
+// placesOf says where rules stand in their file: those that stand in the same places are
+// the same.
+func placesOf(r *robots.Rules) [sha256.Size]byte {
+	var places []byte
+	for rule := range r.All() {
+		places = binary.LittleEndian.AppendUint32(places, uint32(rule.Span().Start))
+	}
+	return sha256.Sum256(places)
 }
 
 func changesOf(d compare.Direction) []ChangeOfURL {

@@ -74,6 +74,30 @@ func TestDiff(t *testing.T) {
 	}
 }
 
+// TestDiffTogether: what holds for crawlers in one group is proved once, so that it does not
+// take the steps that the others need.
+func TestDiffTogether(t *testing.T) {
+	b := newBench(t, Parts{})
+	const crawlers, rules = 200, 20_000
+	var file strings.Builder
+	for i := range crawlers {
+		fmt.Fprintf(&file, "User-agent: bot%c%c\n", 'a'+i/20, 'a'+i%20)
+	}
+	for i := range rules {
+		fmt.Fprintf(&file, "Disallow: /%d*a\n", i)
+	}
+	text := file.String()
+	got := read[Diff](b, "/v1/diff", map[string]any{"old": text, "new": text + "Allow: /1\n\nUser-agent: *\nDisallow: /\n"})
+	if len(got.Crawlers) != crawlers+1 || got.Crawlers[0].Result != "differs" {
+		t.Fatalf("%d crawlers, the first is %+v", len(got.Crawlers), got.Crawlers[0])
+	}
+	for _, c := range got.Crawlers[1:] {
+		if c.Result != "same" {
+			t.Fatalf("%s is %s, want same", c.Agent, c.Result)
+		}
+	}
+}
+
 // TestTextRefuses: bodies that cannot be read are problems.
 func TestTextRefuses(t *testing.T) {
 	b := newBench(t, Parts{})
