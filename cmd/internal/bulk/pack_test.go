@@ -286,6 +286,11 @@ func TestOriginOf(t *testing.T) {
 		"http%3A%2F%2Fexample.com%3A81.txt":     "http://example.com:81",
 		"http%3a%2f%2fexample.com%2frobots.txt": "http://example.com",
 		"robots.txt":                            "https://robots",
+		"example.zip":                           "https://example.zip", // a top-level domain
+		"CC-MAIN-1.warc.gz":                     "",                    // an archive that did not arrive is no site without rules
+		"x.warc":                                "",
+		"x.tar.zst":                             "",
+		"sub/x.JSONL":                           "",
 		"":                                      "",
 		"a b":                                   "",
 	} {
