@@ -483,6 +483,8 @@ func TestShares(t *testing.T) {
 		lost, ok := errors.AsType[*FailedError](err)
 		if !ok || len(lost.Failed) != 1 || !strings.Contains(lost.Failed[0].Error, "2.warc") {
 			t.Errorf("an input that is gone: %v, %+v", err, lost)
+		} else if !strings.Contains(err.Error(), lost.Failed[0].Error) {
+			t.Errorf("%q does not say why: %s", err, lost.Failed[0].Error)
 		}
 	}
 	write(t, dir, files)
