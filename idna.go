@@ -4,6 +4,7 @@ package robots
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 )
@@ -20,8 +21,12 @@ var lookup = idna.New(
 const notASCIIHost = "its host is not a valid internationalised domain name"
 
 // asciiHost returns a host in lower case and in its ASCII form. An ASCII host that is no
-// internationalised name stays what it is.
+// internationalised name stays what it is. Bytes that are no UTF-8 are no name: ToASCII would take
+// each of them for U+FFFD, and make one origin of all such hosts.
 func asciiHost(host string) (ascii string, ok bool) {
+	if !utf8.ValidString(host) {
+		return "", false
+	}
 	if mapped, err := lookup.ToASCII(host); err == nil {
 		return mapped, true
 	}

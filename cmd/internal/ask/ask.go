@@ -54,7 +54,7 @@ func URL(d robots.Dialect, url string, fetched bool) (site robots.Origin, path r
 	raw := d.Escapes == robots.EscapesRaw
 	switch {
 	case fetched && strings.HasPrefix(url, "/"):
-		return site, path, fmt.Errorf("URL %s names no site to fetch robots.txt from: write https://example.com/page, or name a file with -f FILE", strconv.Quote(Clip(url)))
+		return site, path, fmt.Errorf("URL %s names no site to fetch robots.txt from: write https://example.com/page, or give the file too (-f FILE, or robots in JSON)", strconv.Quote(Clip(url)))
 	case fetched:
 		site, path, err = robots.ParseURL(url)
 		if err == nil && !slices.Contains([]string{"http", "https", "ftp"}, site.Scheme()) {
