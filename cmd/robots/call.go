@@ -300,8 +300,11 @@ func (c *call) answer(ctx context.Context, show func(*page)) (int, error) {
 		defer c.live.progress.report(c.std.screen, c.name)()
 		run = a.fetch
 	}
-	ctx, stop := interruptible(ctx)
-	defer stop()
+	if c.waits() {
+		var stop context.CancelFunc
+		ctx, stop = interruptible(ctx)
+		defer stop()
+	}
 	run(ctx)
 	switch {
 	case ctx.Err() != nil && (a.answered < a.asked || !a.last || a.failed != nil):
@@ -311,6 +314,11 @@ func (c *call) answer(ctx context.Context, show func(*page)) (int, error) {
 	}
 	return a.status, nil
 }
+
+// waits reports whether an answer may have to wait, for a site or for standard input. If
+// none has to, an interrupt ends the program as it ends any other: to be told of one takes
+// two threads, which cost more than an answer.
+func (c *call) waits() bool { return c.file == nil || slices.Contains(c.args, "-") }
 
 // Answers are those of one run so far.
 type answers struct {
@@ -336,6 +344,10 @@ func (a *answers) read(ctx context.Context) {
 		pause: func(ctx context.Context) bool {
 			return a.alone(ctx, func() { a.more = a.call.std.out.Flush() == nil })
 		},
+	}
+	if !a.call.waits() {
+		list.read(ctx)
+		return
 	}
 	done := make(chan struct{})
 	go func() {
