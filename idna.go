@@ -4,25 +4,28 @@ package robots
 
 import (
 	"strings"
+	"sync"
 
 	"golang.org/x/net/idna"
 )
 
 // lookup maps as browsers do: UTS 46, non-transitional, without the STD3 rules
 // and without checks of hyphens (D-36).
-var lookup = idna.New(
-	idna.MapForLookup(),
-	idna.Transitional(false),
-	idna.StrictDomainName(false),
-	idna.CheckHyphens(false),
-)
+var lookup = sync.OnceValue(func() *idna.Profile {
+	return idna.New(
+		idna.MapForLookup(),
+		idna.Transitional(false),
+		idna.StrictDomainName(false),
+		idna.CheckHyphens(false),
+	)
+})
 
 const notASCIIHost = "its host is not a valid internationalised domain name"
 
 // asciiHost returns a host in lower case and in its ASCII form. An ASCII host that is no
 // internationalised name stays what it is.
 func asciiHost(host string) (ascii string, ok bool) {
-	if mapped, err := lookup.ToASCII(host); err == nil {
+	if mapped, err := lookup().ToASCII(host); err == nil {
 		return mapped, true
 	}
 	return strings.ToLower(host), isASCII(host)
