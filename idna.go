@@ -4,6 +4,7 @@ package robots
 
 import (
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"golang.org/x/net/idna"
@@ -11,12 +12,14 @@ import (
 
 // lookup maps as browsers do: UTS 46, non-transitional, without the STD3 rules
 // and without checks of hyphens (D-36).
-var lookup = idna.New(
-	idna.MapForLookup(),
-	idna.Transitional(false),
-	idna.StrictDomainName(false),
-	idna.CheckHyphens(false),
-)
+var lookup = sync.OnceValue(func() *idna.Profile {
+	return idna.New(
+		idna.MapForLookup(),
+		idna.Transitional(false),
+		idna.StrictDomainName(false),
+		idna.CheckHyphens(false),
+	)
+})
 
 const notASCIIHost = "its host is not a valid internationalised domain name"
 
@@ -27,7 +30,7 @@ func asciiHost(host string) (ascii string, ok bool) {
 	if !utf8.ValidString(host) {
 		return "", false
 	}
-	if mapped, err := lookup.ToASCII(host); err == nil {
+	if mapped, err := lookup().ToASCII(host); err == nil {
 		return mapped, true
 	}
 	return strings.ToLower(host), isASCII(host)

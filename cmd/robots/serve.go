@@ -104,7 +104,7 @@ func serve(ctx context.Context, std *streams, c *server.Config) (err error) {
 		if s.demo != nil {
 			s.demo.note(s.log)
 		}
-		s.log.Info("serving", append(list, "version", programVersion)...)
+		s.log.Info("serving", append(list, "version", programVersion())...)
 	})
 }
 
@@ -146,7 +146,7 @@ func (s *service) open(ctx context.Context) error {
 		Fetches: c.Fetches,
 		FTP:     c.FTP,
 		Dialect: dialect,
-		Version: programVersion,
+		Version: programVersion(),
 		Now:     s.now,
 	}
 	if c.Demo {

@@ -75,7 +75,7 @@ func (l *Limiter) heartbeat(ctx context.Context) error {
 	made, before := l.grants.Load(), l.lastHeartbeat.Load()
 	sent := clock()
 	args := []string{l.workerName(), fmt.Sprint(workerTimeout().Microseconds()), fmt.Sprint(l.options.GrantTimeout.Microseconds()), l.about(before, sent)}
-	reply, err := l.call(ctx, script.Script.Run, heartbeatScript, []string{l.workersKey, l.aboutKey, l.drainKey}, args)
+	reply, err := l.call(ctx, (*script.Script).Run, heartbeatScript, []string{l.workersKey, l.aboutKey, l.drainKey}, args)
 	if err != nil {
 		return err
 	}
