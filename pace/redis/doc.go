@@ -39,6 +39,9 @@
 //	{robots}:pace:2:worker:5f0c2a91d3          its grants per second, how many tags it cannot reach, its name
 //	{robots}:pace:2:drain:5f0c2a91d3           an operator has told it to take no grants
 //	{robots}:pace:2:resume:5f0c2a91d3          and then to take grants again
+//	{robots}:pace:2:kind                       whether the workers are Leased
+//	{robots}:pace:2:mixed                      the worker that was turned away last, as it is and they
+//	                                           are not, or they are
 //	{robots}:pace:2:log                        sorted set: what operators changed, when
 //
 // Where a value is damaged, its site or address counts as asked at the moment at which
@@ -104,7 +107,11 @@
 //   - An address belongs to no worker. Where it has a pace, Visit books each page there, which
 //     is a call of the server; where it has none (Options.Addresses) nothing is.
 //
-// All workers of a fleet must use Leased, or none: the two do not know of each other. What
+// All workers of a fleet must use Leased, or none: the two do not know of each other's
+// requests. So the server keeps the kind that the first worker had, as long as heartbeats
+// come and for as long as the grants of a worker might last, and turns away who has another
+// one ([ErrMixed]). A worker that began while Redis was down, and is turned away later, takes
+// no more grants. Only Options.RecordsOnly fits both. What
 // is not covered below holds here too, and a worker that begins on an emptied server before
 // another has noticed may take a site that somebody has, until the next heartbeat of that
 // one. A lease takes the server some 13 µs and 300 bytes. What an operator holds, and that
