@@ -137,6 +137,27 @@ func TestListInputFails(t *testing.T) {
 	}
 }
 
+// TestListNobodyTakes: a list without end, of which nobody takes the answers, is not read
+// any more.
+func TestListNobodyTakes(t *testing.T) {
+	var said bytes.Buffer
+	if got := run(t.Context(), []string{"check", "-f", writeFile(t, ""), "-", "/after"}, endless{}, full{}, &said); got != exitBad {
+		t.Errorf("exit status %d, want %d", got, exitBad)
+	}
+	if got, want := said.String(), "robots check: cannot write standard output: no space left on device\n"; got != want {
+		t.Errorf("standard error %q, want %q", got, want)
+	}
+}
+
+type endless struct{}
+
+func (endless) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = "/a\n"[i%3]
+	}
+	return len(b), nil
+}
+
 // TestListKeepsNothing: what is said of a line of a list is what is said of it as an
 // argument, though the lines of one chunk lie where those of the chunk before lay.
 func TestListKeepsNothing(t *testing.T) {
