@@ -362,11 +362,11 @@ func (a *answers) read(ctx context.Context) {
 	defer a.mu.Unlock() // ctx has ended or all has been read: nothing follows
 }
 
-// alone calls fn unless ctx has ended, and reports whether more is wanted.
+// alone calls fn if more is wanted and ctx has not ended, and reports whether more is.
 func (a *answers) alone(ctx context.Context, fn func()) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || !a.more {
 		return false
 	}
 	fn()

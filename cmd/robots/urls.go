@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
@@ -32,7 +33,9 @@ const (
 	piecesAhead = 64
 )
 
-// A page is one URL of a call, with its path as each dialect takes it.
+// A page is one URL of a call, with its path as each dialect takes it. With -f it lies in
+// the memory that the next lines are read into, so who is shown it keeps nothing of it:
+// what would be garbage is as much as the list, and its collection took a sixth of the time.
 type page struct {
 	url     string
 	shown   string // in text
@@ -103,7 +106,10 @@ func (l *urlList) readLines(ctx context.Context) error {
 			return ctx.Err()
 		}
 		err := r.chunk(&c)
-		in := string(c.in)
+		in := unsafe.String(unsafe.SliceData(c.in), len(c.in)) // until the next chunk
+		if l.keeps {
+			in = strings.Clone(in)
+		}
 		l.piece.pages = slices.Grow(l.piece.pages, len(c.lines))
 		for _, line := range c.lines {
 			number++
