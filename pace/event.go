@@ -18,7 +18,8 @@ type Event struct {
 	Took time.Duration
 	// Result is what came of a grant that was given back: Returned and Unreturned.
 	Result Result
-	// Err is what went wrong in Failed, Unreturned and Down.
+	// Err is what went wrong in Failed, Unreturned and Down, and in Drained if it is not an
+	// operator's doing.
 	Err error
 }
 
@@ -46,9 +47,9 @@ const (
 	Renewed
 	// Replaced: the others took this worker for gone, and its grants have ended.
 	Replaced
-	// Drained: an operator has told this worker to take no grants any more.
+	// Drained: this worker takes no grants any more, as an operator has told it, or Err says.
 	Drained
-	// Resumed: an operator has told it to take grants again.
+	// Resumed: that is over.
 	Resumed
 )
 
