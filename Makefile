@@ -25,8 +25,9 @@ quick: ## build, vet and the short tests, in less than a minute once Go's cache 
 	go test -short $(ABREAST) $(PACKAGES)
 test: fmt-check vet unit race wasm fuzz tidy-check ## what CI runs, some six minutes on two cores
 	@echo "make test: all is well"
-campaign: ## the long runs of docs/long-runs.md, some hours; real files if ROBOTS_CORPUS names a folder of them
+campaign: ## the long runs of docs/long-runs.md, some hours, and the short tests of the library in 32 bits; real files if ROBOTS_CORPUS names a folder of them
 	ROBOTS_CAMPAIGN=1 go test -count=1 -v -p 1 -timeout 6h $(PACKAGES)
+	GOARCH=386 go test -short -p 2 ./...
 	$(MAKE) fuzz FUZZTIME=5m
 fmt-check: ## are all files as gofmt writes them?
 	@test -z "$$(gofmt -l .)" || { echo "gofmt -w these:"; gofmt -l .; exit 1; }

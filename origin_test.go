@@ -53,3 +53,16 @@ func TestParsePlain(t *testing.T) {
 		}
 	}
 }
+
+// TestParseHostNotUTF8: bytes that are no UTF-8 are no host, as U+FFFD is none; else all of them
+// would be one origin (D-36).
+func TestParseHostNotUTF8(t *testing.T) {
+	for _, url := range []string{"https://%e4.example/", "https://%FF.example/", "https://a\xe4b.example/", "https://\xc3.example/", "https://\ufffd.example/"} {
+		if o, _, err := ParseURL(url); err == nil {
+			t.Errorf("ParseURL(%q) = %v, want an error", url, o)
+		}
+	}
+	if _, _, err := ParseURL("https://%c3%a4.example/"); err != nil {
+		t.Error(err)
+	}
+}

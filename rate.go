@@ -17,7 +17,7 @@ type RequestRate struct {
 // AtLeast returns r raised to one document in floor seconds if it is slower,
 // as SeznamBot does (RATE-04, D-33). A floor of 0 changes nothing.
 func (r RequestRate) AtLeast(floor int) RequestRate {
-	if floor > 0 && r.Seconds > floor*r.Requests {
+	if floor > 0 && int64(r.Seconds) > int64(floor)*int64(r.Requests) {
 		r.Requests, r.Seconds = 1, floor
 	}
 	return r
@@ -113,10 +113,10 @@ func parseRequestRate(s string) (r RequestRate, ok bool, why problem) {
 	var okN, okP bool
 	r.Requests, okN = parseCount(n)
 	r.Seconds, okP = parseCount(p)
-	if !okN || !okP || r.Seconds > math.MaxInt/unit {
+	if !okN || !okP {
 		return RequestRate{}, false, "documents and period are not both whole numbers above 0, the period with s, m, h, d or nothing"
 	}
-	r.Seconds *= unit
+	r.Seconds = min(r.Seconds, math.MaxInt/unit) * unit // where int has 32 bits a slow rate stays one
 	if window != "" {
 		if r.Window, okN = parseWindow(window); !okN {
 			return r, true, "its time window is not HHMM-HHMM, so the rate holds all day"

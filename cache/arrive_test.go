@@ -134,13 +134,13 @@ func TestArriver(t *testing.T) {
 func TestArriverFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, f := range []*arriving{{fails: errors.New("no way")}, {nilly: true}} {
-			var events []cache.Kind
+			var events []cache.EventKind
 			c := open(t, cache.Options{Fetcher: f, Observe: func(e cache.Event) { events = append(events, e.Kind) }})
 			_, err := c.Get(context.Background(), origin)
 			if err == nil || f.fails != nil && !errors.Is(err, f.fails) || f.nilly && !strings.Contains(err.Error(), "neither a visit nor an error") {
 				t.Error(err)
 			}
-			if !slices.Equal(events, []cache.Kind{cache.FetchFailed}) || c.Usage().Origins != 0 {
+			if !slices.Equal(events, []cache.EventKind{cache.EventFetchFailed}) || c.Usage().Origins != 0 {
 				t.Error(events)
 			}
 			c.Close()
@@ -169,7 +169,7 @@ func TestEarlyBound(t *testing.T) {
 		f := &arriving{slow: slow{now: behaving("file")}, slot: make(chan struct{}, origins)}
 		ahead := 0
 		c := open(t, cache.Options{Fetcher: f, Observe: func(e cache.Event) {
-			if e.Kind == cache.Ahead {
+			if e.Kind == cache.EventAhead {
 				ahead++
 			}
 		}})

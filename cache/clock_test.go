@@ -105,7 +105,7 @@ func TestForwardSpreads(t *testing.T) {
 		moved := 0
 		s := &slow{now: behaving("file"), wall: wall.now}
 		c := openAt(t, cache.Options{Fetcher: s, Memory: 64 << 20, Observe: func(e cache.Event) {
-			if e.Kind == cache.ClockMoved {
+			if e.Kind == cache.EventClockMoved {
 				moved++
 			}
 		}}, wall.now)

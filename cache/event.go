@@ -10,47 +10,36 @@ import (
 // An Event is something worth counting or logging. The package itself does
 // neither.
 type Event struct {
-	Kind   Kind
-	Origin robots.Origin // zero for ClockMoved
+	Kind   EventKind
+	Origin robots.Origin // zero for EventClockMoved
 	// Record is what was answered or fetched, nil if there is none.
 	Record *fetch.Record
-	// Took is how long the caller waited, or how long the fetch took. Of ClockMoved
+	// Took is how long the caller waited, or how long the fetch took. Of EventClockMoved
 	// it is how far the wall clock moved, negative if backward.
 	Took time.Duration
-	// Err is what went wrong in FetchFailed, StoreFailed and Fenced.
+	// Err is what went wrong in EventFetchFailed, EventStoreFailed and EventFenced.
 	Err error
 }
 
-// Kind is the kind of an Event.
-type Kind uint8
+// EventKind is the kind of an Event: a closed set.
+type EventKind uint8
 
 const (
-	// Hit: an answer that needed no fetch.
-	Hit Kind = iota + 1
-	// Waited: an answer for which the caller waited, a fetch or the store.
-	Waited
-	// Stale: an old answer, because the fetch took longer than Options.StaleWait
-	// or failed.
-	Stale
-	// Ahead: a fetch has begun before the end of the answer in use.
-	Ahead
-	// Fetched: a fetch ended with a record, good or not.
-	Fetched
-	// FetchFailed: the Fetcher returned an error.
-	FetchFailed
-	// StoreFailed: the store returned an error; the cache went on without it.
-	StoreFailed
-	// Fenced: the fetched record was not kept, as the holder of a later lease had
-	// written.
-	Fenced
-	// ClockMoved: the wall clock jumped and the records moved with it.
-	ClockMoved
+	EventHit         EventKind = iota + 1 // an answer that needed no fetch
+	EventWaited                           // an answer for which the caller waited: for a fetch, or for the store
+	EventStale                            // an old answer, as the fetch took longer than Options.StaleWait, or failed
+	EventAhead                            // a fetch has begun before the end of the answer in use
+	EventFetched                          // a fetch ended with a record, good or not
+	EventFetchFailed                      // the Fetcher returned an error
+	EventStoreFailed                      // the store returned an error, and the cache went on without it
+	EventFenced                           // the record was not kept, as the holder of a later lease had written
+	EventClockMoved                       // the wall clock jumped, and the records moved with it
 )
 
 var kinds = [...]string{"", "hit", "waited", "stale", "ahead", "fetched", "fetch-failed", "store-failed", "fenced", "clock-moved"}
 
 // String returns the kind's name in metrics, such as "store-failed".
-func (k Kind) String() string {
+func (k EventKind) String() string {
 	if int(k) < len(kinds) {
 		return kinds[k]
 	}
@@ -64,5 +53,5 @@ func (c *Cache) observe(e Event) {
 }
 
 func (c *Cache) storeFailed(origin robots.Origin, err error) {
-	c.observe(Event{Kind: StoreFailed, Origin: origin, Err: err})
+	c.observe(Event{Kind: EventStoreFailed, Origin: origin, Err: err})
 }

@@ -76,31 +76,31 @@ func (c *Cache) refreshAhead(ctx context.Context, origin robots.Origin) {
 		return
 	}
 	if _, err := c.join(ctx, origin, flightPlan{early: true}); err == nil {
-		c.observe(Event{Kind: Ahead, Origin: origin})
+		c.observe(Event{Kind: EventAhead, Origin: origin})
 	}
 }
 
-// wait waits for the answer of a flight, which is Waited. After Options.StaleWait it
-// takes an old answer if there is one, which is Stale.
-func (c *Cache) wait(ctx context.Context, f *flight) (*fetch.Record, Kind, error) {
+// wait waits for the answer of a flight, which is EventWaited. After Options.StaleWait it
+// takes an old answer if there is one, which is EventStale.
+func (c *Cache) wait(ctx context.Context, f *flight) (*fetch.Record, EventKind, error) {
 	late, cancel := context.WithTimeout(context.Background(), c.o.StaleWait)
 	defer cancel()
 	if f.waitFor(ctx, late.Done()) && f.waitFor(ctx, f.lookedUp) {
 		if r := c.usable(f.held); r != nil {
-			return r, Stale, nil
+			return r, EventStale, nil
 		}
 		f.waitFor(ctx, nil)
 	}
 	err := ctx.Err()
 	if isClosed(f.answered) {
 		if f.err == nil {
-			return c.adjusted(f.answer), Waited, nil
+			return c.adjusted(f.answer), EventWaited, nil
 		}
 		err = f.err
 	}
 	if isClosed(f.lookedUp) {
 		if r := c.usable(f.held); r != nil {
-			return r, Stale, nil
+			return r, EventStale, nil
 		}
 	}
 	return nil, 0, fmt.Errorf("robots.txt of %s: %w", f.origin, err)
@@ -298,10 +298,10 @@ func (c *Cache) fetch(ctx context.Context, origin robots.Origin, visit fetch.Vis
 	}
 	took := time.Since(began)
 	if err != nil {
-		c.observe(Event{Kind: FetchFailed, Origin: origin, Took: took, Err: err})
+		c.observe(Event{Kind: EventFetchFailed, Origin: origin, Took: took, Err: err})
 		return nil, err
 	}
-	c.observe(Event{Kind: Fetched, Origin: origin, Record: r, Took: took})
+	c.observe(Event{Kind: EventFetched, Origin: origin, Record: r, Took: took})
 	return r, nil
 }
 
@@ -313,11 +313,11 @@ func (c *Cache) store(ctx context.Context, e Entry, keep time.Duration) {
 	origin := e.Record.Origin
 	switch err := c.o.Store.Put(ctx, e, keep); {
 	case errors.Is(err, ErrFenced):
-		c.observe(Event{Kind: Fenced, Origin: origin, Record: e.Record, Err: err})
+		c.observe(Event{Kind: EventFenced, Origin: origin, Record: e.Record, Err: err})
 		if err := c.hot.Delete(ctx, origin); err == nil {
 			c.look(ctx, origin) // what the later lease has written
 		}
 	case err != nil:
-		c.observe(Event{Kind: StoreFailed, Origin: origin, Record: e.Record, Err: err})
+		c.observe(Event{Kind: EventStoreFailed, Origin: origin, Record: e.Record, Err: err})
 	}
 }

@@ -177,7 +177,7 @@ func TestLife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slow{takes: 10 * time.Second, now: behaving("file")}
 		var mu sync.Mutex
-		var kinds []cache.Kind
+		var kinds []cache.EventKind
 		c := open(t, cache.Options{Fetcher: s, Observe: func(e cache.Event) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -189,7 +189,7 @@ func TestLife(t *testing.T) {
 			kinds = nil
 		}
 		defer c.Close()
-		expect := func(what string, wait time.Duration, asked int64, want ...cache.Kind) {
+		expect := func(what string, wait time.Duration, asked int64, want ...cache.EventKind) {
 			t.Helper()
 			if w := took(func() { get(t, c) }); w != wait {
 				t.Errorf("%s: waited %v, want %v", what, w, wait)
@@ -205,31 +205,31 @@ func TestLife(t *testing.T) {
 				t.Errorf("%s: events %v, want %v", what, kinds, want)
 			}
 		}
-		expect("nothing held", 10*time.Second, 1, cache.Fetched, cache.Waited)
-		expect("fresh", 0, 1, cache.Hit)
+		expect("nothing held", 10*time.Second, 1, cache.EventFetched, cache.EventWaited)
+		expect("fresh", 0, 1, cache.EventHit)
 		r := get(t, c)
 		life := r.Expires.Sub(r.Fetched)
 		forget()
 		time.Sleep(life * 79 / 100)
-		expect("at 79 %", 0, 1, cache.Hit)
+		expect("at 79 %", 0, 1, cache.EventHit)
 		time.Sleep(life * 2 / 100)
-		expect("at 81 %", 0, 2, cache.Ahead, cache.Hit)
-		expect("at 81 %, under way", 0, 2, cache.Hit)
+		expect("at 81 %", 0, 2, cache.EventAhead, cache.EventHit)
+		expect("at 81 %, under way", 0, 2, cache.EventHit)
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		forget()
-		expect("renewed", 0, 2, cache.Hit)
+		expect("renewed", 0, 2, cache.EventHit)
 		r = get(t, c)
 		time.Sleep(time.Until(r.Expires))
 		forget()
-		expect("at 100 %", 1800*time.Millisecond, 3, cache.Stale)
+		expect("at 100 %", 1800*time.Millisecond, 3, cache.EventStale)
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		forget()
-		expect("renewed again", 0, 3, cache.Hit)
+		expect("renewed again", 0, 3, cache.EventHit)
 		time.Sleep(48*time.Hour + time.Minute) // a life is a day at most
 		forget()
-		expect("a day after its end", 10*time.Second, 4, cache.Fetched, cache.Waited)
+		expect("a day after its end", 10*time.Second, 4, cache.EventFetched, cache.EventWaited)
 
 		s.now = behaving("500") // the site begins to fail
 		r = get(t, c)
@@ -245,9 +245,9 @@ func TestLife(t *testing.T) {
 			t.Errorf("verdict while the answer is fresh: %v", v)
 		}
 		forget()
-		expect("failing, not due", 0, 5, cache.Hit)
+		expect("failing, not due", 0, 5, cache.EventHit)
 		time.Sleep(2 * time.Minute)
-		expect("failing, due", 1800*time.Millisecond, 6, cache.Stale)
+		expect("failing, due", 1800*time.Millisecond, 6, cache.EventStale)
 	})
 }
 
@@ -421,7 +421,7 @@ func TestHostile(t *testing.T) {
 		c := open(t, cache.Options{Fetcher: s, Memory: memory, FetchLimit: hour, Observe: func(e cache.Event) {
 			mu.Lock()
 			defer mu.Unlock()
-			if e.Kind == cache.Fetched {
+			if e.Kind == cache.EventFetched {
 				fetched++
 			}
 			if fetched%100 == 99 {

@@ -82,7 +82,7 @@ func (p *permit) arrive(ctx context.Context) (fetch.Visit, error) {
 		err = ErrClosed
 	}
 	if err != nil {
-		p.c.observe(Event{Kind: FetchFailed, Origin: p.origin, Took: time.Since(began), Err: err})
+		p.c.observe(Event{Kind: EventFetchFailed, Origin: p.origin, Took: time.Since(began), Err: err})
 	}
 	return visit, err
 }

@@ -63,7 +63,7 @@ func TestStoreFails(t *testing.T) {
 		var failed int
 		restart := func() *cache.Cache {
 			return open(t, cache.Options{Fetcher: s, Store: store, Observe: func(e cache.Event) {
-				if e.Kind == cache.StoreFailed {
+				if e.Kind == cache.EventStoreFailed {
 					failed++
 				}
 			}})
@@ -175,7 +175,7 @@ func TestFleet(t *testing.T) {
 		hung := make(chan struct{})
 		var fenced atomic.Int64
 		dead := open(t, cache.Options{Store: store, Observe: func(e cache.Event) {
-			if e.Kind == cache.Fenced {
+			if e.Kind == cache.EventFenced {
 				fenced.Add(1)
 			}
 		}, Fetcher: fetcherFunc(func(_ context.Context, o robots.Origin) (*fetch.Record, error) {

@@ -60,6 +60,7 @@ package compare
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/robotskit/robots"
@@ -83,7 +84,7 @@ func (o Options) steps() int {
 	if o.Steps <= 0 {
 		return DefaultSteps
 	}
-	return o.Steps
+	return min(o.Steps, math.MaxInt/16) // Effects takes it 16 times
 }
 
 // Rules compares what two sets of rules say, of one dialect or of two.

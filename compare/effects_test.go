@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -38,6 +39,9 @@ func TestEffects(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%s %q:\n got %v\nwant %v", c.dialect.Name, lines, got, want)
 		}
+	}
+	if e := Effects(parse(robots.RFC9309, "Disallow: /a"), Options{Steps: math.MaxInt}); e[0].Use != Needed {
+		t.Errorf("with all the steps that there are: %v", e)
 	}
 	all := robots.Parse([]byte("User-agent: *\nDisallow: /a")).Rules(robots.RFC9309).UserInitiated()
 	if e := Effects(all, Options{}); len(e) != 1 || e[0].Use != NeverDecides {

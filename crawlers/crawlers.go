@@ -1,6 +1,6 @@
 // Package crawlers is a directory of web crawlers: whom they belong to, what they
 // are for, the names by which a robots.txt addresses them, and what their operators
-// say about obeying it. A Set asks many of them about one file. A Verifier says whether
+// say about obeying it. Callers asks many of them about one file. A Verifier says whether
 // an address is that of a crawler.
 //
 // The directory is data, directory.json, and has no code for any crawler. A fact

@@ -44,15 +44,7 @@ func open(t *testing.T, url string, o fleet.Options) *fleet.Fleet {
 	return f
 }
 
-// until waits for what gives no signal.
-func until(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for limit := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(limit) {
-			t.Fatalf("waited in vain for %s", what)
-		}
-	}
-}
+var until = redistest.Until
 
 func originOf(t *testing.T, host string) robots.Origin {
 	t.Helper()

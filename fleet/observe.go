@@ -48,21 +48,21 @@ func (o Options) observed() func(pace.Event) {
 // logChange logs what changes for the whole worker.
 func logChange(log *slog.Logger, e pace.Event) {
 	switch e.Kind {
-	case pace.Down:
+	case pace.EventDown:
 		log.Warn("the fleet's Redis is out of reach", "error", e.Err.Error())
-	case pace.Up:
+	case pace.EventUp:
 		log.Info("the fleet's Redis is back", "after", e.Took.String())
-	case pace.Renewed:
+	case pace.EventRenewed:
 		log.Warn("the fleet's Redis has lost memory, or may have: each of its sites rests for one interval")
-	case pace.Replaced:
+	case pace.EventReplaced:
 		log.Warn("this worker was taken for gone, as it was stopped or could not reach Redis: its grants have ended")
-	case pace.Drained:
+	case pace.EventDrained:
 		if e.Err != nil {
 			log.Warn("this worker takes no more grants, and is to end", "error", e.Err.Error())
 			return
 		}
 		log.Warn("an operator drains this worker: it takes no more grants, and is to end")
-	case pace.Resumed:
+	case pace.EventResumed:
 		log.Info("the drain of this worker has ended: it takes grants again")
 	}
 }

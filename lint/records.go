@@ -130,7 +130,7 @@ func paceOutsideGroup(p *pass) {
 	}
 }
 
-// longDelay is the Crawl-delay, in seconds, above which a site is hardly read:
+// longDelaySeconds is the Crawl-delay, in seconds, above which a site is hardly read:
 // 1,440 pages a day.
 const longDelaySeconds = 60
 

@@ -152,7 +152,7 @@ func longLine(p *pass) {
 	}
 }
 
-// tooManyRules is the number of rules above which Yandex's tester refuses a file.
+// maxRules is the number of rules above which Yandex's tester refuses a file.
 const maxRules = 2048
 
 func tooManyRules(p *pass) {

@@ -9,54 +9,41 @@ import (
 // An Event is something worth counting or logging about a limiter, which itself does
 // neither.
 type Event struct {
-	Kind   Kind
+	Kind   EventKind
 	Origin robots.Origin // zero where it is about no site
-	// Cause is the deciding reason of Refused.
+	// Cause is the deciding reason of EventRefused.
 	Cause Cause
-	// Took is: of Granted how long after the call the request may start; of Refused how
-	// long after it the caller may ask again; of Up how long the server was away.
+	// Took is: of EventGranted how long after the call the request may start; of EventRefused how
+	// long after it the caller may ask again; of EventUp how long the server was away.
 	Took time.Duration
-	// Result is what came of a grant that was given back: Returned and Unreturned.
+	// Result is what came of a grant that was given back: EventReturned and EventUnreturned.
 	Result Result
-	// Err is what went wrong in Failed, Unreturned and Down, and in Drained if it is not an
-	// operator's doing.
+	// Err is what went wrong in EventFailed, EventUnreturned and EventDown, and in EventDrained
+	// if it is not an operator's doing.
 	Err error
 }
 
-// Kind is the kind of an Event: a closed set.
-type Kind uint8
+// EventKind is the kind of an Event: a closed set.
+type EventKind uint8
 
 const (
-	// Granted: a caller got a grant.
-	Granted Kind = iota + 1
-	// Refused: there is no grant for now.
-	Refused
-	// Failed: a decision ended with an error: the caller gave up, or its deadline is
-	// before the start, or the server is out of reach.
-	Failed
-	// Returned: a grant was given back.
-	Returned
-	// Unreturned: it could not be, and ends by its time.
-	Unreturned
-	// Down: the server of a shared limiter is out of reach from now on.
-	Down
-	// Up: it is back.
-	Up
-	// Renewed: the server has lost its memory, or may have. The sites that it kept
-	// rest for one interval.
-	Renewed
-	// Replaced: the others took this worker for gone, and its grants have ended.
-	Replaced
-	// Drained: this worker takes no grants any more, as an operator has told it, or Err says.
-	Drained
-	// Resumed: that is over.
-	Resumed
+	EventGranted    EventKind = iota + 1 // a caller got a grant
+	EventRefused                         // there is no grant for now
+	EventFailed                          // no decision: the caller gave up, its deadline is before the start, or the server is out of reach
+	EventReturned                        // a grant was given back
+	EventUnreturned                      // it could not be, and ends by its time
+	EventDown                            // the server of a shared limiter is out of reach from now on
+	EventUp                              // it is back
+	EventRenewed                         // the server has lost its memory, or may have: the sites that it kept rest for one interval
+	EventReplaced                        // the others took this worker for gone, and its grants have ended
+	EventDrained                         // this worker takes no grants any more, as an operator has told it, or Err says
+	EventResumed                         // that is over
 )
 
 var kinds = [...]string{"", "granted", "refused", "failed", "returned", "unreturned", "down", "up", "renewed", "replaced", "drained", "resumed"}
 
 // String returns the name of the kind in metrics, such as "granted".
-func (k Kind) String() string {
+func (k EventKind) String() string {
 	if int(k) < len(kinds) {
 		return kinds[k]
 	}
@@ -89,12 +76,12 @@ func (o *Options) TellDecided(origin robots.Origin, asked time.Time, g Grant, er
 	if o.Observe == nil {
 		return
 	}
-	e := Event{Kind: Granted, Origin: origin, Took: max(g.Start.Sub(asked), 0)}
+	e := Event{Kind: EventGranted, Origin: origin, Took: max(g.Start.Sub(asked), 0)}
 	switch {
 	case err != nil:
-		e.Kind, e.Took, e.Err = Failed, 0, err
+		e.Kind, e.Took, e.Err = EventFailed, 0, err
 	case !g.OK():
-		e.Kind = Refused
+		e.Kind = EventRefused
 		if len(g.Reasons) > 0 {
 			e.Cause = g.Reasons[0].Cause
 		}
@@ -107,9 +94,9 @@ func (o *Options) TellDone(g Grant, r Result, err error) {
 	if o.Observe == nil || !g.OK() {
 		return
 	}
-	kind := Returned
+	kind := EventReturned
 	if err != nil {
-		kind = Unreturned
+		kind = EventUnreturned
 	}
 	o.Observe(Event{Kind: kind, Origin: g.Key.Origin, Result: r, Err: err})
 }

@@ -56,7 +56,7 @@ type planner struct {
 
 // add reads one declared line.
 func (b *planner) add(r robots.Record, d *robots.Dialect) {
-	e := Entry{Field: r.Field, Line: r.Line, Value: strings.Clone(clip(r.Value)), Fate: Honoured, Why: r.Problem}
+	e := Entry{Field: r.Field, Line: r.Line, Value: strings.Clone(clip(r.Value)), Fate: FateHonoured, Why: r.Problem}
 	honour, name := d.RequestRate, "Request-rate"
 	switch r.Field {
 	case robots.FieldCrawlDelay:
@@ -64,7 +64,7 @@ func (b *planner) add(r robots.Record, d *robots.Dialect) {
 		e.Declared = seconds(r.Delay)
 		e.Interval = min(e.Declared, b.policy.MaxCrawlDelay)
 		if e.Interval < e.Declared {
-			e.Fate, e.Why = Adjusted, "longer than "+Words(b.policy.MaxCrawlDelay)+", the longest that is honoured in full"
+			e.Fate, e.Why = FateAdjusted, "longer than "+Words(b.policy.MaxCrawlDelay)+", the longest that is honoured in full"
 		}
 		if r.Inherited {
 			e.Why = join(e.Why, "taken from the group of *, as "+d.Name+" does")
@@ -75,7 +75,7 @@ func (b *planner) add(r robots.Record, d *robots.Dialect) {
 			e.Declared = spacing(r.Rate)
 			e.Interval = spacing(r.Rate.AtLeast(d.RateFloor))
 			if e.Interval < e.Declared {
-				e.Fate, e.Why = Adjusted, join(e.Why, d.Name+" goes no slower than one in "+strconv.Itoa(d.RateFloor)+" s (RATE-04)")
+				e.Fate, e.Why = FateAdjusted, join(e.Why, d.Name+" goes no slower than one in "+strconv.Itoa(d.RateFloor)+" s (RATE-04)")
 			}
 		}
 	case robots.FieldVisitTime:
@@ -84,12 +84,12 @@ func (b *planner) add(r robots.Record, d *robots.Dialect) {
 	}
 	switch {
 	case !r.Usable:
-		e.Fate = Unusable
+		e.Fate = FateUnusable
 		e.Declared, e.Interval = 0, 0
 	case honour == robots.HonourIgnored && b.policy.Obey != ObeyDeclared:
-		e.Fate, e.Why = Ignored, d.Name+" does not follow "+name
+		e.Fate, e.Why = FateIgnored, d.Name+" does not follow "+name
 	case honour == robots.HonourReported && b.policy.Obey == ObeyHonoured:
-		e.Fate, e.Why = Ignored, d.Name+" leaves "+name+" to the crawler, and the policy honours only what engines document"
+		e.Fate, e.Why = FateIgnored, d.Name+" leaves "+name+" to the crawler, and the policy honours only what engines document"
 	default:
 		b.bound(&e)
 	}
@@ -103,14 +103,14 @@ func (b *planner) bound(e *Entry) {
 	}
 	switch p := &b.policy; {
 	case e.Interval < p.Floor:
-		e.Interval, e.Fate, e.Why = p.Floor, Adjusted, join(e.Why, "faster than the operator's floor of "+Words(p.Floor))
+		e.Interval, e.Fate, e.Why = p.Floor, FateAdjusted, join(e.Why, "faster than the operator's floor of "+Words(p.Floor))
 	case e.Interval > p.Ceiling:
-		e.Interval, e.Fate, e.Why = p.Ceiling, Adjusted, join(e.Why, "slower than the operator's ceiling of "+Words(p.Ceiling))
+		e.Interval, e.Fate, e.Why = p.Ceiling, FateAdjusted, join(e.Why, "slower than the operator's ceiling of "+Words(p.Ceiling))
 	}
 }
 
 // honoured reports whether an entry takes part.
-func (e *Entry) honoured() bool { return e.Fate != Ignored && e.Fate != Unusable }
+func (e *Entry) honoured() bool { return e.Fate != FateIgnored && e.Fate != FateUnusable }
 
 // paint finds what holds in each minute: the slowest rate whose window holds it, else
 // the slowest without a window; the slowest Crawl-delay; and whether the site is open
@@ -173,7 +173,7 @@ func (b *planner) divide() {
 		}
 		parts = append(parts, p)
 	}
-	b.parts = slices.Clip(parts)
+	b.parts = slices.Clone(parts) // and no larger: there is one for each site that is known
 }
 
 // deciding returns the entry that decides in a minute, from 1; 0 for none.
@@ -198,7 +198,7 @@ func (b *planner) report() {
 	for i := range b.entries {
 		e := b.entries[i]
 		if e.honoured() && e.Field != robots.FieldVisitTime && !decides[i+1] {
-			e.Fate, e.Why = Overridden, join(e.Why, b.overriding(i))
+			e.Fate, e.Why = FateOverridden, join(e.Why, b.overriding(i))
 		}
 		if !decides[i+1] {
 			if extra++; extra > MaxEntries {
@@ -208,7 +208,7 @@ func (b *planner) report() {
 		}
 		kept = append(kept, e)
 	}
-	b.entries = slices.Clip(kept)
+	b.entries = slices.Clone(kept)
 }
 
 // overriding says which lines decide where an entry is in force.

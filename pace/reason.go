@@ -161,11 +161,11 @@ func (t Turn) String() string {
 type Fate uint8
 
 const (
-	Honoured   Fate = iota // as declared
-	Adjusted               // honoured at another interval than declared; Why says why
-	Overridden             // honoured, but other lines decide at all times of the day ("outdone" in JSON)
-	Ignored                // usable, but not honoured
-	Unusable               // not usable (D-35, D-44)
+	FateHonoured   Fate = iota // as declared
+	FateAdjusted               // honoured at another interval than declared; Why says why
+	FateOverridden             // honoured, but other lines decide at all times of the day ("outdone" in JSON)
+	FateIgnored                // usable, but not honoured
+	FateUnusable               // not usable (D-35, D-44)
 )
 
 var fates = [...]string{"honoured", "adjusted", "outdone", "ignored", "unusable"}

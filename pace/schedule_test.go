@@ -3,6 +3,7 @@ package pace_test
 import (
 	"fmt"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -53,7 +54,7 @@ func TestNext(t *testing.T) {
 		{name: "ceiling", lines: "Request-rate: 1/1h", at: "2026-03-01T12:00:00Z", last: "2026-03-01T12:00:00Z", want: "2026-03-01T12:01:00Z", reason: "ceiling, request-rate 2", policy: pace.Policy{Ceiling: time.Minute}},
 		{name: "default under a floor", at: "2026-03-01T12:00:00Z", last: "2026-03-01T12:00:00Z", want: "2026-03-01T12:00:09Z", reason: "floor, default", policy: pace.Policy{Floor: 9 * time.Second}},
 		{name: "a zone", lines: "Request-rate: 1/1m 1200-1259", at: "2026-03-01T11:00:00Z", last: "2026-03-01T11:00:00Z", want: "2026-03-01T11:01:00Z", reason: "request-rate 2", policy: pace.Policy{Zone: "Europe/Prague"}},
-		{name: "thousands of years", lines: "Request-rate: 1/1000000000d", at: "2026-03-01T11:00:00Z", last: "2026-03-01T11:00:00Z", want: "2126-03-02T11:00:00Z", reason: "request-rate 2"},
+		{name: "thousands of years, or what an int holds", lines: "Request-rate: 1/1000000000d", at: "2026-03-01T11:00:00Z", last: "2026-03-01T11:00:00Z", want: map[int]string{32: "2094-03-19T11:00:00Z", 64: "2126-03-02T11:00:00Z"}[strconv.IntSize], reason: "request-rate 2"},
 		{name: "nonsense", lines: "Crawl-delay: soon\nRequest-rate: 5", at: "2026-03-01T12:00:00Z", last: "2026-03-01T12:00:00Z", want: "2026-03-01T12:00:04Z", reason: "default"},
 		// 2026-03-29 02:00 to 03:00 does not exist in Prague, 2026-10-25 02:00 to
 		// 03:00 comes twice.
@@ -109,7 +110,7 @@ func TestDialects(t *testing.T) {
 		var fates []string
 		for _, e := range s.Entries() {
 			fates = append(fates, e.Fate.String())
-			if e.Fate != pace.Honoured && e.Why == "" {
+			if e.Fate != pace.FateHonoured && e.Why == "" {
 				t.Errorf("%s: line %d is %s without a why", tt.dialect.Name, e.Line, e.Fate)
 			}
 		}

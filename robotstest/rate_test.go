@@ -75,6 +75,7 @@ func TestFloor(t *testing.T) {
 		{"1/1d", "1/30s"},
 		{"9000/1d", "9000/86400s"},
 		{"1/1h 1800-1900", "1/30s 1800-1900"},
+		{"100000000/1s", "100000000/1s"}, // whose product with 30 s an int of 32 bits does not hold
 	}
 	for _, tt := range tests {
 		body := "User-agent: *\nRequest-rate: " + tt.value + "\n"

@@ -55,7 +55,7 @@ func TestHangingNode(t *testing.T) {
 	t.Parallel() // it waits most of the time
 	nodes := redistest.StartCluster(t, 3)
 	patient(nodes)
-	s := newStore(t, newClient(t, nodes[0].Option()), Options{})
+	s := newStore(t, redistest.NewClient(t, nodes[0].Option()), Options{})
 	var of [3][]robots.Origin
 	for i := range 60 {
 		o := cachetest.Origin(i)
@@ -117,7 +117,7 @@ func TestMovingSlot(t *testing.T) {
 	t.Parallel()
 	nodes := redistest.StartCluster(t, 2)
 	patient(nodes)
-	s := newStore(t, newClient(t, nodes[0].Option()), Options{})
+	s := newStore(t, redistest.NewClient(t, nodes[0].Option()), Options{})
 	// One with a record, one with a lease, one that nobody knows, all in a slot.
 	same := []robots.Origin{cachetest.Origin(0)}
 	for i := 1; len(same) < 3; i++ {
@@ -184,7 +184,7 @@ func TestReshard(t *testing.T) {
 	n, slots := campaign.Size(200, 1000, 1_000_000), campaign.Size(5, 20, 2000)
 	nodes := redistest.StartCluster(t, 3)
 	patient(nodes)
-	s := newStore(t, newClient(t, nodes[0].Option()), Options{})
+	s := newStore(t, redistest.NewClient(t, nodes[0].Option()), Options{})
 	many(t, n, 32, func(i int) error { return s.Put(ctx, cachetest.Numbered(i, 1), time.Hour) })
 	ended := make(chan struct{})
 	var calls atomic.Int64

@@ -20,17 +20,13 @@ import (
 // eventually tries until a call succeeds: a server that has come back gives no signal.
 func eventually(t *testing.T, what string, try func() error) {
 	t.Helper()
-	limit := time.Now().Add(20 * time.Second)
-	for {
-		err := try()
-		if err == nil {
-			return
+	var err error
+	defer func() {
+		if err != nil {
+			t.Log(err)
 		}
-		if time.Now().After(limit) {
-			t.Fatalf("%s: %v", what, err)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
+	}()
+	redistest.Until(t, what, func() bool { err = try(); return err == nil })
 }
 
 func sameEntry(got, want cache.Entry) bool { return cachetest.Difference(got, want) == "" }
@@ -184,7 +180,7 @@ func TestFailover(t *testing.T) {
 	proxy := redistest.NewProxy(t, primary.Addr)
 	o := primary.Option()
 	o.InitAddress[0] = proxy.Addr
-	s := newStore(t, newClient(t, o), Options{})
+	s := newStore(t, redistest.NewClient(t, o), Options{})
 	const n = 100
 	for i := range n {
 		put(t, s, cachetest.Numbered(i, 1))

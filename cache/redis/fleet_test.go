@@ -82,7 +82,7 @@ func (o orders) work() error {
 		return err
 	}
 	c, err := cache.New(cache.Options{Fetcher: fetcher, Store: store, FetchLimit: o.Limit, Observe: func(e cache.Event) {
-		if e.Kind == cache.StoreFailed || e.Kind == cache.FetchFailed {
+		if e.Kind == cache.EventStoreFailed || e.Kind == cache.EventFetchFailed {
 			err := fmt.Errorf("%s: %w", e.Origin, e.Err)
 			failed.CompareAndSwap(nil, &err)
 		}

@@ -164,7 +164,7 @@ func record(t *testing.T, server *redistest.Server, prefix string, cut bool, eac
 		if cut {
 			o.InitAddress[0] = proxy.Addr
 		}
-		client := newClient(t, o)
+		client := redistest.NewClient(t, o)
 		defer client.Close()
 		stores[i] = newStore(t, client, Options{Prefix: prefix})
 		defer stores[i].Close()

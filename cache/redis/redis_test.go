@@ -79,7 +79,7 @@ func (s inside) Plant(origin robots.Origin, record []byte) error {
 // conform runs the suite on a server as a client of it sees it. Only one that may do
 // everything can look inside.
 func conform(t *testing.T, o rueidis.ClientOption, bodies string, servers ...*redistest.Server) {
-	client := newClient(t, o)
+	client := redistest.NewClient(t, o)
 	cachetest.Run(t, func(t *testing.T) cache.Store {
 		for _, server := range servers {
 			server.Do("FLUSHALL")
@@ -140,21 +140,11 @@ func TestACL(t *testing.T) {
 			if log := server.Do("ACL", "LOG"); strings.Contains(log, "reason") {
 				t.Errorf("the server has refused: %s", log)
 			}
-			if err := newStore(t, newClient(t, o), Options{Prefix: "other"}).Put(ctx, cachetest.Numbered(1, 1), time.Hour); err == nil || !strings.Contains(err.Error(), "NOPERM") {
+			if err := newStore(t, redistest.NewClient(t, o), Options{Prefix: "other"}).Put(ctx, cachetest.Numbered(1, 1), time.Hour); err == nil || !strings.Contains(err.Error(), "NOPERM") {
 				t.Errorf("put under another prefix: %v", err)
 			}
 		})
 	}
-}
-
-func newClient(t testing.TB, o rueidis.ClientOption) rueidis.Client {
-	t.Helper()
-	c, err := rueidis.NewClient(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	return c
 }
 
 func TestOptions(t *testing.T) {

@@ -29,7 +29,7 @@ func (b *bulkAsk) askFlags(cmd *cobra.Command) {
 	f.StringVarP(&b.dialects, "dialect", "d", "rfc9309", "ask in these dialects, a `LIST` with commas between: "+strings.Join(ask.DialectNames(), ",\n")+", or all")
 }
 
-// options returns what the flags ask for.
+// askOptions returns what the flags ask for.
 func (b *bulkAsk) askOptions() (o bulk.AskOptions, err error) {
 	switch {
 	case len(b.agents) > 0 && b.agentFile != "":

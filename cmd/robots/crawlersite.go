@@ -46,13 +46,9 @@ func (c *crawlersCall) askSite(ctx context.Context) (int, error) {
 	if err := c.openSource(); err != nil {
 		return exitBad, err
 	}
-	var failed error
-	status, err := c.answer(ctx, func(p *page) { failed = c.print(c.stand(path), c.state(p, factOf)) })
-	switch {
-	case err != nil || failed != nil:
-		return exitBad, cmp.Or(err, failed)
-	case status == exitBad:
-		return exitBad, nil
+	status, err := c.answer(ctx, func(p *page) error { return c.print(c.stand(path), c.state(p, factOf)) })
+	if status == exitBad {
+		return exitBad, err
 	}
 	return exitAllowed, nil
 }

@@ -17,7 +17,7 @@ import (
 // (--as), or several, each by its own tokens and in its own dialect (--each,
 // --crawlers, and the verb crawlers).
 
-// Askers are crawlers that are asked about each page.
+// askers are crawlers that are asked about each page.
 type askers struct {
 	list     []crawlers.Crawler
 	together *robots.Callers

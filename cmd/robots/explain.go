@@ -2,9 +2,7 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -45,12 +43,13 @@ func explain(ctx context.Context, c *call) (int, error) {
 		return exitBad, err
 	}
 	first := true
-	var failed error
-	status, err := c.answer(ctx, func(p *page) {
+	return c.answer(ctx, func(p *page) error {
 		for i, rules := range c.rules {
 			e := rules.Explain(p.paths[i])
 			if c.format == formatJSON {
-				failed = errors.Join(failed, c.printExplanationJSON(rules, p.url, p.paths[i], &e))
+				if err := c.printExplanationJSON(rules, p.url, p.paths[i], &e); err != nil {
+					return err
+				}
 				continue
 			}
 			if !first {
@@ -63,8 +62,8 @@ func explain(ctx context.Context, c *call) (int, error) {
 				printSignals(c.std.out, c.palette, list)
 			}
 		}
+		return nil
 	})
-	return status, cmp.Or(err, failed)
 }
 
 // textWidth is the width that explanations keep to where words allow it.
@@ -73,7 +72,7 @@ const textWidth = 100
 func (c *call) printExplanation(rules *ruleSet, p *page, e *robots.Explanation) {
 	w, colours := c.std.out, c.palette
 	fmt.Fprintf(w, "%s  %s\n", colours.verdict(e.Verdict), colours.paint(bold, p.shown))
-	reason := string(rules.appendBecause(nil, colours, e.Verdict))
+	reason := string(rules.appendBecause(nil, colours, &e.Verdict))
 	if len(c.rules) > 1 {
 		reason = e.Verdict.Dialect + ": " + reason
 	}

@@ -281,7 +281,7 @@ func (l *linting) printCounts(shown, hidden [lint.Error + 1]int) {
 	fmt.Fprintf(l.std.out, "%s%s\n", strings.Join(parts, ", "), show)
 }
 
-// most is how much of a long line is shown.
+// mostShown is how much of a long line is shown, in characters.
 const mostShown = 100
 
 // printFinding writes a finding with its line.

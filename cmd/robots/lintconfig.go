@@ -87,91 +87,64 @@ func (c *configs) read(path string) (lintConfig, error) {
 // parseConfig reads a configuration. What it does not know is an error with its place: a
 // misspelt member would be obeyed by nobody.
 func parseConfig(path string, text []byte) (config lintConfig, err error) {
-	var doc, next yaml.Node
-	d := yaml.NewDecoder(bytes.NewReader(text))
-	if err := d.Decode(&doc); err != nil {
-		if len(bytes.TrimSpace(text)) == 0 || doc.Kind == 0 && err.Error() == "EOF" {
-			return config, nil
+	r := configReader{yamlReader{name: path}}
+	if doc := r.document(text); doc != nil && doc.ShortTag() != "!!null" { // else there are comments alone
+		m := r.members(doc, "the file", "checks", "dialects", "fail-on")
+		if v := m["checks"]; v != nil {
+			config.Severities = r.severities(v)
 		}
-		return config, fmt.Errorf("%s: %w", path, err)
-	}
-	bad := func(n *yaml.Node, format string, args ...any) error {
-		return fmt.Errorf("%s:%d:%d: %s", path, n.Line, n.Column, fmt.Sprintf(format, args...))
-	}
-	if d.Decode(&next) == nil {
-		return config, bad(&next, "there is a second document")
-	}
-	if doc.Kind == yaml.DocumentNode {
-		doc = *doc.Content[0]
-	}
-	if doc.Tag == "!!null" {
-		return config, nil // comments alone
-	}
-	// members calls do for each member of a mapping.
-	members := func(n *yaml.Node, what string, do func(name string, at, value *yaml.Node) error) error {
-		if n.Kind != yaml.MappingNode {
-			return bad(n, "%s is no mapping: write %s", what, "checks: {RT504: off}")
+		if v := m["dialects"]; v != nil {
+			config.Dialects = r.dialects(v)
 		}
-		seen := map[string]bool{}
-		for i := 0; i < len(n.Content); i += 2 {
-			at, value := n.Content[i], n.Content[i+1]
-			if at.Kind != yaml.ScalarNode {
-				return bad(at, "a name is expected here")
-			}
-			if seen[at.Value] {
-				return bad(at, "%q is there twice", clip(at.Value))
-			}
-			seen[at.Value] = true
-			if err := do(at.Value, at, value); err != nil {
-				return err
+		if v := m["fail-on"]; v != nil {
+			if config.failOn, err = failOn("fail-on", v.Value); err != nil {
+				r.wrong(v, "%s", err)
 			}
 		}
-		return nil
 	}
-	severity := func(name string, at, value *yaml.Node) error {
-		check := lint.Find(name)
+	if len(r.mistakes) > 0 {
+		return config, r.mistakes[0]
+	}
+	return config, nil
+}
+
+type configReader struct{ yamlReader }
+
+// severities reads those of checks, which are given by id or name.
+func (r *configReader) severities(n *yaml.Node) map[string]lint.Severity {
+	all := map[string]lint.Severity{}
+	r.pairs(n, "checks", "ids of checks, as in checks: {RT504: off}", func(key, value *yaml.Node) {
+		check := lint.Find(key.Value)
 		if check == nil {
-			return bad(at, "there is no check %q", clip(name))
+			r.wrong(key, "there is no check %q", clip(key.Value))
+			return
 		}
 		s, ok := lint.ParseSeverity(value.Value)
 		if !ok || value.Kind != yaml.ScalarNode {
-			return bad(value, "%q is no severity: it is off, note, warning or error", clip(value.Value))
+			r.wrong(value, "%q is no severity: it is off, note, warning or error", clip(value.Value))
 		}
-		if _, again := config.Severities[check.ID]; again {
-			return bad(at, "%s is there twice", check.ID)
+		if _, again := all[check.ID]; again {
+			r.wrong(key, "%s is there twice", check.ID)
 		}
-		config.Severities[check.ID] = s
-		return nil
-	}
-	return config, members(&doc, "the file", func(name string, at, value *yaml.Node) error {
-		switch name {
-		case "checks":
-			config.Severities = map[string]lint.Severity{}
-			return members(value, name, severity)
-		case "dialects":
-			if value.Kind != yaml.SequenceNode || len(value.Content) == 0 {
-				return bad(value, "dialects is no list: write dialects: [google]")
-			}
-			for _, n := range value.Content {
-				if _, err := dialectByName(n.Value); err != nil {
-					return bad(n, "%s", err)
-				}
-				if slices.Contains(config.Dialects, n.Value) {
-					return bad(n, "%q is there twice", n.Value)
-				}
-				config.Dialects = append(config.Dialects, n.Value)
-			}
-		case "fail-on":
-			s, err := failOn(name, value.Value)
-			if err != nil {
-				return bad(value, "%s", err)
-			}
-			config.failOn = s
-		default:
-			return bad(at, "unknown member %q: there are checks, dialects and fail-on", clip(name))
-		}
-		return nil
+		all[check.ID] = s
 	})
+	return all
+}
+
+func (r *configReader) dialects(n *yaml.Node) (names []string) {
+	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
+		r.wrong(n, "dialects is no list: write dialects: [google]")
+	}
+	for _, m := range n.Content {
+		if _, err := dialectByName(m.Value); err != nil {
+			r.wrong(m, "%s", err)
+		}
+		if slices.Contains(names, m.Value) {
+			r.wrong(m, "%q is there twice", m.Value)
+		}
+		names = append(names, m.Value)
+	}
+	return names
 }
 
 // A known finding is a line of a baseline: a check, and the text where it found something.

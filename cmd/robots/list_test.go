@@ -29,7 +29,7 @@ func writeFile(t *testing.T, text string) string {
 // again: a program that holds answers back hangs here.
 func TestListAnswersWhenInputPauses(t *testing.T) {
 	file := writeFile(t, "User-agent: *\nDisallow: /a\n")
-	site, _ := newPair(t)
+	site, _, _ := newPair(t)
 	for _, tt := range []struct{ args, prefix, want string }{
 		{"check -f " + file, "", "disallow "},
 		{"check --format json -f " + file, "", `{"schema":1,"allowed":false`},

@@ -178,14 +178,10 @@ func (c *call) asking() (o fetch.Options, paces pace.Options, err error) {
 	if err != nil {
 		return o, paces, err
 	}
-	for _, text := range s.addressPaces {
-		p, err := pace.ParseAddressPace(text)
-		if err != nil {
-			return o, paces, fmt.Errorf("--address-pace: %w", err)
-		}
-		paces.Addresses = append(paces.Addresses, p)
+	var starts *pace.Local
+	if paces, err = addressPaces(s.addressPaces); err == nil {
+		starts, err = pace.NewLocal(paces)
 	}
-	starts, err := pace.NewLocal(paces)
 	if err != nil {
 		return o, paces, fmt.Errorf("--address-pace: %w", err)
 	}
@@ -209,6 +205,18 @@ func (c *call) asking() (o fetch.Options, paces pace.Options, err error) {
 		return o, paces, fmt.Errorf("--user-agent: %w", err)
 	}
 	return o, paces, nil
+}
+
+// addressPaces reads the paces of addresses.
+func addressPaces(texts []string) (o pace.Options, err error) {
+	for _, text := range texts {
+		p, err := pace.ParseAddressPace(text)
+		if err != nil {
+			return o, err
+		}
+		o.Addresses = append(o.Addresses, p)
+	}
+	return o, nil
 }
 
 // parseProxy reads the value of --proxy, nil for none.
@@ -361,7 +369,7 @@ func (l *live) close() {
 
 // observe is told what the cache does.
 func (l *live) observe(e cache.Event) {
-	if e.Kind != cache.StoreFailed {
+	if e.Kind != cache.EventStoreFailed {
 		return
 	}
 	what, fails := "file of --cache", "the file of --cache fails, so not everything is kept: %w"

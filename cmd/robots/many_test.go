@@ -287,7 +287,7 @@ func TestStoreTrouble(t *testing.T) {
 		var said []string
 		l := &live{kept: tt.kept, warn: func(format string, args ...any) { said = append(said, fmt.Errorf(format, args...).Error()) }}
 		for _, e := range tt.events {
-			e.Kind = cache.StoreFailed
+			e.Kind = cache.EventStoreFailed
 			l.observe(e)
 		}
 		if got := strings.Join(said, "\n"); got != tt.want {
@@ -379,7 +379,7 @@ func TestKilled(t *testing.T) {
 // TestSlowSiteInBatch: a slow site delays the lines after it and none before it,
 // though all came together.
 func TestSlowSiteInBatch(t *testing.T) {
-	quick, slow := newPair(t)
+	quick, slow, _ := newPair(t)
 	_, in, out := start(t, os.Stderr, "check", "--batch", "--allow-private")
 	fmt.Fprintf(in, `{"id":1,"url":"%[1]s/"}`+"\n"+`{"id":2,"robots":"","url":"/"}`+"\n"+`{"id":3,"url":"%[2]s/"}`+"\n"+`{"id":4,"url":"%[1]s/"}`+"\n", quick, slow)
 	lines := make(chan string)

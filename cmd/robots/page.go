@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,22 +106,13 @@ func (c *pageCall) answerAll(ctx context.Context) (int, error) {
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	status := exitAllowed
-	var failed error
-	all, err := c.answer(ctx, func(p *page) {
-		if failed != nil {
-			return
-		}
-		var s int
-		s, failed = c.answerPage(ctx, p)
+	all, err := c.answer(ctx, func(p *page) error {
+		s, err := c.answerPage(ctx, p)
 		status = max(status, s)
+		return err
 	})
-	switch {
-	case ctx.Err() != nil:
-		return exitBad, cmp.Or(err, errInterrupted)
-	case err != nil || failed != nil:
-		return exitBad, cmp.Or(err, failed)
-	case all == exitBad:
-		return exitBad, nil
+	if all == exitBad {
+		return exitBad, err
 	}
 	return status, nil
 }

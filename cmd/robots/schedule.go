@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,11 +96,11 @@ func (p *plan) answer(ctx context.Context) (status int, err error) {
 	if err := p.open(); err != nil {
 		return exitBad, err
 	}
-	var failed error
-	_, err = p.call.answer(ctx, func(page *page) {
-		status, failed = p.show(ctx, page)
+	_, err = p.call.answer(ctx, func(page *page) (err error) {
+		status, err = p.show(ctx, page)
+		return err
 	})
-	if err = cmp.Or(err, failed); err != nil {
+	if err != nil {
 		return exitBad, err
 	}
 	return status, nil
@@ -294,9 +293,9 @@ func (p *plan) printEntries(w io.Writer, colours palette) {
 		}
 		style := green
 		switch e.Fate {
-		case pace.Adjusted, pace.Overridden:
+		case pace.FateAdjusted, pace.FateOverridden:
 			style = yellow
-		case pace.Ignored, pace.Unusable:
+		case pace.FateIgnored, pace.FateUnusable:
 			style = red
 		}
 		said := colours.paint(style, e.Fate.String())

@@ -104,7 +104,7 @@ func serve(ctx context.Context, std *streams, c *server.Config) (err error) {
 		if s.demo != nil {
 			s.demo.note(s.log)
 		}
-		s.log.Info("serving", append(list, "version", programVersion)...)
+		s.log.Info("serving", append(list, "version", programVersion())...)
 	})
 }
 
@@ -127,13 +127,9 @@ func (s *service) storeName() string {
 // open makes the parts: store, limiter, and the service on them.
 func (s *service) open(ctx context.Context) error {
 	c := s.config
-	var paces pace.Options
-	for _, text := range c.AddressPaces {
-		p, err := pace.ParseAddressPace(text)
-		if err != nil {
-			return err
-		}
-		paces.Addresses = append(paces.Addresses, p)
+	paces, err := addressPaces(c.AddressPaces)
+	if err != nil {
+		return err
 	}
 	dialect, err := ask.Dialect(c.Dialect)
 	if err != nil {
@@ -143,63 +139,75 @@ func (s *service) open(ctx context.Context) error {
 		Fetch: fetch.Options{
 			UserAgent:   cmp.Or(c.UserAgent, defaultUserAgent()),
 			Limits:      fetch.Limits{Total: c.FetchTimeout}.For(robots.Dialects()...),
+			Guard:       fetch.Guard{Allow: ownSites},
 			Connections: c.Fetches,
 		},
 		Cache:   cache.Options{Keep: c.Keep, KeepOnce: c.KeepOnce, FetchLimit: c.FetchTimeout + fetchMargin, Observe: s.Cache},
 		Fetches: c.Fetches,
 		FTP:     c.FTP,
 		Dialect: dialect,
-		Version: programVersion,
+		Version: programVersion(),
 		Now:     s.now,
 	}
-	parts.Fetch.Guard.Allow = ownSites
-	var limiter pace.Limiter
 	if c.Demo {
 		if err := s.openDemo(ctx, &parts); err != nil {
 			return err
 		}
 	}
-	switch {
-	case c.Shared():
-		policy, err := c.Policy()
-		if err != nil {
-			return err
-		}
-		if s.fleet, err = join("--store", c.Store, fleet.Options{
-			Copy: c.Copy, Bodies: c.Bodies, MaxMemoryBytes: c.Memory, Pace: paces, AllowEviction: c.AllowEviction, WhenDown: policy, Observe: s, Log: s.log,
-		}); err != nil {
-			return err
-		}
-		if parts.Secret, err = s.fleet.Secret(ctx); err != nil {
-			return fmt.Errorf("--store: %w", err)
-		}
-		s.store, limiter, parts.Cache.Memory = s.fleet.Store(), s.fleet.Limiter(), s.fleet.CacheMemory()
-		s.metrics.Degraded(s.fleet.DownSince)
-	default:
-		// As in a fleet (fleet.Options.MaxMemoryBytes), but that no copy is needed.
-		paces.MaxBytes, parts.Cache.Memory = int(min(c.Memory/4, math.MaxInt)), c.Memory/2
-		paces.Observe = s.Pace
-		local, err := pace.NewLocal(paces)
-		if err != nil {
-			return err
-		}
-		limiter = local
-		if c.Store != "memory" {
-			if err := s.openFile(); err != nil {
-				return err
-			}
-			parts.Secret = s.resume(ctx, local)
-		}
+	if c.Shared() {
+		err = s.openFleet(ctx, &parts, paces)
+	} else {
+		err = s.openAlone(ctx, &parts, paces)
 	}
-	if parts.Limiter, _ = limiter.(pace.Lender); parts.Limiter == nil {
-		return fmt.Errorf("the limiter, a %T, cannot lend", limiter)
+	if err != nil {
+		return err
 	}
-	parts.Fetch.Starts, _ = limiter.(fetch.Starts)
 	parts.Cache.Store = s.store
 	if s.api, err = server.New(parts); err != nil {
 		return err
 	}
 	s.metrics.Held(s.api.Cache().Usage)
+	return nil
+}
+
+// openFleet joins a fleet, which has store and limiter.
+func (s *service) openFleet(ctx context.Context, parts *server.Parts, paces pace.Options) error {
+	c := s.config
+	policy, err := c.Policy()
+	if err != nil {
+		return err
+	}
+	if s.fleet, err = join("--store", c.Store, fleet.Options{
+		Copy: c.Copy, Bodies: c.Bodies, MaxMemoryBytes: c.Memory, Pace: paces, AllowEviction: c.AllowEviction, WhenDown: policy, Observe: s, Log: s.log,
+	}); err != nil {
+		return err
+	}
+	if parts.Secret, err = s.fleet.Secret(ctx); err != nil {
+		return fmt.Errorf("--store: %w", err)
+	}
+	s.store, parts.Limiter, parts.Cache.Memory = s.fleet.Store(), s.fleet.Limiter(), s.fleet.CacheMemory()
+	s.metrics.Degraded(s.fleet.DownSince)
+	return nil
+}
+
+// openAlone makes a limiter of this process, and opens the file of the store if there is one.
+func (s *service) openAlone(ctx context.Context, parts *server.Parts, paces pace.Options) error {
+	c := s.config
+	// As in a fleet (fleet.Options.MaxMemoryBytes), but that no copy is needed.
+	paces.MaxBytes, parts.Cache.Memory = int(min(c.Memory/4, math.MaxInt)), c.Memory/2
+	paces.Observe = s.Pace
+	local, err := pace.NewLocal(paces)
+	if err != nil {
+		return err
+	}
+	parts.Limiter = local
+	if c.Store == "memory" {
+		return nil
+	}
+	if err := s.openFile(); err != nil {
+		return err
+	}
+	parts.Secret = s.resume(ctx, local)
 	return nil
 }
 
@@ -279,12 +287,12 @@ func (s *service) Pace(e pace.Event) { s.metrics.Pace(e) }
 func (s *service) Cache(e cache.Event) {
 	s.metrics.Cache(e)
 	switch e.Kind {
-	case cache.StoreFailed:
+	case cache.EventStoreFailed:
 		now := s.now().Unix()
 		if last := s.failed.Load(); now-last >= 60 && s.failed.CompareAndSwap(last, now) {
 			s.log.Warn("the store fails, going on without it", "error", e.Err.Error())
 		}
-	case cache.ClockMoved:
+	case cache.EventClockMoved:
 		s.log.Warn("the clock of this machine moved", "by", e.Took.String())
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -189,20 +188,17 @@ func (c *signalsCall) answerAll(ctx context.Context) (int, error) {
 		return exitBad, err
 	}
 	first, open := true, false
-	var failed error
-	status, err := c.answer(ctx, func(p *page) {
+	status, err := c.answer(ctx, func(p *page) error {
 		rules := c.rules[0].Rules
-		reason, fallback := rules.FallbackReason()
 		state := c.state(p, (*robots.State).Text)
-		if fallback && state != "" {
+		if _, fallback := rules.FallbackReason(); fallback && state != "" {
 			c.warn("%s", state)
 			state = ""
 		}
-		known := !fallback || reason == robots.ReasonUnavailable || reason == robots.ReasonRedirectLimit
+		known := isKnown(rules)
 		open = open || !known
 		if c.format == formatJSON {
-			failed = errors.Join(failed, c.printJSON(rules, p))
-			return
+			return c.printJSON(rules, p)
 		}
 		if known {
 			if !first {
@@ -211,12 +207,11 @@ func (c *signalsCall) answerAll(ctx context.Context) (int, error) {
 			first = false
 			c.print(rules, p, state)
 		}
+		return nil
 	})
 	switch {
-	case err != nil || failed != nil:
-		return exitBad, cmp.Or(err, failed)
 	case status == exitBad:
-		return exitBad, nil
+		return exitBad, err
 	case open:
 		return exitUndecided, nil
 	}

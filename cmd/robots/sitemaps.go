@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,28 +49,25 @@ func sitemaps(ctx context.Context, c *call) (int, error) {
 		return exitBad, err
 	}
 	open := false
-	var failed error
-	status, err := c.answer(ctx, func(p *page) {
+	status, err := c.answer(ctx, func(p *page) error {
 		if p.site != nil && p.site.shown {
-			return
+			return nil
 		}
 		rules := c.rules[0].Rules
 		state := c.state(p, (*robots.State).Text)
-		reason, fallback := rules.FallbackReason()
-		if fallback {
+		if _, fallback := rules.FallbackReason(); fallback {
 			c.warn("%s", state)
 		}
-		known := !fallback || reason == robots.ReasonUnavailable || reason == robots.ReasonRedirectLimit
-		if known || c.format == formatJSON {
-			failed = errors.Join(failed, c.printSitemaps(rules))
-		}
+		known := isKnown(rules)
 		open = open || !known
+		if known || c.format == formatJSON {
+			return c.printSitemaps(rules)
+		}
+		return nil
 	})
 	switch {
-	case err != nil || failed != nil:
-		return exitBad, cmp.Or(err, failed)
 	case status == exitBad:
-		return exitBad, nil
+		return exitBad, err
 	case open:
 		return exitUndecided, nil
 	}

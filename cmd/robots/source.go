@@ -105,7 +105,7 @@ func (c *call) askSites(ctx context.Context, origins []robots.Origin, list []sou
 		}
 		for _, d := range c.dialects {
 			rules := c.compile(source{Record: r}, d, c.maxBytes, c.std.now(), nil)
-			if reason, none := rules.FallbackReason(); none && reason != robots.ReasonUnavailable && reason != robots.ReasonRedirectLimit {
+			if !isKnown(rules.Rules) {
 				return errors.New("cannot get " + c.live.stateLine(r, rules.State(), rules.State().Text()))
 			}
 		}
@@ -115,4 +115,10 @@ func (c *call) askSites(ctx context.Context, origins []robots.Origin, list []sou
 		list[i].Record = r
 	}
 	return nil
+}
+
+// isKnown reports whether it is known what a site says: it has a file, or none.
+func isKnown(rules *robots.Rules) bool {
+	reason, fallback := rules.FallbackReason()
+	return !fallback || reason == robots.ReasonUnavailable || reason == robots.ReasonRedirectLimit
 }

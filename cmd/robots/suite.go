@@ -1,10 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"errors"
-	"fmt"
-	"io"
 	"math"
 	"path/filepath"
 	"slices"
@@ -63,11 +59,11 @@ type wantedRule struct {
 	written         string // "" for any
 }
 
-// A suiteReader reads one file and collects its mistakes, each with its place.
+// A suiteReader reads one file of assertions.
 type suiteReader struct {
 	suite
-	folder   string
-	mistakes []error
+	yamlReader
+	folder string
 }
 
 // readSuite reads a file of assertions.
@@ -76,157 +72,27 @@ func (c *call) readSuite(name string) (*suite, []error) {
 	if err != nil {
 		return nil, []error{err}
 	}
-	r := &suiteReader{folder: "."}
-	if r.file = title; name != "-" {
-		r.folder = filepath.Dir(name)
+	folder := "."
+	if name != "-" {
+		folder = filepath.Dir(name)
 	}
-	r.read(body)
+	r := parseSuite(title, folder, body)
 	return &r.suite, r.mistakes
 }
 
-func (r *suiteReader) wrong(n *yaml.Node, format string, args ...any) {
-	place := fmt.Sprintf("%s:%d:%d: ", r.file, n.Line, n.Column)
-	r.mistakes = append(r.mistakes, errors.New(place+fmt.Sprintf(format, args...)))
-}
-
-func (r *suiteReader) read(body []byte) {
-	d := yaml.NewDecoder(bytes.NewReader(body))
-	var doc, second yaml.Node
-	switch err := d.Decode(&doc); {
-	case errors.Is(err, io.EOF):
+// parseSuite reads what a file holds that messages call so, in a folder.
+func parseSuite(title, folder string, body []byte) *suiteReader {
+	r := &suiteReader{suite: suite{file: title}, yamlReader: yamlReader{name: title}, folder: folder}
+	switch doc := r.document(body); {
+	case len(r.mistakes) > 0:
+	case doc == nil:
 		r.wrong(&yaml.Node{Line: 1, Column: 1}, "the file is empty: it needs version, robots and tests")
-		return
-	case err != nil:
-		r.syntax(err)
-		return
-	}
-	switch err := d.Decode(&second); {
-	case err == nil:
-		r.wrong(&second, "a second document begins here: write one document a file")
-		return
-	case !errors.Is(err, io.EOF):
-		r.syntax(err)
-		return
-	}
-	if r.plain(&doc); len(r.mistakes) == 0 {
-		r.top(doc.Content[0])
-	}
-}
-
-// syntax reports what is no YAML. The library knows the line of most faults.
-func (r *suiteReader) syntax(err error) {
-	n, text := yaml.Node{Line: 1, Column: 1}, strings.TrimPrefix(err.Error(), "yaml: ")
-	if rest, ok := strings.CutPrefix(text, "line "); ok {
-		if number, what, ok := strings.Cut(rest, ": "); ok {
-			if line, err := strconv.Atoi(number); err == nil {
-				n.Line, text = line, what
-			}
-		}
-	}
-	r.wrong(&n, "this is no YAML: %s", clip(text))
-}
-
-// plain refuses what makes a short file long or means other things than it seems to.
-func (r *suiteReader) plain(n *yaml.Node) {
-	switch {
-	case n.Kind == yaml.AliasNode || n.Anchor != "":
-		r.wrong(n, "anchors and aliases are not read: write the value itself, in quotes if it begins with * or &")
-		return
-	case n.Style&yaml.TaggedStyle != 0:
-		r.wrong(n, "tags such as %s are not read: write the value itself", clip(n.Tag))
-		return
-	}
-	for _, m := range n.Content {
-		r.plain(m)
-	}
-}
-
-// kindOf says what a node is, for messages.
-func kindOf(n *yaml.Node) string {
-	switch n.Kind {
-	case yaml.MappingNode:
-		return "a mapping"
-	case yaml.SequenceNode:
-		return "a list"
-	}
-	switch n.ShortTag() {
-	case "!!str":
-		return "text"
-	case "!!null":
-		return "nothing"
-	case "!!int", "!!float":
-		return "a number"
-	case "!!bool":
-		return "true or false"
-	case "!!timestamp":
-		return "a date"
-	}
-	return "something else"
-}
-
-// members returns the values of a mapping, nil if it is none. Names that are not
-// known or stand twice are mistakes.
-func (r *suiteReader) members(n *yaml.Node, what string, known ...string) map[string]*yaml.Node {
-	if n.Kind != yaml.MappingNode {
-		r.wrong(n, "%s is %s, not a mapping with %s", what, kindOf(n), strings.Join(known, ", "))
-		return nil
-	}
-	values, first := map[string]*yaml.Node{}, map[string]int{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key := n.Content[i]
-		name := key.Value
-		switch {
-		case key.Kind != yaml.ScalarNode:
-			r.wrong(key, "the key is %s, not one of %s", kindOf(key), strings.Join(known, ", "))
-		case first[name] > 0:
-			r.wrong(key, "the key %s stands twice, first in line %d", strconv.Quote(clip(name)), first[name])
-		case !slices.Contains(known, name):
-			hint := ""
-			if near := nearest(name, known); near != "" {
-				hint = ", did you mean " + near + "?"
-			} else {
-				hint = ": " + what + " has " + strings.Join(known, ", ")
-			}
-			r.wrong(key, "unknown key %s%s", strconv.Quote(clip(name)), hint)
-		default:
-			values[name] = n.Content[i+1]
-		}
-		if first[name] == 0 {
-			first[name] = key.Line
-		}
-	}
-	return values
-}
-
-// str returns a text that is not empty.
-func (r *suiteReader) str(n *yaml.Node, what string) (string, bool) {
-	switch {
-	case n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str":
-		hint := ""
-		if n.Kind == yaml.ScalarNode && n.ShortTag() != "!!null" {
-			hint = ": write it in quotes"
-		}
-		r.wrong(n, "%s is %s, not text%s", what, kindOf(n), hint)
-	case n.Value == "":
-		r.wrong(n, "%s is empty", what)
 	default:
-		return n.Value, true
+		if r.plain(doc); len(r.mistakes) == 0 {
+			r.top(doc)
+		}
 	}
-	return "", false
-}
-
-// each calls fn for the entries of a list, or for a value that stands alone.
-func (r *suiteReader) each(n *yaml.Node, what string, fn func(*yaml.Node)) {
-	if n.Kind != yaml.SequenceNode {
-		fn(n)
-		return
-	}
-	if len(n.Content) == 0 {
-		r.wrong(n, "the list of %s is empty", what)
-	}
-	for _, m := range n.Content {
-		fn(m)
-	}
+	return r
 }
 
 func (r *suiteReader) top(n *yaml.Node) {

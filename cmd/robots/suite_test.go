@@ -2,6 +2,7 @@ package main
 
 import (
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -15,15 +16,19 @@ func TestPageSuite(t *testing.T) {
 }
 
 // FuzzSuite: a file of assertions never makes the program fail, and either has a
-// mistake, which has its place, or asserts something.
+// mistake, which has its place, or asserts something. Nor does a configuration of lint.
 func FuzzSuite(f *testing.F) {
 	f.Add("version: 1\ntext: |\n  User-agent: *\n  Disallow: /a\ntests:\n  - name: x\n    agent: [a, b]\n    allow: [/x, {every: \"/a*\"}]\n    disallow: {url: /a, line: 2, rule: \"Disallow: /a\"}\n    crawl_delay: null\n")
 	f.Add("version: 1\nsite: https://example.com\nrobots: ../robots.txt\ndialect: all\ntests: [{crawl_delay: 1.5}]")
 	f.Add("a: &a [*a]\n---\n? [1]\n: !!binary x")
+	f.Add("checks: {RT504: off, no-leading-slash: loud}\ndialects: [google]\nfail-on: never\n---")
 	f.Fuzz(func(t *testing.T, text string) {
-		r := &suiteReader{suite: suite{file: "f.yaml"}, folder: "."}
-		r.read([]byte(text))
-		for _, wrong := range r.mistakes {
+		r := parseSuite("f.yaml", ".", []byte(text))
+		mistakes := r.mistakes
+		if _, err := parseConfig("f.yaml", []byte(text)); err != nil {
+			mistakes = append(slices.Clip(mistakes), err)
+		}
+		for _, wrong := range mistakes {
 			if !strings.HasPrefix(wrong.Error(), "f.yaml:") {
 				t.Errorf("%q: a mistake without its place: %v", text, wrong)
 			}

@@ -204,11 +204,17 @@ func (s *Server) Option() rueidis.ClientOption {
 // Client returns a client that ends with the test.
 func (s *Server) Client() rueidis.Client {
 	s.t.Helper()
-	c, err := rueidis.NewClient(s.Option())
+	return NewClient(s.t, s.Option())
+}
+
+// NewClient returns a client with other options than those of Server.Client.
+func NewClient(t testing.TB, o rueidis.ClientOption) rueidis.Client {
+	t.Helper()
+	c, err := rueidis.NewClient(o)
 	if err != nil {
-		s.t.Fatal(err)
+		t.Fatal(err)
 	}
-	s.t.Cleanup(c.Close)
+	t.Cleanup(c.Close)
 	return c
 }
 
@@ -328,9 +334,20 @@ func (s *Server) Promote() {
 // until waits for a state of the server.
 func (s *Server) until(ok func() bool) {
 	s.t.Helper()
-	for limit := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
+	defer func() {
+		if s.t.Failed() {
+			s.t.Log(s.log.String())
+		}
+	}()
+	Until(s.t, "a state of redis-server", ok)
+}
+
+// Until waits for what gives no signal.
+func Until(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for limit := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(limit) {
-			s.t.Fatalf("redis-server does not reach the expected state\n%s", s.log.String())
+			t.Fatalf("waited in vain for %s", what)
 		}
 	}
 }

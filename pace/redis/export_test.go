@@ -19,16 +19,6 @@ func NewLeasedFor(client rueidis.Client, o Options, term time.Duration) (*Leased
 	return newLeased(client, o, term)
 }
 
-// Until waits for what gives no signal.
-func Until(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for limit := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(time.Millisecond) {
-		if time.Now().After(limit) {
-			t.Fatalf("waited in vain for %s", what)
-		}
-	}
-}
-
 // OriginOf returns the origin of a host.
 func OriginOf(t testing.TB, host string) robots.Origin {
 	t.Helper()

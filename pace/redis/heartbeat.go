@@ -49,7 +49,7 @@ func (l *Limiter) loop() {
 			case errors.Is(err, ErrMixed): // so the server answers
 				l.tellList(nil)
 				if l.stop(&l.mixed) {
-					l.options.Tell(pace.Event{Kind: pace.Drained, Err: err})
+					l.options.Tell(pace.Event{Kind: pace.EventDrained, Err: err})
 				}
 			case l.closing.Err() == nil:
 				l.tellList(err)
@@ -83,7 +83,7 @@ func (l *Limiter) heartbeat(ctx context.Context) error {
 	sent := clock()
 	args := []string{l.workerName(), fmt.Sprint(workerTimeout().Microseconds()), fmt.Sprint(l.options.GrantTimeout.Microseconds()), l.about(before, sent), l.kind}
 	kindKey, mixedKey := kindKeys(l.options.Prefix)
-	reply, err := l.call(ctx, script.Script.Run, heartbeatScript, []string{l.workersKey, l.aboutKey, l.drainKey, kindKey, mixedKey}, args)
+	reply, err := l.call(ctx, (*script.Script).Run, heartbeatScript, []string{l.workersKey, l.aboutKey, l.drainKey, kindKey, mixedKey}, args)
 	if script.Says(err, "MIXED") {
 		err = l.mixedError(err)
 	}
@@ -91,7 +91,7 @@ func (l *Limiter) heartbeat(ctx context.Context) error {
 		return err
 	}
 	if l.mixed.Swap(false) {
-		l.options.Tell(pace.Event{Kind: pace.Resumed})
+		l.options.Tell(pace.Event{Kind: pace.EventResumed})
 	}
 	received := clock()
 	var now, workers, rank, known, drained micros
@@ -120,13 +120,13 @@ func (l *Limiter) heartbeat(ctx context.Context) error {
 	l.list.Store(next)
 	if before != nil && between(*before, sent) > usableFor() {
 		l.endedGrants.Store(made)
-		l.options.Tell(pace.Event{Kind: pace.Replaced})
+		l.options.Tell(pace.Event{Kind: pace.EventReplaced})
 	}
 	l.lastHeartbeat.Store(&sent)
 	switch {
 	case drained != 0:
 		if l.stop(&l.drained) {
-			l.options.Tell(pace.Event{Kind: pace.Drained})
+			l.options.Tell(pace.Event{Kind: pace.EventDrained})
 		}
 	case l.drained.Load():
 		return l.resume(ctx)
@@ -196,7 +196,7 @@ func (l *Limiter) resume(ctx context.Context) error {
 		return err
 	}
 	l.drained.Store(false)
-	l.options.Tell(pace.Event{Kind: pace.Resumed})
+	l.options.Tell(pace.Event{Kind: pace.EventResumed})
 	return nil
 }
 

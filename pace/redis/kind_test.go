@@ -85,7 +85,7 @@ func TestMixedLate(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
 	proxy := redistest.NewProxy(t, server.Addr)
-	late := newClient(t, rueidis.ClientOption{InitAddress: []string{proxy.Addr}, DisableCache: true})
+	late := redistest.NewClient(t, rueidis.ClientOption{InitAddress: []string{proxy.Addr}, DisableCache: true})
 	proxy.Switch("")
 	events := make(chan pace.Event, 1000)
 	l := newLimiter(t, late, redis.Options{Prefix: steered, Workers: 1, Options: pace.Options{Observe: func(e pace.Event) { events <- e }}})
@@ -98,7 +98,7 @@ func TestMixedLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	proxy.Switch(server.Addr)
-	until(t, "the worker to notice the others", l.Drained)
+	redistest.Until(t, "the worker to notice the others", l.Drained)
 	if g, err := l.Reserve(t.Context(), key, nil, time.Minute); !errors.Is(err, redis.ErrMixed) {
 		t.Errorf("among others: %+v, %v", g, err)
 	}
@@ -106,14 +106,14 @@ func TestMixedLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	server.Do("DEL", "{"+steered+"}:pace:2:kind") // in place of ten minutes
-	until(t, "the worker to go on", func() bool { return !l.Drained() })
-	var told []pace.Kind
+	redistest.Until(t, "the worker to go on", func() bool { return !l.Drained() })
+	var told []pace.EventKind
 	for len(told) < 2 {
-		if e := <-events; e.Kind == pace.Drained && errors.Is(e.Err, redis.ErrMixed) || e.Kind == pace.Resumed {
+		if e := <-events; e.Kind == pace.EventDrained && errors.Is(e.Err, redis.ErrMixed) || e.Kind == pace.EventResumed {
 			told = append(told, e.Kind)
 		}
 	}
-	if told[0] != pace.Drained || told[1] != pace.Resumed {
+	if told[0] != pace.EventDrained || told[1] != pace.EventResumed {
 		t.Errorf("the worker tells %v", told)
 	}
 	if _, err := l.Reserve(t.Context(), key, nil, time.Minute); err != nil {

@@ -37,7 +37,7 @@ func TestLent(t *testing.T) {
 		t.Fatal(g, err)
 	}
 	gone.Close()
-	Until(t, "the end of an ordinary grant", func() bool {
+	redistest.Until(t, "the end of an ordinary grant", func() bool {
 		g, err := other.Reserve(ctx, own, s, 0)
 		return err == nil && g.OK()
 	})
@@ -50,7 +50,7 @@ func TestLent(t *testing.T) {
 	if err := other.Done(ctx, pace.Grant{ID: g.ID, Key: lent}, pace.Result{Status: 200}); err != nil {
 		t.Fatal(err)
 	}
-	Until(t, "the next start", func() bool {
+	redistest.Until(t, "the next start", func() bool {
 		g, err := other.Lend(ctx, lent, s, 0, time.Minute)
 		return err == nil && g.OK()
 	})

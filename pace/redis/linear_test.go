@@ -232,7 +232,7 @@ func TestLinearizableCut(t *testing.T) {
 	prefix := fresh()
 	var limiters []pace.Limiter
 	for range callers {
-		c := newClient(t, rueidis.ClientOption{InitAddress: []string{proxy.Addr}, DisableCache: true, PipelineMultiplex: -1})
+		c := redistest.NewClient(t, rueidis.ClientOption{InitAddress: []string{proxy.Addr}, DisableCache: true, PipelineMultiplex: -1})
 		limiters = append(limiters, newLimiter(t, c, redis.Options{Prefix: prefix, WhenDown: redis.Stop}))
 	}
 	ended := make(chan []porcupine.Operation)

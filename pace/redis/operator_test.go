@@ -309,7 +309,7 @@ func TestDrainLeased(t *testing.T) {
 func TestOperatorCluster(t *testing.T) {
 	t.Parallel()
 	nodes := redistest.StartCluster(t, 3)
-	l := newLimiter(t, newClient(t, nodes[0].Option()), redis.Options{Prefix: steered})
+	l := newLimiter(t, redistest.NewClient(t, nodes[0].Option()), redis.Options{Prefix: steered})
 	o, ctx := newOperator(t, nodes[1]), t.Context()
 	for i := range 20 {
 		key := keyAt(t, fmt.Sprintf("s%d.example", i))
@@ -377,7 +377,7 @@ func TestDrain(t *testing.T) {
 	var told atomic.Int64
 	o, other := newOperator(t, server), newLimiter(t, server.Client(), redis.Options{Prefix: steered, Name: "other"})
 	l := newLimiter(t, server.Client(), redis.Options{Prefix: steered, Name: "to be drained", Options: pace.Options{Observe: func(e pace.Event) {
-		if e.Kind == pace.Drained {
+		if e.Kind == pace.EventDrained {
 			told.Add(1)
 		}
 	}}})
@@ -439,7 +439,7 @@ func TestResume(t *testing.T) {
 	var told atomic.Int64
 	o, ctx := newOperator(t, server), t.Context()
 	l := newLimiter(t, server.Client(), redis.Options{Prefix: steered, Options: pace.Options{Observe: func(e pace.Event) {
-		if e.Kind == pace.Resumed {
+		if e.Kind == pace.EventResumed {
 			told.Add(1)
 		}
 	}}})

@@ -361,7 +361,7 @@ func TestUser(t *testing.T) {
 	server.Do("ACL", "SETUSER", "stranger", "on", ">SECRET", "-@all", "+hello", "+ping", "~*")
 	o := server.Option()
 	o.Username, o.Password, o.DisableCache = "crawler", "SECRET", true
-	l := newLimiter(t, newClient(t, o), redis.Options{Prefix: "robots"})
+	l := newLimiter(t, redistest.NewClient(t, o), redis.Options{Prefix: "robots"})
 	k, s := pace.Key{Origin: originOf(t, "user.example"), Addr: netip.MustParseAddr("192.0.2.1")}, steady(t, time.Millisecond)
 	for i, r := range []pace.Result{ok, {Status: 503}, {Unused: true}} {
 		k.Addr = k.Addr.Next()
@@ -379,7 +379,7 @@ func TestUser(t *testing.T) {
 		t.Errorf("the server refused something of Close: %s", log)
 	}
 	o.Username = "stranger"
-	c := newClient(t, o)
+	c := redistest.NewClient(t, o)
 	if _, err := redis.New(c, redis.Options{}); err == nil || !strings.Contains(err.Error(), "NOPERM") {
 		t.Errorf("New says %v for a user without rights, want NOPERM", err)
 	}

@@ -32,18 +32,8 @@ func newLimiter(t testing.TB, c rueidis.Client, o redis.Options) *redis.Limiter 
 	return l
 }
 
-func newClient(t testing.TB, o rueidis.ClientOption) rueidis.Client {
-	t.Helper()
-	c, err := rueidis.NewClient(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	return c
-}
-
 var (
-	until    = redis.Until
+	until    = redistest.Until
 	stateKey = redis.StateKey
 	epochKey = redis.EpochKey
 	originOf = redis.OriginOf

@@ -27,7 +27,7 @@ func (l *Limiter) tellDown(cause error) {
 	}
 	l.telling.mu.Unlock()
 	if first {
-		l.options.Tell(pace.Event{Kind: pace.Down, Err: cause})
+		l.options.Tell(pace.Event{Kind: pace.EventDown, Err: cause})
 	}
 }
 
@@ -53,7 +53,7 @@ func (l *Limiter) tellUp() {
 	last, took := l.telling.down == 0, passed(l.telling.since)
 	l.telling.mu.Unlock()
 	if last {
-		l.options.Tell(pace.Event{Kind: pace.Up, Took: took})
+		l.options.Tell(pace.Event{Kind: pace.EventUp, Took: took})
 	}
 }
 
@@ -66,7 +66,7 @@ func (l *Limiter) tellRenewed() {
 	}
 	l.telling.mu.Unlock()
 	if !together {
-		l.options.Tell(pace.Event{Kind: pace.Renewed})
+		l.options.Tell(pace.Event{Kind: pace.EventRenewed})
 	}
 }
 

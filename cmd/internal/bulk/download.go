@@ -115,8 +115,9 @@ func (f *download) Read(p []byte) (int, error) {
 				break
 			}
 		}
-		silence := time.AfterFunc(f.d.quiet, func() { f.body.Close() })
-		n, err := f.body.Read(p)
+		body := f.body // which may be another when the time is over
+		silence := time.AfterFunc(f.d.quiet, func() { body.Close() })
+		n, err := body.Read(p)
 		silent := !silence.Stop()
 		f.at += int64(n)
 		if n > 0 {

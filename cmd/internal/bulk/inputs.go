@@ -498,10 +498,16 @@ func (r *inputReader) kept(a *fetch.Answer, name string, offset int64) error {
 // originOf reads the name of a file as that of a site: HOST, HOST:PORT or a whole origin,
 // bytes also escaped as in https%3A%2F%2Fexample.com, with .txt behind it or not, or a
 // folder of that name with robots.txt in it, perhaps in a folder http or https. Of a host
-// alone the scheme is https. Wget writes + for the colon on some systems.
+// alone the scheme is https. Wget writes + for the colon on some systems. A file that is
+// called like an archive and is none, such as a download of which nothing came, is no site:
+// it would be one that allows everything.
 func originOf(name string) (robots.Origin, error) {
 	folders := strings.Split(name, "/")
 	last := len(folders) - 1
+	switch strings.ToLower(path.Ext(folders[last])) { // none of them a top-level domain
+	case ".warc", ".wacz", ".tar", ".tgz", ".gz", ".zst", ".jsonl", ".ndjson", ".parquet":
+		return robots.Origin{}, errors.New("the file is called like an archive and is none")
+	}
 	if plain, err := url.PathUnescape(folders[last]); err == nil {
 		folders[last] = plain
 	}
@@ -532,9 +538,11 @@ func originOf(name string) (robots.Origin, error) {
 	return origin, nil
 }
 
-// maxLine is how long a line of JSON may be. docs/batch.md has no line that a limit of a
-// dialect needs and is longer.
+// maxLine is how long a line of JSON may be in bytes. docs/batch.md has no line that a
+// limit of a dialect needs and is longer.
 const maxLine = 16 << 20
+
+var errLongLine = fmt.Errorf("longer than %d bytes", maxLine)
 
 // lines reads JSON Lines.
 func (r *inputReader) lines(ctx context.Context, name string, in io.Reader, at time.Time) error {
@@ -586,7 +594,7 @@ func (r *inputReader) line(name string, offset int64, line []byte, long bool, at
 		return nil
 	}
 	if long {
-		return bad(fmt.Errorf("longer than %d bytes", maxLine))
+		return bad(errLongLine)
 	}
 	q := batch.Read(line)
 	link, body, stated, err := q.Kept()

@@ -185,6 +185,7 @@ func TestJoinLists(t *testing.T) {
 		"https://b.example/\n":                          "no list of URLs",
 		"{\"at\":\"20260501130000\"}\n":                 "has no url",
 		"{\"url\":\"https://b.example/\",\"at\":\"x\"}": "is not a time",
+		"{\"url\":\"" + strings.Repeat("x", maxLine):    "line 1: longer than 16777216 bytes",
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
@@ -194,7 +195,7 @@ func TestJoinLists(t *testing.T) {
 			err = because(task.Dir, Run(t.Context(), task, RunOptions{Tries: 1}))
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v", text, err)
+			t.Errorf("%.100q: %v", text, err)
 		}
 	}
 	if got := joinedOf(t, JoinOptions{At: time.Date(2026, 5, 1, 13, 0, 0, 0, time.UTC)}, snapshot, writeList(t, "{\"url\":\"https://b.example/mid\"}\n{\"url\":\"mailto:x\"}\n")); !slices.Equal(got, []string{"https://b.example/mid disallow /mid part age 3600", "mailto:x unknown"}) {

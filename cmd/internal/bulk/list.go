@@ -204,7 +204,9 @@ func readLineList(b *bufio.Reader, name string, ends bool, fn func(p place, l li
 				line, err = b.ReadSlice('\n')
 				long = append(long, line...)
 			}
-			line = long
+			if line = long; len(line) > maxLine {
+				err = errLongLine
+			}
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
 			return fmt.Errorf("%s line %d: %w", name, n, err)

@@ -120,9 +120,13 @@ func lockQueue(dir string) (*os.File, error) {
 
 // removeQueue removes the queue of a task that is done, if nobody serves it.
 func removeQueue(dir string) {
-	if f, err := os.OpenFile(filepath.Join(dir, queueDir, "lock"), os.O_RDWR, 0); err == nil && lockFile(f) == nil {
+	f, err := os.OpenFile(filepath.Join(dir, queueDir, "lock"), os.O_RDWR, 0)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	if lockFile(f) == nil {
 		os.RemoveAll(filepath.Join(dir, queueDir))
-		f.Close()
 	}
 }
 

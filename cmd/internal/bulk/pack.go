@@ -338,15 +338,15 @@ const mostSeen = 100_000
 // readShard reads an input.
 func readShard(ctx context.Context, in Input, client *downloader, p *Part) (Counts, error) {
 	counts := Counts{Bytes: in.Size, ByKind: map[string]int64{}}
-	var outs [4]*bufio.Writer
-	for i, table := range []string{tableBodies, tableAnswers, tableDamage, tableKeys} {
+	var outs [3]*bufio.Writer
+	for i, table := range []string{tableBodies, tableAnswers, tableKeys} {
 		w, err := p.Create(table)
 		if err != nil {
 			return counts, err
 		}
 		outs[i] = bufio.NewWriterSize(w, 64<<10)
 	}
-	bodies, answers, damage, keys := outs[0], outs[1], outs[2], outs[3]
+	bodies, answers, keys := outs[0], outs[1], outs[2]
 	sorted := newSorter(p.Scratch())
 	defer sorted.close()
 
@@ -358,17 +358,12 @@ func readShard(ctx context.Context, in Input, client *downloader, p *Part) (Coun
 		if a.SHA256 != "" {
 			at, ok := seen[a.SHA256]
 			if !ok {
-				at = bodyPlace
 				packed = s2.Encode(packed[:cap(packed)], body)
-				n, err := bodies.Write(binary.AppendUvarint(nil, uint64(len(packed))))
-				if err == nil {
-					bodyPlace += int64(n)
-					n, err = bodies.Write(packed)
-				}
+				n, err := writeRow(bodies, packed)
 				if err != nil {
 					return err
 				}
-				bodyPlace += int64(n)
+				at, bodyPlace = bodyPlace, bodyPlace+n
 				if len(seen) == mostSeen {
 					clear(seen)
 				}
@@ -376,39 +371,29 @@ func readShard(ctx context.Context, in Input, client *downloader, p *Part) (Coun
 			}
 			a.Body = at
 		}
-		row = a.encode(row[:0])
 		for _, hash := range []uint64{hashOf(byURL, a.URL), hashOf(byID, a.ID)}[:1+min(len(a.ID), 1)] {
 			if err := sorted.add(key{hash, a.At, 0, place}.append(nil), nil); err != nil {
 				return err
 			}
 		}
-		n, err := answers.Write(binary.AppendUvarint(nil, uint64(len(row))))
-		if err == nil {
-			place += int64(n)
-			n, err = answers.Write(row)
-		}
-		place += int64(n)
+		row = a.encode(row[:0])
+		n, err := writeRow(answers, row)
+		place += n
 		return err
 	}
-	log := &damageLog{counts: map[string]int64{}}
+	log := &damageLog{last: map[string]int{}, counts: map[string]int64{}}
 	r.damaged = log.add
 	if err := r.read(ctx, in); err != nil {
 		return counts, err
 	}
 	if err := sorted.each(func(k, _ []byte) error {
-		if _, err := keys.Write(k[:16]); err != nil {
-			return err
-		}
+		_, _ = keys.Write(k[:16]) // its error comes again
 		_, err := keys.Write(k[20:])
 		return err
 	}); err != nil {
 		return counts, err
 	}
-	w, err := writeTable[Damaged](damage, JSONL)
-	if err != nil {
-		return counts, err
-	}
-	if err := errors.Join(w.Write(log.list()), w.Close()); err != nil {
+	if err := writeRows(p, tableDamage, log.rows); err != nil {
 		return counts, err
 	}
 	for _, out := range outs {
@@ -417,6 +402,13 @@ func readShard(ctx context.Context, in Input, client *downloader, p *Part) (Coun
 		}
 	}
 	return counts, nil
+}
+
+// writeRow writes a row behind its length, for readRow, and returns how long both are.
+func writeRow(out *bufio.Writer, row []byte) (int64, error) {
+	n, _ := out.Write(binary.AppendUvarint(nil, uint64(len(row)))) // its error comes again
+	m, err := out.Write(row)
+	return int64(n + m), err
 }
 
 // A damageLog keeps what was damaged: so many of a kind, and how many more there were.
@@ -429,9 +421,6 @@ type damageLog struct {
 const damagesOfKind = 100
 
 func (l *damageLog) add(d Damaged) {
-	if l.last == nil {
-		l.last = map[string]int{}
-	}
 	d.Count = 1
 	d.Detail = clip(d.Detail)
 	if l.counts[d.Kind]++; l.counts[d.Kind] <= damagesOfKind {
@@ -441,8 +430,6 @@ func (l *damageLog) add(d Damaged) {
 	}
 	l.rows[l.last[d.Kind]].Count++
 }
-
-func (l *damageLog) list() []Damaged { return l.rows }
 
 // indexShard makes a part of the index from the keys of all inputs.
 func indexShard(ctx context.Context, first *Task, s Shard, p *Part) (Counts, error) {
@@ -524,63 +511,12 @@ func packShard(ctx context.Context, t *Task, s Shard, o PackOptions, p *Part) (C
 	rows, texts := newSorter(p.Scratch()), newSorter(p.Scratch())
 	defer rows.close()
 	defer texts.close()
-
-	seen := map[string]bool{}
-	var row []byte
-	damage := []Damaged{}
-	for _, i := range s.Inputs {
-		counts.Bytes += t.Inputs[i].Size
-		name := archive.first.Name(archive.first.Shards[i])
-		damaged, err := copyDamage(archive.first.path(tableDamage, name), &counts)
-		if errors.Is(err, fs.ErrNotExist) {
-			return counts, fmt.Errorf("%s could not be read", t.Inputs[i].Name)
-		} else if err != nil {
-			return counts, err
-		}
-		damage = append(damage, damaged...)
-		err = archive.answers(i, func(a *answer) error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if !a.robots() {
-				return nil
-			}
-			c, last, err := archive.resolve(a)
-			if err != nil {
-				return err
-			}
-			row = c.encode(row[:0])
-			if err := rows.add(c.sortKey(i), row); err != nil {
-				return err
-			}
-			counts.count(c)
-			if last == nil || last.SHA256 == "" || seen[last.SHA256] {
-				return nil
-			}
-			if len(seen) == mostSeen {
-				clear(seen)
-			}
-			seen[last.SHA256] = true
-			sum, err := hex.DecodeString(last.SHA256)
-			if err != nil {
-				return err
-			}
-			place := binary.BigEndian.AppendUint32(nil, uint32(last.from)) // of the body, which is read when it is written
-			return texts.add(sum, binary.BigEndian.AppendUint64(place, uint64(last.Body)))
-		})
-		if err != nil {
-			return counts, err
-		}
+	damage, err := archive.gather(ctx, t, s, rows, texts, &counts)
+	if err != nil {
+		return counts, err
 	}
 	if len(damage) > 0 {
-		if err := writeAll(p, errorsDir, JSONL, nil, func(put func(Damaged) error) error {
-			for _, d := range damage {
-				if err := put(d); err != nil {
-					return err
-				}
-			}
-			return nil
-		}); err != nil {
+		if err := writeRows(p, errorsDir, damage); err != nil {
 			return counts, err
 		}
 	}
@@ -612,6 +548,57 @@ func packShard(ctx context.Context, t *Task, s Shard, o PackOptions, p *Part) (C
 	})
 }
 
+// gather puts the captures of the inputs of a shard into rows, in the order in which they are
+// written, and into texts, by hash, where their bodies are. It returns what was damaged.
+func (v *archive) gather(ctx context.Context, t *Task, s Shard, rows, texts *sorter, counts *Counts) (damage []Damaged, err error) {
+	seen := map[string]bool{}
+	var row []byte
+	for _, i := range s.Inputs {
+		counts.Bytes += t.Inputs[i].Size
+		damaged, err := copyDamage(v.first.path(tableDamage, v.first.Name(v.first.Shards[i])), counts)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%s could not be read", t.Inputs[i].Name)
+		} else if err != nil {
+			return nil, err
+		}
+		damage = append(damage, damaged...)
+		err = v.answers(i, func(a *answer) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if !a.robots() {
+				return nil
+			}
+			c, last, err := v.resolve(a)
+			if err != nil {
+				return err
+			}
+			row = c.encode(row[:0])
+			if err := rows.add(c.sortKey(i), row); err != nil {
+				return err
+			}
+			counts.count(c)
+			if last == nil || last.SHA256 == "" || seen[last.SHA256] {
+				return nil
+			}
+			if len(seen) == mostSeen {
+				clear(seen)
+			}
+			seen[last.SHA256] = true
+			sum, err := hex.DecodeString(last.SHA256)
+			if err != nil {
+				return err
+			}
+			place := binary.BigEndian.AppendUint32(nil, uint32(last.from)) // of the body, which is read when it is written
+			return texts.add(sum, binary.BigEndian.AppendUint64(place, uint64(last.Body)))
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return damage, nil
+}
+
 // writeAll writes a table of a part.
 func writeAll[T any](p *Part, table, format string, sorted []string, each func(put func(T) error) error) error {
 	out, err := p.Create(table)
@@ -629,11 +616,21 @@ func writeAll[T any](p *Part, table, format string, sorted []string, each func(p
 	return w.Close()
 }
 
+// writeRows writes a table of a part as JSON Lines.
+func writeRows[T any](p *Part, table string, rows []T) error {
+	out, err := p.Create(table)
+	if err != nil {
+		return err
+	}
+	w, err := writeTable[T](out, JSONL)
+	if err != nil {
+		return err
+	}
+	return errors.Join(w.Write(rows), w.Close())
+}
+
 // copyDamage returns what was damaged of an input, and counts it.
 func copyDamage(path string, counts *Counts) (list []Damaged, err error) {
-	if _, err := os.Stat(path); err != nil {
-		return nil, err
-	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err

@@ -33,6 +33,10 @@ var (
 	bytesPerGroup = 4 << 20
 )
 
+// longText is from how many bytes on a text is a long field. A shorter one is bounded by the
+// number of rows.
+const longText = 1 << 10
+
 // longestBound is how long a least or greatest value may be that the footer has.
 const longestBound = 1 << 10
 
@@ -209,15 +213,12 @@ func (p *parquetTable) add(row unsafe.Pointer, changed columnSet) error {
 				}
 			}
 			if s != c.last || len(c.runs) == 0 {
-				c.turn(p.rows, s)
+				p.bytes += c.turn(p.rows, s)
 			}
 			continue
 		}
 		if c.fill(p.rows); c.rows < p.rows+1 {
-			c.put(at)
-		}
-		if c.kind == kindBytes {
-			p.bytes += len(*(*[]byte)(at))
+			p.bytes += c.put(at)
 		}
 	}
 	if p.rows++; p.rows >= rowsPerGroup || p.bytes >= bytesPerGroup {
@@ -239,15 +240,16 @@ func (c *parquetColumn) double() {
 	c.ints = slices.Grow(c.ints, len(c.ints))
 }
 
-// put takes the value of the next row, nil for none.
-func (c *parquetColumn) put(at unsafe.Pointer) {
+// put takes the value of the next row, nil for none, and returns how many bytes of a long
+// field it keeps.
+func (c *parquetColumn) put(at unsafe.Pointer) (long int) {
 	c.rows++
 	c.none = at == nil || c.optional && c.kind == kindText && *(*string)(at) == ""
 	if c.optional {
 		c.defined = append(c.defined, byte(1-btoi(c.none)))
 	}
 	if c.none {
-		return
+		return 0
 	}
 	switch c.kind {
 	case kindText:
@@ -256,9 +258,13 @@ func (c *parquetColumn) put(at unsafe.Pointer) {
 		c.shared, c.lengths = append(c.shared, int32(n)), append(c.lengths, int32(len(s)-n))
 		c.values = append(c.values, s[n:]...)
 		c.before = append(c.before[:n], s[n:]...)
+		if len(s)-n >= longText {
+			return len(s) - n
+		}
 	case kindBytes:
 		b := *(*[]byte)(at)
 		c.values = append(binary.LittleEndian.AppendUint32(c.values, uint32(len(b))), b...)
+		return len(b)
 	case kindInt64:
 		c.ints = append(c.ints, *(*int64)(at))
 	case kindTime:
@@ -266,6 +272,7 @@ func (c *parquetColumn) put(at unsafe.Pointer) {
 	case kindBool:
 		c.bools = append(c.bools, *(*bool)(at))
 	}
+	return 0
 }
 
 // fill gives rows before one the value of the last that it has.
@@ -297,12 +304,13 @@ func (c *parquetColumn) run(row int, number int32) {
 	c.runs = append(c.runs, sameRows{number: number})
 }
 
-// turn takes a value that is not that of the row before.
-func (c *parquetColumn) turn(row int, s string) {
+// turn takes a value that is not that of the row before, and returns how many bytes of a
+// long field it keeps.
+func (c *parquetColumn) turn(row int, s string) (long int) {
 	if c.optional && s == "" {
 		c.last = ""
 		c.run(row, -1)
-		return
+		return 0
 	}
 	number, ok := int32(0), false
 	for _, guess := range [2]int32{c.now + 1, 0} { // values that take turns
@@ -320,9 +328,13 @@ func (c *parquetColumn) turn(row int, s string) {
 		c.known[s] = number
 		c.texts = append(c.texts, s)
 		c.values = c.append(c.values, s)
+		if len(s) >= longText {
+			long = len(s)
+		}
 	}
 	c.last, c.now = c.texts[number], number
 	c.run(row, number)
+	return long
 }
 
 // append appends a value that repeats as pages have it.
@@ -392,31 +404,9 @@ var (
 
 // chunk writes a column of a group.
 func (p *parquetTable) chunk(c *parquetColumn, schema *format.SchemaElement) (format.ColumnChunk, error) {
-	var defined []byte
-	var err error
-	nulls, numbers := 0, len(c.texts)
-	if c.repeats() {
-		c.runs[len(c.runs)-1].n += int32(p.rows - c.rows)
-		for _, r := range c.runs {
-			if r.number < 0 {
-				nulls += int(r.n)
-			}
-		}
-		if c.optional {
-			defined = appendRuns(nil, 1, func(yield func(number, n int32)) {
-				for _, r := range c.runs {
-					yield(int32(btoi(r.number >= 0)), r.n)
-				}
-			})
-		}
-	} else {
-		c.fill(p.rows)
-		if c.optional {
-			nulls = bytes.Count(c.defined, []byte{0})
-			if defined, err = levels.EncodeLevels(nil, c.defined); err != nil {
-				return format.ColumnChunk{}, err
-			}
-		}
+	defined, nulls, err := c.levels(p.rows)
+	if err != nil {
+		return format.ColumnChunk{}, err
 	}
 	chunk := format.ColumnChunk{MetaData: format.ColumnMetaData{
 		Type: schema.Type.V, PathInSchema: []string{c.name}, Codec: format.Zstd, NumValues: int64(p.rows),
@@ -425,7 +415,7 @@ func (p *parquetTable) chunk(c *parquetColumn, schema *format.SchemaElement) (fo
 	m := &chunk.MetaData
 	m.Statistics.MinValue, m.Statistics.MaxValue = c.bounds()
 	start := p.at
-	if numbers > 0 {
+	if numbers := len(c.texts); numbers > 0 {
 		m.DictionaryPageOffset = p.at
 		header := format.PageHeader{Type: format.DictionaryPage}
 		header.DictionaryPageHeader = thrift.New(format.DictionaryPageHeader{NumValues: int32(numbers), Encoding: format.Plain})
@@ -435,43 +425,9 @@ func (p *parquetTable) chunk(c *parquetColumn, schema *format.SchemaElement) (fo
 		}
 		m.Encoding = append(m.Encoding, format.Plain)
 	}
-	header := format.DataPageHeaderV2{NumValues: int32(p.rows), NumNulls: int32(nulls), NumRows: int32(p.rows), Encoding: format.Plain}
-	data := c.values
-	switch c.kind {
-	case kindDict, kindNumber:
-		if numbers == 0 { // all rows lack it
-			break
-		}
-		header.Encoding = format.RLEDictionary
-		width := max(bits.Len(uint(numbers-1)), 1)
-		p.page = appendRuns(append(p.page[:0], byte(width)), width, func(yield func(number, n int32)) {
-			for _, r := range c.runs {
-				if r.number >= 0 {
-					yield(r.number, r.n)
-				}
-			}
-		})
-		data = p.page
-	case kindText:
-		header.Encoding = format.DeltaByteArray
-		var lengths []byte
-		if p.page, err = packedInts.EncodeInt32(p.page[:0], c.shared); err == nil {
-			lengths, err = packedInts.EncodeInt32(nil, c.lengths)
-		}
-		p.page = append(append(p.page, lengths...), c.values...)
-		data = p.page
-	case kindInt64, kindTime:
-		header.Encoding = format.DeltaBinaryPacked
-		p.page, err = packedInts.EncodeInt64(p.page[:0], c.ints)
-		data = p.page
-	case kindBool:
-		p.page = append(p.page[:0], make([]byte, (len(c.bools)+7)/8)...)
-		for i, bit := range c.bools {
-			p.page[i/8] |= byte(btoi(bit)) << (i % 8)
-		}
-		data = p.page
-	}
-	if err != nil {
+	header := format.DataPageHeaderV2{NumValues: int32(p.rows), NumNulls: int32(nulls), NumRows: int32(p.rows)}
+	var data []byte
+	if data, header.Encoding, err = p.data(c); err != nil {
 		return chunk, err
 	}
 	if c.optional {
@@ -491,6 +447,70 @@ func (p *parquetTable) chunk(c *parquetColumn, schema *format.SchemaElement) (fo
 	}
 	m.TotalCompressedSize = p.at - start
 	return chunk, nil
+}
+
+// levels ends a column of so many rows, and returns which of them have a value, as pages say
+// it, and how many have none.
+func (c *parquetColumn) levels(rows int) (defined []byte, nulls int, err error) {
+	if !c.repeats() {
+		c.fill(rows)
+		if c.optional {
+			nulls = bytes.Count(c.defined, []byte{0})
+			defined, err = levels.EncodeLevels(nil, c.defined)
+		}
+		return defined, nulls, err
+	}
+	c.runs[len(c.runs)-1].n += int32(rows - c.rows)
+	for _, r := range c.runs {
+		if r.number < 0 {
+			nulls += int(r.n)
+		}
+	}
+	if c.optional {
+		defined = appendRuns(nil, 1, func(yield func(number, n int32)) {
+			for _, r := range c.runs {
+				yield(int32(btoi(r.number >= 0)), r.n)
+			}
+		})
+	}
+	return defined, nulls, nil
+}
+
+// data returns the values of a column as a page has them.
+func (p *parquetTable) data(c *parquetColumn) (data []byte, encoding format.Encoding, err error) {
+	p.page = p.page[:0]
+	switch c.kind {
+	case kindDict, kindNumber:
+		if len(c.texts) == 0 { // all rows lack it
+			break
+		}
+		width := max(bits.Len(uint(len(c.texts)-1)), 1)
+		p.page = appendRuns(append(p.page, byte(width)), width, func(yield func(number, n int32)) {
+			for _, r := range c.runs {
+				if r.number >= 0 {
+					yield(r.number, r.n)
+				}
+			}
+		})
+		return p.page, format.RLEDictionary, nil
+	case kindText:
+		var lengths []byte
+		if p.page, err = packedInts.EncodeInt32(p.page, c.shared); err == nil {
+			lengths, err = packedInts.EncodeInt32(nil, c.lengths)
+		}
+		p.page = append(append(p.page, lengths...), c.values...)
+		return p.page, format.DeltaByteArray, err
+	case kindInt64, kindTime:
+		p.page, err = packedInts.EncodeInt64(p.page, c.ints)
+		return p.page, format.DeltaBinaryPacked, err
+	case kindBool:
+		p.page = append(p.page, make([]byte, (len(c.bools)+7)/8)...)
+		for i, bit := range c.bools {
+			p.page[i/8] |= byte(btoi(bit)) << (i % 8)
+		}
+		return p.page, format.Plain, nil
+	}
+	return c.values, format.Plain, nil
 }
 
 // putPage writes a page: its header, levels, and data that have so many bytes unpacked.

@@ -132,6 +132,40 @@ func TestParquet(t *testing.T) {
 	}
 }
 
+// TestLongTexts: rows with long texts, whether they repeat or not, are written before they
+// fill the memory: a rule may have half a million bytes, a URL of a list 16 million.
+func TestLongTexts(t *testing.T) {
+	for name, set := range map[string]func(*Joined, string){
+		"pattern": func(row *Joined, s string) { row.Pattern = s },
+		"url":     func(row *Joined, s string) { row.URL = s },
+	} {
+		var b bytes.Buffer
+		w, err := writeTable[Joined](&b, Parquet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const rows, size = 40, 1 << 19
+		long := strings.Repeat("*", size)
+		for i := range rows {
+			var row Joined
+			set(&row, fmt.Sprint(i, long))
+			if err := w.Write([]Joined{row, row}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		file, err := parquet.OpenFile(bytes.NewReader(b.Bytes()), int64(b.Len()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, least := len(file.RowGroups()), rows*size/(bytesPerGroup+size); n < least || file.NumRows() != 2*rows {
+			t.Errorf("%s: %d rows of %d bytes in %d groups, want %d groups at least", name, file.NumRows(), size, n, least)
+		}
+	}
+}
+
 // TestRuns: numbers and how often they follow each other come back.
 func TestRuns(t *testing.T) {
 	random := rand.New(rand.NewPCG(13, 14))

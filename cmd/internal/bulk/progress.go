@@ -86,15 +86,6 @@ func (p *Progress) join(workers int) {
 	p.started, p.workers = time.Now(), workers
 }
 
-// Counts returns what was done in this run.
-func (p *Progress) Counts() Counts {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var c Counts
-	c.Add(p.counts)
-	return c
-}
-
 // Done returns how many shards are done, those before this run included.
 func (p *Progress) Done() int64 {
 	p.mu.Lock()

@@ -48,7 +48,7 @@ func TestLine(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		member.done(Counts{Rows: 50, ByKind: map[string]int64{"a": 1}})
 		member.done(Counts{Rows: 50, ByKind: map[string]int64{"a": 2}})
-		if got, want := member.Line(), "2 shards  100 rows  10/s  4 workers  0 failed"; got != want || member.Counts().ByKind["a"] != 3 {
+		if got, want := member.Line(), "2 shards  100 rows  10/s  4 workers  0 failed"; got != want || member.counts.ByKind["a"] != 3 {
 			t.Errorf("got  %q\nwant %q", got, want)
 		}
 	})

@@ -137,6 +137,9 @@ func (v *archive) body(input int, at int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if n > maxRow {
+		return nil, errRow
+	}
 	packed := make([]byte, n)
 	if _, err := io.ReadFull(in, packed); err != nil {
 		return nil, err

@@ -19,7 +19,8 @@ type FailedError struct {
 }
 
 func (e *FailedError) Error() string {
-	return fmt.Sprintf("%d shards were given up: see %s/%s, and remove a file there to try its shard again", len(e.Failed), e.Dir, errorsDir)
+	return fmt.Sprintf("%d of the shards were given up, shard %d as %s: see %s/%s, and remove a file there to try its shard again",
+		len(e.Failed), e.Failed[0].Shard, e.Failed[0].Error, e.Dir, errorsDir)
 }
 
 // Run does what of a task is not done yet, on this machine or, with a queue, leading

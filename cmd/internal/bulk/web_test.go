@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/robotskit/robots"
@@ -304,5 +305,30 @@ func TestHostile(t *testing.T) {
 	}
 	if fmt.Sprint(p.damaged) != "map[gzip:1 header:1 line:2 tar:1 uri:2 zip:1]" {
 		t.Errorf("damaged: %v", p.damaged)
+	}
+}
+
+// A breaking is a body whose connection breaks in the moment in which its server has been
+// quiet for too long.
+type breaking struct{ quiet time.Duration }
+
+func (b breaking) Read([]byte) (int, error) {
+	time.Sleep(b.quiet)
+	return 0, io.ErrUnexpectedEOF
+}
+
+func (breaking) Close() error { return nil }
+
+// TestSilence: what gives a silent server up does so to the body that was read, which is gone
+// from the download by then. Under the race detector one round shows it.
+func TestSilence(t *testing.T) {
+	for range 200 {
+		synctest.Test(t, func(t *testing.T) {
+			d := &downloader{quiet: time.Minute}
+			f := &download{d: d, ctx: t.Context(), body: breaking{d.quiet}, size: -1, failed: downloadTries - 1}
+			if _, err := f.Read(make([]byte, 1)); err == nil || f.body != nil {
+				t.Errorf("the error is %v, the body %v", err, f.body)
+			}
+		})
 	}
 }

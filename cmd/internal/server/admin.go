@@ -26,14 +26,14 @@ type Metrics struct {
 	refused     map[ProblemType]*counter
 	fetches     map[fetch.Cause]*counter
 	fetchTook   *histogram
-	answers     map[cache.Kind]*counter
+	answers     map[cache.EventKind]*counter
 	storeErrors *counter
 	permitWait  *histogram
 	permitLater *histogram
 	permits     map[string]*counter
 	decisions   map[string]*counter // by pace.Cause, or granted, or failed
 	overloads   *counter
-	changes     map[pace.Kind]*counter
+	changes     map[pace.EventKind]*counter
 	panics      *counter
 }
 
@@ -50,11 +50,11 @@ func NewMetrics() *Metrics {
 		func(t ProblemType) string { return string(t) }, slices.Collect(maps.Keys(problems))...)
 	m.fetches = counters(r, "robots_fetches_total", "Fetches of robots.txt by their cause.", "cause", fetch.Cause.String, fetch.Causes()...)
 	m.fetchTook = r.histogram("robots_fetch_seconds", "Time of a fetch of robots.txt.", 1.0/256, 8)
-	var kinds []cache.Kind
-	for k := cache.Hit; k <= cache.ClockMoved; k++ {
+	var kinds []cache.EventKind
+	for k := cache.EventHit; k <= cache.EventClockMoved; k++ {
 		kinds = append(kinds, k)
 	}
-	m.answers = counters(r, "robots_cache_events_total", "What the cache did, by kind.", "kind", cache.Kind.String, kinds...)
+	m.answers = counters(r, "robots_cache_events_total", "What the cache did, by kind.", "kind", cache.EventKind.String, kinds...)
 	m.storeErrors = r.counter("robots_store_errors_total", "Errors of the store; the service goes on without it.")
 	m.permitWait = r.histogram("robots_permit_wait_seconds", "Time until the start of a request that a permit was given for.", 1.0/64, 9)
 	m.permitLater = r.histogram("robots_permit_later_seconds", "Without a permit: time until when to ask again.", 1.0/64, 9)
@@ -68,7 +68,7 @@ func NewMetrics() *Metrics {
 		func(outcome string) string { return outcome }, outcomes...)
 	m.overloads = r.counter("robots_overloads_total", "Answers by which sites said that they are asked too much: 429, 503, 504, or none in time.")
 	m.changes = counters(r, "robots_fleet_changes_total", "Changes of the Redis of the fleet: down, up, renewed (its memory is lost), replaced (this worker was taken for gone), drained, resumed.", "change",
-		pace.Kind.String, pace.Down, pace.Up, pace.Renewed, pace.Replaced, pace.Drained, pace.Resumed)
+		pace.EventKind.String, pace.EventDown, pace.EventUp, pace.EventRenewed, pace.EventReplaced, pace.EventDrained, pace.EventResumed)
 	m.panics = r.counter("robots_panics_total", "Requests that ended in a fault of the service.")
 	return m
 }
@@ -104,10 +104,10 @@ func (m *Metrics) Degraded(downSince func() time.Time) {
 func (m *Metrics) Cache(e cache.Event) {
 	m.answers[e.Kind].inc()
 	switch e.Kind {
-	case cache.Fetched:
+	case cache.EventFetched:
 		m.fetches[e.Record.Cause].inc()
 		m.fetchTook.observe(e.Took.Seconds())
-	case cache.StoreFailed:
+	case cache.EventStoreFailed:
 		m.storeErrors.inc()
 	}
 }
@@ -116,18 +116,18 @@ func (m *Metrics) Cache(e cache.Event) {
 // comes and goes: pace.Options.Observe.
 func (m *Metrics) Pace(e pace.Event) {
 	switch e.Kind {
-	case pace.Granted:
+	case pace.EventGranted:
 		m.decisions[granted].inc()
 		m.permits["given"].inc()
 		m.permitWait.observe(e.Took.Seconds())
-	case pace.Refused:
+	case pace.EventRefused:
 		m.decisions[e.Cause.String()].inc()
 		m.permits["later"].inc()
 		m.permitLater.observe(e.Took.Seconds())
-	case pace.Failed:
+	case pace.EventFailed:
 		m.decisions[failed].inc()
 		m.permits["failed"].inc()
-	case pace.Returned:
+	case pace.EventReturned:
 		if e.Result.Unused {
 			m.permits["unused"].inc()
 		} else {
@@ -136,7 +136,7 @@ func (m *Metrics) Pace(e pace.Event) {
 		if e.Result.Overload() {
 			m.overloads.inc()
 		}
-	case pace.Unreturned:
+	case pace.EventUnreturned:
 		m.permits["lost"].inc()
 	default:
 		m.changes[e.Kind].inc()
