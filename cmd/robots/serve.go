@@ -269,7 +269,7 @@ func (s *service) ready(ctx context.Context) error {
 	_, err = s.store.Get(ctx, origin)
 	switch {
 	case s.fleet != nil && s.fleet.Drained():
-		return errors.New("an operator drains this server")
+		return errors.New("an operator drains this server, or the others of its fleet keep another pace")
 	case s.fleet != nil && s.config.RedisOptional:
 		return nil
 	case s.fleet != nil && !s.fleet.DownSince().IsZero():

@@ -409,7 +409,7 @@ func TestServeDrained(t *testing.T) {
 	if status := run(t.Context(), call, strings.NewReader(""), &out, &said); status != exitAllowed || !strings.Contains(out.String(), `"done":"takes grants again within 7 s"`) {
 		t.Errorf("resumed: %d %s%s", status, &out, &said)
 	}
-	if f.servers[0].log.await(`"msg":"an operator has ended the drain of this worker`) == nil {
+	if f.servers[0].log.await(`"msg":"the drain of this worker has ended`) == nil {
 		t.Fatal("the log does not say that the server is drained no more")
 	}
 	get(t, f.servers[0].admin+"/readyz") // which fails unless it is ready

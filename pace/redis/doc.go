@@ -169,7 +169,9 @@
 //	replaced by an empty one,
 //	emptied, failed over
 //	clock set forward             noticed in the reply: the start    the same
-//	                              is given back, one I of waiting. A
+//	                              is given back, as is one that
+//	                              waits for its address, and there
+//	                              is one I of waiting. A
 //	                              Retry-After or a grant that timed
 //	                              out in the jump is over. A jump
 //	                              below 250 ms is not noticed and
@@ -206,9 +208,10 @@
 //     do not show that it was stopped (some virtual ones);
 //   - requests under way that take longer than 15 s while the server does not hear of
 //     their worker: others may start beside them, an interval later;
-//   - requests that were granted before the clock was set forward by more than
-//     Options.GrantTimeout, and that start later, as they wait for their address, or go on:
-//     another may start beside them, an interval after the jump was noticed;
+//   - requests that are under way while the clock is set forward by more than
+//     Options.GrantTimeout, or that were lent: another may start beside them, an interval
+//     after the jump was noticed. The same is true of one that was granted ahead (Reserve)
+//     and that is not visited, if its worker has not called that server since;
 //   - the pace of an address after an outage: the server learns of the starts meanwhile
 //     for their origins only;
 //   - a worker that begins on a replaced or emptied server before another worker has

@@ -118,6 +118,7 @@ func (t *tag) epochCall(ctx context.Context, run runner, s *script.Script, args 
 func (t *tag) adopt(e *epoch, lost bool) {
 	if lost {
 		t.l.tellRenewed()
+		t.ended.Store(t.l.grants.Load()) // what has not started yet asks again: its grant may be lost, or have timed out
 	}
 	t.epoch.Store(e)
 	t.clock.forget()

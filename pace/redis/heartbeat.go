@@ -45,7 +45,13 @@ func (l *Limiter) loop() {
 		select {
 		case <-t.C:
 			every, err := heartbeatEvery, l.heartbeat(l.closing)
-			if l.closing.Err() == nil {
+			switch {
+			case errors.Is(err, ErrMixed): // so the server answers
+				l.tellList(nil)
+				if l.stop(&l.mixed) {
+					l.options.Tell(pace.Event{Kind: pace.EventDrained, Err: err})
+				}
+			case l.closing.Err() == nil:
 				l.tellList(err)
 			}
 			if err != nil || passed(l.began) < forgetful { // a list that is away is no reason to stop
@@ -80,12 +86,13 @@ func (l *Limiter) heartbeat(ctx context.Context) error {
 	reply, err := l.call(ctx, (*script.Script).Run, heartbeatScript, []string{l.workersKey, l.aboutKey, l.drainKey, kindKey, mixedKey}, args)
 	if script.Says(err, "MIXED") {
 		err = l.mixedError(err)
-		l.stop(&l.mixed)
 	}
 	if err != nil {
 		return err
 	}
-	l.mixed.Store(false)
+	if l.mixed.Swap(false) {
+		l.options.Tell(pace.Event{Kind: pace.EventResumed})
+	}
 	received := clock()
 	var now, workers, rank, known, drained micros
 	gone, ok := readDoubles(reply, &now, &workers, &rank, &known, &drained)

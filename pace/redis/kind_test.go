@@ -87,7 +87,8 @@ func TestMixedLate(t *testing.T) {
 	proxy := redistest.NewProxy(t, server.Addr)
 	late := redistest.NewClient(t, rueidis.ClientOption{InitAddress: []string{proxy.Addr}, DisableCache: true})
 	proxy.Switch("")
-	l := newLimiter(t, late, redis.Options{Prefix: steered, Workers: 1})
+	events := make(chan pace.Event, 1000)
+	l := newLimiter(t, late, redis.Options{Prefix: steered, Workers: 1, Options: pace.Options{Observe: func(e pace.Event) { events <- e }}})
 	key := keyAt(t, "a.example")
 	if g := reserved(t, l, key, time.Minute); !g.OK() {
 		t.Fatalf("without the server: %+v", g)
@@ -106,6 +107,15 @@ func TestMixedLate(t *testing.T) {
 	}
 	server.Do("DEL", "{"+steered+"}:pace:2:kind") // in place of ten minutes
 	redistest.Until(t, "the worker to go on", func() bool { return !l.Drained() })
+	var told []pace.EventKind
+	for len(told) < 2 {
+		if e := <-events; e.Kind == pace.EventDrained && errors.Is(e.Err, redis.ErrMixed) || e.Kind == pace.EventResumed {
+			told = append(told, e.Kind)
+		}
+	}
+	if told[0] != pace.EventDrained || told[1] != pace.EventResumed {
+		t.Errorf("the worker tells %v", told)
+	}
 	if _, err := l.Reserve(t.Context(), key, nil, time.Minute); err != nil {
 		t.Errorf("alone: %v", err)
 	}

@@ -259,7 +259,8 @@ func (l *Limiter) lend(ctx context.Context, key pace.Key, s *pace.Schedule, with
 
 // Valid reports whether a request may still start on a grant. It may not after its end; nor,
 // where the worker was without an answer to its heartbeats for 14 s, if the grant is older
-// than that: the others may have taken the worker for gone.
+// than that: the others may have taken the worker for gone. Nor may it if the worker has
+// noticed since that the server has lost its memory, or that its clock was set forward.
 func (l *Limiter) Valid(g pace.Grant) bool {
 	switch {
 	case g.ID < serverGrant:
@@ -275,7 +276,7 @@ func (l *Limiter) Valid(g pace.Grant) bool {
 	}
 	n := l.grants.Load()
 	n -= (n - g.ID) & (1<<counterBits - 1) // which grant it is
-	return n > l.endedGrants.Load()
+	return n > max(l.endedGrants.Load(), l.tagOf(g.Key.Origin.String()).ended.Load())
 }
 
 // A decision is what is asked of the server, or of this worker's own limiter.

@@ -28,6 +28,7 @@ type tag struct {
 	clock   serverClock
 	joining sync.Mutex
 	epoch   atomic.Pointer[epoch]
+	ended   atomic.Uint64 // so many grants of the worker are from before the epoch
 
 	outage     atomic.Pointer[outage] // nil while its server answers
 	lastOutage atomic.Pointer[outage] // the last one that is over
