@@ -15,7 +15,7 @@ type textRef struct {
 
 // textOrder sorts literal rules by their texts, those with the same text as they are: some as
 // many parts as there are rules are made by the first bits in which texts differ, and of each
-// part again. That is a fourth of the work of comparing texts.
+// part again. That is a third of the work of comparing them.
 type textOrder struct {
 	rules *Rules
 	spare []textRef // as many
