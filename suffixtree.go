@@ -76,11 +76,14 @@ func (s *search) done() {
 func (s *search) walk(pat string) (ok bool) {
 	t := s.tree
 	at := strings.IndexByte(pat, '*')
-	last := strings.LastIndexByte(pat[at:], '*') + at
+	last := at
+	if strings.IndexByte(pat[at+1:], '*') >= 0 { // from the back it is slower
+		last = strings.LastIndexByte(pat, '*')
+	}
 	s.work += walkWork + len(pat) - last
 	end := s.lastPlace(pat[last+1:])
 	rest, least := pat[at+1:], len(pat)-last
-	pieces := 0
+	pieces, near := 0, false // near: the last one was, so the next one may be
 walk:
 	for at <= end {
 		if len(rest) < least {
@@ -103,6 +106,13 @@ walk:
 				continue
 			}
 			word &= stars&-stars>>7 - 1
+			if size == 1 && near {
+				if i := t.near(at, word); i >= 0 {
+					at += i + 1
+					rest = rest[2:]
+					continue
+				}
+			}
 			j := t.jump(word)
 			if node = j.node; j.word != word || j.size != uint8(size) {
 				node = t.locate(rest[:size], word)
@@ -111,6 +121,7 @@ walk:
 			size += strings.IndexByte(rest[8:], '*')
 			node = t.locate(rest[:size], word)
 		}
+		from := at
 		switch {
 		case node < leafBit:
 			v := &t.nodes[node]
@@ -128,12 +139,25 @@ walk:
 		default:
 			at = int(node &^ leafBit)
 		}
+		near = at < from+8
 		at += size
 		rest = rest[size+1:]
 	}
 	s.work += pieceWork*pieces + t.work
 	t.work = 0
 	return ok
+}
+
+// near returns how far away a byte is, -1 if that is more than seven bytes.
+func (t *suffixTree) near(place int, word uint64) int {
+	if place+8 > len(t.path) {
+		return -1
+	}
+	found := zeros(binary.LittleEndian.Uint64(bytesOf(t.path[place:])) ^ word*eachByte)
+	if found == 0 {
+		return -1
+	}
+	return bits.TrailingZeros64(found) / 8
 }
 
 // lastPlace returns where the pieces before the last one must end at the latest, -1 if the
@@ -210,10 +234,11 @@ const (
 	// while there is room for sets and then.
 	fewAtFirst = 32
 	fewAtLast  = 160
-	// noSet and above, link stands for no set; noNode less link is how far leap has come.
-	noSet = 1 << 31
-	// leapLimit is that, per leaf.
-	leapLimit = 15
+	// noSet and above, link stands for no set; noNode less link is how far leap has come, in
+	// steps of leapStep bytes, of which leapLimit per leaf take about as long as making a set.
+	noSet     = 1 << 31
+	leapStep  = 16
+	leapLimit = 4
 	// maxTreePath is the number of bytes whose nodes have numbers of 27 bits, 128
 	// MiB. Longer paths are searched without a tree.
 	maxTreePath = 1<<nodeBits - 2
@@ -501,12 +526,12 @@ func (t *suffixTree) leap(v *treeNode, place int, piece string) int {
 	if len(piece) < longPiece || left <= 0 {
 		return -1
 	}
-	i := strings.Index(t.path[place:min(place+left, len(t.path))], piece)
+	i := strings.Index(t.path[place:min(place+leapStep*left, len(t.path))], piece)
 	if i < 0 {
 		return -1
 	}
-	v.link -= uint32(i)
-	t.work += i / 16
+	v.link -= uint32(i/leapStep + 1)
+	t.work += i/leapStep + 1
 	return place + i
 }
 

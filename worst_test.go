@@ -48,7 +48,7 @@ func TestWorst(t *testing.T) {
 		found[i].Steps = steps(found[i], size, length)
 	}
 	const kept = 10
-	for range campaign.Size(5, 20, 3000) {
+	for range campaign.Size(5, 20, 1500) {
 		f := found[rng.IntN(len(found))]
 		for range 1 + rng.IntN(3) {
 			f = f.Mutate(rng)
