@@ -31,7 +31,7 @@ const (
 	sortWork  = 5  // a byte of the path, to put the leaves in order
 	walkWork  = 25 // a rule
 	pieceWork = 20 // a piece of it
-	stepWork  = 10 // an edge on the way to a piece that has not been met lately
+	stepWork  = 8  // an edge on the way to a piece that has not been met lately
 	setWork   = 4  // a leaf of a set
 	// shortPath is the length up to which a plain search takes no longer than the tree.
 	shortPath = 64
@@ -432,6 +432,7 @@ func (t *suffixTree) locate(piece string, word uint64) uint32 {
 	}
 	found := noNode
 	for {
+		// The first byte of an edge is right, and most have no more.
 		t.work += stepWork
 		if size == longPiece && done > 0 && done <= 8 {
 			*j = jump{word, node, longPiece, uint8(done)}
@@ -446,16 +447,17 @@ func (t *suffixTree) locate(piece string, word uint64) uint32 {
 		}
 		child := to(e)
 		if child&leafBit != 0 {
-			if strings.HasPrefix(t.path[int(child&^leafBit)+done:], piece[done:]) {
+			if len(piece) == done+1 || strings.HasPrefix(t.path[int(child&^leafBit)+done:], piece[done:]) {
 				found = child
 			}
 			break
 		}
-		start, end := int(t.nodes[child].start), min(int(t.nodes[child].depth), len(piece))
-		if t.path[start+done:start+end] != piece[done:end] {
+		v := &t.nodes[child]
+		start, end := int(v.start), min(int(v.depth), len(piece))
+		if end > done+1 && t.path[start+done:start+end] != piece[done:end] {
 			break
 		}
-		if done = end; end < int(t.nodes[child].depth) {
+		if done = end; end < int(v.depth) {
 			found = child
 			break
 		}
@@ -531,7 +533,7 @@ func (t *suffixTree) leap(v *treeNode, place int, piece string) int {
 		return -1
 	}
 	v.link -= uint32(i/leapStep + 1)
-	t.work += i/leapStep + 1
+	t.work += i/8 + 1
 	return place + i
 }
 
