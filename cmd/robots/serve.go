@@ -145,12 +145,15 @@ func (s *service) open(ctx context.Context) error {
 			Limits:      fetch.Limits{Total: c.FetchTimeout}.For(robots.Dialects()...),
 			Connections: c.Fetches,
 		},
-		Cache:   cache.Options{Keep: c.Keep, KeepOnce: c.KeepOnce, FetchLimit: c.FetchTimeout + fetchMargin, Observe: s.Cache},
-		Fetches: c.Fetches,
-		FTP:     c.FTP,
-		Dialect: dialect,
-		Version: programVersion,
-		Now:     s.now,
+		Cache:      cache.Options{Keep: c.Keep, KeepOnce: c.KeepOnce, FetchLimit: c.FetchTimeout + fetchMargin, Observe: s.Cache},
+		Fetches:    c.Fetches,
+		FTP:        c.FTP,
+		URLBytes:   c.URLBytes,
+		BodyBytes:  c.BodyBytes,
+		BatchBytes: c.BatchBytes,
+		Dialect:    dialect,
+		Version:    programVersion,
+		Now:        s.now,
 	}
 	parts.Fetch.Guard.Allow = ownSites
 	var limiter pace.Limiter
