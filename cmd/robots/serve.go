@@ -142,12 +142,15 @@ func (s *service) open(ctx context.Context) error {
 			Guard:       fetch.Guard{Allow: ownSites},
 			Connections: c.Fetches,
 		},
-		Cache:   cache.Options{Keep: c.Keep, KeepOnce: c.KeepOnce, FetchLimit: c.FetchTimeout + fetchMargin, Observe: s.Cache},
-		Fetches: c.Fetches,
-		FTP:     c.FTP,
-		Dialect: dialect,
-		Version: programVersion(),
-		Now:     s.now,
+		Cache:      cache.Options{Keep: c.Keep, KeepOnce: c.KeepOnce, FetchLimit: c.FetchTimeout + fetchMargin, Observe: s.Cache},
+		Fetches:    c.Fetches,
+		FTP:        c.FTP,
+		URLBytes:   c.URLBytes,
+		BodyBytes:  c.BodyBytes,
+		BatchBytes: c.BatchBytes,
+		Dialect:    dialect,
+		Version:    programVersion(),
+		Now:        s.now,
 	}
 	if c.Demo {
 		if err := s.openDemo(ctx, &parts); err != nil {
