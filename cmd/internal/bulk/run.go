@@ -186,7 +186,8 @@ func (r *runner) try(ctx context.Context, s Shard) (counts Counts, again time.Du
 	if err := r.t.note(name, failed, err); err != nil {
 		return counts, 0, err
 	}
-	if n := before.Count + 1; n < r.o.Tries {
+	_, input := errors.AsType[*badInput](err)
+	if n := before.Count + 1; n < r.o.Tries && !input {
 		return counts, r.o.Lease / 30 * time.Duration(n*n), nil
 	}
 	r.o.Progress.lost()
@@ -218,6 +219,11 @@ func (t *Task) do(ctx context.Context, s Shard, name string) (counts Counts, err
 type stopError struct{ error }
 
 func (e *stopError) Unwrap() error { return e.error }
+
+// A badInput is an error that another try of the shard would have again.
+type badInput struct{ error }
+
+func inputError(format string, args ...any) error { return &badInput{fmt.Errorf(format, args...)} }
 
 // stops reports whether every other shard would have the error, too.
 func stops(err error) bool {
