@@ -4,25 +4,33 @@ package robots
 
 import (
 	"strings"
+	"sync"
+	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 )
 
 // lookup maps as browsers do: UTS 46, non-transitional, without the STD3 rules
 // and without checks of hyphens (D-36).
-var lookup = idna.New(
-	idna.MapForLookup(),
-	idna.Transitional(false),
-	idna.StrictDomainName(false),
-	idna.CheckHyphens(false),
-)
+var lookup = sync.OnceValue(func() *idna.Profile {
+	return idna.New(
+		idna.MapForLookup(),
+		idna.Transitional(false),
+		idna.StrictDomainName(false),
+		idna.CheckHyphens(false),
+	)
+})
 
 const notASCIIHost = "its host is not a valid internationalised domain name"
 
 // asciiHost returns a host in lower case and in its ASCII form. An ASCII host that is no
-// internationalised name stays what it is.
+// internationalised name stays what it is. Bytes that are no UTF-8 are no name: ToASCII would take
+// each of them for U+FFFD, and make one origin of all such hosts.
 func asciiHost(host string) (ascii string, ok bool) {
-	if mapped, err := lookup.ToASCII(host); err == nil {
+	if !utf8.ValidString(host) {
+		return "", false
+	}
+	if mapped, err := lookup().ToASCII(host); err == nil {
 		return mapped, true
 	}
 	return strings.ToLower(host), isASCII(host)

@@ -53,8 +53,8 @@ var policy = map[string]row{
 	"pace/redis":  {ours: []string{"", "pace", "internal/script"}, mods: []string{"github.com/redis/rueidis"}},
 	"polite":      {ours: []string{"", "fetch", "cache", "pace"}},
 	"fleet":       {ours: []string{"", "fetch", "cache", "pace", "internal/script"}, mods: []string{"github.com/redis/rueidis"}},
-	"internal":    {ours: []string{"internal/freeport"}, mods: []string{"github.com/redis/rueidis", "golang.org/x/net/dns"}}, // servers for tests, and internal/script
-	"docs":        {std: []string{"embed"}},                                                                                  // pages that a program shows
+	"internal":    {ours: []string{"internal/freeport", "internal/proctest"}, mods: []string{"github.com/redis/rueidis", "golang.org/x/net/dns"}}, // servers for tests, and internal/script
+	"docs":        {std: []string{"embed"}},                                                                                                       // pages that a program shows
 	"cmd":         {ours: []string{"..."}, mods: []string{""}},
 	"bench":       {ours: []string{"", "fetch", "cache", "crawlers", "pace", "polite", "internal/hostile"}, mods: []string{""}},
 	"examples":    {ours: []string{"", "fetch", "cache", "pace", "polite", "fleet", "lint", "compare", "robotstest"}},

@@ -3,6 +3,7 @@ package robots
 import (
 	"cmp"
 	"encoding/binary"
+	"math"
 	"math/bits"
 	"slices"
 	"strings"
@@ -208,36 +209,6 @@ func keyOf(s string) key {
 	return k
 }
 
-// sortPlaces sorts places by the numbers there, those with the same number as they are:
-// byte by byte from the last one, a third of the work of comparing them. It needs
-// room for as many.
-func sortPlaces(places, spare []uint32, numbers []uint64) (sorted, room []uint32) {
-	var counts [8][256]uint32
-	for _, w := range numbers {
-		for at := range counts {
-			counts[at][byte(w)]++
-			w >>= 8
-		}
-	}
-	for at := range counts {
-		next, sum, shift := &counts[at], 0, 8*at&63
-		if len(numbers) == 0 || int(next[byte(numbers[0]>>shift)]) == len(numbers) {
-			continue // all have the same
-		}
-		for b, n := range next {
-			next[b] = uint32(sum)
-			sum += int(n)
-		}
-		for _, i := range places {
-			b := byte(numbers[i] >> shift)
-			spare[next[b]] = i
-			next[b]++
-		}
-		places, spare = spare, places
-	}
-	return places, spare
-}
-
 func (k key) compare(other key) int {
 	if k.high != other.high {
 		return cmp.Compare(k.high, other.high)
@@ -285,70 +256,86 @@ const (
 func newIndex(r *Rules) *index {
 	x := new(index)
 	var wild []uint32
-	literal := func(rule uint32) string {
-		v := &r.rules[rule]
-		return r.text(v)[:v.literal]
-	}
-	rules := make([]uint32, 0, len(r.rules)) // those without a star
+	list := make([]textRef, len(r.rules))
+	at := len(list) // of equal texts the heaviest comes last
+	differ, least := uint64(0), uint32(math.MaxUint32)
 	for i := range r.rules {
-		v, rule := &r.rules[i], uint32(i)
-		if v.literal < v.size && strings.IndexByte(r.text(v), '*') >= 0 {
-			wild = append(wild, rule)
+		v := &r.rules[i]
+		if v.literal < v.size && r.text(v)[v.literal] == '*' {
+			wild = append(wild, uint32(i))
 			continue
 		}
-		if text := literal(rule); len(rules) == 0 {
-			x.prefix = text
-		} else if !strings.HasPrefix(text, x.prefix) {
-			x.prefix = x.prefix[:commonLen(text, x.prefix)]
+		at--
+		list[at] = textRef{rule: uint32(i), size: 2 * v.literal}
+		if v.kind == kindPattern {
+			list[at].size++
 		}
-		rules = append(rules, rule)
+		least = min(least, v.literal)
+		differ |= r.heads.words[i] ^ r.heads.words[list[len(list)-1].rule]
 	}
-	high, low := make([]uint64, len(rules)), make([]uint64, len(rules))
-	order, spare := make([]uint32, len(rules)), make([]uint32, len(rules))
-	for i, rule := range rules {
-		k := keyOf(literal(rule)[len(x.prefix):])
-		high[i], low[i], order[i] = k.high, k.low, uint32(i)
-	}
-	order, spare = sortPlaces(order, spare, low)
-	order, _ = sortPlaces(order, spare, high)
-	keyAt := func(i int) key { return key{high[order[i]], low[order[i]]} }
-	for from, to := 0, 0; from < len(order); from = to {
-		for to = from + 1; to < len(order) && keyAt(to) == keyAt(from); {
-			to++
+	if list = list[at:]; len(list) > 0 {
+		x.prefix = r.literal(list[0].rule)
+		if differ != 0 {
+			x.prefix = x.prefix[:min(least, uint32(bits.TrailingZeros64(differ)/8))]
+		} else {
+			for _, t := range list {
+				x.prefix = x.prefix[:commonLen(x.prefix, r.literal(t.rule))]
+			}
 		}
-		if to > from+1 {
-			slices.SortFunc(order[from:to], func(a, b uint32) int {
-				// Of equal texts the heaviest comes last.
-				return cmp.Or(strings.Compare(literal(rules[a]), literal(rules[b])), cmp.Compare(b, a))
-			})
-		}
-	}
-	x.keys = make([]key, 0, len(rules))
-	x.entries = make([]entry, 0, len(rules))
-	top := uint32(0) // the innermost entry that may be a beginning, plus one
-	for i, at := range order {
-		k, rule := key{high[at], low[at]}, rules[at]
-		text := literal(rule)
-		// A rule that says the same as a heavier one can never decide.
-		if i+1 < len(order) && k == keyAt(i+1) && r.repeats(rule, rules[order[i+1]]) {
-			continue
-		}
-		for top > 0 && !strings.HasPrefix(text, literal(x.entries[top-1].rule)) {
-			top = x.entries[top-1].parent
-		}
-		size := 2 * uint32(len(text))
-		if r.rules[rule].kind == kindPattern {
-			size++
-		}
-		x.keys = append(x.keys, k)
-		x.entries = append(x.entries, entry{rule, top, size})
-		top = uint32(len(x.entries))
-	}
-	for i := 0; i < len(x.keys); i += topStep {
-		x.tops = append(x.tops, x.keys[i])
+		x.fileLiterals(r, list)
 	}
 	x.fileNgrams(r, wild)
 	return x
+}
+
+// fileLiterals files the rules without a star.
+func (x *index) fileLiterals(r *Rules, list []textRef) {
+	keys := make([]key, len(r.rules))
+	differ := uint64(0)
+	for i := range list {
+		t := &list[i]
+		k := keyOf(r.literal(t.rule)[len(x.prefix):])
+		keys[t.rule], t.word = k, k.high
+		differ |= k.high ^ list[0].word
+	}
+	o := textOrder{rules: r, spare: make([]textRef, len(list))}
+	o.sort(list, len(x.prefix), differ)
+	x.keys = make([]key, len(list))
+	x.entries = make([]entry, len(list))
+	n := 0
+	top := uint32(0) // the innermost entry that may be a beginning, plus one
+	for i, t := range list {
+		k := keys[t.rule]
+		if n > 0 {
+			same := 0
+			if before := x.keys[n-1]; before != k {
+				same = len(x.prefix) + before.same(k)
+			} else if r.repeats(list[i-1].rule, t.rule) {
+				x.entries[n-1].rule = t.rule // a rule that says the same as a heavier one can never decide
+				continue
+			} else {
+				same = commonLen(r.literal(list[i-1].rule), r.literal(t.rule))
+			}
+			// All of these are beginnings of the entry before.
+			for top > 0 && int(x.entries[top-1].size/2) > same {
+				top = x.entries[top-1].parent
+			}
+		}
+		x.keys[n], x.entries[n] = k, entry{t.rule, top, t.size}
+		n++
+		top = uint32(n)
+	}
+	x.keys, x.entries = x.keys[:n], x.entries[:n]
+	x.tops = make([]key, 0, (n+topStep-1)/topStep)
+	for i := 0; i < n; i += topStep {
+		x.tops = append(x.tops, x.keys[i])
+	}
+}
+
+// literal returns the text of a rule before its first star or its end.
+func (r *Rules) literal(rule uint32) string {
+	v := &r.rules[rule]
+	return r.text(v)[:v.literal]
 }
 
 // repeats reports whether rule a says what rule b says.
@@ -357,19 +344,33 @@ func (r *Rules) repeats(a, b uint32) bool {
 	return v.allows() == w.allows() && r.text(v) == r.text(w)
 }
 
-// pieces calls fn with every run of four bytes of the pieces of a pattern.
-func pieces(text string, fn func(w uint32)) {
-	run := 0
-	for i, c := range bytesOf(strings.TrimSuffix(text, "$")) {
+func (w *ngrams) hash(byteCount uint32) uint32 { return byteCount * 0x9E3779B1 >> (w.shift & 31) }
+
+// appendHashes appends the hashes of all n-grams of a pattern: of every four bytes of its pieces.
+func (w *ngrams) appendHashes(dst []uint16, pattern string) []uint16 {
+	run, four := 0, uint32(0)
+	for _, c := range bytesOf(strings.TrimSuffix(pattern, "$")) {
+		four = four>>8 | uint32(c)<<24
 		if run++; c == '*' {
 			run = 0
 		} else if run >= 4 {
-			fn(binary.LittleEndian.Uint32(bytesOf(text[i-3:])))
+			dst = append(dst, uint16(w.hash(four)))
 		}
 	}
+	return dst
 }
 
-func (w *ngrams) hash(byteCount uint32) uint32 { return byteCount * 0x9E3779B1 >> (w.shift & 31) }
+// rarest returns the first of some hashes, at least one, with the lowest count.
+func rarest(hashes []uint16, counts []uint32) uint16 {
+	h := hashes[0]
+	least := counts[h]
+	for _, other := range hashes[1:] {
+		if n := counts[other]; n < least {
+			least, h = n, other
+		}
+	}
+	return h
+}
 
 // fileNgrams files the rules with a star.
 func (x *index) fileNgrams(r *Rules, wild []uint32) {
@@ -381,23 +382,31 @@ func (x *index) fileNgrams(r *Rules, wild []uint32) {
 	w := &x.ngrams
 	w.shift, w.fold = 32-n, n-places
 	counts := make([]uint32, 1<<n)
+	size := 0
 	for _, id := range wild {
-		pieces(r.text(&r.rules[id]), func(byteCount uint32) { counts[w.hash(byteCount)]++ })
+		size += int(r.rules[id].size)
+	}
+	hashes := make([]uint16, 0, size) // of the n-grams of all
+	ends := make([]uint32, len(wild)) // where those of each rule end
+	for i, id := range wild {
+		from := len(hashes)
+		hashes = w.appendHashes(hashes, r.text(&r.rules[id]))
+		for _, h := range hashes[from:] {
+			counts[h]++
+		}
+		ends[i] = uint32(len(hashes))
 	}
 	filed := make([]uint32, len(wild)) // the place each rule is filed at, plus one
 	w.present = make([]uint64, 1<<n/64)
 	w.starts = make([]uint32, 1<<places+1)
+	from := uint32(0)
 	for i, id := range wild {
-		least, h := ^uint32(0), uint32(0)
-		pieces(r.text(&r.rules[id]), func(byteCount uint32) {
-			if at := w.hash(byteCount); counts[at] < least {
-				least, h = counts[at], at
-			}
-		})
-		if least == ^uint32(0) {
+		found := hashes[from:ends[i]]
+		if from = ends[i]; len(found) == 0 {
 			x.short = append(x.short, id)
 			continue
 		}
+		h := uint32(rarest(found, counts))
 		w.present[h/64] |= 1 << (h % 64)
 		filed[i] = h>>w.fold + 1
 		w.starts[filed[i]]++

@@ -177,6 +177,10 @@ func parseAuthority(rawURL, scheme, rest string) (Origin, Path, error) {
 		authority, path = rest[:i], rest[i:]
 	}
 	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
+		if strings.IndexByte(authority[:i], '\\') >= 0 {
+			// RFC 3986 section 3.2.1 allows none, and browsers end the host there.
+			return Origin{}, Path{}, urlError(rawURL, "a backslash stands before its host")
+		}
 		authority = authority[i+1:]
 	}
 	host, port := authority, ""

@@ -53,3 +53,29 @@ func TestParsePlain(t *testing.T) {
 		}
 	}
 }
+
+// TestParseBackslash: browsers take a backslash for the end of the host, so nobody may take what
+// follows for the host.
+func TestParseBackslash(t *testing.T) {
+	for _, url := range []string{`http://good.example\@evil.example/`, `https://good.example\a@evil.example`, `https://good.example\a/`, `https://good.example\`} {
+		if o, _, err := ParseURL(url); err == nil {
+			t.Errorf("%s: its origin is %s", url, o)
+		}
+	}
+	if o, p, err := ParseURL(`https://good.example/\@a`); err != nil || o.Host() != "good.example" || p.String() != `/\@a` {
+		t.Errorf("in a path: %s %s %v", o, p, err)
+	}
+}
+
+// TestParseHostNotUTF8: bytes that are no UTF-8 are no host, as U+FFFD is none; else all of them
+// would be one origin (D-36).
+func TestParseHostNotUTF8(t *testing.T) {
+	for _, url := range []string{"https://%e4.example/", "https://%FF.example/", "https://a\xe4b.example/", "https://\xc3.example/", "https://\ufffd.example/"} {
+		if o, _, err := ParseURL(url); err == nil {
+			t.Errorf("ParseURL(%q) = %v, want an error", url, o)
+		}
+	}
+	if _, _, err := ParseURL("https://%c3%a4.example/"); err != nil {
+		t.Error(err)
+	}
+}

@@ -2,6 +2,7 @@ package robots
 
 import (
 	"encoding/base64"
+	"encoding/binary"
 	"strconv"
 	"unicode/utf8"
 )
@@ -215,6 +216,9 @@ func appendString(dst []byte, s string) []byte {
 // printable returns s for people's eyes and terminals: controls and bytes that
 // are no UTF-8 are shown as \xHH, so that a site cannot steer a terminal.
 func printable(s string) string {
+	if isPlainText(s) {
+		return s
+	}
 	ok := true
 	for _, u := range s {
 		if u < ' ' || u == 0x7F || u == utf8.RuneError || 0x80 <= u && u < 0xA0 || isFormat(u) {
@@ -238,6 +242,30 @@ func printable(s string) string {
 		i += size
 	}
 	return string(dst)
+}
+
+// isPlainText reports whether s is ASCII that is seen, as nearly all is that is shown. It
+// looks at eight bytes at a time, of which the last may overlap those before.
+func isPlainText(s string) bool {
+	if len(s) < 8 {
+		for i := range len(s) {
+			if s[i] < ' ' || s[i] > '~' {
+				return false
+			}
+		}
+		return true
+	}
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	b := bytesOf(s)
+	w := binary.LittleEndian.Uint64(b[len(b)-8:])
+	// A byte below ' ' borrows in the difference, DEL carries in the sum; all others that
+	// set a high bit have one themselves.
+	odd := w | (w - ' '*ones) | (w + ones)
+	for ; len(b) >= 8; b = b[8:] {
+		w := binary.LittleEndian.Uint64(b)
+		odd |= w | (w - ' '*ones) | (w + ones)
+	}
+	return odd&highs == 0
 }
 
 // isFormat reports the characters that reorder or hide text around them.

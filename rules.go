@@ -417,10 +417,19 @@ func (r *Rules) walk() iter.Seq2[Field, Span] {
 		ruled := false  // the run of user-agent lines has ended by a rule
 		var run agentRun
 		lines := r.reader()
-		for i := range f.lines {
-			l := &f.lines[i]
-			if int(l.val) > r.limit {
+		all, limit := f.lines, r.limit
+		for i := range all {
+			l := &all[i]
+			if int(l.val) > limit {
 				break
+			}
+			if (l.field == FieldAllow || l.field == FieldDisallow) && !l.ambiguous && l.n != longValue {
+				// Most lines are plain rules: this is what the rest comes to for them.
+				run.open, ruled = false, true
+				if active && !yield(l.field, Span{int(l.val), int(l.val) + int(l.n)}) {
+					return
+				}
+				continue
 			}
 			field, start, end := lines.read(l)
 			begins := run.begins(f, d, field, start)

@@ -1,6 +1,7 @@
 package robots
 
 import (
+	"encoding/binary"
 	"math/bits"
 	"slices"
 	"strings"
@@ -16,9 +17,8 @@ import (
 // The path is not part of it but given each time, so that it may stay on the
 // stack of a caller who brought it into its normal form there.
 type search struct {
-	work  int // bytes of rules and path looked at
-	leaps int // of these on the way to the next occurrence of a piece, for want of successors
-	tree  *suffixTree
+	work int // some eight instructions each; of a plain search a byte
+	tree *suffixTree
 }
 
 // searchLimit is the work, in lengths of the path, after which the tree is built:
@@ -26,6 +26,13 @@ type search struct {
 const (
 	searchLimit = 4
 	searchLeast = 1 << 14
+	// What the parts of a search by the tree take, counted with valgrind (2026-11-22).
+	treeWork  = 45 // a byte of the path, to build the tree
+	sortWork  = 5  // a byte of the path, to put the leaves in order
+	walkWork  = 25 // a rule
+	pieceWork = 20 // a piece of it
+	stepWork  = 8  // an edge on the way to a piece that has not been met lately
+	setWork   = 4  // a leaf of a set
 	// shortPath is the length up to which a plain search takes no longer than the tree.
 	shortPath = 64
 )
@@ -51,7 +58,7 @@ func (s *search) plain(path string) bool {
 			return true
 		}
 		s.tree = newSuffixTree(path)
-		s.work += len(path)
+		s.work += treeWork * len(path)
 	}
 	return false
 }
@@ -66,81 +73,91 @@ func (s *search) done() {
 
 // walk is Pattern.match by the tree, for a pattern with a star of which the path begins
 // with what stands before it.
-func (s *search) walk(pat string) bool {
+func (s *search) walk(pat string) (ok bool) {
+	t := s.tree
 	at := strings.IndexByte(pat, '*')
 	last := at
-	if strings.IndexByte(pat[at+1:], '*') >= 0 {
+	if strings.IndexByte(pat[at+1:], '*') >= 0 { // from the back it is slower
 		last = strings.LastIndexByte(pat, '*')
 	}
-	s.work += len(pat) - last
+	s.work += walkWork + len(pat) - last
 	end := s.lastPlace(pat[last+1:])
-	bounded := false
-	for pieces := strings.TrimRight(pat[at:last], "*"); pieces != "" && at <= end; {
-		piece, rest := nextPiece(pieces)
-		s.work += len(pieces) - len(rest)
-		// It often comes soon, and then a look is shorter.
-		near := s.tree.path[at:min(end, at+4*len(piece)+32)]
-		if i := strings.Index(near, piece); i >= 0 {
-			at += i + len(piece)
-			s.work += i
-			pieces = rest
-			continue
+	rest, least := pat[at+1:], len(pat)-last
+	pieces, near := 0, false // near: the last one was, so the next one may be
+walk:
+	for at <= end {
+		if len(rest) < least {
+			ok = true
+			break
 		}
-		s.work += len(near)
-		if at+len(near) == end {
-			return false
+		pieces++
+		var word uint64
+		if len(rest) >= 8 {
+			word = binary.LittleEndian.Uint64(bytesOf(rest))
+		} else {
+			word = load8(rest)
 		}
-		if !bounded {
-			if ok, sure := s.bound(pieces, at, end); sure {
-				return ok
+		var node uint32
+		size := 8
+		if stars := zeros(word ^ '*'*eachByte); stars != 0 {
+			// Most pieces are short: they end at the first byte of eight that is a star.
+			if size = bits.TrailingZeros64(stars) / 8; size == 0 { // "**" is "*"
+				rest = rest[1:]
+				continue
 			}
-			bounded = true
+			word &= stars&-stars>>7 - 1
+			if size == 1 && near {
+				if i := t.near(at, word); i >= 0 {
+					at += i + 1
+					rest = rest[2:]
+					continue
+				}
+			}
+			j := t.jump(word)
+			if node = j.node; j.word != word || j.size != uint8(size) {
+				node = t.locate(rest[:size], word)
+			}
+		} else {
+			size += strings.IndexByte(rest[8:], '*')
+			node = t.locate(rest[:size], word)
 		}
-		found, first, last := s.tree.locate(piece)
+		from := at
 		switch {
-		case found == noNode || last < at:
-			return false
-		case first >= at:
-			at = first
-		case s.leaps < searchLimit*len(s.tree.path):
-			// Not often: then a search is shorter than what after needs.
-			i := strings.Index(s.tree.path[at:], piece)
-			s.leaps += i
-			s.work += i
-			at += i
+		case node < leafBit:
+			v := &t.nodes[node]
+			if int(v.start) >= at {
+				at = int(v.start)
+			} else if int(v.last) < at {
+				break walk
+			} else if next, sure := t.after(v, at, rest[:size]); sure {
+				at = next
+			} else if size > 1 || t.path[at] != rest[0] {
+				at += strings.Index(t.path[at:], rest[:size])
+			}
+		case node == noNode || int(node&^leafBit) < at:
+			break walk
 		default:
-			s.work += 2 * bits.Len(uint(len(s.tree.path)))
-			at = s.tree.after(found, at)
+			at = int(node &^ leafBit)
 		}
-		at += len(piece)
-		pieces = rest
+		near = at < from+8
+		at += size
+		rest = rest[size+1:]
 	}
-	return at <= end
+	s.work += pieceWork*pieces + t.work
+	t.work = 0
+	return ok
 }
 
-// bound is walk, from a place that is known, but it does not look for the next occurrence
-// of a piece that occurs both before and after the one before it. Then it only bounds
-// from below where pieces end: enough to be sure that most rules do not match.
-func (s *search) bound(pieces string, at, end int) (ok, sure bool) {
-	sure = true
-	for pieces != "" {
-		var piece string
-		piece, pieces = nextPiece(pieces)
-		s.work += len(piece)
-		found, first, last := s.tree.locate(piece)
-		if found == noNode || last < at {
-			return false, true
-		}
-		if first >= at {
-			at = first
-		} else {
-			sure = false
-		}
-		if at += len(piece); at > end {
-			return false, true
-		}
+// near returns how far away a byte is, -1 if that is more than seven bytes.
+func (t *suffixTree) near(place int, word uint64) int {
+	if place+8 > len(t.path) {
+		return -1
 	}
-	return true, sure
+	found := zeros(binary.LittleEndian.Uint64(bytesOf(t.path[place:])) ^ word*eachByte)
+	if found == 0 {
+		return -1
+	}
+	return bits.TrailingZeros64(found) / 8
 }
 
 // lastPlace returns where the pieces before the last one must end at the latest, -1 if the
@@ -155,62 +172,73 @@ func (s *search) lastPlace(piece string) int {
 	if piece == "" {
 		return len(s.tree.path)
 	}
-	if found, _, last := s.tree.locate(piece); found != noNode {
-		return last
-	}
-	return -1
+	return s.tree.lastOf(s.tree.locate(piece, load8(piece)))
 }
 
-// nextPiece returns what stands between the star with which pieces begin and the next one,
-// and the rest.
-func nextPiece(pieces string) (piece, rest string) {
-	from := 0
-	for from < len(pieces) && pieces[from] == '*' { // "**" is "*"
-		from++
-	}
-	to := from // most pieces are short: a loop takes less than a call
-	for to < len(pieces) && pieces[to] != '*' {
-		to++
-	}
-	return pieces[from:to], pieces[to:]
-}
-
-// suffixTree is the suffix tree of a path (Ukkonen, 1995) in arrays: 49 bytes per
-// byte of the path, 60 with what after needs. Node 0 is the root. An edge leads
+// suffixTree is the suffix tree of a path (Ukkonen, 1995) in arrays: 57 bytes per
+// byte of the path, 63 with what after needs. Node 0 is the root. An edge leads
 // from a node by a symbol, a byte or the end of the path, to a node or to a leaf,
 // which stands for the suffix that begins at its number.
 type suffixTree struct {
 	path  string // a view of text
 	text  []byte
-	edges []uint64 // hashed by node and symbol, see edge; 0 for none
-	start []uint32 // by node: where its text occurs first
-	depth []uint32 // bytes of its text
-	link  []uint32 // the node of that text without its first byte; after building the parent
-	last  []uint32 // where its text occurs last
+	edges edgeTable
+	nodes []treeNode
 	order []uint32 // nodes by depth
 	spare []uint32
 	jumps [1 << jumpBits]jump
 
-	next  successors
-	count []uint32 // by node: the leaves below it
-	left  []uint32 // the first of them in the order of next
+	// What after needs; see makeSet.
+	leaves []uint32 // in an order in which those below a node follow one another
+	sets   []uint32
+	ends   []uint16
+	block  []uint16
+	few    uint32 // so many leaves are looked through
+	work   int    // of the search beyond walkWork and pieceWork
 }
 
-// A jump is the last node on the way of eight bytes, by which locate came before:
-// in a text of two letters these are eight steps of some fifteen.
+// A treeNode is a node. What is asked of one together is together, so that it takes one miss
+// of the cache.
+type treeNode struct {
+	start uint32 // where its text occurs first
+	depth uint32 // bytes of its text
+	link  uint32 // the node of that text without its first byte, then the parent, in the end its set
+	last  uint32 // where its text occurs last
+	count uint32 // the leaves below it
+	left  uint32 // the first of them in the order of leaves, and their end once that order is made
+}
+
+// A jump is what locate found for a piece of up to eight bytes, or the last node on the way
+// of the first eight of a longer one: in a text of two letters these are eight steps of some
+// fifteen. With 4,096 of them a file of a thousand pieces of two letters finds nearly all here,
+// which saves 60 instructions each.
 type jump struct {
 	word uint64
 	node uint32
-	done uint32 // bytes of its text; 0 for no jump
+	size uint8 // of the piece, longPiece for longer ones; 0 for no jump
+	done uint8 // bytes of the node's text, for longer ones
 }
 
 const (
-	jumpBits   = 10
+	jumpBits   = 12
+	longPiece  = 9 // bytes of a piece that has no word
 	symbolBits = 9
 	nodeBits   = 27
 	endSymbol  = 256
 	leafBit    = 1 << nodeBits
 	noNode     = ^uint32(0)
+	// blockSize is what a bit of a set stands for, blocks are bits in a word of it.
+	blockSize = 64
+	blocks    = 32
+	// fewAtFirst and fewAtLast are how many leaves are looked through, five instructions each,
+	// while there is room for sets and then.
+	fewAtFirst = 32
+	fewAtLast  = 160
+	// noSet and above, link stands for no set; noNode less link is how far leap has come, in
+	// steps of leapStep bytes, of which leapLimit per leaf take about as long as making a set.
+	noSet     = 1 << 31
+	leapStep  = 16
+	leapLimit = 4
 	// maxTreePath is the number of bytes whose nodes have numbers of 27 bits, 128
 	// MiB. Longer paths are searched without a tree.
 	maxTreePath = 1<<nodeBits - 2
@@ -219,7 +247,7 @@ const (
 var treePool = sync.Pool{New: func() any { return new(suffixTree) }}
 
 func (t *suffixTree) free() {
-	if len(t.text) <= 1<<16 {
+	if len(t.path) <= 1<<16 {
 		treePool.Put(t)
 	}
 }
@@ -239,36 +267,28 @@ func (t *suffixTree) read(path string) {
 	n := len(path)
 	t.edges = room(t.edges, 3*n+8+endSymbol) // at most 2n+1 are used
 	clear(t.edges)
-	t.start = append(room(t.start, n+2)[:0], 0)
-	t.depth = append(room(t.depth, n+2)[:0], 0)
-	t.link = append(room(t.link, n+2)[:0], 0)
-	t.next.numbers = t.next.numbers[:0]
+	t.nodes = room(t.nodes, n+2)
+	t.leaves, t.sets, t.few, t.work = t.leaves[:0], nil, 0, 0
 	clear(t.jumps[:])
 	t.build()
 	t.finish()
 }
 
-// symbol returns the byte at i, or what stands for the end of the path.
-func (t *suffixTree) symbol(i int) uint32 {
-	if i < len(t.text) {
-		return uint32(t.text[i])
-	}
-	return endSymbol
-}
+// An edgeTable holds the edges, hashed by node and symbol: the node plus one, the symbol and
+// where it leads, in 64 bits; 0 for none.
+type edgeTable []uint64
 
-// edge returns where the edge of a node by a symbol is or would be: the node plus
-// one, the symbol and where it leads, in 64 bits.
-func (t *suffixTree) edge(node, symbol uint32) *uint64 {
+// edge returns where the edge of a node by a symbol is or would be.
+func (t edgeTable) edge(node, symbol uint32) *uint64 {
 	key := uint64(node+1)<<symbolBits | uint64(symbol)
 	// The edges of a node are near each other, which saves misses of the cache.
-	size := uint64(len(t.edges) - endSymbol)
-	h := uint64(node+1)*0x9E3779B97F4A7C15>>32*size>>32 + uint64(symbol)
+	h := uint64(node+1)*0x9E3779B97F4A7C15>>32*uint64(len(t)-endSymbol)>>32 + uint64(symbol)
 	for {
-		e := &t.edges[h]
+		e := &t[h]
 		if *e == 0 || *e>>(nodeBits+1) == key {
 			return e
 		}
-		if h++; h == uint64(len(t.edges)) {
+		if h++; h == uint64(len(t)) {
 			h = 0
 		}
 	}
@@ -277,302 +297,334 @@ func (t *suffixTree) edge(node, symbol uint32) *uint64 {
 // to returns where an edge leads.
 func to(edge uint64) uint32 { return uint32(edge) & (leafBit<<1 - 1) }
 
-// set fills an edge of a node by a symbol.
-func (t *suffixTree) set(e *uint64, node, symbol, target uint32) {
-	*e = (uint64(node+1)<<symbolBits|uint64(symbol))<<(nodeBits+1) | uint64(target)
+// fill returns an edge of a node by a symbol.
+func fill(node, symbol, target uint32) uint64 {
+	return (uint64(node+1)<<symbolBits|uint64(symbol))<<(nodeBits+1) | uint64(target)
 }
 
-// build reads the path byte by byte. What is still to be added, remain suffixes,
-// begins at the active point: length bytes, like those at from, below node.
+// build reads the path byte by byte. What is still to be added, the suffixes from
+// next on, begins at the active point: length bytes, like those at from, below node.
 func (t *suffixTree) build() {
-	node, from, length, remain := uint32(0), 0, 0, 0
-	for i := 0; i <= len(t.text); i++ {
-		c := t.symbol(i)
-		remain++
+	text, edges := t.path, t.edges
+	nodes := t.nodes // it and what it holds stay in registers
+	nodes[0] = treeNode{}
+	count := uint32(1)
+	node, from, length, next := uint32(0), 0, 0, 0
+	for i := 0; i <= len(text); i++ {
+		c := uint32(endSymbol)
+		if i < len(text) {
+			c = uint32(text[i])
+		}
 		made := uint32(0) // the last node made for this byte: its link is the next one, else the root
-		for remain > 0 {
-			if length == 0 {
+		for next <= i {
+			symbol := c
+			if length > 0 {
+				symbol = uint32(text[from])
+			} else {
 				from = i
 			}
-			leaf := leafBit | uint32(i-remain+1)
-			e := t.edge(node, t.symbol(from))
+			leaf := leafBit | uint32(next)
+			e := edges.edge(node, symbol)
 			if *e == 0 {
-				t.set(e, node, t.symbol(from), leaf)
-				t.link[made], made = node, 0
+				*e = fill(node, symbol, leaf)
+				nodes[made].link, made = node, 0
 			} else {
 				child := to(*e)
 				first := child &^ leafBit
+				above := nodes[node].depth
 				if child&leafBit == 0 {
-					if span := int(t.depth[child] - t.depth[node]); length >= span {
+					below := &nodes[child]
+					if span := int(below.depth - above); length >= span {
 						node, from, length = child, from+span, length-span
 						continue
 					}
-					first = t.start[child]
+					first = below.start
 				}
-				at := int(first+t.depth[node]) + length
-				if t.symbol(at) == c {
+				below := uint32(text[int(first+above)+length])
+				if below == c {
 					length++
-					t.link[made] = node
+					nodes[made].link = node
 					break
 				}
-				split := uint32(len(t.start))
-				t.start = append(t.start, first)
-				t.depth = append(t.depth, t.depth[node]+uint32(length))
-				t.link = append(t.link, 0)
+				split := count
+				count++
+				nodes[split] = treeNode{start: first, depth: above + uint32(length)}
 				*e = *e&^(leafBit<<1-1) | uint64(split)
-				t.set(t.edge(split, t.symbol(at)), split, t.symbol(at), child)
-				t.set(t.edge(split, c), split, c, leaf)
-				t.link[made], made = split, split
+				*edges.edge(split, below) = fill(split, below, child)
+				*edges.edge(split, c) = fill(split, c, leaf)
+				nodes[made].link, made = split, split
 			}
-			t.link[0] = 0
-			remain--
-			if node == 0 && length > 0 {
+			next++
+			if node > 0 {
+				node = nodes[node].link
+			} else if length > 0 {
 				length--
-				from = i - remain + 1
-			} else if node > 0 {
-				node = t.link[node]
+				from = next
 			}
 		}
 	}
+	t.nodes = nodes[:count]
 }
 
-// finish finds parents, the order of depth and the last occurrences.
+// finish finds for each node its last occurrence and the leaves below it.
 func (t *suffixTree) finish() {
-	nodes := len(t.start)
-	t.last = room(t.last, nodes)
-	clear(t.last)
+	nodes := t.nodes
 	for _, e := range t.edges {
 		if e == 0 {
 			continue
 		}
-		node := uint32(e>>(nodeBits+1)>>symbolBits) - 1
+		above := uint32(e>>(nodeBits+1)>>symbolBits) - 1
 		if c := to(e); c&leafBit == 0 {
-			t.link[c] = node
+			nodes[c].link = above
 		} else {
-			t.last[node] = max(t.last[node], c&^leafBit)
+			v := &nodes[above]
+			v.last = max(v.last, c&^leafBit)
+			v.count++
 		}
 	}
-	t.order, t.spare = room(t.order, len(t.text)+1), room(t.spare, len(t.text)+2)
-	clear(t.spare)
-	for _, d := range t.depth {
-		t.spare[d+1]++
+	order, next := room(t.order, len(t.path)+1)[:len(nodes)], room(t.spare, len(t.path)+2)
+	clear(next)
+	for i := range nodes {
+		next[nodes[i].depth+1]++
 	}
-	for d := 1; d < len(t.spare); d++ {
-		t.spare[d] += t.spare[d-1]
+	sum := uint32(0)
+	for d := range next {
+		sum += next[d]
+		next[d] = sum
 	}
-	t.order = t.order[:nodes]
-	for i, d := range t.depth {
-		t.order[t.spare[d]] = uint32(i)
-		t.spare[d]++
+	for i := range nodes {
+		at := &next[nodes[i].depth]
+		order[*at] = uint32(i)
+		*at++
 	}
-	for _, v := range slices.Backward(t.order) {
-		if p := t.link[v]; v > 0 {
-			t.last[p] = max(t.last[p], t.last[v])
-		}
+	t.order, t.spare = order, next
+	for _, i := range slices.Backward(order[1:]) { // the first is the root
+		v := &nodes[i]
+		above := &nodes[v.link]
+		above.last = max(above.last, v.last)
+		above.count += v.count
 	}
+	for _, i := range order[1:] {
+		v := &nodes[i]
+		above := &nodes[v.link]
+		v.left = above.left
+		above.left += v.count
+		v.link = noNode
+	}
+	nodes[0].link = noNode
+}
+
+// jump returns the jump for a piece by its first eight bytes.
+func (t *suffixTree) jump(word uint64) *jump {
+	return &t.jumps[word*0x9E3779B97F4A7C15>>(64-jumpBits)]
 }
 
 // locate returns the node or leaf below which piece occurs, noNode if it does not
-// occur, and its first and last occurrence.
-func (t *suffixTree) locate(piece string) (found uint32, first, last int) {
-	node, done := uint32(0), 0
-	word := load8(piece)
-	j := &t.jumps[word*0x9E3779B97F4A7C15>>(64-jumpBits)]
-	if j.word == word && int(j.done) <= len(piece) {
+// occur. Word are its first eight bytes.
+func (t *suffixTree) locate(piece string, word uint64) uint32 {
+	j := t.jump(word)
+	node, done, size := uint32(0), 0, uint8(min(len(piece), longPiece))
+	if j.word == word && j.size == size {
+		if size <= 8 {
+			return j.node
+		}
 		node, done = j.node, int(j.done)
 	}
+	found := noNode
 	for {
-		if done > 0 && done <= 8 {
-			*j = jump{word, node, uint32(done)}
+		// The first byte of an edge is right, and most have no more.
+		t.work += stepWork
+		if size == longPiece && done > 0 && done <= 8 {
+			*j = jump{word, node, longPiece, uint8(done)}
 		}
 		if done == len(piece) {
-			return node, int(t.start[node]), int(t.last[node])
+			found = node
+			break
 		}
-		e := *t.edge(node, uint32(piece[done]))
+		e := *t.edges.edge(node, uint32(piece[done]))
 		if e == 0 {
-			return noNode, 0, 0
+			break
 		}
 		child := to(e)
 		if child&leafBit != 0 {
-			at := int(child &^ leafBit)
-			if !strings.HasPrefix(t.path[at+done:], piece[done:]) {
-				return noNode, 0, 0
+			if len(piece) == done+1 || strings.HasPrefix(t.path[int(child&^leafBit)+done:], piece[done:]) {
+				found = child
 			}
-			return child, at, at
+			break
 		}
-		start, end := int(t.start[child]), min(int(t.depth[child]), len(piece))
-		if t.path[start+done:start+end] != piece[done:end] {
-			return noNode, 0, 0
+		v := &t.nodes[child]
+		start, end := int(v.start), min(int(v.depth), len(piece))
+		if end > done+1 && t.path[start+done:start+end] != piece[done:end] {
+			break
 		}
-		if done = end; end < int(t.depth[child]) {
-			return child, start, int(t.last[child])
+		if done = end; end < int(v.depth) {
+			found = child
+			break
 		}
 		node = child
 	}
+	if size <= 8 {
+		*j = jump{word, found, size, 0}
+	}
+	return found
 }
 
-// after returns the first occurrence at or after a place of what ends at or above
-// a node; there must be one.
-func (t *suffixTree) after(node uint32, place int) int {
-	if len(t.next.numbers) == 0 {
+// lastOf returns where what is found there occurs last, -1 for noNode.
+func (t *suffixTree) lastOf(node uint32) int {
+	switch {
+	case node < leafBit:
+		return int(t.nodes[node].last)
+	case node == noNode:
+		return -1
+	}
+	return int(node &^ leafBit)
+}
+
+// after returns the first occurrence, at or after a place, of a piece that occurs below a
+// node; there must be one. If that is not sure the piece occurs within the next blockSize
+// bytes and is to be looked for there.
+func (t *suffixTree) after(v *treeNode, place int, piece string) (next int, sure bool) {
+	set := v.link
+	if set >= noSet {
+		if v.count <= t.few {
+			return t.leastOf(v, place), true
+		}
+		if next = t.leap(v, place, piece); next >= 0 {
+			return next, true
+		}
+		if !t.makeSet(v) {
+			return t.leastOf(v, place), true
+		}
+		set = v.link
+	}
+	sets := t.sets
+	block, in := uint32(place)/blockSize, uint32(place)%blockSize
+	at := set + block/blocks*2
+	word, bit := sets[at], uint32(1)<<(block%blocks)
+	i := sets[at+1] + uint32(bits.OnesCount32(word&(bit-1)))
+	if word&bit != 0 {
+		ends := uint32(t.ends[i])
+		if first := blockSize - ends&0xFF; first >= in {
+			return place + int(first-in), true
+		}
+		if ends>>8 >= in {
+			return 0, false
+		}
+		i++
+	}
+	for word &= -bit << 1; word == 0; {
+		at += 2
+		word = sets[at]
+	}
+	return int((at-set)/2*blocks+uint32(bits.TrailingZeros32(word))+1)*blockSize - int(t.ends[i]&0xFF), true
+}
+
+// leap is after by a plain search, -1 if it finds nothing soon or has been tried too often. Long
+// pieces are few in a file, but those that begin alike, as a…a in a text of runs, have many
+// leaves in common, and each node would need a set: for pieces of up to 40 bytes that took 140
+// million instructions. So a node has a set once the searches for it took as long as making it.
+func (t *suffixTree) leap(v *treeNode, place int, piece string) int {
+	left := leapLimit*int(v.count) - int(noNode-v.link)
+	if len(piece) < longPiece || left <= 0 {
+		return -1
+	}
+	i := strings.Index(t.path[place:min(place+leapStep*left, len(t.path))], piece)
+	if i < 0 {
+		return -1
+	}
+	v.link -= uint32(i/leapStep + 1)
+	t.work += i/8 + 1
+	return place + i
+}
+
+// leastOf is after by looking through the leaves of a node.
+func (t *suffixTree) leastOf(v *treeNode, place int) int {
+	least, found := uint32(place), noNode
+	leaves := t.leavesOf(v)
+	t.work += len(leaves) / 2
+	for ; len(leaves) >= 4; leaves = leaves[4:] {
+		found = min(found, leaves[0]-least, leaves[1]-least, leaves[2]-least, leaves[3]-least)
+	}
+	for _, leaf := range leaves {
+		found = min(found, leaf-least) // those before it wrap
+	}
+	return place + int(found)
+}
+
+const eachByte = 0x01_01_01_01_01_01_01_01
+
+// zeros returns a number whose lowest bit that is set is the highest of the lowest byte of
+// word that is 0; without such a byte it is 0.
+func zeros(word uint64) uint64 { return (word - eachByte) &^ word & (0x80 * eachByte) }
+
+// makeSet makes the set of the suffixes below a node, if they are not few. It has a bit for each
+// blockSize bytes of the path, 32 to a word, and for each bit that is set where in the block a
+// suffix begins first and last: behind each word there is how many of these come before. So
+// after needs no look at the path, some 70 instructions wherever the next one is; a wavelet matrix
+// took 800. A set is made for who asks; there is room for a thousand of a path of 64 KiB. When
+// it is full, looking through the leaves is the way for all nodes that have not so many,
+// and for one that has, sets are made anew: nodes of more than fewAtLast leaves, of pieces of one
+// length, are less than half of those for which there is room.
+func (t *suffixTree) makeSet(v *treeNode) bool {
+	if len(t.leaves) == 0 {
 		t.sortLeaves()
 	}
-	l := int(t.left[node])
-	return t.next.find(l, l+int(t.count[node]), uint32(place))
+	if v.count <= t.few {
+		return false
+	}
+	size := len(t.path)/(blockSize*blocks)*2 + 2
+	leaves := t.leavesOf(v)
+	if len(t.sets)+size > cap(t.sets) || len(t.ends)+min(len(leaves), len(t.path)/blockSize+1) > cap(t.ends) {
+		if t.few = fewAtLast; v.count <= t.few {
+			return false
+		}
+		t.sets, t.ends = t.sets[:0], t.ends[:0]
+		for i := range t.nodes {
+			t.nodes[i].link = noNode
+		}
+	}
+	t.work += setWork*len(leaves) + size
+	at := len(t.sets)
+	v.link = uint32(at)
+	t.sets = t.sets[:at+size]
+	set := t.sets[at:]
+	clear(set)
+	block := t.block
+	for _, v := range leaves {
+		set[v/(blockSize*blocks)*2] |= 1 << (v / blockSize % blocks)
+		e, in := &block[v/blockSize], uint16(v%blockSize)
+		*e = max(*e&0xFF, blockSize-in) | max(*e>>8, in)<<8
+	}
+	for i := 0; i < len(set); i += 2 {
+		set[i+1] = uint32(len(t.ends))
+		for word := set[i]; word != 0; word &= word - 1 {
+			e := &block[i/2*blocks+bits.TrailingZeros32(word)]
+			t.ends = append(t.ends, *e)
+			*e = 0
+		}
+	}
+	return true
 }
 
 // sortLeaves puts the leaves in an order in which those below a node follow one
 // another.
 func (t *suffixTree) sortLeaves() {
-	nodes := len(t.start)
-	t.count, t.left = room(t.count, nodes), room(t.left, nodes)
-	clear(t.count)
-	leaves := func(fn func(node, leaf uint32)) {
-		for _, e := range t.edges {
-			if c := to(e); e != 0 && c&leafBit != 0 {
-				fn(uint32(e>>(nodeBits+1)>>symbolBits)-1, c&^leafBit)
-			}
+	t.work += sortWork * len(t.path)
+	t.leaves = room(t.spare, len(t.path)+1)
+	for _, e := range t.edges {
+		if c := to(e); e != 0 && c&leafBit != 0 {
+			v := &t.nodes[uint32(e>>(nodeBits+1)>>symbolBits)-1]
+			t.leaves[v.left] = c &^ leafBit
+			v.left++
 		}
 	}
-	leaves(func(node, _ uint32) { t.count[node]++ })
-	for _, v := range slices.Backward(t.order) {
-		if v > 0 {
-			t.count[t.link[v]] += t.count[v]
-		}
-	}
-	// Left is first the place for what comes next below a node, and in the end
-	// brought back by what came.
-	t.left[0] = 0
-	for _, v := range t.order {
-		if v > 0 {
-			p := t.link[v]
-			t.left[v] = t.left[p]
-			t.left[p] += t.count[v]
-		}
-	}
-	sorted := room(t.spare, len(t.text)+1)
-	leaves(func(node, leaf uint32) {
-		sorted[t.left[node]] = leaf
-		t.left[node]++
-	})
-	for v := range t.left {
-		t.left[v] -= t.count[v]
-	}
-	t.next.build(sorted, room(t.order, len(sorted)))
+	// What is not needed any more is room for sets.
+	t.block = room(t.block, len(t.path)/blockSize+1)
+	clear(t.block)
+	t.sets, t.ends, t.few = t.order[:0], room(t.ends, 3*len(t.path))[:0], fewAtFirst
 }
 
-// successors are the numbers from 0 up, each once and in any order, that tell the least
-// one not below another in any part of them: a wavelet matrix of their higher bits, two
-// looks per bit. Those alike in these bits are so few that they are looked through.
-type successors struct {
-	levels  int
-	words   int     // per level
-	marks   []marks // of the higher bits, the highest first; between levels the numbers are parted by that bit
-	zeros   [32]int // numbers with a 0 in each level
-	numbers []uint32
-}
-
-// marks are a bit of 64 numbers, and how many numbers before them have it, together with
-// those of the level that have not.
-type marks struct {
-	bits   uint64
-	before int
-}
-
-// lookedThrough is the number of bits that are not in levels.
-const lookedThrough = 6
-
-// build takes the numbers, which it keeps and changes, and room for as many.
-func (s *successors) build(numbers, spare []uint32) {
-	s.levels = max(0, bits.Len(uint(len(numbers)))-lookedThrough)
-	s.words = len(numbers)/64 + 1
-	s.marks = room(s.marks, s.levels*s.words)
-	s.numbers = numbers
-	for level := range s.levels {
-		row := s.marks[level*s.words:][:s.words]
-		ones := 0
-		for w := range row {
-			from := min(64*w, len(numbers))
-			part := numbers[from:min(from+64, len(numbers))]
-			row[w].before = ones
-			row[w].bits = divide(part, numbers[from-ones:], spare[ones:], s.shift(level))
-			ones += bits.OnesCount64(row[w].bits)
-		}
-		zeros := len(numbers) - ones
-		copy(numbers[zeros:], spare[:ones])
-		for w := range row {
-			row[w].before += zeros
-		}
-		s.zeros[level] = zeros
-	}
-}
-
-// divide returns a bit of up to 64 numbers and puts those that have it into ones, the
-// others into zeros, where what it has read may be. Inlined it has too few registers.
-//
-//go:noinline
-func divide(numbers, zeros, ones []uint32, shift int) (word uint64) {
-	set := uint32(0)
-	zeros, ones = zeros[:len(numbers)], ones[:len(numbers)]
-	for i, v := range numbers {
-		// No branch, because no bit can be foreseen.
-		bit := v >> (shift & 31) & 1
-		word |= uint64(bit) << (i & 63)
-		zeros[uint32(i)-set], ones[set] = v, v
-		set += bit
-	}
-	return word
-}
-
-// shift returns the place of the bit of a level.
-func (s *successors) shift(level int) int { return s.levels - 1 - level + lookedThrough }
-
-// ones returns the place, in the next level, of the first number with a 1 at or after place i.
-func (s *successors) ones(level, i int) int {
-	m := &s.marks[level*s.words+i>>6]
-	return m.before + bits.OnesCount64(m.bits&(1<<(i&63)-1))
-}
-
-// find returns the least number not below least at the places l to r. There must
-// be one.
-func (s *successors) find(l, r int, least uint32) int {
-	// Down along the bits of least; where that has a 0, numbers with a 1 are
-	// greater: the deepest such branch holds the answer if the way ends.
-	branch, branchL, branchR := 0, 0, 0
-	for level := 0; level < s.levels && l < r; level++ {
-		l1, r1 := s.ones(level, l), s.ones(level, r)
-		if least>>(s.shift(level)&31)&1 != 0 {
-			l, r = l1, r1
-			continue
-		}
-		if l1 < r1 {
-			branch, branchL, branchR = level+1, l1, r1
-		}
-		l, r = l-l1+s.zeros[level], r-r1+s.zeros[level]
-	}
-	if v := s.leastOf(l, r, least); v != noNode {
-		return int(v)
-	}
-	l, r = branchL, branchR
-	for level := branch; level < s.levels; level++ {
-		l1, r1 := s.ones(level, l), s.ones(level, r)
-		if r-l > r1-l1 {
-			l, r = l-l1+s.zeros[level], r-r1+s.zeros[level]
-		} else {
-			l, r = l1, r1
-		}
-	}
-	return int(s.leastOf(l, r, 0))
-}
-
-// leastOf looks through the numbers at the places l to r behind the last level; without one
-// that is not below least it returns noNode.
-func (s *successors) leastOf(l, r int, least uint32) uint32 {
-	found := uint32(noNode)
-	for _, v := range s.numbers[l:r] {
-		if v >= least {
-			found = min(found, v)
-		}
-	}
-	return found
+// leavesOf returns the suffixes below a node.
+func (t *suffixTree) leavesOf(v *treeNode) []uint32 {
+	return t.leaves[v.left-v.count : v.left]
 }

@@ -201,13 +201,20 @@ func (r Rule) Span() Span {
 
 // String returns the rule as a file would write it: "Disallow: /a".
 func (r Rule) String() string {
+	var buf [128]byte
+	return string(r.AppendTo(buf[:0]))
+}
+
+// AppendTo appends what String returns.
+func (r Rule) AppendTo(dst []byte) []byte {
 	if r.rules == nil {
-		return ""
+		return dst
 	}
+	dst = append(append(dst, r.field.title()...), ':')
 	if r.empty {
-		return r.field.title() + ":"
+		return dst
 	}
-	return r.field.title() + ": " + printable(r.Path())
+	return append(append(dst, ' '), printable(r.Path())...)
 }
 
 // A Group is the group of a caller: all groups of the file that name it are one

@@ -14,27 +14,30 @@ import (
 	"github.com/robotskit/robots/internal/hostile"
 )
 
-// steps returns the bytes that a first match looks at, per 1,000 bytes of file
-// and path, and is what the search for the worst goes by.
+// steps returns what a first answer takes, per 1,000 bytes of file and path, and is what the
+// search for the worst goes by: reading the file, some 8 instructions a byte and 840 a rule, and
+// the work of a first match. It is within a sixth of what valgrind counts (bench/callgrind.sh).
 func steps(f hostile.Family, size, length int) int {
 	path := f.Text(length)
 	body := f.File(size, path)
 	r := Parse(body).Rules(RFC9309, "x")
 	_, work := r.scan(path, FieldNone)
-	return 1000 * work / (len(body) + len(path))
+	return 1000 * (work + readWork*r.Len() + len(body)) / (len(body) + len(path))
 }
 
-// mostSteps bounds them: the path is looked at searchLimit times before there is
-// a tree and once for it, each rule at most twice after, and a piece of a rule
-// that is looked for after a place takes up to 66 bytes of work.
-const mostSteps = 1000 * 40
+// readWork is the work of reading a rule besides its bytes.
+const readWork = 105
+
+// mostSteps bounds them: on 512,000 bytes and a path of 64 KiB these are some 90 million
+// instructions, less than 10 ms. A fifth is the tree.
+const mostSteps = 20_000
 
 // TestWorst searches for the file and path that take the most steps: families
 // that were slow for somebody are changed at random and the worst kept. A
 // campaign with -update writes the worst ten to internal/hostile, from where
 // they are rows of bench.
 func TestWorst(t *testing.T) {
-	size, length := 64_000, 8_192
+	size, length := 512_000, 1<<16 // what happens on such a path happens on no shorter one
 	rng := rand.New(rand.NewPCG(5, 10))
 	found := append(hostile.Seeds(), hostile.Worst()...)
 	// What the fuzzer has found joins as words of a path and of rules.
@@ -45,7 +48,7 @@ func TestWorst(t *testing.T) {
 		found[i].Steps = steps(found[i], size, length)
 	}
 	const kept = 10
-	for range campaign.Size(5, 60, 3000) {
+	for range campaign.Size(5, 20, 1500) {
 		f := found[rng.IntN(len(found))]
 		for range 1 + rng.IntN(3) {
 			f = f.Mutate(rng)
@@ -71,8 +74,8 @@ func TestWorst(t *testing.T) {
 	}
 }
 
-// TestWorstExplained: an explanation looks at no more than a first match may, in any dialect and
-// whatever makes rules match nearly.
+// TestWorstExplained: an explanation takes no more than three first matches may, as the path is read
+// in up to three ways, in any dialect and whatever makes rules match nearly.
 func TestWorstExplained(t *testing.T) {
 	size, length := 32_000, 8_192
 	worst := 0
@@ -85,7 +88,7 @@ func TestWorstExplained(t *testing.T) {
 				r := Parse(append([]byte("User-agent: x\n"), lines...)).Rules(d, "x")
 				e, work := r.explain(Path{path})
 				per := 1000 * work / (len(lines) + len(path))
-				if worst = max(worst, per); per > mostSteps {
+				if worst = max(worst, per); per > 3*mostSteps {
 					t.Errorf("%s, rules ending with %q: %d steps per 1,000 bytes: %+v", d.Name, end, per, f)
 				}
 				if v := r.Match(Path{path}); v.String() != e.Verdict.String() {

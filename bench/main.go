@@ -29,7 +29,7 @@ func main() {
 		out    = flag.String("o", "", "`folder` for the table and the plot")
 		list   = flag.Bool("list", false, "list the rows and stop")
 		passes = flag.Int("passes", 0, "only pass `n` times over the work and print its bytes and operations (see callgrind.sh)")
-		kind   = flag.String("work", "oneshot", "work of -passes: oneshot, oneshot-url, askable, url, match-kept, crawlers-1, crawlers-100, crawlers-dialects or a row, as match-literal/10000")
+		kind   = flag.String("work", "oneshot", "work of -passes: oneshot, oneshot-url, askable, url, match-kept, crawlers-1, crawlers-100, crawlers-dialects, memory/build-literal, memory/build-mixed or a row, as match-literal/10000")
 		most   = flag.Int("most", math.MaxInt, "only files of at most so many `bytes` for -passes")
 		looped = flag.String("loop", "", "only answer URLs on standard input by this `file`, in a loop with temoto (row program/list), or a batch for - (program/batch)")
 		name   = flag.String("engine", ours, "engine of -passes: robots, reference or temoto")
@@ -70,7 +70,7 @@ func main() {
 	if *passes > 0 {
 		w := workOf(*kind, s, *seed, *most)
 		if w == nil {
-			fmt.Fprintf(os.Stderr, "bench: -work %q is none of %s, nor a row (-list)\n", *kind, strings.Join(slices.Sorted(maps.Keys(works)), ", "))
+			fmt.Fprintf(os.Stderr, "bench: -work %q is none of %s, nor memory/build-literal or -mixed, nor a row (-list)\n", *kind, strings.Join(slices.Sorted(maps.Keys(works)), ", "))
 			os.Exit(2)
 		}
 		for _, e := range w.engines {
@@ -133,6 +133,11 @@ func workOf(kind string, s *set, seed uint64, most int) *work {
 	for _, r := range rows(s, seed, true, "") {
 		if r.name == kind {
 			return r.make()
+		}
+	}
+	for _, k := range builds(s, seed) {
+		if kind == "memory/build-"+k.name {
+			return warmRules(k.problem())
 		}
 	}
 	return nil

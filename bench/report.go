@@ -81,14 +81,7 @@ func measureFacts(s *set, seed uint64, selected *regexp.Regexp) []fact {
 			}) / byteCount,
 		})
 	}
-	const n = 10_000
-	for _, k := range []struct {
-		name    string
-		problem func() problem
-	}{
-		{"literal", func() problem { return literalProblem(seed, n) }},
-		{"mixed", func() problem { return mixedProblem(s, seed, n) }},
-	} {
+	for _, k := range builds(s, seed) {
 		if !want("rules-"+k.name) && !want("build-"+k.name) {
 			continue
 		}
@@ -107,7 +100,7 @@ func measureFacts(s *set, seed uint64, selected *regexp.Regexp) []fact {
 			ask(16)
 			return rules
 		})
-		add("memory/rules-"+k.name, "bytes per rule of an asked Rules beyond the file", goal{atMost, 60, 32}, map[string]float64{ours: size / n})
+		add("memory/rules-"+k.name, "bytes per rule of an asked Rules beyond the file", goal{atMost, 60, 32}, map[string]float64{ours: size / buildRules})
 
 		// What it takes until the Rules answers at full speed, beyond the answers.
 		const times = 2
@@ -122,7 +115,7 @@ func measureFacts(s *set, seed uint64, selected *regexp.Regexp) []fact {
 			start = now()
 			rules = f.Rules(robots.RFC9309, "ExampleBot")
 			ask(times)
-			build = append(build, float64((now()-start-steady).Nanoseconds())/n)
+			build = append(build, float64((now()-start-steady).Nanoseconds())/buildRules)
 		}
 		mid, _, _ := median(build)
 		add("memory/build-"+k.name, "ns per rule from File to a warm Rules", goal{atMost, 350, 150}, map[string]float64{ours: mid})

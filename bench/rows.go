@@ -407,6 +407,35 @@ func match(p problem, withTemoto bool) *work {
 	return w
 }
 
+// buildRules is how many rules the rows memory/build-… and memory/rules-… have.
+const buildRules = 10_000
+
+// A buildProblem is what one of these rows is about.
+type buildProblem struct {
+	name    string
+	problem func() problem
+}
+
+func builds(s *set, seed uint64) []buildProblem {
+	return []buildProblem{
+		{"literal", func() problem { return literalProblem(seed, buildRules) }},
+		{"mixed", func() problem { return mixedProblem(s, seed, buildRules) }},
+	}
+}
+
+// warmRules makes the rules of a problem from its File and asks them until they have an index,
+// with few answers beyond that.
+func warmRules(p problem) *work {
+	f := robots.Parse(p.body)
+	return &work{ops: buildRules, engines: []engine{{name: ours, pass: func(int) (n int) {
+		rules := f.Rules(robots.RFC9309, "ExampleBot")
+		for i := range 64 {
+			n += count(rules.Allowed(p.queries[i].path))
+		}
+		return n
+	}}}}
+}
+
 // oneSet is a problem as a set of one file.
 func oneSet(p problem) *set {
 	s := &set{name: p.name}

@@ -76,7 +76,7 @@ type Options struct {
 
 func (o Options) filled() Options {
 	if o.Fetcher == nil {
-		o.Fetcher = standard
+		o.Fetcher = standard()
 	}
 	o.Memory = cmp.Or(o.Memory, 64<<20)
 	o.Floor = cmp.Or(o.Floor, fetch.LifeFloor)
@@ -96,7 +96,10 @@ const (
 
 // standard is the client of every cache without one of its own. They share it, so
 // that its bounds are those of the process.
-var standard, _ = fetch.New(fetch.Options{}) // no error: the zero Options are valid
+var standard = sync.OnceValue(func() *fetch.Client {
+	c, _ := fetch.New(fetch.Options{}) // no error: the zero Options are valid
+	return c
+})
 
 // A Cache has the robots.txt of any origin and fetches as rarely as possible. It is
 // safe for concurrent use.

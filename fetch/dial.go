@@ -508,7 +508,7 @@ func unsecured(err error, late Cause, over bool) *failure {
 	case isRemote:
 		return &failure{TLSAlert, strings.TrimPrefix(op.Err.Error(), "tls: ")}
 	case errors.As(err, &header):
-		return &failure{TLSFailure, fmt.Sprintf("the answer is not TLS: %x", header.RecordHeader)}
+		return &failure{TLSFailure, fmt.Sprintf("the answer is not TLS, it begins with %q", header.RecordHeader[:])}
 	case reset:
 		return &failure{TLSFailure, "connection reset"}
 	}

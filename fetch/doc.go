@@ -67,6 +67,10 @@
 // thousands of sites may lie on one machine, and a crowd that waits for it is in
 // the way of no other.
 //
+// What has a pace at an address is a connection, whether a request follows or not: of
+// the addresses of a site one is tried at a time, each at its start. An address that is
+// dead costs robots.txt its share of Limits.Connect, and a page one second.
+//
 // No cookies, credentials, Referer or conditions are sent to a site, and nothing of
 // one fetch is kept for the next.
 //

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 )
 
@@ -56,34 +57,38 @@ const (
 // and credentials to whoever asks from there. No setting permits them: most lie in
 // networks that AllowPrivate opens, Azure's in a public one. Each is what the
 // vendor's documentation names, else cloud-init's, which lives on these services.
-var metadata = []struct {
+var metadata = sync.OnceValue(func() []service {
+	return []service{
+		// AWS, docs.aws.amazon.com: AWSEC2/latest/UserGuide/instancedata-data-retrieval.html
+		// (also the address of Azure, Google, Oracle, DigitalOcean and OpenStack),
+		// AmazonECS/latest/developerguide/task-iam-roles.html,
+		// eks/latest/userguide/pod-id-agent-setup.html
+		{address("169.254.169.254"), "instance metadata"},
+		{address("fd00:ec2::254"), "AWS instance metadata"},
+		{address("169.254.170.2"), "AWS ECS task credentials"},
+		{address("169.254.170.23"), "AWS EKS Pod Identity"},
+		{address("fd00:ec2::23"), "AWS EKS Pod Identity"},
+		// cloud.google.com/compute/docs/metadata/querying-metadata, machines of IPv6 alone
+		{address("fd20:ce::254"), "Google Cloud metadata"},
+		// learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16
+		{address("168.63.129.16"), "Azure WireServer"},
+		// www.alibabacloud.com/help/en/ecs/user-guide/view-instance-metadata, and for
+		// IPv6 cloud-init's DataSourceAliYun
+		{address("100.100.100.200"), "Alibaba Cloud metadata"},
+		{address("fd00:100::100:200"), "Alibaba Cloud metadata"},
+		// docs.oracle.com/en/cloud/cloud-at-customer/occ-get-started/retrieve-predefined-instance-metadata.html,
+		// and for IPv6 oracle/oci-python-sdk, instance_principals_security_token_signer.py
+		{address("192.0.0.192"), "Oracle Cloud Classic metadata"},
+		{address("fd00:c1::a9fe:a9fe"), "Oracle Cloud metadata"},
+		// docs.cloud-init.io/en/latest/reference/datasources: akamai.html, scaleway.html
+		{address("fd00:a9fe:a9fe::1"), "Akamai Cloud metadata"},
+		{address("fd00:42::42"), "Scaleway metadata"},
+	}
+})
+
+type service struct {
 	address netip.Addr
-	service string
-}{
-	// AWS, docs.aws.amazon.com: AWSEC2/latest/UserGuide/instancedata-data-retrieval.html
-	// (also the address of Azure, Google, Oracle, DigitalOcean and OpenStack),
-	// AmazonECS/latest/developerguide/task-iam-roles.html,
-	// eks/latest/userguide/pod-id-agent-setup.html
-	{address("169.254.169.254"), "instance metadata"},
-	{address("fd00:ec2::254"), "AWS instance metadata"},
-	{address("169.254.170.2"), "AWS ECS task credentials"},
-	{address("169.254.170.23"), "AWS EKS Pod Identity"},
-	{address("fd00:ec2::23"), "AWS EKS Pod Identity"},
-	// cloud.google.com/compute/docs/metadata/querying-metadata, machines of IPv6 alone
-	{address("fd20:ce::254"), "Google Cloud metadata"},
-	// learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16
-	{address("168.63.129.16"), "Azure WireServer"},
-	// www.alibabacloud.com/help/en/ecs/user-guide/view-instance-metadata, and for
-	// IPv6 cloud-init's DataSourceAliYun
-	{address("100.100.100.200"), "Alibaba Cloud metadata"},
-	{address("fd00:100::100:200"), "Alibaba Cloud metadata"},
-	// docs.oracle.com/en/cloud/cloud-at-customer/occ-get-started/retrieve-predefined-instance-metadata.html,
-	// and for IPv6 oracle/oci-python-sdk, instance_principals_security_token_signer.py
-	{address("192.0.0.192"), "Oracle Cloud Classic metadata"},
-	{address("fd00:c1::a9fe:a9fe"), "Oracle Cloud metadata"},
-	// docs.cloud-init.io/en/latest/reference/datasources: akamai.html, scaleway.html
-	{address("fd00:a9fe:a9fe::1"), "Akamai Cloud metadata"},
-	{address("fd00:42::42"), "Scaleway metadata"},
+	name    string
 }
 
 // specials are the networks that are refused: the IANA special-purpose address
@@ -91,46 +96,58 @@ var metadata = []struct {
 // as globally reachable (192.31.196/24, 192.52.193/24, 192.175.48/24,
 // 2620:4f:8000::/48). 2001::/23 is refused whole: the few reachable addresses
 // in it serve no web site. The first entry that holds an address names it.
-var specials = []reserved{
-	{prefix("0.0.0.0/8"), "this network", reachNever}, // RFC 791
-	{prefix("10.0.0.0/8"), "private", reachPrivate},   // RFC 1918
-	{prefix("100.64.0.0/10"), "shared address space", reachPrivate},
-	{prefix("127.0.0.0/8"), "loopback", reachLoopback},
-	{prefix("169.254.0.0/16"), "link-local", reachNever},
-	{prefix("172.16.0.0/12"), "private", reachPrivate},
-	{prefix("192.0.0.0/24"), "protocol assignments", reachNever},
-	{prefix("192.0.2.0/24"), "documentation", reachNever},
-	{prefix("192.88.99.0/24"), "6to4 relay", reachNever},
-	{prefix("192.168.0.0/16"), "private", reachPrivate},
-	{prefix("198.18.0.0/15"), "benchmarking", reachNever},
-	{prefix("198.51.100.0/24"), "documentation", reachNever},
-	{prefix("203.0.113.0/24"), "documentation", reachNever},
-	{prefix("224.0.0.0/4"), "multicast", reachNever},
-	{prefix("255.255.255.255/32"), "broadcast", reachNever},
-	{prefix("240.0.0.0/4"), "reserved", reachNever},
-	{prefix("::/128"), "unspecified", reachNever},
-	{prefix("::1/128"), "loopback", reachLoopback},
-	{prefix("::/96"), "IPv4-compatible", reachNever},
-	{prefix("64:ff9b::/96"), "NAT64", reachNever},
-	{prefix("64:ff9b:1::/48"), "local NAT64", reachNever},
-	{prefix("100::/64"), "discard-only", reachNever},
-	{prefix("2001::/32"), "Teredo", reachNever},
-	{prefix("2001::/23"), "protocol assignments", reachNever},
-	{prefix("2001:db8::/32"), "documentation", reachNever},
-	{prefix("2002::/16"), "6to4", reachNever},
-	{prefix("3fff::/20"), "documentation", reachNever},
-	{prefix("5f00::/16"), "segment routing", reachNever},
-	{prefix("fc00::/7"), "private", reachPrivate},
-	{prefix("fe80::/10"), "link-local", reachNever},
-	{prefix("fec0::/10"), "site-local", reachNever},
-	{prefix("ff00::/8"), "multicast", reachNever},
-}
+var specials = sync.OnceValue(func() []reserved {
+	return []reserved{
+		{prefix("0.0.0.0/8"), "this network", reachNever}, // RFC 791
+		{prefix("10.0.0.0/8"), "private", reachPrivate},   // RFC 1918
+		{prefix("100.64.0.0/10"), "shared address space", reachPrivate},
+		{prefix("127.0.0.0/8"), "loopback", reachLoopback},
+		{prefix("169.254.0.0/16"), "link-local", reachNever},
+		{prefix("172.16.0.0/12"), "private", reachPrivate},
+		{prefix("192.0.0.0/24"), "protocol assignments", reachNever},
+		{prefix("192.0.2.0/24"), "documentation", reachNever},
+		{prefix("192.88.99.0/24"), "6to4 relay", reachNever},
+		{prefix("192.168.0.0/16"), "private", reachPrivate},
+		{prefix("198.18.0.0/15"), "benchmarking", reachNever},
+		{prefix("198.51.100.0/24"), "documentation", reachNever},
+		{prefix("203.0.113.0/24"), "documentation", reachNever},
+		{prefix("224.0.0.0/4"), "multicast", reachNever},
+		{prefix("255.255.255.255/32"), "broadcast", reachNever},
+		{prefix("240.0.0.0/4"), "reserved", reachNever},
+		{prefix("::/128"), "unspecified", reachNever},
+		{prefix("::1/128"), "loopback", reachLoopback},
+		{prefix("::/96"), "IPv4-compatible", reachNever},
+		{prefix("64:ff9b::/96"), "NAT64", reachNever},
+		{prefix("64:ff9b:1::/48"), "local NAT64", reachNever},
+		{prefix("100::/64"), "discard-only", reachNever},
+		{prefix("2001::/32"), "Teredo", reachNever},
+		{prefix("2001::/23"), "protocol assignments", reachNever},
+		{prefix("2001:db8::/32"), "documentation", reachNever},
+		{prefix("2002::/16"), "6to4", reachNever},
+		{prefix("3fff::/20"), "documentation", reachNever},
+		{prefix("5f00::/16"), "segment routing", reachNever},
+		{prefix("fc00::/7"), "private", reachPrivate},
+		{prefix("fe80::/10"), "link-local", reachNever},
+		{prefix("fec0::/10"), "site-local", reachNever},
+		{prefix("ff00::/8"), "multicast", reachNever},
+	}
+})
 
 // global holds every IPv6 address that IANA gives out.
 var (
 	global = prefix("2000::/3")
 	nat64  = prefix("64:ff9b::/96")
 )
+
+// serviceOf returns the service of metadata at an address, "" for none.
+func serviceOf(a netip.Addr) string {
+	for _, s := range metadata() {
+		if s.address == a {
+			return s.name
+		}
+	}
+	return ""
+}
 
 func prefix(s string) netip.Prefix { return netip.MustParsePrefix(s) }
 func address(s string) netip.Addr  { return netip.MustParseAddr(s) }
@@ -171,12 +188,7 @@ func (g Guard) Check(at netip.AddrPort) error {
 // allows reports whether an address is one of Allow.
 func (g Guard) allows(at netip.AddrPort) bool {
 	at = netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
-	for i := range metadata {
-		if metadata[i].address == at.Addr() {
-			return false
-		}
-	}
-	return slices.Contains(g.Allow, at)
+	return serviceOf(at.Addr()) == "" && slices.Contains(g.Allow, at)
 }
 
 // checkName is Check for a host whose address only a proxy will know: of an
@@ -208,10 +220,8 @@ func (g Guard) reserved(a netip.Addr) string {
 		return "it has a zone, so it is local"
 	}
 	a = a.Unmap() // the system connects to the IPv4 address
-	for i := range metadata {
-		if metadata[i].address == a {
-			return "it is a cloud metadata address (" + metadata[i].service + ")"
-		}
+	if s := serviceOf(a); s != "" {
+		return "it is a cloud metadata address (" + s + ")"
 	}
 	for _, p := range g.Deny {
 		if p.Contains(a) {
@@ -222,8 +232,7 @@ func (g Guard) reserved(a netip.Addr) string {
 		b := a.As16()
 		return g.reserved(netip.AddrFrom4([4]byte(b[12:])))
 	}
-	for i := range specials {
-		s := &specials[i]
+	for _, s := range specials() {
 		if !s.net.Contains(a) {
 			continue
 		}

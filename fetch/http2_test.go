@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -82,5 +83,14 @@ func TestNothingLogged(t *testing.T) {
 	}
 	if lines.Len() > 0 {
 		t.Errorf("the log has %d bytes:\n%.500s", lines.Len(), lines.String())
+	}
+}
+
+// TestNotTLS: a port that speaks plain HTTP is recognised by its first bytes, which a person can
+// read.
+func TestNotTLS(t *testing.T) {
+	f := unsecured(tls.RecordHeaderError{RecordHeader: [5]byte([]byte("HTTP/"))}, TLSTimeout, false)
+	if f.cause != TLSFailure || !strings.Contains(f.detail, `"HTTP/"`) {
+		t.Errorf("%v: %s", f.cause, f.detail)
 	}
 }

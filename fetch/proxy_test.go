@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/robotskit/robots/internal/proctest"
 )
 
 // TestRealProxies fetches through tinyproxy and danted, where they are installed.
@@ -23,7 +25,7 @@ func TestRealProxies(t *testing.T) {
 	}
 	danted := func(t *testing.T) string {
 		return daemon(t, "danted", "-N 1 -f", "internal: 127.0.0.1 port = %d\nexternal: lo\nclientmethod: none\nsocksmethod: none\n"+
-			"user.privileged: root\nuser.unprivileged: nobody\nlogoutput: /dev/null\n"+
+			"user.privileged: root\nuser.unprivileged: root\nlogoutput: /dev/null\n"+
 			"client pass { from: 127.0.0.0/8 to: 0.0.0.0/0 }\n"+
 			"socks block { from: 0.0.0.0/0 to: 127.0.0.3/32 }\nsocks pass { from: 127.0.0.0/8 to: 0.0.0.0/0 }\n")
 	}
@@ -99,7 +101,7 @@ func daemon(t *testing.T, name, args, config string) string {
 	cmd := exec.Command(program, append(fields, file)...)
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.WaitDelay = time.Second
-	if err := cmd.Start(); err != nil {
+	if err := proctest.Start(cmd); err != nil {
 		t.Skip(err)
 	}
 	t.Cleanup(func() {

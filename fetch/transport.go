@@ -190,8 +190,10 @@ type startsKey struct{}
 
 // WithStarts returns a context for one request, under which a transport of Client.Transport
 // asks before each connection to a site when it may be opened, as a Client does for
-// robots.txt (Options.Starts). The addresses of the site are then tried one after another.
-// Its other connections, such as kept ones, are the caller's to pace.
+// robots.txt (Options.Starts). The addresses of the site are then tried one after another,
+// each at its start: a connection counts at its address whether a request follows or not.
+// One that does not answer within a second makes way for the next, and is tried once more
+// if none answers. Other connections, such as kept ones, are the caller's to pace.
 func WithStarts(ctx context.Context, s Starts) context.Context {
 	return context.WithValue(ctx, startsKey{}, s)
 }
@@ -273,9 +275,18 @@ func (c *Client) pageDialer(most time.Duration) *net.Dialer {
 
 const pageConnect = 30 * time.Second // as http.DefaultTransport has it
 
-// dialSite connects to the first address of a site that the guard and the caller's
-// Dial let through, to each when it may start, if somebody says so. A dead address takes no
-// more than its share of the time.
+// firstTry is how long a connection to one of several addresses is waited for before the
+// next is tried: after a second TCP sends its first packet again (RFC 6298 section 2), so
+// that one second is lost with an address that is dead, and hardly ever with one that is far.
+const firstTry = time.Second
+
+// dialSite connects to the first address of a site that answers, of those that the guard
+// and the caller's Dial let through: to each when it may start, if somebody says so. The
+// addresses that did not answer within firstTry then share what is left of the time.
+//
+// With Happy Eyeballs (RFC 8305) the next one is under way beside the first after 250 ms.
+// Here one is at a time: the one that loses is a start too, for which the other sites at
+// its address wait, and a far site would cost two starts for each connection.
 func (c *Client) dialSite(ctx context.Context, address string, starts Starts) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -285,8 +296,8 @@ func (c *Client) dialSite(ctx context.Context, address string, starts Starts) (n
 	if err != nil {
 		return nil, err
 	}
-	list = list[:min(len(list), maxAddresses)]
-	for i, ip := range list {
+	var left []netip.AddrPort
+	for _, ip := range list[:min(len(list), maxAddresses)] {
 		at, parsing := netip.ParseAddrPort(net.JoinHostPort(ip.Unmap().String(), port))
 		if parsing != nil {
 			return nil, parsing
@@ -295,25 +306,43 @@ func (c *Client) dialSite(ctx context.Context, address string, starts Starts) (n
 			err = refused
 			continue
 		}
-		if starts != nil {
-			if err := starts.Start(ctx, at.Addr()); err != nil {
+		left = append(left, at)
+	}
+	if len(list) == 0 {
+		err = fmt.Errorf("%s has no address", host)
+	}
+	rest := pageConnect
+	for first := len(left) > 1; len(left) > 0; first = false {
+		var silent []netip.AddrPort
+		for i, at := range left {
+			if starts != nil {
+				if err := starts.Start(ctx, at.Addr()); err != nil {
+					return nil, err
+				}
+			}
+			most := rest / time.Duration(len(left)-i)
+			if first {
+				most = firstTry
+			}
+			began := time.Now()
+			var conn net.Conn
+			if c.options.Dial != nil {
+				conn, err = c.dial(ctx, at.String(), most, true)
+			} else {
+				conn, err = c.pageDialer(most).DialContext(ctx, "tcp", at.String())
+			}
+			if err == nil {
+				return conn, nil
+			}
+			if ctx.Err() != nil {
 				return nil, err
 			}
+			rest -= time.Since(began)
+			if late, is := errors.AsType[net.Error](err); first && is && late.Timeout() {
+				silent = append(silent, at)
+			}
 		}
-		var conn net.Conn
-		var failed error
-		if c.options.Dial != nil {
-			conn, failed = c.dial(ctx, at.String(), pageConnect, true)
-		} else {
-			conn, failed = c.pageDialer(pageConnect/time.Duration(len(list)-i)).DialContext(ctx, "tcp", at.String())
-		}
-		if failed == nil {
-			return conn, nil
-		}
-		err = failed
-	}
-	if err == nil {
-		err = fmt.Errorf("%s has no address", host)
+		left = silent
 	}
 	return nil, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -265,6 +267,98 @@ func TestTransport(t *testing.T) {
 		}
 	}
 	settled(t, before+1) // the name server
+}
+
+// counter is a Starts that notes who asked.
+type counter func(addr netip.Addr)
+
+func (c counter) Start(_ context.Context, addr netip.Addr) error { c(addr); return nil }
+
+// TestPageAddresses: a connection for a page goes to the addresses of a site one at a time,
+// each at its start. One that is dead costs a second, and one that is slow is tried again.
+func TestPageAddresses(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	at := s.listen(t, "0.0.0.0:0", speak(answer(whole("200 OK", "a page"))))
+	s.dns.name("one.test", addresses("127.0.0.1"))
+	s.dns.name("two.test", addresses("127.0.0.1", "127.0.0.2"))
+	for _, tt := range []struct {
+		name   string
+		dials  string // what becomes of each: s silent, r refused, a answered
+		visits string // the addresses, in the order of the first visit
+		paced  bool
+	}{
+		{"two", "a", "1", true},
+		{"two", "sa", "12", true},
+		{"two", "sa", "12", false},
+		{"two", "ra", "12", true},
+		{"two", "ssa", "121", true},
+		{"two", "rsa", "122", true},
+		{"two", "rr", "12", true},
+		{"one", "a", "1", true},
+		{"one", "r", "1", true},
+	} {
+		t.Run(fmt.Sprint(tt.name, " ", tt.dials, " ", tt.paced), func(t *testing.T) {
+			t.Parallel()
+			var order []string         // of the addresses
+			var visits []string        // "start" and "dial" with an address
+			var silent <-chan struct{} // until when a connection to a dead address is under way
+			o := s.options()
+			o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+				if silent != nil {
+					select {
+					case <-silent:
+					default:
+						t.Error("two connections at a time")
+					}
+				}
+				host, _, _ := net.SplitHostPort(address)
+				if !slices.Contains(order, host) {
+					order = append(order, host)
+				}
+				n := strings.Count(strings.Join(visits, " "), "dial")
+				visits = append(visits, "dial "+host)
+				until, ok := ctx.Deadline()
+				if first := tt.name == "two" && n < 2; !ok || first != (time.Until(until) <= firstTry) {
+					t.Errorf("dial %d has until %v", n, until)
+				}
+				switch tt.dials[n] {
+				case 's':
+					silent = ctx.Done()
+					_, err := silentDial(ctx, &net.Dialer{})
+					<-ctx.Done() // elsewhere than on Linux it returns at once
+					return nil, err
+				case 'r':
+					return nil, syscall.ECONNREFUSED
+				}
+				return (&net.Dialer{}).DialContext(ctx, network, address)
+			}
+			ctx := t.Context()
+			if tt.paced {
+				ctx = WithStarts(ctx, counter(func(addr netip.Addr) { visits = append(visits, "start "+addr.String()) }))
+			}
+			transport := s.client(t, o).Transport()
+			defer transport.CloseIdleConnections()
+			conn, err := transport.DialContext(ctx, "tcp", tt.name+".test:"+at.port())
+			if err == nil {
+				conn.Close()
+			}
+			if want := strings.HasSuffix(tt.dials, "a"); want != (err == nil) {
+				t.Errorf("connected: %v", err)
+			}
+			var want []string
+			for _, v := range tt.visits {
+				host := order[min(int(v-'1'), len(order)-1)]
+				if tt.paced {
+					want = append(want, "start "+host)
+				}
+				want = append(want, "dial "+host)
+			}
+			if !slices.Equal(visits, want) {
+				t.Errorf("got %v, want %v", visits, want)
+			}
+		})
+	}
 }
 
 // badBody panics.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/robotskit/robots/internal/freeport"
+	"github.com/robotskit/robots/internal/proctest"
 )
 
 // TestVsftpd fetches from a real FTP server, where one is installed.
@@ -106,7 +107,7 @@ func serveVsftpd(t *testing.T, program, file, settings string) int {
 	var out strings.Builder
 	cmd := exec.Command(program, config)
 	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
+	if err := proctest.Start(cmd); err != nil {
 		t.Skip(err)
 	}
 	t.Cleanup(func() {

@@ -17,7 +17,8 @@
 // Without an option any worker may ask any site, and each page costs the server a decision
 // and the note of its end. Where the crawler's frontier gives each host to one worker, set
 // Options.Leased on all of them: a worker then has a site for a minute at a time, and keeps
-// its pace by itself. Two workers at one site are no danger to the site
+// its pace by itself. Open turns a worker away that is Leased where the others are not, or
+// is not where they are. Two workers at one site are no danger to the site
 // then, but the second is refused with the name of the first. docs/fleet.md has the numbers.
 //
 // Both limiters are a pace.Chooser: a frontier asks for hundreds of sites in one call.

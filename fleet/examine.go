@@ -30,7 +30,7 @@ type Finding struct {
 
 // Checks returns the names of what Examine looks at.
 func Checks() []string {
-	return []string{"reach", "rights", "version", "layout", "role", "eviction", "memory", "persistence", "replicas", "clock", "latency"}
+	return []string{"reach", "rights", "version", "layout", "pace", "role", "eviction", "memory", "persistence", "replicas", "clock", "latency"}
 }
 
 // What Examine takes for harm.
@@ -84,6 +84,14 @@ func Examine(ctx context.Context, url string, o Options) ([]Finding, error) {
 		if err := check(ctx); errors.Is(err, cacheredis.ErrEarlier) || errors.Is(err, paceredis.ErrEarlier) {
 			found = append(found, Finding{Check: "layout", Text: err.Error(), Do: "finish with that release first; no worker of this one joins until then"})
 		}
+	}
+	if name, leased, err := pace.Mixed(ctx); err == nil && name != "" { // an error is a matter of reach or rights
+		mine, theirs := "shares the pace of each site", "have each site for themselves (Leased)"
+		if leased {
+			mine, theirs = "has each site for itself (Leased)", "share the pace of each site"
+		}
+		found = append(found, Finding{Check: "pace", Text: fmt.Sprintf("the worker %s was turned away: it %s, and the others %s", name, mine, theirs),
+			Do: "start it with the setting of the others, Leased on all of them or on none"})
 	}
 	for _, n := range all {
 		found = append(found, n.examine(ctx)...)

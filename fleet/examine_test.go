@@ -10,6 +10,7 @@ import (
 
 	"github.com/robotskit/robots/fleet"
 	"github.com/robotskit/robots/internal/redistest"
+	paceredis "github.com/robotskit/robots/pace/redis"
 )
 
 // examined returns the findings about a URL as "check: text", without those of latency:
@@ -69,6 +70,21 @@ func TestExamine(t *testing.T) {
 		}
 		healthy.Do("DEL", key)
 	}
+	leased, err := fleet.Open(t.Context(), healthy.URL(), fleet.Options{Leased: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer leased.Close()
+	if _, err := fleet.Open(t.Context(), healthy.URL(), fleet.Options{Name: "other"}); !errors.Is(err, paceredis.ErrMixed) {
+		t.Errorf("a worker that keeps another pace: %v", err)
+	}
+	wants("another pace", examined(t, healthy.URL(), fleet.Options{}), "pace: the worker other was turned away: it shares the pace of each site, and the others have each site for themselves (Leased)")
+	if records, err := fleet.Open(t.Context(), healthy.URL(), fleet.Options{RecordsOnly: true}); err != nil {
+		t.Errorf("a worker that asks for no pages: %v", err)
+	} else {
+		records.Close()
+	}
+	healthy.Do("DEL", "{robots}:pace:2:mixed")
 	replica := healthy.Replica(redistest.Options{Config: right})
 	wants("replica", examined(t, replica.URL(), fleet.Options{}), "role: it is a replica")
 	healthy.Kill()

@@ -26,7 +26,7 @@ import (
 )
 
 // Options are the settings of a Fleet. All its workers must use the same ones, except
-// Copy and Name. The zero value is right for one fleet on a server of its own.
+// Copy, Name and RecordsOnly. The zero value is right for one fleet on a server of its own.
 type Options struct {
 	// Prefix begins the names of all keys, in braces: that of the URL if empty, as
 	// in ?prefix=crawl, or else "robots". Fleets with different prefixes know
@@ -68,6 +68,9 @@ type Options struct {
 	// keeps its pace by itself (redis.Leased of package pace/redis). While Redis is down
 	// it goes on with its sites until their leases end, whatever WhenDown says.
 	Leased bool
+	// RecordsOnly is for a worker that shares the records and asks for no pages: its limiter
+	// grants nothing. It may join whether the others are Leased or not.
+	RecordsOnly bool
 	// AllowEviction accepts a server whose maxmemory-policy is not noeviction. To make
 	// room such a server drops leases, and the pace of sites, which are then asked too
 	// often, without a sign. Use it only where the server never runs out of memory.
@@ -104,7 +107,8 @@ type limiter interface {
 }
 
 // Open joins the fleet at a Redis URL. The error says in one sentence what is wrong: an
-// option, the URL, the server, the user's rights or the file of the copy. That a server
+// option, the URL, the server, the user's rights, the file of the copy, or that the others
+// are Leased and this worker is not, or it is and they are not (paceredis.ErrMixed). That a server
 // answers and takes no writes at present is no error: the fleet begins as if Redis were
 // down.
 func Open(ctx context.Context, url string, o Options) (*Fleet, error) {
@@ -177,12 +181,12 @@ func (o Options) share() int64 { return cmp.Or(o.MaxMemoryBytes, memoryDefault) 
 func (o Options) limiter(prefix string) paceredis.Options {
 	o.Pace.Observe = o.observed()
 	o.Pace.MaxBytes = int(min(o.share(), math.MaxInt))
-	return paceredis.Options{Options: o.Pace, Prefix: prefix, WhenDown: o.WhenDown, Workers: o.Workers, Name: o.Name}
+	return paceredis.Options{Options: o.Pace, Prefix: prefix, WhenDown: o.WhenDown, Workers: o.Workers, Name: o.Name, RecordsOnly: o.RecordsOnly}
 }
 
 // open makes the limiter.
 func (o Options) open(client rueidis.Client, prefix string) (limiter, error) {
-	if o.Leased {
+	if o.Leased && !o.RecordsOnly {
 		l, err := paceredis.NewLeased(client, o.limiter(prefix))
 		if err != nil {
 			return nil, err
@@ -455,7 +459,8 @@ func (f *Fleet) DownSince() time.Time {
 
 // Drained reports whether an operator has told this worker to take no grants any more: its
 // limiter fails with paceredis.ErrDrained, and it is to end (Operator.Drain), unless the
-// operator has it go on (Operator.Resume).
+// operator has it go on (Operator.Resume). It also does so of a worker that joined while
+// Redis was down, and to which the others then turned out to keep another pace (ErrMixed).
 func (f *Fleet) Drained() bool { return f.limiter.Drained() }
 
 // Close leaves the fleet.

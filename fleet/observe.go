@@ -57,8 +57,12 @@ func logChange(log *slog.Logger, e pace.Event) {
 	case pace.EventReplaced:
 		log.Warn("this worker was taken for gone, as it was stopped or could not reach Redis: its grants have ended")
 	case pace.EventDrained:
+		if e.Err != nil {
+			log.Warn("this worker takes no more grants, and is to end", "error", e.Err.Error())
+			return
+		}
 		log.Warn("an operator drains this worker: it takes no more grants, and is to end")
 	case pace.EventResumed:
-		log.Info("an operator has ended the drain of this worker: it takes grants again")
+		log.Info("the drain of this worker has ended: it takes grants again")
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/robotskit/robots/fleet"
 	"github.com/robotskit/robots/internal/campaign"
+	"github.com/robotskit/robots/internal/proctest"
 	"github.com/robotskit/robots/internal/redistest"
 	"github.com/robotskit/robots/pace"
 	paceredis "github.com/robotskit/robots/pace/redis"
@@ -125,7 +126,7 @@ func TestWorkers(t *testing.T) {
 		cmd.Env, cmd.Stderr = append(os.Environ(), asWorker+"="+string(text), "GOMAXPROCS=1"), os.Stderr
 		in, err := cmd.StdinPipe()
 		if err == nil {
-			err = cmd.Start()
+			err = proctest.Start(cmd)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -1,6 +1,10 @@
 package indexing
 
-import "github.com/robotskit/robots"
+import (
+	"sync"
+
+	"github.com/robotskit/robots"
+)
 
 // Rule is what a directive says: a closed set.
 type Rule uint8
@@ -122,13 +126,13 @@ var rules = [...]struct {
 	{"nositelinkssearchbox", Retired, noValue, 0, 0, 0, 0}, // Google's, until 2024
 }
 
-var ruleByName = func() map[string]int {
+var ruleByName = sync.OnceValue(func() map[string]int {
 	m := map[string]int{}
 	for i := range rules {
 		m[rules[i].name] = i
 	}
 	return m
-}()
+})
 
 // EngineOf returns the engine whose dialect of robots.txt it is, AnyEngine for
 // robots.RFC9309.
@@ -167,7 +171,7 @@ func (e Engine) profile() *profile {
 
 // reads reports whether the engine reads a directive where it stands.
 func (e Engine) reads(d *Directive) bool {
-	i, ok := ruleByName[d.Name]
+	i, ok := ruleByName()[d.Name]
 	if !ok {
 		return false
 	}

@@ -3,6 +3,7 @@ package indexing
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,7 +36,7 @@ func (p *Page) readList(text, agent string, at Place) {
 		raw, value, valued := strings.Cut(piece, ":")
 		name := lower(trim(raw))
 		d := Directive{Agent: agent, Name: bounded(name), Value: bounded(trim(value)), Place: at}
-		switch i, known := ruleByName[name]; {
+		switch i, known := ruleByName()[name]; {
 		case name == "" && trim(value) == "":
 			text = rest
 			continue
@@ -117,14 +118,14 @@ func isAgent(name, after string, first bool) bool {
 	if !isToken(name) || strings.HasPrefix(name, "max-") {
 		return false
 	}
-	if _, known := ruleByName[name]; known {
+	if _, known := ruleByName()[name]; known {
 		return false
 	}
 	if first {
 		return true
 	}
 	next, _, _ := strings.Cut(after, ":")
-	_, known := ruleByName[lower(trim(next))]
+	_, known := ruleByName()[lower(trim(next))]
 	return known
 }
 
@@ -144,7 +145,7 @@ func isToken(name string) bool {
 func allKnown(text string) bool {
 	names := 0
 	for name := range strings.FieldsSeq(text) {
-		if _, known := ruleByName[name]; !known {
+		if _, known := ruleByName()[name]; !known {
 			return false
 		}
 		names++
@@ -178,9 +179,12 @@ func readDate(text string) (t time.Time, value, rest string) {
 // zones are those of RFC 822 section 5.1, in hours, without its letters, which were
 // defined the wrong way round. What other abbreviations mean is not certain: a date
 // with one of them cannot be read.
-var zones = map[string]time.Duration{
-	"ut": 0, "utc": 0, "gmt": 0, "z": 0,
-	"est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8, "pdt": -7,
+var zones = []struct {
+	name  string
+	hours time.Duration
+}{
+	{"ut", 0}, {"utc", 0}, {"gmt", 0}, {"z", 0},
+	{"est", -5}, {"edt", -4}, {"cst", -6}, {"cdt", -5}, {"mst", -7}, {"mdt", -6}, {"pst", -8}, {"pdt", -7},
 }
 
 // isoLayouts are those of ISO 8601, dateLayouts those of RFC 822 with RFC 1123, of RFC
@@ -227,8 +231,10 @@ func parseDate(text string) (t time.Time, ok bool) {
 
 // zoneOf reads GMT or -0800.
 func zoneOf(s string) (east time.Duration, ok bool) {
-	if hours, ok := zones[lower(s)]; ok {
-		return hours * time.Hour, true
+	for _, z := range zones {
+		if z.name == lower(s) {
+			return z.hours * time.Hour, true
+		}
 	}
 	if len(s) != len("+0000") || s[0] != '+' && s[0] != '-' {
 		return 0, false
@@ -256,9 +262,9 @@ func isWeekday(s string) bool {
 
 // freeText are names of meta tags that are no crawler's, and whose content may be a word
 // that is a rule elsewhere.
-var freeText = map[string]bool{
-	"description": true, "keywords": true, "news_keywords": true, "title": true, "abstract": true, "subject": true, "author": true,
-	"referrer": true, "rating": true, "audience": true, "distribution": true, "format-detection": true,
+var freeText = []string{
+	"description", "keywords", "news_keywords", "title", "abstract", "subject", "author",
+	"referrer", "rating", "audience", "distribution", "format-detection",
 }
 
 // readHTML looks for meta tags, in the body too, where Google reads them as well. What
@@ -319,7 +325,7 @@ func (p *Page) readMeta(agent, content string, at Place) {
 		p.readList(content, "", at)
 		return
 	}
-	if !isToken(agent) || freeText[agent] || !hasRule(content) {
+	if !isToken(agent) || slices.Contains(freeText, agent) || !hasRule(content) {
 		return
 	}
 	p.readList(content, bounded(agent), at)
@@ -328,7 +334,7 @@ func (p *Page) readMeta(agent, content string, at Place) {
 func hasRule(content string) bool {
 	for piece := range strings.SplitSeq(content, ",") {
 		name, _, _ := strings.Cut(piece, ":")
-		if _, known := ruleByName[lower(trim(name))]; known {
+		if _, known := ruleByName()[lower(trim(name))]; known {
 			return true
 		}
 	}

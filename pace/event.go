@@ -18,7 +18,8 @@ type Event struct {
 	Took time.Duration
 	// Result is what came of a grant that was given back: EventReturned and EventUnreturned.
 	Result Result
-	// Err is what went wrong in EventFailed, EventUnreturned and EventDown.
+	// Err is what went wrong in EventFailed, EventUnreturned and EventDown, and in EventDrained
+	// if it is not an operator's doing.
 	Err error
 }
 
@@ -35,8 +36,8 @@ const (
 	EventUp                              // it is back
 	EventRenewed                         // the server has lost its memory, or may have: the sites that it kept rest for one interval
 	EventReplaced                        // the others took this worker for gone, and its grants have ended
-	EventDrained                         // an operator has told this worker to take no grants any more
-	EventResumed                         // an operator has told it to take grants again
+	EventDrained                         // this worker takes no grants any more, as an operator has told it, or Err says
+	EventResumed                         // that is over
 )
 
 var kinds = [...]string{"", "granted", "refused", "failed", "returned", "unreturned", "down", "up", "renewed", "replaced", "drained", "resumed"}

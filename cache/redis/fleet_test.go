@@ -23,6 +23,7 @@ import (
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/internal/campaign"
+	"github.com/robotskit/robots/internal/proctest"
 	"github.com/robotskit/robots/internal/redistest"
 )
 
@@ -167,7 +168,7 @@ func (o orders) start(t *testing.T) *worker {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.cmd.Start(); err != nil {
+	if err := proctest.Start(w.cmd); err != nil {
 		t.Fatal(err)
 	}
 	go func() {

@@ -29,11 +29,11 @@ var (
 // The flags in the first lines let a server without free memory run what needs none. A
 // put and a delete are not sent again, as another process may have written in between.
 var (
-	putScript     = script.New("#!lua\n" + commonLua + putLua)
-	deleteScript  = script.New("#!lua flags=allow-oom\n" + commonLua + deleteLua)
-	leaseScript   = script.Retried("#!lua\n" + commonLua + leaseLua)
-	leftScript    = script.Retried("#!lua flags=no-writes\n" + commonLua + leftLua)
-	releaseScript = script.Retried("#!lua flags=allow-oom\n" + commonLua + releaseLua)
+	putScript     = &script.Script{Text: func() string { return "#!lua\n" + commonLua + putLua }}
+	deleteScript  = &script.Script{Text: func() string { return "#!lua flags=allow-oom\n" + commonLua + deleteLua }}
+	leaseScript   = &script.Script{Text: func() string { return "#!lua\n" + commonLua + leaseLua }, Retry: true}
+	leftScript    = &script.Script{Text: func() string { return "#!lua flags=no-writes\n" + commonLua + leftLua }, Retry: true}
+	releaseScript = &script.Script{Text: func() string { return "#!lua flags=allow-oom\n" + commonLua + releaseLua }, Retry: true}
 )
 
 // Codes in the answers of scripts, as in common.lua.
@@ -50,7 +50,7 @@ var (
 )
 
 // run runs a script on the key of an origin and returns the code and the rest of its reply.
-func (s *Store) run(ctx context.Context, sc script.Script, key string, args ...string) (code int64, rest []rueidis.RedisMessage, err error) {
+func (s *Store) run(ctx context.Context, sc *script.Script, key string, args ...string) (code int64, rest []rueidis.RedisMessage, err error) {
 	reply, err := sc.Run(ctx, s.client, []string{key}, args).ToArray()
 	if err != nil {
 		return 0, nil, err

@@ -44,18 +44,18 @@ const (
 var dictionary []byte
 
 // deflaters compress, four at a time, as each takes 1.2 MB.
-var deflaters = func() chan *flate.Writer {
+var deflaters = sync.OnceValue(func() chan *flate.Writer {
 	c := make(chan *flate.Writer, 4)
 	for range cap(c) {
 		c <- nil // made when it is needed
 	}
 	return c
-}()
+})
 
 // deflate compresses the pieces in a row.
 func deflate(pieces ...[]byte) []byte {
 	var out bytes.Buffer
-	w := <-deflaters
+	w := <-deflaters()
 	if w == nil {
 		w, _ = flate.NewWriterDict(&out, flate.BestCompression, dictionary) // no error: the level is valid
 	} else {
@@ -65,7 +65,7 @@ func deflate(pieces ...[]byte) []byte {
 		_, _ = w.Write(p) // a Buffer never fails
 	}
 	_ = w.Close()
-	deflaters <- w
+	deflaters() <- w
 	return out.Bytes()
 }
 
@@ -118,11 +118,11 @@ func encode(e cache.Entry, large place) (rest []byte, apart []body) {
 	return append(rest, deflate(pieces...)...), apart
 }
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
 func checksum(pieces ...[]byte) (sum uint32) {
 	for _, p := range pieces {
-		sum = crc32.Update(sum, castagnoli, p)
+		sum = crc32.Update(sum, castagnoli(), p)
 	}
 	return sum
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/internal/campaign"
+	"github.com/robotskit/robots/internal/proctest"
 )
 
 // answerMembers are the members of an answer in the order of docs/batch.md.
@@ -37,7 +38,7 @@ func start(t *testing.T, stderr io.Writer, args ...string) (*exec.Cmd, io.WriteC
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
+	if err := proctest.Start(cmd); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() })

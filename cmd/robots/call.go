@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/robotskit/robots"
@@ -281,57 +282,141 @@ func (r *ruleSet) appendAsked(dst []byte) []byte {
 // is there are shown; an error of show ends it. Only the rules of one site are kept,
 // as many URLs in succession ask about one.
 func (c *call) answer(ctx context.Context, show func(*page) error) (int, error) {
-	list := urlList{call: c, pieces: make(chan piece, 1)}
+	a := &answers{call: c, show: show, more: true}
+	run := a.read
 	if c.file != nil {
 		c.compileAll(source{File: c.file})
 	} else {
 		defer c.live.close()
 		defer c.live.progress.report(c.std.screen, c.name)()
-		list.pieces = make(chan piece, piecesAhead)
+		run = a.fetch
 	}
-	ctx, stop := interruptible(ctx)
-	defer stop()
+	if c.waits() {
+		var stop context.CancelFunc
+		ctx, stop = interruptible(ctx)
+		defer stop()
+	}
+	run(ctx)
+	switch {
+	case ctx.Err() != nil && (a.answered < a.asked || !a.last || a.failed != nil):
+		return exitBad, fmt.Errorf("%w: %d of %d URLs are answered", errInterrupted, a.answered, a.asked)
+	case a.failed != nil || a.bad:
+		return exitBad, a.failed
+	}
+	return a.status, nil
+}
+
+// waits reports whether an answer may have to wait, for a site or for standard input. If
+// none has to, an interrupt ends the program as it ends any other: to be told of one takes
+// two threads, which cost more than an answer.
+func (c *call) waits() bool { return c.file == nil || slices.Contains(c.args, "-") }
+
+// answers are those of one run so far.
+type answers struct {
+	call            *call
+	show            func(*page) error
+	status          int
+	asked, answered int
+	bad             bool  // some lines are no URLs
+	failed          error // why not all is answered
+	more            bool  // somebody takes answers
+	last            bool  // no piece comes any more
+	mu              sync.Mutex
+}
+
+// read answers URLs of -f in the goroutine that reads them: to wake another for each
+// piece costs more than to answer it. It is not this one, as a read that waits for input
+// does not end with ctx.
+func (a *answers) read(ctx context.Context) {
+	list := urlList{call: a.call,
+		take: func(ctx context.Context, p *piece) bool {
+			return a.alone(ctx, func() { a.piece(ctx, p) })
+		},
+		pause: func(ctx context.Context) bool {
+			return a.alone(ctx, func() { a.more = a.call.std.out.Flush() == nil })
+		},
+	}
+	if !a.call.waits() {
+		list.read(ctx)
+		return
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		list.read(ctx)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock() // ctx has ended or all has been read: nothing follows
+}
+
+// alone calls fn if more is wanted and ctx has not ended, and reports whether more is.
+func (a *answers) alone(ctx context.Context, fn func()) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if ctx.Err() != nil || !a.more {
+		return false
+	}
+	fn()
+	return a.more
+}
+
+// fetch answers URLs beside reading them, as each read starts a fetch.
+func (a *answers) fetch(ctx context.Context) {
+	pieces := make(chan piece, piecesAhead)
+	list := urlList{call: a.call, keeps: true,
+		take: func(ctx context.Context, p *piece) bool {
+			select {
+			case pieces <- *p:
+				return true
+			case <-ctx.Done():
+				return false
+			}
+		},
+		pause: func(context.Context) bool { return true },
+	}
 	go list.read(ctx)
-	status, asked, answered := exitAllowed, 0, 0
-	bad := false
-	var p piece
-	var failed error
-	for more := true; more && !p.last; {
+	for a.more && !a.last {
 		// Before it waits, what is answered is shown: the input pauses. If nobody can
 		// take the answers, the last flush says so.
-		if p, more, _ = receive(ctx, list.pieces, c.std.out.Flush); p.err != nil {
-			failed = p.err
+		var p piece
+		p, a.more, _ = receive(ctx, pieces, a.call.std.out.Flush)
+		a.piece(ctx, &p)
+	}
+}
+
+// piece answers some URLs.
+func (a *answers) piece(ctx context.Context, p *piece) {
+	c := a.call
+	if p.err != nil {
+		a.failed = p.err
+	}
+	for _, err := range p.bad {
+		complain(c.std, c.name, err)
+		a.bad = true
+	}
+	a.asked, c.width = a.asked+len(p.pages), p.width
+	for i := range p.pages {
+		page := &p.pages[i]
+		if err := c.await(ctx, page); err != nil {
+			a.failed = err
+			continue
 		}
-		for _, err := range p.bad {
-			complain(c.std, c.name, err)
-			bad = true
+		c.verdict = c.rules[0].Match(page.paths[0])
+		if err := a.show(page); err != nil {
+			a.failed, a.more = err, false
+			return
 		}
-		asked, c.width = asked+len(p.pages), p.width
-		for i := range p.pages {
-			page := &p.pages[i]
-			if err := c.await(ctx, page); err != nil {
-				failed = err
-				continue
-			}
-			c.verdict = c.rules[0].Match(page.paths[0])
-			if err := show(page); err != nil {
-				failed, p.last = err, true
-				break
-			}
-			answered++
-			status = max(status, c.statusOf(page))
-			if c.std.terminal {
-				_ = c.std.out.Flush() // the last flush reports its error
-			}
+		a.answered++
+		a.status = max(a.status, c.statusOf(page))
+		if c.std.terminal {
+			_ = c.std.out.Flush() // the last flush reports its error
 		}
 	}
-	switch {
-	case ctx.Err() != nil && (answered < asked || !p.last || p.err != nil):
-		return exitBad, fmt.Errorf("%w: %d of %d URLs are answered", errInterrupted, answered, asked)
-	case failed != nil || bad:
-		return exitBad, failed
-	}
-	return status, nil
+	a.last = p.last
 }
 
 // await waits for the robots.txt of a page, and makes its rules.

@@ -114,9 +114,9 @@ func (c *call) verdictOf(dialect int, p *page) robots.Verdict {
 
 // appendLine appends the answer to the page under way as a line of text.
 func (c *call) appendLine(dst []byte, p *page) []byte {
-	dst = append(c.palette.appendVerdict(dst, c.verdict), "  "...)
+	dst = append(c.palette.appendVerdict(dst, &c.verdict), "  "...)
 	dst = append(appendFilled(dst, p.shown, p.columns, c.width), "  "...)
-	return append(c.rules[0].appendBecause(dst, c.palette, c.verdict), '\n')
+	return append(c.rules[0].appendBecause(dst, c.palette, &c.verdict), '\n')
 }
 
 // stateIndent puts the state of a robots.txt under the URL it is told with.
@@ -133,7 +133,7 @@ func (c *call) table(p *page) {
 	fmt.Fprintln(c.std.out, c.palette.paint(bold, p.shown))
 	for i, rules := range c.rules {
 		v := c.verdictOf(i, p)
-		why := string(rules.appendBecause(nil, c.palette, v))
+		why := string(rules.appendBecause(nil, c.palette, &v))
 		if s := v.State; s != nil && s.Note != "" {
 			why += "  " + c.palette.paint(faint, "("+robots.Printable(s.Note)+")")
 		}
@@ -159,9 +159,9 @@ func appendCheck(dst []byte, rules *ruleSet, url string, v robots.Verdict, agent
 
 // appendBecause appends in one line why a verdict is what it is: the rule with its
 // line or the reason without a rule, and the group in which it was looked for.
-func (r *ruleSet) appendBecause(dst []byte, colours palette, v robots.Verdict) []byte {
+func (r *ruleSet) appendBecause(dst []byte, colours palette, v *robots.Verdict) []byte {
 	if r.group == nil {
-		r.group = append([]byte{}, inGroup(colours, v)...)
+		r.group = append([]byte{}, inGroup(colours, *v)...)
 	}
 	return append(appendReason(dst, v), r.group...)
 }
@@ -169,9 +169,9 @@ func (r *ruleSet) appendBecause(dst []byte, colours palette, v robots.Verdict) [
 // because is the same for a single verdict.
 func because(colours palette, v robots.Verdict) string { return reasonOf(v) + inGroup(colours, v) }
 
-func reasonOf(v robots.Verdict) string { return string(appendReason(nil, v)) }
+func reasonOf(v robots.Verdict) string { return string(appendReason(nil, &v)) }
 
-func appendReason(dst []byte, v robots.Verdict) []byte {
+func appendReason(dst []byte, v *robots.Verdict) []byte {
 	switch {
 	case v.Reason == robots.ReasonUndefined:
 		return append(dst, "robots.txt cannot be reached, which "+v.Dialect+" leaves undefined"...)
@@ -184,7 +184,7 @@ func appendReason(dst []byte, v robots.Verdict) []byte {
 		return append(dst, v.Reason.Sentence()...)
 	}
 	dst = strconv.AppendInt(append(dst, "line "...), int64(v.Rule.Line()), 10)
-	return append(append(dst, ": "...), v.Rule.String()...)
+	return v.Rule.AppendTo(append(dst, ": "...))
 }
 
 func inGroup(colours palette, v robots.Verdict) string {

@@ -72,7 +72,7 @@ const textWidth = 100
 func (c *call) printExplanation(rules *ruleSet, p *page, e *robots.Explanation) {
 	w, colours := c.std.out, c.palette
 	fmt.Fprintf(w, "%s  %s\n", colours.verdict(e.Verdict), colours.paint(bold, p.shown))
-	reason := string(rules.appendBecause(nil, colours, e.Verdict))
+	reason := string(rules.appendBecause(nil, colours, &e.Verdict))
 	if len(c.rules) > 1 {
 		reason = e.Verdict.Dialect + ": " + reason
 	}

@@ -253,7 +253,8 @@ func newLive(c *call) (*live, error) {
 	l.limiter, _ = asking.Starts.(pace.Limiter) // a pace.Local
 	switch {
 	case s.given("redis"):
-		if l.fleet, err = join("--redis", s.redis, fleet.Options{Copy: s.cache, Bodies: s.bodies, Pace: paces, AllowEviction: s.allowEviction, Leased: s.leased}); err != nil {
+		if l.fleet, err = join("--redis", s.redis, fleet.Options{Copy: s.cache, Bodies: s.bodies, Pace: paces, AllowEviction: s.allowEviction,
+			Leased: s.leased, RecordsOnly: s.set.Lookup("leased") == nil}); err != nil {
 			return nil, err
 		}
 		l.store, l.limiter = l.fleet.Store(), l.fleet.Limiter()

@@ -35,8 +35,8 @@ func TestManual(t *testing.T) {
 		folder = t.TempDir()
 	}
 	if *manualVersion != "" {
-		defer func(was string) { programVersion = was }(programVersion)
-		programVersion = *manualVersion
+		defer func(was func() string) { programVersion = was }(programVersion)
+		programVersion = func() string { return *manualVersion }
 	}
 	status := 0
 	root := newRoot(&streams{}, &status, "")
@@ -69,7 +69,7 @@ func TestManual(t *testing.T) {
 		})
 	}
 	released := time.Unix(*manualTime, 0).UTC()
-	header := &doc.GenManHeader{Date: &released, Source: "robots " + programVersion, Manual: "Robots"}
+	header := &doc.GenManHeader{Date: &released, Source: "robots " + programVersion(), Manual: "Robots"}
 	if err := doc.GenManTree(root, header, folder); err != nil {
 		t.Fatal(err)
 	}

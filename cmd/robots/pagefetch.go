@@ -90,7 +90,8 @@ func (c *pageCall) hops(ctx context.Context, f *fetchedPage, who []pageAsker) er
 	}
 	defer c.compileAll(source{Record: c.record}) // the rules of the page itself
 	for _, address := range f.urls[1:] {
-		p, origin, err := c.page(address, make([]robots.Path, len(c.dialects)))
+		p := page{url: address, paths: make([]robots.Path, len(c.dialects))}
+		origin, err := c.split(address, p.paths)
 		if err != nil {
 			f.err = cmp.Or(f.err, err)
 			return nil

@@ -101,7 +101,7 @@ const (
 // printSARIF writes the findings of all files as one run.
 func printSARIF(w io.Writer, files []*linted, least lint.Severity) error {
 	run := sarifRun{
-		Tool:       sarifTool{sarifDriver{Name: "robots lint", Version: programVersion, InformationURI: projectURL}},
+		Tool:       sarifTool{sarifDriver{Name: "robots lint", Version: programVersion(), InformationURI: projectURL}},
 		ColumnKind: "unicodeCodePoints",
 		Results:    []sarifResult{},
 	}

@@ -104,7 +104,7 @@ func serve(ctx context.Context, std *streams, c *server.Config) (err error) {
 		if s.demo != nil {
 			s.demo.note(s.log)
 		}
-		s.log.Info("serving", append(list, "version", programVersion)...)
+		s.log.Info("serving", append(list, "version", programVersion())...)
 	})
 }
 
@@ -142,12 +142,15 @@ func (s *service) open(ctx context.Context) error {
 			Guard:       fetch.Guard{Allow: ownSites},
 			Connections: c.Fetches,
 		},
-		Cache:   cache.Options{Keep: c.Keep, KeepOnce: c.KeepOnce, FetchLimit: c.FetchTimeout + fetchMargin, Observe: s.Cache},
-		Fetches: c.Fetches,
-		FTP:     c.FTP,
-		Dialect: dialect,
-		Version: programVersion,
-		Now:     s.now,
+		Cache:      cache.Options{Keep: c.Keep, KeepOnce: c.KeepOnce, FetchLimit: c.FetchTimeout + fetchMargin, Observe: s.Cache},
+		Fetches:    c.Fetches,
+		FTP:        c.FTP,
+		URLBytes:   c.URLBytes,
+		BodyBytes:  c.BodyBytes,
+		BatchBytes: c.BatchBytes,
+		Dialect:    dialect,
+		Version:    programVersion(),
+		Now:        s.now,
 	}
 	if c.Demo {
 		if err := s.openDemo(ctx, &parts); err != nil {
@@ -269,7 +272,7 @@ func (s *service) ready(ctx context.Context) error {
 	_, err = s.store.Get(ctx, origin)
 	switch {
 	case s.fleet != nil && s.fleet.Drained():
-		return errors.New("an operator drains this server")
+		return errors.New("an operator drains this server, or the others of its fleet keep another pace")
 	case s.fleet != nil && s.config.RedisOptional:
 		return nil
 	case s.fleet != nil && !s.fleet.DownSince().IsZero():

@@ -359,6 +359,38 @@ func TestServeBounds(t *testing.T) {
 	}
 }
 
+// TestServeSizes: the sizes that are set are those that hold, larger ones than the usual too.
+func TestServeSizes(t *testing.T) {
+	s := runServer(t, "--store", "memory", "--header-size", "32KiB", "--url-size", "16KiB", "--body-size", "3MiB", "--batch-size", "12MiB")
+	client := &http.Client{}
+	padded := func(n int) string { return `"robots":"` + strings.Repeat("#", n) + `"` }
+	for _, tt := range []struct {
+		name, path, kind, body string
+		status                 int
+	}{
+		{"body", "/v1/lint", "application/json", "{" + padded(2<<20) + "}", 200},
+		{"body too large", "/v1/lint", "application/json", "{" + padded(3<<20) + "}", 413},
+		{"JSON", "/v1/check", "application/json", `{"questions":[{"url":"/",` + padded(10<<20) + "}]}", 200},
+		{"lines", "/v1/check", "application/x-ndjson", `{"url":"/",` + padded(10<<20) + "}\n", 200},
+		{"lines too large", "/v1/check", "application/x-ndjson", `{"url":"/",` + padded(12<<20) + "}\n", 413},
+		{"URL in a body", "/v1/explain", "application/json", `{"url":"/` + strings.Repeat("a", 12<<10) + `","robots":""}`, 200},
+		{"URL in a body too large", "/v1/explain", "application/json", `{"url":"/` + strings.Repeat("a", 17<<10) + `","robots":""}`, 422},
+	} {
+		resp, err := client.Post(s.open+tt.path, tt.kind, strings.NewReader(tt.body))
+		if err != nil {
+			t.Fatalf("%s: %v", tt.name, err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != tt.status {
+			t.Errorf("%s: status %d, want %d", tt.name, resp.StatusCode, tt.status)
+		}
+	}
+	// The address is refused, which is an answer: nothing is asked.
+	if got := get(t, s.open+"/v1/check?url=http://127.0.0.1/"+strings.Repeat("a", 12<<10)); !strings.Contains(got, `"reason":"refused"`) {
+		t.Errorf("a long URL: %.200s", got)
+	}
+}
+
 // TestServeDrained: a server that an operator drains is not ready any more, and gives no
 // permits, until the operator ends that; the other one of the fleet goes on.
 func TestServeDrained(t *testing.T) {
@@ -409,7 +441,7 @@ func TestServeDrained(t *testing.T) {
 	if status := run(t.Context(), call, strings.NewReader(""), &out, &said); status != exitAllowed || !strings.Contains(out.String(), `"done":"takes grants again within 7 s"`) {
 		t.Errorf("resumed: %d %s%s", status, &out, &said)
 	}
-	if f.servers[0].log.await(`"msg":"an operator has ended the drain of this worker`) == nil {
+	if f.servers[0].log.await(`"msg":"the drain of this worker has ended`) == nil {
 		t.Fatal("the log does not say that the server is drained no more")
 	}
 	get(t, f.servers[0].admin+"/readyz") // which fails unless it is ready

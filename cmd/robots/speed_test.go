@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -22,7 +23,7 @@ const thirteen = "User-agent: *\nDisallow: /a/\nDisallow: /search\nDisallow: /*?
 // TestListAllocations: what a URL of a list costs is bounded. What belongs to a chunk of
 // lines is shared by the URLs in it.
 func TestListAllocations(t *testing.T) {
-	const urls, most = chunkLines, 1.5 // the text of a rule, and a part of what belongs to the chunk
+	const urls, most = chunkLines, 0.2 // a part of what belongs to the chunk
 	var in strings.Builder
 	for i := range urls {
 		fmt.Fprintf(&in, "https://shop.example/%s/page?of=%d\n", []string{"a", "b", "tmp"}[i%3], i)
@@ -34,13 +35,9 @@ func TestListAllocations(t *testing.T) {
 		c.compileAll(source{File: c.file})
 		dst := make([]byte, 0, 512)
 		got := testing.AllocsPerRun(10, func() {
-			list := urlList{call: c, pieces: make(chan piece, 8)}
-			c.std.in, c.args = strings.NewReader(in.String()), []string{"-"}
-			list.read(t.Context())
 			answers := 0
-			for last := false; !last; {
-				p := <-list.pieces
-				last, c.width = p.last, p.width
+			take := func(_ context.Context, p *piece) bool {
+				c.width = p.width
 				for i := range p.pages {
 					page := &p.pages[i]
 					c.verdict = c.rules[0].Match(page.paths[0])
@@ -51,7 +48,11 @@ func TestListAllocations(t *testing.T) {
 					}
 					answers++
 				}
+				return true
 			}
+			list := urlList{call: c, take: take, pause: func(context.Context) bool { return true }}
+			c.std.in, c.args = strings.NewReader(in.String()), []string{"-"}
+			list.read(t.Context())
 			if answers != urls {
 				t.Fatalf("%d answers to %d URLs", answers, urls)
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
@@ -88,9 +89,9 @@ func (p palette) paint(style, s string) string {
 
 // verdict returns the verdict's word, filled up to the longest of the three so
 // that what follows is aligned.
-func (p palette) verdict(v robots.Verdict) string { return string(p.appendVerdict(nil, v)) }
+func (p palette) verdict(v robots.Verdict) string { return string(p.appendVerdict(nil, &v)) }
 
-func (p palette) appendVerdict(dst []byte, v robots.Verdict) []byte {
+func (p palette) appendVerdict(dst []byte, v *robots.Verdict) []byte {
 	style := red
 	switch {
 	case v.Undefined:
@@ -137,16 +138,29 @@ func columns(s string) int {
 	return n
 }
 
-// shown returns s as it is shown, and how many columns it takes. Nearly all of what is
-// shown is plain ASCII.
+// shown returns s as it is shown, and how many columns it takes.
 func shown(s string) (text string, columns int) {
-	for _, c := range []byte(s) {
-		if c < ' ' || c > '~' {
-			text = robots.Printable(s)
-			return text, utf8.RuneCountInString(text)
-		}
+	text = robots.Printable(s)
+	if isASCII(text) {
+		return text, len(text)
 	}
-	return s, len(s)
+	return text, utf8.RuneCountInString(text)
+}
+
+// isASCII looks at eight bytes at a time, of which the last may overlap those before.
+func isASCII(s string) bool {
+	var all uint64
+	if len(s) < 8 {
+		for i := range len(s) {
+			all |= uint64(s[i])
+		}
+	} else {
+		for i := 0; i < len(s)-8; i += 8 {
+			all |= binary.NativeEndian.Uint64([]byte(s[i:])) // which copies nothing
+		}
+		all |= binary.NativeEndian.Uint64([]byte(s[len(s)-8:]))
+	}
+	return all&0x8080808080808080 == 0
 }
 
 // fill appends blanks up to a width.

@@ -10,8 +10,11 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unicode/utf8"
+	"unsafe"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/ask"
 )
 
 // This file reads URLs: the arguments of a call, and in place of the argument - the
@@ -30,7 +33,9 @@ const (
 	piecesAhead = 64
 )
 
-// A page is one URL of a call, with its path as each dialect takes it.
+// A page is one URL of a call, with its path as each dialect takes it. With -f it lies in
+// the memory that the next lines are read into, so who is shown it keeps nothing of it:
+// what would be garbage is as much as the list, and its collection took a sixth of the time.
 type page struct {
 	url     string
 	shown   string // in text
@@ -50,11 +55,13 @@ type piece struct {
 
 // A urlList reads the URLs of a call.
 type urlList struct {
-	call   *call
-	pieces chan piece
-	piece  piece         // being made
-	paths  []robots.Path // room for those of the next pages
-	sites  map[robots.Origin]*site
+	call  *call
+	take  func(context.Context, *piece) bool // takes a piece, and reports whether more is wanted
+	pause func(context.Context) bool         // the same, before more input is waited for
+	keeps bool                               // what was taken is still needed after that
+	piece piece                              // being made
+	paths []robots.Path                      // room for those of the next pages
+	sites map[robots.Origin]*site
 }
 
 // read reads the URLs, and starts on the sites that they need.
@@ -95,13 +102,19 @@ func (l *urlList) readLines(ctx context.Context) error {
 	number, found := 0, false
 	var c chunk
 	for {
+		if !r.ready() && !l.pause(ctx) {
+			return ctx.Err()
+		}
 		err := r.chunk(&c)
-		in := string(c.in)
+		in := unsafe.String(unsafe.SliceData(c.in), len(c.in)) // until the next chunk
+		if l.keeps {
+			in = strings.Clone(in)
+		}
 		l.piece.pages = slices.Grow(l.piece.pages, len(c.lines))
 		for _, line := range c.lines {
 			number++
 			text := in[line.start:line.end]
-			if strings.TrimSpace(text) == "" && !line.over {
+			if blank(text) && !line.over {
 				continue
 			}
 			found = true
@@ -127,16 +140,25 @@ func (l *urlList) readLines(ctx context.Context) error {
 	}
 }
 
+// blank reports whether a line holds nothing but white space. Nearly none begins with it.
+func blank(line string) bool {
+	return (line == "" || line[0] <= ' ' || line[0] >= utf8.RuneSelf) && strings.TrimSpace(line) == ""
+}
+
 // add adds a URL to the piece.
 func (l *urlList) add(ctx context.Context, url string) error {
-	if n := len(l.call.dialects); len(l.paths) < n {
-		l.paths = make([]robots.Path, n*max(1, cap(l.piece.pages)-len(l.piece.pages)))
+	n := len(l.call.dialects)
+	if cap(l.paths)-len(l.paths) < n {
+		l.paths = make([]robots.Path, 0, n*max(1, cap(l.piece.pages)-len(l.piece.pages)))
 	}
-	p, origin, err := l.call.page(url, l.paths)
+	paths := l.paths[len(l.paths) : len(l.paths)+n : len(l.paths)+n]
+	origin, err := l.call.split(url, paths)
 	if err != nil {
 		return err
 	}
-	l.paths = l.paths[len(p.paths):]
+	l.paths = l.paths[:len(l.paths)+n]
+	l.piece.pages = append(l.piece.pages, page{url: url, paths: paths})
+	p := &l.piece.pages[len(l.piece.pages)-1]
 	if l.call.live != nil {
 		if p.site = l.sites[origin]; p.site == nil {
 			p.site = l.call.live.start(ctx, origin)
@@ -145,7 +167,6 @@ func (l *urlList) add(ctx context.Context, url string) error {
 	}
 	p.shown, p.columns = shown(url)
 	l.widen(p.columns)
-	l.piece.pages = append(l.piece.pages, p)
 	return nil
 }
 
@@ -156,13 +177,13 @@ func (l *urlList) widen(columns int) {
 
 // send sends the piece on, and reports whether more is wanted.
 func (l *urlList) send(ctx context.Context) bool {
-	select {
-	case l.pieces <- l.piece:
-		l.piece = piece{width: l.piece.width}
-		return true
-	case <-ctx.Done():
-		return false
+	more := l.take(ctx, &l.piece)
+	next := piece{width: l.piece.width}
+	if !l.keeps {
+		next.pages, l.paths = l.piece.pages[:0], l.paths[:0]
 	}
+	l.piece = next
+	return more
 }
 
 // checkArgs finds what is wrong with the arguments of a call, in which case nothing
@@ -182,7 +203,7 @@ func (c *call) checkArgs() error {
 			read = true
 			continue
 		}
-		if _, _, err := c.page(arg, room); err != nil {
+		if _, err := c.split(arg, room); err != nil {
 			if info, _ := os.Stat(arg); c.fetches && info != nil && info.Mode().IsRegular() {
 				return fmt.Errorf("%q is a file: name it with -f", clip(arg))
 			}
@@ -192,16 +213,15 @@ func (c *call) checkArgs() error {
 	return nil
 }
 
-// page takes a URL apart, with its paths in the first of room, and returns its
-// origin if that is needed.
-func (c *call) page(url string, room []robots.Path) (p page, origin robots.Origin, err error) {
-	p = page{url: url, paths: room[:len(c.dialects):len(c.dialects)]}
-	for i, d := range c.dialects {
-		if origin, p.paths[i], err = split(d, url, c.fetches); err != nil {
-			return p, origin, err
+// split takes a URL apart as each dialect does: its paths, and its origin if that is
+// needed.
+func (c *call) split(url string, paths []robots.Path) (origin robots.Origin, err error) {
+	for i := range c.dialects {
+		if origin, paths[i], err = ask.URLIn(c.dialects[i].Escapes, url, c.fetches); err != nil {
+			return origin, err
 		}
 	}
-	return p, origin, nil
+	return origin, nil
 }
 
 // oneURL returns the URL of a verb that takes one site: the argument, or the one
@@ -260,6 +280,12 @@ type lineReader struct {
 
 func newLineReader(r io.Reader, most int) *lineReader {
 	return &lineReader{r: bufio.NewReaderSize(r, 256<<10), most: most}
+}
+
+// ready reports whether there is a line without waiting.
+func (r *lineReader) ready() bool {
+	ahead, _ := r.r.Peek(r.r.Buffered())
+	return bytes.IndexByte(ahead, '\n') >= 0
 }
 
 // chunk reads into c at least one line and then those that are there without waiting.

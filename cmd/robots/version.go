@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"sync"
 
 	"github.com/robotskit/robots/fetch"
 	"github.com/spf13/cobra"
@@ -31,18 +32,16 @@ func versionCommand(std *streams) *cobra.Command {
 // programVersion is as Go gives it: v1.2.3 of a program that go install made from
 // that version or that was built where that tag is, a pseudo-version between tags,
 // "(devel)" without version control.
-var programVersion = mainVersion()
-
-func mainVersion() string {
+var programVersion = sync.OnceValue(func() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version
 	}
 	return "unknown"
-}
+})
 
 // defaultUserAgent is the library's with the version of the program, if it has one.
 func defaultUserAgent() string {
-	number, released := strings.CutPrefix(programVersion, "v")
+	number, released := strings.CutPrefix(programVersion(), "v")
 	if !released {
 		return fetch.DefaultUserAgent
 	}
@@ -76,13 +75,13 @@ func version(std *streams, format string) error {
 			Go       string   `json:"go"`
 			Platform string   `json:"platform"`
 			Dialects []string `json:"dialects"`
-		}{1, programVersion, notEmpty(commit), modified, runtime.Version(), platform, dialectNames()})
+		}{1, programVersion(), notEmpty(commit), modified, runtime.Version(), platform, dialectNames()})
 	}
 	if commit == "" {
 		commit = "unknown"
 	} else if modified {
 		commit += ", modified"
 	}
-	fmt.Fprintf(std.out, "robots %s (commit %s)\n%s %s\ndialects: %s\n", programVersion, commit, runtime.Version(), platform, dialectList())
+	fmt.Fprintf(std.out, "robots %s (commit %s)\n%s %s\ndialects: %s\n", programVersion(), commit, runtime.Version(), platform, dialectList())
 	return nil
 }

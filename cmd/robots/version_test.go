@@ -8,14 +8,14 @@ import (
 
 // TestDefaultUserAgent: requests name the version of the program, if it has one.
 func TestDefaultUserAgent(t *testing.T) {
-	defer func(was string) { programVersion = was }(programVersion)
+	defer func(was func() string) { programVersion = was }(programVersion)
 	for version, want := range map[string]string{
 		"v1.2.3": "robotskit/1.2.3 (+https://github.com/robotskit/robots)",
 		"v0.0.0-20261122012631-9f6e5add98ab+dirty": "robotskit/0.0.0-20261122012631-9f6e5add98ab+dirty (+https://github.com/robotskit/robots)",
 		"(devel)": "robotskit (+https://github.com/robotskit/robots)",
 		"unknown": "robotskit (+https://github.com/robotskit/robots)",
 	} {
-		programVersion = version
+		programVersion = func() string { return version }
 		if got := defaultUserAgent(); got != want {
 			t.Errorf("%s: %q, want %q", version, got, want)
 		}

@@ -6,7 +6,10 @@ services on one Redis, are one crawler to every site. Python 3.11, nothing else:
     robots serve &
     python3 examples/python/crawl.py http://127.0.0.1:8780 MyBot https://example.com/ https://example.com/about
 
-The clocks of this machine and of the service must agree, as NTP sees to.
+The clocks of this machine and of the service must agree, as NTP sees to. Each page is a
+task that asks for its own turn, up to 5 s ahead, which is one call. A crawler with one
+queue asks about all sites that may be ready in one call, POST /v1/permits/next: that gives
+turns for now alone, and waits for the slowest robots.txt.
 """
 
 import asyncio
@@ -38,11 +41,10 @@ class Turns:
         if token:
             self.headers["Authorization"] = "Bearer " + token
 
-    async def ask(self, path, body=None):
+    async def ask(self, path, body):
         """Ask the service. One that is busy, or does not know yet, says when to ask again."""
-        data = None if body is None else json.dumps(body).encode()
         while True:
-            request = urllib.request.Request(self.service + path, data, self.headers)
+            request = urllib.request.Request(self.service + path, json.dumps(body).encode(), self.headers)
             status, headers, text = await asyncio.to_thread(send, request, DIRECT)
             if status not in (429, 503):
                 break
@@ -51,10 +53,6 @@ class Turns:
         if status >= 400:
             raise RuntimeError(f"{path}: {answer.get('detail', status)}")
         return answer
-
-    async def check(self, url):
-        """The verdict on a URL, which takes no turn."""
-        return await self.ask("/v1/check?" + urllib.parse.urlencode({"url": url, "agent": self.agent}))
 
     async def acquire(self, url):
         """Wait for the right to one request. Whoever has it must give it back."""
@@ -163,11 +161,7 @@ async def main(service, agent, *urls):
     turns = Turns(service, agent, os.environ.get("ROBOTS_TOKEN"))
     async with asyncio.TaskGroup() as crawling:
         for url in urls:
-            verdict = await turns.check(url)
-            if verdict["allowed"]:
-                crawling.create_task(crawl(turns, url))
-            else:
-                print("disallowed", url, verdict["reason"])
+            crawling.create_task(crawl(turns, url))
 
 
 if __name__ == "__main__":

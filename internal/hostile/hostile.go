@@ -3,6 +3,7 @@
 package hostile
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -19,12 +20,16 @@ type Part struct {
 // A Family describes one file of rules of a kind and one path.
 type Family struct {
 	Path     []Part // of the text of the path, behind its slash
-	Coin     int    // bytes of two letters at random behind that
+	Shuffle  bool   // each time that the whole comes it is one of them, at random
+	Coin     int    // letters at random behind that
+	Letters  string // of Coin, two if none are named
 	Reps     int    // times that the whole comes
 	Pieces   int    // of a rule, between stars
 	Least    int    // bytes of a piece, cut out of the text
 	Most     int
 	Forward  bool // pieces come later and later in the text
+	Walk     bool // pieces match one after the other till the text holds no next, so that no rule matches early
+	Far      int  // bytes, at least, that the next piece of a Walk is away
 	Head     int  // bytes of the path before the first star, besides the slash
 	Last     string
 	LastCut  int  // bytes of a last piece cut near the start of the text
@@ -45,6 +50,9 @@ func Worst() (all []Family) {
 	return all
 }
 
+// Letters are those that stand for themselves in a rule and in a path.
+const Letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~!,;:@&=+()'"
+
 // Seeds returns families like those that have been slow for somebody.
 func Seeds() []Family {
 	as := []Part{{"a", 1000}}
@@ -59,7 +67,27 @@ func Seeds() []Family {
 		{Path: []Part{{"abcdefgh", 250}}, Reps: 1, Pieces: 300, Least: 1, Most: 1, Last: "z"},
 		{Path: []Part{{"abcdefghg", 1}, {"x", 1500}, {"hgfedcbabcdefgha", 1}}, Reps: 1, Pieces: 7, Least: 2, Most: 2, Last: "xhgx"},
 		{Path: []Part{{"a", 40}, {"b", 40}, {"c", 40}, {"d", 40}}, Reps: 50, Pieces: 100, Least: 1, Most: 1},
+		// Pieces that are some way apart, in a long path: runs, of letters and of words, in turn
+		// and in any order, random texts, and pieces that begin alike.
+		{Path: runs(60, "a", "b", "c", "d"), Reps: 1000, Pieces: 2000, Least: 1, Most: 1, Walk: true},
+		{Path: runs(60, "a", "b", "c", "d"), Shuffle: true, Reps: 1000, Pieces: 2000, Least: 1, Most: 1, Walk: true, Far: 33},
+		{Path: runs(60, "ab", "cd", "ef", "gh"), Shuffle: true, Reps: 1000, Pieces: 2000, Least: 1, Most: 2, Walk: true, Far: 33},
+		{Path: runs(60, "abcd", "bdca", "efgh", "aabb"), Shuffle: true, Reps: 1000, Pieces: 2000, Least: 2, Most: 4, Walk: true, Far: 33},
+		{Path: runs(60, "%C3%A4", "%C3%A9", "%E2", "a"), Shuffle: true, Reps: 1000, Pieces: 2000, Least: 1, Most: 6, Walk: true, Far: 33},
+		{Path: runs(400, "a", "b", "c", "d"), Shuffle: true, Reps: 1000, Pieces: 2000, Least: 1, Most: 30, Walk: true, Far: 300},
+		{Path: runs(100, "a", "b"), Shuffle: true, Reps: 1000, Pieces: 2000, Least: 1, Most: 40, Walk: true, Far: 60},
+		{Coin: 2000, Letters: Letters, Reps: 1, Pieces: 2000, Least: 1, Most: 2, Walk: true},
+		{Coin: 2000, Letters: Letters[:36], Reps: 1, Pieces: 2000, Least: 2, Most: 2, Walk: true, Far: 300},
+		{Coin: 2000, Letters: Letters[:8], Reps: 1, Pieces: 2000, Least: 3, Most: 4, Walk: true, Far: 300},
 	}
+}
+
+// runs returns parts of so many bytes each.
+func runs(size int, words ...string) (parts []Part) {
+	for _, w := range words {
+		parts = append(parts, Part{w, size / len(w)})
+	}
+	return parts
 }
 
 // Text returns the path: as many bytes as are asked for.
@@ -70,15 +98,21 @@ func (f Family) Text(size int) string {
 	for b.Len() < size {
 		// The parts grow with the path.
 		scale := max(1, size/max(1, f.Reps*f.length()))
-		for _, p := range f.Path {
+		parts := f.Path
+		if n := len(parts); f.Shuffle && n > 0 {
+			k := rng.IntN(n)
+			parts = parts[k : k+1]
+		}
+		for _, p := range parts {
 			times := p.Times
 			if times > 1 {
 				times *= scale
 			}
 			b.WriteString(strings.Repeat(p.Word, times))
 		}
+		letters := cmp.Or(f.Letters, "ab")
 		for range f.Coin * scale {
-			b.WriteByte("ab"[rng.IntN(2)])
+			b.WriteByte(letters[rng.IntN(len(letters))])
 		}
 	}
 	return b.String()[:size]
@@ -116,7 +150,13 @@ func (f Family) rule(rng *rand.Rand, text string) string {
 	}
 	var b strings.Builder
 	b.WriteString("allow:" + text[:1+min(f.Head, len(text)-1)])
+	if f.Walk {
+		f.walk(rng, text, &b)
+	}
 	for k := range f.Pieces {
+		if f.Walk {
+			break
+		}
 		from, to := 1, len(text)
 		if f.Forward {
 			from, to = k*len(text)/f.Pieces, (k+1)*len(text)/f.Pieces
@@ -143,6 +183,29 @@ func (f Family) rule(rng *rand.Rand, text string) string {
 	return b.String()
 }
 
+// walk writes pieces, at most as many as are asked for, of which each occurs behind the one
+// before it, and then such as go on until one does not.
+func (f Family) walk(rng *rand.Rand, text string, b *strings.Builder) {
+	at := 1
+	for k := 0; ; k++ {
+		n := min(f.Least+rng.IntN(f.Most-f.Least+1), len(text)-1)
+		from := 1 + rng.IntN(len(text)-n)
+		if near := at + f.Far + rng.IntN(f.Far+n+1); k < f.Pieces && near+n <= len(text) {
+			from = near
+		}
+		piece := text[from : from+n]
+		i := strings.Index(text[at:], piece)
+		if i >= 0 && i < f.Far && k < f.Pieces && rng.IntN(100) > 0 {
+			continue
+		}
+		b.WriteString("*" + piece)
+		if i < 0 {
+			return
+		}
+		at += i + n
+	}
+}
+
 // Mutate returns f with one thing changed.
 func (f Family) Mutate(rng *rand.Rand) Family {
 	word := func() string {
@@ -154,7 +217,7 @@ func (f Family) Mutate(rng *rand.Rand) Family {
 	}
 	f.Path = append([]Part(nil), f.Path...)
 	f.RuleSeed = rng.Uint64() >> 32
-	switch rng.IntN(12) {
+	switch rng.IntN(16) {
 	case 0:
 		f.Path = append(f.Path, Part{word(), 1 + rng.IntN(1000)})
 	case 1:
@@ -192,6 +255,27 @@ func (f Family) Mutate(rng *rand.Rand) Family {
 		}
 	case 11:
 		f.Head = rng.IntN(3) * rng.IntN(30)
+	case 12:
+		f.Walk, f.Far = rng.IntN(4) > 0, []int{0, 33, 60, 300, 3000}[rng.IntN(5)]
+		f.Pieces = 2000
+		f.Last, f.LastCut, f.Miss = "", 0, false
+	case 13:
+		f.Letters = Letters[:2+rng.IntN(len(Letters)-2)]
+	case 14:
+		// Runs of words.
+		f.Path = nil
+		run, size := 20+rng.IntN(400), 1+rng.IntN(4)
+		for range 2 + rng.IntN(20) {
+			w := make([]byte, size)
+			for i := range w {
+				w[i] = Letters[rng.IntN(len(Letters))]
+			}
+			f.Path = append(f.Path, Part{string(w), max(1, run/size)})
+		}
+		f.Shuffle, f.Coin, f.Reps = rng.IntN(2) == 0, 0, 1000
+	case 15:
+		f.Least = 1 + rng.IntN(4)
+		f.Most = f.Least + rng.IntN(3)
 	}
 	if len(f.Path) == 0 && f.Coin == 0 {
 		f.Coin = 500

@@ -25,6 +25,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/robotskit/robots/internal/freeport"
+	"github.com/robotskit/robots/internal/proctest"
 )
 
 // Options are the settings of a Server. The zero value keeps nothing on disk.
@@ -143,7 +144,7 @@ func (s *Server) start() error {
 	if s.clock != "" {
 		cmd.Env = append(cmd.Env, "LD_PRELOAD="+s.shim, "ROBOTS_CLOCK="+s.clock)
 	}
-	if err := cmd.Start(); err != nil {
+	if err := proctest.Start(cmd); err != nil {
 		return err
 	}
 	exited := make(chan struct{})

@@ -21,30 +21,29 @@ import (
 // reuses the memory of a command that is sent again while the broken connection may
 // still read it, so such commands are pinned here.
 type Script struct {
-	SHA1  func() string
-	text  string
-	retry bool
+	Text  func() string // called when the script is first sent: most programs that could send scripts send none
+	Retry bool          // it is sent again if the connection breaks: to run it twice must be the same as to run it once
+
+	once       sync.Once
+	text, sha1 string
 }
 
-// New returns a script that is sent once. Its name is made when it is first asked for:
-// most programs that could send scripts send none.
-func New(text string) Script {
-	return Script{text: text, SHA1: sync.OnceValue(func() string {
-		sum := sha1.Sum([]byte(text))
-		return hex.EncodeToString(sum[:])
-	})}
+func (s *Script) make() {
+	s.once.Do(func() {
+		s.text = s.Text()
+		sum := sha1.Sum([]byte(s.text))
+		s.sha1 = hex.EncodeToString(sum[:])
+	})
 }
 
-// Retried returns a script that is sent again if the connection breaks: to run it twice
-// must be the same as to run it once.
-func Retried(text string) Script {
-	s := New(text)
-	s.retry = true
-	return s
+// SHA1 returns the name of the script.
+func (s *Script) SHA1() string {
+	s.make()
+	return s.sha1
 }
 
 // Run runs a script by its name, or by its text if the server does not know it.
-func (s Script) Run(ctx context.Context, client rueidis.Client, keys, args []string) rueidis.RedisResult {
+func (s *Script) Run(ctx context.Context, client rueidis.Client, keys, args []string) rueidis.RedisResult {
 	reply := s.ByName(ctx, client, keys, args)
 	if Says(reply.Error(), "NOSCRIPT") {
 		reply = s.ByText(ctx, client, keys, args)
@@ -53,17 +52,18 @@ func (s Script) Run(ctx context.Context, client rueidis.Client, keys, args []str
 }
 
 // ByName runs a script that the server should know. If not, the error is NOSCRIPT.
-func (s Script) ByName(ctx context.Context, client rueidis.Client, keys, args []string) rueidis.RedisResult {
+func (s *Script) ByName(ctx context.Context, client rueidis.Client, keys, args []string) rueidis.RedisResult {
 	return s.send(ctx, client, client.B().Evalsha().Sha1(s.SHA1()).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build())
 }
 
 // ByText runs a script, and the server knows it from then on.
-func (s Script) ByText(ctx context.Context, client rueidis.Client, keys, args []string) rueidis.RedisResult {
+func (s *Script) ByText(ctx context.Context, client rueidis.Client, keys, args []string) rueidis.RedisResult {
+	s.make()
 	return s.send(ctx, client, client.B().Eval().Script(s.text).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build())
 }
 
-func (s Script) send(ctx context.Context, client rueidis.Client, cmd rueidis.Completed) rueidis.RedisResult {
-	if s.retry {
+func (s *Script) send(ctx context.Context, client rueidis.Client, cmd rueidis.Completed) rueidis.RedisResult {
+	if s.Retry {
 		cmd = cmd.Pin().ToRetryable()
 	}
 	return client.Do(ctx, cmd)

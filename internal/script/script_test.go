@@ -15,7 +15,10 @@ import (
 func TestRun(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	client := server.Client()
-	for _, s := range []script.Script{script.New("return KEYS[1] .. ARGV[1]"), script.Retried("return KEYS[1] .. ARGV[1] --")} {
+	for _, s := range []*script.Script{
+		{Text: func() string { return "return KEYS[1] .. ARGV[1]" }},
+		{Text: func() string { return "return KEYS[1] .. ARGV[1] --" }, Retry: true},
+	} {
 		if err := s.ByName(t.Context(), client, []string{"a"}, []string{"b"}).Error(); !script.Says(err, "NOSCRIPT") {
 			t.Errorf("a script that the server does not know: %v", err)
 		}
@@ -45,7 +48,8 @@ func TestKind(t *testing.T) {
 		"return redis.error_reply('BUSY with a script')":        script.Other,
 		"return redis.error_reply('ERR value is out of range')": script.Refused,
 	} {
-		err := script.New(text).Run(t.Context(), client, nil, nil).Error()
+		s := &script.Script{Text: func() string { return text }}
+		err := s.Run(t.Context(), client, nil, nil).Error()
 		if got := script.KindOf(err); got != want {
 			t.Errorf("%s: kind %d of %v, want %d", text, got, err, want)
 		}

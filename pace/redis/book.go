@@ -35,10 +35,23 @@ func latest(a, b time.Time) time.Time {
 
 // Visit books a start at the address of a request and waits for it. While the server of the
 // address is down and the policy is to stop, the error is a *pace.MissedError that wraps
-// ErrDown.
+// ErrDown. After a wait of more than a second it looks whether the server still has the grant.
 func (l *Limiter) Visit(ctx context.Context, g pace.Grant, addr netip.Addr, s *pace.Schedule) (pace.Turn, error) {
-	return visit(ctx, l.closing, l, g, addr, s)
+	began := clock()
+	turn, err := visit(ctx, l.closing, l, g, addr, s)
+	if err == nil && turn.Start.Sub(began) > longWait {
+		_, _ = l.NotBefore(ctx, pace.Key{Origin: g.Key.Origin}, s) // which notices a clock that was set, and lost memory
+		if !l.Valid(g) {
+			turn.Start = clock()
+			return pace.Turn{}, &pace.MissedError{Key: pace.Key{Origin: g.Key.Origin, Addr: addr}, Turn: turn}
+		}
+	}
+	return turn, err
 }
+
+// longWait is how long a start at an address is waited for without a look at the site's
+// server: most waits are shorter, and cost no call more.
+const longWait = time.Second
 
 // visit is Visit of a limiter until that is closing.
 func visit(ctx, closing context.Context, b pace.Booker, g pace.Grant, addr netip.Addr, s *pace.Schedule) (pace.Turn, error) {

@@ -39,6 +39,9 @@
 //	{robots}:pace:2:worker:5f0c2a91d3          its grants per second, how many tags it cannot reach, its name
 //	{robots}:pace:2:drain:5f0c2a91d3           an operator has told it to take no grants
 //	{robots}:pace:2:resume:5f0c2a91d3          and then to take grants again
+//	{robots}:pace:2:kind                       whether the workers are Leased
+//	{robots}:pace:2:mixed                      the worker that was turned away last, as it is and they
+//	                                           are not, or they are
 //	{robots}:pace:2:log                        sorted set: what operators changed, when
 //
 // Where a value is damaged, its site or address counts as asked at the moment at which
@@ -104,7 +107,11 @@
 //   - An address belongs to no worker. Where it has a pace, Visit books each page there, which
 //     is a call of the server; where it has none (Options.Addresses) nothing is.
 //
-// All workers of a fleet must use Leased, or none: the two do not know of each other. What
+// All workers of a fleet must use Leased, or none: the two do not know of each other's
+// requests. So the server keeps the kind that the first worker had, as long as heartbeats
+// come and for as long as the grants of a worker might last, and turns away who has another
+// one ([ErrMixed]). A worker that began while Redis was down, and is turned away later, takes
+// no more grants. Only Options.RecordsOnly fits both. What
 // is not covered below holds here too, and a worker that begins on an emptied server before
 // another has noticed may take a site that somebody has, until the next heartbeat of that
 // one. A lease takes the server some 13 µs and 300 bytes. What an operator holds, and that
@@ -162,7 +169,9 @@
 //	replaced by an empty one,
 //	emptied, failed over
 //	clock set forward             noticed in the reply: the start    the same
-//	                              is given back, one I of waiting. A
+//	                              is given back, as is one that
+//	                              waits for its address, and there
+//	                              is one I of waiting. A
 //	                              Retry-After or a grant that timed
 //	                              out in the jump is over. A jump
 //	                              below 250 ms is not noticed and
@@ -199,9 +208,10 @@
 //     do not show that it was stopped (some virtual ones);
 //   - requests under way that take longer than 15 s while the server does not hear of
 //     their worker: others may start beside them, an interval later;
-//   - requests that were granted before the clock was set forward by more than
-//     Options.GrantTimeout, and that start later, as they wait for their address, or go on:
-//     another may start beside them, an interval after the jump was noticed;
+//   - requests that are under way while the clock is set forward by more than
+//     Options.GrantTimeout, or that were lent: another may start beside them, an interval
+//     after the jump was noticed. The same is true of one that was granted ahead (Reserve)
+//     and that is not visited, if its worker has not called that server since;
 //   - the pace of an address after an outage: the server learns of the starts meanwhile
 //     for their origins only;
 //   - a worker that begins on a replaced or emptied server before another worker has

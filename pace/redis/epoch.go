@@ -14,18 +14,14 @@ import (
 // text of its scripts.
 type epoch struct {
 	name  string // 16 hexadecimal digits
-	step  script.Script
-	site  script.Script
-	begin script.Script
+	step  *script.Script
+	site  *script.Script
+	begin *script.Script
 }
 
 func newEpoch(name string) *epoch {
-	return &epoch{name: name, step: of(stepLean, name), site: of(siteLean, name), begin: of(epochText, name)}
+	return &epoch{name: name, step: of(stepLean, name), site: of(siteLean, name), begin: of(beginText, name)}
 }
-
-// epochLook is the script that begins no epoch. It is not a GET, which rueidis would send again
-// and again to a server that is gone.
-var epochLook = of(epochText, "")
 
 // epochValue is the value of the epoch's key.
 type epochValue struct {
@@ -68,7 +64,7 @@ func (t *tag) join(ctx context.Context, old *epoch, doubt bool) error {
 	if old != nil {
 		known = old.name
 	}
-	current, _, err := t.epochCall(ctx, script.Script.Run, epochLook)
+	current, _, err := t.epochCall(ctx, (*script.Script).Run, epochLook)
 	if err != nil {
 		return err
 	}
@@ -93,7 +89,7 @@ func (t *tag) join(ctx context.Context, old *epoch, doubt bool) error {
 		// knows it.
 		sent := clock()
 		var now micros
-		if current, now, err = t.epochCall(ctx, script.Script.ByText, next.begin, follows, first); err != nil {
+		if current, now, err = t.epochCall(ctx, (*script.Script).ByText, next.begin, follows, first); err != nil {
 			return err
 		}
 		if parseEpoch(current).name == next.name {
@@ -106,7 +102,7 @@ func (t *tag) join(ctx context.Context, old *epoch, doubt bool) error {
 }
 
 // epochCall runs a script about the epoch, which returns its value and the time.
-func (t *tag) epochCall(ctx context.Context, run runner, s script.Script, args ...string) (value string, now micros, err error) {
+func (t *tag) epochCall(ctx context.Context, run runner, s *script.Script, args ...string) (value string, now micros, err error) {
 	reply, err := t.l.call(ctx, run, s, []string{t.epochKey}, args)
 	if err != nil {
 		return "", 0, err
@@ -122,6 +118,7 @@ func (t *tag) epochCall(ctx context.Context, run runner, s script.Script, args .
 func (t *tag) adopt(e *epoch, lost bool) {
 	if lost {
 		t.l.tellRenewed()
+		t.ended.Store(t.l.grants.Load()) // what has not started yet asks again: its grant may be lost, or have timed out
 	}
 	t.epoch.Store(e)
 	t.clock.forget()
@@ -132,7 +129,7 @@ func (t *tag) adopt(e *epoch, lost bool) {
 // knows reports whether an epoch began on this server, which was not restarted since: it
 // knows the script that began it.
 func (t *tag) knows(ctx context.Context, e *epoch) (bool, error) {
-	_, err := t.l.call(ctx, script.Script.ByName, e.begin, []string{t.epochKey}, nil)
+	_, err := t.l.call(ctx, (*script.Script).ByName, e.begin, []string{t.epochKey}, nil)
 	if script.Says(err, "NOSCRIPT") {
 		return false, nil
 	}

@@ -26,6 +26,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/internal/campaign"
+	"github.com/robotskit/robots/internal/proctest"
 	"github.com/robotskit/robots/internal/redistest"
 	"github.com/robotskit/robots/pace"
 	"github.com/robotskit/robots/pace/redis"
@@ -264,7 +265,7 @@ func startWorker(t *testing.T, text string, failed chan<- error) {
 	cmd.Env = append(os.Environ(), asWorker+"="+text, "GOMAXPROCS=1")
 	var log strings.Builder
 	cmd.Stderr = &log
-	if err := cmd.Start(); err != nil {
+	if err := proctest.Start(cmd); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan struct{})

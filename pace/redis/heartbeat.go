@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -44,7 +45,13 @@ func (l *Limiter) loop() {
 		select {
 		case <-t.C:
 			every, err := heartbeatEvery, l.heartbeat(l.closing)
-			if l.closing.Err() == nil {
+			switch {
+			case errors.Is(err, ErrMixed): // so the server answers
+				l.tellList(nil)
+				if l.stop(&l.mixed) {
+					l.options.Tell(pace.Event{Kind: pace.EventDrained, Err: err})
+				}
+			case l.closing.Err() == nil:
 				l.tellList(err)
 			}
 			if err != nil || passed(l.began) < forgetful { // a list that is away is no reason to stop
@@ -74,10 +81,17 @@ type list struct {
 func (l *Limiter) heartbeat(ctx context.Context) error {
 	made, before := l.grants.Load(), l.lastHeartbeat.Load()
 	sent := clock()
-	args := []string{l.workerName(), fmt.Sprint(workerTimeout().Microseconds()), fmt.Sprint(l.options.GrantTimeout.Microseconds()), l.about(before, sent)}
-	reply, err := l.call(ctx, script.Script.Run, heartbeatScript, []string{l.workersKey, l.aboutKey, l.drainKey}, args)
+	args := []string{l.workerName(), fmt.Sprint(workerTimeout().Microseconds()), fmt.Sprint(l.options.GrantTimeout.Microseconds()), l.about(before, sent), l.kind}
+	kindKey, mixedKey := kindKeys(l.options.Prefix)
+	reply, err := l.call(ctx, (*script.Script).Run, heartbeatScript, []string{l.workersKey, l.aboutKey, l.drainKey, kindKey, mixedKey}, args)
+	if script.Says(err, "MIXED") {
+		err = l.mixedError(err)
+	}
 	if err != nil {
 		return err
+	}
+	if l.mixed.Swap(false) {
+		l.options.Tell(pace.Event{Kind: pace.EventResumed})
 	}
 	received := clock()
 	var now, workers, rank, known, drained micros
@@ -111,8 +125,10 @@ func (l *Limiter) heartbeat(ctx context.Context) error {
 	l.lastHeartbeat.Store(&sent)
 	switch {
 	case drained != 0:
-		l.drain()
-	case l.Drained():
+		if l.stop(&l.drained) {
+			l.options.Tell(pace.Event{Kind: pace.EventDrained})
+		}
+	case l.drained.Load():
 		return l.resume(ctx)
 	}
 	return nil
@@ -151,11 +167,11 @@ func (l *Limiter) sayLeft(ctx context.Context) {
 // (Operator.Resume).
 var ErrDrained = errors.New("an operator drains this worker: it takes no more grants")
 
-// drain wakes all who wait for grants: there are no more. Those that were not used yet are
-// not valid any more.
-func (l *Limiter) drain() {
-	if l.drained.Swap(true) {
-		return
+// stop wakes all who wait for grants: for this reason there are no more. Those that were not
+// used yet are not valid any more. It reports whether that is new.
+func (l *Limiter) stop(reason *atomic.Bool) bool {
+	if reason.Swap(true) {
+		return false
 	}
 	l.mu.Lock()
 	for _, q := range l.queues {
@@ -164,7 +180,7 @@ func (l *Limiter) drain() {
 		}
 	}
 	l.mu.Unlock()
-	l.options.Tell(pace.Event{Kind: pace.EventDrained})
+	return true
 }
 
 // resume ends a drain if an operator said so. A server that knows of no drain and of no end
@@ -184,8 +200,22 @@ func (l *Limiter) resume(ctx context.Context) error {
 	return nil
 }
 
-// Drained reports whether an operator has told this worker to take no grants any more.
-func (l *Limiter) Drained() bool { return l.drained.Load() }
+// Drained reports whether this worker takes no grants any more, because an operator has told
+// it so (ErrDrained), or because the others keep another kind of pace (ErrMixed).
+func (l *Limiter) Drained() bool { return l.drained.Load() || l.mixed.Load() }
+
+// stopped returns why this worker takes no grants, nil if it does.
+func (l *Limiter) stopped() error {
+	switch {
+	case l.kind == "":
+		return errRecordsOnly
+	case l.mixed.Load():
+		return ErrMixed
+	case l.drained.Load():
+		return ErrDrained
+	}
+	return nil
+}
 
 // mayBeGone reports whether the others may take this worker for gone, and its grants for
 // ended once they are older than workerTimeout: the process was stopped, or its heartbeats

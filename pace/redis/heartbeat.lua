@@ -1,12 +1,22 @@
 -- Notes a heartbeat. Returns the time, how many workers there are, how many of them stand
 -- before this one, 1 if it was on the list, 1 if an operator drains it; then of each that
--- is gone its name and for how long it is.
+-- is gone its name and for how long it is. A worker whose kind of pace is not that of the
+-- others gets the error MIXED with the kind of these, and is on no list.
 --
--- KEYS: workers; what this worker says of itself, and whether it is drained. ARGV: the
--- worker, 5 bytes; in microseconds after how long without a heartbeat a worker is gone, and
--- for how long after that it is known to be; what it says of itself.
-local me, timeout, keep = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+-- KEYS: workers; what this worker says of itself, and whether it is drained; the kind of the
+-- pace, and who was turned away. ARGV: the worker, 5 bytes; in microseconds after how long
+-- without a heartbeat a worker is gone, and for how long after that it is known to be; what
+-- it says of itself; its kind of pace, empty if it takes no grants.
+local me, timeout, keep, kind = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[5]
 local function number(n) return format('%.0f', n) end
+if kind ~= '' then
+  local others = redis.pcall('GET', KEYS[4])
+  if others ~= kind and (others == 'shared' or others == 'leased') then
+    call('PSETEX', KEYS[5], ceil((timeout + keep) / 1000), kind .. ' ' .. ARGV[4])
+    return redis.error_reply('MIXED ' .. others)
+  end
+  call('PSETEX', KEYS[4], ceil((timeout + keep) / 1000), kind)
+end
 local last = redis.pcall('ZSCORE', KEYS[1], me)
 if type(last) == 'table' then
   if sub(last.err, 1, 9) ~= 'WRONGTYPE' then return last end

@@ -30,6 +30,7 @@ var errClosed = errors.New("the limiter is closed")
 type Limiter struct {
 	client     rueidis.Client
 	options    Options
+	kind       string // of the pace of this worker, "" if it takes no grants
 	began      time.Time
 	tags       []tag
 	workersKey string
@@ -50,6 +51,7 @@ type Limiter struct {
 	pending     pendingReleases // what could not be told to the server
 	given, told atomic.Uint64   // grants so far, and those of which the last heartbeat said
 	drained     atomic.Bool     // by an operator
+	mixed       atomic.Bool     // the other workers are of another kind
 	telling     telling
 
 	mu      sync.Mutex // of the two below
@@ -69,6 +71,10 @@ var _ pace.Lender = (*Limiter)(nil)
 // this user, in one sentence. That the server is down is no error: the limiter
 // begins in that state.
 func New(client rueidis.Client, o Options) (*Limiter, error) {
+	return newLimiter(client, o, kindShared)
+}
+
+func newLimiter(client rueidis.Client, o Options, kind string) (*Limiter, error) {
 	o, err := o.filled()
 	if err != nil {
 		return nil, err
@@ -86,6 +92,7 @@ func New(client rueidis.Client, o Options) (*Limiter, error) {
 	l := &Limiter{
 		client:     client,
 		options:    o,
+		kind:       kind,
 		began:      clock(),
 		workersKey: workersKey(o.Prefix),
 		head:       appendDoubles([]byte{'O'}, micros(o.Concurrency), microsUp(o.GrantTimeout), microsUp(o.Forget), microsUp(workerTimeout())),
@@ -93,6 +100,9 @@ func New(client rueidis.Client, o Options) (*Limiter, error) {
 		pending:    pendingReleases{list: map[*tag][]release{}, told: map[*tag][]release{}, dropped: map[*tag]bool{}},
 		queues:     map[robots.Origin]queue{},
 		wake:       make(chan struct{}, 1),
+	}
+	if o.RecordsOnly {
+		l.kind = ""
 	}
 	l.tags = l.newTags()
 	l.worker = serverGrant | rand.Uint64N(serverGrant)>>counterBits<<counterBits
@@ -117,8 +127,8 @@ func (l *Limiter) join() error {
 	if err := checkLayout(l.closing, l.client, l.options.Prefix); errors.Is(err, ErrEarlier) || refused(err) != nil {
 		return cmp.Or(refused(err), err)
 	}
-	if err := l.heartbeat(l.closing); refused(err) != nil {
-		return refused(err)
+	if err := l.heartbeat(l.closing); errors.Is(err, ErrMixed) || refused(err) != nil {
+		return cmp.Or(refused(err), err)
 	}
 	t := &l.tags[0]
 	err := t.join(l.closing, nil, false)
@@ -249,7 +259,8 @@ func (l *Limiter) lend(ctx context.Context, key pace.Key, s *pace.Schedule, with
 
 // Valid reports whether a request may still start on a grant. It may not after its end; nor,
 // where the worker was without an answer to its heartbeats for 14 s, if the grant is older
-// than that: the others may have taken the worker for gone.
+// than that: the others may have taken the worker for gone. Nor may it if the worker has
+// noticed since that the server has lost its memory, or that its clock was set forward.
 func (l *Limiter) Valid(g pace.Grant) bool {
 	switch {
 	case g.ID < serverGrant:
@@ -265,7 +276,7 @@ func (l *Limiter) Valid(g pace.Grant) bool {
 	}
 	n := l.grants.Load()
 	n -= (n - g.ID) & (1<<counterBits - 1) // which grant it is
-	return n > l.endedGrants.Load()
+	return n > max(l.endedGrants.Load(), l.tagOf(g.Key.Origin.String()).ended.Load())
 }
 
 // A decision is what is asked of the server, or of this worker's own limiter.
@@ -296,8 +307,9 @@ func (l *Limiter) decide(ctx context.Context, d *decision) (pace.Grant, error) {
 		return pace.Grant{}, waiting(ctx, "for "+d.key.String())
 	case l.closing.Err() != nil:
 		return pace.Grant{}, errClosed
-	case l.Drained() && !d.peek:
-		return pace.Grant{}, ErrDrained
+	}
+	if err := l.stopped(); err != nil && !d.peek {
+		return pace.Grant{}, err
 	}
 	t := l.tagOf(d.key.Origin.String())
 	o := t.outage.Load()

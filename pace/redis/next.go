@@ -78,10 +78,8 @@ func (l *Limiter) refuses(ctx context.Context, sites int) error {
 		return waiting(ctx, fmt.Sprintf("for %d sites", sites))
 	case l.closing.Err() != nil:
 		return errClosed
-	case l.Drained():
-		return ErrDrained
 	}
-	return nil
+	return l.stopped()
 }
 
 // An askedSite is a site that a frontier asks for.

@@ -35,10 +35,10 @@ var forgetText string
 var logText string
 
 var (
-	lookScript   = script.Retried("#!lua flags=no-writes\n" + headText + lookText)
-	steerScript  = script.New("#!lua flags=allow-oom\n" + commonText + steerText)
-	forgetScript = script.New("#!lua flags=allow-oom\n" + headText + forgetText)
-	logScript    = script.New("#!lua flags=allow-oom\n" + headText + logText)
+	lookScript   = &script.Script{Text: func() string { return "#!lua flags=no-writes\n" + headText + lookText }, Retry: true}
+	steerScript  = &script.Script{Text: func() string { return "#!lua flags=allow-oom\n" + commonText() + steerText }}
+	forgetScript = &script.Script{Text: func() string { return "#!lua flags=allow-oom\n" + headText + forgetText }}
+	logScript    = &script.Script{Text: func() string { return "#!lua flags=allow-oom\n" + headText + logText }}
 )
 
 // An Operator looks at the pace of a fleet and steers it. It is none of its workers: it
@@ -73,7 +73,7 @@ func (o *Operator) key(kind, name string) string {
 func (o *Operator) originKey(origin robots.Origin) string { return o.key("origin", origin.String()) }
 
 // call runs a script.
-func (o *Operator) call(ctx context.Context, s script.Script, keys []string, args ...string) ([]rueidis.RedisMessage, error) {
+func (o *Operator) call(ctx context.Context, s *script.Script, keys []string, args ...string) ([]rueidis.RedisMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
 	return s.Run(ctx, o.client, keys, args).ToArray()

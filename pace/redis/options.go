@@ -62,6 +62,9 @@ type Options struct {
 	// has a site (NewLeased): the name of the host and the number of the process if empty,
 	// at most 100 bytes.
 	Name string
+	// RecordsOnly says that this worker takes no grants: it asks only when a fetch of
+	// robots.txt may start (Limiter.Start), and so fits a fleet of New and one of NewLeased.
+	RecordsOnly bool
 }
 
 const maxName = 100

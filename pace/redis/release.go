@@ -96,7 +96,7 @@ func (t *tag) send(ctx context.Context, list ...release) error {
 		arg = rel.appendTo(arg, l.options.MaxRetryAfter)
 	}
 	sent := clock()
-	reply, err := l.call(ctx, script.Script.Run, doneScript, keys, []string{string(arg)})
+	reply, err := l.call(ctx, (*script.Script).Run, doneScript, keys, []string{string(arg)})
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/robotskit/robots/internal/script"
@@ -21,7 +22,7 @@ var tagText string
 var functionsText string
 
 // commonText is the beginning of the scripts that know the state of an origin.
-var commonText = headText + functionsText
+func commonText() string { return headText + functionsText }
 
 //go:embed book.lua
 var bookText string
@@ -39,8 +40,8 @@ var epochText string
 var heartbeatText string
 
 var (
-	doneScript      = script.New("#!lua flags=allow-oom\n" + lean(commonText+doneText))
-	heartbeatScript = script.New("#!lua\n" + headText + heartbeatText)
+	doneScript      = &script.Script{Text: func() string { return "#!lua flags=allow-oom\n" + lean(commonText()+doneText) }}
+	heartbeatScript = &script.Script{Text: func() string { return "#!lua\n" + headText + heartbeatText }}
 )
 
 // lean removes the comments and indents of a script: a server keeps the text of one for
@@ -55,14 +56,41 @@ func lean(text string) string {
 	return b.String()
 }
 
-// stepLean books at addresses before it makes what only origins need.
-var stepLean = "#!lua\n" + lean(headText+tagText+bookText+functionsText+stepText)
-
-// of returns a text with the name of an epoch in it: a server that knows it is one on
-// which that epoch has been at work.
-func of(text, epoch string) script.Script {
-	return script.New(strings.Replace(text, "EPOCH", epoch, 1))
+// leanTexts are what every epoch asks for: of step.lua, which books at addresses before it
+// makes what only origins need, and of site.lua.
+var leanTexts struct {
+	once       sync.Once
+	step, site string
 }
+
+func makeLean() {
+	leanTexts.once.Do(func() {
+		leanTexts.step = "#!lua\n" + lean(headText+tagText+bookText+functionsText+stepText)
+		leanTexts.site = "#!lua\n" + lean(headText+tagText+siteText)
+	})
+}
+
+func stepLean() string {
+	makeLean()
+	return leanTexts.step
+}
+
+func siteLean() string {
+	makeLean()
+	return leanTexts.site
+}
+
+func beginText() string { return epochText }
+
+// of returns a script with the name of an epoch in it: a server that knows it is one on
+// which that epoch has been at work.
+func of(text func() string, epoch string) *script.Script {
+	return &script.Script{Text: func() string { return strings.Replace(text(), "EPOCH", epoch, 1) }}
+}
+
+// epochLook is the script that begins no epoch. It is not a GET, which rueidis would send again
+// and again to a server that is gone.
+var epochLook = &script.Script{Text: func() string { return strings.Replace(epochText, "EPOCH", "", 1) }}
 
 // micros is a time of the server's clock or a duration, in microseconds. Scripts
 // count in doubles, which hold it exactly until the year 2255.

@@ -85,7 +85,7 @@ func newLeased(client rueidis.Client, o Options, term time.Duration) (*Leased, e
 		return nil, err
 	}
 	o.MaxBytes = memory / 16 // for what is not about sites
-	shared, err := New(client, o)
+	shared, err := newLimiter(client, o, kindLeased)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (l *Leased) joinAll() {
 }
 
 // over reports whether the worker takes no more grants: it was closed, or is drained.
-func (l *Leased) over() bool { return l.closed.Load() || l.shared.drained.Load() }
+func (l *Leased) over() bool { return l.closed.Load() || l.shared.stopped() != nil }
 
 // Drained reports whether an operator has told this worker to take no grants any more. It
 // gives its sites back then.
@@ -183,7 +183,7 @@ func (l *Leased) siteTurn(ctx context.Context, origin robots.Origin, s *pace.Sch
 
 // Valid reports whether a request may still start on a grant: not when the lease under which
 // it was given has ended, even if this worker has another one since.
-func (l *Leased) Valid(g pace.Grant) bool { return !l.shared.drained.Load() && l.own.Valid(g) }
+func (l *Leased) Valid(g pace.Grant) bool { return l.shared.stopped() == nil && l.own.Valid(g) }
 
 // Wait returns when the request may start. Where another worker has the site it waits
 // until that one gives it back or its lease ends. If the other one renews its lease twice,
@@ -220,13 +220,13 @@ func (l *Leased) waitLong(ctx context.Context, key pace.Key, s *pace.Schedule) (
 		case g.OK():
 			return g, nil
 		case l.over():
-			return pace.Grant{}, l.refuses(ctx, key)
+			return pace.Grant{}, cmp.Or(l.refuses(ctx, key), ErrDrained)
 		case ctx.Err() != nil && down:
 			return pace.Grant{}, gaveUp(ctx, key, err)
 		case ctx.Err() != nil:
 			return pace.Grant{}, gaveUp(ctx, key, nil)
 		case open.Err() != nil: // it was drained, and that is over since
-			return pace.Grant{}, ErrDrained
+			return pace.Grant{}, cmp.Or(l.shared.stopped(), ErrDrained)
 		case err != nil && !down:
 			return g, err
 		case taken != nil && taken.Worker != "" && taken.Until.After(until.Add(l.term*5/8)):
@@ -317,10 +317,8 @@ func (l *Leased) refuses(ctx context.Context, key pace.Key) error {
 		return waiting(ctx, "for "+key.String())
 	case l.closed.Load():
 		return errClosed
-	case l.shared.Drained():
-		return ErrDrained
 	}
-	return nil
+	return l.shared.stopped()
 }
 
 // Visit books a start at the address of a request and waits for it: addresses belong to no

@@ -18,8 +18,6 @@ import (
 //go:embed site.lua
 var siteText string
 
-var siteLean = "#!lua\n" + lean(headText+tagText+siteText)
-
 // What site.lua is asked to do.
 const (
 	siteTake = 't'

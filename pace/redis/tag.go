@@ -28,6 +28,7 @@ type tag struct {
 	clock   serverClock
 	joining sync.Mutex
 	epoch   atomic.Pointer[epoch]
+	ended   atomic.Uint64 // so many grants of the worker are from before the epoch
 
 	outage     atomic.Pointer[outage] // nil while its server answers
 	lastOutage atomic.Pointer[outage] // the last one that is over
@@ -81,11 +82,11 @@ type reply struct {
 // step runs a script of an epoch over keys of the tag. The answers are not usable, and the
 // step is to be made again, where the tag turns out to be in another epoch, its clock was
 // set forward, or this process was stopped meanwhile: what was granted is then given back.
-func (t *tag) step(ctx context.Context, e *epoch, s script.Script, keys []string, arg []byte) (r reply, usable bool, err error) {
+func (t *tag) step(ctx context.Context, e *epoch, s *script.Script, keys []string, arg []byte) (r reply, usable bool, err error) {
 	keys = append([]string{t.epochKey}, keys...)
 	args := []string{string(arg)}
 	r.sent = clock()
-	text, err := t.l.call(ctx, script.Script.ByName, s, keys, args)
+	text, err := t.l.call(ctx, (*script.Script).ByName, s, keys, args)
 	if script.Says(err, "NOSCRIPT") {
 		known, asking := t.knows(ctx, e)
 		switch {
@@ -96,7 +97,7 @@ func (t *tag) step(ctx context.Context, e *epoch, s script.Script, keys []string
 			return r, false, t.join(ctx, e, true)
 		}
 		r.sent = clock()
-		text, err = t.l.call(ctx, script.Script.ByText, s, keys, args) // which the server knows from now on
+		text, err = t.l.call(ctx, (*script.Script).ByText, s, keys, args) // which the server knows from now on
 	}
 	r.received = clock()
 	if err != nil {
@@ -136,11 +137,11 @@ const callLimit = time.Second
 // tag moves to another node.
 const retryEvery = 10 * time.Millisecond
 
-// runner is a way to run a script, such as script.Script.Run.
-type runner func(s script.Script, ctx context.Context, client rueidis.Client, keys, args []string) rueidis.RedisResult
+// runner is a way to run a script, such as *script.Script.Run.
+type runner func(s *script.Script, ctx context.Context, client rueidis.Client, keys, args []string) rueidis.RedisResult
 
 // call runs a script in a way.
-func (l *Limiter) call(ctx context.Context, run runner, s script.Script, keys, args []string) (string, error) {
+func (l *Limiter) call(ctx context.Context, run runner, s *script.Script, keys, args []string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
 	for {

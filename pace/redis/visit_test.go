@@ -2,6 +2,7 @@ package redis_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -173,5 +174,42 @@ func TestAddressLost(t *testing.T) {
 				t.Errorf("two pages are %s apart then, want %s", d, gap)
 			}
 		})
+	}
+}
+
+// TestVisitClock: while a request waits for its address the clock of the server is set
+// forward, so that its grant has timed out there and another worker gets one. The request
+// does not start beside that of the other.
+func TestVisitClock(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Options{Clock: true})
+	o := redis.Options{Prefix: fresh(), Options: pace.Options{AddressInterval: 4 * time.Second}}
+	a, b := newLimiter(t, server.Client(), o), newLimiter(t, server.Client(), o)
+	s, addr := steady(t, 10*time.Millisecond), netip.MustParseAddr("192.0.2.1")
+	first, second := pace.Key{Origin: originOf(t, "first.example")}, pace.Key{Origin: originOf(t, "second.example")}
+	g := reserve(t, a, first, s)
+	if _, err := a.Visit(t.Context(), g, addr, s); err != nil {
+		t.Fatal(err)
+	}
+	done(t, a, g, pace.Result{Status: 200})
+	done(t, b, reserve(t, b, pace.Key{Origin: originOf(t, "third.example")}, s), pace.Result{}) // so it knows the clock
+	booked := func() string { return server.Do("GET", stateKey(o.Prefix, "address:"+addr.String())) }
+	before := booked()
+	g = reserve(t, a, second, s)
+	visited := make(chan error, 1)
+	go func() {
+		_, err := a.Visit(t.Context(), g, addr, s)
+		visited <- err
+	}()
+	until(t, "the start at the address to be booked", func() bool { return booked() != before })
+	server.SetClock(time.Hour)
+	if _, err := b.Wait(t.Context(), second, s); err != nil {
+		t.Fatal(err)
+	}
+	if missed, is := errors.AsType[*pace.MissedError](<-visited); !is || missed.Key != (pace.Key{Origin: second.Origin, Addr: addr}) {
+		t.Errorf("the request starts beside that of another worker: %v", missed)
+	}
+	if a.Valid(g) {
+		t.Error("its grant is valid still")
 	}
 }

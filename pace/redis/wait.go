@@ -179,11 +179,11 @@ func (l *Limiter) sleepTo(ctx context.Context, wake <-chan struct{}, g pace.Gran
 		if err := l.sleep(ctx, d, wake); err != nil {
 			return false, err
 		}
-		switch {
-		case l.closing.Err() != nil:
+		if l.closing.Err() != nil {
 			return false, errClosed
-		case l.Drained():
-			return false, ErrDrained
+		}
+		if err := l.stopped(); err != nil {
+			return false, err
 		}
 	}
 	return passed(g.Start) <= callLimit && l.Valid(g), nil

@@ -51,10 +51,15 @@ func Time(s string) (time.Time, error) {
 // of which none is an error (C-17). Where robots.txt is to be fetched, the URL must name
 // a site in every dialect, which is returned.
 func URL(d robots.Dialect, url string, fetched bool) (site robots.Origin, path robots.Path, err error) {
-	raw := d.Escapes == robots.EscapesRaw
+	return URLIn(d.Escapes, url, fetched)
+}
+
+// URLIn is URL with what it asks of the dialect.
+func URLIn(escapes robots.Escapes, url string, fetched bool) (site robots.Origin, path robots.Path, err error) {
+	raw := escapes == robots.EscapesRaw
 	switch {
 	case fetched && strings.HasPrefix(url, "/"):
-		return site, path, fmt.Errorf("URL %s names no site to fetch robots.txt from: write https://example.com/page, or name a file with -f FILE", strconv.Quote(Clip(url)))
+		return site, path, fmt.Errorf("URL %s names no site to fetch robots.txt from: write https://example.com/page, or give the file too (-f FILE, or robots in JSON)", strconv.Quote(Clip(url)))
 	case fetched:
 		site, path, err = robots.ParseURL(url)
 		if err == nil && !slices.Contains([]string{"http", "https", "ftp"}, site.Scheme()) {

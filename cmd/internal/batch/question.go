@@ -185,7 +185,7 @@ func (d *Defaults) tokensOf(q *Question, dialect robots.Dialect) ([]string, erro
 	}
 	for _, t := range tokens {
 		if names := ask.Listed(t); names != nil && !dialect.RawTokens {
-			return nil, fmt.Errorf("agent %s is a list in one string: give a list of strings, the most wanted first, as in %s", strconv.Quote(ask.Clip(t)), ask.AppendStrings(nil, names))
+			return nil, fmt.Errorf("agent %s is a list in one string: give a list of strings, in a row blanks between, the most wanted first, as in %s", strconv.Quote(ask.Clip(t)), ask.AppendStrings(nil, names))
 		}
 	}
 	return tokens, nil

@@ -19,6 +19,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/robotskit/robots/internal/proctest"
 )
 
 // work is the verb of the tests: each shard writes some rows to two tables.
@@ -175,7 +177,7 @@ func (p process) start(t testing.TB) *child {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Start(); err != nil {
+	if err := proctest.Start(c.Cmd); err != nil {
 		t.Fatal(err)
 	}
 	go func() {

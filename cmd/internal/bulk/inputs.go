@@ -498,10 +498,16 @@ func (r *inputReader) kept(a *fetch.Answer, name string, offset int64) error {
 // originOf reads the name of a file as that of a site: HOST, HOST:PORT or a whole origin,
 // bytes also escaped as in https%3A%2F%2Fexample.com, with .txt behind it or not, or a
 // folder of that name with robots.txt in it, perhaps in a folder http or https. Of a host
-// alone the scheme is https. Wget writes + for the colon on some systems.
+// alone the scheme is https. Wget writes + for the colon on some systems. A file that is
+// called like an archive and is none, such as a download of which nothing came, is no site:
+// it would be one that allows everything.
 func originOf(name string) (robots.Origin, error) {
 	folders := strings.Split(name, "/")
 	last := len(folders) - 1
+	switch strings.ToLower(path.Ext(folders[last])) { // none of them a top-level domain
+	case ".warc", ".wacz", ".tar", ".tgz", ".gz", ".zst", ".jsonl", ".ndjson", ".parquet":
+		return robots.Origin{}, errors.New("the file is called like an archive and is none")
+	}
 	if plain, err := url.PathUnescape(folders[last]); err == nil {
 		folders[last] = plain
 	}

@@ -286,6 +286,11 @@ func TestOriginOf(t *testing.T) {
 		"http%3A%2F%2Fexample.com%3A81.txt":     "http://example.com:81",
 		"http%3a%2f%2fexample.com%2frobots.txt": "http://example.com",
 		"robots.txt":                            "https://robots",
+		"example.zip":                           "https://example.zip", // a top-level domain
+		"CC-MAIN-1.warc.gz":                     "",                    // an archive that did not arrive is no site without rules
+		"x.warc":                                "",
+		"x.tar.zst":                             "",
+		"sub/x.JSONL":                           "",
 		"":                                      "",
 		"a b":                                   "",
 	} {
@@ -478,6 +483,8 @@ func TestShares(t *testing.T) {
 		lost, ok := errors.AsType[*FailedError](err)
 		if !ok || len(lost.Failed) != 1 || !strings.Contains(lost.Failed[0].Error, "2.warc") {
 			t.Errorf("an input that is gone: %v, %+v", err, lost)
+		} else if !strings.Contains(err.Error(), lost.Failed[0].Error) {
+			t.Errorf("%q does not say why: %s", err, lost.Failed[0].Error)
 		}
 	}
 	write(t, dir, files)

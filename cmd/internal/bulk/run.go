@@ -19,7 +19,8 @@ type FailedError struct {
 }
 
 func (e *FailedError) Error() string {
-	return fmt.Sprintf("%d shards were given up: see %s/%s, and remove a file there to try its shard again", len(e.Failed), e.Dir, errorsDir)
+	return fmt.Sprintf("%d of the shards were given up, shard %d as %s: see %s/%s, and remove a file there to try its shard again",
+		len(e.Failed), e.Failed[0].Shard, e.Failed[0].Error, e.Dir, errorsDir)
 }
 
 // Run does what of a task is not done yet, on this machine or, with a queue, leading
@@ -185,7 +186,8 @@ func (r *runner) try(ctx context.Context, s Shard) (counts Counts, again time.Du
 	if err := r.t.note(name, failed, err); err != nil {
 		return counts, 0, err
 	}
-	if n := before.Count + 1; n < r.o.Tries {
+	_, input := errors.AsType[*badInput](err)
+	if n := before.Count + 1; n < r.o.Tries && !input {
 		return counts, r.o.Lease / 30 * time.Duration(n*n), nil
 	}
 	r.o.Progress.lost()
@@ -217,6 +219,11 @@ func (t *Task) do(ctx context.Context, s Shard, name string) (counts Counts, err
 type stopError struct{ error }
 
 func (e *stopError) Unwrap() error { return e.error }
+
+// A badInput is an error that another try of the shard would have again.
+type badInput struct{ error }
+
+func inputError(format string, args ...any) error { return &badInput{fmt.Errorf(format, args...)} }
 
 // stops reports whether every other shard would have the error, too.
 func stops(err error) bool {

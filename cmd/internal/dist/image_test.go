@@ -17,6 +17,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/robotskit/robots/internal/proctest"
 )
 
 // layout reads an OCI layout, by the names of its files, and compares the blobs with
@@ -146,7 +148,7 @@ func runImage(t *testing.T, layer []byte, c *imageConfig) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := cmd.Start(); err != nil {
+		if err := proctest.Start(cmd); err != nil {
 			t.Skip("no folder can be made the root here: ", err)
 		}
 		return cmd, said, io.TeeReader(out, said)

@@ -34,6 +34,9 @@ type Parts struct {
 	Fetches int
 	// BodyTimeout is how long the body of a request may take: 15 s if 0.
 	BodyTimeout time.Duration
+	// URLBytes, BodyBytes and BatchBytes are the most bytes of a URL, of the body of a
+	// request and of that of POST /v1/check: 8 KiB, 1 MiB and 8 MiB if 0.
+	URLBytes, BodyBytes, BatchBytes int64
 	// FTP permits origins with the scheme ftp.
 	FTP bool
 	// Limiter hands out permits: one of this process if nil. It must be a pace.Lender and a
@@ -101,6 +104,7 @@ func New(p Parts) (*Service, error) {
 	}
 	p.Fetches = cmp.Or(p.Fetches, 2048)
 	p.BodyTimeout = cmp.Or(p.BodyTimeout, 15*time.Second)
+	p.URLBytes, p.BodyBytes, p.BatchBytes = cmp.Or(p.URLBytes, 8<<10), cmp.Or(p.BodyBytes, 1<<20), cmp.Or(p.BatchBytes, 8<<20)
 	p.Version = cmp.Or(p.Version, "unknown")
 	s := &Service{parts: p, lender: lends, now: p.Now, views: map[asker]*cache.View[*terms]{}}
 	if s.now == nil {
@@ -147,6 +151,7 @@ func (s *Service) route() {
 	s.registerPermits()
 	s.registerAbout()
 	s.registerDocs()
+	s.boundURLs()
 
 	document, err := json.Marshal(s.api.OpenAPI())
 	if err != nil {
@@ -160,6 +165,33 @@ func (s *Service) route() {
 		NewProblem(NotFound, "nothing is at this path: /docs lists what there is").Write(w, r)
 	})
 	s.handler = recovered(mux)
+}
+
+// boundURLs sets the length of each URL, of which the tag of its member says only that it has
+// a bound.
+func (s *Service) boundURLs() {
+	most := int(s.parts.URLBytes)
+	bound := func(schema *huma.Schema) {
+		if schema != nil && schema.MaxLength != nil {
+			schema.MaxLength = &most
+			schema.PrecomputeMessages()
+		}
+	}
+	for _, item := range s.api.OpenAPI().Paths {
+		for _, op := range []*huma.Operation{item.Get, item.Post} {
+			if op == nil {
+				continue
+			}
+			for _, p := range op.Parameters {
+				if p.Name == "url" {
+					bound(p.Schema)
+				}
+			}
+		}
+	}
+	for _, schema := range s.api.OpenAPI().Components.Schemas.Map() {
+		bound(schema.Properties["url"])
+	}
 }
 
 // wrongMethod answers requests whose path is known and whose method is not.
@@ -311,6 +343,7 @@ func (s *Service) operation(op huma.Operation, ok map[string]*huma.Schema) huma.
 	op.Metadata[produces] = types
 	op.Metadata[registryOf] = s.api.OpenAPI().Components.Schemas
 	op.BodyReadTimeout = s.parts.BodyTimeout
+	op.MaxBodyBytes = cmp.Or(op.MaxBodyBytes, s.parts.BodyBytes+1)
 	return op
 }
 

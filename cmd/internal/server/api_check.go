@@ -23,10 +23,8 @@ import (
 
 // The questions whether a crawler may fetch a URL: one, or many at a time.
 
-// Bounds of a batch.
 const (
-	mostQuestions = 1000
-	batchBytes    = 8 << 20
+	mostQuestions = 1000 // of a batch
 	typeLines     = "application/x-ndjson"
 )
 
@@ -53,10 +51,10 @@ func (s *Service) registerCheck() {
 		Description: "Questions and answers are those of docs/batch.md, byte for byte. A line of application/x-ndjson is one question, and so is " +
 			"an entry of questions; the answers have the same order. Sites that are not held are asked at the same time, and wait counts for " +
 			"the whole: what is not there then has the code pending. A question that is wrong has the members error and code, and the status stays 200.",
-		MaxBodyBytes: batchBytes + 1,
+		MaxBodyBytes: s.parts.BatchBytes + 1,
 		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
 			typeJSON:  {Schema: s.schema(Questions{})},
-			typeLines: {Schema: &huma.Schema{Type: huma.TypeString, Description: "JSON Lines, each a question: 1,000 of them, 8 MiB"}},
+			typeLines: {Schema: &huma.Schema{Type: huma.TypeString, Description: "JSON Lines, each a question: 1,000 of them, " + formatSize(s.parts.BatchBytes)}},
 		}},
 		SkipValidateBody: true,
 	}, map[string]*huma.Schema{

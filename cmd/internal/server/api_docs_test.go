@@ -219,7 +219,7 @@ Members are added to answers, never changed or taken away, and CHANGELOG.md says
 			delete(shown, o.ID)
 		}
 	}
-	fmt.Fprintf(&w, "\n## Problems\n\nEvery answer with a status of 400 or more is `application/problem+json` (RFC 9457). Its `detail` is one sentence; its `type` is\n`/problems/` and one of these words:\n\n| type | status | title |\n| --- | --- | --- |\n")
+	fmt.Fprintf(&w, "\n## Problems\n\nEvery answer with a status of 400 or more is `application/problem+json` (RFC 9457). Its `detail` is one sentence; its `type` is\n`/problems/` and one of these words, or `about:blank` where the request is no HTTP that can be read (400, 417, 431, 501):\n\n| type | status | title |\n| --- | --- | --- |\n")
 	for _, t := range slices.SortedFunc(maps.Keys(problems), func(a, b ProblemType) int { return strings.Compare(string(a), string(b)) }) {
 		fmt.Fprintf(&w, "| `%s` | %d | %s |\n", t, problems[t].status, problems[t].title)
 	}

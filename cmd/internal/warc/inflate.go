@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/bits"
 	"strings"
+	"sync"
 )
 
 // This file reads members of gzip (RFC 1952, RFC 1951) from a source. An archive has three
@@ -245,7 +246,8 @@ func (d *inflater) header() error {
 		d.giveBack()
 		d.stored, d.block = n, blockStored
 	case kind == 1:
-		d.lit, d.dist, d.block = &fixedLit, &fixedDist, blockCoded
+		d.lit, d.dist = fixed()
+		d.block = blockCoded
 	case kind == 2:
 		d.block = blockCoded
 		return d.codes()
@@ -356,12 +358,13 @@ var lenEntries, litEntries, distEntries = func() (length [24]uint32, lit [288]ui
 	return length, lit, dist
 }()
 
-var fixedLit, fixedDist = func() (lit, dist table) {
+var fixed = sync.OnceValues(func() (lit, dist *table) {
+	lit, dist = new(table), new(table)
 	text := strings.Repeat("\x08", 144) + strings.Repeat("\x09", 112) + strings.Repeat("\x07", 24) + strings.Repeat("\x08", 8)
 	lit.make([]byte(text), litBits, litEntries[:])
 	dist.make(bytes.Repeat([]byte{5}, 32), distBits, distEntries[:])
 	return lit, dist
-}()
+})
 
 // make makes the table of codes of which symbols have these lengths, a multiple of eight of
 // them, looked up by so many bits first. It returns false if they are no code. A code of one
