@@ -22,7 +22,7 @@ const (
 	scanMost = 64
 	// indexAfter is the work on scans, a rule looked at being one, after which
 	// the index is built, for each rule: building costs about as much where rules have
-	// stars, and twice as much where none has. Some fifty questions about usual paths come
+	// stars, and half as much again where none has. Some fifty questions about usual paths come
 	// to that, or four that have many rules with stars to try on a long path.
 	indexAfter = 50
 )
