@@ -238,7 +238,7 @@ const (
 	// steps of leapStep bytes, of which leapLimit per leaf take about as long as making a set.
 	noSet     = 1 << 31
 	leapStep  = 16
-	leapLimit = 4
+	leapLimit = 2
 	// maxTreePath is the number of bytes whose nodes have numbers of 27 bits, 128
 	// MiB. Longer paths are searched without a tree.
 	maxTreePath = 1<<nodeBits - 2
@@ -590,10 +590,10 @@ func (t *suffixTree) makeSet(v *treeNode) bool {
 	set := t.sets[at:]
 	clear(set)
 	block := t.block
-	for _, v := range leaves {
-		set[v/(blockSize*blocks)*2] |= 1 << (v / blockSize % blocks)
-		e, in := &block[v/blockSize], uint16(v%blockSize)
-		*e = max(*e&0xFF, blockSize-in) | max(*e>>8, in)<<8
+	for _, leaf := range leaves {
+		set[leaf/(blockSize*blocks)*2] |= 1 << (leaf / blockSize % blocks)
+		e, in := &block[leaf/blockSize], uint16(leaf%blockSize)
+		*e = max(*e&0xFF, blockSize-in) | max(*e>>8, in)<<8 // 0 is for no suffix
 	}
 	for i := 0; i < len(set); i += 2 {
 		set[i+1] = uint32(len(t.ends))
