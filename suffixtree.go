@@ -591,9 +591,11 @@ func (t *suffixTree) makeSet(v *treeNode) bool {
 	clear(set)
 	block := t.block
 	for _, leaf := range leaves {
-		set[leaf/(blockSize*blocks)*2] |= 1 << (leaf / blockSize % blocks)
 		e, in := &block[leaf/blockSize], uint16(leaf%blockSize)
-		*e = max(*e&0xFF, blockSize-in) | max(*e>>8, in)<<8 // 0 is for no suffix
+		if *e == 0 { // for no suffix
+			set[leaf/(blockSize*blocks)*2] |= 1 << (leaf / blockSize % blocks)
+		}
+		*e = max(*e&0xFF, blockSize-in) | max(*e>>8, in)<<8
 	}
 	for i := 0; i < len(set); i += 2 {
 		set[i+1] = uint32(len(t.ends))
