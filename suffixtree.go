@@ -32,7 +32,7 @@ const (
 	walkWork  = 25 // a rule
 	pieceWork = 20 // a piece of it
 	stepWork  = 8  // an edge on the way to a piece that has not been met lately
-	setWork   = 4  // a leaf of a set
+	setWork   = 3  // a leaf of a set
 	// shortPath is the length up to which a plain search takes no longer than the tree.
 	shortPath = 64
 )
@@ -533,7 +533,7 @@ func (t *suffixTree) leap(v *treeNode, place int, piece string) int {
 		return -1
 	}
 	v.link -= uint32(i/leapStep + 1)
-	t.work += i/8 + 1
+	t.work += i/leapStep + 1
 	return place + i
 }
 
