@@ -32,7 +32,7 @@ const (
 	walkWork  = 25 // a rule
 	pieceWork = 20 // a piece of it
 	stepWork  = 8  // an edge on the way to a piece that has not been met lately
-	setWork   = 4  // a leaf of a set
+	setWork   = 3  // a leaf of a set
 	// shortPath is the length up to which a plain search takes no longer than the tree.
 	shortPath = 64
 )
@@ -238,7 +238,7 @@ const (
 	// steps of leapStep bytes, of which leapLimit per leaf take about as long as making a set.
 	noSet     = 1 << 31
 	leapStep  = 16
-	leapLimit = 4
+	leapLimit = 2
 	// maxTreePath is the number of bytes whose nodes have numbers of 27 bits, 128
 	// MiB. Longer paths are searched without a tree.
 	maxTreePath = 1<<nodeBits - 2
@@ -533,7 +533,7 @@ func (t *suffixTree) leap(v *treeNode, place int, piece string) int {
 		return -1
 	}
 	v.link -= uint32(i/leapStep + 1)
-	t.work += i/8 + 1
+	t.work += i/leapStep + 1
 	return place + i
 }
 
@@ -590,9 +590,11 @@ func (t *suffixTree) makeSet(v *treeNode) bool {
 	set := t.sets[at:]
 	clear(set)
 	block := t.block
-	for _, v := range leaves {
-		set[v/(blockSize*blocks)*2] |= 1 << (v / blockSize % blocks)
-		e, in := &block[v/blockSize], uint16(v%blockSize)
+	for _, leaf := range leaves {
+		e, in := &block[leaf/blockSize], uint16(leaf%blockSize)
+		if *e == 0 { // for no suffix
+			set[leaf/(blockSize*blocks)*2] |= 1 << (leaf / blockSize % blocks)
+		}
 		*e = max(*e&0xFF, blockSize-in) | max(*e>>8, in)<<8
 	}
 	for i := 0; i < len(set); i += 2 {
