@@ -33,6 +33,8 @@ const (
 	pieceWork = 20 // a piece of it
 	stepWork  = 8  // an edge on the way to a piece that has not been met lately
 	setWork   = 3  // a leaf of a set
+	nextWork  = 60 // a piece whose next occurrence successors tell
+	buildWork = 15 // a byte of the path, to build successors
 	// shortPath is the length up to which a plain search takes no longer than the tree.
 	shortPath = 64
 )
@@ -193,8 +195,8 @@ type suffixTree struct {
 	sets   []uint32
 	ends   []uint16
 	block  []uint16
-	few    uint32 // so many leaves are looked through
-	work   int    // of the search beyond walkWork and pieceWork
+	next   successors // in place of sets and leaves, once there is no more room for sets
+	work   int        // of the search beyond walkWork and pieceWork
 }
 
 // A treeNode is a node. What is asked of one together is together, so that it takes one miss
@@ -230,10 +232,8 @@ const (
 	// blockSize is what a bit of a set stands for, blocks are bits in a word of it.
 	blockSize = 64
 	blocks    = 32
-	// fewAtFirst and fewAtLast are how many leaves are looked through, five instructions each,
-	// while there is room for sets and then.
-	fewAtFirst = 32
-	fewAtLast  = 160
+	// fewLeaves are looked through, five instructions each.
+	fewLeaves = 32
 	// noSet and above, link stands for no set; noNode less link is how far leap has come, in
 	// steps of leapStep bytes, of which leapLimit per leaf take about as long as making a set.
 	noSet     = 1 << 31
@@ -268,7 +268,7 @@ func (t *suffixTree) read(path string) {
 	t.edges = room(t.edges, 3*n+8+endSymbol) // at most 2n+1 are used
 	clear(t.edges)
 	t.nodes = room(t.nodes, n+2)
-	t.leaves, t.sets, t.few, t.work = t.leaves[:0], nil, 0, 0
+	t.leaves, t.sets, t.work, t.next = t.leaves[:0], nil, 0, successors{}
 	clear(t.jumps[:])
 	t.build()
 	t.finish()
@@ -484,18 +484,25 @@ func (t *suffixTree) lastOf(node uint32) int {
 // node; there must be one. If that is not sure the piece occurs within the next blockSize
 // bytes and is to be looked for there.
 func (t *suffixTree) after(v *treeNode, place int, piece string) (next int, sure bool) {
-	set := v.link
-	if set >= noSet {
-		if v.count <= t.few {
-			return t.leastOf(v, place), true
-		}
+	if v.link >= noSet && v.count > fewLeaves && t.next.numbers == nil {
 		if next = t.leap(v, place, piece); next >= 0 {
 			return next, true
 		}
-		if !t.makeSet(v) {
-			return t.leastOf(v, place), true
+		t.makeSet(v)
+	}
+	set := v.link
+	switch {
+	case set < noSet:
+	case t.next.numbers != nil:
+		// In a text of few letters short pieces come soon.
+		if i := strings.Index(t.path[place:min(place+blockSize, len(t.path))], piece); i >= 0 {
+			t.work += nextWork / 4
+			return place + i, true
 		}
-		set = v.link
+		t.work += nextWork
+		return t.next.find(int(v.left-v.count), int(v.left), uint32(place)), true
+	default:
+		return t.leastOf(v, place), true
 	}
 	sets := t.sets
 	block, in := uint32(place)/blockSize, uint32(place)%blockSize
@@ -562,26 +569,19 @@ func zeros(word uint64) uint64 { return (word - eachByte) &^ word & (0x80 * each
 // suffix begins first and last: behind each word there is how many of these come before. So
 // after needs no look at the path, some 70 instructions wherever the next one is; a wavelet matrix
 // took 800. A set is made for who asks; there is room for a thousand of a path of 64 KiB. When
-// it is full, looking through the leaves is the way for all nodes that have not so many,
-// and for one that has, sets are made anew: nodes of more than fewAtLast leaves, of pieces of one
-// length, are less than half of those for which there is room.
-func (t *suffixTree) makeSet(v *treeNode) bool {
-	if len(t.leaves) == 0 {
-		t.sortLeaves()
-	}
-	if v.count <= t.few {
-		return false
-	}
-	size := len(t.path)/(blockSize*blocks)*2 + 2
+// it is full, successors take the place of all: in a text of two letters at random pieces of up
+// to eight bytes ask 510 nodes, and sets made anew again and again took 600 million instructions.
+func (t *suffixTree) makeSet(v *treeNode) {
 	leaves := t.leavesOf(v)
+	size := len(t.path)/(blockSize*blocks)*2 + 2
 	if len(t.sets)+size > cap(t.sets) || len(t.ends)+min(len(leaves), len(t.path)/blockSize+1) > cap(t.ends) {
-		if t.few = fewAtLast; v.count <= t.few {
-			return false
-		}
-		t.sets, t.ends = t.sets[:0], t.ends[:0]
+		t.work += buildWork * len(t.path)
 		for i := range t.nodes {
 			t.nodes[i].link = noNode
 		}
+		t.sets, t.ends = nil, nil
+		t.next.build(t.leaves, t.order[:len(t.leaves)])
+		return
 	}
 	t.work += setWork*len(leaves) + size
 	at := len(t.sets)
@@ -605,7 +605,6 @@ func (t *suffixTree) makeSet(v *treeNode) bool {
 			*e = 0
 		}
 	}
-	return true
 }
 
 // sortLeaves puts the leaves in an order in which those below a node follow one
@@ -623,10 +622,129 @@ func (t *suffixTree) sortLeaves() {
 	// What is not needed any more is room for sets.
 	t.block = room(t.block, len(t.path)/blockSize+1)
 	clear(t.block)
-	t.sets, t.ends, t.few = t.order[:0], room(t.ends, 3*len(t.path))[:0], fewAtFirst
+	t.sets, t.ends = t.order[:0], room(t.ends, 3*len(t.path))[:0]
 }
 
 // leavesOf returns the suffixes below a node.
 func (t *suffixTree) leavesOf(v *treeNode) []uint32 {
+	if len(t.leaves) == 0 {
+		t.sortLeaves()
+	}
 	return t.leaves[v.left-v.count : v.left]
+}
+
+// successors are the numbers from 0 up, each once and in any order, that tell the least
+// one not below another in any part of them: a wavelet matrix of their higher bits, two
+// looks per bit. Those alike in these bits are so few that they are looked through.
+type successors struct {
+	levels  int
+	words   int     // per level
+	marks   []marks // of the higher bits, the highest first; between levels the numbers are parted by that bit
+	zeros   [32]int // numbers with a 0 in each level
+	numbers []uint32
+}
+
+// marks are a bit of 64 numbers, and how many numbers before them have it, together with
+// those of the level that have not.
+type marks struct {
+	bits   uint64
+	before int
+}
+
+// lookedThrough is the number of bits that are not in levels.
+const lookedThrough = 6
+
+// build takes the numbers, which it keeps and changes, and room for as many.
+func (s *successors) build(numbers, spare []uint32) {
+	s.levels = max(0, bits.Len(uint(len(numbers)))-lookedThrough)
+	s.words = len(numbers)/64 + 1
+	s.marks = room(s.marks, s.levels*s.words)
+	s.numbers = numbers
+	for level := range s.levels {
+		row := s.marks[level*s.words:][:s.words]
+		ones := 0
+		for w := range row {
+			from := min(64*w, len(numbers))
+			part := numbers[from:min(from+64, len(numbers))]
+			row[w].before = ones
+			row[w].bits = divide(part, numbers[from-ones:], spare[ones:], s.shift(level))
+			ones += bits.OnesCount64(row[w].bits)
+		}
+		zeros := len(numbers) - ones
+		copy(numbers[zeros:], spare[:ones])
+		for w := range row {
+			row[w].before += zeros
+		}
+		s.zeros[level] = zeros
+	}
+}
+
+// divide returns a bit of up to 64 numbers and puts those that have it into ones, the
+// others into zeros, where what it has read may be. Inlined it has too few registers.
+//
+//go:noinline
+func divide(numbers, zeros, ones []uint32, shift int) (word uint64) {
+	set := uint32(0)
+	zeros, ones = zeros[:len(numbers)], ones[:len(numbers)]
+	for i, v := range numbers {
+		// No branch, because no bit can be foreseen.
+		bit := v >> (shift & 31) & 1
+		word |= uint64(bit) << (i & 63)
+		zeros[uint32(i)-set], ones[set] = v, v
+		set += bit
+	}
+	return word
+}
+
+// shift returns the place of the bit of a level.
+func (s *successors) shift(level int) int { return s.levels - 1 - level + lookedThrough }
+
+// ones returns the place, in the next level, of the first number with a 1 at or after place i.
+func (s *successors) ones(level, i int) int {
+	m := &s.marks[level*s.words+i>>6]
+	return m.before + bits.OnesCount64(m.bits&(1<<(i&63)-1))
+}
+
+// find returns the least number not below least at the places l to r. There must
+// be one.
+func (s *successors) find(l, r int, least uint32) int {
+	// Down along the bits of least; where that has a 0, numbers with a 1 are
+	// greater: the deepest such branch holds the answer if the way ends.
+	branch, branchL, branchR := 0, 0, 0
+	for level := 0; level < s.levels && l < r; level++ {
+		l1, r1 := s.ones(level, l), s.ones(level, r)
+		if least>>(s.shift(level)&31)&1 != 0 {
+			l, r = l1, r1
+			continue
+		}
+		if l1 < r1 {
+			branch, branchL, branchR = level+1, l1, r1
+		}
+		l, r = l-l1+s.zeros[level], r-r1+s.zeros[level]
+	}
+	if v := s.leastOf(l, r, least); v != noNode {
+		return int(v)
+	}
+	l, r = branchL, branchR
+	for level := branch; level < s.levels; level++ {
+		l1, r1 := s.ones(level, l), s.ones(level, r)
+		if r-l > r1-l1 {
+			l, r = l-l1+s.zeros[level], r-r1+s.zeros[level]
+		} else {
+			l, r = l1, r1
+		}
+	}
+	return int(s.leastOf(l, r, 0))
+}
+
+// leastOf looks through the numbers at the places l to r behind the last level; without one
+// that is not below least it returns noNode.
+func (s *successors) leastOf(l, r int, least uint32) uint32 {
+	found := uint32(noNode)
+	for _, v := range s.numbers[l:r] {
+		if v >= least {
+			found = min(found, v)
+		}
+	}
+	return found
 }
