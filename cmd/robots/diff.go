@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -297,7 +298,7 @@ func (d *differ) compare(pair [2]source, before, after robots.Dialect) section {
 // none, obeys the same rules and records.
 type census struct {
 	dialect robots.Dialect
-	rows    map[string]string // of each name the rows in which it stands
+	rows    map[string][]byte // of each name the rows in which it stands, four bytes for each
 	apart   bool              // some group has a record of its own, such as a delay
 }
 
@@ -305,7 +306,7 @@ type census struct {
 // What follows in a group holds for the row whole: also a delay, which belongs to
 // the lines directly above it (D-08).
 func censusOf(f *robots.File, d robots.Dialect) census {
-	c := census{dialect: d, rows: map[string]string{}}
+	c := census{dialect: d, rows: map[string][]byte{}}
 	row, group, open := 0, -1, false
 	for r := range f.Readings(d) {
 		if r.Field != robots.FieldUserAgent {
@@ -316,10 +317,10 @@ func censusOf(f *robots.File, d robots.Dialect) census {
 		if !open || r.Group != group {
 			row, group, open = row+1, r.Group, true
 		}
-		mark := strconv.Itoa(row) + " "
 		for _, name := range r.Names {
-			if !strings.HasSuffix(c.rows[name], " "+mark) && c.rows[name] != mark {
-				c.rows[name] += mark
+			rows := c.rows[name]
+			if n := len(rows); n == 0 || binary.LittleEndian.Uint32(rows[n-4:]) != uint32(row) {
+				c.rows[name] = binary.LittleEndian.AppendUint32(rows, uint32(row))
 			}
 		}
 	}
@@ -343,7 +344,7 @@ func (c *census) of(name string) string {
 		}
 		name = string(lower)
 	}
-	return c.rows[name]
+	return "in " + string(c.rows[name])
 }
 
 // robotsTxt is the path of every robots.txt.

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -160,6 +161,23 @@ func TestDiffSharesComparisons(t *testing.T) {
 	}
 	if len(s.crawlers) != 501 || comparisons != 2 {
 		t.Errorf("%d crawlers took %d comparisons of %d steps, want 501 and 2", len(s.crawlers), comparisons, steps)
+	}
+}
+
+// TestCensusLinear: a crawler that is in many groups is noted once for each. Made of texts that
+// were copied for each group, this took 259 MB.
+func TestCensusLinear(t *testing.T) {
+	const groups, most = 10_000, 16 << 20
+	f := robots.Parse([]byte(strings.Repeat("User-agent: x\nDisallow: /\n", groups)))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	c := censusOf(f, robots.RFC9309)
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > most {
+		t.Errorf("%d bytes are allocated for %d groups, want %d at most", n, groups, most)
+	}
+	if n := len(c.rows["x"]); n < groups {
+		t.Errorf("%d bytes for %d groups", n, groups)
 	}
 }
 

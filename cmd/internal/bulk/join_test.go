@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -203,6 +204,30 @@ func TestJoinLists(t *testing.T) {
 	}
 	if got := joinedOf(t, JoinOptions{At: time.Date(2026, 5, 1, 13, 0, 0, 0, time.UTC)}, snapshot, writeList(t, "{\"url\":\"https://b.example/mid\"}\n{\"url\":\"mailto:x\"}\n")); !slices.Equal(got, []string{"https://b.example/mid disallow /mid part age 3600", "mailto:x unknown"}) {
 		t.Errorf("--at: %q", got)
+	}
+}
+
+// TestListQuote: a quote that nothing closes does not make the rest of a list one record, of
+// which all is held: no more than a long line of another list is read.
+func TestListQuote(t *testing.T) {
+	line := "https://a.example/,x\n"
+	rest := strings.Repeat(line, 4<<20/len(line))
+	for text, want := range map[string]string{
+		"url,x\n" + line + "\n" + `"https://b.example/` + ",x\n": "line 4: longer than 16777216 bytes: look there for a quote",
+		"url,x\n" + line + `https://b.example/,"x` + "\n":        "line 3: longer than 16777216 bytes: look there for a quote",
+		`url,"x` + "\n": "line 1: longer than 16777216 bytes: look there for a quote",
+		"url,x\nhttps://b.example/" + strings.Repeat("x", maxLine+64<<10): "line 2: longer than 16777216 bytes",
+		"url,x\n" + line + `https://b"` + "\n":                            `line 3, column 10: bare "`,
+	} {
+		more := []io.Reader{strings.NewReader(text)}
+		for range 8 {
+			more = append(more, strings.NewReader(rest))
+		}
+		unread := strings.NewReader(rest)
+		err := readTextList(io.MultiReader(append(more, unread)...), "list.csv", false, func(place, listed) (bool, error) { return true, nil })
+		if err == nil || !strings.HasPrefix(err.Error(), "list.csv: ") || !strings.Contains(err.Error(), want) || unread.Len() < len(rest) {
+			t.Errorf("%.40q: %v, and %d of %d bytes are unread", text, err, unread.Len(), len(rest))
+		}
 	}
 }
 

@@ -339,10 +339,56 @@ func isPlain(text []byte) bool {
 	return or&(0x80*ones) == 0 && bytes.IndexByte(text, '\\') < 0
 }
 
-func readCSVList(b *bufio.Reader, name string, fn func(p place, l listed) (bool, error)) error {
-	r := csv.NewReader(b)
+// records reads CSV. Behind a quote that nothing closes all that follows is one record, so
+// one may have maxLine bytes, and what was read with the one before.
+type records struct {
+	*csv.Reader
+	text recordText
+}
+
+// recordText ends behind maxLine bytes of a record: package csv then tells where it begins.
+type recordText struct {
+	in   io.Reader
+	left int
+	cut  bool
+}
+
+func (t *recordText) Read(p []byte) (int, error) {
+	if t.left == 0 {
+		t.cut = true
+		return 0, io.EOF
+	}
+	n, err := t.in.Read(p[:min(len(p), t.left)])
+	t.left -= n
+	return n, err
+}
+
+func newRecords(in io.Reader) *records {
+	r := &records{text: recordText{in: in}}
+	r.Reader = csv.NewReader(bufio.NewReaderSize(&r.text, 64<<10))
 	r.ReuseRecord = true
-	head, err := r.Read()
+	return r
+}
+
+// next returns a record, which holds until the next.
+func (r *records) next() ([]string, error) {
+	r.text.left = maxLine
+	row, err := r.Read()
+	if !r.text.cut {
+		return row, err
+	}
+	line := 1
+	if wrong := (*csv.ParseError)(nil); errors.As(err, &wrong) {
+		line = wrong.StartLine
+	} else if err == nil {
+		line, _ = r.FieldPos(0)
+	}
+	return nil, fmt.Errorf("record on line %d: %w: look there for a quote that nothing closes, and write one that is part of a value twice", line, errLongLine)
+}
+
+func readCSVList(b *bufio.Reader, name string, fn func(p place, l listed) (bool, error)) error {
+	r := newRecords(b)
+	head, err := r.next()
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
@@ -362,7 +408,7 @@ func readCSVList(b *bufio.Reader, name string, fn func(p place, l listed) (bool,
 		return fmt.Errorf("%s is no list of URLs: its first line is neither JSON nor CDXJ nor the head of a CSV with a column url", name)
 	}
 	for {
-		row, err := r.Read()
+		row, err := r.next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}

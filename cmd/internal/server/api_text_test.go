@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/robotskit/robots"
 )
 
 // read asks with a body and reads the answer.
@@ -94,6 +96,47 @@ func TestDiffTogether(t *testing.T) {
 	for _, c := range got.Crawlers[1:] {
 		if c.Result != "same" {
 			t.Fatalf("%s is %s, want same", c.Agent, c.Result)
+		}
+	}
+}
+
+// TestDiffEnds: the steps of a request bound its work also where thousands of rules are to be
+// looked at for each crawler. Who comes behind is undecided.
+func TestDiffEnds(t *testing.T) {
+	const crawlers, rules, steps = 60, 1000, 100_000
+	var file strings.Builder
+	names := []string{}
+	for i := range crawlers {
+		names = append(names, fmt.Sprintf("bot%c%c", 'a'+i/20, 'a'+i%20))
+		fmt.Fprintf(&file, "User-agent: %s\n", names[i])
+		for j := range rules {
+			fmt.Fprintf(&file, "Disallow: /%d*%d\n", i, j)
+		}
+	}
+	d := robots.RFC9309
+	d.MaxFileBytes = 0
+	old := robots.Parse([]byte(file.String()))
+	changed := robots.Parse([]byte(strings.ReplaceAll(file.String(), "Disallow", "Allow")))
+	proofs := newDiffer(steps)
+	var said []string
+	for _, name := range names {
+		r := proofs.compare(old.Rules(d, name), changed.Rules(d, name))
+		said = append(said, r.String())
+	}
+	// To look at two sets of rules takes some steps for each rule of them.
+	if most := 2*steps + 10*rules; proofs.used < 2*steps || proofs.used > most {
+		t.Errorf("%d steps, want from %d to %d", proofs.used, 2*steps, most)
+	}
+	if said[0] != "differs" || said[crawlers-1] != "undecided" {
+		t.Errorf("the first crawler is %s, the last %s", said[0], said[crawlers-1])
+	}
+	// Rules that are the same are proved while they are looked at, and not after that.
+	for left, want := range map[int]string{1: "same", 0: "undecided"} {
+		proofs := newDiffer(steps)
+		proofs.used = 2*steps - left
+		used := proofs.used
+		if r := proofs.compare(old.Rules(d, names[0]), old.Rules(d, names[0])); r.String() != want || left == 0 && proofs.used != used {
+			t.Errorf("%d steps before the end the same rules are %s, want %s", left, r, want)
 		}
 	}
 }
