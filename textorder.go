@@ -36,7 +36,8 @@ func (o *textOrder) sort(list []textRef, shared int, differ uint64) {
 		o.insert(list)
 		return
 	}
-	for more := true; differ == 0; {
+	for differ == 0 {
+		var more bool
 		shared += 8
 		if differ, more = o.next(list, shared); !more {
 			// They differ in NULs at their end, if at all.
