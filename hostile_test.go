@@ -422,10 +422,11 @@ func TestAfter(t *testing.T) {
 		for _, n := range campaign.Size([]int{70, 1<<16 + 1}, []int{70, 1 << 11, 1<<15 + 1, 1<<16 + 1}, []int{70, 1 << 11, 1<<15 - 1, 1 << 15, 1<<15 + 1, 1<<16 - 1, 1 << 16, 1<<16 + 1, 1 << 18}) {
 			path := text(n)
 			tree := newSuffixTree(path)
-			// Longer pieces first, so that the room is full when those come that are more frequent.
-			for k := 6000; k > 0; k-- {
+			// Longer pieces first, so that the room is full when those come that are more frequent, and
+			// all again, so that it is full twice.
+			for k := 11_999; k >= 0; k-- {
 				i := rng.IntN(n)
-				piece := path[i:min(n, i+1+k/600+rng.IntN(2))]
+				piece := path[i:min(n, i+1+k%6000/600+rng.IntN(2))]
 				node := tree.locate(piece, load8(piece))
 				if node == noNode || node&leafBit != 0 {
 					continue

@@ -32,7 +32,7 @@ const (
 	walkWork  = 25 // a rule
 	pieceWork = 20 // a piece of it
 	stepWork  = 8  // an edge on the way to a piece that has not been met lately
-	setWork   = 3  // a leaf of a set
+	setWork   = 2  // a leaf of a set
 	nextWork  = 60 // a piece whose next occurrence successors tell
 	buildWork = 15 // a byte of the path, to build successors
 	// shortPath is the length up to which a plain search takes no longer than the tree.
@@ -194,8 +194,9 @@ type suffixTree struct {
 	leaves []uint32 // in an order in which those below a node follow one another
 	sets   []uint32
 	ends   []uint16
-	block  []uint16
-	next   successors // in place of sets and leaves, once there is no more room for sets
+	block  []uint64   // by block of the path, a bit of each byte; 0 between sets
+	few    uint32     // so many leaves are looked through
+	next   successors // in place of sets and leaves, once the room for sets is full again
 	work   int        // of the search beyond walkWork and pieceWork
 }
 
@@ -232,8 +233,10 @@ const (
 	// blockSize is what a bit of a set stands for, blocks are bits in a word of it.
 	blockSize = 64
 	blocks    = 32
-	// fewLeaves are looked through, five instructions each.
-	fewLeaves = 32
+	// fewAtFirst and fewAtLast are how many leaves are looked through, five instructions each,
+	// until the room for sets is full once and then.
+	fewAtFirst = 32
+	fewAtLast  = 160
 	// noSet and above, link stands for no set; noNode less link is how far leap has come, in
 	// steps of leapStep bytes, of which leapLimit per leaf take about as long as making a set.
 	noSet     = 1 << 31
@@ -268,7 +271,7 @@ func (t *suffixTree) read(path string) {
 	t.edges = room(t.edges, 3*n+8+endSymbol) // at most 2n+1 are used
 	clear(t.edges)
 	t.nodes = room(t.nodes, n+2)
-	t.leaves, t.sets, t.work, t.next = t.leaves[:0], nil, 0, successors{}
+	t.leaves, t.sets, t.few, t.work, t.next = t.leaves[:0], nil, fewAtFirst, 0, successors{}
 	clear(t.jumps[:])
 	t.build()
 	t.finish()
@@ -484,7 +487,7 @@ func (t *suffixTree) lastOf(node uint32) int {
 // node; there must be one. If that is not sure the piece occurs within the next blockSize
 // bytes and is to be looked for there.
 func (t *suffixTree) after(v *treeNode, place int, piece string) (next int, sure bool) {
-	if v.link >= noSet && v.count > fewLeaves && t.next.numbers == nil {
+	if v.link >= noSet && v.count > t.few && t.next.numbers == nil {
 		if next = t.leap(v, place, piece); next >= 0 {
 			return next, true
 		}
@@ -569,19 +572,27 @@ func zeros(word uint64) uint64 { return (word - eachByte) &^ word & (0x80 * each
 // suffix begins first and last: behind each word there is how many of these come before. So
 // after needs no look at the path, some 70 instructions wherever the next one is; a wavelet matrix
 // took 800. A set is made for who asks; there is room for a thousand of a path of 64 KiB. When
-// it is full, successors take the place of all: in a text of two letters at random pieces of up
-// to eight bytes ask 510 nodes, and sets made anew again and again took 600 million instructions.
+// it is full, it is emptied for nodes of more leaves: then pieces of two of 40 letters need none.
+// When it is full again, successors take the place of all: in a text of two letters at random
+// pieces of up to eight bytes ask 510 nodes, and sets made anew again and again took 600 million
+// instructions, successors take 130.
 func (t *suffixTree) makeSet(v *treeNode) {
 	leaves := t.leavesOf(v)
 	size := len(t.path)/(blockSize*blocks)*2 + 2
 	if len(t.sets)+size > cap(t.sets) || len(t.ends)+min(len(leaves), len(t.path)/blockSize+1) > cap(t.ends) {
-		t.work += buildWork * len(t.path)
 		for i := range t.nodes {
 			t.nodes[i].link = noNode
 		}
-		t.sets, t.ends = nil, nil
-		t.next.build(t.leaves, t.order[:len(t.leaves)])
-		return
+		if t.few == fewAtLast {
+			t.work += buildWork * len(t.path)
+			t.sets, t.ends = nil, nil
+			t.next.build(t.leaves, t.order[:len(t.leaves)])
+			return
+		}
+		t.few, t.sets, t.ends = fewAtLast, t.sets[:0], t.ends[:0]
+		if v.count <= t.few {
+			return
+		}
 	}
 	t.work += setWork*len(leaves) + size
 	at := len(t.sets)
@@ -591,17 +602,15 @@ func (t *suffixTree) makeSet(v *treeNode) {
 	clear(set)
 	block := t.block
 	for _, leaf := range leaves {
-		e, in := &block[leaf/blockSize], uint16(leaf%blockSize)
-		if *e == 0 { // for no suffix
-			set[leaf/(blockSize*blocks)*2] |= 1 << (leaf / blockSize % blocks)
-		}
-		*e = max(*e&0xFF, blockSize-in) | max(*e>>8, in)<<8
+		block[leaf/blockSize] |= 1 << (leaf % blockSize)
+		set[leaf/(blockSize*blocks)*2] |= 1 << (leaf / blockSize % blocks)
 	}
 	for i := 0; i < len(set); i += 2 {
 		set[i+1] = uint32(len(t.ends))
 		for word := set[i]; word != 0; word &= word - 1 {
 			e := &block[i/2*blocks+bits.TrailingZeros32(word)]
-			t.ends = append(t.ends, *e)
+			first, last := bits.TrailingZeros64(*e), bits.Len64(*e)-1
+			t.ends = append(t.ends, uint16(blockSize-first|last<<8))
 			*e = 0
 		}
 	}
