@@ -423,8 +423,8 @@ func TestAfter(t *testing.T) {
 			path := text(n)
 			tree := newSuffixTree(path)
 			// Longer pieces first, so that the room is full when those come that are more frequent, and
-			// all again, so that it is full twice.
-			for k := 11_999; k >= 0; k-- {
+			// all again three times, so that it is full twice.
+			for k := 23_999; k >= 0; k-- {
 				i := rng.IntN(n)
 				piece := path[i:min(n, i+1+k%6000/600+rng.IntN(2))]
 				node := tree.locate(piece, load8(piece))
