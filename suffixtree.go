@@ -27,14 +27,14 @@ const (
 	searchLimit = 4
 	searchLeast = 1 << 14
 	// What the parts of a search by the tree take, counted with valgrind (2026-11-22).
-	treeWork  = 45 // a byte of the path, to build the tree
-	sortWork  = 5  // a byte of the path, to put the leaves in order
-	walkWork  = 25 // a rule
-	pieceWork = 20 // a piece of it
-	stepWork  = 8  // an edge on the way to a piece that has not been met lately
-	setWork   = 2  // a leaf of a set
-	nextWork  = 60 // a piece whose next occurrence successors tell
-	buildWork = 15 // a byte of the path, to build successors
+	treeWork  = 45  // a byte of the path, to build the tree
+	sortWork  = 5   // a byte of the path, to put the leaves in order
+	walkWork  = 25  // a rule
+	pieceWork = 20  // a piece of it
+	stepWork  = 8   // an edge on the way to a piece that has not been met lately
+	setWork   = 2   // a leaf of a set
+	nextWork  = 120 // a piece whose next occurrence successors tell
+	buildWork = 35  // a byte of the path, to build successors
 	// shortPath is the length up to which a plain search takes no longer than the tree.
 	shortPath = 64
 )
@@ -499,7 +499,7 @@ func (t *suffixTree) after(v *treeNode, place int, piece string) (next int, sure
 	case t.next.numbers != nil:
 		// In a text of few letters short pieces come soon.
 		if i := strings.Index(t.path[place:min(place+blockSize, len(t.path))], piece); i >= 0 {
-			t.work += nextWork / 4
+			t.work += nextWork / 4 // some 240 instructions
 			return place + i, true
 		}
 		t.work += nextWork
