@@ -148,7 +148,8 @@ func (d *Dialect) normal(p Path, buf []byte) string {
 	switch d.Escapes {
 	case EscapesRFC:
 		if !clean(p.raw, careRFC) {
-			return view(appendRFC(buf[:0], p.raw))
+			path, _ := appendRFC(buf[:0], p.raw, false)
+			return view(path)
 		}
 	case EscapesGoogle:
 		if !clean(p.raw, careGoogle) || hasDots(p.raw) {
@@ -168,34 +169,51 @@ const (
 	literalDollar = 2
 )
 
-// appendRFC appends a path in the form of D-14: foreign bytes escaped, escapes
+// appendRFC appends a path or a pattern in the form of D-14: foreign bytes escaped, escapes
 // of unreserved characters decoded, hexadecimal digits in upper case. Reserved
-// characters stay as they are, raw or escaped, but for '*' and '$'.
-func appendRFC(dst []byte, s string) []byte {
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		escaped := false
+// characters stay as they are, raw or escaped, but for '*' and '$': what is left of them
+// is special. It returns how many of these were escaped.
+func appendRFC(dst []byte, s string, pattern bool) (_ []byte, decoded int) {
+	care := uint8(careRFC)
+	if pattern {
+		care = carePattern
+	}
+	for i := 0; ; i++ {
+		for i < len(s) && classes[s[i]]&care == 0 {
+			dst = append(dst, s[i])
+			i++
+		}
+		if i >= len(s) {
+			return dst, decoded
+		}
+		c, escaped := s[i], false
 		if c == '%' {
-			v, ok := escape(s, i)
-			if !ok {
-				dst = append(dst, c)
+			if c, escaped = escape(s, i); !escaped {
+				dst = append(dst, '%')
 				continue
 			}
-			c, escaped = v, true
 			i += 2
 		}
 		switch {
-		case c == '*':
-			dst = append(dst, literalStar)
-		case c == '$':
-			dst = append(dst, literalDollar)
+		case c == '*' || c == '$':
+			if !escaped && pattern && i == len(s)-1 { // a '$' at the end is special
+				dst = append(dst, c)
+				continue
+			}
+			literal := byte(literalStar)
+			if c == '$' {
+				literal = literalDollar
+			}
+			dst = append(dst, literal)
+			if escaped {
+				decoded++
+			}
 		case escaped && classes[c]&isUnreserved == 0, classes[c]&isForeign != 0:
 			dst = appendEscaped(dst, c)
 		default:
 			dst = append(dst, c)
 		}
 	}
-	return dst
 }
 
 // written returns a normal form as people write it: brought into that form, it is
@@ -312,21 +330,20 @@ func escape(s string, i int) (v byte, ok bool) {
 		return 0, false
 	}
 	hi, lo := unhex(s[i+1]), unhex(s[i+2])
-	if hi > 15 || lo > 15 {
+	if hi|lo > 15 {
 		return 0, false
 	}
 	return hi<<4 | lo, true
 }
 
 // unhex returns the value of a hexadecimal digit, 0xFF if c is none.
-func unhex(c byte) byte {
-	switch {
-	case '0' <= c && c <= '9':
-		return c - '0'
-	case 'a' <= c|0x20 && c|0x20 <= 'f':
-		return c | 0x20 - 'a' + 10
-	}
-	return 0xFF
+func unhex(c byte) byte { return hexDigits[c] - 1 }
+
+// hexDigits holds the value of each hexadecimal digit plus one.
+var hexDigits = [256]byte{
+	'0': 1, '1': 2, '2': 3, '3': 4, '4': 5, '5': 6, '6': 7, '7': 8, '8': 9, '9': 10,
+	'A': 11, 'B': 12, 'C': 13, 'D': 14, 'E': 15, 'F': 16,
+	'a': 11, 'b': 12, 'c': 13, 'd': 14, 'e': 15, 'f': 16,
 }
 
 const upperHex = "0123456789ABCDEF"

@@ -1,7 +1,6 @@
 package robots
 
 import (
-	"bytes"
 	"strings"
 	"unsafe"
 )
@@ -97,9 +96,10 @@ func (d *Dialect) compile(value string, buf []byte) (Pattern, []byte) {
 	if assumed := len(buf) - from; assumed == 0 && !d.changes(value) {
 		// as nearly all rules
 	} else if d.Escapes == EscapesRFC {
-		buf, p.weight = appendPatternRFC(buf, value)
+		var decoded int
+		buf, decoded = appendRFC(buf, value, true)
 		p.text = view(buf[from:])
-		p.weight += int32(assumed)
+		p.weight = int32(len(p.text) + 2*decoded) // an escaped '*' or '$' weighs the three bytes of its escape (D-13)
 	} else {
 		buf = appendPatternCPP(buf, value)
 		p.text = view(buf[from:])
@@ -115,31 +115,6 @@ func (d *Dialect) changes(value string) bool {
 		return !clean(strings.TrimSuffix(value, "$"), carePattern) // only the last '$' is special
 	}
 	return !clean(value, careCPP)
-}
-
-// appendPatternRFC appends a pattern in the form of appendRFC and returns its
-// weight. An escaped '*' or '$' weighs the three bytes of its escape, a '$'
-// that is not last is a literal (D-13) and weighs the one byte written.
-func appendPatternRFC(dst []byte, s string) ([]byte, int32) {
-	from, extra := len(dst), 0
-	for i := 0; i < len(s); {
-		j := i
-		for j < len(s) && s[j] != '*' && s[j] != '$' {
-			j++
-		}
-		piece := len(dst)
-		dst = appendRFC(dst, s[i:j])
-		extra += 2 * (bytes.Count(dst[piece:], []byte{literalStar}) + bytes.Count(dst[piece:], []byte{literalDollar}))
-		if j < len(s) {
-			c := s[j]
-			if c == '$' && j < len(s)-1 {
-				c = literalDollar
-			}
-			dst = append(dst, c)
-		}
-		i = j + 1
-	}
-	return dst, int32(len(dst) - from + extra)
 }
 
 // appendPatternCPP appends a pattern as the public C++ library stores it:

@@ -27,14 +27,17 @@ const (
 	searchLimit = 4
 	searchLeast = 1 << 14
 	// What the parts of a search by the tree take, counted with valgrind (2026-11-22).
-	treeWork  = 45  // a byte of the path, to build the tree
-	sortWork  = 5   // a byte of the path, to put the leaves in order
-	walkWork  = 25  // a rule
-	pieceWork = 20  // a piece of it
-	stepWork  = 8   // an edge on the way to a piece that has not been met lately
-	setWork   = 2   // a leaf of a set
-	nextWork  = 120 // a piece whose next occurrence successors tell
-	buildWork = 35  // a byte of the path, to build successors
+	treeWork  = 45 // a byte of the path, to build the tree
+	sortWork  = 6  // a byte of the path, to put the leaves in order and make regions of them
+	walkWork  = 25 // a rule
+	pieceWork = 20 // a piece of it
+	soonWork  = 12 // a piece of one byte that is found nearby
+	stepWork  = 8  // an edge on the way to a piece that has not been met lately
+	setWork   = 2  // a leaf of a set
+	seekWork  = 30 // a piece that is looked for nearby
+	nextWork  = 60 // a piece whose next occurrence regions tell
+	// nearby is how many bytes a plain search for one takes a third of what the tree takes.
+	nearby = 256
 	// shortPath is the length up to which a plain search takes no longer than the tree.
 	shortPath = 64
 )
@@ -85,12 +88,22 @@ func (s *search) walk(pat string) (ok bool) {
 	s.work += walkWork + len(pat) - last
 	end := s.lastPlace(pat[last+1:])
 	rest, least := pat[at+1:], len(pat)-last
-	pieces, near := 0, false // near: the last one was, so the next one may be
+	pieces, soon, near := 0, 0, false // near: the last one was, so the next one may be
 walk:
 	for at <= end {
 		if len(rest) < least {
 			ok = true
 			break
+		}
+		if near && len(rest) >= 2 && rest[1] == '*' {
+			i := strings.IndexByte(t.path[at:min(at+nearby, len(t.path))], rest[0])
+			if i >= 0 && rest[0] != '*' {
+				soon++
+				at += i + 1
+				rest = rest[2:]
+				continue
+			}
+			near = false
 		}
 		pieces++
 		var word uint64
@@ -108,15 +121,8 @@ walk:
 				continue
 			}
 			word &= stars&-stars>>7 - 1
-			if size == 1 && near {
-				if i := t.near(at, word); i >= 0 {
-					at += i + 1
-					rest = rest[2:]
-					continue
-				}
-			}
 			j := t.jump(word)
-			if node = j.node; j.word != word || j.size != uint8(size) {
+			if node = j.node; j.word != word || j.size != uint16(size) {
 				node = t.locate(rest[:size], word)
 			}
 		} else {
@@ -141,25 +147,13 @@ walk:
 		default:
 			at = int(node &^ leafBit)
 		}
-		near = at < from+8
+		near = at < from+nearby
 		at += size
 		rest = rest[size+1:]
 	}
-	s.work += pieceWork*pieces + t.work
+	s.work += pieceWork*pieces + soonWork*soon + t.work
 	t.work = 0
 	return ok
-}
-
-// near returns how far away a byte is, -1 if that is more than seven bytes.
-func (t *suffixTree) near(place int, word uint64) int {
-	if place+8 > len(t.path) {
-		return -1
-	}
-	found := zeros(binary.LittleEndian.Uint64(bytesOf(t.path[place:])) ^ word*eachByte)
-	if found == 0 {
-		return -1
-	}
-	return bits.TrailingZeros64(found) / 8
 }
 
 // lastPlace returns where the pieces before the last one must end at the latest, -1 if the
@@ -177,7 +171,7 @@ func (s *search) lastPlace(piece string) int {
 	return s.tree.lastOf(s.tree.locate(piece, load8(piece)))
 }
 
-// suffixTree is the suffix tree of a path (Ukkonen, 1995) in arrays: 57 bytes per
+// suffixTree is the suffix tree of a path (Ukkonen, 1995) in arrays: 59 bytes per
 // byte of the path, 63 with what after needs. Node 0 is the root. An edge leads
 // from a node by a symbol, a byte or the end of the path, to a node or to a leaf,
 // which stands for the suffix that begins at its number.
@@ -186,18 +180,20 @@ type suffixTree struct {
 	text  []byte
 	edges edgeTable
 	nodes []treeNode
+	above []uint32 // of each leaf, its node
 	order []uint32 // nodes by depth
 	spare []uint32
 	jumps [1 << jumpBits]jump
 
 	// What after needs; see makeSet.
-	leaves []uint32 // in an order in which those below a node follow one another
-	sets   []uint32
-	ends   []uint16
-	block  []uint64   // by block of the path, a bit of each byte; 0 between sets
-	few    uint32     // so many leaves are looked through
-	next   successors // in place of sets and leaves, once the room for sets is full again
-	work   int        // of the search beyond walkWork and pieceWork
+	leaves  []uint32 // in an order in which those below a node follow one another
+	sets    []uint32
+	ends    []uint32
+	block   []uint64 // by block of the path, a bit of each byte; 0 between sets
+	few     uint32   // so many leaves are looked through
+	full    bool     // there is no room for sets of more
+	regions regions  // for nodes of more leaves that have no set
+	work    int      // of the search beyond walkWork, pieceWork and soonWork
 }
 
 // A treeNode is a node. What is asked of one together is together, so that it takes one miss
@@ -205,26 +201,26 @@ type suffixTree struct {
 type treeNode struct {
 	start uint32 // where its text occurs first
 	depth uint32 // bytes of its text
-	link  uint32 // the node of that text without its first byte, then the parent, in the end its set
+	link  uint32 // the node of that text without its first byte, in the end its set
 	last  uint32 // where its text occurs last
 	count uint32 // the leaves below it
-	left  uint32 // the first of them in the order of leaves, and their end once that order is made
+	left  uint32 // the node above, then the first of the leaves in their order, and their end once that is made
 }
 
-// A jump is what locate found for a piece of up to eight bytes, or the last node on the way
-// of the first eight of a longer one: in a text of two letters these are eight steps of some
-// fifteen. With 4,096 of them a file of a thousand pieces of two letters finds nearly all here,
-// which saves 60 instructions each.
+// A jump is what locate found for a piece, or the last node on the way of the first eight bytes of
+// longer ones: in a text of two letters these are eight steps of some fifteen. With 4,096 of them a
+// file of a thousand pieces of two letters finds nearly all here, which saves 60 instructions each,
+// and one of runs of a letter each piece of up to 30, which saves 400.
 type jump struct {
-	word uint64
+	word uint64 // the piece, or of a longer one what jump is asked for
 	node uint32
-	size uint8 // of the piece, longPiece for longer ones; 0 for no jump
-	done uint8 // bytes of the node's text, for longer ones
+	size uint16 // of the piece, onTheWay for the first eight bytes of longer ones; 0 for no jump
+	done uint8  // bytes of the node's text, if on the way
 }
 
 const (
 	jumpBits   = 12
-	longPiece  = 9 // bytes of a piece that has no word
+	onTheWay   = 1<<16 - 1 // and longer pieces have no jump
 	symbolBits = 9
 	nodeBits   = 27
 	endSymbol  = 256
@@ -237,11 +233,8 @@ const (
 	// until the room for sets is full once and then.
 	fewAtFirst = 32
 	fewAtLast  = 160
-	// noSet and above, link stands for no set; noNode less link is how far leap has come, in
-	// steps of leapStep bytes, of which leapLimit per leaf take about as long as making a set.
-	noSet     = 1 << 31
-	leapStep  = 16
-	leapLimit = 2
+	// noSet and above, link stands for no set; noNode less link is the work of looking without.
+	noSet = 1 << 31
 	// maxTreePath is the number of bytes whose nodes have numbers of 27 bits, 128
 	// MiB. Longer paths are searched without a tree.
 	maxTreePath = 1<<nodeBits - 2
@@ -268,10 +261,10 @@ func (t *suffixTree) read(path string) {
 	t.text = append(t.text[:0], path...) // the caller's path may be on its stack
 	t.path = view(t.text)
 	n := len(path)
-	t.edges = room(t.edges, 3*n+8+endSymbol) // at most 2n+1 are used
+	t.edges = room(t.edges, 11*n/4+8+2*endSymbol) // at most 2n+1 are used
 	clear(t.edges)
-	t.nodes = room(t.nodes, n+2)
-	t.leaves, t.sets, t.few, t.work, t.next = t.leaves[:0], nil, fewAtFirst, 0, successors{}
+	t.nodes, t.above = room(t.nodes, n+2), room(t.above, n+1)
+	t.leaves, t.sets, t.few, t.full, t.work = t.leaves[:0], nil, fewAtFirst, false, 0
 	clear(t.jumps[:])
 	t.build()
 	t.finish()
@@ -285,7 +278,7 @@ type edgeTable []uint64
 func (t edgeTable) edge(node, symbol uint32) *uint64 {
 	key := uint64(node+1)<<symbolBits | uint64(symbol)
 	// The edges of a node are near each other, which saves misses of the cache.
-	h := uint64(node+1)*0x9E3779B97F4A7C15>>32*uint64(len(t)-endSymbol)>>32 + uint64(symbol)
+	h := uint64(node+1)*0x9E3779B97F4A7C15>>32*uint64(len(t)-2*endSymbol)>>32 + 2*uint64(symbol)
 	for {
 		e := &t[h]
 		if *e == 0 || *e>>(nodeBits+1) == key {
@@ -308,7 +301,7 @@ func fill(node, symbol, target uint32) uint64 {
 // build reads the path byte by byte. What is still to be added, the suffixes from
 // next on, begins at the active point: length bytes, like those at from, below node.
 func (t *suffixTree) build() {
-	text, edges := t.path, t.edges
+	text, edges, leafAbove := t.path, t.edges, t.above
 	nodes := t.nodes // it and what it holds stay in registers
 	nodes[0] = treeNode{}
 	count := uint32(1)
@@ -330,6 +323,7 @@ func (t *suffixTree) build() {
 			e := edges.edge(node, symbol)
 			if *e == 0 {
 				*e = fill(node, symbol, leaf)
+				leafAbove[next] = node
 				nodes[made].link, made = node, 0
 			} else {
 				child := to(*e)
@@ -351,7 +345,12 @@ func (t *suffixTree) build() {
 				}
 				split := count
 				count++
-				nodes[split] = treeNode{start: first, depth: above + uint32(length)}
+				nodes[split] = treeNode{start: first, depth: above + uint32(length), left: node}
+				if leafAbove[next] = split; child&leafBit == 0 {
+					nodes[child].left = split
+				} else {
+					leafAbove[first] = split
+				}
 				*e = *e&^(leafBit<<1-1) | uint64(split)
 				*edges.edge(split, below) = fill(split, below, child)
 				*edges.edge(split, c) = fill(split, c, leaf)
@@ -372,18 +371,10 @@ func (t *suffixTree) build() {
 // finish finds for each node its last occurrence and the leaves below it.
 func (t *suffixTree) finish() {
 	nodes := t.nodes
-	for _, e := range t.edges {
-		if e == 0 {
-			continue
-		}
-		above := uint32(e>>(nodeBits+1)>>symbolBits) - 1
-		if c := to(e); c&leafBit == 0 {
-			nodes[c].link = above
-		} else {
-			v := &nodes[above]
-			v.last = max(v.last, c&^leafBit)
-			v.count++
-		}
+	for leaf, above := range t.above {
+		v := &nodes[above]
+		v.last = uint32(leaf)
+		v.count++
 	}
 	order, next := room(t.order, len(t.path)+1)[:len(nodes)], room(t.spare, len(t.path)+2)
 	clear(next)
@@ -403,13 +394,13 @@ func (t *suffixTree) finish() {
 	t.order, t.spare = order, next
 	for _, i := range slices.Backward(order[1:]) { // the first is the root
 		v := &nodes[i]
-		above := &nodes[v.link]
+		above := &nodes[v.left]
 		above.last = max(above.last, v.last)
 		above.count += v.count
 	}
 	for _, i := range order[1:] {
 		v := &nodes[i]
-		above := &nodes[v.link]
+		above := &nodes[v.left]
 		v.left = above.left
 		above.left += v.count
 		v.link = noNode
@@ -426,50 +417,66 @@ func (t *suffixTree) jump(word uint64) *jump {
 // occur. Word are its first eight bytes.
 func (t *suffixTree) locate(piece string, word uint64) uint32 {
 	j := t.jump(word)
-	node, done, size := uint32(0), 0, uint8(min(len(piece), longPiece))
-	if j.word == word && j.size == size {
-		if size <= 8 {
-			return j.node
+	if len(piece) <= 8 {
+		if j.word != word || int(j.size) != len(piece) {
+			*j = jump{word, t.descend(piece, new(jump)), uint16(len(piece)), 0}
 		}
-		node, done = j.node, int(j.done)
+		return j.node
 	}
-	found := noNode
-	for {
+	key := word*0x9E3779B97F4A7C15 + binary.LittleEndian.Uint64(bytesOf(piece[len(piece)-8:])) + uint64(len(piece))
+	whole := t.jump(key)
+	if whole.word == key && int(whole.size) == len(piece) && t.textOf(whole.node, len(piece)) == piece {
+		return whole.node
+	}
+	if j.word != word || j.size != onTheWay {
+		*j = jump{word: word, size: onTheWay}
+	}
+	node := t.descend(piece, j)
+	if node != noNode && len(piece) < onTheWay {
+		*whole = jump{key, node, uint16(len(piece)), 0}
+	}
+	return node
+}
+
+// descend is locate from where a jump leads. It takes the jump along up to eight bytes.
+func (t *suffixTree) descend(piece string, j *jump) uint32 {
+	node, done := j.node, int(j.done)
+	for done < len(piece) {
 		// The first byte of an edge is right, and most have no more.
 		t.work += stepWork
-		if size == longPiece && done > 0 && done <= 8 {
-			*j = jump{word, node, longPiece, uint8(done)}
-		}
-		if done == len(piece) {
-			found = node
-			break
-		}
 		e := *t.edges.edge(node, uint32(piece[done]))
 		if e == 0 {
-			break
+			return noNode
 		}
 		child := to(e)
 		if child&leafBit != 0 {
 			if len(piece) == done+1 || strings.HasPrefix(t.path[int(child&^leafBit)+done:], piece[done:]) {
-				found = child
+				return child
 			}
-			break
+			return noNode
 		}
 		v := &t.nodes[child]
 		start, end := int(v.start), min(int(v.depth), len(piece))
 		if end > done+1 && t.path[start+done:start+end] != piece[done:end] {
-			break
+			return noNode
 		}
 		if done = end; end < int(v.depth) {
-			found = child
-			break
+			return child
 		}
-		node = child
+		if node = child; done <= 8 {
+			j.node, j.done = node, uint8(done)
+		}
 	}
-	if size <= 8 {
-		*j = jump{word, found, size, 0}
+	return node
+}
+
+// textOf returns the first bytes of the text of a node or leaf.
+func (t *suffixTree) textOf(node uint32, size int) string {
+	start := int(node &^ leafBit)
+	if node < leafBit {
+		start = int(t.nodes[node].start)
 	}
-	return found
+	return t.path[start : start+size]
 }
 
 // lastOf returns where what is found there occurs last, -1 for noNode.
@@ -487,33 +494,21 @@ func (t *suffixTree) lastOf(node uint32) int {
 // node; there must be one. If that is not sure the piece occurs within the next blockSize
 // bytes and is to be looked for there.
 func (t *suffixTree) after(v *treeNode, place int, piece string) (next int, sure bool) {
-	if v.link >= noSet && v.count > t.few && t.next.numbers == nil {
-		if next = t.leap(v, place, piece); next >= 0 {
-			return next, true
+	if v.link >= noSet {
+		if v.count <= t.few {
+			return t.leastOf(v, place), true
 		}
-		t.makeSet(v)
-	}
-	set := v.link
-	switch {
-	case set < noSet:
-	case t.next.numbers != nil:
-		// In a text of few letters short pieces come soon.
-		if i := strings.Index(t.path[place:min(place+blockSize, len(t.path))], piece); i >= 0 {
-			t.work += nextWork / 4 // some 240 instructions
-			return place + i, true
+		if t.full || noNode-v.link < setWork*v.count || !t.makeSet(v) {
+			return t.seek(v, place, piece), true
 		}
-		t.work += nextWork
-		return t.next.find(int(v.left-v.count), int(v.left), uint32(place)), true
-	default:
-		return t.leastOf(v, place), true
 	}
-	sets := t.sets
+	set, sets := v.link, t.sets
 	block, in := uint32(place)/blockSize, uint32(place)%blockSize
 	at := set + block/blocks*2
 	word, bit := sets[at], uint32(1)<<(block%blocks)
 	i := sets[at+1] + uint32(bits.OnesCount32(word&(bit-1)))
 	if word&bit != 0 {
-		ends := uint32(t.ends[i])
+		ends := t.ends[i]
 		if first := blockSize - ends&0xFF; first >= in {
 			return place + int(first-in), true
 		}
@@ -529,36 +524,86 @@ func (t *suffixTree) after(v *treeNode, place int, piece string) (next int, sure
 	return int((at-set)/2*blocks+uint32(bits.TrailingZeros32(word))+1)*blockSize - int(t.ends[i]&0xFF), true
 }
 
-// leap is after by a plain search, -1 if it finds nothing soon or has been tried too often. Long
-// pieces are few in a file, but those that begin alike, as a…a in a text of runs, have many
-// leaves in common, and each node would need a set: for pieces of up to 40 bytes that took 140
-// million instructions. So a node has a set once the searches for it took as long as making it.
-func (t *suffixTree) leap(v *treeNode, place int, piece string) int {
-	left := leapLimit*int(v.count) - int(noNode-v.link)
-	if len(piece) < longPiece || left <= 0 {
-		return -1
+// seek is after without a set, which a node has once the work of looking without it is as much
+// as making it takes: pieces of up to 30 bytes out of runs of 17 letters ask 500 nodes, each a few
+// times, and a set for each took 30 million instructions. So both together take at most twice as
+// long as the better of them.
+func (t *suffixTree) seek(v *treeNode, place int, piece string) int {
+	before := t.work
+	t.work += seekWork
+	at := strings.Index(t.path[place:min(place+blockSize, len(t.path))], piece)
+	if at < 0 {
+		at = t.next(v, place, piece) - place
 	}
-	i := strings.Index(t.path[place:min(place+leapStep*left, len(t.path))], piece)
-	if i < 0 {
-		return -1
+	if !t.full {
+		v.link -= uint32(t.work - before)
 	}
-	v.link -= uint32(i/leapStep + 1)
-	t.work += i/leapStep + 1
-	return place + i
+	return place + at
+}
+
+// next is after by regions, some 800 instructions: the blocks of the groups that are the node's as
+// a whole, and of its leaves in the first group and in the last, if these may be sooner.
+func (t *suffixTree) next(v *treeNode, place int, piece string) int {
+	g, leaves := &t.regions, t.leavesOf(v)
+	size, begin, end := 1<<g.shift, int(v.left-v.count), int(v.left)
+	var room [32]int
+	inner := g.rowsOf(room[:0], (begin-1)>>g.shift+1, end>>g.shift)
+	first, last := (g.groups+begin>>g.shift)*g.words, (g.groups+end>>g.shift)*g.words
+	others := ^uint64(0)   // the blocks of first and last count
+	soonest := len(t.path) // of the leaves in first and last, once they do not
+	mask := ^uint64(0) << (place >> g.shift % 64)
+	t.work += nextWork
+	for w := place >> g.shift / 64; w < g.words; w++ {
+		t.work += 2 + len(inner)/2
+		in := uint64(0)
+		for _, row := range inner {
+			in |= g.rows[row+w]
+		}
+		word := (in | (g.rows[first+w]|g.rows[last+w])&others) & mask
+		for mask = ^uint64(0); word != 0; word &= word - 1 {
+			bit, from := word&-word, (w*64+bits.TrailingZeros64(word))<<g.shift
+			if from > soonest {
+				return soonest
+			}
+			if in&bit == 0 {
+				head := min(-begin&(size-1), len(leaves))
+				tail := min(end&(size-1), len(leaves)-head)
+				found := min(least(leaves[:head], uint32(place)), least(leaves[len(leaves)-tail:], uint32(place)))
+				if found < uint32(len(t.path)) {
+					soonest = place + int(found)
+				}
+				others, word = 0, word&in|bit
+				continue
+			}
+			t.work += size / 4
+			to := min(from+size+len(piece)-1, len(t.path))
+			from = max(from, place)
+			if i := strings.Index(t.path[from:to], piece); i >= 0 {
+				return min(from+i, soonest)
+			}
+		}
+	}
+	return soonest
 }
 
 // leastOf is after by looking through the leaves of a node.
 func (t *suffixTree) leastOf(v *treeNode, place int) int {
-	least, found := uint32(place), noNode
 	leaves := t.leavesOf(v)
 	t.work += len(leaves) / 2
-	for ; len(leaves) >= 4; leaves = leaves[4:] {
-		found = min(found, leaves[0]-least, leaves[1]-least, leaves[2]-least, leaves[3]-least)
+	return place + int(least(leaves, uint32(place)))
+}
+
+// least returns how far behind a place the next of some leaves is, more than there are bytes if there is none.
+func least(leaves []uint32, place uint32) uint32 {
+	found := noNode
+	for ; len(leaves) >= 8; leaves = leaves[8:] {
+		found = min(found, leaves[0]-place, leaves[1]-place, leaves[2]-place, leaves[3]-place,
+			leaves[4]-place, leaves[5]-place, leaves[6]-place, leaves[7]-place)
 	}
 	for _, leaf := range leaves {
-		found = min(found, leaf-least) // those before it wrap
+		found = min(found, leaf-place) // those before it wrap
 	}
-	return place + int(found)
+	return found
 }
 
 const eachByte = 0x01_01_01_01_01_01_01_01
@@ -567,32 +612,25 @@ const eachByte = 0x01_01_01_01_01_01_01_01
 // word that is 0; without such a byte it is 0.
 func zeros(word uint64) uint64 { return (word - eachByte) &^ word & (0x80 * eachByte) }
 
-// makeSet makes the set of the suffixes below a node, if they are not few. It has a bit for each
-// blockSize bytes of the path, 32 to a word, and for each bit that is set where in the block a
-// suffix begins first and last: behind each word there is how many of these come before. So
-// after needs no look at the path, some 70 instructions wherever the next one is; a wavelet matrix
-// took 800. A set is made for who asks; there is room for a thousand of a path of 64 KiB. When
-// it is full, it is emptied for nodes of more leaves: then pieces of two of 40 letters need none.
-// When it is full again, successors take the place of all: in a text of two letters at random
-// pieces of up to eight bytes ask 510 nodes, and sets made anew again and again took 600 million
-// instructions, successors take 130.
-func (t *suffixTree) makeSet(v *treeNode) {
+// makeSet makes the set of the suffixes below a node and reports whether there was room. A set has
+// a bit for each blockSize bytes of the path, 32 to a word, and for each bit that is set where in the
+// block a suffix begins first and last: behind each word there is how many of these come before. So
+// after needs no look at the path, some 70 instructions wherever the next one is. There is room for
+// a thousand of a path of 64 KiB. When it is full, it is emptied for nodes of more leaves: then
+// pieces of two of 40 letters need none.
+func (t *suffixTree) makeSet(v *treeNode) bool {
 	leaves := t.leavesOf(v)
 	size := len(t.path)/(blockSize*blocks)*2 + 2
 	if len(t.sets)+size > cap(t.sets) || len(t.ends)+min(len(leaves), len(t.path)/blockSize+1) > cap(t.ends) {
+		if t.few == fewAtLast {
+			t.full = true
+			return false
+		}
 		for i := range t.nodes {
 			t.nodes[i].link = noNode
 		}
-		if t.few == fewAtLast {
-			t.work += buildWork * len(t.path)
-			t.sets, t.ends = nil, nil
-			t.next.build(t.leaves, t.order[:len(t.leaves)])
-			return
-		}
 		t.few, t.sets, t.ends = fewAtLast, t.sets[:0], t.ends[:0]
-		if v.count <= t.few {
-			return
-		}
+		return false
 	}
 	t.work += setWork*len(leaves) + size
 	at := len(t.sets)
@@ -610,10 +648,11 @@ func (t *suffixTree) makeSet(v *treeNode) {
 		for word := set[i]; word != 0; word &= word - 1 {
 			e := &block[i/2*blocks+bits.TrailingZeros32(word)]
 			first, last := bits.TrailingZeros64(*e), bits.Len64(*e)-1
-			t.ends = append(t.ends, uint16(blockSize-first|last<<8))
+			t.ends = append(t.ends, uint32(blockSize-first|last<<8))
 			*e = 0
 		}
 	}
+	return true
 }
 
 // sortLeaves puts the leaves in an order in which those below a node follow one
@@ -621,17 +660,16 @@ func (t *suffixTree) makeSet(v *treeNode) {
 func (t *suffixTree) sortLeaves() {
 	t.work += sortWork * len(t.path)
 	t.leaves = room(t.spare, len(t.path)+1)
-	for _, e := range t.edges {
-		if c := to(e); e != 0 && c&leafBit != 0 {
-			v := &t.nodes[uint32(e>>(nodeBits+1)>>symbolBits)-1]
-			t.leaves[v.left] = c &^ leafBit
-			v.left++
-		}
+	for leaf, above := range t.above {
+		v := &t.nodes[above]
+		t.leaves[v.left] = uint32(leaf)
+		v.left++
 	}
 	// What is not needed any more is room for sets.
 	t.block = room(t.block, len(t.path)/blockSize+1)
 	clear(t.block)
-	t.sets, t.ends = t.order[:0], room(t.ends, 3*len(t.path))[:0]
+	t.regions.build(t.leaves)
+	t.sets, t.ends = t.order[:0], t.above[:0]
 }
 
 // leavesOf returns the suffixes below a node.
@@ -642,118 +680,47 @@ func (t *suffixTree) leavesOf(v *treeNode) []uint32 {
 	return t.leaves[v.left-v.count : v.left]
 }
 
-// successors are the numbers from 0 up, each once and in any order, that tell the least
-// one not below another in any part of them: a wavelet matrix of their higher bits, two
-// looks per bit. Those alike in these bits are so few that they are looked through.
-type successors struct {
-	levels  int
-	words   int     // per level
-	marks   []marks // of the higher bits, the highest first; between levels the numbers are parted by that bit
-	zeros   [32]int // numbers with a 0 in each level
-	numbers []uint32
+// regions tells in which blocks of the path a range of leaves begins: a bit for each block,
+// in a row for each group of leaves and for each two rows in a binary tree above these. A block
+// has as many bytes as a group has leaves, so many that the rows take at most four bytes per
+// byte of the path.
+type regions struct {
+	shift  int // of a block and of a group
+	groups int
+	words  int // of a row
+	rows   []uint64
 }
 
-// marks are a bit of 64 numbers, and how many numbers before them have it, together with
-// those of the level that have not.
-type marks struct {
-	bits   uint64
-	before int
-}
-
-// lookedThrough is the number of bits that are not in levels.
-const lookedThrough = 6
-
-// build takes the numbers, which it keeps and changes, and room for as many.
-func (s *successors) build(numbers, spare []uint32) {
-	s.levels = max(0, bits.Len(uint(len(numbers)))-lookedThrough)
-	s.words = len(numbers)/64 + 1
-	s.marks = room(s.marks, s.levels*s.words)
-	s.numbers = numbers
-	for level := range s.levels {
-		row := s.marks[level*s.words:][:s.words]
-		ones := 0
+// build reads the leaves of a path of up to maxTreePath bytes.
+func (g *regions) build(leaves []uint32) {
+	g.shift = max(6, (bits.Len(uint(len(leaves)-2))-3)/2)
+	g.groups = len(leaves)>>g.shift + 1
+	g.words = g.groups/64 + 1
+	g.rows = room(g.rows, 2*g.groups*g.words)
+	clear(g.rows)
+	for i, leaf := range leaves {
+		block := int(leaf >> (g.shift & 31))
+		g.rows[(g.groups+i>>(g.shift&31))*g.words+block/64] |= 1 << (block % 64)
+	}
+	for i := (g.groups - 1) * g.words; i >= g.words; i -= g.words {
+		row, below := g.rows[i:i+g.words], g.rows[2*i:2*(i+g.words)]
 		for w := range row {
-			from := min(64*w, len(numbers))
-			part := numbers[from:min(from+64, len(numbers))]
-			row[w].before = ones
-			row[w].bits = divide(part, numbers[from-ones:], spare[ones:], s.shift(level))
-			ones += bits.OnesCount64(row[w].bits)
+			row[w] = below[w] | below[g.words+w]
 		}
-		zeros := len(numbers) - ones
-		copy(numbers[zeros:], spare[:ones])
-		for w := range row {
-			row[w].before += zeros
-		}
-		s.zeros[level] = zeros
 	}
 }
 
-// divide returns a bit of up to 64 numbers and puts those that have it into ones, the
-// others into zeros, where what it has read may be. Inlined it has too few registers.
-//
-//go:noinline
-func divide(numbers, zeros, ones []uint32, shift int) (word uint64) {
-	set := uint32(0)
-	zeros, ones = zeros[:len(numbers)], ones[:len(numbers)]
-	for i, v := range numbers {
-		// No branch, because no bit can be foreseen.
-		bit := v >> (shift & 31) & 1
-		word |= uint64(bit) << (i & 63)
-		zeros[uint32(i)-set], ones[set] = v, v
-		set += bit
-	}
-	return word
-}
-
-// shift returns the place of the bit of a level.
-func (s *successors) shift(level int) int { return s.levels - 1 - level + lookedThrough }
-
-// ones returns the place, in the next level, of the first number with a 1 at or after place i.
-func (s *successors) ones(level, i int) int {
-	m := &s.marks[level*s.words+i>>6]
-	return m.before + bits.OnesCount64(m.bits&(1<<(i&63)-1))
-}
-
-// find returns the least number not below least at the places l to r. There must
-// be one.
-func (s *successors) find(l, r int, least uint32) int {
-	// Down along the bits of least; where that has a 0, numbers with a 1 are
-	// greater: the deepest such branch holds the answer if the way ends.
-	branch, branchL, branchR := 0, 0, 0
-	for level := 0; level < s.levels && l < r; level++ {
-		l1, r1 := s.ones(level, l), s.ones(level, r)
-		if least>>(s.shift(level)&31)&1 != 0 {
-			l, r = l1, r1
-			continue
+// rowsOf appends where the rows begin that together are those of the groups from l to r.
+func (g *regions) rowsOf(rows []int, l, r int) []int {
+	for l, r = l+g.groups, r+g.groups; l < r; l, r = l/2, r/2 {
+		if l&1 != 0 {
+			rows = append(rows, l*g.words)
+			l++
 		}
-		if l1 < r1 {
-			branch, branchL, branchR = level+1, l1, r1
-		}
-		l, r = l-l1+s.zeros[level], r-r1+s.zeros[level]
-	}
-	if v := s.leastOf(l, r, least); v != noNode {
-		return int(v)
-	}
-	l, r = branchL, branchR
-	for level := branch; level < s.levels; level++ {
-		l1, r1 := s.ones(level, l), s.ones(level, r)
-		if r-l > r1-l1 {
-			l, r = l-l1+s.zeros[level], r-r1+s.zeros[level]
-		} else {
-			l, r = l1, r1
+		if r&1 != 0 {
+			r--
+			rows = append(rows, r*g.words)
 		}
 	}
-	return int(s.leastOf(l, r, 0))
-}
-
-// leastOf looks through the numbers at the places l to r behind the last level; without one
-// that is not below least it returns noNode.
-func (s *successors) leastOf(l, r int, least uint32) uint32 {
-	found := uint32(noNode)
-	for _, v := range s.numbers[l:r] {
-		if v >= least {
-			found = min(found, v)
-		}
-	}
-	return found
+	return rows
 }

@@ -212,6 +212,9 @@ func (f Family) walk(rng *rand.Rand, text string, b *strings.Builder) {
 // Mutate returns f with one thing changed.
 func (f Family) Mutate(rng *rand.Rand) Family {
 	word := func() string {
+		if rng.IntN(8) == 0 {
+			return []string{"%C3%A4", "%C3", "%E2%82%AC", "%25"}[rng.IntN(4)]
+		}
 		b := make([]byte, 1+rng.IntN(8))
 		for i := range b {
 			b[i] = "aaabbcdx"[rng.IntN(8)]
