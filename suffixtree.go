@@ -32,7 +32,7 @@ const (
 	walkWork  = 25 // a rule
 	pieceWork = 20 // a piece of it
 	soonWork  = 12 // a piece of one byte that is found nearby
-	stepWork  = 8  // an edge on the way to a piece that has not been met lately
+	stepWork  = 7  // an edge on the way to a piece that has not been met lately
 	setWork   = 2  // a leaf of a set
 	seekWork  = 30 // a piece that is looked for nearby
 	nextWork  = 60 // a piece whose next occurrence regions tell
@@ -123,7 +123,8 @@ walk:
 			word &= stars&-stars>>7 - 1
 			j := t.jump(word)
 			if node = j.node; j.word != word || j.size != uint16(size) {
-				node = t.locate(rest[:size], word)
+				node = t.descend(rest[:size], 0)
+				*j = jump{word, node, uint16(size)}
 			}
 		} else {
 			size += strings.IndexByte(rest[8:], '*')
@@ -207,20 +208,18 @@ type treeNode struct {
 	left  uint32 // the node above, then the first of the leaves in their order, and their end once that is made
 }
 
-// A jump is what locate found for a piece, or the last node on the way of the first eight bytes of
-// longer ones: in a text of two letters these are eight steps of some fifteen. With 4,096 of them a
-// file of a thousand pieces of two letters finds nearly all here, which saves 60 instructions each,
-// and one of runs of a letter each piece of up to 30, which saves 400.
+// A jump is what locate found for a piece, one of eight bytes in the place of longer ones: in a text of
+// two letters that is eight steps of some fifteen. With 4,096 jumps a file of a thousand pieces of two
+// letters finds nearly all here, which saves 60 instructions each, and one of runs of a letter each
+// piece of up to 30, which saves 400.
 type jump struct {
-	word uint64 // the piece, or of a longer one what jump is asked for
+	word uint64 // the piece, of a longer one what it is looked for by
 	node uint32
-	size uint16 // of the piece, onTheWay for the first eight bytes of longer ones; 0 for no jump
-	done uint8  // bytes of the node's text, if on the way
+	size uint16 // of the piece; 0 for no jump
 }
 
 const (
 	jumpBits   = 12
-	onTheWay   = 1<<16 - 1 // and longer pieces have no jump
 	symbolBits = 9
 	nodeBits   = 27
 	endSymbol  = 256
@@ -416,67 +415,57 @@ func (t *suffixTree) jump(word uint64) *jump {
 // locate returns the node or leaf below which piece occurs, noNode if it does not
 // occur. Word are its first eight bytes.
 func (t *suffixTree) locate(piece string, word uint64) uint32 {
-	j := t.jump(word)
-	if len(piece) <= 8 {
-		if j.word != word || int(j.size) != len(piece) {
-			*j = jump{word, t.descend(piece, new(jump)), uint16(len(piece)), 0}
-		}
+	key, from := word, uint32(0)
+	if len(piece) > 8 {
+		key = word*0x9E3779B97F4A7C15 + load8(piece[len(piece)-8:]) + uint64(len(piece))
+	}
+	j := t.jump(key)
+	if j.word == key && int(j.size) == len(piece) && (len(piece) <= 8 || t.textOf(j.node, len(piece)) == piece) {
 		return j.node
 	}
-	key := word*0x9E3779B97F4A7C15 + binary.LittleEndian.Uint64(bytesOf(piece[len(piece)-8:])) + uint64(len(piece))
-	whole := t.jump(key)
-	if whole.word == key && int(whole.size) == len(piece) && t.textOf(whole.node, len(piece)) == piece {
-		return whole.node
+	if len(piece) > 8 {
+		if from = t.locate(piece[:8], word); from == noNode {
+			return noNode
+		}
 	}
-	if j.word != word || j.size != onTheWay {
-		*j = jump{word: word, size: onTheWay}
-	}
-	node := t.descend(piece, j)
-	if node != noNode && len(piece) < onTheWay {
-		*whole = jump{key, node, uint16(len(piece)), 0}
+	node := t.descend(piece, from)
+	if len(piece) <= 8 || node != noNode && len(piece) < 1<<16 {
+		*j = jump{key, node, uint16(len(piece))}
 	}
 	return node
 }
 
-// descend is locate from where a jump leads. It takes the jump along up to eight bytes.
-func (t *suffixTree) descend(piece string, j *jump) uint32 {
-	node, done := j.node, int(j.done)
-	for done < len(piece) {
-		// The first byte of an edge is right, and most have no more.
-		t.work += stepWork
-		e := *t.edges.edge(node, uint32(piece[done]))
+// descend is locate from a node on, with the text of which the piece begins. Only the first byte of
+// each edge is looked at: if the text there is not the piece, none is.
+func (t *suffixTree) descend(piece string, node uint32) uint32 {
+	edges, nodes, steps := t.edges, t.nodes, 0
+	for node&leafBit == 0 {
+		size := int(nodes[node].depth)
+		if size >= len(piece) {
+			break
+		}
+		steps++
+		e := *edges.edge(node, uint32(piece[size]))
 		if e == 0 {
-			return noNode
+			node = noNode
+			break
 		}
-		child := to(e)
-		if child&leafBit != 0 {
-			if len(piece) == done+1 || strings.HasPrefix(t.path[int(child&^leafBit)+done:], piece[done:]) {
-				return child
-			}
-			return noNode
-		}
-		v := &t.nodes[child]
-		start, end := int(v.start), min(int(v.depth), len(piece))
-		if end > done+1 && t.path[start+done:start+end] != piece[done:end] {
-			return noNode
-		}
-		if done = end; end < int(v.depth) {
-			return child
-		}
-		if node = child; done <= 8 {
-			j.node, j.done = node, uint8(done)
-		}
+		node = to(e)
+	}
+	t.work += stepWork * steps
+	if node == noNode || t.textOf(node, len(piece)) != piece {
+		return noNode
 	}
 	return node
 }
 
-// textOf returns the first bytes of the text of a node or leaf.
+// textOf returns so many bytes of the text of a node or leaf, fewer at the end of the path.
 func (t *suffixTree) textOf(node uint32, size int) string {
 	start := int(node &^ leafBit)
 	if node < leafBit {
 		start = int(t.nodes[node].start)
 	}
-	return t.path[start : start+size]
+	return t.path[start:min(start+size, len(t.path))]
 }
 
 // lastOf returns where what is found there occurs last, -1 for noNode.
@@ -698,9 +687,13 @@ func (g *regions) build(leaves []uint32) {
 	g.words = g.groups/64 + 1
 	g.rows = room(g.rows, 2*g.groups*g.words)
 	clear(g.rows)
-	for i, leaf := range leaves {
-		block := int(leaf >> (g.shift & 31))
-		g.rows[(g.groups+i>>(g.shift&31))*g.words+block/64] |= 1 << (block % 64)
+	for row := g.rows[g.groups*g.words:]; len(leaves) > 0; row = row[g.words:] {
+		size := min(1<<g.shift, len(leaves))
+		for _, leaf := range leaves[:size] {
+			block := leaf >> (g.shift & 31)
+			row[block/64] |= 1 << (block % 64)
+		}
+		leaves = leaves[size:]
 	}
 	for i := (g.groups - 1) * g.words; i >= g.words; i -= g.words {
 		row, below := g.rows[i:i+g.words], g.rows[2*i:2*(i+g.words)]
