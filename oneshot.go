@@ -471,7 +471,7 @@ func (q *oneShot) rank(value string, best int) int {
 
 // weigh returns the weight of a rule that matches path, -1 if it does not.
 func weigh(d *Dialect, v []byte, path string, field Field) int32 {
-	if !d.changes(view(v)) && !d.AssumeSlash {
+	if !d.AssumeSlash && d.normalLen(view(v)) == len(v) {
 		if p := (Pattern{text: view(v), weight: int32(len(v))}); p.match(path) {
 			return d.weigh(p)
 		}

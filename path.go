@@ -147,8 +147,8 @@ func hasDots(s string) bool { return strings.Contains(s, "/.") }
 func (d *Dialect) normal(p Path, buf []byte) string {
 	switch d.Escapes {
 	case EscapesRFC:
-		if !clean(p.raw, careRFC) {
-			path, _ := appendRFC(buf[:0], p.raw, false)
+		if n := normalLen(p.raw, careRFC, true); n < len(p.raw) {
+			path, _ := appendRFC(append(buf[:0], p.raw[:n]...), p.raw[n:], false)
 			return view(path)
 		}
 	case EscapesGoogle:
@@ -173,7 +173,7 @@ const (
 // of unreserved characters decoded, hexadecimal digits in upper case. Reserved
 // characters stay as they are, raw or escaped, but for '*' and '$': what is left of them
 // is special. It returns how many of these were escaped.
-func appendRFC(dst []byte, s string, pattern bool) (_ []byte, decoded int) {
+func appendRFC(dst []byte, s string, pattern bool) (_ []byte, unescaped int) {
 	care := uint8(careRFC)
 	if pattern {
 		care = carePattern
@@ -184,7 +184,7 @@ func appendRFC(dst []byte, s string, pattern bool) (_ []byte, decoded int) {
 			i++
 		}
 		if i >= len(s) {
-			return dst, decoded
+			return dst, unescaped
 		}
 		c, escaped := s[i], false
 		if c == '%' {
@@ -206,7 +206,7 @@ func appendRFC(dst []byte, s string, pattern bool) (_ []byte, decoded int) {
 			}
 			dst = append(dst, literal)
 			if escaped {
-				decoded++
+				unescaped++
 			}
 		case escaped && classes[c]&isUnreserved == 0, classes[c]&isForeign != 0:
 			dst = appendEscaped(dst, c)
@@ -215,6 +215,34 @@ func appendRFC(dst []byte, s string, pattern bool) (_ []byte, decoded int) {
 		}
 	}
 }
+
+// normalLen returns the number of bytes at the start of s that a normal form leaves as they are: those
+// that are not of the class, and escapes, if the form is not EscapesRFC and decodes some. Most rules
+// and paths with escapes are in their normal form and need no copy.
+func normalLen(s string, class uint8, decodes bool) int {
+	if clean(s, class) {
+		return len(s)
+	}
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if classes[c]&class == 0 {
+			continue
+		}
+		if c != '%' {
+			return i
+		}
+		if v, ok := escape(s, i); ok {
+			if lowerHex(s[i+1]) || lowerHex(s[i+2]) || decodes && isDecoded(v) {
+				return i
+			}
+			i += 2
+		}
+	}
+	return len(s)
+}
+
+// isDecoded reports whether EscapesRFC has no escape of v.
+func isDecoded(v byte) bool { return classes[v]&isUnreserved != 0 || v == '*' || v == '$' }
 
 // written returns a normal form as people write it: brought into that form, it is
 // s again. Three bytes that would be read as another escape than they are, as
@@ -227,7 +255,7 @@ func written(s string, escapes Escapes) string {
 	from := 0
 	for i := 0; i+2 < len(s); i++ {
 		v, ok := escape(s, i)
-		if s[i] == '%' && ok && (classes[v]&isUnreserved != 0 || v == '*' || v == '$' || lowerHex(s[i+1]) || lowerHex(s[i+2])) {
+		if s[i] == '%' && ok && (isDecoded(v) || lowerHex(s[i+1]) || lowerHex(s[i+2])) {
 			dst = appendEscaped(append(dst, s[from:i+2]...), s[i+2])
 			from = i + 3
 			i += 2

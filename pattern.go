@@ -93,15 +93,15 @@ func (d *Dialect) compile(value string, buf []byte) (Pattern, []byte) {
 	if d.AssumeSlash && value[0] != '/' && value[0] != '*' {
 		buf = append(buf, '/')
 	}
-	if assumed := len(buf) - from; assumed == 0 && !d.changes(value) {
+	if n := d.normalLen(value); n == len(value) && len(buf) == from {
 		// as nearly all rules
-	} else if d.Escapes == EscapesRFC {
-		var decoded int
-		buf, decoded = appendRFC(buf, value, true)
+	} else if buf = append(buf, value[:n]...); d.Escapes == EscapesRFC {
+		var unescaped int
+		buf, unescaped = appendRFC(buf, value[n:], true)
 		p.text = view(buf[from:])
-		p.weight = int32(len(p.text) + 2*decoded) // an escaped '*' or '$' weighs the three bytes of its escape (D-13)
+		p.weight = int32(len(p.text) + 2*unescaped) // an escaped '*' or '$' weighs the three bytes of its escape (D-13)
 	} else {
-		buf = appendPatternCPP(buf, value)
+		buf = appendPatternCPP(buf, value[n:])
 		p.text = view(buf[from:])
 		p.weight = int32(len(p.text))
 	}
@@ -109,12 +109,16 @@ func (d *Dialect) compile(value string, buf []byte) (Pattern, []byte) {
 	return p, buf
 }
 
-// changes reports whether the value of a rule may differ from its normal form.
-func (d *Dialect) changes(value string) bool {
-	if d.Escapes == EscapesRFC {
-		return !clean(strings.TrimSuffix(value, "$"), carePattern) // only the last '$' is special
+// normalLen returns the number of bytes at the start of a rule's value that are those of its normal form.
+func (d *Dialect) normalLen(value string) int {
+	if d.Escapes != EscapesRFC {
+		return normalLen(value, careCPP, false)
 	}
-	return !clean(value, careCPP)
+	text := strings.TrimSuffix(value, "$") // only the last '$' is special
+	if n := normalLen(text, carePattern, true); n < len(text) {
+		return n
+	}
+	return len(value)
 }
 
 // appendPatternCPP appends a pattern as the public C++ library stores it:

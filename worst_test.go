@@ -23,11 +23,17 @@ func steps(f hostile.Family, size, length int) int {
 	body := f.File(size, path)
 	r := Parse(body).Rules(RFC9309, "x")
 	_, work := r.scan(path, FieldNone)
-	return 1000 * (work + readWork*r.Len() + escapeWork*len(r.buf) + len(body)) / (len(body) + len(path))
+	for i := range r.rules {
+		work += readWork
+		if text := r.text(&r.rules[i]); strings.Contains(text, "%") {
+			work += escapeWork * len(text)
+		}
+	}
+	return 1000 * (work + len(body)) / (len(body) + len(path))
 }
 
 // readWork is the work of reading a rule besides its bytes, escapeWork that of a byte of a rule
-// that has to be brought into its normal form.
+// with escapes.
 const readWork, escapeWork = 105, 2
 
 // mostSteps bounds them: on 512,000 bytes and a path of 64 KiB these are some 100 million
