@@ -223,22 +223,21 @@ func normalLen(s string, class uint8, decodes bool) int {
 	if clean(s, class) {
 		return len(s)
 	}
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if classes[c]&class == 0 {
-			continue
+	for i := 0; ; {
+		for i < len(s) && classes[s[i]]&class == 0 {
+			i++
 		}
-		if c != '%' {
+		if i == len(s) || s[i] != '%' {
 			return i
 		}
-		if v, ok := escape(s, i); ok {
-			if lowerHex(s[i+1]) || lowerHex(s[i+2]) || decodes && isDecoded(v) {
-				return i
-			}
-			i += 2
+		if v, ok := escape(s, i); !ok {
+			i++
+		} else if lowerHex(s[i+1]) || lowerHex(s[i+2]) || decodes && isDecoded(v) {
+			return i
+		} else {
+			i += 3
 		}
 	}
-	return len(s)
 }
 
 // isDecoded reports whether EscapesRFC has no escape of v.
