@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -244,12 +245,11 @@ func refStar(d Dialect, value string) bool {
 // at the end have their meaning, that is, text is a pattern.
 func refItems(d Dialect, text string, special bool) (items []refItem, weight int) {
 	hex := func(s string) (int, bool) {
-		var v int
 		if len(s) < 3 || s[0] != '%' {
 			return 0, false
 		}
-		_, err := fmt.Sscanf(strings.ToLower(s[1:3]), "%02x", &v)
-		return v, err == nil && !strings.ContainsAny(s[1:3], " \t\n\v\f\r+-xX_")
+		v, err := strconv.ParseUint(s[1:3], 16, 8)
+		return int(v), err == nil
 	}
 	const unreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
 	foreign := func(c byte) bool {
