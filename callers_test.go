@@ -113,6 +113,22 @@ func TestCallers(t *testing.T) {
 	}
 }
 
+// TestCallersIndexPage: an Allow of an index page without its slash opens the directory too, for a
+// caller whose dialect assumes the slash and knows index pages, whoever else is asked.
+func TestCallersIndexPage(t *testing.T) {
+	other := GoogleLegacy
+	other.AssumeSlash, other.IndexHTML = true, true
+	same := other
+	same.IndexHTML = false
+	f := Parse([]byte("User-agent: a\nAllow: index.html\nDisallow: /"))
+	list := []Caller{{same, []string{"a"}}, {other, []string{"a"}}}
+	for i, r := range NewCallers(list...).Rules(f) {
+		if got, want := r.Allowed(Path{"/"}), list[i].Dialect.IndexHTML; got != want {
+			t.Errorf("caller %d: allowed %v, want %v", i, got, want)
+		}
+	}
+}
+
 func TestCallersFiles(t *testing.T) {
 	rng := rand.New(rand.NewPCG(100, 4))
 	campaign.Files(t, campaign.Size(2000, 500, 8), func(_ string, body []byte) {

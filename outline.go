@@ -107,7 +107,7 @@ type oddities struct {
 
 // note takes the value of a rule, and whether that is a usual one.
 func (x *oddities) note(field Field, value string, usual bool) {
-	x.index = x.index || field == FieldAllow && strings.Contains(value, indexPage)
+	x.index = x.index || field == FieldAllow && (strings.Contains(value, indexPage) || strings.HasPrefix(value, indexPage[1:])) // AssumeSlash
 	switch {
 	case usual:
 	case value == "":
