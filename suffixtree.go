@@ -121,7 +121,7 @@ walk:
 				continue
 			}
 			word &= stars&-stars>>7 - 1
-			j := t.jump(word)
+			j := t.jump(word) // as locate does: a call less for each of 100,000 pieces
 			if node = j.node; j.word != word || j.size != uint16(size) {
 				node = t.descend(rest[:size], 0)
 				*j = jump{word, node, uint16(size)}
@@ -407,7 +407,7 @@ func (t *suffixTree) finish() {
 	nodes[0].link = noNode
 }
 
-// jump returns the jump for a piece by its first eight bytes.
+// jump returns where the jump of a word is or would be.
 func (t *suffixTree) jump(word uint64) *jump {
 	return &t.jumps[word*0x9E3779B97F4A7C15>>(64-jumpBits)]
 }
