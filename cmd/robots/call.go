@@ -372,6 +372,11 @@ func (a *answers) fetch(ctx context.Context) {
 			select {
 			case pieces <- *p:
 				return true
+			default:
+			}
+			select {
+			case pieces <- *p:
+				return true
 			case <-ctx.Done():
 				return false
 			}
@@ -384,6 +389,16 @@ func (a *answers) fetch(ctx context.Context) {
 		// take the answers, the last flush says so.
 		var p piece
 		p, a.more, _ = receive(ctx, pieces, a.call.std.out.Flush)
+		a.piece(ctx, &p)
+	}
+	if ctx.Err() == nil {
+		return
+	}
+	// What was read meanwhile is answered as far as its sites are known.
+	list.mu.Lock()
+	defer list.mu.Unlock()
+	for !a.last && len(pieces) > 0 {
+		p := <-pieces
 		a.piece(ctx, &p)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 	"unsafe"
 
@@ -62,10 +63,13 @@ type urlList struct {
 	piece piece                              // being made
 	paths []robots.Path                      // room for those of the next pages
 	sites map[robots.Origin]*site
+	mu    sync.Mutex // held while URLs that were read have not been sent on
 }
 
 // read reads the URLs, and starts on the sites that they need.
 func (l *urlList) read(ctx context.Context) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.sites = map[robots.Origin]*site{}
 	for _, arg := range l.call.args {
 		if arg != "-" {
@@ -105,7 +109,9 @@ func (l *urlList) readLines(ctx context.Context) error {
 		if !r.ready() && !l.pause(ctx) {
 			return ctx.Err()
 		}
+		l.mu.Unlock()
 		err := r.chunk(&c)
+		l.mu.Lock()
 		in := unsafe.String(unsafe.SliceData(c.in), len(c.in)) // until the next chunk
 		if l.keeps {
 			in = strings.Clone(in)
