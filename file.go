@@ -141,6 +141,12 @@ func (f *File) lineStart(offset int) int {
 // looks no further, so that reading all lines again reads the file once.
 func (f *File) lineEnd(offset int) int {
 	b := f.body[offset:]
+	if !f.loneCR { // an LF follows each CR, or the end of the file
+		if i := bytes.IndexByte(b, '\n'); i >= 0 {
+			b = b[:i]
+		}
+		return offset + len(bytes.TrimSuffix(b, []byte{'\r'}))
+	}
 	for i, c := range b {
 		if c == '\n' || c == '\r' {
 			return offset + i
