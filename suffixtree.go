@@ -27,10 +27,11 @@ const (
 	searchLimit = 4
 	searchLeast = 1 << 14
 	// What the parts of a search by the tree take, counted with valgrind (2026-11-22).
-	treeWork  = 45 // a byte of the path, to build the tree
+	treeWork  = 20 // a byte of the path, to build the tree
+	nodeWork  = 32 // a node of it
 	sortWork  = 6  // a byte of the path, to put the leaves in order and make regions of them
 	walkWork  = 25 // a rule
-	pieceWork = 20 // a piece of it
+	pieceWork = 21 // a piece of it
 	soonWork  = 12 // a piece of one byte that is found nearby
 	stepWork  = 7  // an edge on the way to a piece that has not been met lately
 	setWork   = 2  // a leaf of a set
@@ -63,7 +64,6 @@ func (s *search) plain(path string) bool {
 			return true
 		}
 		s.tree = newSuffixTree(path)
-		s.work += treeWork * len(path)
 	}
 	return false
 }
@@ -95,41 +95,46 @@ walk:
 			ok = true
 			break
 		}
-		if near && len(rest) >= 2 && rest[1] == '*' {
-			i := strings.IndexByte(t.path[at:min(at+nearby, len(t.path))], rest[0])
-			if i >= 0 && rest[0] != '*' {
-				soon++
-				at += i + 1
-				rest = rest[2:]
-				continue
-			}
-			near = false
-		}
-		pieces++
-		var word uint64
-		if len(rest) >= 8 {
-			word = binary.LittleEndian.Uint64(bytesOf(rest))
-		} else {
-			word = load8(rest)
-		}
 		var node uint32
-		size := 8
-		if stars := zeros(word ^ '*'*eachByte); stars != 0 {
-			// Most pieces are short: they end at the first byte of eight that is a star.
-			if size = bits.TrailingZeros64(stars) / 8; size == 0 { // "**" is "*"
-				rest = rest[1:]
-				continue
+		size := 1
+		switch {
+		case rest[0] == '*': // "**" is "*"
+			rest = rest[1:]
+			continue
+		case rest[1] == '*':
+			if near {
+				if i := strings.IndexByte(t.path[at:min(at+nearby, len(t.path))], rest[0]); i >= 0 {
+					soon++
+					at += i + 1
+					rest = rest[2:]
+					continue
+				}
 			}
-			word &= stars&-stars>>7 - 1
-			j := t.jump(word) // as locate does: a call less for each of 100,000 pieces
-			if node = j.node; j.word != word || j.size != uint16(size) {
-				node = t.descend(rest[:size], 0)
-				*j = jump{word, node, uint16(size)}
+			if node = uint32(t.letters[rest[0]]); node == 0 {
+				node = noNode
 			}
-		} else {
-			size += strings.IndexByte(rest[8:], '*')
+		case rest[2] == '*':
+			size = 2
+			if node = *t.pair(rest[0], rest[1]); node == 0 {
+				node = noNode
+			}
+		default:
+			var word uint64
+			if len(rest) >= 8 {
+				word = binary.LittleEndian.Uint64(bytesOf(rest))
+			} else {
+				word = load8(rest)
+			}
+			if stars := zeros(word ^ '*'*eachByte); stars != 0 {
+				// Most pieces are short: they end at the first byte of eight that is a star.
+				size = bits.TrailingZeros64(stars) / 8
+				word &= stars&-stars>>7 - 1
+			} else {
+				size = 8 + strings.IndexByte(rest[8:], '*')
+			}
 			node = t.locate(rest[:size], word)
 		}
+		pieces++
 		from := at
 		switch {
 		case node < leafBit:
@@ -172,27 +177,34 @@ func (s *search) lastPlace(piece string) int {
 	return s.tree.lastOf(s.tree.locate(piece, load8(piece)))
 }
 
-// suffixTree is the suffix tree of a path (Ukkonen, 1995) in arrays: 59 bytes per
-// byte of the path, 63 with what after needs. Node 0 is the root. An edge leads
+// suffixTree is the suffix tree of a path (Ukkonen, 1995) in arrays: 54 bytes per
+// byte of the path, 62 with what after needs, and beside that 64 KiB and four bytes
+// for each two bytes that a path may hold. Node 0 is the root. An edge leads
 // from a node by a symbol, a byte or the end of the path, to a node or to a leaf,
 // which stands for the suffix that begins at its number.
+//
+// The nodes of one byte and of two are found in tables. So they exist even where a
+// suffix tree has none, as all suffixes that begin so go on alike, and no edges lead to
+// them. It is these that most suffixes hang at in a text of many letters, and to make
+// edges for them took half of the time.
 type suffixTree struct {
-	path  string // a view of text
-	text  []byte
-	edges edgeTable
-	nodes []treeNode
-	above []uint32 // of each leaf, its node
-	order []uint32 // nodes by depth
-	spare []uint32
-	jumps [1 << jumpBits]jump
+	path    string // a view of text
+	text    []byte
+	edges   edgeTable
+	letters [256]uint16 // the node of a byte, from 1 on; 0 for none
+	radix   uint32      // one more than there are letters
+	pairs   []uint32    // the node of two bytes, 0 for none; see pair
+	nodes   []treeNode
+	above   []uint32 // of each leaf, its node
+	spare   []uint32 // for finish, then leaves
+	jumps   [1 << jumpBits]jump
 
 	// What after needs; see makeSet.
 	leaves  []uint32 // in an order in which those below a node follow one another
-	sets    []uint32
+	sets    []setWord
 	ends    []uint32
-	block   []uint64 // by block of the path, a bit of each byte; 0 between sets
-	few     uint32   // so many leaves are looked through
-	full    bool     // there is no room for sets of more
+	block   []uint64 // a bit of each byte of the path; 0 between sets
+	full    bool     // there is no room for more sets
 	regions regions  // for nodes of more leaves that have no set
 	work    int      // of the search beyond walkWork, pieceWork and soonWork
 }
@@ -208,7 +220,7 @@ type treeNode struct {
 	left  uint32 // the node above, then the first of the leaves in their order, and their end once that is made
 }
 
-// A jump is what locate found for a piece, one of eight bytes in the place of longer ones: in a text of
+// A jump is what locate found for a piece of more than three bytes, one of eight in the place of longer ones: in a text of
 // two letters that is eight steps of some fifteen. With 4,096 jumps a file of a thousand pieces of two
 // letters finds nearly all here, which saves 60 instructions each, and one of runs of a letter each
 // piece of up to 30, which saves 400.
@@ -225,18 +237,22 @@ const (
 	endSymbol  = 256
 	leafBit    = 1 << nodeBits
 	noNode     = ^uint32(0)
+	// soon is how many bytes are searched plainly for the next occurrence before regions are asked.
+	soon = 64
 	// blockSize is what a bit of a set stands for, blocks are bits in a word of it.
-	blockSize = 64
+	blockSize = 128
 	blocks    = 32
-	// fewAtFirst and fewAtLast are how many leaves are looked through, five instructions each,
-	// until the room for sets is full once and then.
-	fewAtFirst = 32
-	fewAtLast  = 160
+	// fewLeaves are looked through, five instructions each. Of nodes of more of which none is
+	// below another, there is room for the sets of all.
+	fewLeaves = 36
 	// noSet and above, link stands for no set; noNode less link is the work of looking without.
 	noSet = 1 << 31
+	// maxLetterNodes are the root and the nodes of one byte. Of all others there are fewer than
+	// bytes of the path: of those with the same two bytes at most as many as suffixes.
+	maxLetterNodes = 1 + 256
 	// maxTreePath is the number of bytes whose nodes have numbers of 27 bits, 128
 	// MiB. Longer paths are searched without a tree.
-	maxTreePath = 1<<nodeBits - 2
+	maxTreePath = 1<<nodeBits - maxLetterNodes
 )
 
 var treePool = sync.Pool{New: func() any { return new(suffixTree) }}
@@ -260,11 +276,12 @@ func (t *suffixTree) read(path string) {
 	t.text = append(t.text[:0], path...) // the caller's path may be on its stack
 	t.path = view(t.text)
 	n := len(path)
-	t.edges = room(t.edges, 11*n/4+8+2*endSymbol) // at most 2n+1 are used
+	t.edges = room(t.edges, 21*n/8+8+2*endSymbol) // at most 2n are used
 	clear(t.edges)
-	t.nodes, t.above = room(t.nodes, n+2), room(t.above, n+1)
-	t.leaves, t.sets, t.few, t.full, t.work = t.leaves[:0], nil, fewAtFirst, false, 0
+	t.nodes, t.above = room(t.nodes, n+maxLetterNodes), room(t.above, n+1)
+	t.leaves, t.full = t.leaves[:0], false
 	clear(t.jumps[:])
+	t.readLetters()
 	t.build()
 	t.finish()
 }
@@ -297,21 +314,70 @@ func fill(node, symbol, target uint32) uint64 {
 	return (uint64(node+1)<<symbolBits|uint64(symbol))<<(nodeBits+1) | uint64(target)
 }
 
+// readLetters makes the nodes of one byte, and room for those of two.
+func (t *suffixTree) readLetters() {
+	t.letters = [256]uint16{}
+	t.nodes[0] = treeNode{}
+	count := uint16(0)
+	for i, c := range bytesOf(t.path) {
+		if t.letters[c] == 0 {
+			count++
+			t.letters[c] = count
+			t.nodes[count] = treeNode{start: uint32(i), depth: 1}
+		}
+	}
+	t.radix = uint32(count) + 1
+	t.pairs = room(t.pairs, int(t.radix*t.radix))
+	clear(t.pairs)
+}
+
+// pair returns where the node of two bytes stands or would. The first of the pairs stand for bytes
+// that the path does not hold.
+func (t *suffixTree) pair(a, b byte) *uint32 {
+	return &t.pairs[uint32(t.letters[a])*t.radix+uint32(t.letters[b])]
+}
+
 // build reads the path byte by byte. What is still to be added, the suffixes from
-// next on, begins at the active point: length bytes, like those at from, below node.
+// next on, begins at the active point: length bytes, like those at from, below node, or
+// those at next if that is the root.
 func (t *suffixTree) build() {
 	text, edges, leafAbove := t.path, t.edges, t.above
 	nodes := t.nodes // it and what it holds stay in registers
-	nodes[0] = treeNode{}
-	count := uint32(1)
+	count, steps := t.radix, 0
 	node, from, length, next := uint32(0), 0, 0, 0
+read:
 	for i := 0; i <= len(text); i++ {
 		c := uint32(endSymbol)
 		if i < len(text) {
 			c = uint32(text[i])
 		}
-		made := uint32(0) // the last node made for this byte: its link is the next one, else the root
+		made := uint32(0) // the last node made for this byte: its link is the next one
 		for next <= i {
+			switch {
+			case node > 0:
+			case length > 1:
+				node, from, length = *t.pair(text[next], text[next+1]), next+2, length-2
+			case i == len(text): // the last byte, and the end
+				leafAbove[next] = 0
+				if length > 0 {
+					leafAbove[next] = uint32(t.letters[text[next]])
+				}
+				length = 0
+				next++
+				continue
+			case length == 0:
+				length = 1
+				continue read
+			default:
+				p := t.pair(text[next], byte(c))
+				if *p == 0 {
+					*p = count
+					nodes[count] = treeNode{start: uint32(next), depth: 2, left: uint32(t.letters[text[next]])}
+					count++
+				}
+				node, length = *p, 0
+				continue read
+			}
 			symbol := c
 			if length > 0 {
 				symbol = uint32(text[from])
@@ -320,6 +386,7 @@ func (t *suffixTree) build() {
 			}
 			leaf := leafBit | uint32(next)
 			e := edges.edge(node, symbol)
+			above := nodes[node].depth
 			if *e == 0 {
 				*e = fill(node, symbol, leaf)
 				leafAbove[next] = node
@@ -327,11 +394,11 @@ func (t *suffixTree) build() {
 			} else {
 				child := to(*e)
 				first := child &^ leafBit
-				above := nodes[node].depth
 				if child&leafBit == 0 {
 					below := &nodes[child]
 					if span := int(below.depth - above); length >= span {
 						node, from, length = child, from+span, length-span
+						steps++
 						continue
 					}
 					first = below.start
@@ -356,15 +423,16 @@ func (t *suffixTree) build() {
 				nodes[made].link, made = split, split
 			}
 			next++
-			if node > 0 {
+			if above > 2 {
 				node = nodes[node].link
-			} else if length > 0 {
-				length--
-				from = next
+			} else {
+				node = 0
+				length++
 			}
 		}
 	}
 	t.nodes = nodes[:count]
+	t.work = treeWork*len(text) + nodeWork*len(t.nodes) + stepWork*steps
 }
 
 // finish finds for each node its last occurrence and the leaves below it.
@@ -375,34 +443,31 @@ func (t *suffixTree) finish() {
 		v.last = uint32(leaf)
 		v.count++
 	}
-	order, next := room(t.order, len(t.path)+1)[:len(nodes)], room(t.spare, len(t.path)+2)
-	clear(next)
-	for i := range nodes {
-		next[nodes[i].depth+1]++
+	// No link is followed any more: they join the nodes of one depth.
+	first := room(t.spare, len(t.path)+1)
+	clear(first)
+	t.spare = first
+	for i := range nodes[1:] {
+		v := &nodes[i+1]
+		v.link, first[v.depth] = first[v.depth], uint32(i+1)
 	}
-	sum := uint32(0)
-	for d := range next {
-		sum += next[d]
-		next[d] = sum
+	for _, i := range slices.Backward(first) {
+		for i != 0 {
+			v := &nodes[i]
+			above := &nodes[v.left]
+			above.last = max(above.last, v.last)
+			above.count += v.count
+			i = v.link
+		}
 	}
-	for i := range nodes {
-		at := &next[nodes[i].depth]
-		order[*at] = uint32(i)
-		*at++
-	}
-	t.order, t.spare = order, next
-	for _, i := range slices.Backward(order[1:]) { // the first is the root
-		v := &nodes[i]
-		above := &nodes[v.left]
-		above.last = max(above.last, v.last)
-		above.count += v.count
-	}
-	for _, i := range order[1:] {
-		v := &nodes[i]
-		above := &nodes[v.left]
-		v.left = above.left
-		above.left += v.count
-		v.link = noNode
+	for _, i := range first {
+		for i != 0 {
+			v := &nodes[i]
+			above := &nodes[v.left]
+			v.left = above.left
+			above.left += v.count
+			i, v.link = v.link, noNode
+		}
 	}
 	nodes[0].link = noNode
 }
@@ -415,6 +480,9 @@ func (t *suffixTree) jump(word uint64) *jump {
 // locate returns the node or leaf below which piece occurs, noNode if it does not
 // occur. Word are its first eight bytes.
 func (t *suffixTree) locate(piece string, word uint64) uint32 {
+	if len(piece) <= 3 {
+		return t.short(word, len(piece))
+	}
 	key, from := word, uint32(0)
 	if len(piece) > 8 {
 		key = word*0x9E3779B97F4A7C15 + load8(piece[len(piece)-8:]) + uint64(len(piece))
@@ -435,10 +503,34 @@ func (t *suffixTree) locate(piece string, word uint64) uint32 {
 	return node
 }
 
+// short is locate for up to three bytes.
+func (t *suffixTree) short(word uint64, size int) uint32 {
+	node := uint32(t.letters[byte(word)])
+	if size >= 2 {
+		node = *t.pair(byte(word), byte(word>>8))
+	}
+	if node == 0 {
+		return noNode
+	}
+	if size == 3 {
+		e := *t.edges.edge(node, uint32(byte(word>>16)))
+		if e == 0 {
+			return noNode
+		}
+		return to(e)
+	}
+	return node
+}
+
 // descend is locate from a node on, with the text of which the piece begins. Only the first byte of
 // each edge is looked at: if the text there is not the piece, none is.
 func (t *suffixTree) descend(piece string, node uint32) uint32 {
 	edges, nodes, steps := t.edges, t.nodes, 0
+	if node == 0 {
+		if node = *t.pair(piece[0], piece[1]); node == 0 {
+			return noNode
+		}
+	}
 	for node&leafBit == 0 {
 		size := int(nodes[node].depth)
 		if size >= len(piece) {
@@ -484,19 +576,20 @@ func (t *suffixTree) lastOf(node uint32) int {
 // bytes and is to be looked for there.
 func (t *suffixTree) after(v *treeNode, place int, piece string) (next int, sure bool) {
 	if v.link >= noSet {
-		if v.count <= t.few {
+		if v.count <= fewLeaves {
 			return t.leastOf(v, place), true
 		}
 		if t.full || noNode-v.link < setWork*v.count || !t.makeSet(v) {
 			return t.seek(v, place, piece), true
 		}
 	}
-	set, sets := v.link, t.sets
+	sets := t.sets
 	block, in := uint32(place)/blockSize, uint32(place)%blockSize
-	at := set + block/blocks*2
-	word, bit := sets[at], uint32(1)<<(block%blocks)
-	i := sets[at+1] + uint32(bits.OnesCount32(word&(bit-1)))
-	if word&bit != 0 {
+	at := v.link + block/blocks
+	w := sets[at]
+	bit := uint32(1) << (block % blocks)
+	i := w.before + uint32(bits.OnesCount32(w.blocks&(bit-1)))
+	if w.blocks&bit != 0 {
 		ends := t.ends[i]
 		if first := blockSize - ends&0xFF; first >= in {
 			return place + int(first-in), true
@@ -506,11 +599,11 @@ func (t *suffixTree) after(v *treeNode, place int, piece string) (next int, sure
 		}
 		i++
 	}
-	for word &= -bit << 1; word == 0; {
-		at += 2
-		word = sets[at]
+	for w.blocks &= -bit << 1; w.blocks == 0; {
+		at++
+		w.blocks = sets[at].blocks
 	}
-	return int((at-set)/2*blocks+uint32(bits.TrailingZeros32(word))+1)*blockSize - int(t.ends[i]&0xFF), true
+	return int((at-v.link)*blocks+uint32(bits.TrailingZeros32(w.blocks))+1)*blockSize - int(t.ends[i]&0xFF), true
 }
 
 // seek is after without a set, which a node has once the work of looking without it is as much
@@ -520,7 +613,7 @@ func (t *suffixTree) after(v *treeNode, place int, piece string) (next int, sure
 func (t *suffixTree) seek(v *treeNode, place int, piece string) int {
 	before := t.work
 	t.work += seekWork
-	at := strings.Index(t.path[place:min(place+blockSize, len(t.path))], piece)
+	at := strings.Index(t.path[place:min(place+soon, len(t.path))], piece)
 	if at < 0 {
 		at = t.next(v, place, piece) - place
 	}
@@ -578,7 +671,7 @@ func (t *suffixTree) next(v *treeNode, place int, piece string) int {
 // leastOf is after by looking through the leaves of a node.
 func (t *suffixTree) leastOf(v *treeNode, place int) int {
 	leaves := t.leavesOf(v)
-	t.work += len(leaves) / 2
+	t.work += 6 + len(leaves)*3/4
 	return place + int(least(leaves, uint32(place)))
 }
 
@@ -595,6 +688,9 @@ func least(leaves []uint32, place uint32) uint32 {
 	return found
 }
 
+// A setWord is blocks of a set, a bit each, and how many of its blocks come before them.
+type setWord struct{ blocks, before uint32 }
+
 const eachByte = 0x01_01_01_01_01_01_01_01
 
 // zeros returns a number whose lowest bit that is set is the highest of the lowest byte of
@@ -609,19 +705,12 @@ func zeros(word uint64) uint64 { return (word - eachByte) &^ word & (0x80 * each
 // pieces of two of 40 letters need none.
 func (t *suffixTree) makeSet(v *treeNode) bool {
 	leaves := t.leavesOf(v)
-	size := len(t.path)/(blockSize*blocks)*2 + 2
+	size := len(t.path)/(blockSize*blocks) + 1
 	if len(t.sets)+size > cap(t.sets) || len(t.ends)+min(len(leaves), len(t.path)/blockSize+1) > cap(t.ends) {
-		if t.few == fewAtLast {
-			t.full = true
-			return false
-		}
-		for i := range t.nodes {
-			t.nodes[i].link = noNode
-		}
-		t.few, t.sets, t.ends = fewAtLast, t.sets[:0], t.ends[:0]
+		t.full = true
 		return false
 	}
-	t.work += setWork*len(leaves) + size
+	t.work += setWork*len(leaves) + 2*size
 	at := len(t.sets)
 	v.link = uint32(at)
 	t.sets = t.sets[:at+size]
@@ -629,16 +718,32 @@ func (t *suffixTree) makeSet(v *treeNode) bool {
 	clear(set)
 	block := t.block
 	for _, leaf := range leaves {
-		block[leaf/blockSize] |= 1 << (leaf % blockSize)
-		set[leaf/(blockSize*blocks)*2] |= 1 << (leaf / blockSize % blocks)
+		block[leaf/64] |= 1 << (leaf % 64)
 	}
-	for i := 0; i < len(set); i += 2 {
-		set[i+1] = uint32(len(t.ends))
-		for word := set[i]; word != 0; word &= word - 1 {
-			e := &block[i/2*blocks+bits.TrailingZeros32(word)]
-			first, last := bits.TrailingZeros64(*e), bits.Len64(*e)-1
+	if len(leaves) < len(block) {
+		for _, leaf := range leaves {
+			set[leaf/(blockSize*blocks)].blocks |= 1 << (leaf / blockSize % blocks)
+		}
+	} else {
+		for i := 0; i < len(block)-1; i += 2 {
+			if block[i]|block[i+1] != 0 {
+				set[i/(2*blocks)].blocks |= 1 << (i / 2 % blocks)
+			}
+		}
+	}
+	for i := range set {
+		set[i].before = uint32(len(t.ends))
+		for word := set[i].blocks; word != 0; word &= word - 1 {
+			b := block[(i*blocks+bits.TrailingZeros32(word))*2:][:2]
+			first, last := bits.TrailingZeros64(b[0]), 63+bits.Len64(b[1])
+			if b[0] == 0 {
+				first = 64 + bits.TrailingZeros64(b[1])
+			}
+			if b[1] == 0 {
+				last = bits.Len64(b[0]) - 1
+			}
 			t.ends = append(t.ends, uint32(blockSize-first|last<<8))
-			*e = 0
+			b[0], b[1] = 0, 0
 		}
 	}
 	return true
@@ -655,10 +760,10 @@ func (t *suffixTree) sortLeaves() {
 		v.left++
 	}
 	// What is not needed any more is room for sets.
-	t.block = room(t.block, len(t.path)/blockSize+1)
+	t.block = room(t.block, len(t.path)/64+2)
 	clear(t.block)
 	t.regions.build(t.leaves)
-	t.sets, t.ends = t.order[:0], t.above[:0]
+	t.sets, t.ends = room(t.sets, len(t.path)/2+1)[:0], t.above[:0]
 }
 
 // leavesOf returns the suffixes below a node.
