@@ -157,7 +157,7 @@ func TestLongPath(t *testing.T) {
 		tree.read(path)
 		tree.sortLeaves()
 		size := int(unsafe.Sizeof(*tree)) + cap(tree.text) + 8*cap(tree.edges) +
-			int(unsafe.Sizeof(treeNode{}))*cap(tree.nodes) + 8*cap(tree.regions.rows) + 4*(cap(tree.above)+cap(tree.spare)+cap(tree.pairs)) + 8*(cap(tree.sets)+cap(tree.block))
+			int(unsafe.Sizeof(treeNode{}))*cap(tree.nodes) + 8*cap(tree.regions.rows) + 8*cap(tree.block) + 4*(cap(tree.above)+cap(tree.order)+cap(tree.spare)+cap(tree.pairs))
 		t.Logf("%.1f bytes of memory per byte of %.12s...", float64(size)/float64(len(path)), path)
 		if size > 64*len(path) {
 			t.Errorf("%d bytes of memory for %d of path", size, len(path))
@@ -363,10 +363,10 @@ func TestSuffixTree(t *testing.T) {
 			}
 			found := s.tree.locate(piece, load8(piece))
 			last := s.tree.lastOf(found)
-			if (found == noNode) != (len(want) == 0) || len(want) > 0 && last != want[len(want)-1] {
+			if (found == 0) != (len(want) == 0) || len(want) > 0 && last != want[len(want)-1] {
 				t.Fatalf("%q in %q: got %d, want %v", piece, path, last, want)
 			}
-			if found != noNode && found&leafBit == 0 {
+			if found != 0 && found&leafBit == 0 {
 				from := rng.IntN(last + 1)
 				i := 0
 				for want[i] < from {
@@ -436,7 +436,7 @@ func TestAfter(t *testing.T) {
 					i := rng.IntN(n)
 					piece := path[i:min(n, i+1+k%6000/600+rng.IntN(2))]
 					node := tree.locate(piece, load8(piece))
-					if node == noNode || node&leafBit != 0 {
+					if node == 0 || node&leafBit != 0 {
 						continue
 					}
 					v := &tree.nodes[node]

@@ -110,14 +110,10 @@ walk:
 					continue
 				}
 			}
-			if node = uint32(t.letters[rest[0]]); node == 0 {
-				node = noNode
-			}
+			node = uint32(t.letters[rest[0]])
 		case rest[2] == '*':
 			size = 2
-			if node = *t.pair(rest[0], rest[1]); node == 0 {
-				node = noNode
-			}
+			node = *t.pair(rest[0], rest[1])
 		default:
 			var word uint64
 			if len(rest) >= 8 {
@@ -126,7 +122,7 @@ walk:
 				word = load8(rest)
 			}
 			if stars := zeros(word ^ '*'*eachByte); stars != 0 {
-				// Most pieces are short: they end at the first byte of eight that is a star.
+				// Most of these end at the first byte of eight that is a star.
 				size = bits.TrailingZeros64(stars) / 8
 				word &= stars&-stars>>7 - 1
 			} else {
@@ -137,6 +133,8 @@ walk:
 		pieces++
 		from := at
 		switch {
+		case node == 0:
+			break walk
 		case node < leafBit:
 			v := &t.nodes[node]
 			if int(v.start) >= at {
@@ -148,7 +146,7 @@ walk:
 			} else if size > 1 || t.path[at] != rest[0] {
 				at += strings.Index(t.path[at:], rest[:size])
 			}
-		case node == noNode || int(node&^leafBit) < at:
+		case int(node&^leafBit) < at:
 			break walk
 		default:
 			at = int(node &^ leafBit)
@@ -196,12 +194,13 @@ type suffixTree struct {
 	pairs   []uint32    // the node of two bytes, 0 for none; see pair
 	nodes   []treeNode
 	above   []uint32 // of each leaf, its node
-	spare   []uint32 // for finish, then leaves
+	order   []uint32 // nodes by depth
+	spare   []uint32
 	jumps   [1 << jumpBits]jump
 
 	// What after needs; see makeSet.
 	leaves  []uint32 // in an order in which those below a node follow one another
-	sets    []setWord
+	sets    []uint32
 	ends    []uint32
 	block   []uint64 // a bit of each byte of the path; 0 between sets
 	full    bool     // there is no room for more sets
@@ -220,10 +219,9 @@ type treeNode struct {
 	left  uint32 // the node above, then the first of the leaves in their order, and their end once that is made
 }
 
-// A jump is what locate found for a piece of more than three bytes, one of eight in the place of longer ones: in a text of
-// two letters that is eight steps of some fifteen. With 4,096 jumps a file of a thousand pieces of two
-// letters finds nearly all here, which saves 60 instructions each, and one of runs of a letter each
-// piece of up to 30, which saves 400.
+// A jump is what locate found for a piece of more than three bytes, one of eight in the place of longer
+// ones: in a text of two letters that is eight steps of some fifteen. Of the pieces of up to 30 bytes out
+// of runs of a letter 4,096 jumps hold nearly all, which saves 400 instructions each.
 type jump struct {
 	word uint64 // the piece, of a longer one what it is looked for by
 	node uint32
@@ -236,7 +234,6 @@ const (
 	nodeBits   = 27
 	endSymbol  = 256
 	leafBit    = 1 << nodeBits
-	noNode     = ^uint32(0)
 	// soon is how many bytes are searched plainly for the next occurrence before regions are asked.
 	soon = 64
 	// blockSize is what a bit of a set stands for, blocks are bits in a word of it.
@@ -245,8 +242,9 @@ const (
 	// fewLeaves are looked through, five instructions each. Of nodes of more of which none is
 	// below another, there is room for the sets of all.
 	fewLeaves = 36
-	// noSet and above, link stands for no set; noNode less link is the work of looking without.
-	noSet = 1 << 31
+	// noSet and above, link stands for no set: it is neverSought less the work of looking without.
+	noSet       = 1 << 31
+	neverSought = 1<<32 - 1
 	// maxLetterNodes are the root and the nodes of one byte. Of all others there are fewer than
 	// bytes of the path: of those with the same two bytes at most as many as suffixes.
 	maxLetterNodes = 1 + 256
@@ -443,33 +441,36 @@ func (t *suffixTree) finish() {
 		v.last = uint32(leaf)
 		v.count++
 	}
-	// No link is followed any more: they join the nodes of one depth.
-	first := room(t.spare, len(t.path)+1)
-	clear(first)
-	t.spare = first
-	for i := range nodes[1:] {
-		v := &nodes[i+1]
-		v.link, first[v.depth] = first[v.depth], uint32(i+1)
+	order, next := room(t.order, max(len(nodes), len(t.path)+1))[:len(nodes)], room(t.spare, len(t.path)+2)
+	clear(next)
+	for i := range nodes {
+		next[nodes[i].depth+1]++
 	}
-	for _, i := range slices.Backward(first) {
-		for i != 0 {
-			v := &nodes[i]
-			above := &nodes[v.left]
-			above.last = max(above.last, v.last)
-			above.count += v.count
-			i = v.link
-		}
+	sum := uint32(0)
+	for d := range next {
+		sum += next[d]
+		next[d] = sum
 	}
-	for _, i := range first {
-		for i != 0 {
-			v := &nodes[i]
-			above := &nodes[v.left]
-			v.left = above.left
-			above.left += v.count
-			i, v.link = v.link, noNode
-		}
+	for i := range nodes {
+		at := &next[nodes[i].depth]
+		order[*at] = uint32(i)
+		*at++
 	}
-	nodes[0].link = noNode
+	t.order, t.spare = order, next
+	for _, i := range slices.Backward(order[1:]) { // the first is the root
+		v := &nodes[i]
+		above := &nodes[v.left]
+		above.last = max(above.last, v.last)
+		above.count += v.count
+	}
+	for _, i := range order[1:] {
+		v := &nodes[i]
+		above := &nodes[v.left]
+		v.left = above.left
+		above.left += v.count
+		v.link = neverSought
+	}
+	nodes[0].link = neverSought
 }
 
 // jump returns where the jump of a word is or would be.
@@ -477,11 +478,16 @@ func (t *suffixTree) jump(word uint64) *jump {
 	return &t.jumps[word*0x9E3779B97F4A7C15>>(64-jumpBits)]
 }
 
-// locate returns the node or leaf below which piece occurs, noNode if it does not
+// locate returns the node or leaf below which piece occurs, 0 if it does not
 // occur. Word are its first eight bytes.
 func (t *suffixTree) locate(piece string, word uint64) uint32 {
-	if len(piece) <= 3 {
-		return t.short(word, len(piece))
+	switch len(piece) {
+	case 1:
+		return uint32(t.letters[piece[0]])
+	case 2:
+		return *t.pair(piece[0], piece[1])
+	case 3: // where no node of two bytes is, no edge leads from the root
+		return to(*t.edges.edge(*t.pair(piece[0], piece[1]), uint32(piece[2])))
 	}
 	key, from := word, uint32(0)
 	if len(piece) > 8 {
@@ -492,32 +498,13 @@ func (t *suffixTree) locate(piece string, word uint64) uint32 {
 		return j.node
 	}
 	if len(piece) > 8 {
-		if from = t.locate(piece[:8], word); from == noNode {
-			return noNode
+		if from = t.locate(piece[:8], word); from == 0 {
+			return 0
 		}
 	}
 	node := t.descend(piece, from)
-	if len(piece) <= 8 || node != noNode && len(piece) < 1<<16 {
+	if len(piece) <= 8 || node != 0 && len(piece) < 1<<16 {
 		*j = jump{key, node, uint16(len(piece))}
-	}
-	return node
-}
-
-// short is locate for up to three bytes.
-func (t *suffixTree) short(word uint64, size int) uint32 {
-	node := uint32(t.letters[byte(word)])
-	if size >= 2 {
-		node = *t.pair(byte(word), byte(word>>8))
-	}
-	if node == 0 {
-		return noNode
-	}
-	if size == 3 {
-		e := *t.edges.edge(node, uint32(byte(word>>16)))
-		if e == 0 {
-			return noNode
-		}
-		return to(e)
 	}
 	return node
 }
@@ -527,26 +514,19 @@ func (t *suffixTree) short(word uint64, size int) uint32 {
 func (t *suffixTree) descend(piece string, node uint32) uint32 {
 	edges, nodes, steps := t.edges, t.nodes, 0
 	if node == 0 {
-		if node = *t.pair(piece[0], piece[1]); node == 0 {
-			return noNode
-		}
+		node = *t.pair(piece[0], piece[1])
 	}
-	for node&leafBit == 0 {
+	for node&leafBit == 0 && node != 0 {
 		size := int(nodes[node].depth)
 		if size >= len(piece) {
 			break
 		}
 		steps++
-		e := *edges.edge(node, uint32(piece[size]))
-		if e == 0 {
-			node = noNode
-			break
-		}
-		node = to(e)
+		node = to(*edges.edge(node, uint32(piece[size])))
 	}
 	t.work += stepWork * steps
-	if node == noNode || t.textOf(node, len(piece)) != piece {
-		return noNode
+	if node == 0 || t.textOf(node, len(piece)) != piece {
+		return 0
 	}
 	return node
 }
@@ -560,13 +540,13 @@ func (t *suffixTree) textOf(node uint32, size int) string {
 	return t.path[start:min(start+size, len(t.path))]
 }
 
-// lastOf returns where what is found there occurs last, -1 for noNode.
+// lastOf returns where what is found there occurs last, -1 for 0.
 func (t *suffixTree) lastOf(node uint32) int {
 	switch {
+	case node == 0:
+		return -1
 	case node < leafBit:
 		return int(t.nodes[node].last)
-	case node == noNode:
-		return -1
 	}
 	return int(node &^ leafBit)
 }
@@ -579,17 +559,16 @@ func (t *suffixTree) after(v *treeNode, place int, piece string) (next int, sure
 		if v.count <= fewLeaves {
 			return t.leastOf(v, place), true
 		}
-		if t.full || noNode-v.link < setWork*v.count || !t.makeSet(v) {
+		if t.full || neverSought-v.link < setWork*v.count || !t.makeSet(v) {
 			return t.seek(v, place, piece), true
 		}
 	}
 	sets := t.sets
 	block, in := uint32(place)/blockSize, uint32(place)%blockSize
-	at := v.link + block/blocks
-	w := sets[at]
-	bit := uint32(1) << (block % blocks)
-	i := w.before + uint32(bits.OnesCount32(w.blocks&(bit-1)))
-	if w.blocks&bit != 0 {
+	at := v.link + block/blocks*2
+	word, bit := sets[at], uint32(1)<<(block%blocks)
+	i := sets[at+1] + uint32(bits.OnesCount32(word&(bit-1)))
+	if word&bit != 0 {
 		ends := t.ends[i]
 		if first := blockSize - ends&0xFF; first >= in {
 			return place + int(first-in), true
@@ -599,11 +578,11 @@ func (t *suffixTree) after(v *treeNode, place int, piece string) (next int, sure
 		}
 		i++
 	}
-	for w.blocks &= -bit << 1; w.blocks == 0; {
-		at++
-		w.blocks = sets[at].blocks
+	for word &= -bit << 1; word == 0; {
+		at += 2
+		word = sets[at]
 	}
-	return int((at-v.link)*blocks+uint32(bits.TrailingZeros32(w.blocks))+1)*blockSize - int(t.ends[i]&0xFF), true
+	return int((at-v.link)/2*blocks+uint32(bits.TrailingZeros32(word))+1)*blockSize - int(t.ends[i]&0xFF), true
 }
 
 // seek is after without a set, which a node has once the work of looking without it is as much
@@ -677,7 +656,7 @@ func (t *suffixTree) leastOf(v *treeNode, place int) int {
 
 // least returns how far behind a place the next of some leaves is, more than there are bytes if there is none.
 func least(leaves []uint32, place uint32) uint32 {
-	found := noNode
+	found := ^uint32(0)
 	for ; len(leaves) >= 8; leaves = leaves[8:] {
 		found = min(found, leaves[0]-place, leaves[1]-place, leaves[2]-place, leaves[3]-place,
 			leaves[4]-place, leaves[5]-place, leaves[6]-place, leaves[7]-place)
@@ -687,9 +666,6 @@ func least(leaves []uint32, place uint32) uint32 {
 	}
 	return found
 }
-
-// A setWord is blocks of a set, a bit each, and how many of its blocks come before them.
-type setWord struct{ blocks, before uint32 }
 
 const eachByte = 0x01_01_01_01_01_01_01_01
 
@@ -701,16 +677,15 @@ func zeros(word uint64) uint64 { return (word - eachByte) &^ word & (0x80 * each
 // a bit for each blockSize bytes of the path, 32 to a word, and for each bit that is set where in the
 // block a suffix begins first and last: behind each word there is how many of these come before. So
 // after needs no look at the path, some 70 instructions wherever the next one is. There is room for
-// a thousand of a path of 64 KiB. When it is full, it is emptied for nodes of more leaves: then
-// pieces of two of 40 letters need none.
+// some 1,900 of a path of 64 KiB.
 func (t *suffixTree) makeSet(v *treeNode) bool {
 	leaves := t.leavesOf(v)
-	size := len(t.path)/(blockSize*blocks) + 1
+	size := len(t.path)/(blockSize*blocks)*2 + 2
 	if len(t.sets)+size > cap(t.sets) || len(t.ends)+min(len(leaves), len(t.path)/blockSize+1) > cap(t.ends) {
 		t.full = true
 		return false
 	}
-	t.work += setWork*len(leaves) + 2*size
+	t.work += setWork*len(leaves) + size
 	at := len(t.sets)
 	v.link = uint32(at)
 	t.sets = t.sets[:at+size]
@@ -722,19 +697,19 @@ func (t *suffixTree) makeSet(v *treeNode) bool {
 	}
 	if len(leaves) < len(block) {
 		for _, leaf := range leaves {
-			set[leaf/(blockSize*blocks)].blocks |= 1 << (leaf / blockSize % blocks)
+			set[leaf/(blockSize*blocks)*2] |= 1 << (leaf / blockSize % blocks)
 		}
 	} else {
 		for i := 0; i < len(block)-1; i += 2 {
 			if block[i]|block[i+1] != 0 {
-				set[i/(2*blocks)].blocks |= 1 << (i / 2 % blocks)
+				set[i/(2*blocks)*2] |= 1 << (i / 2 % blocks)
 			}
 		}
 	}
-	for i := range set {
-		set[i].before = uint32(len(t.ends))
-		for word := set[i].blocks; word != 0; word &= word - 1 {
-			b := block[(i*blocks+bits.TrailingZeros32(word))*2:][:2]
+	for i := 0; i < len(set); i += 2 {
+		set[i+1] = uint32(len(t.ends))
+		for word := set[i]; word != 0; word &= word - 1 {
+			b := block[i*blocks+2*bits.TrailingZeros32(word):][:2]
 			first, last := bits.TrailingZeros64(b[0]), 63+bits.Len64(b[1])
 			if b[0] == 0 {
 				first = 64 + bits.TrailingZeros64(b[1])
@@ -763,7 +738,7 @@ func (t *suffixTree) sortLeaves() {
 	t.block = room(t.block, len(t.path)/64+2)
 	clear(t.block)
 	t.regions.build(t.leaves)
-	t.sets, t.ends = room(t.sets, len(t.path)/2+1)[:0], t.above[:0]
+	t.sets, t.ends = t.order[:0], t.above[:0]
 }
 
 // leavesOf returns the suffixes below a node.

@@ -15,7 +15,7 @@ import (
 )
 
 // steps returns what a first answer takes, per 1,000 bytes of file and path, and is what the
-// search for the worst goes by: reading the file, some 8 instructions a byte, 840 a rule and 16 a byte
+// search for the worst goes by: reading the file, some 8 instructions a byte, 840 a rule and 24 a byte
 // of a rule with escapes, and the work of a first match. It is within a fifth of what valgrind counts
 // (bench/callgrind.sh).
 func steps(f hostile.Family, size, length int) int {
@@ -34,7 +34,7 @@ func steps(f hostile.Family, size, length int) int {
 
 // readWork is the work of reading a rule besides its bytes, escapeWork that of a byte of a rule
 // with escapes.
-const readWork, escapeWork = 105, 2
+const readWork, escapeWork = 105, 3
 
 // mostSteps bounds them: on 512,000 bytes and a path of 64 KiB these are some 92 million
 // instructions. A fifth is the tree.
