@@ -107,3 +107,28 @@ func TestPieces(t *testing.T) {
 		}
 	}
 }
+
+// TestNormalLen: what normalLen leaves out of a copy is what the copy does not change, for each two
+// bytes behind a '%', anywhere in eight bytes, at the end, and behind another '%'.
+func TestNormalLen(t *testing.T) {
+	for pair := range 1 << 16 {
+		text := "%" + string([]byte{byte(pair >> 8), byte(pair)})
+		before, after := strings.Repeat("x", pair%9), []string{"", "y", "yyyyyyyyyyyy", "%C3%A4", "41"}[pair%5]
+		for _, s := range []string{before + text + after, before + "%" + text + after, before + "%2" + text} {
+			for name, form := range map[string]struct {
+				class   uint8
+				decodes bool
+				copied  func(s string) []byte
+			}{
+				"RFC, path":    {careRFC, true, func(s string) []byte { b, _ := appendRFC(nil, s, false); return b }},
+				"Google, rule": {careCPP, false, func(s string) []byte { return appendPatternCPP(nil, s) }},
+			} {
+				n := normalLen(s, form.class, form.decodes)
+				want := form.copied(s)
+				if got := s[:n] + string(form.copied(s[n:])); got != string(want) || n == len(s) != (string(want) == s) {
+					t.Fatalf("%s: the first %d bytes of %q stay, which becomes %q; want %q", name, n, s, got, want)
+				}
+			}
+		}
+	}
+}
