@@ -176,8 +176,8 @@ func (s *search) lastPlace(piece string) int {
 }
 
 // suffixTree is the suffix tree of a path (Ukkonen, 1995) in arrays: 54 bytes per
-// byte of the path, 62 with what after needs, and beside that 64 KiB and four bytes
-// for each two bytes that a path may hold. Node 0 is the root. An edge leads
+// byte of the path, 62 with what after needs, and beside that 64 KiB and four bytes for
+// each pair of its letters, 36 KiB for all that a URL may hold. Node 0 is the root. An edge leads
 // from a node by a symbol, a byte or the end of the path, to a node or to a leaf,
 // which stands for the suffix that begins at its number.
 //

@@ -36,8 +36,8 @@ func steps(f hostile.Family, size, length int) int {
 // with escapes.
 const readWork, escapeWork = 105, 3
 
-// mostSteps bounds them: on 512,000 bytes and a path of 64 KiB these are some 92 million
-// instructions. A fifth is the tree.
+// mostSteps bounds them: on 512,000 bytes and a path of 64 KiB these are some 90 million
+// instructions. A third is the tree.
 const mostSteps = 20_000
 
 // TestWorst searches for the file and path that take the most steps: families
