@@ -92,6 +92,7 @@ func main() {
 	}
 	defer os.RemoveAll(temp)
 	var results []*result
+	var again []func() // measures what is about a time once more
 	for _, r := range rows(s, *seed, *quick, temp) {
 		if !selected.MatchString(r.name) {
 			continue
@@ -105,11 +106,23 @@ func main() {
 		res.ns = measure(w, o)
 		progress("%s", res.line())
 		results = append(results, res)
+		if r.goal.kind == nanos || r.goal.kind == millis {
+			again = append(again, func() {
+				w := r.make()
+				w.engines = w.engines[:1]
+				res.ns[ours] = append(res.ns[ours], measure(w, o)[ours]...)
+				progress("%s", res.line())
+			})
+		}
 	}
 	if *list {
 		return
 	}
 	facts := slices.Concat(measureFacts(s, *seed, selected), measureFlatness(s, o, *seed, selected), measureWarm(o, *seed, selected))
+	// Others may use the machine for seconds on end, which no ratio takes out of a time.
+	for _, measure := range again {
+		measure()
+	}
 	rep := &report{results: results, facts: facts, set: s, seed: *seed, rounds: o.rounds}
 	rep.write(os.Stdout)
 	if *out != "" {
