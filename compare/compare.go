@@ -26,13 +26,13 @@
 //
 // # Which URLs
 //
-// Paths and queries as clients send them (RFC 3986 section 6.2.2): they begin with
-// "/"; their bytes are letters, digits, -._~!$&'()*+,;=:@/?[] or an escape %XX in
-// upper case, of a byte that is no letter, digit, '-', '.', '_' or '~'; and before
-// the first '?' no segment is "." or "..". They may begin with "//" and have any
-// length. All dialects agree on what such a URL is. Of others, such as "/%7Euser",
-// "/a/../b", a raw blank or a broken escape, "same" says nothing: there the
-// dialects part, and most clients change them before they send them.
+// Every request target that a URL can carry (D-61): it begins with "/", and its bytes
+// are 0x21 to 0x7E without "#". Escapes in either case, escapes of letters, a "%" that
+// begins no escape, dot segments and bytes that no URI may hold are among them: clients
+// send such URLs, and engines do not all read them alike. Two sets of rules of google-cpp,
+// which takes any string, are compared over all strings of bytes but "#" and NUL. Of
+// several shortest URLs one in normal form (RFC 3986 section 6.2.2) is returned. With
+// [Options.URLs] a comparison ranges over less.
 //
 // # What counts as a rule
 //
@@ -45,9 +45,10 @@
 // rule for all. A file over the size limit of yandex, an empty one and one without a
 // group for the crawler have no rules, and allow everything.
 //
-// The normal forms of two dialects may differ: in rfc9309, seznam, bing and yandex
-// "*" and "%2A" in a URL are one byte, in those of Google two things (D-14, PCT-05).
-// Every pattern reads a URL in the form of its own dialect.
+// The normal forms of two dialects may differ (D-14, PCT-05), and every pattern reads a
+// URL in the form of its own dialect. The dialects of Google resolve dot segments, and the
+// others do not: of two such sets, URLs with dot segments are tried and not searched, so
+// the comparison is complete only if no rule tells dot segments apart.
 //
 // # What it costs
 //
@@ -62,6 +63,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/robotskit/robots"
 )
@@ -72,10 +74,21 @@ type Options struct {
 	// it is 0. A step is a byte read by an automaton, or two rules compared: some
 	// ten to fifty nanoseconds. The same question takes the same steps everywhere.
 	Steps int
+	// URLs are those that are compared, all if it is 0.
+	URLs URLs
 	// SkipRobotsTxt leaves /robots.txt itself out, which google-cpp alone does not
 	// exempt from the rules.
 	SkipRobotsTxt bool
 }
+
+// URLs is a set of URLs, as paths and queries.
+type URLs uint8
+
+const (
+	AllURLs     URLs = iota // every request target: see the package comment
+	BrowserURLs             // those that browsers send as they are written (WHATWG URL Standard)
+	NormalURLs              // those in normal form (RFC 3986 section 6.2.2)
+)
 
 // DefaultSteps is what Options allow for each direction.
 const DefaultSteps = 1_000_000
@@ -146,18 +159,29 @@ type Change struct {
 	Old, New robots.Verdict
 	// Shortest says that there is no shorter URL for the rule that is shown.
 	Shortest bool
+	// Normal says that the URL is one of NormalURLs.
+	Normal bool
 }
 
 // Blocked asks one direction alone: what old allows and new disallows.
 func Blocked(old, new *robots.Rules, o Options) Direction {
 	f := finder{m: meter{limit: o.steps()}}
 	a, b := newList(old, o.SkipRobotsTxt, &f.m), newList(new, o.SkipRobotsTxt, &f.m)
-	prepare(&a, &b, &f.m)
+	f.prepare(&a, &b, o.URLs)
 	questions := questionsOf(&a, &b)
 	d := Direction{Complete: f.answer(questions)}
+	for i := range questions {
+		q := &questions[i]
+		if q.path == "" && f.abc.dots {
+			q.path = f.withDots(q, old, new)
+		}
+		if q.path != "" && o.URLs == AllURLs && !isNormal(q.path) {
+			f.normalize(q)
+		}
+	}
 	d.Steps = f.m.used
 	slices.SortStableFunc(questions, func(p, q question) int {
-		return cmp.Or(cmp.Compare(len(p.path), len(q.path)), cmp.Compare(p.path, q.path))
+		return cmp.Or(cmp.Compare(len(p.path), len(q.path)), cmp.Compare(notNormal(p.path), notNormal(q.path)), cmp.Compare(p.path, q.path))
 	})
 	var shown [2][]int // the lines of the old and the new rules that have an example
 	for i := range questions {
@@ -169,7 +193,7 @@ func Blocked(old, new *robots.Rules, o Options) Direction {
 		if q.path == "" || slices.Contains(shown[side], line) {
 			continue
 		}
-		c := Change{Path: q.path, Shortest: !q.open()}
+		c := Change{Path: q.path, Shortest: !q.open(), Normal: isNormal(q.path)}
 		c.Old, c.New = old.Match(site(c.Path)), new.Match(site(c.Path))
 		if !c.Old.Allowed || c.New.Allowed {
 			d.Complete = false // no answer rather than a wrong one
@@ -216,7 +240,7 @@ func (f *finder) answer(questions []question) (complete bool) {
 		if f.m.empty() {
 			return false
 		}
-		f.prepare(q)
+		f.ask(q)
 		f.run(q, f.m.limit/8)
 	}
 	for i := range questions {
@@ -229,11 +253,53 @@ func (f *finder) answer(questions []question) (complete bool) {
 	return complete
 }
 
-// site returns the path that Rules.Match takes for a path and query.
-func site(path string) robots.Path {
-	_, p, err := robots.ParseURL("https://example.com" + path)
-	if err != nil {
-		return robots.Path{} // which nothing allows
+// notNormal is 0 for a URL in normal form and 1 for others.
+func notNormal(path string) int {
+	if isNormal(path) {
+		return 0
 	}
-	return p
+	return 1
 }
+
+// normalize looks for a URL in normal form that is as short as the one found.
+func (f *finder) normalize(q *question) {
+	n := question{own: q.own, other: q.other, rule: q.rule, aim: q.aim, without: q.without, longest: len(q.path)}
+	defer func(was *alphabet) { f.abc = was }(f.abc)
+	f.abc = alphabetOf(f.abc.forms[0], f.abc.forms[1], NormalURLs)
+	f.ask(&n)
+	f.run(&n, f.m.limit/8)
+	if n.path != "" {
+		q.path = n.path
+	}
+}
+
+// withDots tries URLs with dot segments for a question between a dialect that resolves them
+// and one that does not. It returns one that the rule decides, or "".
+func (f *finder) withDots(q *question, old, new *robots.Rules) string {
+	rule := &q.own.rules[q.rule]
+	text := strings.Join(rule.pieces, "")
+	path, n, _, ok := alphabetOf(q.own.form, q.own.form, AllURLs).spell(text)
+	if !ok {
+		return ""
+	}
+	if path += text[n:]; !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	bare := strings.TrimSuffix(path, "/")
+	root := bare + strings.Repeat("/..", strings.Count(bare, "/"))
+	for _, p := range []string{bare + "/..", root, root + "/x", "/." + path, path + "x/..", "/x/.." + path, strings.Join(rule.pieces, "x/..")} {
+		f.m.spend(len(p))
+		was, is := old.Match(site(p)), new.Match(site(p))
+		own := was
+		if q.own.side == 1 {
+			own = is
+		}
+		if was.Allowed && !is.Allowed && lineOf(own) == rule.line {
+			return p
+		}
+	}
+	return ""
+}
+
+// site returns the path that Rules.Match takes for a path and query.
+func site(path string) robots.Path { return robots.RawPath("http://example.com" + path) }

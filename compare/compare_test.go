@@ -62,16 +62,20 @@ func enumerate(d robots.Dialect, lines []string, paths []robots.Path) enumerated
 // agrees holds a direction to an enumeration whose paths come in order of their
 // units. Every path of at most whole bytes is in it.
 func (d Direction) agrees(old, new enumerated, paths []robots.Path, whole int) error {
-	if !d.Complete {
-		return fmt.Errorf("undecided after %d steps", d.Steps)
-	}
 	if err := d.sound(old.rules, new.rules); err != nil {
 		return err
+	}
+	if !d.Complete && resolvesDots(old.rules) == resolvesDots(new.rules) {
+		return fmt.Errorf("undecided after %d steps", d.Steps)
+	}
+	if !d.Complete {
+		return nil
 	}
 	// The shortest of all, and of each rule that stands on one side alone.
 	var all robots.Path
 	shorter := func(p, than robots.Path) bool {
-		return than.String() == "" || len(p.String()) < len(than.String())
+		a, b := p.String(), than.String()
+		return b == "" || len(a) < len(b) || len(a) == len(b) && canonical(a) && !canonical(b)
 	}
 	sides := [2]struct {
 		enumerated
@@ -102,6 +106,8 @@ func (d Direction) agrees(old, new enumerated, paths []robots.Path, whole int) e
 		return nil // all of its paths are longer
 	case all.String() == "" || n > len(all.String()) || n < len(all.String()) && n <= whole:
 		return fmt.Errorf("a shortest is %s, but it is %q", d.Changes[0].Path, all)
+	case n == len(all.String()) && canonical(all.String()) && !d.Changes[0].Normal:
+		return fmt.Errorf("%s is shown, but %q is normal", d.Changes[0].Path, all)
 	}
 	for k := range sides {
 		for line, best := range sides[k].best {
@@ -126,8 +132,11 @@ func (d Direction) sound(old, new *robots.Rules) error {
 		if !old.Allowed(p) || new.Allowed(p) {
 			return fmt.Errorf("%s is no change", c.Path)
 		}
-		if !canonical(c.Path) {
-			return fmt.Errorf("no client sends %s", c.Path)
+		if !isTarget(c.Path) && (old.Dialect().Escapes != robots.EscapesRaw || new.Dialect().Escapes != robots.EscapesRaw) {
+			return fmt.Errorf("no URL carries %q", c.Path)
+		}
+		if c.Normal != canonical(c.Path) {
+			return fmt.Errorf("%q is normal: %v", c.Path, c.Normal)
 		}
 		if i > 0 && len(c.Path) < len(d.Changes[i-1].Path) {
 			return fmt.Errorf("%s comes late", c.Path)
@@ -139,8 +148,15 @@ func (d Direction) sound(old, new *robots.Rules) error {
 	return nil
 }
 
-// canonical reports whether a path is one of those that are compared, in the words
-// of the package comment.
+// resolvesDots reports whether rules read a URL without its dot segments.
+func resolvesDots(r *robots.Rules) bool { return r.Dialect().Escapes == robots.EscapesGoogle }
+
+// isTarget reports whether a URL can carry a path and query (D-61).
+func isTarget(path string) bool {
+	return strings.HasPrefix(path, "/") && strings.IndexFunc(path, func(c rune) bool { return c <= ' ' || c > '~' || c == '#' }) < 0
+}
+
+// canonical reports whether a path and query is in normal form (RFC 3986 section 6.2.2).
 func canonical(path string) bool {
 	const unreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
 	for i := 0; i < len(path); i++ {
@@ -190,7 +206,7 @@ func TestExhaustive(t *testing.T) {
 		paths = append(paths, site("/"+w))
 	}
 	for _, x := range words("ab*$", 1) { // '*' and '$' have two spellings in some forms
-		for _, escape := range []string{"%2A", "%24"} {
+		for _, escape := range []string{"%2A", "%24", "%2a", "%61", "%7B"} {
 			paths = append(paths, site("/"+escape+x), site("/"+x+escape))
 		}
 	}
@@ -248,13 +264,14 @@ func TestExhaustive(t *testing.T) {
 // TestDrawn compares sets that hold what the normal forms and clients treat in
 // their own ways: escapes, literal stars and dollars, dots, queries.
 func TestDrawn(t *testing.T) {
-	urls := []string{"a", "b", "2", "A", "~", ".", "/", "*", "$", "?", "%2A", "%24", "%2F"}
+	urls := []string{"a", "b", "2", "A", "~", ".", "/", "*", "$", "?", "%", "3", "C", "%2A", "%24", "%2F", "%61", "%2e"}
+	for _, c := range foreign {
+		urls = append(urls, string(c))
+	}
 	var paths []robots.Path
 	var extend func(path string, n int)
 	extend = func(path string, n int) {
-		if canonical(path) {
-			paths = append(paths, site(path))
-		}
+		paths = append(paths, site(path))
 		if n > 0 {
 			for _, u := range urls {
 				extend(path+u, n-1)
@@ -263,13 +280,15 @@ func TestDrawn(t *testing.T) {
 	}
 	extend("/", campaign.Size(3, 3, 4))
 	for v := range 256 { // every escape in the paths of up to five bytes
-		for _, u := range append(urls[:10:10], "") {
+		for _, u := range append(urls[:13:13], "") {
 			extend(fmt.Sprintf("/%s%%%02X", u, v), 0)
+			extend(fmt.Sprintf("/%s%%%02x", u, v), 0)
 			extend(fmt.Sprintf("/%%%02X%s", v, u), 0)
+			extend(fmt.Sprintf("/%%%02x%s", v, u), 0)
 		}
 	}
 	whole := campaign.Size(4, 4, 5)
-	parts := []string{"a", "a", "b", "2", "A", ".", "..", "/", "*", "*", "$", "?", "%", "%2", "%2A", "%2a", "%24", "%2F", "%2f", "%2%41", "%61", "%7E", "/.", "*2A", "*A", "<", "//"}
+	parts := []string{"a", "a", "b", "2", "A", ".", "..", "/", "*", "*", "$", "?", "%", "%2", "%2A", "%2a", "%24", "%2F", "%2f", "%2%41", "%61", "%7E", "/.", "*2A", "*A", "<", "%3C", "*C", "3C", "%3", "//"}
 	rng := rand.New(rand.NewPCG(2, 24))
 	dialects := robots.Dialects()
 	counts := map[string]int{}

@@ -43,7 +43,7 @@ func (u Use) String() string {
 func Effects(r *robots.Rules, o Options) []Effect {
 	f := finder{m: meter{limit: 16 * o.steps()}}
 	own, other := newList(r, o.SkipRobotsTxt, &f.m), newList(r, o.SkipRobotsTxt, &f.m)
-	prepare(&own, &other, &f.m)
+	f.prepare(&own, &other, o.URLs)
 	places := map[int][]int{}
 	for i := range own.rules {
 		line := own.rules[i].line

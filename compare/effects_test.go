@@ -20,10 +20,10 @@ func TestEffects(t *testing.T) {
 		{robots.RFC9309, "Disallow: /a no-effect|Disallow: /a never-decides"},
 		{robots.RFC9309, "Disallow: /a needed|Disallow: /*/b$ no-effect|Disallow: /*/b needed|Allow: /x/y/b no-effect|Allow: /*/*/b needed"},
 		{robots.RFC9309, "Disallow: /a never-decides|Allow: /**a never-decides|Disallow: /**a* needed|Disallow: /*a never-decides"},
-		{robots.RFC9309, "Disallow: a never-matches|Disallow: /./ never-matches|Disallow: /?./ needed|Disallow: /a$b needed"},
+		{robots.RFC9309, "Disallow: a never-matches|Disallow: /./ needed|Disallow: /?./ needed|Disallow: /a$b needed"},
 		{robots.RFC9309, "Disallow: /robots.txt$ never-decides|Disallow: /robots.txt needed"},
 		{robots.GoogleCPP, "Disallow: /robots.txt$ no-effect|Disallow: /robots.txt needed"},
-		{robots.Google, "Disallow: /d/ needed|Allow: /d/index.html needed|Allow: /index.htm no-effect|Disallow: /%7E never-matches|Disallow: /a b never-matches"},
+		{robots.Google, "Disallow: /d/ needed|Allow: /d/index.html needed|Allow: /index.htm no-effect|Disallow: /%7E needed|Disallow: /./a never-matches|Disallow: /a b never-matches"},
 		{robots.Yandex, "Disallow:  no-effect|Disallow: /*/a needed"},
 	} {
 		var lines []string
@@ -108,7 +108,7 @@ func TestEvery(t *testing.T) {
 		{"/", false, "/products/"},
 		{"/robots.txt", false, ""}, // itself is left out
 		{"/*.pdf$", false, ""},
-		{"/%7E", true, ""}, // no URL
+		{"/./", true, ""}, // no URL
 	} {
 		got, err := Every(r, c.pattern, c.allowed, Options{})
 		if err != nil || !got.Complete || got.Path != c.path || got.Holds != (c.path == "") {

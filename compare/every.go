@@ -39,7 +39,7 @@ func Every(r *robots.Rules, pattern string, allowed bool, o Options) (Claim, err
 		return Claim{}, errors.New("compare: " + strconv.Quote(pattern) + " is no pattern: write a path such as /products/*")
 	}
 	// A side that says so of the pattern and nothing of the rest: where is it wrong?
-	prepare(&own, &other, &f.m)
+	f.prepare(&own, &other, o.URLs)
 	var q []question
 	for i := range own.rules {
 		if own.rules[i].line >= 0 {

@@ -36,10 +36,10 @@ func ExampleResult_Same() {
 	// Output: true
 }
 
-// One file, as two dialects read it: for Google "*" in a URL is not "%2A".
+// One file, as two dialects read URLs in normal form: for Google "*" is not "%2A".
 func ExampleRules_dialects() {
 	f := robots.Parse([]byte("User-agent: *\nDisallow: /%2A\n"))
-	r := compare.Rules(f.Rules(robots.RFC9309, "MyBot"), f.Rules(robots.Google, "MyBot"), compare.Options{})
+	r := compare.Rules(f.Rules(robots.RFC9309, "MyBot"), f.Rules(robots.Google, "MyBot"), compare.Options{URLs: compare.NormalURLs})
 	fmt.Println(r.NewlyBlocked.None(), r.NewlyOpen.Changes[0].Path)
 	// Output: true /*
 }

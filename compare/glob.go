@@ -19,12 +19,16 @@ type glob struct {
 	// and Pratt, 1977).
 	fail []int32
 	held letters // bytes of the text
+	// rest says for each state how many bytes a URL needs at least from there: fewer
+	// than are missing where a byte that no URI may hold is the image of its escape
+	// (D-14, D-43). nil if all are needed.
+	rest []int32
 }
 
 // dead is the state from which nothing is found any more.
 const dead = 1<<31 - 1
 
-func newGlob(pieces []string, end bool) *glob {
+func newGlob(pieces []string, end, escapes bool) *glob {
 	g := &glob{text: pieces[0], head: len(pieces[0]), end: end}
 	if len(pieces) > 1 {
 		g.text = strings.Join(pieces, "")
@@ -35,10 +39,53 @@ func newGlob(pieces []string, end bool) *glob {
 			base += len(p)
 		}
 	}
-	for i := range len(g.text) {
-		g.held.add(g.text[i])
+	g.held = lettersOf(g.text)
+	if escapes {
+		g.shorten(pieces)
 	}
 	return g
+}
+
+// shorten fills in rest: what a raw byte of three bytes in the normal form can be for the
+// text. Where a piece ends or begins, a star may take a part of them.
+func (g *glob) shorten(pieces []string) {
+	starts := make([]bool, len(g.text)+1) // a piece starts here
+	at := 0
+	for _, p := range pieces {
+		at += len(p)
+		starts[at] = true
+	}
+	starts[len(g.text)] = !g.end
+	for i := len(g.text) - 1; i >= 0; i-- {
+		n := g.missing(int32(i+1)) + 1
+		if c := g.text[i]; c != '%' && (!starts[i] || strings.IndexByte("23567", c) < 0) {
+			if g.rest != nil {
+				g.rest[i] = n
+			}
+			continue
+		}
+		for _, c := range []byte(foreign) {
+			w := string([]byte{'%', upperHex[c>>4], upperHex[c&15]})
+			text := g.text[i:]
+			switch {
+			case strings.HasPrefix(text, w):
+				n = min(n, g.missing(int32(i+3))+1)
+			case strings.HasPrefix(text, w[:2]) && starts[i+2],
+				strings.HasPrefix(text, w[1:]) && starts[i],
+				strings.HasPrefix(text, w[:1]+w[2:]) && starts[i+1]:
+				n = min(n, g.missing(int32(i+2))+1)
+			}
+		}
+		if g.rest == nil && int(n) < len(g.text)-i {
+			g.rest = make([]int32, len(g.text)+1)
+			for q := range g.rest {
+				g.rest[q] = int32(len(g.text) - q)
+			}
+		}
+		if g.rest != nil {
+			g.rest[i] = n
+		}
+	}
 }
 
 // search fills in the failures of the piece that begins at state base.
@@ -107,8 +154,13 @@ func (g *glob) done(q int32) bool { return int(q) == len(g.text) }
 // holds reports whether the pattern matches whatever follows.
 func (g *glob) holds(q int32) bool { return !g.end && g.done(q) }
 
-// missing returns how many bytes the path must have at least from here.
-func (g *glob) missing(q int32) int32 { return int32(len(g.text)) - q }
+// missing returns how many bytes the URL must have at least from here.
+func (g *glob) missing(q int32) int32 {
+	if g.rest != nil {
+		return g.rest[q]
+	}
+	return int32(len(g.text)) - q
+}
 
 // only reports that one byte alone keeps the pattern alive.
 func (g *glob) only(q int32) bool { return int(q) < g.head }
@@ -131,17 +183,33 @@ func (g *glob) waits(q int32, to *letters) {
 	}
 }
 
-// letters is a set of bytes below 0x80; normal forms hold no others.
+// letters is a set of bytes below 0x80; patterns hold no others.
 type letters [2]uint64
 
-func (l *letters) add(c byte)      { l[c>>6&1] |= 1 << (c & 63) }
-func (l *letters) has(c byte) bool { return c < 0x80 && l[c>>6]&(1<<(c&63)) != 0 }
+func (l *letters) add(c byte) {
+	if c < 0x80 {
+		l[c>>6] |= 1 << (c & 63)
+	}
+}
+
+func (l letters) has(c byte) bool { return c < 0x80 && l[c>>6]&(1<<(c&63)) != 0 }
 
 func (l *letters) join(m letters) { l[0], l[1] = l[0]|m[0], l[1]|m[1] }
 
 func (l letters) and(m letters) letters    { return letters{l[0] & m[0], l[1] & m[1]} }
 func (l letters) andNot(m letters) letters { return letters{l[0] &^ m[0], l[1] &^ m[1]} }
 func (l letters) empty() bool              { return l[0]|l[1] == 0 }
+func (l letters) meets(m letters) bool     { return l[0]&m[0]|l[1]&m[1] != 0 }
+
+// holds reports whether all bytes of a text are letters of the set.
+func (l letters) holds(s string) bool {
+	for i := range len(s) {
+		if !l.has(s[i]) {
+			return false
+		}
+	}
+	return true
+}
 
 func lettersOf(s string) (l letters) {
 	for i := range len(s) {

@@ -29,7 +29,7 @@ func TestGlob(t *testing.T) {
 			r.pieces = append(r.pieces, draw(alphabet, 1+rng.IntN(10)))
 		}
 		var m meter
-		g, q := r.automaton(&m), int32(0)
+		g, q := new(list).automaton(&r, &m), int32(0)
 		path := ""
 		for range 40 {
 			got := q != dead && g.done(q)

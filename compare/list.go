@@ -12,7 +12,8 @@ import (
 // matches decides, and where none does all is allowed.
 type list struct {
 	rules []rule
-	rfc   bool // the normal form is EscapesRFC
+	form  robots.Escapes
+	side  int // of the two that have different normal forms
 }
 
 // rule is a rule of a list.
@@ -20,14 +21,15 @@ type rule struct {
 	pieces []string // the first, then all others that are not empty
 	end    bool
 	allow  bool
-	free   bool // the pattern means the same in both forms
 	weight int
-	least  int    // no shorter path matches
+	size   int    // bytes of the pieces
+	least  int    // no shorter URL matches
 	twin   int    // where the common rule of the other list stands, -1 if there is none
 	line   int    // where the rule's path begins in the file, -1 if it is in none
 	text   string // the pattern as written, "" if it is in no file
-	// head is what every path begins with that matches, as far as both forms of
-	// the two lists agree on it.
+	// free says that the pattern matches the same URLs in the forms of both lists, and
+	// head is what all paths begin with that match, as far as both forms agree on it.
+	free   bool
 	head   string
 	glob   *glob  // once it is needed
 	sample string // a path that stands for all that match, once it is needed
@@ -45,14 +47,14 @@ const robotsTxt = "/robots.txt"
 // newList returns what rules say. Rules that match no path are left out.
 func newList(r *robots.Rules, skipRobotsTxt bool, m *meter) list {
 	d := r.Dialect()
-	l := list{rfc: d.Escapes == robots.EscapesRFC}
+	l := list{form: d.Escapes}
 	allow, whole, exempt := answer(r)
 	if exempt || skipRobotsTxt {
-		l.rules = append(l.rules, rule{pieces: []string{robotsTxt}, end: true, allow: true, weight: weightExempt, line: -1, least: len(robotsTxt)})
+		l.rules = append(l.rules, rule{pieces: []string{robotsTxt}, end: true, allow: true, weight: weightExempt, line: -1, size: len(robotsTxt), least: len(robotsTxt)})
 	}
 	switch {
 	case whole && !allow:
-		l.rules = append(l.rules, rule{pieces: []string{"/"}, weight: weightDefault, line: -1, least: 1})
+		l.rules = append(l.rules, rule{pieces: []string{"/"}, weight: weightDefault, line: -1, size: 1, least: 1})
 	case !whole:
 		l.rules = slices.Grow(l.rules, r.Len())
 		for v := range r.All() {
@@ -60,7 +62,7 @@ func newList(r *robots.Rules, skipRobotsTxt bool, m *meter) list {
 			n := rule{allow: v.Allows(), weight: v.Weight(), text: p.String(), line: v.Span().Start}
 			n.pieces, n.end = p.Pieces()
 			m.spend(1 + len(n.text)/bytesPerStep)
-			if n.tidy() {
+			if n.tidy(d.Escapes) {
 				l.rules = append(l.rules, n)
 			}
 		}
@@ -81,29 +83,39 @@ func answer(r *robots.Rules) (allow, whole, exempt bool) {
 }
 
 // tidy drops the pieces that say nothing and reports whether a path can match.
-func (r *rule) tidy() bool {
+func (r *rule) tidy(form robots.Escapes) bool {
 	last := len(r.pieces) - 1
 	if last > 0 {
 		r.end = r.end && r.pieces[last] != ""
 		rest := slices.DeleteFunc(r.pieces[1:], func(p string) bool { return p == "" })
 		r.pieces = r.pieces[:1+len(rest)]
 	}
-	for _, p := range r.pieces {
-		r.least += len(p)
+	for i, p := range r.pieces {
+		r.size += len(p)
+		if form == robots.EscapesRaw {
+			continue
+		}
+		// A byte that no URI may hold is three in the normal form, some of which a star may take.
+		if r.least -= 2 * strings.Count(p, "%"); i > 0 && strings.IndexByte("23567", p[0]) >= 0 {
+			r.least--
+		}
 	}
 	first := r.pieces[0]
-	if first == "" && r.least == 0 && r.end || first != "" && first[0] != '/' {
+	if first == "" && r.size == 0 && r.end || first != "" && first[0] != '/' {
 		return false
 	}
-	r.least = max(r.least, 1)
+	r.least = max(r.size+r.least, 1)
 	return true
 }
 
-// isFree reports whether a pattern matches the same URLs in both normal forms,
-// which differ in '*' and '$' alone: an escape of theirs is three bytes in one and
-// one in the other. So it must hold neither, and no piece may be found in a part
-// of such an escape.
-func (r *rule) isFree() bool {
+// isFree reports whether a pattern matches the same URLs in two normal forms: one that only
+// asks for '?', or of NormalURLs one without '*' and '$', which alone differ. An escape of
+// theirs is three bytes in one form and one in the other, so no piece may be found in a part.
+func (r *rule) isFree(urls URLs) bool {
+	if urls != NormalURLs {
+		text := strings.Join(r.pieces, "")
+		return strings.Trim(text, "?") == "" || strings.Trim(text[1:], "?") == "" && r.pieces[0] == "/"
+	}
 	for i, p := range r.pieces {
 		if strings.ContainsAny(p, "*$") || strings.Contains(p, "%2A") || strings.Contains(p, "%24") ||
 			strings.HasSuffix(p, "%") || strings.HasSuffix(p, "%2") ||
@@ -114,20 +126,26 @@ func (r *rule) isFree() bool {
 	return true
 }
 
-// prepare relates two lists to each other: their common rules and the heads.
-func prepare(a, b *list, m *meter) {
-	cross := a.rfc != b.rfc
+// prepare relates two lists to each other: their normal forms and their common rules.
+func (f *finder) prepare(a, b *list, urls URLs) {
+	f.abc = alphabetOf(a.form, b.form, urls)
+	m, cross := &f.m, f.abc.cross
+	a.side, b.side = 0, 0
+	if cross {
+		b.side = 1
+	}
 	for _, l := range []*list{a, b} {
 		for i := range l.rules {
 			r := &l.rules[i]
 			r.twin, r.head, r.free = -1, r.pieces[0], true
-			if cross {
-				m.spend(1 + len(r.text)/bytesPerStep)
-				if r.free = r.isFree(); !r.free {
-					if i := strings.IndexAny(r.head, "%*$"); i >= 0 {
-						r.head = r.head[:i]
-					}
-				}
+			if !cross {
+				continue
+			}
+			m.spend(1 + len(r.text)/bytesPerStep)
+			if r.free = r.isFree(urls); urls != NormalURLs {
+				r.head = ""
+			} else if i := strings.IndexAny(r.head, "%*$"); !r.free && i >= 0 {
+				r.head = r.head[:i]
 			}
 		}
 	}
@@ -176,7 +194,7 @@ func (l *list) classEnd(i int) int {
 func twins(a, b []rule, i, j int, m *meter) {
 	m.spend(len(a) + len(b))
 	meet := func(x, y int) {
-		if a[x].free == b[y].free && a[x].free {
+		if a[x].free && b[y].free {
 			a[x].twin, b[y].twin = j+y, i+x
 		}
 	}
@@ -211,26 +229,26 @@ func twins(a, b []rule, i, j int, m *meter) {
 }
 
 // automaton returns the automaton of a rule.
-func (r *rule) automaton(m *meter) *glob {
+func (l *list) automaton(r *rule, m *meter) *glob {
 	if r.glob == nil {
-		r.glob = newGlob(r.pieces, r.end)
+		r.glob = newGlob(r.pieces, r.end, l.form != robots.EscapesRaw)
 		m.spend(1 + len(r.glob.text))
 	}
 	return r.glob
 }
 
-// meets reports whether some path may begin as both rules want it.
+// meets reports whether some URL may begin as both rules want it.
 func (r *rule) meets(other *rule, m *meter) bool {
 	n := min(len(r.head), len(other.head))
 	m.spend(1 + n/bytesPerStep)
 	return r.head[:n] == other.head[:n]
 }
 
-// covers reports whether r matches every path that other matches. It is exact: r
-// reads what other holds, with a byte that no pattern holds for each star and for
-// what may follow.
-func (r *rule) covers(other *rule, rfc, otherRFC bool, m *meter) bool {
-	if r.least > other.least || rfc != otherRFC && !r.free && !other.free {
+// covers reports whether r matches every path that other matches. It is exact in one form: r
+// reads what other holds, with a byte that no pattern holds for each star and for what may
+// follow. cross says that they are of two forms.
+func (r *rule) covers(other *rule, cross bool, m *meter) bool {
+	if r.size > max(other.size, 1) || cross && !r.free && !other.free {
 		return false
 	}
 	if other.sample == "" {

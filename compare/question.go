@@ -1,8 +1,11 @@
 package compare
 
 import (
+	"cmp"
+	"math"
 	"slices"
-	"strings"
+
+	"github.com/robotskit/robots"
 )
 
 // A question asks for a shortest URL that one rule decides on its side and on
@@ -19,6 +22,7 @@ type question struct {
 	against    []int  // of other, with the rule's own answer
 	partners   []pair // still to be searched
 	path       string // the best so far, "" for none
+	longest    int    // with no path: no longer one is asked for, 0 for any
 	cut        bool   // the steps ended before all pairs were known
 }
 
@@ -41,12 +45,13 @@ const noRule = -1
 // finder answers questions about the same lists.
 type finder struct {
 	m    meter
+	abc  *alphabet
 	s    search
 	bans []ban // scratch
 }
 
-// prepare finds what may have to do with the rule.
-func (f *finder) prepare(q *question) {
+// ask finds what may have to do with the rule.
+func (f *finder) ask(q *question) {
 	c := &q.own.rules[q.rule]
 	if q.aim != aimMatches {
 		for i := range q.rule {
@@ -54,7 +59,7 @@ func (f *finder) prepare(q *question) {
 			if !c.meets(r, &f.m) {
 				continue
 			}
-			if r.covers(c, q.own.rfc, q.own.rfc, &f.m) {
+			if r.covers(c, false, &f.m) {
 				return // it never decides
 			}
 			q.heavier = append(q.heavier, i)
@@ -67,14 +72,14 @@ func (f *finder) prepare(q *question) {
 		q.partners = append(q.partners, pair{noRule, c.least})
 		return
 	}
-	covered := false
+	covered, cross := false, q.own.form != q.other.form
 	for i := range q.other.rules {
 		r := &q.other.rules[i]
 		if r.line == q.without && r.line >= 0 || !c.meets(r, &f.m) {
 			continue
 		}
 		if r.allow == c.allow {
-			if covered = r.covers(c, q.other.rfc, q.own.rfc, &f.m); covered {
+			if covered = r.covers(c, cross, &f.m); covered {
 				break // what comes later decides nowhere where c matches
 			}
 			if r.twin == noRule || r.twin >= q.rule { // else it is among the heavier
@@ -90,6 +95,9 @@ func (f *finder) prepare(q *question) {
 	if !covered && !c.allow {
 		q.partners = append(q.partners, pair{noRule, c.least})
 	}
+	if exact := len(c.pieces) == 1 && c.end; f.abc.dots && len(q.partners) > 0 && (!exact || q.own.form == robots.EscapesGoogle) {
+		q.cut = true // URLs with dot segments are not searched
+	}
 	slices.SortStableFunc(q.partners, func(a, b pair) int { return a.least - b.least })
 }
 
@@ -98,7 +106,7 @@ func (f *finder) prepare(q *question) {
 func (f *finder) run(q *question, steps int) {
 	left := q.partners[:0]
 	for i, p := range q.partners {
-		if q.path != "" && p.least >= len(q.path) {
+		if p.least >= q.bound() {
 			break // so are all others
 		}
 		if f.m.empty() {
@@ -116,9 +124,20 @@ func (f *finder) run(q *question, steps int) {
 	q.partners = left
 }
 
+// bound is the length from which on a URL is of no use.
+func (q *question) bound() int {
+	switch {
+	case q.path != "":
+		return len(q.path)
+	case q.longest > 0:
+		return q.longest + 1
+	}
+	return math.MaxInt32
+}
+
 // open reports whether a shorter URL, or one at all, may have been missed.
 func (q *question) open() bool {
-	return q.cut || slices.ContainsFunc(q.partners, func(p pair) bool { return q.path == "" || p.least < len(q.path) })
+	return q.cut || slices.ContainsFunc(q.partners, func(p pair) bool { return p.least < q.bound() })
 }
 
 // pair searches one pair.
@@ -129,32 +148,33 @@ func (q *question) open() bool {
 // shortest.
 func (f *finder) pair(q *question, p pair, limit int) (string, outcome) {
 	s, m := &f.s, &f.m
-	s.m, s.cross, s.autos = m, q.own.rfc != q.other.rfc, s.autos[:0]
+	s.m, s.abc, s.autos = m, f.abc, s.autos[:0]
 	c := &q.own.rules[q.rule]
-	prefix := c.head
+	head := c.head
 	var partner *rule
 	if p.partner != noRule {
-		if partner = &q.other.rules[p.partner]; len(partner.head) > len(prefix) {
-			prefix = partner.head
+		if partner = &q.other.rules[p.partner]; len(partner.head) > len(head) {
+			head = partner.head
 		}
 	}
-	prefix, at, ok := begin(prefix, q.own.rfc)
-	if !ok || !s.add(c, q.own.rfc, prefix) || partner != nil && !s.add(partner, q.other.rfc, prefix) {
+	head = cmp.Or(head, "/")
+	prefix, n, at, ok := s.abc.spell(head)
+	if head = head[:n]; !ok {
+		return "", none
+	}
+	if !s.add(c, q.own, head) || partner != nil && !s.add(partner, q.other, head) {
 		return "", none
 	}
 	s.needs = len(s.autos)
-	bound := 1<<31 - 1
-	if q.path != "" {
-		bound = len(q.path)
-	}
+	bound := q.bound()
 
 	bans := f.bans[:0]
 	defer func() { f.bans = bans[:0] }()
 	s.avoid = letters{}
-	covered := func(r *rule, rfc bool) bool {
-		n := min(len(r.head), len(prefix))
+	covered := func(r *rule, of *list) bool {
+		n := min(len(r.head), len(head))
 		m.spend(1 + n/bytesPerStep)
-		if r.head[:n] != prefix[:n] {
+		if r.head[:n] != head[:n] {
 			return false
 		}
 		switch {
@@ -165,11 +185,11 @@ func (f *finder) pair(q *question, p pair, limit int) (string, outcome) {
 		case n == len(r.pieces[0]) && !r.end:
 			return true // it matches all that begins so
 		}
-		bans = append(bans, ban{r, rfc})
+		bans = append(bans, ban{r, of})
 		return false
 	}
 	for _, i := range q.heavier {
-		if covered(&q.own.rules[i], q.own.rfc) {
+		if covered(&q.own.rules[i], q.own) {
 			return "", none
 		}
 	}
@@ -178,38 +198,41 @@ func (f *finder) pair(q *question, p pair, limit int) (string, outcome) {
 			if partner != nil && i > p.partner {
 				break
 			}
-			if covered(&q.other.rules[i], q.other.rfc) {
+			if covered(&q.other.rules[i], q.other) {
 				return "", none
 			}
 		}
 	}
 	for round := 1; ; round++ {
-		path, o := s.run(prefix, at, bound, limit)
+		units, o := s.run(prefix, at, bound, limit)
 		if o != found {
 			return "", o
 		}
-		image := rfcImage(path)
+		path, images := []byte(prefix), [2][]byte{[]byte(head), []byte(head)}
+		for _, id := range units {
+			u := &s.abc.units[id-1]
+			path = append(path, u.raw...)
+			images[0] = append(images[0], u.image[0]...)
+			images[1] = append(images[1], u.image[1]...)
+		}
+		texts := [2]string{string(images[0]), string(images[1])}
 		wrong := 0 // so many bans match, and stand first
 		for i, b := range bans {
-			text := path
-			if b.rfc {
-				text = image
-			}
-			if b.matches(text, m) {
+			if b.matches(texts[b.of.side], m) {
 				bans[i], bans[wrong] = bans[wrong], b
 				wrong++
 			}
 		}
 		switch {
 		case wrong == 0:
-			return path, found
+			return string(path), found
 		case m.used >= limit:
 			return "", exhausted
 		case round == patience:
 			wrong = len(bans)
 		}
 		for _, b := range bans[:wrong] {
-			if s.add(b.rule, b.rfc, prefix) && s.autos[len(s.autos)-1].holds() {
+			if s.add(b.rule, b.of, head) && s.autos[len(s.autos)-1].holds() {
 				return "", none
 			}
 		}
@@ -223,55 +246,19 @@ const patience = 24
 
 type ban struct {
 	*rule
-	rfc bool
+	of *list
 }
 
-// rfcImage returns a path as it is in EscapesRFC, with the bytes themselves for
-// literals.
-func rfcImage(path string) string {
-	if strings.IndexByte(path, '%') < 0 {
-		return path
-	}
-	return strings.NewReplacer("%2A", "*", "%24", "$").Replace(path)
-}
-
-// add lets a rule take part in the search from the prefix on; false if it cannot
+// add lets a rule take part in the search from the head on; false if it cannot
 // match what begins so.
-func (s *search) add(r *rule, rfc bool, prefix string) bool {
-	g := r.automaton(s.m)
-	n := min(len(r.head), len(prefix))
-	s.m.spend(1 + len(prefix) - n)
-	q := g.run(int32(n), prefix[n:])
+func (s *search) add(r *rule, of *list, head string) bool {
+	g := of.automaton(r, s.m)
+	n := min(len(r.head), len(head))
+	s.m.spend(1 + len(head) - n)
+	q := g.run(int32(n), head[n:])
 	if q == dead {
 		return false
 	}
-	s.autos = append(s.autos, auto{g, rfc, q})
+	s.autos = append(s.autos, auto{g, of.side, q})
 	return true
-}
-
-// begin returns how much of a head is whole units of a URL, and where its dots
-// stand then; false if no URL begins so.
-func begin(head string, rfc bool) (prefix string, at dots, ok bool) {
-	if head == "" {
-		head = "/"
-	}
-	i := 0
-	for i < len(head) {
-		u := raw(head[i])
-		if u.text[0] == '%' {
-			if i+3 > len(head) {
-				break
-			}
-			u = unit{[3]byte{'%', head[i+1], head[i+2]}, 3}
-		}
-		_, special := u.special() // which is one byte in EscapesRFC, so these three are none
-		if u.size == 1 && !rawLetters.has(u.text[0]) || u.size == 3 && (!escapes(u.text[1], u.text[2]) || special && rfc) {
-			return "", 0, false
-		}
-		if at, ok = at.step(u.text[0]); !ok {
-			return "", 0, false
-		}
-		i += int(u.size)
-	}
-	return head[:i], at, true
 }

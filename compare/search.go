@@ -7,26 +7,27 @@ import (
 
 // A search looks for a shortest URL that all needed patterns match and none of the
 // banned. It is A* over nodes: the states of the needed, of the banned that are
-// alive, and where the path stands with its dots. The cost is the length so far,
-// the estimate what the needed patterns miss at least.
+// alive, and the place where the URL stands. The cost is the length so far, the
+// estimate what the needed patterns miss at least.
 //
-// Few bytes need to be tried after a node. Take a byte for which no needed pattern
-// waits and put one in its place for which no live pattern waits at all: the
+// Few units need to be tried after a node. Take one whose images no needed pattern
+// waits for and put a byte in its place for which no live pattern waits at all: the
 // needed ones are where they were, and every banned one is thrown back as far as
-// it can be. So the bytes to try are those for which a needed pattern waits, one
-// that nobody waits for, '?', behind which dots mean nothing, and escapes where
-// '%' is waited for.
+// it can be. So the units to try are those for which a needed pattern waits, a byte
+// that none waits for, and '?', behind which dots mean nothing.
 type search struct {
 	m     *meter
-	cross bool // patterns of both forms take part
+	abc   *alphabet
 	autos []auto
 	needs int // so many of them are needed, the others are banned
 	plain bool
 	avoid letters // with which banned rules go on that take no part
-	units []unit  // escapes to try, made when they are needed
+	units []int16 // units, plus one, that a needed pattern may wait for
+	every []int16 // units that patterns can tell apart, once they are needed
+	seen  map[class]bool
 
 	nodes  []node
-	arena  []uint32 // of each node: needed states, dots, then automaton and state of each live ban
+	arena  []uint32 // of each node: needed states, place, then automaton and state of each live ban
 	vector []uint32 // the same of a node to be
 	table  []int32  // nodes by hash, plus one
 	queue  []int32  // the last node of each length, plus one
@@ -34,9 +35,9 @@ type search struct {
 }
 
 type auto struct {
-	g   *glob
-	rfc bool
-	q   int32 // where it begins
+	g    *glob
+	side int
+	q    int32 // where it begins
 }
 
 func (a auto) holds() bool { return a.g.holds(a.q) }
@@ -46,33 +47,8 @@ type node struct {
 	cost         int32
 	at, size     int32 // in the arena
 	hash         uint32
-	unit         unit
-	stale        bool // a later node is the same, and nearer
-}
-
-// unit is a byte of a URL or a whole escape.
-type unit struct {
-	text [3]byte
-	size uint8
-}
-
-func raw(c byte) unit { return unit{[3]byte{c}, 1} }
-
-var (
-	escapedStar   = unit{[3]byte{'%', '2', 'A'}, 3}
-	escapedDollar = unit{[3]byte{'%', '2', '4'}, 3}
-)
-
-// special reports whether the unit is an escape that is one byte in EscapesRFC,
-// and which.
-func (u unit) special() (byte, bool) {
-	switch u {
-	case escapedStar:
-		return '*', true
-	case escapedDollar:
-		return '$', true
-	}
-	return 0, false
+	unit         int16 // plus one
+	stale        bool  // a later node is the same, and nearer
 }
 
 // outcome is what became of a search.
@@ -86,19 +62,18 @@ const (
 
 // run returns a shortest URL of less than bound bytes that begins with prefix, at
 // which the automata stand where they begin.
-func (s *search) run(prefix string, at dots, bound, limit int) (string, outcome) {
+func (s *search) run(prefix string, at place, bound, limit int) (path []int16, o outcome) {
 	s.nodes, s.arena, s.queue = s.nodes[:0], s.arena[:0], s.queue[:0]
-	s.units = s.units[:0]
 	if s.table == nil {
 		s.table = make([]int32, 64)
 	}
 	s.table = s.table[:64]
 	clear(s.table)
-	s.decideDots()
+	s.choose()
 	s.vector = s.vector[:0]
 	for i := range s.autos {
 		if i == s.needs {
-			s.vector = append(s.vector, uint32(s.dots(at)))
+			s.vector = append(s.vector, uint32(s.place(at)))
 		}
 		a := &s.autos[i]
 		if i >= s.needs {
@@ -107,10 +82,10 @@ func (s *search) run(prefix string, at dots, bound, limit int) (string, outcome)
 		s.vector = append(s.vector, uint32(a.q))
 	}
 	if s.needs == len(s.autos) {
-		s.vector = append(s.vector, uint32(s.dots(at)))
+		s.vector = append(s.vector, uint32(s.place(at)))
 	}
 	s.base = int32(len(prefix)) + s.missing(s.vector)
-	s.push(-1, unit{}, int32(len(prefix)), bound)
+	s.push(-1, 0, int32(len(prefix)), bound)
 	for f := 0; f < len(s.queue); f++ {
 		for s.queue[f] > 0 {
 			n := s.queue[f] - 1
@@ -119,36 +94,83 @@ func (s *search) run(prefix string, at dots, bound, limit int) (string, outcome)
 				continue
 			}
 			if s.goal(n) {
-				return prefix + s.path(n), found
+				return s.path(n), found
 			}
 			if s.m.used >= limit {
-				return "", exhausted
+				return nil, exhausted
 			}
 			s.expand(n, bound)
 		}
 	}
-	return "", none
+	return nil, none
 }
 
-// dots is where the path stands as far as it matters.
-func (s *search) dots(d dots) dots {
+// place is where the URL stands as far as it matters.
+func (s *search) place(at place) place {
 	if s.plain {
-		return dotsOther
+		return at/placePercent*placePercent + placeOther
 	}
-	return d
+	return at
 }
 
-// decideDots finds out whether a path of this search can have dot segments: only
-// if a needed pattern asks for a dot, or if there may be no other byte to take.
-func (s *search) decideDots() {
-	var needed, all letters
+// A class is what the patterns of a search see of a unit: the images, with a byte that
+// no pattern holds for each that none does.
+type class struct {
+	images [2][3]byte
+	char   byte
+	place  [2]bool
+}
+
+// choose finds the units that a needed pattern may wait for, and whether a path of this
+// search can have dot segments: only if one of them asks for a dot, or if there may be no
+// other byte to take.
+func (s *search) choose() {
+	var needed, held [2]letters
+	var all letters
 	for i := range s.autos {
-		all.join(s.autos[i].g.held)
+		a := &s.autos[i]
+		held[a.side].join(a.g.held)
+		all.join(a.g.held)
 		if i < s.needs {
-			needed.join(s.autos[i].g.held)
+			needed[a.side].join(a.g.held)
 		}
 	}
-	s.plain = !needed.has('.') && !plainLetters.andNot(all).empty()
+	s.plain = !s.abc.dotFree || s.abc.urls != BrowserURLs && !needed[0].has('.') && !needed[1].has('.') && !plainLetters.andNot(all).empty()
+	s.units, s.every = s.units[:0], s.every[:0]
+	if s.seen == nil {
+		s.seen = map[class]bool{}
+	} else if len(s.seen) > 0 {
+		clear(s.seen)
+	}
+	escapes := s.abc.cross || needed[0].has('%')
+	for i := range s.abc.units {
+		u := &s.abc.units[i]
+		if len(u.raw) > 1 && !escapes {
+			break // a plain byte before the digits does the same
+		}
+		if (u.held[0].meets(needed[0]) || u.held[1].meets(needed[1])) && (len(u.image[0]) == 1 || s.isNew(u, &held)) {
+			s.units = append(s.units, int16(i+1))
+		}
+	}
+}
+
+// isNew reports whether no pattern of this search can tell a unit from one before it.
+func (s *search) isNew(u *unit, held *[2]letters) bool {
+	c := class{char: u.char, place: u.place}
+	for side := range u.image {
+		for i, b := range []byte(u.image[side]) {
+			if held[side].has(b) {
+				c.images[side][i] = b
+			} else {
+				c.images[side][i] = anything[0]
+			}
+		}
+	}
+	if s.seen[c] {
+		return false
+	}
+	s.seen[c] = true
+	return true
 }
 
 func (s *search) vectorOf(n int32) []uint32 {
@@ -171,7 +193,7 @@ func (s *search) goal(n int32) bool {
 			return false
 		}
 	}
-	if !dots(v[s.needs]).ends() {
+	if !place(v[s.needs]).ends() {
 		return false
 	}
 	for i := s.needs + 1; i < len(v); i += 2 {
@@ -182,39 +204,33 @@ func (s *search) goal(n int32) bool {
 	return true
 }
 
-// path returns the bytes of a node since the first.
-func (s *search) path(n int32) string {
-	var b []byte
+// path returns the units of a node since the first.
+func (s *search) path(n int32) (units []int16) {
 	for ; s.nodes[n].parent >= 0; n = s.nodes[n].parent {
-		u := s.nodes[n].unit
-		for i := int(u.size) - 1; i >= 0; i-- {
-			b = append(b, u.text[i])
-		}
+		units = append(units, s.nodes[n].unit)
 	}
-	slices.Reverse(b)
-	return string(b)
+	slices.Reverse(units)
+	return units
 }
 
 // expand tries what may follow a node.
 func (s *search) expand(n int32, bound int) {
 	v := s.vectorOf(n)
-	at := dots(v[s.needs])
-	var waited, all letters
-	forced := false
+	at := place(v[s.needs])
+	var waited, forced [2]letters // what each side's needed patterns wait for, and what keeps them alive
+	var isForced [2]bool
+	var all letters
 	for i := range s.needs {
-		g, q := s.autos[i].g, int32(v[i])
+		a, q := &s.autos[i], int32(v[i])
 		var w letters
-		g.waits(q, &w)
+		a.g.waits(q, &w)
 		all.join(w)
-		switch {
-		case g.only(q) || g.end && g.fail == nil:
-			if forced {
-				waited = waited.and(w)
-			} else {
-				forced, waited = true, w
+		waited[a.side].join(w)
+		if a.g.only(q) || a.g.end && a.g.fail == nil {
+			if !isForced[a.side] {
+				isForced[a.side], forced[a.side] = true, w
 			}
-		case !forced:
-			waited.join(w)
+			forced[a.side] = forced[a.side].and(w)
 		}
 	}
 	for i := s.needs + 1; i < len(v); i += 2 {
@@ -222,43 +238,60 @@ func (s *search) expand(n int32, bound int) {
 	}
 	s.m.spend(len(v) / 2)
 
-	try, escaped := waited, waited.has('%')
-	if !forced {
-		other, ok := s.unwaited(all)
-		switch {
-		case !ok:
-			try, escaped = rawLetters, true
-		case !s.plain && at != dotsQuery:
-			try.add('?')
-			fallthrough
-		default:
-			try.add(other)
+	units, every := s.units, false
+	if !isForced[0] && !isForced[1] {
+		if other, ok := s.unwaited(all, at); !ok {
+			units, every = s.everyUnit(), true
+		} else {
+			s.try(n, other, bound)
+			if !s.plain && at.query() == 0 && !waited[0].has('?') {
+				s.try(n, s.abc.single[0]['?'], bound)
+			}
 		}
 	}
-	for try = try.and(rawLetters); !try.empty(); {
-		s.try(n, raw(try.take()), bound)
-	}
-	switch {
-	case escaped:
-		for _, u := range s.escapes() {
-			s.try(n, u, bound)
+	for _, id := range units {
+		u := &s.abc.units[id-1]
+		if !every && !u.held[0].meets(waited[0]) && !u.held[1].meets(waited[1]) {
+			continue
 		}
-	case s.cross:
-		s.try(n, escapedStar, bound)
-		s.try(n, escapedDollar, bound)
+		if isForced[0] && !forced[0].has(u.image[0][0]) || isForced[1] && !forced[1].has(u.image[1][0]) {
+			continue
+		}
+		s.try(n, id, bound)
 	}
+}
+
+// everyUnit returns the units that patterns can tell apart.
+func (s *search) everyUnit() []int16 {
+	if len(s.every) > 0 {
+		return s.every
+	}
+	var held [2]letters
+	for i := range s.autos {
+		held[s.autos[i].side].join(s.autos[i].g.held)
+	}
+	clear(s.seen)
+	for i := range s.abc.units {
+		if s.isNew(&s.abc.units[i], &held) {
+			s.every = append(s.every, int16(i+1))
+		}
+	}
+	return s.every
 }
 
 // unwaited returns a byte that stands for all that nobody waits for, if it can be
 // one that banned rules which take no part would not like.
-func (s *search) unwaited(all letters) (byte, bool) {
+func (s *search) unwaited(all letters, at place) (id int16, ok bool) {
+	if at >= placePercent {
+		all.join(hexLetters)
+	}
 	for _, l := range plainOrder {
 		if l = l.andNot(all).andNot(s.avoid); !l.empty() {
-			return l.take(), true
+			return s.abc.single[0][l.take()], true
 		}
 	}
 	if l := plainLetters.andNot(all); !l.empty() {
-		return l.take(), true
+		return s.abc.single[0][l.take()], true
 	}
 	return 0, false
 }
@@ -276,12 +309,13 @@ func (l *letters) take() byte {
 }
 
 // try makes the node that a unit leads to.
-func (s *search) try(from int32, u unit, bound int) {
+func (s *search) try(from int32, id int16, bound int) {
 	v := s.vectorOf(from)
-	at, ok := dots(v[s.needs]).step(u.text[0])
+	at, ok := s.abc.follow(place(v[s.needs]), id)
 	if !ok {
 		return
 	}
+	u := &s.abc.units[id-1]
 	s.vector = s.vector[:0]
 	for i := range s.needs {
 		q := s.feed(i, int32(v[i]), u)
@@ -290,7 +324,7 @@ func (s *search) try(from int32, u unit, bound int) {
 		}
 		s.vector = append(s.vector, uint32(q))
 	}
-	s.vector = append(s.vector, uint32(s.dots(at)))
+	s.vector = append(s.vector, uint32(s.place(at)))
 	for i := s.needs + 1; i < len(v); i += 2 {
 		switch q := s.feed(int(v[i]), int32(v[i+1]), u); {
 		case q == dead:
@@ -300,32 +334,22 @@ func (s *search) try(from int32, u unit, bound int) {
 			s.vector = append(s.vector, v[i], uint32(q))
 		}
 	}
-	s.push(from, u, s.nodes[from].cost+int32(u.size), bound)
+	s.push(from, id, s.nodes[from].cost+int32(len(u.raw)), bound)
 }
 
 // feed returns the state of an automaton after a unit.
-func (s *search) feed(i int, q int32, u unit) int32 {
+func (s *search) feed(i int, q int32, u *unit) int32 {
 	a := &s.autos[i]
-	s.m.used++
-	if u.size == 1 {
-		return a.g.step(q, u.text[0])
-	}
-	if s.cross && a.rfc {
-		if c, ok := u.special(); ok {
-			return a.g.step(q, c)
-		}
-	}
-	s.m.used += 2
-	for _, c := range u.text {
-		if q != dead {
-			q = a.g.step(q, c)
-		}
+	text := u.image[a.side]
+	s.m.used += len(text)
+	for j := 0; j < len(text) && q != dead; j++ {
+		q = a.g.step(q, text[j])
 	}
 	return q
 }
 
 // push keeps the node in s.vector unless it is known or too long.
-func (s *search) push(parent int32, u unit, cost int32, bound int) {
+func (s *search) push(parent int32, id int16, cost int32, bound int) {
 	f := cost + s.missing(s.vector)
 	if int(f) >= bound {
 		return
@@ -348,11 +372,11 @@ func (s *search) push(parent int32, u unit, cost int32, bound int) {
 	for int(f-s.base) >= len(s.queue) {
 		s.queue = append(s.queue, 0)
 	}
-	id := int32(len(s.nodes))
-	s.nodes = append(s.nodes, node{parent: parent, next: s.queue[f-s.base], cost: cost, at: int32(len(s.arena)), size: int32(len(s.vector)), hash: h, unit: u})
+	last := int32(len(s.nodes))
+	s.nodes = append(s.nodes, node{parent: parent, next: s.queue[f-s.base], cost: cost, at: int32(len(s.arena)), size: int32(len(s.vector)), hash: h, unit: id})
 	s.arena = append(s.arena, s.vector...)
-	s.queue[f-s.base] = id + 1
-	s.table[i] = id + 1
+	s.queue[f-s.base] = last + 1
+	s.table[i] = last + 1
 	if 2*len(s.nodes) > len(s.table) {
 		s.grow()
 	}
@@ -387,43 +411,4 @@ func hash(vector []uint32) uint32 {
 		h ^= h >> 29
 	}
 	return uint32(h >> 16)
-}
-
-// escapes returns the escapes to try: one for each pair of hexadecimal digits
-// that some pattern can tell from others.
-func (s *search) escapes() []unit {
-	if len(s.units) > 0 {
-		return s.units
-	}
-	var held letters
-	for i := range s.autos {
-		held.join(s.autos[i].g.held)
-	}
-	var seen [17][17]bool
-	class := func(c byte) byte {
-		if held.has(c) {
-			return hexValue(c)
-		}
-		return 16
-	}
-	for _, hi := range []byte(upperHex) {
-		for _, lo := range []byte(upperHex) {
-			if !escapes(hi, lo) {
-				continue
-			}
-			u := unit{[3]byte{'%', hi, lo}, 3}
-			if _, ok := u.special(); ok {
-				// In EscapesRFC alone it is '*' or '$', of which the raw byte is shorter.
-				if s.cross || !s.autos[0].rfc {
-					s.units = append(s.units, u)
-				}
-				continue
-			}
-			if seen := &seen[class(hi)][class(lo)]; !*seen {
-				*seen = true
-				s.units = append(s.units, u)
-			}
-		}
-	}
-	return s.units
 }

@@ -1,23 +1,35 @@
 package compare
 
-// The URLs that are compared: see the package comment.
+import (
+	"strings"
+	"sync"
+
+	"github.com/robotskit/robots"
+)
 
 const (
 	lowerCase  = "abcdefghijklmnopqrstuvwxyz"
 	upperCase  = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	digits     = "0123456789"
 	unreserved = lowerCase + upperCase + digits + "-._~" // RFC 3986 section 2.3
-	reserved   = "!$&'()*+,;=:@/?[]"                     // of its section 2.2, without '#'
+	reserved   = "!$&'()*+,;=:@/?[]"                     // section 2.2, without '#'
+	foreign    = "\"<>\\^`{|}"                           // no URI may hold these (D-14)
 	upperHex   = "0123456789ABCDEF"
+	anyHex     = upperHex + "abcdef"
+	// A WHATWG URL parser escapes these or turns them into '/' (URL Standard, path
+	// and special-query percent-encode sets). Of '^' in a path browsers differ.
+	rewrittenInPath  = "\"<>\\`{}"
+	rewrittenInQuery = "\"<>'"
 )
 
 var (
-	rawLetters = lettersOf(unreserved + reserved) // what a URL may hold as it is
-	dotLetters = lettersOf("./?")                 // what moves dots
-	// plainLetters are the others.
-	plainLetters = rawLetters.andNot(dotLetters)
-	// plainOrder are they in the order in which a reader likes them in an
-	// example.
+	unreservedLetters = lettersOf(unreserved)
+	rawLetters        = lettersOf(unreserved + reserved)
+	hexLetters        = lettersOf(anyHex)
+	dotLetters        = lettersOf("./?")
+	// plainLetters structure no URL, and may stand anywhere in each of them.
+	plainLetters = rawLetters.andNot(dotLetters).andNot(lettersOf("'"))
+	// plainOrder are they in the order in which an example should use them.
 	plainOrder = []letters{
 		lettersOf(lowerCase),
 		lettersOf(digits + upperCase),
@@ -25,17 +37,165 @@ var (
 	}
 )
 
-// escapes reports whether %XX with these digits stands in the URLs compared.
-func escapes(hi, lo byte) bool {
-	v, ok := unescape(hi, lo)
-	return ok && !(v < 0x80 && unreservedLetters.has(v))
+// A unit is a byte of a URL, or an escape %XX. A '%' that begins no escape is a unit
+// as well.
+type unit struct {
+	raw string
+	// image is what the patterns of each side read instead of it. In EscapesRFC a '*'
+	// and a '$' are literals. Both sides have the first if they have one normal form.
+	image [2]string
+	held  [2]letters // bytes of the images
+	char  byte       // '/', '?', '.' (an escaped one too), '%' that begins no escape, a hexadecimal digit, else 0
+	place [2]bool    // may stand in a path, and in a query
 }
 
-var unreservedLetters = lettersOf(unreserved)
+// alphabet is the set of the URLs that are compared, as the units they are made of.
+type alphabet struct {
+	forms   [2]robots.Escapes
+	urls    URLs
+	cross   bool // the sides have two normal forms
+	octets  bool // a URL is any bytes, '%' a byte like others
+	dotFree bool // without dot segments
+	dots    bool // and so not all of them, for the sides differ in what dot segments mean
+	units   []unit
+	// In a path and in a query, the first unit, plus one, whose first image is one byte; the
+	// escape of a byte; a hexadecimal digit that the URL does not hold as such.
+	single, escape, digit [2][256]int16
+}
 
+var (
+	alphabets [3 * 3 * 3]*alphabet
+	making    [len(alphabets)]sync.Once
+)
+
+// alphabetOf returns the URLs that two sides are compared over.
+func alphabetOf(a, b robots.Escapes, urls URLs) *alphabet {
+	i := int(a)*9 + int(b)*3 + int(urls)
+	making[i].Do(func() { alphabets[i] = newAlphabet([2]robots.Escapes{a, b}, urls) })
+	return alphabets[i]
+}
+
+func newAlphabet(forms [2]robots.Escapes, urls URLs) *alphabet {
+	a := &alphabet{forms: forms, urls: urls, cross: forms[0] != forms[1]}
+	a.octets = !a.cross && forms[0] == robots.EscapesRaw && urls == AllURLs
+	a.dotFree = urls != AllURLs || forms[0] == robots.EscapesGoogle || forms[1] == robots.EscapesGoogle
+	a.dots = a.cross && a.dotFree && urls == AllURLs
+	for v := 1; v < 256; v++ {
+		if c := byte(v); c != '#' && (a.octets || '!' <= c && c <= '~') {
+			a.add(string([]byte{c}), c, false, forms, urls)
+		}
+	}
+	if a.octets {
+		return a
+	}
+	for _, hi := range []byte(anyHex) {
+		for _, lo := range []byte(anyHex) {
+			a.add(string([]byte{'%', hi, lo}), hexValue(hi)<<4|hexValue(lo), true, forms, urls)
+		}
+	}
+	return a
+}
+
+// add adds a byte or an escape of it, unless the patterns read it as they read a unit
+// before it, which is no longer.
+func (a *alphabet) add(raw string, v byte, escaped bool, forms [2]robots.Escapes, urls URLs) {
+	isUnreserved := unreservedLetters.has(v)
+	u := unit{raw: raw, place: [2]bool{true, true}}
+	switch {
+	case urls == NormalURLs && (escaped && (isUnreserved || strings.ToUpper(raw) != raw) || !escaped && !rawLetters.has(v)):
+		return
+	case urls == BrowserURLs && !escaped:
+		u.place = [2]bool{strings.IndexByte(rewrittenInPath, v) < 0, strings.IndexByte(rewrittenInQuery, v) < 0}
+	}
+	switch {
+	case v == '.' && (escaped || !a.octets), !escaped && (v == '/' || v == '?'):
+		u.char = v
+	case !escaped && !a.octets && (v == '%' || hexLetters.has(v)):
+		u.char = v
+	}
+	for side, form := range forms {
+		if side == 1 && !a.cross {
+			break
+		}
+		switch {
+		case form == robots.EscapesRaw, raw == "%":
+			u.image[side] = raw
+		case isUnreserved, form == robots.EscapesRFC && (v == '*' || v == '$'):
+			u.image[side] = string([]byte{v})
+		case escaped || strings.IndexByte(foreign, v) >= 0:
+			u.image[side] = string([]byte{'%', upperHex[v>>4], upperHex[v&15]})
+		default:
+			u.image[side] = raw
+		}
+		u.held[side] = lettersOf(u.image[side])
+	}
+	for i := range a.units {
+		o := &a.units[i]
+		if o.image == u.image && o.char == u.char && (o.place == u.place || o.place == [2]bool{true, true}) {
+			return
+		}
+	}
+	a.units = append(a.units, u)
+	table := &a.single
+	switch image := u.image[0]; {
+	case len(image) == 3:
+		table = &a.escape
+	case escaped:
+		table = &a.digit
+	}
+	for query, ok := range u.place {
+		if ok && table[query][v] == 0 {
+			table[query][v] = int16(len(a.units))
+		}
+	}
+}
+
+// spell returns how much of a head is whole units, the URL that begins so, and where
+// that stands then; false if no URL begins so.
+func (a *alphabet) spell(head string) (raw string, n int, at place, ok bool) {
+	// Nearly all heads are in normal form and without dots.
+	if at = placeOther; a.urls != BrowserURLs && strings.IndexByte(head, '%') < 0 && !strings.Contains(head, "/.") && rawLetters.holds(head) {
+		switch {
+		case strings.IndexByte(head, '?') >= 0:
+			at = placeQuery
+		case strings.HasSuffix(head, "/"):
+			at = placeStart
+		}
+		return head, len(head), at, true
+	}
+	at = placeStart
+	var b []byte
+	for n < len(head) {
+		c, size, id, query := head[n], 1, int16(0), at.query()
+		if c == '%' && !a.octets {
+			if n+3 > len(head) {
+				break
+			}
+			if v, ok := unescape(head[n+1], head[n+2]); ok {
+				if id = a.escape[query][v]; id > 0 {
+					size = 3
+				}
+			}
+		}
+		if id == 0 {
+			id = a.single[query][c]
+		}
+		next, ok := a.follow(at, id)
+		if !ok {
+			id = a.digit[query][c]
+			next, ok = a.follow(at, id)
+		}
+		if !ok {
+			return "", 0, 0, false
+		}
+		b, at, n = append(b, a.units[id-1].raw...), next, n+size
+	}
+	return string(b), n, at, true
+}
+
+// unescape returns the byte of an escape in upper case.
 func unescape(hi, lo byte) (v byte, ok bool) {
-	h, l := hexValue(hi), hexValue(lo)
-	return h<<4 | l, h < 16 && l < 16
+	return hexValue(hi)<<4 | hexValue(lo), strings.IndexByte(upperHex, hi) >= 0 && strings.IndexByte(upperHex, lo) >= 0
 }
 
 func hexValue(c byte) byte {
@@ -44,40 +204,79 @@ func hexValue(c byte) byte {
 		return c - '0'
 	case 'A' <= c && c <= 'F':
 		return c - 'A' + 10
+	case 'a' <= c && c <= 'f':
+		return c - 'a' + 10
 	}
 	return 0xFF
 }
 
-// dots is where a path stands with respect to dot segments, which no client
-// sends (RFC 3986 section 5.2.4).
-type dots uint8
+// place is where a URL stands: in a segment of its path, which must not become "." or
+// ".." (RFC 3986 section 5.2.4), or in its query; and, times placePercent, how many
+// bytes follow a '%' that must not become an escape.
+type place uint8
 
 const (
-	dotsStart dots = iota // of a segment
-	dotsOne               // the segment is "."
-	dotsTwo               // the segment is ".."
-	dotsOther             // the segment is another
-	dotsQuery             // in the query, where dots mean nothing
+	placeStart place = iota // of a segment
+	placeDot                // the segment is "."
+	placeDots               // the segment is ".."
+	placeOther              // the segment is another
+	placeQuery              // in the query, where dots mean nothing
+
+	placePercent place = 8
 )
 
-// step returns where the path stands after a byte, and false if no client sends
-// that: a dot segment has ended.
-func (d dots) step(c byte) (dots, bool) {
-	if d == dotsQuery {
-		return d, true
+// follow returns where a URL stands after a unit, given by its number plus one, and false
+// if none continues so.
+func (a *alphabet) follow(at place, id int16) (place, bool) {
+	if id == 0 || !a.units[id-1].place[at.query()] {
+		return 0, false
 	}
-	switch c {
-	case '/':
-		return dotsStart, d.ends()
-	case '?':
-		return dotsQuery, d.ends()
-	case '.':
-		if d < dotsOther {
-			return d + 1, true
+	u := &a.units[id-1]
+	open, at := at/placePercent, at%placePercent
+	switch c := u.char; {
+	case c == '%':
+		open = 1
+	case open > 0 && c != 0 && hexLetters.has(c):
+		if open++; open > 2 {
+			return 0, false
 		}
+	default:
+		open = 0
 	}
-	return dotsOther, true
+	switch {
+	case at == placeQuery || !a.dotFree:
+	case u.char == '.' && at < placeOther:
+		at++
+	case u.char == '/' || u.char == '?':
+		if !at.ends() {
+			return 0, false
+		}
+		if at = placeStart; u.char == '?' {
+			at = placeQuery
+		}
+	default:
+		at = placeOther
+	}
+	return open*placePercent + at, true
 }
 
-// ends reports whether the segment may end here.
-func (d dots) ends() bool { return d != dotsOne && d != dotsTwo }
+// ends reports whether the URL may end here.
+func (p place) ends() bool {
+	p %= placePercent
+	return p != placeDot && p != placeDots
+}
+
+// query is 1 in a query and 0 in a path.
+func (p place) query() int {
+	if p%placePercent == placeQuery {
+		return 1
+	}
+	return 0
+}
+
+// isNormal reports whether a path and query is one of NormalURLs.
+func isNormal(path string) bool {
+	a := alphabetOf(robots.EscapesRaw, robots.EscapesRaw, NormalURLs)
+	_, n, at, ok := a.spell(path)
+	return ok && n == len(path) && at.ends()
+}

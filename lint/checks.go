@@ -351,8 +351,8 @@ func checks() []Check {
 		},
 		{
 			ID: "RT502", Name: "never-matches", Severity: Warning, Fix: SafeIfProved,
-			What:   "A rule matches no URL that a client can send.",
-			Why:    "It has no effect, and what it was meant for is not said.",
+			What:   "A rule matches no normalized URL.",
+			Why:    "Browsers resolve dot segments before they send a URL, so the rule has no effect on them.",
 			Before: "User-agent: *\nDisallow: /a/..$\n",
 			find:   neverMatches,
 			proved: true,

@@ -57,14 +57,14 @@ shortest URL that NEW blocks or opens, for each rule that causes it. What the
 files declare beside rules (delays, sitemaps, signals) is compared too. OLD and
 NEW are files, - for standard input, or URLs of sites.
 
-URLs are meant as clients send them, without raw blanks, broken escapes and /../.
-A crawler is compared by its own name alone; one that takes another name's group
+The proof covers every URL that a client can send, escapes of letters, broken
+escapes and /../ included. A crawler is compared by its own name alone; one that takes another name's group
 when it finds none of its own, as Googlebot-Image does, has no line of its own
 until a file names it.
 
 With --dialects one FILE is compared with itself as engines read it: --dialect
-(the standard) against each of google, google-cpp, seznam, bing and yandex. There
-/robots.txt itself is left out.
+(the standard) against each of google, google-cpp, seznam, bing and yandex, over
+normalized URLs (RFC 3986 section 6.2.2) and without /robots.txt itself.
 
 Exit status: 0 nothing that --fail-on names, 1 something of it, 2 bad use, a file
 that cannot be read or a site out of reach, 3 nothing of it is known, but not all
@@ -157,7 +157,23 @@ type crawler struct {
 type comparison struct {
 	rules [2]*robots.Rules // of one of them
 	compare.Result
-	urls weight
+	rewritten bool // browsers send other URLs in place of all that differ
+	urls      weight
+}
+
+// compareRules compares the rules of a crawler over all URLs, or those of two dialects over
+// URLs in normal form: on others engines differ for nearly every rule.
+func (s *section) compareRules(rules [2]*robots.Rules, o compare.Options) *comparison {
+	if s.between() {
+		o.URLs = compare.NormalURLs
+	}
+	c := &comparison{rules: rules, Result: compare.Rules(rules[0], rules[1], o)}
+	sent := func(c compare.Change) bool { return c.Normal && !strings.Contains(c.Path, "'") }
+	if c.Differs() && !slices.ContainsFunc(slices.Concat(c.NewlyBlocked.Changes, c.NewlyOpen.Changes), sent) {
+		o.URLs = compare.BrowserURLs
+		c.rewritten = compare.Rules(rules[0], rules[1], o).Same()
+	}
+	return c
 }
 
 // complete reports whether all is decided.
@@ -271,7 +287,7 @@ func (d *differ) compare(pair [2]source, before, after robots.Dialect) section {
 			c.rules = [2]*robots.Rules{rulesOf(0, name), rulesOf(1, name)}
 			key := [2][sha256.Size]byte{keyOf(c.rules[0]), keyOf(c.rules[1])}
 			if c.shared = compared[key]; c.shared == nil {
-				c.shared = &comparison{rules: c.rules, Result: compare.Rules(c.rules[0], c.rules[1], o)}
+				c.shared = s.compareRules(c.rules, o)
 				compared[key] = c.shared
 			}
 			if named[0].apart || named[1].apart || len(s.crawlers) == 0 {
@@ -511,6 +527,8 @@ func (s *section) groups() []*group {
 func (d *differ) result(c *comparison) string {
 	n := len(c.NewlyBlocked.Changes) + len(c.NewlyOpen.Changes)
 	switch {
+	case n > 0 && c.rewritten:
+		return count(n, "change") + ", only for URLs that browsers rewrite before sending them"
 	case n > 0 && c.complete():
 		return count(n, "change")
 	case n > 0:
