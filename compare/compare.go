@@ -279,8 +279,8 @@ func (f *finder) withDots(q *question, old, new *robots.Rules) string {
 	rule := &q.own.rules[q.rule]
 	text := strings.Join(rule.pieces, "")
 	path, n, _, ok := alphabetOf(q.own.form, q.own.form, AllURLs).spell(text)
-	if !ok {
-		return ""
+	if !ok || strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c > '~' }) {
+		return "" // google-cpp takes strings that no URL carries
 	}
 	if path += text[n:]; !strings.HasPrefix(path, "/") {
 		path = "/" + path

@@ -179,9 +179,21 @@ func canonical(path string) bool {
 	return true
 }
 
-// compared runs Rules and holds both directions to the enumeration.
-func compared(old, new enumerated, paths []robots.Path, whole int) (Result, error) {
-	r := Rules(old.rules, new.rules, Options{SkipRobotsTxt: true})
+// isSent reports whether browsers send a path and query as it is (WHATWG URL Standard).
+func isSent(path string) bool {
+	path, query, _ := strings.Cut(path, "?")
+	if strings.ContainsAny(path, "\"<>\\`{}") || strings.ContainsAny(query, "\"<>'") {
+		return false
+	}
+	return !slices.ContainsFunc(strings.Split(path, "/"), func(s string) bool {
+		s = strings.NewReplacer("%2e", ".", "%2E", ".").Replace(s)
+		return s == "." || s == ".."
+	})
+}
+
+// compared runs Rules and holds both directions to the enumeration of the URLs.
+func compared(old, new enumerated, urls URLs, paths []robots.Path, whole int) (Result, error) {
+	r := Rules(old.rules, new.rules, Options{URLs: urls, SkipRobotsTxt: true})
 	if err := r.NewlyBlocked.agrees(old, new, paths, whole); err != nil {
 		return r, fmt.Errorf("%q, %q: newly blocked: %w", old.lines, new.lines, err)
 	}
@@ -235,7 +247,7 @@ func TestExhaustive(t *testing.T) {
 				if (i*len(sets)+j)%part != 0 {
 					continue
 				}
-				r, err := compared(old, new, paths, 5)
+				r, err := compared(old, new, AllURLs, paths, 5)
 				if err != nil {
 					t.Fatalf("%s, %s: %v", a, b, err)
 				}
@@ -288,7 +300,20 @@ func TestDrawn(t *testing.T) {
 		}
 	}
 	whole := campaign.Size(4, 4, 5)
-	parts := []string{"a", "a", "b", "2", "A", ".", "..", "/", "*", "*", "$", "?", "%", "%2", "%2A", "%2a", "%24", "%2F", "%2f", "%2%41", "%61", "%7E", "/.", "*2A", "*A", "<", "%3C", "*C", "3C", "%3", "//"}
+	var sent, normal []robots.Path
+	for _, p := range paths {
+		if isTarget(p.String()) && isSent(p.String()) {
+			sent = append(sent, p)
+		}
+		if canonical(p.String()) {
+			normal = append(normal, p)
+		}
+	}
+	octets := slices.Clone(paths) // strings that no URL carries
+	for _, w := range words("ab2A~./*$?%3C"+foreign+" \x01\x7F", 2) {
+		octets = append(octets, robots.RawPath("/"+w))
+	}
+	parts := []string{"a", "a", "a 2", "\x01", "b", "2", "A", ".", "..", "/", "*", "*", "$", "?", "%", "%2", "%2A", "%2a", "%24", "%2F", "%2f", "%2%41", "%61", "%7E", "/.", "*2A", "*A", "<", "%3C", "*C", "3C", "%3", "//"}
 	rng := rand.New(rand.NewPCG(2, 24))
 	dialects := robots.Dialects()
 	counts := map[string]int{}
@@ -312,12 +337,18 @@ func TestDrawn(t *testing.T) {
 		if rng.IntN(2) == 0 {
 			others = append(slices.Clone(lines), others...)
 		}
-		r, err := compared(enumerate(a, lines, paths), enumerate(b, others, paths), paths, whole)
+		urls := URLs(rng.IntN(3))
+		complete := whole
+		which := [][]robots.Path{paths, sent, normal}[urls]
+		if urls == AllURLs && a.Escapes == robots.EscapesRaw && b.Escapes == robots.EscapesRaw {
+			which, complete = octets, 3
+		}
+		r, err := compared(enumerate(a, lines, which), enumerate(b, others, which), urls, which, complete)
 		if err != nil {
-			t.Fatalf("%s, %s: %v", a.Name, b.Name, err)
+			t.Fatalf("%s, %s, URLs %d: %v", a.Name, b.Name, urls, err)
 		}
 		kind := "one form: "
-		if (a.Escapes == robots.EscapesRFC) != (b.Escapes == robots.EscapesRFC) {
+		if a.Escapes != b.Escapes {
 			kind = "two forms: "
 		}
 		counts[kind+r.String()]++
