@@ -47,9 +47,9 @@ fuzz: ## every fuzz target for FUZZTIME: so many inputs, seeds included, or a ti
 	done) || exit 1; done
 wasm: ## is the engine small enough for a browser?
 	go run ./cmd/internal/server/pack
-tidy-check: ## does each module stand without go.work too?
+tidy-check: ## does each module stand without go.work too, and is go.work.sum complete?
 	@.ci/tidy -check
-tidy: ## go.mod and go.sum of each module, as its code needs them
+tidy: ## go.mod and go.sum of each module, as its code needs them, and go.work.sum
 	@.ci/tidy
 cross: ## the program for other systems
 	for t in linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64; do GOOS=$${t%/*} GOARCH=$${t#*/} go build -o /dev/null ./cmd/robots || exit 1; done
