@@ -17,6 +17,14 @@ import (
 // roleEnv makes the test binary a test process that starts a server, or that server.
 const roleEnv = "ROBOTS_TEST_ROLE"
 
+// The first thread of a process never ends, so a goroutine that is to end its thread must not
+// run on it. The main goroutine is on it during initialization, and here stays.
+func init() {
+	if os.Getenv(roleEnv) == "parent" {
+		runtime.LockOSThread()
+	}
+}
+
 func TestMain(m *testing.M) {
 	var err error
 	switch role := os.Getenv(roleEnv); role {
@@ -36,7 +44,6 @@ func parent() error {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), roleEnv+"=server")
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	runtime.LockOSThread() // the first thread of a process never ends
 	thread, started := 0, make(chan error)
 	go func() {
 		runtime.LockOSThread() // and never unlocked, so the thread ends with the goroutine
