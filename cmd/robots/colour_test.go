@@ -52,13 +52,3 @@ func TestLink(t *testing.T) {
 		}
 	}
 }
-
-func TestNearest(t *testing.T) {
-	for _, c := range []struct{ s, want string }{
-		{"gogle", "google"}, {"rfc9390", "rfc9309"}, {"RFC9309", "rfc9309"}, {"google2019", "google-2019"}, {"x", ""}, {"", ""}, {"altavista", ""},
-	} {
-		if got := nearest(c.s, dialectNames()); got != c.want {
-			t.Errorf("%q: got %q, want %q", c.s, got, c.want)
-		}
-	}
-}

@@ -109,29 +109,6 @@ func TestManySites(t *testing.T) {
 	c.check(t)
 }
 
-func TestManySitesInBatch(t *testing.T) {
-	c := newCrowd(t, 40)
-	var in strings.Builder
-	for i := range 3 * len(c.urls) {
-		fmt.Fprintf(&in, `{"id":%d,"url":"%s/a"}`+"\n", i, c.urls[i%len(c.urls)])
-	}
-	var out bytes.Buffer
-	if got := run(context.Background(), []string{"check", "--batch", "--allow-private"}, strings.NewReader(in.String()), &out, os.Stderr); got != exitAllowed {
-		t.Errorf("exit status %d, want %d", got, exitAllowed)
-	}
-	i := 0
-	for line := range strings.Lines(out.String()) {
-		if want := fmt.Sprintf(`{"id":%d,"allowed":false,"verdict":"disallow","reason":"rule",`, i); !strings.HasPrefix(line, want) {
-			t.Fatalf("got %s, want %s", line, want)
-		}
-		i++
-	}
-	if i != 3*len(c.urls) {
-		t.Errorf("%d answers to %d questions", i, 3*len(c.urls))
-	}
-	c.check(t)
-}
-
 // newPair is a site that has no robots.txt and one that does not answer, on two
 // hosts. The channel says that the second is asked.
 func newPair(t *testing.T) (quick, slow string, asked <-chan struct{}) {

@@ -1,18 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/robotskit/robots"
-	"github.com/robotskit/robots/internal/campaign"
 )
 
 // thirteen is a file as shops have them.
@@ -61,70 +56,4 @@ func TestListAllocations(t *testing.T) {
 			t.Errorf("%s: %.2f allocations per URL, want at most %v", format, got, most)
 		}
 	}
-}
-
-// TestListIsPlain compares the lines of check with the obvious way to write them, which
-// makes every part of each line anew.
-func TestListIsPlain(t *testing.T) {
-	const text = thirteen + "User-agent: Bot\nAllow: /caf\xc3\xa9\nDisallow: /\xff\nDisallow: /a\x07*b\nUser-agent: BOT\nAllow: /*.php\nDisallow: /*.php$\nDisallow:\n\nUser-agent: bot\nuser-agent:bot\nuser-agent:bot\nuser-agent:bot\nuser-agent:bot\nuser-agent:bot\nDisallow: /z\n"
-	file := writeFile(t, text)
-	r := rand.New(rand.NewPCG(3, 4))
-	parts := []string{"/", "a", "search", "public/", "caf\u00e9", "%2f", "\xff", "\x07b", ".php", "?sort=", "\u202e", "tmp/x", ".pdf", "z", "//", "#f", "\u65e5\u672c"}
-	var in strings.Builder
-	var urls []string
-	for range campaign.Size(200, 2000, 10_000) {
-		url := "https://shop.example/"
-		for range r.IntN(12) {
-			url += parts[r.IntN(len(parts))]
-		}
-		urls = append(urls, url)
-		in.WriteString(url + []string{"\n", "\r\n", "\n \n"}[r.IntN(3)])
-	}
-	for _, d := range robots.Dialects() {
-		for _, agent := range []string{"*", "bot", "other"} {
-			for _, colour := range []string{colourNever, colourAlways} {
-				var out bytes.Buffer
-				run(t.Context(), []string{"check", "-f", file, "-d", d.Name, "-a", agent, "--color", colour, "-"}, strings.NewReader(in.String()), &out, io.Discard)
-				rules := robots.Parse([]byte(text)).Rules(d, agent)
-				answers := strings.Split(out.String(), "\n")
-				if len(answers) != len(urls)+1 {
-					t.Fatalf("%s: %d answers to %d URLs", d.Name, len(answers)-1, len(urls))
-				}
-				for i, url := range urls {
-					_, path, err := robots.ParseURL(url)
-					if d.Escapes == robots.EscapesRaw {
-						path = robots.RawPath(url)
-					} else if err != nil {
-						t.Fatal(err)
-					}
-					start, end := plainLine(palette{colour == colourAlways}, rules.Match(path), robots.Printable(url))
-					middle, cut := strings.CutPrefix(answers[i], start)
-					middle, cut2 := strings.CutSuffix(middle, end)
-					if !cut || !cut2 || strings.Trim(middle, " ") != "" || !strings.HasPrefix(middle, "  ") {
-						t.Fatalf("%s, %s: %q\ngot  %q\nwant %q, blanks, %q", d.Name, agent, url, answers[i], start, end)
-					}
-					if column := utf8.RuneCountInString(robots.Printable(url)) + len(middle) - 2; i > chunkLines && column < maxURLColumn {
-						t.Fatalf("%q: the reason stands in column %d", answers[i], column)
-					}
-				}
-			}
-		}
-	}
-}
-
-// plainLine returns what stands before and behind the blanks of a line of check.
-func plainLine(p palette, v robots.Verdict, url string) (start, end string) {
-	style := map[string]string{"allow": green, "disallow": red, "undefined": yellow}[v.Word()]
-	because := v.Reason.Sentence()
-	if !v.Rule.IsZero() {
-		because = fmt.Sprintf("line %d: %s", v.Rule.Line(), v.Rule)
-	}
-	if v.Undefined {
-		weighs := map[bool]string{true: "allow", false: "disallow"}[v.Allowed]
-		because = fmt.Sprintf("%s leaves this open, by weight %s, %s", v.Dialect, weighs, because)
-	}
-	if !v.Group.IsZero() {
-		because += "  " + p.paint(faint, fmt.Sprintf("(group %s, %s)", v.Group.Token(), lineList(v.Group.Lines())))
-	}
-	return p.paint(style, fmt.Sprintf("%-9s", v.Word())) + "  " + url, because
 }

@@ -117,10 +117,9 @@ func FuzzLogLine(f *testing.F) {
 }
 
 // A madeLog is a log of so many lines that is made while it is read. No two lines have
-// the same address, and no two the same header, unless few is set.
+// the same address, and no two the same header.
 type madeLog struct {
 	lines, made int
-	few         bool
 	rest        []byte
 	each        func(line int)
 }
@@ -138,13 +137,8 @@ func (m *madeLog) Read(p []byte) (int, error) {
 	for len(m.rest) < len(p) && m.made < m.lines {
 		i := m.made
 		m.made++
-		a, agent := i, madeAgents[i%len(madeAgents)]
-		if m.few {
-			a %= 1000
-		} else {
-			agent += fmt.Sprint(" n/", i)
-		}
-		m.rest = fmt.Appendf(m.rest, "%d.%d.%d.%d - - %s \"GET /list/%d?sort=price&page=%d HTTP/1.1\" 200 %d \"-\" %q\n", 1+a>>24, a>>16&255, a>>8&255, a&255, logTime, i%100, i, i%10_000, agent)
+		agent := madeAgents[i%len(madeAgents)] + fmt.Sprint(" n/", i)
+		m.rest = fmt.Appendf(m.rest, "%d.%d.%d.%d - - %s \"GET /list/%d?sort=price&page=%d HTTP/1.1\" 200 %d \"-\" %q\n", 1+i>>24, i>>16&255, i>>8&255, i&255, logTime, i%100, i, i%10_000, agent)
 		if m.each != nil {
 			m.each(m.made)
 		}
@@ -314,29 +308,5 @@ func TestLogProgress(t *testing.T) {
 		if l.say(); errs.String() != test.want {
 			t.Errorf("%q, want %q", &errs, test.want)
 		}
-	}
-}
-
-// BenchmarkLog reads logs of usual lines: 1,000 addresses, a third of them browsers.
-func BenchmarkLog(b *testing.B) {
-	text, err := io.ReadAll(&madeLog{lines: 50_000, few: true})
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, bench := range []struct {
-		name string
-		args []string
-	}{{"names", nil}, {"robots.txt", []string{"-f", "../../examples/shop.txt"}}} {
-		b.Run(bench.name, func(b *testing.B) {
-			b.SetBytes(int64(len(text)))
-			for b.Loop() {
-				var errs bytes.Buffer
-				args := append([]string{"verify", "--log", "-", "--offline", "--format", "csv"}, bench.args...)
-				if status := run(context.Background(), args, bytes.NewReader(text), io.Discard, &errs); status == exitBad {
-					b.Fatal(&errs)
-				}
-			}
-			b.ReportMetric(float64(50_000*b.N)/b.Elapsed().Seconds(), "lines/s")
-		})
 	}
 }
