@@ -37,7 +37,7 @@ func TestSpeed(t *testing.T) {
 	get := "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n"
 	post := fmt.Sprintf("POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nContent-Length: %d\r\n\r\n%s", lines.Len(), lines.String())
 
-	n := campaign.Size(200, 2000, 5000)
+	n := campaign.Size(200, 200, 5000)
 	var check, batch []float64
 	for range 5 {
 		plain := perRequest(t, bare.Listener.Addr(), get, n)

@@ -239,27 +239,6 @@ type prepended struct{ http.ResponseWriter }
 func (p prepended) Header() http.Header { return http.Header{} }
 func (p prepended) WriteHeader(int)     {}
 
-// TestLarge types into a file of 500,000 bytes. What it says is printed and no more:
-// times depend on the machine.
-func TestLarge(t *testing.T) {
-	b := usual(t)
-	var file strings.Builder
-	file.WriteString("User-agent: *\n")
-	for i := 0; file.Len() < 500_000; i++ {
-		fmt.Fprintf(&file, "Disallow: /folder-%d/*/page-%d\n", i%997, i)
-	}
-	b.paste(file.String())
-	b.answered()
-	b.do(`globalThis.longest = 0; new PerformanceObserver((list) => list.getEntries().forEach((e) => { longest = Math.max(longest, e.duration) })).observe({ type: 'longtask' }); document.querySelector('.cm-content').focus()`)
-	b.key("Home", 2)
-	b.ok(chromedp.Do(b.ctx, chromedp.KeyEvent("# twenty characters")))
-	b.answered()
-	if got := eval[string](b, `new TextDecoder().decode(page.snapshot().file).slice(0, 20)`); !strings.HasPrefix(got, "# twenty characters") {
-		t.Errorf("the text begins with %q", got)
-	}
-	t.Logf("%d bytes, 19 characters typed: the longest task on the main thread took %.0f ms (0: none over 50)", file.Len(), eval[float64](b, `longest`))
-}
-
 // TestLink: a link opens as it was in another browser; what is wrong with one is a
 // sentence and the example.
 func TestLink(t *testing.T) {
