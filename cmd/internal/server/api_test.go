@@ -401,16 +401,6 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-// TestPanic: a fault of a handler is a problem, and the next request is answered.
-func TestPanic(t *testing.T) {
-	h := recovered(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("fault") }))
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/check", nil))
-	if w.Code != 500 || !strings.Contains(w.Body.String(), "/problems/internal") {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
-}
-
 func TestAbout(t *testing.T) {
 	b := newBench(t, Parts{Version: "v9.9.9"})
 	if r := b.get("/version"); r.status != 200 || !strings.Contains(r.body, "v9.9.9") {
