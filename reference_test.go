@@ -126,7 +126,11 @@ func refTokens(d Dialect, given []string) (tokens []string) {
 	for _, value := range given {
 		value = strings.Trim(value, " \t")
 		if strings.ContainsAny(value, " \t/(),") {
-			tokens = append(tokens, refProducts(value)...)
+			for _, product := range refProducts(value) {
+				if product != value {
+					tokens = append(tokens, product)
+				}
+			}
 		}
 		if value != "" {
 			tokens = append(tokens, value)
@@ -154,16 +158,35 @@ func refProducts(value string) (products []string) {
 		}
 	}
 	for _, part := range append(parts, part) {
+		all := refHeader(part)
+		introduced, after := []refName(nil), []refName(nil)
 		if at := strings.Index(refASCIILower(part), "compatible;"); at >= 0 {
-			if names, _ := refWords(part[at+len("compatible;"):]); len(names) > 0 {
-				products = append(products, names[0])
-				continue
+			after = refHeader(part[at+len("compatible;"):])
+		}
+		for _, n := range after {
+			if introduced = append(introduced, n); n.versioned && n.telling() {
+				break
 			}
 		}
-		names, versioned := refWords(part)
-		products = append(products, versioned...)
-		if len(names) > 0 {
-			products = append(products, names[0])
+		var found []refName
+		if len(introduced) == 0 || !introduced[0].telling() {
+			for _, n := range all {
+				if n.versioned {
+					found = append(found, n)
+				}
+			}
+			found = append(found, all[:min(1, len(all))]...)
+		}
+		found = append(found, introduced...)
+		if !slices.ContainsFunc(found, refName.telling) {
+			for _, n := range all {
+				if !n.comment {
+					found = append(found, n)
+				}
+			}
+		}
+		for _, n := range found {
+			products = append(products, n.products()...)
 		}
 	}
 	telling := slices.DeleteFunc(slices.Clone(products), refGeneric.MatchString)
@@ -173,20 +196,80 @@ func refProducts(value string) (products []string) {
 	return products
 }
 
-// refWords returns the words of a header before their versions, and those that have
-// one. URLs and what begins with + are no words.
-func refWords(s string) (names, versioned []string) {
-	for _, word := range strings.FieldsFunc(s, func(c rune) bool { return strings.ContainsRune(" \t();,", c) }) {
-		name, version, _ := strings.Cut(word, "/")
-		if word[0] == '+' || strings.Contains(word, "://") || name == "" {
-			continue
-		}
-		names = append(names, name)
-		if version != "" {
-			versioned = append(versioned, name)
+// refName is a name in a header.
+type refName struct {
+	text               string
+	words              []string
+	versioned, comment bool
+}
+
+func (n refName) telling() bool {
+	return slices.ContainsFunc(n.words, func(w string) bool { return !refGeneric.MatchString(w) })
+}
+
+var refToken = regexp.MustCompile(`^[\w.\x80-\x{10FFFF}-]*[A-Za-z\x80-\x{10FFFF}][\w.\x80-\x{10FFFF}-]*$`)
+
+func (n refName) products() (list []string) {
+	if len(n.words) == 1 {
+		return n.words
+	}
+	if !slices.ContainsFunc(n.words, refGeneric.MatchString) {
+		list = []string{n.text}
+	}
+	for _, w := range n.words {
+		for piece := range strings.SplitSeq(w, "/") {
+			if refToken.MatchString(piece) {
+				list = append(list, piece)
+			}
 		}
 	}
-	return names, versioned
+	return list
+}
+
+var (
+	refPiece   = regexp.MustCompile(`[^ \t();,]+|[();,]`)
+	refRemark  = regexp.MustCompile(`(?i)^(\+.*|.*@.*|.*://.*|/.*|[^0-9A-Za-z\x80-\x{10FFFF}]*|compatible)$`)
+	refVersion = regexp.MustCompile(`^[vV]?([0-9]+|[0-9].*\..*)$`)
+)
+
+// refHeader returns the names of a header: words with blanks between them, up to a
+// separator, a version, which is not part of them, or what names nothing.
+func refHeader(s string) (names []refName) {
+	var n refName
+	start, depth := 0, 0
+	end := func() {
+		if len(n.words) > 0 {
+			names = append(names, n)
+		}
+		n = refName{}
+	}
+	for _, at := range refPiece.FindAllStringIndex(s, -1) {
+		word := s[at[0]:at[1]]
+		name, version, slash := strings.Cut(word, "/")
+		switch {
+		case word == "(":
+			depth++
+			end()
+		case word == ")":
+			depth = max(depth-1, 0)
+			end()
+		case word == ";", word == ",", refRemark.MatchString(word), len(n.words) > 0 && refVersion.MatchString(word):
+			end()
+		default:
+			if len(n.words) == 0 {
+				start, n.comment = at[0], depth > 0
+			} else if slash && !strings.ContainsAny(version, "0123456789") {
+				name, slash = word, false
+			}
+			n.words = append(n.words, name)
+			n.text, n.versioned = s[start:at[0]+len(name)], slash && version != ""
+			if slash {
+				end()
+			}
+		}
+	}
+	end()
+	return names
 }
 
 func refNames(d Dialect, value, token string) bool {

@@ -152,15 +152,16 @@ func wordLen(s string) int {
 	return len(s)
 }
 
-// ProductTokens returns the product tokens for which a value stands that a
-// crawler gives as its name, the most telling first (D-03): for the header
-// "Mozilla/5.0 (compatible; SeznamBot/4.0; +http://x/)" SeznamBot, for
-// "MyBot/1.0" MyBot. The value itself, without blanks around it, comes last,
-// because files name crawlers with blanks in their names. A value that is a
-// token gives itself, an empty one nothing.
+// ProductTokens returns the product tokens in a value by which a crawler is named, such
+// as its User-Agent header, the most telling first (D-03): for the header
+// "Mozilla/5.0 (compatible; SeznamBot/4.0; +http://x/)" SeznamBot, for "MyBot/1.0"
+// MyBot. A name of several words, such as Yahoo! Slurp, is followed by those of its words
+// that could be tokens. The value itself, without spaces around it, comes last, because
+// files name crawlers with spaces in their names. A value that is a token gives itself,
+// an empty one nothing.
 //
-// Rules and Allowed read their tokens in this way by themselves; this is for
-// callers who want to see what was read.
+// Everything that reads a header reads it by this function; Rules and Allowed do so on
+// their own.
 func ProductTokens(value string) []string {
 	var tokens tokenList
 	tokens.read(value)
@@ -204,7 +205,11 @@ func (l *tokenList) read(value string) {
 		return
 	}
 	if !isToken(value) {
-		eachProduct(value, l.add)
+		eachProduct(value, func(product string) {
+			if product != value {
+				l.add(product)
+			}
+		})
 	}
 	l.add(value)
 }
@@ -239,7 +244,7 @@ func allTokens(given []string) bool {
 
 // eachProduct calls fn with the products that a value names, the most telling
 // first, repeats included (D-03). The value is a User-Agent header or a list of
-// names parted by commas.
+// names separated by commas.
 func eachProduct(value string, fn func(product string)) {
 	telling := false
 	eachName(value, func(name string) { telling = telling || !isGeneric(name) })
@@ -260,78 +265,207 @@ func isGeneric(product string) bool {
 	return false
 }
 
-// eachName calls fn for each part between commas, those in comments aside: with
-// the product behind "compatible;", else with all that have a version and then
-// with the first word.
+// eachName calls fn for each part of a value between commas, those in comments aside.
 func eachName(value string, fn func(name string)) {
 	for from, depth, i := 0, 0, 0; i <= len(value); i++ {
-		if i < len(value) && (value[i] != ',' || depth > 0) {
-			switch value[i] {
-			case '(':
-				depth++
-			case ')':
-				depth = max(depth-1, 0)
-			}
+		if i == len(value) || value[i] == ',' && depth == 0 {
+			eachOfPart(value[from:i], fn)
+			from = i + 1
 			continue
 		}
-		part := value[from:i]
-		from = i + 1
-		if name := afterCompatible(part); name != "" {
-			fn(name)
-			continue
-		}
-		first := ""
-		for rest := part; rest != ""; {
-			var name, version string
-			name, version, rest = cutProduct(rest)
-			if first == "" {
-				first = name
-			}
-			if name != "" && version != "" {
-				fn(name)
-			}
-		}
-		if first != "" {
-			fn(first)
+		switch value[i] {
+		case '(':
+			depth++
+		case ')':
+			depth = max(depth-1, 0)
 		}
 	}
 }
 
-// afterCompatible returns the product behind the first "compatible;", where
-// crawlers introduce themselves behind the name of a browser, "" if there is none.
+// eachOfPart calls fn with the names in a header: those after "compatible;", where
+// crawlers introduce themselves, up to the first that has a version. If that begins
+// with the name of a browser, the header may begin with the crawler's, as LinkedInBot's
+// does: then names with a version come first, then the first of all names. If all these
+// are generic, the names outside comments follow.
+func eachOfPart(part string, fn func(name string)) {
+	after := afterCompatible(part)
+	if n := (&nameReader{rest: after}).next(); n.telling() {
+		eachIntroduced(after, fn)
+		return
+	}
+	telling, first := false, true
+	for r := (nameReader{rest: part}); ; first = false {
+		n := r.next()
+		if n.words == 0 {
+			break
+		}
+		if n.versioned {
+			n.each(fn)
+		}
+		telling = telling || (n.versioned || first) && n.telling()
+	}
+	(&nameReader{rest: part}).next().each(fn)
+	telling = eachIntroduced(after, fn) || telling
+	for r := (nameReader{rest: part}); !telling; {
+		n := r.next()
+		if n.words == 0 {
+			break
+		}
+		if !n.comment {
+			n.each(fn)
+		}
+	}
+}
+
+// eachIntroduced calls fn with the names at the start of s, up to the first that has a
+// version and is not generic, and reports whether one is not generic.
+func eachIntroduced(s string, fn func(name string)) (telling bool) {
+	for r := (nameReader{rest: s}); ; {
+		n := r.next()
+		n.each(fn)
+		telling = telling || n.telling()
+		if n.words == 0 || n.versioned && n.telling() {
+			return telling
+		}
+	}
+}
+
+// afterCompatible returns the text after the first "compatible;", "" if there is none.
 func afterCompatible(s string) string {
 	const mark = "compatible;"
 	for i := 0; i+len(mark) <= len(s); i++ {
-		if !equalFold(s[i:i+len(mark)], mark) {
-			continue
+		if equalFold(s[i:i+len(mark)], mark) {
+			return s[i+len(mark):]
 		}
-		for rest := s[i+len(mark):]; rest != ""; {
-			var name string
-			if name, _, rest = cutProduct(rest); name != "" {
-				return name
-			}
-		}
-		return ""
 	}
 	return ""
 }
 
-// cutProduct takes the next word off s and cuts it before its version. A word
-// that is a URL, or begins with '+' as the addresses of operators do, has no name.
-func cutProduct(s string) (name, version, rest string) {
-	for s != "" && partsWords(s[0]) {
-		s = s[1:]
+// A productName is a name in a header: words with blanks between them.
+type productName struct {
+	text      string // without its version
+	words     int
+	generic   int  // words that are generic
+	versioned bool // "/version" follows
+	comment   bool // it stands in parentheses
+}
+
+func (n productName) telling() bool { return n.words > n.generic }
+
+// each calls fn with a name, and if it has several words with those that could be tokens.
+// A browser's word is never part of the name of a crawler.
+func (n productName) each(fn func(name string)) {
+	if n.words < 2 {
+		if n.words == 1 {
+			fn(n.text)
+		}
+		return
 	}
-	n := 0
-	for n < len(s) && !partsWords(s[n]) {
-		n++
+	if n.generic == 0 {
+		fn(n.text)
 	}
-	word, rest := s[:n], s[n:]
-	if word == "" || word[0] == '+' || strings.Contains(word, "://") {
-		return "", "", rest
+	for rest := n.text; rest != ""; {
+		word := rest[:wordLen(rest)]
+		if rest = rest[min(len(word)+1, len(rest)):]; couldBeToken(word) {
+			fn(word)
+		}
 	}
-	name, version, _ = cutString(word, '/')
-	return name, version, rest
+}
+
+// couldBeToken reports whether a word could be the product token of a crawler: letters,
+// digits, '_', '-', '.' and bytes above ASCII, one of them no digit or sign.
+func couldBeToken(word string) bool {
+	named := false
+	for i := range len(word) {
+		c := word[i]
+		letter := 'a' <= c|0x20 && c|0x20 <= 'z' || c >= 0x80
+		if !letter && (c < '0' || c > '9') && c != '_' && c != '-' && c != '.' {
+			return false
+		}
+		named = named || letter
+	}
+	return named
+}
+
+// A nameReader takes names off the start of a header.
+type nameReader struct {
+	rest  string
+	depth int // of parentheses
+}
+
+// next returns the next name, one without words at the end. A name ends at a separator,
+// after its version, and before an address or a version that stands alone ("MSIE 6.0").
+func (r *nameReader) next() (n productName) {
+	start := ""
+	for {
+		r.skip(n.words == 0)
+		end := 0
+		for end < len(r.rest) && !partsWords(r.rest[end]) {
+			end++
+		}
+		word := r.rest[:end]
+		if word == "" {
+			return n
+		}
+		name, version, slash := cutString(word, '/')
+		if name == "" || isRemark(word) || n.words > 0 && isVersion(word) {
+			if r.rest = r.rest[end:]; n.words == 0 {
+				continue
+			}
+			return n
+		}
+		if n.words == 0 {
+			start, n.comment = r.rest, r.depth > 0
+		}
+		if n.words > 0 && slash && !hasDigit(version) {
+			name, slash = word, false // Ask Jeeves/Teoma
+		}
+		n.text = start[:len(start)-len(r.rest)+len(name)]
+		if n.words++; isGeneric(name) {
+			n.generic++
+		}
+		if r.rest = r.rest[end:]; slash {
+			n.versioned = version != ""
+			return n
+		}
+	}
+}
+
+// skip passes over blanks, before a name over all separators.
+func (r *nameReader) skip(before bool) {
+	for r.rest != "" && (isBlank(r.rest[0]) || before && partsWords(r.rest[0])) {
+		switch r.rest[0] {
+		case '(':
+			r.depth++
+		case ')':
+			r.depth = max(r.depth-1, 0)
+		}
+		r.rest = r.rest[1:]
+	}
+}
+
+// isRemark reports the words that name nothing: addresses of the operator, signs alone,
+// and "compatible" without its semicolon.
+func isRemark(word string) bool {
+	named := false
+	for i := range len(word) {
+		c := word[i]
+		named = named || 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c >= 0x80
+	}
+	return !named || word[0] == '+' || strings.IndexByte(word, '@') >= 0 || strings.Contains(word, "://") || equalFold(word, "compatible")
+}
+
+func hasDigit(s string) bool { return strings.ContainsAny(s, "0123456789") }
+
+// isVersion reports a word such as 1.0, v4.6, 3.0x and 98, and not 360Spider.
+func isVersion(word string) bool {
+	if word[0]|0x20 == 'v' {
+		word = word[1:]
+	}
+	if word == "" || word[0] < '0' || word[0] > '9' {
+		return false
+	}
+	return strings.IndexByte(word, '.') >= 0 || strings.TrimLeft(word, "0123456789") == ""
 }
 
 // partsWords reports the bytes that part the words of a User-Agent header.

@@ -134,13 +134,6 @@ var directory []byte
 type index struct {
 	all    []Crawler
 	byName map[string]int // tokens and spellings in lower case
-	spaced []spacedName   // the longest first
-}
-
-// A spacedName is a name with a blank in it, in lower case.
-type spacedName struct {
-	name string
-	at   int
 }
 
 var read = sync.OnceValue(func() *index {
@@ -152,11 +145,7 @@ var read = sync.OnceValue(func() *index {
 		for _, name := range append([]string{c.Name}, c.Spellings...) {
 			x.byName[strings.ToLower(name)] = i
 		}
-		if strings.Contains(c.Name, " ") {
-			x.spaced = append(x.spaced, spacedName{strings.ToLower(c.Name), i})
-		}
 	}
-	slices.SortStableFunc(x.spaced, func(a, b spacedName) int { return len(b.name) - len(a.name) })
 	return x
 })
 
@@ -178,19 +167,13 @@ func Names() iter.Seq[string] {
 }
 
 // Find returns the crawler that a value names: a name of the directory in any case,
-// a value as in old files, a token with a version or a whole User-Agent header. Of a name
-// with blanks in it, such as Yahoo! Slurp, all words must stand there; no other name is
-// found by a part of it.
+// a value as in old files, or a header as robots.ProductTokens reads it: its first token
+// that the directory has.
 func Find(value string) (Crawler, bool) {
 	x := read()
 	low := strings.ToLower(strings.TrimSpace(value))
 	if i, ok := x.byName[low]; ok {
 		return x.all[i], true
-	}
-	for _, n := range x.spaced { // none of them is a product token, though its last word may be one
-		if hasWords(low, n.name) {
-			return x.all[n.at], true
-		}
 	}
 	for _, token := range robots.ProductTokens(value) {
 		if i, ok := x.byName[strings.ToLower(token)]; ok {
@@ -205,26 +188,6 @@ func Find(value string) (Crawler, bool) {
 func Sender(userAgent string) (Crawler, bool) {
 	c, ok := Find(userAgent)
 	return c, ok && c.Status != Mistake
-}
-
-// hasWords reports whether words stand in a text with no letter or digit beside them.
-func hasWords(text, words string) bool {
-	for from := 0; ; {
-		i := strings.Index(text[from:], words)
-		if i < 0 {
-			return false
-		}
-		from += i
-		end := from + len(words)
-		if (from == 0 || !isWordByte(text[from-1])) && (end == len(text) || !isWordByte(text[end])) {
-			return true
-		}
-		from++
-	}
-}
-
-func isWordByte(c byte) bool {
-	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_'
 }
 
 // ReadAs returns the dialect by which a crawler's answers are computed: its own, or

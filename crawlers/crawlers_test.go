@@ -2,6 +2,7 @@ package crawlers
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -331,5 +332,71 @@ func TestSender(t *testing.T) {
 		if c, ok := Sender(header); ok != (want != "") || ok && c.Name != want {
 			t.Errorf("%q is %q, want %q", header, c.Name, want)
 		}
+	}
+}
+
+//go:embed testdata/user-agents.tsv
+var userAgents string
+
+// TestUserAgents: from the header that a crawler sends, one of its tokens is read, the
+// first but for names that hold its token (D-03), and no list begins with a browser.
+// Each line of the file is a name of the directory and a header as it is published.
+func TestUserAgents(t *testing.T) {
+	notNamed := map[string]string{ // and why
+		"archive.org_bot": "in a URL alone", "gochitchat.ai": "in a URL alone", "Infegy": "in an address alone",
+		"Awario": "sends AwarioSmartBot", "NotebookLM": "sends Google-NotebookLM", "Pingdom": "sends PingdomPageSpeed",
+		"Siteimprove": "sends Siteimprove.com", "SearchAtlas": "sends SearchAtlas.com", "Panscient": "sends panscient.com",
+		"semantic-visions": "sends semantic-visions.com", "larbin": "sends larbin_2.6.2",
+		"Nutch": "a bare word of a comment", "ias_crawler": "a bare word of a comment", "IndeedBot": "a bare word of a comment",
+	}
+	notFirst := map[string]string{ // what is
+		"Mail.RU_Bot": "Linux x86_64", "NewsNow": "MSIE", "Offline Explorer": "MSIE", "Diffbot": "Firefox",
+		"yacybot": "GMT", "Netvibes": "crawler",
+	}
+	has := func(c Crawler, token string) bool {
+		return slices.ContainsFunc(c.Tokens, func(own string) bool { return strings.EqualFold(own, token) })
+	}
+	tried := 0
+	for line := range strings.Lines(userAgents) {
+		name, header, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		c, ok := Find(name)
+		if !ok || c.Name != name || header == "" {
+			t.Fatalf("%q: no crawler of the directory, or no header", line)
+		}
+		tried++
+		tokens := robots.ProductTokens(header)
+		if tokens[len(tokens)-1] != header {
+			t.Errorf("%s: the header is not the last of %q", name, tokens)
+		}
+		if first := strings.ToLower(tokens[0]); len(tokens) > 1 && slices.Contains([]string{"mozilla", "applewebkit", "gecko", "chrome", "safari", "version", "mobile"}, first) && name != "Infegy" {
+			t.Errorf("%s: a browser leads %q", name, tokens)
+		}
+		at := slices.IndexFunc(tokens, func(token string) bool { return has(c, token) })
+		if named := at >= 0; named == (notNamed[name] != "") {
+			t.Errorf("%s is named: %v, by %q", name, named, tokens)
+		}
+		if at < 0 {
+			continue
+		}
+		if f := robots.Parse([]byte("User-agent: " + tokens[at] + "\nDisallow: /")); f.Rules(robots.RFC9309, header).Allowed(robots.RawPath("/")) {
+			t.Errorf("%s: its header is allowed where %s is not", name, tokens[at])
+		}
+		// A longer name, its words next to each other, may come before its word, and
+		// before the value itself its words.
+		first := tokens[0]
+		if words := strings.FieldsFunc(strings.ToLower(first), func(c rune) bool { return c == ' ' || c == '/' }); at > 0 && slices.Contains(words, strings.ToLower(tokens[at])) || at == len(tokens)-1 && has(c, header) {
+			first = tokens[at]
+		}
+		if want := notFirst[name]; want == "" && !has(c, first) || want != "" && first != want {
+			t.Errorf("%s: %q is first of %q", name, first, tokens)
+		}
+		if sender, ok := Find(header); !ok {
+			t.Errorf("%s: its header is nobody's", name)
+		} else if sender.Name != name && !slices.Contains([]string{"Yahoo! Slurp", "TurnitinBot", "GrapeshotCrawler"}, sender.Name) {
+			t.Errorf("%s: its header is that of %s", name, sender.Name)
+		}
+	}
+	if tried < 290 {
+		t.Errorf("%d headers", tried)
 	}
 }

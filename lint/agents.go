@@ -59,10 +59,17 @@ func isHeader(value string) bool {
 	return name != "" && !strings.EqualFold(name, commonStart(value, name))
 }
 
-// product returns the crawler that a value most probably means, "" for none.
+// product returns the crawler that a value most probably means, "" for none. A name
+// without blanks is preferred, as most engines read no other.
 func product(value string) string {
 	const most = 4096 // nobody reads a longer header
-	if names := robots.ProductTokens(value[:min(len(value), most)]); len(names) > 0 {
+	names := robots.ProductTokens(value[:min(len(value), most)])
+	for _, name := range names {
+		if !strings.ContainsAny(name, " \t") {
+			return name
+		}
+	}
+	if len(names) > 0 {
 		return names[0]
 	}
 	return ""
