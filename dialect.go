@@ -140,10 +140,10 @@ type Escapes uint8
 const (
 	// EscapesRFC brings both sides into one form (D-14).
 	EscapesRFC Escapes = iota
-	// EscapesGoogle normalises the URL as a browser would (D-43) and the
-	// pattern as the C++ library does (PCT-05).
+	// EscapesGoogle normalises the URL (D-43) and the pattern as the C++ library
+	// does (PCT-05), with printable characters that no URI may hold escaped.
 	EscapesGoogle
-	// EscapesRaw leaves the URL alone; the pattern is as in EscapesGoogle (C-15).
+	// EscapesRaw leaves the URL alone (C-15); the pattern is as in the C++ library (PCT-05).
 	EscapesRaw
 )
 

@@ -101,7 +101,7 @@ func randomFile(rng *rand.Rand) []byte {
 			b.WriteString(pick(":", ": ", ": ", " : ", " ", ":\f", ":  \t", ""))
 			b.WriteString(pick("/", "/", "/", "/", "*", ""))
 			for range rng.IntN(4) {
-				b.WriteString(pick("/", "/", "/", "a", "a", "b", "b", "*", "*", "/a", "/b", "*", "*", "$", "a", "b", "%61", "%2f", "%2F", "%2a", "%24", "%zz", "%", "é", "\xff", "?x=1", "index.html", "/index.htm", " ", "<", "~", "%7e", ".", "/./", "/../", "//", ";", "|"))
+				b.WriteString(pick("/", "/", "/", "a", "a", "b", "b", "*", "*", "/a", "/b", "*", "*", "$", "a", "b", "%61", "%2f", "%2F", "%2a", "%24", "%zz", "%", "é", "\xff", "?x=1", "index.html", "/index.htm", " ", "<", "~", "%7e", ".", "/./", "/../", "//", ";", "|", "{", "%7B", "\x7f", "%7c"))
 			}
 		case 7:
 			b.WriteString(pick("Sitemap: http://h/s", "sitemap:", "SITEMAP http://y/", "site-map: /x", "Sitemap : é"))
@@ -123,7 +123,7 @@ func randomPath(rng *rand.Rand) string {
 	pick := func(s ...string) string { return s[rng.IntN(len(s))] }
 	p := "/"
 	for range rng.IntN(5) {
-		p += pick("/", "/", "/", "a", "b", "a", "b", "a", "b", "a", "b", "*", "$", "%61", "%2f", "%2F", "%2A", "%24", "%", "é", "%C3%A9", "%c3%a9", "\xff", "?x=1", "index.html", " ", "<", "~", "%7E", ".", "/./", "/../", "/..", ";", "%3c", "robots.txt", "\x00")
+		p += pick("/", "/", "/", "a", "b", "a", "b", "a", "b", "a", "b", "*", "$", "%61", "%2f", "%2F", "%2A", "%24", "%", "é", "%C3%A9", "%c3%a9", "\xff", "?x=1", "index.html", " ", "<", "~", "%7E", ".", "/./", "/../", "/..", ";", "%3c", "|", "{", "%7b", "%7C", "^", "\x7f", "robots.txt", "\x00")
 	}
 	return pick(p, p, p, p, p, p, "/robots.txt", "/robots.txt?")
 }

@@ -59,14 +59,14 @@ func newPath(s string) Path {
 
 // Classes of bytes for the normal forms.
 const (
-	isUnreserved = 1 << iota // A-Z a-z 0-9 - . _ ~ (RFC 3986 section 2.3)
-	isForeign                // no URI may hold it raw: >= 0x80, blank, controls, "<>\^{}`| (D-14)
-	careRFC                  // a path holding it may change in EscapesRFC
-	careGoogle               // a path holding it may change in EscapesGoogle
-	carePattern              // a pattern holding it may change in EscapesRFC
-	careCPP                  // a pattern holding it may change in EscapesGoogle, EscapesRaw
-	isPlain                  // means just itself, in paths and patterns of all normal forms
-	partsToken               // no product token of a caller holds it (D-03)
+	isUnreserved      = 1 << iota // A-Z a-z 0-9 - . _ ~ (RFC 3986 section 2.3)
+	careRFC                       // a path holding it may change in EscapesRFC
+	careGoogle                    // a path holding it may change in EscapesGoogle: '%', and what no URI may hold raw: >= 0x80, blank, controls, "<>\^{}`| (D-14)
+	carePattern                   // a pattern holding it may change in EscapesRFC
+	careGooglePattern             // a pattern holding it may change in EscapesGoogle
+	careCPP                       // a pattern holding it may change in EscapesRaw
+	isPlain                       // means just itself, in paths and patterns of all normal forms
+	partsToken                    // no product token of a caller holds it (D-03)
 )
 
 var classes = func() (t [256]uint8) {
@@ -76,7 +76,10 @@ var classes = func() (t [256]uint8) {
 			t[c] |= isUnreserved
 		}
 		if c <= ' ' || c >= 0x7F || strings.IndexByte("\"<>\\^{}`|", byte(c)) >= 0 {
-			t[c] |= isForeign | careRFC | careGoogle | carePattern
+			t[c] |= careRFC | careGoogle | carePattern
+			if c > ' ' && c != 0x7F {
+				t[c] |= careGooglePattern // blanks and controls stay raw there (D-43)
+			}
 		}
 		if c >= 0x80 {
 			t[c] |= careCPP
@@ -85,7 +88,7 @@ var classes = func() (t [256]uint8) {
 	for _, c := range " \t(),/" {
 		t[c] |= partsToken
 	}
-	t['%'] |= careRFC | careGoogle | carePattern | careCPP
+	t['%'] |= careRFC | careGoogle | carePattern | careGooglePattern | careCPP
 	t['*'] |= careRFC
 	t['$'] |= careRFC | carePattern
 	for c := range t {
@@ -208,7 +211,7 @@ func appendRFC(dst []byte, s string, pattern bool) (_ []byte, unescaped int) {
 			if escaped {
 				unescaped++
 			}
-		case escaped && classes[c]&isUnreserved == 0, classes[c]&isForeign != 0:
+		case escaped && classes[c]&isUnreserved == 0, classes[c]&careGoogle != 0:
 			dst = appendEscaped(dst, c)
 		default:
 			dst = append(dst, c)
@@ -338,7 +341,7 @@ func appendGoogle(dst []byte, s string) []byte {
 			} else {
 				dst = append(dst, c)
 			}
-		case classes[c]&isForeign != 0:
+		case classes[c]&careGoogle != 0:
 			dst = appendEscaped(dst, c)
 		case c == '?' && query < 0:
 			query = len(dst) - from

@@ -101,7 +101,7 @@ func (d *Dialect) compile(value string, buf []byte) (Pattern, []byte) {
 		p.text = view(buf[from:])
 		p.weight = int32(len(p.text) + 2*unescaped) // an escaped '*' or '$' weighs the three bytes of its escape (D-13)
 	} else {
-		buf = appendPatternCPP(buf, value[n:])
+		buf = appendPatternGoogle(buf, value[n:], d.patternClass())
 		p.text = view(buf[from:])
 		p.weight = int32(len(p.text))
 	}
@@ -112,7 +112,7 @@ func (d *Dialect) compile(value string, buf []byte) (Pattern, []byte) {
 // normalLen returns the number of bytes at the start of a rule's value that are those of its normal form.
 func (d *Dialect) normalLen(value string) int {
 	if d.Escapes != EscapesRFC {
-		return normalLen(value, careCPP, false)
+		return normalLen(value, d.patternClass(), false)
 	}
 	text := strings.TrimSuffix(value, "$") // only the last '$' is special
 	if n := normalLen(text, carePattern, true); n < len(text) {
@@ -121,16 +121,24 @@ func (d *Dialect) normalLen(value string) int {
 	return len(value)
 }
 
-// appendPatternCPP appends a pattern as the public C++ library stores it:
-// bytes >= 0x80 escaped, hexadecimal digits in upper case, nothing decoded
-// (PCT-05).
-func appendPatternCPP(dst []byte, s string) []byte {
+// patternClass returns the bytes with which a pattern may change in EscapesGoogle or EscapesRaw.
+func (d *Dialect) patternClass() uint8 {
+	if d.Escapes == EscapesGoogle {
+		return careGooglePattern
+	}
+	return careCPP
+}
+
+// appendPatternGoogle appends a pattern as the public C++ library stores it:
+// bytes of the class escaped, which there are those >= 0x80, hexadecimal digits
+// in upper case, nothing decoded (PCT-05, D-43).
+func appendPatternGoogle(dst []byte, s string, class uint8) []byte {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		if v, ok := escape(s, i); c == '%' && ok {
 			dst = appendEscaped(dst, v)
 			i += 2
-		} else if c >= 0x80 {
+		} else if c != '%' && classes[c]&class != 0 {
 			dst = appendEscaped(dst, c)
 		} else {
 			dst = append(dst, c)

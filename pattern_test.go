@@ -60,7 +60,7 @@ func TestPatternString(t *testing.T) {
 // its pieces say all of it.
 func TestPatternRoundTrip(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 41))
-	parts := []string{"/", "a", "A", "2", "4", "7", "E", "e", "c", "%", "%", "%2", "%2A", "%2a", "%24", "%41", "%45", "%31", "%34", "%7E", "%C3", "%zz", "*", "$", "\x01", "\x02", "é", "<", "~"}
+	parts := []string{"/", "a", "A", "2", "4", "7", "E", "e", "c", "%", "%", "%2", "%2A", "%2a", "%24", "%41", "%45", "%31", "%34", "%7E", "%C3", "%zz", "*", "$", "\x01", "\x02", "é", "<", "|", " ", "~"}
 	for range campaign.Size(2_000, 20_000, 1_000_000) {
 		value := "/"
 		for range rng.IntN(6) {
@@ -101,6 +101,8 @@ func TestPieces(t *testing.T) {
 		{RFC9309, "/%2%41", []string{"/%2A"}, false},
 		{Google, "/%2A$b$", []string{"/%2A$b"}, true},
 		{GoogleLegacy, "a", []string{"/a"}, false},
+		{Google, "/{a b}*é$", []string{"/%7Ba b%7D", "%C3%A9"}, true},
+		{GoogleCPP, "/{a b}*é$", []string{"/{a b}", "%C3%A9"}, true},
 	} {
 		if pieces, end := patternOf(t, c.dialect, c.value).Pieces(); !slices.Equal(pieces, c.pieces) || end != c.end {
 			t.Errorf("%s: %q is %q %v, want %q %v", c.dialect.Name, c.value, pieces, end, c.pieces, c.end)
@@ -121,7 +123,8 @@ func TestNormalLen(t *testing.T) {
 				copied  func(s string) []byte
 			}{
 				"RFC, path":    {careRFC, true, func(s string) []byte { b, _ := appendRFC(nil, s, false); return b }},
-				"Google, rule": {careCPP, false, func(s string) []byte { return appendPatternCPP(nil, s) }},
+				"Google, rule": {careGooglePattern, false, func(s string) []byte { return appendPatternGoogle(nil, s, careGooglePattern) }},
+				"C++, rule":    {careCPP, false, func(s string) []byte { return appendPatternGoogle(nil, s, careCPP) }},
 			} {
 				n := normalLen(s, form.class, form.decodes)
 				want := form.copied(s)

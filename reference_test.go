@@ -365,8 +365,8 @@ func refItems(d Dialect, text string, special bool) (items []refItem, weight int
 			}
 			weight += 3
 			i += 2
-		case d.Escapes == EscapesRaw && !special,
-			d.Escapes != EscapesRFC && special && c < 0x80,
+		case d.Escapes == EscapesRaw && (!special || c < 0x80),
+			d.Escapes == EscapesGoogle && special && (c <= 0x20 || c == 0x7F),
 			!foreign(c):
 			items = append(items, refItem{byte: text[i : i+1]})
 			weight++
