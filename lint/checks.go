@@ -307,7 +307,7 @@ func checks() []Check {
 		{
 			ID: "RT408", Name: "needless-escape", Severity: Warning, Clause: "PCT-02", Fix: ChangesFile,
 			What:   "A letter, digit, -, ., _ or ~ is written as an escape.",
-			Why:    "Clients send it plainly, and Google compares without decoding.",
+			Why:    "Google decodes it in the URL and not in the rule, so the rule matches nothing. The C++ library decodes neither: the rule misses URLs without the escape, and clients send what a link holds.",
 			Before: "User-agent: *\nDisallow: /%7Euser\n",
 			After:  "User-agent: *\nDisallow: /~user\n",
 			find:   needlessEscape,
@@ -321,11 +321,14 @@ func checks() []Check {
 			find:   blankInPath,
 		},
 		{
-			ID: "RT410", Name: "unsafe-byte", Severity: Warning, Clause: "PCT-05", Fix: ChangesFile,
-			What:   "A path has a character that clients always send as an escape.",
-			Why:    "Google compares without encoding, so the rule matches nothing they send.",
+			ID: "RT410", Name: "unsafe-byte", Severity: Warning, Clause: "PCT-05",
+			What: "A path has a character that no URI may hold: one of \"<>\\^{}, a backtick or a vertical bar.",
+			Why: "The C++ library matches it only as it is written, and which URLs hold it so depends on client and place. " +
+				"Clients that follow the URL Standard of WHATWG, as browsers do, send \" < > always as escapes. " +
+				"They send a backtick, { } and, since 2025, ^ as escapes in a path and raw in a query; | raw in both; \\ as / in a path and raw in a query. " +
+				"Other clients escape all of them, or none. A rule for all of them is written in both forms; in all other dialects the two are equal.",
 			Before: "User-agent: *\nDisallow: /a|b\n",
-			After:  "User-agent: *\nDisallow: /a%7Cb\n",
+			After:  "User-agent: *\nDisallow: /a|b\nDisallow: /a%7Cb\n",
 			find:   unsafeByte,
 		},
 		{

@@ -160,7 +160,7 @@ func needlessEscape(p *pass) {
 		if len(failing) == 0 {
 			return
 		}
-		d := p.add(l.Value, "clients send this path without the escape, so the rule matches nothing they send")
+		d := p.add(l.Value, "the rule misses URLs without this escape, and Google decodes it in every URL, so there the rule matches nothing")
 		d.Advice = "write " + meant
 		d.Dialects = failing
 		d.edit(Edit{l.Value.Start, l.Value.End, meant})
@@ -187,16 +187,86 @@ func rewrite(path string, change func(c byte, escape bool) (string, bool)) strin
 }
 
 func blankInPath(p *pass) {
-	p.rawBytes(" \t", "clients send a blank as %20, so the rule matches nothing they send")
+	p.rawBytes(" \t", func(l robots.Line, _ string, at robots.Span, meant string) *Diagnostic {
+		d := p.add(at, "clients send a blank as %20, so the rule matches nothing they send")
+		d.Advice = "write " + meant
+		d.edit(Edit{l.Value.Start, l.Value.End, meant})
+		return d
+	})
 }
 
+// unsafeByte offers no rewrite: some client sends the character as it is, and what the rule
+// blocks for it must stay blocked.
 func unsafeByte(p *pass) {
-	p.rawBytes("\"<>\\^{}`|", "clients send this character as an escape, so the rule matches nothing they send")
+	written := make(map[string]bool) // the paths of all rules
+	p.paths(func(_ robots.Line, path string) { written[path] = true })
+	p.rawBytes("\"<>\\^{}`|", func(l robots.Line, path string, at robots.Span, meant string) *Diagnostic {
+		i, who := at.Start-l.Value.Start, "other clients"
+		if sent := standardForm(path); sent != path {
+			meant, who = sent, "they"
+		}
+		if written[meant] {
+			return nil
+		}
+		c := path[i]
+		message := string(c) + " is compared as it is written; clients that follow the URL Standard send it "
+		inPath, inQuery := sentInPath(c), sentInQuery(c)
+		before := path[:i]
+		switch {
+		case inPath == inQuery:
+			message += inPath
+		case strings.Contains(before, "?"):
+			message += inQuery + " in a query"
+		case strings.Contains(before, "*"):
+			message += inPath + " in a path and " + inQuery + " in a query"
+		default:
+			message += inPath + " in a path"
+		}
+		d := p.add(at, message)
+		d.Advice = "keep the rule, and add one with " + meant + ", which " + who + " send"
+		return d
+	})
 }
 
-// rawBytes reports paths with one of the given bytes that some dialect does not match
-// with its escape, which is what clients send.
-func (p *pass) rawBytes(set, message string) {
+// sentInPath and sentInQuery say how clients that follow the URL Standard of WHATWG (its
+// percent-encode sets for paths and special queries) send a character that no URI may hold.
+func sentInPath(c byte) string {
+	switch c {
+	case '|':
+		return "raw"
+	case '\\':
+		return "as /"
+	case '^':
+		return "as %5E (before 2025 raw)"
+	}
+	return "as " + escaped(string([]byte{c}))
+}
+
+func sentInQuery(c byte) string {
+	if strings.IndexByte("\"<>", c) >= 0 {
+		return sentInPath(c)
+	}
+	return "raw"
+}
+
+// standardForm returns a path with the escapes that such a client writes. What comes behind
+// a star counts as the path.
+func standardForm(path string) string {
+	query := false
+	return rewrite(path, func(c byte, escape bool) (string, bool) {
+		query = query || c == '?' && !escape
+		code := escaped(string([]byte{c}))
+		sent := sentInPath
+		if query {
+			sent = sentInQuery
+		}
+		return code, !escape && strings.IndexByte("\"<>^{}`", c) >= 0 && strings.HasPrefix(sent(c), "as "+code)
+	})
+}
+
+// rawBytes reports paths with one of the given bytes, the first of them at the span, that some
+// dialect does not match with its escape, as meant has it.
+func (p *pass) rawBytes(set string, report func(l robots.Line, path string, at robots.Span, meant string) *Diagnostic) {
 	p.paths(func(l robots.Line, path string) {
 		i := strings.IndexAny(path, set)
 		if i < 0 || isFullURL(path) {
@@ -212,10 +282,9 @@ func (p *pass) rawBytes(set, message string) {
 		if len(failing) == 0 {
 			return
 		}
-		d := p.add(robots.Span{Start: l.Value.Start + i, End: l.Value.Start + i + 1}, message)
-		d.Advice = "write " + meant
-		d.Dialects = failing
-		d.edit(Edit{l.Value.Start, l.Value.End, meant})
+		if d := report(l, path, robots.Span{Start: l.Value.Start + i, End: l.Value.Start + i + 1}, meant); d != nil {
+			d.Dialects = failing
+		}
 	})
 }
 
