@@ -11,7 +11,8 @@ import (
 // known fields in their customary case, "Field: value", no blanks around lines, one blank
 // before a comment, at most one blank line together, and one before a group. It changes no
 // order, path, comment or misspelling, and a blank line between user-agent lines stays
-// what it is, because Yandex reads it (GROUP-05).
+// what it is, because Yandex reads it (GROUP-05). A mark that does not begin the file is text,
+// and comes after a blank line where nothing else precedes it.
 //
 // An error says why a file is refused: it is no text, or a crawler would find other rules,
 // delays or sitemaps in the result, which happens where a file or a line is about as long as
@@ -45,6 +46,9 @@ func layout(f *robots.File) []byte {
 	}
 	for l := range f.Lines() {
 		text := written(f, l)
+		if len(out) == 0 && len(lines) == 0 && text != "" && text[0] == byteOrderMark[0] && (l.Span.Start > 0 || f.Text(l.Span)[0] != text[0]) {
+			out, blank = append(out, '\n'), false // where the file begins, engines would drop the mark or a part of it (C-07)
+		}
 		switch {
 		case text == "":
 			if len(lines) > 0 {

@@ -74,13 +74,22 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// FuzzFormat: a layout is one, once made, and has the verdicts of the file.
+// FuzzFormat: a layout is one, once made, and has the verdicts of the file and each byte order
+// mark but the one that begins it. A text is refused only where the file or a line is long.
 func FuzzFormat(f *testing.F) {
 	fuzzSeeds(f)
+	f.Add([]byte("\n\xEF\xBB\xBFfoo: x\nUser-agent: a\nDisallow: /\n"))
+	f.Add([]byte(" \xEF\xBBUser-agent: a\n\n\xEF\xBB\xBFDisallow: /\n"))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		out, err := Format(body)
 		if err != nil {
+			if len(body) < 500 && kind(robots.Parse(body)) == "" {
+				t.Fatalf("%q is refused: %v", body, err)
+			}
 			return
+		}
+		if mark := []byte(byteOrderMark); bytes.Count(out, mark) != bytes.Count(bytes.TrimPrefix(body, mark), mark) {
+			t.Fatalf("%q, laid out %q, has not the same byte order marks", body, out)
 		}
 		again, err := Format(out)
 		if err != nil || !bytes.Equal(again, out) {
