@@ -61,11 +61,8 @@ func TestHostile(t *testing.T) {
 		"carriage return": of("User-agent: aN\rDisallow: /b N\r"),
 		"no line end":     of("Disallow: "),
 	}
-	worst := hostile.Worst()
-	for i, f := range worst[:campaign.Size(0, 3, len(worst))] {
-		files[fmt.Sprint("family ", i)] = func(size int) string {
-			return "User-agent: *\n" + string(f.File(size-14, f.Text(1000)))
-		}
+	for _, f := range hostile.Files[:campaign.Size(0, 3, len(hostile.Files))] {
+		files[f.Name] = func(size int) string { return string(f.Body(size, f.Path(1000))) }
 	}
 	for name, file := range files {
 		var took []time.Duration

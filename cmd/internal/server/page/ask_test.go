@@ -191,17 +191,16 @@ func TestWrongQuestions(t *testing.T) {
 
 // TestHostile: no file makes an answer of any size, however slow it is meant to be.
 func TestHostile(t *testing.T) {
-	families := append(hostile.Seeds(), hostile.Worst()...)
 	size := campaign.Size(2_000, 20_000, 500_000)
-	for i, family := range families[:campaign.Size(3, 6, len(families))] {
-		path := family.Text(2_000)
-		body := string(family.File(size, path))
+	for _, f := range hostile.Files {
+		path := f.Path(2_000)
+		body := string(f.Body(size, path))
 		for _, q := range [][]string{
 			{"parse", body}, {"matrix", body, "google\tGooglebot\nrfc9309\tx", path + "\n/"}, {"lint", body},
 			{"diff", body, body + "Disallow: /x\n", "google\tGooglebot"}, {"decides", body, "google\tGooglebot\nrfc9309\tx"}, {"explain", body, "google\tGooglebot", path},
 		} {
 			if answer := Ask(q[0], q[1:]...); len(answer) > 4<<20 {
-				t.Errorf("family %d: the answer to %s has %d bytes", i, q[0], len(answer))
+				t.Errorf("%s: the answer to %s has %d bytes", f.Name, q[0], len(answer))
 			}
 		}
 	}
