@@ -3,6 +3,10 @@
 MODULES  := cmd bench .
 PACKAGES := $(subst ././,./,$(MODULES:%=./%/...))
 FUZZTIME ?= 1000x
+# What make bench runs, how often, and where it leaves bench.txt, table.md and match.svg.
+BENCH    ?= .
+ROUNDS   ?= 7
+RESULTS  ?= bin/bench
 # Most tests wait for servers and clocks, so more of them than cores run at a time.
 ABREAST  := -p 8 -parallel 8
 # The race detector takes ten times as long, and finds nothing where goroutines share nothing. These
@@ -64,8 +68,11 @@ release-check: ## a release of this tree in a temporary repository, then go inst
 	ROBOTS_CAMPAIGN=1 go test -count=1 -v -run TestRelease ./cmd/internal/dist
 firstrun: ## what it costs to run the program from a fresh clone, in seconds of CPU by package
 	.ci/firstrun
-bench: ## the measurements; BENCH='-corpus DIR -o results' for real files and a kept table
-	cd bench && go run . $(BENCH)
+bench: ## ROUNDS of the benchmarks BENCH, and the table of them in RESULTS; ROBOTS_CORPUS names a folder of real files
+	@t=$$(mktemp -d) && trap "rm -r $$t" EXIT && cd bench && go test -c -o $$t/bench.test . && go build -o $$t/table . && { \
+	echo "date: $$(date -u +%F)"; echo "commit: $$(git describe --always --dirty)"; \
+	for i in $$(seq $(ROUNDS)); do $$t/bench.test -test.run '^$$' -test.bench '$(BENCH)' -test.benchtime 100ms || echo FAIL; done; \
+	} | $$t/table -o '$(abspath $(RESULTS))'
 lint: ## golangci-lint, downloaded by Go
 	@s=0; for m in $(MODULES); do echo "lint $$m"; (cd $$m && $(LINT) run --config $(CURDIR)/.golangci.yml ./...) || s=1; done; exit $$s
 docs: ## the generated pages; ids of statements become links

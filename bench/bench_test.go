@@ -1,181 +1,212 @@
 package main
 
 import (
-	"bytes"
-	"math"
+	"flag"
+	"fmt"
+	"io"
 	"os"
+	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/internal/campaign"
+	"github.com/robotskit/robots/internal/hostile"
 )
 
-const testSeed = 9309
-
-func benchmarkWork(b *testing.B, w *work) {
-	for _, e := range w.engines {
-		b.Run(e.name, func(b *testing.B) {
-			if w.byteCount > 0 {
-				b.SetBytes(int64(w.byteCount))
-			}
-			b.ReportAllocs()
-			round := 0
-			for b.Loop() {
-				sink += e.pass(round)
-				round++
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(w.ops), "ns/verdict")
-		})
-	}
-}
-
-func testSet(n int) *set { return newSet("generated", generateFiles(n, testSeed), testSeed) }
-
-func BenchmarkOneShot(b *testing.B) { benchmarkWork(b, oneShot(testSet(1000))) }
-
-func BenchmarkOneShotSmall(b *testing.B) { benchmarkWork(b, oneShot(testSet(1000).only(0, 1024))) }
-
-func BenchmarkOneShotLarge(b *testing.B) {
-	benchmarkWork(b, oneShot(testSet(1000).only(50_000, math.MaxInt)))
-}
-
-func BenchmarkParse(b *testing.B) { benchmarkWork(b, parse(testSet(1000))) }
-
-func BenchmarkMatchKept(b *testing.B) { benchmarkWork(b, matchKept(testSet(1000))) }
-
-func BenchmarkMatchLiteral(b *testing.B) {
-	for _, n := range ruleCounts {
-		b.Run(number(float64(n)), func(b *testing.B) { benchmarkWork(b, match(literalProblem(testSeed, n), true)) })
-	}
-}
-
-func BenchmarkMatchMixed(b *testing.B) {
-	for _, n := range ruleCounts {
-		b.Run(number(float64(n)), func(b *testing.B) { benchmarkWork(b, match(mixedProblem(nil, testSeed, n), true)) })
-	}
-}
-
-// BenchmarkHostile leaves the other engines out: they take seconds for a match.
-func BenchmarkHostile(b *testing.B) {
-	for _, p := range hostile() {
-		b.Run(strings.TrimPrefix(p.name, "hostile/"), func(b *testing.B) {
-			w := match(p, false)
-			w.engines = w.engines[:1]
-			benchmarkWork(b, w)
-		})
-	}
-}
-
-func TestGeneratorsAreDeterministic(t *testing.T) {
-	a, b := testSet(200), testSet(200)
-	if !slices.EqualFunc(a.bodies, b.bodies, bytes.Equal) || !slices.Equal(a.agents, b.agents) || !slices.Equal(a.queries, b.queries) {
-		t.Error("two sets of one seed differ")
-	}
-	c := newSet("other", generateFiles(200, testSeed+1), testSeed+1)
-	if slices.EqualFunc(a.bodies, c.bodies, bytes.Equal) {
-		t.Error("sets of two seeds are equal")
-	}
-	for name, make := range map[string]func() problem{
-		"literal": func() problem { return literalProblem(testSeed, 1000) },
-		"mixed":   func() problem { return mixedProblem(nil, testSeed, 1000) },
-		"hostile": func() problem { return hostile()[13] },
-	} {
-		if p, q := make(), make(); !bytes.Equal(p.body, q.body) || !slices.Equal(p.queries, q.queries) {
-			t.Errorf("two %s problems of one seed differ", name)
-		}
-	}
-}
-
-// TestGeneratedFilesLookReal holds the generator to the figures it states.
-func TestGeneratedFilesLookReal(t *testing.T) {
-	var byteCount, rules []int
-	wild, all := 0, 0
-	for _, body := range generateFiles(4000, testSeed) {
-		paths := rulesOf(body)
-		byteCount, rules = append(byteCount, len(body)), append(rules, len(paths))
-		for _, p := range paths {
-			all++
-			if strings.ContainsAny(p, "*$") {
-				wild++
-			}
-		}
-	}
-	slices.Sort(byteCount)
-	slices.Sort(rules)
-	near := func(what string, got, want, tolerance float64) {
-		t.Helper()
-		if math.Abs(got-want) > tolerance*want {
-			t.Errorf("%s: got %.4g, want %.4g within %.0f %%", what, got, want, 100*tolerance)
-		}
-	}
-	near("bytes p10", float64(byteCount[400]), 87, 0.3)
-	near("bytes p50", float64(byteCount[2000]), 619, 0.15)
-	near("bytes p90", float64(byteCount[3600]), 4527, 0.25)
-	near("bytes p99", float64(byteCount[3960]), 89403, 0.5)
-	near("rules p50", float64(rules[2000]), 13, 0.16)
-	near("wildcards", float64(wild)/float64(all), 0.135, 0.05)
-}
-
-// TestAgree compares every verdict of the engine and of the reference, on
-// generated files and on those of the folder that ROBOTS_CORPUS names.
-func TestAgree(t *testing.T) {
-	sets := []*set{testSet(1000)}
+// files are those below the folder of ROBOTS_CORPUS, else generated ones.
+var files = sync.OnceValue(func() *set {
 	if dir := os.Getenv("ROBOTS_CORPUS"); dir != "" {
-		bodies, err := readCorpus(dir, campaign.Size(32, 16, 1))
-		if err != nil {
-			t.Fatal(err)
-		}
-		sets = append(sets, newSet("corpus", bodies, testSeed))
+		return corpus(dir, 1)
 	}
-	for _, p := range []problem{literalProblem(testSeed, 1000), mixedProblem(sets[len(sets)-1], testSeed, 1000)} {
+	return newSet(generateFiles(4000))
+})
+
+func corpus(dir string, step int) *set {
+	bodies, err := readCorpus(dir, step)
+	if err != nil {
+		panic(err)
+	}
+	return newSet(bodies)
+}
+
+// TestMain prints the inputs of a benchmark run, in the form that benchstat reads.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if flag.Lookup("test.bench").Value.String() != "" {
+		kind := "generated"
+		if os.Getenv("ROBOTS_CORPUS") != "" {
+			kind = "real"
+		}
+		fmt.Printf("files: %d %s, %d bytes\n", len(files().bodies), kind, files().byteCount)
+		if info, ok := debug.ReadBuildInfo(); ok {
+			fmt.Println("go:", info.GoVersion)
+			for _, d := range info.Deps {
+				if strings.Contains(d.Path, "temoto") {
+					fmt.Println("temoto:", d.Version)
+				}
+			}
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// sink takes results, so that the compiler drops no work.
+var sink int
+
+func BenchmarkRow(b *testing.B) {
+	for _, r := range rows() {
+		b.Run(r.name, func(b *testing.B) {
+			w := r.make(files())
+			if w.extra != nil {
+				b.Run("engine="+ours, func(b *testing.B) {
+					for b.Loop() {
+						b.ReportMetric(w.extra(), w.unit)
+					}
+					b.ReportMetric(0, "ns/op") // not printed
+				})
+			}
+			for _, e := range w.engines {
+				b.Run("engine="+e.name, func(b *testing.B) {
+					round := 0
+					for b.Loop() {
+						sink += e.pass(round)
+						round++
+					}
+					b.SetBytes(int64(w.bytes))
+					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(w.ops), "ns/op")
+				})
+			}
+		})
+	}
+}
+
+// TestRows makes one pass of each row over a few files. Engines that read as RFC 9309 say agree.
+func TestRows(t *testing.T) {
+	s := newSet(generateFiles(100))
+	names := map[string]bool{}
+	for _, r := range rows() {
+		if names[r.name] {
+			t.Errorf("two rows are named %s", r.name)
+		}
+		names[r.name] = true
+		if strings.HasPrefix(r.name, "FirstAnswer/path=64KiB") && campaign.Size(true, false, false) {
+			continue
+		}
+		w := r.make(s)
+		found := r.goal.baseline == ""
+		if w.extra != nil {
+			if v := w.extra(); v <= 0 || w.unit != r.goal.unit {
+				t.Errorf("%s: %v %s, want more than nothing, in %s", r.name, v, w.unit, r.goal.unit)
+			}
+			continue
+		}
+		want := w.engines[0].pass(0)
+		if w.ops == 0 || w.engines[0].name != ours || want == 0 {
+			t.Errorf("%s: %d of %d by %s", r.name, want, w.ops, w.engines[0].name)
+		}
+		for _, e := range w.engines[1:] {
+			found = found || e.name == r.goal.baseline
+			if got := e.pass(0); (e.name == plain || e.name == netURL) && got != want {
+				t.Errorf("%s: %d by %s, %d by robots", r.name, got, e.name, want)
+			}
+		}
+		if !found {
+			t.Errorf("%s: no engine is %s", r.name, r.goal.baseline)
+		}
+	}
+}
+
+// TestAgree compares every verdict of the engine with one of the plain matcher, on generated files, hostile ones and
+// those of ROBOTS_CORPUS.
+func TestAgree(t *testing.T) {
+	s := newSet(generateFiles(1000))
+	sets := []*set{s}
+	if dir := os.Getenv("ROBOTS_CORPUS"); dir != "" {
+		sets = append(sets, corpus(dir, campaign.Size(32, 16, 1)))
+	}
+	for _, kind := range []string{"literal", "mixed"} {
+		p := s.problem(kind, 1000)
 		for q := range slices.Chunk(p.queries, urlsPerFile) {
-			sets[0].add(p.body, "ExampleBot", [urlsPerFile]query(q))
+			s.add(p.body, anyBot, [urlsPerFile]query(q))
 		}
 	}
-	for _, p := range append(hostile(), hostileBodies()...) {
-		// The reference takes seconds for one of these whole.
-		body := p.body[:campaign.Size(0, min(len(p.body), 32<<10), len(p.body))]
-		sets[0].add(body, "ExampleBot", oneSet(p).queries[0])
+	for _, f := range hostile.Files {
+		q := newQuery(f.Path(2048))
+		s.add(f.Body(fileLimit, q.raw), anyBot, [urlsPerFile]query{q, q, q, q, q, q, q, q})
 	}
 	for _, s := range sets {
 		verdicts, disallowed := 0, 0
 		for i, body := range s.bodies {
 			rules := robots.Parse(body).Rules(robots.RFC9309, s.agents[i])
-			refs := refRules(refParse(body), s.agents[i])
-			asked := map[string]bool{}
+			plains := plainRules(plainParse(body), s.agents[i])
 			for _, q := range s.queries[i] {
-				if asked[q.raw] {
-					continue
-				}
-				asked[q.raw] = true
-				want := refAllowed(refs, q.raw)
+				want := plainAllowed(plains, q.raw)
 				if got := rules.Allowed(q.path); got != want {
-					t.Errorf("%s, file %d, %s, %.100q: kept rules say %v, reference says %v: %s", s.name, i, s.agents[i], q.raw, got, want, rules.Match(q.path))
+					t.Errorf("file %d, %s, %.100q: parsed rules say %v, the plain matcher %v: %s", i, s.agents[i], q.raw, got, want, rules.Match(q.path))
 				}
 				if got := robots.Allowed(body, robots.RFC9309, q.path, s.agents[i]); got != want {
-					t.Errorf("%s, file %d, %s, %.100q: one shot says %v, reference says %v", s.name, i, s.agents[i], q.raw, got, want)
+					t.Errorf("file %d, %s, %.100q: one shot says %v, the plain matcher %v", i, s.agents[i], q.raw, got, want)
 				}
 				verdicts++
 				disallowed += count(!want)
 			}
 		}
-		t.Logf("%s: %d verdicts, %d of them disallowed", s.name, verdicts, disallowed)
+		t.Logf("%d verdicts, %d of them disallowed", verdicts, disallowed)
 		if disallowed == 0 || disallowed == verdicts {
-			t.Errorf("%s: all verdicts are the same", s.name)
+			t.Error("all verdicts are the same")
 		}
 	}
 }
 
-func BenchmarkWarm(b *testing.B) {
-	for _, c := range []struct {
-		name         string
-		sites, rules int
-	}{{"site", 1, 13}, {"rules", 1, 10_000}, {"sites", warmURLs, 13}} {
-		b.Run(c.name, func(b *testing.B) {
-			w := newCrawl(testSeed, c.sites, c.rules, "ExampleBot")
-			benchmarkWork(b, &work{ops: warmURLs, engines: []engine{{name: ours, pass: w.verdicts}, {name: "net/url", pass: w.parses}}})
-		})
+// TestTable reads two rounds and writes the files of them.
+func TestTable(t *testing.T) {
+	var in strings.Builder
+	for _, round := range []string{"100", "200"} {
+		in.WriteString("goos: linux\nfiles: 3 generated, 99 bytes\n")
+		for _, n := range ruleCounts {
+			for _, kind := range []string{"literal", "mixed"} {
+				fmt.Fprintf(&in, "BenchmarkRow/%s/engine=robots-2 \t 10\t %s ns/op\nBenchmarkRow/%[1]s/engine=plain-2 10 %[2]s0 ns/op\n", matchRow(kind, n), round)
+				fmt.Fprintf(&in, "BenchmarkRow/%s/engine=temoto-2 \t 10\t 40000 ns/op\t 3.5 MB/s\n", matchRow(kind, n))
+			}
+		}
+		fmt.Fprintf(&in, "BenchmarkRow/FirstAnswer/path=2KiB/file=stars/engine=robots 1 %s000000 ns/op\nBenchmarkRow/Memory/files=all/engine=robots-2 1 1.300 B/body-B\nPASS\n", round)
+	}
+	dir, out := t.TempDir(), &strings.Builder{}
+	if err := run(strings.NewReader(in.String()), io.Discard, out, dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"- files: 3 generated, 99 bytes\n\n",
+		"| 150 ns/path | temoto: 40 µs | 300 (200–400) | ≥ 300 | ≥ 800 | floor reached |",
+		"| 150 ms/file |  | 100 ms | ≤ 60 ms | ≤ 60 ms | **below the floor** |",
+		"| 1.3 B/body-B |  | 1.3 B/body-B | ≤ 1.35 B/body-B | ≤ 1.2 B/body-B | floor reached |",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	for name, want := range map[string]string{"bench.txt": in.String(), "table.md": out.String(), "match.svg": ""} {
+		got, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil || len(got) == 0 || want != "" && string(got) != want {
+			t.Errorf("%s: %d bytes, %v", name, len(got), err)
+		}
+	}
+	for _, bad := range []string{"", "PASS\n", "FAIL\tbench\n", "BenchmarkRow/x/engine=robots 1 fast ns/op\n", "BenchmarkRow/x 1 1 ns/op\n"} {
+		if _, err := read(strings.NewReader(bad)); err == nil {
+			t.Errorf("%q is read without an error", bad)
+		}
+	}
+}
+
+// TestNumber: three digits, all of the whole number.
+func TestNumber(t *testing.T) {
+	for v, want := range map[float64]string{0.1234: "0.123", 9.876: "9.88", 350: "350", 1004.9: "1,004", 1234567: "1,234,567", 99.95: "100"} {
+		if got := number(v); got != want {
+			t.Errorf("%v: %s, want %s", v, got, want)
+		}
 	}
 }

@@ -17,9 +17,10 @@ import (
 const (
 	fileLimit   = 512_000 // bytes of a file that are read, whole lines
 	urlsPerFile = 8
+	seed        = 9309 // of everything generated
 )
 
-// A query is one path, cut out of its URL beforehand.
+// A query is the path of a URL, for our engine and for others.
 type query struct {
 	raw  string
 	path robots.Path
@@ -33,20 +34,19 @@ func newQuery(raw string) query {
 	return query{p.String(), p}
 }
 
-// A set is some files, who asks for each, and what.
+// A set is some files, and for each the crawler and its queries.
 type set struct {
-	name      string
 	bodies    [][]byte
 	agents    []string
 	queries   [][urlsPerFile]query
 	byteCount int
 }
 
-func newSet(name string, bodies [][]byte, seed uint64) *set {
-	s := &set{name: name}
-	rng := newRand(seed, 1)
+func newSet(bodies [][]byte) *set {
+	s := &set{}
+	rng := newRand(1)
 	for _, b := range bodies {
-		s.add(b, [...]string{"Googlebot", "ExampleBot"}[rng.IntN(2)], makeQueries(rng, b))
+		s.add(b, [...]string{"Googlebot", anyBot}[rng.IntN(2)], makeQueries(rng, b))
 	}
 	return s
 }
@@ -58,25 +58,20 @@ func (s *set) add(body []byte, agent string, q [urlsPerFile]query) {
 	s.byteCount += len(body)
 }
 
-// only returns the files whose size is from least to most.
-func (s *set) only(least, most int) *set {
-	o := &set{name: s.name}
+// upTo returns the files of at most so many bytes.
+func (s *set) upTo(most int) *set {
+	o := &set{}
 	for i, b := range s.bodies {
-		if least <= len(b) && len(b) <= most {
+		if len(b) <= most {
 			o.add(b, s.agents[i], s.queries[i])
 		}
 	}
 	return o
 }
 
-func (s *set) String() string {
-	return fmt.Sprintf("%s: %d files, %d bytes", s.name, len(s.bodies), s.byteCount)
-}
+func newRand(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
 
-func newRand(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
-
-// readCorpus reads every file below dir that is no HTML page, in the order of
-// the names. Every step-th file is taken.
+// readCorpus reads every step-th file below dir that is not an HTML page, in the order of the names.
 func readCorpus(dir string, step int) ([][]byte, error) {
 	var bodies [][]byte
 	n := 0
@@ -209,8 +204,8 @@ var sizes = []struct{ quantile, byteCount float64 }{
 // generateFiles makes n files as they are on the web: size p10, p50, p90, p99 of
 // 87, 619, 4,527 and 89,403 bytes, 13 rules in the median, 13.5 % of the rules
 // with '*' or '$', every third file with CRLF.
-func generateFiles(n int, seed uint64) [][]byte {
-	rng := newRand(seed, 2)
+func generateFiles(n int) [][]byte {
+	rng := newRand(2)
 	bodies := make([][]byte, n)
 	for i, k := range rng.Perm(n) {
 		q := (float64(k) + rng.Float64()) / float64(n) // evenly over the quantiles
@@ -336,15 +331,6 @@ func literalRules(rng *rand.Rand, n int) []string {
 	return keys(rng, seen)
 }
 
-// mixedRules makes n distinct generated rules.
-func mixedRules(rng *rand.Rand, n int) []string {
-	seen := map[string]bool{}
-	for len(seen) < n {
-		seen[generateRule(rng)] = true
-	}
-	return keys(rng, seen)
-}
-
 // keys returns the keys in an order that depends on rng alone.
 func keys(rng *rand.Rand, m map[string]bool) []string {
 	all := make([]string, 0, len(m))
@@ -366,19 +352,33 @@ func fileOf(rules []string) []byte {
 	return b.Bytes()
 }
 
-// A problem is one file with one group and the paths to ask.
+// A problem is one file with one group and the paths to ask about.
 type problem struct {
-	name    string
-	about   string
+	rules   int
 	body    []byte
 	queries []query
 }
 
-// ruleProblem asks 512 paths of rules, 40 % made from them.
-func ruleProblem(name string, rng *rand.Rand, rules []string) problem {
-	p := problem{name: name, body: fileOf(rules)}
+// problem returns a file of n rules, literal ones or those of the files, and 512 paths, 40 % made from the rules.
+func (s *set) problem(kind string, n int) problem {
+	rng := newRand(5)
+	rules := literalRules(rng, n)
+	if kind == "mixed" {
+		rules = sampleRules(rng, s.bodies, n)
+	}
+	p := problem{rules: len(rules), body: fileOf(rules)}
 	for range 512 {
 		p.queries = append(p.queries, makeQuery(rng, rules))
 	}
 	return p
+}
+
+// urls returns the queries as whole URLs, each file on a host of its own, urlsPerFile for each.
+func (s *set) urls() (urls []string) {
+	for i, queries := range s.queries {
+		for _, q := range queries {
+			urls = append(urls, fmt.Sprintf("https://www.site%d.example%s", i, q.raw))
+		}
+	}
+	return urls
 }

@@ -1,157 +1,204 @@
-// Bench measures the engine against github.com/temoto/robotstxt and against a
-// plain reference matcher, interleaved in one process on the same inputs.
+// Bench makes a table of benchmarks that compare package robots with other matchers (make bench).
 //
-//	go run . -corpus DIR            every row, on the files of DIR in place of generated ones
-//	go run . -run oneshot -rounds 5 some rows
-//	go run . -quick                 half a minute
-//	go run . -o results             keep the table and the plot
+//	go test -bench . | go run . -o results
 package main
 
 import (
+	"bufio"
 	"flag"
 	"fmt"
-	"maps"
+	"io"
 	"math"
 	"os"
-	"regexp"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
-	"time"
 )
 
 func main() {
-	var (
-		corpus = flag.String("corpus", "", "`folder` of robots.txt files to measure on, in place of generated ones")
-		run    = flag.String("run", "", "only rows that match this `regexp`")
-		rounds = flag.Int("rounds", 7, "interleaved rounds")
-		seed   = flag.Uint64("seed", 9309, "seed of everything generated")
-		quick  = flag.Bool("quick", false, "fewer files, shorter rounds, no slow library on hostile files")
-		out    = flag.String("o", "", "`folder` for the table and the plot")
-		list   = flag.Bool("list", false, "list the rows and stop")
-		passes = flag.Int("passes", 0, "only pass `n` times over the work and print its bytes and operations (see callgrind.sh)")
-		kind   = flag.String("work", "oneshot", "work of -passes: oneshot, oneshot-url, askable, url, match-kept, crawlers-1, crawlers-100, crawlers-dialects, memory/build-literal, memory/build-mixed or a row, as match-literal/10000")
-		most   = flag.Int("most", math.MaxInt, "only files of at most so many `bytes` for -passes")
-		looped = flag.String("loop", "", "only answer URLs on standard input by this `file`, in a loop with temoto (row program/list), or a batch for - (program/batch)")
-		name   = flag.String("engine", ours, "engine of -passes: robots, reference or temoto")
-	)
+	dir := flag.String("o", "", "`folder` for bench.txt (what was read), table.md and match.svg")
 	flag.Parse()
 	if flag.NArg() > 0 {
-		fmt.Fprintln(os.Stderr, "bench takes no arguments, only flags; see bench -h")
+		fmt.Fprintln(os.Stderr, "bench: unexpected argument; the output of go test -bench is read from standard input")
 		os.Exit(2)
 	}
-	if *looped != "" {
-		if err := loop(*looped); err != nil {
-			fmt.Fprintln(os.Stderr, "bench: -loop:", err)
-			os.Exit(1)
-		}
-		return
-	}
-	selected, err := regexp.Compile(*run)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench: -run:", err)
-		os.Exit(2)
-	}
-	o := options{rounds: *rounds, target: 120 * time.Millisecond}
-	files, step := 4000, 1
-	if *quick {
-		o = options{rounds: min(*rounds, 3), target: 15 * time.Millisecond}
-		files, step = 400, 16
-	}
-
-	var s *set
-	if *corpus == "" {
-		s = newSet("generated", generateFiles(files, *seed), *seed)
-	} else if bodies, err := readCorpus(*corpus, step); err == nil {
-		s = newSet("corpus", bodies, *seed)
-	} else {
+	if err := run(os.Stdin, os.Stderr, os.Stdout, *dir); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
-	}
-	if *passes > 0 {
-		w := workOf(*kind, s, *seed, *most)
-		if w == nil {
-			fmt.Fprintf(os.Stderr, "bench: -work %q is none of %s, nor memory/build-literal or -mixed, nor a row (-list)\n", *kind, strings.Join(slices.Sorted(maps.Keys(works)), ", "))
-			os.Exit(2)
-		}
-		for _, e := range w.engines {
-			for i := range *passes {
-				if e.name == *name {
-					sink += e.pass(i)
-				}
-			}
-		}
-		fmt.Println(w.byteCount, w.ops)
-		return
-	}
-	progress("%s", s)
-
-	temp, err := os.MkdirTemp("", "robots-bench")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
-	defer os.RemoveAll(temp)
-	var results []*result
-	var again []func() // measures what is about a time once more
-	for _, r := range rows(s, *seed, *quick, temp) {
-		if !selected.MatchString(r.name) {
-			continue
-		}
-		if *list {
-			fmt.Printf("%s\t%s\n", r.name, r.about)
-			continue
-		}
-		w := r.make()
-		res := &result{name: r.name, about: r.about, unit: r.unit, goal: r.goal, ops: w.ops, byteCount: w.byteCount}
-		res.ns = measure(w, o)
-		progress("%s", res.line())
-		results = append(results, res)
-		if r.goal.kind == nanos || r.goal.kind == millis {
-			again = append(again, func() {
-				w := r.make()
-				w.engines = w.engines[:1]
-				res.ns[ours] = append(res.ns[ours], measure(w, o)[ours]...)
-				progress("%s", res.line())
-			})
-		}
-	}
-	if *list {
-		return
-	}
-	facts := slices.Concat(measureFacts(s, *seed, selected), measureFlatness(s, o, *seed, selected), measureWarm(o, *seed, selected))
-	// Others may use the machine for seconds on end, which no ratio takes out of a time.
-	for _, measure := range again {
-		measure()
-	}
-	rep := &report{results: results, facts: facts, set: s, seed: *seed, rounds: o.rounds}
-	rep.write(os.Stdout)
-	if *out != "" {
-		if err := rep.save(*out); err != nil {
-			fmt.Fprintln(os.Stderr, "bench:", err)
-			os.RemoveAll(temp)
-			os.Exit(1)
-		}
 	}
 }
 
-// works are what -work can be besides the names of rows: those that -most can be asked of.
-var works = map[string]func(*set) *work{"oneshot": oneShot, "oneshot-url": oneShotURL, "askable": askable, "url": cutURLs,
-	"match-kept": matchKept, "crawlers-1": alone, "crawlers-100": crowdAlike, "crawlers-dialects": crowdDialects}
-
-// workOf returns the work of a name, of files of at most so many bytes, nil if there is none.
-func workOf(kind string, s *set, seed uint64, most int) *work {
-	if of := works[kind]; of != nil {
-		return of(s.only(0, most))
+// run copies benchmark output to progress and writes the table of it.
+func run(in io.Reader, progress, out io.Writer, dir string) error {
+	var text strings.Builder
+	r, err := read(io.TeeReader(in, io.MultiWriter(progress, &text)))
+	if err != nil {
+		return err
 	}
-	for _, r := range rows(s, seed, true, "") {
-		if r.name == kind {
-			return r.make()
+	table := r.table()
+	if _, err := io.WriteString(out, table); err != nil || dir == "" {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	for name, content := range map[string]string{"bench.txt": text.String(), "table.md": table, "match.svg": r.chart()} {
+		if content == "" {
+			continue
 		}
-	}
-	for _, k := range builds(s, seed) {
-		if kind == "memory/build-"+k.name {
-			return warmRules(k.problem())
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// results are benchmark results: the lines "key: value", and of each row, engine and unit the values in the order of the
+// rounds.
+type results struct {
+	config []string
+	values map[string][]float64
+}
+
+func key(row, engine, unit string) string { return row + " " + engine + " " + unit }
+
+// read reads the output of go test -bench, of any number of runs after each other.
+func read(in io.Reader) (*results, error) {
+	r := &results{values: map[string][]float64{}}
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		line := lines.Text()
+		if strings.HasPrefix(line, "FAIL") || strings.HasPrefix(line, "--- FAIL") || strings.HasPrefix(line, "panic:") {
+			return nil, fmt.Errorf("a benchmark failed: %s", line)
+		}
+		name, ok := strings.CutPrefix(line, "BenchmarkRow/")
+		if !ok {
+			if k, _, ok := strings.Cut(line, ": "); ok && !strings.Contains(k, " ") && !slices.Contains(r.config, line) {
+				r.config = append(r.config, line)
+			}
+			continue
+		}
+		fields := strings.Fields(name)
+		row, engine, ok := strings.Cut(fields[0], "/engine=")
+		if !ok || len(fields)%2 != 0 {
+			return nil, fmt.Errorf("unexpected line %q", line)
+		}
+		if i := strings.LastIndexByte(engine, '-'); i >= 0 && strings.Trim(engine[i+1:], "0123456789") == "" {
+			engine = engine[:i] // the number of cores
+		}
+		for i := 2; i+1 < len(fields); i += 2 {
+			v, err := strconv.ParseFloat(fields[i], 64)
+			if err != nil {
+				return nil, fmt.Errorf("%q: %w", line, err)
+			}
+			k := key(row, engine, fields[i+1])
+			r.values[k] = append(r.values[k], v)
+		}
+	}
+	if len(r.values) == 0 && lines.Err() == nil {
+		return nil, fmt.Errorf("no benchmark results on standard input")
+	}
+	return r, lines.Err()
+}
+
+// median returns the middle of some values, and the least and the largest; zeros if there are none.
+func median(values []float64) (mid, low, high float64) {
+	if len(values) == 0 {
+		return 0, 0, 0
+	}
+	v := slices.Sorted(slices.Values(values))
+	n := len(v)
+	return (v[(n-1)/2] + v[n/2]) / 2, v[0], v[n-1]
+}
+
+// figures returns what the goal of a row is about, and how it is written: how many times as fast robots is as the
+// baseline, the median of the ratios of each round, or the least value, as other work on the machine only adds to it.
+func (r *results) figures(w row) (value float64, text string) {
+	if w.goal.baseline == "" {
+		_, low, _ := median(r.values[key(w.name, ours, w.goal.unit)])
+		return low, inUnit(low, w.goal.unit)
+	}
+	mine, theirs := r.values[key(w.name, ours, "ns/op")], r.values[key(w.name, w.goal.baseline, "ns/op")]
+	var ratios []float64
+	for i := range min(len(mine), len(theirs)) {
+		ratios = append(ratios, theirs[i]/mine[i])
+	}
+	mid, low, high := median(ratios)
+	return mid, fmt.Sprintf("%s (%s–%s)", number(mid), number(low), number(high))
+}
+
+func (r *results) table() string {
+	var b strings.Builder
+	b.WriteString("# Benchmark results\n\n")
+	for _, c := range r.config {
+		b.WriteString("- " + c + "\n")
+	}
+	b.WriteString("\nTimes are medians per file, path, URL or rule. The comparison is the median of the ratios of each round (lowest and\n" +
+		"highest); a limit on time or memory applies to the best round.\n\n" +
+		"| row | what is measured | robots | baseline | times as fast, or best | floor | aim | |\n|---|---|--:|--:|--:|--:|--:|---|\n")
+	for _, w := range rows() {
+		unit := w.goal.unit
+		if w.goal.baseline != "" {
+			unit = "ns/op"
+		}
+		mine, _, _ := median(r.values[key(w.name, ours, unit)])
+		if mine == 0 {
+			continue
+		}
+		baseline := ""
+		if w.goal.baseline != "" {
+			theirs, _, _ := median(r.values[key(w.name, w.goal.baseline, "ns/op")])
+			baseline = w.goal.baseline + ": " + inUnit(theirs, "ns/op")
+		}
+		per := ""
+		if unit == "ns/op" {
+			per = "/" + w.per
+		}
+		value, text := r.figures(w)
+		floor, aim, reached := w.goal.words(value)
+		fmt.Fprintf(&b, "| %s | %s | %s%s | %s | %s | %s | %s | %s |\n", w.name, w.about, inUnit(mine, unit), per, baseline, text, floor, aim, reached)
+	}
+	return b.String()
+}
+
+// words returns the goal in words, and how far a value reaches it.
+func (g goal) words(v float64) (floor, aim, reached string) {
+	if g.floor == 0 {
+		return "", "", ""
+	}
+	if g.baseline == "" {
+		floor, aim = "≤ "+inUnit(g.floor, g.unit), "≤ "+inUnit(g.aim, g.unit)
+		v, g.floor, g.aim = -v, -g.floor, -g.aim
+	} else {
+		floor, aim = "≥ "+number(g.floor), "≥ "+number(g.aim)
+	}
+	switch {
+	case v >= g.aim:
+		return floor, aim, "aim reached"
+	case v >= g.floor:
+		return floor, aim, "floor reached"
+	}
+	return floor, aim, "**below the floor**"
+}
+
+func inUnit(v float64, unit string) string {
+	if unit != "ns/op" {
+		return number(v) + " " + unit
+	}
+	for _, u := range []string{"ns", "µs", "ms"} {
+		if v < 1000 {
+			return number(v) + " " + u
+		}
+		v /= 1000
+	}
+	return number(v) + " s"
+}
+
+// number writes three digits, and a comma between thousands.
+func number(v float64) string {
+	if v >= 1000 {
+		return number(math.Floor(v/1000)) + fmt.Sprintf(",%03d", int(v)%1000)
+	}
+	return strconv.FormatFloat(v, 'g', max(3, len(strconv.Itoa(int(v)))), 64)
 }

@@ -1,59 +1,158 @@
 package main
 
 import (
+	"context"
 	"fmt"
-	"math"
 	"net/url"
 	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/crawlers"
-	families "github.com/robotskit/robots/internal/hostile"
+	"github.com/robotskit/robots/fetch"
+	"github.com/robotskit/robots/internal/hostile"
+	"github.com/robotskit/robots/polite"
 	"github.com/temoto/robotstxt"
 )
 
+// What is measured, and what it is compared with.
 const (
-	ours      = "robots"
-	reference = "reference"
-	temoto    = "temoto"
-	netURL    = "net/url"
+	ours   = "robots"
+	plain  = "plain"   // the matcher of plain.go
+	temoto = "temoto"  // github.com/temoto/robotstxt
+	netURL = "net-url" // net/url.Parse
+	one    = "one"     // one crawler instead of many
 )
 
-// A row is one line of the table. Its work is made when its turn comes, so that
-// a single row starts at once.
+// A row is a line of the table, and a benchmark with a sub-benchmark per engine.
 type row struct {
 	name  string
 	about string
-	unit  string // of an operation
+	per   string // of what unit is a time
 	goal  goal
-	make  func() *work
+	make  func(s *set) *work
 }
 
-// A goal is a number to reach: the floor at least, the aim if we can.
+// A goal says what a row is to reach: the floor must be, the aim should be. With a baseline it is how many times as
+// fast, at least; without one it is a value in the unit, at most.
 type goal struct {
-	kind       goalKind
+	baseline   string
+	unit       string
 	floor, aim float64
 }
 
-type goalKind uint8
+func faster(baseline string, floor, aim float64) goal { return goal{baseline, "", floor, aim} }
 
-const (
-	noGoal    goalKind = iota
-	perTemoto          // times as fast as temoto
-	perNetURL          // times as fast as net/url
-	nanos              // nanoseconds per operation, at most
-	millis             // milliseconds per operation, at most
-	megabytes          // MB/s, at least
-	millions           // million operations per second, at least
-	atMost             // any quantity of the second table, at most
-	atLeast            // the same, at least
-)
+func atMost(unit string, floor, aim float64) goal { return goal{"", unit, floor, aim} }
 
-// temotoParse is parsing with temoto; a file that it rejects allows everything.
+// work is what a row measures. All engines have the same operations in a pass.
+type work struct {
+	ops     int // operations in a pass
+	bytes   int // of the files that a pass reads, 0 if it reads none
+	engines []engine
+	unit    string // of extra
+	extra   func() float64
+}
+
+// An engine makes a pass over all operations. The round selects the input, the same for all engines. The result, such
+// as a count of verdicts, is the same for all engines that agree, and keeps the compiler from dropping the work.
+type engine struct {
+	name string
+	pass func(round int) int
+}
+
+// rows are all rows, in the order of the table.
+func rows() []row {
+	small := func(make func(*set) *work) func(*set) *work {
+		return func(s *set) *work { return make(s.upTo(1024)) }
+	}
+	list := []row{
+		{"OneShot/files=all", "body, agent and path to a verdict", "file", faster(temoto, 31, 45), oneShot},
+		{"OneShot/files=small", "the same, files up to 1 KiB", "file", faster(temoto, 13, 20), small(oneShot)},
+		{"OneShotURL/files=all", "body, agent and URL to a verdict", "file", faster(temoto, 36, 42), oneShotURL},
+		{"OneShotURL/files=small", "the same, files up to 1 KiB", "file", faster(temoto, 18, 21), small(oneShotURL)},
+		{"Parse/files=all", "parse a file", "file", faster(temoto, 25, 40), parse},
+		{"Rules/files=all", "parse a file and choose the rules of a crawler", "file", faster(temoto, 17, 20), chooseRules},
+		{"Rules/files=small", "the same, files up to 1 KiB", "file", faster(temoto, 8, 12), small(chooseRules)},
+		{"Kept/files=all", "match a path against parsed files, 8 paths per file, file after file", "path", faster(temoto, 9, 15), kept},
+		{"Memory/files=all", "memory of a parsed file, body included", "file", atMost("B/body-B", 1.35, 1.2), memory},
+	}
+	for _, size := range []int{2, 8} {
+		list = append(list, row{fmt.Sprintf("LongPath/path=%dKiB", size), fmt.Sprintf("match a path of %d KiB against each parsed file", size), "path",
+			faster(plain, 1, 1), func(s *set) *work { return longPath(s, size<<10) }})
+	}
+	for _, kind := range []string{"literal", "mixed"} {
+		about := map[string]string{"literal": "match against literal rules of 30 to 40 bytes", "mixed": "match against rules sampled from the files"}[kind]
+		for _, n := range ruleCounts {
+			g := faster(temoto, 0, 0)
+			if n == 10_000 {
+				g = faster(temoto, 300, map[string]float64{"literal": 300, "mixed": 800}[kind])
+			}
+			list = append(list, row{matchRow(kind, n), about, "path", g, func(s *set) *work { return match(s.problem(kind, n)) }})
+		}
+		list = append(list, row{"Index/rules=" + kind, "make Rules of 10,000 rules and index them", "rule", atMost("ns/op", 350, 150),
+			func(s *set) *work { return index(s.problem(kind, 10_000)) }},
+			row{"IndexMemory/rules=" + kind, "memory per rule beyond the parsed file, index included", "rule", atMost("B/rule", 60, 32),
+				func(s *set) *work { return indexMemory(s.problem(kind, 10_000)) }})
+	}
+	list = append(list,
+		row{"ParseURL/url=crawl", "URLs of the files' sites", "URL", faster(netURL, 6, 8), func(s *set) *work { return parseURL(s.urls()...) }},
+		row{"Verdict/url=10000-sites", "verdict of polite.Transport, robots.txt in memory: 10,000 sites in random order", "URL", faster(netURL, 0.4, 0.5),
+			func(*set) *work { return verdicts(manySites(10_000)...) }})
+	for _, u := range commonURLs {
+		list = append(list,
+			row{"ParseURL/url=" + u.kind, u.url, "URL", faster(netURL, u.floor, u.floor), func(*set) *work { return parseURL(u.url) }},
+			row{"Verdict/url=" + u.kind, "verdict of polite.Transport, robots.txt in memory", "URL", faster(netURL, u.floor, u.floor),
+				func(*set) *work { return verdicts(u.url) }})
+	}
+	list = append(list,
+		row{"Crawlers/who=100-alike", "parse a file and check 100 crawlers of one dialect, against one crawler", "file", faster(one, 0.2, 0.6),
+			func(s *set) *work { return manyCrawlers(s, someCrawlers(100, true)) }},
+		row{"Crawlers/who=100", "the same, each crawler in its own dialect", "file", faster(one, 0.12, 0.35),
+			func(s *set) *work { return manyCrawlers(s, someCrawlers(100, false)) }},
+		row{"Crawlers/who=all", "all crawlers of the directory, a hostile file of 512,000 bytes", "file", atMost("ns/op", 1e9, 1e9),
+			func(*set) *work { return hostileCrawlers() }})
+	for _, p := range []struct {
+		size  int
+		floor time.Duration
+	}{{2, 60 * time.Millisecond}, {8, 250 * time.Millisecond}, {64, 2 * time.Second}} {
+		for _, f := range hostile.Files {
+			list = append(list, row{fmt.Sprintf("FirstAnswer/path=%dKiB/file=%s", p.size, f.Name), "parse 512,000 hostile bytes, choose the rules, match one path",
+				"file", atMost("ns/op", float64(p.floor), float64(p.floor)), func(*set) *work { return firstAnswer(f, p.size<<10) }})
+		}
+	}
+	return list
+}
+
+var ruleCounts = []int{10, 100, 1000, 10_000}
+
+func matchRow(kind string, n int) string { return fmt.Sprintf("Match/rules=%s/n=%d", kind, n) }
+
+// commonURLs are kinds of URL that crawlers meet. Parsing none of them is slower than net/url, which does not convert
+// the Unicode host.
+var commonURLs = []struct {
+	kind, url string
+	floor     float64
+}{
+	{"page", "https://www.shop.example/list/shoes?sort=price&page=2", 1},
+	{"port-443", "https://www.shop.example:443/list/shoes?sort=price&page=2", 1},
+	{"upper-case", "HTTPS://WWW.Shop.Example/list/shoes?sort=price&page=2", 1},
+	{"userinfo", "https://me:secret@www.shop.example/list/shoes?sort=price&page=2", 1},
+	{"ipv4", "http://93.184.215.14/list/shoes?sort=price&page=2", 1},
+	{"localhost", "http://localhost:8080/list/shoes?sort=price&page=2", 1},
+	{"unicode", "https://www.müller.example/list/shoes?sort=price&page=2", 0.33},
+}
+
+func count(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// temotoParse returns nil for a file that temoto rejects; it counts as allowed.
 func temotoParse(body []byte) *robotstxt.RobotsData {
 	data, err := robotstxt.FromBytes(body)
 	if err != nil {
@@ -69,508 +168,337 @@ func temotoGroup(body []byte, agent string) *robotstxt.Group {
 	return &robotstxt.Group{}
 }
 
-func count(b bool) int {
-	if b {
-		return 1
+// requestURI is what users of temoto ask with.
+func requestURI(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		panic(err) // the generators make URLs that net/url accepts
 	}
-	return 0
+	return u.RequestURI()
 }
 
-// oneShot asks one path of every file: body, agent and path in, verdict out.
-// Each round takes another of the file's paths.
-func oneShot(s *set) *work {
-	return &work{ops: len(s.bodies), byteCount: s.byteCount, engines: []engine{
-		{name: ours, pass: func(round int) (n int) { return oneShotOurs(s, round, 0, 1) }},
-		{name: reference, pass: func(round int) (n int) {
-			for i, b := range s.bodies {
-				n += count(refAllowed(refRules(refParse(b), s.agents[i]), s.queries[i][round%urlsPerFile].raw))
-			}
-			return n
-		}},
-		{name: temoto, pass: func(round int) (n int) {
-			for i, b := range s.bodies {
-				data := temotoParse(b)
-				n += count(data == nil || data.TestAgent(s.queries[i][round%urlsPerFile].raw, s.agents[i]))
-			}
-			return n
-		}},
-	}}
-}
-
-// urlsOf returns the set's queries as whole URLs, each file on a host of its own.
-func urlsOf(s *set) [][urlsPerFile]string {
-	urls := make([][urlsPerFile]string, len(s.bodies))
-	for i := range s.bodies {
-		for k, q := range s.queries[i] {
-			urls[i][k] = fmt.Sprintf("https://www.site%d.example%s", i, q.raw)
+// each makes a pass of n operations and counts what holds.
+func each(n int, holds func(i, round int) bool) func(round int) int {
+	return func(round int) (sum int) {
+		for i := range n {
+			sum += count(holds(i, round))
 		}
+		return sum
 	}
-	return urls
 }
 
-// oneShotURL is oneShot from a whole URL: taking it apart belongs to the
-// question as crawlers ask it.
+// oneShot asks about one path of every file, another one in each round.
+func oneShot(s *set) *work {
+	n := len(s.bodies)
+	return &work{ops: n, bytes: s.byteCount, engines: []engine{
+		{ours, each(n, func(i, round int) bool {
+			return robots.Allowed(s.bodies[i], robots.RFC9309, s.queries[i][round%urlsPerFile].path, s.agents[i])
+		})},
+		{temoto, each(n, func(i, round int) bool {
+			data := temotoParse(s.bodies[i])
+			return data == nil || data.TestAgent(s.queries[i][round%urlsPerFile].raw, s.agents[i])
+		})},
+	}}
+}
+
+// oneShotURL is oneShot from a whole URL, as crawlers have it.
 func oneShotURL(s *set) *work {
-	urls := urlsOf(s)
-	w := &work{ops: len(s.bodies), byteCount: s.byteCount, engines: []engine{
-		{name: ours, pass: func(round int) (n int) {
-			for i, b := range s.bodies {
-				_, p, err := robots.ParseURL(urls[i][round%urlsPerFile])
-				n += count(err == nil && robots.Allowed(b, robots.RFC9309, p, s.agents[i]))
-			}
-			return n
-		}},
-		{name: reference, pass: func(round int) (n int) {
-			for i, b := range s.bodies {
-				u, err := url.Parse(urls[i][round%urlsPerFile])
-				n += count(err == nil && refAllowed(refRules(refParse(b), s.agents[i]), u.RequestURI()))
-			}
-			return n
-		}},
-		{name: temoto, pass: func(round int) (n int) {
-			for i, b := range s.bodies {
-				u, err := url.Parse(urls[i][round%urlsPerFile])
-				data := temotoParse(b)
-				n += count(err == nil && (data == nil || data.TestAgent(u.RequestURI(), s.agents[i])))
-			}
-			return n
-		}},
-	}}
-	return withExternals(w, s, urls)
-}
-
-// cutURLs takes whole URLs apart; the baseline is net/url, which crawlers use.
-func cutURLs(s *set) *work {
-	urls := urlsOf(s)
-	return &work{ops: len(urls) * urlsPerFile, engines: []engine{
-		{name: ours, pass: func(int) (n int) {
-			for i := range urls {
-				for k := range urls[i] {
-					_, _, err := robots.ParseURL(urls[i][k])
-					n += count(err == nil)
-				}
-			}
-			return n
-		}},
-		{name: netURL, pass: func(int) (n int) {
-			for i := range urls {
-				for k := range urls[i] {
-					_, err := url.Parse(urls[i][k])
-					n += count(err == nil)
-				}
-			}
-			return n
-		}},
+	n, urls := len(s.bodies), s.urls()
+	return &work{ops: n, bytes: s.byteCount, engines: []engine{
+		{ours, each(n, func(i, round int) bool {
+			_, p, err := robots.ParseURL(urls[i*urlsPerFile+round%urlsPerFile])
+			return err == nil && robots.Allowed(s.bodies[i], robots.RFC9309, p, s.agents[i])
+		})},
+		{temoto, each(n, func(i, round int) bool {
+			path := requestURI(urls[i*urlsPerFile+round%urlsPerFile])
+			data := temotoParse(s.bodies[i])
+			return data == nil || data.TestAgent(path, s.agents[i])
+		})},
 	}}
 }
 
-// askable reads every file and makes what its crawler asks: for ours Parse and
-// Rules, for temoto FromBytes and FindGroup.
-func askable(s *set) *work {
-	kept := make([]*robots.Rules, len(s.bodies))
-	refs := make([][]refRule, len(s.bodies))
-	groups := make([]*robotstxt.Group, len(s.bodies))
-	return &work{ops: len(s.bodies), byteCount: s.byteCount, engines: []engine{
-		{name: ours, pass: func(int) int {
-			for i, b := range s.bodies {
-				kept[i] = robots.Parse(b).Rules(robots.RFC9309, s.agents[i])
-			}
-			return 0
-		}},
-		{name: reference, pass: func(int) int {
-			for i, b := range s.bodies {
-				refs[i] = refRules(refParse(b), s.agents[i])
-			}
-			return 0
-		}},
-		{name: temoto, pass: func(int) int {
-			for i, b := range s.bodies {
-				groups[i] = temotoGroup(b, s.agents[i])
-			}
-			return 0
-		}},
-	}}
-}
-
-// oneShotOurs takes the files from, from+step, ...
-func oneShotOurs(s *set, round, from, step int) (n int) {
-	for i := from; i < len(s.bodies); i += step {
-		n += count(robots.Allowed(s.bodies[i], robots.RFC9309, s.queries[i][round%urlsPerFile].path, s.agents[i]))
-	}
-	return n
-}
-
-// parse reads and keeps every file.
 func parse(s *set) *work {
-	files := make([]*robots.File, len(s.bodies))
-	groups := make([][]refGroup, len(s.bodies))
-	data := make([]*robotstxt.RobotsData, len(s.bodies))
-	return &work{ops: len(s.bodies), byteCount: s.byteCount, engines: []engine{
-		{name: ours, pass: func(int) int {
-			for i, b := range s.bodies {
-				files[i] = robots.Parse(b)
-			}
-			return 0
-		}},
-		{name: reference, pass: func(int) int {
-			for i, b := range s.bodies {
-				groups[i] = refParse(b)
-			}
-			return 0
-		}},
-		{name: temoto, pass: func(int) int {
-			for i, b := range s.bodies {
-				data[i] = temotoParse(b)
-			}
-			return 0
-		}},
+	n := len(s.bodies)
+	files, data := make([]*robots.File, n), make([]*robotstxt.RobotsData, n)
+	return &work{ops: n, bytes: s.byteCount, engines: []engine{
+		{ours, each(n, func(i, _ int) bool { files[i] = robots.Parse(s.bodies[i]); return true })},
+		{temoto, each(n, func(i, _ int) bool { data[i] = temotoParse(s.bodies[i]); return true })},
 	}}
 }
 
-// keptRules returns what each crawler obeys of each file.
-func keptRules(s *set) []*robots.Rules {
-	rules := make([]*robots.Rules, len(s.bodies))
+func chooseRules(s *set) *work {
+	n := len(s.bodies)
+	rules, groups := make([]*robots.Rules, n), make([]*robotstxt.Group, n)
+	return &work{ops: n, bytes: s.byteCount, engines: []engine{
+		{ours, each(n, func(i, _ int) bool {
+			rules[i] = robots.Parse(s.bodies[i]).Rules(robots.RFC9309, s.agents[i])
+			return true
+		})},
+		{temoto, each(n, func(i, _ int) bool { groups[i] = temotoGroup(s.bodies[i], s.agents[i]); return true })},
+	}}
+}
+
+// kept asks about the paths of every file, file after file, so that the data of a match has left the processor's caches
+// since its last use.
+func kept(s *set) *work {
+	rules, groups := make([]*robots.Rules, len(s.bodies)), make([]*robotstxt.Group, len(s.bodies))
 	for i, b := range s.bodies {
 		rules[i] = robots.Parse(b).Rules(robots.RFC9309, s.agents[i])
+		groups[i] = temotoGroup(b, s.agents[i])
+	}
+	return &work{ops: len(s.bodies) * urlsPerFile, engines: []engine{
+		{ours, func(int) (n int) {
+			for i, r := range rules {
+				for _, q := range s.queries[i] {
+					n += count(r.Allowed(q.path))
+				}
+			}
+			return n
+		}},
+		{temoto, func(int) (n int) {
+			for i, g := range groups {
+				for _, q := range s.queries[i] {
+					n += count(g.Test(q.raw))
+				}
+			}
+			return n
+		}},
+	}}
+}
+
+// longPath asks every parsed file about one long path, made of one of its short paths.
+func longPath(s *set, size int) *work {
+	rules, plains, queries := make([]*robots.Rules, len(s.bodies)), make([][]plainRule, len(s.bodies)), make([]query, len(s.bodies))
+	rng := newRand(3)
+	for i, b := range s.bodies {
+		rules[i] = robots.Parse(b).Rules(robots.RFC9309, s.agents[i])
+		plains[i] = plainRules(plainParse(b), s.agents[i])
+		head := s.queries[i][0].raw
+		queries[i] = newQuery(head + somePath(rng, max(1, size-len(head))))
+	}
+	n := len(s.bodies)
+	return &work{ops: n, engines: []engine{
+		{ours, each(n, func(i, _ int) bool { return rules[i].Allowed(queries[i].path) })},
+		{plain, each(n, func(i, _ int) bool { return plainAllowed(plains[i], queries[i].raw) })},
+	}}
+}
+
+// match asks about the paths of a problem. The first passes build an index.
+func match(p problem) *work {
+	rules := robots.Parse(p.body).Rules(robots.RFC9309, anyBot)
+	plains := plainRules(plainParse(p.body), anyBot)
+	group := temotoGroup(p.body, anyBot)
+	allowed := func(int) (n int) {
+		for _, q := range p.queries {
+			n += count(rules.Allowed(q.path))
+		}
+		return n
+	}
+	for range 4 {
+		allowed(0)
+	}
+	return &work{ops: len(p.queries), engines: []engine{
+		{ours, allowed},
+		{plain, func(int) (n int) {
+			for _, q := range p.queries {
+				n += count(plainAllowed(plains, q.raw))
+			}
+			return n
+		}},
+		{temoto, func(int) (n int) {
+			for _, q := range p.queries {
+				n += count(group.Test(q.raw))
+			}
+			return n
+		}},
+	}}
+}
+
+// indexed returns Rules that were asked until they had an index, and not much longer.
+func indexed(f *robots.File, p problem) *robots.Rules {
+	rules := f.Rules(robots.RFC9309, anyBot)
+	for i := range 64 {
+		rules.Allowed(p.queries[i].path)
 	}
 	return rules
 }
 
-// matchKept asks every file's paths of the kept file, file after file, so that
-// what a match touches has left the caches since it was last used.
-func matchKept(s *set) *work {
-	rules := keptRules(s)
-	refs := make([][]refRule, len(s.bodies))
-	groups := make([]*robotstxt.Group, len(s.bodies))
-	for i, b := range s.bodies {
-		refs[i] = refRules(refParse(b), s.agents[i])
-		groups[i] = temotoGroup(b, s.agents[i])
-	}
-	return &work{ops: len(s.bodies) * urlsPerFile, engines: []engine{
-		{name: ours, pass: func(int) int { return matchOurs(s, rules, 0, 1) }},
-		{name: reference, pass: func(int) (n int) {
-			for i, r := range refs {
-				for k := range s.queries[i] {
-					n += count(refAllowed(r, s.queries[i][k].raw))
-				}
-			}
-			return n
-		}},
-		{name: temoto, pass: func(int) (n int) {
-			for i, g := range groups {
-				for k := range s.queries[i] {
-					n += count(g.Test(s.queries[i][k].raw))
-				}
-			}
-			return n
-		}},
+func index(p problem) *work {
+	f := robots.Parse(p.body)
+	return &work{ops: p.rules, engines: []engine{{ours, func(int) int { indexed(f, p); return p.rules }}}}
+}
+
+func indexMemory(p problem) *work {
+	f := robots.Parse(p.body)
+	return &work{unit: "B/rule", extra: func() float64 {
+		return retained(func() any { return indexed(f, p) }) / float64(p.rules)
 	}}
 }
 
-// crowd reads every file and asks it for some crawlers, each about one path. Those
-// who obey the same rules are asked once.
-func crowd(s *set, list []crawlers.Crawler) *work {
-	together := crawlers.Callers(list)
-	type answer struct {
-		rules   *robots.Rules
-		allowed bool
-	}
-	var asked []answer
-	return &work{ops: len(s.bodies), byteCount: s.byteCount, engines: []engine{{name: ours, pass: func(int) (n int) {
-		for i, b := range s.bodies {
-			asked = asked[:0]
-			for _, r := range together.Rules(robots.Parse(b)) {
-				k := slices.IndexFunc(asked, func(a answer) bool { return a.rules == r })
-				if k < 0 {
-					k = len(asked)
-					asked = append(asked, answer{r, r.Allowed(s.queries[i][0].path)})
-				}
-				n += count(asked[k].allowed)
+func memory(s *set) *work {
+	return &work{unit: "B/body-B", extra: func() float64 {
+		return 1 + retained(func() any {
+			files := make([]*robots.File, len(s.bodies))
+			for i, b := range s.bodies {
+				files[i] = robots.Parse(b)
 			}
-		}
-		return n
-	}}}}
+			return files
+		})/float64(s.byteCount)
+	}}
 }
 
-func crowdAlike(s *set) *work { return crowd(s, someCrawlers(100, true)) }
-
-func crowdDialects(s *set) *work { return crowd(s, someCrawlers(100, false)) }
-
-// alone is crowd for one crawler, asked without the others.
-func alone(s *set) *work {
-	return &work{ops: len(s.bodies), byteCount: s.byteCount, engines: []engine{{name: ours, pass: func(int) (n int) {
-		for i, b := range s.bodies {
-			n += count(robots.Parse(b).Rules(robots.RFC9309, s.agents[i]).Allowed(s.queries[i][0].path))
-		}
-		return n
-	}}}}
-}
-
-// someCrawlers returns n crawlers of the directory that are in use, from all over it.
-// With alike they read files in one dialect.
-func someCrawlers(n int, alike bool) []crawlers.Crawler {
-	var used, list []crawlers.Crawler
-	for _, c := range crawlers.All() {
-		if alike {
-			c.Dialect = robots.RFC9309.Name
-		}
-		if c.Status == crawlers.Used {
-			used = append(used, c)
-		}
+// retained returns the bytes of heap that what is made keeps.
+func retained(make func() any) float64 {
+	heap := func() float64 {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return float64(m.HeapAlloc)
 	}
-	for i := range n {
-		list = append(list, used[(2*i+1)*len(used)/(2*n)])
+	before := heap()
+	made := make()
+	after := heap()
+	runtime.KeepAlive(made)
+	return after - before
+}
+
+// repeated fills a pass of short operations.
+func repeated(urls []string) []string { return slices.Repeat(urls, (1000+len(urls)-1)/len(urls)) }
+
+func netParse(urls []string) engine {
+	return engine{netURL, func(int) (n int) {
+		for _, raw := range urls {
+			_, err := url.Parse(raw)
+			n += count(err == nil)
+		}
+		return n
+	}}
+}
+
+func parseURL(urls ...string) *work {
+	urls = repeated(urls)
+	return &work{ops: len(urls), engines: []engine{{ours, func(int) (n int) {
+		for _, raw := range urls {
+			_, _, err := robots.ParseURL(raw)
+			n += count(err == nil)
+		}
+		return n
+	}}, netParse(urls)}}
+}
+
+// sites answers for every site with a robots.txt that disallows none of the URLs.
+type sites struct{}
+
+func (sites) Fetch(_ context.Context, origin robots.Origin) (*fetch.Record, error) {
+	now := time.Now()
+	return &fetch.Record{
+		Origin: origin, URL: origin.RobotsURL(), Outcome: fetch.Success, Cause: fetch.OK, Status: 200, Started: now, Fetched: now,
+		Body: fileOf(slices.Repeat([]string{"/-private/"}, 13)),
+	}, nil
+}
+
+func verdicts(urls ...string) *work {
+	urls = repeated(urls)
+	kept, err := cache.New(cache.Options{Fetcher: sites{}})
+	if err != nil {
+		panic(err)
+	}
+	t, err := polite.New(anyBot, polite.Options{Cache: kept, AllowPrivate: true})
+	if err != nil {
+		panic(err)
+	}
+	ask := func(int) (n int) {
+		for _, raw := range urls {
+			v, err := t.Verdict(context.Background(), raw)
+			n += count(err == nil && v.Allowed)
+		}
+		return n
+	}
+	ask(0)
+	return &work{ops: len(urls), engines: []engine{{ours, ask}, netParse(urls)}}
+}
+
+// manySites returns a URL on each of so many sites.
+func manySites(n int) []string {
+	rng := newRand(4)
+	urls := make([]string, n)
+	for i := range urls {
+		urls[i] = fmt.Sprintf("https://www.site%d.example%s", i, somePath(rng, 40))
+	}
+	rng.Shuffle(n, func(i, j int) { urls[i], urls[j] = urls[j], urls[i] })
+	return urls
+}
+
+// someCrawlers returns n crawlers from all over the directory, alike if they use one dialect.
+func someCrawlers(n int, alike bool) []crawlers.Crawler {
+	all := crawlers.All()
+	list := make([]crawlers.Crawler, n)
+	for i := range list {
+		list[i] = all[(2*i+1)*len(all)/(2*n)]
+		if alike {
+			list[i].Dialect = robots.RFC9309.Name
+		}
 	}
 	return list
 }
 
-func matchOurs(s *set, rules []*robots.Rules, from, step int) (n int) {
-	for i := from; i < len(rules); i += step {
-		r := rules[i]
-		for k := range s.queries[i] {
-			n += count(r.Allowed(s.queries[i][k].path))
+// allowedOf parses a file and asks about one path for each crawler. Crawlers with the same rules are asked once.
+func allowedOf(together *robots.Callers, body []byte, path robots.Path) (n int) {
+	asked := map[*robots.Rules]bool{}
+	for _, r := range together.Rules(robots.Parse(body)) {
+		allowed, ok := asked[r]
+		if !ok {
+			allowed = r.Allowed(path)
+			asked[r] = allowed
 		}
+		n += count(allowed)
 	}
 	return n
 }
 
-// bulk is matchKept from whole URLs, cutting included.
-func bulk(s *set) *work {
-	rules := keptRules(s)
-	groups := make([]*robotstxt.Group, len(s.bodies))
-	urls := urlsOf(s)
-	for i, b := range s.bodies {
-		groups[i] = temotoGroup(b, s.agents[i])
-	}
-	return &work{ops: len(s.bodies) * urlsPerFile, engines: []engine{
-		{name: ours, pass: func(int) (n int) {
-			for i, r := range rules {
-				for k := range urls[i] {
-					_, p, err := robots.ParseURL(urls[i][k])
-					n += count(err == nil && r.Allowed(p))
-				}
+func manyCrawlers(s *set, list []crawlers.Crawler) *work {
+	together := crawlers.Callers(list)
+	return &work{ops: len(s.bodies), bytes: s.byteCount, engines: []engine{
+		{ours, func(round int) (n int) {
+			for i, b := range s.bodies {
+				n += allowedOf(together, b, s.queries[i][round%urlsPerFile].path)
 			}
 			return n
 		}},
-		{name: temoto, pass: func(int) (n int) {
-			for i, g := range groups {
-				for k := range urls[i] {
-					u, err := url.Parse(urls[i][k])
-					n += count(err == nil && g.Test(u.RequestURI()))
-				}
+		{one, func(round int) (n int) {
+			for i, b := range s.bodies {
+				n += count(robots.Parse(b).Rules(robots.RFC9309, s.agents[i]).Allowed(s.queries[i][round%urlsPerFile].path))
 			}
 			return n
 		}},
 	}}
 }
 
-// firstMatch reads a hostile file, chooses its rules and asks one path.
-func firstMatch(f families.Family, length int) *work {
-	text := f.Text(length)
-	body := f.File(fileLimit, text)
-	path, err := robots.ParsePath(text)
-	if err != nil {
-		panic(err) // the families only make paths
+// hostileCrawlers is a file with a group for each crawler of the directory and a large one for all of them, so that all
+// have different rules.
+func hostileCrawlers() *work {
+	all := crawlers.All()
+	var b, names []byte
+	for i, c := range all {
+		b = fmt.Appendf(b, "User-agent: %s\nDisallow: /%d\n", c.Tokens[0], i)
+		names = fmt.Appendf(names, "User-agent: %s\n", c.Tokens[0])
 	}
-	return &work{ops: 1, slow: true, engines: []engine{{name: ours, pass: func(int) int {
-		return count(robots.Parse(body).Rules(robots.RFC9309, "ExampleBot").Allowed(path))
+	b = append(b, names...)
+	for i := 0; len(b) < fileLimit; i++ {
+		b = fmt.Appendf(b, "Disallow: /*%d\n", i)
+	}
+	together, path := crawlers.Callers(all), newQuery("/page").path
+	return &work{ops: 1, bytes: fileLimit, engines: []engine{{ours, func(int) int { return allowedOf(together, b[:fileLimit], path) }}}}
+}
+
+// firstAnswer parses a hostile file, chooses its rules and asks about one path.
+func firstAnswer(f hostile.File, size int) *work {
+	path := f.Path(size)
+	body, q := f.Body(fileLimit, path), newQuery(path)
+	return &work{ops: 1, bytes: len(body), engines: []engine{{ours, func(int) int {
+		return count(robots.Parse(body).Rules(robots.RFC9309, anyBot).Allowed(q.path))
 	}}}}
 }
 
-// match asks a problem's paths of its one group.
-func match(p problem, withTemoto bool) *work {
-	rules := robots.Parse(p.body).Rules(robots.RFC9309, "ExampleBot")
-	refs := refRules(refParse(p.body), "ExampleBot")
-	w := &work{ops: len(p.queries), engines: []engine{
-		{name: ours, pass: func(int) (n int) {
-			for i := range p.queries {
-				n += count(rules.Allowed(p.queries[i].path))
-			}
-			return n
-		}},
-		{name: reference, pass: func(int) (n int) {
-			for i := range p.queries {
-				n += count(refAllowed(refs, p.queries[i].raw))
-			}
-			return n
-		}},
-	}}
-	if withTemoto {
-		group := temotoGroup(p.body, "ExampleBot")
-		w.engines = append(w.engines, engine{name: temoto, pass: func(int) (n int) {
-			for i := range p.queries {
-				n += count(group.Test(p.queries[i].raw))
-			}
-			return n
-		}})
-	}
-	return w
-}
-
-// buildRules is how many rules the rows memory/build-… and memory/rules-… have.
-const buildRules = 10_000
-
-// A buildProblem is what one of these rows is about.
-type buildProblem struct {
-	name    string
-	problem func() problem
-}
-
-func builds(s *set, seed uint64) []buildProblem {
-	return []buildProblem{
-		{"literal", func() problem { return literalProblem(seed, buildRules) }},
-		{"mixed", func() problem { return mixedProblem(s, seed, buildRules) }},
-	}
-}
-
-// warmRules makes the rules of a problem from its File and asks them until they have an index,
-// with few answers beyond that.
-func warmRules(p problem) *work {
-	f := robots.Parse(p.body)
-	return &work{ops: buildRules, engines: []engine{{name: ours, pass: func(int) (n int) {
-		rules := f.Rules(robots.RFC9309, "ExampleBot")
-		for i := range 64 {
-			n += count(rules.Allowed(p.queries[i].path))
-		}
-		return n
-	}}}}
-}
-
-// oneSet is a problem as a set of one file.
-func oneSet(p problem) *set {
-	s := &set{name: p.name}
-	var q [urlsPerFile]query
-	for i := range q {
-		q[i] = p.queries[i%len(p.queries)]
-	}
-	s.add(p.body, "ExampleBot", q)
-	return s
-}
-
-// twoCores is the same work of ours by one goroutine and by two, each on a part: what they
-// take in the mean. As processor time it leaves out what a busy machine does in between, and
-// waiting for locks, of which there are none; what they cost one another in caches is in it.
-func twoCores(part func(from, step int) int, ops int) *work {
-	by := func(goroutines int) func(int) time.Duration {
-		return func(int) time.Duration {
-			var took atomic.Int64
-			n := make([]int, goroutines)
-			var wg sync.WaitGroup
-			for g := range goroutines {
-				wg.Go(func() {
-					runtime.LockOSThread()
-					defer runtime.UnlockOSThread()
-					start := now()
-					n[g] = part(g, goroutines)
-					took.Add(int64(now() - start))
-				})
-			}
-			wg.Wait()
-			sink += n[0]
-			return time.Duration(took.Load()) / time.Duration(goroutines)
-		}
-	}
-	return &work{ops: ops, engines: []engine{{name: ours, timed: by(2)}, {name: "1 goroutine", timed: by(1)}}}
-}
-
-var ruleCounts = []int{10, 100, 1000, 10_000}
-
-// rows returns all rows for a set. Programs are built in the folder temp.
-func rows(s *set, seed uint64, quick bool, temp string) []row {
-	on := "/" + s.name
-	// The goals are set for real files; generated ones only stand in.
-	files := func(g goal) goal {
-		if s.name == "generated" {
-			return goal{}
-		}
-		return g
-	}
-	all := []row{
-		{"oneshot" + on, s.String(), "file", files(goal{perTemoto, 31, 45}), func() *work { return oneShot(s) }},
-		{"oneshot≤1KB" + on, "files of at most 1,024 bytes", "file", files(goal{perTemoto, 13, 20}), func() *work { return oneShot(s.only(0, 1024)) }},
-		{"oneshot≥50KB" + on, "files of at least 50,000 bytes", "file", goal{}, func() *work { return oneShot(s.only(50_000, math.MaxInt)) }},
-		{"parse" + on, "read and keep", "file", files(goal{perTemoto, 25, 40}), func() *work { return parse(s) }},
-		{"url" + on, "take a whole URL apart", "URL", files(goal{perNetURL, 6, 8}), func() *work { return cutURLs(s) }},
-		{"oneshot-url" + on, "oneshot from a whole URL", "file", files(goal{perTemoto, 36, 42}), func() *work { return oneShotURL(s) }},
-		{"oneshot-url≤1KB" + on, "files of at most 1,024 bytes", "file", files(goal{perTemoto, 18, 21}), func() *work { return oneShotURL(s.only(0, 1024)) }},
-		{"askable" + on, "read a file and choose an agent's rules", "file", files(goal{perTemoto, 17, 20}), func() *work { return askable(s) }},
-		{"askable≤1KB" + on, "files of at most 1,024 bytes", "file", files(goal{perTemoto, 8, 10}), func() *work { return askable(s.only(0, 1024)) }},
-		{"askable≥50KB" + on, "files of at least 50,000 bytes", "file", goal{}, func() *work { return askable(s.only(50_000, math.MaxInt)) }},
-		{"crawlers-1" + on, "read a file, choose a crawler's rules and ask one path", "file", goal{}, func() *work { return alone(s) }},
-		{"crawlers-100" + on, "the same for 100 crawlers of the directory that read alike", "file", goal{}, func() *work { return crowdAlike(s) }},
-		{"crawlers-dialects" + on, "the same, each in its own dialect", "file", goal{}, func() *work { return crowdDialects(s) }},
-		{"match-kept" + on, "8 paths per file, file after file", "path", files(goal{perTemoto, 9, 15}), func() *work { return matchKept(s) }},
-		{"bulk" + on, "the same from whole URLs", "URL", goal{}, func() *work { return bulk(s) }},
-		{"cores-oneshot" + on, "two goroutines against one", "file", goal{atLeast, 1.85, 1.85}, func() *work {
-			return twoCores(func(from, step int) int { return oneShotOurs(s, 0, from, step) }, len(s.bodies))
-		}},
-		{"cores-match" + on, "two goroutines against one", "path", goal{atLeast, 1.85, 1.85}, func() *work {
-			rules := keptRules(s)
-			return twoCores(func(from, step int) int { return matchOurs(s, rules, from, step) }, len(s.bodies)*urlsPerFile)
-		}},
-	}
-	literal := []goal{{}, {}, {}, {perTemoto, 300, 300}}
-	for i, n := range ruleCounts {
-		all = append(all, row{fmt.Sprintf("match-literal/%d", n), "literal rules of 30 to 40 bytes", "path", literal[i], func() *work {
-			return match(literalProblem(seed, n), true)
-		}})
-	}
-	for _, n := range ruleCounts {
-		g := goal{}
-		if n == 10_000 {
-			g = goal{perTemoto, 300, 800}
-		}
-		all = append(all, row{fmt.Sprintf("match-mixed/%d", n), "rules literal and with wildcards, as files have them", "path", g, func() *work {
-			return match(mixedProblem(s, seed, n), true)
-		}})
-	}
-	for i, p := range hostile() {
-		all = append(all, row{p.name, p.about, "match", goal{millis, 5, 1}, func() *work {
-			w := match(p, i < 8 && !quick)
-			w.slow = true
-			return w
-		}})
-	}
-	// The worst that a search found (internal/hostile), as a crawler meets it: read,
-	// chosen, asked once, and a path of 64 KiB.
-	for i, f := range families.Worst() {
-		all = append(all, row{fmt.Sprintf("worst/%d", i+1), fmt.Sprintf("file and path of 64 KiB found by search, %d steps per 1,000 bytes", f.Steps), "first match", goal{millis, 10, 5}, func() *work {
-			return firstMatch(f, 1<<16)
-		}})
-	}
-	// One file, the path longer and longer: what a byte of path takes.
-	for _, n := range []int{1 << 10, 1<<15 - 2, 1 << 15, 1 << 18, 1 << 20} {
-		all = append(all, row{fmt.Sprintf("long-path/%d", n), "a byte of the path of a first match, 500 KiB of hostile rules", "byte", goal{}, func() *work {
-			w := firstMatch(families.Seeds()[2], n)
-			w.ops = n
-			return w
-		}})
-	}
-	for _, p := range hostileBodies() {
-		all = append(all, row{p.name, p.about, "one shot", goal{millis, 5, 1}, func() *work {
-			w := oneShot(oneSet(p))
-			w.engines = w.engines[:2]
-			w.slow = true
-			return w
-		}})
-	}
-	lines, starts := 200_000, 20
-	if quick {
-		lines /= 10
-	}
-	return append(all, programRows(s, seed, lines, starts, temp)...)
-}
-
-func literalProblem(seed uint64, n int) problem {
-	rng := newRand(seed, 4)
-	return ruleProblem("literal", rng, literalRules(rng, n))
-}
-
-// mixedProblem samples the rules of a set of real files.
-func mixedProblem(s *set, seed uint64, n int) problem {
-	rng := newRand(seed, 5)
-	if s != nil && s.name == "corpus" {
-		return ruleProblem("mixed", rng, sampleRules(rng, s.bodies, n))
-	}
-	return ruleProblem("mixed", rng, mixedRules(rng, n))
-}
+const anyBot = "ExampleBot"
