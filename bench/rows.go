@@ -249,16 +249,16 @@ func kept(s *set) *work {
 	return &work{ops: len(s.bodies) * urlsPerFile, engines: []engine{
 		{ours, func(int) (n int) {
 			for i, r := range rules {
-				for _, q := range s.queries[i] {
-					n += count(r.Allowed(q.path))
+				for k := range s.queries[i] {
+					n += count(r.Allowed(s.queries[i][k].path))
 				}
 			}
 			return n
 		}},
 		{temoto, func(int) (n int) {
 			for i, g := range groups {
-				for _, q := range s.queries[i] {
-					n += count(g.Test(q.raw))
+				for k := range s.queries[i] {
+					n += count(g.Test(s.queries[i][k].raw))
 				}
 			}
 			return n
@@ -289,8 +289,8 @@ func match(p problem) *work {
 	plains := plainRules(plainParse(p.body), anyBot)
 	group := temotoGroup(p.body, anyBot)
 	allowed := func(int) (n int) {
-		for _, q := range p.queries {
-			n += count(rules.Allowed(q.path))
+		for i := range p.queries {
+			n += count(rules.Allowed(p.queries[i].path))
 		}
 		return n
 	}
@@ -300,14 +300,14 @@ func match(p problem) *work {
 	return &work{ops: len(p.queries), engines: []engine{
 		{ours, allowed},
 		{plain, func(int) (n int) {
-			for _, q := range p.queries {
-				n += count(plainAllowed(plains, q.raw))
+			for i := range p.queries {
+				n += count(plainAllowed(plains, p.queries[i].raw))
 			}
 			return n
 		}},
 		{temoto, func(int) (n int) {
-			for _, q := range p.queries {
-				n += count(group.Test(q.raw))
+			for i := range p.queries {
+				n += count(group.Test(p.queries[i].raw))
 			}
 			return n
 		}},
