@@ -276,10 +276,8 @@ func TestExhaustive(t *testing.T) {
 // TestDrawn compares sets that hold what the normal forms and clients treat in
 // their own ways: escapes, literal stars and dollars, dots, queries.
 func TestDrawn(t *testing.T) {
-	urls := []string{"a", "b", "2", "A", "~", ".", "/", "*", "$", "?", "%", "3", "C", "%2A", "%24", "%2F", "%61", "%2e"}
-	for _, c := range foreign {
-		urls = append(urls, string(c))
-	}
+	single := strings.Split("ab2A~./*$?%3C"+foreign, "")
+	urls := append([]string{"%2A", "%24", "%2F", "%61", "%2e"}, single...)
 	var paths []robots.Path
 	var extend func(path string, n int)
 	extend = func(path string, n int) {
@@ -292,7 +290,7 @@ func TestDrawn(t *testing.T) {
 	}
 	extend("/", campaign.Size(3, 3, 4))
 	for v := range 256 { // every escape in the paths of up to five bytes
-		for _, u := range append(urls[:13:13], "") {
+		for _, u := range append(single, "") {
 			extend(fmt.Sprintf("/%s%%%02X", u, v), 0)
 			extend(fmt.Sprintf("/%s%%%02x", u, v), 0)
 			extend(fmt.Sprintf("/%%%02X%s", v, u), 0)
@@ -310,7 +308,7 @@ func TestDrawn(t *testing.T) {
 		}
 	}
 	octets := slices.Clone(paths) // strings that no URL carries
-	for _, w := range words("ab2A~./*$?%3C"+foreign+" \x01\x7F", 2) {
+	for _, w := range words(strings.Join(single, "")+" \x01\x7F", 2) {
 		octets = append(octets, robots.RawPath("/"+w))
 	}
 	parts := []string{"a", "a", "a 2", "\x01", "b", "2", "A", ".", "..", "/", "*", "*", "$", "?", "%", "%2", "%2A", "%2a", "%24", "%2F", "%2f", "%2%41", "%61", "%7E", "/.", "*2A", "*A", "<", "%3C", "*C", "3C", "%3", "//"}

@@ -114,7 +114,8 @@ func (r *rule) tidy(form robots.Escapes) bool {
 func (r *rule) isFree(urls URLs) bool {
 	if urls != NormalURLs {
 		text := strings.Join(r.pieces, "")
-		return strings.Trim(text, "?") == "" || strings.Trim(text[1:], "?") == "" && r.pieces[0] == "/"
+		asks := strings.Trim(text, "?") == "" || strings.Trim(text[1:], "?") == "" && r.pieces[0] == "/"
+		return asks && (!r.end || len(r.pieces) > 1)
 	}
 	for i, p := range r.pieces {
 		if strings.ContainsAny(p, "*$") || strings.Contains(p, "%2A") || strings.Contains(p, "%24") ||
