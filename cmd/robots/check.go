@@ -36,9 +36,10 @@ first; with --each each is a crawler of its own.
 ` + urlHelp + `
 
 With --batch it reads questions from standard input, one JSON object per line with
-the members url, robots (or robots_b64), agent, dialect, max_bytes, at and id,
-and answers each with one line; flags give the defaults. Without robots and -f
-the file is fetched. With --format tsv questions and answers are rows of columns.
+the members url, robots (or robots_b64), agent, dialect, max_bytes, at,
+user_initiated and id, and answers each with one line; flags give the defaults.
+Without robots and -f the file is fetched. With --format tsv questions and answers
+are rows of columns.
 
 ` + statusHelp,
 		Example: `  robots check -a Googlebot https://example.com/list?sort=price

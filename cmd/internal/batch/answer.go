@@ -59,6 +59,7 @@ type basis struct {
 	dialect  string
 	maxBytes int
 	at       time.Time // of a record
+	user     bool      // a user asked for the page
 }
 
 // maxRemembered is the longest body that an answerer remembers, in bytes.
@@ -177,6 +178,9 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 	if at.IsZero() {
 		at = now
 	}
+	if from.user, err = a.userOf(q); err != nil {
+		return dst, err
+	}
 	if q.url == nil {
 		return dst, fail(BadURL, errors.New("url is missing"))
 	}
@@ -218,7 +222,7 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 		a.hear(q.agent, tokens, d)
 	}
 	switch {
-	case once && from.maxBytes != 0 && !a.UserInitiated:
+	case once && from.maxBytes != 0 && !from.user:
 		if from.maxBytes > 0 {
 			d.MaxFileBytes = from.maxBytes
 		}
@@ -233,7 +237,7 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 		if a.rules == nil || a.from != from || !bytes.Equal(a.agent, q.agent) {
 			a.from, a.agent = from, append(a.agent[:0], q.agent...)
 			rules := from.Obey(d, from.maxBytes, at, tokens)
-			if a.UserInitiated {
+			if from.user {
 				rules = rules.UserInitiated()
 			}
 			a.rules = &ask.RuleSet{Rules: rules}

@@ -52,7 +52,7 @@ type Defaults struct {
 	MaxBytes      int            // of the file that are read; ask.NoLimit: as many as the dialect reads
 	At            time.Time      // when to judge; zero: now
 	File          *robots.File   // nil: the site is asked
-	UserInitiated bool           // for all lines
+	UserInitiated bool           // a user asked for the pages
 
 	// Heard is called with each token of a line that has not been read before, under its
 	// dialect; nil: nobody is told. It is called by all answerers at a time.

@@ -18,7 +18,7 @@ import (
 // A Question is one line: its members as JSON texts, nil for a member that is absent or
 // null. It refers to the line that it was read from.
 type Question struct {
-	id, robots, robotsB64, agent, url, dialect, maxBytes, at []byte
+	id, robots, robotsB64, agent, url, dialect, maxBytes, at, userInitiated []byte
 
 	row bool  // the members are values (ReadRow), and a row answers
 	bad error // what is wrong with the line as a whole
@@ -52,6 +52,8 @@ func (q *Question) member(name string) *[]byte {
 		return &q.maxBytes
 	case "at":
 		return &q.at
+	case "user_initiated":
+		return &q.userInitiated
 	}
 	return nil
 }
@@ -112,7 +114,7 @@ func jsonError(line []byte) error {
 // letter added, dropped, changed or swapped. Of url that would be uri, and of id
 // uid, which are names that other programs use.
 func memberMeant(name string) string {
-	for _, known := range []string{"id", "url", "at", "agent", "robots", "robots_b64", "dialect", "max_bytes"} {
+	for _, known := range []string{"id", "url", "at", "agent", "robots", "robots_b64", "dialect", "max_bytes", "user_initiated"} {
 		if strings.EqualFold(name, known) || len(known) > len("url") && max(len(name)-len(known), len(known)-len(name)) < utf8.UTFMax && ask.Edits(name, known) == 1 {
 			return known
 		}
@@ -134,6 +136,19 @@ func (d *Defaults) timeOf(q *Question) (time.Time, error) {
 		return at, fmt.Errorf("at %w", err)
 	}
 	return at, nil
+}
+
+// userOf reports whether a user asked for the page.
+func (d *Defaults) userOf(q *Question) (bool, error) {
+	switch string(q.userInitiated) {
+	case "":
+		return d.UserInitiated, nil
+	case "true":
+		return true, nil
+	case "false":
+		return false, nil
+	}
+	return false, errors.New("user_initiated is neither true nor false")
 }
 
 func (d *Defaults) dialectOf(q *Question) (robots.Dialect, error) {

@@ -121,15 +121,16 @@ type Defaults struct {
 // A Question is one of a batch. Members that are wrong make an answer with an error, so
 // anything is allowed here.
 type Question struct {
-	_         struct{} `additionalProperties:"true"`
-	ID        any      `json:"id,omitempty" doc:"given back as it is"`
-	URL       any      `json:"url,omitempty" doc:"an absolute URL, or, beside a file, a path that begins with /" example:"\"https://shop.example/basket\""`
-	Agent     any      `json:"agent,omitempty" doc:"a string or a list of strings"`
-	Dialect   any      `json:"dialect,omitempty"`
-	Robots    any      `json:"robots,omitempty" doc:"the robots.txt as text; without it the site is asked"`
-	RobotsB64 any      `json:"robots_b64,omitempty" doc:"the robots.txt as bytes in base64"`
-	MaxBytes  any      `json:"max_bytes,omitempty"`
-	At        any      `json:"at,omitempty"`
+	_             struct{} `additionalProperties:"true"`
+	ID            any      `json:"id,omitempty" doc:"given back as it is"`
+	URL           any      `json:"url,omitempty" doc:"an absolute URL, or, beside a file, a path that begins with /" example:"\"https://shop.example/basket\""`
+	Agent         any      `json:"agent,omitempty" doc:"a string or a list of strings"`
+	Dialect       any      `json:"dialect,omitempty"`
+	Robots        any      `json:"robots,omitempty" doc:"the robots.txt as text; without it the site is asked"`
+	RobotsB64     any      `json:"robots_b64,omitempty" doc:"the robots.txt as bytes in base64"`
+	MaxBytes      any      `json:"max_bytes,omitempty"`
+	At            any      `json:"at,omitempty"`
+	UserInitiated any      `json:"user_initiated,omitempty" doc:"true: a user asked for the page, so robots.txt need not be followed"`
 }
 
 // Answers are those to Questions, in their order.
