@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/ask"
 )
 
 // reads reports whether a dialect reads tokens out of a caller's value; without
@@ -48,7 +49,8 @@ func reading(value string, ds ...robots.Dialect) string {
 }
 
 // warnAgents says of each value of --agent that is more than a product token what
-// is read out of it, and of one that is nearly a known name which that is.
+// is read out of it, and of one that is nearly a known name which that is: with -f only
+// if the file names something near, as to search the directory takes longer than to start.
 func (c *call) warnAgents() {
 	for i, a := range c.agents {
 		if slices.Contains(c.agents[:i], a) {
@@ -57,10 +59,26 @@ func (c *call) warnAgents() {
 		if s := reading(a, c.dialects...); s != "" {
 			c.warn("-a %s", s)
 		}
+		if c.file != nil && !namesNear(c.file, c.dialects, a) {
+			continue
+		}
 		if s := meant(a); s != "" {
 			c.warn("-a %s%s", strconv.Quote(clip(a)), s)
 		}
 	}
+}
+
+// namesNear reports whether a file names a crawler by a name one slip away.
+func namesNear(f *robots.File, ds []robots.Dialect, name string) bool {
+	low := strings.ToLower(name)
+	for _, d := range ds {
+		for _, named := range f.Crawlers(d) {
+			if n := len(named) - len(name); -1 <= n && n <= 1 && ask.Edits(low, strings.ToLower(named)) == 1 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // mostSaid is of how many values a batch says how they are read.

@@ -145,6 +145,9 @@ func (c *crawlersCall) argument(arg string) (isName bool, err error) {
 	return false, fmt.Errorf("%q is no file, no URL and no crawler of the directory%s", clip(arg), cmp.Or(meant(arg), ": robots crawlers lists it"))
 }
 
+// directoryNames is a variable so that a test counts how often the directory is searched.
+var directoryNames = crawlers.Names
+
 // meant points out the crawler in use whose name is one slip away, "" if there is
 // none or the name is known itself.
 func meant(name string) string {
@@ -153,7 +156,7 @@ func meant(name string) string {
 		return ""
 	}
 	near := ""
-	for known := range crawlers.Names() {
+	for known := range directoryNames() {
 		switch n := len(known) - len(name); {
 		case n < -1 || n > 1:
 		case strings.EqualFold(known, name):
