@@ -47,38 +47,25 @@ type Note struct {
 
 // Explain returns the verdict of Match with its whole derivation.
 func (r *Rules) Explain(p Path) Explanation {
-	e, _ := r.explain(p)
-	return e
-}
-
-// explain is Explain with the bytes of rules and path that its searches looked at.
-func (r *Rules) explain(p Path) (_ Explanation, work int) {
 	r = r.made()
-	e := Explanation{Path: p.raw, normal: r.dialect.normal(p, nil)}
-	var paths search
-	defer paths.done()
-	if p.raw == "" || r.user || r.noFile {
-		e.Verdict = r.Match(p)
-	} else {
-		e.Verdict = r.verdict(r.decideNormal(e.normal, &paths))
-	}
+	e := Explanation{Verdict: r.Match(p), Path: p.raw, normal: r.dialect.normal(p, nil)}
 	e.Normal = written(e.normal, r.dialect.Escapes)
 	r.explainState(&e)
 	if r.noFile || e.Verdict.Reason == ReasonInvalid {
 		e.step(outcome{reason: e.Verdict.Reason}.clause(), e.Verdict.sentence())
-		return e, 0
+		return e
 	}
 	r.explainFile(&e)
 	r.explainGroup(&e)
 	r.explainPath(&e)
-	r.explainMatches(&e, &paths)
+	r.explainMatches(&e)
 	e.step(r.lastClause(&e), e.Verdict.String())
 	r.noteLines(&e)
 	r.noteAgents(&e)
-	work = r.noteRules(&e, &paths)
+	r.noteRules(&e)
 	r.noteRecords(&e)
 	sortNotes(e.Notes)
-	return e, work
+	return e
 }
 
 func (e *Explanation) step(clause, text string) {
@@ -248,7 +235,7 @@ func (r *Rules) explainPath(e *Explanation) {
 
 // explainMatches finds all rules that match. Of those of higher precedence than the rule
 // that decides the verdict says that they do not.
-func (r *Rules) explainMatches(e *Explanation, paths *search) {
+func (r *Rules) explainMatches(e *Explanation) {
 	if e.Verdict.Reason == ReasonNoRule {
 		return
 	}
@@ -265,7 +252,7 @@ func (r *Rules) explainMatches(e *Explanation, paths *search) {
 			if *v != e.Verdict.Rule.rule {
 				continue
 			}
-		} else if !paths.match(e.normal, r.pattern(v)) {
+		} else if !r.pattern(v).match(e.normal) {
 			continue
 		}
 		found.lines = append(found.lines, uint32(i))
@@ -469,8 +456,7 @@ func foldContains(s, part string) bool {
 }
 
 // noteRules names rules of the caller that can never match or nearly matched.
-// It returns the work of its searches and of normal, the one for the path.
-func (r *Rules) noteRules(e *Explanation, normal *search) (work int) {
+func (r *Rules) noteRules(e *Explanation) {
 	f, d := r.file, r.dialect
 	for field, span := range r.walk() {
 		if (field == FieldAllow || field == FieldDisallow) && span.Start == span.End && (field == FieldAllow || !d.EmptyDisallowAllows) {
@@ -478,19 +464,7 @@ func (r *Rules) noteRules(e *Explanation, normal *search) (work int) {
 		}
 	}
 	lower, rfcPath := lowerString(e.normal), RFC9309.normal(Path{e.Path}, nil)
-	// Other forms of the path are searched apart; most often they are the same.
-	folded, rfc := new(search), new(search)
-	if lower == e.normal {
-		folded = normal
-	}
-	if rfcPath == e.normal {
-		rfc = normal
-	}
-	var inside search
 	slashed := e.normal + "/"
-	defer folded.done()
-	defer rfc.done()
-	defer inside.done()
 	matches := e.Matches // in the order of the rules
 	for i := range r.rules {
 		v := &r.rules[i]
@@ -512,29 +486,22 @@ func (r *Rules) noteRules(e *Explanation, normal *search) (work int) {
 					return rule.String() + " can never match, because a path begins with / or *; perhaps /" + printable(rule.Path()) + " is meant"
 				})
 			}
-		case (lower != e.normal || lowerString(p.text) != p.text) && folded.match(lower, Pattern{text: lowerString(p.text)}):
+		case (lower != e.normal || lowerString(p.text) != p.text) && Pattern{text: lowerString(p.text)}.match(lower):
 			e.note(f, r.place(v).Start, "RULE-04", func() string { return rule.String() + " would match if letter case did not count" })
-		case strings.HasSuffix(p.text, "$") && normal.match(e.normal, Pattern{text: p.text[:len(p.text)-1]}):
+		case strings.HasSuffix(p.text, "$") && Pattern{text: p.text[:len(p.text)-1]}.match(e.normal):
 			e.note(f, r.place(v).Start, "MATCH-03", func() string { return rule.String() + " matches only a URL that ends there" })
-		case strings.HasSuffix(p.text, "/") && inside.match(slashed, Pattern{text: p.text + "$"}):
+		case strings.HasSuffix(p.text, "/") && Pattern{text: p.text + "$"}.match(slashed):
 			e.note(f, r.place(v).Start, "MATCH-05", func() string { return rule.String() + " matches only what is inside the folder" })
-		case d.Escapes != EscapesRFC && r.otherwise(e, rfc, rfcPath, rule, p):
+		case d.Escapes != EscapesRFC && r.otherwise(e, rfcPath, rule, p):
 			e.note(f, r.place(v).Start, "C-15", func() string { return rule.String() + " would match if escapes were compared as RFC 9309 does" })
 		}
 	}
-	work = normal.work + inside.work
-	for _, s := range []*search{folded, rfc} {
-		if s != normal {
-			work += s.work
-		}
-	}
-	return work
 }
 
 // otherwise reports whether a rule that does not match would as RFC 9309 compares escapes.
-func (r *Rules) otherwise(e *Explanation, rfc *search, path string, rule Rule, p Pattern) bool {
+func (r *Rules) otherwise(e *Explanation, path string, rule Rule, p Pattern) bool {
 	q := RFC9309.patternOf(rule.Path())
-	return (q.text != p.text || path != e.normal) && rfc.match(path, q)
+	return (q.text != p.text || path != e.normal) && q.match(path)
 }
 
 // patternOf returns the pattern of a rule's value.

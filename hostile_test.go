@@ -6,10 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unsafe"
 
 	"github.com/robotskit/robots/internal/campaign"
-	"github.com/robotskit/robots/internal/hostile"
 )
 
 // hostileRules makes files that made engines slow: every piece of every rule
@@ -83,84 +81,42 @@ var hostileRules = map[string]struct {
 
 var hostileWord = hostileText(1 << 10)
 
-// TestHostileWork counts the work of one match, not seconds. The
-// work may double when the rules or the path double, not more; on a file of
-// 512,000 bytes it is at most five a byte, some 20 million instructions.
+// TestHostileWork counts the work of one match, not seconds: the bytes of rules and path that are
+// looked at, with and without an index. A rule is tried once at most, so the work may double
+// when the rules or the path double, not more, up to paths of 64 KiB.
 func TestHostileWork(t *testing.T) {
-	count := func(name string, byteCount, pathLen int) int {
-		h := hostileRules[name]
-		var b strings.Builder
-		b.WriteString("User-agent: *\n")
-		for i := 0; b.Len() < byteCount; i++ {
-			b.WriteString("Disallow: " + h.rule(i) + "\n")
-		}
-		r := Parse([]byte(b.String())).Rules(RFC9309, "x")
-		id, work := newIndex(r).findCounted(r, h.path(pathLen), FieldNone)
-		if id != none {
-			t.Fatalf("%s: %q matches", name, r.text(&r.rules[id]))
-		}
-		return work
-	}
-	for name := range hostileRules {
-		one := count(name, 250_000, 1024)
-		rules := count(name, 500_000, 1024)
-		path := count(name, 250_000, 2048)
-		most := count(name, 512_000, 2048)
-		t.Logf("%-15s %9d of work; rules doubled %.2f times, path doubled %.2f times; largest %d", name, one, float64(rules)/float64(one), float64(path)/float64(one), most)
-		const slack = searchLeast + searchLimit*2048 // the tree is built after some work
-		if rules > 2*one+one/4+slack {
-			t.Errorf("%s: twice the rules, work of %d instead of %d", name, rules, one)
-		}
-		if path > 2*one+one/4+slack {
-			t.Errorf("%s: twice the path, work of %d instead of %d", name, path, one)
-		}
-		if most > 5*512_000 {
-			t.Errorf("%s: work of %d", name, most)
-		}
-	}
-}
-
-// TestLongPath: a path may have any length. From 1 KiB to 256 KiB, in a campaign to
-// 1 MiB, the work per byte of the path at most doubles, with and without an index, and
-// the memory that a match takes stays below 64 bytes per byte of the path.
-func TestLongPath(t *testing.T) {
-	lengths := campaign.Size([]int{1 << 10, 1 << 16}, []int{1 << 10, 1 << 16, 1 << 18}, []int{1 << 10, 1 << 12, 1 << 15, 1 << 16, 1 << 18, 1 << 20})
 	for name, h := range hostileRules {
-		var b strings.Builder
-		b.WriteString("User-agent: *\n")
-		for i := 0; b.Len() < 500_000; i++ {
-			b.WriteString("Disallow: " + h.rule(i) + "\n")
-		}
-		r := Parse([]byte(b.String())).Rules(RFC9309, "x")
-		x := newIndex(r)
-		least := [2]float64{}
-		for i, n := range lengths {
-			path := h.path(n)
-			_, work := r.scan(path, FieldNone)
-			_, indexed := x.findCounted(r, path, FieldNone)
-			for k, work := range []int{work, indexed} {
-				per := float64(work) / float64(len(path))
-				if i == 0 {
-					least[k] = per
-				} else if per > 2*least[k] {
-					t.Errorf("%s: %d bytes of path take %d steps, %.1f per byte; 1 KiB takes %.1f", name, len(path), work, per, least[k])
-				}
-				if most := 4*512_000 + (searchLimit+treeWork+nodeWork+sortWork)*len(path); work > most {
-					t.Errorf("%s: %d bytes of path take %d steps, at most %d", name, len(path), work, most)
-				}
+		body := []byte("User-agent: *\n")
+		half := 0
+		for i := 0; len(body) < 512_000; i++ {
+			if body = fmt.Appendf(body, "Disallow: %s\n", h.rule(i)); half == 0 && len(body) >= 256_000 {
+				half = len(body)
 			}
 		}
-	}
-	for _, path := range []string{strings.Repeat("a", 1<<18), strings.Repeat("ab", 1<<17) + "c", hostileText(1 << 18), strings.Repeat("a", 1<<17) + strings.Repeat("b", 1<<17),
-		hostile.Family{Coin: 1, Letters: hostile.Letters}.Text(1 << 18)} {
-		tree := new(suffixTree)
-		tree.read(path)
-		tree.sortLeaves()
-		size := int(unsafe.Sizeof(*tree)) + cap(tree.text) + 8*cap(tree.edges) +
-			int(unsafe.Sizeof(treeNode{}))*cap(tree.nodes) + 8*cap(tree.regions.rows) + 8*cap(tree.block) + 4*(cap(tree.above)+cap(tree.order)+cap(tree.spare)+cap(tree.pairs))
-		t.Logf("%.1f bytes of memory per byte of %.12s...", float64(size)/float64(len(path)), path)
-		if size > 64*len(path) {
-			t.Errorf("%d bytes of memory for %d of path", size, len(path))
+		count := func(body []byte, pathLen int) (scanned, indexed int) {
+			r := Parse(body).Rules(RFC9309, "x")
+			path := h.path(pathLen)
+			id, scanned := r.scan(path, FieldNone)
+			other, indexed := newIndex(r).findCounted(r, path, FieldNone)
+			if id != none || other != none {
+				t.Fatalf("%s: rule %d or %d matches", name, id, other)
+			}
+			return scanned, indexed
+		}
+		doubles := func(what string, before, after int) {
+			if after > 2*before+before/4 {
+				t.Errorf("%s: %s, work of %d instead of %d", name, what, after, before)
+			}
+		}
+		scanned, indexed := count(body[:half], 1<<10)
+		moreScanned, moreIndexed := count(body, 1<<10)
+		doubles("twice the rules", scanned, moreScanned)
+		doubles("twice the rules, index", indexed, moreIndexed)
+		for n := 1 << 11; n <= 1<<16; n *= 2 {
+			longScanned, longIndexed := count(body[:half], n)
+			doubles(fmt.Sprintf("path of %d bytes", n), scanned, longScanned)
+			doubles(fmt.Sprintf("path of %d bytes, index", n), indexed, longIndexed)
+			scanned, indexed = longScanned, longIndexed
 		}
 	}
 }
@@ -322,140 +278,4 @@ func hostileText(n int) string {
 		b[i] = "ab"[rng.IntN(2)]
 	}
 	return string(b)
-}
-
-// TestSuffixTree compares the tree with plain matching.
-func TestSuffixTree(t *testing.T) {
-	rng := rand.New(rand.NewPCG(2, 3))
-	draw := func(letters string, n int) string {
-		b := make([]byte, n)
-		for i := range b {
-			b[i] = letters[rng.IntN(len(letters))]
-		}
-		return string(b)
-	}
-	every := make([]byte, 256) // but for the star
-	for i := range every {
-		every[i] = byte(i)
-	}
-	every['*'] = '+'
-	for range 3000 {
-		letters := []string{"ab", "a", "abc", "/abcdefgh\xff\x00", string(every)}[rng.IntN(5)]
-		path := draw(letters, 1+rng.IntN(200))
-		if rng.IntN(2) == 0 {
-			path += draw("z", rng.IntN(150)) + path // so that much occurs early and late
-		}
-		s := search{tree: newSuffixTree(path)}
-		for range 30 {
-			cut := func() string {
-				if rng.IntN(4) == 0 {
-					return draw(letters+"z", 1+rng.IntN(6))
-				}
-				i := rng.IntN(len(path))
-				return path[i : i+1+rng.IntN(min(12, len(path)-i))]
-			}
-			piece := cut()
-			want := []int{}
-			for i := range len(path) {
-				if strings.HasPrefix(path[i:], piece) {
-					want = append(want, i)
-				}
-			}
-			found := s.tree.locate(piece, load8(piece))
-			last := s.tree.lastOf(found)
-			if (found == 0) != (len(want) == 0) || len(want) > 0 && last != want[len(want)-1] {
-				t.Fatalf("%q in %q: got %d, want %v", piece, path, last, want)
-			}
-			if found != 0 && found&leafBit == 0 {
-				from := rng.IntN(last + 1)
-				i := 0
-				for want[i] < from {
-					i++
-				}
-				got, sure := s.tree.after(&s.tree.nodes[found], from, piece)
-				if !sure {
-					got = from + strings.Index(path[from:], piece)
-				}
-				if got != want[i] {
-					t.Fatalf("%q in %q from %d: got %d, want %d", piece, path, from, got, want[i])
-				}
-			}
-			text := path[:rng.IntN(min(4, len(path)))] + "*" + draw("*", rng.IntN(2)) + piece
-			for range rng.IntN(5) {
-				text += "*" + cut()
-			}
-			text += draw("*", rng.IntN(2)) + draw("$", rng.IntN(2))
-			if got, want := s.match(path, Pattern{text: text}), (Pattern{text: text}).match(path); got != want {
-				t.Fatalf("%q on %q: got %v", text, path, got)
-			}
-		}
-		s.done()
-	}
-}
-
-// TestAfter compares the next occurrences that the tree tells with those that a plain search
-// finds, in random texts and in runs, of lengths about which numbers and words change their size,
-// and when there is no more room for sets.
-func TestAfter(t *testing.T) {
-	campaign.OneGoroutine(t)
-	rng := rand.New(rand.NewPCG(7, 11))
-	random := func(letters string) func(n int) string {
-		return func(n int) string {
-			b := make([]byte, n)
-			for i := range b {
-				b[i] = letters[rng.IntN(len(letters))]
-			}
-			return string(b)
-		}
-	}
-	runs := func(words ...string) func(n int) string {
-		return func(n int) string {
-			var b strings.Builder
-			for b.Len() < n {
-				b.WriteString(strings.Repeat(words[rng.IntN(len(words))], 1+rng.IntN(60)))
-			}
-			return b.String()[:n]
-		}
-	}
-	for name, text := range map[string]func(n int) string{
-		"two letters": random("ab"),
-		"40 letters":  random(hostile.Letters[:40]),
-		"runs":        runs("a", "b", "c", "d"),
-		"periods":     runs("ab", "abc", "aabb", "%C3%A9"),
-		"one letter":  func(n int) string { return strings.Repeat("a", n) },
-	} {
-		made, full := false, false
-		for _, n := range campaign.Size([]int{70, 1<<16 + 1}, []int{70, 1 << 11, 1<<15 + 1, 1<<16 + 1}, []int{70, 1 << 11, 1<<15 - 1, 1 << 15, 1<<15 + 1, 1<<16 - 1, 1 << 16, 1<<16 + 1, 1 << 18}) {
-			path := text(n)
-			for _, share := range []int{1, 8, 200} {
-				tree := newSuffixTree(path)
-				tree.sortLeaves()
-				tree.ends = tree.ends[: 0 : cap(tree.ends)/share]
-				// Longer pieces first, so that the room is full when those come that are more frequent.
-				for k := 23_999; k >= 0; k-- {
-					i := rng.IntN(n)
-					piece := path[i:min(n, i+1+k%6000/600+rng.IntN(2))]
-					node := tree.locate(piece, load8(piece))
-					if node == 0 || node&leafBit != 0 {
-						continue
-					}
-					v := &tree.nodes[node]
-					from := rng.IntN(int(v.last) + 1)
-					want := from + strings.Index(path[from:], piece)
-					got, sure := tree.after(v, from, piece)
-					if !sure {
-						got = from + strings.Index(path[from:min(n, from+blockSize+len(piece)-1)], piece)
-					}
-					if got != want {
-						t.Fatalf("%s, %d bytes: %q from %d on: got %d, want %d", name, n, piece, from, got, want)
-					}
-					made, full = made || len(tree.ends) > 0, full || tree.full
-				}
-				tree.free()
-			}
-		}
-		if name == "two letters" && !(made && full) {
-			t.Errorf("%s: sets made %v, the room for them full %v: the test is to see both", name, made, full)
-		}
-	}
 }

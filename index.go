@@ -76,12 +76,8 @@ func kindOf(text string) (k kind, literal int) {
 
 // find returns the rule of the highest precedence that matches path, only
 // among those that allow (FieldAllow) or disallow (FieldDisallow) unless that is
-// FieldNone, and nil if there is none. Whoever asks more about the path gives a search
-// for it.
-func (r *Rules) find(path string, only Field, s *search) *rule {
-	if s != nil {
-		return r.at(r.scanBy(s, path, only))
-	}
+// FieldNone, and nil if there is none.
+func (r *Rules) find(path string, only Field) *rule {
 	l := r.lazy
 	if l == nil {
 		id, _ := r.scan(path, only)
@@ -110,24 +106,17 @@ func (r *Rules) at(id uint32) *rule {
 	return &r.rules[id]
 }
 
-// scan is find without an index, and what it took.
+// scan is find without an index, and the bytes of rules and path that it looked at.
 func (r *Rules) scan(path string, only Field) (id uint32, work int) {
-	var s search
-	defer s.done()
-	id = r.scanBy(&s, path, only)
-	return id, s.work
-}
-
-func (r *Rules) scanBy(s *search, path string, only Field) uint32 {
 	word := load8(path)
 	words := r.heads.words
 	sizes := r.heads.sizes[:len(words)]
 	for i, w := range words {
-		if (word^w)&headMasks[sizes[i]&15] == 0 && r.has(i) && r.matches(&r.rules[i], path, s, only) {
-			return uint32(i)
+		if (word^w)&headMasks[sizes[i]&15] == 0 && r.has(i) && r.matches(&r.rules[i], path, &work, only) {
+			return uint32(i), work
 		}
 	}
-	return none
+	return none, work
 }
 
 // is reports whether a rule is of the kind that find was asked for.
@@ -135,8 +124,9 @@ func (v *rule) is(only Field) bool {
 	return only == FieldNone || v.allows() == (only == FieldAllow)
 }
 
-// matches reports whether a rule of the kind whose head matches does so itself.
-func (r *Rules) matches(v *rule, path string, s *search, only Field) bool {
+// matches reports whether a rule of the kind whose head matches does so itself, and adds to
+// work the bytes of both that it may have looked at.
+func (r *Rules) matches(v *rule, path string, work *int, only Field) bool {
 	if !v.is(only) {
 		return false
 	}
@@ -146,24 +136,21 @@ func (r *Rules) matches(v *rule, path string, s *search, only Field) bool {
 	text := r.text(v)
 	n := int(v.literal)
 	if v.kind == kindLiteral {
-		s.work += n / 8
+		*work += n / 8
 		return strings.HasPrefix(path, text[:n])
 	}
 	if n > 8 && !strings.HasPrefix(path, text[:n]) || len(path) < n {
-		s.work += n / 8
+		*work += n / 8
 		return false
 	}
-	if s.plain(path) {
-		s.work += len(path) + len(text)
-		switch v.kind {
-		case kindTail:
-			return strings.Contains(path[n:], text[n+1:])
-		case kindSuffix:
-			return strings.HasSuffix(path[n:], text[n+1:len(text)-1])
-		}
-		return Pattern{text: text}.match(path)
+	*work += len(path) + len(text)
+	switch v.kind {
+	case kindTail:
+		return strings.Contains(path[n:], text[n+1:])
+	case kindSuffix:
+		return strings.HasSuffix(path[n:], text[n+1:len(text)-1])
 	}
-	return s.match(path, Pattern{text: text})
+	return Pattern{text: text}.match(path)
 }
 
 // lazyIndex is an index that is built once it pays.
@@ -438,16 +425,15 @@ func (x *index) find(r *Rules, path string, only Field) *rule {
 // findCounted is find with the bytes of rules and path that it looked at.
 func (x *index) findCounted(r *Rules, path string, only Field) (best uint32, work int) {
 	best = x.literal(r, path, only)
-	s := search{work: len(path)}
-	defer s.done()
+	work = len(path)
 	word := load8(path)
 	try := func(list []uint32) {
 		for _, id := range list {
 			if id >= best {
 				return
 			}
-			s.work++
-			if r.heads.fits(int(id), word) && r.matches(&r.rules[id], path, &s, only) {
+			work++
+			if r.heads.fits(int(id), word) && r.matches(&r.rules[id], path, &work, only) {
 				best = id
 				return
 			}
@@ -472,7 +458,7 @@ func (x *index) findCounted(r *Rules, path string, only Field) (best uint32, wor
 			}
 		}
 	}
-	return best, s.work
+	return best, work
 }
 
 // none is a rule after all rules.

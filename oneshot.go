@@ -38,9 +38,6 @@ func Allowed(body []byte, d Dialect, p Path, tokens ...string) bool {
 		return true // D-38
 	}
 	allowed, _ := q.read(body)
-	if q.work > oneShotWorkLimit {
-		return Parse(body).Rules(d, tokens...).Allowed(p)
-	}
 	return allowed
 }
 
@@ -56,7 +53,7 @@ func AppendJSON(dst, body []byte, d Dialect, p Path, tokens ...string) []byte {
 		q.path, q.plain = d.taken(p, buf[:0])
 		q.prepare()
 		if !d.MergeTokens || len(q.tokens) == 1 {
-			if allowed, careful := q.read(body); q.work <= oneShotWorkLimit && t.complete() && (d.MatchRobotsTxt || q.path != "/robots.txt") {
+			if allowed, careful := q.read(body); t.complete() && (d.MatchRobotsTxt || q.path != "/robots.txt") {
 				t.file.body, t.file.loneCR = body, careful
 				return t.appendJSON(dst, &q, allowed)
 			}
@@ -64,11 +61,6 @@ func AppendJSON(dst, body []byte, d Dialect, p Path, tokens ...string) []byte {
 	}
 	return Parse(body).Rules(d, tokens...).AppendJSON(dst, p)
 }
-
-// oneShotWorkLimit is the number of bytes that the rules of one body may have
-// looked at in the path, some half a millisecond's worth. A body that takes
-// more is hostile, and then an index is the shorter way.
-const oneShotWorkLimit = 1 << 20
 
 // oneShot is what Allowed and AppendJSON are asked.
 type oneShot struct {
@@ -86,7 +78,6 @@ type oneShot struct {
 	// matters outside the caller's groups.
 	wanted  uint32
 	closed  closing
-	work    int      // bytes of the path that rules with more than plain bytes may have looked at
 	details *details // what else is to be found, nil for nothing
 }
 
@@ -135,7 +126,7 @@ func (q *oneShot) read(body []byte) (allowed, loneCR bool) {
 		s.nul = len(body) // only a lenient dialect minds NULs
 	}
 	allowed = q.answer(&s)
-	if q.work <= oneShotWorkLimit && !s.sound() {
+	if !s.sound() {
 		s = newCarefulScanner(body)
 		return q.answer(&s), true
 	}
@@ -195,9 +186,6 @@ func (q *oneShot) answer(s *scanner) bool {
 			if n := sameLen(v, q.path, q.head); len(v) > 0 && (n > q.plain || n < len(v)) {
 				if n <= q.plain && classes[v[n]]&isPlain != 0 && (n < len(q.path) || !d.IndexHTML) {
 					continue // it differs where both mean just themselves
-				}
-				if q.work += len(q.path); q.work > oneShotWorkLimit {
-					return false
 				}
 				w = weigh(d, v, q.path, field)
 			}

@@ -539,21 +539,21 @@ func (r *Rules) decide(p Path) outcome {
 		return outcome{allowed: true, reason: ReasonUserInitiated}
 	}
 	if d := r.dialect; d.Escapes == EscapesRaw || clean(p.raw, careRFC) && (d.Escapes == EscapesRFC || !hasDots(p.raw)) {
-		return r.decideNormal(p.raw, nil)
+		return r.decideNormal(p.raw)
 	}
 	var buf [512]byte
-	return r.decideNormal(r.dialect.normal(p, buf[:0]), nil)
+	return r.decideNormal(r.dialect.normal(p, buf[:0]))
 }
 
-// decideNormal takes a path in normal form, and the search for it if there is more to ask.
-func (r *Rules) decideNormal(path string, s *search) outcome {
+// decideNormal takes a path in normal form.
+func (r *Rules) decideNormal(path string) outcome {
 	switch {
 	case !r.dialect.MatchRobotsTxt && path == "/robots.txt": // D-38, D-50
 		return outcome{allowed: true, reason: ReasonRobotsTxt}
 	case r.noFile:
 		return r.whole
 	}
-	best := r.find(path, FieldNone, s)
+	best := r.find(path, FieldNone)
 	if best == nil {
 		return outcome{allowed: true, reason: r.reasonWithoutRule()} // PREC-05
 	}
@@ -563,7 +563,7 @@ func (r *Rules) decideNormal(path string, s *search) outcome {
 		if o.allowed {
 			other = FieldDisallow
 		}
-		against := r.find(path, other, s)
+		against := r.find(path, other)
 		o.undefined = against != nil && (r.pattern(best).innerStar() || r.pattern(against).innerStar())
 	}
 	return o

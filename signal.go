@@ -48,15 +48,13 @@ func (r *Rules) preferences(field Field, strict string, p Path) []Preference {
 		return nil
 	}
 	path := r.dialect.normal(p, nil)
-	var paths search
-	defer paths.done()
 	var list []Preference
 	weights := map[string]int32{}
 	places := map[string]int{} // in list
 	for _, rec := range records {
 		var pattern Pattern
 		if prefix := rec.Preferences[0].Path; prefix != "" {
-			if pattern = r.dialect.patternOf(prefix); !paths.match(path, pattern) {
+			if pattern = r.dialect.patternOf(prefix); !pattern.match(path) {
 				continue
 			}
 		}
