@@ -3,7 +3,6 @@ package robots
 import (
 	"cmp"
 	"encoding/binary"
-	"math"
 	"math/bits"
 	"slices"
 	"strings"
@@ -89,7 +88,8 @@ func (r *Rules) find(path string, only Field) *rule {
 		x = l.built.Load()
 	}
 	if x != nil {
-		return x.find(r, path, only)
+		id, _ := x.find(r, path, only)
+		return r.at(id)
 	}
 	id, work := r.scan(path, only)
 	// Four bytes of a substring search take as long as a look at a rule. A single
@@ -177,7 +177,6 @@ type lazyIndex struct {
 type index struct {
 	prefix  string // what all literal rules share at their start
 	keys    []key  // the next bytes of each, ascending
-	tops    []key  // every 16th of them, so that a search touches little memory
 	entries []entry
 
 	ngrams ngrams
@@ -202,17 +201,6 @@ func (k key) compare(other key) int {
 	}
 	return cmp.Compare(k.low, other.low)
 }
-
-// same returns the number of bytes that two different keys share.
-func (k key) same(other key) int {
-	if differ := k.high ^ other.high; differ != 0 {
-		return bits.LeadingZeros64(differ) / 8
-	}
-	return 8 + bits.LeadingZeros64(k.low^other.low)/8
-}
-
-// topStep is how many keys are between two tops.
-const topStep = 16
 
 // entry is a literal rule of an index, all that a match asks of one: most entries
 // met do not match, and the rule itself is elsewhere in memory.
@@ -243,79 +231,68 @@ const (
 func newIndex(r *Rules) *index {
 	x := new(index)
 	var wild []uint32
-	list := make([]textRef, len(r.rules))
-	at := len(list) // of equal texts the heaviest comes last
-	differ, least := uint64(0), uint32(math.MaxUint32)
+	literals := make([]literalRule, 0, len(r.rules))
 	for i := range r.rules {
 		v := &r.rules[i]
 		if v.literal < v.size && r.text(v)[v.literal] == '*' {
 			wild = append(wild, uint32(i))
 			continue
 		}
-		at--
-		list[at] = textRef{rule: uint32(i), size: 2 * v.literal}
+		e := entry{rule: uint32(i), size: 2 * v.literal}
 		if v.kind == kindPattern {
-			list[at].size++
+			e.size++
 		}
-		least = min(least, v.literal)
-		differ |= r.heads.words[i] ^ r.heads.words[list[len(list)-1].rule]
+		literals = append(literals, literalRule{entry: e})
 	}
-	if list = list[at:]; len(list) > 0 {
-		x.prefix = r.literal(list[0].rule)
-		if differ != 0 {
-			x.prefix = x.prefix[:min(least, uint32(bits.TrailingZeros64(differ)/8))]
-		} else {
-			for _, t := range list {
-				x.prefix = x.prefix[:commonLen(x.prefix, r.literal(t.rule))]
-			}
-		}
-		x.fileLiterals(r, list)
-	}
+	slices.Reverse(literals) // of equal texts the heaviest comes last
+	x.fileLiterals(r, literals)
 	x.fileNgrams(r, wild)
 	return x
 }
 
+// literalRule is an entry with its key, as long as they are sorted.
+type literalRule struct {
+	key key
+	entry
+}
+
 // fileLiterals files the rules without a star.
-func (x *index) fileLiterals(r *Rules, list []textRef) {
-	keys := make([]key, len(r.rules))
-	differ := uint64(0)
-	for i := range list {
-		t := &list[i]
-		k := keyOf(r.literal(t.rule)[len(x.prefix):])
-		keys[t.rule], t.word = k, k.high
-		differ |= k.high ^ list[0].word
+func (x *index) fileLiterals(r *Rules, list []literalRule) {
+	if len(list) == 0 {
+		return
 	}
-	o := textOrder{rules: r, spare: make([]textRef, len(list))}
-	o.sort(list, len(x.prefix), differ)
-	x.keys = make([]key, len(list))
-	x.entries = make([]entry, len(list))
-	n := 0
+	x.prefix = r.literal(list[0].rule)
+	for _, l := range list {
+		x.prefix = x.prefix[:commonLen(x.prefix, r.literal(l.rule))]
+	}
+	for i := range list {
+		list[i].key = keyOf(r.literal(list[i].rule)[len(x.prefix):])
+	}
+	slices.SortStableFunc(list, func(a, b literalRule) int {
+		if c := a.key.compare(b.key); c != 0 {
+			return c
+		}
+		return strings.Compare(r.literal(a.rule), r.literal(b.rule))
+	})
+	x.keys = make([]key, 0, len(list))
+	x.entries = make([]entry, 0, len(list))
 	top := uint32(0) // the innermost entry that may be a beginning, plus one
-	for i, t := range list {
-		k := keys[t.rule]
-		if n > 0 {
-			same := 0
-			if before := x.keys[n-1]; before != k {
-				same = len(x.prefix) + before.same(k)
-			} else if r.repeats(list[i-1].rule, t.rule) {
-				x.entries[n-1].rule = t.rule // a rule that says the same as a heavier one can never decide
+	for i, l := range list {
+		if i > 0 {
+			before := list[i-1].rule
+			if r.repeats(before, l.rule) {
+				x.entries[len(x.entries)-1].rule = l.rule // a rule that says the same as a heavier one can never decide
 				continue
-			} else {
-				same = commonLen(r.literal(list[i-1].rule), r.literal(t.rule))
 			}
 			// All of these are beginnings of the entry before.
+			same := commonLen(r.literal(before), r.literal(l.rule))
 			for top > 0 && int(x.entries[top-1].size/2) > same {
 				top = x.entries[top-1].parent
 			}
 		}
-		x.keys[n], x.entries[n] = k, entry{t.rule, top, t.size}
-		n++
-		top = uint32(n)
-	}
-	x.keys, x.entries = x.keys[:n], x.entries[:n]
-	x.tops = make([]key, 0, (n+topStep-1)/topStep)
-	for i := 0; i < n; i += topStep {
-		x.tops = append(x.tops, x.keys[i])
+		l.parent = top
+		x.keys, x.entries = append(x.keys, l.key), append(x.entries, l.entry)
+		top = uint32(len(x.entries))
 	}
 }
 
@@ -412,20 +389,9 @@ func (x *index) fileNgrams(r *Rules, wild []uint32) {
 	}
 }
 
-func (x *index) find(r *Rules, path string, only Field) *rule {
-	var id uint32
-	if len(x.ngrams.rules)+len(x.short) == 0 {
-		id = x.literal(r, path, only)
-	} else {
-		id, _ = x.findCounted(r, path, only)
-	}
-	return r.at(id)
-}
-
-// findCounted is find with the bytes of rules and path that it looked at.
-func (x *index) findCounted(r *Rules, path string, only Field) (best uint32, work int) {
-	best = x.literal(r, path, only)
-	work = len(path)
+// find returns what Rules.find does by its place, with the bytes of rules and path that it looked at.
+func (x *index) find(r *Rules, path string, only Field) (best uint32, work int) {
+	best, work = x.literal(r, path, only), len(path)
 	word := load8(path)
 	try := func(list []uint32) {
 		for _, id := range list {
@@ -440,22 +406,20 @@ func (x *index) findCounted(r *Rules, path string, only Field) (best uint32, wor
 		}
 	}
 	try(x.short)
-	if w := &x.ngrams; len(w.rules) > 0 && len(path) >= 4 {
-		var few [8]uint64
-		tried := few[:]
-		if len(w.starts) > 64*len(few) {
-			tried = make([]uint64, 1<<maxFiledBits/64) // on the stack
+	w := &x.ngrams
+	if len(w.rules) == 0 {
+		return best, work
+	}
+	var tried [1 << maxFiledBits / 64]uint64
+	present := w.present
+	for rest := path; len(rest) >= 4; rest = rest[1:] {
+		h := w.hash(binary.LittleEndian.Uint32(bytesOf(rest)))
+		if present[h/64]&(1<<(h%64)) == 0 {
+			continue
 		}
-		present := w.present
-		for rest := path; len(rest) >= 4; rest = rest[1:] {
-			h := w.hash(binary.LittleEndian.Uint32(bytesOf(rest)))
-			if present[h/64]&(1<<(h%64)) == 0 {
-				continue
-			}
-			if h >>= w.fold; tried[h/64]&(1<<(h%64)) == 0 {
-				tried[h/64] |= 1 << (h % 64)
-				try(w.rules[w.starts[h]:w.starts[h+1]])
-			}
+		if h >>= w.fold; tried[h/64]&(1<<(h%64)) == 0 {
+			tried[h/64] |= 1 << (h % 64)
+			try(w.rules[w.starts[h]:w.starts[h+1]])
 		}
 	}
 	return best, work
@@ -469,47 +433,35 @@ func (x *index) literal(r *Rules, path string, only Field) uint32 {
 	if len(x.keys) == 0 || !strings.HasPrefix(path, x.prefix) {
 		return none
 	}
-	text := func(e int) string {
-		v := &r.rules[x.entries[e].rule]
-		return r.text(v)[:v.literal]
-	}
 	// The last entry whose key is not above that of the path.
 	k := keyOf(path[len(x.prefix):])
-	block := topStep * lastNotAbove(x.tops, k)
-	e := block + lastNotAbove(x.keys[block:min(block+topStep, len(x.keys))], k)
-	var same uint32
-	switch c := x.keys[e].compare(k); {
-	case c > 0:
-		return none
-	case c < 0:
-		// A NUL would be equal to what stands for the end of a short path.
-		same = uint32(min(len(x.prefix)+x.keys[e].same(k), len(path)))
-	default:
-		n := commonLen(text(e), path)
-		if beyond(text(e), path, n) {
-			// Of the entries with this key, the last not above the path.
-			lo, _ := slices.BinarySearchFunc(x.keys[:e], k, key.compare)
-			for hi := e; lo < hi; {
-				if mid := (lo + hi) / 2; text(mid) <= path {
-					lo = mid + 1
-				} else {
-					hi = mid
-				}
+	at := lastNotAbove(x.keys, k)
+	text := r.literal(x.entries[at].rule)
+	if x.keys[at] == k && text > path {
+		// Of the entries with this key, the last that is not above the path.
+		from, _ := slices.BinarySearchFunc(x.keys[:at], k, key.compare)
+		for to := at; from < to; {
+			if mid := (from + to) / 2; r.literal(x.entries[mid].rule) <= path {
+				from = mid + 1
+			} else {
+				to = mid
 			}
-			if e = lo - 1; e < 0 {
-				return none
-			}
-			n = commonLen(text(e), path)
 		}
-		same = uint32(n)
+		at = from - 1
+	} else if x.keys[at].compare(k) > 0 {
+		at--
 	}
-	for at := uint32(e + 1); at > 0; {
-		e := &x.entries[at-1]
+	if at < 0 {
+		return none
+	}
+	same := uint32(commonLen(r.literal(x.entries[at].rule), path))
+	for top := uint32(at + 1); top > 0; {
+		e := &x.entries[top-1]
 		if n := e.size / 2; n <= same && (e.size&1 == 0 || int(n) == len(path)) &&
 			(only == FieldNone || r.rules[e.rule].is(only)) {
 			return e.rule
 		}
-		at = e.parent
+		top = e.parent
 	}
 	return none
 }
@@ -554,9 +506,4 @@ func commonLen(a, b string) int {
 			return n
 		}
 	}
-}
-
-// beyond reports whether a is above b, of which it shares the first n bytes and no more.
-func beyond(a, b string, n int) bool {
-	return n < len(a) && (n == len(b) || a[n] > b[n])
 }
