@@ -92,7 +92,7 @@ var classes = func() (t [256]uint8) {
 	t['*'] |= careRFC
 	t['$'] |= careRFC | carePattern
 	for c := range t {
-		if t[c]&careRFC == 0 {
+		if t[c]&careRFC == 0 && c != '#' { // which begins a comment
 			t[c] |= isPlain
 		}
 	}

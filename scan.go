@@ -120,6 +120,22 @@ func (s *scanner) eitherEnd(pos int) (end, next int) {
 	return end, next
 }
 
+// after returns where the line behind that at pos begins.
+func (s *scanner) after(pos int) (next int) {
+	if s.careful {
+		_, next = s.eitherEnd(pos)
+		return next
+	}
+	i := bytes.IndexByte(s.b[pos:], '\n')
+	if i < 0 {
+		i = len(s.b) - pos
+	}
+	if s.crs > 0 && i > 0 && s.b[pos+i-1] == '\r' {
+		s.dropped++
+	}
+	return min(pos+i+1, len(s.b))
+}
+
 // next reads the next line and reports whether there was one.
 func (s *scanner) next() bool {
 	b, pos := s.b, s.pos
