@@ -87,7 +87,7 @@ bad use, or a file that cannot be read or written.`,
 	f.StringVar(&l.failOn, "fail-on", lint.Warning.String(), "exit with 1 for findings of this `SEVERITY` and above, or never")
 	f.StringVar(&l.fix, "fix", "", "write the file with the safe fixes made; `WHICH` is safe or all")
 	f.Lookup("fix").NoOptDefVal = fixSafe
-	f.BoolVar(&l.diff, "diff", false, "show what --fix would change in place of what is found, and write\nnothing")
+	f.BoolVar(&l.diff, "diff", false, "show what --fix would change instead of what is found, or what is\nfound where that is nothing, and write no file")
 	f.StringVar(&l.baseline, "baseline", "", "leave out what this `FILE` has, whatever lines it stands in now")
 	f.BoolVar(&l.writeBaseline, "write-baseline", false, "write what is found to the file of --baseline")
 	f.StringVar(&l.config, "config", "", "take this `FILE` and look for no .robots-lint.yaml")
@@ -232,9 +232,16 @@ func (l *linting) print(files []*linted, least lint.Severity) error {
 				fmt.Fprintf(l.std.out, "%s:%d:%d: change %s %s: %s\n", robots.Printable(f.title()), d.Line, d.Column, d.Check.ID, d.Check.Name, robots.Printable(advice(d)))
 			}
 		}
-		if l.diff {
+		if l.diff && !bytes.Equal(f.body, f.mended) {
 			l.std.printDiff(f.title(), f.body, f.mended)
 			continue
+		}
+		if l.diff && len(f.Diagnostics) > 0 {
+			kind := "safe fix"
+			if l.fix == fixAll {
+				kind = "fix"
+			}
+			fmt.Fprintf(l.std.out, "%s: no %s\n", robots.Printable(f.title()), kind)
 		}
 		for i := range f.Diagnostics {
 			d := &f.Diagnostics[i]
