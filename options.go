@@ -25,8 +25,16 @@ type Option struct {
 // A field that differs from the dialect of that name has no source, and so has
 // every field of a dialect that is none of Dialects.
 func (d Dialect) Options() []Option {
-	dialects := Dialects()
+	return d.optionsAmong(Dialects())
+}
+
+// optionsAmong is Options where these are the dialects. One for which ids have no place yet
+// has no sources.
+func (d Dialect) optionsAmong(dialects []Dialect) []Option {
 	own := slices.IndexFunc(dialects, func(o Dialect) bool { return o.Name == d.Name })
+	if own >= len(ids{}) {
+		own = -1
+	}
 	all := make([]Option, len(options))
 	for i := range options {
 		o := &options[i]

@@ -76,6 +76,9 @@ func TestOptions(t *testing.T) {
 	if n != len(options) {
 		t.Errorf("%d options for %d fields", len(options), n)
 	}
+	if len(ids{}) != len(Dialects()) {
+		t.Errorf("ids of options.go have %d places for %d dialects", len(ids{}), len(Dialects()))
+	}
 	standard := RFC9309.Options()
 	for _, d := range Dialects() {
 		for i, o := range d.Options() {
@@ -96,17 +99,35 @@ func TestOptions(t *testing.T) {
 	}
 }
 
+// TestOptionsOfNewDialect: a dialect that ids have no place for is no panic, so that
+// TestDialectPlaces can name what is missing.
+func TestOptionsOfNewDialect(t *testing.T) {
+	ninth := Bing
+	ninth.Name = "ninth"
+	dialects := append(Dialects(), ninth)
+	for _, o := range ninth.optionsAmong(dialects) {
+		if o.Value == "" || o.Source != "" || o.Inherited {
+			t.Errorf("%s of a dialect without ids is %+v", o.Name, o)
+		}
+	}
+	for i, o := range Yandex.optionsAmong(dialects) {
+		if want := Yandex.Options()[i]; o != want {
+			t.Errorf("beside a new dialect %s of yandex is %+v, want %+v", o.Name, o, want)
+		}
+	}
+}
+
 // TestDialectPlaces names every place in which a new dialect was forgotten. What
 // it reads otherwise than RFC9309 belongs into case files, which no test can know.
 func TestDialectPlaces(t *testing.T) {
 	readme, page, table := read(t, "README.md"), read(t, "docs/dialects.md"), read(t, "robotstest/testdata/spec/dialects.tsv")
-	for _, d := range Dialects() {
+	for i, d := range Dialects() {
 		var forgotten []string
 		for _, place := range []struct {
 			has  bool
 			what string
 		}{
-			{len(ids{}) == len(Dialects()), "options.go: its statement in each row of options"},
+			{i < len(ids{}), "options.go: its statement in each row of options, and its place in ids"},
 			{strings.Contains(readme, "| `"+d.Name+"` |"), "README.md: its row in the table of dialects"},
 			{strings.Contains(page, "| `"+d.Name+"` |"), "docs/dialects.md: run make docs"},
 			{strings.Contains(table, "\n"+d.Name+"\t"), "robotstest/testdata/spec/dialects.tsv: its row"},
