@@ -32,7 +32,8 @@ type crawlersCall struct {
 	all      bool
 	url      string // of a site, "" if none is asked
 
-	list []crawlers.Crawler // that are asked for
+	list    []crawlers.Crawler // that are asked for
+	leftOut []crawlers.Crawler // that --all would ask for too
 }
 
 func crawlersCommand(std *streams, status *int) *cobra.Command {
@@ -42,9 +43,9 @@ func crawlersCommand(std *streams, status *int) *cobra.Command {
 		Use:   "crawlers [FILE | URL | NAME]",
 		Short: "Say which crawlers may come in",
 		Long: `Crawlers asks a robots.txt, a file or that of a site, for every crawler of a
-directory: may it read all, a part or nothing, and which line says so? Each is
-asked by its own names and in its own dialect, rfc9309 where that is not known.
-With --path it says who may fetch one page.
+directory that is in use: may it read all, a part or nothing, and which line says
+so? Each is asked by its own names and in its own dialect, rfc9309 where that is
+not known. With --path it says who may fetch one page.
 
 All, part and nothing are proved over all URLs, and name the rule that blocks the
 shortest one that is blocked. The table says what the file tells a crawler, and
@@ -52,7 +53,8 @@ beside it who is said not to obey.
 
 Without a file it lists the directory, with the name of a crawler what is known of
 it, and by whom. Names that are no longer in use, that are mistakes, or that nobody
-but old lists knows, take part with --all only.
+but old lists knows, take part with --all only; the last line of text and Markdown
+counts those that are left out.
 
 A line of --format json has the members schema, name, tokens, operator, purpose,
 dialect, obeys and sources; with a robots.txt then access (all, part, none,
@@ -98,6 +100,13 @@ func (c *crawlersCall) answerAll(ctx context.Context) (int, error) {
 	if c.list, err = choose(c.purposes, c.operator, c.all); err != nil {
 		return exitBad, err
 	}
+	if !c.all {
+		every, err := choose(c.purposes, c.operator, true)
+		if err != nil {
+			return exitBad, err
+		}
+		c.leftOut = slices.DeleteFunc(every, func(e crawlers.Crawler) bool { return !idle(e) })
+	}
 	entry := false
 	if len(c.args) == 1 {
 		if entry, err = c.argument(c.args[0]); err != nil {
@@ -139,7 +148,7 @@ func (c *crawlersCall) argument(arg string) (isName bool, err error) {
 		return false, c.cmd.Flags().Set("file", arg)
 	}
 	if e, ok := crawlers.Find(arg); ok {
-		c.list = []crawlers.Crawler{e}
+		c.list, c.leftOut = []crawlers.Crawler{e}, nil
 		return true, nil
 	}
 	return false, fmt.Errorf("%q is no file, no URL and no crawler of the directory%s", clip(arg), cmp.Or(meant(arg), ": robots crawlers lists it"))
@@ -231,6 +240,34 @@ func choose(purposes []string, operator string, all bool) ([]crawlers.Crawler, e
 		hint = ", did you mean " + near + "?"
 	}
 	return nil, fmt.Errorf("no crawler of operator %q is in use for what is asked%s", clip(operator), hint)
+}
+
+// missing says how many crawlers are left out and why, "" if none are. done is what is done with
+// the others, and does with all.
+func (c *crawlersCall) missing(done, does string) string {
+	if len(c.leftOut) == 0 {
+		return ""
+	}
+	n := map[crawlers.Status]int{}
+	for _, e := range c.leftOut {
+		n[e.Status]++
+	}
+	var parts []string
+	if n := n[crawlers.Unknown]; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d not known to be in use", n))
+	}
+	if n := n[crawlers.Former]; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d no longer in use", n))
+	}
+	if n := n[crawlers.Mistake]; n > 0 {
+		parts = append(parts, count(n, "name")+" that no crawler uses")
+	}
+	such := ""
+	if len(c.purposes) > 0 || c.operator != "" {
+		such = "such "
+	}
+	return fmt.Sprintf("%d of %d %scrawlers of the directory are %s; left out are %s (--all %s them too)",
+		len(c.list), len(c.list)+len(c.leftOut), such, done, strings.Join(parts, ", "), does)
 }
 
 // words returns the words of a name in lower case, each with a blank before and
@@ -333,7 +370,15 @@ func (c *crawlersCall) printDirectory() error {
 			fmt.Fprintln(c.std.out, strings.TrimRight(line, " "))
 		}
 	})
+	c.printMissing("listed", "lists")
 	return nil
+}
+
+// printMissing ends a text with what is left out.
+func (c *crawlersCall) printMissing(done, does string) {
+	if text := c.missing(done, does); text != "" {
+		fmt.Fprintf(c.std.out, "\n%s\n", c.palette.paint(faint, text))
+	}
 }
 
 // remark says in a few words what to know of a crawler beside its verdict: whether

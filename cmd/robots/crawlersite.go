@@ -126,6 +126,7 @@ func (c *crawlersCall) print(all []standing, state string) error {
 		fmt.Fprintln(c.std.out, c.palette.paint(bold, robots.Printable(summary)))
 		c.table(all[from:to])
 	})
+	c.printMissing("checked", "checks")
 	if c.format == formatText {
 		c.printState("", state)
 	}
