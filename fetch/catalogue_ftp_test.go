@@ -14,26 +14,39 @@ import (
 type ftpServer struct {
 	banner, user, pass, noop, mode, epsv, pasv, retr, done string
 
-	data   func(c net.Conn) // by default sends someRules
-	closes string           // command after which the control connection ends
-	last   string           // command whose reply is the last word, the connection ends with it
-	hangs  string           // command that is never answered
-	resets bool             // the data connection is reset
+	data   func(c net.Conn)          // by default sends someRules
+	closes string                    // command after which the control connection ends
+	last   string                    // command whose reply is the last word, the connection ends with it
+	cut    int                       // bytes that are missing at the end of that reply
+	stays  bool                      // the connection does not end with it
+	wrap   func(c net.Conn) net.Conn // what is written to either connection goes through it
+	hangs  string                    // command that is never answered
+	resets bool                      // the data connection is reset
 }
 
 func (f ftpServer) serve(s *site, c net.Conn) {
+	verb := "connect"
 	say := func(text, usual string) {
 		if text == "" {
 			text = usual
 		}
-		io.WriteString(c, text+"\r\n")
+		if text += "\r\n"; verb == f.last {
+			text = text[:len(text)-f.cut]
+		}
+		io.WriteString(c, text)
 	}
 	in := bufio.NewReader(c)
+	if f.wrap != nil {
+		c = f.wrap(c)
+	}
 	if f.hangs == "connect" {
 		io.Copy(io.Discard, c)
 		return
 	}
 	say(f.banner, "220 ready")
+	if verb == f.last {
+		return
+	}
 	var data net.Listener
 	defer func() {
 		if data != nil {
@@ -56,7 +69,7 @@ func (f ftpServer) serve(s *site, c net.Conn) {
 		if err != nil {
 			return
 		}
-		verb, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+		verb, _, _ = strings.Cut(strings.TrimSpace(line), " ")
 		switch verb {
 		case f.closes:
 			return
@@ -83,12 +96,15 @@ func (f ftpServer) serve(s *site, c net.Conn) {
 		case "RETR":
 			if f.retr != "" && f.retr[0] != '1' {
 				say(f.retr, "")
-				continue
+				break
 			}
 			say(f.retr, "150 here it comes")
 			d, err := data.Accept()
 			if err != nil {
 				return
+			}
+			if f.wrap != nil {
+				d = f.wrap(d)
 			}
 			switch {
 			case f.data != nil:
@@ -101,12 +117,13 @@ func (f ftpServer) serve(s *site, c net.Conn) {
 			}
 			d.Close()
 			if f.done != "never" {
+				verb = "226" // the second reply to RETR
 				say(f.done, "226 done")
 			}
 		default:
 			say(f.noop, "502 unknown")
 		}
-		if verb == f.last {
+		if verb == f.last && !f.stays {
 			return
 		}
 	}
@@ -151,7 +168,30 @@ func ftpFaults() []fault {
 		held(of("530 to PASS, then silent", "nothing says that the session stays open", ftpServer{pass: "530 not now", hangs: "NOOP"}, FTPTemporary, 530), untilHeader),
 		of("530 as banner", "too many users, before a login was tried", ftpServer{banner: "530 too many users"}, FTPTemporary, 530),
 		of("332", "an account is wanted", ftpServer{pass: "332 account please"}, FTPDenied, 332),
-		of("530 to RETR", "the file needs a login", ftpServer{retr: "530 log in first"}, FTPDenied, 530),
+		of("332 to USER", "an account is wanted", ftpServer{user: "332 account please"}, FTPDenied, 332),
+		of("532 to PASS", "an account is wanted", ftpServer{pass: "532 account please"}, FTPDenied, 532),
+		of("332 as banner", "an account, before a login was tried", ftpServer{banner: "332 account please"}, FTPTemporary, 332),
+		of("532 as banner", "an account, before a login was tried", ftpServer{banner: "532 account please"}, FTPTemporary, 532),
+		of("530 to TYPE", "the login is no longer accepted", ftpServer{mode: "530 log in first"}, FTPTemporary, 530),
+		of("530 to EPSV", "the login is no longer accepted", ftpServer{epsv: "530 log in first"}, FTPTemporary, 530),
+		of("332 to PASV", "the login is no longer accepted", ftpServer{epsv: "500 what", pasv: "332 account please"}, FTPTemporary, 332),
+		of("530 to RETR", "the login is no longer accepted", ftpServer{retr: "530 log in first"}, FTPTemporary, 530),
+		of("332 to RETR", "the login is no longer accepted", ftpServer{retr: "332 account please"}, FTPTemporary, 332),
+		of("532 to RETR", "the login is no longer accepted", ftpServer{retr: "532 account please"}, FTPTemporary, 532),
+		of("530 at the end", "the transfer was aborted", ftpServer{done: "530 log in first"}, Incomplete, 530),
+		of("550, closed", "there is no such file, and the server closes", ftpServer{retr: "550 no such file", last: "RETR"}, FTPAbsent, 550),
+		of("550 of several lines", "only the last line begins with the code and a space", ftpServer{retr: "550-no\r\n226 such\r\n 550 file\r\n550 ok"}, FTPAbsent, 550),
+		of("550 in LF", "a line that ends in LF alone is one", ftpServer{retr: "550 no such file\n", last: "RETR", cut: 2}, FTPAbsent, 550),
+		of("550 without text", "a code alone is no reply", ftpServer{retr: "550"}, BadResponse, 229),
+		of("226 cut", "the reply that the file is whole ends without its line end", ftpServer{last: "226", cut: 2}, Incomplete, 150),
+		of("230 cut", "the control connection ends inside a reply", ftpServer{last: "PASS", cut: 1}, Incomplete, 331),
+		of("229 cut", "the control connection ends inside a reply", ftpServer{last: "EPSV", cut: 2}, Incomplete, 200),
+		of("530 cut", "the control connection ends inside a reply", ftpServer{user: "530 not here", last: "USER", cut: 2}, Incomplete, 220),
+		of("550 cut", "the control connection ends inside a reply", ftpServer{retr: "550 no such file", last: "RETR", cut: 2}, Incomplete, 229),
+		of("550 cut after the code", "the control connection ends inside a reply", ftpServer{retr: "550 ", last: "RETR", cut: 2}, Incomplete, 229),
+		of("550 cut before LF", "the control connection ends inside a reply", ftpServer{retr: "550 no such file", last: "RETR", cut: 1}, Incomplete, 229),
+		of("550 of several lines, cut", "the last line is missing", ftpServer{retr: "550-no such file", last: "RETR"}, Incomplete, 229),
+		held(of("550, then silence", "a reply that never ends", ftpServer{retr: "550 no such file", cut: 2, last: "RETR", stays: true}, HeaderTimeout, 229), untilHeader),
 		of("421 as banner", "busy", ftpServer{banner: "421 too many users"}, FTPTemporary, 421),
 		of("120 as banner", "ready in some minutes", ftpServer{banner: "120 wait"}, FTPTemporary, 120),
 		of("421 to USER", "busy", ftpServer{user: "421 too many users"}, FTPTemporary, 421),

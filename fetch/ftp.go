@@ -2,9 +2,10 @@ package fetch
 
 import (
 	"bufio"
+	"errors"
+	"fmt"
 	"io"
 	"net/netip"
-	"net/textproto"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,7 +28,7 @@ func (s *session) ftp() {
 	defer conn.Close()
 	defer s.closing(conn)()
 	conn.quota(s.client.limits.MaxHeaderBytes, HeaderLimit)
-	t := &ftpTalk{session: s, conn: conn, in: textproto.NewReader(bufio.NewReader(conn))}
+	t := &ftpTalk{session: s, conn: conn, in: bufio.NewReader(conn)}
 	began := time.Now()
 	data, f := t.begin()
 	s.hop().Header = time.Since(began)
@@ -53,15 +54,13 @@ func (s *session) ftp() {
 type ftpTalk struct {
 	*session
 	conn *limitedConn
-	in   *textproto.Reader
+	in   *bufio.Reader
 }
 
 // begin logs in and starts the transfer.
 func (t *ftpTalk) begin() (*limitedConn, *failure) {
 	if code, text, f := t.reply(); f != nil {
 		return nil, f
-	} else if code == 530 { // nobody has asked for a login yet
-		return nil, &failure{FTPTemporary, text}
 	} else if code != 220 {
 		return nil, ftpFailure(code, text)
 	}
@@ -70,8 +69,8 @@ func (t *ftpTalk) begin() (*limitedConn, *failure) {
 		code, _, f = t.send("PASS anonymous@", 230, 202)
 	}
 	if f != nil {
-		if code == 530 && !t.stays() {
-			f.cause = FTPTemporary
+		if isLogin(code) && (code != 530 || t.stays()) {
+			f.cause = FTPDenied // as 401
 		}
 		return nil, f
 	}
@@ -160,28 +159,52 @@ func (t *ftpTalk) send(command string, expected ...int) (code int, text string, 
 // reply reads one reply, of any number of lines.
 func (t *ftpTalk) reply() (code int, text string, f *failure) {
 	t.conn.phase(t.sooner(t.client.limits.Header, HeaderTimeout))
-	code, text, err := t.in.ReadResponse(0)
+	code, text, err := readReply(t.in)
+	if errors.Is(err, io.EOF) {
+		return 0, "", &failure{Closed, "the control connection"}
+	}
 	if err != nil {
-		f = t.conn.classify(err, BadResponse)
-		if f.cause == Closed || f.cause == Incomplete {
-			f = &failure{Closed, "the control connection"}
-		}
-		return 0, "", f
+		return 0, "", t.conn.classify(err, BadResponse)
 	}
 	t.record.Status = code
 	return code, text, nil
 }
 
+// readReply reads a reply such as "230 welcome". One of several lines begins with
+// "230-" and ends at the first line that begins with "230 " (RFC 959 section 4.2).
+// A line ends in CRLF, or in LF alone; a reply whose last line does not end is
+// truncated, whatever its code (D-59): io.EOF means that there was no byte of it.
+func readReply(in *bufio.Reader) (code int, text string, err error) {
+	var all []byte
+	for {
+		line, err := in.ReadString('\n')
+		if errors.Is(err, io.EOF) && len(all)+len(line) > 0 {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return 0, "", err
+		}
+		if len(all) == 0 && (len(line) < 5 || !isDigits(line[:3]) || line[3] != ' ' && line[3] != '-') {
+			return 0, "", fmt.Errorf("malformed reply %q", line)
+		}
+		all = append(all, line...)
+		if len(line) > 3 && line[:3] == string(all[:3]) && line[3] == ' ' {
+			code, err = strconv.Atoi(line[:3])
+			return code, strings.TrimRight(string(all[4:]), "\r\n"), err
+		}
+	}
+}
+
+// isLogin reports whether a reply asks for a login or an account, which means that
+// anonymous users are not let in if it answers a login, and nothing else (D-59).
+func isLogin(code int) bool { return code == 530 || code == 332 || code == 532 }
+
 // ftpFailure is what a reply that was not expected means (D-37).
 func ftpFailure(code int, text string) *failure {
-	detail := strconv.Itoa(code) + " " + text
-	switch {
-	case code == 530 || code == 332 || code == 532:
-		return &failure{FTPDenied, text} // as 401
-	case 400 <= code && code <= 499 || code == 120:
+	if isLogin(code) || 400 <= code && code <= 499 || code == 120 {
 		return &failure{FTPTemporary, text}
 	}
-	return &failure{BadResponse, detail}
+	return &failure{BadResponse, strconv.Itoa(code) + " " + text}
 }
 
 // passive asks for a port to connect to: EPSV, then PASV for servers without.
@@ -195,7 +218,7 @@ func (t *ftpTalk) passive() (uint16, *failure) {
 		}
 		return 0, &failure{BadResponse, "229 " + text}
 	}
-	if code < 500 || code > 599 || f.cause == FTPDenied {
+	if code < 500 || code > 599 || isLogin(code) {
 		return 0, f
 	}
 	if _, text, f = t.send("PASV", 227); f != nil {

@@ -70,12 +70,12 @@ const (
 	RedirectLimit // one redirect more than the limit (REDIR-01, D-24)
 	RedirectLoop  // a redirect to where the chain had been (REDIR-01, D-24)
 	FTPAbsent     // the FTP server has no such file: 550, 553 (D-37)
-	FTPDenied     // the FTP server wants more than an anonymous login: 332, or 530 and the session goes on (D-37)
+	FTPDenied     // the FTP server lets no anonymous users in: 332, 532, or 530 and the session goes on, to USER or PASS (D-37, D-59)
 
 	// Unreachable: the server says so
 	ServerError     // 5xx (HTTP-04)
 	TooManyRequests // 429: a dialect may call it a client error (HTTP-03, D-20)
-	FTPTemporary    // the FTP server is busy or fails for now: 4xx, or 530 and it hangs up (D-37)
+	FTPTemporary    // the FTP server is busy or fails for now: 4xx, or it asks for a login where that is no answer to one (D-37, D-59)
 
 	// Unreachable: the answer makes no sense (D-23, D-46, FAIL-01)
 	BadStatus     // a status below 200 as the last word, or from 600 on
