@@ -39,7 +39,11 @@ func TestJudge(t *testing.T) {
 	}{
 		{"file", "", 200, "", "User-agent: *\n", false, false, fetch.Success, fetch.OK, "User-agent: *\n", ""},
 		{"empty", "", 200, "", "", false, false, fetch.Success, fetch.Empty, "", ""},
-		{"no content", "", 204, "", "x", false, false, fetch.Success, fetch.Empty, "", ""},
+		{"no content", "", 204, "", "", false, false, fetch.Success, fetch.Empty, "", ""},
+		{"no content, length 0", "", 205, "Content-Length: 0", "", false, false, fetch.Success, fetch.Empty, "", ""},
+		{"no content but some", "", 204, "", "x", false, false, fetch.Unreachable, fetch.BadResponse, "", ""},
+		{"no content but announced", "", 205, "Content-Length: 1", "", false, false, fetch.Unreachable, fetch.BadResponse, "", ""},
+		{"no content, cut on the way", "", 205, "", "", false, true, fetch.Unreachable, fetch.Closed, "", ""},
 		{"missing", "", 404, "", "no", false, false, fetch.Unavailable, fetch.ClientError, "", ""},
 		{"forbidden", "", 403, "", "no", false, false, fetch.Unavailable, fetch.ClientError, "", ""},
 		{"too many", "", 429, "Retry-After: 60", "", false, false, fetch.Unreachable, fetch.TooManyRequests, "", ""},

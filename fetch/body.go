@@ -8,6 +8,7 @@ import (
 	"compress/zlib"
 	"errors"
 	"io"
+	"net/http"
 	"strings"
 	"time"
 )
@@ -16,22 +17,16 @@ import (
 // the size limit was reached first: part of a file is no file (FAIL-02), since
 // what is missing may be the Disallow that matters.
 func (s *session) take(r *reply) {
-	l := &s.client.limits
 	began := time.Now()
 	defer func() { s.hop().Body = time.Since(began) }()
-	r.conn.phase(s.until, Timeout)
-	if !r.bounded { // else frames of HTTP/2 have one bound
-		r.conn.quota(l.MaxRawBytes, RawLimit)
-	}
-	r.conn.atLeast(l.LeastRate, l.Grace)
-
+	s.limitBody(r)
 	raw := &source{in: bufio.NewReader(r.body)}
 	decoded, f := decoder(raw, r)
 	if f != nil {
 		s.fail(f)
 		return
 	}
-	keep := l.MaxBodyBytes + bodySlack
+	keep := s.client.limits.MaxBodyBytes + bodySlack
 	body, err := readAll(io.LimitReader(decoded, keep+1), r.buffer[:0])
 	switch {
 	case int64(len(body)) > keep:
@@ -61,6 +56,51 @@ func (s *session) take(r *reply) {
 		return
 	}
 	s.whole(body)
+}
+
+// limitBody sets the limits for reading a body.
+func (s *session) limitBody(r *reply) {
+	l := &s.client.limits
+	r.conn.phase(s.until, Timeout)
+	if !r.bounded { // else frames of HTTP/2 have one bound
+		r.conn.quota(l.MaxRawBytes, RawLimit)
+	}
+	r.conn.atLeast(l.LeastRate, l.Grace)
+}
+
+// takeNothing judges a 204 or 205: an empty file if the message is complete and has
+// no content (D-58). What follows it on a connection that was to be closed is content
+// that its headers hide. A 204 is complete at the end of its headers (RFC 9112 section
+// 6.3), so a server that leaves the connection open has said all; one that is reset, or
+// cut below TLS, may have said more.
+func (s *session) takeNothing(r *reply) {
+	began := time.Now()
+	defer func() { s.hop().Body = time.Since(began) }()
+	s.limitBody(r)
+	length := r.header.Get("Content-Length")
+	if strings.Trim(length, "0") != "" || r.length > 0 || r.coded && r.status == http.StatusNoContent {
+		s.end(BadResponse, "content announced in an answer that has none")
+		return
+	}
+	var one [1]byte
+	_, err := io.ReadFull(r.body, one[:])
+	if errors.Is(err, io.EOF) && r.rest != nil {
+		if _, err = io.ReadFull(r.rest, one[:]); err != nil && (length != "" || r.ends) {
+			err = io.EOF // it has said where it ends
+		}
+	}
+	switch {
+	case err == nil:
+		s.end(BadResponse, "content in an answer that has none")
+		return
+	case errors.Is(err, io.EOF):
+	default:
+		if f := r.conn.classify(err, Incomplete); f.cause != TooSlow || r.status != http.StatusNoContent || r.rest == nil {
+			s.fail(f)
+			return
+		}
+	}
+	s.whole(nil)
 }
 
 // readAll is io.ReadAll into a buffer, if there is one.

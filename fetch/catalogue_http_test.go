@@ -18,6 +18,8 @@ func statusFaults() []fault {
 		of("203 Non-Authoritative Information", "2xx like any other", OK),
 		{area: "status", name: "204 No Content", does: "an empty file", serve: answer("HTTP/1.1 204 No Content\r\n\r\n"), cause: Empty, status: 204},
 		{area: "status", name: "205 Reset Content", does: "an empty file", serve: answer("HTTP/1.1 205 Reset Content\r\nContent-Length: 0\r\n\r\n"), cause: Empty, status: 205},
+		of("204 No Content with a length", "a status that has no content, with some", BadResponse),
+		of("205 Reset Content with a length", "a status that has no content, with some", BadResponse),
 		of("206 Partial Content", "part of a file though the whole was asked for", Partial),
 		of("299 Whatever", "2xx like any other", OK),
 		{area: "status", name: "200 empty", does: "a body of no bytes", serve: answer(whole("200 OK", "")), cause: Empty, status: 200},
@@ -66,10 +68,62 @@ func framingFaults() []fault {
 		return f
 	}
 	large := func(f fault) fault { f.byteCount = upToHeaders; return f }
+	empty := func(name, does, text string, cause Cause) fault {
+		f := of(name, does, text, cause)
+		f.file = ""
+		return f
+	}
+	cutTLS := func(name, does, text string, cause Cause) fault {
+		return fault{area: "framing", name: name, does: does, url: "https://site.test:PORT/", cause: cause, serve: func(p *peer) {
+			p.say(text)
+			p.tcp.CloseWrite()
+		}}
+	}
 	n := fmt.Sprint(len(someRules))
 	chunk := func(body string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(body), body) }
 	const head = "HTTP/1.1 200 OK\r\n"
 	return []fault{
+		empty("204", "no content, and the connection ends", "HTTP/1.1 204 No Content\r\n\r\n", Empty),
+		empty("204 of HTTP/1.0", "no content, and the connection ends", "HTTP/1.0 204 No Content\r\n\r\n", Empty),
+		empty("204, length 0", "a length that fits", "HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n", Empty),
+		empty("204, length", "a length, and no content comes", "HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n", BadResponse),
+		empty("204, length no number", "a length of words", "HTTP/1.1 204 No Content\r\nContent-Length: many\r\n\r\n", BadResponse),
+		empty("204, bytes follow", "content that no header announces", "HTTP/1.1 204 No Content\r\n\r\n"+someRules, BadResponse),
+		empty("204, length 0, bytes follow", "bytes after the stated length", "HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n"+someRules, BadResponse),
+		empty("204, a second answer follows", "bytes after the headers", "HTTP/1.1 204 No Content\r\n\r\n"+whole("200 OK", someRules), BadResponse),
+		empty("204, chunked", "a transfer coding, which 204 cannot have (RFC 9112 section 6.1)", "HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", BadResponse),
+		empty("204, chunks", "a transfer coding with content", "HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n"+chunk(someRules)+"0\r\n\r\n", BadResponse),
+		empty("205", "no length: the end of the connection ends the body", "HTTP/1.1 205 Reset Content\r\n\r\n", Empty),
+		empty("205, last chunk", "no chunk but the last", "HTTP/1.1 205 Reset Content\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", Empty),
+		empty("205, chunks", "content in chunks", "HTTP/1.1 205 Reset Content\r\nTransfer-Encoding: chunked\r\n\r\n"+chunk(someRules)+"0\r\n\r\n", BadResponse),
+		empty("205, chunked, bytes follow", "bytes after the last chunk", "HTTP/1.1 205 Reset Content\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"+someRules, BadResponse),
+		empty("205, chunks cut", "closes before the last chunk", "HTTP/1.1 205 Reset Content\r\nTransfer-Encoding: chunked\r\n\r\n", Incomplete),
+		empty("205, length", "a length, and no content comes", "HTTP/1.1 205 Reset Content\r\nContent-Length: 5\r\n\r\n", BadResponse),
+		empty("205, bytes follow", "content that no header announces", "HTTP/1.1 205 Reset Content\r\n\r\n"+someRules, BadResponse),
+		empty("205, length 0, bytes follow", "bytes after the stated length", "HTTP/1.1 205 Reset Content\r\nContent-Length: 0\r\n\r\n"+someRules, BadResponse),
+		{area: "framing", name: "204, bytes follow later", does: "content in another packet", serve: func(p *peer) {
+			p.say("HTTP/1.1 204 No Content\r\n\r\n")
+			time.Sleep(20 * time.Millisecond)
+			p.say(someRules)
+		}, cause: BadResponse},
+		{area: "framing", name: "204, reset", does: "the connection is reset instead of ended", serve: func(p *peer) {
+			p.say("HTTP/1.1 204 No Content\r\n\r\n")
+			time.Sleep(20 * time.Millisecond) // so that the client reads the headers first
+			p.reset()
+		}, cause: Reset},
+		{area: "framing", name: "204, kept open", does: "the connection stays open, though the request says close", serve: func(p *peer) {
+			p.say("HTTP/1.1 204 No Content\r\n\r\n")
+			p.hang()
+		}, cause: Empty, within: untilGrace},
+		{area: "framing", name: "205, kept open", does: "no length, and the connection stays open", serve: func(p *peer) {
+			p.say("HTTP/1.1 205 Reset Content\r\n\r\n")
+			p.hang()
+		}, cause: TooSlow, within: untilGrace},
+		cutTLS("204, TLS cut", "TCP ends without the end of TLS", "HTTP/1.1 204 No Content\r\n\r\n", Incomplete),
+		cutTLS("205, TLS cut", "TCP ends without the end of TLS", "HTTP/1.1 205 Reset Content\r\n\r\n", Incomplete),
+		cutTLS("205, length 0, TLS cut", "TCP ends after the stated length", "HTTP/1.1 205 Reset Content\r\nContent-Length: 0\r\n\r\n", Empty),
+		cutTLS("404, TLS cut", "TCP ends after the headers", "HTTP/1.1 404 Not Found\r\n\r\n", ClientError),
+		cutTLS("404, TLS cut in the headers", "TCP ends before the end of the headers", "HTTP/1.1 404 Not Found\r\nServer: x\r\n", Incomplete),
 		of("length too long", "Content-Length above the body", head+"Content-Length: 1000\r\n\r\n"+someRules, Incomplete),
 		of("length too short", "bytes after the stated length", head+"Content-Length: "+n+"\r\n\r\n"+someRules+"Disallow: /more\n", OK),
 		of("length negative", "Content-Length: -1", head+"Content-Length: -1\r\n\r\n"+someRules, BadResponse),

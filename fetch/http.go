@@ -22,8 +22,10 @@ type reply struct {
 	bounded  bool  // the connection has its bound of bytes
 	cut      bool  // what an archive kept of the body is its beginning
 	ends     bool  // the body says where it ends: chunks, or frames of HTTP/2
+	coded    bool  // there is a transfer coding
 	body     io.Reader
-	buffer   []byte // for it, nil for a new one
+	rest     io.Reader // what follows the body on the connection, nil if that is not known
+	buffer   []byte    // for it, nil for a new one
 	conn     *limitedConn
 	stop     func() bool // see closing
 }
@@ -71,14 +73,13 @@ func (s *session) judge(at robots.Origin, target string, r *reply, now time.Time
 	s.note(r, now)
 	if cause, ok := finals[r.status]; ok {
 		s.end(cause, "")
-		if cause == Empty {
-			s.record.Body = []byte{}
-		}
 		return true, next, ""
 	}
 	switch {
 	case r.status < 200 || r.status > 599:
 		s.end(BadStatus, "")
+	case r.status == http.StatusNoContent || r.status == http.StatusResetContent:
+		s.takeNothing(r)
 	case r.status < 300:
 		s.take(r)
 	case r.status < 400:
@@ -99,8 +100,6 @@ func (s *session) judge(at robots.Origin, target string, r *reply, now time.Time
 // finals are the statuses that mean something else than their hundred.
 var finals = map[int]Cause{
 	http.StatusSwitchingProtocols: Switching,
-	http.StatusNoContent:          Empty,
-	http.StatusResetContent:       Empty,
 	http.StatusPartialContent:     Partial,
 	http.StatusNotModified:        NotModified, // D-23: never an empty file
 	http.StatusTooManyRequests:    TooManyRequests,
@@ -219,6 +218,7 @@ func (r *reply) ask(c *Client, at robots.Origin, target, more string) *failure {
 		}
 		r.status, r.header, r.length, r.body = status, resp.Header, resp.ContentLength, resp.Body
 		r.protocol, r.old, r.ends = resp.Proto, !resp.ProtoAtLeast(1, 1), len(resp.TransferEncoding) > 0
+		r.coded, r.rest = r.ends, checked
 		return nil
 	}
 }

@@ -54,8 +54,9 @@ func (s *session) transport(at robots.Origin, target string) (*reply, *failure) 
 	}
 	r := &reply{
 		protocol: clean(resp.Proto), status: resp.StatusCode, header: resp.Header, length: resp.ContentLength,
-		old: resp.ProtoMajor == 1 && resp.ProtoMinor == 0, ends: len(resp.TransferEncoding) > 0 || resp.ProtoMajor > 1,
+		old: resp.ProtoMajor == 1 && resp.ProtoMinor == 0, coded: len(resp.TransferEncoding) > 0,
 	}
+	r.ends = r.coded || resp.ProtoMajor > 1
 	if resp.Uncompressed {
 		r.length = -1
 	}
@@ -120,7 +121,7 @@ func (s *session) pump(body io.ReadCloser, length int64) *limitedConn {
 			}
 		}()
 		if body == nil {
-			return
+			body = http.NoBody // as net/http has it
 		}
 		n, err := io.Copy(theirs, body)
 		if err == nil && length >= 0 && n != length {
