@@ -306,7 +306,61 @@ func http2Faults() []fault {
 			}
 		}
 	}
-	return []fault{
+	var list []fault
+	for _, status := range []string{"204", "205"} {
+		// begun answers with headers that do not end the stream, and then.
+		begun := func(name, does string, cause Cause, then func(f *framer)) fault {
+			return answer(status+", "+name, does, cause, func(f *framer) { f.head(false, ":status", status); then(f) })
+		}
+		list = append(list,
+			answer(status, "the headers end the stream", Empty, func(f *framer) { f.head(true, ":status", status); f.hang() }),
+			answer(status+", length 0", "a length that fits", Empty, func(f *framer) { f.head(true, ":status", status, "content-length", "0"); f.hang() }),
+			answer(status+", length", "a length, and no content comes", BadResponse, func(f *framer) { f.head(true, ":status", status, "content-length", "5"); f.hang() }),
+			begun("empty frame", "an empty frame ends the stream", Empty, func(f *framer) { f.WriteData(1, true, nil); f.hang() }),
+			begun("trailers", "headers end the stream", Empty, func(f *framer) { f.head(true, "expires", "now"); f.hang() }),
+			begun("content", "bytes of content", BadResponse, func(f *framer) { f.WriteData(1, true, []byte(someRules)); f.hang() }),
+			begun("closed", "the connection ends before the stream", Incomplete, func(*framer) {}),
+			begun("reset", "the connection is reset", Reset, func(f *framer) { f.tcp.SetLinger(0); f.tcp.Close() }).either(Incomplete),
+			begun("RST_STREAM", "the stream is reset", Incomplete, func(f *framer) { f.WriteRSTStream(1, http2.ErrCodeCancel); f.hang() }),
+			begun("RST_STREAM without error", "the stream is reset with NO_ERROR", Incomplete, func(f *framer) { f.WriteRSTStream(1, http2.ErrCodeNo); f.hang() }),
+			begun("GOAWAY", "the connection ends with an error", Incomplete, func(f *framer) { f.WriteGoAway(0, http2.ErrCodeInternal, nil); f.hang() }),
+			begun("GOAWAY, closed", "the last stream is this one, and it does not end", Incomplete, func(f *framer) { f.WriteGoAway(1, http2.ErrCodeNo, nil) }),
+			begun("GOAWAY, end", "the last stream is this one, and it ends", Empty, func(f *framer) { f.WriteGoAway(1, http2.ErrCodeNo, nil); f.WriteData(1, true, nil); f.hang() }),
+			late(begun("silent", "the stream does not end", TooSlow, func(f *framer) { f.hang() }), untilGrace),
+		)
+	}
+	for _, field := range []string{"connection: close", "connection: keep-alive", "keep-alive: timeout=5", "proxy-connection: close", "upgrade: h2c", "te: gzip", "te: trailers, gzip", "te: "} {
+		name, value, _ := strings.Cut(field, ": ")
+		list = append(list, head(strings.TrimSpace(field), "a header about the connection, which HTTP/2 has not (RFC 9113 section 8.2.2)", BadResponse, ":status", "200", name, value))
+	}
+	list = append(list,
+		head("te: trailers", "the one coding that HTTP/2 has (RFC 9113 section 8.2.2)", OK, ":status", "200", "te", "trailers"),
+		answer("404 with connection", "a header about the connection", BadResponse, func(f *framer) { f.head(true, ":status", "404", "connection", "close"); f.hang() }),
+		answer("103 with connection", "a header about the connection in an interim answer", BadResponse, func(f *framer) {
+			f.head(false, ":status", "103", "connection", "close")
+			f.file()
+		}),
+		answer("trailers with connection", "a header about the connection after the body", BadResponse, func(f *framer) {
+			f.head(false, ":status", "200")
+			f.WriteData(1, false, []byte(someRules))
+			f.head(true, "connection", "close")
+		}),
+		answer("DATA of another stream", "a body of an answer that nobody asked for", Incomplete, func(f *framer) {
+			f.head(false, ":status", "200")
+			f.WriteData(7, true, []byte(someRules))
+			f.hang()
+		}).either(BadResponse),
+		answer("DATA after headers of another stream", "a body before its headers", BadResponse, func(f *framer) {
+			f.WriteHeaders(http2.HeadersFrameParam{StreamID: 7, BlockFragment: block(":status", "200"), EndHeaders: true})
+			f.WriteData(1, true, []byte(someRules))
+			f.hang()
+		}),
+		answer("404 without an end", "the headers are all of it", ClientError, func(f *framer) { f.head(false, ":status", "404"); f.hang() }),
+		answer("404 cut in its headers", "closes before the end of the headers", Incomplete, func(f *framer) {
+			f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block(":status", "404"), EndStream: true})
+		}).either(BadResponse),
+	)
+	return append(list, []fault{
 		answer("a file", "the server speaks HTTP/2 alone", OK, func(f *framer) { f.file() }),
 		of("settings unasked", "the server speaks HTTP/2 whatever was negotiated", OK, func(s *site, c net.Conn) {
 			secured, _ := negotiate(s, c)
@@ -516,7 +570,7 @@ func http2Faults() []fault {
 				return f.WriteData(1, false, []byte("#"))
 			})(f)
 		}), untilGrace),
-	}
+	}...)
 }
 
 // either names a second cause.

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"io"
 	"net"
@@ -57,9 +58,6 @@ func (r *reply) askHTTP2(c *Client, at robots.Origin, target string) *failure {
 			"User-Agent": {c.options.UserAgent}, "Accept": {"text/plain, */*;q=0.8"}, "Accept-Encoding": {"gzip, deflate"},
 		},
 	}).WithContext(ctx))
-	if f, ok := errors.AsType[*failure](err); ok {
-		return f
-	}
 	if err != nil {
 		otherwise := BadResponse
 		if strings.Contains(err.Error(), "header list") { // net/http has no type for it
@@ -70,13 +68,13 @@ func (r *reply) askHTTP2(c *Client, at robots.Origin, target string) *failure {
 	if f := misframed(resp); f != nil {
 		return f
 	}
-	r.status, r.header, r.length, r.body = resp.StatusCode, resp.Header, resp.ContentLength, resp.Body
+	r.status, r.header, r.length, r.body = resp.StatusCode, resp.Header, resp.ContentLength, &trailed{resp}
 	r.protocol, r.ends, r.bounded = resp.Proto, true, true
 	return nil
 }
 
 // misframed says what is wrong with an answer that net/http took: a status that is
-// not three digits, or a body framed by what HTTP/2 has not. In an answer of HTTP/1
+// not three digits, or headers that HTTP/2 has not. In an answer of HTTP/1
 // that came through net/http none of it is left.
 func misframed(resp *http.Response) *failure {
 	digits, _, _ := strings.Cut(resp.Status, " ")
@@ -88,8 +86,37 @@ func misframed(resp *http.Response) *failure {
 		return &failure{BadResponse, "a transfer coding where there is none"}
 	case len(lengths) > 1 || len(lengths) == 1 && !isDigits(lengths[0]):
 		return &failure{BadResponse, "malformed Content-Length " + strconv.Quote(strings.Join(lengths, ", "))}
+	case resp.ProtoMajor > 1:
+		return misplaced(resp.Header)
 	}
 	return nil
+}
+
+// misplaced returns what is wrong with headers or trailers that are about a connection
+// of HTTP/1: an answer of HTTP/2 that has one is malformed (RFC 9113 section 8.2.2).
+func misplaced(h http.Header) *failure {
+	for _, name := range []string{"Connection", "Keep-Alive", "Proxy-Connection", "Transfer-Encoding", "Upgrade", "Te"} {
+		values := h.Values(name)
+		if len(values) > 0 && (name != "Te" || len(values) > 1 || !strings.EqualFold(values[0], "trailers")) {
+			return &failure{BadResponse, "a header about the connection, which HTTP/2 has not: " + name}
+		}
+	}
+	return nil
+}
+
+// trailed is the body of an answer whose trailers are judged at its end.
+type trailed struct{ *http.Response }
+
+func (t *trailed) Close() error { return t.Body.Close() }
+
+func (t *trailed) Read(p []byte) (int, error) {
+	n, err := t.Body.Read(p)
+	if errors.Is(err, io.EOF) && t.ProtoMajor > 1 {
+		if f := misplaced(t.Trailer); f != nil {
+			return n, f
+		}
+	}
+	return n, err
 }
 
 // isDigits reports whether s is a number as a length is written.
@@ -155,12 +182,13 @@ func (c *framed) next() error {
 	}
 	c.rest = int(c.head[0])<<16 | int(c.head[1])<<8 | int(c.head[2])
 	kind, flags := c.head[3], c.head[4]
+	first := binary.BigEndian.Uint32(c.head[5:])&^(1<<31) == 1 // the stream of the one request
 	switch {
 	case !c.begun && kind != frameSettings:
 		return &failure{BadResponse, "HTTP/2 begins with SETTINGS"}
-	case kind == frameHeaders:
+	case kind == frameHeaders && first:
 		c.answer = flags&flagEndStream == 0
-	case kind == frameData && !c.answer:
+	case kind == frameData && !(c.answer && first):
 		return &failure{BadResponse, "a body of HTTP/2 outside an answer"}
 	case kind == frameData:
 		c.answer = flags&flagEndStream == 0
@@ -176,6 +204,9 @@ func (c *framed) next() error {
 func (c *framed) interim(status int, h textproto.MIMEHeader) error {
 	if status == http.StatusSwitchingProtocols {
 		return c.fail(Switching)
+	}
+	if f := misplaced(http.Header(h)); f != nil {
+		return f
 	}
 	c.answer = false
 	c.headers -= 42 // a field as RFC 7541 section 4.1 counts it: of the status

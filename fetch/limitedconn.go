@@ -183,6 +183,9 @@ func (c *limitedConn) classify(err error, otherwise Cause) *failure {
 	if c.err != nil && !errors.Is(c.err, io.EOF) && !errors.Is(c.err, net.ErrClosed) {
 		err = c.err // what a reader above made of it says less, unless that closed the connection
 	}
+	if f, known := errors.AsType[*failure](err); known {
+		return f
+	}
 	switch {
 	case c.failed != CauseNone:
 		return &failure{c.failed, ""}

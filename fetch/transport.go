@@ -60,7 +60,7 @@ func (s *session) transport(at robots.Origin, target string) (*reply, *failure) 
 	if resp.Uncompressed {
 		r.length = -1
 	}
-	r.conn = s.pump(resp.Body, r.length)
+	r.conn = s.pump(resp, r.length)
 	r.conn.quota(l.MaxRawBytes, RawLimit)
 	r.body = r.conn
 	stop := s.closing(r.conn)
@@ -108,9 +108,9 @@ func drop(resp *http.Response) {
 	}
 }
 
-// pump makes a connection of a body, so that its limits are kept where all others
+// pump makes a connection of the body of an answer, so that its limits are kept where all others
 // are. The body is read in a goroutine until it ends, or the connection does.
-func (s *session) pump(body io.ReadCloser, length int64) *limitedConn {
+func (s *session) pump(resp *http.Response, length int64) *limitedConn {
 	ours, theirs := net.Pipe()
 	from := &pumped{Conn: ours}
 	go func() {
@@ -120,15 +120,15 @@ func (s *session) pump(body io.ReadCloser, length int64) *limitedConn {
 				from.err = fmt.Errorf("panic: %v", p)
 			}
 		}()
-		if body == nil {
-			body = http.NoBody // as net/http has it
+		if resp.Body == nil {
+			resp.Body = http.NoBody // as net/http has it
 		}
-		n, err := io.Copy(theirs, body)
+		n, err := io.Copy(theirs, &trailed{resp})
 		if err == nil && length >= 0 && n != length {
 			err = io.ErrUnexpectedEOF
 		}
 		from.err = err
-		body.Close()
+		resp.Body.Close()
 	}()
 	return &limitedConn{Conn: from}
 }
