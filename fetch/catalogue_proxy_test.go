@@ -218,12 +218,29 @@ func proxyFaults() []fault {
 		of("wrong login", "407 to another password", "http://user:hidden@PROXY", relay{login: login}, secure, ProxyFailed),
 		of("SOCKS no login", "no method is acceptable", "socks5://PROXY", relay{login: login}, secure, ProxyFailed),
 		of("SOCKS wrong login", "another password", "socks5h://user:hidden@PROXY", relay{login: login}, plain, ProxyFailed),
-		of("forwarded 403", "403 to CONNECT and to the request: most likely its own", "http://PROXY", relay{refuses: 403, says: whole("403 Filtered", "no")}, plain, ProxyFailed),
-		of("forwarded 407", "a login is asked for late", "http://PROXY", relay{refuses: 403, says: whole("407 Login", "")}, plain, ProxyFailed),
-		of("forwarded 502", "the proxy does not reach the site", "http://PROXY", relay{refuses: 405, says: whole("502 Bad Gateway", "")}, plain, ProxyFailed),
-		of("forwarded 503", "the site or the proxy fails", "http://PROXY", relay{refuses: 405, says: whole("503 Unavailable", "", "Retry-After: 9")}, plain, ProxyFailed),
-		of("forwarded 404", "the site has none", "http://PROXY", relay{refuses: 403, says: whole("404 Not Found", "")}, plain, ClientError),
-		of("forwarded rubbish", "the answer is not HTTP", "http://PROXY", relay{refuses: 403, says: "rubbish\r\n"}, plain, BadResponse),
+		of("forwarded 404 like CONNECT", "404 to CONNECT and to the request", "http://PROXY", relay{refuses: 404, says: whole("404 Not Found", "")}, plain, ProxyFailed),
+		of("forwarded 403 like CONNECT", "403 to CONNECT and to the request", "http://PROXY", relay{refuses: 403, says: whole("403 Filtered", "no")}, plain, ProxyFailed),
+		of("forwarded 404 after 501", "CONNECT is not implemented", "http://PROXY", relay{refuses: 501, says: whole("404 Not Found", "")}, plain, ClientError),
+		of("forwarded rubbish", "the answer is not HTTP", "http://PROXY", relay{refuses: 403, says: "rubbish\r\n"}, plain, ProxyFailed),
+		of("forwarded, cut in the headers", "the answer ends in its headers", "http://PROXY", relay{refuses: 403, says: "HTTP/1.1 404 Not Found\r\nServer: x\r\n"}, plain, ProxyFailed),
+		of("forwarded, cut in the file", "the answer ends in its body", "http://PROXY", relay{refuses: 403, says: "HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n" + someRules}, plain, Incomplete),
+	}
+	for _, f := range []struct {
+		status int
+		cause  Cause
+	}{
+		{200, OK}, {203, OK}, {204, Empty}, {206, Partial}, {404, ClientError}, {410, ClientError},
+		// Where a filter or a login page may be speaking, nothing is the site's (D-60).
+		{101, ProxyFailed}, {300, ProxyFailed}, {301, ProxyFailed}, {302, ProxyFailed}, {304, ProxyFailed}, {307, ProxyFailed},
+		{400, ProxyFailed}, {401, ProxyFailed}, {402, ProxyFailed}, {403, ProxyFailed}, {405, ProxyFailed}, {407, ProxyFailed},
+		{408, ProxyFailed}, {409, ProxyFailed}, {418, ProxyFailed}, {421, ProxyFailed}, {429, ProxyFailed}, {451, ProxyFailed}, {499, ProxyFailed},
+		{500, ProxyFailed}, {502, ProxyFailed}, {503, ProxyFailed}, {504, ProxyFailed}, {511, ProxyFailed}, {599, ProxyFailed}, {600, ProxyFailed}, {999, ProxyFailed},
+	} {
+		says := whole(fmt.Sprint(f.status, " It says"), someRules, "Location: /else", "Retry-After: 9")
+		if f.status == 204 {
+			says = "HTTP/1.1 204 No Content\r\n\r\n"
+		}
+		list = append(list, of(fmt.Sprint("forwarded ", f.status), "CONNECT is refused with 405, and this is said to the request", "http://PROXY", relay{refuses: 405, says: says}, plain, f.cause))
 	}
 	for _, status := range []int{302, 400, 403, 404, 405, 429, 500, 501, 502, 503, 504} {
 		list = append(list, of(fmt.Sprint("CONNECT ", status), "no tunnel to the site", "http://PROXY", relay{refuses: status}, secure, ProxyFailed))

@@ -97,9 +97,8 @@
 // own side: it allows nothing and is no outage of the site. That is so too if the
 // proxy could not reach the site, since nobody else has seen that. A site of http is
 // asked through CONNECT; where a proxy refuses that, the request is forwarded, and
-// what the proxy says itself cannot be told from what the site says but for 407, 5xx
-// and the status that it refused CONNECT with, which count as the proxy's. A page that
-// a filter puts in place of a file, with 200 or by a redirect, is taken for the file.
+// only 2xx, 404 and 410 are the site's answers: the proxy says anything else itself, or
+// may (D-60). A page that a filter puts in place of a file, with 200, is taken for the file.
 //
 // With Dial the limits of time and size hold if its connections keep deadlines, and the
 // Guard sees what it is asked for, and the remote address where the connection is of

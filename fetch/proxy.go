@@ -227,10 +227,10 @@ func (c *tunnelled) Read(p []byte) (int, error) {
 }
 
 // forward sends a request of http to a proxy that opens no tunnel for it. What such
-// a proxy says itself looks like what a site says. Where it may be the proxy, it is
-// taken for it: 407, any 5xx, and the status with which the tunnel was refused,
-// which most often is 403. As the site's the last would allow everything. A page
-// that a proxy puts in place of a file cannot be told.
+// a proxy says itself looks like what a site says, so only 2xx, 404 and 410 are taken
+// for the site's (D-60), and not with the status with which the tunnel was refused: a
+// filter says 403, a login page comes by a redirect. A page that a proxy puts in place
+// of a file cannot be told.
 func (s *session) forward(at robots.Origin, target string) (*reply, *failure) {
 	if f := s.enter(s.at[0].Addr()); f != nil {
 		return nil, f
@@ -246,9 +246,12 @@ func (s *session) forward(at robots.Origin, target string) (*reply, *failure) {
 	r, f := s.exchange(&limitedConn{Conn: conn}, func(r *reply) *failure {
 		return r.ask(s.client, at, at.String()+target, authorization(s.proxy))
 	})
-	if f == nil && (r.status == http.StatusProxyAuthRequired || r.status == s.refused || 500 <= r.status && r.status <= 599) {
-		s.close(r)
-		return nil, &failure{ProxyFailed, fmt.Sprintf("status %d, which may be its own: it refused a tunnel with %d", r.status, s.refused)}
+	if f != nil {
+		return nil, &failure{ProxyFailed, f.Error()}
 	}
-	return r, f
+	if status := r.status; status == s.refused || status/100 != 2 && status != http.StatusNotFound && status != http.StatusGone {
+		s.close(r)
+		return nil, &failure{ProxyFailed, fmt.Sprintf("status %d, which may be its own: it refused a tunnel with %d", status, s.refused)}
+	}
+	return r, nil
 }
