@@ -78,9 +78,10 @@ func (r *reply) askHTTP2(c *Client, at robots.Origin, target string) *failure {
 // that came through net/http none of it is left.
 func misframed(resp *http.Response) *failure {
 	digits, _, _ := strings.Cut(resp.Status, " ")
+	_, isNumber := strconv.Atoi(digits) // words alone are those of an answer made by hand
 	lengths := resp.Header.Values("Content-Length")
 	switch {
-	case resp.Status != "" && (len(digits) != 3 || !isDigits(digits)):
+	case isNumber == nil && (len(digits) != 3 || !isDigits(digits)):
 		return &failure{BadResponse, "malformed status " + strconv.Quote(digits)}
 	case len(resp.Header.Values("Transfer-Encoding")) > 0:
 		return &failure{BadResponse, "a transfer coding where there is none"}

@@ -59,6 +59,11 @@ func (s *session) transport(at robots.Origin, target string) (*reply, *failure) 
 	r.ends = r.coded || resp.ProtoMajor > 1
 	if resp.Uncompressed {
 		r.length = -1
+	} else if r.length == 0 { // in an answer made by hand often because nobody has set it
+		r.length = -1
+		if n, err := strconv.ParseInt(r.header.Get("Content-Length"), 10, 64); err == nil {
+			r.length = n
+		}
 	}
 	r.conn = s.pump(resp, r.length)
 	r.conn.quota(l.MaxRawBytes, RawLimit)

@@ -220,6 +220,76 @@ func TestTransport(t *testing.T) {
 			a.ContentLength = 1000
 			return a, nil
 		}, Incomplete},
+		{"made by hand", func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Body: text(someRules)}, nil
+		}, OK},
+		{"made by hand, no file", func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 404, Body: text("no")}, nil
+		}, ClientError},
+		{"made by hand, empty", func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Body: text("")}, nil
+		}, Empty},
+		{"made by hand, no content", func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 204}, nil
+		}, Empty},
+		{"made by hand, no content but some", func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 204, Body: text(someRules)}, nil
+		}, BadResponse},
+		{"made by hand, no content but a length", func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 205, ContentLength: 9}, nil
+		}, BadResponse},
+		{"made by hand, no content in chunks", func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 204, TransferEncoding: []string{"chunked"}}, nil
+		}, BadResponse},
+		{"made by hand, gzip", func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Encoding": {"gzip"}}, Body: text(gzipped(someRules))}, nil
+		}, OK},
+		{"made by hand, gzip cut", func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Encoding": {"gzip"}}, Body: text(gzipped(someRules)[:20])}, nil
+		}, Incomplete},
+		{"status in a word", func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Status: "OK", Body: text(someRules)}, nil
+		}, OK},
+		{"status in a number and words", func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Status: "200 OK", Body: text(someRules)}, nil
+		}, OK},
+		{"status in words alone", func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 404, Status: "Not Found", Body: text("")}, nil
+		}, ClientError},
+		{"status of four digits", func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Status: "0200 OK", Body: text(someRules)}, nil
+		}, BadResponse},
+		{"status with a sign", func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Status: "+200", Body: text(someRules)}, nil
+		}, BadResponse},
+		{"no status", func(*http.Request) (*http.Response, error) { return &http.Response{Body: text(someRules)}, nil }, BadStatus},
+		{"length in the header alone", func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Length": {"33"}}, Body: text(someRules)}, nil
+		}, OK},
+		{"length in the header alone, too long", func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Length": {"1000"}}, Body: text(someRules)}, nil
+		}, Incomplete},
+		{"length of 0 in the header", func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Length": {"0"}}, Body: text(someRules)}, nil
+		}, Incomplete},
+		{"length without a body", func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, ContentLength: 33}, nil
+		}, Closed},
+		{"HTTP/2 with a header of the connection", func(r *http.Request) (*http.Response, error) {
+			a := resp(r, 404, text(""))
+			a.Proto, a.ProtoMajor, a.Header = "HTTP/2.0", 2, http.Header{"Upgrade": {"h2c"}}
+			return a, nil
+		}, BadResponse},
+		{"HTTP/1 with a header of the connection", func(r *http.Request) (*http.Response, error) {
+			a := resp(r, 200, text(someRules))
+			a.Header.Set("Connection", "close")
+			return a, nil
+		}, OK},
+		{"recorded", func(*http.Request) (*http.Response, error) {
+			w := httptest.NewRecorder()
+			io.WriteString(w, someRules)
+			return w.Result(), nil
+		}, OK},
 		{"decoded", func(r *http.Request) (*http.Response, error) {
 			a := resp(r, 200, text(someRules))
 			a.ContentLength, a.Uncompressed = 9, true

@@ -26,7 +26,8 @@
 // may have both.
 //
 // Pages and robots.txt go the same way: proxies, a dialer, certificates are given once,
-// in Options.Fetch, or by a Base, which then is asked for robots.txt too.
+// in Options.Fetch, or by a Base, which then is asked for robots.txt too. A Base that
+// answers from memory is a test without network: see the example of Client.
 //
 // A Transport puts the parts together and adds nothing of its own: package fetch
 // gets robots.txt, cache keeps it, robots judges, pace waits. The rules and the
