@@ -82,7 +82,7 @@ func checkCallers(t *testing.T, body []byte, path string, more ...string) {
 	}
 	c := NewCallers(list...)
 	for _, least := range []int{copiedLeast, -8*len(body) - 1} { // copies, the pool
-		for i, got := range c.rules(f, nil, least) {
+		for i, got := range c.rules(func(Dialect) *Rules { return &Rules{file: f} }, least) {
 			k := list[i]
 			want := f.Rules(k.Dialect, k.Tokens...)
 			if len(got.tokens) == 0 {
@@ -178,7 +178,7 @@ func TestCallersPool(t *testing.T) {
 		fmt.Fprintf(&rules, "Disallow: /p%d/\n", i)
 	}
 	f := Parse([]byte("User-agent: a\n" + rules.String() + "User-agent: b\n" + rules.String()))
-	both := NewCallers(Caller{RFC9309, []string{"a"}}, Caller{RFC9309, []string{"b"}}).rules(f, nil, -9*len(f.lines))
+	both := NewCallers(Caller{RFC9309, []string{"a"}}, Caller{RFC9309, []string{"b"}}).rules(func(Dialect) *Rules { return &Rules{file: f} }, -9*len(f.lines))
 	for i, r := range both {
 		if r.own == nil {
 			t.Fatal("not in the pool")
@@ -227,9 +227,9 @@ func TestCallersHostile(t *testing.T) {
 			rules[&r.rules[0]] = true
 			copied += len(r.rules)
 		}
-		if r.own != nil && !parts[&(*r.own)[0]] {
-			parts[&(*r.own)[0]] = true
-			marked += 8 * len(*r.own)
+		if r.own != nil && !parts[&r.own[0]] {
+			parts[&r.own[0]] = true
+			marked += 8 * len(r.own)
 		}
 	}
 	n := all[0].Len() + callers - 1 // of the file

@@ -168,13 +168,13 @@ func (r *Rules) explainGroup(e *Explanation) {
 		} else if len(r.tokens) > 1 {
 			clause = "D-04"
 		}
-		e.step(clause, "the group of "+nameOf(g.Token())+" holds for "+who+": user-agent "+lineList(g.Lines())+rulesIn(r.count()))
+		e.step(clause, "the group of "+nameOf(g.Token())+" holds for "+who+": user-agent "+lineList(g.Lines())+rulesIn(r.Len()))
 	case !g.IsZero() && who == "":
-		e.step("D-47", "no crawler is named, so the group of * holds: user-agent "+lineList(g.Lines())+rulesIn(r.count()))
+		e.step("D-47", "no crawler is named, so the group of * holds: user-agent "+lineList(g.Lines())+rulesIn(r.Len()))
 	case r.anyRule && who == "":
 		e.step("D-47", "no crawler is named and there is no group of *, so no rule holds")
 	case !g.IsZero():
-		e.step("AGENT-09", "no group names "+who+", so the group of * holds: user-agent "+lineList(g.Lines())+rulesIn(r.count()))
+		e.step("AGENT-09", "no group names "+who+", so the group of * holds: user-agent "+lineList(g.Lines())+rulesIn(r.Len()))
 	case r.anyRule && d.ignoresStar(r.tokens):
 		e.step("D-53", "no group names "+who+", and "+r.tokens[0]+" never obeys the group of *, so no rule holds")
 	case r.anyRule:

@@ -2,6 +2,7 @@ package robots
 
 import (
 	"iter"
+	"slices"
 )
 
 // agentRun follows the runs of user-agent lines: which of them begins a group.
@@ -63,7 +64,7 @@ func (f *File) Readings(d Dialect) iter.Seq[Reading] {
 			r := Reading{Line: f.lineNumber(start), Field: field, Value: Span{start, end}, Group: group}
 			switch field {
 			case FieldUserAgent:
-				r.Names = d.named(f.Text(r.Value))
+				r.Names = slices.DeleteFunc(d.named(f.Text(r.Value)), func(name string) bool { return name == "" })
 			case FieldSitemap, FieldHost, FieldCleanParam:
 				r.Group = -1
 			}
@@ -91,21 +92,17 @@ func (f *File) Crawlers(d Dialect) []string {
 }
 
 // named returns the crawlers that the value of a user-agent line names: the forms of it that
-// names compares, and the products in a whole header.
+// names compares, and the products in a whole header; "" where tokens are taken raw (D-47).
 func (d *Dialect) named(value string) []string {
 	if d.namesAll(value) {
 		return []string{"*"}
 	}
-	var names []string
-	seen := map[string]bool{"": true}
+	var names tokenList
 	d.eachForm(value, func(name string) {
 		if !d.ExactCase {
 			name = lowerString(name)
 		}
-		if !seen[name] {
-			seen[name] = true
-			names = append(names, name)
-		}
+		names.add(name)
 	})
-	return names
+	return names.list
 }

@@ -40,10 +40,13 @@ type Rules struct {
 type ruleList struct {
 	heads heads // of the rules
 	lazy  *lazyIndex
-	rules []rule    // highest precedence first
-	own   *ownRules // which of them are the caller's, nil if all are (Callers)
-	buf   []byte    // normal forms that are not in the body
+	rules []rule   // highest precedence first
+	own   []uint64 // which of them are the caller's, a bit for each rule; nil if all are (Callers)
+	buf   []byte   // normal forms that are not in the body
 }
+
+// has reports whether a rule of the list is one of the caller's.
+func (l *ruleList) has(i int) bool { return l.own == nil || l.own[i/64]>>(i%64)&1 != 0 }
 
 // rule is an allow or disallow with a path, as the caller's dialect reads it:
 // 20 bytes without a pointer, so that a thousand rules cost the garbage
@@ -177,9 +180,8 @@ func (s *scratch) collect(r *Rules) {
 	}
 }
 
-// rule takes an allow or disallow with its value, and where that starts. It reports
-// whether the rule is a usual one, which means the same in every dialect.
-func (s *scratch) rule(d *Dialect, field Field, at int, value string) (usual bool) {
+// rule takes an allow or disallow with its value, and where that starts.
+func (s *scratch) rule(d *Dialect, field Field, at int, value string) {
 	start, n := uint32(at), uint32(len(value))
 	if n > 0 && value[0] == '/' && !(d.IndexHTML && field == FieldAllow && strings.Contains(value, indexPage)) && clean(value, careRFC) {
 		// Six rules of seven mean just their bytes: one look at them says so, and
@@ -189,7 +191,7 @@ func (s *scratch) rule(d *Dialect, field Field, at int, value string) (usual boo
 			kind = kindHead
 		}
 		s.rules = append(s.rules, rule{at: start, size: n, literal: n, weight: int32(n), field: field, kind: kind})
-		return true
+		return
 	}
 	v := rule{at: start, field: field, empty: n == 0}
 	from := s.place(start, n)
@@ -200,7 +202,7 @@ func (s *scratch) rule(d *Dialect, field Field, at int, value string) (usual boo
 		} else {
 			s.buf = s.buf[:from-placeBytes]
 		}
-		return false
+		return
 	}
 	var p Pattern
 	p, s.buf = d.compile(value, s.buf)
@@ -214,7 +216,6 @@ func (s *scratch) rule(d *Dialect, field Field, at int, value string) (usual boo
 			s.buf = s.buf[:from-placeBytes]
 		}
 	}
-	return false
 }
 
 // place appends where a value is to buf, in case its normal form follows there.
@@ -507,7 +508,15 @@ func (r *Rules) Group() Group {
 }
 
 // Len returns the number of rules the caller has.
-func (r *Rules) Len() int { return r.made().count() }
+func (r *Rules) Len() int {
+	r, n := r.made(), 0
+	for i := range r.rules {
+		if r.has(i) {
+			n++
+		}
+	}
+	return n
+}
 
 // All returns the caller's rules, highest precedence first: the first that
 // matches a path decides. An Allow of an index page may stand twice (C-06).
@@ -663,9 +672,7 @@ func (r *Rules) MemoryBytes() int {
 		// half of what they are if all rules have one.
 		n += int(unsafe.Sizeof(*r.lazy)+unsafe.Sizeof(index{})) + 28*len(r.rules) + 4*min(3*len(r.rules), 1<<maxFiledBits)
 	}
-	if r.own != nil {
-		n += 8 * cap(*r.own)
-	}
+	n += 8 * cap(r.own)
 	if s := r.state; s != nil {
 		n += int(unsafe.Sizeof(*s)) + len(s.Fact) + len(s.Note)
 	}
