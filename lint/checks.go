@@ -354,8 +354,8 @@ func checks() []Check {
 		},
 		{
 			ID: "RT502", Name: "never-matches", Severity: Warning, Fix: SafeIfProved,
-			What:   "A rule matches no normalized URL.",
-			Why:    "Browsers resolve dot segments before they send a URL, so the rule has no effect on them.",
+			What:   "A rule matches no URL.",
+			Why:    "Google resolves dot segments, so there the rule has no effect.",
 			Before: "User-agent: *\nDisallow: /a/..$\n",
 			find:   neverMatches,
 			proved: true,

@@ -74,8 +74,7 @@ func (p *pass) effects(r *robots.Rules, known map[string][]compare.Effect) ([]co
 	if ok || !p.spend(r.Len()) {
 		return effects, ok
 	}
-	// What a rule is there for is told by normalized URLs; a fix has to hold for all (D-61).
-	effects = compare.Effects(r, compare.Options{Steps: max(1, min(p.steps/16, compare.DefaultSteps)), URLs: compare.NormalURLs})
+	effects = compare.Effects(r, compare.Options{Steps: max(1, min(p.steps/16, compare.DefaultSteps))})
 	for i := range effects {
 		e := &effects[i]
 		p.steps -= e.Steps
@@ -95,7 +94,7 @@ func (p *pass) isDenied(r *robots.Rules, rule robots.Rule) bool {
 		return false
 	}
 	o := p.budget()
-	o.Steps, o.URLs = max(1, o.Steps/16), compare.NormalURLs
+	o.Steps = max(1, o.Steps/16)
 	c, err := compare.Every(r, rule.Path(), rule.Allows(), o)
 	p.steps -= c.Steps
 	p.undecided = p.undecided || !c.Complete && c.Path == ""
@@ -154,7 +153,7 @@ func (p *pass) isTold(l robots.Line) bool {
 
 func neverMatches(p *pass) {
 	p.unused(func(u compare.Use) bool { return u == compare.NeverMatches }, func(l robots.Line, so, _ []string) {
-		d := p.add(l.Value, "no normalized URL matches this path")
+		d := p.add(l.Value, "no URL matches this path")
 		d.Dialects = so
 		d.Advice = "delete the rule, or write the path as browsers send it"
 		p.deletes(d, l)
