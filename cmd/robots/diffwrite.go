@@ -279,7 +279,7 @@ func (d *differ) writeJUnit() error {
 			one := section{old: s.old, new: s.new, crawlers: []*crawler{c}}
 			var text bytes.Buffer
 			d.sectionText(&text, &one)
-			j := junitCase{Name: robots.Printable(c.name), Class: s.title(), File: inRepository(d.names[1])}
+			j := junitCase{Name: robots.Printable(c.name), Class: s.title()}
 			undecided := false
 			for _, way := range d.directions(s, c.shared) {
 				undecided = undecided || way.fails && !way.where.Complete
@@ -288,19 +288,20 @@ func (d *differ) writeJUnit() error {
 			if c.shared.Same() && len(c.declared) > 0 {
 				message = "rules are the same, what is declared is not"
 			}
-			problem := &junitProblem{message, "\n" + text.String()}
+			problem := &junitProblem{"change", message, "\n" + text.String()}
 			switch {
 			case d.fails(s, c.shared) || d.failOn == failAny && len(c.declared) > 0:
 				j.Failure = problem
 			case undecided:
+				problem.Type = "undecided"
 				j.Error = problem
 			case !c.shared.Same() || len(c.declared) > 0:
-				j.Out = text.String()
+				suite.Out += text.String() // of a case that passes
 			}
 			suite.Cases = append(suite.Cases, j)
 		}
 	}
-	return writeJUnit(d.std.out, "robots diff", []junitSuite{suite})
+	return writeJUnit(d.std.out, "robots diff", d.std.now(), []junitSuite{suite})
 }
 
 // maxMarkdown is how much is written for a comment, in bytes: GitHub takes 65,536

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/robotskit/robots"
 )
@@ -47,43 +48,49 @@ func inRepository(name string) string {
 	return filepath.ToSlash(filepath.Clean(name))
 }
 
-// The XML of JUnit, as far as programs agree on it.
+// The XML of JUnit, as the schemas of Jenkins' xunit plugin (junit-10.xsd) and of Ant's junit
+// task both have it: every attribute and element here is one that Ant demands, and no other
+// is allowed there.
 type (
 	junitSuites struct {
-		XMLName  xml.Name     `xml:"testsuites"`
-		Name     string       `xml:"name,attr"`
-		Tests    int          `xml:"tests,attr"`
-		Failures int          `xml:"failures,attr"`
-		Errors   int          `xml:"errors,attr"`
-		Suites   []junitSuite `xml:"testsuite"`
+		XMLName xml.Name     `xml:"testsuites"`
+		Suites  []junitSuite `xml:"testsuite"`
 	}
 	junitSuite struct {
-		Name     string      `xml:"name,attr"`
-		Tests    int         `xml:"tests,attr"`
-		Failures int         `xml:"failures,attr"`
-		Errors   int         `xml:"errors,attr"`
-		Cases    []junitCase `xml:"testcase"`
+		Name       string      `xml:"name,attr"`
+		Package    string      `xml:"package,attr"` // the command
+		ID         int         `xml:"id,attr"`      // from 0
+		Timestamp  string      `xml:"timestamp,attr"`
+		Host       string      `xml:"hostname,attr"`
+		Tests      int         `xml:"tests,attr"`
+		Failures   int         `xml:"failures,attr"`
+		Errors     int         `xml:"errors,attr"`
+		Seconds    int         `xml:"time,attr"`
+		Properties struct{}    `xml:"properties"`
+		Cases      []junitCase `xml:"testcase"`
+		Out        string      `xml:"system-out"`
+		Err        string      `xml:"system-err"`
 	}
 	junitCase struct {
 		Name    string        `xml:"name,attr"`
 		Class   string        `xml:"classname,attr"`
-		File    string        `xml:"file,attr,omitempty"`
-		Line    int           `xml:"line,attr,omitempty"`
+		Seconds int           `xml:"time,attr"` // which is not measured
 		Failure *junitProblem `xml:"failure,omitempty"`
 		Error   *junitProblem `xml:"error,omitempty"` // neither passed nor failed
-		Out     string        `xml:"system-out,omitempty"`
 	}
 	junitProblem struct {
+		Type    string `xml:"type,attr"`
 		Message string `xml:"message,attr"`
 		Text    string `xml:",chardata"`
 	}
 )
 
-// writeJUnit counts and writes suites.
-func writeJUnit(w io.Writer, name string, suites []junitSuite) error {
-	all := junitSuites{Name: name, Suites: suites}
+// writeJUnit completes and writes the suites of a command, as of now.
+func writeJUnit(w io.Writer, command string, now time.Time, suites []junitSuite) error {
 	for i := range suites {
 		s := &suites[i]
+		s.Package, s.ID = command, i
+		s.Timestamp, s.Host = now.UTC().Format("2006-01-02T15:04:05"), "localhost"
 		s.Tests = len(s.Cases)
 		for _, c := range s.Cases {
 			if c.Failure != nil {
@@ -93,12 +100,11 @@ func writeJUnit(w io.Writer, name string, suites []junitSuite) error {
 				s.Errors++
 			}
 		}
-		all.Tests, all.Failures, all.Errors = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors
 	}
 	_, _ = io.WriteString(w, xml.Header)
 	e := xml.NewEncoder(w)
 	e.Indent("", "  ")
-	if err := e.Encode(all); err != nil {
+	if err := e.Encode(junitSuites{Suites: suites}); err != nil {
 		return errors.New("cannot write the answer")
 	}
 	_, _ = io.WriteString(w, "\n")

@@ -82,7 +82,7 @@ func TestDiffReadBack(t *testing.T) {
 		}
 		read = append(read, c.Name)
 	}
-	if !slices.Equal(read, agents) || suites.Tests != 2 || suites.Failures != 2 || suites.Errors != 0 || len(suites.Suites) != 1 {
+	if s := suites.Suites[0]; !slices.Equal(read, agents) || s.Tests != 2 || s.Failures != 2 || s.Errors != 0 || len(suites.Suites) != 1 {
 		t.Errorf("JUnit has %+v", suites)
 	}
 
@@ -120,7 +120,7 @@ func TestTestReadBack(t *testing.T) {
 	if err := xml.Unmarshal([]byte(text), &suites); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
-	if suites.Tests != 3 || suites.Failures != 2 || suites.Errors != 0 || suites.Suites[0].Name != file {
+	if s := suites.Suites[0]; s.Tests != 3 || s.Failures != 2 || s.Errors != 0 || s.Name != file {
 		t.Errorf("JUnit has %+v", suites)
 	}
 }

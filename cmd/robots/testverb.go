@@ -352,7 +352,7 @@ func (t *tester) write(all []*outcome) error {
 		}
 		fmt.Fprintln(t.std.out, "robots test: "+summary(all))
 	case formatJUnit:
-		return writeJUnit(t.std.out, "robots test", t.junit(all))
+		return writeJUnit(t.std.out, "robots test", t.std.now(), t.junit(all))
 	default:
 		t.writeText(all)
 	}
@@ -448,11 +448,13 @@ func (t *tester) junit(all []*outcome) []junitSuite {
 		}
 		c := junitCase{
 			Name:  robots.Printable(o.test.name + ": " + o.claim()),
-			Class: o.dialect, File: inRepository(o.suite.file), Line: o.line,
+			Class: o.dialect,
 		}
-		problem := &junitProblem{robots.Printable(o.said(t.budget)), o.why}
+		place := fmt.Sprintf("\n%s:%d\n", robots.Printable(o.suite.file), o.line)
+		problem := &junitProblem{"assertion", robots.Printable(o.said(t.budget)), place + o.why}
 		switch {
 		case o.undecided:
+			problem.Type = "undecided"
 			c.Error = problem
 		case !o.ok:
 			c.Failure = problem
