@@ -1,11 +1,14 @@
 package fetch
 
 import (
+	"bytes"
 	"io"
 	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"golang.org/x/net/http2"
 
 	"github.com/robotskit/robots/internal/campaign"
 )
@@ -74,6 +77,70 @@ func TestCut(t *testing.T) {
 			server.serve(s, conn)
 		})
 	}
+	const chunks = "Transfer-Encoding: chunked\r\n\r\n"
+	for _, c := range []struct {
+		name, head, body string
+		want             Cause
+		plain, sealed    bool // whether the head is all, without TLS and with TLS that is cut behind it
+	}{
+		{"200", "HTTP/1.1 200 OK\r\nContent-Length: 33\r\n\r\n", someRules, OK, false, false},
+		{"200 in chunks", "HTTP/1.1 200 OK\r\n" + chunks, "21\r\n" + someRules + "\r\n0\r\nExpires: now\r\n\r\n", OK, false, false},
+		{"200 empty in chunks", "HTTP/1.1 200 OK\r\n" + chunks, "0\r\n\r\n", Empty, false, false},
+		{"200 in gzip", "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n", gzipped(someRules), OK, false, false},
+		{"203 after 103", "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 203 OK\r\nContent-Length: 33\r\n\r\n", someRules, OK, false, false},
+		{"204", "HTTP/1.1 204 No Content\r\nServer: x\r\n\r\n", "", Empty, true, false},
+		{"205", "HTTP/1.1 205 Reset Content\r\nServer: x\r\n\r\n", "", Empty, true, false},
+		{"205, length", "HTTP/1.1 205 Reset Content\r\nContent-Length: 0\r\n\r\n", "", Empty, true, true},
+		{"205 in chunks", "HTTP/1.1 205 Reset Content\r\n" + chunks, "0\r\n\r\n", Empty, false, false},
+		{"404", "HTTP/1.1 404 Not Found\r\nContent-Length: 33\r\n\r\n", someRules, ClientError, true, true},
+		{"410", "HTTP/1.1 410 Gone\r\nServer: x\r\n\r\n", "", ClientError, true, true},
+	} {
+		for scheme, all := range map[string]bool{"http": c.plain, "https": c.sealed} {
+			complete := len(c.head)
+			if !all {
+				complete = -1
+			}
+			cutEverywhere(t, scheme+" "+c.name, fault{url: scheme + "://site.test:PORT/"}, c.want, complete, func(k *cutter, s *site, conn net.Conn) {
+				speak(func(p *peer) { k.wrap(p.Conn, p.tcp).Write([]byte(c.head + c.body)) })(s, conn)
+			})
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		want   Cause
+		script func(f *framer)
+	}{
+		{"200", OK, func(f *framer) { f.file() }},
+		{"200, length", OK, func(f *framer) {
+			f.head(false, ":status", "200", "content-length", "33")
+			f.WriteData(1, false, []byte(someRules))
+			f.WriteData(1, true, nil)
+		}},
+		{"200, trailers", OK, func(f *framer) {
+			f.head(false, ":status", "200")
+			f.WriteData(1, false, []byte(someRules))
+			f.head(true, "expires", "now")
+		}},
+		{"200 empty", Empty, func(f *framer) { f.head(true, ":status", "200", "server", "somebody") }},
+		{"204", Empty, func(f *framer) { f.head(true, ":status", "204", "server", "somebody") }},
+		{"204, empty frame", Empty, func(f *framer) { f.head(false, ":status", "204"); f.WriteData(1, true, nil) }},
+		{"205, trailers", Empty, func(f *framer) { f.head(false, ":status", "205"); f.head(true, "expires", "now") }},
+		{"404", ClientError, func(f *framer) { f.head(true, ":status", "404", "server", "somebody") }},
+		{"404 in two frames", ClientError, func(f *framer) {
+			b := block(":status", "404", "server", "somebody")
+			f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: b[:3], EndStream: true})
+			f.WriteContinuation(1, true, b[3:])
+		}},
+	} {
+		var text bytes.Buffer
+		c.script(&framer{Framer: http2.NewFramer(&text, nil)})
+		cutEverywhere(t, "HTTP/2 "+c.name, fault{url: "https://site.test:PORT/"}, c.want, -1, func(k *cutter, s *site, conn net.Conn) {
+			frames(func(f *framer) {
+				k.wrap(f.conn, f.tcp).Write(text.Bytes())
+				f.hang()
+			})(s, conn)
+		})
+	}
 }
 
 // cutEverywhere plays a fault whole, and cut after each byte. A good outcome is expected of
@@ -92,7 +159,7 @@ func cutEverywhere(t *testing.T, name string, f fault, want Cause, complete int,
 		whole.mu.Lock()
 		all := whole.wrote
 		whole.mu.Unlock()
-		if all < 20 {
+		if all < 10 {
 			t.Fatalf("only %d bytes were written", all)
 		}
 		for n := 0; n < all; n += campaign.Size(3, 1, 1) {
