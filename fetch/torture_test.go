@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -131,6 +132,9 @@ func TestTorture(t *testing.T) {
 						}
 						if err == io.EOF && !f.framed() {
 							continue // such an end looks like the end of the file
+						}
+						if strings.HasPrefix(f.id(), "framing/204,") && err != errs[0] {
+							continue // whose headers are all: what follows too late, or never, is not missed
 						}
 						b := &breaker{at: n, err: err}
 						r := play(func(c *Client) {
