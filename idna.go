@@ -1,5 +1,3 @@
-//go:build !js
-
 package robots
 
 import (
@@ -20,8 +18,6 @@ var lookup = sync.OnceValue(func() *idna.Profile {
 		idna.CheckHyphens(false),
 	)
 })
-
-const notASCIIHost = "its host is not a valid internationalised domain name"
 
 // asciiHost returns a host in lower case and in its ASCII form. An ASCII host that is no
 // internationalised name stays what it is. Bytes that are no UTF-8 are no name: ToASCII would take

@@ -26,8 +26,7 @@ type row struct {
 // Think twice before you relax a row. The root is the engine that also runs in
 // browsers, in other people's crawlers and in a hot loop: it stays pure, small
 // and testable because it cannot reach a network, a file, a clock or a logger.
-// encoding/json, fmt, net/url and regexp are left out for their size (make
-// wasm), net/url also because it rejects URLs that crawlers meet. What a library
+// net/url is left out because it rejects URLs that crawlers meet. What a library
 // package imports, every user of the library carries: a dependency needs a
 // sentence in the commit that adds it, and heavy ones belong below cmd/. If a
 // lower package seems to need a higher one, the higher one should pass it a

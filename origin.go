@@ -274,7 +274,7 @@ func canonicalHost(host string) (canonical, reason string) {
 		return "", "its host has a broken escape"
 	}
 	if host, ok = asciiHost(host); !ok {
-		return "", notASCIIHost
+		return "", "its host is not a valid internationalised domain name"
 	}
 	for i := range len(host) {
 		if c := host[i]; c <= ' ' || c >= 0x7F || strings.IndexByte("\"#%/:<>?@[\\]^`{|}", c) >= 0 {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// JSON is written by hand: encoding/json would double the size of the engine in
-// a browser. The tests read it back with encoding/json.
+// JSON is written by hand, because a batch has an answer for each of millions of
+// questions. The tests read it back with encoding/json.
 
 // AppendJSON appends the answer for p as JSON members, without braces, in the
 // order of docs/batch.md: the verdict, and what the file declares for the

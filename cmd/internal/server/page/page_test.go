@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"flag"
 	"os"
-	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 
@@ -29,22 +27,6 @@ func TestTable(t *testing.T) {
 	}
 	if table != want.String() {
 		t.Error("crawlers.txt is not what the directory says: go test ./cmd/internal/server/page -run TestTable -update")
-	}
-}
-
-// TestPackages: what would be large stays out of what a browser gets.
-func TestPackages(t *testing.T) {
-	cmd := exec.Command("go", "list", "-deps", "../wasm")
-	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm")
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	packages := strings.Fields(string(out))
-	for _, large := range []string{"fmt", "encoding/json", "net/url", "regexp", "text/template", "golang.org/x/net/idna"} {
-		if slices.Contains(packages, large) {
-			t.Errorf("the page's engine imports %s, which is too large for it", large)
-		}
 	}
 }
 

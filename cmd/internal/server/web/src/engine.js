@@ -7,22 +7,6 @@ const order = ['dialects', 'parse', 'matrix', 'explain', 'hover', 'rates', 'diff
 
 const encoder = new TextEncoder();
 
-// host brings the host of a URL into ASCII, which the engine in a browser leaves to
-// the browser. All else of the URL stays as it is written.
-export function ascii(url) {
-  const parts = /^([a-z][a-z0-9+.-]*:)?\/\/([^/?#\\]*)/i.exec(url);
-  if (!parts || /^[\x21-\x7e]*$/.test(parts[2])) {
-    return url;
-  }
-  const [, user, host, port] = /^(.*@)?(.*?)(:\d*)?$/.exec(parts[2]);
-  try {
-    const name = new URL('http://' + host).hostname;
-    return (parts[1] || '') + '//' + (user || '') + name + (port || '') + url.slice(parts[0].length);
-  } catch {
-    return url; // the engine says what is wrong with it
-  }
-}
-
 // createEngine returns ask(kind, args, done): args is called when the question is
 // sent, done with its answer. onMode hears loading, wasm, server and failed. Unless
 // the server may be asked, there are no answers where the engine does not start.

@@ -1,6 +1,6 @@
 // The page: its state, and what becomes of the engine's answers.
 
-import { ascii, createEngine } from './engine.js';
+import { createEngine } from './engine.js';
 import { createEditor, units } from './editor.js';
 import { copies, createMatrix, element } from './matrix.js';
 import * as link from './link.js';
@@ -329,7 +329,7 @@ function askMatrix() {
   engine.ask('matrix', () => {
     asked = { version: state.version, file: state.file };
     names = columns();
-    return [file(), names.map(written).join('\n'), state.urls.map(ascii).join('\n')];
+    return [file(), names.map(written).join('\n'), state.urls.join('\n')];
   }, (answer) => {
     if (answer.error) {
       complain(answer);
@@ -392,7 +392,7 @@ function askWhy() {
   let cell;
   engine.ask('explain', () => {
     cell = chosen() || { crawler: { dialect: 'rfc9309', tokens: [], name: '*' }, url: '/' };
-    return [file(), written(cell.crawler), ascii(cell.url)];
+    return [file(), written(cell.crawler), cell.url];
   }, (answer) => {
     if (!answer.unanswered) {
       show.why(answer, cell);
@@ -417,7 +417,7 @@ function hover(row, col) {
     return;
   }
   state.hovered = key;
-  engine.ask('hover', () => [file(), written(crawler), ascii(url)], (answer) => state.hovered === key && light(answer));
+  engine.ask('hover', () => [file(), written(crawler), url], (answer) => state.hovered === key && light(answer));
 }
 
 function askRates() {
@@ -708,7 +708,7 @@ $('site').addEventListener('input', () => {
 
 const site = () => {
   const text = $('site').value.trim();
-  return ascii(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : 'https://' + text);
+  return /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : 'https://' + text;
 };
 
 // Sites of a demo, each by name with what there is to see.
@@ -817,4 +817,4 @@ engine.ask('dialects', () => [], (answer) => {
 
 // For the tests of the page: what it holds, and its link.
 const busy = () => Boolean(slow) || engine.busy() || Boolean(prover?.busy());
-globalThis.page = { copies, matrix, units, ascii, snapshot, link, restore, busy, state };
+globalThis.page = { copies, matrix, units, snapshot, link, restore, busy, state };
