@@ -146,7 +146,7 @@ func (r *Rules) matches(v *rule, path string, work *int, only Field) bool {
 	*work += len(path) + len(text)
 	switch v.kind {
 	case kindTail:
-		return strings.Contains(path[n:], text[n+1:])
+		return indexOf(path[n:], text[n+1:]) >= 0
 	case kindSuffix:
 		return strings.HasSuffix(path[n:], text[n+1:len(text)-1])
 	}

@@ -68,14 +68,40 @@ func (p Pattern) match(path string) bool {
 			if n := len(pat); n > 0 && pat[n-1] == '$' {
 				return strings.HasSuffix(path, pat[:n-1])
 			}
-			return strings.Contains(path, pat)
+			return indexOf(path, pat) >= 0
 		}
-		i := strings.Index(path, pat[:star])
+		i := indexOf(path, pat[:star])
 		if i < 0 {
 			return false
 		}
 		path, pat = path[i+star:], pat[star+1:]
 	}
+}
+
+// indexOf is strings.Index. Of a long piece it looks for the beginning first: up to that
+// length strings.Index uses vector instructions on amd64, which takes a quarter of the time
+// where many pieces nearly occur.
+func indexOf(path, piece string) int {
+	const vector = 63
+	if len(piece) <= vector {
+		return strings.Index(path, piece)
+	}
+	from := 0
+	for range 8 {
+		i := strings.Index(path[from:], piece[:vector])
+		if i < 0 {
+			return -1
+		}
+		if from += i; strings.HasPrefix(path[from:], piece) {
+			return from
+		}
+		from++
+	}
+	i := strings.Index(path[from:], piece) // linear, however often the beginning occurs
+	if i < 0 {
+		return -1
+	}
+	return from + i
 }
 
 // innerStar reports whether the pattern holds a '*' that is not trailing; a
