@@ -20,14 +20,19 @@ var lookup = sync.OnceValue(func() *idna.Profile {
 })
 
 // asciiHost returns a host in lower case and in its ASCII form. An ASCII host that is no
-// internationalised name stays what it is. Bytes that are no UTF-8 are no name: ToASCII would take
-// each of them for U+FFFD, and make one origin of all such hosts.
+// internationalised name stays what it is, and one that is one is that form already, but for
+// an empty label written "xn--" (TestASCIIHost). Bytes that are no UTF-8 are no name: ToASCII
+// would take each of them for U+FFFD, and make one origin of all such hosts.
 func asciiHost(host string) (ascii string, ok bool) {
-	if !utf8.ValidString(host) {
-		return "", false
+	ok = isASCII(host)
+	if ok {
+		host = strings.ToLower(host)
+	}
+	if ok && !strings.Contains(host, "xn--.") && !strings.HasSuffix(host, "xn--") || !utf8.ValidString(host) {
+		return host, ok
 	}
 	if mapped, err := lookup().ToASCII(host); err == nil {
 		return mapped, true
 	}
-	return strings.ToLower(host), isASCII(host)
+	return host, ok
 }

@@ -92,59 +92,12 @@ func Governs(robotsURL, rawURL string) (bool, error) {
 // trailing dot removed, IPv4 addresses dotted even if written as numbers,
 // IPv6 addresses as RFC 5952 writes them.
 func ParseURL(rawURL string) (Origin, Path, error) {
-	if o, p, ok := parsePlain(rawURL); ok {
-		return o, p, nil
-	}
-	return parseURL(rawURL)
-}
-
-// parsePlain is parseURL for nearly all URLs that are met, http and https with a
-// host in its canonical form and without a port: 0 allocations, and a tenth of
-// the time, most of which is the mapping of Unicode names (TestParsePlain). What
-// it does not know for sure it leaves to parseURL.
-func parsePlain(rawURL string) (o Origin, p Path, ok bool) {
-	rest := ""
 	switch {
-	case len(rawURL) > 8 && rawURL[:8] == "https://":
-		o.scheme, o.port, rest = "https", 443, rawURL[8:]
-	case len(rawURL) > 7 && rawURL[:7] == "http://":
-		o.scheme, o.port, rest = "http", 80, rawURL[7:]
-	default:
-		return Origin{}, Path{}, false
+	case len(rawURL) > 8 && equalFold(rawURL[:8], "https://"):
+		return parseAuthority(rawURL, "https", rawURL[8:])
+	case len(rawURL) > 7 && equalFold(rawURL[:7], "http://"):
+		return parseAuthority(rawURL, "http", rawURL[7:])
 	}
-	label, i := 0, 0 // where the label at hand begins
-	for ; i < len(rest); i++ {
-		c := rest[i]
-		if hostBytes[c] {
-			continue
-		}
-		if c == '.' && i > label {
-			label = i + 1
-		} else if c != '-' || i > label && rest[i-1] == '-' {
-			break // "--" may be Punycode, "." an empty label
-		}
-	}
-	// A last label that begins with a digit may make the host an address.
-	if i == label || i > maxPlainHost || rest[label] < 'a' || i < len(rest) && rest[i] != '/' && rest[i] != '?' && rest[i] != '#' {
-		return Origin{}, Path{}, false
-	}
-	o.host = rest[:i]
-	return o, newPath(rest[i:]), true
-}
-
-// maxPlainHost is the length of the longest DNS name.
-const maxPlainHost = 253
-
-// hostBytes are those that are canonical wherever they stand in a label.
-var hostBytes = func() (t [256]bool) {
-	for _, c := range "abcdefghijklmnopqrstuvwxyz0123456789_" {
-		t[c] = true
-	}
-	return t
-}()
-
-// parseURL is ParseURL for every URL.
-func parseURL(rawURL string) (Origin, Path, error) {
 	scheme, rest, ok := strings.Cut(rawURL, ":")
 	if !ok || !isScheme(scheme) || !strings.HasPrefix(rest, "//") {
 		return Origin{}, Path{}, urlError(rawURL, "not an absolute URL such as https://example.com/page")
@@ -172,10 +125,16 @@ func ParsePath(s string) (Path, error) {
 }
 
 func parseAuthority(rawURL, scheme, rest string) (Origin, Path, error) {
-	authority, path := rest, ""
-	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
-		authority, path = rest[:i], rest[i:]
+	o := Origin{scheme: scheme, port: defaultPort(scheme)}
+	end := plainHost(rest)
+	if end > 0 && (end == len(rest) || endsAuthority(rest[end])) { // as nearly all
+		o.host = rest[:end]
+		return o, newPath(rest[end:]), nil
 	}
+	for end < len(rest) && !endsAuthority(rest[end]) {
+		end++
+	}
+	authority, path := rest[:end], rest[end:]
 	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
 		if strings.IndexByte(authority[:i], '\\') >= 0 {
 			// RFC 3986 section 3.2.1 allows none, and browsers end the host there.
@@ -197,7 +156,6 @@ func parseAuthority(rawURL, scheme, rest string) (Origin, Path, error) {
 	} else if i := strings.LastIndexByte(host, ':'); i >= 0 {
 		host, port = host[:i], host[i+1:]
 	}
-	o := Origin{scheme: scheme, port: defaultPort(scheme)}
 	if port != "" {
 		n, ok := parsePort(port)
 		if !ok {
@@ -211,6 +169,40 @@ func parseAuthority(rawURL, scheme, rest string) (Origin, Path, error) {
 	}
 	return o, newPath(path), nil
 }
+
+func endsAuthority(c byte) bool { return c == '/' || c == '?' || c == '#' }
+
+// plainHost returns the length of a host in its canonical form at the start of s, 0 if there is
+// none or it takes more to know: the last label may be a number, "--" Punycode.
+func plainHost(s string) int {
+	label, i := 0, 0 // where the label at hand begins
+	for ; i < len(s) && i <= maxPlainHost; i++ {
+		c := s[i]
+		if hostBytes[c] {
+			continue
+		}
+		if c == '.' && i > label {
+			label = i + 1
+		} else if c != '-' || i > label && s[i-1] == '-' {
+			break
+		}
+	}
+	if i == label || i > maxPlainHost || s[label] < 'a' {
+		return 0
+	}
+	return i
+}
+
+// maxPlainHost is the length of the longest DNS name.
+const maxPlainHost = 253
+
+// hostBytes are those that are canonical wherever they stand in a label.
+var hostBytes = func() (t [256]bool) {
+	for _, c := range "abcdefghijklmnopqrstuvwxyz0123456789_" {
+		t[c] = true
+	}
+	return t
+}()
 
 // maxQuoted bounds how much of a bad URL an error repeats.
 const maxQuoted = 120
@@ -256,6 +248,19 @@ const maxHost = 9 * 253
 
 // canonicalHost returns the one form of a host, or what is wrong with it.
 func canonicalHost(host string) (canonical, reason string) {
+	if n := plainHost(host); n > 0 && n == len(host) {
+		return host, ""
+	}
+	if host != "" && host[0] <= '9' {
+		if a, err := netip.ParseAddr(host); err == nil && a.Is4() { // it takes no other form of an IPv4 address
+			return host, ""
+		}
+	}
+	return anyHost(host)
+}
+
+// anyHost is canonicalHost for every host.
+func anyHost(host string) (canonical, reason string) {
 	if host == "" {
 		return "", "it has no host"
 	}
@@ -277,7 +282,7 @@ func canonicalHost(host string) (canonical, reason string) {
 		return "", "its host is not a valid internationalised domain name"
 	}
 	for i := range len(host) {
-		if c := host[i]; c <= ' ' || c >= 0x7F || strings.IndexByte("\"#%/:<>?@[\\]^`{|}", c) >= 0 {
+		if c := host[i]; !hostBytes[c] && (c <= ' ' || c >= 0x7F || strings.IndexByte("\"#%/:<>?@[\\]^`{|}", c) >= 0) {
 			return "", "its host holds a character no host may hold"
 		}
 	}
@@ -327,16 +332,11 @@ func unescapeHost(s string) (string, bool) {
 // isNumber reports whether a label is a number in the sense of the WHATWG URL
 // standard, so that its host can only be an IPv4 address.
 func isNumber(s string) bool {
+	if s == "" || s[0] < '0' || '9' < s[0] {
+		return false
+	}
 	_, ok := parseNumber(s)
-	if ok {
-		return true
-	}
-	for i := range len(s) {
-		if s[i] < '0' || '9' < s[i] {
-			return false
-		}
-	}
-	return s != ""
+	return ok || strings.Trim(s, "0123456789") == ""
 }
 
 // parseNumber reads a decimal, octal (0...) or hexadecimal (0x...) number of at

@@ -8,49 +8,81 @@ import (
 	"github.com/robotskit/robots/internal/campaign"
 )
 
-// TestParsePlain holds the short way of ParseURL to the long one, on URLs made
-// of what decides between them.
-func TestParsePlain(t *testing.T) {
+// TestPlainHost holds the short ways to the form of a host to the long one, on hosts made of what
+// decides between them.
+func TestPlainHost(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3986, 46))
-	parts := strings.Fields("a b c example com www xn-- xn--bcher-kva bücher - -- _ . .. 0 1 7 127 0x 0x7f 09 %61 %2e A EXAMPLE : :80 :443 :x @ u@ / / / /a // ? # ?q #f [ ] [::1] \\ ~ é \u00ad \x00 \x7f ! * ß \u3002 \u200d aa--bb a-b ab-")
-	plain := strings.Fields("a b-c example com www x1 9z a_b . . . /")
+	parts := strings.Fields("a b c example com www xn-- xn--bcher-kva bücher - -- _ . .. 0 1 7 127 0x 0x7f 09 %61 %2e A EXAMPLE : [ ] [::1] \\ ~ é \u00ad \x00 \x7f ! * ß \u3002 \u200d aa--bb a-b ab-")
+	plain := strings.Fields("a b-c example com www x1 9z a_b 127 0 255 256 01 . . . .")
 	short := 0
 	rounds := campaign.Size(20_000, 300_000, 10_000_000)
 	for range rounds {
-		url := []string{"http://", "https://", "https://", "https://", "HTTP://", "ftp://", "http:/"}[rng.IntN(7)]
+		host := ""
 		odd := rng.IntN(10) // of ten parts
 		for range rng.IntN(9) {
 			part := plain[rng.IntN(len(plain))]
 			if rng.IntN(10) < odd {
 				part = parts[rng.IntN(len(parts))]
 			}
-			url += part
+			host += part
 		}
 		if rng.IntN(50) == 0 {
-			url += strings.Repeat("a.", rng.IntN(200)) + "b"
+			host += strings.Repeat("a.", rng.IntN(200)) + "b"
 		}
-		o, p, ok := parsePlain(url)
-		if !ok {
-			continue
+		if host == "" || host[0] == '[' {
+			continue // parseAuthority takes the brackets in pairs
 		}
-		short++
-		if want, path, err := parseURL(url); err != nil || o != want || p != path {
-			t.Fatalf("%q: the short way gives %#v %q, the long one %#v %q, %v", url, o, p, want, path, err)
+		if n := plainHost(host); n == len(host) {
+			short++
+		}
+		got, why := canonicalHost(host)
+		if want, reason := anyHost(host); got != want || why != reason {
+			t.Fatalf("%q: the short way gives %q %q, the long one %q %q", host, got, why, want, reason)
 		}
 	}
-	t.Logf("%d of %d URLs went the short way", short, rounds)
-	for _, url := range []string{"https://www.example.com/a/b?c=d#e", "http://example.com", "https://a-b.example/"} {
-		if _, _, ok := parsePlain(url); !ok {
-			t.Errorf("%q does not go the short way", url)
-		}
+	t.Logf("%d of %d hosts went the short way", short, rounds)
+	for _, url := range []string{"https://www.example.com/a/b?c=d#e", "http://example.com", "https://a-b.example/", "http://localhost:8080/x", "http://127.0.0.1/x", "https://example.com:443/", "https://u:p@example.com/", "https://xn--bcher-kva.example/"} {
 		if n := testing.AllocsPerRun(20, func() { ParseURL(url) }); n != 0 {
 			t.Errorf("ParseURL(%q) allocates %v times", url, n)
 		}
 	}
-	for _, url := range []string{"https://127.1/", "https://a.0x7f/", "https://xn--a/", "https://a..b/", "https://a./", "https://.a/", "https://", "https://a:80/", "https://u@a/"} {
-		if _, _, ok := parsePlain(url); ok {
-			t.Errorf("%q goes the short way", url)
+	for _, host := range []string{"127.1", "a.0x7f", "xn--a", "a..b", "a.", ".a", ""} {
+		if n := plainHost(host); n == len(host) && n > 0 {
+			t.Errorf("%q goes the short way", host)
 		}
+	}
+}
+
+// TestASCIIHost: a host of ASCII alone is what the mapping of Unicode names makes of it, so
+// that it need not be asked, or makes nothing of it.
+func TestASCIIHost(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3492, 46))
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFG0123456789-_.~!$&'()*+,;="
+	mapped := 0
+	for range campaign.Size(20_000, 200_000, 20_000_000) {
+		var b strings.Builder
+		for k := range 1 + rng.IntN(3) {
+			b.WriteString([]string{"", "."}[min(k, 1)])
+			if rng.IntN(2) == 0 {
+				b.WriteString("xn--")
+			}
+			for range rng.IntN(9) {
+				b.WriteByte(letters[rng.IntN(len(letters)-rng.IntN(20))])
+			}
+		}
+		host := b.String()
+		want, err := lookup().ToASCII(host)
+		if err != nil {
+			want = strings.ToLower(host)
+		} else {
+			mapped++
+		}
+		if got, ok := asciiHost(host); !ok || got != want {
+			t.Fatalf("%q: got %q, %v, want %q", host, got, ok, want)
+		}
+	}
+	if mapped == 0 {
+		t.Error("no host is a name: the test proves nothing")
 	}
 }
 
