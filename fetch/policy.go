@@ -175,48 +175,68 @@ func (v *judge) file(c *Copy) *robots.Rules {
 	return robots.Parse(body).Rules(d, v.tokens...)
 }
 
-// failure returns the rules of a failure that no fresh answer bridges.
+// failure returns the rules of a failure that no fresh answer bridges: those of the first row
+// that applies.
 func (v *judge) failure(held *Copy) *robots.Rules {
 	r, d := v.record, &v.dialect
 	if held != nil && held.Outcome != Success {
 		held = nil // that there was no file is no copy of one
 	}
-	why, used := v.why(), ""
+	why, what, used := v.why(), v.what(r.Status, r.Cause, r.Detail), ""
 	if held != nil {
 		used = "copy of " + stamp(held.Fetched) + " used"
 	}
-	shut := robots.ReasonUnreachable
-	if r.Outcome == Refused {
-		shut = robots.ReasonRefused
-	}
-	switch {
-	case r.Cause == TooManyRequests && d.TooManyIsMissing:
-		return v.allow(robots.ReasonUnavailable, "HTTP-02", v.what(r.Status, r.Cause, r.Detail), "")
-	case r.Cause == ServerError && d.ServerErrorsMayMiss && (v.MissingIs5xx || r.MissingIs5xx):
-		how := "is known"
-		if !v.MissingIs5xx {
-			how = "was found by a probe"
+	var (
+		refused = r.Outcome == Refused
+		begun   = !r.since().IsZero() // the site has begun an outage (D-42)
+		missing = r.Cause == ServerError && d.ServerErrorsMayMiss
+		allow   = v.OnFailure == AllowOnFailure
+	)
+	for _, row := range []struct {
+		applies            bool
+		hold               robots.Hold
+		reason             robots.Reason
+		clause, fact, note string
+	}{
+		{r.Cause == TooManyRequests && d.TooManyIsMissing, robots.HoldOpen, robots.ReasonUnavailable, "HTTP-02", what, ""},
+		{missing && v.MissingIs5xx, robots.HoldOpen, robots.ReasonUnavailable, "HTTP-07", what, "this site is known to answer 5xx for missing pages"},
+		{missing && r.MissingIs5xx, robots.HoldOpen, robots.ReasonUnavailable, "HTTP-07", what, "this site was found by a probe to answer 5xx for missing pages"},
+		{v.OnFailure == DisallowAtOnce, robots.HoldNothing, v.shut(), "D-21", why, "set to disallow at once"},
+		{allow && held != nil, robots.HoldCopy, 0, "D-21", why, used},
+		{allow && !refused, robots.HoldOpen, robots.ReasonUnreachable, "D-21", why, "set to allow on failure"},
+		{!begun && held != nil, robots.HoldCopy, 0, "D-55", why, used},
+		{!begun && refused, robots.HoldNothing, v.shut(), "D-25", what, ""},
+		{!begun, robots.HoldNothing, v.shut(), "D-55", why, "no earlier copy"},
+		{r.Cause.Network() && !r.Cause.OwnSide() && d.FailureUndefined, robots.HoldNothing, robots.ReasonUndefined, "FAIL-01", why, ""},
+	} {
+		switch {
+		case !row.applies:
+		case row.hold == robots.HoldCopy:
+			return v.answer(held, row.clause, row.fact, row.note)
+		case row.hold == robots.HoldOpen:
+			return v.allow(row.reason, row.clause, row.fact, row.note)
+		default:
+			return v.disallow(row.reason, row.clause, row.fact, row.note)
 		}
-		return v.allow(robots.ReasonUnavailable, "HTTP-07", v.what(r.Status, r.Cause, r.Detail), "this site "+how+" to answer 5xx for missing pages")
-	case v.OnFailure == DisallowAtOnce:
-		return v.disallow(shut, "D-21", why, "set to disallow at once")
-	case v.OnFailure == AllowOnFailure && held != nil:
-		return v.answer(held, "D-21", why, used)
-	case v.OnFailure == AllowOnFailure && r.Outcome != Refused:
-		return v.allow(robots.ReasonUnreachable, "D-21", why, "set to allow on failure")
-	case r.since().IsZero() && held != nil:
-		return v.answer(held, "D-55", why, used)
-	case r.since().IsZero() && r.Outcome == Refused:
-		return v.disallow(shut, "D-25", v.what(r.Status, r.Cause, r.Detail), "")
-	case r.since().IsZero():
-		return v.disallow(shut, "D-55", why, "no earlier copy")
-	case r.Cause.Network() && !r.Cause.OwnSide() && d.FailureUndefined:
-		return v.disallow(robots.ReasonUndefined, "FAIL-01", why, "")
 	}
+	return v.outage(held, why, used)
+}
+
+// shut is the reason of a failure that disallows.
+func (v *judge) shut() robots.Reason {
+	if v.record.Outcome == Refused {
+		return robots.ReasonRefused
+	}
+	return robots.ReasonUnreachable
+}
+
+// outage returns the rules that the dialect has for an outage of this age (D-54).
+func (v *judge) outage(held *Copy, why, used string) *robots.Rules {
+	r := v.record
 	o := robots.OutageState{
 		Age: max(v.now.Sub(r.since()), 0), Covered: r.Covered, Failures: r.Failures, Copy: held != nil, Answers: v.SiteAnswers,
 	}
-	step, next := d.OutageAt(o)
+	step, next := v.dialect.OutageAt(o)
 	note := "no earlier copy"
 	if held != nil {
 		note = "copy of " + stamp(held.Fetched) + " kept"
@@ -226,10 +246,11 @@ func (v *judge) failure(held *Copy) *robots.Rules {
 	case robots.HoldCopy:
 		return v.answer(held, clause, why, used)
 	case robots.HoldOpen:
+		note += "; open after " + days(step.From) + " of failures"
 		if o.Answers && step.Hold(robots.OutageState{Copy: o.Copy}) != robots.HoldOpen {
-			return v.allow(robots.ReasonUnreachable, clause, why, "but the site otherwise answers")
+			note = "but the site otherwise answers"
 		}
-		return v.allow(robots.ReasonUnreachable, clause, why, note+"; open after "+days(step.From)+" of failures")
+		return v.allow(robots.ReasonUnreachable, clause, why, note)
 	}
 	if next.From > 0 {
 		switch next.Hold(o) {
@@ -245,7 +266,7 @@ func (v *judge) failure(held *Copy) *robots.Rules {
 			}
 		}
 	}
-	return v.disallow(shut, clause, why, note)
+	return v.disallow(v.shut(), clause, why, note)
 }
 
 func (v *judge) allow(reason robots.Reason, clause, fact, note string) *robots.Rules {
