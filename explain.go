@@ -332,12 +332,11 @@ func (r *Rules) noteLines(e *Explanation) {
 	inGroup := false
 	early := 0
 	run := lastRun{closed: true}
-	lines := r.reader()
 	for _, l := range f.lines {
 		if int(l.val) > r.limit {
 			break
 		}
-		field, start, _ := lines.read(&l)
+		field, start, _ := f.read(l, d)
 		if run.joins(field, d) {
 			e.note(f, start, "D-07", func() string {
 				return "the rules below hold for this user-agent line and for those above it: only an Allow or a Disallow ends a list of user-agent lines"

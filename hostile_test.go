@@ -237,39 +237,6 @@ func TestManyTokens(t *testing.T) {
 	}
 }
 
-// TestReadOnce: what is ambiguous is read once for a caller in a lenient dialect, which takes
-// several times as long as reading the rest. Once rules are made, the words that say what
-// these lines are may go, and no answer changes.
-func TestReadOnce(t *testing.T) {
-	lines := []string{"User-agent: x", "disallow /a", "disallow a", "disalow: /b", "allow /b/c", "sitemap https://a.example/s", "crawldelay: 7", "useragent: y", "dissallow: /d"}
-	body := []byte(strings.Join(lines, "\n"))
-	at, r, p := 0, Parse(body).Rules(Google, "x"), Path{"/b/d"}
-	answers := func() string {
-		e := r.Explain(p)
-		s := fmt.Sprintf("%s %v %v %v %d", r.AppendJSON(nil, p), r.Match(p), e.Steps, e.Notes, len(e.Matches))
-		for rec := range r.Records() {
-			s += fmt.Sprint(rec)
-		}
-		for l := range r.all() {
-			s += fmt.Sprint(l)
-		}
-		return s
-	}
-	before := answers()
-	for i, line := range lines {
-		if i > 0 {
-			body[at] = '#'
-		}
-		at += len(line) + 1
-	}
-	if after := answers(); after != before {
-		t.Errorf("lines were read again:\n%s\nbefore:\n%s", after, before)
-	}
-	if fresh := Parse(body).Rules(Google, "x"); fresh.Len() > 0 {
-		t.Errorf("%d rules of a file without any: the test proves nothing", fresh.Len())
-	}
-}
-
 // hostileText is a text without order over two letters.
 func hostileText(n int) string {
 	rng := rand.New(rand.NewPCG(1, 3))

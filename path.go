@@ -226,65 +226,22 @@ func normalLen(s string, class uint8, decodes bool) int {
 	if clean(s, class) {
 		return len(s)
 	}
-	changed := uint32(escapeLower)
-	if decodes {
-		changed |= escapeDecoded
-	}
-	i := 0
-	// Eight bytes and no branch: nobody can guess where in a hostile file the next escape begins.
-	for ; i+10 <= len(s); i += 8 {
-		w := s[i : i+10]
-		if changes(w[0], w[1], w[2], class, changed)|changes(w[1], w[2], w[3], class, changed)|
-			changes(w[2], w[3], w[4], class, changed)|changes(w[3], w[4], w[5], class, changed)|
-			changes(w[4], w[5], w[6], class, changed)|changes(w[5], w[6], w[7], class, changed)|
-			changes(w[6], w[7], w[8], class, changed)|changes(w[7], w[8], w[9], class, changed) != 0 {
-			break
-		}
-	}
-	for ; i < len(s); i++ {
-		if i+2 < len(s) {
-			if changes(s[i], s[i+1], s[i+2], class, changed) != 0 {
-				break
-			}
-		} else if s[i] != '%' && classes[s[i]]&class != 0 {
-			break
-		}
-	}
-	return i
-}
-
-// changes returns 0 if a normal form leaves a byte as it is, which is not of the class or begins an
-// escape by the two bytes behind it that is not changed, or none.
-func changes(c, first, second byte, class uint8, changed uint32) uint32 {
-	percent := uint32(int32(uint32(c)^'%'-1) >> 31) // all bits, or none
-	return uint32(classes[c]&class)&^percent | escapeFirst[first]&escapeSecond[second]&changed&percent
-}
-
-// What both digits of an escape have in common in these tables a normal form changes of it.
-const (
-	escapeDecoded = 1<<16 - 1 // EscapesRFC has no escape of it: of the first digit the second ones, of the second itself
-	escapeLower   = 3 << 16   // the one is in lower case and the other a digit
-)
-
-var escapeFirst, escapeSecond = func() (first, second [256]uint32) {
-	for c := range 256 {
-		v := unhex(byte(c))
-		if v > 15 {
+	for i := 0; i < len(s); i++ {
+		if classes[s[i]]&class == 0 {
 			continue
 		}
-		first[c], second[c] = 1<<16, 1<<17|1<<v
-		if c >= 'a' {
-			first[c] |= 1 << 17
-			second[c] |= 1 << 16
+		if s[i] != '%' {
+			return i
 		}
-		for low := range byte(16) {
-			if isDecoded(v<<4 | low) {
-				first[c] |= 1 << low
+		if v, ok := escape(s, i); ok {
+			if decodes && isDecoded(v) || lowerHex(s[i+1]) || lowerHex(s[i+2]) {
+				return i
 			}
+			i += 2
 		}
 	}
-	return first, second
-}()
+	return len(s)
+}
 
 // isDecoded reports whether EscapesRFC has no escape of v.
 func isDecoded(v byte) bool { return classes[v]&isUnreserved != 0 || v == '*' || v == '$' }

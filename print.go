@@ -2,7 +2,6 @@ package robots
 
 import (
 	"encoding/base64"
-	"encoding/binary"
 	"strconv"
 	"unicode/utf8"
 )
@@ -244,28 +243,14 @@ func printable(s string) string {
 	return string(dst)
 }
 
-// isPlainText reports whether s is ASCII that is seen, as nearly all is that is shown. It
-// looks at eight bytes at a time, of which the last may overlap those before.
+// isPlainText reports whether s is ASCII that is seen, as nearly all is that is shown.
 func isPlainText(s string) bool {
-	if len(s) < 8 {
-		for i := range len(s) {
-			if s[i] < ' ' || s[i] > '~' {
-				return false
-			}
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
 		}
-		return true
 	}
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	b := bytesOf(s)
-	w := binary.LittleEndian.Uint64(b[len(b)-8:])
-	// A byte below ' ' borrows in the difference, DEL carries in the sum; all others that
-	// set a high bit have one themselves.
-	odd := w | (w - ' '*ones) | (w + ones)
-	for ; len(b) >= 8; b = b[8:] {
-		w := binary.LittleEndian.Uint64(b)
-		odd |= w | (w - ' '*ones) | (w + ones)
-	}
-	return odd&highs == 0
+	return true
 }
 
 // isFormat reports the characters that reorder or hide text around them.

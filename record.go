@@ -43,7 +43,6 @@ func (r *Rules) Records() iter.Seq[Record] {
 		r := r.made()
 		own, inherited := r.members()
 		groups := false
-		lines := r.reader()
 		for _, l := range r.file.lines {
 			if int(l.val) > r.limit {
 				return
@@ -51,7 +50,7 @@ func (r *Rules) Records() iter.Seq[Record] {
 			if !l.ambiguous && (l.field == FieldAllow || l.field == FieldDisallow) {
 				continue // most lines
 			}
-			field, start, end := lines.read(&l)
+			field, start, end := r.file.read(l, r.dialect)
 			switch field {
 			case FieldNone, FieldUnknown, FieldAllow, FieldDisallow:
 				continue

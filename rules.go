@@ -32,8 +32,7 @@ type Rules struct {
 	counts  bool // false: the file is over the size limit and does not count
 	anyRule bool // the file holds a rule for somebody
 	lines   []uint32
-	again   []lineRef // the lines that count and are ambiguous, as a lenient dialect reads them
-	state   *State    // nil if no fetch is behind the rules
+	state   *State // nil if no fetch is behind the rules
 }
 
 // ruleList is the rules of a caller.
@@ -353,7 +352,6 @@ func (v *rule) precedence() int64 {
 func (r *Rules) choose() {
 	d, f := r.dialect, r.file
 	best, star, inGroup := len(r.tokens), false, false
-	var again *scratch
 	for i := range f.lines {
 		l := &f.lines[i]
 		if int(l.val) > r.limit {
@@ -363,14 +361,6 @@ func (r *Rules) choose() {
 			continue
 		}
 		field, start, end := f.read(*l, d)
-		if l.ambiguous && d.lenient() {
-			if again == nil {
-				again = scratches.Get().(*scratch)
-				again.refs = again.refs[:0]
-			}
-			n := end - start
-			again.refs = append(again.refs, lineRef{uint32(start), uint16(min(n, longValue)), field, n >= longValue})
-		}
 		switch field {
 		case FieldUserAgent:
 			inGroup = true
@@ -385,10 +375,6 @@ func (r *Rules) choose() {
 			rule := start < end || field == FieldDisallow && d.EmptyDisallowAllows
 			r.anyRule = r.anyRule || inGroup && rule
 		}
-	}
-	if again != nil {
-		r.again = slices.Clone(again.refs)
-		again.free()
 	}
 	switch {
 	case best < len(r.tokens):
@@ -417,7 +403,6 @@ func (r *Rules) walk() iter.Seq2[Field, Span] {
 		record := false // another record has come after that block
 		ruled := false  // the run of user-agent lines has ended by a rule
 		var run agentRun
-		lines := r.reader()
 		all, limit := f.lines, r.limit
 		for i := range all {
 			l := &all[i]
@@ -432,7 +417,7 @@ func (r *Rules) walk() iter.Seq2[Field, Span] {
 				}
 				continue
 			}
-			field, start, end := lines.read(l)
+			field, start, end := f.read(*l, d)
 			begins := run.begins(f, d, field, start)
 			switch field {
 			case FieldNone, FieldUnknown, FieldSitemap:
@@ -617,41 +602,16 @@ type readRef struct {
 	span  Span
 }
 
-// lineReader reads the lines of a file that count, in order, as the dialect does. To read
-// an ambiguous one takes several times as long as to be told what choose has read.
-type lineReader struct {
-	file    *File
-	dialect *Dialect
-	again   []lineRef // of those that come
-}
-
-func (r *Rules) reader() lineReader { return lineReader{r.file, r.dialect, r.again} }
-
-func (u *lineReader) read(l *lineRef) (field Field, start, end int) {
-	if l.ambiguous || l.n == longValue {
-		return u.readOther(*l)
-	}
-	return l.field, int(l.val), int(l.val) + int(l.n)
-}
-
-func (u *lineReader) readOther(l lineRef) (field Field, start, end int) {
-	if l.ambiguous && len(u.again) > 0 {
-		l, u.again = u.again[0], u.again[1:]
-	}
-	return u.file.read(l, u.dialect)
-}
-
 // all yields every line that counts, as the dialect reads it.
 func (r *Rules) all() iter.Seq[readRef] {
 	return func(yield func(readRef) bool) {
 		r := r.made()
-		lines := r.reader()
 		for i := range r.file.lines {
 			l := &r.file.lines[i]
 			if int(l.val) > r.limit {
 				return
 			}
-			field, start, end := lines.read(l)
+			field, start, end := r.file.read(*l, r.dialect)
 			if !yield(readRef{field, Span{start, end}}) {
 				return
 			}
@@ -665,7 +625,7 @@ func (r *Rules) all() iter.Seq[readRef] {
 func (r *Rules) MemoryBytes() int {
 	r = r.made()
 	n := int(unsafe.Sizeof(*r)+unsafe.Sizeof(*r.file)) +
-		int(unsafe.Sizeof(lineRef{}))*cap(r.file.lines) + 4*(len(r.file.body)/numberedBlock) + 4*cap(r.lines) + 8*cap(r.again) + cap(r.buf) +
+		int(unsafe.Sizeof(lineRef{}))*cap(r.file.lines) + 4*(len(r.file.body)/numberedBlock) + 4*cap(r.lines) + cap(r.buf) +
 		(int(unsafe.Sizeof(rule{}))+8+1)*len(r.rules)
 	if r.lazy != nil {
 		// Of a literal rule 29 bytes, of one with a star 4, and of that its hashes and places,
