@@ -9,8 +9,8 @@ import "time"
 //	d := robots.RFC9309
 //	d.MaxFileBytes = 1 << 20
 //
-// Each field names the statement of docs/clauses.md that it decides. What a dialect
-// inherits because nobody documents it is listed by Dialect.Options.
+// Each field names the statement of docs/clauses.md that it decides. What stands behind
+// each value, and what nobody documents, is in docs/dialects.md.
 type Dialect struct {
 	// Name is the dialect's name in flags, JSON and documents.
 	Name string

@@ -171,22 +171,3 @@ func ExampleProductTokens() {
 	// ["Googlebot-Image" "Googlebot-Image/1.0"]
 	// ["MJ12bot"]
 }
-
-func ExampleDialect_Options() {
-	for _, o := range robots.Bing.Options() {
-		if o.Name == "crawl-delay" || o.Name == "escapes" {
-			fmt.Println(o.Name, o.Value, o.Source, o.Inherited)
-		}
-	}
-	// Output:
-	// escapes rfc  true
-	// crawl-delay honoured-inherits SPEC 3.6 false
-}
-
-func ExampleGoverns() {
-	fmt.Println(robots.Governs("https://example.com/robots.txt", "https://EXAMPLE.com:443/page"))
-	fmt.Println(robots.Governs("https://example.com/robots.txt", "http://example.com/page"))
-	// Output:
-	// true <nil>
-	// false <nil>
-}

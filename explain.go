@@ -10,38 +10,33 @@ import (
 // An Explanation is a verdict with everything that led to it.
 type Explanation struct {
 	Verdict Verdict
-	Path    string // as given
-	Normal  string // in the dialect's normal form, in which it is compared
-	Steps   []Step
+	Path    string  // as given
+	Normal  string  // in the dialect's normal form, in which it is compared
+	Steps   []Note  // the decisions on the way to the verdict, each about the file as a whole
 	Matches []Match // every rule of the caller that matches, the deciding one first
-	Notes   []Note  // what nearly mattered, in file order; at most MaxNotes
-	Dropped int     // notes left out over MaxNotes
+	Notes   []Note  // what nearly mattered, in file order; at most maxNotes
+	Dropped int     // notes left out over maxNotes
 
 	normal string // Normal as it is compared
 }
 
-// MaxNotes bounds the notes of an explanation, so that a hostile file cannot
+// maxNotes bounds the notes of an explanation, so that a hostile file cannot
 // make one of any size.
-const MaxNotes = 50
-
-// A Step is one decision on the way to the verdict.
-type Step struct {
-	Clause string // the id of the statement of docs/clauses.md that it follows
-	Text   string // one sentence without its full stop
-}
+const maxNotes = 50
 
 // A Match is a rule that matches the path.
 type Match struct {
 	Rule   Rule
 	Won    bool   // it decides
-	Clause string // as in Step
+	Clause string // as in Note
 	Why    string // why it won or lost, without a full stop
 }
 
-// A Note is something in the file that a reader might expect to count here.
+// A Note is a decision on the way to a verdict, or something in the file that a reader might
+// expect to count there.
 type Note struct {
 	Line   int    // from 1, or 0 for the file as a whole
-	Clause string // as in Step
+	Clause string // the id of the statement of docs/clauses.md that it follows
 	Text   string // one sentence without its full stop
 }
 
@@ -69,7 +64,7 @@ func (r *Rules) Explain(p Path) Explanation {
 }
 
 func (e *Explanation) step(clause, text string) {
-	e.Steps = append(e.Steps, Step{clause, text})
+	e.Steps = append(e.Steps, Note{Clause: clause, Text: text})
 }
 
 // wholeFile is the offset of a note about no line.
@@ -78,7 +73,7 @@ const wholeFile = -1
 // note adds a note on the line of an offset. Its text is made if there is room for it: a
 // hostile file has as many notes as lines.
 func (e *Explanation) note(f *File, offset int, clause string, text func() string) {
-	if len(e.Notes) == MaxNotes {
+	if len(e.Notes) == maxNotes {
 		e.Dropped++
 		return
 	}

@@ -87,7 +87,7 @@ func TestZero(t *testing.T) {
 	}
 	for _, r := range []*Rules{&zero, none} {
 		if _, ok := r.CrawlDelay(); ok || r.Len() != 0 || r.RequestRates() != nil || r.Sitemaps() != nil ||
-			r.CleanParams() != nil || r.Hosts() != nil || r.Licenses() != nil || r.ContentSignals(page) != nil || r.ContentUsage(page) != nil ||
+			r.Hosts() != nil || r.Licenses() != nil || r.ContentSignals(page) != nil || r.ContentUsage(page) != nil ||
 			!r.Group().IsZero() || r.Tokens() != nil || r.State() != nil || len(r.File().Bytes()) != 0 || r.Dialect().Name != "rfc9309" {
 			t.Error("zero rules declare something")
 		}
@@ -135,7 +135,7 @@ func TestState(t *testing.T) {
 		t.Errorf("%s", data)
 	}
 	e := r.Explain(a)
-	if e.Steps[0] != (Step{"D-21", `a \x1B note`}) || e.Steps[len(e.Steps)-1].Text != v.String() {
+	if e.Steps[0] != (Note{Clause: "D-21", Text: `a \x1B note`}) || e.Steps[len(e.Steps)-1].Text != v.String() {
 		t.Errorf("%+v", e.Steps)
 	}
 	if n := testing.AllocsPerRun(100, func() { r.Allowed(a) }); n != 0 {

@@ -41,12 +41,12 @@ func optionOf(t *testing.T, field int) int {
 	default:
 		t.Fatalf("Dialect.%s is a %v: teach this test to change one", name, set.Kind())
 	}
-	for i, o := range d.Options() {
-		if o.Value == RFC9309.Options()[i].Value {
+	for i, o := range d.options() {
+		if o.Value == RFC9309.options()[i].Value {
 			continue
 		}
 		if found >= 0 {
-			t.Errorf("Dialect.%s shows in two options, %s and %s", name, options[found].name, o.Name)
+			t.Errorf("Dialect.%s shows in two options, %s and %s", name, optionRows[found].name, o.Name)
 		}
 		if o.Source != "" || o.Inherited {
 			t.Errorf("%s was changed by hand but has the source %q", o.Name, o.Source)
@@ -54,7 +54,7 @@ func optionOf(t *testing.T, field int) int {
 		found = i
 	}
 	if found < 0 {
-		t.Errorf("Dialect.%s has no row in options.go: add one with its source in every dialect", name)
+		t.Errorf("Dialect.%s has no row in sources_test.go: add one with its source in every dialect", name)
 	}
 	return found
 }
@@ -69,19 +69,19 @@ func TestOptions(t *testing.T) {
 			continue
 		}
 		if o := optionOf(t, i); o != n {
-			t.Errorf("Dialect.%s has option %d of options.go, in the order of the struct it would be %d", fields.Field(i).Name, o, n)
+			t.Errorf("Dialect.%s has option %d of sources_test.go, in the order of the struct it would be %d", fields.Field(i).Name, o, n)
 		}
 		n++
 	}
-	if n != len(options) {
-		t.Errorf("%d options for %d fields", len(options), n)
+	if n != len(optionRows) {
+		t.Errorf("%d options for %d fields", len(optionRows), n)
 	}
 	if len(ids{}) != len(Dialects()) {
-		t.Errorf("ids of options.go have %d places for %d dialects", len(ids{}), len(Dialects()))
+		t.Errorf("ids of sources_test.go have %d places for %d dialects", len(ids{}), len(Dialects()))
 	}
-	standard := RFC9309.Options()
+	standard := RFC9309.options()
 	for _, d := range Dialects() {
-		for i, o := range d.Options() {
+		for i, o := range d.options() {
 			if o.Inherited && (d.Name == "rfc9309" || o.Value != standard[i].Value) {
 				t.Errorf("%s, %s: %s is said to be inherited, rfc9309 has %s", d.Name, o.Name, o.Value, standard[i].Value)
 			}
@@ -92,7 +92,7 @@ func TestOptions(t *testing.T) {
 	}
 	mine := RFC9309
 	mine.Name = "mine"
-	for _, o := range mine.Options() {
+	for _, o := range mine.options() {
 		if o.Source != "" || o.Inherited {
 			t.Errorf("%s of a dialect that nobody knows has the source %q", o.Name, o.Source)
 		}
@@ -111,7 +111,7 @@ func TestOptionsOfNewDialect(t *testing.T) {
 		}
 	}
 	for i, o := range Yandex.optionsAmong(dialects) {
-		if want := Yandex.Options()[i]; o != want {
+		if want := Yandex.options()[i]; o != want {
 			t.Errorf("beside a new dialect %s of yandex is %+v, want %+v", o.Name, o, want)
 		}
 	}
@@ -127,7 +127,7 @@ func TestDialectPlaces(t *testing.T) {
 			has  bool
 			what string
 		}{
-			{i < len(ids{}), "options.go: its statement in each row of options, and its place in ids"},
+			{i < len(ids{}), "sources_test.go: its statement in each row of options, and its place in ids"},
 			{strings.Contains(readme, "| `"+d.Name+"` |"), "README.md: its row in the table of dialects"},
 			{strings.Contains(page, "| `"+d.Name+"` |"), "docs/dialects.md: run make docs"},
 			{strings.Contains(table, "\n"+d.Name+"\t"), "robotstest/testdata/spec/dialects.tsv: its row"},
@@ -158,13 +158,13 @@ func TestDialectPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs from options.go and dialect.go; run go test -run TestDialectPage -update .", page)
+		t.Errorf("%s differs from sources_test.go and dialect.go; run go test -run TestDialectPage -update .", page)
 	}
 }
 
 const dialectPageHead = `# Dialects
 
-<!-- Generated from dialect.go and options.go; go test -run TestDialectPage -update . rewrites it. -->
+<!-- Generated from dialect.go and sources_test.go; go test -run TestDialectPage -update . rewrites it. -->
 
 A dialect is how one engine reads robots.txt: plain data, one field for each documented difference. Matching code never
 asks which dialect it runs, only what a field says.
@@ -208,10 +208,10 @@ func dialectPage(t *testing.T) []byte {
 		fmt.Fprintf(&b, " %s |", d.Name)
 	}
 	b.WriteString("\n|" + strings.Repeat(" --- |", 1+len(Dialects())) + "\n")
-	for i := range options {
-		fmt.Fprintf(&b, "| %s |", options[i].name)
+	for i := range optionRows {
+		fmt.Fprintf(&b, "| %s |", optionRows[i].name)
 		for _, d := range Dialects() {
-			o := d.Options()[i]
+			o := d.options()[i]
 			source := o.Source
 			if o.Inherited {
 				source = "*inherited*"
@@ -231,7 +231,7 @@ func dialectPage(t *testing.T) []byte {
 		if !ok {
 			t.Errorf("no comment on Dialect.%s in dialect.go", f.Name)
 		}
-		fmt.Fprintf(&b, "| %s | `%s` | %s |\n", options[optionOf(t, i)].name, f.Name, comment)
+		fmt.Fprintf(&b, "| %s | `%s` | %s |\n", optionRows[optionOf(t, i)].name, f.Name, comment)
 	}
 	return []byte(linkIDs(t, "docs/dialects.md", b.String()))
 }
@@ -323,7 +323,7 @@ func TestClauses(t *testing.T) {
 		}
 	})
 	for _, d := range Dialects() {
-		for _, o := range d.Options() {
+		for _, o := range d.options() {
 			if o.Source != "" && !listed[o.Source] {
 				t.Errorf("%s, %s: source %s is not in docs/clauses.md", d.Name, o.Name, o.Source)
 			}

@@ -65,21 +65,6 @@ func (o Origin) RobotsURL() string {
 	return o.String() + "/robots.txt"
 }
 
-// Governs reports whether a robots.txt at robotsURL holds for rawURL: the same
-// origin, and robotsURL is exactly /robots.txt in the top-level folder (SCOPE-05
-// to SCOPE-14). An error says which of the two is not a URL.
-func Governs(robotsURL, rawURL string) (bool, error) {
-	at, path, err := ParseURL(robotsURL)
-	if err != nil {
-		return false, err
-	}
-	o, _, err := ParseURL(rawURL)
-	if err != nil {
-		return false, err
-	}
-	return path.raw == "/robots.txt" && at == o, nil
-}
-
 // ParseURL splits an absolute URL into the origin whose robots.txt governs it
 // and the path that is matched. Only scheme and authority can be wrong: path
 // and query are any bytes, broken escapes, blanks and raw non-ASCII included.

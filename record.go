@@ -139,8 +139,7 @@ func readRecord(field Field, value string) Record {
 	case FieldLicense:
 		unless(strings.Contains(value, "://"), "it is not an absolute URI")
 	case FieldCleanParam:
-		_, ok := parseCleanParam(value)
-		unless(ok, "it is not names joined by &, then a path")
+		unless(isCleanParam(value), "it is not names joined by &, then a path")
 	case FieldContentSignal:
 		rec.Preferences = parseSignals(value)
 		unless(len(rec.Preferences) > 0, "it is not a list of name=value")
@@ -183,33 +182,11 @@ func (r *Rules) Sitemaps() []string {
 	return maps
 }
 
-// A CleanParam names query parameters that do not change a page (Yandex).
-type CleanParam struct {
-	Names []string
-	Path  string // prefix of the paths it holds for, "" for all
-	Line  int
-}
-
-// CleanParams returns the usable Clean-param records of the file.
-func (r *Rules) CleanParams() []CleanParam {
-	var params []CleanParam
-	for rec := range r.Records() {
-		if p, ok := parseCleanParam(rec.Value); ok && rec.Field == FieldCleanParam {
-			p.Line = rec.Line
-			params = append(params, p)
-		}
-	}
-	return params
-}
-
-func parseCleanParam(s string) (CleanParam, bool) {
+// isCleanParam reports whether a value is "name&name", with a path or without one.
+func isCleanParam(s string) bool {
 	i := wordEnd(s)
-	names := strings.Split(s[:i], "&")
 	path := trimSpaces(s[i:])
-	if slices.Contains(names, "") || path != "" && path[0] != '/' && path[0] != '*' {
-		return CleanParam{}, false
-	}
-	return CleanParam{Names: names, Path: path}, true
+	return !slices.Contains(strings.Split(s[:i], "&"), "") && (path == "" || path[0] == '/' || path[0] == '*')
 }
 
 // Hosts returns the values of the Host records of the file: Yandex's former way

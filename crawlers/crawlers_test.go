@@ -254,11 +254,12 @@ func TestDialects(t *testing.T) {
 		if !ok || d.Name == robots.RFC9309.Name {
 			continue
 		}
-		for _, o := range d.Options() {
-			said := map[string]string{"crawl-delay": c.CrawlDelay, "request-rate": c.RequestRate}[o.Name]
-			if said != "" && !strings.HasPrefix(o.Value, said) {
-				t.Errorf("%s: %s is %s, dialect %s: %s", c.Name, o.Name, said, d.Name, o.Value)
-			}
+		words := map[robots.Honour]string{robots.HonourReported: "reported", robots.HonourIgnored: "ignored", robots.HonourObeyed: "honoured", robots.HonourInherited: "honoured"}
+		if said, does := c.CrawlDelay, words[d.CrawlDelay]; said != "" && said != does {
+			t.Errorf("%s: crawl-delay is %s, dialect %s: %s", c.Name, said, d.Name, does)
+		}
+		if said, does := c.RequestRate, words[d.RequestRate]; said != "" && said != does {
+			t.Errorf("%s: request-rate is %s, dialect %s: %s", c.Name, said, d.Name, does)
 		}
 	}
 	for name := range strings.FieldsSeq(robots.Google.IgnoreStar) {

@@ -488,7 +488,7 @@ func TestCutAt(t *testing.T) {
 			t.Errorf("limit %d, cut %v\ngot:  %d, %q\nwant: %d, %q", row.d.MaxFileBytes, row.r.Truncated, s.CutAt, s.Text(), row.cut, row.note)
 		}
 		e := rules.Explain(private)
-		if i := slices.IndexFunc(e.Steps, func(s robots.Step) bool { return row.note != "" && s.Text == row.note }); (i < 0) != (row.note == "") {
+		if i := slices.IndexFunc(e.Steps, func(s robots.Note) bool { return row.note != "" && s.Text == row.note }); (i < 0) != (row.note == "") {
 			t.Errorf("limit %d: explained by %v", row.d.MaxFileBytes, e.Steps)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 // TestOwn holds package robots against all cases.
 func TestOwn(t *testing.T) {
-	Run(t, Own, Options{Facts: OwnFacts, Governs: robots.Governs})
+	Run(t, Own, Options{Facts: OwnFacts, Governs: governs})
 }
 
 // TestOwnAllowed holds its other ways to an answer against all cases: Allowed in
@@ -35,4 +35,15 @@ func TestOwnAllowed(t *testing.T) {
 		return Boolean(once), nil
 	}
 	Run(t, engine, Options{})
+}
+
+// governs reports whether a robots.txt at robotsURL holds for rawURL: the same origin, and
+// robotsURL is exactly /robots.txt in the top-level folder (SCOPE-05 to SCOPE-14).
+func governs(robotsURL, rawURL string) (bool, error) {
+	at, path, err := robots.ParseURL(robotsURL)
+	if err != nil {
+		return false, err
+	}
+	o, _, err := robots.ParseURL(rawURL)
+	return err == nil && path.String() == "/robots.txt" && at == o, err
 }

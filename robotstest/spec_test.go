@@ -340,7 +340,7 @@ func checkProbe(d robots.Dialect, r record) error {
 }
 
 func checkScope(_ robots.Dialect, r record) error {
-	got, err := robots.Governs(r.text("robots_url"), r.text("url"))
+	got, err := governs(r.text("robots_url"), r.text("url"))
 	// A robots.txt in another place governs nothing.
 	want := map[string]string{"yes": "true", "no": "false", "invalid-robots-url": "false"}[r.text("applies")]
 	return errors.Join(err, same("governs", got, want))

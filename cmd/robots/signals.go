@@ -282,14 +282,17 @@ func (c *signalsCall) whom(rules *robots.Rules) string {
 	return who + " (no group)"
 }
 
+// maxNotes bounds the notes, as those of an explanation are.
+const maxNotes = 50
+
 // notes adds contradictions to the notes, and keeps to the bound of an explanation.
 func (c *signalsCall) notes(rules *robots.Rules, p *page, list []siteSignal, notes []robots.Note) *robots.Explanation {
 	notes = append(notes, disagreements(list, c.whole)...)
 	notes = append(notes, c.contradictions(rules, p)...)
 	slices.SortStableFunc(notes, func(a, b robots.Note) int { return a.Line - b.Line })
 	e := &robots.Explanation{Notes: notes}
-	if len(notes) > robots.MaxNotes {
-		e.Notes, e.Dropped = notes[:robots.MaxNotes], len(notes)-robots.MaxNotes
+	if len(notes) > maxNotes {
+		e.Notes, e.Dropped = notes[:maxNotes], len(notes)-maxNotes
 	}
 	return e
 }

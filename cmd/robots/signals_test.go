@@ -10,7 +10,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/shapes"
 	"github.com/robotskit/robots/crawlers"
 	"github.com/robotskit/robots/internal/campaign"
@@ -59,7 +58,7 @@ func TestSignalsHostile(t *testing.T) {
 			if err := json.Unmarshal(out.Bytes(), &got); err != nil || bytes.Count(out.Bytes(), []byte("\n")) != 1 || !utf8.Valid(out.Bytes()) {
 				t.Errorf("%s: %v, %q", name, err, out.Bytes()[:min(out.Len(), 1000)])
 			}
-			if url == "" && len(got.Signals) != tt.signals || len(got.Notes) > robots.MaxNotes+1 {
+			if url == "" && len(got.Signals) != tt.signals || len(got.Notes) > maxNotes+1 {
 				t.Errorf("%s %s: %d signals and %d notes, want %d", name, url, len(got.Signals), len(got.Notes), tt.signals)
 			}
 		}

@@ -3,11 +3,11 @@ package robots
 import (
 	"slices"
 	"strconv"
+	"time"
 )
 
-// An Option is one field of a Dialect with what stands behind it, for
-// documents, answers and comparisons.
-type Option struct {
+// An option is one field of a Dialect with what stands behind it, for docs/dialects.md.
+type option struct {
 	// Name is the option's name, such as "max-line-bytes".
 	Name string
 	// Value is its value in words or as a number: "whole-or-cut", "16663".
@@ -21,24 +21,22 @@ type Option struct {
 	Inherited bool
 }
 
-// Options returns every field of d except its name, in the order of the struct.
+// options returns every field of d except its name, in the order of the struct.
 // A field that differs from the dialect of that name has no source, and so has
 // every field of a dialect that is none of Dialects.
-func (d Dialect) Options() []Option {
-	return d.optionsAmong(Dialects())
-}
+func (d Dialect) options() []option { return d.optionsAmong(Dialects()) }
 
-// optionsAmong is Options where these are the dialects. One for which ids have no place yet
+// optionsAmong is options where these are the dialects. One for which ids have no place yet
 // has no sources.
-func (d Dialect) optionsAmong(dialects []Dialect) []Option {
+func (d Dialect) optionsAmong(dialects []Dialect) []option {
 	own := slices.IndexFunc(dialects, func(o Dialect) bool { return o.Name == d.Name })
 	if own >= len(ids{}) {
 		own = -1
 	}
-	all := make([]Option, len(options))
-	for i := range options {
-		o := &options[i]
-		all[i] = Option{Name: o.name, Value: o.value(&d)}
+	all := make([]option, len(optionRows))
+	for i := range optionRows {
+		o := &optionRows[i]
+		all[i] = option{Name: o.name, Value: o.value(&d)}
 		if own >= 0 && o.value(&dialects[own]) == all[i].Value {
 			all[i].Source = o.source[own]
 			all[i].Inherited = all[i].Source == ""
@@ -52,9 +50,9 @@ func (d Dialect) optionsAmong(dialects []Dialect) []Option {
 // the engine states it, and its value must be that of RFC9309 (TestOptions).
 type ids [8]string
 
-// options has one row for each field of Dialect, in the order of the struct: why
+// optionRows has one row for each field of Dialect, in the order of the struct: why
 // its value is as it is, and how it is written. A field without a row fails TestOptions.
-var options = [...]struct {
+var optionRows = [...]struct {
 	name   string
 	source ids
 	value  func(*Dialect) string
@@ -126,4 +124,43 @@ func limitWord(n int) string {
 		return "none"
 	}
 	return strconv.Itoa(n)
+}
+
+// outageWord writes Outage as "copy or nothing, 30d: copy or open": what holds
+// with a last good copy and without, from each age on.
+func (d *Dialect) outageWord() string {
+	var s string
+	for i, step := range d.Outage {
+		if i > 0 {
+			if step.From <= 0 {
+				break
+			}
+			s += ", " + ageWord(step.From) + ": "
+		}
+		with, without := step.WithCopy.String(), step.Without.String()
+		if s += with; with != without {
+			s += " or " + without
+		}
+	}
+	return s
+}
+
+// String returns what holds in a word: nothing, copy, open or if-answering.
+func (h Hold) String() string {
+	return word(h, "nothing", "copy", "open", "if-answering")
+}
+
+// ageWord writes a duration in the largest unit that divides it, days only
+// above one: "24h", "30d".
+func ageWord(age time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case age <= 0:
+		return "none"
+	case age > day && age%day == 0:
+		return strconv.Itoa(int(age/day)) + "d"
+	case age%time.Hour == 0:
+		return strconv.Itoa(int(age/time.Hour)) + "h"
+	}
+	return age.String()
 }
