@@ -40,7 +40,8 @@ type Note struct {
 	Text   string // one sentence without its full stop
 }
 
-// Explain returns the verdict of Match with its whole derivation.
+// Explain returns the verdict of Match with its whole derivation. Which rules nearly match is
+// said by lint.Explain.
 func (r *Rules) Explain(p Path) Explanation {
 	r = r.made()
 	e := Explanation{Verdict: r.Match(p), Path: p.raw, normal: r.dialect.normal(p, nil)}
@@ -57,7 +58,7 @@ func (r *Rules) Explain(p Path) Explanation {
 	e.step(r.lastClause(&e), e.Verdict.String())
 	r.noteLines(&e)
 	r.noteAgents(&e)
-	r.noteRules(&e)
+	r.noteEmpty(&e)
 	r.noteRecords(&e)
 	sortNotes(e.Notes)
 	return e
@@ -449,53 +450,13 @@ func foldContains(s, part string) bool {
 	return false
 }
 
-// noteRules names rules of the caller that can never match or nearly matched.
-func (r *Rules) noteRules(e *Explanation) {
-	f, d := r.file, r.dialect
+// noteEmpty names rules of the caller without a path.
+func (r *Rules) noteEmpty(e *Explanation) {
 	for field, span := range r.walk() {
-		if (field == FieldAllow || field == FieldDisallow) && span.Start == span.End && (field == FieldAllow || !d.EmptyDisallowAllows) {
-			e.note(f, span.Start, "RULE-01", func() string { return "a line " + field.title() + " without a path has no effect" })
+		if (field == FieldAllow || field == FieldDisallow) && span.Start == span.End && (field == FieldAllow || !r.dialect.EmptyDisallowAllows) {
+			e.note(r.file, span.Start, "RULE-01", func() string { return "a line " + field.title() + " without a path has no effect" })
 		}
 	}
-	lower, rfcPath := lowerString(e.normal), RFC9309.normal(Path{e.Path}, nil)
-	slashed := e.normal + "/"
-	matches := e.Matches // in the order of the rules
-	for i := range r.rules {
-		v := &r.rules[i]
-		p := r.pattern(v)
-		if !r.has(i) {
-			continue
-		}
-		if len(matches) > 0 && matches[0].Rule.rule == *v {
-			matches = matches[1:]
-			continue
-		}
-		rule := Rule{rules: r, rule: *v}
-		switch {
-		case p.text[0] != '/' && p.text[0] != '*':
-			if strings.Contains(p.text, "://") {
-				e.note(f, r.place(v).Start, "D-09", func() string { return rule.String() + " can never match: write only the path of the URL" })
-			} else if p.text != "$" {
-				e.note(f, r.place(v).Start, "D-09", func() string {
-					return rule.String() + " can never match, because a path begins with / or *; perhaps /" + printable(rule.Path()) + " is meant"
-				})
-			}
-		case (lower != e.normal || lowerString(p.text) != p.text) && Pattern{text: lowerString(p.text)}.match(lower):
-			e.note(f, r.place(v).Start, "RULE-04", func() string { return rule.String() + " would match if letter case did not count" })
-		case strings.HasSuffix(p.text, "$") && Pattern{text: p.text[:len(p.text)-1]}.match(e.normal):
-			e.note(f, r.place(v).Start, "MATCH-03", func() string { return rule.String() + " matches only a URL that ends there" })
-		case strings.HasSuffix(p.text, "/") && Pattern{text: p.text + "$"}.match(slashed):
-			e.note(f, r.place(v).Start, "MATCH-05", func() string { return rule.String() + " matches only what is inside the folder" })
-		case d.Escapes != EscapesRFC && r.otherwise(e, rfcPath, rule, p):
-			e.note(f, r.place(v).Start, "C-15", func() string { return rule.String() + " would match if escapes were compared as RFC 9309 does" })
-		}
-	}
-}
-
-// otherwise reports whether a rule that does not match would as RFC 9309 compares escapes.
-func (r *Rules) otherwise(e *Explanation, path string, rule Rule, p Pattern) bool {
-	q := RFC9309.patternOf(rule.Path())
-	return (q.text != p.text || path != e.normal) && q.match(path)
 }
 
 // patternOf returns the pattern of a rule's value.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/shapes"
+	"github.com/robotskit/robots/lint"
 	"github.com/spf13/cobra"
 )
 
@@ -45,7 +46,7 @@ func explain(ctx context.Context, c *call) (int, error) {
 	first := true
 	return c.answer(ctx, func(p *page) error {
 		for i, rules := range c.rules {
-			e := rules.Explain(p.paths[i])
+			e := lint.Explain(rules.Rules, p.paths[i])
 			if c.format == formatJSON {
 				if err := c.printExplanationJSON(rules, p.url, p.paths[i], &e); err != nil {
 					return err

@@ -12,6 +12,7 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/shapes"
 	"github.com/robotskit/robots/compare"
+	"github.com/robotskit/robots/lint"
 	"github.com/spf13/cobra"
 )
 
@@ -225,9 +226,9 @@ func word(allowed bool) string {
 
 // explain takes the verdict on a path and how it came to be.
 func (o *outcome) explain(rules *robots.Rules, path robots.Path) {
-	e := rules.Explain(path)
-	o.verdict = e.Verdict
+	o.verdict = rules.Match(path)
 	if !o.ok {
+		e := lint.Explain(rules, path)
 		var b bytes.Buffer
 		printDerivation(&b, palette{}, &e)
 		o.why = b.String()

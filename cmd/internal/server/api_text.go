@@ -138,7 +138,7 @@ func (s *Service) explain(ctx context.Context, in *explainInput) (*answer, error
 		return nil, NewProblem(BadURL, err.Error(), FieldError{Location: "body.url", Message: err.Error(), Value: shortValue(in.Body.URL)})
 	}
 	rules := robots.Parse(body).Rules(d, in.Body.Agent...)
-	e := rules.Explain(path)
+	e := lint.Explain(rules, path)
 	said := append(e.Verdict.AppendDecisionJSON([]byte{'{'}), ',')
 	said = append(rules.AppendCommonJSON(said), `,"url":`...)
 	said = append(robots.AppendQuoted(said, in.Body.URL), ',')

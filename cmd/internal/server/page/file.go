@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/lint"
 )
 
 // kinds are the letters by which parse names what lines are.
@@ -204,7 +205,7 @@ func explain(w *writer, args []string) string {
 	if err != nil {
 		return err.Error()
 	}
-	e := c.rules(f).Explain(path)
+	e := lint.Explain(c.rules(f), path)
 	w.verdict(e.Verdict)
 	w.text("path", e.Path)
 	w.text("normal", e.Normal)

@@ -1,0 +1,122 @@
+package lint
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/robotskit/robots"
+)
+
+// maxNotes bounds the notes of an explanation, as package robots does.
+const maxNotes = 50
+
+// A nearly is a way in which a rule might match.
+type nearly struct {
+	clause, why string
+	dialect     robots.Dialect
+	path        string
+	rule        func(pattern, value string) string // as it would have to be, "" if it cannot
+}
+
+// Explain returns Rules.Explain with more notes: which rules of the crawler can never match,
+// and which nearly did.
+func Explain(r *robots.Rules, p robots.Path) robots.Explanation {
+	e := r.Explain(p)
+	if e.Verdict.Reason == robots.ReasonInvalid {
+		return e
+	}
+	var rules []robots.Rule
+	matches := map[robots.Rule]bool{}
+	for _, m := range e.Matches {
+		matches[m.Rule] = true
+	}
+	for rule := range r.All() {
+		if !matches[rule] {
+			rules = append(rules, rule)
+		}
+	}
+	near := make([]func() (clause, text string), len(rules))
+	for i, rule := range rules {
+		switch text := rule.Pattern().String(); {
+		case text == "$" || text[0] == '/' || text[0] == '*':
+		case strings.Contains(text, "://"):
+			near[i] = func() (string, string) {
+				return "D-09", rule.String() + " can never match: write only the path of the URL"
+			}
+		default:
+			near[i] = func() (string, string) {
+				return "D-09", rule.String() + " can never match, because a path begins with / or *; perhaps /" + robots.Printable(rule.Path()) + " is meant"
+			}
+		}
+	}
+	for _, n := range ways(r.Dialect(), e) {
+		for i := range n.matches(rules) {
+			if near[i] == nil {
+				near[i] = func() (string, string) { return n.clause, rules[i].String() + n.why }
+			}
+		}
+	}
+	notes := e.Notes
+	for i, rule := range rules {
+		if near[i] == nil {
+			continue
+		}
+		if len(notes) == maxNotes {
+			e.Dropped++
+			continue
+		}
+		clause, text := near[i]()
+		notes = append(notes, robots.Note{Line: rule.Line(), Clause: clause, Text: text})
+	}
+	slices.SortStableFunc(notes, func(a, b robots.Note) int { return a.Line - b.Line })
+	e.Notes = notes
+	return e
+}
+
+// ways returns the ways in which rules of a dialect nearly match, the most telling first.
+func ways(d robots.Dialect, e robots.Explanation) []nearly {
+	d.MaxFileBytes, d.MaxLineBytes = 0, 0
+	rfc := robots.RFC9309
+	rfc.MaxFileBytes = 0
+	list := []nearly{
+		{"RULE-04", " would match if letter case did not count", d, strings.ToLower(e.Normal), func(pattern, _ string) string { return strings.ToLower(pattern) }},
+		{"MATCH-03", " matches only a URL that ends there", d, e.Normal, func(pattern, _ string) string {
+			if text, ok := strings.CutSuffix(pattern, "$"); ok {
+				return text
+			}
+			return ""
+		}},
+		{"MATCH-05", " matches only what is inside the folder", d, e.Normal + "/", func(pattern, _ string) string {
+			if strings.HasSuffix(pattern, "/") {
+				return pattern + "$"
+			}
+			return ""
+		}},
+		{"C-15", " would match if escapes were compared as RFC 9309 does", rfc, e.Path, func(_, value string) string { return value }},
+	}
+	if d.Escapes == robots.EscapesRFC {
+		return list[:3]
+	}
+	return list
+}
+
+// matches asks the engine which rules, so changed, match the path, and returns their places.
+func (n *nearly) matches(rules []robots.Rule) map[int]bool {
+	var body strings.Builder
+	body.WriteString("User-agent: *\n")
+	for _, rule := range rules {
+		if path := n.rule(rule.Pattern().String(), rule.Path()); path != "" {
+			body.WriteString("Disallow: " + path)
+		}
+		body.WriteByte('\n')
+	}
+	_, path, err := robots.ParseURL("http://host.example" + n.path)
+	if err != nil {
+		return nil
+	}
+	found := map[int]bool{}
+	for _, m := range robots.Parse([]byte(body.String())).Rules(n.dialect).Explain(path).Matches {
+		found[m.Rule.Line()-2] = true
+	}
+	return found
+}
