@@ -60,7 +60,7 @@ func (r *Rules) Explain(p Path) Explanation {
 	r.noteAgents(&e)
 	r.noteEmpty(&e)
 	r.noteRecords(&e)
-	sortNotes(e.Notes)
+	slices.SortStableFunc(e.Notes, func(a, b Note) int { return a.Line - b.Line })
 	return e
 }
 
@@ -83,14 +83,6 @@ func (e *Explanation) note(f *File, offset int, clause string, text func() strin
 		line = f.lineNumber(offset)
 	}
 	e.Notes = append(e.Notes, Note{line, clause, text()})
-}
-
-func sortNotes(notes []Note) {
-	for i := 1; i < len(notes); i++ { // few, and nearly in order
-		for j := i; j > 0 && notes[j].Line < notes[j-1].Line; j-- {
-			notes[j], notes[j-1] = notes[j-1], notes[j]
-		}
-	}
 }
 
 // Notes returns what is strange about the file as a whole, as a dialect reads it:
@@ -259,23 +251,16 @@ func (r *Rules) explainMatches(e *Explanation) {
 	e.Matches = make([]Match, len(found.lines))
 	best := Rule{rules: r, rule: r.rules[found.lines[0]]}
 	e.Matches[0] = Match{best, true, "PREC-01", "the only match, " + byteCount(best.Weight())}
-	var shorter Match // the last whose reason is its weight, as many have the same
 	for k, i := range found.lines[1:] {
 		m := &e.Matches[1+k]
 		m.Rule = Rule{rules: r, rule: r.rules[i]}
 		switch {
 		case m.Rule.Weight() < best.Weight():
-			if shorter.Why == "" || shorter.Rule.Weight() != m.Rule.Weight() {
-				shorter = Match{Rule: m.Rule, Why: byteCount(m.Rule.Weight()) + ", shorter than " + strconv.Itoa(best.Weight())}
-			}
-			m.Clause, m.Why = "PREC-01", shorter.Why
+			m.Clause, m.Why = "PREC-01", byteCount(m.Rule.Weight())+", shorter than "+strconv.Itoa(best.Weight())
 		case m.Rule.Allows() != best.Allows():
 			m.Clause, m.Why = "PREC-02", "as long, but of equal rules the allow holds"
 		default:
-			if shorter.Why == "" {
-				shorter = Match{Rule: best, Why: "as long, but line " + strconv.Itoa(best.Line()) + " comes first"}
-			}
-			m.Clause, m.Why = "PREC-04", shorter.Why
+			m.Clause, m.Why = "PREC-04", "as long, but line "+strconv.Itoa(best.Line())+" comes first"
 		}
 	}
 	switch {

@@ -222,7 +222,7 @@ lines:
 		default:
 			break lines
 		}
-		pos = s.after(pos)
+		_, pos = s.lineEnd(pos)
 	}
 	s.pos = pos
 }

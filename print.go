@@ -218,16 +218,6 @@ func printable(s string) string {
 	if isPlainText(s) {
 		return s
 	}
-	ok := true
-	for _, u := range s {
-		if u < ' ' || u == 0x7F || u == utf8.RuneError || 0x80 <= u && u < 0xA0 || isFormat(u) {
-			ok = false
-			break
-		}
-	}
-	if ok {
-		return s
-	}
 	dst := make([]byte, 0, len(s)+8)
 	for i := 0; i < len(s); {
 		u, size := utf8.DecodeRuneInString(s[i:])

@@ -120,20 +120,21 @@ func (s *scanner) eitherEnd(pos int) (end, next int) {
 	return end, next
 }
 
-// after returns where the line behind that at pos begins.
-func (s *scanner) after(pos int) (next int) {
+// lineEnd returns where the line at pos ends, and where the next one begins.
+func (s *scanner) lineEnd(pos int) (end, next int) {
 	if s.careful {
-		_, next = s.eitherEnd(pos)
-		return next
+		return s.eitherEnd(pos)
 	}
 	i := bytes.IndexByte(s.b[pos:], '\n')
 	if i < 0 {
 		i = len(s.b) - pos
 	}
-	if s.crs > 0 && i > 0 && s.b[pos+i-1] == '\r' {
+	end, next = pos+i, min(pos+i+1, len(s.b))
+	if s.crs > 0 && end > pos && s.b[end-1] == '\r' {
+		end--
 		s.dropped++
 	}
-	return min(pos+i+1, len(s.b))
+	return end, next
 }
 
 // next reads the next line and reports whether there was one.
@@ -142,22 +143,7 @@ func (s *scanner) next() bool {
 	if pos >= len(b) {
 		return false
 	}
-	end, next := pos, pos+1
-	switch {
-	case b[pos] == '\n': // a blank line needs no search for its end
-	case s.careful:
-		end, next = s.eitherEnd(pos)
-	default:
-		end, next = len(b), len(b)
-		if i := bytes.IndexByte(b[pos:], '\n'); i >= 0 {
-			end = pos + i
-			next = end + 1
-		}
-		if s.crs > 0 && b[end-1] == '\r' {
-			end--
-			s.dropped++
-		}
-	}
+	end, next := s.lineEnd(pos)
 	s.start, s.end, s.pos = pos, end, next
 	if end-pos <= 1 { // no field and no value
 		s.field, s.val, s.valEnd, s.ambiguous = FieldNone, end, end, false

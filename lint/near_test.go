@@ -29,7 +29,7 @@ func TestExplain(t *testing.T) {
 		{robots.RFC9309, "Disallow: /A", "//a", ""},
 		{robots.RFC9309, "Disallow: //A", "//a", "RULE-04 letter case"},
 	} {
-		r := robots.Parse([]byte("User-agent: *\n" + c.rule + "\nDisallow: /other\n")).Rules(c.d, "x")
+		r := robots.Parse([]byte("User-agent: *\n"+c.rule+"\nDisallow: /other\n")).Rules(c.d, "x")
 		_, path, err := robots.ParseURL("https://x.example" + c.path)
 		if err != nil {
 			t.Fatal(err)
