@@ -43,41 +43,24 @@ func Parse(body []byte) *File {
 	return f
 }
 
-// refs reads all lines and keeps those that may matter. They are found on the
-// stack or, if they are many, in memory kept for that, and copied once.
+// refs reads all lines and keeps those that may matter. They are found in memory kept for
+// that, and copied once.
 func (s *scanner) refs() []lineRef {
-	var few [64]lineRef
-	n := 0
-	var many *scratch
+	found := scratches.Get().(*scratch)
+	defer found.free()
+	found.refs = found.refs[:0]
 	for s.next() {
 		if s.field == FieldNone && !s.ambiguous {
 			continue
 		}
-		l := lineRef{
+		found.refs = append(found.refs, lineRef{
 			val:       uint32(s.val),
 			n:         uint16(min(s.valEnd-s.val, longValue)),
 			field:     s.field,
 			ambiguous: s.ambiguous,
-		}
-		if n < len(few) {
-			few[n] = l
-			n++
-			continue
-		}
-		if many == nil {
-			many = scratches.Get().(*scratch)
-			many.refs = append(many.refs[:0], few[:]...)
-		}
-		many.refs = append(many.refs, l)
+		})
 	}
-	switch {
-	case n == 0:
-		return nil
-	case many == nil:
-		return slices.Clone(few[:n])
-	}
-	defer many.free()
-	return slices.Clone(many.refs)
+	return slices.Clone(found.refs)
 }
 
 // Bytes returns the bytes given to Parse; they must not be changed.

@@ -196,10 +196,7 @@ func keyOf(s string) key {
 }
 
 func (k key) compare(other key) int {
-	if k.high != other.high {
-		return cmp.Compare(k.high, other.high)
-	}
-	return cmp.Compare(k.low, other.low)
+	return cmp.Or(cmp.Compare(k.high, other.high), cmp.Compare(k.low, other.low))
 }
 
 // entry is a literal rule of an index, all that a match asks of one: most entries

@@ -317,9 +317,7 @@ func (r *Rules) allocate(n, lines int) {
 	block := make([]uint64, 1+n+(n*size+4*lines+n)/8)
 	r.heads.words = block[:n]
 	rest := unsafe.Pointer(&block[n])
-	if n > 0 { // else there may be less room than for one, of which no pointer may be made
-		r.rules = unsafe.Slice((*rule)(rest), n)
-	}
+	r.rules = unsafe.Slice((*rule)(rest), n)
 	rest = unsafe.Add(rest, n*size)
 	r.lines = unsafe.Slice((*uint32)(rest), lines)
 	r.heads.sizes = unsafe.Slice((*uint8)(unsafe.Add(rest, 4*lines)), n)
