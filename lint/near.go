@@ -35,41 +35,32 @@ func Explain(r *robots.Rules, p robots.Path) robots.Explanation {
 			rules = append(rules, rule)
 		}
 	}
-	near := make([]func() (clause, text string), len(rules))
-	for i, rule := range rules {
-		switch text := rule.Pattern().String(); {
-		case text == "$" || text[0] == '/' || text[0] == '*':
-		case strings.Contains(text, "://"):
-			near[i] = func() (string, string) {
-				return "D-09", rule.String() + " can never match: write only the path of the URL"
-			}
-		default:
-			near[i] = func() (string, string) {
-				return "D-09", rule.String() + " can never match, because a path begins with / or *; perhaps /" + robots.Printable(rule.Path()) + " is meant"
+	list := ways(r.Dialect(), e)
+	way := make([]*nearly, len(rules)) // in which each would match
+	for i := range list {
+		for at := range list[i].matches(rules) {
+			if way[at] == nil {
+				way[at] = &list[i]
 			}
 		}
 	}
-	for _, n := range ways(r.Dialect(), e) {
-		for i := range n.matches(rules) {
-			if near[i] == nil {
-				near[i] = func() (string, string) { return n.clause, rules[i].String() + n.why }
-			}
-		}
-	}
-	notes := e.Notes
 	for i, rule := range rules {
-		if near[i] == nil {
+		clause, why := "D-09", " can never match, because a path begins with / or *; perhaps /"+robots.Printable(rule.Path())+" is meant"
+		switch pattern := rule.Pattern().String(); {
+		case way[i] != nil:
+			clause, why = way[i].clause, way[i].why
+		case pattern == "$" || pattern[0] == '/' || pattern[0] == '*':
 			continue
+		case strings.Contains(pattern, "://"):
+			why = " can never match: write only the path of the URL"
 		}
-		if len(notes) == maxNotes {
+		if len(e.Notes) == maxNotes {
 			e.Dropped++
 			continue
 		}
-		clause, text := near[i]()
-		notes = append(notes, robots.Note{Line: rule.Line(), Clause: clause, Text: text})
+		e.Notes = append(e.Notes, robots.Note{Line: rule.Line(), Clause: clause, Text: rule.String() + why})
 	}
-	slices.SortStableFunc(notes, func(a, b robots.Note) int { return a.Line - b.Line })
-	e.Notes = notes
+	slices.SortStableFunc(e.Notes, func(a, b robots.Note) int { return a.Line - b.Line })
 	return e
 }
 
