@@ -1,9 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"os"
@@ -24,12 +23,6 @@ const exitInterrupted = 130
 // bulkSaid is how often a run says how far it is where no line can be erased.
 const bulkSaid = time.Minute
 
-// The defaults of --lease and --tries.
-const (
-	bulkLease = 30 * time.Second
-	bulkTries = 5
-)
-
 // bulkCommand has the verbs that make tables of archives.
 func bulkCommand(std *streams, status *int) *cobra.Command {
 	cmd := &cobra.Command{
@@ -39,15 +32,14 @@ func bulkCommand(std *streams, status *int) *cobra.Command {
 each table, which appears when it is whole, so a run that was ended in any way goes on
 with the same command, and the same input gives the same bytes.
 
-One run uses the cores of its machine. On many machines each takes its share with
---shard, or one of them leads with --listen and the others join it by bulk work; all
-see the output folder. A shard that fails or kills its worker five times is listed in
-the folder errors, and the rest is done.
+One run uses the cores of its machine. On many machines each job of an array takes its
+share with --shard; all see the output folder. A shard that fails is listed in the folder
+errors, the rest is done, and the same command tries it again.
 
-Exit status: 0 all shards are done, 1 some were given up, 2 bad use or the work cannot
-go on, 3 of status: not all are done yet, 130 interrupted.`,
-		Example: `  robots bulk status cc-2026-41
-  robots bulk work nats://192.0.2.5:4222 --token-file token`,
+Exit status: 0 all shards are done, 1 some failed, 2 bad use or the work cannot go on,
+3 not all are done yet (status, and pack of a share that waits for others), 130
+interrupted.`,
+		Example:               "  robots bulk status cc-2026-41",
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -64,7 +56,6 @@ go on, 3 of status: not all are done yet, 130 interrupted.`,
 		bulkJoinCommand(std, status),
 		bulkDiffCommand(std, status),
 		bulkStatusCommand(std, status),
-		bulkWorkCommand(std, status),
 	)
 	return cmd
 }
@@ -76,14 +67,8 @@ type bulkRun struct {
 
 	dir, format string
 	workers     int
-	tries       int
-	lease       time.Duration
 	share       string
 	dryRun      bool
-	listen, url string
-	tokenFile   string
-	cert, key   string
-	authority   string
 }
 
 // register declares the flags of a verb that makes tables, after its own; formats are
@@ -94,95 +79,25 @@ func (b *bulkRun) register(cmd *cobra.Command, formats ...string) {
 	f.StringVarP(&b.dir, "output", "o", "", "write the tables into this folder, `DIR`, or go on with it")
 	f.StringVar(&b.format, "format", formats[0], "write tables in this `FORMAT`: "+strings.Join(formats, ", "))
 	complete(cmd, "format", formats)
-	b.workersFlag(cmd)
+	f.IntVar(&b.workers, "workers", 0, "work on `N` shards at a time (default one per core)")
 	f.BoolVar(&b.dryRun, "dry-run", false, "say what is to be done, what it takes and what room there is, and stop")
 	f.StringVar(&b.share, "shard", "", "do one share of the shards, `I/N` as in 1/8; auto/N takes I from the\nvariables of an array of jobs (Kubernetes, AWS Batch, Slurm), of Slurm\nauto takes both")
-	f.StringVar(&b.listen, "listen", "", "lead other machines, which join at this `ADDR`, host and port")
-	f.StringVar(&b.url, "nats", "", "lead them by the NATS server with JetStream at this `URL`")
-	b.queueFlags(cmd)
-	f.DurationVar(&b.lease, "lease", bulkLease, "with a queue: a shard is another's after `TIME` without a sign of life")
-	f.IntVar(&b.tries, "tries", bulkTries, "give a shard up that failed or killed its worker `N` times")
-}
-
-func (b *bulkRun) workersFlag(cmd *cobra.Command) {
-	cmd.Flags().IntVar(&b.workers, "workers", 0, "work on `N` shards at a time (default one per core)")
-}
-
-func (b *bulkRun) queueFlags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringVar(&b.tokenFile, "token-file", "", "the lead and workers know each other by what stands in `FILE`")
-	f.StringVar(&b.cert, "tls-cert", "", "and by the certificate in `FILE`, over TLS,")
-	f.StringVar(&b.key, "tls-key", "", "its key in `FILE`,")
-	f.StringVar(&b.authority, "tls-ca", "", "and the authority in `FILE` that signed those of both sides")
 }
 
 // options returns what the flags say.
 func (b *bulkRun) options() (o bulk.RunOptions, err error) {
-	o = bulk.RunOptions{Workers: b.workers, Tries: b.tries, Lease: b.lease}
-	switch {
-	case b.workers < 0:
+	if b.workers < 0 {
 		return o, errors.New("--workers is less than 1")
-	case b.tries < 1:
-		return o, errors.New("--tries is less than 1")
-	case b.lease < time.Second:
-		return o, errors.New("--lease is less than 1s")
-	case b.listen != "" && b.url != "":
-		return o, errors.New("--listen and --nats are given: the queue is in one place")
-	case b.share != "" && b.listen+b.url != "":
-		return o, errors.New("--shard divides the work beforehand, --listen and --nats as it is done: give one of them")
-	case b.listen+b.url == "" && b.tokenFile+b.cert+b.key+b.authority != "":
-		return o, errors.New("--token-file and --tls-cert are for --listen and --nats")
 	}
-	if o.Workers == 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
-	}
+	o.Workers = cmp.Or(b.workers, runtime.GOMAXPROCS(0))
 	if b.share != "" {
 		if o.Slice, err = bulk.ParseSlice(b.share, os.Getenv); err != nil {
 			return o, fmt.Errorf("--shard: %w", err)
 		}
-	} else if variable := bulk.ArrayJob(os.Getenv); variable != "" && b.listen+b.url == "" {
+	} else if variable := bulk.ArrayJob(os.Getenv); variable != "" {
 		warn(b.std, b.name, "%s is set and --shard is not: this job does all shards", variable)
 	}
-	o.Queue = bulk.Queue{Listen: b.listen, URL: b.url}
-	return o, b.queue(&o.Queue)
-}
-
-// queue reads the files that protect a queue.
-func (b *bulkRun) queue(q *bulk.Queue) error {
-	if b.tokenFile != "" {
-		token, err := os.ReadFile(b.tokenFile)
-		if err != nil {
-			return fmt.Errorf("cannot read --token-file %s: %w", b.tokenFile, cause(err))
-		}
-		if q.Token = strings.TrimSpace(string(token)); q.Token == "" {
-			return fmt.Errorf("--token-file %s is empty", b.tokenFile)
-		}
-		q.Flags = " --token-file " + b.tokenFile
-	}
-	if b.cert+b.key+b.authority == "" {
-		return nil
-	}
-	if b.cert == "" || b.key == "" || b.authority == "" {
-		return errors.New("--tls-cert, --tls-key and --tls-ca go together: both sides show a certificate")
-	}
-	pair, err := tls.LoadX509KeyPair(b.cert, b.key)
-	if err != nil {
-		return fmt.Errorf("--tls-cert %s: %w", b.cert, err)
-	}
-	signers, err := os.ReadFile(b.authority)
-	if err != nil {
-		return fmt.Errorf("cannot read --tls-ca %s: %w", b.authority, cause(err))
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(signers) {
-		return fmt.Errorf("--tls-ca %s holds no certificate", b.authority)
-	}
-	q.TLS = &tls.Config{
-		Certificates: []tls.Certificate{pair}, RootCAs: pool, ClientCAs: pool,
-		ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS13,
-	}
-	q.Flags += " --tls-cert ... --tls-key ... --tls-ca ..."
-	return nil
+	return o, nil
 }
 
 // run runs a task as the flags say: it says what will be done, then how far it is, and
@@ -216,7 +131,7 @@ func (b *bulkRun) runBy(ctx context.Context, t *bulk.Task, run func(context.Cont
 func (b *bulkRun) watch(ctx context.Context, o bulk.RunOptions, run func(context.Context, bulk.RunOptions) error) (int, error) {
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	o.Progress = &bulk.Progress{Notes: func(line string) { fmt.Fprintf(b.std.err, "%s: %s\n", b.name, line) }}
+	o.Progress = new(bulk.Progress)
 	quiet := b.std.screen.report(bulkSaid, func() { b.std.screen.show(" " + o.Progress.Line()) })
 	err := run(ctx, o)
 	quiet()
@@ -237,55 +152,15 @@ func (b *bulkRun) watch(ctx context.Context, o bulk.RunOptions, run func(context
 	return exitAllowed, nil
 }
 
-func bulkWorkCommand(std *streams, status *int) *cobra.Command {
-	b := &bulkRun{std: std, lease: bulkLease, tries: bulkTries} // which the lead says
-	cmd := &cobra.Command{
-		Use:   "work [-o DIR] [flags] URL",
-		Short: "Join a run that leads",
-		Long: `Work takes shards from a run on another machine that was started with --listen or
---nats, and ends when all are done. It waits for a run that is not there yet, or was
-ended and will be started again. The folder of the output is the same on all machines;
-if it has another name here, -o says so.`,
-		Example:               "  robots bulk work nats://192.0.2.5:4222 --token-file token",
-		DisableFlagsInUseLine: true,
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			b.name = cmd.CommandPath()
-			if len(args) != 1 || !strings.Contains(args[0], "://") {
-				return errors.New("one URL is needed, as in nats://192.0.2.5:4222")
-			}
-			b.url = args[0]
-			if b.dir != "" {
-				if _, err := bulk.Look(b.dir); err != nil {
-					return notRun(b.dir, err)
-				}
-			}
-			o, err := b.options()
-			if err != nil {
-				return err
-			}
-			*status, err = b.watch(cmd.Context(), o, func(ctx context.Context, o bulk.RunOptions) error {
-				return bulk.Work(ctx, b.dir, o)
-			})
-			return err
-		},
-	}
-	f := cmd.Flags()
-	f.SortFlags = false
-	f.StringVarP(&b.dir, "output", "o", "", "the folder of the run, `DIR`, as it is called here")
-	b.workersFlag(cmd)
-	b.queueFlags(cmd)
-	return cmd
-}
-
 func bulkStatusCommand(std *streams, status *int) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "status [flags] DIR",
 		Short: "Say how far a run has come",
-		Long: `Status compares the parts in a folder with its manifest, lists the shards that were
-given up, and removes what killed workers left behind.
+		Long: `Status compares the parts in a folder with its manifest, lists the shards that
+failed, and removes what killed runs left behind.
 
-Exit status: 0 all shards are done, 1 some were given up, 3 not all are done yet.`,
+Exit status: 0 all shards are done, 1 some failed, 3 not all are done yet.`,
 		Example:               "  robots bulk status cc-2026-41",
 		DisableFlagsInUseLine: true,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -334,7 +209,7 @@ func writeBulkStatus(std *streams, s *bulk.Status) {
 		line += fmt.Sprintf("  %d in work", s.Working)
 	}
 	if n := len(s.Failed); n > 0 {
-		line += fmt.Sprintf("  %d failed after %d tries", n, s.Failed[0].Tries)
+		line += fmt.Sprintf("  %d failed", n)
 	}
 	fmt.Fprintln(std.out, line)
 	for _, f := range s.Failed {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -13,7 +14,7 @@ func TestBulkInterrupted(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	var out, complaints bytes.Buffer
-	status := run(ctx, []string{"bulk", "work", "nats://127.0.0.1:1"}, strings.NewReader(""), &out, &complaints)
+	status := run(ctx, []string{"bulk", "pack", "-o", filepath.Join(t.TempDir(), "snap"), "../../examples/bulk/2026-05.warc.gz"}, strings.NewReader(""), &out, &complaints)
 	if status != exitInterrupted || !strings.Contains(complaints.String(), "interrupted: 0 shards done, their parts whole; the same command goes on\n") {
 		t.Errorf("status %d, %s", status, &complaints)
 	}
@@ -25,7 +26,7 @@ func TestBulkOptions(t *testing.T) {
 	t.Setenv("SLURM_ARRAY_TASK_ID", "3")
 	t.Setenv("SLURM_ARRAY_TASK_MIN", "1")
 	t.Setenv("SLURM_ARRAY_TASK_COUNT", "4")
-	good := bulkRun{lease: bulkLease, tries: bulkTries}
+	good := bulkRun{}
 	for _, c := range []struct {
 		change func(b *bulkRun)
 		want   string // a part of the message
@@ -35,12 +36,6 @@ func TestBulkOptions(t *testing.T) {
 		{change: func(b *bulkRun) { b.share = "auto" }},
 		{change: func(b *bulkRun) { b.share = "5" }, want: "--shard: "},
 		{change: func(b *bulkRun) { b.workers = -1 }, want: "--workers"},
-		{change: func(b *bulkRun) { b.tries = 0 }, want: "--tries"},
-		{change: func(b *bulkRun) { b.lease = 1 }, want: "--lease"},
-		{change: func(b *bulkRun) { b.tokenFile = "t" }, want: "are for --listen and --nats"},
-		{change: func(b *bulkRun) { b.listen, b.url = "127.0.0.1:0", "nats://a" }, want: "in one place"},
-		{change: func(b *bulkRun) { b.listen, b.share = "127.0.0.1:0", "1/2" }, want: "give one of them"},
-		{change: func(b *bulkRun) { b.listen = "127.0.0.1:0" }},
 	} {
 		var complaints bytes.Buffer
 		b := good

@@ -18,8 +18,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/robotskit/robots/internal/freeport"
 )
 
 // A pool does as an executable pool of ClickHouse: processes that are kept open, each of which
@@ -170,7 +168,7 @@ func TestRowsEnd(t *testing.T) {
 	}
 }
 
-// TestContract: the same shards by an array of jobs, by a queue, and by rows on standard input
+// TestContract: the same shards by an array of jobs, by one run, and by rows on standard input
 // that a pool drives, say the same.
 func TestContract(t *testing.T) {
 	dir := t.TempDir()
@@ -181,23 +179,14 @@ func TestContract(t *testing.T) {
 			t.Fatalf("robots %q: status %d, %s", args, status, &said)
 		}
 	}
-	snapshot, sliced, queued := filepath.Join(dir, "snap"), filepath.Join(dir, "sliced"), filepath.Join(dir, "queued")
+	snapshot, sliced, whole := filepath.Join(dir, "snap"), filepath.Join(dir, "sliced"), filepath.Join(dir, "whole")
 	const examples = "../../examples/bulk/"
 	robotsRun("bulk", "pack", "--format", "jsonl", "-o", snapshot, examples+"2026-05.warc.gz", examples+"2026-10.warc.gz")
 	ask := []string{"bulk", "ask", "--agents", examples + "agents.txt", "-d", "rfc9309,google", "--format", "jsonl", "-o"}
 	for share := range 3 {
 		robotsRun(append(slices.Clone(ask), sliced, "--shard", fmt.Sprintf("%d/3", share+1), snapshot)...)
 	}
-	address := freeport.Addr(t)
-	robotsRun(append(slices.Clone(ask), queued, "--shard", "3/3", snapshot)...) // the manifest: there are two shards
-	ended := make(chan int, 1)
-	go func() {
-		ended <- run(t.Context(), []string{"bulk", "work", "-o", queued, "nats://" + address}, strings.NewReader(""), io.Discard, io.Discard)
-	}()
-	robotsRun(append(slices.Clone(ask), queued, "--listen", address, snapshot)...)
-	if status := <-ended; status != exitAllowed {
-		t.Errorf("a worker ends with %d", status)
-	}
+	robotsRun(append(slices.Clone(ask), whole, snapshot)...)
 
 	// Bodies of the snapshot, to ask of them what the rows of verdicts say.
 	bodies := map[string][]byte{}
@@ -227,7 +216,7 @@ func TestContract(t *testing.T) {
 	}
 	p := newPool(t, 2, true)
 	var checksums [3]map[string]string
-	for way, folder := range []string{sliced, queued} {
+	for way, folder := range []string{sliced, whole} {
 		said, asked := map[string][]string{}, map[string][]string{} // by part
 		tableLines(t, filepath.Join(folder, "verdicts"), func(part string, row map[string]any) {
 			if body, ok := bodies[sums[place(row)]]; ok {
@@ -258,7 +247,7 @@ func TestContract(t *testing.T) {
 	}
 	for part, sum := range checksums[0] {
 		if checksums[1][part] != sum || checksums[2][part] != sum {
-			t.Errorf("%s: by shares %s, by a queue %s, by a pool %s", part, sum, checksums[1][part], checksums[2][part])
+			t.Errorf("%s: by shares %s, in one %s, by a pool %s", part, sum, checksums[1][part], checksums[2][part])
 		}
 	}
 	t.Logf("%d shards: equal checksums", len(checksums[0]))

@@ -72,7 +72,7 @@ func packedOf(t testing.TB, names ...string) string {
 	snapshot := filepath.Join(t.TempDir(), "snap")
 	task, err := o.PackTask(snapshot, Parquet, inputs)
 	if err == nil {
-		err = because(snapshot, Pack(t.Context(), task, RunOptions{Tries: 1}))
+		err = because(snapshot, Pack(t.Context(), task, RunOptions{}))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func because(dir string, err error) error {
 func rowsOf[T any](t testing.TB, task *Task, err error) []T {
 	t.Helper()
 	if err == nil {
-		err = because(task.Dir, Run(context.Background(), task, RunOptions{Workers: 2, Tries: 1}))
+		err = because(task.Dir, Run(context.Background(), task, RunOptions{Workers: 2}))
 	}
 	if err != nil {
 		t.Fatal(err)

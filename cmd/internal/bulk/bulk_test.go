@@ -29,7 +29,6 @@ type work struct {
 	Rows   int           // of a shard
 	Hashes int           // of a shard, which take a core's time
 	Wait   time.Duration // that a shard takes besides
-	Kills  []int         // shards that end their process
 	Fails  []int         // shards that fail
 	Panics []int
 }
@@ -65,8 +64,6 @@ func (w work) do(ctx context.Context, s Shard, p *Part) (Counts, error) {
 			continue
 		}
 		switch {
-		case slices.Contains(w.Kills, s.Number):
-			os.Exit(exitKilled)
 		case slices.Contains(w.Fails, s.Number):
 			return Counts{}, fmt.Errorf("row %d is broken", i)
 		case slices.Contains(w.Panics, s.Number):
@@ -99,7 +96,6 @@ func (w work) task(t testing.TB, dir string) *Task {
 const (
 	exitLost        = 1
 	exitStopped     = 2
-	exitKilled      = 3
 	exitInterrupted = 130
 )
 
@@ -107,11 +103,7 @@ const (
 // it is to work.
 type process struct {
 	Dir     string
-	Member  bool // of a queue that another leads
-	Listen  string
-	URL     string
-	Lease   time.Duration
-	Tries   int
+	Slice   Slice
 	Workers int
 }
 
@@ -131,15 +123,9 @@ func TestMain(m *testing.M) {
 func (p process) run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	o := RunOptions{Workers: p.Workers, Lease: p.Lease, Tries: p.Tries, Queue: Queue{Listen: p.Listen, URL: p.URL}}
-	var err error
-	if p.Member {
-		err = Work(ctx, p.Dir, o)
-	} else {
-		var t *Task
-		if t, err = Open(p.Dir); err == nil {
-			err = Run(ctx, t, o)
-		}
+	t, err := Open(p.Dir)
+	if err == nil {
+		err = Run(ctx, t, RunOptions{Workers: p.Workers, Slice: p.Slice})
 	}
 	if lost, ok := errors.AsType[*FailedError](err); ok {
 		fmt.Fprintln(os.Stderr, lost)
@@ -263,7 +249,7 @@ func clean(t testing.TB, task *Task) *Status {
 // undisturbed returns the checksum of a run in one process.
 func undisturbed(t testing.TB, w work) string {
 	t.Helper()
-	w.Kills, w.Fails, w.Panics = nil, nil, nil
+	w.Fails, w.Panics = nil, nil
 	task := w.task(t, t.TempDir())
 	if err := Run(t.Context(), task, RunOptions{Workers: 8}); err != nil {
 		t.Fatal(err)
@@ -274,7 +260,7 @@ func undisturbed(t testing.TB, w work) string {
 	return checksum(t, task)
 }
 
-// TestSlices: slices of an array of jobs, a queue and one process give the same bytes.
+// TestSlices: slices of an array of jobs and one process give the same bytes.
 func TestSlices(t *testing.T) {
 	w := work{Shards: 23, Rows: 10}
 	want := undisturbed(t, w)
@@ -289,63 +275,79 @@ func TestSlices(t *testing.T) {
 		t.Error("slices give other bytes")
 	}
 	clean(t, slices)
-
-	queue := w.task(t, t.TempDir())
-	var said []string
-	o := RunOptions{Workers: 2, Queue: Queue{Listen: "127.0.0.1:0", Token: "secret"}, Progress: &Progress{Notes: func(line string) { said = append(said, line) }}}
-	if err := Run(t.Context(), queue, o); err != nil {
-		t.Fatal(err)
-	}
-	if got := checksum(t, queue); got != want {
-		t.Error("a queue gives other bytes")
-	}
-	clean(t, queue)
-	if line := o.Progress.Line(); !strings.Contains(line, "230 rows") {
-		t.Errorf("a queue says %q, want 230 rows", line)
-	}
-	t.Logf("%q", said)
 }
 
-// TestInterrupt: a run that is asked to stop leaves whole parts and no try, and goes on.
+// TestInterrupt: a run that is asked to stop leaves whole parts and no error, and goes on.
 func TestInterrupt(t *testing.T) {
 	w := work{Shards: 12, Rows: 10, Wait: 5 * time.Millisecond}
 	want := undisturbed(t, w)
-	for _, queue := range []Queue{{}, {Listen: "127.0.0.1:0"}} {
-		dir := t.TempDir()
-		for stops := 0; ; stops++ {
-			task := w.task(t, dir)
-			if err := task.resolve(); err != nil {
-				t.Fatal(err)
-			}
-			ctx, stop := context.WithCancel(t.Context())
-			do, begun := task.Do, 0
-			task.Do = func(ctx context.Context, s Shard, p *Part) (Counts, error) {
-				if begun++; begun == 3 && stops < 8 { // more often than tries
-					stop()
-				}
-				return do(ctx, s, p)
-			}
-			err := Run(ctx, task, RunOptions{Queue: queue, Lease: time.Second})
-			if err == nil {
-				if stops == 0 {
-					t.Error("nothing was interrupted")
-				}
-				if got := checksum(t, task); got != want {
-					t.Error("an interrupted run gives other bytes")
-				}
-				clean(t, task)
-				break
-			}
-			if !errors.Is(err, context.Canceled) {
-				t.Fatal(err)
-			}
-			for _, s := range task.Shards {
-				n, err := readTries(task.triesFile(task.Name(s)))
-				if err != nil || n.Count != 0 || n.Dark != 0 {
-					t.Errorf("shard %d: %+v, %v", s.Number, n, err)
-				}
-			}
+	dir := t.TempDir()
+	for stops := 0; ; stops++ {
+		task := w.task(t, dir)
+		if err := task.resolve(); err != nil {
+			t.Fatal(err)
 		}
+		ctx, stop := context.WithCancel(t.Context())
+		do, begun := task.Do, 0
+		task.Do = func(ctx context.Context, s Shard, p *Part) (Counts, error) {
+			if begun++; begun == 3 {
+				stop()
+			}
+			return do(ctx, s, p)
+		}
+		err := Run(ctx, task, RunOptions{})
+		if err == nil {
+			if stops == 0 {
+				t.Error("nothing was interrupted")
+			}
+			if got := checksum(t, task); got != want {
+				t.Error("an interrupted run gives other bytes")
+			}
+			clean(t, task)
+			return
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if st, err := task.survey(Slice{}); err != nil || len(st.lost) > 0 {
+			t.Errorf("%+v, %v", st, err)
+		}
+	}
+}
+
+// TestFailed: shards that fail or panic are listed, all others are done, and the same command
+// tries them again.
+func TestFailed(t *testing.T) {
+	w := work{Shards: 10, Rows: 10, Fails: []int{7}, Panics: []int{0}}
+	task := w.task(t, t.TempDir())
+	for range 2 {
+		lost, ok := errors.AsType[*FailedError](Run(t.Context(), task, RunOptions{Workers: 3}))
+		if !ok || len(lost.Failed) != 2 {
+			t.Fatalf("%v", lost)
+		}
+		s := clean(t, task)
+		if want := []Failure{
+			{0, task.Name(task.Shards[0]), "input-0", "panic: no such row"},
+			{7, task.Name(task.Shards[7]), "input-7", "row 5 is broken"},
+		}; s.Done != 8 || !slices.Equal(s.Failed, want) {
+			t.Errorf("%+v, want %+v", s, want)
+		}
+	}
+	good := w
+	good.Fails, good.Panics = nil, nil
+	task.Do = good.do // what was wrong is mended
+	fresh := w.task(t, t.TempDir())
+	fresh.Do = good.do
+	for _, task := range []*Task{task, fresh} {
+		if err := Run(t.Context(), task, RunOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if s := clean(t, task); s.Done != 10 || len(s.Failed) > 0 {
+			t.Errorf("%+v", s)
+		}
+	}
+	if checksum(t, task) != checksum(t, fresh) {
+		t.Error("what failed at first has other bytes")
 	}
 }
 

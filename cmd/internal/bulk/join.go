@@ -310,11 +310,11 @@ func (j *joiner) join(p place, l listed) error {
 		l.at = millis(j.At)
 	}
 	if l.at == noTime {
-		return inputError("%s has no time: add a column at, or say with --at as of when all URLs are asked", p)
+		return fmt.Errorf("%s has no time: add a column at, or say with --at as of when all URLs are asked", p)
 	}
 	if l.key != j.key && l.key != "" || j.sites == nil {
 		if l.key < j.key {
-			return inputError("%s: %s comes after %s: a list is to be sorted by the keys of its sites, as indexes of archives are; sort it, or let --sort do it", p, ask.Clip(l.key), ask.Clip(j.key))
+			return fmt.Errorf("%s: %s comes after %s: a list is to be sorted by the keys of its sites, as indexes of archives are; sort it, or let --sort do it", p, ask.Clip(l.key), ask.Clip(j.key))
 		}
 		if err := j.turn(l.key); err != nil {
 			return err

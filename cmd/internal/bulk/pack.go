@@ -107,9 +107,6 @@ func shardsOf(inputs []Input) []Shard {
 	return shards
 }
 
-// hidden reports whether a task is one of those before the last of a snapshot.
-func (t *Task) hidden() bool { return t.Verb == verbRead || t.Verb == verbIndex }
-
 // readTask returns the first task of a snapshot.
 func readTask(t *Task) *Task {
 	return &Task{
@@ -123,7 +120,7 @@ func readTask(t *Task) *Task {
 func indexTask(t *Task) (*Task, error) {
 	first := readTask(t)
 	size := int64(0)
-	lost := []Input{} // which are given up: the index is without them, and another one when they are there
+	lost := []Input{} // which failed: the index is without them, and another one when they are there
 	for _, s := range first.Shards {
 		info, err := os.Stat(first.path(tableKeys, first.Name(s)))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -177,7 +174,7 @@ func Pack(ctx context.Context, t *Task, o RunOptions) error {
 		return err
 	}
 	if _, other := errors.AsType[*OtherTaskError](index.claim()); other {
-		// An input was given up before and is there now, so redirects into it lead somewhere.
+		// An input failed before and is there now, so redirects into it lead somewhere.
 		for _, dir := range []string{index.Dir, filepath.Join(t.Dir, tableCaptures), filepath.Join(t.Dir, tableBodies)} {
 			if err := os.RemoveAll(dir); err != nil {
 				return err
@@ -206,7 +203,7 @@ func (e *PhaseError) Error() string {
 }
 
 // runPhase runs a task, and returns beside an error that it was done but for shards that
-// were given up.
+// failed.
 func runPhase(ctx context.Context, t *Task, o RunOptions) (failed, err error) {
 	err = Run(ctx, t, o)
 	if given, ok := errors.AsType[*FailedError](err); ok {
@@ -458,7 +455,7 @@ func indexShard(ctx context.Context, first *Task, s Shard, p *Part) (Counts, err
 			entry := binary.BigEndian.AppendUint32(bytes.Clone(k[:16]), uint32(shard.Number))
 			return true, sorted.add(append(entry, k[16:]...), nil)
 		})
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // an input that was given up has none
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // an input that failed has none
 			return counts, err
 		}
 	}

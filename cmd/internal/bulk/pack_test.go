@@ -17,8 +17,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/robotskit/robots/internal/freeport"
 )
 
 var day = time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
@@ -100,7 +98,6 @@ func planned(t *testing.T, o PackOptions, names ...string) *Task {
 func pack(t *testing.T, o PackOptions, run RunOptions, names ...string) *packed {
 	t.Helper()
 	task := planned(t, o, names...)
-	run.Lease = time.Second / 10
 	if err := Pack(t.Context(), task, run); err != nil {
 		files, _ := filepath.Glob(filepath.Join(task.Dir, errorsDir, "*")) // what it was
 		for _, f := range files {
@@ -479,7 +476,7 @@ func TestShares(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		err := Pack(t.Context(), task, RunOptions{Lease: time.Second / 10})
+		err := Pack(t.Context(), task, RunOptions{})
 		lost, ok := errors.AsType[*FailedError](err)
 		if !ok || len(lost.Failed) != 1 || !strings.Contains(lost.Failed[0].Error, "2.warc") {
 			t.Errorf("an input that is gone: %v, %+v", err, lost)
@@ -488,41 +485,10 @@ func TestShares(t *testing.T) {
 		}
 	}
 	write(t, dir, files)
-	for _, f := range []string{filepath.Join(task.Dir, packDir, readDir, errorsDir), filepath.Join(task.Dir, errorsDir)} {
-		if err := os.RemoveAll(f); err != nil {
-			t.Fatal(err)
-		}
-	}
 	if err := Pack(t.Context(), task, RunOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := snapshot(t, task); got.sum != whole.sum {
 		t.Error("a run that went on with an input that was not there at first made other bytes")
 	}
-}
-
-// TestPackQueue packs with a worker that joins, and follows the lead from task to task.
-func TestPackQueue(t *testing.T) {
-	files := map[string]string{}
-	for i := range 8 {
-		files[fmt.Sprint(i, ".warc")] = redirect(fmt.Sprintf("https://s%d.test/robots.txt", i), day, fmt.Sprintf("https://s%d.test/x", 7-i)) +
-			response(fmt.Sprintf("https://s%d.test/x", i), day, 200, "", fmt.Sprint("# ", i))
-	}
-	names := write(t, t.TempDir(), files)
-	whole := pack(t, PackOptions{}, RunOptions{Workers: 2}, names...)
-
-	task := planned(t, PackOptions{}, names...)
-	address := freeport.Addr(t)
-	ended := make(chan error, 1)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	go func() { ended <- Work(ctx, "", RunOptions{Queue: Queue{URL: "nats://" + address}}) }()
-	if err := Pack(t.Context(), task, RunOptions{Lease: time.Second, Queue: Queue{Listen: address}}); err != nil {
-		t.Fatal(err)
-	}
-	if got := snapshot(t, task); got.sum != whole.sum {
-		t.Error("a queue made other bytes")
-	}
-	cancel() // it may wait for another lead
-	<-ended
 }

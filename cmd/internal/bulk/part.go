@@ -13,7 +13,6 @@ import (
 // Folders of a task that are not tables.
 const (
 	tmpDir    = ".tmp"
-	queueDir  = ".queue"
 	errorsDir = "errors"
 )
 

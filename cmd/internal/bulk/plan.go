@@ -28,7 +28,7 @@ func NewPlan(t *Task, o RunOptions) (Plan, error) {
 		return Plan{}, err
 	}
 	p := Plan{Shards: st.shards, Done: st.done, Failed: len(st.lost), Workers: o.Workers, Free: -1}
-	for _, s := range st.todo {
+	for _, s := range append(st.todo, st.lost...) {
 		p.Bytes += t.size(s)
 	}
 	p.Out = int64(float64(p.Bytes) * t.Expect.Out)
@@ -55,7 +55,7 @@ func (p Plan) String() string {
 		s += fmt.Sprintf(", %s of them done", Thousands(int64(p.Done)))
 	}
 	if p.Failed > 0 {
-		s += fmt.Sprintf(", %s given up", Thousands(int64(p.Failed)))
+		s += fmt.Sprintf(", %s failed before", Thousands(int64(p.Failed)))
 	}
 	s += "; " + Bytes(p.Bytes) + " to read"
 	if p.Out > 0 {

@@ -17,9 +17,7 @@ type Progress struct {
 	made    int // in this run
 	failed  int
 	workers int
-	remote  bool // a queue says how many are done, not the workers of this process
 	counts  Counts
-	Notes   func(line string) // is told what a person may want to know; nil says nothing
 }
 
 func (p *Progress) begin(st *state, workers int) {
@@ -27,63 +25,22 @@ func (p *Progress) begin(st *state, workers int) {
 	defer p.mu.Unlock()
 	p.started = time.Now()
 	p.made, p.counts = 0, Counts{} // of a task that was run before
-	p.total, p.before, p.failed, p.workers = st.shards, st.done, len(st.lost), workers
+	p.total, p.before, p.failed, p.workers = st.shards, st.done, 0, workers
 }
 
-// note tells something once.
-func (p *Progress) note(format string, args ...any) {
-	if p.Notes != nil {
-		p.Notes(fmt.Sprintf(format, args...))
-	}
-}
-
-// done counts a shard of a worker of this process.
+// done counts a shard.
 func (p *Progress) done(c Counts) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.remote {
-		p.made++
-		p.counts.Add(c)
-	}
-}
-
-// lost counts a shard that a worker of this process gave up.
-func (p *Progress) lost() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.remote {
-		p.failed++
-	}
-}
-
-// lead says that a queue knows how many are done, and this process of those given up.
-func (p *Progress) lead() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.remote = true
-}
-
-// add counts what a worker of the queue has done.
-func (p *Progress) add(c Counts) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.made++
 	p.counts.Add(c)
 }
 
-// queue takes over what a queue says: how many shards are left in it, how many were given
-// up, and how many are worked on.
-func (p *Progress) queue(left, failed, workers int) {
+// lost counts a shard that failed.
+func (p *Progress) lost() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.failed, p.workers = failed, workers
-	p.made = max(0, p.total-p.before-failed-left)
-}
-
-// join begins for a worker of a queue, which knows of its own shards alone.
-func (p *Progress) join(workers int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.started, p.workers = time.Now(), workers
+	p.failed++
 }
 
 // Done returns how many shards are done, those before this run included.

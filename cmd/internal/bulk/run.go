@@ -2,32 +2,33 @@ package bulk
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime/debug"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
-// A FailedError says that all shards are done but these, which were given up.
+// A FailedError says that all shards are done but these, which failed.
 type FailedError struct {
 	Dir    string
 	Failed []Failure
 }
 
 func (e *FailedError) Error() string {
-	return fmt.Sprintf("%d of the shards were given up, shard %d as %s: see %s/%s, and remove a file there to try its shard again",
+	return fmt.Sprintf("%d of the shards failed, shard %d with %s: see %s/%s; the same command tries them again",
 		len(e.Failed), e.Failed[0].Shard, e.Failed[0].Error, e.Dir, errorsDir)
 }
 
-// Run does what of a task is not done yet, on this machine or, with a queue, leading
-// others. It returns nil if every shard of its slice is done, a *FailedError if all are
-// but those that were given up, the context's error if it was interrupted, and any other
-// error if it had to stop, as when the disk is full. In each case parts are whole, and a
-// call with the same task goes on.
+// Run does what of a task is not done yet. It returns nil if every shard of its slice is done,
+// a *FailedError if all are but those that failed, the context's error if it was interrupted,
+// and any other error if it had to stop, as when the disk is full. In each case parts are
+// whole, and a call with the same task goes on, also with what failed.
 func Run(ctx context.Context, t *Task, o RunOptions) error {
 	o.defaults()
 	lessGC(o.Workers)
@@ -44,12 +45,7 @@ func Run(ctx context.Context, t *Task, o RunOptions) error {
 	state.clean()
 	r := &runner{t: t, o: o}
 	o.Progress.begin(state, o.Workers)
-	if o.Queue.used() {
-		err = r.lead(ctx, state)
-	} else {
-		err = r.local(ctx, state.todo)
-	}
-	if err != nil {
+	if err := r.all(ctx, append(state.todo, state.lost...)); err != nil {
 		return err
 	}
 	return r.end()
@@ -72,10 +68,6 @@ const heapBase, heapOfWorker = 128 << 20, 32 << 20
 type runner struct {
 	t *Task
 	o RunOptions
-
-	// alone is held by one shard alone if it may have killed a worker, so that it takes
-	// no others with it again, and otherwise by all that are worked on.
-	alone sync.RWMutex
 }
 
 // end says what came of it.
@@ -94,104 +86,69 @@ func (r *runner) end() error {
 	return nil
 }
 
-// local does shards in this process alone.
-func (r *runner) local(ctx context.Context, shards []Shard) error {
-	if len(shards) == 0 {
-		return nil
-	}
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	todo := make(chan Shard, len(shards)) // a shard is in it once, so that sending never waits
+// all does shards, as many at a time as there are workers.
+func (r *runner) all(ctx context.Context, shards []Shard) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(r.o.Workers)
 	for _, s := range shards {
-		todo <- s
-	}
-	var left atomic.Int64
-	left.Store(int64(len(shards)))
-	var workers sync.WaitGroup
-	for range min(r.o.Workers, len(shards)) {
-		workers.Go(func() {
-			for {
-				select {
-				case <-ctx.Done():
-					return
-				case s, more := <-todo:
-					if !more {
-						return
-					}
-					_, again, err := r.try(ctx, s)
-					switch {
-					case err != nil:
-						stop(err)
-					case again > 0:
-						time.AfterFunc(again, func() { todo <- s })
-					case left.Add(-1) == 0:
-						close(todo)
-					}
-				}
+		g.Go(func() error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
 			}
+			return r.try(ctx, s)
 		})
 	}
-	workers.Wait()
-	if left.Load() > 0 {
-		return context.Cause(ctx)
-	}
-	return nil
+	return g.Wait()
 }
 
-// try does a shard, unless it is done or given up. A failed shard is to be tried again
-// after the time it returns. An error stops the run.
-func (r *runner) try(ctx context.Context, s Shard) (counts Counts, again time.Duration, err error) {
+// try does a shard, unless it is done meanwhile. If it fails, that is kept in its error file, and
+// the run goes on; an error that every other shard would have stops it.
+func (r *runner) try(ctx context.Context, s Shard) error {
 	name := r.t.Name(s)
 	if r.t.isDone(name) {
 		r.o.Progress.done(Counts{})
-		return counts, 0, nil
+		return nil
 	}
-	if _, err := os.Lstat(r.t.errorFile(name)); err == nil {
-		r.o.Progress.lost()
-		return counts, 0, nil
-	}
-	before, err := readTries(r.t.triesFile(name))
-	if err != nil {
-		return counts, 0, err
-	}
-	if before.Count >= r.o.Tries {
-		r.o.Progress.lost()
-		return Counts{}, 0, r.t.giveUp(name)
-	}
-	if before.Dark > 0 {
-		r.alone.Lock()
-		defer r.alone.Unlock()
-	} else {
-		r.alone.RLock()
-		defer r.alone.RUnlock()
-	}
-	if err := ctx.Err(); err != nil {
-		return counts, 0, context.Cause(ctx)
-	}
-	if err := r.t.note(name, begun, nil); err != nil {
-		return counts, 0, err
-	}
-	counts, err = r.t.do(ctx, s, name)
+	counts, err := r.t.do(ctx, s, name)
 	switch {
 	case err == nil:
-		os.Remove(r.t.triesFile(name))
 		r.o.Progress.done(counts)
-		return counts, 0, nil
-	case ctx.Err() != nil || stops(err):
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		return counts, 0, errors.Join(err, r.t.note(name, interrupted, nil))
-	}
-	if err := r.t.note(name, failed, err); err != nil {
-		return counts, 0, err
-	}
-	_, input := errors.AsType[*badInput](err)
-	if n := before.Count + 1; n < r.o.Tries && !input {
-		return counts, r.o.Lease / 30 * time.Duration(n*n), nil
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case stops(err):
+		return err
 	}
 	r.o.Progress.lost()
-	return Counts{}, 0, r.t.giveUp(name)
+	return r.t.fail(name, err)
+}
+
+// A failure is the line of an error file: why a shard failed in the last run that tried it.
+type failure struct {
+	Error string    `json:"error"`
+	At    time.Time `json:"at"`
+}
+
+func (t *Task) errorFile(name string) string { return filepath.Join(t.Dir, errorsDir, name+".jsonl") }
+
+// fail keeps why a shard failed.
+func (t *Task) fail(name string, why error) error {
+	if err := os.MkdirAll(filepath.Join(t.Dir, errorsDir), 0o777); err != nil {
+		return err
+	}
+	text, err := json.Marshal(failure{clip(why.Error()), time.Now().UTC().Truncate(time.Millisecond)})
+	if err != nil {
+		return err
+	}
+	return writeFile(t.errorFile(name), append(text, '\n'))
+}
+
+// clip bounds a message.
+func clip(s string) string {
+	if len(s) > 2000 {
+		return s[:2000] + "…"
+	}
+	return s
 }
 
 // do does a shard and commits its parts. A panic is an error of the shard.
@@ -219,11 +176,6 @@ func (t *Task) do(ctx context.Context, s Shard, name string) (counts Counts, err
 type stopError struct{ error }
 
 func (e *stopError) Unwrap() error { return e.error }
-
-// A badInput is an error that another try of the shard would have again.
-type badInput struct{ error }
-
-func inputError(format string, args ...any) error { return &badInput{fmt.Errorf(format, args...)} }
 
 // stops reports whether every other shard would have the error, too.
 func stops(err error) bool {

@@ -1,6 +1,7 @@
 package bulk
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,8 +16,8 @@ type state struct {
 	t      *Task
 	shards int     // of the slice
 	done   int     // of the slice
-	todo   []Shard // neither done nor given up
-	lost   []Shard // given up
+	todo   []Shard // neither done nor failed
+	lost   []Shard // failed when they were last tried
 	parts  map[string]bool
 	errors map[string]bool
 }
@@ -69,25 +70,15 @@ func names(dir, extension string) (map[string]bool, error) {
 	return found, nil
 }
 
-// clean removes what dead workers left, the tries of shards that are done, and the queue
-// if nothing is to be done. It returns how many shards are being worked on.
+// clean removes what dead workers left, and errors of shards that are done. It returns how
+// many shards are being worked on.
 func (st *state) clean() (working int) {
 	for name := range st.errors {
-		if st.parts[name] { // a late worker has done it after all
+		if st.parts[name] {
 			os.Remove(st.t.errorFile(name))
 		}
 	}
-	tmp := filepath.Join(st.t.Dir, tmpDir)
-	left, _ := names(tmp, ".tries") // without it nothing is to be removed
-	for name := range left {
-		if st.parts[name] || st.errors[name] {
-			os.Remove(st.t.triesFile(name))
-		}
-	}
 	os.Remove(filepath.Join(st.t.Dir, errorsDir)) // if it is empty
-	if len(st.todo) == 0 && st.shards == len(st.t.Shards) {
-		removeQueue(st.t.Dir)
-	}
 	return sweep(st.t.Dir)
 }
 
@@ -101,12 +92,11 @@ type Status struct {
 	Strange []string  `json:"strange"` // files among the parts that are of no shard
 }
 
-// A Failure is a shard that was given up.
+// A Failure is a shard that failed.
 type Failure struct {
 	Shard int    `json:"shard"`
 	Part  string `json:"part"`
 	Input string `json:"input,omitempty"`
-	Tries int    `json:"tries"`
 	Error string `json:"error"`
 }
 
@@ -138,16 +128,20 @@ func Look(dir string) (*Status, error) {
 	return s, nil
 }
 
-// failures returns the shards that were given up, each with its last error.
+// failures returns the shards that failed, each with its error.
 func (st *state) failures() []Failure {
 	all := []Failure{}
 	for _, s := range st.lost {
 		name := st.t.Name(s)
-		n, err := readTries(st.t.errorFile(name))
+		var n failure
+		text, err := os.ReadFile(st.t.errorFile(name))
+		if err == nil {
+			err = json.Unmarshal(text, &n)
+		}
 		if err != nil {
 			n.Error = err.Error()
 		}
-		f := Failure{Shard: s.Number, Part: name, Tries: n.Count, Error: n.Error}
+		f := Failure{Shard: s.Number, Part: name, Error: n.Error}
 		if len(s.Inputs) > 0 {
 			f.Input = st.t.Inputs[s.Inputs[0]].Name
 		}

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"sync"
-	"time"
 
 	"github.com/robotskit/robots"
 )
@@ -84,11 +83,6 @@ func (n *Counts) Add(o Counts) {
 	}
 }
 
-// any reports whether anything was counted.
-func (n *Counts) any() bool {
-	return n.Captures|n.Rows|n.Bodies|n.Damaged|n.Bytes != 0 || len(n.ByKind) > 0
-}
-
 // verbs has for each verb how a task that was read from a manifest gets its Do. Files of
 // verbs put themselves in by register, in their init.
 var verbs = map[string]func(t *Task) (Do, error){}
@@ -157,12 +151,9 @@ var Engine = sync.OnceValue(func() string {
 
 // RunOptions say how a task is run. The zero value is one worker on this machine.
 type RunOptions struct {
-	Workers int           // shards at a time in this process; 0 is one
-	Tries   int           // of a shard before it is given up; 0 is 5
-	Lease   time.Duration // after which a shard of a silent worker is another's, 100 ms or more; 0 is 30 s
-	Slice   Slice         // the shards that are this process's; the zero value is all
+	Workers int   // shards at a time in this process; 0 is one
+	Slice   Slice // the shards that are this process's; the zero value is all
 
-	Queue    Queue     // where shards are messages; the zero value is no queue
 	Progress *Progress // is told how far it has come; may be nil
 }
 
@@ -170,13 +161,6 @@ func (o *RunOptions) defaults() {
 	if o.Workers <= 0 {
 		o.Workers = 1
 	}
-	if o.Tries <= 0 {
-		o.Tries = 5
-	}
-	if o.Lease <= 0 {
-		o.Lease = 30 * time.Second
-	}
-	o.Lease = max(o.Lease, 100*time.Millisecond)
 	if o.Progress == nil {
 		o.Progress = new(Progress)
 	}
