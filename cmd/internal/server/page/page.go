@@ -3,9 +3,7 @@
 // it runs in a worker, and the server answers by it for a page that has no
 // WebAssembly: one function, [Ask], of strings, whose answer is JSON.
 //
-// What to show is decided here, how to show it in the scripts of the page. The
-// JSON is written by hand, because encoding/json would be an eighth of what is
-// sent to the browser; for the same reason fmt, net/url and regexp stay out.
+// What to show is decided here, how to show it in the scripts of the page.
 package page
 
 import (
