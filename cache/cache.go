@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/fetch"
@@ -25,10 +28,9 @@ type Fetcher interface {
 }
 
 // An Arriver is a Fetcher that waits for a free connection apart from the fetch, as
-// *fetch.Client can. A Cache then takes the lease after that wait. It leaves the
-// visit when the record is stored, so a slow store slows down later fetches. With a
-// plain Fetcher the lease is held during the wait, which counts against
-// Options.FetchLimit.
+// *fetch.Client can. A Cache then takes the lock after that wait, which does not count
+// against Options.FetchLimit. It leaves the visit when the record is stored, so a slow store
+// slows down later fetches.
 type Arriver interface {
 	Fetcher
 	Arrive(ctx context.Context, origin robots.Origin) (fetch.Visit, error)
@@ -41,8 +43,7 @@ type Options struct {
 	// Store keeps what memory has no room for, and outlives the process. Without
 	// one, a site whose record was dropped from memory has no last good answer.
 	Store Store
-	// Memory bounds the records in memory, with what views have made of them, in
-	// bytes: 64 MiB.
+	// Memory bounds the records in memory, with the rules made of them, in bytes: 64 MiB.
 	Memory int64
 	// Floor and Ceiling bound the life of a good answer, whatever the site says:
 	// 5 minutes and 24 hours (D-28). RFC 9309 section 2.4 allows no longer life.
@@ -61,7 +62,7 @@ type Options struct {
 	// a large crawl wants one answer.
 	KeepOnce time.Duration
 	// FetchLimit is how long a fetch may take before the cache gives it up: one
-	// minute, twice what fetch.Client allows itself; at most a day. A lease lasts a
+	// minute, twice what fetch.Client allows itself; at most a day. A lock lasts a
 	// tenth longer. The wait of an Arriver does not count, but the wait for an
 	// address that a redirect leads to does.
 	FetchLimit time.Duration
@@ -104,26 +105,22 @@ var standard = sync.OnceValue(func() *fetch.Client {
 // A Cache has the robots.txt of any origin and fetches as rarely as possible. It is
 // safe for concurrent use.
 type Cache struct {
-	o      Options
-	leaser Leaser // Options.Store if it is one
-	remote Remote // Options.Store if it is one
-	hot    *Memory
-	clock  *clock
-	ctx    context.Context
-	cancel context.CancelFunc
+	o       Options
+	locker  Locker // Options.Store if it is one
+	hot     *memory
+	flights singleflight.Group
+	storing sync.Map        // robots.Origin to a channel that is closed when its record is stored
+	early   atomic.Int64    // the flights that nobody waits for
+	ctx     context.Context // ends with Close
+	cancel  context.CancelFunc
 
 	mu      sync.Mutex
 	closed  bool
-	flights map[robots.Origin]*flight
-	early   int // the flights that nobody waits for
 	running sync.WaitGroup
 }
 
 // New returns a cache. The error says which option cannot be used.
-func New(o Options) (*Cache, error) { return newCache(o, nil) }
-
-// newCache takes the wall clock of tests in which it jumps.
-func newCache(o Options, wall func() time.Time) (*Cache, error) {
+func New(o Options) (*Cache, error) {
 	o = o.filled()
 	for _, v := range []struct {
 		name  string
@@ -139,14 +136,8 @@ func newCache(o Options, wall func() time.Time) (*Cache, error) {
 	if o.Floor > o.Ceiling {
 		return nil, fmt.Errorf("cache option floor is %v: it must not be above the ceiling of %v", o.Floor, o.Ceiling)
 	}
-	c := &Cache{
-		o:       o,
-		hot:     NewMemory(o.Memory),
-		flights: map[robots.Origin]*flight{},
-	}
-	c.leaser, _ = o.Store.(Leaser)
-	c.remote, _ = o.Store.(Remote)
-	c.clock = newClock(wall, func(d time.Duration) { c.observe(Event{Kind: EventClockMoved, Took: d}) })
+	c := &Cache{o: o, hot: newMemory(o.Memory)}
+	c.locker, _ = o.Store.(Locker)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c, nil
 }
@@ -158,51 +149,58 @@ func newCache(o Options, wall func() time.Time) (*Cache, error) {
 // The error is that of ctx, if ctx ended before there was an answer, or says that the
 // origin cannot be asked. A site in trouble is a record and no error.
 func (c *Cache) Get(ctx context.Context, origin robots.Origin) (*fetch.Record, error) {
-	r, _, _, err := c.get(ctx, origin)
-	return r, err
+	it, err := c.get(ctx, origin)
+	if err != nil {
+		return nil, err
+	}
+	return c.marked(it.Record), nil
 }
 
-// get is Get. It also returns the item in memory that has the record, nil if none
-// has, and the time of the answer.
-func (c *Cache) get(ctx context.Context, origin robots.Origin) (r *fetch.Record, it *item, now time.Time, err error) {
-	if origin.IsZero() {
-		return nil, nil, now, errNoOrigin
+// A Crawler is whose rules a Cache keeps.
+type Crawler struct {
+	Dialect robots.Dialect
+	Tokens  []string // product tokens, the most wanted first
+	Failure fetch.Policy
+}
+
+// Rules returns the record of an origin, as Get does and with its errors, and what it says
+// to a crawler, as Record.Rules does. The rules of the last four crawlers who asked are kept
+// beside the record: they are made once, count against [Options.Memory], and go when the
+// record does or when they hold no longer.
+func (c *Cache) Rules(ctx context.Context, origin robots.Origin, crawler *Crawler) (*robots.Rules, *fetch.Record, error) {
+	it, err := c.get(ctx, origin)
+	if err != nil {
+		return nil, nil, err
 	}
-	now, epoch := c.clock.now()
-	if it = c.held(origin, now, epoch); it != nil {
-		p := fresh
-		if !now.Before(it.fresh) {
-			p = c.phase(it.Record, now)
-		}
-		switch p {
+	r := c.marked(it.Record)
+	return c.hot.rules(it, r, crawler, time.Now().Round(0)), r, nil
+}
+
+// get is Get. It returns the item that has the record.
+func (c *Cache) get(ctx context.Context, origin robots.Origin) (*item, error) {
+	if origin.IsZero() {
+		return nil, errNoOrigin
+	}
+	if it := c.hot.get(origin); it != nil {
+		switch c.phase(it.Record, time.Now()) {
 		case ahead:
-			c.refreshAhead(ctx, origin)
+			c.refreshAhead(ctx, it)
 			fallthrough
 		case fresh:
-			r = c.marked(it.Record)
-			c.observe(Event{Kind: EventHit, Origin: origin, Record: r})
-			return r, it, now, nil
+			c.observe(Event{Kind: EventHit, Origin: origin, Record: it.Record})
+			return it, nil
 		}
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, nil, now, fmt.Errorf("robots.txt of %s: %w", origin, err)
-	}
-	f, err := c.join(ctx, origin, flightPlan{})
-	if err != nil {
-		return nil, nil, now, err
+		return nil, fmt.Errorf("robots.txt of %s: %w", origin, err)
 	}
 	began := time.Now()
-	kept, kind, err := c.wait(ctx, f)
+	it, kind, err := c.wait(ctx, origin)
 	if err != nil {
-		return nil, nil, now, err
+		return nil, fmt.Errorf("robots.txt of %s: %w", origin, err)
 	}
-	if it = c.hot.find(origin); it != nil && it.Record != kept {
-		it = nil
-	}
-	r = c.marked(kept)
-	c.observe(Event{Kind: kind, Origin: origin, Record: r, Took: time.Since(began)})
-	now, _ = c.clock.now()
-	return r, it, now, nil
+	c.observe(Event{Kind: kind, Origin: origin, Record: it.Record, Took: time.Since(began)})
+	return it, nil
 }
 
 var errNoOrigin = errors.New("the origin is empty: make one with robots.ParseURL of a URL such as https://example.com/")
@@ -214,27 +212,14 @@ func (c *Cache) Refresh(ctx context.Context, origin robots.Origin) (*fetch.Recor
 		return nil, errNoOrigin
 	}
 	for {
-		f, err := c.join(ctx, origin, flightPlan{force: true})
-		if err != nil {
-			return nil, err
-		}
-		if !isClosed(f.answered) {
-			select {
-			case <-f.answered:
-				err = f.err
-			case <-ctx.Done():
-				err = ctx.Err()
-			}
-			if err != nil {
-				return nil, fmt.Errorf("refresh of %s: %w", origin, err)
-			}
-			if f.fetched {
-				return c.marked(c.adjusted(f.answer)), nil
-			}
-		}
-		// It fetched before this call, or found an answer without a fetch.
 		select {
-		case <-f.ended:
+		case got := <-c.join(ctx, origin, flightPlan{force: true}):
+			if got.Err != nil {
+				return nil, fmt.Errorf("refresh of %s: %w", origin, got.Err)
+			}
+			if l := got.Val.(landing); l.fetched { // else the flight had begun for another, and found an answer
+				return c.marked(l.item.Record), nil
+			}
 		case <-ctx.Done():
 			return nil, fmt.Errorf("refresh of %s: %w", origin, ctx.Err())
 		}
@@ -244,11 +229,11 @@ func (c *Cache) Refresh(ctx context.Context, origin robots.Origin) (*fetch.Recor
 // Forget deletes the record of an origin in memory and in the store, with its last
 // good answer and its outage.
 func (c *Cache) Forget(ctx context.Context, origin robots.Origin) error {
-	err := c.hot.Delete(ctx, origin)
-	if c.o.Store != nil && err == nil {
-		err = c.o.Store.Delete(ctx, origin)
+	c.hot.drop(origin)
+	if c.o.Store == nil {
+		return nil
 	}
-	if err != nil {
+	if err := c.o.Store.Delete(ctx, origin); err != nil {
 		return fmt.Errorf("forget %s: %w", origin, err)
 	}
 	return nil
@@ -257,7 +242,7 @@ func (c *Cache) Forget(ctx context.Context, origin robots.Origin) error {
 // marked returns r, while the shared store is down for its origin a copy that is marked as
 // degraded.
 func (c *Cache) marked(r *fetch.Record) *fetch.Record {
-	if r == nil || c.remote == nil || !c.remote.Down(r.Origin) {
+	if c.locker == nil || !c.locker.Down(r.Origin) {
 		return r
 	}
 	m := *r
@@ -265,8 +250,8 @@ func (c *Cache) marked(r *fetch.Record) *fetch.Record {
 	return &m
 }
 
-// Usage returns how much is in memory.
-func (c *Cache) Usage() Usage { return c.hot.Usage() }
+// Usage returns how many origins are in memory, and about how many bytes they take.
+func (c *Cache) Usage() (origins int, bytes int64) { return c.hot.usage() }
 
 // Close ends the fetches under way and waits until what was fetched is stored. It
 // leaves the store open. Callers that wait for a fetch get the old answer if there
@@ -278,14 +263,4 @@ func (c *Cache) Close() error {
 	c.cancel()
 	c.running.Wait()
 	return nil
-}
-
-// held returns what is in memory, with its times in the present epoch, nil if
-// nothing is.
-func (c *Cache) held(origin robots.Origin, now time.Time, epoch uint64) *item {
-	it := c.hot.held(origin)
-	if it != nil && it.Epoch != epoch {
-		it = c.hot.replace(it, c.clock.adjust(it.Entry, now, epoch), c.o.Keep)
-	}
-	return it
 }

@@ -8,8 +8,8 @@
 //
 // It keeps facts: [fetch.Record] values, which are the same for every crawler and
 // dialect (CACHE-03). What a crawler may do follows from them when somebody asks,
-// in Record.Rules. A crawler that asks for many pages of a site keeps its rules beside
-// the record, in a [View].
+// in Record.Rules. [Cache.Rules] keeps the rules of a crawler that asks for many pages of a
+// site beside the record.
 //
 // # The life of a good answer
 //
@@ -46,33 +46,26 @@
 //
 // # Clocks
 //
-// Records have times of the wall clock, because they outlive the process. A Cache
-// reads the wall clock when it starts, and measures time with the monotonic clock
-// from then on. If the wall clock moves by more than a minute against it, forward or
-// backward, the times of every record move with it: an outage stays as old as it
-// was, a wait as long, and a fresh answer as fresh. After a move forward, answers
-// that would have ended with it end at random within the next hour instead. They
-// may really be old, if the machine slept. If a record of another process has a time
-// in the future, it counts as of now, and is fetched again if that time is more than
-// an hour ahead. A clock that was put forward while no process was running cannot be
-// told from a pause, and counts as one.
+// Records have times of the wall clock, because they outlive the process. If that is set
+// forward, answers end as if so much time had passed; how long an outage has lasted is
+// counted in attempts and never opens a site by the clock alone (D-54). A record with a time
+// in the future, as the clock was set back or that of another process is ahead, counts as of
+// now, its outage as old as it was, and is fetched again if that time is more than an hour
+// ahead.
 //
 // # Keeping
 //
-// Memory is bounded in bytes, by [Options.Memory]; equal bodies are kept once, and what
-// views have made of records counts too. A [Store] behind it keeps more, and for longer:
+// Memory is bounded in bytes, by [Options.Memory]; what was used last stays, and rules that
+// were made of records count too. A [Store] behind it keeps more, and for longer:
 // package cache/bolt is a file, and any other store that passes package cachetest will do.
 // It is asked to keep a good answer for 14 days ([Options.KeepOnce]), and for 90 days
 // ([Options.Keep]) a failure with its last good answer, and whatever was asked for again.
 // A store that fails costs fetches, never answers.
 //
-// Many processes share a [Leaser], such as the one of package cache/redis. One of
-// them then fetches an origin, and the others wait for it. That one first waits until
-// the site's address may be asked ([Arriver]) and takes the lease after that, so that
-// no lease is held while waiting. A [Tiered] store has a local store behind the shared
-// one, for the time when that is down. Answers are then marked fetch.Record.Degraded.
-//
-// The package uses no library for caches or for single flights: a body that many
-// origins share counts once against the bound, and a flight here gives the old answer
-// before it has ended.
+// Many processes share a [Locker], such as the one of package cache/redis. One of
+// them then fetches an origin, and the others look again, after 50 ms and then less and less
+// often, up to every 500 ms. That one first waits until the site's address may be asked
+// ([Arriver]) and takes the lock after that, so that no lock is held while waiting. While the
+// shared store is out of reach each process goes on by itself, and answers are marked
+// fetch.Record.Degraded.
 package cache

@@ -11,11 +11,10 @@ import (
 // neither.
 type Event struct {
 	Kind   EventKind
-	Origin robots.Origin // zero for EventClockMoved
+	Origin robots.Origin
 	// Record is what was answered or fetched, nil if there is none.
 	Record *fetch.Record
-	// Took is how long the caller waited, or how long the fetch took. Of EventClockMoved
-	// it is how far the wall clock moved, negative if backward.
+	// Took is how long the caller waited, or how long the fetch took.
 	Took time.Duration
 	// Err is what went wrong in EventFetchFailed, EventStoreFailed and EventFenced.
 	Err error
@@ -33,10 +32,9 @@ const (
 	EventFetchFailed                      // the Fetcher returned an error
 	EventStoreFailed                      // the store returned an error, and the cache went on without it
 	EventFenced                           // the record was not kept, as the holder of a later lease had written
-	EventClockMoved                       // the wall clock jumped, and the records moved with it
 )
 
-var kinds = [...]string{"", "hit", "waited", "stale", "ahead", "fetched", "fetch-failed", "store-failed", "fenced", "clock-moved"}
+var kinds = [...]string{"", "hit", "waited", "stale", "ahead", "fetched", "fetch-failed", "store-failed", "fenced"}
 
 // String returns the kind's name in metrics, such as "store-failed".
 func (k EventKind) String() string {

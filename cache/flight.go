@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/fetch"
@@ -15,52 +18,36 @@ import (
 // makes answers late by this at most, and only for origins not held in memory.
 const storeLimit = 5 * time.Second
 
-// A flight is the one attempt under way to get a record of an origin.
-type flight struct {
-	origin robots.Origin
-	flightPlan
-
-	lookedUp chan struct{} // closed when memory and store have been asked
-	held     Entry         // what they had, without a record if nothing; set before lookedUp
-	answered chan struct{} // closed when there is an answer or an error
-	answer   Entry         // set before answered, or
-	err      error
-	fetched  bool          // the site was asked; set before answered
-	ended    chan struct{} // closed when the answer is stored: the next flight may begin
-}
-
-// flightPlan says what is special about a flight.
+// flightPlan says what is special about a flight, the one attempt under way to get a record
+// of an origin.
 type flightPlan struct {
 	force bool // fetch even if what is held is fresh
 	early bool // the answer in use has not ended
 }
 
-// join returns the flight of an origin, a new one if none is under way. A new one
-// has the values of ctx but does not end with it.
-func (c *Cache) join(ctx context.Context, origin robots.Origin, plan flightPlan) (*flight, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return nil, fmt.Errorf("robots.txt of %s: cache: %w", origin, ErrClosed)
-	}
-	if f := c.flights[origin]; f != nil {
-		return f, nil
-	}
-	if plan.early {
-		c.early++
-	}
-	f := &flight{
-		origin: origin, flightPlan: plan,
-		lookedUp: make(chan struct{}), answered: make(chan struct{}), ended: make(chan struct{}),
-	}
-	c.flights[origin] = f
-	c.running.Go(func() {
+// A landing is what a flight has brought.
+type landing struct {
+	item    *item
+	fetched bool // the site was asked
+}
+
+// join returns the channel on which the flight of an origin gives its landing. A new flight
+// begins if none is under way: it has the values of ctx but does not end with it.
+func (c *Cache) join(ctx context.Context, origin robots.Origin, plan flightPlan) <-chan singleflight.Result {
+	return c.flights.DoChan(origin.String(), func() (any, error) {
+		c.mu.Lock()
+		if c.closed {
+			c.mu.Unlock()
+			return nil, ErrClosed
+		}
+		c.running.Add(1)
+		c.mu.Unlock()
+		defer c.running.Done()
 		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		defer cancel()
 		defer context.AfterFunc(c.ctx, cancel)()
-		c.fly(ctx, f)
+		return c.fly(ctx, origin, plan)
 	})
-	return f, nil
 }
 
 // maxEarly bounds the flights that nobody waits for. A large number of them in the
@@ -68,212 +55,241 @@ func (c *Cache) join(ctx context.Context, origin robots.Origin, plan flightPlan)
 const maxEarly = 512
 
 // refreshAhead starts a flight that nobody waits for, if there are not too many.
-func (c *Cache) refreshAhead(ctx context.Context, origin robots.Origin) {
-	c.mu.Lock()
-	not := c.closed || c.flights[origin] != nil || c.early >= maxEarly
-	c.mu.Unlock()
-	if not {
+func (c *Cache) refreshAhead(ctx context.Context, it *item) {
+	if it.refreshing.Swap(true) {
 		return
 	}
-	if _, err := c.join(ctx, origin, flightPlan{early: true}); err == nil {
-		c.observe(Event{Kind: EventAhead, Origin: origin})
+	if c.early.Add(1) > maxEarly {
+		c.early.Add(-1)
+		it.refreshing.Store(false)
+		return
 	}
+	c.observe(Event{Kind: EventAhead, Origin: it.Record.Origin})
+	landed := c.join(ctx, it.Record.Origin, flightPlan{early: true})
+	go func() {
+		<-landed
+		c.early.Add(-1)
+		it.refreshing.Store(false)
+	}()
 }
 
-// wait waits for the answer of a flight, which is EventWaited. After Options.StaleWait it
+// wait waits for the flight of an origin, which is EventWaited. After Options.StaleWait it
 // takes an old answer if there is one, which is EventStale.
-func (c *Cache) wait(ctx context.Context, f *flight) (*fetch.Record, EventKind, error) {
-	late, cancel := context.WithTimeout(context.Background(), c.o.StaleWait)
-	defer cancel()
-	if f.waitFor(ctx, late.Done()) && f.waitFor(ctx, f.lookedUp) {
-		if r := c.usable(f.held); r != nil {
-			return r, EventStale, nil
+func (c *Cache) wait(ctx context.Context, origin robots.Origin) (*item, EventKind, error) {
+	landed := c.join(ctx, origin, flightPlan{})
+	late := time.NewTicker(max(c.o.StaleWait, 1))
+	defer late.Stop()
+	for {
+		var err error
+		select {
+		case got := <-landed:
+			if got.Err == nil {
+				return got.Val.(landing).item, EventWaited, nil
+			}
+			err = got.Err
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-late.C: // again, as the store may have taken longer to say what it has
 		}
-		f.waitFor(ctx, nil)
-	}
-	err := ctx.Err()
-	if isClosed(f.answered) {
-		if f.err == nil {
-			return c.adjusted(f.answer), EventWaited, nil
+		if it := c.hot.get(origin); it != nil && c.phase(it.Record, time.Now()) != overdue {
+			return it, EventStale, nil
 		}
-		err = f.err
-	}
-	if isClosed(f.lookedUp) {
-		if r := c.usable(f.held); r != nil {
-			return r, EventStale, nil
+		if err != nil {
+			return nil, 0, err
 		}
 	}
-	return nil, 0, fmt.Errorf("robots.txt of %s: %w", f.origin, err)
-}
-
-// waitFor waits for a channel to be closed. It returns false if the answer of the flight
-// or the end of ctx comes first.
-func (f *flight) waitFor(ctx context.Context, other <-chan struct{}) bool {
-	select {
-	case <-f.answered:
-	case <-ctx.Done():
-	case <-other:
-		return true
-	}
-	return false
-}
-
-func isClosed(c chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
-}
-
-// usable returns the record of an entry if it may be answered before a fetch has
-// ended, else nil.
-func (c *Cache) usable(e Entry) *fetch.Record {
-	r := c.adjusted(e)
-	if now, _ := c.clock.now(); r == nil || c.phase(r, now) == overdue {
-		return nil
-	}
-	return r
-}
-
-// adjusted returns the record of an entry in the times of the present epoch: the
-// clock may have jumped since the entry was looked up or fetched.
-func (c *Cache) adjusted(e Entry) *fetch.Record {
-	if e.Record == nil {
-		return nil
-	}
-	now, epoch := c.clock.now()
-	return c.clock.adjust(e, now, epoch).Record
 }
 
 // fly is one flight: it looks into memory and store and fetches if they have no
-// answer. It hands over the answer before it stores it, so that only the next
-// flight waits for a slow store.
-func (c *Cache) fly(ctx context.Context, f *flight) {
-	defer c.land(f)
-	held, readable := c.lookFirst(ctx, f)
-	p := &permit{c: c, origin: f.origin, leaser: c.leaser}
-	defer p.release(ctx)
-	for again := true; again; {
-		if c.answers(held, f) {
-			f.finish(held, nil)
-			return
-		}
-		var err error
-		if again, err = p.acquire(ctx); err != nil {
-			f.finish(Entry{}, err)
-			return
-		}
-		if again {
-			held, readable = c.look(ctx, f.origin)
+// answer. It lands before the record is stored, so that only the next flight waits for a
+// slow store.
+func (c *Cache) fly(ctx context.Context, origin robots.Origin, plan flightPlan) (landing, error) {
+	if stored, ok := c.storing.Load(origin); ok {
+		select {
+		case <-stored.(chan struct{}):
+		case <-ctx.Done():
 		}
 	}
-	f.fetched = true
-	r, err := c.fetch(ctx, f.origin, p.visit)
+	p, err := c.acquire(ctx, origin, plan)
+	if err != nil || p.answered {
+		p.release(ctx)
+		return landing{item: p.held}, err
+	}
+	r, err := c.fetch(ctx, origin, p.visit)
 	if err != nil {
-		f.finish(Entry{}, err)
+		p.release(ctx)
+		return landing{}, err
+	}
+	e, keep := Entry{Fence: p.token}, c.o.Keep
+	if p.held != nil {
+		e.Record, e.Fence = c.toKeep(r, p.held.Record), cmp.Or(p.token, p.held.Fence)
+	} else {
+		e.Record = c.toKeep(r, nil)
+		if r.Outcome.Good() { // the site may never be asked for again
+			keep = c.o.KeepOnce
+		}
+	}
+	it := c.hot.put(e)
+	stored := make(chan struct{})
+	c.storing.Store(origin, stored)
+	c.running.Go(func() {
+		defer close(stored)
+		defer c.storing.Delete(origin)
+		defer p.release(ctx)
+		// A failure must not overwrite what could not be read, which may have a last good
+		// answer. A good answer may.
+		if c.o.Store != nil && (p.readable || e.Record.Outcome.Good()) {
+			c.store(ctx, e, keep)
+		}
+	})
+	return landing{it, true}, nil
+}
+
+// A permit is what a flight needs before it fetches, and what it has learned meanwhile.
+type permit struct {
+	c        *Cache
+	origin   robots.Origin
+	held     *item // what is known of the origin, nil if nothing is
+	readable bool  // by the store too
+	answered bool  // so no fetch is needed
+	visit    fetch.Visit
+	token    uint64 // of the lock, 0 without
+}
+
+// A process that finds an origin locked looks again after leastPause, then less and less
+// often, up to longestPause.
+const (
+	leastPause   = 50 * time.Millisecond
+	longestPause = 500 * time.Millisecond
+)
+
+// acquire looks for an answer until there is one, or this process may fetch. The lock is
+// taken last, so that whoever has it fetches at once.
+func (c *Cache) acquire(ctx context.Context, origin robots.Origin, plan flightPlan) (*permit, error) {
+	p := &permit{c: c, origin: origin}
+	p.look(ctx, plan)
+	for pause := leastPause; !p.answered; pause = min(2*pause, longestPause) {
+		if err := p.arrive(ctx); err != nil || c.locker == nil {
+			return p, err
+		}
+		limited, cancel := context.WithTimeout(ctx, storeLimit)
+		token, err := c.locker.Lock(limited, origin, c.o.FetchLimit*11/10) // as long as a fetch may take, and a little more
+		cancel()
+		if errors.Is(err, ErrLocked) {
+			p.leave() // others may use the connection meanwhile
+			select {
+			case <-time.After(pause*3/4 + rand.N(pause/2)):
+			case <-ctx.Done():
+			}
+			p.look(ctx, plan)
+			continue
+		}
+		if p.token = token; err != nil { // go on alone: a fetch too many does less harm than none
+			c.storeFailed(origin, err)
+		}
+		p.look(ctx, plan) // another may have fetched before this one had the lock
+		break
+	}
+	return p, nil
+}
+
+// look finds what is known. An answer that ends soon is one to callers, but no reason to end
+// the refresh that it has started.
+func (p *permit) look(ctx context.Context, plan flightPlan) {
+	p.held, p.readable = p.c.look(ctx, p.origin)
+	if p.held != nil && !plan.force {
+		at := p.c.phase(p.held.Record, time.Now())
+		p.answered = at == fresh || at == ahead && !plan.early
+	}
+}
+
+// arrive waits until the site may be asked, if the Fetcher can do that apart.
+func (p *permit) arrive(ctx context.Context) (err error) {
+	if ctx.Err() != nil {
+		return ErrClosed
+	}
+	a, ok := p.c.o.Fetcher.(Arriver)
+	if !ok {
+		return nil
+	}
+	began := time.Now()
+	p.visit, err = a.Arrive(ctx, p.origin)
+	switch {
+	case err == nil && p.visit == nil:
+		err = errors.New("the fetcher returned neither a visit nor an error")
+	case err != nil && ctx.Err() != nil:
+		err = ErrClosed
+	}
+	if err != nil {
+		p.c.observe(Event{Kind: EventFetchFailed, Origin: p.origin, Took: time.Since(began), Err: err})
+	}
+	return err
+}
+
+func (p *permit) leave() {
+	if p.visit != nil {
+		p.visit.Leave()
+		p.visit = nil
+	}
+}
+
+// release gives back what was acquired.
+func (p *permit) release(ctx context.Context) {
+	defer p.leave()
+	if p.token == 0 {
 		return
 	}
-	e := c.newEntry(r, held, p.lease.Token)
-	e = c.hot.replace(nil, e, c.o.Keep).Entry
-	f.finish(e, nil)
-	// A failure must not overwrite what could not be read, which may have a last good
-	// answer. A good answer may.
-	if c.o.Store != nil && (readable || e.Record.Outcome.Good()) {
-		c.store(ctx, e, c.keep(e.Record, held.Record))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeLimit)
+	defer cancel()
+	if err := p.c.locker.Unlock(ctx, p.origin, p.token); err != nil {
+		p.c.storeFailed(p.origin, err)
 	}
 }
 
-// lookFirst is the first look of a flight. What memory has is given to those who
-// wait before the store is asked, which may take its time.
-func (c *Cache) lookFirst(ctx context.Context, f *flight) (held Entry, readable bool) {
-	now, epoch := c.clock.now()
-	if hot := c.held(f.origin, now, epoch).entry(); c.usable(hot) != nil {
-		f.held = hot
-		close(f.lookedUp)
-	}
-	held, readable = c.look(ctx, f.origin)
-	if f.held.Record == nil {
-		f.held = held
-		close(f.lookedUp)
-	}
-	return held, readable
-}
-
-// finish hands over the answer, or why there is none.
-func (f *flight) finish(e Entry, err error) {
-	f.answer, f.err = e, err
-	close(f.answered)
-}
-
-// land ends a flight: the next one may begin.
-func (c *Cache) land(f *flight) {
-	c.mu.Lock()
-	delete(c.flights, f.origin)
-	if f.early {
-		c.early--
-	}
-	c.mu.Unlock()
-	close(f.ended)
-	if !isClosed(f.answered) { // the Fetcher has ended its goroutine
-		f.finish(Entry{}, ErrClosed)
-	}
-}
-
-// newEntry is what is to be kept of a fetched record after what was held, in the
-// present epoch: the clock may have jumped meanwhile.
-func (c *Cache) newEntry(r *fetch.Record, held Entry, token uint64) Entry {
-	now, epoch := c.clock.now()
-	if held.Record != nil {
-		held = c.clock.adjust(held, now, epoch)
-	}
-	return Entry{Record: c.toKeep(r, held.Record), Fence: cmp.Or(token, held.Fence), Epoch: epoch}
-}
-
-// answers reports whether an entry makes a fetch unnecessary. One that ends soon is
-// an answer to callers, but no reason to end the refresh that it has started.
-func (c *Cache) answers(e Entry, f *flight) bool {
-	if e.Record == nil || f.force {
-		return false
-	}
-	now, _ := c.clock.now()
-	p := c.phase(e.Record, now)
-	return p == fresh || p == ahead && !f.early
-}
-
-// look returns the later of the entries in memory and in the store, and whether the
-// store could be read. It puts that entry into memory.
-func (c *Cache) look(ctx context.Context, origin robots.Origin) (e Entry, readable bool) {
-	now, epoch := c.clock.now()
-	hot := c.held(origin, now, epoch).entry()
+// look returns the later of the entries in memory and in the store, nil if there is none,
+// and whether the store could be read. It puts that entry into memory.
+func (c *Cache) look(ctx context.Context, origin robots.Origin) (it *item, readable bool) {
+	it = c.hot.get(origin)
 	if c.o.Store == nil {
-		return hot, true
+		return c.present(it), true
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeLimit)
 	defer cancel()
 	cold, err := c.o.Store.Get(ctx, origin)
+	it = c.present(c.hot.get(origin))
 	switch {
 	case errors.Is(err, ErrAbsent):
-		return hot, true
+		return it, true
 	case err != nil:
 		c.storeFailed(origin, err)
-		return hot, false
+		return it, false
 	}
-	now, epoch = c.clock.now()
-	own := cold.Epoch>>epochBits == epoch>>epochBits
-	cold = c.bounded(c.clock.adjust(cold, now, epoch))
-	if cold.Record.Outcome == fetch.Refused && !own && hot.Record == nil {
-		// Another process has refused the address. This one's guard may allow it: ask now.
-		due := *cold.Record
-		due.NextTry = now.Add(-c.o.StaleMost)
-		cold.Record = &due
+	now := time.Now()
+	cold.Record = c.sane(cold.Record, now)
+	if it == nil {
+		if cold.Record.Outcome == fetch.Refused {
+			// Another process has refused the address. This one's guard may allow it: ask now.
+			due := *cold.Record
+			due.NextTry = now.Add(-c.o.StaleMost)
+			cold.Record = &due
+		}
+		return c.hot.put(cold), true
 	}
-	e = Entry{Record: merge(hot.Record, cold.Record), Fence: max(hot.Fence, cold.Fence), Epoch: epoch}
-	if e != hot {
-		e = c.hot.replace(nil, e, c.o.Keep).Entry
+	e := Entry{Record: merge(it.Record, cold.Record), Fence: max(it.Fence, cold.Fence)}
+	if e != it.Entry {
+		it = c.hot.put(e)
 	}
-	return e, true
+	return it, true
+}
+
+// present returns an item with its record as it may be used now.
+func (c *Cache) present(it *item) *item {
+	if it != nil {
+		if r := c.sane(it.Record, time.Now()); r != it.Record {
+			return c.hot.put(Entry{r, it.Fence})
+		}
+	}
+	return it
 }
 
 // fetch asks the site.
@@ -314,9 +330,8 @@ func (c *Cache) store(ctx context.Context, e Entry, keep time.Duration) {
 	switch err := c.o.Store.Put(ctx, e, keep); {
 	case errors.Is(err, ErrFenced):
 		c.observe(Event{Kind: EventFenced, Origin: origin, Record: e.Record, Err: err})
-		if err := c.hot.Delete(ctx, origin); err == nil {
-			c.look(ctx, origin) // what the later lease has written
-		}
+		c.hot.drop(origin)
+		c.look(ctx, origin) // what the later lock has written
 	case err != nil:
 		c.observe(Event{Kind: EventStoreFailed, Origin: origin, Record: e.Record, Err: err})
 	}

@@ -22,7 +22,6 @@ type slow struct {
 	takes time.Duration
 	now   *behaviour
 	err   error
-	wall  func() time.Time
 	asked atomic.Int64
 	under atomic.Int64
 	most  atomic.Int64  // at a time
@@ -53,15 +52,11 @@ func (s *slow) Fetch(ctx context.Context, origin robots.Origin) (*fetch.Record, 
 	if s.err != nil {
 		return nil, s.err
 	}
-	now := time.Now
-	if s.wall != nil {
-		now = s.wall
-	}
 	if r != nil {
-		r.Fetched = now()
+		r.Fetched = time.Now()
 		return r, nil
 	}
-	return record(origin, s.now, now()), nil
+	return record(origin, s.now, time.Now()), nil
 }
 
 func behaving(name string) *behaviour {
@@ -294,7 +289,7 @@ func TestStaleErrors(t *testing.T) {
 func TestRefreshAndForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slow{takes: time.Second, now: behaving("file")}
-		store := slowPut{cache.NewMemory(1 << 20), time.Second}
+		store := slowPut{cachetest.NewMemory(), time.Second}
 		c := open(t, cache.Options{Fetcher: s, Store: store})
 		defer c.Close()
 		get(t, c)
@@ -320,7 +315,7 @@ func TestRefreshAndForget(t *testing.T) {
 // TestRefused: a process asks for itself what another's guard has refused.
 func TestRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := cache.NewMemory(1 << 20)
+		store := cachetest.NewMemory()
 		c := open(t, cache.Options{Fetcher: &slow{now: behaving("refused")}, Store: store})
 		defer c.Close()
 		if r := get(t, c); r.Outcome != fetch.Refused {
@@ -441,8 +436,8 @@ func TestHostile(t *testing.T) {
 		if n := s.most.Load(); n != fetches {
 			t.Errorf("%d fetches at a time, want %d", n, fetches)
 		}
-		if u := c.Usage(); u.Bytes > memory {
-			t.Errorf("%+v", u)
+		if _, bytes := c.Usage(); bytes > memory {
+			t.Errorf("%d bytes", bytes)
 		}
 	})
 	// A fetch that has ended may still hand its body over while the next has begun.

@@ -29,25 +29,20 @@ func ending(r *fetch.Record) time.Time {
 	return r.NextTry
 }
 
-// freshUntil returns until when a record is fresh under all Options. A failure has no
-// last fifth.
-func freshUntil(r *fetch.Record) time.Time {
-	end := ending(r)
-	if life := end.Sub(r.Fetched); r.Outcome.Good() && life > 0 {
-		return r.Fetched.Add(life / 5 * 4)
-	}
-	return end
-}
-
-// phase returns where a record stands.
+// phase returns where a record stands. A failure has no last fifth. A record from the
+// future, as the clock was set back, is due.
 func (c *Cache) phase(r *fetch.Record, now time.Time) phase {
-	switch end := ending(r); {
-	case now.Before(freshUntil(r)):
+	end := ending(r)
+	soon := end
+	if life := end.Sub(r.Fetched); r.Outcome.Good() && life > 0 && !c.o.UseToEnd {
+		soon = r.Fetched.Add(life / 5 * 4)
+	}
+	switch {
+	case r.Fetched.Sub(now) > skewMost:
+		return due
+	case now.Before(soon):
 		return fresh
 	case now.Before(end):
-		if c.o.UseToEnd {
-			return fresh
-		}
 		return ahead
 	case now.Before(end.Add(c.o.StaleMost)):
 		return due
@@ -104,21 +99,52 @@ func wallTimes(r *fetch.Record) *fetch.Record {
 	return &p
 }
 
-// bounded returns e with life and wait within the bounds of this cache: a damaged
-// record, or one of a cache with other bounds, must not be used for ever.
-func (c *Cache) bounded(e Entry) Entry {
-	r := e.Record
-	end, next := r.Fetched.Add(c.o.Ceiling), r.Fetched.Add(fetch.WaitCeiling)
-	if good := r.Outcome.Good(); good && r.Expires.After(end) || !good && r.NextTry.After(next) {
-		b := *r
-		if good {
-			b.Expires = end
-		} else {
-			b.NextTry = next
-		}
-		e.Record = &b
+// Clocks of processes differ, and are set. A time up to skewLeast ahead is taken as it is,
+// and a record up to skewMost ahead may still be used.
+const (
+	skewLeast = time.Minute
+	skewMost  = time.Hour
+)
+
+// sane returns r as it may be used: within the bounds of this cache, as a damaged record, or
+// one of a cache with other bounds, must not be used for ever; and of now, if it is of the
+// future. Its times then move as one, so that an outage stays as old as it was.
+func (c *Cache) sane(r *fetch.Record, now time.Time) *fetch.Record {
+	if r == nil {
+		return nil
 	}
-	return e
+	s := *r
+	if ahead := r.Fetched.Sub(now); ahead > skewLeast {
+		times := []*time.Time{&s.Started, &s.Fetched, &s.Expires, &s.FailingSince, &s.LastFailure, &s.NextTry}
+		if r.LastGood != nil {
+			good := *r.LastGood
+			s.LastGood = &good
+			times = append(times, &good.Fetched, &good.Expires)
+		}
+		for _, t := range times {
+			if !t.IsZero() {
+				*t = t.Add(-ahead)
+			}
+		}
+		if ahead > skewMost { // nobody knows how old it is
+			s.Expires, s.NextTry = earlier(s.Expires, now), earlier(s.NextTry, now)
+		}
+	} else if !r.Expires.After(r.Fetched.Add(c.o.Ceiling)) && !r.NextTry.After(r.Fetched.Add(fetch.WaitCeiling)) {
+		return r
+	}
+	if s.Outcome.Good() {
+		s.Expires = earlier(s.Expires, s.Fetched.Add(c.o.Ceiling))
+	} else {
+		s.NextTry = earlier(s.NextTry, s.Fetched.Add(fetch.WaitCeiling))
+	}
+	return &s
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 // merge returns the later of two records of an origin, one of memory and one of a

@@ -8,6 +8,8 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
+var began2000 = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // of each bubble
+
 // TestMerge: of two records of an origin the later counts, with the last good
 // answer that either knows, the first failure after that, and the larger of what
 // they count from there.

@@ -3,27 +3,22 @@ package cache_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cache/cachetest"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/internal/campaign"
 )
 
-type counted struct{ *cache.Memory }
-
-func (c counted) Bytes() int64 { return c.Usage().Bytes }
-
-func TestMemoryConformance(t *testing.T) {
-	cachetest.Run(t, func(t *testing.T) cache.Store { return counted{cache.NewMemory(1 << 30)} })
-}
-
-// TestMemorySize holds the estimate of sizeOf against the runtime's own count. What
-// a reader grew and did not fill does not stay, in a record or in its last good copy.
+// TestMemorySize holds the estimate of sizeOf against the runtime's own count.
 func TestMemorySize(t *testing.T) {
 	if campaign.Race {
 		t.Skip("the race detector has memory of its own")
@@ -39,23 +34,21 @@ func TestMemorySize(t *testing.T) {
 		fill func(r *fetch.Record, i int)
 	}{
 		{"own bodies", 20_000, func(r *fetch.Record, i int) { r.Body = fmt.Appendf(nil, "%2000d", i) }},
-		{"one body", 20_000, func(r *fetch.Record, _ int) { r.Body = []byte("User-agent: *\nDisallow: /") }},
 		{"no body", 20_000, func(r *fetch.Record, _ int) {
 			r.Outcome, r.Cause, r.Status, r.Header = fetch.Unavailable, fetch.ClientError, 404, nil
 		}},
 		{"outage", 20_000, func(r *fetch.Record, i int) { outage(r, nil, fmt.Appendf(nil, "%500d", i)) }},
-		{"grown body", 500, func(r *fetch.Record, i int) { r.Body = grown(i) }},
-		{"grown copy", 500, func(r *fetch.Record, i int) { outage(r, nil, grown(i)) }},
 		{"both grown", 500, func(r *fetch.Record, i int) { outage(r, grown(i), grown(i)) }},
 	} {
 		before := heap()
-		m := cache.NewMemory(1 << 30)
+		m := cache.NewHot(1 << 30)
 		for i := range tt.n {
 			r := cachetest.Record(cachetest.Origin(i), "")
 			tt.fill(r, i)
-			put(t, m, cache.Entry{Record: r})
+			m.Put(cache.Entry{Record: r})
 		}
-		got, said := heap()-before, m.Usage().Bytes
+		got := heap() - before
+		_, said := m.Usage()
 		t.Logf("%-10s %5d bytes per origin, %5d by estimate", tt.name, got/int64(tt.n), said/int64(tt.n))
 		if got > said*13/10 || got < said*6/10 {
 			t.Errorf("%s: %d bytes, the estimate says %d", tt.name, got, said)
@@ -72,61 +65,177 @@ func heap() int64 {
 	return int64(s.HeapAlloc)
 }
 
-// put puts an entry for an hour.
-func put(t *testing.T, s cache.Store, e cache.Entry) {
-	t.Helper()
-	if err := s.Put(context.Background(), e, time.Hour); err != nil {
-		t.Errorf("put of %s: %v", e.Record.Origin, err)
-	}
-}
-
-// TestMemoryBound: whatever is put, the store stays within its limit, and what is
-// read again and again stays.
+// TestMemoryBound: whatever is put, memory stays within its limit, what is read again and
+// again stays, and one that has no room takes no other with it.
 func TestMemoryBound(t *testing.T) {
 	const limit = 1 << 20
-	m := cache.NewMemory(limit)
-	ctx := context.Background()
+	m := cache.NewHot(limit)
 	hot := cachetest.Origin(1_000_000)
-	put(t, m, cache.Entry{Record: cachetest.Record(hot, "hot")})
+	m.Put(cache.Entry{Record: cachetest.Record(hot, "hot")})
 	for i := range 5_000 {
 		size := []int{0, 100, 3_000, 60_000, 513_024, 2 << 20}[i%6*(i%7)/6%6]
-		put(t, m, cache.Entry{Record: cachetest.Record(cachetest.Origin(i), strings.Repeat(fmt.Sprint(i), size/len(fmt.Sprint(i))))})
-		if u := m.Usage(); u.Bytes > limit {
-			t.Fatalf("%d bytes after %d puts", u.Bytes, i)
+		m.Put(cache.Entry{Record: cachetest.Record(cachetest.Origin(i), strings.Repeat(fmt.Sprint(i), size/len(fmt.Sprint(i))))})
+		if _, bytes := m.Usage(); bytes > limit {
+			t.Fatalf("%d bytes after %d puts", bytes, i)
 		}
-		if size < limit {
-			if _, err := m.Get(ctx, hot); err != nil {
-				t.Fatalf("the entry read after each put is gone after %d", i)
-			}
-		} else if err := m.Put(ctx, cache.Entry{Record: cachetest.Record(hot, "hot")}, time.Hour); err != nil {
-			t.Fatal(err)
+		if !m.Has(hot) {
+			t.Fatalf("the entry read after each put is gone after %d", i)
+		}
+		if m.Has(cachetest.Origin(i)) != (size < limit) {
+			t.Fatalf("put %d of %d bytes", i, size)
 		}
 	}
-	t.Logf("%+v of 5,000 origins", m.Usage())
 }
 
-// TestMemoryLatest: of entries that nobody reads those written first go first,
-// and one that has no room takes no other with it.
-func TestMemoryLatest(t *testing.T) {
-	const limit, latest = 1 << 20, 100 // of the 170 that fit
-	ctx := context.Background()
-	for n := latest; n < 1_000; n += 37 {
-		m := cache.NewMemory(limit)
-		put := func(i, size int) {
-			r := cachetest.Record(cachetest.Origin(i), strings.Repeat(" ", size)+fmt.Sprint(i))
-			put(t, m, cache.Entry{Record: r})
+func rulesOf(t *testing.T, c *cache.Cache, o robots.Origin, w *cache.Crawler) (*robots.Rules, *fetch.Record) {
+	t.Helper()
+	rules, r, err := c.Rules(context.Background(), o, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rules, r
+}
+
+// said is all that a verdict says.
+func said(rules *robots.Rules) string {
+	v := rules.Match(robots.RawPath("/private"))
+	return fmt.Sprintf("%v, %v, %+v", v, v.Reason, *rules.State())
+}
+
+// TestRulesLaw: rules that are kept say what the record says when it is asked without them,
+// over outages, refreshes, evictions and times in which the shared store is down.
+func TestRulesLaw(t *testing.T) {
+	asked, kept := 0, 0
+	const bubble = 100
+	for first := range campaign.Size(100, 600, 40_000) / bubble {
+		synctest.Test(t, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(uint64(first), 28))
+			for range bubble {
+				b := &behaviours[0]
+				o := cache.Options{Memory: []int64{1, 6_000, 1 << 20, 1 << 20}[random.IntN(4)]}
+				o.Fetcher = fetcherFunc(func(_ context.Context, o robots.Origin) (*fetch.Record, error) {
+					return record(o, b, time.Now()), nil
+				})
+				store := &down{Memory: cachetest.NewMemory()}
+				if random.IntN(2) == 0 {
+					o.Store = store
+				}
+				c := open(t, o)
+				var crawlers []*cache.Crawler
+				for range 1 + random.IntN(5) {
+					p := fetch.Policy{OnFailure: fetch.OnFailure(random.IntN(6) / 4), SiteAnswers: random.IntN(2) == 0}
+					crawlers = append(crawlers, &cache.Crawler{Dialect: robots.Dialects()[random.IntN(8)], Tokens: []string{"mybot"}, Failure: p})
+				}
+				last := map[*robots.Rules]bool{}
+				for range 30 {
+					switch random.IntN(11) {
+					case 0, 1, 2:
+						b = &behaviours[random.IntN(len(behaviours))]
+					case 3, 4:
+						time.Sleep(time.Duration(random.Int64N(int64(20 * day))))
+					case 5, 6:
+						time.Sleep(time.Duration(random.Int64N(int64(5 * hour))))
+					case 7:
+						c.Refresh(t.Context(), origin)
+					case 8:
+						if random.IntN(4) == 0 {
+							c.Forget(t.Context(), origin)
+						}
+					case 9:
+						store.is.Store(!store.is.Load())
+					case 10:
+						for i := range random.IntN(4) { // which may take the room
+							rulesOf(t, c, cachetest.Origin(i), crawlers[0])
+						}
+					}
+					for _, w := range crawlers {
+						rules, r := rulesOf(t, c, origin, w)
+						if fresh := w.Failure.Rules(r, w.Dialect, time.Now(), w.Tokens...); said(rules) != said(fresh) {
+							t.Fatalf("%s, of %+v\nkept:  %s\nfresh: %s", w.Dialect.Name, r, said(rules), said(fresh))
+						}
+						if asked++; last[rules] {
+							kept++
+						}
+						last[rules] = true
+					}
+					synctest.Wait()
+				}
+				c.Close()
+			}
+		})
+	}
+	t.Logf("%d answers, %d of them kept", asked, kept)
+	if kept < asked/4 {
+		t.Error("nearly all were made anew")
+	}
+}
+
+// TestRulesOnce: a hundred callers at once, of a site that nobody knows and of one that is
+// known, have the same rules; four crawlers have theirs side by side; rules count in memory,
+// and go with their record.
+func TestRulesOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := open(t, cache.Options{Fetcher: &slow{takes: time.Second, now: behaving("file")}})
+		defer c.Close()
+		var crawlers []*cache.Crawler
+		for _, token := range []string{"a", "b", "c", "d", "e"} {
+			crawlers = append(crawlers, &cache.Crawler{Dialect: robots.RFC9309, Tokens: []string{token}})
 		}
-		for i := range n {
-			put(i, 5_000)
+		once := func() *robots.Rules {
+			t.Helper()
+			same := map[*robots.Rules]bool{}
+			var mu sync.Mutex
+			var wg sync.WaitGroup
+			for range 100 {
+				wg.Go(func() {
+					rules, _ := rulesOf(t, c, origin, crawlers[0])
+					mu.Lock()
+					defer mu.Unlock()
+					same[rules] = true
+				})
+			}
+			wg.Wait()
+			if len(same) != 1 {
+				t.Errorf("a hundred callers have %d rules", len(same))
+			}
+			rules, _ := rulesOf(t, c, origin, crawlers[0])
+			return rules
 		}
-		put(n, limit)
-		if _, err := m.Get(ctx, cachetest.Origin(n)); err == nil {
-			t.Errorf("an entry of %d bytes is in a store of %d", limit, limit)
+		_, before := c.Usage()
+		first := once()
+		if once() != first {
+			t.Error("rules were made anew")
 		}
-		for i := n - latest; i < n; i++ {
-			if _, err := m.Get(ctx, cachetest.Origin(i)); err != nil {
-				t.Fatalf("after %d puts the entry of put %d is gone", n, i+1)
+		if _, after := c.Usage(); after < before+int64(first.MemoryBytes()) {
+			t.Errorf("%d bytes before, %d with rules of %d", before, after, first.MemoryBytes())
+		}
+		for range 10 {
+			for _, w := range crawlers[:4] {
+				rulesOf(t, c, origin, w)
 			}
 		}
-	}
+		if once() != first {
+			t.Error("of four crawlers one has lost its rules")
+		}
+		if n := testing.AllocsPerRun(100, func() { c.Rules(context.Background(), origin, crawlers[0]) }); n != 0 {
+			t.Errorf("a warm answer allocates %v times", n)
+		}
+		rulesOf(t, c, origin, crawlers[4])
+		if _, err := c.Refresh(t.Context(), origin); err != nil {
+			t.Fatal(err)
+		}
+		if once() == first {
+			t.Error("rules of a record that is gone")
+		}
+		synctest.Wait()
+		if err := c.Forget(t.Context(), origin); err != nil {
+			t.Fatal(err)
+		}
+		if n, bytes := c.Usage(); n != 0 || bytes != 0 {
+			t.Errorf("%d origins and %d bytes after all is forgotten", n, bytes)
+		}
+		if _, _, err := c.Rules(t.Context(), robots.Origin{}, crawlers[0]); err == nil || !strings.Contains(err.Error(), "origin is empty") {
+			t.Errorf("the empty origin: %v", err)
+		}
+	})
 }

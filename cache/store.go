@@ -14,7 +14,9 @@ var (
 	// ErrAbsent is returned by Get if nothing is kept for an origin.
 	ErrAbsent = errors.New("nothing is kept for this origin")
 	// ErrFenced is returned by Put if an entry with a higher fence is kept.
-	ErrFenced = errors.New("the holder of a later lease has written this origin")
+	ErrFenced = errors.New("the holder of a later lock has written this origin")
+	// ErrLocked is returned by Lock if the lock is held.
+	ErrLocked = errors.New("another process fetches this origin")
 	// ErrClosed is returned by everything after Close.
 	ErrClosed = errors.New("closed")
 )
@@ -24,12 +26,9 @@ type Entry struct {
 	// Record is never nil in an entry that is kept. Nobody changes it after Put
 	// or Get: stores, caches and callers share it.
 	Record *fetch.Record
-	// Fence is the token of the lease under which Record was fetched, 0 without
-	// leases. The tokens of an origin only grow.
+	// Fence is the token of the lock under which Record was fetched, 0 without
+	// locks. The tokens of an origin only grow.
 	Fence uint64
-	// Epoch says in which epoch of whose clock the times in Record were written: a
-	// clock begins a new epoch when it jumps. Only a Cache reads it; a store keeps it.
-	Epoch uint64
 }
 
 // A Store keeps one Entry per origin. Package cachetest tests an implementation
@@ -44,11 +43,9 @@ type Entry struct {
 // alike. Record.Encode and fetch.Decode do that for stores of bytes.
 //
 // Bodies. The bodies of a record (its own and that of its last good answer, up to
-// 513,024 bytes each) are most of its bytes, and thousands of sites have the same. A store
-// may keep them in one piece with the record (Record.EncodeBeside), or each body once, by
-// the hash of its content (Record.Bodies), and then deletes it when no entry refers to
-// it, or when the last one that did has ended. Before it returns a body it checks that the
-// content still has its hash.
+// 513,024 bytes each) are most of its bytes. Record.EncodeBeside is for a store that keeps
+// them in one piece with the record, behind a checksum; Record.Encode and Record.Bodies are
+// for one that keeps each body once, by the hash of its content.
 //
 // Absence. Get of an origin that was never put, was deleted or was dropped
 // returns ErrAbsent. If an entry is there but cannot be read, because it is damaged
@@ -86,7 +83,7 @@ type Entry struct {
 // or a whole store is of a later release, the error says so, and nothing is changed.
 //
 // A Store is not a queue, not a history (it has the last entry of an origin only) and
-// not a lock (see Leaser). Nothing lists its entries. Its clock need not agree with
+// not a lock (see Locker). Nothing lists its entries. Its clock need not agree with
 // that of others.
 type Store interface {
 	// Get returns the entry of an origin.
@@ -100,36 +97,28 @@ type Store interface {
 	Close() error
 }
 
-// A Leaser is a Store that several processes share and that says which of them
-// fetches. A Cache with a Leaser fetches an origin under a lease. A Cache with a plain
+// A Locker is a Store that several processes share and that says which of them
+// fetches. A Cache with a Locker fetches an origin under its lock. A Cache with a plain
 // Store assumes that no other process uses the store.
 //
-// A lease is not a lock: it ends by time, and a process that was suspended may write
-// after that. Fences prevent this. The token of a lease is higher than every token
-// granted before for the origin, and higher than the fence of the entry kept. Its
-// holder puts with the token as the fence, so a late holder gets ErrFenced, and
-// only its own work is lost.
+// A lock ends by time, and a process that was suspended may write after that. Fences
+// prevent this. The token of a lock is higher than every token granted before for the
+// origin, and higher than the fence of the entry kept. Its holder puts with the token as
+// the fence, so a late holder gets ErrFenced, and only its own work is lost.
 //
 // Tokens need not be consecutive, and those of different origins are unrelated. If a
-// Leaser loses everything (its server was replaced by an empty one) it may start
+// Locker loses everything (its server was replaced by an empty one) it may start
 // again, as the entries and their fences are gone too. If it keeps entries, its
 // tokens stay above their fences.
-type Leaser interface {
+type Locker interface {
 	Store
-	// Lease asks for the right to fetch an origin for d. It does not wait.
-	Lease(ctx context.Context, origin robots.Origin, d time.Duration) (Lease, error)
-	// Release ends the lease with this token early. If that lease has ended, or
-	// another is in force, Release does nothing and returns nil.
-	Release(ctx context.Context, origin robots.Origin, token uint64) error
-	// Await waits until no lease is in force on an origin. It returns at the latest
-	// when the lease runs out, so nobody waits longer for a holder that died. It may
-	// return early. The error is that of ctx or of the store.
-	Await(ctx context.Context, origin robots.Origin) error
-}
-
-// A Lease is the answer to a call of Leaser.Lease.
-type Lease struct {
-	Granted bool
-	Token   uint64        // if granted
-	Left    time.Duration // how long the lease in force still runs, whoever has it
+	// Lock takes the right to fetch an origin, for ttl at most, and returns its token. It
+	// does not wait: if another has the lock it returns ErrLocked.
+	Lock(ctx context.Context, origin robots.Origin, ttl time.Duration) (token uint64, err error)
+	// Unlock ends the lock with this token early. If that lock has ended, or another is
+	// in force, Unlock does nothing and returns nil.
+	Unlock(ctx context.Context, origin robots.Origin, token uint64) error
+	// Down reports whether the part of the store that has an origin is out of reach. Answers
+	// of a Cache are marked as fetch.Record.Degraded meanwhile.
+	Down(origin robots.Origin) bool
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
+	"github.com/robotskit/robots/cache/cachetest"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/internal/campaign"
 )
@@ -28,7 +29,7 @@ const (
 	hangsDone            // done, and no answer before ctx ends
 	damaged              // Get: the entry cannot be read
 	fenced               // Put: another has written, which the store has lost since
-	overtaken            // no failure: another process writes under a later lease just before
+	overtaken            // no failure: another process writes under a later lock just before
 	ways
 )
 
@@ -59,18 +60,16 @@ type attempt struct {
 // knows what each process can know, a bit for each attempt: its own, and those
 // behind the entries that the store has really handed to it.
 type stage struct {
-	*cache.Memory
+	*cachetest.Memory
 	t       *testing.T
 	title   string
-	wall    wallClock
 	site    *behaviour
 	takes   time.Duration // a fetch
 	ignores bool          // a fetch takes no notice of its context
 
-	at     int // the first call that fails, 0 for none
-	calls  int // how many fail
-	way    way
-	jumped bool // times in the store may be of another wall clock
+	at    int // the first call that fails, 0 for none
+	calls int // how many fail
+	way   way
 
 	processes []*process
 
@@ -80,7 +79,7 @@ type stage struct {
 	armed    bool
 	called   int
 	struck   int
-	orphan   bool // a lease is in force that nobody knows he has
+	orphan   bool // a lock is in force that nobody knows he has
 	verdicts map[string]int
 }
 
@@ -93,7 +92,7 @@ type process struct {
 
 func (s *stage) start() *process {
 	p := &process{stage: s}
-	c, err := cache.NewAt(cache.Options{Store: p, Fetcher: p}, s.wall.now)
+	c, err := cache.New(cache.Options{Store: p, Fetcher: p})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -156,10 +155,10 @@ func (s *stage) happens(by *process) *fetch.Record {
 		s.t.Fatal("too many attempts for a mask")
 	}
 	s.truth = append(s.truth, attempt{behaviour: s.site, at: time.Now().Truncate(time.Millisecond), by: by})
-	return record(origin, s.site, s.wall.now())
+	return record(origin, s.site, time.Now())
 }
 
-// delivers is another process that has fetched and now writes, under a lease
+// delivers is another process that has fetched and now writes, under a lock
 // later than any.
 func (s *stage) delivers() {
 	s.mu.Lock()
@@ -192,9 +191,9 @@ func (p *process) fails(call string) way {
 	p.struck++
 	switch p.way {
 	case loses, hangsDone:
-		p.orphan = p.orphan || call == "Lease"
+		p.orphan = p.orphan || call == "Lock"
 	case refuses, hangs:
-		p.orphan = p.orphan || call == "Release"
+		p.orphan = p.orphan || call == "Unlock"
 	}
 	return p.way
 }
@@ -272,29 +271,25 @@ func (p *process) Delete(ctx context.Context, o robots.Origin) error {
 	})
 }
 
-func (p *process) Lease(ctx context.Context, o robots.Origin, d time.Duration) (l cache.Lease, err error) {
-	err = p.call(ctx, "Lease", func() (err error) {
-		l, err = p.Memory.Lease(ctx, o, d)
+func (p *process) Lock(ctx context.Context, o robots.Origin, ttl time.Duration) (token uint64, err error) {
+	err = p.call(ctx, "Lock", func() (err error) {
+		token, err = p.Memory.Lock(ctx, o, ttl)
 		return err
 	})
 	if err != nil {
-		return cache.Lease{}, err
+		return 0, err
 	}
-	return l, nil
+	return token, nil
 }
 
-func (p *process) Release(ctx context.Context, o robots.Origin, token uint64) error {
-	return p.call(ctx, "Release", func() error { return p.Memory.Release(ctx, o, token) })
-}
-
-func (p *process) Await(ctx context.Context, o robots.Origin) error {
-	return p.call(ctx, "Await", func() error { return p.Memory.Await(ctx, o) })
+func (p *process) Unlock(ctx context.Context, o robots.Origin, token uint64) error {
+	return p.call(ctx, "Unlock", func() error { return p.Memory.Unlock(ctx, o, token) })
 }
 
 // How long a call may wait for the store, beside the fetch itself.
 const (
-	storeCalls = 3*5*time.Second + time.Second                 // what is kept, the lease, what is kept now
-	otherLease = storeCalls + 66*time.Second + 2*5*time.Second // and until the lease of another ends
+	storeCalls = 3*5*time.Second + time.Second                 // what is kept, the lock, what is kept now
+	otherLock  = storeCalls + 67*time.Second + 2*5*time.Second // and until the lock of another ends
 	staleWait  = 1800 * time.Millisecond
 )
 
@@ -316,7 +311,7 @@ func (p *process) asks(what string, within time.Duration, do func() (*fetch.Reco
 	switch {
 	case within <= staleWait:
 	case p.orphan:
-		within = max(within, otherLease) + takes
+		within = max(within, otherLock) + takes
 	default:
 		within += takes
 	}
@@ -350,8 +345,7 @@ func (p *process) judge(r *fetch.Record, before uint64) {
 	p.t.Helper()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	off := time.Duration(p.wall.off.Load())
-	now, fetched := time.Now(), r.Fetched.Add(-off)
+	now, fetched := time.Now(), r.Fetched
 	i := slices.IndexFunc(p.truth, func(a attempt) bool {
 		return a.at.Sub(fetched).Abs() <= 2*time.Millisecond && a.cause == r.Cause && a.status == r.Status
 	})
@@ -363,7 +357,7 @@ func (p *process) judge(r *fetch.Record, before uint64) {
 	if r.LastGood != nil {
 		expires = r.LastGood.Expires
 	}
-	if expires = expires.Add(-off); !r.Outcome.Good() && r.LastGood == nil {
+	if !r.Outcome.Good() && r.LastGood == nil {
 		expires = time.Time{}
 	}
 	if r.Outcome.Good() && now.After(expires.Add(day+time.Second)) {
@@ -374,7 +368,7 @@ func (p *process) judge(r *fetch.Record, before uint64) {
 		knowledge = append(knowledge, a.knew)
 	}
 	for _, d := range robots.Dialects() {
-		rules := r.Rules(d, now.Add(off), "Bot")
+		rules := r.Rules(d, now, "Bot")
 		for _, path := range torturePaths {
 			got := rules.Match(path.path).Word()
 			var want, why string
@@ -396,8 +390,6 @@ func (p *process) judge(r *fetch.Record, before uint64) {
 		}
 	}
 }
-
-var began2000 = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // of each bubble
 
 var torturePaths = []struct {
 	name    string
@@ -692,9 +684,9 @@ var tortures = []struct {
 		s.rest(2 * hour)
 		p.get(storeCalls)
 	}},
-	{"lease of another who delivers", func(s *stage) {
+	{"lock of another who delivers", func(s *stage) {
 		s.past("file", 30*hour)
-		l, err := s.Memory.Lease(context.Background(), origin, 66*time.Second)
+		token, err := s.Memory.Lock(context.Background(), origin, 66*time.Second)
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -702,31 +694,31 @@ var tortures = []struct {
 		p := s.start()
 		time.AfterFunc(10*time.Second, func() {
 			s.delivers()
-			_ = s.Memory.Release(context.Background(), origin, l.Token)
+			_ = s.Memory.Unlock(context.Background(), origin, token)
 		})
-		p.get(otherLease)
+		p.get(otherLock)
 		s.rest(25 * hour)
 		p.get(storeCalls)
 	}},
-	{"lease of another who dies", func(s *stage) {
-		if _, err := s.Memory.Lease(context.Background(), origin, 66*time.Second); err != nil {
+	{"lock of another who dies", func(s *stage) {
+		if _, err := s.Memory.Lock(context.Background(), origin, 66*time.Second); err != nil {
 			s.t.Fatal(err)
 		}
 		s.becomes("500")
 		s.arm()
 		p := s.start()
-		p.get(otherLease)
+		p.get(otherLock)
 		s.rest(time.Hour)
 		p.get(storeCalls)
 	}},
-	{"fenced by a later lease", func(s *stage) {
+	{"fenced by a later lock", func(s *stage) {
 		s.past("file", 30*hour)
 		s.takes, s.ignores, s.site = 90*time.Second, true, behaving("500")
 		s.arm()
 		late := s.start()
 		var wg sync.WaitGroup
 		wg.Go(func() { late.get(storeCalls) })
-		time.Sleep(70 * time.Second) // its lease has ended
+		time.Sleep(70 * time.Second) // its lock has ended
 		s.mu.Lock()
 		s.takes, s.ignores = 0, false
 		s.mu.Unlock()
@@ -790,7 +782,7 @@ var tortures = []struct {
 						}
 						return
 					}
-					p.get(2 * otherLease)
+					p.get(2 * otherLock)
 				})
 			}
 		}
@@ -822,22 +814,6 @@ var tortures = []struct {
 			s.rest(26 * hour)
 		}
 	}},
-	{"clock that jumps", func(s *stage) {
-		p := s.start()
-		p.get(storeCalls)
-		s.becomes("500")
-		s.rest(30 * hour)
-		s.arm()
-		s.jumped = true
-		for _, by := range []time.Duration{40 * day, -80 * day, 26 * hour, 40*day - 26*hour} {
-			p.get(storeCalls)
-			synctest.Wait()
-			s.wall.jump(by)
-			p.get(storeCalls)
-			s.rest(6 * hour)
-			p.get(storeCalls)
-		}
-	}},
 }
 
 // TestTorture: in every scenario each call of the store fails in turn, alone and
@@ -852,7 +828,7 @@ func TestTorture(t *testing.T) {
 	run := func(t *testing.T, i int, at, calls int, w way) (called int) {
 		synctest.Test(t, func(t *testing.T) {
 			s := &stage{
-				Memory: cache.NewMemory(1 << 20), t: t, site: behaving("file"), at: at, calls: calls, way: w,
+				Memory: cachetest.NewMemory(), t: t, site: behaving("file"), at: at, calls: calls, way: w,
 				verdicts: map[string]int{}, title: "no failure",
 			}
 			if at > 0 {
@@ -887,9 +863,6 @@ func TestTorture(t *testing.T) {
 				step := campaign.Size(59, 7, 1)
 				for n := 1; n <= calls; n += step {
 					for w := range ways {
-						if w == overtaken && tortures[i].name == "clock that jumps" {
-							continue // the times of one process are not those of the other
-						}
 						for _, many := range []int{1, 3, 1000} { // a call, a bad moment, from then on
 							if many > 1 && w == overtaken {
 								continue
@@ -916,13 +889,9 @@ func (s *stage) heals() {
 	s.mu.Lock()
 	s.armed, s.takes, s.ignores = false, 0, false
 	s.mu.Unlock()
-	time.Sleep(67 * time.Second) // a lease whose release came to nothing
+	time.Sleep(67 * time.Second) // a lock whose unlock came to nothing
 	p := s.start()
-	if s.jumped {
-		_, _ = p.c.Get(context.Background(), origin)
-	} else {
-		p.get(storeCalls)
-	}
+	p.get(storeCalls)
 	s.rest(3 * day)
 	s.site = behaving("file")
 	r := p.asks("Get", storeCalls, func() (*fetch.Record, error) { return p.c.Get(context.Background(), origin) })

@@ -8,8 +8,7 @@
 //
 // The whole fleet fetches each robots.txt once, and asks each site for pages no faster
 // than the site wishes, however many workers there are. A Fleet has two parts, which can
-// be used without it: the store of package cache/redis, with a copy of what this worker
-// has seen, and the limiter of package pace/redis. The documentation of these packages
+// be used without it: the store of package cache/redis and the limiter of package pace/redis. The documentation of these packages
 // says which keys they use, and what happens when the server fails.
 //
 // # Whose pace
@@ -45,11 +44,7 @@
 // evicts breaks the pace without a sign. A server that is full (noeviction) is down for
 // everything that takes memory.
 //
-// What a worker keeps in its own memory Options.MaxMemoryBytes bounds, and files over 16 KB
-// need not be in the server's (Options.Bodies).
-//
-// A server with keys of the layout before this one, {robots}:token and others, is refused:
-// workers of that release share neither records nor leases with this one.
+// What a worker keeps in its own memory Options.MaxMemoryBytes bounds.
 //
 // # When a worker dies
 //
@@ -60,7 +55,7 @@
 //
 // # When Redis is down
 //
-// A worker goes on with the records that it has in memory or in its copy, and marks them
+// A worker goes on with the records that it has in memory, and marks them
 // (fetch.Record.Degraded, State.Degraded of a verdict). What it has not seen it fetches,
 // then once in each worker and no longer once in the fleet. Options.WhenDown says what
 // becomes of the pace: it is divided by the number of workers, or nothing starts. Nothing

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
-	cacheredis "github.com/robotskit/robots/cache/redis"
 	"github.com/robotskit/robots/internal/script"
 	paceredis "github.com/robotskit/robots/pace/redis"
 )
@@ -71,19 +70,12 @@ func Examine(ctx context.Context, url string, o Options) ([]Finding, error) {
 	if err := rights(ctx, client, all, prefix); err != nil && !errors.Is(err, context.DeadlineExceeded) { // which is a matter of reach
 		found = append(found, Finding{Check: "rights", Text: err.Error(), Do: "give the user the rights that the documentation of package fleet lists (ACL SETUSER), on every node"})
 	}
-	store, err := cacheredis.New(client, cacheredis.Options{Prefix: prefix})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = store.Close() }() // which has nothing to report
 	pace, err := paceredis.NewOperator(client, paceredis.Options{Prefix: prefix})
 	if err != nil {
 		return nil, err
 	}
-	for _, check := range []func(context.Context) error{store.CheckLayout, pace.CheckLayout} {
-		if err := check(ctx); errors.Is(err, cacheredis.ErrEarlier) || errors.Is(err, paceredis.ErrEarlier) {
-			found = append(found, Finding{Check: "layout", Text: err.Error(), Do: "finish with that release first; no worker of this one joins until then"})
-		}
+	if err := pace.CheckLayout(ctx); errors.Is(err, paceredis.ErrEarlier) {
+		found = append(found, Finding{Check: "layout", Text: err.Error(), Do: "finish with that release first; no worker of this one joins until then"})
 	}
 	if name, leased, err := pace.Mixed(ctx); err == nil && name != "" { // an error is a matter of reach or rights
 		mine, theirs := "shares the pace of each site", "have each site for themselves (Leased)"

@@ -18,7 +18,6 @@ import (
 
 	"github.com/redis/rueidis"
 	"github.com/robotskit/robots/cache"
-	"github.com/robotskit/robots/cache/bolt"
 	cacheredis "github.com/robotskit/robots/cache/redis"
 	"github.com/robotskit/robots/internal/script"
 	"github.com/robotskit/robots/pace"
@@ -26,7 +25,7 @@ import (
 )
 
 // Options are the settings of a Fleet. All its workers must use the same ones, except
-// Copy, Name and RecordsOnly. The zero value is right for one fleet on a server of its own.
+// Name and RecordsOnly. The zero value is right for one fleet on a server of its own.
 type Options struct {
 	// Prefix begins the names of all keys, in braces: that of the URL if empty, as
 	// in ?prefix=crawl, or else "robots". Fleets with different prefixes know
@@ -41,20 +40,12 @@ type Options struct {
 	// TLS is for a rediss:// server: by default the authorities that the machine trusts.
 	// An empty ServerName is taken from the URL.
 	TLS *tls.Config
-	// Copy names a file in which this worker keeps the records that it has seen, for the
-	// time when Redis is down or has lost them. Each worker needs a file of its own; it is
-	// made if it is not there. If Copy is empty they are kept in memory.
-	Copy string
-	// Bodies names a directory that all workers see, where files over 16 KB are kept in
-	// place of the server's memory. If empty they are kept in the server.
-	Bodies string
 	// Pace are the settings of the limiter. Its Now and MaxBytes have no meaning
 	// here.
 	Pace pace.Options
 	// MaxMemoryBytes bounds the memory of this worker: 256 MiB if 0, at least MinMemoryBytes. A
-	// quarter is for the records that a polite.Transport holds, or whoever asks
-	// CacheMemory; a quarter for the local copy of the records, or, where Copy names a file,
-	// for the records too; a quarter for the pace of sites while Redis is down; and a quarter for
+	// half is for the records that a polite.Transport holds, or whoever asks
+	// CacheMemory; a quarter for the pace of sites while Redis is down; and a quarter for
 	// what is small or passes: what has to be carried to Redis, what is compressed, buffers.
 	// Files and pages that are being fetched are not in it: see fetch.Options.Connections.
 	MaxMemoryBytes int64
@@ -91,7 +82,6 @@ type Fleet struct {
 	client  rueidis.Client
 	prefix  string // of all keys
 	shared  *cacheredis.Store
-	store   cache.Store
 	limiter limiter
 	memory  int64 // of a cache
 
@@ -107,7 +97,7 @@ type limiter interface {
 }
 
 // Open joins the fleet at a Redis URL. The error says in one sentence what is wrong: an
-// option, the URL, the server, the user's rights, the file of the copy, or that the others
+// option, the URL, the server, the user's rights, or that the others
 // are Leased and this worker is not, or it is and they are not (paceredis.ErrMixed). That a server
 // answers and takes no writes at present is no error: the fleet begins as if Redis were
 // down.
@@ -146,25 +136,13 @@ func (f *Fleet) setUp(ctx context.Context, server, prefix string, o Options) err
 	if err := rights(ctx, f.client, all, prefix); err != nil {
 		return fmt.Errorf("%s: %w", server, err)
 	}
-	if f.shared, err = cacheredis.New(f.client, cacheredis.Options{Prefix: prefix, Bodies: o.Bodies}); err != nil {
+	if f.shared, err = cacheredis.New(f.client, cacheredis.Options{Prefix: prefix}); err != nil {
 		return err
-	}
-	f.store = f.shared
-	if err := f.shared.CheckLayout(ctx); errors.Is(err, cacheredis.ErrEarlier) {
-		return fmt.Errorf("%s: %w", server, err)
 	}
 	if f.limiter, err = o.open(f.client, prefix); err != nil {
 		return err
 	}
-	f.memory = o.share()
-	var local cache.Store = cache.NewMemory(o.share())
-	if o.Copy != "" {
-		f.memory += o.share()
-		if local, err = bolt.Open(o.Copy, bolt.Options{}); err != nil {
-			return err
-		}
-	}
-	f.store = cache.NewTiered(f.shared, local, 0)
+	f.memory = 2 * o.share()
 	return nil
 }
 
@@ -395,14 +373,14 @@ func lacking(ctx context.Context, client rueidis.Client, prefix string, key ...s
 	return "", nil
 }
 
-// Store returns the store of cacheredis. It is a cache.Leaser, so that a cache.Cache
+// Store returns the store of cacheredis. It is a cache.Locker, so that a cache.Cache
 // on it fetches each origin once in the fleet. It is closed with the Fleet, and nil if the
 // Fleet is nil or was not opened.
 func (f *Fleet) Store() cache.Store {
-	if f == nil {
+	if f == nil || f.shared == nil {
 		return nil
 	}
-	return f.store
+	return f.shared
 }
 
 // CacheMemory returns how many bytes the records in a cache over Store may take: it is
@@ -469,8 +447,8 @@ func (f *Fleet) Close() error {
 	if f.limiter != nil {
 		err = f.limiter.Close()
 	}
-	if f.store != nil {
-		err = errors.Join(err, f.store.Close())
+	if f.shared != nil {
+		err = errors.Join(err, f.shared.Close())
 	}
 	f.client.Close()
 	return err

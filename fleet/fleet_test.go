@@ -59,10 +59,6 @@ func originOf(t *testing.T, host string) robots.Origin {
 // the password.
 func TestMistakes(t *testing.T) {
 	s := redistest.Start(t, redistest.Options{Config: []string{"requirepass geheim"}})
-	notOurs := filepath.Join(t.TempDir(), "letter.txt")
-	if err := os.WriteFile(notOurs, []byte("Dear Sir,\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	for _, tt := range []struct {
 		url  string
 		o    fleet.Options
@@ -85,9 +81,7 @@ func TestMistakes(t *testing.T) {
 		{"redis://:geheim@" + s.Addr, fleet.Options{Prefix: "a b"}, "prefix"},
 		{"redis://:geheim@" + s.Addr, fleet.Options{Pace: pace.Options{GrantTimeout: -1}}, "GrantTimeout"},
 		{"redis://:geheim@127.0.0.1:1", fleet.Options{Workers: -1}, "Workers"}, // before it connects
-		{"redis://:geheim@" + s.Addr, fleet.Options{Copy: notOurs}, "letter.txt"},
 		{"redis://:geheim@127.0.0.1:1", fleet.Options{MaxMemoryBytes: 1 << 20}, "MaxMemoryBytes is 1048576: it must be 67108864 or more"},
-		{"redis://:geheim@" + s.Addr, fleet.Options{Bodies: notOurs}, "directory"},
 	} {
 		f, err := fleet.Open(t.Context(), tt.url, tt.o)
 		if err == nil {
@@ -108,19 +102,16 @@ func use(t *testing.T, f *fleet.Fleet) {
 	t.Helper()
 	ctx := t.Context()
 	origin := originOf(t, "site.example")
-	store := f.Store().(cache.Leaser)
-	lease, err := store.Lease(ctx, origin, time.Minute)
-	if err != nil || !lease.Granted {
-		t.Fatalf("lease: %+v, %v", lease, err)
+	store := f.Store().(cache.Locker)
+	token, err := store.Lock(ctx, origin, time.Minute)
+	if err != nil {
+		t.Fatalf("lock: %v", err)
 	}
 	r := cachetest.Record(origin, "User-agent: *\n")
-	if err := store.Put(ctx, cache.Entry{Record: r, Fence: lease.Token}, time.Hour); err != nil {
+	if err := store.Put(ctx, cache.Entry{Record: r, Fence: token}, time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Release(ctx, origin, lease.Token); err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Await(ctx, origin); err != nil {
+	if err := store.Unlock(ctx, origin, token); err != nil {
 		t.Fatal(err)
 	}
 	if e, err := store.Get(ctx, origin); err != nil || string(e.Record.Body) != "User-agent: *\n" {
@@ -447,27 +438,11 @@ func TestBegin(t *testing.T) {
 	}
 }
 
-// TestEarlier: a server with records of the layout before is refused, with what to do.
-func TestEarlier(t *testing.T) {
-	t.Parallel()
-	s := redistest.Start(t, redistest.Options{})
-	s.Do("SET", "{robots}:token", "\x0112345678")
-	if f, err := fleet.Open(t.Context(), s.URL(), fleet.Options{}); err == nil {
-		f.Close()
-		t.Error("a server with an earlier layout: no error")
-	} else if m := err.Error(); !strings.Contains(m, "delete the keys {robots}:*") || strings.Contains(m, "\n") {
-		t.Errorf("a server with an earlier layout: %q", m)
-	}
-	use(t, open(t, s.URL()+"?prefix=other", fleet.Options{}))
-}
-
-// TestMaxMemory: a worker keeps the records that it has seen within the bound, in its cache
-// and in its copy, and those of large files in the directory.
+// TestMaxMemory: a worker keeps the records that it has seen within the bound.
 func TestMaxMemory(t *testing.T) {
 	s := redistest.Start(t, redistest.Options{})
 	const most, size, n = 64 << 20, 200_000, 400 // 80 MB
-	folder := t.TempDir()
-	f := open(t, s.URL(), fleet.Options{MaxMemoryBytes: most, Bodies: folder})
+	f := open(t, s.URL(), fleet.Options{MaxMemoryBytes: most})
 	c, err := cache.New(cache.Options{Store: f.Store(), Memory: f.CacheMemory(), Fetcher: fetcher(func(o robots.Origin) *fetch.Record {
 		r := cachetest.Record(o, strings.Repeat(fmt.Sprintf("Disallow: /%s\n", o.Host()), size/len(o.Host())))
 		r.Fetched = time.Now()
@@ -494,27 +469,11 @@ func TestMaxMemory(t *testing.T) {
 	if after-before > most {
 		t.Errorf("%d bytes of heap, want %d at most", after-before, most)
 	}
-	if used := usage(t, s); used > n*1000 {
-		t.Errorf("the server has %d bytes of %d records whose bodies are in a directory", used, n)
-	}
-	if f := open(t, s.URL(), fleet.Options{MaxMemoryBytes: most, Copy: filepath.Join(t.TempDir(), "copy")}); f.CacheMemory() != most/2 {
-		t.Errorf("with a copy in a file a cache may have %d bytes, want %d", f.CacheMemory(), most/2)
-	}
 }
 
 type fetcher func(robots.Origin) *fetch.Record
 
 func (f fetcher) Fetch(_ context.Context, o robots.Origin) (*fetch.Record, error) { return f(o), nil }
-
-// usage returns the bytes of all keys of a server.
-func usage(t *testing.T, s *redistest.Server) (n int) {
-	t.Helper()
-	_, err := fmt.Sscan(s.Do("EVAL", "local n = 0 for _, k in ipairs(redis.call('KEYS', '*')) do n = n + redis.call('MEMORY', 'USAGE', k) end return n", "0"), &n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
 
 // TestSecret: all workers of a fleet have one secret, other fleets on the server another.
 func TestSecret(t *testing.T) {
@@ -690,8 +649,7 @@ func TestOutage(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Options{})
 	first, second, third := newSite(t), newSite(t), newSite(t)
-	name := filepath.Join(t.TempDir(), "a.cache")
-	a := newWorker(t, s.URL(), fleet.Options{Copy: name})
+	a := newWorker(t, s.URL(), fleet.Options{})
 	b := newWorker(t, s.URL(), fleet.Options{WhenDown: paceredis.Stop})
 	a.must(first.URL)
 	b.must(first.URL)
@@ -723,18 +681,8 @@ func TestOutage(t *testing.T) {
 	if robots, _ := first.counts(); robots != 1 {
 		t.Errorf("robots.txt of the first site was asked for %d times, want 1", robots)
 	}
-	// A worker without any memory finds what another has learned meanwhile, once
-	// that is carried over.
-	for _, site := range []*site{second, third} {
-		until(t, "what was learned of "+site.URL, func() bool { return strings.Contains(s.Do("KEYS", "*"), site.Listener.Addr().String()) })
-	}
-	c := newWorker(t, s.URL(), fleet.Options{})
-	for _, s := range []*site{second, third} {
-		c.must(s.URL)
-		if robots, _ := s.counts(); robots != 1 {
-			t.Errorf("robots.txt of a site was asked for %d times, want 1", robots)
-		}
-	}
+	// A worker without any memory finds what another has learned since.
+	newWorker(t, s.URL(), fleet.Options{}).must(third.URL)
 	if robots, pages := third.counts(); robots != 1 || pages != 2 {
 		t.Errorf("the third site was asked %d times for robots.txt and %d for pages, want 1 and 2", robots, pages)
 	}

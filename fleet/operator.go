@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +25,7 @@ type Operator struct {
 }
 
 // Operate connects to the fleet at a Redis URL. Who is the name under which the log has
-// what is changed. The options are those of the workers; Copy, Observe and Log have no
+// what is changed. The options are those of the workers; Observe and Log have no
 // meaning here. The error is one sentence.
 func Operate(ctx context.Context, url, who string, o Options) (*Operator, error) {
 	option, prefix, err := o.check(url)
@@ -39,13 +38,12 @@ func Operate(ctx context.Context, url, who string, o Options) (*Operator, error)
 		return nil, err
 	}
 	op := &Operator{client: client, who: who}
-	op.store, err = cacheredis.New(client, cacheredis.Options{Prefix: prefix, Bodies: o.Bodies})
+	op.store, err = cacheredis.New(client, cacheredis.Options{Prefix: prefix})
 	if err == nil {
 		op.pace, err = paceredis.NewOperator(client, o.limiter(prefix))
 	}
 	if err == nil {
-		err = cmp.Or(op.store.CheckLayout(ctx), op.pace.CheckLayout(ctx))
-		if !errors.Is(err, cacheredis.ErrEarlier) && !errors.Is(err, paceredis.ErrEarlier) {
+		if err = op.pace.CheckLayout(ctx); !errors.Is(err, paceredis.ErrEarlier) {
 			err = nil // what is wrong with the server is said by what is asked of it
 		}
 	}
@@ -124,11 +122,11 @@ func (o *Operator) Site(ctx context.Context, origin robots.Origin) (s Site, err 
 		err = nil
 	}
 	s.Record = entry.Record
-	left, leaseErr := o.store.LeaseLeft(ctx, origin)
-	s.LeaseLeft = max(left, 0)
+	var lockErr error
+	s.LeaseLeft, lockErr = o.store.LockLeft(ctx, origin)
 	var paceErr error
 	s.Pace, paceErr = o.pace.Site(ctx, origin)
-	return s, errors.Join(err, leaseErr, paceErr)
+	return s, errors.Join(err, lockErr, paceErr)
 }
 
 // Address returns what the pace knows of an IP address.

@@ -33,12 +33,12 @@ func TestOperator(t *testing.T) {
 	}
 
 	record := cachetest.Record(origin, "User-agent: *\nCrawl-delay: 7\n")
-	store := f.Store().(cache.Leaser)
+	store := f.Store().(cache.Locker)
 	if err := store.Put(ctx, cache.Entry{Record: record}, time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	if lease, err := store.Lease(ctx, origin, time.Minute); err != nil || !lease.Granted {
-		t.Fatalf("lease: %+v, %v", lease, err)
+	if token, err := store.Lock(ctx, origin, time.Minute); err != nil {
+		t.Fatalf("lock: %d, %v", token, err)
 	}
 	g, err := f.Limiter().Reserve(ctx, pace.Key{Origin: origin}, nil, 0)
 	if err != nil || !g.OK() {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
+	"github.com/robotskit/robots/cache/cachetest"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/pace"
 )
@@ -56,7 +57,7 @@ func TestFirstPages(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				shared := cache.NewMemory(1 << 30)
+				shared := cachetest.NewMemory()
 				var mu sync.Mutex
 				var pages []time.Time
 				var wg sync.WaitGroup

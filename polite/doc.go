@@ -30,9 +30,8 @@
 // answers from memory is a test without network: see the example of Client.
 //
 // A Transport puts the parts together and adds nothing of its own: package fetch
-// gets robots.txt, cache keeps it, robots judges, pace waits. The rules and the
-// schedule of a site are made once for each Transport and kept with its robots.txt
-// (cache.View), so make one Transport for each crawler. Use the parts directly
+// gets robots.txt, cache keeps it, robots judges, pace waits. The rules of
+// a site are made once for each crawler and kept with its robots.txt (cache.Cache.Rules). Use the parts directly
 // for a crawler that has its own queue: pace.Limiter.NotBefore says which site
 // is next.
 package polite

@@ -15,7 +15,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
@@ -88,7 +87,7 @@ type Transport struct {
 	name    string
 	options Options
 	tokens  []string
-	view    *cache.View[*terms]
+	crawler cache.Crawler
 	own     *cache.Cache // made here
 	closed  atomic.Bool
 }
@@ -138,7 +137,7 @@ func New(name string, o Options) (*Transport, error) {
 		o.Cache = t.own
 	}
 	t.options = o
-	t.view = cache.NewView(o.Cache, t.judge)
+	t.crawler = cache.Crawler{Dialect: o.Dialect, Tokens: t.tokens, Failure: o.Failure}
 	return t, nil
 }
 
@@ -250,11 +249,11 @@ func (t *Transport) Verdict(ctx context.Context, url string) (robots.Verdict, er
 	if err != nil {
 		return robots.Verdict{}, err
 	}
-	_, terms, err := t.terms(ctx, origin)
+	_, rules, err := t.rules(ctx, origin)
 	if err != nil {
 		return robots.Verdict{}, err
 	}
-	return terms.rules.Match(path), nil
+	return rules.Match(path), nil
 }
 
 // NotBefore returns when a request to a URL might start, and why.
@@ -263,35 +262,26 @@ func (t *Transport) NotBefore(ctx context.Context, url string) (pace.Turn, error
 	if err != nil {
 		return pace.Turn{}, err
 	}
-	record, terms, err := t.terms(ctx, origin)
+	record, rules, err := t.rules(ctx, origin)
 	if err != nil {
 		return pace.Turn{}, err
 	}
-	return t.options.Limiter.NotBefore(ctx, pace.Key{Origin: origin, Addr: record.Addr()}, terms.schedule)
+	return t.options.Limiter.NotBefore(ctx, pace.Key{Origin: origin, Addr: record.Addr()}, t.schedule(rules))
 }
 
-// terms are what a site says to this crawler, as they are kept with its record.
-type terms struct {
-	rules    *robots.Rules
-	schedule *pace.Schedule
-}
-
-func (t *Transport) terms(ctx context.Context, origin robots.Origin) (*fetch.Record, *terms, error) {
-	record, terms, err := t.view.Get(ctx, origin)
+// rules returns what a site says to this crawler.
+func (t *Transport) rules(ctx context.Context, origin robots.Origin) (*fetch.Record, *robots.Rules, error) {
+	rules, record, err := t.options.Cache.Rules(ctx, origin, &t.crawler)
 	if err != nil {
 		return nil, nil, fmt.Errorf("robots.txt of %s: %w", origin, err)
 	}
-	return record, terms, nil
+	return record, rules, nil
 }
 
-// judge makes the terms of a record.
-func (t *Transport) judge(r *fetch.Record, now time.Time) cache.Made[*terms] {
-	o := &t.options
-	s := &terms{rules: o.Failure.Rules(r, o.Dialect, now, t.tokens...)}
-	s.schedule, _ = pace.NewSchedule(s.rules, o.Policy) // the error is about the policy, which New has checked
-	made := cache.Made[*terms]{Value: s, Bytes: int(unsafe.Sizeof(*s)) + s.rules.MemoryBytes() + s.schedule.MemoryBytes()}
-	made.From, made.Until = r.Span(o.Dialect, now)
-	return made
+// schedule returns the pace that rules ask for.
+func (t *Transport) schedule(rules *robots.Rules) *pace.Schedule {
+	s, _ := pace.NewSchedule(rules, t.options.Policy) // the error is about the policy, which New has checked
+	return s
 }
 
 // maxDials is how many connections one request may open: a second for the one
@@ -377,7 +367,8 @@ type request struct {
 	origin robots.Origin
 	path   robots.Path
 	record *fetch.Record
-	terms  *terms
+	rules  *robots.Rules
+	plan   *pace.Schedule
 	grant  pace.Grant
 }
 
@@ -388,15 +379,16 @@ func (t *Transport) judged(req *http.Request) (request, error) {
 		return request{}, err
 	}
 	r := request{Transport: t, ctx: req.Context(), url: req.URL.String(), origin: origin, path: path}
-	if r.record, r.terms, err = t.terms(r.ctx, origin); err != nil {
+	if r.record, r.rules, err = t.rules(r.ctx, origin); err != nil {
 		return request{}, err
 	}
-	return r, r.allowed(r.terms)
+	r.plan = t.schedule(r.rules)
+	return r, r.allowed(r.rules)
 }
 
 // allowed returns the error of a request that is not.
-func (r *request) allowed(by *terms) error {
-	if v := by.rules.Match(r.path); !v.Allowed {
+func (r *request) allowed(by *robots.Rules) error {
+	if v := by.Match(r.path); !v.Allowed {
 		return &DisallowedError{URL: r.url, Verdict: v}
 	}
 	return nil
@@ -404,7 +396,7 @@ func (r *request) allowed(by *terms) error {
 
 // wait waits for a turn at the origin.
 func (r *request) wait() (err error) {
-	r.grant, err = r.options.Limiter.Wait(r.ctx, pace.Key{Origin: r.origin}, r.terms.schedule)
+	r.grant, err = r.options.Limiter.Wait(r.ctx, pace.Key{Origin: r.origin}, r.plan)
 	return err
 }
 
@@ -481,9 +473,9 @@ func (v *visits) Start(_ context.Context, addr netip.Addr) error {
 	if v.err != nil || slices.Contains(v.known, addr) {
 		return v.err
 	}
-	if _, v.err = v.options.Limiter.Visit(v.ctx, v.grant, addr, v.terms.schedule); v.err == nil {
+	if _, v.err = v.options.Limiter.Visit(v.ctx, v.grant, addr, v.plan); v.err == nil {
 		// While the request waited, the site may have changed its mind.
-		if _, later, err := v.Transport.terms(v.ctx, v.origin); err == nil && later != v.terms {
+		if _, later, err := v.Transport.rules(v.ctx, v.origin); err == nil && later != v.rules {
 			v.err = v.allowed(later)
 		}
 	}

@@ -65,8 +65,8 @@ func openCache(t *testing.T, f cache.Fetcher) *cache.Cache {
 	return c
 }
 
-// TestWarmAllocations: once the robots.txt of a site is in memory, neither a verdict
-// nor the schedule of a request allocates anything.
+// TestWarmAllocations: once the robots.txt of a site is in memory, a verdict
+// allocates nothing.
 func TestWarmAllocations(t *testing.T) {
 	body := "User-agent: *\nCrawl-delay: 5\nRequest-rate: 1/10 0800-1200\n" + strings.Repeat("Disallow: /private/*/x$\n", 100)
 	c := openCache(t, &memory{fetch.OK, body})
@@ -76,9 +76,8 @@ func TestWarmAllocations(t *testing.T) {
 	const page = "https://www.example.com/private/some/page?of=this"
 	origin, _, _ := robots.ParseURL(page)
 	for name, call := range map[string]func() error{
-		"Verdict":                   func() error { _, err := transport.Verdict(ctx, page); return err },
-		"NotBefore but the Limiter": func() error { _, err := transport.NotBefore(ctx, page); return err },
-		"rules and schedule":        func() error { _, _, err := transport.terms(ctx, origin); return err },
+		"Verdict": func() error { _, err := transport.Verdict(ctx, page); return err },
+		"rules":   func() error { _, _, err := transport.rules(ctx, origin); return err },
 	} {
 		for range 200 { // an index is built
 			if err := call(); err != nil {
@@ -91,8 +90,8 @@ func TestWarmAllocations(t *testing.T) {
 	}
 }
 
-// TestWarmOnce: a hundred callers of two crawlers over one cache make the rules and
-// the schedule of each once.
+// TestWarmOnce: a hundred callers of two crawlers over one cache make the rules of
+// each once.
 func TestWarmOnce(t *testing.T) {
 	c := openCache(t, &memory{fetch.OK, "User-agent: a\nDisallow: /a\nUser-agent: b\nDisallow: /b\nCrawl-delay: 30\n"})
 	defer c.Close()
@@ -104,12 +103,12 @@ func TestWarmOnce(t *testing.T) {
 		wg.Go(func() {
 			for k := range 20 {
 				k = (i + k) % 2
-				_, terms, err := crawlers[k].terms(t.Context(), origin)
+				_, rules, err := crawlers[k].rules(t.Context(), origin)
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				made[k].Store(terms, true)
+				made[k].Store(rules, true)
 			}
 		})
 	}
@@ -125,8 +124,8 @@ func TestWarmOnce(t *testing.T) {
 	}
 	for k, want := range []time.Duration{pace.DefaultInterval, 30 * time.Second} {
 		v, err := crawlers[k].Verdict(t.Context(), "https://example.com/"+string(rune('a'+k)))
-		_, terms, _ := crawlers[k].terms(t.Context(), origin)
-		if got, _ := terms.schedule.Steady(); err != nil || v.Allowed || got != want {
+		_, rules, _ := crawlers[k].rules(t.Context(), origin)
+		if got, _ := crawlers[k].schedule(rules).Steady(); err != nil || v.Allowed || got != want {
 			t.Errorf("crawler %d: %v, %v; an interval of %v, want %v", k, v, err, got, want)
 		}
 	}
@@ -153,13 +152,13 @@ func TestWarmLaw(t *testing.T) {
 					time.Sleep(time.Duration(random.Int64N(int64(30 * time.Hour))))
 					for _, crawler := range crawlers {
 						origin, path, _ := robots.ParseURL("https://site.example/1")
-						crawler.terms(t.Context(), origin)
+						crawler.rules(t.Context(), origin)
 						synctest.Wait() // an early fetch ends
 						v, err := crawler.Verdict(t.Context(), "https://site.example/1")
 						if err != nil {
 							t.Fatal(err)
 						}
-						r, terms, err := crawler.terms(t.Context(), origin)
+						r, kept, err := crawler.rules(t.Context(), origin)
 						if err != nil {
 							t.Fatal(err)
 						}
@@ -169,8 +168,8 @@ func TestWarmLaw(t *testing.T) {
 						if v.String() != fresh.String() || v.Reason != fresh.Reason || *v.State != *fresh.State {
 							t.Fatalf("%s of %+v\nkept:  %v %+v\nfresh: %v %+v", o.Dialect.Name, r, v, *v.State, fresh, *fresh.State)
 						}
-						if schedule, _ := pace.NewSchedule(rules, o.Policy); !reflect.DeepEqual(schedule, terms.schedule) {
-							t.Fatalf("%s of %+v\nkept:  %+v\nfresh: %+v", o.Dialect.Name, r, terms.schedule, schedule)
+						if schedule, _ := pace.NewSchedule(rules, o.Policy); !reflect.DeepEqual(schedule, crawler.schedule(kept)) {
+							t.Fatalf("%s of %+v\nkept:  %+v\nfresh: %+v", o.Dialect.Name, r, crawler.schedule(kept), schedule)
 						}
 						asked++
 					}

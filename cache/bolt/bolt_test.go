@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"encoding/binary"
 	"path/filepath"
 	"testing"
 
@@ -9,27 +10,15 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cache/cachetest"
-	"github.com/robotskit/robots/fetch"
+	"github.com/robotskit/robots/cache/internal/packed"
 )
 
 // inside lets the suite see what a store holds.
 type inside struct{ *Store }
 
-func (s inside) Bytes() int64 {
-	u, err := s.Usage()
-	if err != nil {
-		panic(err)
-	}
-	return u.Bytes
-}
-
 func (s inside) Plant(origin robots.Origin, record []byte) error {
 	return s.db.Update(func(tx *bbolt.Tx) error {
-		h := header{record: record}
-		if hashes, err := fetch.EncodedBodies(record); err == nil {
-			h.hashes = hashes
-		}
-		return tx.Bucket(recordsBucket).Put([]byte(origin.String()), h.append(nil))
+		return tx.Bucket(recordsBucket).Put([]byte(origin.String()), append(make([]byte, headerSize), packed.PackEncoded(0, record)...))
 	})
 }
 
@@ -41,4 +30,29 @@ func TestConformance(t *testing.T) {
 		}
 		return inside{s}
 	})
+}
+
+// counts holds what a store counts against what is there: bytes and the order of writing.
+func counts(t *testing.T, s *Store) (origins int) {
+	t.Helper()
+	err := s.db.View(func(tx *bbolt.Tx) error {
+		var total int64
+		order := tx.Bucket(orderBucket)
+		err := tx.Bucket(recordsBucket).ForEach(func(k, v []byte) error {
+			if got := order.Get(v[:8]); string(got) != string(k) {
+				t.Errorf("entry of %s has the sequence number %d of %q", k, binary.BigEndian.Uint64(v), got)
+			}
+			total += entryBytes(k, v)
+			origins++
+			return nil
+		})
+		if n := order.Stats().KeyN; n != origins || total != s.live.Load() {
+			t.Errorf("%d sequence numbers for %d entries, %d bytes counted of %d", n, origins, s.live.Load(), total)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	return origins
 }

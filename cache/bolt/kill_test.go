@@ -38,7 +38,7 @@ const (
 )
 
 // writeUntilKilled writes entries and says on its output which ones the store
-// has acknowledged: origin and number, which is the epoch.
+// has acknowledged: origin and number, which is the fence.
 func writeUntilKilled(path string) error {
 	s, err := Open(path, Options{Size: 8 << 20})
 	if err != nil {
@@ -127,10 +127,10 @@ func TestKill(t *testing.T) {
 				continue
 			case err != nil:
 				t.Fatalf("round %d: entry %d, acknowledged as %d: %v", round, i, number, err)
-			case e.Epoch < number:
-				t.Fatalf("round %d: entry %d is %d, acknowledged was %d", round, i, e.Epoch, number)
+			case e.Fence < number:
+				t.Fatalf("round %d: entry %d is %d, acknowledged was %d", round, i, e.Fence, number)
 			}
-			if diff := cachetest.Difference(e, cachetest.Numbered(i, e.Epoch)); diff != "" {
+			if diff := cachetest.Difference(e, cachetest.Numbered(i, e.Fence)); diff != "" {
 				t.Fatalf("round %d: entry %d is not what was put: %s", round, i, diff)
 			}
 			checked++

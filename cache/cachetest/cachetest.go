@@ -6,9 +6,8 @@
 //	}
 //
 // Each part of the suite opens a store, which must be empty and have room for some
-// 100 MB. If the store is a cache.Leaser, its leases are tested too. Two parts must look
-// inside the store. They are skipped unless it is a [Planter] or a [Counter]: wrap it in
-// a type that is one.
+// 100 MB. If the store is a cache.Locker, its locks are tested too. One part must look
+// inside the store. It is skipped unless that is a [Planter]: wrap it in a type that is one.
 package cachetest
 
 import (
@@ -28,16 +27,10 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// A Planter writes any bytes as the encoded record of an origin, as a later release or
-// damage would. The part "versions" needs it.
+// A Planter writes any bytes as the encoded record of an origin, without bodies, as a later
+// release or damage would. The part "versions" needs it.
 type Planter interface {
 	Plant(origin robots.Origin, record []byte) error
-}
-
-// A Counter says how many bytes its entries and their bodies take. The part "bodies
-// once" needs it: it is for stores that keep equal bodies once.
-type Counter interface {
-	Bytes() int64
 }
 
 // Run runs the suite. It closes each store that it opens.
@@ -53,16 +46,15 @@ func Run(t *testing.T, open func(t *testing.T) cache.Store) {
 		{"fences", fences},
 		{"fences race", fencesRace},
 		{"bodies", bodies},
-		{"bodies once", bodiesOnce},
 		{"bodies change", bodiesChange},
 		{"expiry", expiry},
 		{"concurrent", concurrent},
 		{"contexts", contexts},
 		{"bad puts", badPuts},
 		{"versions", versions},
-		{"leases", leases},
-		{"lease ends", leaseEnds},
-		{"lease race", leaseRace},
+		{"locks", locks},
+		{"lock ends", lockEnds},
+		{"lock race", lockRace},
 		{"close", closing},
 	}
 	for _, tt := range tests {
@@ -166,11 +158,8 @@ func wantAbsent(t *testing.T, s cache.Store, o robots.Origin) {
 // "" if it does not. It counts as the contract does: times by their millisecond,
 // empty slices and maps as nil.
 func Difference(got, want cache.Entry) string {
-	switch {
-	case got.Fence != want.Fence:
+	if got.Fence != want.Fence {
 		return fmt.Sprintf("fence %d, want %d", got.Fence, want.Fence)
-	case got.Epoch != want.Epoch:
-		return fmt.Sprintf("epoch %d, want %d", got.Epoch, want.Epoch)
 	}
 	g, w := text(got.Record), text(want.Record)
 	if g == w {
@@ -203,7 +192,7 @@ func absence(t *testing.T, s cache.Store) {
 // everyField puts a record with a value in every field, one record for each field
 // that may be zero, with that field at zero, and one for each cause.
 func everyField(t *testing.T, s cache.Store) {
-	full := cache.Entry{Record: filled(Origin(0)), Fence: 1<<63 + 7, Epoch: 1<<64 - 1}
+	full := cache.Entry{Record: filled(Origin(0)), Fence: 1<<63 + 7}
 	put(t, s, full)
 	want(t, s, Origin(0), full)
 	fields := reflect.TypeFor[fetch.Record]()
@@ -346,45 +335,12 @@ func bodies(t *testing.T, s cache.Store) {
 	want(t, s, r.Origin, cache.Entry{Record: r})
 }
 
-func bodiesOnce(t *testing.T, s cache.Store) {
-	c, ok := s.(Counter)
-	if !ok {
-		t.Skipf("%T does not count its bytes", s)
-	}
-	const n, size = 100, 100_000
-	body := string(bytes.Repeat([]byte("Disallow: /x\n"), size/13))
-	empty := c.Bytes()
-	for i := range n {
-		r := Record(Origin(i), body)
-		r.LastGood = good(body)
-		put(t, s, cache.Entry{Record: r})
-	}
-	if got := c.Bytes() - empty; got > 2*size+n*4096 {
-		t.Errorf("%d entries that share a body of %d bytes take %d bytes", n, size, got)
-	}
-	for i := range n {
-		if i%2 == 0 {
-			put(t, s, cache.Entry{Record: Record(Origin(i), "another")})
-		} else if err := s.Delete(ctx, Origin(i)); err != nil {
-			t.Fatal(err)
-		}
-		if i == n-2 {
-			r := Record(Origin(n-1), body)
-			r.LastGood = good(body)
-			want(t, s, Origin(n-1), cache.Entry{Record: r})
-		}
-	}
-	if got := c.Bytes() - empty; got > size/2+n*4096 {
-		t.Errorf("%d bytes are left after the last reference to a body of %d", got, size)
-	}
-}
-
 // bodiesChange gives entries other bodies, which they share, at random. After each step
 // all entries can be read.
 func bodiesChange(t *testing.T, s cache.Store) {
 	random := rand.New(rand.NewPCG(3, 4))
 	held := map[int]cache.Entry{}
-	for step := range 600 {
+	for step := range uint64(600) {
 		i := random.IntN(5)
 		switch r := Record(Origin(i), fmt.Sprint("body ", random.IntN(4))); {
 		case random.IntN(8) == 0:
@@ -396,7 +352,7 @@ func bodiesChange(t *testing.T, s cache.Store) {
 			if random.IntN(2) == 0 {
 				r.LastGood = good(fmt.Sprint("body ", random.IntN(4)))
 			}
-			held[i] = cache.Entry{Record: r, Epoch: uint64(step)}
+			held[i] = cache.Entry{Record: r, Fence: step}
 			put(t, s, held[i])
 		}
 		for j := range 5 {

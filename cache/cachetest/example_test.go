@@ -14,7 +14,7 @@ func Example() {
 	// In your_test.go this is func TestConformance(t *testing.T).
 	testConformance := func(t *testing.T) {
 		cachetest.Run(t, func(t *testing.T) cache.Store {
-			return cache.NewMemory(1 << 30) // open your store here, empty
+			return cachetest.NewMemory() // open your store here, empty
 		})
 	}
 	fmt.Println("passes:", run(testConformance))

@@ -3,19 +3,15 @@ package redis
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cache/cachetest"
-	"github.com/robotskit/robots/internal/campaign"
 	"github.com/robotskit/robots/internal/redistest"
 )
 
@@ -35,17 +31,14 @@ func visit(s *Store, o robots.Origin) error {
 		if _, err := s.Get(ctx, o); err != nil && !errors.Is(err, cache.ErrAbsent) {
 			return err
 		}
-		l, err := s.Lease(ctx, o, time.Minute)
+		token, err := s.Lock(ctx, o, time.Minute)
 		if err != nil {
 			return err
 		}
-		if !l.Granted {
-			return s.Await(ctx, o)
-		}
-		if err := s.Put(ctx, cache.Entry{Record: cachetest.Record(o, "body"), Fence: l.Token}, time.Hour); err != nil {
+		if err := s.Put(ctx, cache.Entry{Record: cachetest.Record(o, "body"), Fence: token}, time.Hour); err != nil {
 			return err
 		}
-		return s.Release(ctx, o, l.Token)
+		return s.Unlock(ctx, o, token)
 	})
 }
 
@@ -128,7 +121,7 @@ func TestMovingSlot(t *testing.T) {
 	if err := visit(s, same[0]); err != nil {
 		t.Fatal(err)
 	}
-	held := lease(t, s, same[1], time.Hour)
+	held := lock(t, s, same[1], time.Hour)
 	slot := slotOf(s, same[0])
 	from, to := nodes[nodeOf(slot, 2)], nodes[1-nodeOf(slot, 2)]
 	host, port, _ := net.SplitHostPort(to.Addr)
@@ -154,84 +147,25 @@ func TestMovingSlot(t *testing.T) {
 				t.Errorf("stage %d: %v", stage, err)
 			}
 		}
-		if l, err := s.Lease(ctx, same[1], time.Hour); err != nil || l.Granted {
-			t.Errorf("stage %d: a lease in force: %+v, %v", stage, l, err)
+		if _, err := s.Lock(ctx, same[1], time.Hour); !errors.Is(err, cache.ErrLocked) {
+			t.Errorf("stage %d: a lock in force: %v", stage, err)
 		}
-		l := lease(t, s, same[0], time.Minute)
-		if l.Token <= last {
-			t.Errorf("stage %d: token %d after %d", stage, l.Token, last)
+		l := lock(t, s, same[0], time.Minute)
+		if l <= last {
+			t.Errorf("stage %d: token %d after %d", stage, l, last)
 		}
-		last = l.Token
-		if err := s.Release(ctx, same[0], l.Token); err != nil {
+		last = l
+		if err := s.Unlock(ctx, same[0], l); err != nil {
 			t.Errorf("stage %d: %v", stage, err)
 		}
 	}
-	if err := s.Release(ctx, same[1], held.Token); err != nil {
+	if err := s.Unlock(ctx, same[1], held); err != nil {
 		t.Error(err)
 	}
-	if l := lease(t, s, same[1], time.Minute); l.Token <= held.Token {
-		t.Errorf("token %d after %d", l.Token, held.Token)
+	if l := lock(t, s, same[1], time.Minute); l <= held {
+		t.Errorf("token %d after %d", l, held)
 	}
 	if since := s.DownSince(); !since.IsZero() {
 		t.Errorf("down since %v", since)
 	}
-}
-
-// TestReshard: origins are asked for while slots with their records move to another node.
-// No call fails, and every record is there afterwards.
-func TestReshard(t *testing.T) {
-	t.Parallel()
-	n, slots := campaign.Size(200, 1000, 1_000_000), campaign.Size(5, 20, 2000)
-	nodes := redistest.StartCluster(t, 3)
-	patient(nodes)
-	s := newStore(t, redistest.NewClient(t, nodes[0].Option()), Options{})
-	many(t, n, 32, func(i int) error { return s.Put(ctx, cachetest.Numbered(i, 1), time.Hour) })
-	ended := make(chan struct{})
-	var calls atomic.Int64
-	var slowest time.Duration
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	for w := range 4 {
-		wg.Go(func() {
-			random := rand.New(rand.NewPCG(uint64(w), 1))
-			for {
-				select {
-				case <-ended:
-					return
-				default:
-				}
-				began := time.Now()
-				o := cachetest.Origin(random.IntN(n))
-				if err := visit(s, o); err != nil {
-					t.Errorf("while slots move: %v", err)
-					return
-				}
-				calls.Add(1)
-				mu.Lock()
-				slowest = max(slowest, time.Since(began))
-				mu.Unlock()
-			}
-		})
-	}
-	began, moved := time.Now(), map[int]bool{}
-	for i := 0; len(moved) < slots; i++ {
-		o := cachetest.Origin(i % n)
-		if slot := slotOf(s, o); nodeOf(slot, 3) == 0 && !moved[slot] {
-			moved[slot] = true
-			redistest.MoveSlot(t, nodes, s.key(o), 1+len(moved)%2)
-		}
-	}
-	took := time.Since(began)
-	close(ended)
-	wg.Wait()
-	var gone atomic.Int64
-	many(t, n, 32, func(i int) error {
-		o := cachetest.Origin(i)
-		if moved[slotOf(s, o)] {
-			gone.Add(1)
-		}
-		_, err := s.Get(ctx, o)
-		return err
-	})
-	t.Logf("%d slots with %d of %d records moved in %v; %d visits meanwhile, the slowest took %v", slots, gone.Load(), n, took.Round(time.Millisecond), calls.Load(), slowest.Round(time.Millisecond))
 }

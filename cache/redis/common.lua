@@ -1,23 +1,22 @@
 -- The one key of a script is that of an origin. Its value is at rest, or has room for a
--- lease; in the second case the record may be missing:
+-- lock; in the second case the record may be missing:
 --
 --   2, record
---   3, token (8), nonce (8), end of the lease (8), record
+--   3, token (8), end of the lock (8), record
 --
---   record   fence (8), epoch (8), place of large bodies (1), and what only clients read
+--   record   fence (8), and what only clients read
 --
--- The token is that of the last lease; at rest it is the fence. Numbers are big-endian. The
--- end is in microseconds of the server's clock, 0 without a lease. Tokens and fences stay
+-- The token is that of the last lock; at rest it is the fence. Numbers are big-endian. The
+-- end is in microseconds of the server's clock, 0 without a lock. Tokens and fences stay
 -- strings of eight bytes: Lua's numbers end at 2^53, and its comparison of strings follows
 -- the server's locale.
 --
 -- A value of a later release is refused (LATER) and not changed. Any other value that does
 -- not have this layout is damaged and counts as absent.
-local REST, LEASED = '\2', '\3'
-local LEASE, RECORD = 24, 17 -- sizes of the lease, and of a record at least
+local REST, LOCKED = '\2', '\3'
+local LOCK, RECORD = 16, 8 -- sizes of the lock, and of a record at least
 local NONE = string.rep('\0', 8)
-local IN_KEY = 1       -- a place of bodies
-local KEEP = 172800000 -- milliseconds: no lease is longer, and every token is kept for as long
+local KEEP = 172800000 -- milliseconds: no lock is longer, and every token is kept for as long
 local DONE, REFUSED, LATER, EXHAUSTED = 0, 1, 2, 3
 
 local function number(s, at)
@@ -40,35 +39,33 @@ local function micros()
   return t[1] * 1000000 + t[2]
 end
 
--- read returns what is known of the origin, nil if it is of a later release: lease, token
--- and nonce if there is room for a lease; fence, place and token if there is a record, and
--- where that begins.
+-- read returns what is known of the origin, nil if it is of a later release: lock and token
+-- if there is room for a lock; fence and token if there is a record, and where that begins.
 local function read()
-  local value = redis.pcall('GETRANGE', KEYS[1], 0, LEASE + RECORD)
+  local value = redis.pcall('GETRANGE', KEYS[1], 0, LOCK + RECORD)
   if type(value) ~= 'string' then
     if string.sub(value.err, 1, 9) ~= 'WRONGTYPE' then error(value) end
     value = ''
   end
   local version, at, known = string.sub(value, 1, 1), 1, {}
-  if version > LEASED and version < ' ' then return nil end
-  if version == LEASED and #value > LEASE then
-    known.lease = string.sub(value, 2, LEASE + 1)
-    known.token, known.nonce = string.sub(known.lease, 1, 8), string.sub(known.lease, 9, 16)
-    at = LEASE + 1
+  if version > LOCKED and version < ' ' then return nil end
+  if version == LOCKED and #value > LOCK then
+    known.lock = string.sub(value, 2, LOCK + 1)
+    known.token = string.sub(known.lock, 1, 8)
+    at = LOCK + 1
   elseif version ~= REST then
     return known
   end
   if #value >= at + RECORD then
-    known.at = at
-    known.fence, known.place = string.sub(value, at + 1, at + 8), string.byte(value, at + RECORD)
+    known.at, known.fence = at, string.sub(value, at + 1, at + 8)
     known.token = known.token or known.fence
   end
   return known
 end
 
--- left returns how many milliseconds the lease still runs. A time that no lease reaches is
+-- left returns how many milliseconds the lock still runs. A time that no lock reaches is
 -- damage.
 local function left(known, now)
-  local ms = known.lease and math.ceil((number(known.lease, 17) - now) / 1000) or 0
+  local ms = known.lock and math.ceil((number(known.lock, 9) - now) / 1000) or 0
   return ms <= KEEP and math.max(ms, 0) or 0
 end

@@ -1,2 +1,2 @@
--- Replies with the milliseconds that the lease still runs, 0 without one.
+-- Replies with the milliseconds that the lock still runs, 0 without one.
 return left(read() or {}, micros())

@@ -2,8 +2,11 @@ package redis
 
 import (
 	"context"
+	_ "embed"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,6 +15,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
+	"github.com/robotskit/robots/cache/internal/packed"
 	"github.com/robotskit/robots/internal/script"
 )
 
@@ -22,15 +26,9 @@ type Options struct {
 	// different ones. It has at most 64 bytes and no braces, spaces or control
 	// characters.
 	Prefix string
-	// Bodies names a directory that all processes see, where bodies over 16 KB are kept,
-	// so that they take no memory of the server: four files of a hundred are so large, and
-	// take three fifths of it. If empty they are kept in the server.
-	Bodies string
 }
 
 const (
-	version = leased // the highest; 1 was a layout with several keys per origin
-
 	// callLimit is how long a call may take, whatever its context says.
 	callLimit = 3 * time.Second
 	// While a server is down calls try for probeLimit. When it has been down for
@@ -40,16 +38,14 @@ const (
 	probeGap   = 500 * time.Millisecond
 )
 
-// Store is a cache.Leaser on a Redis server or cluster.
+// Store is a cache.Locker on a Redis server or cluster.
 type Store struct {
 	client rueidis.Client
 	prefix string
-	bodies *directory // nil without one
 
 	mu     sync.RWMutex // of closed; read-locked around calls.Add
 	closed bool
 	calls  sync.WaitGroup
-	end    chan struct{} // closed by Close
 
 	parts []part
 	down  atomic.Int64 // how many parts are
@@ -58,22 +54,17 @@ type Store struct {
 // A part is so much of the keys as fails together: all that a server has, or of a cluster,
 // whose nodes fail apart, the keys of 64 slots.
 type part struct {
-	mu       sync.Mutex
-	isDown   atomic.Bool // since is not zero
-	since    time.Time
-	lost     bool      // the server answers nothing, or
-	readOnly bool      // it refuses writes
-	probe    time.Time // when the next call may try
-	key      string    // that the call was about which failed
-	cause    error
-
-	unknownMu sync.Mutex
-	unknown   []request // whose leases must be given back
+	mu     sync.Mutex
+	isDown atomic.Bool // since is not zero
+	since  time.Time
+	probe  time.Time // when the next call may try
+	key    string    // that the call was about which failed
+	cause  error
 }
 
 const slotsOfPart = 64
 
-var _ cache.Leaser = (*Store)(nil)
+var _ cache.Locker = (*Store)(nil)
 
 // New returns a store that uses the caller's client, which stays the caller's to
 // close, after the store. It sends nothing to the server: the error is about the
@@ -86,38 +77,19 @@ func New(client rueidis.Client, o Options) (*Store, error) {
 	if client == nil {
 		return nil, errors.New("shared cache: the Redis client is nil: make one with rueidis.NewClient")
 	}
-	s := &Store{client: client, end: make(chan struct{}), parts: make([]part, 1)}
+	s := &Store{client: client, parts: make([]part, 1)}
 	if client.Mode() == rueidis.ClientModeCluster {
 		s.parts = make([]part, 16384/slotsOfPart)
 	}
 	var err error
-	if s.prefix, err = script.Prefix(o.Prefix); err == nil && o.Bodies != "" {
-		s.bodies, err = openDirectory(o.Bodies)
-	}
-	if err != nil {
+	if s.prefix, err = script.Prefix(o.Prefix); err != nil {
 		return nil, fmt.Errorf("shared cache: %w", err)
 	}
 	return s, nil
 }
 
-// ErrEarlier is in the error of CheckLayout about an earlier layout.
-var ErrEarlier = errors.New("the server has records in an earlier layout")
-
-// CheckLayout returns an error if the server has keys of the layout before this one, which
-// had several per origin: whoever still uses that layout shares neither records nor leases.
-func (s *Store) CheckLayout(ctx context.Context) error {
-	key := "{" + s.prefix + "}:token"                  // which did not expire
-	ctx, cancel := context.WithTimeout(ctx, callLimit) // else rueidis asks a cluster that is down for ever
-	defer cancel()
-	err := s.client.Do(ctx, s.client.B().Get().Key(key).Build().Pin()).Error()
-	switch {
-	case err == nil || script.Says(err, "WRONGTYPE"):
-		return fmt.Errorf("shared cache: %w (key %s): stop the workers of that release and delete the keys {%s}:*, or choose another prefix", ErrEarlier, key, s.prefix)
-	case rueidis.IsRedisNil(err) || script.Says(err, "NOPERM"): // who has no right to it has never used it
-		return nil
-	}
-	return fmt.Errorf("shared cache: %w", err)
-}
+// key returns the key of an origin, which alone is its tag in a cluster.
+func (s *Store) key(origin robots.Origin) string { return s.prefix + ":{" + origin.String() + "}" }
 
 // part returns the part of a key.
 func (s *Store) part(key string) *part {
@@ -128,14 +100,10 @@ func (s *Store) part(key string) *part {
 	return &s.parts[int(cmd.Slot()&16383)/slotsOfPart]
 }
 
-// Close ends the calls that wait for a lease and lets the others end. The client
-// stays open.
+// Close lets the calls under way end. The client stays open.
 func (s *Store) Close() error {
 	s.mu.Lock()
-	if !s.closed {
-		s.closed = true
-		close(s.end)
-	}
+	s.closed = true
 	s.mu.Unlock()
 	s.calls.Wait()
 	return nil
@@ -144,8 +112,7 @@ func (s *Store) Close() error {
 // DownSince returns since when Redis has not answered, by the clock of this process,
 // and the zero time if it has answered the last call. Of a cluster it is the time of the
 // part that has not answered for the longest time. An error of the whole server
-// (LOADING, CLUSTERDOWN, MASTERDOWN) counts as no answer. A server that refuses writes
-// (READONLY, NOREPLICAS, MISCONF) is down until it takes one, though reads go on.
+// (LOADING, CLUSTERDOWN, MASTERDOWN) counts as no answer.
 func (s *Store) DownSince() (since time.Time) {
 	if s.down.Load() == 0 {
 		return since
@@ -163,6 +130,8 @@ func (s *Store) Down(origin robots.Origin) bool {
 	return s.down.Load() > 0 && !s.downSince(s.part(s.key(origin))).IsZero()
 }
 
+// downSince also asks in the background whether Redis is back: if the cache answers from its
+// memory, nobody else calls.
 func (s *Store) downSince(p *part) time.Time {
 	if !p.isDown.Load() {
 		return time.Time{}
@@ -171,55 +140,43 @@ func (s *Store) downSince(p *part) time.Time {
 	defer p.mu.Unlock()
 	if now := time.Now(); !p.since.IsZero() && now.After(p.probe) {
 		p.probe = now.Add(probeGap)
-		s.ping(p, p.key) // if the cache answers from its memory, nobody else calls
+		if key := p.key; s.enter() == nil {
+			go func() {
+				defer s.calls.Done()
+				ctx, cancel := context.WithTimeout(context.Background(), probeLimit)
+				defer cancel()
+				_, err := s.bytes(ctx, key)
+				s.note(p, key, err)
+			}()
+		}
 	}
 	return p.since
 }
 
-// ping asks in the background whether Redis is back. It releases a lease that nobody
-// has: a write, which shows whether the server takes writes, and changes nothing.
-func (s *Store) ping(p *part, key string) {
+// enter counts a call, which is to end with calls.Done.
+func (s *Store) enter() error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.closed {
-		return
-	}
-	s.calls.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), probeLimit)
-		defer cancel()
-		if _, _, err := s.run(ctx, releaseScript, key, "", ""); err != nil && trouble(err) {
-			s.failed(p, key, err)
-			return
-		}
-		s.answered(p, writes)
-	})
-}
-
-// purpose says whether a call reads or writes.
-type purpose bool
-
-const (
-	reads  purpose = false
-	writes purpose = true
-)
-
-// do calls the server. It bounds the time of the call, notes whether Redis answered, and
-// makes a sentence of the error, for which the call has a name.
-func (s *Store) do(ctx context.Context, why purpose, name string, origin robots.Origin, call func(ctx context.Context, key string) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	s.mu.RLock()
-	if s.closed {
-		s.mu.RUnlock()
 		return fmt.Errorf("shared cache: %w", cache.ErrClosed)
 	}
 	s.calls.Add(1)
-	s.mu.RUnlock()
+	return nil
+}
+
+// do calls the server. It bounds the time of the call, notes whether Redis answered, and
+// makes a sentence of the error, for which the call has a name.
+func (s *Store) do(ctx context.Context, name string, origin robots.Origin, call func(ctx context.Context, key string) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := s.enter(); err != nil {
+		return err
+	}
 	defer s.calls.Done()
 	key := s.key(origin)
 	p := s.part(key)
-	limit, err := p.limit(why)
+	limit, err := p.limit()
 	if err != nil {
 		return err
 	}
@@ -227,37 +184,25 @@ func (s *Store) do(ctx context.Context, why purpose, name string, origin robots.
 	limited, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	err = call(limited, key)
-	if err == nil {
-		s.answered(p, why)
-		return nil
-	}
-	canceled, late := errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded)
-	own := ctx.Err()
-	if d, ok := ctx.Deadline(); own == nil && late && ok && d.Before(until) {
-		own = context.DeadlineExceeded // though the timer of ctx has not fired yet
-	}
-	switch {
-	case own != nil && (canceled || late):
-		return own
-	case errors.Is(err, rueidis.ErrClosing):
-		return fmt.Errorf("shared cache: %s of %s: the Redis client has been closed", name, origin)
-	case canceled: // by another caller, whose connection this one waited for
-	case late:
+	if err == nil || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		s.note(p, key, err)
+	} else if d, ok := ctx.Deadline(); ctx.Err() != nil || ok && d.Before(until) { // also if its timer has not fired yet
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return err
+	} else if errors.Is(err, context.DeadlineExceeded) { // else it is another caller's, whose connection this one waited for
 		err = errSilent
-		s.failed(p, key, err)
-	case trouble(err):
-		s.failed(p, key, err)
-	default:
-		s.answered(p, why)
+		s.note(p, key, err)
 	}
-	if errors.Is(err, cache.ErrAbsent) || errors.Is(err, cache.ErrFenced) {
+	if err == nil || errors.Is(err, cache.ErrAbsent) || errors.Is(err, cache.ErrFenced) || errors.Is(err, cache.ErrLocked) {
 		return err
 	}
 	return fmt.Errorf("shared cache: %s of %s: %w", name, origin, err)
 }
 
 // limit returns how long a call may take, or an error if it must not try.
-func (p *part) limit(why purpose) (time.Duration, error) {
+func (p *part) limit() (time.Duration, error) {
 	if !p.isDown.Load() {
 		return callLimit, nil
 	}
@@ -265,11 +210,11 @@ func (p *part) limit(why purpose) (time.Duration, error) {
 	defer p.mu.Unlock()
 	now := time.Now()
 	switch {
-	case p.since.IsZero(), why == reads && !p.lost:
+	case p.since.IsZero():
 		return callLimit, nil
 	case now.Sub(p.since) < probeAll: // the client may be connecting again
 	case now.Before(p.probe):
-		return 0, downError{p.since, p.cause}
+		return 0, fmt.Errorf("shared cache: Redis has been down since %s: %w", p.since.Format(time.TimeOnly), p.cause)
 	default:
 		p.probe = now.Add(probeGap)
 	}
@@ -278,67 +223,225 @@ func (p *part) limit(why purpose) (time.Duration, error) {
 
 var errSilent = errors.New("the server does not answer")
 
-// trouble reports whether an error says that Redis cannot do such calls at present. Else
-// the error is an answer.
-func trouble(err error) bool {
-	for _, answer := range []error{cache.ErrAbsent, cache.ErrFenced, errEntry, errLater, errExhausted, script.ErrReply} {
-		if errors.Is(err, answer) {
-			return false
-		}
+// note notes whether Redis has answered a call about a key of a part. That it refuses writes
+// (READONLY) is an answer, on which nobody has to wait.
+func (s *Store) note(p *part, key string, err error) {
+	down := false
+	if err != nil && !isAnswer(err) {
+		kind := script.KindOf(err)
+		down = kind == script.Lost || kind == script.Down
 	}
-	switch script.KindOf(err) {
-	case script.Lost, script.Down, script.ReadOnly:
-		return true
-	}
-	return false
-}
-
-// answered notes that Redis has answered a call about a part.
-func (s *Store) answered(p *part, why purpose) {
-	if !p.isDown.Load() {
+	if !down && !p.isDown.Load() {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.lost = false
-	if why == writes {
-		p.readOnly = false
-	}
-	if !p.readOnly && !p.since.IsZero() {
-		p.since, p.cause = time.Time{}, nil
-		p.isDown.Store(false)
-		s.down.Add(-1)
-		s.giveBack(p)
-	}
-}
-
-// failed notes that Redis cannot do a call about a key of a part.
-func (s *Store) failed(p *part, key string, cause error) {
-	if errors.Is(cause, context.DeadlineExceeded) {
-		cause = errSilent // the deadline was ours, and the cause is shown to others
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	now := time.Now()
-	if p.since.IsZero() {
-		p.since = now
-		p.isDown.Store(true)
-		s.down.Add(1)
+	if down == p.since.IsZero() { // it changes
+		p.isDown.Store(down)
+		if p.since = (time.Time{}); down {
+			p.since = now
+			s.down.Add(1)
+		} else {
+			s.down.Add(-1)
+		}
 	}
-	if p.lost = script.KindOf(cause) != script.ReadOnly; !p.lost {
-		p.readOnly = true
+	p.key, p.cause, p.probe = key, err, now.Add(probeGap)
+	if errors.Is(err, context.DeadlineExceeded) {
+		p.cause = errSilent // the deadline was ours, and the cause is shown to others
 	}
-	p.key, p.cause, p.probe = key, cause, now.Add(probeGap)
 }
 
-// downError is the error of a call that was not tried.
-type downError struct {
-	since time.Time
-	cause error
+// isAnswer reports whether an error that the server has not sent is about its answer.
+func isAnswer(err error) bool {
+	for _, answer := range []error{cache.ErrAbsent, cache.ErrFenced, cache.ErrLocked, errDamaged, errLater, errExhausted, script.ErrReply} {
+		if errors.Is(err, answer) {
+			return true
+		}
+	}
+	return false
 }
 
-func (e downError) Error() string {
-	return fmt.Sprintf("shared cache: Redis has been down since %s: %v", e.since.Format(time.TimeOnly), e.cause)
+var (
+	//go:embed common.lua
+	commonLua string
+	//go:embed put.lua
+	putLua string
+	//go:embed delete.lua
+	deleteLua string
+	//go:embed lock.lua
+	lockLua string
+	//go:embed left.lua
+	leftLua string
+	//go:embed unlock.lua
+	unlockLua string
+)
+
+// The flags in the first lines let a server without free memory run what needs none. What is
+// not sent again may have been done, and another process may have written in between.
+var (
+	putScript    = &script.Script{Text: func() string { return "#!lua\n" + commonLua + putLua }}
+	deleteScript = &script.Script{Text: func() string { return "#!lua flags=allow-oom\n" + commonLua + deleteLua }}
+	lockScript   = &script.Script{Text: func() string { return "#!lua\n" + commonLua + lockLua }}
+	leftScript   = &script.Script{Text: func() string { return "#!lua flags=no-writes\n" + commonLua + leftLua }, Retry: true}
+	unlockScript = &script.Script{Text: func() string { return "#!lua flags=allow-oom\n" + commonLua + unlockLua }, Retry: true}
+)
+
+// Codes in the answers of scripts, as in common.lua.
+const (
+	done = iota
+	refused
+	later
+	exhausted
+)
+
+// First bytes of a value, and sizes of what follows them.
+const (
+	atRest, locked = 2, 3
+
+	lockSize  = 8 + 8
+	fenceSize = 8
+)
+
+var (
+	errDamaged   = errors.New("it is damaged")
+	errLater     = fmt.Errorf("a later release has written it, this one reads versions up to %d", locked)
+	errExhausted = errors.New("the highest possible token has been used: begin again with another prefix")
+)
+
+// run runs a script on the key of an origin. It returns what follows the code in the reply,
+// and the error no if the code says that the script refuses.
+func (s *Store) run(ctx context.Context, sc *script.Script, no error, key string, args ...string) ([]rueidis.RedisMessage, error) {
+	reply, err := sc.Run(ctx, s.client, []string{key}, args).ToArray()
+	if err != nil {
+		return nil, err
+	}
+	code := int64(-1)
+	if len(reply) > 0 {
+		code, err = reply[0].AsInt64()
+	}
+	switch {
+	case err != nil || code < done || code > exhausted || code == refused && no == nil:
+		return nil, script.ErrReply
+	case code == refused:
+		return nil, no
+	case code == later:
+		return nil, errLater
+	case code == exhausted:
+		return nil, errExhausted
+	}
+	return reply[1:], nil
 }
 
-func (e downError) Unwrap() error { return e.cause }
+// bytes returns the value of a key.
+func (s *Store) bytes(ctx context.Context, key string) ([]byte, error) {
+	raw, err := s.client.Do(ctx, s.client.B().Get().Key(key).Build().Pin()).AsBytes()
+	switch {
+	case rueidis.IsRedisNil(err):
+		return nil, cache.ErrAbsent
+	case script.Says(err, "WRONGTYPE"):
+		return nil, errDamaged
+	}
+	return raw, err
+}
+
+// Get returns the entry of an origin, with its bodies as of one moment.
+func (s *Store) Get(ctx context.Context, origin robots.Origin) (e cache.Entry, err error) {
+	err = s.do(ctx, "entry", origin, func(ctx context.Context, key string) error {
+		raw, err := s.bytes(ctx, key)
+		if err != nil {
+			return err
+		}
+		switch {
+		case len(raw) > 0 && raw[0] > locked && raw[0] < ' ':
+			return errLater
+		case len(raw) > 0 && raw[0] == atRest:
+			raw = raw[1:]
+		case len(raw) > lockSize && raw[0] == locked:
+			if raw = raw[1+lockSize:]; len(raw) == 0 {
+				return cache.ErrAbsent
+			}
+		default:
+			return errDamaged
+		}
+		if len(raw) < fenceSize {
+			return errDamaged
+		}
+		if e, err = packed.Unpack(origin, binary.BigEndian.Uint64(raw), raw[fenceSize:]); err != nil {
+			return fmt.Errorf("%w: %w", errDamaged, err)
+		}
+		return nil
+	})
+	return e, err
+}
+
+// Put keeps an entry for keep, at least for two days.
+func (s *Store) Put(ctx context.Context, e cache.Entry, keep time.Duration) error {
+	if e.Record == nil || e.Record.Origin.IsZero() {
+		return errors.New("shared cache: the entry has no record, or the record no origin")
+	}
+	data := packed.Pack(e)
+	return s.do(ctx, "put", e.Record.Origin, func(ctx context.Context, key string) error {
+		_, err := s.run(ctx, putScript, cache.ErrFenced, key, encoded(e.Fence), rueidis.BinaryString(data), millis(keep))
+		return err
+	})
+}
+
+// Delete forgets an origin.
+func (s *Store) Delete(ctx context.Context, origin robots.Origin) error {
+	return s.do(ctx, "delete", origin, func(ctx context.Context, key string) error {
+		_, err := s.run(ctx, deleteScript, nil, key)
+		return err
+	})
+}
+
+// longestLock is KEEP in common.lua. A cache asks for 26.4 hours at most.
+const longestLock = 48 * time.Hour
+
+// Lock takes the right to fetch an origin for ttl, a millisecond at least and two days
+// at most.
+func (s *Store) Lock(ctx context.Context, origin robots.Origin, ttl time.Duration) (token uint64, err error) {
+	err = s.do(ctx, "lock", origin, func(ctx context.Context, key string) error {
+		rest, err := s.run(ctx, lockScript, cache.ErrLocked, key, millis(min(ttl, longestLock)))
+		if err != nil {
+			return err
+		}
+		if len(rest) > 0 {
+			if text, err := rest[0].ToString(); err == nil && len(text) == 8 {
+				token = binary.BigEndian.Uint64([]byte(text))
+				return nil
+			}
+		}
+		return script.ErrReply
+	})
+	return token, err
+}
+
+// Unlock ends a lock early.
+func (s *Store) Unlock(ctx context.Context, origin robots.Origin, token uint64) error {
+	return s.do(ctx, "unlock", origin, func(ctx context.Context, key string) error {
+		_, err := s.run(ctx, unlockScript, nil, key, encoded(token))
+		return err
+	})
+}
+
+// LockLeft returns how long the lock on an origin runs, 0 if there is none: an operator sees
+// so whether somebody fetches it.
+func (s *Store) LockLeft(ctx context.Context, origin robots.Origin) (time.Duration, error) {
+	var ms int64
+	err := s.do(ctx, "lock", origin, func(ctx context.Context, key string) (err error) {
+		ms, err = leftScript.Run(ctx, s.client, []string{key}, nil).AsInt64()
+		return err
+	})
+	return time.Duration(ms) * time.Millisecond, err
+}
+
+// encoded returns a number in eight bytes, as scripts take it.
+func encoded(n uint64) string {
+	return string(binary.BigEndian.AppendUint64(nil, n))
+}
+
+// millis returns a duration as Redis takes lifetimes, rounded up and at least 1.
+func millis(d time.Duration) string {
+	return strconv.FormatInt(max(1, d.Milliseconds()+min(1, int64(d%time.Millisecond))), 10)
+}

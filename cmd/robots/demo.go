@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"strings"
 	"time"
 
@@ -75,11 +76,16 @@ type demo struct {
 	urls    map[string]string // by name, without the last slash
 	allow   []netip.AddrPort  // which the guard lets through
 	servers []*http.Server
+	folder  string // of the store, gone with the demo
 }
 
 // startDemo starts the sites, each at an address of its own.
 func startDemo(ctx context.Context) (*demo, error) {
-	d := &demo{urls: map[string]string{}}
+	folder, err := os.MkdirTemp("", "robots-demo")
+	if err != nil {
+		return nil, err
+	}
+	d := &demo{urls: map[string]string{}, folder: folder}
 	var listeners []net.Listener
 	for i := range demoSites {
 		l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
@@ -184,4 +190,5 @@ func (d *demo) close() {
 	for _, s := range d.servers {
 		_ = s.Close() // its error is that of a listener which is closed
 	}
+	_ = os.RemoveAll(d.folder)
 }

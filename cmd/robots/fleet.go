@@ -17,11 +17,10 @@ import (
 // A fleetCall is one run of a verb of robots fleet.
 type fleetCall struct {
 	*call
-	redis  string // the URL
-	bodies string
-	yes    bool
-	hold   time.Duration // 0 until it is released
-	last   int           // entries of the log
+	redis string // the URL
+	yes   bool
+	hold  time.Duration // 0 until it is released
+	last  int           // entries of the log
 }
 
 func fleetCommand(std *streams, status *int) *cobra.Command {
@@ -70,7 +69,7 @@ func (c *fleetCall) register(cmd *cobra.Command, status *int, verb func(context.
 
 // operate connects to the fleet and does something there.
 func (c *fleetCall) operate(ctx context.Context, do func(*fleet.Operator) (int, error)) (int, error) {
-	o, err := withPasswords("--redis", c.redis, fleet.Options{Bodies: c.bodies})
+	o, err := withPasswords("--redis", c.redis, fleet.Options{})
 	if err != nil {
 		return exitBad, err
 	}

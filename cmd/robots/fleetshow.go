@@ -140,7 +140,7 @@ func (c *fleetCall) writeStatus(s *fleet.Status) {
 
 func fleetShowCommand(c *fleetCall, status *int) *cobra.Command {
 	cmd := c.register(&cobra.Command{
-		Use:   "show [-a TOKEN]... [-d DIALECT] [--bodies DIRECTORY] --redis URL {ORIGIN | ADDRESS}",
+		Use:   "show [-a TOKEN]... [-d DIALECT] --redis URL {ORIGIN | ADDRESS}",
 		Short: "Show what a fleet knows of a site or an address",
 		Long: `Show says of an origin what the fleet has of its robots.txt, who fetches it, when the
 site was last asked, who is there now, its back-off and why, whether it is held, and
@@ -151,7 +151,6 @@ Exit status: 0, 1 if nothing is known, or 2.`,
   robots fleet show --redis redis://redis.internal:6379 192.0.2.7`,
 	}, status, c.show)
 	c.agentFlag(cmd)
-	cmd.Flags().StringVar(&c.bodies, "bodies", "", "the `DIRECTORY` in which all of this fleet keep large files")
 	cmd.Flags().StringVarP(&c.dialect, "dialect", "d", robots.RFC9309.Name, "read robots.txt as `NAME` does")
 	complete(cmd, "dialect", dialectNames())
 	return cmd

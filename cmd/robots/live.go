@@ -33,8 +33,10 @@ const (
 	// times as many as fetch lets go to one address, so that silent ones keep nobody
 	// waiting.
 	maxConnections = 64
-	// hotBytes is what of the records is kept in memory before the store.
-	hotBytes = 32 << 20
+	// hotBytes is what of the records is kept in memory before the store, and aloneBytes
+	// without one: what has no room is fetched again when it is asked for again.
+	hotBytes   = 32 << 20
+	aloneBytes = 96 << 20
 	// fetchMargin is what the cache grants a fetch beyond --timeout before it
 	// gives it up: the fetch itself is to say that it took too long.
 	fetchMargin = 10 * time.Second
@@ -46,7 +48,6 @@ type siteFlags struct {
 	cache         string
 	redis         string
 	allowEviction bool
-	bodies        string
 	leased        bool
 	userAgent     string
 	timeout       time.Duration
@@ -62,9 +63,8 @@ func (s *siteFlags) register(cmd *cobra.Command) {
 	f.SortFlags = false
 	s.set = f
 	f.StringVar(&s.cache, "cache", "", "keep what is fetched in this `FILE`, and ask a site again only when\nit is due")
-	f.StringVar(&s.redis, "redis", "", "share what is fetched with the fleet on the Redis at this `URL`, as in\nrediss://user@host:6379?prefix=robots; its password comes from the\nenvironment: "+passwordName+" (that of sentinels:\n"+sentinelPasswordName+"), or from the file\nthat the same with "+inFile+" names. --cache is then a copy, for when\nit goes away")
+	f.StringVar(&s.redis, "redis", "", "share what is fetched with the fleet on the Redis at this `URL`, as in\nrediss://user@host:6379?prefix=robots; its password comes from the\nenvironment: "+passwordName+" (that of sentinels:\n"+sentinelPasswordName+"), or from the file\nthat the same with "+inFile+" names")
 	f.BoolVar(&s.allowEviction, "allow-eviction", false, "use the Redis of --redis though it drops keys when its memory is full:\nit must have more than it is ever asked for")
-	f.StringVar(&s.bodies, "bodies", "", "with --redis: the `DIRECTORY` in which all of this fleet keep large files")
 	s.agentFlag(f)
 	s.timeoutFlag(f, "most `TIME` for one robots.txt, redirects included (default 30s)")
 	s.wayFlags(f)
@@ -148,7 +148,7 @@ type live struct {
 	cache    *cache.Cache
 	kept     bool         // for the next run: --cache or --redis is given
 	fleet    *fleet.Fleet // of --redis, nil without
-	store    cache.Store  // that of the fleet, the file of --cache or a spill
+	store    cache.Store  // that of the fleet, the file of --cache, or nil
 	began    time.Time
 	private  bool // --allow-private
 	progress progress
@@ -169,7 +169,10 @@ func (c *call) asking() (o fetch.Options, paces pace.Options, err error) {
 	case s.given("user-agent") && strings.TrimSpace(s.userAgent) == "":
 		return o, paces, errors.New("--user-agent is empty: name yourself and how to reach you")
 	}
-	for _, name := range []string{"allow-eviction", "bodies", "leased"} {
+	if s.given("cache") && s.redis != "" {
+		return o, paces, errors.New("--cache has no use with --redis, which keeps what is fetched")
+	}
+	for _, name := range []string{"allow-eviction", "leased"} {
 		if s.given(name) && s.redis == "" {
 			return o, paces, errors.New("--" + name + " has no use without --redis")
 		}
@@ -253,7 +256,7 @@ func newLive(c *call) (*live, error) {
 	l.limiter, _ = asking.Starts.(pace.Limiter) // a pace.Local
 	switch {
 	case s.given("redis"):
-		if l.fleet, err = join("--redis", s.redis, fleet.Options{Copy: s.cache, Bodies: s.bodies, Pace: paces, AllowEviction: s.allowEviction,
+		if l.fleet, err = join("--redis", s.redis, fleet.Options{Pace: paces, AllowEviction: s.allowEviction,
 			Leased: s.leased, RecordsOnly: s.set.Lookup("leased") == nil}); err != nil {
 			return nil, err
 		}
@@ -266,15 +269,17 @@ func newLive(c *call) (*live, error) {
 		if l.store, err = bolt.Open(s.cache, bolt.Options{}); err != nil {
 			return nil, err
 		}
-	default:
-		l.store = newSpill()
+	}
+	memory := int64(hotBytes)
+	if l.store == nil {
+		memory = aloneBytes
 	}
 	l.asking = asking
 	if l.client, err = fetch.New(asking); err == nil {
 		l.cache, err = cache.New(cache.Options{
 			Fetcher:    l.client,
 			Store:      l.store,
-			Memory:     hotBytes,
+			Memory:     memory,
 			FetchLimit: fetchLimit,
 			UseToEnd:   true, // a run is short, and looks twice: for the wait, and for the answer
 			// Whoever asks by hand would rather wait than be given the old answer.
@@ -361,7 +366,7 @@ func (l *live) close() {
 			l.warn("cannot leave the fleet of --redis: %w", cause(err))
 		}
 	case l.store != nil:
-		if err := l.store.Close(); err != nil && l.kept {
+		if err := l.store.Close(); err != nil {
 			l.warn("cannot close the file of --cache: %w", cause(err))
 		}
 	}
@@ -373,11 +378,8 @@ func (l *live) observe(e cache.Event) {
 		return
 	}
 	what, fails := "file of --cache", "the file of --cache fails, so not everything is kept: %w"
-	switch {
-	case l.fleet != nil:
+	if l.fleet != nil {
 		what, fails = "Redis of --redis", "the Redis of --redis fails, going on without it: %w"
-	case !l.kept:
-		what, fails = "temporary file", "memory is full, so sites may be asked again before they are due: %w"
 	}
 	putting := e.Record != nil
 	switch {

@@ -181,7 +181,7 @@ func (s *service) openFleet(ctx context.Context, parts *server.Parts, paces pace
 		return err
 	}
 	if s.fleet, err = join("--store", c.Store, fleet.Options{
-		Copy: c.Copy, Bodies: c.Bodies, MaxMemoryBytes: c.Memory, Pace: paces, AllowEviction: c.AllowEviction, WhenDown: policy, Observe: s, Log: s.log,
+		MaxMemoryBytes: c.Memory, Pace: paces, AllowEviction: c.AllowEviction, WhenDown: policy, Observe: s, Log: s.log,
 	}); err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (s *service) openFleet(ctx context.Context, parts *server.Parts, paces pace
 // openAlone makes a limiter of this process, and opens the file of the store if there is one.
 func (s *service) openAlone(ctx context.Context, parts *server.Parts, paces pace.Options) error {
 	c := s.config
-	// As in a fleet (fleet.Options.MaxMemoryBytes), but that no copy is needed.
+	// As in a fleet (fleet.Options.MaxMemoryBytes).
 	paces.MaxBytes, parts.Cache.Memory = int(min(c.Memory/4, math.MaxInt)), c.Memory/2
 	paces.Observe = s.Pace
 	local, err := pace.NewLocal(paces)
@@ -225,7 +225,11 @@ func (s *service) openDemo(ctx context.Context, parts *server.Parts) (err error)
 		return err
 	}
 	parts.Fetch.Guard.Allow = s.demo.allow
-	s.store = cache.NewMemory(s.config.Memory)
+	file, err := bolt.Open(filepath.Join(s.demo.folder, "robots.cache"), bolt.Options{NoSync: true})
+	if err != nil {
+		return err
+	}
+	s.store = file
 	return s.demo.remember(ctx, s.store, s.now())
 }
 
@@ -289,14 +293,11 @@ func (s *service) Pace(e pace.Event) { s.metrics.Pace(e) }
 // Cache counts what the cache does, and logs errors of the store, one a minute at most.
 func (s *service) Cache(e cache.Event) {
 	s.metrics.Cache(e)
-	switch e.Kind {
-	case cache.EventStoreFailed:
+	if e.Kind == cache.EventStoreFailed {
 		now := s.now().Unix()
 		if last := s.failed.Load(); now-last >= 60 && s.failed.CompareAndSwap(last, now) {
 			s.log.Warn("the store fails, going on without it", "error", e.Err.Error())
 		}
-	case cache.EventClockMoved:
-		s.log.Warn("the clock of this machine moved", "by", e.Took.String())
 	}
 }
 
@@ -305,7 +306,6 @@ func (s *service) close() error {
 	if s.api != nil {
 		_ = s.api.Close() // it has nothing to report
 	}
-	s.demo.close()
 	var err error
 	switch {
 	case s.fleet != nil:
@@ -313,6 +313,7 @@ func (s *service) close() error {
 	case s.store != nil:
 		err = errors.Join(s.keepPermits(), s.store.Close())
 	}
+	s.demo.close()
 	if err != nil {
 		return fmt.Errorf("cannot close the store: %w", err)
 	}

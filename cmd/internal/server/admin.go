@@ -51,7 +51,7 @@ func NewMetrics() *Metrics {
 	m.fetches = counters(r, "robots_fetches_total", "Fetches of robots.txt by their cause.", "cause", fetch.Cause.String, fetch.Causes()...)
 	m.fetchTook = r.histogram("robots_fetch_seconds", "Time of a fetch of robots.txt.", 1.0/256, 8)
 	var kinds []cache.EventKind
-	for k := cache.EventHit; k <= cache.EventClockMoved; k++ {
+	for k := cache.EventHit; k <= cache.EventFenced; k++ {
 		kinds = append(kinds, k)
 	}
 	m.answers = counters(r, "robots_cache_events_total", "What the cache did, by kind.", "kind", cache.EventKind.String, kinds...)
@@ -79,9 +79,9 @@ func (m *Metrics) gauge(name, help string, read func() float64) {
 }
 
 // Held adds what a cache has in memory.
-func (m *Metrics) Held(usage func() cache.Usage) {
-	m.gauge("held_origins", "Origins whose records are in memory.", func() float64 { return float64(usage().Origins) })
-	m.gauge("held_bytes", "Bytes of records in memory.", func() float64 { return float64(usage().Bytes) })
+func (m *Metrics) Held(usage func() (origins int, bytes int64)) {
+	m.gauge("held_origins", "Origins whose records are in memory.", func() float64 { n, _ := usage(); return float64(n) })
+	m.gauge("held_bytes", "Bytes of records in memory.", func() float64 { _, n := usage(); return float64(n) })
 }
 
 // StoreSize adds the size of the store's file.

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -69,9 +68,6 @@ type Service struct {
 	lender lender
 	now    func() time.Time
 
-	views  map[asker]*cache.View[*terms]
-	viewMu sync.RWMutex
-
 	api     huma.API
 	handler http.Handler
 	openAPI []byte // the document
@@ -106,7 +102,7 @@ func New(p Parts) (*Service, error) {
 	p.BodyTimeout = cmp.Or(p.BodyTimeout, 15*time.Second)
 	p.URLBytes, p.BodyBytes, p.BatchBytes = cmp.Or(p.URLBytes, 8<<10), cmp.Or(p.BodyBytes, 1<<20), cmp.Or(p.BatchBytes, 8<<20)
 	p.Version = cmp.Or(p.Version, "unknown")
-	s := &Service{parts: p, lender: lends, now: p.Now, views: map[asker]*cache.View[*terms]{}}
+	s := &Service{parts: p, lender: lends, now: p.Now}
 	if s.now == nil {
 		s.now = time.Now
 	}

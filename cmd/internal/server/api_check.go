@@ -16,6 +16,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/batch"
 	"github.com/robotskit/robots/fetch"
@@ -79,7 +80,7 @@ func (s *Service) check(ctx context.Context, in *checkInput) (*answer, error) {
 	if in.As != "" {
 		return s.asStatus(q, v)
 	}
-	body := make([]byte, 0, 512+len(q.terms.common)+len(in.URL))
+	body := make([]byte, 0, 512+len(in.URL))
 	body = append(q.appendVerdict(append(body, '{'), v), "}\n"...)
 	return &answer{Status: http.StatusOK, ContentType: typeJSON, CacheControl: s.maxAge(q.record), Body: body}, nil
 }
@@ -145,7 +146,7 @@ func (s *Service) question(ctx context.Context, url string, agents []string, dia
 		patient, p = patience(wait, location+"wait")
 	}
 	if p == nil {
-		q.record, q.terms, p = s.get(ctx, s.view(d, agents, userInitiated), q.origin, patient)
+		q.record, q.terms, p = s.get(ctx, &asker{cache.Crawler{Dialect: d, Tokens: agents}, userInitiated}, q.origin, patient)
 	}
 	return q, p
 }
@@ -153,7 +154,7 @@ func (s *Service) question(ctx context.Context, url string, agents []string, dia
 // appendVerdict appends the members of an answer, without braces.
 func (q *question) appendVerdict(dst []byte, v robots.Verdict) []byte {
 	dst = append(v.AppendDecisionJSON(dst), ',')
-	dst = append(append(dst, q.terms.common...), `,"url":`...)
+	dst = append(q.terms.rules.AppendCommonJSON(dst), `,"url":`...)
 	dst = append(robots.AppendQuoted(dst, q.url), ',')
 	return appendAgent(dst, q.agents)
 }

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
@@ -104,54 +103,29 @@ func (v *visit) Leave() {
 	v.left()
 }
 
-// An asker is who asks and how: of each a View keeps what it makes of records.
+// An asker is who asks and how.
 type asker struct {
-	dialect       string
-	tokens        string // joined with NUL, which no token has
+	cache.Crawler
 	userInitiated bool
 }
 
 // terms are what a site says to an asker.
 type terms struct {
 	rules    *robots.Rules
-	common   []byte // of an answer in JSON, behind the decision
 	schedule *pace.Schedule
 }
 
-// mostAskers is how many views there are. With one more all are dropped, as a caller may
-// name any crawler; what is asked for again is made again.
-const mostAskers = 1000
-
-// view returns the view of an asker.
-func (s *Service) view(d robots.Dialect, tokens []string, userInitiated bool) *cache.View[*terms] {
-	key := asker{d.Name, strings.Join(tokens, "\x00"), userInitiated}
-	s.viewMu.RLock()
-	v := s.views[key]
-	s.viewMu.RUnlock()
-	if v != nil {
-		return v
+// terms returns the record of a site and what it says to an asker.
+func (s *Service) terms(ctx context.Context, origin robots.Origin, a *asker) (*fetch.Record, *terms, error) {
+	rules, r, err := s.cache.Rules(ctx, origin, &a.Crawler)
+	if err != nil {
+		return nil, nil, err
 	}
-	v = cache.NewView(s.cache, func(r *fetch.Record, now time.Time) cache.Made[*terms] {
-		rules := r.Rules(d, now, tokens...)
-		if userInitiated {
-			rules = rules.UserInitiated()
-		}
-		t := &terms{rules: rules, common: rules.AppendCommonJSON(nil)}
-		t.schedule, _ = pace.NewSchedule(rules, s.parts.Policy) // the error is about the policy, which New has checked
-		made := cache.Made[*terms]{Value: t, Bytes: int(unsafe.Sizeof(*t)) + cap(t.common) + rules.MemoryBytes() + t.schedule.MemoryBytes()}
-		made.From, made.Until = r.Span(d, now)
-		return made
-	})
-	s.viewMu.Lock()
-	defer s.viewMu.Unlock()
-	if first := s.views[key]; first != nil {
-		return first
+	if a.userInitiated {
+		rules = rules.UserInitiated()
 	}
-	if len(s.views) == mostAskers {
-		clear(s.views)
-	}
-	s.views[key] = v
-	return v
+	schedule, _ := pace.NewSchedule(rules, s.parts.Policy) // the error is about the policy, which New has checked
+	return r, &terms{rules, schedule}, nil
 }
 
 // mostWait and usualWait bound how long a question waits for a fetch.
@@ -187,15 +161,15 @@ func wrong(t ProblemType, location, value, message string) *Problem {
 }
 
 // get waits for what a site says to an asker.
-func (s *Service) get(ctx context.Context, v *cache.View[*terms], origin robots.Origin, wait time.Duration) (*fetch.Record, *terms, *Problem) {
+func (s *Service) get(ctx context.Context, a *asker, origin robots.Origin, wait time.Duration) (*fetch.Record, *terms, *Problem) {
 	// What is held is answered without a timer, and its refresh before its end is not the
 	// caller's: no question is behind it.
-	r, t, err := v.Get(ended, origin)
+	r, t, err := s.terms(ended, origin, a)
 	if err == nil {
 		return r, t, nil
 	}
 	p := s.await(ctx, origin, wait, func(ctx context.Context) (err error) {
-		r, t, err = v.Get(ctx, origin)
+		r, t, err = s.terms(ctx, origin, a)
 		return err
 	})
 	return r, t, p

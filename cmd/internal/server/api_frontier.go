@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/pace"
 )
 
@@ -124,7 +125,7 @@ func (s *Service) permits(ctx context.Context, in *permitsInput) (*answer, error
 // readPages finds what the sites say of their URLs. Those that are not held are asked at the
 // same time.
 func (s *Service) readPages(ctx context.Context, pages []wantedPage, urls []string, d robots.Dialect, agents Agents, wait time.Duration) {
-	view := s.view(d, agents, false)
+	crawler := &asker{Crawler: cache.Crawler{Dialect: d, Tokens: agents}}
 	missing := map[robots.Origin][]*wantedPage{}
 	for i, url := range urls {
 		q := &pages[i]
@@ -137,7 +138,7 @@ func (s *Service) readPages(ctx context.Context, pages []wantedPage, urls []stri
 			continue
 		}
 		var err error
-		if q.record, q.terms, err = view.Get(ended, q.origin); err != nil {
+		if q.record, q.terms, err = s.terms(ended, q.origin, crawler); err != nil {
 			missing[q.origin] = append(missing[q.origin], q)
 		}
 	}
@@ -146,7 +147,7 @@ func (s *Service) readPages(ctx context.Context, pages []wantedPage, urls []stri
 			var asking sync.WaitGroup
 			for origin, of := range missing {
 				asking.Go(func() {
-					record, terms, p := s.get(ctx, view, origin, wait)
+					record, terms, p := s.get(ctx, crawler, origin, wait)
 					for _, q := range of {
 						q.record, q.terms, q.problem = record, terms, p
 					}

@@ -28,7 +28,7 @@ type Config struct {
 	Hosts, CORS             []string
 	TrustedProxies          []string
 	TokensFile, Tokens      string
-	Store, Copy, Bodies     string
+	Store                   string
 	Keep, KeepOnce          time.Duration
 	AllowEviction           bool
 	RedisOptional           bool
@@ -109,10 +109,6 @@ var settings = []Setting{
 		Usage: "the `LINES` of such a file themselves"},
 	{Name: "store", initial: "", field: func(c *Config) any { return &c.Store },
 		Usage: "keep what is fetched in this `PLACE`: a file, memory, or the Redis of a\nfleet, as in redis://host:6379"},
-	{Name: "copy", initial: "", field: func(c *Config) any { return &c.Copy },
-		Usage: "with a Redis: keep a copy in this `FILE`, for when it is away"},
-	{Name: "bodies", initial: "", field: func(c *Config) any { return &c.Bodies },
-		Usage: "with a Redis: keep files over 16 KB in this `DIRECTORY`, which all of the\nfleet see, and not in its memory"},
 	{Name: "keep", initial: 90 * 24 * time.Hour, field: func(c *Config) any { return &c.Keep },
 		Usage: "keep records in the store for this `TIME` if they were asked for again, or\nthe site fails; they are fetched again long before"},
 	{Name: "keep-once", initial: 14 * 24 * time.Hour, field: func(c *Config) any { return &c.KeepOnce },
@@ -379,10 +375,6 @@ func (c *Config) checkStore() error { // and how is fetched
 		return bad("store", "is empty, and this user has no folder for caches: name a file, a redis:// URL, or memory")
 	case strings.Contains(c.Store, "://") && !redis:
 		return bad("store", "is no URL of Redis: it begins with redis://, rediss:// or unix://")
-	case c.Copy != "" && !redis:
-		return bad("copy", "has no use without a Redis: store is a file already")
-	case c.Bodies != "" && !redis:
-		return bad("bodies", "has no use without a Redis")
 	case redis && c.Memory < fleet.MinMemoryBytes:
 		return bad("memory", "%s is less than a server of a fleet needs, %s", formatSize(c.Memory), formatSize(fleet.MinMemoryBytes))
 	case c.KeepOnce > c.Keep:

@@ -43,7 +43,7 @@ func load(t *testing.T, flags, env []string, file string) (*Config, map[string]V
 // TestConfigOrder: a flag counts before the environment, that before the file, and
 // that before the default, for every setting of every kind.
 func TestConfigOrder(t *testing.T) {
-	const file = "# settings\nqueue: 1\nhost: [a.example, b.example]\ngrace: 1m\nmemory: 96MiB\nlog-urls: true\nfetches: 9\nbodies: /srv/bodies\nstore: redis://h\n"
+	const file = "# settings\nqueue: 1\nhost: [a.example, b.example]\ngrace: 1m\nmemory: 96MiB\nlog-urls: true\nfetches: 9\nstore: redis://h\n"
 	c, values, err := load(t, []string{"queue=3", "host=c.example", "host=d.example"}, []string{"ROBOTS_QUEUE=2", "ROBOTS_GRACE=2m", "ROBOTS_KEEP_ONCE=36h", "ROBOTS_CORS=https://a.example, https://b.example", "ROBOTS_TOKENS=secret of mine"}, file)
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +59,6 @@ func TestConfigOrder(t *testing.T) {
 		"body-size": "1MiB default",
 		"keep":      "2160h default",
 		"keep-once": "36h ROBOTS_KEEP_ONCE",
-		"bodies":    "/srv/bodies serve.yaml:8",
 		"tokens":    "(hidden) ROBOTS_TOKENS",
 	} {
 		v := values[name]
@@ -124,14 +123,12 @@ func TestConfigErrors(t *testing.T) {
 		{"redis-optional=true", "", "", "--redis-optional has no use without a Redis"},
 		{"when-down=stop", "", "", "--when-down has no use without a Redis"},
 		{"store=redis://h when-down=wait", "", "", `--when-down cannot be used: unknown policy "wait": it is divide or stop`},
-		{"copy=x", "", "", "--copy has no use without a Redis: store is a file already"},
 		{"dialect=ask", "", "", `--dialect cannot be used: unknown dialect "ask"`},
 		{"address-pace=1", "", "", `--address-pace "1": `},
 		{"queue=-1", "", "", "--queue -1 is out of its bounds, 0 to 1048576"},
 		{"body-size=1", "", "", "--body-size 1 is out of its bounds, 1KiB to 1GiB"},
 		{"url-size=32KiB", "", "", "--url-size 32KiB is more than header-size, 16KiB, which holds the URL"},
 		{"grace=-1s", "", "", "--grace -1s is out of its bounds, 0s to 1h"},
-		{"bodies=x", "", "", "--bodies has no use without a Redis"},
 		{"store=redis://h memory=63MiB", "", "", "--memory 63MiB is less than a server of a fleet needs, 64MiB"},
 		{"keep=24h", "", "", "--keep-once 336h is more than keep, 24h"},
 		{"", "", "keep: 10m\nkeep-once: 5m\n", "serve.yaml:1: keep 10m is out of its bounds, 1h to 87600h"},
@@ -141,7 +138,7 @@ func TestConfigErrors(t *testing.T) {
 			t.Errorf("%s %s %q: got %v, want %s", c.flags, c.env, c.file, err, c.want)
 		}
 	}
-	for _, ok := range []string{"listen=[::1]:1", "listen=0.0.0.0:80 public=true anonymous=true", "listen=0.0.0.0:80 public=true tokens-file=x", "store=valkeys://h redis-optional=true when-down=stop copy=x bodies=x memory=64MiB", "admin=none", "host=ROBOTS.example"} {
+	for _, ok := range []string{"listen=[::1]:1", "listen=0.0.0.0:80 public=true anonymous=true", "listen=0.0.0.0:80 public=true tokens-file=x", "store=valkeys://h redis-optional=true when-down=stop memory=64MiB", "admin=none", "host=ROBOTS.example"} {
 		if _, _, err := load(t, append(strings.Fields(ok), "store=rediss://h")[:len(strings.Fields(ok))], nil, "# nothing\n"); err != nil {
 			t.Errorf("%s: %v", ok, err)
 		}

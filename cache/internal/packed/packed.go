@@ -1,0 +1,114 @@
+// Package packed is the form in which stores of bytes keep an entry: one piece with the
+// record and its bodies, compressed, behind a checksum.
+//
+//	CRC-32C of the fence (8 bytes, big-endian) and of what is deflated (4), deflated: length
+//	of the record, record, and of each body its length and the body
+package packed
+
+import (
+	"bytes"
+	"compress/flate"
+	_ "embed"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"sync"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cache"
+	"github.com/robotskit/robots/fetch"
+)
+
+// dictionary is what records and files have in common: where it occurs, a few bits point
+// at it. The likeliest stands last. It is part of the layout: another one needs another
+// version of both stores.
+//
+//go:embed dictionary.txt
+var dictionary []byte
+
+var deflaters = sync.Pool{New: func() any {
+	w, _ := flate.NewWriterDict(nil, flate.BestCompression, dictionary) // no error: the level is valid
+	return w
+}}
+
+var inflaters = sync.Pool{New: func() any { return flate.NewReaderDict(nil, dictionary) }}
+
+// maxInflated bounds what is read of an entry, whatever damage makes of it.
+const maxInflated = 64 << 20
+
+// Pack returns the record of an entry with its bodies. The fence is not in it.
+func Pack(e cache.Entry) []byte {
+	pieces := [][]byte{e.Record.EncodeBeside()}
+	for _, body := range e.Record.Bodies() {
+		pieces = append(pieces, body)
+	}
+	return PackEncoded(e.Fence, pieces...)
+}
+
+// PackEncoded packs an encoded record and its bodies.
+func PackEncoded(fence uint64, pieces ...[]byte) []byte {
+	var plain []byte
+	for _, piece := range pieces {
+		plain = append(binary.AppendUvarint(plain, uint64(len(piece))), piece...)
+	}
+	var out bytes.Buffer
+	out.Write(checksum(fence, plain))
+	w := deflaters.Get().(*flate.Writer)
+	defer deflaters.Put(w)
+	w.Reset(&out)
+	_, _ = w.Write(plain) // a Buffer never fails
+	_ = w.Close()
+	return out.Bytes()
+}
+
+// Unpack returns the entry of an origin that was packed, with its fence. The error says what
+// is wrong with the data.
+func Unpack(origin robots.Origin, fence uint64, data []byte) (e cache.Entry, err error) {
+	if len(data) < crc32.Size {
+		return e, errDamaged
+	}
+	r := inflaters.Get().(io.ReadCloser)
+	defer inflaters.Put(r)
+	if err = r.(flate.Resetter).Reset(bytes.NewReader(data[crc32.Size:]), dictionary); err != nil {
+		return e, err
+	}
+	plain, err := io.ReadAll(io.LimitReader(r, maxInflated))
+	if err != nil || !bytes.Equal(checksum(fence, plain), data[:crc32.Size]) {
+		return e, errDamaged
+	}
+	var pieces [][]byte
+	for len(plain) > 0 {
+		n, size := binary.Uvarint(plain)
+		if size <= 0 || n > uint64(len(plain)-size) {
+			return e, errDamaged
+		}
+		pieces = append(pieces, plain[size:size+int(n)])
+		plain = plain[size+int(n):]
+	}
+	if len(pieces) == 0 {
+		return e, errDamaged
+	}
+	next := 0
+	record, err := fetch.Decode(pieces[0], func(fetch.Hash) ([]byte, error) {
+		if len(pieces) == 1 {
+			return nil, errors.New("it is missing")
+		}
+		next = min(next+1, len(pieces)-1) // the last good one may be that of the record
+		return bytes.Clone(pieces[next]), nil
+	})
+	if err == nil && record.Origin != origin {
+		err = fmt.Errorf("record is damaged: it is of %s", record.Origin)
+	}
+	return cache.Entry{Record: record, Fence: fence}, err
+}
+
+var errDamaged = errors.New("it is damaged")
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func checksum(fence uint64, plain []byte) []byte {
+	sum := crc32.Checksum(binary.BigEndian.AppendUint64(nil, fence), castagnoli)
+	return binary.BigEndian.AppendUint32(nil, crc32.Update(sum, castagnoli, plain))
+}
