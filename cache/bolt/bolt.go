@@ -66,6 +66,8 @@ type Store struct {
 	page int64        // bytes of a page
 	live atomic.Int64 // bytes of entries
 
+	isEmpty bool // when it was opened
+
 	mu     sync.RWMutex // held for reading while a call is under way
 	closed bool
 	writes chan write
@@ -100,7 +102,7 @@ func Open(path string, o Options) (*Store, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("cache file %s is not a regular file: name another one", path)
 	}
-	s := &Store{path: path, size: o.Size, writes: make(chan write, queueMost), ended: make(chan struct{})}
+	s := &Store{path: path, size: o.Size, isEmpty: info.Size() == 0, writes: make(chan write, queueMost), ended: make(chan struct{})}
 	// The file is opened twice: first for reading, under a lock that keeps writers
 	// out while it is checked, then for writing.
 	if info.Size() > 0 {
@@ -113,11 +115,14 @@ func Open(path string, o Options) (*Store, error) {
 			Timeout: o.LockWait, FreelistType: bbolt.FreelistMapType, NoSync: o.NoSync, NoGrowSync: o.NoSync,
 			MaxSize: int(max(o.Size, info.Size())), // one made under a larger bound will not grow
 		})
-		if err == nil {
-			s.page = int64(s.db.Info().PageSize)
-			err = s.db.Update(layOut)
+		if err != nil {
+			return err
 		}
-		return err
+		s.page = int64(s.db.Info().PageSize)
+		if s.isEmpty {
+			return s.db.Update(layOut)
+		}
+		return nil
 	})
 	if err != nil {
 		if s.db != nil {
@@ -170,9 +175,6 @@ func create(path string) error {
 
 // layOut makes the buckets of an empty file.
 func layOut(tx *bbolt.Tx) error {
-	if first, _ := tx.Cursor().First(); first != nil {
-		return nil
-	}
 	for _, name := range [][]byte{metaBucket, recordsBucket, orderBucket, keptBucket} {
 		if _, err := tx.CreateBucket(name); err != nil {
 			return err
@@ -213,6 +215,7 @@ func (s *Store) verify(size int64, wait time.Duration) error {
 // every entry. (Tx.Check of bbolt finds more, but on a damaged page it may end the process.)
 func (s *Store) ours(tx *bbolt.Tx) error {
 	if first, _ := tx.Cursor().First(); first == nil {
+		s.isEmpty = true
 		return nil
 	}
 	meta := tx.Bucket(metaBucket)
