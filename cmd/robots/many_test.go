@@ -325,6 +325,41 @@ func TestLargeAnswers(t *testing.T) {
 	}
 }
 
+// TestKilled: what was answered a second before a kill -9 is in the file of --cache.
+func TestKilled(t *testing.T) {
+	const sites = 20
+	l := newLarge(t, sites)
+	second := serveAt(t, "127.0.0.1:0", func(http.ResponseWriter, *http.Request) { time.Sleep(time.Second) })
+	file := filepath.Join(t.TempDir(), "cache")
+	args := []string{"check", "--allow-private", "--cache", file, "-"}
+	cmd, in, out := start(t, os.Stderr, args...)
+	answers := bufio.NewReader(out)
+	list := strings.Join(l.urls, "/\n") + "/\n"
+	for _, part := range []struct {
+		text string
+		n    int
+	}{{list, sites}, {second + "/\n", 1}} {
+		go func() { _, _ = io.WriteString(in, part.text) }()
+		for n := 0; n < part.n; {
+			line, err := answers.ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasPrefix(line, stateIndent) {
+				n++
+			}
+		}
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	l.asked.Store(0)
+	var said bytes.Buffer
+	run(t.Context(), args, strings.NewReader(list), io.Discard, &said)
+	if n := l.asked.Load(); n != 0 {
+		t.Errorf("%d of %d sites are asked again, %s", n, sites, &said)
+	}
+}
+
 // TestSlowSiteInBatch: a slow site delays the lines after it and none before it,
 // though all came together.
 func TestSlowSiteInBatch(t *testing.T) {
