@@ -32,9 +32,6 @@ type Options struct {
 	// LockWait is how long Open waits for another process to close the file: one
 	// second.
 	LockWait time.Duration
-	// NoSync leaves it to the system when writes reach the disk, for a file that
-	// nobody needs after the process. After a loss of power the file may not open.
-	NoSync bool
 }
 
 const (
@@ -112,7 +109,7 @@ func Open(path string, o Options) (*Store, error) {
 	}
 	err = guarded(func() (err error) {
 		s.db, err = bbolt.Open(path, 0o600, &bbolt.Options{
-			Timeout: o.LockWait, FreelistType: bbolt.FreelistMapType, NoSync: o.NoSync, NoGrowSync: o.NoSync,
+			Timeout: o.LockWait, FreelistType: bbolt.FreelistMapType,
 			MaxSize: int(max(o.Size, info.Size())), // one made under a larger bound will not grow
 		})
 		if err != nil {
@@ -317,17 +314,18 @@ func (s *Store) read(ctx context.Context, do func(tx *bbolt.Tx) error) error {
 // A write is a change on its way to the file. The change may be tried more than once.
 type write struct {
 	change func(tx *bbolt.Tx) error
+	size   int64 // bytes of what is put
 	done   chan error
 }
 
 // write hands a change to the writer and waits for it.
-func (s *Store) write(ctx context.Context, change func(tx *bbolt.Tx) error) error {
+func (s *Store) write(ctx context.Context, size int, change func(tx *bbolt.Tx) error) error {
 	end, err := s.begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer end()
-	w := write{change, make(chan error, 1)}
+	w := write{change, int64(size), make(chan error, 1)}
 	select {
 	case s.writes <- w:
 	case <-ctx.Done():
@@ -347,12 +345,13 @@ func (s *Store) write(ctx context.Context, change func(tx *bbolt.Tx) error) erro
 func (s *Store) writer() {
 	defer close(s.ended)
 	for w := range s.writes {
-		batch := []write{w}
-		for more := true; more && len(batch) < batchMost; {
+		batch, size := []write{w}, w.size
+		for more := true; more && len(batch) < batchMost && size < s.size/64; {
 			select {
 			case w, ok := <-s.writes:
 				if more = ok; ok {
 					batch = append(batch, w)
+					size += w.size
 				}
 			default:
 				more = false
@@ -372,18 +371,17 @@ func (s *Store) writer() {
 
 func (s *Store) commit(batch []write) error {
 	return guarded(func() error {
-		err := s.db.Update(func(tx *bbolt.Tx) error {
+		return s.db.Update(func(tx *bbolt.Tx) error {
 			for _, w := range batch {
 				if err := w.change(tx); err != nil {
 					return err
 				}
 			}
+			if s.full(tx) {
+				return s.drop(tx, 16)
+			}
 			return nil
 		})
-		if err == nil && s.full() {
-			err = s.makeRoom(16)
-		}
-		return err
 	})
 }
 
@@ -391,8 +389,9 @@ func (s *Store) commit(batch []write) error {
 // needs them in a row. Then other entries are dropped, a few more each time.
 func (s *Store) commitOne(one []write) error {
 	err := s.commit(one)
-	for part := int64(16); errors.Is(err, bberrors.ErrMaxSizeReached) && part > 1; part /= 2 {
-		if err = guarded(func() error { return s.makeRoom(part) }); err == nil {
+	for part := int64(16); errors.Is(err, bberrors.ErrMaxSizeReached) && part > 4; part /= 2 {
+		err = guarded(func() error { return s.db.Update(func(tx *bbolt.Tx) error { return s.drop(tx, part) }) })
+		if err == nil {
 			err = s.commit(one)
 		}
 	}
@@ -401,23 +400,16 @@ func (s *Store) commitOne(one []write) error {
 
 // full reports whether live entries take more than half of the file, or pages in use more
 // than three quarters: a transaction writes new pages before it gives back old ones.
-func (s *Store) full() bool {
-	var used int64
-	err := s.db.View(func(tx *bbolt.Tx) error {
-		used = tx.Size()
-		return nil
-	})
+func (s *Store) full(tx *bbolt.Tx) bool {
 	stats := s.db.Stats()
-	used -= int64(stats.FreePageN+stats.PendingPageN) * s.page
-	return err == nil && (s.live.Load() > s.size/2 || used > s.size/4*3)
+	used := tx.Size() - int64(stats.FreePageN+stats.PendingPageN)*s.page
+	return s.live.Load() > s.size/2 || used > s.size/4*3
 }
 
-// makeRoom drops a part of the entries, those that were written longest ago.
-func (s *Store) makeRoom(part int64) error {
-	return s.db.Update(func(tx *bbolt.Tx) error {
-		least := s.live.Load() / part
-		return s.dropOldest(tx, func(dropped int64, _ uint64) bool { return dropped < least })
-	})
+// drop drops a part of the entries, those that were written longest ago.
+func (s *Store) drop(tx *bbolt.Tx, part int64) error {
+	least := s.live.Load() / part
+	return s.dropOldest(tx, func(dropped int64, _ uint64) bool { return dropped < least })
 }
 
 // dropOldest drops the entries that were written longest ago while more says so, of the
@@ -495,14 +487,14 @@ func unpack(origin robots.Origin, value []byte) (cache.Entry, error) {
 	return packed.Unpack(origin, binary.BigEndian.Uint64(value[16:]), value[headerSize:])
 }
 
-// Put keeps an entry.
+// Put keeps an entry, unless the file has no room for it.
 func (s *Store) Put(ctx context.Context, e cache.Entry, keep time.Duration) error {
 	if e.Record == nil || e.Record.Origin.IsZero() {
 		return s.fail(errors.New("the entry has no record, or the record no origin"))
 	}
 	origin := e.Record.Origin
 	key, data, until := []byte(origin.String()), packed.Pack(e), uint64(max(time.Now().Add(keep).UnixMilli(), 0))
-	return s.write(ctx, func(tx *bbolt.Tx) error {
+	err := s.write(ctx, len(data), func(tx *bbolt.Tx) error {
 		records, order := tx.Bucket(recordsBucket), tx.Bucket(orderBucket)
 		order.FillPercent = 0.9 // keys only grow
 		old := records.Get(key)
@@ -535,12 +527,16 @@ func (s *Store) Put(ctx context.Context, e cache.Entry, keep time.Duration) erro
 			return few >= 0 && until < now
 		})
 	})
+	if errors.Is(err, bberrors.ErrMaxSizeReached) { // not so many pages are free in a row
+		return nil
+	}
+	return err
 }
 
 // Delete forgets an origin.
 func (s *Store) Delete(ctx context.Context, origin robots.Origin) error {
 	key := []byte(origin.String())
-	return s.write(ctx, func(tx *bbolt.Tx) error { return s.remove(tx, key, tx.Bucket(recordsBucket).Get(key)) })
+	return s.write(ctx, 0, func(tx *bbolt.Tx) error { return s.remove(tx, key, tx.Bucket(recordsBucket).Get(key)) })
 }
 
 // Keep keeps a value under a name beside the entries, in place of the one before. It is
@@ -548,7 +544,7 @@ func (s *Store) Delete(ctx context.Context, origin robots.Origin) error {
 // dropped, and do not count in the bound of the file.
 func (s *Store) Keep(ctx context.Context, name string, value []byte) error {
 	sum := binary.BigEndian.AppendUint32(nil, crc32.Checksum(value, castagnoli))
-	return s.write(ctx, func(tx *bbolt.Tx) error { return tx.Bucket(keptBucket).Put([]byte(name), append(sum, value...)) })
+	return s.write(ctx, len(value), func(tx *bbolt.Tx) error { return tx.Bucket(keptBucket).Put([]byte(name), append(sum, value...)) })
 }
 
 // Kept returns the value that Keep has kept under a name, nil if there is none.

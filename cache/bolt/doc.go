@@ -8,8 +8,7 @@
 //
 // # What it promises
 //
-// When Put returns nil the entry is on the disk, whatever happens to the process;
-// with Options.NoSync the operating system has it. Puts that come together share one
+// When Put returns nil the entry is on the disk, whatever happens to the process. Puts that come together share one
 // write to the disk, so many at a time are much cheaper than one after another. If
 // Put returns an error, the entry may still be kept, but as a whole.
 //

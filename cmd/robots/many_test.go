@@ -219,7 +219,7 @@ func (s *slowDisk) Put(ctx context.Context, e cache.Entry, keep time.Duration) e
 // more than the connections, since no further site is asked meanwhile.
 func TestSlowDisk(t *testing.T) {
 	sites := campaign.Size(100, 250, 250)
-	file, err := bolt.Open(filepath.Join(t.TempDir(), "cache"), bolt.Options{NoSync: true})
+	file, err := bolt.Open(filepath.Join(t.TempDir(), "cache"), bolt.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -225,7 +225,7 @@ func (s *service) openDemo(ctx context.Context, parts *server.Parts) (err error)
 		return err
 	}
 	parts.Fetch.Guard.Allow = s.demo.allow
-	file, err := bolt.Open(filepath.Join(s.demo.folder, "robots.cache"), bolt.Options{NoSync: true})
+	file, err := bolt.Open(filepath.Join(s.demo.folder, "robots.cache"), bolt.Options{})
 	if err != nil {
 		return err
 	}
