@@ -20,9 +20,9 @@ LINT     := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.
 .PHONY: help build quick test campaign fmt-check vet unit race fuzz wasm tidy-check tidy cross dist image release release-check firstrun bench lint docs crawlers
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | awk -F'\t' '{printf "%-13s %s\n", $$1, $$2}'
-build: ## the program, bin/robots, with the engine for browsers
+build: ## the programs, bin/robots with the engine for browsers and bin/robots-bulk
 	go run ./cmd/internal/server/pack -o cmd/internal/server/web/assets
-	go build -buildvcs=auto -o bin/ ./cmd/robots
+	go build -buildvcs=auto -o bin/ ./cmd/robots ./cmd/robots-bulk
 quick: ## build, vet and the short tests, in less than a minute once Go's cache is warm
 	go build $(PACKAGES)
 	go vet $(PACKAGES)
@@ -55,8 +55,8 @@ tidy-check: ## does each module stand without go.work too, and is go.work.sum co
 	@.ci/tidy -check
 tidy: ## go.mod and go.sum of each module, as its code needs them, and go.work.sum
 	@.ci/tidy
-cross: ## the program for other systems
-	for t in linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64; do GOOS=$${t%/*} GOARCH=$${t#*/} go build -o /dev/null ./cmd/robots || exit 1; done
+cross: ## the programs for other systems
+	for t in linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64; do GOOS=$${t%/*} GOARCH=$${t#*/} go build -o /dev/null ./cmd/robots && GOOS=$${t%/*} GOARCH=$${t#*/} go build -o /dev/null ./cmd/robots-bulk || exit 1; done
 dist: ## dist/: archives and packages of the commit that is checked out, bills of materials, sums
 	go run ./cmd/internal/dist -o dist
 image: ## bin/image/: what dist makes for this machine alone, with an OCI image, of the commit that is checked out

@@ -123,7 +123,6 @@ RFC 9309 says, or as Google, Seznam, Bing and Yandex do (--dialect).`,
 		name string
 		make func() *cobra.Command
 	}{
-		{"bulk", func() *cobra.Command { return bulkCommand(std, status) }},
 		{"check", func() *cobra.Command { return checkCommand(std, status) }},
 		{"clause", func() *cobra.Command { return clauseCommand(std) }},
 		{"config", func() *cobra.Command { return configCommand(std) }},

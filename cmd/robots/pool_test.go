@@ -18,6 +18,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/robotskit/robots/cmd/internal/bulk"
 )
 
 // A pool does as an executable pool of ClickHouse: processes that are kept open, each of which
@@ -172,21 +174,40 @@ func TestRowsEnd(t *testing.T) {
 // that a pool drives, say the same.
 func TestContract(t *testing.T) {
 	dir := t.TempDir()
-	robotsRun := func(args ...string) {
-		t.Helper()
-		var said bytes.Buffer
-		if status := run(t.Context(), args, strings.NewReader(""), io.Discard, &said); status != exitAllowed && status != exitUndecided {
-			t.Fatalf("robots %q: status %d, %s", args, status, &said)
-		}
-	}
 	snapshot, sliced, whole := filepath.Join(dir, "snap"), filepath.Join(dir, "sliced"), filepath.Join(dir, "whole")
 	const examples = "../../examples/bulk/"
-	robotsRun("bulk", "pack", "--format", "jsonl", "-o", snapshot, examples+"2026-05.warc.gz", examples+"2026-10.warc.gz")
-	ask := []string{"bulk", "ask", "--agents", examples + "agents.txt", "-d", "rfc9309,google", "--format", "jsonl", "-o"}
-	for share := range 3 {
-		robotsRun(append(slices.Clone(ask), sliced, "--shard", fmt.Sprintf("%d/3", share+1), snapshot)...)
+	var packing bulk.PackOptions
+	inputs, err := packing.Inputs(t.Context(), []string{examples + "2026-05.warc.gz", examples + "2026-10.warc.gz"}, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	robotsRun(append(slices.Clone(ask), whole, snapshot)...)
+	task, err := packing.PackTask(snapshot, bulk.JSONL, inputs)
+	if err == nil {
+		err = bulk.Pack(t.Context(), task, bulk.RunOptions{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	crawlers, err := os.Open(examples + "agents.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer crawlers.Close()
+	o := bulk.AskOptions{Dialects: []string{"rfc9309", "google"}}
+	if o.Agents, err = bulk.ReadAgents(crawlers); err != nil {
+		t.Fatal(err)
+	}
+	for folder, slices := range map[string][]bulk.Slice{sliced: {{Index: 0, Of: 3}, {Index: 1, Of: 3}, {Index: 2, Of: 3}}, whole: {{}}} {
+		for _, slice := range slices {
+			task, err := o.AskTask(folder, bulk.JSONL, snapshot)
+			if err == nil {
+				err = bulk.Run(t.Context(), task, bulk.RunOptions{Slice: slice})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 
 	// Bodies of the snapshot, to ask of them what the rows of verdicts say.
 	bodies := map[string][]byte{}

@@ -189,7 +189,7 @@ func (d *Defaults) tokensOf(q *Question, dialect robots.Dialect) ([]string, erro
 	if token, ok := q.string(q.agent); ok {
 		tokens = []string{token}
 		if list := strings.Fields(token); q.row && len(list) > 1 && !strings.ContainsAny(token, "/(),;") {
-			tokens = list // as in tables of robots bulk
+			tokens = list // as in tables of robots-bulk
 		}
 	} else if list := eachElement(q.agent, func(value []byte) {
 		token, ok := decodeString(value)

@@ -218,7 +218,7 @@ func checksum(t testing.TB, task *Task) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// clean looks at a folder as robots bulk status does, and fails if then anything but
+// clean looks at a folder as robots-bulk status does, and fails if then anything but
 // the manifest, parts and errors is there.
 func clean(t testing.TB, task *Task) *Status {
 	t.Helper()

@@ -1,4 +1,4 @@
-// Package bulk is robots bulk: from archives of robots.txt to a snapshot, from a
+// Package bulk is robots-bulk: from archives of robots.txt to a snapshot, from a
 // snapshot to tables of answers.
 //
 // Work is a [Task], cut into shards. A shard makes one part a table: a file whose name

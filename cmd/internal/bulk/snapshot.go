@@ -25,7 +25,7 @@ type part struct{ captures, bodies Input }
 func openSnapshot(dir string) ([]part, error) {
 	t, _, err := read(dir)
 	if err != nil || t.Verb != verbPack {
-		return nil, fmt.Errorf("%s is no snapshot: robots bulk pack makes one", dir)
+		return nil, fmt.Errorf("%s is no snapshot: robots-bulk pack makes one", dir)
 	}
 	if t.Format == CSV {
 		return nil, fmt.Errorf("%s is a snapshot in csv, which is for others to read: pack it as parquet or jsonl", dir)
@@ -52,7 +52,7 @@ func openSnapshot(dir string) ([]part, error) {
 		parts = append(parts, part{captures, Input{Name: filepath.ToSlash(bodies), Size: info.Size()}})
 	}
 	if missing > 0 {
-		return nil, fmt.Errorf("%s lacks %d of %d parts: run robots bulk pack to its end first", dir, missing, len(t.Shards))
+		return nil, fmt.Errorf("%s lacks %d of %d parts: run robots-bulk pack to its end first", dir, missing, len(t.Shards))
 	}
 	return parts, nil
 }

@@ -101,18 +101,34 @@ func debianVersion(number string) string {
 	return strings.ReplaceAll(strings.Replace(number, "-", "~", 1), "-", ".")
 }
 
+// What the packages say of themselves.
+const (
+	aboutRobots = `may this crawler fetch this URL, and why
+ Robots answers from a robots.txt whether a crawler may fetch a URL, when, and
+ why. It reads the file as RFC 9309 says, or as Google, Seznam, Bing and Yandex
+ do.`
+	aboutBulk = `tables of archived robots.txt files
+ Robots-bulk makes tables of archives such as WARC files: what each site answered
+ to a request for its robots.txt, and what that says to each crawler.`
+)
+
 // debianPackage returns a .deb (deb(5)): an ar archive of three members. The
 // program needs no other package, and nothing runs when it is installed or removed.
-func debianPackage(program []byte, arch, number string, manual map[string][]byte, licenses, unit []byte, modified time.Time) ([]byte, error) {
+func debianPackage(p *program, number string, manual map[string][]byte, licenses, unit []byte, modified time.Time) ([]byte, error) {
 	files := []file{
-		{"./usr/bin/robots", 0o755, program},
-		{"./usr/lib/systemd/system/robots.service", 0o644, unit},
-		{"./usr/share/doc/robots/copyright", 0o644, licenses},
+		{"./usr/bin/" + p.name, 0o755, p.data},
+		{"./usr/share/doc/" + p.name + "/copyright", 0o644, licenses},
+	}
+	says := aboutRobots
+	if p.name == "robots" {
+		files = append(files, file{"./usr/lib/systemd/system/robots.service", 0o644, unit})
+	} else {
+		says = aboutBulk
 	}
 	places := map[string]string{
-		"robots.bash": "./usr/share/bash-completion/completions/robots",
-		"_robots":     "./usr/share/zsh/vendor-completions/_robots",
-		"robots.fish": "./usr/share/fish/vendor_completions.d/robots.fish",
+		p.name + ".bash": "./usr/share/bash-completion/completions/" + p.name,
+		"_" + p.name:     "./usr/share/zsh/vendor-completions/_" + p.name,
+		p.name + ".fish": "./usr/share/fish/vendor_completions.d/" + p.name + ".fish",
 	}
 	for _, name := range sortedNames(manual) {
 		if isManualPage(name) {
@@ -131,7 +147,7 @@ func debianPackage(program []byte, arch, number string, manual map[string][]byte
 		fmt.Fprintf(&sums, "%x  %s\n", md5.Sum(f.data), strings.TrimPrefix(f.name, "./"))
 		size += len(f.data)
 	}
-	control := fmt.Sprintf(`Package: robots
+	control := fmt.Sprintf(`Package: %s
 Version: %s
 Architecture: %s
 Maintainer: robotskit <robotskit@users.noreply.github.com>
@@ -139,11 +155,8 @@ Installed-Size: %d
 Section: web
 Priority: optional
 Homepage: %s
-Description: may this crawler fetch this URL, and why
- Robots answers from a robots.txt whether a crawler may fetch a URL, when, and
- why. It reads the file as RFC 9309 says, or as Google, Seznam, Bing and Yandex
- do.
-`, debianVersion(number), arch, (size+1023)/1024, homepage)
+Description: %s
+`, p.name, debianVersion(number), p.arch, (size+1023)/1024, homepage, says)
 	controls, err := tarred([]file{{"./", 0o755, nil}, {"./control", 0o644, []byte(control)}, {"./md5sums", 0o644, sums.Bytes()}}, modified)
 	if err != nil {
 		return nil, err

@@ -137,6 +137,21 @@ func TestRelease(t *testing.T) {
 		}
 		checkVersion(t, binary, version)
 		checkBill(t, filepath.Join(output, name+".cdx.json"), binary, version)
+		bulk := "robots-bulk_" + strings.TrimPrefix(name, "robots_")
+		others := untar(t, filepath.Join(output, bulk+".tar.gz"))
+		for _, want := range []string{"LICENSE", "man/robots-bulk.1", "man/robots-bulk-pack.1", "completions/robots-bulk.bash", "completions/_robots-bulk"} {
+			if others[bulk+"/"+want] == nil {
+				t.Errorf("the archive of robots-bulk has no %s but %v", want, slices.Sorted(maps.Keys(others)))
+			}
+		}
+		second := filepath.Join(t.TempDir(), "robots-bulk")
+		if err := os.WriteFile(second, others[bulk+"/robots-bulk"], 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if says, err := exec.Command(second, "--version").CombinedOutput(); err != nil || !strings.HasPrefix(string(says), "robots-bulk "+version+"\n") {
+			t.Errorf("robots-bulk --version: %v, %s", err, says)
+		}
+		checkBill(t, filepath.Join(output, bulk+".cdx.json"), second, version)
 		if _, err := exec.LookPath("bash"); err == nil {
 			script := filepath.Join(t.TempDir(), "completion")
 			if err := os.WriteFile(script, files[name+"/completions/robots.bash"], 0o644); err != nil {
@@ -232,7 +247,16 @@ func TestRelease(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		dpkg("--purge", "robots")
+		dpkg("--install", filepath.Join(output, "robots-bulk_1.2.3_"+runtime.GOARCH+".deb")) // beside the other
+		if wrong := dpkg("--verify", "robots-bulk"); wrong != "" {
+			t.Errorf("files differ from their sums:\n%s", wrong)
+		}
+		for _, want := range []string{"bin/robots-bulk", "share/man/man1/robots-bulk-ask.1.gz", "share/doc/robots-bulk/copyright", "share/bash-completion/completions/robots-bulk"} {
+			if _, err := os.Stat(filepath.Join(root, "usr", want)); err != nil {
+				t.Error(err)
+			}
+		}
+		dpkg("--purge", "robots", "robots-bulk")
 		err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
 			if path == filepath.Join(root, "var") {
 				return fs.SkipDir // dpkg's own

@@ -66,7 +66,7 @@ const ociType = "application/vnd.oci.image."
 const nobody = "65532:65532"
 
 // image returns an OCI image of the programs for Linux, a tar of an OCI layout, or
-// nil if there are none. It is from scratch: the program, the certificates of public
+// nil if there are none. It is from scratch: the programs, the certificates of public
 // authorities, a folder for the store.
 //
 // It is written here, since it is four files of JSON: the library for it,
@@ -74,7 +74,7 @@ const nobody = "65532:65532"
 // certificates are those of golang.org/x/crypto/x509roots, as those of this machine
 // would make other bytes on another; the program does not carry them, as on every
 // other system it has those of the system.
-func image(programs map[target]*program, licenses []byte, version string, modified time.Time) ([]byte, error) {
+func image(programs map[string]map[target]*program, licenses []byte, version string, modified time.Time) ([]byte, error) {
 	var blobs []file
 	add := func(kind string, data []byte) descriptor {
 		sum := fmt.Sprintf("%x", sha256.Sum256(data))
@@ -95,7 +95,7 @@ func image(programs map[target]*program, licenses []byte, version string, modifi
 	}
 	index := imageIndex{SchemaVersion: 2, MediaType: ociType + "index.v1+json"}
 	for _, t := range targets() {
-		p := programs[t]
+		p := programs["robots"][t]
 		if p == nil || t.os != "linux" {
 			continue
 		}
@@ -105,6 +105,7 @@ func image(programs map[target]*program, licenses []byte, version string, modifi
 			{"etc/ssl/certs/ca-certificates.crt", 0o644, roots.Bytes()},
 			{"LICENSE", 0o644, licenses},
 			{"robots", 0o755, p.data},
+			{"robots-bulk", 0o755, programs["robots-bulk"][t].data},
 		}
 		plain, err := plainTar(files, modified)
 		if err != nil {

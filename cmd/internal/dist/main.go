@@ -37,7 +37,11 @@ const (
 	homepage = "https://" + module
 )
 
-// A target is a system that the program is built for.
+// names are the programs, each with an archive, a package and a bill of its own. The image
+// holds both.
+var names = []string{"robots", "robots-bulk"}
+
+// A target is a system that the programs are built for.
 type target struct{ os, arch string }
 
 func (t target) String() string { return t.os + "/" + t.arch }
@@ -91,16 +95,20 @@ func dist(ctx context.Context, said io.Writer, output, only string) error {
 	if err != nil {
 		return err
 	}
-	programs := map[target]*program{}
-	for _, t := range wanted {
-		if programs[t], err = b.program(ctx, t); err != nil {
+	programs := map[string]map[target]*program{} // by name
+	manuals := map[string]map[string][]byte{}
+	version := ""
+	for _, name := range names {
+		programs[name] = map[target]*program{}
+		for _, t := range wanted {
+			if programs[name][t], err = b.program(ctx, name, t); err != nil {
+				return err
+			}
+		}
+		version = programs[name][wanted[0]].info.Main.Version
+		if manuals[name], err = b.manual(ctx, name, version); err != nil {
 			return err
 		}
-	}
-	version := programs[wanted[0]].info.Main.Version
-	manual, err := b.manual(ctx, version)
-	if err != nil {
-		return err
 	}
 	licenses, err := b.licenses(ctx, programs)
 	if err != nil {
@@ -108,29 +116,31 @@ func dist(ctx context.Context, said io.Writer, output, only string) error {
 	}
 	made := map[string][]byte{}
 	number := strings.TrimPrefix(version, "v")
-	for _, t := range wanted {
-		p, name := programs[t], fmt.Sprintf("robots_%s_%s_%s", number, t.os, t.arch)
-		files, err := b.archived(p, name, manual, licenses)
-		if err != nil {
-			return err
-		}
-		if t.os == "windows" {
-			made[name+".zip"], err = zipped(files, b.time)
-		} else {
-			made[name+".tar.gz"], err = tarred(files, b.time)
-		}
-		if err != nil {
-			return err
-		}
-		if made[name+".cdx.json"], err = bill(p, version, b.time); err != nil {
-			return err
-		}
-		if t.os == "linux" {
-			pack, err := debianPackage(p.data, t.arch, number, manual, licenses, unit, b.time)
+	for _, program := range names {
+		for _, t := range wanted {
+			p, name := programs[program][t], fmt.Sprintf("%s_%s_%s_%s", program, number, t.os, t.arch)
+			files, err := b.archived(p, name, manuals[program], licenses)
 			if err != nil {
 				return err
 			}
-			made["robots_"+debianVersion(number)+"_"+t.arch+".deb"] = pack
+			if t.os == "windows" {
+				made[name+".zip"], err = zipped(files, b.time)
+			} else {
+				made[name+".tar.gz"], err = tarred(files, b.time)
+			}
+			if err != nil {
+				return err
+			}
+			if made[name+".cdx.json"], err = bill(p, version, b.time); err != nil {
+				return err
+			}
+			if t.os == "linux" {
+				pack, err := debianPackage(p, number, manuals[program], licenses, unit, b.time)
+				if err != nil {
+					return err
+				}
+				made[program+"_"+debianVersion(number)+"_"+t.arch+".deb"] = pack
+			}
 		}
 	}
 	if image, err := image(programs, licenses, version, b.time); err != nil {
@@ -166,6 +176,7 @@ type build struct {
 
 // A program is a built one and what Go recorded in it.
 type program struct {
+	name string
 	target
 	data []byte
 	info *debug.BuildInfo
@@ -205,11 +216,11 @@ const page = "cmd/internal/server/web/assets"
 var environment = []string{"GOWORK=", "GOFLAGS=-trimpath", "GOEXPERIMENT="}
 
 // program builds for one system, without C, so that it needs no library there.
-func (b *build) program(ctx context.Context, t target) (*program, error) {
-	file := filepath.Join(b.temp, t.os+"-"+t.arch)
+func (b *build) program(ctx context.Context, name string, t target) (*program, error) {
+	file := filepath.Join(b.temp, name+"-"+t.os+"-"+t.arch)
 	env := append(slices.Clone(environment), "GOOS="+t.os, "GOARCH="+t.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFIPS140=off", "CGO_ENABLED=0")
-	if _, err := command(ctx, b.folder, env, "go", "build", "-buildvcs=true", "-ldflags=-s -w", "-o", file, "./cmd/robots"); err != nil {
-		return nil, fmt.Errorf("%s: %w", t, err)
+	if _, err := command(ctx, b.folder, env, "go", "build", "-buildvcs=true", "-ldflags=-s -w", "-o", file, "./cmd/"+name); err != nil {
+		return nil, fmt.Errorf("%s for %s: %w", name, t, err)
 	}
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -222,16 +233,16 @@ func (b *build) program(ctx context.Context, t target) (*program, error) {
 	if !strings.HasPrefix(info.Main.Version, "v") {
 		return nil, fmt.Errorf("%s: Go recorded no version but %q", t, info.Main.Version)
 	}
-	return &program{t, data, info}, nil
+	return &program{name, t, data, info}, nil
 }
 
-// manual returns the manual pages and completions, by name.
-func (b *build) manual(ctx context.Context, version string) (map[string][]byte, error) {
-	folder := filepath.Join(b.temp, "manual")
+// manual returns the manual pages and completions of a program, by name.
+func (b *build) manual(ctx context.Context, name, version string) (map[string][]byte, error) {
+	folder := filepath.Join(b.temp, "manual-"+name)
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		return nil, err
 	}
-	if _, err := command(ctx, b.folder, environment, "go", "test", "-count=1", "-vet=off", "-run", "^TestManual$", "./cmd/robots", "-args",
+	if _, err := command(ctx, b.folder, environment, "go", "test", "-count=1", "-vet=off", "-run", "^TestManual$", "./cmd/"+name, "-args",
 		"-manual", folder, "-manual-version", version, "-manual-time", strconv.FormatInt(b.time.Unix(), 10)); err != nil {
 		return nil, err
 	}
@@ -250,12 +261,14 @@ func (b *build) manual(ctx context.Context, version string) (map[string][]byte, 
 
 // licenses returns the license and those of all that the programs contain, which
 // ask to go with every copy.
-func (b *build) licenses(ctx context.Context, programs map[target]*program) ([]byte, error) {
+func (b *build) licenses(ctx context.Context, programs map[string]map[target]*program) ([]byte, error) {
 	dependencies := map[string]string{} // versions by path
-	for _, p := range programs {
-		for _, d := range p.info.Deps {
-			if d.Path != module {
-				dependencies[d.Path] = d.Version
+	for _, systems := range programs {
+		for _, p := range systems {
+			for _, d := range p.info.Deps {
+				if d.Path != module {
+					dependencies[d.Path] = d.Version
+				}
 			}
 		}
 	}
@@ -315,7 +328,7 @@ func (b *build) archived(p *program, folder string, manual map[string][]byte, li
 	if err != nil {
 		return nil, err
 	}
-	name := "robots"
+	name := p.name
 	if p.os == "windows" {
 		name += ".exe"
 	}

@@ -11,16 +11,16 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A bulkAsk is a call of a verb of bulk that asks captures for crawlers.
-type bulkAsk struct {
-	bulkRun
+// A question is a call of a verb that asks captures for crawlers.
+type question struct {
+	tableRun
 	agents    []string
 	agentFile string
 	dialects  string
 	paths     []string
 }
 
-func (b *bulkAsk) askFlags(cmd *cobra.Command) {
+func (b *question) askFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringArrayVarP(&b.agents, "agent", "a", nil, "ask for the crawler with this product `TOKEN`; repeat it, the most\nwanted first, for one with several (default one that nobody names)")
@@ -29,14 +29,14 @@ func (b *bulkAsk) askFlags(cmd *cobra.Command) {
 }
 
 // askOptions returns what the flags ask for.
-func (b *bulkAsk) askOptions() (o bulk.AskOptions, err error) {
+func (b *question) askOptions() (o bulk.AskOptions, err error) {
 	switch {
 	case len(b.agents) > 0 && b.agentFile != "":
 		return o, errors.New("-a and --agents are given: -a is one crawler, --agents FILE lists them")
 	case len(b.agents) > 0:
 		o.Agents = [][]string{b.agents}
 	case b.agentFile != "":
-		f, _, err := b.std.open(b.agentFile)
+		f, err := b.std.open(b.agentFile)
 		if err != nil {
 			return o, fmt.Errorf("--agents: %w", err)
 		}
@@ -56,15 +56,15 @@ func (b *bulkAsk) askOptions() (o bulk.AskOptions, err error) {
 }
 
 // output says that the folder is missing.
-func (b *bulkRun) output() error {
+func (b *tableRun) output() error {
 	if b.dir == "" {
 		return errors.New("where to? -o names the folder of the tables")
 	}
 	return nil
 }
 
-func bulkAskCommand(std *streams, status *int) *cobra.Command {
-	b := &bulkAsk{bulkRun: bulkRun{std: std}}
+func askCommand(std *streams, status *int) *cobra.Command {
+	b := &question{tableRun: tableRun{std: std}}
 	cmd := &cobra.Command{
 		Use:   "ask [flags] -o DIR SNAPSHOT",
 		Short: "Ask every capture of a snapshot for crawlers",
@@ -75,13 +75,13 @@ the site, which is never an allow). The columns are in docs/bulk.md.
 
 A crawler's row holds its tokens with a blank between. A hundred crawlers cost little
 more than one.`,
-		Example: `  robots bulk ask -a GPTBot -o verdicts cc-2026-41
-  robots bulk ask --agents ai.txt -d google,rfc9309 -o verdicts cc-2026-41`,
+		Example: `  robots-bulk ask -a GPTBot -o verdicts cc-2026-41
+  robots-bulk ask --agents ai.txt -d google,rfc9309 -o verdicts cc-2026-41`,
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			b.name = cmd.CommandPath()
 			if len(args) != 1 {
-				return errors.New("one snapshot is needed: the folder that robots bulk pack made")
+				return errors.New("one snapshot is needed: the folder that robots-bulk pack made")
 			}
 			o, err := b.askOptions()
 			if err = cmp.Or(err, b.output()); err != nil {
@@ -101,8 +101,8 @@ more than one.`,
 	return cmd
 }
 
-func bulkJoinCommand(std *streams, status *int) *cobra.Command {
-	b := &bulkAsk{bulkRun: bulkRun{std: std}}
+func joinCommand(std *streams, status *int) *cobra.Command {
+	b := &question{tableRun: tableRun{std: std}}
 	var at string
 	var o bulk.JoinOptions
 	cmd := &cobra.Command{
@@ -116,13 +116,13 @@ A list is JSON Lines with url and at, CSV with such columns, CDXJ, or Parquet, a
 columnar index of Common Crawl; the first three also by gzip or zstd. Lists are sorted
 by the keys of sites (SURT: com,example), as indexes are, and follow one another in the
 order of their names. A list in another order takes --sort.`,
-		Example: `  robots bulk join -a CCBot -o joined cc-2026-41 cdx-*.gz
-  robots bulk join -a GPTBot --sort --at 2026-10-01T00:00:00Z -o joined cc-2026-41 urls.csv`,
+		Example: `  robots-bulk join -a CCBot -o joined cc-2026-41 cdx-*.gz
+  robots-bulk join -a GPTBot --sort --at 2026-10-01T00:00:00Z -o joined cc-2026-41 urls.csv`,
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			b.name = cmd.CommandPath()
 			if len(args) < 2 {
-				return errors.New("a snapshot and a list are needed: the folder that robots bulk pack made, and files of URLs")
+				return errors.New("a snapshot and a list are needed: the folder that robots-bulk pack made, and files of URLs")
 			}
 			o.AskOptions, err = b.askOptions()
 			if at != "" && err == nil {
@@ -148,8 +148,8 @@ order of their names. A list in another order takes --sort.`,
 	return cmd
 }
 
-func bulkDiffCommand(std *streams, status *int) *cobra.Command {
-	b := &bulkAsk{bulkRun: bulkRun{std: std}}
+func diffCommand(std *streams, status *int) *cobra.Command {
+	b := &question{tableRun: tableRun{std: std}}
 	cmd := &cobra.Command{
 		Use:   "diff [flags] -o DIR SNAPSHOT SNAPSHOT",
 		Short: "Say which sites changed their answers between two snapshots",
@@ -157,12 +157,12 @@ func bulkDiffCommand(std *streams, status *int) *cobra.Command {
 what the last answer of a site says in each snapshot, proved over all URLs, and not its
 text: same; changed, with a URL as witness and the lines that decide it; appeared and
 gone; undecided where a snapshot holds no answer, or the proof would take too long.`,
-		Example:               `  robots bulk diff --agents ai.txt -o changes cc-2026-36 cc-2026-41`,
+		Example:               `  robots-bulk diff --agents ai.txt -o changes cc-2026-36 cc-2026-41`,
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			b.name = cmd.CommandPath()
 			if len(args) != 2 {
-				return errors.New("two snapshots are needed, the older one first: folders that robots bulk pack made")
+				return errors.New("two snapshots are needed, the older one first: folders that robots-bulk pack made")
 			}
 			o, err := b.askOptions()
 			if err = cmp.Or(err, b.output()); err != nil {

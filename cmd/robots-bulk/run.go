@@ -3,12 +3,14 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/robotskit/robots"
@@ -16,52 +18,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// exitInterrupted is the status of a verb of bulk that was interrupted: what it made is
-// whole, and the same command goes on.
-const exitInterrupted = 130
+// How often a run says how far it is: on a terminal, in one line that changes, and elsewhere.
+const (
+	progressShown = 250 * time.Millisecond
+	progressSaid  = time.Minute
+)
 
-// bulkSaid is how often a run says how far it is where no line can be erased.
-const bulkSaid = time.Minute
-
-// bulkCommand has the verbs that make tables of archives.
-func bulkCommand(std *streams, status *int) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "bulk VERB",
-		Short: "Archives in, tables out, on one machine or many",
-		Long: `Bulk works on archives of robots.txt, a shard at a time. Each shard makes one part of
-each table, which appears when it is whole, so a run that was ended in any way goes on
-with the same command, and the same input gives the same bytes.
-
-One run uses the cores of its machine. On many machines each job of an array takes its
-share with --shard; all see the output folder. A shard that fails is listed in the folder
-errors, the rest is done, and the same command tries it again.
-
-Exit status: 0 all shards are done, 1 some failed, 2 bad use or the work cannot go on,
-3 not all are done yet (status, and pack of a share that waits for others), 130
-interrupted.`,
-		Example:               "  robots bulk status cc-2026-41",
-		DisableFlagsInUseLine: true,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				*status = exitBad
-				cmd.SetOut(std.err)
-				return cmd.Help()
-			}
-			return unknownCommand(cmd, args[0])
-		},
-	}
-	cmd.AddCommand(
-		bulkPackCommand(std, status),
-		bulkAskCommand(std, status),
-		bulkJoinCommand(std, status),
-		bulkDiffCommand(std, status),
-		bulkStatusCommand(std, status),
-	)
-	return cmd
-}
-
-// A bulkRun is a call of a verb of bulk that works on shards.
-type bulkRun struct {
+// A tableRun is a call of a verb that works on shards.
+type tableRun struct {
 	std  *streams
 	name string // of the command
 
@@ -73,7 +37,7 @@ type bulkRun struct {
 
 // register declares the flags of a verb that makes tables, after its own; formats are
 // those of its tables, the default first.
-func (b *bulkRun) register(cmd *cobra.Command, formats ...string) {
+func (b *tableRun) register(cmd *cobra.Command, formats ...string) {
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVarP(&b.dir, "output", "o", "", "write the tables into this folder, `DIR`, or go on with it")
@@ -85,7 +49,7 @@ func (b *bulkRun) register(cmd *cobra.Command, formats ...string) {
 }
 
 // options returns what the flags say.
-func (b *bulkRun) options() (o bulk.RunOptions, err error) {
+func (b *tableRun) options() (o bulk.RunOptions, err error) {
 	if b.workers < 0 {
 		return o, errors.New("--workers is less than 1")
 	}
@@ -102,12 +66,12 @@ func (b *bulkRun) options() (o bulk.RunOptions, err error) {
 
 // run runs a task as the flags say: it says what will be done, then how far it is, and
 // what came of it.
-func (b *bulkRun) run(ctx context.Context, t *bulk.Task) (int, error) {
+func (b *tableRun) run(ctx context.Context, t *bulk.Task) (int, error) {
 	return b.runBy(ctx, t, bulk.Run)
 }
 
 // runBy runs a task by what it is to be run by.
-func (b *bulkRun) runBy(ctx context.Context, t *bulk.Task, run func(context.Context, *bulk.Task, bulk.RunOptions) error) (int, error) {
+func (b *tableRun) runBy(ctx context.Context, t *bulk.Task, run func(context.Context, *bulk.Task, bulk.RunOptions) error) (int, error) {
 	o, err := b.options()
 	if err != nil {
 		return exitBad, err
@@ -118,7 +82,7 @@ func (b *bulkRun) runBy(ctx context.Context, t *bulk.Task, run func(context.Cont
 	}
 	if b.dryRun {
 		fmt.Fprintln(b.std.out, plan)
-		return exitAllowed, nil
+		return exitDone, nil
 	}
 	fmt.Fprintf(b.std.err, "%s: %s\n", b.name, plan)
 	if plan.Short() {
@@ -128,11 +92,9 @@ func (b *bulkRun) runBy(ctx context.Context, t *bulk.Task, run func(context.Cont
 }
 
 // watch says how far a run is until it ends, and then what came of it.
-func (b *bulkRun) watch(ctx context.Context, o bulk.RunOptions, run func(context.Context, bulk.RunOptions) error) (int, error) {
-	ctx, stop := interruptible(ctx)
-	defer stop()
+func (b *tableRun) watch(ctx context.Context, o bulk.RunOptions, run func(context.Context, bulk.RunOptions) error) (int, error) {
 	o.Progress = new(bulk.Progress)
-	quiet := b.std.screen.report(bulkSaid, func() { b.std.screen.show(" " + o.Progress.Line()) })
+	quiet := b.report(o.Progress)
 	err := run(ctx, o)
 	quiet()
 	lost, failed := errors.AsType[*bulk.FailedError](err)
@@ -147,12 +109,43 @@ func (b *bulkRun) watch(ctx context.Context, o bulk.RunOptions, run func(context
 	}
 	if failed {
 		complain(b.std, b.name, lost)
-		return exitDisallowed, nil
+		return exitFailed, nil
 	}
-	return exitAllowed, nil
+	return exitDone, nil
 }
 
-func bulkStatusCommand(std *streams, status *int) *cobra.Command {
+// report says again and again how far a run is until stop is called.
+func (b *tableRun) report(p *bulk.Progress) (stop func()) {
+	begin, end, every := " ", "\n", progressSaid
+	if f, ok := b.std.err.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+			begin, end, every = "\r ", "\x1b[K", progressShown // the rest of the line is erased
+		}
+	}
+	ticker := time.NewTicker(every) //nolint:forbidigo // people wait by this clock
+	quit := make(chan struct{})
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		for {
+			select {
+			case <-ticker.C:
+				fmt.Fprint(b.std.err, begin, p.Line(), end)
+			case <-quit:
+				return
+			}
+		}
+	})
+	return func() {
+		ticker.Stop()
+		close(quit)
+		ended.Wait()
+		if every == progressShown {
+			fmt.Fprint(b.std.err, "\r\x1b[K")
+		}
+	}
+}
+
+func statusCommand(std *streams, status *int) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "status [flags] DIR",
@@ -161,11 +154,11 @@ func bulkStatusCommand(std *streams, status *int) *cobra.Command {
 failed, and removes what killed runs left behind.
 
 Exit status: 0 all shards are done, 1 some failed, 3 not all are done yet.`,
-		Example:               "  robots bulk status cc-2026-41",
+		Example:               "  robots-bulk status cc-2026-41",
 		DisableFlagsInUseLine: true,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := checkFormat(format); err != nil {
-				return err
+			if format != "text" && format != "json" {
+				return fmt.Errorf("unknown --format %q: it is text or json", format)
 			}
 			if len(args) != 1 {
 				return errors.New("one folder is needed: that of -o of a run")
@@ -176,21 +169,24 @@ Exit status: 0 all shards are done, 1 some failed, 3 not all are done yet.`,
 			}
 			switch {
 			case s.Done+len(s.Failed) < s.Shards:
-				*status = exitUndecided
+				*status = exitUnfinished
 			case len(s.Failed) > 0:
-				*status = exitDisallowed
+				*status = exitFailed
 			}
-			if format == formatJSON {
-				return encode(std.out, struct {
+			if format == "json" {
+				e := json.NewEncoder(std.out)
+				e.SetEscapeHTML(false)
+				return e.Encode(struct {
 					Schema int `json:"schema"`
 					*bulk.Status
 				}{1, s})
 			}
-			writeBulkStatus(std, s)
+			writeStatus(std, s)
 			return nil
 		},
 	}
-	registerFormat(cmd, &format)
+	cmd.Flags().StringVar(&format, "format", "text", "answer in this `FORMAT`: text, or json, one object")
+	complete(cmd, "format", []string{"text", "json"})
 	return cmd
 }
 
@@ -202,8 +198,8 @@ func notRun(dir string, err error) error {
 	return err
 }
 
-// writeBulkStatus writes a status for people.
-func writeBulkStatus(std *streams, s *bulk.Status) {
+// writeStatus writes a status for people.
+func writeStatus(std *streams, s *bulk.Status) {
 	line := fmt.Sprintf("%s shards  %s done", bulk.Thousands(int64(s.Shards)), bulk.Thousands(int64(s.Done)))
 	if s.Working > 0 {
 		line += fmt.Sprintf("  %d in work", s.Working)

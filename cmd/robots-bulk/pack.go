@@ -5,20 +5,21 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/robotskit/robots/cmd/internal/bulk"
+	"github.com/robotskit/robots/fetch"
 	"github.com/spf13/cobra"
 )
 
 // packFormats are those of a snapshot. CSV is not one: nobody reads bodies from it.
 var packFormats = []string{bulk.Parquet, bulk.JSONL, bulk.JSONLZ}
 
-func bulkPackCommand(std *streams, status *int) *cobra.Command {
-	b := &bulkRun{std: std}
+func packCommand(std *streams, status *int) *cobra.Command {
+	b := &tableRun{std: std}
 	var o bulk.PackOptions
-	var way siteFlags
 	var paths, base string
 	cmd := &cobra.Command{
 		Use:   "pack -o DIR [flags] [INPUT...]",
@@ -36,8 +37,8 @@ example.com/robots.txt, perhaps in a folder http or https; its time is that of t
 
 Where machines take shares (--shard) each reads its own inputs first. Redirects lead into
 those of others, so a share that is ahead ends with status 3, and is run again.`,
-		Example: `  robots bulk pack -o snap CC-MAIN-*.warc.gz
-  robots bulk pack -o snap --paths robotstxt.paths.gz --base https://data.commoncrawl.org/`,
+		Example: `  robots-bulk pack -o snap CC-MAIN-*.warc.gz
+  robots-bulk pack -o snap --paths robotstxt.paths.gz --base https://data.commoncrawl.org/`,
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			b.name = cmd.CommandPath()
@@ -46,7 +47,7 @@ those of others, so a share that is ahead ends with status 3, and is run again.`
 				return errors.New("-o DIR is needed: where the snapshot is to be")
 			case base != "" && paths == "":
 				return errors.New("--base has no use without --paths")
-			case way.given("user-agent") && strings.TrimSpace(way.userAgent) == "":
+			case cmd.Flags().Changed("user-agent") && strings.TrimSpace(o.UserAgent) == "":
 				return errors.New("--user-agent is empty: name yourself and how to reach you")
 			case o.Window <= 0:
 				return errors.New("--redirect-window is no time")
@@ -64,7 +65,6 @@ those of others, so a share that is ahead ends with status 3, and is run again.`
 			if len(args) == 0 {
 				return errors.New("no input is given: name files, folders or URLs, or a list of them with --paths")
 			}
-			o.UserAgent = way.userAgent
 			inputs, err := o.Inputs(cmd.Context(), args, bulk.Known(b.dir))
 			if err != nil {
 				return err
@@ -79,7 +79,7 @@ those of others, so a share that is ahead ends with status 3, and is run again.`
 			*status, err = b.runBy(cmd.Context(), t, bulk.Pack)
 			if waits, ok := errors.AsType[*bulk.PhaseError](err); ok {
 				complain(std, b.name, waits)
-				*status, err = exitUndecided, nil
+				*status, err = exitUnfinished, nil
 			}
 			return err
 		},
@@ -91,22 +91,21 @@ those of others, so a share that is ahead ends with status 3, and is run again.`
 	f.DurationVar(&o.Window, "redirect-window", 24*time.Hour, "follow a redirect to what was archived at most this `TIME` before or after")
 	f.BoolVar(&o.Merge, "merge", false, "make one part of all inputs, sorted, with each body once overall")
 	f.BoolVar(&o.AllowPrivate, "allow-private", false, "read URLs from private and loopback addresses too")
-	way.set = f
-	way.agentFlag(f)
+	f.StringVar(&o.UserAgent, "user-agent", "", "the User-Agent `STRING` of requests (default\n"+strconv.Quote(fetch.DefaultUserAgent)+")")
 	b.register(cmd, packFormats...)
 	return cmd
 }
 
 // readPaths reads the list of --paths.
 func readPaths(std *streams, name, base string) ([]string, error) {
-	in, _, err := std.open(name)
+	in, err := std.open(name)
 	if err != nil {
 		return nil, fmt.Errorf("--paths: %w", err)
 	}
 	defer in.Close()
 	list, err := bulk.Paths(in, base)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("cannot read --paths %s: %w", name, cause(err))
+		return nil, fmt.Errorf("cannot read --paths %s: %w", name, err)
 	}
 	return list, nil
 }

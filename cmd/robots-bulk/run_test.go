@@ -8,34 +8,34 @@ import (
 	"testing"
 )
 
-// TestBulkInterrupted: who interrupts a verb of bulk gets its own status, and hears that
+// TestInterrupted: who interrupts a verb gets its own status, and hears that
 // it goes on.
-func TestBulkInterrupted(t *testing.T) {
+func TestInterrupted(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	var out, complaints bytes.Buffer
-	status := run(ctx, []string{"bulk", "pack", "-o", filepath.Join(t.TempDir(), "snap"), "../../examples/bulk/2026-05.warc.gz"}, strings.NewReader(""), &out, &complaints)
+	status := run(ctx, []string{"pack", "-o", filepath.Join(t.TempDir(), "snap"), "../../examples/bulk/2026-05.warc.gz"}, strings.NewReader(""), &out, &complaints)
 	if status != exitInterrupted || !strings.Contains(complaints.String(), "interrupted: 0 shards done, their parts whole; the same command goes on\n") {
 		t.Errorf("status %d, %s", status, &complaints)
 	}
 }
 
-// TestBulkOptions: flags of a run that contradict each other are refused before anything
+// TestOptions: flags of a run that contradict each other are refused before anything
 // is done.
-func TestBulkOptions(t *testing.T) {
+func TestOptions(t *testing.T) {
 	t.Setenv("SLURM_ARRAY_TASK_ID", "3")
 	t.Setenv("SLURM_ARRAY_TASK_MIN", "1")
 	t.Setenv("SLURM_ARRAY_TASK_COUNT", "4")
-	good := bulkRun{}
+	good := tableRun{}
 	for _, c := range []struct {
-		change func(b *bulkRun)
+		change func(b *tableRun)
 		want   string // a part of the message
 		warned bool
 	}{
-		{change: func(*bulkRun) {}, warned: true},
-		{change: func(b *bulkRun) { b.share = "auto" }},
-		{change: func(b *bulkRun) { b.share = "5" }, want: "--shard: "},
-		{change: func(b *bulkRun) { b.workers = -1 }, want: "--workers"},
+		{change: func(*tableRun) {}, warned: true},
+		{change: func(b *tableRun) { b.share = "auto" }},
+		{change: func(b *tableRun) { b.share = "5" }, want: "--shard: "},
+		{change: func(b *tableRun) { b.workers = -1 }, want: "--workers"},
 	} {
 		var complaints bytes.Buffer
 		b := good

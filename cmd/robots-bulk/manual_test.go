@@ -1,0 +1,54 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra/doc"
+)
+
+var (
+	manualFolder  = flag.String("manual", "", "where TestManual leaves manual pages and completions")
+	manualVersion = flag.String("manual-version", "", "the `version` they are for")
+	manualTime    = flag.Int64("manual-time", 0, "and its time, in seconds since 1970")
+)
+
+// TestManual makes the manual pages and the completions of all shells from the commands;
+// make dist has this test write them.
+func TestManual(t *testing.T) {
+	folder := *manualFolder
+	if folder == "" {
+		folder = t.TempDir()
+	}
+	status := 0
+	root := newRoot(&streams{}, &status)
+	root.DisableAutoGenTag = true
+	root.InitDefaultCompletionCmd()
+	released := time.Unix(*manualTime, 0).UTC()
+	if err := doc.GenManTree(root, &doc.GenManHeader{Date: &released, Source: "robots-bulk " + *manualVersion, Manual: "Robots"}, folder); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range root.Commands() {
+		if !c.IsAvailableCommand() || c.Name() == "completion" {
+			continue
+		}
+		page, err := os.ReadFile(filepath.Join(folder, "robots-bulk-"+c.Name()+".1"))
+		if err != nil || !strings.Contains(string(page), c.Short) {
+			t.Errorf("the page of %s lacks what it is for, %v:\n%s", c.Name(), err, page)
+		}
+	}
+	for name, make := range map[string]func(string) error{
+		"robots-bulk.bash": func(name string) error { return root.GenBashCompletionFileV2(name, true) },
+		"_robots-bulk":     root.GenZshCompletionFile,
+		"robots-bulk.fish": func(name string) error { return root.GenFishCompletionFile(name, true) },
+		"robots-bulk.ps1":  root.GenPowerShellCompletionFileWithDesc,
+	} {
+		if err := make(filepath.Join(folder, name)); err != nil {
+			t.Error(err)
+		}
+	}
+}
