@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -40,7 +41,7 @@ type members struct {
 	raw  *source
 	form form
 	done bool // of a plain file
-	gzip *inflater
+	gzip *gzip.Reader
 	zstd *zstd.Decoder // with the dictionary of the file
 	tell func(k Kind, offset int64, why string)
 }
@@ -171,9 +172,11 @@ func (m *members) next() io.Reader {
 // inflate opens one member of gzip.
 func (m *members) inflate(in *source) (io.Reader, error) {
 	if m.gzip == nil {
-		m.gzip = new(inflater)
+		m.gzip = new(gzip.Reader)
 	}
-	return m.gzip, m.gzip.reset(in)
+	err := m.gzip.Reset(in) // which reads it by the byte, so none behind the member
+	m.gzip.Multistream(false)
+	return m.gzip, err
 }
 
 // decode opens one frame of zstd.
