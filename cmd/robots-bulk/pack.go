@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,7 @@ func packCommand(std *streams, status *int) *cobra.Command {
 	b := &tableRun{std: std}
 	var o bulk.PackOptions
 	var paths, base string
+	var strict bool
 	cmd := &cobra.Command{
 		Use:   "pack -o DIR [flags] [INPUT...]",
 		Short: "Make a snapshot of archives",
@@ -81,7 +83,20 @@ those of others, so a share that is ahead ends with status 3, and is run again.`
 				complain(std, b.name, waits)
 				*status, err = exitUnfinished, nil
 			}
-			return err
+			if err != nil || b.dryRun || *status != exitDone && *status != exitFailed {
+				return err
+			}
+			s, err := bulk.Look(b.dir)
+			if err != nil {
+				return err
+			}
+			if lost := s.Lost(); lost != "" {
+				fmt.Fprintf(std.err, "%s: %s: see %s\n", b.name, lost, filepath.Join(b.dir, "errors"))
+				if strict {
+					*status = exitFailed
+				}
+			}
+			return nil
 		},
 	}
 	f := cmd.Flags()
@@ -90,6 +105,7 @@ those of others, so a share that is ahead ends with status 3, and is run again.`
 	f.StringVar(&base, "base", "", "put this `URL` or folder before each path of the list")
 	f.DurationVar(&o.Window, "redirect-window", 24*time.Hour, "follow a redirect to what was archived at most this `TIME` before or after")
 	f.BoolVar(&o.Merge, "merge", false, "make one part of all inputs, sorted, with each body once overall")
+	f.BoolVar(&strict, "strict", false, "exit with 1 if something of an input could not be read, or it gave nothing")
 	f.BoolVar(&o.AllowPrivate, "allow-private", false, "read URLs from private and loopback addresses too")
 	f.StringVar(&o.UserAgent, "user-agent", "", "the User-Agent `STRING` of requests (default\n"+strconv.Quote(fetch.DefaultUserAgent)+")")
 	b.register(cmd, packFormats...)

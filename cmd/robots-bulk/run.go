@@ -147,13 +147,15 @@ func (b *tableRun) report(p *bulk.Progress) (stop func()) {
 
 func statusCommand(std *streams, status *int) *cobra.Command {
 	var format string
+	var strict bool
 	cmd := &cobra.Command{
 		Use:   "status [flags] DIR",
 		Short: "Say how far a run has come",
 		Long: `Status compares the parts in a folder with its manifest, lists the shards that
-failed, and removes what killed runs left behind.
+failed, counts what of the inputs could not be read, and removes what killed runs left.
 
-Exit status: 0 all shards are done, 1 some failed, 3 not all are done yet.`,
+Exit status: 0 all shards are done, 1 some failed (with --strict also: not all could be
+read), 3 not all are done yet.`,
 		Example:               "  robots-bulk status cc-2026-41",
 		DisableFlagsInUseLine: true,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -170,7 +172,7 @@ Exit status: 0 all shards are done, 1 some failed, 3 not all are done yet.`,
 			switch {
 			case s.Done+len(s.Failed) < s.Shards:
 				*status = exitUnfinished
-			case len(s.Failed) > 0:
+			case len(s.Failed) > 0, strict && s.Lost() != "":
 				*status = exitFailed
 			}
 			if format == "json" {
@@ -181,12 +183,13 @@ Exit status: 0 all shards are done, 1 some failed, 3 not all are done yet.`,
 					*bulk.Status
 				}{1, s})
 			}
-			writeStatus(std, s)
+			writeStatus(std, args[0], s)
 			return nil
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "text", "answer in this `FORMAT`: text, or json, one object")
 	complete(cmd, "format", []string{"text", "json"})
+	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 1 if something of an input could not be read")
 	return cmd
 }
 
@@ -199,7 +202,7 @@ func notRun(dir string, err error) error {
 }
 
 // writeStatus writes a status for people.
-func writeStatus(std *streams, s *bulk.Status) {
+func writeStatus(std *streams, dir string, s *bulk.Status) {
 	line := fmt.Sprintf("%s shards  %s done", bulk.Thousands(int64(s.Shards)), bulk.Thousands(int64(s.Done)))
 	if s.Working > 0 {
 		line += fmt.Sprintf("  %d in work", s.Working)
@@ -210,6 +213,9 @@ func writeStatus(std *streams, s *bulk.Status) {
 	fmt.Fprintln(std.out, line)
 	for _, f := range s.Failed {
 		fmt.Fprintf(std.out, "  %05d  %s  %s\n", f.Shard, robots.Printable(filepath.Base(f.Input)), robots.Printable(f.Error))
+	}
+	if lost := s.Lost(); lost != "" {
+		fmt.Fprintf(std.out, "  %s: see %s\n", lost, filepath.Join(dir, "errors"))
 	}
 	for _, name := range s.Strange {
 		fmt.Fprintf(std.out, "  %s is no part of a shard\n", robots.Printable(name))

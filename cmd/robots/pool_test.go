@@ -219,7 +219,7 @@ func TestContract(t *testing.T) {
 		}
 		bodies[row["sha256"].(string)] = body
 	})
-	place := func(row map[string]any) string { return fmt.Sprint(row["input"], row["offset"]) }
+	place := func(row map[string]any) string { return fmt.Sprint(row["input"], row["warc_offset"]) }
 	tableLines(t, filepath.Join(snapshot, "captures"), func(_ string, row map[string]any) {
 		if row["truncated"] == false && row["outcome"] == "success" {
 			sums[place(row)] = row["sha256"].(string)

@@ -444,7 +444,7 @@ func rowSets[T any](a *asker, w *table[T]) (ofRow, ofTold columnSet) {
 	if len(a.Paths) > 1 {
 		ofRow |= w.set("path")
 	}
-	return ofRow, w.set("verdict", "reason", "line", "directive", "pattern", "group", "access", "crawl_delay")
+	return ofRow, w.set("verdict", "reason", "line", "directive", "pattern", "group_name", "access", "crawl_delay")
 }
 
 // encode appends the answers as bytes, for a sorter.

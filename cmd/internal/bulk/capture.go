@@ -23,7 +23,7 @@ type Capture struct {
 	Truncated    bool   `parquet:"truncated"`
 	Kind         string `parquet:"kind,optional,dict"` // of the body: text, html, empty, binary
 	Input        string `parquet:"input,dict"`         // file of the archive
-	Offset       int64  `parquet:"offset"`             // in it, of the record
+	Offset       int64  `parquet:"warc_offset"`        // in it, of the record
 }
 
 // What an archive may leave open. An answer is then not known: nobody may take it for
@@ -44,7 +44,7 @@ func (c *Capture) Answered() bool {
 type Damaged struct {
 	Input  string `parquet:"input"`
 	Offset int64  `parquet:"offset"` // in it, near enough to find it
-	Kind   string `parquet:"kind"`   // gzip, zstd, header, length, http, garbage; uri, name, line, tar, zip
+	Kind   string `parquet:"kind"`   // gzip, zstd, header, length, http, garbage; uri, name, line, tar, zip; no-capture of an input
 	Count  int64  `parquet:"count"`  // of the kind, from here on
 	Detail string `parquet:"detail"` // of the first
 }

@@ -177,7 +177,7 @@ func (j *joiner) shard(ctx context.Context, t *Task, s Shard, parts []part, p *P
 	if j.out, err = writeTable[Joined](w, t.Format); err != nil {
 		return err
 	}
-	j.ofURL = j.out.set("url", "at", "age_s", "path")
+	j.ofURL = j.out.set("url", "asked_at", "age_s", "path")
 	j.ofRow, j.ofTold = rowSets(j.asker, j.out)
 	before := ""
 	if s.To != "" {

@@ -383,6 +383,9 @@ func readShard(ctx context.Context, in Input, client *downloader, p *Part) (Coun
 	if err := r.read(ctx, in); err != nil {
 		return counts, err
 	}
+	if place == 0 {
+		log.add(Damaged{Input: in.Name, Kind: "no-capture", Detail: "no answer of a site is in it"})
+	}
 	if err := sorted.each(func(k, _ []byte) error {
 		_, _ = keys.Write(k[:16]) // its error comes again
 		_, err := keys.Write(k[20:])

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -90,6 +91,39 @@ type Status struct {
 	Working int       `json:"working"` // written by workers that are alive, as far as locks show
 	Failed  []Failure `json:"failed"`
 	Strange []string  `json:"strange"` // files among the parts that are of no shard
+
+	Damaged map[string]int64 `json:"damaged"` // what of inputs could not be read, by kind
+}
+
+// Lost says what of inputs could not be read, "" if all could.
+func (s *Status) Lost() string {
+	var kinds []string
+	n := int64(0)
+	for _, kind := range slices.Sorted(maps.Keys(s.Damaged)) {
+		n += s.Damaged[kind]
+		kinds = append(kinds, kind+" "+Thousands(s.Damaged[kind]))
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s could not be read (%s)", Thousands(n), strings.Join(kinds, ", "))
+}
+
+// damage sums what of the inputs of shards that are done could not be read, by kind.
+func (st *state) damage() (map[string]int64, error) {
+	found, err := names(filepath.Join(st.t.Dir, errorsDir), ".damaged.jsonl")
+	if err != nil {
+		return nil, err
+	}
+	counts := Counts{ByKind: map[string]int64{}}
+	for name := range found {
+		if st.parts[name] {
+			if _, err := copyDamage(st.t.path(errorsDir, name), &counts); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return counts.ByKind, nil
 }
 
 // A Failure is a shard that failed.
@@ -112,6 +146,17 @@ func Look(dir string) (*Status, error) {
 		return nil, err
 	}
 	s := &Status{Verb: t.Verb, Shards: st.shards, Done: st.done, Working: st.clean(), Failed: st.failures(), Strange: []string{}}
+	if s.Damaged, err = st.damage(); err != nil {
+		return nil, err
+	}
+	if hidden := filepath.Join(dir, packDir); t.Verb == verbPack && st.done == st.shards {
+		// The last shares of an array may have ended at one time, each before it saw the other's parts.
+		if err := os.RemoveAll(hidden); err != nil {
+			return nil, err
+		}
+	} else if t.Verb == verbPack {
+		s.Working += sweep(filepath.Join(hidden, readDir)) + sweep(filepath.Join(hidden, indexDir))
+	}
 	known := map[string]bool{}
 	for _, shard := range t.Shards {
 		known[t.Name(shard)+"."+t.Format] = true

@@ -46,7 +46,7 @@ func TestTable(t *testing.T) {
 				t.Error("the same rows give other bytes")
 			}
 			if format == CSV {
-				const head = "surt,origin,url,fetched,outcome,cause,status,location,hops,resolved_from,sha256,bytes,truncated,kind,input,offset\n"
+				const head = "surt,origin,url,fetched,outcome,cause,status,location,hops,resolved_from,sha256,bytes,truncated,kind,input,warc_offset\n"
 				if got := files[0].String(); !strings.HasPrefix(got, head+
 					"\"com,example\",https://example.com,\"https://example.com/robots.txt?0,\"\"x\"\"\n\",2026-05-01T10:00:00.123Z,success,ok,301,https://example.org/,0,,00ff,0,true,,a.warc.gz,0\n") {
 					t.Errorf("%.300s", got)

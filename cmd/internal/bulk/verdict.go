@@ -21,14 +21,14 @@ type Verdict struct {
 	Line      int32  `parquet:"line,optional"` // of the rule that decided, from 1
 	Directive string `parquet:"directive,optional,dict"`
 	Pattern   string `parquet:"pattern,optional,dict"`
-	Group     string `parquet:"group,optional,dict"` // the token of the group that holds
+	Group     string `parquet:"group_name,optional,dict"` // the token of the group that holds
 	// Access is how much of the site the file leaves: all, part, none (nothing but
 	// /robots.txt), undecided (the proof takes more than its steps), unknown (no answer).
 	Access     string   `parquet:"access,dict"`
 	CrawlDelay *float64 `parquet:"crawl_delay"` // seconds, as the group declares
 	Engine     string   `parquet:"engine,dict"`
 	Input      string   `parquet:"input,dict"` // of the capture
-	Offset     int64    `parquet:"offset"`
+	Offset     int64    `parquet:"warc_offset"`
 }
 
 // A Joined is a URL with what the capture in force at its time says to one crawler: the
@@ -37,7 +37,7 @@ type Verdict struct {
 // contract.
 type Joined struct {
 	URL  string    `parquet:"url"` // as the list has it
-	At   time.Time `parquet:"at,timestamp(millisecond)"`
+	At   time.Time `parquet:"asked_at,timestamp(millisecond)"`
 	AgeS *int64    `parquet:"age_s"` // seconds from the capture to At
 
 	SURT       string     `parquet:"surt,dict"`
@@ -52,12 +52,12 @@ type Joined struct {
 	Line       int32      `parquet:"line,optional"`
 	Directive  string     `parquet:"directive,optional,dict"`
 	Pattern    string     `parquet:"pattern,optional,dict"`
-	Group      string     `parquet:"group,optional,dict"`
+	Group      string     `parquet:"group_name,optional,dict"`
 	Access     string     `parquet:"access,dict"`
 	CrawlDelay *float64   `parquet:"crawl_delay"`
 	Engine     string     `parquet:"engine,dict"`
 	Input      string     `parquet:"input,optional,dict"`
-	Offset     *int64     `parquet:"offset"`
+	Offset     *int64     `parquet:"warc_offset"`
 }
 
 // The values of Diff.Change.

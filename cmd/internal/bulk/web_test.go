@@ -303,7 +303,7 @@ func TestHostile(t *testing.T) {
 	if fmt.Sprint(count) != fmt.Sprint(want) {
 		t.Errorf("captures\n%v, want\n%v", count, want)
 	}
-	if fmt.Sprint(p.damaged) != "map[gzip:1 header:1 line:2 tar:1 uri:2 zip:1]" {
+	if fmt.Sprint(p.damaged) != "map[gzip:1 header:1 line:2 no-capture:2 tar:1 uri:2 zip:1]" {
 		t.Errorf("damaged: %v", p.damaged)
 	}
 }

@@ -9,7 +9,6 @@ import (
 const (
 	readSize = 64 << 10
 	keepMost = 4 << 20 // bytes behind a mark that are kept to go back to it
-	keepRead = 4 << 10 // bytes that were read last and are kept, so that they can be given back
 )
 
 // A source reads ahead, and can go back to a mark while no more than keepMost
@@ -48,7 +47,7 @@ func (s *source) fill() bool {
 	if s.err != nil {
 		return false
 	}
-	keep := max(s.next-keepRead, 0)
+	keep := s.next
 	if s.mark >= 0 && s.next-s.mark <= keepMost {
 		keep = min(keep, s.mark)
 	} else {
