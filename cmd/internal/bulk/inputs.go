@@ -505,7 +505,7 @@ func originOf(name string) (robots.Origin, error) {
 	folders := strings.Split(name, "/")
 	last := len(folders) - 1
 	switch strings.ToLower(path.Ext(folders[last])) { // none of them a top-level domain
-	case ".warc", ".wacz", ".tar", ".tgz", ".gz", ".zst", ".jsonl", ".ndjson", ".parquet":
+	case ".warc", ".wacz", ".arc", ".cdx", ".cdxj", ".wat", ".wet", ".tar", ".tgz", ".gz", ".zst", ".xml", ".jsonl", ".ndjson", ".parquet":
 		return robots.Origin{}, errors.New("the file is called like an archive and is none")
 	}
 	if plain, err := url.PathUnescape(folders[last]); err == nil {

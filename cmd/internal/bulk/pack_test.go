@@ -287,6 +287,9 @@ func TestOriginOf(t *testing.T) {
 		"CC-MAIN-1.warc.gz":                     "",                    // an archive that did not arrive is no site without rules
 		"x.warc":                                "",
 		"x.tar.zst":                             "",
+		"a.cdx":                                 "",
+		"x.wet":                                 "",
+		"error.xml":                             "",
 		"sub/x.JSONL":                           "",
 		"":                                      "",
 		"a b":                                   "",
