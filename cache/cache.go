@@ -156,7 +156,7 @@ func (c *Cache) Get(ctx context.Context, origin robots.Origin) (*fetch.Record, e
 	return c.marked(it.Record), nil
 }
 
-// A Crawler is whose rules a Cache keeps.
+// A Crawler is whose rules a Cache keeps. It must not change once they were asked for.
 type Crawler struct {
 	Dialect robots.Dialect
 	Tokens  []string // product tokens, the most wanted first

@@ -36,6 +36,7 @@ type item struct {
 
 // madeRules are what a record says to a crawler.
 type madeRules struct {
+	of          *Crawler // who asked first, which is the quickest to compare
 	crawler     Crawler
 	degraded    bool      // as the record then was
 	from, until time.Time // when they hold
@@ -117,12 +118,12 @@ func (m *memory) rules(it *item, r *fetch.Record, c *Crawler, now time.Time) *ro
 	it.mu.Lock()
 	defer it.mu.Unlock()
 	at := slices.IndexFunc(it.rules, func(k madeRules) bool {
-		return k.degraded == r.Degraded && k.crawler.Failure == c.Failure && slices.Equal(k.crawler.Tokens, c.Tokens) && k.crawler.Dialect == c.Dialect
+		return k.degraded == r.Degraded && k.of == c || k.degraded == r.Degraded && k.crawler.Failure == c.Failure && slices.Equal(k.crawler.Tokens, c.Tokens) && k.crawler.Dialect == c.Dialect
 	})
 	if at >= 0 && !now.Before(it.rules[at].from) && (it.rules[at].until.IsZero() || now.Before(it.rules[at].until)) {
 		return it.rules[at].rules
 	}
-	k := madeRules{crawler: *c, degraded: r.Degraded, rules: c.Failure.Rules(r, c.Dialect, now, c.Tokens...)}
+	k := madeRules{of: c, crawler: *c, degraded: r.Degraded, rules: c.Failure.Rules(r, c.Dialect, now, c.Tokens...)}
 	k.crawler.Tokens = slices.Clone(c.Tokens)
 	k.from, k.until = r.Span(c.Dialect, now)
 	k.bytes = int64(unsafe.Sizeof(k)) + int64(k.rules.MemoryBytes())

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -47,14 +48,13 @@ func parseURL(rawURL string) (robots.Origin, robots.Path, error) {
 	if err != nil {
 		return robots.Origin{}, robots.Path{}, err
 	}
-	const ends = "/?#" // a host
 	scheme := len(origin.Scheme()) + len("://")
 	rest := rawURL[scheme:]
-	if n := len(origin.Host()); len(rest) >= n && plain(origin, rest[:n]) && (len(rest) == n || strings.IndexByte(ends, rest[n]) >= 0) {
-		return origin, path, nil
-	}
-	if i := strings.IndexAny(rest, ends); i >= 0 {
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
 		rest = rest[:i]
+	}
+	if plain(origin, rest) {
+		return origin, path, nil
 	}
 	u, err := url.Parse(rawURL[:scheme] + rest) //nolint:forbidigo // how net/url reads the host is the question
 	if err != nil {
@@ -66,18 +66,22 @@ func parseURL(rawURL string) (robots.Origin, robots.Path, error) {
 	return origin, path, nil
 }
 
-// plain reports whether a host is that of an origin letter by letter, without a port,
+// plain reports whether a host with or without a port is that of an origin letter by letter,
 // and of letters that everybody reads alike, as nearly all hosts are.
 func plain(origin robots.Origin, host string) bool {
-	switch {
-	case host != origin.Host():
+	port := ""
+	if i := strings.IndexByte(host, ':'); i >= 0 {
+		host, port = host[:i], host[i+1:]
+	}
+	switch n := origin.Port(); {
+	case !strings.EqualFold(host, origin.Host()):
 		return false
-	case origin.Scheme() == "https" && origin.Port() == 443, origin.Scheme() == "http" && origin.Port() == 80:
-	default:
+	case port != "" && port != strconv.Itoa(n),
+		port == "" && (origin.Scheme() != "https" || n != 443) && (origin.Scheme() != "http" || n != 80):
 		return false
 	}
 	for i := range len(host) {
-		if c := host[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '.' && c != '-' {
+		if c := host[i] | 0x20; (c < 'a' || c > 'z') && (host[i] < '0' || host[i] > '9') && host[i] != '.' && host[i] != '-' {
 			return false
 		}
 	}
