@@ -149,7 +149,7 @@ func New(o Options) (*Cache, error) {
 // The error is that of ctx, if ctx ended before there was an answer, or says that the
 // origin cannot be asked. A site in trouble is a record and no error.
 func (c *Cache) Get(ctx context.Context, origin robots.Origin) (*fetch.Record, error) {
-	it, err := c.get(ctx, origin)
+	it, _, err := c.get(ctx, origin)
 	if err != nil {
 		return nil, err
 	}
@@ -168,39 +168,40 @@ type Crawler struct {
 // beside the record: they are made once, count against [Options.Memory], and go when the
 // record does or when they hold no longer.
 func (c *Cache) Rules(ctx context.Context, origin robots.Origin, crawler *Crawler) (*robots.Rules, *fetch.Record, error) {
-	it, err := c.get(ctx, origin)
+	it, now, err := c.get(ctx, origin)
 	if err != nil {
 		return nil, nil, err
 	}
 	r := c.marked(it.Record)
-	return c.hot.rules(it, r, crawler, time.Now().Round(0)), r, nil
+	return c.hot.rules(it, r, crawler, now.Round(0)), r, nil
 }
 
-// get is Get. It returns the item that has the record.
-func (c *Cache) get(ctx context.Context, origin robots.Origin) (*item, error) {
+// get is Get. It returns the item that has the record, and the time of the answer.
+func (c *Cache) get(ctx context.Context, origin robots.Origin) (*item, time.Time, error) {
 	if origin.IsZero() {
-		return nil, errNoOrigin
+		return nil, time.Time{}, errNoOrigin
 	}
+	began := time.Now()
 	if it := c.hot.get(origin); it != nil {
-		switch c.phase(it.Record, time.Now()) {
+		switch c.phase(it.Record, began) {
 		case ahead:
 			c.refreshAhead(ctx, it)
 			fallthrough
 		case fresh:
 			c.observe(Event{Kind: EventHit, Origin: origin, Record: it.Record})
-			return it, nil
+			return it, began, nil
 		}
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("robots.txt of %s: %w", origin, err)
+		return nil, began, fmt.Errorf("robots.txt of %s: %w", origin, err)
 	}
-	began := time.Now()
 	it, kind, err := c.wait(ctx, origin)
 	if err != nil {
-		return nil, fmt.Errorf("robots.txt of %s: %w", origin, err)
+		return nil, began, fmt.Errorf("robots.txt of %s: %w", origin, err)
 	}
-	c.observe(Event{Kind: kind, Origin: origin, Record: it.Record, Took: time.Since(began)})
-	return it, nil
+	now := time.Now()
+	c.observe(Event{Kind: kind, Origin: origin, Record: it.Record, Took: now.Sub(began)})
+	return it, now, nil
 }
 
 var errNoOrigin = errors.New("the origin is empty: make one with robots.ParseURL of a URL such as https://example.com/")
