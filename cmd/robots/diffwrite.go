@@ -86,13 +86,13 @@ func (d *differ) sectionText(w io.Writer, s *section) {
 		for _, way := range d.directions(s, g.comparison) {
 			changes, _ := d.shown(way.where.Changes)
 			for _, c := range changes {
-				ways, paths, olds = max(ways, len(way.name)), max(paths, min(columns(c.Path), maxURLColumn)), max(olds, min(columns(reasonOf(c.Old)), maxRuleColumn))
+				ways, paths, olds = max(ways, len(way.name)), max(paths, min(columns(robots.Printable(c.Path)), maxURLColumn)), max(olds, min(columns(reasonOf(c.Old)), maxRuleColumn))
 			}
 		}
 		for _, way := range d.directions(s, g.comparison) {
 			changes, rest := d.shown(way.where.Changes)
 			for _, c := range changes {
-				fmt.Fprintf(w, "  %-*s  %s  %s %s  %s %s%s\n", ways, way.name, fill(c.Path, paths), sides[0], fill(reasonOf(c.Old), olds), sides[1], reasonOf(c.New), notShortest(c))
+				fmt.Fprintf(w, "  %-*s  %s  %s %s  %s %s%s\n", ways, way.name, fill(robots.Printable(c.Path), paths), sides[0], fill(reasonOf(c.Old), olds), sides[1], reasonOf(c.New), notShortest(c))
 			}
 			if rest > 0 {
 				fmt.Fprintf(w, "  and %d more %s (--limit)\n", rest, way.name)
