@@ -1,0 +1,199 @@
+package lsp
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/crawlers"
+)
+
+// fields are the fields that completion offers, with the sentence that hover shows.
+var fields = []struct{ name, about string }{
+	{"User-agent", "Starts a group, or adds a crawler to it. `*` is the group for all crawlers that no other group names."},
+	{"Disallow", "Blocks paths that start with this value. `*` matches any characters, `$` the end of the URL. The longest matching rule decides."},
+	{"Allow", "Allows paths that start with this value. It wins against a Disallow of the same length."},
+	{"Sitemap", "The absolute URL of a sitemap. It belongs to no group."},
+	{"Crawl-delay", "Seconds between requests. Bing respects it; Google and Yandex ignore it."},
+	{"Request-rate", "Documents per period, as in `1/30s 1800-1900`. Seznam respects it."},
+	{"Visit-time", "The part of the day, in UTC, in which crawlers may visit, as in `0600-0845`."},
+	{"Clean-param", "Query parameters that do not change the page (Yandex)."},
+	{"Host", "The main host name of the site. Yandex has retired it."},
+	{"Content-Signal", "How the content may be used, as in `search=yes, ai-train=no`. It changes no verdict."},
+	{"Content-Usage", "How the content may be used (IETF AI Preferences). It changes no verdict."},
+	{"License", "The URL of a license (RSL). It changes no verdict."},
+}
+
+// hover explains the line at a position.
+func (s *server) hover(_ context.Context, p positionParams) (any, error) {
+	d := s.robots(p.TextDocument.URI)
+	if d == nil {
+		return nil, nil
+	}
+	line, ok := d.line(p.Position.Line + 1)
+	if !ok {
+		return nil, nil
+	}
+	var parts []string
+	for _, f := range fields {
+		if strings.EqualFold(f.name, line.Field.String()) {
+			parts = append(parts, f.about)
+		}
+	}
+	switch line.Field {
+	case robots.FieldUserAgent:
+		parts = append(parts, d.aboutCrawler(line)...)
+	case robots.FieldAllow, robots.FieldDisallow:
+		parts = append(parts, d.aboutRule(line)...)
+		parts = append(parts, s.decided(d, line)...)
+	}
+	if len(parts) == 0 {
+		return nil, nil
+	}
+	return hover{markup{"markdown", strings.Join(parts, "\n\n")}, d.rangeOf(line.Span)}, nil
+}
+
+// aboutCrawler says which crawler a user-agent line names.
+func (d *document) aboutCrawler(line robots.Line) (parts []string) {
+	for _, token := range d.readings[line.Number].Names {
+		if c, ok := crawlers.Find(token); ok && token != "*" {
+			about := fmt.Sprintf("**%s**: %s, %s.", c.Name, c.Operator, c.Purpose)
+			if c.Note != "" {
+				about += " " + c.Note
+			}
+			if c.Dialect != crawlers.Unknown {
+				about += " It reads robots.txt as `" + c.Dialect + "`."
+			}
+			return append(parts, about)
+		}
+	}
+	return parts
+}
+
+// aboutRule says for which crawlers a rule is.
+func (d *document) aboutRule(line robots.Line) []string {
+	agents := d.groupOf(line)
+	if agents == nil {
+		return []string{"The line precedes the first User-agent line, so it applies to no crawler."}
+	}
+	var names []string
+	for _, a := range agents {
+		name := d.file.Text(a.Value)
+		if name == "*" {
+			name = "all crawlers that no other group names"
+		}
+		if names = append(names, "`"+name+"`"); len(names) == 10 {
+			names = append(names, "…")
+			break
+		}
+	}
+	return []string{fmt.Sprintf("Applies to %s (line %d).", strings.Join(names, ", "), agents[0].Number)}
+}
+
+// decided lists the URLs in open files of assertions that the rule of a line decides.
+func (s *server) decided(d *document, line robots.Line) []string {
+	const most = 10
+	var list []string
+	for _, t := range s.tests() {
+		for _, q := range questions(t) {
+			v := d.rules(q.tokens).Match(q.path)
+			if v.Rule.Line() == line.Number && len(list) < most {
+				list = append(list, fmt.Sprintf("- %s for %s (%s)", q.url, strings.Join(q.tokens, ", "), v.Word()))
+			}
+		}
+	}
+	if list == nil {
+		return nil
+	}
+	return []string{"Decides in the open tests:\n" + strings.Join(list, "\n")}
+}
+
+// rules returns the rules of a crawler, in the dialect that the directory has for it.
+func (d *document) rules(tokens []string) *robots.Rules {
+	dialect := robots.RFC9309
+	if c, ok := crawlers.Find(tokens[0]); ok {
+		dialect = c.ReadAs()
+	}
+	return d.file.Rules(dialect, tokens...)
+}
+
+// definition leads from a rule to the user-agent lines of its group, and from a name, in a robots.txt or in a file of
+// assertions, to those of the group that applies to it.
+func (s *server) definition(_ context.Context, p positionParams) ([]location, error) {
+	d := s.document(p.TextDocument.URI)
+	if d == nil {
+		return nil, nil
+	}
+	if d.holdsTests() {
+		return s.definitionOfTest(d, p.Position.Line+1), nil
+	}
+	line, ok := d.line(p.Position.Line + 1)
+	if !ok {
+		return nil, nil
+	}
+	if line.Field == robots.FieldUserAgent {
+		return d.group(d.readings[line.Number].Names), nil
+	}
+	return d.locations(d.groupOf(line)), nil
+}
+
+// group returns the user-agent lines of the group that applies to a crawler.
+func (d *document) group(tokens []string) []location {
+	if len(tokens) == 0 {
+		return nil
+	}
+	var lines []robots.Line
+	for _, n := range d.rules(tokens).Group().Lines() {
+		if l, ok := d.line(n); ok {
+			lines = append(lines, l)
+		}
+	}
+	return d.locations(lines)
+}
+
+func (d *document) locations(lines []robots.Line) (list []location) {
+	for _, l := range lines {
+		list = append(list, location{d.uri, d.rangeOf(l.Span)})
+	}
+	return list
+}
+
+// completion offers field names at the start of a line, and the tokens of known crawlers as the value of a user-agent line.
+func (s *server) completion(_ context.Context, p positionParams) ([]completionItem, error) {
+	d := s.robots(p.TextDocument.URI)
+	if d == nil {
+		return []completionItem{}, nil
+	}
+	at := d.offset(p.Position)
+	start := 0
+	if line, ok := d.line(p.Position.Line + 1); ok {
+		start = line.Span.Start
+	} else {
+		start = at
+	}
+	before := d.text[start:at]
+	name, value, hasColon := strings.Cut(before, ":")
+	items := []completionItem{}
+	switch {
+	case strings.Contains(before, "#"):
+	case !hasColon:
+		replaced := textRange{d.position(start), p.Position}
+		for _, f := range fields {
+			items = append(items, completionItem{Label: f.name, Kind: 5, Documentation: strings.ReplaceAll(f.about, "`", ""), TextEdit: &textEdit{replaced, f.name + ": "}})
+		}
+	case strings.EqualFold(strings.TrimSpace(name), "user-agent"):
+		replaced := textRange{d.position(at - len(strings.TrimLeft(value, " \t"))), p.Position}
+		items = append(items, completionItem{Label: "*", Kind: 12, Detail: "all crawlers that no other group names", TextEdit: &textEdit{replaced, "*"}})
+		for _, c := range crawlers.All() {
+			if c.Status == crawlers.Used {
+				items = append(items, completionItem{Label: c.Name, Kind: 12, Detail: c.Operator + ", " + string(c.Purpose), TextEdit: &textEdit{replaced, c.Name}})
+			}
+		}
+		slices.SortStableFunc(items[1:], func(a, b completionItem) int {
+			return strings.Compare(strings.ToLower(a.Label), strings.ToLower(b.Label))
+		})
+	}
+	return items, nil
+}

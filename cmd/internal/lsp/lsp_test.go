@@ -1,0 +1,286 @@
+package lsp
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/creachadair/jrpc2"
+	"github.com/creachadair/jrpc2/channel"
+)
+
+// A client is the other side of a server that runs in this process.
+type client struct {
+	*jrpc2.Client
+	t        *testing.T
+	findings chan []diagnostic
+}
+
+func connect(t *testing.T, encodings ...string) *client {
+	t.Helper()
+	in, toServer := io.Pipe()
+	fromServer, out := io.Pipe()
+	done := make(chan error, 1)
+	go func() { done <- Serve(in, out, "test") }()
+	c := &client{t: t, findings: make(chan []diagnostic, 100)}
+	c.Client = jrpc2.NewClient(channel.LSP(fromServer, toServer), &jrpc2.ClientOptions{OnNotify: func(r *jrpc2.Request) {
+		var p struct{ Diagnostics []diagnostic }
+		if err := r.UnmarshalParams(&p); err != nil || r.Method() != "textDocument/publishDiagnostics" {
+			t.Errorf("%s: %v", r.Method(), err)
+		}
+		c.findings <- p.Diagnostics
+	}})
+	t.Cleanup(func() {
+		c.call("shutdown", nil, nil)
+		c.notify("exit", nil)
+		if err := <-done; err != nil {
+			t.Errorf("Serve returns %v after exit", err)
+		}
+		c.Close()
+	})
+	var info struct {
+		Capabilities struct{ PositionEncoding string }
+	}
+	c.call("initialize", map[string]any{"processId": nil, "capabilities": map[string]any{"general": map[string]any{"positionEncodings": encodings}}}, &info)
+	if want := "utf-16"; !slices.Contains(encodings, "utf-8") && info.Capabilities.PositionEncoding != want {
+		t.Errorf("the encoding is %q, want %q", info.Capabilities.PositionEncoding, want)
+	}
+	c.notify("initialized", map[string]any{})
+	return c
+}
+
+func (c *client) call(method string, params, result any) {
+	c.t.Helper()
+	r, err := c.Call(context.Background(), method, params)
+	if err != nil {
+		c.t.Fatalf("%s: %v", method, err)
+	}
+	if result != nil {
+		if err := r.UnmarshalResult(result); err != nil {
+			c.t.Fatalf("%s: %v", method, err)
+		}
+	}
+}
+
+func (c *client) notify(method string, params any) {
+	c.t.Helper()
+	if err := c.Notify(context.Background(), method, params); err != nil {
+		c.t.Fatalf("%s: %v", method, err)
+	}
+}
+
+const (
+	file  = "file:///site/robots.txt"
+	tests = "file:///site/robots.test.yaml"
+)
+
+func (c *client) open(uri, text string) {
+	c.t.Helper()
+	c.notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{"uri": uri, "languageId": "robots", "version": 1, "text": text}})
+}
+
+func at(uri string, line, character int) map[string]any {
+	return map[string]any{"textDocument": map[string]any{"uri": uri}, "position": position{line, character}}
+}
+
+func codes(list []diagnostic) (codes []string) {
+	for _, d := range list {
+		codes = append(codes, d.Code)
+	}
+	return codes
+}
+
+// TestDiagnostics: findings are published for the latest text, and cleared when the file is closed.
+func TestDiagnostics(t *testing.T) {
+	c := connect(t)
+	c.open(file, "User-agent: *\nDisallow: tmp\n")
+	first := <-c.findings
+	if got := codes(first); !slices.Equal(got, []string{"RT401"}) {
+		t.Fatalf("findings %v, want RT401", got)
+	}
+	if d := first[0]; d.Range.Start.Line != 1 || d.Source != "robots" || !strings.HasSuffix(d.CodeDescription.Href, "#rt401") {
+		t.Errorf("got %+v", d)
+	}
+	c.notify("textDocument/didChange", map[string]any{"textDocument": map[string]any{"uri": file, "version": 2}, "contentChanges": []any{map[string]any{"text": "User-agent: *\nDisallow: /tmp\n"}}})
+	if got := <-c.findings; len(got) != 0 {
+		t.Errorf("findings of the mended text: %v", got)
+	}
+	c.notify("textDocument/didClose", map[string]any{"textDocument": map[string]any{"uri": file}})
+	if got := <-c.findings; len(got) != 0 {
+		t.Errorf("findings of a closed file: %v", got)
+	}
+}
+
+// TestActions: a fix is offered where the finding is, and all safe fixes at once.
+func TestActions(t *testing.T) {
+	c := connect(t)
+	text := "User-agent: *\nDisallow: tmp\nDisallow: /a\nDisallow: /a\n"
+	c.open(file, text)
+	<-c.findings
+	var actions []codeAction
+	c.call("textDocument/codeAction", map[string]any{"textDocument": map[string]any{"uri": file}, "range": textRange{position{1, 3}, position{1, 3}}, "context": map[string]any{"diagnostics": []any{}}}, &actions)
+	d := newDocument(textDocument{URI: file, Text: text}, false)
+	got := map[string]string{}
+	for _, a := range actions {
+		got[a.Kind] = applied(d, a.Edit.Changes[file])
+		if a.Kind == kindQuickFix && (a.IsPreferred || !strings.Contains(a.Title, "changes verdicts")) {
+			t.Errorf("a fix that changes verdicts: %+v", a)
+		}
+	}
+	want := map[string]string{
+		kindQuickFix: "User-agent: *\nDisallow: /tmp\nDisallow: /a\nDisallow: /a\n",
+		kindFixAll:   "User-agent: *\nDisallow: tmp\nDisallow: /a\n",
+	}
+	for kind := range want {
+		if got[kind] != want[kind] {
+			t.Errorf("%s makes\n%s\nwant\n%s", kind, got[kind], want[kind])
+		}
+	}
+	c.call("textDocument/codeAction", map[string]any{"textDocument": map[string]any{"uri": file}, "range": textRange{}, "context": map[string]any{"diagnostics": []any{}, "only": []string{"source"}}}, &actions)
+	if len(actions) != 1 || actions[0].Kind != kindFixAll {
+		t.Errorf("actions of the kind source: %+v", actions)
+	}
+}
+
+// applied returns the text of a document after edits that do not overlap.
+func applied(d *document, edits []textEdit) string {
+	slices.SortFunc(edits, func(a, b textEdit) int { return d.offset(b.Range.Start) - d.offset(a.Range.Start) })
+	text := d.text
+	for _, e := range edits {
+		text = text[:d.offset(e.Range.Start)] + e.NewText + text[d.offset(e.Range.End):]
+	}
+	return text
+}
+
+func TestFormatting(t *testing.T) {
+	c := connect(t)
+	text := "user-agent:*\ndisallow:/a\nAllow: /b\n"
+	c.open(file, text)
+	var edits []textEdit
+	c.call("textDocument/formatting", map[string]any{"textDocument": map[string]any{"uri": file}, "options": map[string]any{"tabSize": 4}}, &edits)
+	if got, want := applied(newDocument(textDocument{URI: file, Text: text}, false), edits), "User-agent: *\nDisallow: /a\nAllow: /b\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestHover: a rule says for whom it is, and which URLs of the open tests it decides.
+func TestHover(t *testing.T) {
+	c := connect(t)
+	c.open(file, "User-agent: Googlebot\nUser-agent: *\nDisallow: /basket\n")
+	c.open(tests, "version: 1\nrobots: robots.txt\ntests:\n  - {agent: Googlebot, disallow: [/basket/1, {url: /basket}], allow: [/]}\n  - {allow: [{every: \"/x*\"}, /y]}\n")
+	for _, test := range []struct {
+		line int
+		want []string
+	}{
+		{0, []string{"**Googlebot**: Google, search.", "`google`"}},
+		{2, []string{"Applies to `Googlebot`, `all crawlers that no other group names` (line 1)", "- /basket/1 for Googlebot (disallow)\n- /basket for Googlebot (disallow)"}},
+	} {
+		var h hover
+		c.call("textDocument/hover", at(file, test.line, 2), &h)
+		for _, want := range test.want {
+			if !strings.Contains(h.Contents.Value, want) {
+				t.Errorf("line %d: %q, want %q in it", test.line, h.Contents.Value, want)
+			}
+		}
+	}
+}
+
+func TestDefinition(t *testing.T) {
+	c := connect(t)
+	c.open(file, "User-agent: a\nDisallow: /x\n\nUser-agent: googlebot\nDisallow: /y\n\nUser-agent: Googlebot/2.1\nDisallow: /z\n")
+	c.open(tests, "version: 1\ntests:\n  - agent: Googlebot-Image\n    allow: [/]\n  - agent: [Googlebot-Image, Googlebot]\n    allow: [/a]\n")
+	for _, test := range []struct {
+		uri  string
+		line int
+		want []int
+	}{
+		{file, 1, []int{0}},    // a rule: its group
+		{file, 3, []int{3, 6}}, // a name: all groups that name it
+		{file, 2, nil},
+		{tests, 3, nil}, // no group names it
+		{tests, 5, []int{3, 6}},
+	} {
+		var list []location
+		c.call("textDocument/definition", at(test.uri, test.line, 0), &list)
+		var got []int
+		for _, l := range list {
+			got = append(got, l.Range.Start.Line)
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s:%d leads to %v, want %v", test.uri, test.line, got, test.want)
+		}
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	c := connect(t)
+	c.open(file, "Dis\nUser-agent: GPT\n# Dis")
+	for _, test := range []struct {
+		line, character int
+		want            string // "" for nothing
+		from            int
+	}{
+		{0, 3, "Disallow", 0},
+		{1, 15, "GPTBot", 12},
+		{2, 5, "", 0},
+	} {
+		var items []completionItem
+		c.call("textDocument/completion", at(file, test.line, test.character), &items)
+		i := slices.IndexFunc(items, func(item completionItem) bool { return item.Label == test.want })
+		switch {
+		case test.want == "" && len(items) > 0:
+			t.Errorf("line %d: %d items in a comment", test.line, len(items))
+		case test.want != "" && i < 0:
+			t.Errorf("line %d: no %s among %d items", test.line, test.want, len(items))
+		case test.want != "" && items[i].TextEdit.Range.Start.Character != test.from:
+			t.Errorf("line %d: %s replaces from %d, want %d", test.line, test.want, items[i].TextEdit.Range.Start.Character, test.from)
+		}
+	}
+}
+
+// FuzzPositions: offsets at the start of a character survive both encodings, whatever the text.
+func FuzzPositions(f *testing.F) {
+	f.Add("User-agent: *\r\nDisallow: /caf\u00e9\U0001f600\rx\n", 20)
+	f.Add("\xff\xfe\n\x00", 1)
+	f.Fuzz(func(t *testing.T, text string, offset int) {
+		for _, utf8 := range []bool{false, true} {
+			d := newDocument(textDocument{URI: file, Text: text}, utf8)
+			for _, l := range d.lines {
+				at := l.Span.Start
+				for _, r := range text[l.Span.Start:l.Span.End] {
+					if got := d.offset(d.position(at)); got != at {
+						t.Fatalf("utf8=%v: %d becomes %+v and %d", utf8, at, d.position(at), got)
+					}
+					at += len(string(r))
+					if r == 0xfffd {
+						break // of invalid bytes the size is not that of the rune
+					}
+				}
+			}
+			_ = d.offset(position{offset, offset}) // any position is no panic
+		}
+	})
+}
+
+// TestUnknown: an unknown method is an error, and files that are not open or no robots.txt get no answers.
+func TestUnknown(t *testing.T) {
+	c := connect(t)
+	if _, err := c.Call(context.Background(), "textDocument/rename", nil); err == nil {
+		t.Error("an unknown method has no error")
+	}
+	var raw json.RawMessage
+	c.notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{"uri": "file:///notes.txt", "languageId": "plaintext", "version": 1, "text": "Disallow: /"}})
+	for _, uri := range []string{"file:///other", "file:///notes.txt"} {
+		if c.call("textDocument/hover", at(uri, 0, 0), &raw); string(raw) != "null" {
+			t.Errorf("hover in %s: %s", uri, raw)
+		}
+	}
+	c.open(file, "")
+	c.call("textDocument/hover", at(file, 7, 7), &raw)
+	if string(raw) != "null" {
+		t.Errorf("hover behind the end: %s", raw)
+	}
+}

@@ -1,0 +1,156 @@
+// Package lsp is a language server for robots.txt: the findings of lint with their fixes, the layout of
+// robots fmt, and what a line means, in every editor that speaks the Language Server Protocol.
+package lsp
+
+import (
+	"context"
+	"io"
+	"sync"
+
+	"github.com/creachadair/jrpc2"
+	"github.com/creachadair/jrpc2/channel"
+	"github.com/creachadair/jrpc2/handler"
+)
+
+// Serve answers a client until it sends exit or closes its side. version is that of the program. The error is nil after an
+// orderly shutdown.
+func Serve(in io.Reader, out io.WriteCloser, version string) error {
+	s := &server{version: version, documents: map[string]*document{}}
+	rpc := jrpc2.NewServer(handler.Map{
+		"initialize":                       handler.New(s.initialize),
+		"initialized":                      handler.New(ignore),
+		"shutdown":                         handler.New(func(context.Context) (any, error) { return nil, nil }),
+		"exit":                             handler.New(s.exit),
+		"$/cancelRequest":                  handler.New(ignore), // requests take milliseconds
+		"$/setTrace":                       handler.New(ignore),
+		"workspace/didChangeConfiguration": handler.New(ignore),
+		"textDocument/didOpen":             handler.New(s.didOpen),
+		"textDocument/didChange":           handler.New(s.didChange),
+		"textDocument/didSave":             handler.New(ignore),
+		"textDocument/didClose":            handler.New(s.didClose),
+		"textDocument/codeAction":          handler.New(s.codeAction),
+		"textDocument/formatting":          handler.New(s.formatting),
+		"textDocument/hover":               handler.New(s.hover),
+		"textDocument/completion":          handler.New(s.completion),
+		"textDocument/definition":          handler.New(s.definition),
+	}, &jrpc2.ServerOptions{AllowPush: true})
+	s.mu.Lock()
+	s.rpc = rpc
+	s.mu.Unlock()
+	err := rpc.Start(channel.LSP(in, out)).Wait()
+	s.pending.Wait()
+	return err
+}
+
+type server struct {
+	version string
+	pending sync.WaitGroup // goroutines that lint
+	linting sync.Mutex     // one at a time
+
+	mu        sync.Mutex
+	rpc       *jrpc2.Server
+	utf8      bool
+	documents map[string]*document // by URI
+}
+
+func ignore(context.Context, *jrpc2.Request) error { return nil }
+
+func (s *server) exit(context.Context) error {
+	go s.rpc.Stop() // which waits for this call
+	return nil
+}
+
+func (s *server) initialize(_ context.Context, p initializeParams) (any, error) {
+	encoding := "utf-16" // what every client knows
+	for _, e := range p.Capabilities.General.PositionEncodings {
+		if e == "utf-8" {
+			encoding = e
+		}
+	}
+	s.mu.Lock()
+	s.utf8 = encoding == "utf-8"
+	s.mu.Unlock()
+	return map[string]any{
+		"serverInfo": map[string]string{"name": "robots", "version": s.version},
+		"capabilities": map[string]any{
+			"positionEncoding":           encoding,
+			"textDocumentSync":           map[string]any{"openClose": true, "change": 1}, // whole texts: they are small
+			"codeActionProvider":         map[string]any{"codeActionKinds": []string{kindQuickFix, kindFixAll}},
+			"documentFormattingProvider": true,
+			"hoverProvider":              true,
+			"completionProvider":         map[string]any{"triggerCharacters": []string{":", " "}},
+			"definitionProvider":         true,
+		},
+	}, nil
+}
+
+func (s *server) didOpen(_ context.Context, p documentParams) error {
+	if p.TextDocument.concerns() {
+		s.set(p.TextDocument)
+	}
+	return nil
+}
+
+func (s *server) didChange(_ context.Context, p changeParams) error {
+	if n := len(p.ContentChanges); n > 0 && s.document(p.TextDocument.URI) != nil {
+		p.TextDocument.Text = p.ContentChanges[n-1].Text
+		s.set(p.TextDocument)
+	}
+	return nil
+}
+
+func (s *server) didClose(ctx context.Context, p documentParams) error {
+	s.mu.Lock()
+	delete(s.documents, p.TextDocument.URI)
+	s.mu.Unlock()
+	return s.rpc.Notify(ctx, "textDocument/publishDiagnostics", map[string]any{"uri": p.TextDocument.URI, "diagnostics": []diagnostic{}})
+}
+
+// set keeps a document and publishes its findings, unless a newer text comes before.
+func (s *server) set(t textDocument) {
+	s.mu.Lock()
+	d := newDocument(t, s.utf8)
+	s.documents[d.uri] = d
+	s.mu.Unlock()
+	if d.holdsTests() {
+		return
+	}
+	s.pending.Go(func() {
+		s.linting.Lock()
+		defer s.linting.Unlock()
+		if s.document(d.uri) != d {
+			return
+		}
+		if list := findings(d); s.document(d.uri) == d {
+			// An error means that the client is gone.
+			_ = s.rpc.Notify(context.Background(), "textDocument/publishDiagnostics", map[string]any{"uri": d.uri, "version": d.version, "diagnostics": list})
+		}
+	})
+}
+
+// document returns an open document, nil for one that is none of ours.
+func (s *server) document(uri string) *document {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.documents[uri]
+}
+
+// robots returns an open robots.txt, nil for anything else.
+func (s *server) robots(uri string) *document {
+	if d := s.document(uri); d != nil && !d.holdsTests() {
+		return d
+	}
+	return nil
+}
+
+// tests returns the open files of assertions.
+func (s *server) tests() (list []*document) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, d := range s.documents {
+		if d.holdsTests() {
+			list = append(list, d)
+		}
+	}
+	return list
+}
