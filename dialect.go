@@ -95,12 +95,9 @@ type Dialect struct {
 	// ServerErrorsMayMiss takes the 5xx of a site that is known to answer so for
 	// missing pages for a missing file (HTTP-07).
 	ServerErrorsMayMiss bool
-	// Outage is what holds while robots.txt cannot be reached, the first step
-	// from the first failure on, each further one from its age on (HTTP-04 to
-	// HTTP-08, D-21, D-22, D-42). A step that opens a site begins when failures
-	// cover its age (D-54), every other one by the clock. A step whose From is 0
-	// is not used, but for the first.
-	Outage [3]OutageStep
+	// Outage is what the engine does while robots.txt is unreachable (HTTP-04 to
+	// HTTP-08, D-21, D-22, D-42).
+	Outage Outage
 	// Redirects is the number of redirects that must be followed: a file behind
 	// more of them is no file (REDIR-01, REDIR-02, D-24), and a fetch that gave up
 	// earlier has learnt nothing.
@@ -157,115 +154,24 @@ const (
 	HonourInherited               // followed, taken from '*' if the own group has none (SPEC 3.6)
 )
 
-// Hold is what holds while robots.txt cannot be reached.
-type Hold uint8
+// Outage is what an engine does while robots.txt is unreachable. Ages count from the
+// first failure; a step that allows everything needs failures that cover its age (D-54).
+// Package fetch applies it.
+type Outage uint8
 
 const (
-	HoldNothing   Hold = iota // nothing may be fetched
-	HoldCopy                  // the rules of the last good copy
-	HoldOpen                  // everything may be fetched
-	HoldAnswering             // everything, if the caller knows that the site otherwise answers (HTTP-08)
-)
-
-// An OutageStep is what holds from an age of an outage on.
-type OutageStep struct {
-	From     time.Duration // since the first failure; of a step that opens, covered by failures (D-54)
-	WithCopy Hold          // while a last good copy is kept
-	Without  Hold          // while none is
-	Clause   string        // the statement behind the step
-	Copied   string        // the one while a copy is kept, if that is another
-}
-
-// Statement returns the statement behind a step in an outage.
-func (s OutageStep) Statement(o OutageState) string {
-	if o.Copy && s.Copied != "" {
-		return s.Copied
-	}
-	return s.Clause
-}
-
-// OutageState is what is known of an outage and counts for its steps.
-type OutageState struct {
-	Age      time.Duration // since the first failure (D-42)
-	Covered  time.Duration // by failures: the sum of the gaps between them, each of a day at most (D-54)
-	Failures int           // how many there were
-	Copy     bool          // a last good copy is kept
-	Answers  bool          // the caller knows that the site otherwise answers (HTTP-08)
-}
-
-// OutageFailures is how many attempts must have failed before a step of an
-// outage opens a site (D-54): two samples a month apart are no lasting failure.
-const OutageFailures = 5
-
-// Hold returns what a step means in an outage: HoldNothing, HoldCopy or HoldOpen.
-func (s OutageStep) Hold(o OutageState) Hold {
-	hold := s.Without
-	if o.Copy {
-		hold = s.WithCopy
-	}
-	switch {
-	case hold == HoldAnswering && o.Answers:
-		return HoldOpen
-	case hold == HoldAnswering, hold == HoldCopy && !o.Copy:
-		return HoldNothing
-	}
-	return hold
-}
-
-// begun reports whether a step after the first has begun. What opens a site
-// needs evidence, the rest goes by the clock.
-func (s OutageStep) begun(o OutageState) bool {
-	if s.Hold(o) == HoldOpen {
-		return o.Covered >= s.From && o.Failures >= OutageFailures
-	}
-	return o.Age >= s.From
-}
-
-// OutageAt returns the step that holds in an outage, the last that has begun,
-// and the one after it. Its From is 0 if there is none.
-func (d Dialect) OutageAt(o OutageState) (step, next OutageStep) {
-	step = d.Outage[0]
-	for _, s := range d.Outage[1:] {
-		if s.From <= 0 {
-			break
-		}
-		if s.begun(o) {
-			step, next = s, OutageStep{}
-		} else if next.From == 0 {
-			next = s
-		}
-	}
-	return step, next
-}
-
-// The outage of the documents: 30 days is RFC 9309's example of a reasonably
-// long period (2.3.1.4) and Google's own number; the 12 hours are Google's.
-const (
-	outageShort = 12 * time.Hour
-	outageLong  = 30 * 24 * time.Hour
-)
-
-var (
-	// outageRFC keeps to the last good copy for ever; without one a site opens
-	// after 30 days. RFC 9309 asks for a complete disallow (2.3.1.4) and exempts
-	// the unreachable case from the end of a copy's life (2.4): D-21.
-	outageRFC = [3]OutageStep{
-		{WithCopy: HoldCopy, Without: HoldNothing, Clause: "D-22", Copied: "D-21"},
-		{From: outageLong, WithCopy: HoldCopy, Without: HoldOpen, Clause: "D-22", Copied: "D-21"},
-	}
-	// outageGoogle is the ladder of HTTP-08.
-	outageGoogle = [3]OutageStep{
-		{WithCopy: HoldNothing, Without: HoldNothing, Clause: "HTTP-08"},
-		{From: outageShort, WithCopy: HoldCopy, Without: HoldOpen, Clause: "HTTP-08"},
-		{From: outageLong, WithCopy: HoldAnswering, Without: HoldAnswering, Clause: "HTTP-08"},
-	}
-	// outage2019 is HTTP-06 as the texts of 2019 have it.
-	outage2019 = [3]OutageStep{
-		{WithCopy: HoldNothing, Without: HoldNothing, Clause: "HTTP-04"},
-		{From: outageLong, WithCopy: HoldCopy, Without: HoldOpen, Clause: "HTTP-06"},
-	}
-	// outageLegacy is HTTP-04 for ever.
-	outageLegacy = [3]OutageStep{{Clause: "HTTP-04"}}
+	// OutageDisallow disallows until robots.txt is fetched again (HTTP-04).
+	OutageDisallow Outage = iota
+	// OutageKeepCopy uses the last good copy. Without one it disallows for 30 days,
+	// then allows (D-21, D-22).
+	OutageKeepCopy
+	// OutageGoogle disallows for 12 hours, then uses the last good copy or, without
+	// one, allows. After 30 days it allows only if the caller knows that the rest of
+	// the site responds, and disallows otherwise (HTTP-08).
+	OutageGoogle
+	// Outage2019 disallows for 30 days, then uses the last good copy or, without
+	// one, allows (HTTP-04, HTTP-06).
+	Outage2019
 )
 
 // The eight dialects agree on these: five redirects and a day (REDIR-01, D-24,
@@ -290,7 +196,7 @@ var (
 	RFC9309 = Dialect{
 		Name:         "rfc9309",
 		MaxFileBytes: sizeLimit,
-		Outage:       outageRFC,
+		Outage:       OutageKeepCopy,
 		Redirects:    redirects,
 		Lifetime:     lifetime,
 	}
@@ -311,7 +217,7 @@ var (
 		IndexHTML:    true,
 		CrawlDelay:   HonourIgnored,
 		RequestRate:  HonourIgnored,
-		Outage:       outageGoogle,
+		Outage:       OutageGoogle,
 		Redirects:    redirects,
 		Lifetime:     lifetime,
 	}
@@ -333,7 +239,7 @@ var (
 		MatchRobotsTxt: true,
 		CrawlDelay:     HonourIgnored,
 		RequestRate:    HonourIgnored,
-		Outage:         outageGoogle,
+		Outage:         OutageGoogle,
 		Redirects:      redirects,
 		Lifetime:       lifetime,
 	}
@@ -351,7 +257,7 @@ var (
 		RequestRate:           HonourIgnored,
 		TooManyIsMissing:      true,
 		ServerErrorsMayMiss:   true,
-		Outage:                outage2019,
+		Outage:                Outage2019,
 		Redirects:             redirects,
 		Lifetime:              lifetime,
 	}
@@ -372,7 +278,7 @@ var (
 		TooManyIsMissing:      true,
 		FailureUndefined:      true,
 		ServerErrorsMayMiss:   true,
-		Outage:                outageLegacy,
+		Outage:                OutageDisallow,
 		Redirects:             redirects,
 		Lifetime:              lifetime,
 	}
@@ -386,7 +292,7 @@ var (
 		CrawlDelay:   HonourIgnored,
 		RequestRate:  HonourObeyed,
 		RateFloor:    30,
-		Outage:       outageRFC,
+		Outage:       OutageKeepCopy,
 		Redirects:    redirects,
 		Lifetime:     lifetime,
 	}
@@ -397,7 +303,7 @@ var (
 		MaxFileBytes: sizeLimit,
 		CrawlDelay:   HonourInherited,
 		RequestRate:  HonourIgnored,
-		Outage:       outageRFC,
+		Outage:       OutageKeepCopy,
 		Redirects:    redirects,
 		Lifetime:     lifetime,
 	}
@@ -417,7 +323,7 @@ var (
 		CrawlDelay:          HonourIgnored,
 		RequestRate:         HonourIgnored,
 		TooManyIsMissing:    true,
-		Outage:              outageRFC,
+		Outage:              OutageKeepCopy,
 		Redirects:           redirects,
 		Lifetime:            lifetime,
 	}

@@ -95,7 +95,9 @@ var optionRows = [...]struct {
 	{"too-many-is-missing", ids{"D-20", "HTTP-03", "HTTP-03", "HTTP-02", "HTTP-02", "", "", "SPEC 3.5"}, func(d *Dialect) string { return yesNo(d.TooManyIsMissing) }},
 	{"failure-undefined", ids{"FAIL-01", "FAIL-01", "FAIL-01", "FAIL-01", "FAIL-01", "", "", ""}, func(d *Dialect) string { return yesNo(d.FailureUndefined) }},
 	{"server-errors-may-miss", ids{"HTTP-04", "HTTP-08", "HTTP-08", "HTTP-07", "HTTP-07", "", "", ""}, func(d *Dialect) string { return yesNo(d.ServerErrorsMayMiss) }},
-	{"outage", ids{"D-21", "HTTP-08", "HTTP-08", "HTTP-06", "HTTP-04", "", "", ""}, func(d *Dialect) string { return d.outageWord() }},
+	{"outage", ids{"D-21", "HTTP-08", "HTTP-08", "HTTP-06", "HTTP-04", "", "", ""}, func(d *Dialect) string {
+		return word(d.Outage, "nothing", "copy or nothing, 30d: copy or open", "nothing, 12h: copy or open, 30d: if-answering", "nothing, 30d: copy or open")
+	}},
 	{"redirect-limit", ids{"D-24", "REDIR-01", "REDIR-01", "REDIR-01", "REDIR-01", "", "", ""}, func(d *Dialect) string { return limitWord(d.Redirects) }},
 	{"lifetime", ids{"CACHE-01", "CACHE-01", "CACHE-01", "CACHE-01", "CACHE-01", "", "", ""}, func(d *Dialect) string { return ageWord(d.Lifetime) }},
 }
@@ -124,30 +126,6 @@ func limitWord(n int) string {
 		return "none"
 	}
 	return strconv.Itoa(n)
-}
-
-// outageWord writes Outage as "copy or nothing, 30d: copy or open": what holds
-// with a last good copy and without, from each age on.
-func (d *Dialect) outageWord() string {
-	var s string
-	for i, step := range d.Outage {
-		if i > 0 {
-			if step.From <= 0 {
-				break
-			}
-			s += ", " + ageWord(step.From) + ": "
-		}
-		with, without := step.WithCopy.String(), step.Without.String()
-		if s += with; with != without {
-			s += " or " + without
-		}
-	}
-	return s
-}
-
-// String returns what holds in a word: nothing, copy, open or if-answering.
-func (h Hold) String() string {
-	return word(h, "nothing", "copy", "open", "if-answering")
 }
 
 // ageWord writes a duration in the largest unit that divides it, days only

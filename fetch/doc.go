@@ -41,7 +41,7 @@
 // joins it to the one kept so far: the last good answer is kept as LastGood, the
 // first failure as FailingSince. While that answer is fresh nothing changes.
 // After that the dialect's outage decides by its age; Dialect.Outage is the
-// table. Without After every failure is the first.
+// name of its steps. Without After every failure is the first.
 //
 // No age alone opens a site. Two failures a month apart say nothing about the
 // weeks between them, so that a step which opens a site waits until failures

@@ -166,7 +166,7 @@ func FuzzDecode(f *testing.F) {
 		good := r.Outcome.Good() || r.LastGood != nil
 		for _, d := range robots.Dialects() {
 			v := r.Rules(d, r.Fetched, "x").Match(private)
-			if v.Allowed && !good && r.Cause != TooManyRequests && !r.MissingIs5xx && (r.Covered < 12*time.Hour || r.Failures < robots.OutageFailures) {
+			if v.Allowed && !good && r.Cause != TooManyRequests && !r.MissingIs5xx && (r.Covered < 12*time.Hour || r.Failures < outageFailures) {
 				t.Errorf("%s: %v\n%s", d.Name, v, data)
 			}
 		}

@@ -77,8 +77,8 @@ func (r *Record) Span(d robots.Dialect, now time.Time) (from, until time.Time) {
 		edge(held.Expires)
 	}
 	if since := r.since(); !since.IsZero() {
-		for _, step := range d.Outage {
-			edge(since.Add(step.From))
+		for _, step := range outageSteps(d.Outage) {
+			edge(since.Add(step.from))
 		}
 	}
 	return from, until
@@ -194,26 +194,26 @@ func (v *judge) failure(held *Copy) *robots.Rules {
 	)
 	for _, row := range []struct {
 		applies            bool
-		hold               robots.Hold
+		hold               action
 		reason             robots.Reason
 		clause, fact, note string
 	}{
-		{r.Cause == TooManyRequests && d.TooManyIsMissing, robots.HoldOpen, robots.ReasonUnavailable, "HTTP-02", what, ""},
-		{missing && v.MissingIs5xx, robots.HoldOpen, robots.ReasonUnavailable, "HTTP-07", what, "this site is known to answer 5xx for missing pages"},
-		{missing && r.MissingIs5xx, robots.HoldOpen, robots.ReasonUnavailable, "HTTP-07", what, "this site was found by a probe to answer 5xx for missing pages"},
-		{v.OnFailure == DisallowAtOnce, robots.HoldNothing, v.shut(), "D-21", why, "set to disallow at once"},
-		{allow && held != nil, robots.HoldCopy, 0, "D-21", why, used},
-		{allow && !refused, robots.HoldOpen, robots.ReasonUnreachable, "D-21", why, "set to allow on failure"},
-		{!begun && held != nil, robots.HoldCopy, 0, "D-55", why, used},
-		{!begun && refused, robots.HoldNothing, v.shut(), "D-25", what, ""},
-		{!begun, robots.HoldNothing, v.shut(), "D-55", why, "no earlier copy"},
-		{r.Cause.Network() && !r.Cause.OwnSide() && d.FailureUndefined, robots.HoldNothing, robots.ReasonUndefined, "FAIL-01", why, ""},
+		{r.Cause == TooManyRequests && d.TooManyIsMissing, allowAll, robots.ReasonUnavailable, "HTTP-02", what, ""},
+		{missing && v.MissingIs5xx, allowAll, robots.ReasonUnavailable, "HTTP-07", what, "this site is known to answer 5xx for missing pages"},
+		{missing && r.MissingIs5xx, allowAll, robots.ReasonUnavailable, "HTTP-07", what, "this site was found by a probe to answer 5xx for missing pages"},
+		{v.OnFailure == DisallowAtOnce, disallowAll, v.shut(), "D-21", why, "set to disallow at once"},
+		{allow && held != nil, useCopy, 0, "D-21", why, used},
+		{allow && !refused, allowAll, robots.ReasonUnreachable, "D-21", why, "set to allow on failure"},
+		{!begun && held != nil, useCopy, 0, "D-55", why, used},
+		{!begun && refused, disallowAll, v.shut(), "D-25", what, ""},
+		{!begun, disallowAll, v.shut(), "D-55", why, "no earlier copy"},
+		{r.Cause.Network() && !r.Cause.OwnSide() && d.FailureUndefined, disallowAll, robots.ReasonUndefined, "FAIL-01", why, ""},
 	} {
 		switch {
 		case !row.applies:
-		case row.hold == robots.HoldCopy:
+		case row.hold == useCopy:
 			return v.answer(held, row.clause, row.fact, row.note)
-		case row.hold == robots.HoldOpen:
+		case row.hold == allowAll:
 			return v.allow(row.reason, row.clause, row.fact, row.note)
 		default:
 			return v.disallow(row.reason, row.clause, row.fact, row.note)
@@ -233,35 +233,35 @@ func (v *judge) shut() robots.Reason {
 // outage returns the rules that the dialect has for an outage of this age (D-54).
 func (v *judge) outage(held *Copy, why, used string) *robots.Rules {
 	r := v.record
-	o := robots.OutageState{
-		Age: max(v.now.Sub(r.since()), 0), Covered: r.Covered, Failures: r.Failures, Copy: held != nil, Answers: v.SiteAnswers,
+	o := outageState{
+		age: max(v.now.Sub(r.since()), 0), covered: r.Covered, failures: r.Failures, copied: held != nil, responds: v.SiteAnswers,
 	}
-	step, next := v.dialect.OutageAt(o)
+	step, next := outageAt(outageSteps(v.dialect.Outage), o)
 	note := "no earlier copy"
 	if held != nil {
 		note = "copy of " + stamp(held.Fetched) + " kept"
 	}
-	clause := step.Statement(o)
-	switch step.Hold(o) {
-	case robots.HoldCopy:
+	clause := step.statement(o)
+	switch step.action(o) {
+	case useCopy:
 		return v.answer(held, clause, why, used)
-	case robots.HoldOpen:
-		note += "; open after " + days(step.From) + " of failures"
-		if o.Answers && step.Hold(robots.OutageState{Copy: o.Copy}) != robots.HoldOpen {
+	case allowAll:
+		note += "; open after " + days(step.from) + " of failures"
+		if o.responds && step.action(outageState{copied: o.copied}) != allowAll {
 			note = "but the site otherwise answers"
 		}
 		return v.allow(robots.ReasonUnreachable, clause, why, note)
 	}
-	if next.From > 0 {
-		switch next.Hold(o) {
-		case robots.HoldCopy:
-			note += "; used from " + stamp(r.since().Add(next.From))
-		case robots.HoldOpen:
-			note += "; everything allowed once " + strconv.Itoa(robots.OutageFailures) + " failures or more cover " + days(next.From)
+	if next != nil {
+		switch next.action(o) {
+		case useCopy:
+			note += "; used from " + stamp(r.since().Add(next.from))
+		case allowAll:
+			note += "; everything allowed once " + strconv.Itoa(outageFailures) + " failures or more cover " + days(next.from)
 			if r.Failures > 1 {
 				note += ", so far " + strconv.Itoa(r.Failures) + " cover " + lasted(r.Covered)
 			}
-			if o.Age >= next.From {
+			if o.age >= next.from {
 				clause = "D-54"
 			}
 		}

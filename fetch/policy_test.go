@@ -47,7 +47,7 @@ func failing(c Cause, status int, held bool) *Record {
 // covered returns r as if as many failures as needed covered so long a time.
 func covered(r *Record, d time.Duration) *Record {
 	c := *r
-	c.Failures, c.Covered = robots.OutageFailures, d
+	c.Failures, c.Covered = outageFailures, d
 	return &c
 }
 
