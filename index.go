@@ -196,7 +196,10 @@ func keyOf(s string) key {
 }
 
 func (k key) compare(other key) int {
-	return cmp.Or(cmp.Compare(k.high, other.high), cmp.Compare(k.low, other.low))
+	if k.high != other.high {
+		return cmp.Compare(k.high, other.high)
+	}
+	return cmp.Compare(k.low, other.low)
 }
 
 // entry is a literal rule of an index, all that a match asks of one: most entries
@@ -241,7 +244,6 @@ func newIndex(r *Rules) *index {
 		}
 		literals = append(literals, literalRule{entry: e})
 	}
-	slices.Reverse(literals) // of equal texts the heaviest comes last
 	x.fileLiterals(r, literals)
 	x.fileNgrams(r, wild)
 	return x
@@ -265,11 +267,12 @@ func (x *index) fileLiterals(r *Rules, list []literalRule) {
 	for i := range list {
 		list[i].key = keyOf(r.literal(list[i].rule)[len(x.prefix):])
 	}
-	slices.SortStableFunc(list, func(a, b literalRule) int {
+	slices.SortFunc(list, func(a, b literalRule) int {
 		if c := a.key.compare(b.key); c != 0 {
 			return c
 		}
-		return strings.Compare(r.literal(a.rule), r.literal(b.rule))
+		// Of equal texts the heaviest comes last.
+		return cmp.Or(strings.Compare(r.literal(a.rule), r.literal(b.rule)), cmp.Compare(b.rule, a.rule))
 	})
 	x.keys = make([]key, 0, len(list))
 	x.entries = make([]entry, 0, len(list))
