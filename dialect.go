@@ -23,14 +23,14 @@ type Dialect struct {
 	// HeaderValues lets a value that is a whole User-Agent header name the product
 	// tokens inside it too (AGENT-07).
 	HeaderValues bool
-	// MergeTokens takes all tokens of a caller for one crawler whose groups merge
-	// (C-11); otherwise the first token that has a group is the caller (D-04).
+	// MergeTokens treats all tokens as one crawler whose groups merge
+	// (C-11); otherwise the first token with a group counts (D-04).
 	MergeTokens bool
-	// RawTokens takes the caller's tokens as they are, a whole header and the
+	// RawTokens takes the crawler's tokens as they are, a whole header and the
 	// empty string included; otherwise they are read as product tokens (D-03, D-47).
 	RawTokens bool
 	// IgnoreStar names the crawlers for which the group of '*' does not hold if
-	// theirs is the caller's first token: product tokens, a blank between two (D-53).
+	// theirs is the crawler's first token: product tokens, a blank between two (D-53).
 	IgnoreStar string
 	// RunEnd says which lines end a run of user-agent lines (D-07, GROUP-05).
 	RunEnd RunEnd
@@ -76,8 +76,8 @@ type Dialect struct {
 
 	// CrawlDelay and RequestRate say whether the engine honours these records.
 	// They are reported in every dialect (SPEC 3.7, RATE-01).
-	CrawlDelay  Honour
-	RequestRate Honour
+	CrawlDelay  Honor
+	RequestRate Honor
 	// RateFloor is the slowest Request-rate the engine goes down to, seconds
 	// for one document, 0 for none (RATE-04, D-33).
 	RateFloor int
@@ -144,14 +144,14 @@ const (
 	EscapesRaw
 )
 
-// Honour is what an engine does with a record it can read.
-type Honour uint8
+// Honor is what an engine does with a record it can read.
+type Honor uint8
 
 const (
-	HonourReported  Honour = iota // left to the crawler
-	HonourIgnored                 // the engine says it does not follow it
-	HonourObeyed                  // followed
-	HonourInherited               // followed, taken from '*' if the own group has none (SPEC 3.6)
+	HonorReported  Honor = iota // left to the crawler
+	HonorIgnored                // the engine says it does not follow it
+	HonorObeyed                 // followed
+	HonorInherited              // followed, taken from '*' if the own group has none (SPEC 3.6)
 )
 
 // Outage is what an engine does while robots.txt is unreachable. Ages count from the
@@ -215,8 +215,8 @@ var (
 		MaxFileBytes: sizeLimit,
 		Escapes:      EscapesGoogle,
 		IndexHTML:    true,
-		CrawlDelay:   HonourIgnored,
-		RequestRate:  HonourIgnored,
+		CrawlDelay:   HonorIgnored,
+		RequestRate:  HonorIgnored,
 		Outage:       OutageGoogle,
 		Redirects:    redirects,
 		Lifetime:     lifetime,
@@ -237,8 +237,8 @@ var (
 		Escapes:        EscapesRaw,
 		IndexHTML:      true,
 		MatchRobotsTxt: true,
-		CrawlDelay:     HonourIgnored,
-		RequestRate:    HonourIgnored,
+		CrawlDelay:     HonorIgnored,
+		RequestRate:    HonorIgnored,
 		Outage:         OutageGoogle,
 		Redirects:      redirects,
 		Lifetime:       lifetime,
@@ -253,8 +253,8 @@ var (
 		MaxFileBytes:          sizeLimit,
 		Escapes:               EscapesGoogle,
 		StarConflictUndefined: true,
-		CrawlDelay:            HonourIgnored,
-		RequestRate:           HonourIgnored,
+		CrawlDelay:            HonorIgnored,
+		RequestRate:           HonorIgnored,
 		TooManyIsMissing:      true,
 		ServerErrorsMayMiss:   true,
 		Outage:                Outage2019,
@@ -273,8 +273,8 @@ var (
 		AssumeSlash:           true,
 		Escapes:               EscapesGoogle,
 		StarConflictUndefined: true,
-		CrawlDelay:            HonourIgnored,
-		RequestRate:           HonourIgnored,
+		CrawlDelay:            HonorIgnored,
+		RequestRate:           HonorIgnored,
 		TooManyIsMissing:      true,
 		FailureUndefined:      true,
 		ServerErrorsMayMiss:   true,
@@ -289,8 +289,8 @@ var (
 		HeaderValues: true,
 		RunEnd:       RunEndMember,
 		MaxFileBytes: sizeLimit,
-		CrawlDelay:   HonourIgnored,
-		RequestRate:  HonourObeyed,
+		CrawlDelay:   HonorIgnored,
+		RequestRate:  HonorObeyed,
 		RateFloor:    30,
 		Outage:       OutageKeepCopy,
 		Redirects:    redirects,
@@ -301,8 +301,8 @@ var (
 	Bing = Dialect{
 		Name:         "bing",
 		MaxFileBytes: sizeLimit,
-		CrawlDelay:   HonourInherited,
-		RequestRate:  HonourIgnored,
+		CrawlDelay:   HonorInherited,
+		RequestRate:  HonorIgnored,
 		Outage:       OutageKeepCopy,
 		Redirects:    redirects,
 		Lifetime:     lifetime,
@@ -320,8 +320,8 @@ var (
 		OverSizeOpens:       true,
 		LiteralWeight:       true,
 		EmptyDisallowAllows: true,
-		CrawlDelay:          HonourIgnored,
-		RequestRate:         HonourIgnored,
+		CrawlDelay:          HonorIgnored,
+		RequestRate:         HonorIgnored,
 		TooManyIsMissing:    true,
 		Outage:              OutageKeepCopy,
 		Redirects:           redirects,

@@ -58,7 +58,7 @@ func agree(t *testing.T, d Dialect, body []byte, path string, tokens ...string) 
 	if !slices.Equal(gotRates, rates) {
 		t.Fatalf("%s\n%s\nrates %v, want %v", d.Name, excerpt(body), gotRates, rates)
 	}
-	if d.CrawlDelay != HonourInherited {
+	if d.CrawlDelay != HonorInherited {
 		delay, has := 0.0, false
 		for _, s := range want.delays {
 			if v, ok, _ := parseDelay(s); ok {

@@ -59,12 +59,12 @@ func ExampleFile_Rules() {
 }
 
 // Callers are made once and asked about file after file.
-func ExampleCallers() {
-	callers := robots.NewCallers(
-		robots.Caller{Dialect: robots.Google, Tokens: []string{"Googlebot-Image", "Googlebot"}},
-		robots.Caller{Dialect: robots.RFC9309, Tokens: []string{"GPTBot"}},
-		robots.Caller{Dialect: robots.RFC9309, Tokens: []string{"CCBot"}},
-		robots.Caller{Dialect: robots.RFC9309, Tokens: []string{"MyBot"}},
+func ExampleCrawlers() {
+	callers := robots.NewCrawlers(
+		robots.Crawler{Dialect: robots.Google, Tokens: []string{"Googlebot-Image", "Googlebot"}},
+		robots.Crawler{Dialect: robots.RFC9309, Tokens: []string{"GPTBot"}},
+		robots.Crawler{Dialect: robots.RFC9309, Tokens: []string{"CCBot"}},
+		robots.Crawler{Dialect: robots.RFC9309, Tokens: []string{"MyBot"}},
 	)
 	for _, body := range []string{
 		"User-agent: GPTBot\nUser-agent: CCBot\nDisallow: /\n\nUser-agent: *\nDisallow: /search\n",

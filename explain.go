@@ -13,7 +13,7 @@ type Explanation struct {
 	Path    string  // as given
 	Normal  string  // in the dialect's normal form, in which it is compared
 	Steps   []Note  // the decisions on the way to the verdict, each about the file as a whole
-	Matches []Match // every rule of the caller that matches, the deciding one first
+	Matches []Match // every rule of the crawler that matches, the deciding one first
 	Notes   []Note  // what nearly mattered, in file order; at most maxNotes
 	Dropped int     // notes left out over maxNotes
 
@@ -40,8 +40,8 @@ type Note struct {
 	Text   string // one sentence without its full stop
 }
 
-// Explain returns the verdict of Match with its whole derivation. Which rules nearly match is
-// said by lint.Explain.
+// Explain returns the verdict of Match and how it was reached. lint.Explain adds the rules that
+// nearly match.
 func (r *Rules) Explain(p Path) Explanation {
 	r = r.made()
 	e := Explanation{Verdict: r.Match(p), Path: p.raw, normal: r.dialect.normal(p, nil)}
@@ -380,16 +380,16 @@ func clip(b []byte) string {
 	return string(b)
 }
 
-// noteAgents names user-agent lines that look as if they named the caller.
+// noteAgents names user-agent lines that look as if they named the crawler.
 func (r *Rules) noteAgents(e *Explanation) {
 	d, f := r.dialect, r.file
-	for l := range r.all() {
-		if l.field != FieldUserAgent {
+	for l := range f.Readings(*d) {
+		if l.Field != FieldUserAgent {
 			continue
 		}
-		value := f.Text(l.span)
+		value := f.Text(l.Value)
 		if d.namesAll(value) && r.agent.token == "" && d.ignoresStar(r.tokens) {
-			e.note(f, l.span.Start, "D-53", func() string { return r.tokens[0] + " obeys only a group that names it, and never the group of *" })
+			e.note(f, l.Value.Start, "D-53", func() string { return r.tokens[0] + " obeys only a group that names it, and never the group of *" })
 		}
 		if d.namesAll(value) || slices.ContainsFunc(r.tokens, func(t string) bool { return d.names(value, t) }) {
 			continue
@@ -400,15 +400,15 @@ func (r *Rules) noteAgents(e *Explanation) {
 			}
 			switch {
 			case d.ExactCase && equalFold(value[:tokenLen(value)], t):
-				e.note(f, l.span.Start, "AGENT-03", func() string { return d.Name + " compares letter case, so this line means another crawler than " + t })
+				e.note(f, l.Value.Start, "AGENT-03", func() string { return d.Name + " compares letter case, so this line means another crawler than " + t })
 			case d.AgentMatch == AgentTokenCut && equalFold(value, t):
-				e.note(f, l.span.Start, "C-10", func() string { return cutNote(d, value, t) })
+				e.note(f, l.Value.Start, "C-10", func() string { return cutNote(d, value, t) })
 			case foldContains(value, t):
-				e.note(f, l.span.Start, "AGENT-06", func() string {
+				e.note(f, l.Value.Start, "AGENT-06", func() string {
 					return "names are compared whole, so " + printable(value) + " is another crawler than " + t
 				})
 			case len(value) >= 3 && foldContains(t, value):
-				e.note(f, l.span.Start, "AGENT-04", func() string {
+				e.note(f, l.Value.Start, "AGENT-04", func() string {
 					return "this group is for " + printable(value) + "; if " + t + " falls back to it, give " + printable(value) + " as the second name"
 				})
 			}
@@ -435,7 +435,7 @@ func foldContains(s, part string) bool {
 	return false
 }
 
-// noteEmpty names rules of the caller without a path.
+// noteEmpty names rules of the crawler without a path.
 func (r *Rules) noteEmpty(e *Explanation) {
 	for field, span := range r.walk() {
 		if (field == FieldAllow || field == FieldDisallow) && span.Start == span.End && (field == FieldAllow || !r.dialect.EmptyDisallowAllows) {
@@ -450,10 +450,10 @@ func (d *Dialect) patternOf(value string) Pattern {
 	return p
 }
 
-// noteRecords says of the caller's records about pace which user-agent line they
+// noteRecords says of the crawler's records about pace which user-agent line they
 // belong to (D-08), and why a value cannot be used.
 func (r *Rules) noteRecords(e *Explanation) {
-	agent := 0 // the line of the last user-agent line that names the caller
+	agent := 0 // the line of the last user-agent line that names the crawler
 	for field, span := range r.walk() {
 		if field == FieldUserAgent {
 			agent = r.file.lineNumber(span.Start)

@@ -19,7 +19,7 @@ func DisallowAll(d Dialect, reason Reason, tokens ...string) *Rules {
 }
 
 // wholeRules makes the rules of an answer that no file gives. A call without a
-// reason is a disallow: a caller's slip must not open a site (D-56).
+// reason is a disallow: a crawler's slip must not open a site (D-56).
 func wholeRules(d Dialect, o outcome, tokens []string) *Rules {
 	if o.reason == ReasonInvalid {
 		o = outcome{}

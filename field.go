@@ -1,5 +1,7 @@
 package robots
 
+import "strings"
+
 // Field is what a line of robots.txt declares: the part before its colon.
 // Field names are compared without regard to case (FORM-07).
 type Field uint8
@@ -52,27 +54,10 @@ func (f Field) String() string {
 	return ""
 }
 
-// title holds the customary spelling of the fields that are printed in
-// answers to people.
+// title returns the name with its first letter in upper case, as files write it.
 func (f Field) title() string {
-	switch f {
-	case FieldUserAgent:
-		return "User-agent"
-	case FieldAllow:
-		return "Allow"
-	case FieldDisallow:
-		return "Disallow"
-	case FieldSitemap:
-		return "Sitemap"
-	case FieldCrawlDelay:
-		return "Crawl-delay"
-	case FieldRequestRate:
-		return "Request-rate"
-	case FieldVisitTime:
-		return "Visit-time"
-	default:
-		return f.String()
-	}
+	name := f.String()
+	return strings.ToUpper(name[:1]) + name[1:]
 }
 
 // exactField returns the field of a name written in full, in any case.

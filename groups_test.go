@@ -30,7 +30,7 @@ func TestReadingGroups(t *testing.T) {
 	}
 }
 
-func TestCrawlers(t *testing.T) {
+func TestFileCrawlers(t *testing.T) {
 	body := "User-agent: AI2Bot\nUser-agent: *\nUser-agent: Googlebot/2.1\nUser-agent: Download Ninja\nUser-agent: 008\nUser-agent:\nUser-agent: googlebot\nUser-agent: Mozilla/5.0 (compatible; SeznamBot/4.0)\nDisallow: /"
 	for _, c := range []struct {
 		dialect Dialect

@@ -170,7 +170,7 @@ func TestHostileRead(t *testing.T) {
 			var f *File
 			var r *Rules
 			p := Path{"/some/path"}
-			callers := NewCallers(Caller{d, []string{"x"}}, Caller{d, []string{"a", "b"}}, Caller{d, []string{"b", "x"}}, Caller{d, []string{"nobody"}})
+			callers := NewCrawlers(Crawler{d, []string{"x"}}, Crawler{d, []string{"a", "b"}}, Crawler{d, []string{"b", "x"}}, Crawler{d, []string{"nobody"}})
 			for _, call := range []struct {
 				name string
 				do   func()
@@ -192,7 +192,7 @@ func TestHostileRead(t *testing.T) {
 				}},
 				{"Lines", func() { r.Group().Lines() }},
 				{"Crawlers", func() { f.Crawlers(d) }},
-				{"Callers", func() { callers.Rules(f) }},
+				{"Crawlers", func() { callers.Rules(f) }},
 			} {
 				took := limit + 1
 				for try := 0; try < 5 && took > limit; try++ { // a machine that others use stops for seconds
@@ -208,7 +208,7 @@ func TestHostileRead(t *testing.T) {
 	}
 }
 
-// TestManyTokens: a caller's name may be a header that somebody sent, so that taking it
+// TestManyTokens: a crawler's name may be a header that somebody sent, so that taking it
 // apart is linear too. A million bytes take 80 ms at most, and took half a minute. The limit
 // is two orders of magnitude above, as in TestHostileRead, for a busy machine.
 func TestManyTokens(t *testing.T) {

@@ -181,7 +181,7 @@ func TestOnePassInJSON(t *testing.T) {
 	dst := make([]byte, 0, 1024)
 	for _, d := range Dialects() {
 		for _, token := range []string{"b", "nobody"} {
-			if d.StarConflictUndefined || d.CrawlDelay == HonourInherited {
+			if d.StarConflictUndefined || d.CrawlDelay == HonorInherited {
 				continue // these ask for more
 			}
 			most := 0.0

@@ -25,7 +25,7 @@ func seeds(f *testing.F) {
 }
 
 // FuzzLaws: print after parse is identity; engine, reference, Allowed, Match
-// and Explain agree in every dialect; so do callers asked together
+// and Explain agree in every dialect; so do crawlers asked together
 // and alone; nothing panics.
 func FuzzLaws(f *testing.F) {
 	seeds(f)
@@ -40,7 +40,7 @@ func FuzzLaws(f *testing.F) {
 			path = "/" + path
 		}
 		checkReadings(t, body)
-		checkCallers(t, body, path, token)
+		checkCrawlers(t, body, path, token)
 		for _, d := range Dialects() {
 			agree(t, d, body, path, token)
 			agree(t, d, body, path, token, "b", "a")

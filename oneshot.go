@@ -63,7 +63,7 @@ func AppendJSON(dst, body []byte, d Dialect, p Path, tokens ...string) []byte {
 
 // oneShot is what Allowed and AppendJSON are asked, and what was found so far.
 //
-// Only the best rank of the caller's tokens that has a group so far counts,
+// Only the best rank of the crawler's tokens that has a group so far counts,
 // '*' after all tokens. When a better one appears, what was found is forgotten.
 type oneShot struct {
 	d       *Dialect
@@ -73,7 +73,7 @@ type oneShot struct {
 	head    uint64   // load8(path)
 	plain8  int      // plain, at most 8
 	star    bool     // the group of '*' may hold
-	outside uint32   // a bit for each letter with which a line begins that matters outside the caller's groups, see letters
+	outside uint32   // a bit for each letter with which a line begins that matters outside the crawler's groups, see letters
 	inside  uint32   // the same for lines in them
 	details *details // what else is to be found, nil for nothing
 
@@ -119,7 +119,7 @@ func (q *oneShot) prepare() {
 	if q.details != nil {
 		q.outside |= letters("s")
 		q.inside |= letters("scrvl")
-		if d.CrawlDelay == HonourInherited {
+		if d.CrawlDelay == HonorInherited {
 			q.outside |= letters("c")
 		}
 	}
@@ -201,7 +201,7 @@ func (q *oneShot) answer(s *scanner) {
 func (q *oneShot) close(how closing) { q.closed = max(q.closed, how) }
 
 // skip passes the lines that plainly do not matter: blank ones, comments, what begins with a
-// letter that no line has which matters, and rules of the caller that plainly do not match.
+// letter that no line has which matters, and rules of the crawler that plainly do not match.
 func (q *oneShot) skip(s *scanner) {
 	b, pos, wanted := s.b, s.pos, q.outside
 	if q.active {
@@ -368,11 +368,11 @@ type details struct {
 	common
 	field Field    // of the rule that decides, FieldNone without one
 	rule  Span     // its value
-	lines []uint32 // the user-agent lines that name the caller
+	lines []uint32 // the user-agent lines that name the crawler
 	file  File     // the body, to count lines
 
-	any      bool // a group of the caller has a rule
-	block    bool // the caller is named in the last block of user-agent lines
+	any      bool // a group of the crawler has a rule
+	block    bool // the crawler is named in the last block of user-agent lines
 	recorded bool // a record has come after that block
 	hard     bool
 }
@@ -394,7 +394,7 @@ func (t *details) reset() {
 	t.any, t.recorded, t.hard = false, false, false
 }
 
-// forget forgets what belongs to a group that is not the caller's after all.
+// forget forgets what belongs to a group that is not the crawler's after all.
 func (t *details) forget() {
 	t.delay, t.delays, t.rates = 0, false, t.rates[:0]
 	t.field, t.lines, t.block = FieldNone, t.lines[:0], false
@@ -414,14 +414,14 @@ func (t *details) record(q *oneShot, field Field, value string) {
 	t.recorded = true
 	switch {
 	case field == FieldVisitTime:
-	case field == FieldCrawlDelay && q.d.CrawlDelay == HonourInherited:
+	case field == FieldCrawlDelay && q.d.CrawlDelay == HonorInherited:
 		t.hard = true
 	case q.active && (t.block || q.closed >= closedEmpty):
 		t.add(field, value)
 	}
 }
 
-// add adds a record that applies to the caller.
+// add adds a record that applies to the crawler.
 func (t *details) add(field Field, value string) {
 	rec := readRecord(field, value)
 	t.take(&rec)
@@ -430,7 +430,7 @@ func (t *details) add(field Field, value string) {
 // end takes the end of the body.
 func (t *details) end(q *oneShot) {
 	t.any = t.any || q.active && q.closed == closedRule
-	// Without a rule of the caller the rest of the file says why nothing matches.
+	// Without a rule of the crawler the rest of the file says why nothing matches.
 	t.hard = t.hard || q.best > len(q.tokens) || !t.any
 }
 

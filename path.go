@@ -66,7 +66,7 @@ const (
 	careGooglePattern             // a pattern holding it may change in EscapesGoogle
 	careCPP                       // a pattern holding it may change in EscapesRaw
 	isPlain                       // means just itself, in paths and patterns of all normal forms
-	partsToken                    // no product token of a caller holds it (D-03)
+	partsToken                    // no product token of a crawler holds it (D-03)
 )
 
 var classes = func() (t [256]uint8) {

@@ -31,14 +31,14 @@ func (r *Rules) AppendCommonJSON(dst []byte) []byte {
 	return t.common.appendJSON(dst, r.Group(), r.state, r.dialect.Name)
 }
 
-// common is what answers declare for the caller in every dialect.
+// common is what answers declare for the crawler in every dialect.
 type common struct {
 	delay       float64
 	delays      bool   // there is one
 	rates, maps []byte // in JSON, each with a comma before it
 }
 
-// take takes a record that applies to the caller.
+// take takes a record that applies to the crawler.
 func (c *common) take(rec *Record) {
 	switch {
 	case !rec.Usable:

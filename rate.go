@@ -3,6 +3,7 @@ package robots
 import (
 	"math"
 	"strconv"
+	"strings"
 )
 
 // A RequestRate is a Request-rate record: at most Requests documents in any
@@ -93,7 +94,7 @@ func parseRequestRate(s string) (r RequestRate, ok bool, why problem) {
 	if i := wordEnd(s); i < len(s) {
 		rate, window = s[:i], trimSpaces(s[i:])
 	}
-	n, p, found := cutString(rate, '/')
+	n, p, found := strings.Cut(rate, "/")
 	if !found {
 		return r, false, "it is not N/P, documents in a period"
 	}
@@ -154,7 +155,7 @@ func wordEnd(s string) int {
 // parseWindow reads HHMM-HHMM; blanks around the dash and ':' or '.' between
 // hours and minutes are tolerated, 2400 is a possible end (D-30).
 func parseWindow(s string) (Window, bool) {
-	from, to, found := cutString(s, '-')
+	from, to, found := strings.Cut(s, "-")
 	if !found {
 		return Window{}, false
 	}

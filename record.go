@@ -7,13 +7,13 @@ import (
 )
 
 // A Record is a line that is neither a user-agent line nor a rule, as it
-// applies to a caller. Unknown fields are no records: they are lines of the
+// applies to a crawler. Unknown fields are no records: they are lines of the
 // file (File.Lines) and never an error.
 type Record struct {
 	Field Field
 	Value string // without blanks and comment
 	Line  int    // from 1
-	// Group says that the line belongs to the caller's group (D-08). Sitemap, Host
+	// Group says that the line belongs to the crawler's group (D-08). Sitemap, Host
 	// and Clean-param hold for the whole file wherever they stand (MAP-04, SPEC
 	// 3.5), Content-Signal and License before the first group for all (D-40).
 	Group bool
@@ -35,7 +35,7 @@ type Record struct {
 	Problem string
 }
 
-// Records returns the records that apply to the caller, in file order: those of
+// Records returns the records that apply to the crawler, in file order: those of
 // its group, those of the whole file, and a Crawl-delay that it inherits. What
 // the dialect's engine makes of them is not asked.
 func (r *Rules) Records() iter.Seq[Record] {
@@ -80,7 +80,7 @@ func (r *Rules) Records() iter.Seq[Record] {
 	}
 }
 
-// members returns where the values of the caller's records are, and those of the
+// members returns where the values of the crawler's records are, and those of the
 // Crawl-delays of '*' if it inherits them, both in file order.
 func (r *Rules) members() (own, inherited []Span) {
 	if !slices.ContainsFunc(r.file.lines, func(l lineRef) bool { return l.ambiguous || l.field > FieldSitemap }) {
@@ -94,7 +94,7 @@ func (r *Rules) members() (own, inherited []Span) {
 		own = append(own, span)
 		delay = delay || field == FieldCrawlDelay && readRecord(field, r.file.Text(span)).Usable
 	}
-	if delay || r.dialect.CrawlDelay != HonourInherited || r.agent.star {
+	if delay || r.dialect.CrawlDelay != HonorInherited || r.agent.star {
 		return own, nil
 	}
 	star := *r
@@ -151,7 +151,7 @@ func readRecord(field Field, value string) Record {
 	return rec
 }
 
-// CrawlDelay returns the seconds between requests that the caller's group asks
+// CrawlDelay returns the seconds between requests that the crawler's group asks
 // for and whether it asks at all: the largest usable value (D-44). A named
 // group inherits nothing from '*', except in Bing.
 func (r *Rules) CrawlDelay() (seconds float64, ok bool) {
@@ -161,7 +161,7 @@ func (r *Rules) CrawlDelay() (seconds float64, ok bool) {
 	return seconds, ok
 }
 
-// RequestRates returns the usable rates of the caller's group as declared, in
+// RequestRates returns the usable rates of the crawler's group as declared, in
 // file order. What an engine makes of them (windows, floor) is not applied.
 func (r *Rules) RequestRates() []RequestRate {
 	var rates []RequestRate
@@ -193,7 +193,7 @@ func isCleanParam(s string) bool {
 // to name the main mirror.
 func (r *Rules) Hosts() []Record { return r.only(FieldHost) }
 
-// Licenses returns the usable License records (RSL 1.0): those of the caller's
+// Licenses returns the usable License records (RSL 1.0): those of the crawler's
 // group, or, if it has none, those before the first group.
 func (r *Rules) Licenses() []Record {
 	all := r.only(FieldLicense)

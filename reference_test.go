@@ -118,7 +118,7 @@ func refCut(d Dialect, body string) (string, bool) {
 	return body, true
 }
 
-// refTokens reads what the caller gave as its names (D-03).
+// refTokens reads what the crawler gave as its names (D-03).
 func refTokens(d Dialect, given []string) (tokens []string) {
 	if d.RawTokens {
 		return given
@@ -502,7 +502,7 @@ func reference(d Dialect, body, path string, tokens ...string) refAnswer {
 	body, counts := refCut(d, body)
 	lines := refLines(d, body)
 
-	// Who is the caller? (RFC 9309 section 2.2.1, D-04)
+	// Who is the crawler? (RFC 9309 section 2.2.1, D-04)
 	named := func(value string) bool { return false }
 	tokens = refTokens(d, tokens)
 	var a refAnswer
@@ -526,7 +526,7 @@ func reference(d Dialect, body, path string, tokens ...string) refAnswer {
 		named = func(value string) bool { return refStar(d, value) }
 	}
 
-	// The rules of all groups that name the caller, merged.
+	// The rules of all groups that name the crawler, merged.
 	var rules []refRule
 	anyRule, anyGroup := false, false
 	ended, ruled, mine := true, false, false

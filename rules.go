@@ -23,9 +23,9 @@ type Rules struct {
 	user   bool    // UserInitiated
 
 	dialect *Dialect
-	tokens  []string  // of the caller, as the dialect reads them (D-03)
+	tokens  []string  // of the crawler, as the dialect reads them (D-03)
 	token   [1]string // where it is if there is one
-	given   []string  // as the caller gave them, nil if that is the same
+	given   []string  // as the crawler gave them, nil if that is the same
 
 	agent   agent
 	limit   int  // bytes of the file that count
@@ -35,19 +35,19 @@ type Rules struct {
 	state   *State // nil if no fetch is behind the rules
 }
 
-// ruleList is the rules of a caller.
+// ruleList is the rules of a crawler.
 type ruleList struct {
 	heads heads // of the rules
 	lazy  *lazyIndex
 	rules []rule   // highest precedence first
-	own   []uint64 // which of them are the caller's, a bit for each rule; nil if all are (Callers)
+	own   []uint64 // which of them are the crawler's, a bit for each rule; nil if all are (Callers)
 	buf   []byte   // normal forms that are not in the body
 }
 
-// has reports whether a rule of the list is one of the caller's.
+// has reports whether a rule of the list is one of the crawler's.
 func (l *ruleList) has(i int) bool { return l.own == nil || l.own[i/64]>>(i%64)&1 != 0 }
 
-// rule is an allow or disallow with a path, as the caller's dialect reads it:
+// rule is an allow or disallow with a path, as the crawler's dialect reads it:
 // 20 bytes without a pointer, so that a thousand rules cost the garbage
 // collector nothing.
 type rule struct {
@@ -99,9 +99,9 @@ const placeBytes = 8
 
 func (r *Rules) pattern(v *rule) Pattern { return Pattern{text: r.text(v), weight: v.weight} }
 
-// caller is who the rules are for: what the choice of groups came to.
+// crawler is who the rules are for: what the choice of groups came to.
 type agent struct {
-	tokens []string // naming any of these names the caller
+	tokens []string // naming any of these names the crawler
 	token  string   // the token that was found, "*" for the group of all others
 	star   bool
 	found  bool
@@ -121,7 +121,7 @@ func (c *agent) named(d *Dialect, value string) bool {
 
 // Rules returns what the crawler with the given product tokens obeys of f under
 // dialect d. Tokens are ordered, the most wanted first: the first that has a
-// group decides (AGENT-04, D-04); in GoogleCPP they are one caller (C-11).
+// group decides (AGENT-04, D-04); in GoogleCPP they are one crawler (C-11).
 // Without one that has a group, and for the tokens "" and "*" (D-47), the group
 // of '*' holds; without that, everything is allowed (AGENT-09).
 //
@@ -162,7 +162,7 @@ func (s *scratch) free() {
 	}
 }
 
-// collect finds the caller's rules in the order of the file.
+// collect finds the crawler's rules in the order of the file.
 func (s *scratch) collect(r *Rules) {
 	d, f := r.dialect, r.file
 	s.rules, s.lines, s.buf = s.rules[:0], s.lines[:0], s.buf[:0]
@@ -237,7 +237,7 @@ func (s *scratch) add(v rule, p Pattern, from int) {
 	s.rules = append(s.rules, v)
 }
 
-// newRules returns rules without any for a caller.
+// newRules returns rules without any for a crawler.
 func newRules(f *File, d *Dialect, given []string) *Rules {
 	r := &Rules{file: f, dialect: shared(d)}
 	// The caller's list is copied, so that it may stay on the caller's stack.
@@ -345,7 +345,7 @@ func (v *rule) precedence() int64 {
 	return p
 }
 
-// choose finds the caller's group (AGENT-01, AGENT-09) and whether the file
+// choose finds the crawler's group (AGENT-01, AGENT-09) and whether the file
 // holds a rule for anybody.
 func (r *Rules) choose() {
 	d, f := r.dialect, r.file
@@ -385,9 +385,9 @@ func (r *Rules) choose() {
 	}
 }
 
-// walk yields the lines of the caller's groups in file order: the user-agent
-// lines that name the caller, the rules, and the other records that attach to
-// the caller. Lines of all groups of one name are one group (GROUP-08).
+// walk yields the lines of the crawler's groups in file order: the user-agent
+// lines that name the crawler, the rules, and the other records that attach to
+// the crawler. Lines of all groups of one name are one group (GROUP-08).
 //
 // Rules belong to all agents of a run of user-agent lines. Another record in an
 // open run belongs to the agents directly above it: to the last block of
@@ -396,7 +396,7 @@ func (r *Rules) walk() iter.Seq2[Field, Span] {
 	return func(yield func(Field, Span) bool) {
 		r := r.made()
 		d, f := r.dialect, r.file
-		active := false // the caller is named in the group at hand
+		active := false // the crawler is named in the group at hand
 		block := false  // and in the last block of its user-agent lines
 		record := false // another record has come after that block
 		ruled := false  // the run of user-agent lines has ended by a rule
@@ -477,11 +477,11 @@ func (r *Rules) File() *File { return r.made().file }
 // Dialect returns the dialect under which the file is read.
 func (r *Rules) Dialect() Dialect { return *r.made().dialect }
 
-// Tokens returns the caller's tokens as the dialect reads them, most wanted first
+// Tokens returns the crawler's tokens as the dialect reads them, most wanted first
 // (D-03).
 func (r *Rules) Tokens() []string { return slices.Clone(r.made().tokens) }
 
-// Group returns the caller's group, the zero value if there is none.
+// Group returns the crawler's group, the zero value if there is none.
 func (r *Rules) Group() Group {
 	r = r.made()
 	if !r.agent.found {
@@ -490,7 +490,7 @@ func (r *Rules) Group() Group {
 	return Group{token: r.agent.token, file: r.file, lines: r.lines}
 }
 
-// Len returns the number of rules the caller has.
+// Len returns the number of rules the crawler has.
 func (r *Rules) Len() int {
 	r, n := r.made(), 0
 	for i := range r.rules {
@@ -501,7 +501,7 @@ func (r *Rules) Len() int {
 	return n
 }
 
-// All returns the caller's rules, highest precedence first: the first that
+// All returns the crawler's rules, highest precedence first: the first that
 // matches a path decides. An Allow of an index page may stand twice (C-06).
 func (r *Rules) All() iter.Seq[Rule] {
 	return func(yield func(Rule) bool) {
@@ -514,7 +514,7 @@ func (r *Rules) All() iter.Seq[Rule] {
 	}
 }
 
-// outcome is a verdict before it is dressed for the caller.
+// outcome is a verdict before it is dressed for the crawler.
 type outcome struct {
 	allowed   bool
 	undefined bool
@@ -572,7 +572,7 @@ func (r *Rules) reasonWithoutRule() Reason {
 	}
 }
 
-// Allowed reports whether the caller may fetch p. Where the dialect leaves the
+// Allowed reports whether the crawler may fetch p. Where the dialect leaves the
 // verdict undefined it follows the heavier rule (D-01).
 //
 // It allocates nothing, with two exceptions: a path that is not in normal form, if
@@ -592,29 +592,6 @@ func (r *Rules) verdict(o outcome) Verdict {
 		v.Rule = Rule{rules: r, rule: *o.rule}
 	}
 	return v
-}
-
-// readRef is a line as the dialect reads it.
-type readRef struct {
-	field Field
-	span  Span
-}
-
-// all yields every line that counts, as the dialect reads it.
-func (r *Rules) all() iter.Seq[readRef] {
-	return func(yield func(readRef) bool) {
-		r := r.made()
-		for i := range r.file.lines {
-			l := &r.file.lines[i]
-			if int(l.val) > r.limit {
-				return
-			}
-			field, start, end := r.file.read(*l, r.dialect)
-			if !yield(readRef{field, Span{start, end}}) {
-				return
-			}
-		}
-	}
 }
 
 // MemoryBytes returns about how many bytes of memory the rules hold beside the

@@ -263,16 +263,6 @@ func (s *scanner) readOther(i, stop int) {
 // isBlank reports the blanks of the grammar: space and tab (GRAM, WS).
 func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
-// blankIn returns the place of the first blank, -1 if there is none.
-func blankIn(b []byte) int {
-	for i, c := range b {
-		if isBlank(c) {
-			return i
-		}
-	}
-	return -1
-}
-
 func isVertical(c byte) bool { return c == '\v' || c == '\f' }
 
 // trimBlanks and trimVertical are loops, because bytes.Trim makes a table of its
@@ -320,8 +310,8 @@ func readLine(d *Dialect, b []byte, start, end int) (field Field, val, valEnd in
 	sep := bytes.IndexByte(line, ':')
 	if sep < 0 && d.MissingColon {
 		// Exactly two words, blanks between them (C-03).
-		sep = blankIn(line)
-		if sep >= 0 && blankIn(trimBlanks(line[sep:])) >= 0 {
+		sep = bytes.IndexAny(line, " \t")
+		if sep >= 0 && bytes.IndexAny(trimBlanks(line[sep:]), " \t") >= 0 {
 			sep = -1
 		}
 	}

@@ -17,7 +17,7 @@ type Preference struct {
 	Path  string // pattern of the paths it holds for, as written, "" for all
 }
 
-// ContentSignals returns what Content-Signal lines state of a path for the caller:
+// ContentSignals returns what Content-Signal lines state of a path for the crawler:
 // those of its group, or, if it has none, those before the first group (D-40). A name
 // that is absent is neither granted nor restricted. Of several values of a name that of
 // the longest path holds, and of equal ones "no", else the first: contentsignals.org
@@ -26,7 +26,7 @@ func (r *Rules) ContentSignals(p Path) []Preference {
 	return r.preferences(FieldContentSignal, "no", p)
 }
 
-// ContentUsage returns the preferences that Content-Usage lines of the caller's
+// ContentUsage returns the preferences that Content-Usage lines of the crawler's
 // group state for a path (draft-ietf-aipref-attach): of each name, that of the
 // longest path that matches, and of equal ones the most restrictive. It says
 // nothing about a path that may not be fetched.

@@ -110,7 +110,7 @@ func word[T ~uint8](value T, words ...string) string {
 	return strconv.Itoa(int(value))
 }
 
-func (h Honour) word() string {
+func (h Honor) word() string {
 	return word(h, "reported", "ignored", "honoured", "honoured-inherits")
 }
 

@@ -55,13 +55,13 @@ func (d *Dialect) holds(value, token string) bool {
 // isHeader reports whether a value has the shape of a User-Agent header.
 func isHeader(value string) bool {
 	first := wordEnd(value)
-	_, version, ok := cutString(value[:first], '/')
+	_, version, ok := strings.Cut(value[:first], "/")
 	return ok && version != "" && first < len(value)
 }
 
 // eachForm calls fn with the tokens that the value of a user-agent line names, as the
 // line has them and repeats included, the one that was meant first: a token is named
-// if names says so (TestCallers). None of them is "*".
+// if names says so (TestCrawlers). None of them is "*".
 func (d *Dialect) eachForm(value string, fn func(form string)) {
 	form := func(form string) {
 		if form != "" && form != "*" {
@@ -92,14 +92,14 @@ func (d *Dialect) eachForm(value string, fn func(form string)) {
 	}
 }
 
-// ignoresStar reports whether the group of '*' does not hold for a caller (D-53).
+// ignoresStar reports whether the group of '*' does not hold for a crawler (D-53).
 func (d *Dialect) ignoresStar(tokens []string) bool {
 	if len(tokens) == 0 {
 		return false
 	}
 	for names := d.IgnoreStar; names != ""; {
 		var name string
-		if name, names, _ = cutString(names, ' '); equalFold(name, tokens[0]) {
+		if name, names, _ = strings.Cut(names, " "); equalFold(name, tokens[0]) {
 			return true
 		}
 	}
@@ -214,13 +214,13 @@ func (l *tokenList) read(value string) {
 	l.add(value)
 }
 
-// isToken reports whether a caller's value is one product token, which may hold
+// isToken reports whether a crawler's value is one product token, which may hold
 // any bytes but those that part the words of a header (D-03).
 func isToken(value string) bool {
 	return clean(value, partsToken)
 }
 
-// tokensOf returns the tokens of a caller in the order of their rank, read as
+// tokensOf returns the tokens of a crawler in the order of their rank, read as
 // the dialect reads them (D-03).
 func (d *Dialect) tokensOf(given []string) []string {
 	if d.RawTokens || allTokens(given) {
@@ -407,7 +407,7 @@ func (r *nameReader) next() (n productName) {
 		if word == "" {
 			return n
 		}
-		name, version, slash := cutString(word, '/')
+		name, version, slash := strings.Cut(word, "/")
 		if name == "" || isRemark(word) || n.words > 0 && isVersion(word) {
 			if r.rest = r.rest[end:]; n.words == 0 {
 				continue
@@ -473,21 +473,4 @@ func partsWords(c byte) bool {
 	return isBlank(c) || c == '(' || c == ')' || c == ';' || c == ','
 }
 
-func cutString(s string, c byte) (before, after string, found bool) {
-	for i := range len(s) {
-		if s[i] == c {
-			return s[:i], s[i+1:], true
-		}
-	}
-	return s, "", false
-}
-
-func trimSpaces(s string) string {
-	for len(s) > 0 && isBlank(s[0]) {
-		s = s[1:]
-	}
-	for len(s) > 0 && isBlank(s[len(s)-1]) {
-		s = s[:len(s)-1]
-	}
-	return s
-}
+func trimSpaces(s string) string { return strings.Trim(s, " \t") }

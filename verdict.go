@@ -16,7 +16,7 @@ type Verdict struct {
 	Undefined bool
 	Reason    Reason
 	Rule      Rule   // the rule that decided, the zero value if none did
-	Group     Group  // the caller's group, the zero value if it has none
+	Group     Group  // the crawler's group, the zero value if it has none
 	Dialect   string // name of the dialect
 	State     *State // of the fetch behind the answer, not to be changed; nil where there was none
 }
@@ -86,8 +86,8 @@ const (
 	// which no parser has made (D-56).
 	ReasonInvalid       Reason = iota
 	ReasonRule                 // a rule decided
-	ReasonNoRule               // the caller has a group, no rule of it matches (PREC-05)
-	ReasonNoGroup              // the file has rules, none for this caller (AGENT-09)
+	ReasonNoRule               // the crawler has a group, no rule of it matches (PREC-05)
+	ReasonNoGroup              // the file has rules, none for this crawler (AGENT-09)
 	ReasonEmptyFile            // the file has no rule for anyone (FORM-10)
 	ReasonRobotsTxt            // the path is /robots.txt itself (RULE-08)
 	ReasonUnavailable          // no file: 4xx (HTTP-02)
@@ -217,7 +217,7 @@ func (r Rule) AppendTo(dst []byte) []byte {
 	return append(append(dst, ' '), printable(r.Path())...)
 }
 
-// A Group is the group of a caller: all groups of the file that name it are one
+// A Group is the group of a crawler: all groups of the file that name it are one
 // (GROUP-08). The zero value is none, without token and lines.
 type Group struct {
 	token string
@@ -228,7 +228,7 @@ type Group struct {
 // IsZero reports whether the value is no group.
 func (g Group) IsZero() bool { return g.file == nil }
 
-// Token returns the caller's token that was found, in lower case, or "*".
+// Token returns the crawler's token that was found, in lower case, or "*".
 func (g Group) Token() string { return lowerString(g.token) }
 
 // nameOf returns a token as people read it; google-cpp has one that is empty (D-47).
@@ -239,7 +239,7 @@ func nameOf(token string) string {
 	return token
 }
 
-// Lines returns the numbers of all user-agent lines that name the caller.
+// Lines returns the numbers of all user-agent lines that name the crawler.
 func (g Group) Lines() []int {
 	lines := make([]int, len(g.lines))
 	for i, off := range g.lines {

@@ -444,7 +444,7 @@ func someCrawlers(n int, alike bool) []crawlers.Crawler {
 }
 
 // allowedOf parses a file and asks about one path for each crawler. Crawlers with the same rules are asked once.
-func allowedOf(together *robots.Callers, body []byte, path robots.Path) (n int) {
+func allowedOf(together *robots.Crawlers, body []byte, path robots.Path) (n int) {
 	asked := map[*robots.Rules]bool{}
 	for _, r := range together.Rules(robots.Parse(body)) {
 		allowed, ok := asked[r]

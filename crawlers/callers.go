@@ -2,12 +2,11 @@ package crawlers
 
 import "github.com/robotskit/robots"
 
-// Callers returns crawlers, each by its tokens and in its dialect, to be asked about one
-// file after another.
-func Callers(list []Crawler) *robots.Callers {
-	callers := make([]robots.Caller, len(list))
+// Callers returns the crawlers of a list, each in its dialect, to find their rules in many files.
+func Callers(list []Crawler) *robots.Crawlers {
+	callers := make([]robots.Crawler, len(list))
 	for i, c := range list {
-		callers[i] = robots.Caller{Dialect: c.ReadAs(), Tokens: c.Tokens}
+		callers[i] = robots.Crawler{Dialect: c.ReadAs(), Tokens: c.Tokens}
 	}
-	return robots.NewCallers(callers...)
+	return robots.NewCrawlers(callers...)
 }

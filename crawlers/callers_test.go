@@ -14,7 +14,7 @@ import (
 )
 
 // agree asks the crawlers of a set one by one too.
-func agree(t *testing.T, together *robots.Callers, list []Crawler, f *robots.File) (shared int) {
+func agree(t *testing.T, together *robots.Crawlers, list []Crawler, f *robots.File) (shared int) {
 	t.Helper()
 	all := together.Rules(f)
 	for i, c := range list {

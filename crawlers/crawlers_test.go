@@ -254,7 +254,7 @@ func TestDialects(t *testing.T) {
 		if !ok || d.Name == robots.RFC9309.Name {
 			continue
 		}
-		words := map[robots.Honour]string{robots.HonourReported: "reported", robots.HonourIgnored: "ignored", robots.HonourObeyed: "honoured", robots.HonourInherited: "honoured"}
+		words := map[robots.Honor]string{robots.HonorReported: "reported", robots.HonorIgnored: "ignored", robots.HonorObeyed: "honoured", robots.HonorInherited: "honoured"}
 		if said, does := c.CrawlDelay, words[d.CrawlDelay]; said != "" && said != does {
 			t.Errorf("%s: crawl-delay is %s, dialect %s: %s", c.Name, said, d.Name, does)
 		}

@@ -161,7 +161,7 @@ func paceIgnored(p *pass) {
 		case l.Field == robots.FieldCrawlDelay && own:
 			d := p.add(l.Span, "Googlebot does not read Crawl-delay")
 			d.Dialects = p.where(func(v *view) bool {
-				return strings.HasPrefix(v.dialect.Name, "google") && v.dialect.CrawlDelay == robots.HonourIgnored
+				return strings.HasPrefix(v.dialect.Name, "google") && v.dialect.CrawlDelay == robots.HonorIgnored
 			})
 		}
 	}

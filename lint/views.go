@@ -45,9 +45,9 @@ func (v *view) field(l robots.Line) robots.Field { return v.lines[l.Number].fiel
 func (v *view) uses(field robots.Field) bool {
 	switch field {
 	case robots.FieldCrawlDelay:
-		return v.dialect.CrawlDelay != robots.HonourIgnored
+		return v.dialect.CrawlDelay != robots.HonorIgnored
 	case robots.FieldRequestRate:
-		return v.dialect.RequestRate != robots.HonourIgnored
+		return v.dialect.RequestRate != robots.HonorIgnored
 	case robots.FieldCleanParam:
 		return v.dialect.Name == robots.Yandex.Name
 	}

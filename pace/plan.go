@@ -86,9 +86,9 @@ func (b *planner) add(r robots.Record, d *robots.Dialect) {
 	case !r.Usable:
 		e.Fate = FateUnusable
 		e.Declared, e.Interval = 0, 0
-	case honour == robots.HonourIgnored && b.policy.Obey != ObeyDeclared:
+	case honour == robots.HonorIgnored && b.policy.Obey != ObeyDeclared:
 		e.Fate, e.Why = FateIgnored, d.Name+" does not follow "+name
-	case honour == robots.HonourReported && b.policy.Obey == ObeyHonoured:
+	case honour == robots.HonorReported && b.policy.Obey == ObeyHonoured:
 		e.Fate, e.Why = FateIgnored, d.Name+" leaves "+name+" to the crawler, and the policy honours only what engines document"
 	default:
 		b.bound(&e)

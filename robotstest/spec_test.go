@@ -462,10 +462,10 @@ var dialectColumns = map[string]func(d robots.Dialect, cell string) error{
 		return word(d.OverSizeOpens, cell, map[string]bool{"truncate": false, "allow-all": true, "n/a": false})
 	},
 	"crawl_delay": func(d robots.Dialect, cell string) error {
-		return word(d.CrawlDelay, cell, map[string]robots.Honour{"report": robots.HonourReported, "ignore": robots.HonourIgnored, "honour-inherit": robots.HonourInherited})
+		return word(d.CrawlDelay, cell, map[string]robots.Honor{"report": robots.HonorReported, "ignore": robots.HonorIgnored, "honour-inherit": robots.HonorInherited})
 	},
 	"request_rate": func(d robots.Dialect, cell string) error {
-		return word(d.RequestRate, cell, map[string]robots.Honour{"report": robots.HonourReported, "ignore": robots.HonourIgnored, "honour": robots.HonourObeyed})
+		return word(d.RequestRate, cell, map[string]robots.Honor{"report": robots.HonorReported, "ignore": robots.HonorIgnored, "honour": robots.HonorObeyed})
 	},
 	"rate_floor": func(d robots.Dialect, cell string) error {
 		return word(d.RateFloor, cell, map[string]int{"none": 0, "1/30s": 30})

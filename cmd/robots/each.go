@@ -20,7 +20,7 @@ import (
 // askers are crawlers that are asked about each page.
 type askers struct {
 	list     []crawlers.Crawler
-	together *robots.Callers
+	together *robots.Crawlers
 	rules    []*ruleSet // of each, by the robots.txt of the page under way
 }
 

@@ -174,7 +174,7 @@ type signalsCall struct {
 
 	// The crawlers whose rules are held against the signals of the last source.
 	list     []crawlers.Crawler
-	together *robots.Callers
+	together *robots.Crawlers
 	source   source
 	obeyed   []*robots.Rules // by each
 	prover   *access.Prover

@@ -105,7 +105,7 @@ type asker struct {
 	AskOptions
 	names    []string // of the agents
 	dialects []robots.Dialect
-	together *robots.Callers // agents in the first dialect, then in the next
+	together *robots.Crawlers // agents in the first dialect, then in the next
 	paths    [][]robots.Path
 	known    map[withoutBody]*answers
 	row      Verdict // that is written
@@ -142,7 +142,7 @@ func newAsker(o AskOptions) (*asker, error) {
 		}
 		a.paths = append(a.paths, paths)
 	}
-	var list []robots.Caller
+	var list []robots.Crawler
 	for _, tokens := range o.Agents {
 		if err := ask.CheckAgents(tokens, a.dialects...); err != nil {
 			return nil, err
@@ -151,10 +151,10 @@ func newAsker(o AskOptions) (*asker, error) {
 	}
 	for _, d := range a.dialects {
 		for _, tokens := range o.Agents {
-			list = append(list, robots.Caller{Dialect: d, Tokens: tokens})
+			list = append(list, robots.Crawler{Dialect: d, Tokens: tokens})
 		}
 	}
-	a.together = robots.NewCallers(list...)
+	a.together = robots.NewCrawlers(list...)
 	return a, nil
 }
 

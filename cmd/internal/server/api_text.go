@@ -268,11 +268,11 @@ func (s *Service) diff(ctx context.Context, in *diffInput) (*answer, error) {
 			return nil, NewProblem(TooMany, fmt.Sprintf("the files name %d crawlers, and %d are compared at a time: name those that matter with agent", len(names)-1, mostCrawlers))
 		}
 	}
-	callers := make([]robots.Caller, len(names))
+	callers := make([]robots.Crawler, len(names))
 	for i := range names {
-		callers[i] = robots.Caller{Dialect: d, Tokens: names[i : i+1]}
+		callers[i] = robots.Crawler{Dialect: d, Tokens: names[i : i+1]}
 	}
-	together := robots.NewCallers(callers...)
+	together := robots.NewCrawlers(callers...)
 	before, after := together.Rules(old), together.Rules(changed)
 	j := &Diff{Dialect: d.Name, Same: true, Crawlers: []CrawlerDiff{}}
 	proofs := newDiffer(diffSteps)

@@ -50,13 +50,13 @@ func likeNobody(rng *rand.Rand, d Dialect) Dialect {
 	return d
 }
 
-// checkCallers holds the rules of callers who are asked together to those of each
+// checkCrawlers holds the rules of crawlers who are asked together to those of each
 // alone, whether they are copies or shared by all.
-func checkCallers(t *testing.T, body []byte, path string, more ...string) {
+func checkCrawlers(t *testing.T, body []byte, path string, more ...string) {
 	t.Helper()
 	f := Parse(body)
 	rng := rand.New(rand.NewPCG(uint64(len(body)), uint64(len(path))))
-	var list []Caller
+	var list []Crawler
 	dialects := Dialects()
 	for _, d := range Dialects() {
 		dialects = append(dialects, likeNobody(rng, d))
@@ -73,15 +73,15 @@ func checkCallers(t *testing.T, body []byte, path string, more ...string) {
 			}
 		}
 		for _, tokens := range lists {
-			list = append(list, Caller{d, tokens})
+			list = append(list, Crawler{d, tokens})
 		}
 	}
 	alone := make([]string, len(list))
 	for i, k := range list {
 		alone[i] = said(f.Rules(k.Dialect, k.Tokens...), path)
 	}
-	c := NewCallers(list...)
-	for _, least := range []int{copiedLeast, -8*len(body) - 1} { // copies, the pool
+	c := NewCrawlers(list...)
+	for _, least := range []int{minCopied, -8*len(body) - 1} { // copies, the pool
 		for i, got := range c.rules(func(Dialect) *Rules { return &Rules{file: f} }, least) {
 			k := list[i]
 			want := f.Rules(k.Dialect, k.Tokens...)
@@ -106,44 +106,44 @@ func checkCallers(t *testing.T, body []byte, path string, more ...string) {
 	}
 }
 
-func TestCallers(t *testing.T) {
+func TestCrawlers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(100, 3))
 	for range campaign.Size(50, 250, 40_000) {
-		checkCallers(t, randomFile(rng), randomPath(rng), testTokens[rng.IntN(5)][0])
+		checkCrawlers(t, randomFile(rng), randomPath(rng), testTokens[rng.IntN(5)][0])
 	}
 }
 
-// TestCallersIndexPage: an Allow of an index page without its slash opens the directory too, for a
-// caller whose dialect assumes the slash and knows index pages, whoever else is asked.
-func TestCallersIndexPage(t *testing.T) {
+// TestCrawlersIndexPage: an Allow of an index page without its slash opens the directory too, for a
+// crawler whose dialect assumes the slash and knows index pages, whoever else is asked.
+func TestCrawlersIndexPage(t *testing.T) {
 	other := GoogleLegacy
 	other.AssumeSlash, other.IndexHTML = true, true
 	same := other
 	same.IndexHTML = false
 	f := Parse([]byte("User-agent: a\nAllow: index.html\nDisallow: /"))
-	list := []Caller{{same, []string{"a"}}, {other, []string{"a"}}}
-	for i, r := range NewCallers(list...).Rules(f) {
+	list := []Crawler{{same, []string{"a"}}, {other, []string{"a"}}}
+	for i, r := range NewCrawlers(list...).Rules(f) {
 		if got, want := r.Allowed(Path{"/"}), list[i].Dialect.IndexHTML; got != want {
 			t.Errorf("caller %d: allowed %v, want %v", i, got, want)
 		}
 	}
 }
 
-func TestCallersFiles(t *testing.T) {
+func TestCrawlersFiles(t *testing.T) {
 	rng := rand.New(rand.NewPCG(100, 4))
 	campaign.Files(t, campaign.Size(2000, 500, 8), func(_ string, body []byte) {
-		checkCallers(t, body, randomPath(rng), "Googlebot")
+		checkCrawlers(t, body, randomPath(rng), "Googlebot")
 	})
 }
 
-// TestCallersState: what is known of the fetch is said to each caller too, and where no
+// TestCrawlersState: what is known of the fetch is said to each crawler too, and where no
 // file gives the answer, all callers of the dialect have that.
-func TestCallersState(t *testing.T) {
+func TestCrawlersState(t *testing.T) {
 	f := Parse([]byte("User-agent: a\nDisallow: /a\n\nUser-agent: *\nDisallow: /b\n"))
 	none := DisallowAll(Bing, ReasonUnreachable)
-	list := []Caller{{Google, []string{"a"}}, {Bing, []string{"a"}}, {Google, []string{"b"}}, {Google, []string{"APIs-Google"}}}
+	list := []Crawler{{Google, []string{"a"}}, {Bing, []string{"a"}}, {Google, []string{"b"}}, {Google, []string{"APIs-Google"}}}
 	asked := 0
-	for i, r := range NewCallers(list...).RulesBy(func(d Dialect) *Rules {
+	for i, r := range NewCrawlers(list...).RulesBy(func(d Dialect) *Rules {
 		if asked++; d == Bing {
 			return none
 		}
@@ -163,22 +163,22 @@ func TestCallersState(t *testing.T) {
 	if asked != 2 {
 		t.Errorf("asked %d times for two dialects", asked)
 	}
-	for i, r := range NewCallers(list...).RulesBy(func(Dialect) *Rules { return nil }) {
+	for i, r := range NewCrawlers(list...).RulesBy(func(Dialect) *Rules { return nil }) {
 		if v := r.Match(RawPath("/")); v.Allowed || v.Reason != ReasonInvalid {
 			t.Errorf("caller %d of no rules: %v", i, v)
 		}
 	}
 }
 
-// TestCallersPool: two groups with the same rules are told apart, however often they are
+// TestCrawlersPool: two groups with the same rules are told apart, however often they are
 // asked, where their rules stand in one list.
-func TestCallersPool(t *testing.T) {
+func TestCrawlersPool(t *testing.T) {
 	var rules strings.Builder
 	for i := range 2 * scanMost {
 		fmt.Fprintf(&rules, "Disallow: /p%d/\n", i)
 	}
 	f := Parse([]byte("User-agent: a\n" + rules.String() + "User-agent: b\n" + rules.String()))
-	both := NewCallers(Caller{RFC9309, []string{"a"}}, Caller{RFC9309, []string{"b"}}).rules(func(Dialect) *Rules { return &Rules{file: f} }, -9*len(f.lines))
+	both := NewCrawlers(Crawler{RFC9309, []string{"a"}}, Crawler{RFC9309, []string{"b"}}).rules(func(Dialect) *Rules { return &Rules{file: f} }, -9*len(f.lines))
 	for i, r := range both {
 		if r.own == nil {
 			t.Fatal("not in the pool")
@@ -192,10 +192,10 @@ func TestCallersPool(t *testing.T) {
 	}
 }
 
-// TestCallersHostile: a file that names everybody in groups of their own and again
+// TestCrawlersHostile: a file that names everybody in groups of their own and again
 // in one group of everything takes bounded memory: what is copied, and one bit for
-// each rule and caller. Alone, each of them copies the whole file.
-func TestCallersHostile(t *testing.T) {
+// each rule and crawler. Alone, each of them copies the whole file.
+func TestCrawlersHostile(t *testing.T) {
 	const callers, size = 540, 500_000
 	var b strings.Builder
 	var lists [][]string
@@ -212,11 +212,11 @@ func TestCallersHostile(t *testing.T) {
 	}
 	f := Parse([]byte(b.String()))
 	d := RFC9309
-	var list []Caller
+	var list []Crawler
 	for _, tokens := range lists {
-		list = append(list, Caller{d, tokens})
+		list = append(list, Crawler{d, tokens})
 	}
-	all := NewCallers(list...).Rules(f)
+	all := NewCrawlers(list...).Rules(f)
 	parts, copied, marked := map[*uint64]bool{}, 0, 0
 	rules := map[*rule]bool{}
 	for i, r := range all {
@@ -235,7 +235,7 @@ func TestCallersHostile(t *testing.T) {
 	n := all[0].Len() + callers - 1 // of the file
 	bytes := copied*(int(unsafe.Sizeof(rule{}))+9) + marked + callers*int(unsafe.Sizeof(*all[0]))
 	t.Logf("%d rules in %d bytes; %d copied, alone it is %d; %d bytes of marks; %d bytes in all", n, len(f.body), copied, callers*all[0].Len(), marked, bytes)
-	if copied > 9*n+copiedLeast || marked > callers*(n/8+8) || bytes > 32*size {
+	if copied > 9*n+minCopied || marked > callers*(n/8+8) || bytes > 32*size {
 		t.Errorf("%d of %d rules are copied, %d bytes of marks, %d bytes in all", copied, n, marked, bytes)
 	}
 }
