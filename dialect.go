@@ -2,108 +2,105 @@ package robots
 
 import "time"
 
-// A Dialect is how one engine reads robots.txt: plain data, one field for each
-// documented difference. The zero value is RFC 9309 without a size limit and
-// without an end to an outage; take one of the eight below and change a field if a crawler needs it:
+// A Dialect is the way one engine reads robots.txt: plain data, with one field for each
+// documented difference. Copy one of the eight below to change a field:
 //
 //	d := robots.RFC9309
 //	d.MaxFileBytes = 1 << 20
 //
-// Each field names the statement of docs/clauses.md that it decides. What stands behind
-// each value, and what nobody documents, is in docs/dialects.md.
+// The zero value is RFC 9309 without a size limit, which never allows in an outage. The
+// source of each value is in docs/dialects.md, and the clauses in docs/clauses.md.
 type Dialect struct {
 	// Name is the dialect's name in flags, JSON and documents.
 	Name string
 
-	// AgentMatch says how the value of a user-agent line names a crawler (D-02).
+	// AgentMatch is how the value of a user-agent line is compared with a token (D-02).
 	AgentMatch AgentMatch
-	// ExactCase compares letter case there (AGENT-03); otherwise Googlebot is
-	// googlebot (RFC 9309 section 2.2.1).
+	// ExactCase compares tokens case-sensitively; otherwise Googlebot is googlebot
+	// (RFC 9309 section 2.2.1, AGENT-03).
 	ExactCase bool
-	// HeaderValues lets a value that is a whole User-Agent header name the product
-	// tokens inside it too (AGENT-07).
+	// HeaderValues also reads the product tokens in a value that is a full User-Agent
+	// header (AGENT-07).
 	HeaderValues bool
-	// MergeTokens treats all tokens as one crawler whose groups merge
-	// (C-11); otherwise the first token with a group counts (D-04).
+	// MergeTokens combines the groups of all the crawler's tokens (C-11); otherwise
+	// only the first token that has a group counts (D-04).
 	MergeTokens bool
-	// RawTokens takes the crawler's tokens as they are, a whole header and the
-	// empty string included; otherwise they are read as product tokens (D-03, D-47).
+	// RawTokens compares the crawler's tokens as they are, even a full header or the
+	// empty string; otherwise they are read as product tokens (D-03, D-47).
 	RawTokens bool
-	// IgnoreStar names the crawlers for which the group of '*' does not hold if
-	// theirs is the crawler's first token: product tokens, a blank between two (D-53).
+	// IgnoreStar lists the crawlers, separated by spaces, to which the group of '*'
+	// does not apply if they are the crawler's first token (D-53).
 	IgnoreStar string
-	// RunEnd says which lines end a run of user-agent lines (D-07, GROUP-05).
+	// RunEnd is which lines end a run of user-agent lines (D-07, GROUP-05).
 	RunEnd RunEnd
 
-	// Misspellings accepts field names by prefix and the misspellings of the
+	// Misspellings accepts field names by prefix, and the misspellings of the
 	// public C++ library (C-01, C-02, D-39).
 	Misspellings bool
 	// MissingColon accepts a line of exactly two words (C-03).
 	MissingColon bool
-	// CStrings reads lines as C strings: a NUL ends a line's content, vertical
-	// tab and form feed are blanks, part of a byte order mark is dropped (C-07, C-18).
+	// CStrings reads lines as C strings: a NUL ends a line's content, vertical tab
+	// and form feed are white space, part of a byte order mark is ignored (C-07, C-18).
 	CStrings bool
-	// MaxLineBytes is the number of bytes read of a line, 0 for all; what is left
-	// of a cut line still counts (C-05).
+	// MaxLineBytes is the number of bytes read of a line, 0 for all. The rest of a
+	// longer line is ignored (C-05).
 	MaxLineBytes int
 	// MaxFileBytes is the number of bytes read of a file, 0 for all (FORM-09).
 	MaxFileBytes int
-	// OverSizeOpens lets a larger file not count at all (SPEC 3.5); otherwise its
-	// whole lines within the limit count (D-17).
+	// OverSizeOpens ignores a larger file (SPEC 3.5); otherwise its complete lines
+	// within the limit count (D-17).
 	OverSizeOpens bool
 
-	// AssumeSlash puts a slash before a path that begins with neither '/' nor '*'
+	// AssumeSlash adds a slash to a path that starts with neither '/' nor '*'
 	// (RULE-03); otherwise it matches nothing (D-09, C-16).
 	AssumeSlash bool
-	// Escapes is the normal form in which path and pattern are compared
+	// Escapes is the normal form in which paths and patterns are compared
 	// (PCT-01 to PCT-05, D-14, D-43).
 	Escapes Escapes
-	// LiteralWeight weighs a rule without its stars and its '$' at the end (D-41);
-	// otherwise all bytes of the normalised pattern count (PREC-01, D-11, D-12).
+	// LiteralWeight excludes stars and the final '$' from a rule's weight (D-41);
+	// otherwise all bytes of the normalized pattern count (PREC-01, D-11, D-12).
 	LiteralWeight bool
-	// StarConflictUndefined makes the verdict undefined if an allow and a disallow
-	// match and the longest of either holds a wildcard; its boolean follows the
-	// weight, as it does otherwise (PREC-03, D-01).
+	// StarConflictUndefined makes the verdict undefined if both an allow and a
+	// disallow match and the longest of either has a wildcard. Allowed then follows
+	// the weight as usual (PREC-03, D-01).
 	StarConflictUndefined bool
-	// EmptyDisallowAllows makes an empty Disallow a rule like "Allow: /" (D-41);
-	// otherwise it is no rule (RULE-01).
+	// EmptyDisallowAllows makes an empty Disallow the same as "Allow: /" (D-41);
+	// otherwise it is ignored (RULE-01).
 	EmptyDisallowAllows bool
-	// IndexHTML lets "Allow: /dir/index.html" open /dir/ too (C-06).
+	// IndexHTML makes "Allow: /dir/index.html" allow /dir/ too (C-06).
 	IndexHTML bool
-	// MatchRobotsTxt applies rules to /robots.txt itself (C-14); otherwise it is
+	// MatchRobotsTxt applies the rules to /robots.txt itself (C-14); otherwise it is
 	// always allowed (RULE-08, D-38).
 	MatchRobotsTxt bool
 
-	// CrawlDelay and RequestRate say whether the engine honours these records.
-	// They are reported in every dialect (SPEC 3.7, RATE-01).
+	// CrawlDelay and RequestRate are what the engine does with these records. They
+	// are reported in every dialect (SPEC 3.7, RATE-01).
 	CrawlDelay  Honor
 	RequestRate Honor
-	// RateFloor is the slowest Request-rate the engine goes down to, seconds
-	// for one document, 0 for none (RATE-04, D-33).
+	// RateFloor is the lowest Request-rate that the engine accepts, in seconds per
+	// request, 0 for none (RATE-04, D-33).
 	RateFloor int
 
-	// The rest is what the engine makes of a robots.txt that it cannot have.
-	// The zero values never allow.
+	// The fields below apply when there is no robots.txt to read. Their zero values
+	// never allow.
 
-	// TooManyIsMissing takes status 429 for a client error like any other (HTTP-02
-	// to the letter); otherwise it is a server error (HTTP-03, D-20).
+	// TooManyIsMissing treats status 429 as any other client error (HTTP-02);
+	// otherwise it is a server error (HTTP-03, D-20).
 	TooManyIsMissing bool
-	// FailureUndefined makes the verdict undefined, and not allowed, on trouble below
-	// HTTP and invalid answers (FAIL-01); otherwise they are server errors (FAIL-02,
-	// D-23, D-46).
+	// FailureUndefined makes the verdict undefined, and not allowed, after network
+	// errors and invalid responses (FAIL-01); otherwise they are server errors
+	// (FAIL-02, D-23, D-46).
 	FailureUndefined bool
-	// ServerErrorsMayMiss takes the 5xx of a site that is known to answer so for
-	// missing pages for a missing file (HTTP-07).
+	// ServerErrorsMayMiss treats a 5xx status as a missing file on a site that is
+	// known to send it for missing pages (HTTP-07).
 	ServerErrorsMayMiss bool
 	// Outage is what the engine does while robots.txt is unreachable (HTTP-04 to
 	// HTTP-08, D-21, D-22, D-42).
 	Outage Outage
-	// Redirects is the number of redirects that must be followed: a file behind
-	// more of them is no file (REDIR-01, REDIR-02, D-24), and a fetch that gave up
-	// earlier has learnt nothing.
+	// Redirects is the number of redirects that must be followed. After more the file
+	// counts as missing (REDIR-01, REDIR-02, D-24); a fetch that followed fewer failed.
 	Redirects int
-	// Lifetime is how long an answer holds whose site says nothing about it
-	// (CACHE-01).
+	// Lifetime is the lifetime of a response that does not specify one (CACHE-01).
 	Lifetime time.Duration
 }
 
@@ -111,13 +108,13 @@ type Dialect struct {
 type AgentMatch uint8
 
 const (
-	// AgentWholeOrCut compares three forms of the value: the whole, cut at the first
-	// blank or slash, cut to its leading letters, '_' and '-' (D-02).
+	// AgentWholeOrCut compares three forms of the value: all of it, up to the first
+	// space or slash, and its leading letters, '_' and '-' (D-02).
 	AgentWholeOrCut AgentMatch = iota
-	// AgentTokenCut compares only the leading letters, '_' and '-' (AGENT-02, C-10);
+	// AgentTokenCut compares the leading letters, '_' and '-' (AGENT-02, C-10);
 	// '*' followed by white space is '*' (C-09).
 	AgentTokenCut
-	// AgentWhole compares the whole value (D-41).
+	// AgentWhole compares all of the value (D-41).
 	AgentWhole
 )
 
@@ -131,27 +128,27 @@ const (
 	RunEndRuleOrBlank               // allow, disallow and blank lines (GROUP-05)
 )
 
-// Escapes names the normal form of paths and patterns.
+// Escapes is the normal form of paths and patterns.
 type Escapes uint8
 
 const (
-	// EscapesRFC brings both sides into one form (D-14).
+	// EscapesRFC normalizes both as RFC 9309 does (D-14).
 	EscapesRFC Escapes = iota
-	// EscapesGoogle normalises the URL (D-43) and the pattern as the C++ library
-	// does (PCT-05), with printable characters that no URI may hold escaped.
+	// EscapesGoogle normalizes the URL (D-43), and the pattern as the public C++
+	// library does (PCT-05), with printable characters escaped that are invalid in URIs.
 	EscapesGoogle
-	// EscapesRaw leaves the URL alone (C-15); the pattern is as in the C++ library (PCT-05).
+	// EscapesRaw keeps the URL (C-15) and normalizes the pattern as that library does (PCT-05).
 	EscapesRaw
 )
 
-// Honor is what an engine does with a record it can read.
+// Honor is what an engine does with a Crawl-delay or Request-rate.
 type Honor uint8
 
 const (
 	HonorReported  Honor = iota // left to the crawler
-	HonorIgnored                // the engine says it does not follow it
+	HonorIgnored                // ignored, as the engine documents
 	HonorObeyed                 // followed
-	HonorInherited              // followed, taken from '*' if the own group has none (SPEC 3.6)
+	HonorInherited              // followed; a group without one inherits that of '*' (SPEC 3.6)
 )
 
 // Outage is what an engine does while robots.txt is unreachable. Ages count from the
@@ -174,15 +171,14 @@ const (
 	Outage2019
 )
 
-// The eight dialects agree on these: five redirects and a day (REDIR-01, D-24,
-// CACHE-01).
+// All eight dialects follow five redirects, and keep a response for a day (REDIR-01,
+// D-24, CACHE-01).
 const (
 	redirects = 5
 	lifetime  = 24 * time.Hour
 )
 
-// The size limits of the documents: Google's and the RFC's 500 KiB (FORM-09,
-// D-18) and Yandex's 500 KB.
+// Size limits: Google and RFC 9309 have 500 KiB (FORM-09, D-18), Yandex 500 KB.
 const (
 	sizeLimit       = 500 << 10
 	sizeLimitYandex = 500_000
@@ -190,9 +186,9 @@ const (
 	lineLimitYandex = 1024       // SPEC 3.5
 )
 
-// The eight dialects. They are values: a copy may be changed freely.
+// The eight dialects.
 var (
-	// RFC9309 is the standard, the default everywhere.
+	// RFC9309 is the standard and the default.
 	RFC9309 = Dialect{
 		Name:         "rfc9309",
 		MaxFileBytes: sizeLimit,
@@ -201,9 +197,8 @@ var (
 		Lifetime:     lifetime,
 	}
 
-	// Google is what Googlebot does with an address: the URL is normalised,
-	// then the rules of its public library apply, with the documented size
-	// limit, the ordered choice of tokens and /robots.txt allowed.
+	// Google is Googlebot: the rules of its public library for normalized URLs, with
+	// the documented size limit, ordered tokens, and /robots.txt allowed.
 	Google = Dialect{
 		Name:         "google",
 		AgentMatch:   AgentTokenCut,
@@ -222,9 +217,9 @@ var (
 		Lifetime:     lifetime,
 	}
 
-	// GoogleCPP is google/robotstxt, the public C++ library, bit for bit: raw
-	// input, no size limit, no fallback, no exemption of /robots.txt. It knows no
-	// fetching, so a missing file is for it what it is for Google.
+	// GoogleCPP is google/robotstxt, the public C++ library, bit for bit: raw input, no
+	// size limit, no fallback, no exemption of /robots.txt. The library does not fetch;
+	// failures are handled as in Google.
 	GoogleCPP = Dialect{
 		Name:           "google-cpp",
 		AgentMatch:     AgentTokenCut,
@@ -244,8 +239,8 @@ var (
 		Lifetime:       lifetime,
 	}
 
-	// Google2019 is Google's specification of July 2019 as written. It exists
-	// to reproduce that document; do not crawl by it.
+	// Google2019 is Google's specification of July 2019 as written, to reproduce that
+	// document. Do not crawl with it.
 	Google2019 = Dialect{
 		Name:                  "google-2019",
 		AgentMatch:            AgentTokenCut,
@@ -262,10 +257,9 @@ var (
 		Lifetime:              lifetime,
 	}
 
-	// GoogleLegacy is Google's specification before July 2019 as written. It
-	// exists to reproduce that document; do not crawl by it. An outage disallows
-	// until another answer comes (HTTP-04); the document leaves a permanent one
-	// undefined (HTTP-06).
+	// GoogleLegacy is Google's specification before July 2019 as written, to reproduce
+	// that document. Do not crawl with it. The document does not define a permanent
+	// outage (HTTP-06).
 	GoogleLegacy = Dialect{
 		Name:                  "google-legacy",
 		AgentMatch:            AgentTokenCut,
@@ -283,7 +277,7 @@ var (
 		Lifetime:              lifetime,
 	}
 
-	// Seznam is Seznam's help page: SeznamBot honours Request-rate.
+	// Seznam is Seznam's documentation: SeznamBot follows Request-rate.
 	Seznam = Dialect{
 		Name:         "seznam",
 		HeaderValues: true,
@@ -297,7 +291,7 @@ var (
 		Lifetime:     lifetime,
 	}
 
-	// Bing is RFC 9309 with Crawl-delay, which a named group inherits from '*'.
+	// Bing is RFC 9309 with Crawl-delay, which a group inherits from '*'.
 	Bing = Dialect{
 		Name:         "bing",
 		MaxFileBytes: sizeLimit,
@@ -308,9 +302,9 @@ var (
 		Lifetime:     lifetime,
 	}
 
-	// Yandex follows Yandex's pages and the observed answers of its tester. In an
-	// outage it follows RFC 9309: an older page of Yandex says that any status
-	// but 200 opens the site, which would turn every failure into permission.
+	// Yandex follows Yandex's documentation and the results of its tester. In an outage
+	// it follows RFC 9309: in an older document of Yandex any status but 200 allows
+	// everything, which would make every failure a permission.
 	Yandex = Dialect{
 		Name:                "yandex",
 		AgentMatch:          AgentWhole,
@@ -334,7 +328,7 @@ func Dialects() []Dialect {
 	return []Dialect{RFC9309, Google, GoogleCPP, Google2019, GoogleLegacy, Seznam, Bing, Yandex}
 }
 
-// DialectByName returns the dialect of that name and whether there is one.
+// DialectByName returns the dialect with a name, and false if there is none.
 func DialectByName(name string) (Dialect, bool) {
 	for _, d := range Dialects() {
 		if d.Name == name {
@@ -344,12 +338,11 @@ func DialectByName(name string) (Dialect, bool) {
 	return Dialect{}, false
 }
 
-// known holds the eight dialects as they are at the start of the program.
+// known holds the eight dialects as they are when the program starts.
 var known = Dialects()
 
-// shared returns d in a place of its own, one place for all rules of a dialect
-// that nobody changed: a Dialect has some 200 bytes, and a match that reads
-// them from one place finds them in the cache.
+// shared returns a copy of d, the same for all rules of an unchanged dialect, so
+// that a match finds it in the processor's cache.
 func shared(d *Dialect) *Dialect {
 	for i := range known {
 		if known[i] == *d {

@@ -1,75 +1,62 @@
-// Package robots reads robots.txt and says what a crawler may fetch, and why.
+// Package robots parses robots.txt and decides which URLs a crawler may fetch.
 //
-// From bytes to an answer there are five names. [Parse] reads the bytes of a
-// robots.txt into a [File]. [File.Rules] gives the [Rules] in it for one crawler,
-// as one engine reads them. [ParseURL] takes the path out of a URL, and
-// [Rules.Match] gives the [Verdict] on it: allowed or not, by which rule of which
-// line.
+// [Parse] reads the bytes of a robots.txt into a [File], [File.Rules] selects the rules
+// for one crawler, and [Rules.Match] returns the [Verdict] for a path: whether it is
+// allowed, and the line that decides.
 //
-//	body := []byte("User-agent: *\nDisallow: /search\n")
-//	file := robots.Parse(body)                   // any bytes, never an error
+//	file := robots.Parse([]byte("User-agent: *\nDisallow: /search\n"))
 //	rules := file.Rules(robots.RFC9309, "MyBot") // the crawler's product token
 //	origin, path, err := robots.ParseURL("https://example.com/search?q=1")
 //	if err != nil {
-//		return err // it is no URL
+//		return err // not a valid URL
 //	}
-//	verdict := rules.Match(path)
-//	fmt.Println(verdict.Allowed, verdict) // false disallowed by line 2: Disallow: /search
-//	fmt.Println(origin.RobotsURL())       // https://example.com/robots.txt, from where the body has to come
+//	fmt.Println(rules.Match(path))  // disallowed by line 2: Disallow: /search
+//	fmt.Println(origin.RobotsURL()) // https://example.com/robots.txt
 //
-// A File and Rules do not change and are safe for concurrent use: parse once, keep
-// the Rules, ask for every URL of the site. Where a yes or no is enough there is
-// [Rules.Allowed], where people ask why, [Rules.Explain]; the three always agree.
-// Many crawlers are asked about one file as [Callers].
-// For one question about a body that is not kept there is [Allowed], which takes
-// one pass over the bytes. A crawler with several names gives them all, the most
-// wanted first: "Googlebot-Image", "Googlebot".
+// Parse never fails: a line that cannot be read is ignored. Files and rules are immutable
+// and safe for concurrent use, so parse a file once and keep its Rules. [Rules.Allowed]
+// returns only a boolean, [Rules.Explain] every rule that matches and why it won or lost.
+// [Allowed] answers a single question about a body in one pass, and [Crawlers] finds the
+// rules of many crawlers in one file.
 //
-// This package reads no network, file or clock. Package fetch gets a robots.txt
-// and says what a failure means, cache keeps it, pace says when the next request
-// may start, and polite is an http.Client over all of them.
+// The package does no I/O and reads no clock. Package fetch gets a robots.txt and applies
+// the policy for failures, cache keeps it, pace schedules requests, and polite combines
+// them in an http.Client.
 //
-// # The protocol
+// # Protocol
 //
-// A site says in one file what automatic visitors may ask for. The file is
-// /robots.txt, and it governs one origin: one scheme, host and port (RFC 9309).
-// It is a list of lines, "field: value", in groups:
+// A robots.txt applies to one origin: a scheme, host and port (RFC 9309). Its lines have
+// the form "field: value" and are in groups:
 //
-//	User-agent: Googlebot      # a group begins with whom it is for,
-//	User-agent: SeznamBot      # here two crawlers,
-//	Disallow: /search          # and holds their rules
+//	User-agent: Googlebot      # a group starts with the crawlers that it applies to,
+//	User-agent: SeznamBot
+//	Disallow: /search          # followed by their rules
 //	Allow: /search/about
 //
-//	User-agent: *              # everybody whom no other group names
+//	User-agent: *              # all other crawlers
 //	Disallow: /*.pdf$
 //
 //	Sitemap: https://example.com/sitemap.xml   # belongs to no group
 //
-// A crawler obeys one group alone: the one that names its product token, or else
-// that of '*'. Without either everything is allowed. Several groups of one name
-// are one group, wherever they stand.
+// A crawler obeys the group that names its product token, or else the group of '*'.
+// Without either, everything is allowed. Groups with the same name are combined.
 //
-// A rule is matched from the start of the URL's path, query included; '*'
-// stands for any characters and '$' at the end for the end of the URL. Of all
-// rules that match the longest decides, and of equally long ones the allow. If
-// none matches the URL is allowed. The order of lines means nothing.
-//
-// A line that cannot be read is skipped. Whatever a file holds, it is no error.
+// A rule is a prefix of the URL's path and query, in which '*' matches any characters and
+// a final '$' the end of the URL. The longest rule that matches decides, and the allow if
+// two are equally long. If none matches, the URL is allowed. The order of rules does not
+// matter.
 //
 // # Dialects
 //
-// Engines differ. Each difference is a field of [Dialect], with the document
-// behind it. [RFC9309] is the standard and the default. [Google],
-// [Seznam], [Bing] and [Yandex] are what those engines do; [GoogleCPP] is
-// Google's public C++ library bit for bit, [Google2019] and [GoogleLegacy] two
-// older specifications. Comments cite statements by ids such as D-14;
-// docs/clauses.md lists them all, and the program prints them: robots clause D-14.
+// A [Dialect] is the way one engine reads robots.txt. [RFC9309] is the standard and the
+// default. [Google], [Seznam], [Bing] and [Yandex] follow the documented behavior of
+// those engines; [GoogleCPP] follows Google's C++ library bit for bit, [Google2019] and
+// [GoogleLegacy] follow two older specifications. Ids such as D-14 refer to the clauses
+// in docs/clauses.md, which "robots clause D-14" prints.
 //
 // # Limits
 //
-// A file counts up to the dialect's size limit, 512,000 bytes in most; a line
-// that the limit cuts is dropped. The work of one match is bounded by the
-// bytes of the rules times those of the path, whatever the site publishes.
-// [Rules.Allowed], [Rules.Match] and [Allowed] allocate nothing on usual input;
-// their comments name the exceptions.
+// A file is read up to the size limit of the dialect, usually 512,000 bytes; a partial
+// line at the limit is discarded. The cost of a match is at most proportional to the
+// length of the rules times the length of the path.
 package robots

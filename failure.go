@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// AllowAll returns rules that allow everything for a reason outside any file:
-// there is none (ReasonUnavailable), or an outage has lasted long enough.
+// AllowAll returns rules that allow everything without a file, such as for a missing
+// robots.txt (ReasonUnavailable).
 func AllowAll(d Dialect, reason Reason, tokens ...string) *Rules {
 	return wholeRules(d, outcome{allowed: true, reason: reason}, tokens)
 }
 
-// DisallowAll returns rules that disallow everything for a reason outside any
-// file, except /robots.txt where the dialect exempts it (D-38). With
-// ReasonUndefined the verdict is undefined and not allowed (FAIL-01).
+// DisallowAll returns rules that disallow everything without a file, except /robots.txt
+// where the dialect exempts it (D-38). With ReasonUndefined the verdict is undefined and
+// not allowed (FAIL-01).
 func DisallowAll(d Dialect, reason Reason, tokens ...string) *Rules {
 	return wholeRules(d, outcome{undefined: reason == ReasonUndefined, reason: reason}, tokens)
 }
 
-// wholeRules makes the rules of an answer that no file gives. A call without a
-// reason is a disallow: a crawler's slip must not open a site (D-56).
+// wholeRules makes rules without a file. A call without a reason disallows: a mistake
+// in Go code must not allow a site (D-56).
 func wholeRules(d Dialect, o outcome, tokens []string) *Rules {
 	if o.reason == ReasonInvalid {
 		o = outcome{}
@@ -29,7 +29,7 @@ func wholeRules(d Dialect, o outcome, tokens []string) *Rules {
 	return r
 }
 
-// clause is the statement of docs/clauses.md behind an answer that no file gives.
+// clause is the clause of docs/clauses.md behind an outcome without a file.
 func (o outcome) clause() string {
 	switch o.reason {
 	case ReasonInvalid:
@@ -48,28 +48,26 @@ func (o outcome) clause() string {
 
 // State is the state of the fetch behind a verdict. A zero field does not apply.
 type State struct {
-	Status       int       // of the last answer: an HTTP status or an FTP reply, 0 if there was none
-	Fetched      time.Time // when the answer in use was fetched, or last tried for without one
-	Expires      time.Time // until when it is fresh
-	StaleSince   time.Time // since when it is not, though still in use
+	Status       int       // HTTP status or FTP reply code of the last response, 0 if there was none
+	Fetched      time.Time // when the response in use was fetched, or without one the last attempt made
+	Expires      time.Time // end of its freshness
+	StaleSince   time.Time // set if it is stale but still in use
 	FailingSince time.Time // first failure after the last success (D-42)
-	NextTry      time.Time // when robots.txt is asked for again
-	// CutAt is how many bytes the fetch kept of a longer file where the dialect
-	// would have read on: the rest is unknown, and the last line kept may be cut
-	// and does not count (D-17).
+	NextTry      time.Time // time of the next attempt
+	// CutAt is the number of bytes at which the fetch truncated a file that the
+	// dialect would have read further. The partial last line is discarded (D-17).
 	CutAt int
-	// Degraded says that a store shared with other processes was out of reach, so
-	// that one of them may know better.
+	// Degraded is set if a store shared with other processes was unreachable, so
+	// that the state might be outdated.
 	Degraded bool
-	Clause   string // the statement of docs/clauses.md that the failure policy followed, for Explain
-	// Fact and Note are clauses for people, set where the state mattered: what came
-	// of the fetch, which is the same in every dialect ("status 503 since
-	// 2026-05-01T10:00:00Z"), and what the dialect makes of it ("copy of
-	// 2026-04-30T22:00:00Z used"). Text joins them.
+	Clause   string // the clause of docs/clauses.md that the failure policy followed, for Explain
+	// Fact and Note are phrases, set if the state mattered: the outcome of the fetch
+	// ("status 503 since 2026-05-01T10:00:00Z"), and the dialect's response to it
+	// ("copy of 2026-04-30T22:00:00Z used"). Text joins them.
 	Fact, Note string
 }
 
-// Text returns Fact and Note as one line, "" if there is neither.
+// Text returns Fact and Note, joined by a comma.
 func (s *State) Text() string {
 	switch {
 	case s == nil:
@@ -80,20 +78,19 @@ func (s *State) Text() string {
 	return s.Fact + ", " + s.Note
 }
 
-// WithState returns the same rules with the state of the fetch behind them,
-// which every verdict then carries.
+// WithState returns the same rules with the state of a fetch, which every verdict
+// then contains.
 func (r *Rules) WithState(s State) *Rules {
 	w := r.made().copy()
 	w.state = &s
 	return w
 }
 
-// State returns the state of the fetch behind the rules, nil if there was no
-// fetch. It must not be changed.
+// State returns the state of the fetch, nil if there was no fetch. It is read-only.
 func (r *Rules) State() *State { return r.made().state }
 
-// FallbackReason returns the reason of an answer that no file gives, and false if
-// the rules are those of a file.
+// FallbackReason returns the reason of AllowAll or DisallowAll, and false if the
+// rules come from a file.
 func (r *Rules) FallbackReason() (reason Reason, ok bool) {
 	r = r.made()
 	return r.whole.reason, r.noFile

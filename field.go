@@ -2,16 +2,15 @@ package robots
 
 import "strings"
 
-// Field is what a line of robots.txt declares: the part before its colon.
-// Field names are compared without regard to case (FORM-07).
+// Field is the field of a line, the part before its colon. Names are compared
+// case-insensitively (FORM-07).
 type Field uint8
 
 const (
-	// FieldNone is a line that declares nothing: blank, comment only, or
-	// text without a colon.
+	// FieldNone is a blank line, a comment, or text without a colon.
 	FieldNone Field = iota
-	// FieldUnknown is a line with a colon and a name that is none of the
-	// names below. It is kept and never an error (RFC 9309 section 2.2.4).
+	// FieldUnknown is any other name. Such lines are kept and never an error
+	// (RFC 9309 section 2.2.4).
 	FieldUnknown
 	FieldUserAgent     // start of a group (GROUP-01)
 	FieldAllow         // rule (RULE-05)
@@ -45,8 +44,7 @@ var fieldNames = [...]string{
 	FieldLicense:       "license",
 }
 
-// String returns the field's name in lower case, "unknown" for FieldUnknown
-// and "" for FieldNone.
+// String returns the field's name in lower case, "" for FieldNone.
 func (f Field) String() string {
 	if int(f) < len(fieldNames) {
 		return fieldNames[f]

@@ -8,25 +8,24 @@ import (
 	"sync/atomic"
 )
 
-// File is one robots.txt: its bytes and where its lines are. It is lossless,
-// knows no dialect and never fails to exist. A File is immutable and safe for
-// concurrent use; the zero value is an empty file.
+// A File is a parsed robots.txt: its bytes and the positions of its lines, independent of
+// a dialect. It is immutable and safe for concurrent use. The zero value is an empty file.
 type File struct {
 	body  []byte
 	lines []lineRef
-	// loneCR says that a CR alone ends some line, so that counting line ends
-	// takes more than counting LF.
+	// loneCR is set if a CR without an LF ends a line, so that lines cannot be
+	// counted by their LFs.
 	loneCR bool
-	// numbers holds the line ends before each block, once they are asked for.
+	// numbers holds the line ends before each block, once a line number is needed.
 	numbers atomic.Pointer[[]uint32]
 }
 
 // maxIndexed is the number of bytes whose lines are read: offsets have 32 bits.
 const maxIndexed = math.MaxUint32
 
-// Parse reads any bytes as a robots.txt. It has no error: a line that cannot
-// be read is a line without effect (FORM-02). The file keeps body, which must
-// not change afterwards. Lines beyond 4 GiB are kept but not read.
+// Parse parses a robots.txt. Any bytes are valid: a line that cannot be read is ignored
+// (FORM-02), and so are lines beyond 4 GiB. The File keeps body, which must not be changed
+// afterwards.
 func Parse(body []byte) *File {
 	f := &File{body: body}
 	b := body
@@ -43,8 +42,7 @@ func Parse(body []byte) *File {
 	return f
 }
 
-// refs reads all lines and keeps those that may matter. They are found in memory kept for
-// that, and copied once.
+// refs reads all lines and returns those that might have an effect.
 func (s *scanner) refs() []lineRef {
 	found := scratches.Get().(*scratch)
 	defer found.free()
@@ -63,15 +61,14 @@ func (s *scanner) refs() []lineRef {
 	return slices.Clone(found.refs)
 }
 
-// Bytes returns the bytes given to Parse; they must not be changed.
+// Bytes returns the bytes passed to Parse. They must not be changed.
 func (f *File) Bytes() []byte { return f.body }
 
-// A Span is a part of a file, from offset Start up to End, in bytes.
+// A Span is a part of a file, from byte offset Start up to End.
 type Span struct{ Start, End int }
 
-// numberedBlock is the number of bytes between two places of a file whose line
-// numbers are kept once somebody asks for one: so no number costs more than
-// counting a block, however large the file and however many are asked for.
+// numberedBlock is the distance in bytes of the offsets whose line numbers are kept, so
+// that finding any number counts the lines of one block at most.
 const numberedBlock = 1 << 10
 
 // lineNumber returns the number of the line of an offset, from 1.
@@ -94,8 +91,8 @@ func (f *File) lineNumber(offset int) int {
 	return 1 + int((*before)[block]) + f.lineEnds(block*numberedBlock, offset)
 }
 
-// lineEnds counts the line ends from one offset to another: every LF, and every CR
-// without an LF behind it, which may lie behind the second offset.
+// lineEnds counts the line ends between two offsets: every LF, and every CR not followed
+// by an LF, which can be at the second offset.
 func (f *File) lineEnds(from, to int) int {
 	b := f.body[from:to]
 	n := bytes.Count(b, []byte{'\n'})
@@ -120,8 +117,7 @@ func (f *File) lineStart(offset int) int {
 	return i
 }
 
-// lineEnd returns where the line of an offset ends, without its CR or LF. It
-// looks no further, so that reading all lines again reads the file once.
+// lineEnd returns where the line of an offset ends, without its CR or LF.
 func (f *File) lineEnd(offset int) int {
 	b := f.body[offset:]
 	if !f.loneCR { // an LF follows each CR, or the end of the file
@@ -138,19 +134,18 @@ func (f *File) lineEnd(offset int) int {
 	return len(f.body)
 }
 
-// A Line is one physical line, read as RFC 9309 reads it.
+// A Line is a physical line, as RFC9309 reads it.
 type Line struct {
 	Number  int   // from 1
 	Field   Field // FieldNone for blank lines, comments and lines without a colon
 	Span    Span  // the line without its end
 	Name    Span  // the field as written, empty for FieldNone
-	Value   Span  // the value without blanks and comment
+	Value   Span  // the value without surrounding spaces and comment
 	Comment Span  // from '#' to the end of the line, empty if there is none
 }
 
-// Lines returns all physical lines in order, blank ones and comments included.
-// Their spans and the line ends between them are the whole file (after a byte
-// order mark, if there is one).
+// Lines returns all physical lines in order, including blank lines and comments.
+// Their spans and the line ends between them cover the file after a byte order mark.
 func (f *File) Lines() iter.Seq[Line] {
 	return func(yield func(Line) bool) {
 		number := 0
@@ -179,7 +174,7 @@ func (f *File) Lines() iter.Seq[Line] {
 	}
 }
 
-// scan starts a scanner that reads the file's lines right the first time.
+// scan returns a scanner for the line ends of the file.
 func (f *File) scan() scanner {
 	if f.loneCR {
 		return newCarefulScanner(f.body)
@@ -187,8 +182,7 @@ func (f *File) scan() scanner {
 	return newScanner(f.body)
 }
 
-// Text returns the bytes of a span of this file, "" for the zero Span. It panics
-// for a span that ends behind the file, as one of another file may.
+// Text returns the text of a span. It panics if the span is not within the file.
 func (f *File) Text(s Span) string { return view(f.body[s.Start:s.End]) }
 
 // read returns a line as dialect d reads it.
@@ -205,8 +199,8 @@ func (f *File) read(l lineRef, d *Dialect) (field Field, start, end int) {
 	return l.field, start, start + int(l.n)
 }
 
-// limit returns the number of bytes of the file that count in d: whole lines
-// within the size limit (D-17), and false if the file does not count at all.
+// limit returns the number of bytes of the file that count in d: complete lines within
+// the size limit (D-17), and false if the file is ignored.
 func (f *File) limit(d *Dialect) (n int, counts bool) {
 	if d.MaxFileBytes <= 0 || len(f.body) <= d.MaxFileBytes {
 		return len(f.body), true
@@ -217,9 +211,8 @@ func (f *File) limit(d *Dialect) (n int, counts bool) {
 	return 1 + bytes.LastIndexAny(f.body[:d.MaxFileBytes], "\r\n"), true
 }
 
-// blankBetween reports whether a blank line lies between two offsets, each on
-// a line of its own (GROUP-05). A comment is no blank line. It reads what is
-// between them and nothing else.
+// blankBetween reports whether there is a blank line between the lines of two offsets
+// (GROUP-05). A comment is not a blank line.
 func (f *File) blankBetween(from, to int) bool {
 	b := f.body[:f.lineStart(to)]
 	for i := f.lineEnd(from); i < len(b); {

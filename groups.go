@@ -5,14 +5,13 @@ import (
 	"slices"
 )
 
-// agentRun follows the runs of user-agent lines: which of them begins a group.
+// agentRun finds the user-agent lines that start a group.
 type agentRun struct {
 	open bool
 	last int // where the last user-agent line was
 }
 
-// begins takes the next line and reports whether it begins a group (D-07,
-// GROUP-05).
+// begins reports whether the next line starts a group (D-07, GROUP-05).
 func (u *agentRun) begins(f *File, d *Dialect, field Field, start int) (first bool) {
 	switch field {
 	case FieldUserAgent:
@@ -30,21 +29,18 @@ func (u *agentRun) begins(f *File, d *Dialect, field Field, start int) (first bo
 type Reading struct {
 	Line  int // from 1
 	Field Field
-	Value Span // without blanks and comment
-	// Group counts the groups of the file from 0, each a run of user-agent lines with what
-	// follows them. It is -1 before the first one, and for what belongs to no group
-	// wherever it stands: Sitemap, Host and Clean-param.
+	Value Span // without surrounding spaces and comment
+	// Group is the number of the group, from 0. It is -1 before the first group, and for
+	// Sitemap, Host and Clean-param, which belong to none.
 	Group int
-	// Names are the crawlers that a user-agent line names, in lower case unless the
-	// dialect compares it, or "*". There may be several: in most dialects a line
-	// "AI2Bot" names a crawler of that name, and one called AI (D-02). The name that was
-	// meant stands first.
+	// Names are the crawlers that a user-agent line names, or "*", in lower case unless
+	// the dialect is case-sensitive. In most dialects a line can name several: "AI2Bot"
+	// also names a crawler called AI (D-02). The intended name comes first.
 	Names []string
 }
 
-// Readings returns the lines that count in d: those with a field that the dialect knows, up
-// to its size limit, in file order. Which of them hold for a crawler is said by Rules, which
-// also reads all groups that name it as one (GROUP-08).
+// Readings returns the lines with a known field, up to the dialect's size limit, in file
+// order. Rules selects those that apply to a crawler and combines its groups (GROUP-08).
 func (f *File) Readings(d Dialect) iter.Seq[Reading] {
 	return func(yield func(Reading) bool) {
 		limit, _ := f.limit(&d)
@@ -75,10 +71,9 @@ func (f *File) Readings(d Dialect) iter.Seq[Reading] {
 	}
 }
 
-// Crawlers returns the crawlers that user-agent lines name in d, each once, in the order of the
-// file: tokens with which Rules finds their group, of every line the first of its Names.
-// "AI2Bot" is "ai" in google, which reads no digits, and "ai2bot" in rfc9309. Any other
-// crawler finds the group of '*', which is not among them.
+// Crawlers returns the crawlers that user-agent lines name in d, each once and without '*',
+// in file order, as tokens for Rules. "AI2Bot" is "ai" in google, which reads no digits, and
+// "ai2bot" in rfc9309.
 func (f *File) Crawlers(d Dialect) []string {
 	var crawlers []string
 	seen := map[string]bool{"*": true}
@@ -91,8 +86,8 @@ func (f *File) Crawlers(d Dialect) []string {
 	return crawlers
 }
 
-// named returns the crawlers that the value of a user-agent line names: the forms of it that
-// names compares, and the products in a whole header; "" where tokens are taken raw (D-47).
+// named returns the crawlers that the value of a user-agent line names: its forms, and the
+// products in a full header; "" where tokens are raw (D-47).
 func (d *Dialect) named(value string) []string {
 	if d.namesAll(value) {
 		return []string{"*"}

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// A RequestRate is a Request-rate record: at most Requests documents in any
-// Seconds seconds, inside Window if there is one (RATE-02, D-45).
+// A RequestRate is the value of a Request-rate record: at most Requests requests in any
+// Seconds seconds, within Window if it is set (RATE-02, D-45).
 type RequestRate struct {
 	Requests int // above 0
 	Seconds  int // above 0
 	Window   Window
-	Line     int // of the file, from 1; 0 if it comes from none
+	Line     int // from 1; 0 if it is not from a file
 }
 
-// AtLeast returns r raised to one document in floor seconds if it is slower,
-// as SeznamBot does (RATE-04, D-33). A floor of 0 changes nothing.
+// AtLeast returns r, or one request per floor seconds if r is slower, as SeznamBot does
+// (RATE-04, D-33). A floor of 0 has no effect.
 func (r RequestRate) AtLeast(floor int) RequestRate {
 	if floor > 0 && int64(r.Seconds) > int64(floor)*int64(r.Requests) {
 		r.Requests, r.Seconds = 1, floor
@@ -24,7 +24,7 @@ func (r RequestRate) AtLeast(floor int) RequestRate {
 	return r
 }
 
-// String returns the rate as a file writes it: "1/30s 1800-1900".
+// String returns the rate in the syntax of robots.txt: "1/30s 1800-1900".
 func (r RequestRate) String() string {
 	s := strconv.Itoa(r.Requests) + "/" + strconv.Itoa(r.Seconds) + "s"
 	if !r.Window.Always() {
@@ -33,22 +33,20 @@ func (r RequestRate) String() string {
 	return s
 }
 
-// A Window is a part of every day as a file writes it, HHMM-HHMM: From and To are
-// minutes of the day in 0..1440, UTC unless the user says otherwise (RATE-06,
-// D-29). Minutes says from when to when it is open. The zero value is the window
-// that is always open.
+// A Window is a time of every day, HHMM-HHMM in robots.txt. From and To are minutes of the
+// day, 0 to 1440, in UTC unless the operator sets another time zone (RATE-06, D-29). The
+// zero value is always open.
 type Window struct {
 	From, To int16
-	Set      bool // false: no window was written
+	Set      bool // false for a window that is always open
 }
 
-// Always reports whether no window was written.
+// Always reports whether the window is always open.
 func (w Window) Always() bool { return !w.Set }
 
-// Minutes returns the minutes of the day between which the window is open, from
-// on and end no longer. It ends at the instant that is written, but an end of
-// HH59 runs to the full hour. An end at or before from is one of the next day;
-// the whole day is 0 and 1440, also where both ends are written alike (D-30).
+// Minutes returns the minutes of the day at which the window opens and closes. An end of
+// HH59 means the full hour. An end at or before from is on the next day. The whole day, also
+// written with two equal times, is 0 and 1440 (D-30).
 func (w Window) Minutes() (from, end int) {
 	from, end = int(w.From), int(w.To)
 	if end%60 == 59 {
@@ -60,7 +58,7 @@ func (w Window) Minutes() (from, end int) {
 	return from, end
 }
 
-// Contains reports whether a second of the day, 0..86399, is inside.
+// Contains reports whether the window is open at a second of the day, 0 to 86399.
 func (w Window) Contains(second int) bool {
 	m := second / 60
 	from, end := w.Minutes()
@@ -70,7 +68,7 @@ func (w Window) Contains(second int) bool {
 	return m >= from || m < end
 }
 
-// String returns the window as HHMM-HHMM, "" if it is always open.
+// String returns HHMM-HHMM, or "" for a window that is always open.
 func (w Window) String() string {
 	if !w.Set {
 		return ""
@@ -83,12 +81,11 @@ func hhmm(m int16) string {
 	return string([]byte{'0' + byte(h/10), '0' + byte(h%10), '0' + byte(m/10), '0' + byte(m%10)})
 }
 
-// A problem is why a value of a record was not used: one clause for people.
+// A problem is why the value of a record was not used, as a phrase.
 type problem string
 
-// parseRequestRate reads "N/P[unit] [HHMM-HHMM]". With ok the rate counts; the
-// problem may then still say that its window was not readable and so dropped,
-// which keeps the site's wish on the slow side (D-35).
+// parseRequestRate reads "N/P[unit] [HHMM-HHMM]". An invalid window is ignored, so the
+// rate applies all day, which is the slower reading; why is set then although ok is (D-35).
 func parseRequestRate(s string) (r RequestRate, ok bool, why problem) {
 	rate, window := s, ""
 	if i := wordEnd(s); i < len(s) {
@@ -152,8 +149,8 @@ func wordEnd(s string) int {
 	return len(s)
 }
 
-// parseWindow reads HHMM-HHMM; blanks around the dash and ':' or '.' between
-// hours and minutes are tolerated, 2400 is a possible end (D-30).
+// parseWindow reads HHMM-HHMM. Spaces around the dash, and ':' or '.' between hours and
+// minutes are accepted, and 2400 as an end (D-30).
 func parseWindow(s string) (Window, bool) {
 	from, to, found := strings.Cut(s, "-")
 	if !found {
@@ -195,8 +192,7 @@ func parseTime(s string) (int16, bool) {
 	return h*60 + m, true
 }
 
-// parseDelay reads a Crawl-delay: unsigned decimal digits with at most one dot,
-// digits on one side suffice, nothing after (D-44).
+// parseDelay reads a Crawl-delay: decimal digits with at most one dot (D-44).
 func parseDelay(s string) (seconds float64, ok bool, why problem) {
 	dot, digits := false, 0
 	for i := range len(s) {

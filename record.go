@@ -6,38 +6,36 @@ import (
 	"strings"
 )
 
-// A Record is a line that is neither a user-agent line nor a rule, as it
-// applies to a crawler. Unknown fields are no records: they are lines of the
-// file (File.Lines) and never an error.
+// A Record is a line with a known field that is neither a user-agent line nor a rule,
+// as it applies to a crawler.
 type Record struct {
 	Field Field
-	Value string // without blanks and comment
+	Value string // without surrounding spaces and comment
 	Line  int    // from 1
-	// Group says that the line belongs to the crawler's group (D-08). Sitemap, Host
-	// and Clean-param hold for the whole file wherever they stand (MAP-04, SPEC
-	// 3.5), Content-Signal and License before the first group for all (D-40).
+	// Group is set if the line belongs to the crawler's group (D-08). Sitemap, Host
+	// and Clean-param apply to the whole file (MAP-04, SPEC 3.5), Content-Signal and
+	// License before the first group to all crawlers (D-40).
 	Group bool
-	// Inherited says that the line belongs to '*', whose Crawl-delay holds for a
-	// named group that has no usable one of its own (SPEC 3.6, bing).
+	// Inherited is set for a Crawl-delay of '*' that applies to a group without a valid
+	// one of its own (SPEC 3.6, bing).
 	Inherited bool
-	// Usable says that the value counts. One of Delay, Rate, Window and Preferences
-	// then holds that of a Crawl-delay, a Request-rate, a Visit-time, or of a
-	// Content-Signal or Content-Usage.
+	// Usable is set if the value is valid. Delay, Rate, Window or Preferences is then
+	// the value of a Crawl-delay, Request-rate, Visit-time, or of a Content-Signal or
+	// Content-Usage.
 	Usable bool
 	Delay  float64     // seconds (D-44)
 	Rate   RequestRate // D-45
-	Window Window      // UTC unless the user says otherwise
-	// Preferences are in the order of the line, of a Content-Usage each name once.
+	Window Window      // in UTC, unless the operator sets another time zone
+	// Preferences are in the order of the line; in a Content-Usage each name is unique.
 	Preferences []Preference
-	// Problem is why the value cannot be used, or which part of a usable one is
-	// dropped: an unreadable window leaves its rate (D-35). One clause, "" if
-	// there is none.
+	// Problem is why the value is invalid, or which part of a valid one is ignored,
+	// such as an invalid window of a rate (D-35). It is a phrase, "" if there is none.
 	Problem string
 }
 
-// Records returns the records that apply to the crawler, in file order: those of
-// its group, those of the whole file, and a Crawl-delay that it inherits. What
-// the dialect's engine makes of them is not asked.
+// Records returns the records that apply to the crawler, in file order: those of its
+// group, those of the whole file, and an inherited Crawl-delay. It does not matter whether
+// the engine of the dialect follows them.
 func (r *Rules) Records() iter.Seq[Record] {
 	return func(yield func(Record) bool) {
 		r := r.made()
@@ -151,9 +149,8 @@ func readRecord(field Field, value string) Record {
 	return rec
 }
 
-// CrawlDelay returns the seconds between requests that the crawler's group asks
-// for and whether it asks at all: the largest usable value (D-44). A named
-// group inherits nothing from '*', except in Bing.
+// CrawlDelay returns the largest valid Crawl-delay of the crawler's group, in seconds, and
+// false if it has none (D-44). A group inherits nothing from '*', except in Bing.
 func (r *Rules) CrawlDelay() (seconds float64, ok bool) {
 	for _, rec := range r.only(FieldCrawlDelay) {
 		seconds, ok = max(seconds, rec.Delay), true
@@ -161,8 +158,8 @@ func (r *Rules) CrawlDelay() (seconds float64, ok bool) {
 	return seconds, ok
 }
 
-// RequestRates returns the usable rates of the crawler's group as declared, in
-// file order. What an engine makes of them (windows, floor) is not applied.
+// RequestRates returns the valid rates of the crawler's group as declared, in file order.
+// The dialect's RateFloor is not applied.
 func (r *Rules) RequestRates() []RequestRate {
 	var rates []RequestRate
 	for _, rec := range r.only(FieldRequestRate) {
@@ -171,9 +168,8 @@ func (r *Rules) RequestRates() []RequestRate {
 	return rates
 }
 
-// Sitemaps returns the values of all Sitemap lines as written, in file order,
-// repeats kept (MAP-03). They belong to the file and to no group (MAP-04);
-// empty values are none (D-49).
+// Sitemaps returns the values of all Sitemap lines of the file as written, in file order,
+// including duplicates (MAP-03, MAP-04). Empty values are ignored (D-49).
 func (r *Rules) Sitemaps() []string {
 	var maps []string
 	for _, rec := range r.only(FieldSitemap) {
@@ -182,19 +178,19 @@ func (r *Rules) Sitemaps() []string {
 	return maps
 }
 
-// isCleanParam reports whether a value is "name&name", with a path or without one.
+// isCleanParam reports whether a value is "name&name", optionally with a path.
 func isCleanParam(s string) bool {
 	i := wordEnd(s)
 	path := trimSpaces(s[i:])
 	return !slices.Contains(strings.Split(s[:i], "&"), "") && (path == "" || path[0] == '/' || path[0] == '*')
 }
 
-// Hosts returns the values of the Host records of the file: Yandex's former way
-// to name the main mirror.
+// Hosts returns the Host records of the file, with which Yandex formerly named the main
+// mirror.
 func (r *Rules) Hosts() []Record { return r.only(FieldHost) }
 
-// Licenses returns the usable License records (RSL 1.0): those of the crawler's
-// group, or, if it has none, those before the first group.
+// Licenses returns the valid License records (RSL 1.0) of the crawler's group or, if it
+// has none, those before the first group.
 func (r *Rules) Licenses() []Record {
 	all := r.only(FieldLicense)
 	if own := slices.DeleteFunc(slices.Clone(all), func(rec Record) bool { return !rec.Group }); len(own) > 0 {
@@ -203,7 +199,7 @@ func (r *Rules) Licenses() []Record {
 	return all
 }
 
-// only returns the usable records of one field.
+// only returns the valid records of one field.
 func (r *Rules) only(field Field) []Record {
 	var list []Record
 	for rec := range r.Records() {

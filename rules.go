@@ -10,12 +10,11 @@ import (
 	"unsafe"
 )
 
-// Rules is what one crawler obeys of one file under one dialect. It is
-// immutable and safe for concurrent use. The zero value and nil disallow
-// everything with ReasonInvalid (D-56).
+// Rules are the rules of a file for one crawler in one dialect. They are immutable and
+// safe for concurrent use. The zero value and nil disallow everything with ReasonInvalid
+// (D-56).
 type Rules struct {
-	// What a match touches stands first, so that a question about a file that
-	// is in no cache touches few lines of memory.
+	// The fields that a match reads come first, to touch few cache lines.
 	ruleList
 	file   *File
 	whole  outcome // of AllowAll and DisallowAll
@@ -30,12 +29,12 @@ type Rules struct {
 	agent   agent
 	limit   int  // bytes of the file that count
 	counts  bool // false: the file is over the size limit and does not count
-	anyRule bool // the file holds a rule for somebody
+	anyRule bool // the file has a rule in some group
 	lines   []uint32
 	state   *State // nil if no fetch is behind the rules
 }
 
-// ruleList is the rules of a crawler.
+// A ruleList is the rules of a crawler, ranked.
 type ruleList struct {
 	heads heads // of the rules
 	lazy  *lazyIndex
@@ -47,9 +46,8 @@ type ruleList struct {
 // has reports whether a rule of the list is one of the crawler's.
 func (l *ruleList) has(i int) bool { return l.own == nil || l.own[i/64]>>(i%64)&1 != 0 }
 
-// rule is an allow or disallow with a path, as the crawler's dialect reads it:
-// 20 bytes without a pointer, so that a thousand rules cost the garbage
-// collector nothing.
+// A rule is an Allow or Disallow line as the dialect reads it, in 20 bytes without a
+// pointer for the garbage collector to follow.
 type rule struct {
 	at, size uint32 // its normal form: if changed in Rules.buf, else the value in the body
 	literal  uint32 // bytes of that before the first star or the end
@@ -60,11 +58,10 @@ type rule struct {
 	empty    bool // a Disallow without a value
 }
 
-// allows reports whether the rule is an allow, as an empty Disallow is that
-// counts at all (D-41).
+// allows reports whether the rule allows, as an empty Disallow does that counts (D-41).
 func (v *rule) allows() bool { return v.field == FieldAllow || v.empty }
 
-// kind says how much it takes to see that a rule matches whose head does.
+// kind is what is left to compare in a rule whose head matches.
 type kind uint8
 
 const (
@@ -84,7 +81,7 @@ func (r *Rules) text(v *rule) string {
 	return view(b[v.at : v.at+v.size])
 }
 
-// place returns where the value of a rule stands in the body.
+// place returns where the value of a rule is in the body.
 func (l *ruleList) place(v *rule) Span {
 	at, n := v.at, v.size
 	if v.changed {
@@ -99,7 +96,7 @@ const placeBytes = 8
 
 func (r *Rules) pattern(v *rule) Pattern { return Pattern{text: r.text(v), weight: v.weight} }
 
-// crawler is who the rules are for: what the choice of groups came to.
+// agent is the result of the choice of groups.
 type agent struct {
 	tokens []string // naming any of these names the crawler
 	token  string   // the token that was found, "*" for the group of all others
@@ -119,14 +116,13 @@ func (c *agent) named(d *Dialect, value string) bool {
 	return false
 }
 
-// Rules returns what the crawler with the given product tokens obeys of f under
-// dialect d. Tokens are ordered, the most wanted first: the first that has a
-// group decides (AGENT-04, D-04); in GoogleCPP they are one crawler (C-11).
-// Without one that has a group, and for the tokens "" and "*" (D-47), the group
-// of '*' holds; without that, everything is allowed (AGENT-09).
+// Rules returns the rules for the crawler with the given product tokens, most specific
+// first. The first token that has a group decides (AGENT-04, D-04); in GoogleCPP the groups
+// of all tokens are combined (C-11). If no token has a group, and for the tokens "" and "*"
+// (D-47), the group of '*' applies; without that, everything is allowed (AGENT-09).
 //
-// A token with a version, blanks, commas or the shape of a User-Agent header
-// stands for the product tokens in it (ProductTokens), except in GoogleCPP.
+// Except in GoogleCPP, a full User-Agent header or a token with a version, spaces or commas
+// stands for the product tokens in it (see ProductTokens).
 func (f *File) Rules(d Dialect, tokens ...string) *Rules {
 	r := newRules(f, &d, tokens)
 	r.limit, r.counts = f.limit(r.dialect)
@@ -141,9 +137,8 @@ func (f *File) Rules(d Dialect, tokens ...string) *Rules {
 	return r
 }
 
-// scratch is memory that only making things takes, kept for the next time: what
-// is found by appending is copied once at its exact size, so that Parse and Rules
-// together take at most eight allocations (TestAllocations).
+// scratch is reused memory of Parse and Rules, which append to it and copy the result
+// once at its exact size. Together they allocate at most eight times (TestAllocations).
 type scratch struct {
 	refs   []lineRef
 	rules  []rule
@@ -154,7 +149,7 @@ type scratch struct {
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// free gives the memory back, unless an unusually large file has left much.
+// free returns the memory to the pool, unless an unusually large file grew it.
 func (s *scratch) free() {
 	const most = 1 << 20
 	if 8*cap(s.refs)+20*cap(s.rules)+4*cap(s.lines)+cap(s.buf) <= 4*most {
@@ -162,7 +157,7 @@ func (s *scratch) free() {
 	}
 }
 
-// collect finds the crawler's rules in the order of the file.
+// collect finds the crawler's rules in file order.
 func (s *scratch) collect(r *Rules) {
 	d, f := r.dialect, r.file
 	s.rules, s.lines, s.buf = s.rules[:0], s.lines[:0], s.buf[:0]
@@ -179,12 +174,11 @@ func (s *scratch) collect(r *Rules) {
 	}
 }
 
-// rule takes an allow or disallow with its value, and where that starts.
+// rule adds an Allow or Disallow with its value and the offset of that.
 func (s *scratch) rule(d *Dialect, field Field, at int, value string) {
 	start, n := uint32(at), uint32(len(value))
 	if n > 0 && value[0] == '/' && !(d.IndexHTML && field == FieldAllow && strings.Contains(value, indexPage)) && clean(value, careRFC) {
-		// Six rules of seven mean just their bytes: one look at them says so, and
-		// that there is no star and no end.
+		// Most rules have no wildcard, and their value is its own normal form.
 		kind := kindLiteral
 		if n <= 8 {
 			kind = kindHead
@@ -217,14 +211,14 @@ func (s *scratch) rule(d *Dialect, field Field, at int, value string) {
 	}
 }
 
-// place appends where a value is to buf, in case its normal form follows there.
+// place appends the position of a value to buf, in case its normal form follows.
 func (s *scratch) place(start, n uint32) (from int) {
 	s.buf = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(s.buf, start), n)
 	return len(s.buf)
 }
 
-// add adds a rule whose normal form is that of p: what follows from in buf, if that has
-// grown, else the value.
+// add adds a rule with the normal form p: the end of buf from an offset or, if that is
+// empty, the value.
 func (s *scratch) add(v rule, p Pattern, from int) {
 	v.size, v.weight = uint32(len(p.text)), p.weight
 	if v.changed = len(s.buf) > from; v.changed {
@@ -237,7 +231,7 @@ func (s *scratch) add(v rule, p Pattern, from int) {
 	s.rules = append(s.rules, v)
 }
 
-// newRules returns rules without any for a crawler.
+// newRules returns an empty list of rules for a crawler.
 func newRules(f *File, d *Dialect, given []string) *Rules {
 	r := &Rules{file: f, dialect: shared(d)}
 	// The caller's list is copied, so that it may stay on the caller's stack.
@@ -253,19 +247,18 @@ func newRules(f *File, d *Dialect, given []string) *Rules {
 	return r
 }
 
-// most weights that rank counts; 99.9 % of the rules of real files weigh less.
+// countedWeights is the number of weights that rank counts; hardly any real rule weighs more.
 const countedWeights = 1024
 
-// rank puts the rules in the order of precedence: the heavier first (PREC-01),
-// of equal ones the allow (PREC-02), then the first line. Weights are small
-// numbers, so the rules are counted by weight and each is put where it belongs, a
-// third of the time of sorting. A file with a rule of unusual weight is sorted.
+// rank orders the rules by precedence: by weight (PREC-01), then the allow first
+// (PREC-02), then by line. It is a counting sort, since weights are small numbers, unless
+// a rule has an unusual weight.
 func (s *scratch) rank(r *Rules) {
 	found := s.rules
 	r.allocate(len(found), len(s.lines))
 	copy(r.lines, s.lines)
-	// places holds, for each precedence, how many rules have it and then where the
-	// next of them goes. Between two calls all are 0.
+	// places holds the number of rules of each precedence, and then where the next of
+	// them goes. Between two calls all are 0.
 	counted, most, least := true, 0, len(s.places)
 	for i := range found {
 		p := found[i].precedence()
@@ -305,12 +298,11 @@ func (s *scratch) rank(r *Rules) {
 	}
 }
 
-// allocate makes room for n rules with their heads and for user-agent lines, all
-// in one piece: it takes a third of the time of four, and what a match touches
-// is together.
+// allocate makes room for n rules with their heads and for user-agent lines, in one
+// block: one allocation, and what a match reads is together.
 func (r *Rules) allocate(n, lines int) {
 	if n == 0 {
-		r.lines = make([]uint32, lines) // a block would be smaller than one rule
+		r.lines = make([]uint32, lines)
 		return
 	}
 	const size = int(unsafe.Sizeof(rule{}))
@@ -336,7 +328,7 @@ func (r *Rules) head(v *rule) (word uint64, size uint8) {
 	return load8(view(b[:n])), uint8(n)
 }
 
-// precedence is higher for the rule that decides, but for the order of lines.
+// precedence is higher for the rule that decides, except for the order of lines.
 func (v *rule) precedence() int64 {
 	p := 2 * int64(v.weight)
 	if v.allows() {
@@ -345,8 +337,8 @@ func (v *rule) precedence() int64 {
 	return p
 }
 
-// choose finds the crawler's group (AGENT-01, AGENT-09) and whether the file
-// holds a rule for anybody.
+// choose finds the crawler's group (AGENT-01, AGENT-09), and whether the file has any
+// rule in a group.
 func (r *Rules) choose() {
 	d, f := r.dialect, r.file
 	best, star, inGroup := len(r.tokens), false, false
@@ -408,7 +400,7 @@ func (r *Rules) walk() iter.Seq2[Field, Span] {
 				break
 			}
 			if (l.field == FieldAllow || l.field == FieldDisallow) && !l.ambiguous && l.n != longValue {
-				// Most lines are plain rules: this is what the rest comes to for them.
+				// Most lines: the same as below, only faster.
 				run.open, ruled = false, true
 				if active && !yield(l.field, Span{int(l.val), int(l.val) + int(l.n)}) {
 					return
@@ -421,8 +413,7 @@ func (r *Rules) walk() iter.Seq2[Field, Span] {
 			case FieldNone, FieldUnknown, FieldSitemap:
 				continue
 			case FieldUserAgent:
-				// A line that names nobody usable is a user-agent line like
-				// any other (D-48).
+				// A line that names no crawler is still a user-agent line (D-48).
 				if begins {
 					active, block = false, false
 				}
@@ -435,7 +426,7 @@ func (r *Rules) walk() iter.Seq2[Field, Span] {
 			case FieldAllow, FieldDisallow:
 				ruled = true
 			case FieldCleanParam, FieldHost:
-				// They hold for the whole file, as a Sitemap does.
+				// They apply to the whole file, as a Sitemap does.
 			default:
 				record = true
 				if !block && !ruled {
@@ -449,17 +440,16 @@ func (r *Rules) walk() iter.Seq2[Field, Span] {
 	}
 }
 
-// UserInitiated returns the same rules for a fetch that a user asked for: a
-// translation, a subscribed feed, a check of malware. Such an agent need not
-// follow robots.txt (WHO-02): everything is allowed, with that as the reason.
-// It is for the caller to know that no crawler is behind the request.
+// UserInitiated returns the same rules for a fetch that a user requested, such as a
+// translation or a subscribed feed. It need not follow robots.txt, so everything is allowed
+// with ReasonUserInitiated (WHO-02).
 func (r *Rules) UserInitiated() *Rules {
 	u := r.made().copy()
 	u.user = true
 	return u
 }
 
-// copy returns the same rules in memory of their own, but for what all copies share.
+// copy returns a copy that does not keep r alive.
 func (r *Rules) copy() *Rules {
 	c := *r
 	if len(r.tokens) == 1 && &r.tokens[0] == &r.token[0] {
@@ -471,17 +461,17 @@ func (r *Rules) copy() *Rules {
 	return &c
 }
 
-// File returns the file, an empty one where no file gives the answer.
+// File returns the file, an empty one for AllowAll and DisallowAll.
 func (r *Rules) File() *File { return r.made().file }
 
-// Dialect returns the dialect under which the file is read.
+// Dialect returns the dialect.
 func (r *Rules) Dialect() Dialect { return *r.made().dialect }
 
-// Tokens returns the crawler's tokens as the dialect reads them, most wanted first
-// (D-03).
+// Tokens returns the crawler's product tokens as the dialect reads them, most specific
+// first (D-03).
 func (r *Rules) Tokens() []string { return slices.Clone(r.made().tokens) }
 
-// Group returns the crawler's group, the zero value if there is none.
+// Group returns the crawler's group, or the zero value if it has none.
 func (r *Rules) Group() Group {
 	r = r.made()
 	if !r.agent.found {
@@ -490,7 +480,7 @@ func (r *Rules) Group() Group {
 	return Group{token: r.agent.token, file: r.file, lines: r.lines}
 }
 
-// Len returns the number of rules the crawler has.
+// Len returns the number of the crawler's rules.
 func (r *Rules) Len() int {
 	r, n := r.made(), 0
 	for i := range r.rules {
@@ -501,8 +491,8 @@ func (r *Rules) Len() int {
 	return n
 }
 
-// All returns the crawler's rules, highest precedence first: the first that
-// matches a path decides. An Allow of an index page may stand twice (C-06).
+// All returns the crawler's rules, highest precedence first: the first that matches a
+// path decides. An Allow of an index page can occur twice (C-06).
 func (r *Rules) All() iter.Seq[Rule] {
 	return func(yield func(Rule) bool) {
 		r := r.made()
@@ -514,7 +504,7 @@ func (r *Rules) All() iter.Seq[Rule] {
 	}
 }
 
-// outcome is a verdict before it is dressed for the crawler.
+// outcome is what decides a verdict.
 type outcome struct {
 	allowed   bool
 	undefined bool
@@ -522,7 +512,7 @@ type outcome struct {
 	rule      *rule
 }
 
-// decide is the way to every verdict: Allowed, Match and Explain are its depths.
+// decide makes every decision: Allowed, Match and Explain return it in more or less detail.
 func (r *Rules) decide(p Path) outcome {
 	if r == nil || r.file == nil || p.raw == "" || r.noFile && r.whole.reason == ReasonInvalid {
 		return outcome{} // D-56
@@ -572,15 +562,14 @@ func (r *Rules) reasonWithoutRule() Reason {
 	}
 }
 
-// Allowed reports whether the crawler may fetch p. Where the dialect leaves the
-// verdict undefined it follows the heavier rule (D-01).
+// Allowed reports whether the crawler may fetch p. Where the dialect does not define the
+// verdict it follows the longer rule (D-01).
 //
-// It allocates nothing, with two exceptions: a path that is not in normal form, if
-// that is longer than 512 bytes, and once the index of more than 64 rules.
+// It does not allocate, except for a path over 512 bytes that is not in normal form, and
+// once for the index of more than 64 rules.
 func (r *Rules) Allowed(p Path) bool { return r.decide(p).allowed }
 
-// Match returns the verdict on p with its reason. It allocates as little as
-// Allowed.
+// Match returns the verdict for p with its reason. It allocates as little as Allowed.
 func (r *Rules) Match(p Path) Verdict {
 	return r.verdict(r.decide(p))
 }
@@ -594,17 +583,16 @@ func (r *Rules) verdict(o outcome) Verdict {
 	return v
 }
 
-// MemoryBytes returns about how many bytes of memory the rules hold beside the
-// body of their file, what the first questions build included. It is for whoever
-// bounds the memory of many.
+// MemoryBytes returns about how many bytes of memory the rules take besides the body of
+// their file, including an index that later matches may build.
 func (r *Rules) MemoryBytes() int {
 	r = r.made()
 	n := int(unsafe.Sizeof(*r)+unsafe.Sizeof(*r.file)) +
 		int(unsafe.Sizeof(lineRef{}))*cap(r.file.lines) + 4*(len(r.file.body)/numberedBlock) + 4*cap(r.lines) + cap(r.buf) +
 		(int(unsafe.Sizeof(rule{}))+8+1)*len(r.rules)
 	if r.lazy != nil {
-		// Of a literal rule 29 bytes, of one with a star 4, and of that its hashes and places,
-		// half of what they are if all rules have one.
+		// A literal rule takes 28 bytes and one with a star 4, besides the hashes of its
+		// n-grams: about half of their maximum.
 		n += int(unsafe.Sizeof(*r.lazy)+unsafe.Sizeof(index{})) + 28*len(r.rules) + 4*min(3*len(r.rules), 1<<maxFiledBits)
 	}
 	n += 8 * cap(r.own)

@@ -6,30 +6,28 @@ import (
 	"strings"
 )
 
-// This file reads what a site says of the use of its content. None of it changes a
-// verdict (SPEC 3.8).
+// This file reads preferences about the use of content, which never change a verdict
+// (SPEC 3.8).
 
 // A Preference is one name and value of Content-Signal or Content-Usage.
 type Preference struct {
 	Name  string
 	Value string // yes, no, y, n or as written
 	Line  int
-	Path  string // pattern of the paths it holds for, as written, "" for all
+	Path  string // pattern of the paths it applies to, as written; "" for all
 }
 
-// ContentSignals returns what Content-Signal lines state of a path for the crawler:
-// those of its group, or, if it has none, those before the first group (D-40). A name
-// that is absent is neither granted nor restricted. Of several values of a name that of
-// the longest path holds, and of equal ones "no", else the first: contentsignals.org
-// shows paths and says nothing of more than one, so this is as in Content-Usage.
+// ContentSignals returns the preferences of Content-Signal lines for a path: those of the
+// crawler's group or, if it has none, those before the first group (D-40). Of several
+// values of a name the one with the longest path counts, then "no", then the first. A
+// missing name is neither granted nor restricted.
 func (r *Rules) ContentSignals(p Path) []Preference {
 	return r.preferences(FieldContentSignal, "no", p)
 }
 
-// ContentUsage returns the preferences that Content-Usage lines of the crawler's
-// group state for a path (draft-ietf-aipref-attach): of each name, that of the
-// longest path that matches, and of equal ones the most restrictive. It says
-// nothing about a path that may not be fetched.
+// ContentUsage returns the preferences of the Content-Usage lines of the crawler's group
+// for a path (draft-ietf-aipref-attach). Of several values of a name the one with the
+// longest path counts, then the most restrictive. For a disallowed path there are none.
 func (r *Rules) ContentUsage(p Path) []Preference {
 	if !r.Allowed(p) {
 		return nil
@@ -37,8 +35,8 @@ func (r *Rules) ContentUsage(p Path) []Preference {
 	return r.preferences(FieldContentUsage, "n", p)
 }
 
-// preferences returns what the lines of a field state of a path, in the order in which
-// names come first. Of equal weight the stricter value holds.
+// preferences returns the preferences of a field for a path, in order of the first
+// occurrence of each name. For equal weights the stricter value counts.
 func (r *Rules) preferences(field Field, strict string, p Path) []Preference {
 	records := r.only(field)
 	if slices.ContainsFunc(records, func(rec Record) bool { return rec.Group }) {
@@ -75,8 +73,8 @@ func (r *Rules) preferences(field Field, strict string, p Path) []Preference {
 	return list
 }
 
-// Unknown returns the lines with a field that no dialect knows, up to the size limit,
-// whatever group they stand in: where new signals appear first.
+// Unknown returns the lines of the file with an unknown field, up to the size limit, in any
+// group.
 func (r *Rules) Unknown() iter.Seq[Line] {
 	return func(yield func(Line) bool) {
 		r := r.made()
@@ -88,8 +86,8 @@ func (r *Rules) Unknown() iter.Seq[Line] {
 	}
 }
 
-// cutPath takes the path off the beginning of a value. A first byte '/' decides that
-// there is one, and a blank ends it.
+// cutPath splits a value into a path, if it starts with '/', and the text after the next
+// space.
 func cutPath(s string) (path, rest string) {
 	if s == "" || s[0] != '/' {
 		return "", s
@@ -98,8 +96,8 @@ func cutPath(s string) (path, rest string) {
 	return s[:i], trimSpaces(s[i:])
 }
 
-// parseSignals reads "[/path] search=yes, ai-train=no", names and values in any case;
-// what is not name=value is left out.
+// parseSignals reads "[/path] search=yes, ai-train=no", case-insensitively. Parts that are
+// not name=value are ignored.
 func parseSignals(s string) []Preference {
 	path, s := cutPath(s)
 	var list []Preference
@@ -113,10 +111,9 @@ func parseSignals(s string) []Preference {
 	return list
 }
 
-// parseUsage reads "[/path] train-ai=n, search=y": a dictionary (RFC 9651 section
-// 4.2.2), whose names are in lower case. Of a name that is repeated the last member
-// counts; one whose value is neither the token y nor n states nothing. If any of it is
-// no dictionary, nothing of it is stated.
+// parseUsage reads "[/path] train-ai=n, search=y", a dictionary (RFC 9651 section 4.2.2).
+// The last member of a name counts; a value other than the tokens y and n is ignored, and so
+// is the whole line if it is not a valid dictionary.
 func parseUsage(s string) []Preference {
 	path, s := cutPath(s)
 	d := dictionary(s)
@@ -156,7 +153,7 @@ func parseUsage(s string) []Preference {
 	}
 }
 
-// A dictionary is what is left to be read of one. Only tokens are kept of it.
+// A dictionary is the unread rest of a dictionary, of which only tokens are kept.
 type dictionary string
 
 func (d *dictionary) take(c byte) bool {
@@ -188,7 +185,7 @@ func (d *dictionary) key() string {
 	return d.while(func(c byte) bool { return isLower(c) || isDigit(c) || strings.IndexByte("_-.*", c) >= 0 })
 }
 
-// parameters takes the parameters of an item and reports whether they are sound.
+// parameters takes the parameters of an item and reports whether they are valid.
 func (d *dictionary) parameters() bool {
 	for d.take(';') {
 		d.skip(" ")
@@ -253,8 +250,8 @@ func (d *dictionary) number(decimals bool) bool {
 	return n <= 12 && 1 <= k && k <= 3
 }
 
-// text takes a string after its first quote: one with \" and \\, or one with escapes
-// in lower-case hexadecimal, which may stand for any UTF-8.
+// text takes a string after its first quote: one with \" and \\, or one with escapes in
+// lower-case hexadecimal.
 func (d *dictionary) text(escaped bool) bool {
 	for len(*d) > 0 {
 		c := (*d)[0]

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// names reports whether the value of a user-agent line names the crawler with
-// the given product token. The token "*" names nobody, and "" only those that
-// name nobody, where tokens are taken raw (D-47).
+// names reports whether the value of a user-agent line names the crawler with a product
+// token. No value names "*", and where tokens are raw a value without a token names ""
+// (D-47).
 func (d *Dialect) names(value, token string) bool {
 	switch token {
 	case "":
@@ -18,9 +18,8 @@ func (d *Dialect) names(value, token string) bool {
 	return d.begins(value, token) || d.HeaderValues && d.holds(value, token)
 }
 
-// begins reports whether one of the forms of a value that count is the token.
-// All forms are beginnings of the value, so the value must begin with the token;
-// what follows decides which form that is.
+// begins reports whether the token is one of the forms in which the dialect reads a value.
+// All forms are prefixes of the value, so the byte after the token decides.
 func (d *Dialect) begins(value, token string) bool {
 	n := len(token)
 	if len(value) < n || !d.same(value[:n], token) {
@@ -40,9 +39,8 @@ func (d *Dialect) begins(value, token string) bool {
 	}
 }
 
-// holds reports whether a value that has the shape of a User-Agent header, a
-// product with its version and more after it, names the token inside it
-// (AGENT-07).
+// holds reports whether a value that is a full User-Agent header contains the token as a
+// product (AGENT-07).
 func (d *Dialect) holds(value, token string) bool {
 	if !isHeader(value) {
 		return false
@@ -52,16 +50,16 @@ func (d *Dialect) holds(value, token string) bool {
 	return found
 }
 
-// isHeader reports whether a value has the shape of a User-Agent header.
+// isHeader reports whether a value is a full User-Agent header: it starts with a product
+// and its version, and more follows.
 func isHeader(value string) bool {
 	first := wordEnd(value)
 	_, version, ok := strings.Cut(value[:first], "/")
 	return ok && version != "" && first < len(value)
 }
 
-// eachForm calls fn with the tokens that the value of a user-agent line names, as the
-// line has them and repeats included, the one that was meant first: a token is named
-// if names says so (TestCrawlers). None of them is "*".
+// eachForm calls fn with the tokens that the value of a user-agent line names (see names),
+// the intended one first, with duplicates and without "*".
 func (d *Dialect) eachForm(value string, fn func(form string)) {
 	form := func(form string) {
 		if form != "" && form != "*" {
@@ -92,7 +90,7 @@ func (d *Dialect) eachForm(value string, fn func(form string)) {
 	}
 }
 
-// ignoresStar reports whether the group of '*' does not hold for a crawler (D-53).
+// ignoresStar reports whether the group of '*' does not apply to a crawler (D-53).
 func (d *Dialect) ignoresStar(tokens []string) bool {
 	if len(tokens) == 0 {
 		return false
@@ -106,8 +104,7 @@ func (d *Dialect) ignoresStar(tokens []string) bool {
 	return false
 }
 
-// namesAll reports whether the value of a user-agent line is '*', the group of
-// all crawlers that are not named.
+// namesAll reports whether the value of a user-agent line is '*'.
 func (d *Dialect) namesAll(value string) bool {
 	if len(value) == 0 || value[0] != '*' {
 		return false
@@ -115,7 +112,7 @@ func (d *Dialect) namesAll(value string) bool {
 	if len(value) == 1 {
 		return true
 	}
-	// "* everyone" counts for Google alone (C-09).
+	// "* everyone" is '*' only for Google (C-09).
 	return d.AgentMatch == AgentTokenCut && (isBlank(value[1]) || isVertical(value[1]))
 }
 
@@ -142,7 +139,7 @@ func isTokenByte(c byte) bool {
 	return 'a' <= l && l <= 'z' || c == '-' || c == '_'
 }
 
-// wordLen returns the length of s up to its first blank or slash (D-02).
+// wordLen returns the length of s up to its first space or slash (D-02).
 func wordLen(s string) int {
 	for i := range len(s) {
 		if isBlank(s[i]) || s[i] == '/' {
@@ -152,16 +149,13 @@ func wordLen(s string) int {
 	return len(s)
 }
 
-// ProductTokens returns the product tokens in a value by which a crawler is named, such
-// as its User-Agent header, the most telling first (D-03): for the header
-// "Mozilla/5.0 (compatible; SeznamBot/4.0; +http://x/)" SeznamBot, for "MyBot/1.0"
-// MyBot. A name of several words, such as Yahoo! Slurp, is followed by those of its words
-// that could be tokens. The value itself, without spaces around it, comes last, because
-// files name crawlers with spaces in their names. A value that is a token gives itself,
-// an empty one nothing.
+// ProductTokens returns the product tokens in a User-Agent header or another name of a
+// crawler, most specific first (D-03): SeznamBot for "Mozilla/5.0 (compatible;
+// SeznamBot/4.0; +http://x/)", MyBot for "MyBot/1.0". A name of several words, such as
+// Yahoo! Slurp, is followed by those of its words that could be tokens. The value itself
+// comes last, because some files use names with spaces.
 //
-// Everything that reads a header reads it by this function; Rules and Allowed do so on
-// their own.
+// File.Rules and Allowed apply it to the tokens that they are given.
 func ProductTokens(value string) []string {
 	var tokens tokenList
 	tokens.read(value)
@@ -174,7 +168,7 @@ type tokenList struct {
 	seen map[string]bool // nil while there are few
 }
 
-// fewTokens are looked through in less time than it takes to hash one.
+// fewTokens is up to how many tokens a scan is faster than a map.
 const fewTokens = 16
 
 func (l *tokenList) add(token string) {
@@ -214,14 +208,13 @@ func (l *tokenList) read(value string) {
 	l.add(value)
 }
 
-// isToken reports whether a crawler's value is one product token, which may hold
-// any bytes but those that part the words of a header (D-03).
+// isToken reports whether a value is a single product token, which can have any bytes but
+// the separators of a header (D-03).
 func isToken(value string) bool {
 	return clean(value, partsToken)
 }
 
-// tokensOf returns the tokens of a crawler in the order of their rank, read as
-// the dialect reads them (D-03).
+// tokensOf returns the tokens of a crawler, as the dialect reads them (D-03).
 func (d *Dialect) tokensOf(given []string) []string {
 	if d.RawTokens || allTokens(given) {
 		return given
@@ -242,20 +235,19 @@ func allTokens(given []string) bool {
 	return true
 }
 
-// eachProduct calls fn with the products that a value names, the most telling
-// first, repeats included (D-03). The value is a User-Agent header or a list of
-// names separated by commas.
+// eachProduct calls fn with the products in a User-Agent header or a list of names
+// separated by commas, most specific first, with duplicates (D-03).
 func eachProduct(value string, fn func(product string)) {
-	telling := false
-	eachName(value, func(name string) { telling = telling || !isGeneric(name) })
+	specific := false
+	eachName(value, func(name string) { specific = specific || !isGeneric(name) })
 	eachName(value, func(name string) {
-		if !telling || !isGeneric(name) {
+		if !specific || !isGeneric(name) {
 			fn(name)
 		}
 	})
 }
 
-// isGeneric reports the products that nearly every browser names.
+// isGeneric reports whether a product is in the headers of most browsers.
 func isGeneric(product string) bool {
 	for _, name := range [...]string{"Mozilla", "AppleWebKit", "Gecko", "Chrome", "Safari", "Version", "Mobile"} {
 		if equalFold(product, name) {
@@ -265,7 +257,7 @@ func isGeneric(product string) bool {
 	return false
 }
 
-// eachName calls fn for each part of a value between commas, those in comments aside.
+// eachName calls fn for each name in a value, which commas outside comments separate.
 func eachName(value string, fn func(name string)) {
 	for from, depth, i := 0, 0, 0; i <= len(value); i++ {
 		if i == len(value) || value[i] == ',' && depth == 0 {
@@ -282,18 +274,17 @@ func eachName(value string, fn func(name string)) {
 	}
 }
 
-// eachOfPart calls fn with the names in a header: those after "compatible;", where
-// crawlers introduce themselves, up to the first that has a version. If that begins
-// with the name of a browser, the header may begin with the crawler's, as LinkedInBot's
-// does: then names with a version come first, then the first of all names. If all these
-// are generic, the names outside comments follow.
+// eachOfPart calls fn with the names in a header: those after "compatible;", up to the
+// first that has a version. If these start with a browser, the crawler can be at the start
+// of the header, as in LinkedInBot's: then names with a version come first, then the first
+// name. If all these are generic, the names outside comments follow.
 func eachOfPart(part string, fn func(name string)) {
 	after := afterCompatible(part)
-	if n := (&nameReader{rest: after}).next(); n.telling() {
+	if n := (&nameReader{rest: after}).next(); n.specific() {
 		eachIntroduced(after, fn)
 		return
 	}
-	telling, first := false, true
+	specific, first := false, true
 	for r := (nameReader{rest: part}); ; first = false {
 		n := r.next()
 		if n.words == 0 {
@@ -302,11 +293,11 @@ func eachOfPart(part string, fn func(name string)) {
 		if n.versioned {
 			n.each(fn)
 		}
-		telling = telling || (n.versioned || first) && n.telling()
+		specific = specific || (n.versioned || first) && n.specific()
 	}
 	(&nameReader{rest: part}).next().each(fn)
-	telling = eachIntroduced(after, fn) || telling
-	for r := (nameReader{rest: part}); !telling; {
+	specific = eachIntroduced(after, fn) || specific
+	for r := (nameReader{rest: part}); !specific; {
 		n := r.next()
 		if n.words == 0 {
 			break
@@ -319,13 +310,13 @@ func eachOfPart(part string, fn func(name string)) {
 
 // eachIntroduced calls fn with the names at the start of s, up to the first that has a
 // version and is not generic, and reports whether one is not generic.
-func eachIntroduced(s string, fn func(name string)) (telling bool) {
+func eachIntroduced(s string, fn func(name string)) (specific bool) {
 	for r := (nameReader{rest: s}); ; {
 		n := r.next()
 		n.each(fn)
-		telling = telling || n.telling()
-		if n.words == 0 || n.versioned && n.telling() {
-			return telling
+		specific = specific || n.specific()
+		if n.words == 0 || n.versioned && n.specific() {
+			return specific
 		}
 	}
 }
@@ -350,10 +341,10 @@ type productName struct {
 	comment   bool // it stands in parentheses
 }
 
-func (n productName) telling() bool { return n.words > n.generic }
+func (n productName) specific() bool { return n.words > n.generic }
 
-// each calls fn with a name, and if it has several words with those that could be tokens.
-// A browser's word is never part of the name of a crawler.
+// each calls fn with a name and, if it has several words, with those that could be tokens.
+// A generic word is never part of a crawler's name.
 func (n productName) each(fn func(name string)) {
 	if n.words < 2 {
 		if n.words == 1 {
@@ -372,8 +363,8 @@ func (n productName) each(fn func(name string)) {
 	}
 }
 
-// couldBeToken reports whether a word could be the product token of a crawler: letters,
-// digits, '_', '-', '.' and bytes above ASCII, one of them no digit or sign.
+// couldBeToken reports whether a word has only letters, digits, '_', '-', '.' and bytes
+// above ASCII, and at least one letter or byte above ASCII.
 func couldBeToken(word string) bool {
 	named := false
 	for i := range len(word) {
@@ -393,8 +384,8 @@ type nameReader struct {
 	depth int // of parentheses
 }
 
-// next returns the next name, one without words at the end. A name ends at a separator,
-// after its version, and before an address or a version that stands alone ("MSIE 6.0").
+// next returns the next name, without words at the end of the header. A name ends at a
+// separator, after its version, and before an address or a separate version ("MSIE 6.0").
 func (r *nameReader) next() (n productName) {
 	start := ""
 	for {
@@ -431,7 +422,7 @@ func (r *nameReader) next() (n productName) {
 	}
 }
 
-// skip passes over blanks, before a name over all separators.
+// skip skips spaces and, before a name, all separators.
 func (r *nameReader) skip(before bool) {
 	for r.rest != "" && (isBlank(r.rest[0]) || before && partsWords(r.rest[0])) {
 		switch r.rest[0] {
@@ -444,8 +435,8 @@ func (r *nameReader) skip(before bool) {
 	}
 }
 
-// isRemark reports the words that name nothing: addresses of the operator, signs alone,
-// and "compatible" without its semicolon.
+// isRemark reports whether a word is not a name: an address, punctuation, or "compatible"
+// without its semicolon.
 func isRemark(word string) bool {
 	named := false
 	for i := range len(word) {
@@ -457,7 +448,8 @@ func isRemark(word string) bool {
 
 func hasDigit(s string) bool { return strings.ContainsAny(s, "0123456789") }
 
-// isVersion reports a word such as 1.0, v4.6, 3.0x and 98, and not 360Spider.
+// isVersion reports whether a word is a version such as 1.0, v4.6, 3.0x or 98; 360Spider
+// is not.
 func isVersion(word string) bool {
 	if word[0]|0x20 == 'v' {
 		word = word[1:]
@@ -468,7 +460,7 @@ func isVersion(word string) bool {
 	return strings.IndexByte(word, '.') >= 0 || strings.TrimLeft(word, "0123456789") == ""
 }
 
-// partsWords reports the bytes that part the words of a User-Agent header.
+// partsWords reports whether a byte separates the words of a User-Agent header.
 func partsWords(c byte) bool {
 	return isBlank(c) || c == '(' || c == ')' || c == ';' || c == ','
 }

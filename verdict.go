@@ -5,23 +5,22 @@ import (
 	"strconv"
 )
 
-// A Verdict is the answer to "may this crawler fetch this path" with its
-// reason. The zero value is a disallow with ReasonInvalid (D-56).
+// A Verdict reports whether a crawler may fetch a path, and why. The zero value
+// disallows with ReasonInvalid (D-56).
 type Verdict struct {
-	// Allowed is the answer.
 	Allowed bool
-	// Undefined says that the dialect's document leaves the case undefined
-	// (historic dialects only): Allowed then follows the heavier rule (D-01),
-	// and is false where no file could be fetched (FAIL-01).
+	// Undefined is set where the dialect's document does not define the case
+	// (historic dialects only). Allowed then follows the longer rule (D-01), and is
+	// false if no file could be fetched (FAIL-01).
 	Undefined bool
 	Reason    Reason
-	Rule      Rule   // the rule that decided, the zero value if none did
-	Group     Group  // the crawler's group, the zero value if it has none
+	Rule      Rule   // the rule that decided, or the zero value
+	Group     Group  // the crawler's group, or the zero value
 	Dialect   string // name of the dialect
-	State     *State // of the fetch behind the answer, not to be changed; nil where there was none
+	State     *State // state of the fetch, read-only; nil if there was no fetch
 }
 
-// Word returns the verdict's word in answers: allow, disallow or undefined.
+// Word returns allow, disallow or undefined.
 func (v Verdict) Word() string {
 	switch {
 	case v.Undefined:
@@ -33,19 +32,18 @@ func (v Verdict) Word() string {
 	}
 }
 
-// Undecided reports whether the answer is "not now" and not "no": it is for the
-// want of an answer that nothing is allowed. The State says when the site is asked
-// again.
+// Undecided reports whether the path is disallowed only because robots.txt is
+// unavailable for now. State.NextTry is the time of the next attempt.
 func (v Verdict) Undecided() bool {
 	return !v.Allowed && (v.Reason == ReasonUnreachable || v.Reason == ReasonRefused || v.Reason == ReasonUndefined)
 }
 
-// String says the verdict in one line:
+// String returns the verdict as one line:
 //
 //	disallowed by line 14: Disallow: /*?sort=
 //	allowed: no rule for googlebot matches
 //
-// A note of the fetch follows in parentheses if it mattered:
+// followed by the state of the fetch if it mattered:
 //
 //	disallowed: robots.txt cannot be reached (503 since 2026-05-01T10:00:00Z, no earlier copy)
 func (v Verdict) String() string {
@@ -78,28 +76,27 @@ func (v Verdict) sentence() string {
 	return s + v.Reason.Sentence()
 }
 
-// Reason is why a verdict is what it is: a closed set (ARCHITECTURE.md).
+// Reason is the reason for a verdict, one of a closed set.
 type Reason uint8
 
 const (
-	// ReasonInvalid is the reason where the path or the rules are zero values,
-	// which no parser has made (D-56).
+	// ReasonInvalid is set if the path or the rules are zero values (D-56).
 	ReasonInvalid       Reason = iota
 	ReasonRule                 // a rule decided
-	ReasonNoRule               // the crawler has a group, no rule of it matches (PREC-05)
-	ReasonNoGroup              // the file has rules, none for this crawler (AGENT-09)
+	ReasonNoRule               // the crawler has a group, but none of its rules matches (PREC-05)
+	ReasonNoGroup              // the file has rules, but none for this crawler (AGENT-09)
 	ReasonEmptyFile            // the file has no rule for anyone (FORM-10)
 	ReasonRobotsTxt            // the path is /robots.txt itself (RULE-08)
 	ReasonUnavailable          // no file: 4xx (HTTP-02)
 	ReasonUnreachable          // server or network failure (HTTP-04, FAIL-01)
 	ReasonRedirectLimit        // too many redirects (REDIR-01)
-	ReasonRefused              // our own guard refused the address (D-25)
+	ReasonRefused              // the address guard refused the address (D-25)
 	ReasonUndefined            // failure that the dialect leaves undefined (FAIL-01)
-	ReasonUserInitiated        // a user asked for the fetch (WHO-02)
+	ReasonUserInitiated        // a user requested the fetch (WHO-02)
 )
 
 var reasons = [...]struct{ name, sentence string }{
-	ReasonInvalid:       {"invalid", "the path or the rules asked for are zero values, made by no parser"},
+	ReasonInvalid:       {"invalid", "the path or the rules are zero values"},
 	ReasonRule:          {"rule", "a rule decides"},
 	ReasonNoRule:        {"no-rule", "no rule matches"},
 	ReasonNoGroup:       {"no-group", "the file has rules, but none for this crawler"},
@@ -121,7 +118,7 @@ func (r Reason) String() string {
 	return reasons[ReasonInvalid].name
 }
 
-// Sentence returns the reason as a clause for people.
+// Sentence returns the reason as a phrase, such as "no rule matches".
 func (r Reason) Sentence() string {
 	if int(r) < len(reasons) {
 		return reasons[r].sentence
@@ -143,24 +140,24 @@ func (r *Reason) UnmarshalText(text []byte) error {
 	return errors.New("unknown reason " + strconv.Quote(string(text)))
 }
 
-// A Rule is an allow or a disallow of a file with a path. The zero value is none:
-// its line is 0, its texts are empty.
+// A Rule is an Allow or Disallow line with a path. The zero value is not a rule:
+// its line is 0 and its texts are empty.
 type Rule struct {
 	rule
 	rules *Rules
 }
 
-// IsZero reports whether the value is no rule.
+// IsZero reports whether r is the zero value.
 func (r Rule) IsZero() bool { return r.rules == nil }
 
-// Allows reports whether the rule is an allow. An empty Disallow that counts is
-// one (D-41).
+// Allows reports whether the rule allows, as an empty Disallow does that counts
+// (D-41).
 func (r Rule) Allows() bool { return r.rules != nil && r.allows() }
 
-// Directive returns "allow" or "disallow", however the file spells it (D-52).
+// Directive returns "allow" or "disallow", even if the line is misspelled (D-52).
 func (r Rule) Directive() string { return r.field.String() }
 
-// Path returns the path as written, without blanks around it and comment.
+// Path returns the path as written, without surrounding spaces and comment.
 func (r Rule) Path() string {
 	if r.rules == nil {
 		return ""
@@ -191,7 +188,7 @@ func (r Rule) Line() int {
 	return r.rules.file.lineNumber(r.Span().Start)
 }
 
-// Span returns where the path stands in the file.
+// Span returns the position of the path in the file.
 func (r Rule) Span() Span {
 	if r.rules == nil {
 		return Span{}
@@ -217,21 +214,21 @@ func (r Rule) AppendTo(dst []byte) []byte {
 	return append(append(dst, ' '), printable(r.Path())...)
 }
 
-// A Group is the group of a crawler: all groups of the file that name it are one
-// (GROUP-08). The zero value is none, without token and lines.
+// A Group is the group of a crawler, which combines all groups of the file that name
+// it (GROUP-08). The zero value has no token and no lines.
 type Group struct {
 	token string
 	file  *File
 	lines []uint32
 }
 
-// IsZero reports whether the value is no group.
+// IsZero reports whether g is the zero value.
 func (g Group) IsZero() bool { return g.file == nil }
 
 // Token returns the crawler's token that was found, in lower case, or "*".
 func (g Group) Token() string { return lowerString(g.token) }
 
-// nameOf returns a token as people read it; google-cpp has one that is empty (D-47).
+// nameOf returns a token for a message; in google-cpp a token can be empty (D-47).
 func nameOf(token string) string {
 	if token == "" {
 		return `""`
