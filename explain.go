@@ -7,21 +7,20 @@ import (
 	"strings"
 )
 
-// An Explanation is a verdict with everything that led to it.
+// An Explanation is a verdict and how it was reached.
 type Explanation struct {
 	Verdict Verdict
 	Path    string  // as given
-	Normal  string  // in the dialect's normal form, in which it is compared
-	Steps   []Note  // the decisions on the way to the verdict, each about the file as a whole
+	Normal  string  // normal form in the dialect
+	Steps   []Note  // decisions that led to the verdict
 	Matches []Match // every rule of the crawler that matches, the deciding one first
-	Notes   []Note  // what nearly mattered, in file order; at most maxNotes
-	Dropped int     // notes left out over maxNotes
+	Notes   []Note  // lines that do not have the effect that they seem to have, at most 50
+	Dropped int     // number of further notes
 
 	normal string // Normal as it is compared
 }
 
-// maxNotes bounds the notes of an explanation, so that a hostile file cannot
-// make one of any size.
+// maxNotes limits the notes of an explanation of a hostile file.
 const maxNotes = 50
 
 // A Match is a rule that matches the path.
@@ -29,15 +28,14 @@ type Match struct {
 	Rule   Rule
 	Won    bool   // it decides
 	Clause string // as in Note
-	Why    string // why it won or lost, without a full stop
+	Why    string // why it won or lost, as a phrase
 }
 
-// A Note is a decision on the way to a verdict, or something in the file that a reader might
-// expect to count there.
+// A Note is a decision that led to a verdict, or a remark on a line of the file.
 type Note struct {
 	Line   int    // from 1, or 0 for the file as a whole
-	Clause string // the id of the statement of docs/clauses.md that it follows
-	Text   string // one sentence without its full stop
+	Clause string // id of the clause in docs/clauses.md
+	Text   string // one sentence without its period
 }
 
 // Explain returns the verdict of Match and how it was reached. lint.Explain adds the rules that
@@ -71,8 +69,7 @@ func (e *Explanation) step(clause, text string) {
 // wholeFile is the offset of a note about no line.
 const wholeFile = -1
 
-// note adds a note on the line of an offset. Its text is made if there is room for it: a
-// hostile file has as many notes as lines.
+// note adds a note on the line of an offset, if there are not too many.
 func (e *Explanation) note(f *File, offset int, clause string, text func() string) {
 	if len(e.Notes) == maxNotes {
 		e.Dropped++
@@ -85,9 +82,8 @@ func (e *Explanation) note(f *File, offset int, clause string, text func() strin
 	e.Notes = append(e.Notes, Note{line, clause, text()})
 }
 
-// Notes returns what is strange about the file as a whole, as a dialect reads it:
-// that it is over the size limit and what of it counts, that it is UTF-16, or that
-// it looks like an HTML page. Explain says the same of it.
+// Notes reports problems of the file as a whole: it exceeds the dialect's size limit, is
+// UTF-16, or looks like an HTML page. Explain includes them.
 func (f *File) Notes(d Dialect) []Note {
 	var notes []Note
 	for _, n := range []Note{f.sizeNote(&d), f.kindNote()} {
@@ -98,7 +94,7 @@ func (f *File) Notes(d Dialect) []Note {
 	return notes
 }
 
-// sizeNote says what of a file over the size limit counts, else nothing.
+// sizeNote reports which part of a file over the size limit counts.
 func (f *File) sizeNote(d *Dialect) (n Note) {
 	size := "the file has " + strconv.Itoa(len(f.body)) + " bytes"
 	switch limit, counts := f.limit(d); {
@@ -110,7 +106,7 @@ func (f *File) sizeNote(d *Dialect) (n Note) {
 	return n
 }
 
-// kindNote says what a file is that is no robots.txt, else nothing.
+// kindNote reports a file that is not a robots.txt.
 func (f *File) kindNote() (n Note) {
 	body := trimVertical(f.body)
 	switch {
@@ -221,8 +217,8 @@ func (r *Rules) explainPath(e *Explanation) {
 	e.step(clause, "the path is compared as "+printable(e.Normal))
 }
 
-// explainMatches finds all rules that match. Of those of higher precedence than the rule
-// that decides the verdict says that they do not.
+// explainMatches finds all rules that match. Rules of higher precedence than the deciding
+// one do not match.
 func (r *Rules) explainMatches(e *Explanation) {
 	if e.Verdict.Reason == ReasonNoRule {
 		return
@@ -283,7 +279,7 @@ func byteCount(n int) string {
 	return strconv.Itoa(n) + " bytes"
 }
 
-// lastClause is the clause behind the verdict itself.
+// lastClause is the clause behind the verdict.
 func (r *Rules) lastClause(e *Explanation) string {
 	switch e.Verdict.Reason {
 	case ReasonRule:
@@ -306,8 +302,7 @@ func (r *Rules) lastClause(e *Explanation) string {
 	return "FORM-10"
 }
 
-// noteLines names lines that this dialect does not read but another would, and
-// rules that belong to nobody.
+// noteLines reports lines that another dialect would read, and rules outside groups.
 func (r *Rules) noteLines(e *Explanation) {
 	f, d := r.file, r.dialect
 	inGroup := false
@@ -350,11 +345,11 @@ func (r *Rules) noteLines(e *Explanation) {
 	}
 }
 
-// lastRun follows runs of user-agent lines to find those that people did not
-// mean: "Crawl-delay" under one name, then another name, then rules for both.
+// lastRun finds runs of user-agent lines that look like two groups: a name, a Crawl-delay,
+// then another name, whose rules apply to both.
 type lastRun struct {
-	closed bool // by a rule, or what else ends a run in the dialect
-	record bool // another record stands in the run
+	closed bool // by a line that ends a run in the dialect
+	record bool // the run contains another record
 }
 
 func (run *lastRun) joins(field Field, d *Dialect) bool {
@@ -380,7 +375,7 @@ func clip(b []byte) string {
 	return string(b)
 }
 
-// noteAgents names user-agent lines that look as if they named the crawler.
+// noteAgents reports user-agent lines that seem to name the crawler.
 func (r *Rules) noteAgents(e *Explanation) {
 	d, f := r.dialect, r.file
 	for l := range f.Readings(*d) {
@@ -416,7 +411,7 @@ func (r *Rules) noteAgents(e *Explanation) {
 	}
 }
 
-// cutNote says which crawler Google's dialects read out of a name.
+// cutNote reports which crawler a name means in Google's dialects.
 func cutNote(d *Dialect, value, token string) string {
 	read := value[:tokenLen(value)]
 	if read == "" {
@@ -425,7 +420,7 @@ func cutNote(d *Dialect, value, token string) string {
 	return d.Name + " reads only the letters, - and _ at the start of a name, so this line means a crawler called " + read + ", not " + token
 }
 
-// foldContains reports whether s contains part, letter case aside.
+// foldContains reports whether s contains part, case-insensitively.
 func foldContains(s, part string) bool {
 	for i := 0; i+len(part) <= len(s); i++ {
 		if equalFold(s[i:i+len(part)], part) {
@@ -435,7 +430,7 @@ func foldContains(s, part string) bool {
 	return false
 }
 
-// noteEmpty names rules of the crawler without a path.
+// noteEmpty reports the crawler's rules without a path.
 func (r *Rules) noteEmpty(e *Explanation) {
 	for field, span := range r.walk() {
 		if (field == FieldAllow || field == FieldDisallow) && span.Start == span.End && (field == FieldAllow || !r.dialect.EmptyDisallowAllows) {
@@ -450,8 +445,8 @@ func (d *Dialect) patternOf(value string) Pattern {
 	return p
 }
 
-// noteRecords says of the crawler's records about pace which user-agent line they
-// belong to (D-08), and why a value cannot be used.
+// noteRecords reports the user-agent line to which a Crawl-delay, Request-rate or Visit-time
+// belongs (D-08), and why a value is invalid.
 func (r *Rules) noteRecords(e *Explanation) {
 	agent := 0 // the line of the last user-agent line that names the crawler
 	for field, span := range r.walk() {

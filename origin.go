@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Origin is what one robots.txt governs: scheme, host and port (SCOPE-06). It
-// is comparable, so it serves as a map key; the zero value is no origin.
+// An Origin is a scheme, host and port, to which one robots.txt applies (SCOPE-06). It is
+// comparable and can be a map key. The zero value is not an origin.
 type Origin struct {
 	scheme string // lower case
 	host   string // ASCII, lower case; IPv6 without brackets
@@ -34,15 +34,14 @@ func (o Origin) Scheme() string { return o.scheme }
 // Host returns the host in its ASCII form, an IPv6 address without brackets.
 func (o Origin) Host() string { return o.host }
 
-// Port returns the port, the scheme's default if the URL named none, and 0 if
-// there is neither.
+// Port returns the port of the URL, or else the default of the scheme, or else 0.
 func (o Origin) Port() int { return int(o.port) }
 
 // IsZero reports whether o is the zero value.
 func (o Origin) IsZero() bool { return o == Origin{} }
 
-// String returns the origin in its canonical form, scheme://host with the port
-// if it is not the default: "https://example.com", "http://[::1]:8080".
+// String returns the canonical form, scheme://host with the port if it is not the
+// default: "https://example.com", "http://[::1]:8080".
 func (o Origin) String() string {
 	if o.IsZero() {
 		return ""
@@ -57,7 +56,7 @@ func (o Origin) String() string {
 	return o.scheme + "://" + host
 }
 
-// RobotsURL returns where the origin keeps its robots.txt (SCOPE-05).
+// RobotsURL returns the URL of the origin's robots.txt (SCOPE-05).
 func (o Origin) RobotsURL() string {
 	if o.IsZero() {
 		return ""
@@ -65,17 +64,13 @@ func (o Origin) RobotsURL() string {
 	return o.String() + "/robots.txt"
 }
 
-// ParseURL splits an absolute URL into the origin whose robots.txt governs it
-// and the path that is matched. Only scheme and authority can be wrong: path
-// and query are any bytes, broken escapes, blanks and raw non-ASCII included.
-// User information and the fragment are dropped. The error is one sentence
-// that quotes rawURL; Origin and Path are zero then, and no rules allow a zero
-// Path.
+// ParseURL splits an absolute URL into its origin and the path to match. Only the scheme
+// and authority can be invalid: path and query are any bytes, including invalid escapes,
+// spaces and non-ASCII bytes. User information and fragment are ignored. The error quotes
+// rawURL; Origin and Path are then zero, and no rules allow a zero Path.
 //
-// The host is brought into one form, so that all spellings of a name give one
-// Origin: lower case, Unicode names in their ASCII form (UTS 46, D-36), one
-// trailing dot removed, IPv4 addresses dotted even if written as numbers,
-// IPv6 addresses as RFC 5952 writes them.
+// The host is normalized: lower case, Unicode names in their ASCII form (UTS 46, D-36),
+// without a trailing dot, IPv4 addresses in dotted decimal and IPv6 addresses as in RFC 5952.
 func ParseURL(rawURL string) (Origin, Path, error) {
 	switch {
 	case len(rawURL) > 8 && equalFold(rawURL[:8], "https://"):
@@ -90,10 +85,9 @@ func ParseURL(rawURL string) (Origin, Path, error) {
 	return parseAuthority(rawURL, strings.ToLower(scheme), rest[2:])
 }
 
-// ParsePath takes the path to be matched out of what people and programs write
-// where only the path matters: an absolute URL, an authority without scheme
-// ("//example.com/page") or a request target ("/page?q=1"). Anything else is an
-// error, and the Path is zero.
+// ParsePath returns the path to match of an absolute URL, a URL without a scheme
+// ("//example.com/page") or a request target ("/page?q=1"). Anything else is an error, and
+// the Path is then zero.
 func ParsePath(s string) (Path, error) {
 	switch {
 	case strings.HasPrefix(s, "//"):
@@ -122,8 +116,8 @@ func parseAuthority(rawURL, scheme, rest string) (Origin, Path, error) {
 	authority, path := rest[:end], rest[end:]
 	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
 		if strings.IndexByte(authority[:i], '\\') >= 0 {
-			// RFC 3986 section 3.2.1 allows none, and browsers end the host there.
-			return Origin{}, Path{}, urlError(rawURL, "a backslash stands before its host")
+			// Invalid by RFC 3986 section 3.2.1, and browsers end the host there.
+			return Origin{}, Path{}, urlError(rawURL, "a backslash precedes its host")
 		}
 		authority = authority[i+1:]
 	}
@@ -135,7 +129,7 @@ func parseAuthority(rawURL, scheme, rest string) (Origin, Path, error) {
 		}
 		host, port = host[:i+1], host[i+1:]
 		if port != "" && port[0] != ':' {
-			return Origin{}, Path{}, urlError(rawURL, "something stands between its host and its port")
+			return Origin{}, Path{}, urlError(rawURL, "there is text between its host and its port")
 		}
 		port = strings.TrimPrefix(port, ":")
 	} else if i := strings.LastIndexByte(host, ':'); i >= 0 {
@@ -157,8 +151,8 @@ func parseAuthority(rawURL, scheme, rest string) (Origin, Path, error) {
 
 func endsAuthority(c byte) bool { return c == '/' || c == '?' || c == '#' }
 
-// plainHost returns the length of a host in its canonical form at the start of s, 0 if there is
-// none or it takes more to know: the last label may be a number, "--" Punycode.
+// plainHost returns the length of a canonical host at the start of s, or 0 if there is none or
+// that is not obvious: the last label might be a number, and "--" Punycode.
 func plainHost(s string) int {
 	label, i := 0, 0 // where the label at hand begins
 	for ; i < len(s) && i <= maxPlainHost; i++ {
@@ -181,7 +175,7 @@ func plainHost(s string) int {
 // maxPlainHost is the length of the longest DNS name.
 const maxPlainHost = 253
 
-// hostBytes are those that are canonical wherever they stand in a label.
+// hostBytes are the bytes that are canonical anywhere in a label.
 var hostBytes = func() (t [256]bool) {
 	for _, c := range "abcdefghijklmnopqrstuvwxyz0123456789_" {
 		t[c] = true
@@ -189,7 +183,7 @@ var hostBytes = func() (t [256]bool) {
 	return t
 }()
 
-// maxQuoted bounds how much of a bad URL an error repeats.
+// maxQuoted is the number of bytes of an invalid URL that an error quotes.
 const maxQuoted = 120
 
 func urlError(rawURL, reason string) error {
@@ -227,17 +221,17 @@ func parsePort(s string) (uint16, bool) {
 	return uint16(n), n > 0
 }
 
-// maxHost bounds the work on a host: the longest DNS name has 253 bytes, and
-// percent-encoded UTF-8 takes up to nine times as many.
+// maxHost is the length limit of a host: that of a DNS name, 253 bytes, in percent-encoded
+// UTF-8.
 const maxHost = 9 * 253
 
-// canonicalHost returns the one form of a host, or what is wrong with it.
+// canonicalHost returns the normalized host, or why it is invalid.
 func canonicalHost(host string) (canonical, reason string) {
 	if n := plainHost(host); n > 0 && n == len(host) {
 		return host, ""
 	}
 	if host != "" && host[0] <= '9' {
-		if a, err := netip.ParseAddr(host); err == nil && a.Is4() { // it takes no other form of an IPv4 address
+		if a, err := netip.ParseAddr(host); err == nil && a.Is4() { // ParseAddr accepts no other form of IPv4
 			return host, ""
 		}
 	}
@@ -264,11 +258,11 @@ func anyHost(host string) (canonical, reason string) {
 		return "", "its host has a broken escape"
 	}
 	if host, ok = asciiHost(host); !ok {
-		return "", "its host is not a valid internationalised domain name"
+		return "", "its host is not a valid internationalized domain name"
 	}
 	for i := range len(host) {
 		if c := host[i]; !hostBytes[c] && (c <= ' ' || c >= 0x7F || strings.IndexByte("\"#%/:<>?@[\\]^`{|}", c) >= 0) {
-			return "", "its host holds a character no host may hold"
+			return "", "its host contains an invalid character"
 		}
 	}
 	host = strings.TrimSuffix(host, ".")
@@ -314,8 +308,8 @@ func unescapeHost(s string) (string, bool) {
 	return string(b), true
 }
 
-// isNumber reports whether a label is a number in the sense of the WHATWG URL
-// standard, so that its host can only be an IPv4 address.
+// isNumber reports whether a label is a number by the WHATWG URL standard, so that its host
+// must be an IPv4 address.
 func isNumber(s string) bool {
 	if s == "" || s[0] < '0' || '9' < s[0] {
 		return false
@@ -341,10 +335,9 @@ func parseNumber(s string) (uint64, bool) {
 	return n, err == nil && s[0] != '+'
 }
 
-// parseIPv4 reads every spelling that reaches an IPv4 address on some system:
-// one to four numbers, the last filling the bytes that are left (127.1,
-// 0x7f000001, 0177.0.0.1). One form of each keeps a second spelling from
-// passing for another origin.
+// parseIPv4 reads every notation of an IPv4 address that some system accepts: one to four
+// numbers, the last of which fills the remaining bytes (127.1, 0x7f000001, 0177.0.0.1), so
+// that all notations are one origin.
 func parseIPv4(host string) (string, bool) {
 	parts := strings.Split(host, ".")
 	if len(parts) > 4 {

@@ -2,18 +2,15 @@ package robots
 
 import "strings"
 
-// Path is what is matched against rules: the raw bytes of a URL's path and
-// query, the fragment removed. It always begins with '/', except the zero value,
-// which nothing allows (D-56). Rules bring it into the normal form of their
-// dialect.
+// A Path is the raw path and query of a URL. It starts with '/', except for the zero value,
+// which no rules allow (D-56). Rules normalize it as their dialect does.
 type Path struct{ raw string }
 
 // String returns the raw bytes.
 func (p Path) String() string { return p.raw }
 
-// RawPath takes the path out of any string as the public C++ library does
-// (C-17): no string is an error, and without a path the result is "/". It is
-// meant for GoogleCPP, which is given raw strings and no URLs.
+// RawPath returns the path to match of any string, as the public C++ library does, for
+// GoogleCPP (C-17). A string without a path has the path "/".
 func RawPath(s string) Path {
 	start := 0
 	if strings.HasPrefix(s, "//") {
@@ -35,7 +32,7 @@ func RawPath(s string) Path {
 		path = s[from+i : start+j]
 	}
 	if j := strings.IndexByte(path, 0); j >= 0 {
-		path = path[:j] // the library keeps the path as a C string
+		path = path[:j] // a C string in the library
 	}
 	if path[0] != '/' {
 		path = "/" + path
@@ -43,7 +40,7 @@ func RawPath(s string) Path {
 	return Path{path}
 }
 
-// newPath makes a Path of what follows the authority of a URL.
+// newPath returns the Path of a URL from the end of its authority.
 func newPath(s string) Path {
 	if i := strings.IndexByte(s, '#'); i >= 0 {
 		s = s[:i]
@@ -57,7 +54,7 @@ func newPath(s string) Path {
 	return Path{s}
 }
 
-// Classes of bytes for the normal forms.
+// Classes of bytes.
 const (
 	isUnreserved      = 1 << iota // A-Z a-z 0-9 - . _ ~ (RFC 3986 section 2.3)
 	careRFC                       // a path holding it may change in EscapesRFC
@@ -109,8 +106,7 @@ func clean(s string, class uint8) bool {
 		}
 		return true
 	}
-	// One test for eight look-ups: 0.4 ns a byte instead of 1. The last eight
-	// may overlap those before.
+	// One test for eight bytes. The last eight can overlap those before.
 	for i := 0; ; i += 8 {
 		i = min(i, len(s)-8)
 		w := s[i : i+8]
@@ -124,8 +120,8 @@ func clean(s string, class uint8) bool {
 	}
 }
 
-// plainLen returns the number of bytes at the start of s that mean just
-// themselves in paths and patterns of all normal forms.
+// plainLen returns the number of bytes at the start of s that every normal form keeps, in
+// paths and patterns.
 func plainLen(s string) int {
 	n := 0
 	for n+8 <= len(s) {
@@ -162,20 +158,17 @@ func (d *Dialect) normal(p Path, buf []byte) string {
 	return p.raw
 }
 
-// In EscapesRFC a literal '*' or '$' is one of these bytes, which no normal
-// form holds otherwise, however it was written. So both spellings are equal and
-// what is left of '*' and '$' in a pattern is special (RFC 9309 section 2.2.3,
-// PCT-03). Writing them as %2A and %24 would not do: "/*%" would then match a
-// path with a raw '*'.
+// In EscapesRFC these bytes stand for a literal '*' and '$', raw or escaped, so that every
+// other '*' and '$' of a pattern is special (RFC 9309 section 2.2.3, PCT-03). With %2A and %24
+// instead, "/*%" would match a path with a raw '*'.
 const (
 	literalStar   = 1
 	literalDollar = 2
 )
 
-// appendRFC appends a path or a pattern in the form of D-14: foreign bytes escaped, escapes
-// of unreserved characters decoded, hexadecimal digits in upper case. Reserved
-// characters stay as they are, raw or escaped, but for '*' and '$': what is left of them
-// is special. It returns how many of these were escaped.
+// appendRFC appends a path or a pattern in the form of D-14: bytes that are invalid in URIs
+// escaped, unreserved characters decoded, hexadecimal digits in upper case. Other escapes
+// are kept, except of '*' and '$', whose number it returns.
 func appendRFC(dst []byte, s string, pattern bool) (_ []byte, unescaped int) {
 	care := uint8(careRFC)
 	if pattern {
@@ -219,9 +212,9 @@ func appendRFC(dst []byte, s string, pattern bool) (_ []byte, unescaped int) {
 	}
 }
 
-// normalLen returns the number of bytes at the start of s that a normal form leaves as they are: those
-// that are not of the class, and escapes, if the form is not EscapesRFC and decodes some. Most rules
-// and paths with escapes are in their normal form and need no copy.
+// normalLen returns the number of bytes at the start of s that a normal form keeps: those
+// outside the class, and upper-case escapes, except of unreserved characters if it decodes
+// these.
 func normalLen(s string, class uint8, decodes bool) int {
 	if clean(s, class) {
 		return len(s)
@@ -246,9 +239,8 @@ func normalLen(s string, class uint8, decodes bool) int {
 // isDecoded reports whether EscapesRFC has no escape of v.
 func isDecoded(v byte) bool { return classes[v]&isUnreserved != 0 || v == '*' || v == '$' }
 
-// written returns a normal form as people write it: brought into that form, it is
-// s again. Three bytes that would be read as another escape than they are, as
-// "%2A" out of "%2%41", have their last byte escaped.
+// written returns a text whose normal form is s. Three bytes that would be decoded, such as
+// "%2A" from "%2%41", have their last byte escaped.
 func written(s string, escapes Escapes) string {
 	if escapes != EscapesRFC {
 		return s // nothing there stands for something else
@@ -272,7 +264,7 @@ func written(s string, escapes Escapes) string {
 // lowerHex reports whether a hexadecimal digit is in lower case.
 func lowerHex(c byte) bool { return c >= 'a' }
 
-// literals returns s with other texts for a literal '*' and a literal '$'.
+// literals replaces a literal '*' and a literal '$' in s.
 func literals(s, star, dollar string) string {
 	if strings.IndexByte(s, literalStar) < 0 && strings.IndexByte(s, literalDollar) < 0 {
 		return s

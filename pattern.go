@@ -5,26 +5,22 @@ import (
 	"unsafe"
 )
 
-// A Pattern is the path of a rule in the normal form of a dialect: a string
-// anchored at the start of the path, in which '*' stands for any bytes, none
-// included, and a '$' at the very end for the end of the path (MATCH-03). A
-// literal '*' or '$' has its own byte where the dialect tells them apart
-// (EscapesRFC), so nothing else in the text is special.
+// A Pattern is the path of a rule in the normal form of a dialect: a prefix of the path in
+// which '*' matches any bytes or none, and a final '$' the end of the path (MATCH-03). In
+// EscapesRFC a literal '*' or '$' is represented by another byte.
 type Pattern struct {
 	text    string
 	weight  int32
-	escapes Escapes // of the dialect, for those who print; matching needs none
+	escapes Escapes // of the dialect, for String and Pieces
 }
 
-// String returns the normal form as a file would write it: a rule with this path
-// has the same pattern in the same dialect.
+// String returns a path that has this pattern in the dialect of the rule.
 func (p Pattern) String() string { return written(p.text, p.escapes) }
 
-// Pieces returns the text between the stars, of which there is one less than
-// pieces: the first piece, empty or not, must begin the path, the others follow
-// in their order, and end says that the path ends with the last one. A '*' or a
-// '$' in a piece is a literal; in EscapesRFC a path may hold it raw or escaped,
-// in the other forms only as it stands there.
+// Pieces returns the text between the stars. A path matches if it starts with the first
+// piece, which can be empty, contains the others in order and, if end is set, ends with the
+// last. A '*' or '$' in a piece is literal; in EscapesRFC a path can contain it raw or
+// escaped.
 func (p Pattern) Pieces() (pieces []string, end bool) {
 	text := p.text
 	if end = strings.HasSuffix(text, "$"); end {
@@ -39,12 +35,9 @@ func (p Pattern) Pieces() (pieces []string, end bool) {
 	return pieces, end
 }
 
-// match reports whether the pattern matches path, which must be in the normal
-// form of the same dialect. This is the one place where the two meet.
-//
-// Between two stars the leftmost occurrence is always a right choice, and the
-// last piece under '$' can only be at the end; so there is nothing to go back
-// to, and the cost is bounded by pattern x path.
+// match reports whether the pattern matches a path in the normal form of the same dialect.
+// The leftmost occurrence of a piece is always a right choice, so it never backtracks and
+// the cost is at most pattern times path.
 func (p Pattern) match(path string) bool {
 	pat := p.text
 	star := strings.IndexByte(pat, '*')
@@ -78,9 +71,9 @@ func (p Pattern) match(path string) bool {
 	}
 }
 
-// indexOf is strings.Index. Of a long piece it looks for the beginning first: up to that
-// length strings.Index uses vector instructions on amd64, which takes a quarter of the time
-// where many pieces nearly occur.
+// indexOf is strings.Index. It searches for the start of a long piece first: up to that
+// length strings.Index uses vector instructions on amd64, which are faster if many pieces
+// nearly occur.
 func indexOf(path, piece string) int {
 	const vector = 63
 	if len(piece) <= vector {
@@ -104,15 +97,15 @@ func indexOf(path, piece string) int {
 	return from + i
 }
 
-// innerStar reports whether the pattern holds a '*' that is not trailing; a
-// star before a final '$' is not trailing (PREC-03).
+// innerStar reports whether the pattern has a '*' that is not trailing; one before a final
+// '$' is not trailing (PREC-03).
 func (p Pattern) innerStar() bool {
 	return strings.IndexByte(strings.TrimRight(p.text, "*"), '*') >= 0
 }
 
-// compile brings the value of a rule into d's normal form. Text that had to be
-// changed is appended to buf; the pattern then points there, so buf must not be
-// written again below its new length. An empty value is no rule (RULE-01).
+// compile returns the pattern of a rule with a value. If its normal form differs from the
+// value, it is appended to buf and the pattern refers to it there. The value is not empty
+// (RULE-01).
 func (d *Dialect) compile(value string, buf []byte) (Pattern, []byte) {
 	p := Pattern{text: value, weight: int32(len(value))}
 	from := len(buf)
@@ -120,7 +113,7 @@ func (d *Dialect) compile(value string, buf []byte) (Pattern, []byte) {
 		buf = append(buf, '/')
 	}
 	if n := d.normalLen(value); n == len(value) && len(buf) == from {
-		// as nearly all rules
+		// nearly all rules
 	} else if buf = append(buf, value[:n]...); d.Escapes == EscapesRFC {
 		var unescaped int
 		buf, unescaped = appendRFC(buf, value[n:], true)
@@ -135,7 +128,8 @@ func (d *Dialect) compile(value string, buf []byte) (Pattern, []byte) {
 	return p, buf
 }
 
-// normalLen returns the number of bytes at the start of a rule's value that are those of its normal form.
+// normalLen returns the number of bytes at the start of a rule's value that its normal form
+// keeps.
 func (d *Dialect) normalLen(value string) int {
 	if d.Escapes != EscapesRFC {
 		return normalLen(value, d.patternClass(), false)
@@ -147,7 +141,7 @@ func (d *Dialect) normalLen(value string) int {
 	return len(value)
 }
 
-// patternClass returns the bytes with which a pattern may change in EscapesGoogle or EscapesRaw.
+// patternClass returns the class of the bytes that EscapesGoogle or EscapesRaw can change.
 func (d *Dialect) patternClass() uint8 {
 	if d.Escapes == EscapesGoogle {
 		return careGooglePattern
@@ -155,9 +149,8 @@ func (d *Dialect) patternClass() uint8 {
 	return careCPP
 }
 
-// appendPatternGoogle appends a pattern as the public C++ library stores it:
-// bytes of the class escaped, which there are those >= 0x80, hexadecimal digits
-// in upper case, nothing decoded (PCT-05, D-43).
+// appendPatternGoogle appends a pattern as the public C++ library normalizes it: bytes of
+// the class escaped, hexadecimal digits in upper case, nothing decoded (PCT-05, D-43).
 func appendPatternGoogle(dst []byte, s string, class uint8) []byte {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
@@ -173,8 +166,7 @@ func appendPatternGoogle(dst []byte, s string, class uint8) []byte {
 	return dst
 }
 
-// weigh returns the precedence of a pattern whose weight is that of all its
-// bytes.
+// weigh returns the weight of a pattern in d.
 func (d *Dialect) weigh(p Pattern) int32 {
 	if !d.LiteralWeight {
 		return p.weight
@@ -186,11 +178,11 @@ func (d *Dialect) weigh(p Pattern) int32 {
 	return n
 }
 
-// indexPage is how the name of an index page begins, behind its last slash (C-06).
+// indexPage is the start of the last segment of an index page (C-06).
 const indexPage = "/index.htm"
 
-// indexOpen returns the pattern that an Allow of a directory's index page adds
-// in Google's dialects: the directory itself (C-06).
+// indexOpen returns the pattern of the directory, which an Allow of its index page adds in
+// Google's dialects (C-06).
 func (p Pattern) indexOpen(buf []byte) (Pattern, []byte, bool) {
 	i := strings.LastIndexByte(p.text, '/')
 	if i < 0 || !strings.HasPrefix(p.text[i:], indexPage) {
@@ -202,8 +194,7 @@ func (p Pattern) indexOpen(buf []byte) (Pattern, []byte, bool) {
 	return Pattern{text: view(buf[from:]), weight: int32(i + 2)}, buf, true
 }
 
-// view returns b as a string without copying. The caller promises that b does
-// not change as long as the string lives.
+// view returns b as a string without copying. b must not be changed afterwards.
 func view(b []byte) string {
 	return unsafe.String(unsafe.SliceData(b), len(b))
 }

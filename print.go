@@ -6,20 +6,17 @@ import (
 	"unicode/utf8"
 )
 
-// JSON is written by hand, because a batch has an answer for each of millions of
-// questions. The tests read it back with encoding/json.
+// JSON is written by hand, because a batch has millions of answers.
 
-// AppendJSON appends the answer for p as JSON members, without braces, in the
-// order of docs/batch.md: the verdict, and what the file declares for the
-// chosen group in every dialect.
+// AppendJSON appends the answer for p as JSON members without braces, in the order of
+// docs/batch.md: the verdict, and the records for the crawler's group in any dialect.
 func (r *Rules) AppendJSON(dst []byte, p Path) []byte {
 	dst = r.Match(p).AppendDecisionJSON(dst)
 	return r.AppendCommonJSON(append(dst, ','))
 }
 
-// AppendCommonJSON appends the second half of AppendJSON, which is the same for
-// all paths: group, the members of the state if there is one, crawl_delay,
-// request_rates, sitemaps and dialect. It reads the whole file once.
+// AppendCommonJSON appends the second half of AppendJSON, which is the same for all paths:
+// group, the members of the state, crawl_delay, request_rates, sitemaps and dialect.
 func (r *Rules) AppendCommonJSON(dst []byte) []byte {
 	r = r.made()
 	t := allDetails.Get().(*details)
@@ -31,7 +28,7 @@ func (r *Rules) AppendCommonJSON(dst []byte) []byte {
 	return t.common.appendJSON(dst, r.Group(), r.state, r.dialect.Name)
 }
 
-// common is what answers declare for the crawler in every dialect.
+// common is the part of an answer that is the same for all paths.
 type common struct {
 	delay       float64
 	delays      bool   // there is one
@@ -70,8 +67,7 @@ func (c *common) appendJSON(dst []byte, g Group, s *State, dialect string) []byt
 	return appendString(dst, dialect)
 }
 
-// MarshalJSON returns the verdict as a JSON object with the members allowed,
-// verdict, reason, rule, group and dialect.
+// MarshalJSON returns an object with the members of AppendJSON and dialect.
 func (v Verdict) MarshalJSON() ([]byte, error) {
 	dst := v.AppendJSON([]byte{'{'})
 	dst = append(dst, `,"dialect":`...)
@@ -79,8 +75,8 @@ func (v Verdict) MarshalJSON() ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// AppendJSON appends the members allowed, verdict, reason, rule and group, and
-// those of the state if there is one, without braces.
+// AppendJSON appends the JSON members allowed, verdict, reason, rule and group, and those
+// of the state if there is one, without braces.
 func (v Verdict) AppendJSON(dst []byte) []byte {
 	dst = v.AppendDecisionJSON(dst)
 	dst = append(dst, `,"group":`...)
@@ -88,8 +84,8 @@ func (v Verdict) AppendJSON(dst []byte) []byte {
 	return v.State.appendJSON(dst)
 }
 
-// AppendDecisionJSON appends the first half of AppendJSON, which depends on the
-// path: the members allowed, verdict, reason and rule.
+// AppendDecisionJSON appends the members allowed, verdict, reason and rule, which depend
+// on the path.
 func (v Verdict) AppendDecisionJSON(dst []byte) []byte {
 	return v.Rule.appendJSON(v.appendDecision(dst))
 }
@@ -158,8 +154,7 @@ func (r RequestRate) appendJSON(dst []byte) []byte {
 	return append(dst, `"}`...)
 }
 
-// AppendQuoted appends s as a JSON string. Bytes that are no UTF-8 become
-// U+FFFD.
+// AppendQuoted appends s as a JSON string, with U+FFFD for invalid UTF-8.
 func AppendQuoted(dst []byte, s string) []byte { return appendString(dst, s) }
 
 func appendString(dst []byte, s string) []byte {
@@ -212,8 +207,7 @@ func appendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// printable returns s for people's eyes and terminals: controls and bytes that
-// are no UTF-8 are shown as \xHH, so that a site cannot steer a terminal.
+// printable is Printable.
 func printable(s string) string {
 	if isPlainText(s) {
 		return s
@@ -233,7 +227,7 @@ func printable(s string) string {
 	return string(dst)
 }
 
-// isPlainText reports whether s is ASCII that is seen, as nearly all is that is shown.
+// isPlainText reports whether s is printable ASCII.
 func isPlainText(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
@@ -243,13 +237,13 @@ func isPlainText(s string) bool {
 	return true
 }
 
-// isFormat reports the characters that reorder or hide text around them.
+// isFormat reports whether a character reorders or hides the text around it.
 func isFormat(u rune) bool {
 	return 0x200B <= u && u <= 0x200F || 0x202A <= u && u <= 0x202E || 0x2060 <= u && u <= 0x2069 || u == 0xFEFF
 }
 
-// Printable is s made safe for a terminal: controls, bytes that are no UTF-8
-// and characters that reorder text are shown as \xHH.
+// Printable makes s safe for a terminal: control characters, invalid UTF-8 and characters
+// that reorder text are written as \xHH.
 func Printable(s string) string { return printable(s) }
 
 func lowerString(s string) string {
