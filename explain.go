@@ -417,7 +417,7 @@ func cutNote(d *Dialect, value, token string) string {
 	if read == "" {
 		return d.Name + " reads only the letters, - and _ at the start of a name, and here are none, so this line means no crawler"
 	}
-	return d.Name + " reads only the letters, - and _ at the start of a name, so this line means a crawler called " + read + ", not " + token
+	return d.Name + " reads only the letters, - and _ at the start of a name, so this line names the crawler " + read + ", not " + token
 }
 
 // foldContains reports whether s contains part, case-insensitively.

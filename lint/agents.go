@@ -16,8 +16,8 @@ func ruleBeforeGroup(p *pass) {
 		if !isRule(l.Field) {
 			continue
 		}
-		d := p.add(l.Name, "this rule stands before any user-agent line, so it holds for nobody")
-		d.Advice = "put it after the user-agent line that it is for"
+		d := p.add(l.Name, "rule precedes the first User-agent line, so it applies to no crawler")
+		d.Advice = "move it below the User-agent line that it is for"
 		d.Dialects = p.where(func(v *view) bool { return isRule(v.field(l)) && v.group(l) < 0 })
 	}
 }
@@ -108,12 +108,12 @@ func tokenCut(p *pass) {
 		if len(dialects) == 0 {
 			return
 		}
-		message := "the whole value is compared, so this line does not mean a crawler called " + robots.Printable(name)
+		message := "the full value is compared, so this line does not name the crawler " + robots.Printable(name)
 		switch {
 		case cut != "":
-			message = "only the letters before " + quote(name[len(commonStart(name, cut)):]) + " are read, so this line means a crawler called " + cut
+			message = "only the letters before " + quote(name[len(commonStart(name, cut)):]) + " are read, so this line names the crawler " + cut
 		case other == "":
-			message = "names begin with a letter, so this line means no crawler"
+			message = "names begin with a letter, so this line names no crawler"
 		}
 		p.add(l.Value, message).Dialects = dialects
 	})
@@ -134,7 +134,7 @@ func tokenHeader(p *pass) {
 		if name == "" {
 			return
 		}
-		d := p.add(l.Value, "this is a whole User-Agent header; most engines look for a name")
+		d := p.add(l.Value, "value is a full User-Agent header; most engines expect a product token")
 		d.Advice = "write " + name
 		d.Dialects = p.where(func(v *view) bool { return v.misnames(l, name) })
 	})
@@ -151,8 +151,8 @@ func tokenList(p *pass) {
 		if len(names) == 0 {
 			return
 		}
-		d := p.add(l.Value, "a user-agent line names one crawler, and this is a list")
-		d.Advice = "give each name a user-agent line of its own"
+		d := p.add(l.Value, "value is a list, but a User-agent line names one crawler")
+		d.Advice = "write a User-agent line for each name"
 		last := names[len(names)-1]
 		d.Dialects = p.where(func(v *view) bool { return v.misnames(l, last) })
 		field := p.text(l.Name)
@@ -166,7 +166,7 @@ func tokenWildcard(p *pass) {
 		if name == "" {
 			name = "*"
 		}
-		d := p.add(l.Value, "a star inside a name stands for itself, not for any letters")
+		d := p.add(l.Value, "a * inside a name is literal and matches no other characters")
 		if !strings.Contains(name[1:], "*") {
 			d.Advice = "write " + name
 			d.edit(Edit{l.Value.Start, l.Value.End, name})
@@ -180,8 +180,8 @@ func tokenWildcard(p *pass) {
 
 func emptyUserAgent(p *pass) {
 	p.agents(agentEmpty, func(l robots.Line, _ string) {
-		p.add(l.Span, "this user-agent line names nobody, and some crawlers take it for all").
-			Advice = "write * for everybody, or the name"
+		p.add(l.Span, "User-agent line has no value; some crawlers read it as *").
+			Advice = "write * for all crawlers, or a name"
 	})
 }
 
@@ -197,7 +197,7 @@ func fusedGroups(p *pass) {
 			if last.Number > 0 && members > 0 && !rules {
 				fused := p.where(func(v *view) bool { return v.group(last) >= 0 && v.group(last) == v.group(l) })
 				if len(fused) > 0 {
-					d := p.add(l.Span, "no rule stands between this line and the group of line "+itoa(last.Number)+", so both are one group")
+					d := p.add(l.Span, "there is no rule between this line and the group at line "+itoa(last.Number)+", so both are one group")
 					d.Advice = "put a Disallow: line before it if the first group has no rules"
 					d.Dialects = fused
 					d.edit(Edit{l.Span.Start, l.Span.Start, "Disallow:" + p.newline})
@@ -226,8 +226,8 @@ func groupWithoutRules(p *pass) {
 		}
 	}
 	if !members {
-		p.add(first.Span, "no rule follows, so everything is allowed to this crawler").
-			Advice = "write Disallow: to say so"
+		p.add(first.Span, "no rule follows, so this crawler has access to everything").
+			Advice = "add an empty Disallow: to make that explicit"
 	}
 }
 
@@ -249,7 +249,7 @@ func splitGroup(p *pass) {
 		if std.group(seen) == std.group(l) {
 			continue
 		}
-		d := p.add(l.Span, robots.Printable(token)+" has another group at line "+itoa(seen.Number)+"; both hold together")
+		d := p.add(l.Span, robots.Printable(token)+" has another group at line "+itoa(seen.Number)+"; the two are combined")
 		d.Dialects = p.where(func(v *view) bool { return v.group(l) >= 0 && v.group(l) != v.group(seen) && v.named(l, token) })
 	}
 }
@@ -266,7 +266,7 @@ func repeatedUserAgent(p *pass) {
 				run[name] = l
 				continue
 			}
-			d := p.add(l.Span, "line "+itoa(first.Number)+" names "+quote(p.text(l.Value))+" already")
+			d := p.add(l.Span, quote(p.text(l.Value))+" is already named at line "+itoa(first.Number))
 			d.Advice = "delete this line"
 			d.Dialects = p.where(func(v *view) bool { return v.group(l) >= 0 && v.named(first, v.token(l)) })
 			if !members {
@@ -305,9 +305,9 @@ func blankAfterAgent(p *pass) {
 }
 
 func (p *pass) blankNote(agent, blank, next robots.Line) {
-	message := "a blank line stands between user-agent line " + itoa(agent.Number) + " and its rules; Yandex's checker warns of that"
+	message := "there is a blank line between the User-agent line at line " + itoa(agent.Number) + " and its rules; Yandex's checker warns about it"
 	if next.Field == robots.FieldUserAgent {
-		message = "this blank line ends the group of user-agent line " + itoa(agent.Number) + ", which has no rules then"
+		message = "this blank line ends the group of the User-agent line at line " + itoa(agent.Number) + ", which then has no rules"
 	}
 	d := p.add(blank.Span, message)
 	d.Advice = "delete it"

@@ -153,9 +153,9 @@ func (p *pass) isTold(l robots.Line) bool {
 
 func neverMatches(p *pass) {
 	p.unused(func(u compare.Use) bool { return u == compare.NeverMatches }, func(l robots.Line, so, _ []string) {
-		d := p.add(l.Value, "no URL matches this path")
+		d := p.add(l.Value, "no URL can match this path")
 		d.Dialects = so
-		d.Advice = "delete the rule, or write the path as browsers send it"
+		d.Advice = "delete the rule, or write the path as clients send it"
 		p.deletes(d, l)
 	})
 }
@@ -165,9 +165,9 @@ func neverDecides(p *pass) {
 		if len(so) < len(counts) {
 			return
 		}
-		d := p.add(l.Span, "wherever this rule matches, heavier rules decide, and say the opposite")
+		d := p.add(l.Span, "wherever this rule matches, longer rules decide the opposite")
 		d.Dialects = so
-		d.Advice = "delete it, or make it longer than they are"
+		d.Advice = "delete it, or make it longer than those"
 		p.deletes(d, l)
 	})
 }
@@ -179,7 +179,7 @@ func noEffect(p *pass) {
 		if len(so) < len(counts) || slices.ContainsFunc(p.byLine[l.Number], other) {
 			return
 		}
-		d := p.add(l.Span, "without this rule no verdict changes")
+		d := p.add(l.Span, "this rule has no effect: without it no verdict changes")
 		d.Dialects = so
 		d.Advice = "delete it"
 		p.deletes(d, l)

@@ -177,13 +177,13 @@ func sameForAll(a, b *robots.File) error {
 			s, ok := next()
 			if !ok || s.Field != r.Field || s.Group != r.Group || b.Text(s.Value) != a.Text(r.Value) {
 				stop()
-				return errors.New("in " + d.Name + " line " + itoa(r.Line) + " would be read in another way; the file or a line of it is about as long as engines read")
+				return errors.New("in " + d.Name + " line " + itoa(r.Line) + " would be read differently; the file or the line is near a size limit")
 			}
 		}
 		s, more := next()
 		stop()
 		if more {
-			return errors.New("in " + d.Name + " more lines would count than now, from line " + itoa(s.Line) + " of the result on")
+			return errors.New("in " + d.Name + " more lines would count, from line " + itoa(s.Line) + " of the result on")
 		}
 	}
 	return nil
@@ -247,7 +247,7 @@ func (p *pass) changeIn(v *view, other *pass) string {
 		open := compare.Blocked(b, a, p.budget())
 		p.steps -= open.Steps
 		if len(open.Changes) > 0 {
-			return "opens " + open.Changes[0].Path + whom
+			return "allows " + open.Changes[0].Path + whom
 		}
 	}
 	return ""

@@ -20,7 +20,7 @@ import (
 func Format(body []byte) ([]byte, error) {
 	f := robots.Parse(body)
 	if k := kind(f); k != "" {
-		return nil, errors.New("it looks like " + k + ", not like a robots.txt")
+		return nil, errors.New("it looks like " + k + ", not a robots.txt")
 	}
 	out := layout(f)
 	if err := sameForAll(f, robots.Parse(out)); err != nil {

@@ -39,14 +39,14 @@ func (p *pass) ignores() []*ignore {
 		case ids == "":
 			problem = "it names no check"
 		case rest[0] != ' ' && rest[0] != '\t':
-			problem = "a blank is missing after " + ignoreMark
+			problem = "missing space after " + ignoreMark
 		case !ok || reason == "":
-			problem = "it gives no reason after " + robots.Printable(ids)
+			problem = "missing reason after " + robots.Printable(ids)
 		default:
 			for id := range strings.SplitSeq(ids, ",") {
 				c := Find(id)
 				if c == nil {
-					problem = "there is no check " + quote(id)
+					problem = "unknown check " + quote(id)
 					break
 				}
 				i.ids = append(i.ids, c.ID)
@@ -54,7 +54,7 @@ func (p *pass) ignores() []*ignore {
 		}
 		if problem != "" {
 			p.begin(Find("RT902"))
-			p.add(l.Comment, "this comment silences nothing: "+problem).
+			p.add(l.Comment, "ignore comment has no effect: "+problem).
 				Advice = "write # " + ignoreMark + " RT504 and the reason"
 			continue
 		}
@@ -94,7 +94,7 @@ func (p *pass) silence(all []*ignore) {
 		if used {
 			continue
 		}
-		d := p.add(i.at.Comment, "this comment silences nothing: nothing is found there")
+		d := p.add(i.at.Comment, "unused ignore comment: there is no such finding")
 		d.Advice = "delete it"
 		if p.isAlone(i.at) {
 			d.edit(p.withoutLine(i.at))

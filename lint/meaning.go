@@ -131,11 +131,11 @@ func siteBlocked(p *pass) {
 		}
 	}
 	for _, b := range all {
-		who := "every crawler that the file does not name"
+		who := "all crawlers that the file does not name"
 		if !b.everybody {
 			who = nameList(b.names)
 		}
-		d := p.add(b.rule.Span(), who+" may fetch nothing")
+		d := p.add(b.rule.Span(), "the whole site is blocked for "+who)
 		d.Dialects = b.dialects
 		if !b.everybody {
 			d.Severity = min(d.Severity, Note)
@@ -211,8 +211,8 @@ func allowAndDisallow(p *pass) {
 		if _, again := same[l.Number]; !ok || again {
 			continue
 		}
-		d := p.add(l.Span, "line "+itoa(other.Number)+" says the opposite of the same path; the Allow wins")
-		d.Advice = "delete one of the two"
+		d := p.add(l.Span, "line "+itoa(other.Number)+" has the opposite rule for the same path; the Allow wins")
+		d.Advice = "delete one of them"
 		d.Dialects = p.where(func(v *view) bool { return v.group(l) >= 0 && v.group(l) == v.group(other) })
 	}
 }
@@ -238,9 +238,9 @@ func cssBlocked(p *pass) {
 				continue
 			}
 			if verdict := r.Match(sample); !verdict.Allowed && verdict.Rule.Line() == rule.Line() {
-				d := p.add(rule.Span(), "this rule keeps styles or scripts from Googlebot, which renders pages")
+				d := p.add(rule.Span(), "rule blocks styles or scripts for Googlebot, which renders pages")
 				d.Dialects = []string{v.dialect.Name}
-				d.Advice = "delete it, or allow what pages need"
+				d.Advice = "delete it, or allow the files that pages need"
 			}
 		}
 	}
@@ -280,7 +280,7 @@ func sitemapBlocked(p *pass) {
 			return false
 		})
 		if len(blocked) > 0 {
-			d := p.add(l.Value, "line "+itoa(line)+" keeps crawlers from this sitemap")
+			d := p.add(l.Value, "line "+itoa(line)+" blocks this sitemap")
 			d.Advice = "allow its path"
 			d.Dialects = blocked
 		}
@@ -301,8 +301,8 @@ func secretInPath(p *pass) {
 			if rest != "" && rest[0] != '/' && rest[0] != '.' && rest[0] != '*' && s != "/.ht" {
 				continue
 			}
-			p.add(l.Value, "everybody can read this file, and this path tells where to look").
-				Advice = "protect the path on the server; a rule does not"
+			p.add(l.Value, "robots.txt is public, and this path reveals a sensitive location").
+				Advice = "protect the path on the server; a rule does not protect it"
 			return
 		}
 	})

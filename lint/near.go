@@ -45,14 +45,14 @@ func Explain(r *robots.Rules, p robots.Path) robots.Explanation {
 		}
 	}
 	for i, rule := range rules {
-		clause, why := "D-09", " can never match, because a path begins with / or *; perhaps /"+robots.Printable(rule.Path())+" is meant"
+		clause, why := "D-09", " can never match, because paths start with /; did you mean /"+robots.Printable(rule.Path())+"?"
 		switch pattern := rule.Pattern().String(); {
 		case way[i] != nil:
 			clause, why = way[i].clause, way[i].why
 		case pattern == "$" || pattern[0] == '/' || pattern[0] == '*':
 			continue
 		case strings.Contains(pattern, "://"):
-			why = " can never match: write only the path of the URL"
+			why = " can never match: use the path of the URL"
 		}
 		if len(e.Notes) == maxNotes {
 			e.Dropped++
@@ -70,20 +70,20 @@ func ways(d robots.Dialect, e robots.Explanation) []nearly {
 	rfc := robots.RFC9309
 	rfc.MaxFileBytes = 0
 	list := []nearly{
-		{"RULE-04", " would match if letter case did not count", d, strings.ToLower(e.Normal), func(pattern, _ string) string { return strings.ToLower(pattern) }},
-		{"MATCH-03", " matches only a URL that ends there", d, e.Normal, func(pattern, _ string) string {
+		{"RULE-04", " would match if paths were case-insensitive", d, strings.ToLower(e.Normal), func(pattern, _ string) string { return strings.ToLower(pattern) }},
+		{"MATCH-03", " matches only URLs that end there", d, e.Normal, func(pattern, _ string) string {
 			if text, ok := strings.CutSuffix(pattern, "$"); ok {
 				return text
 			}
 			return ""
 		}},
-		{"MATCH-05", " matches only what is inside the folder", d, e.Normal + "/", func(pattern, _ string) string {
+		{"MATCH-05", " matches only paths below that directory", d, e.Normal + "/", func(pattern, _ string) string {
 			if strings.HasSuffix(pattern, "/") {
 				return pattern + "$"
 			}
 			return ""
 		}},
-		{"C-15", " would match if escapes were compared as RFC 9309 does", rfc, e.Path, func(_, value string) string { return value }},
+		{"C-15", " would match under RFC 9309's percent-encoding rules", rfc, e.Path, func(_, value string) string { return value }},
 	}
 	if d.Escapes == robots.EscapesRFC {
 		return list[:3]

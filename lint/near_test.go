@@ -14,20 +14,20 @@ func TestExplain(t *testing.T) {
 		rule, path string
 		want       string // clause and a part of the note, "" for none
 	}{
-		{robots.RFC9309, "Disallow: /A", "/a", "RULE-04 letter case"},
-		{robots.RFC9309, "Disallow: /a", "/A", "RULE-04 letter case"},
-		{robots.RFC9309, "Disallow: /a$", "/ab", "MATCH-03 ends there"},
-		{robots.RFC9309, "Disallow: /a/", "/a", "MATCH-05 inside the folder"},
-		{robots.RFC9309, "Disallow: /a/*b/", "/a/xb", "MATCH-05 inside the folder"},
-		{robots.RFC9309, "Disallow: a", "/a", "D-09 perhaps /a is meant"},
-		{robots.RFC9309, "Disallow: https://x.example/a", "/a", "D-09 write only the path"},
-		{robots.Google, "Disallow: /%7Ea", "/~a", "C-15 as RFC 9309 does"},
+		{robots.RFC9309, "Disallow: /A", "/a", "RULE-04 case-insensitive"},
+		{robots.RFC9309, "Disallow: /a", "/A", "RULE-04 case-insensitive"},
+		{robots.RFC9309, "Disallow: /a$", "/ab", "MATCH-03 end there"},
+		{robots.RFC9309, "Disallow: /a/", "/a", "MATCH-05 below that directory"},
+		{robots.RFC9309, "Disallow: /a/*b/", "/a/xb", "MATCH-05 below that directory"},
+		{robots.RFC9309, "Disallow: a", "/a", "D-09 did you mean /a?"},
+		{robots.RFC9309, "Disallow: https://x.example/a", "/a", "D-09 use the path"},
+		{robots.Google, "Disallow: /%7Ea", "/~a", "C-15 under RFC 9309"},
 		{robots.RFC9309, "Disallow: /%7Ea", "/~a", ""}, // it matches
 		{robots.RFC9309, "Disallow: /b", "/a", ""},
 		{robots.RFC9309, "Disallow: $", "/a", ""},
 		{robots.Yandex, "Disallow: /b", "/a", ""},
 		{robots.RFC9309, "Disallow: /A", "//a", ""},
-		{robots.RFC9309, "Disallow: //A", "//a", "RULE-04 letter case"},
+		{robots.RFC9309, "Disallow: //A", "//a", "RULE-04 case-insensitive"},
 	} {
 		r := robots.Parse([]byte("User-agent: *\n"+c.rule+"\nDisallow: /other\n")).Rules(c.d, "x")
 		_, path, err := robots.ParseURL("https://x.example" + c.path)

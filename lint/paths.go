@@ -67,8 +67,8 @@ func fullURL(p *pass) {
 		if i := strings.IndexByte(rest, '/'); i >= 0 {
 			meant = rest[i:]
 		}
-		d := p.add(l.Value, "a rule holds a path, and this is a whole URL: it matches nothing")
-		d.Advice = "write " + meant
+		d := p.add(l.Value, "rule value is a full URL and matches nothing")
+		d.Advice = "use the path: " + meant
 		d.Dialects = p.fails(path, plain(meant))
 		d.edit(Edit{l.Value.Start, l.Value.End, meant})
 	})
@@ -80,15 +80,15 @@ func dollarInside(p *pass) {
 		if i < 0 || i == len(path)-1 || isFullURL(path) {
 			return
 		}
-		d := p.add(robots.Span{Start: l.Value.Start + i, End: l.Value.Start + i + 1}, "$ means the end of the URL only at the end of a path; here it is a dollar")
-		d.Advice = "write %24 if a dollar is meant"
+		d := p.add(robots.Span{Start: l.Value.Start + i, End: l.Value.Start + i + 1}, "$ matches the end of the URL only at the end of a path; here it is a literal $")
+		d.Advice = "write %24 for a literal $"
 	})
 }
 
 func trailingStar(p *pass) {
 	p.paths(func(l robots.Line, path string) {
 		if len(path) > 1 && path[len(path)-1] == '*' {
-			p.add(robots.Span{Start: l.Value.End - 1, End: l.Value.End}, "the star at the end matches nothing more; it makes the rule weigh one more")
+			p.add(robots.Span{Start: l.Value.End - 1, End: l.Value.End}, "a trailing * matches nothing more; it makes the rule one byte longer")
 		}
 	})
 }
@@ -96,7 +96,7 @@ func trailingStar(p *pass) {
 func starDollar(p *pass) {
 	p.paths(func(l robots.Line, path string) {
 		if strings.HasSuffix(path, "*$") {
-			p.add(robots.Span{Start: l.Value.End - 2, End: l.Value.End}, "*$ is no end: the star matches up to the end of every URL").
+			p.add(robots.Span{Start: l.Value.End - 2, End: l.Value.End}, "*$ has no effect: * matches to the end of every URL").
 				Advice = "write " + strings.TrimRight(path, "*$")
 		}
 	})
@@ -110,7 +110,7 @@ func doubleStar(p *pass) {
 		}
 		n := len(path[i:]) - len(strings.TrimLeft(path[i:], "*"))
 		at := l.Value.Start + i
-		d := p.add(robots.Span{Start: at, End: at + n}, "one star means the same")
+		d := p.add(robots.Span{Start: at, End: at + n}, "** is the same as *")
 		d.edit(Edit{at, at + n, "*"})
 	})
 }
@@ -160,7 +160,7 @@ func needlessEscape(p *pass) {
 		if len(failing) == 0 {
 			return
 		}
-		d := p.add(l.Value, "the rule misses URLs without this escape, and Google decodes it in every URL, so there the rule matches nothing")
+		d := p.add(l.Value, "the rule does not match URLs without this escape, and Google decodes it in every URL, so there the rule matches nothing")
 		d.Advice = "write " + meant
 		d.Dialects = failing
 		d.edit(Edit{l.Value.Start, l.Value.End, meant})
@@ -188,7 +188,7 @@ func rewrite(path string, change func(c byte, escape bool) (string, bool)) strin
 
 func blankInPath(p *pass) {
 	p.rawBytes(" \t", func(l robots.Line, _ string, at robots.Span, meant string) *Diagnostic {
-		d := p.add(at, "clients send a blank as %20, so the rule matches nothing they send")
+		d := p.add(at, "clients send a space as %20, so the rule matches no URL they send")
 		d.Advice = "write " + meant
 		d.edit(Edit{l.Value.Start, l.Value.End, meant})
 		return d
@@ -209,7 +209,7 @@ func unsafeByte(p *pass) {
 			return nil
 		}
 		c := path[i]
-		message := string(c) + " is compared as it is written; clients that follow the URL Standard send it "
+		message := string(c) + " is compared literally; clients that follow the URL Standard send it "
 		inPath, inQuery := sentInPath(c), sentInQuery(c)
 		before := path[:i]
 		switch {
@@ -295,7 +295,7 @@ func looksLikeRegex(p *pass) {
 			return
 		}
 		at += l.Value.Start
-		p.add(robots.Span{Start: at, End: at + len(what)}, quote(what)+" is written as in a regular expression; here only * and a $ at the end are special").
+		p.add(robots.Span{Start: at, End: at + len(what)}, quote(what)+" is regular expression syntax; in robots.txt only * and a final $ are special").
 			Advice = "write * for any characters"
 	})
 }
@@ -330,8 +330,8 @@ func dotSegment(p *pass) {
 		for _, s := range []string{"/../", "/./"} {
 			if i := strings.Index(path, s); i >= 0 {
 				at := l.Value.Start + i
-				p.add(robots.Span{Start: at, End: at + len(s)}, "clients resolve "+s+" before they ask, so no URL they send has it").
-					Advice = "write the path that they send"
+				p.add(robots.Span{Start: at, End: at + len(s)}, "clients resolve "+s+" before sending, so no URL they send contains it").
+					Advice = "write the resolved path"
 				return
 			}
 		}

@@ -26,14 +26,14 @@ func sitemapURL(p *pass) {
 		}
 		value := p.text(l.Value)
 		if value == "" {
-			p.add(l.Span, "this Sitemap line has no URL").Advice = "write the whole URL, with https://"
+			p.add(l.Span, "Sitemap line has no URL").Advice = "write the full URL, with https://"
 			continue
 		}
 		if origin, _, err := robots.ParseURL(value); err == nil && (origin.Scheme() == "http" || origin.Scheme() == "https") {
 			continue
 		}
-		d := p.add(l.Value, "a sitemap is named by its whole URL, and "+quote(value)+" is none")
-		d.Advice = "write https://, the host and the path"
+		d := p.add(l.Value, quote(value)+" is not a full URL")
+		d.Advice = "write the full URL, with https:// and the host"
 		if site != "" && value[0] == '/' {
 			d.Advice = "write " + site + value
 			d.edit(Edit{l.Value.Start, l.Value.End, site + value})
@@ -62,7 +62,7 @@ func repeatedSitemap(p *pass) {
 			continue
 		}
 		if line, ok := lines[value]; ok {
-			d := p.add(l.Span, "line "+itoa(line)+" names this sitemap already")
+			d := p.add(l.Span, "this sitemap is already listed at line "+itoa(line))
 			d.Advice = "delete this line"
 			d.edit(p.withoutLine(l))
 			continue
@@ -109,9 +109,9 @@ func badValue(p *pass) {
 		if at.Start == at.End {
 			at = l.Span
 		}
-		message := "this value is not used: "
+		message := "this value is ignored: "
 		if rec.Usable {
-			message = "part of this value is not used: "
+			message = "part of this value is ignored: "
 		}
 		d := p.add(at, message+rec.Problem)
 		d.Dialects = p.where(func(v *view) bool { return v.uses(l.Field) })
@@ -124,8 +124,8 @@ func paceOutsideGroup(p *pass) {
 			return
 		}
 		if isPace(l.Field) {
-			p.add(l.Name, p.text(l.Name)+" stands before any user-agent line, so it holds for nobody").
-				Advice = "put it after the user-agent line that it is for"
+			p.add(l.Name, p.text(l.Name)+" precedes the first User-agent line, so it applies to no crawler").
+				Advice = "move it below the User-agent line that it is for"
 		}
 	}
 }
@@ -141,7 +141,7 @@ func longDelay(p *pass) {
 		}
 		if rec, ok := p.record(l); ok && rec.Usable && rec.Delay > longDelaySeconds {
 			pages := int(24 * 60 * 60 / rec.Delay)
-			p.add(l.Value, "at this pace a crawler reads at most "+plural(pages, "page")+" a day")
+			p.add(l.Value, "at this rate a crawler fetches at most "+plural(pages, "page")+" a day")
 		}
 	}
 }
@@ -159,7 +159,7 @@ func paceIgnored(p *pass) {
 		case isRule(l.Field):
 			closed = true
 		case l.Field == robots.FieldCrawlDelay && own:
-			d := p.add(l.Span, "Googlebot does not read Crawl-delay")
+			d := p.add(l.Span, "Googlebot ignores Crawl-delay")
 			d.Dialects = p.where(func(v *view) bool {
 				return strings.HasPrefix(v.dialect.Name, "google") && v.dialect.CrawlDelay == robots.HonorIgnored
 			})

@@ -46,14 +46,14 @@ func begins(body []byte) string {
 
 func notRobotsTxt(p *pass) {
 	if p.kind == "HTML or XML" || p.kind == "JSON" {
-		p.add(robots.Span{}, "the file looks like "+p.kind+", not like a robots.txt: crawlers skip what they cannot read, so it blocks nothing").
-			Advice = "serve robots.txt as plain text, or answer 404 if there is none"
+		p.add(robots.Span{}, "the file looks like "+p.kind+", so crawlers ignore its lines and it blocks nothing").
+			Advice = "serve robots.txt as plain text, or respond with 404 if there is none"
 	}
 }
 
 func utf16(p *pass) {
 	if p.kind == "UTF-16" {
-		p.add(robots.Span{}, "the file is UTF-16: no crawler can read its lines, so it blocks nothing").
+		p.add(robots.Span{}, "the file is UTF-16, so crawlers ignore its lines and it blocks nothing").
 			Advice = "save it as UTF-8"
 	}
 }
@@ -68,7 +68,7 @@ func notUTF8(p *pass) {
 			r, n := utf8.DecodeRuneInString(text[i:])
 			if r == utf8.RuneError && n == 1 {
 				p.add(robots.Span{Start: l.Span.Start + i, End: l.Span.Start + i + 1},
-					"this byte is no UTF-8: crawlers may read the line in different ways").
+					"invalid UTF-8: crawlers might read this line differently").
 					Advice = "save the file as UTF-8, or write the byte as " + escaped(text[i:i+1])
 				return
 			}
@@ -79,7 +79,7 @@ func notUTF8(p *pass) {
 
 func leadingMark(p *pass) {
 	if bytes.HasPrefix(p.body, []byte(byteOrderMark)) {
-		p.add(robots.Span{End: 3}, "the file begins with a byte order mark, which some older parsers take for text").
+		p.add(robots.Span{End: 3}, "the file starts with a byte order mark, which some older parsers read as text").
 			edit(Edit{0, 3, ""})
 	}
 }
@@ -88,7 +88,7 @@ func innerMark(p *pass) {
 	for _, l := range p.lines {
 		if l.Number > 1 && strings.HasPrefix(p.text(l.Span), byteOrderMark) {
 			at := l.Span.Start
-			d := p.add(robots.Span{Start: at, End: at + 3}, "a byte order mark stands before the field, so the field is not known")
+			d := p.add(robots.Span{Start: at, End: at + 3}, "a byte order mark precedes the field name, so the field is unknown")
 			d.Advice = "delete the three invisible bytes; two files were probably joined"
 			d.edit(Edit{at, at + 3, ""})
 		}
@@ -103,7 +103,7 @@ func controlByte(p *pass) {
 			continue
 		}
 		p.add(robots.Span{Start: l.Span.Start + i, End: l.Span.Start + i + 1},
-			"a control byte ("+hex(text[i])+") stands in this line").
+			"this line contains a control byte ("+hex(text[i])+")").
 			Advice = "delete it"
 	}
 }
@@ -131,7 +131,7 @@ func tooLarge(p *pass) {
 	}
 	d := p.add(robots.Span{}, message+strings.Join(parts, "; "))
 	d.Dialects = cut
-	d.Advice = "merge rules that share a beginning"
+	d.Advice = "merge rules with a common prefix"
 }
 
 func longLine(p *pass) {
@@ -147,7 +147,7 @@ func longLine(p *pass) {
 				least = m
 			}
 		}
-		d := p.add(l.Span, "the line has "+strconv.Itoa(n)+" bytes; what comes after byte "+strconv.Itoa(least)+" is not read")
+		d := p.add(l.Span, "the line has "+strconv.Itoa(n)+" bytes; the part after byte "+strconv.Itoa(least)+" is not read")
 		d.Dialects = cut
 	}
 }
@@ -163,9 +163,9 @@ func tooManyRules(p *pass) {
 		}
 	}
 	if n > maxRules {
-		d := p.add(robots.Span{}, "the file has "+strconv.Itoa(n)+" rules; Yandex's tester refuses more than "+strconv.Itoa(maxRules))
+		d := p.add(robots.Span{}, "the file has "+strconv.Itoa(n)+" rules; Yandex's tester accepts at most "+strconv.Itoa(maxRules))
 		d.Dialects = p.only("yandex")
-		d.Advice = "merge rules that share a beginning"
+		d.Advice = "merge rules with a common prefix"
 	}
 }
 
@@ -202,7 +202,7 @@ func missingColon(p *pass) {
 			continue
 		}
 		at := l.Span.Start + len(text) - len(strings.TrimLeft(text, " \t")) + len(name)
-		d := p.add(robots.Span{Start: at - len(name), End: at}, "a colon is missing after "+name)
+		d := p.add(robots.Span{Start: at - len(name), End: at}, "missing colon after "+name)
 		d.Advice = "write " + field + ": " + rest
 		d.Dialects = p.where(func(v *view) bool { return v.field(l) == robots.FieldNone })
 		d.edit(Edit{at, at, ":"})
@@ -219,7 +219,7 @@ func misspeltField(p *pass) {
 		if meant == "" {
 			continue
 		}
-		d := p.add(l.Name, quote(name)+" is no field")
+		d := p.add(l.Name, "unknown field "+quote(name))
 		d.Advice = "write " + meant
 		d.Dialects = p.where(func(v *view) bool { return v.field(l) == robots.FieldNone })
 		d.edit(Edit{l.Name.Start, l.Name.End, meant})
@@ -258,7 +258,7 @@ func isRetired(name string) bool {
 func unknownField(p *pass) {
 	for _, l := range p.lines {
 		if name := p.text(l.Name); l.Field == robots.FieldUnknown && !isRetired(name) && meantField(name) == "" && !isDisguised(name) {
-			p.add(l.Name, "no engine here knows the field "+quote(name)+"; the line has no effect")
+			p.add(l.Name, "unknown field "+quote(name)+"; the line has no effect")
 		}
 	}
 }
@@ -269,7 +269,7 @@ func retiredField(p *pass) {
 		if !isRetired(name) {
 			continue
 		}
-		d := p.add(l.Name, name+" is not read by any engine any more")
+		d := p.add(l.Name, "no engine reads "+name+" any more")
 		switch strings.ToLower(name) {
 		case "noindex", "nofollow", "noarchive", "nosnippet":
 			d.Advice = "use a robots meta tag or the X-Robots-Tag header on the pages"
@@ -289,7 +289,7 @@ func strayText(p *pass) {
 			continue
 		}
 		start := l.Span.Start + strings.Index(p.text(l.Span), text)
-		d := p.add(robots.Span{Start: start, End: start + len(text)}, "this is no field and no comment; crawlers skip the line")
+		d := p.add(robots.Span{Start: start, End: start + len(text)}, "neither a field nor a comment; crawlers ignore this line")
 		d.Advice = "put # before it"
 	}
 }
@@ -305,8 +305,8 @@ func twoFields(p *pass) {
 			continue
 		}
 		start := l.Value.Start + at
-		d := p.add(robots.Span{Start: start, End: start + len(name)}, "a second field stands in this line; crawlers take it for part of the value")
-		d.Advice = "begin a new line before " + name
+		d := p.add(robots.Span{Start: start, End: start + len(name)}, "second field on this line; crawlers read it as part of the value")
+		d.Advice = "start a new line before " + name
 		blanks := len(value[:at]) - len(strings.TrimRight(value[:at], " \t"))
 		d.edit(Edit{start - blanks, start, p.newline})
 	}
@@ -333,23 +333,23 @@ func hashInPath(p *pass) {
 		if !isRule(l.Field) || l.Comment.Start == l.Comment.End || l.Value.End != l.Comment.Start || l.Value.Start == l.Value.End {
 			continue
 		}
-		d := p.add(robots.Span{Start: l.Comment.Start, End: l.Comment.Start + 1}, "# begins a comment, so the path ends before it: "+quote(p.text(l.Value)))
-		d.Advice = "write %23 for a # in the path, or a blank before a comment"
+		d := p.add(robots.Span{Start: l.Comment.Start, End: l.Comment.Start + 1}, "# starts a comment, so the path ends before it: "+quote(p.text(l.Value)))
+		d.Advice = "write %23 for a # in the path, or a space before a comment"
 	}
 }
 
 // invisible are characters that look like nothing or like another one, and what was
 // meant.
 var invisible = []struct{ char, meant, name string }{
-	{"\u00A0", " ", "a no-break space"},
+	{"\u00A0", " ", "a non-breaking space"},
 	{"\u200B", "", "a zero-width space"},
 	{"\u200C", "", "a zero-width non-joiner"},
 	{"\u200D", "", "a zero-width joiner"},
 	{"\u2060", "", "a word joiner"},
-	{"\u3000", " ", "a wide blank"},
-	{"\uFF1A", ":", "a wide colon"},
+	{"\u3000", " ", "an ideographic space"},
+	{"\uFF1A", ":", "a full-width colon"},
 	{"\u2010", "-", "a typographic hyphen"},
-	{"\u2011", "-", "a no-break hyphen"},
+	{"\u2011", "-", "a non-breaking hyphen"},
 	{"\u2012", "-", "a figure dash"},
 	{"\u2013", "-", "an en dash"},
 	{"\u2014", "-", "an em dash"},
@@ -393,8 +393,8 @@ func invisibleCharacter(p *pass) {
 			continue
 		}
 		e := edits[0]
-		d := p.add(robots.Span{Start: e.Start, End: e.End}, name+" stands here, which does not count as what it looks like")
-		d.Advice = "type the line again"
+		d := p.add(robots.Span{Start: e.Start, End: e.End}, "this line contains "+name+", which is not the character that it looks like")
+		d.Advice = "retype the line"
 		d.edit(edits...)
 	}
 }
