@@ -113,7 +113,7 @@ func ExampleRules_Explain() {
 		fmt.Println(m.Clause, m.Rule, "-", m.Why)
 	}
 	// Output:
-	// AGENT-09 no group names "MyBot", so the group of * holds: user-agent line 1, 2 rules
+	// AGENT-09 no group names "MyBot", so the group of * applies: user-agent line 1, 2 rules
 	// PREC-01 allowed by line 3: Allow: /search/about
 	// PREC-01 Allow: /search/about - the longest match, 13 bytes
 	// PREC-01 Disallow: /search - 7 bytes, shorter than 13

@@ -99,9 +99,9 @@ func (f *File) sizeNote(d *Dialect) (n Note) {
 	size := "the file has " + strconv.Itoa(len(f.body)) + " bytes"
 	switch limit, counts := f.limit(d); {
 	case !counts:
-		return Note{0, "SPEC 3.5", size + ", more than " + strconv.Itoa(d.MaxFileBytes) + ", so it does not count"}
+		return Note{0, "SPEC 3.5", size + ", more than " + strconv.Itoa(d.MaxFileBytes) + ", so it is ignored"}
 	case limit < len(f.body):
-		return Note{0, "D-17", size + "; only its whole lines within the first " + strconv.Itoa(d.MaxFileBytes) + " count, " + strconv.Itoa(limit) + " bytes"}
+		return Note{0, "D-17", size + "; only its complete lines within the first " + strconv.Itoa(d.MaxFileBytes) + " count, " + strconv.Itoa(limit) + " bytes"}
 	}
 	return n
 }
@@ -111,7 +111,7 @@ func (f *File) kindNote() (n Note) {
 	body := trimVertical(f.body)
 	switch {
 	case bytes.HasPrefix(f.body, []byte("\xFE\xFF")) || bytes.HasPrefix(f.body, []byte("\xFF\xFE")):
-		return Note{0, "D-51", "the file is UTF-16; its lines cannot be read, so it holds no rules"}
+		return Note{0, "D-51", "the file is UTF-16; its lines cannot be read, so it has no rules"}
 	case len(body) > 0 && body[0] == '<':
 		return Note{0, "D-27", "the file looks like an HTML page; only lines that happen to be robots.txt lines count"}
 	}
@@ -152,19 +152,19 @@ func (r *Rules) explainGroup(e *Explanation) {
 		} else if len(r.tokens) > 1 {
 			clause = "D-04"
 		}
-		e.step(clause, "the group of "+nameOf(g.Token())+" holds for "+who+": user-agent "+lineList(g.Lines())+rulesIn(r.Len()))
+		e.step(clause, "the group of "+nameOf(g.Token())+" applies to "+who+": user-agent "+lineList(g.Lines())+rulesIn(r.Len()))
 	case !g.IsZero() && who == "":
-		e.step("D-47", "no crawler is named, so the group of * holds: user-agent "+lineList(g.Lines())+rulesIn(r.Len()))
+		e.step("D-47", "no crawler is given, so the group of * applies: user-agent "+lineList(g.Lines())+rulesIn(r.Len()))
 	case r.anyRule && who == "":
-		e.step("D-47", "no crawler is named and there is no group of *, so no rule holds")
+		e.step("D-47", "no crawler is given and there is no group of *, so no rule applies")
 	case !g.IsZero():
-		e.step("AGENT-09", "no group names "+who+", so the group of * holds: user-agent "+lineList(g.Lines())+rulesIn(r.Len()))
+		e.step("AGENT-09", "no group names "+who+", so the group of * applies: user-agent "+lineList(g.Lines())+rulesIn(r.Len()))
 	case r.anyRule && d.ignoresStar(r.tokens):
-		e.step("D-53", "no group names "+who+", and "+r.tokens[0]+" never obeys the group of *, so no rule holds")
+		e.step("D-53", "no group names "+who+", and "+r.tokens[0]+" never obeys the group of *, so no rule applies")
 	case r.anyRule:
-		e.step("AGENT-09", "no group names "+who+" and there is no group of *, so no rule holds")
+		e.step("AGENT-09", "no group names "+who+" and there is no group of *, so no rule applies")
 	default:
-		e.step("FORM-10", "the file holds no rule for anyone")
+		e.step("FORM-10", "the file has no rules for any crawler")
 	}
 	if len(g.lines) > 1 {
 		e.step("GROUP-08", "its "+strconv.Itoa(len(g.lines))+" user-agent lines are read as one group")
@@ -254,19 +254,19 @@ func (r *Rules) explainMatches(e *Explanation) {
 		case m.Rule.Weight() < best.Weight():
 			m.Clause, m.Why = "PREC-01", byteCount(m.Rule.Weight())+", shorter than "+strconv.Itoa(best.Weight())
 		case m.Rule.Allows() != best.Allows():
-			m.Clause, m.Why = "PREC-02", "as long, but of equal rules the allow holds"
+			m.Clause, m.Why = "PREC-02", "as long, but an equally long allow wins"
 		default:
 			m.Clause, m.Why = "PREC-04", "as long, but line "+strconv.Itoa(best.Line())+" comes first"
 		}
 	}
 	switch {
 	case !decides:
-		clause, why := r.lastClause(e), "not asked: "+e.Verdict.Reason.Sentence()
+		clause, why := r.lastClause(e), "not considered: "+e.Verdict.Reason.Sentence()
 		for i := range e.Matches {
 			e.Matches[i].Won, e.Matches[i].Clause, e.Matches[i].Why = false, clause, why
 		}
 	case len(e.Matches) > 1 && e.Matches[1].Clause == "PREC-02":
-		e.Matches[0].Clause, e.Matches[0].Why = "PREC-02", "of equal rules the allow holds, "+byteCount(best.Weight())
+		e.Matches[0].Clause, e.Matches[0].Why = "PREC-02", "an equally long allow wins, "+byteCount(best.Weight())
 	case len(e.Matches) > 1:
 		e.Matches[0].Why = "the longest match, " + byteCount(best.Weight())
 	}
@@ -315,7 +315,7 @@ func (r *Rules) noteLines(e *Explanation) {
 		field, start, _ := f.read(l, d)
 		if run.joins(field, d) {
 			e.note(f, start, "D-07", func() string {
-				return "the rules below hold for this user-agent line and for those above it: only an Allow or a Disallow ends a list of user-agent lines"
+				return "the rules below apply to this user-agent line and to those above it: only Allow and Disallow end a list of user-agent lines"
 			})
 		}
 		switch {
@@ -323,7 +323,7 @@ func (r *Rules) noteLines(e *Explanation) {
 			inGroup = true
 		case (field == FieldAllow || field == FieldDisallow) && !inGroup:
 			if early++; early == 1 {
-				e.note(f, start, "GROUP-03", func() string { return "rules before the first user-agent line hold for no crawler" })
+				e.note(f, start, "GROUP-03", func() string { return "rules that precede the first user-agent line apply to no crawler" })
 			}
 		}
 		if !l.ambiguous {
@@ -339,7 +339,7 @@ func (r *Rules) noteLines(e *Explanation) {
 				continue
 			}
 			e.note(f, from, "D-39", func() string {
-				return strconv.Quote(clip(f.body[from:to])) + " is no " + would.String() + " line for " + d.Name + ", so it is skipped; google reads it as one"
+				return strconv.Quote(clip(f.body[from:to])) + " is not a valid " + would.String() + " line in " + d.Name + " and is ignored; google accepts it"
 			})
 		}
 	}
@@ -395,12 +395,12 @@ func (r *Rules) noteAgents(e *Explanation) {
 			}
 			switch {
 			case d.ExactCase && equalFold(value[:tokenLen(value)], t):
-				e.note(f, l.Value.Start, "AGENT-03", func() string { return d.Name + " compares letter case, so this line means another crawler than " + t })
+				e.note(f, l.Value.Start, "AGENT-03", func() string { return d.Name + " compares letter case, so this line names a different crawler than " + t })
 			case d.AgentMatch == AgentTokenCut && equalFold(value, t):
 				e.note(f, l.Value.Start, "C-10", func() string { return cutNote(d, value, t) })
 			case foldContains(value, t):
 				e.note(f, l.Value.Start, "AGENT-06", func() string {
-					return "names are compared whole, so " + printable(value) + " is another crawler than " + t
+					return "full names are compared, so " + printable(value) + " is a different crawler than " + t
 				})
 			case len(value) >= 3 && foldContains(t, value):
 				e.note(f, l.Value.Start, "AGENT-04", func() string {
@@ -415,7 +415,7 @@ func (r *Rules) noteAgents(e *Explanation) {
 func cutNote(d *Dialect, value, token string) string {
 	read := value[:tokenLen(value)]
 	if read == "" {
-		return d.Name + " reads only the letters, - and _ at the start of a name, and here are none, so this line means no crawler"
+		return d.Name + " reads only the letters, - and _ at the start of a name, and this one has none, so this line names no crawler"
 	}
 	return d.Name + " reads only the letters, - and _ at the start of a name, so this line names the crawler " + read + ", not " + token
 }
@@ -473,7 +473,7 @@ func (r *Rules) noteRecords(e *Explanation) {
 	for _, span := range inherited {
 		if rec := readRecord(FieldCrawlDelay, r.file.Text(span)); rec.Usable {
 			e.note(r.file, span.Start, "SPEC 3.6", func() string {
-				return "Crawl-delay " + printable(rec.Value) + " of the group of * holds here too: the crawler's own group has none"
+				return "Crawl-delay " + printable(rec.Value) + " of the group of * applies here too: the crawler's own group has none"
 			})
 		}
 	}
