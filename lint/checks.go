@@ -1,32 +1,32 @@
 package lint
 
-// A Check is one kind of mistake.
+// A Check finds one kind of mistake.
 type Check struct {
-	ID       string // "RT401", never used again for something else
+	ID       string // "RT401"; never reused
 	Name     string // "no-leading-slash"
 	Severity Severity
-	What     string // what it finds: one sentence
-	Why      string // what goes wrong then, one or two sentences
-	Before   string // an example that it finds
-	After    string // the same written right, "" if there is no single right way
-	Clause   string // the statement of docs/clauses.md behind it, "" if none
+	What     string // what it finds, in one sentence
+	Why      string // the consequences, in one or two sentences
+	Before   string // an example
+	After    string // the example fixed, "" if there is no single fix
+	Clause   string // id of the clause in docs/clauses.md, or ""
 	Fix      FixKind
 
-	// anyKind lets it look at files that are no text, too.
+	// anyKind is set if it also runs on files that are not a robots.txt.
 	anyKind bool
-	// proved marks those that take many steps: they do not run while they are off.
-	// The others do, so that no other check tells what they are silent about.
+	// proved is set if it takes many steps and does not run while it is off. Other
+	// checks always run, so that a check can omit what another one reports.
 	proved bool
 	find   func(*pass)
 }
 
-// FixKind says what fixes a check offers.
+// FixKind is the kind of a check's fixes.
 type FixKind uint8
 
 const (
-	NoFix        FixKind = iota // somebody has to think
-	SafeIfProved                // what should change nothing: safe once that is proved
-	ChangesFile                 // what makes the file say what was probably meant
+	NoFix        FixKind = iota // none
+	SafeIfProved                // expected to change no verdict: safe if that is proved
+	ChangesFile                 // changes the file to what was probably intended
 )
 
 // String returns none, safe or change.
@@ -34,10 +34,10 @@ func (k FixKind) String() string {
 	return [...]string{"none", "safe", "change"}[min(k, ChangesFile)]
 }
 
-// Checks are all checks, by id. They must not be changed.
+// Checks lists all checks, by id. It must not be changed.
 var Checks []Check
 
-func init() { Checks = checks() } // checks ask for each other by id
+func init() { Checks = checks() } // some checks refer to others by id
 
 func checks() []Check {
 	return []Check{

@@ -15,7 +15,7 @@ import (
 )
 
 // TestCorpus looks at real files, those of the folder ROBOTS_CORPUS or some of them. Most of
-// them are right, so few may have findings above a note. Each is laid out and mended: both twice
+// them are right, so few may have findings above a note. Each is laid out and fixed: both twice
 // with one result, and with the verdicts of before for every crawler in all dialects.
 func TestCorpus(t *testing.T) {
 	part := campaign.Size(300, 30, 1)
@@ -23,8 +23,8 @@ func TestCorpus(t *testing.T) {
 	total := campaign.Files(t, part, func(path string, body []byte) { c.look(t, filepath.Base(path), body) })
 	t.Logf("%d files, %d of them text; without error or warning %.1f %%, but for RT502 and RT503 %.1f %%; %d undecided",
 		c.files, c.text, percent(c.clean, c.text), percent(c.cleanUnproved, c.text), c.undecided)
-	t.Logf("%d laid out, %d refused; %d mended by %d safe fixes; %d questions to compare, %d of them undecided",
-		c.formatted, c.refused, c.mended, c.fixes, c.questions, c.open)
+	t.Logf("%d laid out, %d refused; %d fixed by %d safe fixes; %d questions to compare, %d of them undecided",
+		c.formatted, c.refused, c.fixed, c.fixes, c.questions, c.open)
 	if part > 30 {
 		return // too few for shares
 	}
@@ -37,7 +37,7 @@ func TestCorpus(t *testing.T) {
 // counts is what was found in real files.
 type counts struct {
 	files, text, clean, cleanUnproved, undecided int
-	formatted, refused, mended, fixes            int
+	formatted, refused, fixed, fixes            int
 	questions, open                              int
 	inFiles, findings                            map[string]int // by id
 }
@@ -89,16 +89,16 @@ func (c *counts) look(t *testing.T, name string, body []byte) {
 		c.sameVerdicts(t, name+", laid out", body, out)
 	}
 
-	mended, _, left := Mend(body, Options{}, false)
-	if bytes.Equal(mended, body) {
+	fixed, _, left := ApplyFixes(body, Options{}, false)
+	if bytes.Equal(fixed, body) {
 		return
 	}
-	c.mended++
-	if again, _, _ := Mend(mended, Options{}, false); !bytes.Equal(again, mended) && !left.Undecided {
-		t.Errorf("%s: mended twice it differs", name)
+	c.fixed++
+	if again, _, _ := ApplyFixes(fixed, Options{}, false); !bytes.Equal(again, fixed) && !left.Undecided {
+		t.Errorf("%s: fixed twice it differs", name)
 	}
-	c.sameVerdicts(t, name+", mended", body, mended)
-	sameGroups(t, name, body, mended)
+	c.sameVerdicts(t, name+", fixed", body, fixed)
+	sameGroups(t, name, body, fixed)
 }
 
 // sameVerdicts asks compare for every crawler in all dialects, one by one.

@@ -7,16 +7,13 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// Format returns a file in the customary layout: UTF-8 without a mark, lines ended by LF,
-// known fields in their customary case, "Field: value", no blanks around lines, one blank
-// before a comment, at most one blank line together, and one before a group. It changes no
-// order, path, comment or misspelling, and a blank line between user-agent lines stays
-// what it is, because Yandex reads it (GROUP-05). A mark that does not begin the file is text,
-// and comes after a blank line where nothing else precedes it.
+// Format returns a file in the standard layout: UTF-8 without a byte order mark, LF line ends,
+// "Field: value" with known fields in their usual case, one space before a comment, and one
+// blank line between groups. Order, paths, comments and misspellings are kept, and so are
+// blank lines between user-agent lines, which Yandex reads (GROUP-05).
 //
-// An error says why a file is refused: it is no text, or a crawler would find other rules,
-// delays or sitemaps in the result, which happens where a file or a line is about as long as
-// an engine reads.
+// It returns an error if the file is not a robots.txt, or if some dialect would read the
+// result differently, as can happen near a size limit.
 func Format(body []byte) ([]byte, error) {
 	f := robots.Parse(body)
 	if k := kind(f); k != "" {
@@ -29,10 +26,10 @@ func Format(body []byte) ([]byte, error) {
 	return out, nil
 }
 
-// layout writes a file anew.
+// layout formats a file.
 func layout(f *robots.File) []byte {
 	var out []byte
-	var lines []string // comments that may belong to the group below them
+	var lines []string // comments, which might belong to the group below
 	rule := false      // the last field was a rule
 	blank := false     // blank lines came after what was written last
 	flush := func(before bool) {
@@ -47,7 +44,7 @@ func layout(f *robots.File) []byte {
 	for l := range f.Lines() {
 		text := written(f, l)
 		if len(out) == 0 && len(lines) == 0 && text != "" && text[0] == byteOrderMark[0] && (l.Span.Start > 0 || f.Text(l.Span)[0] != text[0]) {
-			out, blank = append(out, '\n'), false // where the file begins, engines would drop the mark or a part of it (C-07)
+			out, blank = append(out, '\n'), false // at the start of the file engines would ignore the mark, or part of it (C-07)
 		}
 		switch {
 		case text == "":
@@ -69,7 +66,7 @@ func layout(f *robots.File) []byte {
 	return out
 }
 
-// written returns a line in the customary layout.
+// written returns a line in the standard layout.
 func written(f *robots.File, l robots.Line) string {
 	comment := strings.TrimRight(f.Text(l.Comment), " \t")
 	line := strings.Trim(f.Text(robots.Span{Start: l.Span.Start, End: l.Comment.Start}), " \t")

@@ -57,17 +57,17 @@ func FuzzFile(f *testing.F) {
 		if !slices.IsSortedFunc(r.Diagnostics, func(a, b Diagnostic) int { return a.Span.Start - b.Span.Start }) {
 			t.Fatal("not in the order of the file")
 		}
-		mended, changes, left := Mend(body, o, false)
+		fixed, changes, left := ApplyFixes(body, o, false)
 		if len(changes) > 0 {
 			t.Fatalf("safe fixes change: %+v", changes)
 		}
 		var c counts
-		c.sameVerdicts(t, "mended", body, mended)
-		sameGroups(t, "mended", body, mended)
-		if again, _, _ := Mend(mended, o, false); !bytes.Equal(again, mended) && !left.Undecided {
-			t.Errorf("mended once %q, twice %q", mended, again)
+		c.sameVerdicts(t, "fixed", body, fixed)
+		sameGroups(t, "fixed", body, fixed)
+		if again, _, _ := ApplyFixes(fixed, o, false); !bytes.Equal(again, fixed) && !left.Undecided {
+			t.Errorf("fixed once %q, twice %q", fixed, again)
 		}
-		Mend(body, o, true)
+		ApplyFixes(body, o, true)
 		if !bytes.Equal(body, before) {
 			t.Error("the file itself was changed")
 		}

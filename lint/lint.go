@@ -1,21 +1,30 @@
-// Package lint finds mistakes in robots.txt files, says which engines they concern,
-// and mends what can be mended without changing a verdict.
+// Package lint finds mistakes in robots.txt files, reports the engines that they affect,
+// and fixes them.
 //
-// A [Check] is one kind of mistake, and a row of [Checks]. [File] runs them all and
-// returns [Diagnostic] values: where, what is wrong, in which dialects it matters and,
-// often, a [Fix]. Whether a line counts, for whom and with which meaning is asked of
-// the engine in each dialect; no check has an opinion of its own about that.
+// A [Check] finds one kind of mistake; [Checks] lists them. [File] runs all checks and
+// returns a [Diagnostic] for each finding: where and what it is, the dialects in which it
+// matters and, often, a [Fix]. Checks have no rules of their own for what a line means:
+// they get that from package robots in each dialect.
 //
-// A fix is safe if it is proved that no crawler gets another verdict in any of the
-// eight dialects (package compare). Every other fix is a change: it makes the file say
-// what was probably meant, and somebody has to look at it.
+// # Fixes
 //
-// A file can silence a check by a comment with a reason:
+// A fix is safe if it is proved that it changes no verdict for any crawler in any of the
+// eight dialects (see package compare). Every other fix makes the file mean what was
+// probably intended and needs a review; [Fix.Change] is an example of its effect. A
+// verdict counts as allowed or disallowed here: in google-2019 and google-legacy a safe
+// fix can turn one that is undefined into a defined one with the same Allowed.
+// [ApplyFixes] applies the safe fixes or all of them.
+//
+// # Ignoring findings
+//
+// A comment with a reason disables a check for its line or, as ignore-file, for the file:
 //
 //	Disallow: /a  # lint:ignore RT504 kept for the old crawler
 //	# lint:ignore-file RT309 groups are sorted by product
 //
-// [Format] writes a file in one customary layout and proves that nothing else changed.
+// # Formatting
+//
+// [Format] writes a file in a standard layout and proves that its meaning is the same.
 package lint
 
 import (
@@ -26,17 +35,17 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// Severity says how much a finding matters.
+// Severity is the severity of a finding.
 type Severity uint8
 
 const (
-	// Off is a check that does not run unless somebody asks for it.
+	// Off disables a check.
 	Off Severity = iota
-	// Note is worth knowing. The file may well be right.
+	// Note is information; the file might be correct.
 	Note
-	// Warning is probably not what the author meant, or not what some engine reads.
+	// Warning is probably unintended, or read differently by some engine.
 	Warning
-	// Error does not do what it says in any engine, or only in some.
+	// Error does not have the intended effect in at least some engines.
 	Error
 )
 
@@ -50,41 +59,40 @@ func (s Severity) String() string {
 	return ""
 }
 
-// ParseSeverity returns the severity of a name that String returns.
+// ParseSeverity returns the severity with the given name, as returned by String.
 func ParseSeverity(name string) (Severity, bool) {
 	i := slices.Index(severityNames[:], name)
 	return Severity(max(i, 0)), i >= 0
 }
 
-// A Diagnostic is one finding.
+// A Diagnostic is a finding.
 type Diagnostic struct {
 	Check    *Check
-	Severity Severity // of the check, unless the options say otherwise
+	Severity Severity // of the check, unless Options.Severities sets another
 
-	// Span is what is wrong, in bytes of the file. A finding on the whole file
-	// has an empty span at its start. The rest is the same in lines and columns,
-	// both from 1; columns count bytes, and the end is the first byte after it.
+	// Span is the position in the file, empty for a finding on the whole file. The
+	// following fields are the same position in lines and columns, both from 1.
+	// Columns count bytes; the end is exclusive.
 	Span      robots.Span
 	Line      int
 	Column    int
 	EndLine   int
 	EndColumn int
 
-	Message string // one clause: what is wrong here
-	Advice  string // what to write instead, "" if there is nothing to say
-	// Dialects are the names of those in which it matters, in the order of
-	// robots.Dialects.
+	Message string // what is wrong, as a phrase
+	Advice  string // how to fix it, or ""
+	// Dialects are the names of the affected dialects, in the order of robots.Dialects.
 	Dialects []string
 	Fix      *Fix // nil if there is none
 }
 
-// A Fix changes the file.
+// A Fix is a change of the file that fixes a finding.
 type Fix struct {
-	// Safe says that it is proved to change no verdict of any crawler in any
-	// dialect, together with all safe fixes before it.
+	// Safe is set if it is proved that this fix, together with the safe fixes before it,
+	// changes no verdict.
 	Safe bool
-	// Change is what a fix that is not safe changes for some crawler, as in "blocks /a" or
-	// "opens /a for googlebot", "" if nothing is known of it.
+	// Change is an example of what an unsafe fix changes, such as "blocks /a" or "allows /a
+	// for googlebot", or "" if there is no known example.
 	Change string
 	Edits  []Edit
 }
@@ -95,8 +103,8 @@ type Edit struct {
 	Text       string
 }
 
-// Apply returns the file with the edits made. Of two that overlap the first one
-// counts.
+// Apply returns the file with the edits applied. Of two overlapping edits only the first
+// is applied.
 func Apply(body []byte, edits []Edit) []byte {
 	edits = slices.Clone(edits)
 	slices.SortStableFunc(edits, func(a, b Edit) int { return cmp.Compare(a.Start, b.Start) })
@@ -112,7 +120,7 @@ func Apply(body []byte, edits []Edit) []byte {
 	return append(out, body[done:]...)
 }
 
-// Find returns the check of an id or a name, nil if there is none.
+// Find returns the check with an id or name, nil if there is none.
 func Find(id string) *Check {
 	for i := range Checks {
 		if Checks[i].ID == id || Checks[i].Name == id {
@@ -122,44 +130,43 @@ func Find(id string) *Check {
 	return nil
 }
 
-// Options choose what File looks for. The zero value is what most people want.
+// Options configure File. The zero value runs all checks in all dialects.
 type Options struct {
-	// Severities replace those of checks, by id. Off silences one.
+	// Severities overrides the severity of checks, by id.
 	Severities map[string]Severity
-	// Dialects are the names of those to look at, nil for all. A finding that matters
-	// in none of them is not reported. Safe fixes are proved in all dialects always.
+	// Dialects are the names of the dialects in which to look for mistakes, nil for all.
+	// Safe fixes are always proved in all dialects.
 	Dialects []string
-	// MaxSteps bounds the work of all proofs of one file, in steps of package
-	// compare; 0 means DefaultMaxSteps.
+	// MaxSteps limits all proofs for one file, in steps of package compare; 0 means
+	// DefaultMaxSteps.
 	MaxSteps int
 }
 
-// DefaultMaxSteps bounds the proofs of one file: a second or less.
+// DefaultMaxSteps is the default of Options.MaxSteps, about a second.
 const DefaultMaxSteps = 20_000_000
 
-// MaxFindings bounds what one check reports of one file, so that a hostile file does not
-// make a report of any size.
+// MaxFindings is the largest number of findings per check in a Result.
 const MaxFindings = 1000
 
-// A Result is what File found.
+// A Result is the result of File.
 type Result struct {
-	Diagnostics []Diagnostic // in the order of the file, then of the ids
-	Dropped     int          // findings left out over MaxFindings
-	// Undecided says that MaxSteps did not suffice for all rules: there may be
-	// more of RT502, RT503 and RT504, and more fixes may be safe.
+	Diagnostics []Diagnostic // by position, then by id
+	Dropped     int          // number of findings beyond MaxFindings
+	// Undecided is set if MaxSteps did not suffice: there might be more findings of RT502,
+	// RT503 and RT504, and more fixes might be safe.
 	Undecided bool
-	// Steps is how many steps all proofs took, about MaxSteps at most.
+	// Steps is the number of steps of all proofs, at most about MaxSteps.
 	Steps int
 }
 
-// Mend makes the fixes of a file, the safe ones or all, until there is nothing more to fix.
-// It returns the file, the fixes that are not safe, as they were found, and what is left to
-// report. Options.MaxSteps is for all of it.
-func Mend(body []byte, o Options, all bool) (mended []byte, changes []Diagnostic, left Result) {
+// ApplyFixes applies the safe fixes, or all of them, until none is left. It returns the fixed
+// file, the findings whose fixes were applied without being safe, and the findings that
+// remain. Options.MaxSteps is the limit for all rounds together.
+func ApplyFixes(body []byte, o Options, all bool) (fixed []byte, changes []Diagnostic, left Result) {
 	if o.MaxSteps <= 0 {
 		o.MaxSteps = DefaultMaxSteps
 	}
-	const mostRounds = 10 // a fix of what somebody meant may lead to another one
+	const mostRounds = 10 // a fix can lead to another finding
 	for range mostRounds {
 		left = File(robots.Parse(body), o)
 		var edits []Edit
@@ -182,7 +189,7 @@ func Mend(body []byte, o Options, all bool) (mended []byte, changes []Diagnostic
 	return body, changes, left
 }
 
-// File looks for mistakes in a file.
+// File returns the findings in a file.
 func File(f *robots.File, o Options) Result {
 	p := newPass(f, o)
 	ignores := p.ignores()

@@ -7,19 +7,19 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// maxNotes bounds the notes of an explanation, as package robots does.
+// maxNotes limits the notes of an explanation, as in package robots.
 const maxNotes = 50
 
-// A nearly is a way in which a rule might match.
+// A nearly is a reason for which a rule seems to match but does not.
 type nearly struct {
 	clause, why string
 	dialect     robots.Dialect
 	path        string
-	rule        func(pattern, value string) string // as it would have to be, "" if it cannot
+	rule        func(pattern, value string) string // the rule that would match, or ""
 }
 
-// Explain returns Rules.Explain with more notes: which rules of the crawler can never match,
-// and which nearly did.
+// Explain is Rules.Explain with additional notes on the crawler's rules that can never match,
+// or nearly match p.
 func Explain(r *robots.Rules, p robots.Path) robots.Explanation {
 	e := r.Explain(p)
 	if e.Verdict.Reason == robots.ReasonInvalid {
@@ -64,7 +64,7 @@ func Explain(r *robots.Rules, p robots.Path) robots.Explanation {
 	return e
 }
 
-// ways returns the ways in which rules of a dialect nearly match, the most telling first.
+// ways returns the reasons that apply in a dialect, most specific first.
 func ways(d robots.Dialect, e robots.Explanation) []nearly {
 	d.MaxFileBytes, d.MaxLineBytes = 0, 0
 	rfc := robots.RFC9309
@@ -91,7 +91,7 @@ func ways(d robots.Dialect, e robots.Explanation) []nearly {
 	return list
 }
 
-// matches asks the engine which rules, so changed, match the path, and returns their places.
+// matches returns the indexes of the rules that match the path when changed.
 func (n *nearly) matches(rules []robots.Rule) map[int]bool {
 	var body strings.Builder
 	body.WriteString("User-agent: *\n")

@@ -191,7 +191,7 @@ func (l *linting) look(f *linted) {
 	o := f.config.Options
 	f.checked, f.mended = f.body, f.body
 	if l.fix != "" || l.diff {
-		f.mended, f.changes, f.Result = lint.Mend(f.body, o, l.fix == fixAll)
+		f.mended, f.changes, f.Result = lint.ApplyFixes(f.body, o, l.fix == fixAll)
 		f.checked = f.mended
 	}
 	if l.fix == "" || l.diff { // nothing is written, so all of it is still to be found

@@ -24,7 +24,7 @@ func TestStrangeFiles(t *testing.T) {
 		{name: "page", body: "<html>\n" + rules, want: "the file looks like an HTML page; only lines that happen to be robots.txt lines count (D-27)"},
 		{name: "UTF-16", body: "\xFF\xFEU\x00s\x00", want: "the file is UTF-16; its lines cannot be read, so it has no rules (D-51)"},
 		{name: "long", body: long, file: true, want: fmt.Sprintf("the file has %d bytes; only its complete lines within the first 512000 count, 512000 bytes (D-17)", len(long))},
-		{name: "too long", body: long, file: true, args: "-d yandex", want: fmt.Sprintf("the file has %d bytes, more than 500000, so it does not count (SPEC 3.5)", len(long))},
+		{name: "too long", body: long, file: true, args: "-d yandex", want: fmt.Sprintf("the file has %d bytes, more than 500000, so it is ignored (SPEC 3.5)", len(long))},
 		{name: "cut on purpose", body: long, args: "--max-bytes 20"},
 		{name: "long of a site", body: long, want: "the file has 513024 bytes; only its complete lines within the first 512000 count, 512000 bytes (D-17)"},
 	} {

@@ -62,7 +62,7 @@ func findings(w *writer, args []string) string {
 
 // mend returns the file after all fixes that are proved to change no verdict.
 func mend(w *writer, args []string) string {
-	mended, _, _ := lint.Mend([]byte(args[0]), lint.Options{MaxSteps: lintSteps}, false)
+	mended, _, _ := lint.ApplyFixes([]byte(args[0]), lint.Options{MaxSteps: lintSteps}, false)
 	w.text("text", string(mended))
 	return ""
 }
