@@ -133,7 +133,7 @@ var testTokens = [][]string{{"abot"}, {"a"}, {"a", "abot"}, {"abot", "b"}, {"b2"
 
 // TestReference compares the engine with the reference on random files.
 func TestReference(t *testing.T) {
-	rounds := campaign.Size(300, 2500, 60_000)
+	rounds := campaign.Size(300, 1200, 60_000)
 	rng := rand.New(rand.NewPCG(9309, 2022))
 	checks, disallowed := 0, 0
 	for range rounds {

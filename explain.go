@@ -395,7 +395,9 @@ func (r *Rules) noteAgents(e *Explanation) {
 			}
 			switch {
 			case d.ExactCase && equalFold(value[:tokenLen(value)], t):
-				e.note(f, l.Value.Start, "AGENT-03", func() string { return d.Name + " compares letter case, so this line names a different crawler than " + t })
+				e.note(f, l.Value.Start, "AGENT-03", func() string {
+					return d.Name + " compares letter case, so this line names a different crawler than " + t
+				})
 			case d.AgentMatch == AgentTokenCut && equalFold(value, t):
 				e.note(f, l.Value.Start, "C-10", func() string { return cutNote(d, value, t) })
 			case foldContains(value, t):

@@ -20,16 +20,6 @@ var hostileRules = map[string]struct {
 		func(n int) string { return "/" + strings.Repeat("a", n) },
 		func(i int) string { return "/" + strings.Repeat("*a", 9) + "*b" + fmt.Sprint(i) },
 	},
-	"wrong order": {
-		func(n int) string { return "/bbbb" + strings.Repeat("a", n) },
-		func(i int) string {
-			s := "/"
-			for _, c := range fmt.Sprintf("%05o", i) {
-				s += "*" + strings.Repeat("a", 4+int(c-'0'))
-			}
-			return s + "*bbbb"
-		},
-	},
 	"near miss": {
 		func(n int) string { return "/" + strings.Repeat("a", n/2) + "b" + strings.Repeat("a", n/2) },
 		func(i int) string {
@@ -43,10 +33,6 @@ var hostileRules = map[string]struct {
 			return "/*baab*" + strings.Repeat("aab", 1+i%20) + "*" + fmt.Sprint(i%10) + "*aaab"
 		},
 	},
-	"single bytes": {
-		func(n int) string { return "/" + strings.Repeat("abcdefgh", n/8) },
-		func(i int) string { return "/*" + strings.Repeat("h*g*f*e*d*c*b*a*", 1+i%8) + "abcdefghh" },
-	},
 	"random text": {
 		func(n int) string { return "/" + hostileText(n) },
 		func(i int) string {
@@ -58,32 +44,16 @@ var hostileRules = map[string]struct {
 			return s + "abzba" + fmt.Sprint(i)
 		},
 	},
-	"first and last": { // every piece occurs at both ends of the path
-		func(n int) string { return "/abcdefghg" + strings.Repeat("x", n) + "hgfedcbabcdefgha" },
-		func(i int) string {
-			s := "/*"
-			for range 6 {
-				s += "abcdefghg"[i%8:i%8+2] + "*"
-				i /= 8
-			}
-			return s + "xhgx*a"
-		},
-	},
 	"literals": {
 		func(n int) string { return "/" + strings.Repeat("a", n) },
 		func(i int) string { return "/" + strings.Repeat("a", 400) + fmt.Sprint(i) },
-	},
-	"stars in a row": {
-		func(n int) string { return "/" + strings.Repeat("a", n) },
-		func(i int) string { return "/" + strings.Repeat("*", 200) + "aaaab" + fmt.Sprint(i) },
 	},
 }
 
 var hostileWord = hostileText(1 << 10)
 
-// TestHostileWork counts the work of one match, not seconds: the bytes of rules and path that are
-// looked at, with and without an index. A rule is tried once at most, so the work may double
-// when the rules or the path double, not more, up to paths of 64 KiB.
+// TestHostileWork counts the bytes of rules and path that a match reads, with and without an
+// index: at most twice as many if the rules or the path are twice as long.
 func TestHostileWork(t *testing.T) {
 	for name, h := range hostileRules {
 		body := []byte("User-agent: *\n")
@@ -121,16 +91,11 @@ func TestHostileWork(t *testing.T) {
 	}
 }
 
-// TestHostileRead: no file is slow to read, in any dialect and for any question.
-// Each of these 500,000 bytes was quadratic once, or is what would be if
-// something looked beyond its line. Nothing counts the bytes that are read, so this
-// is a clock with two orders of magnitude of room, for a busy machine: a call takes
-// 40 ms at most, most of them 10 ms, and what looks at each byte once for each takes minutes.
+// TestHostileRead: no file takes quadratic time to read, in any dialect and by any method. Each
+// of these was quadratic once. The limit is two orders of magnitude above the usual time, so that
+// only quadratic time exceeds it.
 func TestHostileRead(t *testing.T) {
-	if campaign.Race {
-		t.Skip("the race detector takes ten times as long")
-	}
-	const size, limit = 500_000, 100 * 40 * time.Millisecond
+	const size, limit = 250_000, 100 * 40 * time.Millisecond
 	group := "User-agent: x\n"
 	fill := func(head, line string) []byte {
 		return []byte(head + strings.Repeat(line, size/len(line)))
@@ -145,32 +110,26 @@ func TestHostileRead(t *testing.T) {
 	}
 	files := map[string][]byte{
 		"misspelt, CR":            fill("", "disalow: /a\r"),
-		"misspelt":                fill(group, "disalow: /a\n"),
 		"user-agents":             fill("", "user-agent:x\n"),
-		"user-agents, CR":         fill("", "user-agent:x\r"),
 		"user-agents, blank":      fill("", "user-agent:x\n\n"),
-		"no colon":                fill("", "a\n"),
 		"no colon, CR":            fill("", "allow /\r"),
 		"comment, then rules":     append(fill("#", "x"), fill("\n"+group, "allow:/\n")[:size/2]...),
 		"one line":                fill(group+"allow:/", "a"),
 		"long lines":              fill(group, "allow:/"+strings.Repeat("a", 70_000)+"\n"),
 		"records":                 fill(group, "crawl-delay:1\nsitemap:/\rrequest-rate:1/1\n"),
 		"names of usage":          []byte(strings.TrimSuffix(names, ",")),
-		"names of signals":        []byte(strings.Replace(names, "Usage", "Signal", 1)),
 		"paths of signals":        fill(group, "content-signal:/*a*b*c ai-train=no\n"),
-		"products":                fill("User-agent: a/1 ", "b/1,"),
 		"other products":          []byte("User-agent: a/1 " + products),
-		"blanks":                  fill("", " \r"),
 		"NUL and vertical blanks": fill(group, "allow:\v/\x00\n"),
 	}
 	for name, body := range files {
 		// The three ways to read a line, and the end of a run at a blank line.
-		for _, d := range campaign.Size([]Dialect{Yandex}, []Dialect{RFC9309, GoogleCPP, Yandex, Seznam}, Dialects()) {
+		for _, d := range campaign.Size([]Dialect{Yandex}, []Dialect{GoogleCPP, Yandex}, Dialects()) {
 			d.MaxFileBytes = 0
 			var f *File
 			var r *Rules
 			p := Path{"/some/path"}
-			callers := NewCrawlers(Crawler{d, []string{"x"}}, Crawler{d, []string{"a", "b"}}, Crawler{d, []string{"b", "x"}}, Crawler{d, []string{"nobody"}})
+			crawlers := NewCrawlers(Crawler{d, []string{"x"}}, Crawler{d, []string{"a", "b"}}, Crawler{d, []string{"b", "x"}}, Crawler{d, []string{"nobody"}})
 			for _, call := range []struct {
 				name string
 				do   func()
@@ -192,7 +151,7 @@ func TestHostileRead(t *testing.T) {
 				}},
 				{"Lines", func() { r.Group().Lines() }},
 				{"Crawlers", func() { f.Crawlers(d) }},
-				{"Crawlers", func() { callers.Rules(f) }},
+				{"Crawlers", func() { crawlers.Rules(f) }},
 			} {
 				took := limit + 1
 				for try := 0; try < 5 && took > limit; try++ { // a machine that others use stops for seconds
@@ -208,9 +167,8 @@ func TestHostileRead(t *testing.T) {
 	}
 }
 
-// TestManyTokens: a crawler's name may be a header that somebody sent, so that taking it
-// apart is linear too. A million bytes take 80 ms at most, and took half a minute. The limit
-// is two orders of magnitude above, as in TestHostileRead, for a busy machine.
+// TestManyTokens: reading a long User-Agent header takes linear time. The limit is two orders of
+// magnitude above the usual time.
 func TestManyTokens(t *testing.T) {
 	const names, limit = 120_000, 100 * 80 * time.Millisecond
 	var header strings.Builder

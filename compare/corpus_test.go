@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/internal/campaign"
@@ -87,22 +86,19 @@ func samples(rng *rand.Rand, lines []string, n int) []robots.Path {
 	return paths
 }
 
-// tally counts the answers of one kind of question.
-type tally struct {
+// counts counts the results of one kind of comparison.
+type counts struct {
 	name                             string
 	urls                             URLs
 	questions, same, differ, checked int
 	undecided, incomplete            []string
 	steps                            []int
-	times                            []time.Duration
 }
 
-func (c *tally) ask(t testing.TB, rng *rand.Rand, name string, d1, d2 robots.Dialect, a, b []string) {
+func (c *counts) ask(t testing.TB, rng *rand.Rand, name string, d1, d2 robots.Dialect, a, b []string) {
 	old, new := parse(d1, a...), parse(d2, b...)
 	for _, side := range [][2]*robots.Rules{{old, new}, {new, old}} {
-		start := time.Now()
 		d := Blocked(side[0], side[1], Options{SkipRobotsTxt: true, URLs: c.urls})
-		c.times = append(c.times, time.Since(start))
 		c.steps = append(c.steps, d.Steps)
 		c.questions++
 		if err := d.sound(side[0], side[1]); err != nil {
@@ -133,15 +129,14 @@ func (c *tally) ask(t testing.TB, rng *rand.Rand, name string, d1, d2 robots.Dia
 	}
 }
 
-func (c *tally) log(t *testing.T) {
+func (c *counts) log(t *testing.T) {
 	if c.questions == 0 {
 		return
 	}
 	slices.Sort(c.steps)
-	slices.Sort(c.times)
 	at := func(share float64) int { return int(share * float64(len(c.steps)-1)) }
-	t.Logf("%-26s %6d questions: %6d same (%d paths tried), %6d differ, %d of them not to the end, %d undecided; steps %d, %d (99 %%), %d; time %v, %v (99 %%), %v", c.name,
-		c.questions, c.same, c.checked, c.differ, len(c.incomplete), len(c.undecided), c.steps[at(.5)], c.steps[at(.99)], c.steps[at(1)], c.times[at(.5)], c.times[at(.99)], c.times[at(1)])
+	t.Logf("%-26s %6d questions: %6d same (%d paths tried), %6d differ, %d of them not to the end, %d undecided; steps %d, %d (99 %%), %d", c.name,
+		c.questions, c.same, c.checked, c.differ, len(c.incomplete), len(c.undecided), c.steps[at(.5)], c.steps[at(.99)], c.steps[at(1)])
 	names := append(slices.Clone(c.undecided), c.incomplete...)
 	slices.Sort(names)
 	if names = slices.Compact(names); len(names) > 0 {
@@ -152,31 +147,13 @@ func (c *tally) log(t *testing.T) {
 	}
 }
 
-// BenchmarkCorpus reports how long a direction takes for a real file and what one
-// change makes of it.
-func BenchmarkCorpus(b *testing.B) {
-	dialects := robots.Dialects()
-	for b.Loop() {
-		rng := rand.New(rand.NewPCG(9309, 26))
-		n, c, others := 0, tally{}, []string{"disallow: /a"}
-		corpus(b, 8, func(name string, lines []string) {
-			d := dialects[n%len(dialects)]
-			c.ask(b, rng, name, d, d, lines, change(rng, n%3, lines, others))
-			n, others = n+1, lines
-		})
-		slices.Sort(c.times)
-		b.ReportMetric(float64(c.times[len(c.times)/2].Nanoseconds()), "ns-median")
-		b.ReportMetric(float64(c.times[len(c.times)*99/100].Nanoseconds()), "ns-99%")
-	}
-}
-
 // TestCorpus compares real files with what one change makes of them, with other
 // files, and with themselves in other dialects.
 func TestCorpus(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9309, 26))
 	dialects := robots.Dialects()
-	kinds := []tally{{name: "a rule dropped"}, {name: "a rule edited"}, {name: "a rule added"}}
-	unrelated, cross := tally{name: "unrelated, over 50 rules"}, tally{name: "another dialect", urls: NormalURLs}
+	kinds := []counts{{name: "a rule dropped"}, {name: "a rule edited"}, {name: "a rule added"}}
+	unrelated, cross := counts{name: "unrelated, over 50 rules"}, counts{name: "another dialect", urls: NormalURLs}
 	others, large := []string{"disallow: /a"}, [][]string(nil)
 	n := 0
 	corpus(t, campaign.Size(256, 16, 1), func(name string, lines []string) {

@@ -37,7 +37,7 @@ func TestCorpus(t *testing.T) {
 // counts is what was found in real files.
 type counts struct {
 	files, text, clean, cleanUnproved, undecided int
-	formatted, refused, fixed, fixes            int
+	formatted, refused, fixed, fixes             int
 	questions, open                              int
 	inFiles, findings                            map[string]int // by id
 }

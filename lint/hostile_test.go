@@ -11,19 +11,13 @@ import (
 	"github.com/robotskit/robots/internal/hostile"
 )
 
-// TestHostile: a file of 512,000 bytes takes a few seconds at most, however it is made; half
-// of that is tried, in a campaign all. The time is linear in the size but for the proofs, which
-// have their steps. Nothing counts the work of the rest, so the bound is a clock with two orders
-// of magnitude of room, for a busy machine: 200 ms are usual, and 4 s in a campaign. A quadratic
-// time would be a quarter of an hour, a quarter of that for half the size.
+// TestHostile: the time for a file is linear in its size, except for the proofs, which have a
+// limit of steps. The limit here is two orders of magnitude above the usual time.
 func TestHostile(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: it takes some seconds")
-	}
-	bound := campaign.Size(0, 60*time.Second, 400*time.Second)
+	bound := campaign.Size(60*time.Second, 60*time.Second, 400*time.Second)
 	// The proofs have their own bound, and it is their steps.
-	o := Options{MaxSteps: campaign.Size(0, 300_000, DefaultMaxSteps)}
-	sizes := campaign.Size(nil, []int{256_000}, []int{128_000, 256_000, 512_000})
+	o := Options{MaxSteps: campaign.Size(30_000, 300_000, DefaultMaxSteps)}
+	sizes := campaign.Size([]int{32_000}, []int{128_000}, []int{128_000, 256_000, 512_000})
 	of := func(format string) func(int) string {
 		return func(size int) string {
 			var b strings.Builder
@@ -36,32 +30,19 @@ func TestHostile(t *testing.T) {
 	files := map[string]func(size int) string{
 		"crawlers":        of("User-agent: aN\nDisallow: /\n"),
 		"one crawler":     of("User-agent: a\nDisallow: /N\n"),
-		"a run":           of("User-agent: aN\n"),
 		"fused groups":    of("User-agent: aN\nCrawl-delay: 1\n"),
-		"blank lines":     of("User-agent: aN\n\n"),
 		"no slash":        of("User-agent: *\nDisallow: aN\n"),
-		"blanks":          of("User-agent: *\nDisallow: /a bN\n"),
 		"no effect":       of("User-agent: *\nDisallow: /\nDisallow: /aN\n"),
 		"duplicates":      of("User-agent: *\nDisallow: /a\nAllow: /b\nDisallow: /b\n"),
-		"misspelt":        of("Disalow: /N\n"),
-		"stray text":      of("text N\n"),
-		"no colon":        of("Disallow /N\n"),
 		"colons":          func(size int) string { return "User-agent: *\nDisallow: /" + of("a:")(size-25) },
-		"two fields":      of("Disallow: /N Disallow: /x\n"),
 		"sitemaps":        of("Sitemap: https://example.com/N\nDisallow: /*N$\n"),
-		"bad sitemaps":    of("Sitemap: /N\n"),
-		"scripts":         of("Disallow: /*N*.js\n"),
-		"file ignores":    of("# lint:ignore-file RT401 x\na\n"),
 		"ignores":         of("Disallow: a # lint:ignore RT401 x\n"),
-		"lists":           of("User-agent: a,b,N\nDisallow: /\n"),
 		"one list":        func(size int) string { return "User-agent: " + of("aN,")(size-12) },
 		"one header":      func(size int) string { return "User-agent: Mozilla/5.0 (" + of("aN/1; ")(size-25) },
 		"one path":        func(size int) string { return "User-agent: *\nDisallow: /" + of("*a")(size-25) },
-		"one broken path": func(size int) string { return "User-agent: *\nDisallow: " + of("% |(")(size-24) },
 		"carriage return": of("User-agent: aN\rDisallow: /b N\r"),
-		"no line end":     of("Disallow: "),
 	}
-	for _, f := range hostile.Files[:campaign.Size(0, 3, len(hostile.Files))] {
+	for _, f := range hostile.Files[:campaign.Size(1, 2, len(hostile.Files))] {
 		files[f.Name] = func(size int) string { return string(f.Body(size, f.Path(1000))) }
 	}
 	for name, file := range files {
