@@ -91,7 +91,7 @@ type saidAgents struct {
 }
 
 // warn says how a dialect reads a value, if nobody has said so yet.
-func (a *saidAgents) warn(c *call, value string, d robots.Dialect) {
+func (a *saidAgents) warn(c *command, value string, d robots.Dialect) {
 	s := reading(value, d)
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -27,15 +27,15 @@ func TestDirectorySearches(t *testing.T) {
 		searches int
 		hint     string
 	}{
-		{"SomeBot", 0, ""}, {"Googlebo", 0, ""}, {"GPTBot", 0, ""}, {"gptbot", 0, ""}, {"GooglebotX", 0, ""}, {"Slurpy", 1, "Slurp is meant?"},
-		{"GTPBot", 1, "GPTBot is meant?"}, {"gptbots", 1, "GPTBot is meant?"},
+		{"SomeBot", 0, ""}, {"Googlebo", 0, ""}, {"GPTBot", 0, ""}, {"gptbot", 0, ""}, {"GooglebotX", 0, ""}, {"Slurpy", 1, "did you mean Slurp?"},
+		{"GTPBot", 1, "did you mean GPTBot?"}, {"gptbots", 1, "did you mean GPTBot?"},
 	} {
 		var said strings.Builder
 		searches = 0
 		if status := run(t.Context(), []string{"check", "-f", file, "-a", c.agent, "/b"}, strings.NewReader(""), io.Discard, &said); status != exitAllowed {
 			t.Errorf("%s: status %d: %s", c.agent, status, &said)
 		}
-		if searches != c.searches || strings.Contains(said.String(), "is meant?") != (c.hint != "") || !strings.Contains(said.String(), c.hint) {
+		if searches != c.searches || strings.Contains(said.String(), "did you mean") != (c.hint != "") || !strings.Contains(said.String(), c.hint) {
 			t.Errorf("%s: %d searches, want %d: %q, want %q", c.agent, searches, c.searches, &said, c.hint)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/cmd/internal/batch"
 	"github.com/robotskit/robots/fetch"
 )
@@ -52,7 +53,8 @@ type request struct {
 // A batchRun is one run of check --batch. The jobs are in the order of the input in
 // both channels, so that the one the writer waits for is always being answered.
 type batchRun struct {
-	*call
+	*judgeFlags
+	live        *live // nil with -f
 	defaults    batch.Defaults
 	said        saidAgents
 	rows        bool         // columns with tabs between, not JSON
@@ -70,21 +72,21 @@ type batchRun struct {
 // runBatch answers every line of standard input with one line of standard output
 // (docs/batch.md). It returns an error if the call is bad or standard input
 // cannot be read to its end.
-func runBatch(ctx context.Context, c *call, headers bool) (int, error) {
+func runBatch(ctx context.Context, f *judgeFlags, headers bool) (int, error) {
 	b := &batchRun{
-		call:    c,
-		headers: headers,
-		order:   make(chan *job, budgetUnits),
-		work:    make(chan *job, budgetUnits),
-		jobs:    make(chan *job, budgetUnits),
-		buffers: make(chan []byte, budgetUnits),
-		budget:  make(chan struct{}, budgetUnits),
-		quit:    make(chan struct{}),
+		judgeFlags: f,
+		headers:    headers,
+		order:      make(chan *job, budgetUnits),
+		work:       make(chan *job, budgetUnits),
+		jobs:       make(chan *job, budgetUnits),
+		buffers:    make(chan []byte, budgetUnits),
+		budget:     make(chan struct{}, budgetUnits),
+		quit:       make(chan struct{}),
 	}
-	if err := b.open(); err != nil {
+	if err := b.open(ctx); err != nil {
 		return exitBad, err
 	}
-	defer c.live.close()
+	defer b.live.close()
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	defer close(b.quit)
@@ -101,39 +103,54 @@ func runBatch(ctx context.Context, c *call, headers bool) (int, error) {
 	return b.write(ctx)
 }
 
-// open checks the flags of a batch, which stand for members that a line leaves out.
-func (b *batchRun) open() error {
-	c := b.call
+// open checks the flags of a batch, which are defaults of members.
+func (b *batchRun) open(ctx context.Context) error {
 	switch {
-	case len(c.args) > 0 && !(len(c.args) == 1 && c.args[0] == "-"):
-		return fmt.Errorf("unexpected argument %q: --batch reads its questions from standard input, as in robots check --batch < FILE", clip(c.args[0]))
-	case c.given("as") || c.each || len(c.purposes) > 0:
-		return errors.New("--batch has no use for --as, --each and --crawlers: each line names its agent and dialect")
-	case c.dialect == allDialects:
-		return errors.New("--batch answers one dialect a line, not all")
-	case c.fileName == "-":
-		return errors.New("--batch reads its questions from standard input, so -f cannot read it too")
-	case c.given("format") && c.format == formatText:
-		return errors.New("--batch answers in JSON or, with --format tsv, in rows")
+	case len(b.args) > 0 && !(len(b.args) == 1 && b.args[0] == "-"):
+		return fmt.Errorf("unexpected argument %q: --batch reads standard input, as in robots check --batch < FILE", clip(b.args[0]))
+	case len(b.categories) > 0 || len(b.agents) > 1:
+		return errors.New("--batch checks for one crawler per line: give one -a, and no --crawlers")
+	case b.dialect == allDialects:
+		return errors.New("--batch answers in one dialect per line, not in all")
+	case b.file == "-":
+		return errors.New("--batch reads standard input, so -f cannot read it too")
+	case isURL(b.file):
+		return errors.New("--batch fetches the robots.txt of each URL, or takes a file with -f: not that of another site")
+	case b.urls != "":
+		return errors.New("--batch reads standard input, not --urls")
+	case b.given("format") && b.format == formatText:
+		return errors.New("--batch answers in JSON, or in rows with --format tsv")
 	}
-	if b.rows = c.format == formatTSV; b.rows {
-		c.format = formatJSON
+	if b.rows = b.format == formatTSV; b.rows {
+		b.format = formatJSON
 	}
 	if b.headers && !b.rows {
-		return errors.New("--chunk-header is for --batch --format tsv")
+		return errors.New("--chunk-header requires --batch --format tsv")
 	}
-	d, err := dialectByName(c.dialect)
+	auto := b.dialect == ask.AutoDialect && b.given("dialect")
+	if b.dialect == ask.AutoDialect && !auto {
+		b.dialect = robots.RFC9309.Name
+	}
+	list, _, err := b.crawlers()
 	if err != nil {
 		return err
 	}
-	c.dialects = []robots.Dialect{d}
-	if err := c.openSource(); err != nil {
+	b.defaults = batch.Defaults{
+		Agents: list[0].Tokens, Dialect: list[0].Dialect, Auto: auto, MaxBytes: b.maxBytes, At: b.at, UserInitiated: b.userInitiated,
+		Heard: func(token string, d robots.Dialect) { b.said.warn(b.command, token, d) },
+	}
+	if !b.given("file") {
+		b.live, err = newLive(b.command, &b.site, dialectsOf(list), b.maxBytes)
+	} else {
+		var named []ask.Source
+		if named, b.live, err = b.named(ctx, &b.site, list, b.maxBytes, b.file); err == nil {
+			b.defaults.File = named[0].File
+		}
+	}
+	if err != nil {
 		return err
 	}
-	b.defaults = batch.Defaults{
-		Agents: c.tokens, Dialect: d, MaxBytes: c.maxBytes, At: c.at, File: c.file, UserInitiated: c.userInitiated,
-		Heard: func(token string, d robots.Dialect) { b.said.warn(c, token, d) },
-	}
+	b.warnCrawlers(list, b.defaults.File)
 	return nil
 }
 
@@ -274,13 +291,14 @@ type answerer struct {
 }
 
 // recordOf returns the record of a site that is ready.
-func (a *answerer) recordOf(ctx context.Context, l *live, s *site) (_ *fetch.Record, err error) {
+func (a *answerer) recordOf(ctx context.Context, l *live, s *site) (*fetch.Record, error) {
 	if s != a.last {
 		a.last = nil
-		if a.record, err = l.get(ctx, s); err != nil {
+		from, err := l.get(ctx, s)
+		if err != nil {
 			return nil, err
 		}
-		a.last = s
+		a.last, a.record = s, from.Record
 		l.hint(a.record)
 	}
 	return a.record, nil

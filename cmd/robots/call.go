@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -19,36 +18,29 @@ import (
 // This file holds what the verbs share: a call with its flags, where its robots.txt
 // comes from, and how its URLs are answered one after another.
 
-// A call is one run of a verb: its flags and arguments, and what they name.
+// A call is one run of a verb that has not moved to judge.go yet.
 type call struct {
-	std  *streams
-	name string // that messages begin with: "robots check"
-	args []string
-	cmd  *cobra.Command // which knows what flags were given
+	command
 
-	agents         []string
-	fileName       string
-	dialect        string
-	maxBytes       int       // noLimit without --max-bytes
-	at             time.Time // zero: now
-	format, colour string
-	formats        []string // beside text and json
-	userInitiated  bool
-	as             string   // the name of a crawler of the directory
-	each           bool     // every agent is a crawler of its own
-	purposes       []string // of crawlers that are asked for
-	comparing      bool     // --dialect may be all
-	site           siteFlags
+	agents        []string
+	fileName      string
+	dialect       string
+	maxBytes      int       // noLimit without --max-bytes
+	at            time.Time // zero: now
+	userInitiated bool
+	as            string   // the name of a crawler of the directory
+	each          bool     // every agent is a crawler of its own
+	purposes      []string // of crawlers that are asked for
+	comparing     bool     // --dialect may be all
+	site          siteFlags
 
 	// Set by open.
-	fetches    bool    // there is no file
-	palette    palette // of standard output
-	errPalette palette
-	dialects   []robots.Dialect // that answer side by side; the status is that of the first
-	tokens     []string
-	askers     *askers      // nil if one crawler asks
-	file       *robots.File // of -f, or
-	live       *live        // else
+	fetches  bool             // there is no file
+	dialects []robots.Dialect // that answer side by side; the status is that of the first
+	tokens   []string
+	askers   *askers      // nil if one crawler asks
+	file     *robots.File // of -f, or
+	live     *live        // else
 
 	// The robots.txt that the page under way is judged by.
 	current *site          // nil with -f
@@ -59,30 +51,15 @@ type call struct {
 }
 
 func newCall(std *streams) *call {
-	return &call{std: std, format: formatText, colour: colourNever, maxBytes: noLimit}
+	return &call{command: *newCommand(std), maxBytes: noLimit}
 }
 
-// run returns what the shell runs for a verb.
 func (c *call) run(status *int, verb func(context.Context) (int, error)) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) (err error) {
-		c.cmd, c.name, c.args = cmd, cmd.CommandPath(), args
+	return c.command.run(status, func(ctx context.Context) (int, error) {
 		c.fetches = !c.given("file")
-		if err = checkFormat(c.format, c.formats...); err != nil {
-			return err
-		}
-		if c.palette, err = newPalette(c.colour, c.std.terminal); err != nil {
-			return err
-		}
-		c.errPalette, _ = newPalette(c.colour, c.std.screen.terminal)
-		*status, err = verb(cmd.Context())
-		return err
-	}
+		return verb(ctx)
+	})
 }
-
-func (c *call) warn(format string, args ...any) { warn(c.std, c.name, format, args...) }
-
-// given reports whether a flag was given.
-func (c *call) given(flag string) bool { return c.cmd.Flags().Changed(flag) }
 
 // open checks the call and opens what its flags name: whatever is bad about a call
 // is found before anything is fetched or answered.
@@ -133,7 +110,7 @@ func (c *call) openSource() (err error) {
 	switch {
 	case c.file != nil: // the verb has one
 	case c.fetches:
-		c.live, err = newLive(c)
+		c.live, err = newLive(&c.command, &c.site, c.dialects, c.maxBytes)
 	default:
 		if err = c.site.unused("with -f"); err == nil {
 			c.file, err = c.readFile()
@@ -150,83 +127,16 @@ func (c *call) openSource() (err error) {
 	return nil
 }
 
-// maxFile is how much of a file or of standard input is read, and how long a
-// line of a batch may be.
-const maxFile = 64 << 20
-
 // readFile reads the robots.txt that -f names.
 func (c *call) readFile() (*robots.File, error) {
 	if c.fileName == "" {
 		return nil, errors.New("the name after -f is empty")
 	}
-	f, err := c.readRobots(c.fileName)
+	f, err := c.readRobots(c.fileName, c.dialects[0], c.maxBytes)
 	if err != nil && strings.Contains(c.fileName, "://") {
 		return nil, fmt.Errorf("cannot read %s: -f takes a file; leave it out, and the site of the URL is asked", c.fileName)
 	}
 	return f, err
-}
-
-// readRobots reads a robots.txt, and says what is strange about it as the first
-// dialect reads it.
-func (c *call) readRobots(name string) (*robots.File, error) {
-	body, title, err := c.readNamed(name)
-	if err != nil {
-		return nil, err
-	}
-	f := robots.Parse(body)
-	c.warnFile(title, f)
-	switch {
-	case len(body) == 0 && name == "-":
-		c.warn("%s is empty, so it forbids nothing", title)
-	case foreign(f):
-		c.warn("%s holds no line that a robots.txt is made of, so it forbids nothing: is it the right file?", title)
-	}
-	return f, nil
-}
-
-// readNamed reads a file, or standard input if its name is "-", and returns what
-// messages call it.
-func (c *call) readNamed(name string) (body []byte, title string, err error) {
-	from, title, err := c.std.open(name)
-	if err != nil {
-		return nil, title, err
-	}
-	defer from.Close()
-	if body, err = io.ReadAll(io.LimitReader(from, maxFile+1)); err != nil {
-		return nil, title, fmt.Errorf("cannot read %s: %w", title, cause(err))
-	}
-	if len(body) > maxFile {
-		body = body[:maxFile]
-		c.warn("%s is larger than 64 MiB; what is beyond is not read", title)
-	}
-	return body, title, nil
-}
-
-// warnFile says what is strange about a file as a whole, if anything is. What
-// --max-bytes cuts off is no surprise.
-func (c *call) warnFile(title string, f *robots.File) {
-	d := c.dialects[0]
-	if c.maxBytes != noLimit {
-		d.MaxFileBytes = 0
-	}
-	for _, n := range f.Notes(d) {
-		text := robots.Printable(title + ": " + n.Text)
-		fmt.Fprintf(c.std.err, "%s: warning: %s (%s)\n", c.name, text, c.errPalette.link(n.Clause, 0))
-	}
-}
-
-// foreign reports whether a file has text and none of it is a line with a name
-// that robots.txt knows, as in a page or a program.
-func foreign(f *robots.File) bool {
-	text := false
-	for line := range f.Lines() {
-		if line.Field > robots.FieldUnknown {
-			return false
-		}
-		text = text || line.Field == robots.FieldUnknown ||
-			strings.TrimSpace(strings.TrimSuffix(f.Text(line.Span), f.Text(line.Comment))) != ""
-	}
-	return text
 }
 
 // A ruleSet is what a crawler obeys, with what of its answers is the same for all
@@ -328,7 +238,7 @@ type answers struct {
 // piece costs more than to answer it. It is not this one, as a read that waits for input
 // does not end with ctx.
 func (a *answers) read(ctx context.Context) {
-	list := urlList{call: a.call,
+	list := callURLs{call: a.call,
 		take: func(ctx context.Context, p *piece) bool {
 			return a.alone(ctx, func() { a.piece(ctx, p) })
 		},
@@ -367,7 +277,7 @@ func (a *answers) alone(ctx context.Context, fn func()) bool {
 // fetch answers URLs beside reading them, as each read starts a fetch.
 func (a *answers) fetch(ctx context.Context) {
 	pieces := make(chan piece, piecesAhead)
-	list := urlList{call: a.call, keeps: true,
+	list := callURLs{call: a.call, keeps: true,
 		take: func(ctx context.Context, p *piece) bool {
 			select {
 			case pieces <- *p:
@@ -443,17 +353,18 @@ func (c *call) await(ctx context.Context, p *page) error {
 	if !s.await(ctx, func() { _ = c.std.out.Flush() }) { // the last flush reports its error
 		return ctx.Err()
 	}
-	r, err := c.live.get(ctx, s)
+	from, err := c.live.get(ctx, s)
 	if err != nil {
 		return err
 	}
+	r := from.Record
 	c.current, c.record = s, r
 	if !s.answered && r.Outcome == fetch.Success {
 		title := r.Origin.RobotsURL()
 		if r.Truncated {
 			title += " is cut by the fetch"
 		}
-		c.warnFile(title, robots.Parse(r.Body))
+		c.warnFile(title, robots.Parse(r.Body), c.dialects[0], c.maxBytes)
 	}
 	s.answered = true
 	c.compileAll(source{Record: r})
@@ -483,4 +394,10 @@ func statusOf(v robots.Verdict) int {
 		return exitUndecided
 	}
 	return exitDisallowed
+}
+
+func (c *call) printState(indent, state string) {
+	if state != "" {
+		fmt.Fprintf(c.std.out, "%s%s\n", indent, c.palette.paint(faint, robots.Printable(state)))
+	}
 }

@@ -9,177 +9,183 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/crawlers"
 	"github.com/spf13/cobra"
 )
 
-const statusHelp = `Exit status: 0 all allowed, 1 some disallowed, 2 bad use or unreadable input
-(nothing is answered then), a line of - that is no URL (it is named, and the
-others are answered) or interrupted (what is known is answered), 3 undecided:
-some robots.txt cannot be had: treat its site as blocked and try again later.`
+const judgedURLs = `Without -f, robots.txt is fetched once per site, and URLs are absolute; with -f
+they can be /path too. The argument - reads URLs from standard input, and checks
+them as they arrive; --urls reads a file. A list ends with counts on standard
+error. The dialect is the one documented for the crawler, else RFC 9309 (-d).`
 
-const urlHelp = `Without -f the robots.txt is fetched from the site of each URL, once for all
-URLs of a site, and the answer says what came of it. A URL is then absolute;
-with -f it may also be //host/path or just /path. The argument - stands for
-URLs on standard input, one per line, which are answered as they are read.`
+const judgedStatus = `Exit status: 0 all allowed, 1 some disallowed, 2 invalid usage or input (a line
+of a list that is not a URL is reported, and all others are checked), 3 undecided:
+robots.txt is unreachable, so do not crawl and retry later.`
 
 func checkCommand(std *streams, status *int) *cobra.Command {
-	c := newCall(std)
+	f := newJudgeFlags(std, formatTSV)
 	inBatch, headers := false, false
-	c.formats = []string{formatTSV}
 	cmd := &cobra.Command{
-		Use:   "check [-f FILE] [-a TOKEN]... [-d DIALECT] URL...",
-		Short: "Say whether URLs may be fetched",
-		Long: `Check says of each URL whether the crawler may fetch it, and which line of the
-robots.txt decides. Names given with -a are those of one crawler, the most wanted
-first; with --each each is a crawler of its own.
+		Use:   "check [-a TOKEN[,TOKEN]]... [-f FILE] URL...",
+		Short: "Check whether crawlers may fetch URLs",
+		Long: `Check whether a crawler may fetch each URL, and print the deciding line.
 
-` + urlHelp + `
+` + judgedURLs + `
 
-With --batch it reads questions from standard input, one JSON object per line with
-the members url, robots (or robots_b64), agent, dialect, max_bytes, at,
-user_initiated and id, and answers each with one line; flags give the defaults.
-Without robots and -f the file is fetched. With --format tsv questions and answers
-are rows of columns.
+With --batch it reads one JSON object per line from standard input, with the
+members url, robots (or robots_b64), agent, dialect, max_bytes, at,
+user_initiated and id, and answers each with one line (docs/batch.md). Flags give
+the defaults; the default dialect is rfc9309.
 
-` + statusHelp,
+` + judgedStatus,
 		Example: `  robots check -a Googlebot https://example.com/list?sort=price
-  robots check --cache robots.cache - < urls.txt
-  robots check -f robots.txt https://example.com/list?sort=price
-  robots check -f robots.txt -a Googlebot-Image -a Googlebot /img/logo.png
+  robots check -f robots.txt -a Googlebot-Image,Googlebot /img/logo.png
+  robots check -f robots.txt -a Googlebot -a GPTBot /list?sort=price
   robots check -f robots.txt -d all /list?sort=price
-  robots check --as Googlebot-News https://example.com/news/
-  robots check --each -a Googlebot -a GPTBot https://example.com/page
-  robots check -f robots.txt --format json - < urls.txt
-  robots check --batch < questions.jsonl > answers.jsonl
-  robots check --batch --format tsv -f /dev/null < rows.tsv > answers.tsv`,
+  robots check --cache robots.cache - < urls.txt
+  robots check -f robots.txt --urls sitemap.xml --format json
+  robots check --batch < questions.jsonl > answers.jsonl`,
 		DisableFlagsInUseLine: true,
-		RunE: c.run(status, func(ctx context.Context) (int, error) {
-			if inBatch {
-				return runBatch(ctx, c, headers)
-			}
-			if c.format == formatTSV || headers {
-				return exitBad, errors.New("--format tsv and --chunk-header are for --batch")
-			}
-			return check(ctx, c)
-		}),
 	}
-	c.judgingFlags(cmd)
-	c.eachFlags(cmd)
-	cmd.Flags().BoolVar(&inBatch, "batch", false, "answer JSON Lines from standard input; with --format tsv, rows of\nrobots_b64, agent, dialect and url by rows of verdict, reason, line\nand error, as ClickHouse writes and reads them")
-	cmd.Flags().BoolVar(&headers, "chunk-header", false, "with --batch --format tsv: before each chunk of rows stands a line with\ntheir number, as ClickHouse sends it, and before their answers, too")
+	f.register(cmd)
+	cmd.Flags().BoolVar(&inBatch, "batch", false, "answer JSON Lines from standard input (with --format tsv: rows)")
+	cmd.Flags().BoolVar(&headers, "chunk-header", false, "with --batch --format tsv: the number of rows precedes each chunk")
+	rare(cmd, "chunk-header")
+	cmd.RunE = f.run(status, func(ctx context.Context) (int, error) {
+		if inBatch {
+			return runBatch(ctx, f, headers)
+		}
+		if f.format == formatTSV || headers {
+			return exitBad, errors.New("--format tsv and --chunk-header require --batch")
+		}
+		j, urls, err := f.open(ctx)
+		if err != nil {
+			return exitBad, err
+		}
+		defer j.live.close()
+		for _, name := range urls.names {
+			j.widen(name.text)
+		}
+		write := j.writeLine
+		switch {
+		case f.format == formatJSON:
+			write = j.writeJSON
+		case len(j.crawlers) > 1:
+			write = j.tableWriter()
+		}
+		return j.each(ctx, urls, write)
+	})
 	return cmd
 }
 
-// check answers URLs, each by one line or, of several dialects, by a table.
-func check(ctx context.Context, c *call) (int, error) {
-	if err := c.open(); err != nil {
-		return exitBad, err
-	}
-	first := true
-	return c.answer(ctx, func(p *page) error {
-		switch {
-		case c.format == formatJSON && c.askers != nil:
-			for i, rules := range c.askers.rules {
-				c.std.out.Write(appendCheck(c.std.out.AvailableBuffer(), rules, p.url, rules.Match(c.pathFor(p.paths, i)), c.askers.list[i].Tokens))
-			}
-		case c.format == formatJSON:
-			for i, rules := range c.rules {
-				c.std.out.Write(appendCheck(c.std.out.AvailableBuffer(), rules, p.url, c.verdictOf(i, p), nil))
-			}
-		case len(c.rules) > 1 || c.askers != nil:
-			if !first {
-				fmt.Fprintln(c.std.out)
-			}
-			first = false
-			if c.askers != nil {
-				c.eachTable(p)
-			} else {
-				c.table(p)
-			}
-			c.printState("  ", c.state(p, factOf))
-		default:
-			c.std.out.Write(c.appendLine(c.std.out.AvailableBuffer(), p))
-			c.printState(stateIndent, c.state(p, (*robots.State).Text))
-		}
-		return nil
-	})
+// widen makes room for a URL in the column of URLs.
+func (j *judge) widen(url string) { j.width = max(j.width, min(columns(url), maxURLColumn)) }
+
+// writeLine writes the verdict on a URL for one crawler.
+func (j *judge) writeLine(t *urlTarget) error {
+	out, v := j.std.out, &j.verdicts[0]
+	shown, n := shown(t.url)
+	dst := append(j.palette.appendVerdict(out.AvailableBuffer(), v), "  "...)
+	dst = append(appendFilled(dst, shown, n, j.width), "  "...)
+	_, _ = out.Write(append(j.rules[0].appendBecause(dst, j.palette, v), '\n'))
+	j.writeState(stateIndent, (*robots.State).Text)
+	return nil
 }
 
-// verdictOf returns what the rules of a dialect say of the page under way.
-func (c *call) verdictOf(dialect int, p *page) robots.Verdict {
-	if dialect == 0 {
-		return c.verdict
-	}
-	return c.rules[dialect].Match(p.paths[dialect])
-}
-
-// appendLine appends the answer to the page under way as a line of text.
-func (c *call) appendLine(dst []byte, p *page) []byte {
-	dst = append(c.palette.appendVerdict(dst, &c.verdict), "  "...)
-	dst = append(appendFilled(dst, p.shown, p.columns, c.width), "  "...)
-	return append(c.rules[0].appendBecause(dst, c.palette, &c.verdict), '\n')
-}
-
-// stateIndent puts the state of a robots.txt under the URL it is told with.
+// stateIndent aligns the state of a robots.txt with the URL above it.
 const stateIndent = "           "
 
-func (c *call) printState(indent, state string) {
-	if state != "" {
-		fmt.Fprintf(c.std.out, "%s%s\n", indent, c.palette.paint(faint, robots.Printable(state)))
+// writeState writes the state of the robots.txt, once for each site.
+func (j *judge) writeState(indent string, note func(*robots.State) string) {
+	if state := j.stateOf(note); state != "" {
+		fmt.Fprintf(j.std.out, "%s%s\n", indent, j.palette.paint(faint, robots.Printable(state)))
 	}
 }
 
-// table writes what each dialect says of one URL.
-func (c *call) table(p *page) {
-	fmt.Fprintln(c.std.out, c.palette.paint(bold, p.shown))
-	for i, rules := range c.rules {
-		v := c.verdictOf(i, p)
-		why := string(rules.appendBecause(nil, c.palette, &v))
-		if s := v.State; s != nil && s.Note != "" {
-			why += "  " + c.palette.paint(faint, "("+robots.Printable(s.Note)+")")
+// writeJSON writes an object for each crawler: the members of a batch answer without its id,
+// after the version of this format.
+func (j *judge) writeJSON(t *urlTarget) error {
+	for i, rules := range j.rules {
+		dst := append(j.std.out.AvailableBuffer(), `{"schema":1,`...)
+		dst = append(rules.AppendVerdict(dst, j.verdicts[i]), `,"url":`...)
+		dst = append(robots.AppendQuoted(dst, t.url), `,"agent":`...)
+		_, _ = j.std.out.Write(append(rules.appendAgent(dst, j.crawlers[i]), "}\n"...))
+	}
+	return nil
+}
+
+// appendAgent appends the tokens of a crawler as the dialect reads them, as a JSON list.
+func (r *ruleSet) appendAgent(dst []byte, c Crawler) []byte {
+	if r.asked == nil {
+		tokens := r.Tokens()
+		if len(tokens) == 0 { // of rules shared by crawlers
+			return ask.AppendStrings(dst, c.Tokens)
 		}
-		fmt.Fprintf(c.std.out, "  %-13s  %s  %s\n", v.Dialect, c.palette.verdict(v), why)
+		r.asked = ask.AppendStrings(nil, tokens)
+	}
+	return append(dst, r.asked...)
+}
+
+// tableWriter returns a function that writes a table of the verdicts on a URL: a row for each
+// crawler, or for each dialect.
+func (j *judge) tableWriter() func(*urlTarget) error {
+	byDialect := j.decisive >= 0
+	names, dialects, first := 0, 0, true
+	remarks := make([]string, len(j.crawlers))
+	for i, c := range j.crawlers {
+		names, dialects = max(names, columns(c.Name)), max(dialects, len(c.Dialect.Name))
+		if e, ok := crawlers.Find(c.Name); ok && !byDialect {
+			remarks[i] = remark(e, false)
+		}
+	}
+	return func(t *urlTarget) error {
+		out := j.std.out
+		if !first {
+			fmt.Fprintln(out)
+		}
+		first = false
+		fmt.Fprintln(out, j.palette.paint(bold, robots.Printable(t.url)))
+		for i, v := range j.verdicts {
+			name := fill(v.Dialect, dialects)
+			if !byDialect {
+				name = fill(robots.Printable(j.crawlers[i].Name), names) + "  " + name
+			}
+			why := reasonOf(v) + inGroup(j.palette, v)
+			if s := v.State; byDialect && s != nil && s.Note != "" {
+				why += "  " + j.palette.paint(faint, "("+robots.Printable(s.Note)+")")
+			}
+			if remarks[i] != "" {
+				why += "  " + j.palette.paint(yellow, "["+remarks[i]+"]")
+			}
+			fmt.Fprintf(out, "  %s  %s  %s\n", name, j.palette.verdict(v), why)
+		}
+		j.writeState("  ", factOf)
+		return nil
 	}
 }
 
-// appendCheck appends the answer as one line: the members of a batch answer
-// without its id, after the version of this format, and as agent the tokens asked
-// for, nil for those of the rules, as the dialect reads them.
-func appendCheck(dst []byte, rules *ruleSet, url string, v robots.Verdict, agent []string) []byte {
-	dst = rules.AppendVerdict(append(dst, `{"schema":1,`...), v)
-	dst = append(dst, `,"url":`...)
-	dst = robots.AppendQuoted(dst, url)
-	dst = append(dst, `,"agent":`...)
-	if agent == nil {
-		dst = rules.appendAsked(dst)
-	} else {
-		dst = ask.AppendStrings(dst, agent)
-	}
-	return append(dst, "}\n"...)
-}
-
-// appendBecause appends in one line why a verdict is what it is: the rule with its
-// line or the reason without a rule, and the group in which it was looked for.
-func (r *ruleSet) appendBecause(dst []byte, colours palette, v *robots.Verdict) []byte {
+// appendBecause appends in one line why a verdict is what it is: the rule with its line or
+// the reason without a rule, the group, and the dialect if it is not RFC 9309.
+func (r *ruleSet) appendBecause(dst []byte, colors palette, v *robots.Verdict) []byte {
 	if r.group == nil {
-		r.group = append([]byte{}, inGroup(colours, *v)...)
+		r.group = append([]byte{}, inGroupAndDialect(colors, *v)...)
 	}
 	return append(appendReason(dst, v), r.group...)
 }
 
-// because is the same for a single verdict.
-func because(colours palette, v robots.Verdict) string { return reasonOf(v) + inGroup(colours, v) }
+// because returns in one line why a verdict is what it is, without the dialect.
+func because(colors palette, v robots.Verdict) string { return reasonOf(v) + inGroup(colors, v) }
 
 func reasonOf(v robots.Verdict) string { return string(appendReason(nil, &v)) }
 
 func appendReason(dst []byte, v *robots.Verdict) []byte {
 	switch {
 	case v.Reason == robots.ReasonUndefined:
-		return append(dst, "robots.txt cannot be reached, which "+v.Dialect+" leaves undefined"...)
+		return append(dst, "robots.txt is unreachable, for which "+v.Dialect+" defines no verdict"...)
 	case v.Undefined && v.Allowed:
-		dst = append(dst, v.Dialect+" leaves this open, by weight allow, "...)
+		dst = append(dst, v.Dialect+" defines no verdict; by length allow, "...)
 	case v.Undefined:
-		dst = append(dst, v.Dialect+" leaves this open, by weight disallow, "...)
+		dst = append(dst, v.Dialect+" defines no verdict; by length disallow, "...)
 	}
 	if v.Rule.IsZero() {
 		return append(dst, v.Reason.Sentence()...)
@@ -188,9 +194,25 @@ func appendReason(dst []byte, v *robots.Verdict) []byte {
 	return v.Rule.AppendTo(append(dst, ": "...))
 }
 
-func inGroup(colours palette, v robots.Verdict) string {
+// inGroup names the group of a verdict, and nothing if there is none.
+func inGroup(colors palette, v robots.Verdict) string {
 	if v.Group.IsZero() {
 		return ""
 	}
-	return "  " + colours.paint(faint, "(group "+cmp.Or(v.Group.Token(), `""`)+", "+lineList(v.Group.Lines())+")")
+	return "  " + colors.paint(faint, "("+groupText(v)+")")
+}
+
+func groupText(v robots.Verdict) string {
+	return "group " + cmp.Or(v.Group.Token(), `""`) + ", " + lineList(v.Group.Lines())
+}
+
+// inGroupAndDialect is inGroup with the dialect if it is not RFC 9309.
+func inGroupAndDialect(colors palette, v robots.Verdict) string {
+	switch {
+	case v.Dialect == robots.RFC9309.Name || v.Dialect == "":
+		return inGroup(colors, v)
+	case v.Group.IsZero():
+		return "  " + colors.paint(faint, "("+v.Dialect+")")
+	}
+	return "  " + colors.paint(faint, "("+v.Dialect+", "+groupText(v)+")")
 }

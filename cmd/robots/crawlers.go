@@ -151,7 +151,7 @@ func (c *crawlersCall) argument(arg string) (isName bool, err error) {
 		c.list, c.leftOut = []crawlers.Crawler{e}, nil
 		return true, nil
 	}
-	return false, fmt.Errorf("%q is no file, no URL and no crawler of the directory%s", clip(arg), cmp.Or(meant(arg), ": robots crawlers lists it"))
+	return false, fmt.Errorf("%q is no file, no URL and no crawler of the directory%s", clip(arg), cmp.Or(meant(arg), "; robots crawlers lists them"))
 }
 
 // directoryNames is a variable so that a test counts how often the directory is searched.
@@ -182,7 +182,7 @@ func meant(name string) string {
 	if _, known := crawlers.Find(name); known { // by a spelling
 		return ""
 	}
-	return ": " + near + " is meant?"
+	return "; did you mean " + near + "?"
 }
 
 // idle reports whether an entry is asked for with --all only.
@@ -220,7 +220,7 @@ func choose(purposes []string, operator string, all bool) ([]crawlers.Crawler, e
 		case slices.Contains(crawlers.Purposes(), p):
 			wanted[p] = true
 		default:
-			return nil, fmt.Errorf("unknown purpose %q: there are %s, and %s for all that begin with it", clip(name), strings.Join(purposeNames(), ", "), anyAI)
+			return nil, fmt.Errorf("unknown category %q (known: %s, and %s for all of ai-*)", clip(name), strings.Join(purposeNames(), ", "), anyAI)
 		}
 	}
 	var list []crawlers.Crawler
@@ -402,7 +402,7 @@ func remark(e crawlers.Crawler, all bool) string {
 	case crawlers.ObeysNamed:
 		said = append(said, "obeys no group of *")
 	case crawlers.UserInitiated:
-		said = append(said, "a user asks, so it may not obey")
+		said = append(said, "user-initiated, might not obey")
 	case crawlers.ObeysYes:
 		if all {
 			said = append(said, "obeys")

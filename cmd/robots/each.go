@@ -153,20 +153,3 @@ func (c *call) statusOf(p *page) int {
 	}
 	return status
 }
-
-// eachTable writes what a robots.txt says of one URL to each crawler.
-func (c *call) eachTable(p *page) {
-	fmt.Fprintln(c.std.out, c.palette.paint(bold, robots.Printable(p.url)))
-	names, dialects := 0, 0
-	for _, e := range c.askers.list {
-		names, dialects = max(names, columns(e.Name)), max(dialects, len(e.ReadAs().Name))
-	}
-	for i, rules := range c.askers.rules {
-		e, v := c.askers.list[i], rules.Match(c.pathFor(p.paths, i))
-		why := because(c.palette, v)
-		if r := remark(e, false); r != "" {
-			why += "  " + c.palette.paint(yellow, "["+r+"]")
-		}
-		fmt.Fprintf(c.std.out, "  %s  %s  %s  %s\n", fill(robots.Printable(e.Name), names), fill(v.Dialect, dialects), c.palette.verdict(v), why)
-	}
-}

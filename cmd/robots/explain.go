@@ -15,72 +15,72 @@ import (
 )
 
 func explainCommand(std *streams, status *int) *cobra.Command {
-	c := newCall(std)
+	f := newJudgeFlags(std)
 	cmd := &cobra.Command{
-		Use:   "explain [-f FILE] [-a TOKEN]... [-d DIALECT] URL...",
-		Short: "Say why a URL may be fetched or not, step by step",
-		Long: `Explain says of each URL what check says, and then how it came to it: the
-group that holds, every rule that matches and why it won or lost, and what in
-the file nearly mattered. Each step names the statement that it follows. At its
-end stand the signals that hold for the URL (robots signals), which change no
-verdict.
+		Use:   "explain [-a TOKEN[,TOKEN]]... [-f FILE] URL...",
+		Short: "Explain which line decides, and why",
+		Long: `Explain the verdict of check on each URL step by step: the group that applies,
+each rule that matches and why it wins or loses, and lines that nearly matter.
+Each step names the clause behind it (robots clause ID). Signals such as
+Content-Usage that apply to the URL follow; they change no verdict.
 
-` + urlHelp + `
+` + judgedURLs + `
 
-` + statusHelp,
+` + judgedStatus,
 		Example: `  robots explain -a Googlebot https://example.com/list?sort=price
-  robots explain -f robots.txt -a Googlebot-Image -a Googlebot /img/logo.png
+  robots explain -f robots.txt -a Googlebot-Image,Googlebot /img/logo.png
   robots explain -f robots.txt --format json https://example.com/list?sort=price`,
 		DisableFlagsInUseLine: true,
-		RunE:                  c.run(status, func(ctx context.Context) (int, error) { return explain(ctx, c) }),
 	}
-	c.judgingFlags(cmd)
+	f.register(cmd)
+	cmd.RunE = f.run(status, func(ctx context.Context) (int, error) {
+		j, urls, err := f.open(ctx)
+		if err != nil {
+			return exitBad, err
+		}
+		defer j.live.close()
+		write := j.explanationWriter()
+		if f.format == formatJSON {
+			write = j.writeExplanationJSON
+		}
+		return j.each(ctx, urls, write)
+	})
 	return cmd
 }
 
-// explain answers URLs, each with the whole derivation.
-func explain(ctx context.Context, c *call) (int, error) {
-	if err := c.open(); err != nil {
-		return exitBad, err
-	}
-	first := true
-	return c.answer(ctx, func(p *page) error {
-		for i, rules := range c.rules {
-			e := lint.Explain(rules.Rules, p.paths[i])
-			if c.format == formatJSON {
-				if err := c.printExplanationJSON(rules, p.url, p.paths[i], &e); err != nil {
-					return err
-				}
-				continue
-			}
+// explanationWriter returns a function that writes how the verdicts on a URL are derived.
+func (j *judge) explanationWriter() func(*urlTarget) error {
+	w, first := j.std.out, true
+	return func(t *urlTarget) error {
+		for i, rules := range j.rules {
+			path := t.pathFor(j.crawlers[i].Dialect)
+			e := lint.Explain(rules.Rules, path)
 			if !first {
-				fmt.Fprintln(c.std.out)
+				fmt.Fprintln(w)
 			}
 			first = false
-			c.printExplanation(rules, p, &e)
-			if list, _ := signalsOf(rules.Rules, &p.paths[i]); len(list) > 0 {
-				heading(c.std.out, c.palette, "Signals")
-				printSignals(c.std.out, c.palette, list)
+			fmt.Fprintf(w, "%s  %s\n", j.palette.verdict(e.Verdict), j.palette.paint(bold, robots.Printable(t.url)))
+			reason := reasonOf(e.Verdict) + inGroupAndDialect(j.palette, e.Verdict)
+			switch {
+			case j.decisive >= 0:
+				reason = e.Verdict.Dialect + ": " + because(j.palette, e.Verdict)
+			case len(j.rules) > 1:
+				reason = robots.Printable(j.crawlers[i].Name) + ": " + reason
+			}
+			fmt.Fprintf(w, "%s%s\n", stateIndent, reason)
+			j.writeState(stateIndent, (*robots.State).Text)
+			printDerivation(w, j.palette, &e)
+			if list, _ := signalsOf(rules.Rules, &path); len(list) > 0 {
+				heading(w, j.palette, "Signals")
+				printSignals(w, j.palette, list)
 			}
 		}
 		return nil
-	})
+	}
 }
 
 // textWidth is the width that explanations keep to where words allow it.
 const textWidth = 100
-
-func (c *call) printExplanation(rules *ruleSet, p *page, e *robots.Explanation) {
-	w, colours := c.std.out, c.palette
-	fmt.Fprintf(w, "%s  %s\n", colours.verdict(e.Verdict), colours.paint(bold, p.shown))
-	reason := string(rules.appendBecause(nil, colours, &e.Verdict))
-	if len(c.rules) > 1 {
-		reason = e.Verdict.Dialect + ": " + reason
-	}
-	fmt.Fprintf(w, "%s%s\n", stateIndent, reason)
-	c.printState(stateIndent, c.state(p, (*robots.State).Text))
-	printDerivation(w, colours, e)
-}
 
 // printDerivation writes how a verdict came to be.
 func printDerivation(w io.Writer, colours palette, e *robots.Explanation) {
@@ -156,21 +156,25 @@ type jsonDerivation struct {
 	Signals []siteSignal `json:"signals"`
 }
 
-// printExplanationJSON writes an explanation as one object.
-func (c *call) printExplanationJSON(rules *ruleSet, url string, path robots.Path, e *robots.Explanation) error {
-	list, _ := signalsOf(rules.Rules, &path)
-	j := jsonDerivation{shapes.NewDerivation(e), append([]siteSignal{}, list...)}
-	j.Notes = jsonNotes(e)
-	var derivation bytes.Buffer
-	if err := encode(&derivation, j); err != nil {
-		return err
+// writeExplanationJSON writes an object for each crawler: the members of check, then the
+// derivation.
+func (j *judge) writeExplanationJSON(t *urlTarget) error {
+	for i, rules := range j.rules {
+		path := t.pathFor(j.crawlers[i].Dialect)
+		e := lint.Explain(rules.Rules, path)
+		list, _ := signalsOf(rules.Rules, &path)
+		d := jsonDerivation{shapes.NewDerivation(&e), append([]siteSignal{}, list...)}
+		d.Notes = jsonNotes(&e)
+		var derivation bytes.Buffer
+		if err := encode(&derivation, d); err != nil {
+			return err
+		}
+		dst := robots.AppendQuoted([]byte(`{"schema":1,"url":`), t.url)
+		dst = rules.AppendVerdict(append(dst, ','), e.Verdict)
+		dst = rules.appendAgent(append(dst, `,"agent":`...), j.crawlers[i])
+		_, _ = j.std.out.Write(append(dst, ','))
+		_, _ = j.std.out.Write(derivation.Bytes()[1:]) // its members, without the brace before them
 	}
-	dst := robots.AppendQuoted([]byte(`{"schema":1,"url":`), url)
-	dst = rules.AppendVerdict(append(dst, ','), e.Verdict)
-	dst = append(dst, `,"agent":`...)
-	dst = rules.appendAsked(dst)
-	c.std.out.Write(append(dst, ','))
-	c.std.out.Write(derivation.Bytes()[1:]) // its members, without the brace before them
 	return nil
 }
 

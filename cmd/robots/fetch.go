@@ -61,7 +61,7 @@ func fetchOne(ctx context.Context, c *call, body bool) (int, error) {
 	if err != nil {
 		return exitBad, err
 	}
-	l, err := newLive(c)
+	l, err := newLive(&c.command, &c.site, nil, noLimit)
 	if err != nil {
 		return exitBad, err
 	}

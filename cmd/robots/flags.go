@@ -39,20 +39,6 @@ var (
 
 type source = ask.Source
 
-// judgingFlags declares the flags of the verbs that judge URLs.
-func (c *call) judgingFlags(cmd *cobra.Command) {
-	cmd.Flags().SortFlags = false
-	c.agentFlag(cmd)
-	c.asFlag(cmd)
-	c.fileFlags(cmd, allDialects)
-	cmd.Flags().BoolVar(&c.userInitiated, "user-initiated", false, "a user asked for this fetch, so robots.txt does not apply")
-	c.atFlag(cmd, judgedAt)
-	c.site.register(cmd)
-	registerFormat(cmd, &c.format, c.formats...)
-	c.colourFlag(cmd)
-	c.site.registerProbe(cmd)
-}
-
 func (c *call) agentFlag(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVarP(&c.agents, "agent", "a", nil, "the crawler's product `TOKEN`; repeat it for fallbacks, most wanted\nfirst (default *, a crawler that no group names); of a version or a\nwhole User-Agent header the tokens in it are taken")
 }
@@ -69,18 +55,29 @@ func (c *call) fileFlags(cmd *cobra.Command, more ...string) {
 	}
 	f.StringVarP(&c.dialect, "dialect", "d", robots.RFC9309.Name, usage)
 	complete(cmd, "dialect", append(dialectNames(), more...))
-	f.Func("max-bytes", "read `N` bytes of the file in place of the dialect's limit", func(s string) error {
-		n, err := strconv.ParseUint(s, 10, strconv.IntSize-1)
-		if err != nil && !errors.Is(err, strconv.ErrRange) { // what is too large is the largest
+	registerMaxBytes(cmd, &c.maxBytes)
+}
+
+func registerMaxBytes(cmd *cobra.Command, n *int) {
+	cmd.Flags().Func("max-bytes", "size limit of the file in `BYTES`, instead of the dialect's", func(s string) error {
+		size, err := strconv.ParseUint(s, 10, strconv.IntSize-1)
+		if err != nil && !errors.Is(err, strconv.ErrRange) { // a number out of range is the largest
 			return fmt.Errorf("--max-bytes %s is not a number of bytes, 0 or more", strconv.Quote(clip(s)))
 		}
-		c.maxBytes = int(n)
+		*n = int(size)
 		return nil
 	})
 }
 
+// rare hides flags from the help; --help-all shows them.
+func rare(cmd *cobra.Command, names ...string) {
+	for _, name := range names {
+		cmd.Flags().Lookup(name).Hidden = true
+	}
+}
+
 // judgedAt is the usage of --at for verbs that give verdicts.
-const judgedAt = "judge as at this `TIME`, as in 2026-01-31T18:00:00Z: it decides what\nholds while a site is out of reach, and nothing with -f"
+const judgedAt = "judge as of this `TIME`, such as 2026-01-31T18:00:00Z (only outages depend on it)"
 
 func (c *call) atFlag(cmd *cobra.Command, usage string) {
 	cmd.Flags().Func("at", usage, func(s string) (err error) {
@@ -91,10 +88,7 @@ func (c *call) atFlag(cmd *cobra.Command, usage string) {
 	})
 }
 
-func (c *call) colourFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&c.colour, "color", colourAuto, "colour the text or not: `WHEN` is auto, always or never")
-	complete(cmd, "color", []string{colourAuto, colourAlways, colourNever})
-}
+func (c *call) colourFlag(cmd *cobra.Command) { c.colorFlag(cmd) }
 
 // registerFormat declares --format. Of a verb that has more formats than text and
 // json, more names them.

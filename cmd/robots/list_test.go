@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/internal/campaign"
 )
 
@@ -158,21 +158,20 @@ func (endless) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestListKeepsNothing: what is said of a line of a list is what is said of it as an
-// argument, though the lines of one chunk lie where those of the chunk before lay.
-func TestListKeepsNothing(t *testing.T) {
+// TestListIsArguments: the URLs of a list are answered as arguments are.
+func TestListIsArguments(t *testing.T) {
 	file := writeFile(t, thirteen+"User-agent: Googlebot\nDisallow: /b\n")
 	var urls []string
 	for i := range 3*chunkLines + 1 { // of one width, as the widest that was read says where the reasons stand
 		urls = append(urls, fmt.Sprintf("https://shop.example/%s/%03d", []string{"a", "b", "c"}[i%3], i))
 	}
 	for _, args := range []string{
-		"check", "check -d all", "check --format json -d all", "check --each -a Googlebot -a Bingbot", "check --format json --each -a Googlebot",
+		"check", "check -d all", "check --format json -d all", "check -a Googlebot -a Bingbot", "check --format json -a Googlebot",
 		"explain", "explain --format json",
 	} {
 		var said [2]bytes.Buffer
 		for i, asked := range [][]string{urls, {"-"}} {
-			run(t.Context(), append(append(strings.Fields(args), "-f", file), asked...), strings.NewReader(strings.Join(urls, "\n")), &said[i], &said[i])
+			run(t.Context(), append(append(strings.Fields(args), "-f", file), asked...), strings.NewReader(strings.Join(urls, "\n")), &said[i], io.Discard)
 		}
 		if got, want := said[1].String(), said[0].String(); got != want || strings.Count(got, urls[0]) != strings.Count(got, urls[len(urls)-1]) || strings.Count(got, urls[0]) == 0 {
 			t.Errorf("%s: of a list %d bytes, of arguments %d, or they differ", args, len(got), len(want))
@@ -183,8 +182,7 @@ func TestListKeepsNothing(t *testing.T) {
 // TestDeclaredOnce: of an answer in JSON what belongs to the file is made once.
 func TestDeclaredOnce(t *testing.T) {
 	text := "User-agent: *\nDisallow: /a\n" + strings.Repeat("Request-rate: 1/30s 1800-1900\nSitemap: https://shop.example/sitemap.xml\n", 1000)
-	c := newCall(&streams{now: time.Now})
-	rules := c.compile(source{File: robots.Parse([]byte(text))}, robots.RFC9309, noLimit, time.Time{}, []string{"*"})
+	rules := &ask.RuleSet{Rules: robots.Parse([]byte(text)).Rules(robots.RFC9309, "*")}
 	path := robots.RawPath("/a")
 	first := rules.AppendVerdict(nil, rules.Match(path))
 	dst := make([]byte, 0, 2*len(first))

@@ -20,6 +20,7 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/cache/bolt"
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/fleet"
 	"github.com/robotskit/robots/pace"
@@ -158,11 +159,10 @@ type live struct {
 	hinted   sync.Once
 }
 
-// asking checks the flags before anything is opened, and returns how to fetch, with
-// the paces of addresses. Files are fetched as far as the dialects read them, with
-// --max-bytes in place of their limits.
-func (c *call) asking() (o fetch.Options, paces pace.Options, err error) {
-	s := &c.site
+// options checks the flags before anything is opened, and returns how to fetch, with
+// the rates of addresses. A file is fetched up to the largest limit of the dialects, or to
+// maxBytes.
+func (s *siteFlags) options(dialects []robots.Dialect, maxBytes int) (o fetch.Options, paces pace.Options, err error) {
 	switch {
 	case s.given("cache") && s.cache == "":
 		return o, paces, errors.New("the name after --cache is empty")
@@ -197,9 +197,9 @@ func (c *call) asking() (o fetch.Options, paces pace.Options, err error) {
 		Connections: maxConnections,
 		Probe:       s.probe,
 	}
-	for _, d := range c.dialects {
-		if c.maxBytes > 0 {
-			d.MaxFileBytes = c.maxBytes
+	for _, d := range dialects {
+		if maxBytes > 0 {
+			d.MaxFileBytes = maxBytes
 		}
 		o.Limits = o.Limits.For(d)
 	}
@@ -243,9 +243,8 @@ func (s *siteFlags) parseProxy() (func(*http.Request) (*url.URL, error), error) 
 }
 
 // newLive checks the flags and opens the cache.
-func newLive(c *call) (*live, error) {
-	s := &c.site
-	asking, paces, err := c.asking()
+func newLive(c *command, s *siteFlags, dialects []robots.Dialect, maxBytes int) (*live, error) {
+	asking, paces, err := s.options(dialects, maxBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -458,11 +457,12 @@ func (s *site) await(ctx context.Context, pause func()) bool {
 }
 
 // get returns the robots.txt of a site that is ready.
-func (l *live) get(ctx context.Context, s *site) (*fetch.Record, error) {
+func (l *live) get(ctx context.Context, s *site) (from ask.Source, err error) {
 	if s.err != nil {
-		return nil, s.err
+		return from, s.err
 	}
-	return l.cache.Get(ctx, s.origin)
+	from.Record, err = l.cache.Get(ctx, s.origin)
+	return from, err
 }
 
 // factOf is the note on a state without what it means, which dialects differ in and

@@ -60,6 +60,7 @@ func TestManual(t *testing.T) {
 		said[c] = c.Short + " " + c.Long
 		c.Short, c.Long = markdown(c.Short), markdown(c.Long)
 		c.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
+			f.Hidden = false // the manual has the rare flags too
 			placeholder, usage := pflag.UnquoteUsage(f)
 			said[c] += " " + usage
 			f.Usage = markdown(usage)

@@ -228,7 +228,7 @@ func TestSlowDisk(t *testing.T) {
 	large := newLarge(t, sites)
 	c := newCall(&streams{err: io.Discard, now: time.Now})
 	c.site.allowPrivate = true
-	l, err := newLive(c)
+	l, err := newLive(&c.command, &c.site, nil, noLimit)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func siteOf(name string) (robots.Origin, error) {
 		return origin, err
 	}
 	if p := path.String(); p != "/" && p != "/robots.txt" {
-		return origin, fmt.Errorf("URL %s is no site: write %s", strconv.Quote(clip(name)), origin.RobotsURL())
+		return origin, fmt.Errorf("URL %s is not a site: write %s", strconv.Quote(clip(name)), origin.RobotsURL())
 	}
 	return origin, nil
 }
@@ -64,7 +64,7 @@ func (c *call) sources(ctx context.Context, names []string) ([]source, error) {
 			continue
 		}
 		var err error
-		if list[i].File, err = c.readRobots(name); err != nil {
+		if list[i].File, err = c.readRobots(name, c.dialects[0], c.maxBytes); err != nil {
 			return nil, err
 		}
 	}
@@ -76,7 +76,7 @@ func (c *call) sources(ctx context.Context, names []string) ([]source, error) {
 
 // askSites fills in the records of the sites among origins.
 func (c *call) askSites(ctx context.Context, origins []robots.Origin, list []source) (err error) {
-	if c.live, err = newLive(c); err != nil {
+	if c.live, err = newLive(&c.command, &c.site, c.dialects, c.maxBytes); err != nil {
 		return err
 	}
 	defer c.live.close()
@@ -96,7 +96,8 @@ func (c *call) askSites(ctx context.Context, origins []robots.Origin, list []sou
 		if !sites[o].await(ctx, func() {}) {
 			return errInterrupted
 		}
-		r, err := c.live.get(ctx, sites[o])
+		from, err := c.live.get(ctx, sites[o])
+		r := from.Record
 		switch {
 		case ctx.Err() != nil:
 			return errInterrupted
@@ -110,7 +111,7 @@ func (c *call) askSites(ctx context.Context, origins []robots.Origin, list []sou
 			}
 		}
 		if r.Outcome == fetch.Success {
-			c.warnFile(r.Origin.RobotsURL(), robots.Parse(r.Body))
+			c.warnFile(r.Origin.RobotsURL(), robots.Parse(r.Body), c.dialects[0], c.maxBytes)
 		}
 		list[i].Record = r
 	}

@@ -1,13 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/robotskit/robots"
 )
 
 // thirteen is a file as shops have them.
@@ -15,41 +14,23 @@ const thirteen = "User-agent: *\nDisallow: /a/\nDisallow: /search\nDisallow: /*?
 	"Disallow: /private/*.html$\nDisallow: /tmp/\nAllow: /tmp/x\nDisallow: /login\nDisallow: /*.pdf$\nDisallow: /admin/\nDisallow: /api/*/internal\n" +
 	"Sitemap: https://shop.example/sitemap.xml\n"
 
-// TestListAllocations: what a URL of a list costs is bounded. What belongs to a chunk of
-// lines is shared by the URLs in it.
+// TestListAllocations bounds what a URL of a list costs: its string, and a part of what
+// belongs to the run.
 func TestListAllocations(t *testing.T) {
-	const urls, most = chunkLines, 0.2 // a part of what belongs to the chunk
+	const urls, most = 20_000, 1.2
 	var in strings.Builder
 	for i := range urls {
 		fmt.Fprintf(&in, "https://shop.example/%s/page?of=%d\n", []string{"a", "b", "tmp"}[i%3], i)
 	}
+	file := writeFile(t, thirteen)
 	for _, format := range []string{formatText, formatJSON} {
-		c := newCall(&streams{in: strings.NewReader(in.String()), now: time.Now})
-		c.format, c.dialects = format, []robots.Dialect{robots.RFC9309}
-		c.file, c.tokens = robots.Parse([]byte(thirteen)), []string{"*"}
-		c.compileAll(source{File: c.file})
-		dst := make([]byte, 0, 512)
-		got := testing.AllocsPerRun(10, func() {
-			answers := 0
-			take := func(_ context.Context, p *piece) bool {
-				c.width = p.width
-				for i := range p.pages {
-					page := &p.pages[i]
-					c.verdict = c.rules[0].Match(page.paths[0])
-					if format == formatJSON {
-						dst = appendCheck(dst[:0], c.rules[0], page.url, c.verdict, nil)
-					} else {
-						dst = c.appendLine(dst[:0], page)
-					}
-					answers++
-				}
-				return true
-			}
-			list := urlList{call: c, take: take, pause: func(context.Context) bool { return true }}
-			c.std.in, c.args = strings.NewReader(in.String()), []string{"-"}
-			list.read(t.Context())
-			if answers != urls {
-				t.Fatalf("%d answers to %d URLs", answers, urls)
+		var out bytes.Buffer
+		out.Grow(16 << 20)
+		got := testing.AllocsPerRun(1, func() {
+			out.Reset()
+			run(context.Background(), []string{"check", "-f", file, "--format", format, "-"}, strings.NewReader(in.String()), &out, io.Discard)
+			if n := bytes.Count(out.Bytes(), []byte("\n")); n != urls {
+				t.Fatalf("%d answers to %d URLs", n, urls)
 			}
 		}) / urls
 		if t.Logf("%s: %.2f allocations per URL", format, got); got > most {

@@ -19,9 +19,9 @@ import (
 
 // The values of --color.
 const (
-	colourAuto   = "auto"
-	colourAlways = "always"
-	colourNever  = "never"
+	colorAuto   = "auto"
+	colorAlways = "always"
+	colorNever  = "never"
 )
 
 // isTerminal reports whether w is a terminal: only there are colours wanted,
@@ -38,11 +38,11 @@ type palette struct{ on bool }
 // there NO_COLOR outranks FORCE_COLOR: who asks for silence gets it.
 func newPalette(flag string, terminal bool) (palette, error) {
 	switch flag {
-	case colourAlways:
+	case colorAlways:
 		return palette{true}, nil
-	case colourNever:
+	case colorNever:
 		return palette{}, nil
-	case colourAuto:
+	case colorAuto:
 	default:
 		return palette{}, fmt.Errorf("unknown --color %q: it is one of auto, always and never", flag)
 	}

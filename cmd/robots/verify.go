@@ -306,7 +306,7 @@ func (c *verifyCall) fetchList(ctx context.Context, url string) *crawlers.Addres
 // get fetches what a URL names, past the guard of addresses.
 func (c *verifyCall) get(ctx context.Context, url string) ([]byte, error) {
 	if c.client == nil {
-		options, _, err := c.asking()
+		options, _, err := c.site.options(c.dialects, c.maxBytes)
 		if err != nil {
 			return nil, err
 		}

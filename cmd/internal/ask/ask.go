@@ -16,6 +16,10 @@ import (
 // possible.
 const AllDialects = "all"
 
+// AutoDialect is the name that stands for the documented dialect of the crawler, RFC 9309 if
+// there is none.
+const AutoDialect = "auto"
+
 // Dialect returns the dialect of a name, or an error with the names that there are.
 func Dialect(name string) (robots.Dialect, error) {
 	d, ok := robots.DialectByName(name)
@@ -72,6 +76,33 @@ func URLIn(escapes robots.Escapes, url string, fetched bool) (site robots.Origin
 		path = robots.RawPath(url)
 	}
 	return site, path, err
+}
+
+// Tokens returns the product tokens of one crawler from a list with commas, most specific
+// first. A comma within parentheses, as in the User-Agent headers of browsers, does not
+// separate.
+func Tokens(value string) ([]string, error) {
+	var tokens []string
+	for from, depth, i := 0, 0, 0; i <= len(value); i++ {
+		if i == len(value) || value[i] == ',' && depth == 0 {
+			token := value[from:i]
+			if from > 0 || i < len(value) {
+				if token = strings.TrimSpace(token); token == "" {
+					return nil, fmt.Errorf("%q: empty product token", Clip(value))
+				}
+			}
+			tokens = append(tokens, token)
+			from = i + 1
+			continue
+		}
+		switch value[i] {
+		case '(':
+			depth++
+		case ')':
+			depth = max(depth-1, 0)
+		}
+	}
+	return tokens, nil
 }
 
 // CheckAgents returns an error if a value of the flag -a is a list and one of the

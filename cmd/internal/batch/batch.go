@@ -49,6 +49,7 @@ func codeOf(err error) Code {
 type Defaults struct {
 	Agents        []string       // tokens of the crawler, most wanted first; none: one that nobody names
 	Dialect       robots.Dialect // a zero value is no dialect
+	Auto          bool           // the dialect documented for the line's agent, else RFC 9309, instead of Dialect
 	MaxBytes      int            // of the file that are read; ask.NoLimit: as many as the dialect reads
 	At            time.Time      // when to judge; zero: now
 	File          *robots.File   // nil: the site is asked

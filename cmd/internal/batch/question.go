@@ -13,6 +13,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/crawlers"
 )
 
 // A Question is one line: its members as JSON texts, nil for a member that is absent or
@@ -151,14 +152,28 @@ func (d *Defaults) userOf(q *Question) (bool, error) {
 	return false, errors.New("user_initiated is neither true nor false")
 }
 
+// dialectOf returns the dialect of a line: "auto" is that documented for its agent.
 func (d *Defaults) dialectOf(q *Question) (robots.Dialect, error) {
-	if q.dialect == nil {
-		return d.Dialect, nil
+	name, auto := "", d.Auto
+	if q.dialect != nil {
+		var ok bool
+		if name, ok = q.string(q.dialect); !ok {
+			return robots.Dialect{}, errors.New("dialect is not a string")
+		}
+		auto = name == ask.AutoDialect
 	}
-	name, ok := q.string(q.dialect)
 	switch {
-	case !ok:
-		return robots.Dialect{}, errors.New("dialect is not a string")
+	case auto:
+		tokens, err := d.tokensOf(q, robots.RFC9309)
+		if err != nil {
+			return robots.Dialect{}, err
+		}
+		if known, ok := crawlers.DialectOf(tokens...); ok {
+			return known, nil
+		}
+		return robots.RFC9309, nil
+	case q.dialect == nil:
+		return d.Dialect, nil
 	case name == ask.AllDialects:
 		return robots.Dialect{}, errors.New("dialect is all: a line asks for one dialect")
 	}

@@ -23,8 +23,6 @@ import (
 // Batch reads its lines with the same lineReader.
 
 const (
-	// maxURL is the longest line of a list of URLs, in bytes.
-	maxURL = 1 << 20
 	// chunkBytes and chunkLines end a chunk of lines: large enough that passing it on
 	// costs little beside answering it, small enough to keep all workers busy.
 	chunkBytes = 64 << 10
@@ -54,8 +52,8 @@ type piece struct {
 	err   error   // why not every URL has been read
 }
 
-// A urlList reads the URLs of a call.
-type urlList struct {
+// A callURLs reads the URLs of a call.
+type callURLs struct {
 	call  *call
 	take  func(context.Context, *piece) bool // takes a piece, and reports whether more is wanted
 	pause func(context.Context) bool         // the same, before more input is waited for
@@ -67,7 +65,7 @@ type urlList struct {
 }
 
 // read reads the URLs, and starts on the sites that they need.
-func (l *urlList) read(ctx context.Context) {
+func (l *callURLs) read(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sites = map[robots.Origin]*site{}
@@ -82,7 +80,7 @@ func (l *urlList) read(ctx context.Context) {
 	l.send(ctx)
 }
 
-func (l *urlList) readArgs(ctx context.Context) error {
+func (l *callURLs) readArgs(ctx context.Context) error {
 	for _, arg := range l.call.args {
 		if arg == "-" {
 			if err := l.readLines(ctx); err != nil {
@@ -98,10 +96,8 @@ func (l *urlList) readArgs(ctx context.Context) error {
 	return nil
 }
 
-var errLongLine = errors.New("the line is longer than 1 MiB") // maxURL
-
 // readLines reads the lines of standard input. Blank lines are passed over.
-func (l *urlList) readLines(ctx context.Context) error {
+func (l *callURLs) readLines(ctx context.Context) error {
 	r := newLineReader(l.call.std.in, maxURL)
 	number, found := 0, false
 	var c chunk
@@ -152,7 +148,7 @@ func blank(line string) bool {
 }
 
 // add adds a URL to the piece.
-func (l *urlList) add(ctx context.Context, url string) error {
+func (l *callURLs) add(ctx context.Context, url string) error {
 	n := len(l.call.dialects)
 	if cap(l.paths)-len(l.paths) < n {
 		l.paths = make([]robots.Path, 0, n*max(1, cap(l.piece.pages)-len(l.piece.pages)))
@@ -177,12 +173,12 @@ func (l *urlList) add(ctx context.Context, url string) error {
 }
 
 // widen makes room for a URL in the column of URLs.
-func (l *urlList) widen(columns int) {
+func (l *callURLs) widen(columns int) {
 	l.piece.width = max(l.piece.width, min(columns, maxURLColumn))
 }
 
 // send sends the piece on, and reports whether more is wanted.
-func (l *urlList) send(ctx context.Context) bool {
+func (l *callURLs) send(ctx context.Context) bool {
 	more := l.take(ctx, &l.piece)
 	next := piece{width: l.piece.width}
 	if !l.keeps {

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/crawlers"
+	"github.com/spf13/cobra"
+)
+
+// A Crawler is a crawler that robots.txt is judged for.
+type Crawler struct {
+	Name    string   // as given with -a, or of the directory
+	Tokens  []string // product tokens, most specific first
+	Dialect robots.Dialect
+}
+
+// anyCrawler is the name of a crawler without a name: the group of * applies to it.
+const anyCrawler = "*"
+
+// crawlerFlags are the flags that name crawlers and their dialect.
+type crawlerFlags struct {
+	agents     []string
+	dialect    string
+	categories []string
+}
+
+// register declares the flags. With all, --dialect can be "all".
+func (f *crawlerFlags) register(cmd *cobra.Command, all bool) {
+	f.registerAgent(cmd)
+	f.registerDialect(cmd, all)
+}
+
+func (f *crawlerFlags) registerAgent(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVarP(&f.agents, "agent", "a", nil, "product tokens of one crawler, most specific first, as in `TOKEN[,TOKEN]`\n(repeat for several crawlers; default *)")
+}
+
+func (f *crawlerFlags) registerDialect(cmd *cobra.Command, all bool) {
+	names := append([]string{ask.AutoDialect}, dialectNames()...)
+	if all {
+		names = append(names, allDialects)
+	}
+	cmd.Flags().StringVarP(&f.dialect, "dialect", "d", ask.AutoDialect, "`NAME` of a dialect: "+wrapNames(names))
+	complete(cmd, "dialect", names)
+}
+
+func (f *crawlerFlags) registerCategories(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVar(&f.categories, "crawlers", nil, "add all known crawlers of a `CATEGORY` such as search or ai")
+	complete(cmd, "crawlers", append([]string{anyAI}, purposeNames()...))
+}
+
+// wrapNames joins names and breaks the line before the last five.
+func wrapNames(names []string) string {
+	n := len(names) - 5
+	return strings.Join(names[:n], ", ") + ",\n" + strings.Join(names[n:], ", ")
+}
+
+// crawlers returns the crawlers named by the flags, and the index of the one whose verdicts
+// decide the exit status: -1 if the worst verdict of all does.
+func (f *crawlerFlags) crawlers() (list []Crawler, decisive int, err error) {
+	if len(f.categories) > 0 {
+		entries, err := choose(f.categories, "", false)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, e := range entries {
+			list = append(list, Crawler{Name: e.Name, Tokens: e.Tokens})
+		}
+	}
+	for _, value := range f.agents {
+		tokens, err := ask.Tokens(value)
+		if err != nil {
+			return nil, 0, fmt.Errorf("-a %w", err)
+		}
+		list = append(list, Crawler{Name: value, Tokens: tokens})
+	}
+	if len(list) == 0 {
+		list = []Crawler{{Name: anyCrawler, Tokens: []string{anyCrawler}}}
+	}
+	if f.dialect != allDialects {
+		for i := range list {
+			if list[i].Dialect, err = dialectFor(f.dialect, list[i].Tokens); err != nil {
+				return nil, 0, err
+			}
+		}
+		return list, -1, nil
+	}
+	if len(list) > 1 {
+		return nil, 0, errors.New("--dialect all compares the dialects for one crawler, not for several")
+	}
+	auto, _ := dialectFor(ask.AutoDialect, list[0].Tokens)
+	one := list[0]
+	list = nil
+	for i, d := range robots.Dialects() {
+		if d.Name == auto.Name {
+			decisive = i
+		}
+		list = append(list, Crawler{one.Name, one.Tokens, d})
+	}
+	return list, decisive, nil
+}
+
+// dialectFor returns the dialect of a flag for a crawler with these tokens.
+func dialectFor(name string, tokens []string) (robots.Dialect, error) {
+	if name != ask.AutoDialect {
+		return ask.Dialect(name)
+	}
+	if d, ok := crawlers.DialectOf(tokens...); ok {
+		return d, nil
+	}
+	return robots.RFC9309, nil
+}
+
+// dialectsOf returns the dialects of crawlers, each once.
+func dialectsOf(list []Crawler) (all []robots.Dialect) {
+	for _, c := range list {
+		if !slices.ContainsFunc(all, func(d robots.Dialect) bool { return d.Name == c.Dialect.Name }) {
+			all = append(all, c.Dialect)
+		}
+	}
+	return all
+}
+
+// warnCrawlers warns of tokens that are not plain product tokens, and of misspelled names
+// of known crawlers. Searching the directory takes longer than starting, so with a file
+// given it warns of a misspelled name only if the file has a name near it.
+func (c *command) warnCrawlers(list []Crawler, file *robots.File) {
+	warned := map[string]bool{anyCrawler: true}
+	dialects := dialectsOf(list)
+	for _, crawler := range list {
+		for _, token := range crawler.Tokens {
+			if warned[token] {
+				continue
+			}
+			warned[token] = true
+			if s := reading(token, dialects...); s != "" {
+				c.warn("-a %s", s)
+			}
+			if file != nil && !namesNear(file, dialects, token) {
+				continue
+			}
+			if s := meant(token); s != "" {
+				c.warn("-a %s is not a known crawler%s", strconv.Quote(clip(token)), s)
+			}
+		}
+	}
+}

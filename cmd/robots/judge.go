@@ -1,0 +1,364 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/fetch"
+)
+
+// A Source has the robots.txt that a URL is judged by: one file for all URLs, or that of
+// each site.
+type Source interface {
+	// start begins to get the robots.txt of a site, and does not wait for it.
+	start(ctx context.Context, origin robots.Origin) *site
+	// get returns the robots.txt of a site that is ready.
+	get(ctx context.Context, s *site) (ask.Source, error)
+}
+
+// oneFile is a Source with one robots.txt for all URLs.
+type oneFile struct {
+	ask.Source
+	site site
+}
+
+func newOneFile(from ask.Source) *oneFile {
+	f := &oneFile{Source: from, site: site{ready: make(chan struct{})}}
+	close(f.site.ready)
+	return f
+}
+
+func (f *oneFile) start(context.Context, robots.Origin) *site     { return &f.site }
+func (f *oneFile) get(context.Context, *site) (ask.Source, error) { return f.Source, nil }
+
+// A judge judges URLs for crawlers, one after another.
+type judge struct {
+	*command
+	ruleFlags
+	crawlers []Crawler
+	decisive int // index of the crawler whose verdicts give the exit status, -1 for the worst
+	source   Source
+	fetches  bool  // the source is that of each site
+	live     *live // nil if nothing is fetched
+
+	// The robots.txt of the last URL.
+	site     *site
+	from     ask.Source
+	rules    []*ruleSet // of each crawler
+	verdicts []robots.Verdict
+	width    int // of the column of URLs
+	together *robots.Callers
+}
+
+// A urlTarget is a URL to judge.
+type urlTarget struct {
+	url  string
+	path robots.Path
+	site *site
+	err  error // why a line of a list is not a URL
+}
+
+// pathFor returns the path of a URL as a dialect reads it.
+func (t *urlTarget) pathFor(d robots.Dialect) robots.Path {
+	if d.Escapes == robots.EscapesRaw {
+		return robots.RawPath(t.url)
+	}
+	return t.path
+}
+
+// parse reads a URL, which must be valid in the dialects of all crawlers.
+func (j *judge) parse(url string) (t urlTarget, origin robots.Origin, err error) {
+	t.url = url
+	for i := range j.crawlers {
+		escapes := j.crawlers[i].Dialect.Escapes
+		if i > 0 && escapes == j.crawlers[i-1].Dialect.Escapes {
+			continue
+		}
+		var path robots.Path
+		if origin, path, err = ask.URLIn(escapes, url, j.fetches); err != nil {
+			return t, origin, err
+		}
+		if escapes != robots.EscapesRaw {
+			t.path = path
+		}
+	}
+	return t, origin, nil
+}
+
+// maxAhead limits how many chunks of URLs are read before they are judged: some thousand
+// URLs, so that a slow site delays few fetches.
+const maxAhead = 64
+
+// each calls show with each URL in order as soon as its robots.txt is there, and returns the
+// exit status of all: undecided before disallowed before allowed. A line of a list that is
+// not a URL is reported and makes the status exitBad. If ctx ends, the URLs whose robots.txt
+// is there are shown. An error of show ends it.
+func (j *judge) each(ctx context.Context, u *urlReader, show func(*urlTarget) error) (int, error) {
+	r := judging{judge: j, show: show}
+	if j.fetches {
+		defer j.live.progress.report(j.std.screen, j.name)()
+	}
+	if !j.fetches && !u.isList() {
+		// Nothing is waited for, so an interrupt needs no handling.
+		r.failed = j.read(ctx, u, func(c []urlTarget) bool { return r.chunk(ctx, c) })
+		r.all = true
+		return r.end(ctx)
+	}
+	lists := u.isList()
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	chunks := make(chan []urlTarget, maxAhead)
+	var readError error
+	go func() {
+		defer close(chunks)
+		readError = j.read(ctx, u, func(c []urlTarget) bool {
+			select {
+			case chunks <- c:
+				return true
+			default:
+			}
+			select {
+			case chunks <- c:
+				return true
+			case <-ctx.Done():
+				return false
+			}
+		})
+	}()
+	for more := true; more; {
+		c, ok, err := receive(ctx, chunks, j.std.out.Flush)
+		if !ok && ctx.Err() == nil && err == nil {
+			r.all, r.failed = true, cmp.Or(r.failed, readError)
+		}
+		more = ok && err == nil && r.chunk(ctx, c)
+	}
+	for ctx.Err() != nil && len(chunks) > 0 { // those whose sites have answered
+		r.chunk(ctx, <-chunks)
+	}
+	status, err := r.end(ctx)
+	if lists && r.all && err == nil {
+		r.summary()
+	}
+	return status, err
+}
+
+// read reads URLs in chunks, each as large as it can be without waiting for input.
+func (j *judge) read(ctx context.Context, u *urlReader, take func([]urlTarget) bool) error {
+	var chunk []urlTarget
+	sites := map[robots.Origin]*site{}
+	for {
+		text, err := u.next()
+		switch {
+		case err == nil:
+			t, origin, err := j.parse(text)
+			if err != nil {
+				t.err = u.at(err)
+			} else if t.site = sites[origin]; t.site == nil {
+				t.site = j.source.start(ctx, origin)
+				sites[origin] = t.site
+			}
+			chunk = append(chunk, t)
+		case errors.As(err, new(lineError)):
+			chunk = append(chunk, urlTarget{err: err})
+		case errors.Is(err, io.EOF):
+			take(chunk)
+			return nil
+		default:
+			take(chunk)
+			return err
+		}
+		if len(chunk) == chunkLines || !u.ready() {
+			if !take(chunk) {
+				return nil
+			}
+			chunk = nil
+		}
+	}
+}
+
+// A judging is the state of one run over URLs.
+type judging struct {
+	*judge
+	show            func(*urlTarget) error
+	status          int
+	asked, answered int
+	counts          [exitUndecided + 1]int // of URLs by status
+	all             bool                   // no URL follows
+	failed          error                  // why not all are judged
+}
+
+// chunk judges some URLs, and reports whether more are wanted.
+func (r *judging) chunk(ctx context.Context, targets []urlTarget) bool {
+	for i := range targets {
+		if t := &targets[i]; t.err == nil {
+			r.asked++
+			r.width = max(r.width, min(columns(t.url), maxURLColumn))
+		}
+	}
+	for i := range targets {
+		t := &targets[i]
+		if t.err != nil {
+			complain(r.std, r.name, t.err)
+			r.counts[exitBad]++
+			continue
+		}
+		if err := r.await(ctx, t); err != nil {
+			r.failed = err
+			continue
+		}
+		status := r.judgeOne(t)
+		if err := r.show(t); err != nil {
+			r.failed = err
+			return false
+		}
+		r.answered++
+		r.counts[status]++
+		if r.std.terminal {
+			_ = r.std.out.Flush() // the last flush reports its error
+		}
+	}
+	_, err := r.std.out.Write(nil)
+	return err == nil
+}
+
+// end returns the exit status, and an error if not all URLs are judged.
+func (r *judging) end(ctx context.Context) (int, error) {
+	switch {
+	case ctx.Err() != nil && (r.answered < r.asked || !r.all || r.failed != nil):
+		return exitBad, fmt.Errorf("%w: %d of %d URLs are answered", errInterrupted, r.answered, r.asked)
+	case r.failed != nil:
+		return exitBad, r.failed
+	}
+	for _, status := range []int{exitBad, exitUndecided, exitDisallowed} {
+		if r.counts[status] > 0 {
+			return status, nil
+		}
+	}
+	return exitAllowed, nil
+}
+
+// await waits for the robots.txt of a URL, and makes its rules.
+func (r *judging) await(ctx context.Context, t *urlTarget) error {
+	if t.site == r.site {
+		return nil
+	}
+	if !t.site.await(ctx, func() { _ = r.std.out.Flush() }) { // the last flush reports its error
+		return ctx.Err()
+	}
+	return r.open(ctx, t.site)
+}
+
+// open makes the rules in the robots.txt of a site that is ready.
+func (j *judge) open(ctx context.Context, s *site) error {
+	from, err := j.source.get(ctx, s)
+	if err != nil {
+		return err
+	}
+	if rec := from.Record; rec != nil && !s.answered {
+		if rec.Outcome == fetch.Success {
+			title := rec.Origin.RobotsURL()
+			if rec.Truncated {
+				title += " (truncated by the fetch)"
+			}
+			j.warnFile(title, robots.Parse(rec.Body), j.crawlers[0].Dialect, j.maxBytes)
+		}
+		if j.format != formatText && j.live != nil {
+			j.live.hint(rec)
+		}
+	}
+	s.answered = true
+	j.site, j.from, j.rules = s, from, j.rulesIn(from)
+	return nil
+}
+
+// judgeOne sets the verdicts on a URL, and returns its status.
+func (j *judge) judgeOne(t *urlTarget) (status int) {
+	j.verdicts = j.verdicts[:0]
+	for i, r := range j.rules {
+		v := r.Match(t.pathFor(j.crawlers[i].Dialect))
+		j.verdicts = append(j.verdicts, v)
+		if j.decisive < 0 || j.decisive == i {
+			status = max(status, statusOf(v))
+		}
+	}
+	return status
+}
+
+// summary writes the counts of a list on standard error.
+func (r *judging) summary() {
+	var parts []string
+	for _, p := range []struct {
+		status int
+		word   string
+	}{{exitAllowed, "allowed"}, {exitDisallowed, "disallowed"}, {exitUndecided, "undecided"}} {
+		if n := r.counts[p.status]; n > 0 {
+			parts = append(parts, thousands(n)+" "+p.word)
+		}
+	}
+	if n := r.counts[exitBad]; n > 0 {
+		parts = append(parts, count(n, "line")+" without a URL")
+	}
+	complain(r.std, r.name, errors.New(count(r.asked, "URL")+": "+strings.Join(parts, ", ")))
+}
+
+// ruleFlags are the flags that change what the rules of a file are.
+type ruleFlags struct {
+	maxBytes      int       // noLimit without --max-bytes
+	at            time.Time // zero for now
+	userInitiated bool
+}
+
+// rules returns what a crawler obeys by a robots.txt.
+func (f *ruleFlags) rules(from ask.Source, d robots.Dialect, now time.Time, tokens []string) *robots.Rules {
+	if !f.at.IsZero() {
+		now = f.at
+	}
+	rules := from.Obey(d, f.maxBytes, now, tokens)
+	if f.userInitiated {
+		rules = rules.UserInitiated()
+	}
+	return rules
+}
+
+// maxSeparate is for how many crawlers rules are made one by one. Of more, those without a
+// group of their own share rules, which have no tokens.
+const maxSeparate = 8
+
+// rulesIn returns the rules of each crawler in a robots.txt.
+func (j *judge) rulesIn(from ask.Source) (all []*ruleSet) {
+	now := j.std.now()
+	if len(j.crawlers) <= maxSeparate {
+		for _, c := range j.crawlers {
+			all = append(all, &ruleSet{RuleSet: ask.RuleSet{Rules: j.ruleFlags.rules(from, c.Dialect, now, c.Tokens)}})
+		}
+		return all
+	}
+	if j.together == nil {
+		var callers []robots.Caller
+		for _, c := range j.crawlers {
+			callers = append(callers, robots.Caller{Dialect: c.Dialect, Tokens: c.Tokens})
+		}
+		j.together = robots.NewCallers(callers...)
+	}
+	for _, rules := range j.together.RulesBy(func(d robots.Dialect) *robots.Rules { return j.ruleFlags.rules(from, d, now, nil) }) {
+		all = append(all, &ruleSet{RuleSet: ask.RuleSet{Rules: rules}})
+	}
+	return all
+}
+
+// stateOf returns what is known of the robots.txt of the last URL, once for each site.
+func (j *judge) stateOf(note func(*robots.State) string) string {
+	if j.from.Record == nil || j.site.shown {
+		return ""
+	}
+	j.site.shown = true
+	s := j.rules[0].State()
+	return j.live.stateLine(j.from.Record, s, note(s))
+}
