@@ -145,7 +145,7 @@ func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
 func TestOutputFails(t *testing.T) {
 	const ask = `{"robots":"","url":"/"}` + "\n"
-	for _, args := range [][]string{{"check", "--batch"}, {"check", "-f", "-", "/"}, {"explain", "-f", "-", "/"}, {"version"}, {"--help"}} {
+	for _, args := range [][]string{{"check", "--batch"}, {"check", "-f", "-", "/"}, {"explain", "-f", "-", "/"}, {"--version"}, {"--help"}} {
 		var said bytes.Buffer
 		if got := run(context.Background(), args, strings.NewReader(ask), full{}, &said); got != exitBad {
 			t.Errorf("robots %v: exit status %d, want %d", args, got, exitBad)

@@ -70,7 +70,7 @@ func (j *judge) explanationWriter() func(*urlTarget) error {
 			fmt.Fprintf(w, "%s%s\n", stateIndent, reason)
 			j.writeState(stateIndent, (*robots.State).Text)
 			printDerivation(w, j.palette, &e)
-			if list, _ := signalsOf(rules.Rules, &path); len(list) > 0 {
+			if list := signalsOf(rules.Rules, &path); len(list) > 0 {
 				heading(w, j.palette, "Signals")
 				printSignals(w, j.palette, list)
 			}
@@ -162,7 +162,7 @@ func (j *judge) writeExplanationJSON(t *urlTarget) error {
 	for i, rules := range j.rules {
 		path := t.pathFor(j.crawlers[i].Dialect)
 		e := lint.Explain(rules.Rules, path)
-		list, _ := signalsOf(rules.Rules, &path)
+		list := signalsOf(rules.Rules, &path)
 		d := jsonDerivation{shapes.NewDerivation(&e), append([]siteSignal{}, list...)}
 		d.Notes = jsonNotes(&e)
 		var derivation bytes.Buffer

@@ -54,7 +54,7 @@ type judge struct {
 	rules    []*ruleSet // of each crawler
 	verdicts []robots.Verdict
 	width    int // of the column of URLs
-	together *robots.Callers
+	together *robots.Crawlers
 }
 
 // A urlTarget is a URL to judge.
@@ -262,7 +262,7 @@ func (j *judge) open(ctx context.Context, s *site) error {
 		return err
 	}
 	if rec := from.Record; rec != nil && !s.answered {
-		if rec.Outcome == fetch.Success {
+		if rec.Outcome == fetch.Success && j.fetches {
 			title := rec.Origin.RobotsURL()
 			if rec.Truncated {
 				title += " (truncated by the fetch)"
@@ -341,11 +341,11 @@ func (j *judge) rulesIn(from ask.Source) (all []*ruleSet) {
 		return all
 	}
 	if j.together == nil {
-		var callers []robots.Caller
+		var callers []robots.Crawler
 		for _, c := range j.crawlers {
-			callers = append(callers, robots.Caller{Dialect: c.Dialect, Tokens: c.Tokens})
+			callers = append(callers, robots.Crawler{Dialect: c.Dialect, Tokens: c.Tokens})
 		}
-		j.together = robots.NewCallers(callers...)
+		j.together = robots.NewCrawlers(callers...)
 	}
 	for _, rules := range j.together.RulesBy(func(d robots.Dialect) *robots.Rules { return j.ruleFlags.rules(from, d, now, nil) }) {
 		all = append(all, &ruleSet{RuleSet: ask.RuleSet{Rules: rules}})

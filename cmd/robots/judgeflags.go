@@ -10,6 +10,7 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/fetch"
 	"github.com/spf13/cobra"
 )
 
@@ -84,6 +85,10 @@ func (f *judgeFlags) open(ctx context.Context) (*judge, *urlReader, error) {
 		if err != nil {
 			return nil, nil, err
 		}
+		if err := mustKnow(live, named[0], j.crawlers); err != nil {
+			live.close()
+			return nil, nil, err
+		}
 		j.source, j.live = newOneFile(named[0]), live
 	}
 	f.warnCrawlers(j.crawlers, fileOf(j.source))
@@ -107,8 +112,7 @@ func fileOf(s Source) *robots.File {
 }
 
 // named returns the robots.txt of files, standard input and sites. Sites are fetched
-// concurrently, by the returned client, which is closed. It is an error if the rules of a
-// site are not known.
+// concurrently, by the returned client, which the caller closes.
 func (c *command) named(ctx context.Context, flags *siteFlags, list []Crawler, maxBytes int, names ...string) ([]ask.Source, *live, error) {
 	origins := make([]robots.Origin, len(names))
 	stdin, fetches := 0, false
@@ -151,12 +155,33 @@ func (c *command) named(ctx context.Context, flags *siteFlags, list []Crawler, m
 	if err != nil {
 		return nil, nil, err
 	}
-	defer l.close()
-	return sources, l, l.fetchAll(ctx, c, origins, sources, list, maxBytes)
+	if err := l.fetchAll(ctx, c, origins, sources); err != nil {
+		l.close()
+		return nil, nil, err
+	}
+	for i, s := range sources {
+		if r := s.Record; r != nil && r.Outcome == fetch.Success && !slices.Contains(origins[:i], origins[i]) {
+			c.warnFile(r.Origin.RobotsURL(), robots.Parse(r.Body), list[0].Dialect, maxBytes)
+		}
+	}
+	return sources, l, nil
+}
+
+// mustKnow returns an error if the rules of a site are not known.
+func mustKnow(l *live, s ask.Source, list []Crawler) error {
+	if s.Record == nil {
+		return nil
+	}
+	for _, d := range dialectsOf(list) {
+		if rules := s.Record.Rules(d, l.began); !isKnown(rules) {
+			return fmt.Errorf("cannot get %s", l.stateLine(s.Record, rules.State(), rules.State().Text()))
+		}
+	}
+	return nil
 }
 
 // fetchAll fills in the records of sites.
-func (l *live) fetchAll(ctx context.Context, c *command, origins []robots.Origin, sources []ask.Source, list []Crawler, maxBytes int) (err error) {
+func (l *live) fetchAll(ctx context.Context, c *command, origins []robots.Origin, sources []ask.Source) (err error) {
 	defer l.progress.report(c.std.screen, c.name)()
 	ctx, stop := interruptible(ctx)
 	defer stop()
@@ -178,12 +203,6 @@ func (l *live) fetchAll(ctx context.Context, c *command, origins []robots.Origin
 				return errInterrupted
 			}
 			return err
-		}
-		r := sources[i].Record
-		for _, d := range dialectsOf(list) {
-			if rules := r.Rules(d, c.std.now()); !isKnown(rules) {
-				return fmt.Errorf("cannot get %s", l.stateLine(r, rules.State(), rules.State().Text()))
-			}
 		}
 	}
 	return nil

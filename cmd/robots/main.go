@@ -135,13 +135,10 @@ RFC 9309 says, or as Google, Seznam, Bing and Yandex do (--dialect).`,
 		{"lint", func() *cobra.Command { return lintCommand(std, status) }},
 		{"lsp", func() *cobra.Command { return lspCommand(std) }},
 		{"page", func() *cobra.Command { return pageCommand(std, status) }},
-		{"schedule", func() *cobra.Command { return scheduleCommand(std, status) }},
 		{"serve", func() *cobra.Command { return serveCommand(std) }},
-		{"signals", func() *cobra.Command { return signalsCommand(std, status) }},
-		{"sitemaps", func() *cobra.Command { return sitemapsCommand(std, status) }},
+		{"show", func() *cobra.Command { return newShow(std, status) }},
 		{"test", func() *cobra.Command { return testCommand(std, status) }},
 		{"verify", func() *cobra.Command { return verifyCommand(std, status) }},
-		{"version", func() *cobra.Command { return versionCommand(std) }},
 	}
 	for _, v := range verbs {
 		if v.name == only {

@@ -38,11 +38,8 @@ func TestSignalsHostile(t *testing.T) {
 		"crawlers": {agents.String(), 0},
 		"fields":   {"User-agent: *\n" + strings.Repeat("tdm-reservation: 1\nllms: x\n", 1000), 2000},
 	} {
-		for _, url := range []string{"", "/x"} {
-			args := []string{"signals", "-f", "-"}
-			if url != "" {
-				args = append(args, url)
-			}
+		{
+			args := []string{"show", "-", "--only", "signals"}
 			var text, out, errs bytes.Buffer
 			if status := run(context.Background(), args, strings.NewReader(tt.body), &text, &errs); status != exitAllowed || errs.Len() > 0 {
 				t.Errorf("%s: status %d, %s", name, status, errs.String())
@@ -58,8 +55,8 @@ func TestSignalsHostile(t *testing.T) {
 			if err := json.Unmarshal(out.Bytes(), &got); err != nil || bytes.Count(out.Bytes(), []byte("\n")) != 1 || !utf8.Valid(out.Bytes()) {
 				t.Errorf("%s: %v, %q", name, err, out.Bytes()[:min(out.Len(), 1000)])
 			}
-			if url == "" && len(got.Signals) != tt.signals || len(got.Notes) > maxNotes+1 {
-				t.Errorf("%s %s: %d signals and %d notes, want %d", name, url, len(got.Signals), len(got.Notes), tt.signals)
+			if len(got.Signals) != tt.signals || len(got.Notes) > maxNotes+1 {
+				t.Errorf("%s: %d signals and %d notes, want %d", name, len(got.Signals), len(got.Notes), tt.signals)
 			}
 		}
 	}

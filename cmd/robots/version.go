@@ -8,26 +8,7 @@ import (
 	"sync"
 
 	"github.com/robotskit/robots/fetch"
-	"github.com/spf13/cobra"
 )
-
-func versionCommand(std *streams) *cobra.Command {
-	var format string
-	cmd := &cobra.Command{
-		Use:                   "version",
-		Short:                 "Say which version this is",
-		Example:               "  robots version --format json",
-		DisableFlagsInUseLine: true,
-		RunE: func(_ *cobra.Command, args []string) error {
-			if err := noArguments(args); err != nil {
-				return err
-			}
-			return version(std, format)
-		},
-	}
-	registerFormat(cmd, &format)
-	return cmd
-}
 
 // programVersion is as Go gives it: v1.2.3 of a program that go install made from
 // that version or that was built where that tag is, a pseudo-version between tags,

@@ -73,7 +73,7 @@ func (s *server) codeAction(_ context.Context, p codeActionParams) ([]codeAction
 		}
 	}
 	if wants(kindFixAll) {
-		if fixed, _, _ := lint.Mend([]byte(d.text), lint.Options{}, false); string(fixed) != d.text {
+		if fixed, _, _ := lint.ApplyFixes([]byte(d.text), lint.Options{}, false); string(fixed) != d.text {
 			a := codeAction{Title: "Fix all that changes no verdict", Kind: kindFixAll}
 			a.Edit.Changes = map[string][]textEdit{d.uri: d.replaced(string(fixed))}
 			actions = append(actions, a)

@@ -1,0 +1,341 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	_ "time/tzdata" // --zone must not depend on what the machine has installed
+	"unicode/utf8"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/pace"
+)
+
+// A schedule is when requests of a crawler may start, and how long a crawl takes.
+type schedule struct {
+	*pace.Schedule
+	from   time.Time // that of --at, or now
+	next   []pace.Turn
+	day    []pace.Span
+	pages  int
+	takes  time.Duration // of the pages
+	within bool          // takes is known
+	fleet  *pace.Turn    // the next request of the fleet of --redis, nil without
+}
+
+// nextStarts is how many requests are listed.
+const nextStarts = 5
+
+// schedule makes the schedule of a crawler.
+func (v *view) schedule(ctx context.Context) (*schedule, error) {
+	made, err := pace.NewSchedule(v.rules, v.policy)
+	if err != nil {
+		return nil, err
+	}
+	p := &schedule{Schedule: made, from: v.start(), pages: v.pages}
+	if v.live != nil && v.live.fleet != nil && v.at.IsZero() && v.from.Record != nil {
+		turn, err := v.live.fleet.Limiter().NotBefore(ctx, pace.Key{Origin: v.from.Record.Origin}, made)
+		if err == nil {
+			p.fleet, p.from = &turn, v.std.now()
+		} else {
+			v.warn("the fleet's crawl rate is not known: %w", err)
+		}
+	}
+	p.from = p.from.In(made.Zone())
+	p.day = made.Day(p.from)
+	from, last := p.from, time.Time{}
+	for i := range nextStarts {
+		turn := made.Turn(from, last)
+		if p.fleet != nil && i == 0 {
+			turn = *p.fleet
+		}
+		turn.Start = turn.Start.In(made.Zone())
+		p.next = append(p.next, turn)
+		if last = turn.Start; last.After(from) {
+			from = last
+		}
+	}
+	p.takes, p.within = made.Duration(p.pages, p.from)
+	return p, nil
+}
+
+// scheduleWidth is the width that a schedule keeps to: that of its chart.
+const scheduleWidth = 80
+
+// clock is how moments are written for people; the zone stands in the heading.
+const clock = "2006-01-02 15:04:05"
+
+func (p *schedule) write(w io.Writer, colors palette) {
+	heading(w, colors, "Crawl rate")
+	first := p.next[0]
+	when := "now"
+	if wait := first.Start.Sub(p.from); wait > 0 {
+		when = "in " + pace.Words(wait)
+	}
+	who := "a request may start"
+	if p.fleet != nil {
+		who = "the fleet may start a request"
+	}
+	fmt.Fprintf(w, "  At %s %s %s; then %s.\n", p.from.Format(clock+" MST"), who, when, one(first.Interval))
+
+	heading(w, colors, "Pages an hour on "+p.from.Format("2006-01-02")+", "+p.Zone().String())
+	if len(p.day) > 1 { // else there is nothing to see
+		p.chart(w, colors)
+	}
+	p.printDay(w)
+
+	heading(w, colors, "Next requests, each after an immediate response")
+	before := p.from
+	for _, turn := range p.next {
+		wait := "at once"
+		if d := turn.Start.Sub(before); d > 0 {
+			wait = "after " + pace.Words(d)
+		}
+		reason := turn.Reasons[0]
+		reason.Interval = 0 // it stands in the column before
+		wrap(w, scheduleWidth, "  "+turn.Start.Format(startFormat(p.next))+"  "+fill(wait, 16)+"  ", reason.String())
+		before = turn.Start
+	}
+
+	heading(w, colors, "Duration")
+	takes := "more than ten years"
+	if p.within {
+		takes = pace.Words(p.takes)
+	}
+	fmt.Fprintf(w, "  %s pages: %s\n", thousands(p.pages), colors.paint(bold, takes))
+	p.printEntries(w, colors)
+}
+
+// one says an interval as short as it can be said: "one every 30 s".
+func one(interval time.Duration) string {
+	return strings.Replace(pace.Every(interval), "one request", "one", 1)
+}
+
+// startFormat shows fractions of a second only where a start has one.
+func startFormat(turns []pace.Turn) string {
+	for _, t := range turns {
+		if t.Start.Nanosecond() >= int(time.Millisecond) {
+			return clock + ".000"
+		}
+	}
+	return clock
+}
+
+// maxRows bounds the tables of a file that declares hundreds of windows.
+const maxRows = 40
+
+// printDay lists the paces of the day with their reasons.
+func (p *schedule) printDay(w io.Writer) {
+	for i, s := range p.day {
+		if i == maxRows {
+			fmt.Fprintf(w, "  and %d more\n", len(p.day)-i)
+			break
+		}
+		to := s.To.Format("15:04")
+		if i == len(p.day)-1 && to == "00:00" {
+			to = "24:00"
+		}
+		what := one(s.Interval)
+		if !s.Open {
+			what = "closed"
+		}
+		lead := fmt.Sprintf("  %s-%s  %s  ", s.From.Format("15:04"), to, fill(what, 20))
+		var reasons []string
+		for _, r := range s.Reasons {
+			r.Interval = 0 // it stands in the column before
+			reasons = append(reasons, r.String())
+		}
+		why := reasons[0]
+		if len(reasons) > 1 {
+			why += "; also " + strings.Join(reasons[1:], "; ")
+		}
+		wrap(w, scheduleWidth, lead, why)
+	}
+}
+
+// printEntries lists what the file declares and what became of it.
+func (p *schedule) printEntries(w io.Writer, colors palette) {
+	entries := p.Entries()
+	heading(w, colors, "Delays declared")
+	if len(entries) == 0 {
+		fmt.Fprintln(w, "  none for this crawler")
+		return
+	}
+	line, value := 0, 0
+	text := make([]string, len(entries))
+	for i, e := range entries {
+		text[i] = title(e.Field) + ": " + robots.Printable(e.Value)
+		line = max(line, len(strconv.Itoa(e.Line)))
+		value = max(value, min(utf8.RuneCountInString(text[i]), maxRuleColumn-8))
+	}
+	for i, e := range entries {
+		if i == maxRows {
+			fmt.Fprintf(w, "  and %d more\n", len(entries)-i+p.Dropped())
+			return
+		}
+		style := green
+		switch e.Fate {
+		case pace.FateAdjusted, pace.FateOverridden:
+			style = yellow
+		case pace.FateIgnored, pace.FateUnusable:
+			style = red
+		}
+		said := colors.paint(style, e.Fate.String())
+		if e.Why != "" {
+			said += ": " + e.Why
+		}
+		wrap(w, scheduleWidth, fmt.Sprintf("  line %*d  %s  ", line, e.Line, fill(text[i], value)), said)
+	}
+}
+
+func title(f robots.Field) string {
+	s := f.String()
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// The chart: a column an hour, chartRows high in eighths of a character.
+const chartRows = 6
+
+var eighths = [...]string{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"}
+
+// chart draws how many pages each hour of the day has room for, 80 columns wide.
+func (p *schedule) chart(w io.Writer, colors palette) {
+	hours := p.hours()
+	most := 0.0
+	for _, n := range hours {
+		most = max(most, n)
+	}
+	for row := chartRows - 1; row >= 0; row-- {
+		label := ""
+		switch row {
+		case chartRows - 1:
+			label = short(most)
+		case 0:
+			label = "0"
+		}
+		var bars strings.Builder
+		for _, n := range hours {
+			level := 0
+			if most > 0 {
+				level = int(math.Round(n / most * chartRows * 8))
+			}
+			if n > 0 {
+				level = max(level, 1) // what is not closed is seen
+			}
+			cell := eighths[min(max(level-8*row, 0), 8)]
+			bars.WriteString(" " + cell + cell)
+		}
+		fmt.Fprintf(w, "  %5s %s\n", label, strings.TrimRight(colors.paint(green, strings.TrimRight(bars.String(), " ")), " "))
+	}
+	axis := ""
+	for h := range hours {
+		axis += fmt.Sprintf(" %02d", h)
+	}
+	fmt.Fprintf(w, "  %5s %s\n\n", "", colors.paint(faint, axis))
+}
+
+// hours returns the pages an hour in each hour of the clock. An hour that comes
+// twice counts as one of the same pace, one that does not come as 0.
+func (p *schedule) hours() (hours [24]float64) {
+	var spent [24]float64
+	for _, s := range p.day {
+		for from := s.From; from.Before(s.To); {
+			past := time.Duration(from.Minute())*time.Minute + time.Duration(from.Second())*time.Second + time.Duration(from.Nanosecond())
+			to := from.Add(time.Hour - past)
+			if to.After(s.To) {
+				to = s.To
+			}
+			spent[from.Hour()] += to.Sub(from).Hours()
+			if s.Open {
+				hours[from.Hour()] += float64(to.Sub(from)) / float64(max(s.Interval, time.Millisecond))
+			}
+			from = to
+		}
+	}
+	for h := range hours {
+		if spent[h] > 0 {
+			hours[h] /= spent[h]
+		}
+	}
+	return hours
+}
+
+// The JSON of a schedule. Durations are in seconds; a time is RFC 3339 in its zone.
+type (
+	jsonSchedule struct {
+		Obey     pace.Obey   `json:"obey"`
+		Zone     string      `json:"zone"`
+		At       string      `json:"at"`
+		Next     []jsonTurn  `json:"next"`
+		Day      []jsonSpan  `json:"day"`
+		Declared []jsonEntry `json:"declared"`
+		Dropped  int         `json:"dropped"`
+		Pages    int         `json:"pages"`
+		Seconds  *float64    `json:"seconds"` // null: more than ten years
+	}
+	jsonTurn struct {
+		Start    string       `json:"start"`
+		Interval float64      `json:"interval"`
+		Reasons  []jsonReason `json:"reasons"`
+	}
+	jsonSpan struct {
+		From     string       `json:"from"`
+		To       string       `json:"to"`
+		Open     bool         `json:"open"`
+		Interval float64      `json:"interval"`
+		Reasons  []jsonReason `json:"reasons"`
+	}
+	jsonReason struct {
+		Cause    pace.Cause `json:"cause"`
+		Line     *int       `json:"line"`
+		Value    *string    `json:"value"`
+		Interval float64    `json:"interval"`
+		Text     string     `json:"text"`
+	}
+	jsonEntry struct {
+		Line     int       `json:"line"`
+		Field    string    `json:"field"`
+		Value    string    `json:"value"`
+		Declared float64   `json:"declared"`
+		Interval float64   `json:"interval"`
+		Fate     pace.Fate `json:"fate"`
+		Why      *string   `json:"why"`
+	}
+)
+
+func (p *schedule) json() *jsonSchedule {
+	j := &jsonSchedule{
+		Obey: p.Policy().Obey, Zone: p.Zone().String(), At: p.from.Format(time.RFC3339Nano),
+		Declared: []jsonEntry{}, Dropped: p.Dropped(), Pages: p.pages,
+	}
+	if p.within {
+		seconds := p.takes.Seconds()
+		j.Seconds = &seconds
+	}
+	for _, t := range p.next {
+		j.Next = append(j.Next, jsonTurn{t.Start.Format(time.RFC3339Nano), t.Interval.Seconds(), jsonReasons(t.Reasons)})
+	}
+	for _, s := range p.day {
+		j.Day = append(j.Day, jsonSpan{s.From.Format(time.RFC3339), s.To.Format(time.RFC3339), s.Open, s.Interval.Seconds(), jsonReasons(s.Reasons)})
+	}
+	for _, e := range p.Entries() {
+		j.Declared = append(j.Declared, jsonEntry{e.Line, e.Field.String(), e.Value, e.Declared.Seconds(), e.Interval.Seconds(), e.Fate, notEmpty(e.Why)})
+	}
+	return j
+}
+
+func jsonReasons(reasons []pace.Reason) []jsonReason {
+	all := []jsonReason{}
+	for _, r := range reasons {
+		j := jsonReason{Cause: r.Cause, Value: notEmpty(r.Value), Interval: r.Interval.Seconds(), Text: r.String()}
+		if r.Line > 0 {
+			j.Line = &r.Line
+		}
+		all = append(all, j)
+	}
+	return all
+}
