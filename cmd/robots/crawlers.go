@@ -3,65 +3,51 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
 	"unicode"
 
-	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/crawlers"
 	"github.com/spf13/cobra"
 )
 
-// The values of --format that crawlers alone has.
-const (
-	formatCSV      = "csv"
-	formatMarkdown = "markdown"
-)
-
-// A crawlersCall is one run of crawlers.
-type crawlersCall struct {
-	*call
+// A crawlersCommand is one run of crawlers.
+type crawlersCommand struct {
+	*command
+	ruleFlags
+	site     siteFlags
+	file     string
+	purposes []string
 	operator string
 	path     string
 	all      bool
-	url      string // of a site, "" if none is asked
 
-	list    []crawlers.Crawler // that are asked for
-	leftOut []crawlers.Crawler // that --all would ask for too
+	list    []crawlers.Crawler // that are chosen
+	leftOut []crawlers.Crawler // that --all adds
 }
 
-func crawlersCommand(std *streams, status *int) *cobra.Command {
-	c := &crawlersCall{call: newCall(std)}
-	c.formats = []string{formatCSV, formatMarkdown}
+func newCrawlers(std *streams, status *int) *cobra.Command {
+	c := &crawlersCommand{command: newCommand(std, formatCSV), ruleFlags: ruleFlags{maxBytes: noLimit}}
 	cmd := &cobra.Command{
-		Use:   "crawlers [FILE | URL | NAME]",
-		Short: "Say which crawlers may come in",
-		Long: `Crawlers asks a robots.txt, a file or that of a site, for every crawler of a
-directory that is in use: may it read all, a part or nothing, and which line says
-so? Each is asked by its own names and in its own dialect, rfc9309 where that is
-not known. With --path it says who may fetch one page.
+		Use:   "crawlers [FILE | URL | - | NAME]",
+		Short: "List access for known crawlers",
+		Long: `List which known crawlers have access to a site: all, part or none of it, and the
+line that decides. Each crawler is judged by its own product tokens in its own
+dialect, rfc9309 if that is not known. With --path it lists who may fetch one page.
 
-All, part and nothing are proved over all URLs, and name the rule that blocks the
-shortest one that is blocked. The table says what the file tells a crawler, and
-beside it who is said not to obey.
+All, part and none are proved over all URLs; the rule is the one that blocks the
+shortest blocked URL. The table shows what the file states; a remark says which
+crawlers are known not to obey it.
 
-Without a file it lists the directory, with the name of a crawler what is known of
-it, and by whom. Names that are no longer in use, that are mistakes, or that nobody
-but old lists knows, take part with --all only; the last line of text and Markdown
-counts those that are left out.
+Without a robots.txt it lists the directory of crawlers; with the name of one, what
+is known of that crawler, and the sources. Names that are no longer in use, that
+are mistakes, or that only old lists have, are included with --all.
 
-A line of --format json has the members schema, name, tokens, operator, purpose,
-dialect, obeys and sources; with a robots.txt then access (all, part, none,
-undecided: the proof would take too long, unknown: there is no answer from the
-site), verdict (of --path, else null), rule and group.
-
-Exit status: 0 whatever the verdicts, 2 bad use, unreadable input or interrupted.`,
+Exit status: 0 whatever the verdicts, 2 invalid usage or input.`,
 		Example: `  robots crawlers https://example.com/ --purpose ai
   robots crawlers robots.txt --purpose search,seo
   robots crawlers robots.txt --path /images/logo.png --operator google
@@ -74,25 +60,25 @@ Exit status: 0 whatever the verdicts, 2 bad use, unreadable input or interrupted
 			}
 			return names, cobra.ShellCompDirectiveDefault
 		},
-		RunE: c.run(status, c.answerAll),
+		RunE: c.run(status, c.answer),
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringSliceVar(&c.purposes, "purpose", nil, "only crawlers for this `PURPOSE`, or several with commas between:\n"+purposeList())
+	f.StringSliceVar(&c.purposes, "purpose", nil, "only crawlers of this `CATEGORY`, several with commas:\n"+purposeList())
 	complete(cmd, "purpose", append([]string{anyAI}, purposeNames()...))
-	f.StringVar(&c.operator, "operator", "", "only those of the operator with this `NAME`, or with this\nword in it")
-	f.StringVar(&c.path, "path", "", "say who may fetch this `PATH` or URL of the site")
-	f.BoolVar(&c.all, "all", false, "take all names of the directory, those not in use too")
-	f.StringVarP(&c.fileName, "file", "f", "", "take this `FILE` as the robots.txt, - for standard input")
-	c.atFlag(cmd, judgedAt)
+	f.StringVar(&c.operator, "operator", "", "only crawlers of the operator with this `NAME`, or a word of it")
+	f.StringVar(&c.path, "path", "", "list which crawlers may fetch this `PATH` or URL of the site")
+	f.BoolVar(&c.all, "all", false, "include names that are not in use")
+	c.registerFile(cmd, &c.file)
+	c.formatFlag(cmd)
 	c.site.register(cmd)
-	registerFormat(cmd, &c.format, c.formats...)
-	c.colourFlag(cmd)
+	timeFlag(cmd, &c.at, judgedAt)
+	c.colorFlag(cmd)
+	rare(cmd, "at")
 	return cmd
 }
 
-// answerAll finds out what is asked for, and answers it.
-func (c *crawlersCall) answerAll(ctx context.Context) (int, error) {
+func (c *crawlersCommand) answer(ctx context.Context) (int, error) {
 	if len(c.args) > 1 {
 		return exitBad, fmt.Errorf("unexpected argument %q: one file, URL or name at a time", clip(c.args[1]))
 	}
@@ -107,18 +93,17 @@ func (c *crawlersCall) answerAll(ctx context.Context) (int, error) {
 		}
 		c.leftOut = slices.DeleteFunc(every, func(e crawlers.Crawler) bool { return !idle(e) })
 	}
-	entry := false
+	name, entry := c.file, false
 	if len(c.args) == 1 {
-		if entry, err = c.argument(c.args[0]); err != nil {
+		if name, entry, err = c.argument(c.args[0]); err != nil {
 			return exitBad, err
 		}
 	}
-	c.args = nil
 	switch {
-	case c.given("file") || c.url != "":
-		return c.askSite(ctx)
+	case name != "" || c.given("file"):
+		return c.judge(ctx, name)
 	case c.path != "":
-		return exitBad, errors.New("--path has no use without a robots.txt: name a file, or a URL of the site")
+		return exitBad, errors.New("--path requires a robots.txt: name a file, or the URL of a site")
 	}
 	if err := c.site.unused("without a URL"); err != nil {
 		return exitBad, err
@@ -130,28 +115,23 @@ func (c *crawlersCall) answerAll(ctx context.Context) (int, error) {
 	return exitAllowed, c.printDirectory()
 }
 
-// argument takes the argument for a URL, a file or the name of a crawler, and
-// reports whether it is a name.
-func (c *crawlersCall) argument(arg string) (isName bool, err error) {
+// argument returns the name of the robots.txt that an argument is, or reports that it is the
+// name of a crawler.
+func (c *crawlersCommand) argument(arg string) (name string, isCrawler bool, err error) {
 	info, _ := os.Stat(arg)
-	isFile := arg == "-" || info != nil
-	scheme, _, isURL := strings.Cut(arg, "://")
-	isURL = isURL && !strings.ContainsAny(scheme, " /") // as a header has before the address in it
-	switch {
-	case (isFile || isURL) && c.given("file"):
-		return false, fmt.Errorf("unexpected argument %q: the file is named with -f", clip(arg))
-	case isURL:
-		c.url = arg
-		return false, nil
-	case isFile:
-		c.fetches = false
-		return false, c.cmd.Flags().Set("file", arg)
+	scheme, _, url := strings.Cut(arg, "://")
+	url = url && !strings.ContainsAny(scheme, " /") // as in a header with a URL
+	if arg == "-" || info != nil || url {
+		if c.given("file") {
+			return "", false, fmt.Errorf("unexpected argument %q: the robots.txt is given with -f", clip(arg))
+		}
+		return arg, false, nil
 	}
 	if e, ok := crawlers.Find(arg); ok {
 		c.list, c.leftOut = []crawlers.Crawler{e}, nil
-		return true, nil
+		return c.file, true, nil
 	}
-	return false, fmt.Errorf("%q is no file, no URL and no crawler of the directory%s", clip(arg), cmp.Or(meant(arg), "; robots crawlers lists them"))
+	return "", false, fmt.Errorf("%q is not a file, a URL or a known crawler%s", clip(arg), cmp.Or(meant(arg), "; robots crawlers lists them"))
 }
 
 // directoryNames is a variable so that a test counts how often the directory is searched.
@@ -185,12 +165,12 @@ func meant(name string) string {
 	return "; did you mean " + near + "?"
 }
 
-// idle reports whether an entry is asked for with --all only.
+// idle reports whether an entry is included only with --all.
 func idle(e crawlers.Crawler) bool {
 	return e.Status == crawlers.Former || e.Status == crawlers.Mistake || e.Status == crawlers.Unknown
 }
 
-// anyAI stands for the three purposes that have to do with models.
+// anyAI stands for the three categories of AI crawlers.
 const anyAI = "ai"
 
 func purposeNames() []string {
@@ -203,7 +183,7 @@ func purposeNames() []string {
 
 func purposeList() string {
 	names := purposeNames()
-	return strings.Join(names[:8], ", ") + ",\n" + strings.Join(names[8:], ", ") + ",\nor " + anyAI + " for all three of them"
+	return strings.Join(names[:8], ", ") + ",\n" + strings.Join(names[8:], ", ") + ",\nor " + anyAI + " for all of " + anyAI + "-*"
 }
 
 // choose returns the entries of the directory for some purposes and an operator, of
@@ -237,14 +217,14 @@ func choose(purposes []string, operator string, all bool) ([]crawlers.Crawler, e
 	}
 	hint := ""
 	if near := nearest(operator, operators); near != "" && near != strings.ToLower(operator) {
-		hint = ", did you mean " + near + "?"
+		hint = "; did you mean " + near + "?"
 	}
-	return nil, fmt.Errorf("no crawler of operator %q is in use for what is asked%s", clip(operator), hint)
+	return nil, fmt.Errorf("no crawler in use matches operator %q and these categories%s", clip(operator), hint)
 }
 
-// missing says how many crawlers are left out and why, "" if none are. done is what is done with
-// the others, and does with all.
-func (c *crawlersCall) missing(done, does string) string {
+// missing returns how many crawlers are left out and why, "" if none are. Done and does are
+// what the command does with the others.
+func (c *crawlersCommand) missing(done, does string) string {
 	if len(c.leftOut) == 0 {
 		return ""
 	}
@@ -300,7 +280,7 @@ var titles = map[crawlers.Purpose]string{
 
 func titleOf(p crawlers.Purpose) string { return cmp.Or(titles[p], string(p)) }
 
-// jsonCrawler is a line of JSON for a crawler, and with a file what it says to it.
+// jsonCrawler is a line of JSON for a crawler, with its access if there is a file.
 type jsonCrawler struct {
 	Schema   int               `json:"schema"`
 	Name     string            `json:"name"`
@@ -314,7 +294,7 @@ type jsonCrawler struct {
 	*jsonDetails
 }
 
-// jsonDetails is what the directory says besides.
+// jsonDetails has the other facts of the directory.
 type jsonDetails struct {
 	Status      crawlers.Status `json:"status"`
 	Spellings   []string        `json:"spellings"`
@@ -332,7 +312,7 @@ func newJSONCrawler(e crawlers.Crawler) jsonCrawler {
 }
 
 // printDirectory lists entries of the directory.
-func (c *crawlersCall) printDirectory() error {
+func (c *crawlersCommand) printDirectory() error {
 	rows := [][]string{{"name", "tokens", "operator", "purpose", "dialect", "obeys", "status"}}
 	for _, e := range c.list {
 		rows = append(rows, []string{e.Name, strings.Join(e.Tokens, " > "), e.Operator, string(e.Purpose), e.Dialect, string(e.Obeys), string(e.Status)})
@@ -352,9 +332,6 @@ func (c *crawlersCall) printDirectory() error {
 		return nil
 	case formatCSV:
 		return writeCSV(c.std.out, rows)
-	case formatMarkdown:
-		writeMarkdown(c.std.out, rows)
-		return nil
 	}
 	byPurpose(c.list, func(p crawlers.Purpose, from, to int) {
 		if from > 0 {
@@ -374,33 +351,32 @@ func (c *crawlersCall) printDirectory() error {
 	return nil
 }
 
-// printMissing ends a text with what is left out.
-func (c *crawlersCall) printMissing(done, does string) {
+// printMissing ends the text with the crawlers that are left out.
+func (c *crawlersCommand) printMissing(done, does string) {
 	if text := c.missing(done, does); text != "" {
 		fmt.Fprintf(c.std.out, "\n%s\n", c.palette.paint(faint, text))
 	}
 }
 
-// remark says in a few words what to know of a crawler beside its verdict: whether
-// it comes at all, and whether it obeys, also that nobody knows or that it does if
-// all is wanted.
+// remark returns in a few words whether a crawler sends requests and whether it obeys
+// robots.txt. With all it also says that it obeys.
 func remark(e crawlers.Crawler, all bool) string {
 	var said []string
 	switch e.Status {
 	case crawlers.OptOut:
 		said = append(said, "opt-out, sends no requests")
 	case crawlers.Token:
-		said = append(said, "addresses others")
+		said = append(said, "applies to other crawlers")
 	case crawlers.Former:
 		said = append(said, "no longer in use")
 	case crawlers.Mistake:
-		said = append(said, "no crawler's name")
+		said = append(said, "not the name of a crawler")
 	}
 	switch e.Obeys {
 	case crawlers.ObeysNo:
 		said = append(said, "does not obey")
 	case crawlers.ObeysNamed:
-		said = append(said, "obeys no group of *")
+		said = append(said, "ignores the group of *")
 	case crawlers.UserInitiated:
 		said = append(said, "user-initiated, might not obey")
 	case crawlers.ObeysYes:
@@ -411,8 +387,8 @@ func remark(e crawlers.Crawler, all bool) string {
 	return strings.Join(said, "; ")
 }
 
-// printEntry says what is known of one crawler.
-func (c *crawlersCall) printEntry(e crawlers.Crawler) {
+// printEntry writes what is known of one crawler.
+func (c *crawlersCommand) printEntry(e crawlers.Crawler) {
 	w := c.std.out
 	fmt.Fprintln(w, c.palette.paint(bold, e.Name))
 	line := func(name, value string) {
@@ -422,22 +398,22 @@ func (c *crawlersCall) printEntry(e crawlers.Crawler) {
 	}
 	dialect := e.Dialect
 	if dialect == crawlers.Unknown {
-		dialect += ", asked in " + e.ReadAs().Name
+		dialect += ", judged by " + e.ReadAs().Name
 	}
 	status := map[crawlers.Status]string{
-		crawlers.OptOut: "sends no requests: it steers the use of what others fetch",
-		crawlers.Token:  "sends no requests: it addresses crawlers with other names",
+		crawlers.OptOut: "sends no requests: it controls the use of pages that others fetch",
+		crawlers.Token:  "sends no requests: it applies to crawlers with other names",
 		crawlers.Former: "no longer in use", crawlers.Mistake: "no crawler looks for this name",
 	}
 	obeys := map[crawlers.Obeys]string{
-		crawlers.ObeysNamed: "a group that names it, and none for *", crawlers.UserInitiated: "rules may not apply, as a user asks",
+		crawlers.ObeysNamed: "only a group that names it, not that of *", crawlers.UserInitiated: "might not, as a user starts its fetches",
 	}
 	line("operator", e.Operator)
 	line("purpose", string(e.Purpose))
 	line("status", cmp.Or(status[e.Status], string(e.Status)))
 	line("tokens", strings.Join(e.Tokens, ", else "))
 	if e.Rival != "" {
-		line("rival", "the group of "+e.Rival+" is that of another operator")
+		line("rival", "obeys the group of "+e.Rival+", a crawler of another operator")
 	}
 	line("spellings", strings.Join(e.Spellings, ", "))
 	if e.GoogleReads != "" {
@@ -459,30 +435,3 @@ func (c *crawlersCall) printEntry(e crawlers.Crawler) {
 		fmt.Fprintf(w, "    %s, %s\n      %s\n", s.Document, seen, c.palette.paint(faint, strings.Join(s.Says, ", ")))
 	}
 }
-
-func writeCSV(w io.Writer, rows [][]string) error {
-	if err := csv.NewWriter(w).WriteAll(rows); err != nil {
-		return errors.New("cannot write the answer")
-	}
-	return nil
-}
-
-// writeMarkdown writes a table whose first row is its head. What a file says may hold
-// any character, and must not become markup.
-func writeMarkdown(w io.Writer, rows [][]string) {
-	for i, row := range rows {
-		writeMarkdownRow(w, row)
-		if i == 0 {
-			fmt.Fprintln(w, strings.Repeat("| --- ", len(row))+"|")
-		}
-	}
-}
-
-func writeMarkdownRow(w io.Writer, row []string) {
-	for _, cell := range row {
-		fmt.Fprint(w, "| ", markup.Replace(robots.Printable(cell)), " ")
-	}
-	fmt.Fprintln(w, "|")
-}
-
-var markup = strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", "[", `\[`, "&", "&amp;")

@@ -15,8 +15,6 @@ import (
 	"github.com/robotskit/robots/crawlers"
 )
 
-// This file asks one robots.txt for many crawlers, and writes the table.
-
 // wordOf is the access in the column of the table.
 func wordOf(a access.Access) string {
 	if a == access.None {
@@ -25,74 +23,68 @@ func wordOf(a access.Access) string {
 	return string(a)
 }
 
-// A standing is what a file says to a crawler: with a path, its verdict is that of the path.
+// A standing is the access of a crawler: with a path, its verdict is that of the path.
 type standing struct {
 	access.Standing
 	crawler crawlers.Crawler
 }
 
-// askSite asks the file, or the site of the URL, for the crawlers of the list.
-func (c *crawlersCall) askSite(ctx context.Context) (int, error) {
-	c.askers = newAskers(c.list)
-	c.dialects = c.askers.dialects()
-	c.args = []string{cmp.Or(c.url, "/")}
-	if err := c.checkArgs(); err != nil {
-		return exitBad, err
+// judge writes the access of each crawler by a robots.txt.
+func (c *crawlersCommand) judge(ctx context.Context, name string) (int, error) {
+	j := judge{command: c.command, ruleFlags: c.ruleFlags}
+	for _, e := range c.list {
+		j.crawlers = append(j.crawlers, Crawler{e.Name, e.Tokens, e.ReadAs()})
 	}
-	path, err := c.onePath()
+	path, err := c.parsePath(name, &j)
 	if err != nil {
 		return exitBad, err
 	}
-	if err := c.openSource(); err != nil {
+	named, live, err := c.named(ctx, &c.site, j.crawlers, noLimit, name)
+	if err != nil {
 		return exitBad, err
 	}
-	status, err := c.answer(ctx, func(p *page) error { return c.print(c.stand(path), c.state(p, factOf)) })
-	if status == exitBad {
-		return exitBad, err
-	}
-	return exitAllowed, nil
-}
-
-// onePath returns the path of --path in each dialect, nil without one. Where a site
-// is asked it may not be a page of another.
-func (c *crawlersCall) onePath() (paths []robots.Path, err error) {
-	if !c.given("path") {
-		return nil, nil
-	}
-	if c.url != "" && !strings.HasPrefix(c.path, "/") {
-		origin, _, err := robots.ParseURL(c.path)
-		if site, _, _ := robots.ParseURL(c.url); err == nil && origin != site {
-			return nil, fmt.Errorf("--path %s is no page of %s", strconv.Quote(clip(c.path)), site)
-		}
-	}
-	for _, d := range c.dialects {
-		_, path, err := split(d, c.path, false)
-		if err != nil {
-			return nil, fmt.Errorf("--path: %w", err)
-		}
-		paths = append(paths, path)
-	}
-	return paths, nil
-}
-
-// stand finds out what the file says to each crawler.
-func (c *crawlersCall) stand(paths []robots.Path) []standing {
+	defer live.close()
 	p := access.NewProver(access.Steps)
 	var all []standing
-	for i, r := range c.askers.rules {
+	rules := j.rulesIn(named[0])
+	for i, r := range rules {
 		s := standing{p.Stand(r.Rules), c.list[i]}
-		if paths != nil {
-			s.Verdict, s.Others = r.Match(c.pathFor(paths, i)), 0
+		if path != nil {
+			s.Verdict, s.Others = r.Match(path.pathFor(j.crawlers[i].Dialect)), 0
 		}
 		all = append(all, s)
 	}
-	return all
+	state := ""
+	if r := named[0].Record; r != nil {
+		s := rules[0].State()
+		state = live.stateLine(r, s, factOf(s))
+	}
+	return exitAllowed, c.print(all, state)
 }
 
-// print writes the answer in the format that was asked for.
-func (c *crawlersCall) print(all []standing, state string) error {
+// parsePath returns the URL of --path, nil without one. It must be of the site that is
+// fetched.
+func (c *crawlersCommand) parsePath(name string, j *judge) (*urlTarget, error) {
+	if !c.given("path") {
+		return nil, nil
+	}
+	if isURL(name) && !strings.HasPrefix(c.path, "/") {
+		origin, _, err := robots.ParseURL(c.path)
+		if site, _, _ := robots.ParseURL(name); err == nil && origin != site {
+			return nil, fmt.Errorf("--path %s is not a page of %s", strconv.Quote(clip(c.path)), site)
+		}
+	}
+	t, _, err := j.parse(c.path)
+	if err != nil {
+		return nil, fmt.Errorf("--path: %w", err)
+	}
+	return &t, nil
+}
+
+// print writes the table in the format of --format.
+func (c *crawlersCommand) print(all []standing, state string) error {
 	if slices.ContainsFunc(all, func(s standing) bool { return s.Access == access.Unknown }) {
-		c.warn("%s", cmp.Or(state, "the robots.txt cannot be had"))
+		c.warn("%s", cmp.Or(state, "robots.txt is unavailable"))
 		state = ""
 	}
 	switch c.format {
@@ -118,22 +110,19 @@ func (c *crawlersCall) print(all []standing, state string) error {
 		}
 		first = false
 		summary := c.summary(titleOf(p), all[from:to])
-		if c.format == formatMarkdown {
-			fmt.Fprintf(c.std.out, "## %s\n\n%s.\n\n", titleOf(p), markup.Replace(robots.Printable(summary)))
-			writeMarkdown(c.std.out, append([][]string{c.head()}, c.rows(all[from:to])...))
-			return
-		}
 		fmt.Fprintln(c.std.out, c.palette.paint(bold, robots.Printable(summary)))
 		c.table(all[from:to])
 	})
 	c.printMissing("checked", "checks")
 	if c.format == formatText {
-		c.printState("", state)
+		if state != "" {
+			fmt.Fprintln(c.std.out, c.palette.paint(faint, robots.Printable(state)))
+		}
 	}
 	return nil
 }
 
-// jsonStanding is what a line of JSON says with a file.
+// jsonStanding is the access of a crawler in JSON.
 type jsonStanding struct {
 	Access  access.Access   `json:"access"`
 	Verdict *string         `json:"verdict"` // of the path, null without one
@@ -141,7 +130,7 @@ type jsonStanding struct {
 	Group   json.RawMessage `json:"group"`
 }
 
-func (c *crawlersCall) json(s *standing) (*jsonStanding, error) {
+func (c *crawlersCommand) json(s *standing) (*jsonStanding, error) {
 	var j jsonStanding
 	text, err := s.Verdict.MarshalJSON()
 	if err == nil {
@@ -158,12 +147,12 @@ func (c *crawlersCall) json(s *standing) (*jsonStanding, error) {
 	return &j, nil
 }
 
-func (c *crawlersCall) head() []string {
+func (c *crawlersCommand) head() []string {
 	return []string{"name", "tokens", "operator", "purpose", "dialect", "obeys", "access", "verdict", "line", "rule", "group"}
 }
 
-// rows are the cells of the table for programs and documents.
-func (c *crawlersCall) rows(all []standing) (rows [][]string) {
+// rows are the cells of the table in CSV.
+func (c *crawlersCommand) rows(all []standing) (rows [][]string) {
 	for _, s := range all {
 		e, v := s.crawler, s.Verdict
 		verdict, line, rule := "", "", ""
@@ -180,7 +169,7 @@ func (c *crawlersCall) rows(all []standing) (rows [][]string) {
 }
 
 // table writes a line for each crawler.
-func (c *crawlersCall) table(all []standing) {
+func (c *crawlersCommand) table(all []standing) {
 	names, operators := 0, 0
 	for _, s := range all {
 		names, operators = max(names, columns(s.crawler.Name)), max(operators, columns(s.crawler.Operator))
@@ -194,13 +183,13 @@ func (c *crawlersCall) table(all []standing) {
 	}
 }
 
-func (c *crawlersCall) accessWord(s standing) string {
+func (c *crawlersCommand) accessWord(s standing) string {
 	styles := map[access.Access]string{access.All: green, access.None: red}
 	return c.palette.paint(cmp.Or(styles[s.Access], yellow), fmt.Sprintf("%-9s", wordOf(s.Access)))
 }
 
-// why says by which rule and group, and what to know of the crawler besides.
-func (c *crawlersCall) why(s standing) string {
+// why names the rule and the group, and adds remarks on the crawler.
+func (c *crawlersCommand) why(s standing) string {
 	text := reasonOf(s.Verdict)
 	if s.Others > 0 {
 		text += fmt.Sprintf(", and %d more", s.Others)
@@ -208,7 +197,7 @@ func (c *crawlersCall) why(s standing) string {
 	text += inGroup(c.palette, s.Verdict)
 	var said []string
 	if s.crawler.Rival != "" && strings.EqualFold(s.Verdict.Group.Token(), s.crawler.Rival) {
-		said = append(said, "the group of a rival")
+		said = append(said, "the group of another operator")
 	}
 	if r := remark(s.crawler, false); r != "" {
 		said = append(said, r)
@@ -219,8 +208,8 @@ func (c *crawlersCall) why(s standing) string {
 	return text
 }
 
-// summary says in a sentence how crawlers for one purpose stand.
-func (c *crawlersCall) summary(title string, all []standing) string {
+// summary returns a sentence on the access of the crawlers of one category.
+func (c *crawlersCommand) summary(title string, all []standing) string {
 	counts := map[access.Access]int{}
 	disallowed := 0
 	var unnamed []string
@@ -255,17 +244,17 @@ func (c *crawlersCall) summary(title string, all []standing) string {
 	return text
 }
 
-// shares says how many of a group have which access.
+// shares returns how many crawlers of a group have which access.
 func shares(n int, counts map[access.Access]int, group string) string {
 	text := ""
 	for _, a := range []access.Access{access.None, access.Part, access.All, access.Undecided, access.Unknown} {
 		k := counts[a]
 		words := map[access.Access]string{
-			access.None: "are shut out", access.Part: "may read a part", access.All: "may read all",
-			access.Undecided: "are undecided", access.Unknown: "cannot be told, as there is no answer",
+			access.None: "have no access", access.Part: "have access to a part", access.All: "have access to all",
+			access.Undecided: "are undecided", access.Unknown: "have unknown access, as robots.txt is unreachable",
 		}[a]
 		if k == 1 {
-			words = strings.Replace(words, "are ", "is ", 1)
+			words = strings.Replace(strings.Replace(words, "are ", "is ", 1), "have ", "has ", 1)
 		}
 		switch {
 		case k == 0:

@@ -16,88 +16,110 @@ import (
 )
 
 func fetchCommand(std *streams, status *int) *cobra.Command {
-	c := newCall(std)
+	c := newCommand(std)
+	var site siteFlags
 	body := false
 	cmd := &cobra.Command{
 		Use:   "fetch URL",
-		Short: "Fetch the robots.txt of a site and say what came of it",
-		Long: `Fetch asks a site for its robots.txt, and says what came of it: every request
-with its time, the outcome and what it means for crawlers, how long the answer
-holds, and the headers that matter. URL is any URL of the site, or - for one on
-standard input. With --cache the answer is kept in that file; the site is asked
-whatever the file holds.
+		Short: "Fetch a robots.txt; show status, redirects, lifetime",
+		Long: `Fetch the robots.txt of a site, and show every request with its timings, the
+outcome and what it means for crawlers, how long it is cached, and the headers
+that matter. The argument is any URL of the site, or - to read one from standard
+input. With --cache the answer is kept in that file; it is never read from there.
 
-Exit status: 0 the site has answered, with a file or that there is none; 2 bad
-use or interrupted; 3 it is out of reach, or the address guard refuses it.`,
+Exit status: 0 the site answered, with a file or that it has none; 2 invalid
+usage, or interrupted; 3 it is unreachable, or the address guard refused it.`,
 		Example: `  robots fetch https://example.com/list?sort=price
   robots fetch --body https://example.com/ > robots.txt
   robots fetch --format json --timeout 5s https://example.com/`,
 		DisableFlagsInUseLine: true,
-		RunE:                  c.run(status, func(ctx context.Context) (int, error) { return fetchOne(ctx, c, body) }),
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.BoolVar(&body, "body", false, "print the file and nothing else")
-	c.site.register(cmd)
-	c.site.registerProbe(cmd)
-	registerFormat(cmd, &c.format)
-	c.colourFlag(cmd)
+	f.BoolVar(&body, "body", false, "print only the file")
+	c.formatFlag(cmd)
+	site.register(cmd)
+	site.registerProbe(cmd)
+	c.colorFlag(cmd)
+	cmd.RunE = c.run(status, func(ctx context.Context) (int, error) {
+		if body && c.format == formatJSON {
+			return exitBad, errors.New("--body prints the file as it is, so it excludes --format json")
+		}
+		url, err := c.oneURL()
+		if err != nil {
+			return exitBad, err
+		}
+		origin, _, err := split(robots.RFC9309, url, true)
+		if err != nil {
+			return exitBad, err
+		}
+		l, err := newLive(c, &site, nil, noLimit)
+		if err != nil {
+			return exitBad, err
+		}
+		defer l.close()
+		ctx, stop := interruptible(ctx)
+		defer stop()
+		get := l.cache.Refresh // whatever is kept
+		if !l.kept {
+			get = l.client.Fetch // the cache would randomize the lifetime
+		}
+		r, err := get(ctx, origin)
+		switch {
+		case ctx.Err() != nil:
+			return exitBad, errInterrupted
+		case err != nil:
+			return exitBad, err
+		}
+		switch {
+		case c.format == formatJSON:
+			if err := encode(c.std.out, newJSONRecord(url, r)); err != nil {
+				return exitBad, err
+			}
+			l.hint(r)
+		case body:
+			printBody(c.std, r)
+			if r.Outcome != fetch.Success {
+				s := r.Rules(robots.RFC9309, c.std.now()).State()
+				complain(c.std, c.name, errors.New(l.stateLine(r, s, s.Text())))
+			}
+		default:
+			l.printRecord(c.std.out, c.palette, r, c.std.now(), site.probe)
+		}
+		if r.Outcome.Good() {
+			return exitAllowed, nil
+		}
+		return exitUndecided, nil
+	})
 	return cmd
 }
 
-// fetchOne asks one site.
-func fetchOne(ctx context.Context, c *call, body bool) (int, error) {
+// oneURL returns the URL of a verb that takes one site: the argument, or the URL on standard
+// input.
+func (c *command) oneURL() (string, error) {
 	switch {
-	case body && c.format == formatJSON:
-		return exitBad, errors.New("--body prints the file as it is, so --format json has no use with it")
 	case len(c.args) == 0:
-		return exitBad, errors.New("no URL given: name any URL of the site")
+		return "", errors.New("no URL given: name any URL of the site")
+	case len(c.args) > 1:
+		return "", fmt.Errorf("unexpected argument %q: one site at a time", clip(c.args[1]))
+	case c.args[0] != "-":
+		return c.args[0], nil
 	}
-	url, err := c.oneURL()
+	list, err := openURLs(c.std, "-")
 	if err != nil {
-		return exitBad, err
+		return "", err
 	}
-	origin, _, err := split(robots.RFC9309, url, true)
-	if err != nil {
-		return exitBad, err
-	}
-	l, err := newLive(&c.command, &c.site, nil, noLimit)
-	if err != nil {
-		return exitBad, err
-	}
-	defer l.close()
-	ctx, stop := interruptible(ctx)
-	defer stop()
-	ask := l.cache.Refresh // whatever is kept
-	if !l.kept {
-		ask = l.client.Fetch // the cache would give the answer a random life
-	}
-	r, err := ask(ctx, origin)
+	url, err := list.next()
 	switch {
-	case ctx.Err() != nil:
-		return exitBad, errInterrupted
+	case errors.Is(err, io.EOF):
+		return "", errors.New("standard input holds no URL")
 	case err != nil:
-		return exitBad, err
+		return "", err
 	}
-	switch {
-	case c.format == formatJSON:
-		if err := encode(c.std.out, newJSONRecord(url, r)); err != nil {
-			return exitBad, err
-		}
-		l.hint(r)
-	case body:
-		printBody(c.std, r)
-		if r.Outcome != fetch.Success {
-			s := r.Rules(robots.RFC9309, c.std.now()).State()
-			complain(c.std, c.name, errors.New(l.stateLine(r, s, s.Text())))
-		}
-	default:
-		l.printRecord(c.std.out, c.palette, r, c.std.now(), c.site.probe)
+	if _, err := list.next(); !errors.Is(err, io.EOF) {
+		return "", errors.New("standard input holds several URLs: one site at a time")
 	}
-	if r.Outcome.Good() {
-		return exitAllowed, nil
-	}
-	return exitUndecided, nil
+	return url, nil
 }
 
 // printBody writes a file: its bytes for a program, and for a terminal what
@@ -112,7 +134,7 @@ func printBody(std *streams, r *fetch.Record) {
 	}
 }
 
-// printRecord writes what came of a fetch, and of its probe if there was one.
+// printRecord writes the outcome of a fetch, and of its probe if there was one.
 func (l *live) printRecord(w io.Writer, colours palette, r *fetch.Record, now time.Time, probed bool) {
 	style := green
 	if !r.Outcome.Good() {
@@ -143,7 +165,7 @@ func (l *live) printRecord(w io.Writer, colours palette, r *fetch.Record, now ti
 		fmt.Fprintf(w, "  %-11s  %s\n", d[0], robots.Printable(d[1]))
 	}
 	if probed && r.Cause == fetch.ServerError {
-		found := "found nothing: the 5xx is a failure in every dialect"
+		found := "no effect: the 5xx is a failure in every dialect"
 		if r.MissingIs5xx {
 			found = "the home page works and a page that cannot exist is answered 5xx: this 5xx counts as 404 in " + strings.Join(probing(), " and ")
 		}
@@ -160,7 +182,7 @@ func (l *live) printRecord(w io.Writer, colours palette, r *fetch.Record, now ti
 	}
 }
 
-// meaning says why an outcome is what it is, and what follows for crawlers.
+// meaning returns why an outcome is what it is, and what follows for crawlers.
 func (l *live) meaning(r *fetch.Record, now time.Time) (why, means string) {
 	why = r.Cause.Sentence()
 	switch {
@@ -177,12 +199,12 @@ func (l *live) meaning(r *fetch.Record, now time.Time) (why, means string) {
 	whole := rules.Match(robots.RawPath("/"))
 	switch {
 	case r.Outcome == fetch.Refused:
-		means = "Nothing was asked of the site."
+		means = "No request was sent to the site."
 		if h := l.permit(r); h != "" {
-			means += " The option " + h + "."
+			means += " " + h + "."
 		}
 	case r.Outcome == fetch.Success && !fallback:
-		means = "Its rules decide; robots check says of a URL what they allow."
+		means = "Its rules decide; robots check judges URLs by them."
 		if r.Cause == fetch.Empty {
 			means = "A crawler may fetch everything: the file has no rules."
 		}
@@ -191,16 +213,16 @@ func (l *live) meaning(r *fetch.Record, now time.Time) (why, means string) {
 	case r.Outcome == fetch.Unavailable:
 		means = "A crawler may fetch everything: the site has no robots.txt."
 	case !fallback:
-		means = "The copy of " + stamp(r.LastGood.Fetched) + " holds for now, as RFC 9309 says."
+		means = "The copy of " + stamp(r.LastGood.Fetched) + " applies for now (RFC 9309)."
 	case whole.Allowed:
-		means = "A crawler may fetch everything, as RFC 9309 says after so long."
+		means = "A crawler may fetch everything after an outage this long (RFC 9309)."
 	default:
-		means = "A crawler without an earlier copy may fetch nothing for now, as RFC 9309 says."
+		means = "A crawler without an earlier copy may fetch nothing for now (RFC 9309)."
 	}
 	return why, means
 }
 
-// timings says how long the phases of a request took, and what it asked.
+// timings returns how long the phases of a request took, and its address.
 func timings(h *fetch.Hop) string {
 	var phases []string
 	for _, phase := range []struct {
@@ -224,9 +246,9 @@ func timings(h *fetch.Hop) string {
 	return s
 }
 
-// details returns names and values of what else there is to know.
+// details returns names and values of further facts.
 func details(r *fetch.Record) [][2]string {
-	list := [][2]string{{"asked at", stamp(r.Started) + ", took " + took(max(r.Took(), time.Millisecond))}}
+	list := [][2]string{{"fetched at", stamp(r.Started) + ", took " + took(max(r.Took(), time.Millisecond))}}
 	add := func(name, value string) { list = append(list, [2]string{name, value}) }
 	if r.URL != r.Origin.RobotsURL() {
 		add("final URL", r.URL)
@@ -234,7 +256,7 @@ func details(r *fetch.Record) [][2]string {
 	if r.Outcome == fetch.Success {
 		size := count(len(r.Body), "byte")
 		if r.Truncated {
-			size += ", cut: the file goes on"
+			size += ", truncated"
 		}
 		if n := len(r.Hops); n > 0 && r.Hops[n-1].Received > 0 {
 			size += ", " + count(int(r.Hops[n-1].Received), "byte") + " received with headers"
@@ -246,17 +268,17 @@ func details(r *fetch.Record) [][2]string {
 	case r.Outcome.Good():
 		life := lasting(r.Expires.Sub(r.Fetched))
 		if r.StatedBy != "" {
-			life += "; " + r.StatedBy + " says " + lasting(r.StatedLife)
+			life += "; " + r.StatedBy + " is " + lasting(r.StatedLife)
 		} else {
-			life += "; the site says nothing"
+			life += "; the site states none"
 		}
 		add("fresh until", stamp(r.Expires)+" ("+life+")")
 	case r.Outcome == fetch.Unreachable:
 		again := stamp(r.NextTry)
 		if r.RetryAfter > 0 {
-			again += " (Retry-After says " + lasting(r.RetryAfter) + ")"
+			again += " (Retry-After " + lasting(r.RetryAfter) + ")"
 		}
-		add("ask again", again)
+		add("next try", again)
 		if !r.FailingSince.IsZero() && r.FailingSince.Before(r.Fetched) {
 			add("failing", "since "+stamp(r.FailingSince)+", "+count(r.Failures, "attempt"))
 		}
@@ -267,7 +289,7 @@ func details(r *fetch.Record) [][2]string {
 	return list
 }
 
-// The JSON of fetch. A moment is RFC 3339; a part is there where it applies.
+// The JSON of fetch. Times are RFC 3339; parts that do not apply are absent.
 type (
 	jsonRecord struct {
 		Schema    int     `json:"schema"`
@@ -322,7 +344,7 @@ type (
 	}
 )
 
-// newJSONRecord returns what came of a fetch of a URL's robots.txt.
+// newJSONRecord returns the outcome of a fetch of a URL's robots.txt.
 func newJSONRecord(url string, r *fetch.Record) jsonRecord {
 	j := jsonRecord{
 		Schema: 1, URL: url, RobotsURL: r.Origin.RobotsURL(),
@@ -362,7 +384,7 @@ func newJSONRecord(url string, r *fetch.Record) jsonRecord {
 	return j
 }
 
-// moment writes a time, nothing for none.
+// moment formats a time, "" for none.
 func moment(t time.Time) string {
 	if t.IsZero() {
 		return ""

@@ -18,8 +18,11 @@ import (
 // The values of --format.
 const (
 	formatText = "text"
-	formatTSV  = "tsv" // of batches alone
-	formatJSON = "json"
+	formatTSV  = "tsv" // only of batches
+	formatCSV  = "csv"
+
+	formatMarkdown = "markdown"
+	formatJSON     = "json"
 )
 
 // What package ask calls by these names is used all over the program.

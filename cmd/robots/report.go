@@ -1,8 +1,10 @@
 package main
 
 import (
+	"encoding/csv"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 	"strconv"
@@ -132,3 +134,30 @@ func mdCode(s string) string {
 	}
 	return fence + pad + strings.ReplaceAll(s, "|", `\|`) + pad + fence
 }
+
+func writeCSV(w io.Writer, rows [][]string) error {
+	if err := csv.NewWriter(w).WriteAll(rows); err != nil {
+		return errors.New("cannot write the answer")
+	}
+	return nil
+}
+
+// writeMarkdown writes a table whose first row is its header. Text of a file does not become
+// markup.
+func writeMarkdown(w io.Writer, rows [][]string) {
+	for i, row := range rows {
+		writeMarkdownRow(w, row)
+		if i == 0 {
+			fmt.Fprintln(w, strings.Repeat("| --- ", len(row))+"|")
+		}
+	}
+}
+
+func writeMarkdownRow(w io.Writer, row []string) {
+	for _, cell := range row {
+		fmt.Fprint(w, "| ", markup.Replace(robots.Printable(cell)), " ")
+	}
+	fmt.Fprintln(w, "|")
+}
+
+var markup = strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", "[", `\[`, "&", "&amp;")
