@@ -35,6 +35,7 @@ func newCommand(std *streams, formats ...string) *command {
 func (c *command) run(status *int, verb func(context.Context) (int, error)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) (err error) {
 		c.cmd, c.name, c.args = cmd, cmd.CommandPath(), args
+		c.std.name = c.name
 		if err = checkFormat(c.format, c.formats...); err != nil {
 			return err
 		}

@@ -35,6 +35,7 @@ type streams struct {
 	screen   *screen // of err
 	terminal bool    // out is a terminal
 	now      func() time.Time
+	name     string // of the command: "robots check"
 }
 
 func main() {

@@ -248,7 +248,7 @@ func (l *urlList) then(url func(string) string) error {
 }
 
 func (l *urlList) warnComma(url string) {
-	warn(l.std, "robots", "line %d of %s has a comma, which is read as part of the URL %q: a CSV file begins with a header such as url", l.line, l.title, clip(url))
+	warn(l.std, l.std.name, "line %d of %s has a comma, which is read as part of the URL %q: a CSV file begins with a header such as url", l.line, l.title, clip(url))
 }
 
 // text returns the next line that is not blank, without its line end.
