@@ -6,10 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 	"unicode/utf8"
-	"unsafe"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
@@ -29,11 +27,8 @@ type Answerer struct {
 	last Last // answer
 
 	text  []byte       // the member robots or robots_b64 of the last line that has one, nil if none
-	kept  []byte       // room for that
 	coded bool         // it was robots_b64
 	limit int          // bytes of it that can count, 0 for all
-	buf   []byte       // room for its value
-	raw   []byte       // and for what is in that as base64
 	body  []byte       // its value, as far as it can count
 	file  *robots.File // made from that, once it is asked again
 
@@ -41,7 +36,6 @@ type Answerer struct {
 	from  basis
 	agent []byte
 
-	url   []byte // room for the value of a URL
 	heard map[heardAgent][]string
 }
 
@@ -155,7 +149,10 @@ func appendGiven(dst, text []byte) []byte {
 			text = b.Bytes()
 		}
 	}
-	return appendValidUTF8(dst, text)
+	for _, u := range string(text) { // U+FFFD for each byte that is not UTF-8
+		dst = utf8.AppendRune(dst, u)
+	}
+	return dst
 }
 
 // judge checks the members of a question, and appends the verdict and the URL.
@@ -188,7 +185,7 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 	url, path := q.text, q.path
 	if !q.split || d.Escapes == robots.EscapesRaw {
 		var ok bool
-		if url, ok = a.urlOf(q); !ok {
+		if url, ok = q.string(q.url); !ok {
 			return dst, fail(BadURL, errors.New("url is not a string"))
 		}
 		if _, path, err = ask.URL(d, url, fetched); err != nil {
@@ -269,22 +266,6 @@ func (a *Answerer) hear(agent []byte, tokens []string, d robots.Dialect) {
 	a.heard[heardAgent{d.Name, string(agent)}] = tokens
 }
 
-// urlOf returns the member url, false if it is no string. It holds until the next line.
-func (a *Answerer) urlOf(q *Question) (string, bool) {
-	if q.row {
-		return string(q.url), true
-	}
-	if q.url[0] != '"' {
-		return "", false
-	}
-	value := q.url[1 : len(q.url)-1]
-	if bytes.IndexByte(value, '\\') >= 0 || !utf8.Valid(value) {
-		a.url = unquote(a.url[:0], q.url)
-		value = a.url
-	}
-	return unsafe.String(unsafe.SliceData(value), len(value)), true
-}
-
 // fileOf returns the file of a question: that of the defaults, or its own, if the line
 // before asked it too. Of a new one it keeps the body and returns nil. Only what can count
 // under the limit is kept, with one byte more to show that there is more, so that a line
@@ -309,23 +290,20 @@ func (a *Answerer) fileOf(q *Question, limit int) (*robots.File, error) {
 		}
 		return a.file, nil
 	}
-	if text[0] != '"' {
+	value, ok := decodeString(text)
+	if !ok {
 		return nil, errors.New(name + " is not a string")
 	}
-	a.file, a.rules, a.text = nil, nil, nil // the first two read from buf
-	a.buf = unquote(slices.Grow(a.buf[:0], len(text)), text)
-	body := a.buf
+	body := []byte(value)
 	if coded {
 		var err error
-		if a.raw, err = base64.StdEncoding.AppendDecode(a.raw[:0], body); err != nil {
+		if body, err = base64.StdEncoding.DecodeString(value); err != nil {
 			return nil, fmt.Errorf("robots_b64 is not base64: %w", err)
 		}
-		body = a.raw
 	}
 	if limit > 0 && len(body)-1 > limit {
 		body = body[:limit+1]
 	}
-	a.kept = append(a.kept[:0], text...)
-	a.text, a.coded, a.limit, a.body = a.kept, coded, limit, body
+	a.file, a.text, a.coded, a.limit, a.body = nil, text, coded, limit, body
 	return nil, nil
 }

@@ -2,60 +2,93 @@ package batch
 
 import (
 	"bytes"
-	"unsafe"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Members calls f with the name and the text of the value of every member of an object, in
-// order and for a name given twice again, and reports whether the text is an object and
-// whether it is JSON. A name holds as long as the text does. It is for what stands around
-// questions.
+// newDecoder returns a decoder that accepts what encoding/json accepts.
+func newDecoder(text []byte) *jsontext.Decoder {
+	return jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+}
+
+// Members calls f with the name and the JSON text of each member of an object, in order, and
+// reports whether the text is an object and whether it is JSON. Encoding/json would match names
+// that differ in case, and read a line of 64 MiB three times.
 func Members(text []byte, f func(name string, value []byte)) (object, valid bool) {
-	return eachMember(text, func(name, value []byte) {
-		plain := name[1 : len(name)-1]
-		if bytes.IndexByte(plain, '\\') < 0 {
-			f(unsafe.String(unsafe.SliceData(plain), len(plain)), value)
-			return
-		}
-		s, _ := decodeString(name)
-		f(s, value)
+	d := newDecoder(text)
+	if object = d.PeekKind() == '{'; !object {
+		_, err := d.ReadValue()
+		return false, err == nil && atEnd(d)
+	}
+	ok := eachMember(d, func(name string, value []byte) bool {
+		f(name, value)
+		return true
 	})
+	return true, ok && atEnd(d)
 }
 
-// Member returns the text of the value of the first member of a name, which is written
-// without escapes, in an object, nil if there is none. It reads no further, and reports
-// whether the text is an object as far as it was read, and ends like one.
+func atEnd(d *jsontext.Decoder) bool {
+	_, err := d.ReadToken()
+	return err == io.EOF
+}
+
+// Member returns the JSON text of the first member with a name, nil if there is none. It reads
+// no further, and reports whether the text is an object up to there.
 func Member(text []byte, name string) (value []byte, ok bool) {
-	i := skipSpace(text, 0)
-	end := len(text)
-	for end > i && skipSpace(text[:end], end-1) == end {
-		end--
-	}
-	if byteAt(text, i) != '{' || text[end-1] != '}' {
-		return nil, false
-	}
-	for i++; ; i++ {
-		from := skipSpace(text, i)
-		if i = skipString(text, from); i < 0 {
-			_, valid := eachMember(text, nil) // {}
-			return nil, valid
+	ok = eachMember(newDecoder(text), func(n string, v []byte) bool {
+		if n == name {
+			value = v
 		}
-		is := text[from+1 : i-1]
-		if i = skipSpace(text, i); byteAt(text, i) != ':' {
-			return nil, false
-		}
-		from = skipSpace(text, i+1)
-		if i = skipNested(text, from, 1, nil); i < 0 {
-			return nil, false
-		}
-		if string(is) == name {
-			return text[from:i], true
-		}
-		if i = skipSpace(text, i); byteAt(text, i) != ',' {
-			return nil, byteAt(text, i) == '}' && skipSpace(text, i+1) == len(text)
-		}
-	}
+		return n != name
+	})
+	return value, ok
 }
 
-// Elements calls f with the text of every element of a list, and returns false if the text,
-// which is JSON, is none.
-func Elements(text []byte, f func(value []byte)) bool { return eachElement(text, f) }
+// eachMember calls f with each member of an object until f returns false, and reports whether
+// there is an object up to there.
+func eachMember(d *jsontext.Decoder, f func(name string, value []byte) bool) bool {
+	if open, err := d.ReadToken(); err != nil || open.Kind() != '{' {
+		return false
+	}
+	for d.PeekKind() == '"' {
+		token, err := d.ReadToken()
+		name := token.String() // holds until the next call
+		value, failed := d.ReadValue()
+		if err != nil || failed != nil {
+			return false
+		}
+		if !f(name, value) {
+			return true
+		}
+	}
+	_, err := d.ReadToken()
+	return err == nil
+}
+
+// Elements calls f with the JSON text of each element of a list, and returns false if the
+// text is not a list.
+func Elements(text []byte, f func(value []byte)) bool {
+	d := newDecoder(text)
+	if open, err := d.ReadToken(); err != nil || open.Kind() != '[' {
+		return false
+	}
+	for kind := d.PeekKind(); kind != ']' && kind != 0; kind = d.PeekKind() {
+		value, err := d.ReadValue()
+		if err != nil {
+			return false
+		}
+		f(value)
+	}
+	return true
+}
+
+// decodeString returns the value of a JSON text, false if it is not a string. U+FFFD replaces
+// bytes that are not UTF-8.
+func decodeString(text []byte) (string, bool) {
+	if text[0] != '"' {
+		return "", false
+	}
+	value, _ := jsontext.AppendUnquote(nil, text) // an error says that bytes were replaced
+	return string(value), true
+}

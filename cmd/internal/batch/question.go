@@ -67,26 +67,18 @@ func (q *Question) string(member []byte) (string, bool) {
 	return decodeString(member)
 }
 
-// Read splits a line into its members. The members are compared byte by byte
-// (encoding/json would take URL for url), the last of a name counts. A name that
-// is a slip away from a member is an error, found with the whole line read, so
-// that the answer has the id. What is wrong with the line is said by its answer.
+// Read splits a line into its members; of a name given twice the last counts. A misspelled
+// name is an error of the line, whose answer has the id.
 func Read(line []byte) (q Question) {
-	object, valid := eachMember(line, func(text, value []byte) {
+	object, valid := Members(line, func(name string, value []byte) {
 		if string(value) == "null" {
 			value = nil
 		}
-		m := q.member(string(text[1 : len(text)-1]))
-		if m == nil {
-			name, _ := decodeString(text)
-			if m = q.member(name); m == nil {
-				if meant := memberMeant(name); meant != "" && q.bad == nil {
-					q.bad = fail(BadParameter, fmt.Errorf("unknown member %s: the name is %s", strconv.Quote(name), meant))
-				}
-				return
-			}
+		if m := q.member(name); m != nil {
+			*m = value
+		} else if meant := memberMeant(name); meant != "" && q.bad == nil {
+			q.bad = fail(BadParameter, fmt.Errorf("unknown member %s: the name is %s", strconv.Quote(name), meant))
 		}
-		*m = value
 	})
 	switch {
 	case !valid:
@@ -97,7 +89,7 @@ func Read(line []byte) (q Question) {
 	return q
 }
 
-// jsonError says why a line is no JSON and where.
+// jsonError describes why a line is not JSON, and where.
 func jsonError(line []byte) error {
 	if len(bytes.TrimLeft(line, " \t\r")) == 0 {
 		return errors.New("the line is empty, not a JSON object")
@@ -206,7 +198,7 @@ func (d *Defaults) tokensOf(q *Question, dialect robots.Dialect) ([]string, erro
 		if list := strings.Fields(token); q.row && len(list) > 1 && !strings.ContainsAny(token, "/(),;") {
 			tokens = list // as in tables of robots-bulk
 		}
-	} else if list := eachElement(q.agent, func(value []byte) {
+	} else if list := Elements(q.agent, func(value []byte) {
 		token, ok := decodeString(value)
 		tokens = append(tokens, token)
 		fits = fits && ok

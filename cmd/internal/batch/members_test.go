@@ -1,0 +1,48 @@
+package batch
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestMembers: members are in order, names are exact, and values as written.
+func TestMembers(t *testing.T) {
+	for _, test := range []struct {
+		text          string
+		object, valid bool
+		members       string
+	}{
+		{` {"a":1,"A" : [ {"c":"}]"} , null ],"a":"\"","\u0062":{} } `, true, true, `a=1;A=[ {"c":"}]"} , null ];a="\"";b={};`},
+		{`{}`, true, true, ""}, {"[]", false, true, ""}, {"null", false, true, ""}, {"1", false, true, ""},
+		{`{"a":1,}`, true, false, ""}, {`{"a":1}{`, false, false, ""}, {"", false, false, ""},
+		{`{"a":` + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000) + "}", false, false, ""},
+	} {
+		got := ""
+		object, valid := Members([]byte(test.text), func(name string, value []byte) { got += name + "=" + string(value) + ";" })
+		if valid != test.valid || valid && (object != test.object || got != test.members) {
+			t.Errorf("%.80q: object %v, JSON %v, %s", test.text, object, valid, got)
+		}
+		first, rest, _ := strings.Cut(test.members, "=")
+		want, _, _ := strings.Cut(rest, ";")
+		if value, ok := Member([]byte(test.text), first); test.valid && (ok != test.object || string(value) != want) {
+			t.Errorf("%.80q: the first %q is %s, %v", test.text, first, value, ok)
+		}
+	}
+}
+
+func TestWholeNumber(t *testing.T) {
+	const most = int(^uint(0) >> 1)
+	for _, c := range []struct {
+		text string
+		want int
+		ok   bool
+	}{
+		{"0", 0, true}, {"17", 17, true}, {"1e3", 1000, true}, {"2.0", 2, true}, {"-0", 0, true},
+		{"9223372036854775807", most, true}, {"9223372036854775808", most, true}, {"1e400", most, true},
+		{"-1", 0, false}, {"0.5", 0, false}, {"-1e400", 0, false}, {`"1"`, 0, false}, {"true", 0, false}, {"[1]", 0, false},
+	} {
+		if got, err := wholeNumber([]byte(c.text)); got != c.want || (err == nil) != c.ok {
+			t.Errorf("%s: got %d, %v, want %d, %v", c.text, got, err, c.want, c.ok)
+		}
+	}
+}
