@@ -58,14 +58,14 @@ tidy: ## go.mod and go.sum of each module, as its code needs them, and go.work.s
 cross: ## the programs for other systems
 	for t in linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64; do GOOS=$${t%/*} GOARCH=$${t#*/} go build -o /dev/null ./cmd/robots && GOOS=$${t%/*} GOARCH=$${t#*/} go build -o /dev/null ./cmd/robots-bulk || exit 1; done
 dist: ## dist/: archives and packages of the commit that is checked out, bills of materials, sums
-	go run ./cmd/internal/dist -o dist
+	.ci/dist dist
 image: ## bin/image/: what dist makes for this machine alone, with an OCI image, of the commit that is checked out
 	rm -rf bin/image
-	go run ./cmd/internal/dist -only linux/$(shell go env GOARCH) -o bin/image
+	.ci/dist bin/image linux/$(shell go env GOARCH)
 release: ## VERSION=v1.2.3: the commit and the tags of a version (CONTRIBUTING.md)
 	.ci/release $(VERSION)
-release-check: ## a release of this tree in a temporary repository, then go install, make build, make dist for all systems, twice, and dpkg
-	ROBOTS_CAMPAIGN=1 go test -count=1 -v -run TestRelease ./cmd/internal/dist
+release-check: ## a release of this tree in a temporary repository, then go install, make build, make dist for this processor and Windows, twice, and dpkg
+	ROBOTS_CAMPAIGN=1 go test -count=1 -v -timeout 30m -run TestRelease ./cmd/internal/dist
 firstrun: ## what it costs to run the program from a fresh clone, in seconds of CPU by package
 	.ci/firstrun
 bench: ## ROUNDS of the benchmarks BENCH, and the table of them in RESULTS; ROBOTS_CORPUS names a folder of real files

@@ -5,30 +5,31 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
-	"context"
 	"crypto/sha256"
 	"debug/buildinfo"
 	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/robotskit/robots/internal/campaign"
 )
 
-// TestRelease releases the files of this tree as v1.2.3 by .ci/release, in a
-// repository of its own, and gets the program in every way that a user may: by go
-// install from a module proxy, by make build, out of an archive, as a Debian
-// package. Each has to name the version.
+const (
+	module  = "github.com/robotskit/robots"
+	version = "v1.2.3-rc.1"
+)
+
+// TestRelease releases the files of this tree by .ci/release, in a temporary
+// repository, and installs the program in every way that a user may: by go install
+// from a module proxy, by make build, from an archive, a Debian package, an image.
+// Each must name the version.
 func TestRelease(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: a release builds the program some times")
@@ -40,9 +41,7 @@ func TestRelease(t *testing.T) {
 	if !copyTree(t, tree) {
 		t.Skip("this is no clone, and a version is a tag of one")
 	}
-	const version = "v1.2.3"
-	// Nothing of the user's settings; what is built has no folder in it, so that
-	// the next run finds it in Go's cache.
+	// No settings of the user; -trimpath lets the next run reuse Go's build cache.
 	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	for _, name := range []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GOWORK"} {
@@ -67,18 +66,18 @@ func TestRelease(t *testing.T) {
 	}
 
 	for wrong, why := range map[string]string{version: "already", "1.2.4": "usage", "v2.0.0": "usage"} {
-		if _, err := command(t.Context(), tree, nil, filepath.Join(tree, ".ci", "release"), wrong); err == nil || !strings.Contains(err.Error(), why) {
+		if _, err := command(t, tree, filepath.Join(tree, ".ci", "release"), wrong); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf(".ci/release %s after %s: %v", wrong, version, err)
 		}
 	}
 
 	t.Run("Install", func(t *testing.T) {
-		proxy := serve(t, tree, version)
+		proxy := serve(t, tree)
 		bin := t.TempDir()
 		t.Setenv("GOBIN", bin)
 		t.Chdir(bin)
 		must(t, bin, "go", "install", module+"/cmd/robots@"+version)
-		checkVersion(t, filepath.Join(bin, "robots"), version)
+		checkVersion(t, filepath.Join(bin, "robots"))
 		info, err := buildinfo.ReadFile(filepath.Join(bin, "robots"))
 		if err != nil {
 			t.Fatal(err)
@@ -102,67 +101,53 @@ func TestRelease(t *testing.T) {
 	}
 
 	t.Run("Build", func(t *testing.T) {
-		if _, err := exec.LookPath("make"); err != nil {
-			t.Skip(err)
-		}
 		must(t, tree, "make", "build")
-		checkVersion(t, filepath.Join(tree, "bin", "robots"), version)
+		checkVersion(t, filepath.Join(tree, "bin", "robots"))
 	})
 
-	output := filepath.Join(t.TempDir(), "dist")
-	t.Chdir(tree)
-	if err := dist(context.Background(), io.Discard, output, ""); err != nil {
-		t.Fatal(err)
+	if runtime.GOOS != "linux" {
+		return // .ci/dist takes GNU tar and dpkg-deb
 	}
-	name := "robots_1.2.3_" + runtime.GOOS + "_" + runtime.GOARCH
+	output := filepath.Join(t.TempDir(), "dist")
+	systems := []string{"linux/" + runtime.GOARCH, "windows/amd64"}
+	must(t, tree, ".ci/dist", append([]string{output}, systems...)...)
 
 	t.Run("Archive", func(t *testing.T) {
-		files := untar(t, filepath.Join(output, name+".tar.gz"))
-		for _, want := range []string{"robots", "LICENSE", "README.md", "man/robots.1", "man/robots-check.1", "completions/robots.bash", "completions/_robots", "completions/robots.fish", "completions/robots.ps1"} {
-			if files[name+"/"+want] == nil {
-				t.Errorf("the archive has no %s but %v", want, slices.Sorted(maps.Keys(files)))
+		for _, program := range []string{"robots", "robots-bulk"} {
+			for _, system := range systems {
+				name := program + "_" + strings.TrimPrefix(version, "v") + "_" + strings.ReplaceAll(system, "/", "_")
+				file := program
+				var files map[string][]byte
+				if strings.HasPrefix(system, "windows/") {
+					file += ".exe"
+					files = unzip(t, filepath.Join(output, name+".zip"))
+				} else {
+					files = untar(t, filepath.Join(output, name+".tar.gz"))
+				}
+				for _, want := range []string{"README.md", "man/" + program + ".1", "completions/" + program + ".bash", "completions/_" + program, "completions/" + program + ".fish", "completions/" + program + ".ps1"} {
+					if len(files[name+"/"+want]) == 0 {
+						t.Errorf("%s has no %s", name, want)
+					}
+				}
+				for _, holder := range []string{"The Go programming language", "golang.org/x/net v", "github.com/spf13/cobra v"} {
+					if !bytes.Contains(files[name+"/LICENSE"], []byte("\n"+holder)) {
+						t.Errorf("LICENSE of %s lacks the one of %s", name, holder)
+					}
+				}
+				binary := filepath.Join(t.TempDir(), file)
+				if err := os.WriteFile(binary, files[name+"/"+file], 0o755); err != nil {
+					t.Fatal(err)
+				}
+				checkBill(t, filepath.Join(output, name+".cdx.json"), binary)
+				if system == systems[0] {
+					checkVersion(t, binary)
+				}
 			}
-		}
-		for _, holder := range []string{"The Go programming language", "github.com/redis/rueidis v", "go.etcd.io/bbolt v"} {
-			if !bytes.Contains(files[name+"/LICENSE"], []byte("\n"+holder)) {
-				t.Errorf("LICENSE does not hold that of %s", holder)
-			}
-		}
-		if page := files[name+"/man/robots-check.1"]; !bytes.Contains(page, []byte(`"Jan 2026" "robots v1.2.3"`)) || !bytes.Contains(page, []byte("robotskit/1.2.3 (")) {
-			t.Errorf("the manual page has another version, time or User-Agent:\n%s", page)
-		}
-		binary := filepath.Join(t.TempDir(), "robots")
-		if err := os.WriteFile(binary, files[name+"/robots"], 0o755); err != nil {
-			t.Fatal(err)
-		}
-		checkVersion(t, binary, version)
-		checkBill(t, filepath.Join(output, name+".cdx.json"), binary, version)
-		bulk := "robots-bulk_" + strings.TrimPrefix(name, "robots_")
-		others := untar(t, filepath.Join(output, bulk+".tar.gz"))
-		for _, want := range []string{"LICENSE", "man/robots-bulk.1", "man/robots-bulk-pack.1", "completions/robots-bulk.bash", "completions/_robots-bulk"} {
-			if others[bulk+"/"+want] == nil {
-				t.Errorf("the archive of robots-bulk has no %s but %v", want, slices.Sorted(maps.Keys(others)))
-			}
-		}
-		second := filepath.Join(t.TempDir(), "robots-bulk")
-		if err := os.WriteFile(second, others[bulk+"/robots-bulk"], 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if says, err := exec.Command(second, "--version").CombinedOutput(); err != nil || !strings.HasPrefix(string(says), "robots-bulk "+version+"\n") {
-			t.Errorf("robots-bulk --version: %v, %s", err, says)
-		}
-		checkBill(t, filepath.Join(output, bulk+".cdx.json"), second, version)
-		if _, err := exec.LookPath("bash"); err == nil {
-			script := filepath.Join(t.TempDir(), "completion")
-			if err := os.WriteFile(script, files[name+"/completions/robots.bash"], 0o644); err != nil {
-				t.Fatal(err)
-			}
-			must(t, ".", "bash", "-n", script)
 		}
 	})
 
 	t.Run("Image", func(t *testing.T) {
-		checkImage(t, filepath.Join(output, "robots_1.2.3_oci.tar"), version)
+		checkImage(t, filepath.Join(output, "robots_"+strings.TrimPrefix(version, "v")+"_oci.tar"))
 	})
 
 	t.Run("Sums", func(t *testing.T) {
@@ -193,27 +178,19 @@ func TestRelease(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Setenv("TZ", "Pacific/Apia")
-		t.Chdir(again)
 		second := filepath.Join(t.TempDir(), "dist")
-		if err := dist(context.Background(), io.Discard, second, ""); err != nil {
-			t.Fatal(err)
-		}
+		must(t, again, ".ci/dist", append([]string{second}, systems...)...)
 		if got, err := os.ReadFile(filepath.Join(second, "SHA256SUMS")); err != nil || !bytes.Equal(got, sums) {
 			t.Errorf("the same commit gave other bytes, %v:\n%s\nand\n%s", err, sums, got)
 		}
-		if err := dist(context.Background(), io.Discard, second, ""); err == nil || !strings.Contains(err.Error(), "remove it first") {
-			t.Errorf("dist wrote into a folder that held something: %v", err)
+		if _, err := command(t, again, filepath.Join(again, ".ci", "dist"), second); err == nil || !strings.Contains(err.Error(), "remove it first") {
+			t.Errorf(".ci/dist wrote into a folder that is not empty: %v", err)
 		}
 	})
 
 	t.Run("Debian", func(t *testing.T) {
-		switch _, err := exec.LookPath("dpkg"); {
-		case runtime.GOOS != "linux":
-			t.Skip("packages are built for Linux")
-		case err != nil:
-			t.Skip("skipped: ", err)
-		case os.Getuid() != 0:
-			t.Skip("skipped: dpkg gives files to root, as which this does not run")
+		if os.Getuid() != 0 {
+			t.Skip("dpkg gives files to root, as which this does not run")
 		}
 		root := t.TempDir()
 		admin := filepath.Join(root, "var", "lib", "dpkg")
@@ -228,28 +205,22 @@ func TestRelease(t *testing.T) {
 		dpkg := func(args ...string) string {
 			return must(t, root, "dpkg", append([]string{"--root=" + root, "--log=" + os.DevNull, "--force-bad-path", "--force-architecture"}, args...)...)
 		}
-		dpkg("--install", filepath.Join(output, "robots_1.2.3_"+runtime.GOARCH+".deb"))
-		if status := dpkg("--status", "robots"); !strings.Contains(status, "Status: install ok installed\n") || !strings.Contains(status, "\nVersion: 1.2.3\n") {
-			t.Errorf("dpkg says of the package:\n%s", status)
-		}
-		if wrong := dpkg("--verify", "robots"); wrong != "" {
-			t.Errorf("files differ from their sums:\n%s", wrong)
-		}
-		checkVersion(t, filepath.Join(root, "usr", "bin", "robots"), version)
-		for _, want := range []string{"share/man/man1/robots.1.gz", "share/doc/robots/copyright", "share/bash-completion/completions/robots"} {
-			if _, err := os.Stat(filepath.Join(root, "usr", want)); err != nil {
-				t.Error(err)
+		for _, program := range []string{"robots", "robots-bulk"} {
+			dpkg("--install", filepath.Join(output, program+"_1.2.3~rc.1_"+runtime.GOARCH+".deb"))
+			if status := dpkg("--status", program); !strings.Contains(status, "Status: install ok installed\n") || !strings.Contains(status, "\nVersion: 1.2.3~rc.1\n") {
+				t.Errorf("dpkg says of the package:\n%s", status)
+			}
+			if wrong := dpkg("--verify", program); wrong != "" {
+				t.Errorf("files differ from their sums:\n%s", wrong)
+			}
+			checkVersion(t, filepath.Join(root, "usr", "bin", program))
+			for _, want := range []string{"man/man1/" + program + ".1.gz", "doc/" + program + "/copyright", "bash-completion/completions/" + program} {
+				if _, err := os.Stat(filepath.Join(root, "usr", "share", want)); err != nil {
+					t.Error(err)
+				}
 			}
 		}
-		dpkg("--install", filepath.Join(output, "robots-bulk_1.2.3_"+runtime.GOARCH+".deb")) // beside the other
-		if wrong := dpkg("--verify", "robots-bulk"); wrong != "" {
-			t.Errorf("files differ from their sums:\n%s", wrong)
-		}
-		for _, want := range []string{"bin/robots-bulk", "share/man/man1/robots-bulk-ask.1.gz", "share/doc/robots-bulk/copyright", "share/bash-completion/completions/robots-bulk"} {
-			if _, err := os.Stat(filepath.Join(root, "usr", want)); err != nil {
-				t.Error(err)
-			}
-		}
+		must(t, root, "dpkg", "--compare-versions", "1.2.3~rc.1", "lt", "1.2.3")
 		dpkg("--purge", "robots", "robots-bulk")
 		err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
 			if path == filepath.Join(root, "var") {
@@ -301,12 +272,12 @@ func copyTree(t *testing.T, to string) bool {
 // fills it when it reads a repository directly, and has the rest of the test take
 // modules from there, then from the module cache, and only what that lacks from
 // where the user takes it. They are kept in a module cache of the test.
-func serve(t *testing.T, tree, version string) string {
+func serve(t *testing.T, tree string) string {
 	t.Helper()
 	folder := t.TempDir()
 	t.Setenv("GIT_CONFIG_COUNT", "1")
 	t.Setenv("GIT_CONFIG_KEY_0", "url.file://"+tree+".insteadOf")
-	t.Setenv("GIT_CONFIG_VALUE_0", homepage)
+	t.Setenv("GIT_CONFIG_VALUE_0", "https://"+module)
 	others := "file://" + must(t, ".", "go", "env", "GOMODCACHE") + "/cache/download," + must(t, ".", "go", "env", "GOPROXY")
 	t.Setenv("GOMODCACHE", filepath.Join(folder, "served"))
 	t.Setenv("GOPROXY", "direct")
@@ -325,64 +296,67 @@ func must(t *testing.T, folder, name string, args ...string) string {
 	if strings.Contains(name, "/") {
 		name = filepath.Join(folder, name)
 	}
-	out, err := command(t.Context(), folder, nil, name, args...)
+	out, err := command(t, folder, name, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return out
 }
 
-// checkVersion: the program says in both ways which version it is.
-func checkVersion(t *testing.T, binary, version string) {
-	t.Helper()
-	for _, arg := range []string{"version", "--version"} {
-		out, err := exec.Command(binary, arg).CombinedOutput()
-		if err != nil || !strings.HasPrefix(string(out), "robots "+version+" (commit ") {
-			t.Errorf("robots %s: %v, %s", arg, err, out)
-		}
+// command runs a program and returns what it printed.
+func command(t *testing.T, folder, name string, args ...string) (string, error) {
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir = folder
+	var out, complaints bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaints
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("%s: %w\n%s%s", cmd, err, &complaints, &out)
 	}
-	help, err := exec.Command(binary, "fetch", "--help").CombinedOutput()
-	if want := "robotskit/" + strings.TrimPrefix(version, "v") + " (+"; err != nil || !strings.Contains(string(help), want) {
-		t.Errorf("the default of --user-agent does not begin with %q: %v, %s", want, err, help)
+	return strings.TrimSpace(out.String()), nil
+}
+
+// checkVersion checks that the program prints the version.
+func checkVersion(t *testing.T, binary string) {
+	t.Helper()
+	out, err := exec.Command(binary, "--version").CombinedOutput()
+	if err != nil || !strings.HasPrefix(string(out), filepath.Base(binary)+" "+version) {
+		t.Errorf("%s --version: %v, %s", binary, err, out)
 	}
 }
 
-// checkBill: the bill of materials names the program and every module in it.
-func checkBill(t *testing.T, file, binary, version string) {
+// checkBill checks that the bill of materials names the program and every module in it.
+func checkBill(t *testing.T, file, binary string) {
 	t.Helper()
+	type component struct{ Name, Version string }
+	var b struct {
+		Metadata   struct{ Component component }
+		Components []component
+	}
 	text, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(text, &b)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	var b billOfMaterials
-	if err := json.Unmarshal(text, &b); err != nil {
-		t.Fatal(err)
+	if b.Metadata.Component != (component{module + "/cmd", version}) {
+		t.Errorf("%s is the bill of %+v", file, b.Metadata.Component)
 	}
-	data, err := os.ReadFile(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	self := b.Metadata.Component
-	if self.Version != version || len(self.Hashes) != 1 || self.Hashes[0].Content != fmt.Sprintf("%x", sha256.Sum256(data)) {
-		t.Errorf("the bill is of %+v", self)
-	}
-	info, err := buildinfo.Read(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []string{"pkg:golang/std@" + strings.TrimPrefix(info.GoVersion, "go")}
-	for _, d := range info.Deps {
-		if d.Path == module {
-			d.Version = version
-		}
-		want = append(want, "pkg:golang/"+d.Path+"@"+d.Version)
-	}
-	var got []string
+	listed := map[component]bool{}
 	for _, c := range b.Components {
-		got = append(got, c.URL)
+		listed[c] = true
 	}
-	if len(want) < 5 || !slices.Equal(got, want) || !slices.Equal(b.Depends[0].DependsOn, want) {
-		t.Errorf("the bill lists\n%q\nand the program holds\n%q", got, want)
+	info, err := buildinfo.ReadFile(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range info.Deps {
+		if c := (component{d.Path, d.Version}); !listed[c] {
+			t.Errorf("%s lacks %+v", file, c)
+		}
+	}
+	if c := (component{"std", info.GoVersion}); !listed[c] {
+		t.Errorf("%s lacks %+v", file, c)
 	}
 }
 
@@ -412,55 +386,26 @@ func untar(t *testing.T, name string) map[string][]byte {
 	}
 }
 
-// TestZip: the archive for Windows, which other tests build in a campaign only.
-func TestZip(t *testing.T) {
-	want := []file{{"robots/robots.exe", 0o755, []byte("program")}, {"robots/LICENSE", 0o644, bytes.Repeat([]byte("all "), 1000)}}
-	modified := time.Date(2026, 1, 2, 3, 4, 6, 0, time.UTC)
-	data, err := zipped(want, modified)
+func unzip(t *testing.T, name string) map[string][]byte {
+	t.Helper()
+	r, err := zip.OpenReader(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, f := range r.File {
-		open, err := f.Open()
-		if err != nil {
+	defer r.Close()
+	files := map[string][]byte{}
+	for _, f := range r.File {
+		if files[f.Name], err = fs.ReadFile(r, strings.TrimSuffix(f.Name, "/")); err != nil && !f.FileInfo().IsDir() {
 			t.Fatal(err)
 		}
-		got, err := io.ReadAll(open)
-		if err != nil || f.Name != want[i].name || f.Mode() != want[i].mode || !bytes.Equal(got, want[i].data) || !f.Modified.Equal(modified) {
-			t.Errorf("%s: %v, mode %v, time %v, %d bytes", f.Name, err, f.Mode(), f.Modified, len(got))
-		}
 	}
-	if len(r.File) != len(want) || len(data) > 1000 {
-		t.Errorf("%d files in %d bytes", len(r.File), len(data))
-	}
+	return files
 }
 
-// TestDebianVersion: dpkg puts versions in the order that Go does.
-func TestDebianVersion(t *testing.T) {
-	rising := []string{"0.0.0-20261122012631-9f6e5add98ab", "0.1.0-rc.1", "0.1.0-rc.2", "0.1.0", "0.1.1-0.20261122012631-9f6e5add98ab", "0.1.1", "1.0.0"}
-	want := []string{"0.0.0~20261122012631.9f6e5add98ab", "0.1.0~rc.1", "0.1.0~rc.2", "0.1.0", "0.1.1~0.20261122012631.9f6e5add98ab", "0.1.1", "1.0.0"}
-	_, err := exec.LookPath("dpkg")
-	if err != nil {
-		t.Logf("skipped in part: %v", err)
-	}
-	for i, number := range rising {
-		if got := debianVersion(number); got != want[i] {
-			t.Errorf("%s becomes %s, want %s", number, got, want[i])
-		}
-		if err == nil && i > 0 {
-			must(t, ".", "dpkg", "--compare-versions", debianVersion(rising[i-1]), "lt", debianVersion(number))
-		}
-	}
-}
-
-// TestWrongTargets: a target that there is not is not passed over in silence.
-func TestWrongTargets(t *testing.T) {
-	output := filepath.Join(t.TempDir(), "dist")
-	if err := dist(context.Background(), io.Discard, output, "linux/amd64,plan9/amd64"); err == nil || !strings.Contains(err.Error(), "darwin/arm64") {
-		t.Errorf("dist built for a system that it does not know: %v", err)
+// TestUnknownSystem checks that .ci/dist rejects a system that it does not build for.
+func TestUnknownSystem(t *testing.T) {
+	_, err := command(t, "../../..", ".ci/dist", t.TempDir(), "linux/amd64", "plan9/amd64")
+	if err == nil || !strings.Contains(err.Error(), `unknown system "plan9/amd64" (known: darwin/amd64`) {
+		t.Error(err)
 	}
 }
