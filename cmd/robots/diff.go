@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -17,58 +16,50 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Formats that reviews of a change show.
-const (
-	formatGitHub = "github"
-	formatJUnit  = "junit"
-)
-
 // The values of --fail-on.
 const (
 	failBlocked = "newly-blocked"
-	failOpen    = "newly-open"
+	failAllowed = "newly-allowed"
 	failAny     = "any"
 	failNever   = "never"
 )
 
-// A differ is one run of the verb diff.
+// A differ is one run of robots diff.
 type differ struct {
 	*call
 	dialectsOf string // the file of --dialects
 	urls       string // the file of --urls
 	failOn     string
-	budget     int // steps a direction
-	limit      int // changes shown of a crawler in a direction, 0 for all
+	budget     int // steps per direction
+	limit      int // changes shown per crawler and direction, 0 for all
 
-	names    [2]string // of the old and the new file, as they were given
+	names    [2]string // of the old and the new file, as given
 	sections []section
 	read     int // URLs of --urls
 }
 
 func diffCommand(std *streams, status *int) *cobra.Command {
 	d := &differ{call: newCall(std)}
-	d.formats = []string{formatGitHub, formatJUnit, formatMarkdown}
+	d.formats = []string{formatSARIF, formatJUnit, formatGitHub, formatMarkdown}
 	cmd := &cobra.Command{
 		Use:   "diff [-a TOKEN]... [-d DIALECT] OLD NEW | --dialects FILE",
-		Short: "Say what a change of a robots.txt blocks and opens",
-		Long: `Diff compares two robots.txt files over all URLs: for every crawler that either
-names, and for * (everyone else), it proves that both answer alike, or gives a
-shortest URL that NEW blocks or opens, for each rule that causes it. What the
-files declare beside rules (delays, sitemaps, signals) is compared too. OLD and
-NEW are files, - for standard input, or URLs of sites.
+		Short: "Show which URLs a change blocks or allows",
+		Long: `Compare two versions of a robots.txt over all URLs. For each crawler named in
+either file, and for *, diff proves that access is unchanged or prints a shortest
+URL that changed and the line responsible. Delays, sitemaps and signals are compared
+too. OLD and NEW are files, - for standard input, or URLs of sites.
 
-The proof covers every URL that a client can send, escapes of letters, broken
-escapes and /../ included. A crawler is compared by its own name alone; one that takes another name's group
-when it finds none of its own, as Googlebot-Image does, has no line of its own
-until a file names it.
+The proof covers every URL that a client can send, including escaped letters, invalid
+escapes and /../. A crawler is compared only by its own name: one that falls back to
+the group of another name, such as Googlebot-Image, is listed once a file names it.
 
-With --dialects one FILE is compared with itself as engines read it: --dialect
-(the standard) against each of google, google-cpp, seznam, bing and yandex, over
-normalized URLs (RFC 3986 section 6.2.2) and without /robots.txt itself.
+With --dialects, one FILE is compared with itself as different engines read it:
+--dialect against google, google-cpp, seznam, bing and yandex, over normalized URLs
+(RFC 3986 section 6.2.2), /robots.txt excluded.
 
-Exit status: 0 nothing that --fail-on names, 1 something of it, 2 bad use, a file
-that cannot be read or a site out of reach, 3 nothing of it is known, but not all
-is decided (--budget). Of --dialect all every dialect counts.`,
+Exit status: 0 no change that --fail-on names; 1 such a change; 2 invalid usage, a
+file that cannot be read or an unreachable site; 3 undecided within --budget. With
+--dialect all, every dialect counts.`,
 		Example: `  robots diff robots.txt new.txt
   git show origin/main:robots.txt | robots diff - robots.txt
   robots diff --fail-on newly-blocked -d google https://example.com/ robots.txt
@@ -79,18 +70,18 @@ is decided (--budget). Of --dialect all every dialect counts.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringArrayVarP(&d.agents, "agent", "a", nil, "compare only for the crawler with this product `TOKEN`; repeat it for\nmore (default * and every crawler that is named)")
-	f.StringVarP(&d.dialect, "dialect", "d", robots.RFC9309.Name, "read the files as `NAME` does: "+strings.Replace(dialectList(), " google-legacy", "\ngoogle-legacy", 1)+", or all for each of them")
+	f.StringArrayVarP(&d.agents, "agent", "a", nil, "compare only for the crawler with this product `TOKEN` (repeat for more;\ndefault * and all crawlers named)")
+	f.StringVarP(&d.dialect, "dialect", "d", robots.RFC9309.Name, "`NAME` of a dialect: "+strings.Replace(dialectList(), " google-legacy", "\ngoogle-legacy", 1)+", or all")
 	complete(cmd, "dialect", append(dialectNames(), allDialects))
 	f.StringVar(&d.dialectsOf, "dialects", "", "compare how engines read this one `FILE`")
-	f.StringVar(&d.urls, "urls", "", "count the URLs of this `FILE` that change: a list, a sitemap or an\naccess log, - for standard input")
-	f.StringVar(&d.failOn, "fail-on", failAny, "exit with 1 on this `CHANGE`: newly-blocked, newly-open, any, also of\nwhat is declared, or never")
-	complete(cmd, "fail-on", []string{failBlocked, failOpen, failAny, failNever})
+	f.StringVar(&d.urls, "urls", "", "count the URLs in this `FILE` that change: a list, sitemap or access log,\n- for standard input")
+	f.StringVar(&d.failOn, "fail-on", failAny, "`CHANGE` that makes the exit status 1: newly-blocked, newly-allowed, any\n(delays, sitemaps, signals included) or never")
+	complete(cmd, "fail-on", []string{failBlocked, failAllowed, failAny, failNever})
 	budgetFlag(cmd, &d.budget)
-	f.Func("limit", "show at most `N` changes of a crawler in each direction, 0 for all\n(default 10, of json and junit all)", func(s string) error {
+	f.Func("limit", "show at most `N` changes per crawler and direction, 0 for all (default 10\nin text and markdown)", func(s string) error {
 		n, err := strconv.ParseUint(s, 10, 31)
 		if err != nil {
-			return fmt.Errorf("--limit %s is not a number of changes, 0 or more", strconv.Quote(clip(s)))
+			return fmt.Errorf("invalid --limit %q; write a number of changes, 0 for all", clip(s))
 		}
 		d.limit = int(n)
 		return nil
@@ -101,22 +92,22 @@ is decided (--budget). Of --dialect all every dialect counts.`,
 	return cmd
 }
 
-// budgetFlag declares how much work a proof may take.
+// budgetFlag declares the limit of a proof.
 func budgetFlag(cmd *cobra.Command, budget *int) {
 	*budget = compare.DefaultSteps
-	cmd.Flags().Func("budget", "give up a proof after `N` steps of some ten nanoseconds\n(default "+strconv.Itoa(compare.DefaultSteps)+")", func(s string) error {
+	cmd.Flags().Func("budget", "give up a proof after `N` steps (default "+strconv.Itoa(compare.DefaultSteps)+")", func(s string) error {
 		n, err := strconv.ParseUint(s, 10, 31)
 		if err != nil || n == 0 {
-			return fmt.Errorf("--budget %s is not a number of steps, 1 to 2147483647", strconv.Quote(clip(s)))
+			return fmt.Errorf("invalid --budget %q; write a number of steps, 1 to 2147483647", clip(s))
 		}
 		*budget = int(n)
 		return nil
 	})
 }
 
-// helps says which budget may decide what a budget has not.
+// helps suggests a larger budget.
 func helps(budget int) string {
-	return "--budget " + strconv.Itoa(min(budget, (1<<31-1)/10)*10) + " may help"
+	return "try --budget " + strconv.Itoa(min(budget, (1<<31-1)/10)*10)
 }
 
 // A section is the comparison of all crawlers in one dialect, or in two.
@@ -148,7 +139,7 @@ func (s *section) sides() [2]string {
 type crawler struct {
 	name     string
 	rules    [2]*robots.Rules
-	shared   *comparison // with all whose rules are equal
+	shared   *comparison // by all crawlers with equal rules
 	declared []declaredChange
 	notes    []string
 }
@@ -157,12 +148,12 @@ type crawler struct {
 type comparison struct {
 	rules [2]*robots.Rules // of one of them
 	compare.Result
-	rewritten bool // browsers send other URLs in place of all that differ
-	urls      weight
+	rewritten bool // only URLs differ that browsers rewrite before sending
+	urls      urlCounts
 }
 
 // compareRules compares the rules of a crawler over all URLs, or those of two dialects over
-// URLs in normal form: on others engines differ for nearly every rule.
+// normalized URLs: on others, engines differ for nearly every rule.
 func (s *section) compareRules(rules [2]*robots.Rules, o compare.Options) *comparison {
 	if s.between() {
 		o.URLs = compare.NormalURLs
@@ -176,7 +167,7 @@ func (s *section) compareRules(rules [2]*robots.Rules, o compare.Options) *compa
 	return c
 }
 
-// complete reports whether all is decided.
+// complete reports whether everything is decided.
 func (c *comparison) complete() bool { return c.NewlyBlocked.Complete && c.NewlyOpen.Complete }
 
 func (d *differ) diff(ctx context.Context) (int, error) {
@@ -200,7 +191,7 @@ func (d *differ) diff(ctx context.Context) (int, error) {
 		}
 		d.sections = append(d.sections, d.compare(pair, p[0], p[1]))
 	}
-	if err := d.weigh(); err != nil {
+	if err := d.countURLs(); err != nil {
 		return exitBad, err
 	}
 	if err := d.write(); err != nil {
@@ -209,26 +200,24 @@ func (d *differ) diff(ctx context.Context) (int, error) {
 	return d.status(), nil
 }
 
-// check finds what is wrong with a call before anything is read.
+// check checks the flags and arguments before anything is read.
 func (d *differ) check() error {
 	switch {
-	case !slices.Contains([]string{failBlocked, failOpen, failAny, failNever}, d.failOn):
-		return fmt.Errorf("unknown --fail-on %q: it is one of newly-blocked, newly-open, any and never", clip(d.failOn))
+	case !slices.Contains([]string{failBlocked, failAllowed, failAny, failNever}, d.failOn):
+		return fmt.Errorf("unknown --fail-on %q (known: newly-blocked, newly-allowed, any, never)", clip(d.failOn))
 	case d.given("dialects") && len(d.args) > 0:
-		return fmt.Errorf("unexpected argument %q: --dialects takes the one file that is compared", clip(d.args[0]))
-	case d.given("dialects") && d.dialectsOf == "":
-		return errors.New("the name after --dialects is empty")
+		return fmt.Errorf("unexpected argument %q: --dialects compares one file", clip(d.args[0]))
+	case d.given("dialects") && d.dialectsOf == "", d.given("urls") && d.urls == "":
+		return errors.New("empty file name")
 	case d.given("dialects") && d.dialect == allDialects:
-		return errors.New("--dialects compares one dialect with others: name it with -d, or leave -d out")
-	case d.given("urls") && d.urls == "":
-		return errors.New("the name after --urls is empty")
+		return errors.New("--dialects compares one dialect with the others; name it with -d, or omit -d")
 	case d.urls == "-" && (slices.Contains(d.args, "-") || d.dialectsOf == "-"):
 		return errors.New("standard input can be read only once")
 	case d.given("dialects"):
 	case len(d.args) < 2:
-		return errors.New("two files are compared: name the old one and the new one, or one with --dialects FILE")
+		return errors.New("two files needed; name the old and the new one, or one with --dialects FILE")
 	case len(d.args) > 2:
-		return fmt.Errorf("unexpected argument %q: two files are compared", clip(d.args[2]))
+		return fmt.Errorf("unexpected argument %q after two files", clip(d.args[2]))
 	}
 	if d.dialect == allDialects {
 		d.dialects = robots.Dialects()
@@ -239,13 +228,13 @@ func (d *differ) check() error {
 		}
 		d.dialects = []robots.Dialect{one}
 	}
-	if !d.given("limit") && d.format != formatJSON && d.format != formatJUnit {
+	if !d.given("limit") && (d.format == formatText || d.format == formatMarkdown || d.format == formatGitHub) {
 		d.limit = 10
 	}
 	return checkAgents(d.agents, d.dialects...)
 }
 
-// pairs returns the dialects in which the old and the new file are read.
+// pairs returns the dialects of the old and the new file.
 func (d *differ) pairs() (pairs [][2]robots.Dialect) {
 	if d.dialectsOf == "" {
 		for _, one := range d.dialects {
@@ -262,112 +251,62 @@ func (d *differ) pairs() (pairs [][2]robots.Dialect) {
 	return pairs
 }
 
-// compare compares a pair of files for every crawler. Those whose rules are equal on
-// both sides are compared once.
+// compare compares a pair of files for every crawler. Crawlers with equal rules on both
+// sides share a comparison, and those in the same groups what is declared.
 func (d *differ) compare(pair [2]source, before, after robots.Dialect) section {
 	s := section{old: before, new: after}
 	o := compare.Options{Steps: d.budget, SkipRobotsTxt: s.between()}
+	var all [2]func(robots.Dialect) *robots.Rules
+	for side := range all {
+		all[side] = func(dialect robots.Dialect) *robots.Rules {
+			return d.compile(pair[side], dialect, d.maxBytes, d.std.now(), nil).Rules
+		}
+	}
+	names := d.crawlers([2]*robots.File{all[0](before).File(), all[1](after).File()}, before, after)
+	rules := [2][]*robots.Rules{rulesFor(names, before, all[0]), rulesFor(names, after, all[1])}
 	compared := map[[2][sha256.Size]byte]*comparison{}
-	var files [2]*robots.File
-	rulesOf := func(side int, names ...string) *robots.Rules {
-		return d.compile(pair[side], []robots.Dialect{before, after}[side], d.maxBytes, d.std.now(), names).Rules
-	}
-	for side := range files {
-		files[side] = rulesOf(side, "*").File()
-	}
-	named := [2]census{censusOf(files[0], before), censusOf(files[1], after)}
-	made := map[[2]string]*crawler{}
-	for _, name := range d.crawlers(files, before, after) {
-		c := &crawler{name: name}
-		together := [2]string{named[0].of(name), named[1].of(name)}
-		if other := made[together]; other != nil {
-			c.rules, c.shared, c.declared = other.rules, other.shared, other.declared
+	made := map[[2]*robots.Rules]*crawler{}
+	for i, name := range names {
+		c := &crawler{name: name, rules: [2]*robots.Rules{rules[0][i], rules[1][i]}}
+		if other := made[c.rules]; other != nil {
+			c.shared, c.declared = other.shared, other.declared
 		} else {
-			made[together] = c
-			c.rules = [2]*robots.Rules{rulesOf(0, name), rulesOf(1, name)}
+			made[c.rules] = c
 			key := [2][sha256.Size]byte{keyOf(c.rules[0]), keyOf(c.rules[1])}
 			if c.shared = compared[key]; c.shared == nil {
 				c.shared = s.compareRules(c.rules, o)
 				compared[key] = c.shared
 			}
-			if named[0].apart || named[1].apart || len(s.crawlers) == 0 {
-				c.declared = declared(c.rules[0], c.rules[1])
-			} else {
-				c.declared = s.crawlers[0].declared
-			}
+			c.declared = declared(c.rules[0], c.rules[1])
 		}
 		if !s.between() {
 			c.notes = append(c.notes, groupNote(c.rules)...)
 		} else if a, b := c.rules[0].Match(robotsTxt), c.rules[1].Match(robotsTxt); a.Allowed != b.Allowed {
-			raw, says := before.Name, reasonOf(a)
+			raw, reason := before.Name, reasonOf(a)
 			if a.Allowed {
-				raw, says = after.Name, reasonOf(b)
+				raw, reason = after.Name, reasonOf(b)
 			}
-			c.notes = append(c.notes, "/robots.txt itself is left out: "+raw+" alone does not exempt it ("+says+")")
+			c.notes = append(c.notes, "/robots.txt excluded: only "+raw+" does not exempt it ("+reason+")")
 		}
 		s.crawlers = append(s.crawlers, c)
 	}
 	return s
 }
 
-// A census says which crawlers a file names together: whom the same lines name, or
-// none, obeys the same rules and records.
-type census struct {
-	dialect robots.Dialect
-	rows    map[string][]byte // of each name the rows in which it stands, four bytes for each
-	apart   bool              // some group has a record of its own, such as a delay
-}
-
-// censusOf counts the rows of user-agent lines with nothing between them that counts.
-// What follows in a group holds for the row whole: also a delay, which belongs to
-// the lines directly above it (D-08).
-func censusOf(f *robots.File, d robots.Dialect) census {
-	c := census{dialect: d, rows: map[string][]byte{}}
-	row, group, open := 0, -1, false
-	for r := range f.Readings(d) {
-		if r.Field != robots.FieldUserAgent {
-			open = false
-			c.apart = c.apart || r.Group >= 0 && r.Field != robots.FieldAllow && r.Field != robots.FieldDisallow
-			continue
-		}
-		if !open || r.Group != group {
-			row, group, open = row+1, r.Group, true
-		}
-		for _, name := range r.Names {
-			rows := c.rows[name]
-			if n := len(rows); n == 0 || binary.LittleEndian.Uint32(rows[n-4:]) != uint32(row) {
-				c.rows[name] = binary.LittleEndian.AppendUint32(rows, uint32(row))
-			}
-		}
+// rulesFor returns the rules of each crawler. Crawlers in the same groups share them.
+func rulesFor(names []string, d robots.Dialect, of func(robots.Dialect) *robots.Rules) []*robots.Rules {
+	list := make([]robots.Crawler, len(names))
+	for i, name := range names {
+		list[i] = robots.Crawler{Dialect: d, Tokens: []string{name}}
 	}
-	return c
-}
-
-// of returns what is the same for crawlers of which the same holds.
-func (c *census) of(name string) string {
-	if tokens := robots.ProductTokens(name); len(tokens) != 1 || tokens[0] != name || name == "*" {
-		return "as " + name // which may stand for several names, or for everyone else
-	}
-	if slices.ContainsFunc(strings.Fields(c.dialect.IgnoreStar), func(s string) bool { return strings.EqualFold(s, name) }) {
-		return "as " + name
-	}
-	if !c.dialect.ExactCase {
-		lower := []byte(name) // ASCII alone, as the engine compares
-		for i, b := range lower {
-			if 'A' <= b && b <= 'Z' {
-				lower[i] += 'a' - 'A'
-			}
-		}
-		name = string(lower)
-	}
-	return "in " + string(c.rows[name])
+	return robots.NewCrawlers(list...).RulesBy(of)
 }
 
 // robotsTxt is the path of every robots.txt.
 var robotsTxt = robots.RawPath("/robots.txt")
 
-// crawlers returns who is compared: who is named with --agent, else everyone whom no
-// group names and then every crawler that either file names, sorted.
+// crawlers returns the crawlers of --agent, else * and every crawler that either file
+// names, sorted.
 func (d *differ) crawlers(files [2]*robots.File, before, after robots.Dialect) []string {
 	var names []string
 	if len(d.agents) > 0 {
@@ -383,8 +322,7 @@ func (d *differ) crawlers(files [2]*robots.File, before, after robots.Dialect) [
 	return append([]string{"*"}, slices.Compact(names)...)
 }
 
-// keyOf is the same for rules of one dialect that answer alike because they are
-// written alike.
+// keyOf identifies rules of one dialect by their text.
 func keyOf(r *robots.Rules) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	if reason, none := r.FallbackReason(); none {
@@ -406,7 +344,7 @@ func ruleLines(r *robots.Rules) []int {
 	return lines
 }
 
-// groupNote says in words that another group holds for a crawler than before.
+// groupNote reports that a different group applies to a crawler than before.
 func groupNote(rules [2]*robots.Rules) []string {
 	kind := [2]string{}
 	for i, r := range rules {
@@ -419,44 +357,42 @@ func groupNote(rules [2]*robots.Rules) []string {
 			kind[i] = "own"
 		}
 	}
-	switch kind {
-	case [2]string{"own", "star"}:
-		return []string{"no group names it any more: it falls back to the group of *"}
-	case [2]string{"own", "none"}:
-		return []string{"no group names it any more, and none of * holds for it: it may fetch everything"}
-	case [2]string{"star", "own"}:
-		return []string{"a group names it now: that of * no longer holds for it"}
-	case [2]string{"none", "own"}:
-		return []string{"a group names it now: before, none held for it"}
-	case [2]string{"star", "none"}:
-		return []string{"there is no group of * any more: who is not named may fetch everything"}
-	case [2]string{"none", "star"}:
-		return []string{"there is a group of * now: before, none held for who is not named"}
+	note := map[[2]string]string{
+		{"own", "star"}:  "no group names it any more; the * group applies instead",
+		{"own", "none"}:  "no group names it any more, and no * group applies; everything is allowed",
+		{"star", "own"}:  "a group names it now; the * group no longer applies",
+		{"none", "own"}:  "a group names it now; before, no group applied",
+		{"star", "none"}: "the * group was removed; everything is allowed for crawlers without a group",
+		{"none", "star"}: "a * group was added; before, no group applied to crawlers without a group",
+	}[kind]
+	if note == "" {
+		return nil
 	}
-	return nil
+	return []string{note}
 }
 
 // A directed is one of the two directions of a comparison.
 type directed struct {
+	id    string // newly-blocked or newly-allowed
 	name  string // in text
 	where compare.Direction
-	fails bool   // --fail-on names it
-	urls  *tally // of them
+	fails bool // --fail-on names it
+	urls  *urlCount
 }
 
 // directions returns both, what is newly blocked first.
 func (d *differ) directions(s *section, c *comparison) [2]directed {
-	blocked, open := "newly blocked", "newly open"
+	blocked, allowed := "newly blocked", "newly allowed"
 	if s.between() {
-		blocked, open = "only "+s.new.Name+" blocks", "only "+s.old.Name+" blocks"
+		blocked, allowed = "only "+s.new.Name+" blocks", "only "+s.old.Name+" blocks"
 	}
 	return [2]directed{
-		{blocked, c.NewlyBlocked, d.failOn == failAny || d.failOn == failBlocked, &c.urls.blocked},
-		{open, c.NewlyOpen, d.failOn == failAny || d.failOn == failOpen, &c.urls.open},
+		{failBlocked, blocked, c.NewlyBlocked, d.failOn == failAny || d.failOn == failBlocked, &c.urls.blocked},
+		{failAllowed, allowed, c.NewlyOpen, d.failOn == failAny || d.failOn == failAllowed, &c.urls.allowed},
 	}
 }
 
-// status is the exit status: what fails counts before what is undecided.
+// status is the exit status: a failing change counts before an undecided one.
 func (d *differ) status() int {
 	status := exitAllowed
 	for i := range d.sections {
@@ -479,7 +415,7 @@ func (d *differ) status() int {
 	return status
 }
 
-// shown returns the changes that are shown of a direction, and how many are not.
+// shown returns the changes to show, and how many are left out.
 func (d *differ) shown(changes []compare.Change) ([]compare.Change, int) {
 	if d.limit == 0 || len(changes) <= d.limit {
 		return changes, 0
@@ -487,16 +423,16 @@ func (d *differ) shown(changes []compare.Change) ([]compare.Change, int) {
 	return changes[:d.limit], len(changes) - d.limit
 }
 
-// A group is crawlers of a section of which the same is said.
+// A group is crawlers of a section with the same result.
 type group struct {
 	*comparison
 	names   []string
 	notes   []string
-	sameRow bool // the lines of all are those of the first
+	sameRow bool // all have the line numbers of the first
 }
 
-// groups returns the crawlers of a section by what is said of them: those for whom
-// nothing changes together, others by their comparison.
+// groups returns the crawlers of a section by result: those without a change together,
+// others by comparison.
 func (s *section) groups() []*group {
 	type key struct {
 		shared *comparison
@@ -523,7 +459,7 @@ func (s *section) groups() []*group {
 	return list
 }
 
-// result says in words what came of a comparison.
+// result describes a comparison.
 func (d *differ) result(c *comparison) string {
 	n := len(c.NewlyBlocked.Changes) + len(c.NewlyOpen.Changes)
 	switch {
@@ -532,26 +468,26 @@ func (d *differ) result(c *comparison) string {
 	case n > 0 && c.complete():
 		return count(n, "change")
 	case n > 0:
-		return count(n, "change") + ", perhaps more (" + helps(d.budget) + ")"
+		return count(n, "change") + ", possibly more (" + helps(d.budget) + ")"
 	case c.Same():
 		return "same (proved)"
 	case c.NewlyBlocked.None():
-		return "nothing newly blocked (proved), newly open undecided (" + helps(d.budget) + ")"
+		return "nothing newly blocked (proved), newly allowed undecided (" + helps(d.budget) + ")"
 	case c.NewlyOpen.None():
-		return "nothing newly open (proved), newly blocked undecided (" + helps(d.budget) + ")"
+		return "nothing newly allowed (proved), newly blocked undecided (" + helps(d.budget) + ")"
 	}
 	return "undecided (" + helps(d.budget) + ")"
 }
 
-// mostNames is how many crawlers a line of text names.
-const mostNames = 8
+// maxNames limits how many crawlers a line of text names.
+const maxNames = 8
 
-// nameList joins the names of crawlers, of many only the first.
+// nameList joins names of crawlers, up to a limit.
 func nameList(names []string, name func(string) string) string {
 	rest := ""
-	if len(names) > mostNames+1 {
-		rest = " and " + strconv.Itoa(len(names)-mostNames) + " more"
-		names = names[:mostNames]
+	if len(names) > maxNames+1 {
+		rest = " and " + strconv.Itoa(len(names)-maxNames) + " more"
+		names = names[:maxNames]
 	}
 	written := make([]string, len(names))
 	for i, n := range names {

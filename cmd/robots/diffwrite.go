@@ -12,25 +12,22 @@ import (
 	"github.com/robotskit/robots/compare"
 )
 
-// This file writes what diff has found.
-
+// write writes the result in the format asked for.
 func (d *differ) write() error {
 	switch d.format {
+	case formatText:
+		d.writeText()
+		return nil
 	case formatJSON:
 		return d.writeJSON()
-	case formatGitHub:
-		d.writeGitHub()
-	case formatJUnit:
-		return d.writeJUnit()
 	case formatMarkdown:
 		d.writeMarkdown()
-	default:
-		d.writeText()
+		return nil
 	}
-	return nil
+	return d.report().write(d.std.out, d.format, d.std.now())
 }
 
-// each calls fn with the sections, those of which the same is written together.
+// each calls fn with the text of each section. Sections with the same text are joined.
 func (d *differ) each(write func(io.Writer, *section), fn func(titles []string, text string)) {
 	var texts []string
 	titles := map[string][]string{}
@@ -62,7 +59,7 @@ func (d *differ) writeText() {
 	})
 }
 
-// nameColumn is the least width of the column of crawlers.
+// nameColumn is the minimum width of the column of crawlers.
 const nameColumn = 10
 
 func (d *differ) sectionText(w io.Writer, s *section) {
@@ -80,7 +77,7 @@ func (d *differ) sectionText(w io.Writer, s *section) {
 			fmt.Fprintf(w, "  %s\n", note)
 		}
 		if !g.sameRow && g.Differs() {
-			fmt.Fprintf(w, "  lines are those of %s, and the same is written for the others\n", robots.Printable(g.names[0]))
+			fmt.Fprintf(w, "  line numbers are those of %s; the others have the same rules elsewhere\n", robots.Printable(g.names[0]))
 		}
 		ways, paths, olds := 0, 0, 0
 		for _, way := range d.directions(s, g.comparison) {
@@ -98,7 +95,7 @@ func (d *differ) sectionText(w io.Writer, s *section) {
 				fmt.Fprintf(w, "  and %d more %s (--limit)\n", rest, way.name)
 			}
 		}
-		if text := d.weighed(s, g.comparison, robots.Printable); text != "" {
+		if text := d.countText(s, g.comparison, robots.Printable); text != "" {
 			fmt.Fprintf(w, "  %s\n", text)
 		}
 	}
@@ -111,15 +108,15 @@ func (d *differ) sectionText(w io.Writer, s *section) {
 	}
 }
 
-// notShortest says of a URL that there may be a shorter one.
+// notShortest marks a URL that is possibly not the shortest.
 func notShortest(c compare.Change) string {
 	if c.Shortest {
 		return ""
 	}
-	return " (there may be a shorter one)"
+	return " (possibly not the shortest)"
 }
 
-// fails reports whether --fail-on names what came of a comparison.
+// fails reports whether --fail-on names a change of a comparison.
 func (d *differ) fails(s *section, c *comparison) bool {
 	for _, way := range d.directions(s, c) {
 		if way.fails && len(way.where.Changes)+way.urls.n > 0 {
@@ -129,19 +126,19 @@ func (d *differ) fails(s *section, c *comparison) bool {
 	return false
 }
 
-// weighed says how many real URLs change, "" without --urls.
-func (d *differ) weighed(s *section, c *comparison, url func(string) string) string {
+// countText describes how many URLs of --urls change, "" without it.
+func (d *differ) countText(s *section, c *comparison, url func(string) string) string {
 	if d.urls == "" {
 		return ""
 	}
-	said := "of " + count(d.read, "URL")
+	text := "of " + count(d.read, "URL") + ":"
 	for i, way := range d.directions(s, c) {
-		said += []string{" ", ", "}[i] + thousands(way.urls.n) + " " + way.name
+		text += []string{" ", ", "}[i] + thousands(way.urls.n) + " " + way.name
 		if way.urls.n > 0 {
-			said += " (the first is " + url(way.urls.first) + ")"
+			text += " (first: " + url(way.urls.first) + ")"
 		}
 	}
-	return said
+	return text
 }
 
 // The JSON of diff.
@@ -154,12 +151,12 @@ type (
 		NewDialect   string           `json:"new_dialect,omitempty"`
 		Result       string           `json:"result"`
 		NewlyBlocked []jsonChange     `json:"newly_blocked"`
-		NewlyOpen    []jsonChange     `json:"newly_open"`
+		NewlyAllowed []jsonChange     `json:"newly_allowed"`
 		Complete     bool             `json:"complete"`
 		Declared     []declaredChange `json:"declared"`
 		Steps        int              `json:"steps"`
 		Notes        []string         `json:"notes"`
-		URLs         *jsonWeight      `json:"urls,omitempty"`
+		URLs         *jsonURLs        `json:"urls,omitempty"`
 	}
 	jsonChange struct {
 		Path     string     `json:"path"`
@@ -171,15 +168,15 @@ type (
 		Allowed bool         `json:"allowed"`
 		Rule    *shapes.Rule `json:"rule"`
 	}
-	jsonWeight struct {
+	jsonURLs struct {
 		Read         int `json:"read"`
 		NewlyBlocked int `json:"newly_blocked"`
-		NewlyOpen    int `json:"newly_open"`
+		NewlyAllowed int `json:"newly_allowed"`
 	}
 )
 
-// writeJSON writes a line for each crawler and dialect. The URLs are those of a
-// comparison that crawlers share, the rules each crawler's own.
+// writeJSON writes a line for each crawler and dialect, with the line numbers of its own
+// rules.
 func (d *differ) writeJSON() error {
 	for i := range d.sections {
 		s := &d.sections[i]
@@ -188,7 +185,7 @@ func (d *differ) writeJSON() error {
 				list := []jsonChange{}
 				shown, _ := d.shown(where.Changes)
 				for _, change := range shown {
-					path, _ := robots.ParsePath("https://example.com" + change.Path) // which compare has asked so
+					path, _ := robots.ParsePath("https://example.com" + change.Path)
 					a, b := c.rules[0].Match(path), c.rules[1].Match(path)
 					list = append(list, jsonChange{change.Path, change.Shortest, jsonAnswer{a.Allowed, shapes.NewRule(a.Rule)}, jsonAnswer{b.Allowed, shapes.NewRule(b.Rule)}})
 				}
@@ -196,7 +193,7 @@ func (d *differ) writeJSON() error {
 			}
 			j := jsonDiff{
 				Schema: 1, Agent: c.name, Dialect: s.new.Name, Result: c.shared.Result.String(),
-				NewlyBlocked: changes(c.shared.NewlyBlocked), NewlyOpen: changes(c.shared.NewlyOpen),
+				NewlyBlocked: changes(c.shared.NewlyBlocked), NewlyAllowed: changes(c.shared.NewlyOpen),
 				Complete: c.shared.complete(), Declared: append([]declaredChange{}, c.declared...),
 				Steps: c.shared.NewlyBlocked.Steps + c.shared.NewlyOpen.Steps, Notes: append([]string{}, c.notes...),
 			}
@@ -204,7 +201,7 @@ func (d *differ) writeJSON() error {
 				j.Dialect, j.OldDialect, j.NewDialect = "", s.old.Name, s.new.Name
 			}
 			if d.urls != "" {
-				j.URLs = &jsonWeight{d.read, c.shared.urls.blocked.n, c.shared.urls.open.n}
+				j.URLs = &jsonURLs{d.read, c.shared.urls.blocked.n, c.shared.urls.allowed.n}
 			}
 			if err := encode(d.std.out, j); err != nil {
 				return err
@@ -214,120 +211,108 @@ func (d *differ) writeJSON() error {
 	return nil
 }
 
-// sentence says of a change what both files say.
-func sentence(s *section, c compare.Change) string {
-	return s.sides()[0] + " " + reasonOf(c.Old) + "; " + s.sides()[1] + " " + reasonOf(c.New) + notShortest(c)
-}
-
-// writeGitHub writes annotations: errors for what --fail-on names.
-func (d *differ) writeGitHub() {
-	file := inRepository(d.names[1])
-	say := func(fails bool, line int, title, text string) {
-		level := "notice"
-		if fails {
-			level = "error"
-		}
-		annotate(d.std.out, annotation{level, file, line, title, robots.Printable(text)})
-	}
-	same := true
+// report returns the changes for other programs. Crawlers without a change are findings
+// that passed.
+func (d *differ) report() *report {
+	r := &report{command: "robots diff", summary: "same (proved)", rules: []sarifRule{
+		{ID: failBlocked, ShortDescription: sarifText{"URLs that were allowed are blocked."}},
+		{ID: failAllowed, ShortDescription: sarifText{"URLs that were blocked are allowed."}},
+		{ID: "groups", ShortDescription: sarifText{"A different group applies to a crawler."}},
+		{ID: "declared", ShortDescription: sarifText{"Delays, sitemaps or signals differ."}},
+		{ID: "undecided", ShortDescription: sarifText{"A proof exceeded its budget."}},
+	}}
 	for i := range d.sections {
 		s := &d.sections[i]
 		for _, g := range s.groups() {
-			who := nameList(g.names, robots.Printable) + " (" + s.title() + ")"
-			for _, way := range d.directions(s, g.comparison) {
-				changes, rest := d.shown(way.where.Changes)
-				for _, c := range changes {
-					line := 0
-					if !c.New.Rule.IsZero() {
-						line = c.New.Rule.Line()
-					}
-					say(way.fails, line, "robots.txt: "+way.name, c.Path+" for "+who+": "+sentence(s, c))
-				}
-				if rest > 0 {
-					say(way.fails, 0, "robots.txt: "+way.name, "and "+strconv.Itoa(rest)+" more for "+who)
-				}
-				if !way.where.Complete {
-					annotate(d.std.out, annotation{"warning", file, 0, "robots.txt: undecided", "for " + who + " not all that is " + way.name + " is known: " + helps(d.budget)})
-				}
-				if way.urls.n > 0 {
-					say(way.fails, 0, "robots.txt: "+way.name, "for "+who+": "+d.weighed(s, g.comparison, robots.Printable))
-				}
-			}
-			for _, note := range g.notes {
-				say(false, 0, "robots.txt: groups", who+": "+note)
-			}
-			same = same && g.Same() && !g.urls.any()
+			d.addGroup(r, s, g)
 		}
 		for _, line := range s.declaredLines() {
-			for _, text := range line.texts(10, robots.Printable, robots.Printable) {
-				same = false
-				say(d.failOn == failAny, 0, "robots.txt: declared", text+" ("+s.title()+")")
+			for _, text := range line.texts(d.limit, robots.Printable, robots.Printable) {
+				f := d.finding(s, "declared", "", text+" ("+s.title()+")", d.failOn == failAny)
+				f.Case = line.field
+				r.findings = append(r.findings, f)
 			}
 		}
 	}
-	if same {
-		fmt.Fprintln(d.std.out, "robots diff: same (proved)")
-	}
-}
-
-// writeJUnit writes a case for each crawler and dialect.
-func (d *differ) writeJUnit() error {
-	suite := junitSuite{Name: robots.Printable(d.names[1])}
-	for i := range d.sections {
-		s := &d.sections[i]
-		for _, c := range s.crawlers {
-			one := section{old: s.old, new: s.new, crawlers: []*crawler{c}}
-			var text bytes.Buffer
-			d.sectionText(&text, &one)
-			j := junitCase{Name: robots.Printable(c.name), Class: s.title()}
-			undecided := false
-			for _, way := range d.directions(s, c.shared) {
-				undecided = undecided || way.fails && !way.where.Complete
-			}
-			message := d.result(c.shared)
-			if c.shared.Same() && len(c.declared) > 0 {
-				message = "rules are the same, what is declared is not"
-			}
-			problem := &junitProblem{"change", message, "\n" + text.String()}
-			switch {
-			case d.fails(s, c.shared) || d.failOn == failAny && len(c.declared) > 0:
-				j.Failure = problem
-			case undecided:
-				problem.Type = "undecided"
-				j.Error = problem
-			case !c.shared.Same() || len(c.declared) > 0:
-				suite.Out += text.String() // of a case that passes
-			}
-			suite.Cases = append(suite.Cases, j)
+	changes := 0
+	for _, f := range r.findings {
+		if f.Level != "" {
+			changes++
 		}
 	}
-	return writeJUnit(d.std.out, "robots diff", d.std.now(), []junitSuite{suite})
+	if changes > 0 {
+		r.summary = count(changes, "finding")
+	}
+	return r
 }
 
-// maxMarkdown is how much is written for a comment, in bytes: GitHub takes 65,536
-// characters.
-const maxMarkdown = 60_000
+// addGroup adds the findings for crawlers with the same result.
+func (d *differ) addGroup(r *report, s *section, g *group) {
+	names := nameList(g.names, robots.Printable)
+	add := func(id, message string, fails bool) *Finding {
+		r.findings = append(r.findings, d.finding(s, id, names, message, fails))
+		return &r.findings[len(r.findings)-1]
+	}
+	who := names + " (" + s.title() + ")"
+	for _, way := range d.directions(s, g.comparison) {
+		changes, rest := d.shown(way.where.Changes)
+		for _, c := range changes {
+			f := add(way.id, way.name+": "+c.Path+" for "+who+": "+s.sides()[0]+" "+reasonOf(c.Old)+"; "+s.sides()[1]+" "+reasonOf(c.New)+notShortest(c), way.fails)
+			f.Case += ": " + c.Path
+			if !c.New.Rule.IsZero() {
+				f.Region.StartLine = c.New.Rule.Line()
+			}
+		}
+		if rest > 0 {
+			add(way.id, way.name+": and "+strconv.Itoa(rest)+" more for "+who, way.fails)
+		}
+		if !way.where.Complete {
+			f := add("undecided", "undecided for "+who+" whether more is "+way.name+"; "+helps(d.budget), false)
+			f.Level, f.Undecided = "warning", way.fails
+		}
+		if way.urls.n > 0 {
+			add(way.id, way.name+" for "+who+": "+d.countText(s, g.comparison, robots.Printable), way.fails)
+		}
+	}
+	for _, note := range g.notes {
+		add("groups", who+": "+note, false)
+	}
+	if g.Same() && !g.urls.any() {
+		add(failBlocked, d.result(g.comparison), false).Level = ""
+	}
+}
+
+func (d *differ) finding(s *section, id, names, message string, fails bool) Finding {
+	f := Finding{File: d.names[1], Level: "note", Failed: fails, ID: id, Case: names, Class: s.title(), Message: message, Dialects: []string{s.new.Name}}
+	if s.between() {
+		f.Dialects = []string{s.old.Name, s.new.Name}
+	}
+	if fails {
+		f.Level = "error"
+	}
+	return f
+}
 
 func (d *differ) writeMarkdown() {
 	var b bytes.Buffer
-	title := "What changes in "
+	title := "Changes in "
 	if d.dialectsOf != "" {
-		title = "How engines read "
+		title = "Differences between engines in "
 	}
 	fmt.Fprintf(&b, "### %s%s\n", title, mdCode(d.names[1]))
-	cut := false
+	truncated := false
 	d.each(d.sectionMarkdown, func(titles []string, text string) {
 		if len(d.sections) > 1 {
 			text = "\n#### " + strings.Join(titles, ", ") + "\n" + text
 		}
 		if room := maxMarkdown - b.Len(); len(text) > room {
 			text = text[:strings.LastIndexByte(text[:max(room, 0)], '\n')+1]
-			cut = true
+			truncated = true
 		}
 		b.WriteString(text)
 	})
-	if cut {
-		b.WriteString("\nThere is more than a comment holds: `robots diff` shows all.\n")
+	if truncated {
+		b.WriteString(tooLong("robots diff"))
 	}
 	d.std.out.Write(b.Bytes())
 }
@@ -357,7 +342,7 @@ func (d *differ) sectionMarkdown(w io.Writer, s *section) {
 		for _, note := range g.notes {
 			fmt.Fprintf(w, "  - %s\n", strings.ReplaceAll(note, "*", `\*`))
 		}
-		if text := d.weighed(s, g.comparison, mdCode); text != "" {
+		if text := d.countText(s, g.comparison, mdCode); text != "" {
 			fmt.Fprintf(w, "  - %s\n", text)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// formatting is a call of robots fmt.
+// formatting is one run of robots fmt.
 type formatting struct {
 	std               *streams
 	list, write, diff bool
@@ -22,18 +22,18 @@ func fmtCommand(std *streams, status *int) *cobra.Command {
 	f := &formatting{std: std}
 	cmd := &cobra.Command{
 		Use:   "fmt [-l] [-w] [-d] FILE...",
-		Short: "Write a robots.txt in the customary layout",
-		Long: `Fmt prints a robots.txt in one layout: known fields in their customary case,
-"Field: value", lines ended by LF, no blanks around lines, at most one blank line
-together and one before a group. Comments stay. Order, paths and misspellings stay
-too, and so does a blank line between user-agent lines, which Yandex reads.
+		Short: "Format a robots.txt",
+		Long: `Print a robots.txt in a standard layout: usual case of field names, "Field: value",
+LF line ends, no surrounding spaces, at most one empty line in a row and one before
+a group. Comments, order, paths and misspellings stay, as does an empty line between
+User-agent lines, which Yandex interprets.
 
-It proves that all crawlers read the same rules, delays and sitemaps out of the
-result, in all dialects. A file for which that is not so is refused, as are HTML
-and UTF-16; then nothing is written.
+fmt proves that all crawlers read the same rules, delays and sitemaps from the
+result, in all dialects. It rejects a file for which this fails, HTML and UTF-16, and
+then writes nothing.
 
-Exit status: 0; 1 if -l or -d found something to change; 2 for bad use, a file
-that cannot be read or written, or one that is refused.`,
+Exit status: 0 done; 1 -l or -d found a file to change; 2 invalid usage, or a file
+that is rejected or cannot be read or written.`,
 		Example: `  robots fmt robots.txt
   robots fmt -w robots.txt
   robots fmt -l -d public/robots.txt staging/robots.txt
@@ -45,9 +45,9 @@ that cannot be read or written, or one that is refused.`,
 		},
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().BoolVarP(&f.list, "list", "l", false, "name the files that are laid out otherwise, and print no file")
-	cmd.Flags().BoolVarP(&f.write, "write", "w", false, "write the files, and print none")
-	cmd.Flags().BoolVarP(&f.diff, "diff", "d", false, "show what would change, and print no file")
+	cmd.Flags().BoolVarP(&f.list, "list", "l", false, "list files with a different layout instead of printing")
+	cmd.Flags().BoolVarP(&f.write, "write", "w", false, "write the files in place instead of printing")
+	cmd.Flags().BoolVarP(&f.diff, "diff", "d", false, "show what would change instead of printing")
 	return cmd
 }
 
@@ -59,10 +59,10 @@ func (f *formatting) run(names []string) (int, error) {
 	after := make([][]byte, len(files))
 	for i := range files {
 		if f.write && files[i].name == "-" {
-			return exitBad, errors.New("-w cannot write standard input: leave it out")
+			return exitBad, errors.New("-w cannot write standard input; remove it")
 		}
 		if after[i], err = lint.Format(files[i].body); err != nil {
-			return exitBad, fmt.Errorf("%s is refused: %w", files[i].title(), err)
+			return exitBad, fmt.Errorf("%s: %w", files[i].title(), err)
 		}
 	}
 	status := exitAllowed
@@ -89,7 +89,7 @@ func (f *formatting) run(names []string) (int, error) {
 	return status, nil
 }
 
-// printDiff writes what changes in a file.
+// printDiff writes the changes of a file.
 func (s *streams) printDiff(title string, before, after []byte) {
 	for line := range strings.Lines(string(diff.Diff(title, before, title, after))) {
 		if s.terminal {

@@ -14,60 +14,57 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// formatSARIF is the third value of --format of lint.
-const formatSARIF = "sarif"
-
 // The values of --fix.
 const (
 	fixSafe = "safe"
 	fixAll  = "all"
 )
 
-// linting is a call of robots lint.
+// linting is one run of robots lint.
 type linting struct {
-	std  *streams
-	name string
+	std *streams
+	cmd *cobra.Command
 
 	severity, failOn, format string
+	least, fail              lint.Severity // of --severity and --fail-on
 	fix                      string
 	diff                     bool
-	config                   string
-	baseline                 string
+	config, baseline         string
 	writeBaseline            bool
 	explain                  string
 }
 
-// A linted file is one that was read, how it was to be looked at, and what was found.
+// A linted file has its findings.
 type linted struct {
 	textFile
-	config lintConfig
 	lint.Result
-	checked []byte            // the text that Result is about
-	mended  []byte            // with the fixes of --fix
-	changes []lint.Diagnostic // that --fix=all made
+	fail    lint.Severity
+	checked []byte            // the text of the findings
+	fixed   []byte            // with the fixes of --fix
+	changes []lint.Diagnostic // made by --fix=all
 }
 
 func lintCommand(std *streams, status *int) *cobra.Command {
 	l := &linting{std: std}
 	cmd := &cobra.Command{
 		Use:   "lint [--fix] [--diff] FILE...",
-		Short: "Find mistakes in a robots.txt, and mend them",
-		Long: `Lint finds mistakes in robots.txt files: lines that crawlers do not read as they
-look, rules that match nothing or change nothing, groups that fall together. Each
-finding says in which dialects it matters. --explain says more of a check.
+		Short: "Find mistakes and fix them",
+		Long: `Find mistakes in robots.txt files: lines that crawlers misread, rules without any
+effect, groups that merge. Each finding lists the dialects that it applies to.
+--explain describes a check.
 
-A fix is safe if it is proved that no crawler gets another verdict in any dialect.
---fix makes these and writes the file; --fix=all makes those too that change what
-the file says, and lists them.
+A fix is safe if no verdict changes in any dialect, which lint proves. --fix makes
+the safe fixes in place; --fix=all also makes fixes that change verdicts, and lists
+them.
 
-A comment with a reason silences a check: "# lint:ignore RT504 the reason" at the
-end of its line or alone on the line before, "# lint:ignore-file RT309 the reason"
-for the file. .robots-lint.yaml in the folder of the file or above it may hold
-checks: {RT504: off}, dialects: [google] and fail-on: error. --baseline leaves out
-what was found earlier, as --write-baseline has kept it.
+To silence a check, write "# lint:ignore RT504 reason" at the end of the line or on
+the line above it, or "# lint:ignore-file RT309 reason" for the whole file. A file
+.robots-lint.yaml in the folder of the robots.txt or above can set checks:
+{RT504: off}, dialects: [google] and fail-on: error. --baseline hides the findings
+that --write-baseline has saved.
 
-Exit status: 0; 1 if something is found, of the severity --fail-on or above; 2 for
-bad use, or a file that cannot be read or written.`,
+Exit status: 0 no finding of the --fail-on severity or above; 1 findings; 2 invalid
+usage, or a file that cannot be read or written.`,
 		Example: `  robots lint robots.txt
   robots lint --fix --diff robots.txt
   robots lint --format sarif public/robots.txt > lint.sarif
@@ -75,165 +72,172 @@ bad use, or a file that cannot be read or written.`,
   robots lint --explain RT307`,
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			l.name = cmd.CommandPath()
-			*status, err = l.run(cmd, args)
+			l.cmd = cmd
+			*status, err = l.run(args)
 			return err
 		},
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
 	severities := []string{lint.Note.String(), lint.Warning.String(), lint.Error.String()}
-	f.StringVar(&l.severity, "severity", lint.Warning.String(), "show findings of this `SEVERITY` and above, note, warning or error; json\nand sarif have all unless it is given")
-	f.StringVar(&l.failOn, "fail-on", lint.Warning.String(), "exit with 1 for findings of this `SEVERITY` and above, or never")
-	f.StringVar(&l.fix, "fix", "", "write the file with the safe fixes made; `WHICH` is safe or all")
+	formats := []string{formatSARIF, formatJUnit, formatGitHub, formatMarkdown}
+	f.StringVar(&l.severity, "severity", lint.Warning.String(), "least `SEVERITY` shown: note, warning or error (other formats than\ntext: note)")
+	f.StringVar(&l.failOn, "fail-on", lint.Warning.String(), "least `SEVERITY` that makes the exit status 1, or never")
+	f.StringVar(&l.fix, "fix", "", "fix the file in place: `WHICH` is safe, or all to include fixes that\nchange verdicts")
 	f.Lookup("fix").NoOptDefVal = fixSafe
-	f.BoolVar(&l.diff, "diff", false, "show what --fix would change instead of what is found, or what is\nfound where that is nothing, and write no file")
-	f.StringVar(&l.baseline, "baseline", "", "leave out what this `FILE` has, whatever lines it stands in now")
-	f.BoolVar(&l.writeBaseline, "write-baseline", false, "write what is found to the file of --baseline")
-	f.StringVar(&l.config, "config", "", "take this `FILE` and look for no .robots-lint.yaml")
-	f.StringVar(&l.explain, "explain", "", "print the page of a check, by its `ID` or its name")
-	f.StringVar(&l.format, "format", formatText, "answer in this `FORMAT`: text, json (one object per finding) or sarif")
+	f.BoolVar(&l.diff, "diff", false, "show what --fix would change, and write nothing")
+	f.StringVar(&l.baseline, "baseline", "", "hide the findings in this `FILE`, whatever their line")
+	f.BoolVar(&l.writeBaseline, "write-baseline", false, "write the findings to the --baseline file")
+	f.StringVar(&l.config, "config", "", "configuration `FILE` instead of .robots-lint.yaml")
+	f.StringVar(&l.explain, "explain", "", "describe a check, by `ID` or name")
+	registerFormat(cmd, &l.format, formats...)
 	complete(cmd, "severity", severities)
 	complete(cmd, "fail-on", append(severities, failNever))
 	complete(cmd, "fix", []string{fixSafe, fixAll})
-	complete(cmd, "format", []string{formatText, formatJSON, formatSARIF})
 	return cmd
 }
 
-func (l *linting) run(cmd *cobra.Command, names []string) (int, error) {
+func (l *linting) run(names []string) (int, error) {
 	if l.explain != "" {
 		if len(names) > 0 {
 			return exitBad, fmt.Errorf("unexpected argument %q: --explain takes no file", clip(names[0]))
 		}
 		return exitAllowed, l.explainCheck()
 	}
-	least, err := severityNamed("--severity", l.severity)
-	if err != nil {
+	if err := l.check(); err != nil {
 		return exitBad, err
-	}
-	if _, err := failOn("--fail-on", l.failOn); err != nil {
-		return exitBad, err
-	}
-	switch {
-	case l.format != formatText && l.format != formatJSON && l.format != formatSARIF:
-		return exitBad, fmt.Errorf("unknown --format %q: it is text, json or sarif", clip(l.format))
-	case l.fix != "" && l.fix != fixSafe && l.fix != fixAll:
-		return exitBad, fmt.Errorf("unknown --fix %q: it is safe or all", clip(l.fix))
-	case l.diff && l.format != formatText:
-		return exitBad, errors.New("--diff is text: leave out --format")
-	case l.writeBaseline && l.baseline == "":
-		return exitBad, errors.New("--write-baseline needs --baseline FILE, which it writes")
-	case l.writeBaseline && (l.fix != "" || l.diff):
-		return exitBad, errors.New("--write-baseline changes no robots.txt: leave out --fix and --diff")
-	}
-	if l.format != formatText && !cmd.Flags().Changed("severity") {
-		least = lint.Note
 	}
 	files, err := l.read(names)
 	if err != nil {
 		return exitBad, err
 	}
-	known, err := readBaseline(l.baseline, l.writeBaseline)
-	if err != nil {
-		return exitBad, err
-	}
-	status := exitAllowed
-	for _, f := range files {
-		l.look(f)
-		if !l.writeBaseline {
-			f.Diagnostics = known.without(f)
-		}
-		fail := f.config.failOn
-		if cmd.Flags().Changed("fail-on") || fail == 0 {
-			fail, _ = failOn("--fail-on", l.failOn)
-		}
-		if slices.ContainsFunc(f.Diagnostics, func(d lint.Diagnostic) bool { return d.Severity >= fail }) {
-			status = exitDisallowed
-		}
-	}
 	if l.writeBaseline {
 		return exitAllowed, writeBaseline(l.baseline, files)
 	}
+	if l.baseline != "" {
+		known, err := readBaseline(l.baseline)
+		if err != nil {
+			return exitBad, err
+		}
+		for _, f := range files {
+			known.remove(f)
+		}
+	}
+	status := exitAllowed
 	for _, f := range files {
-		if l.fix != "" && !l.diff && !bytes.Equal(f.mended, f.body) {
-			if err := replaceFile(f.name, f.mended); err != nil {
+		if slices.ContainsFunc(f.Diagnostics, func(d lint.Diagnostic) bool { return d.Severity >= f.fail }) {
+			status = exitDisallowed
+		}
+		if l.fix != "" && !l.diff && !bytes.Equal(f.fixed, f.body) {
+			if err := replaceFile(f.name, f.fixed); err != nil {
 				return exitBad, err
 			}
 		}
 	}
-	return status, l.print(files, least)
+	switch l.format {
+	case formatText:
+		l.printText(files)
+		return status, nil
+	case formatJSON:
+		return status, l.printJSON(files)
+	}
+	return status, l.report(files).write(l.std.out, l.format, l.std.now())
 }
 
-// read reads the files and what is said of how to look at them.
-func (l *linting) read(names []string) ([]*linted, error) {
+// check checks the flags before anything is read.
+func (l *linting) check() (err error) {
+	if l.least, err = severityNamed("--severity", l.severity, false); err != nil {
+		return err
+	}
+	if l.fail, err = severityNamed("--fail-on", l.failOn, true); err != nil {
+		return err
+	}
+	if l.format != formatText && !l.cmd.Flags().Changed("severity") {
+		l.least = lint.Note
+	}
+	switch {
+	case l.fix != "" && l.fix != fixSafe && l.fix != fixAll:
+		return fmt.Errorf("unknown --fix %q (known: safe, all)", clip(l.fix))
+	case l.diff && l.format != formatText:
+		return errors.New("--diff writes text; remove --format")
+	case l.writeBaseline && l.baseline == "":
+		return errors.New("--write-baseline needs --baseline FILE")
+	case l.writeBaseline && (l.fix != "" || l.diff):
+		return errors.New("--write-baseline does not fix anything; remove --fix and --diff")
+	}
+	return checkFormat(l.format, formatSARIF, formatJUnit, formatGitHub, formatMarkdown)
+}
+
+// read reads and checks the files.
+func (l *linting) read(names []string) (files []*linted, err error) {
 	read, err := readFiles(l.std, names)
 	if err != nil {
 		return nil, err
 	}
-	configs := configs{named: l.config, found: map[string]lintConfig{}}
-	var files []*linted
 	for _, f := range read {
 		if f.name == "-" && l.fix != "" && !l.diff {
-			return nil, errors.New("--fix cannot write standard input: add --diff to see what it would change")
+			return nil, errors.New("--fix cannot write standard input; add --diff to see the fixes")
 		}
-		config, err := configs.of(f.name)
+		var config lintConfig
+		if l.config != "" {
+			config, err = readConfig(l.config)
+		} else {
+			config, err = findConfig(f.name)
+		}
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, &linted{textFile: f, config: config})
+		one := &linted{textFile: f, fail: l.fail, checked: f.body, fixed: f.body}
+		if config.failOn != 0 && !l.cmd.Flags().Changed("fail-on") {
+			one.fail = config.failOn
+		}
+		l.lint(one, config.Options)
+		files = append(files, one)
 	}
 	return files, nil
 }
 
-// look finds what is wrong with a file. What --fix mends is not found any more, unless
-// nothing is written.
-func (l *linting) look(f *linted) {
-	o := f.config.Options
-	f.checked, f.mended = f.body, f.body
+// lint finds the mistakes in a file, or those left after the fixes that will be written.
+func (l *linting) lint(f *linted, o lint.Options) {
 	if l.fix != "" || l.diff {
-		f.mended, f.changes, f.Result = lint.ApplyFixes(f.body, o, l.fix == fixAll)
-		f.checked = f.mended
+		f.fixed, f.changes, f.Result = lint.ApplyFixes(f.body, o, l.fix == fixAll)
+		f.checked = f.fixed
 	}
-	if l.fix == "" || l.diff { // nothing is written, so all of it is still to be found
+	if l.fix == "" || l.diff {
 		f.Result = lint.File(robots.Parse(f.body), o)
 		f.checked = f.body
 	}
+	name := l.cmd.CommandPath()
 	if f.Undecided {
-		warn(l.std, l.name, "%s: the proofs ran out of steps, so there may be more of RT502, RT503 and RT504, and more safe fixes", f.title())
+		warn(l.std, name, "%s: the proofs exceeded their limit, so findings RT502, RT503, RT504 and safe fixes might be missing", f.title())
 	}
 	if f.Dropped > 0 {
-		warn(l.std, l.name, "%s: %s left out, over %s of a check", f.title(), count(f.Dropped, "finding"), thousands(lint.MaxFindings))
+		warn(l.std, name, "%s: %s omitted, beyond %s per check", f.title(), count(f.Dropped, "finding"), thousands(lint.MaxFindings))
 	}
 }
 
-// lineOf returns the text of the line where a finding begins, "" for one on the file.
+// lineOf returns the line where a finding begins, "" for one about the whole file.
 func (f *linted) lineOf(d *lint.Diagnostic) string {
 	if d.Span.Start == d.Span.End {
 		return ""
 	}
-	start := d.Span.Start - (d.Column - 1)
-	line := f.checked[start:]
+	line := f.checked[d.Span.Start-(d.Column-1):]
 	if i := bytes.IndexAny(line, "\r\n"); i >= 0 {
 		line = line[:i]
 	}
 	return string(line)
 }
 
-// print writes what is found, and what --fix=all has changed.
-func (l *linting) print(files []*linted, least lint.Severity) error {
-	if l.format == formatSARIF {
-		return printSARIF(l.std.out, files, least)
-	}
+// printText writes the findings, or with --diff the fixes.
+func (l *linting) printText(files []*linted) {
 	var shown, hidden [lint.Error + 1]int
 	for _, f := range files {
 		for i := range f.changes {
 			d := &f.changes[i]
-			if l.format == formatText {
-				fmt.Fprintf(l.std.out, "%s:%d:%d: change %s %s: %s\n", robots.Printable(f.title()), d.Line, d.Column, d.Check.ID, d.Check.Name, robots.Printable(advice(d)))
-			}
+			fmt.Fprintf(l.std.out, "%s:%d:%d: change %s %s: %s\n", robots.Printable(f.title()), d.Line, d.Column, d.Check.ID, d.Check.Name, robots.Printable(advice(d)))
 		}
-		if l.diff && !bytes.Equal(f.body, f.mended) {
-			l.std.printDiff(f.title(), f.body, f.mended)
+		if l.diff && !bytes.Equal(f.body, f.fixed) {
+			l.std.printDiff(f.title(), f.body, f.fixed)
 			continue
 		}
 		if l.diff && len(f.Diagnostics) > 0 {
@@ -245,78 +249,70 @@ func (l *linting) print(files []*linted, least lint.Severity) error {
 		}
 		for i := range f.Diagnostics {
 			d := &f.Diagnostics[i]
-			if d.Severity < least {
+			if d.Severity < l.least {
 				hidden[d.Severity]++
 				continue
 			}
 			shown[d.Severity]++
-			if l.format == formatJSON {
-				if err := encode(l.std.out, newJSONFinding(f, d)); err != nil {
-					return err
-				}
-				continue
-			}
 			l.printFinding(f, d)
 		}
 	}
-	if l.format == formatText {
-		l.printCounts(shown, hidden)
+	if text := severityCounts(shown, hidden); text != "" {
+		fmt.Fprintln(l.std.out, text)
 	}
-	return nil
 }
 
-// printCounts writes how many findings there are, nothing if there are none.
-func (l *linting) printCounts(shown, hidden [lint.Error + 1]int) {
+// severityCounts writes the number of findings by severity, "" if there are none.
+func severityCounts(shown, hidden [lint.Error + 1]int) string {
 	var parts []string
 	least := lint.Off
 	for s := lint.Error; s > lint.Off; s-- {
-		switch {
-		case shown[s] > 0:
+		if shown[s] > 0 {
 			parts = append(parts, count(shown[s], s.String()))
-		case hidden[s] > 0:
+		} else if hidden[s] > 0 {
 			parts = append(parts, count(hidden[s], s.String())+" not shown")
 			least = s
 		}
 	}
-	if len(parts) == 0 {
-		return
-	}
-	show := ""
+	text := strings.Join(parts, ", ")
 	if least > lint.Off {
-		show = " (--severity " + least.String() + " shows them)"
+		text += " (--severity " + least.String() + " shows them)"
 	}
-	fmt.Fprintf(l.std.out, "%s%s\n", strings.Join(parts, ", "), show)
+	return text
 }
 
-// mostShown is how much of a long line is shown, in characters.
-const mostShown = 100
+// maxShown limits how much of a long line is shown, in characters.
+const maxShown = 100
 
 // printFinding writes a finding with its line.
 func (l *linting) printFinding(f *linted, d *lint.Diagnostic) {
 	w := l.std.out
 	fmt.Fprintf(w, "%s:%d:%d: %s %s %s: %s\n", robots.Printable(f.title()), d.Line, d.Column, d.Severity, d.Check.ID, d.Check.Name, d.Message)
-	line := f.lineOf(d)
-	number := fmt.Sprintf("%3d", d.Line)
+	about := dialectsText(d.Dialects)
+	if text := advice(d); text != "" {
+		about = text + "; " + about
+	}
+	about = robots.Printable(about)
+	line, number := f.lineOf(d), fmt.Sprintf("%3d", d.Line)
 	gap := strings.Repeat(" ", len(number))
-	about := robots.Printable(joinNotEmpty("; ", advice(d), dialectsText(d.Dialects)))
 	if line == "" {
 		fmt.Fprintf(w, "%s | %s\n", gap, about)
 		return
 	}
-	before, marked, after := line[:d.Column-1], line[d.Column-1:d.Column-1+d.Span.End-d.Span.Start], line[d.Column-1+d.Span.End-d.Span.Start:]
-	before, marked, after = shownText(before), shownText(marked), shownText(after)
-	if n := utf8.RuneCountInString(before); n > mostShown/2 {
-		before = "…" + string([]rune(before)[n-mostShown/2:])
+	start, end := d.Column-1, d.Column-1+d.Span.End-d.Span.Start
+	before, marked, after := oneColumn(line[:start]), oneColumn(line[start:end]), oneColumn(line[end:])
+	if n := utf8.RuneCountInString(before); n > maxShown/2 {
+		before = "…" + string([]rune(before)[n-maxShown/2:])
 	}
-	marked = cutText(marked, mostShown/2)
-	after = cutText(after, max(0, mostShown-utf8.RuneCountInString(before+marked)))
+	marked = cutText(marked, maxShown/2)
+	after = cutText(after, max(0, maxShown-utf8.RuneCountInString(before+marked)))
 	fmt.Fprintf(w, "%s | %s\n", number, strings.TrimRight(before+marked+after, " "))
 	carets := strings.Repeat("^", max(1, utf8.RuneCountInString(marked)))
 	fmt.Fprintf(w, "%s | %s%s %s\n", gap, strings.Repeat(" ", utf8.RuneCountInString(before)), carets, about)
 }
 
-// shownText writes a part of a line so that it takes one column for each character.
-func shownText(s string) string { return robots.Printable(strings.ReplaceAll(s, "\t", " ")) }
+// oneColumn writes a part of a line with one column for each character.
+func oneColumn(s string) string { return robots.Printable(strings.ReplaceAll(s, "\t", " ")) }
 
 func cutText(s string, most int) string {
 	if runes := []rune(s); len(runes) > most {
@@ -333,11 +329,7 @@ func advice(d *lint.Diagnostic) string {
 	return strings.TrimLeft(d.Advice+" ("+d.Fix.Change+")", " ")
 }
 
-func joinNotEmpty(between string, parts ...string) string {
-	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), between)
-}
-
-// dialectsText names dialects, of most of them those that are missing.
+// dialectsText names dialects, or if they are most of all those that are missing.
 func dialectsText(names []string) string {
 	all := dialectNames()
 	if len(names) == len(all) {
@@ -349,19 +341,19 @@ func dialectsText(names []string) string {
 	return "all but " + strings.Join(slices.DeleteFunc(all, func(n string) bool { return slices.Contains(names, n) }), ", ")
 }
 
-// explainCheck prints the page of a check.
+// explainCheck describes a check.
 func (l *linting) explainCheck() error {
 	c := lint.Find(l.explain)
 	if c == nil {
 		c = lint.Find(strings.ToUpper(l.explain))
 	}
 	if c == nil {
-		return fmt.Errorf("there is no check %q: docs/lint.md lists them", clip(l.explain))
+		return fmt.Errorf("unknown check %q; docs/lint.md lists them", clip(l.explain))
 	}
 	w := l.std.out
 	fmt.Fprintf(w, "%s %s (%s, fix: %s)\n\n", c.ID, c.Name, c.Severity, c.Fix)
 	wrap(w, textWidth, "", c.What+" "+c.Why)
-	for _, example := range []struct{ title, text string }{{"Found in", c.Before}, {"Written right", c.After}} {
+	for _, example := range []struct{ title, text string }{{"Before", c.Before}, {"After", c.After}} {
 		if example.text == "" {
 			continue
 		}
@@ -376,25 +368,20 @@ func (l *linting) explainCheck() error {
 	return nil
 }
 
-// severityNamed returns the severity that a flag or a member names.
-func severityNamed(what, name string) (lint.Severity, error) {
+// severityNamed returns the severity in a flag or member, above all of them for never.
+func severityNamed(what, name string, never bool) (lint.Severity, error) {
+	list := "note, warning, error"
+	if never {
+		list += ", " + failNever
+	}
 	s, ok := lint.ParseSeverity(name)
-	if !ok || s == lint.Off {
-		return 0, fmt.Errorf("%s %q is no severity: it is note, warning or error", what, clip(name))
+	switch {
+	case never && name == failNever:
+		return lint.Error + 1, nil
+	case !ok || s == lint.Off:
+		return 0, fmt.Errorf("unknown %s %q (known: %s)", what, clip(name), list)
 	}
 	return s, nil
-}
-
-// failOn returns the least severity that fails.
-func failOn(what, name string) (lint.Severity, error) {
-	if name == failNever {
-		return lint.Error + 1, nil
-	}
-	s, err := severityNamed(what, name)
-	if err != nil {
-		err = fmt.Errorf("%w, or never", err)
-	}
-	return s, err
 }
 
 // jsonFinding is a line of --format json.
@@ -418,13 +405,24 @@ type jsonFix struct {
 	Edits []shapes.Edit `json:"edits"`
 }
 
-func newJSONFinding(f *linted, d *lint.Diagnostic) jsonFinding {
-	j := jsonFinding{
-		Schema: 1, File: f.name, Line: d.Line, Column: d.Column, EndLine: d.EndLine, EndColumn: d.EndColumn,
-		ID: d.Check.ID, Name: d.Check.Name, Severity: d.Severity.String(), Message: d.Message, Dialects: d.Dialects,
+func (l *linting) printJSON(files []*linted) error {
+	for _, f := range files {
+		for i := range f.Diagnostics {
+			d := &f.Diagnostics[i]
+			if d.Severity < l.least {
+				continue
+			}
+			j := jsonFinding{
+				Schema: 1, File: f.name, Line: d.Line, Column: d.Column, EndLine: d.EndLine, EndColumn: d.EndColumn,
+				ID: d.Check.ID, Name: d.Check.Name, Severity: d.Severity.String(), Message: d.Message, Dialects: d.Dialects,
+			}
+			if d.Fix != nil {
+				j.Fix = &jsonFix{Safe: d.Fix.Safe, Edits: shapes.NewEdits(d.Fix)}
+			}
+			if err := encode(l.std.out, j); err != nil {
+				return err
+			}
+		}
 	}
-	if d.Fix != nil {
-		j.Fix = &jsonFix{Safe: d.Fix.Safe, Edits: shapes.NewEdits(d.Fix)}
-	}
-	return j
+	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,58 +18,45 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// configName is the file that robots lint looks for in the folder of a file and above it.
+// configName is the file that lint searches for in the folder of a file and above.
 const configName = ".robots-lint.yaml"
 
-// maxConfig bounds what is read of one, in bytes.
+// maxConfig limits the size of one, in bytes.
 const maxConfig = 1 << 20
 
-// A lintConfig is what such a file says.
+// A lintConfig is the content of such a file.
 type lintConfig struct {
 	lint.Options
-	failOn lint.Severity // 0: it says nothing
+	failOn lint.Severity // 0 if unset
 }
 
-// configs finds the configuration of files, and reads each once.
-type configs struct {
-	named string // of --config
-	found map[string]lintConfig
-}
-
-// of returns the configuration of a file that was named.
-func (c *configs) of(name string) (lintConfig, error) {
-	if c.named != "" {
-		return c.read(c.named)
+// findConfig returns the configuration for a file.
+func findConfig(name string) (lintConfig, error) {
+	folder := "."
+	if name != "-" {
+		folder = filepath.Dir(name)
 	}
-	if name == "-" {
-		name = "."
-	} else {
-		name = filepath.Dir(name)
-	}
-	folder, err := filepath.Abs(name)
+	folder, err := filepath.Abs(folder)
 	if err != nil {
-		return lintConfig{}, fmt.Errorf("cannot look for %s: %w", configName, err)
+		return lintConfig{}, fmt.Errorf("cannot search for %s: %w", configName, err)
 	}
 	for {
-		config, err := c.read(filepath.Join(folder, configName))
-		above := filepath.Dir(folder)
-		if !errors.Is(err, fs.ErrNotExist) || above == folder {
-			if errors.Is(err, fs.ErrNotExist) {
-				err = nil
-			}
+		config, err := readConfig(filepath.Join(folder, configName))
+		if !errors.Is(err, fs.ErrNotExist) {
 			return config, err
+		}
+		above := filepath.Dir(folder)
+		if above == folder {
+			return lintConfig{}, nil
 		}
 		folder = above
 	}
 }
 
-func (c *configs) read(path string) (lintConfig, error) {
-	if config, ok := c.found[path]; ok {
-		return config, nil
-	}
+func readConfig(path string) (lintConfig, error) {
 	info, err := os.Stat(path)
 	if err == nil && info.Size() > maxConfig {
-		err = errors.New("it is larger than 1 MiB")
+		err = errors.New("larger than 1 MiB")
 	}
 	var text []byte
 	if err == nil {
@@ -77,78 +65,62 @@ func (c *configs) read(path string) (lintConfig, error) {
 	if err != nil {
 		return lintConfig{}, fmt.Errorf("cannot read %s: %w", path, cause(err))
 	}
-	config, err := parseConfig(path, text)
-	if err == nil {
-		c.found[path] = config
+	return parseConfig(path, text)
+}
+
+// parseConfig reads a configuration and returns its first mistake.
+func parseConfig(path string, text []byte) (config lintConfig, err error) {
+	var file struct {
+		Checks   map[string]yaml.Node
+		Dialects []yamlText
+		FailOn   yamlText `yaml:"fail-on"`
+	}
+	if mistakes := readYAML(path, text, &file, "checks", "dialects", "fail-on"); len(mistakes) > 0 {
+		return config, mistakes[0]
+	}
+	wrong := func(line int, format string, args ...any) {
+		if err == nil {
+			err = fmt.Errorf("%s:%d: %w", path, line, fmt.Errorf(format, args...))
+		}
+	}
+	config.Severities = map[string]lint.Severity{}
+	inOrder := func(a, b string) int { return file.Checks[a].Line - file.Checks[b].Line }
+	for _, id := range slices.SortedFunc(maps.Keys(file.Checks), inOrder) {
+		value, check := file.Checks[id], lint.Find(id)
+		severity, ok := lint.ParseSeverity(value.Value)
+		switch {
+		case check == nil:
+			wrong(value.Line, "unknown check %q", clip(id))
+		case !ok:
+			wrong(value.Line, "unknown severity %q (known: off, note, warning, error)", clip(value.Value))
+		default:
+			if _, twice := config.Severities[check.ID]; twice {
+				wrong(value.Line, "check %s is listed twice", check.ID)
+			}
+			config.Severities[check.ID] = severity
+		}
+	}
+	for _, d := range file.Dialects {
+		if _, err := dialectByName(d.value); err != nil {
+			wrong(d.line, "%w", err)
+		}
+		if slices.Contains(config.Dialects, d.value) {
+			wrong(d.line, "dialect %s is listed twice", d.value)
+		}
+		config.Dialects = append(config.Dialects, d.value)
+	}
+	if f := file.FailOn; f.value != "" {
+		severity, err := severityNamed("fail-on", f.value, true)
+		if err != nil {
+			wrong(f.line, "%w", err)
+		}
+		config.failOn = severity
 	}
 	return config, err
 }
 
-// parseConfig reads a configuration. What it does not know is an error with its place: a
-// misspelt member would be obeyed by nobody.
-func parseConfig(path string, text []byte) (config lintConfig, err error) {
-	r := configReader{yamlReader{name: path}}
-	if doc := r.document(text); doc != nil && doc.ShortTag() != "!!null" { // else there are comments alone
-		m := r.members(doc, "the file", "checks", "dialects", "fail-on")
-		if v := m["checks"]; v != nil {
-			config.Severities = r.severities(v)
-		}
-		if v := m["dialects"]; v != nil {
-			config.Dialects = r.dialects(v)
-		}
-		if v := m["fail-on"]; v != nil {
-			if config.failOn, err = failOn("fail-on", v.Value); err != nil {
-				r.wrong(v, "%s", err)
-			}
-		}
-	}
-	if len(r.mistakes) > 0 {
-		return config, r.mistakes[0]
-	}
-	return config, nil
-}
-
-type configReader struct{ yamlReader }
-
-// severities reads those of checks, which are given by id or name.
-func (r *configReader) severities(n *yaml.Node) map[string]lint.Severity {
-	all := map[string]lint.Severity{}
-	r.pairs(n, "checks", "ids of checks, as in checks: {RT504: off}", func(key, value *yaml.Node) {
-		check := lint.Find(key.Value)
-		if check == nil {
-			r.wrong(key, "there is no check %q", clip(key.Value))
-			return
-		}
-		s, ok := lint.ParseSeverity(value.Value)
-		if !ok || value.Kind != yaml.ScalarNode {
-			r.wrong(value, "%q is no severity: it is off, note, warning or error", clip(value.Value))
-		}
-		if _, again := all[check.ID]; again {
-			r.wrong(key, "%s is there twice", check.ID)
-		}
-		all[check.ID] = s
-	})
-	return all
-}
-
-func (r *configReader) dialects(n *yaml.Node) (names []string) {
-	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
-		r.wrong(n, "dialects is no list: write dialects: [google]")
-	}
-	for _, m := range n.Content {
-		if _, err := dialectByName(m.Value); err != nil {
-			r.wrong(m, "%s", err)
-		}
-		if slices.Contains(names, m.Value) {
-			r.wrong(m, "%q is there twice", m.Value)
-		}
-		names = append(names, m.Value)
-	}
-	return names
-}
-
-// A known finding is a line of a baseline: a check, and the text where it found something.
-// The number of the line is not in it, so that lines may move.
+// A known finding is a line of a baseline: a check and the text of the line. It has no
+// line number, so that lines can move.
 type known struct {
 	Schema int    `json:"schema"`
 	File   string `json:"file"`
@@ -156,41 +128,42 @@ type known struct {
 	Text   string `json:"text"`
 }
 
-// baseline counts the findings that are known.
+// baseline counts known findings.
 type baseline map[known]int
 
 func knownOf(f *linted, d *lint.Diagnostic) known {
 	return known{1, filepath.ToSlash(filepath.Clean(f.name)), d.Check.ID, strings.ToValidUTF8(strings.TrimSpace(f.lineOf(d)), "\uFFFD")}
 }
 
-// readBaseline reads a baseline. One that is about to be written may be missing.
-func readBaseline(name string, written bool) (baseline, error) {
-	b := baseline{}
-	if name == "" || written {
-		return b, nil
-	}
+// fingerprint identifies a finding when its line moves.
+func (k known) fingerprint() string {
+	sum := sha256.Sum256([]byte(k.ID + "\x00" + k.Text))
+	return hex.EncodeToString(sum[:8])
+}
+
+func readBaseline(name string) (baseline, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the baseline %s: %w", name, cause(err))
 	}
-	number := 0
+	b, number := baseline{}, 0
 	for line := range bytes.Lines(text) {
 		number++
 		var k known
 		d := json.NewDecoder(bytes.NewReader(line))
 		d.DisallowUnknownFields()
 		if err := d.Decode(&k); err != nil || k.Schema != 1 || lint.Find(k.ID) == nil {
-			return nil, fmt.Errorf("%s:%d: this is no line of a baseline: write it anew with --write-baseline", name, number)
+			return nil, fmt.Errorf("%s:%d: invalid baseline; write a new one with --write-baseline", name, number)
 		}
 		b[k]++
 	}
 	return b, nil
 }
 
-// without returns the findings of a file that are not known. Of several that look the
-// same as many are known as the baseline has.
-func (b baseline) without(f *linted) []lint.Diagnostic {
-	return slices.DeleteFunc(f.Diagnostics, func(d lint.Diagnostic) bool {
+// remove removes known findings from those of a file: of several that look the same, as
+// many as the baseline has.
+func (b baseline) remove(f *linted) {
+	f.Diagnostics = slices.DeleteFunc(f.Diagnostics, func(d lint.Diagnostic) bool {
 		k := knownOf(f, &d)
 		b[k]--
 		return b[k] >= 0
@@ -210,10 +183,4 @@ func writeBaseline(name string, files []*linted) error {
 		return fmt.Errorf("cannot write the baseline %s: %w", name, cause(err))
 	}
 	return nil
-}
-
-// fingerprint says what a finding is about, wherever it stands.
-func (k known) fingerprint() string {
-	sum := sha256.Sum256([]byte(k.ID + "\x00" + k.Text))
-	return hex.EncodeToString(sum[:8])
 }

@@ -40,17 +40,8 @@ func TestSARIF(t *testing.T) {
 		findings = append(findings, f)
 	}
 
-	var log sarifLog
-	d := json.NewDecoder(&sarif)
-	d.DisallowUnknownFields()
-	if err := d.Decode(&log); err != nil {
-		t.Fatal(err)
-	}
-	if log.Version != "2.1.0" || len(log.Runs) != 1 {
-		t.Fatalf("version %q, %d runs", log.Version, len(log.Runs))
-	}
+	r := checkSARIF(t, sarif.String())
 	levels := []string{"none", "note", "warning", "error"}
-	r := log.Runs[0]
 	if r.Tool.Driver.Name == "" || r.ColumnKind != "unicodeCodePoints" {
 		t.Errorf("tool %q, columns %q", r.Tool.Driver.Name, r.ColumnKind)
 	}
@@ -70,10 +61,10 @@ func TestSARIF(t *testing.T) {
 	fixes := 0
 	for i, result := range r.Results {
 		f := findings[i]
-		if result.RuleID != f.ID || r.Tool.Driver.Rules[result.RuleIndex].ID != f.ID || result.Level != f.Severity || !strings.HasPrefix(result.Message.Text, f.Message) {
+		if result.RuleID != f.ID || result.Level != f.Severity || !strings.HasPrefix(result.Message.Text, f.Message) {
 			t.Errorf("result %+v of %+v", result, f)
 		}
-		if len(result.Locations) != 1 || len(result.PartialFingerprints) != 1 {
+		if len(result.PartialFingerprints) != 1 {
 			t.Fatalf("%s: %+v", f.ID, result)
 		}
 		at := result.Locations[0].PhysicalLocation

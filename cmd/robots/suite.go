@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
@@ -12,36 +14,34 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// This file reads files of assertions for the verb test. They are read strictly: an
-// assertion with a slip in its name would otherwise pass without being asked.
-
-// A suite is one file of assertions.
+// A suite is a file of assertions.
 type suite struct {
 	file     string // as messages name it
-	robots   string // the name of the file or the URL of the site that is asked about
+	robots   string // file or site under test
 	text     *string
 	site     robots.Origin // of URLs, zero if none is named
 	dialects []robots.Dialect
 	tests    []suiteTest
+	mistakes []error
 
 	source source
 }
 
-// A suiteTest is what is asserted for one crawler.
+// A suiteTest has assertions for one crawler.
 type suiteTest struct {
 	name    string
 	agents  []string
 	asserts []assertion
 }
 
-// An assertion is about a URL, about all URLs of a pattern or about the delay.
+// An assertion is about a URL, about all URLs of a pattern, or about the crawl delay.
 type assertion struct {
-	line    int // in the file of assertions
+	line    int // in the file
 	kind    assertionKind
-	subject string // the URL or the pattern
+	subject string // URL or pattern
 	allowed bool
-	rule    *wantedRule // that decides, nil for any
-	delay   *float64    // nil: none
+	rule    wantedRule
+	delay   *float64 // nil: none
 }
 
 type assertionKind uint8
@@ -52,287 +52,248 @@ const (
 	aboutDelay
 )
 
-// A wantedRule is the rule that is to decide.
+// A wantedRule is the rule that must decide; the zero value is any.
 type wantedRule struct {
-	line            int // 0 for any
+	line            int
 	directive, path string
-	written         string // "" for any
+	written         string
 }
 
-// A suiteReader reads one file of assertions.
-type suiteReader struct {
-	suite
-	yamlReader
-	folder string
+// suiteFile is the YAML of a suite.
+type suiteFile struct {
+	Version int
+	Robots  yamlText
+	Text    *string
+	Site    yamlText
+	Dialect yamlList[yamlText]
+	Tests   []suiteEntry
+}
+
+var suiteKeys = []string{"version", "robots", "text", "site", "dialect", "tests", "name", "agent", "allow", "disallow", "crawl_delay"}
+
+type suiteEntry struct {
+	Name     string
+	Agent    yamlList[yamlText]
+	Allow    yamlList[suiteAssertion]
+	Disallow yamlList[suiteAssertion]
+	Delay    yaml.Node `yaml:"crawl_delay"`
+}
+
+// A suiteAssertion is a URL, or a mapping with more.
+type suiteAssertion struct {
+	at               int
+	URL, Every, Rule string
+	Line             *int
+}
+
+func (a *suiteAssertion) UnmarshalYAML(n *yaml.Node) error {
+	a.at = n.Line
+	if n.Kind != yaml.MappingNode {
+		return n.Decode(&a.URL)
+	}
+	known := []string{"url", "every", "line", "rule"}
+	for i := 0; i < len(n.Content); i += 2 { // Decode of a node does not check keys
+		if key := n.Content[i]; !slices.Contains(known, key.Value) {
+			return yamlError(key, "%s", unknownKey(key.Value, known))
+		}
+	}
+	type plain suiteAssertion // without this method
+	return n.Decode((*plain)(a))
 }
 
 // readSuite reads a file of assertions.
-func (c *call) readSuite(name string) (*suite, []error) {
-	body, title, err := c.readNamed(name)
+func (t *tester) readSuite(name string) *suite {
+	body, title, err := t.readNamed(name)
 	if err != nil {
-		return nil, []error{err}
+		return &suite{mistakes: []error{err}}
 	}
 	folder := "."
 	if name != "-" {
 		folder = filepath.Dir(name)
 	}
-	r := parseSuite(title, folder, body)
-	return &r.suite, r.mistakes
+	return parseSuite(title, folder, body)
 }
 
-// parseSuite reads what a file holds that messages call so, in a folder.
-func parseSuite(title, folder string, body []byte) *suiteReader {
-	r := &suiteReader{suite: suite{file: title}, yamlReader: yamlReader{name: title}, folder: folder}
-	switch doc := r.document(body); {
-	case len(r.mistakes) > 0:
-	case doc == nil:
-		r.wrong(&yaml.Node{Line: 1, Column: 1}, "the file is empty: it needs version, robots and tests")
-	default:
-		if r.plain(doc); len(r.mistakes) == 0 {
-			r.top(doc)
+// parseSuite reads assertions; relative names in them are relative to folder.
+func parseSuite(title, folder string, body []byte) *suite {
+	s := &suite{file: title}
+	var file suiteFile
+	if s.mistakes = readYAML(title, body, &file, suiteKeys...); len(s.mistakes) > 0 {
+		return s
+	}
+	if file.Version != 1 {
+		s.wrong(1, "unsupported version %d; write version: 1", file.Version)
+	}
+	s.subject(&file, folder)
+	for _, d := range file.Dialect {
+		s.addDialect(d)
+	}
+	if len(file.Dialect) == 0 {
+		s.dialects = []robots.Dialect{robots.RFC9309}
+	}
+	if len(file.Tests) == 0 {
+		s.wrong(1, "no tests")
+	}
+	for i := range file.Tests {
+		s.test(&file.Tests[i], i+1)
+	}
+	return s
+}
+
+func (s *suite) wrong(line int, format string, args ...any) {
+	s.mistakes = append(s.mistakes, fmt.Errorf("%s:%d: %w", s.file, line, fmt.Errorf(format, args...)))
+}
+
+// subject sets what is under test.
+func (s *suite) subject(file *suiteFile, folder string) {
+	var err error
+	if file.Site.value != "" {
+		if s.site, err = siteOf(file.Site.value); err != nil {
+			s.wrong(file.Site.line, "site: %w", err)
 		}
 	}
-	return r
-}
-
-func (r *suiteReader) top(n *yaml.Node) {
-	m := r.members(n, "the file", "version", "robots", "text", "site", "dialect", "tests")
-	if m == nil {
-		return
-	}
-	if v := m["version"]; v == nil {
-		r.wrong(n, "version is missing: write version: 1")
-	} else if v.Kind != yaml.ScalarNode || v.ShortTag() != "!!int" || v.Value != "1" {
-		r.wrong(v, "version is not 1, the only one there is")
-	}
-	r.whose(n, m)
-	r.dialects = []robots.Dialect{robots.RFC9309}
-	if v := m["dialect"]; v != nil {
-		r.dialects = nil
-		r.each(v, "dialects", func(n *yaml.Node) { r.dialect(n) })
-	}
-	tests := m["tests"]
+	name, line := file.Robots.value, file.Robots.line
 	switch {
-	case tests == nil:
-		r.wrong(n, "tests are missing: there is nothing to assert")
-	case tests.Kind != yaml.SequenceNode:
-		r.wrong(tests, "tests are %s, not a list", kindOf(tests))
-	case len(tests.Content) == 0:
-		r.wrong(tests, "the list of tests is empty: there is nothing to assert")
-	default:
-		for i, t := range tests.Content {
-			r.test(t, i+1)
+	case name != "" && file.Text != nil:
+		s.wrong(line, "both robots and text; remove one")
+	case file.Text != nil:
+		s.text = file.Text
+	case name == "-":
+		s.wrong(line, "robots cannot be standard input; name a file or a site")
+	case isURL(name):
+		origin, err := siteOf(name)
+		if err != nil {
+			s.wrong(line, "robots: %w", err)
+		} else if s.site.IsZero() {
+			s.site = origin
 		}
+		s.robots = name
+	case name != "" && !filepath.IsAbs(name):
+		s.robots = filepath.Join(folder, name)
+	case name != "":
+		s.robots = name
+	case !s.site.IsZero():
+		s.robots = s.site.RobotsURL()
+	case file.Site.value == "":
+		s.wrong(1, "no robots; name a file or a site, or write the lines below text: |")
 	}
 }
 
-// whose reads what is tested.
-func (r *suiteReader) whose(n *yaml.Node, m map[string]*yaml.Node) {
-	var ok bool
-	if v := m["site"]; v != nil {
-		if text, ok := r.str(v, "site"); ok {
-			origin, err := siteOf(text)
-			if err != nil {
-				r.wrong(v, "site: %v", err)
-			}
-			r.site = origin
-		}
-	}
-	switch file, text := m["robots"], m["text"]; {
-	case file != nil && text != nil:
-		r.wrong(text, "robots and text both say what is tested: leave one out")
-	case text != nil && (text.Kind != yaml.ScalarNode || text.ShortTag() != "!!str"):
-		r.wrong(text, "text is %s, not text: write text: | and the lines of a robots.txt below it", kindOf(text))
-	case text != nil:
-		r.text = &text.Value
-	case file != nil:
-		if r.robots, ok = r.str(file, "robots"); !ok {
-			return
-		}
-		switch {
-		case r.robots == "-":
-			r.wrong(file, "robots is not read from standard input: name a file or a site")
-		case isURL(r.robots):
-			origin, err := siteOf(r.robots)
-			if err != nil {
-				r.wrong(file, "robots: %v", err)
-			} else if r.site.IsZero() {
-				r.site = origin
-			}
-		case !filepath.IsAbs(r.robots):
-			r.robots = filepath.Join(r.folder, r.robots)
-		}
-	case !r.site.IsZero():
-		r.robots = r.site.RobotsURL()
-	case m["site"] == nil:
-		r.wrong(n, "robots is missing: name a file or a site, or write the lines below text: |")
-	}
-}
-
-func (r *suiteReader) dialect(n *yaml.Node) {
-	name, ok := r.str(n, "dialect")
-	if !ok {
+func (s *suite) addDialect(name yamlText) {
+	if name.value == allDialects {
+		s.dialects = append(s.dialects, robots.Dialects()...)
 		return
 	}
-	if name == allDialects {
-		r.dialects = append(r.dialects, robots.Dialects()...)
-		return
-	}
-	d, err := dialectByName(name)
+	d, err := dialectByName(name.value)
 	switch {
 	case err != nil:
-		r.wrong(n, "%v", err)
-	case slices.ContainsFunc(r.dialects, func(o robots.Dialect) bool { return o.Name == d.Name }):
-		r.wrong(n, "the dialect %s stands twice", d.Name)
+		s.wrong(name.line, "%w", err)
+	case slices.ContainsFunc(s.dialects, func(o robots.Dialect) bool { return o.Name == d.Name }):
+		s.wrong(name.line, "dialect %s is listed twice", d.Name)
 	default:
-		r.dialects = append(r.dialects, d)
+		s.dialects = append(s.dialects, d)
 	}
 }
 
-func (r *suiteReader) test(n *yaml.Node, number int) {
-	before := len(r.mistakes)
-	m := r.members(n, "the test", "name", "agent", "allow", "disallow", "crawl_delay")
-	if m == nil {
-		return
-	}
+func (s *suite) test(e *suiteEntry, number int) {
 	t := suiteTest{name: "test " + strconv.Itoa(number)}
-	if v := m["name"]; v != nil {
-		t.name, _ = r.str(v, "name")
+	if e.Name != "" {
+		t.name = e.Name
 	}
-	if v := m["agent"]; v != nil {
-		r.each(v, "agents", func(n *yaml.Node) {
-			if text, ok := r.str(n, "agent"); ok {
-				t.agents = append(t.agents, text)
-				if err := checkAgents([]string{text}, r.dialects...); err != nil {
-					r.wrong(n, "agent %s is a list: write one name an entry, most wanted first", strconv.Quote(clip(text)))
-				}
-			}
-		})
+	for _, a := range e.Agent {
+		if err := checkAgents([]string{a.value}, s.dialects...); err != nil {
+			s.wrong(a.line, "agent %q is a list; write one name per entry, most specific first", clip(a.value))
+		}
+		t.agents = append(t.agents, a.value)
 	}
 	if len(t.agents) == 0 {
 		t.agents = []string{"*"}
 	}
-	for _, word := range []string{"allow", "disallow"} {
-		if v := m[word]; v != nil {
-			r.each(v, word, func(n *yaml.Node) { r.assertion(n, &t, word == "allow") })
-		}
+	for i := range e.Allow {
+		s.assert(&t, &e.Allow[i], true)
 	}
-	if v := m["crawl_delay"]; v != nil {
-		a := assertion{line: v.Line, kind: aboutDelay}
-		switch tag := v.ShortTag(); {
-		case v.Kind == yaml.ScalarNode && tag == "!!null":
-		case v.Kind == yaml.ScalarNode && (tag == "!!int" || tag == "!!float"):
-			var seconds float64
-			if err := v.Decode(&seconds); err != nil || seconds < 0 || math.IsInf(seconds, 0) || math.IsNaN(seconds) {
-				r.wrong(v, "crawl_delay %s is no number of seconds", clip(v.Value))
-			}
-			a.delay = &seconds
-		default:
-			r.wrong(v, "crawl_delay is %s, not a number of seconds, or null for none", kindOf(v))
+	for i := range e.Disallow {
+		s.assert(&t, &e.Disallow[i], false)
+	}
+	if n := &e.Delay; !n.IsZero() {
+		a := assertion{line: n.Line, kind: aboutDelay}
+		if err := n.Decode(&a.delay); err != nil || n.ShortTag() == "!!str" || a.delay != nil && !(*a.delay >= 0 && *a.delay <= math.MaxFloat64) {
+			s.wrong(n.Line, "invalid crawl_delay %q; write seconds, or null for none", clip(n.Value))
 		}
 		t.asserts = append(t.asserts, a)
 	}
-	if m["allow"] == nil && m["disallow"] == nil && m["crawl_delay"] == nil && len(r.mistakes) == before {
-		r.wrong(n, "the test asserts nothing: it needs allow, disallow or crawl_delay")
+	if len(t.asserts) == 0 && len(s.mistakes) == 0 {
+		s.wrong(1, "%s: no assertion; write allow, disallow or crawl_delay", t.name)
 	}
-	r.tests = append(r.tests, t)
+	s.tests = append(s.tests, t)
 }
 
-func (r *suiteReader) assertion(n *yaml.Node, t *suiteTest, allowed bool) {
-	a := assertion{line: n.Line, allowed: allowed}
-	if n.Kind != yaml.MappingNode {
-		text, ok := r.str(n, "the URL")
-		if ok && r.url(n, text) {
-			a.subject = text
-			t.asserts = append(t.asserts, a)
-		}
-		return
-	}
-	m := r.members(n, "the assertion", "url", "every", "line", "rule")
-	url, every := m["url"], m["every"]
-	switch {
-	case url != nil && every != nil:
-		r.wrong(every, "url and every stand together: write two assertions")
-		return
-	case url == nil && every == nil:
-		r.wrong(n, "the assertion names no url and no pattern with every")
-		return
-	case every != nil && (m["line"] != nil || m["rule"] != nil):
-		r.wrong(n, "every is about many URLs, which many rules may decide: leave line and rule out")
-		return
-	case every != nil:
-		text, ok := r.str(every, "every")
-		if !ok || !r.pattern(every, text) {
-			return
-		}
-		a.kind, a.subject = aboutEvery, text
-	default:
-		text, ok := r.str(url, "url")
-		if !ok || !r.url(url, text) {
-			return
-		}
-		a.subject = text
-	}
-	if m["line"] != nil || m["rule"] != nil {
-		a.rule = &wantedRule{}
-	}
-	if v := m["line"]; v != nil {
-		line, err := strconv.Atoi(v.Value)
-		if v.Kind != yaml.ScalarNode || v.ShortTag() != "!!int" || err != nil || line < 1 {
-			r.wrong(v, "line is not the number of a line, 1 or more")
-		}
-		a.rule.line = line
-	}
-	if v := m["rule"]; v != nil {
-		if text, ok := r.str(v, "rule"); ok {
-			directive, path, colon := strings.Cut(text, ":")
-			a.rule.written = text
-			a.rule.directive, a.rule.path = strings.ToLower(strings.TrimSpace(directive)), strings.TrimSpace(path)
-			if !colon || a.rule.directive != "allow" && a.rule.directive != "disallow" {
-				r.wrong(v, "rule %s is not written as Allow: /path or Disallow: /path", strconv.Quote(clip(text)))
-			}
-		}
+func (s *suite) assert(t *suiteTest, f *suiteAssertion, allowed bool) {
+	a := assertion{line: max(f.at, 1), subject: f.URL, allowed: allowed}
+	err := s.check(&a, f)
+	if err != nil {
+		s.wrong(a.line, "%w", err)
 	}
 	t.asserts = append(t.asserts, a)
 }
 
-// url checks a URL, and that the file that is tested is that of its site.
-func (r *suiteReader) url(n *yaml.Node, text string) bool {
-	for _, d := range r.dialects {
-		if _, _, err := split(d, text, false); err != nil {
-			r.wrong(n, "%v", err)
-			return false
+// check completes an assertion, and returns what is wrong with it.
+func (s *suite) check(a *assertion, f *suiteAssertion) error {
+	switch {
+	case (f.URL == "") == (f.Every == ""):
+		return errors.New("assertion without a subject; write a URL, or every with a pattern, not both")
+	case f.Every != "" && (f.Line != nil || f.Rule != ""):
+		return fmt.Errorf("every %q: several rules can decide; remove line and rule", clip(f.Every))
+	case f.Every != "":
+		a.kind, a.subject = aboutEvery, f.Every
+		return s.checkPattern(f.Every)
+	}
+	if f.Line != nil {
+		if a.rule.line = *f.Line; a.rule.line < 1 {
+			return fmt.Errorf("invalid line %d", a.rule.line)
 		}
 	}
-	if strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "//") || r.site.IsZero() {
-		return true
+	if f.Rule != "" {
+		directive, path, colon := strings.Cut(f.Rule, ":")
+		a.rule.written = f.Rule
+		a.rule.directive, a.rule.path = strings.ToLower(strings.TrimSpace(directive)), strings.TrimSpace(path)
+		if !colon || a.rule.directive != "allow" && a.rule.directive != "disallow" {
+			return fmt.Errorf("invalid rule %q; write Allow: /path or Disallow: /path", clip(f.Rule))
+		}
 	}
-	origin, _, err := robots.ParseURL(text)
-	if strings.HasPrefix(text, "//") {
-		origin, _, err = robots.ParseURL(r.site.Scheme() + ":" + text)
-	}
-	switch {
-	case err != nil:
-		r.wrong(n, "%v", err)
-	case origin != r.site:
-		r.wrong(n, "%s is no page of %s", strconv.Quote(clip(text)), r.site)
-	default:
-		return true
-	}
-	return false
+	return s.checkURL(f.URL)
 }
 
-// pattern checks what is asserted of all URLs.
-func (r *suiteReader) pattern(n *yaml.Node, text string) bool {
-	if text[0] != '/' && text[0] != '*' {
-		r.wrong(n, "no URL matches %s: a pattern begins with / or *", strconv.Quote(clip(text)))
-		return false
-	}
-	for _, d := range r.dialects {
-		if _, err := compare.Every(robots.Parse(nil).Rules(d), text, true, compare.Options{Steps: 1}); err != nil {
-			r.wrong(n, "%s", strings.TrimPrefix(err.Error(), "compare: "))
-			return false
+// checkURL checks a URL, and that it belongs to the site under test.
+func (s *suite) checkURL(text string) error {
+	for _, d := range s.dialects {
+		if _, _, err := split(d, text, false); err != nil {
+			return err
 		}
 	}
-	return true
+	if strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "//") || s.site.IsZero() {
+		return nil
+	}
+	full := text
+	if strings.HasPrefix(text, "//") {
+		full = s.site.Scheme() + ":" + text
+	}
+	origin, _, err := robots.ParseURL(full)
+	if err == nil && origin != s.site {
+		err = fmt.Errorf("URL %q: not on %s", clip(text), s.site)
+	}
+	return err
+}
+
+// checkPattern checks the pattern of an assertion about every URL.
+func (s *suite) checkPattern(text string) error {
+	if text[0] != '/' && text[0] != '*' {
+		return fmt.Errorf("pattern %q: matches no URL; begin it with / or *", clip(text))
+	}
+	for _, d := range s.dialects {
+		if _, err := compare.Every(robots.Parse(nil).Rules(d), text, true, compare.Options{Steps: 1}); err != nil {
+			return fmt.Errorf("pattern %s", strings.TrimPrefix(err.Error(), "compare: "))
+		}
+	}
+	return nil
 }

@@ -37,7 +37,7 @@ func FuzzSuite(f *testing.F) {
 			return
 		}
 		if len(r.tests) == 0 || len(r.dialects) == 0 || r.text == nil && r.robots == "" {
-			t.Errorf("%q is read as %+v", text, r.suite)
+			t.Errorf("%q is read as %+v", text, r)
 		}
 		for _, one := range r.tests {
 			if len(one.asserts) == 0 || len(one.agents) == 0 || one.name == "" {

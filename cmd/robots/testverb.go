@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A tester is one run of the verb test.
+// A tester is one run of robots test.
 type tester struct {
 	*call
 	only   string // --run
@@ -26,29 +26,29 @@ type tester struct {
 
 func testCommand(std *streams, status *int) *cobra.Command {
 	t := &tester{call: newCall(std)}
-	t.formats = []string{formatGitHub, formatJUnit}
+	t.formats = []string{formatSARIF, formatJUnit, formatGitHub, formatMarkdown}
 	cmd := &cobra.Command{
 		Use:   "test [--run RE] FILE.yaml...",
-		Short: "Say whether a robots.txt does what a file of assertions says",
-		Long: `Test asks a robots.txt what files of assertions say of it, and explains what is
-otherwise:
+		Short: "Run assertions about a robots.txt",
+		Long: `Check that a robots.txt allows and disallows what files of assertions list, and
+explain each difference:
 
   version: 1
-  robots: public/robots.txt      # beside this file, or a URL; or text: |
-  site: https://www.example.com  # for /paths; alone, its robots.txt is asked
+  robots: public/robots.txt      # relative to this file, or a URL; or text: |
+  site: https://www.example.com  # of /paths; alone, its robots.txt is fetched
   dialect: google                # or a list, or all; default rfc9309
   tests:
     - name: products stay open
-      agent: [Googlebot-Image, Googlebot]  # most wanted first; default *
+      agent: [Googlebot-Image, Googlebot]  # most specific first; default *
       allow: [/products/1, {every: "/products/*"}]
       disallow: [/cart, {url: /pay, line: 12}, {url: /x, rule: "Disallow: /x"}]
-      crawl_delay: 10            # seconds, null: none
+      crawl_delay: 10            # seconds; null for none
 
-What is said of every URL of a pattern is proved; /robots.txt itself is left out.
+An assertion about every URL of a pattern is proved, /robots.txt excluded.
 
-Exit status: 0 all holds, 1 something does not, 2 bad use, a mistake in a file
-(each is named by file:line:column, and nothing is asked), or a site out of reach,
-3 all else holds, but a proof took more than --budget.`,
+Exit status: 0 all assertions hold; 1 some fail; 2 invalid usage or input (mistakes
+are reported with file and line, and nothing is tested), or an unreachable site;
+3 the others hold, but a proof exceeded --budget.`,
 		Example: `  robots test robots.test.yaml
   robots test --run cart --format junit robots.test.yaml > report.xml`,
 		DisableFlagsInUseLine: true,
@@ -56,7 +56,7 @@ Exit status: 0 all holds, 1 something does not, 2 bad use, a mistake in a file
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVar(&t.only, "run", "", "ask only the tests whose name this regular expression `RE` matches")
+	f.StringVar(&t.only, "run", "", "run only tests whose name matches this regular expression `RE`")
 	budgetFlag(cmd, &t.budget)
 	t.site.register(cmd)
 	registerFormat(cmd, &t.format, t.formats...)
@@ -64,7 +64,7 @@ Exit status: 0 all holds, 1 something does not, 2 bad use, a mistake in a file
 	return cmd
 }
 
-// An outcome is what came of an assertion in one dialect.
+// An outcome is the result of an assertion in one dialect.
 type outcome struct {
 	suite *suite
 	test  *suiteTest
@@ -80,12 +80,12 @@ type outcome struct {
 
 func (t *tester) test(ctx context.Context) (int, error) {
 	if len(t.args) == 0 {
-		return exitBad, errors.New("no file of assertions given: name at least one, such as robots.test.yaml")
+		return exitBad, errors.New("no file of assertions; name at least one, such as robots.test.yaml")
 	}
 	if err := t.readSuites(); err != nil {
 		return exitBad, err
 	}
-	if err := t.open(ctx); err != nil {
+	if err := t.openAll(ctx); err != nil {
 		return exitBad, err
 	}
 	var all []*outcome
@@ -95,11 +95,11 @@ func (t *tester) test(ctx context.Context) (int, error) {
 				if ctx.Err() != nil {
 					return exitBad, errInterrupted
 				}
-				answers, err := t.ask(s, &s.tests[i], d)
+				outcomes, err := t.runTest(s, &s.tests[i], d)
 				if err != nil {
 					return exitBad, err
 				}
-				all = append(all, answers...)
+				all = append(all, outcomes...)
 			}
 		}
 	}
@@ -118,29 +118,24 @@ func (t *tester) test(ctx context.Context) (int, error) {
 	return status, nil
 }
 
-// readSuites reads all files, names every mistake in them, and takes the tests of
-// --run.
+// readSuites reads all files, reports every mistake in them, and selects the tests of --run.
 func (t *tester) readSuites() error {
 	chosen, err := regexp.Compile(t.only) //nolint:forbidigo // the user's choice of tests
 	if err != nil {
-		return fmt.Errorf("--run %s is no regular expression: %w", strconv.Quote(clip(t.only)), err)
+		return fmt.Errorf("--run %q: %w", clip(t.only), err)
 	}
 	var mistakes []error
-	stdin, tests := 0, 0
+	stdin, tests := false, 0
 	for _, name := range t.args {
-		if name == "-" {
-			stdin++
-		}
-		if stdin > 1 {
+		switch {
+		case name == "":
+			return errors.New("empty file name")
+		case name == "-" && stdin:
 			return errors.New("standard input can be read only once")
 		}
-		if name == "" {
-			return errors.New("the name of a file is empty")
-		}
-		s, wrong := t.readSuite(name)
-		if mistakes = append(mistakes, wrong...); len(wrong) > 0 {
-			continue
-		}
+		stdin = stdin || name == "-"
+		s := t.readSuite(name)
+		mistakes = append(mistakes, s.mistakes...)
 		var kept []suiteTest
 		for _, one := range s.tests {
 			if chosen.MatchString(one.name) { //nolint:forbidigo // likewise
@@ -158,13 +153,13 @@ func (t *tester) readSuites() error {
 		complain(t.std, t.name, wrong)
 	}
 	if tests == 0 {
-		return fmt.Errorf("no test has a name that --run %s matches", strconv.Quote(clip(t.only)))
+		return fmt.Errorf("--run %q matches no test", clip(t.only))
 	}
 	return nil
 }
 
-// open reads the robots.txt of every suite of which a test is asked.
-func (t *tester) open(ctx context.Context) error {
+// openAll reads the robots.txt of every suite that has a test to run.
+func (t *tester) openAll(ctx context.Context) error {
 	var names []string
 	var named []*suite
 	seen := map[string]bool{}
@@ -175,11 +170,9 @@ func (t *tester) open(ctx context.Context) error {
 				t.dialects = append(t.dialects, d)
 			}
 		}
-		switch {
-		case len(s.tests) == 0:
-		case s.text != nil:
+		if s.text != nil {
 			s.source = source{File: robots.Parse([]byte(*s.text))}
-		default:
+		} else if len(s.tests) > 0 {
 			names, named = append(names, s.robots), append(named, s)
 		}
 	}
@@ -193,8 +186,8 @@ func (t *tester) open(ctx context.Context) error {
 	return nil
 }
 
-// ask asks what a test asserts in one dialect.
-func (t *tester) ask(s *suite, test *suiteTest, d robots.Dialect) ([]*outcome, error) {
+// runTest checks the assertions of a test in one dialect.
+func (t *tester) runTest(s *suite, test *suiteTest, d robots.Dialect) ([]*outcome, error) {
 	rules := t.compile(s.source, d, t.maxBytes, t.std.now(), test.agents).Rules
 	var all []*outcome
 	for i := range test.asserts {
@@ -202,14 +195,14 @@ func (t *tester) ask(s *suite, test *suiteTest, d robots.Dialect) ([]*outcome, e
 		var err error
 		switch o.kind {
 		case aboutURL:
-			o.askURL(rules)
+			o.checkURL(rules)
 		case aboutEvery:
-			err = t.askEvery(o, rules)
+			err = o.checkEvery(rules, t.budget)
 		case aboutDelay:
-			o.askDelay(rules)
+			o.checkDelay(rules)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s:%d:1: %w", s.file, o.line, err)
+			return nil, fmt.Errorf("%s:%d: %w", s.file, o.line, err)
 		}
 		all = append(all, o)
 	}
@@ -224,8 +217,8 @@ func word(allowed bool) string {
 	return "disallow"
 }
 
-// explain takes the verdict on a path and how it came to be.
-func (o *outcome) explain(rules *robots.Rules, path robots.Path) {
+// judge sets the verdict on a path, and if the assertion fails its derivation.
+func (o *outcome) judge(rules *robots.Rules, path robots.Path) {
 	o.verdict = rules.Match(path)
 	if !o.ok {
 		e := lint.Explain(rules, path)
@@ -235,28 +228,26 @@ func (o *outcome) explain(rules *robots.Rules, path robots.Path) {
 	}
 }
 
-func (o *outcome) askURL(rules *robots.Rules) {
-	_, path, _ := split(rules.Dialect(), o.subject, false) // read before
+func (o *outcome) checkURL(rules *robots.Rules) {
+	_, path, _ := split(rules.Dialect(), o.subject, false) // valid: parseSuite has checked it
 	v := rules.Match(path)
 	o.want, o.got, o.ok = word(o.allowed), word(v.Allowed), v.Allowed == o.allowed
-	if w := o.rule; w != nil {
-		if w.line > 0 {
-			o.want += " by line " + strconv.Itoa(w.line)
-			o.ok = o.ok && !v.Rule.IsZero() && v.Rule.Line() == w.line
-		}
-		if w.written != "" {
-			o.want += " by " + w.written
-			o.ok = o.ok && !v.Rule.IsZero() && v.Rule.Directive() == w.directive && v.Rule.Path() == w.path
-		}
-		if !v.Rule.IsZero() {
-			o.got += " by line " + strconv.Itoa(v.Rule.Line())
-		}
+	if w := o.rule; w.line > 0 {
+		o.want += " by line " + strconv.Itoa(w.line)
+		o.ok = o.ok && !v.Rule.IsZero() && v.Rule.Line() == w.line
 	}
-	o.explain(rules, path)
+	if w := o.rule; w.written != "" {
+		o.want += " by " + w.written
+		o.ok = o.ok && !v.Rule.IsZero() && v.Rule.Directive() == w.directive && v.Rule.Path() == w.path
+	}
+	if o.rule != (wantedRule{}) && !v.Rule.IsZero() {
+		o.got += " by line " + strconv.Itoa(v.Rule.Line())
+	}
+	o.judge(rules, path)
 }
 
-func (t *tester) askEvery(o *outcome, rules *robots.Rules) error {
-	steps := compare.Options{Steps: t.budget}
+func (o *outcome) checkEvery(rules *robots.Rules, budget int) error {
+	steps := compare.Options{Steps: budget}
 	o.want = word(o.allowed)
 	claim, err := compare.Every(rules, o.subject, o.allowed, steps)
 	switch {
@@ -265,14 +256,14 @@ func (t *tester) askEvery(o *outcome, rules *robots.Rules) error {
 	case claim.Path != "":
 		o.got, o.witness = word(!o.allowed), claim.Path
 		_, path, _ := split(rules.Dialect(), "https://example.com"+claim.Path, false)
-		o.explain(rules, path)
+		o.judge(rules, path)
 	case !claim.Complete:
 		o.got, o.undecided = "undecided", true
 	default:
-		// Of a pattern that no URL matches anything holds, also the opposite.
+		// If no URL matches the pattern, both it and its opposite hold.
 		opposite, err := compare.Every(rules, o.subject, !o.allowed, steps)
 		if err == nil && opposite.Holds {
-			err = fmt.Errorf("no URL matches %s, so nothing is said by it", strconv.Quote(clip(o.subject)))
+			err = fmt.Errorf("pattern %q: matches no URL", clip(o.subject))
 		}
 		o.got, o.ok = o.want, err == nil
 		return err
@@ -280,21 +271,18 @@ func (t *tester) askEvery(o *outcome, rules *robots.Rules) error {
 	return nil
 }
 
-func (o *outcome) askDelay(rules *robots.Rules) {
-	written := func(seconds float64, ok bool) string {
-		if !ok {
-			return "none"
-		}
-		return strconv.FormatFloat(seconds, 'f', -1, 64)
-	}
-	o.want, o.got = "none", written(rules.CrawlDelay())
+func (o *outcome) checkDelay(rules *robots.Rules) {
+	o.want, o.got = "none", "none"
 	if o.delay != nil {
-		o.want = written(*o.delay, true)
+		o.want = strconv.FormatFloat(*o.delay, 'f', -1, 64)
+	}
+	if seconds, ok := rules.CrawlDelay(); ok {
+		o.got = strconv.FormatFloat(seconds, 'f', -1, 64)
 	}
 	o.ok = o.want == o.got
 }
 
-// about names what an assertion is about.
+// about names the subject of an assertion.
 func (o *outcome) about() string {
 	switch o.kind {
 	case aboutEvery:
@@ -305,16 +293,8 @@ func (o *outcome) about() string {
 	return o.subject
 }
 
-// claim is what an assertion says.
-func (o *outcome) claim() string {
-	if o.kind == aboutDelay {
-		return "crawl_delay " + o.want
-	}
-	return o.want + " " + o.about()
-}
-
-// said says in one line what is wanted and what is the case.
-func (o *outcome) said(budget int) string {
+// sentence compares what is wanted with the result.
+func (o *outcome) sentence(budget int) string {
 	s := o.test.agents[0] + " " + o.about() + ": want " + o.want
 	switch {
 	case o.undecided:
@@ -324,7 +304,7 @@ func (o *outcome) said(budget int) string {
 	}
 	s += ", got " + o.got
 	if o.witness != "" {
-		s += " of " + o.witness
+		s += " for " + o.witness
 	}
 	s += " (" + o.dialect + ")"
 	if o.kind != aboutDelay {
@@ -335,52 +315,60 @@ func (o *outcome) said(budget int) string {
 
 func (t *tester) write(all []*outcome) error {
 	switch t.format {
+	case formatText:
+		t.writeText(all)
+		return nil
 	case formatJSON:
 		for _, o := range all {
 			if err := encode(t.std.out, o.json()); err != nil {
 				return err
 			}
 		}
-	case formatGitHub:
-		for _, o := range all {
-			level := "error"
-			if o.undecided {
-				level = "warning"
-			}
-			if !o.ok {
-				annotate(t.std.out, annotation{level, inRepository(o.suite.file), o.line, robots.Printable(o.test.name), robots.Printable(o.said(t.budget))})
-			}
-		}
-		fmt.Fprintln(t.std.out, "robots test: "+summary(all))
-	case formatJUnit:
-		return writeJUnit(t.std.out, "robots test", t.std.now(), t.junit(all))
-	default:
-		t.writeText(all)
+		return nil
 	}
-	return nil
+	r := &report{command: "robots test", summary: summary(all), rules: []sarifRule{
+		{ID: "assertion", ShortDescription: sarifText{"An assertion about a robots.txt fails."}},
+		{ID: "undecided", ShortDescription: sarifText{"A proof exceeded its budget."}},
+	}}
+	for _, o := range all {
+		claim := o.want + " " + o.about()
+		if o.kind == aboutDelay {
+			claim = "crawl_delay " + o.want
+		}
+		f := Finding{
+			File: o.suite.file, Region: Region{StartLine: o.line}, ID: "assertion", Case: o.test.name + ": " + claim, Class: o.dialect,
+			Message: o.test.name + ": " + o.sentence(t.budget), Details: o.why, Dialects: []string{o.dialect}, Undecided: o.undecided,
+		}
+		switch {
+		case o.undecided:
+			f.ID, f.Level = "undecided", "warning"
+		case !o.ok:
+			f.Level, f.Failed = "error", true
+		}
+		r.findings = append(r.findings, f)
+	}
+	return r.write(t.std.out, t.format, t.std.now())
 }
 
-// summary says how many assertions hold.
+// summary counts the assertions that hold.
 func summary(all []*outcome) string {
-	failed, open := 0, 0
+	failed, undecided := 0, 0
 	for _, o := range all {
 		switch {
 		case o.undecided:
-			open++
+			undecided++
 		case !o.ok:
 			failed++
 		}
 	}
-	switch n := thousands(len(all)); {
-	case failed > 0 && open > 0:
-		return thousands(failed) + " of " + n + " failed, " + thousands(open) + " undecided"
-	case failed > 0:
-		return thousands(failed) + " of " + n + " failed"
-	case open > 0:
-		return thousands(open) + " of " + n + " undecided"
-	default:
-		return n + " passed"
+	if failed+undecided == 0 {
+		return thousands(len(all)) + " passed"
 	}
+	text := thousands(failed) + " of " + thousands(len(all)) + " failed"
+	if undecided > 0 {
+		text += ", " + thousands(undecided) + " undecided"
+	}
+	return text
 }
 
 func (t *tester) writeText(all []*outcome) {
@@ -392,7 +380,7 @@ func (t *tester) writeText(all []*outcome) {
 		if o.undecided {
 			lead = t.palette.paint(yellow, "OPEN")
 		}
-		fmt.Fprintf(t.std.out, "%s %s:%d: %s\n     %s\n", lead, robots.Printable(o.suite.file), o.line, robots.Printable(o.test.name), robots.Printable(o.said(t.budget)))
+		fmt.Fprintf(t.std.out, "%s %s:%d: %s\n     %s\n", lead, robots.Printable(o.suite.file), o.line, robots.Printable(o.test.name), robots.Printable(o.sentence(t.budget)))
 		for line := range strings.Lines(o.why) {
 			fmt.Fprint(t.std.out, strings.TrimRight("     "+line, " \n")+"\n")
 		}
@@ -403,8 +391,8 @@ func (t *tester) writeText(all []*outcome) {
 	fmt.Fprintln(t.std.out, summary(all))
 }
 
-// A jsonOutcome is a line of test: one of url, every and crawl_delay says what the
-// assertion is about.
+// A jsonOutcome is a line of --format json: one of url, every and crawl_delay names the
+// subject.
 type jsonOutcome struct {
 	Schema     int          `json:"schema"`
 	File       string       `json:"file"`
@@ -436,32 +424,4 @@ func (o *outcome) json() jsonOutcome {
 		j.URL = o.subject
 	}
 	return j
-}
-
-// junit makes a suite of each file and a case of each assertion.
-func (t *tester) junit(all []*outcome) []junitSuite {
-	var suites []junitSuite
-	var last *suite
-	for _, o := range all {
-		if o.suite != last {
-			suites = append(suites, junitSuite{Name: robots.Printable(o.suite.file)})
-			last = o.suite
-		}
-		c := junitCase{
-			Name:  robots.Printable(o.test.name + ": " + o.claim()),
-			Class: o.dialect,
-		}
-		place := fmt.Sprintf("\n%s:%d\n", robots.Printable(o.suite.file), o.line)
-		problem := &junitProblem{"assertion", robots.Printable(o.said(t.budget)), place + o.why}
-		switch {
-		case o.undecided:
-			problem.Type = "undecided"
-			c.Error = problem
-		case !o.ok:
-			c.Failure = problem
-		}
-		s := &suites[len(suites)-1]
-		s.Cases = append(s.Cases, c)
-	}
-	return suites
 }

@@ -6,21 +6,19 @@ import (
 	"io"
 )
 
-// This file counts the URLs of --urls that a change of a robots.txt blocks or allows.
-
-// A tally is how many URLs change in one direction, with the first of them.
-type tally struct {
+// A urlCount is the number of URLs that change in one direction, with the first.
+type urlCount struct {
 	n     int
 	first string
 }
 
-// weight is what --urls finds of a comparison.
-type weight struct{ blocked, open tally }
+// urlCounts are those of a comparison.
+type urlCounts struct{ blocked, allowed urlCount }
 
-func (w *weight) any() bool { return w.blocked.n+w.open.n > 0 }
+func (c *urlCounts) any() bool { return c.blocked.n+c.allowed.n > 0 }
 
-// weigh counts the URLs of --urls on both sides of every comparison.
-func (d *differ) weigh() error {
+// countURLs checks the URLs of --urls against both sides of every comparison.
+func (d *differ) countURLs() error {
 	if d.urls == "" {
 		return nil
 	}
@@ -37,7 +35,7 @@ func (d *differ) weigh() error {
 		} else if err != nil && !errors.As(err, new(lineError)) {
 			return err
 		}
-		if err == nil && d.weighURL(url) {
+		if err == nil && d.countURL(url) {
 			d.read++
 		} else if skipped++; skipped == 1 {
 			firstSkipped = list.line
@@ -45,15 +43,15 @@ func (d *differ) weigh() error {
 	}
 	switch {
 	case d.read == 0:
-		return fmt.Errorf("%s holds no URL: --urls takes a list, CSV, a sitemap or an access log", list.title)
+		return fmt.Errorf("%s: no URLs; --urls takes a list, CSV, a sitemap or an access log", list.title)
 	case skipped > 0:
-		d.warn("%s of %s without a URL, the first is line %d", count(skipped, "line"), list.title, firstSkipped)
+		d.warn("%s: %s without a URL, first line %d", list.title, count(skipped, "line"), firstSkipped)
 	}
 	return nil
 }
 
-// weighURL counts one URL, and reports whether it is one.
-func (d *differ) weighURL(url string) bool {
+// countURL counts one URL, and reports whether it is one.
+func (d *differ) countURL(url string) bool {
 	for i := range d.sections {
 		s := &d.sections[i]
 		_, before, err := split(s.old, url, false)
@@ -73,7 +71,7 @@ func (d *differ) weighURL(url string) bool {
 			a, b := c.shared.rules[0].Allowed(before), c.shared.rules[1].Allowed(after)
 			n := &c.shared.urls.blocked
 			if b {
-				n = &c.shared.urls.open
+				n = &c.shared.urls.allowed
 			}
 			if a != b {
 				if n.n++; n.n == 1 {

@@ -1,0 +1,365 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/robotskit/robots"
+)
+
+// Formats that show findings.
+const (
+	formatGitHub = "github"
+	formatJUnit  = "junit"
+	formatSARIF  = "sarif"
+)
+
+func writeCSV(w io.Writer, rows [][]string) error {
+	if err := csv.NewWriter(w).WriteAll(rows); err != nil {
+		return errors.New("cannot write the answer")
+	}
+	return nil
+}
+
+// A Finding is one result of lint, diff or test.
+type Finding struct {
+	File      string // as named by the user
+	Region    Region // zero for the whole file
+	Level     string // error, warning or note; "" if the check passed
+	Failed    bool
+	Undecided bool
+	ID        string // of its rule
+	Case      string // what was checked: a check, a crawler, an assertion
+	Class     string // names of dialects
+	Message   string // one sentence
+	Details   string // lines
+	Key       string // identifies the finding when its line moves, "" if nothing does
+	Dialects  []string
+	Fix       *sarifFix
+	SafeFix   *bool
+}
+
+// A Region is a part of a file. Lines and columns count from 1, columns in characters.
+type Region struct {
+	StartLine   int `json:"startLine"`
+	StartColumn int `json:"startColumn,omitempty"`
+	EndLine     int `json:"endLine,omitempty"`
+	EndColumn   int `json:"endColumn,omitempty"`
+}
+
+// A report is what a command has found.
+type report struct {
+	command  string
+	summary  string
+	rules    []sarifRule // of all findings
+	findings []Finding
+}
+
+// write writes a report for a program that shows it.
+func (r *report) write(w io.Writer, format string, now time.Time) error {
+	switch format {
+	case formatSARIF:
+		return r.writeSARIF(w)
+	case formatJUnit:
+		return r.writeJUnit(w, now)
+	case formatGitHub:
+		r.writeGitHub(w)
+	default:
+		r.writeMarkdown(w)
+	}
+	return nil
+}
+
+// writeGitHub writes workflow commands of GitHub Actions, each on one line.
+func (r *report) writeGitHub(w io.Writer) {
+	text := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+	for _, f := range r.findings {
+		if f.Level == "" {
+			continue
+		}
+		var properties []string
+		if f.File != "-" && !isURL(f.File) {
+			properties = append(properties, "file="+property.Replace(filepath.ToSlash(filepath.Clean(f.File))))
+			if f.Region.StartLine > 0 {
+				properties = append(properties, "line="+strconv.Itoa(f.Region.StartLine))
+			}
+		}
+		properties = append(properties, "title="+property.Replace(robots.Printable(r.command+": "+f.Case)))
+		level := strings.Replace(f.Level, "note", "notice", 1)
+		fmt.Fprintf(w, "::%s %s::%s\n", level, strings.Join(properties, ","), text.Replace(robots.Printable(f.Message)))
+	}
+	fmt.Fprintf(w, "%s: %s\n", r.command, r.summary)
+}
+
+// maxMarkdown limits what is written for a comment, in bytes: GitHub takes 65,536
+// characters.
+const maxMarkdown = 60_000
+
+func (r *report) writeMarkdown(w io.Writer) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "### %s: %s\n", r.command, r.summary)
+	head := "\n| | place | finding |\n| --- | --- | --- |\n"
+	for _, f := range r.findings {
+		if f.Level == "" {
+			continue
+		}
+		row := fmt.Sprintf("%s| %s | %s | %s |\n", head, f.Level, mdCode(f.place()), mdCode(f.Message))
+		if b.Len()+len(row) > maxMarkdown {
+			b.WriteString(tooLong(r.command))
+			break
+		}
+		b.WriteString(row)
+		head = ""
+	}
+	_, _ = io.WriteString(w, b.String())
+}
+
+// tooLong ends a comment that is truncated.
+func tooLong(command string) string {
+	return "\nTruncated to fit a comment: `" + command + "` shows everything.\n"
+}
+
+// place is the file and line of a finding.
+func (f *Finding) place() string {
+	if f.Region.StartLine == 0 {
+		return f.File
+	}
+	return f.File + ":" + strconv.Itoa(f.Region.StartLine)
+}
+
+// mdCode writes text from a file as code in a cell of a table: no character of it is
+// Markdown, and no name in it notifies anybody.
+func mdCode(s string) string {
+	const most = 200
+	s = robots.Printable(s)
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "..."
+	}
+	longest, run := 0, 0
+	for _, c := range s {
+		if run++; c != '`' {
+			run = 0
+		}
+		longest = max(longest, run)
+	}
+	fence, pad := strings.Repeat("`", longest+1), ""
+	if longest > 0 || s == "" || s[0] == ' ' {
+		pad = " "
+	}
+	return fence + pad + strings.ReplaceAll(s, "|", `\|`) + pad + fence
+}
+
+// JUnit's XML, valid for the schemas of Jenkins' xunit plugin (junit-10.xsd) and of Ant's
+// junit task: Ant requires each attribute and element.
+type (
+	junitSuites struct {
+		XMLName xml.Name      `xml:"testsuites"`
+		Suites  []*junitSuite `xml:"testsuite"`
+	}
+	junitSuite struct {
+		Name       string      `xml:"name,attr"`
+		Package    string      `xml:"package,attr"`
+		ID         int         `xml:"id,attr"`
+		Timestamp  string      `xml:"timestamp,attr"`
+		Host       string      `xml:"hostname,attr"`
+		Tests      int         `xml:"tests,attr"`
+		Failures   int         `xml:"failures,attr"`
+		Errors     int         `xml:"errors,attr"`
+		Seconds    int         `xml:"time,attr"`
+		Properties struct{}    `xml:"properties"`
+		Cases      []junitCase `xml:"testcase"`
+		Out        string      `xml:"system-out"`
+		Err        string      `xml:"system-err"`
+	}
+	junitCase struct {
+		Name    string        `xml:"name,attr"`
+		Class   string        `xml:"classname,attr"`
+		Seconds int           `xml:"time,attr"`
+		Failure *junitProblem `xml:"failure,omitempty"`
+		Error   *junitProblem `xml:"error,omitempty"` // undecided
+	}
+	junitProblem struct {
+		Type    string `xml:"type,attr"`
+		Message string `xml:"message,attr"`
+		Text    string `xml:",chardata"`
+	}
+)
+
+// writeJUnit writes a suite for each file and a case for each finding. Findings that do
+// not fail are cases that pass, with their text as output.
+func (r *report) writeJUnit(w io.Writer, now time.Time) error {
+	var suites []*junitSuite
+	byName := map[string]*junitSuite{}
+	for _, f := range r.findings {
+		s := byName[f.File]
+		if s == nil {
+			s = &junitSuite{Name: robots.Printable(f.File), Package: r.command, ID: len(suites), Timestamp: now.UTC().Format("2006-01-02T15:04:05"), Host: "localhost"}
+			byName[f.File], suites = s, append(suites, s)
+		}
+		c := junitCase{Name: robots.Printable(f.Case), Class: f.Class}
+		problem := &junitProblem{f.ID, robots.Printable(f.Message), "\n" + robots.Printable(f.place()) + "\n" + f.Details}
+		switch {
+		case f.Undecided:
+			c.Error = problem
+			s.Errors++
+		case f.Failed:
+			c.Failure = problem
+			s.Failures++
+		case f.Level != "":
+			s.Out += robots.Printable(f.place()+": "+f.Message) + "\n"
+		}
+		s.Tests++
+		s.Cases = append(s.Cases, c)
+	}
+	_, _ = io.WriteString(w, xml.Header)
+	e := xml.NewEncoder(w)
+	e.Indent("", "  ")
+	if err := e.Encode(junitSuites{Suites: suites}); err != nil {
+		return errors.New("cannot write the report")
+	}
+	_, _ = io.WriteString(w, "\n")
+	return nil
+}
+
+// SARIF 2.1.0 (OASIS), the members that are used here.
+type (
+	sarifLog struct {
+		Schema  string     `json:"$schema"`
+		Version string     `json:"version"`
+		Runs    []sarifRun `json:"runs"`
+	}
+	sarifRun struct {
+		Tool struct {
+			Driver sarifDriver `json:"driver"`
+		} `json:"tool"`
+		ColumnKind string        `json:"columnKind"`
+		Results    []sarifResult `json:"results"`
+	}
+	sarifDriver struct {
+		Name           string      `json:"name"`
+		Version        string      `json:"version,omitempty"`
+		InformationURI string      `json:"informationUri"`
+		Rules          []sarifRule `json:"rules"`
+	}
+	sarifText struct {
+		Text string `json:"text"`
+	}
+	sarifRule struct {
+		ID                   string       `json:"id"`
+		Name                 string       `json:"name,omitempty"`
+		ShortDescription     sarifText    `json:"shortDescription"`
+		FullDescription      *sarifText   `json:"fullDescription,omitempty"`
+		HelpURI              string       `json:"helpUri,omitempty"`
+		DefaultConfiguration *sarifConfig `json:"defaultConfiguration,omitempty"`
+	}
+	sarifConfig struct {
+		Enabled bool   `json:"enabled"`
+		Level   string `json:"level"`
+	}
+	sarifResult struct {
+		RuleID              string            `json:"ruleId"`
+		RuleIndex           int               `json:"ruleIndex"`
+		Level               string            `json:"level"`
+		Message             sarifText         `json:"message"`
+		Locations           []sarifLocation   `json:"locations"`
+		PartialFingerprints map[string]string `json:"partialFingerprints,omitempty"`
+		Fixes               []*sarifFix       `json:"fixes,omitempty"`
+		Properties          sarifProperties   `json:"properties"`
+	}
+	sarifLocation struct {
+		PhysicalLocation struct {
+			ArtifactLocation sarifURI `json:"artifactLocation"`
+			Region           *Region  `json:"region,omitempty"`
+		} `json:"physicalLocation"`
+	}
+	sarifURI struct {
+		URI string `json:"uri"`
+	}
+	sarifFix struct {
+		Description     sarifText     `json:"description"`
+		ArtifactChanges []sarifChange `json:"artifactChanges"`
+	}
+	sarifChange struct {
+		ArtifactLocation sarifURI           `json:"artifactLocation"`
+		Replacements     []sarifReplacement `json:"replacements"`
+	}
+	sarifReplacement struct {
+		DeletedRegion   Region    `json:"deletedRegion"`
+		InsertedContent sarifText `json:"insertedContent"`
+	}
+	sarifProperties struct {
+		Dialects []string `json:"dialects"`
+		SafeFix  *bool    `json:"safeFix,omitempty"`
+	}
+)
+
+const (
+	sarifSchema = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+	projectURL  = "https://github.com/robotskit/robots"
+)
+
+// artifact is the URI of a file or site.
+func artifact(name string) sarifURI {
+	if isURL(name) {
+		return sarifURI{name}
+	}
+	return sarifURI{(&url.URL{Path: filepath.ToSlash(name)}).String()}
+}
+
+func (r *report) writeSARIF(w io.Writer) error {
+	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{}}
+	run.Tool.Driver = sarifDriver{r.command, programVersion(), projectURL, r.rules}
+	for _, f := range r.findings {
+		if f.Level == "" {
+			continue
+		}
+		result := sarifResult{
+			RuleID: f.ID, RuleIndex: slices.IndexFunc(r.rules, func(rule sarifRule) bool { return rule.ID == f.ID }),
+			Level: f.Level, Message: sarifText{robots.Printable(f.Message)}, Locations: make([]sarifLocation, 1),
+			Properties: sarifProperties{f.Dialects, f.SafeFix},
+		}
+		at := &result.Locations[0].PhysicalLocation
+		at.ArtifactLocation = artifact(f.File)
+		if f.Region.StartLine > 0 {
+			at.Region = &f.Region
+		}
+		if f.Key != "" {
+			result.PartialFingerprints = map[string]string{"checkAndText/v1": f.Key}
+		}
+		if f.Fix != nil {
+			result.Fixes = []*sarifFix{f.Fix}
+		}
+		run.Results = append(run.Results, result)
+	}
+	return encode(w, sarifLog{sarifSchema, "2.1.0", []sarifRun{run}})
+}
+
+// writeMarkdown writes a table whose first row is its header. Text of a file does not become
+// markup.
+func writeMarkdown(w io.Writer, rows [][]string) {
+	for i, row := range rows {
+		writeMarkdownRow(w, row)
+		if i == 0 {
+			fmt.Fprintln(w, strings.Repeat("| --- ", len(row))+"|")
+		}
+	}
+}
+
+func writeMarkdownRow(w io.Writer, row []string) {
+	for _, cell := range row {
+		fmt.Fprint(w, "| ", markup.Replace(robots.Printable(cell)), " ")
+	}
+	fmt.Fprintln(w, "|")
+}
+
+var markup = strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", "[", `\[`, "&", "&amp;")

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/robotskit/robots/lint"
+)
+
+// report returns the findings for other programs. A file without any has one that passed.
+func (l *linting) report(files []*linted) *report {
+	r := &report{command: "robots lint"}
+	for i := range lint.Checks {
+		c := &lint.Checks[i]
+		level := c.Severity.String()
+		if c.Severity == lint.Off {
+			level = lint.Note.String()
+		}
+		r.rules = append(r.rules, sarifRule{
+			ID: c.ID, Name: c.Name, ShortDescription: sarifText{c.What}, FullDescription: &sarifText{c.What + " " + c.Why},
+			HelpURI:              projectURL + "/blob/main/docs/lint.md#" + strings.ToLower(c.ID) + "-" + c.Name,
+			DefaultConfiguration: &sarifConfig{c.Severity != lint.Off, level},
+		})
+	}
+	var shown, hidden [lint.Error + 1]int
+	for _, f := range files {
+		lines, found := linesOf(f.checked), false
+		for i := range f.Diagnostics {
+			if d := &f.Diagnostics[i]; d.Severity >= l.least {
+				shown[d.Severity]++
+				r.findings = append(r.findings, f.finding(d, &lines))
+				found = true
+			}
+		}
+		if !found {
+			r.findings = append(r.findings, Finding{File: f.name, Case: "no findings"})
+		}
+	}
+	r.summary = cmp.Or(severityCounts(shown, hidden), "no findings")
+	return r
+}
+
+func (f *linted) finding(d *lint.Diagnostic, lines *fileLines) Finding {
+	message := d.Message
+	if text := advice(d); text != "" {
+		message += ": " + text
+	}
+	found := Finding{
+		File: f.name, Region: lines.region(d.Span.Start, d.Span.End), Level: d.Severity.String(), Failed: d.Severity >= f.fail,
+		ID: d.Check.ID, Case: d.Check.ID + " " + d.Check.Name, Class: strings.Join(d.Dialects, " "),
+		Message: message + " (" + dialectsText(d.Dialects) + ")", Details: f.lineOf(d), Key: knownOf(f, d).fingerprint(), Dialects: d.Dialects,
+	}
+	if d.Fix != nil && d.Check.ID != "RT104" { // SARIF does not count the byte order mark, which RT104 removes
+		change := sarifChange{ArtifactLocation: artifact(f.name)}
+		for _, e := range d.Fix.Edits {
+			change.Replacements = append(change.Replacements, sarifReplacement{lines.region(e.Start, e.End), sarifText{e.Text}})
+		}
+		found.SafeFix = &d.Fix.Safe
+		found.Fix = &sarifFix{sarifText{cmp.Or(advice(d), d.Message)}, []sarifChange{change}}
+	}
+	return found
+}
+
+// fileLines has the offsets at which the lines of a file begin.
+type fileLines struct {
+	body   []byte
+	starts []int
+}
+
+func linesOf(body []byte) fileLines {
+	f := fileLines{body: body, starts: []int{0}}
+	for i, c := range body {
+		if c == '\n' || c == '\r' && (i+1 == len(body) || body[i+1] != '\n') {
+			f.starts = append(f.starts, i+1)
+		}
+	}
+	return f
+}
+
+// region converts offsets.
+func (f *fileLines) region(start, end int) (r Region) {
+	r.StartLine, r.StartColumn = f.place(start)
+	r.EndLine, r.EndColumn = f.place(end)
+	return r
+}
+
+func (f *fileLines) place(offset int) (line, column int) {
+	line = sort.SearchInts(f.starts, offset+1)
+	start := f.body[f.starts[line-1]:offset]
+	if line == 1 {
+		start = bytes.TrimPrefix(start, []byte("\uFEFF"))
+	}
+	return line, 1 + utf8.RuneCount(start)
+}
