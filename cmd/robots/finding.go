@@ -343,23 +343,3 @@ func (r *report) writeSARIF(w io.Writer) error {
 	}
 	return encode(w, sarifLog{sarifSchema, "2.1.0", []sarifRun{run}})
 }
-
-// writeMarkdown writes a table whose first row is its header. Text of a file does not become
-// markup.
-func writeMarkdown(w io.Writer, rows [][]string) {
-	for i, row := range rows {
-		writeMarkdownRow(w, row)
-		if i == 0 {
-			fmt.Fprintln(w, strings.Repeat("| --- ", len(row))+"|")
-		}
-	}
-}
-
-func writeMarkdownRow(w io.Writer, row []string) {
-	for _, cell := range row {
-		fmt.Fprint(w, "| ", markup.Replace(robots.Printable(cell)), " ")
-	}
-	fmt.Fprintln(w, "|")
-}
-
-var markup = strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", "[", `\[`, "&", "&amp;")

@@ -21,7 +21,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A verifyCall is one run of verify.
+// A verifyCall is one run of robots verify.
 type verifyCall struct {
 	*call
 	logs       []string
@@ -33,46 +33,43 @@ type verifyCall struct {
 
 	claimed  *crawlers.Crawler // of --as, nil without
 	verifier crawlers.Verifier
-	fetched  map[string]*crawlers.Addresses // by URL, nil if it cannot be had
+	fetched  map[string]*crawlers.Addresses // by URL, nil if unavailable
 	client   *http.Client                   // nil until a list is fetched
-	failed   bool                           // a name server or a list could not be had
+	failed   bool                           // a name server or list was unavailable
 }
 
 func verifyCommand(std *streams, status *int) *cobra.Command {
 	c := &verifyCall{call: newCall(std), fetched: map[string]*crawlers.Addresses{}}
-	c.formats = []string{formatCSV, formatMarkdown}
+	c.formats = []string{formatCSV}
 	cmd := &cobra.Command{
 		Use:   "verify {ADDRESS... | --log FILE [-f FILE]}",
-		Short: "Say whether a visitor is the crawler that it says it is",
-		Long: `Verify says whether an address is that of a crawler, in the ways in which its
-operator lets others find out (robots crawlers NAME shows them). Its name must be
-in the operator's domain and lead back to it (reverse and forward DNS), or a list
-of addresses must hold it. With --as it is asked about one crawler, without about
-all. The argument - reads addresses from standard input, one a line.
+		Short: "Verify crawler IP addresses, or check an access log",
+		Long: `Verify that an address belongs to a crawler, by the methods that its operator
+documents (see robots crawlers NAME): forward-confirmed reverse DNS in the operator's
+domain, or a published list of addresses. --as checks one crawler; without it, all
+known crawlers are checked. The argument - reads addresses from standard input, one per
+line.
 
-Of an access log (--log) it says how many requests of each crawler are its own.
-The log is in common or combined format, as text or gzip. A crawler is known by
-its User-Agent; lines without one count if lists or the DNS say whose address it
-is. With -f it says too which requests the robots.txt forbids, by line, as each
-crawler reads the file. Nothing of a log is kept, and of it nothing leaves this
-machine but the addresses that a name server is asked about.
+With --log, count the requests of each crawler in an access log that are verified or
+faked. The log is in common or combined format, optionally compressed with gzip. The
+User-Agent header names the crawler; lines without one count if a list or DNS
+identifies the address. With -f, also list the requests that a robots.txt disallows,
+by line, as each crawler reads the file. Nothing from a log is stored, and only the
+addresses leave this machine, to a name server.
 
-The DNS is asked about an address that is named, and about those of a log with
---dns or --resolver. Nothing is fetched but the lists that --list or --fetch-lists
-names. --offline uses no network at all. What is in a list or leads back is
-verified, what every way that was asked denies is faked, and all else is unknown:
-no way is known, or none was asked, or there was no answer.
+DNS is queried for addresses given as arguments; for those of a log only with --dns or
+--resolver. Lists are fetched only with --list URL or --fetch-lists. --offline uses no
+network. An address is verified if a list contains it or its name is confirmed, faked
+if every method that was used denies it, and unknown otherwise.
 
-A line of --format json has the members schema, address, as, result, by, name,
-crawlers and why; of a log schema, name, operator, purpose, requests, verified,
-faked, unknown, addresses, why (the first reason of unknown), fakes (the addresses
-with most requests) and forbidden (null without -f), each with a line of the file.
-In csv a row with a line counts what that line forbids of the row before it.
+--format json: schema, address, as, result, by, name, crawlers, why; for a log schema,
+name, operator, purpose, requests, verified, faked, unknown, addresses, why (first
+reason of unknown), fakes (addresses with most requests), forbidden (null without -f).
+In csv, a row with a line number counts the requests that this line disallows.
 
-Exit status: 0 all verified, of a log nothing faked and nothing forbidden, 1 some
-faked or forbidden, 2 bad use, unreadable input, a line of - that is no address,
-or interrupted, 3 undecided: of an address it is not known, of a log a name server
-or a list could not be reached. 1 counts before 3.`,
+Exit status: 0 all verified (log: nothing faked or disallowed); 1 some faked or
+disallowed; 2 invalid usage or input, or interrupted; 3 undecided: unknown (log: a name
+server or list was unavailable). 1 takes precedence over 3.`,
 		Example: `  robots verify 66.249.66.1 --as Googlebot
   robots verify --list GPTBot=gptbot.json --offline - < addresses.txt
   robots verify --log access.log.gz --dns --fetch-lists
@@ -82,22 +79,22 @@ or a list could not be reached. 1 counts before 3.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVar(&c.as, "as", "", "ask about the crawler of the directory with this `NAME` alone")
-	f.StringArrayVar(&c.logs, "log", nil, "read this access log, a `FILE` or - for standard input; repeat it for\nmore")
-	f.StringVarP(&c.fileName, "file", "f", "", "with --log say what this `FILE`, a robots.txt, forbids of it")
-	f.BoolVar(&c.dns, "dns", false, "with --log ask the DNS about the addresses of crawlers")
-	f.StringVar(&c.resolver, "resolver", "", "ask the name server at this `ADDRESS`, as in 9.9.9.9 or 127.0.0.1:5353")
-	f.StringArrayVar(&c.lists, "list", nil, "take the addresses of a crawler from here, `NAME=FILE` or NAME=URL,\nof several that share a list NAME,NAME=FILE; JSON as of Google and\nOpenAI, or text with an address or prefix a line; repeat it for more")
-	f.BoolVar(&c.fetchLists, "fetch-lists", false, "fetch the lists of the directory for the crawlers that are asked about")
-	f.BoolVar(&c.offline, "offline", false, "use no network: go by the files of --list alone")
-	c.site.timeoutFlag(f, "most `TIME` for the questions about one address (default 10s), and\nfor one list (default 30s)")
+	f.StringVar(&c.as, "as", "", "check only the known crawler with this `NAME`")
+	f.StringArrayVar(&c.logs, "log", nil, "access log `FILE`, - for standard input (repeat for more)")
+	f.StringVarP(&c.fileName, "file", "f", "", "robots.txt `FILE` to check the requests of --log against")
+	f.BoolVar(&c.dns, "dns", false, "query DNS for the addresses of --log")
+	f.StringVar(&c.resolver, "resolver", "", "name server `ADDRESS`, such as 9.9.9.9 or 127.0.0.1:5353")
+	f.StringArrayVar(&c.lists, "list", nil, "address list of crawlers, as `NAME[,NAME]=FILE` or =URL (repeat for more):\nJSON of Google's or OpenAI's format, or one address or prefix per line")
+	f.BoolVar(&c.fetchLists, "fetch-lists", false, "fetch the published lists of the crawlers in question")
+	f.BoolVar(&c.offline, "offline", false, "use no network, only files given with --list")
+	c.site.timeoutFlag(f, "timeout `TIME` per address (default 10s) and per list (default 30s)")
 	c.site.registerWay(cmd)
 	registerFormat(cmd, &c.format, c.formats...)
 	c.colourFlag(cmd)
 	return cmd
 }
 
-// answer checks the call, and answers for addresses or for logs.
+// answer verifies addresses or logs.
 func (c *verifyCall) answer(ctx context.Context) (int, error) {
 	if err := c.check(); err != nil {
 		return exitBad, err
@@ -125,17 +122,17 @@ func (c *verifyCall) answer(ctx context.Context) (int, error) {
 		c.verifier.Resolver = r
 	}
 	if len(c.logs) > 0 {
-		return c.answerLogs(ctx)
+		return c.verifyLogs(ctx)
 	}
 	return c.answerAddresses(ctx, addresses)
 }
 
-// check finds out what is wrong with a call before anything is opened.
+// check checks the flags and arguments before anything is opened.
 func (c *verifyCall) check() error {
 	if c.given("as") {
-		e, ok := crawlers.Find(c.as)
-		if !ok {
-			return fmt.Errorf("--as %s is no crawler of the directory%s", strconv.Quote(clip(c.as)), cmp.Or(meant(c.as), ": robots crawlers lists them"))
+		e, err := knownCrawler(c.as)
+		if err != nil {
+			return fmt.Errorf("--as: %w", err)
 		}
 		c.claimed = &e
 	}
@@ -155,43 +152,52 @@ func (c *verifyCall) check() error {
 	}
 	switch {
 	case len(c.args) == 0 && len(c.logs) == 0:
-		return errors.New("nothing to verify: name an address, - to read addresses from standard input, or a log with --log FILE")
+		return errors.New("no addresses; name one, - to read them from standard input, or a log with --log FILE")
 	case len(c.args) > 0 && len(c.logs) > 0:
-		return fmt.Errorf("unexpected argument %q: the addresses of a log are read from it", clip(c.args[0]))
+		return fmt.Errorf("unexpected argument %q: --log reads addresses from the log", clip(c.args[0]))
 	case stdin > 1:
 		return errors.New("standard input can be read only once")
 	case len(c.logs) == 0 && c.given("file"):
-		return errors.New("-f has no use without --log: what was fetched stands in a log")
+		return errors.New("-f needs --log")
 	case len(c.logs) == 0 && c.dns:
-		return errors.New("--dns has no use without --log: the DNS is asked about an address that is named")
+		return errors.New("--dns needs --log; DNS is queried for addresses given as arguments anyway")
 	case c.offline && (c.dns || c.resolver != "" || remote):
-		return errors.New("--offline permits no --dns, no --resolver, no --fetch-lists and no list by URL")
+		return errors.New("--offline excludes --dns, --resolver, --fetch-lists and lists by URL")
 	case c.given("resolver") && c.resolver == "":
-		return errors.New("the address after --resolver is empty")
+		return errors.New("--resolver: empty address")
 	case !remote:
 		return c.site.unused("without --fetch-lists or a list by URL")
 	}
 	return nil
 }
 
-// parseAddress reads an address of IPv4 or IPv6.
+// knownCrawler returns a crawler of the directory.
+func knownCrawler(name string) (crawlers.Crawler, error) {
+	e, ok := crawlers.Find(name)
+	if !ok {
+		return e, fmt.Errorf("unknown crawler %q%s", clip(name), cmp.Or(meant(name), "; robots crawlers lists them"))
+	}
+	return e, nil
+}
+
+// parseAddress parses an IPv4 or IPv6 address.
 func parseAddress(text string) (netip.Addr, error) {
 	a, err := netip.ParseAddr(text)
 	if err != nil || a.Zone() != "" {
-		return netip.Addr{}, fmt.Errorf("%q is no address such as 66.249.66.1 or 2001:4860:4801::1", clip(text))
+		return netip.Addr{}, fmt.Errorf("%q: not an IP address such as 66.249.66.1 or 2001:4860:4801::1", clip(text))
 	}
 	return a.Unmap(), nil
 }
 
-// newResolver returns Go's own resolver, which can be interrupted, asking the machine's
-// name servers or the one at an address.
+// newResolver returns Go's own resolver, which can be interrupted. It queries the
+// machine's name servers, or the one at an address.
 func newResolver(server string) (*net.Resolver, error) {
 	if server != "" {
 		at, err := netip.ParseAddrPort(server)
 		if err != nil {
 			a, failed := netip.ParseAddr(strings.Trim(server, "[]"))
 			if failed != nil {
-				return nil, fmt.Errorf("--resolver %q is no address of a name server, such as 9.9.9.9 or 127.0.0.1:5353", clip(server))
+				return nil, fmt.Errorf("--resolver %q: not an address of a name server such as 9.9.9.9 or 127.0.0.1:5353", clip(server))
 			}
 			at = netip.AddrPortFrom(a, 53)
 		}
@@ -200,28 +206,28 @@ func newResolver(server string) (*net.Resolver, error) {
 	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := new(net.Dialer).DialContext(ctx, network, cmp.Or(server, address))
 		if err == nil {
-			context.AfterFunc(ctx, func() { conn.Close() }) // else a lookup that is given up goes on reading
+			context.AfterFunc(ctx, func() { conn.Close() }) // otherwise a canceled lookup continues to read
 		}
 		return conn, err
 	}}, nil
 }
 
-// maxList is the largest list that is fetched, in bytes.
+// maxList limits a list that is fetched, in bytes.
 const maxList = 16 << 20
 
-// openLists reads the lists that --list names. A file that is no list is bad use; what
-// a site does not give can be asked for later.
+// openLists reads the lists of --list. A file that is not a list is an error, an
+// unavailable URL a warning.
 func (c *verifyCall) openLists(ctx context.Context) error {
 	for _, text := range c.lists {
 		names, from, ok := strings.Cut(text, "=")
 		if !ok || names == "" || from == "" {
-			return fmt.Errorf("--list %q is not as in GPTBot=gptbot.json", clip(text))
+			return fmt.Errorf("invalid --list %q; write NAME=FILE, such as GPTBot=gptbot.json", clip(text))
 		}
 		var of []string
 		for name := range strings.SplitSeq(names, ",") {
-			e, ok := crawlers.Find(name)
-			if !ok {
-				return fmt.Errorf("--list %s: %s is no crawler of the directory%s", strconv.Quote(clip(text)), strconv.Quote(clip(name)), cmp.Or(meant(name), ": robots crawlers lists them"))
+			e, err := knownCrawler(name)
+			if err != nil {
+				return fmt.Errorf("--list: %w", err)
 			}
 			of = append(of, e.Name)
 		}
@@ -232,7 +238,7 @@ func (c *verifyCall) openLists(ctx context.Context) error {
 			body, title, err := c.readNamed(from)
 			if err == nil {
 				if list, err = crawlers.ReadAddresses(body); err != nil {
-					err = fmt.Errorf("cannot read %s as a list of addresses: %w", title, err)
+					err = fmt.Errorf("%s: not a list of addresses: %w", title, err)
 				}
 			}
 			if err != nil {
@@ -249,18 +255,18 @@ func (c *verifyCall) openLists(ctx context.Context) error {
 	return nil
 }
 
-// warnList says which lines of a list cannot be read.
+// warnList warns of malformed lines in a list.
 func (c *verifyCall) warnList(title string, list *crawlers.Addresses) {
 	const most = 3
 	for _, p := range list.Problems[:min(most, len(list.Problems))] {
 		c.warn("%s: %s", title, p)
 	}
 	if list.Bad > most {
-		c.warn("%s: %s more cannot be read", title, count(list.Bad-most, "line"))
+		c.warn("%s: %s more ignored", title, count(list.Bad-most, "malformed line"))
 	}
 }
 
-// wantLists fetches what --fetch-lists wants for some crawlers.
+// wantLists fetches the lists of some crawlers for --fetch-lists.
 func (c *verifyCall) wantLists(ctx context.Context, list []crawlers.Crawler) {
 	if !c.fetchLists {
 		return
@@ -275,8 +281,7 @@ func (c *verifyCall) wantLists(ctx context.Context, list []crawlers.Crawler) {
 	}
 }
 
-// fetchList gets a list from its URL, once. If it cannot be had it says so, and returns
-// nil.
+// fetchList fetches a list once. If it is unavailable, it warns and returns nil.
 func (c *verifyCall) fetchList(ctx context.Context, url string) *crawlers.Addresses {
 	list, known := c.fetched[url]
 	if known {
@@ -296,14 +301,14 @@ func (c *verifyCall) fetchList(ctx context.Context, url string) *crawlers.Addres
 	if refused, ok := errors.AsType[*fetch.RefusedError](err); ok && !c.site.allowPrivate && (fetch.Guard{AllowPrivate: true}).Check(refused.Address) == nil {
 		hint = "; --allow-private permits private and loopback addresses"
 	}
-	if op, ok := errors.AsType[*net.OpError](err); ok { // whose text has the address
+	if op, ok := errors.AsType[*net.OpError](err); ok { // its text repeats the address
 		err = op.Err
 	}
-	c.warn("cannot get the list %s: %w%s", url, err, hint)
+	c.warn("cannot fetch the list %s: %w%s", url, err, hint)
 	return nil
 }
 
-// get fetches what a URL names, past the guard of addresses.
+// get fetches a URL through the address guard.
 func (c *verifyCall) get(ctx context.Context, url string) ([]byte, error) {
 	if c.client == nil {
 		options, _, err := c.site.options(c.dialects, c.maxBytes)
@@ -319,14 +324,14 @@ func (c *verifyCall) get(ctx context.Context, url string) ([]byte, error) {
 			case len(via) > 5:
 				return errors.New("more than 5 redirects")
 			case via[0].URL.Scheme == "https" && r.URL.Scheme != "https":
-				return errors.New("it redirects from https to " + r.URL.Scheme + ", where anybody on the way can change it")
+				return errors.New("insecure redirect from https to " + r.URL.Scheme)
 			}
 			return nil
 		}}
 	}
 	req, err := http.NewRequestWithContext(fetch.WithDials(ctx, 16), http.MethodGet, url, nil)
 	if err != nil {
-		return nil, errors.New("it is no URL")
+		return nil, errors.New("invalid URL")
 	}
 	req.Header.Set("User-Agent", cmp.Or(c.site.userAgent, defaultUserAgent()))
 	resp, err := c.client.Do(req)
@@ -339,19 +344,19 @@ func (c *verifyCall) get(ctx context.Context, url string) ([]byte, error) {
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxList+1))
 	if err == nil && len(body) > maxList {
-		err = errors.New("it is larger than 16 MiB")
+		err = errors.New("larger than 16 MiB")
 	}
 	return body, err
 }
 
-// abreast is how many addresses the DNS is asked about at a time.
-const abreast = 32
+// maxLookups limits concurrent DNS lookups.
+const maxLookups = 32
 
-// each calls fn for 0 to n-1, some at a time.
+// each calls fn concurrently for 0 to n-1.
 func each(ctx context.Context, n int, fn func(i int)) {
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for range min(abreast, n) {
+	for range min(maxLookups, n) {
 		wg.Go(func() {
 			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				fn(i)
@@ -361,8 +366,8 @@ func each(ctx context.Context, n int, fn func(i int)) {
 	wg.Wait()
 }
 
-// answerAddresses answers for the addresses of the command line, where one that is
-// invalid stands for standard input.
+// answerAddresses verifies the addresses of the command line; an invalid one stands for
+// standard input.
 func (c *verifyCall) answerAddresses(ctx context.Context, addresses []netip.Addr) (int, error) {
 	asked := crawlers.All()
 	if c.claimed != nil {
@@ -371,7 +376,11 @@ func (c *verifyCall) answerAddresses(ctx context.Context, addresses []netip.Addr
 		asked = slices.DeleteFunc(asked, func(e crawlers.Crawler) bool { return e.Status != crawlers.Used })
 	}
 	c.wantLists(ctx, asked)
-	c.tableHead([]string{"address", "as", "result", "by", "name", "crawlers", "why"})
+	if c.format == formatCSV {
+		if err := writeCSV(c.std.out, [][]string{{"address", "as", "result", "by", "name", "crawlers", "why"}}); err != nil {
+			return exitBad, err
+		}
+	}
 	status, bad := exitAllowed, false
 	for len(addresses) > 0 {
 		n := 0
@@ -396,8 +405,7 @@ func (c *verifyCall) answerAddresses(ctx context.Context, addresses []netip.Addr
 	return status, nil
 }
 
-// worse returns the status that counts of two: what is known to be wrong before what is
-// not known.
+// worse returns the status that takes precedence: 1 before 3.
 func worse(a, b int) int {
 	if a == exitDisallowed || b == exitDisallowed {
 		return exitDisallowed
@@ -405,7 +413,7 @@ func worse(a, b int) int {
 	return max(a, b)
 }
 
-// listed answers for the addresses on standard input as they come.
+// listed verifies the addresses on standard input as they arrive.
 func (c *verifyCall) listed(ctx context.Context) (status int, bad bool, err error) {
 	r := newLineReader(c.std.in, maxURL)
 	number, found := 0, false
@@ -434,7 +442,7 @@ func (c *verifyCall) listed(ctx context.Context) (status int, bad bool, err erro
 		case failed != nil:
 			return status, bad, failed
 		case errors.Is(err, io.EOF) && !found:
-			return status, bad, errors.New("standard input holds no address")
+			return status, bad, errors.New("standard input: no addresses")
 		case errors.Is(err, io.EOF):
 			return status, bad, nil
 		case err != nil:
@@ -446,7 +454,7 @@ func (c *verifyCall) listed(ctx context.Context) (status int, bad bool, err erro
 	}
 }
 
-// some answers for some addresses in their order.
+// some verifies addresses and prints the results in order.
 func (c *verifyCall) some(ctx context.Context, addresses []netip.Addr) (int, error) {
 	found := make([]crawlers.Identity, len(addresses))
 	each(ctx, len(addresses), func(i int) {
@@ -498,8 +506,9 @@ func (c *verifyCall) print(a netip.Addr, id crawlers.Identity) error {
 	switch c.format {
 	case formatJSON:
 		return encode(c.std.out, jsonIdentity{1, a.String(), notEmpty(as), id.Result, notEmpty(id.By), notEmpty(id.Name), names, id.Why})
-	case formatCSV, formatMarkdown:
-		return c.tableRow([]string{a.String(), as, string(id.Result), id.By, id.Name, strings.Join(names, " "), id.Why})
+	case formatCSV:
+		// Names are chosen by the owners of addresses.
+		return writeCSV(c.std.out, [][]string{{a.String(), as, string(id.Result), id.By, robots.Printable(id.Name), strings.Join(names, " "), robots.Printable(id.Why)}})
 	}
 	who := ""
 	if len(names) > 0 {
@@ -514,7 +523,7 @@ func (c *verifyCall) resultWord(r crawlers.Result) string {
 	return c.palette.paint(cmp.Or(style[r], yellow), fmt.Sprintf("%-8s", string(r)))
 }
 
-// advice says which flag would tell, "" if none would.
+// advice names the flag that would help, "" if none would.
 func (c *verifyCall) advice(id crawlers.Identity) string {
 	if id.Result != crawlers.Unknown || id.Failed {
 		return ""
@@ -525,32 +534,11 @@ func (c *verifyCall) advice(id crawlers.Identity) string {
 	}
 	switch {
 	case names && c.verifier.Resolver == nil && c.offline:
-		return " (without --offline it is)"
+		return " (remove --offline)"
 	case names && c.verifier.Resolver == nil:
-		return " (--dns asks it)"
+		return " (use --dns)"
 	case listed && !c.fetchLists && !c.offline:
-		return " (--fetch-lists gets it)"
+		return " (use --fetch-lists)"
 	}
 	return ""
-}
-
-// tableHead and tableRow write the formats that have a row for each answer, as they come.
-func (c *verifyCall) tableHead(head []string) {
-	switch c.format {
-	case formatCSV:
-		_ = writeCSV(c.std.out, [][]string{head}) // the last flush reports its error
-	case formatMarkdown:
-		writeMarkdown(c.std.out, [][]string{head})
-	}
-}
-
-func (c *verifyCall) tableRow(row []string) error {
-	if c.format == formatCSV {
-		for i := range row {
-			row[i] = robots.Printable(row[i]) // names are chosen by the owners of addresses
-		}
-		return writeCSV(c.std.out, [][]string{row})
-	}
-	writeMarkdownRow(c.std.out, row)
-	return nil
 }

@@ -48,20 +48,20 @@ func TestLogLine(t *testing.T) {
 		{"a tunnel", `192.0.2.1 - - ` + logTime + ` "CONNECT a.example:443 HTTP/1.1" 400 0 "-" "-"`, "192.0.2.1", "", "-", false, ""},
 		{"the server itself", `192.0.2.1 - - ` + logTime + ` "OPTIONS * HTTP/1.1" 200 0 "-" "-"`, "192.0.2.1", "", "-", false, ""},
 
-		{"one word", `junk`, "", "", "", false, "it is one word"},
-		{"a blank first", ` - - `, "", "", "", false, "it begins with a blank"},
-		{"JSON", `{"host": "192.0.2.1", "request": "GET / HTTP/1.1"}`, "", "", "", false, "it has no time and request"},
+		{"one word", `junk`, "", "", "", false, "only one word"},
+		{"a blank first", ` - - `, "", "", "", false, "begins with a space"},
+		{"JSON", `{"host": "192.0.2.1", "request": "GET / HTTP/1.1"}`, "", "", "", false, "no time and request"},
 		{"a host before the line", `a.example:443 192.0.2.1 - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 "-" "MyBot"`, "a.example:443", "/a", "MyBot", false, ""},
-		{"another time", `192.0.2.1 - - [2026-10-10T13:55:36+00:00] "GET /a HTTP/1.1" 200 5 "-" "MyBot"`, "", "", "", false, "its time is not as in [10/Oct/2026:13:55:36 +0000]"},
-		{"no bracket", `192.0.2.1 - - 10/Oct/2026:13:55:36 +0000] "GET /a HTTP/1.1" 200 5`, "", "", "", false, "its time is not as in [10/Oct/2026:13:55:36 +0000]"},
-		{"cut in the request", `192.0.2.1 - - ` + logTime + ` "GET /a`, "", "", "", false, "its request has no end"},
-		{"cut in an escape", `192.0.2.1 - - ` + logTime + ` "GET /a\"`, "", "", "", false, "its request has no end"},
-		{"cut behind the request", `192.0.2.1 - - ` + logTime + ` "GET /a HTTP/1.1"`, "", "", "", false, "behind the request there is no status and size"},
-		{"no size at all", `192.0.2.1 - - ` + logTime + ` "GET /a HTTP/1.1" 200`, "", "", "", false, "behind the request there is no status and size"},
-		{"cut in the Referer", `192.0.2.1 - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 "http:`, "", "", "", false, "its Referer has no end"},
-		{"cut behind the Referer", `192.0.2.1 - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 "-"`, "", "", "", false, "its User-Agent is missing or has no end"},
-		{"cut in the User-Agent", `192.0.2.1 - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 "-" "Goo`, "", "", "", false, "its User-Agent is missing or has no end"},
-		{"another field first", `192.0.2.1 - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 0.001 "-" "MyBot"`, "", "", "", false, "its Referer has no end"},
+		{"another time", `192.0.2.1 - - [2026-10-10T13:55:36+00:00] "GET /a HTTP/1.1" 200 5 "-" "MyBot"`, "", "", "", false, "invalid time (expected [10/Oct/2026:13:55:36 +0000])"},
+		{"no bracket", `192.0.2.1 - - 10/Oct/2026:13:55:36 +0000] "GET /a HTTP/1.1" 200 5`, "", "", "", false, "invalid time (expected [10/Oct/2026:13:55:36 +0000])"},
+		{"cut in the request", `192.0.2.1 - - ` + logTime + ` "GET /a`, "", "", "", false, "unterminated request"},
+		{"cut in an escape", `192.0.2.1 - - ` + logTime + ` "GET /a\"`, "", "", "", false, "unterminated request"},
+		{"cut behind the request", `192.0.2.1 - - ` + logTime + ` "GET /a HTTP/1.1"`, "", "", "", false, "no status and size after the request"},
+		{"no size at all", `192.0.2.1 - - ` + logTime + ` "GET /a HTTP/1.1" 200`, "", "", "", false, "no status and size after the request"},
+		{"cut in the Referer", `192.0.2.1 - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 "http:`, "", "", "", false, "unterminated Referer"},
+		{"cut behind the Referer", `192.0.2.1 - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 "-"`, "", "", "", false, "missing or unterminated User-Agent"},
+		{"cut in the User-Agent", `192.0.2.1 - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 "-" "Goo`, "", "", "", false, "missing or unterminated User-Agent"},
+		{"another field first", `192.0.2.1 - - ` + logTime + ` "GET /a HTTP/1.1" 200 5 0.001 "-" "MyBot"`, "", "", "", false, "unterminated Referer"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			l, why := parseLogLine([]byte(test.line))
@@ -225,7 +225,7 @@ func TestLongLogLine(t *testing.T) {
 	if status != exitAllowed || !strings.Contains(out.String(), "\nGooglebot,Google,search,2,0,0,2,1\n") {
 		t.Errorf("status %d\n%s", status, &out)
 	}
-	if want := "line 2 is no line of an access log: it is longer than 64 KiB"; !strings.Contains(errs.String(), want) {
+	if want := "standard input:2: not a line of an access log: longer than 64 KiB"; !strings.Contains(errs.String(), want) {
 		t.Errorf("%s\nwant %s", &errs, want)
 	}
 	if n := after.TotalAlloc - before.TotalAlloc; n > 8<<20 {
@@ -250,7 +250,7 @@ func TestLogHostile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, format := range []string{"text", "json", "csv", "markdown"} {
+	for _, format := range []string{"text", "json", "csv"} {
 		var out, errs bytes.Buffer
 		args := []string{"verify", "--log", "-", "-f", filepath.Join(folder, "robots.txt"), "--list", "Googlebot=" + filepath.Join(folder, "list.txt"), "--offline", "--format", format}
 		if status := run(context.Background(), args, strings.NewReader(log.String()), &out, &errs); status != exitDisallowed {
@@ -261,7 +261,7 @@ func TestLogHostile(t *testing.T) {
 				t.Errorf("%s: a character of a visitor in %q", format, text[max(0, i-40):min(i+40, len(text))])
 			}
 		}
-		lines := map[string]int{"text": 9, "json": 1, "csv": 3, "markdown": 4}[format]
+		lines := map[string]int{"text": 9, "json": 1, "csv": 3}[format]
 		if n := strings.Count(out.String(), "\n"); n != lines || format == "json" && !json.Valid(out.Bytes()) {
 			t.Errorf("%s has %d lines, want %d:\n%s", format, n, lines, &out)
 		}
@@ -298,14 +298,14 @@ func TestLogProgress(t *testing.T) {
 	}{
 		{99_999, 0, 0, ""},
 		{1_000_000, 0, 0, "robots verify: 1,000,000 lines read\n"},
-		{100, 1, 1000, "robots verify: 100 lines read, 1 of 1,000 addresses looked at\n"},
+		{100, 1, 1000, "robots verify: 100 lines read, 1 of 1,000 addresses verified\n"},
 	} {
 		var errs bytes.Buffer
 		l := &logReader{call: &verifyCall{call: &call{command: command{name: "robots verify", std: &streams{screen: &screen{err: &errs}}}}}}
 		l.read.Store(test.read)
-		l.asked.Store(test.asked)
-		l.asking.Store(test.asking)
-		if l.say(); errs.String() != test.want {
+		l.verified.Store(test.asked)
+		l.verifying.Store(test.asking)
+		if l.progress(); errs.String() != test.want {
 			t.Errorf("%q, want %q", &errs, test.want)
 		}
 	}
