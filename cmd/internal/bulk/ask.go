@@ -109,8 +109,6 @@ type asker struct {
 	paths    [][]robots.Path
 	known    map[withoutBody]*answers
 	row      Verdict // that is written
-
-	ofRow, ofTold columnSet // see rowSets
 }
 
 // withoutBody is what answers depend on that have no body.
@@ -360,7 +358,6 @@ func (a *asker) shard(ctx context.Context, in part, format string, p *Part) (Cou
 	if err != nil {
 		return counts, err
 	}
-	a.ofRow, a.ofTold = rowSets(a, w)
 	next, stop := iter.Pull2(readTable[Capture](filepath.FromSlash(in.captures.Name)))
 	defer stop()
 	number := uint64(0)
@@ -410,41 +407,22 @@ func (a *asker) shard(ctx context.Context, in part, format string, p *Part) (Cou
 func (a *asker) write(w *table[Verdict], c *Capture, of *answers) (n int64, err error) {
 	row := &a.row
 	*row = Verdict{SURT: c.SURT, Origin: c.Origin, Fetched: c.Fetched.UTC(), Outcome: c.Outcome, Engine: Engine(), Input: c.Input, Offset: c.Offset}
-	changed := allColumns
-	var last *told
 	for agent, name := range a.names {
 		for d := range a.dialects {
 			at := of.standing[d*len(a.names)+agent] * len(a.Paths)
 			for i, path := range a.Paths {
 				row.Agent, row.Dialect, row.Path = name, a.dialects[d].Name, path
-				if t := &of.told[at+i]; t != last { // crawlers share groups
-					row.Verdict, row.Reason, row.Line, row.Directive, row.Pattern = t.Verdict, t.Reason, t.Line, t.Directive, t.Pattern
-					row.Group, row.Access, row.CrawlDelay = t.Group, t.Access, t.CrawlDelay
-					last = t
-					changed |= a.ofTold
-				}
-				if err := w.WriteChanged(row, changed); err != nil {
+				t := &of.told[at+i]
+				row.Verdict, row.Reason, row.Line, row.Directive, row.Pattern = t.Verdict, t.Reason, t.Line, t.Directive, t.Pattern
+				row.Group, row.Access, row.CrawlDelay = t.Group, t.Access, t.CrawlDelay
+				if err := w.Write(row); err != nil {
 					return n, err
 				}
 				n++
-				changed = a.ofRow
 			}
 		}
 	}
 	return n, nil
-}
-
-// rowSets returns the columns in which rows of one capture or URL may differ whatever is said
-// of them, and those of what is said.
-func rowSets[T any](a *asker, w *table[T]) (ofRow, ofTold columnSet) {
-	ofRow = w.set("agent")
-	if len(a.dialects) > 1 {
-		ofRow |= w.set("dialect")
-	}
-	if len(a.Paths) > 1 {
-		ofRow |= w.set("path")
-	}
-	return ofRow, w.set("verdict", "reason", "line", "directive", "pattern", "group_name", "access", "crawl_delay")
 }
 
 // encode appends the answers as bytes, for a sorter.

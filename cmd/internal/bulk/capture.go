@@ -5,10 +5,10 @@ import "time"
 // A Capture is what one request of an archive came to: a row of captures. Rows are
 // sorted by surt, origin and time. The columns are a contract.
 type Capture struct {
-	SURT    string    `parquet:"surt,dict"`   // the key of the host, as indexes of archives have it
-	Origin  string    `parquet:"origin,dict"` // scheme, host, port
-	URL     string    `parquet:"url"`         // that was asked
-	Fetched time.Time `parquet:"fetched,timestamp(millisecond)"`
+	SURT    string    `parquet:"surt,delta"`   // the key of the host, as indexes of archives have it
+	Origin  string    `parquet:"origin,delta"` // scheme, host, port
+	URL     string    `parquet:"url,delta"`    // that was asked
+	Fetched time.Time `parquet:"fetched,timestamp(millisecond),delta"`
 	Outcome string    `parquet:"outcome,dict"` // success, unavailable, unreachable; or Unresolved, RevisitUnresolved
 	Cause   string    `parquet:"cause,dict"`   // as fetch has them; NotArchived; RevisitUnresolved
 	// Status is that of the last answer, null where only its body was kept.
@@ -23,7 +23,7 @@ type Capture struct {
 	Truncated    bool   `parquet:"truncated"`
 	Kind         string `parquet:"kind,optional,dict"` // of the body: text, html, empty, binary
 	Input        string `parquet:"input,dict"`         // file of the archive
-	Offset       int64  `parquet:"warc_offset"`        // in it, of the record
+	Offset       int64  `parquet:"warc_offset,delta"`  // in it, of the record
 }
 
 // What an archive may leave open. An answer is then not known: nobody may take it for
@@ -51,6 +51,6 @@ type Damaged struct {
 
 // A Body is a file: a row of bodies, sorted by its hash, each once.
 type Body struct {
-	SHA256 string `parquet:"sha256"`
+	SHA256 string `parquet:"sha256,delta"`
 	Body   []byte `parquet:"body"`
 }

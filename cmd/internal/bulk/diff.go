@@ -235,11 +235,11 @@ func (a *asker) diff(ctx context.Context, parts [2][]part, s Shard, format strin
 		}
 		for i := range rows {
 			counts.ByKind[rows[i].Change]++
+			if err := w.Write(&rows[i]); err != nil {
+				return counts, err
+			}
 		}
 		counts.Rows += int64(len(rows))
-		if err := w.Write(rows); err != nil {
-			return counts, err
-		}
 		for i := range sides {
 			if i == 0 && order <= 0 || i == 1 && order >= 0 {
 				counts.Captures++

@@ -139,9 +139,6 @@ type joiner struct {
 	says    *speaker
 	row     Joined
 	of      heldContext // of row
-	last    *told       // in row
-	age     int64
-	ofURL   columnSet // columns that differ between URLs of one context
 
 	keyed *keyed
 	next  func() (held, error, bool)
@@ -177,8 +174,6 @@ func (j *joiner) shard(ctx context.Context, t *Task, s Shard, parts []part, p *P
 	if j.out, err = writeTable[Joined](w, t.Format); err != nil {
 		return err
 	}
-	j.ofURL = j.out.set("url", "asked_at", "age_s", "path")
-	j.ofRow, j.ofTold = rowSets(j.asker, j.out)
 	before := ""
 	if s.To != "" {
 		before = s.To + "\x00" // the next key
@@ -321,9 +316,9 @@ func (j *joiner) join(p place, l listed) error {
 		}
 	}
 	row := &j.row
-	row.URL, row.At, row.Path = l.url, time.UnixMilli(l.at).UTC(), ""
+	row.URL, row.At, row.Path = strings.Clone(l.url), time.UnixMilli(l.at).UTC(), ""
 	if !l.plain {
-		row.URL = validOf(l.url)
+		row.URL = valid(l.url)
 	}
 	of := heldContext{}
 	if l.key != "" {
@@ -336,26 +331,24 @@ func (j *joiner) join(p place, l listed) error {
 		if err := j.look(l.at); err != nil {
 			return err
 		}
-		if row.Path = path.String(); !l.plain {
-			row.Path = validOf(row.Path)
-		}
+		row.Path = valid(path.String())
 		if of.site, of.capture = j.site, j.inForce; j.inForce == nil {
 			j.counts.ByKind["no-capture"]++
 		}
 	}
-	changed := j.ofURL
 	if of != j.of || j.counts.Rows == 0 {
-		j.of, changed = of, allColumns
+		j.of = of
 		row.SURT, row.Origin, row.Engine = validOf(of.key), of.site, Engine()
 		row.Fetched, row.Offset, row.AgeS, row.Outcome, row.Input = nil, nil, nil, "", ""
 		if h := of.capture; h != nil {
-			row.Fetched, row.Offset, row.AgeS, row.Outcome, row.Input = &h.Fetched, &h.Offset, &j.age, h.Outcome, h.Input
+			row.Fetched, row.Offset, row.Outcome, row.Input = &h.Fetched, &h.Offset, h.Outcome, h.Input
 		}
 	}
 	said := j.said[:0]
 	var says *speaker
 	if of.capture != nil {
-		j.age = (l.at - of.capture.at) / 1000
+		age := (l.at - of.capture.at) / 1000
+		row.AgeS = &age
 		says = j.says
 	}
 	if says != nil {
@@ -375,20 +368,12 @@ func (j *joiner) join(p place, l listed) error {
 				t = said[says.standing[d*len(j.names)+agent]]
 			}
 			row.Agent, row.Dialect = name, j.dialects[d].Name
-			if t != j.last || changed == allColumns {
-				row.Verdict, row.Reason, row.Line, row.Directive, row.Pattern = t.Verdict, t.Reason, t.Line, t.Directive, t.Pattern
-				row.Group, row.Access, row.CrawlDelay = t.Group, t.Access, t.CrawlDelay
-				j.last = t
-				changed |= j.ofTold
-			}
-			if len(j.names) > 1 || len(j.dialects) > 1 {
-				changed |= j.ofRow
-			}
+			row.Verdict, row.Reason, row.Line, row.Directive, row.Pattern = t.Verdict, t.Reason, t.Line, t.Directive, t.Pattern
+			row.Group, row.Access, row.CrawlDelay = t.Group, t.Access, t.CrawlDelay
 			j.counts.Rows++
-			if err := j.out.WriteChanged(row, changed); err != nil {
+			if err := j.out.Write(row); err != nil {
 				return err
 			}
-			changed = 0
 		}
 	}
 	return nil

@@ -609,8 +609,7 @@ func writeAll[T any](p *Part, table, format string, sorted []string, each func(p
 	if err != nil {
 		return err
 	}
-	one := make([]T, 1)
-	if err := each(func(row T) error { one[0] = row; return w.Write(one) }); err != nil {
+	if err := each(func(row T) error { return w.Write(&row) }); err != nil {
 		return err
 	}
 	return w.Close()
@@ -626,7 +625,12 @@ func writeRows[T any](p *Part, table string, rows []T) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(w.Write(rows), w.Close())
+	for i := range rows {
+		if err := w.Write(&rows[i]); err != nil {
+			return err
+		}
+	}
+	return w.Close()
 }
 
 // copyDamage returns what was damaged of an input, and counts it.

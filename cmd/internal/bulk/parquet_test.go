@@ -13,11 +13,10 @@ import (
 	"time"
 
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/encoding/rle"
 )
 
 // TestParquet: what is written is what another implementation reads, whatever repeats and is
-// missing, and a row of which only the columns that changed were told is the same row.
+// missing.
 func TestParquet(t *testing.T) {
 	defer func(n int) { rowsPerGroup = n }(rowsPerGroup)
 	rowsPerGroup = 700
@@ -50,38 +49,18 @@ func TestParquet(t *testing.T) {
 		}
 		rows = append(rows, row)
 	}
-	var whole, changed bytes.Buffer
+	var whole bytes.Buffer
 	w, err := writeTable[Joined](&whole, Parquet, "surt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := writeTable[Joined](&changed, Parquet, "surt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	fields := reflect.TypeFor[Joined]()
 	for i := range rows {
-		if err := w.Write(rows[i : i+1]); err != nil {
-			t.Fatal(err)
-		}
-		set := allColumns
-		for f := 0; i > 0 && f < fields.NumField(); f++ {
-			if reflect.DeepEqual(reflect.ValueOf(rows[i]).Field(f).Interface(), reflect.ValueOf(rows[i-1]).Field(f).Interface()) {
-				set &^= 1 << f
-			}
-		}
-		if err := c.WriteChanged(&rows[i], set); err != nil {
+		if err := w.Write(&rows[i]); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
-	}
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(whole.Bytes(), changed.Bytes()) {
-		t.Error("rows of which changes were told are other bytes")
 	}
 	path := filepath.Join(t.TempDir(), "x.parquet")
 	if err := os.WriteFile(path, whole.Bytes(), 0o666); err != nil {
@@ -149,8 +128,10 @@ func TestLongTexts(t *testing.T) {
 		for i := range rows {
 			var row Joined
 			set(&row, fmt.Sprint(i, long))
-			if err := w.Write([]Joined{row, row}); err != nil {
-				t.Fatal(err)
+			for range 2 {
+				if err := w.Write(&row); err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
 		if err := w.Close(); err != nil {
@@ -160,32 +141,8 @@ func TestLongTexts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n, least := len(file.RowGroups()), rows*size/(bytesPerGroup+size); n < least || file.NumRows() != 2*rows {
+		if n, least := len(file.RowGroups()), 2*rows*size/(bytesPerGroup+size); n < least || file.NumRows() != 2*rows {
 			t.Errorf("%s: %d rows of %d bytes in %d groups, want %d groups at least", name, file.NumRows(), size, n, least)
-		}
-	}
-}
-
-// TestRuns: numbers and how often they follow each other come back.
-func TestRuns(t *testing.T) {
-	random := rand.New(rand.NewPCG(13, 14))
-	for round := range 2000 {
-		width := 1 + random.IntN(17)
-		var want []int32
-		var runs []sameRows
-		for range random.IntN(60) {
-			r := sameRows{random.Int32N(1 << width), random.Int32N([]int32{1, 2, 9, 40, 3000}[random.IntN(5)]) + 1}
-			runs = append(runs, r)
-			want = append(want, slices.Repeat([]int32{r.number}, int(r.n))...)
-		}
-		text := appendRuns(nil, width, func(yield func(number, n int32)) {
-			for _, r := range runs {
-				yield(r.number, r.n)
-			}
-		})
-		got, err := (&rle.Encoding{BitWidth: width}).DecodeInt32(nil, text)
-		if err != nil || len(got) < len(want) || len(got) > len(want)+7 || !slices.Equal(got[:len(want)], want) {
-			t.Fatalf("round %d, %d bits: %v, %d numbers of %d: %v", round, width, err, len(got), len(want), runs)
 		}
 	}
 }

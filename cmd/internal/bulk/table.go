@@ -12,11 +12,9 @@ import (
 	"iter"
 	"os"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unsafe"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go"
@@ -39,7 +37,7 @@ var Formats = []string{Parquet, JSONL, JSONLZ, CSV}
 
 // A table writes rows to a part.
 type table[T any] struct {
-	parquet *parquetTable
+	parquet *parquetTable[T]
 	columns []column
 	out     *bufio.Writer
 	csv     *csv.Writer
@@ -54,9 +52,8 @@ func writeTable[T any](w io.Writer, format string, sorted ...string) (*table[T],
 	t := &table[T]{out: bufio.NewWriterSize(w, 64<<10), columns: columnsOf(reflect.TypeFor[T]())}
 	switch format {
 	case Parquet:
-		var err error
-		t.parquet, err = newParquetTable[T](t.out, sorted)
-		return t, err
+		t.parquet = newParquetTable[T](t.out, sorted)
+		return t, nil
 	case JSONLZ:
 		var err error
 		if t.zstd, err = zstd.NewWriter(w, zstd.WithEncoderConcurrency(1)); err != nil {
@@ -77,30 +74,10 @@ func writeTable[T any](w io.Writer, format string, sorted ...string) (*table[T],
 	return t, nil
 }
 
-// Write writes rows.
-func (t *table[T]) Write(rows []T) error {
-	for i := range rows {
-		if err := t.WriteChanged(&rows[i], allColumns); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// set returns the columns of some names.
-func (t *table[T]) set(names ...string) (set columnSet) {
-	for i, c := range t.columns {
-		if slices.Contains(names, c.name) {
-			set |= 1 << i
-		}
-	}
-	return set
-}
-
-// WriteChanged writes a row that differs from the one before in some columns at most.
-func (t *table[T]) WriteChanged(row *T, changed columnSet) error {
+// Write writes a row. Its texts must not change afterwards.
+func (t *table[T]) Write(row *T) error {
 	if t.parquet != nil {
-		return t.parquet.add(unsafe.Pointer(row), changed)
+		return t.parquet.add(row)
 	}
 	v := reflect.ValueOf(row).Elem()
 	if t.csv != nil {
@@ -144,8 +121,6 @@ type column struct {
 	field    int
 	optional bool
 }
-
-var timeType = reflect.TypeFor[time.Time]()
 
 func columnsOf(row reflect.Type) []column {
 	var list []column

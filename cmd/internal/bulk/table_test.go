@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,8 +32,8 @@ func TestTable(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for part := range slices.Chunk(rows, 300*(i+1)) { // however it is cut
-					if err := w.Write(part); err != nil {
+				for k := range rows {
+					if err := w.Write(&rows[k]); err != nil {
 						t.Fatal(err)
 					}
 				}

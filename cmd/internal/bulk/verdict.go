@@ -6,9 +6,9 @@ import "time"
 // Rows come in the order of the captures, and of one capture in that of the agents,
 // dialects and paths that were asked for. The columns are a contract.
 type Verdict struct {
-	SURT    string    `parquet:"surt,dict"`
-	Origin  string    `parquet:"origin,dict"`
-	Fetched time.Time `parquet:"fetched,timestamp(millisecond)"`
+	SURT    string    `parquet:"surt,delta"`
+	Origin  string    `parquet:"origin,delta"`
+	Fetched time.Time `parquet:"fetched,timestamp(millisecond),delta"`
 	Outcome string    `parquet:"outcome,dict"` // of the capture
 	Agent   string    `parquet:"agent,dict"`   // the tokens of the crawler, with a blank between
 	Dialect string    `parquet:"dialect,dict"`
@@ -25,7 +25,7 @@ type Verdict struct {
 	// Access is how much of the site the file leaves: all, part, none (nothing but
 	// /robots.txt), undecided (the proof takes more than its steps), unknown (no answer).
 	Access     string   `parquet:"access,dict"`
-	CrawlDelay *float64 `parquet:"crawl_delay"` // seconds, as the group declares
+	CrawlDelay *float64 `parquet:"crawl_delay,dict"` // seconds, as the group declares
 	Engine     string   `parquet:"engine,dict"`
 	Input      string   `parquet:"input,dict"` // of the capture
 	Offset     int64    `parquet:"warc_offset"`
@@ -36,17 +36,17 @@ type Verdict struct {
 // in force at and url are all that is known, and access is unknown. The columns are a
 // contract.
 type Joined struct {
-	URL  string    `parquet:"url"` // as the list has it
-	At   time.Time `parquet:"asked_at,timestamp(millisecond)"`
+	URL  string    `parquet:"url,delta"` // as the list has it
+	At   time.Time `parquet:"asked_at,timestamp(millisecond),delta"`
 	AgeS *int64    `parquet:"age_s"` // seconds from the capture to At
 
-	SURT       string     `parquet:"surt,dict"`
-	Origin     string     `parquet:"origin,optional,dict"` // null: the URL has none
+	SURT       string     `parquet:"surt,delta"`
+	Origin     string     `parquet:"origin,optional,delta"` // null: the URL has none
 	Fetched    *time.Time `parquet:"fetched,timestamp(millisecond)"`
 	Outcome    string     `parquet:"outcome,optional,dict"` // null: no capture is in force
 	Agent      string     `parquet:"agent,dict"`
 	Dialect    string     `parquet:"dialect,dict"`
-	Path       string     `parquet:"path"` // of the URL, with its query
+	Path       string     `parquet:"path,delta"` // of the URL, with its query
 	Verdict    string     `parquet:"verdict,optional,dict"`
 	Reason     string     `parquet:"reason,optional,dict"`
 	Line       int32      `parquet:"line,optional"`
@@ -54,7 +54,7 @@ type Joined struct {
 	Pattern    string     `parquet:"pattern,optional,dict"`
 	Group      string     `parquet:"group_name,optional,dict"`
 	Access     string     `parquet:"access,dict"`
-	CrawlDelay *float64   `parquet:"crawl_delay"`
+	CrawlDelay *float64   `parquet:"crawl_delay,dict"`
 	Engine     string     `parquet:"engine,dict"`
 	Input      string     `parquet:"input,optional,dict"`
 	Offset     *int64     `parquet:"warc_offset"`
@@ -72,7 +72,7 @@ const (
 // A Diff says how what a site says to one crawler differs between two snapshots: a row of
 // changes. The columns are a contract.
 type Diff struct {
-	Origin  string `parquet:"origin,dict"`
+	Origin  string `parquet:"origin,delta"`
 	Agent   string `parquet:"agent,dict"`
 	Dialect string `parquet:"dialect,dict"`
 	// Change is same, changed, appeared or gone; undecided where a snapshot holds no answer
