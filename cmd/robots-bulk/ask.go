@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,28 +10,29 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A question is a call of a verb that asks captures for crawlers.
+// A question is a run of a command that evaluates rules for crawlers.
 type question struct {
 	tableRun
 	agents    []string
 	agentFile string
 	dialects  string
 	paths     []string
+	strict    bool
 }
 
 func (b *question) askFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringArrayVarP(&b.agents, "agent", "a", nil, "ask for the crawler with this product `TOKEN`; repeat it, the most\nwanted first, for one with several (default one that nobody names)")
-	f.StringVar(&b.agentFile, "agents", "", "ask for the crawlers in `FILE`, one a line: tokens with blanks or\ncommas between, the most wanted first")
-	f.StringVarP(&b.dialects, "dialect", "d", "rfc9309", "ask in these dialects, a `LIST` with commas between: "+strings.Join(ask.DialectNames(), ",\n")+", or all")
+	f.StringArrayVarP(&b.agents, "agent", "a", nil, "product `TOKEN` of the crawler, repeated most specific first (default *)")
+	f.StringVar(&b.agentFile, "agents", "", "list of crawlers, `FILE`: one a line, tokens separated by spaces or\ncommas, most specific first")
+	f.StringVarP(&b.dialects, "dialect", "d", "rfc9309", "dialects, comma-separated `LIST`, or all: "+strings.Join(ask.DialectNames()[:4], ", ")+",\n"+strings.Join(ask.DialectNames()[4:], ", "))
 }
 
-// askOptions returns what the flags ask for.
+// askOptions returns the options that the flags set.
 func (b *question) askOptions() (o bulk.AskOptions, err error) {
 	switch {
 	case len(b.agents) > 0 && b.agentFile != "":
-		return o, errors.New("-a and --agents are given: -a is one crawler, --agents FILE lists them")
+		return o, errors.New("-a and --agents exclude each other: -a is one crawler, --agents FILE lists several")
 	case len(b.agents) > 0:
 		o.Agents = [][]string{b.agents}
 	case b.agentFile != "":
@@ -55,50 +55,73 @@ func (b *question) askOptions() (o bulk.AskOptions, err error) {
 	return o, nil
 }
 
-// output says that the folder is missing.
-func (b *tableRun) output() error {
-	if b.dir == "" {
-		return errors.New("where to? -o names the folder of the tables")
-	}
-	return nil
-}
-
 func askCommand(std *streams, status *int) *cobra.Command {
 	b := &question{tableRun: tableRun{std: std}}
 	cmd := &cobra.Command{
-		Use:   "ask [flags] -o DIR SNAPSHOT",
-		Short: "Ask every capture of a snapshot for crawlers",
-		Long: `Ask makes the table verdicts: a row for each capture, crawler, dialect and path, with
-the verdict, the line behind it, and how much of the site the file leaves (all, part,
-none; undecided: the proof would take too long; unknown: the archive holds no answer of
-the site, which is never an allow). The columns are in docs/bulk.md.
+		Use:   "ask [flags] -o DIR SNAPSHOT | ask [flags] -",
+		Short: "Evaluate every capture of a snapshot for crawlers",
+		Long: `Ask makes the table verdicts: one row for each capture, crawler, dialect and path, with
+the verdict, the deciding line, and how much of the site the file leaves (all, part, none;
+undecided: the proof takes too many steps, or the file was truncated; unknown: the archive
+holds no answer of the site). No answer is never an allow.
 
-A crawler's row holds its tokens with a blank between. A hundred crawlers cost little
-more than one.`,
+With - it reads JSON Lines with url, robots and at from standard input and writes rows to
+standard output, for a pipe of Spark or Dask. docs/bulk.md lists the columns.`,
 		Example: `  robots-bulk ask -a GPTBot -o verdicts cc-2026-41
-  robots-bulk ask --agents ai.txt -d google,rfc9309 -o verdicts cc-2026-41`,
+  robots-bulk ask --agents ai.txt -d google,rfc9309 -o verdicts cc-2026-41
+  robots-bulk ask -a GPTBot - <robots.jsonl >verdicts.jsonl`,
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			b.name = cmd.CommandPath()
 			if len(args) != 1 {
-				return errors.New("one snapshot is needed: the folder that robots-bulk pack made")
+				return errors.New("name one snapshot, the output folder of robots-bulk pack")
 			}
 			o, err := b.askOptions()
-			if err = cmp.Or(err, b.output()); err != nil {
+			if err != nil {
+				return err
+			}
+			if args[0] == "-" {
+				*status, err = b.stream(cmd, o)
 				return err
 			}
 			t, err := o.AskTask(b.dir, b.format, args[0])
 			if err != nil {
 				return err
 			}
-			*status, err = b.run(cmd.Context(), t)
+			*status, err = b.runTask(cmd.Context(), t)
 			return err
 		},
 	}
 	b.askFlags(cmd)
-	cmd.Flags().StringArrayVar(&b.paths, "path", nil, "ask for this `PATH` or URL of each site; repeat it for more\n(default \"/\")")
+	cmd.Flags().StringArrayVar(&b.paths, "path", nil, "`PATH` or URL to evaluate for each site, repeatable (default \"/\")")
+	cmd.Flags().BoolVar(&b.strict, "strict", false, "with -: exit with 1 if a line could not be read")
 	b.register(cmd, bulk.Formats...)
+	b.registerShare(cmd, "shard")
 	return cmd
+}
+
+// stream answers standard input on standard output.
+func (b *question) stream(cmd *cobra.Command, o bulk.AskOptions) (int, error) {
+	switch {
+	case b.dir != "" || b.share != "":
+		return exitBad, errors.New("-o and --shard have no use with -: rows go to standard output")
+	case !cmd.Flags().Changed("format"):
+		b.format = bulk.JSONL
+	}
+	bad := 0
+	err := o.Stream(cmd.Context(), b.std.in, b.std.out, b.format, func(d bulk.Damaged) {
+		bad++
+		complain(b.std, b.name, fmt.Errorf("byte %d: %s", d.Offset, d.Detail))
+	})
+	switch {
+	case cmd.Context().Err() != nil:
+		return exitInterrupted, nil
+	case err != nil:
+		return exitBad, err
+	case bad > 0 && b.strict:
+		return exitFailed, nil
+	}
+	return exitDone, nil
 }
 
 func joinCommand(std *streams, status *int) *cobra.Command {
@@ -107,22 +130,21 @@ func joinCommand(std *streams, status *int) *cobra.Command {
 	var o bulk.JoinOptions
 	cmd := &cobra.Command{
 		Use:   "join [flags] -o DIR SNAPSHOT LIST...",
-		Short: "Ask for lists of URLs, as of their times",
-		Long: `Join makes the table joined: a row for each URL of the lists, crawler and dialect, with
-the verdict of the capture that was in force at the time of the URL, the last one that
-is not younger. Without one, access is unknown.
+		Short: "Evaluate lists of URLs as of their times",
+		Long: `Join makes the table joined: one row for each URL of the lists, crawler and dialect, with
+the verdict of the capture that was in force: the last one before the time of the URL.
+Without one, access is unknown.
 
-A list is JSON Lines with url and at, CSV with such columns, CDXJ, or Parquet, as the
-columnar index of Common Crawl; the first three also by gzip or zstd. Lists are sorted
-by the keys of sites (SURT: com,example), as indexes are, and follow one another in the
-order of their names. A list in another order takes --sort.`,
+A list is JSON Lines with url and at, CSV with these columns, CDXJ (each also compressed by
+gzip or zstd), or Parquet such as Common Crawl's columnar index. Lists are sorted by SURT
+key (com,example), as indexes are, and follow one another by name; --sort sorts them.`,
 		Example: `  robots-bulk join -a CCBot -o joined cc-2026-41 cdx-*.gz
   robots-bulk join -a GPTBot --sort --at 2026-10-01T00:00:00Z -o joined cc-2026-41 urls.csv`,
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			b.name = cmd.CommandPath()
 			if len(args) < 2 {
-				return errors.New("a snapshot and a list are needed: the folder that robots-bulk pack made, and files of URLs")
+				return errors.New("name a snapshot and lists of URLs")
 			}
 			o.AskOptions, err = b.askOptions()
 			if at != "" && err == nil {
@@ -130,21 +152,22 @@ order of their names. A list in another order takes --sort.`,
 					err = fmt.Errorf("--at %w", err)
 				}
 			}
-			if err = cmp.Or(err, b.output()); err != nil {
+			if err != nil {
 				return err
 			}
 			t, err := o.JoinTask(b.dir, b.format, args[0], args[1:])
 			if err != nil {
 				return err
 			}
-			*status, err = b.run(cmd.Context(), t)
+			*status, err = b.runTask(cmd.Context(), t)
 			return err
 		},
 	}
 	b.askFlags(cmd)
-	cmd.Flags().StringVar(&at, "at", "", "ask as of this `TIME` for URLs of which the list has none")
-	cmd.Flags().BoolVar(&o.Sort, "sort", false, "the lists are in any order: sort them first, in the folder of the output")
+	cmd.Flags().StringVar(&at, "at", "", "`TIME` for URLs without one")
+	cmd.Flags().BoolVar(&o.Sort, "sort", false, "sort the lists first, in the output folder")
 	b.register(cmd, bulk.Formats...)
+	b.registerShare(cmd, "shard")
 	return cmd
 }
 
@@ -152,31 +175,32 @@ func diffCommand(std *streams, status *int) *cobra.Command {
 	b := &question{tableRun: tableRun{std: std}}
 	cmd := &cobra.Command{
 		Use:   "diff [flags] -o DIR SNAPSHOT SNAPSHOT",
-		Short: "Say which sites changed their answers between two snapshots",
-		Long: `Diff makes the table changes: a row for each site, crawler and dialect. It compares
-what the last answer of a site says in each snapshot, proved over all URLs, and not its
-text: same; changed, with a URL as witness and the lines that decide it; appeared and
-gone; undecided where a snapshot holds no answer, or the proof would take too long.`,
+		Short: "Show which sites changed access between two snapshots",
+		Long: `Diff makes the table changes: one row for each site, crawler and dialect. It compares the
+rules of the last answer in each snapshot over all URLs: same; changed, with a witness path
+and the deciding lines; appeared; gone; undecided if a snapshot holds no answer or the proof
+takes too many steps.`,
 		Example:               `  robots-bulk diff --agents ai.txt -o changes cc-2026-36 cc-2026-41`,
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			b.name = cmd.CommandPath()
 			if len(args) != 2 {
-				return errors.New("two snapshots are needed, the older one first: folders that robots-bulk pack made")
+				return errors.New("name two snapshots, the older one first")
 			}
 			o, err := b.askOptions()
-			if err = cmp.Or(err, b.output()); err != nil {
+			if err != nil {
 				return err
 			}
 			t, err := o.DiffTask(b.dir, b.format, args[0], args[1])
 			if err != nil {
 				return err
 			}
-			*status, err = b.run(cmd.Context(), t)
+			*status, err = b.runTask(cmd.Context(), t)
 			return err
 		},
 	}
 	b.askFlags(cmd)
 	b.register(cmd, bulk.Formats...)
+	b.registerShare(cmd, "shard")
 	return cmd
 }

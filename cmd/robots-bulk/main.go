@@ -1,5 +1,5 @@
-// Robots-bulk makes tables of archives of robots.txt: what each site answered, and what that
-// says to each crawler.
+// Robots-bulk makes tables of archives of robots.txt: the answers of sites, and the verdicts for
+// crawlers.
 package main
 
 import (
@@ -23,9 +23,9 @@ import (
 const (
 	exitDone        = 0
 	exitFailed      = 1   // some shards failed
-	exitBad         = 2   // bad use, or the work cannot go on
+	exitBad         = 2   // invalid usage, or the work cannot continue
 	exitUnfinished  = 3   // not all shards are done yet
-	exitInterrupted = 130 // what was made is whole, and the same command goes on
+	exitInterrupted = 130 // the same command continues
 )
 
 // streams are the standard streams of one run.
@@ -40,8 +40,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run is the whole program: it reads the command line, runs the verb and returns the exit
-// status.
+// run reads the command line, runs the command and returns the exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	std := &streams{stdin, stdout, stderr}
 	status := exitDone
@@ -54,23 +53,22 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return status
 }
 
-// newRoot builds the command line. The verb that runs leaves its exit status in status; its
-// error is a bad call and becomes one sentence on standard error.
+// newRoot builds the command line. A command leaves its exit status in status; an error is
+// invalid usage and is printed on standard error.
 func newRoot(std *streams, status *int) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "robots-bulk VERB",
-		Short: "Archives of robots.txt in, tables out",
-		Long: `Robots-bulk works on archives of robots.txt, a shard at a time. Each shard makes one part
-of each table, which appears when it is whole, so a run that was ended in any way goes on
-with the same command, and the same input gives the same bytes.
+		Use:   "robots-bulk COMMAND",
+		Short: "Make tables of robots.txt archives",
+		Long: `Robots-bulk makes tables of archived robots.txt files. Work is divided into shards; each
+makes one part of a table, which appears when it is complete. A run that was stopped in
+any way continues with the same command, and the same input gives the same bytes.
 
-One run uses the cores of its machine. On many machines each job of an array takes its
-share with --shard; all see the output folder. A shard that fails is listed in the folder
-errors, the rest is done, and the same command tries it again.
+A run uses all cores of its machine. On many machines each job of an array takes a share
+of the work (--shard); all jobs see the same output folder. A failed shard is listed in
+the folder errors, and the same command retries it.
 
-Exit status: 0 all shards are done, 1 some failed, 2 bad use or the work cannot go on,
-3 not all are done yet (status, and pack of a share that waits for others), 130
-interrupted.`,
+Exit status: 0 done; 1 some shards failed; 2 invalid usage, or the work cannot continue;
+3 not all shards are done yet; 130 interrupted.`,
 		Example: `  robots-bulk pack -o snap CC-MAIN-*.warc.gz
   robots-bulk ask -a GPTBot -o verdicts snap`,
 		Version:                    fmt.Sprintf("%s\n%s %s/%s", programVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH),
@@ -120,7 +118,7 @@ func complain(std *streams, name string, err error) {
 	fmt.Fprintf(std.err, "%s: %s\n", name, robots.Printable(err.Error()))
 }
 
-// warn writes one sentence on standard error that does not stop the verb.
+// warn writes one sentence on standard error and does not stop the command.
 func warn(std *streams, name, format string, args ...any) {
 	complain(std, name, fmt.Errorf("warning: "+format, args...))
 }

@@ -1,127 +1,191 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/robotskit/robots/cmd/internal/bulk"
-	"github.com/robotskit/robots/fetch"
 	"github.com/spf13/cobra"
 )
 
-// packFormats are those of a snapshot. CSV is not one: nobody reads bodies from it.
+// packFormats are those of a snapshot, which ask, join and diff can read.
 var packFormats = []string{bulk.Parquet, bulk.JSONL, bulk.JSONLZ}
 
+// A packing is a run of pack or of one of its two phases.
+type packing struct {
+	tableRun
+	bulk.PackOptions
+	paths  string
+	strict bool
+}
+
 func packCommand(std *streams, status *int) *cobra.Command {
-	b := &tableRun{std: std}
-	var o bulk.PackOptions
-	var paths, base string
-	var strict bool
+	b := &packing{tableRun: tableRun{std: std}}
 	cmd := &cobra.Command{
-		Use:   "pack -o DIR [flags] [INPUT...]",
+		Use:   "pack [flags] -o DIR INPUT...",
 		Short: "Make a snapshot of archives",
-		Long: `Pack reads archives and makes a snapshot: a table of captures, which says what each
-request for a robots.txt came to, and a table of bodies. Redirects are followed inside the
-archives, across all inputs; one that leads to what was not archived is an outcome of
-its own, redirect-unresolved.
+		Long: `Pack reads archives and makes a snapshot: the table captures, with the outcome of each
+request for a robots.txt, and the table bodies. Redirects are followed inside the
+archives, across all inputs; a redirect to a URL that was not archived has the outcome
+redirect-unresolved.
 
-An input is a WARC file, however it is compressed; a tar or zip of files; JSON Lines of
-docs/batch.md; a folder of any of these and of robots.txt files; or an URL of one, which
-is read once and not kept. What a file is its content says. A robots.txt in a folder, a tar
-or a zip is named by its site: example.com, example.com.txt, http%3A%2F%2Fexample.com, or
-example.com/robots.txt, perhaps in a folder http or https; its time is that of the file.
+An input is a WARC (plain, gzip or zstd), a WACZ, JSON Lines as in docs/batch.md, or a
+folder of these. With --files it can also be a robots.txt, or a folder, tar or zip of
+them, each named by its site: example.com, example.com.txt, http%3A%2F%2Fexample.com, or
+example.com/robots.txt, in a folder http or https if need be.
 
-Where machines take shares (--shard) each reads its own inputs first. Redirects lead into
-those of others, so a share that is ahead ends with status 3, and is run again.`,
+On many machines, pack read and pack resolve are two array jobs.`,
 		Example: `  robots-bulk pack -o snap CC-MAIN-*.warc.gz
-  robots-bulk pack -o snap --paths robotstxt.paths.gz --base https://data.commoncrawl.org/`,
+  robots-bulk pack -o snap --paths local.paths.gz`,
 		DisableFlagsInUseLine: true,
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			b.name = cmd.CommandPath()
-			switch {
-			case b.dir == "":
-				return errors.New("-o DIR is needed: where the snapshot is to be")
-			case base != "" && paths == "":
-				return errors.New("--base has no use without --paths")
-			case cmd.Flags().Changed("user-agent") && strings.TrimSpace(o.UserAgent) == "":
-				return errors.New("--user-agent is empty: name yourself and how to reach you")
-			case o.Window <= 0:
-				return errors.New("--redirect-window is no time")
-			}
-			if !slices.Contains(packFormats, b.format) {
-				return fmt.Errorf("unknown --format %q: it is %s", b.format, strings.Join(packFormats, ", "))
-			}
-			if paths != "" {
-				more, err := readPaths(std, paths, base)
-				if err != nil {
-					return err
-				}
-				args = append(args, more...)
-			}
-			if len(args) == 0 {
-				return errors.New("no input is given: name files, folders or URLs, or a list of them with --paths")
-			}
-			inputs, err := o.Inputs(cmd.Context(), args, bulk.Known(b.dir))
-			if err != nil {
-				return err
-			}
-			if len(inputs) == 0 {
-				return errors.New("the folders hold no files")
-			}
-			t, err := o.PackTask(b.dir, b.format, inputs)
-			if err != nil {
-				return err
-			}
-			*status, err = b.runBy(cmd.Context(), t, bulk.Pack)
-			if waits, ok := errors.AsType[*bulk.PhaseError](err); ok {
-				complain(std, b.name, waits)
-				*status, err = exitUnfinished, nil
-			}
-			if err != nil || b.dryRun || *status != exitDone && *status != exitFailed {
-				return err
-			}
-			s, err := bulk.Look(b.dir)
-			if err != nil {
-				return err
-			}
-			if lost := s.Lost(); lost != "" {
-				fmt.Fprintf(std.err, "%s: %s: see %s\n", b.name, lost, filepath.Join(b.dir, "errors"))
-				if strict {
-					*status = exitFailed
-				}
-			}
-			return nil
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return b.start(cmd, args, status, func(ctx context.Context, inputs []bulk.Input, o bulk.RunOptions) error {
+				return bulk.Pack(ctx, b.dir, b.format, b.PackOptions, inputs, o)
+			})
 		},
 	}
-	f := cmd.Flags()
-	f.SortFlags = false
-	f.StringVar(&paths, "paths", "", "read more inputs from this list, `FILE`, one a line, also by gzip; - is\nstandard input")
-	f.StringVar(&base, "base", "", "put this `URL` or folder before each path of the list")
-	f.DurationVar(&o.Window, "redirect-window", 24*time.Hour, "follow a redirect to what was archived at most this `TIME` before or after")
-	f.BoolVar(&o.Merge, "merge", false, "make one part of all inputs, sorted, with each body once overall")
-	f.BoolVar(&strict, "strict", false, "exit with 1 if something of an input could not be read, or it gave nothing")
-	f.BoolVar(&o.AllowPrivate, "allow-private", false, "read URLs from private and loopback addresses too")
-	f.StringVar(&o.UserAgent, "user-agent", "", "the User-Agent `STRING` of requests (default\n"+strconv.Quote(fetch.DefaultUserAgent)+")")
+	b.inputFlags(cmd)
+	cmd.Flags().IntVar(&b.Parts, "parts", 0, "`N` parts by range of sites (default one per 256 MB)")
+	b.resolveFlags(cmd)
+	b.register(cmd, packFormats...)
+	cmd.AddCommand(packReadCommand(std, status), packResolveCommand(std, status))
+	return cmd
+}
+
+func packReadCommand(std *streams, status *int) *cobra.Command {
+	b := &packing{tableRun: tableRun{std: std}}
+	cmd := &cobra.Command{
+		Use:   "read [flags] --shard I/N -o DIR INPUT...",
+		Short: "Read one share of the inputs (first array job)",
+		Long: `Pack read reads share I of N of the inputs and writes one file, a sorted run. All N jobs
+get the same inputs and the same output folder. A job that was killed is run again and
+writes the same bytes. When all have ended, start pack resolve.`,
+		Example:               "  robots-bulk pack read --shard auto/64 -o snap CC-MAIN-*.warc.gz",
+		DisableFlagsInUseLine: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if b.share == "" {
+				return errors.New("no share: add --shard I/N")
+			}
+			return b.start(cmd, args, status, func(ctx context.Context, inputs []bulk.Input, o bulk.RunOptions) error {
+				return bulk.PackRead(ctx, b.dir, b.PackOptions, inputs, o.Slice.Of, o)
+			})
+		},
+	}
+	b.registerShare(cmd, "shard")
+	b.inputFlags(cmd)
+	b.register(cmd)
+	return cmd
+}
+
+func packResolveCommand(std *streams, status *int) *cobra.Command {
+	b := &packing{tableRun: tableRun{std: std}}
+	cmd := &cobra.Command{
+		Use:   "resolve [flags] --part J/P -o DIR",
+		Short: "Make one part of the snapshot (second array job)",
+		Long: `Pack resolve makes part J of P of a snapshot from the runs of pack read, which must all
+be there (else exit status 3). Parts are ranges of sites. A job that was killed is run
+again and writes the same bytes. The job that ends last removes the runs.`,
+		Example:               "  robots-bulk pack resolve --part auto/8 -o snap",
+		DisableFlagsInUseLine: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if b.share == "" {
+				return errors.New("no part: add --part J/P")
+			}
+			if len(args) > 0 {
+				return fmt.Errorf("unexpected argument %q: the inputs are those of pack read", args[0])
+			}
+			return b.check(cmd, status, func(ctx context.Context, o bulk.RunOptions) error {
+				b.Parts = o.Slice.Of
+				return bulk.PackResolve(ctx, b.dir, b.format, b.PackOptions, o)
+			})
+		},
+	}
+	b.registerShare(cmd, "part")
+	b.resolveFlags(cmd)
 	b.register(cmd, packFormats...)
 	return cmd
 }
 
+func (b *packing) inputFlags(cmd *cobra.Command) {
+	cmd.Flags().SortFlags = false
+	cmd.Flags().StringVar(&b.paths, "paths", "", "list of more inputs, `FILE`: one path a line, also gzip; - is standard input")
+	cmd.Flags().BoolVar(&b.Files, "files", false, "read robots.txt files that are named by their site, also in tar and zip")
+}
+
+func (b *packing) resolveFlags(cmd *cobra.Command) {
+	cmd.Flags().DurationVar(&b.Window, "redirect-window", 24*time.Hour, "longest `TIME` between a redirect and the archived target")
+	cmd.Flags().BoolVar(&b.strict, "strict", false, "exit with 1 if an input record could not be read or an input held none")
+}
+
+// start lists the inputs and runs fn.
+func (b *packing) start(cmd *cobra.Command, args []string, status *int, fn func(context.Context, []bulk.Input, bulk.RunOptions) error) error {
+	if b.paths != "" {
+		more, err := readPaths(b.std, b.paths)
+		if err != nil {
+			return err
+		}
+		args = append(args, more...)
+	}
+	if len(args) == 0 {
+		return errors.New("no input: name files or folders, or list them with --paths")
+	}
+	inputs, err := b.Inputs(args)
+	if err != nil {
+		return err
+	}
+	if len(inputs) == 0 {
+		return errors.New("no input: the folders hold no files")
+	}
+	return b.check(cmd, status, func(ctx context.Context, o bulk.RunOptions) error { return fn(ctx, inputs, o) })
+}
+
+// check checks the options, runs fn, and reports damage once the snapshot is complete.
+func (b *packing) check(cmd *cobra.Command, status *int, fn func(context.Context, bulk.RunOptions) error) error {
+	b.name = cmd.CommandPath()
+	switch {
+	case cmd.Flags().Changed("redirect-window") && b.Window <= 0:
+		return errors.New("--redirect-window: must be more than 0")
+	case b.Parts < 0:
+		return errors.New("--parts: must be at least 1")
+	case b.format != "" && !slices.Contains(packFormats, b.format):
+		return fmt.Errorf("unknown format %q (known: %s)", b.format, strings.Join(packFormats, ", "))
+	}
+	o, err := b.options()
+	if err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	if *status, err = b.run(ctx, o, func(o bulk.RunOptions) error { return fn(ctx, o) }); err != nil || *status != exitDone || b.format == "" {
+		return err
+	}
+	s, err := bulk.Look(b.dir)
+	if err != nil {
+		return err
+	}
+	if lost := s.Lost(); lost != "" {
+		fmt.Fprintf(b.std.err, "%s: %s: see %s\n", b.name, lost, filepath.Join(b.dir, "errors"))
+		if b.strict {
+			*status = exitFailed
+		}
+	}
+	return nil
+}
+
 // readPaths reads the list of --paths.
-func readPaths(std *streams, name, base string) ([]string, error) {
+func readPaths(std *streams, name string) ([]string, error) {
 	in, err := std.open(name)
 	if err != nil {
 		return nil, fmt.Errorf("--paths: %w", err)
 	}
 	defer in.Close()
-	list, err := bulk.Paths(in, base)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("cannot read --paths %s: %w", name, err)
+	list, err := bulk.Paths(in)
+	if err != nil {
+		return nil, fmt.Errorf("--paths %s: %w", name, err)
 	}
 	return list, nil
 }

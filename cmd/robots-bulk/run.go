@@ -18,13 +18,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// How often a run says how far it is: on a terminal, in one line that changes, and elsewhere.
+// Intervals of progress: on a terminal, in one line that changes, and elsewhere.
 const (
-	progressShown = 250 * time.Millisecond
-	progressSaid  = time.Minute
+	terminalInterval = 250 * time.Millisecond
+	logInterval      = time.Minute
 )
 
-// A tableRun is a call of a verb that works on shards.
+// A tableRun is a run of a command that works on shards.
 type tableRun struct {
 	std  *streams
 	name string // of the command
@@ -32,97 +32,89 @@ type tableRun struct {
 	dir, format string
 	workers     int
 	share       string
-	dryRun      bool
 }
 
-// register declares the flags of a verb that makes tables, after its own; formats are
-// those of its tables, the default first.
+// register declares the common flags of a command, after its own; formats are those of its
+// tables, the default first.
 func (b *tableRun) register(cmd *cobra.Command, formats ...string) {
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVarP(&b.dir, "output", "o", "", "write the tables into this folder, `DIR`, or go on with it")
-	f.StringVar(&b.format, "format", formats[0], "write tables in this `FORMAT`: "+strings.Join(formats, ", "))
-	complete(cmd, "format", formats)
-	f.IntVar(&b.workers, "workers", 0, "work on `N` shards at a time (default one per core)")
-	f.BoolVar(&b.dryRun, "dry-run", false, "say what is to be done, what it takes and what room there is, and stop")
-	f.StringVar(&b.share, "shard", "", "do one share of the shards, `I/N` as in 1/8; auto/N takes I from the\nvariables of an array of jobs (Kubernetes, AWS Batch, Slurm), of Slurm\nauto takes both")
+	f.StringVarP(&b.dir, "output", "o", "", "output `DIR`; a run that was stopped continues there")
+	f.IntVar(&b.workers, "workers", 0, "`N` shards to work on concurrently (default one per core)")
+	if len(formats) > 0 {
+		f.StringVar(&b.format, "format", formats[0], "table `FORMAT`: "+strings.Join(formats, ", "))
+		complete(cmd, "format", formats)
+	}
 }
 
-// options returns what the flags say.
+// registerShare declares the flag that selects one job of an array.
+func (b *tableRun) registerShare(cmd *cobra.Command, flag string) {
+	cmd.Flags().StringVar(&b.share, flag, "", "share `I/N` of the work, such as 1/8; auto/N takes I from the array job\n(Slurm, Kubernetes, AWS Batch), auto takes both from Slurm")
+}
+
+// options returns the options of a run.
 func (b *tableRun) options() (o bulk.RunOptions, err error) {
+	if b.dir == "" {
+		return o, errors.New("no output folder: add -o DIR")
+	}
 	if b.workers < 0 {
-		return o, errors.New("--workers is less than 1")
+		return o, fmt.Errorf("--workers %d: must be at least 1", b.workers)
 	}
 	o.Workers = cmp.Or(b.workers, runtime.GOMAXPROCS(0))
 	if b.share != "" {
 		if o.Slice, err = bulk.ParseSlice(b.share, os.Getenv); err != nil {
-			return o, fmt.Errorf("--shard: %w", err)
+			return o, err
 		}
 	} else if variable := bulk.ArrayJob(os.Getenv); variable != "" {
-		warn(b.std, b.name, "%s is set and --shard is not: this job does all shards", variable)
+		warn(b.std, b.name, "%s is set but no share is selected: this job does all the work", variable)
 	}
 	return o, nil
 }
 
-// run runs a task as the flags say: it says what will be done, then how far it is, and
-// what came of it.
-func (b *tableRun) run(ctx context.Context, t *bulk.Task) (int, error) {
-	return b.runBy(ctx, t, bulk.Run)
-}
-
-// runBy runs a task by what it is to be run by.
-func (b *tableRun) runBy(ctx context.Context, t *bulk.Task, run func(context.Context, *bulk.Task, bulk.RunOptions) error) (int, error) {
+// runTask runs a task.
+func (b *tableRun) runTask(ctx context.Context, t *bulk.Task) (int, error) {
 	o, err := b.options()
 	if err != nil {
 		return exitBad, err
 	}
-	plan, err := bulk.NewPlan(t, o)
-	if err != nil {
-		return exitBad, err
-	}
-	if b.dryRun {
-		fmt.Fprintln(b.std.out, plan)
-		return exitDone, nil
-	}
-	fmt.Fprintf(b.std.err, "%s: %s\n", b.name, plan)
-	if plan.Short() {
-		warn(b.std, b.name, "what is written may have no room; a full disk ends the run, and the same command goes on")
-	}
-	return b.watch(ctx, o, func(ctx context.Context, o bulk.RunOptions) error { return run(ctx, t, o) })
+	return b.run(ctx, o, func(o bulk.RunOptions) error { return bulk.Run(ctx, t, o) })
 }
 
-// watch says how far a run is until it ends, and then what came of it.
-func (b *tableRun) watch(ctx context.Context, o bulk.RunOptions, run func(context.Context, bulk.RunOptions) error) (int, error) {
+// run runs fn, prints its progress until it ends, and returns the exit status.
+func (b *tableRun) run(ctx context.Context, o bulk.RunOptions, fn func(bulk.RunOptions) error) (int, error) {
 	o.Progress = new(bulk.Progress)
-	quiet := b.report(o.Progress)
-	err := run(ctx, o)
-	quiet()
-	lost, failed := errors.AsType[*bulk.FailedError](err)
+	stop := b.report(o.Progress)
+	err := fn(o)
+	stop()
+	failed, isFailed := errors.AsType[*bulk.FailedError](err)
+	early, isEarly := errors.AsType[*bulk.PhaseError](err)
 	switch {
-	case failed, err == nil:
+	case isFailed:
 		fmt.Fprintf(b.std.err, " %s\n", o.Progress.Line())
-	case ctx.Err() != nil:
-		fmt.Fprintf(b.std.err, "%s: interrupted: %s shards done, their parts whole; the same command goes on\n", b.name, bulk.Thousands(o.Progress.Done()))
-		return exitInterrupted, nil
-	default:
-		return exitBad, err
-	}
-	if failed {
-		complain(b.std, b.name, lost)
+		complain(b.std, b.name, failed)
 		return exitFailed, nil
+	case isEarly:
+		complain(b.std, b.name, early)
+		return exitUnfinished, nil
+	case err == nil:
+		fmt.Fprintf(b.std.err, " %s\n", o.Progress.Line())
+		return exitDone, nil
+	case ctx.Err() != nil:
+		fmt.Fprintf(b.std.err, "%s: interrupted: %s shards done; run the same command again to continue\n", b.name, bulk.Thousands(o.Progress.Done()))
+		return exitInterrupted, nil
 	}
-	return exitDone, nil
+	return exitBad, err
 }
 
-// report says again and again how far a run is until stop is called.
+// report prints progress repeatedly until stop is called.
 func (b *tableRun) report(p *bulk.Progress) (stop func()) {
-	begin, end, every := " ", "\n", progressSaid
+	begin, end, every := " ", "\n", logInterval
 	if f, ok := b.std.err.(*os.File); ok {
 		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			begin, end, every = "\r ", "\x1b[K", progressShown // the rest of the line is erased
+			begin, end, every = "\r ", "\x1b[K", terminalInterval // clears the rest of the line
 		}
 	}
-	ticker := time.NewTicker(every) //nolint:forbidigo // people wait by this clock
+	ticker := time.NewTicker(every) //nolint:forbidigo // a display for people
 	quit := make(chan struct{})
 	var ended sync.WaitGroup
 	ended.Go(func() {
@@ -139,7 +131,7 @@ func (b *tableRun) report(p *bulk.Progress) (stop func()) {
 		ticker.Stop()
 		close(quit)
 		ended.Wait()
-		if every == progressShown {
+		if every == terminalInterval {
 			fmt.Fprint(b.std.err, "\r\x1b[K")
 		}
 	}
@@ -150,20 +142,20 @@ func statusCommand(std *streams, status *int) *cobra.Command {
 	var strict bool
 	cmd := &cobra.Command{
 		Use:   "status [flags] DIR",
-		Short: "Say how far a run has come",
-		Long: `Status compares the parts in a folder with its manifest, lists the shards that
-failed, counts what of the inputs could not be read, and removes what killed runs left.
+		Short: "Show the progress of a run",
+		Long: `Status compares the parts in a folder with its manifest, lists failed shards, counts
+input records that could not be read, and removes what killed runs left.
 
-Exit status: 0 all shards are done, 1 some failed (with --strict also: not all could be
-read), 3 not all are done yet.`,
+Exit status: 0 all shards are done; 1 some failed, or with --strict some input could not
+be read; 3 not all shards are done yet.`,
 		Example:               "  robots-bulk status cc-2026-41",
 		DisableFlagsInUseLine: true,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if format != "text" && format != "json" {
-				return fmt.Errorf("unknown --format %q: it is text or json", format)
+				return fmt.Errorf("unknown format %q (known: text, json)", format)
 			}
 			if len(args) != 1 {
-				return errors.New("one folder is needed: that of -o of a run")
+				return errors.New("name one output folder of a run")
 			}
 			s, err := bulk.Look(args[0])
 			if err != nil {
@@ -187,16 +179,16 @@ read), 3 not all are done yet.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "text", "answer in this `FORMAT`: text, or json, one object")
+	cmd.Flags().StringVar(&format, "format", "text", "output `FORMAT`: text, json")
 	complete(cmd, "format", []string{"text", "json"})
-	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 1 if something of an input could not be read")
+	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 1 if an input record could not be read")
 	return cmd
 }
 
-// notRun says that a folder is not that of a run if that is what is wrong.
+// notRun words the error of a folder without a manifest.
 func notRun(dir string, err error) error {
 	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%s is not the folder of a run: it has no manifest.json", dir)
+		return fmt.Errorf("%s has no manifest.json: it is not the output of a run", dir)
 	}
 	return err
 }
@@ -205,7 +197,7 @@ func notRun(dir string, err error) error {
 func writeStatus(std *streams, dir string, s *bulk.Status) {
 	line := fmt.Sprintf("%s shards  %s done", bulk.Thousands(int64(s.Shards)), bulk.Thousands(int64(s.Done)))
 	if s.Working > 0 {
-		line += fmt.Sprintf("  %d in work", s.Working)
+		line += fmt.Sprintf("  %d running", s.Working)
 	}
 	if n := len(s.Failed); n > 0 {
 		line += fmt.Sprintf("  %d failed", n)
@@ -217,7 +209,7 @@ func writeStatus(std *streams, dir string, s *bulk.Status) {
 	if lost := s.Lost(); lost != "" {
 		fmt.Fprintf(std.out, "  %s: see %s\n", lost, filepath.Join(dir, "errors"))
 	}
-	for _, name := range s.Strange {
-		fmt.Fprintf(std.out, "  %s is no part of a shard\n", robots.Printable(name))
+	for _, name := range s.Unknown {
+		fmt.Fprintf(std.out, "  %s is an unknown file\n", robots.Printable(name))
 	}
 }

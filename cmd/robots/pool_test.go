@@ -177,15 +177,11 @@ func TestContract(t *testing.T) {
 	snapshot, sliced, whole := filepath.Join(dir, "snap"), filepath.Join(dir, "sliced"), filepath.Join(dir, "whole")
 	const examples = "../../examples/bulk/"
 	var packing bulk.PackOptions
-	inputs, err := packing.Inputs(t.Context(), []string{examples + "2026-05.warc.gz", examples + "2026-10.warc.gz"}, nil)
+	inputs, err := packing.Inputs([]string{examples + "2026-05.warc.gz", examples + "2026-10.warc.gz"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	task, err := packing.PackTask(snapshot, bulk.JSONL, inputs)
-	if err == nil {
-		err = bulk.Pack(t.Context(), task, bulk.RunOptions{})
-	}
-	if err != nil {
+	if err := bulk.Pack(t.Context(), snapshot, bulk.JSONL, packing, inputs, bulk.RunOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	crawlers, err := os.Open(examples + "agents.txt")

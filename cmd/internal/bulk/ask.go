@@ -50,7 +50,6 @@ func (o AskOptions) AskTask(dir, format, snapshot string) (*Task, error) {
 		return nil, err
 	}
 	t := &Task{Verb: verbAsk, Dir: dir, Format: format, Options: options, Tables: []string{tableVerdicts}}
-	t.Expect.Out, t.Expect.Rate = 0.3, 20e6
 	for i, p := range parts {
 		t.Inputs = append(t.Inputs, p.captures, p.bodies)
 		t.Shards = append(t.Shards, Shard{Number: i, Inputs: []int{2 * i, 2*i + 1}})
@@ -271,9 +270,19 @@ func (a *asker) ask(s *speaker) *answers {
 	return out
 }
 
-// tell puts a verdict into a row. What is not decided is nobody's permission.
+// tell puts a verdict into a row. An undecided verdict is never a permission: /robots.txt of
+// an unreachable site is not known either, nor what a dialect reads behind the kept bytes of
+// a truncated file.
 func tell(r *robots.Rules, v robots.Verdict, a access.Access) told {
+	if isCut(r) {
+		return told{Access: string(access.Undecided)}
+	}
 	t := told{Reason: v.Reason.String(), Access: string(a), Group: valid(v.Group.Token())}
+	if v.Reason == robots.ReasonRobotsTxt {
+		if site := r.Match(robots.RawPath("/")); site.Undecided() {
+			v, t.Reason = site, site.Reason.String()
+		}
+	}
 	if v.Undecided() {
 		t.Access = string(access.Unknown)
 		return t
@@ -499,4 +508,10 @@ func ReadAgents(in io.Reader) ([][]string, error) {
 		return nil, errors.New("it names no crawler: write one a line")
 	}
 	return list, nil
+}
+
+// isCut reports whether the dialect reads beyond the kept bytes of a truncated file.
+func isCut(r *robots.Rules) bool {
+	s := r.State()
+	return s != nil && s.CutAt != 0
 }

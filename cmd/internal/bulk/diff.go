@@ -1,7 +1,6 @@
 package bulk
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -44,7 +43,6 @@ func (o AskOptions) DiffTask(dir, format, before, after string) (*Task, error) {
 		return nil, err
 	}
 	t := &Task{Verb: verbDiff, Dir: dir, Format: format, Tables: []string{tableChanges}}
-	t.Expect.Out, t.Expect.Rate = 0.1, 20e6
 	size, first := int64(0), 0
 	var parts []part
 	for i, snapshot := range []string{before, after} {
@@ -271,24 +269,23 @@ func (a *asker) changes(sides *[2]side, of *[2]held) ([]Diff, error) {
 	if !of[0].Answered() || !of[1].Answered() {
 		return a.every(origin, Undecided), nil
 	}
+	if of[0].Place >= 0 && of[1].Place >= 0 && of[0].SHA256 == of[1].SHA256 && of[0].Truncated == of[1].Truncated {
+		return a.every(origin, Same), nil
+	}
 	var rules [2][]*robots.Rules
-	var bodies [2][]byte
 	for i := range of {
-		var err error
 		if of[i].Place < 0 {
-			rules[i], err = a.captureRules(&of[i].Capture)
-		} else if bodies[i], err = sides[i].body(&of[i]); err == nil && i == 1 && of[0].Place >= 0 &&
-			of[0].Truncated == of[1].Truncated && bytes.Equal(bodies[0], bodies[1]) {
-			return a.every(origin, Same), nil
+			var err error
+			if rules[i], err = a.captureRules(&of[i].Capture); err != nil {
+				return nil, err
+			}
+			continue
 		}
+		body, err := sides[i].body(&of[i])
 		if err != nil {
 			return nil, err
 		}
-	}
-	for i := range of {
-		if of[i].Place >= 0 {
-			rules[i] = a.bodyRules(bodies[i], of[i].Truncated)
-		}
+		rules[i] = a.bodyRules(body, of[i].Truncated)
 	}
 	type pair struct{ before, after *robots.Rules }
 	known := map[pair]Diff{}
@@ -313,7 +310,7 @@ func (a *asker) changes(sides *[2]side, of *[2]held) ([]Diff, error) {
 // depend on who else is asked for.
 func compared(before, after *robots.Rules, steps int) Diff {
 	root := robots.RawPath("/")
-	if before.Match(root).Undecided() || after.Match(root).Undecided() {
+	if before.Match(root).Undecided() || after.Match(root).Undecided() || isCut(before) || isCut(after) {
 		return Diff{Change: Undecided}
 	}
 	r := compare.Rules(before, after, compare.Options{Steps: min(steps, compare.DefaultSteps), SkipRobotsTxt: true})

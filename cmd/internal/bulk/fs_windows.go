@@ -26,14 +26,3 @@ func removeLocked(f *os.File) {
 
 // syncDir does nothing: Windows makes names durable by itself.
 func syncDir(string) error { return nil }
-
-// freeSpace returns how many bytes may be written, false if that is not known.
-func freeSpace(dir string) (int64, bool) {
-	name, err := windows.UTF16PtrFromString(dir)
-	if err != nil {
-		return 0, false
-	}
-	var free uint64
-	err = windows.GetDiskFreeSpaceEx(name, &free, nil, nil)
-	return int64(free), err == nil
-}

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -19,7 +20,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/klauspost/compress/gzip"
@@ -103,62 +103,21 @@ func isLines(name string) bool {
 	return strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".ndjson")
 }
 
-func isURL(name string) bool {
-	return strings.HasPrefix(name, "https://") || strings.HasPrefix(name, "http://")
-}
-
-// Inputs lists what is to be packed: files, URLs, and of folders each archive in them, and
-// the folder itself if it holds robots.txt files, which has a slash at its end then. They
-// are sorted and each is named once, so that the order of arguments changes nothing. Known
-// are the inputs of an earlier run, of which URLs are not asked again.
-func (o *PackOptions) Inputs(ctx context.Context, names []string, known []Input) ([]Input, error) {
-	o.defaults()
-	held := map[string]Input{}
-	for _, in := range known {
-		held[in.Name] = in
-	}
+// Inputs lists what is to be packed: files, and the files of folders. Of loose robots.txt
+// files in a folder, which PackOptions.Files allows, the folder is the input, and its name
+// ends in a slash. Inputs are sorted, and each is listed once.
+func (o *PackOptions) Inputs(names []string) ([]Input, error) {
 	found := map[string]Input{}
-	var urls []string
 	for _, name := range names {
-		if isURL(name) {
-			urls = append(urls, name)
-			continue
-		}
-		if err := localInputs(name, found); err != nil {
+		if err := o.localInputs(name, found); err != nil {
 			return nil, err
 		}
 	}
-	slices.Sort(urls)
-	urls = slices.Compact(urls)
-	list := make([]Input, len(urls))
-	failed := make([]error, len(urls))
-	client, err := o.client()
-	if err != nil {
-		return nil, err
-	}
-	var group sync.WaitGroup
-	room := make(chan struct{}, 16)
-	for i, name := range urls {
-		if in, ok := held[name]; ok {
-			list[i] = in
-			continue
-		}
-		room <- struct{}{}
-		group.Go(func() {
-			list[i], failed[i] = client.head(ctx, name)
-			<-room
-		})
-	}
-	group.Wait()
-	for _, in := range found {
-		list = append(list, in)
-	}
-	slices.SortFunc(list, func(a, b Input) int { return strings.Compare(a.Name, b.Name) })
-	return list, errors.Join(failed...)
+	return slices.SortedFunc(maps.Values(found), func(a, b Input) int { return strings.Compare(a.Name, b.Name) }), nil
 }
 
 // localInputs adds a file, or what is in a folder.
-func localInputs(name string, found map[string]Input) error {
+func (o *PackOptions) localInputs(name string, found map[string]Input) error {
 	name = filepath.Clean(name)
 	info, err := os.Stat(name)
 	if err != nil {
@@ -175,7 +134,7 @@ func localInputs(name string, found map[string]Input) error {
 		switch {
 		case err != nil:
 			return err
-		case is == formFile:
+		case is == formFile && o.Files:
 			loose = append(loose, in)
 		default:
 			found[in.Name] = in
@@ -195,8 +154,7 @@ func localInputs(name string, found map[string]Input) error {
 	return err
 }
 
-// eachFile calls fn with every file of a folder and of those in it, by name, but for
-// what is hidden.
+// eachFile calls fn with every file below a folder, by name, except hidden ones.
 func eachFile(root string, fn func(file string) error) error {
 	return filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
 		switch {
@@ -214,8 +172,9 @@ func eachFile(root string, fn func(file string) error) error {
 	})
 }
 
-// describe says what a file is. Of what holds no times of its own the file's is part of
-// the hash.
+// describe returns the input of a file and its form. The hash is that of its size and of
+// its first and last hashedBytes: to read all files before the work begins would double it.
+// A form without times of its own takes that of the file, which is then part of the hash.
 func describe(name string, inFolder bool) (in Input, is form, err error) {
 	in.Name = filepath.ToSlash(name)
 	f, err := os.Open(name)
@@ -228,29 +187,33 @@ func describe(name string, inFolder bool) (in Input, is form, err error) {
 		return in, "", err
 	}
 	if !info.Mode().IsRegular() {
-		return in, "", fmt.Errorf("%s is no file that can be read again", name)
+		return in, "", fmt.Errorf("%s is not a regular file", name)
 	}
-	sum := sha256.New() // by a read of its own: names of parts have it, and say what is done before anything is
-	b := bufio.NewReaderSize(f, 64<<10)
-	head, err := b.Peek(sniffed)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return in, "", err
+	in.Size = info.Size()
+	head := make([]byte, min(hashedBytes, in.Size))
+	if _, err := io.ReadFull(f, head); err != nil {
+		return in, "", fmt.Errorf("%s: %w", name, err)
 	}
-	if is = formOf(head); inFolder && is == formLines && !isLines(name) {
-		is = formFile
-	}
-	if in.Size, err = io.Copy(sum, b); err != nil {
+	sum := sha256.New()
+	fmt.Fprintln(sum, in.Size)
+	sum.Write(head)
+	if _, err := io.Copy(sum, io.NewSectionReader(f, max(in.Size-hashedBytes, 0), hashedBytes)); err != nil {
 		return in, "", err
 	}
 	in.Hash = hex.EncodeToString(sum.Sum(nil))
+	if is = formOf(head[:min(sniffed, len(head))]); inFolder && is == formLines && !isLines(name) {
+		is = formFile
+	}
 	if is == formFile || is == formLines {
 		in.Hash += "@" + info.ModTime().UTC().Format(timeForm)
 	}
 	return in, is, nil
 }
 
-// Paths reads a list of paths or URLs, one a line, also by gzip. A base goes before each.
-func Paths(in io.Reader, base string) ([]string, error) {
+const hashedBytes = 64 << 10
+
+// Paths reads a list of paths, one a line, also by gzip.
+func Paths(in io.Reader) ([]string, error) {
 	text, done, err := unpack(in)
 	if err != nil {
 		return nil, err
@@ -259,37 +222,28 @@ func Paths(in io.Reader, base string) ([]string, error) {
 	var names []string
 	lines := bufio.NewScanner(text)
 	for lines.Scan() {
-		name := strings.TrimSpace(lines.Text())
-		if name == "" {
-			continue
+		if name := strings.TrimSpace(lines.Text()); name != "" {
+			names = append(names, name)
 		}
-		if base != "" {
-			name = strings.TrimSuffix(base, "/") + "/" + strings.TrimPrefix(name, "/")
-		}
-		names = append(names, name)
 	}
 	return names, lines.Err()
 }
 
-// An inputReader reads inputs, and hands out what they hold.
+// noArchive is the kind of damage of an input that is none of the forms that pack reads.
+const noArchive = "no-archive"
+
+// An inputReader reads the answers in inputs.
 type inputReader struct {
-	limits  fetch.Limits
-	client  *downloader
-	scratch string
-	answer  func(a *answer, body []byte) error // which does not keep the body
-	buffer  []byte                             // of bodies, one after another
+	files   bool                               // read loose robots.txt files
+	answer  func(a *answer, body []byte) error // must not keep the body
+	buffer  []byte                             // reused for bodies
 	damaged func(Damaged)
 }
 
 // read reads one input.
 func (r *inputReader) read(ctx context.Context, in Input) error {
-	if strings.HasSuffix(in.Name, "/") && !isURL(in.Name) {
+	if strings.HasSuffix(in.Name, "/") {
 		return r.folder(ctx, in)
-	}
-	if isURL(in.Name) {
-		d := r.client.open(ctx, in)
-		defer d.Close()
-		return r.stream(ctx, in.Name, d, time.Time{}, false)
 	}
 	f, err := os.Open(filepath.FromSlash(in.Name))
 	if err != nil {
@@ -301,7 +255,7 @@ func (r *inputReader) read(ctx context.Context, in Input) error {
 		return err
 	}
 	if info.Size() != in.Size {
-		return fmt.Errorf("%s has %d bytes and had %d when the work was planned", in.Name, info.Size(), in.Size)
+		return fmt.Errorf("%s has %d bytes and had %d when it was listed", in.Name, info.Size(), in.Size)
 	}
 	return r.stream(ctx, in.Name, f, info.ModTime(), false)
 }
@@ -338,8 +292,7 @@ func (r *inputReader) folder(ctx context.Context, in Input) error {
 	})
 }
 
-// stream reads a file of any form. Of a file in an archive name is that of the archive
-// and of the file.
+// stream reads a file of any form. The name of a file in a tar or zip is the name of both.
 func (r *inputReader) stream(ctx context.Context, name string, in io.Reader, at time.Time, inside bool) error {
 	b := bufio.NewReaderSize(in, 64<<10)
 	head, err := b.Peek(sniffed)
@@ -350,37 +303,30 @@ func (r *inputReader) stream(ctx context.Context, name string, in io.Reader, at 
 	if inside && is != formWARC && (is != formLines || !isLines(name)) {
 		is = formFile
 	}
-	switch is {
-	case formWARC:
+	switch {
+	case is == formWARC:
 		return r.warc(ctx, name, b)
-	case formLines:
+	case is == formLines:
 		return r.lines(ctx, name, b, at)
-	case formTar:
-		return r.tar(ctx, name, b)
-	case formZip:
+	case is == formZip:
 		if f, ok := in.(*os.File); ok {
 			return r.zip(ctx, name, f)
 		}
-		return r.spooled(ctx, name, b)
+	case is == formTar && r.files:
+		return r.tar(ctx, name, b)
+	case is == formFile && r.files:
+		_, file, ok := strings.Cut(name, "#")
+		if !ok {
+			file = path.Base(name)
+		}
+		return r.file(name, file, b, at)
 	}
-	_, file, ok := strings.Cut(name, "#")
-	if !ok {
-		file = path.Base(name)
-	}
-	return r.file(name, file, b, at)
+	r.notArchive(name)
+	return nil
 }
 
-// spooled reads a zip that comes from elsewhere: its list is at its end.
-func (r *inputReader) spooled(ctx context.Context, name string, in io.Reader) error {
-	f, err := os.CreateTemp(r.scratch, "zip-*")
-	if err != nil {
-		return err
-	}
-	defer remove([]*os.File{f})
-	if _, err := io.Copy(f, in); err != nil {
-		return err
-	}
-	return r.zip(ctx, name, f)
+func (r *inputReader) notArchive(name string) {
+	r.damaged(Damaged{Input: name, Kind: noArchive, Detail: "it is not a WARC, WACZ or JSON Lines file with data"})
 }
 
 // tar reads the files in a tar.
@@ -426,6 +372,8 @@ func (r *inputReader) zip(ctx context.Context, name string, f *os.File) error {
 		r.damaged(Damaged{Input: name, Kind: "zip", Detail: err.Error()})
 		return nil
 	}
+	wacz := !r.files || slices.ContainsFunc(z.File, func(f *zip.File) bool { return f.Name == "datapackage.json" })
+	archives := 0
 	for _, file := range z.File {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -439,7 +387,11 @@ func (r *inputReader) zip(ctx context.Context, name string, f *os.File) error {
 			continue
 		}
 		entry := &watch{in: in}
-		err = r.stream(ctx, name+"#"+file.Name, entry, file.Modified, true)
+		if wacz {
+			err = r.archived(ctx, name+"#"+file.Name, entry, &archives)
+		} else {
+			err = r.stream(ctx, name+"#"+file.Name, entry, file.Modified, true)
+		}
 		in.Close()
 		if err != nil {
 			if entry.err == nil {
@@ -448,7 +400,20 @@ func (r *inputReader) zip(ctx context.Context, name string, f *os.File) error {
 			r.damaged(Damaged{Input: name, Kind: "zip", Detail: file.Name + ": " + entry.err.Error()})
 		}
 	}
+	if wacz && archives == 0 {
+		r.notArchive(name)
+	}
 	return nil
+}
+
+// archived reads a file of a WACZ if it is a WARC. The others are indexes and lists of pages.
+func (r *inputReader) archived(ctx context.Context, name string, in io.Reader, archives *int) error {
+	b := bufio.NewReaderSize(in, 64<<10)
+	if head, _ := b.Peek(sniffed); formOf(head) != formWARC { // an error of in is kept by it
+		return nil
+	}
+	*archives++
+	return r.warc(ctx, name, b)
 }
 
 // A watch keeps the error with which a reader ended, if it is not its end.
@@ -704,7 +669,11 @@ func (r *inputReader) judge(a *fetch.Answer, name string, offset int64) (*answer
 	}
 	a.At = a.At.UTC().Truncate(time.Millisecond)
 	a.Buffer = r.buffer
-	record, next, err := r.limits.Judge(origin, a)
+	counted := &tail{in: a.Body}
+	if a.Body != nil {
+		a.Body = counted
+	}
+	record, next, err := packLimits.Judge(origin, a)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -721,9 +690,52 @@ func (r *inputReader) judge(a *fetch.Answer, name string, offset int64) (*answer
 	if record.Outcome != fetch.Success {
 		return kept, nil, nil
 	}
-	sum := sha256.Sum256(record.Body)
-	kept.SHA256, kept.Bytes, kept.Truncated, kept.Kind = hex.EncodeToString(sum[:]), int64(len(record.Body)), record.Truncated, kindOf(record.Body)
+	kept.Truncated, kept.Kind = record.Truncated, kindOf(record.Body)
+	sum := sha256.New()
+	sum.Write(record.Body)
+	kept.Bytes = int64(len(record.Body))
+	if encoded := a.Header.Get("Content-Encoding"); record.Truncated && encoded == "" && counted.in != nil {
+		rest, err := counted.rest(kept.Bytes, sum)
+		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil, nil, nil // the reader of the archive has counted the damage
+		}
+		kept.Bytes += rest
+	}
+	kept.SHA256 = hex.EncodeToString(sum.Sum(nil))
 	return kept, record.Body, nil
+}
+
+// maxKept is how many bytes of a body are kept at most: packLimits, and the slack of package
+// fetch for a byte order mark and a last line.
+const maxKept = 512_000 + 1024
+
+// A tail keeps what a reader of the beginning of a body read beyond it.
+type tail struct {
+	in   io.Reader
+	n    int64
+	over []byte // from byte tailFrom on
+}
+
+// tailFrom is not more than the length of any body that was truncated at a size limit.
+const tailFrom = 512_000
+
+func (t *tail) Read(p []byte) (int, error) {
+	n, err := t.in.Read(p)
+	if t.n+int64(n) > tailFrom {
+		t.over = append(t.over, p[max(tailFrom-t.n, 0):n]...)
+	}
+	t.n += int64(n)
+	return n, err
+}
+
+// rest hashes all after the first bytes of the body, and returns how many there are.
+func (t *tail) rest(after int64, sum io.Writer) (n int64, err error) {
+	if after < tailFrom { // truncated by the archive
+		return 0, nil
+	}
+	held, _ := sum.Write(t.over[min(after-tailFrom, int64(len(t.over))):])
+	n, err = io.Copy(sum, t.in)
+	return n + int64(held), err
 }
 
 // kindOf says what a body looks like, by its first bytes as browsers do.

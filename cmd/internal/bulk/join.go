@@ -53,7 +53,6 @@ func (o JoinOptions) JoinTask(dir, format, snapshot string, lists []string) (*Ta
 		return nil, err
 	}
 	t := &Task{Verb: verbJoin, Dir: dir, Format: format, Options: options, Tables: []string{tableJoined}}
-	t.Expect.Out, t.Expect.Rate = 0.5, 20e6
 	lists = slices.Sorted(slices.Values(lists))
 	lists = slices.Compact(lists)
 	var files []listFile

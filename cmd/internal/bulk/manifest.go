@@ -59,7 +59,7 @@ func appendLines[T any](text []byte, all []T) []byte {
 type OtherTaskError struct{ Dir, Differs string }
 
 func (e *OtherTaskError) Error() string {
-	return fmt.Sprintf("%s holds work with other %s (its %s says which): name another folder, or remove this one", e.Dir, e.Differs, manifestFile)
+	return fmt.Sprintf("%s holds the output of a run with other %s (see its %s): name another folder, or remove this one", e.Dir, e.Differs, manifestFile)
 }
 
 // claim writes the manifest, or finds that the folder has the same already.
@@ -133,7 +133,7 @@ func read(dir string) (*Task, string, error) {
 	}
 	var m manifest
 	if err := json.Unmarshal(text, &m); err != nil || m.Schema != 1 || len(m.Tables) == 0 {
-		return nil, "", fmt.Errorf("%s: %s is not one of ours", dir, manifestFile)
+		return nil, "", fmt.Errorf("%s: invalid %s", dir, manifestFile)
 	}
 	for i, s := range m.Shards {
 		if s.Number != i {
@@ -158,7 +158,7 @@ func Open(dir string) (*Task, error) {
 		return nil, err
 	}
 	if engine != Engine() {
-		return nil, fmt.Errorf("%s is the work of version %s and this is %s: take the same program everywhere", dir, engine, Engine())
+		return nil, fmt.Errorf("%s is the output of version %s and this is %s: use the same program everywhere", dir, engine, Engine())
 	}
 	return t, t.resolve()
 }

@@ -85,9 +85,7 @@ func large(t *testing.T, dir string) {
 func TestMemory(t *testing.T) {
 	const most = 256 << 20
 	if dir := os.Getenv("ROBOTS_TEST_MEMORY"); dir != "" {
-		o := PackOptions{Merge: os.Getenv("ROBOTS_TEST_MERGE") != ""}
-		task := planned(t, o, dir)
-		if err := Pack(t.Context(), task, RunOptions{Workers: 2}); err != nil {
+		if err := newPacking(t, PackOptions{}, dir).run(t, RunOptions{Workers: 2}); err != nil {
 			t.Fatal(err)
 		}
 		return
@@ -98,19 +96,17 @@ func TestMemory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	large(t, dir)
-	for _, merge := range []string{"", "1"} {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestMemory$")
-		cmd.Env = append(os.Environ(), "ROBOTS_TEST_MEMORY="+dir, "ROBOTS_TEST_MERGE="+merge)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-		usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-		if !ok || runtime.GOOS != "linux" {
-			t.Skip("this system does not say how much memory a process had")
-		}
-		t.Logf("merge %q: %d MiB, %v of CPU", merge, usage.Maxrss>>10, cmd.ProcessState.UserTime())
-		if usage.Maxrss<<10 > most {
-			t.Errorf("merge %q: %d MiB were resident", merge, usage.Maxrss>>10)
-		}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestMemory$")
+	cmd.Env = append(os.Environ(), "ROBOTS_TEST_MEMORY="+dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok || runtime.GOOS != "linux" {
+		t.Skip("this system does not report how much memory a process had")
+	}
+	t.Logf("%d MiB, %v of CPU", usage.Maxrss>>10, cmd.ProcessState.UserTime())
+	if usage.Maxrss<<10 > most {
+		t.Errorf("%d MiB were resident", usage.Maxrss>>10)
 	}
 }

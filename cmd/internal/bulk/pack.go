@@ -1,258 +1,237 @@
 package bulk
 
 import (
-	"bufio"
 	"bytes"
-	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
+	"sync"
 	"time"
 
-	"github.com/klauspost/compress/s2"
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/fetch"
 )
 
-// A snapshot is made in three tasks, of which the first two are in a hidden folder of it
-// until it is complete:
+// A snapshot is made by two tasks. The first is in a hidden folder of it until it is
+// complete:
 //
-//	.pack/read   a shard an input: its answers, whatever their URL, their bodies, and the keys by
-//	             which they are found
-//	.pack/index  a shard a range of keys: the keys of all inputs, sorted
-//	.            a shard an input, or one for all: captures, of which redirects and
-//	             revisits are looked up in the index, and their bodies
+//	.pack  a shard is some of the inputs, and makes one run (runfile.go)
+//	.      a shard is a range of sites, and makes a part of captures and a part of bodies
 const (
-	packDir  = ".pack"
-	readDir  = "read"
-	indexDir = "index"
+	packDir = ".pack"
 
-	verbRead  = "pack-read"
-	verbIndex = "pack-index"
-	verbPack  = "pack"
+	verbRead = "pack-read"
+	verbPack = "pack"
 
-	tableAnswers  = "answers"
+	tableRuns     = "runs"
 	tableBodies   = "bodies"
-	tableDamage   = "damage"
-	tableKeys     = "keys"
-	tableIndex    = "index"
 	tableCaptures = "captures"
-	hiddenFormat  = "bin"
+	runFormat     = "run"
 )
 
-// indexBytes is about how large a part of the index is.
-const indexBytes = 16 << 20
+const (
+	// MaxRuns is how many runs plain pack makes at most: every redirect is looked up in each.
+	MaxRuns = 64
+	// runBytesPerPart become about 256 MB of Parquet.
+	runBytesPerPart = 512 << 20
+)
 
-// PackOptions say how a snapshot is made. All of them are part of its manifest.
+// PackOptions decide what a snapshot holds. They are part of its manifest.
 type PackOptions struct {
-	Window       time.Duration `json:"redirect_window"` // between an answer and what it leads to; 0 is 24 h
-	Merge        bool          `json:"merge,omitempty"` // one part for all inputs
-	AllowPrivate bool          `json:"allow_private,omitempty"`
-	UserAgent    string        `json:"user_agent,omitempty"` // of requests to servers of archives
+	Window time.Duration `json:"redirect_window"` // between a redirect and its target; 0 is 24 h
+	Files  bool          `json:"files,omitempty"` // read loose robots.txt files, also in tar and zip
+	Parts  int           `json:"parts,omitempty"` // 0: by size
 }
 
-func (o *PackOptions) defaults() {
-	if o.Window <= 0 {
-		o.Window = 24 * time.Hour
+// PackRead makes the runs of a snapshot: shard number i of the task reads the i-th share of
+// the inputs. It does the shards of run.Slice.
+func PackRead(ctx context.Context, dir string, o PackOptions, inputs []Input, shards int, run RunOptions) error {
+	if t, _, err := read(dir); err == nil && complete(t) {
+		return nil
 	}
+	t, err := o.readTask(dir, inputs, shards)
+	if err != nil {
+		return err
+	}
+	return Run(ctx, t, run)
 }
 
-// PackTask returns the task that makes a snapshot in a folder. Its inputs come from
-// Inputs.
-func (o PackOptions) PackTask(dir, format string, inputs []Input) (*Task, error) {
-	o.defaults()
-	options, err := json.Marshal(o)
+func (o PackOptions) readTask(dir string, inputs []Input, shards int) (*Task, error) {
+	options, err := json.Marshal(PackOptions{Files: o.Files})
 	if err != nil {
 		return nil, err
 	}
-	t := &Task{
-		Verb: verbPack, Dir: dir, Format: format, Options: options, Inputs: inputs,
-		Tables: []string{tableBodies, tableCaptures},
-		Shards: shardsOf(inputs),
-	}
-	if o.Merge {
-		all := Shard{}
-		for i := range inputs {
-			all.Inputs = append(all.Inputs, i)
+	t := &Task{Verb: verbRead, Dir: filepath.Join(dir, packDir), Format: runFormat, Tables: []string{tableRuns}, Options: options, Inputs: inputs}
+	for i := range shards {
+		s := Shard{Number: i}
+		for k := i * len(inputs) / shards; k < (i+1)*len(inputs)/shards; k++ {
+			s.Inputs = append(s.Inputs, k)
 		}
-		t.Shards = []Shard{all}
+		t.Shards = append(t.Shards, s)
 	}
-	return t, t.resolve()
+	return t, nil
 }
 
-// Known returns the inputs of what a folder holds, none if it holds nothing.
-func Known(dir string) []Input {
+// PackResolve makes the parts of a snapshot of its runs. It does the shards of run.Slice,
+// and of the options it takes Window and Parts.
+func PackResolve(ctx context.Context, dir, format string, o PackOptions, run RunOptions) error {
 	t, _, err := read(dir)
+	if err == nil {
+		if t.Format != format {
+			return &OtherTaskError{dir, "format"}
+		}
+		if st, err := t.survey(run.Slice); err != nil || st.done == st.shards {
+			return errors.Join(err, removeRuns(t))
+		}
+	}
+	first, _, err := read(filepath.Join(dir, packDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s has no runs: start pack read first", dir)
+	}
 	if err != nil {
-		return nil // what is wrong with it is said when it is used
+		return err
 	}
-	return t.Inputs
+	st, err := first.survey(Slice{})
+	if err != nil {
+		return err
+	}
+	if missing := st.shards - st.done; missing > 0 {
+		return &PhaseError{missing, st.shards}
+	}
+	var read PackOptions
+	if err := json.Unmarshal(first.Options, &read); err != nil {
+		return fmt.Errorf("options of %s: %w", first.Dir, err)
+	}
+	o.Files = read.Files
+	if t, err = o.resolveTask(dir, format, first); err != nil {
+		return err
+	}
+	if err := Run(ctx, t, run); err != nil {
+		return err
+	}
+	return removeRuns(t)
 }
 
-func shardsOf(inputs []Input) []Shard {
-	shards := make([]Shard, len(inputs))
-	for i := range inputs {
-		shards[i] = Shard{Number: i, Inputs: []int{i}}
+// resolveTask divides the sites in the runs of a task.
+func (o PackOptions) resolveTask(dir, format string, first *Task) (*Task, error) {
+	options, err := o.canonical()
+	if err != nil {
+		return nil, err
 	}
-	return shards
-}
-
-// readTask returns the first task of a snapshot.
-func readTask(t *Task) *Task {
-	return &Task{
-		Verb: verbRead, Dir: filepath.Join(t.Dir, packDir, readDir), Format: hiddenFormat,
-		Tables:  []string{tableBodies, tableAnswers, tableDamage, tableKeys},
-		Options: t.Options, Inputs: t.Inputs, Shards: shardsOf(t.Inputs),
+	runs, err := openRuns(first)
+	if err != nil {
+		return nil, err
 	}
-}
-
-// indexTask returns the second. How many shards it has depends on what the first made.
-func indexTask(t *Task) (*Task, error) {
-	first := readTask(t)
-	size := int64(0)
-	lost := []Input{} // which failed: the index is without them, and another one when they are there
-	for _, s := range first.Shards {
-		info, err := os.Stat(first.path(tableKeys, first.Name(s)))
-		if errors.Is(err, fs.ErrNotExist) {
-			lost = append(lost, t.Inputs[s.Number])
-			continue
+	defer closeRuns(runs)
+	parts := o.Parts
+	if parts == 0 {
+		size := int64(0)
+		for _, r := range runs {
+			size += r.End
 		}
-		if err != nil {
-			return nil, err
-		}
-		size += info.Size()
+		parts = int(size/runBytesPerPart) + 1
 	}
-	index := &Task{
-		Verb: verbIndex, Dir: filepath.Join(t.Dir, packDir, indexDir), Format: hiddenFormat,
-		Tables: []string{tableIndex}, Options: t.Options,
-		Inputs: lost,
+	t := packTask(dir, format, options, first.Inputs)
+	from := ""
+	for i, to := range append(bounds(runs, parts), "") {
+		t.Shards = append(t.Shards, Shard{Number: i, From: from, To: to})
+		from = to
 	}
-	parts := uint64(size/indexBytes) + 1
-	for i := range parts {
-		index.Shards = append(index.Shards, Shard{Number: int(i), From: bound(i, parts), To: bound(i+1, parts)})
-	}
-	return index, nil
+	return t, nil
 }
 
-// bound returns the first hash of one of equal parts as 16 digits, "" behind the last.
-func bound(i, parts uint64) string {
-	if i >= parts {
-		return ""
+func (o PackOptions) canonical() (json.RawMessage, error) {
+	if o.Window <= 0 {
+		o.Window = 24 * time.Hour
 	}
-	return fmt.Sprintf("%016x", ^uint64(0)/parts*i)
+	return json.Marshal(o)
+}
+
+func packTask(dir, format string, options json.RawMessage, inputs []Input) *Task {
+	return &Task{Verb: verbPack, Dir: dir, Format: format, Options: options, Inputs: inputs, Tables: []string{tableBodies, tableCaptures}}
 }
 
 // Pack makes a snapshot. It may be called again after whatever stopped it.
-func Pack(ctx context.Context, t *Task, o RunOptions) error {
-	if err := t.claim(); err != nil {
-		return err
-	}
-	hidden := filepath.Join(t.Dir, packDir)
-	if st, err := t.survey(Slice{}); err != nil || st.done == st.shards {
-		return errors.Join(err, os.RemoveAll(hidden))
-	}
-	first := readTask(t)
-	failed, err := runPhase(ctx, first, o)
+func Pack(ctx context.Context, dir, format string, o PackOptions, inputs []Input, run RunOptions) error {
+	options, err := o.canonical()
 	if err != nil {
 		return err
 	}
-	if st, err := first.survey(Slice{}); err != nil || len(st.todo) > 0 {
-		return cmp.Or(err, error(&PhaseError{len(st.todo), st.shards}))
-	}
-	index, err := indexTask(t)
-	if err != nil {
-		return err
-	}
-	if _, other := errors.AsType[*OtherTaskError](index.claim()); other {
-		// An input failed before and is there now, so redirects into it lead somewhere.
-		for _, dir := range []string{index.Dir, filepath.Join(t.Dir, tableCaptures), filepath.Join(t.Dir, tableBodies)} {
-			if err := os.RemoveAll(dir); err != nil {
-				return err
-			}
+	if old, _, err := read(dir); err == nil { // only its shards are not known yet
+		t := packTask(dir, format, options, inputs)
+		t.Shards = old.Shards
+		if err := t.claim(); err != nil {
+			return err
 		}
-	}
-	whole := o
-	whole.Slice = Slice{} // it is little work, and nothing can go on before it is done
-	if err := Run(ctx, index, whole); err != nil {
+		if complete(t) {
+			return removeRuns(t)
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := errors.Join(Run(ctx, t, o), failed); err != nil {
+	if err := PackRead(ctx, dir, o, inputs, min(len(inputs), MaxRuns), run); err != nil {
 		return err
 	}
-	if st, err := t.survey(Slice{}); err != nil || st.done < st.shards {
-		return err // others are at it
-	}
-	return os.RemoveAll(hidden)
+	return PackResolve(ctx, dir, format, o, run)
 }
 
-// A PhaseError says that a share of the work is done, and what follows needs the others.
+// A PhaseError reports that pack resolve was started before pack read was done.
 type PhaseError struct{ Missing, Shards int }
 
 func (e *PhaseError) Error() string {
-	return fmt.Sprintf("this share is done; %d of %d inputs are other shares': when they are done, run the same again", e.Missing, e.Shards)
+	return fmt.Sprintf("%d of %d runs are missing: wait until each pack read has ended", e.Missing, e.Shards)
 }
 
-// runPhase runs a task, and returns beside an error that it was done but for shards that
-// failed.
-func runPhase(ctx context.Context, t *Task, o RunOptions) (failed, err error) {
-	err = Run(ctx, t, o)
-	if given, ok := errors.AsType[*FailedError](err); ok {
-		return given, nil
+// complete reports whether all parts of a snapshot are there.
+func complete(t *Task) bool {
+	st, err := t.survey(Slice{})
+	return err == nil && t.Verb == verbPack && st.done == st.shards
+}
+
+// removeRuns removes the runs of a snapshot that is complete.
+func removeRuns(t *Task) error {
+	if !complete(t) {
+		return nil
 	}
-	return nil, err
+	return os.RemoveAll(filepath.Join(t.Dir, packDir))
 }
 
 func init() {
 	register(verbRead, func(t *Task) (Do, error) {
-		_, client, err := packOptions(t)
-		if err != nil {
-			return nil, err
-		}
-		return func(ctx context.Context, s Shard, p *Part) (Counts, error) {
-			return readShard(ctx, t.Inputs[s.Inputs[0]], client, p)
-		}, nil
-	})
-	register(verbIndex, func(t *Task) (Do, error) {
-		first, _, err := read(filepath.Join(filepath.Dir(t.Dir), readDir))
-		if err != nil {
-			return nil, err
-		}
-		return func(ctx context.Context, s Shard, p *Part) (Counts, error) {
-			return indexShard(ctx, first, s, p)
-		}, nil
+		o, err := packOptions(t)
+		return func(ctx context.Context, s Shard, p *Part) (Counts, error) { return writeRun(ctx, t, s, o, p) }, err
 	})
 	register(verbPack, func(t *Task) (Do, error) {
-		o, _, err := packOptions(t)
+		o, err := packOptions(t)
 		if err != nil {
 			return nil, err
 		}
+		open := sync.OnceValues(func() (*archive, error) { return openArchive(t, o) })
 		return func(ctx context.Context, s Shard, p *Part) (Counts, error) {
-			return packShard(ctx, t, s, o, p)
+			v, err := open()
+			if err != nil {
+				return Counts{}, err
+			}
+			return v.part(ctx, t, s, p)
 		}, nil
 	})
 }
 
-func packOptions(t *Task) (o PackOptions, client *downloader, err error) {
+func packOptions(t *Task) (o PackOptions, err error) {
 	if err := json.Unmarshal(t.Options, &o); err != nil {
-		return o, nil, fmt.Errorf("options of %s: %w", t.Dir, err)
+		return o, fmt.Errorf("options of %s: %w", t.Dir, err)
 	}
-	o.defaults()
-	client, err = o.client()
-	return o, client, err
+	return o, nil
 }
 
-// An answer is what an archive holds about one request, judged: a row of the hidden table
-// answers.
+// An answer is what an archive holds about one request, judged: a row of a run.
 type answer struct {
 	URL string
 	At  int64 // milliseconds since 1970
@@ -263,8 +242,8 @@ type answer struct {
 	Next    string // where a redirect leads
 
 	SHA256    string
-	Body      int64 // where it is in the table of bodies, -1 for none
-	Bytes     int64
+	Body      int64 // its place in the run, -1 for none
+	Bytes     int64 // of the whole body
 	Truncated bool
 	Kind      string
 
@@ -273,10 +252,10 @@ type answer struct {
 	ID     string // of the record
 
 	Revisit *revisit
-	from    int // the shard that read it
+	run     *runFile // that holds it
 }
 
-// A revisit is what a record refers to that says only that nothing has changed.
+// A revisit is the reference of a record that reports an unchanged response.
 type revisit struct {
 	URL string
 	At  int64 // milliseconds since 1970
@@ -288,130 +267,7 @@ func (a *answer) robots() bool {
 	return strings.HasSuffix(a.URL, "/robots.txt") && strings.Count(a.URL, "/") == 3
 }
 
-// A key is how an answer is found: by its URL or by the id of its record. In files it is
-// its four numbers in order, so that bytes sort as they do.
-type key struct {
-	hash  uint64
-	at    int64 // milliseconds since 1970
-	shard uint32
-	place int64 // in the shard's answers
-}
-
-const (
-	keySize   = 8 + 8 + 8 // of one shard
-	indexSize = keySize + 4
-)
-
-func hashOf(kind byte, name string) uint64 {
-	sum := sha256.Sum256(append([]byte{kind}, name...))
-	return binary.BigEndian.Uint64(sum[:])
-}
-
-const (
-	byURL = 'u'
-	byID  = 'i'
-)
-
-const signBit = 1 << 63 // so that times before 1970 come first
-
-func (k key) append(b []byte) []byte {
-	b = binary.BigEndian.AppendUint64(b, k.hash)
-	b = binary.BigEndian.AppendUint64(b, uint64(k.at)^signBit)
-	b = binary.BigEndian.AppendUint32(b, k.shard)
-	return binary.BigEndian.AppendUint64(b, uint64(k.place))
-}
-
-func parseKey(b []byte) key {
-	return key{
-		binary.BigEndian.Uint64(b), int64(binary.BigEndian.Uint64(b[8:]) ^ signBit),
-		binary.BigEndian.Uint32(b[16:]), int64(binary.BigEndian.Uint64(b[20:])),
-	}
-}
-
-// mostSeen is how many bodies a shard remembers, so as not to keep them twice; what comes
-// back later is kept again until the end.
-const mostSeen = 100_000
-
-// readShard reads an input.
-func readShard(ctx context.Context, in Input, client *downloader, p *Part) (Counts, error) {
-	counts := Counts{Bytes: in.Size, ByKind: map[string]int64{}}
-	var outs [3]*bufio.Writer
-	for i, table := range []string{tableBodies, tableAnswers, tableKeys} {
-		w, err := p.Create(table)
-		if err != nil {
-			return counts, err
-		}
-		outs[i] = bufio.NewWriterSize(w, 64<<10)
-	}
-	bodies, answers, keys := outs[0], outs[1], outs[2]
-	sorted := newSorter(p.Scratch())
-	defer sorted.close()
-
-	var place, bodyPlace int64
-	seen := map[string]int64{}
-	var packed, row []byte
-	r := &inputReader{client: client, scratch: p.Scratch()}
-	r.answer = func(a *answer, body []byte) error {
-		if a.SHA256 != "" {
-			at, ok := seen[a.SHA256]
-			if !ok {
-				packed = s2.Encode(packed[:cap(packed)], body)
-				n, err := writeRow(bodies, packed)
-				if err != nil {
-					return err
-				}
-				at, bodyPlace = bodyPlace, bodyPlace+n
-				if len(seen) == mostSeen {
-					clear(seen)
-				}
-				seen[a.SHA256] = at
-			}
-			a.Body = at
-		}
-		for _, hash := range []uint64{hashOf(byURL, a.URL), hashOf(byID, a.ID)}[:1+min(len(a.ID), 1)] {
-			if err := sorted.add(key{hash, a.At, 0, place}.append(nil), nil); err != nil {
-				return err
-			}
-		}
-		row = a.encode(row[:0])
-		n, err := writeRow(answers, row)
-		place += n
-		return err
-	}
-	log := &damageLog{last: map[string]int{}, counts: map[string]int64{}}
-	r.damaged = log.add
-	if err := r.read(ctx, in); err != nil {
-		return counts, err
-	}
-	if place == 0 {
-		log.add(Damaged{Input: in.Name, Kind: "no-capture", Detail: "no answer of a site is in it"})
-	}
-	if err := sorted.each(func(k, _ []byte) error {
-		_, _ = keys.Write(k[:16]) // its error comes again
-		_, err := keys.Write(k[20:])
-		return err
-	}); err != nil {
-		return counts, err
-	}
-	if err := writeRows(p, tableDamage, log.rows); err != nil {
-		return counts, err
-	}
-	for _, out := range outs {
-		if err := out.Flush(); err != nil {
-			return counts, err
-		}
-	}
-	return counts, nil
-}
-
-// writeRow writes a row behind its length, for readRow, and returns how long both are.
-func writeRow(out *bufio.Writer, row []byte) (int64, error) {
-	n, _ := out.Write(binary.AppendUvarint(nil, uint64(len(row)))) // its error comes again
-	m, err := out.Write(row)
-	return int64(n + m), err
-}
-
-// A damageLog keeps what was damaged: so many of a kind, and how many more there were.
+// A damageLog keeps damagesOfKind records of each kind, and counts the others in the last.
 type damageLog struct {
 	rows   []Damaged
 	last   map[string]int // by kind, in rows
@@ -431,141 +287,18 @@ func (l *damageLog) add(d Damaged) {
 	l.rows[l.last[d.Kind]].Count++
 }
 
-// indexShard makes a part of the index from the keys of all inputs.
-func indexShard(ctx context.Context, first *Task, s Shard, p *Part) (Counts, error) {
-	var counts Counts
-	sorted := newSorter(p.Scratch())
-	defer sorted.close()
-	from, err := strconv.ParseUint(s.From, 16, 64)
-	if err != nil {
-		return counts, fmt.Errorf("a range from %q: %w", s.From, err)
-	}
-	to, last := uint64(0), s.To == ""
-	if !last {
-		if to, err = strconv.ParseUint(s.To, 16, 64); err != nil {
-			return counts, fmt.Errorf("a range to %q: %w", s.To, err)
-		}
-	}
-	for _, shard := range first.Shards {
-		if err := ctx.Err(); err != nil {
-			return counts, err
-		}
-		err := keysOf(first.path(tableKeys, first.Name(shard)), from, func(k []byte) (bool, error) {
-			if !last && binary.BigEndian.Uint64(k) >= to {
-				return false, nil
-			}
-			counts.Rows++
-			entry := binary.BigEndian.AppendUint32(bytes.Clone(k[:16]), uint32(shard.Number))
-			return true, sorted.add(append(entry, k[16:]...), nil)
-		})
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // an input that failed has none
-			return counts, err
-		}
-	}
-	w, err := p.Create(tableIndex)
-	if err != nil {
-		return counts, err
-	}
-	out := bufio.NewWriterSize(w, 64<<10)
-	if err := sorted.each(func(k, _ []byte) error { _, err := out.Write(k); return err }); err != nil {
-		return counts, err
-	}
-	return counts, out.Flush()
-}
-
-// keysOf calls fn with the keys of a file from a hash on, until it says false.
-func keysOf(path string, from uint64, fn func(k []byte) (bool, error)) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	at, err := search(f, keySize, func(k []byte) bool { return binary.BigEndian.Uint64(k) >= from })
-	if err != nil {
-		return err
-	}
-	if _, err := f.Seek(at*keySize, io.SeekStart); err != nil {
-		return err
-	}
-	in := bufio.NewReaderSize(f, 16<<10)
-	for k := make([]byte, keySize); ; {
-		if _, err := io.ReadFull(in, k); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		if more, err := fn(k); err != nil || !more {
-			return err
-		}
-	}
-}
-
-// packShard makes captures and bodies of the answers of one input or of all.
-func packShard(ctx context.Context, t *Task, s Shard, o PackOptions, p *Part) (Counts, error) {
+// part makes the captures and bodies of a range of sites.
+func (v *archive) part(ctx context.Context, t *Task, s Shard, p *Part) (Counts, error) {
 	counts := Counts{ByKind: map[string]int64{}}
-	archive, err := openArchive(t, o)
-	if err != nil {
-		return counts, err
-	}
-	defer archive.close()
-	rows, texts := newSorter(p.Scratch()), newSorter(p.Scratch())
-	defer rows.close()
-	defer texts.close()
-	damage, err := archive.gather(ctx, t, s, rows, texts, &counts)
-	if err != nil {
-		return counts, err
-	}
-	if len(damage) > 0 {
-		if err := writeRows(p, errorsDir, damage); err != nil {
+	bodies := newSorter(p.Scratch())
+	defer bodies.close()
+	if s.Number == 0 {
+		if err := v.writeDamage(p, &counts); err != nil {
 			return counts, err
 		}
 	}
-	var held []byte
-	if err := writeAll(p, tableBodies, t.Format, []string{"sha256"}, func(put func(Body) error) error {
-		return texts.each(func(sum, place []byte) error {
-			if bytes.Equal(sum, held) {
-				return ctx.Err()
-			}
-			held = append(held[:0], sum...)
-			counts.Bodies++
-			body, err := archive.body(int(binary.BigEndian.Uint32(place)), int64(binary.BigEndian.Uint64(place[4:])))
-			if err != nil {
-				return err
-			}
-			return put(Body{hex.EncodeToString(sum), body})
-		})
-	}); err != nil {
-		return counts, err
-	}
-	return counts, writeAll(p, tableCaptures, t.Format, []string{"surt", "origin", "fetched"}, func(put func(Capture) error) error {
-		return rows.each(func(_, row []byte) error {
-			var c Capture
-			if err := c.decode(row); err != nil {
-				return err
-			}
-			return put(c)
-		})
-	})
-}
-
-// gather puts the captures of the inputs of a shard into rows, in the order in which they are
-// written, and into texts, by hash, where their bodies are. It returns what was damaged.
-func (v *archive) gather(ctx context.Context, t *Task, s Shard, rows, texts *sorter, counts *Counts) (damage []Damaged, err error) {
-	seen := map[string]bool{}
-	var row []byte
-	for _, i := range s.Inputs {
-		counts.Bytes += t.Inputs[i].Size
-		damaged, err := copyDamage(v.first.path(tableDamage, v.first.Name(v.first.Shards[i])), counts)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%s could not be read", t.Inputs[i].Name)
-		} else if err != nil {
-			return nil, err
-		}
-		damage = append(damage, damaged...)
-		err = v.answers(i, func(a *answer) error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
+	if err := writeAll(p, tableCaptures, t.Format, []string{"surt", "origin", "fetched"}, func(put func(Capture) error) error {
+		return v.each(ctx, s.From, s.To, func(a *answer) error {
 			if !a.robots() {
 				return nil
 			}
@@ -573,30 +306,53 @@ func (v *archive) gather(ctx context.Context, t *Task, s Shard, rows, texts *sor
 			if err != nil {
 				return err
 			}
-			row = c.encode(row[:0])
-			if err := rows.add(c.sortKey(i), row); err != nil {
-				return err
-			}
 			counts.count(c)
-			if last == nil || last.SHA256 == "" || seen[last.SHA256] {
-				return nil
+			if last != nil && last.SHA256 != "" {
+				sum, err := hex.DecodeString(last.SHA256)
+				if err != nil {
+					return err
+				}
+				place := binary.BigEndian.AppendUint32(nil, uint32(v.number[last.run]))
+				if err := bodies.add(sum, binary.BigEndian.AppendUint64(place, uint64(last.Body))); err != nil {
+					return err
+				}
 			}
-			if len(seen) == mostSeen {
-				clear(seen)
+			return put(*c)
+		})
+	}); err != nil {
+		return counts, err
+	}
+	var last []byte
+	return counts, writeAll(p, tableBodies, t.Format, []string{"sha256"}, func(put func(Body) error) error {
+		return bodies.each(func(sum, place []byte) error {
+			if bytes.Equal(sum, last) {
+				return ctx.Err()
 			}
-			seen[last.SHA256] = true
-			sum, err := hex.DecodeString(last.SHA256)
+			last = append(last[:0], sum...)
+			counts.Bodies++
+			body, err := v.runs[binary.BigEndian.Uint32(place)].body(int64(binary.BigEndian.Uint64(place[4:])))
 			if err != nil {
 				return err
 			}
-			place := binary.BigEndian.AppendUint32(nil, uint32(last.from)) // of the body, which is read when it is written
-			return texts.add(sum, binary.BigEndian.AppendUint64(place, uint64(last.Body)))
+			return put(Body{hex.EncodeToString(sum), body})
 		})
-		if err != nil {
-			return nil, err
-		}
+	})
+}
+
+// writeDamage writes what the inputs of all runs have that cannot be read.
+func (v *archive) writeDamage(p *Part, counts *Counts) error {
+	var rows []Damaged
+	for _, r := range v.runs {
+		rows = append(rows, r.Damaged...)
 	}
-	return damage, nil
+	if len(rows) == 0 {
+		return nil
+	}
+	for _, d := range rows {
+		counts.Damaged += d.Count
+		counts.ByKind[d.Kind] += d.Count
+	}
+	return writeRows(p, errorsDir, rows)
 }
 
 // writeAll writes a table of a part.
@@ -633,7 +389,7 @@ func writeRows[T any](p *Part, table string, rows []T) error {
 	return w.Close()
 }
 
-// copyDamage returns what was damaged of an input, and counts it.
+// copyDamage reads a file of damage and counts it.
 func copyDamage(path string, counts *Counts) (list []Damaged, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -649,7 +405,7 @@ func copyDamage(path string, counts *Counts) (list []Damaged, err error) {
 	return list, err
 }
 
-// count counts a capture by what it came to.
+// count counts a capture by its outcome.
 func (n *Counts) count(c *Capture) {
 	n.Captures++
 	n.Rows++
@@ -661,32 +417,48 @@ func (n *Counts) count(c *Capture) {
 	}
 }
 
-// sortKey is the order of captures: by site, then time, then place in the archives.
-func (c *Capture) sortKey(input int) []byte {
+// sortKey orders answers by site, time and place in the inputs.
+func (a *answer) sortKey(input uint32) ([]byte, error) {
+	c, err := captureOf(a)
+	if err != nil {
+		return nil, err
+	}
+	return c.sortKey(input), nil
+}
+
+func (c *Capture) sortKey(input uint32) []byte {
 	b := append([]byte(c.SURT), 0)
 	b = append(append(b, c.Origin...), 0)
 	b = binary.BigEndian.AppendUint64(b, uint64(c.Fetched.UnixMilli())^signBit)
-	b = binary.BigEndian.AppendUint32(b, uint32(input))
+	b = binary.BigEndian.AppendUint32(b, input)
 	return binary.BigEndian.AppendUint64(b, uint64(c.Offset))
 }
 
-// captureOf returns the row of an answer, without what comes of it.
-func captureOf(a *answer) (*Capture, robots.Origin, error) {
+// surtOf and inputOf return parts of a sort key.
+func surtOf(key []byte) string {
+	surt, _, _ := bytes.Cut(key, []byte{0})
+	return string(surt)
+}
+
+func inputOf(key []byte) uint32 { return binary.BigEndian.Uint32(key[len(key)-12:]) }
+
+// captureOf returns the row of an answer without its outcome.
+func captureOf(a *answer) (*Capture, error) {
 	origin, _, err := robots.ParseURL(a.URL)
 	if err != nil {
-		return nil, origin, err
+		return nil, err
 	}
 	return &Capture{
 		SURT: SURT(origin), Origin: origin.String(), URL: a.URL, Fetched: time.UnixMilli(a.At).UTC(),
 		Location: a.Next, Input: a.Input, Offset: a.Offset,
-	}, origin, nil
+	}, nil
 }
 
-// take gives the row what the last answer of its chain says.
+// take copies the outcome of the last answer of the redirect chain.
 func (c *Capture) take(a *answer) {
 	c.Outcome, c.Cause, c.Status = a.Outcome, a.Cause, a.Status
 	c.SHA256, c.Bytes, c.Truncated, c.Kind = a.SHA256, a.Bytes, a.Truncated, a.Kind
 }
 
-// packLimits are those of a fetch: of a file that is longer the beginning is kept.
+// packLimits are those of a fetch: only the beginning of a longer file is kept.
 var packLimits fetch.Limits

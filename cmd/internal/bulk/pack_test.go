@@ -81,50 +81,65 @@ type packed struct {
 	sum      string // of all files and their names
 }
 
-// planned returns the task that makes a snapshot.
-func planned(t *testing.T, o PackOptions, names ...string) *Task {
+// A packing is a call of Pack.
+type packing struct {
+	PackOptions
+	dir    string
+	inputs []Input
+}
+
+func newPacking(t testing.TB, o PackOptions, names ...string) *packing {
 	t.Helper()
-	inputs, err := o.Inputs(t.Context(), names, nil)
+	inputs, err := o.Inputs(names)
 	if err != nil {
 		t.Fatal(err)
 	}
-	task, err := o.PackTask(filepath.Join(t.TempDir(), "snap"), Parquet, inputs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return task
+	return &packing{o, filepath.Join(t.TempDir(), "snap"), inputs}
+}
+
+func (p *packing) run(t testing.TB, o RunOptions) error {
+	return because(p.dir, Pack(t.Context(), p.dir, Parquet, p.PackOptions, p.inputs, o))
+}
+
+func (p *packing) read(t testing.TB, i, n int) error {
+	return PackRead(t.Context(), p.dir, p.PackOptions, p.inputs, n, RunOptions{Slice: Slice{i, n}})
+}
+
+func (p *packing) resolve(t testing.TB, i, n int) error {
+	o := p.PackOptions
+	o.Parts = n
+	return PackResolve(t.Context(), p.dir, Parquet, o, RunOptions{Slice: Slice{i, n}})
 }
 
 func pack(t *testing.T, o PackOptions, run RunOptions, names ...string) *packed {
 	t.Helper()
-	task := planned(t, o, names...)
-	if err := Pack(t.Context(), task, run); err != nil {
-		files, _ := filepath.Glob(filepath.Join(task.Dir, errorsDir, "*")) // what it was
-		for _, f := range files {
-			text, _ := os.ReadFile(f)
-			err = fmt.Errorf("%w\n%s: %s", err, f, text)
-		}
+	p := newPacking(t, o, names...)
+	if err := p.run(t, run); err != nil {
 		t.Fatal(err)
 	}
-	return snapshot(t, task)
+	return snapshot(t, p.dir)
 }
 
-func snapshot(t *testing.T, task *Task) *packed {
+func snapshot(t *testing.T, dir string) *packed {
 	t.Helper()
+	task, _, err := read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
 	p := &packed{dir: task.Dir, bodies: map[string]string{}, damaged: map[string]int64{}}
+	var before []byte
 	for _, s := range task.Shards {
 		held := map[string]bool{}
 		for b, err := range readTable[Body](task.path(tableBodies, task.Name(s))) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if sum := sha256.Sum256(b.Body); fmt.Sprintf("%x", sum) != b.SHA256 || held[b.SHA256] {
+			if sum := sha256.Sum256(b.Body); fmt.Sprintf("%x", sum) != b.SHA256 && len(b.Body) < maxKept || held[b.SHA256] {
 				t.Errorf("body %s is another, or there twice", b.SHA256)
 			}
 			held[b.SHA256] = true
 			p.bodies[b.SHA256] = string(b.Body)
 		}
-		var before []byte
 		for c, err := range readTable[Capture](task.path(tableCaptures, task.Name(s))) {
 			if err != nil {
 				t.Fatal(err)
@@ -252,10 +267,10 @@ func TestInputs(t *testing.T) {
 		status  string
 		damaged map[string]int64
 	}{
-		{"folder", files, "", nil, "", map[string]int64{"name": 1}},
-		{"tar", map[string]string{"x.tar": tarred.String()}, "x.tar", nil, "", map[string]int64{"name": 1}},
-		{"tar.gz", map[string]string{"x": zipped(tarred.String())}, "x", nil, "", map[string]int64{"name": 1}},
-		{"zip", map[string]string{"x.wacz": zips.String()}, "x.wacz", []string{"https://e.test 10:00:00 unavailable client-error 404"}, "", map[string]int64{"name": 1}},
+		{"files in a folder", files, "", nil, "", map[string]int64{"name": 1}},
+		{"files in a tar", map[string]string{"x.tar": tarred.String()}, "x.tar", nil, "", map[string]int64{"name": 1}},
+		{"files in a tar.gz", map[string]string{"x": zipped(tarred.String())}, "x", nil, "", map[string]int64{"name": 1}},
+		{"files in a zip", map[string]string{"x.zip": zips.String()}, "x.zip", []string{"https://e.test 10:00:00 unavailable client-error 404"}, "", map[string]int64{"name": 1}},
 		{"lines", map[string]string{"x.jsonl": lines}, "x.jsonl", nil, "", map[string]int64{"line": 2}},
 		{"lines.gz in a folder", map[string]string{"x.jsonl.gz": zipped(lines)}, "", nil, "", map[string]int64{"line": 2}},
 		{"warc", map[string]string{"x": archive}, "x", nil, " 200", map[string]int64{}},
@@ -264,9 +279,81 @@ func TestInputs(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()
 			write(t, dir, test.files)
-			p := pack(t, PackOptions{}, RunOptions{}, filepath.Join(dir, test.arg))
+			p := pack(t, PackOptions{Files: strings.HasPrefix(test.name, "files")}, RunOptions{}, filepath.Join(dir, test.arg))
 			check(t, p, append(want(test.status), test.more...), test.damaged)
 		})
+	}
+}
+
+// TestNotArchives: a file that is not an archive is counted and never becomes a site, and in
+// a WACZ only its archives are read.
+func TestNotArchives(t *testing.T) {
+	var wacz bytes.Buffer
+	z := zip.NewWriter(&wacz)
+	for name, text := range map[string]string{
+		"archive/data.warc.gz": zipped(response("https://a.test/robots.txt", day, 200, "", "Disallow: /")),
+		"pages/pages.jsonl":    `{"url":"https://b.test/","robots":""}` + "\n",
+		"indexes/index.cdx":    "test,a)/robots.txt 2026",
+		"c.test":               "Allow: /",
+		"datapackage.json":     "{}",
+	} {
+		w, err := z.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(w, text)
+	}
+	z.Close()
+	files := map[string]string{
+		"x.wacz":      wacz.String(),
+		"a.cdx":       "test,a)/robots.txt 2026",
+		"robots.test": "User-agent: *",
+		"error.xml":   "<Error>no such key</Error>",
+		"twice.gz":    zipped(zipped("WARC/1.0")),
+		"x.arc":       "filedesc://x.arc 0.0.0.0 20260501000000 text/plain 1\n",
+		"empty.warc":  "",
+		"x.tar":       strings.Repeat("\x00", 257) + "ustar" + strings.Repeat("\x00", 762),
+		"x.wet":       record("conversion", "https://a.test/robots.txt", day, "text"),
+	}
+	dir := t.TempDir()
+	write(t, dir, files)
+	want := []string{`https://a.test 10:00:00 success ok 200 text "Disallow: /"`}
+	check(t, pack(t, PackOptions{}, RunOptions{}, dir), want, map[string]int64{noArchive: 7, "no-capture": 1})
+	check(t, pack(t, PackOptions{Files: true}, RunOptions{}, filepath.Join(dir, "x.wacz")), want, map[string]int64{})
+}
+
+// TestTruncated: of a long file the true size and digest are kept, and a dialect that reads
+// beyond the kept bytes gets no verdict.
+func TestTruncated(t *testing.T) {
+	long := "User-agent: *\nDisallow: /a\n" + strings.Repeat("# filler\n", 600_000/9) + "Disallow: /\n"
+	other := long + "Allow: /b\n"
+	snapshot := func(body string) (string, []Capture) {
+		names := write(t, t.TempDir(), map[string]string{"x": response("https://a.test/robots.txt", day, 200, "", body) +
+			response("https://b.test/robots.txt", day, 404, "", "")})
+		p := pack(t, PackOptions{}, RunOptions{}, names...)
+		return p.dir, p.captures
+	}
+	before, captures := snapshot(long)
+	if c, sum := captures[0], sha256.Sum256([]byte(long)); !c.Truncated || c.Bytes != int64(len(long)) || c.SHA256 != fmt.Sprintf("%x", sum) {
+		t.Errorf("%+v, want %d bytes with digest %x", c, len(long), sum)
+	}
+	o := AskOptions{Dialects: []string{"rfc9309", "google-cpp"}, Paths: []string{"/a", "/robots.txt"}}
+	task, err := o.AskTask(filepath.Join(t.TempDir(), "out"), Parquet, before)
+	var got []string
+	for _, r := range rowsOf[Verdict](t, task, err) {
+		got = append(got, strings.TrimSpace(fmt.Sprint(r.SURT, " ", r.Dialect, " ", r.Path, " ", r.Access, " ", r.Verdict)))
+	}
+	if want := []string{
+		"test,a rfc9309 /a part disallow", "test,a rfc9309 /robots.txt part allow", "test,a google-cpp /a undecided", "test,a google-cpp /robots.txt undecided",
+		"test,b rfc9309 /a all allow", "test,b rfc9309 /robots.txt all allow", "test,b google-cpp /a all allow", "test,b google-cpp /robots.txt all allow",
+	}; !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+	after, _ := snapshot(other)
+	task, err = AskOptions{Dialects: []string{"rfc9309", "google-cpp"}}.DiffTask(filepath.Join(t.TempDir(), "diff"), Parquet, before, after)
+	changes := rowsOf[Diff](t, task, err)
+	if len(changes) != 4 || changes[0].Change != Same || changes[1].Change != Undecided {
+		t.Errorf("%+v", changes)
 	}
 }
 
@@ -362,10 +449,12 @@ func TestRedirects(t *testing.T) {
 	if other.sum != p.sum {
 		t.Error("other bytes with three workers and another order of names")
 	}
-	merged := pack(t, PackOptions{Merge: true}, RunOptions{}, names...)
-	check(t, merged, want, map[string]int64{})
-	if !slices.IsSortedFunc(merged.captures, func(a, b Capture) int { return strings.Compare(a.SURT, b.SURT) }) {
-		t.Error("merged: not sorted")
+	for parts := range 3 {
+		divided := pack(t, PackOptions{Parts: 3 + 20*parts}, RunOptions{Workers: 2}, names...)
+		check(t, divided, want, map[string]int64{})
+		if !slices.Equal(divided.captures, p.captures) {
+			t.Errorf("%d parts have other captures", 3+20*parts)
+		}
 	}
 }
 
@@ -416,8 +505,8 @@ func TestRevisits(t *testing.T) {
 	}
 }
 
-// TestShares packs in shares, each in several calls, and with an input that cannot be
-// read.
+// TestShares: shares of pack read and parts of pack resolve make the bytes of one run, in at
+// most one file for each, also when jobs are repeated, interrupted, or fail at first.
 func TestShares(t *testing.T) {
 	dir := t.TempDir()
 	files := map[string]string{}
@@ -427,71 +516,79 @@ func TestShares(t *testing.T) {
 	}
 	files["6.warc"] = response("https://s6.test/robots.txt", day, 200, "", "# s6")
 	names := write(t, dir, files)
-	whole := pack(t, PackOptions{}, RunOptions{Workers: 2}, names...)
+	whole := pack(t, PackOptions{Parts: 3}, RunOptions{Workers: 2}, names...)
 
-	task := planned(t, PackOptions{}, names...)
-	share := func(i int) error { return Pack(t.Context(), task, RunOptions{Slice: Slice{i, 2}}) }
-	if waits, ok := errors.AsType[*PhaseError](share(0)); !ok || waits.Missing != 3 {
-		t.Errorf("the first share: %v", waits)
-	}
-	for i := range []int{1, 0} {
-		if err := share(1 - i); err != nil {
-			t.Errorf("share %d: %v", 1-i, err)
+	p := newPacking(t, PackOptions{}, names...)
+	for i := range names {
+		if i == 6 {
+			if early, ok := errors.AsType[*PhaseError](p.resolve(t, 0, 3)); !ok || early.Missing != 1 {
+				t.Errorf("pack resolve before the last share: %v", early)
+			}
+		}
+		for range 2 {
+			if err := p.read(t, i, len(names)); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
-	if got := snapshot(t, task); got.sum != whole.sum {
+	runs, _ := filepath.Glob(filepath.Join(p.dir, packDir, tableRuns, "*"))
+	for _, i := range []int{2, 0, 0, 1} {
+		if err := p.resolve(t, i, 3); err != nil {
+			t.Fatal(err)
+		}
+	}
+	parts, _ := filepath.Glob(filepath.Join(p.dir, tableCaptures, "*"))
+	if len(runs) != len(names) || len(parts) != 3 {
+		t.Errorf("%d runs and %d parts", len(runs), len(parts))
+	}
+	if got := snapshot(t, p.dir); got.sum != whole.sum {
 		t.Error("shares made other bytes")
 	}
-	if err := share(0); err != nil {
-		t.Errorf("once more: %v", err)
+	if err := errors.Join(p.read(t, 0, len(names)), p.resolve(t, 0, 3)); err != nil {
+		t.Errorf("repeated when all is done: %v", err)
 	}
+	snapshot(t, p.dir) // which fails if runs are left
 
-	task = planned(t, PackOptions{}, names...)
+	p = newPacking(t, PackOptions{Parts: 3}, names...)
 	stop, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	prepare := verbs[verbRead]
-	first, err := prepare(task)
-	if err != nil {
-		t.Fatal(err)
-	}
 	register(verbRead, func(t *Task) (Do, error) {
+		first, err := prepare(t)
 		return func(ctx context.Context, s Shard, p *Part) (Counts, error) {
 			if s.Number == 4 {
 				cancel()
 			}
 			return first(ctx, s, p)
-		}, nil
+		}, err
 	})
-	err = Pack(stop, task, RunOptions{})
+	err := Pack(stop, p.dir, Parquet, p.PackOptions, p.inputs, RunOptions{})
 	register(verbRead, prepare)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
-	if err := Pack(t.Context(), task, RunOptions{}); err != nil {
+	if err := p.run(t, RunOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if got := snapshot(t, task); got.sum != whole.sum {
+	if got := snapshot(t, p.dir); got.sum != whole.sum {
 		t.Error("an interrupted run made other bytes")
 	}
 
-	task = planned(t, PackOptions{}, names...)
+	p = newPacking(t, PackOptions{Parts: 3}, names...)
 	if err := os.Remove(names[2]); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		err := Pack(t.Context(), task, RunOptions{})
-		lost, ok := errors.AsType[*FailedError](err)
-		if !ok || len(lost.Failed) != 1 || !strings.Contains(lost.Failed[0].Error, "2.warc") {
-			t.Errorf("an input that is gone: %v, %+v", err, lost)
-		} else if !strings.Contains(err.Error(), lost.Failed[0].Error) {
-			t.Errorf("%q does not say why: %s", err, lost.Failed[0].Error)
+		failed, ok := errors.AsType[*FailedError](p.run(t, RunOptions{}))
+		if !ok || len(failed.Failed) != 1 || !strings.Contains(failed.Failed[0].Error, "2.warc") {
+			t.Errorf("an input is missing: %+v", failed)
 		}
 	}
 	write(t, dir, files)
-	if err := Pack(t.Context(), task, RunOptions{}); err != nil {
+	if err := p.run(t, RunOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if got := snapshot(t, task); got.sum != whole.sum {
-		t.Error("a run that went on with an input that was not there at first made other bytes")
+	if got := snapshot(t, p.dir); got.sum != whole.sum {
+		t.Error("a run that continued with an input that was missing at first made other bytes")
 	}
 }

@@ -39,28 +39,3 @@ func TestLine(t *testing.T) {
 		}
 	})
 }
-
-// TestPlan: a plan is of what is left to be done, and writes nothing.
-func TestPlan(t *testing.T) {
-	w := work{Shards: 10, Rows: 1}
-	task := w.task(t, t.TempDir()+"/new")
-	task.Expect.Out, task.Expect.Rate = 0.5, 100
-	p, err := NewPlan(task, RunOptions{Workers: 2})
-	if err != nil || p.Short() {
-		t.Errorf("%+v, %v", p, err)
-	}
-	p.Free = 4_999
-	if got, want := p.String(), "10 shards; 10.0 kB to read, about 5.0 kB to write, 5.0 kB free; about 50 s with 2 workers"; got != want || !p.Short() {
-		t.Errorf("got  %q\nwant %q", got, want)
-	}
-	if err := Run(t.Context(), w.task(t, task.Dir), RunOptions{Slice: Slice{0, 2}}); err != nil {
-		t.Fatal(err)
-	}
-	if p, err = NewPlan(task, RunOptions{}); err != nil || p.Done != 5 || p.Bytes != 5_000 || p.Free < 0 {
-		t.Errorf("%+v, %v", p, err)
-	}
-	w.Rows = 2
-	if p, err := NewPlan(w.task(t, task.Dir), RunOptions{}); err == nil {
-		t.Errorf("other work in the same folder: %v", p)
-	}
-}

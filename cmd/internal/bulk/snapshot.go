@@ -25,10 +25,10 @@ type part struct{ captures, bodies Input }
 func openSnapshot(dir string) ([]part, error) {
 	t, _, err := read(dir)
 	if err != nil || t.Verb != verbPack {
-		return nil, fmt.Errorf("%s is no snapshot: robots-bulk pack makes one", dir)
+		return nil, fmt.Errorf("%s is not a snapshot of robots-bulk pack", dir)
 	}
 	if t.Format == CSV {
-		return nil, fmt.Errorf("%s is a snapshot in csv, which is for others to read: pack it as parquet or jsonl", dir)
+		return nil, fmt.Errorf("%s is a snapshot in csv, which cannot be read: pack it as parquet or jsonl", dir)
 	}
 	var parts []part
 	missing := 0
@@ -52,7 +52,7 @@ func openSnapshot(dir string) ([]part, error) {
 		parts = append(parts, part{captures, Input{Name: filepath.ToSlash(bodies), Size: info.Size()}})
 	}
 	if missing > 0 {
-		return nil, fmt.Errorf("%s lacks %d of %d parts: run robots-bulk pack to its end first", dir, missing, len(t.Shards))
+		return nil, fmt.Errorf("%s lacks %d of %d parts: complete robots-bulk pack first", dir, missing, len(t.Shards))
 	}
 	return parts, nil
 }
@@ -190,7 +190,7 @@ func gather(ctx context.Context, scratch string, parts []part, from, before stri
 				return nil, errEnough
 			}
 			row = c.encode(row[:0])
-			key := c.sortKey(number)
+			key := c.sortKey(uint32(number))
 			if c.SHA256 != "" {
 				some = true
 				return append(binary.AppendUvarint(nil, uint64(len(key))), append(key, row...)...), nil

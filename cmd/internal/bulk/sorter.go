@@ -11,8 +11,8 @@ import (
 	"slices"
 )
 
-// A sorter sorts pairs of bytes in bounded memory: what does not fit goes to files in
-// a folder, sorted, which are merged at the end. Pairs of one key keep their order.
+// A sorter sorts pairs of bytes in bounded memory: sorted runs that do not fit go to files
+// in a folder and are merged at the end. Pairs with equal keys keep their order.
 type sorter struct {
 	dir   string
 	limit int // bytes in memory, and
@@ -34,7 +34,7 @@ func newSorter(dir string) *sorter { return &sorter{dir: dir, limit: sortMemory}
 // add takes a pair. It keeps neither of the slices.
 func (s *sorter) add(key, value []byte) error {
 	if len(s.pairs) > 0 && len(s.arena)+len(key)+len(value)+24*len(s.pairs) > s.limit {
-		if err := s.spill(); err != nil {
+		if err := s.flush(); err != nil {
 			return err
 		}
 	}
@@ -52,8 +52,8 @@ func (s *sorter) sort() {
 	})
 }
 
-// spill writes what is in memory to a file.
-func (s *sorter) spill() error {
+// flush writes what is in memory to a file.
+func (s *sorter) flush() error {
 	s.sort()
 	return s.write(func(put func(key, value []byte) error) error {
 		for _, p := range s.pairs {
@@ -102,7 +102,7 @@ func (s *sorter) each(fn func(key, value []byte) error) error {
 		return nil
 	}
 	if len(s.pairs) > 0 {
-		if err := s.spill(); err != nil {
+		if err := s.flush(); err != nil {
 			return err
 		}
 	}
@@ -111,14 +111,14 @@ func (s *sorter) each(fn func(key, value []byte) error) error {
 		runs := s.runs
 		s.runs = nil
 		for part := range slices.Chunk(runs, mergeAtOne) {
-			if err := s.write(func(put func(key, value []byte) error) error { return merge(part, put) }); err != nil {
+			if err := s.write(func(put func(key, value []byte) error) error { return mergeFiles(part, put) }); err != nil {
 				s.runs = append(s.runs, runs...)
 				return err
 			}
 			remove(part)
 		}
 	}
-	return merge(s.runs, fn)
+	return mergeFiles(s.runs, fn)
 }
 
 // close removes the files.
@@ -159,8 +159,20 @@ func (r *run) next() error {
 	return err
 }
 
-// merge calls fn with all pairs of sorted files, in order.
-func merge(files []*os.File, fn func(key, value []byte) error) error {
+// mergeFiles calls fn with all pairs of sorted files, in order.
+func mergeFiles(files []*os.File, fn func(key, value []byte) error) error {
+	inputs := make([]*bufio.Reader, len(files))
+	for i, f := range files {
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		inputs[i] = bufio.NewReaderSize(f, 32<<10)
+	}
+	return merge(inputs, fn)
+}
+
+// merge calls fn with all pairs of sorted inputs, in order; equal keys in the order of inputs.
+func merge(inputs []*bufio.Reader, fn func(key, value []byte) error) error {
 	var heap []*run // sorted; a file is put back where its next pair belongs
 	order := func(a, b *run) int { return cmp.Or(bytes.Compare(a.key, b.key), cmp.Compare(a.number, b.number)) }
 	put := func(r *run) error {
@@ -173,11 +185,8 @@ func merge(files []*os.File, fn func(key, value []byte) error) error {
 		heap = slices.Insert(heap, i, r)
 		return nil
 	}
-	for i, f := range files {
-		if _, err := f.Seek(0, io.SeekStart); err != nil {
-			return err
-		}
-		if err := put(&run{in: bufio.NewReaderSize(f, 32<<10), number: i}); err != nil {
+	for i, in := range inputs {
+		if err := put(&run{in: in, number: i}); err != nil {
 			return err
 		}
 	}

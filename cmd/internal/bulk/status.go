@@ -90,7 +90,7 @@ type Status struct {
 	Done    int       `json:"done"`
 	Working int       `json:"working"` // written by workers that are alive, as far as locks show
 	Failed  []Failure `json:"failed"`
-	Strange []string  `json:"strange"` // files among the parts that are of no shard
+	Unknown []string  `json:"unknown"` // files among the parts that are of no shard
 
 	Damaged map[string]int64 `json:"damaged"` // what of inputs could not be read, by kind
 }
@@ -134,9 +134,14 @@ type Failure struct {
 	Error string `json:"error"`
 }
 
-// Look says how far the task in a folder has come, and removes what dead workers left.
+// Look returns the status of the task in a folder, and removes what dead processes left.
 func Look(dir string) (*Status, error) {
 	t, engine, err := read(dir)
+	if errors.Is(err, fs.ErrNotExist) { // pack resolve was not started yet
+		if t, engine, err = read(filepath.Join(dir, packDir)); err == nil {
+			dir = t.Dir
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +150,7 @@ func Look(dir string) (*Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Status{Verb: t.Verb, Shards: st.shards, Done: st.done, Working: st.clean(), Failed: st.failures(), Strange: []string{}}
+	s := &Status{Verb: t.Verb, Shards: st.shards, Done: st.done, Working: st.clean(), Failed: st.failures(), Unknown: []string{}}
 	if s.Damaged, err = st.damage(); err != nil {
 		return nil, err
 	}
@@ -155,7 +160,7 @@ func Look(dir string) (*Status, error) {
 			return nil, err
 		}
 	} else if t.Verb == verbPack {
-		s.Working += sweep(filepath.Join(hidden, readDir)) + sweep(filepath.Join(hidden, indexDir))
+		s.Working += sweep(hidden)
 	}
 	known := map[string]bool{}
 	for _, shard := range t.Shards {
@@ -165,11 +170,11 @@ func Look(dir string) (*Status, error) {
 		entries, _ := os.ReadDir(filepath.Join(dir, table)) // it may not be there yet
 		for _, e := range entries {
 			if !known[e.Name()] {
-				s.Strange = append(s.Strange, filepath.Join(table, e.Name()))
+				s.Unknown = append(s.Unknown, filepath.Join(table, e.Name()))
 			}
 		}
 	}
-	slices.Sort(s.Strange)
+	slices.Sort(s.Unknown)
 	return s, nil
 }
 

@@ -24,13 +24,6 @@ type Task struct {
 	Shards  []Shard         // Shards[i].Number is i
 	Do      Do              // nil: what is registered for the verb
 
-	// Expect says what a plan estimates; zero values are not spoken of. It is no part of
-	// the manifest.
-	Expect struct {
-		Out  float64 // bytes written per byte of input
-		Rate float64 // bytes of input per second and worker
-	}
-
 	engine   string // that made the manifest, "" is this one
 	seedOnce sync.Once
 	seed     [sha256.Size]byte
@@ -128,14 +121,6 @@ func (t *Task) path(table, name string) string {
 		return filepath.Join(t.Dir, table, name+".damaged.jsonl")
 	}
 	return filepath.Join(t.Dir, table, name+"."+t.Format)
-}
-
-// size returns how many bytes a shard reads.
-func (t *Task) size(s Shard) (n int64) {
-	for _, i := range s.Inputs {
-		n += t.Inputs[i].Size
-	}
-	return n
 }
 
 // Engine names what decides verdicts: the version of the program and, after a plus, a

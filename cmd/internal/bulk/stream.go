@@ -1,0 +1,49 @@
+package bulk
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/robotskit/robots/fetch"
+)
+
+// Stream reads JSON Lines of docs/batch.md with a url and a file, and writes the verdicts
+// of each line in order. A line without a time has that of 1970. It calls damaged for each
+// line that it cannot read.
+func (o AskOptions) Stream(ctx context.Context, in io.Reader, out io.Writer, format string, damaged func(Damaged)) error {
+	if len(o.Paths) == 0 {
+		o.Paths = []string{"/"}
+	}
+	if _, err := o.canonical(); err != nil {
+		return err
+	}
+	a, err := newAsker(o)
+	if err != nil {
+		return err
+	}
+	w, err := writeTable[Verdict](out, format)
+	if err != nil {
+		return err
+	}
+	r := &inputReader{damaged: damaged}
+	r.answer = func(row *answer, body []byte) error {
+		c, err := captureOf(row)
+		if err != nil {
+			return err
+		}
+		c.take(row)
+		said := (*answers)(nil)
+		if c.Outcome == fetch.Success.String() {
+			said = a.ask(a.speaker(a.bodyRules(body, c.Truncated)))
+		} else if said, err = a.without(c); err != nil {
+			return err
+		}
+		_, err = a.write(w, c, said)
+		return err
+	}
+	if err := r.lines(ctx, "-", in, time.Unix(0, 0)); err != nil {
+		return err
+	}
+	return w.Close()
+}
