@@ -17,7 +17,7 @@ export GOFLAGS := $(shell go env GOFLAGS) -trimpath
 # Without cgo as releases are, which start in two thirds of the time; the race detector alone needs it.
 export CGO_ENABLED := 0
 LINT     := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
-.PHONY: help build quick test campaign fmt-check vet unit race fuzz wasm tidy-check tidy cross dist image release release-check firstrun bench lint docs crawlers
+.PHONY: help build site quick test campaign fmt-check vet unit race fuzz wasm tidy-check tidy cross dist image release release-check firstrun bench lint docs crawlers
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | awk -F'\t' '{printf "%-13s %s\n", $$1, $$2}'
 build: ## the programs, bin/robots with the engine for browsers and bin/robots-bulk
@@ -49,6 +49,8 @@ fuzz: ## every fuzz target for FUZZTIME: so many inputs, seeds included, or a ti
 	(cd $$d && go test -c -fuzz=. -o $$t/test . && for f in $$($$t/test -test.list '^Fuzz'); do echo "fuzz $$d $$f $(FUZZTIME)"; \
 	out=$$($$t/test -test.run '^$$' -test.fuzz "^$$f\$$" -test.fuzztime $(FUZZTIME) -test.fuzzcachedir $$kept 2>&1) || { echo "$$out"; exit 1; }; \
 	done) || exit 1; done
+site: ## bin/site/: the page, examples and documents as static files, for any web host
+	go run ./cmd/internal/server/pack -site bin/site
 wasm: ## is the engine small enough for a browser?
 	go run ./cmd/internal/server/pack
 tidy-check: ## does each module stand without go.work too, and is go.work.sum complete?

@@ -26,7 +26,6 @@ package indexing
 
 import (
 	"mime"
-	"net/http"
 	"strings"
 	"time"
 )
@@ -116,14 +115,13 @@ const (
 	NeedlessValue         // the rule takes no value
 )
 
-// Parse reads the X-Robots-Tag lines of a header and the meta tags of a page, which
-// need not be complete. The header may be nil, and html empty. Of html at most MaxBytes
-// count, and none if Content-Type says that it is something else (IsHTML). It need be
-// in no certain encoding as long as ASCII is a part of that; UTF-16 is known by its
+// Parse reads the X-Robots-Tag lines of a header, an http.Header or any map with its keys, and the meta tags of a page,
+// which can be incomplete. The header can be nil and html empty. At most MaxBytes of html are read, and none if
+// Content-Type announces something else (IsHTML). Any encoding that contains ASCII works; UTF-16 is recognized by its
 // byte order mark.
-func Parse(header http.Header, html []byte) *Page {
+func Parse(header map[string][]string, html []byte) *Page {
 	p := &Page{}
-	for i, line := range header.Values("X-Robots-Tag") {
+	for i, line := range header["X-Robots-Tag"] {
 		p.readList(line, "", Place{Header: i + 1})
 	}
 	if len(html) > 0 && IsHTML(header) {
@@ -133,13 +131,14 @@ func Parse(header http.Header, html []byte) *Page {
 	return p
 }
 
-// IsHTML reports whether a header announces HTML or XHTML, or no type at all. Only of
-// these meta tags are looked for, so nothing else need be fetched.
-func IsHTML(header http.Header) bool {
-	value := header.Get("Content-Type")
-	if strings.TrimSpace(value) == "" {
+// IsHTML reports whether a header announces HTML or XHTML, or no type at all. Other content types have no meta tags, so
+// their bodies need not be fetched.
+func IsHTML(header map[string][]string) bool {
+	values := header["Content-Type"]
+	if len(values) == 0 || strings.TrimSpace(values[0]) == "" {
 		return true
 	}
+	value := values[0]
 	kind, _, _ := mime.ParseMediaType(value)
 	if kind == "" { // with bad parameters
 		kind, _, _ = strings.Cut(value, ";")

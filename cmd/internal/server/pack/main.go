@@ -1,6 +1,7 @@
 // Pack makes what a browser gets of the engine: the WebAssembly of
 // cmd/internal/server/wasm and the script that starts it, each packed by gzip and
-// by brotli (make build). Without -o it weighs them only (make wasm).
+// by brotli (make build). With -site it writes the whole page for a static host
+// (make site). Without a folder it only prints the sizes (make wasm).
 //
 // Brotli packs smaller by a quarter than gzip, and slower than a server could
 // do for a visitor: so it is done here, once, and the program holds no packer.
@@ -30,23 +31,35 @@ const brotliLevel = 10
 func main() {
 	output := flag.String("o", "", "the `folder` to write; without it, only sizes are printed")
 	quick := flag.Bool("gzip", false, "pack by gzip alone, which takes a tenth of the time")
+	static := flag.String("site", "", "write the page as static files to this `folder`")
 	flag.Parse()
-	if err := pack(*output, *quick); err != nil {
+	var err error
+	if *static != "" {
+		err = site(*static)
+	} else {
+		err = pack(*output, *quick)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "pack:", err)
 		os.Exit(1)
 	}
 }
 
-func pack(output string, quick bool) error {
-	engine, err := build()
-	if err != nil {
-		return err
+// engineFiles returns the engine and the script that starts it.
+func engineFiles() (engine, start []byte, err error) {
+	if engine, err = build(); err != nil {
+		return nil, nil, err
 	}
 	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
-		return fmt.Errorf("go env GOROOT: %w", err)
+		return nil, nil, fmt.Errorf("go env GOROOT: %w", err)
 	}
-	start, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(root)), "lib", "wasm", "wasm_exec.js"))
+	start, err = os.ReadFile(filepath.Join(strings.TrimSpace(string(root)), "lib", "wasm", "wasm_exec.js"))
+	return engine, start, err
+}
+
+func pack(output string, quick bool) error {
+	engine, start, err := engineFiles()
 	if err != nil {
 		return err
 	}

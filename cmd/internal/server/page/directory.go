@@ -1,41 +1,31 @@
 package page
 
 import (
-	_ "embed" // the table of crawlers
 	"strings"
 	"sync"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/crawlers"
 )
 
-// table is the directory of crawlers (package crawlers) in a thirtieth of its
-// size, which a browser has room for: a line for each, its dialect and its tokens
-// with tabs between them. TestTable writes it.
-//
-//go:embed crawlers.txt
-var table string
-
-// directory is the table by the crawlers' names in lower case.
-var directory = sync.OnceValue(func() map[string]crawler {
-	m := map[string]crawler{}
-	for line := range strings.Lines(table) {
-		if c, wrong := readCrawler(strings.TrimSpace(line)); wrong == "" && len(c.tokens) > 0 {
-			m[strings.ToLower(c.tokens[0])] = c
-		}
+// directory returns the crawlers of the directory that are in use, by their names in lower case.
+var directory = sync.OnceValue(func() map[string]crawlers.Crawler {
+	m := map[string]crawlers.Crawler{}
+	for _, c := range crawlers.All() {
+		m[strings.ToLower(c.Name)] = c
 	}
 	return m
 })
 
-// known returns the crawler of a name that a file has, with the dialect it reads
-// files in: the standard's where nobody says.
+// known returns the crawler with a name from a file, in its documented dialect, or else the standard's.
 func known(name string) crawler {
 	if c, ok := directory()[strings.ToLower(name)]; ok {
-		return c
+		return crawler{c.ReadAs(), c.Tokens}
 	}
 	return crawler{robots.RFC9309, []string{name}}
 }
 
-// dialects names the dialects, and the crawlers of the table.
+// dialects lists the dialects and the crawlers of the directory.
 func dialects(w *writer, _ []string) string {
 	w.list("dialects")
 	for _, d := range robots.Dialects() {
@@ -43,13 +33,15 @@ func dialects(w *writer, _ []string) string {
 	}
 	w.close(']')
 	w.list("crawlers")
-	for line := range strings.Lines(table) {
-		if c, wrong := readCrawler(strings.TrimSpace(line)); wrong == "" {
-			w.open('{')
-			w.text("dialect", c.dialect.Name)
-			w.texts("tokens", c.tokens)
-			w.close('}')
-		}
+	for _, c := range crawlers.All() {
+		w.open('{')
+		w.text("dialect", c.ReadAs().Name)
+		w.texts("tokens", c.Tokens)
+		w.text("operator", c.Operator)
+		w.text("purpose", string(c.Purpose))
+		w.text("obeys", string(c.Obeys))
+		w.yes("token_only", c.Status == crawlers.OptOut || c.Status == crawlers.Token)
+		w.close('}')
 	}
 	w.close(']')
 	return ""

@@ -33,6 +33,7 @@ const (
 //	rates    body crawler seconds    the pace on the day of a Unix time, in UTC
 //	decides  body crawlers           which rules never decide
 //	dialects                         names of dialects and crawlers
+//	outlook  body crawler url text   what a search engine can do with a page: text is its headers and HTML
 //
 // Crawlers and urls are lines. A crawler is its dialect and its tokens, the most
 // wanted first, with tabs between them. The answer is a JSON object; of a bad
@@ -72,6 +73,7 @@ var verbs = map[string]verb{
 	"rates":    {3, rates},
 	"decides":  {2, decides},
 	"dialects": {0, dialects},
+	"outlook":  {4, outlook},
 }
 
 func failure(sentence string) string {

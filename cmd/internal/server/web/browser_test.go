@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -202,9 +203,11 @@ func usual(t testing.TB) *tab {
 	b.ok(chromedp.Do(b.ctx, chromedp.EmulateViewport(1280, 860)))
 	b.media("light", "")
 	b.do(`document.querySelectorAll('dialog[open]').forEach((d) => d.close());
-		document.querySelectorAll('details[open]').forEach((d) => { d.open = false });
-		if (page.state.before) document.querySelector('#compare').click();
-		document.querySelector('.views [data-view=answers]').click();
+		document.querySelectorAll('details[open]:not(#actions)').forEach((d) => { d.open = false });
+		if (page.state.before) document.querySelector('#stop').click();
+		localStorage.clear();
+		document.querySelector('.views [data-view=results]').click();
+		document.querySelector('[data-topic=ai]').click();
 		document.querySelector('#tab-why').click();
 		history.replaceState(null, '', '/');
 		document.querySelector('#examples .sheet button').click();
@@ -324,6 +327,14 @@ func (b *tab) answered() {
 func (b *tab) settled() {
 	b.Helper()
 	b.wait(`page.state.answered === page.state.version && !page.busy()`)
+}
+
+// urls replaces the URLs of the table.
+func (b *tab) urls(list ...string) {
+	b.Helper()
+	urls, err := json.Marshal(list)
+	b.ok(err)
+	b.do(`page.setURLs(` + string(urls) + `); page.changed()`)
 }
 
 // key presses a key with the modifiers: 1 Alt, 2 Ctrl, 8 Shift.

@@ -38,7 +38,7 @@ func TestWithout(t *testing.T) {
 	scripts(true)
 	b.ok(chromedp.Do(b.ctx, chromedp.Navigate(b.site.URL+"/")))
 	b.screenshot("no-script")
-	if said := b.text("body"); !strings.Contains(said, "needs JavaScript") || !strings.Contains(said, "robots explain") || strings.Contains(said, "not loaded") {
+	if said := b.text("body"); !strings.Contains(said, "needs JavaScript") || !strings.Contains(said, "robots explain") || strings.Contains(said, "did not load") {
 		t.Errorf("without scripts the page says %q", said)
 	}
 	if list := controls(); len(list) != 0 {
@@ -50,7 +50,7 @@ func TestWithout(t *testing.T) {
 	b.ok(chromedp.Do(b.ctx, chromedp.Navigate(b.site.URL+"/")))
 	b.wait(`document.querySelector('.unloaded').checkVisibility({ visibilityProperty: true })`)
 	b.screenshot("no-page-script")
-	if said := b.text(".unloaded"); !strings.Contains(said, "have not loaded") {
+	if said := b.text(".unloaded"); !strings.Contains(said, "did not load") {
 		t.Errorf("without its script the page says %q", said)
 	}
 	b.expect("404")
@@ -116,8 +116,8 @@ func TestLoading(t *testing.T) {
 		t.Errorf("the progress is shown after %s", after)
 	}
 	b.screenshot("loading")
-	if n := eval[int](b, `document.querySelectorAll('td[data-row]').length`); n != 0 {
-		t.Errorf("%d answers are there before the engine", n)
+	if rows, cells := eval[int](b, `document.querySelectorAll('#grid tbody tr').length`), eval[int](b, `document.querySelectorAll('.verdict').length`); rows != 6 || cells != 0 {
+		t.Errorf("before the engine there are %d rows and %d results, want 6 and none", rows, cells)
 	}
 	if said := b.text("#status"); said != "" {
 		t.Errorf("before the engine the page says %q", said)
@@ -140,7 +140,7 @@ func TestLimit(t *testing.T) {
 	b := usual(t)
 	b.paste("User-agent: *\nDisallow: /basket\n" + strings.Repeat("# sixteen bytes\n", 512_000/16) + "Disallow: /about\n")
 	b.settled()
-	if before, behind := b.cell(0, 1), b.cell(5, 1); !strings.Contains(before, "/basket: blocked line 2") || !strings.Contains(behind, "/about: allowed no rule") {
+	if before, behind := b.cell(0, 1), b.cell(5, 1); !strings.Contains(before, "/basket: blocked line 2") || !strings.Contains(behind, "/about: allowed no matching rule") {
 		t.Errorf("before the limit: %q, behind it: %q", before, behind)
 	}
 	if said := b.text("#about"); !strings.Contains(said, "512000") {
@@ -168,17 +168,17 @@ func TestHTML(t *testing.T) {
 // TestPrint: on paper there are the text, all answers and what is open, and no buttons.
 func TestPrint(t *testing.T) {
 	b := usual(t)
-	b.do(`const u = document.querySelector('#urls'); u.value = Array.from({ length: 60 }, (_, i) => '/basket/' + i).join('\n'); u.dispatchEvent(new Event('input'))`)
+	b.do(`page.setURLs(Array.from({ length: 60 }, (_, i) => '/basket/' + i)); page.changed()`)
 	b.settled()
 	b.media("dark", "print") // paper is white all the same
 	b.screenshot("print")
-	if shown := eval[[]string](b, `[...document.querySelectorAll('button, summary, input, textarea, select, [role=tab]')].filter((e) => e.checkVisibility() && e.closest('.bar, .tabs, .tools, .urls, .foot')).map((e) => e.id || e.innerText)`); len(shown) != 0 {
+	if shown := eval[[]string](b, `[...document.querySelectorAll('button, summary, input, textarea, select, [role=tab]')].filter((e) => e.checkVisibility() && e.closest('.bar, .tabs, .tools, .adding, .foot')).map((e) => e.id || e.innerText)`); len(shown) != 0 {
 		t.Errorf("on paper there are %q", shown)
 	}
 	if paper := eval[string](b, `getComputedStyle(document.body).backgroundColor + ' ' + getComputedStyle(document.body).color`); paper != "rgb(255, 255, 255) rgb(0, 0, 0)" {
 		t.Errorf("paper and ink are %s", paper)
 	}
-	cut := eval[[]string](b, `['.grid', '.cm-scroller', '#panel-why', '.file', '.answers', '.more'].filter((s) => { const e = document.querySelector(s); return e.scrollHeight > e.clientHeight + 2 || !e.checkVisibility() })`)
+	cut := eval[[]string](b, `['.grid', '.cm-scroller', '#panel-why', '.file', '.results', '.details'].filter((s) => { const e = document.querySelector(s); return e.scrollHeight > e.clientHeight + 2 || !e.checkVisibility() })`)
 	if len(cut) != 0 {
 		t.Errorf("on paper %q are cut off", cut)
 	}

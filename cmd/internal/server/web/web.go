@@ -87,7 +87,7 @@ func Handler(o Options) http.Handler {
 	if err != nil {
 		panic(err) // strings are JSON
 	}
-	p.index = strings.NewReplacer("{{engine}}", engine, "{{sites}}", html.EscapeString(string(sites))).Replace(string(index))
+	p.index = strings.NewReplacer("{{engine}}", engine, "{{links}}", `<a href="/docs">API</a>`, "{{sites}}", html.EscapeString(string(sites))).Replace(string(index))
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", p.serveIndex)
 	mux.HandleFunc("GET /page/{name}", p.serveAsset)

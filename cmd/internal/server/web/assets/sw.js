@@ -1,5 +1,5 @@
-// Keeps what the page consists of, so that it opens after the server has stopped.
-// The server is asked first: who starts a newer program sees the newer page.
+// Keeps the files of the page, so that it opens after the server has stopped. The server comes first, so that a newer program
+// shows its newer page.
 'use strict';
 
 const kept = 'page';

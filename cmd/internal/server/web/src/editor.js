@@ -1,5 +1,4 @@
-// The text of the file: CodeMirror or, where it does not start, the textarea that
-// is there already. What lines mean comes from the engine (the letters of parse).
+// The text: CodeMirror or, if it does not start, the plain textarea. The engine classifies the lines (the letters of parse).
 
 import { EditorState, StateEffect, StateField, RangeSet, Transaction, Annotation } from '@codemirror/state';
 import { EditorView, Decoration, GutterMarker, ViewPlugin, gutter, keymap, lineNumbers, highlightActiveLine, highlightSpecialChars, drawSelection } from '@codemirror/view';
@@ -10,10 +9,9 @@ import { lintGutter, setDiagnostics, lintKeymap } from '@codemirror/lint';
 const setKinds = StateEffect.define();
 const setLit = StateEffect.define();
 const setCounts = StateEffect.define();
-const program = Annotation.define(); // a change that no person typed
+const program = Annotation.define(); // a change that was not typed
 
-// kinds is a letter a line. Between two answers of the engine it follows the text:
-// a line that is new has none.
+// kinds has one letter for each line. Between two answers of the engine it follows the text; new lines have a space.
 const kinds = StateField.define({
   create: () => '',
   update(value, tr) {
@@ -38,8 +36,8 @@ const kinds = StateField.define({
   },
 });
 
-const names = { u: 'agent', a: 'allow', d: 'disallow', s: 'sitemap', r: 'rate', o: 'other', '?': 'unknown', '!': 'strange', g: 'lenient', x: 'ignored', '#': 'comment' };
-const lineOf = Object.fromEntries(Object.entries(names).map(([k, n]) => [k, Decoration.line({ class: 'kind-' + n, attributes: k === 'g' ? { title: 'Google reads this line, RFC 9309 does not' } : k === 'x' ? { title: 'behind the size limit: this line does not count' } : undefined })]));
+const names = { u: 'agent', a: 'allow', d: 'disallow', s: 'sitemap', r: 'rate', o: 'other', '?': 'unknown', '!': 'malformed', g: 'lenient', x: 'ignored', '#': 'comment' };
+const lineOf = Object.fromEntries(Object.entries(names).map(([k, n]) => [k, Decoration.line({ class: 'kind-' + n, attributes: k === 'g' ? { title: 'Google reads this line, RFC 9309 does not' } : k === 'x' ? { title: 'past the size limit: this line is ignored' } : undefined })]));
 const field = Decoration.mark({ class: 'field' });
 const value = Decoration.mark({ class: 'value' });
 const comment = Decoration.mark({ class: 'comment' });
@@ -58,7 +56,7 @@ const lit = StateField.define({
   },
 });
 
-// paint decorates what is seen and no more: a file may have 13,000 lines.
+// paint decorates only visible lines: a file can have 13,000.
 function paint(view) {
   const { doc } = view.state;
   const letters = view.state.field(kinds);
@@ -121,7 +119,7 @@ class Count extends GutterMarker {
     const e = document.createElement('span');
     e.className = this.never ? 'count never' : 'count';
     e.textContent = this.never ? '∅' : String(this.n);
-    e.title = this.never ? 'never decides: proved for all URLs and the crawlers of the table' : 'decides ' + this.n + (this.n === 1 ? ' answer' : ' answers') + ' of the table';
+    e.title = this.never ? 'never decides for the crawlers in the table (proved for all URLs)' : 'decides ' + this.n + (this.n === 1 ? ' result' : ' results') + ' in the table';
     return e;
   }
 }
@@ -145,8 +143,7 @@ const counts = StateField.define({
   },
 });
 
-// units is where byte column of a line is in the text, in UTF-16 units from 0. A
-// surrogate that stands alone is sent as the three bytes of U+FFFD.
+// units converts a byte offset in a line to UTF-16 units. A lone surrogate is encoded as U+FFFD, three bytes.
 export function units(text, bytes) {
   let at = 0;
   while (at < text.length && bytes > 0) {
@@ -231,7 +228,7 @@ function createCodeMirror(textarea, nonce, { onChange, onLine, onPaste, onLeave 
           severity: { error: 'error', warning: 'warning' }[f.severity] || 'info',
           source: f.id,
           message: f.message + (f.advice ? '. ' + f.advice : ''),
-          actions: f.fix ? [{ name: f.fix.safe ? 'Fix (changes no verdict: proved)' : 'Change', apply: () => fix(f) }] : [],
+          actions: f.fix ? [{ name: f.fix.safe ? 'Fix (changes no verdict)' : 'Change', apply: () => fix(f) }] : [],
         };
       });
       view.dispatch(setDiagnostics(view.state, places.sort((a, b) => a.from - b.from)));

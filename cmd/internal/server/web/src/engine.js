@@ -1,15 +1,13 @@
-// Asks the engine: the WebAssembly in a worker or, without it, the server. Both
-// answer by the same function.
+// Questions to the engine: WebAssembly in a worker or, without it, the server. Both use the same function.
 
-// Questions that wait are asked in this order. Of each kind only the newest waits,
-// and one question is under way at a time: who types is never behind his own typing.
-const order = ['dialects', 'parse', 'matrix', 'explain', 'hover', 'rates', 'diff', 'lint', 'decides', 'mend'];
+// Waiting questions are asked in this order. Only the newest of each kind waits, and one question runs at a time, so that
+// typing never waits for old questions.
+const order = ['dialects', 'matrix', 'parse', 'explain', 'hover', 'rates', 'outlook', 'diff', 'lint', 'decides', 'mend'];
 
 const encoder = new TextEncoder();
 
-// createEngine returns ask(kind, args, done): args is called when the question is
-// sent, done with its answer. onMode hears loading, wasm, server and failed. Unless
-// the server may be asked, there are no answers where the engine does not start.
+// createEngine returns ask(kind, args, done): args is called when the question is sent, done with its answer. onMode gets
+// loading, wasm, server or failed. If the server must not be used and the engine does not start, every answer is an error.
 export function createEngine(wasm, onMode, mayAskServer) {
   const waiting = new Map();
   let ask = null; // (verb, args) => Promise of the text of an answer
@@ -54,14 +52,14 @@ export function createEngine(wasm, onMode, mayAskServer) {
       }
       let response;
       try {
-        response = await fetch('/page/ask', { method: 'POST', headers: { 'Content-Type': 'application/octet-stream' }, body });
+        response = await fetch('page/ask', { method: 'POST', headers: { 'Content-Type': 'application/octet-stream' }, body });
       } catch {
-        onMode('failed', 'The server does not answer: the answers below are those before.');
-        throw new Error('the server does not answer');
+        onMode('failed', 'The server does not respond.');
+        throw new Error('the server does not respond');
       }
       if (!response.ok) {
         const problem = await response.json().catch(() => ({}));
-        throw new Error(problem.detail || 'the server answers with status ' + response.status);
+        throw new Error(problem.detail || 'the server responds with status ' + response.status);
       }
       onMode('server', why);
       return response.text();
@@ -74,7 +72,7 @@ export function createEngine(wasm, onMode, mayAskServer) {
     queueMicrotask(() => byServer(''));
   } else {
     onMode('loading');
-    const worker = new Worker('/page/worker.js');
+    const worker = new Worker('page/worker.js' + (document.documentElement.dataset.engine === 'static' ? '#static' : ''));
     let pending = null;
     let count = 0;
     const fail = (why) => {

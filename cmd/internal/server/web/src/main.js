@@ -1,10 +1,11 @@
-// The page: its state, and what becomes of the engine's answers.
+// The page: its state, the questions to the engine, and the buttons.
 
 import { createEngine } from './engine.js';
 import { createEditor, units } from './editor.js';
-import { copies, createMatrix, element } from './matrix.js';
+import { because, copies, createMatrix, element, words } from './matrix.js';
 import * as link from './link.js';
 import { panels } from './panels.js';
+import { readURLs } from './lists.js';
 import shop from '../../../../../examples/shop.txt';
 import blog from '../../../../../examples/blog.txt';
 import tricky from '../../../../../examples/tricky.txt';
@@ -14,11 +15,16 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 const dialects = ['rfc9309', 'google', 'google-cpp', 'google-2019', 'google-legacy', 'seznam', 'bing', 'yandex'];
-const all = 'all'; // in place of a dialect: one column becomes eight
+const all = 'all'; // instead of a dialect: one column becomes eight
+const titles = { rfc9309: 'Standard (RFC 9309)', google: 'Google', 'google-cpp': 'Google C++ library', 'google-2019': 'Google 2019', 'google-legacy': 'Google before 2019', seznam: 'Seznam', bing: 'Bing', yandex: 'Yandex', all: 'All dialects' };
 
 const mostURLs = 1000;
-const mostFile = 8 << 20; // bytes that are opened
+const mostCrawlers = 20;
+const mostOffered = 100; // crawlers of the file that are suggested
+const mostFile = 8 << 20; // bytes of a file that is opened
 const idle = 300; // ms without a change until the slow questions are asked
+const mostVersions = 20; // of the text, kept in this browser
+const mostVersion = 100 << 10; // characters of one
 
 const examples = {
   shop: {
@@ -39,30 +45,32 @@ const examples = {
 };
 
 const state = {
-  bytes: null, // the file as it came, until somebody edits it
-  encoded: null, // what is sent of an edited one
+  bytes: null, // the file as it came, until it is edited
+  encoded: null, // the edited text as bytes
   crawlers: [],
   urls: [],
-  before: null, // the bytes that are compared with
+  before: null, // the bytes to compare with
   pristine: true, // the text is an example: a paste replaces it
   file: 0, // counts changes of the text
   version: 0, // counts changes of anything
-  answered: -1,
+  answered: -1, // the version that the results are about
   facts: { kinds: '', notes: [], crawlers: [], sitemaps: [] },
   findings: null,
-  never: [],
+  never: [], // lines of rules that never decide
   mode: '',
   hovered: null,
   tab: 'why',
+  topic: 'ai',
+  live: null, // the file of the site that was fetched last
 };
 
 const nonce = document.querySelector('script[nonce]')?.nonce || '';
 
-// What is said to people.
+// Messages.
 
 let lastSaid = 0;
 let sayLater;
-// say tells screen readers a sentence, one a second at most.
+// say announces a sentence to screen readers, at most one a second.
 function say(sentence) {
   clearTimeout(sayLater);
   sayLater = setTimeout(() => {
@@ -86,7 +94,10 @@ function file() {
   return state.encoded;
 }
 
+const text = () => editor.text();
+
 function setFile(bytes, undoable) {
+  remember();
   editor.replace(decoder.decode(bytes), undoable);
   state.bytes = bytes;
   state.pristine = false;
@@ -126,14 +137,14 @@ const editor = createEditor($('text'), nonce, {
     return true;
   },
   onLeave() {
-    view('answers');
+    view('results');
     matrix.focus();
   },
 });
 
 async function openFile(blob) {
   if (blob.size > mostFile) {
-    message('This file has ' + blob.size.toLocaleString('en') + ' bytes; no robots.txt is so long, and this page opens at most ' + mostFile.toLocaleString('en') + '.');
+    message('The file has ' + blob.size.toLocaleString('en') + ' bytes; this page opens at most ' + mostFile.toLocaleString('en') + '.');
     return;
   }
   const bytes = new Uint8Array(await blob.arrayBuffer());
@@ -141,7 +152,7 @@ async function openFile(blob) {
     try {
       restore(link.restored(JSON.parse(decoder.decode(bytes)), [...dialects, all]));
     } catch {
-      message('This file is not one that this page has saved.');
+      message('The file was not saved by this page.');
     }
     return;
   }
@@ -150,82 +161,121 @@ async function openFile(blob) {
 
 // The crawlers and URLs.
 
-// columns are the crawlers, of which one that is read in all dialects is eight.
+// columns are the crawlers; one that is read in all dialects has eight columns.
 function columns() {
-  return state.crawlers.flatMap(({ dialect, tokens }) => (dialect === all ? dialects : [dialect]).map((d) => ({ name: tokens[0] || '*', dialect: d, tokens }))).slice(0, 60);
+  return state.crawlers.flatMap(({ dialect, tokens }, of) => (dialect === all ? dialects : [dialect]).map((d, i) => ({ name: tokens[0] || '*', dialect: d, tokens, of, first: i === 0 }))).slice(0, 60);
 }
 
 const written = (c) => [c.dialect, ...c.tokens].join('\t');
 
-function addCrawler(dialect, tokens) {
-  state.crawlers.push({ dialect, tokens });
-  drawCrawlers();
+let directory = new Map(); // of crawlers, by their names in lower case
+
+// crawlerOf returns the crawler that somebody types: a product token, or a full User-Agent header with the token of a known crawler.
+function crawlerOf(text) {
+  const named = (n) => directory.get(n.toLowerCase()) || state.facts.crawlers.find((c) => c.tokens[0].toLowerCase() === n.toLowerCase());
+  let found = named(text);
+  if (!found && /[\s/;(]/.test(text)) {
+    const tokens = text.match(/[\p{L}\p{N}_.-]+/gu) || [];
+    found = tokens.map(named).filter(Boolean).sort((a, b) => b.tokens[0].length - a.tokens[0].length)[0];
+  }
+  return found ? { dialect: found.dialect, tokens: found.tokens } : { dialect: 'rfc9309', tokens: [text] };
+}
+
+function addCrawlers(list) {
+  const names = new Set(state.crawlers.map((c) => (c.tokens[0] || '*').toLowerCase()));
+  const fresh = list.filter((c) => !names.has((c.tokens[0] || '*').toLowerCase()));
+  const room = Math.max(0, mostCrawlers - state.crawlers.length);
+  state.crawlers.push(...fresh.slice(0, room));
+  if (fresh.length > room) {
+    message('The table has at most ' + mostCrawlers + ' crawlers; ' + (fresh.length - room) + ' were not added.');
+  }
   changed();
 }
 
-let directory = new Map(); // of crawlers, by their names in lower case
-
-function drawCrawlers() {
-  const taken = new Set(state.crawlers.map((c) => (c.tokens[0] || '*').toLowerCase()));
-  const chips = state.crawlers.map((c, i) => {
-    const name = c.tokens[0] || '*';
-    const select = element('select', { 'aria-label': 'Dialect of ' + name }, ...[...dialects, all].map((d) => element('option', { value: d, selected: d === c.dialect }, d === all ? 'all dialects' : d)));
+// heads returns the heads of the columns, and of the one in which a crawler is added.
+function heads() {
+  const parts = columns().map((c) => {
+    const crawler = state.crawlers[c.of];
+    if (!c.first) {
+      return [element('span', { class: 'name' }, element('span', {}, c.name)), element('span', { class: 'dialect' }, titles[c.dialect])];
+    }
+    const select = element('select', { 'aria-label': 'Dialect of ' + c.name, 'data-crawler': c.of }, ...[...dialects, all].map((d) => element('option', { value: d, selected: d === crawler.dialect }, titles[d])));
     select.addEventListener('change', () => {
-      c.dialect = select.value;
+      crawler.dialect = select.value;
+      refocus = 'select[data-crawler="' + c.of + '"]';
       changed();
     });
-    return element('span', { class: 'chip' }, element('span', { class: 'name', title: c.tokens.join(', then ') }, name), select,
-      element('button', { type: 'button', class: 'quiet', 'aria-label': 'Remove ' + name, onclick: () => { state.crawlers.splice(i, 1); drawCrawlers(); changed(); $('newcrawler')?.focus(); } }, '×'));
+    return [element('span', { class: 'name', title: c.tokens.join(', then ') }, element('span', {}, c.name),
+      element('button', { type: 'button', class: 'quiet', 'aria-label': 'Remove ' + c.name, onclick: () => { state.crawlers.splice(c.of, 1); refocus = '#newcrawler'; changed(); } }, '×')), select];
   });
-  const input = element('input', { id: 'newcrawler', type: 'text', list: 'known', 'aria-label': 'Add a crawler', placeholder: '+ crawler', autocomplete: 'off', spellcheck: 'false' });
+  const input = element('input', { id: 'newcrawler', type: 'text', list: 'known', 'aria-label': 'Add a crawler', placeholder: '+', title: 'A product token, or a full User-Agent header', autocomplete: 'off', spellcheck: 'false', value: $('newcrawler')?.value || null });
   const add = () => {
     const name = input.value.trim();
-    if (!name || /[\t\r\n]/.test(name) || state.crawlers.length >= 20) {
-      return;
+    if (name && !/[\t\r\n]/.test(name)) {
+      input.value = '';
+      refocus = '#newcrawler';
+      addCrawlers([crawlerOf(name)]);
     }
-    const known = directory.get(name.toLowerCase()) || state.facts.crawlers.find((c) => c.tokens[0].toLowerCase() === name.toLowerCase());
-    addCrawler(known ? known.dialect : 'rfc9309', known ? known.tokens : [name]);
-    $('newcrawler').focus();
   };
   input.addEventListener('keydown', (event) => event.key === 'Enter' && add());
   // Choosing from the list fires input without a key.
   input.addEventListener('input', (event) => (!event.inputType || event.inputType === 'insertReplacementText') && add());
-  const offered = [...state.facts.crawlers.map((c) => c.tokens[0]), ...[...directory.values()].map((c) => c.tokens[0])].filter((n, i, list) => !taken.has(n.toLowerCase()) && list.indexOf(n) === i);
-  $('crawlers').replaceChildren(...chips, input, element('datalist', { id: 'known' }, ...offered.slice(0, 600).map((n) => element('option', { value: n }))));
-}
-
-function readURLs() {
-  const lines = $('urls').value.split(/\r\n?|\n/).map((l) => l.trim()).filter(Boolean);
-  if (lines.length > mostURLs) {
-    message('The table takes ' + mostURLs.toLocaleString('en') + ' URLs; the other ' + (lines.length - mostURLs).toLocaleString('en') + ' are left out.');
+  const seen = new Set(state.crawlers.map((c) => (c.tokens[0] || '*').toLowerCase()));
+  const offered = [];
+  for (const { tokens: [name] } of [...state.facts.crawlers.slice(0, mostOffered), ...directory.values()]) {
+    if (!seen.has(name.toLowerCase())) {
+      seen.add(name.toLowerCase());
+      offered.push(name);
+    }
   }
-  state.urls = lines.slice(0, mostURLs);
+  return [...parts, [input, element('datalist', { id: 'known' }, ...offered.map((n) => element('option', { value: n })))]];
 }
 
-function fitURLs() {
-  $('urls').rows = Math.max(2, Math.min(4, state.urls.length + 1));
-}
+let refocus = ''; // what has the focus after the table is drawn anew
 
-// setURLs writes the list, of which the table follows.
+// setURLs replaces the URLs of the table.
 function setURLs(urls) {
+  if (urls.length > mostURLs) {
+    message('The table has at most ' + mostURLs.toLocaleString('en') + ' URLs; the other ' + (urls.length - mostURLs).toLocaleString('en') + ' were left out.');
+  }
   state.urls = urls.slice(0, mostURLs);
-  $('urls').value = state.urls.join('\n');
-  fitURLs();
 }
 
-$('urls').addEventListener('input', () => {
-  readURLs();
-  changed();
+function addURLs(text) {
+  const urls = readURLs(text).filter((u) => !state.urls.includes(u));
+  if (urls.length) {
+    setURLs([...state.urls, ...urls]);
+    changed();
+  }
+}
+
+$('adding').addEventListener('submit', (event) => {
+  event.preventDefault();
+  addURLs($('newurl').value);
+  $('newurl').value = '';
+  $('newurl').focus();
 });
-$('urls').addEventListener('change', fitURLs);
+$('newurl').addEventListener('keydown', (event) => {
+  if (event.key === 'Enter' && !event.shiftKey) {
+    event.preventDefault();
+    $('adding').requestSubmit();
+  }
+});
+$('newurl').addEventListener('paste', (event) => {
+  const text = event.clipboardData?.getData('text/plain') || '';
+  if (/[\r\n]/.test(text.trim())) {
+    event.preventDefault();
+    addURLs(text);
+  }
+});
 
 // The questions.
 
-const engine = createEngine(document.documentElement.dataset.engine === 'wasm', onMode, true);
+const isStatic = document.documentElement.dataset.engine === 'static'; // files alone, without a server
+const engine = createEngine(document.documentElement.dataset.engine !== 'server', onMode, !isStatic);
 
-// Proofs may take seconds, so they have a worker of their own: no verdict waits for
-// one. It asks the server only where the other does, which the page then says: while
-// the engine loads nobody knows yet, and nothing is sent.
+// Proofs can take seconds, so they have a separate worker, and no verdict waits for one. It uses the server only if the other
+// one does, which the page then says; while the engine loads, nothing is sent.
 let prover = null;
 
 function prove(kind, args, done) {
@@ -249,22 +299,22 @@ function onMode(mode, why) {
   const privacy = {
     loading: 'Your text stays in this browser.',
     wasm: 'Your text stays in this browser.',
-    server: 'The answers come from ' + location.host + ': your text is sent there, and not kept.',
-    failed: 'The server does not answer.',
+    server: 'Results come from ' + location.host + ': your text is sent there, and not stored.',
+    failed: 'The server does not respond.',
   };
   $('privacy').textContent = privacy[mode];
   $('privacy').title = mode === 'server' && why ? 'The engine does not run in this browser: ' + why : '';
   if (mode === 'loading') {
     onMode.late = setTimeout(() => { $('loading').hidden = false; }, 3000);
   }
-  if (mode === 'wasm' && 'serviceWorker' in navigator) {
-    navigator.serviceWorker.register('/page/sw.js', { scope: '/' }).catch(() => {}); // then the page needs its server, as all pages do
+  if (mode === 'wasm' && !isStatic && 'serviceWorker' in navigator) {
+    navigator.serviceWorker.register('page/sw.js', { scope: './' }).catch(() => {}); // without it the page needs its server
   }
 }
 
 let slow;
 
-// askSlow asks what takes time, once nothing has changed for a moment.
+// askSlow asks the slow questions once nothing has changed for a moment.
 function askSlow() {
   clearTimeout(slow);
   slow = setTimeout(() => {
@@ -281,29 +331,26 @@ function askSlow() {
   }, idle);
 }
 
-// changed asks everything anew; what is shown meanwhile is marked as old.
+// changed asks everything again; until the answers come, the old ones are marked.
 function changed() {
   state.version++;
   matrix.stale(true);
   document.body.classList.add('waiting');
+  askMatrix(); // first, since a question that runs is not interrupted
   engine.ask('parse', () => [file()], withFile((facts) => {
-    const fresh = JSON.stringify(facts.crawlers) !== JSON.stringify(state.facts.crawlers);
     state.facts = facts;
     editor.kinds(facts.kinds);
     $('about').hidden = !facts.notes.length;
     $('about').textContent = facts.notes.map((n) => n.text[0].toUpperCase() + n.text.slice(1) + '.').join(' ');
     show.sitemaps(facts);
-    if (fresh && document.activeElement !== $('newcrawler')) {
-      drawCrawlers();
-    }
+    show.ai([...directory.values()], facts, text());
     status();
   }));
-  askMatrix();
   askWhy();
   askSlow();
 }
 
-// withFile calls done with answers about the text that is there still.
+// withFile calls done with answers about the current text only.
 function withFile(done) {
   const version = state.file;
   return (answer) => {
@@ -315,8 +362,7 @@ function withFile(done) {
   };
 }
 
-// complain says what the engine finds wrong with a question. Where nobody answers,
-// the line about privacy says so.
+// complain shows the error of an answer. If there is no answer at all, the line about privacy says so.
 function complain(answer) {
   if (!answer.unanswered) {
     message(answer.error[0].toUpperCase() + answer.error.slice(1) + '.');
@@ -337,6 +383,7 @@ function askMatrix() {
     }
     answer.rows.forEach((row, i) => { row.url = state.urls[i] ?? row.url; });
     state.answered = asked.version;
+    globalThis.page.first ??= performance.now();
     state.names = names;
     matrix.show(answer, names);
     const fresh = asked.version === state.version;
@@ -345,6 +392,10 @@ function askMatrix() {
     summary(answer, names);
     if (asked.file === state.file) {
       drawCounts();
+    }
+    if (refocus) {
+      document.querySelector(refocus)?.focus();
+      refocus = '';
     }
     if (!matrix.chosen() && answer.rows.length && names.length) {
       matrix.choose(0, 0);
@@ -399,6 +450,7 @@ function askWhy() {
       light(answer);
     }
   });
+  askOutlook();
 }
 
 function light(answer) {
@@ -422,21 +474,94 @@ function hover(row, col) {
 
 function askRates() {
   const crawler = chosen()?.crawler || columns()[0];
-  if (!crawler || state.tab !== 'rates') {
+  if (!crawler || state.tab !== 'more' || state.topic !== 'rates') {
     return;
   }
   engine.ask('rates', () => [file(), written(crawler), String(Math.floor(Date.now() / 1000))], withFile((answer) => show.rates(answer, crawler)));
 }
 
-// drawFindings draws what is open: of a hostile file there are hundreds.
+// askOutlook asks what a search engine can do with the selected URL if it answers with the pasted headers.
+function askOutlook() {
+  const cell = chosen();
+  if (!cell || state.tab !== 'more' || state.topic !== 'page' || !$('headers').value.trim()) {
+    $('outlook').replaceChildren();
+    return;
+  }
+  engine.ask('outlook', () => [file(), written(cell.crawler), cell.url, $('headers').value], withFile((answer) => show.outlook(answer, cell)));
+}
+$('headers').addEventListener('input', askOutlook);
+
+// drawFindings draws the findings only where they are seen: a hostile file has hundreds.
 function drawFindings() {
-  if (state.findings && state.tab === 'findings') {
-    show.findings(state.findings);
+  if (state.findings && state.tab === 'lint') {
+    show.lint(state.findings);
   }
 }
 
+// Comparing: with the text at one time, an earlier version, the file of a site, or any other text.
+
+const versions = () => {
+  try {
+    return JSON.parse(localStorage.getItem('robots-versions')) || [];
+  } catch {
+    return [];
+  }
+};
+
+// remember keeps the text in this browser, to compare with later.
+function remember() {
+  const now = text();
+  const list = versions();
+  if (state.pristine || !now.trim() || now.length > mostVersion || list[0]?.text === now) {
+    return;
+  }
+  try {
+    localStorage.setItem('robots-versions', JSON.stringify([{ at: Date.now(), text: now }, ...list].slice(0, mostVersions)));
+  } catch {} // no room, or not permitted: there are no earlier versions then
+}
+addEventListener('visibilitychange', () => document.visibilityState === 'hidden' && remember());
+
+function compareWith(bytes) {
+  state.before = bytes;
+  $('before').value = bytes ? decoder.decode(bytes) : '';
+  drawComparing();
+  askDiff();
+}
+
+function drawComparing() {
+  const comparing = Boolean(state.before);
+  $('compare').setAttribute('aria-pressed', String(comparing));
+  $('before').hidden = $('stop').hidden = !comparing;
+  const option = (value, label) => element('option', { value }, label);
+  $('version').replaceChildren(option('', comparing ? 'the text below' : 'choose…'), option('now', 'the text as it is now'), option('other', 'another text'),
+    ...state.live ? [option('live', 'the live file of ' + state.live.host)] : [],
+    ...versions().map((v, i) => option(String(i), 'version of ' + new Date(v.at).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' }) + ', ' + v.text.length.toLocaleString('en') + ' characters')),
+    ...versions().length ? [option('forget', 'delete all earlier versions')] : []);
+}
+
+$('version').addEventListener('change', () => {
+  const choice = $('version').value;
+  if (choice === 'now') {
+    compareWith(file().slice());
+  } else if (choice === 'other') {
+    compareWith(new Uint8Array());
+    $('before').focus();
+  } else if (choice === 'live') {
+    compareWith(state.live.bytes);
+  } else if (choice === 'forget') {
+    localStorage.removeItem('robots-versions');
+    drawComparing();
+  } else if (choice) {
+    compareWith(encoder.encode(versions()[choice].text));
+  }
+});
+$('before').addEventListener('input', () => {
+  state.before = encoder.encode($('before').value);
+  askDiff();
+});
+$('stop').addEventListener('click', () => compareWith(null));
+
 function askDiff() {
-  $('compare').setAttribute('aria-pressed', String(Boolean(state.before)));
   if (!state.before) {
     show.changes(null);
     return;
@@ -473,6 +598,12 @@ const show = panels({
   },
   fix,
   fixAll,
+  addCrawlers,
+  insert(lines) {
+    const now = text();
+    editor.edit(now + (now === '' || now.endsWith('\n') ? '' : '\n') + lines);
+    say('Lines added at the end of the text');
+  },
   addURL(url) {
     if (!state.urls.includes(url)) {
       setURLs([url, ...state.urls]);
@@ -480,19 +611,22 @@ const show = panels({
     }
     matrix.choose(state.urls.indexOf(url), 0);
     askWhy();
-    view('answers');
+    view('results');
   },
 });
 
-const matrix = createMatrix($('grid'), {
+const matrix = createMatrix($('grid'), $('cards'), {
+  heads,
   onChoose(row, col, byKey) {
+    const cell = matrix.answer().rows[row].cells[col];
+    say(columns()[col].name + ', ' + state.urls[row] + ': ' + (cell.error ? 'invalid URL' : words[cell.word] + (cell.line ? ' by ' : ', ') + because(cell)));
     askWhy();
     askRates();
-    if (state.tab !== 'rates') {
+    if (state.tab !== 'more') {
       openTab('why');
     }
     if (byKey) {
-      view('why');
+      view('details');
       $('panel-' + state.tab).focus();
     }
   },
@@ -501,35 +635,48 @@ const matrix = createMatrix($('grid'), {
     state.hovered = null;
     askWhy();
   },
+  onURL(row, value) {
+    const url = value.trim();
+    if (url === state.urls[row]) {
+      return;
+    }
+    setURLs(state.urls.flatMap((u, i) => (i !== row ? [u] : url ? readURLs(url) : [])));
+    changed();
+  },
+  lineText: (line) => text().split(/\r\n?|\n/)[line - 1] || '',
+  reveal(line) {
+    view('file');
+    editor.reveal(line);
+    editor.focus();
+  },
 });
 
 function summary(answer, names) {
-  const cells = answer.rows.flatMap((r) => r.cells).filter((c) => c.word);
-  const blocked = cells.filter((c) => c.word === 'disallow').length;
-  const text = cells.length ? blocked.toLocaleString('en') + ' of ' + cells.length.toLocaleString('en') + ' answers are blocked' : '';
-  $('summary').textContent = text;
+  const counts = names.map((n, k) => [n.name, answer.rows.filter((r) => r.cells[k]?.word === 'disallow').length]);
+  const parts = answer.rows.length ? counts.slice(0, 4).map(([name, blocked], i) => name + ' ' + (i ? blocked : blocked + ' of ' + answer.rows.length + ' blocked')) : [];
+  $('summary').textContent = parts.join(' · ') + (counts.length > 4 && parts.length ? ' …' : '');
   state.cells = answer.rows.length * names.length;
   status();
-  say(text);
 }
 
 function status() {
   if (state.facts.bytes === undefined) {
-    return; // the engine has not said anything yet
+    return; // there is no answer yet
   }
   const found = state.findings?.findings.length;
-  const parts = [state.facts.bytes.toLocaleString('en') + (state.facts.bytes === 1 ? ' byte' : ' bytes'), (state.cells || 0).toLocaleString('en') + ' answers'];
+  const parts = [state.facts.bytes.toLocaleString('en') + (state.facts.bytes === 1 ? ' byte' : ' bytes'), (state.cells || 0).toLocaleString('en') + (state.cells === 1 ? ' result' : ' results')];
   if (found !== undefined) {
-    parts.push(found + (found === 1 ? ' finding' : ' findings'));
+    parts.push(found + (found === 1 ? ' problem' : ' problems'));
   }
   $('status').textContent = parts.join(' · ');
-  $('tab-findings').textContent = 'Findings' + (found ? ' (' + found + ')' : '');
-  $('tab-sitemaps').textContent = 'Sitemaps' + (state.facts.sitemaps.length ? ' (' + state.facts.sitemaps.length + ')' : '');
+  $('tab-lint').textContent = 'Lint' + (found ? ' ' + found : '');
+  document.querySelector('.views [data-view=details]').textContent = $('tab-lint').textContent;
 }
 
 // Tabs and views.
 
-const tabs = ['why', 'changes', 'findings', 'rates', 'sitemaps'];
+const tabs = ['why', 'changes', 'lint', 'more'];
+const topics = ['ai', 'rates', 'sitemaps', 'page'];
 
 function openTab(name) {
   state.tab = name;
@@ -538,9 +685,24 @@ function openTab(name) {
     $('tab-' + t).tabIndex = t === name ? 0 : -1;
     $('panel-' + t).hidden = t !== name;
   }
+  if (name === 'changes') {
+    drawComparing();
+  }
   askRates();
+  askOutlook();
   drawFindings();
 }
+
+function openTopic(name) {
+  state.topic = name;
+  for (const t of topics) {
+    document.querySelector('[data-topic=' + t + ']').setAttribute('aria-pressed', String(t === name));
+    $(t).hidden = t !== name;
+  }
+  askRates();
+  askOutlook();
+}
+topics.forEach((t) => document.querySelector('[data-topic=' + t + ']').addEventListener('click', () => openTopic(t)));
 
 tabs.forEach((t, i) => {
   $('tab-' + t).addEventListener('click', () => openTab(t));
@@ -555,28 +717,41 @@ tabs.forEach((t, i) => {
   });
   $('panel-' + t).addEventListener('keydown', (event) => {
     if (event.key === 'Escape') {
-      view('answers');
+      view('results');
       matrix.focus();
     }
   });
 });
 
-// view chooses which part a narrow window shows.
+// view chooses the part that a narrow window shows. Its view of the details opens with the findings.
 function view(name) {
   document.body.dataset.view = name;
   document.querySelectorAll('.views button').forEach((b) => (b.dataset.view === name ? b.setAttribute('aria-current', 'true') : b.removeAttribute('aria-current')));
   editor.measure();
 }
-document.querySelectorAll('.views button').forEach((b) => b.addEventListener('click', () => view(b.dataset.view)));
+document.querySelectorAll('.views button').forEach((b) => b.addEventListener('click', () => {
+  view(b.dataset.view);
+  if (b.dataset.view === 'details') {
+    openTab('lint');
+  }
+}));
+
+// A narrow window has one menu.
+const narrow = matchMedia('(max-width: 767px), (max-height: 500px)');
+const fold = () => { $('actions').open = !narrow.matches; };
+narrow.addEventListener('change', fold);
+fold();
 
 // Buttons.
+
+const openMenus = () => [...document.querySelectorAll('details.menu[open]')].filter((m) => narrow.matches || m.id !== 'actions');
 
 document.addEventListener('keydown', (event) => {
   if (event.key === '?' && !event.target.closest('input, textarea, select, [contenteditable=true]')) {
     event.preventDefault();
     $('helping').showModal();
   } else if (event.key === 'Escape') {
-    const open = document.querySelector('details.menu[open]');
+    const open = openMenus().at(-1);
     if (open) {
       open.open = false;
       open.querySelector('summary').focus();
@@ -584,7 +759,7 @@ document.addEventListener('keydown', (event) => {
   }
 });
 document.addEventListener('click', (event) => {
-  document.querySelectorAll('details.menu[open]').forEach((m) => {
+  openMenus().forEach((m) => {
     if (!m.contains(event.target) || event.target.closest('.sheet button')) {
       m.open = false;
     }
@@ -603,7 +778,7 @@ $('paste').addEventListener('click', async () => {
   try {
     setFile(encoder.encode(await navigator.clipboard.readText()), true);
   } catch {
-    message('This browser does not let the page read what you copied: paste it into the text by Ctrl+V.');
+    message('This browser does not let the page read the clipboard: paste into the text with Ctrl+V.');
     editor.focus();
   }
 });
@@ -636,20 +811,23 @@ for (const [key, example] of Object.entries(examples)) {
 }
 
 $('compare').addEventListener('click', () => {
-  state.before = state.before ? null : file().slice();
   openTab('changes');
-  view('why');
-  askDiff();
-  say(state.before ? 'The present text is pinned: changes are shown from now on' : 'The comparison has ended');
+  view('details');
+  if (state.before) {
+    compareWith(null);
+  } else {
+    compareWith(file().slice());
+    say('Comparing with the text as it is now');
+  }
 });
 
 async function clipboard(text, what) {
   try {
     await navigator.clipboard.writeText(text);
-    say(what + ' is copied');
-    $('status').textContent = what + ' is copied.';
+    say(what + ' copied');
+    $('status').textContent = what + ' copied.';
   } catch {
-    message('This browser does not let the page copy: ' + text.slice(0, 2000));
+    message('This browser does not let the page copy. The text is: ' + text.slice(0, 2000));
   }
 }
 
@@ -657,125 +835,131 @@ function snapshot() {
   return { file: file(), urls: state.urls, crawlers: state.crawlers, before: state.before };
 }
 
-$('link').addEventListener('click', async () => {
+async function copyLink() {
   const fragment = await link.write(snapshot());
   if (fragment.length > link.mostLink) {
     const address = URL.createObjectURL(new Blob([JSON.stringify(link.portable(snapshot()))], { type: 'application/json' }));
     element('a', { href: address, download: 'page.robots.json' }).click();
     URL.revokeObjectURL(address);
-    message('The link would have ' + fragment.length.toLocaleString('en') + ' characters. All of it is in the file page.robots.json instead, which “Open” reads.');
+    message('The link would have ' + fragment.length.toLocaleString('en') + ' characters. Everything was saved to page.robots.json instead; “Open” reads it.');
     return;
   }
   history.replaceState(null, '', fragment);
-  await clipboard(location.href, 'The link');
+  await clipboard(location.href, 'Link');
   if (location.href.length > link.noteAbove) {
-    message('The link is copied. It has ' + location.href.length.toLocaleString('en') + ' characters: some mail programs cut links above ' + link.noteAbove.toLocaleString('en') + '.');
+    message('The link was copied. It has ' + location.href.length.toLocaleString('en') + ' characters; some mail programs truncate links over ' + link.noteAbove.toLocaleString('en') + '.');
   }
-});
+}
+
+const quoted = (s) => "'" + s.replaceAll("'", "'\\''") + "'";
+
+// curl is a command that gets the selected result from the API, with the text as it is.
+function curl({ tokens, dialect }, url) {
+  const question = { url, agent: tokens.length ? tokens : '*', dialect };
+  try {
+    question.robots = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(file());
+  } catch {
+    question.robots_b64 = btoa(Array.from(file(), (b) => String.fromCharCode(b)).join(''));
+  }
+  const server = isStatic ? 'http://127.0.0.1:8780/' : location.href;
+  return 'curl -s -H ' + quoted('Content-Type: application/json') + ' -d ' + quoted(JSON.stringify({ questions: [question] })) + ' ' + quoted(new URL('v1/check', server).href);
+}
+
+// sentence is the selected result for a ticket.
+function sentence(crawler, url, cell) {
+  const rule = cell.line ? ' by line ' + cell.line + ' of robots.txt (' + (text().split(/\r\n?|\n/)[cell.line - 1] || '').trim() + ')' : ': ' + because(cell);
+  return url + ' is ' + words[cell.word] + ' for ' + crawler.name + rule + ', as ' + titles[crawler.dialect] + ' reads it.';
+}
 
 document.querySelectorAll('[data-copy]').forEach((b) => b.addEventListener('click', () => {
+  const kind = b.dataset.copy;
+  if (kind === 'link') {
+    copyLink();
+    return;
+  }
   const answer = matrix.answer();
   const at = matrix.chosen() || { row: 0, col: 0 };
-  if (!answer.rows.length || !answer.columns.length) {
-    return;
+  const cell = answer.rows[at.row]?.cells[at.col];
+  if (!cell) {
+    message('There is no result to copy yet.');
+  } else if (kind === 'curl') {
+    clipboard(curl(state.names[at.col], state.urls[at.row]), 'Command');
+  } else if (kind === 'sentence') {
+    clipboard(cell.error ? state.urls[at.row] + ' is not a valid URL.' : sentence(state.names[at.col], state.urls[at.row], cell), 'Sentence');
+  } else {
+    clipboard(copies[kind](answer, state.names, at.col), b.textContent);
   }
-  if (b.dataset.copy === 'curl') {
-    const { tokens, dialect } = state.names[at.col];
-    const url = new URL('/v1/check', location.href);
-    url.searchParams.set('url', /^[a-z][a-z0-9+.-]*:\/\//i.test(state.urls[at.row]) ? state.urls[at.row] : 'https://example.com' + state.urls[at.row]);
-    tokens.forEach((t) => url.searchParams.append('agent', t));
-    url.searchParams.set('dialect', dialect);
-    clipboard("curl '" + url.href.replaceAll("'", '%27') + "'", 'The curl line');
-    return;
-  }
-  clipboard(copies[b.dataset.copy](answer, state.names, at.col), b.textContent);
 }));
 
-// Fetching a site: the one thing that leaves the browser.
-
-$('fetch').addEventListener('click', () => {
-  $('fetchfailed').textContent = '';
-  $('fetching').showModal();
-});
-$('fetchcancel').addEventListener('click', () => $('fetching').close());
-$('site').addEventListener('input', () => {
-  let host = '';
-  try {
-    host = new URL(site()).host;
-  } catch {}
-  $('towhom').textContent = host ? 'This server asks ' + host + ' for its robots.txt. Nothing else that you typed is sent.' : 'This is the only button that sends anything. Nothing that you typed is sent.';
-});
+// Fetching a site: the only thing that leaves the browser.
 
 const site = () => {
-  const text = $('site').value.trim();
-  return /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : 'https://' + text;
+  const typed = $('site').value.trim();
+  return /^[a-z][a-z0-9+.-]*:\/\//i.test(typed) ? typed : 'https://' + typed;
 };
 
-// Sites of a demo, each by name with what there is to see.
+// Sites of a demo, each with what it shows.
 const sites = JSON.parse(document.documentElement.dataset.sites || 'null') || [];
-if (sites.length) {
-  $('sites').hidden = false;
-  $('sites').append(element('p', { class: 'soft' }, 'Sites of this demo:'), ...sites.map((s) => element('button', {
-    type: 'button',
-    onclick: () => {
-      $('site').value = s.url;
-      fetchSite(new URL(s.url).pathname + new URL(s.url).search);
-    },
-  }, element('strong', {}, s.name), ' ', s.see)));
-}
+$('sites').append(...sites.map((s) => element('option', { value: s.url }, s.name + ': ' + s.see)));
 
 $('fetching').addEventListener('submit', (event) => {
   event.preventDefault();
-  fetchSite('');
+  fetchSite();
 });
 
-// fetchSite shows what the server holds of a site, or fetches. A path that is given
-// becomes the first URL.
-async function fetchSite(path) {
+// fetchSite shows the robots.txt of a site, which the server fetches. The path of the URL, if there is one, becomes the first URL.
+async function fetchSite() {
   const url = site();
-  $('fetchgo').disabled = true;
-  $('fetchfailed').textContent = '';
+  let parsed;
   try {
-    const query = '/v1/robots?url=' + encodeURIComponent(url);
+    parsed = new URL(url);
+  } catch {
+    message('“' + $('site').value.trim() + '” is not a valid URL.');
+    return;
+  }
+  $('fetchgo').disabled = true;
+  message('');
+  try {
+    const query = 'v1/robots?url=' + encodeURIComponent(url);
     const answer = await fetch(query);
     const record = await answer.json().catch(() => ({}));
     if (!answer.ok) {
-      throw new Error(record.detail || 'the server answers with status ' + answer.status);
+      throw new Error(record.detail || 'the server responds with status ' + answer.status);
     }
     const body = await fetch(query + '&body=1');
-    const bytes = body.ok ? new Uint8Array(await body.arrayBuffer()) : encoder.encode(inPlace(record, url));
-    setFile(bytes, true);
-    if (path) {
+    const bytes = body.ok ? new Uint8Array(await body.arrayBuffer()) : encoder.encode(replacement(record, parsed.host));
+    state.live = { host: parsed.host, bytes };
+    const path = parsed.pathname + parsed.search;
+    if (path !== '/' && path !== '/robots.txt') {
       setURLs([path, ...state.urls.filter((u) => u !== path)]);
     }
+    setFile(bytes, true);
     show.record(record, url);
-    $('fetching').close();
-    say('robots.txt of ' + new URL(url).host + ' is shown');
+    view('results');
+    say('robots.txt of ' + parsed.host + ' loaded');
   } catch (error) {
-    $('fetchfailed').textContent = error instanceof TypeError ? 'The server does not answer.' : error.message[0].toUpperCase() + error.message.slice(1) + '.';
+    message(error instanceof TypeError ? 'The server does not respond.' : error.message[0].toUpperCase() + error.message.slice(1) + '.');
   } finally {
     $('fetchgo').disabled = false;
   }
 }
 
-// inPlace is the text in place of a robots.txt that cannot be had: it says what holds.
-function inPlace(record, url) {
-  const host = new URL(url).host;
+// replacement is the text for a site whose robots.txt is missing or unavailable: it has the same effect.
+function replacement(record, host) {
   return record.outcome === 'unavailable'
-    ? '# ' + host + ' has no robots.txt, so everything may be fetched.\n'
-    : '# The robots.txt of ' + host + ' cannot be had, so nothing may be fetched for now.\nUser-agent: *\nDisallow: /\n';
+    ? '# ' + host + ' has no robots.txt, so every URL is allowed.\n'
+    : '# The robots.txt of ' + host + ' is unavailable, so every URL is blocked for now.\nUser-agent: *\nDisallow: /\n';
 }
 
-addEventListener('offline', () => message('You are offline: everything works but “Fetch a site…”.'));
+addEventListener('offline', () => message('You are offline: everything works except fetching a site.'));
 addEventListener('online', () => message(''));
 
-// The beginning.
+// Start.
 
 function useExample(key, undoable) {
   const e = examples[key];
   state.crawlers = e.crawlers.map(([dialect, ...tokens]) => ({ dialect, tokens }));
   setURLs(e.urls);
-  drawCrawlers();
   setFile(encoder.encode(e.text), undoable);
   state.pristine = true;
 }
@@ -784,8 +968,8 @@ function restore(saved) {
   state.crawlers = saved.crawlers;
   state.before = saved.before;
   setURLs(saved.urls);
-  drawCrawlers();
   setFile(saved.file, false);
+  $('before').value = state.before ? decoder.decode(state.before) : '';
   if (state.before) {
     openTab('changes');
   }
@@ -810,11 +994,15 @@ if (!(await fromFragment())) {
   useExample('shop', false);
 }
 show.changes(null);
+if (state.answered < 0) { // the table is there before the engine
+  const names = columns();
+  matrix.show({ columns: names.map(() => ({ group: '', lines: [] })), rows: state.urls.map((url) => ({ url, cells: names.map(() => ({ pending: true })) })) }, names);
+}
 engine.ask('dialects', () => [], (answer) => {
   directory = new Map((answer.crawlers || []).map((c) => [c.tokens[0].toLowerCase(), c]));
-  drawCrawlers();
+  show.ai([...directory.values()], state.facts, text());
 });
 
-// For the tests of the page: what it holds, and its link.
+// For the tests of the page.
 const busy = () => Boolean(slow) || engine.busy() || Boolean(prover?.busy());
-globalThis.page = { copies, matrix, units, snapshot, link, restore, busy, state };
+globalThis.page = { copies, matrix, units, snapshot, link, restore, busy, state, readURLs, setURLs, changed, curl, insert: (t) => editor.edit(t + text()) };

@@ -1,11 +1,11 @@
-// The grid of verdicts: a row a URL, a column a crawler. role=grid, arrows move.
+// The table of results: a row for each URL, a column for each crawler. It is a grid: arrow keys move the focus.
 
 const marks = { allow: '✓', disallow: '✕', undefined: '?' };
 export const words = { allow: 'allowed', disallow: 'blocked', undefined: 'undefined' };
 
 const drawnAtOnce = 200;
 
-// element makes an element of text and other elements. Text is text, never markup.
+// element makes an element with attributes and children. Strings become text, never markup.
 export function element(name, attributes, ...children) {
   const e = document.createElement(name);
   for (const [key, value] of Object.entries(attributes || {})) {
@@ -25,28 +25,35 @@ export function mark(word) {
   return element('span', { class: 'mark ' + word, 'aria-hidden': 'true' }, marks[word] || '!');
 }
 
-function because(cell) {
+export function because(cell) {
   if (cell.line) {
     return 'line ' + cell.line;
   }
-  return { 'no-rule': 'no rule', 'no-group': 'no group', 'empty-file': 'no rules', 'robots-txt': 'always', rule: 'empty rule' }[cell.reason] || cell.reason;
+  return { 'no-rule': 'no matching rule', 'no-group': 'no group', 'empty-file': 'no rules', 'robots-txt': 'always', rule: 'empty rule' }[cell.reason] || cell.reason;
 }
 
-// inWords is what a cell says, for screen readers and copies.
+// inWords is a cell as screen readers and copies have it.
 export function inWords(cell) {
+  if (cell.pending) {
+    return 'loading';
+  }
   if (cell.error) {
-    return 'not a URL';
+    return 'invalid URL';
   }
   return words[cell.word] + ' ' + because(cell);
 }
 
-export function createMatrix(place, { onChoose, onHover, onLeave }) {
+// createMatrix draws the results in place, and for narrow windows as cards in cards. heads returns the elements in the head of
+// each column and of the one after them.
+export function createMatrix(place, cards, { heads, onChoose, onHover, onLeave, onURL, lineText, reveal }) {
   let answer = { columns: [], rows: [] };
-  let at = { row: 0, col: 0 }; // where the keyboard is
+  let at = { row: 0, col: 0 }; // the cell with the keyboard focus; column -1 is the URL
   let chosen = null;
   let cells = []; // drawn ones, by row
   let body = null;
   let labels = [];
+  let names = [];
+  let picked = 0; // the crawler of the cards
 
   const observer = new IntersectionObserver((entries) => {
     if (entries.some((e) => e.isIntersecting)) {
@@ -54,9 +61,7 @@ export function createMatrix(place, { onChoose, onHover, onLeave }) {
     }
   });
 
-  function cellOf(row, col) {
-    return cells[row] && cells[row][col];
-  }
+  const cellOf = (row, col) => cells[row] && cells[row][col + 1];
 
   function markChosen() {
     place.querySelectorAll('[aria-selected=true]').forEach((e) => e.setAttribute('aria-selected', 'false'));
@@ -71,7 +76,7 @@ export function createMatrix(place, { onChoose, onHover, onLeave }) {
     if (old) {
       old.tabIndex = -1;
     }
-    at = { row: Math.max(0, Math.min(row, answer.rows.length - 1)), col: Math.max(0, Math.min(col, answer.columns.length - 1)) };
+    at = { row: Math.max(0, Math.min(row, answer.rows.length - 1)), col: Math.max(-1, Math.min(col, answer.columns.length - 1)) };
     if (at.row >= cells.length) {
       draw(at.row + drawnAtOnce);
     }
@@ -80,9 +85,17 @@ export function createMatrix(place, { onChoose, onHover, onLeave }) {
       e.tabIndex = 0;
       if (focus) {
         e.focus();
-        onHover(at.row, at.col);
+        if (at.col >= 0) {
+          onHover(at.row, at.col);
+        }
       }
     }
+  }
+
+  function choose(row, col) {
+    move(row, Math.max(0, col), false);
+    chosen = { ...at };
+    markChosen();
   }
 
   function draw(upTo) {
@@ -90,17 +103,18 @@ export function createMatrix(place, { onChoose, onHover, onLeave }) {
     const rows = document.createDocumentFragment();
     for (let i = cells.length; i < Math.min(upTo, answer.rows.length); i++) {
       const row = answer.rows[i];
+      const input = element('input', { type: 'text', class: 'url', tabindex: -1, value: row.url, 'aria-label': 'URL ' + (i + 1), title: row.error || row.url, 'data-row': i, autocomplete: 'off', autocapitalize: 'off', spellcheck: 'false' });
       const drawn = row.cells.map((cell, k) => {
         const others = cell.others || [];
-        const label = labels[k] + ', ' + row.url + ': ' + inWords(cell) + (others.length ? '; ' + others.join(', ') + ' answer otherwise' : '');
-        return element('td', { role: 'gridcell', tabindex: -1, 'aria-selected': 'false', 'aria-label': label, title: cell.error || null, 'data-row': i, 'data-col': k, class: 'cell ' + (cell.word || 'wrong') },
-          element('span', { class: 'verdict' }, mark(cell.word || 'wrong'), element('span', { class: 'word' }, cell.error ? 'not a URL' : words[cell.word]), ' ',
+        const label = labels[k] + ', ' + row.url + ': ' + inWords(cell) + (others.length ? '; different in ' + others.join(', ') : '');
+        return element('td', { role: 'gridcell', tabindex: -1, 'aria-selected': 'false', 'aria-label': label, title: cell.error || null, 'data-row': i, 'data-col': k, class: 'cell ' + (cell.word || (cell.pending ? '' : 'wrong')) },
+          cell.pending ? element('span', { class: 'placeholder' }, 'allowed line 1') : element('span', { class: 'verdict' }, mark(cell.word || 'wrong'), element('span', { class: 'word' }, cell.error ? 'invalid URL' : words[cell.word]), ' ',
             cell.error ? null : element('span', { class: 'by' }, because(cell)),
-            others.length > 0 && element('span', { class: 'badge', 'aria-hidden': 'true', title: 'engines differ: ' + others.join(', ') + ' answer otherwise' }, '⚠')));
+            others.length > 0 && element('span', { class: 'badge', 'aria-hidden': 'true', title: 'engines differ: the result is different in ' + others.join(', ') }, '⚠')));
       });
-      cells.push(drawn);
+      cells.push([input, ...drawn]);
       rows.append(element('tr', { role: 'row', 'aria-rowindex': i + 2 },
-        element('th', { role: 'rowheader', scope: 'row', class: row.error ? 'wrong' : null, title: row.error || row.url }, element('span', { class: 'url' }, row.url)), ...drawn));
+        element('th', { role: 'rowheader', scope: 'row', class: row.error ? 'wrong' : null }, input), ...drawn, element('td', { role: 'gridcell' })));
     }
     body.append(rows);
     if (cells.length < answer.rows.length) {
@@ -108,13 +122,49 @@ export function createMatrix(place, { onChoose, onHover, onLeave }) {
     }
   }
 
+  // drawCards shows one crawler, a URL a card, which opens in place.
+  function drawCards() {
+    picked = Math.max(0, Math.min(picked, names.length - 1));
+    const open = new Set([...cards.querySelectorAll('.card[open]')].map((c) => c.dataset.url));
+    if (!names.length || !answer.rows.length) {
+      cards.replaceChildren();
+      return;
+    }
+    const select = element('select', { 'aria-label': 'Crawler' }, ...labels.map((l, i) => element('option', { value: i, selected: i === picked }, l)));
+    select.addEventListener('change', () => {
+      picked = +select.value;
+      drawCards();
+      cards.querySelector('select').focus();
+    });
+    const group = answer.columns[picked];
+    const blocked = answer.rows.filter((r) => r.cells[picked].word === 'disallow').length;
+    cards.replaceChildren(element('div', { class: 'picker' }, select), element('p', { class: 'empty' }, blocked + ' of ' + answer.rows.length + ' URLs blocked'),
+      ...answer.rows.slice(0, drawnAtOnce).map((row) => {
+        const cell = row.cells[picked];
+        return element('details', { class: 'card ' + (cell.word || 'wrong'), 'data-url': row.url, open: open.has(row.url) },
+          element('summary', {}, mark(cell.word || 'wrong'), element('code', { class: 'url' }, row.url), element('span', { class: 'word' }, cell.error ? 'invalid URL' : words[cell.word])),
+          element('div', {},
+            element('p', {}, cell.error ? cell.error : cell.line ? element('code', {}, lineText(cell.line)) : because(cell)),
+            element('p', { class: 'soft' }, group.lines.length ? 'group ' + group.group + ', line ' + group.lines.join(', ') : 'no group applies to this crawler'),
+            cell.line ? element('button', { type: 'button', onclick: () => reveal(cell.line) }, 'Show line ' + cell.line) : null));
+      }));
+  }
+
   place.addEventListener('click', (event) => {
     const e = event.target.closest('td[data-row]');
     if (e) {
-      move(+e.dataset.row, +e.dataset.col, false);
-      chosen = { ...at };
-      markChosen();
+      choose(+e.dataset.row, +e.dataset.col);
       onChoose(at.row, at.col, false);
+    }
+  });
+  place.addEventListener('focusin', (event) => {
+    if (event.target.matches('input.url')) {
+      move(+event.target.dataset.row, -1, false);
+    }
+  });
+  place.addEventListener('change', (event) => {
+    if (event.target.matches('input.url')) {
+      onURL(+event.target.dataset.row, event.target.value);
     }
   });
   place.addEventListener('mouseover', (event) => {
@@ -125,37 +175,48 @@ export function createMatrix(place, { onChoose, onHover, onLeave }) {
   });
   place.addEventListener('mouseleave', () => onLeave());
   place.addEventListener('keydown', (event) => {
-    if (!event.target.closest('td[data-row]') || event.ctrlKey || event.metaKey || event.altKey) {
+    const url = event.target.closest('input.url');
+    if (!url && !event.target.closest('td[data-row]') || event.ctrlKey || event.metaKey || event.altKey) {
       return;
     }
-    const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], PageUp: [-10, 0], PageDown: [10, 0], Home: [0, -Infinity], End: [0, Infinity] };
-    const step = steps[event.key];
+    let step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], PageUp: [-10, 0], PageDown: [10, 0], Home: [0, -Infinity], End: [0, Infinity] }[event.key];
+    if (url && (event.key === 'ArrowLeft' || event.key === 'Home' || event.key === 'End' || event.key === 'ArrowRight' && (url.selectionEnd < url.value.length || url.selectionStart !== url.selectionEnd))) {
+      return; // within the text
+    }
+    if (url && event.key === 'Escape') {
+      url.value = answer.rows[at.row].url;
+      step = [0, 1];
+    } else if (url && event.key === 'Enter') {
+      step = [1, 0];
+    }
     if (step) {
       event.preventDefault();
       move(at.row + step[0], at.col + step[1], true);
-    } else if (event.key === 'Enter' || event.key === ' ') {
+    } else if (!url && (event.key === 'Enter' || event.key === ' ')) {
       event.preventDefault();
-      chosen = { ...at };
-      markChosen();
+      choose(at.row, at.col);
       onChoose(at.row, at.col, true);
     }
   });
 
   return {
-    // show draws an answer; names are how its columns are called.
-    show(next, names) {
-      const focused = place.contains(document.activeElement) && document.activeElement.matches('td');
-      const same = next.columns.length === answer.columns.length && next.rows.length === answer.rows.length;
+    // show draws an answer for crawlers with these names and dialects.
+    show(next, columns) {
+      const active = document.activeElement;
+      const focused = place.contains(active) && active.matches('td, input.url');
+      const same = next.columns.length === answer.columns.length;
       answer = next;
+      names = columns;
       labels = names.map((n) => n.name + ' as ' + n.dialect);
       cells = [];
       body = element('tbody', { role: 'rowgroup' });
       const head = element('tr', { role: 'row', 'aria-rowindex': 1 }, element('th', { role: 'columnheader', scope: 'col' }, 'URL'),
-        ...names.map((n, i) => element('th', { role: 'columnheader', scope: 'col', title: answer.columns[i].lines.length ? 'group ' + answer.columns[i].group + ', line ' + answer.columns[i].lines.join(', ') : 'no group is for it' },
-          element('span', { class: 'name' }, n.name), element('span', { class: 'dialect' }, n.dialect))));
-      const table = element('table', { role: 'grid', 'aria-label': 'Verdicts', 'aria-rowcount': answer.rows.length + 1, 'aria-colcount': names.length + 1 }, element('thead', { role: 'rowgroup' }, head), body);
-      place.replaceChildren(answer.rows.length && names.length ? table : element('p', { class: 'empty' }, names.length ? 'Write a URL below, such as /basket.' : 'Add a crawler.'));
+        ...heads().map((parts, i) => element('th', { role: 'columnheader', scope: 'col', title: !answer.columns[i] ? null : answer.columns[i].lines.length ? 'group ' + answer.columns[i].group + ', line ' + answer.columns[i].lines.join(', ') : 'no group applies to this crawler' }, ...parts)));
+      const table = element('table', { role: 'grid', 'aria-label': 'Results', 'aria-rowcount': answer.rows.length + 1, 'aria-colcount': names.length + 2 }, element('thead', { role: 'rowgroup' }, head), body);
+      const hint = names.length ? answer.rows.length ? null : 'Add a path or URL, or paste a list.' : 'Add a crawler.';
+      place.replaceChildren(table, ...hint ? [element('p', { class: 'empty' }, hint)] : []);
       draw(Math.max(drawnAtOnce, at.row + 1));
+      drawCards();
       if (chosen && (chosen.row >= answer.rows.length || chosen.col >= names.length)) {
         chosen = null;
       }
@@ -166,16 +227,12 @@ export function createMatrix(place, { onChoose, onHover, onLeave }) {
       place.classList.toggle('stale', yes);
       place.setAttribute('aria-busy', String(yes));
     },
-    choose(row, col) {
-      move(row, col, false);
-      chosen = { ...at };
-      markChosen();
-    },
+    choose,
     chosen: () => chosen,
-    focus: () => move(at.row, at.col, true),
-    // light lights the cells that a line decides, of all lines if it is 0.
+    focus: () => move(at.row, Math.max(0, at.col), true),
+    // light marks the cells that a line decides, none if it is 0.
     light(line) {
-      cells.forEach((row, i) => row.forEach((e, k) => e.classList.toggle('lit', line > 0 && answer.rows[i].cells[k].line === line)));
+      cells.forEach((row, i) => row.slice(1).forEach((e, k) => e.classList.toggle('lit', line > 0 && answer.rows[i].cells[k].line === line)));
     },
     answer: () => answer,
   };
@@ -196,8 +253,7 @@ export const copies = {
     const [head, ...rows] = rowsOf(answer, names).map((r) => '| ' + r.map((c) => c.replace(/[\\|`*_<>[\]]/g, '\\$&')).join(' | ') + ' |');
     return [head, '|' + ' --- |'.repeat(names.length + 1), ...rows].join('\n') + '\n';
   },
-  // tests is a file for robots test, beside a robots.txt. Such a file has one dialect,
-  // here that of the chosen column.
+  // tests is a file for robots test, for the robots.txt beside it. It has one dialect, that of the chosen column.
   tests(answer, names, chosen) {
     const { dialect } = names[chosen];
     let out = 'version: 1\nrobots: robots.txt\ndialect: ' + dialect + '\ntests:\n';
