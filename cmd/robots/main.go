@@ -140,6 +140,7 @@ RFC 9309 says, or as Google, Seznam, Bing and Yandex do (--dialect).`,
 		{"show", func() *cobra.Command { return newShow(std, status) }},
 		{"test", func() *cobra.Command { return testCommand(std, status) }},
 		{"verify", func() *cobra.Command { return verifyCommand(std, status) }},
+		{"watch", func() *cobra.Command { return watchCommand(std, status) }},
 	}
 	for _, v := range verbs {
 		if v.name == only {

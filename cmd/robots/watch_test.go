@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestWebhook: a report with a change is posted, again after a failure; if all attempts fail, the next run reports the change
+// again.
+func TestWebhook(t *testing.T) {
+	defer func(wait time.Duration) { webhookWait = wait }(webhookWait)
+	webhookWait = time.Millisecond
+	t.Setenv(webhookTokenName, "secret")
+	var mu sync.Mutex
+	text, failures := "User-agent: *\nDisallow: /a\n", 0
+	var posts []string
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if r.Method != http.MethodPost {
+			_, _ = io.WriteString(w, text)
+			return
+		}
+		if failures > 0 {
+			failures--
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		body, _ := io.ReadAll(r.Body)
+		posts = append(posts, r.Header.Get("Authorization")+" "+string(body))
+	}))
+	defer site.Close()
+	state := filepath.Join(t.TempDir(), "state.json")
+	try := func(want int, newText string, fail int, more ...string) []string {
+		t.Helper()
+		mu.Lock()
+		text, failures, posts = newText, fail, nil
+		mu.Unlock()
+		var out bytes.Buffer
+		args := append([]string{"watch", "--allow-private", "--state", state, "--webhook", site.URL + "/hook", site.URL}, more...)
+		if got := run(context.Background(), args, strings.NewReader(""), &out, &out); got != want {
+			t.Errorf("exit status %d, want %d: %s", got, want, out.String())
+		}
+		return posts
+	}
+	try(exitAllowed, text, 0)
+	if posts := try(exitAllowed, text, 0); len(posts) != 0 {
+		t.Errorf("posts without a change: %q", posts)
+	}
+	blocked := "User-agent: *\nDisallow: /\n"
+	if posts := try(exitBad, blocked, webhookTries); len(posts) != 0 {
+		t.Errorf("posts of a failed webhook: %q", posts)
+	}
+	sent := try(exitDisallowed, blocked, 2)
+	if len(sent) != 1 {
+		t.Fatalf("posts: %q", sent)
+	}
+	token, body, _ := strings.Cut(sent[0], "{")
+	var report struct {
+		Reports []siteReport
+	}
+	if err := json.Unmarshal([]byte("{"+body), &report); err != nil || token != "Bearer secret " || len(report.Reports) != 1 || report.Reports[0].Severity != critical || report.Reports[0].Events[0].Path != "/" {
+		t.Errorf("posted %q: %v", sent[0], err)
+	}
+	if posts := try(exitAllowed, "", 0, "--webhook-format", "slack"); len(posts) != 1 || !strings.Contains(posts[0], `{"text":"*`+site.URL+`*: warning`) {
+		t.Errorf("posted for Slack: %q", posts)
+	}
+}

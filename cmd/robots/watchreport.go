@@ -1,0 +1,282 @@
+package main
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/ask"
+	"github.com/robotskit/robots/compare"
+	"github.com/robotskit/robots/crawlers"
+	"github.com/robotskit/robots/fetch"
+)
+
+// Severities of events, the most severe first.
+const (
+	critical = "critical"
+	warning  = "warning"
+	info     = "info"
+)
+
+// A siteReport is what one observation of a site found.
+type siteReport struct {
+	Schema    int          `json:"schema"`
+	Site      string       `json:"site"`
+	Observed  time.Time    `json:"observed"`
+	Since     *time.Time   `json:"since,omitempty"` // when the version before was seen first
+	Severity  string       `json:"severity"`        // of the most severe event, "" for no change
+	Undecided bool         `json:"undecided"`       // a proof exceeded the budget, or there is nothing to compare with
+	Events    []watchEvent `json:"events"`
+}
+
+// A watchEvent is one change.
+type watchEvent struct {
+	Severity string       `json:"severity"`
+	Kind     string       `json:"kind"` // newly-blocked, newly-allowed, declared, layout, failing, recovered, missing, baseline
+	Crawlers []string     `json:"crawlers,omitempty"`
+	Dialect  string       `json:"dialect,omitempty"`
+	Path     string       `json:"path,omitempty"` // a shortest URL that changed
+	Old      *watchedRule `json:"old,omitempty"`
+	New      *watchedRule `json:"new,omitempty"`
+	Text     string       `json:"text"` // a clause for people
+}
+
+// A watchedRule is the rule behind a verdict, line 0 if no rule matches.
+type watchedRule struct {
+	Line int    `json:"line"`
+	Rule string `json:"rule"`
+}
+
+func (r *siteReport) add(e watchEvent) {
+	order := []string{critical, warning, info}
+	if r.Severity == "" || slices.Index(order, e.Severity) < slices.Index(order, r.Severity) {
+		r.Severity = e.Severity
+	}
+	r.Events = append(r.Events, e)
+}
+
+func (r *siteReport) status(expected bool) int {
+	switch {
+	case r.Severity == critical, expected && r.Severity == warning:
+		return exitDisallowed
+	case r.Undecided:
+		return exitUndecided
+	}
+	return exitAllowed
+}
+
+// observe compares a record with the last version of the site, and returns the version to keep.
+func (r *siteReport) observe(last *siteState, record *fetch.Record, budget int) *siteState {
+	if record.Outcome == fetch.Unreachable {
+		return r.failing(last, record)
+	}
+	next := &siteState{Changed: r.Observed, Missing: record.Outcome == fetch.Unavailable}
+	next.set(record.Body)
+	if next.Missing {
+		next.set(nil)
+	}
+	if last == nil || last.Changed.IsZero() {
+		r.add(watchEvent{Severity: info, Kind: "baseline", Text: "first version: " + versionText(next)})
+		return next
+	}
+	r.Since = &last.Changed
+	if last.Failures > 0 {
+		r.add(watchEvent{Severity: info, Kind: "recovered", Text: "reachable again, after failing since " + last.FailingSince.Format(time.RFC3339)})
+	}
+	if last.Missing != next.Missing {
+		e := watchEvent{Severity: warning, Kind: "missing", Text: "robots.txt is missing (status " + fmt.Sprint(record.Status) + "), so every URL is allowed"}
+		if last.Missing {
+			e.Severity, e.Text = info, "robots.txt exists now"
+		}
+		r.add(e)
+	}
+	if last.Missing == next.Missing && string(last.body()) == string(next.body()) {
+		next.Changed = last.Changed
+		return next
+	}
+	r.compare(robots.Parse(last.body()), robots.Parse(next.body()), budget)
+	return next
+}
+
+func versionText(s *siteState) string {
+	if s.Missing {
+		return "no robots.txt, so every URL is allowed"
+	}
+	return fmt.Sprintf("%d bytes", len(s.body()))
+}
+
+// failing notes a failure. One alone is often an accident; the second in a row is critical.
+func (r *siteReport) failing(last *siteState, record *fetch.Record) *siteState {
+	next := &siteState{}
+	if last != nil {
+		*next = *last
+	}
+	next.Failures++
+	if next.FailingSince == nil {
+		next.FailingSince = &r.Observed
+	}
+	state := (ask.Source{Record: record}).Obey(robots.RFC9309, 0, r.Observed, []string{anyCrawler}).State()
+	e := watchEvent{Severity: info, Kind: "failing", Text: "unreachable: " + factOf(state)}
+	if next.Failures > 1 {
+		e.Severity = critical
+		e.Text += fmt.Sprintf("; failing since %s (%d observations); without a copy, crawlers treat the site as blocked (%s)",
+			next.FailingSince.Format(time.RFC3339), next.Failures, strings.Join(blockedIn(record, r.Observed), ", "))
+	}
+	r.add(e)
+	return next
+}
+
+// expect compares the file of a site with the expected one.
+func (r *siteReport) expect(expected *robots.File, record *fetch.Record, budget int) {
+	switch record.Outcome {
+	case fetch.Unreachable:
+		r.Undecided = true
+		r.failing(nil, record)
+	case fetch.Unavailable:
+		r.add(watchEvent{Severity: critical, Kind: "missing", Text: fmt.Sprintf("the site has no robots.txt (status %d)", record.Status)})
+	default:
+		if string(expected.Bytes()) != string(record.Body) {
+			r.compare(expected, robots.Parse(record.Body), budget)
+		}
+	}
+}
+
+// compare reports what differs for * and for every crawler that either file names, each in the dialect that the directory has
+// for it. Crawlers with equal rules share their events.
+func (r *siteReport) compare(before, after *robots.File, budget int) {
+	type key struct {
+		dialect  string
+		old, new [sha256.Size]byte
+	}
+	type group struct {
+		names []string
+		rules [2]*robots.Rules
+	}
+	groups := map[key]*group{}
+	var order []*group
+	names := append(before.Crawlers(robots.RFC9309), after.Crawlers(robots.RFC9309)...)
+	slices.Sort(names)
+	for _, name := range append([]string{anyCrawler}, slices.Compact(names)...) {
+		d, known := crawlers.DialectOf(name)
+		if !known {
+			d = robots.RFC9309
+		}
+		rules := [2]*robots.Rules{before.Rules(d, name), after.Rules(d, name)}
+		k := key{d.Name, keyOf(rules[0]), keyOf(rules[1])}
+		if groups[k] == nil {
+			groups[k] = &group{rules: rules}
+			order = append(order, groups[k])
+		}
+		groups[k].names = append(groups[k].names, name)
+	}
+	same := true
+	for _, g := range order {
+		result := compare.Rules(g.rules[0], g.rules[1], compare.Options{Steps: budget})
+		same = same && result.Same()
+		r.Undecided = r.Undecided || !result.Same() && !result.Differs()
+		for _, c := range result.NewlyBlocked.Changes {
+			e := changeEvent("newly-blocked", g.names, c)
+			if slices.ContainsFunc(g.names, searches) {
+				e.Severity = critical
+			}
+			r.add(e)
+		}
+		for _, c := range result.NewlyOpen.Changes {
+			r.add(changeEvent("newly-allowed", g.names, c))
+		}
+	}
+	reported := map[string]bool{}
+	for _, g := range order {
+		for _, c := range declared(g.rules[0], g.rules[1]) {
+			e := watchEvent{Severity: warning, Kind: "declared", Crawlers: g.names, Text: fmt.Sprintf("%s: %s → %s", c.Field, listOr(c.Old, "none"), listOr(c.New, "none"))}
+			if !reported[e.Text] { // sitemaps belong to every crawler
+				reported[e.Text] = true
+				r.add(e)
+			}
+		}
+	}
+	if same && len(reported) == 0 {
+		r.add(watchEvent{Severity: info, Kind: "layout", Text: "the text changed, but no URL and no declaration for any crawler (proved)"})
+	}
+}
+
+// searches reports whether a newly blocked URL is critical for a crawler: all of them, or one of a search engine.
+func searches(name string) bool {
+	c, ok := crawlers.Find(name)
+	return name == anyCrawler || ok && c.Purpose == crawlers.Search
+}
+
+func changeEvent(kind string, names []string, c compare.Change) watchEvent {
+	rule := func(v robots.Verdict) *watchedRule {
+		if v.Rule.IsZero() {
+			return &watchedRule{}
+		}
+		return &watchedRule{v.Rule.Line(), v.Rule.String()}
+	}
+	return watchEvent{Severity: warning, Kind: kind, Crawlers: names, Dialect: c.New.Dialect, Path: c.Path, Old: rule(c.Old), New: rule(c.New),
+		Text: fmt.Sprintf("%s: %s (before: %s; now: %s)", strings.ReplaceAll(kind, "-", " "), c.Path, reasonOf(c.Old), reasonOf(c.New))}
+}
+
+func listOr(list []string, none string) string {
+	if len(list) == 0 {
+		return none
+	}
+	return strings.Join(list, ", ")
+}
+
+// text writes the report for people, with the site between two marks.
+func (r *siteReport) text(out io.Writer, open, end string) {
+	result := "unchanged"
+	if r.Severity != "" {
+		result = r.Severity
+	}
+	fmt.Fprintf(out, "%s%s%s: %s, observed %s", open, robots.Printable(r.Site), end, result, r.Observed.Format(time.RFC3339))
+	if r.Since != nil && r.Severity != "" {
+		fmt.Fprintf(out, "; previous version of %s", r.Since.Format(time.RFC3339))
+	}
+	fmt.Fprintln(out)
+	for _, e := range r.Events {
+		names := ""
+		if len(e.Crawlers) > 0 {
+			names = strings.Join(e.Crawlers[:min(len(e.Crawlers), 5)], ", ")
+			if n := len(e.Crawlers) - 5; n > 0 {
+				names += fmt.Sprintf(" and %d more", n)
+			}
+			names += ": "
+		}
+		fmt.Fprintf(out, "  %-8s  %s\n", e.Severity, robots.Printable(names+e.Text))
+	}
+}
+
+func (w *watcher) print(r siteReport) error {
+	if r.Events == nil {
+		r.Events = []watchEvent{}
+	}
+	var err error
+	switch w.format {
+	case formatJSON:
+		var text []byte
+		if text, err = json.Marshal(r); err == nil {
+			_, err = fmt.Fprintf(w.std.out, "%s\n", text)
+		}
+	case formatMarkdown:
+		fmt.Fprintf(w.std.out, "### %s: %s\n\n", r.Site, cmp.Or(r.Severity, "unchanged"))
+		for _, e := range r.Events {
+			who := ""
+			if len(e.Crawlers) > 0 {
+				who = " for " + strings.Join(e.Crawlers, ", ")
+			}
+			fmt.Fprintf(w.std.out, "- **%s**%s: `%s`\n", e.Severity, robots.Printable(who), strings.ReplaceAll(robots.Printable(e.Text), "`", "'"))
+		}
+		_, err = fmt.Fprintln(w.std.out)
+	default:
+		r.text(w.std.out, "", "")
+	}
+	return err
+}
