@@ -108,7 +108,7 @@ func checkCrawlers(t *testing.T, body []byte, path string, more ...string) {
 
 func TestCrawlers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(100, 3))
-	for range campaign.Size(50, 250, 40_000) {
+	for range campaign.Size(30, 100, 40_000) {
 		checkCrawlers(t, randomFile(rng), randomPath(rng), testTokens[rng.IntN(5)][0])
 	}
 }

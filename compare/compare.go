@@ -1,62 +1,51 @@
-// Package compare decides, over all URLs at once, whether two sets of rules answer
-// alike: two versions of a robots.txt, two crawlers, two dialects. A list of URLs
-// can only show a difference; this proves that there is none, or gives a shortest
-// URL that shows it.
+// Package compare proves whether two sets of rules give the same verdict for all URLs: two
+// versions of a robots.txt, two crawlers or two dialects. If they do not, it returns a
+// shortest URL that shows the difference.
 //
 //	old := robots.Parse(before).Rules(robots.Google, "Googlebot")
 //	new := robots.Parse(after).Rules(robots.Google, "Googlebot")
 //	switch r := compare.Rules(old, new, compare.Options{}); {
 //	case r.Same():
-//		fmt.Println("same, proved")
+//		fmt.Println("proved to be the same")
 //	case r.NewlyBlocked.None():
 //		fmt.Println("blocks nothing that was allowed")
 //	default:
 //		fmt.Println(r.NewlyBlocked.Changes)
 //	}
 //
-// [Rules] asks both directions, [Blocked] one, [Every] whether one thing is said of
-// all URLs of a pattern, [Effects] what each rule of one set is there for.
+// [Rules] compares both directions and [Blocked] one. [Every] proves that all URLs of a
+// pattern are allowed, or that all are disallowed. [Effects] reports what each rule of a
+// set is needed for.
 //
-// # What is compared
+// Only [robots.Verdict.Allowed] is compared, not the reason or other records. Ids such as
+// D-61 refer to docs/clauses.md.
 //
-// The boolean: may the crawler fetch the URL? A case that a historic dialect leaves
-// undefined counts by its boolean (D-01); statements such as D-01 stand in
-// docs/clauses.md. Neither is the reason compared nor what else a file declares:
-// Crawl-delay, Sitemap and the like.
+// # URLs
 //
-// # Which URLs
+// By default a comparison covers every request target that a URL can contain (D-61): it
+// starts with "/" and consists of the bytes 0x21 to 0x7E without "#". This includes
+// escapes in either case, escapes of letters, invalid escapes, dot segments and characters
+// that are invalid in URIs, because clients send such URLs and engines read them
+// differently. Two sets of google-cpp rules are compared over all byte strings without "#"
+// and NUL. Of several shortest URLs one in normal form (RFC 3986 section 6.2.2) is
+// preferred. [Options.URLs] selects a smaller set.
 //
-// Every request target that a URL can carry (D-61): it begins with "/", and its bytes
-// are 0x21 to 0x7E without "#". Escapes in either case, escapes of letters, a "%" that
-// begins no escape, dot segments and bytes that no URI may hold are among them: clients
-// send such URLs, and engines do not all read them alike. Two sets of rules of google-cpp,
-// which takes any string, are compared over all strings of bytes but "#" and NUL. Of
-// several shortest URLs one in normal form (RFC 3986 section 6.2.2) is returned. With
-// [Options.URLs] a comparison ranges over less.
+// # Rules
 //
-// # What counts as a rule
+// A comparison includes everything that decides in [robots.Rules.Match], such as the
+// pattern that an Allow of an index page adds (C-06), an empty Disallow in yandex (D-41)
+// and the exemption of /robots.txt (D-38).
 //
-// All that decides in [robots.Rules.Match]: rules by weight, the pattern that an
-// Allow of an index page adds in google and google-cpp (C-06), an empty Disallow of
-// yandex, which is an Allow of weight 1 (D-41). /robots.txt is allowed where the
-// dialect exempts it (D-38), also by rules that disallow everything; with
-// [Options.SkipRobotsTxt], and in Every, it is left out. Rules that hold for no file
-// or no longer (robots.AllowAll, robots.DisallowAll, UserInitiated, nil) are one
-// rule for all. A file over the size limit of yandex, an empty one and one without a
-// group for the crawler have no rules, and allow everything.
+// Each pattern is compared in the normal form of its dialect (D-14, PCT-05). Google's
+// dialects resolve dot segments and the others do not. Between the two kinds, URLs with dot
+// segments are only sampled, so a comparison is complete only if no rule depends on them.
 //
-// The normal forms of two dialects may differ (D-14, PCT-05), and every pattern reads a
-// URL in the form of its own dialect. The dialects of Google resolve dot segments, and the
-// others do not: of two such sets, URLs with dot segments are tried and not searched, so
-// the comparison is complete only if no rule tells dot segments apart.
+// # Cost
 //
-// # What it costs
-//
-// Most comparisons of real files take microseconds. But patterns can be made whose
-// comparison takes for ever, so the steps are counted, and what is not decided when
-// they end is undecided: neither same nor different. The count depends on the rules
-// alone, so the same question has the same answer on every machine. Every URL that
-// is returned has been asked of Rules.Match.
+// Most comparisons of real files take microseconds, but patterns exist whose comparison
+// takes practically forever. Steps are therefore limited, and what is not decided within
+// the limit is undecided. The number of steps depends only on the rules, so the result is
+// the same on every machine. Every returned URL is verified with Rules.Match.
 package compare
 
 import (
@@ -68,29 +57,27 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// Options bound a comparison. The zero value is what most callers want.
+// Options configure a comparison. The zero value compares all URLs with DefaultSteps.
 type Options struct {
-	// Steps is the work after which a direction is left undecided, DefaultSteps if
-	// it is 0. A step is a byte read by an automaton, or two rules compared: some
-	// ten to fifty nanoseconds. The same question takes the same steps everywhere.
+	// Steps is the limit per direction, 0 for DefaultSteps. A step reads one byte of a
+	// candidate URL or compares two rules.
 	Steps int
-	// URLs are those that are compared, all if it is 0.
+	// URLs is the set of URLs to compare.
 	URLs URLs
-	// SkipRobotsTxt leaves /robots.txt itself out, which google-cpp alone does not
-	// exempt from the rules.
+	// SkipRobotsTxt excludes /robots.txt itself, which only google-cpp does not exempt.
 	SkipRobotsTxt bool
 }
 
-// URLs is a set of URLs, as paths and queries.
+// URLs is a set of URLs.
 type URLs uint8
 
 const (
 	AllURLs     URLs = iota // every request target: see the package comment
-	BrowserURLs             // those that browsers send as they are written (WHATWG URL Standard)
-	NormalURLs              // those in normal form (RFC 3986 section 6.2.2)
+	BrowserURLs             // URLs that browsers send unchanged (WHATWG URL Standard)
+	NormalURLs              // URLs in normal form (RFC 3986 section 6.2.2)
 )
 
-// DefaultSteps is what Options allow for each direction.
+// DefaultSteps is the default of Options.Steps.
 const DefaultSteps = 1_000_000
 
 func (o Options) steps() int {
@@ -100,28 +87,28 @@ func (o Options) steps() int {
 	return min(o.Steps, math.MaxInt/16) // Effects takes it 16 times
 }
 
-// Rules compares what two sets of rules say, of one dialect or of two.
+// Rules compares two sets of rules in both directions.
 func Rules(old, new *robots.Rules, o Options) Result {
 	open := Blocked(new, old, o)
 	for i := range open.Changes {
 		c := &open.Changes[i]
 		c.Old, c.New = c.New, c.Old
 	}
-	return Result{NewlyBlocked: Blocked(old, new, o), NewlyOpen: open}
+	return Result{NewlyBlocked: Blocked(old, new, o), NewlyAllowed: open}
 }
 
-// A Result says how the answers of two sets of rules differ.
+// A Result is the result of Rules.
 type Result struct {
-	NewlyBlocked Direction // what the old rules allow and the new ones disallow
-	NewlyOpen    Direction // what the old rules disallow and the new ones allow
+	NewlyBlocked Direction // allowed by the old rules and disallowed by the new ones
+	NewlyAllowed Direction // disallowed by the old rules and allowed by the new ones
 }
 
-// Same reports whether the two are proved to answer alike.
-func (r Result) Same() bool { return r.NewlyBlocked.None() && r.NewlyOpen.None() }
+// Same reports whether it is proved that the verdicts are the same for all URLs.
+func (r Result) Same() bool { return r.NewlyBlocked.None() && r.NewlyAllowed.None() }
 
-// Differs reports whether there is a URL on which they differ.
+// Differs reports whether a URL with different verdicts was found.
 func (r Result) Differs() bool {
-	return len(r.NewlyBlocked.Changes)+len(r.NewlyOpen.Changes) > 0
+	return len(r.NewlyBlocked.Changes)+len(r.NewlyAllowed.Changes) > 0
 }
 
 // String returns "same", "differs" or "undecided".
@@ -135,35 +122,30 @@ func (r Result) String() string {
 	return "undecided"
 }
 
-// A Direction holds the changes in one direction.
+// A Direction is the changes in one direction.
 type Direction struct {
-	// Changes has one example for each rule that stands on one side alone and
-	// decides there what the other side decides otherwise, the shortest first.
-	// A rule that an earlier example shows has none of its own.
+	// Changes has an example for each rule that is only on one side and decides a URL
+	// for which the other side has the opposite verdict, shortest first. A rule that
+	// decides an earlier example has none of its own.
 	Changes []Change
-	// Complete says that all was decided: without changes there are none, and the
-	// first change is a shortest of all.
+	// Complete is set if everything was decided: without Changes there are none, and the
+	// first change is a shortest one.
 	Complete bool
-	// Steps is how many steps it took.
-	Steps int
+	Steps    int // number of steps used
 }
 
 // None reports whether it is proved that nothing changes in this direction.
 func (d Direction) None() bool { return d.Complete && len(d.Changes) == 0 }
 
-// A Change is a URL on which two sets of rules differ.
+// A Change is a URL with different verdicts.
 type Change struct {
-	// Path is the path and query of the URL.
-	Path string
-	// Old and New are what Rules.Match says of it.
+	Path     string // path and query of the URL
 	Old, New robots.Verdict
-	// Shortest says that there is no shorter URL for the rule that is shown.
-	Shortest bool
-	// Normal says that the URL is one of NormalURLs.
-	Normal bool
+	Shortest bool // there is no shorter example for the deciding rule
+	Normal   bool // the URL is one of NormalURLs
 }
 
-// Blocked asks one direction alone: what old allows and new disallows.
+// Blocked compares one direction: what old allows and new disallows.
 func Blocked(old, new *robots.Rules, o Options) Direction {
 	f := finder{m: meter{limit: o.steps()}}
 	a, b := newList(old, o.SkipRobotsTxt, &f.m), newList(new, o.SkipRobotsTxt, &f.m)
@@ -196,7 +178,7 @@ func Blocked(old, new *robots.Rules, o Options) Direction {
 		c := Change{Path: q.path, Shortest: !q.open(), Normal: isNormal(q.path)}
 		c.Old, c.New = old.Match(site(c.Path)), new.Match(site(c.Path))
 		if !c.Old.Allowed || c.New.Allowed {
-			d.Complete = false // no answer rather than a wrong one
+			d.Complete = false // undecided rather than wrong
 			continue
 		}
 		shown[0] = append(shown[0], lineOf(c.Old))

@@ -197,7 +197,7 @@ func compared(old, new enumerated, urls URLs, paths []robots.Path, whole int) (R
 	if err := r.NewlyBlocked.agrees(old, new, paths, whole); err != nil {
 		return r, fmt.Errorf("%q, %q: newly blocked: %w", old.lines, new.lines, err)
 	}
-	open := r.NewlyOpen
+	open := r.NewlyAllowed
 	open.Changes = slices.Clone(open.Changes)
 	for k := range open.Changes {
 		c := &open.Changes[k]
@@ -252,7 +252,7 @@ func TestExhaustive(t *testing.T) {
 					t.Fatalf("%s, %s: %v", a, b, err)
 				}
 				pairs++
-				steps += r.NewlyBlocked.Steps + r.NewlyOpen.Steps
+				steps += r.NewlyBlocked.Steps + r.NewlyAllowed.Steps
 				if r.Same() {
 					same++
 				}

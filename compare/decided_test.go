@@ -76,13 +76,13 @@ func TestDecided(t *testing.T) {
 			}
 			return d.Changes[0].Path
 		}
-		if blocked, open := first(r.NewlyBlocked), first(r.NewlyOpen); blocked != c.blocked || open != c.open {
+		if blocked, open := first(r.NewlyBlocked), first(r.NewlyAllowed); blocked != c.blocked || open != c.open {
 			t.Errorf("%s: newly blocked %q, newly open %q, want %q and %q", c.name, blocked, open, c.blocked, c.open)
 		}
 		if r.Same() != (c.blocked+c.open == "") || r.Differs() == r.Same() {
 			t.Errorf("%s: %v", c.name, r)
 		}
-		if again := Rules(c.old, c.new, o); again.NewlyBlocked.Steps != r.NewlyBlocked.Steps || again.NewlyOpen.Steps != r.NewlyOpen.Steps {
+		if again := Rules(c.old, c.new, o); again.NewlyBlocked.Steps != r.NewlyBlocked.Steps || again.NewlyAllowed.Steps != r.NewlyAllowed.Steps {
 			t.Errorf("%s takes other steps the second time", c.name)
 		}
 	}
@@ -113,14 +113,14 @@ func TestUndecided(t *testing.T) {
 		if r.Same() && whole.Differs() || r.Differs() && whole.Same() {
 			t.Fatalf("%d steps: %v, but %v", steps, r, whole)
 		}
-		for k, d := range []Direction{r.NewlyBlocked, r.NewlyOpen} {
-			all := []Direction{whole.NewlyBlocked, whole.NewlyOpen}[k]
+		for k, d := range []Direction{r.NewlyBlocked, r.NewlyAllowed} {
+			all := []Direction{whole.NewlyBlocked, whole.NewlyAllowed}[k]
 			if d.Complete && len(d.Changes) != len(all.Changes) {
 				t.Fatalf("%d steps are said to be enough for %d changes of %d", steps, len(d.Changes), len(all.Changes))
 			}
 		}
-		if most := steps + 400; r.NewlyBlocked.Steps > most || r.NewlyOpen.Steps > most {
-			t.Fatalf("%d and %d steps of %d", r.NewlyBlocked.Steps, r.NewlyOpen.Steps, steps)
+		if most := steps + 400; r.NewlyBlocked.Steps > most || r.NewlyAllowed.Steps > most {
+			t.Fatalf("%d and %d steps of %d", r.NewlyBlocked.Steps, r.NewlyAllowed.Steps, steps)
 		}
 	}
 	light := parse(robots.RFC9309, append(old[1:], "Allow: /")...)
@@ -158,7 +158,7 @@ func FuzzRules(f *testing.F) {
 		if err := r.NewlyBlocked.sound(old, new); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.NewlyOpen.sound(new, old); err != nil {
+		if err := r.NewlyAllowed.sound(new, old); err != nil {
 			t.Fatal(err)
 		}
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -173,13 +173,13 @@ func FuzzRules(f *testing.F) {
 		}
 		for _, p := range samples(rng, texts, 200) {
 			was, is := old.Allowed(p), new.Allowed(p)
-			if was && !is && r.NewlyBlocked.None() || is && !was && r.NewlyOpen.None() {
+			if was && !is && r.NewlyBlocked.None() || is && !was && r.NewlyAllowed.None() {
 				t.Fatalf("%v, but %s was %v and is %v", r, p, was, is)
 			}
 			if d := r.NewlyBlocked; was && !is && d.Complete && len(d.Changes[0].Path) > len(p.String()) {
 				t.Fatalf("%s is shorter than %s", p, d.Changes[0].Path)
 			}
-			if d := r.NewlyOpen; is && !was && d.Complete && len(d.Changes[0].Path) > len(p.String()) {
+			if d := r.NewlyAllowed; is && !was && d.Complete && len(d.Changes[0].Path) > len(p.String()) {
 				t.Fatalf("%s is shorter than %s", p, d.Changes[0].Path)
 			}
 		}

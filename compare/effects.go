@@ -7,23 +7,22 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// An Effect says what a rule is there for.
+// An Effect is what a rule is needed for.
 type Effect struct {
 	Rule robots.Rule
 	Use  Use
-	// Steps is how many steps it took; those of the first one told apart include
-	// what was made ready for all.
+	// Steps is the number of steps used; the first includes the preparation for all.
 	Steps int
 }
 
-// Use is what a rule is there for.
+// Use is the kind of an Effect.
 type Use uint8
 
 const (
 	Undecided    Use = iota // the steps did not suffice
-	Needed                  // without it some URL would be answered otherwise
-	NoEffect                // it decides, but without it others would say the same
-	NeverDecides            // it matches, but where it does a heavier rule matches too
+	Needed                  // without it some verdict would change
+	NoEffect                // it decides, but without it no verdict would change
+	NeverDecides            // wherever it matches, a rule of higher precedence matches
 	NeverMatches            // no URL matches
 )
 
@@ -36,10 +35,9 @@ func (u Use) String() string {
 	return names[u]
 }
 
-// Effects says of each of the rules what it is there for, in the order of the
-// file. Each is asked alone: of two rules that say the same neither has an effect,
-// but only one of them can go. A rule may take a sixteenth of Options.Steps, all
-// together sixteen times as many; those that need more are Undecided.
+// Effects returns the effect of each rule, in file order. Each is examined separately: of
+// two equivalent rules neither has an effect, but only one of them can be removed. A rule
+// can take a sixteenth of Options.Steps, and all together sixteen times Options.Steps.
 func Effects(r *robots.Rules, o Options) []Effect {
 	f := finder{m: meter{limit: 16 * o.steps()}}
 	own, other := newList(r, o.SkipRobotsTxt, &f.m), newList(r, o.SkipRobotsTxt, &f.m)

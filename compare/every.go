@@ -7,23 +7,21 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// A Claim is the answer to whether rules say one thing of every URL of a pattern.
+// A Claim is the result of Every.
 type Claim struct {
-	// Holds says that it is proved, Complete that it is decided at all.
+	// Holds is set if the claim is proved, Complete if it is decided.
 	Holds, Complete bool
-	// Path is a URL for which it does not hold, "" if none is known, Verdict what
-	// the rules say of it, and Shortest that there is no shorter one.
+	// Path is a counterexample, or "", Verdict its verdict, and Shortest is set if there
+	// is no shorter one.
 	Path     string
 	Verdict  robots.Verdict
 	Shortest bool
-	// Steps is how many steps it took.
-	Steps int
+	Steps    int // number of steps used
 }
 
-// Every asks whether all URLs that a pattern such as "/products/*" matches are
-// allowed, or all disallowed. The pattern is read as the path of a rule in the
-// dialect of the rules. /robots.txt itself is left out. A claim about a pattern
-// that no URL matches holds.
+// Every proves or refutes that all URLs that a pattern such as "/products/*" matches, except
+// /robots.txt, are allowed, or disallowed. The pattern is read as the path of a rule in the
+// dialect of r. If no URL matches it, the claim holds.
 func Every(r *robots.Rules, pattern string, allowed bool, o Options) (Claim, error) {
 	d := r.Dialect()
 	d.IndexHTML, d.MaxFileBytes = false, 0
@@ -32,11 +30,11 @@ func Every(r *robots.Rules, pattern string, allowed bool, o Options) (Claim, err
 	own, other := newList(rules, true, &f.m), newList(r, true, &f.m)
 	for rule := range rules.All() {
 		if rule.Path() != pattern {
-			return Claim{}, errors.New("compare: " + strconv.Quote(pattern) + " cannot be the path of one rule: write it as after Allow, without comment and blanks around it")
+			return Claim{}, errors.New("compare: " + strconv.Quote(pattern) + " is not the path of a single rule: write it as after Allow:, without a comment or surrounding spaces")
 		}
 	}
 	if rules.Len() != 1 {
-		return Claim{}, errors.New("compare: " + strconv.Quote(pattern) + " is no pattern: write a path such as /products/*")
+		return Claim{}, errors.New("compare: " + strconv.Quote(pattern) + " is not a valid pattern: write a path such as /products/*")
 	}
 	// A side that says so of the pattern and nothing of the rest: where is it wrong?
 	f.prepare(&own, &other, o.URLs)

@@ -19,7 +19,7 @@ func ExampleRules() {
 	for _, c := range r.NewlyBlocked.Changes {
 		fmt.Println("newly blocked", c.Path, "-", c.New)
 	}
-	for _, c := range r.NewlyOpen.Changes {
+	for _, c := range r.NewlyAllowed.Changes {
 		fmt.Println("newly open", c.Path, "-", c.New)
 	}
 	// Output:
@@ -40,7 +40,7 @@ func ExampleResult_Same() {
 func ExampleRules_dialects() {
 	f := robots.Parse([]byte("User-agent: *\nDisallow: /%2A\n"))
 	r := compare.Rules(f.Rules(robots.RFC9309, "MyBot"), f.Rules(robots.Google, "MyBot"), compare.Options{URLs: compare.NormalURLs})
-	fmt.Println(r.NewlyBlocked.None(), r.NewlyOpen.Changes[0].Path)
+	fmt.Println(r.NewlyBlocked.None(), r.NewlyAllowed.Changes[0].Path)
 	// Output: true /*
 }
 

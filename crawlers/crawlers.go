@@ -1,16 +1,15 @@
-// Package crawlers is a directory of web crawlers: whom they belong to, what they
-// are for, the names by which a robots.txt addresses them, and what their operators
-// say about obeying it. Callers asks many of them about one file. A Verifier says whether
-// an address is that of a crawler.
-//
-// The directory is data, directory.json, and has no code for any crawler. A fact
-// stands there with the document that says it and the date of the copy that was
-// read. What no document says is written as "unknown". What a document says is what
-// somebody says: nobody has measured here who obeys.
+// Package crawlers is a directory of web crawlers: their operators and purposes, their
+// product tokens for robots.txt, and what their operators document about obeying it.
+// A [Verifier] checks whether an IP address belongs to a crawler, and [Callers] finds the
+// rules of many crawlers in one file.
 //
 //	c, _ := crawlers.Find("Applebot")
 //	fmt.Println(c.Operator, c.Tokens) // Apple [Applebot Googlebot]
 //	rules := file.Rules(c.ReadAs(), c.Tokens...)
+//
+// The directory is data, directory.json. Each fact has its source document and the date on
+// which that was read, and is "unknown" if no document states it. The facts are what
+// documents state; whether crawlers behave so was not measured.
 package crawlers
 
 import (
@@ -25,22 +24,21 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// Unknown is what every field says that no document answers.
+// Unknown is the value of a field that no document states.
 const Unknown = "unknown"
 
 // A Crawler is an entry of the directory.
 type Crawler struct {
-	// Name is what people call it: its first token.
+	// Name is its usual name, the first token.
 	Name string `json:"name"`
-	// Tokens are its product tokens, the most wanted first, as robots.File.Rules
-	// takes them: a later one is a fallback.
+	// Tokens are its product tokens for robots.File.Rules, most specific first.
 	Tokens []string `json:"tokens"`
-	// Spellings are values that real files have in place of the first token: whole
-	// headers, misspellings. No crawler looks for them.
+	// Spellings are values that real files have instead of the first token, such as full
+	// headers and misspellings. No crawler matches them.
 	Spellings []string `json:"spellings,omitempty"`
 	Operator  string   `json:"operator"`
 	Purpose   Purpose  `json:"purpose"`
-	// Status says whether the name is in use. It is our reading of the sources.
+	// Status is whether the name is in use, as we read the sources.
 	Status Status `json:"status"`
 	// Dialect is the name of the dialect in which it reads robots.txt, or unknown.
 	Dialect string `json:"dialect"`
@@ -48,13 +46,13 @@ type Crawler struct {
 	// CrawlDelay and RequestRate are honoured, ignored or unknown.
 	CrawlDelay  string `json:"crawl_delay"`
 	RequestRate string `json:"request_rate"`
-	// ReverseDNS holds the domains, with a blank between two, in one of which the
-	// name of each of its addresses ends; the name must lead back to the address.
-	// Addresses is the URL of a list of its addresses. Either may be unknown.
+	// ReverseDNS lists the domains, separated by spaces, for forward-confirmed reverse
+	// DNS of its addresses. Addresses is the URL of a list of its addresses. Either can be
+	// unknown.
 	ReverseDNS string `json:"reverse_dns"`
 	Addresses  string `json:"addresses"`
-	// Rival is the token of another operator's crawler whose group it obeys where
-	// the file does not name it, "" if there is none.
+	// Rival is the token of another operator's crawler whose group it obeys if the file
+	// does not name it, or "".
 	Rival string `json:"rival,omitempty"`
 	// GoogleReads is what the dialects of Google make of the first token if they
 	// cut it, for a user-agent line too: letters, '_' and '-' at its beginning, or

@@ -1,12 +1,11 @@
-// Package indexing reads what a page says to search engines, in X-Robots-Tag
-// headers and in meta tags such as <meta name="robots" content="noindex">, and
-// combines it with the verdict of robots.txt into what an engine can do with the page.
+// Package indexing parses the robots directives of a page, in X-Robots-Tag headers and in
+// meta tags such as <meta name="robots" content="noindex">, and combines them with the
+// verdict of its robots.txt into what a search engine can do with the page.
 //
-// The two say different things. robots.txt says who may fetch a page; it does not keep
-// the address out of an index, since others link to it. noindex keeps a page out, but
-// only who may fetch the page can read it. A page that is disallowed in robots.txt and
-// says noindex is therefore a contradiction: nobody reads the noindex, and the address
-// may be listed without its content. Judge it with the verdict, and Outlook says so:
+// robots.txt controls fetching. It does not keep a URL out of an index, since other pages
+// link to it. noindex does, but only a crawler that may fetch the page can read it: if
+// robots.txt blocks a page with noindex, the URL can be listed without its content.
+// [Page.Outlook] reports such conflicts:
 //
 //	page := indexing.Parse(resp.Header, body)
 //	page.Status = resp.StatusCode
@@ -14,14 +13,12 @@
 //	o := page.Outlook(&verdict, time.Now(), indexing.Google, "Googlebot")
 //	fmt.Println(o.Crawl.Is, o.Index.Is, o.Index.Reason.Sentence())
 //
-// A rule counts for all crawlers, or for the one that a meta tag is named after or a
-// header line begins with. What is said to all and what is said to one are summed.
-// Names and values are read whatever their letter case. What an engine makes of them
-// is data, with its sources (Engine); a rule that it does not document is reported and
-// counts for nothing.
+// A directive applies to all crawlers, or to the one that is the name of the meta tag or
+// starts the header value; both are combined. Names and values are case-insensitive. An
+// [Engine] supports the directives that it documents; others are reported and ignored.
 //
-// The package opens no connection and reads no clock. Input is bytes of the web: it
-// causes no error, and time and memory are bounded by MaxBytes and MaxDirectives.
+// The package does no I/O and reads no clock. Input is never an error, and time and memory
+// are limited by MaxBytes and MaxDirectives.
 package indexing
 
 import (
@@ -31,31 +28,31 @@ import (
 )
 
 const (
-	// MaxBytes is how much of a page is read.
+	// MaxBytes is the number of bytes read of a page.
 	MaxBytes = 512 << 10
-	// MaxDirectives is how many directives of a page are kept.
+	// MaxDirectives is the number of directives kept of a page.
 	MaxDirectives = 1000
-	// MaxText is how many bytes are kept of each name and value, as far as no letter
-	// is cut.
+	// MaxText is the number of bytes kept of each name and value, rounded down to a
+	// complete character.
 	MaxText = 200
 )
 
-// A Page is what a page says. The zero value is a page that says nothing.
+// A Page is the directives of a page. The zero value has none.
 type Page struct {
-	// Status is the status of the answer, 0 for one that is not known and counts as
-	// 200. Parse does not set it.
+	// Status is the HTTP status of the page, 0 if it is unknown and counts as 200. Parse
+	// does not set it.
 	Status int
-	// Directives are those of the headers in order, then those of the meta tags.
+	// Directives are the directives of the headers, then those of the meta tags.
 	Directives []Directive
-	// HTML says that the page was read as HTML: an answer of another type has only
-	// headers.
+	// HTML is set if the page was read as HTML; for other content types only headers
+	// are read.
 	HTML bool
-	// Cut says that a limit kept something from being read: a page longer than
-	// MaxBytes, or more than MaxDirectives.
+	// Cut is set if the page exceeds MaxBytes or MaxDirectives, so that a part of it was
+	// not read.
 	Cut bool
 }
 
-// A Directive is one rule that a page states.
+// A Directive is one directive of a page.
 type Directive struct {
 	// Agent is the crawler that is addressed, in lower case, "" for all.
 	Agent string

@@ -1,11 +1,11 @@
-// Package robotstest holds what a robots.txt engine should answer, as files
-// that people can read and programs can run: one behaviour per file, one column
-// per dialect. It is for this module's own engine and for any other.
+// Package robotstest contains test cases for robots.txt engines, as files that people can
+// read and programs can run: one behavior per file, one column per dialect. Any engine can
+// be tested with them.
 //
-// # Holding an engine against the cases
+// # Testing an engine
 //
-// An engine is a function from a body, a dialect, the crawler's product tokens
-// and a URL to an [Answer]. [Run] asks it every cell of every case:
+// An [Engine] is a function from a body, a dialect, the crawler's product tokens and a URL
+// to an [Answer]. [Run] tests it with every cell of every case:
 //
 //	func TestCases(t *testing.T) {
 //		engine := func(body []byte, dialect string, agents []string, url string) (robotstest.Answer, error) {
@@ -14,14 +14,13 @@
 //		robotstest.Run(t, engine, robotstest.Options{Dialects: []string{"rfc9309"}, TwoValued: true})
 //	}
 //
-// An engine that answers less than the cases know leaves it out: a line of -1
-// and an empty reason are not compared. [Program] makes an engine of a command.
+// A line of -1 and an empty reason in an Answer are not compared. [Program] makes an engine
+// from a command.
 //
 // # Case files
 //
-// A case file is a txtar archive. Its comment says what is shown and why, with
-// the statements of docs/clauses.md behind it; then come sections, of which robots.txt
-// and verdicts are the usual two:
+// A case file is a txtar archive. Its comment describes the behavior and refers to the
+// clauses of docs/clauses.md; its sections are usually robots.txt and verdicts:
 //
 //	A group for a name that no crawler has still ends the group before it (D-48).
 //	-- robots.txt --
@@ -34,5 +33,5 @@
 //	GooseBot   /x   disallow:2     =
 //	GooseBot   /y   allow:no-rule  =
 //
-// The format is described in cases/README.md and read by [Parse].
+// [Parse] reads the format, which cases/README.md describes.
 package robotstest

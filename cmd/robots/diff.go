@@ -160,7 +160,7 @@ func (s *section) compareRules(rules [2]*robots.Rules, o compare.Options) *compa
 	}
 	c := &comparison{rules: rules, Result: compare.Rules(rules[0], rules[1], o)}
 	sent := func(c compare.Change) bool { return c.Normal && !strings.Contains(c.Path, "'") }
-	if c.Differs() && !slices.ContainsFunc(slices.Concat(c.NewlyBlocked.Changes, c.NewlyOpen.Changes), sent) {
+	if c.Differs() && !slices.ContainsFunc(slices.Concat(c.NewlyBlocked.Changes, c.NewlyAllowed.Changes), sent) {
 		o.URLs = compare.BrowserURLs
 		c.rewritten = compare.Rules(rules[0], rules[1], o).Same()
 	}
@@ -168,7 +168,7 @@ func (s *section) compareRules(rules [2]*robots.Rules, o compare.Options) *compa
 }
 
 // complete reports whether everything is decided.
-func (c *comparison) complete() bool { return c.NewlyBlocked.Complete && c.NewlyOpen.Complete }
+func (c *comparison) complete() bool { return c.NewlyBlocked.Complete && c.NewlyAllowed.Complete }
 
 func (d *differ) diff(ctx context.Context) (int, error) {
 	if err := d.check(); err != nil {
@@ -388,7 +388,7 @@ func (d *differ) directions(s *section, c *comparison) [2]directed {
 	}
 	return [2]directed{
 		{failBlocked, blocked, c.NewlyBlocked, d.failOn == failAny || d.failOn == failBlocked, &c.urls.blocked},
-		{failAllowed, allowed, c.NewlyOpen, d.failOn == failAny || d.failOn == failAllowed, &c.urls.allowed},
+		{failAllowed, allowed, c.NewlyAllowed, d.failOn == failAny || d.failOn == failAllowed, &c.urls.allowed},
 	}
 }
 
@@ -461,7 +461,7 @@ func (s *section) groups() []*group {
 
 // result describes a comparison.
 func (d *differ) result(c *comparison) string {
-	n := len(c.NewlyBlocked.Changes) + len(c.NewlyOpen.Changes)
+	n := len(c.NewlyBlocked.Changes) + len(c.NewlyAllowed.Changes)
 	switch {
 	case n > 0 && c.rewritten:
 		return count(n, "change") + ", only for URLs that browsers rewrite before sending them"
@@ -473,7 +473,7 @@ func (d *differ) result(c *comparison) string {
 		return "same (proved)"
 	case c.NewlyBlocked.None():
 		return "nothing newly blocked (proved), newly allowed undecided (" + helps(d.budget) + ")"
-	case c.NewlyOpen.None():
+	case c.NewlyAllowed.None():
 		return "nothing newly allowed (proved), newly blocked undecided (" + helps(d.budget) + ")"
 	}
 	return "undecided (" + helps(d.budget) + ")"

@@ -193,9 +193,9 @@ func (d *differ) writeJSON() error {
 			}
 			j := jsonDiff{
 				Schema: 1, Agent: c.name, Dialect: s.new.Name, Result: c.shared.Result.String(),
-				NewlyBlocked: changes(c.shared.NewlyBlocked), NewlyAllowed: changes(c.shared.NewlyOpen),
+				NewlyBlocked: changes(c.shared.NewlyBlocked), NewlyAllowed: changes(c.shared.NewlyAllowed),
 				Complete: c.shared.complete(), Declared: append([]declaredChange{}, c.declared...),
-				Steps: c.shared.NewlyBlocked.Steps + c.shared.NewlyOpen.Steps, Notes: append([]string{}, c.notes...),
+				Steps: c.shared.NewlyBlocked.Steps + c.shared.NewlyAllowed.Steps, Notes: append([]string{}, c.notes...),
 			}
 			if s.between() {
 				j.Dialect, j.OldDialect, j.NewDialect = "", s.old.Name, s.new.Name

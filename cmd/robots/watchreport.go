@@ -187,7 +187,7 @@ func (r *siteReport) compare(before, after *robots.File, budget int) {
 			}
 			r.add(e)
 		}
-		for _, c := range result.NewlyOpen.Changes {
+		for _, c := range result.NewlyAllowed.Changes {
 			r.add(changeEvent("newly-allowed", g.names, c))
 		}
 	}

@@ -321,7 +321,7 @@ func compared(before, after *robots.Rules, steps int) Diff {
 		return Diff{Change: Undecided}
 	}
 	var first compare.Change
-	for _, d := range []compare.Direction{r.NewlyBlocked, r.NewlyOpen} {
+	for _, d := range []compare.Direction{r.NewlyBlocked, r.NewlyAllowed} {
 		if len(d.Changes) > 0 && (first.Path == "" || len(d.Changes[0].Path) < len(first.Path)) {
 			first = d.Changes[0]
 		}

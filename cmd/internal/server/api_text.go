@@ -225,7 +225,7 @@ type CrawlerDiff struct {
 	Agent        string        `json:"agent"`
 	Result       string        `json:"result" enum:"same,differs,undecided" doc:"same is proved; undecided: the proof was given up"`
 	NewlyBlocked []ChangeOfURL `json:"newly_blocked" doc:"a URL for each rule that blocks what was allowed"`
-	NewlyOpen    []ChangeOfURL `json:"newly_open" doc:"a URL for each rule that opens what was disallowed"`
+	NewlyAllowed    []ChangeOfURL `json:"newly_open" doc:"a URL for each rule that opens what was disallowed"`
 	Complete     bool          `json:"complete" doc:"there are no other changes"`
 }
 
@@ -282,8 +282,8 @@ func (s *Service) diff(ctx context.Context, in *diffInput) (*answer, error) {
 		}
 		r := proofs.compare(before[i], after[i])
 		c := CrawlerDiff{
-			Agent: name, Result: "undecided", NewlyBlocked: changesOf(r.NewlyBlocked), NewlyOpen: changesOf(r.NewlyOpen),
-			Complete: r.NewlyBlocked.Complete && r.NewlyOpen.Complete,
+			Agent: name, Result: "undecided", NewlyBlocked: changesOf(r.NewlyBlocked), NewlyAllowed: changesOf(r.NewlyAllowed),
+			Complete: r.NewlyBlocked.Complete && r.NewlyAllowed.Complete,
 		}
 		switch {
 		case r.Same():
@@ -320,7 +320,7 @@ func (d *differ) compare(before, after *robots.Rules) compare.Result {
 	if !ok {
 		// At least a step: 0 would be the usual number of them.
 		r = compare.Rules(before, after, compare.Options{Steps: max(min(d.steps-d.used, compare.DefaultSteps), 1)})
-		d.used += r.NewlyBlocked.Steps + r.NewlyOpen.Steps
+		d.used += r.NewlyBlocked.Steps + r.NewlyAllowed.Steps
 		d.known[key] = r
 	}
 	return r

@@ -102,9 +102,9 @@ func diff(w *writer, args []string) string {
 		w.text("dialect", c.dialect.Name)
 		w.texts("tokens", c.tokens)
 		w.text("result", r.String())
-		w.yes("complete", r.NewlyBlocked.Complete && r.NewlyOpen.Complete)
+		w.yes("complete", r.NewlyBlocked.Complete && r.NewlyAllowed.Complete)
 		w.changes("blocked", r.NewlyBlocked)
-		w.changes("opened", r.NewlyOpen)
+		w.changes("opened", r.NewlyAllowed)
 		w.close('}')
 	}
 	w.close(']')
