@@ -214,7 +214,7 @@ func (r *Rules) explainPath(e *Explanation) {
 	if r.dialect.Escapes == EscapesGoogle {
 		clause = "D-43"
 	}
-	e.step(clause, "the path is compared as "+printable(e.Normal))
+	e.step(clause, "the path is compared as "+Printable(e.Normal))
 }
 
 // explainMatches finds all rules that match. Rules of higher precedence than the deciding
@@ -402,11 +402,11 @@ func (r *Rules) noteAgents(e *Explanation) {
 				e.note(f, l.Value.Start, "C-10", func() string { return cutNote(d, value, t) })
 			case foldContains(value, t):
 				e.note(f, l.Value.Start, "AGENT-06", func() string {
-					return "full names are compared, so " + printable(value) + " is a different crawler than " + t
+					return "full names are compared, so " + Printable(value) + " is a different crawler than " + t
 				})
 			case len(value) >= 3 && foldContains(t, value):
 				e.note(f, l.Value.Start, "AGENT-04", func() string {
-					return "this group is for " + printable(value) + "; if " + t + " falls back to it, give " + printable(value) + " as the second name"
+					return "this group is for " + Printable(value) + "; if " + t + " falls back to it, give " + Printable(value) + " as the second name"
 				})
 			}
 		}
@@ -441,12 +441,6 @@ func (r *Rules) noteEmpty(e *Explanation) {
 	}
 }
 
-// patternOf returns the pattern of a rule's value.
-func (d *Dialect) patternOf(value string) Pattern {
-	p, _ := d.compile(value, nil)
-	return p
-}
-
 // noteRecords reports the user-agent line to which a Crawl-delay, Request-rate or Visit-time
 // belongs (D-08), and why a value is invalid.
 func (r *Rules) noteRecords(e *Explanation) {
@@ -459,7 +453,7 @@ func (r *Rules) noteRecords(e *Explanation) {
 			continue
 		}
 		rec := readRecord(field, r.file.Text(span))
-		if said := field.title() + " " + printable(rec.Value); rec.Problem == "" {
+		if said := field.title() + " " + Printable(rec.Value); rec.Problem == "" {
 			e.note(r.file, span.Start, "D-08", func() string { return said + " belongs to user-agent line " + strconv.Itoa(agent) })
 		} else if rec.Usable {
 			e.note(r.file, span.Start, "D-35", func() string { return said + ": " + rec.Problem })
@@ -475,7 +469,7 @@ func (r *Rules) noteRecords(e *Explanation) {
 	for _, span := range inherited {
 		if rec := readRecord(FieldCrawlDelay, r.file.Text(span)); rec.Usable {
 			e.note(r.file, span.Start, "SPEC 3.6", func() string {
-				return "Crawl-delay " + printable(rec.Value) + " of the group of * applies here too: the crawler's own group has none"
+				return "Crawl-delay " + Printable(rec.Value) + " of the group of * applies here too: the crawler's own group has none"
 			})
 		}
 	}

@@ -113,7 +113,7 @@ func (r *Rules) explainState(e *Explanation) {
 		if clause == "" {
 			clause = "FETCH-01"
 		}
-		e.step(clause, printable(s.Text()))
+		e.step(clause, Printable(s.Text()))
 	}
 }
 
@@ -153,7 +153,7 @@ func (s *State) appendJSON(dst []byte) []byte {
 	}
 	if text := s.Text(); text != "" {
 		dst = append(dst, `,"note":`...)
-		dst = appendString(dst, text)
+		dst = AppendQuoted(dst, text)
 	}
 	return dst
 }

@@ -44,7 +44,7 @@ func (c *common) take(rec *Record) {
 	case rec.Field == FieldRequestRate:
 		c.rates = rec.Rate.appendJSON(append(c.rates, ','))
 	case rec.Field == FieldSitemap:
-		c.maps = appendString(append(c.maps, ','), rec.Value)
+		c.maps = AppendQuoted(append(c.maps, ','), rec.Value)
 	}
 }
 
@@ -64,14 +64,14 @@ func (c *common) appendJSON(dst []byte, g Group, s *State, dialect string) []byt
 	dst = append(dst, `],"sitemaps":[`...)
 	dst = append(dst, c.maps[min(1, len(c.maps)):]...)
 	dst = append(dst, `],"dialect":`...)
-	return appendString(dst, dialect)
+	return AppendQuoted(dst, dialect)
 }
 
 // MarshalJSON returns an object with the members of AppendJSON and dialect.
 func (v Verdict) MarshalJSON() ([]byte, error) {
 	dst := v.AppendJSON([]byte{'{'})
 	dst = append(dst, `,"dialect":`...)
-	dst = appendString(dst, v.Dialect)
+	dst = AppendQuoted(dst, v.Dialect)
 	return append(dst, '}'), nil
 }
 
@@ -114,7 +114,7 @@ func appendRule(dst []byte, line int, directive Field, path string) []byte {
 	dst = append(dst, `,"directive":"`...)
 	dst = append(dst, directive.String()...)
 	dst = append(dst, `","pattern":`...)
-	dst = appendString(dst, path)
+	dst = AppendQuoted(dst, path)
 	if !utf8.ValidString(path) {
 		dst = append(dst, `,"pattern_b64":"`...)
 		dst = base64.StdEncoding.AppendEncode(dst, []byte(path))
@@ -128,7 +128,7 @@ func (g Group) appendJSON(dst []byte) []byte {
 		return append(dst, "null"...)
 	}
 	dst = append(dst, `{"token":`...)
-	dst = appendString(dst, g.Token())
+	dst = AppendQuoted(dst, g.Token())
 	dst = append(dst, `,"lines":[`...)
 	for i, offset := range g.lines {
 		if i > 0 {
@@ -155,9 +155,7 @@ func (r RequestRate) appendJSON(dst []byte) []byte {
 }
 
 // AppendQuoted appends s as a JSON string, with U+FFFD for invalid UTF-8.
-func AppendQuoted(dst []byte, s string) []byte { return appendString(dst, s) }
-
-func appendString(dst []byte, s string) []byte {
+func AppendQuoted(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	from := 0
 	for i := 0; i < len(s); {
@@ -207,8 +205,9 @@ func appendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// printable is Printable.
-func printable(s string) string {
+// Printable makes s safe for a terminal: control characters, invalid UTF-8 and characters
+// that reorder text are written as \xHH.
+func Printable(s string) string {
 	if isPlainText(s) {
 		return s
 	}
@@ -241,10 +240,6 @@ func isPlainText(s string) bool {
 func isFormat(u rune) bool {
 	return 0x200B <= u && u <= 0x200F || 0x202A <= u && u <= 0x202E || 0x2060 <= u && u <= 0x2069 || u == 0xFEFF
 }
-
-// Printable makes s safe for a terminal: control characters, invalid UTF-8 and characters
-// that reorder text are written as \xHH.
-func Printable(s string) string { return printable(s) }
 
 func lowerString(s string) string {
 	for i := range len(s) {

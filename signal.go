@@ -52,7 +52,7 @@ func (r *Rules) preferences(field Field, strict string, p Path) []Preference {
 	for _, rec := range records {
 		var pattern Pattern
 		if prefix := rec.Preferences[0].Path; prefix != "" {
-			if pattern = r.dialect.patternOf(prefix); !pattern.match(path) {
+			if pattern, _ = r.dialect.compile(prefix, nil); !pattern.match(path) {
 				continue
 			}
 		}

@@ -49,7 +49,7 @@ func (v Verdict) Undecided() bool {
 func (v Verdict) String() string {
 	s := v.sentence()
 	if text := v.State.Text(); text != "" {
-		s += " (" + printable(text) + ")"
+		s += " (" + Printable(text) + ")"
 	}
 	return s
 }
@@ -211,7 +211,7 @@ func (r Rule) AppendTo(dst []byte) []byte {
 	if r.empty {
 		return dst
 	}
-	return append(append(dst, ' '), printable(r.Path())...)
+	return append(append(dst, ' '), Printable(r.Path())...)
 }
 
 // A Group is the group of a crawler, which combines all groups of the file that name

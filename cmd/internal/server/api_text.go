@@ -225,7 +225,7 @@ type CrawlerDiff struct {
 	Agent        string        `json:"agent"`
 	Result       string        `json:"result" enum:"same,differs,undecided" doc:"same is proved; undecided: the proof was given up"`
 	NewlyBlocked []ChangeOfURL `json:"newly_blocked" doc:"a URL for each rule that blocks what was allowed"`
-	NewlyAllowed    []ChangeOfURL `json:"newly_open" doc:"a URL for each rule that opens what was disallowed"`
+	NewlyAllowed []ChangeOfURL `json:"newly_open" doc:"a URL for each rule that opens what was disallowed"`
 	Complete     bool          `json:"complete" doc:"there are no other changes"`
 }
 
