@@ -2,88 +2,42 @@ package robots
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/robotskit/robots/internal/campaign"
+	"github.com/robotskit/robots/internal/hostile"
 )
-
-// hostileRules makes files that made engines slow: every piece of every rule
-// occurs in the path, or nearly, so that no filter helps.
-var hostileRules = map[string]struct {
-	path func(n int) string
-	rule func(i int) string
-}{
-	"stars": {
-		func(n int) string { return "/" + strings.Repeat("a", n) },
-		func(i int) string { return "/" + strings.Repeat("*a", 9) + "*b" + fmt.Sprint(i) },
-	},
-	"near miss": {
-		func(n int) string { return "/" + strings.Repeat("a", n/2) + "b" + strings.Repeat("a", n/2) },
-		func(i int) string {
-			a := strings.Repeat("a", 64)
-			return "/*" + a[:40] + "b" + a[:4+i%60] + "b" + a[:4+i/60%60]
-		},
-	},
-	"period": {
-		func(n int) string { return "/aaab" + strings.Repeat("aab", n/3) },
-		func(i int) string {
-			return "/*baab*" + strings.Repeat("aab", 1+i%20) + "*" + fmt.Sprint(i%10) + "*aaab"
-		},
-	},
-	"random text": {
-		func(n int) string { return "/" + hostileText(n) },
-		func(i int) string {
-			s, k := "/*", 40*(i%20)
-			for range 9 {
-				s += hostileWord[k:k+12] + "*"
-				k += 12
-			}
-			return s + "abzba" + fmt.Sprint(i)
-		},
-	},
-	"literals": {
-		func(n int) string { return "/" + strings.Repeat("a", n) },
-		func(i int) string { return "/" + strings.Repeat("a", 400) + fmt.Sprint(i) },
-	},
-}
-
-var hostileWord = hostileText(1 << 10)
 
 // TestHostileWork counts the bytes of rules and path that a match reads, with and without an
 // index: at most twice as many if the rules or the path are twice as long.
 func TestHostileWork(t *testing.T) {
-	for name, h := range hostileRules {
-		body := []byte("User-agent: *\n")
-		half := 0
-		for i := 0; len(body) < 512_000; i++ {
-			if body = fmt.Appendf(body, "Disallow: %s\n", h.rule(i)); half == 0 && len(body) >= 256_000 {
-				half = len(body)
-			}
-		}
+	longest, size := campaign.Size(1<<13, 1<<14, 1<<16), campaign.Size(64_000, 128_000, 512_000)
+	for _, file := range hostile.Files {
+		half, whole := file.Body(size/2, file.Path(longest)), file.Body(size, file.Path(longest))
 		count := func(body []byte, pathLen int) (scanned, indexed int) {
 			r := Parse(body).Rules(RFC9309, "x")
-			path := h.path(pathLen)
+			p, _ := ParsePath(file.Path(pathLen))
+			path := r.dialect.normal(p, nil)
 			id, scanned := r.scan(path, FieldNone)
 			other, indexed := newIndex(r).find(r, path, FieldNone)
 			if id != none || other != none {
-				t.Fatalf("%s: rule %d or %d matches", name, id, other)
+				t.Fatalf("%s: rule %d or %d matches", file.Name, id, other)
 			}
 			return scanned, indexed
 		}
 		doubles := func(what string, before, after int) {
 			if after > 2*before+before/4 {
-				t.Errorf("%s: %s, work of %d instead of %d", name, what, after, before)
+				t.Errorf("%s: %s, work of %d instead of %d", file.Name, what, after, before)
 			}
 		}
-		scanned, indexed := count(body[:half], 1<<10)
-		moreScanned, moreIndexed := count(body, 1<<10)
+		scanned, indexed := count(half, 1<<10)
+		moreScanned, moreIndexed := count(whole, 1<<10)
 		doubles("twice the rules", scanned, moreScanned)
 		doubles("twice the rules, index", indexed, moreIndexed)
-		for n := 1 << 11; n <= 1<<16; n *= 2 {
-			longScanned, longIndexed := count(body[:half], n)
+		for n := 1 << 11; n <= longest; n *= 2 {
+			longScanned, longIndexed := count(half, n)
 			doubles(fmt.Sprintf("path of %d bytes", n), scanned, longScanned)
 			doubles(fmt.Sprintf("path of %d bytes, index", n), indexed, longIndexed)
 			scanned, indexed = longScanned, longIndexed
@@ -193,14 +147,4 @@ func TestManyTokens(t *testing.T) {
 			t.Errorf("%s takes %v", name, took)
 		}
 	}
-}
-
-// hostileText is a text without order over two letters.
-func hostileText(n int) string {
-	rng := rand.New(rand.NewPCG(1, 3))
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = "ab"[rng.IntN(2)]
-	}
-	return string(b)
 }
