@@ -97,24 +97,6 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestOptionsOfNewDialect: a dialect that ids have no place for is no panic, so that
-// TestDialectPlaces can name what is missing.
-func TestOptionsOfNewDialect(t *testing.T) {
-	ninth := Bing
-	ninth.Name = "ninth"
-	dialects := append(Dialects(), ninth)
-	for _, o := range ninth.optionsAmong(dialects) {
-		if o.Value == "" || o.Source != "" || o.Inherited {
-			t.Errorf("%s of a dialect without ids is %+v", o.Name, o)
-		}
-	}
-	for i, o := range Yandex.optionsAmong(dialects) {
-		if want := Yandex.options()[i]; o != want {
-			t.Errorf("beside a new dialect %s of yandex is %+v, want %+v", o.Name, o, want)
-		}
-	}
-}
-
 // TestDialectPlaces names every place in which a new dialect was forgotten. What
 // it reads otherwise than RFC9309 belongs into case files, which no test can know.
 func TestDialectPlaces(t *testing.T) {

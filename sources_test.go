@@ -24,11 +24,8 @@ type option struct {
 // options returns every field of d except its name, in the order of the struct.
 // A field that differs from the dialect of that name has no source, and so has
 // every field of a dialect that is none of Dialects.
-func (d Dialect) options() []option { return d.optionsAmong(Dialects()) }
-
-// optionsAmong is options where these are the dialects. One for which ids have no place yet
-// has no sources.
-func (d Dialect) optionsAmong(dialects []Dialect) []option {
+func (d Dialect) options() []option {
+	dialects := Dialects()
 	own := slices.IndexFunc(dialects, func(o Dialect) bool { return o.Name == d.Name })
 	if own >= len(ids{}) {
 		own = -1

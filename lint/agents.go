@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/robotskit/robots"
@@ -8,11 +9,16 @@ import (
 
 // Checks of user-agent lines and groups.
 
+// beforeGroups returns the lines before the first User-agent line.
+func (p *pass) beforeGroups() []robots.Line {
+	if i := slices.IndexFunc(p.lines, func(l robots.Line) bool { return l.Field == robots.FieldUserAgent }); i >= 0 {
+		return p.lines[:i]
+	}
+	return p.lines
+}
+
 func ruleBeforeGroup(p *pass) {
-	for _, l := range p.lines {
-		if l.Field == robots.FieldUserAgent {
-			return
-		}
+	for _, l := range p.beforeGroups() {
 		if !isRule(l.Field) {
 			continue
 		}

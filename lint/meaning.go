@@ -259,13 +259,10 @@ func sitemapBlocked(p *pass) {
 	if slices.ContainsFunc(p.found, func(d *Diagnostic) bool { return d.Check.ID == "RT501" && d.Severity > Note }) {
 		return // all is blocked, and so said
 	}
-	for _, l := range p.lines {
-		if l.Field != robots.FieldSitemap {
-			continue
-		}
-		_, path, err := robots.ParseURL(p.text(l.Value))
+	p.sitemaps(func(l robots.Line, value string) {
+		_, path, err := robots.ParseURL(value)
 		if err != nil {
-			continue
+			return
 		}
 		line := 0
 		blocked := p.where(func(v *view) bool {
@@ -284,7 +281,7 @@ func sitemapBlocked(p *pass) {
 			d.Advice = "allow its path"
 			d.Dialects = blocked
 		}
-	}
+	})
 }
 
 // secrets are parts of paths that tell where something is that should be protected.

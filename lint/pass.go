@@ -3,9 +3,9 @@ package lint
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/compare"
@@ -126,6 +126,15 @@ func (p *pass) deletes(d *Diagnostic, l robots.Line) {
 	p.removes[d.Fix] = l
 }
 
+// sitemaps calls do for each Sitemap line.
+func (p *pass) sitemaps(do func(l robots.Line, value string)) {
+	for _, l := range p.lines {
+		if l.Field == robots.FieldSitemap {
+			do(l, p.text(l.Value))
+		}
+	}
+}
+
 func (p *pass) text(s robots.Span) string { return string(p.body[s.Start:s.End]) }
 
 // content returns a line without its comment.
@@ -159,15 +168,6 @@ func newline(body []byte) string {
 
 func isRule(f robots.Field) bool { return f == robots.FieldAllow || f == robots.FieldDisallow }
 
-func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
-}
-
 // cutBlank cuts s around its first blanks; ok says that something follows them.
 func cutBlank(s string) (word, rest string, ok bool) {
 	i := strings.IndexAny(s, " \t")
@@ -180,20 +180,8 @@ func cutBlank(s string) (word, rest string, ok bool) {
 
 func quote(s string) string { return `"` + robots.Printable(s) + `"` }
 
-const hexDigits = "0123456789ABCDEF"
-
-func hex(c byte) string { return "0x" + string(hexDigits[c>>4]) + string(hexDigits[c&15]) }
-
-// escaped returns every byte of s as %XX.
-func escaped(s string) string {
-	var b strings.Builder
-	for i := range len(s) {
-		b.WriteByte('%')
-		b.WriteByte(hexDigits[s[i]>>4])
-		b.WriteByte(hexDigits[s[i]&15])
-	}
-	return b.String()
-}
+// escaped returns a byte as %XX.
+func escaped(c byte) string { return fmt.Sprintf("%%%02X", c) }
 
 // near reports whether at most most letters added, dropped, changed or swapped with
 // their neighbour make b of a.

@@ -239,7 +239,7 @@ func sentInPath(c byte) string {
 	case '^':
 		return "as %5E (before 2025 raw)"
 	}
-	return "as " + escaped(string([]byte{c}))
+	return "as " + escaped(c)
 }
 
 func sentInQuery(c byte) string {
@@ -255,7 +255,7 @@ func standardForm(path string) string {
 	query := false
 	return rewrite(path, func(c byte, escape bool) (string, bool) {
 		query = query || c == '?' && !escape
-		code := escaped(string([]byte{c}))
+		code := escaped(c)
 		sent := sentInPath
 		if query {
 			sent = sentInQuery
@@ -276,7 +276,7 @@ func (p *pass) rawBytes(set string, report func(l robots.Line, path string, at r
 			return // another mistake, of which another check tells
 		}
 		meant := rewrite(path, func(c byte, escape bool) (string, bool) {
-			return escaped(string([]byte{c})), !escape && strings.IndexByte(set, c) >= 0
+			return escaped(c), !escape && strings.IndexByte(set, c) >= 0
 		})
 		failing := p.fails(path, plain(meant))
 		if len(failing) == 0 {

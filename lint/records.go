@@ -20,17 +20,13 @@ func plural(n int, thing string) string {
 
 func sitemapURL(p *pass) {
 	site := p.site()
-	for _, l := range p.lines {
-		if l.Field != robots.FieldSitemap {
-			continue
-		}
-		value := p.text(l.Value)
+	p.sitemaps(func(l robots.Line, value string) {
 		if value == "" {
 			p.add(l.Span, "Sitemap line has no URL").Advice = "write the full URL, with https://"
-			continue
+			return
 		}
 		if origin, _, err := robots.ParseURL(value); err == nil && (origin.Scheme() == "http" || origin.Scheme() == "https") {
-			continue
+			return
 		}
 		d := p.add(l.Value, quote(value)+" is not a full URL")
 		d.Advice = "write the full URL, with https:// and the host"
@@ -38,37 +34,30 @@ func sitemapURL(p *pass) {
 			d.Advice = "write " + site + value
 			d.edit(Edit{l.Value.Start, l.Value.End, site + value})
 		}
-	}
+	})
 }
 
-// site returns the origin of the first whole URL of a sitemap, "" if there is none.
-func (p *pass) site() string {
-	for _, l := range p.lines {
-		if l.Field != robots.FieldSitemap {
-			continue
+// site returns the origin of the first full URL of a sitemap, or "".
+func (p *pass) site() (site string) {
+	p.sitemaps(func(_ robots.Line, value string) {
+		if origin, _, err := robots.ParseURL(value); err == nil && site == "" {
+			site = origin.String()
 		}
-		if origin, _, err := robots.ParseURL(p.text(l.Value)); err == nil {
-			return origin.String()
-		}
-	}
-	return ""
+	})
+	return site
 }
 
 func repeatedSitemap(p *pass) {
 	lines := map[string]int{}
-	for _, l := range p.lines {
-		value := p.text(l.Value)
-		if l.Field != robots.FieldSitemap || value == "" {
-			continue
-		}
-		if line, ok := lines[value]; ok {
+	p.sitemaps(func(l robots.Line, value string) {
+		if line, ok := lines[value]; ok && value != "" {
 			d := p.add(l.Span, "this sitemap is already listed at line "+itoa(line))
 			d.Advice = "delete this line"
 			d.edit(p.withoutLine(l))
-			continue
+			return
 		}
 		lines[value] = l.Number
-	}
+	})
 }
 
 // withoutLine deletes a line with its end.
@@ -119,10 +108,7 @@ func badValue(p *pass) {
 }
 
 func paceOutsideGroup(p *pass) {
-	for _, l := range p.lines {
-		if l.Field == robots.FieldUserAgent {
-			return
-		}
+	for _, l := range p.beforeGroups() {
 		if isPace(l.Field) {
 			p.add(l.Name, p.text(l.Name)+" precedes the first User-agent line, so it applies to no crawler").
 				Advice = "move it below the User-agent line that it is for"

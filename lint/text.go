@@ -2,6 +2,9 @@ package lint
 
 import (
 	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -64,16 +67,13 @@ func notUTF8(p *pass) {
 		if utf8.ValidString(text) {
 			continue
 		}
-		for i := 0; i < len(text); {
-			r, n := utf8.DecodeRuneInString(text[i:])
-			if r == utf8.RuneError && n == 1 {
-				p.add(robots.Span{Start: l.Span.Start + i, End: l.Span.Start + i + 1},
-					"invalid UTF-8: crawlers might read this line differently").
-					Advice = "save the file as UTF-8, or write the byte as " + escaped(text[i:i+1])
-				return
-			}
+		i := 0
+		for r, n := utf8.DecodeRuneInString(text); r != utf8.RuneError || n != 1; r, n = utf8.DecodeRuneInString(text[i:]) {
 			i += n
 		}
+		p.add(robots.Span{Start: l.Span.Start + i, End: l.Span.Start + i + 1}, "invalid UTF-8: crawlers might read this line differently").
+			Advice = "save the file as UTF-8, or write the byte as " + escaped(text[i])
+		return
 	}
 }
 
@@ -103,7 +103,7 @@ func controlByte(p *pass) {
 			continue
 		}
 		p.add(robots.Span{Start: l.Span.Start + i, End: l.Span.Start + i + 1},
-			"this line contains a control byte ("+hex(text[i])+")").
+			fmt.Sprintf("this line contains a control byte (0x%02X)", text[i])).
 			Advice = "delete it"
 	}
 }
@@ -182,10 +182,8 @@ var retiredFields = []string{
 
 // customary returns the customary spelling of a field's name, "" if no field has it.
 func customary(name string) string {
-	for _, f := range knownFields {
-		if strings.EqualFold(f, name) {
-			return f
-		}
+	if i := slices.IndexFunc(knownFields, func(f string) bool { return strings.EqualFold(f, name) }); i >= 0 {
+		return knownFields[i]
 	}
 	return ""
 }
@@ -247,12 +245,7 @@ func meantField(name string) string {
 }
 
 func isRetired(name string) bool {
-	for _, f := range retiredFields {
-		if strings.EqualFold(f, name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(retiredFields, func(f string) bool { return strings.EqualFold(f, name) })
 }
 
 func unknownField(p *pass) {
@@ -338,9 +331,10 @@ func hashInPath(p *pass) {
 	}
 }
 
-// invisible are characters that look like nothing or like another one, and what was
-// meant.
-var invisible = []struct{ char, meant, name string }{
+// A lookalike is a character that is invisible or looks like another one.
+type lookalike struct{ char, meant, name string }
+
+var invisible = []lookalike{
 	{"\u00A0", " ", "a non-breaking space"},
 	{"\u200B", "", "a zero-width space"},
 	{"\u200C", "", "a zero-width non-joiner"},
@@ -358,35 +352,23 @@ var invisible = []struct{ char, meant, name string }{
 // isDisguised reports whether a text has a byte order mark or an invisible character, of
 // which other checks tell.
 func isDisguised(text string) bool {
-	for _, c := range invisible {
-		if strings.Contains(text, c.char) {
-			return true
-		}
-	}
-	return strings.HasPrefix(text, byteOrderMark)
+	return strings.HasPrefix(text, byteOrderMark) ||
+		slices.ContainsFunc(invisible, func(c lookalike) bool { return strings.Contains(text, c.char) })
 }
 
 func invisibleCharacter(p *pass) {
 	for _, l := range p.lines {
 		text := p.content(l)
-		if isASCII(text) {
-			continue
-		}
 		var edits []Edit
 		var name string
 		for _, c := range invisible {
-			for i := 0; ; {
-				j := strings.Index(text[i:], c.char)
-				if j < 0 {
-					break
-				}
-				i += j
-				start := l.Span.Start + i
+			parts := strings.Split(text, c.char)
+			start := l.Span.Start
+			for _, part := range parts[:len(parts)-1] {
+				start += len(part)
 				edits = append(edits, Edit{start, start + len(c.char), c.meant})
-				if name == "" {
-					name = c.name
-				}
-				i += len(c.char)
+				start += len(c.char)
+				name = cmp.Or(name, c.name)
 			}
 		}
 		if len(edits) == 0 {
