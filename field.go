@@ -96,7 +96,7 @@ func lenientField(name []byte) Field {
 		return FieldUnknown // shorter than any name
 	}
 	for i := range lenientPrefixes {
-		// Most words of a text are told from all names by their first letter.
+		// The first letter excludes most words.
 		if p := &lenientPrefixes[i]; name[0]|0x20 == p.prefix[0] && foldHasPrefix(name, p.prefix) {
 			return p.field
 		}

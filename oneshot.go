@@ -6,13 +6,12 @@ import (
 	"sync"
 )
 
-// Allowed answers one question about one body: may the crawler with these
-// product tokens fetch p under dialect d? It is Parse(body).Rules(d,
-// tokens...).Allowed(p) in one pass over the bytes, without keeping anything:
-// nothing is allocated, except for a rule of over a thousand bytes with
-// escapes, for a path whose normal form is another and longer than 512 bytes, and for
-// tokens that have to be taken apart (ProductTokens). To ask a file more than once,
-// Parse it: that pays from the second question on.
+// Allowed reports whether the crawler with the given product tokens may fetch p. It is
+// Parse(body).Rules(d, tokens...).Allowed(p) in one pass over the body. For more than one
+// path, Parse is faster.
+//
+// It does not allocate, except for a rule of over 1,024 bytes with escapes, a path of over
+// 512 bytes that is not in normal form, and tokens that contain several (ProductTokens).
 func Allowed(body []byte, d Dialect, p Path, tokens ...string) bool {
 	if p.raw == "" {
 		return false // D-56
@@ -39,9 +38,8 @@ func Allowed(body []byte, d Dialect, p Path, tokens ...string) bool {
 	return q.allowed
 }
 
-// AppendJSON appends what Parse(body).Rules(d, tokens...).AppendJSON(dst, p) appends,
-// where that can be found in one pass, as it can be for nearly all files, without
-// keeping anything. To ask a file more than once, Parse it.
+// AppendJSON is Parse(body).Rules(d, tokens...).AppendJSON(dst, p), for nearly all files in one
+// pass over the body.
 func AppendJSON(dst, body []byte, d Dialect, p Path, tokens ...string) []byte {
 	t := allDetails.Get().(*details)
 	defer t.free()
@@ -61,41 +59,41 @@ func AppendJSON(dst, body []byte, d Dialect, p Path, tokens ...string) []byte {
 	return Parse(body).Rules(d, tokens...).AppendJSON(dst, p)
 }
 
-// oneShot is what Allowed and AppendJSON are asked, and what was found so far.
+// A oneShot is a call of Allowed or AppendJSON and its result so far.
 //
-// Only the best rank of the crawler's tokens that has a group so far counts,
-// '*' after all tokens. When a better one appears, what was found is forgotten.
+// Only the best of the crawler's tokens that has a group so far counts, and '*' after all
+// tokens. When a better one appears, the result is reset.
 type oneShot struct {
 	d       *Dialect
 	tokens  []string
 	path    string   // in normal form
-	plain   int      // bytes at its start that mean just themselves in any form
+	plain   int      // bytes at its start that every normal form keeps
 	head    uint64   // load8(path)
 	plain8  int      // plain, at most 8
-	star    bool     // the group of '*' may hold
-	outside uint32   // a bit for each letter with which a line begins that matters outside the crawler's groups, see letters
+	star    bool     // the group of '*' can apply
+	outside uint32   // first letters of the lines that matter outside the crawler's groups, see letters
 	inside  uint32   // the same for lines in them
-	details *details // what else is to be found, nil for nothing
+	details *details // what AppendJSON needs, else nil
 
 	best    int     // the rank that counts
-	active  bool    // it is named in the group at hand
+	active  bool    // it is named in the current group
 	closed  closing // of the run of user-agent lines
 	weight  int32   // of the heaviest rule that matches, -1 for none
-	allowed bool    // what that rule says
+	allowed bool    // by that rule
 }
 
-// closing is what has ended the run of user-agent lines, the greatest if several have.
+// closing is what ended the run of user-agent lines, the greatest value if several did.
 type closing uint8
 
 const (
 	notClosed   closing = iota
-	closed              // a blank line or a record, where they do; the beginning of the file
-	closedEmpty         // a rule that is empty
+	closed              // a blank line or a record, in some dialects; the start of the file
+	closedEmpty         // an empty rule
 	closedRule
 )
 
-// taken returns a path in normal form, with the help of buf if that is another, and how
-// many of its first bytes are plain.
+// taken returns the normal form of a path, in buf if it differs, and the number of plain
+// bytes at its start.
 func (d *Dialect) taken(p Path, buf []byte) (path string, plain int) {
 	if plain = plainLen(p.raw); plain == len(p.raw) && (d.Escapes != EscapesGoogle || !hasDots(p.raw)) {
 		return p.raw, plain
@@ -104,11 +102,11 @@ func (d *Dialect) taken(p Path, buf []byte) (path string, plain int) {
 	return path, plainLen(path)
 }
 
-// prepare finds what is the same for all lines.
+// prepare computes what is the same for all lines.
 func (q *oneShot) prepare() {
 	d := q.d
 	if d.AssumeSlash {
-		q.plain = -1 // "a" means "/a", so no byte means just itself
+		q.plain = -1 // "a" means "/a"
 	}
 	q.head, q.plain8 = load8(q.path), min(q.plain, 8)
 	q.star = !d.ignoresStar(q.tokens)
@@ -125,7 +123,7 @@ func (q *oneShot) prepare() {
 	}
 }
 
-// letters returns a set of letters: bit 1 for a or A, and so on.
+// letters returns a set of letters: bit 1 for a and A, and so on.
 func letters(list string) (set uint32) {
 	for i := range len(list) {
 		set |= 1 << (list[i] & 31)
@@ -133,14 +131,14 @@ func letters(list string) (set uint32) {
 	return set
 }
 
-// exempt reports whether no rule counts for the path (D-38).
+// exempt reports whether no rule applies to the path (D-38).
 func (q *oneShot) exempt() bool { return !q.d.MatchRobotsTxt && q.path == "/robots.txt" }
 
-// read reads a body, and reports whether a CR alone ends a line of it.
+// read reads a body and reports whether a CR alone ends a line.
 func (q *oneShot) read(body []byte) (loneCR bool) {
 	s := newScanner(body)
 	if !q.d.lenient() {
-		s.nul = len(body) // only a lenient dialect minds NULs
+		s.nul = len(body) // NULs matter only in lenient dialects
 	}
 	q.answer(&s)
 	if s.sound() {
@@ -151,7 +149,7 @@ func (q *oneShot) read(body []byte) (loneCR bool) {
 	return true
 }
 
-// answer reads the lines of s until the end.
+// answer reads all lines of s.
 func (q *oneShot) answer(s *scanner) {
 	d, t, body, lenient := q.d, q.details, s.b, q.d.lenient()
 	q.best, q.active, q.closed, q.weight, q.allowed = len(q.tokens)+1, false, closed, -1, true
@@ -200,8 +198,8 @@ func (q *oneShot) answer(s *scanner) {
 
 func (q *oneShot) close(how closing) { q.closed = max(q.closed, how) }
 
-// skip passes the lines that plainly do not matter: blank ones, comments, what begins with a
-// letter that no line has which matters, and rules of the crawler that plainly do not match.
+// skip skips lines that obviously do not matter: blank lines, comments, lines with another
+// first letter, and rules of the crawler that differ from the path.
 func (q *oneShot) skip(s *scanner) {
 	b, pos, wanted := s.b, s.pos, q.outside
 	if q.active {
@@ -227,9 +225,8 @@ lines:
 	s.pos = pos
 }
 
-// differs reports whether a line is a rule as nearly everybody writes it, of which one of the
-// first eight bytes is not that of the path, and neither that nor one before may mean
-// something else than itself.
+// differs reports whether a line is a rule in the usual spelling that differs from the path in
+// one of its first eight bytes, with only plain bytes up to there.
 func (q *oneShot) differs(line []byte) bool {
 	if len(line) < len("disallow: ")+8 {
 		return false
@@ -250,7 +247,7 @@ func (q *oneShot) differs(line []byte) bool {
 	return n < q.plain8 && classes[line[n]]&isPlain != 0
 }
 
-// rule takes an allow or a disallow with its value, and where that is.
+// rule reads an Allow or Disallow with its value and the offset of that.
 func (q *oneShot) rule(field Field, value string, at int) {
 	w, allows := int32(1), field == FieldAllow
 	switch {
@@ -276,7 +273,7 @@ func (q *oneShot) rule(field Field, value string, at int) {
 	}
 }
 
-// userAgent takes the value of a user-agent line, and where that is.
+// userAgent reads the value of a user-agent line and its offset.
 func (q *oneShot) userAgent(value string, at int) {
 	t, begins := q.details, q.closed != notClosed
 	if t != nil {
@@ -299,14 +296,13 @@ func (q *oneShot) userAgent(value string, at int) {
 	}
 }
 
-// rank returns the place of the first token that a user-agent value names,
-// len(tokens) for '*', more than that for nobody. Ranks after the best are not
-// looked for.
+// rank returns the index of the first token that a user-agent value names, len(tokens) for
+// '*', and more for no crawler. It does not look for tokens after the best.
 func (q *oneShot) rank(value string) int {
 	d := q.d
 	for i, t := range q.tokens {
 		if t != "" && !d.HeaderValues && (value == "" || (value[0]^t[0])&^0x20 != 0) {
-			continue // most lines name somebody else by their first letter
+			continue // most lines differ in the first letter
 		}
 		if d.MergeTokens {
 			if d.names(value, t) {
@@ -349,7 +345,7 @@ func (q *oneShot) weigh(value string, field Field) int32 {
 	return -1
 }
 
-// load8 returns the first eight bytes of s, zeros after its end.
+// load8 returns the first eight bytes of s, with zeros after its end.
 func load8(s string) uint64 {
 	if len(s) >= 8 {
 		return binary.LittleEndian.Uint64(bytesOf(s))
@@ -361,9 +357,9 @@ func load8(s string) uint64 {
 	return w
 }
 
-// details is what an answer in JSON says beside the boolean, found in the same pass. It
-// follows Rules.walk and Rules.Records (FuzzLaws). What it cannot find is hard, and then
-// the body is parsed.
+// details is what AppendJSON needs besides the boolean, found in the same pass. It follows
+// Rules.walk and Rules.Records (FuzzLaws). If that is not possible, hard is set and the body
+// is parsed.
 type details struct {
 	common
 	field Field    // of the rule that decides, FieldNone without one
@@ -373,13 +369,13 @@ type details struct {
 
 	any      bool // a group of the crawler has a rule
 	block    bool // the crawler is named in the last block of user-agent lines
-	recorded bool // a record has come after that block
+	recorded bool // a record follows that block
 	hard     bool
 }
 
 var allDetails = sync.Pool{New: func() any { return new(details) }}
 
-// free gives the memory back, unless an unusual file has left much.
+// free returns the memory to the pool, unless an unusual file grew it.
 func (t *details) free() {
 	t.file.body = nil
 	t.file.numbers.Store(nil)
@@ -394,13 +390,13 @@ func (t *details) reset() {
 	t.any, t.recorded, t.hard = false, false, false
 }
 
-// forget forgets what belongs to a group that is not the crawler's after all.
+// forget resets what belongs to a group that is not the crawler's after all.
 func (t *details) forget() {
 	t.delay, t.delays, t.rates = 0, false, t.rates[:0]
 	t.field, t.lines, t.block = FieldNone, t.lines[:0], false
 }
 
-// userAgent takes a user-agent line with the offset of its value.
+// userAgent reads a user-agent line with the offset of its value.
 func (t *details) userAgent(val int, begins, named bool) {
 	t.block = t.block && !begins && !t.recorded || named
 	t.recorded = false
@@ -409,7 +405,7 @@ func (t *details) userAgent(val int, begins, named bool) {
 	}
 }
 
-// record takes a line that may belong to the agents directly above it (D-08).
+// record reads a line that might belong to the agents directly above it (D-08).
 func (t *details) record(q *oneShot, field Field, value string) {
 	t.recorded = true
 	switch {
@@ -430,11 +426,11 @@ func (t *details) add(field Field, value string) {
 // end takes the end of the body.
 func (t *details) end(q *oneShot) {
 	t.any = t.any || q.active && q.closed == closedRule
-	// Without a rule of the crawler the rest of the file says why nothing matches.
+	// Without a rule of the crawler the reason depends on the rest of the file.
 	t.hard = t.hard || q.best > len(q.tokens) || !t.any
 }
 
-// appendJSON appends the answer of q, which has read the body of t.file.
+// appendJSON appends the answer of q, which read the body of t.file.
 func (t *details) appendJSON(dst []byte, q *oneShot) []byte {
 	f := &t.file
 	v := Verdict{Allowed: q.allowed, Reason: ReasonNoRule}

@@ -5,19 +5,16 @@ import (
 	"encoding/binary"
 )
 
-// Two readers turn a physical line into a field and a value.
+// Two readers parse a line into a field and a value.
 //
-// readLine is the plain one: it applies every reading rule of a dialect, one
-// after the other, to one line. It is right for every line and every dialect.
+// readLine is the simple one: it applies all rules of a dialect to one line.
 //
-// scanner is the fast one: it walks a whole body and reads each line as a
-// dialect without leniencies would. Nearly every line of nearly every file
-// means the same in all dialects; a line that might not is marked ambiguous, and
-// whoever needs a lenient dialect gives that line to readLine. The two are
-// compared in the tests (TestScannerAgreesWithReadLine, FuzzReaders).
+// scanner is the fast one: it reads the lines of a body as a dialect without leniencies
+// does, and marks a line as ambiguous that a lenient dialect might read differently. Those
+// dialects pass such lines to readLine. FuzzReaders compares the two.
 
-// lineRef is one line that may matter to a crawler, kept by Parse. It holds no
-// line number: File.Line counts line ends when somebody asks.
+// A lineRef is a line that might have an effect, kept by Parse. It has no
+// line number: lineNumber counts line ends when one is needed.
 type lineRef struct {
 	val       uint32 // offset of the value in the body
 	n         uint16 // bytes of the value; longValue if more
@@ -27,23 +24,21 @@ type lineRef struct {
 
 const longValue = 1<<16 - 1
 
-// ambiguousLength is the line length above which a line is marked ambiguous: the smallest
-// line limit of any dialect (yandex, 1024 bytes).
+// ambiguousLength is the length above which a line is ambiguous: the lowest line limit of a
+// dialect (yandex).
 const ambiguousLength = 1024
 
-// scanner reads lines one after the other. The positions of the next '#' and
-// NUL are remembered, so that a file without them, the usual case, is searched
-// for each of them once and not once a line.
+// A scanner reads lines. It remembers the positions of the next '#' and NUL, so that a file
+// without them is searched once and not once per line.
 //
-// A line may end with a CR alone (FORM-01), but only one file in five hundred
-// has such a line. So the scanner looks for LF, drops a CR before it, counts the
-// CRs it dropped, and at the end knows whether it met them all. If it did not,
-// its lines were wrong and the caller starts again with a careful scanner.
+// A line can end with a CR alone (FORM-01), but hardly any file has such a line. The scanner
+// therefore searches for LF only and counts the CRs before them. If it missed some in the
+// end, the lines were wrong, and the caller starts again with a careful scanner.
 type scanner struct {
 	b         []byte
 	pos       int // where the next line begins
 	hash, nul int // first such byte at or after the line, len(b) if none
-	other     int // the lesser of the two
+	other     int // the first of the two
 	crs       int // CRs in b
 	dropped   int // CRs that ended lines so far
 	cr, lf    int // careful: the first CR and LF at or after the line
@@ -55,8 +50,7 @@ type scanner struct {
 	ambiguous   bool
 }
 
-// newScanner starts at the first line of b. A whole byte order mark is not
-// part of that line in any dialect (FORM-04, C-07).
+// newScanner starts at the first line of b, after a byte order mark (FORM-04, C-07).
 func newScanner(b []byte) scanner {
 	s := scanner{b: b, hash: -1, nul: -1, other: -1, cr: -1}
 	if len(b) >= 3 && b[0] == 0xEF && b[1] == 0xBB && b[2] == 0xBF {
@@ -75,7 +69,7 @@ func newCarefulScanner(b []byte) scanner {
 	return s
 }
 
-// sound reports, after the last line, whether the lines were right.
+// sound reports, after the last line, whether the line ends were right.
 func (s *scanner) sound() bool { return s.careful || s.dropped == s.crs }
 
 // indexFrom returns the first c at or after i, len(b) if there is none.
@@ -86,7 +80,7 @@ func indexFrom(b []byte, i int, c byte) int {
 	return len(b)
 }
 
-// Names as the eight bytes loaded at once, little endian, lower case.
+// Names as eight bytes, little endian, lower case.
 const (
 	word_disallow = 'd' | 'i'<<8 | 's'<<16 | 'a'<<24 | 'l'<<32 | 'l'<<40 | 'o'<<48 | 'w'<<56
 	word_user_age = 'u' | 's'<<8 | 'e'<<16 | 'r'<<24 | '-'<<32 | 'a'<<40 | 'g'<<48 | 'e'<<56
@@ -208,14 +202,14 @@ func (s *scanner) findOther(pos int) {
 	s.other = min(s.hash, s.nul)
 }
 
-// trim sets the value to b[i:stop] without blanks at its ends. Vertical tab
-// and form feed are blanks only for the public C++ library (C-18).
+// trim sets the value to b[i:stop] without surrounding spaces and tabs. Vertical tab and form
+// feed are white space only for the public C++ library (C-18).
 func (s *scanner) trim(i, stop int) {
 	b := s.b
 	if i < stop && b[i] == ' ' {
 		i++
 	}
-	if i < stop && b[i] > ' ' && b[stop-1] > ' ' { // as nearly all
+	if i < stop && b[i] > ' ' && b[stop-1] > ' ' { // nearly all
 		s.val, s.valEnd = i, stop
 		return
 	}
@@ -231,8 +225,7 @@ func (s *scanner) trim(i, stop int) {
 	s.val, s.valEnd = i, stop
 }
 
-// readOther reads a line that is not plainly one of the four commonest: other
-// fields, unknown ones, misspelt ones and lines without a colon.
+// readOther reads a line other than the four most frequent fields.
 func (s *scanner) readOther(i, stop int) {
 	b := s.b
 	if i == 0 && b[0] == 0xEF {
@@ -260,13 +253,12 @@ func (s *scanner) readOther(i, stop int) {
 	s.trim(i+sep+1, stop)
 }
 
-// isBlank reports the blanks of the grammar: space and tab (GRAM, WS).
+// isBlank reports whether c is white space in the grammar (GRAM, WS).
 func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
 func isVertical(c byte) bool { return c == '\v' || c == '\f' }
 
-// trimBlanks and trimVertical are loops, because bytes.Trim makes a table of its
-// cutset for every line: a tenth of the time of reading a file.
+// trimBlanks and trimVertical are loops because bytes.Trim builds a table for each call.
 func trimBlanks(b []byte) []byte {
 	for len(b) > 0 && isBlank(b[0]) {
 		b = b[1:]
@@ -277,8 +269,8 @@ func trimBlanks(b []byte) []byte {
 	return b
 }
 
-// trimVertical removes all ASCII white space at both ends, as the public C++
-// library does (C-18).
+// trimVertical removes all ASCII white space at both ends, as the public C++ library does
+// (C-18).
 func trimVertical(b []byte) []byte {
 	for len(b) > 0 && isSpace(b[0]) {
 		b = b[1:]
@@ -291,8 +283,7 @@ func trimVertical(b []byte) []byte {
 
 func isSpace(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }
 
-// readLine reads b[start:end], one physical line without its end, as dialect d
-// does. The value is b[val:valEnd].
+// readLine reads the line b[start:end] as dialect d does. The value is b[val:valEnd].
 func readLine(d *Dialect, b []byte, start, end int) (field Field, val, valEnd int) {
 	if d.CStrings && start == 0 {
 		start = partialMark(b)
@@ -331,7 +322,7 @@ func readLine(d *Dialect, b []byte, start, end int) (field Field, val, valEnd in
 	return field, val, valEnd
 }
 
-// trim narrows b[i:j] by the blanks at its ends.
+// trim removes the white space at both ends of b[i:j].
 func (d *Dialect) trim(b []byte, i, j int) (int, int) {
 	for i < j && (isBlank(b[i]) || d.CStrings && isVertical(b[i])) {
 		i++
@@ -350,8 +341,8 @@ func cut(b []byte, c byte) int {
 	return len(b)
 }
 
-// partialMark returns the number of bytes at the start of b that begin a byte
-// order mark: the C++ library drops even one or two of the three (C-07).
+// partialMark returns how many bytes of a byte order mark b starts with: the C++ library
+// ignores even one or two of the three (C-07).
 func partialMark(b []byte) int {
 	n := 0
 	for n < len(b) && n < len(mark) && b[n] == mark[n] {

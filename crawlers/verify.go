@@ -62,14 +62,13 @@ type Identity struct {
 	Failed bool
 }
 
-// mostNames is how many names of an address are looked up. A crawler's address has one;
-// whoever has the reverse zone of his address can write thousands.
+// mostNames is the number of names of an address that are looked up. A crawler's address has
+// one; the owner of an address can publish thousands.
 const mostNames = 10
 
-// Verify says of each crawler whether the address is one of its own. What one way says
-// is verified is so. It is faked if all ways that were asked say no, and unknown if none
-// was asked or one gave no answer. The DNS is asked once for all crawlers, of a name
-// that several of them have too.
+// Verify reports for each crawler whether the address belongs to it. The result is Verified if
+// a list or the DNS confirms it, Faked if all sources deny it, and Unknown if there is no
+// source or one failed. The DNS is queried once for all crawlers.
 func (v *Verifier) Verify(ctx context.Context, address netip.Addr, as ...Crawler) []Identity {
 	q := v.ask(ctx, address)
 	defer q.cancel()
@@ -80,9 +79,9 @@ func (v *Verifier) Verify(ctx context.Context, address netip.Addr, as ...Crawler
 	return all
 }
 
-// Identify says whose an address is, as far as lists and names tell: all crawlers in
-// use whose list holds it, or else all in whose domain its name is. It is faked if it
-// has such a name and that name does not lead back to it.
+// Identify returns the owner of an address: all crawlers in use whose list contains it, or
+// else all in whose domain its name is. The result is Faked if the name does not resolve
+// back to the address.
 func (v *Verifier) Identify(ctx context.Context, address netip.Addr) Identity {
 	q := v.ask(ctx, address)
 	defer q.cancel()

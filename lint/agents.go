@@ -68,7 +68,7 @@ func isHeader(value string) bool {
 // product returns the crawler that a value most probably means, "" for none. A name
 // without blanks is preferred, as most engines read no other.
 func product(value string) string {
-	const most = 4096 // nobody reads a longer header
+	const most = 4096 // no server accepts a longer header
 	names := robots.ProductTokens(value[:min(len(value), most)])
 	for _, name := range names {
 		if !strings.ContainsAny(name, " \t") {

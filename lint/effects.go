@@ -9,14 +9,14 @@ import (
 
 // Checks of what single rules are there for, as package compare proves it.
 
-// uses returns what the rules of the file are there for: by dialect looked at and by line,
-// the best use that any crawler has for it. It is found out once.
+// uses returns the use of each rule: by dialect and line, the best use for any crawler. It is
+// computed once.
 func (p *pass) uses() []map[int]compare.Use {
 	if p.usesOf != nil {
 		return p.usesOf
 	}
 	p.usesOf = make([]map[int]compare.Use, len(p.views))
-	// Of a rule that stands twice neither has an effect; the second is told by its own
+	// Of a rule that stands twice neither has an effect; the second is reported by its own
 	// check, so it is made a comment here.
 	body := append([]byte(nil), p.body...)
 	same, _ := p.duplicates()
@@ -110,20 +110,20 @@ func isBetter(a, b compare.Use) bool {
 }
 
 // unused calls do for each rule that has a path, with the names of the dialects in which
-// "is" says so of its use, and of those in which it counts. Rules of which another check
-// tells are left out.
+// "is" says so of its use, and of those in which it counts. Rules that another check
+// reports are skipped.
 func (p *pass) unused(is func(compare.Use) bool, do func(l robots.Line, so, counts []string)) {
 	uses := p.uses()
-	told := map[int]bool{}
+	reported := map[int]bool{}
 	same, opposite := p.duplicates()
 	for line := range same {
-		told[line] = true
+		reported[line] = true
 	}
 	for line, other := range opposite {
-		told[line], told[other.Number] = true, true
+		reported[line], reported[other.Number] = true, true
 	}
 	p.paths(func(l robots.Line, _ string) {
-		if told[l.Number] || p.isTold(l) {
+		if reported[l.Number] || p.isReported(l) {
 			return
 		}
 		var so, counts []string
@@ -143,9 +143,9 @@ func (p *pass) unused(is func(compare.Use) bool, do func(l robots.Line, so, coun
 	})
 }
 
-// isTold reports whether a check of lines, fields or paths says already that a line does not
-// mean what it seems to mean.
-func (p *pass) isTold(l robots.Line) bool {
+// isReported reports whether a check of lines, fields or paths already reports that a line does not
+// have its apparent meaning.
+func (p *pass) isReported(l robots.Line) bool {
 	return slices.ContainsFunc(p.byLine[l.Number], func(d *Diagnostic) bool {
 		return d.Check.ID < "RT5" && d.Check.Severity >= Warning && d.Span.Start < d.Span.End && len(d.Dialects) > 0
 	})

@@ -189,9 +189,9 @@ func sameForAll(a, b *robots.File) error {
 	return nil
 }
 
-// tellChanges says of each fix that is not safe what it changes. It takes what steps are left, and
-// none that somebody misses.
-func (p *pass) tellChanges() {
+// findChanges says of each fix that is not safe what it changes. It takes what steps are left, and
+// none that other proofs need.
+func (p *pass) findChanges() {
 	defer func(was bool) { p.undecided = was }(p.undecided)
 	for _, d := range p.found {
 		if d.Fix == nil || d.Fix.Safe || d.Severity == Off || len(d.Dialects) == 0 || !p.spend(len(p.lines)) {

@@ -203,6 +203,6 @@ func File(f *robots.File, o Options) Result {
 	}
 	p.silence(ignores)
 	p.prove()
-	p.tellChanges()
+	p.findChanges()
 	return p.result()
 }

@@ -21,7 +21,7 @@ func (p *pass) rules(v *view, name string) *robots.Rules {
 	if r := v.rules[key]; r != nil {
 		return r
 	}
-	// The names in a long one are told apart by comparing each with each.
+	// Distinguishing the product tokens in a long name compares each with each.
 	if !p.spend(1 + len(p.lines) + len(p.file.Bytes())/64 + len(name)*len(name)/256) {
 		return nil
 	}
@@ -80,18 +80,18 @@ func (p *pass) budget() compare.Options {
 
 func siteBlocked(p *pass) {
 	type blocked struct {
-		rule      robots.Rule
-		everybody bool
-		names     []string
-		seen      map[string]bool
-		dialects  []string
+		rule     robots.Rule
+		others   bool
+		names    []string
+		seen     map[string]bool
+		dialects []string
 	}
 	var all []*blocked
 	byLine := map[int]*blocked{}
 	root, _ := robots.ParsePath("/")
 	for _, v := range p.views {
 		nothing := robots.DisallowAll(v.dialect, robots.ReasonUnreachable)
-		shut := map[*robots.Rules]bool{}
+		blocks := map[*robots.Rules]bool{}
 		for _, name := range v.crawlers() {
 			r := p.rules(v, name)
 			if r == nil {
@@ -101,12 +101,12 @@ func siteBlocked(p *pass) {
 			if verdict.Allowed || verdict.Rule.IsZero() {
 				continue
 			}
-			none, asked := shut[r]
-			if !asked {
+			none, known := blocks[r]
+			if !known {
 				d := compare.Blocked(r, nothing, p.budget())
 				none = d.None()
 				p.undecided = p.undecided || !d.Complete
-				shut[r] = none
+				blocks[r] = none
 				p.spend(d.Steps)
 			}
 			if !none {
@@ -120,7 +120,7 @@ func siteBlocked(p *pass) {
 				all = append(all, b)
 			}
 			if name == "*" {
-				b.everybody = true
+				b.others = true
 			} else if !b.seen[name] {
 				b.seen[name] = true
 				b.names = append(b.names, name)
@@ -132,12 +132,12 @@ func siteBlocked(p *pass) {
 	}
 	for _, b := range all {
 		who := "all crawlers that the file does not name"
-		if !b.everybody {
+		if !b.others {
 			who = nameList(b.names)
 		}
 		d := p.add(b.rule.Span(), "the whole site is blocked for "+who)
 		d.Dialects = b.dialects
-		if !b.everybody {
+		if !b.others {
 			d.Severity = min(d.Severity, Note)
 		}
 	}

@@ -273,7 +273,7 @@ func (p *pass) rawBytes(set string, report func(l robots.Line, path string, at r
 			return
 		}
 		if at, name := secondField(path); name != "" && at <= i+1 || path[0] != '/' && path[0] != '*' {
-			return // another mistake, of which another check tells
+			return // reported by another check
 		}
 		meant := rewrite(path, func(c byte, escape bool) (string, bool) {
 			return escaped(c), !escape && strings.IndexByte(set, c) >= 0

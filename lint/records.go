@@ -76,7 +76,7 @@ func isPace(f robots.Field) bool {
 	return f == robots.FieldCrawlDelay || f == robots.FieldRequestRate || f == robots.FieldVisitTime
 }
 
-// record reads one line as a record of everybody's group.
+// record reads one line as a record of the group of *.
 func (p *pass) record(l robots.Line) (rec robots.Record, ok bool) {
 	body := []byte("User-agent: *\n" + l.Field.String() + ": " + p.text(l.Value) + "\n")
 	for rec := range robots.Parse(body).Rules(robots.RFC9309).Records() {

@@ -175,7 +175,7 @@ var knownFields = []string{
 	"Clean-param", "Host", "Content-Signal", "Content-Usage", "License",
 }
 
-// retiredFields were once written by many and are read by nobody now.
+// retiredFields were once common; no engine reads them now.
 var retiredFields = []string{
 	"Noindex", "Nofollow", "Noarchive", "Nosnippet", "Host", "Robot-version", "Comment", "Cache-delay",
 }

@@ -82,7 +82,7 @@ func (v *view) misnames(l robots.Line, name string) bool {
 	return v.field(l) == robots.FieldUserAgent && !v.named(l, name)
 }
 
-// crawlers returns everybody who may find another answer than anybody else: "*", who
+// crawlers returns the crawlers that can have different verdicts: "*", which
 // stands for all that the file does not name, and those it names.
 func (v *view) crawlers() []string { return append([]string{"*"}, v.names...) }
 
