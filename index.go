@@ -10,33 +10,28 @@ import (
 	"sync/atomic"
 )
 
-// Finding the rule that decides takes one of two ways. Up to scanMost rules, or
-// for the first questions, the rules are scanned in the order of precedence and
-// the first that matches decides: 1 to 2 ns per rule, nothing to build. After
-// that an index makes the time nearly independent of the number of rules. Both
-// give the same answer (TestReference, TestIndex).
+// Up to scanMost rules, and for the first matches, rules are scanned in order of precedence
+// and the first that matches decides. After that an index makes the time nearly independent
+// of the number of rules. Both find the same rule (TestReference, TestIndex).
 const (
-	// scanMost is where scanning and the index cost the same: nine real files
-	// of ten have no more rules for anybody.
+	// scanMost is the number of rules at which scanning and the index take the same time.
+	// Most real files have fewer.
 	scanMost = 64
-	// indexAfter is the work on scans, a rule looked at being one, after which
-	// the index is built, for each rule: building costs about as much where rules have
-	// stars, and half as much again where none has. Some fifty questions about usual paths come
-	// to that, or four that have many rules with stars to try on a long path.
+	// indexAfter is the work of scans per rule after which the index is built: about as
+	// much as building it takes. One unit is a rule compared by its head.
 	indexAfter = 50
 )
 
-// heads are the first eight bytes of each rule as a number, little endian, and
-// how many of them count: less than all for a shorter rule and from the first
-// star on. Comparing heads turns most rules away without a look at their text,
-// which is elsewhere in memory.
+// heads are the first eight bytes of each rule as a number, little endian, and how many of
+// them count: those before the end or the first star. They exclude most rules without
+// reading their text, which is elsewhere in memory.
 type heads struct {
 	words []uint64
 	sizes []uint8
 }
 
-// fits reports whether the head of rule i is at the start of a path, of which
-// word are the first eight bytes.
+// fits reports whether a path starts with the head of rule i; word is the first eight bytes
+// of the path.
 func (h *heads) fits(i int, word uint64) bool {
 	return (word^h.words[i])&headMasks[h.sizes[i]&15] == 0
 }
@@ -44,8 +39,8 @@ func (h *heads) fits(i int, word uint64) bool {
 // headMasks has the bits that count for each number of bytes.
 var headMasks = [16]uint64{0, 1<<8 - 1, 1<<16 - 1, 1<<24 - 1, 1<<32 - 1, 1<<40 - 1, 1<<48 - 1, 1<<56 - 1, 1<<64 - 1}
 
-// kindOf returns what the head of a normal form leaves to compare, and the
-// bytes before its first star or its end.
+// kindOf returns the kind of a normal form, and the number of bytes before its first star or
+// its end.
 func kindOf(text string) (k kind, literal int) {
 	n := strings.IndexByte(text, '*')
 	switch {
@@ -66,16 +61,15 @@ func kindOf(text string) (k kind, literal int) {
 			k = kindTail
 		}
 	}
-	// A NUL would be equal to what stands for the end of a short path.
+	// A NUL would match the padding of a short path.
 	if k == kindLiteral && n <= 8 && strings.IndexByte(text, 0) < 0 {
 		k = kindHead
 	}
 	return k, n
 }
 
-// find returns the rule of the highest precedence that matches path, only
-// among those that allow (FieldAllow) or disallow (FieldDisallow) unless that is
-// FieldNone, and nil if there is none.
+// find returns the rule of the highest precedence that matches path, nil if there is none.
+// With FieldAllow or FieldDisallow it considers only rules that allow or disallow.
 func (r *Rules) find(path string, only Field) *rule {
 	l := r.lazy
 	if l == nil {
@@ -92,13 +86,13 @@ func (r *Rules) find(path string, only Field) *rule {
 		return r.at(id)
 	}
 	id, work := r.scan(path, only)
-	// Four bytes of a substring search take as long as a look at a rule. A single
-	// path says little of those to come, however much it took.
+	// Four bytes of a substring search take as long as comparing a head. The work of a
+	// single path is limited, because it says little about later ones.
 	l.work.Add(int64(min(len(r.rules)+work/4, 1+indexAfter*len(r.rules)/4)))
 	return r.at(id)
 }
 
-// at returns the rule of a place, nil for none.
+// at returns the rule with an index, nil for none.
 func (r *Rules) at(id uint32) *rule {
 	if id == none {
 		return nil
@@ -106,7 +100,7 @@ func (r *Rules) at(id uint32) *rule {
 	return &r.rules[id]
 }
 
-// scan is find without an index, and the bytes of rules and path that it looked at.
+// scan is find without an index. work is the number of bytes of rules and path it read.
 func (r *Rules) scan(path string, only Field) (id uint32, work int) {
 	word := load8(path)
 	words := r.heads.words
@@ -119,13 +113,13 @@ func (r *Rules) scan(path string, only Field) (id uint32, work int) {
 	return none, work
 }
 
-// is reports whether a rule is of the kind that find was asked for.
+// is reports whether find considers a rule.
 func (v *rule) is(only Field) bool {
 	return only == FieldNone || v.allows() == (only == FieldAllow)
 }
 
-// matches reports whether a rule of the kind whose head matches does so itself, and adds to
-// work the bytes of both that it may have looked at.
+// matches reports whether find considers a rule and it matches, given that its head does. It
+// adds to work the bytes of both that it might have read.
 func (r *Rules) matches(v *rule, path string, work *int, only Field) bool {
 	if !v.is(only) {
 		return false
@@ -153,27 +147,24 @@ func (r *Rules) matches(v *rule, path string, work *int, only Field) bool {
 	return Pattern{text: text}.match(path)
 }
 
-// lazyIndex is an index that is built once it pays.
+// A lazyIndex is an index that is built once it pays off.
 type lazyIndex struct {
 	built atomic.Pointer[index]
 	work  atomic.Int64
 	once  sync.Once
 }
 
-// index finds among many rules.
+// An index finds a rule among many.
 //
-// Literal rules, a '$' at the end included, are sorted by their text. All that
-// match a path are beginnings of it, so they are beginnings of each other: of
-// the last entry not above the path, its longest beginning that is a rule, and
-// so on, linked by parent. The deepest one that fits is the heaviest. 28 bytes per
-// rule.
+// Literal rules, including those with a final '$', are sorted by their text. All that match
+// a path are prefixes of it, and so of each other: starting at the last entry not above the
+// path, parent links each entry to its longest prefix. The first that matches is the
+// heaviest.
 //
-// Of a rule with a star every piece must occur in the path. Each is filed under
-// one run of four bytes of its pieces, its n-gram with the fewest rules; a path
-// is asked for the n-grams it holds, and only the rules filed there are
-// tried, each at most once. Rules without a piece of four bytes are few (there
-// are not many short ones) and are tried by head, in order. 20 to 36 bytes per
-// rule, 24 KB and 4 bytes per rule at most.
+// Every piece of a rule with a star must occur in the path. Each such rule is filed under one
+// n-gram of four bytes of its pieces, the one with the fewest rules, and only the rules of
+// n-grams that occur in the path are tried, at most once each. The few rules without a piece
+// of four bytes are always tried, by their heads.
 type index struct {
 	prefix  string // what all literal rules share at their start
 	keys    []key  // the next bytes of each, ascending
@@ -183,8 +174,7 @@ type index struct {
 	short  []uint32
 }
 
-// key is sixteen bytes of a text, big endian, zeros after its end. Of ten thousand rules
-// many begin with the same eight, and their texts are elsewhere in memory.
+// A key is sixteen bytes of a text, big endian, with zeros after its end.
 type key struct{ high, low uint64 }
 
 func keyOf(s string) key {
@@ -202,27 +192,25 @@ func (k key) compare(other key) int {
 	return cmp.Compare(k.low, other.low)
 }
 
-// entry is a literal rule of an index, all that a match asks of one: most entries
-// met do not match, and the rule itself is elsewhere in memory.
+// An entry is a literal rule of an index, with what a match needs of it.
 type entry struct {
 	rule   uint32 // by precedence
-	parent uint32 // the longest entry that is its beginning, plus one; 0 for none
-	size   uint32 // bytes of it, twice, plus one if it must be all of the path
+	parent uint32 // its longest prefix, plus one; 0 for none
+	size   uint32 // twice its length, plus one if it must be the whole path
 }
 
-// ngrams maps hashes of four bytes to rules, in the order of precedence. Of a path of 40
-// bytes hardly one n-gram meets a rule by chance, as one bit in 64 of present is set; rules
-// are filed under the first bits of the hash, so that the set of those that a path has met
-// fits on the stack.
+// ngrams maps hashes of n-grams to rules, in order of precedence. About one bit in 64 of
+// present is set, so few n-grams of a path have a rule by chance. Rules are filed under the
+// first bits of the hash, so that the set of those tried fits on the stack.
 type ngrams struct {
 	shift   int      // of the product, to a hash
-	fold    int      // of a hash, to a place of starts
-	present []uint64 // one bit a hash: some rule has it
+	fold    int      // of a hash, to an index of starts
+	present []uint64 // one bit per hash that some rule has
 	starts  []uint32
 	rules   []uint32
 }
 
-// maxNgramBits bounds the hashes, maxFiledBits the places of starts.
+// maxNgramBits limits the hashes, maxFiledBits the size of starts.
 const (
 	maxNgramBits = 16
 	maxFiledBits = 12
@@ -249,7 +237,7 @@ func newIndex(r *Rules) *index {
 	return x
 }
 
-// literalRule is an entry with its key, as long as they are sorted.
+// A literalRule is an entry with its key, for sorting.
 type literalRule struct {
 	key key
 	entry
@@ -276,15 +264,15 @@ func (x *index) fileLiterals(r *Rules, list []literalRule) {
 	})
 	x.keys = make([]key, 0, len(list))
 	x.entries = make([]entry, 0, len(list))
-	top := uint32(0) // the innermost entry that may be a beginning, plus one
+	top := uint32(0) // the longest entry that can be a prefix, plus one
 	for i, l := range list {
 		if i > 0 {
 			before := list[i-1].rule
 			if r.repeats(before, l.rule) {
-				x.entries[len(x.entries)-1].rule = l.rule // a rule that says the same as a heavier one can never decide
+				x.entries[len(x.entries)-1].rule = l.rule // a repeated rule never decides
 				continue
 			}
-			// All of these are beginnings of the entry before.
+			// All of these are prefixes of the entry before.
 			same := commonLen(r.literal(before), r.literal(l.rule))
 			for top > 0 && int(x.entries[top-1].size/2) > same {
 				top = x.entries[top-1].parent
@@ -302,7 +290,7 @@ func (r *Rules) literal(rule uint32) string {
 	return r.text(v)[:v.literal]
 }
 
-// repeats reports whether rule a says what rule b says.
+// repeats reports whether rules a and b are the same.
 func (r *Rules) repeats(a, b uint32) bool {
 	v, w := &r.rules[a], &r.rules[b]
 	return v.allows() == w.allows() && r.text(v) == r.text(w)
@@ -310,7 +298,7 @@ func (r *Rules) repeats(a, b uint32) bool {
 
 func (w *ngrams) hash(byteCount uint32) uint32 { return byteCount * 0x9E3779B1 >> (w.shift & 31) }
 
-// appendHashes appends the hashes of all n-grams of a pattern: of every four bytes of its pieces.
+// appendHashes appends the hashes of all n-grams of a pattern.
 func (w *ngrams) appendHashes(dst []uint16, pattern string) []uint16 {
 	run, four := 0, uint32(0)
 	for _, c := range bytesOf(strings.TrimSuffix(pattern, "$")) {
@@ -389,7 +377,7 @@ func (x *index) fileNgrams(r *Rules, wild []uint32) {
 	}
 }
 
-// find returns what Rules.find does by its place, with the bytes of rules and path that it looked at.
+// find is Rules.find, but returns the index of the rule, and the bytes of rules and path it read.
 func (x *index) find(r *Rules, path string, only Field) (best uint32, work int) {
 	best, work = x.literal(r, path, only), len(path)
 	word := load8(path)
@@ -425,7 +413,7 @@ func (x *index) find(r *Rules, path string, only Field) (best uint32, work int) 
 	return best, work
 }
 
-// none is a rule after all rules.
+// none is an index after all rules.
 const none = ^uint32(0)
 
 // literal returns the heaviest literal rule that matches path.
@@ -466,9 +454,8 @@ func (x *index) literal(r *Rules, path string, only Field) uint32 {
 	return none
 }
 
-// lastNotAbove returns the place of the last of the ascending keys that is not
-// above k, 0 if all are. No branch can be guessed wrong, and the three keys that part
-// what is left in four are compared at the same time.
+// lastNotAbove returns the index of the last of the ascending keys that is not above k, 0 if
+// all are. It has no branch to mispredict, and compares three keys in parallel.
 func lastNotAbove(keys []key, k key) int {
 	e, n := 0, len(keys)
 	for n >= 4 {
@@ -489,7 +476,7 @@ func (k key) above(other key) int {
 	return -int(above)
 }
 
-// commonLen returns the number of bytes that a and b share at their start.
+// commonLen returns the length of the common prefix of a and b.
 func commonLen(a, b string) int {
 	n := min(len(a), len(b))
 	if n < 8 {
