@@ -53,10 +53,14 @@ func (f Field) String() string {
 }
 
 // title returns the name with its first letter in upper case, as files write it.
-func (f Field) title() string {
-	name := f.String()
-	return strings.ToUpper(name[:1]) + name[1:]
-}
+func (f Field) title() string { return fieldTitles[f] }
+
+var fieldTitles = func() (titles [len(fieldNames)]string) {
+	for f, name := range fieldNames[FieldUnknown:] {
+		titles[FieldUnknown+Field(f)] = strings.ToUpper(name[:1]) + name[1:]
+	}
+	return titles
+}()
 
 // exactField returns the field of a name written in full, in any case.
 func exactField(name []byte) Field {

@@ -128,16 +128,8 @@ func parseRequestRate(s string) (r RequestRate, ok bool, why problem) {
 const maxCount = 1_000_000_000
 
 func parseCount(s string) (int, bool) {
-	n := 0
-	for i := range len(s) {
-		if s[i] < '0' || '9' < s[i] {
-			return 0, false
-		}
-		if n = n*10 + int(s[i]-'0'); n > maxCount {
-			return 0, false
-		}
-	}
-	return n, n > 0
+	n, err := strconv.ParseUint(s, 10, 64)
+	return int(n), err == nil && 0 < n && n <= maxCount
 }
 
 func wordEnd(s string) int {
