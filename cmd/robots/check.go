@@ -50,7 +50,6 @@ the defaults; the default dialect is rfc9309.
 	f.register(cmd)
 	cmd.Flags().BoolVar(&inBatch, "batch", false, "answer JSON Lines from standard input (with --format tsv: rows)")
 	cmd.Flags().BoolVar(&headers, "chunk-header", false, "with --batch --format tsv: the number of rows precedes each chunk")
-	rare(cmd, "chunk-header")
 	cmd.RunE = f.run(status, func(ctx context.Context) (int, error) {
 		if inBatch {
 			return runBatch(ctx, f, headers)

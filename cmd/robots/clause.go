@@ -59,11 +59,11 @@ func clauseCommand(std *streams) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "clause [ID...]",
-		Short: "Print the statements that explain and the code cite",
-		Long: `Clause prints the statement behind an id such as D-09, which explain names
-behind every step and warnings in parentheses. Without an id it lists them all.
+		Short: "Print the specification clause behind a decision",
+		Long: `Print the clause with an id such as D-09, which explain names for each step and
+warnings name in parentheses. Without an id it lists all clauses.
 
-Exit status: 0, or 2 for an id that there is not.`,
+Exit status: 0, or 2 for an unknown id.`,
 		Example: `  robots clause D-09
   robots clause PREC-01 "SPEC 3.5" --format json
   robots clause`,
@@ -100,7 +100,7 @@ func printClauses(std *streams, ids []string, format string) error {
 			}
 		}
 		if len(chosen) == before {
-			return fmt.Errorf("there is no statement %q: robots clause lists them", clip(id))
+			return fmt.Errorf("unknown clause %q; robots clause lists them", clip(id))
 		}
 	}
 	section := ""

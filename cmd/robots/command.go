@@ -56,7 +56,7 @@ func (c *command) given(flag string) bool { return c.cmd.Flags().Changed(flag) }
 func (c *command) formatFlag(cmd *cobra.Command) { registerFormat(cmd, &c.format, c.formats...) }
 
 func (c *command) colorFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&c.color, "color", colorAuto, "`WHEN` to color text: auto, always or never")
+	cmd.Flags().StringVar(&c.color, "color", colorAuto, "`WHEN` color of text: auto, always or never")
 	complete(cmd, "color", []string{colorAuto, colorAlways, colorNever})
 }
 

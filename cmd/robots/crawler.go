@@ -37,7 +37,7 @@ func (f *crawlerFlags) register(cmd *cobra.Command, all bool) {
 }
 
 func (f *crawlerFlags) registerAgent(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVarP(&f.agents, "agent", "a", nil, "product tokens of one crawler, most specific first, as in `TOKEN[,TOKEN]`\n(repeat for several crawlers; default *)")
+	cmd.Flags().StringArrayVarP(&f.agents, "agent", "a", nil, "`TOKEN[,TOKEN]` product tokens of one crawler, most specific first (repeat for several crawlers)")
 }
 
 func (f *crawlerFlags) registerDialect(cmd *cobra.Command, all bool) {
@@ -45,19 +45,13 @@ func (f *crawlerFlags) registerDialect(cmd *cobra.Command, all bool) {
 	if all {
 		names = append(names, allDialects)
 	}
-	cmd.Flags().StringVarP(&f.dialect, "dialect", "d", ask.AutoDialect, "`NAME` of a dialect: "+wrapNames(names))
+	cmd.Flags().StringVarP(&f.dialect, "dialect", "d", ask.AutoDialect, "`NAME` "+strings.Join(names, ", "))
 	complete(cmd, "dialect", names)
 }
 
 func (f *crawlerFlags) registerCategories(cmd *cobra.Command) {
-	cmd.Flags().StringSliceVar(&f.categories, "crawlers", nil, "add all known crawlers of a `CATEGORY` such as search or ai")
+	cmd.Flags().StringSliceVar(&f.categories, "crawlers", nil, "`CATEGORY` also judge for all known crawlers of these categories, such as search,ai")
 	complete(cmd, "crawlers", append([]string{anyAI}, purposeNames()...))
-}
-
-// wrapNames joins names and breaks the line before the last five.
-func wrapNames(names []string) string {
-	n := len(names) - 5
-	return strings.Join(names[:n], ", ") + ",\n" + strings.Join(names[n:], ", ")
 }
 
 // crawlers returns the crawlers named by the flags, and the index of the one whose verdicts

@@ -47,6 +47,8 @@ Without a robots.txt it lists the directory of crawlers; with the name of one, w
 is known of that crawler, and the sources. Names that are no longer in use, that
 are mistakes, or that only old lists have, are included with --all.
 
+Categories: ` + purposeList() + `
+
 Exit status: 0 whatever the verdicts, 2 invalid usage or input.`,
 		Example: `  robots crawlers https://example.com/ --purpose ai
   robots crawlers robots.txt --purpose search,seo
@@ -64,17 +66,16 @@ Exit status: 0 whatever the verdicts, 2 invalid usage or input.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringSliceVar(&c.purposes, "purpose", nil, "only crawlers of this `CATEGORY`, several with commas:\n"+purposeList())
+	f.StringSliceVar(&c.purposes, "purpose", nil, "`CATEGORY` only crawlers of these categories, with commas between (listed above)")
 	complete(cmd, "purpose", append([]string{anyAI}, purposeNames()...))
-	f.StringVar(&c.operator, "operator", "", "only crawlers of the operator with this `NAME`, or a word of it")
-	f.StringVar(&c.path, "path", "", "list which crawlers may fetch this `PATH` or URL of the site")
+	f.StringVar(&c.operator, "operator", "", "`NAME` only crawlers of this operator, or of those with this word in their name")
+	f.StringVar(&c.path, "path", "", "`PATH` path or URL of a page, to list which crawlers may fetch it")
 	f.BoolVar(&c.all, "all", false, "include names that are not in use")
 	c.registerFile(cmd, &c.file)
 	c.formatFlag(cmd)
 	c.site.register(cmd)
 	timeFlag(cmd, &c.at, judgedAt)
 	c.colorFlag(cmd)
-	rare(cmd, "at")
 	return cmd
 }
 

@@ -70,12 +70,12 @@ file that cannot be read or an unreachable site; 3 undecided within --budget. Wi
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringArrayVarP(&d.agents, "agent", "a", nil, "compare only for the crawler with this product `TOKEN` (repeat for more;\ndefault * and all crawlers named)")
+	f.StringArrayVarP(&d.agents, "agent", "a", nil, "compare only for this product `TOKEN` (repeat for more; default * and all crawlers named)")
 	f.StringVarP(&d.dialect, "dialect", "d", robots.RFC9309.Name, "`NAME` of a dialect: "+strings.Replace(dialectList(), " google-legacy", "\ngoogle-legacy", 1)+", or all")
 	complete(cmd, "dialect", append(dialectNames(), allDialects))
 	f.StringVar(&d.dialectsOf, "dialects", "", "compare how engines read this one `FILE`")
 	f.StringVar(&d.urls, "urls", "", "count the URLs in this `FILE` that change: a list, sitemap or access log,\n- for standard input")
-	f.StringVar(&d.failOn, "fail-on", failAny, "`CHANGE` that makes the exit status 1: newly-blocked, newly-allowed, any\n(delays, sitemaps, signals included) or never")
+	f.StringVar(&d.failOn, "fail-on", failAny, "`CHANGE` that exits 1: newly-blocked, newly-allowed, any (delays etc. included), never")
 	complete(cmd, "fail-on", []string{failBlocked, failAllowed, failAny, failNever})
 	budgetFlag(cmd, &d.budget)
 	f.Func("limit", "show at most `N` changes per crawler and direction, 0 for all (default 10\nin text and markdown)", func(s string) error {

@@ -25,13 +25,13 @@ type askers struct {
 }
 
 func (c *call) asFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&c.as, "as", "", "ask as the crawler of the directory with this `NAME`: with its tokens, and\nits dialect if -d gives none (robots crawlers NAME shows them)")
+	cmd.Flags().StringVar(&c.as, "as", "", "`NAME` known crawler whose tokens and dialect to use")
 }
 
 func (c *call) eachFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.BoolVar(&c.each, "each", false, "every -a is a crawler of its own, asked with the tokens and in the dialect\nthat the directory has for it")
-	f.StringSliceVar(&c.purposes, "crawlers", nil, "ask so for all crawlers in use for this `PURPOSE`, or several with commas\nbetween, such as ai,search")
+	f.BoolVar(&c.each, "each", false, "treat every -a as a separate crawler, with its known tokens and dialect")
+	f.StringSliceVar(&c.purposes, "crawlers", nil, "`CATEGORY` also judge for all known crawlers of these categories, such as search,ai")
 	complete(cmd, "crawlers", append([]string{anyAI}, purposeNames()...))
 }
 

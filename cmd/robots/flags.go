@@ -43,26 +43,23 @@ var (
 type source = ask.Source
 
 func (c *call) agentFlag(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVarP(&c.agents, "agent", "a", nil, "the crawler's product `TOKEN`; repeat it for fallbacks, most wanted\nfirst (default *, a crawler that no group names); of a version or a\nwhole User-Agent header the tokens in it are taken")
+	cmd.Flags().StringArrayVarP(&c.agents, "agent", "a", nil, "`TOKEN` product token of the crawler; repeat for fallbacks, most specific first (default *)")
 }
 
 // fileFlags declares which file is read and how. Where dialect may be more than
 // the name of one, more says what.
 func (c *call) fileFlags(cmd *cobra.Command, more ...string) {
 	f := cmd.Flags()
-	f.StringVarP(&c.fileName, "file", "f", "", "take this `FILE` as the robots.txt, - for standard input")
+	f.StringVarP(&c.fileName, "file", "f", "", "`FILE` robots.txt to judge by, - for standard input")
 	c.comparing = len(more) > 0
-	usage := "read the file as `NAME` does: " + strings.Replace(dialectList(), " google-legacy", "\ngoogle-legacy", 1)
-	for _, m := range more {
-		usage += ", or " + m + " to compare them"
-	}
+	usage := "`NAME` " + strings.Join(append(dialectNames(), more...), ", ")
 	f.StringVarP(&c.dialect, "dialect", "d", robots.RFC9309.Name, usage)
 	complete(cmd, "dialect", append(dialectNames(), more...))
 	registerMaxBytes(cmd, &c.maxBytes)
 }
 
 func registerMaxBytes(cmd *cobra.Command, n *int) {
-	cmd.Flags().Func("max-bytes", "size limit of the file in `BYTES`, instead of the dialect's", func(s string) error {
+	cmd.Flags().Func("max-bytes", "`BYTES` size limit of the file, instead of the dialect's", func(s string) error {
 		size, err := strconv.ParseUint(s, 10, strconv.IntSize-1)
 		if err != nil && !errors.Is(err, strconv.ErrRange) { // a number out of range is the largest
 			return fmt.Errorf("--max-bytes %s is not a number of bytes, 0 or more", strconv.Quote(clip(s)))
@@ -72,15 +69,8 @@ func registerMaxBytes(cmd *cobra.Command, n *int) {
 	})
 }
 
-// rare hides flags from the help; --help-all shows them.
-func rare(cmd *cobra.Command, names ...string) {
-	for _, name := range names {
-		cmd.Flags().Lookup(name).Hidden = true
-	}
-}
-
 // judgedAt is the usage of --at for verbs that give verdicts.
-const judgedAt = "judge as of this `TIME`, such as 2026-01-31T18:00:00Z (only outages depend on it)"
+const judgedAt = "`TIME` time to judge at, such as 2026-01-31T18:00:00Z (only outages depend on it)"
 
 func (c *call) atFlag(cmd *cobra.Command, usage string) {
 	cmd.Flags().Func("at", usage, func(s string) (err error) {
@@ -96,9 +86,9 @@ func (c *call) colourFlag(cmd *cobra.Command) { c.colorFlag(cmd) }
 // registerFormat declares --format. Of a verb that has more formats than text and
 // json, more names them.
 func registerFormat(cmd *cobra.Command, format *string, more ...string) {
-	usage := "answer in this `FORMAT`: text, or json, one object per line"
+	usage := "`FORMAT` text, or json (one object per line)"
 	if len(more) > 0 {
-		usage = "answer in this `FORMAT`: text, json, one object per line, " + strings.Join(more, " or ")
+		usage = "`FORMAT` text, json, " + strings.Join(more, ", ")
 	}
 	cmd.Flags().StringVar(format, "format", formatText, usage)
 	complete(cmd, "format", append([]string{formatText, formatJSON}, more...))

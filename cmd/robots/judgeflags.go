@@ -34,7 +34,7 @@ func (f *judgeFlags) register(cmd *cobra.Command) {
 	f.crawlerFlags.register(cmd, true)
 	f.registerCategories(cmd)
 	f.registerFile(cmd, &f.file)
-	flags.StringVar(&f.urls, "urls", "", "read URLs from a list, CSV, sitemap or access log in this `FILE`")
+	flags.StringVar(&f.urls, "urls", "", "`FILE` list, CSV, sitemap or access log to read URLs from")
 	f.formatFlag(cmd)
 	f.site.register(cmd)
 	f.ruleFlags.register(cmd)
@@ -44,14 +44,13 @@ func (f *judgeFlags) register(cmd *cobra.Command) {
 
 // registerFile declares -f.
 func (c *command) registerFile(cmd *cobra.Command, file *string) {
-	cmd.Flags().StringVarP(file, "file", "f", "", "robots.txt to judge by: a `FILE`, - for standard input, or the URL of a site")
+	cmd.Flags().StringVarP(file, "file", "f", "", "`FILE` robots.txt to judge by: a file, - for standard input, or the URL of a site")
 }
 
 func (f *ruleFlags) register(cmd *cobra.Command) {
 	registerMaxBytes(cmd, &f.maxBytes)
 	timeFlag(cmd, &f.at, judgedAt)
 	cmd.Flags().BoolVar(&f.userInitiated, "user-initiated", false, "judge fetches that a user started, to which robots.txt does not apply")
-	rare(cmd, "max-bytes", "at", "user-initiated")
 }
 
 // open checks the flags, opens the source of robots.txt and returns what reads the URLs. A

@@ -63,13 +63,13 @@ func (s *siteFlags) register(cmd *cobra.Command) {
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.SortFlags = false
 	s.set = f
-	f.StringVar(&s.cache, "cache", "", "keep what is fetched in this `FILE`, and ask a site again only when\nit is due")
-	f.StringVar(&s.redis, "redis", "", "share what is fetched with the fleet on the Redis at this `URL`, as in\nrediss://user@host:6379?prefix=robots; its password comes from the\nenvironment: "+passwordName+" (that of sentinels:\n"+sentinelPasswordName+"), or from the file\nthat the same with "+inFile+" names")
-	f.BoolVar(&s.allowEviction, "allow-eviction", false, "use the Redis of --redis though it drops keys when its memory is full:\nit must have more than it is ever asked for")
+	f.StringVar(&s.cache, "cache", "", "`FILE` file that keeps each robots.txt until it expires")
+	f.StringVar(&s.redis, "redis", "", "`URL` Redis that a fleet shares, such as rediss://user@host:6379?prefix=robots")
+	f.BoolVar(&s.allowEviction, "allow-eviction", false, "accept a Redis that evicts keys when its memory is full")
 	s.agentFlag(f)
-	s.timeoutFlag(f, "most `TIME` for one robots.txt, redirects included (default 30s)")
+	s.timeoutFlag(f, "`DURATION` timeout per robots.txt fetch, redirects included (default 30s)")
 	s.wayFlags(f)
-	f.StringArrayVar(&s.addressPaces, "address-pace", nil, "fetch from each address of a prefix at this `PREFIX=RATE`, as in\n104.16.0.0/13=50/s or 127.0.0.0/8=none; repeat it for more, the longest\nprefix decides (default 10/s)")
+	f.StringArrayVar(&s.addressPaces, "address-pace", nil, "`PREFIX=RATE` rate limit per IP address, such as 104.16.0.0/13=50/s (repeatable; default 10/s)")
 	cmd.Flags().AddFlagSet(f)
 }
 
@@ -83,7 +83,7 @@ func (s *siteFlags) registerWay(cmd *cobra.Command) {
 }
 
 func (s *siteFlags) agentFlag(f *pflag.FlagSet) {
-	f.StringVar(&s.userAgent, "user-agent", "", "the User-Agent `STRING` of requests (default\n"+strconv.Quote(defaultUserAgent())+")")
+	f.StringVar(&s.userAgent, "user-agent", "", "`HEADER` User-Agent of requests (default "+strconv.Quote(defaultUserAgent())+")")
 }
 
 func (s *siteFlags) timeoutFlag(f *pflag.FlagSet, usage string) {
@@ -98,20 +98,20 @@ func (s *siteFlags) timeoutFlag(f *pflag.FlagSet, usage string) {
 }
 
 func (s *siteFlags) wayFlags(f *pflag.FlagSet) {
-	f.StringVar(&s.proxy, "proxy", "", "fetch through the proxy at this `URL`, as in http://proxy:3128 or\nsocks5://proxy:1080 (socks5h: it looks names up); env: what HTTPS_PROXY,\nHTTP_PROXY and NO_PROXY say, with passwords too (default none)")
-	f.BoolVar(&s.allowPrivate, "allow-private", false, "fetch from private and loopback addresses too")
+	f.StringVar(&s.proxy, "proxy", "", "`URL` proxy (http, https, socks5, socks5h), env for HTTPS_PROXY and HTTP_PROXY, or none")
+	f.BoolVar(&s.allowPrivate, "allow-private", false, "also fetch from private and loopback addresses")
 }
 
 // registerLeased declares --leased, for the verbs that take turns at sites or ask for them.
 func (s *siteFlags) registerLeased(cmd *cobra.Command) {
-	s.set.BoolVar(&s.leased, "leased", false, "with --redis: each site is one worker's in this fleet, by a lease")
+	s.set.BoolVar(&s.leased, "leased", false, "with --redis: this fleet leases each site to one worker")
 	cmd.Flags().AddFlagSet(s.set)
 }
 
 // registerProbe declares --probe, for the verbs whose answers it can change or
 // that show what it finds.
 func (s *siteFlags) registerProbe(cmd *cobra.Command) {
-	s.set.BoolVar(&s.probe, "probe", false, "after a 5xx ask for the home page and for a page that cannot exist, to\nlearn whether the site answers 5xx for missing pages; then its 5xx\ncounts as 404 in "+strings.Join(probing(), " and ")+", and in no other dialect")
+	s.set.BoolVar(&s.probe, "probe", false, "after a 5xx, test if missing pages give 5xx (a 404 in "+strings.Join(probing(), ", ")+")")
 	cmd.Flags().AddFlagSet(s.set)
 }
 

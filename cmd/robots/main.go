@@ -1,7 +1,7 @@
 // Robots answers whether a crawler may fetch a URL, and why, from a robots.txt.
 //
-// Every verb has a file of its name: its cobra command, and a function that takes
-// a context and the call (call.go) and returns an exit status.
+// Each verb is a cobra command in the file of its name (help.go lists them). Those that judge URLs share a
+// judge (judge.go): crawlers, a source of robots.txt, and what reads the URLs.
 package main
 
 import (
@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -20,10 +21,10 @@ import (
 
 // Exit statuses, the same for all verbs (ARCHITECTURE.md, Contracts).
 const (
-	exitAllowed    = 0 // all allowed; asked for something else than verdicts: done
+	exitAllowed    = 0 // all allowed, or done
 	exitDisallowed = 1 // some disallowed
-	exitBad        = 2 // bad use or unreadable input: nothing is answered; a bad line of a list; interrupted
-	exitUndecided  = 3 // some undecided, because robots.txt cannot be reached
+	exitBad        = 2 // invalid usage or input, a bad line of a list, or interrupted
+	exitUndecided  = 3 // some undecided: robots.txt is unreachable
 )
 
 // streams are the standard streams of one run. Output is buffered, and flushed
@@ -63,7 +64,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root := newRoot(std, &status, verb)
 	root.SetArgs(append([]string{}, args...))
 	if len(args) == 0 || args[0] != cobra.ShellCompRequestCmd && args[0] != cobra.ShellCompNoDescRequestCmd {
-		strict(root) // whose second reading of a line, for the shell, is no second value
+		strict(root) // cobra parses a line twice for completion
 	}
 	cmd, err := oneDash(root, args)
 	if err == nil {
@@ -75,44 +76,34 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		status = exitBad
 	}
 	if err := std.out.Flush(); err != nil && !errors.Is(err, syscall.EPIPE) {
-		// A closed pipe is a reader who has seen enough, a full disk is not.
+		// A closed pipe is no error: its reader has seen enough.
 		complain(std, name, fmt.Errorf("cannot write standard output: %w", cause(err)))
 		status = exitBad
 	}
 	return status
 }
 
-// newRoot builds the command line: of all verbs, or if only names one of that alone,
-// as most of the time of a short run goes into building. The verb that runs leaves its
-// exit status in status; its error is a bad call and becomes one sentence on standard
-// error.
+// newRoot builds the command line: all verbs, or only the named one, as most of the time of
+// a short run goes into building. The verb sets status; its error is invalid usage and becomes
+// one sentence on standard error.
 func newRoot(std *streams, status *int, only string) *cobra.Command {
 	var showVersion bool
 	var versionFormat string
 	root := &cobra.Command{
-		Use: "robots",
-		// The line "robots [command]" says it all.
-		DisableFlagsInUseLine: true,
-		Short:                 "May this crawler fetch this URL, and why",
-		Long: `Robots answers one question from a robots.txt: may this crawler fetch this URL,
-and why? It fetches the file from the site or takes yours (-f), and reads it as
-RFC 9309 says, or as Google, Seznam, Bing and Yandex do (--dialect).`,
-		Example: `  robots check -a Googlebot https://example.com/list?sort=price
-  robots fetch https://example.com/
-  robots check -f robots.txt https://example.com/list?sort=price
-  robots explain -f robots.txt -a Googlebot /list?sort=price
-  robots check --batch < questions.jsonl > answers.jsonl`,
+		Use:                        "robots",
+		Short:                      "Check, explain and test robots.txt rules",
+		Long:                       "Check, explain and test robots.txt rules.\n\nExit status: 0 done or all allowed, 1 some disallowed or found, 2 invalid usage\nor input, 3 undecided.",
 		SilenceErrors:              true,
 		SilenceUsage:               true,
 		DisableSuggestions:         true, // suggest says it in one sentence
 		SuggestionsMinimumDistance: 2,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(*cobra.Command, []string) error {
 			if showVersion {
 				return version(std, versionFormat)
 			}
 			*status = exitBad
-			cmd.SetOut(std.err)
-			return cmd.Help()
+			rootHelp(std.err)
+			return nil
 		},
 	}
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version and stop")
@@ -120,37 +111,21 @@ RFC 9309 says, or as Google, Seznam, Bing and Yandex do (--dialect).`,
 	root.SetIn(std.in)
 	root.SetOut(std.out)
 	root.SetErr(std.err)
-	verbs := []struct {
-		name string
-		make func() *cobra.Command
-	}{
-		{"check", func() *cobra.Command { return checkCommand(std, status) }},
-		{"clause", func() *cobra.Command { return clauseCommand(std) }},
-		{"config", func() *cobra.Command { return configCommand(std) }},
-		{"crawlers", func() *cobra.Command { return newCrawlers(std, status) }},
-		{"diff", func() *cobra.Command { return diffCommand(std, status) }},
-		{"explain", func() *cobra.Command { return explainCommand(std, status) }},
-		{"fetch", func() *cobra.Command { return fetchCommand(std, status) }},
-		{"fleet", func() *cobra.Command { return fleetCommand(std, status) }},
-		{"fmt", func() *cobra.Command { return fmtCommand(std, status) }},
-		{"lint", func() *cobra.Command { return lintCommand(std, status) }},
-		{"lsp", func() *cobra.Command { return lspCommand(std) }},
-		{"page", func() *cobra.Command { return pageCommand(std, status) }},
-		{"serve", func() *cobra.Command { return serveCommand(std) }},
-		{"show", func() *cobra.Command { return newShow(std, status) }},
-		{"test", func() *cobra.Command { return testCommand(std, status) }},
-		{"verify", func() *cobra.Command { return verifyCommand(std, status) }},
-		{"watch", func() *cobra.Command { return watchCommand(std, status) }},
+	root.SetHelpFunc(func(*cobra.Command, []string) { rootHelp(std.out) })
+	add := func(v verb) {
+		cmd := v.make(std, status)
+		cmd.Short = v.short
+		root.AddCommand(cmd)
+		helpFor(cmd)
 	}
-	for _, v := range verbs {
-		if v.name == only {
-			root.CompletionOptions.DisableDefaultCmd = true
-			root.AddCommand(v.make())
-			return root
-		}
+	list := verbList()
+	if i := slices.IndexFunc(list, func(v verb) bool { return v.name == only }); i >= 0 {
+		root.CompletionOptions.DisableDefaultCmd = true
+		add(list[i])
+		return root
 	}
-	for _, v := range verbs {
-		root.AddCommand(v.make())
+	for _, v := range list {
+		add(v)
 	}
 	root.SetHelpCommand(helpCommand())
 	root.InitDefaultCompletionCmd()
@@ -158,18 +133,18 @@ RFC 9309 says, or as Google, Seznam, Bing and Yandex do (--dialect).`,
 		if cmd.Name() == "completion" {
 			// Without this an unknown shell prints the help and succeeds.
 			cmd.RunE = func(*cobra.Command, []string) error {
-				return errors.New("no shell given: it is one of bash, zsh, fish and powershell")
+				return errors.New("no shell given (known: bash, zsh, fish, powershell)")
 			}
 		}
 	}
 	return root
 }
 
-// helpCommand replaces cobra's own, which answers an unknown verb with success.
+// helpCommand replaces that of cobra, which succeeds for an unknown verb.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
-		Short: "Say how a command is used",
+		Short: "Show the help of a command",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, _, err := cmd.Root().Find(args)
 			if err != nil {
@@ -186,13 +161,13 @@ func complain(std *streams, name string, err error) {
 	fmt.Fprintf(std.err, "%s: %s\n", name, robots.Printable(err.Error()))
 }
 
-// warn writes one sentence on standard error that does not stop the verb.
+// warn writes a warning on standard error.
 func warn(std *streams, name, format string, args ...any) {
 	complain(std, name, fmt.Errorf("warning: "+format, args...))
 }
 
-// cause returns the system's own words for an error of the file system, without
-// the operation and the path: the sentence around it names the path.
+// cause returns an error of the file system without operation and path, as the sentence around
+// it names the path.
 func cause(err error) error {
 	if path, ok := errors.AsType[*os.PathError](err); ok {
 		return path.Err

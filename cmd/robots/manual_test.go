@@ -61,7 +61,7 @@ func TestManual(t *testing.T) {
 		c.Short, c.Long = markdown(c.Short), markdown(c.Long)
 		c.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
 			f.Hidden = false // the manual has the rare flags too
-			placeholder, usage := pflag.UnquoteUsage(f)
+			placeholder, usage := flagText(f)
 			said[c] += " " + usage
 			f.Usage = markdown(usage)
 			if f.Value.Type() != "string" && f.NoOptDefVal == "" {

@@ -76,7 +76,7 @@ undecided: the robots.txt or the page cannot be had, try again later.`,
 	f.StringVar(&c.html, "html", "", "take this `FILE` as the page, - for standard input")
 	f.StringArrayVar(&c.headers, "header", nil, "take this `LINE` as a header of the page, as in\n'X-Robots-Tag: noindex'; repeat it for more")
 	c.fileFlags(cmd)
-	c.atFlag(cmd, "judge as at this `TIME`, as in 2026-01-31T18:00:00Z: it decides on\nunavailable_after, and what holds while a site is out of reach")
+	c.atFlag(cmd, "`TIME` time to judge at, such as 2026-01-31T18:00:00Z (for unavailable_after and outages)")
 	c.site.register(cmd)
 	c.site.registerLeased(cmd)
 	registerFormat(cmd, &c.format, c.formats...)

@@ -84,7 +84,7 @@ server or list was unavailable). 1 takes precedence over 3.`,
 	f.StringVarP(&c.fileName, "file", "f", "", "robots.txt `FILE` to check the requests of --log against")
 	f.BoolVar(&c.dns, "dns", false, "query DNS for the addresses of --log")
 	f.StringVar(&c.resolver, "resolver", "", "name server `ADDRESS`, such as 9.9.9.9 or 127.0.0.1:5353")
-	f.StringArrayVar(&c.lists, "list", nil, "address list of crawlers, as `NAME[,NAME]=FILE` or =URL (repeat for more):\nJSON of Google's or OpenAI's format, or one address or prefix per line")
+	f.StringArrayVar(&c.lists, "list", nil, "`NAME[,NAME]=FILE` file or URL of address lists: JSON, or an address or prefix per line")
 	f.BoolVar(&c.fetchLists, "fetch-lists", false, "fetch the published lists of the crawlers in question")
 	f.BoolVar(&c.offline, "offline", false, "use no network, only files given with --list")
 	c.site.timeoutFlag(f, "timeout `TIME` per address (default 10s) and per list (default 30s)")

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// A verb is a command in the order of the help.
+type verb struct {
+	group string // "" for that of the verb before
+	name  string
+	short string
+	make  func(std *streams, status *int) *cobra.Command
+}
+
+func withoutStatus(make func(*streams) *cobra.Command) func(*streams, *int) *cobra.Command {
+	return func(std *streams, _ *int) *cobra.Command { return make(std) }
+}
+
+func verbList() []verb {
+	return []verb{
+		{"Check URLs", "check", "Check whether crawlers may fetch URLs", checkCommand},
+		{"", "explain", "Explain which line decides, and why", explainCommand},
+		{"", "crawlers", "List access for known crawlers", newCrawlers},
+		{"", "page", "Check crawling and indexing of a page", pageCommand},
+		{"Inspect", "fetch", "Fetch a robots.txt; show status, redirects, lifetime", fetchCommand},
+		{"", "show", "Show groups, delays, sitemaps, signals", newShow},
+		{"Edit and test", "lint", "Find mistakes and fix them", lintCommand},
+		{"", "fmt", "Format a robots.txt", fmtCommand},
+		{"", "test", "Run assertions (robots.test.yaml)", testCommand},
+		{"", "diff", "Show which URLs a change blocks or allows", diffCommand},
+		{"", "lsp", "Start the language server", withoutStatus(lspCommand)},
+		{"Monitor", "watch", "Report robots.txt changes that affect crawlers", watchCommand},
+		{"", "verify", "Verify crawler IP addresses, or check an access log", verifyCommand},
+		{"Run", "serve", "Run the HTTP API and web page", withoutStatus(serveCommand)},
+		{"", "config", "Print the settings of the service", withoutStatus(configCommand)},
+		{"", "fleet", "Inspect and control workers sharing Redis", fleetCommand},
+		{"Reference", "clause", "Print the specification clause behind a decision", withoutStatus(clauseCommand)},
+	}
+}
+
+// rootHelp is the help of the program.
+func rootHelp(w io.Writer) {
+	fmt.Fprint(w, "Check, explain and test robots.txt rules.\n\n")
+	for _, v := range verbList() {
+		fmt.Fprintf(w, "%-14s %-9s %s\n", v.group, v.name, v.short)
+	}
+	fmt.Fprint(w, `
+robots.txt is fetched from the site, or given with -f. It is read by RFC 9309, or as
+documented for Google, Bing, Yandex and Seznam: --dialect, by default that of the crawler.
+
+Examples:
+  robots check -a Googlebot https://example.com/list?sort=price
+  robots explain -f robots.txt -a Googlebot /list?sort=price
+  robots check --batch < questions.jsonl > answers.jsonl
+
+Environment: NO_COLOR; ROBOTS_REDIS_PASSWORD, ROBOTS_REDIS_SENTINEL_USER and
+ROBOTS_REDIS_SENTINEL_PASSWORD for --redis (with _FILE appended: a file that has it).
+
+robots COMMAND --help shows the flags of a command, --help-all also the rare ones;
+robots help COMMAND is the same, robots completion writes completions of a shell, and
+robots --version [--format json] prints the version.
+
+Exit status: 0 done or all allowed, 1 some disallowed or found, 2 invalid usage or
+input, 3 undecided.
+`)
+}
+
+// rareFlags are shown only by --help-all.
+var rareFlags = []string{
+	"at", "max-bytes", "color", "user-initiated", "chunk-header", "probe", "leased", "redis", "allow-eviction", "user-agent", "proxy",
+	"address-pace", "floor", "ceiling", "obey", "zone", "timeout",
+}
+
+// commonFlags are those of commands with many flags that --help shows.
+var commonFlags = map[string][]string{
+	"robots serve": {"listen", "public", "anonymous", "tokens-file", "store", "dialect", "client-rate", "demo", "config"},
+}
+
+// helpFor has a command print its help within 100 columns, without rare flags unless
+// --help-all asks for them.
+func helpFor(cmd *cobra.Command) {
+	common, limited := commonFlags[cmd.CommandPath()]
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		f.Hidden = f.Hidden || slices.Contains(rareFlags, f.Name) || limited && !slices.Contains(common, f.Name)
+	})
+	f := cmd.Flags().VarPF(&helpAll{cmd}, "help-all", "", "show all flags")
+	f.NoOptDefVal = "true"
+	cmd.SetUsageFunc(usage)
+	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		fmt.Fprint(cmd.OutOrStdout(), strings.TrimSpace(cmd.Long)+"\n\n")
+		_ = cmd.Usage() // its error is that of standard output, which the last flush reports
+	})
+	for _, sub := range cmd.Commands() {
+		helpFor(sub)
+	}
+}
+
+func usage(cmd *cobra.Command) error {
+	w := cmd.OutOrStdout()
+	fmt.Fprintf(w, "Usage:\n  %s\n", cmd.UseLine())
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprint(w, "\nCommands:\n")
+		for _, sub := range cmd.Commands() {
+			if sub.IsAvailableCommand() {
+				fmt.Fprintf(w, "  %-11s %s\n", sub.Name(), sub.Short)
+			}
+		}
+	}
+	if cmd.Example != "" {
+		fmt.Fprintf(w, "\nExamples:\n%s\n", cmd.Example)
+	}
+	fmt.Fprint(w, "\nFlags:\n")
+	var flags []*pflag.Flag
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			flags = append(flags, f)
+		}
+	})
+	width := 0
+	for _, f := range flags {
+		width = max(width, len(flagName(f)))
+	}
+	for _, f := range flags {
+		_, text := flagText(f)
+		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0" && f.DefValue != "[]" && !strings.Contains(text, "default") {
+			text += " (default " + f.DefValue + ")"
+		}
+		wrap(w, textWidth, "  "+fill(flagName(f), min(width, maxFlagColumn))+"  ", strings.ReplaceAll(text, "\n", " "))
+	}
+	return nil
+}
+
+// maxFlagColumn is the widest column of flags.
+const maxFlagColumn = 32
+
+// flagName returns a flag as it is given, with its placeholder.
+func flagName(f *pflag.Flag) string {
+	name := "    --" + f.Name
+	if f.Shorthand != "" {
+		name = "-" + f.Shorthand + ", --" + f.Name
+	}
+	if placeholder, _ := flagText(f); f.NoOptDefVal == "" && placeholder != "" {
+		name += " " + placeholder
+	}
+	return name
+}
+
+// flagText returns the placeholder of a flag and its description. A placeholder at the
+// beginning of the usage is not part of the description.
+func flagText(f *pflag.Flag) (placeholder, text string) {
+	placeholder, text = pflag.UnquoteUsage(f)
+	if strings.HasPrefix(f.Usage, "`") {
+		text = strings.TrimSpace(strings.TrimPrefix(text, placeholder))
+	}
+	return placeholder, text
+}
+
+// helpAll is the flag --help-all: --help with all flags.
+type helpAll struct{ cmd *cobra.Command }
+
+func (h *helpAll) Set(string) error {
+	h.cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = false })
+	return h.cmd.Flags().Set("help", "true")
+}
+func (h *helpAll) String() string   { return "" }
+func (h *helpAll) Type() string     { return "" }
+func (h *helpAll) IsBoolFlag() bool { return true }

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// TestHelp: the help of every command fits a terminal, shows at most twelve flags, and names
+// the exit statuses.
+func TestHelp(t *testing.T) {
+	const columns, description, shown = 100, 100, 12
+	status := 0
+	var commands []*cobra.Command
+	var collect func(*cobra.Command)
+	collect = func(c *cobra.Command) {
+		if c.Name() != "completion" && c.Name() != "help" {
+			commands = append(commands, c)
+			for _, sub := range c.Commands() {
+				collect(sub)
+			}
+		}
+	}
+	collect(newRoot(&streams{}, &status, ""))
+	for _, c := range commands {
+		name := c.CommandPath()
+		if name == "robots serve" || name == "robots config print" {
+			continue // cmd/internal/server describes its settings
+		}
+		flags := []string{"--help", "--help-all"}
+		if !c.HasParent() {
+			flags = flags[:1]
+		}
+		for _, flag := range flags {
+			var help bytes.Buffer
+			if got := run(context.Background(), append(strings.Fields(name)[1:], flag), nil, &help, &help); got != exitAllowed {
+				t.Errorf("%s %s: exit status %d", name, flag, got)
+			}
+			for line := range strings.Lines(help.String()) {
+				if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > columns {
+					t.Errorf("%s %s: a line of %d columns: %s", name, flag, n, line)
+				}
+			}
+		}
+		visible := 0
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if _, usage := flagText(f); len(usage) > description {
+				t.Errorf("%s --%s: a description of %d characters: %s", name, f.Name, len(usage), usage)
+			}
+			if !f.Hidden {
+				visible++
+			}
+		})
+		if visible > shown {
+			t.Errorf("%s: the help shows %d flags, want at most %d", name, visible, shown)
+		}
+		if !c.HasSubCommands() && (!strings.Contains(c.Long, "Exit") || !strings.Contains(c.Long, "0")) {
+			t.Errorf("%s: the help does not name the exit statuses", name)
+		}
+	}
+}
