@@ -84,9 +84,10 @@ func (j *judge) widen(url string) { j.width = max(j.width, min(columns(url), max
 func (j *judge) writeLine(t *urlTarget) error {
 	out, v := j.std.out, &j.verdicts[0]
 	shown, n := shown(t.url)
-	dst := append(j.palette.appendVerdict(out.AvailableBuffer(), v), "  "...)
-	dst = append(appendFilled(dst, shown, n, j.width), "  "...)
-	_, _ = out.Write(append(j.rules[0].appendBecause(dst, j.palette, v), '\n'))
+	j.line = append(j.palette.appendVerdict(j.line[:0], v), "  "...)
+	j.line = append(appendFilled(j.line, shown, n, j.width), "  "...)
+	j.line = append(j.rules[0].appendBecause(j.line, j.palette, v), '\n')
+	_, _ = out.Write(j.line)
 	j.writeState(stateIndent, (*robots.State).Text)
 	return nil
 }

@@ -53,7 +53,8 @@ type judge struct {
 	from     ask.Source
 	rules    []*ruleSet // of each crawler
 	verdicts []robots.Verdict
-	width    int // of the column of URLs
+	width    int    // of the column of URLs
+	line     []byte // room for a line of text
 	together *robots.Crawlers
 }
 

@@ -416,6 +416,9 @@ func TestManyRedirects(t *testing.T) {
 		var out, said bytes.Buffer
 		run(t.Context(), args, strings.NewReader(in.String()), &out, &said)
 		wrong := progressLine.ReplaceAllString(said.String(), "")
+		if args[1] != "--batch" {
+			wrong = strings.TrimPrefix(wrong, fmt.Sprintf("robots check: %d URLs: %[1]d disallowed\n", sites))
+		}
 		if got := strings.Count(out.String(), "isallow"); got < sites || wrong != "" {
 			t.Errorf("robots %v: %d answers of %d, %s", args, got, sites, wrong)
 		}

@@ -156,7 +156,7 @@ func TestRowsEnd(t *testing.T) {
 		{[]string{"--format", "tsv", "--chunk-header"}, "1\n" + row + row, "1\n" + answer, "not the number of rows"},
 		{[]string{"--format", "tsv", "--chunk-header"}, "-1\n" + row, "", "not the number of rows"},
 		{[]string{"--format", "tsv", "--chunk-header"}, "3\n" + row, "3\n" + answer, "ends 2 rows before its chunk does"},
-		{[]string{"--chunk-header"}, "{}\n", "", "--chunk-header is for --batch --format tsv"},
+		{[]string{"--chunk-header"}, "{}\n", "", "--chunk-header requires --batch --format tsv"},
 	} {
 		var out, said bytes.Buffer
 		status := run(context.Background(), append([]string{"check", "--batch"}, c.args...), strings.NewReader(c.in), &out, &said)
@@ -165,7 +165,7 @@ func TestRowsEnd(t *testing.T) {
 		}
 	}
 	var said bytes.Buffer
-	if run(context.Background(), []string{"check", "--format", "tsv", "-f", os.DevNull, "/"}, strings.NewReader(""), io.Discard, &said); !strings.Contains(said.String(), "are for --batch") {
+	if run(context.Background(), []string{"check", "--format", "tsv", "-f", os.DevNull, "/"}, strings.NewReader(""), io.Discard, &said); !strings.Contains(said.String(), "require --batch") {
 		t.Errorf("without --batch: %q", &said)
 	}
 }
