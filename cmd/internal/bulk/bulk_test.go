@@ -1,7 +1,6 @@
 package bulk
 
 import (
-	"bufio"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -11,16 +10,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
-
-	"github.com/robotskit/robots/internal/proctest"
 )
 
 // work is the verb of the tests: each shard writes some rows to two tables.
@@ -90,104 +84,6 @@ func (w work) task(t testing.TB, dir string) *Task {
 		task.Shards = append(task.Shards, Shard{Number: i, Inputs: []int{i}})
 	}
 	return task
-}
-
-// The statuses of a process of the tests.
-const (
-	exitLost        = 1
-	exitStopped     = 2
-	exitInterrupted = 130
-)
-
-// A process is what a test binary is that was started as a worker: its folder, and how
-// it is to work.
-type process struct {
-	Dir     string
-	Slice   Slice
-	Workers int
-}
-
-const processVariable = "ROBOTS_BULK_PROCESS"
-
-func TestMain(m *testing.M) {
-	if text := os.Getenv(processVariable); text != "" {
-		var p process
-		if err := json.Unmarshal([]byte(text), &p); err != nil {
-			panic(err)
-		}
-		os.Exit(p.run())
-	}
-	os.Exit(m.Run())
-}
-
-func (p process) run() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	t, err := Open(p.Dir)
-	if err == nil {
-		err = Run(ctx, t, RunOptions{Workers: p.Workers, Slice: p.Slice})
-	}
-	if lost, ok := errors.AsType[*FailedError](err); ok {
-		fmt.Fprintln(os.Stderr, lost)
-		return exitLost
-	}
-	switch {
-	case err == nil:
-		return 0
-	case ctx.Err() != nil:
-		return exitInterrupted
-	}
-	fmt.Fprintln(os.Stderr, err)
-	return exitStopped
-}
-
-// A child is a process of a test.
-type child struct {
-	*exec.Cmd
-	ended chan int // its status, -1 if it was killed
-}
-
-func (p process) start(t testing.TB) *child {
-	t.Helper()
-	text, err := json.Marshal(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &child{exec.Command(program), make(chan int, 1)}
-	c.Env = append(os.Environ(), processVariable+"="+string(text))
-	said, err := c.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := proctest.Start(c.Cmd); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		lines := bufio.NewScanner(said)
-		for lines.Scan() {
-			t.Logf("%d: %s", c.Process.Pid, lines.Text())
-		}
-		_ = c.Wait() // the status says it
-		c.ended <- c.ProcessState.ExitCode()
-	}()
-	return c
-}
-
-// end waits for a process.
-func (c *child) end(t testing.TB) int {
-	t.Helper()
-	select {
-	case status := <-c.ended:
-		return status
-	case <-time.After(time.Minute):
-		_ = c.Process.Signal(syscall.SIGQUIT)
-		t.Fatalf("%d does not end", c.Process.Pid)
-		return -1
-	}
 }
 
 // checksum is of all files of the tables of a folder, with their names; t fails if a
