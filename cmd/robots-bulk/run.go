@@ -144,7 +144,7 @@ func statusCommand(std *streams, status *int) *cobra.Command {
 		Use:   "status [flags] DIR",
 		Short: "Show the progress of a run",
 		Long: `Status compares the parts in a folder with its manifest, lists failed shards, counts
-input records that could not be read, and removes what killed runs left.
+input records that could not be read, and removes temporary files of a run that is done.
 
 Exit status: 0 all shards are done; 1 some failed, or with --strict some input could not
 be read; 3 not all shards are done yet.`,
@@ -196,9 +196,6 @@ func notRun(dir string, err error) error {
 // writeStatus writes a status for people.
 func writeStatus(std *streams, dir string, s *bulk.Status) {
 	line := fmt.Sprintf("%s shards  %s done", bulk.Thousands(int64(s.Shards)), bulk.Thousands(int64(s.Done)))
-	if s.Working > 0 {
-		line += fmt.Sprintf("  %d running", s.Working)
-	}
 	if n := len(s.Failed); n > 0 {
 		line += fmt.Sprintf("  %d failed", n)
 	}

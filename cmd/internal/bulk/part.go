@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
+	"runtime"
 )
 
 // Folders of a task that are not tables.
@@ -16,22 +16,15 @@ const (
 	errorsDir = "errors"
 )
 
-// A Part collects the files of one shard. They are written aside, in a folder of their
-// own; commit makes them durable and renames them, the one of the last table last, which
-// says that the shard is done. A name that is there is a whole file.
-//
-// The folder has a lock beside it, which the system releases when its process ends,
-// however it ends: what nobody holds is removed (sweep).
+// A Part collects the files of one shard in a folder of its own. Commit makes them durable
+// and renames them, the one of the last table last: then the shard is done. A file with its
+// final name is complete.
 type Part struct {
 	task  *Task
 	name  string
 	dir   string
-	lock  *os.File
 	files map[string]*os.File
 }
-
-// errHeld says that a file is locked.
-var errHeld = errors.New("locked by another")
 
 // newPart begins to write a shard.
 func newPart(t *Task, name string) (*Part, error) {
@@ -40,46 +33,22 @@ func newPart(t *Task, name string) (*Part, error) {
 		if err := os.MkdirAll(tmp, 0o777); err != nil {
 			return nil, err
 		}
-		lock, err := os.CreateTemp(tmp, name+"-*.lock")
+		dir, err := os.MkdirTemp(tmp, name+"-*")
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // somebody swept the empty folder
+			continue // another process removed the empty folder
 		}
 		if err != nil {
 			return nil, err
 		}
-		p := &Part{task: t, name: name, dir: strings.TrimSuffix(lock.Name(), ".lock"), lock: lock, files: map[string]*os.File{}}
-		if err := lockFile(lock); errors.Is(err, errHeld) || !same(lock) { // it is being swept
-			lock.Close()
-			continue
-		}
-		if err := os.Mkdir(p.dir, 0o777); err != nil {
-			p.Discard()
-			return nil, err
-		}
-		return p, nil
+		return &Part{task: t, name: name, dir: dir, files: map[string]*os.File{}}, nil
 	}
 }
 
-// same reports whether an open file is still the one of its name.
-func same(f *os.File) bool {
-	a, err := f.Stat()
-	if err != nil {
-		return false
-	}
-	b, err := os.Stat(f.Name())
-	return err == nil && os.SameFile(a, b)
-}
-
-// Name returns the name of the shard's parts, without extension.
-func (p *Part) Name() string { return p.name }
-
-// Scratch returns a folder for what the shard needs only while it is worked on; it is on
-// the file system of the output, and goes when the shard is done.
+// Scratch returns a folder for temporary files on the file system of the output.
 func (p *Part) Scratch() string { return p.dir }
 
-// Create returns where the part of a table is written, without a buffer. Each table of
-// the task is created once. The table errors is one that a shard may leave out: what its
-// inputs had that could not be read, as JSON Lines in errors/NAME.damaged.jsonl.
+// Create returns an unbuffered writer of the part of a table. Each table is created once,
+// except the optional table errors, which is errors/NAME.damaged.jsonl.
 func (p *Part) Create(table string) (io.Writer, error) {
 	if p.files[table] != nil {
 		return nil, fmt.Errorf("table %s is created twice", table)
@@ -92,9 +61,9 @@ func (p *Part) Create(table string) (io.Writer, error) {
 	return f, nil
 }
 
-// commit makes the parts those of the shard.
+// commit gives all parts their final names, and removes what killed processes left of the
+// same shard.
 func (p *Part) commit() error {
-	defer p.Discard()
 	tables := p.task.Tables
 	if p.files[errorsDir] != nil {
 		tables = append([]string{errorsDir}, tables...)
@@ -113,7 +82,11 @@ func (p *Part) commit() error {
 			return &stopError{err}
 		}
 	}
-	return nil
+	left, err := filepath.Glob(filepath.Join(p.task.Dir, tmpDir, p.name+"-*"))
+	for _, dir := range left {
+		err = errors.Join(err, os.RemoveAll(dir))
+	}
+	return err
 }
 
 // publish gives the part of a table its name.
@@ -128,41 +101,23 @@ func (p *Part) publish(table string) error {
 	return syncDir(dir)
 }
 
-// Discard removes what was written and not renamed. It may be called again.
-func (p *Part) Discard() {
+// discard removes what was not renamed.
+func (p *Part) discard() {
 	for _, f := range p.files {
 		f.Close()
 	}
 	os.RemoveAll(p.dir)
-	removeLocked(p.lock)
+	os.Remove(filepath.Dir(p.dir)) // if it is empty
 }
 
-// sweep removes what was written aside by processes that are no more, and says how many
-// shards are being written.
-func sweep(dir string) (held int) {
-	tmp := filepath.Join(dir, tmpDir)
-	entries, _ := os.ReadDir(tmp) // nothing to sweep
-	for _, e := range entries {
-		path := filepath.Join(tmp, e.Name())
-		switch lock, isLock := strings.CutSuffix(path, ".lock"); {
-		case isLock:
-			f, err := os.OpenFile(path, os.O_RDWR, 0)
-			if err != nil {
-				continue
-			}
-			if lockFile(f) != nil {
-				held++
-				f.Close()
-				continue
-			}
-			os.RemoveAll(lock)
-			removeLocked(f)
-		case e.IsDir():
-			if _, err := os.Lstat(path + ".lock"); errors.Is(err, fs.ErrNotExist) {
-				os.RemoveAll(path)
-			}
-		}
+// syncDir makes the names in a folder durable. Windows does so by itself.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
 	}
-	os.Remove(tmp) // if it is empty
-	return held
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }

@@ -111,7 +111,7 @@ func (r *runner) try(ctx context.Context, s Shard) error {
 	}
 	counts, err := r.t.do(ctx, s, name)
 	switch {
-	case err == nil:
+	case err == nil || r.t.isDone(name): // by another process, whose end removes the files of this one
 		r.o.Progress.done(counts)
 		return nil
 	case ctx.Err() != nil:
@@ -157,7 +157,7 @@ func (t *Task) do(ctx context.Context, s Shard, name string) (counts Counts, err
 	if err != nil {
 		return counts, &stopError{err}
 	}
-	defer p.Discard()
+	defer p.discard()
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("panic: %v", v)

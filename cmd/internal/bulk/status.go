@@ -71,16 +71,17 @@ func names(dir, extension string) (map[string]bool, error) {
 	return found, nil
 }
 
-// clean removes what dead workers left, and errors of shards that are done. It returns how
-// many shards are being worked on.
-func (st *state) clean() (working int) {
+// clean removes the errors of shards that are done, and all temporary files if all are.
+func (st *state) clean() {
 	for name := range st.errors {
 		if st.parts[name] {
 			os.Remove(st.t.errorFile(name))
 		}
 	}
 	os.Remove(filepath.Join(st.t.Dir, errorsDir)) // if it is empty
-	return sweep(st.t.Dir)
+	if st.done == len(st.t.Shards) {
+		os.RemoveAll(filepath.Join(st.t.Dir, tmpDir))
+	}
 }
 
 // A Status says how far a task has come.
@@ -88,7 +89,6 @@ type Status struct {
 	Verb    string    `json:"verb"`
 	Shards  int       `json:"shards"`
 	Done    int       `json:"done"`
-	Working int       `json:"working"` // written by workers that are alive, as far as locks show
 	Failed  []Failure `json:"failed"`
 	Unknown []string  `json:"unknown"` // files among the parts that are of no shard
 
@@ -150,17 +150,15 @@ func Look(dir string) (*Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Status{Verb: t.Verb, Shards: st.shards, Done: st.done, Working: st.clean(), Failed: st.failures(), Unknown: []string{}}
+	s := &Status{Verb: t.Verb, Shards: st.shards, Done: st.done, Failed: st.failures(), Unknown: []string{}}
 	if s.Damaged, err = st.damage(); err != nil {
 		return nil, err
 	}
-	if hidden := filepath.Join(dir, packDir); t.Verb == verbPack && st.done == st.shards {
-		// The last shares of an array may have ended at one time, each before it saw the other's parts.
-		if err := os.RemoveAll(hidden); err != nil {
+	st.clean()
+	if t.Verb == verbPack {
+		if err := removeRuns(t); err != nil {
 			return nil, err
 		}
-	} else if t.Verb == verbPack {
-		s.Working += sweep(hidden)
 	}
 	known := map[string]bool{}
 	for _, shard := range t.Shards {
