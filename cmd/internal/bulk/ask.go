@@ -50,9 +50,9 @@ func (o AskOptions) AskTask(dir, format, snapshot string) (*Task, error) {
 		return nil, err
 	}
 	t := &Task{Verb: verbAsk, Dir: dir, Format: format, Options: options, Tables: []string{tableVerdicts}}
+	t.addParts(parts)
 	for i, p := range parts {
-		t.Inputs = append(t.Inputs, p.captures, p.bodies)
-		t.Shards = append(t.Shards, Shard{Number: i, Inputs: []int{2 * i, 2*i + 1}})
+		t.Shards = append(t.Shards, Shard{Number: i, Inputs: []int{2 * i, 2*i + 1}, From: p.from, To: p.to})
 	}
 	return t, t.resolve()
 }
@@ -94,7 +94,7 @@ func init() {
 			if err != nil {
 				return Counts{}, err
 			}
-			return a.shard(ctx, part{t.Inputs[s.Inputs[0]], t.Inputs[s.Inputs[1]]}, t.Format, p)
+			return a.shard(ctx, t.partsOf(s.Inputs)[0], t.Format, p)
 		}, nil
 	})
 }
@@ -158,8 +158,8 @@ func newAsker(o AskOptions) (*asker, error) {
 // answers are what one capture says: to each crawler in each dialect a standing, several
 // of which are one.
 type answers struct {
-	told     []told // of each path, for the first rules, then for the next
-	standing []int  // as of a speaker
+	Told     []told // of each path, for the first rules, then for the next
+	Standing []int  // as of a speaker
 }
 
 // told is what is said of one path.
@@ -261,10 +261,10 @@ func (a *asker) speaker(all []*robots.Rules) *speaker {
 
 // ask asks a speaker for the paths.
 func (a *asker) ask(s *speaker) *answers {
-	out := &answers{standing: s.standing}
+	out := &answers{Standing: s.standing}
 	for i, r := range s.rules {
 		for _, path := range a.paths[s.dialect[i]] {
-			out.told = append(out.told, tell(r, r.Match(path), s.access[i]))
+			out.Told = append(out.Told, tell(r, r.Match(path), s.access[i]))
 		}
 	}
 	return out
@@ -333,9 +333,9 @@ func (a *asker) without(c *Capture) (*answers, error) {
 
 // nothing is what is said where no answer is held: it is neither allowed nor disallowed.
 func (a *asker) nothing() *answers {
-	known := &answers{standing: make([]int, len(a.dialects)*len(a.names))}
+	known := &answers{Standing: make([]int, len(a.dialects)*len(a.names))}
 	for range a.Paths {
-		known.told = append(known.told, told{Access: string(access.Unknown)})
+		known.Told = append(known.Told, told{Access: string(access.Unknown)})
 	}
 	return known
 }
@@ -347,7 +347,7 @@ func (a *asker) shard(ctx context.Context, in part, format string, p *Part) (Cou
 	said := newSorter(p.Scratch())
 	defer said.close()
 	rows := uint64(0)
-	if err := in.eachBody(ctx, p.Scratch(), "", func(c *Capture) (number []byte, _ error) {
+	if err := in.eachBody(ctx, p.Scratch(), func(c *Capture) (number []byte, _ error) {
 		if c.Outcome == fetch.Success.String() {
 			number = binary.BigEndian.AppendUint64(nil, rows)
 		}
@@ -355,7 +355,7 @@ func (a *asker) shard(ctx context.Context, in part, format string, p *Part) (Cou
 		return number, nil
 	}, func(body []byte, truncated bool) ([]byte, error) {
 		counts.Bodies++
-		return a.ask(a.speaker(a.bodyRules(body, truncated))).encode(nil), nil
+		return json.Marshal(a.ask(a.speaker(a.bodyRules(body, truncated))))
 	}, said.add); err != nil {
 		return counts, err
 	}
@@ -399,7 +399,10 @@ func (a *asker) shard(ctx context.Context, in part, format string, p *Part) (Cou
 	err = said.each(func(key, text []byte) error {
 		if held == nil || !bytes.Equal(text, last) { // neighbours share files
 			last = append(last[:0], text...)
-			held = decodeAnswers(last)
+			held = new(answers)
+			if err := json.Unmarshal(text, held); err != nil {
+				return err
+			}
 		}
 		return until(binary.BigEndian.Uint64(key), held)
 	})
@@ -418,10 +421,10 @@ func (a *asker) write(w *table[Verdict], c *Capture, of *answers) (n int64, err 
 	*row = Verdict{SURT: c.SURT, Origin: c.Origin, Fetched: c.Fetched.UTC(), Outcome: c.Outcome, Engine: Engine(), Input: c.Input, Offset: c.Offset}
 	for agent, name := range a.names {
 		for d := range a.dialects {
-			at := of.standing[d*len(a.names)+agent] * len(a.Paths)
+			at := of.Standing[d*len(a.names)+agent] * len(a.Paths)
 			for i, path := range a.Paths {
 				row.Agent, row.Dialect, row.Path = name, a.dialects[d].Name, path
-				t := &of.told[at+i]
+				t := &of.Told[at+i]
 				row.Verdict, row.Reason, row.Line, row.Directive, row.Pattern = t.Verdict, t.Reason, t.Line, t.Directive, t.Pattern
 				row.Group, row.Access, row.CrawlDelay = t.Group, t.Access, t.CrawlDelay
 				if err := w.Write(row); err != nil {
@@ -432,62 +435,6 @@ func (a *asker) write(w *table[Verdict], c *Capture, of *answers) (n int64, err 
 		}
 	}
 	return n, nil
-}
-
-// encode appends the answers as bytes, for a sorter.
-func (s *answers) encode(b []byte) []byte {
-	text := func(s string) { b = append(binary.AppendUvarint(b, uint64(len(s))), s...) }
-	b = binary.AppendUvarint(b, uint64(len(s.told)))
-	for i := range s.told {
-		t := &s.told[i]
-		b = binary.AppendUvarint(b, uint64(t.Line))
-		for _, s := range []string{t.Verdict, t.Reason, t.Directive, t.Pattern, t.Group, t.Access} {
-			text(s)
-		}
-		if t.CrawlDelay == nil {
-			b = append(b, 0)
-		} else {
-			b = binary.LittleEndian.AppendUint64(append(b, 1), math.Float64bits(*t.CrawlDelay))
-		}
-	}
-	b = binary.AppendUvarint(b, uint64(len(s.standing)))
-	for _, at := range s.standing {
-		b = binary.AppendUvarint(b, uint64(at))
-	}
-	return b
-}
-
-// decodeAnswers undoes encode.
-func decodeAnswers(b []byte) *answers {
-	number := func() int {
-		n, size := binary.Uvarint(b)
-		b = b[size:]
-		return int(n)
-	}
-	text := func() string {
-		n := number()
-		s := string(b[:n])
-		b = b[n:]
-		return s
-	}
-	s := &answers{told: make([]told, number())}
-	for i := range s.told {
-		t := &s.told[i]
-		t.Line = int32(number())
-		for _, field := range []*string{&t.Verdict, &t.Reason, &t.Directive, &t.Pattern, &t.Group, &t.Access} {
-			*field = text()
-		}
-		known := b[0] == 1
-		if b = b[1:]; known {
-			delay := math.Float64frombits(binary.LittleEndian.Uint64(b))
-			t.CrawlDelay, b = &delay, b[8:]
-		}
-	}
-	s.standing = make([]int, number())
-	for i := range s.standing {
-		s.standing[i] = number()
-	}
-	return s
 }
 
 // ReadAgents reads a list of crawlers, one a line: its tokens, the most wanted first, with

@@ -7,8 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"path/filepath"
-	"slices"
+	"sort"
 	"strings"
 
 	"github.com/robotskit/robots"
@@ -19,19 +18,13 @@ import (
 // DiffOptions are those of a diff as its manifest has them.
 type DiffOptions struct {
 	AskOptions
-	Before int `json:"parts_before"` // how many parts the first snapshot has
+	Before int `json:"parts_before"` // parts of the first snapshot
 }
 
 const (
 	verbDiff     = "diff"
 	tableChanges = "changes"
 )
-
-// A range of sites of a diff is made for so many bytes of captures, and there are so many
-// ranges at most: each reads all bodies.
-var diffBytes int64 = 64 << 20
-
-const mostDiffShards = 64
 
 // DiffTask returns the task that compares what two snapshots say of each site: the last
 // answer in each of them.
@@ -43,83 +36,29 @@ func (o AskOptions) DiffTask(dir, format, before, after string) (*Task, error) {
 		return nil, err
 	}
 	t := &Task{Verb: verbDiff, Dir: dir, Format: format, Tables: []string{tableChanges}}
-	size, first := int64(0), 0
-	var parts []part
+	var sides [2][]part
 	for i, snapshot := range []string{before, after} {
-		list, err := openSnapshot(snapshot)
-		if err != nil {
+		var err error
+		if sides[i], err = openSnapshot(snapshot); err != nil {
 			return nil, err
 		}
-		if i == 0 {
-			first = len(list)
-		}
-		for _, p := range list {
-			t.Inputs = append(t.Inputs, p.captures, p.bodies)
-			size += p.captures.Size
-		}
-		parts = append(parts, list...)
+		t.addParts(sides[i])
 	}
-	bounds, err := rangesOf(parts, int(min(size/diffBytes, mostDiffShards-1)))
-	if err != nil {
-		return nil, err
+	ranges := sides[0] // those of the snapshot with more parts
+	if len(sides[1]) > len(ranges) {
+		ranges = sides[1]
 	}
-	for i := range len(bounds) + 1 {
-		s := Shard{Number: i}
-		if i > 0 {
-			s.From = bounds[i-1]
-		}
-		if i < len(bounds) {
-			s.To = bounds[i]
-		}
-		t.Shards = append(t.Shards, s)
+	for i, r := range ranges {
+		t.Shards = append(t.Shards, Shard{
+			Number: i, From: r.from, To: r.to,
+			Inputs: append(inputsOf(sides[0], 0, r.from, r.to), inputsOf(sides[1], 2*len(sides[0]), r.from, r.to)...),
+		})
 	}
-	if len(t.Shards) == 1 { // of several each would list all inputs
-		for i := range t.Inputs {
-			t.Shards[0].Inputs = append(t.Shards[0].Inputs, i)
-		}
-	}
-	if t.Options, err = json.Marshal(DiffOptions{o, first}); err != nil {
+	var err error
+	if t.Options, err = json.Marshal(DiffOptions{o, len(sides[0])}); err != nil {
 		return nil, err
 	}
 	return t, t.resolve()
-}
-
-// rangesOf returns keys that cut the sites of parts into ranges of about one size, one
-// more than n.
-func rangesOf(parts []part, n int) (bounds []string, err error) {
-	if n == 0 {
-		return nil, nil
-	}
-	const enough = 100_000
-	var keys []string
-	if len(parts) <= 2 { // each sorted, and with many groups
-		for _, p := range parts {
-			starts, err := groupStarts(filepath.FromSlash(p.captures.Name), "surt")
-			if err != nil {
-				return nil, err
-			}
-			keys = append(keys, starts...)
-		}
-	} else {
-		for _, p := range parts[:min(len(parts), 10)] { // any part has sites of all ranges
-			for c, err := range readTable[Capture](filepath.FromSlash(p.captures.Name)) {
-				if err != nil {
-					return nil, err
-				}
-				if keys = append(keys, c.SURT); len(keys)%enough == 0 {
-					break
-				}
-			}
-		}
-	}
-	slices.Sort(keys)
-	keys = slices.Compact(keys)
-	for i := 1; i <= n && len(keys) > 0; i++ {
-		if k := keys[i*len(keys)/(n+1)]; k > keys[0] && (len(bounds) == 0 || k > bounds[len(bounds)-1]) {
-			bounds = append(bounds, k)
-		}
-	}
-	return bounds, nil
 }
 
 func init() {
@@ -131,13 +70,13 @@ func init() {
 		if _, err := newAsker(o.AskOptions); err != nil {
 			return nil, err
 		}
-		sides := [2][]part{partsOf(t.Inputs[:2*o.Before]), partsOf(t.Inputs[2*o.Before:])}
 		return func(ctx context.Context, s Shard, p *Part) (Counts, error) {
 			a, err := newAsker(o.AskOptions)
 			if err != nil {
 				return Counts{}, err
 			}
-			return a.diff(ctx, sides, s, t.Format, p)
+			n := sort.SearchInts(s.Inputs, 2*o.Before)
+			return a.diff(ctx, [2][]part{t.partsOf(s.Inputs[:n]), t.partsOf(s.Inputs[n:])}, s, t.Format, p)
 		}, nil
 	})
 }

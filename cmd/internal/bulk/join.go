@@ -21,6 +21,8 @@ type JoinOptions struct {
 	AskOptions
 	At   time.Time `json:"at,omitzero"`    // of URLs for which the list has no time
 	Sort bool      `json:"sort,omitempty"` // lists are in any order
+
+	Lists int `json:"lists"` // set by JoinTask
 }
 
 const (
@@ -44,15 +46,11 @@ func (o JoinOptions) JoinTask(dir, format, snapshot string, lists []string) (*Ta
 		return nil, err
 	}
 	o.At = o.At.UTC()
-	options, err := json.Marshal(o)
-	if err != nil {
-		return nil, err
-	}
 	parts, err := openSnapshot(snapshot)
 	if err != nil {
 		return nil, err
 	}
-	t := &Task{Verb: verbJoin, Dir: dir, Format: format, Options: options, Tables: []string{tableJoined}}
+	t := &Task{Verb: verbJoin, Dir: dir, Format: format, Tables: []string{tableJoined}}
 	lists = slices.Sorted(slices.Values(lists))
 	lists = slices.Compact(lists)
 	var files []listFile
@@ -69,9 +67,7 @@ func (o JoinOptions) JoinTask(dir, format, snapshot string, lists []string) (*Ta
 		files = append(files, l)
 		t.Inputs = append(t.Inputs, l.Input)
 	}
-	for _, p := range parts {
-		t.Inputs = append(t.Inputs, p.captures, p.bodies)
-	}
+	t.addParts(parts)
 	shards := min(len(files), max(leastJoinShards, int(asked/max(held, 1))))
 	for i := range shards {
 		s := Shard{Number: i}
@@ -82,7 +78,12 @@ func (o JoinOptions) JoinTask(dir, format, snapshot string, lists []string) (*Ta
 			}
 			s.To = max(s.To, files[k].to)
 		}
+		s.Inputs = append(s.Inputs, inputsOf(parts, len(files), s.From, behind(s.To))...)
 		t.Shards = append(t.Shards, s)
+	}
+	o.Lists = len(files)
+	if t.Options, err = json.Marshal(o); err != nil {
+		return nil, err
 	}
 	return t, t.resolve()
 }
@@ -96,29 +97,24 @@ func init() {
 		if _, err := newAsker(o.AskOptions); err != nil {
 			return nil, err
 		}
-		lists := 0
-		for _, s := range t.Shards {
-			lists += len(s.Inputs)
-		}
-		parts := partsOf(t.Inputs[lists:])
 		return func(ctx context.Context, s Shard, p *Part) (Counts, error) {
 			a, err := newAsker(o.AskOptions)
 			if err != nil {
 				return Counts{}, err
 			}
 			j := &joiner{asker: a, JoinOptions: o, counts: Counts{ByKind: map[string]int64{}}}
-			err = j.shard(ctx, t, s, parts, p)
+			err = j.shard(ctx, t, s, p)
 			return j.counts, err
 		}, nil
 	})
 }
 
-// partsOf returns the parts of a snapshot that are inputs.
-func partsOf(inputs []Input) (parts []part) {
-	for pair := range slices.Chunk(inputs, 2) {
-		parts = append(parts, part{pair[0], pair[1]})
+// behind returns the first key behind that of a site, "" behind none.
+func behind(site string) string {
+	if site == "" {
+		return ""
 	}
-	return parts
+	return site + "\x00"
 }
 
 // A joiner puts URLs and captures together. Both come in the order of keys of sites. Of
@@ -165,7 +161,7 @@ const (
 	mostSpeakerBytes = 16 << 20
 )
 
-func (j *joiner) shard(ctx context.Context, t *Task, s Shard, parts []part, p *Part) error {
+func (j *joiner) shard(ctx context.Context, t *Task, s Shard, p *Part) error {
 	w, err := p.Create(tableJoined)
 	if err != nil {
 		return err
@@ -173,11 +169,8 @@ func (j *joiner) shard(ctx context.Context, t *Task, s Shard, parts []part, p *P
 	if j.out, err = writeTable[Joined](w, t.Format); err != nil {
 		return err
 	}
-	before := ""
-	if s.To != "" {
-		before = s.To + "\x00" // the next key
-	}
-	if j.keyed, err = gather(ctx, p.Scratch(), parts, s.From, before); err != nil {
+	n := sort.SearchInts(s.Inputs, j.Lists)
+	if j.keyed, err = gather(ctx, p.Scratch(), t.partsOf(s.Inputs[n:]), s.From, behind(s.To)); err != nil {
 		return err
 	}
 	defer j.keyed.close()
@@ -189,7 +182,7 @@ func (j *joiner) shard(ctx context.Context, t *Task, s Shard, parts []part, p *P
 		return err
 	}
 	var lists []string
-	for _, i := range s.Inputs {
+	for _, i := range s.Inputs[:n] {
 		j.counts.Bytes += t.Inputs[i].Size
 		lists = append(lists, t.Inputs[i].Name)
 	}
@@ -199,7 +192,7 @@ func (j *joiner) shard(ctx context.Context, t *Task, s Shard, parts []part, p *P
 			return sortLists(p.Scratch(), lists, fn)
 		}
 	}
-	n := 0
+	n = 0
 	if err := read(lists, func(p place, l listed) (bool, error) {
 		if n++; n%1024 == 0 && ctx.Err() != nil {
 			return false, ctx.Err()
@@ -274,7 +267,10 @@ func (j *joiner) speaks(h *held) (*speaker, error) {
 		j.silent[key] = j.speaker(rules)
 		return j.silent[key], nil
 	}
-	place := h.Place<<1 | int64(btoi(h.Truncated))
+	place := h.Place << 1
+	if h.Truncated {
+		place++
+	}
 	if s := j.files[place]; s != nil {
 		return s, nil
 	}
@@ -289,13 +285,6 @@ func (j *joiner) speaks(h *held) (*speaker, error) {
 	j.files[place] = s
 	j.size += h.Size
 	return s, nil
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // join makes the rows of a URL.

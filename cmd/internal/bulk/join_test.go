@@ -287,7 +287,7 @@ https://twice.example x rfc9309 same  0 0
 // TestRanges: ranges of sites come together to what one range gives, however parts and
 // groups of rows are cut.
 func TestRanges(t *testing.T) {
-	defer func(n int, b int64) { rowsPerGroup, diffBytes = n, b }(rowsPerGroup, diffBytes)
+	defer func(n int) { rowsPerGroup = n }(rowsPerGroup)
 	at := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
 	archives := [2][][]kept{make([][]kept, 3), make([][]kept, 1)}
 	var list []byte
@@ -307,7 +307,7 @@ func TestRanges(t *testing.T) {
 		if run == 0 {
 			lists = []string{writeList(t, string(list))}
 		} else {
-			rowsPerGroup, diffBytes = 50, 1000
+			rowsPerGroup = 50
 			dir := t.TempDir()
 			for i := range 9 {
 				lists = append(lists, filepath.Join(dir, fmt.Sprint(i)))
@@ -316,7 +316,19 @@ func TestRanges(t *testing.T) {
 				}
 			}
 		}
-		before, after := snapshotOf(t, archives[0]...), snapshotOf(t, archives[1]...)
+		var snapshots [2]string
+		for i, all := range archives {
+			dir := t.TempDir()
+			for k, archive := range all {
+				writeArchive(t, filepath.Join(dir, fmt.Sprint(k)), slices.Values(archive))
+			}
+			p := newPacking(t, PackOptions{Parts: 1 + run*(10-3*i)}, dir)
+			if err := p.run(t, RunOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			snapshots[i] = p.dir
+		}
+		before, after := snapshots[0], snapshots[1]
 		task, err := AskOptions{}.DiffTask(filepath.Join(t.TempDir(), "out"), Parquet, before, after)
 		changes[run] = rowsOf[Diff](t, task, err)
 		if run == 1 && len(task.Shards) < 8 {

@@ -3,6 +3,7 @@ package bulk
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"path/filepath"
@@ -77,7 +78,7 @@ func (v *archive) each(ctx context.Context, from, to string, fn func(a *answer) 
 			return errEnough
 		}
 		a := &answer{run: v.runs[v.read[int(inputOf(key))]]}
-		if err := a.decode(row); err != nil {
+		if err := json.Unmarshal(row, a); err != nil {
 			return err
 		}
 		return fn(a)

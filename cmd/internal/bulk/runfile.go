@@ -103,7 +103,7 @@ func writeRun(ctx context.Context, t *Task, s Shard, o PackOptions, p *Part) (co
 	defer sorted.close()
 	var index runIndex
 	seen := map[string]int64{}
-	var packed, row []byte
+	var packed []byte
 	for _, number := range s.Inputs {
 		in := t.Inputs[number]
 		counts.Bytes += in.Size
@@ -129,7 +129,10 @@ func writeRun(ctx context.Context, t *Task, s Shard, o PackOptions, p *Part) (co
 				a.Body = at
 			}
 			answers++
-			row = a.encode(row[:0])
+			row, err := json.Marshal(a)
+			if err != nil {
+				return err
+			}
 			key, err := a.sortKey(uint32(number))
 			if err != nil {
 				return err
@@ -170,7 +173,7 @@ func (x *runIndex) writeAnswers(ctx context.Context, out *bufio.Writer, sorted *
 			return ctx.Err()
 		}
 		var a answer
-		if err := a.decode(row); err != nil {
+		if err := json.Unmarshal(row, &a); err != nil {
 			return err
 		}
 		if weight >= x.Step || len(x.Marks) == 0 {
@@ -224,6 +227,8 @@ func (x *runIndex) thin() {
 	x.Step *= 2
 }
 
+var errRun = errors.New("the run is malformed")
+
 // A runFile is a run that is read. It is safe for concurrent use.
 type runFile struct {
 	*os.File
@@ -254,7 +259,7 @@ func (r *runFile) readIndex() error {
 	}
 	size := int64(binary.BigEndian.Uint64(tail[:]))
 	if size < 0 || size > info.Size()-8 {
-		return errRow
+		return errRun
 	}
 	text := make([]byte, size)
 	if _, err := r.ReadAt(text, info.Size()-8-size); err != nil {
@@ -280,7 +285,7 @@ func (r *runFile) body(at int64) ([]byte, error) {
 		return nil, err
 	}
 	if n > uint64(r.Answers-at) {
-		return nil, errRow
+		return nil, errRun
 	}
 	packed := make([]byte, n)
 	if _, err := io.ReadFull(in, packed); err != nil {
@@ -296,7 +301,7 @@ func (r *runFile) at(place int64) (*answer, error) {
 		return nil, err
 	}
 	a := &answer{run: r}
-	return a, a.decode(one.value)
+	return a, json.Unmarshal(one.value, a)
 }
 
 // find returns the key of a hash that is nearest to a time, at most a window away; of two

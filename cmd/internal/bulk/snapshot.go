@@ -7,18 +7,54 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
-// This file reads snapshots: in the order of bodies, or in that of sites.
+// This file reads snapshots by body, or by site.
 
-// A part is a part of a snapshot: its captures, and the bodies of them.
-type part struct{ captures, bodies Input }
+// A part is a part of a snapshot: its captures, and their bodies.
+type part struct {
+	captures, bodies Input
+	from, to         string // the range of its sites, see Shard
+}
+
+// overlaps reports whether a part can have sites of a range; "" is no bound.
+func (in *part) overlaps(from, before string) bool {
+	return (before == "" || in.from < before) && (in.to == "" || in.to > from)
+}
+
+// addParts appends the parts of a snapshot to the inputs of a task.
+func (t *Task) addParts(parts []part) {
+	for _, p := range parts {
+		t.Inputs = append(t.Inputs, p.captures, p.bodies)
+	}
+}
+
+// inputsOf returns the indexes of those of parts that overlap a range, of which the first has
+// an index in the inputs of a task.
+func inputsOf(parts []part, first int, from, before string) (inputs []int) {
+	for i := range parts {
+		if parts[i].overlaps(from, before) {
+			inputs = append(inputs, first+2*i, first+2*i+1)
+		}
+	}
+	return inputs
+}
+
+// partsOf returns the parts of a snapshot among the inputs of a shard.
+func (t *Task) partsOf(inputs []int) (parts []part) {
+	for pair := range slices.Chunk(inputs, 2) {
+		parts = append(parts, part{captures: t.Inputs[pair[0]], bodies: t.Inputs[pair[1]]})
+	}
+	return parts
+}
 
 // openSnapshot lists the parts of a snapshot. The hash of captures covers bodies, whose
 // hashes they hold.
@@ -34,22 +70,21 @@ func openSnapshot(dir string) ([]part, error) {
 	missing := 0
 	for _, s := range t.Shards {
 		name := t.Name(s)
-		captures, err := hashed(t.path(tableCaptures, name))
+		captures, _, err := describe(t.path(tableCaptures, name), false)
 		if errors.Is(err, os.ErrNotExist) {
-			if _, err := os.Stat(t.errorFile(name)); err != nil {
-				missing++
-			}
-			continue // what was given up is not part of the snapshot
+			missing++
+			continue
 		}
 		if err != nil {
 			return nil, err
 		}
+		captures.Hash, _, _ = strings.Cut(captures.Hash, "@") // the time of the file is no part of it
 		bodies := t.path(tableBodies, name)
 		info, err := os.Stat(bodies)
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, part{captures, Input{Name: filepath.ToSlash(bodies), Size: info.Size()}})
+		parts = append(parts, part{captures, Input{Name: filepath.ToSlash(bodies), Size: info.Size()}, s.From, s.To})
 	}
 	if missing > 0 {
 		return nil, fmt.Errorf("%s lacks %d of %d parts: complete robots-bulk pack first", dir, missing, len(t.Shards))
@@ -57,30 +92,15 @@ func openSnapshot(dir string) ([]part, error) {
 	return parts, nil
 }
 
-// hashed describes a file.
-func hashed(name string) (Input, error) {
-	in := Input{Name: filepath.ToSlash(name)}
-	f, err := os.Open(name)
-	if err != nil {
-		return in, err
-	}
-	defer f.Close()
-	sum := sha256.New()
-	in.Size, err = io.Copy(sum, f)
-	in.Hash = hex.EncodeToString(sum.Sum(nil))
-	return in, err
-}
-
 // eachBody calls fn with the body of every capture for which want returns something, once
 // for all captures with it, and then put for each of them with what want and fn returned.
-// It sorts by hash and never holds more than one body. Captures of sites before a key may
-// be left out.
-func (in *part) eachBody(ctx context.Context, scratch, from string, want func(c *Capture) ([]byte, error), fn func(body []byte, truncated bool) ([]byte, error), put func(wanted, value []byte) error) error {
+// It sorts by hash and never holds more than one body.
+func (in *part) eachBody(ctx context.Context, scratch string, want func(c *Capture) ([]byte, error), fn func(body []byte, truncated bool) ([]byte, error), put func(wanted, value []byte) error) error {
 	byHash := newSorter(scratch)
 	defer byHash.close()
 	var key []byte
 	row := 0
-	for c, err := range readTableFrom[Capture](filepath.FromSlash(in.captures.Name), "surt", from) {
+	for c, err := range readTable[Capture](filepath.FromSlash(in.captures.Name)) {
 		if err == nil && row%1024 == 0 {
 			err = ctx.Err()
 		}
@@ -132,7 +152,7 @@ func (in *part) eachBody(ctx context.Context, scratch, from string, want func(c 
 				body = b
 			}
 			if body.SHA256 != sum {
-				return fmt.Errorf("%s lacks the body %s, of which %s speaks", in.bodies.Name, sum, in.captures.Name)
+				return fmt.Errorf("%s lacks the body %s of %s", in.bodies.Name, sum, in.captures.Name)
 			}
 			var err error
 			if value, err = fn(body.Body, key[sha256.Size] == 1); err != nil {
@@ -143,25 +163,22 @@ func (in *part) eachBody(ctx context.Context, scratch, from string, want func(c 
 	})
 }
 
-// errEnough is what want of eachBody returns for a capture that is of no interest, as are
-// all behind it.
+// errEnough ends a loop.
 var errEnough = errors.New("enough")
 
-// A keyed is the captures of a range of sites, by site and time, with their bodies in a
-// file: what several parts of a snapshot hold of it.
+// A keyed holds the captures of a range of sites in order, and their bodies in a file.
 type keyed struct {
 	rows   *sorter
 	bodies *os.File
 	Read   int64 // bytes of parts
 }
 
-// A held is a capture with the place of its body, of which those with the same body in one
-// part have the same.
+// A held is a capture with the place of its body.
 type held struct {
 	Capture
-	Place int64 // -1: none
+	Place int64 // -1: no body
 	Size  int64
-	at    int64 // when it was fetched, in milliseconds since 1970
+	at    int64 // Fetched in milliseconds since 1970
 }
 
 // gather makes the captures of sites from one key on, and before another, available in
@@ -178,38 +195,41 @@ func gather(ctx context.Context, scratch string, parts []part, from, before stri
 	}
 	out := bufio.NewWriterSize(k.bodies, 64<<10)
 	at := int64(0)
-	var row []byte
 	for number, in := range parts {
-		k.Read += in.captures.Size
-		some := false
-		if err = in.eachBody(ctx, scratch, from, func(c *Capture) ([]byte, error) {
+		k.Read += in.captures.Size + in.bodies.Size
+		put := func(h held) error {
+			row, err := json.Marshal(h)
+			if err != nil {
+				return err
+			}
+			return k.rows.add(h.sortKey(uint32(number)), row)
+		}
+		if err = in.eachBody(ctx, scratch, func(c *Capture) ([]byte, error) {
 			switch {
 			case c.SURT < from:
 				return nil, nil
 			case before != "" && c.SURT >= before:
 				return nil, errEnough
+			case c.SHA256 == "":
+				return nil, put(held{Capture: *c, Place: -1})
 			}
-			row = c.encode(row[:0])
-			key := c.sortKey(uint32(number))
-			if c.SHA256 != "" {
-				some = true
-				return append(binary.AppendUvarint(nil, uint64(len(key))), append(key, row...)...), nil
-			}
-			return nil, k.rows.add(key, append(binary.AppendUvarint(binary.AppendVarint(nil, -1), 0), row...))
+			return json.Marshal(c)
 		}, func(body []byte, _ bool) ([]byte, error) {
-			place := binary.AppendUvarint(binary.AppendVarint(nil, at), uint64(len(body)))
+			place := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(at)), uint64(len(body)))
 			at += int64(len(body))
 			_, err := out.Write(body)
 			return place, err
-		}, func(wanted, place []byte) error {
-			n, size := binary.Uvarint(wanted)
-			key, row := wanted[size:][:n], wanted[size:][n:]
-			return k.rows.add(key, append(bytes.Clone(place), row...))
+		}, func(row, place []byte) error {
+			var h held
+			if err := json.Unmarshal(row, &h.Capture); err != nil {
+				return err
+			}
+			first, n := binary.Uvarint(place)
+			size, _ := binary.Uvarint(place[n:])
+			h.Place, h.Size = int64(first), int64(size)
+			return put(h)
 		}); err != nil {
 			return nil, err
-		}
-		if some {
-			k.Read += in.bodies.Size
 		}
 	}
 	return k, out.Flush()
@@ -218,14 +238,12 @@ func gather(ctx context.Context, scratch string, parts []part, from, before stri
 // all yields the captures in order.
 func (k *keyed) all() iter.Seq2[held, error] {
 	return func(yield func(held, error) bool) {
-		err := k.rows.each(func(_, value []byte) error {
+		err := k.rows.each(func(_, row []byte) error {
 			var h held
-			place, n := binary.Varint(value)
-			size, m := binary.Uvarint(value[n:])
-			if err := h.decode(value[n+m:]); err != nil {
+			if err := json.Unmarshal(row, &h); err != nil {
 				return err
 			}
-			if h.Place, h.Size, h.at = place, int64(size), h.Fetched.UnixMilli(); !yield(h, nil) {
+			if h.at = h.Fetched.UnixMilli(); !yield(h, nil) {
 				return errEnough
 			}
 			return nil

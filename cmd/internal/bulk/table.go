@@ -215,11 +215,7 @@ func timeOf(n int64, t parquet.Type) time.Time {
 }
 
 // readTable yields the rows of a part of Parquet or JSON Lines, in order.
-func readTable[T any](path string) iter.Seq2[T, error] { return readTableFrom[T](path, "", "") }
-
-// readTableFrom is readTable for a part that is sorted by a column of text, and a reader
-// whom rows before a value of it do not concern. It may yield some of them.
-func readTableFrom[T any](path, column, from string) iter.Seq2[T, error] {
+func readTable[T any](path string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
 		f, err := os.Open(path)
@@ -231,7 +227,7 @@ func readTableFrom[T any](path, column, from string) iter.Seq2[T, error] {
 		more := true
 		each := func(row T) bool { more = yield(row, nil); return more }
 		if strings.HasSuffix(path, "."+Parquet) {
-			err = readParquet(f, column, from, each)
+			err = readParquet(f, each)
 		} else {
 			err = readLines(f, each)
 		}
@@ -260,15 +256,10 @@ func openParquet(f *os.File, read func(*parquet.File) error) (err error) {
 	return read(file)
 }
 
-func readParquet[T any](f *os.File, column, from string, yield func(T) bool) error {
+func readParquet[T any](f *os.File, yield func(T) bool) error {
 	return openParquet(f, func(file *parquet.File) error {
 		r := parquet.NewGenericReader[T](file)
 		defer r.Close()
-		if at := rowsBefore(file, column, from); at > 0 {
-			if err := r.SeekToRow(at); err != nil {
-				return err
-			}
-		}
 		rows := make([]T, 256)
 		for {
 			n, err := r.Read(rows)
@@ -285,51 +276,6 @@ func readParquet[T any](f *os.File, column, from string, yield func(T) bool) err
 				return err
 			}
 		}
-	})
-}
-
-// rowsBefore returns how many rows the first groups have in which a column is less than a
-// value everywhere.
-func rowsBefore(file *parquet.File, column, value string) (rows int64) {
-	leaf, ok := file.Schema().Lookup(column)
-	if !ok || value == "" {
-		return 0
-	}
-	for _, g := range file.RowGroups() {
-		chunk, ok := g.ColumnChunks()[leaf.ColumnIndex].(*parquet.FileColumnChunk)
-		if !ok {
-			break
-		}
-		_, most, ok := chunk.Bounds()
-		// A writer may have cut a long value.
-		if last := most.String(); !ok || last >= value || strings.HasPrefix(value, last) {
-			break
-		}
-		rows += g.NumRows()
-	}
-	return rows
-}
-
-// groupStarts returns the least value of a column of text in each group of rows.
-func groupStarts(path, column string) (starts []string, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return starts, openParquet(f, func(file *parquet.File) error {
-		leaf, ok := file.Schema().Lookup(column)
-		if !ok {
-			return nil
-		}
-		for _, g := range file.RowGroups() {
-			if chunk, ok := g.ColumnChunks()[leaf.ColumnIndex].(*parquet.FileColumnChunk); ok {
-				if least, _, ok := chunk.Bounds(); ok {
-					starts = append(starts, least.String())
-				}
-			}
-		}
-		return nil
 	})
 }
 
