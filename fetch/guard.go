@@ -35,6 +35,9 @@ type Guard struct {
 	// network: servers of the caller's own. Addresses of cloud metadata services and
 	// ports of other protocols stay refused.
 	Allow []netip.AddrPort
+	// Ports are the only ports that may be connected to, beside those of Allow; nil for all that other protocols do not
+	// use. A service for strangers sets it, since a redirect could lead to any port.
+	Ports []uint16
 }
 
 // reserved is one entry of the registries, or one of ours.
@@ -176,7 +179,7 @@ func (e *RefusedError) cause() Cause {
 
 // Check returns a *RefusedError if the guard refuses the address or the port.
 func (g Guard) Check(at netip.AddrPort) error {
-	if err := checkPort(at); err != nil {
+	if err := g.checkPort(at); err != nil {
 		return err
 	}
 	if why := g.reserved(at.Addr()); why != "" && !g.allows(at) {
@@ -200,11 +203,15 @@ func (g Guard) checkName(host string, port uint16) error {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return g.Check(netip.AddrPortFrom(ip.Unmap(), port))
 	}
-	return checkPort(netip.AddrPortFrom(netip.Addr{}, port))
+	return g.checkPort(netip.AddrPortFrom(netip.Addr{}, port))
 }
 
-// checkPort returns a *RefusedError for a port that belongs to another protocol.
-func checkPort(at netip.AddrPort) error {
+// checkPort returns a *RefusedError for a port that belongs to another protocol, or is not one of Ports.
+func (g Guard) checkPort(at netip.AddrPort) error {
+	own := func(a netip.AddrPort) bool { return a == at || !at.Addr().IsValid() && a.Port() == at.Port() }
+	if g.Ports != nil && !slices.Contains(g.Ports, at.Port()) && !slices.ContainsFunc(g.Allow, own) {
+		return &RefusedError{Address: at, Why: fmt.Sprintf("port %d is not allowed", at.Port()), port: true}
+	}
 	if slices.Contains(badPorts, at.Port()) {
 		return &RefusedError{Address: at, Why: fmt.Sprintf("port %d belongs to another protocol", at.Port()), port: true}
 	}

@@ -98,6 +98,22 @@ func TestGuardRanges(t *testing.T) {
 	t.Logf("%d addresses", checked)
 }
 
+// TestGuardPorts: with Ports no other port is connected to, but those of one's own servers.
+func TestGuardPorts(t *testing.T) {
+	g := Guard{Ports: []uint16{80, 443}, Allow: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:8080")}}
+	for text, want := range map[string]bool{
+		"93.184.215.14:80": true, "93.184.215.14:443": true, "127.0.0.1:8080": true,
+		"93.184.215.14:8080": false, "93.184.215.14:22": false, "127.0.0.1:80": false,
+	} {
+		if err := g.Check(netip.MustParseAddrPort(text)); (err == nil) != want {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if err := (Guard{}).Check(netip.MustParseAddrPort("93.184.215.14:8080")); err != nil {
+		t.Errorf("without Ports: %v", err)
+	}
+}
+
 // TestGuardMetadata: no setting opens the metadata service of a cloud, however
 // its address is written, and the refusal says what it is.
 func TestGuardMetadata(t *testing.T) {

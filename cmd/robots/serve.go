@@ -11,9 +11,11 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/robotskit/robots"
@@ -41,8 +43,10 @@ Every flag is also a variable, ROBOTS_ and the name in capitals, and a name in t
 file of --config; robots config print shows what is set by what. Tokens are in a
 file or in ROBOTS_TOKENS, passwords of Redis in ` + passwordName + `.
 
-Exit status: 0 when it was ended by a signal and everything accepted is answered,
-else 2. A second signal ends it at once.`,
+SIGTERM, SIGHUP and an interrupt drain it: it answers what it has accepted.
+
+Exit status: 0 after a signal, with everything accepted answered; 2 otherwise. A
+second signal ends it at once.`,
 		Example: `  robots serve
   robots serve --demo
   robots serve --config /etc/robots/serve.yaml
@@ -58,6 +62,8 @@ else 2. A second signal ends it at once.`,
 			}
 			ctx, stop := interruptible(cmd.Context())
 			defer stop()
+			ctx, stopHangup := signal.NotifyContext(ctx, syscall.SIGHUP) // it drains too, so that no request is lost
+			defer stopHangup()
 			return serve(ctx, std, c)
 		},
 	}
@@ -124,6 +130,15 @@ func (s *service) storeName() string {
 	return s.config.Store
 }
 
+// guardFor returns the guard of a service. For strangers it permits only the ports of http and https, for redirects too.
+func guardFor(c *server.Config) fetch.Guard {
+	g := fetch.Guard{Allow: ownSites}
+	if c.Anonymous && c.Public || c.Public && c.TokensFile == "" && c.Tokens == "" {
+		g.Ports = []uint16{80, 443}
+	}
+	return g
+}
+
 // open makes the parts: store, limiter, and the service on them.
 func (s *service) open(ctx context.Context) error {
 	c := s.config
@@ -139,7 +154,7 @@ func (s *service) open(ctx context.Context) error {
 		Fetch: fetch.Options{
 			UserAgent:   cmp.Or(c.UserAgent, defaultUserAgent()),
 			Limits:      fetch.Limits{Total: c.FetchTimeout}.For(robots.Dialects()...),
-			Guard:       fetch.Guard{Allow: ownSites},
+			Guard:       guardFor(c),
 			Connections: c.Fetches,
 		},
 		Cache:      cache.Options{Keep: c.Keep, KeepOnce: c.KeepOnce, FetchLimit: c.FetchTimeout + fetchMargin, Observe: s.Cache},

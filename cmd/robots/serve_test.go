@@ -94,7 +94,7 @@ func runServer(t *testing.T, args ...string) *served {
 
 func (s *served) signal(t *testing.T) {
 	t.Helper()
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -2,13 +2,11 @@ package server
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"net/http"
 	"net/http/pprof"
 	"slices"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"github.com/robotskit/robots/cache"
@@ -148,7 +146,7 @@ const granted, failed = "granted", "failed"
 
 // admin is what the admin listener serves. It passes no gate and never queues, so
 // that it answers when the service is busy.
-func admin(m *Metrics, draining *atomic.Bool, ready func(context.Context) error) http.Handler {
+func admin(m *Metrics, check func(context.Context) error) http.Handler {
 	mux := http.NewServeMux()
 	say := func(w http.ResponseWriter, status int, text string) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -157,14 +155,6 @@ func admin(m *Metrics, draining *atomic.Bool, ready func(context.Context) error)
 		_, _ = w.Write([]byte(text + "\n")) // the client has gone, or it has the answer
 	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok") })
-	check := func(ctx context.Context) error {
-		if draining.Load() {
-			return errors.New("the service is about to end")
-		}
-		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-		defer cancel()
-		return ready(ctx)
-	}
 	m.gauge("ready", "1 if requests may come, as /readyz says, else 0.", func() float64 {
 		if check(context.Background()) != nil {
 			return 0

@@ -193,7 +193,10 @@ func (s *Service) checkMany(ctx context.Context, in *checkManyInput) (*answer, e
 		if p := charge(ctx, len(list)); p != nil {
 			return nil, p
 		}
-		if out.Body = b.answer(ctx, nil, list, "\n", wait); len(list) > 0 {
+		if out.Body, p = b.answer(ctx, nil, list, "\n", wait); p != nil {
+			return nil, p
+		}
+		if len(list) > 0 {
 			out.Body = append(out.Body, '\n')
 		}
 		return out, nil
@@ -210,7 +213,10 @@ func (s *Service) checkMany(ctx context.Context, in *checkManyInput) (*answer, e
 		if p := charge(ctx, len(list)); p != nil {
 			return nil, p
 		}
-		out.Body = append(b.answer(ctx, []byte(`{"answers":[`), list, ",\n", wait), "]}\n"...)
+		if out.Body, p = b.answer(ctx, []byte(`{"answers":[`), list, ",\n", wait); p != nil {
+			return nil, p
+		}
+		out.Body = append(out.Body, "]}\n"...)
 		return out, nil
 	}
 	return nil, NewProblem(UnsupportedType, "the Content-Type must be "+typeJSON+" or "+typeLines)
@@ -355,9 +361,8 @@ func (b *lines) readDefaults(text []byte) *Problem {
 // sample is after how many answers the length of all of them is guessed.
 const sample = 16
 
-// answer appends the answers to lines, with a separator between them. The sites that are
-// not held are asked at the same time.
-func (b *lines) answer(ctx context.Context, dst []byte, list [][]byte, separator string, wait time.Duration) []byte {
+// answer appends the answers to lines, with a separator between them. The sites that are not held are fetched at the same time.
+func (b *lines) answer(ctx context.Context, dst []byte, list [][]byte, separator string, wait time.Duration) ([]byte, *Problem) {
 	type site struct {
 		record  *fetch.Record
 		problem *Problem
@@ -394,6 +399,9 @@ func (b *lines) answer(ctx context.Context, dst []byte, list [][]byte, separator
 	a := batch.NewAnswerer(&b.defaults)
 	now := b.s.now()
 	for i := range questions {
+		if p := Overworked(ctx); p != nil {
+			return nil, p
+		}
 		switch i {
 		case 0:
 		case sample: // the others are about as long
@@ -414,5 +422,5 @@ func (b *lines) answer(ctx context.Context, dst []byte, list [][]byte, separator
 		}
 		Answered(ctx, "", outcomeOf(a.Last()))
 	}
-	return dst
+	return dst, nil
 }

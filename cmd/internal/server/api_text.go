@@ -280,6 +280,9 @@ func (s *Service) diff(ctx context.Context, in *diffInput) (*answer, error) {
 		if ctx.Err() != nil {
 			return nil, NewProblem(Pending, "the caller has gone").After(1)
 		}
+		if p := Overworked(ctx); p != nil {
+			return nil, p
+		}
 		r := proofs.compare(before[i], after[i])
 		c := CrawlerDiff{
 			Agent: name, Result: "undecided", NewlyBlocked: changesOf(r.NewlyBlocked), NewlyAllowed: changesOf(r.NewlyAllowed),

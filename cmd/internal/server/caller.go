@@ -1,6 +1,9 @@
 package server
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // A Scope is something that a token allows. An anonymous caller of a service
 // that is open to all has all of them.
@@ -61,41 +64,49 @@ var outcomeNames = [outcomes]string{"allowed", "disallowed", "undecided", "pendi
 // String returns the outcome's name in logs and metrics.
 func (o Outcome) String() string { return outcomeNames[o] }
 
-type passageKey struct{}
+type exchangeKey struct{}
 
 // Answered tells the gates what became of one question of a request. The origin
 // goes to the log, if it was the request's only question, and to no metric.
 func Answered(ctx context.Context, origin string, o Outcome) {
-	if v, ok := ctx.Value(passageKey{}).(*passage); ok {
+	if v, ok := ctx.Value(exchangeKey{}).(*exchange); ok {
 		v.answered(origin, o)
 	}
 }
 
-// Charge takes n more questions from what the caller may ask, beside the one that
-// each request costs, and reports whether he may ask them; if not, after how many
-// seconds. A batch of n questions charges n-1, before it answers any.
+// Charge takes n more questions of the caller's rate, beside the one that each request costs, and reports whether they are left;
+// if not, after how many seconds. A batch of n questions charges n-1, before it answers any.
 func Charge(ctx context.Context, n int) (ok bool, retryAfter int) {
-	if v, is := ctx.Value(passageKey{}).(*passage); is {
-		return v.charge(n)
+	if v, is := ctx.Value(exchangeKey{}).(*exchange); is {
+		return v.charge(CallerOf(ctx), n)
 	}
 	return true, 0
 }
 
-// Wait calls f, which may wait for a site or for a turn, and lets another request
-// work meanwhile. Around what is usually quick it costs next to nothing.
+// Overworked returns a problem once a request has worked for longer than the limit. Handlers check it between questions.
+func Overworked(ctx context.Context) *Problem {
+	if v, is := ctx.Value(exchangeKey{}).(*exchange); is && v.worked() > mostWork {
+		return NewProblem(TooLarge, "the request takes more than "+mostWork.String()+" of work, the limit; send fewer or smaller files and URLs at a time")
+	}
+	return nil
+}
+
+// Wait calls f, which waits for a site or a permit, and lets another request work meanwhile.
 func Wait(ctx context.Context, f func()) {
-	v, ok := ctx.Value(passageKey{}).(*passage)
-	if !ok || !v.lent.CompareAndSwap(false, true) { // inside another Wait of the request
+	v, ok := ctx.Value(exchangeKey{}).(*exchange)
+	if !ok || !v.outside.CompareAndSwap(false, true) { // inside another Wait of the request
 		f()
 		return
 	}
-	defer v.lent.Store(false)
-	v.gate.queue.outside(f)
+	defer v.outside.Store(false)
+	began := time.Now()
+	defer func() { v.idle.Add(int64(time.Since(began))) }()
+	v.gate.places.outside(f)
 }
 
 // Fault tells the log of a panic, from the deferred function that has recovered it.
 func Fault(ctx context.Context, fault any) {
-	if v, ok := ctx.Value(passageKey{}).(*passage); ok {
+	if v, ok := ctx.Value(exchangeKey{}).(*exchange); ok {
 		v.gate.fault(v.id, fault)
 	}
 }

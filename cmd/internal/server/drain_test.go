@@ -18,7 +18,7 @@ import (
 func TestDrain(t *testing.T) {
 	hold := make(chan struct{})
 	var entered atomic.Int64
-	c := local(t, "concurrency=18", "queue-time=1m", "drain-delay=50ms") // in an overload twice as many may wait
+	c := local(t, "concurrency=18", "queue-time=1m", "drain-delay=50ms")
 	s := run(t, c, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		entered.Add(1)
 		<-hold
@@ -27,7 +27,7 @@ func TestDrain(t *testing.T) {
 	var clients sync.WaitGroup
 	for range 20 {
 		clients.Go(func() {
-			resp, err := http.Get("http://" + s.at)
+			resp, err := http.Get("http://" + s.at + "/v1/check")
 			if err != nil {
 				t.Error(err)
 				return
@@ -39,7 +39,7 @@ func TestDrain(t *testing.T) {
 		})
 	}
 	for {
-		if working, _, waiting := s.gate.queue.length(); working+waiting == 20 {
+		if s.gate.places.working()+int(s.gate.places.waiting.Load()) == 20 {
 			break
 		}
 		time.Sleep(time.Millisecond)
@@ -75,7 +75,7 @@ func TestGrace(t *testing.T) {
 		close(entered)
 		<-hold
 	}), nil)
-	go http.Get("http://" + s.at) // it gets no answer
+	go http.Get("http://" + s.at + "/v1/check") // it gets no answer
 	<-entered
 	s.end()
 	s.end = nil

@@ -9,36 +9,45 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"mime"
 	"net"
 	"net/http"
 	"net/netip"
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"golang.org/x/time/rate"
 )
 
-// mostBodies bounds what the bodies of all requests that have not been answered
-// hold, in bytes.
-const mostBodies = 256 << 20
+const (
+	// mostHeld limits the bodies of requests and of answers that are under way, in bytes.
+	mostHeld = 256 << 20
+	// mostWork is the work of one request, without waiting; longer ones are refused.
+	mostWork = time.Second
+	// workOfQuestion is the work that counts as one question against the rate of a client.
+	workOfQuestion = 10 * time.Millisecond
+	// stuckAfter is how long requests may wait without any of them being served until the service is not ready.
+	stuckAfter = 10 * time.Second
+)
 
-// A Gate is what stands before a service: who may ask, how much, and how much of it
-// at a time. It refuses with problems.
+// A Gate limits who may use a service, how much, and how much at the same time. It refuses with problems.
 type Gate struct {
 	c        *Config
 	hosts    map[string]bool
 	cross    *http.CrossOriginProtection
 	tokens   []token
 	proxies  []netip.Prefix
-	unknown  bool // a caller without a token may be anybody, and not only a user of this machine
+	public   bool // a client without a token might be anyone, and not only a user of this machine
 	clients  *clients
-	queue    *queue
-	bodies   atomic.Int64
+	places   *places
+	held     atomic.Int64 // bytes of bodies and answers
 	log      *slog.Logger
 	metrics  *Metrics
 	draining atomic.Bool
@@ -53,9 +62,12 @@ func NewGate(c *Config, log *slog.Logger, m *Metrics) (*Gate, error) {
 	}
 	g := &Gate{
 		c: c, hosts: map[string]bool{"localhost": true}, cross: http.NewCrossOriginProtection(), tokens: tokens, log: log, metrics: m,
-		unknown: c.Public || len(c.Hosts) > 0 || len(c.TrustedProxies) > 0,
-		clients: newClients(newRate(c.ClientRate, time.Second, c.ClientBurst), newRate(c.NewOrigins, time.Minute, c.NewOrigins), mostClients),
-		queue:   newQueue(cmp.Or(c.Concurrency, runtime.GOMAXPROCS(0)), c.Fetches, c.Queue, c.QueueTime),
+		public:  c.Public || len(c.Hosts) > 0 || len(c.TrustedProxies) > 0,
+		clients: newClients(limit{rate.Limit(c.ClientRate), c.ClientBurst}, limit{rate.Limit(float64(c.NewOrigins) / 60), c.NewOrigins}, mostClients),
+		places:  newPlaces(cmp.Or(c.Concurrency, runtime.GOMAXPROCS(0)), c.Queue, c.QueueTime),
+	}
+	if c.ClientRate == 0 {
+		g.clients.questions = limit{}
 	}
 	for _, h := range c.Hosts {
 		g.hosts[strings.ToLower(h)] = true
@@ -72,19 +84,22 @@ func NewGate(c *Config, log *slog.Logger, m *Metrics) (*Gate, error) {
 			return nil, err
 		}
 	}
-	m.gauge("requests_working", "Requests under way, with those that wait for sites.", func() float64 { n, _, _ := g.queue.length(); return float64(n) })
-	m.gauge("requests_waiting_for_sites", "Requests under way that wait for a site or a turn.", func() float64 { _, n, _ := g.queue.length(); return float64(n) })
-	m.gauge("queue_length", "Requests that wait for their turn.", func() float64 { _, _, n := g.queue.length(); return float64(n) })
+	m.gauge("requests_working", "Requests under way, with those that wait for sites.", func() float64 { return float64(g.places.working()) })
+	m.gauge("requests_waiting_for_sites", "Requests under way that wait for a site or a permit.", func() float64 { return float64(g.places.away.Load()) })
+	m.gauge("queue_length", "Requests that wait for a place.", func() float64 { return float64(g.places.waiting.Load()) })
 	m.gauge("queue_limit", "Most requests that may wait.", func() float64 { return float64(c.Queue) })
+	m.gauge("held_request_bytes", "Bytes of bodies and answers under way.", func() float64 { return float64(g.held.Load()) })
 	return g, nil
 }
 
-// A passage is one request on its way through the gates.
-type passage struct {
-	gate   *Gate
-	id     string
-	client string
-	lent   atomic.Bool // Wait is under way
+// An exchange is one request and its answer.
+type exchange struct {
+	gate    *Gate
+	id      string
+	client  string
+	outside atomic.Bool  // Wait is under way
+	idle    atomic.Int64 // nanoseconds in Wait
+	began   time.Time    // of the work
 
 	mu        sync.Mutex
 	questions int
@@ -92,7 +107,7 @@ type passage struct {
 	outcome   Outcome
 }
 
-func (v *passage) answered(origin string, o Outcome) {
+func (v *exchange) answered(origin string, o Outcome) {
 	v.gate.metrics.questions[o].inc()
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -106,12 +121,19 @@ func (g *Gate) fault(id string, fault any) {
 	g.log.Error("panic", "id", id, "panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
 }
 
-func (v *passage) charge(n int) (ok bool, retryAfter int) {
+// charge takes n questions of a client that has a rate.
+func (v *exchange) charge(c Caller, n int) (ok bool, retryAfter int) {
+	if !c.Anonymous {
+		return true, 0
+	}
 	wait := v.gate.clients.ask(v.client, n)
 	return wait == 0, seconds(wait)
 }
 
-// Wrap returns a handler that lets through to next what the gates let through.
+// worked returns how long the request has worked, without waiting for sites.
+func (v *exchange) worked() time.Duration { return time.Since(v.began) - time.Duration(v.idle.Load()) }
+
+// Wrap returns a handler that passes to next what the gate lets through.
 func (g *Gate) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun := time.Now()
@@ -121,7 +143,7 @@ func (g *Gate) Wrap(next http.Handler) http.Handler {
 			id = fmt.Sprintf("%016x", rand.Uint64())
 			r.Header.Set("X-Request-Id", id)
 		}
-		v := &passage{gate: g, id: id, client: network(clientAddress(r, g.proxies))}
+		v := &exchange{gate: g, id: id, client: network(clientAddress(r, g.proxies))}
 		trace := r.Header.Get("Traceparent")
 		traceID := traceOf(trace)
 		h := w.Header()
@@ -137,18 +159,16 @@ func (g *Gate) Wrap(next http.Handler) http.Handler {
 			fault := recover()
 			if fault != nil && fault != http.ErrAbortHandler { //nolint:errorlint // panics are compared
 				g.fault(id, fault)
-				a.broken = a.status != 0 && !a.plain
-				if a.status == 0 {
-					NewProblem(Internal, "this is a fault of the service; its log has it as "+id).Write(a, r)
-				}
+				a.reset()
+				NewProblem(Internal, "this is a fault of the service; its log has it as "+id).Write(a, r)
 			}
-			a.finish()
+			a.send()
 			took := time.Since(begun)
 			g.metrics.requests[a.status/100].inc()
 			g.metrics.took.observe(took.Seconds())
 			g.note(v, a, r, id, traceID, took)
-			if fault != nil && (a.broken || fault == http.ErrAbortHandler) { //nolint:errorlint // panics are compared
-				panic(http.ErrAbortHandler) // the client is to see that the answer has no end
+			if fault == http.ErrAbortHandler || a.broken { //nolint:errorlint // panics are compared
+				panic(http.ErrAbortHandler) // so that the client sees that the answer is not complete
 			}
 		}()
 		if p := g.pass(a, r, v, next); p != nil {
@@ -158,17 +178,16 @@ func (g *Gate) Wrap(next http.Handler) http.Handler {
 	})
 }
 
-// pass is the gates, in order: what costs least comes first, and nothing is read
-// or remembered of who has no right to ask. It returns why a request is refused.
-func (g *Gate) pass(w *response, r *http.Request, v *passage, next http.Handler) *Problem {
+// pass checks a request, the cheapest check first, and nothing is read or remembered of clients without permission. It returns
+// why a request is refused.
+func (g *Gate) pass(w *response, r *http.Request, v *exchange, next http.Handler) *Problem {
 	control := http.NewResponseController(w.ResponseWriter)
 	hasBody := r.ContentLength != 0 && r.Body != nil
 	if hasBody {
-		// Whoever is refused has no longer either.
-		_ = control.SetReadDeadline(time.Now().Add(g.c.BodyTime)) // a test's recorder has none
+		_ = control.SetReadDeadline(time.Now().Add(g.c.BodyTime)) // for refused requests too; a test's recorder has none
 	}
 	if n := int64(len(r.RequestURI)); n > g.c.URLBytes {
-		return NewProblem(TooLarge, fmt.Sprintf("the URL has %d bytes, at most %d are read", n, g.c.URLBytes))
+		return NewProblem(TooLarge, fmt.Sprintf("the URL has %d bytes; the limit is %d", n, g.c.URLBytes))
 	}
 	if p := g.checkHost(r); p != nil {
 		return p
@@ -178,50 +197,87 @@ func (g *Gate) pass(w *response, r *http.Request, v *passage, next http.Handler)
 	}
 	caller, p := g.identify(w, r, v.client)
 	v.client = caller.Name
-	if wait := g.clients.ask(caller.Name, 1); wait > 0 {
-		return NewProblem(RateLimited, fmt.Sprintf("%s asks more than %d questions a second", caller.Name, g.c.ClientRate)).After(seconds(wait))
+	if caller.Anonymous || p != nil {
+		if wait := g.clients.ask(caller.Name, 1); wait > 0 {
+			return NewProblem(RateLimited, fmt.Sprintf("%s sends more than %d requests per second", caller.Name, g.c.ClientRate)).After(seconds(wait))
+		}
 	}
 	if p != nil {
 		return p
 	}
-	busy := func() *Problem { return NewProblem(Busy, "the service has more to do than it can: ask again").After(1) }
-	if hasBody && g.queue.refuses() {
-		return busy() // what the body costs is kept for those who are answered
+	ctx := WithCaller(r.Context(), caller)
+	if isAsset(r) { // of files in memory, which take no work
+		w.direct = true
+		next.ServeHTTP(w, r.WithContext(ctx))
+		return nil
 	}
+	busy := func() *Problem { return NewProblem(Busy, "the service is overloaded; try again").After(1) }
 	if hasBody {
+		if p := checkEncoding(r); p != nil {
+			return p
+		}
+		if g.places.full() {
+			return busy() // before its body takes memory
+		}
 		body, p := g.readBody(w, r)
-		defer func() { g.bodies.Add(-int64(cap(body))) }()
+		defer func() { g.held.Add(-int64(cap(body))) }()
 		if p != nil {
 			return p
 		}
 		_ = control.SetReadDeadline(time.Time{}) // else the wait for the next request would end this one
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	}
-	switch err := g.queue.enter(r.Context()); {
+	if len(r.TransferEncoding) > 0 {
+		// net/http drops a Content-Length beside it, with which another server on the way may have found another request
+		// in the connection (RFC 9112 section 6.3).
+		w.Header().Set("Connection", "close")
+	}
+	switch err := g.places.enter(r.Context()); {
 	case errors.Is(err, errBusy):
 		return busy()
 	case err != nil:
-		return NewProblem(Busy, "the client has gone")
+		return NewProblem(Busy, "the client has disconnected")
 	}
-	defer g.queue.leave()
-	ctx := context.WithValue(WithCaller(r.Context(), caller), passageKey{}, v)
-	next.ServeHTTP(w, r.WithContext(ctx))
+	v.began = time.Now()
+	defer func() {
+		g.places.leave()
+		if caller.Anonymous {
+			g.clients.owe(caller.Name, int(v.worked()/workOfQuestion))
+		}
+	}()
+	next.ServeHTTP(w, r.WithContext(context.WithValue(ctx, exchangeKey{}, v)))
 	return nil
 }
 
-// checkHost refuses the names of others: a page can have a name of its own lead to
-// this address, and ask as if it were of the same site (DNS rebinding).
+// isAsset reports whether a request is for a file of the page.
+func isAsset(r *http.Request) bool {
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && (r.URL.Path == "/" || strings.HasPrefix(r.URL.Path, "/page/"))
+}
+
+// checkEncoding refuses bodies in an encoding that the service does not read.
+func checkEncoding(r *http.Request) *Problem {
+	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+		return NewProblem(UnsupportedType, fmt.Sprintf("the Content-Encoding %q is not supported; send the body without one", ask.Clip(e)))
+	}
+	_, parameters, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if c := parameters["charset"]; c != "" && !strings.EqualFold(c, "utf-8") {
+		return NewProblem(UnsupportedType, fmt.Sprintf("the charset %q is not supported; send UTF-8", ask.Clip(c)))
+	}
+	return nil
+}
+
+// checkHost refuses other host names: a page can point a name of its own at this address, and send requests as if it were of the
+// same site (DNS rebinding).
 func (g *Gate) checkHost(r *http.Request) *Problem {
 	name, addr := hostOf(r.Host)
 	if g.hosts[name] || addr.IsValid() && addr.Zone() == "" && addr.Unmap().IsLoopback() {
 		return nil
 	}
-	return NewProblem(ForbiddenHost, fmt.Sprintf("%q is no host of this service: it is asked as localhost, or by a name of --host", ask.Clip(r.Host)))
+	return NewProblem(ForbiddenHost, fmt.Sprintf("%q is not a host of this service; use localhost, or a name given with --host", ask.Clip(r.Host)))
 }
 
-// checkOrigin refuses what a page of another site has its reader's browser ask:
-// everything that is no GET, and what may cause a fetch. It answers the questions
-// of browsers about that for the origins of --cors.
+// checkOrigin refuses requests that a page of another site makes its reader's browser send: everything but GET, and what might
+// cause a fetch. It answers preflight requests for the origins of --cors.
 func (g *Gate) checkOrigin(w *response, r *http.Request) (p *Problem, done bool) {
 	origin := r.Header.Get("Origin")
 	listed := origin != "" && slices.Contains(g.c.CORS, origin)
@@ -244,7 +300,7 @@ func (g *Gate) checkOrigin(w *response, r *http.Request) (p *Problem, done bool)
 	foreign := g.cross.Check(r) != nil
 	if strings.HasPrefix(r.URL.Path, "/v1/") {
 		switch site := r.Header.Get("Sec-Fetch-Site"); {
-		case site == "cross-site":
+		case site == "cross-site" || site == "same-site":
 			foreign = true
 		case site == "" && origin != "": // a browser without that header
 			_, host, _ := strings.Cut(origin, "://")
@@ -252,13 +308,12 @@ func (g *Gate) checkOrigin(w *response, r *http.Request) (p *Problem, done bool)
 		}
 	}
 	if foreign {
-		return NewProblem(CrossOrigin, "a page of another site may not ask this service; --cors names the origins that may"), false
+		return NewProblem(CrossOrigin, "pages of other sites may not use this service; --cors names the origins that may"), false
 	}
 	return nil, false
 }
 
-// identify says who asks. Of a caller who may not ask at all it says who that is,
-// too.
+// identify returns the caller of a request, also of one that is refused.
 func (g *Gate) identify(w http.ResponseWriter, r *http.Request, address string) (Caller, *Problem) {
 	caller := Caller{Name: address}
 	text := bearer(r)
@@ -268,13 +323,13 @@ func (g *Gate) identify(w http.ResponseWriter, r *http.Request, address string) 
 		return caller, nil
 	case text != "" && len(g.tokens) > 0:
 		w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
-		return caller, NewProblem(Unauthorized, "the token in Authorization is none of this service")
+		return caller, NewProblem(Unauthorized, "the token in Authorization is not valid")
 	case len(g.tokens) > 0 && !g.c.Anonymous && !open(r):
 		w.Header().Set("WWW-Authenticate", "Bearer")
-		return caller, NewProblem(Unauthorized, "this service answers with a token alone: send Authorization: Bearer and the token")
+		return caller, NewProblem(Unauthorized, "this service needs a token; send Authorization: Bearer and the token")
 	}
 	caller.Scopes = ScopeCheck | ScopeFetch | ScopePermit
-	if g.unknown {
+	if g.public {
 		caller.Anonymous = true
 		name := caller.Name
 		caller.NewOrigin = func() (bool, int) {
@@ -285,15 +340,13 @@ func (g *Gate) identify(w http.ResponseWriter, r *http.Request, address string) 
 	return caller, nil
 }
 
-// open reports whether a request is for the page or a document, which tell
-// nothing and cost nothing.
+// open reports whether a request is for the page or a document, which need no token.
 func open(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && !strings.HasPrefix(r.URL.Path, "/v1/")
 }
 
-// readBody reads the body of a request before it waits for its turn, so that a
-// slow one costs no place, and whatever it says of its length, no more memory than
-// what has come. What it has counts in g.bodies.
+// readBody reads the body of a request before it takes a place, so that a slow client costs none, and no more memory than it has
+// sent, whatever its Content-Length. The memory counts in g.held.
 func (g *Gate) readBody(w *response, r *http.Request) ([]byte, *Problem) {
 	most := g.c.BodyBytes
 	if r.URL.Path == "/v1/check" || r.URL.Path == "/page/ask" { // many questions, two files
@@ -313,10 +366,10 @@ func (g *Gate) readBody(w *response, r *http.Request) ([]byte, *Problem) {
 			}
 			more := make([]byte, len(body), grown)
 			added := int64(cap(more) - cap(body))
-			if g.bodies.Add(added) > mostBodies {
-				g.bodies.Add(-added)
+			if g.held.Add(added) > mostHeld {
+				g.held.Add(-added)
 				w.Header().Set("Connection", "close")
-				return body, NewProblem(Busy, "the service has too many bodies to read: ask again").After(1)
+				return body, NewProblem(Busy, "the service is receiving too much data; try again").After(1)
 			}
 			copy(more, body)
 			body = more
@@ -332,19 +385,19 @@ func (g *Gate) readBody(w *response, r *http.Request) ([]byte, *Problem) {
 			return body, nil
 		case is && timeout.Timeout():
 			w.Header().Set("Connection", "close")
-			p := NewProblem(BadJSON, fmt.Sprintf("the body did not come within %s", g.c.BodyTime))
+			p := NewProblem(BadJSON, fmt.Sprintf("the body did not arrive within %s", g.c.BodyTime))
 			p.Status = http.StatusRequestTimeout
 			return body, p
 		case err != nil:
 			w.Header().Set("Connection", "close")
-			return body, NewProblem(BadJSON, "the body ends before its length, or its chunks are malformed")
+			return body, NewProblem(BadJSON, "the body is shorter than its Content-Length, or its chunks are malformed")
 		}
 	}
 }
 
 // note writes the line of a request into the log. Without --log-urls it has no
 // query and no text that was sent.
-func (g *Gate) note(v *passage, a *response, r *http.Request, id, traceID string, took time.Duration) {
+func (g *Gate) note(v *exchange, a *response, r *http.Request, id, traceID string, took time.Duration) {
 	if !g.log.Enabled(r.Context(), slog.LevelInfo) {
 		return
 	}
@@ -391,75 +444,103 @@ func traceOf(parent string) string {
 	return parent[3:35]
 }
 
-// A response is an answer on its way out. It sets the time that its client has to
-// take it, counts it, and makes a problem of a plain text that says what went wrong
-// in a handler that knows no problems, such as http.ServeMux.
+// A response keeps an answer until its handler has returned, so that a client that reads slowly takes no place, and a fault after
+// its beginning is still a problem. It replaces the plain text of handlers that know no problems, such as http.ServeMux.
 type response struct {
 	http.ResponseWriter
 	gate    *Gate
 	request *http.Request
+	direct  bool // written as it comes
 	status  int
-	bytes   int64
-	foreign []byte // of a plain text that becomes a problem
-	plain   bool
-	broken  bool // there was a part of an answer when a fault came
+	body    []byte
+	bytes   int64 // written
+	broken  bool  // the client did not get all of it
 }
 
 // Unwrap lets http.ResponseController reach the connection.
 func (a *response) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 func (a *response) WriteHeader(status int) {
-	if a.status != 0 {
-		return
-	}
 	if status < 200 {
 		a.ResponseWriter.WriteHeader(status)
 		return
 	}
-	a.status = status
-	_ = http.NewResponseController(a.ResponseWriter).SetWriteDeadline(time.Now().Add(a.gate.c.WriteTime)) // a test's recorder has none
-	if status >= 400 && strings.HasPrefix(a.Header().Get("Content-Type"), "text/plain") {
-		a.plain = true
-		return // finish writes it
+	if a.status != 0 {
+		return
 	}
-	a.ResponseWriter.WriteHeader(status)
+	a.status = status
+	if a.direct {
+		a.limitTime()
+		a.ResponseWriter.WriteHeader(status)
+	}
+}
+
+// limitTime sets the time that the client has to take the answer.
+func (a *response) limitTime() {
+	_ = http.NewResponseController(a.ResponseWriter).SetWriteDeadline(time.Now().Add(a.gate.c.WriteTime)) // a test's recorder has none
 }
 
 func (a *response) Write(b []byte) (int, error) {
 	if a.status == 0 {
 		a.WriteHeader(http.StatusOK)
 	}
-	if a.plain {
-		a.foreign = append(a.foreign, b[:min(len(b), 256-min(256, len(a.foreign)))]...)
-		return len(b), nil
+	if a.direct {
+		n, err := a.ResponseWriter.Write(b)
+		a.bytes += int64(n)
+		return n, err
 	}
-	n, err := a.ResponseWriter.Write(b)
-	a.bytes += int64(n)
-	return n, err
+	before := cap(a.body)
+	a.body = append(a.body, b...)
+	a.gate.held.Add(int64(cap(a.body) - before))
+	return len(b), nil
 }
 
-// finish writes a problem in place of a plain text.
-func (a *response) finish() {
-	if a.status == 0 {
-		a.status = http.StatusOK // as net/http takes it
+// reset drops what has not been sent.
+func (a *response) reset() {
+	if a.direct && a.status != 0 {
+		a.broken = true
 		return
 	}
-	if !a.plain {
+	a.gate.held.Add(-int64(cap(a.body)))
+	a.status, a.body = 0, nil
+	for _, name := range []string{"Content-Length", "Content-Type", "Content-Encoding", "Etag"} {
+		a.Header().Del(name)
+	}
+}
+
+// send writes the answer to the client.
+func (a *response) send() {
+	if a.direct || a.broken {
+		a.status = cmp.Or(a.status, http.StatusOK)
 		return
 	}
-	a.plain = false
-	a.Header().Del("Content-Length")
-	p := &Problem{Type: "about:blank", Title: http.StatusText(a.status), Status: a.status, Detail: strings.TrimSpace(string(a.foreign))}
-	switch a.status {
+	defer func() { a.gate.held.Add(-int64(cap(a.body))) }()
+	a.status = cmp.Or(a.status, http.StatusOK) // as net/http does
+	if a.status >= 400 && strings.HasPrefix(a.Header().Get("Content-Type"), "text/plain") {
+		a.problem()
+	} else if a.gate.held.Load() > mostHeld && len(a.body) > 64<<10 {
+		a.reset()
+		NewProblem(Busy, "the service is sending too much data; try again").After(1).Write(a, a.request)
+	}
+	a.limitTime()
+	if a.Header().Get("Content-Length") == "" && a.request.Method != http.MethodHead && a.status != http.StatusNoContent && a.status != http.StatusNotModified {
+		a.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
+	}
+	a.ResponseWriter.WriteHeader(a.status)
+	n, err := a.ResponseWriter.Write(a.body)
+	a.bytes, a.broken = int64(n), err != nil && a.request.Method != http.MethodHead && n < len(a.body) && a.status != http.StatusNoContent && a.status != http.StatusNotModified
+}
+
+// problem replaces a plain text by a problem.
+func (a *response) problem() {
+	status, text, allow := a.status, string(a.body), a.Header().Get("Allow")
+	a.reset()
+	p := &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: strings.TrimSpace(text[:min(len(text), 256)])}
+	switch status {
 	case http.StatusNotFound:
 		p = NewProblem(NotFound, "there is nothing at this path")
 	case http.StatusMethodNotAllowed:
-		p = NewProblem(MethodNotAllowed, a.request.Method+" is not a method of this path: it has "+a.Header().Get("Allow"))
+		p = NewProblem(MethodNotAllowed, a.request.Method+" is not a method of this path; it has "+allow)
 	}
-	p.Write(rest{a}, a.request)
+	p.Write(a, a.request)
 }
-
-// rest writes an answer whose status is known.
-type rest struct{ *response }
-
-func (w rest) WriteHeader(status int) { w.ResponseWriter.WriteHeader(status) }

@@ -14,12 +14,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // A gated is a service behind gates that runs for a test.
@@ -228,6 +229,7 @@ func TestGates(t *testing.T) {
 
 		{"cross-site GET that fetches", get + local + "Sec-Fetch-Site: cross-site\r\n", plainSite, 403, "cross-origin"},
 		{"cross-site link to the page", "GET / HTTP/1.1\r\n" + local + "Sec-Fetch-Site: cross-site\r\n", plainSite, 200, ""},
+		{"another site of one domain", get + local + "Sec-Fetch-Site: same-site\r\n", plainSite, 403, "cross-origin"},
 		{"same origin", get + local + "Sec-Fetch-Site: same-origin\r\n", plainSite, 200, ""},
 		{"typed by its user", get + local + "Sec-Fetch-Site: none\r\n", plainSite, 200, ""},
 		{"foreign POST", "POST /v1/lint HTTP/1.1\r\nContent-Length: 0\r\n" + local + "Sec-Fetch-Site: same-site\r\n", plainSite, 403, "cross-origin"},
@@ -262,6 +264,9 @@ func TestGates(t *testing.T) {
 		{"malformed chunks", "POST /v1/lint HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" + local + "\r\nzz\r\n", plainSite, 400, "bad-json"},
 		{"unknown coding", "POST /v1/lint HTTP/1.1\r\nTransfer-Encoding: gzip\r\n" + local, plainSite, 501, "about:blank"},
 		{"unknown Expect", get + local + "Expect: much\r\n", plainSite, 417, "about:blank"},
+
+		{"UTF-16", "POST /v1/lint HTTP/1.1\r\nContent-Type: application/json; charset=utf-16\r\nContent-Length: 2\r\n" + local + "\r\n{}", plainSite, 415, "unsupported-type"},
+		{"compressed body", "POST /v1/lint HTTP/1.1\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n" + local + "\r\n{}", plainSite, 415, "unsupported-type"},
 
 		{"unknown path", "GET /etc/passwd HTTP/1.1\r\n" + local, plainSite, 404, "not-found"},
 		{"escaped dots", "GET /v1/%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\n" + local, plainSite, 404, "not-found"},
@@ -300,10 +305,11 @@ func TestGates(t *testing.T) {
 			t.Errorf("%s: headers %v", c.name, resp.Header)
 		}
 	}
-	if resp := plainSite.raw("GET /half HTTP/1.1\r\n"+local+"\r\n", false); resp != nil {
-		if body, err := io.ReadAll(resp.Body); err == nil {
-			t.Errorf("an answer that breaks looks whole: %s", body)
-		}
+	if resp := plainSite.raw("GET /half HTTP/1.1\r\n"+local+"\r\n", false); resp == nil || resp.StatusCode != 500 {
+		t.Errorf("an answer that breaks: %v", resp)
+	}
+	if resp := plainSite.raw("POST /v1/lint HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 9\r\n"+local+"\r\n0\r\n\r\n", false); resp == nil || !resp.Close {
+		t.Errorf("a length beside chunks leaves the connection open: %v", resp)
 	}
 	for _, want := range []string{`"msg":"panic"`, "at the disco", "in the middle", "in the API"} {
 		if !strings.Contains(plainSite.log.text(), want) {
@@ -328,7 +334,7 @@ func TestSlow(t *testing.T) {
 	go func() {
 		done <- s.raw("POST /v1/lint HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n12", false)
 	}()
-	for s.gate.bodies.Load() == 0 && len(done) == 0 { // while another works it would be refused
+	for s.gate.held.Load() == 0 && len(done) == 0 { // while another works it would be refused
 		time.Sleep(time.Millisecond)
 	}
 	for {
@@ -440,7 +446,7 @@ func TestClientAddress(t *testing.T) {
 // remembered is bounded, and who is forgotten has nothing left to be remembered.
 func TestClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newClients(newRate(200, time.Second, 1000), newRate(20, time.Minute, 20), 4)
+		c := newClients(limit{200, 1000}, limit{rate.Limit(20. / 60), 20}, 4)
 		if wait := c.ask("a", 1000); wait != 0 {
 			t.Errorf("a burst waits %s", wait)
 		}
@@ -470,11 +476,11 @@ func TestClients(t *testing.T) {
 		for i := range 4 * 1000 {
 			c.ask(fmt.Sprint("flood", i), 1)
 		}
-		if n := len(c.now) + len(c.old); n > 8 {
+		if n := c.used.Len(); n > 4 {
 			t.Errorf("%d clients are remembered", n)
 		}
 		if wait := c.ask("late", 1); wait == 0 {
-			t.Error("who comes to a full table is let in as if he were the first")
+			t.Error("a client that comes to a full table has a limit of its own")
 		}
 		if wait := c.origin("a"); wait == 0 {
 			t.Error("the flood had a client forgotten that has nothing left")
@@ -483,7 +489,7 @@ func TestClients(t *testing.T) {
 		if wait := c.ask("late", 1000); wait != 0 {
 			t.Errorf("after the flood a client waits %s", wait)
 		}
-		if wait := newClients(newRate(0, time.Second, 1), rate{}, 4).ask("a", 1e6); wait != 0 {
+		if wait := newClients(limit{}, limit{}, 4).ask("a", 1e6); wait != 0 {
 			t.Errorf("without a bound a client waits %s", wait)
 		}
 	})
@@ -503,7 +509,7 @@ func TestRate(t *testing.T) {
 		}
 		fmt.Fprint(w, fresh)
 	}), nil)
-	const request = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+	const request = "GET /v1/check HTTP/1.1\r\nHost: localhost\r\n\r\n"
 	body, _ := io.ReadAll(s.raw(request, false).Body)
 	if string(body) != "true false20" {
 		t.Errorf("the first batch: %s", body)
@@ -523,151 +529,103 @@ func TestRate(t *testing.T) {
 	t.Error("a thousand requests are let through at one a second")
 }
 
-// TestNoRate: without a bound nobody is refused, also where two ask in the same moment and
-// the later is counted first.
-func TestNoRate(t *testing.T) {
-	var l level
-	now := time.Now()
-	for _, at := range []time.Time{now, now.Add(time.Second), now} {
-		if wait := l.take(newRate(0, time.Second, 1000), 1000, at); wait != 0 {
-			t.Errorf("without a bound: wait %s", wait)
+// TestPlaces: only so many requests work and wait at the same time, and one that waits for something else holds no place.
+func TestPlaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlaces(1, 1, time.Second)
+		ctx := context.Background()
+		if err := p.enter(ctx); err != nil {
+			t.Fatal(err)
 		}
+		waited := make(chan error, 1)
+		go func() { waited <- p.enter(ctx) }()
+		synctest.Wait()
+		if !p.full() {
+			t.Error("with one at work and one waiting there is room")
+		}
+		if err := p.enter(ctx); err != errBusy {
+			t.Errorf("beyond the queue: %v", err)
+		}
+		go p.outside(func() { time.Sleep(time.Minute) })
+		synctest.Wait()
+		if err := <-waited; err != nil || p.working() != 2 {
+			t.Errorf("beside a request that waits for a site: %v, %d at work", err, p.working())
+		}
+		if err := p.enter(ctx); err != errBusy { // after a second
+			t.Errorf("patience: %v", err)
+		}
+		short, cancel := context.WithTimeout(ctx, time.Millisecond)
+		defer cancel()
+		if err := p.enter(short); err != context.DeadlineExceeded {
+			t.Errorf("a client that has gone: %v", err)
+		}
+		go func() { waited <- p.enter(ctx) }()
+		time.Sleep(500 * time.Millisecond)
+		if p.stuck(time.Minute) || !p.stuck(time.Millisecond) {
+			t.Error("nothing was served for a second, and not for a minute")
+		}
+		p.leave()
+		if err := <-waited; err != nil {
+			t.Error(err)
+		}
+		p.leave()
+		time.Sleep(time.Minute)
+		p.leave() // the one that is back
+		if n := p.working() + int(p.waiting.Load()); n != 0 {
+			t.Errorf("%d are left", n)
+		}
+	})
+}
+
+// TestSilentReaders: clients that do not read their answers stop nobody, whether these are files of the page or made for them.
+func TestSilentReaders(t *testing.T) {
+	large := bytes.Repeat([]byte("x"), 16<<20)
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /page/robots.wasm", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(large) })
+	mux.HandleFunc("GET /v1/large", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(large[:2<<20]) })
+	mux.HandleFunc("GET /v1/check", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "served") })
+	s := run(t, local(t, "concurrency=1", "queue=1", "write-time=1m"), mux, nil)
+	for i := range 8 {
+		conn, err := net.Dial("tcp", s.at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
+		fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", []string{"/page/robots.wasm", "/v1/large"}[i%2])
+		if _, err := conn.Read(make([]byte, 64)); err != nil { // the answer is on its way
+			t.Fatal(err)
+		}
+	}
+	for range 10 {
+		resp := s.raw("GET /v1/check HTTP/1.1\r\nHost: localhost\r\n\r\n", false)
+		if body, err := io.ReadAll(resp.Body); resp.StatusCode != 200 || string(body) != "served" {
+			t.Fatalf("beside silent readers: status %d, %s, %v", resp.StatusCode, body, err)
+		}
+	}
+	if resp, err := http.Get(s.admin + "/readyz"); err != nil || resp.StatusCode != 200 {
+		t.Errorf("/readyz: %v, %v", resp, err)
+	} else {
+		resp.Body.Close()
 	}
 }
 
-// TestQueue: places are given in the order of coming, and only so many wait, for so
-// long; in an overload as many as there are places, and the others know at once.
-func TestQueue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		q := newQueue(2, 1, 4, time.Second)
-		ctx := context.Background()
-		if err := q.enter(ctx); err != nil { // and keeps this place
-			t.Fatal(err)
+// TestOverworked: a request is refused once it has worked for too long, which counts against the rate of a stranger.
+func TestOverworked(t *testing.T) {
+	s := run(t, local(t, "client-rate=1", "client-burst=60", "host=x.example"), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v, _ := r.Context().Value(exchangeKey{}).(*exchange)
+		v.began = v.began.Add(-2 * mostWork)
+		if p := Overworked(r.Context()); p != nil {
+			p.Write(w, r)
 		}
-		var order []int
-		var mu sync.Mutex
-		enter := func(i int) {
-			err := q.enter(ctx)
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				i = -i
-			}
-			order = append(order, i)
-		}
-		enter(1)
-		for i := 2; i <= 5; i++ {
-			go enter(i)
-			synctest.Wait()
-		}
-		enter(6) // no room to wait
-		if working, _, waiting := q.length(); working != 2 || waiting != 4 {
-			t.Errorf("%d work, %d wait", working, waiting)
-		}
-		q.leave()
-		synctest.Wait()
-		time.Sleep(900 * time.Millisecond)
-		q.leave() // an overload by now: as many wait as there are places
-		synctest.Wait()
-		mu.Lock()
-		slices.Sort(order[3:]) // these in the same moment
-		mu.Unlock()
-		time.Sleep(time.Second)
-		synctest.Wait()
-		ended := func() []int { // synctest.Wait orders no memory with goroutines that have ended
-			mu.Lock()
-			defer mu.Unlock()
-			return slices.Clone(order)
-		}
-		if got, want := fmt.Sprint(ended()), "[1 -6 2 -3 4 -5]"; got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
-		// It lasts until nobody was refused for a while.
-		overload := func(i int) {
-			for n := range 4 {
-				go enter(i + n)
-				synctest.Wait()
-				if n == 1 {
-					time.Sleep(2 * overloadAfter)
-				}
-			}
-			if !q.refuses() {
-				t.Error("who comes now is not refused")
-			}
-			for range 2 {
-				q.leave()
-				synctest.Wait()
-			}
-			list := ended()
-			if got, want := fmt.Sprint(list[len(list)-4:]), fmt.Sprint([]int{-i - 2, -i - 3, i, i + 1}); got != want {
-				t.Errorf("in an overload: %s, want %s", got, want)
-			}
-		}
-		overload(10)
-		overload(20)
-		time.Sleep(2 * overloadAfter)
-		if q.refuses() {
-			t.Error("an overload that is over goes on")
-		}
-		// Where answers take next to nothing nobody is refused, however long some wait.
-		before := len(ended())
-		for range 3 {
-			go enter(30)
-		}
-		for range 8 * overloadAfter / overloadWork {
-			synctest.Wait()
-			q.leave()
-			go enter(30)
-			time.Sleep(overloadWork / 4)
-		}
-		for range 4 {
-			q.leave()
-			synctest.Wait()
-		}
-		if list := ended()[before:]; slices.Contains(list, -30) {
-			t.Errorf("of %d quick answers some are refused", len(list))
-		}
-		enter(30)
-		q.leave()
-		synctest.Wait()
-		if q.free != 1 || q.waiting.Len() != 0 {
-			t.Errorf("%d places are free, %d wait", q.free, q.waiting.Len())
-		}
-
-		// Who gives up leaves nothing behind.
-		enter(6)
-		short, cancel := context.WithTimeout(ctx, time.Millisecond)
-		defer cancel()
-		if err := q.enter(short); err != context.DeadlineExceeded {
-			t.Errorf("who gave up gets %v", err)
-		}
-		// A place is lent while its holder waits for something else, as many as may be.
-		done := make(chan bool)
-		go func() {
-			q.outside(func() { time.Sleep(100 * time.Millisecond) })
-			done <- true
-		}()
-		if err := q.enter(ctx); err != nil {
-			t.Error(err)
-		}
-		go func() {
-			q.outside(func() { time.Sleep(100 * time.Millisecond) })
-			done <- true
-		}()
-		time.Sleep(10 * time.Millisecond)
-		if working, away, _ := q.length(); working != 3 || away != 1 {
-			t.Errorf("%d work, %d of them wait for something else", working, away)
-		}
-		<-done
-		<-done
-		q.leave()
-		q.leave()
-		q.outside(func() {}) // quick: nothing is lent
-		synctest.Wait()
-		if working, away, waiting := q.length(); working != 1 || away+waiting != 0 || q.free != 1 {
-			t.Errorf("%d work, %d away, %d wait", working, away, waiting)
-		}
-	})
+	}), nil)
+	const request = "POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx"
+	if p := readProblem(t, s.raw(request, false)); p.Type != "/problems/too-large" || !strings.Contains(p.Detail, "1s of work") {
+		t.Errorf("%+v", p)
+	}
+	if p := readProblem(t, s.raw(request, false)); p.Type != "/problems/rate-limited" {
+		t.Errorf("after two seconds of work: %+v", p)
+	}
 }
 
 // TestGateBusy: beyond places and queue a request gets 503 at once, and the admin
@@ -680,9 +638,9 @@ func TestGateBusy(t *testing.T) {
 		entered <- struct{}{}
 		<-hold
 	}), func(context.Context) error { return ready })
-	go http.Get("http://" + s.at + "/") // its answer comes at the end
+	go http.Get("http://" + s.at + "/v1/check") // its answer comes at the end
 	<-entered
-	resp := s.raw("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", false)
+	resp := s.raw("GET /v1/check HTTP/1.1\r\nHost: localhost\r\n\r\n", false)
 	if p := readProblem(t, resp); p.Type != "/problems/busy" || resp.Header.Get("Retry-After") != "1" {
 		t.Errorf("%+v %v", p, resp.Header)
 	}

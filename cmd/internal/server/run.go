@@ -38,7 +38,7 @@ func Run(ctx context.Context, g *Gate, handler http.Handler, ready func(context.
 		}
 		adminAt = l.Addr()
 		side := &http.Server{
-			Handler: admin(g.metrics, &g.draining, ready), ReadHeaderTimeout: c.HeaderTime, IdleTimeout: c.IdleTime,
+			Handler: admin(g.metrics, g.ready(ready)), ReadHeaderTimeout: c.HeaderTime, IdleTimeout: c.IdleTime,
 			ErrorLog: slog.NewLogLogger(g.log.Handler(), slog.LevelWarn), BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 		}
 		go func() { ended <- side.Serve(l) }()
@@ -81,14 +81,28 @@ func Run(ctx context.Context, g *Gate, handler http.Handler, ready func(context.
 	err = s.Shutdown(grace)
 	<-serving
 	if err != nil {
-		working, _, waiting := g.queue.length()
 		_ = s.Close() // its error is that of listeners which are closed
 		if errors.Is(err, context.DeadlineExceeded) {
-			return fmt.Errorf("%d requests were not answered within --grace %s", working+waiting, c.Grace)
+			return fmt.Errorf("%d requests were not answered within --grace %s", g.places.working()+int(g.places.waiting.Load()), c.Grace)
 		}
 		return err
 	}
 	return nil
+}
+
+// ready returns what /readyz checks.
+func (g *Gate) ready(service func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		switch {
+		case g.draining.Load():
+			return errors.New("the service is shutting down")
+		case g.places.stuck(stuckAfter):
+			return fmt.Errorf("no request was served for %s", stuckAfter)
+		}
+		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+		defer cancel()
+		return service(ctx)
+	}
 }
 
 // problemListener and problemConn make problems of the refusals that net/http writes

@@ -9,15 +9,15 @@ import (
 	"net/netip"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/robotskit/robots/cmd/internal/ask"
+	"golang.org/x/time/rate"
 )
 
 const (
-	// mostClients is how many clients are remembered, twice that in a busy minute:
-	// some 20 MB.
+	// mostClients is how many clients are remembered, some 20 MB.
 	mostClients = 1 << 16
 	// leastToken is the least length of a token, in bytes.
 	leastToken = 32
@@ -154,99 +154,82 @@ func network(a netip.Addr) string {
 	return p.String()
 }
 
-// A rate is so much per second, and so much at once.
-type rate struct {
-	interval time.Duration // one over the rate, 0 for no bound
-	burst    time.Duration // the intervals of what is possible at once
+// clients limits what each client may ask, and how many new origins it may have fetched.
+type clients struct {
+	questions, origins limit
+	most               int
+	used               *lru.Cache[string, *usage]
+	others             *usage // of clients that have no room
 }
 
-func newRate(n int, per time.Duration, burst int) rate {
-	if n == 0 {
-		return rate{}
-	}
-	interval := per / time.Duration(n)
-	return rate{interval, interval * time.Duration(burst)}
-}
-
-// A level is how far a rate is used: when all of it is possible again (the generic
-// cell rate algorithm). The zero value is a rate that is not used.
-type level time.Time
-
-// take takes n, or returns after which time there would be so many. More than the
-// burst are never possible, and cost a wait all the same.
-func (l *level) take(r rate, n int, now time.Time) time.Duration {
-	if r.interval == 0 {
-		return 0
-	}
-	full := time.Time(*l)
-	if full.Before(now) {
-		full = now
-	}
-	full = full.Add(time.Duration(n) * r.interval)
-	if wait := full.Sub(now) - r.burst; wait > 0 {
-		return wait
-	}
-	*l = level(full)
-	return 0
+// A limit is a rate with a burst; a burst of 0 is no limit.
+type limit struct {
+	rate  rate.Limit
+	burst int
 }
 
 // usage is what a client has used.
-type usage struct{ questions, origins level }
+type usage struct{ questions, origins *rate.Limiter }
 
-// clients remembers what each client has used, of a bounded number of clients. There
-// are two generations: one that is full becomes the old one, and the one before that
-// is forgotten, at the earliest after a minute, when it says nothing any more. If it
-// is full sooner, all who come then count as one client.
-type clients struct {
-	questions, origins rate
-	most               int
-
-	mu       sync.Mutex
-	now, old map[string]*usage
-	switched time.Time
-	others   usage
+func newClients(questions, origins limit, most int) *clients {
+	used, _ := lru.New[string, *usage](most) // most is above 0
+	c := &clients{questions: questions, origins: origins, most: most, used: used}
+	c.others = c.fresh()
+	return c
 }
 
-func newClients(questions, origins rate, most int) *clients {
-	return &clients{questions: questions, origins: origins, most: most, now: map[string]*usage{}}
+func (c *clients) fresh() *usage {
+	return &usage{rate.NewLimiter(c.questions.rate, c.questions.burst), rate.NewLimiter(c.origins.rate, c.origins.burst)}
 }
 
-func (c *clients) of(name string, now time.Time) *usage {
-	if u := c.now[name]; u != nil {
+// of returns what a client has used. A client is forgotten only when it has its full limits again: until then, those who come to
+// a full table count as one client, so that a flood of addresses resets nobody.
+func (c *clients) of(name string) *usage {
+	if u, known := c.used.Get(name); known {
 		return u
 	}
-	u := c.old[name]
-	if len(c.now) >= c.most {
-		if now.Sub(c.switched) < time.Minute {
-			if u != nil {
-				return u
-			}
-			return &c.others
+	if c.used.Len() >= c.most {
+		if _, oldest, ok := c.used.GetOldest(); ok && (oldest.questions.Tokens() < float64(c.questions.burst) || oldest.origins.Tokens() < float64(c.origins.burst)) {
+			return c.others
 		}
-		c.now, c.old, c.switched = map[string]*usage{}, c.now, now
 	}
-	if u == nil {
-		u = new(usage)
+	u := c.fresh()
+	if before, known, _ := c.used.PeekOrAdd(name, u); known {
+		return before
 	}
-	c.now[name] = u
 	return u
 }
 
-// ask takes n questions of a client, and returns after which time he may ask them
-// if not now.
+// take takes n of a limit, or returns after which time there would be so many. More than the burst are never there at once, and
+// have to wait all the same.
+func take(l *rate.Limiter, n int, now time.Time) time.Duration {
+	if l.Burst() == 0 || n == 0 {
+		return 0
+	}
+	if n > l.Burst() {
+		return max(time.Duration(float64(n)/float64(l.Limit())*float64(time.Second)), time.Second)
+	}
+	r := l.ReserveN(now, n)
+	if wait := r.DelayFrom(now); wait > 0 {
+		r.CancelAt(now)
+		return wait
+	}
+	return 0
+}
+
+// ask takes n questions of a client, and returns after which time it may ask them if not now.
 func (c *clients) ask(name string, n int) time.Duration {
-	now := time.Now()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.of(name, now).questions.take(c.questions, n, now)
+	return take(c.of(name).questions, n, time.Now())
 }
 
 // origin takes a new origin of a client.
-func (c *clients) origin(name string) time.Duration {
-	now := time.Now()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.of(name, now).origins.take(c.origins, 1, now)
+func (c *clients) origin(name string) time.Duration { return take(c.of(name).origins, 1, time.Now()) }
+
+// owe takes n questions that are answered already, also if the client has not so many left.
+func (c *clients) owe(name string, n int) {
+	if l := c.of(name).questions; l.Burst() > 0 && n > 0 {
+		l.ReserveN(time.Now(), min(n, l.Burst()))
+	}
 }
 
 // seconds rounds a wait up, for Retry-After.

@@ -1,0 +1,78 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+)
+
+// errBusy says that there is no place for a request.
+var errBusy = errors.New("too many requests wait")
+
+// places limits how many requests work at the same time, and how many wait for that. A request that waits for a site, or whose
+// answer is being written, holds no place: a slow site or client costs memory, never a worker.
+type places struct {
+	taken    chan struct{} // one value for each place that is taken
+	most     int64         // requests that wait
+	patience time.Duration // of each
+
+	waiting, away atomic.Int64
+	released      atomic.Int64 // when a place was released last, Unix nanoseconds
+}
+
+func newPlaces(n, most int, patience time.Duration) *places {
+	return &places{taken: make(chan struct{}, n), most: int64(most), patience: patience}
+}
+
+// enter takes a place, or returns errBusy or the cause of ctx.
+func (p *places) enter(ctx context.Context) error {
+	select {
+	case p.taken <- struct{}{}:
+		return nil
+	default:
+	}
+	defer p.waiting.Add(-1)
+	if p.waiting.Add(1) > p.most {
+		return errBusy
+	}
+	late := time.NewTimer(p.patience)
+	defer late.Stop()
+	select {
+	case p.taken <- struct{}{}:
+		return nil
+	case <-late.C:
+		return errBusy
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// leave releases a place.
+func (p *places) leave() {
+	<-p.taken
+	p.released.Store(time.Now().UnixNano())
+}
+
+// outside releases the place while f waits for something else, and takes one again. It has waited its turn, so it waits for as
+// long as that takes.
+func (p *places) outside(f func()) {
+	p.leave()
+	p.away.Add(1)
+	defer func() {
+		p.taken <- struct{}{}
+		p.away.Add(-1)
+	}()
+	f()
+}
+
+// full reports whether a request that came now would be refused.
+func (p *places) full() bool { return len(p.taken) == cap(p.taken) && p.waiting.Load() >= p.most }
+
+// stuck reports whether requests wait although no place was released for so long.
+func (p *places) stuck(d time.Duration) bool {
+	return len(p.taken) == cap(p.taken) && p.waiting.Load() > 0 && time.Since(time.Unix(0, p.released.Load())) > d
+}
+
+// working counts requests that have a place or wait for something else.
+func (p *places) working() int { return len(p.taken) + int(p.away.Load()) }
