@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/robotskit/robots/cache"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/pace"
@@ -20,14 +22,14 @@ type Metrics struct {
 	registry    registry
 	questions   map[Outcome]*counter
 	requests    map[int]*counter // by the first digit of the status
-	took        *histogram
+	took        prometheus.Histogram
 	refused     map[ProblemType]*counter
 	fetches     map[fetch.Cause]*counter
-	fetchTook   *histogram
+	fetchTook   prometheus.Histogram
 	answers     map[cache.EventKind]*counter
 	storeErrors *counter
-	permitWait  *histogram
-	permitLater *histogram
+	permitWait  prometheus.Histogram
+	permitLater prometheus.Histogram
 	permits     map[string]*counter
 	decisions   map[string]*counter // by pace.Cause, or granted, or failed
 	overloads   *counter
@@ -37,8 +39,8 @@ type Metrics struct {
 
 // NewMetrics returns metrics with a registry of their own.
 func NewMetrics() *Metrics {
-	m := new(Metrics)
-	r := &m.registry
+	m := &Metrics{registry: newRegistry()}
+	r := m.registry
 	m.questions = counters(r, "robots_questions_total", "Questions by what became of them.", "outcome",
 		Outcome.String, OutcomeAllowed, OutcomeDisallowed, OutcomeUndecided, OutcomePending, OutcomeBad)
 	m.requests = counters(r, "robots_requests_total", "Requests by the class of their status.", "class",
@@ -104,7 +106,7 @@ func (m *Metrics) Cache(e cache.Event) {
 	switch e.Kind {
 	case cache.EventFetched:
 		m.fetches[e.Record.Cause].inc()
-		m.fetchTook.observe(e.Took.Seconds())
+		m.fetchTook.Observe(e.Took.Seconds())
 	case cache.EventStoreFailed:
 		m.storeErrors.inc()
 	}
@@ -117,11 +119,11 @@ func (m *Metrics) Pace(e pace.Event) {
 	case pace.EventGranted:
 		m.decisions[granted].inc()
 		m.permits["given"].inc()
-		m.permitWait.observe(e.Took.Seconds())
+		m.permitWait.Observe(e.Took.Seconds())
 	case pace.EventRefused:
 		m.decisions[e.Cause.String()].inc()
 		m.permits["later"].inc()
-		m.permitLater.observe(e.Took.Seconds())
+		m.permitLater.Observe(e.Took.Seconds())
 	case pace.EventFailed:
 		m.decisions[failed].inc()
 		m.permits["failed"].inc()
@@ -168,7 +170,7 @@ func admin(m *Metrics, check func(context.Context) error) http.Handler {
 		}
 		say(w, http.StatusOK, "ready")
 	})
-	mux.Handle("GET /metrics", &m.registry)
+	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)

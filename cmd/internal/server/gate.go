@@ -165,7 +165,7 @@ func (g *Gate) Wrap(next http.Handler) http.Handler {
 			a.send()
 			took := time.Since(begun)
 			g.metrics.requests[a.status/100].inc()
-			g.metrics.took.observe(took.Seconds())
+			g.metrics.took.Observe(took.Seconds())
 			g.note(v, a, r, id, traceID, took)
 			if fault == http.ErrAbortHandler || a.broken { //nolint:errorlint // panics are compared
 				panic(http.ErrAbortHandler) // so that the client sees that the answer is not complete

@@ -1,0 +1,47 @@
+package server
+
+import (
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+)
+
+func exposed(t *testing.T, m *Metrics) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	return w.Body.String()
+}
+
+// TestMetrics: Prometheus finds nothing wrong with the metrics, those of the process are among them, every value of a label is
+// there from the start, and one that no label has is counted nowhere.
+func TestMetrics(t *testing.T) {
+	m := NewMetrics()
+	m.gauge("held_bytes", "Bytes held.", func() float64 { return 1.5 })
+	c := counters(m.registry, "classes_total", "Classes.", "class", func(n int) string { return strings.Repeat("x", n) }, 2, 1)
+	c[1].inc()
+	c[3].inc()
+	text := exposed(t, m)
+	problems, err := promlint.New(strings.NewReader(text)).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		if strings.HasPrefix(p.Metric, "robots_") {
+			t.Errorf("%s: %s", p.Metric, p.Text)
+		}
+	}
+	want := []string{"robots_held_bytes 1.5\n", "classes_total{class=\"x\"} 1\nclasses_total{class=\"xx\"} 0\n", "robots_questions_total{outcome=\"pending\"} 0\n", "\ngo_goroutines "}
+	if runtime.GOOS == "linux" {
+		want = append(want, "\nprocess_resident_memory_bytes ", "\nprocess_open_fds ")
+	}
+	for _, want := range want {
+		if !strings.Contains(text, want) {
+			t.Errorf("there is no %s in\n%s", want, text)
+		}
+	}
+}
