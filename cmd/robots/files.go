@@ -27,8 +27,8 @@ func (f *textFile) title() string {
 	return f.name
 }
 
-// readFiles reads all files before any is answered. What is too large is refused and not
-// cut: a verb may write the file anew.
+// readFiles reads all files before any is processed. A file that is too large is an error, as
+// truncating it would lose data when it is written back.
 func readFiles(std *streams, names []string) ([]textFile, error) {
 	if len(names) == 0 {
 		return nil, errors.New("no file given: name one, or - for standard input")
@@ -85,8 +85,7 @@ func (s *streams) open(name string) (from io.ReadCloser, title string, err error
 	return f, title, nil
 }
 
-// replaceFile writes a file anew, all of it or nothing, with the mode it has. A link stays
-// one.
+// replaceFile replaces a file atomically, and keeps its mode. Symbolic links are followed.
 func replaceFile(name string, body []byte) error {
 	fail := func(err error) error { return fmt.Errorf("cannot write %s: %w", name, cause(err)) }
 	target, err := filepath.EvalSymlinks(name)

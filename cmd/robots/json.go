@@ -8,7 +8,7 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// jsonState is how it stands with the robots.txt of a site.
+// jsonState is the outcome of the fetch of a robots.txt.
 type jsonState struct {
 	RobotsURL string `json:"robots_url"`
 	Outcome   string `json:"outcome"`

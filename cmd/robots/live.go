@@ -29,21 +29,20 @@ import (
 )
 
 const (
-	// maxConnections is how many connections there are at a time, and so how many
-	// files of half a megabyte are on their way from sites and to the disk: several
-	// times as many as fetch lets go to one address, so that silent ones keep nobody
-	// waiting.
+	// maxConnections limits concurrent connections, and so the files of half a megabyte in
+	// memory. It is several times what fetch allows per address, so that an unresponsive
+	// address delays no other.
 	maxConnections = 64
-	// hotBytes is what of the records is kept in memory before the store, and aloneBytes
-	// without one: what has no room is fetched again when it is asked for again.
+	// hotBytes is the memory for records in front of a store, and aloneBytes without one: what
+	// does not fit is fetched again.
 	hotBytes   = 32 << 20
 	aloneBytes = 96 << 20
-	// fetchMargin is what the cache grants a fetch beyond --timeout before it
-	// gives it up: the fetch itself is to say that it took too long.
+	// fetchMargin is added to --timeout before the cache gives a fetch up, so that the fetch
+	// reports its own timeout.
 	fetchMargin = 10 * time.Second
 )
 
-// siteFlags are the flags of the verbs that ask sites.
+// siteFlags are the flags of the verbs that fetch from sites.
 type siteFlags struct {
 	set           *pflag.FlagSet // these
 	cache         string
@@ -73,7 +72,7 @@ func (s *siteFlags) register(cmd *cobra.Command) {
 	cmd.Flags().AddFlagSet(f)
 }
 
-// registerWay declares the flags of a verb that fetches other things than robots.txt.
+// registerWay declares the flags of a verb that fetches other files than robots.txt.
 func (s *siteFlags) registerWay(cmd *cobra.Command) {
 	s.set = pflag.NewFlagSet("", pflag.ContinueOnError)
 	s.set.SortFlags = false
@@ -102,20 +101,19 @@ func (s *siteFlags) wayFlags(f *pflag.FlagSet) {
 	f.BoolVar(&s.allowPrivate, "allow-private", false, "also fetch from private and loopback addresses")
 }
 
-// registerLeased declares --leased, for the verbs that take turns at sites or ask for them.
+// registerLeased declares --leased, for the verbs that request pages.
 func (s *siteFlags) registerLeased(cmd *cobra.Command) {
 	s.set.BoolVar(&s.leased, "leased", false, "with --redis: this fleet leases each site to one worker")
 	cmd.Flags().AddFlagSet(s.set)
 }
 
-// registerProbe declares --probe, for the verbs whose answers it can change or
-// that show what it finds.
+// registerProbe declares --probe.
 func (s *siteFlags) registerProbe(cmd *cobra.Command) {
 	s.set.BoolVar(&s.probe, "probe", false, "after a 5xx, test if missing pages give 5xx (a 404 in "+strings.Join(probing(), ", ")+")")
 	cmd.Flags().AddFlagSet(s.set)
 }
 
-// probing returns the names of the dialects that use what a probe finds.
+// probing returns the names of the dialects that use the result of a probe.
 func probing() []string {
 	var names []string
 	for _, d := range robots.Dialects() {
@@ -129,8 +127,7 @@ func probing() []string {
 // given reports whether a flag was given.
 func (s *siteFlags) given(name string) bool { return s.set != nil && s.set.Changed(name) }
 
-// unused returns an error if one of these flags is given though nothing will be
-// fetched, as in a call of that kind: "with -f".
+// unused returns an error if one of these flags is given and nothing is fetched.
 func (s *siteFlags) unused(when string) (err error) {
 	s.set.VisitAll(func(f *pflag.Flag) {
 		if f.Changed && err == nil {
@@ -140,8 +137,7 @@ func (s *siteFlags) unused(when string) (err error) {
 	return err
 }
 
-// live gets robots.txt files from their sites: one access to an origin in a run,
-// many origins at a time. Who waits for whom is for package fetch to say.
+// live is a Source that fetches from sites, many at a time, each once in a run.
 type live struct {
 	client   *fetch.Client
 	asking   fetch.Options // of the client
@@ -154,8 +150,8 @@ type live struct {
 	private  bool // --allow-private
 	progress progress
 	warn     func(format string, args ...any)
-	failing  sync.Once // of the store, said once
-	slow     sync.Once // likewise
+	failing  sync.Once // warned of once: the store fails
+	slow     sync.Once // once too
 	hinted   sync.Once
 }
 
@@ -167,14 +163,14 @@ func (s *siteFlags) options(dialects []robots.Dialect, maxBytes int) (o fetch.Op
 	case s.given("cache") && s.cache == "":
 		return o, paces, errors.New("the name after --cache is empty")
 	case s.given("user-agent") && strings.TrimSpace(s.userAgent) == "":
-		return o, paces, errors.New("--user-agent is empty: name yourself and how to reach you")
+		return o, paces, errors.New("--user-agent is empty: name the crawler and a contact")
 	}
 	if s.given("cache") && s.redis != "" {
-		return o, paces, errors.New("--cache has no use with --redis, which keeps what is fetched")
+		return o, paces, errors.New("--cache and --redis exclude each other")
 	}
 	for _, name := range []string{"allow-eviction", "leased"} {
 		if s.given(name) && s.redis == "" {
-			return o, paces, errors.New("--" + name + " has no use without --redis")
+			return o, paces, errors.New("--" + name + " requires --redis")
 		}
 	}
 	proxy, err := s.parseProxy()
@@ -232,12 +228,12 @@ func (s *siteFlags) parseProxy() (func(*http.Request) (*url.URL, error), error) 
 	}
 	u, err := url.Parse(s.proxy) //nolint:forbidigo // it is no URL of a site
 	if err == nil && u.User != nil {
-		if _, given := u.User.Password(); given { // everybody on this machine sees a flag
-			return nil, errors.New("--proxy: a password does not belong on the command line: put the URL into HTTPS_PROXY and HTTP_PROXY, and give --proxy env")
+		if _, given := u.User.Password(); given {
+			return nil, errors.New("--proxy: others can see a password on the command line; set HTTPS_PROXY and HTTP_PROXY, and give --proxy env")
 		}
 	}
 	if err != nil || u.Hostname() == "" || !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme) {
-		return nil, errors.New("--proxy is no URL such as http://proxy:3128 or socks5://proxy:1080, nor env, nor none")
+		return nil, errors.New("--proxy is not a URL such as http://proxy:3128 or socks5://proxy:1080, env or none")
 	}
 	return http.ProxyURL(u), nil
 }
@@ -249,8 +245,7 @@ func newLive(c *command, s *siteFlags, dialects []robots.Dialect, maxBytes int) 
 		return nil, err
 	}
 	l := &live{began: c.std.now().Truncate(time.Millisecond), private: s.allowPrivate, warn: c.warn, kept: s.cache != "" || s.redis != ""}
-	// The client ends each fetch in time. What is beyond is the wait for an address
-	// that others have been redirected to.
+	// The client ends each fetch in time; a wait for a busy address is not limited.
 	fetchLimit := 24 * time.Hour
 	l.limiter, _ = asking.Starts.(pace.Limiter) // a pace.Local
 	switch {
@@ -280,8 +275,8 @@ func newLive(c *command, s *siteFlags, dialects []robots.Dialect, maxBytes int) 
 			Store:      l.store,
 			Memory:     memory,
 			FetchLimit: fetchLimit,
-			UseToEnd:   true, // a run is short, and looks twice: for the wait, and for the answer
-			// Whoever asks by hand would rather wait than be given the old answer.
+			UseToEnd:   true, // a run is short, and gets each record twice
+			// A person would rather wait than get a stale answer.
 			StaleWait: asking.Limits.Total + 2*fetchMargin,
 			Observe:   l.observe,
 		})
@@ -293,9 +288,8 @@ func newLive(c *command, s *siteFlags, dialects []robots.Dialect, maxBytes int) 
 	return l, nil
 }
 
-// Where the passwords of --redis come from: a flag would show them to everybody on
-// the machine, and keep them in the history of the shell. Each may be in the file
-// that NAME_FILE names instead.
+// Environment variables with the passwords of --redis: others can see a flag, and the shell
+// keeps it in its history. NAME_FILE names a file with the password.
 const (
 	passwordName         = "ROBOTS_REDIS_PASSWORD"
 	sentinelUserName     = "ROBOTS_REDIS_SENTINEL_USER"
@@ -310,7 +304,7 @@ func secret(name string) (string, error) {
 	case file == "":
 		return word, nil
 	case word != "":
-		return "", fmt.Errorf("both %s and %s are set: one password is enough", name, name+inFile)
+		return "", fmt.Errorf("both %s and %s are set: set only one of them", name, name+inFile)
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -319,12 +313,11 @@ func secret(name string) (string, error) {
 	return strings.TrimRight(string(text), "\r\n"), nil
 }
 
-// withPasswords adds the passwords of the environment to the options of the fleet on the
-// Redis that a flag names.
+// withPasswords adds the passwords of the environment to the options of a fleet.
 func withPasswords(flag, at string, o fleet.Options) (fleet.Options, error) {
 	if u, err := url.Parse(at); err == nil { //nolint:forbidigo // it is no URL of a site
 		if _, shown := u.User.Password(); shown {
-			return o, fmt.Errorf("%s %s has a password that others can see: leave it out and set %s, or name a file in %s", flag, u.Redacted(), passwordName, passwordName+inFile)
+			return o, fmt.Errorf("%s %s: others can see a password on the command line; set %s, or name a file in %s", flag, u.Redacted(), passwordName, passwordName+inFile)
 		}
 	}
 	o.SentinelUser = os.Getenv(sentinelUserName)
@@ -336,7 +329,7 @@ func withPasswords(flag, at string, o fleet.Options) (fleet.Options, error) {
 	return o, err
 }
 
-// join joins the fleet on the Redis that a flag names.
+// join joins the fleet on the Redis given with a flag.
 func join(flag, at string, o fleet.Options) (*fleet.Fleet, error) {
 	o, err := withPasswords(flag, at, o)
 	if err != nil {
@@ -351,7 +344,7 @@ func join(flag, at string, o fleet.Options) (*fleet.Fleet, error) {
 	return f, nil
 }
 
-// close ends what is under way and closes what keeps it.
+// close ends the fetches and closes the store.
 func (l *live) close() {
 	if l == nil {
 		return
@@ -371,12 +364,12 @@ func (l *live) close() {
 	}
 }
 
-// observe is told what the cache does.
+// observe warns of failures of the store.
 func (l *live) observe(e cache.Event) {
 	if e.Kind != cache.EventStoreFailed {
 		return
 	}
-	what, fails := "file of --cache", "the file of --cache fails, so not everything is kept: %w"
+	what, fails := "file of --cache", "the file of --cache fails, so some files are not kept: %w"
 	if l.fleet != nil {
 		what, fails = "Redis of --redis", "the Redis of --redis fails, going on without it: %w"
 	}
@@ -386,24 +379,22 @@ func (l *live) observe(e cache.Event) {
 		l.failing.Do(func() { l.warn(fails, e.Err) })
 	case putting:
 		l.slow.Do(func() {
-			l.warn("the %s took longer than 5 s to write, what was fetched may be kept all the same: %w", what, e.Err)
+			l.warn("the %s took longer than 5 s to write, so some files might not be kept: %w", what, e.Err)
 		})
 	default:
-		l.slow.Do(func() { l.warn("the %s took longer than 5 s to read, so the site is asked: %w", what, e.Err) })
+		l.slow.Do(func() { l.warn("the %s took longer than 5 s to read, so robots.txt is fetched: %w", what, e.Err) })
 	}
 }
 
-// hint says once, for answers that have no room for it, which flag permits what
-// the guard has refused.
+// hint warns once which flag permits what the guard has refused, for formats other than text.
 func (l *live) hint(r *fetch.Record) {
 	if h := l.permit(r); h != "" {
-		l.hinted.Do(func() { l.warn("%s is not asked: %s", r.Origin.RobotsURL(), h) })
+		l.hinted.Do(func() { l.warn("%s is not fetched: %s", r.Origin.RobotsURL(), h) })
 	}
 }
 
-// permit names the flag that permits what the guard has refused, "" if there is
-// none: no flag opens the addresses of a cloud's metadata, for example. The detail
-// of a refusal begins with the address.
+// permit names the flag that permits what the guard has refused, "" if there is none, as for
+// the metadata address of a cloud. The detail of a refusal begins with the address.
 func (l *live) permit(r *fetch.Record) string {
 	text, _, _ := strings.Cut(r.Detail, " ")
 	at, err := netip.ParseAddrPort(text)
@@ -413,18 +404,17 @@ func (l *live) permit(r *fetch.Record) string {
 	return "--allow-private permits private and loopback addresses"
 }
 
-// A site is an origin whose robots.txt a run needs.
+// A site is a robots.txt that a run needs.
 type site struct {
 	origin robots.Origin
 	ready  chan struct{} // closed when the cache has it, or err is set
 	err    error
 
 	answered bool // a URL of it has been answered
-	shown    bool // what came of the fetch has been said
+	shown    bool // the outcome of the fetch has been written
 }
 
-// start gets the robots.txt of a site into the cache while its caller does
-// something else.
+// start gets the robots.txt of a site into the cache, and does not wait for it.
 func (l *live) start(ctx context.Context, origin robots.Origin) *site {
 	s := &site{origin: origin, ready: make(chan struct{})}
 	l.progress.begun.Add(1)
@@ -465,8 +455,7 @@ func (l *live) get(ctx context.Context, s *site) (from ask.Source, err error) {
 	return from, err
 }
 
-// factOf is the note on a state without what it means, which dialects differ in and
-// their own lines say.
+// factOf is the note on a state without its meaning, which differs by dialect.
 func factOf(s *robots.State) string {
 	if s == nil {
 		return ""
@@ -474,12 +463,12 @@ func factOf(s *robots.State) string {
 	return s.Fact
 }
 
-// stateLine says in one line what became of a robots.txt, with a note on the state
-// of the rules made from it.
+// stateLine describes the fetch of a robots.txt in one line, with a note on the state of its
+// rules.
 func (l *live) stateLine(r *fetch.Record, s *robots.State, note string) (line string) {
 	line = r.Origin.RobotsURL() + ": "
 	if r.Degraded {
-		defer func() { line += "; the fleet's Redis is out of reach" }()
+		defer func() { line += "; the fleet's Redis is unavailable" }()
 	}
 	if !r.Outcome.Good() {
 		if note == "" {
@@ -489,7 +478,7 @@ func (l *live) stateLine(r *fetch.Record, s *robots.State, note string) (line st
 			note += "; " + h
 		}
 		if r.Outcome == fetch.Unreachable && l.kept {
-			note += "; asked again from " + stamp(r.NextTry)
+			note += "; next try from " + stamp(r.NextTry)
 		}
 		return line + note
 	}
@@ -518,11 +507,11 @@ func (l *live) stateLine(r *fetch.Record, s *robots.State, note string) (line st
 	return line
 }
 
-// errInterrupted is the end of a run that somebody has ended.
+// errInterrupted is the error of a run that a signal ended.
 var errInterrupted = errors.New("interrupted")
 
-// interruptible returns a context that ends with Ctrl-C or a request to
-// terminate. After the first one a second ends the program at once.
+// interruptible returns a context that ends with SIGINT or SIGTERM. A second signal ends the
+// program.
 func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)

@@ -203,10 +203,10 @@ func TestProgress(t *testing.T) {
 		terminal bool
 		want     string
 	}{
-		{"terminal", true, "\rrobots check: 2 of 30 robots.txt asked for, 1 without an answer\x1b[K" + "\r\x1b[K" +
-			"\rrobots check: 3 of 30 robots.txt asked for, 1 without an answer\x1b[K" + "\r\x1b[K"},
-		{"log", false, "robots check: 2 of 30 robots.txt asked for, 1 without an answer\n" +
-			"robots check: 3 of 30 robots.txt asked for, 1 without an answer\n"},
+		{"terminal", true, "\rrobots check: 2 of 30 robots.txt fetched, 1 failed\x1b[K" + "\r\x1b[K" +
+			"\rrobots check: 3 of 30 robots.txt fetched, 1 failed\x1b[K" + "\r\x1b[K"},
+		{"log", false, "robots check: 2 of 30 robots.txt fetched, 1 failed\n" +
+			"robots check: 3 of 30 robots.txt fetched, 1 failed\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var said bytes.Buffer

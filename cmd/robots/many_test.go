@@ -57,7 +57,7 @@ func newLarge(t *testing.T, sites int) *large {
 }
 
 // progressLine is what a run says of itself every ten seconds.
-var progressLine = regexp.MustCompile(`(?m)^robots check: \d+ of \d+ robots\.txt asked for(, \d+ without an answer)?\n`)
+var progressLine = regexp.MustCompile(`(?m)^robots check: \d+ of \d+ robots\.txt fetched(, \d+ failed)?\n`)
 
 var heapSizes = regexp.MustCompile(`^gc \d+ @.* (\d+)->(\d+)->\d+ MB, .*\n`)
 
@@ -111,7 +111,7 @@ func traced(stderr string) (said string, heap int) {
 // TestTraced: of a trace that ends in the middle of a line, or has a line of the program
 // there, no word is taken for one of the program, and of the program's none is lost.
 func TestTraced(t *testing.T) {
-	const slow = "robots check: 200 of 200 robots.txt asked for, 20 without an answer\n"
+	const slow = "robots check: 200 of 200 robots.txt fetched, 20 failed\n"
 	const word = "robots check: warning: a word\n"
 	const line = "gc 7 @0.052s 1%: 0.01+0.2+0.003 ms clock, 0.02+0/0.1/0.2+0.006 ms cpu, 4->5->2 MB, 4 MB goal, 0 MB stacks, 0 MB globals, 2 P\n"
 	for i := range line {
@@ -270,11 +270,11 @@ func TestStoreTrouble(t *testing.T) {
 		want   string
 	}{
 		{"slow to write", []cache.Event{{Record: put, Err: late}, {Record: put, Err: late}},
-			"the file of --cache took longer than 5 s to write, what was fetched may be kept all the same: " + late.Error()},
+			"the file of --cache took longer than 5 s to write, so some files might not be kept: " + late.Error()},
 		{"slow to read", []cache.Event{{Err: context.DeadlineExceeded}},
-			"the file of --cache took longer than 5 s to read, so the site is asked: context deadline exceeded"},
+			"the file of --cache took longer than 5 s to read, so robots.txt is fetched: context deadline exceeded"},
 		{"full", []cache.Event{{Record: put, Err: syscall.ENOSPC}, {Record: put, Err: syscall.ENOSPC}},
-			"the file of --cache fails, so not everything is kept: no space left on device"},
+			"the file of --cache fails, so some files are not kept: no space left on device"},
 	} {
 		var said []string
 		l := &live{warn: func(format string, args ...any) { said = append(said, fmt.Errorf(format, args...).Error()) }}

@@ -9,16 +9,15 @@ import (
 )
 
 const (
-	// progressLeast is how many sites make a run worth a word on its progress.
+	// progressLeast is for how many sites progress is shown.
 	progressLeast = 20
-	// progressShown and progressSaid are how often it is shown on a terminal and
-	// said elsewhere.
+	// progressShown and progressSaid are how often: on a terminal, and elsewhere.
 	progressShown = 250 * time.Millisecond
 	progressSaid  = 10 * time.Second
 )
 
-// A screen is where standard error is shown, and standard output if both are
-// terminals: each write is whole, and no line of progress stands in its way.
+// A screen keeps a line of progress apart from what is written to standard error, and to
+// standard output if both are terminals.
 type screen struct {
 	err      io.Writer
 	terminal bool // err is one
@@ -43,8 +42,7 @@ func (s screenWriter) Write(p []byte) (int, error) {
 	return s.w.Write(p)
 }
 
-// show shows a line of progress in the place of the last, or writes it where it
-// cannot be erased.
+// show replaces the line of progress, or writes a line where it cannot be erased.
 func (s *screen) show(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,14 +57,12 @@ func (s *screen) show(line string) {
 // A progress counts the sites of a run.
 type progress struct{ begun, done, failed atomic.Int64 }
 
-// report says on standard error how far a run over many sites has come, until stop
-// is called.
+// report writes the progress to standard error until stop is called.
 func (p *progress) report(s *screen, name string) (stop func()) {
 	return s.report(progressSaid, func() { p.say(s, name) })
 }
 
-// report calls say again and again until stop is called: on a terminal often, for one
-// line that changes, elsewhere so often as every says.
+// report calls say repeatedly until stop is called: on a terminal often, elsewhere at an interval.
 func (s *screen) report(every time.Duration, say func()) (stop func()) {
 	if s.terminal {
 		every = progressShown
@@ -92,14 +88,14 @@ func (s *screen) report(every time.Duration, say func()) (stop func()) {
 	}
 }
 
-// say says how far it has come. It says nothing of a few sites.
+// say writes the progress, if there are many sites.
 func (p *progress) say(s *screen, name string) {
 	if p.begun.Load() < progressLeast {
 		return
 	}
-	line := fmt.Sprintf("%s: %d of %d robots.txt asked for", name, p.done.Load(), p.begun.Load())
+	line := fmt.Sprintf("%s: %d of %d robots.txt fetched", name, p.done.Load(), p.begun.Load())
 	if n := p.failed.Load(); n > 0 {
-		line += fmt.Sprintf(", %d without an answer", n)
+		line += fmt.Sprintf(", %d failed", n)
 	}
 	s.show(line)
 }

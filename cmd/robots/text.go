@@ -15,7 +15,7 @@ import (
 	"golang.org/x/term"
 )
 
-// This file writes text for people: colours, columns, wrapped lines, numbers, times.
+// This file writes text for people: colors, columns, wrapped lines, numbers, times.
 
 // The values of --color.
 const (
@@ -24,18 +24,18 @@ const (
 	colorNever  = "never"
 )
 
-// isTerminal reports whether w is a terminal: only there are colours wanted,
-// and only there can a file's bytes do harm.
+// isTerminal reports whether w is a terminal: only there are colors wanted,
+// and only there can control characters do harm.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// A palette colours text for a terminal; the zero value leaves it as it is.
+// A palette colors text for a terminal; the zero value leaves it as it is.
 type palette struct{ on bool }
 
-// newPalette decides whether to colour. The flag outranks the environment, and
-// there NO_COLOR outranks FORCE_COLOR: who asks for silence gets it.
+// newPalette decides whether to color. The flag outranks the environment, in which NO_COLOR
+// outranks FORCE_COLOR.
 func newPalette(flag string, terminal bool) (palette, error) {
 	switch flag {
 	case colorAlways:
@@ -44,7 +44,7 @@ func newPalette(flag string, terminal bool) (palette, error) {
 		return palette{}, nil
 	case colorAuto:
 	default:
-		return palette{}, fmt.Errorf("unknown --color %q: it is one of auto, always and never", flag)
+		return palette{}, fmt.Errorf("unknown --color %q (known: auto, always, never)", flag)
 	}
 	force := os.Getenv("FORCE_COLOR")
 	switch {
@@ -70,8 +70,7 @@ const (
 // clausePage is docs/clauses.md as it is published.
 const clausePage = "https://github.com/robotskit/robots/blob/main/docs/clauses.md"
 
-// link returns the id of a statement, filled up to a width. Where there are
-// colours it is a link to the page (OSC 8), which a terminal shows as the id.
+// link returns the id of a clause, padded to a width. With colors it is a link (OSC 8).
 func (p palette) link(id string, width int) string {
 	if !p.on {
 		return fill(id, width)
@@ -87,8 +86,7 @@ func (p palette) paint(style, s string) string {
 	return "\x1b[" + style + "m" + s + "\x1b[0m"
 }
 
-// verdict returns the verdict's word, filled up to the longest of the three so
-// that what follows is aligned.
+// verdict returns the word of a verdict, padded to the longest of the three.
 func (p palette) verdict(v robots.Verdict) string { return string(p.appendVerdict(nil, &v)) }
 
 func (p palette) appendVerdict(dst []byte, v *robots.Verdict) []byte {
@@ -110,7 +108,7 @@ func (p palette) appendVerdict(dst []byte, v *robots.Verdict) []byte {
 	return dst
 }
 
-// lineList names lines, of many only the first.
+// lineList names lines: of many only the first.
 func lineList(lines []int) string {
 	const most = 5
 	word, rest := "line ", ""
@@ -156,19 +154,19 @@ func isASCII(s string) bool {
 		}
 	} else {
 		for i := 0; i < len(s)-8; i += 8 {
-			all |= binary.NativeEndian.Uint64([]byte(s[i:])) // which copies nothing
+			all |= binary.NativeEndian.Uint64([]byte(s[i:])) // without a copy
 		}
 		all |= binary.NativeEndian.Uint64([]byte(s[len(s)-8:]))
 	}
 	return all&0x8080808080808080 == 0
 }
 
-// fill appends blanks up to a width.
+// fill pads with spaces to a width.
 func fill(s string, width int) string {
 	return string(appendFilled(nil, s, utf8.RuneCountInString(s), width))
 }
 
-// appendFilled appends a text of some columns and blanks up to a width.
+// appendFilled appends a text of some columns, padded with spaces to a width.
 func appendFilled(dst []byte, s string, columns, width int) []byte {
 	const blanks = "                                                                "
 	dst = append(dst, s...)
@@ -178,8 +176,8 @@ func appendFilled(dst []byte, s string, columns, width int) []byte {
 	return dst
 }
 
-func heading(w io.Writer, colours palette, s string) {
-	fmt.Fprintf(w, "\n%s\n", colours.paint(bold, s))
+func heading(w io.Writer, colors palette, s string) {
+	fmt.Fprintf(w, "\n%s\n", colors.paint(bold, s))
 }
 
 // wrap writes text after lead and breaks it between words at width; what follows
@@ -210,8 +208,7 @@ func wrap(w io.Writer, width int, lead, text string) {
 	fmt.Fprintln(w, line)
 }
 
-// visible returns how many characters of s are seen: escape sequences of colours
-// and links are not.
+// visible returns how many characters of s are shown: escape sequences are not.
 func visible(s string) int {
 	n := 0
 	for {
@@ -228,10 +225,10 @@ func visible(s string) int {
 	}
 }
 
-// stamp writes a time as --at takes it.
+// stamp formats a time as --at accepts it.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// took writes how long something took: 0.4 ms, 84 ms, 3.2 s.
+// took formats a duration that was measured: 0.4 ms, 84 ms, 3.2 s.
 func took(d time.Duration) string {
 	unit, n, digits := " ms", float64(d)/float64(time.Millisecond), 0
 	switch {
@@ -245,7 +242,7 @@ func took(d time.Duration) string {
 	return strconv.FormatFloat(n, 'f', digits, 64) + unit
 }
 
-// lasting writes a life or a wait in words: 24 h, 5 min.
+// lasting formats a lifetime or a wait: 24 h, 5 min.
 func lasting(d time.Duration) string {
 	d = d.Round(time.Second)
 	switch {
@@ -259,7 +256,7 @@ func lasting(d time.Duration) string {
 	return strconv.Itoa(int(d/time.Second)) + " s"
 }
 
-// count writes a number of things: 1 byte, 2 bytes, 12,345 bytes.
+// count formats a number of things: 1 byte, 2 bytes, 12,345 bytes.
 func count(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
@@ -267,7 +264,7 @@ func count(n int, thing string) string {
 	return thousands(n) + " " + thing
 }
 
-// short writes a number in at most five characters.
+// short formats a number in at most five characters.
 func short(n float64) string {
 	switch {
 	case n >= 1e6:
@@ -281,7 +278,7 @@ func short(n float64) string {
 	}
 }
 
-// thousands writes a number as people do: 1,800.
+// thousands formats a number with separators: 1,800.
 func thousands(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
