@@ -1,5 +1,5 @@
-// Package ask reads what people and programs name when they ask about a robots.txt: a
-// dialect, agents, a URL, a time. Flags, lines of a batch and requests are read alike.
+// Package ask parses what flags, lines of a batch and HTTP requests have in common: a dialect,
+// product tokens, a URL, a time.
 package ask
 
 import (
@@ -12,15 +12,14 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// AllDialects is the name that stands for all of them side by side, where that is
-// possible.
+// AllDialects is the name that stands for all dialects, where a table of them is possible.
 const AllDialects = "all"
 
 // AutoDialect is the name that stands for the documented dialect of the crawler, RFC 9309 if
 // there is none.
 const AutoDialect = "auto"
 
-// Dialect returns the dialect of a name, or an error with the names that there are.
+// Dialect returns the dialect with a name, or an error that lists the known names.
 func Dialect(name string) (robots.Dialect, error) {
 	d, ok := robots.DialectByName(name)
 	if ok {
@@ -51,14 +50,14 @@ func Time(s string) (time.Time, error) {
 	return t.UTC(), nil
 }
 
-// URL takes the path out of a URL as the dialect does: google-cpp is given raw strings,
-// of which none is an error (C-17). Where robots.txt is to be fetched, the URL must name
-// a site in every dialect, which is returned.
+// URL returns the path of a URL as the dialect reads it: in google-cpp any string is valid
+// (C-17). If robots.txt is fetched, the URL must be absolute in every dialect, and its site is
+// returned.
 func URL(d robots.Dialect, url string, fetched bool) (site robots.Origin, path robots.Path, err error) {
 	return URLIn(d.Escapes, url, fetched)
 }
 
-// URLIn is URL with what it asks of the dialect.
+// URLIn is URL with the field of the dialect that matters.
 func URLIn(escapes robots.Escapes, url string, fetched bool) (site robots.Origin, path robots.Path, err error) {
 	raw := escapes == robots.EscapesRaw
 	switch {
@@ -105,8 +104,7 @@ func Tokens(value string) ([]string, error) {
 	return tokens, nil
 }
 
-// CheckAgents returns an error if a value of the flag -a is a list and one of the
-// dialects would read it: who writes one may mean any order, or all at once.
+// CheckAgents returns an error if a value of the flag -a is a list with commas.
 func CheckAgents(agents []string, ds ...robots.Dialect) error {
 	reads := func(d robots.Dialect) bool { return !d.RawTokens }
 	for _, a := range agents {
@@ -117,9 +115,8 @@ func CheckAgents(agents []string, ds ...robots.Dialect) error {
 	return nil
 }
 
-// Listed returns the first names of a value that is a list, to show how to give them, or
-// nil. A comma in a comment makes no list: nearly every browser says "(KHTML, like
-// Gecko)".
+// Listed returns the first names of a value that is a list with commas, else nil. A comma
+// within parentheses does not count, as in the headers of browsers: "(KHTML, like Gecko)".
 func Listed(value string) []string {
 	if strings.IndexByte(value, ',') < 0 {
 		return nil

@@ -10,15 +10,14 @@ import (
 // NoLimit is the number of bytes that leaves the dialect's own limit.
 const NoLimit = -1
 
-// A Source is where rules come from: a file, or what came of asking a site.
+// A Source is where rules come from: a file, or the outcome of a fetch.
 type Source struct {
 	File   *robots.File
 	Record *fetch.Record
 }
 
-// Obey says what a crawler obeys by a source, at the time at, with maxBytes in place of
-// the dialect's size limit. In a Dialect 0 means no limit, so of nothing at all an empty
-// file is made.
+// Obey returns the rules of a crawler at a time, with maxBytes instead of the dialect's size
+// limit. A limit of 0 in a Dialect means none, so 0 bytes are an empty file.
 func (s Source) Obey(d robots.Dialect, maxBytes int, at time.Time, tokens []string) *robots.Rules {
 	if maxBytes > 0 {
 		d.MaxFileBytes = maxBytes
@@ -41,12 +40,11 @@ func (s Source) Obey(d robots.Dialect, maxBytes int, at time.Time, tokens []stri
 	return s.File.Rules(d, tokens...)
 }
 
-// A RuleSet is the rules that many URLs in succession are asked, with what of their answers
-// is the same for all of them.
+// A RuleSet is rules with the part of their JSON answers that is the same for all URLs.
 type RuleSet struct {
 	*robots.Rules
-	common []byte // of an answer in JSON, behind what the path decides; kept from the second on
-	once   bool   // there was a first answer in JSON
+	common []byte // the part of an answer that no path changes; kept from the second answer on
+	once   bool   // there was a first answer
 }
 
 // AppendVerdict appends the members of the answer with a verdict of these rules, as
@@ -54,7 +52,7 @@ type RuleSet struct {
 func (r *RuleSet) AppendVerdict(dst []byte, v robots.Verdict) []byte {
 	dst = append(v.AppendDecisionJSON(dst), ',')
 	if !r.once {
-		r.once = true // in a batch often the last too
+		r.once = true // often the only one in a batch
 		return r.AppendCommonJSON(dst)
 	}
 	if r.common == nil {

@@ -2,7 +2,7 @@ package ask
 
 import "strings"
 
-// Clip bounds how much of a bad value a message repeats.
+// Clip limits how much of an invalid value a message repeats.
 func Clip(s string) string {
 	const most = 80
 	if len(s) > most {
@@ -11,8 +11,7 @@ func Clip(s string) string {
 	return s
 }
 
-// Nearest returns the name that differs from s by the fewest edits, "" if none
-// is near enough to be meant.
+// Nearest returns the name with the fewest edits from s, "" if all differ too much.
 func Nearest(s string, names []string) string {
 	best, least := "", min(3, len(s)/2+1)
 	for _, name := range names {
@@ -23,8 +22,8 @@ func Nearest(s string, names []string) string {
 	return best
 }
 
-// Edits is how many letters must be added, dropped, changed or swapped with their
-// neighbours to make b of a; of a long a it is at least the difference in length.
+// Edits returns how many letters must be added, dropped, changed or swapped with their
+// neighbors to turn a into b; for a long a, at least the difference in length.
 func Edits(a, b string) int {
 	x, y := []rune(Clip(a)), []rune(b)
 	rows := make([][]int, len(x)+1)

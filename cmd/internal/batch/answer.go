@@ -14,10 +14,9 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// An Answerer answers questions, one after another. A file that is asked for the first
-// time is read in one pass and not kept (robots.AppendJSON). The last file that was asked
-// twice in succession is kept with the last rules, because many lines often ask about
-// one. It is for one goroutine.
+// An Answerer answers questions, one after another. A new file is read in one pass and not
+// kept (robots.AppendJSON). A file in two lines in succession is kept with its rules, as many
+// lines often have one file. It is not safe for concurrent use.
 type Answerer struct {
 	*Defaults
 	Bodies *Bodies // of rows; nil where there are none
@@ -30,7 +29,7 @@ type Answerer struct {
 	coded bool         // it was robots_b64
 	limit int          // bytes of it that can count, 0 for all
 	body  []byte       // its value, as far as it can count
-	file  *robots.File // made from that, once it is asked again
+	file  *robots.File // parsed, once it is used again
 
 	rules *ask.RuleSet // made from
 	from  basis
@@ -39,12 +38,10 @@ type Answerer struct {
 	heard map[heardAgent][]string
 }
 
-// A heardAgent is a member agent under a dialect, of which an answerer knows the
-// tokens, and of which is said how it is read.
+// A heardAgent is a member agent in a dialect, for which an answerer keeps the tokens.
 type heardAgent struct{ dialect, agent string }
 
-// mostHeard is how many members agent an answerer remembers, and maxHeard how long
-// one may be.
+// mostHeard limits the members agent that an answerer keeps, and maxHeard their length.
 const mostHeard, maxHeard = 1000, 200
 
 // A basis is what rules are made from, but for the agent.
@@ -53,13 +50,13 @@ type basis struct {
 	dialect  string
 	maxBytes int
 	at       time.Time // of a record
-	user     bool      // a user asked for the page
+	user     bool      // user-initiated
 }
 
-// maxRemembered is the longest body that an answerer remembers, in bytes.
+// maxRemembered is the longest body that an answerer keeps, in bytes.
 const maxRemembered = 1 << 20
 
-// NewAnswerer returns an answerer of questions that leave out what d stands for.
+// NewAnswerer returns an answerer with defaults.
 func NewAnswerer(d *Defaults) *Answerer {
 	a := &Answerer{Defaults: d}
 	switch len(d.Agents) {
@@ -73,20 +70,19 @@ func NewAnswerer(d *Defaults) *Answerer {
 	return a
 }
 
-// Append appends the answer to a question that no site is asked for (Defaults.Site),
-// without a line end.
+// Append appends the answer to a question that needs no fetch (Defaults.Site), without a line
+// end.
 func (a *Answerer) Append(dst []byte, q *Question) []byte {
 	return a.append(dst, q, nil, time.Time{})
 }
 
-// AppendRecord appends the answer to a question about the site of r, as at now if
-// neither the line nor the defaults name another time. Records that are the same
-// pointer are the same.
+// AppendRecord appends the answer to a question about the site of r, at now unless the line or
+// the defaults have another time. Records are compared by pointer.
 func (a *Answerer) AppendRecord(dst []byte, q *Question, r *fetch.Record, now time.Time) []byte {
 	return a.append(dst, q, r, now)
 }
 
-// AppendError appends what is wrong with a question, in place of its answer.
+// AppendError appends an error instead of an answer.
 func AppendError(dst []byte, q *Question, code Code, err error) []byte {
 	if q.row {
 		return appendRowError(dst, err)
@@ -124,11 +120,10 @@ func (a *Answerer) append(dst []byte, q *Question, r *fetch.Record, now time.Tim
 	return append(dst, '}')
 }
 
-// Last says what the last answer came to, for whoever counts them. The zero value is
-// an error.
+// Last is the outcome of an answer. The zero value is an error.
 type Last struct{ Answered, Allowed, Undecided bool }
 
-// Last returns what the last answer came to.
+// Last returns the outcome of the last answer.
 func (a *Answerer) Last() Last { return a.last }
 
 func (q *Question) appendID(dst []byte) []byte {
@@ -139,9 +134,8 @@ func (q *Question) appendID(dst []byte) []byte {
 	return appendGiven(dst, q.id)
 }
 
-// appendGiven appends the text of a member as it was written, but for what would
-// break the line for its reader: raw CR between the tokens of a list or an object,
-// and bytes that are no UTF-8.
+// appendGiven appends the text of a member as written, except raw CR between tokens and bytes
+// that are not UTF-8, which would break the line for its reader.
 func appendGiven(dst, text []byte) []byte {
 	if bytes.IndexByte(text, '\r') >= 0 {
 		var b bytes.Buffer
@@ -155,7 +149,7 @@ func appendGiven(dst, text []byte) []byte {
 	return dst
 }
 
-// judge checks the members of a question, and appends the verdict and the URL.
+// judge validates the members of a question, and appends the verdict and the URL.
 func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time) ([]byte, error) {
 	if q.bad != nil {
 		return dst, q.bad
@@ -250,7 +244,7 @@ func (a *Answerer) judge(dst []byte, q *Question, r *fetch.Record, now time.Time
 	return robots.AppendQuoted(dst, url), nil
 }
 
-// hear says how the tokens of a member agent are read, and remembers them.
+// hear reports the tokens of a member agent, and keeps them.
 func (a *Answerer) hear(agent []byte, tokens []string, d robots.Dialect) {
 	if a.Heard != nil {
 		for _, t := range tokens {
@@ -266,10 +260,9 @@ func (a *Answerer) hear(agent []byte, tokens []string, d robots.Dialect) {
 	a.heard[heardAgent{d.Name, string(agent)}] = tokens
 }
 
-// fileOf returns the file of a question: that of the defaults, or its own, if the line
-// before asked it too. Of a new one it keeps the body and returns nil. Only what can count
-// under the limit is kept, with one byte more to show that there is more, so that a line
-// of 64 MiB costs little more than reading it.
+// fileOf returns the file of a question: that of the defaults, or its own if the line before
+// had it too. Of a new one it keeps the body and returns nil. It keeps one byte more than the
+// limit, to show that the file is longer.
 func (a *Answerer) fileOf(q *Question, limit int) (*robots.File, error) {
 	text, name := q.robots, "robots"
 	if q.row && q.robotsB64 != nil {
@@ -281,7 +274,7 @@ func (a *Answerer) fileOf(q *Question, limit int) (*robots.File, error) {
 	case q.robotsB64 != nil:
 		text, name = q.robotsB64, "robots_b64"
 	case q.robots == nil:
-		return a.File, nil // since fetches is false
+		return a.File, nil // as fetches is false
 	}
 	coded := q.robotsB64 != nil
 	if a.text != nil && a.coded == coded && a.limit == limit && bytes.Equal(a.text, text) {

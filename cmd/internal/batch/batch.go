@@ -1,6 +1,5 @@
-// Package batch is what a line of a batch means: the question in it, its judgement, the
-// line that answers it (docs/batch.md). Whoever has lines brings the robots.txt of those
-// that have none.
+// Package batch reads the lines of a batch and writes their answers (docs/batch.md). The caller
+// fetches robots.txt for lines without one.
 package batch
 
 import (
@@ -11,16 +10,15 @@ import (
 	"github.com/robotskit/robots/cmd/internal/ask"
 )
 
-// A Code is what is wrong with a line in one word, for programs. The words are a
-// contract (docs/batch.md).
+// A Code is the kind of an error of a line. The words are a contract (docs/batch.md).
 type Code string
 
 const (
 	BadJSON      Code = "bad-json"      // not JSON, or not an object
-	BadURL       Code = "bad-url"       // missing, not a URL, or without a site to ask
+	BadURL       Code = "bad-url"       // missing, not a URL, or without a site to fetch from
 	BadParameter Code = "bad-parameter" // any other member
 	TooLarge     Code = "too-large"     // the line
-	Pending      Code = "pending"       // its robots.txt cannot be had in time
+	Pending      Code = "pending"       // its robots.txt is not available in time
 )
 
 // coded is an error with its code.
@@ -44,25 +42,23 @@ func codeOf(err error) Code {
 	return BadParameter
 }
 
-// Defaults stand for the members that a line leaves out. They are read only, by any
-// number of answerers.
+// Defaults are for members that a line leaves out. Any number of answerers share them.
 type Defaults struct {
-	Agents        []string       // tokens of the crawler, most wanted first; none: one that nobody names
+	Agents        []string       // tokens of the crawler, most specific first; none: the group of * applies
 	Dialect       robots.Dialect // a zero value is no dialect
 	Auto          bool           // the dialect documented for the line's agent, else RFC 9309, instead of Dialect
-	MaxBytes      int            // of the file that are read; ask.NoLimit: as many as the dialect reads
+	MaxBytes      int            // size limit of the file; ask.NoLimit: that of the dialect
 	At            time.Time      // when to judge; zero: now
-	File          *robots.File   // nil: the site is asked
-	UserInitiated bool           // a user asked for the pages
+	File          *robots.File   // nil: it is fetched from the site
+	UserInitiated bool           // a user started the fetches
 
-	// Heard is called with each token of a line that has not been read before, under its
-	// dialect; nil: nobody is told. It is called by all answerers at a time.
+	// Heard is called with each new token and its dialect, concurrently by all answerers; it
+	// can be nil.
 	Heard func(token string, d robots.Dialect)
 }
 
-// Site returns the site that a question asks about, if its robots.txt is to be fetched:
-// the line has no file, and there is none by default. For all others, bad ones too, it
-// returns false, and Append answers them.
+// Site returns the site whose robots.txt a question needs: neither the line nor the defaults
+// have a file. For all other lines, invalid ones included, it returns false.
 func (d *Defaults) Site(q *Question) (site robots.Origin, fetched bool) {
 	if q.bad != nil || q.url == nil || !d.fetches(q) {
 		return site, false

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Kept reads a line as something that was kept: the robots.txt of the site of url, and
-// the time in the member at, zero if it has none. All other members are for questions.
+// Kept returns the members of a line that archives a robots.txt: the URL of its site, the body,
+// and the time in the member at, zero without one. It ignores all other members.
 func (q *Question) Kept() (url string, body []byte, at time.Time, err error) {
 	switch {
 	case q.bad != nil:

@@ -24,14 +24,14 @@ type Question struct {
 	row bool  // the members are values (ReadRow), and a row answers
 	bad error // what is wrong with the line as a whole
 
-	// What Defaults.Site has found, so that a URL is read once: the value of url, and its
-	// path, which all dialects have alike that read URLs.
+	// Set by Defaults.Site, so that a URL is parsed once: the value of url and its path, which
+	// is the same in all dialects that parse URLs.
 	split bool
 	text  string
 	path  robots.Path
 }
 
-// Bad is the question of a line that cannot be read, and has no id therefore.
+// Bad is the question of a line that cannot be read, and so has no id.
 func Bad(code Code, err error) Question { return Question{bad: fail(code, err)} }
 
 // member returns where a member is kept, nil for an unknown name.
@@ -59,7 +59,7 @@ func (q *Question) member(name string) *[]byte {
 	return nil
 }
 
-// string returns the value of a member, false if it is no string.
+// string returns the value of a member, false if it is not a string.
 func (q *Question) string(member []byte) (string, bool) {
 	if q.row {
 		return string(member), true
@@ -102,10 +102,9 @@ func jsonError(line []byte) error {
 	return fmt.Errorf("the line is not JSON: %w", err)
 }
 
-// memberMeant returns the member that an unknown name is a slip away from, "" if
-// there is none: a name in other letter case, or, of the longer ones, with one
-// letter added, dropped, changed or swapped. Of url that would be uri, and of id
-// uid, which are names that other programs use.
+// memberMeant returns the member that an unknown name misspells, "" if there is none: a name in
+// other letter case or, if it is long, with one edit. One edit away from url and id are uri and
+// uid, which other programs use.
 func memberMeant(name string) string {
 	for _, known := range []string{"id", "url", "at", "agent", "robots", "robots_b64", "dialect", "max_bytes", "user_initiated"} {
 		if strings.EqualFold(name, known) || len(known) > len("url") && max(len(name)-len(known), len(known)-len(name)) < utf8.UTFMax && ask.Edits(name, known) == 1 {
@@ -115,7 +114,7 @@ func memberMeant(name string) string {
 	return ""
 }
 
-// timeOf returns the time at which a question is to be judged, zero for now.
+// timeOf returns the time at which a question is judged, zero for now.
 func (d *Defaults) timeOf(q *Question) (time.Time, error) {
 	if q.at == nil {
 		return d.At, nil
@@ -131,7 +130,7 @@ func (d *Defaults) timeOf(q *Question) (time.Time, error) {
 	return at, nil
 }
 
-// userOf reports whether a user asked for the page.
+// userOf reports whether a user started the fetch.
 func (d *Defaults) userOf(q *Question) (bool, error) {
 	switch string(q.userInitiated) {
 	case "":
@@ -172,8 +171,7 @@ func (d *Defaults) dialectOf(q *Question) (robots.Dialect, error) {
 	return ask.Dialect(name)
 }
 
-// limitOf returns how many bytes of the file are read, ask.NoLimit for the dialect's
-// limit.
+// limitOf returns the size limit of the file, ask.NoLimit for that of the dialect.
 func (d *Defaults) limitOf(q *Question) (int, error) {
 	if q.maxBytes == nil {
 		return d.MaxBytes, nil
@@ -185,8 +183,7 @@ func (d *Defaults) limitOf(q *Question) (int, error) {
 	return n, nil
 }
 
-// tokensOf returns the tokens of a question, without a member of its own those of the
-// defaults.
+// tokensOf returns the tokens of a question, or those of the defaults.
 func (d *Defaults) tokensOf(q *Question, dialect robots.Dialect) ([]string, error) {
 	if q.agent == nil {
 		return d.Agents, ask.CheckAgents(d.Agents, dialect)
@@ -213,8 +210,7 @@ func (d *Defaults) tokensOf(q *Question, dialect robots.Dialect) ([]string, erro
 	return tokens, nil
 }
 
-// wholeNumber reads a JSON number that is a number of bytes, however it is
-// written: 1e3 is 1000.
+// wholeNumber returns a JSON number that is a number of bytes, in any notation: 1e3 is 1000.
 func wholeNumber(text []byte) (int, error) {
 	n, err := strconv.ParseFloat(string(text), 64)
 	switch {

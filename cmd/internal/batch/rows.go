@@ -14,8 +14,7 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// This file has the other form of a batch: rows of columns with tabs between, as ClickHouse
-// writes and reads them (TabSeparated, docs/batch.md).
+// This file reads and writes batches as rows, as ClickHouse does (TabSeparated, docs/batch.md).
 
 // rowColumns are those of a question.
 var rowColumns = []string{"robots_b64", "agent", "dialect", "url"}
@@ -111,12 +110,12 @@ func appendRowError(dst []byte, err error) []byte {
 	return appendEscaped(append(dst, null+"\t"+null+"\t"+null+"\t"...), err.Error())
 }
 
-// Bodies are the files that rows brought last, parsed, by their hash. The zero value is
-// ready. It is safe for concurrent use.
+// Bodies caches the parsed files of rows by hash. The zero value is ready for use. It is safe
+// for concurrent use.
 type Bodies struct {
 	mu    sync.Mutex
 	known map[bodyKey]*list.Element // of kept
-	order list.List                 // the one that was asked last first
+	order list.List                 // most recently used first
 	bytes int
 }
 
@@ -130,13 +129,13 @@ type body struct {
 	file *robots.File
 }
 
-// So many files are remembered, and so many bytes of them at most.
+// Limits of the cache, in files and in bytes.
 const (
 	mostBodies    = 1000
 	mostBodyBytes = 32 << 20
 )
 
-// file returns the file of a row, of which only so many bytes can count, 0 for all.
+// file returns the file of a row, read up to a limit in bytes, 0 for none.
 func (b *Bodies) file(text []byte, limit int) (*robots.File, error) {
 	key := bodyKey{sha256.Sum256(text), limit}
 	b.mu.Lock()
