@@ -10,12 +10,11 @@ import (
 	"github.com/robotskit/robots/cmd/internal/ask"
 )
 
-// reads reports whether a dialect reads tokens out of a caller's value; without
-// that it takes the value as it is (C-10, C-11).
+// reads reports whether a dialect reads product tokens out of a value, instead of taking it
+// literally (C-10, C-11).
 func reads(d robots.Dialect) bool { return !d.RawTokens }
 
-// reading says how the dialects read a caller's value, "" if that is a product
-// token or names nobody.
+// reading describes how the dialects read a value, "" if it is a product token or empty.
 func reading(value string, ds ...robots.Dialect) string {
 	tokens := robots.ProductTokens(value)
 	if value == "" || len(tokens) == 1 && tokens[0] == value {
@@ -68,7 +67,7 @@ func (c *call) warnAgents() {
 	}
 }
 
-// namesNear reports whether a file names a crawler by a name one slip away.
+// namesNear reports whether a file has a crawler whose name is one edit away.
 func namesNear(f *robots.File, ds []robots.Dialect, name string) bool {
 	low := strings.ToLower(name)
 	for _, d := range ds {
@@ -81,16 +80,16 @@ func namesNear(f *robots.File, ds []robots.Dialect, name string) bool {
 	return false
 }
 
-// mostSaid is of how many values a batch says how they are read.
+// mostSaid limits the warnings of a batch on values of agent.
 const mostSaid = 20
 
-// saidAgents remembers what a batch has said of how values are read.
+// saidAgents has the warnings of a batch on values of agent.
 type saidAgents struct {
 	mu   sync.Mutex
 	said map[string]bool
 }
 
-// warn says how a dialect reads a value, if nobody has said so yet.
+// warn warns once of a value that is not a plain product token.
 func (a *saidAgents) warn(c *command, value string, d robots.Dialect) {
 	s := reading(value, d)
 	a.mu.Lock()

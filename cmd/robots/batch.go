@@ -17,20 +17,18 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// A batch runs through three stages: a reader cuts standard input into chunks of
-// whole lines and starts on the sites that they ask about, as many answerers as
-// processors answer chunks, the writer writes what is answered in the order of the
-// input. What is under way at a time is bounded in bytes: of questions by the budget
-// of the reader, of answers by mostAhead, of files by maxConnections and the number
-// of answerers. What a line means is in cmd/internal/batch.
+// A batch is a pipeline: a reader splits standard input into chunks of lines and starts to
+// fetch from their sites, one answerer per processor answers chunks, and a writer writes the
+// answers in input order. Memory is bounded: for questions by the budget of the reader, for
+// answers by mostAhead, for files by maxConnections and the number of answerers.
+// cmd/internal/batch answers a line.
 const (
-	// budgetUnit is one unit of the budget in bytes, and budgetUnits is how many there
-	// are: together one line of the greatest length, maxFile.
+	// budgetUnit is one unit of the budget in bytes. All units are a line of the greatest
+	// length, maxFile.
 	budgetUnit  = 1 << 20
 	budgetUnits = maxFile / budgetUnit
-	// mostAhead is how many bytes of answers are passed on together: of a job that the
-	// writer has not come to there are twice as many at most, as a file of sitemaps
-	// makes every answer a large one.
+	// mostAhead is how many bytes of answers are passed to the writer together. A job that
+	// waits for the writer has twice as many at most.
 	mostAhead = 256 << 10
 )
 
@@ -40,25 +38,25 @@ type job struct {
 	units    int // of the budget
 	requests []request
 	out      chan []byte // answers, some at a time, closed at the end
-	cut      bool        // some lines are not answered, because somebody ended the run
+	cut      bool        // some lines are not answered, as the run was interrupted
 }
 
 // A request is one line of a job.
 type request struct {
 	batch.Question
-	site   *site  // of a line that asks about a live one
-	header string // of a chunk: how many rows it has, and the line asks nothing
+	site   *site  // of a line whose robots.txt is fetched
+	header string // of a chunk: its number of rows, and the line is not a question
 }
 
-// A batchRun is one run of check --batch. The jobs are in the order of the input in
-// both channels, so that the one the writer waits for is always being answered.
+// A batchRun is one run of check --batch. Both channels have the jobs in input order, so the
+// job that the writer waits for is always being answered.
 type batchRun struct {
 	*judgeFlags
 	live        *live // nil with -f
 	defaults    batch.Defaults
 	said        saidAgents
 	rows        bool         // columns with tabs between, not JSON
-	headers     bool         // a line with their number stands before some rows
+	headers     bool         // a line with the number of rows precedes each chunk
 	bodies      batch.Bodies // of rows
 	left        int          // rows of the chunk at hand
 	order, work chan *job
@@ -154,8 +152,8 @@ func (b *batchRun) open(ctx context.Context) error {
 	return nil
 }
 
-// read cuts standard input into jobs. Where sites are asked it reads the lines
-// itself, so that the sites of all jobs are fetched side by side.
+// read splits standard input into jobs. If robots.txt is fetched, it reads the lines itself, so
+// that the sites of all jobs are fetched concurrently.
 func (b *batchRun) read(ctx context.Context) {
 	defer close(b.order)
 	defer close(b.work)
@@ -195,12 +193,11 @@ func (b *batchRun) read(ctx context.Context) {
 	}
 }
 
-// inOrder reports whether the reader reads the lines, one job after another.
+// inOrder reports whether the reader reads the lines, instead of the answerers.
 func (b *batchRun) inOrder() bool { return b.live != nil || b.headers }
 
-// readRequests reads the lines of a job, and starts on the robots.txt of every site
-// that they ask about: once for all of them. An error is that of the header of a chunk,
-// and the job has the lines before it.
+// readRequests reads the lines of a job, and starts to fetch from each of their sites once. An
+// error is about the header of a chunk; the job keeps the lines before it.
 func (b *batchRun) readRequests(ctx context.Context, j *job) error {
 	j.requests = slices.Grow(j.requests[:0], len(j.lines))[:len(j.lines)]
 	sites := map[robots.Origin]*site{}
@@ -240,8 +237,7 @@ func (b *batchRun) readRequests(ctx context.Context, j *job) error {
 	return nil
 }
 
-// answer answers the lines of a job. What is answered is given to the writer before
-// a site is waited for.
+// answer answers the lines of a job. It passes answers to the writer before it waits for a site.
 func (b *batchRun) answer(ctx context.Context, j *job, a *answerer) {
 	var out []byte
 	defer func() {
@@ -282,11 +278,11 @@ func (b *batchRun) answer(ctx context.Context, j *job, a *answerer) {
 	}
 }
 
-// An answerer answers the lines of jobs, one after another. There are as many as
-// processors, so that no more files are in memory than can be read at a time.
+// An answerer answers the lines of jobs. There is one per processor, which limits the files in
+// memory.
 type answerer struct {
 	*batch.Answerer
-	last   *site // whose record was asked for last
+	last   *site // of the record
 	record *fetch.Record
 }
 
@@ -304,7 +300,7 @@ func (a *answerer) recordOf(ctx context.Context, l *live, s *site) (*fetch.Recor
 	return a.record, nil
 }
 
-// give gives answers to the writer, and leaves none in out.
+// give passes answers to the writer, and leaves none in out.
 func (b *batchRun) give(j *job, out *[]byte) {
 	if len(*out) == 0 {
 		return
@@ -316,7 +312,7 @@ func (b *batchRun) give(j *job, out *[]byte) {
 	*out = nil
 }
 
-// take returns what waits in a channel, or the zero value.
+// take receives from a channel if there is a value, else it returns the zero value.
 func take[T any](from chan T) (v T) {
 	select {
 	case v = <-from:
@@ -325,7 +321,7 @@ func take[T any](from chan T) (v T) {
 	return v
 }
 
-// put leaves something in a channel for the next who takes it, if there is room.
+// put sends to a channel if there is room.
 func put[T any](to chan T, v T) {
 	select {
 	case to <- v:
@@ -333,8 +329,7 @@ func put[T any](to chan T, v T) {
 	}
 }
 
-// write writes the answers in the order of the input, and flushes them when there
-// is nothing to write: the input pauses.
+// write writes the answers in input order, and flushes them when the input pauses.
 func (b *batchRun) write(ctx context.Context) (int, error) {
 	for {
 		j, more, err := receive(ctx, b.order, b.std.out.Flush)
@@ -348,7 +343,7 @@ func (b *batchRun) write(ctx context.Context) (int, error) {
 		case !more:
 			return exitAllowed, nil
 		}
-		// A job may wait for a site, and what is answered is wanted meanwhile.
+		// A job can wait for a site; its earlier answers are written meanwhile.
 		for more := true; more; {
 			var out []byte
 			if out, more, err = receive(context.Background(), j.out, b.std.out.Flush); err == nil {
@@ -371,8 +366,8 @@ func (b *batchRun) write(ctx context.Context) (int, error) {
 	}
 }
 
-// receive receives from a channel, as with two values. Before it waits it calls
-// pause. The end of ctx is the end of the channel, once nothing waits in it.
+// receive receives from a channel. Before it waits it calls pause. When ctx ends, an empty
+// channel counts as closed.
 func receive[T any](ctx context.Context, from <-chan T, pause func() error) (v T, more bool, err error) {
 	select {
 	case v, more = <-from:
@@ -389,9 +384,8 @@ func receive[T any](ctx context.Context, from <-chan T, pause func() error) (v T
 	return v, more, nil
 }
 
-// closedOutput is the status of a batch whose answers nobody takes: quiet for a
-// reader who has gone away. The error of anything else is found again by the
-// last flush, which says it.
+// closedOutput is the status of a batch whose output fails. A closed pipe is no error; the last
+// flush reports any other.
 func closedOutput(err error) (int, error) {
 	if errors.Is(err, syscall.EPIPE) {
 		return exitAllowed, nil
