@@ -47,27 +47,7 @@ func reading(value string, ds ...robots.Dialect) string {
 	return strconv.Quote(clip(value)) + " is no plain product token: " + strings.Join(said, "; ")
 }
 
-// warnAgents says of each value of --agent that is more than a product token what
-// is read out of it, and of one that is nearly a known name which that is: with -f only
-// if the file names something near, as to search the directory takes longer than to start.
-func (c *call) warnAgents() {
-	for i, a := range c.agents {
-		if slices.Contains(c.agents[:i], a) {
-			continue
-		}
-		if s := reading(a, c.dialects...); s != "" {
-			c.warn("-a %s", s)
-		}
-		if c.file != nil && !namesNear(c.file, c.dialects, a) {
-			continue
-		}
-		if s := meant(a); s != "" {
-			c.warn("-a %s%s", strconv.Quote(clip(a)), s)
-		}
-	}
-}
-
-// namesNear reports whether a file has a crawler whose name is one edit away.
+// namesNear reports whether a file names a crawler by a name one slip away.
 func namesNear(f *robots.File, ds []robots.Dialect, name string) bool {
 	low := strings.ToLower(name)
 	for _, d := range ds {

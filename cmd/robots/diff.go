@@ -26,7 +26,12 @@ const (
 
 // A differ is one run of robots diff.
 type differ struct {
-	*call
+	*command
+	ruleFlags
+	site       siteFlags
+	agents     []string
+	dialect    string
+	dialects   []robots.Dialect
 	dialectsOf string // the file of --dialects
 	urls       string // the file of --urls
 	failOn     string
@@ -38,9 +43,12 @@ type differ struct {
 	read     int // URLs of --urls
 }
 
+func newDiffer(std *streams) *differ {
+	return &differ{command: newCommand(std, formatSARIF, formatJUnit, formatGitHub, formatMarkdown), ruleFlags: ruleFlags{maxBytes: noLimit}}
+}
+
 func diffCommand(std *streams, status *int) *cobra.Command {
-	d := &differ{call: newCall(std)}
-	d.formats = []string{formatSARIF, formatJUnit, formatGitHub, formatMarkdown}
+	d := newDiffer(std)
 	cmd := &cobra.Command{
 		Use:   "diff [-a TOKEN]... [-d DIALECT] OLD NEW | --dialects FILE",
 		Short: "Show which URLs a change blocks or allows",
@@ -88,7 +96,7 @@ file that cannot be read or an unreachable site; 3 undecided within --budget. Wi
 	})
 	d.site.register(cmd)
 	registerFormat(cmd, &d.format, d.formats...)
-	d.colourFlag(cmd)
+	d.colorFlag(cmd)
 	return cmd
 }
 
@@ -178,12 +186,24 @@ func (d *differ) diff(ctx context.Context) (int, error) {
 	if d.dialectsOf != "" {
 		names = []string{d.dialectsOf}
 	}
-	sources, err := d.sources(ctx, names)
+	var list []Crawler
+	for _, one := range d.dialects {
+		list = append(list, Crawler{anyCrawler, []string{anyCrawler}, one})
+	}
+	sources, live, err := d.named(ctx, &d.site, list, noLimit, names...)
 	if err != nil {
 		return exitBad, err
 	}
+	defer live.close()
+	for _, source := range sources {
+		if err := mustKnow(live, source, list); err != nil {
+			return exitBad, err
+		}
+	}
 	d.names = [2]string{names[0], names[len(names)-1]}
-	d.warnAgents()
+	for _, a := range d.agents {
+		d.warnCrawlers([]Crawler{{a, []string{a}, d.dialects[0]}}, nil)
+	}
 	pair := [2]source{sources[0], sources[len(sources)-1]}
 	for _, p := range d.pairs() {
 		if err := ctx.Err(); err != nil {
@@ -259,7 +279,7 @@ func (d *differ) compare(pair [2]source, before, after robots.Dialect) section {
 	var all [2]func(robots.Dialect) *robots.Rules
 	for side := range all {
 		all[side] = func(dialect robots.Dialect) *robots.Rules {
-			return d.compile(pair[side], dialect, d.maxBytes, d.std.now(), nil).Rules
+			return d.rules(pair[side], dialect, d.std.now(), nil)
 		}
 	}
 	names := d.crawlers([2]*robots.File{all[0](before).File(), all[1](after).File()}, before, after)

@@ -163,7 +163,8 @@ func TestDiffSharesComparisons(t *testing.T) {
 		fmt.Fprintf(&old, "User-agent: bot%c%c\nDisallow: /a\nAllow: /*b\n", 'a'+i%26, 'a'+i/26)
 	}
 	var steps, comparisons int
-	d := &differ{call: newCall(&streams{now: time.Now}), failOn: failAny}
+	d := newDiffer(&streams{now: time.Now})
+	d.failOn = failAny
 	d.budget = compare.DefaultSteps
 	file := robots.Parse([]byte(old.String()))
 	changed := robots.Parse([]byte(strings.ReplaceAll(old.String(), "/a", "/aa")))

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/spf13/cobra"
 )
@@ -42,22 +41,6 @@ var (
 
 type source = ask.Source
 
-func (c *call) agentFlag(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVarP(&c.agents, "agent", "a", nil, "`TOKEN` product token of the crawler; repeat for fallbacks, most specific first (default *)")
-}
-
-// fileFlags declares which file is read and how. Where dialect may be more than
-// the name of one, more says what.
-func (c *call) fileFlags(cmd *cobra.Command, more ...string) {
-	f := cmd.Flags()
-	f.StringVarP(&c.fileName, "file", "f", "", "`FILE` robots.txt to judge by, - for standard input")
-	c.comparing = len(more) > 0
-	usage := "`NAME` " + strings.Join(append(dialectNames(), more...), ", ")
-	f.StringVarP(&c.dialect, "dialect", "d", robots.RFC9309.Name, usage)
-	complete(cmd, "dialect", append(dialectNames(), more...))
-	registerMaxBytes(cmd, &c.maxBytes)
-}
-
 func registerMaxBytes(cmd *cobra.Command, n *int) {
 	cmd.Flags().Func("max-bytes", "`BYTES` size limit of the file, instead of the dialect's", func(s string) error {
 		size, err := strconv.ParseUint(s, 10, strconv.IntSize-1)
@@ -71,17 +54,6 @@ func registerMaxBytes(cmd *cobra.Command, n *int) {
 
 // judgedAt is the usage of --at for verbs that give verdicts.
 const judgedAt = "`TIME` time to judge at, such as 2026-01-31T18:00:00Z (only outages depend on it)"
-
-func (c *call) atFlag(cmd *cobra.Command, usage string) {
-	cmd.Flags().Func("at", usage, func(s string) (err error) {
-		if c.at, err = ask.Time(s); err != nil {
-			return fmt.Errorf("--at %w", err)
-		}
-		return nil
-	})
-}
-
-func (c *call) colourFlag(cmd *cobra.Command) { c.colorFlag(cmd) }
 
 // registerFormat declares --format. Of a verb that has more formats than text and
 // json, more names them.

@@ -16,11 +16,13 @@ import (
 
 // A fleetCall is one run of a verb of robots fleet.
 type fleetCall struct {
-	*call
-	redis string // the URL
-	yes   bool
-	hold  time.Duration // 0 until it is released
-	last  int           // entries of the log
+	*command
+	agents  []string
+	dialect string
+	redis   string // the URL
+	yes     bool
+	hold    time.Duration // 0 until it is released
+	last    int           // entries of the log
 }
 
 func fleetCommand(std *streams, status *int) *cobra.Command {
@@ -41,7 +43,7 @@ the environment: ` + passwordName + `, or the file that the same with
 	for _, make := range []func(*fleetCall, *int) *cobra.Command{
 		fleetStatusCommand, fleetShowCommand, fleetHoldCommand, fleetReleaseCommand, fleetForgetCommand, fleetDrainCommand, fleetResumeCommand, fleetLogCommand, fleetDoctorCommand,
 	} {
-		cmd.AddCommand(make(&fleetCall{call: newCall(std)}, status))
+		cmd.AddCommand(make(&fleetCall{command: newCommand(std)}, status))
 	}
 	return cmd
 }

@@ -150,7 +150,7 @@ Exit status: 0, 1 if nothing is known, or 2.`,
 		Example: `  robots fleet show --redis redis://redis.internal:6379 -a MyBot https://example.com
   robots fleet show --redis redis://redis.internal:6379 192.0.2.7`,
 	}, status, c.show)
-	c.agentFlag(cmd)
+	cmd.Flags().StringArrayVarP(&c.agents, "agent", "a", nil, "product `TOKEN` of the crawler (repeat for fallbacks, most specific first)")
 	cmd.Flags().StringVarP(&c.dialect, "dialect", "d", robots.RFC9309.Name, "read robots.txt as `NAME` does")
 	complete(cmd, "dialect", dialectNames())
 	return cmd

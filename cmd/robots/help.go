@@ -27,7 +27,7 @@ func verbList() []verb {
 		{"Check URLs", "check", "Check whether crawlers may fetch URLs", checkCommand},
 		{"", "explain", "Explain which line decides, and why", explainCommand},
 		{"", "crawlers", "List access for known crawlers", newCrawlers},
-		{"", "page", "Check crawling and indexing of a page", pageCommand},
+		{"", "page", "Check crawling and indexing of a page", newPage},
 		{"Inspect", "fetch", "Fetch a robots.txt; show status, redirects, lifetime", fetchCommand},
 		{"", "show", "Show groups, delays, sitemaps, signals", newShow},
 		{"Edit and test", "lint", "Find mistakes and fix them", lintCommand},

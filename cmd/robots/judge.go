@@ -188,7 +188,6 @@ func (j *judge) read(ctx context.Context, u *urlReader, take func([]urlTarget) b
 type judging struct {
 	*judge
 	show            func(*urlTarget) error
-	status          int
 	asked, answered int
 	counts          [exitUndecided + 1]int // of URLs by status
 	all             bool                   // no URL follows
@@ -362,4 +361,23 @@ func (j *judge) stateOf(note func(*robots.State) string) string {
 	j.site.shown = true
 	s := j.rules[0].State()
 	return j.live.stateLine(j.from.Record, s, note(s))
+}
+
+// A ruleSet is the rules of a crawler, with the parts of answers that are the same for all
+// URLs, nil before the first.
+type ruleSet struct {
+	ask.RuleSet
+	asked []byte // the tokens in JSON
+	group []byte // in text
+}
+
+// statusOf returns the exit status of a verdict.
+func statusOf(v robots.Verdict) int {
+	switch {
+	case v.Allowed:
+		return exitAllowed
+	case v.Undecided():
+		return exitUndecided
+	}
+	return exitDisallowed
 }

@@ -226,9 +226,7 @@ func TestSlowDisk(t *testing.T) {
 	disk := &slowDisk{Store: file, full: make(chan struct{})}
 	defer disk.Close()
 	large := newLarge(t, sites)
-	c := newCall(&streams{err: io.Discard, now: time.Now})
-	c.site.allowPrivate = true
-	l, err := newLive(&c.command, &c.site, nil, noLimit)
+	l, err := newLive(newCommand(&streams{err: io.Discard, now: time.Now}), &siteFlags{allowPrivate: true}, nil, noLimit)
 	if err != nil {
 		t.Fatal(err)
 	}

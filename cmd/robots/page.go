@@ -6,108 +6,114 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/crawlers"
 	"github.com/robotskit/robots/indexing"
 	"github.com/robotskit/robots/polite"
 	"github.com/spf13/cobra"
 )
 
-// A pageCall is one run of page.
-type pageCall struct {
-	*call
+// A pageCommand is one run of robots page.
+type pageCommand struct {
+	*judgeFlags
+	j       *judge
 	html    string
 	headers []string
-	ours    *indexing.Page // of --html and --header, nil if the page is fetched
-	noFile  bool           // there is no robots.txt: the page alone is asked about
-	noURL   bool
-	answers int // that are written
+
+	local    *indexing.Page // of --html and --header, nil if the page is fetched
+	noRobots bool           // no robots.txt: only the page is checked
+	noURL    bool
+	answers  int // written so far
 }
 
-func pageCommand(std *streams, status *int) *cobra.Command {
-	c := &pageCall{call: newCall(std)}
-	c.formats = []string{formatCSV}
+func newPage(std *streams, status *int) *cobra.Command {
+	p := &pageCommand{judgeFlags: newJudgeFlags(std)}
 	cmd := &cobra.Command{
-		Use:   "page [-a TOKEN]... [-d DIALECT] [--html FILE] [--header LINE]... [URL...]",
-		Short: "Say what a search engine can do with a page",
-		Long: `Page says whether a crawler may fetch a page, have it in its index, follow its
-links and show a snippet of it: by the robots.txt of the site, and by what the
-page says itself in X-Robots-Tag headers and meta tags (robots, or the name of a
-crawler). A contradiction is told first: of a page that robots.txt disallows
-nobody reads the noindex, and the address may be listed all the same.
+		Use:   "page [-a TOKEN[,TOKEN]]... [--html FILE] [--header LINE]... [URL...]",
+		Short: "Check crawling and indexing of a page",
+		Long: `Check whether a crawler may fetch a page, and whether the search engine can index it,
+follow its links and show a snippet: by robots.txt, and by the X-Robots-Tag headers and
+meta tags of the page. Contradictions come first: if robots.txt disallows a page, no
+crawler reads its noindex, and the address can be listed anyway.
 
-If the crawler may fetch the page, robots fetches it, politely: each redirect is
-held against the robots.txt of its site, and waits for its turn, in --timeout. Of
-HTML the first 512 KiB are read, of all else the headers. The argument - stands
-for URLs on standard input, one per line.
+If the crawler may fetch the page, robots fetches it: each redirect is checked against
+the robots.txt of its site and keeps its crawl rate, within --timeout. From HTML the
+first 512 KiB are read; for other content types, only headers. The argument - reads
+URLs from standard input, one per line.
 
-With --html or --header the page is yours, and nothing is fetched: robots.txt is
-the file of -f, and without that the page alone is asked about. A URL is then
-needed for -f only, and may be just /path.
+With --html or --header, the page is yours and nothing is fetched. robots.txt is given
+with -f; without -f only the page is checked. A URL is needed only with -f and can be
+a /path.
 
-How rules are read is that of the engine whose dialect it is, as its own page
-says: with Google and Bing the more restrictive of two rules counts, with Yandex
-the one that permits. With rfc9309 every rule counts that one of them documents.
+Rules are read as the engine of the dialect documents it: for Google and Bing the more
+restrictive of two rules counts, for Yandex the permissive one. With rfc9309, every
+rule counts that one of the engines documents.
 
-A line of --format json has the members schema, url, name (of the directory),
-agent, dialect, engine, crawl, index, follow, snippet (each with answer, reason
-and rule), if_read (the last three of a page that may not be read), contradictions,
-rules, verdict, page, and robots_url, outcome and note if the site was asked.
+--format json: schema, url, name (of a known crawler), agent, dialect, engine, crawl,
+index, follow, snippet (each with answer, reason and rule), if_read (the last three, if
+the page may not be read), contradictions, rules, verdict, page, and robots_url,
+outcome and note if a site was fetched.
 
-Exit status: 0 the page may be crawled and indexed; 1 something of that is shut;
-2 bad use, unreadable input, a line of - that is no URL or interrupted; 3
-undecided: the robots.txt or the page cannot be had, try again later.`,
+Exit status: 0 the page may be crawled and indexed; 1 it may not; 2 invalid usage or
+input, or interrupted; 3 undecided: robots.txt or the page is unreachable, retry later.`,
 		Example: `  robots page -a Googlebot https://example.com/list?sort=price
-  robots page --as bingbot https://example.com/
   robots page --crawlers search https://example.com/
   robots page --html page.html --header 'X-Robots-Tag: noai, nofollow'
   robots page -f robots.txt --html page.html -a Googlebot /list?sort=price`,
 		DisableFlagsInUseLine: true,
-		RunE:                  c.run(status, c.answerAll),
+		RunE:                  p.run(status, p.check),
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	c.agentFlag(cmd)
-	c.asFlag(cmd)
-	c.eachFlags(cmd)
-	f.StringVar(&c.html, "html", "", "take this `FILE` as the page, - for standard input")
-	f.StringArrayVar(&c.headers, "header", nil, "take this `LINE` as a header of the page, as in\n'X-Robots-Tag: noindex'; repeat it for more")
-	c.fileFlags(cmd)
-	c.atFlag(cmd, "`TIME` time to judge at, such as 2026-01-31T18:00:00Z (for unavailable_after and outages)")
-	c.site.register(cmd)
-	c.site.registerLeased(cmd)
-	registerFormat(cmd, &c.format, c.formats...)
-	c.colourFlag(cmd)
+	p.crawlerFlags.register(cmd, true)
+	p.registerCategories(cmd)
+	f.StringVar(&p.html, "html", "", "HTML `FILE` of the page, - for standard input")
+	f.StringArrayVar(&p.headers, "header", nil, "header `LINE` of the page, such as 'X-Robots-Tag: noindex' (repeat for more)")
+	p.registerFile(cmd, &p.file)
+	f.StringVar(&p.urls, "urls", "", "read URLs from a list, CSV, sitemap or access log in this `FILE`")
+	p.formatFlag(cmd)
+	p.site.register(cmd)
+	p.site.registerLeased(cmd)
+	registerMaxBytes(cmd, &p.maxBytes)
+	timeFlag(cmd, &p.at, "`TIME` time to judge at, such as 2026-01-31T18:00:00Z, for unavailable_after and outages")
+	p.colorFlag(cmd)
 	return cmd
 }
 
-// A pageAsker is a crawler that asks about a page.
-type pageAsker struct {
-	name    string // of the directory, or as it was given
-	listed  bool   // it is one of the directory
-	tokens  []string
-	dialect robots.Dialect
-	verdict robots.Verdict
-	shutAt  string // the redirect at which the verdict fell, "" for the page itself
-	outlook indexing.Outlook
-	ifRead  *indexing.Outlook // of a page that is known and may not be read
+// A pageVerdict is the result for one crawler.
+type pageVerdict struct {
+	Crawler
+	known     bool     // in the directory
+	tokens    []string // without that of a rival, whose meta tags it is not known to read
+	verdict   robots.Verdict
+	blockedAt string // the redirect that is blocked, "" for the page itself
+	outlook   indexing.Outlook
+	ifRead    *indexing.Outlook // of a page that is known and may not be read
 }
 
-func (c *pageCall) answerAll(ctx context.Context) (int, error) {
-	if err := c.arguments(); err != nil {
+func (p *pageCommand) check(ctx context.Context) (int, error) {
+	if err := p.readPage(); err != nil {
 		return exitBad, err
 	}
-	if err := c.open(); err != nil {
+	var urls *urlReader
+	var err error
+	if p.noRobots {
+		urls, err = p.withoutRobots()
+	} else {
+		p.j, urls, err = p.open(ctx)
+	}
+	if err != nil {
 		return exitBad, err
 	}
+	defer p.j.live.close()
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	status := exitAllowed
-	all, err := c.answer(ctx, func(p *page) error {
-		s, err := c.answerPage(ctx, p)
+	all, err := p.j.each(ctx, urls, func(t *urlTarget) error {
+		s, err := p.checkURL(ctx, t)
 		status = max(status, s)
 		return err
 	})
@@ -117,149 +123,124 @@ func (c *pageCall) answerAll(ctx context.Context) (int, error) {
 	return status, nil
 }
 
-// arguments finds out where the page comes from.
-func (c *pageCall) arguments() (err error) {
-	if !c.given("html") && len(c.headers) == 0 {
-		if !c.fetches {
-			return errors.New("with -f nothing is fetched: give the page with --html FILE or --header LINE")
+// readPage reads the page of --html and --header.
+func (p *pageCommand) readPage() (err error) {
+	if !p.given("html") && len(p.headers) == 0 {
+		if p.given("file") {
+			return errors.New("-f needs the page too; add --html FILE or --header LINE")
 		}
 		return nil
 	}
-	if err := c.site.unused("with --html or --header"); err != nil {
+	p.noRobots = !p.given("file")
+	switch err := p.site.unused("with --html or --header"); {
+	case err != nil:
 		return err
-	}
-	c.noFile = c.fetches
-	c.fetches = false
-	switch {
-	case c.given("html") && c.html == "":
-		return errors.New("the name after --html is empty")
-	case len(c.args) > 1:
-		return fmt.Errorf("unexpected argument %q: --html and --header are one page", clip(c.args[1]))
-	case len(c.args) == 1 && c.args[0] == "-":
-		return errors.New("--html and --header are one page: name its URL, or leave it out")
-	case c.html == "-" && c.fileName == "-":
+	case p.given("html") && p.html == "":
+		return errors.New("empty file name")
+	case len(p.args) > 1 || p.given("urls"):
+		return errors.New("--html and --header describe one page; name one URL")
+	case len(p.args) == 1 && p.args[0] == "-":
+		return errors.New("--html and --header describe one page; name its URL, or omit it")
+	case p.html == "-" && p.file == "-":
 		return errors.New("standard input can be read only once")
-	case len(c.args) == 0 && !c.noFile:
-		return errors.New("no URL given: name the page that robots.txt is asked about")
-	case len(c.args) == 0:
-		c.args, c.noURL = []string{"/"}, true
+	case len(p.args) == 0 && !p.noRobots:
+		return errors.New("no URL; name the page to check against robots.txt")
+	case len(p.args) == 0:
+		p.args, p.noURL = []string{"/"}, true
 	}
 	header := http.Header{}
-	for _, line := range c.headers {
+	for _, line := range p.headers {
 		name, value, ok := strings.Cut(line, ":")
 		if name = strings.TrimSpace(name); !ok || name == "" || strings.ContainsAny(name, " \t") {
-			return fmt.Errorf("--header %s is no header such as 'X-Robots-Tag: noindex'", strconv.Quote(clip(line)))
+			return fmt.Errorf("invalid --header %q; write it as 'X-Robots-Tag: noindex'", clip(line))
 		}
 		header.Add(name, strings.TrimSpace(value))
 	}
 	var body []byte
-	if c.html != "" {
-		if body, _, err = c.readNamed(c.html); err != nil {
+	if p.html != "" {
+		if body, _, err = p.readNamed(p.html); err != nil {
 			return err
 		}
 	}
-	c.ours = indexing.Parse(header, body)
-	if len(body) > 0 && !c.ours.HTML {
-		c.warn("the file of --html is not read: Content-Type is %s, which is not HTML", strconv.Quote(clip(header.Get("Content-Type"))))
-	}
-	if c.noFile {
-		c.file = robots.Parse(nil)
+	p.local = indexing.Parse(header, body)
+	if len(body) > 0 && !p.local.HTML {
+		p.warn("%s is ignored: Content-Type %q is not HTML", p.html, clip(header.Get("Content-Type")))
 	}
 	return nil
 }
 
-func (c *pageCall) rulesOf(i int) *ruleSet {
-	if c.askers == nil {
-		return c.rules[0]
+// withoutRobots opens a judge for a page without a robots.txt.
+func (p *pageCommand) withoutRobots() (urls *urlReader, err error) {
+	p.j = &judge{command: p.command, ruleFlags: p.ruleFlags, source: newOneFile(ask.Source{File: robots.Parse(nil)})}
+	if p.j.crawlers, p.j.decisive, err = p.crawlers(); err != nil {
+		return nil, err
 	}
-	return c.askers.rules[i]
+	p.warnCrawlers(p.j.crawlers, nil)
+	return newURLReader(p.std, p.args, "", "")
 }
 
-func (c *pageCall) pathOf(p *page, i int) robots.Path {
-	if c.askers == nil {
-		return p.paths[0]
-	}
-	return c.pathFor(p.paths, i)
-}
-
-// whoAsks returns the crawlers with their verdicts on the page under way.
-func (c *pageCall) whoAsks(p *page) (who []pageAsker) {
-	if c.askers == nil {
-		w := pageAsker{tokens: c.rules[0].Tokens(), dialect: c.dialects[0], name: strings.Join(c.agents, ", else ")}
-		if c.as != "" {
-			e, _ := crawlers.Find(c.as)
-			w.name, w.listed, w.tokens = e.Name, true, ownTokens(e)
+// results returns the crawlers with their verdicts on the current URL.
+func (p *pageCommand) results() []pageVerdict {
+	list := make([]pageVerdict, len(p.j.crawlers))
+	for i, c := range p.j.crawlers {
+		e, known := crawlers.Find(c.Name)
+		if known = known && strings.EqualFold(e.Name, c.Name); known {
+			c.Name = e.Name
 		}
-		who = []pageAsker{w}
-	} else {
-		for _, e := range c.askers.list {
-			known, listed := crawlers.Find(e.Name)
-			who = append(who, pageAsker{name: e.Name, listed: listed && known.Name == e.Name, tokens: ownTokens(e), dialect: e.ReadAs()})
+		list[i] = pageVerdict{Crawler: c, known: known, verdict: p.j.verdicts[i], tokens: c.Tokens}
+		if known && e.Rival != "" {
+			list[i].tokens = slices.DeleteFunc(slices.Clone(c.Tokens), func(t string) bool { return strings.EqualFold(t, e.Rival) })
 		}
 	}
-	for i := range who {
-		who[i].verdict = c.rulesOf(i).Match(c.pathOf(p, i))
-	}
-	return who
+	return list
 }
 
-// ownTokens are those of a crawler without that of a rival, whose group it obeys in
-// robots.txt and whose meta tags nobody says that it reads.
-func ownTokens(e crawlers.Crawler) []string {
-	return slices.DeleteFunc(slices.Clone(e.Tokens), func(t string) bool { return e.Rival != "" && strings.EqualFold(t, e.Rival) })
-}
-
-// answerPage asks about one page, and returns its status.
-func (c *pageCall) answerPage(ctx context.Context, p *page) (status int, err error) {
-	who := c.whoAsks(p)
-	got := fetchedPage{page: c.ours, urls: []string{p.url}}
-	if c.ours == nil {
-		if got, err = c.fetchFor(ctx, p, who); err != nil {
+// checkURL checks one page, and returns its status.
+func (p *pageCommand) checkURL(ctx context.Context, t *urlTarget) (status int, err error) {
+	list := p.results()
+	got := fetchedPage{page: p.local, urls: []string{t.url}}
+	if p.local == nil {
+		if got, err = p.fetchFor(ctx, t.url, list); err != nil {
 			return exitBad, err
 		}
 	}
-	at := c.moment()
-	for i := range who {
-		w := &who[i]
-		verdict := &w.verdict
-		if c.noFile {
+	at := p.at
+	if at.IsZero() {
+		at = p.std.now()
+	}
+	for i := range list {
+		r := &list[i]
+		verdict := &r.verdict
+		if p.noRobots {
 			verdict = nil
 		}
-		engine := indexing.EngineOf(w.dialect)
-		w.outlook = got.page.Outlook(verdict, at, engine, w.tokens...)
-		if got.page != nil && w.outlook.Crawl.Is == indexing.No {
-			o := got.page.Outlook(nil, at, engine, w.tokens...)
-			w.ifRead = &o
+		engine := indexing.EngineOf(r.Dialect)
+		r.outlook = got.page.Outlook(verdict, at, engine, r.tokens...)
+		if got.page != nil && r.outlook.Crawl.Is == indexing.No {
+			o := got.page.Outlook(nil, at, engine, r.tokens...)
+			r.ifRead = &o
 		}
-		status = max(status, statusOfOutlook(&w.outlook))
+		status = max(status, statusOfOutlook(&r.outlook))
 	}
-	switch c.format {
-	case formatJSON:
-		err = c.writeJSON(p, &got, who)
-	case formatCSV:
-		err = c.writeRows(p, &got, who)
-	default:
-		c.print(p, &got, who)
+	if p.format == formatJSON {
+		err = p.writePageJSON(t, &got, list)
+	} else {
+		p.writePage(t, &got, list)
 	}
-	c.answers++
+	p.answers++
 	return status, err
 }
 
-// fetchFor fetches a page for the first of those who ask that may fetch it, and all its
-// redirects. Where a redirect keeps one out another may go on.
-func (c *pageCall) fetchFor(ctx context.Context, p *page, who []pageAsker) (got fetchedPage, err error) {
-	got.urls = []string{p.url}
-	_ = c.std.out.Flush() // what is answered is shown while this waits; the last flush reports its error
-	for i := range who {
-		if !who[i].verdict.Allowed {
+// fetchFor fetches a page for the first crawler that may fetch it and all its redirects.
+func (p *pageCommand) fetchFor(ctx context.Context, url string, list []pageVerdict) (got fetchedPage, err error) {
+	got.urls = []string{url}
+	_ = p.std.out.Flush() // show earlier results during the wait; the last flush reports its error
+	for i := range list {
+		if !list[i].verdict.Allowed {
 			continue
 		}
-		tokens := c.rulesOf(i).Tokens()
-		if len(tokens) == 0 { // robots.txt does not name it, so its rules are those of all others
-			tokens = c.askers.list[i].Tokens
-		}
-		got = c.live.fetchPage(ctx, p.url, who[i].dialect, tokens)
-		if err := c.hops(ctx, &got, who); err != nil {
+		got = p.j.live.fetchPage(ctx, url, list[i].Crawler)
+		if err := p.checkRedirects(ctx, &got, list); err != nil {
 			return got, err
 		}
 		if _, disallowed := errors.AsType[*polite.DisallowedError](got.err); !disallowed {
@@ -272,8 +253,35 @@ func (c *pageCall) fetchFor(ctx context.Context, p *page, who []pageAsker) (got 
 	return got, nil
 }
 
-// statusOfOutlook returns the exit status of an answer. Where no robots.txt is given
-// the page alone decides.
+// checkRedirects judges the redirects of a page for all crawlers: the first that blocks a
+// crawler gives its verdict.
+func (p *pageCommand) checkRedirects(ctx context.Context, f *fetchedPage, list []pageVerdict) error {
+	for _, address := range f.urls[1:] {
+		t, origin, err := p.j.parse(address)
+		if err != nil {
+			if f.err == nil {
+				f.err = err
+			}
+			return nil
+		}
+		r, err := p.j.live.cache.Get(ctx, origin)
+		if err != nil {
+			return err
+		}
+		for i, rules := range p.j.rulesIn(ask.Source{Record: r}) {
+			one := &list[i]
+			if !one.verdict.Allowed {
+				continue
+			}
+			if v := rules.Match(t.pathFor(one.Dialect)); !v.Allowed {
+				one.verdict, one.blockedAt = v, address
+			}
+		}
+	}
+	return nil
+}
+
+// statusOfOutlook returns the exit status of a result.
 func statusOfOutlook(o *indexing.Outlook) int {
 	switch {
 	case o.Crawl.Reason == indexing.Undecided:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,9 +14,7 @@ import (
 	"github.com/robotskit/robots/indexing"
 )
 
-// This file writes the answers of the verb page.
-
-// placeOf says where a directive stands.
+// placeOf returns the place of a directive.
 func placeOf(d indexing.Directive) string {
 	if d.Place.Header > 0 {
 		return "X-Robots-Tag line " + strconv.Itoa(d.Place.Header)
@@ -23,24 +22,23 @@ func placeOf(d indexing.Directive) string {
 	return "HTML line " + strconv.Itoa(d.Place.Line)
 }
 
-// cited is a directive with its place.
-func cited(d indexing.Directive) string { return clip(d.String()) + " (" + placeOf(d) + ")" }
+// cite returns a directive with its place.
+func cite(d indexing.Directive) string { return clip(d.String()) + " (" + placeOf(d) + ")" }
 
-// contradictions says what of the rules for a crawler cannot be meant so, the worst
-// first.
-func (w *pageAsker) contradictions() (list []string) {
-	d := &w.outlook.Directives
-	if h := w.outlook.Hidden; !h.IsZero() {
-		text := "robots.txt disallows the page, so nobody reads its " + cited(h)
+// contradictions describes the contradictions for a crawler, the worst first.
+func (r *pageVerdict) contradictions() (list []string) {
+	d := &r.outlook.Directives
+	if h := r.outlook.Hidden; !h.IsZero() {
+		text := "robots.txt disallows the page, so no crawler reads its " + cite(h)
 		if by := d.By(indexing.NoIndex); !by.IsZero() {
-			text += "; its address may be listed all the same: for noindex to be read the page must be allowed"
+			text += "; its address can be listed anyway; allow the page so that noindex is read"
 		}
 		list = append(list, text)
 	}
 	for _, pair := range d.Opposed {
-		text := cited(pair[0]) + " against " + cited(pair[1]) + ": the first counts"
+		text := cite(pair[0]) + " against " + cite(pair[1]) + ": the first counts"
 		if d.Engine != indexing.AnyEngine {
-			text += " with " + d.Engine.Title()
+			text += " for " + d.Engine.Title()
 		}
 		if !slices.Contains(list, text) {
 			list = append(list, text)
@@ -49,39 +47,39 @@ func (w *pageAsker) contradictions() (list []string) {
 	return list
 }
 
-// reasonFor says why an answer is as it is.
+// reasonFor explains an answer.
 func reasonFor(a indexing.Answer) string {
 	text := a.Reason.Sentence()
 	switch {
 	case a.Is == indexing.AddressOnly:
-		return text + ": its address alone may be listed, as others link to it"
+		return text + "; only its address can be listed, if other pages link to it"
 	case a.Reason == indexing.ByRule, a.Reason == indexing.Limited:
-		return cited(a.Rule)
+		return cite(a.Rule)
 	case a.Reason == indexing.Expires, a.Reason == indexing.Expired:
-		return text + ", " + stamp(a.Rule.Time) + ": " + cited(a.Rule)
+		return text + ", " + stamp(a.Rule.Time) + ": " + cite(a.Rule)
 	case !a.Rule.IsZero():
-		return text + ": " + cited(a.Rule)
+		return text + ": " + cite(a.Rule)
 	}
 	return text
 }
 
-// crawlReason says by which line of which robots.txt a page may be fetched or not.
-func (c *pageCall) crawlReason(w *pageAsker, colours palette) string {
-	if c.noFile {
-		return w.outlook.Crawl.Reason.Sentence() + ": what follows is of a page that may be fetched"
+// crawlReason explains whether the page may be fetched.
+func (p *pageCommand) crawlReason(r *pageVerdict) string {
+	if p.noRobots {
+		return r.outlook.Crawl.Reason.Sentence() + "; the page is assumed to be allowed"
 	}
-	text := because(colours, w.verdict)
-	if w.shutAt != "" {
-		text = "it redirects to " + robots.Printable(w.shutAt) + ": " + text
+	text := because(p.palette, r.verdict)
+	if r.blockedAt != "" {
+		text = "redirects to " + robots.Printable(r.blockedAt) + ": " + text
 	}
 	return text
 }
 
-// whyShut is the reason of the first answer that is not yes, or of the index.
-func (c *pageCall) whyShut(w *pageAsker, colours palette) string {
-	o := &w.outlook
+// mainReason explains the first answer that is not yes, or that on the index.
+func (p *pageCommand) mainReason(r *pageVerdict) string {
+	o := &r.outlook
 	if o.Crawl.Is == indexing.No || o.Crawl.Reason == indexing.Undecided {
-		return c.crawlReason(w, colours)
+		return p.crawlReason(r)
 	}
 	for _, a := range []indexing.Answer{o.Index, o.Follow, o.Snippet} {
 		if a.Is != indexing.Yes {
@@ -94,59 +92,63 @@ func (c *pageCall) whyShut(w *pageAsker, colours palette) string {
 	return reasonFor(o.Index)
 }
 
-// print writes the answer as text.
-func (c *pageCall) print(p *page, got *fetchedPage, who []pageAsker) {
-	w := c.std.out
-	if c.answers > 0 {
+// writePage writes the result as text.
+func (p *pageCommand) writePage(t *urlTarget, got *fetchedPage, list []pageVerdict) {
+	w := p.std.out
+	if p.answers > 0 {
 		fmt.Fprintln(w)
 	}
 	title := "The page"
-	if !c.noURL {
-		title = robots.Printable(p.url)
+	if !p.noURL {
+		title = robots.Printable(t.url)
 	}
-	if c.askers == nil && who[0].name != "" {
-		title += ", for " + robots.Printable(who[0].name) + ", in " + who[0].dialect.Name
+	one := len(list) == 1
+	if one && list[0].Name != anyCrawler {
+		title += ", for " + robots.Printable(list[0].Name) + ", in " + list[0].Dialect.Name
 	}
-	fmt.Fprintln(w, c.palette.paint(bold, title))
-	c.printContradictions(who)
-	if c.askers == nil {
-		c.printOutlook(&who[0])
+	fmt.Fprintln(w, p.palette.paint(bold, title))
+	p.writeContradictions(list)
+	if one {
+		p.writeOutlook(&list[0])
 	} else {
-		c.printOutlooks(who)
+		p.writeOutlooks(list)
 	}
-	c.printState("  ", c.state(p, factOf))
-	c.printState("  ", got.state())
+	p.j.writeState("  ", factOf)
+	if state := got.state(); state != "" {
+		fmt.Fprintf(w, "  %s\n", p.palette.paint(faint, robots.Printable(state)))
+	}
 	if got.page != nil {
-		c.printRules(got.page, who)
+		p.writeDirectives(got.page, list)
 	}
 }
 
-// printContradictions writes each contradiction once, with the crawlers that it concerns
-// where there are several.
-func (c *pageCall) printContradictions(who []pageAsker) {
+// writeContradictions writes each contradiction once, with its crawlers if there are
+// several.
+func (p *pageCommand) writeContradictions(list []pageVerdict) {
 	var texts []string
-	whose := map[string][]string{}
-	for i := range who {
-		for _, text := range who[i].contradictions() {
-			if whose[text] == nil {
+	names := map[string][]string{}
+	blocked := p.local == nil
+	for i := range list {
+		for _, text := range list[i].contradictions() {
+			if names[text] == nil {
 				texts = append(texts, text)
 			}
-			whose[text] = append(whose[text], who[i].name)
+			names[text] = append(names[text], list[i].Name)
 		}
+		blocked = blocked && list[i].outlook.Crawl.Is == indexing.No
 	}
 	for _, text := range texts {
-		if len(who) > 1 {
-			text += " (" + someNames(whose[text]) + ")"
+		if len(list) > 1 {
+			text += " (" + someNames(names[text]) + ")"
 		}
-		wrap(c.std.out, textWidth, "  "+c.palette.paint(yellow, "contradiction")+": ", robots.Printable(text))
+		wrap(p.std.out, textWidth, "  "+p.palette.paint(yellow, "contradiction")+": ", robots.Printable(text))
 	}
-	hidden := len(who) > 0 && c.ours == nil && !slices.ContainsFunc(who, func(w pageAsker) bool { return w.outlook.Crawl.Is != indexing.No })
-	if hidden {
-		wrap(c.std.out, textWidth, "  note: ", "whether the page says noindex is not known, as it may not be fetched; if it does, no crawler reads it either")
+	if blocked {
+		wrap(p.std.out, textWidth, "  note: ", "the page may not be fetched, so a noindex on it is unknown, and no crawler would read it")
 	}
 }
 
-// someNames joins names, of many the first.
+// someNames joins names, up to a limit.
 func someNames(names []string) string {
 	const most = 3
 	if n := len(names); n > most+1 {
@@ -155,61 +157,52 @@ func someNames(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// paintWord colours an answer, filled up to the longest word.
-func (c *pageCall) paintWord(a indexing.Answer) string {
+// answerWord colors an answer and pads it to the longest.
+func (p *pageCommand) answerWord(a indexing.Answer) string {
 	style := map[indexing.Word]string{indexing.Yes: green, indexing.No: red}[a.Is]
-	if style == "" {
-		style = yellow
-	}
-	return c.palette.paint(style, fill(a.Is.String(), len("unknown")))
+	return p.palette.paint(cmp.Or(style, yellow), fill(a.Is.String(), len("unknown")))
 }
 
-// printOutlook writes the answers for one crawler, a line each.
-func (c *pageCall) printOutlook(w *pageAsker) {
-	o := &w.outlook
-	for _, line := range []struct {
-		what   string
-		answer indexing.Answer
-		why    string
-	}{
-		{"crawl", o.Crawl, c.crawlReason(w, c.palette)},
-		{"index", o.Index, robots.Printable(reasonFor(o.Index))},
-		{"follow", o.Follow, robots.Printable(reasonFor(o.Follow))},
-		{"snippet", o.Snippet, robots.Printable(reasonFor(o.Snippet))},
-	} {
-		fmt.Fprintf(c.std.out, "  %-7s  %s  %s\n", line.what, c.paintWord(line.answer), line.why)
-	}
-	if w.ifRead != nil {
-		var said []string
-		for i, a := range []indexing.Answer{w.ifRead.Index, w.ifRead.Follow, w.ifRead.Snippet} {
-			text := []string{"index", "follow", "snippet"}[i] + " " + a.Is.String()
-			if !a.Rule.IsZero() {
-				text += ", " + cited(a.Rule)
+// writeOutlook writes the result for one crawler, a line for each answer.
+func (p *pageCommand) writeOutlook(r *pageVerdict) {
+	o := &r.outlook
+	fmt.Fprintf(p.std.out, "  crawl    %s  %s\n", p.answerWord(o.Crawl), p.crawlReason(r))
+	var unread []string
+	for i, a := range []indexing.Answer{o.Index, o.Follow, o.Snippet} {
+		what := []string{"index", "follow", "snippet"}[i]
+		fmt.Fprintf(p.std.out, "  %-7s  %s  %s\n", what, p.answerWord(a), robots.Printable(reasonFor(a)))
+		if r.ifRead != nil {
+			b := []indexing.Answer{r.ifRead.Index, r.ifRead.Follow, r.ifRead.Snippet}[i]
+			text := what + " " + b.Is.String()
+			if !b.Rule.IsZero() {
+				text += ", " + cite(b.Rule)
 			}
-			said = append(said, text)
+			unread = append(unread, text)
 		}
-		wrap(c.std.out, textWidth, "  if it could be read: ", robots.Printable(strings.Join(said, "; ")))
+	}
+	if r.ifRead != nil {
+		wrap(p.std.out, textWidth, "  if allowed: ", robots.Printable(strings.Join(unread, "; ")))
 	}
 }
 
-// printOutlooks writes a row for each crawler.
-func (c *pageCall) printOutlooks(who []pageAsker) {
+// writeOutlooks writes a row for each crawler.
+func (p *pageCommand) writeOutlooks(list []pageVerdict) {
 	names, dialects := 0, 0
-	for i := range who {
-		names, dialects = max(names, columns(who[i].name)), max(dialects, len(who[i].dialect.Name))
+	for _, r := range list {
+		names, dialects = max(names, columns(r.Name)), max(dialects, len(r.Dialect.Name))
 	}
-	for i := range who {
-		w := &who[i]
-		o := &w.outlook
-		fmt.Fprintf(c.std.out, "  %s  %s  crawl %s  index %s  follow %s  snippet %s  %s\n", fill(robots.Printable(w.name), names), fill(w.dialect.Name, dialects),
-			c.paintWord(o.Crawl), c.paintWord(o.Index), c.paintWord(o.Follow), c.paintWord(o.Snippet), c.whyShut(w, c.palette))
+	for i := range list {
+		r := &list[i]
+		o := &r.outlook
+		fmt.Fprintf(p.std.out, "  %s  %s  crawl %s  index %s  follow %s  snippet %s  %s\n", fill(robots.Printable(r.Name), names), fill(r.Dialect.Name, dialects),
+			p.answerWord(o.Crawl), p.answerWord(o.Index), p.answerWord(o.Follow), p.answerWord(o.Snippet), p.mainReason(r))
 	}
 }
 
-// printRules writes the rules of the page in its order, with what becomes of each.
-func (c *pageCall) printRules(page *indexing.Page, who []pageAsker) {
-	w := c.std.out
-	heading(w, c.palette, "Rules of the page")
+// writeDirectives writes the directives of the page in order, with their effect.
+func (p *pageCommand) writeDirectives(page *indexing.Page, list []pageVerdict) {
+	w := p.std.out
+	heading(w, p.palette, "Rules of the page")
 	if len(page.Directives) == 0 {
 		fmt.Fprintln(w, "  none")
 	}
@@ -219,20 +212,20 @@ func (c *pageCall) printRules(page *indexing.Page, who []pageAsker) {
 	}
 	for i, d := range page.Directives {
 		text, _ := shown(clip(d.String()))
-		fmt.Fprintf(w, "  %s  %s  %s\n", fill(placeOf(d), place), fill(text, rule), effectOf(i, who))
+		fmt.Fprintf(w, "  %s  %s  %s\n", fill(placeOf(d), place), fill(text, rule), effectOf(i, list))
 	}
 	if page.Cut {
-		fmt.Fprintln(w, "  and what is behind the part that was read is not known")
+		fmt.Fprintln(w, "  the page is truncated; later rules are unknown")
 	}
 }
 
-// effectOf says what becomes of a directive for those who ask.
-func effectOf(i int, who []pageAsker) string {
-	first := &who[0].outlook.Directives
+// effectOf describes the effect of a directive on the crawlers.
+func effectOf(i int, list []pageVerdict) string {
+	first := &list[0].outlook.Directives
 	r := first.Readings[i]
 	counts, same := 0, true
-	for k := range who {
-		effect := who[k].outlook.Directives.Readings[i].Effect
+	for k := range list {
+		effect := list[k].outlook.Directives.Readings[i].Effect
 		same = same && effect == r.Effect
 		if effect == indexing.Counts {
 			counts++
@@ -241,42 +234,42 @@ func effectOf(i int, who []pageAsker) string {
 	switch {
 	case r.Effect == indexing.Meaningless && same:
 		return r.Problem.Sentence()
-	case r.Effect == indexing.NotRead && same && len(who) == 1:
-		return "is no rule that " + first.Engine.Title() + " documents"
-	case same && (len(who) == 1 || r.Effect != indexing.Counts):
+	case r.Effect == indexing.NotRead && same && len(list) == 1:
+		return "not documented by " + first.Engine.Title()
+	case same && (len(list) == 1 || r.Effect != indexing.Counts):
 		return r.Effect.Sentence()
 	}
-	return "counts for " + strconv.Itoa(counts) + " of " + strconv.Itoa(len(who))
+	return "counts for " + strconv.Itoa(counts) + " of " + strconv.Itoa(len(list))
 }
 
-// state says in one line what came of the fetch of a page, "" if it was not fetched.
+// state describes the fetch of a page, "" if it was not fetched.
 func (f *fetchedPage) state() string {
-	var said []string
+	var parts []string
 	switch {
 	case f.page == nil && f.err == nil, f.page != nil && f.page.Status == 0:
 		return ""
 	case f.page != nil:
-		said = append(said, "status "+strconv.Itoa(f.page.Status))
+		parts = append(parts, "status "+strconv.Itoa(f.page.Status))
 	}
 	if n := len(f.urls) - 1; n > 0 {
-		said = append(said, "redirected to "+clip(f.urls[n]))
+		parts = append(parts, "redirected to "+clip(f.urls[n]))
 	}
 	switch {
 	case f.page == nil:
-		said = append(said, "it cannot be read: "+f.err.Error())
+		parts = append(parts, "unavailable: "+f.err.Error())
 	case f.page.Status/100 != 2:
 	case !indexing.IsHTML(http.Header{"Content-Type": {f.kind}}):
-		said = append(said, "only the headers are read, as it is no HTML: "+clip(f.kind))
+		parts = append(parts, "not HTML, only headers read: "+clip(f.kind))
 	default:
-		said = append(said, count(f.size, "byte")+" of HTML read")
+		parts = append(parts, count(f.size, "byte")+" of HTML read")
 		if f.err != nil {
-			said = append(said, "cut: "+f.err.Error())
+			parts = append(parts, "truncated: "+f.err.Error())
 		}
 	}
-	return "page: " + strings.Join(said, ", ")
+	return "page: " + strings.Join(parts, ", ")
 }
 
-// pageAnswer is one answer of a line of JSON.
+// pageAnswer is an answer in JSON.
 type pageAnswer struct {
 	Answer indexing.Word   `json:"answer"`
 	Reason indexing.Reason `json:"reason"`
@@ -292,8 +285,7 @@ func newPageAnswer(a indexing.Answer) pageAnswer {
 	return j
 }
 
-// jsonDirective is a directive: header is the number of the X-Robots-Tag line, line
-// that of the HTML.
+// jsonDirective has the number of its X-Robots-Tag line in header, or of its HTML line.
 type jsonDirective struct {
 	Agent  *string `json:"agent"`
 	Name   string  `json:"name"`
@@ -318,7 +310,7 @@ type jsonReading struct {
 	Problem *indexing.Problem `json:"problem"`
 }
 
-// jsonContradiction is a rule that nobody reads (kind hidden), or the one that counts
+// jsonContradiction is a rule that no crawler reads (kind hidden), or the one that counts
 // of two that contradict each other (opposed), with the other.
 type jsonContradiction struct {
 	Kind  string         `json:"kind"`
@@ -332,7 +324,7 @@ type jsonIfRead struct {
 	Snippet pageAnswer `json:"snippet"`
 }
 
-// jsonPage is what came of the fetch of a page.
+// jsonPage is the outcome of fetching a page.
 type jsonPage struct {
 	Status *int     `json:"status"`
 	URLs   []string `json:"urls"`
@@ -354,22 +346,22 @@ func (f *fetchedPage) json() *jsonPage {
 	return j
 }
 
-// writeJSON writes a line for each crawler.
-func (c *pageCall) writeJSON(p *page, got *fetchedPage, who []pageAsker) error {
+// writePageJSON writes a line for each crawler.
+func (p *pageCommand) writePageJSON(t *urlTarget, got *fetchedPage, list []pageVerdict) error {
 	var url *string
-	if !c.noURL {
-		url = &p.url
+	if !p.noURL {
+		url = &t.url
 	}
 	var fetched *jsonPage
-	if c.ours == nil && (got.page != nil || got.err != nil) {
+	if p.local == nil && (got.page != nil || got.err != nil) {
 		fetched = got.json()
 	}
 	var state *jsonState
-	if c.record != nil {
-		state = newJSONState(c.record, c.rules[0].State().Text())
+	if r := p.j.from.Record; r != nil {
+		state = newJSONState(r, p.j.rules[0].State().Text())
 	}
-	for i := range who {
-		w := &who[i]
+	for i := range list {
+		w := &list[i]
 		o := &w.outlook
 		line := struct {
 			Schema  int             `json:"schema"`
@@ -387,12 +379,12 @@ func (c *pageCall) writeJSON(p *page, got *fetchedPage, who []pageAsker) error {
 			Page           *jsonPage           `json:"page"`
 			*jsonState
 		}{
-			Schema: 1, URL: url, Agent: w.tokens, Dialect: w.dialect.Name, Engine: o.Directives.Engine,
+			Schema: 1, URL: url, Agent: w.tokens, Dialect: w.Dialect.Name, Engine: o.Directives.Engine,
 			Crawl: newPageAnswer(o.Crawl), jsonIfRead: newJSONIfRead(o),
 			Contradictions: []jsonContradiction{}, Rules: []jsonReading{}, Page: fetched, jsonState: state,
 		}
-		if w.listed {
-			line.Name = &w.name
+		if w.known {
+			line.Name = &w.Name
 		}
 		if w.ifRead != nil {
 			j := newJSONIfRead(w.ifRead)
@@ -412,14 +404,14 @@ func (c *pageCall) writeJSON(p *page, got *fetchedPage, who []pageAsker) error {
 			}
 			line.Rules = append(line.Rules, j)
 		}
-		if !c.noFile {
+		if !p.noRobots {
 			text, err := w.verdict.MarshalJSON()
 			if err != nil {
 				return errors.New("cannot write the answer")
 			}
 			line.Verdict = text
 		}
-		if err := encode(c.std.out, line); err != nil {
+		if err := encode(p.std.out, line); err != nil {
 			return err
 		}
 	}
@@ -428,29 +420,4 @@ func (c *pageCall) writeJSON(p *page, got *fetchedPage, who []pageAsker) error {
 
 func newJSONIfRead(o *indexing.Outlook) jsonIfRead {
 	return jsonIfRead{newPageAnswer(o.Index), newPageAnswer(o.Follow), newPageAnswer(o.Snippet)}
-}
-
-// writeRows writes a row of CSV for each crawler, under a head.
-func (c *pageCall) writeRows(p *page, got *fetchedPage, who []pageAsker) error {
-	var rows [][]string
-	if c.answers == 0 {
-		rows = append(rows, []string{"url", "agent", "dialect", "engine", "crawl", "index", "follow", "snippet", "reason", "contradiction", "status"})
-	}
-	url, status := p.url, ""
-	if c.noURL {
-		url = ""
-	}
-	if got.page != nil && got.page.Status > 0 {
-		status = strconv.Itoa(got.page.Status)
-	}
-	for i := range who {
-		w := &who[i]
-		o := &w.outlook
-		rows = append(rows, []string{
-			url, strings.Join(w.tokens, " > "), w.dialect.Name, o.Directives.Engine.String(),
-			o.Crawl.Is.String(), o.Index.Is.String(), o.Follow.Is.String(), o.Snippet.Is.String(),
-			c.whyShut(w, palette{}), strings.Join(w.contradictions(), "; "), status,
-		})
-	}
-	return writeCSV(c.std.out, rows)
 }

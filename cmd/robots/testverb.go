@@ -18,15 +18,16 @@ import (
 
 // A tester is one run of robots test.
 type tester struct {
-	*call
+	*command
+	ruleFlags
+	site   siteFlags
 	only   string // --run
 	budget int
 	suites []*suite
 }
 
 func testCommand(std *streams, status *int) *cobra.Command {
-	t := &tester{call: newCall(std)}
-	t.formats = []string{formatSARIF, formatJUnit, formatGitHub, formatMarkdown}
+	t := &tester{command: newCommand(std, formatSARIF, formatJUnit, formatGitHub, formatMarkdown), ruleFlags: ruleFlags{maxBytes: noLimit}}
 	cmd := &cobra.Command{
 		Use:   "test [--run RE] FILE.yaml...",
 		Short: "Run assertions about a robots.txt",
@@ -60,7 +61,7 @@ are reported with file and line, and nothing is tested), or an unreachable site;
 	budgetFlag(cmd, &t.budget)
 	t.site.register(cmd)
 	registerFormat(cmd, &t.format, t.formats...)
-	t.colourFlag(cmd)
+	t.colorFlag(cmd)
 	return cmd
 }
 
@@ -162,13 +163,10 @@ func (t *tester) readSuites() error {
 func (t *tester) openAll(ctx context.Context) error {
 	var names []string
 	var named []*suite
-	seen := map[string]bool{}
+	var list []Crawler
 	for _, s := range t.suites {
 		for _, d := range s.dialects {
-			if !seen[d.Name] {
-				seen[d.Name] = true
-				t.dialects = append(t.dialects, d)
-			}
+			list = append(list, Crawler{anyCrawler, []string{anyCrawler}, d})
 		}
 		if s.text != nil {
 			s.source = source{File: robots.Parse([]byte(*s.text))}
@@ -176,9 +174,15 @@ func (t *tester) openAll(ctx context.Context) error {
 			names, named = append(names, s.robots), append(named, s)
 		}
 	}
-	sources, err := t.sources(ctx, names)
+	sources, live, err := t.named(ctx, &t.site, list, noLimit, names...)
 	if err != nil {
 		return err
+	}
+	defer live.close()
+	for _, source := range sources {
+		if err := mustKnow(live, source, list); err != nil {
+			return err
+		}
 	}
 	for i, s := range named {
 		s.source = sources[i]
@@ -188,7 +192,7 @@ func (t *tester) openAll(ctx context.Context) error {
 
 // runTest checks the assertions of a test in one dialect.
 func (t *tester) runTest(s *suite, test *suiteTest, d robots.Dialect) ([]*outcome, error) {
-	rules := t.compile(s.source, d, t.maxBytes, t.std.now(), test.agents).Rules
+	rules := t.rules(s.source, d, t.std.now(), test.agents)
 	var all []*outcome
 	for i := range test.asserts {
 		o := &outcome{suite: s, test: test, assertion: &test.asserts[i], dialect: d.Name}

@@ -23,7 +23,10 @@ import (
 
 // A verifyCall is one run of robots verify.
 type verifyCall struct {
-	*call
+	*command
+	site       siteFlags
+	as         string
+	fileName   string
 	logs       []string
 	lists      []string // of --list
 	fetchLists bool
@@ -39,8 +42,7 @@ type verifyCall struct {
 }
 
 func verifyCommand(std *streams, status *int) *cobra.Command {
-	c := &verifyCall{call: newCall(std), fetched: map[string]*crawlers.Addresses{}}
-	c.formats = []string{formatCSV}
+	c := &verifyCall{command: newCommand(std, formatCSV), fetched: map[string]*crawlers.Addresses{}}
 	cmd := &cobra.Command{
 		Use:   "verify {ADDRESS... | --log FILE [-f FILE]}",
 		Short: "Verify crawler IP addresses, or check an access log",
@@ -90,7 +92,7 @@ server or list was unavailable). 1 takes precedence over 3.`,
 	c.site.timeoutFlag(f, "timeout `TIME` per address (default 10s) and per list (default 30s)")
 	c.site.registerWay(cmd)
 	registerFormat(cmd, &c.format, c.formats...)
-	c.colourFlag(cmd)
+	c.colorFlag(cmd)
 	return cmd
 }
 
@@ -311,7 +313,7 @@ func (c *verifyCall) fetchList(ctx context.Context, url string) *crawlers.Addres
 // get fetches a URL through the address guard.
 func (c *verifyCall) get(ctx context.Context, url string) ([]byte, error) {
 	if c.client == nil {
-		options, _, err := c.site.options(c.dialects, c.maxBytes)
+		options, _, err := c.site.options(nil, noLimit)
 		if err != nil {
 			return nil, err
 		}

@@ -301,7 +301,7 @@ func TestLogProgress(t *testing.T) {
 		{100, 1, 1000, "robots verify: 100 lines read, 1 of 1,000 addresses verified\n"},
 	} {
 		var errs bytes.Buffer
-		l := &logReader{call: &verifyCall{call: &call{command: command{name: "robots verify", std: &streams{screen: &screen{err: &errs}}}}}}
+		l := &logReader{call: &verifyCall{command: &command{name: "robots verify", std: &streams{screen: &screen{err: &errs}}}}}
 		l.read.Store(test.read)
 		l.verified.Store(test.asked)
 		l.verifying.Store(test.asking)

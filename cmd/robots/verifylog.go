@@ -136,8 +136,7 @@ func (c *verifyCall) verifyLogs(ctx context.Context) (int, error) {
 		l.byName[e.Name] = i
 	}
 	if c.given("file") {
-		c.dialects = []robots.Dialect{robots.RFC9309}
-		f, err := c.readFile()
+		f, err := c.readRobots(c.fileName, robots.RFC9309, noLimit)
 		if err != nil {
 			return exitBad, err
 		}
