@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/compare"
 	"github.com/spf13/cobra"
 )
@@ -32,6 +33,7 @@ type differ struct {
 	agents     []string
 	dialect    string
 	dialects   []robots.Dialect
+	auto       bool   // each crawler is compared in its own dialect
 	dialectsOf string // the file of --dialects
 	urls       string // the file of --urls
 	failOn     string
@@ -58,11 +60,12 @@ URL that changed and the line responsible. Delays, sitemaps and signals are comp
 too. OLD and NEW are files, - for standard input, or URLs of sites.
 
 The proof covers every URL that a client can send, including escaped letters, invalid
-escapes and /../. A crawler is compared only by its own name: one that falls back to
+escapes and /../. Each crawler is compared in its own dialect, rfc9309 if that is not
+known, unless -d names one. A crawler is compared only by its own name: one that falls back to
 the group of another name, such as Googlebot-Image, is listed once a file names it.
 
 With --dialects, one FILE is compared with itself as different engines read it:
---dialect against google, google-cpp, seznam, bing and yandex, over normalized URLs
+--dialect (default rfc9309) against google, google-cpp, seznam, bing and yandex, over normalized URLs
 (RFC 3986 section 6.2.2), /robots.txt excluded.
 
 Exit status: 0 no change that --fail-on names; 1 such a change; 2 invalid usage, a
@@ -79,8 +82,8 @@ file that cannot be read or an unreachable site; 3 undecided within --budget. Wi
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringArrayVarP(&d.agents, "agent", "a", nil, "compare only for this product `TOKEN` (repeat for more; default * and all crawlers named)")
-	f.StringVarP(&d.dialect, "dialect", "d", robots.RFC9309.Name, "`NAME` of a dialect: "+strings.Replace(dialectList(), " google-legacy", "\ngoogle-legacy", 1)+", or all")
-	complete(cmd, "dialect", append(dialectNames(), allDialects))
+	f.StringVarP(&d.dialect, "dialect", "d", ask.AutoDialect, "`NAME` auto, "+dialectList()+", all")
+	complete(cmd, "dialect", append(dialectNames(), ask.AutoDialect, allDialects))
 	f.StringVar(&d.dialectsOf, "dialects", "", "compare how engines read this one `FILE`")
 	f.StringVar(&d.urls, "urls", "", "count the URLs in this `FILE` that change: a list, sitemap or access log,\n- for standard input")
 	f.StringVar(&d.failOn, "fail-on", failAny, "`CHANGE` that exits 1: newly-blocked, newly-allowed, any (delays etc. included), never")
@@ -121,6 +124,7 @@ func helps(budget int) string {
 // A section is the comparison of all crawlers in one dialect, or in two.
 type section struct {
 	old, new robots.Dialect
+	auto     bool // of each crawler its own instead
 	crawlers []*crawler
 }
 
@@ -146,6 +150,7 @@ func (s *section) sides() [2]string {
 // A crawler is what changes for one crawler.
 type crawler struct {
 	name     string
+	dialect  string // of the new file
 	rules    [2]*robots.Rules
 	shared   *comparison // by all crawlers with equal rules
 	declared []declaredChange
@@ -211,6 +216,9 @@ func (d *differ) diff(ctx context.Context) (int, error) {
 		}
 		d.sections = append(d.sections, d.compare(pair, p[0], p[1]))
 	}
+	if d.auto {
+		d.joinSections()
+	}
 	if err := d.countURLs(); err != nil {
 		return exitBad, err
 	}
@@ -239,9 +247,15 @@ func (d *differ) check() error {
 	case len(d.args) > 2:
 		return fmt.Errorf("unexpected argument %q after two files", clip(d.args[2]))
 	}
-	if d.dialect == allDialects {
+	d.auto = d.dialect == ask.AutoDialect && !d.given("dialects")
+	switch {
+	case d.auto:
+		d.dialects = []robots.Dialect{robots.RFC9309, robots.Google, robots.Bing, robots.Yandex, robots.Seznam}
+	case d.dialect == ask.AutoDialect:
+		d.dialects = []robots.Dialect{robots.RFC9309}
+	case d.dialect == allDialects:
 		d.dialects = robots.Dialects()
-	} else {
+	default:
 		one, err := dialectByName(d.dialect)
 		if err != nil {
 			return err
@@ -252,6 +266,26 @@ func (d *differ) check() error {
 		d.limit = 10
 	}
 	return checkAgents(d.agents, d.dialects...)
+}
+
+// joinSections makes one section of those for the dialects of the crawlers.
+func (d *differ) joinSections() {
+	all := section{old: robots.RFC9309, new: robots.RFC9309, auto: true}
+	for _, s := range d.sections {
+		all.crawlers = append(all.crawlers, s.crawlers...)
+	}
+	order := func(c *crawler) (int, string) {
+		if i := slices.Index(d.agents, c.name); i >= 0 {
+			return i, ""
+		}
+		return len(d.agents), strings.TrimPrefix(c.name, anyCrawler)
+	}
+	slices.SortStableFunc(all.crawlers, func(a, b *crawler) int {
+		i, x := order(a)
+		j, y := order(b)
+		return cmp.Or(i-j, strings.Compare(x, y))
+	})
+	d.sections = []section{all}
 }
 
 // pairs returns the dialects of the old and the new file.
@@ -287,7 +321,7 @@ func (d *differ) compare(pair [2]source, before, after robots.Dialect) section {
 	compared := map[[2][sha256.Size]byte]*comparison{}
 	made := map[[2]*robots.Rules]*crawler{}
 	for i, name := range names {
-		c := &crawler{name: name, rules: [2]*robots.Rules{rules[0][i], rules[1][i]}}
+		c := &crawler{name: name, dialect: after.Name, rules: [2]*robots.Rules{rules[0][i], rules[1][i]}}
 		if other := made[c.rules]; other != nil {
 			c.shared, c.declared = other.shared, other.declared
 		} else {
@@ -329,17 +363,23 @@ var robotsTxt = robots.RawPath("/robots.txt")
 // names, sorted.
 func (d *differ) crawlers(files [2]*robots.File, before, after robots.Dialect) []string {
 	var names []string
-	if len(d.agents) > 0 {
-		for _, a := range d.agents {
-			if !slices.Contains(names, a) {
-				names = append(names, a)
-			}
+	for _, a := range d.agents {
+		if !slices.Contains(names, a) {
+			names = append(names, a)
 		}
-		return names
 	}
-	names = append(files[0].Crawlers(before), files[1].Crawlers(after)...)
-	slices.Sort(names)
-	return append([]string{"*"}, slices.Compact(names)...)
+	if len(d.agents) == 0 {
+		names = append(files[0].Crawlers(before), files[1].Crawlers(after)...)
+		slices.Sort(names)
+		names = append([]string{anyCrawler}, slices.Compact(names)...)
+	}
+	if d.auto {
+		names = slices.DeleteFunc(names, func(name string) bool {
+			own, _ := dialectFor(ask.AutoDialect, []string{name}) // never an error
+			return own.Name != after.Name
+		})
+	}
+	return names
 }
 
 // keyOf identifies rules of one dialect by their text.
@@ -446,9 +486,10 @@ func (d *differ) shown(changes []compare.Change) ([]compare.Change, int) {
 // A group is crawlers of a section with the same result.
 type group struct {
 	*comparison
-	names   []string
-	notes   []string
-	sameRow bool // all have the line numbers of the first
+	names    []string
+	notes    []string
+	dialects []string
+	sameRow  bool // all have the line numbers of the first
 }
 
 // groups returns the crawlers of a section by result: those without a change together,
@@ -472,6 +513,9 @@ func (s *section) groups() []*group {
 			list = append(list, g)
 		}
 		g.names = append(g.names, c.name)
+		if !slices.Contains(g.dialects, c.dialect) {
+			g.dialects = append(g.dialects, c.dialect)
+		}
 		for i, r := range c.rules {
 			g.sameRow = g.sameRow && (g.Same() || slices.Equal(ruleLines(r), ruleLines(g.rules[i])))
 		}

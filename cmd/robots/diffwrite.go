@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -72,7 +73,7 @@ func (d *differ) sectionText(w io.Writer, s *section) {
 		if d.fails(s, g.comparison) {
 			style = red
 		}
-		fmt.Fprintf(w, "%s  %s\n", fill(nameList(g.names, robots.Printable), nameColumn), p.paint(style, d.result(g.comparison)))
+		fmt.Fprintf(w, "%s  %s\n", fill(s.who(g, robots.Printable), nameColumn), p.paint(style, d.result(g.comparison)))
 		for _, note := range g.notes {
 			fmt.Fprintf(w, "  %s\n", note)
 		}
@@ -106,6 +107,16 @@ func (d *differ) sectionText(w io.Writer, s *section) {
 			lead = fill("", nameColumn) + "  "
 		}
 	}
+}
+
+// who names the crawlers of a group, with their dialects unless all are rfc9309 or the
+// section has one.
+func (s *section) who(g *group, name func(string) string) string {
+	text := nameList(g.names, name)
+	if s.auto && !slices.Equal(g.dialects, []string{robots.RFC9309.Name}) {
+		text += " (" + strings.Join(g.dialects, ", ") + ")"
+	}
+	return text
 }
 
 // notShortest marks a URL that is possibly not the shortest.
@@ -192,7 +203,7 @@ func (d *differ) writeJSON() error {
 				return list
 			}
 			j := jsonDiff{
-				Schema: 1, Agent: c.name, Dialect: s.new.Name, Result: c.shared.Result.String(),
+				Schema: 1, Agent: c.name, Dialect: c.dialect, Result: c.shared.Result.String(),
 				NewlyBlocked: changes(c.shared.NewlyBlocked), NewlyAllowed: changes(c.shared.NewlyAllowed),
 				Complete: c.shared.complete(), Declared: append([]declaredChange{}, c.declared...),
 				Steps: c.shared.NewlyBlocked.Steps + c.shared.NewlyAllowed.Steps, Notes: append([]string{}, c.notes...),
@@ -228,8 +239,7 @@ func (d *differ) report() *report {
 		}
 		for _, line := range s.declaredLines() {
 			for _, text := range line.texts(d.limit, robots.Printable, robots.Printable) {
-				f := d.finding(s, "declared", "", text+" ("+s.title()+")", d.failOn == failAny)
-				f.Case = line.field
+				f := d.finding(s, &group{names: []string{line.field}}, "declared", text, d.failOn == failAny)
 				r.findings = append(r.findings, f)
 			}
 		}
@@ -248,12 +258,15 @@ func (d *differ) report() *report {
 
 // addGroup adds the findings for crawlers with the same result.
 func (d *differ) addGroup(r *report, s *section, g *group) {
-	names := nameList(g.names, robots.Printable)
 	add := func(id, message string, fails bool) *Finding {
-		r.findings = append(r.findings, d.finding(s, id, names, message, fails))
+		r.findings = append(r.findings, d.finding(s, g, id, message, fails))
 		return &r.findings[len(r.findings)-1]
 	}
-	who := names + " (" + s.title() + ")"
+	title := s.title()
+	if s.auto {
+		title = strings.Join(g.dialects, ", ")
+	}
+	who := nameList(g.names, robots.Printable) + " (" + title + ")"
 	for _, way := range d.directions(s, g.comparison) {
 		changes, rest := d.shown(way.where.Changes)
 		for _, c := range changes {
@@ -282,11 +295,17 @@ func (d *differ) addGroup(r *report, s *section, g *group) {
 	}
 }
 
-func (d *differ) finding(s *section, id, names, message string, fails bool) Finding {
-	f := Finding{File: d.names[1], Level: "note", Failed: fails, ID: id, Case: names, Class: s.title(), Message: message, Dialects: []string{s.new.Name}}
-	if s.between() {
+func (d *differ) finding(s *section, g *group, id, message string, fails bool) Finding {
+	f := Finding{File: d.names[1], Level: "note", Failed: fails, ID: id, Case: nameList(g.names, robots.Printable), Message: message}
+	switch {
+	case s.between():
 		f.Dialects = []string{s.old.Name, s.new.Name}
+	case s.auto:
+		f.Dialects = append([]string{}, g.dialects...)
+	default:
+		f.Dialects = []string{s.new.Name}
 	}
+	f.Class = strings.Join(f.Dialects, " ")
 	if fails {
 		f.Level = "error"
 	}
@@ -328,7 +347,7 @@ func (d *differ) sectionMarkdown(w io.Writer, s *section) {
 				table = true
 			}
 			for _, c := range changes {
-				fmt.Fprintf(w, "| %s | %s | %s | %s | %s |\n", nameList(g.names, mdCode), way.name, mdCode(c.Path), mdReason(c.Old), mdReason(c.New))
+				fmt.Fprintf(w, "| %s | %s | %s | %s | %s |\n", s.who(g, mdCode), way.name, mdCode(c.Path), mdReason(c.Old), mdReason(c.New))
 			}
 			if rest > 0 {
 				fmt.Fprintf(w, "| %s | %s | and %d more | | |\n", nameList(g.names, mdCode), way.name, rest)
@@ -337,7 +356,7 @@ func (d *differ) sectionMarkdown(w io.Writer, s *section) {
 	}
 	fmt.Fprintln(w)
 	for _, g := range groups {
-		names := nameList(g.names, mdCode)
+		names := s.who(g, mdCode)
 		fmt.Fprintf(w, "- %s: %s\n", names, d.result(g.comparison))
 		for _, note := range g.notes {
 			fmt.Fprintf(w, "  - %s\n", strings.ReplaceAll(note, "*", `\*`))

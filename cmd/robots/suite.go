@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/compare"
 	"go.yaml.in/yaml/v3"
 )
@@ -21,6 +22,7 @@ type suite struct {
 	text     *string
 	site     robots.Origin // of URLs, zero if none is named
 	dialects []robots.Dialect
+	auto     bool // each test is in the dialect of its crawler
 	tests    []suiteTest
 	mistakes []error
 
@@ -29,9 +31,10 @@ type suite struct {
 
 // A suiteTest has assertions for one crawler.
 type suiteTest struct {
-	name    string
-	agents  []string
-	asserts []assertion
+	name     string
+	agents   []string
+	dialects []robots.Dialect
+	asserts  []assertion
 }
 
 // An assertion is about a URL, about all URLs of a pattern, or about the crawl delay.
@@ -128,8 +131,8 @@ func parseSuite(title, folder string, body []byte) *suite {
 	for _, d := range file.Dialect {
 		s.addDialect(d)
 	}
-	if len(file.Dialect) == 0 {
-		s.dialects = []robots.Dialect{robots.RFC9309}
+	if len(s.dialects) == 0 { // none or auto; for the checks below
+		s.dialects, s.auto = []robots.Dialect{robots.RFC9309}, true
 	}
 	if len(file.Tests) == 0 {
 		s.wrong(1, "no tests")
@@ -180,8 +183,11 @@ func (s *suite) subject(file *suiteFile, folder string) {
 }
 
 func (s *suite) addDialect(name yamlText) {
-	if name.value == allDialects {
+	switch name.value {
+	case allDialects:
 		s.dialects = append(s.dialects, robots.Dialects()...)
+		return
+	case ask.AutoDialect:
 		return
 	}
 	d, err := dialectByName(name.value)
@@ -207,7 +213,11 @@ func (s *suite) test(e *suiteEntry, number int) {
 		t.agents = append(t.agents, a.value)
 	}
 	if len(t.agents) == 0 {
-		t.agents = []string{"*"}
+		t.agents = []string{anyCrawler}
+	}
+	if t.dialects = s.dialects; s.auto {
+		own, _ := dialectFor(ask.AutoDialect, t.agents) // never an error
+		t.dialects = []robots.Dialect{own}
 	}
 	for i := range e.Allow {
 		s.assert(&t, &e.Allow[i], true)

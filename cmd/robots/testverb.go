@@ -37,7 +37,7 @@ explain each difference:
   version: 1
   robots: public/robots.txt      # relative to this file, or a URL; or text: |
   site: https://www.example.com  # of /paths; alone, its robots.txt is fetched
-  dialect: google                # or a list, or all; default rfc9309
+  dialect: google                # or a list, or all; default that of the agent
   tests:
     - name: products stay open
       agent: [Googlebot-Image, Googlebot]  # most specific first; default *
@@ -92,7 +92,7 @@ func (t *tester) test(ctx context.Context) (int, error) {
 	var all []*outcome
 	for _, s := range t.suites {
 		for i := range s.tests {
-			for _, d := range s.dialects {
+			for _, d := range s.tests[i].dialects {
 				if ctx.Err() != nil {
 					return exitBad, errInterrupted
 				}
@@ -165,8 +165,10 @@ func (t *tester) openAll(ctx context.Context) error {
 	var named []*suite
 	var list []Crawler
 	for _, s := range t.suites {
-		for _, d := range s.dialects {
-			list = append(list, Crawler{anyCrawler, []string{anyCrawler}, d})
+		for _, test := range s.tests {
+			for _, d := range test.dialects {
+				list = append(list, Crawler{anyCrawler, []string{anyCrawler}, d})
+			}
 		}
 		if s.text != nil {
 			s.source = source{File: robots.Parse([]byte(*s.text))}
