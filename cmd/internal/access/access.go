@@ -1,5 +1,5 @@
-// Package access proves how much of a site a robots.txt leaves to a crawler: all, a part
-// or nothing.
+// Package access proves how much of a site a robots.txt allows a crawler to fetch: all, a
+// part or nothing.
 package access
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/robotskit/robots/compare"
 )
 
-// Access is how much of a site a file leaves to a crawler, /robots.txt aside. The words
-// are a contract.
+// Access is how much of a site a crawler may fetch, except /robots.txt. The values are a
+// contract.
 type Access string
 
 // The values.
@@ -21,19 +21,19 @@ const (
 	Part      Access = "part" // something is, and not everything
 	None      Access = "none" // everything is disallowed
 	Undecided Access = "undecided"
-	Unknown   Access = "unknown" // the file cannot be had
+	Unknown   Access = "unknown" // the file is unavailable
 )
 
-// Steps bounds the proofs of one table, which a file may make costly: about a
-// second of work. What is beyond is undecided.
+// Steps limits the proofs of one table to about a second of work. Proofs beyond are
+// undecided.
 const Steps = 20_000_000
 
-// A Standing is what a file says to a crawler.
+// A Standing is the access of a crawler, with the reason.
 type Standing struct {
 	Access  Access
 	Verdict robots.Verdict // of the shortest URL that is blocked, of "/" if none is
-	Others  int            // rules that block something besides
-	NoFile  bool           // the verdict is that of no file
+	Others  int            // other rules that block URLs
+	NoFile  bool           // the verdict does not come from a file
 }
 
 // Named reports whether the file names the crawler.
@@ -41,27 +41,26 @@ func (s *Standing) Named() bool {
 	return !s.Verdict.Group.IsZero() && s.Verdict.Group.Token() != "*"
 }
 
-// A Prover finds out what rules leave to a crawler, once for crawlers that obey the
-// same rules, in one group or in several that say the same.
+// A Prover proves the access that rules grant, once for crawlers with the same rules.
 type Prover struct {
 	steps int // left
 	done  map[*robots.Rules]Standing
 	known map[[sha256.Size]byte]proof
 }
 
-// A proof is what holds for rules, whoever obeys them.
+// A proof is the result for rules.
 type proof struct {
 	access  Access
 	blocked robots.Path // a shortest URL that is blocked, "/" if none is
-	others  int         // rules that block something besides
+	others  int         // other rules that block URLs
 }
 
-// NewProver returns one that takes so many steps for all its proofs: Steps is usual.
+// NewProver returns a Prover that takes at most this many steps, usually Steps.
 func NewProver(steps int) *Prover {
 	return &Prover{steps: steps, done: map[*robots.Rules]Standing{}, known: map[[sha256.Size]byte]proof{}}
 }
 
-// Stand returns what the rules leave to who obeys them.
+// Stand returns the access that rules grant.
 func (p *Prover) Stand(r *robots.Rules) Standing {
 	s, ok := p.done[r]
 	if ok {
@@ -89,7 +88,7 @@ func (p *Prover) Stand(r *robots.Rules) Standing {
 	return s
 }
 
-// Access is Stand without the URL: it is found sooner where rules leave a part, as most do.
+// Access is Stand without the URL, which is faster for rules that allow a part.
 func (p *Prover) Access(r *robots.Rules) Access {
 	if s, ok := p.done[r]; ok {
 		return s.Access
@@ -100,8 +99,8 @@ func (p *Prover) Access(r *robots.Rules) Access {
 	return p.Stand(r).Access
 }
 
-// hasPart reports whether, of "/" and of URLs that are the paths of rules, one is allowed and
-// one is not. That proves a part; without them nothing is proved.
+// hasPart reports whether some of "/" and the paths of rules are allowed and some blocked,
+// which proves a part. If it returns false nothing is proved.
 func hasPart(r *robots.Rules) bool {
 	const most = 32 // rules
 	allowed := r.Allowed(robots.RawPath("/"))
@@ -119,8 +118,8 @@ func hasPart(r *robots.Rules) bool {
 	return false
 }
 
-// isPlain reports whether a path is a URL as package compare has them, which every dialect
-// reads alike: the others it leaves to the proof, and /robots.txt, which is nobody's part.
+// isPlain reports whether a path is a URL as in package compare that all dialects read the
+// same, and not /robots.txt.
 func isPlain(path string) bool {
 	if path == "" || path[0] != '/' || path == "/robots.txt" {
 		return false
@@ -138,9 +137,8 @@ func isPlain(path string) bool {
 	return true
 }
 
-// fingerprint is the same for rules of one dialect that stand in the same lines of a
-// file. A file that is made for it must not confuse two, for what is proved of one
-// would be said of the other.
+// fingerprint identifies rules of one dialect by their lines in a file. It is a secure
+// hash: a file made to collide would get the proof of other rules.
 func fingerprint(r *robots.Rules) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	io.WriteString(h, r.Dialect().Name) // a hash takes everything
@@ -152,7 +150,7 @@ func fingerprint(r *robots.Rules) (sum [sha256.Size]byte) {
 	return sum
 }
 
-// prove compares the rules with those that allow everything and those that disallow
+// prove compares the rules with rules that allow everything, and that disallow
 // everything.
 func (p *Prover) prove(r *robots.Rules) proof {
 	d := r.Dialect()
