@@ -65,8 +65,8 @@ known, unless -d names one. A crawler is compared only by its own name: one that
 the group of another name, such as Googlebot-Image, is listed once a file names it.
 
 With --dialects, one FILE is compared with itself as different engines read it:
---dialect (default rfc9309) against google, google-cpp, seznam, bing and yandex, over normalized URLs
-(RFC 3986 section 6.2.2), /robots.txt excluded.
+--dialect (default rfc9309) against google, google-cpp, seznam, bing and yandex, over
+normalized URLs (RFC 3986 section 6.2.2), /robots.txt excluded.
 
 Exit status: 0 no change that --fail-on names; 1 such a change; 2 invalid usage, a
 file that cannot be read or an unreachable site; 3 undecided within --budget. With
