@@ -176,7 +176,7 @@ func TestContract(t *testing.T) {
 	dir := t.TempDir()
 	snapshot, sliced, whole := filepath.Join(dir, "snap"), filepath.Join(dir, "sliced"), filepath.Join(dir, "whole")
 	const examples = "../../examples/bulk/"
-	var packing bulk.PackOptions
+	packing := bulk.PackOptions{Parts: 3}
 	inputs, err := packing.Inputs([]string{examples + "2026-05.warc.gz", examples + "2026-10.warc.gz"})
 	if err != nil {
 		t.Fatal(err)

@@ -304,10 +304,7 @@ func (j *joiner) join(p place, l listed) error {
 		}
 	}
 	row := &j.row
-	row.URL, row.At, row.Path = strings.Clone(l.url), time.UnixMilli(l.at).UTC(), ""
-	if !l.plain {
-		row.URL = valid(l.url)
-	}
+	row.URL, row.At, row.Path = valid(l.url), time.UnixMilli(l.at).UTC(), ""
 	of := heldContext{}
 	if l.key != "" {
 		of.key = j.key

@@ -113,7 +113,7 @@ func TestJoinForms(t *testing.T) {
 			var rows []row
 			for _, l := range joinList {
 				origin, path, _ := robots.ParseURL(l.url)
-				at, _ := new(calendar).listTime(l.at)
+				at, _ := listTime(l.at)
 				rows = append(rows, row{SURT(origin) + ")" + path.String(), l.url, time.UnixMilli(at), ""})
 			}
 			var b bytes.Buffer

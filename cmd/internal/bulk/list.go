@@ -39,10 +39,8 @@ var (
 // until the next is read.
 type listed struct {
 	url string
-	// plain says that the URL is ASCII; if it is not, nothing is known of it.
-	plain bool
-	at    int64  // milliseconds since 1970, or noTime
-	key   string // of its site, "" if it has none
+	at  int64  // milliseconds since 1970, or noTime
+	key string // of its site, "" if it has none
 }
 
 const noTime = math.MinInt64 // the list does not say
@@ -105,7 +103,6 @@ func readList(name string, fn func(p place, l listed) (more bool, err error)) er
 
 func readParquetList(f *os.File, name string, last bool, fn func(p place, l listed) (bool, error)) error {
 	n := 0
-	var dates calendar
 	var failed error // that of fn names the row
 	err := readCells(f, [][]string{urlColumns, atColumns, keyColumns}, last, func(row []cell, has []bool) (bool, error) {
 		if !has[0] {
@@ -116,7 +113,7 @@ func readParquetList(f *os.File, name string, last bool, fn func(p place, l list
 		l := listed{url: textOf(row[0].text), at: millis(row[1].time), key: textOf(row[2].text)}
 		if len(row[1].text) > 0 {
 			var err error
-			if l.at, err = dates.listTime(textOf(row[1].text)); err != nil {
+			if l.at, err = listTime(textOf(row[1].text)); err != nil {
 				return false, fmt.Errorf("row %d: %w", n, err)
 			}
 		}
@@ -134,35 +131,14 @@ func readParquetList(f *os.File, name string, last bool, fn func(p place, l list
 // textOf returns bytes as a text that holds as long as they do.
 func textOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// A calendar reads times of lists, and remembers the day of the last.
-type calendar struct {
-	digits string // its first eight
-	day    int64  // when it begins
-}
-
-// listTime reads a time as RFC 3339 or an index writes it.
-func (c *calendar) listTime(s string) (int64, error) {
-	if len(s) != 14 || !eightDigits(s[:8]) || !eightDigits(s[6:]) {
-		t, err := ask.Time(s)
+// listTime parses a time as RFC 3339 or 14 digits, in milliseconds since 1970.
+func listTime(s string) (int64, error) {
+	if len(s) == 14 {
+		t, err := time.Parse("20060102150405", s)
 		return millis(t), err
 	}
-	pair := func(i int) int64 { return int64(s[i]-'0')*10 + int64(s[i+1]-'0') }
-	hour, minute, second := pair(8), pair(10), pair(12)
-	if s[:8] != c.digits || hour > 23 || minute > 59 || second > 59 {
-		at, err := time.Parse("20060102150405", s)
-		if err != nil {
-			return 0, err
-		}
-		c.digits, c.day = strings.Clone(s[:8]), at.Truncate(24*time.Hour).UnixMilli()
-	}
-	return c.day + (hour*3600+minute*60+second)*1000, nil
-}
-
-// eightDigits reports whether eight bytes are digits.
-func eightDigits(s string) bool {
-	const sixes, highs = 0x0606060606060606, 0xF0F0F0F0F0F0F0F0
-	w := binary.LittleEndian.Uint64(unsafe.Slice(unsafe.StringData(s), 8))
-	return w&highs == '0'*ones && (w+sixes)&highs == '0'*ones
+	t, err := ask.Time(s)
+	return millis(t), err
 }
 
 func readTextList(in io.Reader, name string, ends bool, fn func(p place, l listed) (bool, error)) error {
@@ -194,7 +170,6 @@ func isCDXJ(text []byte) bool {
 // ends it reads the first line and the last.
 func readLineList(b *bufio.Reader, name string, ends bool, fn func(p place, l listed) (bool, error)) error {
 	var long, last []byte
-	var dates calendar
 	lastAt := place{name, "line", 0}
 	for n := 1; ; n++ {
 		line, err := b.ReadSlice('\n')
@@ -221,7 +196,7 @@ func readLineList(b *bufio.Reader, name string, ends bool, fn func(p place, l li
 				last, lastAt = append(last[:0], line...), p
 			} else {
 				lastAt = p
-				l, failed := readLine(&dates, p, line)
+				l, failed := readLine(p, line)
 				if failed != nil {
 					return failed
 				}
@@ -234,7 +209,7 @@ func readLineList(b *bufio.Reader, name string, ends bool, fn func(p place, l li
 			continue
 		}
 		if len(last) > 0 {
-			l, err := readLine(&dates, lastAt, last)
+			l, err := readLine(lastAt, last)
 			if err == nil {
 				_, err = fn(lastAt, l)
 			}
@@ -244,22 +219,14 @@ func readLineList(b *bufio.Reader, name string, ends bool, fn func(p place, l li
 	}
 }
 
-// word cuts a text at its first blank, in fewer instructions than bytes.Cut.
-func word(text []byte) (before, after []byte) {
-	if i := bytes.IndexByte(text, ' '); i >= 0 { //nolint:modernize // see above
-		return text[:i], text[i+1:]
-	}
-	return text, nil
-}
-
 // readLine reads a line of JSON or CDXJ.
-func readLine(dates *calendar, p place, line []byte) (l listed, err error) {
+func readLine(p place, line []byte) (l listed, err error) {
 	l.at = noTime
 	object := line
 	var key, at []byte
 	if line[0] != '{' {
-		key, object = word(line)
-		at, object = word(object)
+		key, object, _ = bytes.Cut(line, []byte(" "))
+		at, object, _ = bytes.Cut(object, []byte(" "))
 	}
 	var url, stated, named []byte
 	if len(at) > 0 { // nothing else is needed, and other members are most of an index
@@ -298,14 +265,10 @@ func readLine(dates *calendar, p place, line []byte) (l listed, err error) {
 		stamp = textOf(at)
 	}
 	if err == nil {
-		if l.plain = url[0] == '"' && isPlain(url); l.plain {
-			l.url = textOf(url[1 : len(url)-1])
-		} else {
-			l.url, err = stringOf(url)
-		}
+		l.url, err = stringOf(url)
 	}
 	if err == nil && stamp != "" {
-		l.at, err = dates.listTime(stamp)
+		l.at, err = listTime(stamp)
 	}
 	if err != nil {
 		return l, fmt.Errorf("%s: %w", p, err)
@@ -323,20 +286,6 @@ func stringOf(text []byte) (s string, err error) {
 		return "", fmt.Errorf("%s is not a string", ask.Clip(string(text)))
 	}
 	return s, nil
-}
-
-const ones = 0x0101010101010101 // of words of eight bytes
-
-// isPlain reports whether a text is ASCII without a backslash.
-func isPlain(text []byte) bool {
-	or, i := uint64(0), 0
-	for ; i <= len(text)-8; i += 8 {
-		or |= binary.LittleEndian.Uint64(text[i:])
-	}
-	for _, c := range text[i:] {
-		or |= uint64(c)
-	}
-	return or&(0x80*ones) == 0 && bytes.IndexByte(text, '\\') < 0
 }
 
 // records reads CSV. Behind a quote that nothing closes all that follows is one record, so
@@ -402,7 +351,6 @@ func readCSVList(b *bufio.Reader, name string, fn func(p place, l listed) (bool,
 		}
 		return -1
 	}
-	var dates calendar
 	url, at, key := find(urlColumns), find(atColumns), find(keyColumns)
 	if url < 0 {
 		return fmt.Errorf("%s is no list of URLs: its first line is neither JSON nor CDXJ nor the head of a CSV with a column url", name)
@@ -422,7 +370,7 @@ func readCSVList(b *bufio.Reader, name string, fn func(p place, l listed) (bool,
 			l.key = row[key]
 		}
 		if at >= 0 && row[at] != "" {
-			if l.at, err = dates.listTime(row[at]); err != nil {
+			if l.at, err = listTime(row[at]); err != nil {
 				return fmt.Errorf("%s: %w", p, err)
 			}
 		}
