@@ -199,42 +199,6 @@ type speaker struct {
 	dialect  []int // of each of them
 	access   []access.Access
 	standing []int // which are those of each agent in the first dialect, then of each in the next
-
-	said []saidBefore // of each of the rules
-}
-
-// A saidBefore is what rules said.
-type saidBefore struct {
-	all  map[decision]*told
-	last decision
-	told *told // of last
-}
-
-// A decision is what a verdict of rules depends on.
-type decision struct {
-	at                 int // where the rule begins
-	reason             robots.Reason
-	allowed, undefined bool
-}
-
-// told puts a verdict of the rules with a number into a row, once for all paths that are
-// decided alike.
-func (s *speaker) told(i int, v robots.Verdict) *told {
-	key := decision{v.Rule.Span().Start, v.Reason, v.Allowed, v.Undefined}
-	said := &s.said[i]
-	if said.last == key && said.told != nil {
-		return said.told
-	}
-	t := said.all[key]
-	if t == nil {
-		one := tell(s.rules[i], v, s.access[i])
-		if t = &one; said.all == nil {
-			said.all = map[decision]*told{}
-		}
-		said.all[key] = t
-	}
-	said.last, said.told = key, t
-	return t
 }
 
 // speaker groups rules, and proves what they leave.
@@ -255,7 +219,6 @@ func (a *asker) speaker(all []*robots.Rules) *speaker {
 		}
 		s.standing[i] = at
 	}
-	s.said = make([]saidBefore, len(s.rules))
 	return s
 }
 

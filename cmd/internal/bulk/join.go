@@ -124,7 +124,7 @@ type joiner struct {
 	JoinOptions
 	counts Counts
 	out    *table[Joined]
-	said   []*told // of one URL, by the rules of its speaker
+	said   []told // of one URL, by the rules of its speaker
 
 	// Neighbours are much alike: what is known of the URL before, and its last row.
 	prefix  string // of URLs of the site, up to their path
@@ -133,7 +133,6 @@ type joiner struct {
 	inForce *held  // of them
 	says    *speaker
 	row     Joined
-	of      heldContext // of row
 
 	keyed *keyed
 	next  func() (held, error, bool)
@@ -146,13 +145,6 @@ type joiner struct {
 	size  int64 // of bodies in files
 
 	silent map[withoutBody]*speaker // of captures without a body
-}
-
-// A heldContext is what URLs have in common that were asked of the same site at about the same
-// time.
-type heldContext struct {
-	key, site string
-	capture   *held
 }
 
 // A join keeps the rules of so many bodies, and of so many bytes of them.
@@ -305,10 +297,12 @@ func (j *joiner) join(p place, l listed) error {
 	}
 	row := &j.row
 	row.URL, row.At, row.Path = valid(l.url), time.UnixMilli(l.at).UTC(), ""
-	of := heldContext{}
+	row.SURT, row.Origin, row.Engine = "", "", Engine()
+	row.Fetched, row.Offset, row.AgeS, row.Outcome, row.Input = nil, nil, nil, "", ""
 	if l.key != "" {
-		of.key = j.key
+		row.SURT = valid(j.key)
 	}
+	var capture *held
 	path, err := j.parse(l.url)
 	if err != nil {
 		j.counts.ByKind["bad-url"]++
@@ -316,24 +310,16 @@ func (j *joiner) join(p place, l listed) error {
 		if err := j.look(l.at); err != nil {
 			return err
 		}
-		row.Path = valid(path.String())
-		if of.site, of.capture = j.site, j.inForce; j.inForce == nil {
+		row.Path, row.Origin = valid(path.String()), j.site
+		if capture = j.inForce; capture == nil {
 			j.counts.ByKind["no-capture"]++
-		}
-	}
-	if of != j.of || j.counts.Rows == 0 {
-		j.of = of
-		row.SURT, row.Origin, row.Engine = validOf(of.key), of.site, Engine()
-		row.Fetched, row.Offset, row.AgeS, row.Outcome, row.Input = nil, nil, nil, "", ""
-		if h := of.capture; h != nil {
-			row.Fetched, row.Offset, row.Outcome, row.Input = &h.Fetched, &h.Offset, h.Outcome, h.Input
 		}
 	}
 	said := j.said[:0]
 	var says *speaker
-	if of.capture != nil {
-		age := (l.at - of.capture.at) / 1000
-		row.AgeS = &age
+	if capture != nil {
+		age := (l.at - capture.at) / 1000
+		row.Fetched, row.Offset, row.AgeS, row.Outcome, row.Input = &capture.Fetched, &capture.Offset, &age, capture.Outcome, capture.Input
 		says = j.says
 	}
 	if says != nil {
@@ -342,7 +328,7 @@ func (j *joiner) join(p place, l listed) error {
 			if j.dialects[says.dialect[i]].Escapes == robots.EscapesRaw {
 				path = robots.RawPath(l.url) // as ask.URL takes it
 			}
-			said = append(said, says.told(i, r.Match(path)))
+			said = append(said, tell(r, r.Match(path), says.access[i]))
 		}
 		j.said = said
 	}
@@ -350,7 +336,7 @@ func (j *joiner) join(p place, l listed) error {
 		for d := range j.dialects {
 			t := &unknown
 			if says != nil {
-				t = said[says.standing[d*len(j.names)+agent]]
+				t = &said[says.standing[d*len(j.names)+agent]]
 			}
 			row.Agent, row.Dialect = name, j.dialects[d].Name
 			row.Verdict, row.Reason, row.Line, row.Directive, row.Pattern = t.Verdict, t.Reason, t.Line, t.Directive, t.Pattern
