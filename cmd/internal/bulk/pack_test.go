@@ -323,13 +323,13 @@ func TestNotArchives(t *testing.T) {
 }
 
 // TestTruncated: of a long file the true size and digest are kept, and a dialect that reads
-// beyond the kept bytes gets no verdict.
+// beyond the kept bytes gets no verdict. Neither does any path of an unreachable site.
 func TestTruncated(t *testing.T) {
 	long := "User-agent: *\nDisallow: /a\n" + strings.Repeat("# filler\n", 600_000/9) + "Disallow: /\n"
 	other := long + "Allow: /b\n"
 	snapshot := func(body string) (string, []Capture) {
 		names := write(t, t.TempDir(), map[string]string{"x": response("https://a.test/robots.txt", day, 200, "", body) +
-			response("https://b.test/robots.txt", day, 404, "", "")})
+			response("https://b.test/robots.txt", day, 503, "", "")})
 		p := pack(t, PackOptions{}, RunOptions{}, names...)
 		return p.dir, p.captures
 	}
@@ -345,7 +345,7 @@ func TestTruncated(t *testing.T) {
 	}
 	if want := []string{
 		"test,a rfc9309 /a part disallow", "test,a rfc9309 /robots.txt part allow", "test,a google-cpp /a undecided", "test,a google-cpp /robots.txt undecided",
-		"test,b rfc9309 /a all allow", "test,b rfc9309 /robots.txt all allow", "test,b google-cpp /a all allow", "test,b google-cpp /robots.txt all allow",
+		"test,b rfc9309 /a unknown", "test,b rfc9309 /robots.txt unknown", "test,b google-cpp /a unknown", "test,b google-cpp /robots.txt unknown",
 	}; !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
