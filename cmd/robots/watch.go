@@ -63,8 +63,8 @@ Run it from cron or CI, or as a loop with --every. A --webhook gets each report 
 Exit status: 0 nothing critical (with --expect: no difference); 1 critical (with --expect: a
 difference); 2 invalid usage, unreadable state, or a webhook that failed; 3 nothing critical found,
 but a proof exceeded --budget or, with --expect, a site is unreachable.`,
-		Example: `  robots watch --state robots-state.json https://example.com/
-  robots watch --state robots-state.json --every 1h --webhook https://hooks.example.com/x https://example.com/
+		Example: `  robots watch --state state.json https://example.com/
+  robots watch --state state.json --every 1h --webhook https://hooks.example/x https://example.com/
   robots watch --expect public/robots.txt https://www.example.com/`,
 		DisableFlagsInUseLine: true,
 	}
