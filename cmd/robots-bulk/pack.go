@@ -167,7 +167,7 @@ func (b *packing) check(cmd *cobra.Command, status *int, fn func(context.Context
 	if err != nil {
 		return err
 	}
-	if lost := s.Lost(); lost != "" {
+	if lost := s.Unreadable(); lost != "" {
 		fmt.Fprintf(b.std.err, "%s: %s: see %s\n", b.name, lost, filepath.Join(b.dir, "errors"))
 		if b.strict {
 			*status = exitFailed

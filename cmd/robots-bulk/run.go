@@ -164,7 +164,7 @@ be read; 3 not all shards are done yet.`,
 			switch {
 			case s.Done+len(s.Failed) < s.Shards:
 				*status = exitUnfinished
-			case len(s.Failed) > 0, strict && s.Lost() != "":
+			case len(s.Failed) > 0, strict && s.Unreadable() != "":
 				*status = exitFailed
 			}
 			if format == "json" {
@@ -203,7 +203,7 @@ func writeStatus(std *streams, dir string, s *bulk.Status) {
 	for _, f := range s.Failed {
 		fmt.Fprintf(std.out, "  %05d  %s  %s\n", f.Shard, robots.Printable(filepath.Base(f.Input)), robots.Printable(f.Error))
 	}
-	if lost := s.Lost(); lost != "" {
+	if lost := s.Unreadable(); lost != "" {
 		fmt.Fprintf(std.out, "  %s: see %s\n", lost, filepath.Join(dir, "errors"))
 	}
 	for _, name := range s.Unknown {

@@ -21,13 +21,13 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// AskOptions say what is asked of each capture. All of them are part of the manifest.
+// AskOptions are the evaluations of each capture. They are part of the manifest.
 type AskOptions struct {
-	Agents   [][]string `json:"agents"` // tokens of each crawler, the most wanted first; none: one that nobody names
+	Agents   [][]string `json:"agents"` // tokens of each crawler, most specific first; none is *
 	Dialects []string   `json:"dialects"`
 	Paths    []string   `json:"paths,omitempty"` // or URLs
-	// Steps bound the proofs of access, for the agents of one file and dialect together;
-	// 0 is access.Steps.
+	// Steps limits the proofs of access for all agents of one file and dialect; 0 is
+	// access.Steps.
 	Steps int `json:"steps"`
 }
 
@@ -36,7 +36,7 @@ const (
 	tableVerdicts = "verdicts"
 )
 
-// AskTask returns the task that asks all captures of a snapshot.
+// AskTask returns the task that evaluates all captures of a snapshot.
 func (o AskOptions) AskTask(dir, format, snapshot string) (*Task, error) {
 	if len(o.Paths) == 0 {
 		o.Paths = []string{"/"}
@@ -57,7 +57,7 @@ func (o AskOptions) AskTask(dir, format, snapshot string) (*Task, error) {
 	return t, t.resolve()
 }
 
-// canonical fills in what is left out, and returns the options as the manifest has them.
+// canonical fills in defaults and returns the options as in the manifest.
 func (o *AskOptions) canonical() (json.RawMessage, error) {
 	if o.Steps == 0 {
 		o.Steps = access.Steps
@@ -74,7 +74,7 @@ func (o *AskOptions) canonical() (json.RawMessage, error) {
 		defer func() { seen[name] = true }()
 		return seen[name]
 	})
-	if _, err := newAsker(*o); err != nil {
+	if _, err := newEvaluator(*o); err != nil {
 		return nil, err
 	}
 	return json.Marshal(o)
@@ -86,11 +86,11 @@ func init() {
 		if err := json.Unmarshal(t.Options, &o); err != nil {
 			return nil, fmt.Errorf("options of %s: %w", t.Dir, err)
 		}
-		if _, err := newAsker(o); err != nil {
+		if _, err := newEvaluator(o); err != nil {
 			return nil, err
 		}
 		return func(ctx context.Context, s Shard, p *Part) (Counts, error) {
-			a, err := newAsker(o)
+			a, err := newEvaluator(o)
 			if err != nil {
 				return Counts{}, err
 			}
@@ -99,18 +99,18 @@ func init() {
 	})
 }
 
-// An asker asks many crawlers about one file after another. It is for one goroutine.
-type asker struct {
+// An evaluator evaluates files for all crawlers. It is for one goroutine.
+type evaluator struct {
 	AskOptions
 	names    []string // of the agents
 	dialects []robots.Dialect
-	together *robots.Crawlers // agents in the first dialect, then in the next
+	callers  *robots.Crawlers // agents in the first dialect, then in the next
 	paths    [][]robots.Path
 	known    map[withoutBody]*answers
-	row      Verdict // that is written
+	row      Verdict // reused by write
 }
 
-// withoutBody is what answers depend on that have no body.
+// withoutBody is the key of the answers of captures without a body.
 type withoutBody struct {
 	outcome, cause string
 	status, hops   int32
@@ -118,11 +118,11 @@ type withoutBody struct {
 
 func (c *Capture) withoutBody() withoutBody { return withoutBody{c.Outcome, c.Cause, c.Status, c.Hops} }
 
-// mostSilent is how many of them are remembered: a site can make up some.
-const mostSilent = 1000
+// maxWithoutBody limits the answers that are kept: a site can invent status codes.
+const maxWithoutBody = 1000
 
-func newAsker(o AskOptions) (*asker, error) {
-	a := &asker{AskOptions: o, known: map[withoutBody]*answers{}}
+func newEvaluator(o AskOptions) (*evaluator, error) {
+	a := &evaluator{AskOptions: o, known: map[withoutBody]*answers{}}
 	for _, name := range o.Dialects {
 		d, err := ask.Dialect(name)
 		if err != nil {
@@ -151,19 +151,18 @@ func newAsker(o AskOptions) (*asker, error) {
 			list = append(list, robots.Crawler{Dialect: d, Tokens: tokens})
 		}
 	}
-	a.together = robots.NewCrawlers(list...)
+	a.callers = robots.NewCrawlers(list...)
 	return a, nil
 }
 
-// answers are what one capture says: to each crawler in each dialect a standing, several
-// of which are one.
+// answers are the results of one capture. Crawlers with the same rules share theirs.
 type answers struct {
-	Told     []told // of each path, for the first rules, then for the next
-	Standing []int  // as of a speaker
+	Results []result // of all paths for the first rules, then for the next
+	Index   []int    // as in a ruleSet
 }
 
-// told is what is said of one path.
-type told struct {
+// A result is the verdict for one path.
+type result struct {
 	Verdict, Reason           string
 	Line                      int32
 	Directive, Pattern, Group string
@@ -171,17 +170,17 @@ type told struct {
 	CrawlDelay                *float64
 }
 
-// bodyRules returns what each crawler obeys by a body.
-func (a *asker) bodyRules(body []byte, truncated bool) []*robots.Rules {
-	if truncated { // where the cut is the record tells the dialect (D-17)
+// bodyRules returns the rules of a body for each crawler.
+func (a *evaluator) bodyRules(body []byte, truncated bool) []*robots.Rules {
+	if truncated { // each dialect discards a partial last line (D-17)
 		r := &fetch.Record{Outcome: fetch.Success, Body: body, Truncated: true}
-		return a.together.RulesBy(func(d robots.Dialect) *robots.Rules { return r.Rules(d, r.Fetched) })
+		return a.callers.RulesBy(func(d robots.Dialect) *robots.Rules { return r.Rules(d, r.Fetched) })
 	}
-	return a.together.Rules(robots.Parse(body))
+	return a.callers.Rules(robots.Parse(body))
 }
 
-// captureRules returns what each crawler obeys by a capture without a body, at its time.
-func (a *asker) captureRules(c *Capture) ([]*robots.Rules, error) {
+// captureRules returns the rules for each crawler of a capture without a body, at its time.
+func (a *evaluator) captureRules(c *Capture) ([]*robots.Rules, error) {
 	r := &fetch.Record{URL: c.URL, Hops: make([]fetch.Hop, c.Hops+1), Status: int(c.Status), Started: c.Fetched, Fetched: c.Fetched}
 	if err := errors.Join(r.Outcome.UnmarshalText([]byte(c.Outcome)), r.Cause.UnmarshalText([]byte(c.Cause))); err != nil {
 		return nil, err
@@ -189,26 +188,25 @@ func (a *asker) captureRules(c *Capture) ([]*robots.Rules, error) {
 	if !r.Outcome.Good() {
 		r = r.After(nil)
 	}
-	return a.together.RulesBy(func(d robots.Dialect) *robots.Rules { return r.Rules(d, r.Fetched) }), nil
+	return a.callers.RulesBy(func(d robots.Dialect) *robots.Rules { return r.Rules(d, r.Fetched) }), nil
 }
 
-// A speaker is what captures say that have the same body, or the same reason to have none:
-// rules of each crawler in each dialect, several of which are one.
-type speaker struct {
-	rules    []*robots.Rules
-	dialect  []int // of each of them
-	access   []access.Access
-	standing []int // which are those of each agent in the first dialect, then of each in the next
+// A ruleSet holds the distinct rules of one body, or of one reason to have no body.
+type ruleSet struct {
+	rules   []*robots.Rules
+	dialect []int // of each of them
+	access  []access.Access
+	index   []int // the rules of each agent in the first dialect, then in the next
 }
 
-// speaker groups rules, and proves what they leave.
-func (a *asker) speaker(all []*robots.Rules) *speaker {
-	s := &speaker{standing: make([]int, len(all))}
+// ruleSet collects distinct rules and proves their access.
+func (a *evaluator) ruleSet(all []*robots.Rules) *ruleSet {
+	s := &ruleSet{index: make([]int, len(all))}
 	made := map[*robots.Rules]int{}
 	var prover *access.Prover
 	for i, r := range all {
 		if i%len(a.names) == 0 {
-			prover = access.NewProver(a.Steps) // what a dialect costs changes nothing in the next
+			prover = access.NewProver(a.Steps) // so that the cost in one dialect does not change the next
 		}
 		at, ok := made[r]
 		if !ok {
@@ -217,30 +215,30 @@ func (a *asker) speaker(all []*robots.Rules) *speaker {
 			s.rules, s.dialect = append(s.rules, r), append(s.dialect, i/len(a.names))
 			s.access = append(s.access, prover.Access(r))
 		}
-		s.standing[i] = at
+		s.index[i] = at
 	}
 	return s
 }
 
-// ask asks a speaker for the paths.
-func (a *asker) ask(s *speaker) *answers {
-	out := &answers{Standing: s.standing}
+// ask evaluates the paths.
+func (a *evaluator) ask(s *ruleSet) *answers {
+	out := &answers{Index: s.index}
 	for i, r := range s.rules {
 		for _, path := range a.paths[s.dialect[i]] {
-			out.Told = append(out.Told, tell(r, r.Match(path), s.access[i]))
+			out.Results = append(out.Results, resultOf(r, r.Match(path), s.access[i]))
 		}
 	}
 	return out
 }
 
-// tell puts a verdict into a row. An undecided verdict is never a permission: /robots.txt of
-// an unreachable site is not known either, nor what a dialect reads behind the kept bytes of
-// a truncated file.
-func tell(r *robots.Rules, v robots.Verdict, a access.Access) told {
+// resultOf returns the result of a verdict. An undecided verdict is never a permission:
+// /robots.txt of an unreachable site is unknown too, and so is any verdict of a dialect that
+// reads beyond the kept bytes of a truncated file.
+func resultOf(r *robots.Rules, v robots.Verdict, a access.Access) result {
 	if isCut(r) {
-		return told{Access: string(access.Undecided)}
+		return result{Access: string(access.Undecided)}
 	}
-	t := told{Reason: v.Reason.String(), Access: string(a), Group: valid(v.Group.Token())}
+	t := result{Reason: v.Reason.String(), Access: string(a), Group: valid(v.Group.Token())}
 	if v.Reason == robots.ReasonRobotsTxt {
 		if site := r.Match(robots.RawPath("/")); site.Undecided() {
 			v, t.Reason = site, site.Reason.String()
@@ -260,10 +258,10 @@ func tell(r *robots.Rules, v robots.Verdict, a access.Access) told {
 	return t
 }
 
-// valid copies a text out of a file. Bytes that are no UTF-8 become U+FFFD, as in a batch.
+// valid copies a text. Bytes that are not UTF-8 become U+FFFD, as in a batch.
 func valid(s string) string { return strings.Clone(validOf(s)) }
 
-// validOf is valid for a text that is not kept.
+// validOf is valid without a copy of valid text.
 func validOf(s string) string {
 	if utf8.ValidString(s) {
 		return s
@@ -271,8 +269,8 @@ func validOf(s string) string {
 	return string([]rune(s))
 }
 
-// without returns what a capture says that has no body.
-func (a *asker) without(c *Capture) (*answers, error) {
+// without returns the answers of a capture without a body.
+func (a *evaluator) without(c *Capture) (*answers, error) {
 	key := c.withoutBody()
 	if known := a.known[key]; known != nil {
 		return known, nil
@@ -283,29 +281,29 @@ func (a *asker) without(c *Capture) (*answers, error) {
 		if err != nil {
 			return nil, err
 		}
-		known = a.ask(a.speaker(rules))
+		known = a.ask(a.ruleSet(rules))
 	} else {
-		known = a.nothing()
+		known = a.noAnswer()
 	}
-	if len(a.known) == mostSilent {
+	if len(a.known) == maxWithoutBody {
 		clear(a.known)
 	}
 	a.known[key] = known
 	return known, nil
 }
 
-// nothing is what is said where no answer is held: it is neither allowed nor disallowed.
-func (a *asker) nothing() *answers {
-	known := &answers{Standing: make([]int, len(a.dialects)*len(a.names))}
+// noAnswer returns the answers if the archive holds no response: neither allowed nor disallowed.
+func (a *evaluator) noAnswer() *answers {
+	known := &answers{Index: make([]int, len(a.dialects)*len(a.names))}
 	for range a.Paths {
-		known.Told = append(known.Told, told{Access: string(access.Unknown)})
+		known.Results = append(known.Results, result{Access: string(access.Unknown)})
 	}
 	return known
 }
 
-// shard makes the rows of a part of a snapshot: bodies are asked in their order, each once,
-// and what they say is put into the order of the captures.
-func (a *asker) shard(ctx context.Context, in part, format string, p *Part) (Counts, error) {
+// shard makes the rows of a part of a snapshot: bodies are evaluated in their order, each
+// once, and the results are sorted into the order of the captures.
+func (a *evaluator) shard(ctx context.Context, in part, format string, p *Part) (Counts, error) {
 	counts := Counts{Bytes: in.captures.Size + in.bodies.Size}
 	said := newSorter(p.Scratch())
 	defer said.close()
@@ -318,7 +316,7 @@ func (a *asker) shard(ctx context.Context, in part, format string, p *Part) (Cou
 		return number, nil
 	}, func(body []byte, truncated bool) ([]byte, error) {
 		counts.Bodies++
-		return json.Marshal(a.ask(a.speaker(a.bodyRules(body, truncated))))
+		return json.Marshal(a.ask(a.ruleSet(a.bodyRules(body, truncated))))
 	}, said.add); err != nil {
 		return counts, err
 	}
@@ -333,7 +331,7 @@ func (a *asker) shard(ctx context.Context, in part, format string, p *Part) (Cou
 	next, stop := iter.Pull2(readTable[Capture](filepath.FromSlash(in.captures.Name)))
 	defer stop()
 	number := uint64(0)
-	until := func(end uint64, of *answers) error { // all captures before one, and that one if there is an answer
+	until := func(end uint64, of *answers) error { // writes all captures before end, and end itself with its answers
 		for ; number < end || of != nil && number == end; number++ {
 			c, err, more := next()
 			if !more {
@@ -360,7 +358,7 @@ func (a *asker) shard(ctx context.Context, in part, format string, p *Part) (Cou
 	var last []byte
 	var held *answers
 	err = said.each(func(key, text []byte) error {
-		if held == nil || !bytes.Equal(text, last) { // neighbours share files
+		if held == nil || !bytes.Equal(text, last) { // neighbors share files
 			last = append(last[:0], text...)
 			held = new(answers)
 			if err := json.Unmarshal(text, held); err != nil {
@@ -379,15 +377,15 @@ func (a *asker) shard(ctx context.Context, in part, format string, p *Part) (Cou
 }
 
 // write writes the rows of a capture.
-func (a *asker) write(w *table[Verdict], c *Capture, of *answers) (n int64, err error) {
+func (a *evaluator) write(w *table[Verdict], c *Capture, of *answers) (n int64, err error) {
 	row := &a.row
 	*row = Verdict{SURT: c.SURT, Origin: c.Origin, Fetched: c.Fetched.UTC(), Outcome: c.Outcome, Engine: Engine(), Input: c.Input, Offset: c.Offset}
 	for agent, name := range a.names {
 		for d := range a.dialects {
-			at := of.Standing[d*len(a.names)+agent] * len(a.Paths)
+			at := of.Index[d*len(a.names)+agent] * len(a.Paths)
 			for i, path := range a.Paths {
 				row.Agent, row.Dialect, row.Path = name, a.dialects[d].Name, path
-				t := &of.Told[at+i]
+				t := &of.Results[at+i]
 				row.Verdict, row.Reason, row.Line, row.Directive, row.Pattern = t.Verdict, t.Reason, t.Line, t.Directive, t.Pattern
 				row.Group, row.Access, row.CrawlDelay = t.Group, t.Access, t.CrawlDelay
 				if err := w.Write(row); err != nil {
@@ -400,8 +398,8 @@ func (a *asker) write(w *table[Verdict], c *Capture, of *answers) (n int64, err 
 	return n, nil
 }
 
-// ReadAgents reads a list of crawlers, one a line: its tokens, the most wanted first, with
-// blanks or commas between. What follows a # is a comment.
+// ReadAgents reads a list of crawlers, one a line: tokens separated by spaces or commas, most
+// specific first. A comment begins with #.
 func ReadAgents(in io.Reader) ([][]string, error) {
 	text, err := io.ReadAll(in)
 	if err != nil {
@@ -415,7 +413,7 @@ func ReadAgents(in io.Reader) ([][]string, error) {
 		}
 	}
 	if len(list) == 0 {
-		return nil, errors.New("it names no crawler: write one a line")
+		return nil, errors.New("the list names no crawler: write one per line")
 	}
 	return list, nil
 }

@@ -274,7 +274,7 @@ func TestName(t *testing.T) {
 	if err := task.claim(); err != nil {
 		t.Fatal(err)
 	}
-	again, err := Open(task.Dir)
+	again, _, err := read(task.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,54 +2,52 @@ package bulk
 
 import "time"
 
-// A Capture is what one request of an archive came to: a row of captures. Rows are
-// sorted by surt, origin and time. The columns are a contract.
+// A Capture is a row of captures: the outcome of one archived request. Rows are sorted by
+// surt, origin and time. The columns are a contract.
 type Capture struct {
-	SURT    string    `parquet:"surt,delta"`   // the key of the host, as indexes of archives have it
+	SURT    string    `parquet:"surt,delta"`   // SURT key of the host
 	Origin  string    `parquet:"origin,delta"` // scheme, host, port
-	URL     string    `parquet:"url,delta"`    // that was asked
+	URL     string    `parquet:"url,delta"`    // requested
 	Fetched time.Time `parquet:"fetched,timestamp(millisecond),delta"`
 	Outcome string    `parquet:"outcome,dict"` // success, unavailable, unreachable; or Unresolved, RevisitUnresolved
 	Cause   string    `parquet:"cause,dict"`   // as fetch has them; NotArchived; RevisitUnresolved
-	// Status is that of the last answer, null where only its body was kept.
+	// Status is that of the last answer, null if only its body was archived.
 	Status int32 `parquet:"status,optional"`
-	// Location is where the answer leads if it is a redirect, absolute.
+	// Location is the absolute target of a redirect.
 	Location string `parquet:"location,optional"`
-	Hops     int32  `parquet:"hops"` // redirects that were followed
-	// ResolvedFrom is the URL at which the chain of redirects ended, null if there was none.
+	Hops     int32  `parquet:"hops"` // followed redirects
+	// ResolvedFrom is the last URL of the redirect chain, null without a redirect.
 	ResolvedFrom string `parquet:"resolved_from,optional"`
-	SHA256       string `parquet:"sha256,optional"` // of the body, in hex: a row of bodies
-	Bytes        int64  `parquet:"bytes"`           // of the body
+	SHA256       string `parquet:"sha256,optional"` // of the whole body, in hex: the key in bodies
+	Bytes        int64  `parquet:"bytes"`           // of the whole body
 	Truncated    bool   `parquet:"truncated"`
 	Kind         string `parquet:"kind,optional,dict"` // of the body: text, html, empty, binary
 	Input        string `parquet:"input,dict"`         // file of the archive
 	Offset       int64  `parquet:"warc_offset,delta"`  // in it, of the record
 }
 
-// What an archive may leave open. An answer is then not known: nobody may take it for
-// one that allows.
+// Outcomes without an answer, which is never a permission.
 const (
-	Unresolved        = "redirect-unresolved" // an outcome: a redirect leads to what was not archived
+	Unresolved        = "redirect-unresolved" // an outcome: the redirect target was not archived
 	NotArchived       = "not-archived"        // its cause
-	RevisitUnresolved = "revisit-unresolved"  // an outcome and a cause: what a record refers to was not archived
+	RevisitUnresolved = "revisit-unresolved"  // an outcome and a cause: the original of a revisit was not archived
 )
 
-// Answered reports whether it is known what the site answered, or that it did not.
+// Answered reports whether the answer of the site, or its failure, is known.
 func (c *Capture) Answered() bool {
 	return c.Outcome != Unresolved && c.Outcome != RevisitUnresolved
 }
 
-// Damaged is something of an input that could not be read, or several of a kind: a row of
-// errors/*.jsonl.
+// Damaged is a row of errors/*.jsonl: unreadable records of one kind.
 type Damaged struct {
 	Input  string `parquet:"input"`
-	Offset int64  `parquet:"offset"` // in it, near enough to find it
-	Kind   string `parquet:"kind"`   // gzip, zstd, header, length, http, garbage; uri, name, line, tar, zip; no-capture of an input
-	Count  int64  `parquet:"count"`  // of the kind, from here on
-	Detail string `parquet:"detail"` // of the first
+	Offset int64  `parquet:"offset"` // in the input, approximate
+	Kind   string `parquet:"kind"`   // gzip, zstd, header, length, http, garbage; uri, name, line, tar, zip; no-archive, no-capture
+	Count  int64  `parquet:"count"`  // records from here on
+	Detail string `parquet:"detail"` // of the first record
 }
 
-// A Body is a file: a row of bodies, sorted by its hash, each once.
+// A Body is a row of bodies: the kept bytes of a file, sorted by its hash, each once.
 type Body struct {
 	SHA256 string `parquet:"sha256,delta"`
 	Body   []byte `parquet:"body"`

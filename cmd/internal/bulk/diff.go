@@ -26,11 +26,10 @@ const (
 	tableChanges = "changes"
 )
 
-// DiffTask returns the task that compares what two snapshots say of each site: the last
-// answer in each of them.
+// DiffTask returns the task that compares the last answers of each site in two snapshots.
 func (o AskOptions) DiffTask(dir, format, before, after string) (*Task, error) {
 	if len(o.Paths) > 0 {
-		return nil, errors.New("a diff compares whole sites, and no paths")
+		return nil, errors.New("diff compares whole sites, not paths")
 	}
 	if _, err := o.canonical(); err != nil {
 		return nil, err
@@ -67,11 +66,11 @@ func init() {
 		if err := json.Unmarshal(t.Options, &o); err != nil || 2*o.Before > len(t.Inputs) {
 			return nil, fmt.Errorf("options of %s: %w", t.Dir, cmp.Or(err, errors.New("more parts than inputs")))
 		}
-		if _, err := newAsker(o.AskOptions); err != nil {
+		if _, err := newEvaluator(o.AskOptions); err != nil {
 			return nil, err
 		}
 		return func(ctx context.Context, s Shard, p *Part) (Counts, error) {
-			a, err := newAsker(o.AskOptions)
+			a, err := newEvaluator(o.AskOptions)
 			if err != nil {
 				return Counts{}, err
 			}
@@ -89,8 +88,8 @@ type side struct {
 	more  bool
 }
 
-// site returns the capture of the next site that speaks for it, false if there is none: the
-// last answer, else the last failure, else what is last.
+// site returns the decisive capture of the next site, false if there is none: the last
+// answer, else the last failure, else the last capture.
 func (s *side) site() (last held, ok bool, err error) {
 	rank := func(h *held) int {
 		switch {
@@ -119,7 +118,7 @@ func (s *side) site() (last held, ok bool, err error) {
 }
 
 // diff makes the rows of a range of sites.
-func (a *asker) diff(ctx context.Context, parts [2][]part, s Shard, format string, p *Part) (Counts, error) {
+func (a *evaluator) diff(ctx context.Context, parts [2][]part, s Shard, format string, p *Part) (Counts, error) {
 	counts := Counts{ByKind: map[string]int64{}}
 	out, err := p.Create(tableChanges)
 	if err != nil {
@@ -192,8 +191,8 @@ func (a *asker) diff(ctx context.Context, parts [2][]part, s Shard, format strin
 	return counts, w.Close()
 }
 
-// every returns a row of each crawler and dialect that says the same.
-func (a *asker) every(origin, change string) (rows []Diff) {
+// every returns rows with one change for all crawlers and dialects.
+func (a *evaluator) every(origin, change string) (rows []Diff) {
 	for _, agent := range a.names {
 		for _, d := range a.dialects {
 			rows = append(rows, Diff{Origin: origin, Agent: agent, Dialect: d.Name, Change: change})
@@ -203,7 +202,7 @@ func (a *asker) every(origin, change string) (rows []Diff) {
 }
 
 // changes compares two captures of one site.
-func (a *asker) changes(sides *[2]side, of *[2]held) ([]Diff, error) {
+func (a *evaluator) changes(sides *[2]side, of *[2]held) ([]Diff, error) {
 	origin := of[0].Origin
 	if !of[0].Answered() || !of[1].Answered() {
 		return a.every(origin, Undecided), nil
@@ -245,8 +244,8 @@ func (a *asker) changes(sides *[2]side, of *[2]held) ([]Diff, error) {
 	return rows, nil
 }
 
-// compared compares two rules. The steps bound each comparison: that of one crawler may not
-// depend on who else is asked for.
+// compared compares two rules. The steps limit each comparison, so that the result for one
+// crawler does not depend on the others.
 func compared(before, after *robots.Rules, steps int) Diff {
 	root := robots.RawPath("/")
 	if before.Match(root).Undecided() || after.Match(root).Undecided() || isCut(before) || isCut(after) {

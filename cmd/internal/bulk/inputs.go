@@ -30,38 +30,37 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// This file says what may be packed, and what is in it. Of what form a file is its
-// content says, as .zip is also the end of hosts; of JSON Lines in a folder the name does,
-// as sites answer with JSON, too.
+// This file reads the inputs of pack. The content of a file determines its form, as .zip is
+// also a top-level domain; JSON Lines in a folder are known by name, as sites serve JSON too.
 
-// A form is what a file holds.
+// A form is a file format.
 type form string
 
 const (
-	formWARC  form = "warc"  // however it is compressed
+	formWARC  form = "warc"  // plain, gzip or zstd
 	formTar   form = "tar"   // of files, also compressed
 	formZip   form = "zip"   // of files
 	formLines form = "lines" // JSON Lines of docs/batch.md, also compressed
 	formFile  form = "file"  // one robots.txt
 )
 
-const sniffed = 4 << 10 // bytes that say what a file is
+const sniffBytes = 4 << 10 // bytes that determine the form
 
-// formOf says what a file holds by its first bytes.
+// formOf returns the form of a file from its first bytes.
 func formOf(head []byte) form {
 	text := head
 	switch {
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
 		return formZip
-	case len(head) >= 4 && head[0]&0xF0 == 0x50 && bytes.Equal(head[1:4], []byte{0x2A, 0x4D, 0x18}): // a dictionary, which only a WARC begins with
+	case len(head) >= 4 && head[0]&0xF0 == 0x50 && bytes.Equal(head[1:4], []byte{0x2A, 0x4D, 0x18}): // a zstd dictionary: only a WARC begins with one
 		return formWARC
 	case isPacked(head):
 		in, _, err := unpack(bytes.NewReader(head))
 		if err != nil {
 			return formFile
 		}
-		text = make([]byte, sniffed)
-		n, _ := io.ReadFull(in, text) // as much as there is
+		text = make([]byte, sniffBytes)
+		n, _ := io.ReadFull(in, text) // fewer bytes are no error
 		text = text[:n]
 	}
 	switch {
@@ -79,10 +78,10 @@ func isPacked(head []byte) bool {
 	return bytes.HasPrefix(head, []byte{0x1F, 0x8B, 0x08}) || bytes.HasPrefix(head, []byte{0x28, 0xB5, 0x2F, 0xFD})
 }
 
-// unpack undoes gzip or zstd, if that is what comes.
+// unpack decompresses gzip or zstd.
 func unpack(in io.Reader) (io.Reader, func(), error) {
 	b := bufio.NewReaderSize(in, 64<<10)
-	head, _ := b.Peek(4) // its error comes again
+	head, _ := b.Peek(4) // the error is returned by the next read
 	switch {
 	case bytes.HasPrefix(head, []byte{0x1F, 0x8B}):
 		z, err := gzip.NewReader(b)
@@ -97,7 +96,7 @@ func unpack(in io.Reader) (io.Reader, func(), error) {
 	return b, func() {}, nil
 }
 
-// isLines reports whether the name of a file says that it holds JSON Lines.
+// isLines reports whether a file is named as JSON Lines.
 func isLines(name string) bool {
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
 	return strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".ndjson")
@@ -116,7 +115,7 @@ func (o *PackOptions) Inputs(names []string) ([]Input, error) {
 	return slices.SortedFunc(maps.Values(found), func(a, b Input) int { return strings.Compare(a.Name, b.Name) }), nil
 }
 
-// localInputs adds a file, or what is in a folder.
+// localInputs adds a file or the files of a folder.
 func (o *PackOptions) localInputs(name string, found map[string]Input) error {
 	name = filepath.Clean(name)
 	info, err := os.Stat(name)
@@ -201,7 +200,7 @@ func describe(name string, inFolder bool) (in Input, is form, err error) {
 		return in, "", err
 	}
 	in.Hash = hex.EncodeToString(sum.Sum(nil))
-	if is = formOf(head[:min(sniffed, len(head))]); inFolder && is == formLines && !isLines(name) {
+	if is = formOf(head[:min(sniffBytes, len(head))]); inFolder && is == formLines && !isLines(name) {
 		is = formFile
 	}
 	if is == formFile || is == formLines {
@@ -277,7 +276,7 @@ func (r *inputReader) folder(ctx context.Context, in Input) error {
 			return err
 		}
 		b := bufio.NewReaderSize(f, 4<<10)
-		head, err := b.Peek(sniffed)
+		head, err := b.Peek(sniffBytes)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
@@ -295,7 +294,7 @@ func (r *inputReader) folder(ctx context.Context, in Input) error {
 // stream reads a file of any form. The name of a file in a tar or zip is the name of both.
 func (r *inputReader) stream(ctx context.Context, name string, in io.Reader, at time.Time, inside bool) error {
 	b := bufio.NewReaderSize(in, 64<<10)
-	head, err := b.Peek(sniffed)
+	head, err := b.Peek(sniffBytes)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return err
 	}
@@ -409,14 +408,14 @@ func (r *inputReader) zip(ctx context.Context, name string, f *os.File) error {
 // archived reads a file of a WACZ if it is a WARC. The others are indexes and lists of pages.
 func (r *inputReader) archived(ctx context.Context, name string, in io.Reader, archives *int) error {
 	b := bufio.NewReaderSize(in, 64<<10)
-	if head, _ := b.Peek(sniffed); formOf(head) != formWARC { // an error of in is kept by it
+	if head, _ := b.Peek(sniffBytes); formOf(head) != formWARC { // an error of in is kept by it
 		return nil
 	}
 	*archives++
 	return r.warc(ctx, name, b)
 }
 
-// A watch keeps the error with which a reader ended, if it is not its end.
+// A watch keeps the error of a reader, except io.EOF.
 type watch struct {
 	in  io.Reader
 	err error
@@ -424,13 +423,13 @@ type watch struct {
 
 func (w *watch) Read(p []byte) (int, error) {
 	n, err := w.in.Read(p)
-	if err != nil && err != io.EOF { // the end itself
+	if err != nil && err != io.EOF { // wrapped ones are errors
 		w.err = err
 	}
 	return n, err
 }
 
-// broken says that the rest of an input cannot be read, unless it could not be had.
+// broken reports that the rest of an input is damaged, unless reading it failed.
 func (r *inputReader) broken(in *watch, name, kind string, err error) error {
 	if in.err != nil {
 		return in.err
@@ -439,7 +438,7 @@ func (r *inputReader) broken(in *watch, name, kind string, err error) error {
 	return nil
 }
 
-// file reads one robots.txt. Where it is from its name says.
+// file reads one robots.txt, named by its site.
 func (r *inputReader) file(name, below string, in io.Reader, at time.Time) error {
 	origin, err := originOf(below)
 	if err != nil {
@@ -449,7 +448,7 @@ func (r *inputReader) file(name, below string, in io.Reader, at time.Time) error
 	return r.kept(&fetch.Answer{URL: origin.RobotsURL(), At: at, Body: in}, name, 0)
 }
 
-// kept takes a body that is known to have been the answer, and nothing else is.
+// kept takes a body whose response was not archived.
 func (r *inputReader) kept(a *fetch.Answer, name string, offset int64) error {
 	a.Status = http.StatusOK
 	kept, body, err := r.judge(a, name, offset)
@@ -460,18 +459,17 @@ func (r *inputReader) kept(a *fetch.Answer, name string, offset int64) error {
 	return r.answer(kept, body)
 }
 
-// originOf reads the name of a file as that of a site: HOST, HOST:PORT or a whole origin,
-// bytes also escaped as in https%3A%2F%2Fexample.com, with .txt behind it or not, or a
-// folder of that name with robots.txt in it, perhaps in a folder http or https. Of a host
-// alone the scheme is https. Wget writes + for the colon on some systems. A file that is
-// called like an archive and is none, such as a download of which nothing came, is no site:
-// it would be one that allows everything.
+// originOf returns the site that a file name stands for: HOST, HOST:PORT or an origin, with
+// escapes as in https%3A%2F%2Fexample.com, with or without .txt; or a folder of that name with
+// robots.txt in it, optionally in a folder http or https (default https). Wget writes + for
+// the colon on some systems. An archive name is no site: a failed download would be a site
+// that allows everything.
 func originOf(name string) (robots.Origin, error) {
 	folders := strings.Split(name, "/")
 	last := len(folders) - 1
 	switch strings.ToLower(path.Ext(folders[last])) { // none of them a top-level domain
 	case ".warc", ".wacz", ".arc", ".cdx", ".cdxj", ".wat", ".wet", ".tar", ".tgz", ".gz", ".zst", ".xml", ".jsonl", ".ndjson", ".parquet":
-		return robots.Origin{}, errors.New("the file is called like an archive and is none")
+		return robots.Origin{}, errors.New("the name is that of an archive, the content is not")
 	}
 	if plain, err := url.PathUnescape(folders[last]); err == nil {
 		folders[last] = plain
@@ -495,16 +493,15 @@ func originOf(name string) (robots.Origin, error) {
 	}
 	origin, p, err := robots.ParseURL(host)
 	if err == nil && p.String() != "/" {
-		err = errors.New("there is more in it")
+		err = errors.New("it has a path")
 	}
 	if err != nil {
-		return origin, fmt.Errorf("the name of the file is no site: %w", err)
+		return origin, fmt.Errorf("the file name is not a site: %w", err)
 	}
 	return origin, nil
 }
 
-// maxLine is how long a line of JSON may be in bytes. docs/batch.md has no line that a
-// limit of a dialect needs and is longer.
+// maxLine is the size limit of a line of JSON, in bytes.
 const maxLine = 16 << 20
 
 var errLongLine = fmt.Errorf("longer than %d bytes", maxLine)
@@ -606,7 +603,7 @@ func (r *inputReader) record(record *warc.Record, name string) error {
 	}
 	scheme, _, _ := strings.Cut(record.URI, ":")
 	if defaultPorts[strings.ToLower(scheme)] == 0 {
-		return nil // such as what the crawler asked of the DNS
+		return nil // such as DNS records
 	}
 	bad := func(kind, detail string) error {
 		r.damaged(Damaged{Input: name, Offset: record.Offset, Kind: kind, Detail: detail})
@@ -628,18 +625,18 @@ func (r *inputReader) record(record *warc.Record, name string) error {
 			return r.answer(kept, nil)
 		}
 		if damage, ok := errors.AsType[*warc.Damage](err); ok {
-			if damage.Kind == warc.BadHTTP { // the reader has told of all others
+			if damage.Kind == warc.BadHTTP { // the reader has reported all others
 				return bad(string(damage.Kind), damage.Detail)
 			}
 			return nil
 		}
 		if err != nil {
-			return nil // of the disk or the network, which Next returns
+			return nil // an error of the disk, which Next returns
 		}
 		a.Protocol, a.Status, a.Header, a.Body = response.Protocol, response.Status, response.Header, response.Body
 	}
 	if record.Truncated != "" && !a.Cut {
-		a.Body = io.MultiReader(a.Body, broken{}) // on its way: nobody knows what is missing
+		a.Body = io.MultiReader(a.Body, broken{}) // truncated in transfer
 	}
 	body := &watch{in: a.Body}
 	a.Body = body
@@ -648,7 +645,7 @@ func (r *inputReader) record(record *warc.Record, name string) error {
 		return err
 	}
 	if body.err != nil && !errors.Is(body.err, io.ErrUnexpectedEOF) {
-		return nil // the reader has told of it
+		return nil // the reader has reported it
 	}
 	kept.ID = record.ID
 	if record.Type == "resource" {
@@ -661,7 +658,7 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// judge says what an answer means.
+// judge determines the outcome of an answer.
 func (r *inputReader) judge(a *fetch.Answer, name string, offset int64) (*answer, []byte, error) {
 	origin, _, err := robots.ParseURL(a.URL)
 	if err != nil {
@@ -738,7 +735,7 @@ func (t *tail) rest(after int64, sum io.Writer) (n int64, err error) {
 	return n + int64(held), err
 }
 
-// kindOf says what a body looks like, by its first bytes as browsers do.
+// kindOf returns the kind of content of a body, by its first bytes.
 func kindOf(body []byte) string {
 	if len(body) == 0 {
 		return "empty"

@@ -16,10 +16,10 @@ import (
 	"github.com/robotskit/robots/cmd/internal/ask"
 )
 
-// JoinOptions say what is asked of each URL. All of them are part of the manifest.
+// JoinOptions are the evaluations of each URL. They are part of the manifest.
 type JoinOptions struct {
 	AskOptions
-	At   time.Time `json:"at,omitzero"`    // of URLs for which the list has no time
+	At   time.Time `json:"at,omitzero"`    // of URLs without a time in the list
 	Sort bool      `json:"sort,omitempty"` // lists are in any order
 
 	Lists int `json:"lists"` // set by JoinTask
@@ -30,17 +30,16 @@ const (
 	tableJoined = "joined"
 )
 
-// leastJoinShards is how many shards there are of so many lists.
-const leastJoinShards = 16
+// minJoinShards is the number of shards if there are as many lists.
+const minJoinShards = 16
 
-// JoinTask returns the task that asks for the URLs of lists, each as of its time. The lists
-// follow one another in the order of their names, as the files of an index do. A shard is
-// some of them, and the sites from the first to the last. It reads all bodies of the
-// snapshot for them, so that there are only as many shards as make that no more than what
-// is read of the lists.
+// JoinTask returns the task that evaluates the URLs of lists, each as of its time. The lists
+// follow one another by name, as the files of an index do. A shard is some of them and their
+// range of sites. It reads the bodies of that range, so there are only as many shards as
+// keep that below the size of the lists.
 func (o JoinOptions) JoinTask(dir, format, snapshot string, lists []string) (*Task, error) {
 	if len(o.Paths) > 0 {
-		return nil, errors.New("a join asks for the URLs of its lists, and no other paths")
+		return nil, errors.New("join evaluates the URLs of its lists, no other paths")
 	}
 	if _, err := o.canonical(); err != nil {
 		return nil, err
@@ -68,7 +67,7 @@ func (o JoinOptions) JoinTask(dir, format, snapshot string, lists []string) (*Ta
 		t.Inputs = append(t.Inputs, l.Input)
 	}
 	t.addParts(parts)
-	shards := min(len(files), max(leastJoinShards, int(asked/max(held, 1))))
+	shards := min(len(files), max(minJoinShards, int(asked/max(held, 1))))
 	for i := range shards {
 		s := Shard{Number: i}
 		for k := i * len(files) / shards; k < (i+1)*len(files)/shards; k++ {
@@ -94,22 +93,22 @@ func init() {
 		if err := json.Unmarshal(t.Options, &o); err != nil {
 			return nil, fmt.Errorf("options of %s: %w", t.Dir, err)
 		}
-		if _, err := newAsker(o.AskOptions); err != nil {
+		if _, err := newEvaluator(o.AskOptions); err != nil {
 			return nil, err
 		}
 		return func(ctx context.Context, s Shard, p *Part) (Counts, error) {
-			a, err := newAsker(o.AskOptions)
+			a, err := newEvaluator(o.AskOptions)
 			if err != nil {
 				return Counts{}, err
 			}
-			j := &joiner{asker: a, JoinOptions: o, counts: Counts{ByKind: map[string]int64{}}}
+			j := &joiner{evaluator: a, JoinOptions: o, counts: Counts{ByKind: map[string]int64{}}}
 			err = j.shard(ctx, t, s, p)
 			return j.counts, err
 		}, nil
 	})
 }
 
-// behind returns the first key behind that of a site, "" behind none.
+// behind returns the first key after that of a site; "" is no bound.
 func behind(site string) string {
 	if site == "" {
 		return ""
@@ -117,40 +116,40 @@ func behind(site string) string {
 	return site + "\x00"
 }
 
-// A joiner puts URLs and captures together. Both come in the order of keys of sites. Of
-// the captures those of one key are held at a time, of the URLs one.
+// A joiner merges URLs and captures, both in the order of SURT keys. It holds the captures
+// of one key.
 type joiner struct {
-	*asker
+	*evaluator
 	JoinOptions
 	counts Counts
 	out    *table[Joined]
-	said   []told // of one URL, by the rules of its speaker
+	said   []result // of one URL, for each of the distinct rules
 
-	// Neighbours are much alike: what is known of the URL before, and its last row.
+	// State of the previous URL, which neighbors often share.
 	prefix  string // of URLs of the site, up to their path
 	site    string // its origin
 	held    []held // its captures
 	inForce *held  // of them
-	says    *speaker
+	says    *ruleSet
 	row     Joined
 
 	keyed *keyed
 	next  func() (held, error, bool)
-	ahead held // the first capture of a key behind
+	ahead held // the first capture of the next key
 	more  bool
 
 	key   string
 	sites map[string][]held // of the key, by origin, by time
-	files map[int64]*speaker
+	files map[int64]*ruleSet
 	size  int64 // of bodies in files
 
-	silent map[withoutBody]*speaker // of captures without a body
+	silent map[withoutBody]*ruleSet // of captures without a body
 }
 
-// A join keeps the rules of so many bodies, and of so many bytes of them.
+// Limits of the bodies whose rules a join keeps.
 const (
-	mostSpeakers     = 256
-	mostSpeakerBytes = 16 << 20
+	maxRuleSets     = 256
+	maxRuleSetBytes = 16 << 20
 )
 
 func (j *joiner) shard(ctx context.Context, t *Task, s Shard, p *Part) error {
@@ -202,10 +201,10 @@ func (j *joiner) advance() (err error) {
 	return err
 }
 
-// turn makes the captures of a key those that are held.
-func (j *joiner) turn(key string) error {
+// load loads the captures of a key.
+func (j *joiner) load(key string) error {
 	j.key, j.sites = strings.Clone(key), map[string][]held{}
-	j.files, j.size = map[int64]*speaker{}, 0
+	j.files, j.size = map[int64]*ruleSet{}, 0
 	j.prefix, j.site, j.held, j.inForce = "", "", nil, nil
 	for j.more && j.ahead.SURT < key {
 		if err := j.advance(); err != nil {
@@ -222,7 +221,7 @@ func (j *joiner) turn(key string) error {
 	return nil
 }
 
-// look finds the last capture of the site that is not after a time, and what it says.
+// look finds the last capture of the site that is not after a time, and its rules.
 func (j *joiner) look(at int64) (err error) {
 	i := len(j.held)
 	if i > 0 && j.held[i-1].at > at {
@@ -234,13 +233,13 @@ func (j *joiner) look(at int64) (err error) {
 	}
 	if h := &j.held[i-1]; h != j.inForce {
 		j.inForce = h
-		j.says, err = j.speaks(h)
+		j.says, err = j.rulesOf(h)
 	}
 	return err
 }
 
-// speaks returns what a capture says, nil if it is not known.
-func (j *joiner) speaks(h *held) (*speaker, error) {
+// rulesOf returns the rules of a capture, nil if it has no answer.
+func (j *joiner) rulesOf(h *held) (*ruleSet, error) {
 	switch {
 	case !h.Answered():
 		return nil, nil
@@ -253,10 +252,10 @@ func (j *joiner) speaks(h *held) (*speaker, error) {
 		if err != nil {
 			return nil, err
 		}
-		if j.silent == nil || len(j.silent) == mostSilent {
-			j.silent = map[withoutBody]*speaker{}
+		if j.silent == nil || len(j.silent) == maxWithoutBody {
+			j.silent = map[withoutBody]*ruleSet{}
 		}
-		j.silent[key] = j.speaker(rules)
+		j.silent[key] = j.ruleSet(rules)
 		return j.silent[key], nil
 	}
 	place := h.Place << 1
@@ -266,32 +265,32 @@ func (j *joiner) speaks(h *held) (*speaker, error) {
 	if s := j.files[place]; s != nil {
 		return s, nil
 	}
-	if len(j.files) >= mostSpeakers || j.size > mostSpeakerBytes {
-		j.files, j.size = map[int64]*speaker{}, 0
+	if len(j.files) >= maxRuleSets || j.size > maxRuleSetBytes {
+		j.files, j.size = map[int64]*ruleSet{}, 0
 	}
 	body, err := j.keyed.body(h)
 	if err != nil {
 		return nil, err
 	}
-	s := j.speaker(j.bodyRules(body, h.Truncated))
+	s := j.ruleSet(j.bodyRules(body, h.Truncated))
 	j.files[place] = s
 	j.size += h.Size
 	return s, nil
 }
 
-// join makes the rows of a URL.
+// join writes the rows of a URL.
 func (j *joiner) join(p place, l listed) error {
 	if l.at == noTime {
 		l.at = millis(j.At)
 	}
 	if l.at == noTime {
-		return fmt.Errorf("%s has no time: add a column at, or say with --at as of when all URLs are asked", p)
+		return fmt.Errorf("%s has no time: add a column at, or use --at", p)
 	}
 	if l.key != j.key && l.key != "" || j.sites == nil {
 		if l.key < j.key {
-			return fmt.Errorf("%s: %s comes after %s: a list is to be sorted by the keys of its sites, as indexes of archives are; sort it, or let --sort do it", p, ask.Clip(l.key), ask.Clip(j.key))
+			return fmt.Errorf("%s: %s comes after %s: lists must be sorted by SURT key; use --sort", p, ask.Clip(l.key), ask.Clip(j.key))
 		}
-		if err := j.turn(l.key); err != nil {
+		if err := j.load(l.key); err != nil {
 			return err
 		}
 	}
@@ -316,7 +315,7 @@ func (j *joiner) join(p place, l listed) error {
 		}
 	}
 	said := j.said[:0]
-	var says *speaker
+	var says *ruleSet
 	if capture != nil {
 		age := (l.at - capture.at) / 1000
 		row.Fetched, row.Offset, row.AgeS, row.Outcome, row.Input = &capture.Fetched, &capture.Offset, &age, capture.Outcome, capture.Input
@@ -328,7 +327,7 @@ func (j *joiner) join(p place, l listed) error {
 			if j.dialects[says.dialect[i]].Escapes == robots.EscapesRaw {
 				path = robots.RawPath(l.url) // as ask.URL takes it
 			}
-			said = append(said, tell(r, r.Match(path), says.access[i]))
+			said = append(said, resultOf(r, r.Match(path), says.access[i]))
 		}
 		j.said = said
 	}
@@ -336,7 +335,7 @@ func (j *joiner) join(p place, l listed) error {
 		for d := range j.dialects {
 			t := &unknown
 			if says != nil {
-				t = &said[says.standing[d*len(j.names)+agent]]
+				t = &said[says.index[d*len(j.names)+agent]]
 			}
 			row.Agent, row.Dialect = name, j.dialects[d].Name
 			row.Verdict, row.Reason, row.Line, row.Directive, row.Pattern = t.Verdict, t.Reason, t.Line, t.Directive, t.Pattern
@@ -350,7 +349,7 @@ func (j *joiner) join(p place, l listed) error {
 	return nil
 }
 
-// parse makes the site of a URL that whose captures are held, and returns its path.
+// parse selects the site of a URL and returns the path.
 func (j *joiner) parse(url string) (robots.Path, error) {
 	if rest, ok := strings.CutPrefix(url, j.prefix); ok && j.prefix != "" && len(rest) > 1 && rest[0] == '/' && rest[1] != '/' {
 		return robots.ParsePath(rest)
@@ -372,5 +371,5 @@ func (j *joiner) parse(url string) (robots.Path, error) {
 	return path, nil
 }
 
-// unknown is what is said where no answer is held.
-var unknown = told{Access: string(access.Unknown)}
+// unknown is the result without an answer.
+var unknown = result{Access: string(access.Unknown)}

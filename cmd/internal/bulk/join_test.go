@@ -183,7 +183,7 @@ func TestJoinLists(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"{\"url\":\"https://b.example/\"}\n":            "--at",
-		"https://b.example/\n":                          "no list of URLs",
+		"https://b.example/\n":                          "not a list of URLs",
 		"{\"at\":\"20260501130000\"}\n":                 "has no url",
 		"{\"url\":\"https://b.example/\",\"at\":\"x\"}": "is not a time",
 		"{\"url\":\"" + strings.Repeat("x", maxLine):    "line 1: longer than 16777216 bytes",
@@ -204,15 +204,15 @@ func TestJoinLists(t *testing.T) {
 	}
 }
 
-// TestListQuote: a quote that nothing closes does not make the rest of a list one record, of
+// TestListQuote: an unclosed quote does not make the rest of a list one record, of
 // which all is held: no more than a long line of another list is read.
 func TestListQuote(t *testing.T) {
 	line := "https://a.example/,x\n"
 	rest := strings.Repeat(line, 4<<20/len(line))
 	for text, want := range map[string]string{
-		"url,x\n" + line + "\n" + `"https://b.example/` + ",x\n": "line 4: longer than 16777216 bytes: look there for a quote",
-		"url,x\n" + line + `https://b.example/,"x` + "\n":        "line 3: longer than 16777216 bytes: look there for a quote",
-		`url,"x` + "\n": "line 1: longer than 16777216 bytes: look there for a quote",
+		"url,x\n" + line + "\n" + `"https://b.example/` + ",x\n": "line 4: longer than 16777216 bytes: check for an unclosed quote",
+		"url,x\n" + line + `https://b.example/,"x` + "\n":        "line 3: longer than 16777216 bytes: check for an unclosed quote",
+		`url,"x` + "\n": "line 1: longer than 16777216 bytes: check for an unclosed quote",
 		"url,x\nhttps://b.example/" + strings.Repeat("x", maxLine+64<<10): "line 2: longer than 16777216 bytes",
 		"url,x\n" + line + `https://b"` + "\n":                            `line 3, column 10: bare "`,
 	} {

@@ -25,25 +25,24 @@ import (
 	"github.com/robotskit/robots/cmd/internal/batch"
 )
 
-// This file reads lists of URLs: JSON Lines, CSV, CDXJ, all perhaps by gzip or zstd, and
-// Parquet, the columnar index of Common Crawl among it. Which it is the content says.
+// This file reads lists of URLs: JSON Lines, CSV, CDXJ (each also gzip or zstd), and Parquet
+// such as Common Crawl's columnar index. The content determines the form.
 
-// The names of columns, the first that there is.
+// Names of columns, the first one present is used.
 var (
 	urlColumns = []string{"url"}
 	atColumns  = []string{"at", "fetch_time", "timestamp"}
 	keyColumns = []string{"url_surtkey", "urlkey"}
 )
 
-// A listed is a URL of a list. Its texts are those of the line it was read from: they hold
-// until the next is read.
+// A listed is a URL of a list. Its texts are valid until the next one is read.
 type listed struct {
 	url string
 	at  int64  // milliseconds since 1970, or noTime
 	key string // of its site, "" if it has none
 }
 
-const noTime = math.MinInt64 // the list does not say
+const noTime = math.MinInt64 // no time in the list
 
 // millis returns a time as lists have it.
 func millis(t time.Time) int64 {
@@ -87,7 +86,7 @@ func (l *listed) withKey() {
 	}
 }
 
-// readList calls fn with the URLs of a list, until it says that it has enough.
+// readList calls fn with the URLs of a list until it returns false.
 func readList(name string, fn func(p place, l listed) (more bool, err error)) error {
 	f, err := os.Open(filepath.FromSlash(name))
 	if err != nil {
@@ -128,7 +127,7 @@ func readParquetList(f *os.File, name string, last bool, fn func(p place, l list
 	return err
 }
 
-// textOf returns bytes as a text that holds as long as they do.
+// textOf returns bytes as a text that shares their memory.
 func textOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // listTime parses a time as RFC 3339 or 14 digits, in milliseconds since 1970.
@@ -147,8 +146,8 @@ func readTextList(in io.Reader, name string, ends bool, fn func(p place, l liste
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	defer done()
-	b := bufio.NewReaderSize(text, 64<<10) // which text is already if it was not packed
-	head, _ := b.Peek(sniffed)             // its error comes again
+	b := bufio.NewReaderSize(text, 64<<10) // returns text itself if it is buffered
+	head, _ := b.Peek(sniffBytes)          // the error is returned by the next read
 	head = bytes.TrimPrefix(head, []byte("\ufeff"))
 	if first := bytes.TrimLeft(head, " \t\r\n"); len(first) == 0 || first[0] == '{' || isCDXJ(first) {
 		return readLineList(b, name, ends, fn)
@@ -229,10 +228,10 @@ func readLine(p place, line []byte) (l listed, err error) {
 		at, object, _ = bytes.Cut(object, []byte(" "))
 	}
 	var url, stated, named []byte
-	if len(at) > 0 { // nothing else is needed, and other members are most of an index
+	if len(at) > 0 { // the other members are not needed
 		var valid bool
 		if url, valid = batch.Member(object, urlColumns[0]); !valid {
-			return l, fmt.Errorf("%s is neither JSON nor CDXJ", p)
+			return l, fmt.Errorf("%s is not JSON or CDXJ", p)
 		}
 		if string(url) == "null" {
 			url = nil
@@ -248,7 +247,7 @@ func readLine(p place, line []byte) (l listed, err error) {
 			named = value
 		}
 	}); !valid {
-		return l, fmt.Errorf("%s is neither JSON nor CDXJ", p)
+		return l, fmt.Errorf("%s is not JSON or CDXJ", p)
 	}
 	if url == nil {
 		return l, fmt.Errorf("%s has no url", p)
@@ -277,7 +276,7 @@ func readLine(p place, line []byte) (l listed, err error) {
 	return l, nil
 }
 
-// stringOf returns the value of a string in JSON, which holds as long as the text.
+// stringOf returns the value of a JSON string, which can share memory with the text.
 func stringOf(text []byte) (s string, err error) {
 	if text[0] == '"' && bytes.IndexByte(text, '\\') < 0 && utf8.Valid(text) {
 		return textOf(text[1 : len(text)-1]), nil
@@ -288,14 +287,14 @@ func stringOf(text []byte) (s string, err error) {
 	return s, nil
 }
 
-// records reads CSV. Behind a quote that nothing closes all that follows is one record, so
-// one may have maxLine bytes, and what was read with the one before.
+// records reads CSV. An unclosed quote makes the rest of the file one record, so a record is
+// limited to maxLine bytes.
 type records struct {
 	*csv.Reader
 	text recordText
 }
 
-// recordText ends behind maxLine bytes of a record: package csv then tells where it begins.
+// recordText ends after maxLine bytes of a record; package csv then reports where it begins.
 type recordText struct {
 	in   io.Reader
 	left int
@@ -319,7 +318,7 @@ func newRecords(in io.Reader) *records {
 	return r
 }
 
-// next returns a record, which holds until the next.
+// next returns a record, valid until the next call.
 func (r *records) next() ([]string, error) {
 	r.text.left = maxLine
 	row, err := r.Read()
@@ -332,7 +331,7 @@ func (r *records) next() ([]string, error) {
 	} else if err == nil {
 		line, _ = r.FieldPos(0)
 	}
-	return nil, fmt.Errorf("record on line %d: %w: look there for a quote that nothing closes, and write one that is part of a value twice", line, errLongLine)
+	return nil, fmt.Errorf("record on line %d: %w: check for an unclosed quote; write a quote inside a value twice", line, errLongLine)
 }
 
 func readCSVList(b *bufio.Reader, name string, fn func(p place, l listed) (bool, error)) error {
@@ -353,7 +352,7 @@ func readCSVList(b *bufio.Reader, name string, fn func(p place, l listed) (bool,
 	}
 	url, at, key := find(urlColumns), find(atColumns), find(keyColumns)
 	if url < 0 {
-		return fmt.Errorf("%s is no list of URLs: its first line is neither JSON nor CDXJ nor the head of a CSV with a column url", name)
+		return fmt.Errorf("%s is not a list of URLs: the first line is not JSON, CDXJ, or a CSV header with a column url", name)
 	}
 	for {
 		row, err := r.next()
@@ -401,7 +400,7 @@ func describeList(name string, sorted bool) (l listFile, err error) {
 		return l, err
 	}
 	if !info.Mode().IsRegular() {
-		return l, fmt.Errorf("%s is no file that can be read again", name)
+		return l, fmt.Errorf("%s is not a regular file", name)
 	}
 	l.Size = info.Size()
 	sum := sha256.New()
@@ -441,7 +440,7 @@ func describeList(name string, sorted bool) (l listFile, err error) {
 	if err := readTextList(in, l.Name, sorted, see); err != nil {
 		return l, err
 	}
-	_, err = io.Copy(io.Discard, in) // what is behind the end of its text
+	_, err = io.Copy(io.Discard, in) // the rest is part of the hash
 	l.Hash = hex.EncodeToString(sum.Sum(nil))
 	return l, err
 }
@@ -456,7 +455,7 @@ func readLists(names []string, fn func(p place, l listed) (bool, error)) error {
 	return nil
 }
 
-// sortLists is readLists for lists in any order: they are sorted by site first, together.
+// sortLists is readLists for lists in any order: it sorts them by site first.
 func sortLists(scratch string, names []string, fn func(p place, l listed) (bool, error)) error {
 	s := newSorter(scratch)
 	defer s.close()

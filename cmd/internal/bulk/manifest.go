@@ -13,7 +13,7 @@ import (
 // manifestFile is written before any part.
 const manifestFile = "manifest.json"
 
-// A manifest is what manifest.json holds: all that decides which parts there will be.
+// A manifest is manifest.json: everything that determines the parts.
 type manifest struct {
 	Schema  int             `json:"schema"` // 1
 	Verb    string          `json:"verb"`
@@ -25,7 +25,7 @@ type manifest struct {
 	Shards  []Shard         `json:"shards"`
 }
 
-// manifestText returns manifest.json, a line an input and a line a shard.
+// manifestText returns manifest.json, with a line per input and per shard.
 func (t *Task) manifestText() ([]byte, error) {
 	options := t.Options
 	if len(options) == 0 {
@@ -42,27 +42,27 @@ func (t *Task) manifestText() ([]byte, error) {
 	return append(text, "}\n"...), nil
 }
 
-// appendLines appends a JSON array, an element a line.
+// appendLines appends a JSON array, one element per line.
 func appendLines[T any](text []byte, all []T) []byte {
 	text = append(text, '[')
 	for i := range all {
 		if i > 0 {
 			text = append(text, ',')
 		}
-		line, _ := json.Marshal(all[i]) // strings and numbers
+		line, _ := json.Marshal(all[i]) // these types cannot fail
 		text = append(append(text, '\n'), line...)
 	}
 	return append(text, ']')
 }
 
-// An OtherTaskError says that a folder holds another task than the one that is to be run.
+// An OtherTaskError reports that a folder holds another task.
 type OtherTaskError struct{ Dir, Differs string }
 
 func (e *OtherTaskError) Error() string {
 	return fmt.Sprintf("%s holds the output of a run with other %s (see its %s): name another folder, or remove this one", e.Dir, e.Differs, manifestFile)
 }
 
-// claim writes the manifest, or finds that the folder has the same already.
+// claim writes the manifest unless the folder has the same one.
 func (t *Task) claim() error {
 	text, err := t.check()
 	if text == nil || err != nil {
@@ -74,8 +74,8 @@ func (t *Task) claim() error {
 	return writeFile(filepath.Join(t.Dir, manifestFile), text)
 }
 
-// check returns the manifest that is to be written, nil if it is there. An error is that
-// the folder holds another.
+// check returns the manifest to be written, nil if it exists. It fails if the folder holds
+// another one.
 func (t *Task) check() ([]byte, error) {
 	text, err := t.manifestText()
 	if err != nil {
@@ -93,7 +93,7 @@ func (t *Task) check() ([]byte, error) {
 	return nil, nil
 }
 
-// differs names what of two manifests is not the same.
+// differs names the first member in which two manifests differ.
 func differs(a, b []byte) string {
 	var old, mine map[string]json.RawMessage
 	if json.Unmarshal(a, &old) != nil || json.Unmarshal(b, &mine) != nil {
@@ -107,7 +107,7 @@ func differs(a, b []byte) string {
 	return "shards"
 }
 
-// writeFile makes a file durable, all of it or nothing. Two processes may write the same.
+// writeFile writes a file durably, all of it or nothing. Two processes can write the same.
 func writeFile(name string, text []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(name), ".robots-*")
 	if err != nil {
@@ -125,7 +125,7 @@ func writeFile(name string, text []byte) error {
 	return syncDir(filepath.Dir(name))
 }
 
-// read returns the task that a folder holds, without what does it.
+// read returns the task in a folder without its Do, and the engine that made it.
 func read(dir string) (*Task, string, error) {
 	text, err := os.ReadFile(filepath.Join(dir, manifestFile))
 	if err != nil {
@@ -147,18 +147,4 @@ func read(dir string) (*Task, string, error) {
 	}
 	t := &Task{Verb: m.Verb, Dir: dir, Tables: m.Tables, Format: m.Format, Options: m.Options, Inputs: m.Inputs, Shards: m.Shards}
 	return t, m.Engine, nil
-}
-
-// Open returns the task that a folder holds, so that another process or machine works on
-// it too. Parts of another version of the program would not be the same bytes, so a
-// folder of another version is refused.
-func Open(dir string) (*Task, error) {
-	t, engine, err := read(dir)
-	if err != nil {
-		return nil, err
-	}
-	if engine != Engine() {
-		return nil, fmt.Errorf("%s is the output of version %s and this is %s: use the same program everywhere", dir, engine, Engine())
-	}
-	return t, t.resolve()
 }

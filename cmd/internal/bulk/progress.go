@@ -36,8 +36,8 @@ func (p *Progress) done(c Counts) {
 	p.counts.Add(c)
 }
 
-// lost counts a shard that failed.
-func (p *Progress) lost() {
+// fail counts a failed shard.
+func (p *Progress) fail() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.failed++

@@ -28,7 +28,7 @@ func TestLine(t *testing.T) {
 		for range 1_000 {
 			p.done(Counts{Captures: 910, Rows: 1, Bytes: 2_600_000})
 		}
-		p.lost()
+		p.fail()
 		if got, want := p.Line(), "3,000/64,000 shards  910,000 captures  2 workers  1 failed  1m40s  1h41m40s left"; got != want {
 			t.Errorf("got  %q\nwant %q", got, want)
 		}

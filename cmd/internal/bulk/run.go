@@ -14,21 +14,21 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// A FailedError says that all shards are done but these, which failed.
+// A FailedError reports that some shards failed and all others are done.
 type FailedError struct {
 	Dir    string
 	Failed []Failure
 }
 
 func (e *FailedError) Error() string {
-	return fmt.Sprintf("%d of the shards failed, shard %d with %s: see %s/%s; the same command tries them again",
+	return fmt.Sprintf("%d shards failed, shard %d with %s: see %s/%s; run the same command to retry them",
 		len(e.Failed), e.Failed[0].Shard, e.Failed[0].Error, e.Dir, errorsDir)
 }
 
-// Run does what of a task is not done yet. It returns nil if every shard of its slice is done,
-// a *FailedError if all are but those that failed, the context's error if it was interrupted,
-// and any other error if it had to stop, as when the disk is full. In each case parts are
-// whole, and a call with the same task goes on, also with what failed.
+// Run does the missing shards of a task. It returns nil if every shard of its slice is done, a
+// *FailedError if some failed, the error of the context if it was interrupted, and any other
+// error if it had to stop, as on a full disk. Parts are complete in each case, and a call with
+// the same task continues and retries.
 func Run(ctx context.Context, t *Task, o RunOptions) error {
 	o.defaults()
 	lessGC(o.Workers)
@@ -51,9 +51,8 @@ func Run(ctx context.Context, t *Task, o RunOptions) error {
 	return r.end()
 }
 
-// lessGC lets the heap grow to five times what is held, up to a bound for so many workers: one
-// holds some MiB and makes a hundred times as much garbage, so that the collector takes a
-// fifth of the time otherwise. Who sets GOGC or GOMEMLIMIT decides.
+// lessGC lets the heap grow to five times the live memory, up to a limit per worker: shards
+// hold little and allocate much. GOGC or GOMEMLIMIT override it.
 func lessGC(workers int) {
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetGCPercent(400)
@@ -61,7 +60,7 @@ func lessGC(workers int) {
 	}
 }
 
-// With two workers these leave the rest of 256 MiB to what the collector does not see.
+// With two workers these leave 64 MiB of 256 to memory outside the heap.
 const heapBase, heapOfWorker = 128 << 20, 32 << 20
 
 // A runner does shards in this process.
@@ -70,7 +69,7 @@ type runner struct {
 	o RunOptions
 }
 
-// end says what came of it.
+// end returns the result of the run.
 func (r *runner) end() error {
 	state, err := r.t.survey(r.o.Slice)
 	if err != nil {
@@ -78,7 +77,7 @@ func (r *runner) end() error {
 	}
 	state.clean()
 	if len(state.todo) > 0 {
-		return fmt.Errorf("%s: %d parts that were made are gone", r.t.Dir, len(state.todo))
+		return fmt.Errorf("%s: %d finished parts were removed", r.t.Dir, len(state.todo))
 	}
 	if len(state.lost) > 0 {
 		return &FailedError{r.t.Dir, state.failures()}
@@ -86,7 +85,7 @@ func (r *runner) end() error {
 	return nil
 }
 
-// all does shards, as many at a time as there are workers.
+// all does shards, as many concurrently as there are workers.
 func (r *runner) all(ctx context.Context, shards []Shard) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(r.o.Workers)
@@ -101,8 +100,8 @@ func (r *runner) all(ctx context.Context, shards []Shard) error {
 	return g.Wait()
 }
 
-// try does a shard, unless it is done meanwhile. If it fails, that is kept in its error file, and
-// the run goes on; an error that every other shard would have stops it.
+// try does a shard unless it is done. A failure is written to its error file, and the run
+// continues; an error that all shards would have stops it.
 func (r *runner) try(ctx context.Context, s Shard) error {
 	name := r.t.Name(s)
 	if r.t.isDone(name) {
@@ -111,7 +110,7 @@ func (r *runner) try(ctx context.Context, s Shard) error {
 	}
 	counts, err := r.t.do(ctx, s, name)
 	switch {
-	case err == nil || r.t.isDone(name): // by another process, whose end removes the files of this one
+	case err == nil || r.t.isDone(name): // by another process, which has removed the files of this one
 		r.o.Progress.done(counts)
 		return nil
 	case ctx.Err() != nil:
@@ -119,11 +118,11 @@ func (r *runner) try(ctx context.Context, s Shard) error {
 	case stops(err):
 		return err
 	}
-	r.o.Progress.lost()
+	r.o.Progress.fail()
 	return r.t.fail(name, err)
 }
 
-// A failure is the line of an error file: why a shard failed in the last run that tried it.
+// A failure is the line of an error file, of the last attempt.
 type failure struct {
 	Error string    `json:"error"`
 	At    time.Time `json:"at"`
@@ -131,7 +130,7 @@ type failure struct {
 
 func (t *Task) errorFile(name string) string { return filepath.Join(t.Dir, errorsDir, name+".jsonl") }
 
-// fail keeps why a shard failed.
+// fail writes the error file of a shard.
 func (t *Task) fail(name string, why error) error {
 	if err := os.MkdirAll(filepath.Join(t.Dir, errorsDir), 0o777); err != nil {
 		return err
@@ -143,7 +142,7 @@ func (t *Task) fail(name string, why error) error {
 	return writeFile(t.errorFile(name), append(text, '\n'))
 }
 
-// clip bounds a message.
+// clip limits the length of a message.
 func clip(s string) string {
 	if len(s) > 2000 {
 		return s[:2000] + "…"
@@ -172,12 +171,12 @@ func (t *Task) do(ctx context.Context, s Shard, name string) (counts Counts, err
 	return counts, p.commit()
 }
 
-// A stopError is not that of a shard: the output cannot be written.
+// A stopError is an error of the output, not of a shard.
 type stopError struct{ error }
 
 func (e *stopError) Unwrap() error { return e.error }
 
-// stops reports whether every other shard would have the error, too.
+// stops reports whether all other shards would have the same error.
 func stops(err error) bool {
 	_, stop := errors.AsType[*stopError](err)
 	return stop || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)

@@ -7,21 +7,19 @@ import (
 	"strings"
 )
 
-// A Slice is one of equal shares of the shards: those whose number leaves Index when it is
-// divided by Of. The zero value is all of them.
+// A Slice selects the shards whose number modulo Of is Index. The zero value selects all.
 type Slice struct{ Index, Of int } // Index from 0
 
 func (s Slice) has(number int) bool { return s.Of <= 1 || number%s.Of == s.Index }
 
-// arrays are the variables in which a scheduler of array jobs says which of them this is.
+// arrays are the environment variables of schedulers with the index of an array job.
 var arrays = []struct{ scheduler, index, least, step, count string }{
 	{"Slurm", "SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_STEP", "SLURM_ARRAY_TASK_COUNT"},
 	{"Kubernetes", "JOB_COMPLETION_INDEX", "", "", ""},
 	{"AWS Batch", "AWS_BATCH_JOB_ARRAY_INDEX", "", "", ""},
 }
 
-// ArrayJob returns the variable that says that this process is one of an array of jobs, ""
-// if there is none.
+// ArrayJob returns the variable with the index of this array job, "" if there is none.
 func ArrayJob(getenv func(string) string) string {
 	for _, a := range arrays {
 		if getenv(a.index) != "" {
@@ -31,8 +29,8 @@ func ArrayJob(getenv func(string) string) string {
 	return ""
 }
 
-// ParseSlice reads "2/8", the second of eight shares; "auto/8", of which the scheduler of
-// an array of jobs says which; and "auto" where it says of how many, too.
+// ParseSlice parses "2/8", the second of eight shares; "auto/8", with the index from the
+// scheduler of an array job; and "auto", with both from Slurm.
 func ParseSlice(s string, getenv func(string) string) (Slice, error) {
 	bad := func(why string) (Slice, error) {
 		return Slice{}, fmt.Errorf("%q is not a share such as 1/8 or auto/8: %s", s, why)
@@ -42,14 +40,14 @@ func ParseSlice(s string, getenv func(string) string) (Slice, error) {
 	if slash {
 		n, err := strconv.Atoi(of)
 		if err != nil || n < 1 {
-			return bad("after the slash stands how many there are, 1 or more")
+			return bad("the number after the slash must be at least 1")
 		}
 		count = n
 	}
 	if which != "auto" {
 		n, err := strconv.Atoi(which)
 		if err != nil || n < 1 || n > count {
-			return bad("they count from 1, and the last is n/n")
+			return bad("I must be from 1 to N")
 		}
 		return Slice{n - 1, count}, nil
 	}
@@ -65,23 +63,23 @@ func ParseSlice(s string, getenv func(string) string) (Slice, error) {
 			n, err := strconv.Atoi(getenv(a.count))
 			switch {
 			case err == nil && slash && n != count:
-				return Slice{}, fmt.Errorf("%s is %d and --shard says %d", a.count, n, count)
+				return Slice{}, fmt.Errorf("%s is %d but the share is of %d", a.count, n, count)
 			case err == nil:
 				count = n
 			}
 		}
 		if count == 0 {
-			return bad(a.scheduler + " does not say how many jobs there are: write auto/n")
+			return bad(a.scheduler + " does not set the number of jobs: use auto/N")
 		}
 		if index < 0 || index >= count {
-			return Slice{}, fmt.Errorf("%s is %s, and of %d jobs it would be number %d: number them without gaps", a.index, getenv(a.index), count, index+1)
+			return Slice{}, fmt.Errorf("%s is %s, beyond %d jobs (number %d): number the jobs without gaps", a.index, getenv(a.index), count, index+1)
 		}
 		return Slice{index, count}, nil
 	}
-	return bad("no variable of Kubernetes, AWS Batch or Slurm says which one this is")
+	return bad("no variable of Slurm, Kubernetes or AWS Batch is set")
 }
 
-// arrayIndex returns the index from 0 that an array's variables give.
+// arrayIndex returns the index of an array job, from 0.
 func arrayIndex(getenv func(string) string, index, least, step string) (int, error) {
 	n, err := strconv.Atoi(getenv(index))
 	if err != nil {
@@ -99,7 +97,7 @@ func arrayIndex(getenv func(string) string, index, least, step string) (int, err
 		return 0, errors.New(least + " and " + step + " are not numbers")
 	}
 	if (n-from)%by != 0 {
-		return 0, fmt.Errorf("%s is %d, which is no step of %d from %d", index, n, by, from)
+		return 0, fmt.Errorf("%s is %d, not a multiple of step %d from %d", index, n, by, from)
 	}
 	return (n - from) / by, nil
 }

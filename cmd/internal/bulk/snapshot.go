@@ -92,9 +92,9 @@ func openSnapshot(dir string) ([]part, error) {
 	return parts, nil
 }
 
-// eachBody calls fn with the body of every capture for which want returns something, once
-// for all captures with it, and then put for each of them with what want and fn returned.
-// It sorts by hash and never holds more than one body.
+// eachBody calls want with every capture. For those for which it returns bytes, it calls fn
+// once per distinct body, and put with the results of want and fn for each capture. It holds
+// one body at a time.
 func (in *part) eachBody(ctx context.Context, scratch string, want func(c *Capture) ([]byte, error), fn func(body []byte, truncated bool) ([]byte, error), put func(wanted, value []byte) error) error {
 	byHash := newSorter(scratch)
 	defer byHash.close()
@@ -120,7 +120,7 @@ func (in *part) eachBody(ctx context.Context, scratch string, want func(c *Captu
 		}
 		sum, err := hex.DecodeString(c.SHA256)
 		if err != nil || len(sum) != sha256.Size {
-			return fmt.Errorf("%s: %s at byte %d of %s has no hash of a body", in.captures.Name, c.URL, c.Offset, c.Input)
+			return fmt.Errorf("%s: %s at byte %d of %s has an invalid hash", in.captures.Name, c.URL, c.Offset, c.Input)
 		}
 		key = append(append(key[:0], sum...), 0)
 		if c.Truncated {

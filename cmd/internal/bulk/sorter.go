@@ -15,23 +15,23 @@ import (
 // in a folder and are merged at the end. Pairs with equal keys keep their order.
 type sorter struct {
 	dir   string
-	limit int // bytes in memory, and
+	limit int // bytes in memory
 	arena []byte
 	pairs []pair
 	runs  []*os.File
 }
 
-// A pair is one in the arena: where it begins, how long its key and its value are.
+// A pair is the place in the arena and the lengths of a key and a value.
 type pair struct{ at, key, value int }
 
 const (
 	sortMemory = 8 << 20
-	mergeAtOne = 64 // files that are read at a time
+	maxMerged  = 64 // files that are merged at once
 )
 
 func newSorter(dir string) *sorter { return &sorter{dir: dir, limit: sortMemory} }
 
-// add takes a pair. It keeps neither of the slices.
+// add adds a copy of a pair.
 func (s *sorter) add(key, value []byte) error {
 	if len(s.pairs) > 0 && len(s.arena)+len(key)+len(value)+24*len(s.pairs) > s.limit {
 		if err := s.flush(); err != nil {
@@ -52,7 +52,7 @@ func (s *sorter) sort() {
 	})
 }
 
-// flush writes what is in memory to a file.
+// flush writes the pairs in memory to a file.
 func (s *sorter) flush() error {
 	s.sort()
 	return s.write(func(put func(key, value []byte) error) error {
@@ -90,7 +90,7 @@ func (s *sorter) write(each func(put func(key, value []byte) error) error) error
 	return err
 }
 
-// each calls fn with all pairs in order. The slices hold until it returns.
+// each calls fn with all pairs in order. The slices are valid until it returns.
 func (s *sorter) each(fn func(key, value []byte) error) error {
 	if len(s.runs) == 0 {
 		s.sort()
@@ -107,10 +107,10 @@ func (s *sorter) each(fn func(key, value []byte) error) error {
 		}
 	}
 	s.arena, s.pairs = nil, nil
-	for len(s.runs) > mergeAtOne { // neighbours, so that the order of equal keys stays
+	for len(s.runs) > maxMerged { // neighbors, which keeps the order of equal keys
 		runs := s.runs
 		s.runs = nil
-		for part := range slices.Chunk(runs, mergeAtOne) {
+		for part := range slices.Chunk(runs, maxMerged) {
 			if err := s.write(func(put func(key, value []byte) error) error { return mergeFiles(part, put) }); err != nil {
 				s.runs = append(s.runs, runs...)
 				return err
@@ -173,7 +173,7 @@ func mergeFiles(files []*os.File, fn func(key, value []byte) error) error {
 
 // merge calls fn with all pairs of sorted inputs, in order; equal keys in the order of inputs.
 func merge(inputs []*bufio.Reader, fn func(key, value []byte) error) error {
-	var heap []*run // sorted; a file is put back where its next pair belongs
+	var heap []*run // sorted by next pair
 	order := func(a, b *run) int { return cmp.Or(bytes.Compare(a.key, b.key), cmp.Compare(a.number, b.number)) }
 	put := func(r *run) error {
 		if err := r.next(); errors.Is(err, io.EOF) {

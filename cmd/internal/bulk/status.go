@@ -12,13 +12,13 @@ import (
 	"strings"
 )
 
-// A state is how far a task has come, or a slice of it, as its folder shows.
+// A state is the progress of a task, or of a slice of it, as its folder shows.
 type state struct {
 	t      *Task
 	shards int     // of the slice
 	done   int     // of the slice
 	todo   []Shard // neither done nor failed
-	lost   []Shard // failed when they were last tried
+	lost   []Shard // failed in the last attempt
 	parts  map[string]bool
 	errors map[string]bool
 }
@@ -84,19 +84,19 @@ func (st *state) clean() {
 	}
 }
 
-// A Status says how far a task has come.
+// A Status is the progress of a task.
 type Status struct {
 	Verb    string    `json:"verb"`
 	Shards  int       `json:"shards"`
 	Done    int       `json:"done"`
 	Failed  []Failure `json:"failed"`
-	Unknown []string  `json:"unknown"` // files among the parts that are of no shard
+	Unknown []string  `json:"unknown"` // files among the parts that belong to no shard
 
-	Damaged map[string]int64 `json:"damaged"` // what of inputs could not be read, by kind
+	Damaged map[string]int64 `json:"damaged"` // unreadable records of the inputs, by kind
 }
 
-// Lost says what of inputs could not be read, "" if all could.
-func (s *Status) Lost() string {
+// Unreadable describes the records that could not be read, "" if there are none.
+func (s *Status) Unreadable() string {
 	var kinds []string
 	n := int64(0)
 	for _, kind := range slices.Sorted(maps.Keys(s.Damaged)) {
@@ -109,7 +109,7 @@ func (s *Status) Lost() string {
 	return fmt.Sprintf("%s could not be read (%s)", Thousands(n), strings.Join(kinds, ", "))
 }
 
-// damage sums what of the inputs of shards that are done could not be read, by kind.
+// damage counts the unreadable records in the inputs of finished shards, by kind.
 func (st *state) damage() (map[string]int64, error) {
 	found, err := names(filepath.Join(st.t.Dir, errorsDir), ".damaged.jsonl")
 	if err != nil {
@@ -134,7 +134,8 @@ type Failure struct {
 	Error string `json:"error"`
 }
 
-// Look returns the status of the task in a folder, and removes what dead processes left.
+// Look returns the status of the task in a folder, and removes temporary files once all
+// shards are done.
 func Look(dir string) (*Status, error) {
 	t, engine, err := read(dir)
 	if errors.Is(err, fs.ErrNotExist) { // pack resolve was not started yet
@@ -165,7 +166,7 @@ func Look(dir string) (*Status, error) {
 		known[t.Name(shard)+"."+t.Format] = true
 	}
 	for _, table := range t.Tables {
-		entries, _ := os.ReadDir(filepath.Join(dir, table)) // it may not be there yet
+		entries, _ := os.ReadDir(filepath.Join(dir, table)) // a missing folder is no error
 		for _, e := range entries {
 			if !known[e.Name()] {
 				s.Unknown = append(s.Unknown, filepath.Join(table, e.Name()))

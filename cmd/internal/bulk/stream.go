@@ -18,7 +18,7 @@ func (o AskOptions) Stream(ctx context.Context, in io.Reader, out io.Writer, for
 	if _, err := o.canonical(); err != nil {
 		return err
 	}
-	a, err := newAsker(o)
+	a, err := newEvaluator(o)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (o AskOptions) Stream(ctx context.Context, in io.Reader, out io.Writer, for
 		c.take(row)
 		said := (*answers)(nil)
 		if c.Outcome == fetch.Success.String() {
-			said = a.ask(a.speaker(a.bodyRules(body, c.Truncated)))
+			said = a.ask(a.ruleSet(a.bodyRules(body, c.Truncated)))
 		} else if said, err = a.without(c); err != nil {
 			return err
 		}

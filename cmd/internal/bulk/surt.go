@@ -9,12 +9,10 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// SURT returns the key under which indexes of archives (CDX, the columnar index of
-// Common Crawl) have the pages of a site, as far as it names the host: its labels from
-// the last to the first, without www and its number, and the port if it is not that of
-// the scheme.
-// Sites that differ by www and scheme have one key, so whoever joins by it compares
-// origins, too. An address stands as it is.
+// SURT returns the host part of the key of a site in archive indexes (CDX, Common Crawl's
+// columnar index): its labels in reverse order, without www and its number, and the port if
+// it is not the default. Sites that differ by www or scheme share a key. An IP address is
+// unchanged.
 func SURT(o robots.Origin) string {
 	host := o.Host()
 	switch at, err := netip.ParseAddr(host); {
@@ -33,8 +31,7 @@ func SURT(o robots.Origin) string {
 
 var defaultPorts = map[string]int{"http": 80, "https": 443, "ftp": 21}
 
-// withoutWWW takes a first label away that is www and perhaps a number, as the Python
-// package surt does, of which the indexes are made.
+// withoutWWW removes a first label of www and digits, as the Python package surt does.
 func withoutWWW(host string) string {
 	rest, ok := strings.CutPrefix(host, "www")
 	if !ok {

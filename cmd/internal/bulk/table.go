@@ -22,9 +22,8 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// The forms of a table. A row is a struct whose fields have a parquet tag; a field
-// that is optional there is null where it has its zero value, in every form. A pointer
-// is null where it is nil, for values of which zero is one.
+// Formats of a table. A row is a struct whose fields have a parquet tag. An optional field is
+// null if it is zero, a pointer if it is nil, in every format.
 const (
 	Parquet = "parquet"
 	JSONL   = "jsonl"
@@ -117,7 +116,7 @@ func (t *table[T]) Close() error {
 // A column is a field of a row.
 type column struct {
 	name     string
-	head     string // what stands before its value in JSON
+	head     string // JSON before the value
 	field    int
 	optional bool
 }
@@ -135,13 +134,12 @@ func columnsOf(row reflect.Type) []column {
 	return list
 }
 
-// null reports whether a value of the column stands for none.
+// null reports whether a value of the column is null.
 func (c *column) null(v reflect.Value) bool {
 	return (c.optional || v.Kind() == reflect.Pointer) && v.IsZero()
 }
 
-// text returns the value of the column as CSV has it: nothing for null, bytes in
-// base64.
+// text returns the value of the column in CSV: empty for null, bytes in base64.
 func (c *column) text(row reflect.Value) string {
 	v := row.Field(c.field)
 	if c.null(v) {
@@ -188,7 +186,7 @@ func (c *column) appendJSON(b []byte, row reflect.Value) []byte {
 	return append(b, c.text(row)...)
 }
 
-// timeOf reads a number as the time that its type says it is, zero if it is none.
+// timeOf converts a number to a time by its Parquet type, zero if it is not a time.
 func timeOf(n int64, t parquet.Type) time.Time {
 	if old := t.ConvertedType(); old != nil {
 		switch *old {
@@ -237,8 +235,8 @@ func readTable[T any](path string) iter.Seq2[T, error] {
 	}
 }
 
-// openParquet opens a file and calls read. A panic of the reader, which it has for files
-// that are none, is an error.
+// openParquet opens a file and calls read. A panic of the library on a malformed file
+// becomes an error.
 func openParquet(f *os.File, read func(*parquet.File) error) (err error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -246,7 +244,7 @@ func openParquet(f *os.File, read func(*parquet.File) error) (err error) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("not a file of Parquet that can be read: %v", p)
+			err = fmt.Errorf("malformed Parquet: %v", p)
 		}
 	}()
 	file, err := parquet.OpenFile(f, info.Size())
@@ -268,7 +266,7 @@ func readParquet[T any](f *os.File, yield func(T) bool) error {
 					return nil
 				}
 			}
-			clear(rows[:n]) // of optional fields: a reader leaves what is null as it was
+			clear(rows[:n]) // the reader does not set null fields
 			if errors.Is(err, io.EOF) {
 				return nil
 			}
@@ -279,15 +277,15 @@ func readParquet[T any](f *os.File, yield func(T) bool) error {
 	})
 }
 
-// A cell is a value of a file of Parquet that others made.
+// A cell is a value in a foreign Parquet file.
 type cell struct {
 	text []byte
 	time time.Time
 }
 
-// readCells yields some columns of a file of Parquet, row after row, of rows that are in the
-// last group of rows alone if last is set. A column with several names is the first that
-// the file has; one that it has not has empty cells. Cells hold until the next row.
+// readCells yields some columns of a Parquet file by row, only of the last row group if last
+// is set. A column is the first of its names in the file; a missing one has empty cells.
+// Cells are valid until the next row.
 func readCells(f *os.File, columns [][]string, last bool, yield func(row []cell, has []bool) (bool, error)) error {
 	return openParquet(f, func(file *parquet.File) error {
 		leaves := make([]*parquet.LeafColumn, len(columns))
@@ -352,7 +350,7 @@ func cellOf(v parquet.Value, t parquet.Type) cell {
 	case v.IsNull():
 	case t.Kind() == parquet.ByteArray:
 		return cell{text: v.ByteArray()}
-	case t.Kind() == parquet.Int96: // what Spark wrote for long
+	case t.Kind() == parquet.Int96: // used by old Spark
 		n := v.Int96()
 		return cell{time: time.Unix((int64(n[2])-julian1970)*86400, int64(uint64(n[1])<<32|uint64(n[0]))).UTC()}
 	case t.Kind() == parquet.Int64:
@@ -391,7 +389,7 @@ func readLines[T any](f *os.File, yield func(T) bool) error {
 	}
 }
 
-// parseRow reads a line of JSON into a row. Members that are no columns are ignored.
+// parseRow reads a line of JSON into a row. Unknown members are ignored.
 func parseRow(line []byte, columns []column, row reflect.Value) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(line, &members); err != nil {

@@ -13,28 +13,27 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// A Task is work that is cut into shards, each of which makes one part a table.
+// A Task is work divided into shards; each makes one part of each table.
 type Task struct {
-	Verb    string          // pack, ask, join, diff: the key of what does it (register)
+	Verb    string          // pack, ask, join, diff: the key for register
 	Dir     string          // the output folder
 	Tables  []string        // folders below Dir that get a part of each shard
 	Format  string          // extension of the parts: parquet, jsonl, jsonl.zst, csv
-	Options json.RawMessage // canonical JSON of all that changes bytes of the output
+	Options json.RawMessage // canonical JSON of everything that changes the output
 	Inputs  []Input         // all
 	Shards  []Shard         // Shards[i].Number is i
-	Do      Do              // nil: what is registered for the verb
+	Do      Do              // nil: the function registered for the verb
 
-	engine   string // that made the manifest, "" is this one
+	engine   string // of the manifest, "" is this program's
 	seedOnce sync.Once
 	seed     [sha256.Size]byte
 }
 
-// Do does one shard. Called again for the same shard it writes the same bytes. An error
-// that is its context's is no failure of the shard.
+// Do does one shard. Repeated for the same shard, it writes the same bytes. An error of the
+// context is no failure of the shard.
 type Do func(ctx context.Context, s Shard, p *Part) (Counts, error)
 
-// An Input is something that is read: a file or a URL. Hash is its SHA-256 or, of a URL,
-// what its server says of its version.
+// An Input is a file. Hash identifies its content.
 type Input struct {
 	Name string `json:"name"`
 	Size int64  `json:"size"`
@@ -42,7 +41,7 @@ type Input struct {
 }
 
 // A Shard is a part of the work. Its inputs are indexes into those of its task; From and
-// To bound its keys where a shard is a range of them.
+// To bound its sites if a shard is a range of them: From <= SURT < To, "" is no bound.
 type Shard struct {
 	Number int    `json:"number"`
 	Inputs []int  `json:"inputs,omitempty"`
@@ -50,8 +49,8 @@ type Shard struct {
 	To     string `json:"to,omitempty"`
 }
 
-// Counts are what was done. Bytes are those of inputs that were read; ByKind counts
-// whatever else a verb wants to speak of, damaged records by kind for one.
+// Counts is the result of a shard. Bytes is the size of the inputs read; ByKind has further
+// counts, such as damaged records by kind.
 type Counts struct {
 	Captures int64            `json:"captures,omitempty"`
 	Rows     int64            `json:"rows,omitempty"`
@@ -76,37 +75,36 @@ func (n *Counts) Add(o Counts) {
 	}
 }
 
-// verbs has for each verb how a task that was read from a manifest gets its Do. Files of
-// verbs put themselves in by register, in their init.
+// verbs maps a verb to the function that makes the Do of a task; see register.
 var verbs = map[string]func(t *Task) (Do, error){}
 
-// register says what does a verb. prepare is called once in a process and task, and knows
-// of the task what its manifest says and nothing else.
+// register sets the function for a verb. prepare is called once per process and task, and
+// uses only the fields of the task that are in the manifest.
 func register(verb string, prepare func(t *Task) (Do, error)) { verbs[verb] = prepare }
 
-// resolve gives a task its Do.
+// resolve sets the Do of a task.
 func (t *Task) resolve() (err error) {
 	if t.Do != nil {
 		return nil
 	}
 	prepare := verbs[t.Verb]
 	if prepare == nil {
-		return fmt.Errorf("%s: this program has no verb %q", t.Dir, t.Verb)
+		return fmt.Errorf("%s: unknown verb %q", t.Dir, t.Verb)
 	}
 	t.Do, err = prepare(t)
 	return err
 }
 
 // Name returns the name of the parts of a shard, without extension: its number, and four
-// bytes of the hash of all that decides their bytes.
+// bytes of a hash of everything that determines their content.
 func (t *Task) Name(s Shard) string {
 	t.seedOnce.Do(func() {
 		if t.engine == "" {
 			t.engine = Engine()
 		}
 		h := sha256.New()
-		enc := json.NewEncoder(h)                                                                   // an array of bytes or of numbers never fails
-		_ = enc.Encode([]any{t.Verb, t.engine, t.Format, t.Tables, append([]Input{}, t.Inputs...)}) // none are none, as in the manifest
+		enc := json.NewEncoder(h)                                                                   // these types cannot fail
+		_ = enc.Encode([]any{t.Verb, t.engine, t.Format, t.Tables, append([]Input{}, t.Inputs...)}) // never null, as in the manifest
 		h.Write(t.Options)
 		h.Sum(t.seed[:0])
 	})
@@ -115,7 +113,7 @@ func (t *Task) Name(s Shard) string {
 	return fmt.Sprintf("%05d-%s", s.Number, hex.EncodeToString(sum[:4]))
 }
 
-// path returns where the part of a table is when it is done.
+// path returns the final path of a part of a table.
 func (t *Task) path(table, name string) string {
 	if table == errorsDir {
 		return filepath.Join(t.Dir, table, name+".damaged.jsonl")
@@ -123,8 +121,8 @@ func (t *Task) path(table, name string) string {
 	return filepath.Join(t.Dir, table, name+"."+t.Format)
 }
 
-// Engine names what decides verdicts: the version of the program and, after a plus, a
-// hash of the table of dialects.
+// Engine identifies the rules for verdicts: the version of the program and, after a plus, a
+// hash of the dialects.
 var Engine = sync.OnceValue(func() string {
 	version := "unknown"
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
@@ -134,12 +132,12 @@ var Engine = sync.OnceValue(func() string {
 	return version + "+" + hex.EncodeToString(sum[:4])
 })
 
-// RunOptions say how a task is run. The zero value is one worker on this machine.
+// RunOptions are the options of a run. The zero value is one worker.
 type RunOptions struct {
 	Workers int   // shards at a time in this process; 0 is one
-	Slice   Slice // the shards that are this process's; the zero value is all
+	Slice   Slice // the shards of this process; the zero value is all
 
-	Progress *Progress // is told how far it has come; may be nil
+	Progress *Progress // may be nil
 }
 
 func (o *RunOptions) defaults() {
