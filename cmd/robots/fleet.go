@@ -35,7 +35,7 @@ the environment: ` + passwordName + `, or the file that the same with
 ` + inFile + ` names.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return errors.New("no command given" + thereAre(cmd))
+				return errors.New("no command given" + knownVerbs(cmd))
 			}
 			return unknownCommand(cmd, args[0])
 		},

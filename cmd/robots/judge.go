@@ -187,18 +187,18 @@ func (j *judge) read(ctx context.Context, u *urlReader, take func([]urlTarget) b
 // A judging is the state of one run over URLs.
 type judging struct {
 	*judge
-	show            func(*urlTarget) error
-	asked, answered int
-	counts          [exitUndecided + 1]int // of URLs by status
-	all             bool                   // no URL follows
-	failed          error                  // why not all are judged
+	show         func(*urlTarget) error
+	read, judged int                    // URLs, without lines that have none
+	counts       [exitUndecided + 1]int // of URLs by status
+	all          bool                   // no URL follows
+	failed       error                  // why not all are judged
 }
 
 // chunk judges some URLs, and reports whether more are wanted.
 func (r *judging) chunk(ctx context.Context, targets []urlTarget) bool {
 	for i := range targets {
 		if t := &targets[i]; t.err == nil {
-			r.asked++
+			r.read++
 			r.width = max(r.width, min(columns(t.url), maxURLColumn))
 		}
 	}
@@ -218,7 +218,7 @@ func (r *judging) chunk(ctx context.Context, targets []urlTarget) bool {
 			r.failed = err
 			return false
 		}
-		r.answered++
+		r.judged++
 		r.counts[status]++
 		if r.std.terminal {
 			_ = r.std.out.Flush() // the last flush reports its error
@@ -231,8 +231,8 @@ func (r *judging) chunk(ctx context.Context, targets []urlTarget) bool {
 // end returns the exit status, and an error if not all URLs are judged.
 func (r *judging) end(ctx context.Context) (int, error) {
 	switch {
-	case ctx.Err() != nil && (r.answered < r.asked || !r.all || r.failed != nil):
-		return exitBad, fmt.Errorf("%w: %d of %d URLs are answered", errInterrupted, r.answered, r.asked)
+	case ctx.Err() != nil && (r.judged < r.read || !r.all || r.failed != nil):
+		return exitBad, fmt.Errorf("%w: %d of %d URLs are checked", errInterrupted, r.judged, r.read)
 	case r.failed != nil:
 		return exitBad, r.failed
 	}
@@ -305,7 +305,7 @@ func (r *judging) summary() {
 	if n := r.counts[exitBad]; n > 0 {
 		parts = append(parts, count(n, "line")+" without a URL")
 	}
-	complain(r.std, r.name, errors.New(count(r.asked, "URL")+": "+strings.Join(parts, ", ")))
+	complain(r.std, r.name, errors.New(count(r.read, "URL")+": "+strings.Join(parts, ", ")))
 }
 
 // ruleFlags are the flags that change what the rules of a file are.

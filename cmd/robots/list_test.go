@@ -117,7 +117,7 @@ func TestInterruptList(t *testing.T) {
 	}()
 	var said bytes.Buffer
 	got := run(ctx, []string{"check", "-f", writeFile(t, ""), "-"}, in, out, &said)
-	if want := "robots check: interrupted: 1 of 1 URLs are answered\n"; got != exitBad || said.String() != want {
+	if want := "robots check: interrupted: 1 of 1 URLs are checked\n"; got != exitBad || said.String() != want {
 		t.Errorf("exit status %d, %q, want %q", got, &said, want)
 	}
 }

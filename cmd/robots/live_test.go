@@ -160,7 +160,7 @@ func TestInterrupt(t *testing.T) {
 	// The site may be asked before the lines behind it are taken apart. A pipe takes 4,096 bytes at once.
 	fmt.Fprint(in, slow+"/\n"+strings.Repeat(quick+"/\n", 150))
 	<-asked
-	got := interrupted(t, cmd, answers, &said, "robots check: interrupted: 151 of 152 URLs are answered\n")
+	got := interrupted(t, cmd, answers, &said, "robots check: interrupted: 151 of 152 URLs are checked\n")
 	if strings.Count(got, "allow      "+quick) != 150 {
 		t.Errorf("standard output %q", got)
 	}

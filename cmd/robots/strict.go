@@ -3,19 +3,17 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// This file has the program refuse what the library of flags lets pass, and say in
-// one sentence what may be meant.
+// This file rejects command lines that cobra and pflag accept by mistake, and suggests
+// the likely spelling.
 
-// once is the value of a flag that may be given once. The library takes the last
-// of several, and a call in which one of two files or dialects is not read would
-// be answered as if nothing were wrong with it.
+// once is the value of a flag that can be given once. pflag silently uses the last of
+// several values, so one of two files or dialects would be ignored.
 type once struct {
 	pflag.Value
 	name  string
@@ -24,8 +22,7 @@ type once struct {
 	text  string // the value given
 }
 
-// kinds says of a bad value what it is not, by the type of its flag. Flags with a
-// function of their own say it themselves.
+// kinds describe an invalid value by the type of its flag. Other types return their own error.
 var kinds = map[string]string{
 	"int": "is not a whole number", "duration": "is not a time such as 2s or 1m30s", "bool": "is neither true nor false",
 }
@@ -35,19 +32,18 @@ func (o *once) Set(s string) error {
 	case o.given && o.bare:
 		return errors.New("--" + o.name + " is given twice")
 	case o.given:
-		return fmt.Errorf("--%s is given twice, as %s and %s: it takes one value", o.name, strconv.Quote(clip(o.text)), strconv.Quote(clip(s)))
+		return fmt.Errorf("--%s is given twice, as %q and %q: it takes one value", o.name, clip(o.text), clip(s))
 	}
 	o.given, o.text = true, s
 	err := o.Value.Set(s)
 	if kind, ok := kinds[o.Type()]; ok && err != nil {
-		return fmt.Errorf("--%s %s %s", o.name, strconv.Quote(clip(s)), kind)
+		return fmt.Errorf("--%s %q %s", o.name, clip(s), kind)
 	}
 	return err
 }
 
-// strict has a command and those below it refuse what the library lets pass: a
-// second value of a flag that is no list. What it says of a bad flag becomes one
-// plain sentence.
+// strict makes a command and its subcommands reject a second value of a flag that is not
+// a list, and reports invalid flags in one sentence.
 func strict(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if _, list := f.Value.(pflag.SliceValue); list {
@@ -55,7 +51,7 @@ func strict(cmd *cobra.Command) {
 		}
 		f.Value = &once{Value: f.Value, name: f.Name, bare: f.NoOptDefVal != ""}
 		if f.DefValue == "0s" {
-			f.DefValue = "" // the help would now name it
+			f.DefValue = "" // pflag omits a zero duration only for its own type
 		}
 	})
 	cmd.SetFlagErrorFunc(flagError)
@@ -83,7 +79,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return err
 }
 
-// dashed writes the name of a flag as it is given.
+// dashed returns the name of a flag with its dashes.
 func dashed(name string) string {
 	if len(name) == 1 {
 		return "-" + name
@@ -91,13 +87,12 @@ func dashed(name string) string {
 	return "--" + name
 }
 
-// oneDash returns an error, and the command it is about, if a flag has a dash too
-// few: -agent=Googlebot is -a with the value gent=Googlebot to the library, whose
-// verdict would be about another crawler.
+// oneDash returns an error, and its command, if a long flag has one dash: pflag reads
+// -agent=Googlebot as -a with the value "gent=Googlebot", another crawler.
 func oneDash(root *cobra.Command, args []string) (*cobra.Command, error) {
 	cmd, args, err := root.Find(args)
 	if err != nil {
-		return root, nil // the command is what is wrong
+		return root, nil // unknown command: suggest reports it
 	}
 	for i := 0; i < len(args) && args[i] != "--"; i++ {
 		name, isFlag := strings.CutPrefix(args[i], "-")
@@ -122,7 +117,7 @@ func oneDash(root *cobra.Command, args []string) (*cobra.Command, error) {
 	return cmd, nil
 }
 
-// suggest adds to the error of an unknown verb the verb that may be meant.
+// suggest adds the likely command to the error for an unknown command.
 func suggest(root *cobra.Command, args []string, err error) error {
 	if _, _, unknown := root.Find(args); unknown == nil {
 		return err
@@ -133,16 +128,16 @@ func suggest(root *cobra.Command, args []string, err error) error {
 		}
 		switch {
 		case strings.HasPrefix(args[0], "-"):
-			return errors.New("no command before " + clip(args[0]) + thereAre(root))
+			return fmt.Errorf("no command before %s%s", clip(args[0]), knownVerbs(root))
 		case strings.Contains(arg, "://"):
-			return fmt.Errorf("unknown command %q: to ask about a URL write robots check %s", clip(arg), clip(arg))
+			return fmt.Errorf("unknown command %q; to check a URL, run robots check %s", clip(arg), clip(arg))
 		}
 		return unknownCommand(root, arg)
 	}
 	return err
 }
 
-// verbs are the names of the commands below one, but for hidden ones.
+// verbs returns the names of the visible subcommands.
 func verbs(cmd *cobra.Command) (names []string) {
 	for _, c := range cmd.Commands() {
 		if !c.Hidden {
@@ -152,11 +147,12 @@ func verbs(cmd *cobra.Command) (names []string) {
 	return names
 }
 
-func thereAre(cmd *cobra.Command) string { return ": there are " + strings.Join(verbs(cmd), ", ") }
+// knownVerbs lists the subcommands at the end of an error.
+func knownVerbs(cmd *cobra.Command) string { return " (known: " + strings.Join(verbs(cmd), ", ") + ")" }
 
-// unknownCommand says that a command has no such verb, and what it has.
+// unknownCommand returns the error for an unknown subcommand.
 func unknownCommand(cmd *cobra.Command, name string) error {
-	hint := thereAre(cmd)
+	hint := knownVerbs(cmd)
 	if near := nearest(name, verbs(cmd)); near != "" {
 		hint = ", did you mean " + near + "?"
 	}
