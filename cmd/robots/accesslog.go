@@ -3,7 +3,9 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
+	"encoding/json"
 	"io"
 	"strconv"
 	"strings"
@@ -13,6 +15,12 @@ import (
 // Access logs are in the common or the combined format, the default of nginx:
 //
 //	192.0.2.1 - - [10/Oct/2026:13:55:36 +0000] "GET /page HTTP/1.1" 200 2326 "http://start/" "MyBot/1.0"
+//
+// or have a JSON object on each line, with the fields of Cloudflare Logpush or the
+// variables of nginx:
+//
+//	{"ClientIP":"192.0.2.1","ClientRequestURI":"/page","ClientRequestUserAgent":"MyBot/1.0"}
+//	{"remote_addr":"192.0.2.1","request":"GET /page HTTP/1.1","http_user_agent":"MyBot/1.0"}
 
 // maxLogLine limits a line of a log, in bytes: more than servers accept in a request.
 const maxLogLine = 64 << 10
@@ -29,6 +37,9 @@ type logLine struct {
 // parseLogLine parses a line and returns its problem, "" if it is valid. Fields after
 // those of the combined format are ignored.
 func parseLogLine(line []byte) (l logLine, problem string) {
+	if bytes.HasPrefix(line, []byte("{")) {
+		return parseJSONLogLine(line)
+	}
 	host, rest, ok := bytes.Cut(line, []byte(" "))
 	switch {
 	case !ok:
@@ -63,6 +74,39 @@ func parseLogLine(line []byte) (l logLine, problem string) {
 	}
 	if l.userAgent, _, ok = quoted(bytes.TrimPrefix(rest, []byte(" "))); !ok {
 		return l, "missing or unterminated User-Agent"
+	}
+	return l, ""
+}
+
+// parseJSONLogLine parses a line of Cloudflare Logpush or nginx. Other fields are ignored.
+func parseJSONLogLine(line []byte) (l logLine, problem string) {
+	var fields struct {
+		ClientIP, ClientRequestMethod, ClientRequestURI string
+		ClientRequestUserAgent                          *string
+
+		Address   string  `json:"remote_addr"`
+		Request   string  `json:"request"`
+		Method    string  `json:"request_method"`
+		URI       string  `json:"request_uri"`
+		UserAgent *string `json:"http_user_agent"`
+	}
+	if err := json.Unmarshal(line, &fields); err != nil {
+		return l, "invalid JSON, or a field that is not a string"
+	}
+	host := cmp.Or(fields.ClientIP, fields.Address)
+	if host == "" {
+		return l, "no ClientIP (Cloudflare) or remote_addr (nginx)"
+	}
+	request := fields.Request
+	if uri := cmp.Or(fields.ClientRequestURI, fields.URI); request == "" && uri != "" {
+		request = cmp.Or(fields.ClientRequestMethod, fields.Method, "GET") + " " + uri
+	}
+	escape := func(s string) []byte { return []byte(strings.ReplaceAll(s, `\`, `\\`)) }
+	l.host, l.request = []byte(host), escape(request)
+	if agent := cmp.Or(fields.ClientRequestUserAgent, fields.UserAgent); agent != nil {
+		l.userAgent = escape(cmp.Or(*agent, "-"))
+	} else {
+		l.common = true
 	}
 	return l, ""
 }

@@ -53,7 +53,10 @@ known crawlers are checked. The argument - reads addresses from standard input, 
 line.
 
 With --log, count the requests of each crawler in an access log that are verified or
-faked. The log is in common or combined format, optionally compressed with gzip. The
+faked. The log is in common or combined format, or has a JSON object on each line:
+Cloudflare Logpush (ClientIP, ClientRequestMethod, ClientRequestURI,
+ClientRequestUserAgent) or nginx (remote_addr, request or request_method and
+request_uri, http_user_agent). The format is detected line by line, and gzip too. The
 User-Agent header names the crawler; lines without one count if a list or DNS
 identifies the address. With -f, also list the requests that a robots.txt disallows,
 by line, as each crawler reads the file. Nothing from a log is stored, and only the
