@@ -50,7 +50,8 @@ func workflow(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	set(file.Env)
-	if len(file.On.PullRequest.Paths) == 0 || file.Permissions["contents"] != "read" || file.Permissions["pull-requests"] != "write" {
+	if len(file.On.PullRequest.Paths) == 0 || file.Permissions["contents"] != "read" || file.Permissions["pull-requests"] != "write" ||
+		file.Permissions["security-events"] != "write" || len(file.Permissions) != 3 {
 		ts.Fatalf("the workflow is for no pull request, or has other rights than it needs: %+v", file)
 	}
 	for _, s := range file.Jobs["robots"].Steps {
@@ -118,6 +119,9 @@ func TestHookFiles(t *testing.T) {
 		{"robots-diff", "public/robots.txt", true},
 		{"robots-diff", "robots.txt.bak", false},
 		{"robots-diff", "myrobots.txt", false},
+		{"robots-lint", "public/robots.txt", true},
+		{"robots-lint", "robots.test.yaml", false},
+		{"robots-fmt", "robots.txt", true},
 		{"robots-test", "public/robots.txt", true},
 		{"robots-test", "robots.test.yaml", true},
 		{"robots-test", "robots.yaml", false},
