@@ -15,10 +15,12 @@ type ciStep struct {
 	Name string
 	Env  map[string]string
 	Run  string
+	// Shell is required in an action.
+	Shell string
 }
 
-// workflow writes what the steps of a workflow run into files step-NAME.sh, and sets
-// their variables: workflow FILE [EXPRESSION=VALUE]...
+// workflow writes what the steps of a workflow or a composite action run into files
+// step-NAME.sh, and sets their variables: workflow FILE [EXPRESSION=VALUE]...
 func workflow(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: workflow FILE [EXPRESSION=VALUE]...")
@@ -30,6 +32,10 @@ func workflow(ts *testscript.TestScript, neg bool, args []string) {
 		Permissions map[string]string
 		Env         map[string]string
 		Jobs        map[string]struct{ Steps []ciStep }
+		Runs        struct {
+			Using string
+			Steps []ciStep
+		}
 	}
 	ts.Check(yaml.Unmarshal([]byte(ts.ReadFile(args[0])), &file))
 	values := map[string]string{}
@@ -37,7 +43,7 @@ func workflow(ts *testscript.TestScript, neg bool, args []string) {
 		name, value, _ := strings.Cut(a, "=")
 		values[name] = value
 	}
-	expression := regexp.MustCompile(`\$\{\{ *([^ }]+) *\}\}`)
+	expression := regexp.MustCompile(`\$\{\{ (.+?) \}\}`)
 	set := func(env map[string]string) {
 		for name, value := range env {
 			ts.Setenv(name, expression.ReplaceAllStringFunc(value, func(s string) string {
@@ -50,13 +56,17 @@ func workflow(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	set(file.Env)
-	if len(file.On.PullRequest.Paths) == 0 || file.Permissions["contents"] != "read" || file.Permissions["pull-requests"] != "write" ||
-		file.Permissions["security-events"] != "write" || len(file.Permissions) != 3 {
+	action := file.Runs.Using == "composite"
+	if !action && (len(file.On.PullRequest.Paths) == 0 || file.Permissions["contents"] != "read" || file.Permissions["pull-requests"] != "write" ||
+		file.Permissions["security-events"] != "write" || len(file.Permissions) != 3) {
 		ts.Fatalf("the workflow is for no pull request, or has other rights than it needs: %+v", file)
 	}
-	for _, s := range file.Jobs["robots"].Steps {
+	for _, s := range append(file.Jobs["robots"].Steps, file.Runs.Steps...) {
 		if s.Run == "" {
 			continue
+		}
+		if action && s.Shell != "bash" {
+			ts.Fatalf("the step %s has no shell", s.Name)
 		}
 		if expression.MatchString(s.Run) {
 			ts.Fatalf("the step %s takes an expression into its script, where it may be code", s.Name)
