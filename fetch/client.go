@@ -38,7 +38,7 @@ type Options struct {
 	// changed later. A proxy gets literal addresses that the Guard has checked from
 	// socks5, names that it looks up itself from the other schemes. The Guard is not
 	// asked about the address of the proxy itself. Behind one that gets names,
-	// PerAddress and Starts have no address to count by, and Connections alone bounds.
+	// PerAddress and Start have no address to count by, and Connections alone bounds.
 	Proxy func(*http.Request) (*url.URL, error)
 	// Dial opens the connections, of TCP and without TLS: that to a site, whose
 	// address is a literal that the Guard has checked, or that to a proxy, under the
@@ -65,10 +65,10 @@ type Options struct {
 	// until the context ends, which is not counted against Limits.Total, and
 	// delays nobody at another address.
 	PerAddress int
-	// Starts is the pace at which connections to one address are opened, shared
+	// Start is the pace at which connections to one address are opened, shared
 	// with other clients, or none if nil. A limiter of package pace or pace/redis
 	// is one: 10 a second at an address by default. That wait is not counted either.
-	Starts Starts
+	Start func(ctx context.Context, origin robots.Origin, addr netip.Addr) error
 	// Probe lets a fetch that got a 5xx ask for the home page and for a page
 	// that cannot exist, to learn whether the site answers 5xx for missing pages
 	// (HTTP-07). It is off by default: it asks for pages that no rules have
@@ -189,7 +189,7 @@ func New(o Options) (*Client, error) {
 		return nil, errors.New("a Transport has its own proxies, connections and TLS: give a Transport, or Proxy, Dial and TLS")
 	}
 	o.TLS = o.TLS.Clone()
-	c := &Client{limits: o.Limits.filled(), pool: newPool(o.Connections, o.PerAddress, o.Starts)}
+	c := &Client{limits: o.Limits.filled(), pool: newPool(o.Connections, o.PerAddress, o.Start)}
 	if o.Resolver == nil {
 		o.Resolver = &net.Resolver{PreferGo: true, Dial: dialName}
 		c.hosts = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.ErrUnsupported }}

@@ -320,7 +320,7 @@ func (s *session) enter(addr netip.Addr) *failure {
 	if s.among && s.held == addr {
 		return nil
 	}
-	f := s.wait(func() error { return s.client.pool.take(s.caller, addr, s.begun) })
+	f := s.wait(func() error { return s.client.pool.take(s.caller, s.record.Origin, addr, s.begun) })
 	if f == nil {
 		s.held, s.among, s.begun = addr, true, true
 	}

@@ -63,7 +63,7 @@
 // refusal is an outcome of its own, Refused, and never ages into permission.
 //
 // Connections are bounded too, so many to one IP address and so many in all
-// (Options), and their starts at an address have a pace if Options.Starts is set:
+// (Options), and their starts at an address have a pace if Options.Start is set:
 // thousands of sites may lie on one machine, and a crowd that waits for it is in
 // the way of no other.
 //

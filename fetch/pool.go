@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"net/netip"
 	"sync"
+
+	"github.com/robotskit/robots"
 )
 
-// Starts says when the next connection to an address may be opened.
-// *pace.Local and *redis.Limiter of pace/redis are ones; every Client that has
-// the same Starts shares its pace. It must be safe for concurrent use.
+// Starts decides when the next connection of a request may be opened, see WithStarts. It
+// must be safe for concurrent use.
 type Starts interface {
 	// Start returns when the next connection to addr may be opened. The error is
 	// that of ctx, or says that nobody can know; then none is opened.
@@ -26,14 +27,14 @@ type Starts interface {
 // nobody at another. A place in all is held until the fetch is left, which may be
 // after it has ended: so a slow disk holds up the next fetches.
 type pool struct {
-	starts Starts // nil: no pace
+	start func(context.Context, robots.Origin, netip.Addr) error // nil: no pace
 
 	lookups, turns, each, all places
 }
 
-func newPool(connections, perAddress int, starts Starts) *pool {
+func newPool(connections, perAddress int, start func(context.Context, robots.Origin, netip.Addr) error) *pool {
 	return &pool{
-		starts:  starts,
+		start:   start,
 		lookups: places{most: connections},
 		turns:   places{most: 1},
 		each:    places{most: perAddress},
@@ -49,7 +50,7 @@ func newPool(connections, perAddress int, starts Starts) *pool {
 //
 // Only one at an address waits for its start and for a place in all: the starts of
 // the next ones count from when it went.
-func (p *pool) take(ctx context.Context, addr netip.Addr, begun bool) error {
+func (p *pool) take(ctx context.Context, origin robots.Origin, addr netip.Addr, begun bool) error {
 	if !addr.IsValid() {
 		return p.all.take(ctx, addr, begun)
 	}
@@ -60,7 +61,7 @@ func (p *pool) take(ctx context.Context, addr netip.Addr, begun bool) error {
 	if err := p.each.take(ctx, addr, false); err != nil {
 		return err
 	}
-	err := p.start(ctx, addr)
+	err := p.await(ctx, origin, addr)
 	if err == nil {
 		err = p.all.take(ctx, netip.Addr{}, false)
 	}
@@ -70,11 +71,11 @@ func (p *pool) take(ctx context.Context, addr netip.Addr, begun bool) error {
 	return err
 }
 
-func (p *pool) start(ctx context.Context, addr netip.Addr) error {
-	if p.starts == nil {
+func (p *pool) await(ctx context.Context, origin robots.Origin, addr netip.Addr) error {
+	if p.start == nil {
 		return nil
 	}
-	err := p.starts.Start(ctx, addr)
+	err := p.start(ctx, origin, addr)
 	if err != nil && ctx.Err() == nil {
 		err = fmt.Errorf("start at %s: %w", addr, err)
 	}

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/robotskit/robots"
 )
 
 // A crowd counts the connections that are open at once. Each counts until just
@@ -255,7 +257,7 @@ func TestBegunFirst(t *testing.T) {
 		var order []int
 		for i := range 6 {
 			go func() {
-				if err := p.take(t.Context(), addrA, i == 3 || i == 5); err != nil {
+				if err := p.take(t.Context(), robots.Origin{}, addrA, i == 3 || i == 5); err != nil {
 					t.Error(err)
 				}
 				mu.Lock()
@@ -277,7 +279,7 @@ func TestBegunFirst(t *testing.T) {
 	})
 }
 
-// gate is a Starts that lets nobody go to one address until it is opened.
+// gate starts nothing at one address until it is opened.
 type gate struct {
 	addr   netip.Addr
 	opened chan struct{}
@@ -285,7 +287,7 @@ type gate struct {
 	asked  atomic.Int64
 }
 
-func (g *gate) Start(ctx context.Context, addr netip.Addr) error {
+func (g *gate) start(ctx context.Context, _ robots.Origin, addr netip.Addr) error {
 	g.asked.Add(1)
 	if addr != g.addr {
 		return nil
@@ -306,7 +308,7 @@ func TestStarts(t *testing.T) {
 	at := s.listen(t, "0.0.0.0:0", speak(answer(whole("200 OK", someRules))))
 	g := &gate{addr: netip.MustParseAddr("127.0.0.1"), opened: make(chan struct{})}
 	o := s.options()
-	o.Connections, o.Starts, o.Limits.Total = 1, g, 2*time.Second
+	o.Connections, o.Start, o.Limits.Total = 1, g.start, 2*time.Second
 	c := s.client(t, o)
 	get := func(name string) (*Record, error) {
 		return c.Fetch(context.Background(), mustOrigin(t, "http://"+name+".test:"+at.port()))

@@ -196,7 +196,7 @@ type startsKey struct{}
 
 // WithStarts returns a context for one request, under which a transport of Client.Transport
 // asks before each connection to a site when it may be opened, as a Client does for
-// robots.txt (Options.Starts). The addresses of the site are then tried one after another,
+// robots.txt (Options.Start). The addresses of the site are then tried one after another,
 // each at its start: a connection counts at its address whether a request follows or not.
 // One that does not answer within a second makes way for the next, and is tried once more
 // if none answers. Other connections, such as kept ones, are the caller's to pace.

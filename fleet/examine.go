@@ -16,23 +16,22 @@ import (
 	paceredis "github.com/robotskit/robots/pace/redis"
 )
 
-// A Finding is something about the servers of a fleet that does harm, or will.
+// A Finding is a problem with the servers of a fleet.
 type Finding struct {
 	// Check is the check that found it, one of Checks.
 	Check string
 	// Node is the address of the server, "" where all are meant.
 	Node string
-	// Text says what is wrong, Do what to do about it: a sentence each, without its
-	// full stop. Neither has a password.
+	// Text says what is wrong, Do how to fix it: a sentence each, without its full stop. Neither contains a password.
 	Text, Do string
 }
 
-// Checks returns the names of what Examine looks at.
+// Checks returns the names of the checks of Examine.
 func Checks() []string {
-	return []string{"reach", "rights", "version", "layout", "pace", "role", "eviction", "memory", "persistence", "replicas", "clock", "latency"}
+	return []string{"reach", "rights", "version", "options", "role", "eviction", "memory", "persistence", "replicas", "clock", "latency"}
 }
 
-// What Examine takes for harm.
+// The limits of Examine.
 const (
 	mostMemory  = 0.9                   // of maxmemory
 	mostSkew    = time.Second           // between the clock of this machine and a server's
@@ -41,9 +40,8 @@ const (
 	latencyTries = 20
 )
 
-// Examine looks at the servers at a Redis URL as a fleet needs them, and returns what is
-// wrong, the worst first. It joins no fleet and changes nothing. That a server cannot be
-// reached is a finding; the error is about the URL and the options, or that of ctx.
+// Examine checks the servers at a Redis URL for what a fleet needs, and returns the problems, the worst first. It joins no fleet and
+// changes nothing. An unreachable server is a finding; the error is about the URL and the options, or that of ctx.
 func Examine(ctx context.Context, url string, o Options) ([]Finding, error) {
 	option, prefix, err := o.check(url)
 	if err != nil {
@@ -58,32 +56,20 @@ func Examine(ctx context.Context, url string, o Options) ([]Finding, error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case script.Says(err, "NOAUTH", "WRONGPASS", "NOPERM"):
-		return []Finding{{Check: "rights", Text: serverName(option) + " does not let this user in: " + strings.TrimSuffix(err.Error(), "."),
+		return []Finding{{Check: "rights", Text: serverName(option) + " refuses this user: " + strings.TrimSuffix(err.Error(), "."),
 			Do: "give the password of the user that the URL names, and let that user connect (ACL SETUSER)"}}, nil
 	case err != nil:
 		return []Finding{{Check: "reach", Text: serverName(option) + " does not answer: " + err.Error(),
-			Do: "start it, or correct the URL; workers that run go on meanwhile, each at its share of the pace, or stop"}}, nil
+			Do: "start it, or correct the URL; meanwhile no worker starts a request"}}, nil
 	}
 	defer client.Close()
 	var found []Finding
 	all := nodes(ctx, client)
 	if err := rights(ctx, client, all, prefix); err != nil && !errors.Is(err, context.DeadlineExceeded) { // which is a matter of reach
-		found = append(found, Finding{Check: "rights", Text: err.Error(), Do: "give the user the rights that the documentation of package fleet lists (ACL SETUSER), on every node"})
+		found = append(found, Finding{Check: "rights", Text: err.Error(), Do: "give the user the rights listed in docs/fleet.md (ACL SETUSER), on every node"})
 	}
-	pace, err := paceredis.NewOperator(client, paceredis.Options{Prefix: prefix})
-	if err != nil {
-		return nil, err
-	}
-	if err := pace.CheckLayout(ctx); errors.Is(err, paceredis.ErrEarlier) {
-		found = append(found, Finding{Check: "layout", Text: err.Error(), Do: "finish with that release first; no worker of this one joins until then"})
-	}
-	if name, leased, err := pace.Mixed(ctx); err == nil && name != "" { // an error is a matter of reach or rights
-		mine, theirs := "shares the pace of each site", "have each site for themselves (Leased)"
-		if leased {
-			mine, theirs = "has each site for itself (Leased)", "share the pace of each site"
-		}
-		found = append(found, Finding{Check: "pace", Text: fmt.Sprintf("the worker %s was turned away: it %s, and the others %s", name, mine, theirs),
-			Do: "start it with the setting of the others, Leased on all of them or on none"})
+	if finding, different := o.different(ctx, client, prefix); different {
+		found = append(found, finding)
 	}
 	for _, n := range all {
 		found = append(found, n.examine(ctx)...)
@@ -94,6 +80,35 @@ func Examine(ctx context.Context, url string, o Options) ([]Finding, error) {
 	order := Checks()
 	slices.SortStableFunc(found, func(a, b Finding) int { return slices.Index(order, a.Check) - slices.Index(order, b.Check) })
 	return found, nil
+}
+
+// different reports options that differ from the fleet's, with which a worker could not join.
+func (o Options) different(ctx context.Context, client rueidis.Client, prefix string) (Finding, bool) {
+	op, err := paceredis.NewOperator(client, prefix)
+	if err != nil {
+		return Finding{}, false
+	}
+	c, err := op.Config(ctx)
+	if err != nil || c.Version == 0 { // unreachable, or no worker has joined yet
+		return Finding{}, false
+	}
+	var list []string
+	differs := func(name string, mine, theirs any) {
+		list = append(list, fmt.Sprintf("%s is %v here and %v in the fleet", name, mine, theirs))
+	}
+	if o.Pace.Concurrency != 0 && o.Pace.Concurrency != c.Concurrency {
+		differs("concurrency", o.Pace.Concurrency, c.Concurrency)
+	}
+	if o.Pace.AddressInterval != 0 && max(o.Pace.AddressInterval, 0) != max(c.AddressInterval, 0) {
+		differs("address interval", o.Pace.AddressInterval, c.AddressInterval)
+	}
+	if o.Pace.FetchInterval != 0 && max(o.Pace.FetchInterval, 0) != max(c.FetchInterval, 0) {
+		differs("fetch interval", o.Pace.FetchInterval, c.FetchInterval)
+	}
+	if o.Pace.Lifetime != 0 && o.Pace.Lifetime != c.Lifetime {
+		differs("permit lifetime", o.Pace.Lifetime, c.Lifetime)
+	}
+	return Finding{Check: "options", Text: strings.Join(list, "; "), Do: "start workers without the option, or change it for the fleet with robots fleet config"}, len(list) > 0
 }
 
 // A node is one of the servers of a fleet.
@@ -178,9 +193,9 @@ func (n *node) examine(ctx context.Context) (found []Finding) {
 	}
 	switch {
 	case script.Says(n.err, "NOPERM"):
-		add("rights", "ACL SETUSER NAME +info", "the user may not use INFO, so that nobody looks at eviction, memory and disk")
+		add("rights", "ACL SETUSER NAME +info", "the user may not use INFO, which the scripts need")
 	case n.err != nil:
-		add("reach", "look at its log; until it is back its sites rest, or go at the share of each worker", "it does not answer: %v", n.err)
+		add("reach", "look at its log; until it is back no request to its sites starts", "it does not answer: %v", n.err)
 		return found
 	default:
 		n.examineInfo(add)
@@ -198,7 +213,7 @@ func (n *node) examineInfo(add func(check, do, text string, args ...any)) {
 		add("role", "name its primary, or the sentinels with ?master_set=NAME", "it is a replica and takes no writes")
 	}
 	if policy := n.evicts(); policy != "" {
-		add("eviction", "CONFIG SET maxmemory-policy noeviction, and the same in its file", "maxmemory-policy is %s: a full server drops the pace of sites, which are then asked too often", policy)
+		add("eviction", "CONFIG SET maxmemory-policy noeviction, and the same in its file", "maxmemory-policy is %s: a full server drops the state of sites", policy)
 	}
 	if dropped := n.number("evicted_keys"); dropped > 0 {
 		add("eviction", "give it more memory, and noeviction", "it has dropped %.0f keys to make room since it was started", dropped)
@@ -207,7 +222,7 @@ func (n *node) examineInfo(add func(check, do, text string, args ...any)) {
 	case most == 0:
 		add("memory", "CONFIG SET maxmemory to what the machine can spare, less a third for a fork, and the same in its file", "maxmemory is not set: the server grows until the system ends it")
 	case used > mostMemory*most:
-		add("memory", "CONFIG SET maxmemory to more, or add a node and move slots to it", "%.0f %% of its memory are used (%.0f of %.0f MiB); when it is full its sites get no grants",
+		add("memory", "CONFIG SET maxmemory to more, or add a node and move slots to it", "%.0f %% of its memory are used (%.0f of %.0f MiB); when it is full its sites get no permits",
 			100*used/most, used/(1<<20), most/(1<<20))
 	}
 	switch {
@@ -220,7 +235,7 @@ func (n *node) examineInfo(add func(check, do, text string, args ...any)) {
 		add("persistence", "free its disk, and look at its log", "its last snapshot failed, and by stop-writes-on-bgsave-error it takes no writes then")
 	}
 	if n.among && !n.replica() && n.info["connected_slaves"] == "0" {
-		add("replicas", "give it a replica on another machine (redis-cli --cluster add-node ... --cluster-slave)", "it has no replica: while it is gone its sites rest, or go at the share of each worker")
+		add("replicas", "give it a replica on another machine (redis-cli --cluster add-node ... --cluster-slave)", "it has no replica: while it is unreachable no request to its sites starts")
 	}
 	if n.replica() && n.info["master_link_status"] == "down" {
 		add("replicas", "look at its log and at the network to its primary", "it has lost its primary and falls behind")

@@ -10,7 +10,7 @@ import (
 
 	"github.com/robotskit/robots/fleet"
 	"github.com/robotskit/robots/internal/redistest"
-	paceredis "github.com/robotskit/robots/pace/redis"
+	"github.com/robotskit/robots/pace"
 )
 
 // examined returns the findings about a URL as "check: text", without those of latency:
@@ -60,37 +60,20 @@ func TestExamine(t *testing.T) {
 	wants("full", examined(t, bare.URL(), fleet.Options{}), "eviction: ", "memory: ", "persistence: ")
 
 	healthy.Do("ACL", "SETUSER", "robots", "on", ">geheim", "~other:*", "+@all", "-info", "-zadd")
-	wants("rights", examined(t, "redis://robots@"+healthy.Addr, fleet.Options{Password: "geheim"}), "rights: a fleet needs more", "rights: the user may not use INFO")
-	wants("password", examined(t, "redis://robots@"+healthy.Addr, fleet.Options{Password: "geheimer"}), "rights: Redis at "+healthy.Addr+" does not let this user in: WRONGPASS")
-	for _, key := range []string{"{robots}:pace:1:epoch"} {
-		healthy.Do("SET", key, "x")
-		wants("an older release", examined(t, healthy.URL(), fleet.Options{}), "layout: ")
-		if _, err := fleet.Operate(t.Context(), healthy.URL(), "me", fleet.Options{}); err == nil || strings.Contains(err.Error(), "\n") {
-			t.Errorf("with the layout of an older release: %v", err)
-		}
-		healthy.Do("DEL", key)
+	wants("rights", examined(t, "redis://robots@"+healthy.Addr, fleet.Options{Password: "geheim"}), "rights: the user lacks rights of a fleet", "rights: the user may not use INFO")
+	wants("password", examined(t, "redis://robots@"+healthy.Addr, fleet.Options{Password: "geheimer"}), "rights: Redis at "+healthy.Addr+" refuses this user: WRONGPASS")
+	open(t, healthy.URL(), fleet.Options{})
+	two := fleet.Options{Pace: pace.Options{Concurrency: 2}}
+	wants("another option", examined(t, healthy.URL(), two), "options: concurrency is 2 here and 1 in the fleet")
+	if f, err := fleet.Open(t.Context(), healthy.URL(), two); err == nil || !strings.Contains(err.Error(), "oncurrency") {
+		t.Errorf("a worker with another option: %v, %v", f, err)
 	}
-	leased, err := fleet.Open(t.Context(), healthy.URL(), fleet.Options{Leased: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer leased.Close()
-	if _, err := fleet.Open(t.Context(), healthy.URL(), fleet.Options{Name: "other"}); !errors.Is(err, paceredis.ErrMixed) {
-		t.Errorf("a worker that keeps another pace: %v", err)
-	}
-	wants("another pace", examined(t, healthy.URL(), fleet.Options{}), "pace: the worker other was turned away: it shares the pace of each site, and the others have each site for themselves (Leased)")
-	if records, err := fleet.Open(t.Context(), healthy.URL(), fleet.Options{RecordsOnly: true}); err != nil {
-		t.Errorf("a worker that asks for no pages: %v", err)
-	} else {
-		records.Close()
-	}
-	healthy.Do("DEL", "{robots}:pace:2:mixed")
 	replica := healthy.Replica(redistest.Options{Config: right})
 	wants("replica", examined(t, replica.URL(), fleet.Options{}), "role: it is a replica")
 	healthy.Kill()
 	wants("gone", examined(t, healthy.URL(), fleet.Options{}), "reach: Redis at "+healthy.Addr+" does not answer")
 
-	if _, err := fleet.Examine(t.Context(), "http://127.0.0.1", fleet.Options{}); err == nil || !strings.Contains(err.Error(), "redis://") {
+	if _, err := fleet.Examine(t.Context(), "http://127.0.0.1", fleet.Options{}); err == nil || !strings.Contains(err.Error(), "unknown scheme") {
 		t.Errorf("a URL of something else: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

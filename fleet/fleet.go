@@ -9,10 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -24,56 +22,38 @@ import (
 	paceredis "github.com/robotskit/robots/pace/redis"
 )
 
-// Options are the settings of a Fleet. All its workers must use the same ones, except
-// Name and RecordsOnly. The zero value is right for one fleet on a server of its own.
+// Options are the settings of a Fleet. The zero value is right for one fleet on a server of its own.
 type Options struct {
-	// Prefix begins the names of all keys, in braces: that of the URL if empty, as
-	// in ?prefix=crawl, or else "robots". Fleets with different prefixes know
-	// nothing of each other.
+	// Prefix begins the names of all keys: that of the URL if empty, as in ?prefix=crawl, or else "robots". Fleets with
+	// different prefixes share nothing.
 	Prefix string
-	// Password is that of the user in the URL, or of the default user. If it is empty
-	// the password in the URL counts.
+	// Password is that of the user in the URL, or of the default user; that in the URL if empty.
 	Password string
-	// SentinelUser and SentinelPassword are for the sentinels, if they need any: the
-	// sentinels never get those of the server. They need a URL with master_set.
+	// SentinelUser and SentinelPassword are for the sentinels, which never get those of the server. They need a URL with
+	// master_set.
 	SentinelUser, SentinelPassword string
-	// TLS is for a rediss:// server: by default the authorities that the machine trusts.
-	// An empty ServerName is taken from the URL.
+	// TLS is for a rediss:// server; by default the authorities that the machine trusts. An empty ServerName is taken from
+	// the URL.
 	TLS *tls.Config
-	// Pace are the settings of the limiter. Its Now and MaxBytes have no meaning
-	// here.
+	// Pace are the settings of the limiter. The options that must agree lie in Redis: see paceredis.Options. Now and MaxBytes
+	// are not used.
 	Pace pace.Options
-	// MaxMemoryBytes bounds the memory of this worker: 256 MiB if 0, at least MinMemoryBytes. A
-	// half is for the records that a polite.Transport holds, or whoever asks
-	// CacheMemory; a quarter for the pace of sites while Redis is down; and a quarter for
-	// what is small or passes: what has to be carried to Redis, what is compressed, buffers.
-	// Files and pages that are being fetched are not in it: see fetch.Options.Connections.
+	// MaxMemoryBytes limits the memory of this worker: 256 MiB if 0, at least MinMemoryBytes. Half is for records
+	// (CacheMemory), the rest for what is queued, compressed and buffered. Pages and files that are being fetched are not
+	// included: see fetch.Options.Connections.
 	MaxMemoryBytes int64
-	// WhenDown is what becomes of the pace while Redis is down: Divide if zero.
-	WhenDown paceredis.Policy
-	// Workers is the least number of workers to divide by while Redis is down. The limiter
-	// counts the workers itself; set it where they are started one by one.
-	Workers int
-	// Leased gives each site to one worker at a time, for crawlers whose frontier is
-	// partitioned by host: the worker has a lease of the site for a minute at a time, and
-	// keeps its pace by itself (redis.Leased of package pace/redis). While Redis is down
-	// it goes on with its sites until their leases end, whatever WhenDown says.
-	Leased bool
-	// RecordsOnly is for a worker that shares the records and asks for no pages: its limiter
-	// grants nothing. It may join whether the others are Leased or not.
+	// RecordsOnly is for a worker that fetches and shares robots.txt and no pages: its limiter acquires no permits.
 	RecordsOnly bool
-	// AllowEviction accepts a server whose maxmemory-policy is not noeviction. To make
-	// room such a server drops leases, and the pace of sites, which are then asked too
-	// often, without a sign. Use it only where the server never runs out of memory.
+	// AllowEviction accepts a server whose maxmemory-policy is not noeviction. To make room such a server drops locks and
+	// states without a sign; a site whose state was dropped rests for one interval. Use it only where the server never runs
+	// out of memory.
 	AllowEviction bool
-	// Name is what robots fleet status calls this worker, and what the others are told where
-	// it has a site: the name of the host and the number of the process if empty, at most
-	// 100 bytes.
+	// Name is shown to operators: the name of the host and the number of the process if empty, at most 100 bytes.
 	Name string
-	// Observe, if not nil, is told what the worker does. It costs nothing if it is nil.
+	// Observe, if not nil, gets the events of the worker, for metrics.
 	Observe Observer
-	// Log, if not nil, gets a line when Redis goes or comes back, has lost its memory, or
-	// the others took this worker for gone.
+	// Log, if not nil, gets a line when Redis becomes unreachable or reachable, has lost its memory, or the permits of this
+	// worker have expired because its heartbeats did not arrive.
 	Log *slog.Logger
 }
 
@@ -82,25 +62,15 @@ type Fleet struct {
 	client  rueidis.Client
 	prefix  string // of all keys
 	shared  *cacheredis.Store
-	limiter limiter
+	limiter *paceredis.Limiter
 	memory  int64 // of a cache
 
 	observer Observer // nil for none
 }
 
-// limiter is what the limiters of paceredis have in common.
-type limiter interface {
-	pace.Limiter
-	DownSince() time.Time
-	Drained() bool
-	Close() error
-}
-
-// Open joins the fleet at a Redis URL. The error says in one sentence what is wrong: an
-// option, the URL, the server, the user's rights, or that the others
-// are Leased and this worker is not, or it is and they are not (paceredis.ErrMixed). That a server
-// answers and takes no writes at present is no error: the fleet begins as if Redis were
-// down.
+// Open joins the fleet at a Redis URL. The error says in one sentence what is wrong: an option, the URL, the server, the user's
+// rights, or an option that differs from the fleet's. A server that answers and takes no writes at present is no error: the fleet
+// starts as if Redis were unreachable.
 func Open(ctx context.Context, url string, o Options) (*Fleet, error) {
 	option, prefix, err := o.check(url)
 	if err != nil {
@@ -124,7 +94,7 @@ func (f *Fleet) setUp(ctx context.Context, server, prefix string, o Options) err
 	if !o.AllowEviction {
 		for _, n := range all {
 			if policy := n.evicts(); policy != "" {
-				return fmt.Errorf("Redis at %s has maxmemory-policy %s and may drop the pace of sites: a fleet needs noeviction", n.addr, policy)
+				return fmt.Errorf("Redis at %s has maxmemory-policy %s and might drop the state of sites; a fleet needs noeviction", n.addr, policy)
 			}
 		}
 	}
@@ -139,43 +109,22 @@ func (f *Fleet) setUp(ctx context.Context, server, prefix string, o Options) err
 	if f.shared, err = cacheredis.New(f.client, cacheredis.Options{Prefix: prefix}); err != nil {
 		return err
 	}
-	if f.limiter, err = o.open(f.client, prefix); err != nil {
+	if f.limiter, err = paceredis.New(f.client, o.limiter(prefix)); err != nil {
 		return err
 	}
-	f.memory = 2 * o.share()
+	f.memory = cmp.Or(o.MaxMemoryBytes, memoryDefault) / 2
 	return nil
 }
 
-// MinMemoryBytes is the least that Options.MaxMemoryBytes may be, but for 0: a quarter of it
-// holds what has bounds of its own, some 15 MiB.
+// MinMemoryBytes is the least that Options.MaxMemoryBytes can be, except 0.
 const MinMemoryBytes = 64 << 20
 
 const memoryDefault = 256 << 20
 
-// share is one of the parts of the memory of a worker, in bytes.
-func (o Options) share() int64 { return cmp.Or(o.MaxMemoryBytes, memoryDefault) / 4 }
-
 // limiter returns the options of the limiter.
 func (o Options) limiter(prefix string) paceredis.Options {
 	o.Pace.Observe = o.observed()
-	o.Pace.MaxBytes = int(min(o.share(), math.MaxInt))
-	return paceredis.Options{Options: o.Pace, Prefix: prefix, WhenDown: o.WhenDown, Workers: o.Workers, Name: o.Name, RecordsOnly: o.RecordsOnly}
-}
-
-// open makes the limiter.
-func (o Options) open(client rueidis.Client, prefix string) (limiter, error) {
-	if o.Leased && !o.RecordsOnly {
-		l, err := paceredis.NewLeased(client, o.limiter(prefix))
-		if err != nil {
-			return nil, err
-		}
-		return l, nil
-	}
-	l, err := paceredis.New(client, o.limiter(prefix))
-	if err != nil {
-		return nil, err
-	}
-	return l, nil
+	return paceredis.Options{Options: o.Pace, Prefix: prefix, Name: o.Name, RecordsOnly: o.RecordsOnly}
 }
 
 // check reads a URL and checks the options with it. No error repeats a password.
@@ -184,15 +133,15 @@ func (o Options) check(s string) (option rueidis.ClientOption, prefix string, er
 	u, unread := url.Parse(s) //nolint:forbidigo // it is no URL of a site
 	switch {
 	case s == "":
-		return option, "", errors.New("no Redis URL given: it is redis://host:6379, or rediss:// for TLS")
+		return option, "", errors.New("no Redis URL given; write redis://host:6379, or rediss:// for TLS")
 	case unread != nil:
-		return option, "", errors.New("the Redis URL cannot be read: it is redis://user@host:6379/0, with special characters of a password as %XX")
+		return option, "", errors.New("invalid Redis URL; write redis://user@host:6379/0, with special characters of a password as %XX")
 	case !slices.Contains(schemes, u.Scheme):
-		return option, "", fmt.Errorf("Redis URL %s: it begins with redis://, rediss:// for TLS, or unix://", u.Redacted())
+		return option, "", fmt.Errorf("Redis URL %s: unknown scheme (known: redis, rediss for TLS, unix)", u.Redacted())
 	case u.Scheme == "unix" && u.Path == "":
-		return option, "", errors.New("the Redis URL names no socket: it is unix:///run/redis.sock")
+		return option, "", errors.New("the Redis URL names no socket; write unix:///run/redis.sock")
 	case strayKey(u.Query()) != "":
-		return option, "", fmt.Errorf("Redis URL %s: unknown %q after the question mark: there are %s", u.Redacted(), strayKey(u.Query()), strings.Join(keys, ", "))
+		return option, "", fmt.Errorf("Redis URL %s: unknown parameter %q (known: %s)", u.Redacted(), strayKey(u.Query()), strings.Join(keys, ", "))
 	case err != nil:
 		return option, "", fmt.Errorf("Redis URL %s: %s", u.Redacted(), strings.TrimPrefix(err.Error(), "redis: "))
 	case (o.SentinelUser != "" || o.SentinelPassword != "") && option.Sentinel.MasterSet == "":
@@ -201,7 +150,7 @@ func (o Options) check(s string) (option rueidis.ClientOption, prefix string, er
 		return option, "", fmt.Errorf("Redis URL %s does not begin with rediss://, which settings for TLS need", u.Redacted())
 	}
 	if o.MaxMemoryBytes != 0 && o.MaxMemoryBytes < MinMemoryBytes {
-		return option, "", fmt.Errorf("fleet.Options.MaxMemoryBytes is %d: it must be %d or more, or 0 for the default", o.MaxMemoryBytes, int64(MinMemoryBytes))
+		return option, "", fmt.Errorf("fleet.Options.MaxMemoryBytes is %d: the least is %d, or 0 for the default", o.MaxMemoryBytes, int64(MinMemoryBytes))
 	}
 	prefix = cmp.Or(o.Prefix, u.Query().Get("prefix"))
 	return option, prefix, o.limiter(prefix).Check()
@@ -224,10 +173,9 @@ func (o Options) complete(option *rueidis.ClientOption) {
 	// for as long as that one lives.
 	option.Sentinel.TopologyRefreshInterval = sentinelsEvery
 	option.ConnWriteTimeout = cmp.Or(option.ConnWriteTimeout, answerLimit)
-	// cache.Cache has a memory already.
-	option.DisableCache = true
-	// One connection, with buffers for the answers of a full pipeline: a fleet has many
-	// workers, and each connection costs the server memory.
+	option.DisableCache = true // cache.Cache has a memory
+	// One connection, with buffers for the replies to a full pipeline: a fleet has many workers, and each connection costs
+	// the server memory.
 	option.PipelineMultiplex = -1
 	option.ReadBufferEachConn, option.WriteBufferEachConn = 64<<10, 64<<10
 }
@@ -318,12 +266,12 @@ func dial(ctx context.Context, option rueidis.ClientOption) (rueidis.Client, err
 //go:embed rights.lua
 var rightsLua string
 
-// rights returns an error that names what the user lacks, of the commands and keys that
-// store and limiter use with a prefix. Without this check a missing right would look like a
-// server that is down, as soon as it is needed. It asks all servers of a cluster, each of
-// which has users of its own, but those that do not answer.
+// rights returns an error that names what the user may not do, of the commands and keys that store and limiter use. Without this
+// check a missing right would look like an unreachable server. It checks all servers of a cluster that answer, since each has
+// users of its own.
 func rights(ctx context.Context, client rueidis.Client, all []node, prefix string) error {
-	lacks, err := lacking(ctx, client, prefix, "{"+prefix+"}:")
+	key := prefix + ":{secret}"
+	lacks, err := lacking(ctx, client, key, key)
 	if err != nil {
 		return err
 	}
@@ -332,7 +280,7 @@ func rights(ctx context.Context, client rueidis.Client, all []node, prefix strin
 			if n.err != nil && script.KindOf(n.err) == script.Lost {
 				continue
 			}
-			if lacks, _ = lacking(ctx, n.client, prefix); lacks != "" {
+			if lacks, _ = lacking(ctx, n.client, key); lacks != "" {
 				lacks = n.addr + ": " + lacks
 				break
 			}
@@ -344,31 +292,23 @@ func rights(ctx context.Context, client rueidis.Client, all []node, prefix strin
 	return nil
 }
 
-// lacking returns what a user lacks at one server, or at that with a key, "" for nothing.
-// The error is that it does not answer.
-func lacking(ctx context.Context, client rueidis.Client, prefix string, key ...string) (string, error) {
+// lacking returns what a user lacks on one server, or on that with a key, "" for nothing. The error is that it does not answer.
+func lacking(ctx context.Context, client rueidis.Client, pattern string, key ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
-	reply, err := client.Do(ctx, client.B().Eval().Script(rightsLua).Numkeys(int64(len(key))).Key(key...).
-		Arg(prefix, strconv.Itoa(paceredis.Parts)).Build()).AsStrSlice()
-	keys := fmt.Sprintf("with the keys {%s}:*, {%s:*}:pace:* and %s:{*", prefix, prefix, prefix)
+	missing, err := client.Do(ctx, client.B().Eval().Script(rightsLua).Numkeys(int64(len(key))).Key(key...).Arg(pattern).Build()).ToString()
+	keys := strings.TrimSuffix(pattern, "secret}") + "*"
 	switch {
 	case script.Says(err, "NOPERM"):
-		return fmt.Sprintf("a fleet needs more, %s: %v", keys, err), nil
+		return fmt.Sprintf("the user lacks rights of a fleet on the keys %s: %v", keys, err), nil
 	case script.Says(err, "MOVED"): // a client that may not ask for the nodes of a cluster takes this one for a server
-		return "it is a member of a cluster, and a fleet needs more than this user may do: cluster|slots, cluster|shards", nil
+		return "the server belongs to a cluster, and the user lacks the rights cluster|slots and cluster|shards", nil
 	case err != nil && script.KindOf(err) == script.Lost:
 		return "", err
-	case err != nil || len(reply) == 0: // a server that is in trouble, or cannot check rights
+	case err != nil: // a server that is in trouble, or cannot check rights
 		return "", nil
-	case reply[0] != "":
-		return fmt.Sprintf("a fleet needs more than this user may do: %s, %s", reply[0], keys), nil
-	case len(reply) > 1:
-		lacks := "a fleet needs more than this user may do: to read and write the keys " + reply[1] + "*"
-		if n := len(reply) - 2; n > 0 {
-			lacks += fmt.Sprintf(", and those of %d other kinds", n)
-		}
-		return lacks, nil
+	case missing != "":
+		return fmt.Sprintf("the user lacks these rights of a fleet on the keys %s: %s", keys, missing), nil
 	}
 	return "", nil
 }
@@ -383,8 +323,7 @@ func (f *Fleet) Store() cache.Store {
 	return f.shared
 }
 
-// CacheMemory returns how many bytes the records in a cache over Store may take: it is
-// for cache.Options.Memory, of one cache (Options.MaxMemoryBytes).
+// CacheMemory returns how many bytes the records in a cache over Store may take, for cache.Options.Memory of one cache.
 func (f *Fleet) CacheMemory() int64 {
 	if f == nil {
 		return 0
@@ -404,24 +343,23 @@ func (f *Fleet) Limiter() pace.Limiter {
 // secretBytes is the length of a secret.
 const secretBytes = 32
 
-// Secret returns 32 random bytes that all workers of the fleet have and nobody else who
-// may not read its keys: the first who asks makes them. A server that lost its memory
-// gets others. The error says that the server did not answer, or holds something else.
+// Secret returns 32 random bytes that all workers of the fleet share; the first call makes them. A server that lost its memory
+// gets others.
 func (f *Fleet) Secret(ctx context.Context) ([]byte, error) {
 	own := make([]byte, secretBytes)
 	_, _ = rand.Read(own) // which never fails
-	key := "{" + f.prefix + "}:secret"
+	key := f.prefix + ":{secret}"
 	err := f.client.Do(ctx, f.client.B().Set().Key(key).Value(string(own)).Nx().Build()).Error()
 	if err != nil && !rueidis.IsRedisNil(err) {
 		return nil, fmt.Errorf("the fleet's secret: %w", err)
 	}
-	// What is there counts, also where the reply to the first call was lost.
+	// The stored one counts, also where the reply to the first call was lost.
 	secret, err := f.client.Do(ctx, f.client.B().Get().Key(key).Build()).ToString()
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("the fleet's secret: %w", err)
 	case len(secret) != secretBytes:
-		return nil, fmt.Errorf("the fleet's secret, key %s, has %d bytes and not %d: delete it, and a new one is made", key, len(secret), secretBytes)
+		return nil, fmt.Errorf("the fleet's secret, key %s, has %d bytes instead of %d; delete it, and a new one is made", key, len(secret), secretBytes)
 	}
 	return []byte(secret), nil
 }
@@ -435,10 +373,8 @@ func (f *Fleet) DownSince() time.Time {
 	return a
 }
 
-// Drained reports whether an operator has told this worker to take no grants any more: its
-// limiter fails with paceredis.ErrDrained, and it is to end (Operator.Drain), unless the
-// operator has it go on (Operator.Resume). It also does so of a worker that joined while
-// Redis was down, and to which the others then turned out to keep another pace (ErrMixed).
+// Drained reports whether this worker acquires no more permits, because an operator has drained it (Operator.Drain) or its options
+// are not the fleet's.
 func (f *Fleet) Drained() bool { return f.limiter.Drained() }
 
 // Close leaves the fleet.

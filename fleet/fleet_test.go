@@ -26,7 +26,6 @@ import (
 	"github.com/robotskit/robots/internal/campaign"
 	"github.com/robotskit/robots/internal/redistest"
 	"github.com/robotskit/robots/pace"
-	paceredis "github.com/robotskit/robots/pace/redis"
 	"github.com/robotskit/robots/polite"
 )
 
@@ -65,10 +64,10 @@ func TestMistakes(t *testing.T) {
 		want string
 	}{
 		{"", fleet.Options{}, "no Redis URL"},
-		{"localhost:6379", fleet.Options{}, "redis://"},
-		{"http://u:geheim@localhost", fleet.Options{}, "redis://"},
-		{"redis://u:geheim@local host", fleet.Options{}, "cannot be read"},
-		{"redis://:ge%zzheim@localhost", fleet.Options{}, "cannot be read"},
+		{"localhost:6379", fleet.Options{}, "unknown scheme (known: redis, rediss for TLS, unix)"},
+		{"http://u:geheim@localhost", fleet.Options{}, "unknown scheme"},
+		{"redis://u:geheim@local host", fleet.Options{}, "invalid Redis URL"},
+		{"redis://:ge%zzheim@localhost", fleet.Options{}, "invalid Redis URL"},
 		{"redis://:geheim@localhost/zero", fleet.Options{}, "database"},
 		{"redis://:geheim@localhost?prefx=crawl", fleet.Options{}, "prefx"},
 		{"unix://", fleet.Options{}, "unix:///"},
@@ -79,9 +78,8 @@ func TestMistakes(t *testing.T) {
 		{"redis://:geheim@" + s.Addr, fleet.Options{SentinelPassword: "geheim"}, "master_set"},
 		{"redis://:geheim@" + s.Addr + "?prefix={a}", fleet.Options{}, "prefix"},
 		{"redis://:geheim@" + s.Addr, fleet.Options{Prefix: "a b"}, "prefix"},
-		{"redis://:geheim@" + s.Addr, fleet.Options{Pace: pace.Options{GrantTimeout: -1}}, "GrantTimeout"},
-		{"redis://:geheim@127.0.0.1:1", fleet.Options{Workers: -1}, "Workers"}, // before it connects
-		{"redis://:geheim@127.0.0.1:1", fleet.Options{MaxMemoryBytes: 1 << 20}, "MaxMemoryBytes is 1048576: it must be 67108864 or more"},
+		{"redis://:geheim@" + s.Addr, fleet.Options{Pace: pace.Options{Lifetime: -1}}, "Lifetime"},
+		{"redis://:geheim@127.0.0.1:1", fleet.Options{MaxMemoryBytes: 1 << 20}, "MaxMemoryBytes is 1048576: the least is 67108864"}, // before it connects
 	} {
 		f, err := fleet.Open(t.Context(), tt.url, tt.o)
 		if err == nil {
@@ -120,26 +118,33 @@ func use(t *testing.T, f *fleet.Fleet) {
 	if err := store.Delete(ctx, origin); err != nil {
 		t.Fatal(err)
 	}
-	g, err := f.Limiter().Wait(ctx, pace.Key{Origin: origin}, nil)
-	if err != nil || !g.OK() {
-		t.Fatalf("wait: %+v, %v", g, err)
-	}
-	if err := f.Limiter().Done(ctx, g, pace.Result{Status: 200}); err != nil {
+	fast, err := pace.NewSchedule(nil, pace.Policy{Default: time.Millisecond})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Limiter().(fetch.Starts).Start(ctx, netip.MustParseAddr("192.0.2.1")); err != nil {
+	addr := netip.MustParseAddr("192.0.2.1")
+	if err := f.Limiter().StartFetch(ctx, origin, addr); err != nil {
+		t.Fatalf("start of a fetch: %v", err)
+	}
+	permit, err := f.Limiter().Acquire(ctx, pace.Request{Origin: origin, Schedule: fast})
+	if err != nil {
+		t.Fatalf("acquire: %v", err)
+	}
+	if err := f.Limiter().Start(ctx, permit, addr); err != nil {
 		t.Fatalf("start: %v", err)
 	}
-	if turn, err := f.Limiter().NotBefore(ctx, pace.Key{Origin: origin}, nil); err != nil || time.Until(turn.Start) < time.Second {
-		t.Fatalf("not before: %v, %v", turn, err)
+	if err := f.Limiter().Release(ctx, permit, pace.Result{Status: 200}); err != nil {
+		t.Fatal(err)
+	}
+	if refused, err := f.Limiter().Try(ctx, []pace.Request{{Origin: origin}}, 1); err != nil || refused[0].OK() || time.Until(refused[0].NotBefore) < time.Second {
+		t.Fatalf("right after a request: %+v, %v", refused, err)
 	}
 	if !f.DownSince().IsZero() {
 		t.Errorf("down since %v", f.DownSince())
 	}
 }
 
-// TestEviction: a server that may drop the pace of a site to make room is refused, unless
-// that is accepted or it may not be asked.
+// TestEviction: a server that may drop the state of a site to make room is refused, unless that is accepted.
 func TestEviction(t *testing.T) {
 	t.Parallel()
 	refused := func(url string, o fleet.Options) {
@@ -159,10 +164,8 @@ func TestEviction(t *testing.T) {
 	}
 	use(t, open(t, s.URL(), fleet.Options{AllowEviction: true}))
 	s.Do("FLUSHALL")
-	s.Do(append([]string{"ACL", "SETUSER", "robots"}, redistest.AccessRule(t, "doc.go")...)...)
+	s.Do(append([]string{"ACL", "SETUSER", "robots"}, redistest.AccessRule(t, "../docs/fleet.md")...)...)
 	refused("redis://robots@"+s.Addr, fleet.Options{Password: "SECRET"})
-	s.Do("ACL", "SETUSER", "robots", "-info")
-	use(t, open(t, "redis://robots@"+s.Addr, fleet.Options{Password: "SECRET"}))
 	sentinel := redistest.Start(t, redistest.Options{Watch: s})
 	refused(sentinel.URL()+"?master_set=fleet", fleet.Options{})
 
@@ -180,7 +183,7 @@ func TestEviction(t *testing.T) {
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Options{TLS: true})
-	s.Do(append([]string{"ACL", "SETUSER", "robots"}, redistest.AccessRule(t, "doc.go")...)...)
+	s.Do(append([]string{"ACL", "SETUSER", "robots"}, redistest.AccessRule(t, "../docs/fleet.md")...)...)
 	s.Do("ACL", "SETUSER", "default", "off")
 	use(t, open(t, "rediss://robots@"+s.Addr, fleet.Options{TLS: s.TLS, Password: "SECRET"}))
 	if _, err := fleet.Open(t.Context(), "rediss://robots@"+s.Addr, fleet.Options{Password: "SECRET"}); err == nil || !strings.Contains(err.Error(), "certificate") {
@@ -188,42 +191,32 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestCluster: all keys of a fleet lie on one shard, and go on when that moves to
-// another node.
+// TestCluster: a fleet goes on when the keys of a site move to another node, and names the node on which the user lacks a right.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	nodes := redistest.StartCluster(t, 3)
 	f := open(t, nodes[0].URL(), fleet.Options{})
 	use(t, f)
-	const key = "{robots}:token"
-	before := holders(nodes, "{robots}:")
-	to := (before[0] + 1) % len(nodes)
+	const key = "robots:{https://site.example}:pace"
+	from := redistest.Holder(t, nodes, key)
+	to := (from + 1) % len(nodes)
 	redistest.MoveSlot(t, nodes, key, to)
-	if after := holders(nodes, "{robots}:"); len(before) != 1 || len(after) != 1 || after[0] != to {
-		t.Fatalf("the keys were on nodes %v and are on %v, want one, and then node %d", before, after, to)
-	}
-	origin := originOf(t, "moved.example")
-	until(t, "the moved keys", func() bool {
-		_, err := f.Store().Get(t.Context(), origin)
-		_, e := f.Limiter().NotBefore(t.Context(), pace.Key{Origin: origin}, nil)
-		return errors.Is(err, cache.ErrAbsent) && e == nil && f.DownSince().IsZero()
-	})
 	use(t, f)
-	if after := holders(nodes, "{robots}:"); len(after) != 1 || after[0] != to {
-		t.Errorf("afterwards the keys are on nodes %v, want %d", after, to)
+	if nodes[to].Do("KEYS", key) == "[]" {
+		t.Errorf("node %d has no key %s", to, key)
 	}
 	for _, n := range nodes {
-		n.Do(append([]string{"ACL", "SETUSER", "robots"}, redistest.AccessRule(t, "doc.go")...)...)
+		n.Do(append([]string{"ACL", "SETUSER", "robots"}, redistest.AccessRule(t, "../docs/fleet.md")...)...)
 	}
 	for i, n := range nodes { // each has users of its own
-		n.Do("ACL", "SETUSER", "robots", "-psetex")
+		n.Do("ACL", "SETUSER", "robots", "-setrange")
 		if f, err := fleet.Open(t.Context(), "redis://robots@"+nodes[0].Addr, fleet.Options{Password: "SECRET"}); err == nil {
 			f.Close()
-			t.Errorf("a worker begins without the right to psetex on node %d", i)
-		} else if m := err.Error(); !strings.Contains(m, "psetex") || !strings.Contains(m, n.Addr) && i != to || strings.Contains(m, "\n") {
-			t.Errorf("without psetex on %s: %v", n.Addr, err)
+			t.Errorf("a worker begins without the right to setrange on node %d", i)
+		} else if m := err.Error(); !strings.Contains(m, "setrange") || !strings.Contains(m, n.Addr) && i != to || strings.Contains(m, "\n") {
+			t.Errorf("without setrange on %s: %v", n.Addr, err)
 		}
-		n.Do("ACL", "SETUSER", "robots", "+psetex")
+		n.Do("ACL", "SETUSER", "robots", "+setrange")
 	}
 	for _, n := range nodes {
 		n.Do("ACL", "SETUSER", "robots", "-cluster|slots", "-cluster|shards")
@@ -247,7 +240,7 @@ func TestSentinel(t *testing.T) {
 	})
 	var workers []worker
 	for range campaign.Size(2, 2, 4) {
-		workers = append(workers, newWorker(t, sentinel.URL()+"?master_set=fleet", fleet.Options{WhenDown: paceredis.Stop, Pace: pace.Options{AddressInterval: 5 * time.Millisecond}}))
+		workers = append(workers, newWorker(t, sentinel.URL()+"?master_set=fleet", fleet.Options{Pace: brisk}))
 	}
 	f := workers[0].fleet
 	use(t, f)
@@ -322,9 +315,9 @@ func TestUnopened(t *testing.T) {
 func TestRights(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Options{})
-	words := redistest.AccessRule(t, "doc.go")
-	without := strings.Fields("+hello +auth +info +cluster|slots +cluster|shards")
-	said := map[string]string{"~{robots}:*": "keys", "~{robots:*}:pace:*": "keys", "~robots:{*": "keys"}
+	words := redistest.AccessRule(t, "../docs/fleet.md")
+	without := strings.Fields("+hello +auth +cluster|slots +cluster|shards")
+	said := map[string]string{"~robots:{*": "keys"}
 	for i, word := range words {
 		want, known := said[word]
 		if !known {
@@ -411,9 +404,8 @@ var ailments = []struct {
 	},
 }
 
-// TestBegin: a server that answers and does not take writes for the time being is
-// no mistake of the user. The fleet begins as down, stays so for as long, and
-// works afterwards.
+// TestBegin: a server that answers and takes no writes at present is no mistake of the user. The fleet opens, acquires no permits
+// meanwhile, and works afterwards.
 func TestBegin(t *testing.T) {
 	t.Parallel()
 	for _, tt := range ailments {
@@ -424,8 +416,8 @@ func TestBegin(t *testing.T) {
 			f := open(t, s.URL(), fleet.Options{})
 			origin := originOf(t, "site.example")
 			for began := time.Now(); time.Since(began) < 2*time.Second; time.Sleep(5 * time.Millisecond) {
-				if f.DownSince().IsZero() {
-					t.Fatalf("not down %v after it began", time.Since(began))
+				if got, err := f.Limiter().Try(t.Context(), []pace.Request{{Origin: origin, Within: time.Minute}}, 1); err != nil || got[0].OK() {
+					t.Fatalf("a permit %v after it began: %v, %v", time.Since(began), got, err)
 				}
 				if _, err := f.Store().Get(t.Context(), origin); errors.Is(err, cache.ErrAbsent) == tt.unread {
 					t.Fatalf("get: %v, want ErrAbsent: %t", err, !tt.unread)
@@ -493,8 +485,8 @@ func TestSecret(t *testing.T) {
 	if other := secret("other"); other == first {
 		t.Errorf("two fleets have one secret")
 	}
-	s.Do("SET", "{robots}:secret", "short")
-	if b, err := open(t, s.URL(), fleet.Options{}).Secret(t.Context()); err == nil || !strings.Contains(err.Error(), "{robots}:secret") {
+	s.Do("SET", "robots:{secret}", "short")
+	if b, err := open(t, s.URL(), fleet.Options{}).Secret(t.Context()); err == nil || !strings.Contains(err.Error(), "robots:{secret}") {
 		t.Errorf("a secret of 5 bytes: %x, %v, want an error that names the key", b, err)
 	}
 }
@@ -548,16 +540,6 @@ func TestSocket(t *testing.T) {
 	use(t, open(t, "unix://"+socket+"?db=1", fleet.Options{}))
 }
 
-// holders returns the nodes that have keys with a prefix.
-func holders(nodes []*redistest.Server, prefix string) (have []int) {
-	for i, n := range nodes {
-		if strings.Contains(n.Do("KEYS", prefix+"*"), prefix) {
-			have = append(have, i)
-		}
-	}
-	return have
-}
-
 // site is a real server that counts who comes.
 type site struct {
 	*httptest.Server
@@ -567,8 +549,11 @@ type site struct {
 	early  []time.Duration // after the page before, less than siteInterval
 }
 
-// siteInterval is what workers keep to at a site.
+// siteInterval is the time between two pages of a site.
 const siteInterval = 50 * time.Millisecond
+
+// brisk is the pace of a test whose sites share the address of this machine.
+var brisk = pace.Options{AddressInterval: 5 * time.Millisecond, FetchInterval: 5 * time.Millisecond}
 
 func newSite(t *testing.T) *site {
 	s := &site{}
@@ -648,42 +633,46 @@ func (w worker) degraded(url string) bool {
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Options{})
-	first, second, third := newSite(t), newSite(t), newSite(t)
-	a := newWorker(t, s.URL(), fleet.Options{})
-	b := newWorker(t, s.URL(), fleet.Options{WhenDown: paceredis.Stop})
+	first, second := newSite(t), newSite(t)
+	a, b := newWorker(t, s.URL(), fleet.Options{Pace: brisk}), newWorker(t, s.URL(), fleet.Options{})
 	a.must(first.URL)
 	b.must(first.URL)
 	if robots, pages := first.counts(); robots != 1 || pages != 2 {
-		t.Errorf("the first site was asked %d times for robots.txt and %d for pages, want 1 and 2", robots, pages)
+		t.Errorf("the first site got %d requests for robots.txt and %d for pages, want 1 and 2", robots, pages)
 	}
 	if a.degraded(first.URL) || b.degraded(first.URL) {
-		t.Error("degraded with the server there")
+		t.Error("degraded while the server answers")
 	}
 
 	s.Kill()
-	a.must(first.URL)  // what is held
-	a.must(second.URL) // what is not
-	if !a.degraded(first.URL) || !a.degraded(second.URL) || a.fleet.DownSince().IsZero() {
-		t.Error("not degraded with the server down")
+	for _, url := range []string{first.URL, second.URL} {
+		if err := a.get(url, 3*time.Second); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a page while the server is down: %v", err)
+		}
 	}
-	if err := b.get(first.URL, 300*time.Millisecond); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a worker that should stop: %v", err)
+	if !a.degraded(first.URL) || a.fleet.DownSince().IsZero() {
+		t.Error("not degraded while the server is down")
 	}
-	if _, pages := first.counts(); pages != 3 {
-		t.Errorf("%d pages of the first site, want 3", pages)
+	if _, pages := first.counts(); pages != 2 {
+		t.Errorf("%d pages of the first site, want 2", pages)
 	}
 
 	s.Replace()
 	b.must(first.URL)
 	a.must(first.URL)
-	a.must(third.URL)
+	a.must(second.URL)
 	until(t, "an answer that is not degraded", func() bool { return !a.degraded(first.URL) && a.fleet.DownSince().IsZero() })
 	if robots, _ := first.counts(); robots != 1 {
-		t.Errorf("robots.txt of the first site was asked for %d times, want 1", robots)
+		t.Errorf("robots.txt of the first site was fetched %d times, want once", robots)
 	}
-	// A worker without any memory finds what another has learned since.
-	newWorker(t, s.URL(), fleet.Options{}).must(third.URL)
-	if robots, pages := third.counts(); robots != 1 || pages != 2 {
-		t.Errorf("the third site was asked %d times for robots.txt and %d for pages, want 1 and 2", robots, pages)
+	// A new worker gets what another has learned since.
+	newWorker(t, s.URL(), fleet.Options{}).must(second.URL)
+	if robots, pages := second.counts(); robots != 1 || pages != 2 {
+		t.Errorf("the second site got %d requests for robots.txt and %d for pages, want 1 and 2", robots, pages)
+	}
+	for i, site := range []*site{first, second} {
+		if len(site.early) > 0 {
+			t.Errorf("site %d: starts so soon after the page before: %v, want %v", i, site.early, siteInterval)
+		}
 	}
 }

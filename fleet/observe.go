@@ -7,24 +7,22 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// An Observer is told what a worker does, for metrics and logs: which answers its cache
-// gives, what it fetches and why it fails (Cache), how its pace is decided, and that Redis
-// goes and comes (Pace). It is called where that happens, from many goroutines, so it must
-// be fast, and must not call what it is told about.
+// An Observer gets the events of a worker, for metrics and logs: of its cache and fetches (Cache), and of its limiter and Redis
+// (Pace). It is called from many goroutines, so it must be fast, and must not call the Fleet.
 type Observer interface {
 	Cache(e cache.Event)
 	Pace(e pace.Event)
 }
 
-// Observe tells Options.Observe what a cache on the fleet's store does. It is for
-// cache.Options.Observe; polite does this for the cache that it makes itself.
+// Observe passes the events of a cache on the fleet's store to Options.Observe. It is for cache.Options.Observe; polite sets it
+// for its own cache.
 func (f *Fleet) Observe(e cache.Event) {
 	if f.observer != nil {
 		f.observer.Cache(e)
 	}
 }
 
-// observed returns what the limiter calls, nil if nobody is to be told.
+// observed returns what the limiter calls with its events, nil for nothing.
 func (o Options) observed() func(pace.Event) {
 	switch {
 	case o.Log == nil && o.Observe == nil:
@@ -49,20 +47,20 @@ func (o Options) observed() func(pace.Event) {
 func logChange(log *slog.Logger, e pace.Event) {
 	switch e.Kind {
 	case pace.EventDown:
-		log.Warn("the fleet's Redis is out of reach", "error", e.Err.Error())
+		log.Warn("the fleet's Redis is unreachable", "error", e.Err.Error())
 	case pace.EventUp:
 		log.Info("the fleet's Redis is back", "after", e.Took.String())
 	case pace.EventRenewed:
-		log.Warn("the fleet's Redis has lost memory, or may have: each of its sites rests for one interval")
+		log.Warn("the fleet's Redis has lost memory, or might have: each of its sites rests for one interval")
 	case pace.EventReplaced:
-		log.Warn("this worker was taken for gone, as it was stopped or could not reach Redis: its grants have ended")
+		log.Warn("the permits of this worker have expired, because its heartbeats did not arrive")
 	case pace.EventDrained:
 		if e.Err != nil {
-			log.Warn("this worker takes no more grants, and is to end", "error", e.Err.Error())
+			log.Warn("this worker acquires no more permits and should end", "error", e.Err.Error())
 			return
 		}
-		log.Warn("an operator drains this worker: it takes no more grants, and is to end")
+		log.Warn("an operator has drained this worker: it acquires no more permits and should end")
 	case pace.EventResumed:
-		log.Info("the drain of this worker has ended: it takes grants again")
+		log.Info("the drain of this worker has ended: it acquires permits again")
 	}
 }

@@ -17,37 +17,36 @@ import (
 	"github.com/robotskit/robots/polite"
 )
 
-// told counts what it is told, by kind.
-type told struct {
+// A recorder counts events by kind, and keeps the log.
+type recorder struct {
 	mu    sync.Mutex
 	kinds map[string]int
 	log   strings.Builder
 }
 
-func (o *told) count(kind string) {
+func (o *recorder) count(kind string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.kinds[kind]++
 }
 
-func (o *told) Cache(e cache.Event) { o.count(e.Kind.String()) }
-func (o *told) Pace(e pace.Event)   { o.count(e.Kind.String()) }
+func (o *recorder) Cache(e cache.Event) { o.count(e.Kind.String()) }
+func (o *recorder) Pace(e pace.Event)   { o.count(e.Kind.String()) }
 
-// Write keeps the log.
-func (o *told) Write(p []byte) (int, error) {
+func (o *recorder) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.log.Write(p)
 }
 
-func (o *told) String() string {
+func (o *recorder) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return fmt.Sprint(o.kinds, "\n", o.log.String())
 }
 
-// TestObserve: an observer is told what a client on a fleet does and why, and it and the
-// log that Redis goes, comes back, and has lost its memory.
+// TestObserve: an observer receives the events of a client on a fleet, and it and the log show that Redis becomes unreachable,
+// comes back, and has lost its memory.
 func TestObserve(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t, redistest.Options{})
@@ -57,7 +56,7 @@ func TestObserve(t *testing.T) {
 		}
 	}))
 	defer site.Close()
-	o := &told{kinds: map[string]int{}}
+	o := &recorder{kinds: map[string]int{}}
 	f := open(t, redis.URL(), fleet.Options{Observe: o, Log: slog.New(slog.NewTextHandler(o, nil))})
 	transport, err := polite.New("MyBot", polite.Options{Fleet: f, AllowPrivate: true})
 	if err != nil {
@@ -72,18 +71,18 @@ func TestObserve(t *testing.T) {
 		}
 		resp.Body.Close()
 	}
-	for _, want := range []string{"fetched:1", "granted:2", "returned:2", "hit:"} {
+	for _, want := range []string{"fetched:1", "acquired:2", "released:2", "hit:"} {
 		if got := o.String(); !strings.Contains(got, want) {
-			t.Errorf("told of %s, want %s", got, want)
+			t.Errorf("observed %s, want %s", got, want)
 		}
 	}
 	redis.Kill()
 	until(t, "the end of Redis", func() bool { return !f.DownSince().IsZero() })
 	redis.Up()
 	for _, line := range []string{
-		`level=WARN msg="the fleet's Redis is out of reach" error=`,
+		`level=WARN msg="the fleet's Redis is unreachable" error=`,
 		`level=INFO msg="the fleet's Redis is back" after=`,
-		`level=WARN msg="the fleet's Redis has lost memory, or may have: each of its sites rests for one interval"`,
+		`level=WARN msg="the fleet's Redis has lost memory, or might have: each of its sites rests for one interval"`,
 		"down:1", "renewed:1", "up:1",
 	} {
 		until(t, line, func() bool { return strings.Contains(o.String(), line) })

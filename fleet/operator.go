@@ -15,8 +15,7 @@ import (
 	paceredis "github.com/robotskit/robots/pace/redis"
 )
 
-// An Operator looks at a fleet and steers it, and is none of its workers. What it changes
-// is noted in the fleet's log before, so that nothing changes without a trace.
+// An Operator inspects and controls a fleet without being one of its workers. Each change is noted in the fleet's log.
 type Operator struct {
 	client rueidis.Client
 	who    string
@@ -24,9 +23,8 @@ type Operator struct {
 	pace   *paceredis.Operator
 }
 
-// Operate connects to the fleet at a Redis URL. Who is the name under which the log has
-// what is changed. The options are those of the workers; Observe and Log have no
-// meaning here. The error is one sentence.
+// Operate connects to the fleet at a Redis URL. The log notes changes under the name who. Of the options those about the
+// connection are used. The error is one sentence.
 func Operate(ctx context.Context, url, who string, o Options) (*Operator, error) {
 	option, prefix, err := o.check(url)
 	if err != nil {
@@ -40,12 +38,7 @@ func Operate(ctx context.Context, url, who string, o Options) (*Operator, error)
 	op := &Operator{client: client, who: who}
 	op.store, err = cacheredis.New(client, cacheredis.Options{Prefix: prefix})
 	if err == nil {
-		op.pace, err = paceredis.NewOperator(client, o.limiter(prefix))
-	}
-	if err == nil {
-		if err = op.pace.CheckLayout(ctx); !errors.Is(err, paceredis.ErrEarlier) {
-			err = nil // what is wrong with the server is said by what is asked of it
-		}
+		op.pace, err = paceredis.NewOperator(client, prefix)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", serverName(option), errors.Join(err, op.Close()))
@@ -63,9 +56,9 @@ func (o *Operator) Close() error {
 	return err
 }
 
-// A Status is how a fleet is.
+// A Status is the state of a fleet.
 type Status struct {
-	At      time.Time // of the server with the list of workers
+	At      time.Time // of a server with the list of workers
 	Workers []paceredis.Worker
 	Nodes   []Node
 }
@@ -76,15 +69,15 @@ type Node struct {
 	Err       error // why nothing else is known of it
 	Replica   bool
 	Version   string
-	Memory    int64 // bytes that are used
-	MaxMemory int64 // bytes, 0 for no bound
-	Keys      int64 // of all databases, also of others than the fleet
+	Memory    int64 // bytes used
+	MaxMemory int64 // bytes, 0 for no limit
+	Keys      int64 // of all databases, of others than the fleet too
 	Rate      float64
 	Up        time.Duration // since its start
 }
 
-// Status returns the workers and the servers. A server that does not answer is in the
-// list, with its error; the error of Status is about the list of workers.
+// Status returns the workers and the servers. A server that does not answer is listed with its error. The error of Status is about
+// parts of the list of workers, of which the rest is returned.
 func (o *Operator) Status(ctx context.Context) (s Status, err error) {
 	for _, n := range nodes(ctx, o.client) {
 		node := Node{Addr: n.addr, Err: n.err, Replica: n.replica(), Version: n.info["redis_version"], Memory: int64(n.number("used_memory")),
@@ -107,14 +100,12 @@ func (o *Operator) Status(ctx context.Context) (s Status, err error) {
 type Site struct {
 	Origin robots.Origin
 	Record *fetch.Record // nil if there is none
-	// LeaseLeft is for how long whoever fetches robots.txt now may do so at most, 0 if
-	// nobody does.
+	// LeaseLeft is how long the lock of the worker that fetches robots.txt now lasts at most, 0 if none does.
 	LeaseLeft time.Duration
 	Pace      paceredis.Site
 }
 
-// Site returns what is known of an origin. An error is about one part of it, and the
-// others are there.
+// Site returns what is known of an origin. An error is about one part of it; the others are returned.
 func (o *Operator) Site(ctx context.Context, origin robots.Origin) (s Site, err error) {
 	s.Origin = origin
 	entry, err := o.store.Get(ctx, origin)
@@ -122,59 +113,66 @@ func (o *Operator) Site(ctx context.Context, origin robots.Origin) (s Site, err 
 		err = nil
 	}
 	s.Record = entry.Record
-	var lockErr error
+	var lockErr, paceErr error
 	s.LeaseLeft, lockErr = o.store.LockLeft(ctx, origin)
-	var paceErr error
 	s.Pace, paceErr = o.pace.Site(ctx, origin)
 	return s, errors.Join(err, lockErr, paceErr)
 }
 
-// Address returns what the pace knows of an IP address.
+// Address returns what is known of an IP address.
 func (o *Operator) Address(ctx context.Context, addr netip.Addr) (paceredis.Address, error) {
 	return o.pace.Address(ctx, addr)
 }
 
-// Hold keeps all workers from starting requests for pages to an origin for a time, at most
-// paceredis.Forever, or until Release. What is under way goes on, and robots.txt is
-// fetched when somebody asks for it and it has expired.
-func (o *Operator) Hold(ctx context.Context, origin robots.Origin, d time.Duration) error {
-	what := "hold " + origin.String()
+// Config returns the options that all workers have in common.
+func (o *Operator) Config(ctx context.Context) (paceredis.Config, error) { return o.pace.Config(ctx) }
+
+// Configure changes the options that all workers have in common. What describes the change in the log. Workers that were started
+// with another value stop acquiring permits.
+func (o *Operator) Configure(ctx context.Context, what string, change func(*paceredis.Config)) error {
+	return o.change(ctx, "config "+what, func() error { return o.pace.Change(ctx, change) })
+}
+
+// Hold keeps all workers from starting requests for pages to a target for a time, at most paceredis.Forever, or until Release.
+// Requests under way go on, and robots.txt is still fetched.
+func (o *Operator) Hold(ctx context.Context, t paceredis.Target, d time.Duration) error {
+	what := "hold " + t.String()
 	if d < paceredis.Forever {
 		what += " for " + d.String()
 	}
-	return o.change(ctx, what, func() error { return o.pace.Hold(ctx, origin, d) })
+	return o.change(ctx, what, func() error { return o.pace.Hold(ctx, t, d) })
 }
 
+// Parts returns in how many parts, on servers of their own, the list of workers lies.
+func (o *Operator) Parts() int { return o.pace.Parts() }
+
+// Held returns what is held.
+func (o *Operator) Held(ctx context.Context) ([]paceredis.Held, error) { return o.pace.Held(ctx) }
+
 // Release ends a Hold, and reports whether there was one.
-func (o *Operator) Release(ctx context.Context, origin robots.Origin) (held bool, err error) {
-	err = o.change(ctx, "release "+origin.String(), func() error {
-		held, err = o.pace.Release(ctx, origin)
+func (o *Operator) Release(ctx context.Context, t paceredis.Target) (held bool, err error) {
+	err = o.change(ctx, "release "+t.String(), func() error {
+		held, err = o.pace.Release(ctx, t)
 		return err
 	})
 	return held, err
 }
 
-// Forget forgets the record of an origin, its Retry-After and its back-off, so that its
-// robots.txt is fetched anew by whoever has it not in memory. When the site was last
-// asked, what is under way there and a Hold are kept. With Options.Leased a worker that has
-// the site gives it up, and the site rests for as long as the lease would have lasted.
-func (o *Operator) Forget(ctx context.Context, origin robots.Origin) (rests time.Duration, err error) {
-	err = o.change(ctx, "forget "+origin.String(), func() error {
-		var failed error
-		rests, failed = o.pace.Forget(ctx, origin)
-		return errors.Join(o.store.Delete(ctx, origin), failed)
+// Forget deletes the record of an origin, its Retry-After and its back-off, so that robots.txt is fetched again by workers that do
+// not have it in memory. Its interval, permits and holds stay.
+func (o *Operator) Forget(ctx context.Context, origin robots.Origin) error {
+	return o.change(ctx, "forget "+origin.String(), func() error {
+		return errors.Join(o.store.Delete(ctx, origin), o.pace.Forget(ctx, origin))
 	})
-	return rests, err
 }
 
-// Drain tells a worker, by its id, to take no grants any more and to give back those that
-// it has not used. It learns so within 7 s, until it ends or Resume is called; what is under
-// way goes on to its end.
+// Drain makes a worker, named by its id, acquire no more permits, until it ends or Resume is called. It notices within 7 s; requests
+// under way go on to their end.
 func (o *Operator) Drain(ctx context.Context, worker string) error {
 	return o.change(ctx, "drain "+worker, func() error { return o.pace.Drain(ctx, worker) })
 }
 
-// Resume ends a Drain, and reports whether there was one. The worker learns so within 7 s.
+// Resume ends a Drain, and reports whether there was one.
 func (o *Operator) Resume(ctx context.Context, worker string) (drained bool, err error) {
 	err = o.change(ctx, "resume "+worker, func() error {
 		drained, err = o.pace.Resume(ctx, worker)
@@ -183,14 +181,26 @@ func (o *Operator) Resume(ctx context.Context, worker string) (drained bool, err
 	return drained, err
 }
 
-// change notes in the log what is about to be done, and if that fails, that it did.
+// A NoteError reports that a change was made, but could not be noted in the log.
+type NoteError struct{ Err error }
+
+// Error says what happened.
+func (e *NoteError) Error() string {
+	return "the change was made, but not noted in the log: " + e.Err.Error()
+}
+
+// Unwrap returns Err.
+func (e *NoteError) Unwrap() error { return e.Err }
+
+// change makes a change and then notes it: with a part of a cluster unreachable the change matters more than its note.
 func (o *Operator) change(ctx context.Context, what string, do func() error) error {
-	if err := o.pace.Note(ctx, o.who, what); err != nil {
-		return fmt.Errorf("nothing was changed, as the log cannot be written: %w", err)
-	}
 	err := do()
 	if err != nil {
-		_ = o.pace.Note(ctx, o.who, "failed, as far as is known: "+what) // that it was tried is in the log
+		what = "failed or incomplete: " + what
+	}
+	noted := o.pace.Note(ctx, o.who, what)
+	if err == nil && noted != nil {
+		return &NoteError{noted}
 	}
 	return err
 }

@@ -1,33 +1,17 @@
 #!lua flags=no-writes,allow-stale
--- Returns the commands of a fleet that this user may not send, and sends none of them:
--- a server that takes no writes at present can answer too. The list is that of the
--- package comment, without what connecting needs and what only a cluster needs. Behind it
--- are the beginnings of keys that the user may not read and write, while he may others.
---
--- KEYS: a key of the fleet; none to ask a node of a cluster, where it need not be. ARGV: the
--- prefix; in how many parts the pace lies.
-local keys = {'{' .. ARGV[1] .. '}:', ARGV[1] .. ':{'}
-for part = 0, ARGV[2] - 1 do
-  keys[#keys + 1] = '{' .. ARGV[1] .. ':' .. part .. '}:pace:'
-end
-local may, others = nil, {}
-for _, key in ipairs(keys) do
-  if redis.acl_check_cmd('get', key) and redis.acl_check_cmd('set', key, '') then
-    may = key
-  else
-    others[#others + 1] = key
-  end
-end
-if not may then may, others = keys[1], {} end
+-- Returns the commands of a fleet that this user may not send, and sends none of them, so that a server that takes no writes at
+-- present can answer too; then the key of the arguments if the user may not read and write it.
+-- KEYS: a key of the fleet, none for a node of a cluster, where it might not be. ARGV: such a key.
+local key = ARGV[1]
 local missing = {}
 for _, c in ipairs({
-  {'eval', '', '0'}, {'evalsha', '', '0'}, {'time'},
-  {'get', may}, {'mget', may}, {'getrange', may}, {'set', may}, {'setrange', may}, {'psetex', may},
-  {'del', may}, {'pexpire', may},
-  {'zadd', may}, {'zscore', may, 'x'}, {'zremrangebyscore', may}, {'zrange', may},
+  {'eval', '', '0'}, {'evalsha', '', '0'}, {'time'}, {'info'},
+  {'get', key}, {'getrange', key}, {'set', key}, {'setrange', key}, {'del', key}, {'pexpire', key},
+  {'zadd', key}, {'zscore', key, 'x'}, {'zcard', key}, {'zrange', key}, {'zrangebyscore', key, '0', '1'},
+  {'zrem', key, 'x'}, {'zremrangebyscore', key, '0', '1'}, {'zremrangebyrank', key, '0', '1'},
 }) do
   if not redis.acl_check_cmd(unpack(c)) then
     missing[#missing + 1] = c[1]
   end
 end
-return {table.concat(missing, ', '), unpack(others)}
+return table.concat(missing, ', ')

@@ -20,7 +20,6 @@ import (
 	"github.com/robotskit/robots/internal/proctest"
 	"github.com/robotskit/robots/internal/redistest"
 	"github.com/robotskit/robots/pace"
-	paceredis "github.com/robotskit/robots/pace/redis"
 	"github.com/robotskit/robots/polite"
 )
 
@@ -50,7 +49,7 @@ func TestMain(m *testing.M) {
 
 // work crawls the sites, each caller at random, until the standard input ends.
 func (o orders) work() error {
-	f, err := fleet.Open(context.Background(), o.Redis, fleet.Options{WhenDown: paceredis.Stop, Pace: pace.Options{AddressInterval: o.Gap, FetchInterval: o.Gap}})
+	f, err := fleet.Open(context.Background(), o.Redis, fleet.Options{Pace: pace.Options{AddressInterval: o.Gap, FetchInterval: o.Gap}})
 	if err != nil {
 		return err
 	}

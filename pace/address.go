@@ -20,7 +20,7 @@ type AddressPace struct {
 }
 
 // ParseAddressPace reads a pace such as 104.16.0.0/13=50/s: a prefix or a single
-// address, and how often one address of it may be asked, a number and a time with
+// address, and how many requests one address of it gets, a number and a time with
 // the unit s, m, h or d as in 50/s, 1/30s or 400/h; or none.
 func ParseAddressPace(s string) (AddressPace, error) {
 	var p AddressPace

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/robotskit/robots"
 )
 
 func TestParseAddressPace(t *testing.T) {
@@ -74,20 +76,20 @@ func TestAddressOptions(t *testing.T) {
 	}
 }
 
-// TestStart: 10 fetches a second at an address by default, in the order of asking;
-// the share of a worker is slower, and a caller that gives up delays the others by one
-// interval at most.
-func TestStart(t *testing.T) {
+// TestStartFetch: 10 fetches a second at an address by default, in the order of the calls;
+// a caller that gives up delays the others by at most one interval.
+func TestStartFetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, err := NewLocal(Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
+		origin, _, _ := robots.ParseURL("https://a.example/")
 		addr := netip.MustParseAddr("192.0.2.1")
 		start := func(want time.Duration) {
 			t.Helper()
 			began := time.Now()
-			if err := l.Start(t.Context(), addr); err != nil || time.Since(began) != want {
+			if err := l.StartFetch(t.Context(), origin, addr); err != nil || time.Since(began) != want {
 				t.Errorf("after %v, %v; want after %v", time.Since(began), err, want)
 			}
 		}
@@ -95,18 +97,15 @@ func TestStart(t *testing.T) {
 		for range 20 {
 			start(100 * time.Millisecond)
 		}
-		l.DivideAddresses(3)
-		start(300 * time.Millisecond)
-		l.DivideAddresses(1)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
-		if err := l.Start(ctx, addr); !errors.Is(err, context.DeadlineExceeded) {
+		if err := l.StartFetch(ctx, origin, addr); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
 		start(190 * time.Millisecond)
 		time.Sleep(time.Hour)
 		start(0)
-		// Nothing is kept of addresses at which nothing goes on.
+		// Nothing is kept of addresses without recent starts.
 		for i := range 5000 {
 			addr = netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)})
 			start(0)

@@ -35,8 +35,7 @@ func (s *Schedule) midnight(y int, m time.Month, d int) time.Time {
 }
 
 // Spans yields the paces from an instant up to another, in order and without
-// gaps. This is what a limiter hands to a store that cannot call a Schedule:
-// the list of the next hours says all that Next would.
+// gaps: what Next would decide, for a store that cannot call a Schedule.
 func (s *Schedule) Spans(from, to time.Time) iter.Seq[Span] {
 	s = s.orDefault()
 	return func(yield func(Span) bool) {
@@ -73,21 +72,20 @@ func (s *Schedule) alike(a, b part) bool {
 	return a.interval == b.interval && slices.Equal(s.reasons(a, time.Time{}), s.reasons(b, time.Time{}))
 }
 
-// Horizon is how far Duration looks.
-const Horizon = 3653 * 24 * time.Hour
+// horizon is how far Duration looks.
+const horizon = 3653 * 24 * time.Hour
 
-// Duration returns how long the given number of pages takes from an instant on,
-// if every response comes at once: from then to an interval after the start of
-// the last page. A real crawl takes the time of the responses more, since
-// intervals count from their ends. ok is false if it takes longer than Horizon,
-// ten years.
+// Duration returns how long the given number of pages takes from an instant on, if every
+// response comes at once: from then to an interval after the start of the last page. A
+// real crawl also takes the time of the responses, since intervals count from their ends.
+// ok is false if it takes longer than ten years.
 func (s *Schedule) Duration(pages int, from time.Time) (d time.Duration, ok bool) {
 	s = s.orDefault()
 	if pages <= 0 {
 		return 0, true
 	}
-	end := from.Add(Horizon)
-	u := s.next(from, time.Time{}, BackOff{})
+	end := from.Add(horizon)
+	u := s.Next(from, State{})
 	for u.Before(end) {
 		p, edge := s.span(u)
 		// How many starts from u on lie in this part.
@@ -98,9 +96,9 @@ func (s *Schedule) Duration(pages int, from time.Time) (d time.Duration, ok bool
 		last := u.Add(time.Duration(left-1) * p.interval)
 		if pages -= left; pages == 0 {
 			d = last.Add(p.interval).Sub(from)
-			return d, d <= Horizon
+			return d, d <= horizon
 		}
-		u = s.next(last, last, BackOff{})
+		u = s.Next(last, State{Last: last})
 	}
 	return 0, false
 }

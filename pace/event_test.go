@@ -8,82 +8,63 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/pace"
 )
 
-// TestObserve: every call of a limiter that decides is told of once, with what came of it.
+// TestObserve: every decision and every release is one event, a look none.
 func TestObserve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var told strings.Builder
-		l, err := pace.NewLocal(pace.Options{AddressInterval: -1, Observe: func(e pace.Event) {
-			fmt.Fprintf(&told, "%s %s %s %s %v\n", e.Kind, e.Cause, e.Took, e.Origin.Host(), e.Err != nil)
+		var events strings.Builder
+		l := local(t, pace.Options{AddressInterval: -1, Observe: func(e pace.Event) {
+			fmt.Fprintf(&events, "%s %s %s %s %v\n", e.Kind, e.Cause, e.Took, e.Origin.Host(), e.Err != nil)
 		}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		origin, _, err := robots.ParseURL("https://a.example/")
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, key := t.Context(), pace.Key{Origin: origin}
-		g, _ := l.Reserve(ctx, key, nil, 0)
-		_, _ = l.Lend(ctx, key, nil, 0, time.Minute)
-		_ = l.Done(ctx, g, pace.Result{Status: 200})
-		_ = l.Done(ctx, pace.Grant{}, pace.Result{}) // which is none
-		g, _ = l.Wait(ctx, key, nil)
-		_ = l.Done(ctx, g, pace.Result{Unused: true})
+		ctx, request := t.Context(), pace.Request{Origin: origin("a.example")}
+		p := try(t, l, request)
+		try(t, l, request)
+		_ = l.Release(ctx, p, pace.Result{Status: 200})
+		_ = l.Release(ctx, pace.Permit{}, pace.Result{}) // not a permit
+		p, _ = l.Acquire(ctx, request)
+		_ = l.Release(ctx, p, pace.Result{Unused: true})
 		late, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
-		_, _ = l.NotBefore(ctx, key, nil)
-		_, _ = l.Wait(ctx, key, nil)
-		_, _ = l.Wait(late, key, nil)
-		want := `granted  0s a.example false
+		_, _ = l.Try(ctx, []pace.Request{request}, 0)
+		_, _ = l.Acquire(ctx, request)
+		_, _ = l.Acquire(late, request)
+		want := `acquired  0s a.example false
 refused default 4s a.example false
-returned  0s a.example false
-granted  4s a.example false
-returned  0s a.example false
-granted  0s a.example false
+released  0s a.example false
+acquired  4s a.example false
+released  0s a.example false
+acquired  0s a.example false
 failed  0s a.example true
 `
-		if got := told.String(); got != want {
-			t.Errorf("told\n%s\nwant\n%s", got, want)
+		if got := events.String(); got != want {
+			t.Errorf("events\n%s\nwant\n%s", got, want)
 		}
 	})
 }
 
-// TestObserveCost: who is not told costs nothing, and an event no allocation.
-func TestObserveCost(t *testing.T) {
-	origin, _, err := robots.ParseURL("https://a.example/")
-	if err != nil {
-		t.Fatal(err)
-	}
-	now, told := time.Now(), 0
+// TestAllocations: a permit and its release allocate little, and an event nothing.
+func TestAllocations(t *testing.T) {
+	now, events := time.Now(), 0
 	allocations := func(observe func(pace.Event)) float64 {
-		l, err := pace.NewLocal(pace.Options{AddressInterval: -1, Now: func() time.Time { return now }, Observe: observe})
-		if err != nil {
-			t.Fatal(err)
-		}
-		key := pace.Key{Origin: origin}
+		l := local(t, pace.Options{AddressInterval: -1, Now: func() time.Time { return now }, Observe: observe})
+		list := []pace.Request{{Origin: origin("a.example")}}
 		return testing.AllocsPerRun(1000, func() {
 			now = now.Add(time.Minute)
-			g, err := l.Reserve(t.Context(), key, nil, 0)
-			if err != nil || !g.OK() {
-				t.Fatal(g, err)
+			permits, err := l.Try(t.Context(), list, 1)
+			if err != nil || !permits[0].OK() {
+				t.Fatal(permits, err)
 			}
-			_ = l.Done(t.Context(), g, pace.Result{Status: 200})
+			_ = l.Release(t.Context(), permits[0], pace.Result{Status: 200})
 		})
 	}
-	with := allocations(func(pace.Event) { told++ })
-	if without := allocations(nil); with != without || told != 2*1001 {
-		t.Errorf("%v allocations for a grant and its end with %d events, %v without", with, told, without)
+	with, without := allocations(func(pace.Event) { events++ }), allocations(nil)
+	if with != without || events != 2*1001 {
+		t.Errorf("%v allocations with %d events, %v without", with, events, without)
 	}
-	var o pace.Options
-	if n := testing.AllocsPerRun(100, func() {
-		o.TellDecided(origin, o.Asked(), pace.Grant{ID: 1}, nil)
-		o.TellDone(pace.Grant{ID: 1}, pace.Result{}, nil)
-		o.Tell(pace.Event{})
-	}); n != 0 || !o.Asked().IsZero() {
-		t.Errorf("%v allocations for nobody", n)
+	if without > 12 {
+		t.Errorf("%v allocations for a permit and its release", without)
 	}
+	t.Log(without)
 }

@@ -3,6 +3,7 @@ package pace_test
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"time"
 
 	"github.com/robotskit/robots"
@@ -16,12 +17,13 @@ func ExampleSchedule() {
 		panic(err) // the policy is impossible
 	}
 	last := time.Date(2026, 3, 1, 17, 59, 58, 0, time.UTC)
-	fmt.Println(s.Turn(last, last))
+	start, reasons := s.Explain(last, pace.State{Last: last})
+	fmt.Println(start.Format(time.TimeOnly), reasons[0])
 	for _, span := range s.Day(last) {
 		fmt.Println(span.From.Format("15:04"), span.Reasons[0])
 	}
 	// Output:
-	// 2026-03-01T18:00:28Z (Request-rate 1/30s 1800-1900, line 2: one request every 30 s)
+	// 18:00:28 Request-rate 1/30s 1800-1900, line 2: one request every 30 s
 	// 00:00 Request-rate 10/1m, line 3: one request every 6 s
 	// 18:00 Request-rate 1/30s 1800-1900, line 2: one request every 30 s
 	// 19:00 Request-rate 10/1m, line 3: one request every 6 s
@@ -35,15 +37,20 @@ func ExampleLimiter() {
 		panic(err) // the options are impossible
 	}
 	origin, _, _ := robots.ParseURL("https://example.com/")
-	grant, err := limiter.Wait(ctx, pace.Key{Origin: origin}, nil)
+	site := pace.Request{Origin: origin}
+	permit, err := limiter.Acquire(ctx, site)
 	if err != nil {
 		panic(err) // ctx ended
 	}
-	// One request; its answer says how the site fares.
-	if err := limiter.Done(ctx, grant, pace.Result{Status: 429, RetryAfter: 2 * time.Minute}); err != nil {
+	addr := netip.MustParseAddr("192.0.2.1") // to which the request is sent
+	if err := limiter.Start(ctx, permit, addr); err != nil {
 		panic(err)
 	}
-	turn, _ := limiter.NotBefore(ctx, pace.Key{Origin: origin}, nil)
-	fmt.Println(time.Until(turn.Start).Round(time.Second), turn.Reasons[0])
+	// One request; its response shows the load of the site.
+	if err := limiter.Release(ctx, permit, pace.Result{Status: 429, RetryAfter: 2 * time.Minute}); err != nil {
+		panic(err)
+	}
+	next, _ := limiter.Try(ctx, []pace.Request{site}, 0)
+	fmt.Println(time.Until(next[0].NotBefore).Round(time.Second), next[0].Reasons[0])
 	// Output: 2m0s the site said when to come again
 }

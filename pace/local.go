@@ -2,8 +2,9 @@ package pace
 
 import (
 	"context"
+	"crypto/rand"
 	"hash/maphash"
-	"math/rand/v2"
+	"net/netip"
 	"slices"
 	"sync"
 	"time"
@@ -11,34 +12,30 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// Local is the Limiter of one process. It starts no goroutine: of the callers who
-// wait for a site the first watches the clock.
+// Local is the Limiter of one process. It never loses its memory, so a site that it does
+// not know is ready. It starts no goroutine: the first caller that waits for a site watches
+// the clock.
 type Local struct {
 	options Options
 	base    time.Time // from which moments count
 	seeds   [2]maphash.Seed
 
-	mu      sync.Mutex
-	workers time.Duration  // by which the pace of an address is divided, a number
-	tenant  bool           // only sites that are held are granted, see Tenant
-	held    int            // sites
-	active  map[id]*active // origins with a grant under way or somebody waiting
-	grants  uint64         // given so far
-	since   moment         // when what is not known counts as asked, see Resume
+	mu     sync.Mutex
+	active map[id]*active // origins with a permit or a waiting caller
+	since  moment         // when unknown sites count as requested, see Resume
 
-	// What is kept, see memory.go.
+	// The state of idle sites, see memory.go.
 	sites      map[id]site
 	addrs      map[id]address
-	names      map[id]robots.Origin // of sites that are to be left alone for longer
+	names      map[id]robots.Origin // of sites that rest
 	sweepSites int                  // sweep at as many
 	sweepAddrs int                  // the same
-	room       moment               // when full: the first moment at which a state may be useless
+	room       moment               // when full: the first moment at which a state might be useless
 }
 
-var _ Lender = (*Local)(nil)
+var _ Limiter = (*Local)(nil)
 
-// NewLocal returns a limiter for one process. The error is about the options, in
-// one sentence.
+// NewLocal returns a limiter for one process. The error is about the options.
 func NewLocal(o Options) (*Local, error) {
 	o, err := o.Filled()
 	if err != nil {
@@ -48,7 +45,6 @@ func NewLocal(o Options) (*Local, error) {
 		options:    o,
 		base:       o.Now(),
 		seeds:      [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
-		workers:    1,
 		active:     map[id]*active{},
 		sites:      map[id]site{},
 		addrs:      map[id]address{},
@@ -60,151 +56,52 @@ func NewLocal(o Options) (*Local, error) {
 	}, nil
 }
 
-// DivideAddresses makes every interval of an address that many times as long, for
-// the worker of a fleet that shares its addresses with others unseen.
-func (l *Local) DivideAddresses(workers int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.workers = time.Duration(max(workers, 1))
-}
-
-// active is an origin at work.
+// active is an origin with permits or waiting callers.
 type active struct {
-	grants  []grant
-	queue   []*waiter     // in the order of arrival
+	permits []permit
+	queue   []*waiter     // in order of arrival
 	slowest time.Duration // of the last schedule, for how long the state matters
-	tenure  tenure
+	started moment        // the last start reserved by Start
 }
 
-// idle reports whether nothing goes on there.
-func (a *active) idle() bool { return len(a.grants) == 0 && len(a.queue) == 0 }
-
-type grant struct {
-	id    uint64
+type permit struct {
+	id    string
 	start moment
-	end   moment // if nobody gives it back
-	last  moment // of the origin before, which comes back if the grant is not used
-	visit moment // at the address, of a grant that is lent
-	key   *Key   // of a grant that is lent
+	end   moment // if it is not released
+	last  moment // of the origin before, restored if the permit is not used
+	// Of a permit with a lifetime of its own, for Snapshot and its expiry.
+	own    bool
+	origin robots.Origin
+	addr   netip.Addr
 }
 
-// waiter is one call of Wait. Only the first of a queue watches the clock.
+// waiter is one call of Acquire. Only the first of a queue watches the clock.
 type waiter struct {
 	wake chan struct{} // holds at most one
 }
 
-// NotBefore returns when a request might start and why.
-func (l *Local) NotBefore(ctx context.Context, key Key, s *Schedule) (Turn, error) {
-	if err := ended(ctx, key); err != nil {
-		return Turn{}, err
+// Acquire waits until a request may start and returns its permit.
+func (l *Local) Acquire(ctx context.Context, r Request) (Permit, error) {
+	called := l.options.Now()
+	p, err := l.acquire(ctx, r)
+	p.Origin = r.Origin
+	l.options.decided(p, called, err)
+	if err != nil {
+		return Permit{}, err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	d := l.decide(key, s)
-	if d.notHeld {
-		return Turn{}, ErrNotHeld
-	}
-	if gap, fetchGap := l.gaps(key.Addr); gap > 0 {
-		d.state.Address = d.time(l.addressOf(key.Addr, d.at).page(d.at, d.at, gap, fetchGap))
-	}
-	return d.turn(), nil
+	return p, nil
 }
 
-// lentGrant marks the ids of grants that are lent: their first three bits are 001. The rest
-// of one is random, so that a limiter of another process does not take it for one of its
-// own. Other limiters give ids that begin with 01 and 1.
-const lentGrant = 1 << 61
-
-func isLent(id uint64) bool { return id>>61 == 1 }
-
-// Reserve grants the next start if it is at most within from now.
-func (l *Local) Reserve(ctx context.Context, key Key, s *Schedule, within time.Duration) (Grant, error) {
-	asked := l.options.Asked()
-	g, err := l.reserve(ctx, key, s, within, l.options.GrantTimeout, 0)
-	l.options.TellDecided(key.Origin, asked, g, err)
-	return g, err
-}
-
-// Lend is Reserve and a booking for somebody outside the process. A lent grant ends with
-// the Local, unless another takes it over (Resume).
-func (l *Local) Lend(ctx context.Context, key Key, s *Schedule, within, hold time.Duration) (Grant, error) {
-	asked := l.options.Asked()
-	g, err := l.lend(ctx, key, s, within, time.Duration(HoldSeconds(hold))*time.Second)
-	l.options.TellDecided(key.Origin, asked, g, err)
-	return g, err
-}
-
-func (l *Local) lend(ctx context.Context, key Key, s *Schedule, within, hold time.Duration) (Grant, error) {
-	g, err := l.reserve(ctx, key, s, within, hold, lentGrant)
-	if err != nil || !g.OK() {
-		return g, err
-	}
-	_, fetchGap := l.options.At(key.Addr)
-	if g, err = LendBy(ctx, l, l.options.Now, g, max(within, fetchGap)); err != nil || !g.OK() {
-		return g, err
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if a := l.active[idOf(l, key.Origin)]; a != nil {
-		if i := slices.IndexFunc(a.grants, func(h grant) bool { return h.id == g.ID }); i >= 0 {
-			a.grants[i].visit = l.moment(g.Start)
-		}
-	}
-	return g, nil
-}
-
-func (l *Local) reserve(ctx context.Context, key Key, s *Schedule, within, hold time.Duration, mark uint64) (Grant, error) {
-	if err := ended(ctx, key); err != nil {
-		return Grant{}, err
-	}
-	return l.take(key, s, max(within, 0), hold, mark)
-}
-
-// take grants the next start if it is at most within from now, which is below 0 for never.
-// The error is nil or ErrNotHeld.
-func (l *Local) take(key Key, s *Schedule, within, hold time.Duration, mark uint64) (Grant, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	d := l.decide(key, s)
-	if d.notHeld {
-		return Grant{}, ErrNotHeld
-	}
-	waited := d.active != nil && len(d.active.queue) > 0 // who waits comes first
-	if waited || !d.startsBy(d.now.Add(within)) {
-		return Grant{Key: key, Turn: d.turn()}, nil
-	}
-	return l.grant(d, hold, mark), nil
-}
-
-// Valid reports whether a request may still start on a grant.
-func (l *Local) Valid(g Grant) bool {
-	if isLent(g.ID) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		a := l.active[idOf(l, g.Key.Origin)]
-		return a != nil && slices.ContainsFunc(a.grants, func(h grant) bool { return h.id == g.ID && h.end > l.moment(l.options.Now()) })
-	}
-	return g.OK() && l.options.Now().Before(g.Until)
-}
-
-// Wait returns when the request may start.
-func (l *Local) Wait(ctx context.Context, key Key, s *Schedule) (Grant, error) {
-	asked := l.options.Asked()
-	g, err := l.wait(ctx, key, s)
-	l.options.TellDecided(key.Origin, asked, g, err)
-	return g, err
-}
-
-func (l *Local) wait(ctx context.Context, key Key, s *Schedule) (Grant, error) {
-	if err := ended(ctx, key); err != nil {
-		return Grant{}, err
+func (l *Local) acquire(ctx context.Context, r Request) (Permit, error) {
+	if err := ended(ctx, r.Origin); err != nil {
+		return Permit{}, err
 	}
 	w := &waiter{wake: make(chan struct{}, 1)}
 	deadline, limited := ctx.Deadline()
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	origin := idOf(l, key.Origin)
+	origin := idOf(l, r.Origin)
 	a := l.activate(origin)
 	a.queue = append(a.queue, w)
 	defer l.leave(origin, a, w)
@@ -212,25 +109,58 @@ func (l *Local) wait(ctx context.Context, key Key, s *Schedule) (Grant, error) {
 		watches := a.queue[0] == w
 		var pause time.Duration
 		if watches || first {
-			d := l.decide(key, s)
+			d := l.decide(r)
 			switch {
-			case d.notHeld:
-				return Grant{}, ErrNotHeld
-			case watches && d.startsBy(d.now):
-				return l.grant(d, l.options.GrantTimeout, 0), nil
+			case watches && d.startsWithin(0):
+				return l.permit(d, r), nil
 			case limited && d.start.After(deadline):
-				return Grant{}, &LateError{Key: key, Turn: d.turn()}
+				return Permit{}, &LateError{Permit: d.refusal()}
 			case watches:
-				pause = l.pause(d)
+				pause = d.pause()
 			}
 		}
 		l.mu.Unlock()
 		err := sleep(ctx, pause, w.wake)
 		l.mu.Lock()
 		if err != nil {
-			return Grant{}, ended(ctx, key)
+			return Permit{}, ended(ctx, r.Origin)
 		}
 	}
+}
+
+// Try releases what is done and acquires the first k of the sites that are ready.
+func (l *Local) Try(ctx context.Context, rs []Request, k int) ([]Permit, error) {
+	for i := range rs {
+		l.release(rs[i].Done, rs[i].Result)
+	}
+	permits, called := make([]Permit, len(rs)), l.options.Now()
+	if len(rs) == 0 {
+		return permits, nil
+	}
+	if err := ended(ctx, rs[0].Origin); err != nil {
+		return nil, err
+	}
+	looks := k <= 0
+	for i := range rs { // each locks separately, so that no other caller waits for all
+		if permits[i] = l.try(rs[i], k > 0); permits[i].OK() {
+			k--
+		}
+		if !looks {
+			l.options.decided(permits[i], called, nil)
+		}
+	}
+	return permits, nil
+}
+
+func (l *Local) try(r Request, acquire bool) Permit {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	d := l.decide(r)
+	waited := d.active != nil && len(d.active.queue) > 0 // callers of Acquire come first
+	if !acquire || waited || !d.startsWithin(max(r.Within, 0)) {
+		return d.refusal()
+	}
+	return l.permit(d, r)
 }
 
 // sleep returns at a signal of wake, after a time (0 for none), or with an error at
@@ -238,7 +168,7 @@ func (l *Local) wait(ctx context.Context, key Key, s *Schedule) (Grant, error) {
 func sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
 	var alarm <-chan time.Time
 	if d > 0 {
-		t := time.NewTimer(d) //nolint:forbidigo // to sleep is what Wait and Start are for
+		t := time.NewTimer(d) //nolint:forbidigo // Acquire and Start sleep
 		defer t.Stop()
 		alarm = t.C
 	}
@@ -255,19 +185,7 @@ func sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
 // it is set.
 const longestSleep = time.Minute
 
-// pause returns for how long the first of a queue may sleep: until the start, or
-// until a grant is taken to have ended.
-func (l *Local) pause(d *decision) time.Duration {
-	pause := d.start.Sub(d.now)
-	if d.state.Busy {
-		for _, g := range d.active.grants {
-			pause = min(pause, time.Duration(g.end-d.at))
-		}
-	}
-	return min(max(pause, time.Nanosecond), longestSleep)
-}
-
-// leave ends a call of Wait: the next in the queue watches the clock.
+// leave ends a call of Acquire: the next in the queue watches the clock.
 func (l *Local) leave(origin id, a *active, w *waiter) {
 	i := slices.Index(a.queue, w)
 	a.queue = slices.Delete(a.queue, i, i+1)
@@ -290,33 +208,34 @@ func (a *active) signal() {
 func (l *Local) activate(origin id) *active {
 	a := l.active[origin]
 	if a == nil {
-		a = &active{}
+		a = &active{started: never}
 		l.active[origin] = a
 	}
 	return a
 }
 
-// retire drops an origin at which nothing goes on and that is not held; its state stays.
+// retire drops an origin without permits and waiting callers; its state stays.
 func (l *Local) retire(origin id, a *active) (dropped bool) {
-	if dropped = a.idle() && a.tenure.number == 0; dropped {
+	if dropped = len(a.permits) == 0 && len(a.queue) == 0; dropped {
 		delete(l.active, origin)
 	}
 	return dropped
 }
 
-// decision is what there is to know of a key at one moment, made under the lock.
+// decision is all that is known of a site at one moment, made under the lock.
 type decision struct {
-	key      Key
+	request  Request
 	schedule *Schedule
 	origin   id
-	active   *active // nil if nothing goes on and it is not held
-	notHeld  bool    // by a Tenant: nothing else is known then
+	active   *active // nil if there are no permits and no waiting callers
 	state    State
 	now      time.Time
 	at       moment // now
 	start    time.Time
+	atOrigin time.Time // start without the address
+	fetchGap time.Duration
 	full     bool
-	room     time.Time // if full: when there may be room for a state
+	room     time.Time // if full: when there might be room for a state
 }
 
 func (d *decision) time(m moment) time.Time {
@@ -328,45 +247,62 @@ func (d *decision) time(m moment) time.Time {
 
 func (d *decision) moment(t time.Time) moment { return d.at + moment(t.Sub(d.now)) }
 
-// startsBy reports whether a grant can be given that starts at t or before.
-func (d *decision) startsBy(t time.Time) bool {
-	return !d.state.Busy && !d.full && !d.start.After(t)
+// startsWithin reports whether a permit is available that starts at most that far ahead.
+func (d *decision) startsWithin(within time.Duration) bool {
+	return !d.state.Busy && !d.full &&
+		!d.atOrigin.After(d.now.Add(within)) && !d.start.After(d.now.Add(max(within, d.fetchGap)))
 }
 
-func (d *decision) turn() Turn {
-	turn := d.schedule.TurnIn(d.now, d.state)
-	if d.full {
-		turn.Start = d.start
-		turn.Reasons = slices.Insert(turn.Reasons, 0, Reason{Cause: CauseFull, Until: d.room})
+// permit returns the permit of that id, nil if it was released or has expired.
+func (d *decision) permit(id string) *permit {
+	if d.active == nil {
+		return nil
 	}
-	return turn
+	i := slices.IndexFunc(d.active.permits, func(p permit) bool { return p.id == id })
+	if i < 0 {
+		return nil
+	}
+	return &d.active.permits[i]
 }
 
-// decide finds when a request to the origin may start.
-func (l *Local) decide(key Key, s *Schedule) *decision {
-	key.Addr = key.Addr.Unmap().WithZone("")
-	d := &decision{key: key, schedule: s.orDefault(), origin: idOf(l, key.Origin), now: l.options.Now()}
+// reasons returns the start and the reasons.
+func (d *decision) reasons() (time.Time, []Reason) {
+	start, reasons := d.schedule.Explain(d.now, d.state)
+	if d.full {
+		start = d.start
+		reasons = slices.Insert(reasons, 0, Reason{Cause: CauseFull, Until: d.room})
+	}
+	return start, reasons
+}
+
+func (d *decision) refusal() Permit {
+	p := Permit{Origin: d.request.Origin, Schedule: d.request.Schedule}
+	p.NotBefore, p.Reasons = d.reasons()
+	return p
+}
+
+// pause returns for how long the first of a queue may sleep: until the start, or
+// until a permit expires.
+func (d *decision) pause() time.Duration {
+	pause := d.start.Sub(d.now)
+	if d.state.Busy {
+		for _, p := range d.active.permits {
+			pause = min(pause, time.Duration(p.end-d.at))
+		}
+	}
+	return min(max(pause, time.Nanosecond), longestSleep)
+}
+
+// decide finds when a request may start.
+func (l *Local) decide(r Request) *decision {
+	d := &decision{request: r, schedule: r.Schedule.orDefault(), origin: idOf(l, r.Origin), now: l.options.Now()}
 	d.at = l.moment(d.now)
-	if l.lookAtOrigin(d); l.tenant {
-		if d.notHeld = d.active == nil || !d.active.tenure.lasts(l, d.now); d.notHeld {
-			return d
-		}
-		d.active.tenure.used = true
-	}
-	d.start = d.schedule.NextIn(d.now, d.state)
-	if d.full {
-		d.start = latest(d.start, d.room)
-	}
-	return d
-}
-
-func (l *Local) lookAtOrigin(d *decision) {
 	if a := l.active[d.origin]; a != nil {
-		if l.endLost(d.origin, a, d.at); !l.retire(d.origin, a) {
-			d.active, d.state.Busy = a, len(a.grants) >= l.options.Concurrency
+		if l.expire(d.origin, a, d.at); !l.retire(d.origin, a) {
+			d.active, d.state.Busy = a, len(a.permits) >= l.options.Concurrency
 		}
 	}
-	s, known := l.site(d.origin, d.active)
+	s, known := l.sites[d.origin]
 	if !known {
 		s = fresh
 		s.last = l.since
@@ -375,84 +311,107 @@ func (l *Local) lookAtOrigin(d *decision) {
 		}
 	}
 	d.state.Last, d.state.NotBefore = d.time(s.last), d.time(s.retry)
-	if d.at-s.overload < moment(l.options.Forget) {
-		d.state.BackOff = s.back
+	if l.backsOff(s, d.at) {
+		d.state.BackOff = s.back.Factor
 	}
+	d.start = d.schedule.Next(d.now, d.state)
+	if d.full {
+		d.start = latest(d.start, d.room)
+	}
+	d.atOrigin = d.start
+	if r.Addr.IsValid() {
+		_, d.fetchGap = l.options.At(r.Addr)
+		if at := d.time(l.nextPage(r.Addr, d.at, d.moment(d.start))); at.After(d.start) {
+			d.state.Address = at
+			d.start = latest(d.schedule.Next(d.now, d.state), d.start)
+		}
+	}
+	return d
 }
 
-// endLost ends the grants that nobody gave back in time.
-func (l *Local) endLost(origin id, a *active, at moment) {
-	a.grants = slices.DeleteFunc(a.grants, func(g grant) bool {
-		if g.end > at {
+// expire ends the permits that were not released in time.
+func (l *Local) expire(origin id, a *active, at moment) {
+	a.permits = slices.DeleteFunc(a.permits, func(p permit) bool {
+		if p.end > at {
 			return false
 		}
-		l.touch(origin, a, g.end, a.slowest)
-		if isLent(g.id) {
-			l.answered(g.key.Origin, origin, a, g.end, Result{Timeout: true})
+		l.touch(origin, p.end, a.slowest)
+		if p.own {
+			l.responded(p.origin, origin, p.end, Result{Timeout: true})
 		}
 		return true
 	})
 }
 
-// grant hands out the start of a decision, for hold after it. The mark is lentGrant or 0.
-func (l *Local) grant(d *decision, hold time.Duration, mark uint64) Grant {
-	turn := d.turn()
+// permit acquires the start of a decision.
+func (l *Local) permit(d *decision, r Request) Permit {
+	lifetime := l.options.Lifetime
+	if r.Lifetime > 0 {
+		lifetime = min(r.Lifetime, MaxLifetime)
+	}
+	at, reasons := d.reasons()
+	p := Permit{
+		ID: rand.Text(), Origin: r.Origin, Schedule: r.Schedule,
+		Start: at, StartBy: at.Add(lifetime / 2), Expires: at.Add(lifetime), Reasons: reasons,
+	}
 	a := d.active
 	if a == nil {
 		a = l.activate(d.origin)
 	}
-	start := d.moment(turn.Start)
-	l.grants++
-	g := grant{id: l.grants, start: start, end: after(start, hold), last: l.since, visit: never}
-	if mark != 0 {
-		key := d.key
-		g.id, g.key = mark|rand.Uint64N(mark), &key
+	start := d.moment(at)
+	held := permit{id: p.ID, start: start, end: after(start, lifetime), last: l.since}
+	if r.Lifetime > 0 {
+		held.own, held.origin, held.addr = true, r.Origin, r.Addr
 	}
-	if s, known := l.site(d.origin, a); known {
-		g.last = s.last
+	if s, known := l.sites[d.origin]; known {
+		held.last = s.last
+	}
+	if r.Addr.IsValid() {
+		l.reservePage(r.Addr, d.at, start)
 	}
 	a.slowest = d.schedule.most
-	l.touch(d.origin, a, start, a.slowest)
-	a.grants = append(a.grants, g)
-	return Grant{ID: g.id, Key: d.key, Turn: turn, Until: turn.Start.Add(hold)}
+	l.touch(d.origin, start, a.slowest)
+	a.permits = append(a.permits, held)
+	return p
 }
 
-// Done gives a grant back.
-func (l *Local) Done(_ context.Context, g Grant, r Result) error {
-	if !g.OK() {
-		return nil
+// Release ends a permit.
+func (l *Local) Release(_ context.Context, p Permit, r Result) error {
+	l.release(p, r)
+	return nil
+}
+
+func (l *Local) release(p Permit, r Result) {
+	if !p.OK() {
+		return
 	}
-	l.options.TellDone(g, r, nil)
+	l.options.Observe(Event{Kind: EventReleased, Origin: p.Origin, Result: r})
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	origin, now := idOf(l, g.Key.Origin), l.moment(l.options.Now())
-	slowest := DefaultMaxCrawlDelay // of a grant that is long forgotten
-	lent := isLent(g.ID)
-	a := l.active[origin]
+	origin, now := idOf(l, p.Origin), l.moment(l.options.Now())
+	slowest := p.Schedule.Slowest()
+	a, ended := l.active[origin], true
 	if a != nil {
-		slowest = a.slowest
-		if lent {
-			l.endLost(origin, a, now)
-		}
-		if i := slices.IndexFunc(a.grants, func(h grant) bool { return h.id == g.ID }); i >= 0 {
+		slowest = max(slowest, a.slowest)
+		l.expire(origin, a, now)
+		if i := slices.IndexFunc(a.permits, func(held permit) bool { return held.id == p.ID }); i >= 0 {
 			if r.Unused {
-				l.untouch(origin, a, a.grants[i])
+				l.untouch(origin, a, a.permits[i])
 			}
-			a.grants = slices.Delete(a.grants, i, i+1)
-			lent = false
+			a.permits = slices.Delete(a.permits, i, i+1)
+			ended = false
 		}
 		a.signal()
 		l.retire(origin, a)
 	}
-	if r.Unused || lent { // lent, and not under way any more
-		return nil
+	if _, known := l.sites[origin]; r.Unused || !known && l.full(now) {
+		return
 	}
-	if _, known := l.site(origin, a); !known && l.full(now) {
-		return nil // about a site of a forgotten grant, for which there is no room
+	if ended { // released before, or expired
+		r = Result{RetryAfter: r.RetryAfter}
 	}
-	l.touch(origin, a, now, slowest)
-	l.answered(g.Key.Origin, origin, a, now, r)
-	return nil
+	l.touch(origin, now, slowest)
+	l.responded(p.Origin, origin, now, r)
 }
 
 // waitError is the end of a context while a caller waited.
@@ -465,9 +424,9 @@ func (e *waitError) Error() string { return "waiting " + e.what + ": " + e.cause
 func (e *waitError) Unwrap() error { return e.cause }
 
 // ended returns an error if the context has ended.
-func ended(ctx context.Context, key Key) error {
+func ended(ctx context.Context, o robots.Origin) error {
 	if ctx.Err() == nil {
 		return nil
 	}
-	return &waitError{"for " + key.String(), context.Cause(ctx)}
+	return &waitError{"for " + o.String(), context.Cause(ctx)}
 }

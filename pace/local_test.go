@@ -1,12 +1,14 @@
 package pace_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net/netip"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,6 +25,16 @@ func local(t testing.TB, o pace.Options) *pace.Local {
 		t.Fatal(err)
 	}
 	return l
+}
+
+// try returns the answer of Try to one request.
+func try(t testing.TB, l pace.Limiter, r pace.Request) pace.Permit {
+	t.Helper()
+	permits, err := l.Try(t.Context(), []pace.Request{r}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return permits[0]
 }
 
 func origin(host string) robots.Origin {
@@ -48,201 +60,230 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// TestResume: the limiter of the next process knows the grants that are lent, and that
-// every site may have been asked until the last one ended.
+// TestResume: the limiter of the next process knows the permits with a lifetime of their
+// own, and that every site might have been requested until the last one ended.
 func TestResume(t *testing.T) {
 	now := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 	o := pace.Options{Now: func() time.Time { return now }}
 	first, s, ctx := local(t, o), schedule(t, "User-agent: *\nCrawl-delay: 10\n", robots.RFC9309, pace.Policy{}), t.Context()
-	addr := netip.MustParseAddr("192.0.2.1")
-	lend := func(l *pace.Local, host string, within time.Duration) pace.Grant {
+	acquire := func(l *pace.Local, host string, within time.Duration) pace.Permit {
 		t.Helper()
-		g, err := l.Lend(ctx, pace.Key{Origin: origin(host), Addr: addr}, s, within, time.Minute)
-		if err != nil {
+		return try(t, l, pace.Request{Origin: origin(host), Schedule: s, Within: within, Addr: netip.MustParseAddr("192.0.2.1"), Lifetime: time.Minute})
+	}
+	refused := func(l *pace.Local, host, when string, want time.Time) {
+		t.Helper()
+		if p := acquire(l, host, 0); p.OK() || !p.NotBefore.Equal(want) {
+			t.Errorf("%s, %s: %s, want %s", host, when, p, want)
+		}
+	}
+	resume := func(data []byte) *pace.Local {
+		t.Helper()
+		l := local(t, o)
+		if err := l.Resume(data); err != nil {
 			t.Fatal(err)
 		}
-		return g
+		return l
 	}
-	out, lost := lend(first, "out.example", time.Second), lend(first, "lost.example", time.Second)
-	if back := lend(first, "back.example", 2*time.Second); first.Done(ctx, back, pace.Result{Status: 200}) != nil {
-		t.Fatal("not given back")
+	out, lost := acquire(first, "out.example", time.Second), acquire(first, "lost.example", time.Second)
+	if err := first.Release(ctx, acquire(first, "released.example", 2*time.Second), pace.Result{Status: 200}); err != nil {
+		t.Fatal(err)
 	}
-	own, err := first.Reserve(ctx, pace.Key{Origin: origin("own.example")}, s, 0) // of the process, and ends with it
-	if err != nil || !own.OK() {
-		t.Fatal(own, err)
+	if own := try(t, first, pace.Request{Origin: origin("own.example"), Schedule: s}); !own.OK() { // ends with the process
+		t.Fatal(own)
 	}
 	now = now.Add(5 * time.Second)
-	loans := first.Loans()
-	if len(loans) != 2 {
-		t.Fatalf("%+v", loans)
-	}
+	data, taken := first.Snapshot(), now
 
-	ended := now
 	now = now.Add(3 * time.Second)
-	second := local(t, o)
-	second.Resume(ended, loans, nil)
-	for _, host := range []string{"back.example", "own.example", "new.example"} {
-		if g := lend(second, host, 0); g.OK() || !g.Start.Equal(ended.Add(10*time.Second)) {
-			t.Errorf("%s: %+v, want a start at %s", host, g.Turn, ended.Add(10*time.Second))
-		}
+	second := resume(data)
+	for _, host := range []string{"released.example", "own.example", "new.example"} {
+		refused(second, host, "after a restart", taken.Add(10*time.Second))
 	}
 	now = now.Add(20 * time.Second) // nothing is left of the end
-	if g := lend(second, "new.example", 0); !g.OK() {
-		t.Errorf("after an interval: %+v", g.Turn)
+	if p := acquire(second, "new.example", 0); !p.OK() {
+		t.Errorf("after an interval: %s", p)
 	}
-	if g := lend(second, "out.example", time.Hour); g.OK() || !second.Valid(out) {
-		t.Errorf("beside one that is out: %+v", g.Turn)
+	if p := acquire(second, "out.example", time.Hour); p.OK() {
+		t.Errorf("with a permit of the process before: %s", p)
 	}
 	for range 2 {
-		if err := second.Done(ctx, out, pace.Result{Status: 200}); err != nil {
+		if err := second.Release(ctx, out, pace.Result{Status: 200}); err != nil {
 			t.Error(err)
 		}
 	}
-	if g := lend(second, "out.example", 0); g.OK() || !g.Start.Equal(now.Add(10*time.Second)) {
-		t.Errorf("after it was given back: %+v", g.Turn)
-	}
+	refused(second, "out.example", "after the release", now.Add(10*time.Second))
 	now = now.Add(40 * time.Second)
-	if g := lend(second, "lost.example", 0); g.OK() || !g.Start.Equal(lost.Until.Add(20*time.Second)) {
-		t.Errorf("after one timed out: %+v", g.Turn)
+	refused(second, "lost.example", "after one timed out", lost.Expires.Add(20*time.Second))
+
+	// The clock was set back.
+	now = now.Add(-time.Hour)
+	third := resume(data)
+	refused(third, "new.example", "after the clock was set back", now.Add(10*time.Second))
+	now = now.Add(2 * time.Minute)
+	if p := acquire(third, "out.example", time.Minute); !p.OK() {
+		t.Errorf("after the longest time: %s", p)
 	}
 
-	// The clock was set back, and nobody knows when the process ended.
-	now = now.Add(-time.Hour)
-	third := local(t, o)
-	third.Resume(time.Time{}, loans, nil)
-	if g := lend(third, "new.example", 0); g.OK() || !g.Start.Equal(now.Add(10*time.Second)) {
-		t.Errorf("%+v", g.Turn)
+	// No snapshot, or one that is damaged: every site counts as requested now.
+	fourth := resume(nil)
+	refused(fourth, "new.example", "without a snapshot", now.Add(10*time.Second))
+	fifth := local(t, o)
+	if err := fifth.Resume([]byte("{")); err == nil {
+		t.Error("no error for a damaged snapshot")
 	}
-	now = now.Add(2 * time.Minute)
-	if g := lend(third, "out.example", time.Minute); !g.OK() {
-		t.Errorf("after the longest time: %+v", g.Turn)
-	}
+	refused(fifth, "new.example", "after a damaged snapshot", now.Add(10*time.Second))
 }
 
-// TestRests: the limiter of the next process knows which sites said that they are to be
-// left alone, for how long, and by what their intervals are stretched.
-func TestRests(t *testing.T) {
+// TestResumeRests: the limiter of the next process knows the Retry-After and the back-off of
+// sites.
+func TestResumeRests(t *testing.T) {
 	now := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 	o := pace.Options{Now: func() time.Time { return now }}
-	first, s, ctx := local(t, o), schedule(t, "User-agent: *\nCrawl-delay: 10\n", robots.RFC9309, pace.Policy{}), t.Context()
-	ask := func(l *pace.Local, host string, r pace.Result) {
+	first, s := local(t, o), schedule(t, "User-agent: *\nCrawl-delay: 10\n", robots.RFC9309, pace.Policy{})
+	site := func(host string) pace.Request {
+		return pace.Request{Origin: origin(host), Schedule: s, Within: time.Hour, Lifetime: time.Minute}
+	}
+	request := func(host string, r pace.Result) {
 		t.Helper()
-		g, err := l.Lend(ctx, pace.Key{Origin: origin(host)}, s, time.Hour, time.Minute)
-		if err != nil || !g.OK() {
-			t.Fatal(g, err)
+		p := try(t, first, site(host))
+		if !p.OK() {
+			t.Fatal(p)
 		}
-		now = g.Start
-		if err := l.Done(ctx, g, r); err != nil {
+		now = p.Start
+		if err := first.Release(t.Context(), p, r); err != nil {
 			t.Fatal(err)
 		}
 	}
 	at := func(l *pace.Local, host string) time.Time {
 		t.Helper()
-		turn, err := l.NotBefore(ctx, pace.Key{Origin: origin(host)}, s)
+		permits, err := l.Try(t.Context(), []pace.Request{site(host)}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return turn.Start
+		return permits[0].NotBefore
 	}
-	ask(first, "later.example", pace.Result{Status: 503, RetryAfter: time.Hour})
-	ask(first, "slower.example", pace.Result{Status: 503})
-	ask(first, "slower.example", pace.Result{Status: 503})
-	ask(first, "usual.example", pace.Result{Status: 200})
-	ask(first, "better.example", pace.Result{Status: 503})
+	request("later.example", pace.Result{Status: 503, RetryAfter: time.Hour})
+	request("slower.example", pace.Result{Status: 503})
+	request("slower.example", pace.Result{Status: 503})
+	request("usual.example", pace.Result{Status: 200})
+	request("better.example", pace.Result{Status: 503})
 	for range 8 {
-		ask(first, "better.example", pace.Result{Status: 200})
+		request("better.example", pace.Result{Status: 200})
 	}
-	later := at(first, "later.example")
-	rests := first.Rests()
-	if len(rests) != 2 {
-		t.Fatalf("%+v", rests)
+	later, data, taken := at(first, "later.example"), first.Snapshot(), now
+	if n := bytes.Count(data, []byte(`"origin"`)); n != 2 {
+		t.Fatalf("%d sites rest, want 2: %s", n, data)
 	}
-	ended := now
+	resume := func(data []byte) *pace.Local {
+		t.Helper()
+		l := local(t, o)
+		if err := l.Resume(data); err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
 	now = now.Add(time.Minute)
-	second := local(t, o)
-	second.Resume(ended, nil, rests)
-	for host, want := range map[string]time.Time{"later.example": later, "slower.example": ended.Add(40 * time.Second), "usual.example": ended.Add(10 * time.Second)} {
-		if got := at(second, host); !got.Equal(want) && want.After(now) || got.Before(want) {
+	second := resume(data)
+	for host, want := range map[string]time.Time{"later.example": later, "slower.example": now, "usual.example": now} {
+		if got := at(second, host); !got.Equal(want) {
 			t.Errorf("%s: not before %s, want %s", host, got, want)
 		}
 	}
-	if again := second.Rests(); len(again) != 2 {
-		t.Errorf("for the process after: %+v", again)
+	if again := second.Snapshot(); bytes.Count(again, []byte(`"origin"`)) != 2 {
+		t.Errorf("for the process after: %s", again)
 	}
-	now = ended.Add(35 * time.Second)
-	third := local(t, o)
-	third.Resume(ended, nil, rests)
-	if got, want := at(third, "slower.example"), ended.Add(40*time.Second); !got.Equal(want) {
+	now = taken.Add(35 * time.Second)
+	if got, want := at(resume(data), "slower.example"), taken.Add(40*time.Second); !got.Equal(want) {
 		t.Errorf("a back-off: not before %s, want %s", got, want)
 	}
-
-	// The clock was set back by years: nobody waits longer than a site can ask for.
+	// The clock was set back by years: no wait is longer than a site can ask for.
 	now = now.AddDate(-5, 0, 0)
-	fourth := local(t, o)
-	fourth.Resume(ended, nil, rests)
-	if got := at(fourth, "later.example"); got.After(now.Add(24 * time.Hour)) {
+	if got := at(resume(data), "later.example"); got.After(now.Add(24 * time.Hour)) {
 		t.Errorf("after the clock was set back: not before %s", got)
 	}
-	// What comes of a file that is damaged is no back-off.
-	fifth := local(t, o)
-	fifth.Resume(now, nil, map[robots.Origin]pace.History{origin("odd.example"): {Overload: now, BackOff: pace.BackOff{Factor: 60_000}}})
-	if got, want := at(fifth, "odd.example"), now.Add(10*time.Second); !got.Equal(want) {
+	// An impossible back-off, as of a damaged file, is none.
+	odd := fmt.Appendf(nil, `{"taken":%q,"rests":[{"origin":"http://odd.example","overload":%[1]q,"back_off":{"Factor":60000}}]}`, now.Format(time.RFC3339))
+	if got, want := at(resume(odd), "odd.example"), now.Add(10*time.Second); !got.Equal(want) {
 		t.Errorf("an impossible back-off: not before %s, want %s", got, want)
 	}
 }
 
-// TestVisitClosed: a site that has closed when its address would be free is not visited, and
-// the caller is told when it opens.
-func TestVisitClosed(t *testing.T) {
+// TestStartClosed: a site that closes before its address is ready is not requested, and the
+// error says when it opens.
+func TestStartClosed(t *testing.T) {
 	now := time.Date(2026, 11, 22, 8, 59, 50, 0, time.UTC)
 	l := local(t, pace.Options{AddressInterval: 30 * time.Second, Now: func() time.Time { return now }})
 	s, addr := schedule(t, "User-agent: *\nVisit-time: 0600-0900\n", robots.RFC9309, pace.Policy{}), netip.MustParseAddr("192.0.2.1")
 	ctx, cancel := context.WithCancel(t.Context())
-	defer time.AfterFunc(10*time.Second, cancel).Stop() // one that waits for its address fails, and does not hang
+	defer time.AfterFunc(10*time.Second, cancel).Stop() // a Start that waits for its address fails, and does not hang
 	for i, opens := range []time.Time{{}, time.Date(2026, 11, 23, 6, 0, 0, 0, time.UTC)} {
-		g, err := l.Reserve(t.Context(), pace.Key{Origin: origin(fmt.Sprintf("closes%d.example", i))}, s, 0)
-		if err != nil || !g.OK() {
-			t.Fatal(g, err)
-		}
-		_, err = l.Visit(ctx, g, addr, s)
+		p := try(t, l, pace.Request{Origin: origin(fmt.Sprintf("closes%d.example", i)), Schedule: s})
+		err := l.Start(ctx, p, addr)
 		missed, is := errors.AsType[*pace.MissedError](err)
-		if is == opens.IsZero() || is && (!missed.Turn.Start.Equal(opens) || missed.Turn.Reasons[0].Cause != pace.CauseVisitTime) {
-			t.Errorf("visit %d: %v, want one that is missed until %s", i, err, opens)
+		if is == opens.IsZero() || is && !missed.Permit.NotBefore.Equal(opens) {
+			t.Errorf("start %d: %v, want it missed until %s", i, err, opens)
 		}
 	}
 }
 
-// TestOthersGrant: what came of a grant of another limiter counts, whatever its id.
-func TestOthersGrant(t *testing.T) {
-	for _, id := range []uint64{7, 1 << 62, 1<<62 | 1<<61, 1<<63 | 1<<61, 1<<64 - 1} {
-		l, key := local(t, pace.Options{}), pace.Key{Origin: origin("a.example")}
-		if err := l.Done(t.Context(), pace.Grant{ID: id, Key: key}, pace.Result{Status: 503, RetryAfter: time.Hour}); err != nil {
+// TestStartSuspended: a process that was suspended while it waited does not start a request
+// with a permit that has expired, nor outside the window of its site.
+func TestStartSuspended(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var jump atomic.Int64
+		l := local(t, pace.Options{Now: func() time.Time { return time.Now().Add(time.Duration(jump.Load())) }})
+		p := try(t, l, pace.Request{Origin: origin("a.example"), Within: time.Minute})
+		l.Release(t.Context(), p, pace.Result{Status: 200})
+		for _, suspended := range []time.Duration{6 * time.Minute, time.Hour} {
+			p = try(t, l, pace.Request{Origin: origin("a.example"), Within: time.Minute})
+			time.AfterFunc(time.Second, func() { jump.Add(int64(suspended)) })
+			if err := l.Start(t.Context(), p, netip.Addr{}); !errors.As(err, new(*pace.MissedError)) {
+				t.Errorf("after %s: %v, want a MissedError", suspended, err)
+			}
+			l.Release(t.Context(), p, pace.Result{Status: 200})
+		}
+	})
+}
+
+// TestUnusedStart: a permit whose start was reserved, and that is released as unused, costs
+// its site nothing.
+func TestUnusedStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, addr := local(t, pace.Options{AddressInterval: time.Minute}), netip.MustParseAddr("192.0.2.1")
+		if err := l.Start(t.Context(), try(t, l, pace.Request{Origin: origin("a.example")}), addr); err != nil {
 			t.Fatal(err)
 		}
-		if turn, err := l.NotBefore(t.Context(), key, nil); err != nil || time.Until(turn.Start) < time.Minute {
-			t.Errorf("after a Retry-After of the grant %x: %s, %v", id, turn, err)
+		p := try(t, l, pace.Request{Origin: origin("b.example")})
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		if err := l.Start(ctx, p, addr); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
 		}
-	}
+		l.Release(ctx, p, pace.Result{Unused: true})
+		if p = try(t, l, pace.Request{Origin: origin("b.example")}); !p.OK() {
+			t.Errorf("after an unused start: %s", p)
+		}
+	})
 }
 
-// TestFair: callers of one site are served in the order of their arrival.
+// TestFair: callers of one site are served in order of arrival.
 func TestFair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := local(t, pace.Options{})
-		key := pace.Key{Origin: origin("a.example")}
+		request := pace.Request{Origin: origin("a.example")}
 		var order []int
 		var mu sync.Mutex
 		var all sync.WaitGroup
 		for i := range 100 {
 			all.Go(func() {
-				g, err := l.Wait(t.Context(), key, nil)
+				p, err := l.Acquire(t.Context(), request)
 				if err != nil {
 					t.Error(err)
 				}
 				mu.Lock()
 				order = append(order, i)
 				mu.Unlock()
-				l.Done(t.Context(), g, pace.Result{Status: 200})
+				l.Release(t.Context(), p, pace.Result{Status: 200})
 			})
 			synctest.Wait()
 		}
@@ -255,77 +296,69 @@ func TestFair(t *testing.T) {
 	})
 }
 
-// TestBackOff: doubling to 2^10, an eighth of the height off for every usual
-// answer, forgotten after a day.
+// TestBackOff: doubling to 2^10, an eighth of the height off for every usual response,
+// ended after a day.
 func TestBackOff(t *testing.T) {
 	now := at("2026-03-01T12:00:00Z")
 	l := local(t, pace.Options{Now: func() time.Time { return now }})
-	key := pace.Key{Origin: origin("a.example")}
-	ask := func(r pace.Result) time.Duration {
-		turn, err := l.NotBefore(t.Context(), key, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		now = turn.Start
-		g, err := l.Reserve(t.Context(), key, nil, 0)
-		if err != nil || !g.OK() {
-			t.Fatalf("%v: %v", err, g)
-		}
-		l.Done(t.Context(), g, r)
-		turn, _ = l.NotBefore(t.Context(), key, nil)
-		return turn.Start.Sub(now)
+	request := pace.Request{Origin: origin("a.example"), Within: pace.MaxInterval}
+	after := func(r pace.Result) time.Duration {
+		p := try(t, l, request)
+		now = p.Start
+		l.Release(t.Context(), p, r)
+		next, _ := l.Try(t.Context(), []pace.Request{request}, 0)
+		return next[0].NotBefore.Sub(now)
 	}
 	for i := range 12 {
 		want := 4 * time.Second << min(i+1, 10)
-		if got := ask(pace.Result{Status: 503}); got != want {
+		if got := after(pace.Result{Status: 503}); got != want {
 			t.Errorf("after %d failures %s, want %s", i+1, got, want)
 		}
 	}
 	for i := range 8 {
 		want := max(4*time.Second*time.Duration(1024-128*(i+1)), 4*time.Second)
-		if got := ask(pace.Result{Status: 404}); got != want {
-			t.Errorf("after %d answers %s, want %s", i+1, got, want)
+		if got := after(pace.Result{Status: 404}); got != want {
+			t.Errorf("after %d responses %s, want %s", i+1, got, want)
 		}
 	}
-	if got := ask(pace.Result{Status: 500}); got != 4*time.Second {
+	if got := after(pace.Result{Status: 500}); got != 4*time.Second {
 		t.Errorf("after a 500 %s, want no change", got)
 	}
-	ask(pace.Result{Timeout: true})
+	after(pace.Result{Timeout: true})
 	now = now.Add(25 * time.Hour)
-	if got := ask(pace.Result{}); got != 4*time.Second {
+	if got := after(pace.Result{}); got != 4*time.Second {
 		t.Errorf("after a day %s, want nothing left", got)
 	}
 }
 
-// TestFull: a limiter that may hold no more refuses a further site, forgets none
-// that matters, and takes it when one does not.
+// TestFull: a limiter without memory for another site refuses that one, keeps those that
+// matter, and has room when one does not.
 func TestFull(t *testing.T) {
 	now := at("2026-03-01T12:00:00Z")
 	l := local(t, pace.Options{MaxBytes: 128 * 100, Now: func() time.Time { return now }})
 	slow := schedule(t, "User-agent: *\nRequest-rate: 1/1h\n", robots.RFC9309, pace.Policy{})
-	granted := 0
-	var last pace.Grant
+	site := func(i int) pace.Request {
+		return pace.Request{Origin: origin(fmt.Sprintf("s%d.example", i)), Schedule: slow}
+	}
+	acquired := 0
+	var last pace.Permit
 	for i := range 200 {
-		g, err := l.Reserve(t.Context(), pace.Key{Origin: origin(fmt.Sprintf("s%d.example", i))}, slow, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if last = g; g.OK() {
-			granted++
-			l.Done(t.Context(), g, pace.Result{Status: 200})
+		if last = try(t, l, site(i)); last.OK() {
+			acquired++
+			l.Release(t.Context(), last, pace.Result{Status: 200})
 		}
 	}
-	if granted < 90 || granted > 100 || last.Reasons[0].Cause != pace.CauseFull {
-		t.Errorf("%d sites, then %v", granted, last.Turn)
+	if acquired < 90 || acquired > 100 || last.Reasons[0].Cause != pace.CauseFull {
+		t.Errorf("%d sites, then %s", acquired, last)
 	}
-	for i := range granted {
-		if g, _ := l.Reserve(t.Context(), pace.Key{Origin: origin(fmt.Sprintf("s%d.example", i))}, slow, 0); g.OK() {
-			t.Fatalf("site %d was forgotten", i)
+	for i := range acquired {
+		if try(t, l, site(i)).OK() {
+			t.Fatalf("the state of site %d is lost", i)
 		}
 	}
-	now = last.Start
-	if g, _ := l.Reserve(t.Context(), last.Key, slow, 0); !g.OK() {
-		t.Errorf("at %s still %v", now, g.Turn)
+	now = last.NotBefore
+	if p := try(t, l, site(199)); !p.OK() {
+		t.Errorf("at %s still %s", now, p)
 	}
 }
 
@@ -335,10 +368,10 @@ func TestOptions(t *testing.T) {
 	for want, o := range map[string]pace.Options{
 		"pace.Options.Concurrency is -1: it must be 1 or more, or 0 for the default":                                                             {Concurrency: -1},
 		"pace.Options.MaxBytes is -1: it must be 1 or more, or 0 for the default":                                                                {MaxBytes: -1},
-		"pace.Options.GrantTimeout is -1ns: it must be positive, or 0 for the default":                                                           {GrantTimeout: -1},
+		"pace.Options.Lifetime is -1ns: it must be positive, or 0 for the default":                                                               {Lifetime: -1},
 		"pace.Options.MaxRetryAfter is -1ns: it must be positive, or 0 for the default":                                                          {MaxRetryAfter: -1},
-		"pace.Options.Forget is -1ns: it must be positive, or 0 for the default":                                                                 {Forget: -1},
-		"the pace of 10.0.0.0/8 is given twice":                                                                                                  {Addresses: []pace.AddressPace{{ten, 1}, {wide, -1}}},
+		"pace.Options.MaxBackOff is -1ns: it must be positive, or 0 for the default":                                                             {MaxBackOff: -1},
+		"the pace of 10.0.0.0/8 is set twice":                                                                                                    {Addresses: []pace.AddressPace{{ten, 1}, {wide, -1}}},
 		"pace.Options.Addresses[0].Prefix is empty: it must be a prefix such as 104.16.0.0/13":                                                   {Addresses: []pace.AddressPace{{Interval: 1}}},
 		"pace.Options.Addresses[0].Interval is 0: it must be the time between two requests to an address of 10.0.0.0/8, or negative for no pace": {Addresses: []pace.AddressPace{{Prefix: ten}}},
 	} {
@@ -348,19 +381,19 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestCause: the error of Wait wraps the cause of the context's end.
+// TestCause: errors wrap the cause of the context's end.
 func TestCause(t *testing.T) {
 	l := local(t, pace.Options{})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("enough")
 	cancel(why)
-	if _, err := l.Wait(ctx, pace.Key{Origin: origin("a.example")}, nil); !errors.Is(err, why) {
-		t.Errorf("Wait says %v, want the cause", err)
+	if _, err := l.Acquire(ctx, pace.Request{Origin: origin("a.example")}); !errors.Is(err, why) {
+		t.Errorf("Acquire: %v, want the cause", err)
 	}
 }
 
 // BenchmarkIdle is what a million idle sites cost: the bytes of the heap for
-// each, held against the estimate behind Options.MaxBytes.
+// each, compared with the estimate behind Options.MaxBytes.
 func BenchmarkIdle(b *testing.B) {
 	const sites = 1_000_000
 	now := at("2026-03-01T12:00:00Z")
@@ -375,11 +408,11 @@ func BenchmarkIdle(b *testing.B) {
 		l := local(b, pace.Options{Now: func() time.Time { return now }})
 		for i := range sites {
 			now = now.Add(time.Microsecond)
-			g, err := l.Reserve(b.Context(), pace.Key{Origin: origin(fmt.Sprintf("site-%d.example", i))}, nil, 0)
-			if err != nil || !g.OK() {
-				b.Fatal(err, g)
+			p := try(b, l, pace.Request{Origin: origin(fmt.Sprintf("site-%d.example", i))})
+			if !p.OK() {
+				b.Fatal(p)
 			}
-			l.Done(b.Context(), g, pace.Result{Status: 200})
+			l.Release(b.Context(), p, pace.Result{Status: 200})
 		}
 		bytes := float64(heap()-before) / sites
 		b.ReportMetric(bytes, "B/origin")
@@ -387,27 +420,5 @@ func BenchmarkIdle(b *testing.B) {
 			b.Errorf("%.0f bytes per origin, stated are 128", bytes)
 		}
 		runtime.KeepAlive(l)
-	}
-}
-
-// TestForeignGrants: what a site answered to a grant of another limiter counts, whatever its
-// id: that of pace/redis tells its own Local of every end.
-func TestForeignGrants(t *testing.T) {
-	origin, _, err := robots.ParseURL("http://foreign.example/")
-	if err != nil {
-		t.Fatal(err)
-	}
-	key := pace.Key{Origin: origin}
-	for _, id := range []uint64{1 << 20, 1 << 62, 1<<62 | 1<<61 | 5, 1<<63 | 1<<61, 1<<63 | 7} {
-		l, err := pace.NewLocal(pace.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Done(t.Context(), pace.Grant{ID: id, Key: key}, pace.Result{Status: 503, RetryAfter: time.Hour}); err != nil {
-			t.Fatal(err)
-		}
-		if turn, err := l.NotBefore(t.Context(), key, nil); err != nil || time.Until(turn.Start) < 30*time.Minute {
-			t.Errorf("the Retry-After for grant %x is forgotten: %v, %v", id, turn, err)
-		}
 	}
 }

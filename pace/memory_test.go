@@ -8,27 +8,27 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// TestForgets: a crawl over ever new sites keeps those of the last seconds, lost
-// grants included, and what a slow or overloaded site said is not forgotten.
-func TestForgets(t *testing.T) {
+// TestSweep: a crawl over ever new sites keeps the state of the last seconds, expired
+// permits included, and that of an overloaded site.
+func TestSweep(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	l, err := NewLocal(Options{Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ask := func(i int, r Result) Grant {
+	ask := func(i int, r Result) Permit {
 		o, _, err := robots.ParseURL(fmt.Sprintf("http://s%d.example/", i))
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := l.Reserve(t.Context(), Key{Origin: o}, nil, 0)
+		permits, err := l.Try(t.Context(), []Request{{Origin: o}}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if i%100 != 99 { // the others never come back
-			l.Done(t.Context(), g, r)
+		if i%100 != 99 { // the others expire
+			l.Release(t.Context(), permits[0], r)
 		}
-		return g
+		return permits[0]
 	}
 	ask(0, Result{Status: 503, RetryAfter: 12 * time.Hour})
 	most := 0
@@ -37,8 +37,8 @@ func TestForgets(t *testing.T) {
 		ask(i, Result{Status: 200})
 		most = max(most, len(l.sites)+len(l.active))
 	}
-	if g := ask(0, Result{}); g.OK() {
-		t.Error("an overloaded site was forgotten")
+	if p := ask(0, Result{}); p.OK() {
+		t.Error("the Retry-After of a site is lost")
 	}
 	t.Logf("40,000 sites, at most %d states", most)
 	if most > 2*leastSweep {
@@ -59,26 +59,24 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestDoneOfStrangers: what is told about sites without a grant fills the memory
-// no further than it may be filled.
-func TestDoneOfStrangers(t *testing.T) {
+// TestReleaseUnknown: releases of unknown permits stay within the bound of the memory.
+func TestReleaseUnknown(t *testing.T) {
 	l, err := NewLocal(Options{MaxBytes: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx := t.Context()
 	for i := range 100_000 {
 		o, _, err := robots.ParseURL(fmt.Sprintf("http://s%d.example/", i))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Done(ctx, Grant{ID: 1 << 62, Key: Key{Origin: o}}, Result{Status: 200}); err != nil {
+		if err := l.Release(t.Context(), Permit{ID: "x", Origin: o}, Result{Status: 200}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	o, _, _ := robots.ParseURL("http://one-more.example/")
-	g, err := l.Reserve(ctx, Key{Origin: o}, nil, 0)
-	if err != nil || g.OK() || g.Reasons[0].Cause != CauseFull {
-		t.Errorf("after 100,000 of them the answer is %v, %v; want full", g, err)
+	permits, err := l.Try(t.Context(), []Request{{Origin: o}}, 1)
+	if err != nil || permits[0].OK() || permits[0].Reasons[0].Cause != CauseFull {
+		t.Errorf("after 100,000 of them the answer is %v, %v; want full", permits, err)
 	}
 }

@@ -19,10 +19,9 @@ const (
 	DefaultFetchInterval = 100 * time.Millisecond
 )
 
-// Options are the settings of a limiter, in one process or shared. The zero value
-// is right for one crawler.
+// Options are the settings of a limiter. The zero value is right for one crawler.
 type Options struct {
-	// Concurrency is how many requests to one origin may be under way: 1 if 0.
+	// Concurrency is how many requests to one origin may be sent at the same time: 1 if 0.
 	// With more, starts still keep the interval from each other.
 	Concurrency int
 	// AddressInterval is the time between two requests to one IP address:
@@ -30,37 +29,33 @@ type Options struct {
 	// crawlers that share no limiter should multiply it by their number.
 	AddressInterval time.Duration
 	// FetchInterval is the time between a fetch of robots.txt from one IP address and
-	// any other start there: DefaultFetchInterval if 0, none if negative. Fetches come
-	// between the requests that wait for the address, where AddressInterval leaves room
-	// (see Local.Start).
+	// any other start there: DefaultFetchInterval if 0, none if negative.
 	FetchInterval time.Duration
-	// Addresses are the paces of some prefixes. They come before the two intervals; of
-	// several prefixes with an address the longest decides. It is for crawls of many
-	// sites: content delivery networks and site builders have 10^5 to 10^7 sites at one
-	// address, and at 10 a second the robots.txt of a million sites need 28 hours.
+	// Addresses are the paces of prefixes. They precede the two intervals; the longest
+	// prefix of an address decides. They are for crawls of many sites: content delivery
+	// networks and site builders serve 10^5 to 10^7 sites from one address, and at 10 a
+	// second the robots.txt files of a million sites take 28 hours.
 	Addresses []AddressPace
-	// GrantTimeout is how long after its start a grant may be under way: 10 minutes if 0.
-	GrantTimeout time.Duration
-	// MaxRetryAfter is the longest Retry-After that is honoured in full: 24 h if 0.
+	// Lifetime is how long after its start a permit expires: 10 minutes if 0.
+	Lifetime time.Duration
+	// MaxRetryAfter is the longest Retry-After that is honored in full: 24 h if 0.
 	MaxRetryAfter time.Duration
-	// Forget is how long after the last overload a back-off is forgotten, however
-	// few answers came since: 24 h if 0.
-	Forget time.Duration
-	// MaxBytes bounds the memory of the states of idle sites: 512 MiB if 0, some
-	// 4 million sites. It does not count callers that wait.
+	// MaxBackOff is how long after the last overload a back-off ends, however few responses
+	// came since: 24 h if 0.
+	MaxBackOff time.Duration
+	// MaxBytes bounds the memory for idle sites: 512 MiB if 0, about 4 million sites.
+	// Waiting callers are not counted.
 	MaxBytes int
-	// Now is the clock, time.Now if nil; a shared store ignores it. Wait sleeps by
-	// the machine's clock.
+	// Now is the clock, time.Now if nil; a shared limiter ignores it. Sleeps are by the
+	// machine's clock.
 	Now func() time.Time
-	// Observe, if not nil, is told what the limiter decides, for metrics and logs. It is
-	// called where that happens, from many goroutines, so it must be fast and must not
-	// call the limiter.
+	// Observe receives the limiter's events. It is called from many goroutines, must be
+	// fast and must not call the limiter.
 	Observe func(Event)
 }
 
-// Filled returns the options with the defaults for zero fields. The error names the
-// field that is wrong and says what would be right. It is for implementations of
-// Limiter.
+// Filled returns the options with the defaults for zero fields, for implementations of
+// Limiter. The error names the field that is wrong and the values that are right.
 func (o Options) Filled() (Options, error) {
 	if err := o.check(); err != nil {
 		return o, err
@@ -73,9 +68,9 @@ func (o Options) Filled() (Options, error) {
 	}{
 		{&o.AddressInterval, DefaultAddressInterval},
 		{&o.FetchInterval, DefaultFetchInterval},
-		{&o.GrantTimeout, 10 * time.Minute},
+		{&o.Lifetime, 10 * time.Minute},
 		{&o.MaxRetryAfter, 24 * time.Hour},
-		{&o.Forget, 24 * time.Hour},
+		{&o.MaxBackOff, 24 * time.Hour},
 	} {
 		fill(d.field, d.otherwise)
 		*d.field = min(max(*d.field, 0), MaxInterval)
@@ -85,10 +80,13 @@ func (o Options) Filled() (Options, error) {
 		p := &o.Addresses[i]
 		p.Prefix, p.Interval = unmapped(p.Prefix), min(p.Interval, MaxInterval)
 	}
-	// The longest prefix is asked first.
+	// The longest prefix is tried first.
 	slices.SortStableFunc(o.Addresses, func(a, b AddressPace) int { return cmp.Compare(b.Prefix.Bits(), a.Prefix.Bits()) })
 	if o.Now == nil {
 		o.Now = time.Now //nolint:forbidigo // the default of a clock that is an option
+	}
+	if o.Observe == nil {
+		o.Observe = func(Event) {}
 	}
 	return o, nil
 }
@@ -115,7 +113,7 @@ func (o Options) check() error {
 	for _, d := range [...]struct {
 		field string
 		value time.Duration
-	}{{"GrantTimeout", o.GrantTimeout}, {"MaxRetryAfter", o.MaxRetryAfter}, {"Forget", o.Forget}} {
+	}{{"Lifetime", o.Lifetime}, {"MaxRetryAfter", o.MaxRetryAfter}, {"MaxBackOff", o.MaxBackOff}} {
 		if d.value < 0 {
 			return wrong(d.field, d.value.String(), "it must be positive, or 0 for the default")
 		}
@@ -130,7 +128,7 @@ func (o Options) check() error {
 		case p.Interval == 0:
 			return wrong(field+".Interval", "0", "it must be the time between two requests to an address of "+prefix.String()+", or negative for no pace")
 		case seen[prefix]:
-			return errors.New("the pace of " + prefix.String() + " is given twice") // as by a flag of the program
+			return errors.New("the pace of " + prefix.String() + " is set twice") // as by a flag of the program
 		}
 		seen[prefix] = true
 	}
@@ -138,7 +136,7 @@ func (o Options) check() error {
 }
 
 // At returns the time between two requests to an address, and between two fetches
-// of robots.txt from it, 0 for no pace. o must come from Filled.
+// of robots.txt from it, 0 for no pace. o must be filled.
 func (o Options) At(addr netip.Addr) (requests, fetches time.Duration) {
 	if !addr.IsValid() {
 		return 0, 0

@@ -185,16 +185,15 @@ func TestObedience(t *testing.T) {
 	t.Logf("%d hosts, %d host-hours: %d starts, %d waited, %d across a closed site", hosts, hosts*each, starts.Load(), waits.Load(), closed.Load())
 }
 
-// check returns what is wrong with a turn, "" for nothing, and adds its start to the history
-// of the rates in force.
-func (d *declaration) check(turn pace.Turn, asked, last time.Time, history [][]time.Time, inForce []bool, r *rand.Rand) string {
-	u := turn.Start
+// check returns what is wrong with a start, "" for nothing, and adds it to the history of
+// the rates in force.
+func (d *declaration) check(s *pace.Schedule, u, asked, last time.Time, history [][]time.Time, inForce []bool, r *rand.Rand) string {
 	interval, open := d.holds(u, inForce)
 	if !open || !last.IsZero() && u.Sub(last) < interval {
 		return fmt.Sprintf("not permitted: open %t, interval %s", open, interval)
 	}
-	if turn.Interval != interval {
-		return fmt.Sprintf("interval %s, want %s", turn.Interval, interval)
+	if got, _ := s.At(u); got != interval {
+		return fmt.Sprintf("interval %s, want %s", got, interval)
 	}
 	if x, ok := d.soonerThan(u, asked, last, r); ok {
 		return fmt.Sprintf("%s was permitted", x)
@@ -223,20 +222,20 @@ func obey(t *testing.T, host uint64, length time.Duration) (starts, waits, close
 	now := at(startDays[r.IntN(len(startDays))] + "T00:00:00Z").Add(time.Duration(r.Int64N(int64(24 * time.Hour))))
 	end := now.Add(length)
 	l := local(t, pace.Options{Now: func() time.Time { return now }})
-	key := pace.Key{Origin: origin("a.example")}
+	request := pace.Request{Origin: origin("a.example"), Schedule: s, Within: pace.MaxInterval}
 	history := make([][]time.Time, len(d.rates)) // starts made while the rate was in force
 	inForce := make([]bool, len(d.rates))
 	var last time.Time
 	idle := r.IntN(3)
 	for now.Before(end) {
 		asked := now
-		g, err := l.Reserve(t.Context(), key, s, pace.MaxInterval)
-		if err != nil || !g.OK() {
-			t.Errorf("host %d: %v, %s", host, err, g.Turn)
+		p := try(t, l, request)
+		u := p.Start
+		if !p.OK() {
+			t.Errorf("host %d: %s", host, p)
 			return
 		}
-		u := g.Start
-		if wrong := d.check(g.Turn, asked, last, history, inForce, r); wrong != "" {
+		if wrong := d.check(s, u, asked, last, history, inForce, r); wrong != "" {
 			t.Errorf("host %d, %s\n%sasked %s, last %s, start %s: %s", host, d.policy.Zone, d.body, asked, last, u, wrong)
 			return
 		}
@@ -249,7 +248,7 @@ func obey(t *testing.T, host uint64, length time.Duration) (starts, waits, close
 		}
 		now = u.Add(time.Duration(r.IntN(3000)) * time.Millisecond)
 		last = now
-		if err := l.Done(t.Context(), g, pace.Result{Status: 200}); err != nil {
+		if err := l.Release(t.Context(), p, pace.Result{Status: 200}); err != nil {
 			t.Error(err)
 		}
 		// Arrivals: in a row, with pauses, or mostly idle.

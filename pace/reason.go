@@ -24,11 +24,10 @@ const (
 	CauseBackOff           // the site answered 429 or 503, or not in time, and the interval is longer for a while
 	CauseRetryAfter        // the site said in a Retry-After when to come again
 	CauseBusy              // no further request to the site may be under way
-	CauseAddress           // another site on the same address was asked a moment ago
+	CauseAddress           // another site on the same address was requested a moment ago
 	CauseFull              // the limiter has no room for a further site
-	CauseDegraded          // a shared limiter is out of reach, so this worker keeps to its share
+	CauseDegraded          // the server of a shared limiter is unreachable
 	CauseHeld              // an operator of the fleet holds the site
-	CauseLeased            // another worker of the fleet has the site for the time being
 )
 
 var causes = [...]struct{ name, sentence string }{
@@ -42,11 +41,10 @@ var causes = [...]struct{ name, sentence string }{
 	CauseBackOff:     {"back-off", "the site answered that it is overloaded"},
 	CauseRetryAfter:  {"retry-after", "the site said when to come again"},
 	CauseBusy:        {"busy", "a request to the site is under way"},
-	CauseAddress:     {"address", "its address was asked a moment ago"},
-	CauseFull:        {"full", "the limiter holds as many sites as it may"},
-	CauseDegraded:    {"degraded", "the fleet's shared pace is out of reach, so this worker keeps to its share"},
+	CauseAddress:     {"address", "another site on its address was requested a moment ago"},
+	CauseFull:        {"full", "the limiter has no memory for another site"},
+	CauseDegraded:    {"degraded", "the server of the shared pace is unreachable"},
 	CauseHeld:        {"held", "an operator holds the site"},
-	CauseLeased:      {"leased", "another worker has the site"},
 }
 
 // Causes returns all causes but CauseNone.
@@ -103,9 +101,6 @@ type Reason struct {
 	// Until is the first instant that this reason alone allows, the zero time if
 	// it asked for no waiting.
 	Until time.Time
-	// Worker is who has the site, of CauseLeased; "" if nobody knows, since the server
-	// lost its memory.
-	Worker string
 }
 
 // String says the reason in a clause:
@@ -124,35 +119,11 @@ func (r Reason) String() string {
 	if r.Value != "" {
 		s += " " + robots.Printable(r.Value)
 	}
-	if r.Worker != "" {
-		s += ": " + robots.Printable(r.Worker) + ", until " + r.Until.Format(time.RFC3339)
-	}
 	if r.Line > 0 {
 		s += ", line " + strconv.Itoa(r.Line)
 	}
 	if r.Interval > 0 {
 		s += ": " + Every(r.Interval)
-	}
-	return s
-}
-
-// A Turn is the answer to "when may the next request start, and why".
-type Turn struct {
-	// Start is the earliest instant at which the request may start, never before
-	// the time asked. It is always finite: nothing a site declares means never.
-	Start time.Time
-	// Interval is the spacing in force at Start.
-	Interval time.Duration
-	// Reasons are what is behind Start and Interval, the deciding one first.
-	// What lost to a slower wish stands after it (D-34).
-	Reasons []Reason
-}
-
-// String returns the start and the deciding reason.
-func (t Turn) String() string {
-	s := t.Start.Format(time.RFC3339)
-	if len(t.Reasons) > 0 {
-		s += " (" + t.Reasons[0].String() + ")"
 	}
 	return s
 }

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/pace/internal/backoff"
 )
 
 // A Schedule is the pace of one crawler on one site: everything that the site
@@ -41,7 +42,6 @@ type Schedule struct {
 	most    time.Duration // of the parts that are open
 	entries []Entry
 	dropped int
-	whole   *Schedule // of which this is a worker's share, nil for no share
 }
 
 // part is a part of every day in which one pace holds, up to the next part.
@@ -105,24 +105,6 @@ func (s *Schedule) Steady() (interval time.Duration, ok bool) {
 	return s.parts[0].interval, len(s.parts) == 1
 }
 
-// Slowed returns the schedule with all intervals times n, MaxInterval at most,
-// and the same windows: the share of one of n workers that do not know of each other's
-// starts. Its turns have CauseDegraded. For n below 2 it is s itself.
-func (s *Schedule) Slowed(n int) *Schedule {
-	s = s.orDefault()
-	if n < 2 {
-		return s
-	}
-	slow := *s
-	slow.whole = s
-	slow.parts = slices.Clone(s.parts)
-	for i := range slow.parts {
-		slow.parts[i].interval = times(s.parts[i].interval, time.Duration(n))
-	}
-	slow.least, slow.most = times(s.least, time.Duration(n)), times(s.most, time.Duration(n))
-	return &slow
-}
-
 // At returns what holds at t: the interval, and whether the site is open for
 // crawlers.
 func (s *Schedule) At(t time.Time) (interval time.Duration, open bool) {
@@ -131,23 +113,24 @@ func (s *Schedule) At(t time.Time) (interval time.Duration, open bool) {
 	return p.interval, !p.closed
 }
 
-// Next returns the earliest instant at or after t at which a request may start
-// if the last response ended at last; a zero last means that there was none. The
-// time it takes does not depend on the times or intervals: it looks at no more
-// than the windows of two days. It does not allocate.
-func (s *Schedule) Next(t, last time.Time) time.Time { return s.orDefault().next(t, last, BackOff{}) }
-
-// next is Next with all intervals as a back-off stretches them.
-func (s *Schedule) next(t, last time.Time, back BackOff) time.Time {
+// Next returns the earliest instant at or after t at which a request may start in a state.
+// The time it takes does not depend on the times or intervals: it looks at no more than the
+// windows of two days. It does not allocate.
+func (s *Schedule) Next(t time.Time, state State) time.Time {
+	s = s.orDefault()
+	last := state.Last
+	if state.Busy {
+		last = latest(last, t)
+	}
 	// Nothing may start before the shortest interval has passed.
-	u := latest(t, since(last, back.Interval(s.least)))
+	u := latest(latest(latest(t, state.NotBefore), state.Address), since(last, state.stretched(s.least)))
 	if len(s.parts) == 1 { // never closed
 		return u
 	}
 	for {
 		p, end := s.span(u)
 		if !p.closed {
-			if at := since(last, back.Interval(p.interval)); !at.After(u) {
+			if at := since(last, state.stretched(p.interval)); !at.After(u) {
 				return u
 			} else if at.Before(end) {
 				return at
@@ -168,14 +151,6 @@ func since(last time.Time, interval time.Duration) time.Time {
 	return last.Add(interval)
 }
 
-// times multiplies up to MaxInterval.
-func times(interval, factor time.Duration) time.Duration {
-	if factor > 1 && interval > MaxInterval/factor {
-		return MaxInterval
-	}
-	return interval * factor
-}
-
 func latest(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
@@ -183,46 +158,35 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// Turn returns Next with its reasons.
-func (s *Schedule) Turn(t, last time.Time) Turn { return s.TurnIn(t, State{Last: last}) }
-
-// A State is what a limiter knows of a key at one moment, on one clock. The zero
-// value is a site that was never asked.
+// A State is what a limiter knows of a site at one moment, on one clock. The zero value is
+// a site that was never requested.
 type State struct {
-	Last    time.Time // end of the last response, or start of a request without an end; zero for none
-	BackOff BackOff
-	// NotBefore is when a Retry-After allows the next request, zero if there is none.
-	NotBefore time.Time
-	// Address is when the pace of the IP address allows it, zero if it does now.
-	Address time.Time
-	// Busy says that no further request may be under way: the start is at least an
+	Last      time.Time // end of the last response, or start of a request without an end; zero for none
+	BackOff   uint16    // factor by which a back-off stretches the interval, 0 for none
+	NotBefore time.Time // when a Retry-After allows the next request, zero for none
+	Address   time.Time // when the pace of the IP address allows it, zero for now
+	// Busy reports that no further request may be sent at present: the start is at least an
 	// interval from now.
 	Busy bool
 }
 
-// NextIn returns when the next request may start in a state: the schedule, the
-// back-off and the address must all be ready.
-func (s *Schedule) NextIn(t time.Time, state State) time.Time {
-	last := state.Last
-	if state.Busy {
-		last = latest(last, t)
-	}
-	return s.orDefault().next(latest(latest(t, state.NotBefore), state.Address), last, state.BackOff)
+func (s State) stretched(interval time.Duration) time.Duration {
+	return backoff.Interval(interval, s.BackOff)
 }
 
-// TurnIn returns NextIn with its reasons. A store that decides by its own means
-// explains its decision with this.
-func (s *Schedule) TurnIn(t time.Time, state State) Turn {
+// Explain returns Next with its reasons, the deciding one first. What lost to a slower
+// value follows it (D-34).
+func (s *Schedule) Explain(t time.Time, state State) (start time.Time, reasons []Reason) {
 	s = s.orDefault()
-	turn := Turn{Start: s.NextIn(t, state)}
-	p := s.at(turn.Start)
-	turn.Interval = state.BackOff.Interval(p.interval)
-	turn.Reasons = s.reasons(p, state.Last)
+	start = s.Next(t, state)
+	p := s.at(start)
+	interval := state.stretched(p.interval)
+	reasons = s.reasons(p, state.Last)
 	add := func(c Cause, interval time.Duration, until time.Time) {
-		turn.Reasons = append(turn.Reasons, Reason{Cause: c, Interval: interval, Until: until})
+		reasons = append(reasons, Reason{Cause: c, Interval: interval, Until: until})
 	}
-	if state.BackOff.Factor > 0 {
-		add(CauseBackOff, turn.Interval, since(state.Last, turn.Interval))
+	if state.BackOff > 0 {
+		add(CauseBackOff, interval, since(state.Last, interval))
 	}
 	if state.NotBefore.After(t) {
 		add(CauseRetryAfter, 0, state.NotBefore)
@@ -231,20 +195,20 @@ func (s *Schedule) TurnIn(t time.Time, state State) Turn {
 		add(CauseAddress, 0, state.Address)
 	}
 	if state.Busy {
-		add(CauseBusy, 0, t.Add(turn.Interval))
+		add(CauseBusy, 0, t.Add(interval))
 	}
 	open := t
-	for _, r := range turn.Reasons {
+	for _, r := range reasons {
 		open = latest(open, r.Until)
 	}
 	if !s.at(open).closed {
-		open = t // say too that it was closed when asked
+		open = t // report too that it is closed at t
 	}
 	if s.at(open).closed {
-		turn.Reasons = append(turn.Reasons, s.closing(s.opening(open))...)
+		reasons = append(reasons, s.closing(s.opening(open))...)
 	}
-	slices.SortStableFunc(turn.Reasons, func(a, b Reason) int { return b.Until.Compare(a.Until) })
-	return turn
+	slices.SortStableFunc(reasons, func(a, b Reason) int { return b.Until.Compare(a.Until) })
+	return start, reasons
 }
 
 // opening returns the first instant at or after t at which the site is open.
@@ -262,10 +226,6 @@ const maxReasons = 8
 
 // reasons returns what is behind the pace of a part, the deciding one first.
 func (s *Schedule) reasons(p part, last time.Time) []Reason {
-	if w := s.whole; w != nil {
-		share := Reason{Cause: CauseDegraded, Interval: p.interval, Until: since(last, p.interval)}
-		return slices.Insert(w.reasons(w.parts[w.find(int(p.from))], last), 0, share)
-	}
 	second := 60 * int(p.from)
 	windowed := false
 	for i := range s.entries {

@@ -65,21 +65,22 @@ func TestNext(t *testing.T) {
 	}
 	for _, tt := range tests {
 		s := schedule(t, "User-agent: *\n"+tt.lines+"\n", robots.RFC9309, tt.policy)
-		turn := s.Turn(at(tt.at), at(tt.last))
-		if got := causes(turn); !turn.Start.Equal(at(tt.want)) || got != tt.reason {
-			t.Errorf("%s\ngot:  %s: %s\nwant: %s: %s", tt.name, turn.Start.UTC().Format(time.RFC3339Nano), got, tt.want, tt.reason)
+		state := pace.State{Last: at(tt.last)}
+		start, reasons := s.Explain(at(tt.at), state)
+		if got := causes(reasons); !start.Equal(at(tt.want)) || got != tt.reason {
+			t.Errorf("%s\ngot:  %s: %s\nwant: %s: %s", tt.name, start.UTC().Format(time.RFC3339Nano), got, tt.want, tt.reason)
 		}
-		if next := s.Next(at(tt.at), at(tt.last)); !next.Equal(turn.Start) {
-			t.Errorf("%s: Next %s, Turn %s", tt.name, next, turn.Start)
+		if next := s.Next(at(tt.at), state); !next.Equal(start) {
+			t.Errorf("%s: Next %s, Explain %s", tt.name, next, start)
 		}
 	}
 	t.Logf("%d rows", len(tests))
 }
 
-// causes returns the causes of a turn with their lines.
-func causes(turn pace.Turn) string {
+// causes returns the causes of reasons with their lines.
+func causes(reasons []pace.Reason) string {
 	var all []string
-	for _, r := range turn.Reasons {
+	for _, r := range reasons {
 		all = append(all, strings.TrimSuffix(fmt.Sprint(r.Cause, " ", r.Line), " 0"))
 	}
 	return strings.Join(all, ", ")
@@ -222,7 +223,7 @@ func TestDuration(t *testing.T) {
 		}
 		last := time.Time{}
 		for range tt.pages {
-			last = s.Next(latest(last, from), last)
+			last = s.Next(latest(last, from), pace.State{Last: last})
 		}
 		interval, _ := s.At(last)
 		if slow := last.Add(interval).Sub(from); slow != d {
@@ -253,11 +254,11 @@ func TestHostile(t *testing.T) {
 		t.Errorf("%d entries, %d dropped", len(s.Entries()), s.Dropped())
 	}
 	now := at("2026-03-01T12:00:00Z")
-	if n := testing.AllocsPerRun(100, func() { s.Next(now, now) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { s.Next(now, pace.State{Last: now}) }); n != 0 {
 		t.Errorf("Next allocates %v times", n)
 	}
-	if turn := s.Turn(now, now); len(turn.Reasons) == 0 || len(turn.Reasons) > 16 {
-		t.Errorf("%d reasons", len(turn.Reasons))
+	if _, reasons := s.Explain(now, pace.State{Last: now}); len(reasons) == 0 || len(reasons) > 16 {
+		t.Errorf("%d reasons", len(reasons))
 	}
 }
 
@@ -272,45 +273,23 @@ func BenchmarkNext(b *testing.B) {
 			s := schedule(b, "User-agent: *\n"+bb.lines+"\n", robots.RFC9309, pace.Policy{Zone: bb.zone})
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
-				s.Next(now.Add(time.Duration(i%86400)*time.Second), now)
+				s.Next(now.Add(time.Duration(i%86400)*time.Second), pace.State{Last: now})
 			}
 		})
 	}
 }
 
-// TestSlowed: a share has the windows of the whole and its intervals times n.
-func TestSlowed(t *testing.T) {
-	body := "User-agent: *\nRequest-rate: 1/10s 0600-1159\nRequest-rate: 1/30s\nVisit-time: 0600-1800\n"
-	s, err := pace.NewSchedule(robots.Parse([]byte(body)).Rules(robots.RFC9309, "x"), pace.Policy{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	slow := s.Slowed(4)
-	if slow.Fastest() != 40*time.Second || slow.Slowest() != 2*time.Minute {
-		t.Errorf("a quarter goes from %s to %s, want 40 s to 2 m", slow.Fastest(), slow.Slowest())
-	}
-	day := time.Date(2026, 6, 15, 0, 0, 0, 0, time.UTC)
-	for m := range 24 * 60 {
-		at := day.Add(time.Duration(m) * time.Minute)
-		whole, open := s.At(at)
-		share, openToo := slow.At(at)
-		if share != 4*whole || open != openToo {
-			t.Fatalf("at %s a quarter has %s, %t; the whole %s, %t", at.Format("15:04"), share, openToo, whole, open)
-		}
-	}
-	last := day.Add(8 * time.Hour)
-	turn := slow.Turn(last.Add(time.Second), last)
-	if turn.Interval != 40*time.Second || turn.Reasons[0].Cause != pace.CauseDegraded || turn.Reasons[1].Line != 2 {
-		t.Errorf("the turn is %s every %s because of %v, want the share first and then the line", turn.Start, turn.Interval, turn.Reasons)
-	}
-	if s.Slowed(1) != s {
-		t.Error("the share of one is not the whole")
+// TestSteady: the longest, the shortest and the only interval of a day.
+func TestSteady(t *testing.T) {
+	s := schedule(t, "User-agent: *\nRequest-rate: 1/10s 0600-1159\nRequest-rate: 1/30s\nVisit-time: 0600-1800\n", robots.RFC9309, pace.Policy{})
+	if s.Fastest() != 10*time.Second || s.Slowest() != 30*time.Second {
+		t.Errorf("from %s to %s, want 10 s to 30 s", s.Fastest(), s.Slowest())
 	}
 	if _, ok := s.Steady(); ok {
 		t.Error("a schedule with windows is steady")
 	}
 	if interval, ok := (*pace.Schedule)(nil).Steady(); !ok || interval != pace.DefaultInterval {
-		t.Errorf("the schedule of a site that says nothing is steady: %t, at %s", ok, interval)
+		t.Errorf("the schedule of a site that declares nothing is steady: %t, at %s", ok, interval)
 	}
 }
 

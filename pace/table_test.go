@@ -110,7 +110,7 @@ func TestRateWindowTable(t *testing.T) {
 		if _, open := s.At(at); open != want {
 			t.Errorf("visit %s at %s\ngot:  open %t\nwant: %t", row["window"], row["time"], open, want)
 		}
-		if next := s.Next(at, time.Time{}); next.Equal(at) != want || next.Sub(at) > 24*time.Hour {
+		if next := s.Next(at, pace.State{}); next.Equal(at) != want || next.Sub(at) > 24*time.Hour {
 			t.Errorf("visit %s at %s\ngot:  %s\nwant: at once %t", row["window"], row["time"], next, want)
 		}
 	}

@@ -103,12 +103,12 @@ func TestFirstPages(t *testing.T) {
 	}
 }
 
-// TestMissed: requests to an address that many wait for give their turns back and come
-// again, also for longer than a turn lasts; one whose body cannot be sent twice is told so.
+// TestMissed: requests to an address that many wait for release their permits and acquire
+// others, also for longer than a permit lasts; one whose body cannot be sent twice fails.
 func TestMissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const sites = 40
-		limiter, err := pace.NewLocal(pace.Options{AddressInterval: time.Second, GrantTimeout: 10 * time.Second})
+		limiter, err := pace.NewLocal(pace.Options{AddressInterval: time.Second, Lifetime: 10 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,8 +164,8 @@ func TestMissed(t *testing.T) {
 				t.Errorf("pages %d and %d are %v apart", i-1, i, gap)
 			}
 		}
-		if results := counted.told(t); len(pages) != sites || len(results) <= sites {
-			t.Errorf("%d pages of %d sites, %d turns", len(pages), sites, len(results))
+		if results := counted.released(t); len(pages) != sites || len(results) <= sites {
+			t.Errorf("%d pages of %d sites, %d permits", len(pages), sites, len(results))
 		}
 	})
 }
@@ -255,7 +255,7 @@ func TestFetchStarts(t *testing.T) {
 	}
 }
 
-// TestProxy: pages that a proxy fetches book no address, as it would be that of every
+// TestProxy: pages that a proxy fetches reserve no address, as it would be that of every
 // site: six pages would take hours.
 func TestProxy(t *testing.T) {
 	s := newSite(t, "")

@@ -3,19 +3,19 @@
 //	client := polite.Client("MyBot")
 //	resp, err := client.Get("https://example.com/page")
 //
-// Every request, each hop of a redirect included, is held against the
-// robots.txt of its origin before it is sent. What is disallowed is not sent
-// but fails with a *DisallowedError that holds the verdict; what is allowed
-// waits for its turn: a site's Crawl-delay, Request-rate and Visit-time, its 429
-// and Retry-After, four seconds between requests where it says nothing, one
-// request to a site at a time.
+// Every request, each hop of a redirect included, is checked against the robots.txt of
+// its origin before it is sent. A disallowed request is not sent but fails with a
+// *DisallowedError that holds the verdict; an allowed one waits as the site requires:
+// Crawl-delay, Request-rate and Visit-time, 429 and Retry-After, four seconds between
+// requests where nothing is declared, one request to a site at a time. A request that
+// net/http sends again, since the site closed a kept connection, waits too.
 //
 // A request counts until its response is read to the end or closed, so close
 // the body of every response, as net/http asks anyway: the next request to the
 // site waits for it.
 //
 // How long a request may wait is the business of its context: one whose deadline
-// comes before its turn fails at once with a *pace.LateError. So may
+// comes before its start fails at once with a *pace.LateError. So may
 // http.Client.Timeout be, but it counts the waiting too. A request that ends with
 // its own context is not held against the site; a time limit of the Base, such as
 // http.Transport.ResponseHeaderTimeout, is.
@@ -29,9 +29,8 @@
 // in Options.Fetch, or by a Base, which then is asked for robots.txt too. A Base that
 // answers from memory is a test without network: see the example of Client.
 //
-// A Transport puts the parts together and adds nothing of its own: package fetch
-// gets robots.txt, cache keeps it, robots judges, pace waits. The rules of
-// a site are made once for each crawler and kept with its robots.txt (cache.Cache.Rules). Use the parts directly
-// for a crawler that has its own queue: pace.Limiter.NotBefore says which site
-// is next.
+// A Transport only combines the parts: package fetch gets robots.txt, cache keeps it,
+// robots judges, pace waits. The rules of a site are made once for each crawler and kept
+// with its robots.txt (cache.Cache.Rules). A crawler with its own queue uses the parts
+// directly: pace.Limiter.Try returns which sites are ready.
 package polite

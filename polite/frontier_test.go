@@ -27,8 +27,8 @@ func (sites) Fetch(_ context.Context, origin robots.Origin) (*fetch.Record, erro
 // host is a site of the frontier with the pages that are still to be fetched.
 type host struct {
 	paths []robots.Path
-	next  time.Time // when it may be asked again
-	ask   pace.Question
+	next  time.Time // when it may be requested again
+	ask   pace.Request
 }
 
 type frontier []*host
@@ -43,7 +43,7 @@ func (f *frontier) Pop() any {
 	return last
 }
 
-// due takes the hosts off the queue whose turn may have come, five hundred at most.
+// due takes up to five hundred hosts off the queue that might be ready.
 func (f *frontier) due() (hosts []*host) {
 	for len(*f) > 0 && len(hosts) < 500 && !(*f)[0].next.After(time.Now()) {
 		hosts = append(hosts, heap.Pop(f).(*host))
@@ -51,9 +51,9 @@ func (f *frontier) due() (hosts []*host) {
 	return hosts
 }
 
-// A crawler with a queue of its own uses the parts. It asks for five hundred sites at
-// once: which of them may be asked for a page now, and when may the others? With the
-// limiter of a fleet in place of pace.Local nothing else changes.
+// A crawler with its own queue uses the parts. It tries five hundred sites in one call:
+// some get a permit for a page, the others the time to ask again. With the limiter of a
+// fleet instead of pace.Local nothing else changes.
 func Example_frontier() {
 	ctx := context.Background()
 	files, err := cache.New(cache.Options{Fetcher: sites{}})
@@ -61,7 +61,7 @@ func Example_frontier() {
 		panic(err)
 	}
 	defer files.Close()
-	var limiter pace.Chooser
+	var limiter pace.Limiter
 	limiter, err = pace.NewLocal(pace.Options{})
 	if err != nil {
 		panic(err)
@@ -74,7 +74,7 @@ func Example_frontier() {
 			if err != nil {
 				panic(err)
 			}
-			h.ask.Key.Origin, h.paths = origin, append(h.paths, path)
+			h.ask.Origin, h.paths = origin, append(h.paths, path)
 		}
 		heap.Push(&queue, h)
 	}
@@ -82,9 +82,9 @@ func Example_frontier() {
 	fetched, disallowed := 0, 0
 	for due := queue.due(); len(due) > 0; due = queue.due() {
 		var hosts []*host
-		var asked []pace.Question
+		var asked []pace.Request
 		for _, h := range due {
-			record, err := files.Get(ctx, h.ask.Key.Origin)
+			record, err := files.Get(ctx, h.ask.Origin)
 			if err != nil {
 				panic(err)
 			}
@@ -94,7 +94,7 @@ func Example_frontier() {
 				disallowed++
 			}
 			if len(h.paths) == 0 {
-				if err := limiter.Done(ctx, h.ask.Ended, h.ask.Result); err != nil {
+				if err := limiter.Release(ctx, h.ask.Done, h.ask.Result); err != nil {
 					panic(err)
 				}
 				continue
@@ -104,23 +104,23 @@ func Example_frontier() {
 			}
 			hosts, asked = append(hosts, h), append(asked, h.ask)
 		}
-		answers, err := limiter.Next(ctx, asked, 200) // as many pages as are fetched at a time
+		permits, err := limiter.Try(ctx, asked, 200) // as many pages as are fetched at a time
 		if err != nil {
 			panic(err)
 		}
 		for i, h := range hosts {
-			h.ask.Ended = pace.Grant{}
-			if answers[i].OK() {
-				h.paths = h.paths[1:] // here the page is fetched
+			p := permits[i]
+			h.ask.Done, h.next = pace.Permit{}, p.NotBefore
+			if p.OK() {
+				h.paths = h.paths[1:] // here limiter.Start is called and the page is fetched
 				fetched++
-				// The site comes again at once, to say what came of it and to hear when
-				// its next page may start.
-				h.ask.Ended, h.ask.Result = answers[i], pace.Result{Status: 200}
+				// The next call releases the permit, and answers when the next page may start.
+				h.ask.Done, h.ask.Result = p, pace.Result{Status: 200}
+				h.next = p.Start
 			}
-			h.next = answers[i].Start
 			heap.Push(&queue, h)
 		}
 	}
-	fmt.Println(fetched, "pages at once,", disallowed, "disallowed,", len(queue), "sites wait for their next turn")
-	// Output: 5000 pages at once, 5000 disallowed, 5000 sites wait for their next turn
+	fmt.Println(fetched, "pages at once,", disallowed, "disallowed,", len(queue), "sites wait for their next page")
+	// Output: 5000 pages at once, 5000 disallowed, 5000 sites wait for their next page
 }

@@ -18,12 +18,12 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// counting is a limiter that writes down what is given back.
+// counting is a limiter that records what is released.
 type counting struct {
 	pace.Limiter
-	mu      sync.Mutex
-	granted int
-	results []pace.Result
+	mu       sync.Mutex
+	acquired int
+	results  []pace.Result
 }
 
 func newCounting(t *testing.T) *counting {
@@ -35,30 +35,30 @@ func newCounting(t *testing.T) *counting {
 	return &counting{Limiter: local}
 }
 
-func (c *counting) Wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pace.Grant, error) {
-	g, err := c.Limiter.Wait(ctx, key, s)
+func (c *counting) Acquire(ctx context.Context, r pace.Request) (pace.Permit, error) {
+	p, err := c.Limiter.Acquire(ctx, r)
 	if err == nil {
 		c.mu.Lock()
-		c.granted++
+		c.acquired++
 		c.mu.Unlock()
 	}
-	return g, err
+	return p, err
 }
 
-func (c *counting) Done(ctx context.Context, g pace.Grant, r pace.Result) error {
+func (c *counting) Release(ctx context.Context, p pace.Permit, r pace.Result) error {
 	c.mu.Lock()
 	c.results = append(c.results, r)
 	c.mu.Unlock()
-	return c.Limiter.Done(ctx, g, r)
+	return c.Limiter.Release(ctx, p, r)
 }
 
-// told returns what was given back, and fails unless that is every turn.
-func (c *counting) told(t *testing.T) []pace.Result {
+// released returns the results released, and fails unless every permit was.
+func (c *counting) released(t *testing.T) []pace.Result {
 	t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.results) != c.granted {
-		t.Errorf("%d turns were given back, %d taken", len(c.results), c.granted)
+	if len(c.results) != c.acquired {
+		t.Errorf("%d permits were released, %d acquired", len(c.results), c.acquired)
 	}
 	return c.results
 }
@@ -81,7 +81,7 @@ func TestClientOptions(t *testing.T) {
 	t.Error("no panic: the second Options would not hold")
 }
 
-// TestUnusable: what cannot be judged is an error, closes its body and takes no turn.
+// TestUnusable: what cannot be judged is an error, closes its body and acquires no permit.
 func TestUnusable(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "User-agent: *\nAllow: /\n")
@@ -95,9 +95,9 @@ func TestUnusable(t *testing.T) {
 		{"opaque", "Opaque", func(r *http.Request) { r.URL.Opaque = "//" + host + "/page" }},
 		{"opaque and another site", "Opaque", func(r *http.Request) { r.URL.Opaque = "/else" }},
 		{"no host", "it has no host", func(r *http.Request) { r.URL.Host = "" }},
-		{"userinfo in the host", "no host may hold", func(r *http.Request) { r.URL.Host = `a\@` + host }},
-		{"user in the host", "no host may hold", func(r *http.Request) { r.URL.Host = "a@" + host }},
-		{"path in the host", "no host may hold", func(r *http.Request) { r.URL.Host = "127.0.0.1/x" }},
+		{"userinfo in the host", "its host contains an invalid character", func(r *http.Request) { r.URL.Host = `a\@` + host }},
+		{"user in the host", "its host contains an invalid character", func(r *http.Request) { r.URL.Host = "a@" + host }},
+		{"path in the host", "its host contains an invalid character", func(r *http.Request) { r.URL.Host = "127.0.0.1/x" }},
 		{"site in the scheme", "another site", func(r *http.Request) { r.URL.Scheme = "http://" + host + "/?" }},
 		{"another virtual host", "another site", func(r *http.Request) { r.Host = "other.test" }},
 		{"another port in Host", "another site", func(r *http.Request) { r.Host = "127.0.0.1:1" }},
@@ -119,8 +119,8 @@ func TestUnusable(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), row.want) {
 			t.Errorf("%s: got %v, want an error with %q", row.name, err, row.want)
 		}
-		if !body.closed || limiter.granted != 0 {
-			t.Errorf("%s: body closed: %v, turns: %d", row.name, body.closed, limiter.granted)
+		if !body.closed || limiter.acquired != 0 {
+			t.Errorf("%s: body closed: %v, permits: %d", row.name, body.closed, limiter.acquired)
 		}
 	}
 	if n := len(s.log()); n != 0 {
@@ -140,8 +140,8 @@ func TestUnusable(t *testing.T) {
 		if v, err := transport.Verdict(t.Context(), raw); err == nil {
 			t.Errorf("Verdict of %s: %v, want an error", raw, v)
 		}
-		if turn, err := transport.NotBefore(t.Context(), raw); err == nil {
-			t.Errorf("NotBefore of %s: %v, want an error", raw, turn)
+		if p, err := transport.NotBefore(t.Context(), raw); err == nil {
+			t.Errorf("NotBefore of %s: %v, want an error", raw, p)
 		}
 	}
 	if v, err := transport.Verdict(t.Context(), s.URL+"/a b/100%/ä?c@d"); err != nil || !v.Allowed {
@@ -171,7 +171,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestNoBody: where there is no body to read, the turn is over with the headers.
+// TestNoBody: where there is no body to read, the permit is released with the headers.
 func TestNoBody(t *testing.T) {
 	s := newSite(t, "")
 	s.answer = func(w http.ResponseWriter, r *http.Request) {
@@ -197,14 +197,14 @@ func TestNoBody(t *testing.T) {
 				t.Fatalf("%v: %v", row, err)
 			}
 			defer resp.Body.Close() // after the second
-			if r := limiter.told(t); r[len(r)-1].Status != resp.StatusCode {
-				t.Errorf("%v: %v was told, the status is %d", row, r, resp.StatusCode)
+			if r := limiter.released(t); r[len(r)-1].Status != resp.StatusCode {
+				t.Errorf("%v: released with %v, the status is %d", row, r, resp.StatusCode)
 			}
 		}
 	}
 }
 
-// TestBadBase: a Base that breaks its contract keeps no turn.
+// TestBadBase: a Base that breaks its contract keeps no permit.
 func TestBadBase(t *testing.T) {
 	for name, b := range map[string]base{
 		"nothing":  func(*http.Request) (*http.Response, error) { return nil, nil },
@@ -230,13 +230,13 @@ func TestBadBase(t *testing.T) {
 		if name != "panic" && (resp == nil) == (err == nil) {
 			t.Errorf("%s: got %v and %v", name, resp, err)
 		}
-		if n := len(limiter.told(t)); n != 1 {
-			t.Errorf("%s: %d turns were given back", name, n)
+		if n := len(limiter.released(t)); n != 1 {
+			t.Errorf("%s: %d permits were released", name, n)
 		}
 	}
 }
 
-// TestSwitching: after a 101 the body can be written to, and keeps the turn
+// TestSwitching: after a 101 the body can be written to, and keeps the permit
 // until it is closed.
 func TestSwitching(t *testing.T) {
 	s := newSite(t, "")
@@ -280,7 +280,7 @@ func TestSwitching(t *testing.T) {
 		t.Errorf("read %q and %q", first, second)
 	}
 	if len(limiter.results) != 0 {
-		t.Error("the turn is given back while the connection is in use")
+		t.Error("the permit is released while the connection is in use")
 	}
 	if err := both.CloseWrite(); err != nil {
 		t.Error(err)
@@ -289,8 +289,8 @@ func TestSwitching(t *testing.T) {
 		t.Errorf("after the end: %q, %v", rest, err)
 	}
 	both.Close()
-	if r := limiter.told(t); len(r) != 1 || r[0].Status != http.StatusSwitchingProtocols {
-		t.Errorf("told %v", r)
+	if r := limiter.released(t); len(r) != 1 || r[0].Status != http.StatusSwitchingProtocols {
+		t.Errorf("released %v", r)
 	}
 }
 
@@ -326,8 +326,8 @@ func TestOwnEnd(t *testing.T) {
 			resp.Body.Close()
 			t.Errorf("%s: the request succeeded", name)
 		}
-		if r := limiter.told(t); len(r) != 1 || r[0].Timeout != blamed {
-			t.Errorf("%s: told %+v, want a timeout: %v", name, r, blamed)
+		if r := limiter.released(t); len(r) != 1 || r[0].Timeout != blamed {
+			t.Errorf("%s: released %+v, want a timeout: %v", name, r, blamed)
 		}
 		<-ended
 		cancel()
@@ -357,8 +357,8 @@ func TestOwnDeadline(t *testing.T) {
 			if !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%s: got %v, want the deadline", name, err)
 			}
-			if r := limiter.told(t); len(r) != 1 || r[0].Timeout {
-				t.Errorf("%s: told %+v, want no timeout", name, r)
+			if r := limiter.released(t); len(r) != 1 || r[0].Timeout {
+				t.Errorf("%s: released %+v, want no timeout", name, r)
 			}
 			cancel()
 		}

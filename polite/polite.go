@@ -3,16 +3,11 @@ package polite
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/netip"
-	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -48,7 +43,7 @@ type Options struct {
 	// Fetch says how robots.txt is fetched, and, with a nil Base, which way pages go
 	// too: Proxy, Dial, TLS, Resolver, Guard, or a Transport, are given here once and
 	// hold for both. UserAgent and AllowPrivate above are added to it; Limits are
-	// raised to what the Dialect reads; Starts is the Limiter if it is nil.
+	// raised to what the Dialect reads; Start is that of the Limiter if it is nil.
 	Fetch fetch.Options
 	// Base sends the requests that may be sent. If nil, it is that of Fetch: a
 	// transport with the limits of http.DefaultTransport whose connections pass the
@@ -63,10 +58,8 @@ type Options struct {
 	// the caller is shared and left open.
 	Cache *cache.Cache
 	Store cache.Store
-	// Limiter hands out turns. If nil, it is one of this process. Transports that
-	// share a Limiter share their pace. It also says when a robots.txt may be
-	// fetched from an address, if it is a fetch.Starts, as those of package pace and
-	// pace/redis are; else one of this process does.
+	// Limiter decides when requests and fetches of robots.txt start. If nil, it is one of
+	// this process. Transports that share a Limiter share their pace.
 	Limiter pace.Limiter
 	// Fleet is Store and Limiter in one, shared with other processes: one that was
 	// opened without an error. It stays open: it belongs to whoever opened it.
@@ -75,7 +68,7 @@ type Options struct {
 
 // A Fleet is what the workers of a crawler share. *fleet.Fleet is one, on Redis. If it has
 // a method CacheMemory() int64, that bounds the Transport's own Cache, in bytes; a method
-// Observe(cache.Event) is told what that Cache does.
+// Observe(cache.Event) receives its events.
 type Fleet interface {
 	Store() cache.Store
 	Limiter() pace.Limiter
@@ -103,18 +96,12 @@ func New(name string, o Options) (*Transport, error) {
 	}
 	t := &Transport{name: name, tokens: append([]string{name}, o.Tokens...)}
 	if o.Limiter == nil {
-		local, err := pace.NewLocal(pace.Options{})
-		if err != nil {
+		if o.Limiter, err = pace.NewLocal(pace.Options{}); err != nil {
 			return nil, err
 		}
-		o.Limiter = local
 	}
-	if o.Fetch.Starts == nil {
-		if o.Fetch.Starts, _ = o.Limiter.(fetch.Starts); o.Fetch.Starts == nil {
-			if o.Fetch.Starts, err = pace.NewLocal(pace.Options{}); err != nil {
-				return nil, err
-			}
-		}
+	if o.Fetch.Start == nil {
+		o.Fetch.Start = o.Limiter.StartFetch
 	}
 	client, err := fetch.New(o.Fetch)
 	if err != nil {
@@ -256,20 +243,25 @@ func (t *Transport) Verdict(ctx context.Context, url string) (robots.Verdict, er
 	return rules.Match(path), nil
 }
 
-// NotBefore returns when a request to a URL might start, and why.
-func (t *Transport) NotBefore(ctx context.Context, url string) (pace.Turn, error) {
+// NotBefore returns when a request to a URL might start, and why: a refused permit. It
+// acquires nothing.
+func (t *Transport) NotBefore(ctx context.Context, url string) (pace.Permit, error) {
 	origin, _, err := parseURL(url)
 	if err != nil {
-		return pace.Turn{}, err
+		return pace.Permit{}, err
 	}
 	record, rules, err := t.rules(ctx, origin)
 	if err != nil {
-		return pace.Turn{}, err
+		return pace.Permit{}, err
 	}
-	return t.options.Limiter.NotBefore(ctx, pace.Key{Origin: origin, Addr: record.Addr()}, t.schedule(rules))
+	permits, err := t.options.Limiter.Try(ctx, []pace.Request{{Origin: origin, Schedule: t.scheduleOf(rules), Addr: record.Addr()}}, 0)
+	if err != nil {
+		return pace.Permit{}, err
+	}
+	return permits[0], nil
 }
 
-// rules returns what a site says to this crawler.
+// rules returns the rules of a site for this crawler.
 func (t *Transport) rules(ctx context.Context, origin robots.Origin) (*fetch.Record, *robots.Rules, error) {
 	rules, record, err := t.options.Cache.Rules(ctx, origin, &t.crawler)
 	if err != nil {
@@ -278,8 +270,8 @@ func (t *Transport) rules(ctx context.Context, origin robots.Origin) (*fetch.Rec
 	return record, rules, nil
 }
 
-// schedule returns the pace that rules ask for.
-func (t *Transport) schedule(rules *robots.Rules) *pace.Schedule {
+// scheduleOf returns the schedule of rules.
+func (t *Transport) scheduleOf(rules *robots.Rules) *pace.Schedule {
 	s, _ := pace.NewSchedule(rules, t.options.Policy) // the error is about the policy, which New has checked
 	return s
 }
@@ -288,9 +280,10 @@ func (t *Transport) schedule(rules *robots.Rules) *pace.Schedule {
 // that ended before the site took the request.
 const maxDials = 2
 
-// RoundTrip sends a request that is allowed, when its turn has come. It judges
+// RoundTrip sends a request that is allowed, when the pace permits it. It judges
 // by the robots.txt of the site that is dialled: a request whose Host names
-// another one is refused. A request that ends with its caller's context says
+// another one is refused. Where net/http sends a request again, since the site closed a
+// kept connection, that waits for the interval of the site. A request that ends with its caller's context says
 // nothing about the site; any other timeout slows the next ones down.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	user, _ := req.Context().Value(userKey{}).(bool)
@@ -318,7 +311,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return t.options.Base.RoundTrip(send)
 	}
 	for {
-		if err := r.wait(); err != nil {
+		if err := r.acquire(req.Context()); err != nil {
 			return nil, closeBody(send, err)
 		}
 		resp, err := r.send(send)
@@ -326,8 +319,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if !again || req.Body != nil && req.Body != http.NoBody && req.GetBody == nil {
 			return resp, err
 		}
-		// The address was not ready in time, so the site waits for another turn.
-		if err := sleepTo(req.Context(), missed.Turn.Start); err != nil {
+		// The address was not ready in time: the site needs another permit.
+		if err := sleepTo(req.Context(), missed.Permit.NotBefore); err != nil {
 			return nil, err
 		}
 		if req.GetBody != nil {
@@ -368,13 +361,14 @@ type request struct {
 	path   robots.Path
 	record *fetch.Record
 	rules  *robots.Rules
-	plan   *pace.Schedule
-	grant  pace.Grant
+
+	schedule *pace.Schedule
+	permit   pace.Permit
 }
 
 // judged returns a request that is allowed.
 func (t *Transport) judged(req *http.Request) (request, error) {
-	origin, path, err := asked(req)
+	origin, path, err := target(req)
 	if err != nil {
 		return request{}, err
 	}
@@ -382,7 +376,7 @@ func (t *Transport) judged(req *http.Request) (request, error) {
 	if r.record, r.rules, err = t.rules(r.ctx, origin); err != nil {
 		return request{}, err
 	}
-	r.plan = t.schedule(r.rules)
+	r.schedule = t.scheduleOf(r.rules)
 	return r, r.allowed(r.rules)
 }
 
@@ -394,21 +388,27 @@ func (r *request) allowed(by *robots.Rules) error {
 	return nil
 }
 
-// wait waits for a turn at the origin.
-func (r *request) wait() (err error) {
-	r.grant, err = r.options.Limiter.Wait(r.ctx, pace.Key{Origin: r.origin}, r.plan)
+// acquire waits for a permit of the origin.
+func (r *request) acquire(ctx context.Context) (err error) {
+	r.permit, err = r.options.Limiter.Acquire(ctx, pace.Request{Origin: r.origin, Schedule: r.schedule})
 	return err
 }
 
-// send sends the request when its address is ready too, and gives the turn back.
+// release releases the permit. If the limiter fails, the permit expires, and the response
+// has come all the same.
+func (r *request) release(result pace.Result) {
+	_ = r.options.Limiter.Release(context.WithoutCancel(r.ctx), r.permit, result)
+}
+
+// send sends the request when its address is ready too, and releases the permit.
 func (r *request) send(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
-	v := &visits{request: *r, ctx: ctx, cancel: cancel}
-	// A turn is given back even when the caller's context has ended, and when the
-	// Base panics: here, unless there is a body, which then does it at its end.
+	s := &starts{request: r, ctx: ctx, cancel: cancel, proxied: r.proxied(req)}
+	// A permit is released even when the caller's context has ended, and when the Base
+	// panics: here, unless there is a body, which then does it at its end.
 	result := pace.Result{Unused: true}
 	done := func() {
-		r.done(context.WithoutCancel(r.ctx), r.grant, result)
+		r.release(result)
 		cancel(nil)
 	}
 	inBody := false
@@ -417,25 +417,22 @@ func (r *request) send(req *http.Request) (*http.Response, error) {
 			done()
 		}
 	}()
-	var err error
-	if req = req.WithContext(ctx); r.proxied(req) {
-		err = v.Start(ctx, netip.Addr{})
-	} else {
-		req = req.WithContext(httptrace.WithClientTrace(fetch.WithStarts(ctx, v), &httptrace.ClientTrace{GotConn: v.gotConn}))
-		if _, tells := r.options.Base.(*http.Transport); !tells {
-			err = v.Start(ctx, r.record.Addr()) // it may not say where it goes
+	if _, traced := r.options.Base.(*http.Transport); s.proxied || !traced {
+		addr := netip.Addr{}
+		if !s.proxied { // it might not report its connections
+			addr = r.record.Addr()
+		}
+		if err := s.Start(ctx, addr); err != nil {
+			return nil, closeBody(req, err)
 		}
 	}
-	if err != nil {
-		return nil, closeBody(req, err)
-	}
 	result.Unused = false
-	resp, err := r.options.Base.RoundTrip(req)
-	if failed := v.failed(); failed != nil {
+	resp, err := r.options.Base.RoundTrip(req.WithContext(s.trace()))
+	if written, failed := s.end(); failed != nil {
 		if resp != nil && resp.Body != nil {
 			resp.Body.Close()
 		}
-		result.Unused = true
+		result.Unused = !written
 		return nil, failed
 	}
 	if err != nil {
@@ -451,80 +448,6 @@ func (r *request) send(req *http.Request) (*http.Response, error) {
 		resp.Body = newBody(resp.Body, done)
 	}
 	return resp, nil
-}
-
-// visits books the addresses to which one request goes, each once. It is the fetch.Starts of
-// its connections.
-type visits struct {
-	request
-	ctx    context.Context //nolint:containedctx // of the request: that of a connection may outlive it
-	cancel context.CancelCauseFunc
-
-	mu    sync.Mutex // held while a start is waited for: who comes meanwhile waits for it too
-	known []netip.Addr
-	err   error // after which nothing is sent
-}
-
-// Start books a start at an address, and returns when the request may be sent there. The
-// zero Addr is one that nobody knows.
-func (v *visits) Start(_ context.Context, addr netip.Addr) error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.err != nil || slices.Contains(v.known, addr) {
-		return v.err
-	}
-	if _, v.err = v.options.Limiter.Visit(v.ctx, v.grant, addr, v.plan); v.err == nil {
-		// While the request waited, the site may have changed its mind.
-		if _, later, err := v.Transport.rules(v.ctx, v.origin); err == nil && later != v.rules {
-			v.err = v.allowed(later)
-		}
-	}
-	if v.err != nil {
-		v.cancel(v.err)
-	}
-	v.known = append(v.known, addr)
-	return v.err
-}
-
-// gotConn books the address of a connection, new or kept, before the request is sent on it.
-func (v *visits) gotConn(info httptrace.GotConnInfo) {
-	var addr netip.Addr
-	if tcp, is := info.Conn.RemoteAddr().(*net.TCPAddr); is {
-		addr = tcp.AddrPort().Addr().Unmap()
-	}
-	if v.Start(v.ctx, addr) == nil {
-		return
-	}
-	// Over HTTP/2 a request whose context has ended is not sent, and other requests are on
-	// the connection. Over HTTP/1 net/http would send it all the same.
-	secured, is := info.Conn.(interface{ ConnectionState() tls.ConnectionState })
-	if !is || secured.ConnectionState().NegotiatedProtocol != "h2" {
-		info.Conn.Close()
-	}
-}
-
-// failed returns why nothing was sent.
-func (v *visits) failed() error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.err
-}
-
-// proxied reports whether a request goes through a proxy, whose address is nobody's:
-// else all sites behind it would share one pace (D-57).
-func (t *Transport) proxied(req *http.Request) bool {
-	base, ok := t.options.Base.(*http.Transport)
-	if !ok || base.Proxy == nil {
-		return false
-	}
-	by, err := base.Proxy(req)
-	return err == nil && by != nil
-}
-
-// done gives a turn back. A limiter that cannot be told ends it by its own clock,
-// and the response has come all the same.
-func (t *Transport) done(ctx context.Context, g pace.Grant, r pace.Result) {
-	_ = t.options.Limiter.Done(ctx, g, r)
 }
 
 // CloseIdleConnections closes those of the base, as http.Client expects.

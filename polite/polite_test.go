@@ -389,24 +389,23 @@ func TestMaxFileBytes(t *testing.T) {
 	}
 }
 
-// slept is a limiter whose first caller is stopped when it has its grant, as a process
-// of a fleet may be.
+// slept is a limiter whose first caller is suspended when it has its permit, as a process
+// of a fleet might be.
 type slept struct {
 	*pace.Local
 	calls atomic.Int64
 	stop  time.Duration
 }
 
-func (l *slept) Wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pace.Grant, error) {
-	g, err := l.Local.Wait(ctx, key, s)
+func (l *slept) Acquire(ctx context.Context, r pace.Request) (pace.Permit, error) {
+	p, err := l.Local.Acquire(ctx, r)
 	if l.calls.Add(1) == 1 {
 		time.Sleep(l.stop)
 	}
-	return g, err
+	return p, err
 }
 
-// TestStopped: a request whose turn was taken to have ended before it could be sent
-// waits for another.
+// TestStopped: a request whose permit has expired before it could be sent waits for another.
 func TestStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept, err := cache.New(cache.Options{Fetcher: files("")})
@@ -414,7 +413,7 @@ func TestStopped(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer kept.Close()
-		turns, err := pace.NewLocal(pace.Options{GrantTimeout: time.Minute})
+		permits, err := pace.NewLocal(pace.Options{Lifetime: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -422,7 +421,7 @@ func TestStopped(t *testing.T) {
 		var mu sync.Mutex
 		var arrivals []string
 		transport, err := New("MyBot", Options{
-			Cache: kept, Limiter: &slept{Local: turns, stop: 2 * time.Minute}, Policy: pace.Policy{Default: 10 * time.Second},
+			Cache: kept, Limiter: &slept{Local: permits, stop: 2 * time.Minute}, Policy: pace.Policy{Default: 10 * time.Second},
 			Base: base(func(r *http.Request) (*http.Response, error) {
 				mu.Lock()
 				arrivals = append(arrivals, r.URL.Path+" at "+time.Since(began).String())
@@ -445,7 +444,7 @@ func TestStopped(t *testing.T) {
 			})
 		}
 		all.Wait()
-		// The other has its turn when that of the first is over, 60 s and 10 s, and
+		// The other has a permit when that of the first has expired, 60 s and 10 s, and
 		// the first when the other is done, 60 s and 10 s later.
 		if got, want := strings.Join(arrivals, ", "), "/other at 1m10s, /stopped at 2m20s"; got != want {
 			t.Errorf("arrivals: %s, want %s", got, want)

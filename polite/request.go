@@ -16,11 +16,11 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// asked returns the origin and the path that a request asks for. net/http dials
+// target returns the origin and the path of a request. net/http dials
 // URL.Host and sends Host as the name; robots.ParseURL reads the URL as a whole.
-// Where these do not name one site, the robots.txt that was asked would not be
-// that of the site that is.
-func asked(req *http.Request) (robots.Origin, robots.Path, error) {
+// Where these do not name one site, the robots.txt that is checked would not be
+// that of the site that is requested.
+func target(req *http.Request) (robots.Origin, robots.Path, error) {
 	u := req.URL
 	if u.Opaque != "" {
 		return robots.Origin{}, robots.Path{}, fmt.Errorf("URL %q has an Opaque part, which hides what is asked for: set Host and Path", u.Redacted())
@@ -127,7 +127,7 @@ func newBody(of io.ReadCloser, done func()) io.ReadCloser {
 	return b
 }
 
-// body gives the turn back when a response has ended.
+// body releases the permit when a response has ended.
 type body struct {
 	io.ReadCloser
 	once sync.Once

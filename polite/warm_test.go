@@ -39,16 +39,9 @@ func (m *memory) Fetch(_ context.Context, origin robots.Origin) (*fetch.Record, 
 	return r, nil
 }
 
-// idle is a Limiter that does nothing.
-type idle struct{ pace.Limiter }
-
-func (idle) NotBefore(context.Context, pace.Key, *pace.Schedule) (pace.Turn, error) {
-	return pace.Turn{}, nil
-}
-
 func newWarm(t *testing.T, name string, c *cache.Cache, o Options) *Transport {
 	t.Helper()
-	o.Cache, o.Limiter = c, idle{}
+	o.Cache = c
 	transport, err := New(name, o)
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +118,7 @@ func TestWarmOnce(t *testing.T) {
 	for k, want := range []time.Duration{pace.DefaultInterval, 30 * time.Second} {
 		v, err := crawlers[k].Verdict(t.Context(), "https://example.com/"+string(rune('a'+k)))
 		_, rules, _ := crawlers[k].rules(t.Context(), origin)
-		if got, _ := crawlers[k].schedule(rules).Steady(); err != nil || v.Allowed || got != want {
+		if got, _ := crawlers[k].scheduleOf(rules).Steady(); err != nil || v.Allowed || got != want {
 			t.Errorf("crawler %d: %v, %v; an interval of %v, want %v", k, v, err, got, want)
 		}
 	}
@@ -168,8 +161,8 @@ func TestWarmLaw(t *testing.T) {
 						if v.String() != fresh.String() || v.Reason != fresh.Reason || *v.State != *fresh.State {
 							t.Fatalf("%s of %+v\nkept:  %v %+v\nfresh: %v %+v", o.Dialect.Name, r, v, *v.State, fresh, *fresh.State)
 						}
-						if schedule, _ := pace.NewSchedule(rules, o.Policy); !reflect.DeepEqual(schedule, crawler.schedule(kept)) {
-							t.Fatalf("%s of %+v\nkept:  %+v\nfresh: %+v", o.Dialect.Name, r, crawler.schedule(kept), schedule)
+						if schedule, _ := pace.NewSchedule(rules, o.Policy); !reflect.DeepEqual(schedule, crawler.scheduleOf(kept)) {
+							t.Fatalf("%s of %+v\nkept:  %+v\nfresh: %+v", o.Dialect.Name, r, crawler.scheduleOf(kept), schedule)
 						}
 						asked++
 					}
@@ -188,7 +181,7 @@ func (okay) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Body: http.NoBody, Request: req}, nil
 }
 
-// TestJudgedAgain: a request that waits for its turn is judged by what holds then,
+// TestJudgedAgain: a request that waits is judged by what holds then,
 // when the site has another file and when the copy of an outage has ended meanwhile.
 func TestJudgedAgain(t *testing.T) {
 	for _, now := range []memory{{fetch.OK, "User-agent: *\nDisallow: /\n"}, {cause: fetch.ServerError}} {

@@ -38,5 +38,5 @@
 // quarters: the pages of a tree are not full, and a write needs new pages before it
 // gives back old ones. A file never shrinks; free pages are used again.
 //
-// What it costs is in docs/fleet.md, measured by BenchmarkScale.
+// BenchmarkScale measures what it costs.
 package bolt

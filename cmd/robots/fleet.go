@@ -17,10 +17,10 @@ import (
 // A fleetCall is one run of a verb of robots fleet.
 type fleetCall struct {
 	*command
-	agents  []string
-	dialect string
+	crawler crawlerFlags
 	redis   string // the URL
 	yes     bool
+	all     bool          // every site
 	hold    time.Duration // 0 until it is released
 	last    int           // entries of the log
 }
@@ -28,11 +28,11 @@ type fleetCall struct {
 func fleetCommand(std *streams, status *int) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fleet",
-		Short: "Look at a fleet on Redis and steer it",
-		Long: `Fleet shows and steers what the workers of a crawler share on a Redis. It is none
-of them: it takes no turn and fetches nothing. The password of Redis comes from
-the environment: ` + passwordName + `, or the file that the same with
-` + inFile + ` names.`,
+		Short: "Inspect and control workers sharing Redis",
+		Long: `Inspect and control the workers of a crawler that share Redis. With some servers of a
+cluster unreachable, each command does what it can with the others and names those that
+failed. The password of Redis comes from the environment: ` + passwordName + `, or
+from the file named by the same with ` + inFile + `.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return errors.New("no command given" + knownVerbs(cmd))
@@ -41,7 +41,7 @@ the environment: ` + passwordName + `, or the file that the same with
 		},
 	}
 	for _, make := range []func(*fleetCall, *int) *cobra.Command{
-		fleetStatusCommand, fleetShowCommand, fleetHoldCommand, fleetReleaseCommand, fleetForgetCommand, fleetDrainCommand, fleetResumeCommand, fleetLogCommand, fleetDoctorCommand,
+		fleetStatusCommand, fleetShowCommand, fleetConfigCommand, fleetHoldCommand, fleetHeldCommand, fleetReleaseCommand, fleetForgetCommand, fleetDrainCommand, fleetResumeCommand, fleetLogCommand, fleetDoctorCommand,
 	} {
 		cmd.AddCommand(make(&fleetCall{command: newCommand(std)}, status))
 	}
@@ -83,7 +83,14 @@ func (c *fleetCall) operate(ctx context.Context, do func(*fleet.Operator) (int, 
 	return do(op)
 }
 
-// whoAmI is who changes something: a user of a machine.
+// partly warns that a part of the fleet is unreachable.
+func (c *fleetCall) partly(err error) {
+	if err != nil {
+		c.warn("the answer is incomplete: %v", err)
+	}
+}
+
+// whoAmI is the user that the log names.
 func whoAmI() string {
 	name := "somebody"
 	if u, err := user.Current(); err == nil {
@@ -93,13 +100,13 @@ func whoAmI() string {
 	return name + "@" + host
 }
 
-// originOf reads the origin that an argument names.
+// originOf reads the one origin that is the argument.
 func (c *fleetCall) originOf() (origin robots.Origin, err error) {
 	if len(c.args) != 1 {
-		return origin, errors.New("one origin is needed, as in https://example.com")
+		return origin, errors.New("one origin is needed, such as https://example.com")
 	}
 	if origin, _, err = robots.ParseURL(c.args[0]); err != nil {
-		return origin, fmt.Errorf("%q is no origin such as https://example.com: %w", clip(c.args[0]), err)
+		return origin, fmt.Errorf("%q is not an origin such as https://example.com: %w", clip(c.args[0]), err)
 	}
 	return origin, nil
 }
@@ -107,12 +114,12 @@ func (c *fleetCall) originOf() (origin robots.Origin, err error) {
 func fleetDoctorCommand(c *fleetCall, status *int) *cobra.Command {
 	return c.register(&cobra.Command{
 		Use:   "doctor --redis URL",
-		Short: "Find what is wrong with the Redis of a fleet",
-		Long: `Doctor looks at every server of the Redis as a fleet needs them: can it be reached,
-has the user the rights, its version, eviction, memory, what it keeps on disk,
-replicas, clock, and the time of a round trip. It changes nothing.
+		Short: "Find problems with the Redis of a fleet",
+		Long: `Check every server for what a fleet needs: reachability, rights of the user, version,
+options of the fleet, eviction, memory, persistence, replicas, clock and latency. It
+changes nothing.
 
-Exit status: 0 nothing found, 1 something found, 2 a bad call.`,
+Exit status: 0 no problem; 1 problems found; 2 invalid usage.`,
 		Example: `  robots fleet doctor --redis redis://redis.internal:6379
   robots fleet doctor --redis rediss://robots@redis.internal:6379 --format json`,
 	}, status, c.doctor)
@@ -148,13 +155,13 @@ func (c *fleetCall) doctor(ctx context.Context) (int, error) {
 		if f.Node != "" {
 			where = f.Node + ": "
 		}
-		fmt.Fprintf(c.std.out, "%s  %s%s.\n%s  do: %s.\n", fill(f.Check, 11), where, f.Text, fill("", 11), f.Do)
+		fmt.Fprintf(c.std.out, "%s  %s%s.\n%s  fix: %s.\n", fill(f.Check, 11), where, f.Text, fill("", 11), f.Do)
 	}
 	if len(found) > 0 {
 		return exitDisallowed, nil
 	}
 	if c.format == formatText {
-		fmt.Fprintf(c.std.out, "nothing is wrong: %s\n", strings.Join(fleet.Checks(), ", "))
+		fmt.Fprintf(c.std.out, "no problems found: %s\n", strings.Join(fleet.Checks(), ", "))
 	}
 	return exitAllowed, nil
 }

@@ -23,11 +23,11 @@ func fleetStatusCommand(c *fleetCall, status *int) *cobra.Command {
 	return c.register(&cobra.Command{
 		Use:   "status --redis URL",
 		Short: "Show the workers and the servers of a fleet",
-		Long: `Status shows the workers with the grants that each takes per second, those that are
-away or drained, and the servers with memory, keys and commands per second. What
-was changed by hand is in robots fleet log.
+		Long: `Show the workers with their permits per second and heartbeats, those that died or
+are drained, and the servers with memory, keys and commands per second.
 
-Exit status: 0, or 1 if a worker or a server is away, or 2.`,
+Exit status: 0; 1 if a worker has died or a server is unreachable; 2 invalid usage,
+or no server answers.`,
 		Example: "  robots fleet status --redis redis://redis.internal:6379",
 	}, status, c.status)
 }
@@ -39,7 +39,7 @@ type jsonWorker struct {
 	Away      bool      `json:"away"`
 	Left      bool      `json:"left"`
 	Drained   bool      `json:"drained"`
-	Rate      float64   `json:"grants_per_second"`
+	Rate      float64   `json:"permits_per_second"`
 	PartsAway int       `json:"parts_away"`
 }
 
@@ -60,16 +60,18 @@ func (c *fleetCall) status(ctx context.Context) (int, error) {
 		return exitBad, err
 	}
 	return c.operate(ctx, func(op *fleet.Operator) (int, error) {
-		s, err := op.Status(ctx)
-		if err != nil {
-			return exitBad, err
+		s, failed := op.Status(ctx)
+		if failed != nil && len(s.Workers) == 0 {
+			return exitBad, failed
 		}
+		c.partly(failed)
+		var err error
 		if c.format == formatJSON {
 			err = c.writeStatusJSON(&s)
 		} else {
-			c.writeStatus(&s)
+			c.writeStatus(&s, op)
 		}
-		if slices.ContainsFunc(s.Workers, func(w paceredis.Worker) bool { return w.Gone && !w.Left }) || slices.ContainsFunc(s.Nodes, func(n fleet.Node) bool { return n.Err != nil }) {
+		if failed != nil || slices.ContainsFunc(s.Workers, func(w paceredis.Worker) bool { return w.Gone && !w.Left }) || slices.ContainsFunc(s.Nodes, func(n fleet.Node) bool { return n.Err != nil }) {
 			return exitDisallowed, err
 		}
 		return exitAllowed, err
@@ -96,12 +98,12 @@ func (c *fleetCall) writeStatusJSON(s *fleet.Status) error {
 	}{1, s.At, workers, servers})
 }
 
-func (c *fleetCall) writeStatus(s *fleet.Status) {
+func (c *fleetCall) writeStatus(s *fleet.Status, op *fleet.Operator) {
 	rate := 0.0
 	for _, w := range s.Workers {
 		rate += w.Rate
 	}
-	fmt.Fprintf(c.std.out, "%s, %s grants/s\n", count(len(s.Workers), "worker"), short(rate))
+	fmt.Fprintf(c.std.out, "%s, %s permits/s\n", count(len(s.Workers), "worker"), short(rate))
 	t := tabwriter.NewWriter(c.std.out, 0, 0, 2, ' ', 0)
 	for _, w := range s.Workers {
 		state := "heartbeat " + took(max(s.At.Sub(w.Beat), time.Millisecond)) + " ago"
@@ -109,15 +111,15 @@ func (c *fleetCall) writeStatus(s *fleet.Status) {
 		case w.Left:
 			state = "left at " + stamp(w.Beat)
 		case w.Gone:
-			state = "away since " + stamp(w.Beat) + ": its grants have ended"
+			state = "away since " + stamp(w.Beat) + ": its permits have expired"
 		}
 		if w.Away > 0 && !w.Gone {
-			state += fmt.Sprintf(", %d of %d parts of the state out of its reach", w.Away, paceredis.Parts)
+			state += fmt.Sprintf(", %d of %d parts of the state unreachable", w.Away, op.Parts())
 		}
 		if w.Drained {
 			state += ", drained"
 		}
-		fmt.Fprintf(t, "  %s\t%s\t%s grants/s\t%s\n", w.ID, w.Name, short(w.Rate), state)
+		fmt.Fprintf(t, "  %s\t%s\t%s permits/s\t%s\n", w.ID, w.Name, short(w.Rate), state)
 	}
 	_ = t.Flush() // the error is that of std.out, which is flushed at the end
 	fmt.Fprintln(c.std.out, count(len(s.Nodes), "server"))
@@ -126,7 +128,7 @@ func (c *fleetCall) writeStatus(s *fleet.Status) {
 			fmt.Fprintf(t, "  %s\taway: %s\n", n.Addr, robots.Printable(n.Err.Error()))
 			continue
 		}
-		role, most := "primary", "no bound"
+		role, most := "primary", "no limit"
 		if n.Replica {
 			role = "replica"
 		}
@@ -140,19 +142,17 @@ func (c *fleetCall) writeStatus(s *fleet.Status) {
 
 func fleetShowCommand(c *fleetCall, status *int) *cobra.Command {
 	cmd := c.register(&cobra.Command{
-		Use:   "show [-a TOKEN]... [-d DIALECT] --redis URL {ORIGIN | ADDRESS}",
+		Use:   "show [-a TOKEN[,TOKEN]] [-d DIALECT] --redis URL {ORIGIN | ADDRESS}",
 		Short: "Show what a fleet knows of a site or an address",
-		Long: `Show says of an origin what the fleet has of its robots.txt, who fetches it, when the
-site was last asked, who is there now, its back-off and why, whether it is held, and
-when the next turn is, with the reason. Of an IP address: the last starts there.
+		Long: `Show what the fleet knows of an origin: its robots.txt and whether a worker fetches
+it, its last request, permits, back-off and hold, and when the next request may start
+and why. Given an IP address, show the last starts there.
 
-Exit status: 0, 1 if nothing is known, or 2.`,
+Exit status: 0; 1 if nothing is known; 2 invalid usage, or its server does not answer.`,
 		Example: `  robots fleet show --redis redis://redis.internal:6379 -a MyBot https://example.com
   robots fleet show --redis redis://redis.internal:6379 192.0.2.7`,
 	}, status, c.show)
-	cmd.Flags().StringArrayVarP(&c.agents, "agent", "a", nil, "product `TOKEN` of the crawler (repeat for fallbacks, most specific first)")
-	cmd.Flags().StringVarP(&c.dialect, "dialect", "d", robots.RFC9309.Name, "read robots.txt as `NAME` does")
-	complete(cmd, "dialect", dialectNames())
+	c.crawler.register(cmd, false)
 	return cmd
 }
 
@@ -166,9 +166,9 @@ func (c *fleetCall) show(ctx context.Context) (int, error) {
 	if err != nil {
 		return exitBad, err
 	}
-	d, err := dialectByName(c.dialect)
-	if err == nil {
-		err = checkAgents(c.agents, d)
+	list, _, err := c.crawler.crawlers()
+	if err == nil && len(list) > 1 {
+		err = errors.New("several crawlers given: -a names one, with fallbacks after commas")
 	}
 	if err != nil {
 		return exitBad, err
@@ -178,14 +178,14 @@ func (c *fleetCall) show(ctx context.Context) (int, error) {
 		if err != nil {
 			return exitBad, err
 		}
-		turn, none, err := c.turn(&s, d)
+		next, none, err := c.next(&s, list[0])
 		if err != nil {
 			return exitBad, err
 		}
 		if c.format == formatJSON {
-			err = c.writeSiteJSON(&s, turn)
+			err = c.writeSiteJSON(&s, next)
 		} else {
-			c.writeSite(&s, turn, none)
+			c.writeSite(&s, next, none)
 		}
 		if s.Record == nil && !s.Pace.Known {
 			return exitDisallowed, err
@@ -194,40 +194,36 @@ func (c *fleetCall) show(ctx context.Context) (int, error) {
 	})
 }
 
-// turn returns the next turn at a site, or why there is none.
-func (c *fleetCall) turn(s *fleet.Site, d robots.Dialect) (turn *pace.Turn, none string, err error) {
+// next returns the next request to a site, or why there is none.
+func (c *fleetCall) next(s *fleet.Site, crawler Crawler) (next *nextRequest, none string, err error) {
 	if s.Record == nil {
-		return nil, "not known without a robots.txt", nil
+		return nil, "unknown without a robots.txt", nil
 	}
-	tokens := c.agents
-	if len(tokens) == 0 {
-		tokens = []string{"*"}
-	}
-	rules := s.Record.Rules(d, s.Pace.At, tokens...)
+	rules := s.Record.Rules(crawler.Dialect, s.Pace.At, crawler.Tokens...)
 	_, path, err := robots.ParseURL(s.Origin.String() + "/")
 	if err != nil {
 		return nil, "", err
 	}
 	if _, without := rules.FallbackReason(); without && !rules.Allowed(path) {
-		return nil, "none while robots.txt cannot be had: the site counts as disallowed", nil
+		return nil, "none while robots.txt is unavailable: the site counts as disallowed", nil
 	}
 	schedule, err := pace.NewSchedule(rules, pace.Policy{})
 	if err != nil {
 		return nil, "", err
 	}
-	next := schedule.TurnIn(s.Pace.At, s.Pace.State)
-	for i := range next.Reasons {
-		if r := &next.Reasons[i]; r.Cause == pace.CauseRetryAfter && r.Until.Equal(s.Pace.Held) {
+	found := nextOf(schedule, s.Pace.At, s.Pace.State)
+	for i := range found.Reasons {
+		if r := &found.Reasons[i]; r.Cause == pace.CauseRetryAfter && r.Until.Equal(s.Pace.Held) {
 			r.Cause = pace.CauseHeld
 		}
 	}
-	return &next, "", nil
+	return &found, "", nil
 }
 
 // until writes a time and how far off it is.
 func until(t, now time.Time) string { return stamp(t) + ", in " + pace.Words(t.Sub(now)) }
 
-func (c *fleetCall) writeSite(s *fleet.Site, turn *pace.Turn, none string) {
+func (c *fleetCall) writeSite(s *fleet.Site, next *nextRequest, none string) {
 	say := func(what, text string, args ...any) {
 		fmt.Fprintf(c.std.out, "  %s  %s\n", fill(what, 9), fmt.Sprintf(text, args...))
 	}
@@ -240,7 +236,7 @@ func (c *fleetCall) writeSite(s *fleet.Site, turn *pace.Turn, none string) {
 		if r.Outcome.Good() {
 			text += ", fresh until " + stamp(r.Expires)
 		} else {
-			text += ", " + r.Cause.Sentence() + ", asked again from " + stamp(r.NextTry)
+			text += ", " + r.Cause.Sentence() + ", next try from " + stamp(r.NextTry)
 		}
 		say("record", "%s", robots.Printable(text))
 	}
@@ -249,28 +245,21 @@ func (c *fleetCall) writeSite(s *fleet.Site, turn *pace.Turn, none string) {
 	}
 	switch {
 	case p.State.Last.IsZero():
-		say("last", "nothing that matters any more")
+		say("last", "no request that still matters")
 	case p.State.Last.After(now):
-		say("last", "it counts as asked at %s", stamp(p.State.Last))
+		say("last", "counts as requested at %s", stamp(p.State.Last))
 	default:
 		say("last", "a request ended, or the last one started, at %s", stamp(p.State.Last))
 	}
-	switch {
-	case p.LeasedUntil.IsZero():
-	case p.Leased == "":
-		say("leased", "to nobody until %s: a worker may use the site whose lease was ended or lost", stamp(p.LeasedUntil))
-	default:
-		say("leased", "worker %s has the site until %s, or longer if it renews that", p.Leased, stamp(p.LeasedUntil))
-	}
-	for _, g := range p.UnderWay {
-		whose := "worker " + g.Worker
-		if g.Worker == "" {
-			whose = "lent to a client of a service"
+	for _, permit := range p.Permits {
+		holder := "worker " + permit.Worker
+		if permit.Worker == "" {
+			holder = "a client of a service"
 		}
-		say("under way", "%s, since %s, until %s at most", whose, stamp(g.Start), stamp(g.End))
+		say("permit", "%s, from %s, expires %s", holder, stamp(permit.Start), stamp(permit.Expires))
 	}
-	if p.State.BackOff.Factor > 0 {
-		say("back-off", "%d times the interval, since the site said at %s that it is asked too much", p.State.BackOff.Factor, stamp(p.Overload))
+	if p.State.BackOff > 0 {
+		say("back-off", "%d times the interval, since the site signaled overload at %s", p.State.BackOff, stamp(p.Overload))
 	}
 	if p.Held.After(now) {
 		if p.Held.Sub(now) > paceredis.Forever/2 {
@@ -280,21 +269,21 @@ func (c *fleetCall) writeSite(s *fleet.Site, turn *pace.Turn, none string) {
 		}
 	}
 	switch {
-	case turn == nil:
-		say("next turn", "%s", none)
-	case !turn.Start.After(now):
-		say("next turn", "now")
+	case next == nil:
+		say("next", "%s", none)
+	case !next.Start.After(now):
+		say("next", "now")
 	default:
-		say("next turn", "%s", until(turn.Start, now))
+		say("next", "%s", until(next.Start, now))
 	}
-	if turn != nil {
-		for _, r := range turn.Reasons {
+	if next != nil {
+		for _, r := range next.Reasons {
 			say("", "%s", r)
 		}
 	}
 }
 
-func (c *fleetCall) writeSiteJSON(s *fleet.Site, turn *pace.Turn) error {
+func (c *fleetCall) writeSiteJSON(s *fleet.Site, next *nextRequest) error {
 	type record struct {
 		Outcome string    `json:"outcome"`
 		Status  int       `json:"status"`
@@ -304,7 +293,7 @@ func (c *fleetCall) writeSiteJSON(s *fleet.Site, turn *pace.Turn) error {
 		Expires time.Time `json:"expires,omitzero"`
 		NextTry time.Time `json:"next_try,omitzero"`
 	}
-	type grant struct {
+	type permit struct {
 		Worker *string   `json:"worker"`
 		Start  time.Time `json:"start"`
 		End    time.Time `json:"end"`
@@ -320,13 +309,12 @@ func (c *fleetCall) writeSiteJSON(s *fleet.Site, turn *pace.Turn) error {
 		BackOff    int        `json:"back_off"`
 		Overload   *time.Time `json:"overload"`
 		Held       *time.Time `json:"held"`
-		Leased     *string    `json:"leased"`
-		UnderWay   []grant    `json:"under_way"`
+		Permits    []permit   `json:"permits"`
 		Next       *time.Time `json:"next"`
 		Reasons    []string   `json:"reasons"`
 	}{
-		Schema: 1, Origin: s.Origin.String(), At: s.Pace.At, Lease: s.LeaseLeft.Seconds(), Last: notZero(s.Pace.State.Last), BackOff: int(s.Pace.State.BackOff.Factor),
-		Overload: notZero(s.Pace.Overload), Held: notZero(s.Pace.Held), Leased: notEmpty(s.Pace.Leased), UnderWay: []grant{}, Reasons: []string{},
+		Schema: 1, Origin: s.Origin.String(), At: s.Pace.At, Lease: s.LeaseLeft.Seconds(), Last: notZero(s.Pace.State.Last), BackOff: int(s.Pace.State.BackOff),
+		Overload: notZero(s.Pace.Overload), Held: notZero(s.Pace.Held), Permits: []permit{}, Reasons: []string{},
 	}
 	if !s.Pace.State.NotBefore.Equal(s.Pace.Held) {
 		out.RetryAfter = notZero(s.Pace.State.NotBefore)
@@ -334,12 +322,12 @@ func (c *fleetCall) writeSiteJSON(s *fleet.Site, turn *pace.Turn) error {
 	if r := s.Record; r != nil {
 		out.Record = &record{r.Outcome.String(), r.Status, r.Cause.String(), len(r.Body), r.Fetched, r.Expires, r.NextTry}
 	}
-	for _, g := range s.Pace.UnderWay {
-		out.UnderWay = append(out.UnderWay, grant{notEmpty(g.Worker), g.Start, g.End})
+	for _, p := range s.Pace.Permits {
+		out.Permits = append(out.Permits, permit{notEmpty(p.Worker), p.Start, p.Expires})
 	}
-	if turn != nil {
-		out.Next = &turn.Start
-		for _, r := range turn.Reasons {
+	if next != nil {
+		out.Next = &next.Start
+		for _, r := range next.Reasons {
 			out.Reasons = append(out.Reasons, r.String())
 		}
 	}
@@ -370,9 +358,9 @@ func (c *fleetCall) showAddress(ctx context.Context, op *fleet.Operator, addr ne
 	} else {
 		last := func(at time.Time) string {
 			if at.IsZero() {
-				return "nothing that matters any more"
+				return "none that still matters"
 			}
-			return "the last one starts at " + stamp(at)
+			return "last start at " + stamp(at)
 		}
 		fmt.Fprintf(c.std.out, "%s\n  page        %s\n  robots.txt  %s\n", addr, last(a.Page), last(a.Fetch))
 	}
@@ -386,10 +374,10 @@ func fleetLogCommand(c *fleetCall, status *int) *cobra.Command {
 	cmd := c.register(&cobra.Command{
 		Use:   "log [-n N] --redis URL",
 		Short: "Show what operators have changed",
-		Long: `Log shows the last changes that were made by robots fleet: when, who, what. The fleet
-keeps the last 1000.
+		Long: `Show the last changes made with robots fleet: when, who, what. The fleet keeps the
+last 1000.
 
-Exit status: 0, or 2.`,
+Exit status: 0; 2 invalid usage, or no server answers.`,
 		Example: "  robots fleet log --redis redis://redis.internal:6379 -n 100",
 	}, status, c.log)
 	cmd.Flags().IntVarP(&c.last, "last", "n", 20, "show the last `N`")
@@ -402,9 +390,11 @@ func (c *fleetCall) log(ctx context.Context) (int, error) {
 	}
 	return c.operate(ctx, func(op *fleet.Operator) (int, error) {
 		list, err := op.Log(ctx, c.last)
-		if err != nil {
+		if err != nil && len(list) == 0 {
 			return exitBad, err
 		}
+		c.partly(err)
+		err = nil
 		for _, e := range list {
 			if c.format == formatJSON {
 				err = errors.Join(err, encode(c.std.out, struct {

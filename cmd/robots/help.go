@@ -73,7 +73,7 @@ input, 3 undecided.
 
 // rareFlags are shown only by --help-all.
 var rareFlags = []string{
-	"at", "max-bytes", "color", "user-initiated", "chunk-header", "probe", "leased", "redis", "allow-eviction", "user-agent", "proxy",
+	"at", "max-bytes", "color", "user-initiated", "chunk-header", "probe", "redis", "allow-eviction", "user-agent", "proxy",
 	"address-pace", "floor", "ceiling", "obey", "zone", "timeout",
 }
 

@@ -48,7 +48,8 @@ type siteFlags struct {
 	cache         string
 	redis         string
 	allowEviction bool
-	leased        bool
+	pages         bool // pages are requested too
+	limiter       *pace.Local
 	userAgent     string
 	timeout       time.Duration
 	proxy         string
@@ -99,12 +100,6 @@ func (s *siteFlags) timeoutFlag(f *pflag.FlagSet, usage string) {
 func (s *siteFlags) wayFlags(f *pflag.FlagSet) {
 	f.StringVar(&s.proxy, "proxy", "", "`URL` proxy (http, https, socks5, socks5h), env for HTTPS_PROXY and HTTP_PROXY, or none")
 	f.BoolVar(&s.allowPrivate, "allow-private", false, "also fetch from private and loopback addresses")
-}
-
-// registerLeased declares --leased, for the verbs that request pages.
-func (s *siteFlags) registerLeased(cmd *cobra.Command) {
-	s.set.BoolVar(&s.leased, "leased", false, "with --redis: this fleet leases each site to one worker")
-	cmd.Flags().AddFlagSet(s.set)
 }
 
 // registerProbe declares --probe.
@@ -168,18 +163,15 @@ func (s *siteFlags) options(dialects []robots.Dialect, maxBytes int) (o fetch.Op
 	if s.given("cache") && s.redis != "" {
 		return o, paces, errors.New("--cache and --redis exclude each other")
 	}
-	for _, name := range []string{"allow-eviction", "leased"} {
-		if s.given(name) && s.redis == "" {
-			return o, paces, errors.New("--" + name + " requires --redis")
-		}
+	if s.given("allow-eviction") && s.redis == "" {
+		return o, paces, errors.New("--allow-eviction requires --redis")
 	}
 	proxy, err := s.parseProxy()
 	if err != nil {
 		return o, paces, err
 	}
-	var starts *pace.Local
 	if paces, err = addressPaces(s.addressPaces); err == nil {
-		starts, err = pace.NewLocal(paces)
+		s.limiter, err = pace.NewLocal(paces)
 	}
 	if err != nil {
 		return o, paces, fmt.Errorf("--address-pace: %w", err)
@@ -188,7 +180,7 @@ func (s *siteFlags) options(dialects []robots.Dialect, maxBytes int) (o fetch.Op
 		UserAgent:   cmp.Or(s.userAgent, defaultUserAgent()),
 		Limits:      fetch.Limits{Total: cmp.Or(s.timeout, 30*time.Second)},
 		Guard:       fetch.Guard{AllowPrivate: s.allowPrivate},
-		Starts:      starts,
+		Start:       s.limiter.StartFetch,
 		Proxy:       proxy,
 		Connections: maxConnections,
 		Probe:       s.probe,
@@ -247,17 +239,15 @@ func newLive(c *command, s *siteFlags, dialects []robots.Dialect, maxBytes int) 
 	l := &live{began: c.std.now().Truncate(time.Millisecond), private: s.allowPrivate, warn: c.warn, kept: s.cache != "" || s.redis != ""}
 	// The client ends each fetch in time; a wait for a busy address is not limited.
 	fetchLimit := 24 * time.Hour
-	l.limiter, _ = asking.Starts.(pace.Limiter) // a pace.Local
+	l.limiter = s.limiter
 	switch {
 	case s.given("redis"):
 		if l.fleet, err = join("--redis", s.redis, fleet.Options{Pace: paces, AllowEviction: s.allowEviction,
-			Leased: s.leased, RecordsOnly: s.set.Lookup("leased") == nil}); err != nil {
+			RecordsOnly: !s.pages}); err != nil {
 			return nil, err
 		}
 		l.store, l.limiter = l.fleet.Store(), l.fleet.Limiter()
-		if shared, ok := l.fleet.Limiter().(fetch.Starts); ok {
-			asking.Starts = shared
-		}
+		asking.Start = l.limiter.StartFetch
 		fetchLimit = asking.Limits.Total + fetchMargin // a lease lasts as long, if this process dies
 	case s.cache != "":
 		if l.store, err = bolt.Open(s.cache, bolt.Options{}); err != nil {

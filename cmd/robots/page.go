@@ -76,7 +76,7 @@ input, or interrupted; 3 undecided: robots.txt or the page is unreachable, retry
 	f.StringVar(&p.urls, "urls", "", "read URLs from a list, CSV, sitemap or access log in this `FILE`")
 	p.formatFlag(cmd)
 	p.site.register(cmd)
-	p.site.registerLeased(cmd)
+	p.site.pages = true
 	registerMaxBytes(cmd, &p.maxBytes)
 	timeFlag(cmd, &p.at, "`TIME` time to judge at, such as 2026-01-31T18:00:00Z, for unavailable_after and outages")
 	p.colorFlag(cmd)

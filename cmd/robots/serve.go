@@ -191,12 +191,9 @@ func (s *service) open(ctx context.Context) error {
 // openFleet joins a fleet, which has store and limiter.
 func (s *service) openFleet(ctx context.Context, parts *server.Parts, paces pace.Options) error {
 	c := s.config
-	policy, err := c.Policy()
-	if err != nil {
-		return err
-	}
+	var err error
 	if s.fleet, err = join("--store", c.Store, fleet.Options{
-		MaxMemoryBytes: c.Memory, Pace: paces, AllowEviction: c.AllowEviction, WhenDown: policy, Observe: s, Log: s.log,
+		MaxMemoryBytes: c.Memory, Pace: paces, AllowEviction: c.AllowEviction, Observe: s, Log: s.log,
 	}); err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/robotskit/robots/cmd/internal/server/openloop"
 	"github.com/robotskit/robots/fleet"
@@ -48,14 +49,20 @@ func (l *logLines) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-// await waits for text of this form and returns its groups, nil if the program has
-// ended without.
+// await waits for text of this form and returns its groups, nil if the program has ended without it, or after two minutes.
 func (l *logLines) await(form string) []string {
 	pattern := regexp.MustCompile(form)
+	late := false
+	defer time.AfterFunc(2*time.Minute, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		late = true
+		l.grown.Broadcast()
+	}).Stop()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for {
-		if m := pattern.FindStringSubmatch(l.text.String()); m != nil || l.ended {
+		if m := pattern.FindStringSubmatch(l.text.String()); m != nil || l.ended || late {
 			return m
 		}
 		l.grown.Wait()
@@ -302,7 +309,7 @@ func TestServeReady(t *testing.T) {
 	if m := get(t, needs.admin+"/metrics"); !strings.Contains(m, "\nrobots_ready 1\n") {
 		t.Error("the metrics do not say that it is ready")
 	}
-	for _, line := range []string{`"level":"WARN","msg":"the fleet's Redis is out of reach","error":`, `"level":"INFO","msg":"the fleet's Redis is back"`, `"level":"WARN","msg":"the fleet's Redis has lost memory`} {
+	for _, line := range []string{`"level":"WARN","msg":"the fleet's Redis is unreachable","error":`, `"level":"INFO","msg":"the fleet's Redis is back"`, `"level":"WARN","msg":"the fleet's Redis has lost memory`} {
 		if needs.log.await(line) == nil {
 			t.Errorf("the log has no %s: %s", line, needs.log)
 		}
@@ -405,7 +412,7 @@ func TestServeDrained(t *testing.T) {
 	if err := op.Drain(t.Context(), s.Workers[i].ID); err != nil {
 		t.Fatal(err)
 	}
-	if f.servers[0].log.await(`"msg":"an operator drains this worker`) == nil {
+	if f.servers[0].log.await(`"msg":"an operator has drained this worker`) == nil {
 		t.Fatal("the log does not say that the server is drained")
 	}
 	resp, err := http.Get(f.servers[0].admin + "/readyz")
@@ -419,7 +426,7 @@ func TestServeDrained(t *testing.T) {
 	if p, status := f.permit(0, site, "0s", "1m"); p != nil || status != http.StatusServiceUnavailable {
 		t.Errorf("a permit of a server that is drained: %+v, %d", p, status)
 	}
-	p, status := f.permit(1, site, "0s", "1m")
+	p, status := f.permit(1, site, "10s", "1m")
 	if p == nil {
 		t.Fatalf("no permit of the other server: %d", status)
 	}
@@ -427,14 +434,14 @@ func TestServeDrained(t *testing.T) {
 
 	var out, said bytes.Buffer
 	call := []string{"fleet", "resume", "--redis", redis.URL(), "--yes", "--format", "json", s.Workers[i].ID}
-	if status := run(t.Context(), call, strings.NewReader(""), &out, &said); status != exitAllowed || !strings.Contains(out.String(), `"done":"takes grants again within 7 s"`) {
+	if status := run(t.Context(), call, strings.NewReader(""), &out, &said); status != exitAllowed || !strings.Contains(out.String(), `"done":"acquires permits again within 7 s"`) {
 		t.Errorf("resumed: %d %s%s", status, &out, &said)
 	}
 	if f.servers[0].log.await(`"msg":"the drain of this worker has ended`) == nil {
 		t.Fatal("the log does not say that the server is drained no more")
 	}
 	get(t, f.servers[0].admin+"/readyz") // which fails unless it is ready
-	if p, status := f.permit(0, site, "1s", "1m"); p == nil {
+	if p, status := f.permit(0, site, "10s", "1m"); p == nil {
 		t.Errorf("no permit after the end of the drain: %d", status)
 	}
 }

@@ -75,7 +75,7 @@ unreachable and there is no earlier copy.`,
 	f.StringVar(&s.obey, "obey", pace.ObeyUnlessIgnored.String(), "`WHICH` delays to follow: unless-ignored (by the dialect), honoured (by it), declared (all)")
 	complete(cmd, "obey", []string{pace.ObeyUnlessIgnored.String(), pace.ObeyHonoured.String(), pace.ObeyDeclared.String()})
 	s.site.register(cmd)
-	s.site.registerLeased(cmd)
+	s.site.pages = true
 	registerMaxBytes(cmd, &s.maxBytes)
 	timeFlag(cmd, &s.at, "`TIME` time to start from, such as 2026-01-31T18:00:00Z (default now)")
 	s.colorFlag(cmd)

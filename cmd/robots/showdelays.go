@@ -19,12 +19,31 @@ import (
 type schedule struct {
 	*pace.Schedule
 	from   time.Time // that of --at, or now
-	next   []pace.Turn
+	next   []nextRequest
 	day    []pace.Span
 	pages  int
 	takes  time.Duration // of the pages
 	within bool          // takes is known
-	fleet  *pace.Turn    // the next request of the fleet of --redis, nil without
+	fleet  *nextRequest  // of the fleet given with --redis, nil without
+}
+
+// A nextRequest is when the next request may start, and why not earlier.
+type nextRequest struct {
+	Start    time.Time
+	Interval time.Duration
+	Reasons  []pace.Reason
+}
+
+// nextOf returns the next request of a schedule in a state.
+func nextOf(s *pace.Schedule, t time.Time, state pace.State) nextRequest {
+	start, reasons := s.Explain(t, state)
+	interval, _ := s.At(start)
+	for _, r := range reasons {
+		if r.Cause == pace.CauseBackOff {
+			interval = r.Interval
+		}
+	}
+	return nextRequest{start, interval, reasons}
 }
 
 // nextStarts is how many requests are listed.
@@ -38,9 +57,10 @@ func (v *view) schedule(ctx context.Context) (*schedule, error) {
 	}
 	p := &schedule{Schedule: made, from: v.start(), pages: v.pages}
 	if v.live != nil && v.live.fleet != nil && v.at.IsZero() && v.from.Record != nil {
-		turn, err := v.live.fleet.Limiter().NotBefore(ctx, pace.Key{Origin: v.from.Record.Origin}, made)
+		list, err := v.live.fleet.Limiter().Try(ctx, []pace.Request{{Origin: v.from.Record.Origin, Schedule: made}}, 0)
 		if err == nil {
-			p.fleet, p.from = &turn, v.std.now()
+			interval, _ := made.At(list[0].NotBefore)
+			p.fleet, p.from = &nextRequest{list[0].NotBefore, interval, list[0].Reasons}, v.std.now()
 		} else {
 			v.warn("the fleet's crawl rate is not known: %w", err)
 		}
@@ -49,13 +69,13 @@ func (v *view) schedule(ctx context.Context) (*schedule, error) {
 	p.day = made.Day(p.from)
 	from, last := p.from, time.Time{}
 	for i := range nextStarts {
-		turn := made.Turn(from, last)
+		next := nextOf(made, from, pace.State{Last: last})
 		if p.fleet != nil && i == 0 {
-			turn = *p.fleet
+			next = *p.fleet
 		}
-		turn.Start = turn.Start.In(made.Zone())
-		p.next = append(p.next, turn)
-		if last = turn.Start; last.After(from) {
+		next.Start = next.Start.In(made.Zone())
+		p.next = append(p.next, next)
+		if last = next.Start; last.After(from) {
 			from = last
 		}
 	}
@@ -90,15 +110,15 @@ func (p *schedule) write(w io.Writer, colors palette) {
 
 	heading(w, colors, "Next requests, each after an immediate response")
 	before := p.from
-	for _, turn := range p.next {
+	for _, next := range p.next {
 		wait := "at once"
-		if d := turn.Start.Sub(before); d > 0 {
+		if d := next.Start.Sub(before); d > 0 {
 			wait = "after " + pace.Words(d)
 		}
-		reason := turn.Reasons[0]
+		reason := next.Reasons[0]
 		reason.Interval = 0 // it stands in the column before
-		wrap(w, scheduleWidth, "  "+turn.Start.Format(startFormat(p.next))+"  "+fill(wait, 16)+"  ", reason.String())
-		before = turn.Start
+		wrap(w, scheduleWidth, "  "+next.Start.Format(startFormat(p.next))+"  "+fill(wait, 16)+"  ", reason.String())
+		before = next.Start
 	}
 
 	heading(w, colors, "Duration")
@@ -116,8 +136,8 @@ func one(interval time.Duration) string {
 }
 
 // startFormat shows fractions of a second only where a start has one.
-func startFormat(turns []pace.Turn) string {
-	for _, t := range turns {
+func startFormat(list []nextRequest) string {
+	for _, t := range list {
 		if t.Start.Nanosecond() >= int(time.Millisecond) {
 			return clock + ".000"
 		}
@@ -270,14 +290,14 @@ type (
 		Obey     pace.Obey   `json:"obey"`
 		Zone     string      `json:"zone"`
 		At       string      `json:"at"`
-		Next     []jsonTurn  `json:"next"`
+		Next     []jsonNext  `json:"next"`
 		Day      []jsonSpan  `json:"day"`
 		Declared []jsonEntry `json:"declared"`
 		Dropped  int         `json:"dropped"`
 		Pages    int         `json:"pages"`
 		Seconds  *float64    `json:"seconds"` // null: more than ten years
 	}
-	jsonTurn struct {
+	jsonNext struct {
 		Start    string       `json:"start"`
 		Interval float64      `json:"interval"`
 		Reasons  []jsonReason `json:"reasons"`
@@ -317,7 +337,7 @@ func (p *schedule) json() *jsonSchedule {
 		j.Seconds = &seconds
 	}
 	for _, t := range p.next {
-		j.Next = append(j.Next, jsonTurn{t.Start.Format(time.RFC3339Nano), t.Interval.Seconds(), jsonReasons(t.Reasons)})
+		j.Next = append(j.Next, jsonNext{t.Start.Format(time.RFC3339Nano), t.Interval.Seconds(), jsonReasons(t.Reasons)})
 	}
 	for _, s := range p.day {
 		j.Day = append(j.Day, jsonSpan{s.From.Format(time.RFC3339), s.To.Format(time.RFC3339), s.Open, s.Interval.Seconds(), jsonReasons(s.Reasons)})

@@ -1,7 +1,7 @@
-// Fleet is a crawler of three processes that behaves as one: together they ask a
-// site once for its robots.txt and keep to its pace. It brings the site with it,
-// on this machine, which wants five pages a second at this time of the day and
-// fewer at others, and prints who came when.
+// Fleet is a crawler of three processes that behaves as one: together they fetch the
+// robots.txt of a site once and keep to its pace. It also runs the site, on this machine,
+// which allows five pages a second at this time of the day and fewer at others, and prints
+// when requests arrive.
 //
 //	go run ./examples/fleet redis://localhost:6379
 package main
@@ -45,7 +45,7 @@ func main() {
 func work(redis, site, name string) {
 	f, err := fleet.Open(context.Background(), redis, fleet.Options{
 		Prefix: "example",
-		Pace:   pace.Options{AddressInterval: -1}, // so that what is seen is the site's wish alone
+		Pace:   pace.Options{AddressInterval: -1}, // so that only the site's own pace applies
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -59,7 +59,7 @@ func work(redis, site, name string) {
 			log.Fatal(err)
 		}
 		io.Copy(io.Discard, resp.Body)
-		resp.Body.Close() // only now is the turn of the next
+		resp.Body.Close() // which releases the permit
 	}
 }
 
@@ -85,7 +85,7 @@ func start(redis string) {
 	s.report()
 }
 
-// site is a web site that notes who comes when.
+// site is a web site that records arrivals.
 type site struct {
 	began time.Time
 
@@ -117,6 +117,6 @@ func (s *site) report() {
 	for i, t := range s.visits[1:] {
 		gaps = append(gaps, t.Sub(s.visits[i]).Round(time.Millisecond))
 	}
-	fmt.Printf("%d pages to %d processes, at least %s apart; robots.txt was asked for %d time(s)\n",
+	fmt.Printf("%d pages to %d processes, at least %s apart; robots.txt was fetched %d time(s)\n",
 		len(s.visits), workers, pace.Words(slices.Min(gaps)), s.robots)
 }

@@ -13,8 +13,8 @@ import (
 )
 
 // AccessRule returns the words after "ACL SETUSER robots" in the comment of a Go file, up
-// to the next empty line of the comment. So a test uses the documented rule. Its
-// password is SECRET.
+// to the next empty line of the comment, or in a block of a Markdown file. So a test uses the
+// documented rule. Its password is SECRET.
 func AccessRule(t testing.TB, file string) []string {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -22,9 +22,13 @@ func AccessRule(t testing.TB, file string) []string {
 		t.Fatal(err)
 	}
 	_, rule, ok := bytes.Cut(text, []byte("ACL SETUSER robots "))
-	rule, _, end := bytes.Cut(rule, []byte("\n//\n"))
+	limit := "\n//\n"
+	if strings.HasSuffix(file, ".md") {
+		limit = "```"
+	}
+	rule, _, end := bytes.Cut(rule, []byte(limit))
 	if !ok || !end {
-		t.Fatalf("%s has no comment with ACL SETUSER robots", file)
+		t.Fatalf("%s has no text with ACL SETUSER robots", file)
 	}
 	return strings.Fields(strings.ReplaceAll(string(rule), "//", ""))
 }

@@ -62,6 +62,37 @@ func (s *Script) ByText(ctx context.Context, client rueidis.Client, keys, args [
 	return s.send(ctx, client, client.B().Eval().Script(s.text).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build())
 }
 
+// A Call is the keys and the arguments of one run of a script.
+type Call struct{ Keys, Args []string }
+
+// RunAll runs a script several times, in one pipeline for each server. It is not sent again
+// if a connection breaks.
+func (s *Script) RunAll(ctx context.Context, client rueidis.Client, calls []Call) []rueidis.RedisResult {
+	if len(calls) == 1 {
+		return []rueidis.RedisResult{s.Run(ctx, client, calls[0].Keys, calls[0].Args)}
+	}
+	s.make()
+	cmds := make(rueidis.Commands, len(calls))
+	for i, c := range calls {
+		cmds[i] = client.B().Evalsha().Sha1(s.sha1).Numkeys(int64(len(c.Keys))).Key(c.Keys...).Arg(c.Args...).Build()
+	}
+	replies := client.DoMulti(ctx, cmds...)
+	var unknown []int
+	cmds = nil
+	for i, c := range calls {
+		if Says(replies[i].Error(), "NOSCRIPT") {
+			unknown = append(unknown, i)
+			cmds = append(cmds, client.B().Eval().Script(s.text).Numkeys(int64(len(c.Keys))).Key(c.Keys...).Arg(c.Args...).Build())
+		}
+	}
+	if len(unknown) > 0 {
+		for k, reply := range client.DoMulti(ctx, cmds...) {
+			replies[unknown[k]] = reply
+		}
+	}
+	return replies
+}
+
 func (s *Script) send(ctx context.Context, client rueidis.Client, cmd rueidis.Completed) rueidis.RedisResult {
 	if s.Retry {
 		cmd = cmd.Pin().ToRetryable()

@@ -11,15 +11,15 @@ import (
 	"github.com/robotskit/robots/pace/pacetest"
 )
 
-// countingLimiter is a limiter of your own, here one that counts what is given back.
+// countingLimiter is a limiter of your own, here one that counts what is released.
 type countingLimiter struct {
 	pace.Limiter
-	done atomic.Int64
+	released atomic.Int64
 }
 
-func (l *countingLimiter) Done(ctx context.Context, g pace.Grant, r pace.Result) error {
-	l.done.Add(1)
-	return l.Limiter.Done(ctx, g, r)
+func (l *countingLimiter) Release(ctx context.Context, p pace.Permit, r pace.Result) error {
+	l.released.Add(1)
+	return l.Limiter.Release(ctx, p, r)
 }
 
 // A test of a limiter has one call. On a simulated clock, as here, the suite takes no

@@ -1,4 +1,4 @@
-// Package pacetest has the tests that every pace.Limiter must pass, whether it is for one
+// Package pacetest has the tests that every pace.Limiter must pass, whether it serves one
 // process or shares a store. A limiter's own test calls [Run], as the example does.
 package pacetest
 
@@ -9,7 +9,6 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,16 +16,18 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// A Subject is what is tested.
+// A Subject is a limiter under test.
 type Subject struct {
 	// New returns a limiter without any state. It is called once for each test.
 	New func(t *testing.T, o pace.Options) pace.Limiter
-	// Unit is the interval in which the tests count, 100 ms if 0: long enough that
-	// a call is short beside it. Under testing/synctest, where time costs nothing,
-	// anything.
+	// Forgets says that the limiter might lose its memory: a site that it does not know
+	// counts as requested now, and StartFetch records one. Otherwise such a site is ready.
+	Forgets bool
+	// Unit is the interval in which the tests count, 100 ms if 0: long compared with a
+	// call. Under testing/synctest, where time costs nothing, anything.
 	Unit time.Duration
-	// Slack is by how much the clock of the limiter and that of the test may
-	// disagree over one interval. 0 for one and the same clock.
+	// Slack is by how much the clocks of the limiter and of the test might
+	// disagree over one interval. 0 for the same clock.
 	Slack time.Duration
 	// Within runs one test, in a bubble of testing/synctest for example, which is
 	// synctest.Test itself. Nil runs it on the machine's clock.
@@ -35,8 +36,8 @@ type Subject struct {
 	Callers int
 }
 
-// Run runs all tests of the contract as subtests of t. They run one after
-// another and take some 160 units.
+// Run runs all tests of the contract as subtests of t, one after another. They take about
+// 200 units, with Forgets twice as many.
 func Run(t *testing.T, s Subject) {
 	if s.Unit == 0 {
 		s.Unit = 100 * time.Millisecond
@@ -48,32 +49,33 @@ func Run(t *testing.T, s Subject) {
 		name string
 		run  func(*run)
 	}{
-		{"FirstStartsAtOnce", firstStartsAtOnce},
+		{"UnknownSite", unknownSite},
 		{"IntervalFromEnd", intervalFromEnd},
-		{"BusyUntilDone", busyUntilDone},
-		{"ReserveWithin", reserveWithin},
-		{"UnusedGivesBack", unusedGivesBack},
-		{"DoneTwice", doneTwice},
-		{"GrantTimeout", grantTimeout},
-		{"Lent", lent},
+		{"BusyUntilReleased", busyUntilReleased},
+		{"Within", within},
+		{"Unused", unused},
+		{"ReleasedTwice", releasedTwice},
+		{"Expires", expires},
+		{"Lifetime", lifetime},
+		{"AddressOfRequest", addressOfRequest},
 		{"AddressIsShared", addressIsShared},
 		{"AddressesByPrefix", addressesByPrefix},
-		{"VisitMissed", visitMissed},
-		{"FetchesBetween", fetchesBetween},
+		{"StartMissed", startMissed},
+		{"StartAgain", startAgain},
+		{"StartFetch", startFetch},
 		{"BackOff", backOff},
 		{"RetryAfter", retryAfter},
-		{"RetryAfterIsClamped", retryAfterIsClamped},
 		{"Closed", closed},
 		{"ScheduleOfTheCall", scheduleOfTheCall},
 		{"ContextEnds", contextEnds},
 		{"DeadlineBeforeStart", deadlineBeforeStart},
-		{"NotBeforeTakesNothing", notBeforeTakesNothing},
+		{"LookTakesNothing", lookTakesNothing},
 		{"ManyCallers", manyCallers},
 		{"Concurrency", concurrency},
-		{"NextChooses", nextChooses},
-		{"NextGivesBack", nextGivesBack},
-		{"NextYields", nextYields},
-		{"NextMany", nextMany},
+		{"TryChooses", tryChooses},
+		{"TryReleases", tryReleases},
+		{"TryYields", tryYields},
+		{"TryMany", tryMany},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if s.Within == nil {
@@ -92,6 +94,8 @@ type run struct {
 	last    time.Time // before the call from which the next interval counts
 }
 
+var ok = pace.Result{Status: 200}
+
 func (r *run) make(o pace.Options) {
 	if o.AddressInterval == 0 {
 		o.AddressInterval = r.Unit
@@ -105,9 +109,9 @@ func (r *run) pass(units float64) {
 	time.Sleep(time.Duration(units * float64(r.Unit))) //nolint:forbidigo // see now
 }
 
-// passTo sleeps until a turn has come, also by the clock of the limiter.
-func (r *run) passTo(turn pace.Turn) {
-	time.Sleep(time.Until(turn.Start) + r.Slack + r.Unit/2) //nolint:forbidigo // see now
+// passTo sleeps until an instant has come, also by the clock of the limiter.
+func (r *run) passTo(at time.Time) {
+	time.Sleep(time.Until(at) + r.Slack + r.Unit/2) //nolint:forbidigo // see now
 }
 
 // every returns a schedule of one request in so many units.
@@ -119,293 +123,355 @@ func (r *run) every(units int) *pace.Schedule {
 	return s
 }
 
-func (r *run) key(host, addr string) pace.Key {
+func (r *run) origin(host string) robots.Origin {
 	o, _, err := robots.ParseURL("http://" + host + ".example/")
 	if err != nil {
 		r.Fatal(err)
 	}
-	k := pace.Key{Origin: o}
-	if addr != "" {
-		k.Addr = netip.MustParseAddr(addr)
-	}
-	return k
+	return o
 }
 
-func (r *run) reserve(k pace.Key, s *pace.Schedule) pace.Grant {
+// sites returns requests for sites, at an interval of so many units, that are ready: the
+// limiter knows them, and the interval has passed.
+func (r *run) sites(units int, hosts ...string) []pace.Request {
 	r.Helper()
-	g, err := r.limiter.Reserve(r.Context(), k, s, 0)
+	list, s := make([]pace.Request, len(hosts)), r.every(units)
+	for i, host := range hosts {
+		list[i] = pace.Request{Origin: r.origin(host), Schedule: s}
+		if !r.Forgets {
+			continue
+		}
+		if err := r.limiter.StartFetch(r.Context(), list[i].Origin, netip.Addr{}); err != nil {
+			r.Fatal(err)
+		}
+	}
+	if r.Forgets {
+		r.passTo(r.now().Add(time.Duration(units) * r.Unit))
+	}
+	return list
+}
+
+// known has the limiter know an address at an interval of so many units, and waits until it
+// is ready.
+func (r *run) known(units int, addr string) {
+	r.Helper()
+	if !r.Forgets {
+		return
+	}
+	if err := r.limiter.StartFetch(r.Context(), r.origin("known"), netip.MustParseAddr(addr)); err != nil {
+		r.Fatal(err)
+	}
+	r.passTo(r.now().Add(time.Duration(units) * r.Unit))
+}
+
+func (r *run) site(units int, host string) pace.Request {
+	r.Helper()
+	return r.sites(units, host)[0]
+}
+
+func (r *run) try(req ...pace.Request) []pace.Permit {
+	r.Helper()
+	return r.tryUpTo(len(req), req...)
+}
+
+func (r *run) tryUpTo(k int, req ...pace.Request) []pace.Permit {
+	r.Helper()
+	permits, err := r.limiter.Try(r.Context(), req, k)
 	if err != nil {
 		r.Fatal(err)
 	}
-	return g
+	if len(permits) != len(req) {
+		r.Fatalf("%d answers to %d requests", len(permits), len(req))
+	}
+	for i, p := range permits {
+		switch {
+		case p.Origin != req[i].Origin || p.Schedule != req[i].Schedule:
+			r.Fatalf("answer %d is about %s, want %s", i, p.Origin, req[i].Origin)
+		case len(p.Reasons) == 0:
+			r.Errorf("answer %d has no reasons", i)
+		case p.OK() && (p.StartBy.Before(p.Start) || p.Expires.Before(p.StartBy)):
+			r.Errorf("a permit starts at %s, by %s, and expires at %s", p.Start, p.StartBy, p.Expires)
+		}
+	}
+	return permits
 }
 
-func (r *run) granted(k pace.Key, s *pace.Schedule) pace.Grant {
+// acquired returns the permit of a site that is ready.
+func (r *run) acquired(req pace.Request) pace.Permit {
 	r.Helper()
-	g := r.reserve(k, s)
-	if !g.OK() {
-		r.Fatalf("nothing granted, want a start at once: %s", g.Turn)
+	p := r.try(req)[0]
+	if !p.OK() {
+		r.Fatalf("no permit for %s, want one at once: %s", p.Origin, p)
 	}
-	return g
+	return p
 }
 
-func (r *run) refused(k pace.Key, s *pace.Schedule, want pace.Cause) pace.Turn {
+// refused returns the refusal of a site that is not ready.
+func (r *run) refused(req pace.Request, want pace.Cause) pace.Permit {
 	r.Helper()
-	g := r.reserve(k, s)
-	if g.OK() {
-		r.Fatalf("granted, want %s", want)
+	p := r.try(req)[0]
+	if p.OK() {
+		r.Fatalf("a permit, want none: %s", want)
 	}
-	if !because(g.Turn, want) {
-		r.Fatalf("the reasons are %v, want %s among them", g.Reasons, want)
+	if _, is := reason(p, want); !is {
+		r.Fatalf("the reasons are %v, want %s among them", p.Reasons, want)
 	}
-	return g.Turn
+	return p
 }
 
-// because reports whether a cause is among the reasons of a turn.
-func because(t pace.Turn, cause pace.Cause) bool {
-	return slices.ContainsFunc(t.Reasons, func(x pace.Reason) bool { return x.Cause == cause })
+// reason returns the reason with that cause.
+func reason(p pace.Permit, cause pace.Cause) (pace.Reason, bool) {
+	i := slices.IndexFunc(p.Reasons, func(x pace.Reason) bool { return x.Cause == cause })
+	if i < 0 {
+		return pace.Reason{}, false
+	}
+	return p.Reasons[i], true
 }
 
-// visit books the address of a grant and returns when its request starts.
-func (r *run) visit(g pace.Grant, addr string, s *pace.Schedule) pace.Turn {
+// looked returns the answer for a site without acquiring a permit.
+func (r *run) looked(req pace.Request) pace.Permit {
 	r.Helper()
-	turn, err := r.limiter.Visit(r.Context(), g, netip.MustParseAddr(addr), s)
-	if err != nil {
-		r.Fatal(err)
-	}
-	if now := r.now(); now.Add(r.Slack).Before(turn.Start) {
-		r.Errorf("Visit returns %s before the start", turn.Start.Sub(now))
-	}
-	return turn
+	return r.tryUpTo(0, req)[0]
 }
 
-func (r *run) done(g pace.Grant, result pace.Result) {
+// A start is one request: the call of Start and its return. Its reserved time is between
+// these, however busy the machine is.
+type start struct{ called, returned time.Time }
+
+// start starts the request of a permit.
+func (r *run) start(p pace.Permit, addr string) start {
+	r.Helper()
+	called := r.now()
+	if err := r.limiter.Start(r.Context(), p, netip.MustParseAddr(addr)); err != nil {
+		r.Error(err)
+	}
+	return start{called, r.now()}
+}
+
+// apart checks that a start is so many units after another.
+func (r *run) apart(first, next start, units float64) {
+	r.Helper()
+	got, want := next.returned.Sub(first.called), time.Duration(units*float64(r.Unit))
+	if got < want-r.Slack {
+		r.Errorf("two starts are %s apart, want %s", got, want)
+	}
+}
+
+func (r *run) release(p pace.Permit, result pace.Result) {
 	r.Helper()
 	r.last = r.now()
-	if err := r.limiter.Done(r.Context(), g, result); err != nil {
+	if err := r.limiter.Release(r.Context(), p, result); err != nil {
 		r.Fatal(err)
 	}
 }
 
-var ok = pace.Result{Status: 200}
-
-// about checks that a turn starts so many units after the last Done: not earlier, and not
-// later than if that had been now, but for what a shared limiter knows of its server's
-// clock. How busy the machine is does not matter.
-func (r *run) about(turn pace.Turn, units float64) {
+// about checks that an instant is so many units after the last release: not earlier, and
+// not later than if that had been now, up to half a unit for what a shared limiter knows of
+// its server's clock. How busy the machine is does not matter.
+func (r *run) about(at time.Time, units float64) {
 	r.Helper()
 	interval := time.Duration(units * float64(r.Unit))
-	if early, late := r.last.Add(interval).Sub(turn.Start), turn.Start.Sub(r.now().Add(interval)); early > r.Slack || late > r.Slack+r.Unit/2 {
-		r.Errorf("starts %s too early or %s too late for %.2f units: %v", early, late, units, turn.Reasons)
+	if early, late := r.last.Add(interval).Sub(at), at.Sub(r.now().Add(interval)); early > r.Slack || late > r.Slack+r.Unit/2 {
+		r.Errorf("%s too early or %s too late for %.2f units", early, late, units)
 	}
 }
 
-func firstStartsAtOnce(r *run) {
+// unknownSite: a limiter that forgets takes a site that it does not know for one that was
+// requested a moment ago, once. A fetch of robots.txt counts as a request there.
+func unknownSite(r *run) {
 	r.make(pace.Options{})
-	for i := range 5 {
-		k := r.key(fmt.Sprint("first", i), "")
-		r.about(r.granted(k, r.every(10)).Turn, 0)
+	req, fetched := pace.Request{Origin: r.origin("unknown"), Schedule: r.every(4)}, r.origin("fetched")
+	r.last = r.now()
+	if err := r.limiter.StartFetch(r.Context(), fetched, netip.Addr{}); err != nil {
+		r.Fatal(err)
 	}
+	r.pass(2)
+	if r.Forgets {
+		r.about(r.refused(pace.Request{Origin: fetched, Schedule: req.Schedule}, pace.CauseDefault).NotBefore, 4)
+		r.last = r.now()
+		p := r.refused(req, pace.CauseDefault)
+		r.about(p.NotBefore, 4)
+		r.passTo(p.NotBefore)
+	}
+	r.acquired(pace.Request{Origin: fetched, Schedule: req.Schedule})
+	r.acquired(req)
 }
 
 func intervalFromEnd(r *run) {
 	r.make(pace.Options{})
-	k, s := r.key("end", ""), r.every(4)
-	g := r.granted(k, s)
+	req := r.site(4, "end")
+	p := r.acquired(req)
 	r.pass(2)
-	r.done(g, ok)
-	turn, err := r.limiter.NotBefore(r.Context(), k, s)
-	if err != nil {
+	r.release(p, ok)
+	at := r.looked(req).NotBefore
+	r.about(at, 4)
+	r.passTo(at)
+	r.release(r.acquired(req), ok)
+	req.Schedule = r.every(40)
+	r.refused(req, pace.CauseDefault)
+}
+
+func busyUntilReleased(r *run) {
+	r.make(pace.Options{})
+	req := r.site(1, "busy")
+	p := r.acquired(req)
+	r.pass(3)
+	r.refused(req, pace.CauseBusy)
+	r.release(p, ok)
+	r.pass(1.5)
+	r.acquired(req)
+}
+
+func within(r *run) {
+	r.make(pace.Options{})
+	req := r.site(8, "within")
+	r.release(r.acquired(req), ok)
+	req.Within = 4 * r.Unit
+	r.refused(req, pace.CauseDefault)
+	req.Within = 16 * r.Unit
+	p := r.acquired(req)
+	r.about(p.Start, 8)
+	r.refused(req, pace.CauseBusy)
+	s := start{called: r.now()}
+	if err := r.limiter.Start(r.Context(), p, netip.Addr{}); err != nil {
 		r.Fatal(err)
 	}
-	r.about(turn, 4)
-	r.passTo(turn)
-	r.done(r.granted(k, s), ok)
-	r.refused(k, r.every(40), pace.CauseDefault)
-}
-
-func busyUntilDone(r *run) {
-	r.make(pace.Options{})
-	k, s := r.key("busy", ""), r.every(1)
-	g := r.granted(k, s)
-	r.pass(3)
-	r.refused(k, s, pace.CauseBusy)
-	r.done(g, ok)
-	r.pass(1.5)
-	r.granted(k, s)
-}
-
-func reserveWithin(r *run) {
-	r.make(pace.Options{})
-	k, s := r.key("within", ""), r.every(40)
-	r.done(r.granted(k, s), ok)
-	g, err := r.limiter.Reserve(r.Context(), k, s, 20*r.Unit)
-	if err != nil || g.OK() {
-		r.Fatalf("granted %t, %v; want nothing within 20 units", g.OK(), err)
+	if now := r.now(); now.Add(r.Slack).Before(p.Start) {
+		r.Errorf("Start returns after %s, %s before the start", now.Sub(s.called), p.Start.Sub(now))
 	}
-	if g, err = r.limiter.Reserve(r.Context(), k, s, 80*r.Unit); err != nil || !g.OK() {
-		r.Fatalf("granted %t, %v; want a start within 80 units", g.OK(), err)
-	}
-	r.about(g.Turn, 40)
-	r.refused(k, s, pace.CauseBusy)
 }
 
-func unusedGivesBack(r *run) {
-	r.make(pace.Options{})
-	k, s := r.key("unused", ""), r.every(20)
-	r.done(r.granted(k, s), pace.Result{Unused: true})
-	r.done(r.granted(k, s), ok)
-	r.refused(k, s, pace.CauseDefault)
-	// What is booked at an address is not given back.
+// unused: a permit that is released as unused costs its site nothing, and the address that
+// it started at one interval.
+func unused(r *run) {
 	r.make(pace.Options{AddressInterval: 2 * r.Unit})
-	g := r.granted(r.key("u1", ""), s)
-	first := r.visit(g, "192.0.2.1", s)
-	r.done(g, pace.Result{Unused: true})
-	r.apart(first, r.visit(r.granted(r.key("u2", ""), s), "192.0.2.1", s), 2)
+	list := r.sites(8, "unused", "next", "then")
+	r.release(r.acquired(list[0]), pace.Result{Unused: true})
+	r.release(r.acquired(list[0]), ok)
+	r.refused(list[0], pace.CauseDefault)
+	p := r.acquired(list[1])
+	first := r.start(p, "192.0.2.1")
+	r.release(p, pace.Result{Unused: true})
+	r.acquired(list[1])
+	r.apart(first, r.start(r.acquired(list[2]), "192.0.2.1"), 2)
 }
 
-// apart checks that a turn is so many units after another: the limiter's word, which no
-// busy machine changes.
-func (r *run) apart(first, next pace.Turn, units float64) {
-	r.Helper()
-	got, want := next.Start.Sub(first.Start), time.Duration(units*float64(r.Unit))
-	if got < want-r.Slack {
-		r.Errorf("two starts at an address are %s apart, want %s", got, want)
-	}
-}
-
-func doneTwice(r *run) {
+// releasedTwice: a second release ends no other permit and doubles no back-off.
+func releasedTwice(r *run) {
 	r.make(pace.Options{})
-	k, s := r.key("twice", ""), r.every(1)
-	old := r.granted(k, s)
-	r.done(old, ok)
+	req := r.site(1, "twice")
+	old := r.acquired(req)
+	r.release(old, ok)
 	r.pass(1.5)
-	g := r.granted(k, s)
-	r.done(old, ok) // ends nothing but what it is for
+	p := r.acquired(req)
+	r.release(old, pace.Result{Status: 503})
 	r.pass(1.5)
-	r.refused(k, s, pace.CauseBusy)
-	r.done(g, ok)
-	r.done(pace.Grant{Key: k}, pace.Result{Status: 503}) // is none
+	if _, backsOff := reason(r.refused(req, pace.CauseBusy), pace.CauseBackOff); backsOff {
+		r.Error("the back-off of a permit released before counts")
+	}
+	r.release(p, ok)
+	r.release(pace.Permit{Origin: req.Origin}, pace.Result{Status: 503}) // not a permit
 	r.pass(1.5)
-	r.granted(k, s)
+	r.acquired(req)
 }
 
-func grantTimeout(r *run) {
-	r.make(pace.Options{GrantTimeout: 10 * r.Unit})
-	k, s := r.key("timeout", ""), r.every(20)
-	g := r.granted(k, s)
-	if !r.limiter.Valid(g) || r.limiter.Valid(pace.Grant{Key: k}) {
-		r.Errorf("a grant is valid: %t, and what is none: %t", r.limiter.Valid(g), r.limiter.Valid(pace.Grant{Key: k}))
-	}
+// expires: a permit that is not released ends, starts nothing then, and a late release
+// ends no other.
+func expires(r *run) {
+	r.make(pace.Options{Lifetime: 6 * r.Unit})
+	req := r.site(8, "expires")
+	p := r.acquired(req)
 	r.pass(1)
-	r.refused(k, s, pace.CauseBusy)
-	r.pass(10) // taken to have ended a unit ago
-	if r.limiter.Valid(g) {
-		r.Error("a grant that is taken to have ended is valid")
+	r.refused(req, pace.CauseBusy)
+	r.passTo(p.Expires)
+	if err := r.limiter.Start(r.Context(), p, netip.Addr{}); !isMissed(err) {
+		r.Errorf("Start with an expired permit: %v, want a MissedError", err)
 	}
-	turn := r.refused(k, s, pace.CauseDefault)
-	r.passTo(turn)
-	next := r.granted(k, s)
-	r.done(g, ok)
-	r.refused(k, s, pace.CauseBusy)
-	r.done(next, ok)
+	r.passTo(r.refused(req, pace.CauseDefault).NotBefore)
+	next := r.acquired(req)
+	r.release(p, pace.Result{Status: 503, RetryAfter: 30 * r.Unit})
+	r.refused(req, pace.CauseBusy)
+	r.release(next, ok)
+	refusal := r.refused(req, pace.CauseRetryAfter) // which a late response asked for
+	if _, backsOff := reason(refusal, pace.CauseBackOff); backsOff {
+		r.Error("the back-off of an expired permit counts")
+	}
 }
 
-// lent asks what a pace.Lender says beside the rest. A grant is lent for whole seconds.
-func lent(r *run) {
-	r.make(pace.Options{GrantTimeout: r.Unit})
-	lender, is := r.limiter.(pace.Lender)
-	if !is {
-		r.Skip("it lends no grants")
+func isMissed(err error) bool { return errors.As(err, new(*pace.MissedError)) }
+
+// lifetime: a permit with a lifetime of its own is released by its id alone. If it is not,
+// its request counts as timed out.
+func lifetime(r *run) {
+	r.make(pace.Options{Lifetime: r.Unit})
+	req := r.site(1, "lifetime")
+	req.Lifetime = max(10*r.Unit, time.Second)
+	p := r.acquired(req)
+	if got := p.Expires.Sub(p.Start); got < req.Lifetime-r.Slack || got > req.Lifetime+time.Second {
+		r.Errorf("a permit expires %s after its start, want %s", got, req.Lifetime)
 	}
-	hold := time.Duration(pace.HoldSeconds(10*r.Unit)) * time.Second
-	k, s := r.key("lent", ""), r.every(1)
-	lend := func() pace.Grant {
-		r.Helper()
-		g, err := lender.Lend(r.Context(), k, s, 0, hold)
-		if err != nil || !g.OK() || !r.limiter.Valid(g) {
-			r.Fatalf("lent %t, valid %t: %v, %v", g.OK(), r.limiter.Valid(g), g.Turn, err)
-		}
-		return g
-	}
-	g := lend()
 	r.pass(4)
-	r.refused(k, s, pace.CauseBusy) // GrantTimeout is not for it
-	r.done(pace.Grant{ID: g.ID, Key: k}, ok)
-	r.done(g, pace.Result{Status: 503}) // which is given back already
+	r.refused(req, pace.CauseBusy) // Options.Lifetime is not for it
+	r.release(pace.Permit{ID: p.ID, Origin: req.Origin}, ok)
 	r.pass(1.5)
-	g = lend()
-	time.Sleep(time.Until(g.Start.Add(hold)) + r.Slack + r.Unit) //nolint:forbidigo // see now
-	if r.limiter.Valid(g) {
-		r.Error("a lent grant that has ended is valid")
-	}
+	p = r.acquired(req)
+	r.passTo(p.Expires)
 	base := max(r.Unit, time.Second)
-	if turn := r.refused(k, s, pace.CauseBackOff); turn.Interval != 2*base {
-		r.Errorf("the interval after a lent grant that timed out is %s, want %s", turn.Interval, 2*base)
-	}
-	r.done(g, pace.Result{Status: 503}) // too late
-	turn := r.refused(k, s, pace.CauseBackOff)
-	if turn.Interval != 2*base {
-		r.Errorf("a Done after the end of a lent grant makes the interval %s, want %s", turn.Interval, 2*base)
-	}
-	r.passTo(turn)
-	g = lend()
-	r.done(g, pace.Result{Unused: true})
-	r.done(lend(), ok)
-	// The client dials for itself, so its address is booked with the grant, or neither.
-	r.make(pace.Options{AddressInterval: 60 * r.Unit})
-	lender = r.limiter.(pace.Lender)
-	var grants []pace.Grant
-	for i, within := range []time.Duration{0, 30 * r.Unit, 100 * r.Unit, 0} {
-		g, err := lender.Lend(r.Context(), r.key(fmt.Sprint("lent", i), "192.0.2.1"), s, within, pace.MaxHold)
-		if err != nil {
-			r.Fatal(err)
+	for range 2 {
+		refusal := r.refused(req, pace.CauseBackOff)
+		if x, _ := reason(refusal, pace.CauseBackOff); x.Interval != 2*base {
+			r.Errorf("the interval after a permit has expired is %s, want %s", x.Interval, 2*base)
 		}
-		grants = append(grants, g)
+		r.release(p, pace.Result{Status: 503}) // too late
 	}
-	if g := grants[1]; g.OK() || g.Reasons[0].Cause != pace.CauseAddress {
-		r.Errorf("a grant within less than the address asks for: %t, %v", g.OK(), g.Turn)
-	}
-	if !grants[2].OK() || grants[3].OK() {
-		r.Fatalf("granted %t and %t, want the third alone", grants[2].OK(), grants[3].OK())
-	}
-	r.apart(grants[0].Turn, grants[2].Turn, 60)
-	r.granted(r.key("lent1", ""), s) // it was given back
 }
 
-// addressIsShared: the address is booked for one origin after another, of which each has its
-// grant at once, and not looked at before.
+// addressOfRequest: the address of a request is reserved with the permit, or neither is.
+func addressOfRequest(r *run) {
+	r.make(pace.Options{AddressInterval: 60 * r.Unit})
+	list := r.sites(1, "addr0", "addr1", "addr2", "addr3")
+	for i, ahead := range []time.Duration{0, 30 * r.Unit, 100 * r.Unit, 0} {
+		list[i].Addr, list[i].Within, list[i].Lifetime = netip.MustParseAddr("192.0.2.1"), ahead, pace.MaxLifetime
+	}
+	permits := r.try(list...)
+	if permits[1].OK() || permits[1].Reasons[0].Cause != pace.CauseAddress {
+		r.Errorf("a permit within less than the interval of the address: %t, %s", permits[1].OK(), permits[1])
+	}
+	if !permits[2].OK() || permits[3].OK() {
+		r.Fatalf("the third and the fourth have a permit: %t and %t, want the third alone", permits[2].OK(), permits[3].OK())
+	}
+	if d := permits[2].Start.Sub(permits[0].Start); d < 60*r.Unit-r.Slack {
+		r.Errorf("two starts at the address are %s apart, want %s", d, 60*r.Unit)
+	}
+	list[1].Addr = netip.Addr{}
+	r.acquired(list[1]) // nothing of it was held
+}
+
+// addressIsShared: starts of several origins, each with its permit, are an interval apart.
 func addressIsShared(r *run) {
 	r.make(pace.Options{AddressInterval: 4 * r.Unit})
-	s := r.every(1)
-	first := r.visit(r.granted(r.key("a", "192.0.2.1"), s), "192.0.2.1", s)
-	turn, err := r.limiter.NotBefore(r.Context(), r.key("e", "192.0.2.1"), s)
-	if err != nil {
-		r.Fatal(err)
+	list := r.sites(1, "a", "b", "c", "d", "e", "f")
+	first := r.start(r.acquired(list[0]), "192.0.2.1")
+	list[1].Addr = netip.MustParseAddr("192.0.2.1")
+	r.last = first.called
+	if p := r.looked(list[1]); p.NotBefore.Before(first.called.Add(4*r.Unit-r.Slack)) || p.Reasons[0].Cause != pace.CauseAddress {
+		r.Errorf("the next start at the address: %s", p)
 	}
-	r.about(turn, 4)
-	turns := make(chan pace.Turn, 2)
+	starts := make(chan start, 2)
 	for i, addr := range []string{"192.0.2.1", "::ffff:192.0.2.1"} {
-		g := r.granted(r.key(fmt.Sprint("b", i), "192.0.2.1"), s)
-		go func() {
-			called := r.now()
-			turn := r.visit(g, addr, s)
-			if turn.Start.After(called.Add(r.Slack)) && !because(turn, pace.CauseAddress) {
-				r.Errorf("the reasons of a start that waited for the address are %v", turn.Reasons)
-			}
-			turns <- turn
-		}()
+		p := r.acquired(list[2+i])
+		go func() { starts <- r.start(p, addr) }()
 	}
-	r.visit(r.granted(r.key("c", ""), s), "192.0.2.2", s)
-	if _, err := r.limiter.Visit(r.Context(), r.granted(r.key("d", ""), s), netip.Addr{}, s); err != nil {
-		r.Errorf("an address that is not known: %v", err)
+	r.start(r.acquired(list[4]), "192.0.2.2")
+	if err := r.limiter.Start(r.Context(), r.acquired(list[5]), netip.Addr{}); err != nil {
+		r.Errorf("an unknown address: %v", err)
 	}
-	second, third := <-turns, <-turns
+	second, third := <-starts, <-starts
 	r.apart(first, second, 4)
-	r.apart(second, third, 4)
+	r.apart(first, third, 8)
 }
 
-// addressesByPrefix: the longest prefix decides, and may say that there is no pace.
+// addressesByPrefix: the longest prefix decides, and can have no pace.
 func addressesByPrefix(r *run) {
 	prefix := netip.MustParsePrefix
 	r.make(pace.Options{AddressInterval: 10 * r.Unit, Addresses: []pace.AddressPace{
@@ -414,370 +480,326 @@ func addressesByPrefix(r *run) {
 		{Prefix: prefix("192.0.2.128/25"), Interval: 2 * r.Unit},
 		{Prefix: prefix("2001:db8::/32"), Interval: 4 * r.Unit},
 	}})
-	s := r.every(1)
-	var all sync.WaitGroup
-	for i, tt := range []struct {
+	tests := []struct {
 		addr  string
 		units float64
 	}{
 		{"192.0.3.1", 6}, {"192.0.2.1", 0}, {"192.0.2.200", 2}, {"::ffff:192.0.2.201", 2}, {"2001:db8::1", 4}, {"198.51.100.1", 10},
-	} {
-		first := r.visit(r.granted(r.key(fmt.Sprint("p", i), ""), s), tt.addr, s)
-		g := r.granted(r.key(fmt.Sprint("q", i), ""), s)
-		if tt.units == 0 {
-			if turn := r.visit(g, tt.addr, s); turn.Reasons[0].Cause == pace.CauseAddress {
-				r.Errorf("%s has no pace: %s", tt.addr, turn)
-			}
-			continue
+	}
+	list := r.sites(1, "p0", "p1", "p2", "p3", "p4", "p5", "q0", "q1", "q2", "q3", "q4", "q5")
+	var all sync.WaitGroup
+	for i, tt := range tests {
+		first := r.start(r.acquired(list[i]), tt.addr)
+		list[6+i].Addr = netip.MustParseAddr(tt.addr)
+		if _, paced := reason(r.looked(list[6+i]), pace.CauseAddress); paced != (tt.units > 0) {
+			r.Errorf("%s has a pace: %t, want %t", tt.addr, paced, tt.units > 0)
 		}
-		all.Go(func() { r.apart(first, r.visit(g, tt.addr, s), tt.units) })
+		list[6+i].Addr = netip.Addr{}
+		p := r.acquired(list[6+i])
+		all.Go(func() { r.apart(first, r.start(p, tt.addr), tt.units) })
 	}
 	all.Wait()
 }
 
-// visitMissed: what a caller is told whose address is not ready in time. It takes nothing.
-func visitMissed(r *run) {
-	r.make(pace.Options{AddressInterval: 20 * r.Unit, GrantTimeout: 30 * r.Unit})
-	s, addr := r.every(1), netip.MustParseAddr("192.0.2.1")
-	first := r.visit(r.granted(r.key("first", ""), s), addr.String(), s)
-	g := r.granted(r.key("missed", ""), s)
-	_, err := r.limiter.Visit(r.Context(), g, addr, s)
-	if missed, is := errors.AsType[*pace.MissedError](err); !is {
-		r.Fatalf("a start after half of the grant: %v, want a MissedError", err)
-	} else {
-		r.about(missed.Turn, 5) // when it would be within half of the grant's time
+// startMissed: a start that the address does not have in time is an error and takes nothing.
+func startMissed(r *run) {
+	r.make(pace.Options{AddressInterval: 20 * r.Unit, Lifetime: 30 * r.Unit})
+	list, addr := r.sites(1, "first", "missed", "late"), netip.MustParseAddr("192.0.2.1")
+	r.known(20, addr.String())
+	first := r.start(r.acquired(list[0]), addr.String())
+	p := r.acquired(list[1])
+	err := r.limiter.Start(r.Context(), p, addr)
+	missed, is := errors.AsType[*pace.MissedError](err)
+	if !is {
+		r.Fatalf("a start after StartBy: %v, want a MissedError", err)
 	}
-	r.done(g, pace.Result{Unused: true})
+	r.last = first.called
+	r.about(missed.Permit.NotBefore, 5) // when it is before the StartBy of a new permit
+	r.release(p, pace.Result{Unused: true})
 	ctx, cancel := context.WithTimeout(r.Context(), 8*r.Unit)
 	defer cancel()
-	g = r.granted(r.key("late", ""), s)
-	if _, err = r.limiter.Visit(ctx, g, addr, s); !errors.As(err, new(*pace.LateError)) || !errors.Is(err, context.DeadlineExceeded) {
+	p = r.acquired(list[2])
+	if err = r.limiter.Start(ctx, p, addr); !errors.As(err, new(*pace.LateError)) || !errors.Is(err, context.DeadlineExceeded) {
 		r.Errorf("a start after the deadline: %v, want a LateError", err)
 	}
 	cancel()
-	if _, err = r.limiter.Visit(ctx, g, addr, s); !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
-		r.Errorf("Visit with an ended context says %v", err)
+	if err = r.limiter.Start(ctx, p, addr); !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		r.Errorf("Start with an ended context: %v", err)
 	}
-	r.done(g, pace.Result{Unused: true})
+	r.release(p, pace.Result{Unused: true})
 	r.pass(6)
-	for { // a shared limiter that was out of reach meanwhile begins the interval anew
-		g = r.granted(r.key("late", ""), s)
-		turn, err := r.limiter.Visit(r.Context(), g, addr, s)
-		missed, is := errors.AsType[*pace.MissedError](err)
-		if !is {
-			if err != nil {
-				r.Fatal(err)
-			}
-			r.apart(first, turn, 20)
-			break
-		}
-		r.done(g, pace.Result{Unused: true})
-		r.passTo(missed.Turn)
-	}
-	// A grant that has ended is not used.
-	g = r.granted(r.key("old", ""), s)
-	r.pass(31)
-	if _, err = r.limiter.Visit(r.Context(), g, netip.MustParseAddr("192.0.2.9"), s); !errors.As(err, new(*pace.MissedError)) {
-		r.Errorf("Visit with a grant that has ended: %v, want a MissedError", err)
+	r.apart(first, r.start(r.acquired(list[2]), addr.String()), 20)
+}
+
+// startAgain: every start of a permit keeps the interval from the one before.
+func startAgain(r *run) {
+	r.make(pace.Options{AddressInterval: -1})
+	p := r.acquired(r.site(4, "again"))
+	first := r.start(p, "192.0.2.1")
+	r.apart(first, r.start(p, "192.0.2.1"), 4)
+	r.apart(first, r.start(p, "192.0.2.2"), 8)
+	r.release(p, ok)
+	if err := r.limiter.Start(r.Context(), p, netip.Addr{}); !isMissed(err) {
+		r.Errorf("Start with a released permit: %v, want a MissedError", err)
 	}
 }
 
-// fetchesBetween: a limiter that has a pace for the fetches of robots.txt keeps it at each
-// address. They come between the pages that are booked, an interval from each, and do not
-// wait for the last of these.
-func fetchesBetween(r *run) {
+// startFetch: fetches of robots.txt at an address come between the reserved pages, an
+// interval from each, and do not wait for the last of these.
+func startFetch(r *run) {
 	r.make(pace.Options{AddressInterval: 4 * r.Unit, FetchInterval: r.Unit, Addresses: []pace.AddressPace{
 		{Prefix: netip.MustParsePrefix("198.51.100.0/24"), Interval: -1}, {Prefix: netip.MustParsePrefix("203.0.113.0/24"), Interval: 2 * r.Unit},
 	}})
-	starts, ok := r.limiter.(interface {
-		Start(ctx context.Context, addr netip.Addr) error
-	})
-	if !ok {
-		r.Skip("it has no pace for fetches of robots.txt")
-	}
-	s, addr := r.every(1), netip.MustParseAddr("192.0.2.1")
-	first := r.visit(r.granted(r.key("page", ""), s), addr.String(), s)
-	var pages, fetches, all arrivals
-	var wait sync.WaitGroup
-	for i := range 5 {
-		g := r.granted(r.key(fmt.Sprint("page", i), ""), s)
-		wait.Go(func() {
-			turn := r.visit(g, addr.String(), s)
-			pages.begin(turn.Start)
-			all.begin(turn.Start)
-		})
-	}
-	fetch := func(at netip.Addr, log *arrivals) {
-		if err := starts.Start(r.Context(), at); err != nil {
+	list, addr := r.sites(1, "page", "w0", "w1", "w2", "one", "two"), netip.MustParseAddr("192.0.2.1")
+	first := r.start(r.acquired(list[0]), addr.String())
+	fetch := func(addr netip.Addr) start {
+		s := start{called: r.now()}
+		if err := r.limiter.StartFetch(r.Context(), list[0].Origin, addr); err != nil {
 			r.Error(err)
 		}
-		log.begin(r.now())
+		s.returned = r.now()
+		return s
 	}
-	for i := range 4 {
-		at := addr
-		if i%2 == 1 {
-			at = netip.MustParseAddr("::ffff:192.0.2.1")
+	pages, fetches := make(chan start, 3), make(chan start, 5)
+	for _, req := range list[1:4] {
+		p := r.acquired(req)
+		go func() { pages <- r.start(p, addr.String()) }()
+	}
+	r.pass(0.25) // in which these reserve their starts
+	for range cap(fetches) {
+		go func() { fetches <- fetch(addr) }()
+	}
+	// At 0, 4, 8, 12 the pages and at 1, 2, 3, 5, 6 the fetches: in this order, if all of
+	// them keep their distance.
+	for i, units := range []float64{1, 2, 3, 5, 6} {
+		at := <-fetches
+		if r.apart(first, at, units-0.01); at.returned.Sub(first.called) > 11*r.Unit {
+			r.Errorf("fetch %d waits for all pages", i)
 		}
-		wait.Go(func() { fetch(at, &fetches) })
 	}
-	// No wait: another address, one without a pace, and none.
-	var none arrivals
-	for range 3 {
-		for _, at := range []netip.Addr{netip.MustParseAddr("198.51.100.7"), {}} {
-			fetch(at, &none)
-		}
+	for i := range cap(pages) {
+		r.apart(first, <-pages, float64(4*(i+1)))
 	}
-	wait.Wait()
-	pages.spread(r, first.Start.Add(4*r.Unit), 4*r.Unit, 5)
-	fetches.spread(r, first.Start.Add(r.Unit), r.Unit, 4)
-	if last := fetches.starts[3]; last.After(slices.MaxFunc(pages.starts, time.Time.Compare)) {
-		r.Errorf("the last fetch waits for all pages, until %s after the first", last.Sub(first.Start))
+	for range 3 { // an address without a pace has none for fetches, nor one that is unknown
+		fetch(netip.MustParseAddr("198.51.100.1"))
+		fetch(netip.Addr{})
 	}
-	// Where one pace holds for both, all are that far apart, from the first on.
+	// The pace of a prefix is for both.
 	one := netip.MustParseAddr("203.0.113.1")
-	began := r.now()
-	var both arrivals
-	fetch(one, &both)
-	both.begin(r.visit(r.granted(r.key("one", ""), s), one.String(), s).Start)
-	fetch(one, &both)
-	both.begin(r.visit(r.granted(r.key("two", ""), s), one.String(), s).Start)
-	both.spread(r, began, 2*r.Unit, 4)
+	first = fetch(one)
+	r.apart(first, r.start(r.acquired(list[4]), one.String()), 2)
+	r.apart(first, fetch(one), 4)
+	r.apart(first, r.start(r.acquired(list[5]), one.String()), 6)
 	ctx, cancel := context.WithCancel(r.Context())
 	cancel()
-	if err := starts.Start(ctx, addr); !errors.Is(err, context.Canceled) {
-		r.Errorf("Start with an ended context says %v, want an error that wraps context.Canceled", err)
+	if err := r.limiter.StartFetch(ctx, list[0].Origin, addr); !errors.Is(err, context.Canceled) {
+		r.Errorf("StartFetch with an ended context: %v, want an error that wraps context.Canceled", err)
 	}
 }
 
 func backOff(r *run) {
-	// A back-off stretches a second at the least.
 	r.make(pace.Options{})
-	k, s := r.key("back", ""), r.every(1)
-	base := max(r.Unit, time.Second)
-	r.done(r.granted(k, s), pace.Result{Status: 429})
-	turn := r.refused(k, s, pace.CauseBackOff)
-	if turn.Interval != 2*base {
-		r.Errorf("the interval after a 429 is %s, want %s", turn.Interval, 2*base)
-	}
-	r.passTo(turn)
-	r.done(r.granted(k, s), pace.Result{Timeout: true})
-	if turn = r.refused(k, s, pace.CauseBackOff); turn.Interval != 4*base {
-		r.Errorf("the interval after a timeout too is %s, want %s", turn.Interval, 4*base)
+	req, base := r.site(1, "back"), max(r.Unit, time.Second) // a second at least is stretched
+	for i, result := range []pace.Result{{Status: 429}, {Timeout: true}} {
+		r.release(r.acquired(req), result)
+		p := r.refused(req, pace.CauseBackOff)
+		if x, _ := reason(p, pace.CauseBackOff); x.Interval != 2*base<<i {
+			r.Errorf("the interval after %d signs of overload is %s, want %s", i+1, x.Interval, 2*base<<i)
+		}
+		r.about(p.NotBefore, float64(2*base<<i)/float64(r.Unit))
+		if i == 0 {
+			r.passTo(p.NotBefore)
+		}
 	}
 }
 
 func retryAfter(r *run) {
-	r.make(pace.Options{})
-	k, s := r.key("retry", ""), r.every(1)
-	r.done(r.granted(k, s), pace.Result{Status: 200, RetryAfter: 10 * r.Unit})
-	r.about(r.refused(k, s, pace.CauseRetryAfter), 10)
-	r.pass(10.5)
-	r.granted(k, s)
-}
-
-func retryAfterIsClamped(r *run) {
 	r.make(pace.Options{MaxRetryAfter: 30 * r.Unit})
-	k, s := r.key("clamp", ""), r.every(1)
-	r.done(r.granted(k, s), pace.Result{Status: 200, RetryAfter: pace.MaxInterval})
-	r.about(r.refused(k, s, pace.CauseRetryAfter), 30)
+	list := r.sites(1, "retry", "clamped")
+	r.release(r.acquired(list[0]), pace.Result{Status: 200, RetryAfter: 10 * r.Unit})
+	p := r.refused(list[0], pace.CauseRetryAfter)
+	r.about(p.NotBefore, 10)
+	r.release(r.acquired(list[1]), pace.Result{Status: 200, RetryAfter: pace.MaxInterval})
+	r.about(r.refused(list[1], pace.CauseRetryAfter).NotBefore, 30)
+	r.passTo(p.NotBefore)
+	r.acquired(list[0])
 }
 
 // closed: a Visit-time that is not now is later, with the instant.
 func closed(r *run) {
 	r.make(pace.Options{})
+	req := r.site(1, "closed")
 	from := r.now().UTC().Add(3 * time.Hour).Truncate(time.Minute)
 	body := "User-agent: *\nVisit-time: " + from.Format("1504") + "-" + from.Add(10*time.Minute).Format("1504") + "\n"
-	s, err := pace.NewSchedule(robots.Parse([]byte(body)).Rules(robots.RFC9309, "x"), pace.Policy{})
-	if err != nil {
+	var err error
+	if req.Schedule, err = pace.NewSchedule(robots.Parse([]byte(body)).Rules(robots.RFC9309, "x"), pace.Policy{}); err != nil {
 		r.Fatal(err)
 	}
-	turn := r.refused(r.key("closed", ""), s, pace.CauseVisitTime)
-	if !turn.Start.Equal(from) {
-		r.Errorf("opens at %s, want %s", turn.Start.UTC(), from)
+	if p := r.refused(req, pace.CauseVisitTime); !p.NotBefore.Equal(from) {
+		r.Errorf("opens at %s, want %s", p.NotBefore.UTC(), from)
 	}
 }
 
-// scheduleOfTheCall: a site that changed its mind is heard at once.
+// scheduleOfTheCall: a site that changes its robots.txt is obeyed at once.
 func scheduleOfTheCall(r *run) {
 	r.make(pace.Options{})
-	k := r.key("change", "")
-	r.done(r.granted(k, r.every(2)), ok)
-	r.about(r.refused(k, r.every(80), pace.CauseDefault), 80)
-	turn, err := r.limiter.NotBefore(r.Context(), k, r.every(2))
-	if err != nil {
-		r.Fatal(err)
-	}
-	r.about(turn, 2)
+	req := r.site(2, "change")
+	slow := req
+	slow.Schedule = r.every(80)
+	r.release(r.acquired(req), ok)
+	r.about(r.refused(slow, pace.CauseDefault).NotBefore, 80)
+	r.about(r.looked(req).NotBefore, 2)
 	r.pass(2.5)
-	r.granted(k, r.every(2))
+	r.acquired(req)
 }
 
 func contextEnds(r *run) {
 	r.make(pace.Options{})
-	k, s := r.key("ctx", ""), r.every(1)
-	g := r.granted(k, s)
+	req := r.site(1, "ctx")
+	p := r.acquired(req)
 	ctx, cancel := context.WithCancel(r.Context())
 	results := make(chan error, 3)
 	for range cap(results) {
-		go func() { _, err := r.limiter.Wait(ctx, k, s); results <- err }()
+		go func() { _, err := r.limiter.Acquire(ctx, req); results <- err }()
 	}
 	r.pass(1)
 	cancel()
 	for range cap(results) {
 		if err := <-results; !errors.Is(err, context.Canceled) {
-			r.Errorf("Wait says %v, want an error that wraps context.Canceled", err)
+			r.Errorf("Acquire: %v, want an error that wraps context.Canceled", err)
 		}
 	}
-	if _, err := r.limiter.Wait(ctx, k, s); !errors.Is(err, context.Canceled) {
-		r.Errorf("Wait with an ended context says %v, want an error that wraps context.Canceled", err)
+	if _, err := r.limiter.Acquire(ctx, req); !errors.Is(err, context.Canceled) {
+		r.Errorf("Acquire with an ended context: %v, want an error that wraps context.Canceled", err)
 	}
-	r.done(g, ok)
+	// A permit is released also by a caller whose context has ended.
+	if err := r.limiter.Release(ctx, p, ok); err != nil {
+		r.Error(err)
+	}
 	r.pass(1.5)
-	r.granted(k, s) // those who gave up delay nobody
+	r.acquired(req) // callers that gave up delay no other
 }
 
 func deadlineBeforeStart(r *run) {
 	r.make(pace.Options{})
-	k, s := r.key("late", ""), r.every(500)
-	r.done(r.granted(k, s), ok)
+	req := r.site(1, "late")
+	r.release(r.acquired(req), ok)
+	req.Schedule = r.every(500)
 	ctx, cancel := context.WithTimeout(r.Context(), 200*r.Unit)
 	defer cancel()
-	_, err := r.limiter.Wait(ctx, k, s)
+	_, err := r.limiter.Acquire(ctx, req)
 	late, is := errors.AsType[*pace.LateError](err)
 	if !is || !errors.Is(err, context.DeadlineExceeded) {
-		r.Fatalf("Wait says %v, want a LateError", err)
+		r.Fatalf("Acquire: %v, want a LateError", err)
 	}
-	r.about(late.Turn, 500)
+	r.about(late.Permit.NotBefore, 500)
 	if ctx.Err() != nil {
-		r.Error("said at the deadline, want at once")
+		r.Error("a LateError at the deadline, want it at once")
 	}
 }
 
-func notBeforeTakesNothing(r *run) {
+func lookTakesNothing(r *run) {
 	r.make(pace.Options{})
-	k, s := r.key("ask", "192.0.2.9"), r.every(4)
+	req := r.site(4, "look")
+	req.Addr = netip.MustParseAddr("192.0.2.9")
+	r.known(1, "192.0.2.9")
 	for range 3 {
-		turn, err := r.limiter.NotBefore(r.Context(), k, s)
-		if err != nil {
-			r.Fatal(err)
-		}
-		r.about(turn, 0)
-		if len(turn.Reasons) == 0 {
-			r.Error("no reasons")
+		r.last = r.now()
+		if p := r.looked(req); p.OK() || p.NotBefore.After(r.now().Add(r.Slack+r.Unit/2)) {
+			r.Errorf("a site that is ready: %t, %s", p.OK(), p)
 		}
 	}
-	r.done(r.granted(k, s), ok)
-	turn, err := r.limiter.NotBefore(r.Context(), k, s)
-	if err != nil {
-		r.Fatal(err)
-	}
-	r.about(turn, 4)
+	r.release(r.acquired(req), ok)
+	r.about(r.looked(req).NotBefore, 4)
 }
 
 // arrivals is the log of a site.
 type arrivals struct {
 	sync.Mutex
-	starts   []time.Time
-	underWay int
-	most     int // under way at a time
+	starts []time.Time
+	open   int // requests that have not ended
+	most   int // of them at a time
 }
 
 func (a *arrivals) begin(t time.Time) {
 	a.Lock()
 	defer a.Unlock()
 	a.starts = append(a.starts, t)
-	a.underWay++
-	a.most = max(a.most, a.underWay)
+	a.open++
+	a.most = max(a.most, a.open)
 }
 
 func (a *arrivals) end() {
 	a.Lock()
 	defer a.Unlock()
-	a.underWay--
+	a.open--
 }
 
-// sorted returns the starts in order, and checks their number.
-func (a *arrivals) sorted(r *run, starts int) []time.Time {
+// spread checks that the starts keep an interval from the first on, and how many requests
+// there were at a time. A goroutine might run late after its start, and never early.
+func (a *arrivals) spread(r *run, began time.Time, interval time.Duration, starts, most int) {
 	r.Helper()
-	if len(a.starts) != starts {
-		r.Errorf("%d starts, want %d", len(a.starts), starts)
+	a.Lock()
+	defer a.Unlock()
+	if len(a.starts) != starts || a.most > most {
+		r.Errorf("%d starts, %d at a time, want %d and %d", len(a.starts), a.most, starts, most)
 	}
 	slices.SortFunc(a.starts, time.Time.Compare)
-	return a.starts
-}
-
-// obeys checks that no two starts are closer than an interval, and how many requests
-// were under way at a time.
-func (a *arrivals) obeys(r *run, interval time.Duration, starts, underWay int) {
-	r.Helper()
-	at := a.sorted(r, starts)
-	for i := 1; i < len(at); i++ {
-		if d := at[i].Sub(at[i-1]); d < interval-r.Slack {
-			r.Errorf("starts %d and %d are %s apart, want at least %s", i-1, i, d, interval)
-		}
-	}
-	if a.most > underWay {
-		r.Errorf("%d requests at a time, want %d", a.most, underWay)
-	}
-}
-
-// spread checks that the starts keep an interval from the first on. A goroutine
-// may learn late that it may go, and never early.
-func (a *arrivals) spread(r *run, began time.Time, interval time.Duration, starts int) {
-	r.Helper()
-	for i, at := range a.sorted(r, starts) {
+	for i, at := range a.starts {
 		if least := time.Duration(i)*interval - r.Slack; at.Sub(began) < least {
 			r.Errorf("start %d after %s, want at least %s", i, at.Sub(began), least)
 		}
 	}
 }
 
-// request makes one request of so many units, and notes it in the logs. Its start is
-// that of the grant: the moment at which a goroutine learns of it says less, as a busy
-// machine may tell one of two late, which is then nearer to the next.
-func (r *run) request(ctx context.Context, k pace.Key, s *pace.Schedule, units float64, logs ...*arrivals) error {
-	g, err := r.limiter.Wait(ctx, k, s)
+// request makes one request of so many units, and records it in the logs.
+func (r *run) request(ctx context.Context, req pace.Request, addr netip.Addr, units float64, logs ...*arrivals) error {
+	p, err := r.limiter.Acquire(ctx, req)
 	if err != nil {
 		return err
 	}
-	if now := r.now(); now.Add(r.Slack).Before(g.Start) {
-		r.Errorf("Wait returns %s before the start", g.Start.Sub(now))
+	if now := r.now(); now.Add(r.Slack).Before(p.Start) {
+		r.Errorf("Acquire returns %s before the start", p.Start.Sub(now))
 	}
-	turn, err := r.limiter.Visit(ctx, g, k.Addr, s)
-	if err != nil {
-		r.done(g, pace.Result{Unused: true})
+	if err := r.limiter.Start(ctx, p, addr); err != nil {
+		r.release(p, pace.Result{Unused: true})
 		return err
 	}
+	at := r.now()
 	for _, a := range logs {
-		a.begin(turn.Start)
+		a.begin(at)
 	}
 	r.pass(units)
 	for _, a := range logs {
 		a.end()
 	}
-	return r.limiter.Done(r.Context(), g, ok)
+	return r.limiter.Release(ctx, p, ok)
 }
 
 // manyCallers: many goroutines, three sites, two of them on one address; some give up.
 func manyCallers(r *run) {
 	r.make(pace.Options{AddressInterval: r.Unit / 2})
-	s := r.every(1)
-	keys := []pace.Key{r.key("m0", "192.0.2.1"), r.key("m1", "192.0.2.1"), r.key("m2", "192.0.2.2")}
-	sites, want := make([]arrivals, len(keys)), make([]atomic.Int64, len(keys))
-	var shared, apart arrivals
-	logs := []*arrivals{&shared, &shared, &apart}
+	list := r.sites(1, "m0", "m1", "m2")
+	addrs := []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")}
+	var mu sync.Mutex
+	var shared, other arrivals
+	sites, counts, logs := make([]arrivals, len(list)), make([]int, len(list)), []*arrivals{&shared, &shared, &other}
+	began := r.now()
 	var all sync.WaitGroup
-	for i := range max(r.Callers, len(keys)) {
+	for i := range max(r.Callers, len(list)) {
 		all.Go(func() {
-			n, ctx := i%len(keys), r.Context()
+			n, ctx := i%len(list), r.Context()
 			if i%7 == 6 {
 				limited, cancel := context.WithCancel(ctx)
 				time.AfterFunc(time.Duration(i)*r.Unit/10, cancel) //nolint:forbidigo // see now
 				ctx = limited
 			}
-			switch err := r.request(ctx, keys[n], s, 0.25, &sites[n], logs[n]); {
+			err := r.request(ctx, list[n], addrs[n], 0.25, &sites[n], logs[n])
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
 			case err == nil:
-				want[n].Add(1)
+				counts[n]++
 			case i%7 != 6 || !errors.Is(err, context.Canceled):
 				r.Error(err)
 			}
@@ -785,28 +807,187 @@ func manyCallers(r *run) {
 	}
 	all.Wait()
 	for n := range sites {
-		sites[n].obeys(r, r.Unit, int(want[n].Load()), 1)
+		sites[n].spread(r, began, r.Unit, counts[n], 1)
 	}
-	shared.obeys(r, r.Unit/2, int(want[0].Load()+want[1].Load()), 2)
-	r.Logf("%d callers, %d and %d starts at two addresses", r.Callers, len(shared.starts), len(apart.starts))
+	shared.spread(r, began, r.Unit/2, counts[0]+counts[1], 2)
 }
 
 // concurrency: three at a time, with the interval between their starts.
 func concurrency(r *run) {
 	r.make(pace.Options{Concurrency: 3})
-	k, s := r.key("three", ""), r.every(1)
+	req, began := r.site(1, "three"), r.now()
 	var site arrivals
 	var all sync.WaitGroup
 	for range 9 {
 		all.Go(func() {
-			if err := r.request(r.Context(), k, s, 5, &site); err != nil {
+			if err := r.request(r.Context(), req, netip.Addr{}, 5, &site); err != nil {
 				r.Error(err)
 			}
 		})
 	}
 	all.Wait()
-	site.obeys(r, r.Unit, 9, 3)
-	if site.most < 3 {
+	if site.spread(r, began, r.Unit, 9, 3); site.most < 3 {
 		r.Errorf("at most %d requests at a time, want 3", site.most)
+	}
+}
+
+// which returns the numbers of the permits.
+func which(permits []pace.Permit) string {
+	var which []int
+	for i, p := range permits {
+		if p.OK() {
+			which = append(which, i)
+		}
+	}
+	return fmt.Sprint(which)
+}
+
+// tryChooses: the first k that are ready, and when to ask again for all others.
+func tryChooses(r *run) {
+	r.make(pace.Options{})
+	list := r.sites(10, "c0", "c1", "c2", "c3", "c4", "c5", "c6", "twice")
+	twice := list[7]
+	list = list[:7]
+	busy := r.acquired(list[1])
+	r.release(r.acquired(list[3]), ok)
+	if got := which(r.tryUpTo(0, list...)); got != "[]" {
+		r.Fatalf("with k of 0 the sites %s have permits", got)
+	}
+	permits := r.tryUpTo(2, list...)
+	if got := which(permits); got != "[0 2]" {
+		r.Fatalf("of 2 the sites %s have permits, want 0 and 2: 1 is busy, and 3 was requested a moment ago", got)
+	}
+	if _, is := reason(permits[1], pace.CauseBusy); !is {
+		r.Errorf("the reasons of a busy site are %v", permits[1].Reasons)
+	}
+	r.about(permits[3].NotBefore, 10)
+	if at := permits[4].NotBefore; at.After(r.now().Add(r.Slack + r.Unit/2)) {
+		r.Errorf("a site that was ready, and not among the first: not before %s", at)
+	}
+	if got := which(r.tryUpTo(100, list...)); got != "[4 5 6]" {
+		r.Fatalf("of the rest the sites %s have permits, want 4, 5 and 6", got)
+	}
+	if got := which(r.tryUpTo(2, twice, twice)); got != "[0]" {
+		r.Fatalf("of one site requested twice %s have permits", got)
+	}
+	r.release(busy, pace.Result{Unused: true})
+	r.acquired(list[1])
+}
+
+// tryReleases: what is done is released before the request, and whatever its outcome.
+func tryReleases(r *run) {
+	r.make(pace.Options{})
+	list := r.sites(10, "b0", "b1", "b2")
+	permits := r.try(list...)
+	if got := which(permits); got != "[0 1 2]" {
+		r.Fatalf("the sites %s of 3 have permits", got)
+	}
+	for i, result := range []pace.Result{{Unused: true}, {Status: 503}, ok} {
+		list[i].Done, list[i].Result = permits[i], result
+	}
+	permits = r.try(list...)
+	if got := which(permits); got != "[0]" {
+		r.Fatalf("the sites %s have permits, want 0, whose start was not used", got)
+	}
+	if _, backsOff := reason(permits[1], pace.CauseBackOff); !backsOff || !permits[1].NotBefore.After(permits[2].NotBefore) {
+		r.Errorf("after a 503 %s, and after a 200 %s", permits[1], permits[2])
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	cancel()
+	list[0].Done = permits[0]
+	if _, err := r.limiter.Try(ctx, list[:1], 1); !errors.Is(err, context.Canceled) {
+		r.Errorf("Try with an ended context: %v, want an error that wraps context.Canceled", err)
+	}
+	list[0].Done = pace.Permit{}
+	r.acquired(list[0])
+}
+
+// tryYields: a site at which callers of Acquire wait is theirs.
+func tryYields(r *run) {
+	r.make(pace.Options{})
+	req := r.site(2, "yield")
+	p := r.acquired(req)
+	served := make(chan struct{})
+	var all sync.WaitGroup
+	all.Go(func() {
+		p, err := r.limiter.Acquire(r.Context(), req)
+		close(served)
+		if err != nil {
+			r.Error(err)
+		}
+		if err := r.limiter.Release(r.Context(), p, ok); err != nil {
+			r.Error(err)
+		}
+	})
+	r.pass(8) // in which that call begins to wait
+	r.release(p, ok)
+	for !r.try(req)[0].OK() {
+		r.pass(0.1)
+	}
+	select {
+	case <-served:
+	default:
+		r.Error("Try acquired a permit before a caller of Acquire that came first")
+	}
+	all.Wait()
+}
+
+// tryMany: one call for many sites, and many callers of it.
+func tryMany(r *run) {
+	r.make(pace.Options{})
+	hosts := make([]string, 500)
+	for i := range hosts {
+		hosts[i] = fmt.Sprint("many", i)
+	}
+	for _, p := range r.try(r.sites(2, hosts...)...) {
+		if _, unreachable := reason(p, pace.CauseDegraded); !p.OK() && !unreachable { // a busy machine might answer too late
+			r.Errorf("%s is ready, and refused: %s", p.Origin, p)
+		}
+	}
+	const callers, starts = 4, 3
+	list := r.sites(2, "h0", "h1", "h2", "h3", "h4", "h5", "h6", "h7", "h8", "h9")
+	logs, began := make([]arrivals, len(list)), r.now()
+	var all sync.WaitGroup
+	for range callers {
+		all.Go(func() { r.crawl(list, logs, starts) })
+	}
+	all.Wait()
+	for i := range logs {
+		logs[i].spread(r, began, 2*r.Unit, max(len(logs[i].starts), starts), 1)
+	}
+}
+
+// crawl requests sites, three of them at a time, until each was requested so often by all.
+func (r *run) crawl(list []pace.Request, logs []arrivals, starts int) {
+	done := map[int]pace.Permit{}
+	for {
+		var open []int
+		var req []pace.Request
+		for i, q := range list {
+			logs[i].Lock()
+			if q.Done = done[i]; q.Done.OK() || len(logs[i].starts) < starts {
+				q.Result = ok
+				open, req = append(open, i), append(req, q)
+			}
+			logs[i].Unlock()
+			if q.Done.OK() {
+				logs[i].end()
+			}
+		}
+		if clear(done); len(open) == 0 {
+			return
+		}
+		permits, err := r.limiter.Try(r.Context(), req, 3)
+		if err != nil {
+			r.Error(err)
+			return
+		}
+		for n, p := range permits {
+			if p.OK() {
+				logs[open[n]].begin(p.Start)
+				done[open[n]] = p
+			}
+		}
+		r.pass(0.25)
 	}
 }

@@ -17,12 +17,15 @@ import (
 	"github.com/robotskit/robots/pace/redis"
 )
 
+var contains = strings.Contains
+
 // clusterConfig is what an operator sets so that the rest of a cluster goes on.
 var clusterConfig = []string{"cluster-require-full-coverage no"}
 
 // A shardedSite is a site whose origin and address are on nodes of a cluster.
 type shardedSite struct {
-	pace.Key
+	pace.Request
+	addr            netip.Addr
 	origin, address int
 
 	mu     sync.Mutex
@@ -38,38 +41,37 @@ func (s *shardedSite) seen() []time.Time {
 }
 
 const (
-	shardedInterval = 50 * time.Millisecond
+	shardedInterval = 100 * time.Millisecond
 	shardedGap      = 20 * time.Millisecond
 )
 
-// A shardedCrawl is what workers do at sites all over a cluster.
+// A shardedCrawl is the requests of two workers to sites all over a cluster.
 type shardedCrawl struct {
+	prefix   string
 	sites    []*shardedSite
 	limiters []*redis.Limiter
 	end      func()
 }
 
-// startSharded lets two workers, which stop while Redis is down, ask sites one page after
-// another. A grant ends after timeout, the usual one if 0.
-func startSharded(t *testing.T, nodes []*redistest.Server, sites int, timeout time.Duration) *shardedCrawl {
-	prefix := fresh()
-	c := &shardedCrawl{}
+// startSharded lets two workers request the sites, one page after another.
+func startSharded(t *testing.T, nodes []*redistest.Server, sites int) *shardedCrawl {
+	c := &shardedCrawl{prefix: fresh()}
+	schedule := steady(t, shardedInterval)
 	for i := range sites {
-		s := &shardedSite{Key: pace.Key{Origin: originOf(t, fmt.Sprintf("s%d.example", i)), Addr: netip.AddrFrom4([4]byte{192, 0, 2, byte(i)})}}
-		s.origin = redistest.Holder(t, nodes, epochKey(prefix, s.Origin.String()))
-		s.address = redistest.Holder(t, nodes, epochKey(prefix, s.Addr.String()))
+		s := &shardedSite{Request: pace.Request{Origin: originOf(t, fmt.Sprintf("s%d.example", i)), Schedule: schedule}, addr: netip.AddrFrom4([4]byte{192, 0, 2, byte(i)})}
+		s.origin = redistest.Holder(t, nodes, stateKey(c.prefix, s.Origin.String()))
+		s.address = redistest.Holder(t, nodes, stateKey(c.prefix, s.addr.String()))
 		c.sites = append(c.sites, s)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
-	schedule := steady(t, shardedInterval)
 	for range 2 {
-		l := newLimiter(t, nodes[0].Client(), redis.Options{Prefix: prefix, WhenDown: redis.Stop, Options: pace.Options{AddressInterval: shardedGap, GrantTimeout: timeout}})
+		l := newLimiter(t, nodes[0].Client(), redis.Options{Prefix: c.prefix, Options: pace.Options{AddressInterval: shardedGap}})
 		c.limiters = append(c.limiters, l)
 		for _, s := range c.sites {
 			all.Go(func() {
 				for ctx.Err() == nil {
-					s.page(ctx, t, l, schedule)
+					s.page(ctx, t, l)
 				}
 			})
 		}
@@ -83,30 +85,30 @@ func startSharded(t *testing.T, nodes []*redistest.Server, sites int, timeout ti
 	return c
 }
 
-// page asks for one page.
-func (s *shardedSite) page(ctx context.Context, t *testing.T, l *redis.Limiter, schedule *pace.Schedule) {
-	g, err := l.Wait(ctx, s.Key, schedule)
+// page requests one page.
+func (s *shardedSite) page(ctx context.Context, t *testing.T, l *redis.Limiter) {
+	p, err := l.Acquire(ctx, s.Request)
 	if err != nil {
-		if ctx.Err() == nil {
-			t.Errorf("%s: %v", s, err)
+		if ctx.Err() == nil && !errors.Is(err, redis.ErrDrained) {
+			t.Errorf("%s: %v", s.Origin, err)
 		}
+		time.Sleep(shardedInterval)
 		return
 	}
-	turn, err := l.Visit(ctx, g, s.Addr, schedule)
 	result := ok
-	switch missed, is := errors.AsType[*pace.MissedError](err); {
-	case is:
-		time.Sleep(min(time.Until(missed.Turn.Start), shardedInterval)) // until its address is there
+	err = l.Start(ctx, p, s.addr)
+	if missed, is := errors.AsType[*pace.MissedError](err); is {
+		time.Sleep(min(time.Until(missed.Permit.NotBefore), shardedInterval)) // until its address is there
+	}
+	if err != nil {
 		result = pace.Result{Unused: true}
-	case err != nil:
-		result = pace.Result{Unused: true}
-	default:
+	} else {
 		s.mu.Lock()
-		s.starts = append(s.starts, turn.Start)
+		s.starts = append(s.starts, time.Now())
 		s.mu.Unlock()
 	}
-	if err := l.Done(ctx, g, result); err != nil {
-		t.Errorf("%s: %v", s, err)
+	if err := l.Release(ctx, p, result); err != nil {
+		t.Errorf("%s: %v", s.Origin, err)
 	}
 }
 
@@ -127,7 +129,7 @@ func (c *shardedCrawl) more(t *testing.T, n int, which func(*shardedSite) bool) 
 	})
 }
 
-// check ends the crawl and checks that no site was started too early.
+// check ends the crawl and checks that no site was started early.
 func (c *shardedCrawl) check(t *testing.T) {
 	t.Helper()
 	c.end()
@@ -139,18 +141,18 @@ func (c *shardedCrawl) check(t *testing.T) {
 		starts += len(at)
 		rest = max(rest, longest(at))
 		if d := closest(at); d < shardedInterval-logSlack {
-			t.Errorf("%s: two starts are %s apart, want %s", s, d, shardedInterval)
+			t.Errorf("%s: two starts are %s apart, want %s", s.Origin, d, shardedInterval)
 		}
 	}
 	t.Logf("%d starts at %d sites, the longest rest %s", starts, len(c.sites), rest.Round(time.Millisecond))
 }
 
-// TestClusterHang: while one of three nodes hangs, the sites that have nothing there go on,
-// and no other is started.
+// TestClusterHang checks that while one of three nodes hangs the sites that have nothing there
+// go on, and no others. Operators still work with the other nodes, and a worker starts.
 func TestClusterHang(t *testing.T) {
 	t.Parallel()
 	nodes := redistest.StartCluster(t, 3, append(clusterConfig, "cluster-node-timeout 60000")...)
-	c := startSharded(t, nodes, campaign.Size(12, 18, 64), 0)
+	c := startSharded(t, nodes, campaign.Size(8, 12, 64))
 	const hangs = 1
 	nodes[hangs].Freeze()
 	apart := func(s *shardedSite) bool { return !s.on(hangs) }
@@ -159,96 +161,85 @@ func TestClusterHang(t *testing.T) {
 	for i, s := range c.sites {
 		counts[i] = len(s.seen())
 	}
-	c.more(t, 20, apart)
+	c.more(t, 10, apart)
 	for i, s := range c.sites {
 		if n := len(s.seen()); s.on(hangs) && n > counts[i]+1 { // one answer may have been on its way
-			t.Errorf("%s was started %d times while its node hung", s, n-counts[i])
+			t.Errorf("%s was started %d times while its node hung", s.Origin, n-counts[i])
 		}
 	}
-	if c.limiters[0].DownSince().IsZero() {
-		t.Error("nobody has noticed")
-	}
+	until(t, "a worker that notices", func() bool { return !c.limiters[0].DownSince().IsZero() })
+	operatePartly(t, c, nodes, hangs)
 	nodes[hangs].Thaw()
 	c.more(t, 5, func(*shardedSite) bool { return true })
 	c.check(t)
 }
 
-// TestClusterFailover: a primary is killed and its replica takes over, which may have lost
-// the last writes. The sites of the other nodes go on meanwhile, also those of which the
-// other half of a turn is there, and none is started too early.
+// operatePartly checks the methods of an Operator while a node is unreachable.
+func operatePartly(t *testing.T, c *shardedCrawl, nodes []*redistest.Server, away int) {
+	t.Helper()
+	option := nodes[0].Option()
+	option.ConnWriteTimeout = time.Second // which bounds a connection to a server that hangs
+	client := redistest.NewClient(t, option)
+	o, err := redis.NewOperator(client, c.prefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	workers, _, err := o.Workers(t.Context())
+	var part *redis.PartError
+	if len(workers) != 2 || !errors.As(err, &part) {
+		t.Errorf("%d workers, %v; want 2, and the part that is away", len(workers), err)
+	}
+	site := originOf(t, "held0.example") // which no worker waits for
+	for i := 1; redistest.Holder(t, nodes, stateKey(c.prefix, site.String())) == away; i++ {
+		site = originOf(t, fmt.Sprintf("held%d.example", i))
+	}
+	if err := o.Hold(t.Context(), redis.Target{Origin: site}, time.Minute); err != nil {
+		t.Error(err)
+	}
+	if err := o.Note(t.Context(), "test", "hold "+site.String()); err != nil {
+		t.Error(err)
+	}
+	if list, err := o.Log(t.Context(), 10); len(list) != 1 || err == nil {
+		t.Errorf("the log is %v, %v; want one entry and the part that is away", list, err)
+	}
+	if held, err := o.Release(t.Context(), redis.Target{Origin: site}); !held || err != nil {
+		t.Errorf("released: %t, %v", held, err)
+	}
+	if err := o.Drain(t.Context(), workers[0].ID); err != nil {
+		t.Error(err)
+	}
+	if drained, err := o.Resume(t.Context(), workers[0].ID); !drained || err != nil {
+		t.Errorf("resumed: %t, %v", drained, err)
+	}
+	newLimiter(t, client, redis.Options{Prefix: c.prefix})
+}
+
+// TestClusterFailover checks a primary that is killed and whose replica takes over, which might
+// have lost the last writes: no site is started early, and those of the other nodes go on.
 func TestClusterFailover(t *testing.T) {
 	t.Parallel()
 	nodes := redistest.StartCluster(t, 3, clusterConfig...)
 	const lost = 2
 	redistest.ReplicaOf(t, nodes, lost, clusterConfig...)
-	c := startSharded(t, nodes, campaign.Size(12, 18, 64), 0)
+	c := startSharded(t, nodes, campaign.Size(8, 12, 64))
 	nodes[lost].Kill()
 	c.more(t, 5, func(s *shardedSite) bool { return !s.on(lost) })
 	c.more(t, 5, func(*shardedSite) bool { return true })
 	c.check(t)
 }
 
-// TestClusterReshard: half of the tags move to another node under load. None of their sites
-// is started too early.
+// TestClusterReshard checks that no site is started early while keys move under load, and back.
 func TestClusterReshard(t *testing.T) {
 	t.Parallel()
 	nodes := redistest.StartCluster(t, 3, clusterConfig...)
-	c := startSharded(t, nodes, campaign.Size(12, 18, 64), 0)
-	// To one node, as redis-cli does: nodes that give and take at a time may lose a slot.
+	c := startSharded(t, nodes, campaign.Size(8, 12, 64))
+	// To one node, as redis-cli does: nodes that give and take at a time might lose a slot.
 	const to = 2
-	moved := map[string]bool{}
 	for _, s := range c.sites {
-		for _, of := range []string{s.Origin.String(), s.Addr.String()} {
-			key := c.limiters[0].TagKey(of)
-			if !moved[key] && redistest.Holder(t, nodes, key) != to && len(moved) < len(c.sites) {
-				moved[key] = true
-				redistest.MoveSlot(t, nodes, key, to)
-			}
+		if s.origin != to {
+			redistest.MoveSlot(t, nodes, stateKey(c.prefix, s.Origin.String()), to)
 		}
 	}
 	c.more(t, 5, func(*shardedSite) bool { return true })
-	c.check(t)
-	t.Logf("%d tags moved", len(moved))
-}
-
-// TestClusterClock: the clock of one of three nodes is set ahead, behind, and right again.
-// The sites of that node rest, as its tags begin new epochs where it went forward; no other
-// tag does, and no site is started too early.
-func TestClusterClock(t *testing.T) {
-	t.Parallel()
-	// Nodes take others for failed by their clocks.
-	nodes := redistest.StartClusterOf(t, 3, redistest.Options{Clock: true, Config: append(clusterConfig, "cluster-node-timeout 60000000")})
-	const jump = time.Hour
-	c := startSharded(t, nodes, campaign.Size(12, 18, 64), 3*jump) // or what waits for its address times out in the jump
-	const set = 1
-	epochs := func(node int) []string {
-		names := nodes[node].Do("EVAL", `local s = '' for _, k in ipairs(redis.call('KEYS', '*:epoch')) do s = s .. k .. '=' .. redis.call('GETRANGE', k, 0, 15) .. ' ' end return s`, "0")
-		return slices.DeleteFunc(strings.Fields(names), func(s string) bool { return strings.Contains(s, ":0}") }) // which New asks, and perhaps nobody later
-	}
-	for _, ahead := range []time.Duration{jump, -jump, 0} {
-		var before [3][]string
-		for node := range nodes {
-			before[node] = epochs(node)
-		}
-		nodes[set].SetClock(ahead)
-		c.more(t, 3, func(*shardedSite) bool { return true })
-		for node := range nodes {
-			want := "the old"
-			if node == set && ahead >= 0 {
-				want = "new"
-			}
-			// Of what is asked next, and no time is said for when that is.
-			until(t, fmt.Sprintf("%s epochs on node %d, with the clock of node %d off by %s", want, node, set, ahead), func() bool {
-				after := epochs(node)
-				same := 0
-				for _, e := range after {
-					if slices.Contains(before[node], e) {
-						same++
-					}
-				}
-				return len(after) > 0 && len(after) == len(before[node]) && (want == "new" && same == 0 || want == "the old" && same == len(after))
-			})
-		}
-	}
 	c.check(t)
 }

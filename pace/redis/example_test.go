@@ -4,18 +4,20 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"net/netip"
 	"os"
+	"testing"
 	"time"
 
 	"github.com/redis/rueidis"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/internal/redistest"
 	"github.com/robotskit/robots/pace"
 	"github.com/robotskit/robots/pace/redis"
 )
 
-// A worker of a fleet of ten, which stops at no outage of Redis and then takes a
-// tenth of a site's rate at most.
+// A worker of a fleet.
 func Example() {
 	options, err := rueidis.ParseURL(os.Getenv("REDIS_URL"))
 	if err != nil {
@@ -26,7 +28,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer client.Close()
-	limiter, err := redis.New(client, redis.Options{WhenDown: redis.Divide, Workers: 10})
+	limiter, err := redis.New(client, redis.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -37,17 +39,29 @@ func Example() {
 		log.Fatal(err)
 	}
 	ctx := context.Background()
-	grant, err := limiter.Wait(ctx, pace.Key{Origin: origin}, nil) // nil: the site declares nothing
+	schedule, err := pace.NewSchedule(nil, pace.Policy{Default: time.Second})
 	if err != nil {
 		log.Fatal(err)
 	}
-	// One request; its answer says how the site fares.
-	if err := limiter.Done(ctx, grant, pace.Result{Status: 429, RetryAfter: 2 * time.Minute}); err != nil {
-		log.Fatal(err)
-	}
-	turn, err := limiter.NotBefore(ctx, pace.Key{Origin: origin}, nil)
+	site := pace.Request{Origin: origin, Schedule: schedule}
+	permit, err := limiter.Acquire(ctx, site)
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("for all workers:", turn.Reasons[0])
+	if err := limiter.Start(ctx, permit, netip.MustParseAddr("192.0.2.1")); err != nil {
+		log.Fatal(err)
+	}
+	// One request; its response shows the load of the site.
+	if err := limiter.Release(ctx, permit, pace.Result{Status: 429, RetryAfter: 2 * time.Minute}); err != nil {
+		log.Fatal(err)
+	}
+	permits, err := limiter.Try(ctx, []pace.Request{site}, 0)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("for all workers:", permits[0].Reasons[0])
+}
+
+func TestExample(t *testing.T) {
+	redistest.RunExample(t, Example, "for all workers: the site said when to come again\n")
 }

@@ -1,11 +1,8 @@
 package redis
 
 import (
-	"strings"
 	"testing"
 	"time"
-
-	"github.com/redis/rueidis"
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/pace"
@@ -13,11 +10,6 @@ import (
 
 // SetHeartbeat makes the heartbeats of limiters made later faster.
 func SetHeartbeat(d time.Duration) { heartbeatEvery = d }
-
-// NewLeasedFor is NewLeased with leases of another length.
-func NewLeasedFor(client rueidis.Client, o Options, term time.Duration) (*Leased, error) {
-	return newLeased(client, o, term)
-}
 
 // OriginOf returns the origin of a host.
 func OriginOf(t testing.TB, host string) robots.Origin {
@@ -39,17 +31,8 @@ func Steady(t testing.TB, interval time.Duration) *pace.Schedule {
 	return s
 }
 
-// StateKey returns the key of an origin or address, such as "origin:http://a.example".
-func StateKey(prefix, name string) string {
-	kind, of, _ := strings.Cut(name, ":")
-	return stateKey(prefix, kind, of)
-}
+// StateKey returns the key of an origin or address.
+var StateKey = stateKey
 
-// EpochKey returns the key of the epoch of the tag in which a cluster has an origin or address.
-func EpochKey(prefix, of string) string { return tagHead(prefix, tagNumber(of)) + "epoch" }
-
-// ServerEpochKey returns the key of the epoch of one server.
-func ServerEpochKey(prefix string) string { return tagHead(prefix, 0) + "epoch" }
-
-// TagKey returns a key of the tag in which an origin or address is.
-func (l *Limiter) TagKey(of string) string { return l.tagOf(of).epochKey }
+// Startable is for how long a permit is usable without a look at the server.
+const Startable = startable

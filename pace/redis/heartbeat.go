@@ -2,225 +2,229 @@ package redis
 
 import (
 	"context"
-	"errors"
+	"encoding/hex"
 	"fmt"
-	"math/rand/v2"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
-
-	"github.com/redis/rueidis"
 
 	"github.com/robotskit/robots/internal/script"
 	"github.com/robotskit/robots/pace"
 )
 
-// heartbeatEvery is how often a worker tells the list of workers that it lives. The first
-// heartbeats are faster, as the workers of a fleet are often started together and divide by
-// their number should Redis be down. It is a variable for the tests.
+// heartbeatEvery is how often a worker sends a heartbeat. It is a variable for the tests.
 var heartbeatEvery = 5 * time.Second
 
-// workerTimeout is after how long without a heartbeat a worker is taken for gone.
-func workerTimeout() time.Duration { return 3 * heartbeatEvery }
-
-// usableFor is for how long after a heartbeat a worker may use its grants: a fifth of a
-// heartbeat less than workerTimeout, so that there is time to send the request.
-func usableFor() time.Duration { return workerTimeout() - heartbeatEvery/5 }
-
-// knownFor is for how long after its last heartbeat something is known of a worker: then its
-// grants have ended, and it is on no list.
-func knownFor(o Options) time.Duration { return workerTimeout() + o.GrantTimeout }
-
-// earlyHeartbeat is how often it does so in its first ten seconds, and while that fails.
+// earlyHeartbeat is how often it does so while a server is unreachable, and at first.
 const earlyHeartbeat = 500 * time.Millisecond
 
-// jittered returns between 3/4 and 5/4 of a duration, so that workers which were
-// started together, or lost Redis together, do not ask together.
-func jittered(d time.Duration) time.Duration { return d*3/4 + rand.N(d/2+1) }
+// workerTimeout is how long after its last heartbeat a worker is gone and its permits end.
+func workerTimeout() time.Duration { return 3 * heartbeatEvery }
 
-// loop keeps the worker on the list and sends what is pending.
-func (l *Limiter) loop() {
-	t := time.NewTimer(jittered(earlyHeartbeat))
-	defer t.Stop()
-	for {
-		select {
-		case <-t.C:
-			every, err := heartbeatEvery, l.heartbeat(l.closing)
-			switch {
-			case errors.Is(err, ErrMixed): // so the server answers
-				l.tellList(nil)
-				if l.stop(&l.mixed) {
-					l.options.Tell(pace.Event{Kind: pace.EventDrained, Err: err})
-				}
-			case l.closing.Err() == nil:
-				l.tellList(err)
-			}
-			if err != nil || passed(l.began) < forgetful { // a list that is away is no reason to stop
-				every = min(every, earlyHeartbeat)
-			}
-			l.lookAgain(l.closing)
-			t.Reset(jittered(every))
-		case <-l.wake:
-		case <-l.closing.Done():
-			ctx, cancel := context.WithTimeout(context.Background(), callLimit)
-			defer cancel()
-			l.sendAllPending(ctx) // what cannot be sent now ends with the worker's heartbeats
-			l.sayLeft(ctx)
-			return
-		}
-		l.sendAllPending(l.closing)
-	}
+// A part is a range of slots with its own list of workers.
+type part struct {
+	answered atomic.Pointer[time.Time]            // when the last heartbeat that was answered was sent
+	gone     atomic.Pointer[map[string]time.Time] // since when, by the id of the worker
 }
 
-// A list is what a heartbeat says of the other workers.
-type list struct {
-	workers, rank int                  // how many there are, and stand before this one
-	gone          map[string]time.Time // since when, by the first bytes of the ids of their grants
+// goneSince returns since when a worker is gone.
+func (p *part) goneSince(worker string) (since time.Time, is bool) {
+	if gone := p.gone.Load(); gone != nil {
+		since, is = (*gone)[worker]
+	}
+	return since, is
 }
 
-// heartbeat says that the worker lives, and learns who else does.
-func (l *Limiter) heartbeat(ctx context.Context) error {
-	made, before := l.grants.Load(), l.lastHeartbeat.Load()
-	sent := clock()
-	args := []string{l.workerName(), fmt.Sprint(workerTimeout().Microseconds()), fmt.Sprint(l.options.GrantTimeout.Microseconds()), l.about(before, sent), l.kind}
-	kindKey, mixedKey := kindKeys(l.options.Prefix)
-	reply, err := l.call(ctx, (*script.Script).Run, heartbeatScript, []string{l.workersKey, l.aboutKey, l.drainKey, kindKey, mixedKey}, args)
-	if script.Says(err, "MIXED") {
-		err = l.mixedError(err)
+// drainState is whether the worker is drained, and since when.
+type drainState struct {
+	drained bool
+	at      int64 // Unix microseconds, by the operator's clock
+}
+
+func (d drainState) text() string {
+	drained := 0
+	if d.drained {
+		drained = 1
 	}
-	if err != nil {
+	return fmt.Sprintf("%d%016d", drained, d.at)
+}
+
+const drainSize = 17 // bytes of its text
+
+func parseDrain(text string) (d drainState) {
+	if len(text) >= drainSize {
+		d.drained = text[0] == '1'
+		d.at, _ = strconv.ParseInt(text[1:drainSize], 10, 64) // 0 if it is damaged
+	}
+	return d
+}
+
+// fleetKey returns the key of a part that is of the fleet: fleet, workers, log, held, or a worker's.
+func fleetKey(prefix string, part int, name string) string {
+	return prefix + ":{" + partTags[part] + "}:" + name
+}
+
+func workerKey(prefix string, part int, worker string) string {
+	return fleetKey(prefix, part, "worker:"+hex.EncodeToString([]byte(worker)))
+}
+
+// join joins the fleet, if a server answers. The error is that the user lacks a right, or that
+// an option is not the fleet's.
+func (l *Limiter) join() error {
+	if err := l.heartbeat(l.closing); err != nil && script.KindOf(err) == script.Refused {
 		return err
 	}
-	if l.mixed.Swap(false) {
-		l.options.Tell(pace.Event{Kind: pace.EventResumed})
+	if l.config.Load().text != "" {
+		_ = l.heartbeat(l.closing) // so that all parts have it
 	}
-	received := clock()
-	var now, workers, rank, known, drained micros
-	gone, ok := readDoubles(reply, &now, &workers, &rank, &known, &drained)
-	if !ok {
+	return l.stopCause()
+}
+
+// heartbeat sends a heartbeat to all parts. The error is that of a part that did not answer.
+func (l *Limiter) heartbeat(ctx context.Context) (failed error) {
+	sent := clock()
+	known, keep := l.config.Load(), l.settings().Lifetime
+	about := l.about(sent)
+	calls := make([]call, len(l.parts))
+	for i := range l.parts {
+		ago := -1.0
+		if last := l.parts[i].answered.Load(); last != nil {
+			ago = microsOf(between(*last, sent))
+		}
+		slot := 0
+		if l.nodes.cluster() {
+			slot = slotOf(partTags[i])
+		}
+		calls[i] = call{
+			slot: slot,
+			keys: []string{fleetKey(l.options.Prefix, i, "fleet"), fleetKey(l.options.Prefix, i, "workers"), workerKey(l.options.Prefix, i, string(l.worker[:]))},
+			args: []string{string(l.worker[:]), string(appendDoubles(nil, microsUp(workerTimeout()), microsUp(keep), ago)), l.drain.Load().text(), about, known.text},
+		}
+	}
+	best, drain, answered := known.text, *l.drain.Load(), false
+	for i, r := range l.run(ctx, heartbeatScript, calls) {
+		if r.err == nil {
+			r.err = l.parts[i].note(r, &best, &drain)
+		}
+		if answered = answered || r.err == nil; r.err != nil {
+			failed = r.err
+			l.goDown(r.err)
+		}
+	}
+	if failed == nil {
+		l.goUp()
+	}
+	if answered && best == "" { // this is the first worker
+		c := newConfig(l.options.Options)
+		best = c.text()
+	}
+	l.adopt(best, drain)
+	return failed
+}
+
+// note notes the reply to a heartbeat.
+func (p *part) note(r reply, best *string, drain *drainState) error {
+	var workers, size micros
+	rest, ok := readDoubles(r.text, &workers, &size)
+	if !ok || len(rest) < drainSize+int(size) {
 		return script.ErrReply
 	}
-	next := &list{workers: int(workers), rank: int(rank)}
-	if plausible := l.listClock.observe(nil, now, sent, received); !plausible || before != nil && known == 0 {
-		// The list was lost, or its clock was set: it lacks workers at first, or they seem gone.
-		l.listClock.forget()
-		l.listShort.Store(received.Add(workerTimeout()).UnixNano())
-		l.tellRenewed()
+	if d := parseDrain(rest); d.at > drain.at {
+		*drain = d
 	}
-	if short := received.UnixNano() < l.listShort.Load(); short {
-		next.workers = max(next.workers, l.others().workers)
-	} else {
-		next.gone = map[string]time.Time{}
-		for n := len(noWorker); len(gone) >= n+8; {
-			var late micros
-			name := gone[:n]
-			gone, _ = readDoubles(gone[n:], &late)
-			next.gone[name] = received.Add(-time.Duration(late * 1e3))
-		}
+	rest = rest[drainSize:]
+	*best = max(*best, rest[:int(size)])
+	gone := map[string]time.Time{}
+	for rest = rest[int(size):]; len(rest) >= 13; {
+		var late micros
+		worker := rest[:5]
+		rest, _ = readDoubles(rest[5:], &late)
+		gone[worker] = r.received.Add(-time.Duration(late * 1e3))
 	}
-	l.list.Store(next)
-	if before != nil && between(*before, sent) > usableFor() {
-		l.endedGrants.Store(made)
-		l.options.Tell(pace.Event{Kind: pace.EventReplaced})
-	}
-	l.lastHeartbeat.Store(&sent)
-	switch {
-	case drained != 0:
-		if l.stop(&l.drained) {
-			l.options.Tell(pace.Event{Kind: pace.EventDrained})
-		}
-	case l.drained.Load():
-		return l.resume(ctx)
-	}
+	p.gone.Store(&gone)
+	p.answered.Store(&r.sent)
 	return nil
 }
 
-// others returns what is known of the other workers.
-func (l *Limiter) others() list {
-	if known := l.list.Load(); known != nil {
-		return *known
+// adopt takes over what the fleet knows.
+func (l *Limiter) adopt(text string, drain drainState) {
+	before := l.stopCause()
+	if text != "" && text != l.config.Load().text {
+		c, err := parseConfig(text)
+		var settings pace.Options
+		if err == nil {
+			settings, err = c.apply(l.options.Options, l.options.asked)
+		}
+		if l.refused.Store(nil); err != nil {
+			l.refused.Store(&err)
+			settings = *l.settings()
+		}
+		l.config.Store(&config{c, text, settings})
 	}
-	return list{}
+	l.drain.Store(&drain)
+	after := l.stopCause()
+	switch {
+	case before == nil && after != nil:
+		err := after
+		if after == ErrDrained { //nolint:errorlint // it is that of stopCause itself
+			err = nil
+		}
+		l.observe(pace.Event{Kind: pace.EventDrained, Err: err})
+		l.wakeAll()
+	case before != nil && after == nil:
+		l.observe(pace.Event{Kind: pace.EventResumed})
+	}
 }
 
-// about is what this worker says of itself: its name, and how many grants a second it got
-// since the heartbeat before.
-func (l *Limiter) about(before *time.Time, now time.Time) string {
-	given, rate := l.given.Load(), 0.0
-	if before != nil {
-		rate = float64(given-l.told.Load()) / max(between(*before, now), time.Millisecond).Seconds()
-	}
-	l.told.Store(given)
-	return aboutText(l.options.name(), rate, l.away()*tags/len(l.tags))
-}
-
-// left is in place of how many tags are away, of a worker that was closed.
-const left = -1
-
-// sayLeft says that this worker was closed, so that nobody takes it for dead.
-func (l *Limiter) sayLeft(ctx context.Context) {
-	text := aboutText(l.options.name(), 0, left)
-	_ = l.client.Do(ctx, l.client.B().Psetex().Key(l.aboutKey).Milliseconds(knownFor(l.options).Milliseconds()).Value(text).Build()).Error() // else it counts as away
-}
-
-// ErrDrained is wrapped by the errors of a limiter that an operator has told to take no
-// grants any more (Operator.Drain): the worker is to end, unless the operator has it go on
-// (Operator.Resume).
-var ErrDrained = errors.New("an operator drains this worker: it takes no more grants")
-
-// stop wakes all who wait for grants: for this reason there are no more. Those that were not
-// used yet are not valid any more. It reports whether that is new.
-func (l *Limiter) stop(reason *atomic.Bool) bool {
-	if reason.Swap(true) {
-		return false
-	}
+// wakeAll wakes the first callers of all queues.
+func (l *Limiter) wakeAll() {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	for _, q := range l.queues {
 		for _, wake := range q {
 			notify(wake)
 		}
 	}
-	l.mu.Unlock()
-	return true
 }
 
-// resume ends a drain if an operator said so. A server that knows of no drain and of no end
-// of it either has lost its memory, and is told again: no failure ends a drain.
-func (l *Limiter) resume(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, callLimit)
-	defer cancel()
-	err := l.client.Do(ctx, l.client.B().Get().Key(l.resumeKey).Build()).Error()
-	switch {
-	case rueidis.IsRedisNil(err):
-		return l.client.Do(ctx, l.client.B().Psetex().Key(l.drainKey).Milliseconds(knownFor(l.options).Milliseconds()).Value("1").Build()).Error()
-	case err != nil:
-		return err
+// about returns what this worker reports with a heartbeat: its permits per second, how many parts
+// did not answer the last one, and its name.
+func (l *Limiter) about(now time.Time) string {
+	away := 0
+	for i := range l.parts {
+		if last := l.parts[i].answered.Load(); last == nil || between(*last, now) > 2*heartbeatEvery {
+			away++
+		}
 	}
-	l.drained.Store(false)
-	l.options.Tell(pace.Event{Kind: pace.EventResumed})
-	return nil
-}
-
-// Drained reports whether this worker takes no grants any more, because an operator has told
-// it so (ErrDrained), or because the others keep another kind of pace (ErrMixed).
-func (l *Limiter) Drained() bool { return l.drained.Load() || l.mixed.Load() }
-
-// stopped returns why this worker takes no grants, nil if it does.
-func (l *Limiter) stopped() error {
-	switch {
-	case l.kind == "":
-		return errRecordsOnly
-	case l.mixed.Load():
-		return ErrMixed
-	case l.drained.Load():
-		return ErrDrained
+	acquired, rate := l.acquired.Load(), 0.0
+	if took := between(l.counted, now); !l.counted.IsZero() && took > 0 {
+		rate = float64(acquired-l.counter) / took.Seconds()
 	}
-	return nil
+	l.counter, l.counted = acquired, now
+	return aboutText(rate, away, l.options.name())
 }
 
-// mayBeGone reports whether the others may take this worker for gone, and its grants for
-// ended once they are older than workerTimeout: the process was stopped, or its heartbeats
-// had no answer.
-func (l *Limiter) mayBeGone() bool {
-	last := l.lastHeartbeat.Load()
-	return last == nil || between(*last, clock()) > usableFor()
+func aboutText(rate float64, away int, name string) string {
+	return strconv.FormatFloat(rate, 'f', 3, 64) + " " + strconv.Itoa(away) + " " + name
+}
+
+func parseAbout(text string) (rate float64, away int, name string) {
+	first, rest, _ := strings.Cut(text, " ")
+	second, name, _ := strings.Cut(rest, " ")
+	rate, _ = strconv.ParseFloat(first, 64) // these two are 0 for a damaged value
+	away, _ = strconv.Atoi(second)
+	return rate, away, name
+}
+
+// left is the number of parts in the last report of a worker that was closed.
+const left = -1
+
+// leaveFleet reports that the worker was closed.
+func (l *Limiter) leaveFleet(ctx context.Context) {
+	for i := range l.parts {
+		key := workerKey(l.options.Prefix, i, string(l.worker[:]))
+		text := l.drain.Load().text() + aboutText(0, left, l.options.name())
+		_ = l.client.Do(ctx, l.client.B().Set().Key(key).Value(text).Px(workerTimeout()+l.settings().Lifetime).Build()).Error()
+	}
 }

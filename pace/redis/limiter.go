@@ -1,14 +1,10 @@
 package redis
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math/rand/v2"
-	"net/netip"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,449 +16,279 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// ErrDown is wrapped by the errors of a limiter whose server does not answer, or
-// cannot take a grant, where the policy is to stop.
-var ErrDown = errors.New("the fleet's shared pace is out of reach")
+var (
+	// ErrDrained is in the errors of a worker that an operator has drained.
+	ErrDrained = errors.New("an operator has drained this worker")
 
-var errClosed = errors.New("the limiter is closed")
+	errClosed      = errors.New("the limiter is closed")
+	errRecordsOnly = errors.New("this worker acquires no permits: it was opened for records only")
+)
 
 // Limiter is a pace.Limiter that all processes with one Redis share.
 type Limiter struct {
-	client     rueidis.Client
-	options    Options
-	kind       string // of the pace of this worker, "" if it takes no grants
-	began      time.Time
-	tags       []tag
-	workersKey string
-	head       []byte // of the argument of decisions
+	client  rueidis.Client
+	options Options
+	nodes   *nodes
+	parts   []part
+	config  atomic.Pointer[config]
+	refused atomic.Pointer[error] // why the fleet's configuration does not fit this worker
+	drain   atomic.Pointer[drainState]
 
-	aboutKey, drainKey, resumeKey string // what this worker says of itself, whether it is drained, whether that is over
+	worker   [5]byte
+	acquired atomic.Uint64 // permits of this worker
+	pending  pendingReleases
+	counter  uint64    // acquired, at the last heartbeat
+	counted  time.Time // when that was
 
-	local *pace.Local // this worker's own, for when a tag is down
-
-	list          atomic.Pointer[list]
-	listClock     serverClock
-	listShort     atomic.Int64              // until when, in Unix nanoseconds, the list may lack some
-	lastHeartbeat atomic.Pointer[time.Time] // when the last one that was answered was sent
-
-	worker      uint64          // what the ids of this worker's grants have in common
-	grants      atomic.Uint64   // ids that were made
-	endedGrants atomic.Uint64   // so many of them are from before the worker was stopped
-	pending     pendingReleases // what could not be told to the server
-	given, told atomic.Uint64   // grants so far, and those of which the last heartbeat said
-	drained     atomic.Bool     // by an operator
-	mixed       atomic.Bool     // the other workers are of another kind
-	telling     telling
-
-	mu      sync.Mutex // of the two below
+	mu      sync.Mutex // of the fields below
 	queues  map[robots.Origin]queue
+	held    map[string]*heldPermit
+	down    time.Time // since when some server is unreachable, zero if all answer
+	renewed time.Time // when the last memory loss was reported
 	running sync.WaitGroup
 
-	wake    chan struct{} // wakes loop; holds at most one
 	closing context.Context
 	close   context.CancelFunc
 }
 
-var _ pace.Lender = (*Limiter)(nil)
+var _ pace.Limiter = (*Limiter)(nil)
 
-// New returns a limiter on a server or cluster, and starts its one goroutine,
-// which Close ends. The client stays the caller's; its SelectDB must be the same
-// for all workers. The error is about the options, or what the server says to
-// this user, in one sentence. That the server is down is no error: the limiter
-// begins in that state.
+// New returns a limiter on a server or cluster, and starts its one goroutine, which Close
+// ends. The client stays the caller's; its SelectDB must be the same for all workers. The
+// error is about the options, also where they differ from the fleet's, or the user's rights.
+// An unreachable server is no error: callers wait until it answers.
 func New(client rueidis.Client, o Options) (*Limiter, error) {
-	return newLimiter(client, o, kindShared)
-}
-
-func newLimiter(client rueidis.Client, o Options, kind string) (*Limiter, error) {
+	asked := o
 	o, err := o.filled()
 	if err != nil {
 		return nil, err
 	}
-	local := o.own() // this limiter tells what the other decides for it
-	for _, d := range []*time.Duration{&local.AddressInterval, &local.FetchInterval} {
-		if *d == 0 {
-			*d = -1 // none, and not the default
-		}
-	}
-	own, err := pace.NewLocal(local)
-	if err != nil {
-		return nil, err
-	}
+	o.asked = asked.Options
 	l := &Limiter{
-		client:     client,
-		options:    o,
-		kind:       kind,
-		began:      clock(),
-		workersKey: workersKey(o.Prefix),
-		head:       appendDoubles([]byte{'O'}, micros(o.Concurrency), microsUp(o.GrantTimeout), microsUp(o.Forget), microsUp(workerTimeout())),
-		local:      own,
-		pending:    pendingReleases{list: map[*tag][]release{}, told: map[*tag][]release{}, dropped: map[*tag]bool{}},
-		queues:     map[robots.Origin]queue{},
-		wake:       make(chan struct{}, 1),
+		client: client, options: o, nodes: newNodes(client),
+		queues: map[robots.Origin]queue{}, held: map[string]*heldPermit{},
 	}
-	if o.RecordsOnly {
-		l.kind = ""
-	}
-	l.tags = l.newTags()
-	l.worker = serverGrant | rand.Uint64N(serverGrant)>>counterBits<<counterBits
-	l.grants.Store(uint64(rand.Uint32()))
+	l.pending.wake = make(chan struct{}, 1)
+	l.parts = make([]part, l.nodes.parts())
+	binary.BigEndian.PutUint32(l.worker[1:], rand.Uint32())
+	l.worker[0] = byte(1 + rand.N(sharedMark-1))
+	l.acquired.Store(rand.Uint64())
+	l.config.Store(&config{settings: o.Options})
+	l.drain.Store(&drainState{})
 	l.closing, l.close = context.WithCancel(context.Background())
-	l.aboutKey, l.drainKey, l.resumeKey = workerKeys(o.Prefix, l.workerName())
 	if err := l.join(); err != nil {
 		l.close()
-		l.running.Wait()
 		return nil, err
 	}
-	l.start(l.loop)
+	l.running.Go(l.loop)
 	return l, nil
 }
 
-// version is that of the values of keys, behind the tag.
-const version = "pace:2:"
-
-// join looks whether the server will do, and joins the fleet if it answers. Of the tags one
-// is asked at once, and the others when they are used.
-func (l *Limiter) join() error {
-	if err := checkLayout(l.closing, l.client, l.options.Prefix); errors.Is(err, ErrEarlier) || refused(err) != nil {
-		return cmp.Or(refused(err), err)
-	}
-	if err := l.heartbeat(l.closing); errors.Is(err, ErrMixed) || refused(err) != nil {
-		return cmp.Or(refused(err), err)
-	}
-	t := &l.tags[0]
-	err := t.join(l.closing, nil, false)
-	if err != nil {
-		t.goDown(err)
-	}
-	return refused(err)
-}
-
-// ErrEarlier is in the error about the layout of an older release.
-var ErrEarlier = errors.New("the server holds the pace of an older release")
-
-// checkLayout returns an error if the server has the state of an older release, whose
-// workers keep a pace of their own.
-func checkLayout(ctx context.Context, client rueidis.Client, prefix string) error {
-	old := "{" + prefix + "}:pace:1:epoch"
-	ctx, cancel := context.WithTimeout(ctx, callLimit)
-	defer cancel()
-	err := client.Do(ctx, client.B().Get().Key(old).Build().Pin()).Error()
-	switch {
-	case err == nil, script.Says(err, "WRONGTYPE"):
-		return fmt.Errorf("%w: stop its workers and delete the key %s, after which each site rests for a moment; or take another prefix", ErrEarlier, old)
-	case rueidis.IsRedisNil(err):
-		return nil
-	}
-	return err
-}
-
-// start runs a goroutine that ends with the limiter.
-func (l *Limiter) start(f func()) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closing.Err() == nil {
-		l.running.Go(f)
-	}
-}
-
-// Close ends what the limiter runs, and with it the heartbeats: after 15 s the worker
-// is off the list, and its grants end. Later calls of Wait, Reserve, Visit and NotBefore
-// fail, as do those that wait; Done then tells the server at once or returns an error. Close
-// does not close the client.
+// Close ends the heartbeats. Later calls of all methods but Release fail, as do those that
+// wait; Release then sends at once or returns an error. Close does not close the client.
 func (l *Limiter) Close() error {
-	l.mu.Lock()
 	l.close()
-	l.mu.Unlock()
 	l.running.Wait()
 	return nil
 }
 
-// serverGrant marks the ids of grants of the server: those of the worker's own limiter
-// count from 1. Below it are 38 bits of the worker, by which the server knows whose a
-// grant is, and counterBits that count its grants.
-const (
-	serverGrant = 1 << 62
-	counterBits = 24
-)
+// settings are those of the fleet, as far as they are known.
+func (l *Limiter) settings() *pace.Options { return &l.config.Load().settings }
 
-func (l *Limiter) newGrantID() uint64 { return l.worker | l.grants.Add(1)&(1<<counterBits-1) }
+func (l *Limiter) part(o robots.Origin) *part { return &l.parts[l.nodes.part(o.String())] }
 
-// lentGrant marks the ids of grants that are lent, whose first 5 bytes name no worker: behind
-// the mark are 7 bits, in the next 2 bytes the seconds after which the grant ends, and
-// then 5 bytes more, all but the seconds at random.
-const lentGrant = 1 << 63
+func (l *Limiter) observe(e pace.Event) { l.options.Observe(e) }
 
-func newLentID(seconds int) uint64 {
-	return lentGrant | rand.Uint64N(lentGrant)&^(0xffff<<40) | uint64(seconds)<<40
-}
-
-// newID returns the id of a grant for a decision.
-func (l *Limiter) newID(d *decision) uint64 {
-	if d.hold > 0 {
-		return newLentID(d.hold)
-	}
-	return l.newGrantID()
-}
-
-// workerName is this worker on the list: the first bytes of the ids of its grants.
-func (l *Limiter) workerName() string {
-	return string(binary.BigEndian.AppendUint64(nil, l.worker)[:len(noWorker)])
-}
-
-// NotBefore returns when a request might start and why.
-func (l *Limiter) NotBefore(ctx context.Context, key pace.Key, s *pace.Schedule) (pace.Turn, error) {
-	d := &decision{key: key, schedule: s, peek: true, address: l.ready(ctx, key.Addr)}
-	g, err := l.decide(ctx, d)
-	return g.Turn, err
-}
-
-// ready returns when an address is ready, the zero time if it is or nobody knows.
-func (l *Limiter) ready(ctx context.Context, addr netip.Addr) (at time.Time) {
-	if gap, _ := l.options.At(addr); gap > 0 {
-		b := l.booking(addr)
-		b.within = -1
-		if slot, o, err := l.tagOf(b.addr.String()).book(ctx, b); o == nil && err == nil && slot.Delayed {
-			at = slot.Start
-		}
-	}
-	return at
-}
-
-// Reserve grants the next start if it is at most within from now. Where a site has
-// windows, within counts up to 48 hours.
-func (l *Limiter) Reserve(ctx context.Context, key pace.Key, s *pace.Schedule, within time.Duration) (pace.Grant, error) {
-	asked := l.options.Asked()
-	// Who waits comes first.
-	g, err := l.decide(ctx, &decision{key: key, schedule: s, within: within, peek: l.waited(key.Origin)})
-	l.options.TellDecided(key.Origin, asked, g, err)
-	return g, err
-}
-
-// Lend is Reserve and a booking for somebody outside the process. What is lent while Redis
-// is down, at this worker's share, only this worker takes back.
-func (l *Limiter) Lend(ctx context.Context, key pace.Key, s *pace.Schedule, within, hold time.Duration) (pace.Grant, error) {
-	asked := l.options.Asked()
-	g, err := l.lend(ctx, key, s, within, hold)
-	l.options.TellDecided(key.Origin, asked, g, err)
-	return g, err
-}
-
-func (l *Limiter) lend(ctx context.Context, key pace.Key, s *pace.Schedule, within, hold time.Duration) (pace.Grant, error) {
-	g, err := l.decide(ctx, &decision{key: key, schedule: s, within: within, hold: pace.HoldSeconds(hold), peek: l.waited(key.Origin)})
-	if err != nil || !g.OK() {
-		return g, err
-	}
-	_, fetchGap := l.options.At(key.Addr)
-	return pace.LendBy(ctx, l, clock, g, max(within, fetchGap))
-}
-
-// Valid reports whether a request may still start on a grant. It may not after its end; nor,
-// where the worker was without an answer to its heartbeats for 14 s, if the grant is older
-// than that: the others may have taken the worker for gone. Nor may it if the worker has
-// noticed since that the server has lost its memory, or that its clock was set forward.
-func (l *Limiter) Valid(g pace.Grant) bool {
+// decided reports the outcome of a decision.
+func (l *Limiter) decided(p pace.Permit, asked time.Time, err error) {
+	e := pace.Event{Kind: pace.EventAcquired, Origin: p.Origin, Took: max(p.Start.Sub(asked), 0)}
 	switch {
-	case g.ID < serverGrant:
-		return l.local.Valid(g)
-	case passed(g.Until) >= 0:
-		return false
-	case g.ID >= lentGrant:
-		return true
-	case l.Drained():
-		return false
-	case l.mayBeGone():
-		return passed(g.Start) < usableFor()
+	case err != nil:
+		e.Kind, e.Took, e.Err = pace.EventFailed, 0, err
+	case !p.OK():
+		e.Kind, e.Took, e.Cause = pace.EventRefused, max(p.NotBefore.Sub(asked), 0), p.Reasons[0].Cause
 	}
-	n := l.grants.Load()
-	n -= (n - g.ID) & (1<<counterBits - 1) // which grant it is
-	return n > max(l.endedGrants.Load(), l.tagOf(g.Key.Origin.String()).ended.Load())
+	l.observe(e)
 }
 
-// A decision is what is asked of the server, or of this worker's own limiter.
-type decision struct {
-	key      pace.Key
-	schedule *pace.Schedule
-	within   time.Duration
-	hold     int       // the seconds for which the grant is lent, 0 if it is not
-	peek     bool      // no grant is wanted
-	address  time.Time // when the address is ready, zero if it is or nobody asks
-
-	id          uint64        // of the grant, 0 to peek
-	now         time.Time     // of the server, as far as it is known
-	earliest    time.Duration // no start before so long from now
-	local       pace.Turn     // what the worker's own limiter says
-	localCounts bool
-	gone        string // a worker that is known to be gone and whose grant is in the way
-	goneFor     time.Duration
-
-	grant   pace.Grant // what came of it
-	decided bool
-}
-
-// decide asks the server, or, while that is down, does what the policy says.
-func (l *Limiter) decide(ctx context.Context, d *decision) (pace.Grant, error) {
+// stopped returns why this worker acquires no permits, nil if it does.
+func (l *Limiter) stopped(ctx context.Context) error {
+	if deadline, ok := ctx.Deadline(); ok && !clock().Before(deadline) {
+		<-ctx.Done() // at its deadline a connection may end before the context does
+	}
 	switch {
 	case ctx.Err() != nil:
-		return pace.Grant{}, waiting(ctx, "for "+d.key.String())
+		return context.Cause(ctx)
 	case l.closing.Err() != nil:
-		return pace.Grant{}, errClosed
+		return errClosed
+	case l.options.RecordsOnly:
+		return errRecordsOnly
 	}
-	if err := l.stopped(); err != nil && !d.peek {
-		return pace.Grant{}, err
-	}
-	t := l.tagOf(d.key.Origin.String())
-	o := t.outage.Load()
-	if o == nil {
-		err := t.decide(ctx, d)
-		switch {
-		case err == nil:
-			return d.grant, nil
-		case ended(ctx):
-			return pace.Grant{}, waiting(ctx, "for "+d.key.String())
-		}
-		o = t.goDown(err)
-	}
-	return t.decideAlone(ctx, o, d)
+	return l.stopCause()
 }
 
-// ended reports whether a context has ended. At its deadline a connection may say
-// so before the context does.
-func ended(ctx context.Context) bool {
-	if deadline, ok := ctx.Deadline(); ok && !clock().Before(deadline) {
-		<-ctx.Done()
+// stopCause returns why the fleet keeps this worker from acquiring permits.
+func (l *Limiter) stopCause() error {
+	if err := l.refused.Load(); err != nil {
+		return *err
 	}
-	return ctx.Err() != nil
+	if l.drain.Load().drained {
+		return ErrDrained
+	}
+	return nil
 }
 
-// askAttempts bounds how often a decision begins again because the server's
-// memory became another one or its clock moved.
-const askAttempts = 6
+// Drained reports whether this worker acquires no more permits, because an operator has
+// drained it or because its options are not the fleet's.
+func (l *Limiter) Drained() bool { return l.stopCause() != nil }
 
-// decide makes decisions about different origins of the tag on the server, at most maxBatch.
-// After an error there are no grants for what is not decided, or they are among the
-// pending releases.
-func (t *tag) decide(ctx context.Context, open ...*decision) error {
-	l := t.l
-	open = slices.Clone(open)
-	undecided := func() []*decision {
-		return slices.DeleteFunc(open, func(d *decision) bool { return d.decided })
-	}
-	for _, d := range open {
-		if d.local, d.localCounts = t.localTurn(ctx, d.key, d.schedule); d.localCounts {
-			d.earliest = d.local.Start.Sub(clock())
-			if d.earliest > max(d.within, 0) || because(d.local, pace.CauseBusy) {
-				d.grant, d.decided = pace.Grant{Key: d.key, Turn: d.local}, true
-			}
+// run runs a script, and notes which servers have lost their memory.
+func (l *Limiter) run(ctx context.Context, s *script.Script, calls []call) []reply {
+	replies := l.nodes.run(ctx, s, calls)
+	for i := range replies {
+		if r := &replies[i]; r.changed || r.stepped {
+			l.renew(r.changed)
 		}
 	}
-	for range askAttempts {
-		if open = undecided(); len(open) == 0 {
-			return nil
-		}
-		e, err := t.current(ctx)
-		if err != nil {
-			return err
-		}
-		keys, arg := make([]string, len(open)), slices.Clone(l.head)
-		for i, d := range open {
-			if !d.peek {
-				d.id = l.newID(d) // of each attempt, as an old one may be cancelled again
+	return replies
+}
+
+// renew notes that a server is another one than before, or that its clock was set.
+func (l *Limiter) renew(changed bool) {
+	l.mu.Lock()
+	report := l.renewed.IsZero() || passed(l.renewed) > heartbeatEvery
+	if report {
+		l.renewed = clock()
+	}
+	l.mu.Unlock()
+	if changed {
+		l.pending.sendAgain()
+	}
+	if report {
+		l.observe(pace.Event{Kind: pace.EventRenewed})
+	}
+}
+
+// goDown notes that a server is unreachable, or takes no writes.
+func (l *Limiter) goDown(err error) {
+	if kind := script.KindOf(err); l.closing.Err() != nil || kind == script.Full || kind == script.Other {
+		return
+	}
+	l.mu.Lock()
+	was := l.down
+	if was.IsZero() {
+		l.down = clock()
+	}
+	l.mu.Unlock()
+	if was.IsZero() {
+		l.observe(pace.Event{Kind: pace.EventDown, Err: err})
+		notify(l.pending.wake)
+	}
+}
+
+// goUp notes that all servers answer.
+func (l *Limiter) goUp() {
+	l.mu.Lock()
+	was := l.down
+	l.down = time.Time{}
+	l.mu.Unlock()
+	if !was.IsZero() {
+		l.observe(pace.Event{Kind: pace.EventUp, Took: passed(was)})
+	}
+}
+
+// DownSince returns since when a server is unreachable, the zero time while all answer.
+func (l *Limiter) DownSince() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.down
+}
+
+// newID returns the id of a permit of this worker, and sharedID that of one that belongs to
+// no process.
+func (l *Limiter) newID() (id permitID) {
+	binary.BigEndian.PutUint64(id[:], l.acquired.Add(1)&(1<<24-1))
+	copy(id[:], l.worker[:])
+	return id
+}
+
+func sharedID() (id permitID) {
+	binary.BigEndian.PutUint64(id[:], rand.Uint64()|sharedMark<<56)
+	return id
+}
+
+// heldPermit is what this process knows of a permit.
+type heldPermit struct {
+	confirmed time.Time // before the last call by which the server confirmed it
+	started   time.Time // the last start of a request, zero for none
+}
+
+// keep notes a permit that was acquired.
+func (l *Limiter) keep(d *decision) {
+	if !d.permit.OK() || d.request.Lifetime > 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.held[d.permit.ID] = &heldPermit{confirmed: d.sent}
+}
+
+func (l *Limiter) dropHeld(id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.held, id)
+}
+
+func (l *Limiter) heldPermit(id string) *heldPermit {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h := l.held[id]
+	if h == nil {
+		h = &heldPermit{}
+		l.held[id] = h
+	}
+	return h
+}
+
+// loop sends heartbeats and what is pending.
+func (l *Limiter) loop() {
+	t := time.NewTimer(jittered(earlyHeartbeat))
+	defer t.Stop()
+	soon := true // the timer is set to an early heartbeat
+	for {
+		select {
+		case <-t.C:
+			every := heartbeatEvery
+			if l.heartbeat(l.closing) != nil {
+				every = min(every, earlyHeartbeat)
 			}
-			d.now = t.clock.estimate()
-			keys[i], arg = l.key("origin", d.key.Origin.String()), d.appendTo(arg, d.gone, d.goneFor)
-		}
-		r, usable, err := t.step(ctx, e, e.step, keys, arg)
-		if err != nil {
-			for _, d := range open {
-				if !d.peek && script.KindOf(err) == script.Lost {
-					// Its reply is lost, and the grant may be there.
-					l.keepRelease(release{key: d.key, id: d.id, result: pace.Result{Unused: true}, ended: clock()})
+			soon = every == earlyHeartbeat
+			t.Reset(jittered(every))
+		case <-l.pending.wake:
+			if !l.DownSince().IsZero() { // what is pending is sent after the next heartbeat
+				if !soon {
+					soon = true
+					t.Reset(jittered(earlyHeartbeat))
 				}
+				continue
 			}
-			return err
+		case <-l.closing.Done():
+			ctx, cancel := context.WithTimeout(context.Background(), callLimit)
+			defer cancel()
+			l.sendPending(ctx)
+			l.leaveFleet(ctx)
+			return
 		}
-		answers, ok := parseAnswers(r.answers, len(open))
-		if !ok && r.answers != "" {
-			return script.ErrReply
-		}
-		for i, a := range answers {
-			switch d := open[i]; {
-			case !usable:
-				if a.code == codeGranted {
-					t.cancel(ctx, d.key, d.id)
-				}
-			case a.code == codeOutside: // the clock was set back, and now it is known
-			case a.code == codeRefused && d.asksAbout(a.doubt, l.others()):
-			default:
-				d.grant, d.decided = t.accept(ctx, d, a, r.reading), true
-			}
-		}
+		l.sendPending(l.closing)
 	}
-	if open = undecided(); len(open) == 0 {
-		return nil
-	}
-	return errUnstable
 }
 
-// asksAbout reports whether the decision is to be made again, since the worker whose grant is
-// in the way is known to be gone.
-func (d *decision) asksAbout(worker string, others list) bool {
-	since, is := others.gone[worker]
-	if !is || d.gone == worker {
-		return false
+// sendPending sends what is pending.
+func (l *Limiter) sendPending(ctx context.Context) {
+	list := l.pending.take()
+	for len(list) > 0 {
+		n := min(len(list), maxBatch*8)
+		_ = l.send(ctx, list[:n]...) // which queues what cannot be sent
+		list = list[n:]
 	}
-	d.gone, d.goneFor = worker, passed(since)
-	return true
-}
-
-// accept makes a grant or a refusal of an answer.
-func (t *tag) accept(ctx context.Context, d *decision, a answer, r reading) pace.Grant {
-	g := d.result(a, r, t.l.options.GrantTimeout)
-	if d.localCounts && !g.OK() && d.local.Start.After(g.Start) {
-		g.Turn = d.local
-	}
-	if g.OK() {
-		t.l.given.Add(1)
-	}
-	if g.OK() && t.l.options.WhenDown == Divide {
-		// Should Redis be down before its end, the share counts from this start.
-		_ = t.l.local.Done(ctx, pace.Grant{ID: d.id, Key: d.key}, pace.Result{}) // it knows no such grant, and has no errors
-	}
-	return g
-}
-
-// result makes a grant, or a refusal with its turn, of an answer. The reasons are found
-// in the server's time, by which the windows open.
-func (d *decision) result(a answer, r reading, hold time.Duration) pace.Grant {
-	if !d.address.IsZero() { // by another server, so that only the time from now counts
-		a.state.Address = timeAt(r.now + microsUp(d.address.Sub(r.received)))
-	}
-	g := pace.Grant{Key: d.key, Turn: d.schedule.TurnIn(timeAt(r.now), a.state)}
-	for i := range g.Reasons {
-		if a.held && g.Reasons[i].Cause == pace.CauseRetryAfter {
-			g.Reasons[i].Cause = pace.CauseHeld
-		}
-		g.Reasons[i].Until = r.local(g.Reasons[i].Until)
-	}
-	if a.code == codeRefused {
-		g.Start = r.local(g.Start)
-		return g
-	}
-	g.ID = d.id
-	if a.start > r.now {
-		g.Start = r.ahead(a.start)
-	} else {
-		g.Start = r.local(timeAt(a.start))
-	}
-	if d.hold > 0 {
-		hold = time.Duration(d.hold) * time.Second
-	}
-	g.Until = g.Start.Add(hold)
-	return g
-}
-
-// waiting is the error of a caller whose context ended.
-func waiting(ctx context.Context, what string) error {
-	return fmt.Errorf("waiting %s: %w", what, context.Cause(ctx))
 }

@@ -1,7 +1,6 @@
--- Adds a line to the log of a fleet and drops the oldest.
+-- Adds an entry to a log, a sorted set by time, and deletes the oldest.
 --
--- KEYS: the log, a sorted set by time. ARGV: the line, how many lines stay.
+-- KEYS: the log. ARGV: the entry, how many entries stay.
 call('ZADD', KEYS[1], format('%.0f', now), format('%.0f', now) .. ' ' .. ARGV[1])
-local old = call('ZRANGE', KEYS[1], 0, -1 - ARGV[2], 'WITHSCORES')
-if #old > 0 then call('ZREMRANGEBYSCORE', KEYS[1], '-inf', old[#old]) end
-return {}
+call('ZREMRANGEBYRANK', KEYS[1], 0, -1 - ARGV[2])
+return pack('<dc8', now, server)

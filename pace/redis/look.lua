@@ -1,9 +1,4 @@
--- Returns the time, and the values of keys of one tag as of one moment.
---
--- KEYS: what is looked at.
-local reply = {pack('<d', now)}
-for i, key in ipairs(KEYS) do
-  local value = redis.pcall('GET', key)
-  reply[i + 1] = type(value) == 'string' and value or ''
-end
+-- Returns the time and the server, and the values of keys, "" for none.
+local reply = {pack('<dc8', now, server)}
+for i, key in ipairs(KEYS) do reply[i + 1] = get(key) or '' end
 return reply

@@ -3,16 +3,17 @@ package redis
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -22,306 +23,339 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-//go:embed look.lua
-var lookText string
-
-//go:embed steer.lua
-var steerText string
-
-//go:embed forget.lua
-var forgetText string
-
-//go:embed log.lua
-var logText string
-
-var (
-	lookScript   = &script.Script{Text: func() string { return "#!lua flags=no-writes\n" + headText + lookText }, Retry: true}
-	steerScript  = &script.Script{Text: func() string { return "#!lua flags=allow-oom\n" + commonText() + steerText }}
-	forgetScript = &script.Script{Text: func() string { return "#!lua flags=allow-oom\n" + headText + forgetText }}
-	logScript    = &script.Script{Text: func() string { return "#!lua flags=allow-oom\n" + headText + logText }}
-)
-
-// An Operator looks at the pace of a fleet and steers it. It is none of its workers: it
-// sends no heartbeats and takes no grants. All times that it returns are of the server's
-// clock. A call takes a second at most.
+// An Operator inspects and controls the workers of a fleet. It is not a worker: it sends no
+// heartbeats and acquires no permits. All times that it returns are of a server's clock. A
+// call takes a few seconds at most.
+//
+// While servers of a cluster are unreachable each method does what it can with the others: what
+// it returns is then incomplete, with an error that wraps a *PartError for each part that did
+// not answer. A change succeeds if a server takes it that passes it on.
 type Operator struct {
-	client  rueidis.Client
-	options Options
+	client rueidis.Client
+	prefix string
+	nodes  *nodes
 }
 
-// NewOperator returns an operator of the fleet whose workers have these options. The client
-// stays the caller's. The error is about the options.
-func NewOperator(client rueidis.Client, o Options) (*Operator, error) {
-	o, err := o.filled()
+// NewOperator returns an operator of the fleet with a prefix of keys, DefaultPrefix if it is
+// empty. The client stays the caller's.
+func NewOperator(client rueidis.Client, prefix string) (*Operator, error) {
+	prefix, err := script.Prefix(prefix)
 	if err != nil {
 		return nil, err
 	}
-	return &Operator{client: client, options: o}, nil
+	return &Operator{client: client, prefix: prefix, nodes: newNodes(client)}, nil
 }
 
-// CheckLayout returns an error that wraps ErrEarlier if the server has the state of an older
-// release, and says what to do.
-func (o *Operator) CheckLayout(ctx context.Context) error {
-	return checkLayout(ctx, o.client, o.options.Prefix)
+// A PartError reports that a part of the keys is unreachable.
+type PartError struct {
+	First, Last int // hash slots; 0 and 16383 for one server
+	Err         error
 }
 
-// key returns the key of the state of an origin or an address.
-func (o *Operator) key(kind, name string) string {
-	return stateKey(o.options.Prefix, kind, name)
+// Error names the slots.
+func (e *PartError) Error() string { return fmt.Sprintf("slots %d to %d: %v", e.First, e.Last, e.Err) }
+
+// Unwrap returns Err.
+func (e *PartError) Unwrap() error { return e.Err }
+
+func (o *Operator) partError(part int, err error) error {
+	size := slots / o.nodes.parts()
+	return &PartError{First: part * size, Last: (part+1)*size - 1, Err: err}
 }
 
-func (o *Operator) originKey(origin robots.Origin) string { return o.key("origin", origin.String()) }
+func (o *Operator) slotOfPart(part int) int { return o.nodes.slot(partTags[part]) }
 
-// call runs a script.
-func (o *Operator) call(ctx context.Context, s *script.Script, keys []string, args ...string) ([]rueidis.RedisMessage, error) {
+// look returns the time and the id of the server of a slot, and the values of keys there, ""
+// for none.
+func (o *Operator) look(ctx context.Context, slot int, keys ...string) (r reply, values []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
-	return s.Run(ctx, o.client, keys, args).ToArray()
+	r.sent = clock()
+	all, err := lookScript.Run(ctx, o.client, keys, nil).AsStrSlice()
+	if err != nil {
+		return r, nil, err
+	}
+	r.received = clock()
+	if len(all) != 1+len(keys) || len(all[0]) != 16 {
+		return r, nil, script.ErrReply
+	}
+	r.text, _ = readDoubles(all[0], &r.now)
+	return r, all[1:], nil
 }
 
-// look returns the time of a server and the values of some keys, "" for none.
-func (o *Operator) look(ctx context.Context, keys ...string) (now micros, values []string, err error) {
-	reply, err := o.call(ctx, lookScript, keys)
-	if err != nil {
-		return 0, nil, err
+// eachPart calls f for all parts at the same time, and joins the errors. What f returns is
+// called for one part after another.
+func (o *Operator) eachPart(f func(part int) (note func(), err error)) (answered bool, err error) {
+	var all sync.WaitGroup
+	notes, failed := make([]func(), o.nodes.parts()), make([]error, o.nodes.parts())
+	for part := range notes {
+		all.Go(func() {
+			var err error
+			if notes[part], err = f(part); err != nil {
+				failed[part] = o.partError(part, err)
+			}
+		})
 	}
-	if len(reply) != 1+len(keys) {
-		return 0, nil, script.ErrReply
-	}
-	for i := range reply {
-		text, err := reply[i].ToString()
-		if err != nil && !rueidis.IsRedisNil(err) {
-			return 0, nil, script.ErrReply
+	all.Wait()
+	for part, note := range notes {
+		answered = answered || failed[part] == nil
+		if note != nil {
+			note()
 		}
-		values = append(values, text)
 	}
-	if _, ok := readDoubles(values[0], &now); !ok {
-		return 0, nil, script.ErrReply
+	return answered, errors.Join(failed...)
+}
+
+// Config returns the configuration of the fleet, the zero value if it has none yet.
+func (o *Operator) Config(ctx context.Context) (c Config, err error) {
+	best := ""
+	answered, err := o.eachPart(func(part int) (func(), error) {
+		_, values, err := o.look(ctx, o.slotOfPart(part), fleetKey(o.prefix, part, "fleet"))
+		return func() {
+			if err == nil && len(values[0]) > 8 {
+				best = max(best, values[0][8:])
+			}
+		}, err
+	})
+	if !answered || best == "" {
+		return c, err
 	}
-	return now, values[1:], nil
+	c, damaged := parseConfig(best)
+	return c, errors.Join(damaged, err)
+}
+
+// Change changes the configuration of the fleet. Workers adopt it with their next heartbeat,
+// within 7 s; one that was started with other options then acquires no more permits.
+func (o *Operator) Change(ctx context.Context, change func(*Config)) error {
+	c, err := o.Config(ctx)
+	if err != nil && c.Version == 0 {
+		return err
+	}
+	if c.Version == 0 {
+		filled, err := pace.Options{}.Filled()
+		if err != nil {
+			return err
+		}
+		c = newConfig(filled)
+	}
+	change(&c)
+	c.Version++
+	answered, err := o.eachPart(func(part int) (func(), error) {
+		key := fleetKey(o.prefix, part, "fleet")
+		r, _, err := o.look(ctx, o.slotOfPart(part), key)
+		if err != nil {
+			return nil, err
+		}
+		ctx, cancel := context.WithTimeout(ctx, callLimit)
+		defer cancel()
+		return nil, o.client.Do(ctx, o.client.B().Set().Key(key).Value(r.text+c.text()).Build()).Error()
+	})
+	if answered {
+		return nil // the workers pass it on
+	}
+	return err
 }
 
 // A Worker is one on the list of workers.
 type Worker struct {
-	ID   string // 10 hexadecimal digits, which the ids of its grants begin with
+	ID   string // 10 hexadecimal digits, with which the ids of its permits begin
 	Name string // Options.Name; "" of one that is gone for long
 	Beat time.Time
-	// Gone says that the heartbeats are missing for 15 s, and its grants have ended.
-	Gone bool
-	// Left says that it was closed in order.
-	Left bool
-	// Drained says that an operator has told it to take no grants (Operator.Drain).
-	Drained bool
-	Rate    float64 // grants per second, between its last two heartbeats
-	// Away is how many of the Parts of the state were out of its reach at the last one.
-	Away int
+	// Gone reports that its heartbeats are missing for 15 s, and its permits have ended.
+	Gone    bool
+	Left    bool    // it was closed
+	Drained bool    // see Operator.Drain
+	Rate    float64 // permits per second, between its last two heartbeats
+	Away    int     // how many of the Parts did not answer it
 }
 
-// Parts is in how many parts the state lies, each on one server of a cluster.
-const Parts = tags
+// Parts returns in how many parts the workers are listed: each lies on one server.
+func (o *Operator) Parts() int { return o.nodes.parts() }
 
-// Workers returns the list of workers, by their names, and the time of the server. Those
-// that are gone stay on it for as long as their grants might last.
+// Workers returns the list of workers, by name, and the time of a server.
 func (o *Operator) Workers(ctx context.Context) (list []Worker, at time.Time, err error) {
+	known := map[string]*Worker{}
+	drains := map[string]drainState{}
+	_, err = o.eachPart(func(part int) (func(), error) {
+		scores, values, r, err := o.workersOf(ctx, part)
+		return func() {
+			if err == nil {
+				at = latest(at, timeAt(r.now))
+				noteWorkers(known, drains, scores, values, r.now)
+			}
+		}, err
+	})
+	for id, w := range known {
+		w.Drained = drains[id].drained
+		list = append(list, *w)
+	}
+	slices.SortFunc(list, func(a, b Worker) int { return strings.Compare(a.Name+"\x00"+a.ID, b.Name+"\x00"+b.ID) })
+	return list, at, err
+}
+
+// workersOf returns the last heartbeats of the workers in a part, and their values.
+func (o *Operator) workersOf(ctx context.Context, part int) (scores []rueidis.ZScore, values []string, r reply, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
-	key := workersKey(o.options.Prefix)
-	scores, err := o.client.Do(ctx, o.client.B().Zrange().Key(key).Min("0").Max("-1").Withscores().Build()).AsZScores()
-	if err != nil && !script.Says(err, "WRONGTYPE") { // which the next heartbeat mends
-		return nil, at, err
+	key := fleetKey(o.prefix, part, "workers")
+	scores, err = o.client.Do(ctx, o.client.B().Zrange().Key(key).Min("0").Max("-1").Withscores().Build()).AsZScores()
+	if err != nil && !script.Says(err, "WRONGTYPE") { // which the next heartbeat fixes
+		return nil, nil, r, err
 	}
 	keys := []string{key}
 	for _, s := range scores {
-		about, drain, _ := workerKeys(o.options.Prefix, s.Member)
-		keys = append(keys, about, drain)
+		keys = append(keys, workerKey(o.prefix, part, s.Member))
 	}
-	now, values, err := o.look(ctx, keys[1:]...)
-	if err != nil {
-		return nil, at, err
-	}
+	r, values, err = o.look(ctx, o.slotOfPart(part), keys...)
+	return scores, values, r, err
+}
+
+// noteWorkers adds the workers of a part.
+func noteWorkers(known map[string]*Worker, drains map[string]drainState, scores []rueidis.ZScore, values []string, now micros) {
 	for i, s := range scores {
-		w := Worker{ID: hex.EncodeToString([]byte(s.Member)), Beat: timeAt(s.Score), Gone: now-s.Score > microsUp(workerTimeout()), Drained: values[2*i+1] != ""}
-		w.about(values[2*i])
-		list = append(list, w)
+		id, text := hex.EncodeToString([]byte(s.Member)), values[i+1]
+		if drain := parseDrain(text); drain.at > drains[id].at {
+			drains[id] = drain
+		}
+		w := Worker{ID: id, Beat: timeAt(s.Score), Gone: now-s.Score > microsUp(workerTimeout())}
+		w.Rate, w.Away, w.Name = parseAbout(text[min(len(text), drainSize):])
+		w.Left, w.Away, w.Name = w.Away == left, max(w.Away, 0), robots.Printable(w.Name)
+		if have := known[id]; have == nil || have.Gone && !w.Gone || have.Name == "" {
+			known[id] = &w
+		}
 	}
-	slices.SortFunc(list, func(a, b Worker) int { return strings.Compare(a.Name+"\x00"+a.ID, b.Name+"\x00"+b.ID) })
-	return list, timeAt(now), nil
 }
 
-// workersKey is the key of the list of workers.
-func workersKey(prefix string) string { return "{" + prefix + "}:" + version + "workers" }
-
-// workerKeys are those of a worker, by the first bytes of the ids of its grants: what it says
-// of itself, whether it is drained, and whether that is over.
-func workerKeys(prefix, worker string) (about, drain, resume string) {
-	head, id := "{"+prefix+"}:"+version, hex.EncodeToString([]byte(worker))
-	return head + "worker:" + id, head + "drain:" + id, head + "resume:" + id
+// Drain has a worker acquire no more permits and start no more requests, from its next
+// heartbeat on, within 7 s, until it ends or Resume is called. The error says that there is no
+// such worker.
+func (o *Operator) Drain(ctx context.Context, id string) error {
+	_, err := o.mark(ctx, id, true)
+	return err
 }
 
-// aboutText is what a worker says of itself with its heartbeats: its grants per second, how
-// many parts of the state are out of its reach, and its name.
-func aboutText(name string, rate float64, away int) string {
-	return strconv.FormatFloat(rate, 'f', 3, 64) + " " + strconv.Itoa(away) + " " + name
+// Resume ends a Drain, and reports whether there was one.
+func (o *Operator) Resume(ctx context.Context, id string) (drained bool, err error) {
+	return o.mark(ctx, id, false)
 }
 
-// about reads an aboutText.
-func (w *Worker) about(text string) {
-	rate, rest, _ := strings.Cut(text, " ")
-	away, name, _ := strings.Cut(rest, " ")
-	w.Rate, _ = strconv.ParseFloat(rate, 64) // these two are 0 for what no worker wrote
-	w.Away, _ = strconv.Atoi(away)
-	w.Left, w.Away = w.Away == left, max(w.Away, 0)
-	w.Name = robots.Printable(name)
+// mark writes the drain state of a worker. Its heartbeats write the later state to the parts
+// that do not have it.
+func (o *Operator) mark(ctx context.Context, id string, drain bool) (drained bool, err error) {
+	workers, _, away := o.Workers(ctx)
+	i := slices.IndexFunc(workers, func(w Worker) bool { return w.ID == id && !w.Gone && !w.Left })
+	name, err := hex.DecodeString(id)
+	if i < 0 || err != nil {
+		return false, errors.Join(fmt.Errorf("no worker %.80q sends heartbeats", id), away)
+	}
+	text := drainState{drain, clock().UnixMicro()}.text()
+	answered, err := o.eachPart(func(part int) (func(), error) {
+		ctx, cancel := context.WithTimeout(ctx, callLimit)
+		defer cancel()
+		return nil, o.client.Do(ctx, o.client.B().Setrange().Key(workerKey(o.prefix, part, string(name))).Offset(0).Value(text).Build()).Error()
+	})
+	if answered {
+		err = nil
+	}
+	return workers[i].Drained, err
 }
 
-// A Site is what a fleet's pace knows of an origin.
+// A Site is what the fleet knows of an origin.
 type Site struct {
 	At    time.Time // of the server, when it looked
-	Known bool      // there is a state; without one the site may be asked at once
-	// State is for pace.Schedule.TurnIn, which says when the next turn is and why.
+	Known bool      // else the site counts as requested when a worker asks for it
+	// State is for pace.Schedule.Explain.
 	State    pace.State
-	Overload time.Time // when the site last said that it is asked too much
-	Held     time.Time // until when an operator holds it, zero if nobody does
-	UnderWay []UnderWay
-	// Leased is the name of the worker that has the site, and LeasedUntil until when, if
-	// nobody renews that: of a fleet in which each site is one worker's. What that worker
-	// did since it last renewed the lease it alone knows. Without a name it is nobody's until
-	// then, as a worker may still use it whose lease was ended (Operator.Forget) or lost.
-	Leased      string
-	LeasedUntil time.Time
-
-	moved micros // by so much the server's clock was set back since the state was written
+	Overload time.Time // when the site last signaled overload
+	Held     time.Time // until when an operator holds it, zero if it is not held
+	Permits  []SitePermit
 }
 
-// An UnderWay is a grant that was not given back yet.
-type UnderWay struct {
-	Worker string    // the id of the worker, "" if it is lent
-	Start  time.Time // of the request
-	End    time.Time // of the grant, if nobody gives it back
+// A SitePermit is a permit that was not released yet.
+type SitePermit struct {
+	Worker  string    // its id, "" if the permit belongs to no process
+	Start   time.Time // of the request
+	Expires time.Time
 }
-
-var errDamaged = errors.New("its value is damaged: it counts as asked when a worker next finds it")
 
 // Site returns what is known of an origin.
 func (o *Operator) Site(ctx context.Context, origin robots.Origin) (s Site, err error) {
-	now, values, err := o.look(ctx, o.originKey(origin), o.key("site", origin.String()))
+	c, _ := o.Config(ctx) // without it one request at a time is assumed
+	name := origin.String()
+	r, values, err := o.look(ctx, o.nodes.slot(name), stateKey(o.prefix, name))
 	if err != nil {
 		return s, err
 	}
-	s.At = timeAt(now)
-	s.Known = values[0] != "" || values[1] != ""
-	if values[0] != "" && !s.parse(values[0], now, &o.options, nil) {
-		return s, fmt.Errorf("the pace of %s: %w", origin, errDamaged)
+	s.parse(values[0], r)
+	s.State.Busy = len(s.Permits) >= max(c.Concurrency, 1)
+	if until := c.heldUntil(origin, clock()); !until.IsZero() {
+		s.Held = latest(s.Held, until)
+		s.State.NotBefore = latest(s.State.NotBefore, s.Held)
 	}
-	s.parseLease(values[1], now)
 	return s, nil
 }
 
-// parse reads a state as step.lua does, and reports whether it can be read. A state with a
-// grant of a worker that is gone cannot: only the script knows when it ended.
-func (s *Site) parse(value string, now micros, o *Options, gone map[string]time.Time) bool {
-	const head, row = 44, 24
-	var last, retry, over, slow, seen micros
-	rest, ok := readDoubles(value, &last, &retry, &over, &slow, &seen)
-	if !ok || len(value) < head || (len(value)-head)%row != 0 {
-		return false
+// parse reads a state as state.lua does. One that is damaged counts as unknown.
+func (s *Site) parse(value string, r reply) {
+	const head, row = 60, 28
+	s.At = timeAt(r.now)
+	if len(value) < head || (len(value)-head)%row != 0 {
+		s.State.Last = s.At
+		return
 	}
-	for _, at := range []micros{last, retry, over, seen} {
-		if at != 0 && !(at >= 1e15 && at < 2e16) {
-			return false
-		}
-	}
-	s.moved = max(seen-now, 0)
+	var written, last, retry, held, over, slowest micros
+	rest, _ := readDoubles(value[8:], &written, &last, &retry, &held, &over, &slowest)
+	moved := min(r.now-written, 0)
 	at := func(m micros) time.Time {
 		if m == 0 {
 			return time.Time{}
 		}
-		return timeAt(m - s.moved)
+		return timeAt(m + moved)
 	}
-	s.State = pace.State{NotBefore: at(retry), BackOff: pace.BackOff{Factor: binary.LittleEndian.Uint16([]byte(rest)), Step: binary.LittleEndian.Uint16([]byte(rest[2:]))}}
-	forget := microsOf(o.Forget)
-	for rest = rest[4:]; rest != ""; {
-		id := rest[:8]
-		var start, before micros
-		rest, _ = readDoubles(rest[8:], &start, &before)
-		if id == heldRow {
-			if start-s.moved > now {
-				s.Held = at(start)
-			}
-			continue
+	s.Known = value[:8] == r.text
+	s.State = pace.State{Last: at(last), NotBefore: at(retry), BackOff: binary.LittleEndian.Uint16([]byte(rest))}
+	if !s.Known {
+		s.State.Last = latest(s.State.Last, s.At)
+	}
+	s.Overload = at(over)
+	if at(held).After(s.At) {
+		s.Held = at(held)
+		s.State.NotBefore = latest(s.State.NotBefore, s.Held)
+	}
+	for rest = rest[4:]; rest != ""; rest = rest[row:] {
+		var start micros
+		readDoubles(rest[8:], &start)
+		p := SitePermit{Start: at(start)}
+		p.Expires = p.Start.Add(time.Duration(binary.LittleEndian.Uint32([]byte(rest[24:]))) * time.Millisecond)
+		if rest[0] != sharedMark {
+			p.Worker = hex.EncodeToString([]byte(rest[:5]))
 		}
-		ends, lent := start+microsOf(o.GrantTimeout), id[0] >= lentGrant>>56
-		if _, is := gone[id[:len(noWorker)]]; is && !lent {
-			return false
-		}
-		if lent {
-			ends = start + 1e6*micros(binary.BigEndian.Uint16([]byte(id[1:])))
-		}
-		if ends-s.moved > now {
-			g := UnderWay{Start: at(start), End: at(ends)}
-			if !lent {
-				g.Worker = hex.EncodeToString([]byte(id[:len(noWorker)]))
-			}
-			s.UnderWay = append(s.UnderWay, g)
-			continue
-		}
-		last = max(last, ends)
-		if lent { // a request that timed out
-			if ends-over >= forget {
-				s.State.BackOff = pace.BackOff{}
-			}
-			s.State.BackOff, over = s.State.BackOff.After(pace.Result{Timeout: true}), max(over, ends)
-		}
-	}
-	if now-(over-s.moved) >= forget {
-		s.State.BackOff = pace.BackOff{}
-	}
-	s.State.Last, s.Overload = at(last), at(over)
-	if s.Held.After(s.State.NotBefore) {
-		s.State.NotBefore = s.Held
-	}
-	s.State.Busy = len(s.UnderWay) >= o.Concurrency
-	return true
-}
-
-// parseLease reads the lease of a site, as site.lua does, and what was known of the site when
-// it was given or renewed.
-func (s *Site) parseLease(value string, now micros) {
-	if len(value) < 64 {
-		return
-	}
-	var till, last, retry, over, slow, seen micros
-	back, _ := readDoubles(value[12:], &till, &last, &retry, &over, &slow, &seen)
-	s.State.Last = latest(s.State.Last, timeAt(last))
-	s.State.NotBefore = latest(s.State.NotBefore, timeAt(retry))
-	if timeAt(over).After(s.Overload) {
-		s.Overload = timeAt(over)
-		s.State.BackOff = pace.BackOff{Factor: binary.LittleEndian.Uint16([]byte(back)), Step: binary.LittleEndian.Uint16([]byte(back[2:]))}
-	}
-	if till > now {
-		s.Leased, s.LeasedUntil = robots.Printable(value[64:]), timeAt(till)
-		if value[64:] == forgotten {
-			s.Leased, s.State.Last = "", latest(s.State.Last, timeAt(till)) // as site.lua has it
+		if p.Expires.After(s.At) {
+			s.Permits = append(s.Permits, p)
+		} else {
+			s.State.Last = latest(s.State.Last, p.Expires)
 		}
 	}
 }
 
-// An Address is what a fleet's pace knows of an IP address.
+// An Address is what the fleet knows of an IP address.
 type Address struct {
 	At    time.Time // of the server, when it looked
-	Page  time.Time // last start of a request there, zero for none that matters
-	Fetch time.Time // last start of a fetch of robots.txt, the same
+	Page  time.Time // the last start of a request that is reserved there, zero if unknown
+	Fetch time.Time // the last start of a fetch of robots.txt, the same
 }
 
 // Address returns what is known of an address.
 func (o *Operator) Address(ctx context.Context, addr netip.Addr) (a Address, err error) {
-	now, values, err := o.look(ctx, o.key("address", addr.Unmap().WithZone("").String()))
+	name := addr.Unmap().WithZone("").String()
+	r, values, err := o.look(ctx, o.nodes.slot(name), stateKey(o.prefix, name))
 	if err != nil {
 		return a, err
 	}
-	a.At = timeAt(now)
-	var page, fetch, written micros
-	if _, ok := readDoubles(values[0], &page, &fetch, &written); ok {
+	a.At = timeAt(r.now)
+	var written, since, page, fetch micros
+	if len(values[0]) == 40 {
+		readDoubles(values[0][8:], &written, &since, &page, &fetch)
 		a.Page, a.Fetch = timeAt(page), timeAt(fetch)
 	}
 	return a, nil
@@ -330,101 +364,181 @@ func (o *Operator) Address(ctx context.Context, addr netip.Addr) (a Address, err
 // Forever is for how long a site is held without an end: ten years.
 const Forever = 10 * 365 * 24 * time.Hour
 
-// Hold keeps all workers from starting requests to an origin for a time, at most Forever,
-// by the state that every grant is made of. It ends a Hold before. Requests under way are
-// not ended.
-func (o *Operator) Hold(ctx context.Context, origin robots.Origin, d time.Duration) error {
-	_, err := o.steer(ctx, "h", origin, min(max(d, time.Second), Forever))
-	return err
+// A Target is what is held: one origin, all origins of a host, or all sites.
+type Target struct {
+	Origin robots.Origin
+	Host   string // if Origin is zero; "" for all sites
 }
 
-// Release ends a Hold and reports whether there was one. Workers that wait for the site
-// notice it within a minute.
-func (o *Operator) Release(ctx context.Context, origin robots.Origin) (held bool, err error) {
-	return o.steer(ctx, "r", origin, 0)
-}
+// All is the target of all sites.
+var All Target
 
-// forgotten stands for the worker that has a site, where an operator had forgotten what the
-// site wished while a worker had it.
-const forgotten = "(robots fleet forget)"
-
-// Forget forgets the Retry-After and the back-off of an origin. When it was last asked, who
-// is there now, and a Hold stay: else two requests might start at once. Where a worker has
-// the site by a lease, that is ended and not renewed, and the site rests until it would have
-// ended, for so long.
-func (o *Operator) Forget(ctx context.Context, origin robots.Origin) (rests time.Duration, err error) {
-	if _, err = o.steer(ctx, "f", origin, 0); err != nil {
-		return 0, err
+// ParseTarget reads an origin such as https://example.com, or a host such as example.com for
+// all its schemes and ports.
+func ParseTarget(s string) (t Target, err error) {
+	wrong := func(what string) error {
+		return fmt.Errorf("%.200q %s: give an origin such as https://example.com, or a host", s, what)
 	}
-	reply, err := o.call(ctx, forgetScript, []string{o.key("site", origin.String())}, forgotten)
+	text, isHost := s, !strings.Contains(s, "://")
+	if isHost {
+		text = "http://" + s
+	}
+	u, err := url.Parse(text) //nolint:forbidigo // the parts that an origin has not
+	switch {
+	case s == "" || strings.ContainsAny(s, "*"):
+		return t, wrong("is not an origin")
+	case err == nil && (strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil):
+		return t, wrong("has more than an origin")
+	case isHost && err == nil && u.Port() != "":
+		return t, wrong("has a port and no scheme")
+	}
+	origin, _, err := robots.ParseURL(text)
 	if err != nil {
-		return 0, err
+		return t, wrong("is not an origin")
 	}
-	if len(reply) != 1 {
-		return 0, script.ErrReply
+	if isHost {
+		return Target{Host: origin.Host()}, nil
 	}
-	text, err := reply[0].ToString()
-	var left micros
-	if _, ok := readDoubles(text, &left); err != nil || !ok {
-		return 0, cmp.Or(err, script.ErrReply)
-	}
-	return time.Duration(left * 1e3), nil
+	return Target{Origin: origin}, nil
 }
 
-func (o *Operator) steer(ctx context.Context, what string, origin robots.Origin, d time.Duration) (held bool, err error) {
-	arg := appendDoubles([]byte(what), microsUp(d), microsUp(o.options.Forget), microsUp(o.options.GrantTimeout))
-	reply, err := o.call(ctx, steerScript, []string{o.originKey(origin)}, string(arg))
-	if err != nil {
-		return false, err
+// String returns the origin, the host, or "all sites".
+func (t Target) String() string {
+	if !t.Origin.IsZero() {
+		return t.Origin.String()
 	}
-	if len(reply) != 1 {
-		return false, script.ErrReply
-	}
-	n, err := reply[0].AsInt64()
-	return n == 1, err
+	return cmp.Or(t.Host, "all sites")
 }
 
-// Drain tells a worker to take no grants any more, and to give back those that it has not
-// used yet. It learns so with its next heartbeat, within 7 s, and until it ends or Resume is
-// called. The error says that there is no such worker.
-func (o *Operator) Drain(ctx context.Context, id string) error {
-	_, err := o.mark(ctx, id, true)
-	return err
-}
-
-// Resume ends a Drain, and reports whether there was one. The worker learns so with its next
-// heartbeat, within 7 s. The error says that there is no such worker.
-func (o *Operator) Resume(ctx context.Context, id string) (drained bool, err error) {
-	return o.mark(ctx, id, false)
-}
-
-// mark says of a worker that it is drained, or that this is over, and reports whether it was
-// drained. The worker believes neither that there is no such word (Limiter.resume): at each
-// moment one of the two is there, and what says drained counts.
-func (o *Operator) mark(ctx context.Context, id string, drain bool) (drained bool, err error) {
-	workers, _, err := o.Workers(ctx)
-	if err != nil {
-		return false, err
+// Hold keeps all workers from starting requests for a time, at most Forever. It replaces an
+// earlier Hold of the target. An origin is held at once, a host and all sites within 7 s.
+// Requests that have started are not ended.
+func (o *Operator) Hold(ctx context.Context, t Target, d time.Duration) error {
+	d = min(max(d, time.Second), Forever)
+	if t.Origin.IsZero() {
+		return o.Change(ctx, func(c *Config) {
+			now := clock()
+			c.Held = slices.DeleteFunc(c.Held, func(h HeldHost) bool { return h.Host == t.Host || h.Until.Before(now) })
+			c.Held = append(c.Held, HeldHost{t.Host, now.Add(d)})
+		})
 	}
-	i := slices.IndexFunc(workers, func(w Worker) bool { return w.ID == id && !w.Gone && !w.Left })
-	if i < 0 {
-		return false, fmt.Errorf("no worker %.80q sends heartbeats", id)
+	if _, err := o.steer(ctx, 'h', t.Origin, d); err != nil {
+		return err
 	}
-	name, err := hex.DecodeString(id)
-	if err != nil || workers[i].Drained == drain {
-		return drain, err
-	}
+	key := o.heldKey(t.Origin)
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
-	_, says, other := workerKeys(o.options.Prefix, string(name))
-	if !drain {
-		says, other = other, says
+	// The list is for Held only, so the site is held without it too.
+	_ = o.client.Do(ctx, o.client.B().Zadd().Key(key).ScoreMember().ScoreMember(float64(clock().Add(d).UnixMicro()), t.Origin.String()).Build()).Error()
+	return nil
+}
+
+// heldKey returns the key of the list of held origins.
+func (o *Operator) heldKey(origin robots.Origin) string {
+	return fleetKey(o.prefix, o.nodes.part(origin.String()), "held")
+}
+
+// Release ends the Hold of a target, or with All each one, and reports whether there was one.
+// Workers that wait for a site notice it within a minute.
+func (o *Operator) Release(ctx context.Context, t Target) (held bool, err error) {
+	if !t.Origin.IsZero() {
+		if held, err = o.steer(ctx, 'r', t.Origin, 0); err != nil {
+			return held, err
+		}
+		ctx, cancel := context.WithTimeout(ctx, callLimit)
+		defer cancel()
+		_ = o.client.Do(ctx, o.client.B().Zrem().Key(o.heldKey(t.Origin)).Member(t.Origin.String()).Build()).Error() // see Hold
+		return held, nil
 	}
-	err = o.client.Do(ctx, o.client.B().Psetex().Key(says).Milliseconds(knownFor(o.options).Milliseconds()).Value("1").Build()).Error()
-	if err == nil {
-		err = o.client.Do(ctx, o.client.B().Del().Key(other).Build()).Error()
+	list, away := o.Held(ctx)
+	if slices.ContainsFunc(list, func(h Held) bool { return h.Target.Origin.IsZero() && (t == All || h.Target == t) }) {
+		held = true
+		err = o.Change(ctx, func(c *Config) {
+			c.Held = slices.DeleteFunc(c.Held, func(h HeldHost) bool { return t == All || h.Host == t.Host })
+		})
 	}
-	return !drain, err
+	if t != All {
+		return held, err
+	}
+	failed := []error{err, away}
+	for _, h := range list {
+		if !h.Target.Origin.IsZero() {
+			held = true
+			_, err := o.Release(ctx, h.Target)
+			failed = append(failed, err)
+		}
+	}
+	return held, errors.Join(failed...)
+}
+
+// A Held is a target that an operator holds.
+type Held struct {
+	Target Target
+	Until  time.Time
+}
+
+// Held returns what is held: all sites, hosts, then origins by name.
+func (o *Operator) Held(ctx context.Context) (list []Held, err error) {
+	c, _ := o.Config(ctx) // the parts that are away are in the error below
+	now := clock()
+	for _, h := range c.Held {
+		if h.Until.After(now) {
+			list = append(list, Held{Target{Host: h.Host}, h.Until})
+		}
+	}
+	_, err = o.eachPart(func(part int) (func(), error) {
+		held, err := o.heldIn(ctx, part, now)
+		return func() { list = append(list, held...) }, err
+	})
+	slices.SortFunc(list, func(a, b Held) int {
+		return cmp.Or(cmp.Compare(a.Target.Origin.String(), b.Target.Origin.String()), cmp.Compare(a.Target.Host, b.Target.Host))
+	})
+	return list, err
+}
+
+// heldIn returns the origins that are held, of a part.
+func (o *Operator) heldIn(ctx context.Context, part int, now time.Time) (list []Held, err error) {
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	key := fleetKey(o.prefix, part, "held")
+	names, err := o.client.Do(ctx, o.client.B().Zrange().Key(key).Min(strconv.FormatInt(now.UnixMicro(), 10)).Max("+inf").Byscore().Build()).AsStrSlice()
+	if err != nil {
+		return nil, err
+	}
+	var failed []error
+	for _, name := range names {
+		origin, _, err := robots.ParseURL(name)
+		if err != nil {
+			continue
+		}
+		r, values, err := o.look(ctx, o.nodes.slot(name), stateKey(o.prefix, name))
+		if failed = append(failed, err); err != nil {
+			continue
+		}
+		var s Site
+		if s.parse(values[0], r); !s.Held.IsZero() {
+			list = append(list, Held{Target{Origin: origin}, s.Held})
+		}
+	}
+	return list, errors.Join(failed...)
+}
+
+// Forget deletes the Retry-After and the back-off of an origin. Its interval, its permits and
+// a Hold stay.
+func (o *Operator) Forget(ctx context.Context, origin robots.Origin) error {
+	_, err := o.steer(ctx, 'f', origin, 0)
+	return err
+}
+
+func (o *Operator) steer(ctx context.Context, what byte, origin robots.Origin, d time.Duration) (held bool, err error) {
+	name := origin.String()
+	slot := o.nodes.slot(name)
+	arg := appendDoubles(append(o.nodes.node(slot).head(24*time.Hour), what), microsUp(d))
+	r := o.nodes.run(ctx, steerScript, []call{{slot, []string{stateKey(o.prefix, name)}, []string{string(arg)}}})[0]
+	if r.err == nil && len(r.text) != 1 {
+		r.err = script.ErrReply
+	}
+	return r.err == nil && r.text[0] == 1, r.err
 }
 
 // A LogEntry is one change that an operator made.
@@ -434,36 +548,45 @@ type LogEntry struct {
 	What string
 }
 
-// maxLog is how many entries the log has, the latest ones, and maxEntry how long each is.
+// maxLog is how many entries the log of a part has, the latest ones, and maxEntry how long each
+// is at most.
 const (
 	maxLog   = 1000
 	maxEntry = 500 // bytes
 )
 
-func (o *Operator) logKey() string { return "{" + o.options.Prefix + "}:" + version + "log" }
-
-// Note adds an entry to the fleet's log, which keeps the last 1000.
+// Note adds an entry to the log of the fleet, in the first part that answers.
 func (o *Operator) Note(ctx context.Context, who, what string) error {
-	who = strings.Join(strings.Fields(who), "_") // which the first blank ends
+	who = strings.Join(strings.Fields(who), "_") // which the first space ends
 	text := who + " " + what
-	_, err := o.call(ctx, logScript, []string{o.logKey()}, text[:min(len(text), maxEntry)], strconv.Itoa(maxLog))
-	return err
+	args := []string{text[:min(len(text), maxEntry)], strconv.Itoa(maxLog)}
+	var failed []error
+	for part := range o.nodes.parts() {
+		err := o.nodes.run(ctx, logScript, []call{{o.slotOfPart(part), []string{fleetKey(o.prefix, part, "log")}, args}})[0].err
+		if err == nil {
+			return nil
+		}
+		failed = append(failed, o.partError(part, err))
+	}
+	return errors.Join(failed...)
 }
 
 // Log returns the last n entries of the log, the latest first.
-func (o *Operator) Log(ctx context.Context, n int) ([]LogEntry, error) {
-	ctx, cancel := context.WithTimeout(ctx, callLimit)
-	defer cancel()
+func (o *Operator) Log(ctx context.Context, n int) (list []LogEntry, err error) {
 	last := strconv.Itoa(min(max(n, 1), maxLog) - 1)
-	rows, err := o.client.Do(ctx, o.client.B().Zrange().Key(o.logKey()).Min("0").Max(last).Rev().Withscores().Build()).AsZScores()
-	if err != nil {
-		return nil, err
-	}
-	list := make([]LogEntry, 0, len(rows))
-	for _, r := range rows {
-		_, text, _ := strings.Cut(r.Member, " ") // behind the time, which makes each its own
-		who, what, _ := strings.Cut(text, " ")
-		list = append(list, LogEntry{At: timeAt(math.Floor(r.Score)), Who: robots.Printable(who), What: robots.Printable(what)})
-	}
-	return list, nil
+	_, err = o.eachPart(func(part int) (func(), error) {
+		ctx, cancel := context.WithTimeout(ctx, callLimit)
+		defer cancel()
+		key := fleetKey(o.prefix, part, "log")
+		rows, err := o.client.Do(ctx, o.client.B().Zrange().Key(key).Min("0").Max(last).Rev().Withscores().Build()).AsZScores()
+		return func() {
+			for _, r := range rows {
+				_, text, _ := strings.Cut(r.Member, " ") // after the time, which makes each unique
+				who, what, _ := strings.Cut(text, " ")
+				list = append(list, LogEntry{At: timeAt(math.Floor(r.Score)), Who: robots.Printable(who), What: robots.Printable(what)})
+			}
+		}, err
+	})
+	slices.SortStableFunc(list, func(a, b LogEntry) int { return b.At.Compare(a.At) })
+	return list[:min(len(list), max(n, 1))], err
 }

@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -11,12 +10,10 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// A queue holds the callers of Wait at one origin in this process, in the order of
-// their arrival, each with a channel that wakes it and holds at most one. Only the
-// first asks the server.
+// A queue holds the callers of Acquire at one origin in this process, in the order of
+// arrival, each with a channel that wakes it. Only the first calls the server.
 type queue []chan struct{}
 
-// signal wakes the first.
 func (q queue) signal() {
 	if len(q) > 0 {
 		notify(q[0])
@@ -31,14 +28,14 @@ func notify(c chan<- struct{}) {
 	}
 }
 
-// waited reports whether somebody waits at an origin in this process.
+// waited reports whether a caller waits for an origin in this process.
 func (l *Limiter) waited(o robots.Origin) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.queues[o]) > 0
 }
 
-// signal wakes the first who waits at an origin.
+// signal wakes the first caller that waits for an origin.
 func (l *Limiter) signal(o robots.Origin) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,7 +51,7 @@ func (l *Limiter) enter(o robots.Origin) (wake chan struct{}, first bool) {
 	return wake, len(l.queues[o]) == 1
 }
 
-// leave takes a caller out of the queue. If it was the first, the next is woken.
+// leave removes a caller from the queue. If it was the first, the next is woken.
 func (l *Limiter) leave(o robots.Origin, wake chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -68,140 +65,46 @@ func (l *Limiter) leave(o robots.Origin, wake chan struct{}) {
 	}
 }
 
-// claimAhead is how long before a start the first of a queue asks for it. Of many
-// processes that wait for one site the one that asks first gets the start. The others
-// learn so at different moments, so they do not all ask at the start itself.
+// claimAhead is how long before a start the first of a queue asks for it. Of many processes
+// that wait for one site the first to ask gets the start. The others learn so at different
+// moments, so they do not all ask at the start itself.
 const claimAhead = 25 * time.Millisecond
 
-// longestSleep bounds how long a caller trusts an answer: clocks are set, and grants
-// come back unused. longestAlone is that while Redis is down.
-const (
-	longestSleep = time.Minute
-	longestAlone = 500 * time.Millisecond
-)
-
 // shortestPause is the shortest time between two decisions for one caller. It doubles
-// up to claimAhead while a site with a short interval is busy.
+// up to claimAhead while permits of the site are acquired.
 const shortestPause = 250 * time.Microsecond
 
-// because reports whether a cause is among the reasons of a turn.
-func because(t pace.Turn, c pace.Cause) bool {
-	return slices.ContainsFunc(t.Reasons, func(r pace.Reason) bool { return r.Cause == c })
-}
+// jittered returns between 3/4 and 5/4 of a duration, so that workers that were started, or
+// lost Redis, at the same time do not ask at the same time.
+func jittered(d time.Duration) time.Duration { return d*3/4 + rand.N(d/2+1) }
 
-// Wait returns when the request may start.
-func (l *Limiter) Wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pace.Grant, error) {
-	asked := l.options.Asked()
-	g, err := l.wait(ctx, key, s)
-	l.options.TellDecided(key.Origin, asked, g, err)
-	return g, err
-}
-
-func (l *Limiter) wait(ctx context.Context, key pace.Key, s *pace.Schedule) (pace.Grant, error) {
-	if ctx.Err() != nil {
-		return pace.Grant{}, waiting(ctx, "for "+key.String())
-	}
-	deadline, limited := ctx.Deadline()
-	wake, first := l.enter(key.Origin)
-	defer l.leave(key.Origin, wake)
-	if !first {
-		if limited {
-			turn, err := l.NotBefore(ctx, key, s)
-			if err == nil && turn.Start.After(deadline) {
-				return pace.Grant{}, &pace.LateError{Key: key, Turn: turn}
-			}
-		}
-		if l.sleep(ctx, 0, wake) != nil {
-			return pace.Grant{}, waiting(ctx, "for "+key.String())
-		}
-	}
-	var down error
-	interval, least := s.Fastest(), shortestPause
-	for {
-		g, err := l.decide(ctx, &decision{key: key, schedule: s, within: min(interval/4, claimAhead)})
-		pause := longestAlone
-		switch {
-		case ctx.Err() != nil:
-			l.unused(ctx, g)
-			return pace.Grant{}, gaveUp(ctx, key, down)
-		case errors.Is(err, ErrDown):
-			down, pause = err, jittered(pause)*3/4
-		case err != nil:
-			return pace.Grant{}, err
-		case limited && g.Start.After(deadline):
-			l.unused(ctx, g)
-			return pace.Grant{}, &pace.LateError{Key: key, Turn: g.Turn}
-		case g.OK():
-			usable, err := l.sleepTo(ctx, wake, g)
-			if usable {
-				return g, nil
-			}
-			l.unused(ctx, g)
-			if ctx.Err() != nil {
-				return pace.Grant{}, gaveUp(ctx, key, down)
-			}
-			if err != nil {
-				return pace.Grant{}, err
-			}
-			continue
-		default:
-			down, interval = nil, g.Interval
-			pause, least = l.pause(g, least)
-		}
-		if l.sleep(ctx, max(pause, shortestPause), wake) != nil {
-			return pace.Grant{}, gaveUp(ctx, key, down)
-		}
-	}
-}
-
-// pause returns how long to wait after a refusal before the next decision, and the
+// pauseFor returns how long to wait after a refusal before the next decision, and the
 // shortest pause after the one after that.
-func (l *Limiter) pause(g pace.Grant, least time.Duration) (pause, next time.Duration) {
-	pause = longestAlone
-	if l.tagOf(g.Key.Origin.String()).outage.Load() == nil {
-		pause = jittered(longestSleep) * 4 / 5
-	}
-	// A busy site is free at the earliest an interval from now, so to ask then loses
-	// no time.
-	ahead := min(g.Interval/4, claimAhead)
-	pause = min(pause, time.Until(g.Start)-rand.N(ahead+1))
-	if because(g.Turn, pace.CauseBusy) {
+func pauseFor(p pace.Permit, ahead, least time.Duration) (pause, next time.Duration) {
+	pause = min(jittered(longestSleep)*4/5, time.Until(p.NotBefore)-rand.N(max(ahead, 0)+1))
+	if slices.ContainsFunc(p.Reasons, func(r pace.Reason) bool { return r.Cause == pace.CauseBusy }) {
+		// The site is free at the earliest an interval from now.
 		return max(pause, least), min(2*least, claimAhead)
 	}
-	return pause, shortestPause
+	return max(pause, shortestPause), shortestPause
 }
 
-// sleepTo sleeps to the start of a grant and reports whether it may be used then: not
-// if this process was stopped meanwhile. The error is that of ctx or of a limiter that
-// was closed.
-func (l *Limiter) sleepTo(ctx context.Context, wake <-chan struct{}, g pace.Grant) (usable bool, err error) {
-	for d := time.Until(g.Start); d > 0; d = time.Until(g.Start) {
-		if err := l.sleep(ctx, d, wake); err != nil {
-			return false, err
+// sleepTo sleeps to the start of a permit and reports whether it is usable then: the process
+// might have been stopped meanwhile.
+func (l *Limiter) sleepTo(ctx context.Context, p pace.Permit, wake <-chan struct{}) bool {
+	for d := time.Until(p.Start); d > 0; d = time.Until(p.Start) {
+		if l.sleep(ctx, d, wake) != nil {
+			return false
 		}
-		if l.closing.Err() != nil {
-			return false, errClosed
-		}
-		if err := l.stopped(); err != nil {
-			return false, err
+		if l.stopped(ctx) != nil {
+			return false
 		}
 	}
-	return passed(g.Start) <= callLimit && l.Valid(g), nil
+	return passed(p.Start) <= callLimit
 }
 
-// unused gives back the grant of a caller who gave up.
-func (l *Limiter) unused(ctx context.Context, g pace.Grant) {
-	_ = l.done(context.WithoutCancel(ctx), g, pace.Result{Unused: true}) // what cannot be told is kept
-}
-
-// gaveUp is the error of a caller whose context ended. It names Redis if the caller
-// waited for that.
-func gaveUp(ctx context.Context, key pace.Key, down error) error {
-	return errors.Join(waiting(ctx, "for "+key.String()), down)
-}
-
-// sleep returns at a signal of wake, after a time (0 for none), when the limiter is
-// closed, or with an error at the end of the context.
+// sleep returns at a signal of wake, after a time (0 for none), when the limiter is closed,
+// or with an error at the end of the context.
 func (l *Limiter) sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
 	var alarm <-chan time.Time
 	if d > 0 {
@@ -212,9 +115,9 @@ func (l *Limiter) sleep(ctx context.Context, d time.Duration, wake <-chan struct
 	select {
 	case <-wake:
 	case <-alarm:
-	case <-l.closing.Done(): // what is asked next says so
+	case <-l.closing.Done():
 	case <-ctx.Done():
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 	return nil
 }

@@ -116,7 +116,7 @@ func (m *Metrics) Cache(e cache.Event) {
 // comes and goes: pace.Options.Observe.
 func (m *Metrics) Pace(e pace.Event) {
 	switch e.Kind {
-	case pace.EventGranted:
+	case pace.EventAcquired:
 		m.decisions[granted].inc()
 		m.permits["given"].inc()
 		m.permitWait.Observe(e.Took.Seconds())
@@ -127,7 +127,7 @@ func (m *Metrics) Pace(e pace.Event) {
 	case pace.EventFailed:
 		m.decisions[failed].inc()
 		m.permits["failed"].inc()
-	case pace.EventReturned:
+	case pace.EventReleased:
 		if e.Result.Unused {
 			m.permits["unused"].inc()
 		} else {
@@ -136,7 +136,7 @@ func (m *Metrics) Pace(e pace.Event) {
 		if e.Result.Overload() {
 			m.overloads.inc()
 		}
-	case pace.EventUnreturned:
+	case pace.EventUnreleased:
 		m.permits["lost"].inc()
 	default:
 		m.changes[e.Kind].inc()

@@ -22,7 +22,7 @@ import (
 // Parts are what a Service is made of. Of a fleet Store and Limiter are those of a
 // fleet.Fleet, and Secret is its Secret.
 type Parts struct {
-	// Fetch says how robots.txt is fetched. Its Starts is the Limiter if it is nil.
+	// Fetch says how robots.txt is fetched. Its Start is that of the Limiter if it is nil.
 	Fetch fetch.Options
 	// Cache says how what was fetched is kept. Its Fetcher is not used: the service asks
 	// for each fetch whether its caller may cause it.
@@ -38,8 +38,7 @@ type Parts struct {
 	URLBytes, BodyBytes, BatchBytes int64
 	// FTP permits origins with the scheme ftp.
 	FTP bool
-	// Limiter hands out permits: one of this process if nil. It must be a pace.Lender and a
-	// pace.Chooser.
+	// Limiter grants permits: one of this process if nil.
 	Limiter pace.Limiter
 	// Policy is what the operator says about pace.
 	Policy pace.Policy
@@ -55,18 +54,12 @@ type Parts struct {
 	Now func() time.Time
 }
 
-// lender is a limiter that hands out permits, one by one or for a frontier.
-type lender interface {
-	pace.Lender
-	pace.Chooser
-}
-
 // A Service answers questions about robots.txt by HTTP. It is safe for concurrent use.
 type Service struct {
-	parts  Parts
-	cache  *cache.Cache
-	lender lender
-	now    func() time.Time
+	parts   Parts
+	cache   *cache.Cache
+	limiter pace.Limiter
+	now     func() time.Time
 
 	api     huma.API
 	handler http.Handler
@@ -88,12 +81,8 @@ func New(p Parts) (*Service, error) {
 		}
 		p.Limiter = local
 	}
-	lends, ok := p.Limiter.(lender)
-	if !ok {
-		return nil, fmt.Errorf("the limiter, a %T, is no pace.Lender and pace.Chooser, which permits need", p.Limiter)
-	}
-	if p.Fetch.Starts == nil {
-		p.Fetch.Starts, _ = p.Limiter.(fetch.Starts)
+	if p.Fetch.Start == nil {
+		p.Fetch.Start = p.Limiter.StartFetch
 	}
 	if len(p.Secret) == 0 {
 		p.Secret = []byte(rand.Text() + rand.Text())
@@ -102,7 +91,7 @@ func New(p Parts) (*Service, error) {
 	p.BodyTimeout = cmp.Or(p.BodyTimeout, 15*time.Second)
 	p.URLBytes, p.BodyBytes, p.BatchBytes = cmp.Or(p.URLBytes, 8<<10), cmp.Or(p.BodyBytes, 1<<20), cmp.Or(p.BatchBytes, 8<<20)
 	p.Version = cmp.Or(p.Version, "unknown")
-	s := &Service{parts: p, lender: lends, now: p.Now}
+	s := &Service{parts: p, limiter: p.Limiter, now: p.Now}
 	if s.now == nil {
 		s.now = time.Now
 	}

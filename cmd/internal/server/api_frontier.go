@@ -14,18 +14,10 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// Permits for a frontier, which has URLs of many sites: one look at all of them, and permits
-// for those that are ready, as pace.Chooser has it. Permits are lent, so each is a Lend.
+// Permits for a frontier, which has URLs of many sites: one call of the limiter for all of them.
 
 // longestURL is how many bytes each may have.
 const longestURL = 8 << 10
-
-// mostLends is how many permits are asked for at a time.
-const mostLends = 32
-
-// almostNow is how far ahead a start may lie of a site that is taken for ready, as a look
-// only estimates the clock of a fleet's server. A permit is refused if it is not.
-const almostNow = 10 * time.Millisecond
 
 type permitsInput struct {
 	Body struct {
@@ -57,12 +49,12 @@ func (PermitLine) Schema(r huma.Registry) *huma.Schema {
 	}}
 }
 
-// A wantedPage is one URL of many, with what is granted for it.
+// A wantedPage is one URL of many, with its permit.
 type wantedPage struct {
 	question
 	problem *Problem
 	verdict robots.Verdict
-	grant   pace.Grant
+	permit  pace.Permit
 }
 
 func (s *Service) permits(ctx context.Context, in *permitsInput) (*answer, error) {
@@ -103,7 +95,7 @@ func (s *Service) permits(ctx context.Context, in *permitsInput) (*answer, error
 		most = len(pages)
 	}
 	var err error
-	Wait(ctx, func() { err = s.lendFirst(ctx, pages, most, hold) })
+	Wait(ctx, func() { err = s.acquireFirst(ctx, pages, most, hold) })
 	if err != nil {
 		return nil, noPace(err)
 	}
@@ -117,7 +109,7 @@ func (s *Service) permits(ctx context.Context, in *permitsInput) (*answer, error
 			out = appendJSON(out, LineError{Error: q.problem.Error(), Code: string(q.problem.code())})
 			continue
 		}
-		out = append(s.appendPermit(append(out, '{'), &q.question, q.verdict, q.grant, hold), '}')
+		out = append(s.appendPermit(append(out, '{'), &q.question, q.verdict, q.permit, hold), '}')
 	}
 	return permitsOf(append(out, ']'), returned), nil
 }
@@ -163,46 +155,22 @@ func (s *Service) readPages(ctx context.Context, pages []wantedPage, urls []stri
 	}
 }
 
-// lendFirst lends grants to the first most of the pages that are allowed and whose sites are
-// ready, and says of the others when to ask again.
-func (s *Service) lendFirst(ctx context.Context, pages []wantedPage, most int, hold time.Duration) error {
+// acquireFirst acquires permits for the first most of the pages that are allowed and whose sites are ready.
+func (s *Service) acquireFirst(ctx context.Context, pages []wantedPage, most int, hold time.Duration) error {
 	var allowed []*wantedPage
-	var asked []pace.Question
+	var requests []pace.Request
 	for i := range pages {
 		if q := &pages[i]; q.problem == nil && q.verdict.Allowed {
 			allowed = append(allowed, q)
-			asked = append(asked, pace.Question{Key: pace.Key{Origin: q.origin}, Schedule: q.terms.schedule})
+			requests = append(requests, pace.Request{Origin: q.origin, Schedule: q.terms.schedule, Addr: q.record.Addr(), Lifetime: hold})
 		}
 	}
-	seen, err := s.lender.Next(ctx, asked, 0)
+	list, err := s.limiter.Try(ctx, requests, most)
 	if err != nil {
 		return err
 	}
-	soon := time.Now().Add(almostNow)
-	var ready []*wantedPage
 	for i, q := range allowed {
-		if q.grant = seen[i]; !q.grant.Start.After(soon) {
-			ready = append(ready, q)
-		}
-	}
-	for len(ready) > 0 && most > 0 {
-		n := min(len(ready), most, mostLends)
-		var lending sync.WaitGroup
-		for _, q := range ready[:n] {
-			lending.Go(func() {
-				g, err := s.lender.Lend(ctx, pace.Key{Origin: q.origin, Addr: q.record.Addr()}, q.terms.schedule, 0, hold)
-				if q.grant = g; err != nil {
-					q.problem = noPace(err)
-				}
-			})
-		}
-		lending.Wait()
-		for _, q := range ready[:n] {
-			if q.grant.OK() {
-				most--
-			}
-		}
-		ready = ready[n:]
+		q.permit = list[i]
 	}
 	return nil
 }

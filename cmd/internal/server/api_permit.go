@@ -19,18 +19,16 @@ import (
 	"github.com/robotskit/robots/pace"
 )
 
-// A permit is a grant that is lent to a client: the right to one request. What it needs to
-// be given back, through any server with the same limiter and secret, is in its id.
+// A permit is one that a client has. What its release needs, through any server with the same limiter and secret, is in its id.
 type permit struct {
-	grant pace.Grant
-	hold  time.Duration
+	pace.Permit
+	hold time.Duration
 }
 
-func (p *permit) expires() time.Time { return p.grant.Start.Add(p.hold) }
+func (p *permit) expires() time.Time { return p.Start.Add(p.hold) }
 
-// The id of a permit is permitHead and base64url of: the id of the grant, its start in
-// milliseconds, the seconds of the hold, the address with its length, the origin; then
-// macBytes of an HMAC over that.
+// The id of a permit is permitHead and base64url of: its start in milliseconds, the seconds of its lifetime, the id in the limiter
+// with its length, the origin; then macBytes of an HMAC over that.
 const (
 	permitHead  = "p_"
 	macBytes    = 16
@@ -41,23 +39,21 @@ const (
 
 func (s *Service) mac(payload []byte) []byte {
 	h := hmac.New(sha256.New, s.parts.Secret)
-	h.Write([]byte("permit 1\n"))
+	h.Write([]byte("permit 2\n"))
 	h.Write(payload)
 	return h.Sum(nil)[:macBytes]
 }
 
 // sign returns the id of a permit.
 func (s *Service) sign(p *permit) string {
-	b := binary.BigEndian.AppendUint64(nil, p.grant.ID)
-	b = binary.BigEndian.AppendUint64(b, uint64(p.grant.Start.UnixMilli()))
+	b := binary.BigEndian.AppendUint64(nil, uint64(p.Start.UnixMilli()))
 	b = binary.BigEndian.AppendUint32(b, uint32(p.hold/time.Second))
-	addr := p.grant.Key.Addr.AsSlice()
-	b = append(append(b, byte(len(addr))), addr...)
-	b = append(b, p.grant.Key.Origin.String()...)
+	b = append(append(b, byte(len(p.ID))), p.ID...)
+	b = append(b, p.Origin.String()...)
 	return permitHead + base64.RawURLEncoding.EncodeToString(append(b, s.mac(b)...))
 }
 
-// verify reads the id of a permit that a server with the secret of this one has given.
+// verify reads the id of a permit that a server with the same secret has made.
 func (s *Service) verify(id string) (*permit, bool) {
 	text, ok := strings.CutPrefix(id, permitHead)
 	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
@@ -68,14 +64,14 @@ func (s *Service) verify(id string) (*permit, bool) {
 	if !hmac.Equal(mac, s.mac(b)) {
 		return nil, false
 	}
-	// It is one of ours, so all of it is there.
-	const fixed = 8 + 8 + 4 + 1
-	p := &permit{hold: time.Duration(binary.BigEndian.Uint32(b[16:])) * time.Second}
-	p.grant.ID = binary.BigEndian.Uint64(b)
-	p.grant.Start = time.UnixMilli(int64(binary.BigEndian.Uint64(b[8:]))).UTC()
+	// It is one of ours, so it is complete.
+	const fixed = 8 + 4 + 1
+	p := &permit{hold: time.Duration(binary.BigEndian.Uint32(b[8:])) * time.Second}
+	p.Start = time.UnixMilli(int64(binary.BigEndian.Uint64(b))).UTC()
 	n := int(b[fixed-1])
-	p.grant.Key.Addr, _ = netip.AddrFromSlice(b[fixed : fixed+n])
-	p.grant.Key.Origin, _, err = robots.ParseURL(string(b[fixed+n:]) + "/")
+	p.ID = string(b[fixed : fixed+n])
+	p.Expires = p.expires()
+	p.Origin, _, err = robots.ParseURL(string(b[fixed+n:]) + "/")
 	return p, err == nil
 }
 
@@ -204,21 +200,22 @@ func (s *Service) permit(ctx context.Context, in *permitInput) (*answer, error) 
 		return nil, p
 	}
 	v := q.terms.rules.Match(q.path)
-	var g pace.Grant
+	var got pace.Permit
 	if v.Allowed {
 		if !addr.IsValid() {
 			addr = q.record.Addr()
 		}
+		// The lifetime counts from the start at the site, and the address might make that later.
+		request := pace.Request{Origin: q.origin, Schedule: q.terms.schedule, Within: within, Addr: addr, Lifetime: hold + within}
+		var list []pace.Permit
 		var err error
-		// The hold is from the start at the site, and the address may make that later.
-		Wait(ctx, func() {
-			g, err = s.lender.Lend(ctx, pace.Key{Origin: q.origin, Addr: addr}, q.terms.schedule, within, hold+within)
-		})
+		Wait(ctx, func() { list, err = s.limiter.Try(ctx, []pace.Request{request}, 1) })
 		if err != nil {
 			return nil, noPace(err)
 		}
+		got = list[0]
 	}
-	return permitsOf(s.appendPermit([]byte("{"), q, v, g, hold), returned), nil
+	return permitsOf(s.appendPermit([]byte("{"), q, v, got, hold), returned), nil
 }
 
 // holdOf reads for how long a permit is held.
@@ -227,7 +224,7 @@ func holdOf(text string) (time.Duration, *Problem) {
 		return usualHold, nil
 	}
 	hold, p := durationOf(text, "body.hold", time.Second, longestHold)
-	return time.Duration(pace.HoldSeconds(hold)) * time.Second, p
+	return (hold + time.Second - 1).Truncate(time.Second), p
 }
 
 func noPace(err error) *Problem {
@@ -244,18 +241,18 @@ func permitsOf(out []byte, returned []Returned) *answer {
 
 // appendPermit appends the members of an answer, without braces: the verdict, and where that
 // allows the URL, what was granted.
-func (s *Service) appendPermit(dst []byte, q *question, v robots.Verdict, g pace.Grant, hold time.Duration) []byte {
+func (s *Service) appendPermit(dst []byte, q *question, v robots.Verdict, got pace.Permit, hold time.Duration) []byte {
 	dst = append(q.appendVerdict(append(dst, `"verdict":{`...), v), `},"permit":`...)
 	switch {
 	case !v.Allowed:
 		return append(dst, `null,"not_before":null`...)
-	case g.OK():
-		given := &permit{g, hold}
-		dst = fmt.Appendf(dst, `{"id":"%s","start":"%s","expires":"%s"}`, s.sign(given), stampAfter(g.Start), stamp(given.expires()))
+	case got.OK():
+		given := &permit{got, hold}
+		dst = fmt.Appendf(dst, `{"id":"%s","start":"%s","expires":"%s"}`, s.sign(given), stampAfter(got.Start), stamp(given.expires()))
 	default:
-		dst = fmt.Appendf(dst, `null,"not_before":"%s"`, stampAfter(g.Start))
+		dst = fmt.Appendf(dst, `null,"not_before":"%s"`, stampAfter(got.NotBefore))
 	}
-	return appendJSON(append(dst, `,"reasons":`...), reasonsOf(g.Reasons))
+	return appendJSON(append(dst, `,"reasons":`...), reasonsOf(got.Reasons))
 }
 
 // appendJSON appends a value that can be written.
@@ -307,7 +304,7 @@ func (s *Service) giveBack(ctx context.Context, r *Return) *Problem {
 	}
 	var err error
 	Wait(ctx, func() {
-		err = s.lender.Done(context.WithoutCancel(ctx), p.grant, pace.Result{
+		err = s.limiter.Release(context.WithoutCancel(ctx), p.Permit, pace.Result{
 			Status: r.Status, RetryAfter: time.Duration(r.RetryAfter * float64(time.Second)), Timeout: r.Timeout, Unused: r.Unused,
 		})
 	})

@@ -251,7 +251,7 @@ func (s *Service) schedule(ctx context.Context, in *scheduleInput) (*answer, err
 	if j.Allowed {
 		interval, _ := plan.At(now)
 		j.Interval = interval.Seconds()
-		next := plan.Next(now, time.Time{}).UTC()
+		next := plan.Next(now, pace.State{}).UTC()
 		j.Next = &next
 		for span := range plan.Spans(now, now.Add(24*time.Hour)) {
 			if len(j.Windows) == mostEntries {

@@ -17,7 +17,6 @@ import (
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/fleet"
 	"github.com/robotskit/robots/pace"
-	paceredis "github.com/robotskit/robots/pace/redis"
 )
 
 // A Config is all that a service can be told. Each field is a row of settings,
@@ -32,7 +31,6 @@ type Config struct {
 	Keep, KeepOnce          time.Duration
 	AllowEviction           bool
 	RedisOptional           bool
-	WhenDown                string
 	Memory                  int64
 	Dialect                 string
 	UserAgent               string
@@ -117,8 +115,6 @@ var settings = []Setting{
 		Usage: "use a Redis that drops keys when its memory is full"},
 	{Name: "redis-optional", initial: false, field: func(c *Config) any { return &c.RedisOptional },
 		Usage: "be ready while Redis is away"},
-	{Name: "when-down", initial: paceredis.Divide.String(), field: func(c *Config) any { return &c.WhenDown },
-		Usage: "while Redis is away: `divide` the pace of each site among the servers, or\nstop giving permits"},
 	{Name: "memory", initial: size(256 << 20), field: func(c *Config) any { return &c.Memory },
 		Usage: "use this `SIZE` of memory at most for records and the pace of sites; with\na Redis 64MiB or more"},
 	{Name: "dialect", initial: robots.RFC9309.Name, field: func(c *Config) any { return &c.Dialect },
@@ -384,11 +380,6 @@ func (c *Config) checkStore() error { // and how is fetched
 	case c.RedisOptional && !redis:
 		return bad("redis-optional", "has no use without a Redis")
 	}
-	if p, err := c.Policy(); err != nil {
-		return bad("when-down", "cannot be used: %s", err)
-	} else if p != paceredis.Divide && !redis {
-		return bad("when-down", "has no use without a Redis")
-	}
 	for _, text := range c.AddressPaces {
 		if _, err := pace.ParseAddressPace(text); err != nil {
 			return bad("address-pace", "%q: %s", ask.Clip(text), err)
@@ -398,12 +389,6 @@ func (c *Config) checkStore() error { // and how is fetched
 		return bad("dialect", "cannot be used: %s", err)
 	}
 	return nil
-}
-
-// Policy is what becomes of the pace while Redis is away.
-func (c *Config) Policy() (p paceredis.Policy, err error) {
-	err = p.UnmarshalText([]byte(c.WhenDown))
-	return p, err
 }
 
 // Shared reports whether the store is a Redis.

@@ -121,8 +121,6 @@ func TestConfigErrors(t *testing.T) {
 		{"tokens-file=f", "ROBOTS_TOKENS=x", "", "ROBOTS_TOKENS and tokens-file are both given: one of them is enough"},
 		{"store=http://host/", "", "", "--store is no URL of Redis: it begins with redis://, rediss:// or unix://"},
 		{"redis-optional=true", "", "", "--redis-optional has no use without a Redis"},
-		{"when-down=stop", "", "", "--when-down has no use without a Redis"},
-		{"store=redis://h when-down=wait", "", "", `--when-down cannot be used: unknown policy "wait": it is divide or stop`},
 		{"dialect=ask", "", "", `--dialect cannot be used: unknown dialect "ask"`},
 		{"address-pace=1", "", "", `--address-pace "1": `},
 		{"queue=-1", "", "", "--queue -1 is out of its bounds, 0 to 1048576"},
@@ -138,7 +136,7 @@ func TestConfigErrors(t *testing.T) {
 			t.Errorf("%s %s %q: got %v, want %s", c.flags, c.env, c.file, err, c.want)
 		}
 	}
-	for _, ok := range []string{"listen=[::1]:1", "listen=0.0.0.0:80 public=true anonymous=true", "listen=0.0.0.0:80 public=true tokens-file=x", "store=valkeys://h redis-optional=true when-down=stop memory=64MiB", "admin=none", "host=ROBOTS.example"} {
+	for _, ok := range []string{"listen=[::1]:1", "listen=0.0.0.0:80 public=true anonymous=true", "listen=0.0.0.0:80 public=true tokens-file=x", "store=valkeys://h redis-optional=true memory=64MiB", "admin=none", "host=ROBOTS.example"} {
 		if _, _, err := load(t, append(strings.Fields(ok), "store=rediss://h")[:len(strings.Fields(ok))], nil, "# nothing\n"); err != nil {
 			t.Errorf("%s: %v", ok, err)
 		}

@@ -56,8 +56,8 @@ func rates(w *writer, args []string) string {
 		w.close('}')
 	}
 	w.close(']')
-	turn := s.Turn(now, now)
-	w.text("pace", pace.Every(turn.Interval))
+	interval, _ := s.At(now)
+	w.text("pace", pace.Every(interval))
 	w.number("pages", ratePages)
 	takes := "more than ten years"
 	if d, ok := s.Duration(ratePages, now); ok {

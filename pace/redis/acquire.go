@@ -1,0 +1,419 @@
+package redis
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/internal/script"
+	"github.com/robotskit/robots/pace"
+)
+
+// What acquire.lua does with an origin.
+const (
+	modeLook = iota
+	modeNote // write too that an unknown origin counts as requested now
+	modeAcquire
+	modeConfirm // move the start of a permit that has started no request
+	modeRepeat  // of one that has
+)
+
+// A decision is one request to acquire.lua.
+type decision struct {
+	request  pace.Request
+	mode     byte
+	id       permitID
+	within   time.Duration
+	lifetime time.Duration
+
+	now     time.Time // of the server, as far as it is known
+	gone    string    // a worker that is gone and whose permit is in the way, "" for none
+	goneFor time.Duration
+	lost    bool // a reply was lost, so the server might know the permit
+
+	// The outcome.
+	decided bool
+	permit  pace.Permit
+	sent    time.Time // before the call that acquired the permit
+	err     error
+}
+
+// newDecision returns a decision about a request of a caller.
+func (l *Limiter) newDecision(r pace.Request, mode byte, within time.Duration) *decision {
+	d := &decision{request: r, mode: mode, within: within, lifetime: l.settings().Lifetime}
+	switch {
+	case r.Lifetime > 0:
+		d.lifetime = min(r.Lifetime, pace.MaxLifetime)
+		d.id = sharedID()
+	case mode >= modeAcquire:
+		d.id = l.newID()
+	}
+	return d
+}
+
+// maxBatch is how many origins a script takes at most on one server.
+const maxBatch = 32
+
+// attempts bounds how often a decision is made again: its clock was set, it is outside the
+// spans, a permit in its way belongs to a worker that is gone.
+const attempts = 6
+
+// decide makes decisions. On a cluster each is a call, on one server many are.
+func (l *Limiter) decide(ctx context.Context, all ...*decision) {
+	l.refuseHeld(all)
+	for range attempts {
+		open := slices.DeleteFunc(slices.Clone(all), func(d *decision) bool { return d.decided })
+		if len(open) == 0 {
+			break
+		}
+		l.decideOnce(ctx, open)
+	}
+	for _, d := range all {
+		if !d.decided {
+			d.err = errUnstable
+		}
+		if (d.err != nil || !d.permit.OK()) && d.lost && d.mode >= modeAcquire {
+			l.pending.add(release{origin: d.request.Origin, id: d.id, result: pace.Result{Unused: true}, ended: clock()})
+		}
+	}
+}
+
+var errUnstable = errors.New("the clock or the memory of the server changes all the time")
+
+func (l *Limiter) decideOnce(ctx context.Context, open []*decision) {
+	size := maxBatch
+	if l.nodes.cluster() {
+		size = 1
+	}
+	settings := l.settings()
+	var calls []call
+	var batches [][]*decision
+	for batch := range slices.Chunk(open, size) {
+		slot := l.nodes.slot(batch[0].request.Origin.String())
+		n := l.nodes.node(slot)
+		arg := appendDoubles(n.head(settings.MaxBackOff), micros(settings.Concurrency), microsOf(workerTimeout()))
+		keys := make([]string, len(batch))
+		for i, d := range batch {
+			if d.now.IsZero() {
+				d.now = n.estimate()
+			}
+			keys[i], arg = stateKey(l.options.Prefix, d.request.Origin.String()), d.appendTo(arg)
+		}
+		calls, batches = append(calls, call{slot, keys, []string{string(arg)}}), append(batches, batch)
+	}
+	for k, r := range l.run(ctx, acquireScript, calls) {
+		answers, ok := parseAnswers(r.text, len(batches[k]))
+		if r.err == nil && !ok {
+			r.err = script.ErrReply
+		}
+		for i, d := range batches[k] {
+			switch {
+			case r.err != nil:
+				d.err, d.decided = r.err, true
+				d.lost = d.lost || script.KindOf(r.err) == script.Lost && !errors.Is(r.err, errNotAsked)
+			case r.stepped:
+				d.now, d.lost = timeAt(r.now), true
+			case answers[i].code == codeOutside:
+				d.now = timeAt(r.now)
+			case answers[i].code == codeRefused && d.findsGone(answers[i].doubted, l.part(d.request.Origin)):
+			default:
+				d.permit, d.sent, d.decided = d.result(answers[i], r.reading), r.sent, true
+			}
+		}
+	}
+}
+
+// findsGone reports whether the decision is to be made again, since the worker whose permit is
+// in the way is gone.
+func (d *decision) findsGone(worker string, p *part) bool {
+	since, is := p.goneSince(worker)
+	if !is || d.gone == worker {
+		return false
+	}
+	d.gone, d.goneFor = worker, passed(since)
+	return true
+}
+
+// result returns a permit, or a refusal. The reasons are found in the server's time, by which
+// the windows open.
+func (d *decision) result(a answer, r reading) pace.Permit {
+	p := pace.Permit{Origin: d.request.Origin, Schedule: d.request.Schedule}
+	start, reasons := d.request.Schedule.Explain(timeAt(r.now), a.state)
+	for i := range reasons {
+		if a.held && reasons[i].Cause == pace.CauseRetryAfter {
+			reasons[i].Cause = pace.CauseHeld
+		}
+		reasons[i].Until = r.local(reasons[i].Until)
+	}
+	p.Reasons = reasons
+	if a.code == codeRefused {
+		p.NotBefore = r.local(start)
+		return p
+	}
+	p.ID = d.id.String()
+	p.Start = r.local(timeAt(a.start))
+	if a.start > r.now {
+		p.Start = r.received.Add(time.Duration((a.start - r.now) * 1e3))
+	}
+	p.StartBy, p.Expires = p.Start.Add(d.lifetime/2), p.Start.Add(d.lifetime)
+	return p
+}
+
+// refuse returns the refusal of a site for a cause.
+func refuse(r pace.Request, c pace.Cause, until time.Time) pace.Permit {
+	return pace.Permit{Origin: r.Origin, Schedule: r.Schedule, NotBefore: until, Reasons: []pace.Reason{{Cause: c, Until: until}}}
+}
+
+// Spans are sent from a little before to a little after the time that counts, so that the
+// server finds its own time among them.
+const (
+	spanBefore = time.Minute
+	spanAfter  = 5 * time.Minute
+	farthest   = 48 * time.Hour // windows are at most a minute each
+)
+
+// appendTo encodes the decision for acquire.lua.
+func (d *decision) appendTo(b []byte) []byte {
+	interval, steady := d.request.Schedule.Steady()
+	within, gone, goneFor := max(d.within, 0), d.gone, d.goneFor
+	if !steady {
+		within = min(within, farthest)
+	}
+	if gone == "" {
+		gone, goneFor = noWorker, -time.Second
+	}
+	b = append(append(append(b, d.id[:]...), d.mode), gone...)
+	b = appendDoubles(b, math.Floor(microsOf(goneFor)), math.Floor(microsOf(within)))
+	b = binary.LittleEndian.AppendUint32(b, uint32(min(d.lifetime.Milliseconds(), math.MaxUint32)))
+	b = appendDoubles(b, microsUp(d.request.Schedule.Slowest()))
+	at := len(b)
+	b = binary.LittleEndian.AppendUint16(b, 1)
+	if steady {
+		return appendDoubles(b, 0, math.Inf(1), microsOf(interval))
+	}
+	from := d.now.Add(-spanBefore)
+	b = appendDoubles(b, microsAt(from))
+	spans := uint16(0)
+	for span := range d.request.Schedule.Spans(from, d.now.Add(within+spanAfter)) {
+		interval := microsOf(span.Interval)
+		if !span.Open {
+			interval = -1
+		}
+		b = appendDoubles(b, microsAt(span.To), interval)
+		spans++
+	}
+	binary.LittleEndian.PutUint16(b[at:], spans)
+	return b
+}
+
+// answer is what acquire.lua returns of an origin. Times are the server's.
+type answer struct {
+	code    byte
+	start   micros // of a permit
+	state   pace.State
+	held    bool   // NotBefore is that of an operator
+	doubted string // a worker that might be gone and whose permit is in the way, noWorker for none
+}
+
+const (
+	codeGranted = 'G'
+	codeRefused = 'R'
+	codeOutside = 'O' // the server's time is outside the spans
+
+	answerSize = 33
+)
+
+func parseAnswers(text string, n int) (answers []answer, ok bool) {
+	if len(text) != n*answerSize {
+		return nil, false
+	}
+	for ; text != ""; text = text[answerSize:] {
+		a := answer{code: text[0]}
+		var last, notBefore micros
+		tail, _ := readDoubles(text[1:answerSize], &a.start, &last, &notBefore)
+		a.state = pace.State{Last: timeAt(last), NotBefore: timeAt(notBefore), BackOff: binary.LittleEndian.Uint16([]byte(tail)), Busy: tail[2]&1 != 0}
+		a.held, a.doubted = tail[2]&2 != 0, tail[3:]
+		if a.code != codeGranted && a.code != codeRefused && a.code != codeOutside {
+			return nil, false
+		}
+		answers = append(answers, a)
+	}
+	return answers, true
+}
+
+// A permitID names a permit on the server. The first 5 bytes are those of its worker, or the
+// first is sharedMark if it belongs to no process.
+type permitID [8]byte
+
+const sharedMark = 255
+
+// noWorker is the id of no worker.
+const noWorker = "\x00\x00\x00\x00\x00"
+
+// String returns the id in hexadecimal digits.
+func (id permitID) String() string { return hex.EncodeToString(id[:]) }
+
+func parseID(s string) (id permitID, err error) {
+	if n, err := hex.Decode(id[:], []byte(s[:min(len(s), 2*len(id))])); err != nil || n != len(id) || len(s) != 2*len(id) {
+		return id, fmt.Errorf("invalid permit %.40q", s)
+	}
+	return id, nil
+}
+
+// Try releases what is done, then looks at all sites and acquires the first k that are ready.
+func (l *Limiter) Try(ctx context.Context, rs []pace.Request, k int) ([]pace.Permit, error) {
+	asked := clock()
+	l.releaseDone(ctx, rs)
+	permits := make([]pace.Permit, len(rs))
+	if err := l.stopped(ctx); err != nil {
+		return nil, fmt.Errorf("acquiring %d sites: %w", len(rs), err)
+	}
+	mode := byte(modeLook)
+	if k > 0 {
+		mode = modeNote
+	}
+	decide := func(chosen []int, mode byte) {
+		ds := make([]*decision, len(chosen))
+		for i, n := range chosen {
+			if ds[i] = l.newDecision(rs[n], mode, rs[n].Within); mode >= modeAcquire && l.waited(rs[n].Origin) {
+				ds[i].mode = modeNote // callers of Acquire come first
+			}
+		}
+		l.decide(ctx, ds...)
+		l.reserveAll(ctx, ds)
+		for i, n := range chosen {
+			permits[n] = l.tried(ds[i])
+		}
+	}
+	all := make([]int, len(rs))
+	for i := range all {
+		all[i] = i
+	}
+	if k >= len(rs) {
+		mode = modeAcquire
+	}
+	decide(all, mode)
+	if k > 0 && k < len(rs) {
+		now := clock()
+		ready := slices.DeleteFunc(all, func(n int) bool {
+			return permits[n].NotBefore.After(now.Add(rs[n].Within)) || slices.ContainsFunc(permits[n].Reasons, func(r pace.Reason) bool { return r.Cause == pace.CauseBusy || r.Cause == pace.CauseDegraded })
+		})
+		for left := k; left > 0 && len(ready) > 0; {
+			n := min(left, len(ready))
+			decide(ready[:n], modeAcquire)
+			for _, i := range ready[:n] {
+				if permits[i].OK() {
+					left--
+				}
+			}
+			ready = ready[n:]
+		}
+	}
+	if err := l.stopped(ctx); err != nil {
+		for _, p := range permits {
+			l.unused(p)
+		}
+		return nil, fmt.Errorf("acquiring %d sites: %w", len(rs), err)
+	}
+	for _, p := range permits {
+		if k > 0 {
+			l.decided(p, asked, nil)
+		}
+	}
+	return permits, nil
+}
+
+// tried returns the outcome of a decision for one of many sites.
+func (l *Limiter) tried(d *decision) pace.Permit {
+	switch {
+	case d.err == nil:
+		l.keep(d)
+		return d.permit
+	case script.KindOf(d.err) == script.Full:
+		return refuse(d.request, pace.CauseFull, clock().Add(jittered(retryEvery)))
+	}
+	l.goDown(d.err)
+	return refuse(d.request, pace.CauseDegraded, clock().Add(jittered(retryEvery)))
+}
+
+// Acquire waits until a request may start.
+func (l *Limiter) Acquire(ctx context.Context, r pace.Request) (pace.Permit, error) {
+	asked := clock()
+	p, err := l.acquire(ctx, r)
+	if err != nil {
+		p = pace.Permit{}
+	}
+	event := p
+	event.Origin = r.Origin
+	l.decided(event, asked, err)
+	return p, err
+}
+
+// retryEvery is how often callers try again while the server is unreachable, longestSleep how
+// long they trust an answer: clocks are set, and permits are released unused.
+const (
+	retryEvery   = 500 * time.Millisecond
+	longestSleep = time.Minute
+)
+
+func (l *Limiter) acquire(ctx context.Context, r pace.Request) (pace.Permit, error) {
+	if err := l.stopped(ctx); err != nil {
+		return pace.Permit{}, waiting(r.Origin, err)
+	}
+	deadline, limited := ctx.Deadline()
+	wake, first := l.enter(r.Origin)
+	defer l.leave(r.Origin, wake)
+	if !first {
+		if limited {
+			d := l.newDecision(r, modeLook, 0)
+			if l.decide(ctx, d); d.err == nil && d.permit.NotBefore.After(deadline) {
+				return pace.Permit{}, &pace.LateError{Permit: d.permit}
+			}
+		}
+		if err := l.sleep(ctx, 0, wake); err != nil {
+			return pace.Permit{}, waiting(r.Origin, err)
+		}
+	}
+	var down error
+	ahead, least := min(r.Schedule.Fastest()/4, claimAhead), shortestPause
+	for {
+		d := l.newDecision(r, modeAcquire, ahead)
+		d.within = max(d.within, 0)
+		if limited && !r.Addr.IsValid() {
+			d.within = min(d.within, max(time.Until(deadline), 0))
+		}
+		l.decide(ctx, d)
+		l.reserveAll(ctx, []*decision{d})
+		p, pause := l.tried(d), time.Duration(0)
+		if err := l.stopped(ctx); err != nil {
+			l.unused(p)
+			return pace.Permit{}, errors.Join(waiting(r.Origin, err), down)
+		}
+		down = d.err
+		switch {
+		case d.err != nil && script.KindOf(d.err) == script.Refused:
+			return pace.Permit{}, d.err
+		case p.OK():
+			if l.sleepTo(ctx, p, wake) {
+				return p, nil
+			}
+			l.unused(p)
+			continue
+		case d.err == nil && limited && p.NotBefore.After(deadline):
+			return pace.Permit{}, &pace.LateError{Permit: p}
+		}
+		pause, least = pauseFor(p, ahead, least)
+		if err := l.sleep(ctx, pause, wake); err != nil {
+			return pace.Permit{}, errors.Join(waiting(r.Origin, err), down)
+		}
+	}
+}
+
+// waiting is the error of a caller that stops waiting for a site.
+func waiting(o robots.Origin, err error) error { return fmt.Errorf("waiting for %s: %w", o, err) }

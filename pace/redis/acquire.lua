@@ -1,0 +1,76 @@
+-- Acquires permits for origins.
+--
+-- KEYS: the origins. ARGV[1], after what state.lua reads, doubles: concurrency, and how long
+-- after its start a permit of a worker that is gone ends. Then of each origin: the id of the
+-- permit in 8 bytes, whose first 5 are its worker's, or which begins with 255 if it belongs to no
+-- process; a byte, 0 to look, 1 to write too that an unknown origin counts as requested now, 2
+-- to acquire a permit, 3 to move the start of one that has started no request, 4 of one that has; 5
+-- bytes of a worker that is gone; doubles: for how long, below 0 for no worker, and in how long
+-- the start may be at the latest; the lifetime in 4 bytes, in milliseconds; a double: the
+-- slowest interval; the number of spans in 2 bytes; doubles: the beginning of the first span,
+-- and of each its end and its interval, below 0 while the site is closed.
+--
+-- The reply is the time and the server. Then of each origin: G granted, R refused, O if the
+-- time is outside the spans; the start, the end of the last response, the end of a Retry-After
+-- or a hold; the back-off; 1 if too many permits are acquired, 2 more if the site is held; the
+-- worker of such a permit if it might be gone, else zeros.
+local concurrency, timeout
+concurrency, timeout, n = unpick('<dd', arg, n)
+local answers = {pack('<dc8', now, server)}
+for k, key in ipairs(KEYS) do
+  local id, mode, gone, gone_for, within, lifetime, slowest, spans, from
+  id, mode, gone, gone_for, within, lifetime, slowest, spans, from, n = unpick('<c8Bc5ddI4dHd', arg, n)
+  local s = site(key, gone, gone_for, timeout)
+  local others, doubted, mine = {}, '\0\0\0\0\0', mode <= 2
+  for _, p in ipairs(s.permits) do
+    if p.id ~= id then
+      others[#others + 1] = p
+      doubted = p.doubted or doubted
+    else
+      mine = true
+      if s.last == p.start then
+        if mode == 2 then -- acquired by the call that has shown the step, which did not know it
+          s.last = min(p.before + step, p.start)
+        elseif mode == 3 then
+          s.last = p.before
+        end
+      end
+    end
+  end
+
+  -- This is Schedule.Next over the spans.
+  local busy = #others >= concurrency
+  local ended = busy and max(s.last, now) or s.last
+  local u, start, to = max(now, s.retry, s.held), nil, from
+  local following = n + 16 * spans
+  while n < following do
+    local interval
+    to, interval, n = unpick('<dd', arg, n)
+    if u < to then
+      if interval >= 0 then
+        local open = 0
+        if ended > 0 then
+          if s.factor > 0 then interval = max(interval, min(max(interval, 1000000) * s.factor, 86400000000)) end
+          open = ended + ceil(interval)
+        end
+        if open < to or open <= u then
+          start = max(open, u)
+          break
+        end
+      end
+      u = to
+    end
+  end
+  n = following
+  local code, last = 'R', s.last
+  if from > now or not start and to <= now + within then
+    code = 'O'
+  elseif mode >= 2 and mine and not busy and start and start - now <= within then
+    code = 'G'
+    others[#others + 1] = {id = id, start = start, before = s.last, lifetime = lifetime}
+    s.permits, s.last, s.slowest = others, max(s.last, start), slowest
+  end
+  if code == 'G' or mode >= 1 and not s.known then write(key, s) end
+  answers[k + 1] = pack('<c1dddHBc5', code, start or to, last, max(s.retry, s.held), s.factor, (busy and 1 or 0) + (s.held > now and 2 or 0), doubted)
+end
+return table.concat(answers)

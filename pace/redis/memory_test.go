@@ -1,0 +1,219 @@
+package redis_test
+
+import (
+	"errors"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/robotskit/robots/internal/redistest"
+	"github.com/robotskit/robots/pace"
+	"github.com/robotskit/robots/pace/redis"
+)
+
+var ok = pace.Result{Status: 200}
+
+// ready has a limiter know sites, and waits until they are ready.
+func ready(t *testing.T, l *redis.Limiter, sites ...pace.Request) {
+	t.Helper()
+	for _, r := range sites {
+		if err := l.StartFetch(t.Context(), r.Origin, netip.Addr{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, r := range sites {
+		p, err := l.Acquire(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Release(t.Context(), p, pace.Result{Unused: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestLostPermit checks that two workers start an interval apart if the server loses the permit
+// of the first before its Start.
+func TestLostPermit(t *testing.T) {
+	t.Parallel()
+	const interval = 300 * time.Millisecond
+	for name, lose := range map[string]func(*redistest.Server){
+		"Emptied":  func(s *redistest.Server) { s.Do("FLUSHALL") },
+		"Replaced": func(s *redistest.Server) { s.Replace() },
+	} {
+		for _, waits := range []time.Duration{0, redis.Startable / 2, 2 * redis.Startable, interval} {
+			t.Run(name+waits.String(), func(t *testing.T) {
+				t.Parallel()
+				server := redistest.Start(t, redistest.Options{})
+				o := redis.Options{Prefix: fresh()}
+				first, second := newLimiter(t, server.Client(), o), newLimiter(t, server.Client(), o)
+				r := pace.Request{Origin: originOf(t, "a.example"), Schedule: steady(t, interval)}
+				ready(t, first, r)
+				p, err := first.Acquire(t.Context(), r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				lose(server)
+				started := make(chan time.Time, 1)
+				go func() {
+					q, err := second.Acquire(t.Context(), r)
+					if err == nil {
+						err = second.Start(t.Context(), q, netip.Addr{})
+					}
+					if err != nil {
+						t.Error(err)
+					}
+					started <- time.Now()
+				}()
+				time.Sleep(waits)
+				called := time.Now()
+				err = first.Start(t.Context(), p, netip.Addr{})
+				if _, missed := errors.AsType[*pace.MissedError](err); err != nil && !missed {
+					t.Fatal(err)
+				}
+				if other := <-started; err == nil && other.Sub(called) < interval-redis.Startable-logSlack && called.Sub(other) < interval {
+					t.Errorf("a start %s after that of a lost permit, want %s", other.Sub(called), interval)
+				}
+			})
+		}
+	}
+}
+
+// TestClockStep checks that the first call of a worker after a step of the clock acquires nothing
+// early.
+func TestClockStep(t *testing.T) {
+	t.Parallel()
+	const interval = 2 * time.Second
+	server := redistest.Start(t, redistest.Options{Clock: true})
+	o := redis.Options{Prefix: fresh()}
+	for _, step := range []time.Duration{interval, 24 * time.Hour, -24 * time.Hour} {
+		l := newLimiter(t, server.Client(), o)
+		r := pace.Request{Origin: originOf(t, "a.example"), Schedule: steady(t, time.Millisecond)}
+		ready(t, l, r)
+		p := try(t, l, r)
+		if !p.OK() {
+			t.Fatal(p)
+		}
+		r.Schedule = steady(t, interval)
+		if err := l.Release(t.Context(), p, ok); err != nil {
+			t.Fatal(err)
+		}
+		released := time.Now()
+		server.SetClock(step)
+		if p := try(t, l, r); p.OK() && p.Start.Sub(released) < interval-logSlack {
+			t.Fatalf("clock set by %s: a start %s after a response, want %s", step, p.Start.Sub(released), interval)
+		}
+		server.SetClock(0)
+	}
+}
+
+// TestLongDelay checks that a site with a Crawl-delay of two days is requested, and that its key
+// lives as long.
+func TestLongDelay(t *testing.T) {
+	t.Parallel()
+	const delay = 172800 * time.Second
+	server := redistest.Start(t, redistest.Options{Clock: true})
+	o := redis.Options{Prefix: fresh()}
+	l := newLimiter(t, server.Client(), o)
+	s, err := pace.NewSchedule(nil, pace.Policy{Default: delay, Ceiling: delay})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := pace.Request{Origin: originOf(t, "slow.example"), Schedule: s}
+	quick := r
+	quick.Schedule = steady(t, time.Millisecond)
+	ready(t, l, quick)
+	p := try(t, l, quick)
+	if err := l.Release(t.Context(), p, ok); err != nil || !p.OK() {
+		t.Fatal(p, err)
+	}
+	r.Within = delay + time.Hour
+	if p = try(t, l, r); !p.OK() || time.Until(p.Start) < delay-time.Minute {
+		t.Fatalf("%v, want a start in %s", p, delay)
+	}
+	if err := l.Release(t.Context(), p, ok); err != nil {
+		t.Fatal(err)
+	}
+	ttl := server.Do("PTTL", stateKey(o.Prefix, r.Origin.String()))
+	if len(ttl) < len("172800000") || ttl < "172700000" {
+		t.Errorf("the key lives for %s ms, want as long as the Crawl-delay", ttl)
+	}
+	other := pace.Request{Origin: originOf(t, "quick.example"), Schedule: quick.Schedule}
+	ready(t, l, other)
+	if ttl := server.Do("PTTL", stateKey(o.Prefix, other.Origin.String())); len(ttl) != len("600000") && len(ttl) != len("1200000") {
+		t.Errorf("the key of a site without a delay lives for %s ms, want some minutes", ttl)
+	}
+}
+
+// try asks for one site.
+func try(t testing.TB, l *redis.Limiter, r pace.Request) pace.Permit {
+	t.Helper()
+	permits, err := l.Try(t.Context(), []pace.Request{r}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return permits[0]
+}
+
+// TestDamaged checks that a damaged value counts as requested now, once.
+func TestDamaged(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Options{})
+	o := redis.Options{Prefix: fresh()}
+	l := newLimiter(t, server.Client(), o)
+	r := pace.Request{Origin: originOf(t, "a.example"), Schedule: steady(t, 100*time.Millisecond)}
+	ready(t, l, r)
+	key, addr := stateKey(o.Prefix, r.Origin.String()), stateKey(o.Prefix, "192.0.2.1")
+	for _, damage := range [][]string{{"SET", key, "x"}, {"SETRANGE", key, "8", "xxxxxxxx"}, {"SETRANGE", key, "60", "x"}, {"DEL", key}} {
+		server.Do(damage...)
+		if p := try(t, l, r); p.OK() {
+			t.Errorf("%q: a permit at once", damage)
+		}
+		p, err := l.Acquire(t.Context(), r)
+		if err != nil {
+			t.Fatalf("%q: %v", damage, err)
+		}
+		server.Do("SET", addr, damage[len(damage)-1])
+		if err := l.Start(t.Context(), p, netip.MustParseAddr("192.0.2.1")); err != nil {
+			t.Errorf("%q: %v", damage, err)
+		}
+		if err := l.Release(t.Context(), p, ok); err != nil {
+			t.Error(err)
+		}
+	}
+	server.Do("DEL", key)
+	server.Do("LPUSH", key, "another type")
+	if p, err := l.Acquire(t.Context(), r); err != nil || !p.OK() {
+		t.Error(p, err)
+	}
+}
+
+// TestConfig checks that the workers of a fleet have one configuration.
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Options{})
+	o := redis.Options{Prefix: fresh(), Options: pace.Options{Concurrency: 2, AddressInterval: time.Second}}
+	newLimiter(t, server.Client(), o)
+	zero := newLimiter(t, server.Client(), redis.Options{Prefix: o.Prefix})
+	r := pace.Request{Origin: originOf(t, "a.example"), Schedule: steady(t, time.Millisecond)}
+	ready(t, zero, r)
+	for range 2 {
+		if _, err := zero.Acquire(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if p := try(t, zero, r); p.OK() {
+		t.Error("three permits at a time, want the two of the fleet")
+	}
+	for name, other := range map[string]pace.Options{
+		"Concurrency":     {Concurrency: 1},
+		"AddressInterval": {AddressInterval: time.Minute},
+		"Lifetime":        {Lifetime: time.Hour},
+		"Addresses":       {Addresses: []pace.AddressPace{{Prefix: netip.MustParsePrefix("192.0.2.0/24"), Interval: time.Second}}},
+	} {
+		_, err := redis.New(server.Client(), redis.Options{Prefix: o.Prefix, Options: other})
+		if err == nil || !contains(err.Error(), "the fleet's "+name+" is") {
+			t.Errorf("another %s: %v", name, err)
+		}
+	}
+}

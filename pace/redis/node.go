@@ -1,0 +1,394 @@
+package redis
+
+import (
+	"context"
+	_ "embed"
+	"encoding/binary"
+	"errors"
+	"math"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/robotskit/robots/internal/script"
+)
+
+//go:embed head.lua
+var headText string
+
+//go:embed state.lua
+var stateText string
+
+//go:embed acquire.lua
+var acquireText string
+
+//go:embed release.lua
+var releaseText string
+
+//go:embed address.lua
+var addressText string
+
+//go:embed heartbeat.lua
+var heartbeatText string
+
+//go:embed steer.lua
+var steerText string
+
+//go:embed look.lua
+var lookText string
+
+//go:embed log.lua
+var logText string
+
+const (
+	allowOOM = " flags=allow-oom"
+	server   = "local server = server_id()\n"
+	// Releases are as many as permits, and need not know the server.
+	serverOfFetch = "local server = ARGV[2] and server_id()\n"
+)
+
+var (
+	acquireScript   = newScript("", server, stateText, acquireText)
+	addressScript   = newScript("", server, stateText, addressText)
+	releaseScript   = newScript(allowOOM, serverOfFetch, stateText, releaseText)
+	steerScript     = newScript(allowOOM, server, stateText, steerText)
+	heartbeatScript = newScript(allowOOM, server, heartbeatText)
+	logScript       = newScript(allowOOM, server, logText)
+	lookScript      = newScript(" flags=no-writes", server, lookText)
+)
+
+// newScript returns a script without its comments and indents.
+func newScript(flags string, texts ...string) *script.Script {
+	return &script.Script{Text: func() string {
+		var b strings.Builder
+		b.WriteString("#!lua" + flags + "\n")
+		for line := range strings.Lines(headText + strings.Join(texts, "")) {
+			if line = strings.TrimLeft(line, " "); line != "\n" && !strings.HasPrefix(line, "--") {
+				b.WriteString(line)
+			}
+		}
+		return b.String()
+	}}
+}
+
+// callLimit bounds one call of the server.
+const callLimit = time.Second
+
+// slots is the number of hash slots of a cluster, and parts the number of parts in which the
+// workers are listed, each in an equal range of slots: a cluster with up to as many primaries of
+// equal size has one part on each. One server has one part.
+const (
+	slots = 16384
+	parts = 8
+)
+
+// partTags are hash tags in the slots of each part.
+var partTags = [parts]string{"part315", "part135", "part65", "part398", "part525", "part243", "part423", "part603"}
+
+// slotOf returns the hash slot of a hash tag: its CRC-16 (XMODEM) modulo the number of slots.
+func slotOf(tag string) int {
+	var crc uint16
+	for i := range len(tag) {
+		crc ^= uint16(tag[i]) << 8
+		for range 8 {
+			if crc&0x8000 != 0 {
+				crc = crc<<1 ^ 0x1021
+			} else {
+				crc <<= 1
+			}
+		}
+	}
+	return int(crc) % slots
+}
+
+// stateKey returns the key of an origin or an address.
+func stateKey(prefix, of string) string { return prefix + ":{" + of + "}:pace" }
+
+// A node is a server since its last restart or failover.
+type node struct {
+	id      string       // the beginning of its replication id
+	retryAt atomic.Int64 // Unix nanoseconds, before which no call is made as one has failed
+
+	mu              sync.Mutex
+	server          micros    // a time of its clock, the anchor, 0 for none
+	local, received time.Time // this machine's, just before and after
+	// The last step forward of the clock: when it was noticed, and the sum of all steps.
+	noticed, step micros
+}
+
+const (
+	// clockSlack is by how much a server's clock may be ahead of this machine's before it counts
+	// as a step, with a thousandth of the time since the anchor: clocks drift and are slewed.
+	clockSlack = 10 * time.Millisecond
+	// anchorFor is for how long an anchor stays, so that many small steps add up.
+	anchorFor = time.Minute
+	// startable is for how long after the server has confirmed a permit its request may start
+	// without asking again. A server that lost its memory counts all sites as requested so much
+	// later: the permits that it has lost have started then.
+	startable = 50 * time.Millisecond
+)
+
+// observe notes a reading of the node's clock, and reports whether it was set forward.
+func (n *node) observe(r reading) (stepped bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	elapsed := between(n.local, r.received)
+	ahead := r.now - n.server - microsOf(between(n.local, r.sent))
+	switch {
+	case n.server == 0:
+	case ahead < 0:
+		if ahead < -microsOf(clockSlack) { // it was set back
+			n.step = max(n.step+ahead, 0)
+			n.noticed = min(n.noticed, r.now)
+		}
+	case r.now > n.server+microsOf(elapsed+clockSlack+elapsed/1000):
+		// The step is at most the time that did not pass here, by the bounds that make it longest.
+		n.noticed, n.step = r.now, n.step+math.Ceil(max(ahead, r.now-n.server-microsOf(r.sent.Sub(n.received))))
+		stepped = true
+	case elapsed < anchorFor:
+		return false
+	}
+	n.server, n.local, n.received = r.now, r.sent, r.received
+	return stepped
+}
+
+// noServer is the id of no server.
+const noServer = "\x00\x00\x00\x00\x00\x00\x00\x00"
+
+// head returns what state.lua reads; n is nil for an unknown server.
+func (n *node) head(backOff time.Duration) []byte {
+	id, noticed, step := noServer, 0.0, 0.0
+	if n != nil {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		id, noticed, step = n.id, n.noticed, n.step
+	}
+	return appendDoubles([]byte(id), noticed, step, microsOf(startable), microsUp(backOff))
+}
+
+// estimate returns the time of the node's clock, this machine's if it is unknown.
+func (n *node) estimate() time.Time {
+	now := clock()
+	if n == nil {
+		return now
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return timeAt(n.server + microsOf(now.Sub(n.local)))
+}
+
+func (n *node) stepped() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.step > 0
+}
+
+// nodes are the servers of a client.
+type nodes struct {
+	client rueidis.Client
+	bySlot []atomic.Pointer[node] // of one server a single element
+
+	mu   sync.Mutex
+	byID map[string]*node
+}
+
+func newNodes(client rueidis.Client) *nodes {
+	n := 1
+	if client.Mode() == rueidis.ClientModeCluster {
+		n = slots
+	}
+	return &nodes{client: client, bySlot: make([]atomic.Pointer[node], n), byID: map[string]*node{}}
+}
+
+func (ns *nodes) cluster() bool { return len(ns.bySlot) > 1 }
+
+// parts returns the number of parts.
+func (ns *nodes) parts() int { return min(len(ns.bySlot), parts) }
+
+// slot returns the slot of an origin or an address.
+func (ns *nodes) slot(of string) int {
+	if !ns.cluster() {
+		return 0
+	}
+	return slotOf(of)
+}
+
+func (ns *nodes) part(of string) int { return ns.slot(of) * parts / slots }
+
+// node returns the node that answered last for a slot, nil if it is unknown.
+func (ns *nodes) node(slot int) *node { return ns.bySlot[slot].Load() }
+
+// maxNodes bounds the nodes that are remembered: each restart of a server makes a new one.
+const maxNodes = 1000
+
+// answered notes which node has answered for a slot, and reports whether it is another one
+// than before.
+func (ns *nodes) answered(slot int, id string) (n *node, changed bool) {
+	before := ns.node(slot)
+	if before != nil && before.id == id {
+		return before, false
+	}
+	ns.mu.Lock()
+	defer ns.mu.Unlock()
+	n = ns.byID[id]
+	if n == nil {
+		if len(ns.byID) >= maxNodes {
+			clear(ns.byID)
+		}
+		n = &node{id: id}
+		ns.byID[id] = n
+	}
+	ns.bySlot[slot].Store(n)
+	return n, before != nil
+}
+
+// A reply is that of a script.
+type reply struct {
+	reading
+	node    *node
+	changed bool // another node than before has answered
+	stepped bool // its clock was set forward, which the call did not know
+	text    string
+	err     error
+}
+
+// A call is a run of a script on the server of a slot.
+type call struct {
+	slot int
+	keys []string
+	args []string
+}
+
+// errNotAsked is the error of calls that are not made, since an earlier one has failed.
+var errNotAsked = errors.New("the server did not answer a moment ago")
+
+// run runs a script, in one pipeline for each server. A server that does not answer is not
+// asked again for half a second, and neither are its other keys.
+func (ns *nodes) run(ctx context.Context, s *script.Script, calls []call) []reply {
+	replies, sent := make([]reply, len(calls)), clock()
+	var open []int
+	var out []script.Call
+	for i, c := range calls {
+		if n := ns.node(c.slot); n != nil && n.retryAt.Load() > sent.UnixNano() {
+			replies[i].err = errNotAsked
+			continue
+		}
+		open, out = append(open, i), append(out, script.Call{Keys: c.keys, Args: c.args})
+	}
+	if len(open) == 0 {
+		return replies
+	}
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	results := s.RunAll(ctx, ns.client, out)
+	received := clock()
+	for k, i := range open {
+		r, slot := &replies[i], calls[i].slot
+		text, err := results[k].ToString()
+		if err == nil && len(text) < 16 {
+			err = script.ErrReply
+		}
+		if err != nil {
+			r.err = err
+			if n := ns.node(slot); n != nil && unanswered(err) {
+				n.retryAt.Store(received.Add(jittered(retryEvery)).UnixNano())
+			}
+			continue
+		}
+		r.sent, r.received = sent, received
+		text, _ = readDoubles(text, &r.now)
+		if r.text = text[8:]; text[:8] == noServer {
+			continue
+		}
+		unknown := ns.node(slot)
+		r.node, r.changed = ns.answered(slot, text[:8])
+		r.stepped = r.node.observe(r.reading) || unknown != r.node && r.node.stepped()
+	}
+	return replies
+}
+
+// unanswered reports whether an error means that a server does not answer.
+func unanswered(err error) bool {
+	kind := script.KindOf(err)
+	return kind == script.Lost || kind == script.Down
+}
+
+// micros is a time of the server's clock or a duration, in microseconds. Scripts
+// count in doubles, which are exact until the year 2255.
+type micros = float64
+
+func microsOf(d time.Duration) micros { return float64(d) / 1e3 }
+
+// microsUp returns a duration rounded up.
+func microsUp(d time.Duration) micros { return math.Ceil(microsOf(d)) }
+
+func microsAt(t time.Time) micros { return float64(t.UnixMicro()) }
+
+// timeAt returns a time of the server, the zero time for never.
+func timeAt(m micros) time.Time {
+	if m == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(int64(m)).UTC()
+}
+
+func appendDoubles(b []byte, values ...micros) []byte {
+	for _, v := range values {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
+	}
+	return b
+}
+
+// readDoubles reads doubles off a reply and reports whether there are as many.
+func readDoubles(reply string, values ...*micros) (rest string, ok bool) {
+	if len(reply) < 8*len(values) {
+		return reply, false
+	}
+	for _, v := range values {
+		*v = math.Float64frombits(binary.LittleEndian.Uint64([]byte(reply[:8])))
+		reply = reply[8:]
+	}
+	return reply, true
+}
+
+func clock() time.Time { return time.Now() }
+
+// between returns the time from one instant to another, by the clock that shows more: while a
+// machine is suspended the monotonic clock might stand still, and the other might be set.
+func between(from, to time.Time) time.Duration {
+	return max(to.Sub(from), to.Round(0).Sub(from.Round(0)))
+}
+
+// passed returns how long ago a time was.
+func passed(t time.Time) time.Duration { return between(t, clock()) }
+
+// A reading is the time of a server's clock between two times of this machine.
+type reading struct {
+	now            micros
+	sent, received time.Time
+}
+
+// clocksAgree is the smallest difference of two clocks that counts.
+const clocksAgree = time.Millisecond
+
+// local returns a time of the server on this machine's clock. It is the same time where the
+// clocks agree, so that a window opens on the minute, and else late by the time of the reply.
+func (r reading) local(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	now := timeAt(r.now)
+	if !now.Before(r.sent.Add(-clocksAgree)) && !now.After(r.received.Add(clocksAgree)) {
+		return t
+	}
+	return r.received.Add(t.Sub(now))
+}
+
+// sleepable returns local with a monotonic reading, so that a clock that is set changes no
+// sleep. It depends on the time of the reply only where the clocks do not agree.
+func (r reading) sleepable(t time.Time) time.Time {
+	return r.received.Add(r.local(t).Sub(r.received))
+}

@@ -1,0 +1,30 @@
+-- Releases permits, one after another, and notes the results of their requests. It runs where
+-- memory is full too.
+--
+-- KEYS: of each permit the origin. ARGV[1], after what state.lua reads: of each permit its id
+-- in 8 bytes, zeros for a fetch of robots.txt; doubles: how long ago the response ended, and the
+-- Retry-After; a byte for the result: 0 no sign of load, 1 overload, 2 as usual, 3 unused; 4
+-- more if the server might have noted the result already. ARGV[2] is given
+-- for a fetch. The reply is the time, and for a fetch the server.
+for _, key in ipairs(KEYS) do
+  local id, ago, wait, result, permit
+  id, ago, wait, result, n = unpick('<c8ddB', arg, n)
+  local s = site(key)
+  for i, p in ipairs(s.permits) do
+    if p.id == id then permit = table.remove(s.permits, i) end
+  end
+  local at = now - ago
+  if result % 4 == 3 then
+    if permit and s.last == permit.start then s.last = permit.before end
+  elseif permit or result < 4 then
+    s.last = max(s.last, at)
+    if permit and result % 4 == 1 then
+      overload(s, at)
+    elseif permit and result % 4 == 2 and s.factor > 0 then
+      if s.factor > s.shrink + 1 then s.factor = s.factor - s.shrink else s.factor, s.shrink = 0, 0 end
+    end
+    if wait > 0 then s.retry = max(s.retry, at + wait) end
+  end
+  if permit or result < 3 then write(key, s) end
+end
+return pack('<dc8', now, server or '\0\0\0\0\0\0\0\0')
