@@ -4,10 +4,11 @@ import (
 	"context"
 	"fmt"
 	"html"
-	"log/slog"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
+	neturl "net/url"
 	"os"
 	"strings"
 	"time"
@@ -18,19 +19,19 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// demoKeep is how long the store of a demo keeps what it is given.
+// demoKeep is how long the store of a demo keeps a record.
 const demoKeep = 30 * 24 * time.Hour
 
-// A demoSite is a site on loopback with a robots.txt worth seeing.
+// A demoSite is a site on loopback that demonstrates something.
 type demoSite struct {
-	name, see string // one word, and what there is to see
-	ask       string // the path of a question that shows it
+	name, see string // a word, and what the site demonstrates
+	path      string // of a URL that demonstrates it
 	file      string
 	answer    func(w http.ResponseWriter, file string, sites *demo)
 }
 
 var demoSites = []demoSite{
-	{"shop", "wildcards, and a rule that opens part of what another closes", "/list?sort=price", `# A shop: what is bought is nobody's business, and lists are read in one order.
+	{"shop", "wildcards, and an Allow rule that is longer than a Disallow rule", "/list?sort=price", `# A shop: crawlers need neither baskets nor every order of a list.
 User-agent: *
 Disallow: /basket
 Disallow: /checkout/
@@ -44,28 +45,28 @@ Disallow: /
 
 Sitemap: /sitemap.xml
 `, nil},
-	{"blog", "drafts that nobody reads, and a group for one crawler that inherits nothing", "/drafts/today", `User-agent: *
+	{"blog", "a group for one crawler, which inherits nothing from *", "/drafts/today", `User-agent: *
 Disallow: /drafts/
 Crawl-delay: 10
 
 User-agent: Googlebot
 Disallow: /print/
 `, nil},
-	{"redirect", "a robots.txt that is another site's", "/drafts/today", "", func(w http.ResponseWriter, _ string, sites *demo) {
+	{"redirect", "a redirect to the robots.txt of another site", "/drafts/today", "", func(w http.ResponseWriter, _ string, sites *demo) {
 		w.Header().Set("Location", sites.urls["blog"]+"/robots.txt")
 		w.WriteHeader(http.StatusMovedPermanently)
 	}},
-	{"outage", "503 for an hour: the last good copy holds", "/private/", "User-agent: *\nDisallow: /private/\n", func(w http.ResponseWriter, _ string, _ *demo) {
+	{"outage", "503 for an hour: the last good copy stays in use", "/private/", "User-agent: *\nDisallow: /private/\n", func(w http.ResponseWriter, _ string, _ *demo) {
 		w.Header().Set("Retry-After", "120")
-		http.Error(w, "We are moving house.", http.StatusServiceUnavailable)
+		http.Error(w, "Down for maintenance.", http.StatusServiceUnavailable)
 	}},
-	{"rates", "a pace for each hour of the day", "/", `User-agent: *
+	{"rates", "request rates by the hour of the day", "/", `User-agent: *
 Request-rate: 1/10s 0600-1800
 Request-rate: 1/1m 1800-2200
 Request-rate: 10/1m
 Disallow: /search
 `, nil},
-	{"html", "a page in place of a robots.txt, which forbids nothing", "/private/", "<!doctype html>\n<title>Not found</title>\n<p>Disallow: /private/ is what this site wanted to say.\n", func(w http.ResponseWriter, file string, _ *demo) {
+	{"html", "an HTML page instead of a robots.txt allows everything", "/private/", "<!doctype html>\n<title>Not found</title>\n<p>There is no Disallow: /private/ line here.\n", func(w http.ResponseWriter, file string, _ *demo) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		fmt.Fprint(w, file)
 	}},
@@ -74,12 +75,12 @@ Disallow: /search
 // A demo is the sites while they run.
 type demo struct {
 	urls    map[string]string // by name, without the last slash
-	allow   []netip.AddrPort  // which the guard lets through
+	allow   []netip.AddrPort  // which the guard permits
 	servers []*http.Server
-	folder  string // of the store, gone with the demo
+	folder  string // of the store, removed at the end
 }
 
-// startDemo starts the sites, each at an address of its own.
+// startDemo starts the sites, each on its own port.
 func startDemo(ctx context.Context) (*demo, error) {
 	folder, err := os.MkdirTemp("", "robots-demo")
 	if err != nil {
@@ -91,7 +92,7 @@ func startDemo(ctx context.Context) (*demo, error) {
 		l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 		if err != nil {
 			for _, l := range listeners {
-				_ = l.Close() // nobody has seen it
+				_ = l.Close() // it was never used
 			}
 			return nil, fmt.Errorf("cannot listen for --demo: %w", err)
 		}
@@ -106,7 +107,7 @@ func startDemo(ctx context.Context) (*demo, error) {
 	for i := range demoSites {
 		s := &http.Server{Handler: d.site(&demoSites[i]), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
 		d.servers = append(d.servers, s)
-		go s.Serve(listeners[i]) //nolint:errcheck // it ends when it is closed
+		go s.Serve(listeners[i]) //nolint:errcheck // it returns when it is closed
 	}
 	return d, nil
 }
@@ -129,8 +130,7 @@ func (d *demo) site(s *demoSite) http.Handler {
 	return mux
 }
 
-// remember puts into a store what was known of the site in an outage: an answer of
-// yesterday, and a failure in every quarter of the last hour.
+// remember stores a record of the site in an outage: a good answer of yesterday, and a failure every 15 minutes of the last hour.
 func (d *demo) remember(ctx context.Context, store cache.Store, now time.Time) error {
 	for i := range demoSites {
 		s := &demoSites[i]
@@ -162,7 +162,7 @@ func (d *demo) remember(ctx context.Context, store cache.Store, now time.Time) e
 	return nil
 }
 
-// sites are what the page offers of the demo.
+// sites are the sites that the page lists.
 func (d *demo) sites() []web.Site {
 	if d == nil {
 		return nil
@@ -170,16 +170,16 @@ func (d *demo) sites() []web.Site {
 	var list []web.Site
 	for i := range demoSites {
 		s := &demoSites[i]
-		list = append(list, web.Site{Name: s.name, URL: d.urls[s.name] + s.ask, See: s.see})
+		list = append(list, web.Site{Name: s.name, URL: d.urls[s.name] + s.path, See: s.see})
 	}
 	return list
 }
 
-// note logs where the sites are and what they are for.
-func (d *demo) note(log *slog.Logger) {
+// print writes a curl line for each site, to a service at this address.
+func (d *demo) print(w io.Writer, addr string) {
 	for i := range demoSites {
 		s := &demoSites[i]
-		log.Info("demo", "site", s.name, "ask", d.urls[s.name]+s.ask, "see", s.see)
+		fmt.Fprintf(w, "curl 'http://%s/v1/check?agent=MyBot&url=%s'  # %s: %s\n", addr, neturl.QueryEscape(d.urls[s.name]+s.path), s.name, s.see)
 	}
 }
 
@@ -188,7 +188,7 @@ func (d *demo) close() {
 		return
 	}
 	for _, s := range d.servers {
-		_ = s.Close() // its error is that of a listener which is closed
+		_ = s.Close() // its error is that of a closed listener
 	}
 	_ = os.RemoveAll(d.folder)
 }

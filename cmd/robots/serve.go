@@ -108,7 +108,8 @@ func serve(ctx context.Context, std *streams, c *server.Config) (err error) {
 			list = append(list, "admin", "http://"+admin.String()+"/")
 		}
 		if s.demo != nil {
-			s.demo.note(s.log)
+			s.demo.print(std.out, reachable(at))
+			_ = std.out.Flush() // the last flush reports its error
 		}
 		s.log.Info("serving", append(list, "version", programVersion())...)
 	})

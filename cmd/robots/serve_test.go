@@ -30,6 +30,7 @@ import (
 // A served is the program as robots serve.
 type served struct {
 	cmd         *exec.Cmd
+	out         *bufio.Reader
 	open, admin string // URLs without the last slash
 	log         *logLines
 }
@@ -83,7 +84,8 @@ func runServer(t *testing.T, args ...string) *served {
 	}
 	s := &served{log: &logLines{}}
 	s.log.grown = sync.NewCond(&s.log.mu)
-	s.cmd, _, _ = start(t, s.log, append([]string{"serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--client-rate", "0"}, args...)...)
+	cmd, _, out := start(t, s.log, append([]string{"serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--client-rate", "0"}, args...)...)
+	s.cmd, s.out = cmd, bufio.NewReader(out)
 	go func() {
 		_ = s.cmd.Wait() // its state says how it ended
 		s.log.mu.Lock()
@@ -211,44 +213,36 @@ func TestServeIdle(t *testing.T) {
 	}
 }
 
-// TestServeDemo: each site of the demo shows what it is for, and the guard lets
-// nothing else of this machine through.
+// TestServeDemo: the curl line of each demo site works, and the guard permits nothing else of this machine.
 func TestServeDemo(t *testing.T) {
 	s := runServer(t, "--demo")
 	other := serveAt(t, "127.0.0.1:0", func(http.ResponseWriter, *http.Request) { t.Error("a server that is none of the demo was asked") })
-	check := func(url string, more string) string {
-		t.Helper()
-		resp, err := http.Get(s.open + "/v1/check?url=" + neturl.QueryEscape(url) + more)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		body, err := io.ReadAll(resp.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(body)
-	}
-	for name, want := range map[string][]string{
+	sites := map[string][]string{
 		"shop":     {`"allowed":false`, `"line":5`, `/sitemap.xml`},
 		"blog":     {`"allowed":false`, `"crawl_delay":10`},
 		"redirect": {`"allowed":false`, `"/drafts/"`},
 		"outage":   {`"allowed":false`, `"line":2`, `"failing_since"`},
 		"rates":    {`"allowed":true`, `"from":"1800"`},
 		"html":     {`"allowed":true`, `"empty-file"`},
-	} {
-		m := s.log.await(`"site":"` + name + `","ask":"([^"]*)"`)
+	}
+	for range sites {
+		line, err := s.out.ReadString('\n')
+		m := regexp.MustCompile(`^curl '(http://[^']*)'  # (\w+): .+\n$`).FindStringSubmatch(line)
 		if m == nil {
-			t.Fatalf("the log has no %s", name)
+			t.Fatalf("%q is not a curl line: %v", line, err)
 		}
-		got := check(strings.ReplaceAll(m[1], `\u0026`, "&"), "&dialect=seznam")
+		name, want := m[2], sites[m[2]]
+		got := get(t, m[1]+"&dialect=seznam")
+		if want == nil {
+			t.Errorf("unknown site %s", name)
+		}
 		for _, w := range want {
 			if !strings.Contains(got, w) {
 				t.Errorf("%s: no %s in %s", name, w, got)
 			}
 		}
 	}
-	if got := check(other+"/", ""); !strings.Contains(got, "is refused") && !strings.Contains(got, `"reason":"refused"`) {
+	if got := get(t, s.open+"/v1/check?url="+neturl.QueryEscape(other+"/")); !strings.Contains(got, "is refused") && !strings.Contains(got, `"reason":"refused"`) {
 		t.Errorf("a server beside the demo: %s", got)
 	}
 }
