@@ -38,7 +38,6 @@ func verbList() []verb {
 		{"Monitor", "watch", "Report robots.txt changes that affect crawlers", watchCommand},
 		{"", "verify", "Verify crawler IP addresses, or check an access log", verifyCommand},
 		{"Run", "serve", "Run the HTTP API and web page", withoutStatus(serveCommand)},
-		{"", "config", "Print the settings of the service", withoutStatus(configCommand)},
 		{"", "fleet", "Inspect and control workers sharing Redis", fleetCommand},
 		{"Reference", "clause", "Print the specification clause behind a decision", withoutStatus(clauseCommand)},
 	}

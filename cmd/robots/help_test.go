@@ -29,9 +29,6 @@ func TestHelp(t *testing.T) {
 	collect(newRoot(&streams{}, &status, ""))
 	for _, c := range commands {
 		name := c.CommandPath()
-		if name == "robots serve" || name == "robots config print" {
-			continue // cmd/internal/server describes its settings
-		}
 		flags := []string{"--help", "--help-all"}
 		if !c.HasParent() {
 			flags = flags[:1]

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/robotskit/robots/cmd/internal/server"
+	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -60,7 +61,7 @@ func TestOperating(t *testing.T) {
 			t.Fatalf("%v is no call of serve", call)
 		}
 		var out, said bytes.Buffer
-		if status := run(t.Context(), append([]string{"config", "print"}, call[1:]...), strings.NewReader(""), &out, &said); status != exitAllowed {
+		if status := run(t.Context(), append(call, "--print-config"), strings.NewReader(""), &out, &said); status != exitAllowed {
 			t.Errorf("robots %s: %s", strings.Join(call, " "), &said)
 		}
 	}
@@ -73,17 +74,20 @@ func TestOperating(t *testing.T) {
 func settingsTable() string {
 	var b strings.Builder
 	b.WriteString("\n| name | default | |\n| --- | --- | --- |\n")
-	for _, s := range server.Settings() {
-		initial := s.Default()
+	new(server.Config).Flags().VisitAll(func(f *pflag.Flag) {
+		initial := f.DefValue
 		switch {
-		case s.Name == "store":
-			initial = "robots/serve.cache in your folder for caches"
-		case s.Secret:
-			initial = "only `" + s.Env() + "`"
+		case f.Name == "store":
+			initial = "robots/serve.cache in your cache folder"
+		case initial == "[]":
+			initial = ""
 		}
-		usage := strings.ReplaceAll(strings.ReplaceAll(s.Usage, "\n", " "), "`", "")
-		b.WriteString("| `" + s.Name + "` | " + initial + " | " + usage + " |\n")
-	}
+		placeholder, usage := flagText(f)
+		if placeholder != "" && f.NoOptDefVal == "" {
+			placeholder = " " + placeholder
+		}
+		b.WriteString("| `" + f.Name + placeholder + "` | " + initial + " | " + usage + " |\n")
+	})
 	return b.String() + "\n"
 }
 

@@ -34,37 +34,41 @@ func serveCommand(std *streams) *cobra.Command {
 	var flags serveFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Answer crawlers in any language over HTTP, and people on a page",
-		Long: `Serve answers the questions of crawlers over HTTP, and those of people on a page:
-may this crawler fetch this URL, when, and why? By itself it listens on loopback
-and keeps what it fetches in one file. Several of them are one on a Redis.
+		Short: "Run the HTTP API and web page",
+		Long: `Serve the HTTP API for crawlers in any language, and a web page for people: whether a
+crawler may fetch a URL, when, and why. By default the service listens on loopback and
+keeps records in one file. Several services on one Redis share records and crawl rates.
 
-Every flag is also a variable, ROBOTS_ and the name in capitals, and a name in the
-file of --config; robots config print shows what is set by what. Tokens are in a
-file or in ROBOTS_TOKENS, passwords of Redis in ` + passwordName + `.
+Each flag is also an environment variable (ROBOTS_DRAIN_DELAY for --drain-delay) and a key
+of the file given with --config; a flag precedes a variable, that precedes the file.
+Tokens come from --tokens-file or ROBOTS_TOKENS, the password of Redis from
+` + passwordName + `.
 
-SIGTERM, SIGHUP and an interrupt drain it: it answers what it has accepted.
+SIGTERM, SIGHUP and an interrupt drain the service: it answers the requests that it has
+accepted. A second signal ends it at once.
 
-Exit status: 0 after a signal, with everything accepted answered; 2 otherwise. A
-second signal ends it at once.`,
+Exit status: 0 after a signal, with every accepted request answered; 2 otherwise.`,
 		Example: `  robots serve
   robots serve --demo
-  robots serve --config /etc/robots/serve.yaml
+  robots serve --config /etc/robots/serve.yaml --print-config
   robots serve --listen 0.0.0.0:8780 --public --tokens-file /etc/robots/tokens`,
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := noArguments(args); err != nil {
 				return err
 			}
-			c, _, err := flags.load()
+			origins, err := flags.load()
 			if err != nil {
 				return err
+			}
+			if flags.print {
+				return flags.write(std, origins)
 			}
 			ctx, stop := interruptible(cmd.Context())
 			defer stop()
 			ctx, stopHangup := signal.NotifyContext(ctx, syscall.SIGHUP) // it drains too, so that no request is lost
 			defer stopHangup()
-			return serve(ctx, std, c)
+			return serve(ctx, std, &flags.config)
 		},
 	}
 	cmd.Flags().SortFlags = false
@@ -161,9 +165,9 @@ func (s *service) open(ctx context.Context) error {
 		Cache:      cache.Options{Keep: c.Keep, KeepOnce: c.KeepOnce, FetchLimit: c.FetchTimeout + fetchMargin, Observe: s.Cache},
 		Fetches:    c.Fetches,
 		FTP:        c.FTP,
-		URLBytes:   c.URLBytes,
-		BodyBytes:  c.BodyBytes,
-		BatchBytes: c.BatchBytes,
+		URLBytes:   int64(c.URLBytes),
+		BodyBytes:  int64(c.BodyBytes),
+		BatchBytes: int64(c.BatchBytes),
 		Dialect:    dialect,
 		Version:    programVersion(),
 		Now:        s.now,
@@ -194,7 +198,7 @@ func (s *service) openFleet(ctx context.Context, parts *server.Parts, paces pace
 	c := s.config
 	var err error
 	if s.fleet, err = join("--store", c.Store, fleet.Options{
-		MaxMemoryBytes: c.Memory, Pace: paces, AllowEviction: c.AllowEviction, Observe: s, Log: s.log,
+		MaxMemoryBytes: int64(c.Memory), Pace: paces, AllowEviction: c.AllowEviction, Observe: s, Log: s.log,
 	}); err != nil {
 		return err
 	}
@@ -210,7 +214,7 @@ func (s *service) openFleet(ctx context.Context, parts *server.Parts, paces pace
 func (s *service) openAlone(ctx context.Context, parts *server.Parts, paces pace.Options) error {
 	c := s.config
 	// As in a fleet (fleet.Options.MaxMemoryBytes).
-	paces.MaxBytes, parts.Cache.Memory = int(min(c.Memory/4, math.MaxInt)), c.Memory/2
+	paces.MaxBytes, parts.Cache.Memory = int(min(int64(c.Memory)/4, math.MaxInt)), int64(c.Memory)/2
 	paces.Observe = s.Pace
 	local, err := pace.NewLocal(paces)
 	if err != nil {

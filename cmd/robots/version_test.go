@@ -1,7 +1,6 @@
 package main
 
 import (
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -21,7 +20,7 @@ func TestDefaultUserAgent(t *testing.T) {
 		}
 		status := 0
 		for _, cmd := range newRoot(&streams{}, &status, "").Commands() {
-			if f := cmd.Flags().Lookup("user-agent"); f != nil && !strings.Contains(f.Usage, strconv.Quote(want)) {
+			if f := cmd.Flags().Lookup("user-agent"); f != nil && !strings.Contains(f.Usage+f.DefValue, want) {
 				t.Errorf("%s: the help of %s does not name %q", version, cmd.Name(), want)
 			}
 		}

@@ -55,7 +55,7 @@ func (s *Service) registerCheck() {
 		MaxBodyBytes: s.parts.BatchBytes + 1,
 		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
 			typeJSON:  {Schema: s.schema(Questions{})},
-			typeLines: {Schema: &huma.Schema{Type: huma.TypeString, Description: "JSON Lines, each a question: 1,000 of them, " + formatSize(s.parts.BatchBytes)}},
+			typeLines: {Schema: &huma.Schema{Type: huma.TypeString, Description: "JSON Lines, each a question: 1,000 of them, " + Size(s.parts.BatchBytes).String()}},
 		}},
 		SkipValidateBody: true,
 	}, map[string]*huma.Schema{

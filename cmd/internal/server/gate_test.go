@@ -66,7 +66,7 @@ func local(t *testing.T, settings ...string) *Config {
 			once = append(once, f)
 		}
 	}
-	c, _, err := load(t, once, nil, "")
+	c, _, _, err := load(t, once, nil, "")
 	if err != nil {
 		t.Fatal(err)
 	}
