@@ -76,8 +76,7 @@ func complete(cmd *cobra.Command, flag string, values []string) {
 func checkFormat(format string, more ...string) error {
 	formats := append([]string{formatText, formatJSON}, more...)
 	if !slices.Contains(formats, format) {
-		last := len(formats) - 1
-		return fmt.Errorf("unknown --format %q: it is %s or %s", format, strings.Join(formats[:last], ", "), formats[last])
+		return fmt.Errorf("unknown --format %q (known: %s)", clip(format), strings.Join(formats, ", "))
 	}
 	return nil
 }

@@ -25,11 +25,10 @@ func Dialect(name string) (robots.Dialect, error) {
 	if ok {
 		return d, nil
 	}
-	hint := ""
 	if near := Nearest(name, DialectNames()); near != "" {
-		hint = " (did you mean " + near + "?)"
+		return d, fmt.Errorf("unknown dialect %q (did you mean %s?)", Clip(name), near)
 	}
-	return d, fmt.Errorf("unknown dialect %q%s: there are %s", Clip(name), hint, strings.Join(DialectNames(), ", "))
+	return d, fmt.Errorf("unknown dialect %q (known: %s)", Clip(name), strings.Join(DialectNames(), ", "))
 }
 
 // DialectNames returns the names of the dialects, the default first.

@@ -116,7 +116,7 @@ func TestBatchRefuses(t *testing.T) {
 		{"type", "text/csv", "a,b", UnsupportedType, "the Content-Type must be application/json or application/x-ndjson"},
 		{"agent", typeJSON, `{"defaults":{"agent":7},"questions":[]}`, BadParameter, "defaults.agent must be a string or a list of strings"},
 		{"default", typeJSON, `{"defaults":{"agnt":7},"questions":[]}`, BadParameter, "defaults.agnt is not a name that is known here: is agent meant?"},
-		{"dialect", typeJSON, `{"defaults":{"dialect":"x"},"questions":[]}`, BadParameter, `unknown dialect "x": there are`},
+		{"dialect", typeJSON, `{"defaults":{"dialect":"x"},"questions":[]}`, BadParameter, `unknown dialect "x" (known: `},
 		{"bytes", typeJSON, `{"defaults":{"max_bytes":-1},"questions":[]}`, BadParameter, "defaults.max_bytes must be a number of bytes, 0 or more"},
 		{"at", typeJSON, `{"defaults":{"at":"now"},"questions":[]}`, BadParameter, "defaults.at is not a time such as 2026-01-31T18:00:00Z"},
 		{"wait", typeJSON, `{"defaults":{"wait":"1h"},"questions":[]}`, BadParameter, "defaults.wait must be a time such as 5s, from 0 s to 30 s"},

@@ -315,7 +315,7 @@ func TestCheckRefuses(t *testing.T) {
 		{"?url=https://a.example/&url=https://b.example/", BadURL, "url is given more than once: give it once"},
 		{"?url=https://a.example/&agnet=x", BadParameter, "agnet is not a name that is known here: is agent meant?"},
 		{"?url=https://a.example/&x=1", BadParameter, "x is not a name that is known here: there are url, agent, dialect, user_initiated, wait, as"},
-		{"?url=https://a.example/&dialect=gogle", BadParameter, `unknown dialect "gogle" (did you mean google?): there are`},
+		{"?url=https://a.example/&dialect=gogle", BadParameter, `unknown dialect "gogle" (did you mean google?)`},
 		{"?url=https://a.example/&wait=31s", BadParameter, "wait must be a time such as 5s, from 0 s to 30 s"},
 		{"?url=https://a.example/&user_initiated=maybe", BadParameter, "user_initiated must be true or false"},
 		{"?url=https://a.example/&as=html", BadParameter, `as must be one of "status"`},
