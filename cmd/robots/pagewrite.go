@@ -139,22 +139,13 @@ func (p *pageCommand) writeContradictions(list []pageVerdict) {
 	}
 	for _, text := range texts {
 		if len(list) > 1 {
-			text += " (" + someNames(names[text]) + ")"
+			text += " (" + someOf(names[text]) + ")"
 		}
 		wrap(p.std.out, textWidth, "  "+p.palette.paint(yellow, "contradiction")+": ", robots.Printable(text))
 	}
 	if blocked {
 		wrap(p.std.out, textWidth, "  note: ", "the page may not be fetched, so a noindex on it is unknown, and no crawler would read it")
 	}
-}
-
-// someNames joins names, up to a limit.
-func someNames(names []string) string {
-	const most = 3
-	if n := len(names); n > most+1 {
-		return strings.Join(names[:most], ", ") + " and " + strconv.Itoa(n-most) + " more"
-	}
-	return strings.Join(names, ", ")
 }
 
 // answerWord colors an answer and pads it to the longest.

@@ -46,8 +46,8 @@ func newShow(std *streams, status *int) *cobra.Command {
 crawl rate over the day with the next permitted requests (Crawl-delay,
 Request-rate, Visit-time), its sitemaps, and signals on the use of content
 (Content-Signal, Content-Usage, License, TDMRep, llms.txt) with notes on values
-that contradict each other or the access of known crawlers. Each argument is a
-file, - for standard input, or the URL of a site, whose robots.txt is fetched.
+that contradict each other. Each argument is a file, - for standard input, or the
+URL of a site, whose robots.txt is fetched.
 
 A delay that the dialect ignores is listed and not followed; one that the
 standard leaves to the crawler is followed (--obey). With --only sitemaps it
@@ -306,11 +306,6 @@ const maxNotes = 50
 func (v *view) signals() ([]siteSignal, *robots.Explanation) {
 	list := signalsOf(v.rules, nil)
 	notes := append(remarks(v.rules), disagreements(list)...)
-	star := v.ruleFlags.rules(v.from, robots.RFC9309, v.std.now(), []string{anyCrawler})
-	notes = append(notes, contradictions(star, func(list []Crawler) []*ruleSet {
-		j := judge{command: v.command, ruleFlags: v.ruleFlags, crawlers: list}
-		return j.rulesIn(v.from)
-	})...)
 	slices.SortStableFunc(notes, func(a, b robots.Note) int { return a.Line - b.Line })
 	e := &robots.Explanation{Notes: notes}
 	if len(notes) > maxNotes {

@@ -126,6 +126,18 @@ func lineList(lines []int) string {
 	return word + strings.Join(numbers, ", ") + rest
 }
 
+// someOf joins names for a sentence: of many only the first.
+func someOf(names []string) string {
+	const most = 3
+	switch n := len(names); {
+	case n > most:
+		return strings.Join(names[:most], ", ") + " and " + strconv.Itoa(n-most) + " more"
+	case n > 1:
+		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	}
+	return names[0]
+}
+
 // maxURLColumn is the widest column of URLs: a longer one pushes only its own
 // reason to the right.
 const maxURLColumn = 60
