@@ -199,52 +199,41 @@ func (l *urlList) detect() error {
 	if err != nil && !errors.Is(err, errLongLine) {
 		return err
 	}
-	firstLine := l.line
-	again := func(text string, err error) func() (string, error) { // returns the first line once more
-		return func() (string, error) {
-			l.line = firstLine
-			return text, err
-		}
-	}
 	separator, column := csvColumns(first)
 	switch {
-	case err != nil:
-		l.read = again("", err)
 	case strings.HasPrefix(first, "<"):
-		return l.readSitemap(first)
+		l.readSitemap(first)
 	case column >= 0 || separator != 0 && (first[0] == '"' || strings.EqualFold(filepath.Ext(l.name), ".csv")):
-		return l.readCSV(first, separator, column)
+		l.readCSV(first, separator, column)
 	case loggedURL(first) != "":
-		l.read = again(loggedURL(first), nil)
-		return l.then(func(text string) string { return loggedURL(text) })
+		l.readLines(first, err, loggedURL)
 	default:
 		if separator == ',' {
 			l.warnComma(first)
 		}
-		l.read = again(first, nil)
+		l.readLines(first, err, func(line string) string { return line })
 	}
-	return l.then(func(text string) string { return text })
+	return nil
 }
 
-// then reads the lines after the first by url, which returns "" for a line without a URL.
-func (l *urlList) then(url func(string) string) error {
-	first := l.read
+// readLines reads a URL from each line, where url returns "" for a line without one. The first
+// line has been read, with err.
+func (l *urlList) readLines(first string, err error, url func(string) string) {
+	begun := false
 	l.read = func() (string, error) {
-		if first != nil {
-			text, err := first()
-			first = nil
-			return text, err
+		line, err := first, err
+		if begun {
+			line, err = l.text()
 		}
-		text, err := l.text()
+		begun = true
 		if err != nil {
 			return "", err
 		}
-		if text = url(text); text == "" {
+		if line = url(line); line == "" {
 			return "", errNoURL
 		}
-		return text, nil
+		return line, nil
 	}
-	return nil
 }
 
 func (l *urlList) warnComma(url string) {
@@ -299,7 +288,7 @@ func csvColumns(line string) (separator byte, column int) {
 
 // readCSV reads rows of which first is the first: a header if it has a column of URLs, which
 // is the first column that holds one if it is not given.
-func (l *urlList) readCSV(first string, separator byte, column int) error {
+func (l *urlList) readCSV(first string, separator byte, column int) {
 	header := column >= 0
 	r := csv.NewReader(io.MultiReader(strings.NewReader(first+"\n"), l.in))
 	r.Comma = rune(max(separator, ','))
@@ -329,7 +318,6 @@ func (l *urlList) readCSV(first string, separator byte, column int) error {
 			return strings.TrimSpace(row[column]), nil
 		}
 	}
-	return nil
 }
 
 // loggedURL returns the target of the request in a line of an access log in the common or the
@@ -349,7 +337,7 @@ func loggedURL(line string) string {
 
 // readSitemap reads a sitemap that begins with first. The sitemaps of an index are files
 // beside it with the names that they have on the site.
-func (l *urlList) readSitemap(first string) error {
+func (l *urlList) readSitemap(first string) {
 	x := xml.NewDecoder(io.MultiReader(strings.NewReader(first+"\n"), l.in))
 	x.Strict = false
 	x.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // URLs are ASCII
@@ -398,7 +386,6 @@ func (l *urlList) readSitemap(first string) error {
 			}
 		}
 	}
-	return nil
 }
 
 // sitemap opens a sitemap of an index.
