@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,41 +11,33 @@ import (
 	"github.com/robotskit/robots/cmd/internal/ask"
 )
 
-// reads reports whether a dialect reads product tokens out of a value, instead of taking it
-// literally (C-10, C-11).
-func reads(d robots.Dialect) bool { return !d.RawTokens }
-
-// reading describes how the dialects read a value, "" if it is a product token or empty.
+// reading describes how the dialects read a value, "" if it is a product token or empty. A
+// dialect with RawTokens reads the value literally (C-10, C-11).
 func reading(value string, ds ...robots.Dialect) string {
 	tokens := robots.ProductTokens(value)
 	if value == "" || len(tokens) == 1 && tokens[0] == value {
 		return ""
 	}
 	const most = 5 // names that a sentence has
-	var said []string
-	if slices.ContainsFunc(ds, reads) {
-		names := "nobody"
-		for i, t := range tokens[:min(len(tokens), most)] {
-			switch {
-			case i == 0:
-				names = strconv.Quote(clip(t))
-			case i == len(tokens)-1:
-				names += ", then the value itself"
-			default:
-				names += ", then " + strconv.Quote(clip(t))
+	var texts []string
+	if slices.ContainsFunc(ds, func(d robots.Dialect) bool { return !d.RawTokens }) {
+		var names []string
+		for _, t := range tokens {
+			if t != value {
+				names = append(names, strconv.Quote(clip(t)))
 			}
 		}
-		if len(tokens) > most {
-			names += " and so on"
+		if more := len(names) - most; more > 0 {
+			names = append(names[:most], strconv.Itoa(more)+" more")
 		}
-		said = append(said, "it is read as "+names)
+		texts = append(texts, "it is read as "+cmp.Or(strings.Join(names, ", then "), "no crawler"))
 	}
 	for _, d := range ds {
-		if !reads(d) {
-			said = append(said, d.Name+" takes it as it is, and no group can name it")
+		if d.RawTokens {
+			texts = append(texts, d.Name+" reads it literally, and no group can name it")
 		}
 	}
-	return strconv.Quote(clip(value)) + " is no plain product token: " + strings.Join(said, "; ")
+	return strconv.Quote(clip(value)) + " is not a product token: " + strings.Join(texts, "; ")
 }
 
 // namesNear reports whether a file names a crawler by a name one slip away.
@@ -60,30 +53,30 @@ func namesNear(f *robots.File, ds []robots.Dialect, name string) bool {
 	return false
 }
 
-// mostSaid limits the warnings of a batch on values of agent.
-const mostSaid = 20
+// maxAgentWarnings limits the warnings of a batch on values of agent.
+const maxAgentWarnings = 20
 
-// saidAgents has the warnings of a batch on values of agent.
-type saidAgents struct {
+// agentWarnings are the warnings of a batch on values of agent.
+type agentWarnings struct {
 	mu   sync.Mutex
-	said map[string]bool
+	sent map[string]bool
 }
 
-// warn warns once of a value that is not a plain product token.
-func (a *saidAgents) warn(c *command, value string, d robots.Dialect) {
-	s := reading(value, d)
+// warn warns once of a value that is not a product token.
+func (a *agentWarnings) warn(c *command, value string, d robots.Dialect) {
+	text := reading(value, d)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
-	case s == "" || len(a.said) > mostSaid || a.said[s]:
+	case text == "" || len(a.sent) > maxAgentWarnings || a.sent[text]:
 		return
-	case len(a.said) == mostSaid:
-		c.warn("more agents are no plain product tokens, of which nothing more is said")
+	case len(a.sent) == maxAgentWarnings:
+		c.warn("further agents are not product tokens either; they are not listed")
 	default:
-		c.warn("agent %s", s)
+		c.warn("agent %s", text)
 	}
-	if a.said == nil {
-		a.said = map[string]bool{}
+	if a.sent == nil {
+		a.sent = map[string]bool{}
 	}
-	a.said[s] = true
+	a.sent[text] = true
 }

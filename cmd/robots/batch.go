@@ -54,7 +54,7 @@ type batchRun struct {
 	*judgeFlags
 	live        *live // nil with -f
 	defaults    batch.Defaults
-	said        saidAgents
+	warnings    agentWarnings
 	rows        bool         // columns with tabs between, not JSON
 	headers     bool         // a line with the number of rows precedes each chunk
 	bodies      batch.Bodies // of rows
@@ -135,7 +135,7 @@ func (b *batchRun) open(ctx context.Context) error {
 	}
 	b.defaults = batch.Defaults{
 		Agents: list[0].Tokens, Dialect: list[0].Dialect, Auto: auto, MaxBytes: b.maxBytes, At: b.at, UserInitiated: b.userInitiated,
-		Heard: func(token string, d robots.Dialect) { b.said.warn(b.command, token, d) },
+		Heard: func(token string, d robots.Dialect) { b.warnings.warn(b.command, token, d) },
 	}
 	if !b.given("file") {
 		b.live, err = newLive(b.command, &b.site, dialectsOf(list), b.maxBytes)

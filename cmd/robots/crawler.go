@@ -120,7 +120,7 @@ func dialectsOf(list []Crawler) (all []robots.Dialect) {
 	return all
 }
 
-// warnCrawlers warns of tokens that are not plain product tokens, and of misspelled names
+// warnCrawlers warns of tokens that are not product tokens, and of misspelled names
 // of known crawlers. Searching the directory takes longer than starting, so with a file
 // given it warns of a misspelled name only if the file has a name near it.
 func (c *command) warnCrawlers(list []Crawler, file *robots.File) {
