@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/robotskit/robots"
-	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/internal/campaign"
 )
 
@@ -176,24 +174,5 @@ func TestListIsArguments(t *testing.T) {
 		if got, want := said[1].String(), said[0].String(); got != want || strings.Count(got, urls[0]) != strings.Count(got, urls[len(urls)-1]) || strings.Count(got, urls[0]) == 0 {
 			t.Errorf("%s: of a list %d bytes, of arguments %d, or they differ", args, len(got), len(want))
 		}
-	}
-}
-
-// TestDeclaredOnce: of an answer in JSON what belongs to the file is made once.
-func TestDeclaredOnce(t *testing.T) {
-	text := "User-agent: *\nDisallow: /a\n" + strings.Repeat("Request-rate: 1/30s 1800-1900\nSitemap: https://shop.example/sitemap.xml\n", 1000)
-	rules := &ask.RuleSet{Rules: robots.Parse([]byte(text)).Rules(robots.RFC9309, "*")}
-	path := robots.RawPath("/a")
-	first := rules.AppendVerdict(nil, rules.Match(path))
-	dst := make([]byte, 0, 2*len(first))
-	const most = 8
-	if n := testing.AllocsPerRun(100, func() { dst = rules.AppendVerdict(dst[:0], rules.Match(path)) }); n > most {
-		t.Errorf("%v allocations for an answer after the first, want at most %d", n, most)
-	}
-	if !bytes.Equal(dst, first) {
-		t.Error("the second answer is not the first")
-	}
-	if want := rules.AppendJSON(nil, path); !bytes.Equal(first, want) {
-		t.Errorf("got %.200s, want %.200s", first, want)
 	}
 }

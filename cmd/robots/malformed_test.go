@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// TestStrangeFiles: what is strange about a file is said once, whether it is named or
-// fetched, and nothing of a file as usual.
-func TestStrangeFiles(t *testing.T) {
+// TestMalformedFiles: a malformed robots.txt causes one warning, given with -f or fetched, and
+// a usual one none.
+func TestMalformedFiles(t *testing.T) {
 	const rules = "User-agent: *\nDisallow: /a\n"
 	long := rules + strings.Repeat("# 34567890\n", 60_000)
 	for _, tt := range []struct {
