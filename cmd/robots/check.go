@@ -116,14 +116,14 @@ func (j *judge) writeJSON(t *urlTarget) error {
 
 // appendAgent appends the tokens of a crawler as the dialect reads them, as a JSON list.
 func (r *ruleSet) appendAgent(dst []byte, c Crawler) []byte {
-	if r.asked == nil {
+	if r.agent == nil {
 		tokens := r.Tokens()
 		if len(tokens) == 0 { // of rules shared by crawlers
 			return ask.AppendStrings(dst, c.Tokens)
 		}
-		r.asked = ask.AppendStrings(nil, tokens)
+		r.agent = ask.AppendStrings(nil, tokens)
 	}
-	return append(dst, r.asked...)
+	return append(dst, r.agent...)
 }
 
 // tableWriter returns a function that writes a table of the verdicts on a URL: a row for each

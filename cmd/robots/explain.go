@@ -83,32 +83,32 @@ func (j *judge) explanationWriter() func(*urlTarget) error {
 const textWidth = 100
 
 // printDerivation writes how a verdict came to be.
-func printDerivation(w io.Writer, colours palette, e *robots.Explanation) {
-	heading(w, colours, "Steps")
+func printDerivation(w io.Writer, colors palette, e *robots.Explanation) {
+	heading(w, colors, "Steps")
 	clause := 0
 	for _, s := range e.Steps {
 		clause = max(clause, len(s.Clause))
 	}
 	number := len(strconv.Itoa(len(e.Steps)))
 	for i, s := range e.Steps {
-		wrap(w, textWidth, fmt.Sprintf("  %*d  %s  ", number, i+1, colours.paint(faint, colours.link(s.Clause, clause))), s.Text)
+		wrap(w, textWidth, fmt.Sprintf("  %*d  %s  ", number, i+1, colors.paint(faint, colors.link(s.Clause, clause))), s.Text)
 	}
-	printMatches(w, colours, e.Matches)
-	printNotes(w, colours, e)
+	printMatches(w, colors, e.Matches)
+	printNotes(w, colors, e)
 }
 
 // printMatches writes the rules that match, the deciding one first.
-func printMatches(w io.Writer, colours palette, matches []robots.Match) {
+func printMatches(w io.Writer, colors palette, matches []robots.Match) {
 	if len(matches) == 0 {
 		return
 	}
-	heading(w, colours, "Rules that match")
+	heading(w, colors, "Rules that match")
 	line, rule, byteCount := len("line"), len("rule"), len("bytes")
 	for _, m := range matches {
 		line = max(line, len(strconv.Itoa(m.Rule.Line())))
 		rule = max(rule, min(utf8.RuneCountInString(m.Rule.String()), maxRuleColumn))
 	}
-	fmt.Fprintf(w, "  %s\n", colours.paint(faint, fmt.Sprintf("%*s  %s  bytes  result", line, "line", fill("rule", rule))))
+	fmt.Fprintf(w, "  %s\n", colors.paint(faint, fmt.Sprintf("%*s  %s  bytes  result", line, "line", fill("rule", rule))))
 	for _, m := range matches {
 		result, style := "lost", faint
 		if m.Won {
@@ -117,8 +117,8 @@ func printMatches(w io.Writer, colours palette, matches []robots.Match) {
 				style = red
 			}
 		}
-		lead := fmt.Sprintf("  %*d  %s  %*d  %s  ", line, m.Rule.Line(), fill(m.Rule.String(), rule), byteCount, m.Rule.Weight(), colours.paint(style, result))
-		wrap(w, textWidth, lead, m.Why+" ("+colours.link(m.Clause, 0)+")")
+		lead := fmt.Sprintf("  %*d  %s  %*d  %s  ", line, m.Rule.Line(), fill(m.Rule.String(), rule), byteCount, m.Rule.Weight(), colors.paint(style, result))
+		wrap(w, textWidth, lead, m.Why+" ("+colors.link(m.Clause, 0)+")")
 	}
 }
 
@@ -126,11 +126,11 @@ func printMatches(w io.Writer, colours palette, matches []robots.Match) {
 // line to the right.
 const maxRuleColumn = 40
 
-func printNotes(w io.Writer, colours palette, e *robots.Explanation) {
+func printNotes(w io.Writer, colors palette, e *robots.Explanation) {
 	if len(e.Notes) == 0 {
 		return
 	}
-	heading(w, colours, "Notes")
+	heading(w, colors, "Notes")
 	place := make([]string, len(e.Notes))
 	line, clause := 0, 0
 	for i, n := range e.Notes {
@@ -141,7 +141,7 @@ func printNotes(w io.Writer, colours palette, e *robots.Explanation) {
 		line, clause = max(line, len(place[i])), max(clause, len(n.Clause))
 	}
 	for i, n := range e.Notes {
-		lead := fmt.Sprintf("  %s  %s  ", fill(place[i], line), colours.paint(faint, colours.link(n.Clause, clause)))
+		lead := fmt.Sprintf("  %s  %s  ", fill(place[i], line), colors.paint(faint, colors.link(n.Clause, clause)))
 		wrap(w, textWidth, lead, n.Text)
 	}
 	if e.Dropped > 0 {

@@ -135,17 +135,17 @@ func printBody(std *streams, r *fetch.Record) {
 }
 
 // printRecord writes the outcome of a fetch, and of its probe if there was one.
-func (l *live) printRecord(w io.Writer, colours palette, r *fetch.Record, now time.Time, probed bool) {
+func (l *live) printRecord(w io.Writer, colors palette, r *fetch.Record, now time.Time, probed bool) {
 	style := green
 	if !r.Outcome.Good() {
 		style = red
 	}
-	fmt.Fprintf(w, "%s  %s\n", colours.paint(style, r.Outcome.String()), colours.paint(bold, r.Origin.RobotsURL()))
+	fmt.Fprintf(w, "%s  %s\n", colors.paint(style, r.Outcome.String()), colors.paint(bold, r.Origin.RobotsURL()))
 	why, means := l.meaning(r, now)
 	for _, line := range []string{why, means} {
 		wrap(w, textWidth, "  ", line)
 	}
-	heading(w, colours, "Requests")
+	heading(w, colors, "Requests")
 	number := len(strconv.Itoa(len(r.Hops)))
 	for i := range r.Hops {
 		h := &r.Hops[i]
@@ -158,9 +158,9 @@ func (l *live) printRecord(w io.Writer, colours palette, r *fetch.Record, now ti
 		} else {
 			fmt.Fprintf(w, "%sno answer\n", indent)
 		}
-		fmt.Fprintf(w, "%s%s\n", indent, colours.paint(faint, timings(h)))
+		fmt.Fprintf(w, "%s%s\n", indent, colors.paint(faint, timings(h)))
 	}
-	heading(w, colours, "Details")
+	heading(w, colors, "Details")
 	for _, d := range details(r) {
 		fmt.Fprintf(w, "  %-11s  %s\n", d[0], robots.Printable(d[1]))
 	}
@@ -174,7 +174,7 @@ func (l *live) printRecord(w io.Writer, colours palette, r *fetch.Record, now ti
 	if len(r.Header) == 0 {
 		return
 	}
-	heading(w, colours, "Headers that matter")
+	heading(w, colors, "Headers that matter")
 	for _, name := range fetch.HeaderNames() {
 		if v, ok := r.Header[name]; ok {
 			fmt.Fprintf(w, "  %s: %s\n", name, robots.Printable(v))

@@ -367,7 +367,7 @@ func (j *judge) stateOf(note func(*robots.State) string) string {
 // URLs, nil before the first.
 type ruleSet struct {
 	ask.RuleSet
-	asked []byte // the tokens in JSON
+	agent []byte // the tokens in JSON
 	group []byte // in text
 }
 

@@ -68,7 +68,7 @@ func (s *siteFlags) register(cmd *cobra.Command) {
 	f.BoolVar(&s.allowEviction, "allow-eviction", false, "accept a Redis that evicts keys when its memory is full")
 	s.agentFlag(f)
 	s.timeoutFlag(f, "`DURATION` timeout per robots.txt fetch, redirects included (default 30s)")
-	s.wayFlags(f)
+	s.requestFlags(f)
 	f.StringArrayVar(&s.addressPaces, "address-pace", nil, "`PREFIX=RATE` rate limit per IP address, such as 104.16.0.0/13=50/s (repeatable; default 10/s)")
 	cmd.Flags().AddFlagSet(f)
 }
@@ -78,7 +78,7 @@ func (s *siteFlags) registerWay(cmd *cobra.Command) {
 	s.set = pflag.NewFlagSet("", pflag.ContinueOnError)
 	s.set.SortFlags = false
 	s.agentFlag(s.set)
-	s.wayFlags(s.set)
+	s.requestFlags(s.set)
 	cmd.Flags().AddFlagSet(s.set)
 }
 
@@ -97,7 +97,7 @@ func (s *siteFlags) timeoutFlag(f *pflag.FlagSet, usage string) {
 	})
 }
 
-func (s *siteFlags) wayFlags(f *pflag.FlagSet) {
+func (s *siteFlags) requestFlags(f *pflag.FlagSet) {
 	f.StringVar(&s.proxy, "proxy", "", "`URL` proxy (http, https, socks5, socks5h), env for HTTPS_PROXY and HTTP_PROXY, or none")
 	f.BoolVar(&s.allowPrivate, "allow-private", false, "also fetch from private and loopback addresses")
 }
@@ -135,7 +135,7 @@ func (s *siteFlags) unused(when string) (err error) {
 // live is a Source that fetches from sites, many at a time, each once in a run.
 type live struct {
 	client   *fetch.Client
-	asking   fetch.Options // of the client
+	options  fetch.Options // of the client
 	limiter  pace.Limiter  // of pages
 	cache    *cache.Cache
 	kept     bool         // for the next run: --cache or --redis is given
@@ -232,7 +232,7 @@ func (s *siteFlags) parseProxy() (func(*http.Request) (*url.URL, error), error) 
 
 // newLive checks the flags and opens the cache.
 func newLive(c *command, s *siteFlags, dialects []robots.Dialect, maxBytes int) (*live, error) {
-	asking, paces, err := s.options(dialects, maxBytes)
+	options, paces, err := s.options(dialects, maxBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -247,8 +247,8 @@ func newLive(c *command, s *siteFlags, dialects []robots.Dialect, maxBytes int) 
 			return nil, err
 		}
 		l.store, l.limiter = l.fleet.Store(), l.fleet.Limiter()
-		asking.Start = l.limiter.StartFetch
-		fetchLimit = asking.Limits.Total + fetchMargin // a lease lasts as long, if this process dies
+		options.Start = l.limiter.StartFetch
+		fetchLimit = options.Limits.Total + fetchMargin // a lease lasts as long, if this process dies
 	case s.cache != "":
 		if l.store, err = bolt.Open(s.cache, bolt.Options{}); err != nil {
 			return nil, err
@@ -258,8 +258,8 @@ func newLive(c *command, s *siteFlags, dialects []robots.Dialect, maxBytes int) 
 	if l.store == nil {
 		memory = aloneBytes
 	}
-	l.asking = asking
-	if l.client, err = fetch.New(asking); err == nil {
+	l.options = options
+	if l.client, err = fetch.New(options); err == nil {
 		l.cache, err = cache.New(cache.Options{
 			Fetcher:    l.client,
 			Store:      l.store,
@@ -267,7 +267,7 @@ func newLive(c *command, s *siteFlags, dialects []robots.Dialect, maxBytes int) 
 			FetchLimit: fetchLimit,
 			UseToEnd:   true, // a run is short, and gets each record twice
 			// A person would rather wait than get a stale answer.
-			StaleWait: asking.Limits.Total + 2*fetchMargin,
+			StaleWait: options.Limits.Total + 2*fetchMargin,
 			Observe:   l.observe,
 		})
 	}

@@ -386,47 +386,6 @@ func TestSlowSiteInBatch(t *testing.T) {
 	}
 }
 
-// TestManyRedirects: an address to which many redirect has 16 connections at a time.
-func TestManyRedirects(t *testing.T) {
-	const sites = 50
-	for _, args := range [][]string{
-		{"check", "--batch", "--allow-private", "--address-pace", "127.0.0.0/8=none"},
-		{"check", "--allow-private", "--address-pace", "127.0.0.0/8=none", "-"},
-	} {
-		var now, most, asked atomic.Int64
-		target := serveAt(t, "127.0.0.1:0", func(w http.ResponseWriter, _ *http.Request) {
-			asked.Add(1)
-			raise(&most, now.Add(1))
-			time.Sleep(2 * time.Millisecond)
-			now.Add(-1)
-			fmt.Fprint(w, "User-agent: *\nDisallow: /a\n")
-		})
-		var in strings.Builder
-		for i := range sites {
-			url := serveAt(t, fmt.Sprintf("127.0.20.%d:0", i+1), func(w http.ResponseWriter, r *http.Request) {
-				http.Redirect(w, r, target+"/robots.txt", http.StatusMovedPermanently)
-			})
-			if args[1] == "--batch" {
-				fmt.Fprintf(&in, `{"url":"%s/a"}`+"\n", url)
-			} else {
-				fmt.Fprintln(&in, url+"/a")
-			}
-		}
-		var out, said bytes.Buffer
-		run(t.Context(), args, strings.NewReader(in.String()), &out, &said)
-		wrong := progressLine.ReplaceAllString(said.String(), "")
-		if args[1] != "--batch" {
-			wrong = strings.TrimPrefix(wrong, fmt.Sprintf("robots check: %d URLs: %[1]d disallowed\n", sites))
-		}
-		if got := strings.Count(out.String(), "isallow"); got < sites || wrong != "" {
-			t.Errorf("robots %v: %d answers of %d, %s", args, got, sites, wrong)
-		}
-		if asked.Load() != sites || most.Load() > 16 {
-			t.Errorf("robots %v: %d requests of %d, %d at a time", args, asked.Load(), sites, most.Load())
-		}
-	}
-}
-
 // TestSilentAddress: many sites on one address that never answer delay no site on
 // another, though they come first.
 func TestSilentAddress(t *testing.T) {

@@ -33,14 +33,14 @@ func (l *live) fetchPage(ctx context.Context, address string, c Crawler) (f fetc
 		name, tokens = ownToken, tokens[:1]
 	}
 	t, err := polite.New(name, polite.Options{
-		Tokens: tokens[1:], UserAgent: l.asking.UserAgent, Dialect: c.Dialect, Fetch: l.asking, Cache: l.cache, Limiter: l.limiter,
+		Tokens: tokens[1:], UserAgent: l.options.UserAgent, Dialect: c.Dialect, Fetch: l.options, Cache: l.cache, Limiter: l.limiter,
 	})
 	if err != nil {
 		f.err = err
 		return f
 	}
 	defer t.CloseIdleConnections()
-	ctx, cancel := context.WithTimeout(ctx, l.asking.Limits.Total)
+	ctx, cancel := context.WithTimeout(ctx, l.options.Limits.Total)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {

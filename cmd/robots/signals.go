@@ -174,7 +174,7 @@ func note(line int, clause, format string, args ...any) robots.Note {
 }
 
 // printSignals writes a line for each value.
-func printSignals(w io.Writer, colours palette, list []siteSignal) {
+func printSignals(w io.Writer, colors palette, list []siteSignal) {
 	place, field, value, scope := 0, 0, 0, 0
 	for i := range list {
 		s := &list[i]
@@ -184,6 +184,6 @@ func printSignals(w io.Writer, colours palette, list []siteSignal) {
 	for i := range list {
 		s := &list[i]
 		fmt.Fprintf(w, "  %s  %s  %s  %s  %s\n", fill(lineList([]int{s.Line}), place), fill(s.title, field),
-			fill(robots.Printable(s.text()), value), fill(s.Scope, scope), colours.paint(faint, s.Source.Document+", "+s.Source.Date))
+			fill(robots.Printable(s.text()), value), fill(s.Scope, scope), colors.paint(faint, s.Source.Document+", "+s.Source.Date))
 	}
 }
