@@ -8,18 +8,17 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A clause is a statement of docs/clauses.md.
+// A clause is a numbered clause of docs/clauses.md.
 type clause struct {
 	Schema    int    `json:"schema"`
 	ID        string `json:"id"`
 	Section   string `json:"section"`
 	Statement string `json:"statement"`
-	Source    string `json:"source,omitempty"` // of a section that names them
+	Source    string `json:"source,omitempty"` // only in sections that name sources
 }
 
-// clauses reads the page: a heading of the second level is a section, one of the
-// fourth a statement, which stands in the line below it. Words in italics at its
-// end name the documents.
+// clauses reads the page: a second-level heading is a section, a fourth-level heading the id of
+// the clause in the line below. Italics at the end of that line name the sources.
 func clauses() (list []clause) {
 	section, id := "", ""
 	for line := range strings.Lines(docs.Clauses) {
@@ -42,7 +41,7 @@ func clauses() (list []clause) {
 	return list
 }
 
-// withoutLinks leaves the text of links, [text](address).
+// withoutLinks replaces links, [text](address), with their text.
 func withoutLinks(s string) string {
 	for {
 		before, rest, _ := strings.Cut(s, "[")
@@ -82,7 +81,7 @@ Exit status: 0, or 2 for an unknown id.`,
 	return cmd
 }
 
-// printClauses prints the statements with these ids, of all the beginnings.
+// printClauses prints the clauses with these ids; without ids, the beginning of all.
 func printClauses(std *streams, ids []string, format string) error {
 	if err := checkFormat(format); err != nil {
 		return err
@@ -129,7 +128,7 @@ func printClauses(std *streams, ids []string, format string) error {
 	return nil
 }
 
-// beginning returns as many words of a statement as its line has room for.
+// beginning returns the words of a clause that fit its line.
 func beginning(s string) string {
 	const most = 64
 	if len(s) <= most {

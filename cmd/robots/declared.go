@@ -9,16 +9,15 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// A declaredChange is a field beside the rules whose usable values are others than
-// before.
+// A declaredChange is a field other than rules whose usable values differ.
 type declaredChange struct {
 	Field string   `json:"field"`
 	Old   []string `json:"old"`
 	New   []string `json:"new"`
 }
 
-// declared compares what two files declare for a crawler beside rules. Neither the
-// order of values nor a repeated one makes a difference.
+// declared compares the fields other than rules of two files for a crawler. The order of values
+// and repeated values make no difference.
 func declared(before, after *robots.Rules) []declaredChange {
 	a, b := declarations(before), declarations(after)
 	fields := slices.Collect(maps.Keys(a))
@@ -33,8 +32,8 @@ func declared(before, after *robots.Rules) []declaredChange {
 	return changes
 }
 
-// declarations returns the usable values of each field, each once. Of delays the
-// largest counts (D-44).
+// declarations returns the usable values of each field, each once. The largest delay counts
+// (D-44).
 func declarations(r *robots.Rules) map[robots.Field][]string {
 	values := map[robots.Field][]string{}
 	seen := map[robots.Field]map[string]bool{}
@@ -62,18 +61,18 @@ func declarations(r *robots.Rules) map[robots.Field][]string {
 	return values
 }
 
-// A declaredLine is a change of what is declared as people read it.
+// A declaredLine is a change of a field as text.
 type declaredLine struct {
 	field    string   // Crawl-delay
-	crawlers []string // nil of what belongs to the whole file
+	crawlers []string // nil if the field applies to the whole file
 	old, new []string
 }
 
-// ofFile are the fields that hold for all crawlers wherever they stand.
+// ofFile are the fields that apply to all crawlers, whatever group they are in.
 var ofFile = []string{robots.FieldSitemap.String(), robots.FieldHost.String(), robots.FieldCleanParam.String()}
 
-// declaredLines returns what changes beside rules, crawlers with equal changes
-// together.
+// declaredLines returns the changes of fields other than rules; crawlers with equal changes
+// share a line.
 func (s *section) declaredLines() []*declaredLine {
 	var lines []*declaredLine
 	made := map[string]*declaredLine{}
@@ -95,8 +94,8 @@ func (s *section) declaredLines() []*declaredLine {
 	return lines
 }
 
-// texts returns the sentences of a line: of a list what is added and removed, of
-// anything else the old and the new value. The functions write a name and a value.
+// texts returns the sentences of a line: added and removed values of the file, or the old and
+// new values of crawlers. The functions format a name and a value.
 func (l *declaredLine) texts(limit int, name, value func(string) string) []string {
 	if l.crawlers != nil {
 		list := func(values []string) string {
@@ -108,22 +107,22 @@ func (l *declaredLine) texts(limit int, name, value func(string) string) []strin
 		return []string{l.field + " of " + nameList(l.crawlers, name) + ": " + list(l.old) + " → " + list(l.new)}
 	}
 	var texts []string
-	for _, way := range []struct {
+	for _, change := range []struct {
 		word       string
 		from, than []string
 	}{{"removed", l.old, l.new}, {"added", l.new, l.old}} {
 		other := map[string]bool{}
-		for _, v := range way.than {
+		for _, v := range change.than {
 			other[v] = true
 		}
 		var only []string
-		for _, v := range way.from {
+		for _, v := range change.from {
 			if !other[v] {
 				only = append(only, v)
 			}
 		}
 		if len(only) > 0 {
-			texts = append(texts, l.field+" "+way.word+": "+joined(only, limit, value))
+			texts = append(texts, l.field+" "+change.word+": "+joined(only, limit, value))
 		}
 	}
 	return texts

@@ -122,8 +122,7 @@ func (c *command) oneURL() (string, error) {
 	return url, nil
 }
 
-// printBody writes a file: its bytes for a program, and for a terminal what
-// cannot steer it.
+// printBody writes a file: its bytes, or for a terminal without control characters.
 func printBody(std *streams, r *fetch.Record) {
 	if !std.terminal {
 		std.out.Write(r.Body)
@@ -182,7 +181,7 @@ func (l *live) printRecord(w io.Writer, colors palette, r *fetch.Record, now tim
 	}
 }
 
-// meaning returns why an outcome is what it is, and what follows for crawlers.
+// meaning returns the cause of an outcome, and its effect on crawlers.
 func (l *live) meaning(r *fetch.Record, now time.Time) (why, means string) {
 	why = r.Cause.Sentence()
 	switch {

@@ -8,15 +8,13 @@ import (
 	"path/filepath"
 )
 
-// This file reads and replaces files that a verb names as its arguments.
-
-// A textFile is a file that was named, and what it holds.
+// A textFile is a file given as an argument.
 type textFile struct {
 	name string // as given
 	body []byte
 }
 
-// title returns what messages call it.
+// title returns the name of the file in messages.
 func (f *textFile) title() string {
 	switch f.name {
 	case "-":
@@ -65,8 +63,8 @@ func (f *textFile) read(std *streams) error {
 	return err
 }
 
-// open opens a file, or standard input if its name is "-", and returns what messages
-// call it. It is to be closed.
+// open opens a file, or standard input if its name is "-", and returns its name for messages.
+// The caller closes it.
 func (s *streams) open(name string) (from io.ReadCloser, title string, err error) {
 	title = (&textFile{name: name}).title()
 	if name == "-" {

@@ -17,14 +17,14 @@ import (
 // The values of --format.
 const (
 	formatText = "text"
-	formatTSV  = "tsv" // only of batches
+	formatTSV  = "tsv" // only with --batch
 	formatCSV  = "csv"
 
 	formatMarkdown = "markdown"
 	formatJSON     = "json"
 )
 
-// What package ask calls by these names is used all over the program.
+// Shorter names for package ask.
 const (
 	allDialects = ask.AllDialects
 	noLimit     = ask.NoLimit

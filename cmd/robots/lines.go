@@ -7,21 +7,21 @@ import (
 	"io"
 )
 
-// chunkBytes and chunkLines end a chunk of lines: large enough that passing it on costs
+// chunkBytes and chunkLines limit a chunk of lines: large enough that passing it on costs
 // little, small enough to keep all workers busy.
 const (
 	chunkBytes = 64 << 10
 	chunkLines = 256
 )
 
-// A chunk is some lines in succession.
+// A chunk is consecutive lines.
 type chunk struct {
 	in    []byte
 	lines []lineSpan
 }
 
-// lineSpan is where a line stands in its chunk, without its line end. A line that
-// is too long is not kept.
+// lineSpan is the position of a line in its chunk, without its line end. A line that is too long
+// is not kept.
 type lineSpan struct {
 	start, end int
 	over       bool
@@ -44,9 +44,9 @@ func newLineReader(r io.Reader, most int) *lineReader {
 	return &lineReader{r: bufio.NewReaderSize(r, 256<<10), most: most}
 }
 
-// chunk reads into c at least one line and then those that are there without waiting.
-// What c held is lost. An error comes with the lines before it; a line that was cut by
-// an error other than the end of input is none.
+// chunk replaces c with at least one line, and further lines that can be read without waiting.
+// An error comes with the lines before it; a line truncated by an error other than the end of
+// input is discarded.
 func (r *lineReader) chunk(c *chunk) error {
 	c.in, c.lines = c.in[:0], c.lines[:0]
 	if !c.usual() {
@@ -59,8 +59,7 @@ func (r *lineReader) chunk(c *chunk) error {
 	return nil
 }
 
-// whole takes the whole lines that are there without waiting, as far as there is room
-// in c.
+// whole reads the whole lines that are buffered, as far as c has room.
 func (r *lineReader) whole(c *chunk) {
 	ahead, _ := r.r.Peek(r.r.Buffered())
 	n := 0
@@ -74,11 +73,11 @@ func (r *lineReader) whole(c *chunk) {
 		n += end + 1
 	}
 	c.in = append(c.in, ahead[:n]...)
-	_, _ = r.r.Discard(n) // of what is there
+	_, _ = r.r.Discard(n) // of buffered bytes
 }
 
-// line reads a line into c. A last line without a line end is a line; its end
-// of input is reported by the next call.
+// line reads a line into c. The last line needs no line end; the next call reports the end of
+// input.
 func (r *lineReader) line(c *chunk) error {
 	start, length := len(c.in), 0
 	for {
@@ -94,7 +93,7 @@ func (r *lineReader) line(c *chunk) error {
 		if length += len(part); length <= r.most {
 			c.in = append(c.in, part...)
 		} else if len(c.in) > start {
-			c.in = append([]byte(nil), c.in[:start]...) // lets go of the line's storage
+			c.in = append([]byte(nil), c.in[:start]...) // releases the memory of the line
 		}
 		if ended || err == io.EOF {
 			break
@@ -103,8 +102,7 @@ func (r *lineReader) line(c *chunk) error {
 	l := lineSpan{start: start, end: len(c.in), over: length > r.most}
 	if !r.past {
 		r.past = true
-		// A byte order mark is what some shells put before a stream, and no
-		// part of the first line.
+		// Some shells write a byte order mark before a stream.
 		if bytes.HasPrefix(c.in, []byte("\uFEFF")) {
 			l.start = len("\uFEFF")
 		}

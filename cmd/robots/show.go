@@ -234,7 +234,7 @@ func (v *view) reader() string {
 	return robots.Printable(v.crawler.Name) + ", " + v.rules.Dialect().Name + ", " + group
 }
 
-// A groupCount is what the groups for one name hold.
+// A groupCount has the groups for one name.
 type groupCount struct {
 	Token string `json:"token"`
 	Lines []int  `json:"lines"`

@@ -10,9 +10,8 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// programVersion is as Go gives it: v1.2.3 of a program that go install made from
-// that version or that was built where that tag is, a pseudo-version between tags,
-// "(devel)" without version control.
+// programVersion is the version that Go recorded: v1.2.3 for a tag, a pseudo-version between
+// tags, "(devel)" without version control.
 var programVersion = sync.OnceValue(func() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version
@@ -29,8 +28,8 @@ func defaultUserAgent() string {
 	return strings.Replace(fetch.DefaultUserAgent, " ", "/"+number+" ", 1)
 }
 
-// version says what the build recorded about itself. A build without version
-// control has no commit.
+// version prints the version and the build settings. A build without version control has no
+// commit.
 func version(std *streams, format string) error {
 	if err := checkFormat(format); err != nil {
 		return err
