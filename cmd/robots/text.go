@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
@@ -151,26 +150,7 @@ func columns(s string) int {
 // shown returns s as it is shown, and how many columns it takes.
 func shown(s string) (text string, columns int) {
 	text = robots.Printable(s)
-	if isASCII(text) {
-		return text, len(text)
-	}
 	return text, utf8.RuneCountInString(text)
-}
-
-// isASCII looks at eight bytes at a time, of which the last may overlap those before.
-func isASCII(s string) bool {
-	var all uint64
-	if len(s) < 8 {
-		for i := range len(s) {
-			all |= uint64(s[i])
-		}
-	} else {
-		for i := 0; i < len(s)-8; i += 8 {
-			all |= binary.NativeEndian.Uint64([]byte(s[i:])) // without a copy
-		}
-		all |= binary.NativeEndian.Uint64([]byte(s[len(s)-8:]))
-	}
-	return all&0x8080808080808080 == 0
 }
 
 // fill pads with spaces to a width.
