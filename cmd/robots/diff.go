@@ -14,15 +14,14 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/compare"
+	"github.com/robotskit/robots/lint"
 	"github.com/spf13/cobra"
 )
 
-// The values of --fail-on.
+// The kinds of changes that --fail-on accepts besides severities.
 const (
 	failBlocked = "newly-blocked"
 	failAllowed = "newly-allowed"
-	failAny     = "any"
-	failNever   = "never"
 )
 
 // A differ is one run of robots diff.
@@ -37,8 +36,9 @@ type differ struct {
 	dialectsOf string // the file of --dialects
 	urls       string // the file of --urls
 	failOn     string
-	budget     int // steps per direction
-	limit      int // changes shown per crawler and direction, 0 for all
+	fail       lint.Severity // of --fail-on, above all of them if it names a kind
+	budget     int           // steps per direction
+	limit      int           // changes shown per crawler and direction, 0 for all
 
 	names    [2]string // of the old and the new file, as given
 	sections []section
@@ -68,7 +68,12 @@ With --dialects, one FILE is compared with itself as different engines read it:
 --dialect (default rfc9309) against google, google-cpp, seznam, bing and yandex, over
 normalized URLs (RFC 3986 section 6.2.2), /robots.txt excluded.
 
-Exit status: 0 no change that --fail-on names; 1 such a change; 2 invalid usage, a
+Severities: error (newly blocked for *, for a search crawler or for a crawler named
+with -a), warning (other changed URLs, delays, sitemaps, signals), note (a different
+group applies). --fail-on takes one, or newly-blocked or newly-allowed for the changes
+of one kind, whatever their severity.
+
+Exit status: 0 no change that --fail-on selects; 1 such a change; 2 invalid usage, a
 file that cannot be read or an unreachable site; 3 undecided within --budget. With
 --dialect all, every dialect counts.`,
 		Example: `  robots diff robots.txt new.txt
@@ -86,8 +91,7 @@ file that cannot be read or an unreachable site; 3 undecided within --budget. Wi
 	complete(cmd, "dialect", append(dialectNames(), ask.AutoDialect, allDialects))
 	f.StringVar(&d.dialectsOf, "dialects", "", "compare how engines read this one `FILE`")
 	f.StringVar(&d.urls, "urls", "", "count the URLs in this `FILE` that change: a list, sitemap or access log,\n- for standard input")
-	f.StringVar(&d.failOn, "fail-on", failAny, "`CHANGE` that exits 1: newly-blocked, newly-allowed, any (delays etc. included), never")
-	complete(cmd, "fail-on", []string{failBlocked, failAllowed, failAny, failNever})
+	failOnFlag(cmd, &d.failOn, lint.Warning.String(), failBlocked, failAllowed)
 	budgetFlag(cmd, &d.budget)
 	f.Func("limit", "show at most `N` changes per crawler and direction, 0 for all (default 10\nin text and markdown)", func(s string) error {
 		n, err := strconv.ParseUint(s, 10, 31)
@@ -162,6 +166,7 @@ type comparison struct {
 	rules [2]*robots.Rules // of one of them
 	compare.Result
 	rewritten bool // only URLs differ that browsers rewrite before sending
+	important bool // newly blocked URLs are errors: see isImportant
 	urls      urlCounts
 }
 
@@ -230,9 +235,11 @@ func (d *differ) diff(ctx context.Context) (int, error) {
 
 // check checks the flags and arguments before anything is read.
 func (d *differ) check() error {
+	var err error
+	if d.fail, err = severityNamed("--fail-on", d.failOn, failNever, failBlocked, failAllowed); err != nil {
+		return err
+	}
 	switch {
-	case !slices.Contains([]string{failBlocked, failAllowed, failAny, failNever}, d.failOn):
-		return fmt.Errorf("unknown --fail-on %q (known: newly-blocked, newly-allowed, any, never)", clip(d.failOn))
 	case d.given("dialects") && len(d.args) > 0:
 		return fmt.Errorf("unexpected argument %q: --dialects compares one file", clip(d.args[0]))
 	case d.given("dialects") && d.dialectsOf == "", d.given("urls") && d.urls == "":
@@ -333,6 +340,7 @@ func (d *differ) compare(pair [2]source, before, after robots.Dialect) section {
 			}
 			c.declared = declared(c.rules[0], c.rules[1])
 		}
+		c.shared.important = c.shared.important || isImportant(name) || slices.Contains(d.agents, name)
 		if !s.between() {
 			c.notes = append(c.notes, groupNote(c.rules)...)
 		} else if a, b := c.rules[0].Match(robotsTxt), c.rules[1].Match(robotsTxt); a.Allowed != b.Allowed {
@@ -436,7 +444,7 @@ type directed struct {
 	id    string // newly-blocked or newly-allowed
 	name  string // in text
 	where compare.Direction
-	fails bool // --fail-on names it
+	fails bool // --fail-on selects it
 	urls  *urlCount
 }
 
@@ -446,9 +454,13 @@ func (d *differ) directions(s *section, c *comparison) [2]directed {
 	if s.between() {
 		blocked, allowed = "only "+s.new.Name+" blocks", "only "+s.old.Name+" blocks"
 	}
+	severity := lint.Warning
+	if c.important {
+		severity = lint.Error
+	}
 	return [2]directed{
-		{failBlocked, blocked, c.NewlyBlocked, d.failOn == failAny || d.failOn == failBlocked, &c.urls.blocked},
-		{failAllowed, allowed, c.NewlyAllowed, d.failOn == failAny || d.failOn == failAllowed, &c.urls.allowed},
+		{failBlocked, blocked, c.NewlyBlocked, d.failOn == failBlocked || severity >= d.fail, &c.urls.blocked},
+		{failAllowed, allowed, c.NewlyAllowed, d.failOn == failAllowed || lint.Warning >= d.fail, &c.urls.allowed},
 	}
 }
 
@@ -458,7 +470,7 @@ func (d *differ) status() int {
 	for i := range d.sections {
 		s := &d.sections[i]
 		for _, c := range s.crawlers {
-			if d.failOn == failAny && len(c.declared) > 0 {
+			if lint.Warning >= d.fail && len(c.declared) > 0 || lint.Note >= d.fail && len(c.notes) > 0 {
 				return exitDisallowed
 			}
 			for _, way := range d.directions(s, c.shared) {

@@ -11,6 +11,7 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/shapes"
 	"github.com/robotskit/robots/compare"
+	"github.com/robotskit/robots/lint"
 )
 
 // write writes the result in the format asked for.
@@ -127,7 +128,7 @@ func notShortest(c compare.Change) string {
 	return " (possibly not the shortest)"
 }
 
-// fails reports whether --fail-on names a change of a comparison.
+// fails reports whether --fail-on selects a change of a comparison.
 func (d *differ) fails(s *section, c *comparison) bool {
 	for _, way := range d.directions(s, c) {
 		if way.fails && len(way.where.Changes)+way.urls.n > 0 {
@@ -239,7 +240,7 @@ func (d *differ) report() *report {
 		}
 		for _, line := range s.declaredLines() {
 			for _, text := range line.texts(d.limit, robots.Printable, robots.Printable) {
-				f := d.finding(s, &group{names: []string{line.field}}, "declared", text, d.failOn == failAny)
+				f := d.finding(s, &group{names: []string{line.field}}, "declared", text, lint.Warning >= d.fail)
 				r.findings = append(r.findings, f)
 			}
 		}
@@ -288,7 +289,7 @@ func (d *differ) addGroup(r *report, s *section, g *group) {
 		}
 	}
 	for _, note := range g.notes {
-		add("groups", who+": "+note, false)
+		add("groups", who+": "+note, lint.Note >= d.fail)
 	}
 	if g.Same() && !g.urls.any() {
 		add(failBlocked, d.result(g.comparison), false).Level = ""

@@ -14,6 +14,9 @@ import (
 	"time"
 
 	"github.com/robotskit/robots"
+	"github.com/robotskit/robots/crawlers"
+	"github.com/robotskit/robots/lint"
+	"github.com/spf13/cobra"
 )
 
 // Formats that show findings.
@@ -22,6 +25,47 @@ const (
 	formatJUnit  = "junit"
 	formatSARIF  = "sarif"
 )
+
+// failNever is the value of --fail-on that keeps the exit status 0.
+const failNever = "never"
+
+// severities are the names that --fail-on accepts in lint, diff and watch.
+func severities() []string {
+	return []string{lint.Note.String(), lint.Warning.String(), lint.Error.String()}
+}
+
+// failOnFlag declares --fail-on. Some commands accept more values than severities.
+func failOnFlag(cmd *cobra.Command, value *string, standard string, more ...string) {
+	list := append(append(severities(), failNever), more...)
+	cmd.Flags().StringVar(value, "fail-on", standard, "least `SEVERITY` that exits 1: "+strings.Join(list, ", "))
+	complete(cmd, "fail-on", list)
+}
+
+// severityNamed returns a severity by its name, or above all of them for one of the other names.
+// In reports of watch, an error is critical and a note is info.
+func severityNamed(what, name string, others ...string) (lint.Severity, error) {
+	s, ok := lint.ParseSeverity(name)
+	switch name {
+	case critical:
+		s, ok = lint.Error, true
+	case info:
+		s, ok = lint.Note, true
+	}
+	switch {
+	case slices.Contains(others, name):
+		return lint.Error + 1, nil
+	case !ok || s == lint.Off:
+		return 0, fmt.Errorf("unknown %s %q (known: %s)", what, clip(name), strings.Join(append(severities(), others...), ", "))
+	}
+	return s, nil
+}
+
+// isImportant reports whether a newly blocked URL is an error for a crawler: *, or a crawler of
+// a search engine.
+func isImportant(name string) bool {
+	c, ok := crawlers.Find(name)
+	return name == anyCrawler || ok && c.Purpose == crawlers.Search
+}
 
 func writeCSV(w io.Writer, rows [][]string) error {
 	if err := csv.NewWriter(w).WriteAll(rows); err != nil {

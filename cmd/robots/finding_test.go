@@ -164,7 +164,6 @@ func TestDiffSharesComparisons(t *testing.T) {
 	}
 	var steps, comparisons int
 	d := newDiffer(&streams{now: time.Now})
-	d.failOn = failAny
 	d.budget = compare.DefaultSteps
 	file := robots.Parse([]byte(old.String()))
 	changed := robots.Parse([]byte(strings.ReplaceAll(old.String(), "/a", "/aa")))

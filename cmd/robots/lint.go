@@ -79,10 +79,9 @@ usage, or a file that cannot be read or written.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	severities := []string{lint.Note.String(), lint.Warning.String(), lint.Error.String()}
 	formats := []string{formatSARIF, formatJUnit, formatGitHub, formatMarkdown}
 	f.StringVar(&l.severity, "severity", lint.Warning.String(), "least `SEVERITY` shown: note, warning or error (other formats than\ntext: note)")
-	f.StringVar(&l.failOn, "fail-on", lint.Warning.String(), "least `SEVERITY` that makes the exit status 1, or never")
+	failOnFlag(cmd, &l.failOn, lint.Warning.String())
 	f.StringVar(&l.fix, "fix", "", "fix the file in place: `WHICH` is safe, or all to include fixes that\nchange verdicts")
 	f.Lookup("fix").NoOptDefVal = fixSafe
 	f.BoolVar(&l.diff, "diff", false, "show what --fix would change, and write nothing")
@@ -91,8 +90,7 @@ usage, or a file that cannot be read or written.`,
 	f.StringVar(&l.config, "config", "", "configuration `FILE` instead of .robots-lint.yaml")
 	f.StringVar(&l.explain, "explain", "", "describe a check, by `ID` or name")
 	registerFormat(cmd, &l.format, formats...)
-	complete(cmd, "severity", severities)
-	complete(cmd, "fail-on", append(severities, failNever))
+	complete(cmd, "severity", severities())
 	complete(cmd, "fix", []string{fixSafe, fixAll})
 	return cmd
 }
@@ -146,10 +144,10 @@ func (l *linting) run(names []string) (int, error) {
 
 // check checks the flags before anything is read.
 func (l *linting) check() (err error) {
-	if l.least, err = severityNamed("--severity", l.severity, false); err != nil {
+	if l.least, err = severityNamed("--severity", l.severity); err != nil {
 		return err
 	}
-	if l.fail, err = severityNamed("--fail-on", l.failOn, true); err != nil {
+	if l.fail, err = severityNamed("--fail-on", l.failOn, failNever); err != nil {
 		return err
 	}
 	if l.format != formatText && !l.cmd.Flags().Changed("severity") {
@@ -366,22 +364,6 @@ func (l *linting) explainCheck() error {
 		fmt.Fprintf(w, "\nSee robots clause %s.\n", c.Clause)
 	}
 	return nil
-}
-
-// severityNamed returns the severity in a flag or member, above all of them for never.
-func severityNamed(what, name string, never bool) (lint.Severity, error) {
-	list := "note, warning, error"
-	if never {
-		list += ", " + failNever
-	}
-	s, ok := lint.ParseSeverity(name)
-	switch {
-	case never && name == failNever:
-		return lint.Error + 1, nil
-	case !ok || s == lint.Off:
-		return 0, fmt.Errorf("unknown %s %q (known: %s)", what, clip(name), list)
-	}
-	return s, nil
 }
 
 // jsonFinding is a line of --format json.

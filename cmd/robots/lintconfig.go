@@ -110,7 +110,7 @@ func parseConfig(path string, text []byte) (config lintConfig, err error) {
 		config.Dialects = append(config.Dialects, d.value)
 	}
 	if f := file.FailOn; f.value != "" {
-		severity, err := severityNamed("fail-on", f.value, true)
+		severity, err := severityNamed("fail-on", f.value, failNever)
 		if err != nil {
 			wrong(f.line, "%w", err)
 		}

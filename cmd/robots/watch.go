@@ -19,6 +19,7 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/fetch"
+	"github.com/robotskit/robots/lint"
 	"github.com/spf13/cobra"
 )
 
@@ -39,6 +40,8 @@ type watcher struct {
 	state         string // the file of --state
 	expect        string // the file of --expect
 	every         time.Duration
+	failOn        string
+	fail          lint.Severity // of --fail-on
 	budget        int
 	webhook       string
 	webhookFormat string
@@ -56,13 +59,14 @@ With --expect, the file of a site is compared with the one that was deployed ins
 
 Severities: critical (newly blocked for * or a search crawler; unreachable twice in a row, so that
 crawlers treat the site as blocked), warning (other verdicts, delays, sitemaps), info (comments and
-layout, with a proof that no URL changes; first failure; first run).
+layout, with a proof that no URL changes; first failure; first run). --fail-on has the severities of
+lint and diff: error is critical here, and note is info. With --expect the default is warning.
 
 Run it from cron or CI, or as a loop with --every. A --webhook gets each report with a change.
 
-Exit status: 0 nothing critical (with --expect: no difference); 1 critical (with --expect: a
-difference); 2 invalid usage, unreadable state, or a webhook that failed; 3 nothing critical found,
-but a proof exceeded --budget or, with --expect, a site is unreachable.`,
+Exit status: 0 nothing of the --fail-on severity or above; 1 such an event; 2 invalid usage,
+unreadable state, or a webhook that failed; 3 no such event found, but a proof exceeded --budget or,
+with --expect, a site is unreachable.`,
 		Example: `  robots watch --state state.json https://example.com/
   robots watch --state state.json --every 1h --webhook https://hooks.example/x https://example.com/
   robots watch --expect public/robots.txt https://www.example.com/`,
@@ -72,6 +76,7 @@ but a proof exceeded --budget or, with --expect, a site is unreachable.`,
 	f.SortFlags = false
 	f.StringVar(&w.state, "state", "", "`FILE` that keeps the last version of each site")
 	f.StringVar(&w.expect, "expect", "", "compare each site with this robots.txt `FILE`")
+	failOnFlag(cmd, &w.failOn, lint.Error.String())
 	f.DurationVar(&w.every, "every", 0, "repeat at this `INTERVAL`, such as 1h, until interrupted")
 	f.StringVar(&w.webhook, "webhook", "", "`URL` that each report with a change is posted to (bearer token in $"+webhookTokenName+")")
 	f.StringVar(&w.webhookFormat, "webhook-format", formatJSON, "format of --webhook: json or slack")
@@ -115,6 +120,12 @@ func (w *watcher) watch(ctx context.Context) (int, error) {
 
 // check checks the flags, and returns the sites.
 func (w *watcher) check() (origins []robots.Origin, err error) {
+	if w.fail, err = severityNamed("--fail-on", w.failOn, failNever); err != nil {
+		return nil, err
+	}
+	if w.expect != "" && !w.given("fail-on") {
+		w.fail = lint.Warning
+	}
 	switch {
 	case len(w.args) == 0:
 		return nil, errors.New("no site given; name the URL of each")
@@ -174,7 +185,7 @@ func (w *watcher) round(ctx context.Context, origins []robots.Origin, expected *
 		} else {
 			kept.Sites[r.Site] = r.observe(kept.Sites[r.Site], from.Record, w.budget)
 		}
-		status = worse(status, r.status(expected != nil))
+		status = worse(status, r.status(w.fail))
 		reports = append(reports, r)
 		if err := w.print(r); err != nil {
 			return exitBad, err

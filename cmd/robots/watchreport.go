@@ -15,6 +15,7 @@ import (
 	"github.com/robotskit/robots/compare"
 	"github.com/robotskit/robots/crawlers"
 	"github.com/robotskit/robots/fetch"
+	"github.com/robotskit/robots/lint"
 )
 
 // Severities of events, the most severe first.
@@ -61,9 +62,10 @@ func (r *siteReport) add(e watchEvent) {
 	r.Events = append(r.Events, e)
 }
 
-func (r *siteReport) status(expected bool) int {
+func (r *siteReport) status(fail lint.Severity) int {
+	severity, err := severityNamed("severity", r.Severity)
 	switch {
-	case r.Severity == critical, expected && r.Severity == warning:
+	case err == nil && severity >= fail: // an error: no event
 		return exitDisallowed
 	case r.Undecided:
 		return exitUndecided
@@ -182,7 +184,7 @@ func (r *siteReport) compare(before, after *robots.File, budget int) {
 		r.Undecided = r.Undecided || !result.Same() && !result.Differs()
 		for _, c := range result.NewlyBlocked.Changes {
 			e := changeEvent("newly-blocked", g.names, c)
-			if slices.ContainsFunc(g.names, searches) {
+			if slices.ContainsFunc(g.names, isImportant) {
 				e.Severity = critical
 			}
 			r.add(e)
@@ -204,12 +206,6 @@ func (r *siteReport) compare(before, after *robots.File, budget int) {
 	if same && len(reported) == 0 {
 		r.add(watchEvent{Severity: info, Kind: "layout", Text: "the text changed, but no URL and no declaration for any crawler (proved)"})
 	}
-}
-
-// searches reports whether a newly blocked URL is critical for a crawler: all of them, or one of a search engine.
-func searches(name string) bool {
-	c, ok := crawlers.Find(name)
-	return name == anyCrawler || ok && c.Purpose == crawlers.Search
 }
 
 func changeEvent(kind string, names []string, c compare.Change) watchEvent {
