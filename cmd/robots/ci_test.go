@@ -76,6 +76,24 @@ func workflow(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// gitlab writes what the job of a GitLab file runs into step-gitlab.sh, and sets its variables.
+func gitlab(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: gitlab FILE")
+	}
+	var file struct {
+		Robots struct {
+			Variables map[string]string
+			Script    []string
+		}
+	}
+	ts.Check(yaml.Unmarshal([]byte(ts.ReadFile(args[0])), &file))
+	for name, value := range file.Robots.Variables {
+		ts.Setenv(name, value)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs("step-gitlab.sh"), []byte(strings.Join(file.Robots.Script, "\n")+"\n"), 0o666))
+}
+
 // A ciHook is a hook of .pre-commit-hooks.yaml.
 type ciHook struct {
 	ID, Entry, Language, Files string

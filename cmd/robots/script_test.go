@@ -119,6 +119,7 @@ func TestScript(t *testing.T) {
 			"at":       at,
 			"hooks":    func(ts *testscript.TestScript, neg bool, args []string) { hooks(t, ts, neg, args) },
 			"workflow": workflow,
+			"gitlab":   gitlab,
 			"redis":    func(ts *testscript.TestScript, neg bool, args []string) { redis(t, ts, neg, args) },
 			"dns":      func(ts *testscript.TestScript, neg bool, args []string) { nameServer(t, ts, neg, args) },
 			"gzip": func(ts *testscript.TestScript, _ bool, args []string) {
