@@ -94,17 +94,16 @@ func (s *section) declaredLines() []*declaredLine {
 	return lines
 }
 
-// texts returns the sentences of a line: added and removed values of the file, or the old and
-// new values of crawlers. The functions format a name and a value.
-func (l *declaredLine) texts(limit int, name, value func(string) string) []string {
+// texts returns the sentences of a line: added and removed values of the file, or the old and new values of crawlers.
+func (l *declaredLine) texts(limit int) []string {
 	if l.crawlers != nil {
 		list := func(values []string) string {
 			if len(values) == 0 {
 				return "none"
 			}
-			return joined(values, limit, value)
+			return joined(values, limit)
 		}
-		return []string{l.field + " of " + nameList(l.crawlers, name) + ": " + list(l.old) + " → " + list(l.new)}
+		return []string{l.field + " of " + nameList(l.crawlers) + ": " + list(l.old) + " → " + list(l.new)}
 	}
 	var texts []string
 	for _, change := range []struct {
@@ -122,14 +121,14 @@ func (l *declaredLine) texts(limit int, name, value func(string) string) []strin
 			}
 		}
 		if len(only) > 0 {
-			texts = append(texts, l.field+" "+change.word+": "+joined(only, limit, value))
+			texts = append(texts, l.field+" "+change.word+": "+joined(only, limit))
 		}
 	}
 	return texts
 }
 
 // joined joins values, at most limit of them unless that is 0.
-func joined(values []string, limit int, value func(string) string) string {
+func joined(values []string, limit int) string {
 	rest := ""
 	if limit > 0 && len(values) > limit {
 		rest = " and " + strconv.Itoa(len(values)-limit) + " more"
@@ -137,7 +136,7 @@ func joined(values []string, limit int, value func(string) string) string {
 	}
 	written := make([]string, len(values))
 	for i, v := range values {
-		written[i] = value(v)
+		written[i] = robots.Printable(v)
 	}
 	return strings.Join(written, ", ") + rest
 }

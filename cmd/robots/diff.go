@@ -444,8 +444,10 @@ type directed struct {
 	id    string // newly-blocked or newly-allowed
 	name  string // in text
 	where compare.Direction
-	fails bool // --fail-on selects it
 	urls  *urlCount
+
+	severity lint.Severity
+	fails    bool // --fail-on selects it
 }
 
 // directions returns both, what is newly blocked first.
@@ -459,9 +461,14 @@ func (d *differ) directions(s *section, c *comparison) [2]directed {
 		severity = lint.Error
 	}
 	return [2]directed{
-		{failBlocked, blocked, c.NewlyBlocked, d.failOn == failBlocked || severity >= d.fail, &c.urls.blocked},
-		{failAllowed, allowed, c.NewlyAllowed, d.failOn == failAllowed || lint.Warning >= d.fail, &c.urls.allowed},
+		{failBlocked, blocked, c.NewlyBlocked, &c.urls.blocked, severity, d.selects(failBlocked, severity)},
+		{failAllowed, allowed, c.NewlyAllowed, &c.urls.allowed, lint.Warning, d.selects(failAllowed, lint.Warning)},
 	}
+}
+
+// selects reports whether --fail-on selects a change.
+func (d *differ) selects(kind string, severity lint.Severity) bool {
+	return kind == d.failOn || severity >= d.fail
 }
 
 // status is the exit status: a failing change counts before an undecided one.
@@ -470,7 +477,7 @@ func (d *differ) status() int {
 	for i := range d.sections {
 		s := &d.sections[i]
 		for _, c := range s.crawlers {
-			if lint.Warning >= d.fail && len(c.declared) > 0 || lint.Note >= d.fail && len(c.notes) > 0 {
+			if d.selects("declared", lint.Warning) && len(c.declared) > 0 || d.selects("groups", lint.Note) && len(c.notes) > 0 {
 				return exitDisallowed
 			}
 			for _, way := range d.directions(s, c.shared) {
@@ -559,7 +566,7 @@ func (d *differ) result(c *comparison) string {
 const maxNames = 8
 
 // nameList joins names of crawlers, up to a limit.
-func nameList(names []string, name func(string) string) string {
+func nameList(names []string) string {
 	rest := ""
 	if len(names) > maxNames+1 {
 		rest = " and " + strconv.Itoa(len(names)-maxNames) + " more"
@@ -567,7 +574,7 @@ func nameList(names []string, name func(string) string) string {
 	}
 	written := make([]string, len(names))
 	for i, n := range names {
-		written[i] = name(cmp.Or(n, `""`))
+		written[i] = robots.Printable(cmp.Or(n, `""`))
 	}
 	return strings.Join(written, ", ") + rest
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -14,7 +13,7 @@ import (
 	"github.com/robotskit/robots/lint"
 )
 
-// write writes the result in the format asked for.
+// write writes the result in the format of --format.
 func (d *differ) write() error {
 	switch d.format {
 	case formatText:
@@ -22,43 +21,32 @@ func (d *differ) write() error {
 		return nil
 	case formatJSON:
 		return d.writeJSON()
-	case formatMarkdown:
-		d.writeMarkdown()
-		return nil
 	}
 	return d.report().write(d.std.out, d.format, d.std.now())
 }
 
-// each calls fn with the text of each section. Sections with the same text are joined.
-func (d *differ) each(write func(io.Writer, *section), fn func(titles []string, text string)) {
+// writeText writes each section under its title. Sections with the same text have one title.
+func (d *differ) writeText() {
 	var texts []string
 	titles := map[string][]string{}
 	for i := range d.sections {
-		var b bytes.Buffer
-		write(&b, &d.sections[i])
+		var b strings.Builder
+		d.sectionText(&b, &d.sections[i])
 		text := b.String()
 		if titles[text] == nil {
 			texts = append(texts, text)
 		}
 		titles[text] = append(titles[text], d.sections[i].title())
 	}
-	for _, text := range texts {
-		fn(titles[text], text)
-	}
-}
-
-func (d *differ) writeText() {
-	first := true
-	d.each(d.sectionText, func(titles []string, text string) {
-		if len(d.sections) > 1 {
-			if !first {
-				fmt.Fprintln(d.std.out)
-			}
-			fmt.Fprintln(d.std.out, d.palette.paint(bold, strings.Join(titles, ", ")))
+	for i, text := range texts {
+		if i > 0 {
+			fmt.Fprintln(d.std.out)
 		}
-		first = false
+		if len(d.sections) > 1 {
+			fmt.Fprintln(d.std.out, d.palette.paint(bold, strings.Join(titles[text], ", ")))
+		}
 		_, _ = io.WriteString(d.std.out, text)
-	})
+	}
 }
 
 // nameColumn is the minimum width of the column of crawlers.
@@ -74,7 +62,7 @@ func (d *differ) sectionText(w io.Writer, s *section) {
 		if d.fails(s, g.comparison) {
 			style = red
 		}
-		fmt.Fprintf(w, "%s  %s\n", fill(s.who(g, robots.Printable), nameColumn), p.paint(style, d.result(g.comparison)))
+		fmt.Fprintf(w, "%s  %s\n", fill(s.who(g), nameColumn), p.paint(style, d.result(g.comparison)))
 		for _, note := range g.notes {
 			fmt.Fprintf(w, "  %s\n", note)
 		}
@@ -97,13 +85,13 @@ func (d *differ) sectionText(w io.Writer, s *section) {
 				fmt.Fprintf(w, "  and %d more %s (--limit)\n", rest, way.name)
 			}
 		}
-		if text := d.countText(s, g.comparison, robots.Printable); text != "" {
+		if text := d.countText(s, g.comparison); text != "" {
 			fmt.Fprintf(w, "  %s\n", text)
 		}
 	}
 	lead := fill("declared", nameColumn) + "  "
 	for _, line := range s.declaredLines() {
-		for _, text := range line.texts(d.limit, robots.Printable, robots.Printable) {
+		for _, text := range line.texts(d.limit) {
 			fmt.Fprintf(w, "%s%s\n", lead, text)
 			lead = fill("", nameColumn) + "  "
 		}
@@ -112,8 +100,8 @@ func (d *differ) sectionText(w io.Writer, s *section) {
 
 // who names the crawlers of a group, with their dialects unless all are rfc9309 or the
 // section has one.
-func (s *section) who(g *group, name func(string) string) string {
-	text := nameList(g.names, name)
+func (s *section) who(g *group) string {
+	text := nameList(g.names)
 	if s.auto && !slices.Equal(g.dialects, []string{robots.RFC9309.Name}) {
 		text += " (" + strings.Join(g.dialects, ", ") + ")"
 	}
@@ -139,7 +127,7 @@ func (d *differ) fails(s *section, c *comparison) bool {
 }
 
 // countText describes how many URLs of --urls change, "" without it.
-func (d *differ) countText(s *section, c *comparison, url func(string) string) string {
+func (d *differ) countText(s *section, c *comparison) string {
 	if d.urls == "" {
 		return ""
 	}
@@ -147,7 +135,7 @@ func (d *differ) countText(s *section, c *comparison, url func(string) string) s
 	for i, way := range d.directions(s, c) {
 		text += []string{" ", ", "}[i] + thousands(way.urls.n) + " " + way.name
 		if way.urls.n > 0 {
-			text += " (first: " + url(way.urls.first) + ")"
+			text += " (first: " + robots.Printable(way.urls.first) + ")"
 		}
 	}
 	return text
@@ -239,8 +227,8 @@ func (d *differ) report() *report {
 			d.addGroup(r, s, g)
 		}
 		for _, line := range s.declaredLines() {
-			for _, text := range line.texts(d.limit, robots.Printable, robots.Printable) {
-				f := d.finding(s, &group{names: []string{line.field}}, "declared", text, lint.Warning >= d.fail)
+			for _, text := range line.texts(d.limit) {
+				f := d.finding(s, &group{names: []string{line.field}}, "declared", text, lint.Warning)
 				r.findings = append(r.findings, f)
 			}
 		}
@@ -259,45 +247,46 @@ func (d *differ) report() *report {
 
 // addGroup adds the findings for crawlers with the same result.
 func (d *differ) addGroup(r *report, s *section, g *group) {
-	add := func(id, message string, fails bool) *Finding {
-		r.findings = append(r.findings, d.finding(s, g, id, message, fails))
+	add := func(id, message string, severity lint.Severity) *Finding {
+		r.findings = append(r.findings, d.finding(s, g, id, message, severity))
 		return &r.findings[len(r.findings)-1]
 	}
 	title := s.title()
 	if s.auto {
 		title = strings.Join(g.dialects, ", ")
 	}
-	who := nameList(g.names, robots.Printable) + " (" + title + ")"
+	who := nameList(g.names) + " (" + title + ")"
 	for _, way := range d.directions(s, g.comparison) {
 		changes, rest := d.shown(way.where.Changes)
 		for _, c := range changes {
-			f := add(way.id, way.name+": "+c.Path+" for "+who+": "+s.sides()[0]+" "+reasonOf(c.Old)+"; "+s.sides()[1]+" "+reasonOf(c.New)+notShortest(c), way.fails)
+			f := add(way.id, way.name+": "+c.Path+" for "+who+": "+s.sides()[0]+" "+reasonOf(c.Old)+"; "+s.sides()[1]+" "+reasonOf(c.New)+notShortest(c), way.severity)
 			f.Case += ": " + c.Path
 			if !c.New.Rule.IsZero() {
 				f.Region.StartLine = c.New.Rule.Line()
 			}
 		}
 		if rest > 0 {
-			add(way.id, way.name+": and "+strconv.Itoa(rest)+" more for "+who, way.fails)
+			add(way.id, way.name+": and "+strconv.Itoa(rest)+" more for "+who, way.severity)
 		}
 		if !way.where.Complete {
-			f := add("undecided", "undecided for "+who+" whether more is "+way.name+"; "+helps(d.budget), false)
-			f.Level, f.Undecided = "warning", way.fails
+			f := add("undecided", "undecided for "+who+" whether more is "+way.name+"; "+helps(d.budget), lint.Warning)
+			f.Failed, f.Undecided = false, way.fails
 		}
 		if way.urls.n > 0 {
-			add(way.id, way.name+" for "+who+": "+d.countText(s, g.comparison, robots.Printable), way.fails)
+			add(way.id, way.name+" for "+who+": "+d.countText(s, g.comparison), way.severity)
 		}
 	}
 	for _, note := range g.notes {
-		add("groups", who+": "+note, lint.Note >= d.fail)
+		add("groups", who+": "+note, lint.Note)
 	}
 	if g.Same() && !g.urls.any() {
-		add(failBlocked, d.result(g.comparison), false).Level = ""
+		f := add(failBlocked, d.result(g.comparison), lint.Note)
+		f.Level, f.Failed = "", false
 	}
 }
 
-func (d *differ) finding(s *section, g *group, id, message string, fails bool) Finding {
-	f := Finding{File: d.names[1], Level: "note", Failed: fails, ID: id, Case: nameList(g.names, robots.Printable), Message: message}
+func (d *differ) finding(s *section, g *group, id, message string, severity lint.Severity) Finding {
+	f := Finding{File: d.names[1], Level: severity.String(), Failed: d.selects(id, severity), ID: id, Case: nameList(g.names), Message: message}
 	switch {
 	case s.between():
 		f.Dialects = []string{s.old.Name, s.new.Name}
@@ -307,76 +296,5 @@ func (d *differ) finding(s *section, g *group, id, message string, fails bool) F
 		f.Dialects = []string{s.new.Name}
 	}
 	f.Class = strings.Join(f.Dialects, " ")
-	if fails {
-		f.Level = "error"
-	}
 	return f
-}
-
-func (d *differ) writeMarkdown() {
-	var b bytes.Buffer
-	title := "Changes in "
-	if d.dialectsOf != "" {
-		title = "Differences between engines in "
-	}
-	fmt.Fprintf(&b, "### %s%s\n", title, mdCode(d.names[1]))
-	truncated := false
-	d.each(d.sectionMarkdown, func(titles []string, text string) {
-		if len(d.sections) > 1 {
-			text = "\n#### " + strings.Join(titles, ", ") + "\n" + text
-		}
-		if room := maxMarkdown - b.Len(); len(text) > room {
-			text = text[:strings.LastIndexByte(text[:max(room, 0)], '\n')+1]
-			truncated = true
-		}
-		b.WriteString(text)
-	})
-	if truncated {
-		b.WriteString(tooLong("robots diff"))
-	}
-	d.std.out.Write(b.Bytes())
-}
-
-func (d *differ) sectionMarkdown(w io.Writer, s *section) {
-	groups := s.groups()
-	table := false
-	for _, g := range groups {
-		for _, way := range d.directions(s, g.comparison) {
-			changes, rest := d.shown(way.where.Changes)
-			if len(changes) > 0 && !table {
-				fmt.Fprintf(w, "\n| crawler | change | URL | %s | %s |\n| --- | --- | --- | --- | --- |\n", s.sides()[0], s.sides()[1])
-				table = true
-			}
-			for _, c := range changes {
-				fmt.Fprintf(w, "| %s | %s | %s | %s | %s |\n", s.who(g, mdCode), way.name, mdCode(c.Path), mdReason(c.Old), mdReason(c.New))
-			}
-			if rest > 0 {
-				fmt.Fprintf(w, "| %s | %s | and %d more | | |\n", nameList(g.names, mdCode), way.name, rest)
-			}
-		}
-	}
-	fmt.Fprintln(w)
-	for _, g := range groups {
-		names := s.who(g, mdCode)
-		fmt.Fprintf(w, "- %s: %s\n", names, d.result(g.comparison))
-		for _, note := range g.notes {
-			fmt.Fprintf(w, "  - %s\n", strings.ReplaceAll(note, "*", `\*`))
-		}
-		if text := d.countText(s, g.comparison, mdCode); text != "" {
-			fmt.Fprintf(w, "  - %s\n", text)
-		}
-	}
-	for _, line := range s.declaredLines() {
-		for _, text := range line.texts(d.limit, mdCode, mdCode) {
-			fmt.Fprintf(w, "- %s\n", text)
-		}
-	}
-}
-
-// mdReason is reasonOf with the rule as code.
-func mdReason(v robots.Verdict) string {
-	if v.Rule.IsZero() || v.Undefined {
-		return strings.ReplaceAll(robots.Printable(reasonOf(v)), "|", `\|`)
-	}
-	return "line " + strconv.Itoa(v.Rule.Line()) + ": " + mdCode(v.Rule.String())
 }

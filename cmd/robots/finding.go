@@ -159,18 +159,13 @@ func (r *report) writeMarkdown(w io.Writer) {
 		}
 		row := fmt.Sprintf("%s| %s | %s | %s |\n", head, f.Level, mdCode(f.place()), mdCode(f.Message))
 		if b.Len()+len(row) > maxMarkdown {
-			b.WriteString(tooLong(r.command))
+			fmt.Fprintf(&b, "\nTruncated to fit a comment: `%s` shows everything.\n", r.command)
 			break
 		}
 		b.WriteString(row)
 		head = ""
 	}
 	_, _ = io.WriteString(w, b.String())
-}
-
-// tooLong ends a comment that is truncated.
-func tooLong(command string) string {
-	return "\nTruncated to fit a comment: `" + command + "` shows everything.\n"
 }
 
 // place is the file and line of a finding.
