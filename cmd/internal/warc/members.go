@@ -23,33 +23,33 @@ const (
 var (
 	gzipMagic = []byte{0x1F, 0x8B, 0x08}
 	zstdMagic = []byte{0x28, 0xB5, 0x2F, 0xFD}
-	begin     = []byte("WARC/")
+	warcMagic = []byte("WARC/")
 )
 
-// dictionaryFrame begins a file of zstd whose frames share a dictionary
+// dictionaryFrame is the magic number of a zstd file whose frames share a dictionary
 // (http://iipc.github.io/warc-specifications/specifications/warc-zstd/).
 const dictionaryFrame = 0x184D2A5D
 
 const (
 	maxDictionary = 8 << 20
-	maxWindow     = 64 << 20 // what a frame of zstd may make us remember
+	maxWindow     = 64 << 20 // memory for one zstd frame
 )
 
-// members are the pieces in which a file is compressed: a member of gzip, a frame
-// of zstd, the whole of a plain file. Usually each holds one record.
+// members reads the compressed parts of a file: gzip members, zstd frames, or all of a
+// plain file. Usually each contains one record.
 type members struct {
-	raw  *source
-	form form
-	done bool // of a plain file
-	gzip *gzip.Reader
-	zstd *zstd.Decoder // with the dictionary of the file
-	tell func(k Kind, offset int64, why string)
+	raw    *source
+	form   form
+	done   bool // of a plain file
+	gzip   *gzip.Reader
+	zstd   *zstd.Decoder // with the dictionary of the file
+	report func(k Kind, offset int64, detail string)
 }
 
-// lost tells of damage, unless it is the disk or the network that failed.
-func (m *members) lost(k Kind, offset int64, why string) {
+// damage reports damage, unless reading the file failed.
+func (m *members) damage(k Kind, offset int64, detail string) {
 	if m.raw.failed() == nil {
-		m.tell(k, offset, why)
+		m.report(k, offset, detail)
 	}
 }
 
@@ -59,8 +59,8 @@ func (m *members) close() {
 	}
 }
 
-// begin looks at the first bytes.
-func (m *members) begin() {
+// detect sets the form of the file from its first bytes, and reads its dictionary.
+func (m *members) detect() {
 	head := m.raw.peek(4)
 	switch {
 	case bytes.HasPrefix(head, gzipMagic[:2]):
@@ -70,17 +70,17 @@ func (m *members) begin() {
 	}
 	if m.form == zstandard && len(head) == 4 && binary.LittleEndian.Uint32(head) == dictionaryFrame {
 		if err := m.dictionary(); err != nil {
-			m.lost(BadZstd, 0, "the dictionary: "+err.Error())
+			m.damage(BadZstd, 0, "dictionary: "+err.Error())
 		}
 	}
 }
 
-// skippable reports whether a frame begins that holds no data.
+// skippable reports whether head begins a frame without data.
 func skippable(head []byte) bool {
 	return len(head) == 4 && binary.LittleEndian.Uint32(head)&^0xF == 0x184D2A50
 }
 
-// dictionary reads the frame with the dictionary, which may be compressed itself.
+// dictionary reads the frame with the dictionary, which can be compressed itself.
 func (m *members) dictionary() error {
 	head := m.raw.peek(8)
 	if len(head) < 8 {
@@ -88,7 +88,7 @@ func (m *members) dictionary() error {
 	}
 	n := binary.LittleEndian.Uint32(head[4:])
 	if n > maxDictionary {
-		return fmt.Errorf("%d bytes are too many", n)
+		return fmt.Errorf("%d bytes, more than %d", n, maxDictionary)
 	}
 	m.raw.skip(8)
 	dict := bytes.Clone(m.raw.peek(int(n)))
@@ -130,7 +130,7 @@ func (m *members) next() io.Reader {
 			if head := m.raw.peek(3); len(head) == 0 || len(head) < 3 && m.raw.failed() != nil {
 				return nil
 			} else if !bytes.Equal(head, gzipMagic) {
-				m.lost(Garbage, m.raw.offset(), "bytes that are no gzip")
+				m.damage(Garbage, m.raw.offset(), "not a gzip member")
 				m.resync()
 				continue
 			}
@@ -142,20 +142,20 @@ func (m *members) next() io.Reader {
 			if m.raw.failed() != nil {
 				return nil
 			}
-			m.damaged(BadGzip, "a member of gzip begins badly")
+			m.recover(BadGzip, "invalid gzip header")
 		case zstandard:
 			head := m.raw.peek(4)
 			switch {
 			case len(head) == 0 || len(head) < 4 && m.raw.failed() != nil:
 				return nil
 			case skippable(head):
-				if err := m.pass(); err != nil {
-					m.lost(BadZstd, m.raw.offset(), err.Error())
+				if err := m.skipFrame(); err != nil {
+					m.damage(BadZstd, m.raw.offset(), err.Error())
 					return nil
 				}
 				continue
 			case !bytes.Equal(head, zstdMagic):
-				m.lost(Garbage, m.raw.offset(), "bytes that are no zstd")
+				m.damage(Garbage, m.raw.offset(), "not a zstd frame")
 				m.resync()
 				continue
 			}
@@ -164,7 +164,7 @@ func (m *members) next() io.Reader {
 			if err == nil {
 				return in
 			}
-			m.damaged(BadZstd, err.Error())
+			m.recover(BadZstd, err.Error())
 		}
 	}
 }
@@ -174,7 +174,7 @@ func (m *members) inflate(in *source) (io.Reader, error) {
 	if m.gzip == nil {
 		m.gzip = new(gzip.Reader)
 	}
-	err := m.gzip.Reset(in) // which reads it by the byte, so none behind the member
+	err := m.gzip.Reset(in) // an io.ByteReader, so that nothing after the member is read
 	m.gzip.Multistream(false)
 	return m.gzip, err
 }
@@ -191,8 +191,8 @@ func (m *members) decode(in io.Reader) (io.Reader, error) {
 	return m.zstd, m.zstd.Reset(in)
 }
 
-// pass goes over a frame without data.
-func (m *members) pass() error {
+// skipFrame skips a frame without data.
+func (m *members) skipFrame() error {
 	head := m.raw.peek(8)
 	if len(head) < 8 {
 		m.raw.skip(len(head))
@@ -202,28 +202,27 @@ func (m *members) pass() error {
 	m.raw.skip(8)
 	if m.raw.mark = -1; n > 0 {
 		if got, err := io.CopyN(io.Discard, m.raw, n); err != nil {
-			return fmt.Errorf("a frame of %d bytes ends after %d", n, got)
+			return fmt.Errorf("frame of %d bytes truncated after %d", n, got)
 		}
 	}
 	return nil
 }
 
-// damaged says that the member at the mark cannot be read, and goes on to the next
-// in which a record begins.
-func (m *members) damaged(k Kind, why string) {
+// recover reports that the member at the mark cannot be read, and continues at the next
+// member that begins with a record.
+func (m *members) recover(k Kind, detail string) {
 	if m.form == plain {
 		return
 	}
-	if m.raw.rewind() {
-		m.lost(k, m.raw.offset(), why)
+	kept := m.raw.rewind()
+	m.damage(k, m.raw.offset(), detail)
+	if kept {
 		m.raw.skip(1)
-	} else {
-		m.lost(k, m.raw.offset(), why)
 	}
 	m.resync()
 }
 
-// resync goes on to the next place at which a member begins that begins a record.
+// resync skips to the next member that begins with a record.
 func (m *members) resync() {
 	m.raw.mark = -1
 	magic := gzipMagic
@@ -238,8 +237,7 @@ func (m *members) resync() {
 	}
 }
 
-// recordBegins reports whether the member at the beginning of data begins with a
-// record.
+// recordBegins reports whether data is the beginning of a member with a record.
 func (m *members) recordBegins(data []byte) bool {
 	var in io.Reader
 	var err error
@@ -251,24 +249,24 @@ func (m *members) recordBegins(data []byte) bool {
 	if err != nil {
 		return false
 	}
-	head := make([]byte, len(begin))
+	head := make([]byte, len(warcMagic))
 	n, _ := io.ReadFull(in, head)
-	return bytes.Equal(head[:n], begin)
+	return bytes.Equal(head[:n], warcMagic)
 }
 
-// A frame hands out the bytes of one frame of zstd and stops at its end, where a
-// decoder would go on to the next (RFC 8878 section 3.1.1).
+// A frame reads one zstd frame and ends there, where a decoder would continue with the
+// next (RFC 8878 section 3.1.1).
 type frame struct {
 	raw   *source
-	left  int  // bytes to the next header of a block
-	last  bool // no block follows
-	sum   bool // but a checksum does
+	left  int  // bytes to the next block header
+	last  bool // this is the last block
+	sum   bool // a checksum follows the last block
 	begun bool
 }
 
 var (
-	errFrame = errors.New("a frame of zstd is malformed")
-	errCut   = errors.New("a frame of zstd ends early") // io.ErrUnexpectedEOF would be a good end for the decoder
+	errFrame = errors.New("malformed zstd frame")
+	errShort = errors.New("truncated zstd frame") // the decoder takes io.ErrUnexpectedEOF for a valid end
 )
 
 func (f *frame) Read(p []byte) (int, error) {
@@ -277,7 +275,7 @@ func (f *frame) Read(p []byte) (int, error) {
 		case !f.begun:
 			var h zstd.Header
 			if err := h.Decode(f.raw.peek(zstd.HeaderMaxSize)); errors.Is(err, io.ErrUnexpectedEOF) {
-				return 0, f.cut()
+				return 0, f.truncated()
 			} else if err != nil {
 				return 0, errFrame
 			}
@@ -289,13 +287,13 @@ func (f *frame) Read(p []byte) (int, error) {
 		default:
 			head := f.raw.peek(3)
 			if len(head) < 3 {
-				return 0, f.cut()
+				return 0, f.truncated()
 			}
 			b := int(head[0]) | int(head[1])<<8 | int(head[2])<<16
 			f.last, f.left = b&1 != 0, b>>3
 			switch b >> 1 & 3 {
 			case 1:
-				f.left = 1 // one byte, many times
+				f.left = 1 // a repeated byte
 			case 3:
 				return 0, errFrame
 			}
@@ -305,15 +303,15 @@ func (f *frame) Read(p []byte) (int, error) {
 	n, err := f.raw.Read(p[:min(len(p), f.left)])
 	f.left -= n
 	if errors.Is(err, io.EOF) {
-		err = errCut
+		err = errShort
 	}
 	return n, err
 }
 
-// cut returns why no more of a frame came.
-func (f *frame) cut() error {
+// truncated returns the error for a frame that ends early.
+func (f *frame) truncated() error {
 	if err := f.raw.failed(); err != nil {
 		return err
 	}
-	return errCut
+	return errShort
 }

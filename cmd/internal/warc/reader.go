@@ -1,7 +1,6 @@
-// Package warc reads WARC files (ISO 28500, versions 1.0 and 1.1) as they are
-// found: plain, compressed by gzip or zstd, a record each or the whole file, and
-// damaged. A bad record costs that record and is counted by its kind; it never
-// costs the file.
+// Package warc reads WARC files (ISO 28500, versions 1.0 and 1.1): plain, or compressed with
+// gzip or zstd, by record or as a whole. It skips damaged records, reports each with its kind,
+// and continues with the next record.
 package warc
 
 import (
@@ -15,26 +14,26 @@ import (
 	"time"
 )
 
-// maxHeaderBytes bounds the header of a record, and that of an answer in it.
+// maxHeaderBytes limits the header of a record, and that of an HTTP response in it.
 const maxHeaderBytes = 64 << 10
 
-// A Kind is a way in which a file may be damaged. The words are a contract.
+// A Kind classifies damage. The values are a contract.
 type Kind string
 
 // The kinds.
 const (
-	BadGzip   Kind = "gzip"    // a member does not inflate, or its checksum is wrong
-	BadZstd   Kind = "zstd"    // the same of a frame
-	BadHeader Kind = "header"  // the header of a record cannot be read
-	BadLength Kind = "length"  // a record is longer or shorter than it says
-	BadHTTP   Kind = "http"    // the answer in a record is none
+	BadGzip   Kind = "gzip"    // a gzip member cannot be decompressed, or its checksum is wrong
+	BadZstd   Kind = "zstd"    // a zstd frame cannot be decompressed
+	BadHeader Kind = "header"  // a record header is invalid
+	BadLength Kind = "length"  // the length of a record differs from its Content-Length
+	BadHTTP   Kind = "http"    // a record does not contain a valid HTTP response
 	Garbage   Kind = "garbage" // bytes between records
 )
 
-// Damage is something in a file that could not be read.
+// Damage is a part of a file that could not be read.
 type Damage struct {
 	Kind   Kind
-	Offset int64 // in the file, near enough to find it
+	Offset int64 // in the file, approximate
 	Detail string
 }
 
@@ -42,73 +41,71 @@ func (d *Damage) Error() string {
 	return fmt.Sprintf("%s at byte %d: %s", d.Kind, d.Offset, d.Detail)
 }
 
-// A Record is one record. Its strings are copies, its Block is good until the next
-// call of Next.
+// A Record is one WARC record. Its Block is valid until the next call of Next.
 type Record struct {
 	Version string // such as "1.1"
 	Type    string // lower case, such as "response"
 	ID      string // WARC-Record-ID
 	URI     string // WARC-Target-URI, without the angle brackets that some writers put around it
 	Date    time.Time
-	// Truncated is the reason for which the block is not whole: "" if it is, else
-	// "length", "time", "disconnect" or "unspecified".
+	// Truncated is the reason why the block is truncated: "length", "time", "disconnect" or
+	// "unspecified"; "" if it is complete.
 	Truncated string
-	RefersTo  Reference // of a revisit: the record that has what it leaves out
-	Offset    int64     // in the file, of the member that holds the record, or of the record itself in a plain file
-	Length    int64     // of the block, as it says
+	RefersTo  Reference // of a revisit record: the record with the content
+	Offset    int64     // in the file, of the compressed member or, in a plain file, of the record
+	Length    int64     // Content-Length of the block
 
-	Block io.Reader // ends in io.EOF if the record came whole, else in a *Damage
+	Block io.Reader // ends with io.EOF if the record is complete, otherwise with a *Damage
 
 	date, length string
 	reader       *Reader
 }
 
-// A Reference says which record is meant, as another one has it. What it leaves out is "".
+// A Reference identifies another record. Fields that are missing are "".
 type Reference struct{ ID, URI, Date string }
 
 // A Reader reads the records of a file, in order.
 type Reader struct {
 	raw     source
 	members members
-	text    source // of the member that is open
-	open    bool
-	at      int64 // offset of that member
+	text    source // the decompressed member
+	open    bool   // a member is open
+	at      int64  // offset of that member
 	block   block
 	fields  fields
 	damage  func(Damage)
 
-	answer source // of Response, of the record that was read last
-	body   source // of its chunks
+	response source // of Response, for the current record
+	body     source // its chunked body
 }
 
-// NewReader returns a reader of a file. It calls damage, which may be nil, for
-// whatever it cannot read.
+// NewReader returns a reader of a file. It calls damage, which can be nil, for each part
+// that it cannot read.
 func NewReader(in io.Reader, damage func(Damage)) *Reader {
 	if damage == nil {
 		damage = func(Damage) {}
 	}
 	r := &Reader{damage: damage, fields: fields{names: map[string]string{}}}
 	r.raw.reset(in)
-	r.members = members{raw: &r.raw, tell: func(k Kind, at int64, why string) { r.lost(k, at, why) }}
-	r.members.begin()
+	r.members = members{raw: &r.raw, report: func(k Kind, at int64, detail string) { r.report(k, at, detail) }}
+	r.members.detect()
 	return r
 }
 
-// Close gives back what decoders hold. It does not close the file.
+// Close releases the decoders. It does not close the file.
 func (r *Reader) Close() { r.members.close() }
 
-// Offset returns how far the file was read.
-func (r *Reader) Offset() int64 {
-	return r.raw.offset()
-}
+// Offset returns the number of bytes read from the file.
+func (r *Reader) Offset() int64 { return r.raw.offset() }
 
-func (r *Reader) lost(k Kind, at int64, why string) *Damage {
-	d := Damage{k, at, why}
+// report passes damage to the caller.
+func (r *Reader) report(k Kind, at int64, detail string) *Damage {
+	d := Damage{k, at, detail}
 	r.damage(d)
 	return &d
 }
 
-// where returns the offset in the file of what is read now.
+// where returns the current offset in the file.
 func (r *Reader) where() int64 {
 	if r.members.form == plain {
 		return r.text.offset()
@@ -116,8 +113,8 @@ func (r *Reader) where() int64 {
 	return r.at
 }
 
-// Next returns the next record that can be read. The error is io.EOF at the end of
-// the file, else one of reading the file, such as of a disk.
+// Next returns the next valid record. The error is io.EOF at the end of the file, otherwise
+// an error of reading the file.
 func (r *Reader) Next() (*Record, error) {
 	for {
 		if r.open {
@@ -145,8 +142,8 @@ func (r *Reader) Next() (*Record, error) {
 	}
 }
 
-// record reads the header of the next record of the member that is open. It is nil
-// if there is none, or none that can be read.
+// record reads the header of the next record in the open member. It returns nil if there is
+// no valid one.
 func (r *Reader) record() *Record {
 	t := &r.text
 	for b := t.peek(1); len(b) == 1 && (b[0] == '\r' || b[0] == '\n'); b = t.peek(1) {
@@ -156,29 +153,29 @@ func (r *Reader) record() *Record {
 		r.endMember()
 		return nil
 	}
-	if !bytes.Equal(t.peek(len(begin)), begin) {
-		if r.tornMember() {
+	if !bytes.Equal(t.peek(len(warcMagic)), warcMagic) {
+		if r.brokenMember() {
 			return nil
 		}
-		r.lost(Garbage, r.where(), "bytes between records")
-		r.seek()
+		r.report(Garbage, r.where(), "bytes between records")
+		r.nextRecord()
 		return nil
 	}
 	record := &Record{Offset: r.where(), reader: r}
 	t.setMark()
 	start := t.offset()
 	line, _ := t.line(maxHeaderBytes)
-	record.Version = string(bytes.TrimSpace(line[len(begin):]))
+	record.Version = string(bytes.TrimSpace(line[len(warcMagic):]))
 	if !r.fields.read(t, start, record.field) {
-		if !r.tornMember() {
-			r.lost(BadHeader, record.Offset, "the header of a record has no end, or is longer than 64 KiB")
-			r.again()
+		if !r.brokenMember() {
+			r.report(BadHeader, record.Offset, "record header is unterminated or longer than 64 KiB")
+			r.resume()
 		}
 		return nil
 	}
 	if err := record.read(); err != "" {
-		r.lost(BadHeader, record.Offset, err)
-		r.again()
+		r.report(BadHeader, record.Offset, err)
+		r.resume()
 		return nil
 	}
 	t.setMark() // where the block begins
@@ -187,33 +184,32 @@ func (r *Reader) record() *Record {
 	return record
 }
 
-// fields reads headers. It remembers the canonical names of fields by how they were written:
-// nearly all files have the same few.
+// fields reads headers. It caches the canonical names of fields.
 type fields struct {
 	names map[string]string
-	value []byte // of the field that is read
+	value []byte // of the current field
 }
 
-const mostNames = 200 // that are remembered
+const maxNames = 200 // in the cache
 
 func (f *fields) name(written []byte) string {
 	if name, ok := f.names[string(written)]; ok {
 		return name
 	}
 	name := http.CanonicalHeaderKey(string(written))
-	if len(f.names) < mostNames && len(written) < 100 {
+	if len(f.names) < maxNames && len(written) < 100 {
 		f.names[string(written)] = name
 	}
 	return name
 }
 
-// read reads lines up to an empty one, and calls put with each field. The value holds until
-// put returns. Where the header has no end read returns false.
+// read reads lines up to an empty one, and calls put with each field. The value is valid until
+// put returns. It returns false for an unterminated header.
 func (f *fields) read(t *source, start int64, put func(name string, value []byte)) bool {
 	for name := ""; ; {
 		line, ok := t.line(maxHeaderBytes)
 		ok = ok && t.offset()-start <= maxHeaderBytes
-		if ok && len(line) > 0 && (line[0] == ' ' || line[0] == '\t') { // a fold
+		if ok && len(line) > 0 && (line[0] == ' ' || line[0] == '\t') { // obsolete line folding
 			f.value = bytes.TrimSpace(append(append(f.value, ' '), bytes.TrimSpace(line)...))
 			continue
 		}
@@ -231,7 +227,7 @@ func (f *fields) read(t *source, start int64, put func(name string, value []byte
 	}
 }
 
-// field takes a field of the header. Of several of a name it takes the first.
+// field sets a header field. The first of several with the same name counts.
 func (r *Record) field(name string, value []byte) {
 	var to *string
 	switch name {
@@ -259,29 +255,28 @@ func (r *Record) field(name string, value []byte) {
 	}
 }
 
-// read reads what a record must say. It returns what is wrong.
+// read parses the required fields, and returns the problem with them, "" if they are valid.
 func (r *Record) read() string {
 	r.Type, r.Truncated = strings.ToLower(r.Type), strings.ToLower(r.Truncated)
 	if r.Type == "" {
-		return "a record without WARC-Type"
+		return "WARC-Type is missing"
 	}
 	n, err := strconv.ParseInt(r.length, 10, 64)
 	if err != nil || n < 0 {
-		return fmt.Sprintf("Content-Length %.40q is no number of bytes", r.length)
+		return fmt.Sprintf("invalid Content-Length %.40q", r.length)
 	}
 	r.Length = n
 	if bare, ok := strings.CutPrefix(r.URI, "<"); ok {
 		r.URI = strings.TrimSuffix(bare, ">")
 	}
 	if r.Date, err = ParseDate(r.date); err != nil {
-		return fmt.Sprintf("WARC-Date %.40q is no time", r.date)
+		return fmt.Sprintf("invalid WARC-Date %.40q", r.date)
 	}
 	return ""
 }
 
-// ParseDate reads a date as records have them: RFC 3339 with or without fractions, which
-// version 1.1 has, without a zone, which then is UTC, or the 14 digits of old
-// writers. A leap second is the second after it.
+// ParseDate parses the date of a record: RFC 3339, in UTC without a zone, or the 14 digits
+// that old programs write. A leap second is the second after it.
 func ParseDate(s string) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "20060102150405", "2006-01-02 15:04:05", "2006-01-02"} {
 		at, err := time.Parse(layout, s)
@@ -294,18 +289,17 @@ func ParseDate(s string) (time.Time, error) {
 			}
 		}
 	}
-	return time.Time{}, errors.New("no time")
+	return time.Time{}, errors.New("invalid date")
 }
 
-// again goes on behind the first line of the record at the mark, to the next that
-// begins a record.
-func (r *Reader) again() {
+// resume continues after the first line of the record at the mark.
+func (r *Reader) resume() {
 	r.text.rewind()
-	r.seek()
+	r.nextRecord()
 }
 
-// seek goes on to the next line that begins a record.
-func (r *Reader) seek() {
+// nextRecord skips to the next line that begins a record.
+func (r *Reader) nextRecord() {
 	t := &r.text
 	t.mark = -1
 	if t.find([]byte("\nWARC/1.")) {
@@ -315,40 +309,40 @@ func (r *Reader) seek() {
 	}
 }
 
-// endMember closes the member that was read to its end.
+// endMember closes the member at its end.
 func (r *Reader) endMember() {
-	if !r.tornMember() {
+	if !r.brokenMember() {
 		r.open = false
 	}
 }
 
-// tornMember reports whether the member that is open ended in an error, which it
-// then tells of. The member is closed.
-func (r *Reader) tornMember() bool {
+// brokenMember reports whether the open member ended with an error. If so, it reports the
+// damage and closes the member.
+func (r *Reader) brokenMember() bool {
 	err := r.text.failed()
 	if err == nil {
 		return false
 	}
-	r.torn(err)
+	r.closeBroken(err)
 	return true
 }
 
-// torn closes a member that ended in an error.
-func (r *Reader) torn(err error) {
+// closeBroken closes a member that ended with an error.
+func (r *Reader) closeBroken(err error) {
 	r.open = false
-	if r.raw.failed() != nil { // of the disk or the network: Next returns it
+	if r.raw.failed() != nil { // a read error, which Next returns
 		r.raw.next = len(r.raw.buf)
 		return
 	}
 	switch r.members.form {
 	case gzipped:
-		r.members.damaged(BadGzip, err.Error())
+		r.members.recover(BadGzip, err.Error())
 	case zstandard:
-		r.members.damaged(BadZstd, err.Error())
+		r.members.recover(BadZstd, err.Error())
 	}
 }
 
-// block is the content of the record that is read.
+// block is the content of the current record.
 type block struct {
 	r    *Reader
 	left int64
@@ -374,7 +368,7 @@ func (b *block) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// short ends a block that ends before it should.
+// short ends a truncated block.
 func (b *block) short(err error) {
 	r := b.r
 	if !errors.Is(err, io.EOF) {
@@ -382,14 +376,14 @@ func (b *block) short(err error) {
 		if r.raw.failed() == nil {
 			b.err = &Damage{r.kind(), r.where(), err.Error()}
 		}
-		r.torn(err)
+		r.closeBroken(err)
 		return
 	}
-	b.err = r.lost(BadLength, r.where(), fmt.Sprintf("%d bytes of a record are missing", b.left))
-	r.again()
+	b.err = r.report(BadLength, r.where(), fmt.Sprintf("%d bytes of the record are missing", b.left))
+	r.resume()
 }
 
-// kind is that of damage to what is compressed.
+// kind is the kind of damage of the compression in use.
 func (r *Reader) kind() Kind {
 	if r.members.form == zstandard {
 		return BadZstd
@@ -397,8 +391,7 @@ func (r *Reader) kind() Kind {
 	return BadGzip
 }
 
-// close looks at what follows a block: the end of its line, or of the member with
-// its checksum.
+// close checks what follows a block: a line end, or the end of the member with its checksum.
 func (b *block) close() {
 	t := &b.r.text
 	tail := t.peek(5)
@@ -407,20 +400,20 @@ func (b *block) close() {
 		return
 	}
 	if len(tail) > 0 && tail[0] != '\r' && tail[0] != '\n' {
-		b.err = b.r.lost(BadLength, b.r.where(), "a record goes on behind its end")
-		b.r.again()
+		b.err = b.r.report(BadLength, b.r.where(), "data after the end of the record")
+		b.r.resume()
 		return
 	}
 	b.err = io.EOF
 }
 
-// end passes over what was not read of a block.
+// end skips the rest of a block.
 func (b *block) end() {
 	if b.r == nil || b.err != nil {
 		return
 	}
-	if b.left > keepMost {
-		b.r.text.mark = -1 // nobody goes back that far
+	if b.left > maxRewind {
+		b.r.text.mark = -1 // too far to rewind
 	}
 	_, _ = io.Copy(io.Discard, b)
 }

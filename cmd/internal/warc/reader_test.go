@@ -300,7 +300,7 @@ func TestLongRecord(t *testing.T) {
 			t.Fatalf("%v, %v; want %s", record, err, want)
 		}
 	}
-	if got := cap(r.text.buf) + cap(r.raw.buf); got > 4*keepMost {
+	if got := cap(r.text.buf) + cap(r.raw.buf); got > 4*maxRewind {
 		t.Errorf("%d bytes are held", got)
 	}
 }

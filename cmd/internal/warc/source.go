@@ -7,19 +7,18 @@ import (
 )
 
 const (
-	readSize = 64 << 10
-	keepMost = 4 << 20 // bytes behind a mark that are kept to go back to it
+	readSize  = 64 << 10
+	maxRewind = 4 << 20 // bytes after a mark that are kept
 )
 
-// A source reads ahead, and can go back to a mark while no more than keepMost
-// bytes were read since.
+// A source is a buffered reader that can go back to a mark, for at most maxRewind bytes.
 type source struct {
 	in   io.Reader
 	buf  []byte
-	next int   // in buf, of the next byte
-	mark int   // in buf, -1 for none
+	next int   // index in buf of the next byte
+	mark int   // index in buf, -1 for none
 	base int64 // offset of buf[0]
-	err  error // that ended the reading
+	err  error // of in
 }
 
 // reset makes s read from in, whose first byte has the offset 0.
@@ -27,15 +26,15 @@ func (s *source) reset(in io.Reader) {
 	*s = source{in: in, buf: s.buf[:0], mark: -1}
 }
 
-// offset returns that of the next byte.
+// offset returns the offset of the next byte.
 func (s *source) offset() int64 { return s.base + int64(s.next) }
 
-// setMark is to go back to the next byte.
+// setMark sets the mark at the next byte.
 func (s *source) setMark() { s.mark = s.next }
 
-// rewind goes back to the mark, if that is still kept.
+// rewind goes back to the mark. It returns false if that is no longer kept.
 func (s *source) rewind() bool {
-	if s.mark < 0 || s.next-s.mark > keepMost {
+	if s.mark < 0 || s.next-s.mark > maxRewind {
 		return false
 	}
 	s.next = s.mark
@@ -48,7 +47,7 @@ func (s *source) fill() bool {
 		return false
 	}
 	keep := s.next
-	if s.mark >= 0 && s.next-s.mark <= keepMost {
+	if s.mark >= 0 && s.next-s.mark <= maxRewind {
 		keep = min(keep, s.mark)
 	} else {
 		s.mark = -1
@@ -79,10 +78,10 @@ func (s *source) peek(n int) []byte {
 	return s.buf[s.next:min(s.next+n, len(s.buf))]
 }
 
-// skip passes over bytes that were peeked at.
+// skip discards peeked bytes.
 func (s *source) skip(n int) { s.next += n }
 
-// failed returns what ended the reading if that was not the end.
+// failed returns the read error, nil for io.EOF.
 func (s *source) failed() error {
 	if errors.Is(s.err, io.EOF) {
 		return nil
@@ -107,8 +106,8 @@ func (s *source) ReadByte() (byte, error) {
 	return s.buf[s.next-1], nil
 }
 
-// line returns the next line without its end, of which CRLF and LF are two forms,
-// and whether there is one. What goes on for more than most bytes is cut there.
+// line returns the next line without its CRLF or LF, truncated at most bytes, and whether
+// there is one.
 func (s *source) line(most int) (line []byte, ok bool) {
 	for looked := 0; ; {
 		have := s.buf[s.next:]
@@ -127,8 +126,7 @@ func (s *source) line(most int) (line []byte, ok bool) {
 	}
 }
 
-// find goes on to the next place where the bytes of a mark begin, and reports
-// whether there is one.
+// find skips to the next occurrence of what, and reports whether there is one.
 func (s *source) find(what []byte) bool {
 	for {
 		have := s.buf[s.next:]
