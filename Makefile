@@ -81,7 +81,7 @@ docs: ## the generated pages; ids of statements become links
 	go test -count=1 -run TestPage ./lint -update
 	go test -count=1 -run 'TestDialectPage|TestDocuments' . -update
 	go test -count=1 -run TestFaultPage ./fetch -update
-	go test -count=1 -run 'TestSample|TestBulkPage' ./cmd/internal/bulk -update
+	go test -count=1 -run TestBulkPage ./cmd/internal/bulk -update
 	go test -count=1 -run TestOperating ./cmd/robots -update
 	go test -count=1 -run TestAPIPage ./cmd/internal/server -update
 crawlers: ## names in files of ROBOTS_CORPUS that the directory of crawlers lacks, and entries not looked at for a year

@@ -16,75 +16,46 @@ type junitElement struct {
 	Text     string         `xml:",chardata"`
 }
 
-// A junitShape is what a schema lets an element be.
+// A junitShape is what the schema allows for an element.
 type junitShape struct {
 	required, optional map[string]string // patterns of whole values by attribute
-	children           string            // a pattern of their names, a space behind each
+	children           string            // a pattern of their names, each followed by a space
 	text               bool
 }
 
-// junitSchemas are what two schemas demand of the elements we write: junit-10.xsd of Jenkins' xunit plugin, and
-// that of Ant's junit task (JUnit.xsd of Windy Road).
-var junitSchemas = map[string]map[string]junitShape{
-	"Jenkins": {
-		"testsuites": {
-			optional: map[string]string{"name": anyText, "time": surefireTime, "tests": anyText, "failures": anyText, "errors": anyText},
-			children: `(testsuite )*`,
+// junitSchema has the elements of the strictest schema in use, that of Ant's junit task
+// (JUnit.xsd of Windy Road). What it accepts, junit-10.xsd of Jenkins' xunit plugin accepts too.
+var junitSchema = map[string]junitShape{
+	"testsuites": {children: `(testsuite )*`},
+	"testsuite": {
+		required: map[string]string{
+			"name": notBlank, "timestamp": `\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d`, "hostname": notBlank, "tests": number, "failures": number,
+			"errors": number, "time": decimal, "package": anyText, "id": number,
 		},
-		"testsuite": {
-			required: map[string]string{"name": anyText, "tests": anyText, "failures": anyText, "errors": anyText},
-			optional: map[string]string{
-				"group": anyText, "time": surefireTime, "skipped": anyText, "timestamp": anyText, "hostname": anyText, "id": anyText, "package": anyText,
-				"file": anyText, "log": anyText, "url": anyText,
-			},
-			children: `((testsuite|properties|testcase|system-out|system-err) )*`,
-		},
-		"properties": {children: `(property )*`},
-		"property":   {required: map[string]string{"name": anyText, "value": anyText}},
-		"testcase": {
-			required: map[string]string{"name": anyText},
-			optional: map[string]string{"time": anyText, "classname": anyText, "group": anyText},
-			children: `((skipped|error|failure|system-out|system-err) )*`,
-		},
-		"skipped":    {optional: map[string]string{"type": anyText, "message": anyText}, text: true},
-		"error":      {optional: map[string]string{"type": anyText, "message": anyText}, text: true},
-		"failure":    {optional: map[string]string{"type": anyText, "message": anyText}, text: true},
-		"system-out": {text: true},
-		"system-err": {text: true},
+		optional: map[string]string{"skipped": number},
+		children: `properties (testcase )*system-out system-err `,
 	},
-	"Ant": {
-		"testsuites": {children: `(testsuite )*`},
-		"testsuite": {
-			required: map[string]string{
-				"name": notBlank, "timestamp": `\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d`, "hostname": notBlank, "tests": number, "failures": number,
-				"errors": number, "time": decimal, "package": anyText, "id": number,
-			},
-			optional: map[string]string{"skipped": number},
-			children: `properties (testcase )*system-out system-err `,
-		},
-		"properties": {children: `(property )*`},
-		"property":   {required: map[string]string{"name": notBlank, "value": anyText}},
-		"testcase": {
-			required: map[string]string{"name": anyText, "classname": anyText, "time": decimal},
-			children: `((skipped|error|failure) )?`,
-		},
-		"error":      {required: map[string]string{"type": anyText}, optional: map[string]string{"message": anyText}, text: true},
-		"failure":    {required: map[string]string{"type": anyText}, optional: map[string]string{"message": anyText}, text: true},
-		"system-out": {text: true},
-		"system-err": {text: true},
+	"properties": {children: `(property )*`},
+	"property":   {required: map[string]string{"name": notBlank, "value": anyText}},
+	"testcase": {
+		required: map[string]string{"name": anyText, "classname": anyText, "time": decimal},
+		children: `((skipped|error|failure) )?`,
 	},
+	"error":      {required: map[string]string{"type": anyText}, optional: map[string]string{"message": anyText}, text: true},
+	"failure":    {required: map[string]string{"type": anyText}, optional: map[string]string{"message": anyText}, text: true},
+	"system-out": {text: true},
+	"system-err": {text: true},
 }
 
 const (
-	anyText      = `(?s).*`
-	notBlank     = `(?s).*\S.*`
-	number       = `-?\d+`
-	decimal      = `-?(\d+(\.\d*)?|\.\d+)`
-	surefireTime = `((\d{0,3},)*\d{3}|\d{0,3})*(\.\d*)?`
+	anyText  = `(?s).*`
+	notBlank = `(?s).*\S.*`
+	number   = `-?\d+`
+	decimal  = `-?(\d+(\.\d*)?|\.\d+)`
 )
 
-// junitFaults returns what a schema does not let a document be.
-func junitFaults(t *testing.T, schema, text string) (faults []string) {
+// junitFaults returns the violations of the schema.
+func junitFaults(t *testing.T, text string) (faults []string) {
 	t.Helper()
 	var root junitElement
 	if err := xml.Unmarshal([]byte(text), &root); err != nil {
@@ -98,7 +69,7 @@ func junitFaults(t *testing.T, schema, text string) (faults []string) {
 		fault := func(format string, args ...any) {
 			faults = append(faults, e.XMLName.Local+": "+fmt.Sprintf(format, args...))
 		}
-		shape, known := junitSchemas[schema][e.XMLName.Local]
+		shape, known := junitSchema[e.XMLName.Local]
 		if !known {
 			fault("unknown element")
 			return
@@ -137,8 +108,8 @@ func junitFaults(t *testing.T, schema, text string) (faults []string) {
 	return faults
 }
 
-// TestJUnitSchemas: what is written in the format of JUnit is valid for those who read it.
-func TestJUnitSchemas(t *testing.T) {
+// TestJUnitSchema: reports are valid for programs that read JUnit.
+func TestJUnitSchema(t *testing.T) {
 	tests := writeFile(t, "version: 1\ntext: \"User-agent: *\\nDisallow: /]]>&\\nAllow: /*a*b*c\\n\"\ntests:\n"+
 		"  - {name: \"<a> & ]]>\\u0001, 100%\", allow: [/, \"/]]>&\"], disallow: {every: \"/]]*\"}}\n")
 	hard := writeFile(t, "version: 1\ntext: \"User-agent: *\\nDisallow: /*a*b*c\\n\"\ntests:\n  - {disallow: {every: \"/*a*b*c\"}}\n")
@@ -152,10 +123,8 @@ func TestJUnitSchemas(t *testing.T) {
 		"diff, the same":  program(t, exitAllowed, "diff", "--format", "junit", empty, empty),
 	}
 	for name, text := range reports {
-		for schema := range junitSchemas {
-			for _, fault := range junitFaults(t, schema, text) {
-				t.Errorf("%s, for %s: %s", name, schema, fault)
-			}
+		for _, fault := range junitFaults(t, text) {
+			t.Errorf("%s: %s", name, fault)
 		}
 	}
 	for what, text := range map[string]string{
@@ -172,10 +141,8 @@ func TestJUnitSchemas(t *testing.T) {
 		`<testsuites><testsuite name="a" tests="1" failures="0" errors="0">text</testsuite></testsuites>`,
 		`<testsuite/>`,
 	} {
-		for schema := range junitSchemas {
-			if len(junitFaults(t, schema, wrong)) == 0 {
-				t.Errorf("%s takes %s", schema, wrong)
-			}
+		if len(junitFaults(t, wrong)) == 0 {
+			t.Errorf("accepts %s", wrong)
 		}
 	}
 }

@@ -3,12 +3,9 @@ package bulk
 import (
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"encoding/csv"
 	"flag"
 	"fmt"
-	"io"
-	"iter"
 	"maps"
 	"os"
 	"os/exec"
@@ -22,165 +19,38 @@ import (
 	"time"
 )
 
-var update = flag.Bool("update", false, "write the sample of examples/bulk, and its results into docs/bulk.md")
+var update = flag.Bool("update", false, "write the results for examples/bulk into docs/bulk.md")
 
 const (
 	examples = "../../../examples/bulk"
 	bulkPage = "../../../docs/bulk.md"
 )
 
-// The sample is what two crawls found at sites that nobody has. The label before .example
-// stands for a country.
-var (
-	sampleMonths    = []time.Month{time.May, time.October}
-	sampleCountries = []string{"de", "fr", "jp", "br"}
-)
-
-// sampleSites is how many sites each country has.
-const sampleSites = 30
-
-// sample yields what one crawl found. Site i has rules of its own kind; some of them are
-// others in the second crawl.
-func sample(crawl int) iter.Seq[kept] {
-	const shop = "# %[1]s\nUser-agent: *\nDisallow: /cart/\nDisallow: /*?sort=\nAllow: /cart/help\n"
-	kinds := []string{
-		shop,
-		shop + "\nUser-agent: GPTBot\nUser-agent: CCBot\nDisallow: /\n",
-		shop + "\nUser-agent: GPTBot\nDisallow:\n",                        // named, and nothing is blocked
-		"User-agent: *\nDisallow: /\n\nUser-agent: Googlebot\nAllow: /\n", // all but one
-		"User-agent: *\nCrawl-delay: %[2]d\nDisallow: /search\n",
-		"User-agent: *\nDisalow: /intern/\n", // Google takes the misspelt word for the right one
-		"User-agent: *\nAllow: /a/\nDisallow: /a\n\nSitemap: https://%[1]s/sitemap.xml\n",
-		"",
-	}
-	return func(yield func(kept) bool) {
-		at := time.Date(2026, sampleMonths[crawl], 3, 4, 0, 0, 0, time.UTC)
-		for i := range sampleSites * len(sampleCountries) {
-			country := i % len(sampleCountries)
-			host := fmt.Sprintf("site-%02d.%s.example", i/len(sampleCountries), sampleCountries[country])
-			kind := (i/len(sampleCountries)*5 + country*3) % len(kinds)
-			if crawl == 1 && i%6 == 0 {
-				kind = 1 // who had something else in May names the crawlers in October
-			}
-			body := kinds[kind]
-			if strings.Contains(body, "%[") {
-				body = fmt.Sprintf(body+"%.0[1]s%.0[2]d", host, 1+country*3)
-			}
-			if crawl == 1 && kind == 0 {
-				body += "\n# looked through in October\n" // another text, the same answers
-			}
-			k := kept{url: "https://" + host + "/robots.txt", at: at.Add(time.Duration(i) * 97 * time.Second), body: body}
-			switch n := i * 5 % 23; {
-			case n == 3:
-				k.status, k.body = "404 Not Found", "<h1>not found</h1>"
-			case n == 7:
-				k.status, k.body = "503 Service Unavailable", ""
-			case n == 11 && crawl == 0:
-				k.status, k.body = "301 Moved Permanently\r\nLocation: https://elsewhere.example/robots.txt", ""
-			case n == 15:
-				www := k
-				www.url = "https://www." + host + "/robots.txt"
-				if !yield(www) {
-					return
-				}
-				k.status, k.body = "301 Moved Permanently\r\nLocation: "+www.url, ""
-			case n == 19 && crawl == 1:
-				continue // gone
-			}
-			if !yield(k) {
-				return
-			}
-		}
-	}
-}
-
-// sampleURLs is a list of pages as an index has them.
-func sampleURLs() []byte {
-	var list []byte
-	for i, country := range slices.Sorted(slices.Values(sampleCountries)) {
-		for n := range 5 {
-			host := fmt.Sprintf("site-%02d.%s.example", n, country)
-			for _, page := range []string{"/", "/cart/help", "/cart/pay", "/list?sort=price"} {
-				at := time.Date(2026, 4+time.Month(2*n), 1+i, 12, 0, 0, 0, time.UTC)
-				list = fmt.Appendf(list, "{\"url\":\"https://%s%s\",\"at\":\"%s\"}\n", host, page, at.Format(time.RFC3339))
-			}
-		}
-	}
-	return list
-}
-
-func unzipped(t *testing.T, path string) []byte {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
+// sampleMonths are those of the two crawls in examples/bulk, of invented sites. The label
+// before .example stands for a country.
+var sampleMonths = []time.Month{time.May, time.October}
 
 // samplePath returns the archive of a crawl.
 func samplePath(crawl int) string {
 	return filepath.Join(examples, fmt.Sprintf("2026-%02d.warc.gz", sampleMonths[crawl]))
 }
 
-// TestSample: the sample is what its generator makes, and small.
-func TestSample(t *testing.T) {
-	size := int64(0)
-	for crawl := range sampleMonths {
-		path := filepath.Join(t.TempDir(), "sample.warc.gz")
-		if *update {
-			path = samplePath(crawl)
-		}
-		writeArchive(t, path, sample(crawl))
-		if !bytes.Equal(unzipped(t, path), unzipped(t, samplePath(crawl))) { // compressors may differ
-			t.Errorf("%s: run go test ./cmd/internal/bulk -run 'TestSample|TestBulkPage' -update", samplePath(crawl))
-		}
-		info, err := os.Stat(samplePath(crawl))
-		if err != nil {
-			t.Fatal(err)
-		}
-		size += info.Size()
-	}
-	const most = 100 << 10
-	if size > most {
-		t.Errorf("the sample has %d bytes, more than %d", size, most)
-	}
-	list := filepath.Join(examples, "urls.jsonl")
-	if *update {
-		if err := os.WriteFile(list, sampleURLs(), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if text, err := os.ReadFile(list); err != nil || !bytes.Equal(text, sampleURLs()) {
-		t.Errorf("%s is not what its generator makes: %v", list, err)
-	}
-}
-
-// tables are what the questions of the page are asked of.
+// tables are the input of the queries in the page.
 type tables struct {
 	verdicts []Verdict
 	joined   []Joined
 	changes  []Diff
 }
 
-// share writes a part of a whole as the page does, with four digits behind the point.
+// share formats a fraction with four decimals, as the page does.
 func share(part, whole int) string {
 	return strconv.FormatFloat(float64(part)/float64(max(whole, 1)), 'f', 4, 64)
 }
 
-// answered reports whether a row is about a site with an answer.
+// answered reports whether the robots.txt of a row was reachable.
 func answered(v Verdict) bool { return v.Outcome == "success" || v.Outcome == "unavailable" }
 
-// counted makes rows of counts, by key.
+// counted returns a row for each count, sorted by key.
 func counted(head string, counts map[string]int) [][]string {
 	rows := [][]string{strings.Split(head, ",")}
 	for key, n := range counts {
@@ -190,7 +60,7 @@ func counted(head string, counts map[string]int) [][]string {
 	return rows
 }
 
-// questions are those of the page, answered without SQL.
+// questions are the queries of the page in Go, for machines without DuckDB.
 var questions = map[string]func(t *tables) [][]string{
 	"shut-out": func(t *tables) [][]string {
 		type month struct{ sites, answered, shut int }
@@ -324,11 +194,11 @@ var questions = map[string]func(t *tables) [][]string{
 	},
 }
 
-// A block of the page is a question: its name, its SQL and its result.
+// block matches a query in the page: its name, its SQL and its result.
 var block = regexp.MustCompile("(?s)<!-- question: ([a-z-]+) -->\n```sql\n(.*?)```\n\n```text\n(.*?)```\n")
 
-// TestBulkPage: the results in the page are those of the sample, asked as the page says; by
-// DuckDB too where it is installed.
+// TestBulkPage: the results in the page are those of the sample, also by DuckDB where it is
+// installed.
 func TestBulkPage(t *testing.T) {
 	page, err := os.ReadFile(bulkPage)
 	if err != nil {
@@ -373,12 +243,12 @@ func TestBulkPage(t *testing.T) {
 		seen[name] = true
 		ask := questions[name]
 		if ask == nil {
-			t.Errorf("the page asks %s, and nobody answers", name)
+			t.Errorf("unknown query %s in the page", name)
 			return text
 		}
 		rows := ask(&all)
 		if len(rows) < 2 {
-			t.Errorf("%s: the sample has no row for it", name)
+			t.Errorf("%s: no rows", name)
 		}
 		var b bytes.Buffer
 		w := csv.NewWriter(&b)
@@ -389,17 +259,17 @@ func TestBulkPage(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), duck, "-csv", "-c", sql)
 			cmd.Dir = work
 			if got, err := cmd.CombinedOutput(); err != nil || strings.ReplaceAll(string(got), "\r", "") != b.String() {
-				t.Errorf("%s: DuckDB says\n%s%v\nwant\n%s", name, got, err, b.String())
+				t.Errorf("%s: DuckDB prints\n%s%v\nwant\n%s", name, got, err, b.String())
 			}
 		}
 		if !*update && shown != b.String() {
-			t.Errorf("%s: the page shows\n%s\nand it is\n%s", name, shown, b.String())
+			t.Errorf("%s: the page shows\n%s\nwant\n%s", name, shown, b.String())
 		}
 		return strings.Replace(text, "```text\n"+shown, "```text\n"+b.String(), 1)
 	})
 	for name := range questions {
 		if !seen[name] {
-			t.Errorf("the page does not ask %s", name)
+			t.Errorf("the page has no query %s", name)
 		}
 	}
 	if *update {

@@ -6,16 +6,6 @@ import (
 	"time"
 )
 
-func TestWords(t *testing.T) {
-	for got, want := range map[string]string{
-		Thousands(0): "0", Thousands(999): "999", Thousands(1000): "1,000", Thousands(-1234567): "-1,234,567", Thousands(-123): "-123",
-	} {
-		if got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
-}
-
 // TestLine: the progress of a run in one line.
 func TestLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
