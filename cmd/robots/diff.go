@@ -215,14 +215,8 @@ func (d *differ) diff(ctx context.Context) (int, error) {
 		d.warnCrawlers([]Crawler{{a, []string{a}, d.dialects[0]}}, nil)
 	}
 	pair := [2]source{sources[0], sources[len(sources)-1]}
-	for _, p := range d.pairs() {
-		if err := ctx.Err(); err != nil {
-			return exitBad, errInterrupted
-		}
-		d.sections = append(d.sections, d.compare(pair, p[0], p[1]))
-	}
-	if d.auto {
-		d.joinSections()
+	if d.compareAll(ctx, pair); ctx.Err() != nil {
+		return exitBad, errInterrupted
 	}
 	if err := d.countURLs(); err != nil {
 		return exitBad, err
@@ -257,7 +251,7 @@ func (d *differ) check() error {
 	d.auto = d.dialect == ask.AutoDialect && !d.given("dialects")
 	switch {
 	case d.auto:
-		d.dialects = []robots.Dialect{robots.RFC9309, robots.Google, robots.Bing, robots.Yandex, robots.Seznam}
+		d.dialects = autoDialects
 	case d.dialect == ask.AutoDialect:
 		d.dialects = []robots.Dialect{robots.RFC9309}
 	case d.dialect == allDialects:
@@ -273,6 +267,22 @@ func (d *differ) check() error {
 		d.limit = 10
 	}
 	return checkAgents(d.agents, d.dialects...)
+}
+
+// autoDialects are the dialects that the directory has for crawlers.
+var autoDialects = []robots.Dialect{robots.RFC9309, robots.Google, robots.Bing, robots.Yandex, robots.Seznam}
+
+// compareAll compares a pair of files in all dialects, until the context ends.
+func (d *differ) compareAll(ctx context.Context, pair [2]source) {
+	for _, p := range d.pairs() {
+		if ctx.Err() != nil {
+			return
+		}
+		d.sections = append(d.sections, d.compare(pair, p[0], p[1]))
+	}
+	if d.auto {
+		d.joinSections()
+	}
 }
 
 // joinSections makes one section of those for the dialects of the crawlers.

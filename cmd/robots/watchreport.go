@@ -2,7 +2,7 @@ package main
 
 import (
 	"cmp"
-	"crypto/sha256"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,7 +13,6 @@ import (
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/ask"
 	"github.com/robotskit/robots/compare"
-	"github.com/robotskit/robots/crawlers"
 	"github.com/robotskit/robots/fetch"
 	"github.com/robotskit/robots/lint"
 )
@@ -150,60 +149,32 @@ func (r *siteReport) expect(expected *robots.File, record *fetch.Record, budget 
 }
 
 // compare reports what differs for * and for every crawler that either file names, each in the dialect that the directory has
-// for it. Crawlers with equal rules share their events.
+// for it. Crawlers with equal changes share their events.
 func (r *siteReport) compare(before, after *robots.File, budget int) {
-	type key struct {
-		dialect  string
-		old, new [sha256.Size]byte
-	}
-	type group struct {
-		names []string
-		rules [2]*robots.Rules
-	}
-	groups := map[key]*group{}
-	var order []*group
-	names := append(before.Crawlers(robots.RFC9309), after.Crawlers(robots.RFC9309)...)
-	slices.Sort(names)
-	for _, name := range append([]string{anyCrawler}, slices.Compact(names)...) {
-		d, known := crawlers.DialectOf(name)
-		if !known {
-			d = robots.RFC9309
-		}
-		rules := [2]*robots.Rules{before.Rules(d, name), after.Rules(d, name)}
-		k := key{d.Name, keyOf(rules[0]), keyOf(rules[1])}
-		if groups[k] == nil {
-			groups[k] = &group{rules: rules}
-			order = append(order, groups[k])
-		}
-		groups[k].names = append(groups[k].names, name)
-	}
-	same := true
-	for _, g := range order {
-		result := compare.Rules(g.rules[0], g.rules[1], compare.Options{Steps: budget})
-		same = same && result.Same()
-		r.Undecided = r.Undecided || !result.Same() && !result.Differs()
-		for _, c := range result.NewlyBlocked.Changes {
+	d := newDiffer(&streams{now: func() time.Time { return r.Observed }})
+	d.auto, d.dialects, d.budget = true, autoDialects, budget
+	d.compareAll(context.Background(), [2]source{{File: before}, {File: after}})
+	s, same := &d.sections[0], true
+	for _, g := range s.groups() {
+		same = same && g.Same()
+		r.Undecided = r.Undecided || !g.Same() && !g.Differs()
+		for _, c := range g.NewlyBlocked.Changes {
 			e := changeEvent("newly-blocked", g.names, c)
 			if slices.ContainsFunc(g.names, isImportant) {
 				e.Severity = critical
 			}
 			r.add(e)
 		}
-		for _, c := range result.NewlyAllowed.Changes {
+		for _, c := range g.NewlyAllowed.Changes {
 			r.add(changeEvent("newly-allowed", g.names, c))
 		}
 	}
-	reported := map[string]bool{}
-	for _, g := range order {
-		for _, c := range declared(g.rules[0], g.rules[1]) {
-			e := watchEvent{Severity: warning, Kind: "declared", Crawlers: g.names, Text: fmt.Sprintf("%s: %s → %s", c.Field, listOr(c.Old, "none"), listOr(c.New, "none"))}
-			if !reported[e.Text] { // sitemaps belong to every crawler
-				reported[e.Text] = true
-				r.add(e)
-			}
-		}
+	lines := s.declaredLines()
+	for _, l := range lines {
+		text := fmt.Sprintf("%s: %s → %s", l.field, listOr(l.old, "none"), listOr(l.new, "none"))
+		r.add(watchEvent{Severity: warning, Kind: "declared", Crawlers: l.crawlers, Text: text})
 	}
-	if same && len(reported) == 0 {
+	if same && len(lines) == 0 {
 		r.add(watchEvent{Severity: info, Kind: "layout", Text: "the text changed, but no URL and no declaration for any crawler (proved)"})
 	}
 }
