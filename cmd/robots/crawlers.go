@@ -26,8 +26,8 @@ type crawlersCommand struct {
 	path     string
 	all      bool
 
-	list    []crawlers.Crawler // that are chosen
-	leftOut []crawlers.Crawler // that --all adds
+	list    []crawlers.Crawler
+	omitted int // crawlers that --all adds
 }
 
 func newCrawlers(std *streams, status *int) *cobra.Command {
@@ -43,9 +43,9 @@ All, part and none are proved over all URLs; the rule is the one that blocks the
 shortest blocked URL. The table shows what the file states; a remark says which
 crawlers are known not to obey it.
 
-Without a robots.txt it lists the directory of crawlers; with the name of one, what
-is known of that crawler, and the sources. Names that are no longer in use, that
-are mistakes, or that only old lists have, are included with --all.
+Without a robots.txt it lists the directory of crawlers; with the name of one, the
+facts about that crawler and their sources. Names that are no longer in use, that are
+mistakes, or that only old lists contain, are included with --all.
 
 Categories: ` + purposeList() + `
 
@@ -87,12 +87,8 @@ func (c *crawlersCommand) answer(ctx context.Context) (int, error) {
 	if c.list, err = choose(c.purposes, c.operator, c.all); err != nil {
 		return exitBad, err
 	}
-	if !c.all {
-		every, err := choose(c.purposes, c.operator, true)
-		if err != nil {
-			return exitBad, err
-		}
-		c.leftOut = slices.DeleteFunc(every, func(e crawlers.Crawler) bool { return !idle(e) })
+	if every, err := choose(c.purposes, c.operator, true); err == nil {
+		c.omitted = len(every) - len(c.list)
 	}
 	name, entry := c.file, false
 	if len(c.args) == 1 {
@@ -129,7 +125,7 @@ func (c *crawlersCommand) argument(arg string) (name string, isCrawler bool, err
 		return arg, false, nil
 	}
 	if e, ok := crawlers.Find(arg); ok {
-		c.list, c.leftOut = []crawlers.Crawler{e}, nil
+		c.list, c.omitted = []crawlers.Crawler{e}, 0
 		return c.file, true, nil
 	}
 	return "", false, fmt.Errorf("%q is not a file, a URL or a known crawler%s", clip(arg), cmp.Or(meant(arg), "; robots crawlers lists them"))
@@ -138,10 +134,10 @@ func (c *crawlersCommand) argument(arg string) (name string, isCrawler bool, err
 // directoryNames is a variable so that a test counts how often the directory is searched.
 var directoryNames = crawlers.Names
 
-// meant points out the crawler in use whose name is one slip away, "" if there is
-// none or the name is known itself.
+// meant suggests the crawler in use whose name has one other letter. It returns "" if there is
+// none or the name is known.
 func meant(name string) string {
-	const least = 5 // letters: of shorter names too many are near
+	const least = 5 // letters: shorter names have too many neighbors
 	if len(name) < least {
 		return ""
 	}
@@ -187,8 +183,7 @@ func purposeList() string {
 	return strings.Join(names[:8], ", ") + ",\n" + strings.Join(names[8:], ", ") + ",\nor " + anyAI + " for all of " + anyAI + "-*"
 }
 
-// choose returns the entries of the directory for some purposes and an operator, of
-// those in use if not all are wanted.
+// choose returns the crawlers of some purposes and an operator, only those in use unless all.
 func choose(purposes []string, operator string, all bool) ([]crawlers.Crawler, error) {
 	wanted := map[crawlers.Purpose]bool{}
 	for _, name := range purposes {
@@ -208,10 +203,9 @@ func choose(purposes []string, operator string, all bool) ([]crawlers.Crawler, e
 	var operators []string
 	for _, e := range crawlers.All() {
 		operators = append(operators, append(strings.Fields(words(e.Operator)), strings.ToLower(e.Operator))...)
-		if len(wanted) > 0 && !wanted[e.Purpose] || idle(e) && !all || !strings.Contains(words(e.Operator), words(operator)) {
-			continue
+		if (len(wanted) == 0 || wanted[e.Purpose]) && (all || !idle(e)) && strings.Contains(words(e.Operator), words(operator)) {
+			list = append(list, e)
 		}
-		list = append(list, e)
 	}
 	if len(list) > 0 {
 		return list, nil
@@ -223,36 +217,8 @@ func choose(purposes []string, operator string, all bool) ([]crawlers.Crawler, e
 	return nil, fmt.Errorf("no crawler in use matches operator %q and these categories%s", clip(operator), hint)
 }
 
-// missing returns how many crawlers are left out and why, "" if none are. Done and does are
-// what the command does with the others.
-func (c *crawlersCommand) missing(done, does string) string {
-	if len(c.leftOut) == 0 {
-		return ""
-	}
-	n := map[crawlers.Status]int{}
-	for _, e := range c.leftOut {
-		n[e.Status]++
-	}
-	var parts []string
-	if n := n[crawlers.Unknown]; n > 0 {
-		parts = append(parts, fmt.Sprintf("%d not known to be in use", n))
-	}
-	if n := n[crawlers.Former]; n > 0 {
-		parts = append(parts, fmt.Sprintf("%d no longer in use", n))
-	}
-	if n := n[crawlers.Mistake]; n > 0 {
-		parts = append(parts, count(n, "name")+" that no crawler uses")
-	}
-	such := ""
-	if len(c.purposes) > 0 || c.operator != "" {
-		such = "such "
-	}
-	return fmt.Sprintf("%d of %d %scrawlers of the directory are %s; left out are %s (--all %s them too)",
-		len(c.list), len(c.list)+len(c.leftOut), such, done, strings.Join(parts, ", "), does)
-}
-
-// words returns the words of a name in lower case, each with a blank before and
-// behind it, so that some of them can be looked for.
+// words returns the words of a name in lower case, each between spaces, to search for some
+// of them.
 func words(name string) string {
 	text := ""
 	for _, word := range strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
@@ -273,7 +239,7 @@ func byPurpose(list []crawlers.Crawler, fn func(p crawlers.Purpose, from, to int
 	}
 }
 
-// titles are what crawlers for a purpose are called.
+// titles are the headings of purposes whose name is not one.
 var titles = map[crawlers.Purpose]string{
 	crawlers.AITraining: "AI training", crawlers.AISearch: "AI search", crawlers.AIUser: "AI user",
 	crawlers.SEO: "SEO", crawlers.Unknown: "unclassified",
@@ -348,47 +314,47 @@ func (c *crawlersCommand) printDirectory() error {
 			fmt.Fprintln(c.std.out, strings.TrimRight(line, " "))
 		}
 	})
-	c.printMissing("listed", "lists")
+	c.printOmitted()
 	return nil
 }
 
-// printMissing ends the text with the crawlers that are left out.
-func (c *crawlersCommand) printMissing(done, does string) {
-	if text := c.missing(done, does); text != "" {
-		fmt.Fprintf(c.std.out, "\n%s\n", c.palette.paint(faint, text))
+// printOmitted ends the text with the number of crawlers that are not listed.
+func (c *crawlersCommand) printOmitted() {
+	if c.omitted > 0 {
+		fmt.Fprintf(c.std.out, "\n%s\n", c.palette.paint(faint, "Omitted: "+count(c.omitted, "crawler")+" not in use (--all includes them)"))
 	}
 }
 
-// remark returns in a few words whether a crawler sends requests and whether it obeys
-// robots.txt. With all it also says that it obeys.
+// remark returns whether a crawler sends requests and obeys robots.txt. Without all, it
+// leaves out that a crawler obeys.
 func remark(e crawlers.Crawler, all bool) string {
-	var said []string
+	var remarks []string
 	switch e.Status {
 	case crawlers.OptOut:
-		said = append(said, "opt-out, sends no requests")
+		remarks = append(remarks, "opt-out, sends no requests")
 	case crawlers.Token:
-		said = append(said, "applies to other crawlers")
+		remarks = append(remarks, "applies to other crawlers")
 	case crawlers.Former:
-		said = append(said, "no longer in use")
+		remarks = append(remarks, "no longer in use")
 	case crawlers.Mistake:
-		said = append(said, "not the name of a crawler")
+		remarks = append(remarks, "not the name of a crawler")
 	}
 	switch e.Obeys {
 	case crawlers.ObeysNo:
-		said = append(said, "does not obey")
+		remarks = append(remarks, "does not obey")
 	case crawlers.ObeysNamed:
-		said = append(said, "ignores the group of *")
+		remarks = append(remarks, "ignores the group of *")
 	case crawlers.UserInitiated:
-		said = append(said, "user-initiated, might not obey")
+		remarks = append(remarks, "user-initiated, might not obey")
 	case crawlers.ObeysYes:
 		if all {
-			said = append(said, "obeys")
+			remarks = append(remarks, "obeys")
 		}
 	}
-	return strings.Join(said, "; ")
+	return strings.Join(remarks, "; ")
 }
 
-// printEntry writes what is known of one crawler.
+// printEntry writes the facts about one crawler.
 func (c *crawlersCommand) printEntry(e crawlers.Crawler) {
 	w := c.std.out
 	fmt.Fprintln(w, c.palette.paint(bold, e.Name))

@@ -62,7 +62,7 @@ func (c *crawlersCommand) judge(ctx context.Context, name string) (int, error) {
 	return exitAllowed, c.print(all, state)
 }
 
-// parsePath returns the URL of --path, nil without one. It must be of the site that is
+// parsePath returns the URL of --path, nil without one. It must be on the site that is
 // fetched.
 func (c *crawlersCommand) parsePath(name string, j *judge) (*urlTarget, error) {
 	if !c.given("path") {
@@ -103,21 +103,17 @@ func (c *crawlersCommand) print(all []standing, state string) error {
 	case formatCSV:
 		return writeCSV(c.std.out, append([][]string{c.head()}, c.rows(all)...))
 	}
-	first := true
 	byPurpose(c.list, func(p crawlers.Purpose, from, to int) {
-		if !first {
+		if from > 0 {
 			fmt.Fprintln(c.std.out)
 		}
-		first = false
 		summary := c.summary(titleOf(p), all[from:to])
 		fmt.Fprintln(c.std.out, c.palette.paint(bold, robots.Printable(summary)))
 		c.table(all[from:to])
 	})
-	c.printMissing("checked", "checks")
-	if c.format == formatText {
-		if state != "" {
-			fmt.Fprintln(c.std.out, c.palette.paint(faint, robots.Printable(state)))
-		}
+	c.printOmitted()
+	if state != "" {
+		fmt.Fprintln(c.std.out, c.palette.paint(faint, robots.Printable(state)))
 	}
 	return nil
 }
@@ -195,15 +191,15 @@ func (c *crawlersCommand) why(s standing) string {
 		text += fmt.Sprintf(", and %d more", s.Others)
 	}
 	text += inGroup(c.palette, s.Verdict)
-	var said []string
+	var remarks []string
 	if s.crawler.Rival != "" && strings.EqualFold(s.Verdict.Group.Token(), s.crawler.Rival) {
-		said = append(said, "the group of another operator")
+		remarks = append(remarks, "the group of another operator")
 	}
 	if r := remark(s.crawler, false); r != "" {
-		said = append(said, r)
+		remarks = append(remarks, r)
 	}
-	if len(said) > 0 {
-		text += "  " + c.palette.paint(yellow, "["+strings.Join(said, "; ")+"]")
+	if len(remarks) > 0 {
+		text += "  " + c.palette.paint(yellow, "["+strings.Join(remarks, "; ")+"]")
 	}
 	return text
 }
