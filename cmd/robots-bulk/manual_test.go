@@ -17,8 +17,7 @@ var (
 	manualTime    = flag.Int64("manual-time", 0, "and its time, in seconds since 1970")
 )
 
-// TestManual makes the manual pages and the completions of all shells from the commands;
-// make dist has this test write them.
+// TestManual generates the manual pages and shell completions; make dist runs it.
 func TestManual(t *testing.T) {
 	folder := *manualFolder
 	if folder == "" {

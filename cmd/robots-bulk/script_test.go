@@ -13,7 +13,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"robots-bulk": main})
 }
 
-// TestScript runs the program as a user does. Beside the commands of testscript there is
+// TestScript runs scripts with this command in addition to those of testscript:
 //
 //	status N robots-bulk ARG...   runs the program and compares its exit status
 func TestScript(t *testing.T) {

@@ -116,8 +116,8 @@ func stopDaemon(file string) {
 	_ = syscall.Kill(pid, syscall.SIGKILL)
 }
 
-// TestSlurm runs the sbatch lines of docs/bulk.md on a Slurm of this machine: they make the
-// snapshot of one run. It needs root and slurm-wlm, so it is part of a campaign only.
+// TestSlurm: the sbatch lines of docs/bulk.md write the snapshot of one run. It needs root and
+// slurm-wlm, so it runs only in a campaign.
 func TestSlurm(t *testing.T) {
 	if !campaign.On() {
 		t.Skip("only in a campaign: it needs root and slurm-wlm")

@@ -16,8 +16,7 @@ import (
 	"github.com/robotskit/robots/internal/campaign"
 )
 
-// program runs the program in this process, and fails if it says anything else than
-// warnings.
+// program runs the program in this process, and fails if it prints errors.
 func program(t *testing.T, want int, args ...string) string {
 	t.Helper()
 	var out, complaints bytes.Buffer
@@ -32,16 +31,15 @@ func program(t *testing.T, want int, args ...string) string {
 	return out.String()
 }
 
-// A hostile file has names and paths that would be markup in every format.
+// Names and paths that are markup in some format.
 const (
-	strangeOld = "User-agent: <a>&\"|`\nDisallow: /\n\nUser-agent: *\nDisallow: /%0A|`<b>\n"
-	strangeNew = "User-agent: *\nDisallow: /]]>\x01\x80\uFFFE|``,:%\nSitemap: https://example.com/<&>\"|\n"
+	hostileOld = "User-agent: <a>&\"|`\nDisallow: /\n\nUser-agent: *\nDisallow: /%0A|`<b>\n"
+	hostileNew = "User-agent: *\nDisallow: /]]>\x01\x80\uFFFE|``,:%\nSitemap: https://example.com/<&>\"|\n"
 )
 
-// TestDiffReadBack reads what diff writes for programs with their readers: nothing
-// of a file gets out of the place where it is quoted.
+// TestDiffReadBack: every format of diff is parsed without markup from a file.
 func TestDiffReadBack(t *testing.T) {
-	before, after := writeFile(t, strangeOld), writeFile(t, strangeNew)
+	before, after := writeFile(t, hostileOld), writeFile(t, hostileNew)
 	agents := []string{"*", "<a>&\"|`"}
 
 	var read []string
@@ -93,7 +91,7 @@ func TestDiffReadBack(t *testing.T) {
 	}
 }
 
-// TestTestReadBack does the same for the verb test.
+// TestTestReadBack does the same for robots test.
 func TestTestReadBack(t *testing.T) {
 	file := writeFile(t, "version: 1\ntext: \"User-agent: *\\nDisallow: /]]>&\"\ntests:\n"+
 		"  - {name: \"<a> & ]]>\\u0001, 100%\", allow: [/, \"/]]>&\"], disallow: {every: \"/]]*\"}}\n")
@@ -142,7 +140,7 @@ func checkSARIF(t *testing.T, text string) *sarifRun {
 	return run
 }
 
-// TestMarkdownBound: a comment takes no more than GitHub does, cut between lines.
+// TestMarkdownBound: a comment is truncated between lines at the limit of GitHub.
 func TestMarkdownBound(t *testing.T) {
 	campaign.OneGoroutine(t)
 	var before, after strings.Builder

@@ -113,7 +113,7 @@ func TestJUnitSchema(t *testing.T) {
 	tests := writeFile(t, "version: 1\ntext: \"User-agent: *\\nDisallow: /]]>&\\nAllow: /*a*b*c\\n\"\ntests:\n"+
 		"  - {name: \"<a> & ]]>\\u0001, 100%\", allow: [/, \"/]]>&\"], disallow: {every: \"/]]*\"}}\n")
 	hard := writeFile(t, "version: 1\ntext: \"User-agent: *\\nDisallow: /*a*b*c\\n\"\ntests:\n  - {disallow: {every: \"/*a*b*c\"}}\n")
-	before, after := writeFile(t, strangeOld), writeFile(t, strangeNew)
+	before, after := writeFile(t, hostileOld), writeFile(t, hostileNew)
 	empty := writeFile(t, "")
 	reports := map[string]string{
 		"test":            program(t, exitDisallowed, "test", "--format", "junit", tests, hard),

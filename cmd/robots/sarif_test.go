@@ -15,9 +15,8 @@ import (
 	"github.com/robotskit/robots/lint"
 )
 
-// TestSARIF holds what lint writes as SARIF to the schema of version 2.1.0, as far as it is
-// used: members that must be there and no others, their values, references between them. What
-// the fixes replace is the same as in JSON.
+// TestSARIF: the SARIF of lint has the members, values and references that version 2.1.0
+// requires, and its fixes make the same edits as those in JSON.
 func TestSARIF(t *testing.T) {
 	folder := t.TempDir()
 	name := filepath.Join(folder, "a b%é.txt")
@@ -99,7 +98,7 @@ func TestSARIF(t *testing.T) {
 	t.Logf("%d results, %d with a fix", len(r.Results), fixes)
 }
 
-// offset finds a place that is given by line and by character, both from 1.
+// offset converts a line and a character, both from 1, to an offset.
 func offset(t *testing.T, body string, line, column int) int {
 	t.Helper()
 	text := strings.NewReplacer("\r\n", "\r\n", "\r", "\n", "\n", "\n").Replace(body)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestPageSuite: the program runs, and passes, the tests that the page of the service writes.
+// TestPageSuite: the tests that the web page exports pass.
 func TestPageSuite(t *testing.T) {
 	out, err := exec.Command("robots", "test", "../internal/server/web/testdata/copied/page.yaml").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "2 passed") {
@@ -15,8 +15,8 @@ func TestPageSuite(t *testing.T) {
 	}
 }
 
-// FuzzSuite: a file of assertions never makes the program fail, and either has a
-// mistake, which has its place, or asserts something. Nor does a configuration of lint.
+// FuzzSuite: a file of assertions or a configuration of lint either has a mistake with its
+// position, or is complete.
 func FuzzSuite(f *testing.F) {
 	f.Add("version: 1\ntext: |\n  User-agent: *\n  Disallow: /a\ntests:\n  - name: x\n    agent: [a, b]\n    allow: [/x, {every: \"/a*\"}]\n    disallow: {url: /a, line: 2, rule: \"Disallow: /a\"}\n    crawl_delay: null\n")
 	f.Add("version: 1\nsite: https://example.com\nrobots: ../robots.txt\ndialect: all\ntests: [{crawl_delay: 1.5}]")

@@ -374,13 +374,13 @@ func each(ctx context.Context, n int, fn func(i int)) {
 // answerAddresses verifies the addresses of the command line; an invalid one stands for
 // standard input.
 func (c *verifyCall) answerAddresses(ctx context.Context, addresses []netip.Addr) (int, error) {
-	asked := crawlers.All()
+	wanted := crawlers.All()
 	if c.claimed != nil {
-		asked = []crawlers.Crawler{*c.claimed}
+		wanted = []crawlers.Crawler{*c.claimed}
 	} else {
-		asked = slices.DeleteFunc(asked, func(e crawlers.Crawler) bool { return e.Status != crawlers.Used })
+		wanted = slices.DeleteFunc(wanted, func(e crawlers.Crawler) bool { return e.Status != crawlers.Used })
 	}
-	c.wantLists(ctx, asked)
+	c.wantLists(ctx, wanted)
 	if c.format == formatCSV {
 		if err := writeCSV(c.std.out, [][]string{{"address", "as", "result", "by", "name", "crawlers", "why"}}); err != nil {
 			return exitBad, err

@@ -87,8 +87,7 @@ func TestLogLine(t *testing.T) {
 	}
 }
 
-// FuzzLogLine: a line that is written as servers do is read as what was sent, whatever
-// that was.
+// FuzzLogLine: a line that a server writes is read as the request that it received.
 func FuzzLogLine(f *testing.F) {
 	f.Add("frank", "GET / HTTP/1.1", "http://a/", "MyBot/1.0", true)
 	f.Add(`a] "b`, "\"\\", "\\", "x\\\"", false)
@@ -125,8 +124,7 @@ func FuzzLogLine(f *testing.F) {
 	})
 }
 
-// A madeLog is a log of so many lines that is made while it is read. No two lines have
-// the same address, and no two the same header.
+// A madeLog generates a log. Each line has a different address and User-Agent.
 type madeLog struct {
 	lines, made int
 	rest        []byte
@@ -160,8 +158,8 @@ func (m *madeLog) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestLogMemory: a log of any length is read in bounded memory, though each of its lines
-// has another address and another User-Agent, and nothing of it is lost.
+// TestLogMemory: a log of any length is counted completely in bounded memory, even if each
+// line has a different address and User-Agent.
 func TestLogMemory(t *testing.T) {
 	lines := campaign.Size(maxVisits/2, 2*maxVisits, 1_000_000)
 	list := filepath.Join(t.TempDir(), "list.txt")
@@ -212,8 +210,7 @@ func TestLogMemory(t *testing.T) {
 	}
 }
 
-// TestLongLogLine: a line without an end is passed over, and is not kept; a log that
-// unfolds from little is a log like any other.
+// TestLongLogLine: an endless line of a compressed log is skipped in bounded memory.
 func TestLongLogLine(t *testing.T) {
 	size := campaign.Size(8<<20, 32<<20, 1<<30)
 	var packed bytes.Buffer
@@ -242,8 +239,8 @@ func TestLongLogLine(t *testing.T) {
 	}
 }
 
-// TestLogHostile: whatever visitors send, no format of the answer has a control
-// character or a line of theirs, and JSON is JSON.
+// TestLogHostile: bytes that clients send never put control characters or lines into a
+// report, and its JSON is valid.
 func TestLogHostile(t *testing.T) {
 	var log strings.Builder
 	for _, bad := range []string{
@@ -277,7 +274,7 @@ func TestLogHostile(t *testing.T) {
 	}
 }
 
-// TestLogInterrupted: who ends a run that waits for more of a log is told so.
+// TestLogInterrupted: a run that is interrupted while it waits for input reports it.
 func TestLogInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	in, more := io.Pipe()
@@ -299,7 +296,7 @@ type readerFunc func(p []byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// TestLogProgress: a long log says how far it is, a short one nothing.
+// TestLogProgress: only a long log has a progress line.
 func TestLogProgress(t *testing.T) {
 	for _, test := range []struct {
 		read, asked, asking int64

@@ -305,8 +305,8 @@ func (a *evaluator) noAnswer() *answers {
 // once, and the results are sorted into the order of the captures.
 func (a *evaluator) shard(ctx context.Context, in part, format string, p *Part) (Counts, error) {
 	counts := Counts{Bytes: in.captures.Size + in.bodies.Size}
-	said := newSorter(p.Scratch())
-	defer said.close()
+	results := newSorter(p.Scratch())
+	defer results.close()
 	rows := uint64(0)
 	if err := in.eachBody(ctx, p.Scratch(), func(c *Capture) (number []byte, _ error) {
 		if c.Outcome == fetch.Success.String() {
@@ -317,7 +317,7 @@ func (a *evaluator) shard(ctx context.Context, in part, format string, p *Part) 
 	}, func(body []byte, truncated bool) ([]byte, error) {
 		counts.Bodies++
 		return json.Marshal(a.ask(a.ruleSet(a.bodyRules(body, truncated))))
-	}, said.add); err != nil {
+	}, results.add); err != nil {
 		return counts, err
 	}
 	out, err := p.Create(tableVerdicts)
@@ -357,7 +357,7 @@ func (a *evaluator) shard(ctx context.Context, in part, format string, p *Part) 
 	}
 	var last []byte
 	var held *answers
-	err = said.each(func(key, text []byte) error {
+	err = results.each(func(key, text []byte) error {
 		if held == nil || !bytes.Equal(text, last) { // neighbors share files
 			last = append(last[:0], text...)
 			held = new(answers)

@@ -23,7 +23,7 @@ import (
 	"github.com/robotskit/robots/internal/campaign"
 )
 
-// A kept is an answer that the tests put into an archive.
+// A kept is a response in a test archive.
 type kept struct {
 	url    string
 	at     time.Time
@@ -105,7 +105,7 @@ func rowsOf[T any](t testing.TB, task *Task, err error) []T {
 	return all
 }
 
-// TestAskTruth: what real files in an archive say is what a batch says of them, row for row.
+// TestAskTruth: verdicts for real files in an archive equal those of check --batch.
 func TestAskTruth(t *testing.T) {
 	agents := [][]string{{"GPTBot"}, {"Googlebot-Image", "Googlebot"}, {"nobody-knows-me"}}
 	dialects := []string{"rfc9309", "google", "yandex"}
@@ -172,8 +172,7 @@ func TestAskTruth(t *testing.T) {
 	t.Logf("%d rows of %d files as check --batch has them, %d of files over the limit left out", i-long, len(bodies), long)
 }
 
-// TestAskOutcomes: what is said where a site has answered something else than a file, and
-// nothing is ever allowed for the want of an answer.
+// TestAskOutcomes: verdicts for sites without a file; an unreachable site is never allowed.
 func TestAskOutcomes(t *testing.T) {
 	at := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
 	snapshot := snapshotOf(t, []kept{
@@ -224,8 +223,8 @@ example,f x google-legacy / success allow rule 3 allow / * part null
 	}
 }
 
-// TestAskSame: the same bytes whatever the number of workers and however often a shard is
-// done; and what is no snapshot is refused in a sentence.
+// TestAskSame: the output does not depend on the number of workers, and invalid input is an
+// error.
 func TestAskSame(t *testing.T) {
 	at := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
 	archives := make([][]kept, 4)
@@ -260,18 +259,18 @@ func TestAskSame(t *testing.T) {
 		t.Errorf("an empty folder: %v", err)
 	}
 	if _, err := (AskOptions{Dialects: []string{"goggle"}}).AskTask("out", Parquet, snapshot); err == nil {
-		t.Error("an unknown dialect is asked")
+		t.Error("an unknown dialect is accepted")
 	}
 	got, err := ReadAgents(strings.NewReader("\ufeffGPTBot\n# no crawler\n\nGooglebot-Image, Googlebot  # two names\r\n"))
 	if want := [][]string{{"GPTBot"}, {"Googlebot-Image", "Googlebot"}}; err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("agents %q, %v", got, err)
 	}
 	if _, err := ReadAgents(strings.NewReader("# nobody\n")); err == nil {
-		t.Error("a list of nobody is one")
+		t.Error("an empty list of crawlers is accepted")
 	}
 }
 
-// BenchmarkAsk asks real files for one crawler and for a hundred.
+// BenchmarkAsk judges real files for one crawler and for a hundred.
 func BenchmarkAsk(b *testing.B) {
 	all := make([]kept, 0, 1000)
 	campaign.Files(b, 14, func(_ string, body []byte) {

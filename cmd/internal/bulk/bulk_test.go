@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// work is the verb of the tests: each shard writes some rows to two tables.
+// work is a test task: each shard writes some rows to two tables.
 type work struct {
 	Shards int
 	Rows   int           // of a shard
@@ -86,8 +86,8 @@ func (w work) task(t testing.TB, dir string) *Task {
 	return task
 }
 
-// checksum is of all files of the tables of a folder, with their names; t fails if a
-// shard is missing or there is anything else.
+// checksum is the checksum of all tables of a task. It fails if a shard is missing or other
+// files exist.
 func checksum(t testing.TB, task *Task) string {
 	t.Helper()
 	h := sha256.New()
@@ -114,8 +114,8 @@ func checksum(t testing.TB, task *Task) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// clean looks at a folder as robots-bulk status does, and fails if then anything but
-// the manifest, parts and errors is there.
+// clean returns the status of a task, and fails if its folder has other files than the
+// manifest, parts and errors.
 func clean(t testing.TB, task *Task) *Status {
 	t.Helper()
 	s, err := Look(task.Dir)
@@ -156,7 +156,7 @@ func undisturbed(t testing.TB, w work) string {
 	return checksum(t, task)
 }
 
-// TestSlices: slices of an array of jobs and one process give the same bytes.
+// TestSlices: the jobs of an array and one process write the same bytes.
 func TestSlices(t *testing.T) {
 	w := work{Shards: 23, Rows: 10}
 	want := undisturbed(t, w)
@@ -173,7 +173,7 @@ func TestSlices(t *testing.T) {
 	clean(t, slices)
 }
 
-// TestInterrupt: a run that is asked to stop leaves whole parts and no error, and goes on.
+// TestInterrupt: an interrupted run leaves complete parts, and the next run continues.
 func TestInterrupt(t *testing.T) {
 	w := work{Shards: 12, Rows: 10, Wait: 5 * time.Millisecond}
 	want := undisturbed(t, w)
@@ -211,8 +211,8 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// TestFailed: shards that fail or panic are listed, all others are done, and the same command
-// tries them again.
+// TestFailed: shards that fail or panic are listed, all others are done, and the next run
+// retries them.
 func TestFailed(t *testing.T) {
 	w := work{Shards: 10, Rows: 10, Fails: []int{7}, Panics: []int{0}}
 	task := w.task(t, t.TempDir())
@@ -231,7 +231,7 @@ func TestFailed(t *testing.T) {
 	}
 	good := w
 	good.Fails, good.Panics = nil, nil
-	task.Do = good.do // what was wrong is mended
+	task.Do = good.do // without the failures
 	fresh := w.task(t, t.TempDir())
 	fresh.Do = good.do
 	for _, task := range []*Task{task, fresh} {
@@ -247,7 +247,7 @@ func TestFailed(t *testing.T) {
 	}
 }
 
-// TestOther: a folder of another task is refused and names what is other.
+// TestOther: the folder of a different task is rejected with the difference.
 func TestOther(t *testing.T) {
 	w := work{Shards: 2, Rows: 1}
 	dir := t.TempDir()
@@ -266,8 +266,7 @@ func TestOther(t *testing.T) {
 	}
 }
 
-// TestName: parts of a task have the same names once it is read from its manifest, also if it
-// has no inputs.
+// TestName: a task without inputs that is read from its manifest names its parts as before.
 func TestName(t *testing.T) {
 	task := work{Shards: 1}.task(t, t.TempDir())
 	task.Inputs, task.Shards[0].Inputs = nil, nil

@@ -121,16 +121,16 @@ func behind(site string) string {
 type joiner struct {
 	*evaluator
 	JoinOptions
-	counts Counts
-	out    *table[Joined]
-	said   []result // of one URL, for each of the distinct rules
+	counts  Counts
+	out     *table[Joined]
+	results []result // of one URL, for each of the distinct rules
 
 	// State of the previous URL, which neighbors often share.
 	prefix  string // of URLs of the site, up to their path
 	site    string // its origin
 	held    []held // its captures
 	inForce *held  // of them
-	says    *ruleSet
+	rules   *ruleSet
 	row     Joined
 
 	keyed *keyed
@@ -233,7 +233,7 @@ func (j *joiner) look(at int64) (err error) {
 	}
 	if h := &j.held[i-1]; h != j.inForce {
 		j.inForce = h
-		j.says, err = j.rulesOf(h)
+		j.rules, err = j.rulesOf(h)
 	}
 	return err
 }
@@ -314,28 +314,28 @@ func (j *joiner) join(p place, l listed) error {
 			j.counts.ByKind["no-capture"]++
 		}
 	}
-	said := j.said[:0]
-	var says *ruleSet
+	results := j.results[:0]
+	var rules *ruleSet
 	if capture != nil {
 		age := (l.at - capture.at) / 1000
 		row.Fetched, row.Offset, row.AgeS, row.Outcome, row.Input = &capture.Fetched, &capture.Offset, &age, capture.Outcome, capture.Input
-		says = j.says
+		rules = j.rules
 	}
-	if says != nil {
-		for i, r := range says.rules {
+	if rules != nil {
+		for i, r := range rules.rules {
 			path := path
-			if j.dialects[says.dialect[i]].Escapes == robots.EscapesRaw {
+			if j.dialects[rules.dialect[i]].Escapes == robots.EscapesRaw {
 				path = robots.RawPath(l.url) // as ask.URL takes it
 			}
-			said = append(said, resultOf(r, r.Match(path), says.access[i]))
+			results = append(results, resultOf(r, r.Match(path), rules.access[i]))
 		}
-		j.said = said
+		j.results = results
 	}
 	for agent, name := range j.names {
 		for d := range j.dialects {
 			t := &unknown
-			if says != nil {
-				t = &said[says.index[d*len(j.names)+agent]]
+			if rules != nil {
+				t = &results[rules.index[d*len(j.names)+agent]]
 			}
 			row.Agent, row.Dialect = name, j.dialects[d].Name
 			row.Verdict, row.Reason, row.Line, row.Directive, row.Pattern = t.Verdict, t.Reason, t.Line, t.Directive, t.Pattern

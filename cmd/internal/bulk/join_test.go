@@ -36,7 +36,7 @@ func joinSample(t testing.TB) string {
 		})
 }
 
-// joinList are URLs by their key, each with what is to come of it.
+// joinList has URLs by key with the expected results.
 var joinList = []struct{ url, at, want string }{
 	{"https://a.example/x", "20260501120000", "unknown"}, // no capture
 	{"https://b.example/old", "20260501100000", "disallow /old part age 0"},
@@ -77,8 +77,8 @@ func joinedOf(t *testing.T, o JoinOptions, snapshot string, lists ...string) []s
 	return got
 }
 
-// TestJoinForms: the capture in force at the time of each URL, whatever the form of the list;
-// origins of one key are told apart.
+// TestJoinForms: in every list format, a URL gets the capture that applied at its time, of
+// its own origin.
 func TestJoinForms(t *testing.T) {
 	snapshot := joinSample(t)
 	forms := map[string]func() []byte{
@@ -146,8 +146,8 @@ func gzipped(text string) []byte {
 	return b.Bytes()
 }
 
-// TestJoinLists: several lists follow one another, and a list that is not sorted is refused in
-// a sentence that says what to do, which does it.
+// TestJoinLists: several lists are joined in order, and the error for an unsorted list names a
+// command that sorts it.
 func TestJoinLists(t *testing.T) {
 	snapshot := joinSample(t)
 	dir := t.TempDir()
@@ -204,8 +204,7 @@ func TestJoinLists(t *testing.T) {
 	}
 }
 
-// TestListQuote: an unclosed quote does not make the rest of a list one record, of
-// which all is held: no more than a long line of another list is read.
+// TestListQuote: an unclosed quote in a CSV is an error before the rest of the list is read.
 func TestListQuote(t *testing.T) {
 	line := "https://a.example/,x\n"
 	rest := strings.Repeat(line, 4<<20/len(line))
@@ -237,7 +236,7 @@ func writeList(t *testing.T, text string) string {
 	return path
 }
 
-// TestDiff: verdicts are compared and not text, and each change has a witness.
+// TestDiff: verdicts are compared, not text, and each change has a witness.
 func TestDiff(t *testing.T) {
 	at := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
 	site := func(name, body string) kept {
@@ -284,8 +283,7 @@ https://twice.example x rfc9309 same  0 0
 	}
 }
 
-// TestRanges: ranges of sites come together to what one range gives, however parts and
-// groups of rows are cut.
+// TestRanges: the result does not depend on how sites are divided into parts and row groups.
 func TestRanges(t *testing.T) {
 	defer func(n int) { rowsPerGroup = n }(rowsPerGroup)
 	at := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
@@ -349,9 +347,9 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestJoinNeighbours: what was asked before changes no row, whatever of key, origin, capture
-// and rule two URLs have in common.
-func TestJoinNeighbours(t *testing.T) {
+// TestJoinNeighbors: the URL before never changes a row, whatever key, origin, capture or rule
+// they share.
+func TestJoinNeighbors(t *testing.T) {
 	at := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
 	file := func(origin, rule string, at time.Time) kept {
 		return kept{url: origin + "/robots.txt", at: at, body: "User-agent: *\nDisallow: /" + rule + "\nDisallow: /all\n"}
@@ -402,8 +400,7 @@ func TestJoinNeighbours(t *testing.T) {
 	}
 }
 
-// joinLoad writes a snapshot of sites, and a list of a hundred URLs of each as an index of
-// archives has them.
+// joinLoad writes a snapshot of sites, and a CDXJ list of a hundred URLs for each.
 func joinLoad(t testing.TB, sites int) (snapshot, list string, urls []string) {
 	at := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
 	var all []kept

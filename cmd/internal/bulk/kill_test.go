@@ -82,8 +82,8 @@ func (j job) begun(t *testing.T) {
 	t.Fatalf("%+v does not begin", j)
 }
 
-// TestKill: each job of both phases of pack is killed while it works and run again; the
-// snapshot is that of one run. KILL is the number of kills of each job in a campaign.
+// TestKill: jobs of both phases of pack are killed and run again; the snapshot equals that of
+// one run. KILL is the number of kills per job in a campaign.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	const shards, parts = 3, 2

@@ -28,7 +28,7 @@ func (c repeated) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// large writes an input of each kind that is large in its own way.
+// large writes inputs that are large in different ways.
 func large(t *testing.T, dir string) {
 	create := func(name string, fn func(w io.Writer)) {
 		f, err := os.Create(filepath.Join(dir, name))
@@ -81,7 +81,7 @@ func large(t *testing.T, dir string) {
 	})
 }
 
-// TestMemory packs large inputs in a process of its own, which may not become large.
+// TestMemory: a separate process packs large inputs in bounded memory.
 func TestMemory(t *testing.T) {
 	const most = 256 << 20
 	if dir := os.Getenv("ROBOTS_TEST_MEMORY"); dir != "" {

@@ -21,7 +21,7 @@ import (
 
 var day = time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
 
-// record returns a record of WARC 1.1. More are further fields.
+// record returns a WARC 1.1 record. More are additional fields.
 func record(kind, uri string, at time.Time, block string, more ...string) string {
 	head := fmt.Sprintf("WARC/1.1\r\nWARC-Type: %s\r\nWARC-Target-URI: %s\r\nWARC-Date: %s\r\nContent-Length: %d\r\n",
 		kind, uri, at.Format("2006-01-02T15:04:05.000Z"), len(block))
@@ -72,7 +72,7 @@ func write(t *testing.T, dir string, files map[string]string) (names []string) {
 	return names
 }
 
-// packed is what a snapshot holds.
+// packed is the content of a snapshot.
 type packed struct {
 	dir      string
 	captures []Capture
@@ -177,7 +177,7 @@ func snapshot(t *testing.T, dir string) *packed {
 	return p
 }
 
-// lines returns a line a capture, in order.
+// lines returns a line for each capture, in order.
 func (p *packed) lines() (list []string) {
 	for _, c := range p.captures {
 		s := fmt.Sprintf("%s %s %s %s", c.Origin, c.Fetched.Format("15:04:05"), c.Outcome, c.Cause)
@@ -285,8 +285,8 @@ func TestInputs(t *testing.T) {
 	}
 }
 
-// TestNotArchives: a file that is not an archive is counted and never becomes a site, and in
-// a WACZ only its archives are read.
+// TestNotArchives: files that are not archives are counted and never become sites; in a WACZ
+// only its archives are read.
 func TestNotArchives(t *testing.T) {
 	var wacz bytes.Buffer
 	z := zip.NewWriter(&wacz)
@@ -322,8 +322,8 @@ func TestNotArchives(t *testing.T) {
 	check(t, pack(t, PackOptions{Files: true}, RunOptions{}, filepath.Join(dir, "x.wacz")), want, map[string]int64{})
 }
 
-// TestTruncated: of a long file the true size and digest are kept, and a dialect that reads
-// beyond the kept bytes gets no verdict. Neither does any path of an unreachable site.
+// TestTruncated: a truncated file keeps its true size and digest, and is undecided where a
+// dialect reads further. So is every path of an unreachable site.
 func TestTruncated(t *testing.T) {
 	long := "User-agent: *\nDisallow: /a\n" + strings.Repeat("# filler\n", 600_000/9) + "Disallow: /\n"
 	other := long + "Allow: /b\n"
@@ -443,7 +443,7 @@ func TestRedirects(t *testing.T) {
 	p := pack(t, PackOptions{}, RunOptions{}, names...)
 	check(t, p, want, map[string]int64{})
 
-	// The same bytes whatever the order of names, the number of workers, the calls.
+	// The order of names, the number of workers and of calls do not change the bytes.
 	slices.Reverse(names)
 	other := pack(t, PackOptions{}, RunOptions{Workers: 3}, append(names, dir)...)
 	if other.sum != p.sum {
@@ -458,7 +458,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// TestRevisits finds what records refer to that say only that nothing has changed.
+// TestRevisits: revisit records get the content of the record that they refer to.
 func TestRevisits(t *testing.T) {
 	const url, file = "https://a.test/robots.txt", "Allow: /\n"
 	second := func(n int) time.Time { return day.Add(time.Duration(n) * time.Second) }
@@ -505,8 +505,8 @@ func TestRevisits(t *testing.T) {
 	}
 }
 
-// TestShares: shares of pack read and parts of pack resolve make the bytes of one run, in at
-// most one file for each, also when jobs are repeated, interrupted, or fail at first.
+// TestShares: shards of pack read and parts of pack resolve write the bytes of one run, also
+// when jobs are repeated, interrupted, or fail at first.
 func TestShares(t *testing.T) {
 	dir := t.TempDir()
 	files := map[string]string{}

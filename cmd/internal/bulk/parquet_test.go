@@ -15,8 +15,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// TestParquet: what is written is what another implementation reads, whatever repeats and is
-// missing.
+// TestParquet: another implementation reads the same rows, with repeated and missing values.
 func TestParquet(t *testing.T) {
 	defer func(n int) { rowsPerGroup = n }(rowsPerGroup)
 	rowsPerGroup = 700
@@ -111,8 +110,8 @@ func TestParquet(t *testing.T) {
 	}
 }
 
-// TestLongTexts: rows with long texts, whether they repeat or not, are written before they
-// fill the memory: a rule may have half a million bytes, a URL of a list 16 million.
+// TestLongTexts: rows with long values (rules of 512,000 bytes, URLs of 16 MB) are written in
+// bounded memory.
 func TestLongTexts(t *testing.T) {
 	for name, set := range map[string]func(*Joined, string){
 		"pattern": func(row *Joined, s string) { row.Pattern = s },

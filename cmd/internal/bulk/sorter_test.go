@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestSorter sorts in memory, in some files and in more than are merged at a time.
+// TestSorter sorts in memory, with some files, and with more files than one merge reads.
 func TestSorter(t *testing.T) {
 	for _, limit := range []int{1 << 20, 20_000, 200} {
 		s := newSorter(t.TempDir())

@@ -33,13 +33,13 @@ func (o AskOptions) Stream(ctx context.Context, in io.Reader, out io.Writer, for
 			return err
 		}
 		c.take(row)
-		said := (*answers)(nil)
+		results := (*answers)(nil)
 		if c.Outcome == fetch.Success.String() {
-			said = a.ask(a.ruleSet(a.bodyRules(body, c.Truncated)))
-		} else if said, err = a.without(c); err != nil {
+			results = a.ask(a.ruleSet(a.bodyRules(body, c.Truncated)))
+		} else if results, err = a.without(c); err != nil {
 			return err
 		}
-		_, err = a.write(w, c, said)
+		_, err = a.write(w, c, results)
 		return err
 	}
 	if err := r.lines(ctx, "-", in, time.Unix(0, 0)); err != nil {

@@ -17,8 +17,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// rec returns a record as a writer of version 1.1 makes it; more are lines of its
-// header that replace or add to the usual ones.
+// rec returns a WARC 1.1 record; more are header lines that replace or follow the usual ones.
 func rec(kind, uri, block string, more ...string) string {
 	h := []string{
 		"WARC-Type: " + kind, "WARC-Target-URI: " + uri, "WARC-Date: 2026-05-01T10:00:00Z",
@@ -36,7 +35,7 @@ func rec(kind, uri, block string, more ...string) string {
 
 const robotsURL = "http://a.test/robots.txt"
 
-// ok is a record with an answer.
+// ok is a record with a response.
 func ok(answer string, more ...string) string { return rec("response", robotsURL, answer, more...) }
 
 const hello = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nAllow: /\n"
@@ -63,7 +62,7 @@ func skip(magic uint32, payload string) string {
 	return string(binary.LittleEndian.AppendUint32(head, uint32(len(payload)))) + payload
 }
 
-// packings are the ways in which a file of records is written.
+// packings are the forms of compression of a file.
 var packings = []struct {
 	name string
 	pack func(records []string) string
@@ -87,8 +86,8 @@ var packings = []struct {
 	{"zstd a file", func(r []string) string { return zstandardOf(strings.Join(r, "")) }},
 }
 
-// read reads all that a file holds: of each record of an answer its status and body,
-// of others their type; and the kinds of damage.
+// read returns the status and body of each response, the type of other records, and the kinds
+// of damage.
 func read(in io.Reader) (got []string, damage []Kind, err error) {
 	r := NewReader(in, func(d Damage) { damage = append(damage, d.Kind) })
 	defer r.Close()
@@ -206,8 +205,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// TestDamagedMembers: what is compressed may be torn anywhere, and costs the record
-// that is torn.
+// TestDamagedMembers: damage anywhere in a compressed file loses only the damaged record.
 func TestDamagedMembers(t *testing.T) {
 	a, b, c := ok(hello), rec("response", "http://b.test/robots.txt", "HTTP/1.1 404 Not Found\r\n\r\n"), rec("response", "http://c.test/", "HTTP/1.1 500 Oh\r\n\r\n")
 	flip := func(s string, at int) string { return s[:at] + string(s[at]^0xFF) + s[at+1:] }
@@ -274,7 +272,7 @@ func TestDictionary(t *testing.T) {
 	}
 }
 
-// TestDisk: what the disk or the network does to a file is no damage to it.
+// TestDisk: a read error is not reported as damage.
 func TestDisk(t *testing.T) {
 	broken := errors.New("the disk is broken")
 	for _, p := range packings {
@@ -288,7 +286,7 @@ func TestDisk(t *testing.T) {
 	}
 }
 
-// TestLongRecord: a record of any length is passed over in bounded memory.
+// TestLongRecord: a record of any length is skipped in bounded memory.
 func TestLongRecord(t *testing.T) {
 	size := campaign.Size[int64](1<<24, 1<<26, 1<<32) // 4 GiB in the whole campaign
 	head := strings.Replace(rec("resource", robotsURL, ""), "Content-Length: 0", fmt.Sprint("Content-Length: ", size), 1)
