@@ -159,3 +159,42 @@ func TestHookFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestKubernetes: the deployment sets variables that robots serve has, and probes paths of the
+// admin listener.
+func TestKubernetes(t *testing.T) {
+	text, err := os.ReadFile("../../docs/operating/kubernetes.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type probe struct {
+		Get struct{ Path, Port string } `yaml:"httpGet"`
+	}
+	var file struct {
+		Spec struct {
+			Template struct {
+				Spec struct {
+					Containers []struct {
+						Env       []struct{ Name, Value string }
+						Liveness  probe `yaml:"livenessProbe"`
+						Readiness probe `yaml:"readinessProbe"`
+					}
+				}
+			}
+		}
+	}
+	if err := yaml.Unmarshal(text, &file); err != nil {
+		t.Fatal(err)
+	}
+	c := file.Spec.Template.Spec.Containers[0]
+	help := program(t, exitAllowed, "serve", "--help-all")
+	for _, e := range c.Env {
+		flag := "--" + strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(e.Name, "ROBOTS_"), "_", "-")) + " "
+		if !strings.Contains(help, flag) {
+			t.Errorf("%s: robots serve has no flag %s", e.Name, flag)
+		}
+	}
+	if len(c.Env) == 0 || c.Liveness.Get.Path != "/healthz" || c.Readiness.Get.Path != "/readyz" || c.Liveness.Get.Port != "admin" || c.Readiness.Get.Port != "admin" {
+		t.Errorf("%+v", c)
+	}
+}
