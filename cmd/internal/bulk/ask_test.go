@@ -19,7 +19,6 @@ import (
 
 	"github.com/robotskit/robots"
 	"github.com/robotskit/robots/cmd/internal/batch"
-	"github.com/robotskit/robots/crawlers"
 	"github.com/robotskit/robots/internal/campaign"
 )
 
@@ -267,32 +266,5 @@ func TestAskSame(t *testing.T) {
 	}
 	if _, err := ReadAgents(strings.NewReader("# nobody\n")); err == nil {
 		t.Error("an empty list of crawlers is accepted")
-	}
-}
-
-// BenchmarkAsk judges real files for one crawler and for a hundred.
-func BenchmarkAsk(b *testing.B) {
-	all := make([]kept, 0, 1000)
-	campaign.Files(b, 14, func(_ string, body []byte) {
-		all = append(all, kept{url: fmt.Sprintf("https://site-%d.example/robots.txt", len(all)), at: time.Unix(1.7e9, 0).UTC(), body: string(body)})
-	})
-	snapshot := snapshotOf(b, all)
-	for _, n := range []int{1, 100} {
-		b.Run(fmt.Sprintf("agents=%d", n), func(b *testing.B) {
-			var o AskOptions
-			for _, c := range crawlers.All()[:n] {
-				o.Agents = append(o.Agents, c.Tokens)
-			}
-			for b.Loop() {
-				task, err := o.AskTask(b.TempDir(), Parquet, snapshot)
-				if err == nil {
-					err = Run(b.Context(), task, RunOptions{})
-				}
-				if err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/float64(len(all)), "µs/capture")
-		})
 	}
 }
