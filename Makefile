@@ -75,7 +75,8 @@ bench: ## ROUNDS of the benchmarks BENCH, and the table of them in RESULTS; ROBO
 	echo "date: $$(date -u +%F)"; echo "commit: $$(git describe --always --dirty)"; \
 	for i in $$(seq $(ROUNDS)); do $$t/bench.test -test.run '^$$' -test.bench '$(BENCH)' -test.benchtime 100ms || echo FAIL; done; \
 	} | $$t/table -o '$(abspath $(RESULTS))'
-lint: ## golangci-lint, downloaded by Go
+lint: ## golangci-lint, downloaded by Go, and the phrases that the project does not use
+	@.ci/phrases
 	@s=0; for m in $(MODULES); do echo "lint $$m"; (cd $$m && $(LINT) run --config $(CURDIR)/.golangci.yml ./...) || s=1; done; exit $$s
 docs: ## the generated pages; ids of statements become links
 	go test -count=1 -run TestPage ./lint -update

@@ -66,7 +66,7 @@ type Options struct {
 	// tenth longer. The wait of an Arriver does not count, but the wait for an
 	// address that a redirect leads to does.
 	FetchLimit time.Duration
-	// UseToEnd answers with a record until its end. Otherwise who asks in the last
+	// UseToEnd answers with a record until its end. Otherwise a request in the last
 	// fifth of its life gets it too, and it is fetched anew meanwhile: a crawler then
 	// never waits, but a program that ends soon would ask the site for nothing.
 	UseToEnd bool

@@ -171,7 +171,7 @@ func TestRulesLaw(t *testing.T) {
 }
 
 // TestRulesOnce: a hundred callers at once, of a site that nobody knows and of one that is
-// known, have the same rules; four crawlers have theirs side by side; rules count in memory,
+// known, have the same rules; four crawlers have separate rules; rules count in memory,
 // and go with their record.
 func TestRulesOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -68,7 +68,7 @@ func TestDirectory(t *testing.T) {
 			}
 		}
 		if c.Addresses != Unknown && !isURL(c.Addresses) {
-			t.Errorf("%s: addresses %q is no URL", c.Name, c.Addresses)
+			t.Errorf("%s: addresses %q: not a valid URL", c.Name, c.Addresses)
 		}
 	}
 }

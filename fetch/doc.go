@@ -1,5 +1,5 @@
 // Package fetch gets the robots.txt of an origin over http, https or ftp and
-// says what came of it.
+// returns the outcome.
 //
 // # The protocol
 //

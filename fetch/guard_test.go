@@ -228,7 +228,7 @@ func TestGuardSpellings(t *testing.T) {
 				t.Errorf("%s, %s: %v", host, entry, err)
 				continue
 			}
-			// A spelling that is no URL ends as such, a name that is none as
+			// An invalid URL ends as such, a name that is none as
 			// that; nothing else than a refusal may follow from the rest.
 			switch r.Cause {
 			case AddressRefused, BadRedirect, DNSNotFound:

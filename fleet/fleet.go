@@ -130,7 +130,7 @@ func (o Options) limiter(prefix string) paceredis.Options {
 // check reads a URL and checks the options with it. No error repeats a password.
 func (o Options) check(s string) (option rueidis.ClientOption, prefix string, err error) {
 	option, err = rueidis.ParseURL(s)
-	u, unread := url.Parse(s) //nolint:forbidigo // it is no URL of a site
+	u, unread := url.Parse(s) //nolint:forbidigo // not the URL of a site
 	switch {
 	case s == "":
 		return option, "", errors.New("no Redis URL given; write redis://host:6379, or rediss:// for TLS")

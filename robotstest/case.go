@@ -392,7 +392,7 @@ func (p *parser) columns(t *table, leading ...string) (columns, error) {
 		}
 		for name := range strings.SplitSeq(t.head[i], ",") {
 			if !slices.Contains(known, name) {
-				return c, p.errorf(t.line, "%q is no dialect", name)
+				return c, p.errorf(t.line, "unknown dialect %q", name)
 			}
 			if _, twice := c.index[name]; twice {
 				return c, p.errorf(t.line, "two columns for %s", name)

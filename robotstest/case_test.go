@@ -138,7 +138,7 @@ func TestParseErrors(t *testing.T) {
 		{"no rows", head + "-- verdicts --\nagent url all\n", "f:4: section verdicts has no rows"},
 		{"header", head + "-- verdicts --\nurl agent all\na /x allow\n", "f:5: the header is not agent, url and at least one dialect"},
 		{"no dialect", head + "-- verdicts --\nagent url\na /x\n", "f:5: the header is not agent, url and at least one dialect"},
-		{"unknown dialect", head + "-- verdicts --\nagent url baidu\na /x allow\n", `f:5: "baidu" is no dialect`},
+		{"unknown dialect", head + "-- verdicts --\nagent url baidu\na /x allow\n", `f:5: unknown dialect "baidu"`},
 		{"dialect twice", head + "-- verdicts --\nagent url bing bing\na /x allow allow\n", "f:5: two columns for bing"},
 		{"all twice", head + "-- verdicts --\nagent url all all\na /x allow allow\n", "f:5: two columns for all"},
 		{"cells", head + "-- verdicts --\nagent url all\n\na /x allow deny\n", "f:7: 4 cells under 3 columns"},

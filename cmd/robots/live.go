@@ -218,7 +218,7 @@ func (s *siteFlags) parseProxy() (func(*http.Request) (*url.URL, error), error) 
 	case s.proxy == "env":
 		return http.ProxyFromEnvironment, nil
 	}
-	u, err := url.Parse(s.proxy) //nolint:forbidigo // it is no URL of a site
+	u, err := url.Parse(s.proxy) //nolint:forbidigo // not the URL of a site
 	if err == nil && u.User != nil {
 		if _, given := u.User.Password(); given {
 			return nil, errors.New("--proxy: others can see a password on the command line; set HTTPS_PROXY and HTTP_PROXY, and give --proxy env")
@@ -305,7 +305,7 @@ func secret(name string) (string, error) {
 
 // withPasswords adds the passwords of the environment to the options of a fleet.
 func withPasswords(flag, at string, o fleet.Options) (fleet.Options, error) {
-	if u, err := url.Parse(at); err == nil { //nolint:forbidigo // it is no URL of a site
+	if u, err := url.Parse(at); err == nil { //nolint:forbidigo // not the URL of a site
 		if _, shown := u.User.Password(); shown {
 			return o, fmt.Errorf("%s %s: others can see a password on the command line; set %s, or name a file in %s", flag, u.Redacted(), passwordName, passwordName+inFile)
 		}

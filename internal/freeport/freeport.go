@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// The ports lie below those that a system gives to who asks for any port (from 32,768 on
+// The ports lie below those that a system gives to a request for any port (from 32,768 on
 // with Linux): else another test could be given the port of a server that is about to
 // start, or that is dead for a while. The bus of a Redis Cluster listens 10,000 above its
 // server, so these ports lie between 17,000 and 20,000.

@@ -45,7 +45,7 @@ func codeOf(err error) Code {
 // Defaults are for members that a line leaves out. Any number of answerers share them.
 type Defaults struct {
 	Agents        []string       // tokens of the crawler, most specific first; none: the group of * applies
-	Dialect       robots.Dialect // a zero value is no dialect
+	Dialect       robots.Dialect // not the zero value
 	Auto          bool           // the dialect documented for the line's agent, else RFC 9309, instead of Dialect
 	MaxBytes      int            // size limit of the file; ask.NoLimit: that of the dialect
 	At            time.Time      // when to judge; zero: now

@@ -103,7 +103,7 @@ func (v *visit) Leave() {
 	v.left()
 }
 
-// An asker is who asks and how.
+// An asker is a crawler with the options of its question.
 type asker struct {
 	cache.Crawler
 	userInitiated bool
@@ -219,7 +219,7 @@ func (s *Service) await(ctx context.Context, origin robots.Origin, wait time.Dur
 			continue
 		}
 		if wait <= 0 {
-			go s.cache.Get(context.WithoutCancel(ctx), origin) // the next who asks learns what came of it
+			go s.cache.Get(context.WithoutCancel(ctx), origin) // the next request gets the outcome
 		}
 		return fetchProblem(origin, err)
 	}

@@ -135,7 +135,7 @@ func TestPermitsNext(t *testing.T) {
 		t.Errorf("a site with a permit that is out: %+v", a[0])
 	}
 	if a[1].Code != "bad-url" || a[1].Error == "" {
-		t.Errorf("what is no URL: %+v", a[1])
+		t.Errorf("an invalid URL: %+v", a[1])
 	}
 	if a[2].Verdict.Allowed || a[2].NotBefore != nil || len(a[2].Reasons) != 0 {
 		t.Errorf("a page that is disallowed: %+v", a[2])

@@ -113,7 +113,7 @@ func find(tokens []token, text string) (found *token) {
 	return found
 }
 
-// clientAddress is the address of who asks: the last one in X-Forwarded-For that
+// clientAddress is the address of the client: the last one in X-Forwarded-For that
 // is not a trusted proxy, if a trusted proxy sent the request.
 func clientAddress(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	at, _ := netip.ParseAddrPort(r.RemoteAddr)

@@ -161,7 +161,7 @@ func readProblem(t *testing.T, resp *http.Response) Problem {
 	return p
 }
 
-// answering is a service that says who asks, and reads what is sent.
+// answering is a service that returns the name of the caller, and reads the body.
 func answering() http.Handler {
 	mux := http.NewServeMux()
 	who := func(w http.ResponseWriter, r *http.Request) {

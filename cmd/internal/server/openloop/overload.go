@@ -36,7 +36,7 @@ const (
 	mostMoreBytes = 16 << 20              // of memory, and a quarter of what there was
 )
 
-// Overload sends a server twice what it can do, and logs what came of it, the medians of
+// Overload sends a server twice what it can do, and logs the results, the medians of
 // some rounds. The environment's OVERLOAD, such as 20s, is the length of one round; a campaign
 // has three of 20 s. If gate is set a campaign holds the server to the limits above.
 func Overload(t *testing.T, s Server, gate bool) {

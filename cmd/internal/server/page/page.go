@@ -104,7 +104,7 @@ func readCrawler(line string) (c crawler, wrong string) {
 	name, rest, _ := strings.Cut(line, "\t")
 	d, ok := robots.DialectByName(name)
 	if !ok {
-		return c, "there is no dialect " + strconv.Quote(clip(name))
+		return c, "unknown dialect " + strconv.Quote(clip(name))
 	}
 	c.dialect = d
 	for t := range strings.SplitSeq(rest, "\t") {
