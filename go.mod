@@ -3,7 +3,6 @@ module github.com/robotskit/robots
 go 1.26.0
 
 require (
-	github.com/anishathalye/porcupine v1.3.1
 	github.com/hashicorp/golang-lru/v2 v2.0.7
 	github.com/redis/rueidis v1.0.79
 	go.etcd.io/bbolt v1.5.0

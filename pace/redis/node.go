@@ -281,9 +281,9 @@ func (ns *nodes) run(ctx context.Context, s *script.Script, calls []call) []repl
 	if len(open) == 0 {
 		return replies
 	}
-	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	limited, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
-	results := s.RunAll(ctx, ns.client, out)
+	results := s.RunAll(limited, ns.client, out)
 	received := clock()
 	for k, i := range open {
 		r, slot := &replies[i], calls[i].slot
@@ -293,7 +293,8 @@ func (ns *nodes) run(ctx context.Context, s *script.Script, calls []call) []repl
 		}
 		if err != nil {
 			r.err = err
-			if n := ns.node(slot); n != nil && unanswered(err) {
+			// A caller that gives up proves nothing about the server.
+			if n := ns.node(slot); n != nil && unanswered(err) && ctx.Err() == nil {
 				n.retryAt.Store(received.Add(jittered(retryEvery)).UnixNano())
 			}
 			continue
