@@ -122,7 +122,7 @@ func (s *Service) Handler() http.Handler { return s.handler }
 func (s *Service) route() {
 	mux := http.NewServeMux()
 	config := huma.DefaultConfig("robots", s.parts.Version)
-	config.Info.Description = "May a crawler fetch a URL, when, and why? Every answer with a status of 400 or more is a problem (RFC 9457)."
+	config.Info.Description = "Check robots.txt rules, and acquire permits to crawl. Every response with a status of 400 or more is a problem (RFC 9457)."
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "", "", ""
 	config.CreateHooks = nil
 	config.Formats = map[string]huma.Format{typeJSON: jsonFormat, "json": jsonFormat} // the second is for +json
@@ -147,7 +147,7 @@ func (s *Service) route() {
 		mux.Handle(path, wrongMethod(item))
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		NewProblem(NotFound, "nothing is at this path: /docs lists what there is").Write(w, r)
+		NewProblem(NotFound, "unknown path; /docs lists the operations").Write(w, r)
 	})
 	s.handler = recovered(mux)
 }
@@ -193,7 +193,7 @@ func wrongMethod(item *huma.PathItem) http.Handler {
 	slices.Sort(allowed)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
-		NewProblem(MethodNotAllowed, "this path is asked with "+strings.Join(allowed, " or ")).Write(w, r)
+		NewProblem(MethodNotAllowed, "this path takes "+strings.Join(allowed, " or ")).Write(w, r)
 	})
 }
 
@@ -266,7 +266,7 @@ func negotiate(ctx huma.Context, next func(huma.Context)) {
 		next(ctx)
 		return
 	}
-	writeProblem(ctx, NewProblem(NotAcceptable, "the Accept header leaves nothing that is written here: there is "+strings.Join(types, ", ")))
+	writeProblem(ctx, NewProblem(NotAcceptable, "the Accept header excludes every type of the response (known: "+strings.Join(types, ", ")+")"))
 }
 
 func accepts(accept string, types []string) bool {

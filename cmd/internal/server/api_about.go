@@ -15,7 +15,7 @@ type versionAnswer struct {
 
 func (s *Service) registerAbout() {
 	huma.Register(s.api, s.operation(huma.Operation{
-		OperationID: "version", Method: http.MethodGet, Path: "/version", Summary: "Which version is this?",
+		OperationID: "version", Method: http.MethodGet, Path: "/version", Summary: "Show the version",
 	}, nil), func(context.Context, *struct{}) (*versionAnswer, error) {
 		a := &versionAnswer{}
 		a.Body.Version = s.parts.Version

@@ -30,37 +30,37 @@ const (
 )
 
 type checkInput struct {
-	URL           string   `query:"url" required:"true" maxLength:"8192" doc:"the URL that a crawler wants" example:"https://shop.example/basket"`
-	Agent         []string `query:"agent,explode" maxItems:"20" doc:"the crawler's product token; repeated, the tokens of one crawler, the most wanted first; without it a crawler that nobody names" example:"MyBot"`
-	Dialect       string   `query:"dialect" doc:"how robots.txt is read"`
-	UserInitiated bool     `query:"user_initiated" doc:"a user asked for the page, so robots.txt need not be followed"`
-	Wait          string   `query:"wait" default:"10s" doc:"how long to wait for a robots.txt that is not held, 0s to 30s"`
-	As            string   `query:"as" enum:"status" doc:"status: the answer is the status alone, 204 allowed, 403 disallowed, 503 with Retry-After where nobody can know"`
+	URL           string   `query:"url" required:"true" maxLength:"8192" doc:"URL to check" example:"https://shop.example/basket"`
+	Agent         []string `query:"agent,explode" maxItems:"20" doc:"product token of the crawler; repeated: the tokens of one crawler, most specific first; default: a crawler without a group" example:"MyBot"`
+	Dialect       string   `query:"dialect" doc:"dialect of the rules"`
+	UserInitiated bool     `query:"user_initiated" doc:"a user requested the page, so robots.txt does not apply"`
+	Wait          string   `query:"wait" default:"10s" doc:"timeout for a robots.txt without a record, 0s to 30s"`
+	As            string   `query:"as" enum:"status" doc:"status: return only a status, 204 allowed, 403 disallowed, 503 with Retry-After undecided"`
 }
 
 func (s *Service) registerCheck() {
 	huma.Register(s.api, s.operation(huma.Operation{
 		OperationID: "check", Method: http.MethodGet, Path: "/v1/check",
-		Summary:     "May a crawler fetch a URL?",
-		Description: "A URL that is disallowed is an answer with the status 200. The members are those of docs/batch.md.",
+		Summary:     "Check a URL",
+		Description: "A disallowed URL is an answer with the status 200. The members are those of docs/batch.md.",
 		Responses:   map[string]*huma.Response{"204": {Description: "Allowed, of as=status"}},
 	}, map[string]*huma.Schema{typeJSON: s.schema(Check{})}), s.check)
 
 	huma.Register(s.api, s.operation(huma.Operation{
 		OperationID: "check-many", Method: http.MethodPost, Path: "/v1/check",
-		Summary: "May crawlers fetch these URLs?",
-		Description: "Questions and answers are those of docs/batch.md, byte for byte. A line of application/x-ndjson is one question, and so is " +
-			"an entry of questions; the answers have the same order. Sites that are not held are asked at the same time, and wait counts for " +
-			"the whole: what is not there then has the code pending. A question that is wrong has the members error and code, and the status stays 200.",
+		Summary: "Check many URLs",
+		Description: "Questions and answers are those of docs/batch.md, byte for byte: each line of application/x-ndjson, or each entry of questions, is " +
+			"one question, and the answers keep the order. Sites without a record are fetched in parallel within wait; the answers of sites that " +
+			"take longer have the code pending. An invalid question gets the members error and code; the status stays 200.",
 		MaxBodyBytes: s.parts.BatchBytes + 1,
 		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
 			typeJSON:  {Schema: s.schema(Questions{})},
-			typeLines: {Schema: &huma.Schema{Type: huma.TypeString, Description: "JSON Lines, each a question: 1,000 of them, " + Size(s.parts.BatchBytes).String()}},
+			typeLines: {Schema: &huma.Schema{Type: huma.TypeString, Description: "JSON Lines, one question each, at most 1,000 and " + Size(s.parts.BatchBytes).String()}},
 		}},
 		SkipValidateBody: true,
 	}, map[string]*huma.Schema{
 		typeJSON:  s.schema(Answers{}),
-		typeLines: {Type: huma.TypeString, Description: "JSON Lines, each an answer"},
+		typeLines: {Type: huma.TypeString, Description: "JSON Lines, one answer each"},
 	}), s.checkMany)
 }
 
@@ -161,7 +161,7 @@ func (q *question) appendVerdict(dst []byte, v robots.Verdict) []byte {
 
 type checkManyInput struct {
 	ContentType string `header:"Content-Type" hidden:"true"`
-	Wait        string `query:"wait" doc:"how long all questions together may wait, 0s to 30s; of application/json the member wait of defaults does the same"`
+	Wait        string `query:"wait" doc:"timeout for all questions together, 0s to 30s; in application/json also the member wait of defaults"`
 	RawBody     []byte
 }
 
@@ -225,13 +225,13 @@ func (s *Service) checkMany(ctx context.Context, in *checkManyInput) (*answer, e
 // charge takes the questions of a batch from what its caller may ask.
 func charge(ctx context.Context, n int) *Problem {
 	if ok, after := Charge(ctx, max(0, n-1)); !ok {
-		return NewProblem(RateLimited, fmt.Sprintf("these are %d questions, more than you may ask now: ask fewer at a time, or later", n)).After(after)
+		return NewProblem(RateLimited, fmt.Sprintf("%d questions exceed your current rate limit; send fewer at a time, or later", n)).After(after)
 	}
 	return nil
 }
 
 func tooManyQuestions(n int, what string) *Problem {
-	return NewProblem(TooMany, fmt.Sprintf("the body has %d %s: send %d at a time", n, what, mostQuestions))
+	return NewProblem(TooMany, fmt.Sprintf("the body has %d %s; send at most %d at a time", n, what, mostQuestions))
 }
 
 // lines are the questions of one request.
@@ -271,9 +271,9 @@ func members(text []byte, location string, known map[string]*[]byte) *Problem {
 		case p != nil:
 		case at == nil:
 			names := slices.Sorted(maps.Keys(known))
-			message := isUnknown + ": there are " + strings.Join(names, ", ")
+			message := isUnknown + " (known: " + strings.Join(names, ", ") + ")"
 			if meant := ask.Nearest(name, names); meant != "" {
-				message = isUnknown + ": is " + meant + " meant?"
+				message = isUnknown + " (did you mean " + meant + "?)"
 			}
 			p = wrong(BadParameter, location+"."+ask.Clip(name), "", message)
 		case seen[name]:

@@ -190,7 +190,7 @@ func typeOf(s *huma.Schema) (text, link string) {
 
 func (s *Service) registerDocs() {
 	huma.Register(s.api, s.operation(huma.Operation{
-		OperationID: "docs", Method: http.MethodGet, Path: "/docs", Summary: "This description, as a page for people",
+		OperationID: "docs", Method: http.MethodGet, Path: "/docs", Summary: "This description, as a page",
 	}, map[string]*huma.Schema{"text/html": {Type: huma.TypeString}}), s.docs)
 }
 

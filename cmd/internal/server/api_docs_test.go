@@ -197,9 +197,9 @@ func (b *bench) page(shown map[string]*strings.Builder) []byte {
 # The API
 
 %s
-The service describes itself at `+"`/openapi.json` (OpenAPI 3.1) and, for people, at `/docs`"+`. What a line of a batch is, and
-every member of an answer, is in [batch.md](batch.md). An answer says how long it is good: `+"`Cache-Control: private, max-age=`"+`.
-Members are added to answers, never changed or taken away, and CHANGELOG.md says so.
+The service describes itself at `+"`/openapi.json` (OpenAPI 3.1) and at `/docs`"+`. Lines of a batch and all members of an answer are in
+[batch.md](batch.md). `+"`Cache-Control: private, max-age=`"+` is the lifetime of an answer. New members can be added to answers; others are
+neither changed nor removed without an entry in CHANGELOG.md.
 
 `, d.About)
 	for _, o := range d.Operations {
@@ -219,7 +219,7 @@ Members are added to answers, never changed or taken away, and CHANGELOG.md says
 			delete(shown, o.ID)
 		}
 	}
-	fmt.Fprintf(&w, "\n## Problems\n\nEvery answer with a status of 400 or more is `application/problem+json` (RFC 9457). Its `detail` is one sentence; its `type` is\n`/problems/` and one of these words, or `about:blank` where the request is no HTTP that can be read (400, 417, 431, 501):\n\n| type | status | title |\n| --- | --- | --- |\n")
+	fmt.Fprintf(&w, "\n## Problems\n\nEvery answer with a status of 400 or more is `application/problem+json` (RFC 9457). Its `detail` is a sentence; its `type` is\n`/problems/` with one of these words, or `about:blank` if the request is not valid HTTP (400, 417, 431, 501):\n\n| type | status | title |\n| --- | --- | --- |\n")
 	for _, t := range slices.SortedFunc(maps.Keys(problems), func(a, b ProblemType) int { return strings.Compare(string(a), string(b)) }) {
 		fmt.Fprintf(&w, "| `%s` | %d | %s |\n", t, problems[t].status, problems[t].title)
 	}

@@ -21,13 +21,13 @@ const longestURL = 8 << 10
 
 type permitsInput struct {
 	Body struct {
-		URLs    []string `json:"urls" minItems:"1" maxItems:"1000" doc:"the URLs that the crawler wants, as a rule each of another site, the most wanted first" example:"https://shop.example/a"`
-		Most    int      `json:"most,omitempty" minimum:"1" maximum:"1000" doc:"how many permits are wanted; as many as there are without it"`
+		URLs    []string `json:"urls" minItems:"1" maxItems:"1000" doc:"URLs to request, usually each of another site, most wanted first" example:"https://shop.example/a"`
+		Most    int      `json:"most,omitempty" minimum:"1" maximum:"1000" doc:"maximum number of permits, default all"`
 		Agent   Agents   `json:"agent,omitempty"`
-		Dialect string   `json:"dialect,omitempty" doc:"how robots.txt is read"`
-		Wait    string   `json:"wait,omitempty" doc:"how long all together may wait for robots.txt that are not held, 0s to 30s; 10s without it"`
-		Hold    string   `json:"hold,omitempty" doc:"for how long after its start each permit is held, 1s to 1h; 2m without it" example:"2m"`
-		Done    []Return `json:"done,omitempty" maxItems:"100" doc:"permits to give back, which saves a request for each"`
+		Dialect string   `json:"dialect,omitempty" doc:"dialect of the rules"`
+		Wait    string   `json:"wait,omitempty" doc:"timeout for all robots.txt without a record, 0s to 30s; default 10s"`
+		Hold    string   `json:"hold,omitempty" doc:"lifetime of each permit after its start, 1s to 1h; default 2m" example:"2m"`
+		Done    []Return `json:"done,omitempty" maxItems:"100" doc:"permits to release, which saves a request for each"`
 	}
 }
 
@@ -35,7 +35,7 @@ type permitsInput struct {
 type PermitAnswers struct {
 	_       struct{}     `additionalProperties:"true"`
 	Answers []PermitLine `json:"answers"`
-	Done    []Returned   `json:"done,omitempty" doc:"what became of the permits in done, in their order"`
+	Done    []Returned   `json:"done,omitempty" doc:"the results of the permits in done, in order"`
 }
 
 // A PermitLine is the answer about one URL of many: the members of PermitAnswer, or an error.

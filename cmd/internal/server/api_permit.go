@@ -78,31 +78,31 @@ func (s *Service) verify(id string) (*permit, bool) {
 // A Return is what came of a permit.
 type Return struct {
 	ID         string  `json:"id" maxLength:"1024" doc:"of the permit"`
-	Status     int     `json:"status,omitempty" minimum:"0" maximum:"999" doc:"of the answer to the request, an HTTP status; 0 without an answer"`
-	RetryAfter float64 `json:"retry_after,omitempty" minimum:"0" maximum:"31536000" doc:"seconds that the answer asked to wait"`
-	Timeout    bool    `json:"timeout,omitempty" doc:"the site did not answer in time"`
+	Status     int     `json:"status,omitempty" minimum:"0" maximum:"999" doc:"HTTP status of the response, 0 without one"`
+	RetryAfter float64 `json:"retry_after,omitempty" minimum:"0" maximum:"31536000" doc:"seconds of Retry-After"`
+	Timeout    bool    `json:"timeout,omitempty" doc:"the site did not respond in time"`
 	Unused     bool    `json:"unused,omitempty" doc:"no request was sent"`
 }
 
 type permitInput struct {
 	Body struct {
-		URL     string   `json:"url" maxLength:"8192" doc:"the URL that the crawler wants" example:"https://shop.example/a"`
+		URL     string   `json:"url" maxLength:"8192" doc:"URL to request" example:"https://shop.example/a"`
 		Agent   Agents   `json:"agent,omitempty"`
-		Dialect string   `json:"dialect,omitempty" doc:"how robots.txt is read"`
-		Wait    string   `json:"wait,omitempty" doc:"how long to wait for a robots.txt that is not held, 0s to 30s; 10s without it"`
-		Within  string   `json:"within,omitempty" doc:"how far off the start may be, 0s to 30s; 0s without it: now, or when the address is free after its robots.txt was fetched, 0.1 s, or not at all" example:"5s"`
-		Hold    string   `json:"hold,omitempty" doc:"for how long after its start the permit is held, 1s to 1h; 2m without it" example:"2m"`
-		Addr    string   `json:"addr,omitempty" maxLength:"64" doc:"the IP address that the request will go to, where the permit books a start; without it that which robots.txt came from" example:"192.0.2.7"`
-		Done    []Return `json:"done,omitempty" maxItems:"100" doc:"permits to give back, which saves a request for each"`
+		Dialect string   `json:"dialect,omitempty" doc:"dialect of the rules"`
+		Wait    string   `json:"wait,omitempty" doc:"timeout for a robots.txt without a record, 0s to 30s; default 10s"`
+		Within  string   `json:"within,omitempty" doc:"latest start from now, 0s to 30s; default 0s" example:"5s"`
+		Hold    string   `json:"hold,omitempty" doc:"lifetime of the permit after its start, 1s to 1h; default 2m" example:"2m"`
+		Addr    string   `json:"addr,omitempty" maxLength:"64" doc:"IP address of the request, at which a start is reserved; default that of the robots.txt fetch" example:"192.0.2.7"`
+		Done    []Return `json:"done,omitempty" maxItems:"100" doc:"permits to release, which saves a request for each"`
 	}
 }
 
 type doneInput struct {
 	ID   string `path:"id" doc:"of the permit"`
 	Body struct {
-		Status     int     `json:"status,omitempty" minimum:"0" maximum:"999" doc:"of the answer to the request, an HTTP status; 0 without an answer"`
-		RetryAfter float64 `json:"retry_after,omitempty" minimum:"0" maximum:"31536000" doc:"seconds that the answer asked to wait"`
-		Timeout    bool    `json:"timeout,omitempty" doc:"the site did not answer in time"`
+		Status     int     `json:"status,omitempty" minimum:"0" maximum:"999" doc:"HTTP status of the response, 0 without one"`
+		RetryAfter float64 `json:"retry_after,omitempty" minimum:"0" maximum:"31536000" doc:"seconds of Retry-After"`
+		Timeout    bool    `json:"timeout,omitempty" doc:"the site did not respond in time"`
 		Unused     bool    `json:"unused,omitempty" doc:"no request was sent"`
 	}
 }
@@ -110,11 +110,11 @@ type doneInput struct {
 // A PermitAnswer is the right to one request, or when to ask again.
 type PermitAnswer struct {
 	_         struct{}       `additionalProperties:"true"`
-	Verdict   Check          `json:"verdict" doc:"the answer of GET /v1/check; where it is not allowed there is no permit"`
+	Verdict   Check          `json:"verdict" doc:"the answer of GET /v1/check; a disallowed URL gets no permit"`
 	Permit    orNull[Permit] `json:"permit"`
-	NotBefore orNull[string] `json:"not_before,omitempty" doc:"without a permit: when to ask again, null where the URL is not allowed"` //nolint:modernize // for the schema: it may be missing
-	Reasons   []string       `json:"reasons,omitempty" doc:"why the start is when it is, the deciding reason first"`
-	Done      []Returned     `json:"done,omitempty" doc:"what became of the permits in done, in their order"`
+	NotBefore orNull[string] `json:"not_before,omitempty" doc:"without a permit: when to try again; null if the URL is disallowed"` //nolint:modernize // for the schema: it may be missing
+	Reasons   []string       `json:"reasons,omitempty" doc:"reasons of the start, the deciding one first"`
+	Done      []Returned     `json:"done,omitempty" doc:"the results of the permits in done, in order"`
 }
 
 // A Permit is the right to one request.
@@ -122,37 +122,37 @@ type Permit struct {
 	_       struct{} `additionalProperties:"true"`
 	ID      string   `json:"id"`
 	Start   string   `json:"start" format:"date-time" doc:"when the request may start"`
-	Expires string   `json:"expires" format:"date-time" doc:"a permit that is not given back by then counts as a request that timed out"`
+	Expires string   `json:"expires" format:"date-time" doc:"a permit that is not released by then counts as a request that timed out"`
 }
 
 // A Returned is what became of a permit that was given back.
 type Returned struct {
 	_      struct{} `additionalProperties:"true"`
 	ID     string   `json:"id"`
-	Result string   `json:"result" enum:"done,unknown,ended" doc:"done: also if it was given back before; unknown: no such permit was given; ended: its time is over"`
+	Result string   `json:"result" enum:"done,unknown,ended" doc:"done: also if it was released before; unknown: no such permit; ended: it has expired"`
 }
 
 func (s *Service) registerPermits() {
 	huma.Register(s.api, s.operation(huma.Operation{
 		OperationID: "permit", Method: http.MethodPost, Path: "/v1/permits",
-		Summary: "The right to one request, with its pace",
-		Description: "A site has one request under way at a time, and its interval counts from the end of one to the start of the next. " +
-			"So a permit is given back when the request is over. It belongs to the client and outlives the server that gave it; any server takes it back.",
+		Summary: "Acquire a permit for one request",
+		Description: "A site has one request at a time, and its interval counts from the end of one request to the start of the next: release the " +
+			"permit when the request is over. It belongs to the client and outlives the server that issued it; any server can release it.",
 	}, map[string]*huma.Schema{typeJSON: s.schema(PermitAnswer{})}), s.permit)
 
 	huma.Register(s.api, s.operation(huma.Operation{
 		OperationID: "permit-next", Method: http.MethodPost, Path: "/v1/permits/next",
-		Summary: "Of these sites, which may be asked now, and when the others?",
-		Description: "For a frontier that has URLs of many sites. Those that may be asked at once get a permit, the first ones if fewer are wanted, and " +
-			"the others say when to ask again; where that time has come, the site was ready and not among the first. The answers have the order of the URLs. Sites whose " +
-			"robots.txt is not held are asked at the same time, and wait counts for the whole: what is not there then has the code pending. An " +
-			"answer to what is wrong has the members error and code, and the status stays 200.",
+		Summary: "Acquire permits for many sites",
+		Description: "For a frontier with URLs of many sites. The first sites that are ready get a permit, at most as many as wanted; the others get " +
+			"not_before, which has passed for a ready site that was not among the first. The answers keep the order of the URLs. Sites without a " +
+			"record are fetched in parallel within wait; sites that take longer have the code pending. An invalid URL gets the members error and " +
+			"code; the status stays 200.",
 	}, map[string]*huma.Schema{typeJSON: s.schema(PermitAnswers{})}), s.permits)
 
 	huma.Register(s.api, s.operation(huma.Operation{
 		OperationID: "permit-done", Method: http.MethodPost, Path: "/v1/permits/{id}/done",
-		Summary:     "Give a permit back, and say what the site answered",
-		Description: "A second time is no error and changes nothing. 404: no such permit was given; 410: its time is over.",
+		Summary:     "Release a permit with the status of the response",
+		Description: "A second release is no error and changes nothing. 404: unknown permit; 410: it has expired.",
 	}, map[string]*huma.Schema{typeJSON: s.schema(Returned{})}), s.done)
 }
 
@@ -228,7 +228,7 @@ func holdOf(text string) (time.Duration, *Problem) {
 }
 
 func noPace(err error) *Problem {
-	return NewProblem(Busy, "the pace of sites is not known for now, so there are no permits: "+robots.Printable(err.Error())).After(1)
+	return NewProblem(Busy, "no permits are issued at present: "+robots.Printable(err.Error())).After(1)
 }
 
 // permitsOf is an answer with what became of the permits that were given back.
@@ -298,9 +298,9 @@ func (s *Service) giveBack(ctx context.Context, r *Return) *Problem {
 	p, ok := s.verify(r.ID)
 	switch {
 	case !ok:
-		return NewProblem(NotFound, "no such permit was given here")
+		return NewProblem(NotFound, "unknown permit")
 	case !s.now().Before(p.expires()):
-		return NewProblem(Ended, "the permit ended at "+stamp(p.expires())+" and counted as a request that timed out: ask with a longer hold")
+		return NewProblem(Ended, "the permit expired at "+stamp(p.expires())+" and counted as a request that timed out; use a longer hold")
 	}
 	var err error
 	Wait(ctx, func() {
@@ -309,7 +309,7 @@ func (s *Service) giveBack(ctx context.Context, r *Return) *Problem {
 		})
 	})
 	if err != nil {
-		return NewProblem(Busy, "the permit could not be given back: "+robots.Printable(err.Error())).After(1)
+		return NewProblem(Busy, "the permit could not be released: "+robots.Printable(err.Error())).After(1)
 	}
 	return nil
 }

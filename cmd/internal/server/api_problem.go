@@ -52,7 +52,7 @@ func init() {
 }
 
 const (
-	isUnknown    = "is not a name that is known here"
+	isUnknown    = "is unknown"
 	tooManyItems = "must have %d entries or fewer"
 )
 
@@ -84,7 +84,7 @@ func problemOf(op *huma.Operation, status int, msg string, errs []error) *Proble
 	case http.StatusUnsupportedMediaType:
 		return unsupportedType(op)
 	case http.StatusNotAcceptable:
-		return NewProblem(NotAcceptable, "the Accept header leaves no type that is written here")
+		return NewProblem(NotAcceptable, "the Accept header excludes every type of the response")
 	}
 	switch {
 	case msg == "cannot read request body":
@@ -124,7 +124,7 @@ func unsupportedType(op *huma.Operation) *Problem {
 }
 
 func internalProblem() *Problem {
-	return NewProblem(Internal, "the service failed at this request, which is a fault of its own: report it with the X-Request-Id, please")
+	return NewProblem(Internal, "internal error; please report it with the X-Request-Id")
 }
 
 // fieldError returns an error of huma in our words, with the name that is meant where one
@@ -141,7 +141,7 @@ func fieldError(op *huma.Operation, d *huma.ErrorDetail) FieldError {
 	case d.Message == isUnknown:
 		name := d.Location[strings.LastIndexByte(d.Location, '.')+1:]
 		if meant := ask.Nearest(name, membersOf(op)); meant != "" {
-			f.Message += ": is " + meant + " meant?"
+			f.Message += " (did you mean " + meant + "?)"
 		}
 	}
 	return f
@@ -263,10 +263,10 @@ func meantOf(name string, params []*huma.Param) string {
 		}
 	}
 	if len(known) == 0 {
-		return ": there are no parameters"
+		return " (there are no parameters)"
 	}
 	if meant := ask.Nearest(name, known); meant != "" {
-		return ": is " + meant + " meant?"
+		return " (did you mean " + meant + "?)"
 	}
-	return ": there are " + strings.Join(known, ", ")
+	return " (known: " + strings.Join(known, ", ") + ")"
 }

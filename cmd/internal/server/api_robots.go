@@ -16,27 +16,27 @@ import (
 
 // What is known of a site: the record of its robots.txt, and its pace.
 
-// A Record is what came of asking for a robots.txt.
+// A Record is the outcome of a robots.txt fetch.
 type Record struct {
 	_            struct{}          `additionalProperties:"true"`
-	URL          string            `json:"url" doc:"of the site's robots.txt"`
-	Outcome      string            `json:"outcome" enum:"success,unavailable,unreachable,refused" doc:"unavailable: there is none"`
-	Cause        string            `json:"cause" doc:"one word for programs"`
-	Note         string            `json:"note" doc:"one clause for people"`
+	URL          string            `json:"url" doc:"URL of the robots.txt"`
+	Outcome      string            `json:"outcome" enum:"success,unavailable,unreachable,refused" doc:"unavailable: the site has none"`
+	Cause        string            `json:"cause" doc:"a word for programs"`
+	Note         string            `json:"note" doc:"a sentence for people"`
 	Status       int               `json:"status" doc:"of the last answer: an HTTP status or an FTP reply, 0 without an answer"`
 	FinalURL     string            `json:"final_url" doc:"of the last request"`
 	Started      *time.Time        `json:"started,omitempty"`
-	Fetched      *time.Time        `json:"fetched,omitempty" doc:"when the answer was complete, or the attempt over"`
+	Fetched      *time.Time        `json:"fetched,omitempty" doc:"when the response was complete, or the attempt had failed"`
 	Expires      *time.Time        `json:"expires,omitempty" doc:"until when a good answer is fresh"`
-	NextTry      *time.Time        `json:"next_try,omitempty" doc:"when a site that failed is asked again"`
+	NextTry      *time.Time        `json:"next_try,omitempty" doc:"time of the next attempt after a failure"`
 	FailingSince *time.Time        `json:"failing_since,omitempty" doc:"the first failure of the site after its last good answer"`
 	Failures     int               `json:"failures,omitempty" doc:"how many there were since then"`
 	LastGood     *GoodCopy         `json:"last_good,omitempty" doc:"the last answer before that, which may be in use"`
 	Bytes        int               `json:"bytes" doc:"of the file"`
 	SHA256       string            `json:"sha256,omitempty" doc:"of the file, in hexadecimal"`
 	Truncated    bool              `json:"truncated" doc:"the file goes on after the bytes that were kept"`
-	Degraded     bool              `json:"degraded,omitempty" doc:"the store that servers share was out of reach"`
-	Headers      map[string]string `json:"headers" doc:"those of the last answer that say something about a robots.txt"`
+	Degraded     bool              `json:"degraded,omitempty" doc:"the shared store was unreachable"`
+	Headers      map[string]string `json:"headers" doc:"headers of the last response that matter for a robots.txt"`
 	Hops         []Hop             `json:"hops" doc:"every request, redirects included"`
 }
 
@@ -55,7 +55,7 @@ type Hop struct {
 	URL      string   `json:"url"`
 	Address  string   `json:"address" doc:"of the site that was connected to, empty if none was"`
 	Protocol string   `json:"protocol,omitempty"`
-	Via      string   `json:"via,omitempty" doc:"the way to the site, if it was not the usual one"`
+	Via      string   `json:"via,omitempty" doc:"the proxy or protocol, if not the usual one"`
 	Status   int      `json:"status"`
 	Location string   `json:"location,omitempty" doc:"of a redirect, as sent"`
 	Received int64    `json:"received" doc:"bytes"`
@@ -102,40 +102,40 @@ const typeText = "text/plain"
 
 type robotsInput struct {
 	URL  string `query:"url" required:"true" maxLength:"8192" doc:"any URL of the site" example:"https://shop.example/"`
-	File string `query:"body" enum:"1" doc:"1: the file itself, its bytes as text/plain; of a site in an outage those of the last good answer"`
-	Wait string `query:"wait" default:"10s" doc:"how long to wait for a robots.txt that is not held, 0s to 30s"`
+	File string `query:"body" enum:"1" doc:"1: return the file as text/plain; during an outage the last good copy"`
+	Wait string `query:"wait" default:"10s" doc:"timeout for a robots.txt without a record, 0s to 30s"`
 }
 
 type refreshInput struct {
 	Body struct {
 		URL  string `json:"url" maxLength:"8192" doc:"any URL of the site" example:"https://shop.example/"`
-		Wait string `json:"wait,omitempty" doc:"how long to wait for the fetch, 0s to 30s; 10s without it"`
+		Wait string `json:"wait,omitempty" doc:"timeout for the fetch, 0s to 30s; default 10s"`
 	}
 }
 
 type scheduleInput struct {
 	URL     string   `query:"url" required:"true" maxLength:"8192" doc:"any URL of the site" example:"https://shop.example/"`
-	Agent   []string `query:"agent,explode" maxItems:"20" doc:"the crawler's product token; repeated, the tokens of one crawler, the most wanted first" example:"MyBot"`
-	Dialect string   `query:"dialect" doc:"how robots.txt is read"`
-	Wait    string   `query:"wait" default:"10s" doc:"how long to wait for a robots.txt that is not held, 0s to 30s"`
+	Agent   []string `query:"agent,explode" maxItems:"20" doc:"product token of the crawler; repeated: the tokens of one crawler, most specific first" example:"MyBot"`
+	Dialect string   `query:"dialect" doc:"dialect of the rules"`
+	Wait    string   `query:"wait" default:"10s" doc:"timeout for a robots.txt without a record, 0s to 30s"`
 }
 
 func (s *Service) registerRobots() {
 	huma.Register(s.api, s.operation(huma.Operation{
 		OperationID: "robots", Method: http.MethodGet, Path: "/v1/robots",
-		Summary:     "What came of asking for a robots.txt?",
-		Description: "A site that is out of reach is an answer with the status 200. With body=1 the file comes as text/plain and never as anything that a browser runs.",
+		Summary:     "Show the record of a robots.txt",
+		Description: "An unreachable site is an answer with the status 200. With body=1 the file is returned, always as text/plain.",
 	}, map[string]*huma.Schema{typeJSON: s.schema(Record{}), typeText: {Type: huma.TypeString}}), s.robots)
 
 	huma.Register(s.api, s.operation(huma.Operation{
 		OperationID: "robots-refresh", Method: http.MethodPost, Path: "/v1/robots/refresh",
-		Summary:     "Ask the site again now, however fresh the answer is",
-		Description: "It costs the caller what a new site costs.",
+		Summary:     "Fetch a robots.txt again now",
+		Description: "It counts as a new site for the client.",
 	}, map[string]*huma.Schema{typeJSON: s.schema(Record{})}), s.refresh)
 
 	huma.Register(s.api, s.operation(huma.Operation{
 		OperationID: "schedule", Method: http.MethodGet, Path: "/v1/schedule",
-		Summary: "How fast may a crawler ask the site in the next 24 hours?",
+		Summary: "Show the crawl rate of a site for the next 24 hours",
 	}, map[string]*huma.Schema{typeJSON: s.schema(Schedule{})}), s.schedule)
 }
 
@@ -205,12 +205,12 @@ type Schedule struct {
 	Dialect  string     `json:"dialect"`
 	Agent    Agents     `json:"agent"`
 	At       time.Time  `json:"at" doc:"when the windows begin"`
-	Allowed  bool       `json:"allowed" doc:"false where nobody can know what the site asks for: then there are no windows"`
+	Allowed  bool       `json:"allowed" doc:"false if robots.txt is unreachable; there are no windows then"`
 	Interval float64    `json:"interval" doc:"seconds between two starts now"`
-	Next     *time.Time `json:"next,omitempty" doc:"the first start at which a request is welcome, whatever other requests there are"`
+	Next     *time.Time `json:"next,omitempty" doc:"the first start that the schedule permits, regardless of other requests"`
 	Windows  []Window   `json:"windows" doc:"the next 24 hours"`
-	Declared []Declared `json:"declared" doc:"what the file says about pace, and what became of it"`
-	Dropped  int        `json:"dropped" doc:"lines about pace that are left out"`
+	Declared []Declared `json:"declared" doc:"lines about the crawl rate, and how each is used"`
+	Dropped  int        `json:"dropped" doc:"number of further lines"`
 }
 
 // A Window is a time with one pace.
@@ -218,9 +218,9 @@ type Window struct {
 	_        struct{}  `additionalProperties:"true"`
 	From     time.Time `json:"from"`
 	To       time.Time `json:"to"`
-	Open     bool      `json:"open" doc:"false: the site asks for no requests"`
+	Open     bool      `json:"open" doc:"false: closed for crawlers"`
 	Interval float64   `json:"interval" doc:"seconds between two starts"`
-	Reasons  []string  `json:"reasons" doc:"one clause each, the deciding one first"`
+	Reasons  []string  `json:"reasons" doc:"sentences, the deciding reason first"`
 }
 
 // A Declared is a line about pace.
@@ -230,7 +230,7 @@ type Declared struct {
 	Field    string   `json:"field"`
 	Value    string   `json:"value"`
 	Interval float64  `json:"interval" doc:"seconds, 0 if it says none"`
-	Fate     string   `json:"fate" doc:"one word for programs"`
+	Fate     string   `json:"fate" doc:"a word for programs"`
 	Why      string   `json:"why,omitempty"`
 }
 

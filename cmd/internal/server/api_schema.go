@@ -34,33 +34,33 @@ func (orNull[T]) Schema(r huma.Registry) *huma.Schema {
 // A Check is the answer about a URL.
 type Check struct {
 	_            struct{}            `additionalProperties:"true"`
-	Allowed      bool                `json:"allowed" doc:"may the crawler fetch the URL?"`
-	Verdict      string              `json:"verdict" enum:"allow,disallow,undefined" doc:"undefined of google-2019 and google-legacy alone"`
-	Reason       string              `json:"reason" enum:"rule,no-rule,no-group,empty-file,robots-txt,user-initiated,invalid,unavailable,redirect-limit,unreachable,refused,undefined" doc:"why"`
+	Allowed      bool                `json:"allowed" doc:"whether the crawler may fetch the URL"`
+	Verdict      string              `json:"verdict" enum:"allow,disallow,undefined" doc:"undefined only in google-2019 and google-legacy"`
+	Reason       string              `json:"reason" enum:"rule,no-rule,no-group,empty-file,robots-txt,user-initiated,invalid,unavailable,redirect-limit,unreachable,refused,undefined" doc:"reason of the verdict"`
 	Rule         orNull[shapes.Rule] `json:"rule" doc:"the rule that decided"`
 	Group        orNull[Group]       `json:"group" doc:"the group of the crawler"`
-	Status       int                 `json:"status,omitempty" doc:"of the last answer of the site, an HTTP status or an FTP reply"`
-	Fetched      string              `json:"fetched,omitempty" format:"date-time" doc:"when the answer in use was fetched"`
-	Expires      string              `json:"expires,omitempty" format:"date-time" doc:"until when it is fresh"`
-	StaleSince   string              `json:"stale_since,omitempty" format:"date-time" doc:"since when it is not, though still in use"`
-	FailingSince string              `json:"failing_since,omitempty" format:"date-time" doc:"the first failure of the site after its last answer"`
-	NextTry      string              `json:"next_try,omitempty" format:"date-time" doc:"when the site is asked again"`
-	CutAt        int                 `json:"cut_at,omitempty" doc:"how many bytes were kept of a longer file"`
-	Degraded     bool                `json:"degraded,omitempty" doc:"the store that servers share was out of reach"`
-	Note         string              `json:"note,omitempty" doc:"a clause for people"`
-	CrawlDelay   orNull[float64]     `json:"crawl_delay" doc:"seconds, as the group declares"`
-	RequestRates []Rate              `json:"request_rates" doc:"as the group declares"`
+	Status       int                 `json:"status,omitempty" doc:"HTTP status or FTP reply of the last response"`
+	Fetched      string              `json:"fetched,omitempty" format:"date-time" doc:"when the robots.txt in use was fetched"`
+	Expires      string              `json:"expires,omitempty" format:"date-time" doc:"end of its lifetime"`
+	StaleSince   string              `json:"stale_since,omitempty" format:"date-time" doc:"when it became stale, though still in use"`
+	FailingSince string              `json:"failing_since,omitempty" format:"date-time" doc:"first failure since the last good response"`
+	NextTry      string              `json:"next_try,omitempty" format:"date-time" doc:"time of the next attempt"`
+	CutAt        int                 `json:"cut_at,omitempty" doc:"bytes kept of a longer file"`
+	Degraded     bool                `json:"degraded,omitempty" doc:"the shared store was unreachable"`
+	Note         string              `json:"note,omitempty" doc:"a sentence for people"`
+	CrawlDelay   orNull[float64]     `json:"crawl_delay" doc:"seconds, as declared by the group"`
+	RequestRates []Rate              `json:"request_rates" doc:"as declared by the group"`
 	Sitemaps     []string            `json:"sitemaps" doc:"as written, in file order"`
-	Dialect      string              `json:"dialect" doc:"that was asked"`
-	URL          string              `json:"url" doc:"that was asked about"`
-	Agent        Agents              `json:"agent" doc:"as it was given, * without one"`
+	Dialect      string              `json:"dialect" doc:"dialect of the verdict"`
+	URL          string              `json:"url" doc:"as given"`
+	Agent        Agents              `json:"agent" doc:"as given, default *"`
 }
 
 // A Group is that of a crawler.
 type Group struct {
 	_     struct{} `additionalProperties:"true"`
-	Token string   `json:"token" doc:"that was found, lower case, or *"`
-	Lines []int    `json:"lines" doc:"all user-agent lines that name it"`
+	Token string   `json:"token" doc:"matched token in lower case, or *"`
+	Lines []int    `json:"lines" doc:"numbers of all user-agent lines that name it"`
 }
 
 // A Rate is one of Request-rate.
@@ -81,7 +81,7 @@ func (Agents) Schema(huma.Registry) *huma.Schema {
 	one := &huma.Schema{Type: huma.TypeString}
 	return &huma.Schema{
 		AnyOf:       []*huma.Schema{one, {Type: huma.TypeArray, Items: one}},
-		Description: "product tokens of one crawler, the most wanted first: a string or a list of strings",
+		Description: "product tokens of one crawler, most specific first: a string or a list of strings",
 		Examples:    []any{"MyBot"},
 	}
 }
@@ -103,34 +103,34 @@ func (a *Agents) UnmarshalJSON(text []byte) error {
 
 // Questions are those of POST /v1/check as one object.
 type Questions struct {
-	Defaults  Defaults   `json:"defaults,omitempty" doc:"stand for members that questions leave out"` //nolint:modernize // for the schema: it may be missing
+	Defaults  Defaults   `json:"defaults,omitempty" doc:"defaults of members that questions omit"` //nolint:modernize // for the schema: it may be missing
 	Questions []Question `json:"questions" maxItems:"1000"`
 }
 
 // Defaults stand for members that questions leave out.
 type Defaults struct {
 	Agent         Agents  `json:"agent,omitempty"`
-	Dialect       string  `json:"dialect,omitempty" doc:"how robots.txt is read"`
-	MaxBytes      *int    `json:"max_bytes,omitempty" minimum:"0" doc:"bytes of the file that are read"`
-	At            string  `json:"at,omitempty" doc:"the time at which to judge, RFC 3339; now without it"`
-	Robots        *string `json:"robots,omitempty" doc:"the robots.txt of all questions; without it the sites are asked"`
-	UserInitiated bool    `json:"user_initiated,omitempty" doc:"a user asked for the pages"`
-	Wait          string  `json:"wait,omitempty" doc:"how long all questions together may wait for sites, 0s to 30s; 10s without it"`
+	Dialect       string  `json:"dialect,omitempty" doc:"dialect of the rules"`
+	MaxBytes      *int    `json:"max_bytes,omitempty" minimum:"0" doc:"size limit of the file in bytes"`
+	At            string  `json:"at,omitempty" doc:"time of the verdict, RFC 3339; default now"`
+	Robots        *string `json:"robots,omitempty" doc:"robots.txt of all questions; default: fetched from the sites"`
+	UserInitiated bool    `json:"user_initiated,omitempty" doc:"a user requested the pages"`
+	Wait          string  `json:"wait,omitempty" doc:"timeout for all questions together, 0s to 30s; default 10s"`
 }
 
 // A Question is one of a batch. Members that are wrong make an answer with an error, so
 // anything is allowed here.
 type Question struct {
 	_             struct{} `additionalProperties:"true"`
-	ID            any      `json:"id,omitempty" doc:"given back as it is"`
-	URL           any      `json:"url,omitempty" doc:"an absolute URL, or, beside a file, a path that begins with /" example:"\"https://shop.example/basket\""`
+	ID            any      `json:"id,omitempty" doc:"echoed"`
+	URL           any      `json:"url,omitempty" doc:"an absolute URL, or with a robots.txt a path that begins with /" example:"\"https://shop.example/basket\""`
 	Agent         any      `json:"agent,omitempty" doc:"a string or a list of strings"`
 	Dialect       any      `json:"dialect,omitempty"`
-	Robots        any      `json:"robots,omitempty" doc:"the robots.txt as text; without it the site is asked"`
-	RobotsB64     any      `json:"robots_b64,omitempty" doc:"the robots.txt as bytes in base64"`
+	Robots        any      `json:"robots,omitempty" doc:"robots.txt as text; default: fetched from the site"`
+	RobotsB64     any      `json:"robots_b64,omitempty" doc:"robots.txt as base64"`
 	MaxBytes      any      `json:"max_bytes,omitempty"`
 	At            any      `json:"at,omitempty"`
-	UserInitiated any      `json:"user_initiated,omitempty" doc:"true: a user asked for the page, so robots.txt need not be followed"`
+	UserInitiated any      `json:"user_initiated,omitempty" doc:"true: a user requested the page, so robots.txt does not apply"`
 }
 
 // Answers are those to Questions, in their order.
@@ -159,6 +159,6 @@ func (Line) Schema(r huma.Registry) *huma.Schema {
 // A LineError is what is wrong with a question of a batch.
 type LineError struct {
 	_     struct{} `additionalProperties:"true"`
-	Error string   `json:"error" doc:"one sentence for people"`
-	Code  string   `json:"code" doc:"one word for programs, see docs/batch.md; or the last part of a problem's type"`
+	Error string   `json:"error" doc:"a sentence for people"`
+	Code  string   `json:"code" doc:"a word for programs: see docs/batch.md, or the last part of a problem type"`
 }

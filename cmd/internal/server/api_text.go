@@ -24,7 +24,7 @@ import (
 // A Text is a robots.txt in a question.
 type Text struct {
 	Robots    *string `json:"robots,omitempty" doc:"the robots.txt as text" example:"User-agent: *\nDisallow: /basket\n"`
-	RobotsB64 *string `json:"robots_b64,omitempty" doc:"the robots.txt as bytes in base64, padded, if it is no UTF-8"`
+	RobotsB64 *string `json:"robots_b64,omitempty" doc:"the robots.txt as padded base64, if it is not UTF-8"`
 }
 
 // bytes returns the file of a question.
@@ -49,53 +49,53 @@ type explainInput struct {
 		Text
 		URL     string `json:"url" maxLength:"8192" doc:"an absolute URL, or a path that begins with /" example:"https://shop.example/basket"`
 		Agent   Agents `json:"agent,omitempty"`
-		Dialect string `json:"dialect,omitempty" doc:"how robots.txt is read"`
+		Dialect string `json:"dialect,omitempty" doc:"dialect of the rules"`
 	}
 }
 
 type lintInput struct {
 	Body struct {
 		Text
-		Dialects []string `json:"dialects,omitempty" maxItems:"20" doc:"the names of those to look at, all without it"`
+		Dialects []string `json:"dialects,omitempty" maxItems:"20" doc:"dialects to check, default all"`
 	}
 }
 
 type diffInput struct {
 	Body struct {
 		Old     string   `json:"old" doc:"a robots.txt as text" example:"User-agent: *\nDisallow: /basket\n"`
-		New     string   `json:"new" doc:"the robots.txt that is to replace it" example:"User-agent: *\nDisallow: /\n"`
-		Agent   []string `json:"agent,omitempty" maxItems:"100" doc:"the crawlers to compare for, each by one product token; without it * and all that either file names"`
-		Dialect string   `json:"dialect,omitempty" doc:"how both are read"`
+		New     string   `json:"new" doc:"the new robots.txt" example:"User-agent: *\nDisallow: /\n"`
+		Agent   []string `json:"agent,omitempty" maxItems:"100" doc:"crawlers to compare, by product token; default * and every crawler that a file names"`
+		Dialect string   `json:"dialect,omitempty" doc:"dialect of both files"`
 	}
 }
 
 func (s *Service) registerText() {
 	huma.Register(s.api, s.operation(huma.Operation{
 		OperationID: "explain", Method: http.MethodPost, Path: "/v1/explain",
-		Summary:     "Why may a crawler fetch a URL, or not?",
-		Description: "On text that is sent, which is neither kept nor logged.",
+		Summary:     "Explain a verdict",
+		Description: "For text in the request, which is neither stored nor logged.",
 	}, map[string]*huma.Schema{typeJSON: s.schema(Explanation{})}), s.explain)
 
 	huma.Register(s.api, s.operation(huma.Operation{
 		OperationID: "lint", Method: http.MethodPost, Path: "/v1/lint",
-		Summary:     "What is wrong with a robots.txt?",
-		Description: "On text that is sent, which is neither kept nor logged. The checks are those of docs/lint.md.",
+		Summary:     "Find mistakes in a robots.txt",
+		Description: "For text in the request, which is neither stored nor logged. The checks are those of docs/lint.md.",
 	}, map[string]*huma.Schema{typeJSON: s.schema(Findings{})}), s.lint)
 
 	huma.Register(s.api, s.operation(huma.Operation{
 		OperationID: "diff", Method: http.MethodPost, Path: "/v1/diff",
-		Summary: "What does a change of a robots.txt block and open?",
-		Description: "Proved over all URLs, or a shortest URL that shows it. All crawlers of a request share the steps of its proofs; " +
-			"those that come when these are used up are undecided. On text that is sent, which is neither kept nor logged.",
+		Summary: "Compare two versions of a robots.txt",
+		Description: "Over all URLs: access is proved to be the same, or a shortest URL shows the change. All crawlers of a request share the steps of " +
+			"the proofs; crawlers that come after the last step are undecided. The text is neither stored nor logged.",
 	}, map[string]*huma.Schema{typeJSON: s.schema(Diff{})}), s.diff)
 }
 
 // An Explanation is how a verdict came to be: the members of Check, and the steps.
 type Explanation struct {
 	_      struct{}  `additionalProperties:"true"`
-	Answer verdictOf `json:"answer" doc:"what POST /v1/check says of the same"`
+	Answer verdictOf `json:"answer" doc:"the answer of POST /v1/check"`
 	shapes.Derivation
-	Dropped int `json:"dropped" doc:"notes that are left out"`
+	Dropped int `json:"dropped" doc:"number of further notes"`
 }
 
 // verdictOf is an answer that is written already.
@@ -152,8 +152,8 @@ func (s *Service) explain(ctx context.Context, in *explainInput) (*answer, error
 type Findings struct {
 	_         struct{}  `additionalProperties:"true"`
 	Findings  []Finding `json:"findings"`
-	Undecided bool      `json:"undecided" doc:"the proofs ran out of steps: there may be more"`
-	Dropped   int       `json:"dropped" doc:"findings that are left out"`
+	Undecided bool      `json:"undecided" doc:"the proofs ran out of steps; there might be more findings"`
+	Dropped   int       `json:"dropped" doc:"number of further findings"`
 }
 
 // A Finding is one.
@@ -176,7 +176,7 @@ type Finding struct {
 type Fix struct {
 	_      struct{}      `additionalProperties:"true"`
 	Safe   bool          `json:"safe" doc:"it is proved to change no verdict"`
-	Change string        `json:"change" doc:"what one that is not safe changes for some crawler"`
+	Change string        `json:"change" doc:"what an unsafe fix changes"`
 	Edits  []shapes.Edit `json:"edits"`
 }
 
@@ -215,7 +215,7 @@ func (s *Service) lint(ctx context.Context, in *lintInput) (*answer, error) {
 type Diff struct {
 	_        struct{}      `additionalProperties:"true"`
 	Dialect  string        `json:"dialect"`
-	Same     bool          `json:"same" doc:"proved: no crawler gets another answer for any URL"`
+	Same     bool          `json:"same" doc:"proved: no verdict changes for any crawler and URL"`
 	Crawlers []CrawlerDiff `json:"crawlers"`
 }
 
@@ -223,9 +223,9 @@ type Diff struct {
 type CrawlerDiff struct {
 	_            struct{}      `additionalProperties:"true"`
 	Agent        string        `json:"agent"`
-	Result       string        `json:"result" enum:"same,differs,undecided" doc:"same is proved; undecided: the proof was given up"`
+	Result       string        `json:"result" enum:"same,differs,undecided" doc:"same is proved; undecided: the proof ran out of steps"`
 	NewlyBlocked []ChangeOfURL `json:"newly_blocked" doc:"a URL for each rule that blocks what was allowed"`
-	NewlyAllowed []ChangeOfURL `json:"newly_open" doc:"a URL for each rule that opens what was disallowed"`
+	NewlyAllowed []ChangeOfURL `json:"newly_open" doc:"a URL for each rule that allows what was blocked"`
 	Complete     bool          `json:"complete" doc:"there are no other changes"`
 }
 

@@ -150,7 +150,7 @@ func TestTextRefuses(t *testing.T) {
 		{"/v1/explain", `{"robots":"","url":"x"}`, `URL \"x\": not an absolute URL`},
 		{"/v1/explain", `{"robots":"","url":"/","robots_b64":""}`, "robots_b64 is there beside robots: give one of them"},
 		{"/v1/explain", `{"robots_b64":"!","url":"/"}`, "robots_b64 must be base64, padded"},
-		{"/v1/explain", `{"robots":"","url":"/","agnt":"x"}`, "agnt is not a name that is known here: is agent meant?"},
+		{"/v1/explain", `{"robots":"","url":"/","agnt":"x"}`, "agnt is unknown (did you mean agent?)"},
 		{"/v1/explain", `{"robots":"","url":"/","agent":7}`, "agent is of another type than its description says"},
 		{"/v1/explain", `{"robots":"","url":"/","agent":["a","b,c"]}`, "agent is a list in one string"},
 		{"/v1/lint", `{"robots":""} x`, "the body has something behind the JSON text, at byte 14"},
@@ -158,7 +158,7 @@ func TestTextRefuses(t *testing.T) {
 		{"/v1/lint", `{"robots":"","dialects":"x"}`, "dialects must be a list"},
 		{"/v1/diff", `{"old":""}`, "the body must have the member new"},
 		{"/v1/diff", `{"old":"","new":"","old":""}`, `the body has the member \"old\" twice`},
-		{"/v1/diff", `{"OLD":"","new":""}`, "OLD is not a name that is known here: is old meant?"},
+		{"/v1/diff", `{"OLD":"","new":""}`, "OLD is unknown (did you mean old?)"},
 		{"/v1/diff", strings.Repeat("[", 40), "the body has lists and objects nested deeper than 32"},
 	} {
 		if r := b.post(tt.path, tt.body); r.status != 422 && r.status != 400 || !strings.Contains(r.body, `"detail":"`+tt.detail) {

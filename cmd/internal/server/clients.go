@@ -67,7 +67,7 @@ func parseTokens(from string, text []byte) (tokens []token, err error) {
 		for scope := range strings.SplitSeq(fields[1], ",") {
 			s, ok := map[string]Scope{"check": ScopeCheck, "fetch": ScopeFetch, "permit": ScopePermit}[scope]
 			if !ok {
-				return nil, wrong(fmt.Sprintf("%q is no scope: there are check, fetch and permit", ask.Clip(scope)))
+				return nil, wrong(fmt.Sprintf("unknown scope %q (known: check, fetch, permit)", ask.Clip(scope)))
 			}
 			t.scopes |= s
 		}

@@ -40,31 +40,31 @@ var problems = map[ProblemType]struct {
 	status int
 	title  string
 }{
-	BadURL:           {http.StatusUnprocessableEntity, "Not a URL"},
-	BadParameter:     {http.StatusUnprocessableEntity, "A parameter is wrong"},
-	BadJSON:          {http.StatusBadRequest, "Not the JSON that is expected"},
+	BadURL:           {http.StatusUnprocessableEntity, "Invalid URL"},
+	BadParameter:     {http.StatusUnprocessableEntity, "Invalid parameter"},
+	BadJSON:          {http.StatusBadRequest, "Invalid JSON"},
 	TooLarge:         {http.StatusRequestEntityTooLarge, "Too large"},
 	TooMany:          {http.StatusUnprocessableEntity, "Too many"},
-	UnsupportedType:  {http.StatusUnsupportedMediaType, "This media type is not read"},
-	NotAcceptable:    {http.StatusNotAcceptable, "This media type is not written"},
-	Unauthorized:     {http.StatusUnauthorized, "A token is needed"},
-	ForbiddenHost:    {http.StatusMisdirectedRequest, "Not a host of this service"},
-	NotFound:         {http.StatusNotFound, "Nothing is here"},
-	MethodNotAllowed: {http.StatusMethodNotAllowed, "Not with this method"},
-	CrossOrigin:      {http.StatusForbidden, "Not for pages of other sites"},
+	UnsupportedType:  {http.StatusUnsupportedMediaType, "Unsupported media type"},
+	NotAcceptable:    {http.StatusNotAcceptable, "Not acceptable"},
+	Unauthorized:     {http.StatusUnauthorized, "Token required"},
+	ForbiddenHost:    {http.StatusMisdirectedRequest, "Unknown host"},
+	NotFound:         {http.StatusNotFound, "Not found"},
+	MethodNotAllowed: {http.StatusMethodNotAllowed, "Method not allowed"},
+	CrossOrigin:      {http.StatusForbidden, "Cross-origin request"},
 	Busy:             {http.StatusServiceUnavailable, "Busy"},
 	RateLimited:      {http.StatusTooManyRequests, "Too many requests"},
-	Pending:          {http.StatusServiceUnavailable, "Not known yet"},
+	Pending:          {http.StatusServiceUnavailable, "Not fetched yet"},
 	Disallowed:       {http.StatusForbidden, "Disallowed by robots.txt"}, // where the status is the answer
-	Ended:            {http.StatusGone, "This permit has ended"},
-	Internal:         {http.StatusInternalServerError, "A fault of the service"},
+	Ended:            {http.StatusGone, "Permit expired"},
+	Internal:         {http.StatusInternalServerError, "Internal error"},
 }
 
 // A Problem is the body of every answer with a status of 400 or more
 // (RFC 9457). It is an error, so that a function can return it.
 type Problem struct {
 	Type     string       `json:"type" doc:"/problems/ and a word that is a contract" example:"/problems/bad-url"`
-	Title    string       `json:"title" example:"Not a URL"`
+	Title    string       `json:"title" example:"Invalid URL"`
 	Status   int          `json:"status" example:"422"`
 	Detail   string       `json:"detail" doc:"one sentence for people: what, where, what would be right"`
 	Instance string       `json:"instance,omitempty" doc:"the path that was asked" example:"/v1/check"`
