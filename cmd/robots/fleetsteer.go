@@ -146,7 +146,7 @@ Requests under way go on to their end, and robots.txt is still fetched.`,
 			return "held " + until, op.Hold(ctx, t, d)
 		})
 	})
-	cmd.Flags().DurationVar(&c.hold, "for", 0, "`DURATION` of the hold, such as 2h (default until released)")
+	cmd.Flags().DurationVar(&c.hold, "for", 0, "`DURATION` length of the hold, such as 2h (default until released)")
 	cmd.Flags().BoolVar(&c.all, "all", false, "hold every site")
 	return cmd
 }
