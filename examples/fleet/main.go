@@ -1,7 +1,6 @@
-// Fleet is a crawler of three processes that behaves as one: together they fetch the
-// robots.txt of a site once and keep to its pace. It also runs the site, on this machine,
-// which allows five pages a second at this time of the day and fewer at others, and prints
-// when requests arrive.
+// Fleet is a crawler of three processes that share one robots.txt fetch and one crawl rate.
+// It also runs the site, on this machine, whose robots.txt allows five pages a second for ten
+// minutes and fewer later, and prints when requests arrive.
 //
 //	go run ./examples/fleet redis://localhost:6379
 package main
@@ -41,11 +40,11 @@ func main() {
 	}
 }
 
-// work is one of the workers. Only the Fleet makes it one of many.
+// work is one worker. The Fleet is all that it shares with the others.
 func work(redis, site, name string) {
 	f, err := fleet.Open(context.Background(), redis, fleet.Options{
 		Prefix: "example",
-		Pace:   pace.Options{AddressInterval: -1}, // so that only the site's own pace applies
+		Pace:   pace.Options{AddressInterval: -1}, // so that only the rate of the site applies
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -63,7 +62,7 @@ func work(redis, site, name string) {
 	}
 }
 
-// start starts the site and the workers, and prints what the site has seen.
+// start starts the site and the workers, and prints what the site received.
 func start(redis string) {
 	s := site{began: time.Now()}
 	server := httptest.NewServer(&s)

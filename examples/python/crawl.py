@@ -1,15 +1,15 @@
-"""A crawler in asyncio that obeys robots.txt and keeps the pace of every site.
+"""An asyncio crawler that obeys robots.txt and the crawl rate of each site.
 
-It asks a running `robots serve` before each page; several of these, and several
-services on one Redis, are one crawler to every site. Python 3.11, nothing else:
+It gets a permit from a running `robots serve` before each request. Several crawlers that
+use one service, or services on one Redis, share the crawl rates. It needs Python 3.11:
 
     robots serve &
     python3 examples/python/crawl.py http://127.0.0.1:8780 MyBot https://example.com/ https://example.com/about
 
-The clocks of this machine and of the service must agree, as NTP sees to. Each page is a
-task that asks for its own turn, up to 5 s ahead, which is one call. A crawler with one
-queue asks about all sites that may be ready in one call, POST /v1/permits/next: that gives
-turns for now alone, and waits for the slowest robots.txt.
+The clocks of this machine and of the service must agree (run NTP). Each page is a task that
+acquires its own permit, up to 5 s in advance. A crawler with one queue can instead send its
+ready sites in one call, POST /v1/permits/next, which returns permits for immediate requests
+and waits for the slowest robots.txt.
 """
 
 import asyncio
@@ -25,15 +25,15 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-TIMEOUT = 60  # seconds for one page; a permit is held for a little longer
+TIMEOUT = 60  # seconds for one page; a permit lasts a little longer
 
 
 class Disallowed(Exception):
-    """robots.txt says no, or nobody can know what it says (reason unreachable): try that again later."""
+    """robots.txt disallows the URL, or is unreachable (reason unreachable): retry later."""
 
 
-class Turns:
-    """The rights to single requests, as a service gives them."""
+class Permits:
+    """Permits from the service, each for one request."""
 
     def __init__(self, service, agent, token=None):
         self.service, self.agent = service.rstrip("/"), agent
@@ -42,7 +42,7 @@ class Turns:
             self.headers["Authorization"] = "Bearer " + token
 
     async def ask(self, path, body):
-        """Ask the service. One that is busy, or does not know yet, says when to ask again."""
+        """Call the service, and retry while it is busy or has no robots.txt yet (429, 503)."""
         while True:
             request = urllib.request.Request(self.service + path, json.dumps(body).encode(), self.headers)
             status, headers, text = await asyncio.to_thread(send, request, DIRECT)
@@ -55,7 +55,7 @@ class Turns:
         return answer
 
     async def acquire(self, url):
-        """Wait for the right to one request. Whoever has it must give it back."""
+        """Wait for a permit, which the caller must release."""
         body = {"url": url, "agent": self.agent, "within": "5s", "hold": f"{TIMEOUT + 30}s"}
         while True:
             answer = await self.ask("/v1/permits", body)
@@ -68,20 +68,20 @@ class Turns:
             try:
                 await sleep_until(permit["start"])
             except asyncio.CancelledError:
-                await asyncio.shield(self.give_back(permit, {"unused": True}))
+                await asyncio.shield(self.release(permit, {"unused": True}))
                 raise
             if until(permit["expires"]) > TIMEOUT:
                 return permit
-            await self.give_back(permit, {"unused": True})  # this process was stopped meanwhile
+            await self.release(permit, {"unused": True})  # this process was suspended meanwhile
 
-    async def give_back(self, permit, result):
-        """Say what came of a permit: {"status": 200}, {"timeout": True}, {"unused": True}."""
-        with contextlib.suppress(RuntimeError):  # its time is over: it counted as a timeout
+    async def release(self, permit, result):
+        """Release a permit with its result: {"status": 200}, {"timeout": True}, {"unused": True}."""
+        with contextlib.suppress(RuntimeError):  # it has expired, and counted as a timeout
             await self.ask(f"/v1/permits/{permit['id']}/done", result)
 
 
 class NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A redirect is a URL of its own, with a permit of its own."""
+    """A redirect is a separate request, with its own permit."""
 
     def redirect_request(self, *_):
         return None
@@ -92,11 +92,11 @@ DIRECT = urllib.request.build_opener(NoRedirect, urllib.request.ProxyHandler({})
 
 
 def send(request, opener):
-    """Send a request and read the answer to its end, which is where the next one's interval begins."""
+    """Send a request and read the whole response: the interval to the next request starts at its end."""
     try:
         with opener.open(request, timeout=TIMEOUT) as answer:
             return answer.status, answer.headers, answer.read()
-    except urllib.error.HTTPError as answer:  # any status that is not 2xx
+    except urllib.error.HTTPError as answer:  # any status other than 2xx
         with answer:
             return answer.code, answer.headers, answer.read()
     except urllib.error.URLError as error:
@@ -104,7 +104,7 @@ def send(request, opener):
 
 
 def retry_after(headers):
-    """The seconds of a Retry-After, a number or a date (RFC 9110 section 10.2.3); 0 for none."""
+    """Return the seconds of Retry-After, a number or a date (RFC 9110 section 10.2.3), or 0."""
     text = headers.get("Retry-After") or ""
     with contextlib.suppress(ValueError, TypeError):  # a number of thousands of digits, a date without a zone
         return int(text) if text.isdecimal() else max(0.0, until(email.utils.parsedate_to_datetime(text).isoformat()))
@@ -112,7 +112,7 @@ def retry_after(headers):
 
 
 def until(stamp):
-    """The seconds until a time of an answer."""
+    """Return the seconds until a time in a response."""
     return (datetime.datetime.fromisoformat(stamp) - datetime.datetime.now(datetime.timezone.utc)).total_seconds()
 
 
@@ -121,12 +121,12 @@ async def sleep_until(stamp):
         await asyncio.sleep(left)
 
 
-async def fetch(turns, url):
-    """Get a page in its turn."""
-    permit = await turns.acquire(url)
-    result = {}  # a failure that says nothing about the site's load
+async def fetch(permits, url):
+    """Get a page with a permit."""
+    permit = await permits.acquire(url)
+    result = {}  # a failure unrelated to the site's load
     try:
-        request = urllib.request.Request(url, headers={"User-Agent": turns.agent})
+        request = urllib.request.Request(url, headers={"User-Agent": permits.agent})
         status, headers, body = await asyncio.to_thread(send, request, PAGES)
         result = {"status": status, "retry_after": min(retry_after(headers), 31536000)}
         return status, headers, body
@@ -134,14 +134,14 @@ async def fetch(turns, url):
         result = {"timeout": True}
         raise
     finally:
-        await asyncio.shield(turns.give_back(permit, result))
+        await asyncio.shield(permits.release(permit, result))
 
 
-async def crawl(turns, url):
-    """Get a page, with its redirects. A site that is overloaded is asked again when it said."""
+async def crawl(permits, url):
+    """Get a page and follow its redirects. Retry after 429 and 503: the permit waits for Retry-After."""
     for _ in range(5):
         try:
-            status, headers, body = await fetch(turns, url)
+            status, headers, body = await fetch(permits, url)
             print(status, url, len(body), flush=True)
             if status in (301, 302, 303, 307, 308) and headers.get("Location"):
                 url = urllib.parse.urljoin(url, headers["Location"])
@@ -150,18 +150,18 @@ async def crawl(turns, url):
         except Disallowed as why:
             print("disallowed", url, why)
             return
-        except (OSError, http.client.HTTPException, ValueError, RuntimeError) as why:  # of the site, or of where it leads
+        except (OSError, http.client.HTTPException, ValueError, RuntimeError) as why:  # of the site, or of a redirect target
             print("failed", url, why)
             return
 
 
 async def main(service, agent, *urls):
-    # A call of the service, or of a site, waits in a thread of its own.
+    # Each call to the service or a site blocks one thread.
     asyncio.get_running_loop().set_default_executor(concurrent.futures.ThreadPoolExecutor(64))
-    turns = Turns(service, agent, os.environ.get("ROBOTS_TOKEN"))
+    permits = Permits(service, agent, os.environ.get("ROBOTS_TOKEN"))
     async with asyncio.TaskGroup() as crawling:
         for url in urls:
-            crawling.create_task(crawl(turns, url))
+            crawling.create_task(crawl(permits, url))
 
 
 if __name__ == "__main__":

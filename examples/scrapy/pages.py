@@ -1,4 +1,4 @@
-"""A spider with the middleware beside it:
+"""A spider with the middleware in robots_permits.py:
 
     robots serve &
     cd examples/scrapy
@@ -13,7 +13,7 @@ class Pages(scrapy.Spider):
     custom_settings = {
         "ROBOTS_AGENT": "MyBot",
         "USER_AGENT": "MyBot (+https://example.com/bot)",
-        "DOWNLOADER_MIDDLEWARES": {"robots_turns.RobotsTurns": 950},
+        "DOWNLOADER_MIDDLEWARES": {"robots_permits.RobotsPermits": 950},
         "TWISTED_REACTOR": "twisted.internet.asyncioreactor.AsyncioSelectorReactor",
         "ROBOTSTXT_OBEY": False,
         "CONCURRENT_REQUESTS": 200,

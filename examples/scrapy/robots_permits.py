@@ -1,22 +1,21 @@
-"""A downloader middleware for Scrapy: each request has its turn from `robots serve`.
+"""A downloader middleware for Scrapy: each request gets a permit from `robots serve`.
 
-It takes the place of Scrapy's own robots.txt middleware, its delays and AutoThrottle.
-All spiders that ask one service, or services on one Redis, are one crawler to every
-site. Scrapy 2.8 or later; in the settings of the project:
+It replaces Scrapy's robots.txt middleware, delays and AutoThrottle. All spiders that use
+one service, or services on one Redis, share the crawl rates. It needs Scrapy 2.8 or later
+and these project settings:
 
     ROBOTS_SERVICE = "http://127.0.0.1:8780"
-    ROBOTS_AGENT = "MyBot"                       # the product token; USER_AGENT should hold it
-    ROBOTS_TOKEN = None                          # of the service, if it wants one
-    DOWNLOADER_MIDDLEWARES = {"robots_turns.RobotsTurns": 950}  # next to the downloader, behind the cache
+    ROBOTS_AGENT = "MyBot"                       # the product token; USER_AGENT should contain it
+    ROBOTS_TOKEN = None                          # the token of the service, if it requires one
+    DOWNLOADER_MIDDLEWARES = {"robots_permits.RobotsPermits": 950}  # next to the downloader, behind the cache
     TWISTED_REACTOR = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
-    ROBOTSTXT_OBEY = False                       # the service does it
+    ROBOTSTXT_OBEY = False                       # the service checks it
     AUTOTHROTTLE_ENABLED = False
     DOWNLOAD_DELAY = 0
-    CONCURRENT_REQUESTS = 200                    # those that wait for their turn count
-    CONCURRENT_REQUESTS_PER_DOMAIN = 200         # the service is a domain, and a site has one turn at a time
+    CONCURRENT_REQUESTS = 200                    # includes requests that wait for a permit
+    CONCURRENT_REQUESTS_PER_DOMAIN = 200         # the service is one domain; a site has one permit at a time
 
-A request that is disallowed ends with IgnoreRequest. Redirects and retries come through
-here again and have a turn each.
+A disallowed request ends with IgnoreRequest. Each redirect and retry gets its own permit.
 """
 
 import asyncio
@@ -33,12 +32,12 @@ from twisted.internet.error import TimeoutError as TCPTimeout
 
 logger = logging.getLogger(__name__)
 
-PERMIT = "robots_permit"  # in the meta of a request that has a turn
-# The meta of a request to the service, which no other middleware is to touch.
-SERVICE = {"robots_turns": False, "proxy": None, "download_timeout": 60, "dont_retry": True, "dont_redirect": True, "dont_cache": True, "dont_merge_cookies": True}
+PERMIT = "robots_permit"  # key in the meta of a request that has a permit
+# The meta of a request to the service, which other middleware must ignore.
+SERVICE = {"robots_permits": False, "proxy": None, "download_timeout": 60, "dont_retry": True, "dont_redirect": True, "dont_cache": True, "dont_merge_cookies": True}
 
 
-class RobotsTurns:
+class RobotsPermits:
     def __init__(self, crawler):
         settings = crawler.settings
         self.crawler = crawler
@@ -56,7 +55,7 @@ class RobotsTurns:
         return cls(crawler)
 
     async def ask(self, path, body):
-        """Ask the service. One that is busy, or does not know yet, says when to ask again."""
+        """Call the service, and retry while it is busy or has no robots.txt yet (429, 503)."""
         while True:
             request = Request(self.service + path, method="POST", headers=self.headers, body=json.dumps(body), meta=dict(SERVICE))
             answer = await maybe_deferred_to_future(self.crawler.engine.download(request))
@@ -65,10 +64,10 @@ class RobotsTurns:
             await asyncio.sleep(retry_after(answer.headers) or 1)
 
     async def process_request(self, request, spider):
-        """Wait for the turn of a request."""
-        if request.meta.get("robots_turns") is False:
+        """Wait for a permit."""
+        if request.meta.get("robots_permits") is False:
             return None
-        request.meta.pop(PERMIT, None)  # that of a request which this one is a copy of
+        request.meta.pop(PERMIT, None)  # the permit of the request that this one was copied from
         hold = request.meta.get("download_timeout", self.timeout) + 60
         body = {"url": request.url, "agent": self.agent, "within": "5s", "hold": f"{hold:.0f}s"}
         while True:
@@ -77,7 +76,7 @@ class RobotsTurns:
                 raise IgnoreRequest(f"{request.url}: {answer.get('detail', status)}")
             verdict, permit = answer["verdict"], answer["permit"]
             if not verdict["allowed"]:
-                self.crawler.stats.inc_value("robots_turns/" + verdict["reason"])
+                self.crawler.stats.inc_value("robots_permits/" + verdict["reason"])
                 logger.info("disallowed %s %s", request.url, verdict["reason"])
                 raise IgnoreRequest(f"{request.url} is disallowed by robots.txt: {verdict['reason']}")
             if permit:
@@ -87,21 +86,21 @@ class RobotsTurns:
             await asyncio.sleep(max(0, until(answer["not_before"])))
 
     async def process_response(self, request, response, spider):
-        """Give the turn back with what the site said: its status, and how long it wants to rest."""
-        await self.give_back(request, {"status": response.status, "retry_after": min(retry_after(response.headers), 31536000)})
+        """Release the permit with the status and Retry-After of the response."""
+        await self.release(request, {"status": response.status, "retry_after": min(retry_after(response.headers), 31536000)})
         return response
 
     async def process_exception(self, request, exception, spider):
-        await self.give_back(request, {"timeout": True} if isinstance(exception, (DeferTimeout, TCPTimeout)) else {})
+        await self.release(request, {"timeout": True} if isinstance(exception, (DeferTimeout, TCPTimeout)) else {})
 
-    async def give_back(self, request, result):
-        permit = request.meta.pop(PERMIT, None)  # none for an answer of the cache
+    async def release(self, request, result):
+        permit = request.meta.pop(PERMIT, None)  # None for a response from the cache
         if permit:
-            await self.ask(f"/v1/permits/{permit}/done", result)  # 410: its time is over, and it counted as a timeout
+            await self.ask(f"/v1/permits/{permit}/done", result)  # 410: it has expired, and counted as a timeout
 
 
 def retry_after(headers):
-    """The seconds of a Retry-After, a number or a date (RFC 9110 section 10.2.3); 0 for none."""
+    """Return the seconds of Retry-After, a number or a date (RFC 9110 section 10.2.3), or 0."""
     text = (headers.get("Retry-After") or b"").decode("latin-1")
     try:
         return int(text) if text.isdecimal() else max(0.0, until(email.utils.parsedate_to_datetime(text).isoformat()))
@@ -110,5 +109,5 @@ def retry_after(headers):
 
 
 def until(stamp):
-    """The seconds until a time of an answer."""
+    """Return the seconds until a time in a response."""
     return (datetime.datetime.fromisoformat(stamp) - datetime.datetime.now(datetime.timezone.utc)).total_seconds()
