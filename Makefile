@@ -27,7 +27,7 @@ quick: ## build, vet and run the short tests, in less than a minute with a warm 
 	go build $(PACKAGES)
 	go vet $(PACKAGES)
 	go test -short $(PARALLEL) $(PACKAGES)
-test: fmt-check vet unit race wasm tidy-check ## run everything that CI runs, about five minutes on two cores
+test: fmt-check vet unit race wasm tidy-check ## run everything that CI runs
 	@echo "make test: passed"
 campaign: ## run the long tests (docs/long-runs.md), some hours, and the library's short tests in 32 bits; ROBOTS_CORPUS names a folder of real files
 	ROBOTS_CAMPAIGN=1 go test -count=1 -v -p 1 -timeout 6h $(PACKAGES)
