@@ -65,7 +65,7 @@ func TestRelease(t *testing.T) {
 		t.Errorf("the release changed %q", changed)
 	}
 
-	for wrong, why := range map[string]string{version: "already", "1.2.4": "usage", "v2.0.0": "usage"} {
+	for wrong, why := range map[string]string{version: "exists", "1.2.4": "usage", "v2.0.0": "usage"} {
 		if _, err := command(t, tree, filepath.Join(tree, ".ci", "release"), wrong); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf(".ci/release %s after %s: %v", wrong, version, err)
 		}
