@@ -76,14 +76,6 @@ func TestResume(t *testing.T) {
 			t.Errorf("%s, %s: %s, want %s", host, when, p, want)
 		}
 	}
-	resume := func(data []byte) *pace.Local {
-		t.Helper()
-		l := local(t, o)
-		if err := l.Resume(data); err != nil {
-			t.Fatal(err)
-		}
-		return l
-	}
 	out, lost := acquire(first, "out.example", time.Second), acquire(first, "lost.example", time.Second)
 	if err := first.Release(ctx, acquire(first, "released.example", 2*time.Second), pace.Result{Status: 200}); err != nil {
 		t.Fatal(err)
@@ -95,7 +87,7 @@ func TestResume(t *testing.T) {
 	data, taken := first.Snapshot(), now
 
 	now = now.Add(3 * time.Second)
-	second := resume(data)
+	second := resumed(t, o, data)
 	for _, host := range []string{"released.example", "own.example", "new.example"} {
 		refused(second, host, "after a restart", taken.Add(10*time.Second))
 	}
@@ -117,7 +109,7 @@ func TestResume(t *testing.T) {
 
 	// The clock was set back.
 	now = now.Add(-time.Hour)
-	third := resume(data)
+	third := resumed(t, o, data)
 	refused(third, "new.example", "after the clock was set back", now.Add(10*time.Second))
 	now = now.Add(2 * time.Minute)
 	if p := acquire(third, "out.example", time.Minute); !p.OK() {
@@ -125,7 +117,7 @@ func TestResume(t *testing.T) {
 	}
 
 	// No snapshot, or one that is damaged: every site counts as requested now.
-	fourth := resume(nil)
+	fourth := resumed(t, o, nil)
 	refused(fourth, "new.example", "without a snapshot", now.Add(10*time.Second))
 	fifth := local(t, o)
 	if err := fifth.Resume([]byte("{")); err == nil {
@@ -174,16 +166,8 @@ func TestResumeRests(t *testing.T) {
 	if n := bytes.Count(data, []byte(`"origin"`)); n != 2 {
 		t.Fatalf("%d sites rest, want 2: %s", n, data)
 	}
-	resume := func(data []byte) *pace.Local {
-		t.Helper()
-		l := local(t, o)
-		if err := l.Resume(data); err != nil {
-			t.Fatal(err)
-		}
-		return l
-	}
 	now = now.Add(time.Minute)
-	second := resume(data)
+	second := resumed(t, o, data)
 	for host, want := range map[string]time.Time{"later.example": later, "slower.example": now, "usual.example": now} {
 		if got := at(second, host); !got.Equal(want) {
 			t.Errorf("%s: not before %s, want %s", host, got, want)
@@ -193,17 +177,17 @@ func TestResumeRests(t *testing.T) {
 		t.Errorf("for the process after: %s", again)
 	}
 	now = taken.Add(35 * time.Second)
-	if got, want := at(resume(data), "slower.example"), taken.Add(40*time.Second); !got.Equal(want) {
+	if got, want := at(resumed(t, o, data), "slower.example"), taken.Add(40*time.Second); !got.Equal(want) {
 		t.Errorf("a back-off: not before %s, want %s", got, want)
 	}
 	// The clock was set back by years: no wait is longer than a site can ask for.
 	now = now.AddDate(-5, 0, 0)
-	if got := at(resume(data), "later.example"); got.After(now.Add(24 * time.Hour)) {
+	if got := at(resumed(t, o, data), "later.example"); got.After(now.Add(24 * time.Hour)) {
 		t.Errorf("after the clock was set back: not before %s", got)
 	}
 	// An impossible back-off, as of a damaged file, is none.
 	odd := fmt.Appendf(nil, `{"taken":%q,"rests":[{"origin":"http://odd.example","overload":%[1]q,"back_off":{"Factor":60000}}]}`, now.Format(time.RFC3339))
-	if got, want := at(resume(odd), "odd.example"), now.Add(10*time.Second); !got.Equal(want) {
+	if got, want := at(resumed(t, o, odd), "odd.example"), now.Add(10*time.Second); !got.Equal(want) {
 		t.Errorf("an impossible back-off: not before %s, want %s", got, want)
 	}
 }
@@ -421,4 +405,14 @@ func BenchmarkIdle(b *testing.B) {
 		}
 		runtime.KeepAlive(l)
 	}
+}
+
+// resumed returns a limiter that continues from a snapshot.
+func resumed(t *testing.T, o pace.Options, data []byte) *pace.Local {
+	t.Helper()
+	l := local(t, o)
+	if err := l.Resume(data); err != nil {
+		t.Fatal(err)
+	}
+	return l
 }

@@ -225,7 +225,7 @@ type CrawlerDiff struct {
 	Agent        string        `json:"agent"`
 	Result       string        `json:"result" enum:"same,differs,undecided" doc:"same is proved; undecided: the proof ran out of steps"`
 	NewlyBlocked []ChangeOfURL `json:"newly_blocked" doc:"a URL for each rule that blocks what was allowed"`
-	NewlyAllowed []ChangeOfURL `json:"newly_open" doc:"a URL for each rule that allows what was blocked"`
+	NewlyAllowed []ChangeOfURL `json:"newly_allowed" doc:"a URL for each rule that allows what was blocked"`
 	Complete     bool          `json:"complete" doc:"there are no other changes"`
 }
 

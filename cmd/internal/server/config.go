@@ -90,7 +90,7 @@ func (c *Config) Flags() *pflag.FlagSet {
 	f.IntVar(&c.ClientBurst, "client-burst", 1000, "`N` questions at once of one client; each question of a batch counts")
 	f.IntVar(&c.NewOrigins, "new-origins", 20, "`N` new sites per minute that an unauthenticated client can have fetched")
 	f.IntVar(&c.Concurrency, "concurrency", 0, "`N` requests processed at a time, 0 for one per core")
-	f.IntVar(&c.Fetches, "fetches", 256, "`N` further requests that can wait for sites")
+	f.IntVar(&c.Fetches, "fetches", 256, "`N` sites whose robots.txt is fetched or awaited at a time")
 	f.IntVar(&c.Queue, "queue", 1024, "`N` requests that can wait in the queue; further requests get status 503")
 	duration(&c.QueueTime, "queue-time", time.Second, "`TIME` maximum time in the queue")
 	size(&c.HeaderBytes, "header-size", 16<<10, "`SIZE` maximum size of request headers")
