@@ -64,15 +64,6 @@ func (c *Cache) toKeep(r, held *fetch.Record) *fetch.Record {
 	return r
 }
 
-// keep returns how long the store is asked to keep r, which follows held: what a site has
-// said once, for it may never be asked for again, or longer what has a history.
-func (c *Cache) keep(r, held *fetch.Record) time.Duration {
-	if held == nil && r.Outcome.Good() {
-		return c.o.KeepOnce
-	}
-	return c.o.Keep
-}
-
 // jittered returns d moved by up to a tenth of it at random. A value outside the
 // bounds is reflected at them, so that values spread near the bounds too.
 func jittered(d, least, most time.Duration) time.Duration {

@@ -331,15 +331,6 @@ func within(starts []time.Time, from time.Time, d time.Duration) int {
 	return n
 }
 
-// most returns the largest number of arrivals in any stretch of a length.
-func most(starts []time.Time, d time.Duration) int {
-	n := 0
-	for _, at := range starts {
-		n = max(n, within(starts, at, d))
-	}
-	return n
-}
-
 // closest returns the smallest distance of two arrivals.
 func closest(starts []time.Time) time.Duration {
 	d := time.Hour
