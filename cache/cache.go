@@ -15,25 +15,22 @@ import (
 	"github.com/robotskit/robots/fetch"
 )
 
-// A Fetcher gets one robots.txt. Whatever the site does is a Record. An error means
-// that the origin cannot be asked at all, or that ctx ended first; it is not kept.
-// A Fetcher must be safe for concurrent use and return soon after ctx is done.
-// *fetch.Client is one.
+// A Fetcher fetches robots.txt files; *fetch.Client is one. A response or failure of the site
+// is a Record; an error means that the origin cannot be fetched at all, or that ctx ended
+// first, and is not kept. A Fetcher must be safe for concurrent use, return soon after ctx is
+// done, and limit its concurrent fetches: a Cache starts one for each origin that its callers
+// ask for.
 //
-// The Fetcher must bound how many fetches are under way: a Cache asks it for as many
-// origins at a time as its callers ask for. fetch.Options has the bounds of
-// *fetch.Client.
+// If it has a method FetchAfter like that of *fetch.Client, the Cache takes the lock of its
+// store after the wait for a connection, and that wait does not count against
+// Options.FetchLimit.
 type Fetcher interface {
 	Fetch(ctx context.Context, origin robots.Origin) (*fetch.Record, error)
 }
 
-// An Arriver is a Fetcher that waits for a free connection apart from the fetch, as
-// *fetch.Client can. A Cache then takes the lock after that wait, which does not count
-// against Options.FetchLimit. It leaves the visit when the record is stored, so a slow store
-// slows down later fetches.
-type Arriver interface {
-	Fetcher
-	Arrive(ctx context.Context, origin robots.Origin) (fetch.Visit, error)
+// waiter is a Fetcher that waits for a connection before it calls before.
+type waiter interface {
+	FetchAfter(ctx context.Context, origin robots.Origin, before func() error) (*fetch.Record, error)
 }
 
 // Options are the settings of a Cache. The zero value is a cache in memory that
@@ -61,10 +58,9 @@ type Options struct {
 	// as long as nobody asks for it again: 14 days, or Keep if that is less. Of most sites
 	// a large crawl wants one answer.
 	KeepOnce time.Duration
-	// FetchLimit is how long a fetch may take before the cache gives it up: one
-	// minute, twice what fetch.Client allows itself; at most a day. A lock lasts a
-	// tenth longer. The wait of an Arriver does not count, but the wait for an
-	// address that a redirect leads to does.
+	// FetchLimit is the timeout of a fetch: one minute, twice that of fetch.Client; at
+	// most a day. A lock lasts a tenth longer. The wait for the first connection does
+	// not count, the wait after a redirect does.
 	FetchLimit time.Duration
 	// UseToEnd answers with a record until its end. Otherwise a request in the last
 	// fifth of its life gets it too, and it is fetched anew meanwhile: a crawler then
@@ -111,6 +107,7 @@ type Cache struct {
 	flights singleflight.Group
 	storing sync.Map        // robots.Origin to a channel that is closed when its record is stored
 	early   atomic.Int64    // the flights that nobody waits for
+	writes  atomic.Int64    // in progress
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
 

@@ -64,8 +64,7 @@
 //
 // Many processes share a [Locker], such as the one of package cache/redis. One of
 // them then fetches an origin, and the others look again, after 50 ms and then less and less
-// often, up to every 500 ms. That one first waits until the site's address may be asked
-// ([Arriver]) and takes the lock after that, so that no lock is held while waiting. While the
-// shared store is out of reach each process goes on by itself, and answers are marked
-// fetch.Record.Degraded.
+// often, up to every 500 ms. That one takes the lock when it has a connection to the site's address
+// ([Fetcher]), so that no lock is held during a wait. While the shared store is unreachable,
+// each process fetches for itself, and answers are marked fetch.Record.Degraded.
 package cache

@@ -100,8 +100,8 @@ func (c *Cache) wait(ctx context.Context, origin robots.Origin) (*item, EventKin
 	}
 }
 
-// fly is one flight: it looks into memory and store and fetches if they have no
-// answer. It lands before the record is stored, so that only the next flight waits for a
+// fly is one flight: it looks into memory and store, and fetches if they have no answer. It
+// lands before the record is stored, so that only the next flight of the origin waits for a
 // slow store.
 func (c *Cache) fly(ctx context.Context, origin robots.Origin, plan flightPlan) (landing, error) {
 	if stored, ok := c.storing.Load(origin); ok {
@@ -110,49 +110,63 @@ func (c *Cache) fly(ctx context.Context, origin robots.Origin, plan flightPlan) 
 		case <-ctx.Done():
 		}
 	}
-	p, err := c.acquire(ctx, origin, plan)
-	if err != nil || p.answered {
-		p.release(ctx)
-		return landing{item: p.held}, err
+	f := &flight{c: c, origin: origin, plan: plan}
+	r, err := f.fetch(ctx)
+	if f.answered || err != nil {
+		f.unlock(ctx)
+		if f.answered {
+			err = nil
+		}
+		return landing{item: f.held}, err
 	}
-	r, err := c.fetch(ctx, origin, p.visit)
-	if err != nil {
-		p.release(ctx)
-		return landing{}, err
-	}
-	e, keep := Entry{Fence: p.token}, c.o.Keep
-	if p.held != nil {
-		e.Record, e.Fence = c.toKeep(r, p.held.Record), cmp.Or(p.token, p.held.Fence)
+	e, keep := Entry{Fence: f.token}, c.o.Keep
+	if f.held != nil {
+		e.Record, e.Fence = c.toKeep(r, f.held.Record), cmp.Or(f.token, f.held.Fence)
 	} else {
 		e.Record = c.toKeep(r, nil)
-		if r.Outcome.Good() { // the site may never be asked for again
+		if r.Outcome.Good() { // the site might never be requested again
 			keep = c.o.KeepOnce
 		}
 	}
 	it := c.hot.put(e)
+	// A failure must not overwrite a record that could not be read, which might have a last
+	// good answer. A good answer can.
+	if c.o.Store == nil || !f.readable && !e.Record.Outcome.Good() {
+		f.unlock(ctx)
+		return landing{it, true}, nil
+	}
+	store := func() {
+		defer f.unlock(ctx)
+		c.store(ctx, e, keep)
+	}
+	if c.writes.Add(1) > maxWrites {
+		defer c.writes.Add(-1)
+		store()
+		return landing{it, true}, nil
+	}
 	stored := make(chan struct{})
 	c.storing.Store(origin, stored)
 	c.running.Go(func() {
+		defer c.writes.Add(-1)
 		defer close(stored)
 		defer c.storing.Delete(origin)
-		defer p.release(ctx)
-		// A failure must not overwrite what could not be read, which may have a last good
-		// answer. A good answer may.
-		if c.o.Store != nil && (p.readable || e.Record.Outcome.Good()) {
-			c.store(ctx, e, keep)
-		}
+		store()
 	})
 	return landing{it, true}, nil
 }
 
-// A permit is what a flight needs before it fetches, and what it has learned meanwhile.
-type permit struct {
+// maxWrites bounds the records that are on their way to the store while their callers have
+// them already. Beyond it callers wait for the store, so that a slow one costs no memory.
+const maxWrites = 512
+
+// A flight is an attempt to get the record of an origin.
+type flight struct {
 	c        *Cache
 	origin   robots.Origin
-	held     *item // what is known of the origin, nil if nothing is
-	readable bool  // by the store too
-	answered bool  // so no fetch is needed
-	visit    fetch.Visit
+	plan     flightPlan
+	held     *item  // the known record, nil if there is none
+	readable bool   // the store was read
+	answered bool   // held is the answer
 	token    uint64 // of the lock, 0 without
 }
 
@@ -163,87 +177,106 @@ const (
 	longestPause = 500 * time.Millisecond
 )
 
-// acquire looks for an answer until there is one, or this process may fetch. The lock is
-// taken last, so that whoever has it fetches at once.
-func (c *Cache) acquire(ctx context.Context, origin robots.Origin, plan flightPlan) (*permit, error) {
-	p := &permit{c: c, origin: origin}
-	p.look(ctx, plan)
-	for pause := leastPause; !p.answered; pause = min(2*pause, longestPause) {
-		if err := p.arrive(ctx); err != nil || c.locker == nil {
-			return p, err
+// errAnswered ends a fetch for which another process has stored the answer.
+var errAnswered = errors.New("answered")
+
+// fetch looks for an answer until there is one, or this process may fetch.
+func (f *flight) fetch(ctx context.Context) (*fetch.Record, error) {
+	f.look(ctx)
+	for pause := leastPause; !f.answered; pause = min(2*pause, longestPause) {
+		r, err := f.request(ctx)
+		if !errors.Is(err, ErrLocked) {
+			return r, err
 		}
-		limited, cancel := context.WithTimeout(ctx, storeLimit)
-		token, err := c.locker.Lock(limited, origin, c.o.FetchLimit*11/10) // as long as a fetch may take, and a little more
-		cancel()
-		if errors.Is(err, ErrLocked) {
-			p.leave() // others may use the connection meanwhile
-			select {
-			case <-time.After(pause*3/4 + rand.N(pause/2)):
-			case <-ctx.Done():
-			}
-			p.look(ctx, plan)
-			continue
+		select {
+		case <-time.After(pause*3/4 + rand.N(pause/2)):
+		case <-ctx.Done():
 		}
-		if p.token = token; err != nil { // go on alone: a fetch too many does less harm than none
-			c.storeFailed(origin, err)
-		}
-		p.look(ctx, plan) // another may have fetched before this one had the lock
-		break
+		f.look(ctx)
 	}
-	return p, nil
+	return nil, nil
 }
 
-// look finds what is known. An answer that ends soon is one to callers, but no reason to end
+// look finds what is known. An answer that ends soon is good for callers, but does not end
 // the refresh that it has started.
-func (p *permit) look(ctx context.Context, plan flightPlan) {
-	p.held, p.readable = p.c.look(ctx, p.origin)
-	if p.held != nil && !plan.force {
-		at := p.c.phase(p.held.Record, time.Now())
-		p.answered = at == fresh || at == ahead && !plan.early
+func (f *flight) look(ctx context.Context) {
+	f.held, f.readable = f.c.look(ctx, f.origin)
+	if f.held != nil && !f.plan.force {
+		at := f.c.phase(f.held.Record, time.Now())
+		f.answered = at == fresh || at == ahead && !f.plan.early
 	}
 }
 
-// arrive waits until the site may be asked, if the Fetcher can do that apart.
-func (p *permit) arrive(ctx context.Context) (err error) {
-	if ctx.Err() != nil {
-		return ErrClosed
-	}
-	a, ok := p.c.o.Fetcher.(Arriver)
-	if !ok {
+// lock takes the lock of the origin, last of all, so that its holder fetches at once.
+func (f *flight) lock(ctx context.Context) error {
+	if f.c.locker == nil {
 		return nil
 	}
-	began := time.Now()
-	p.visit, err = a.Arrive(ctx, p.origin)
-	switch {
-	case err == nil && p.visit == nil:
-		err = errors.New("the fetcher returned neither a visit nor an error")
-	case err != nil && ctx.Err() != nil:
-		err = ErrClosed
+	limited, cancel := context.WithTimeout(ctx, storeLimit)
+	defer cancel()
+	token, err := f.c.locker.Lock(limited, f.origin, f.c.o.FetchLimit*11/10)
+	if errors.Is(err, ErrLocked) {
+		return err
 	}
-	if err != nil {
-		p.c.observe(Event{Kind: EventFetchFailed, Origin: p.origin, Took: time.Since(began), Err: err})
+	if f.token = token; err != nil { // an extra fetch does less harm than none
+		f.c.storeFailed(f.origin, err)
 	}
-	return err
+	if f.look(ctx); f.answered { // fetched by another before this one had the lock
+		return errAnswered
+	}
+	return nil
 }
 
-func (p *permit) leave() {
-	if p.visit != nil {
-		p.visit.Leave()
-		p.visit = nil
-	}
-}
-
-// release gives back what was acquired.
-func (p *permit) release(ctx context.Context) {
-	defer p.leave()
-	if p.token == 0 {
+func (f *flight) unlock(ctx context.Context) {
+	if f.token == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeLimit)
 	defer cancel()
-	if err := p.c.locker.Unlock(ctx, p.origin, p.token); err != nil {
-		p.c.storeFailed(p.origin, err)
+	if err := f.c.locker.Unlock(ctx, f.origin, f.token); err != nil {
+		f.c.storeFailed(f.origin, err)
 	}
+}
+
+// request fetches from the site, with the lock.
+func (f *flight) request(ctx context.Context) (r *fetch.Record, err error) {
+	began, c := time.Now(), f.c
+	limited, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	tooLong := fmt.Errorf("the fetch took longer than %v: %w", c.o.FetchLimit, context.DeadlineExceeded)
+	before := func() error {
+		if err := f.lock(ctx); err != nil {
+			return err
+		}
+		began = time.Now()
+		timeout := time.AfterFunc(c.o.FetchLimit, func() { cancel(tooLong) })
+		context.AfterFunc(limited, func() { timeout.Stop() })
+		return nil
+	}
+	if w, ok := c.o.Fetcher.(waiter); ok {
+		r, err = w.FetchAfter(limited, f.origin, before)
+	} else if err = before(); err == nil {
+		r, err = c.o.Fetcher.Fetch(limited, f.origin)
+	}
+	switch {
+	case f.answered || errors.Is(err, ErrLocked):
+		return nil, err
+	case err == nil && r == nil:
+		err = errors.New("the fetcher returned neither a record nor an error")
+	case err == nil && (r.Origin != f.origin || r.Outcome == fetch.OutcomeNone || r.Fetched.IsZero()):
+		err = errors.New("the fetcher returned a record without its origin, outcome or time")
+	case err != nil && ctx.Err() != nil:
+		err = ErrClosed
+	case err != nil && limited.Err() != nil:
+		err = tooLong
+	}
+	took := time.Since(began)
+	if err != nil {
+		c.observe(Event{Kind: EventFetchFailed, Origin: f.origin, Took: took, Err: err})
+		return nil, err
+	}
+	c.observe(Event{Kind: EventFetched, Origin: f.origin, Record: r, Took: took})
+	return r, nil
 }
 
 // look returns the later of the entries in memory and in the store, nil if there is none,
@@ -290,35 +323,6 @@ func (c *Cache) present(it *item) *item {
 		}
 	}
 	return it
-}
-
-// fetch asks the site.
-func (c *Cache) fetch(ctx context.Context, origin robots.Origin, visit fetch.Visit) (r *fetch.Record, err error) {
-	began := time.Now()
-	limit, cancel := context.WithTimeout(ctx, c.o.FetchLimit)
-	defer cancel()
-	if visit != nil {
-		r, err = visit.Fetch(limit)
-	} else {
-		r, err = c.o.Fetcher.Fetch(limit, origin)
-	}
-	switch {
-	case err == nil && r == nil:
-		err = errors.New("the fetcher returned neither a record nor an error")
-	case err == nil && (r.Origin != origin || r.Outcome == fetch.OutcomeNone || r.Fetched.IsZero()):
-		err = errors.New("the fetcher returned a record without its origin, outcome or time")
-	case err != nil && ctx.Err() != nil:
-		err = ErrClosed
-	case err != nil && limit.Err() != nil:
-		err = fmt.Errorf("the fetch took longer than %v: %w", c.o.FetchLimit, err)
-	}
-	took := time.Since(began)
-	if err != nil {
-		c.observe(Event{Kind: EventFetchFailed, Origin: origin, Took: took, Err: err})
-		return nil, err
-	}
-	c.observe(Event{Kind: EventFetched, Origin: origin, Record: r, Took: took})
-	return r, nil
 }
 
 // store puts an entry into the store, for keep. It goes on when Close ends the flight, so that

@@ -57,7 +57,7 @@ type Options struct {
 	// Connections is how many connections may be open at once, over all fetches of
 	// the client: 512 if 0. As many names may be looked up beside them. What
 	// fetches hold in memory is this number times the size of one, with usual
-	// limits at most some 600 KB. A Visit counts until it is left.
+	// limits at most some 600 KB.
 	Connections int
 	// PerAddress is how many of them may be open to one IP address: 16 if 0 (D-57).
 	// Every port, scheme and name of the address counts, redirects too. The two
@@ -224,52 +224,23 @@ func Fetch(ctx context.Context, origin robots.Origin) (*Record, error) {
 	return standard().Fetch(ctx, origin)
 }
 
-// Fetch gets the robots.txt of an origin. Whatever the site and the network do
-// is a Record; an error means that origin is none that can be asked, or that
-// ctx ended first.
+// Fetch gets the robots.txt of an origin. Whatever the site and the network do is a
+// Record; an error means that the origin is invalid, or that ctx ended first.
 func (c *Client) Fetch(ctx context.Context, origin robots.Origin) (*Record, error) {
-	v, err := c.Arrive(ctx, origin)
-	if err != nil {
-		return nil, err
-	}
-	defer v.Leave()
-	return v.Fetch(ctx)
+	return c.FetchAfter(ctx, origin, func() error { return nil })
 }
 
-// A Visit is a fetch that may begin: its origin's address is known and has room
-// for it. It holds its place at the address until Fetch has ended, and that among
-// Options.Connections until Leave.
-type Visit interface {
-	// Fetch is the rest of the fetch, once. Whatever the site and the network do
-	// is a Record; an error means that ctx ended first, or what Client.Fetch says.
-	Fetch(ctx context.Context) (*Record, error)
-	// Leave gives back what is still held; a second call does nothing. Whoever
-	// leaves when the record is out of hand, such as stored, has no more of them
-	// in memory than connections, however slow the disk is.
-	Leave()
-}
-
-type visit struct {
-	session *session
-	arrived time.Time
-}
-
-// Arrive does the part of Fetch that may take long without anything being asked of
-// the site: it looks the origin's name up and waits until its address may be asked.
-// It is for whoever needs something else for a fetch, such as a lease, and would
-// not hold that meanwhile; what comes between Arrive and Visit.Fetch should be
-// short, and counts against no limit. The error is that of Fetch. That the name is
-// not found, or the address refused, is no error but what Visit.Fetch returns.
-//
-// A redirect leads to other addresses: Visit.Fetch waits for those, before whoever
-// has not arrived.
-func (c *Client) Arrive(ctx context.Context, origin robots.Origin) (Visit, error) {
+// FetchAfter is Fetch for a caller that needs a lock: it calls before when the fetch has
+// looked up the host and has a free connection, and sends nothing until that returns. So
+// nobody holds a lock during the wait. An error of before ends the fetch and is wrapped in
+// the error of FetchAfter. Time spent in before does not count against Limits.Total.
+func (c *Client) FetchAfter(ctx context.Context, origin robots.Origin, before func() error) (*Record, error) {
 	switch origin.Scheme() {
 	case "http", "https", "ftp":
 	case "":
-		return nil, errors.New("fetch of no origin: ParseURL makes one of a URL such as https://example.com/")
+		return nil, errors.New("fetch of an empty origin: get one from ParseURL and a URL such as https://example.com/")
 	default:
-		return nil, fmt.Errorf("fetch %s: scheme %q is none of http, https and ftp", origin.RobotsURL(), origin.Scheme())
+		return nil, fmt.Errorf("fetch %s: unknown scheme %q (known: http, https, ftp)", origin.RobotsURL(), origin.Scheme())
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("fetch %s: %w", origin.RobotsURL(), err)
@@ -281,45 +252,22 @@ func (c *Client) Arrive(ctx context.Context, origin robots.Origin) (Visit, error
 		until:  now.Add(c.limits.Total),
 		record: &Record{Origin: origin, URL: origin.RobotsURL(), Started: now, Hops: []Hop{{URL: origin.RobotsURL()}}},
 	}
-	if s.seek(origin); s.lost == nil {
-		s.lost = s.enter(s.at[0].Addr())
+	defer s.leave()
+	if s.resolve(origin); s.failed == nil {
+		s.failed = s.enter(s.at[0].Addr())
 	}
-	v := &visit{session: s, arrived: time.Now()}
-	if err := s.unasked(); err != nil {
-		v.Leave()
+	if s.err == nil {
+		_ = s.wait(before) // the error is s.err
+	}
+	if err := s.aborted(); err != nil {
 		return nil, err
 	}
-	return v, nil
-}
-
-// unasked returns an error if the fetch cannot go on for a reason that is none of
-// the site's: its caller gave up, or the starts do not know.
-func (s *session) unasked() error {
-	err := ended(s.caller)
-	if err == nil {
-		err = s.err
-	}
-	if err != nil {
-		return fmt.Errorf("fetch %s: %w", s.record.Origin.RobotsURL(), err)
-	}
-	return nil
-}
-
-func (v *visit) Leave() {
-	v.session.leave()
-	v.session.give()
-}
-
-func (v *visit) Fetch(ctx context.Context) (*Record, error) {
-	s := v.session
-	s.caller, s.until = ctx, s.until.Add(time.Since(v.arrived))
-	s.limit()
-	if s.record.Origin.Scheme() == "ftp" {
+	if origin.Scheme() == "ftp" {
 		s.ftp()
 	} else {
 		s.http()
 	}
-	if err := s.unasked(); err != nil && !s.record.Outcome.Good() {
+	if err := s.aborted(); err != nil && !s.record.Outcome.Good() {
 		return nil, err
 	}
 	r := s.record
@@ -329,6 +277,19 @@ func (v *visit) Fetch(ctx context.Context) (*Record, error) {
 		return r, nil
 	}
 	return r.After(nil), nil
+}
+
+// aborted returns an error if the fetch ended for a reason on the caller's side: its context
+// ended, or a wait failed.
+func (s *session) aborted() error {
+	err := ended(s.caller)
+	if err == nil {
+		err = s.err
+	}
+	if err != nil {
+		return fmt.Errorf("fetch %s: %w", s.record.Origin.RobotsURL(), err)
+	}
+	return nil
 }
 
 // ended returns why the caller's context has ended. A connection may see its
@@ -347,27 +308,27 @@ func ended(ctx context.Context) error {
 // errTotal is the cause of a context that ends with the time of the fetch.
 var errTotal = errors.New("time for the fetch is over")
 
-// session is one fetch under way.
+// session is one fetch in progress.
 type session struct {
 	client *Client
 	caller context.Context
-	ctx    context.Context // the caller's, ends with until at the latest; see limit
+	ctx    context.Context // ends with caller, or at until; see limit
 	cancel context.CancelFunc
 	until  time.Time
 	record *Record
+	err    error // of a wait, on the caller's side
 
-	// Of the hop under way: where it may be dialled, or why nowhere, both unset if
-	// nobody has looked; and the address at which a place is held. An address that
-	// only a proxy or a Transport will know is invalid, with the port.
-	at      []netip.AddrPort
-	lost    *failure
+	// The current hop. Before resolve, at and failed are both unset. An address that only a
+	// proxy or a Transport will resolve is invalid, but has its port.
 	host    string
 	proxy   *url.URL
 	refused int // the status with which the proxy refused to connect
-	held    netip.Addr
-	among   bool  // a place in all is held
-	begun   bool  // a place was held before
-	err     error // of a wait for a place
+	at      []netip.AddrPort
+	failed  *failure
+
+	entered bool       // holds a place in the pool
+	addr    netip.Addr // of that place
+	begun   bool       // held a place before
 }
 
 // end notes how the fetch ended.

@@ -90,8 +90,8 @@ func TestMistakes(t *testing.T) {
 		origin robots.Origin
 		want   string
 	}{
-		{context.Background(), robots.Origin{}, "fetch of no origin: ParseURL makes one of a URL such as https://example.com/"},
-		{context.Background(), mustOrigin(t, "gopher://example.com/"), `fetch gopher://example.com/robots.txt: scheme "gopher" is none of http, https and ftp`},
+		{context.Background(), robots.Origin{}, "fetch of an empty origin: get one from ParseURL and a URL such as https://example.com/"},
+		{context.Background(), mustOrigin(t, "gopher://example.com/"), `fetch gopher://example.com/robots.txt: unknown scheme "gopher" (known: http, https, ftp)`},
 		{gone, mustOrigin(t, "http://example.com/"), "fetch http://example.com/robots.txt: context canceled"},
 	} {
 		r, err := Fetch(row.ctx, row.origin)

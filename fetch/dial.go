@@ -26,12 +26,12 @@ func (s *session) open(o robots.Origin, offer string) (*limitedConn, *failure) {
 	if s.client.options.Transport != nil {
 		return nil, &failure{NoNetwork, "a Transport speaks no " + o.Scheme()}
 	}
-	if s.at == nil && s.lost == nil {
-		s.seek(o)
+	if s.at == nil && s.failed == nil {
+		s.resolve(o)
 	}
 	s.hop().Via = s.via()
-	if s.lost != nil {
-		return nil, s.lost
+	if s.failed != nil {
+		return nil, s.failed
 	}
 	conn, f := s.dial()
 	if f != nil {
@@ -53,32 +53,32 @@ func (s *session) open(o robots.Origin, offer string) (*limitedConn, *failure) {
 	return &limitedConn{Conn: secured}, nil
 }
 
-// seek finds the way to an origin: through which proxy, and where it may be
-// dialled, in s.at, or why nowhere, in s.lost.
-func (s *session) seek(o robots.Origin) {
+// resolve sets the proxy of an origin and either the addresses to dial, in s.at, or the
+// reason why there are none, in s.failed.
+func (s *session) resolve(o robots.Origin) {
 	s.host, s.refused = o.Host(), 0
-	if s.proxy, s.lost = s.client.proxy(s.caller, o); s.lost != nil {
+	if s.proxy, s.failed = s.client.proxy(s.caller, o); s.failed != nil {
 		return
 	}
 	var addresses []netip.Addr
 	if s.client.options.Transport == nil && (s.proxy == nil || s.proxy.Scheme == "socks5") {
-		addresses, s.lost = s.resolve(s.host)
+		addresses, s.failed = s.lookup(s.host)
 	} else {
 		ip, _ := netip.ParseAddr(s.host)
 		addresses = []netip.Addr{ip} // invalid if it is a name
 	}
-	if s.lost == nil {
-		s.at, s.lost = s.permitted(addresses, uint16(o.Port()))
+	if s.failed == nil {
+		s.at, s.failed = s.permitted(addresses, uint16(o.Port()))
 	}
 	if s.proxy != nil && len(s.at) > 1 {
-		// Every try is a connection to the proxy. One without IPv6 is not rare.
+		// Each attempt is a connection to the proxy, and many proxies have no IPv6.
 		i := slices.IndexFunc(s.at, func(at netip.AddrPort) bool { return at.Addr().Is4() })
 		s.at = s.at[max(i, 0):][:1]
 	}
 }
 
-// resolve returns the addresses of a host in the order to try them.
-func (s *session) resolve(host string) ([]netip.Addr, *failure) {
+// lookup returns the addresses of a host in the order to try them.
+func (s *session) lookup(host string) ([]netip.Addr, *failure) {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{ip}, nil
 	}
@@ -96,8 +96,7 @@ func (s *session) resolve(host string) ([]netip.Addr, *failure) {
 			return addresses, nil
 		}
 	}
-	// The dot at the end keeps the search domains of this machine out: the
-	// origin's name is whole.
+	// The final dot marks a complete name: search domains are not tried.
 	addresses, err := s.client.options.Resolver.LookupNetIP(ctx, "ip", host+".")
 	if err == nil && len(addresses) > 0 {
 		return addresses, nil
@@ -162,8 +161,8 @@ func (s *session) permitted(addresses []netip.Addr, port uint16) ([]netip.AddrPo
 	return allowed, nil
 }
 
-// dial connects to the first address in s.at that answers, at each with a place
-// of its own: no two are held at a time.
+// dial connects to the first address in s.at that answers. It holds one place of the pool
+// at a time.
 func (s *session) dial() (net.Conn, *failure) {
 	var f *failure
 	left := s.client.limits.Connect
@@ -171,23 +170,22 @@ func (s *session) dial() (net.Conn, *failure) {
 		if g := s.enter(at.Addr()); g != nil {
 			return nil, g
 		}
-		// What is left is shared by the addresses left, so that a dead first
-		// one, often IPv6, does not take the time of the others.
+		// The remaining addresses share the remaining time, so that a dead first address,
+		// often IPv6, leaves time for the others.
 		began := time.Now()
 		conn, g := s.connect(at, left/time.Duration(len(s.at)-i))
 		took := time.Since(began)
 		s.hop().Connect += took
 		if g == nil {
-			s.at = s.at[i : i+1] // a second connection goes there too
+			s.at = s.at[i : i+1] // for a second connection
 			return conn, nil
 		}
-		// What one address of the site did tells more than that there is no way
-		// from here to another, such as to any of IPv6.
+		// A failure of the site says more than a missing route, such as to IPv6.
 		if f == nil || !g.cause.OwnSide() {
 			f = g
 		}
 		left -= took
-		s.give()
+		s.release()
 		if f.cause == Timeout {
 			break
 		}
@@ -315,25 +313,24 @@ var noNetwork = []syscall.Errno{
 	syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,
 }
 
-// enter takes a place at an address, unless it is held already.
+// enter takes a place of the pool at an address, unless the session holds it already.
 func (s *session) enter(addr netip.Addr) *failure {
-	if s.among && s.held == addr {
+	if s.entered && s.addr == addr {
 		return nil
 	}
 	f := s.wait(func() error { return s.client.pool.take(s.caller, s.record.Origin, addr, s.begun) })
 	if f == nil {
-		s.held, s.among, s.begun = addr, true, true
+		s.entered, s.addr, s.begun = true, addr, true
 	}
 	return f
 }
 
-// wait waits for other fetches, and begins a context for what comes after. The
-// wait takes nothing from the time of the fetch: else a crowd of origins that lead
-// to one address would look like so many failures.
-func (s *session) wait(turn func() error) *failure {
+// wait calls a function that waits for others. That time does not count against
+// Limits.Total: otherwise many origins at one address would look like many failures.
+func (s *session) wait(f func() error) *failure {
 	began := time.Now()
-	if s.err = turn(); s.err != nil {
-		return &failure{Timeout, "while waiting for a place"}
+	if s.err = f(); s.err != nil {
+		return &failure{Timeout, "while waiting for a connection"}
 	}
 	s.until = s.until.Add(time.Since(began))
 	s.limit()
@@ -348,30 +345,21 @@ func (s *session) limit() {
 	s.ctx, s.cancel = context.WithDeadlineCause(s.caller, s.until, errTotal)
 }
 
-// free gives back the place at the address, if one is held.
-func (s *session) free() {
-	if s.held.IsValid() {
-		s.client.pool.each.give(s.held)
-		s.held = netip.Addr{}
+// release gives the place in the pool back. It precedes every wait.
+func (s *session) release() {
+	if s.entered {
+		s.client.pool.give(s.addr)
+		s.entered = false
 	}
 }
 
-// give gives back all that is held. It comes before every wait.
-func (s *session) give() {
-	s.free()
-	if s.among {
-		s.client.pool.all.give(netip.Addr{})
-		s.among = false
-	}
-}
-
-// leave ends a hop. If it was the last one, its place in all is held on.
+// leave ends a hop.
 func (s *session) leave() {
 	if s.cancel != nil {
 		s.cancel()
 	}
-	s.free()
-	s.at, s.lost, s.proxy = nil, nil, nil
+	s.release()
+	s.at, s.failed, s.proxy = nil, nil, nil
 }
 
 // over reports whether the time of the whole fetch has run out.

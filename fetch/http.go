@@ -42,7 +42,6 @@ func (s *session) http() {
 			}
 			return
 		}
-		s.give()
 		if cause := s.client.limits.Redirected(s.record.Hops, next.String()+location); cause != CauseNone {
 			s.end(cause, redirected(cause, s.record.Hops, next.String()+location))
 			return
@@ -119,10 +118,10 @@ func (s *session) get(at robots.Origin, target string) (*reply, *failure) {
 	switch {
 	case f == nil:
 	case at.Scheme() == "https" && (f.cause == TLSProtocol || f == speaksHTTP2):
-		s.give()
+		s.release()
 		r, f = s.try(at, target, true)
 	case at.Scheme() == "http" && s.refused != 0:
-		s.give()
+		s.release()
 		r, f = s.forward(at, target)
 	}
 	return r, f

@@ -10,54 +10,42 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// Starts decides when the next connection of a request may be opened, see WithStarts. It
-// must be safe for concurrent use.
-type Starts interface {
-	// Start returns when the next connection to addr may be opened. The error is
-	// that of ctx, or says that nobody can know; then none is opened.
-	Start(ctx context.Context, addr netip.Addr) error
-}
-
-// pool is who may open a connection: so many to one address, so many in all, and
-// each at its start. It is the only place where a fetch waits for other fetches.
+// pool limits the connections of a client: per address, in all, and their starts (Options).
+// It is the only place where one fetch waits for others.
 //
-// Nobody who holds a place of the pool waits for another: with two addresses that
-// lead to each other both would wait for ever. And nobody who waits for an address
-// holds one of the places in all, so that a crowd at one address is in the way of
-// nobody at another. A place in all is held until the fetch is left, which may be
-// after it has ended: so a slow disk holds up the next fetches.
+// There is no deadlock, because a session that holds a place waits for none. While it waits
+// for an address it holds no place in all, so many origins at one address delay no others.
 type pool struct {
-	start func(context.Context, robots.Origin, netip.Addr) error // nil: no pace
+	start func(context.Context, robots.Origin, netip.Addr) error // nil: at once
 
-	lookups, turns, each, all places
+	lookups, starting, each, all places
 }
 
 func newPool(connections, perAddress int, start func(context.Context, robots.Origin, netip.Addr) error) *pool {
 	return &pool{
-		start:   start,
-		lookups: places{most: connections},
-		turns:   places{most: 1},
-		each:    places{most: perAddress},
-		all:     places{most: connections},
+		start:    start,
+		lookups:  places{most: connections},
+		starting: places{most: 1},
+		each:     places{most: perAddress},
+		all:      places{most: connections},
 	}
 }
 
-// take waits for a place at an address, behind whoever asked before; but a fetch
-// that is under way, and was led here by a redirect, comes before those that have
-// not begun. So what has begun ends soon. An error is that of the context or of
-// the starts. The place at addr is given back to each, that in all to all. An
-// invalid addr is one that only a proxy knows: then there is a place in all alone.
+// take waits for a place at an address, first come, first served; but a session that a
+// redirect led here precedes all that have not begun, so that fetches in progress end soon.
+// The error is that of the context or of start. An invalid addr is known to a proxy alone
+// and counts only in all.
 //
-// Only one at an address waits for its start and for a place in all: the starts of
-// the next ones count from when it went.
+// One session per address waits for its start and for a place in all: the next interval
+// counts from its start.
 func (p *pool) take(ctx context.Context, origin robots.Origin, addr netip.Addr, begun bool) error {
 	if !addr.IsValid() {
 		return p.all.take(ctx, addr, begun)
 	}
-	if err := p.turns.take(ctx, addr, begun); err != nil {
+	if err := p.starting.take(ctx, addr, begun); err != nil {
 		return err
 	}
-	defer p.turns.give(addr)
+	defer p.starting.give(addr)
 	if err := p.each.take(ctx, addr, false); err != nil {
 		return err
 	}
@@ -71,6 +59,14 @@ func (p *pool) take(ctx context.Context, origin robots.Origin, addr netip.Addr, 
 	return err
 }
 
+// give gives back what take took.
+func (p *pool) give(addr netip.Addr) {
+	if addr.IsValid() {
+		p.each.give(addr)
+	}
+	p.all.give(netip.Addr{})
+}
+
 func (p *pool) await(ctx context.Context, origin robots.Origin, addr netip.Addr) error {
 	if p.start == nil {
 		return nil
@@ -82,21 +78,19 @@ func (p *pool) await(ctx context.Context, origin robots.Origin, addr netip.Addr)
 	return err
 }
 
-// places hands out so many places at each address, in the order of asking.
+// places is a semaphore per address, with two queues.
 type places struct {
-	most int // at one address
+	most int // per address
 	mu   sync.Mutex
-	at   map[netip.Addr]*queue // where a place is taken
+	at   map[netip.Addr]*queue // of addresses with a place taken
 }
 
 type queue struct {
-	taken int
-	// Channels that are closed when their place is there: of whoever comes first
-	// of all, and of the others.
-	first, waiting list.List
+	taken          int
+	first, waiting list.List // of channels, closed when their place is free
 }
 
-// take waits for a place. An error is that of the context.
+// take waits for a place. The error is that of the context.
 func (p *places) take(ctx context.Context, addr netip.Addr, first bool) error {
 	p.mu.Lock()
 	q := p.at[addr]
@@ -107,26 +101,26 @@ func (p *places) take(ctx context.Context, addr netip.Addr, first bool) error {
 		}
 		p.at[addr] = q
 	}
-	if q.taken < p.most { // so nobody waits
+	if q.taken < p.most { // so the queues are empty
 		q.taken++
 		p.mu.Unlock()
 		return nil
 	}
-	turn, line := make(chan struct{}), &q.waiting
+	free, line := make(chan struct{}), &q.waiting
 	if first {
 		line = &q.first
 	}
-	mine := line.PushBack(turn)
+	mine := line.PushBack(free)
 	p.mu.Unlock()
 	select {
-	case <-turn:
+	case <-free:
 		return nil
 	case <-ctx.Done():
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	select {
-	case <-turn: // in the same moment
+	case <-free: // at the same moment
 		p.pass(addr)
 	default:
 		line.Remove(mine)
@@ -141,7 +135,7 @@ func (p *places) give(addr netip.Addr) {
 	p.pass(addr)
 }
 
-// pass hands a place to the next who waits. It is called with mu held.
+// pass gives a place to the next session in the queues. p.mu is held.
 func (p *places) pass(addr netip.Addr) {
 	q := p.at[addr]
 	for _, line := range []*list.List{&q.first, &q.waiting} {

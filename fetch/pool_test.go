@@ -39,7 +39,7 @@ func (c *crowd) counted(handle func(*site, net.Conn)) func(*site, net.Conn) {
 // idle checks that no place is taken.
 func (p *pool) idle(t testing.TB) {
 	t.Helper()
-	for _, q := range []*places{&p.lookups, &p.turns, &p.each, &p.all} {
+	for _, q := range []*places{&p.lookups, &p.starting, &p.each, &p.all} {
 		q.mu.Lock()
 		if len(q.at) > 0 {
 			t.Errorf("places are kept: %v", q.at)
@@ -363,9 +363,9 @@ func TestSilentCrowd(t *testing.T) {
 		})
 	}
 	waiting := func() int {
-		c.pool.turns.mu.Lock()
-		defer c.pool.turns.mu.Unlock()
-		if q := c.pool.turns.at[netip.MustParseAddr("127.0.0.1")]; q != nil {
+		c.pool.starting.mu.Lock()
+		defer c.pool.starting.mu.Unlock()
+		if q := c.pool.starting.at[netip.MustParseAddr("127.0.0.1")]; q != nil {
 			return q.waiting.Len()
 		}
 		return 0
@@ -388,77 +388,44 @@ func TestSilentCrowd(t *testing.T) {
 	c.pool.idle(t)
 }
 
-// TestArrive: a visit has its place and asks nothing before Fetch; what is found
-// out by then is in the record, and a place that is left is free.
-func TestArrive(t *testing.T) {
+// TestFetchAfter: the function is called when the fetch has its place and has sent nothing,
+// and its error ends the fetch; a failure that is known by then is in the record.
+func TestFetchAfter(t *testing.T) {
 	s := newStage(t)
 	at := s.listen(t, "127.0.0.1:0", speak(answer(whole("200 OK", someRules))))
 	o := s.options()
 	o.PerAddress = 1
+	o.Limits.Total = 2 * time.Second
 	c := s.client(t, o)
 	origin := mustOrigin(t, "http://site.test:"+at.port())
-	v, err := c.Arrive(context.Background(), origin)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
-	defer cancel()
-	if _, err := c.Arrive(ctx, origin); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a second visit: %v", err)
-	}
-	asked := s.dns.asked.Load()
-	time.Sleep(100 * time.Millisecond)
-	if n := at.accepted.Load(); n != 0 {
-		t.Errorf("%d connections", n)
-	}
-	r, err := v.Fetch(context.Background())
-	if err != nil || r.Cause != OK || len(r.Hops) != 1 || r.Hops[0].DNS == 0 || s.dns.asked.Load() != asked {
-		t.Errorf("%+v, %v", r, err)
-	}
-	v.Leave()
-	for range 3 {
-		if v, err = c.Arrive(context.Background(), origin); err != nil {
-			t.Fatal(err)
+	r, err := c.FetchAfter(t.Context(), origin, func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		if _, err := c.Fetch(ctx, origin); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a second fetch: %v", err)
 		}
-		v.Leave()
-	}
-	if v, err = c.Arrive(context.Background(), mustOrigin(t, "http://missing.example/")); err != nil {
-		t.Fatal(err)
-	}
-	if r, err := v.Fetch(context.Background()); err != nil || r.Cause != DNSNotFound {
+		if n := at.accepted.Load(); n != 0 {
+			t.Errorf("%d connections", n)
+		}
+		return nil
+	})
+	if err != nil || r.Cause != OK || len(r.Hops) != 1 || r.Hops[0].DNS == 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	c.pool.idle(t)
-}
-
-// TestVisitHolds: a visit that has fetched holds a place in all until it is left,
-// and none at its address; so do one that was led elsewhere, and one without a place.
-func TestVisitHolds(t *testing.T) {
-	s := newStage(t)
-	at := s.listen(t, "127.0.0.1:0", speak(answer(whole("200 OK", someRules))))
-	from := s.listen(t, "127.0.0.1:0", speak(answer("HTTP/1.1 301 Moved\r\nLocation: http://site.test:"+at.port()+"/robots.txt\r\nContent-Length: 0\r\n\r\n")))
-	fails := s.listen(t, "127.0.0.1:0", speak(answer(whole("503 Busy", "x"))))
-	o := s.options()
-	o.Connections, o.PerAddress = 1, 1
-	c := s.client(t, o)
-	for _, l := range []*site{at, from, fails} {
-		v, err := c.Arrive(t.Context(), mustOrigin(t, "http://site.test:"+l.port()))
-		if err != nil {
-			t.Fatal(err)
+	locked := errors.New("locked")
+	for range 3 {
+		if _, err := c.FetchAfter(t.Context(), origin, func() error { return locked }); !errors.Is(err, locked) {
+			t.Error(err)
 		}
-		if _, err := v.Fetch(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if n := len(c.pool.each.at); n > 0 {
-			t.Errorf("places at %d addresses after the fetch", n)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-		if _, err := c.Arrive(ctx, mustOrigin(t, "http://site.test:"+at.port())); !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatalf("a second visit before the first is left: %v", err)
-		}
-		cancel()
-		v.Leave()
-		v.Leave()
-		c.pool.idle(t)
 	}
+	if n := at.accepted.Load(); n != 1 {
+		t.Errorf("%d connections", n)
+	}
+	called := false
+	r, err = c.FetchAfter(t.Context(), mustOrigin(t, "http://missing.example/"), func() error { called = true; return nil })
+	if err != nil || r.Cause != DNSNotFound || !called {
+		t.Errorf("%+v, %v, called: %v", r, err, called)
+	}
+	c.pool.idle(t)
 }

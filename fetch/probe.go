@@ -14,7 +14,6 @@ func (s *session) probe() {
 	if !s.client.options.Probe {
 		return
 	}
-	s.give()
 	o := s.record.Origin
 	home := s.status(o, "/")
 	if home < 200 || home > 299 {
@@ -28,7 +27,6 @@ func (s *session) probe() {
 func (s *session) status(o robots.Origin, target string) int {
 	// A hop of its own keeps the times of the probe out of the record.
 	p := &session{client: s.client, caller: s.caller, until: s.until, begun: true, record: &Record{Hops: []Hop{{}}}}
-	defer p.give()
 	defer p.leave()
 	r, f := p.get(o, target)
 	s.until = p.until

@@ -25,12 +25,12 @@ import (
 // sizes are those of what it hands out. It runs in a goroutine that is left behind
 // if it does not see that its context has ended.
 func (s *session) transport(at robots.Origin, target string) (*reply, *failure) {
-	if s.at == nil && s.lost == nil {
-		s.seek(at)
+	if s.at == nil && s.failed == nil {
+		s.resolve(at)
 	}
 	s.hop().Via = s.via()
-	if s.lost != nil {
-		return nil, s.lost
+	if s.failed != nil {
+		return nil, s.failed
 	}
 	if f := s.enter(s.at[0].Addr()); f != nil {
 		return nil, f
@@ -181,27 +181,25 @@ func untransported(err error) *failure {
 
 type dialsKey struct{}
 
-// WithDials returns a context for one request, under which a transport of
-// Client.Transport opens at most so many connections, later ones after a failure
-// included. Without a bound net/http opens connections without end for a server of
-// HTTP/2 that negotiates it and takes no request (GOAWAY with stream 0): 2,407 in
-// 3 s were measured.
-func WithDials(ctx context.Context, most int) context.Context {
-	left := new(atomic.Int32)
-	left.Store(int32(most))
-	return context.WithValue(ctx, dialsKey{}, left)
+// dials limits the connections of one request.
+type dials struct {
+	left  atomic.Int32
+	start func(context.Context, netip.Addr) error
 }
 
-type startsKey struct{}
-
-// WithStarts returns a context for one request, under which a transport of Client.Transport
-// asks before each connection to a site when it may be opened, as a Client does for
-// robots.txt (Options.Start). The addresses of the site are then tried one after another,
-// each at its start: a connection counts at its address whether a request follows or not.
-// One that does not answer within a second makes way for the next, and is tried once more
-// if none answers. Other connections, such as kept ones, are the caller's to pace.
-func WithStarts(ctx context.Context, s Starts) context.Context {
-	return context.WithValue(ctx, startsKey{}, s)
+// WithDials returns a context for one request, for which a transport of Client.Transport
+// opens at most so many connections, failed ones included: without a limit net/http dials
+// forever if a server of HTTP/2 accepts no request (GOAWAY with stream 0).
+//
+// If start is not nil, it is called before each connection to a site, and waits until that
+// may be opened; its error ends the attempt. The addresses of the site are then tried one
+// after another: each connection counts at its address, whether a request follows or not.
+// An address that has not answered within a second yields to the next, and is tried once
+// more if none answers. Requests on kept connections are the caller's to start.
+func WithDials(ctx context.Context, most int, start func(ctx context.Context, addr netip.Addr) error) context.Context {
+	d := &dials{start: start}
+	d.left.Store(int32(most))
+	return context.WithValue(ctx, dialsKey{}, d)
 }
 
 // Transport returns a transport for pages that goes the way of the client: the same
@@ -254,13 +252,15 @@ func (c *Client) Transport() *http.Transport {
 		}
 	}
 	base.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		if left, ok := ctx.Value(dialsKey{}).(*atomic.Int32); ok && left.Add(-1) < 0 {
-			return nil, fmt.Errorf("the connections for this request were opened and %s has answered on none: it gets no more", address)
+		var start func(context.Context, netip.Addr) error
+		if d, ok := ctx.Value(dialsKey{}).(*dials); ok {
+			if start = d.start; d.left.Add(-1) < 0 {
+				return nil, fmt.Errorf("no response from %s on any connection of this request: no more are opened", address)
+			}
 		}
 		_, isProxy := proxies.Load(address)
-		starts, _ := ctx.Value(startsKey{}).(Starts)
-		if !isProxy && (c.options.Dial != nil || starts != nil) {
-			return c.dialSite(ctx, address, starts)
+		if !isProxy && (c.options.Dial != nil || start != nil) {
+			return c.dialSite(ctx, address, start)
 		}
 		if c.options.Dial != nil {
 			return c.dial(ctx, address, pageConnect, false)
@@ -293,7 +293,7 @@ const firstTry = time.Second
 // With Happy Eyeballs (RFC 8305) the next one is under way beside the first after 250 ms.
 // Here one is at a time: the one that loses is a start too, for which the other sites at
 // its address wait, and a far site would cost two starts for each connection.
-func (c *Client) dialSite(ctx context.Context, address string, starts Starts) (net.Conn, error) {
+func (c *Client) dialSite(ctx context.Context, address string, start func(context.Context, netip.Addr) error) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
@@ -321,8 +321,8 @@ func (c *Client) dialSite(ctx context.Context, address string, starts Starts) (n
 	for first := len(left) > 1; len(left) > 0; first = false {
 		var silent []netip.AddrPort
 		for i, at := range left {
-			if starts != nil {
-				if err := starts.Start(ctx, at.Addr()); err != nil {
+			if start != nil {
+				if err := start(ctx, at.Addr()); err != nil {
 					return nil, err
 				}
 			}

@@ -340,10 +340,6 @@ func TestTransport(t *testing.T) {
 }
 
 // counter is a Starts that notes who asked.
-type counter func(addr netip.Addr)
-
-func (c counter) Start(_ context.Context, addr netip.Addr) error { c(addr); return nil }
-
 // TestPageAddresses: a connection for a page goes to the addresses of a site one at a time,
 // each at its start. One that is dead costs a second, and one that is slow is tried again.
 func TestPageAddresses(t *testing.T) {
@@ -405,7 +401,10 @@ func TestPageAddresses(t *testing.T) {
 			}
 			ctx := t.Context()
 			if tt.paced {
-				ctx = WithStarts(ctx, counter(func(addr netip.Addr) { visits = append(visits, "start "+addr.String()) }))
+				ctx = WithDials(ctx, 100, func(_ context.Context, addr netip.Addr) error {
+					visits = append(visits, "start "+addr.String())
+					return nil
+				})
 			}
 			transport := s.client(t, o).Transport()
 			defer transport.CloseIdleConnections()

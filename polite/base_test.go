@@ -50,7 +50,7 @@ func TestGoAway(t *testing.T) {
 		if err == nil {
 			resp.Body.Close()
 		}
-		if err == nil || !strings.Contains(err.Error(), "the connections for this request were opened") || ctx.Err() != nil {
+		if err == nil || !strings.Contains(err.Error(), "on any connection of this request") || ctx.Err() != nil {
 			t.Errorf("got %v, want an error about the connections", err)
 		}
 		cancel()

@@ -300,7 +300,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, closeBody(req, err)
 	}
-	send := req.Clone(fetch.WithDials(req.Context(), maxDials))
+	send := req.Clone(req.Context())
 	if _, set := send.Header["User-Agent"]; !set {
 		if send.Header == nil {
 			send.Header = make(http.Header)
@@ -308,7 +308,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		send.Header.Set("User-Agent", t.options.UserAgent)
 	}
 	if user {
-		return t.options.Base.RoundTrip(send)
+		return t.options.Base.RoundTrip(send.WithContext(fetch.WithDials(req.Context(), maxDials, nil)))
 	}
 	for {
 		if err := r.acquire(req.Context()); err != nil {
@@ -422,7 +422,7 @@ func (r *request) send(req *http.Request) (*http.Response, error) {
 		if !s.proxied { // it might not report its connections
 			addr = r.record.Addr()
 		}
-		if err := s.Start(ctx, addr); err != nil {
+		if err := s.dial(ctx, addr); err != nil {
 			return nil, closeBody(req, err)
 		}
 	}

@@ -36,16 +36,17 @@ var errAssigned = errors.New("the request has another connection")
 
 // trace returns a context in which connections and requests have starts.
 func (s *starts) trace() context.Context {
-	ctx := s.ctx
-	if !s.proxied {
-		ctx = fetch.WithStarts(ctx, s)
+	dial := s.dial
+	if s.proxied {
+		dial = nil
 	}
+	ctx := fetch.WithDials(s.ctx, maxDials, dial)
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GetConn: s.getConn, GotConn: s.gotConn, WroteHeaders: s.wroteHeaders})
 }
 
-// Start starts a request at an address, before its connection is opened. An invalid
-// address is unknown.
-func (s *starts) Start(_ context.Context, addr netip.Addr) error {
+// dial starts a request at an address, before its connection is opened. An invalid address
+// is unknown.
+func (s *starts) dial(_ context.Context, addr netip.Addr) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.assigned {

@@ -334,7 +334,7 @@ func (c *verifyCall) get(ctx context.Context, url string) ([]byte, error) {
 			return nil
 		}}
 	}
-	req, err := http.NewRequestWithContext(fetch.WithDials(ctx, 16), http.MethodGet, url, nil)
+	req, err := http.NewRequestWithContext(fetch.WithDials(ctx, 16, nil), http.MethodGet, url, nil)
 	if err != nil {
 		return nil, errors.New("invalid URL")
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,8 +26,6 @@ type fetcher struct {
 	most   int64
 	flying atomic.Int64
 }
-
-var _ cache.Arriver = (*fetcher)(nil)
 
 // A refusal says that a caller may not cause a fetch.
 type refusal struct {
@@ -70,37 +67,18 @@ func (f *fetcher) refuses(c Caller, origin robots.Origin) *Problem {
 	return nil
 }
 
-// Fetch fetches where Arrive is not used.
+// Fetch is FetchAfter without a function.
 func (f *fetcher) Fetch(ctx context.Context, origin robots.Origin) (*fetch.Record, error) {
+	return f.FetchAfter(ctx, origin, func() error { return nil })
+}
+
+// FetchAfter fetches what the client of ctx may have fetched.
+func (f *fetcher) FetchAfter(ctx context.Context, origin robots.Origin, before func() error) (*fetch.Record, error) {
 	if err := f.begin(ctx, origin); err != nil {
 		return nil, err
 	}
 	defer f.flying.Add(-1)
-	return f.client.Fetch(ctx, origin)
-}
-
-// Arrive waits until the site may be asked.
-func (f *fetcher) Arrive(ctx context.Context, origin robots.Origin) (fetch.Visit, error) {
-	if err := f.begin(ctx, origin); err != nil {
-		return nil, err
-	}
-	v, err := f.client.Arrive(ctx, origin)
-	if err != nil {
-		f.flying.Add(-1)
-		return nil, err
-	}
-	return &visit{Visit: v, left: sync.OnceFunc(func() { f.flying.Add(-1) })}, nil
-}
-
-// A visit is counted until it is left.
-type visit struct {
-	fetch.Visit
-	left func()
-}
-
-func (v *visit) Leave() {
-	v.Visit.Leave()
-	v.left()
+	return f.client.FetchAfter(ctx, origin, before)
 }
 
 // An asker is a crawler with the options of its question.
