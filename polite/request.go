@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -16,14 +15,13 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// target returns the origin and the path of a request. net/http dials
-// URL.Host and sends Host as the name; robots.ParseURL reads the URL as a whole.
-// Where these do not name one site, the robots.txt that is checked would not be
-// that of the site that is requested.
+// target returns the origin and the path of a request. net/http dials URL.Host and sends
+// Host as the name, robots.ParseURL reads the whole URL: they must name the same site, as
+// otherwise the wrong robots.txt would be checked.
 func target(req *http.Request) (robots.Origin, robots.Path, error) {
 	u := req.URL
 	if u.Opaque != "" {
-		return robots.Origin{}, robots.Path{}, fmt.Errorf("URL %q has an Opaque part, which hides what is asked for: set Host and Path", u.Redacted())
+		return robots.Origin{}, robots.Path{}, fmt.Errorf("URL %q has an Opaque part, which hides the host and path: set Host and Path", u.Redacted())
 	}
 	origin, path, err := robots.ParseURL(u.String())
 	if err != nil {
@@ -35,63 +33,74 @@ func target(req *http.Request) (robots.Origin, robots.Path, error) {
 	}
 	if !strings.EqualFold(u.Scheme, origin.Scheme()) || !names(origin, u.Host) || !names(origin, host) {
 		return robots.Origin{}, robots.Path{}, fmt.Errorf(
-			"URL %q with Host %q names another site than %s: robots.txt is that of one site, so ask for the URL of the one that is meant", u.Redacted(), host, origin)
+			"URL %q has the Host %q of another site than %s: use the URL of the site to request", u.Redacted(), host, origin)
 	}
 	return origin, path, nil
 }
 
-// parseURL is robots.ParseURL for URLs that a request can be made of: net/url,
-// which makes it, reads the same host. Of the rest of the URL it may think
-// otherwise.
+// parseURL is robots.ParseURL for a URL of which a request can be made: net/url must read
+// the same host in it.
 func parseURL(rawURL string) (robots.Origin, robots.Path, error) {
 	origin, path, err := robots.ParseURL(rawURL)
 	if err != nil {
 		return robots.Origin{}, robots.Path{}, err
 	}
 	scheme := len(origin.Scheme()) + len("://")
-	rest := rawURL[scheme:]
-	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
-		rest = rest[:i]
-	}
-	if plain(origin, rest) {
+	authority := rawURL[scheme:]
+	if rest, ok := cutHost(authority, origin); ok && (rest == "" || strings.IndexByte("/?#", rest[0]) >= 0) {
 		return origin, path, nil
 	}
-	u, err := url.Parse(rawURL[:scheme] + rest) //nolint:forbidigo // how net/url reads the host is the question
-	if err != nil {
-		return robots.Origin{}, robots.Path{}, fmt.Errorf("no request can be made of it: %w", err)
+	if i := strings.IndexAny(authority, "/?#"); i >= 0 {
+		authority = authority[:i]
 	}
-	if !names(origin, u.Host) {
-		return robots.Origin{}, robots.Path{}, fmt.Errorf("URL %q: a request would go to %q and not to %s", rawURL, u.Host, origin)
+	u, err := url.Parse(rawURL[:scheme] + authority) //nolint:forbidigo // the host that net/url reads
+	if err != nil {
+		return robots.Origin{}, robots.Path{}, fmt.Errorf("net/http cannot request the URL: %w", err)
+	}
+	if u.Host != authority && !names(origin, u.Host) {
+		return robots.Origin{}, robots.Path{}, fmt.Errorf("URL %q: net/http would request %q, not %s", rawURL, u.Host, origin)
 	}
 	return origin, path, nil
 }
 
-// plain reports whether a host with or without a port is that of an origin letter by letter,
-// and of letters that everybody reads alike, as nearly all hosts are.
-func plain(origin robots.Origin, host string) bool {
-	port := ""
-	if i := strings.IndexByte(host, ':'); i >= 0 {
-		host, port = host[:i], host[i+1:]
-	}
-	switch n := origin.Port(); {
-	case !strings.EqualFold(host, origin.Host()):
-		return false
-	case port != "" && port != strconv.Itoa(n),
-		port == "" && (origin.Scheme() != "https" || n != 443) && (origin.Scheme() != "http" || n != 80):
-		return false
+// cutHost cuts the host of an origin, and its port unless that is the default, from the
+// beginning of s. It reports false for hosts with other characters than letters, digits, '.'
+// and '-', which parsers might read differently.
+func cutHost(s string, origin robots.Origin) (rest string, ok bool) {
+	host := origin.Host()
+	if len(s) < len(host) {
+		return "", false
 	}
 	for i := range len(host) {
-		if c := host[i] | 0x20; (c < 'a' || c > 'z') && (host[i] < '0' || host[i] > '9') && host[i] != '.' && host[i] != '-' {
-			return false
+		c := s[i]
+		if 'A' <= c && c <= 'Z' {
+			c |= 0x20
+		}
+		if c != host[i] || (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '.' && c != '-' {
+			return "", false
 		}
 	}
-	return true
+	port := 0
+	if s = s[len(host):]; s != "" && s[0] == ':' {
+		for s = s[1:]; s != "" && '0' <= s[0] && s[0] <= '9' && port < 1<<16; s = s[1:] {
+			port = 10*port + int(s[0]-'0')
+		}
+	}
+	if port == 0 {
+		switch origin.Scheme() {
+		case "http":
+			port = 80
+		case "https":
+			port = 443
+		}
+	}
+	return s, port == origin.Port()
 }
 
-// names reports whether a host with or without a port, of a URL or a header,
-// names an origin under its scheme.
+// names reports whether a host with an optional port, from a URL or a Host header, is that
+// of an origin under its scheme.
 func names(origin robots.Origin, host string) bool {
-	if plain(origin, host) {
+	if rest, ok := cutHost(host, origin); ok && rest == "" {
 		return true
 	}
 	o, _, err := robots.ParseURL(origin.Scheme() + "://" + host)
