@@ -40,12 +40,8 @@ type Entry struct {
 //
 // Values. An entry comes back as it was put: every field of the record, times
 // with a millisecond's precision in any zone, empty and nil bodies and headers
-// alike. Record.Encode and fetch.Decode do that for stores of bytes.
-//
-// Bodies. The bodies of a record (its own and that of its last good answer, up to
-// 513,024 bytes each) are most of its bytes. Record.EncodeBeside is for a store that keeps
-// them in one piece with the record, behind a checksum; Record.Encode and Record.Bodies are
-// for one that keeps each body once, by the hash of its content.
+// alike. Record.Encode and fetch.Decode do that for stores of bytes. Most of a record are its
+// bodies, its own and that of its last good response, of up to 513,024 bytes each.
 //
 // Absence. Get of an origin that was never put, was deleted or was dropped
 // returns ErrAbsent. If an entry is there but cannot be read, because it is damaged

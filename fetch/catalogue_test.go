@@ -294,7 +294,7 @@ func (f *fault) run(t *testing.T) {
 		t.Errorf("%d bytes received, at most %d", received, f.byteCount.byteCount())
 	}
 	checkVerdicts(t, r)
-	back, err := Decode(r.Encode(), func(Hash) ([]byte, error) { return r.Body, nil })
+	back, err := Decode(r.Encode())
 	if err != nil || back.Cause != r.Cause || back.Outcome != r.Outcome || back.Status != r.Status {
 		t.Errorf("after encoding: %+v, %v", back, err)
 	}

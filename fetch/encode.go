@@ -1,7 +1,7 @@
 package fetch
 
 import (
-	"encoding/hex"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,13 +10,13 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// Version is the version of the encoding that Encode writes. Decode reads it
-// and every one before it.
-const Version = 1
+// version is the version of the encoding that Encode writes. Decode reads it and all earlier
+// versions.
+const version = 1
 
-// encoded is a Record in its stored form, version 1. Names are short because a
-// store keeps millions; a name once used never changes its meaning, and unknown
-// ones are skipped, so that a field can be added without a new version.
+// encoded is a Record in its stored form. Names are short because a store keeps millions of
+// records. A name never changes its meaning, and unknown names are ignored, so that a field
+// can be added without a new version.
 type encoded struct {
 	Version   int               `json:"v"`
 	Origin    string            `json:"o"`
@@ -26,7 +26,7 @@ type encoded struct {
 	Detail    string            `json:"d,omitempty"`
 	Status    int               `json:"s,omitempty"`
 	Header    map[string]string `json:"h,omitempty"`
-	Body      string            `json:"b,omitempty"` // hash
+	Body      *int              `json:"b,omitempty"` // length
 	Truncated bool              `json:"cut,omitempty"`
 	Started   int64             `json:"t0,omitempty"` // times in milliseconds since 1970
 	Fetched   int64             `json:"t,omitempty"`
@@ -47,7 +47,7 @@ type encodedCopy struct {
 	Cause     Cause  `json:"c"`
 	Status    int    `json:"s,omitempty"`
 	URL       string `json:"u,omitempty"`
-	Body      string `json:"b,omitempty"`
+	Body      *int   `json:"b,omitempty"`
 	Truncated bool   `json:"cut,omitempty"`
 	Fetched   int64  `json:"t,omitempty"`
 	Expires   int64  `json:"exp,omitempty"`
@@ -64,23 +64,12 @@ type encodedHop struct {
 	Took     [5]int64 `json:"t"` // microseconds: DNS, connect, TLS, header, body
 }
 
-// Encode returns the record in a stable form with a version, bodies replaced by
-// their hashes: a store keeps those beside it, see Bodies. Times keep
-// milliseconds. The form is JSON; the contract is that Decode reads it.
-func (r *Record) Encode() []byte { return r.encode(false) }
-
-// EncodeBeside is Encode for a store that keeps bodies in one piece with their record, and
-// has a checksum of that: it names no hashes. Decode asks for each body, its own before the
-// last good one, by a zero Hash, and does not check it.
-func (r *Record) EncodeBeside() []byte { return r.encode(true) }
-
-// beside stands for the hash of a body beside its record.
-const beside = "+"
-
-func (r *Record) encode(near bool) []byte {
+// Encode returns the record in a stable form for stores: JSON, a line end, then its body and
+// that of its last good response. Times have milliseconds. Only Decode should read it.
+func (r *Record) Encode() []byte {
 	e := encoded{
-		Version: Version, Origin: r.Origin.String(), URL: r.URL, Cause: r.Cause, Detail: r.Detail,
-		Status: r.Status, Header: r.Header, Body: encodeBody(r.Cause, r.Body, near), Truncated: r.Truncated,
+		Version: version, Origin: r.Origin.String(), URL: r.URL, Cause: r.Cause, Detail: r.Detail,
+		Status: r.Status, Header: r.Header, Body: bodyLength(r.Cause, r.Body), Truncated: r.Truncated,
 		Started: millis(r.Started), Fetched: millis(r.Fetched), Expires: millis(r.Expires),
 		Life: r.StatedLife.Milliseconds(), LifeBy: r.StatedBy, After: r.RetryAfter.Milliseconds(),
 		Missing: r.MissingIs5xx, Since: millis(r.FailingSince), Last: millis(r.LastFailure), Failures: r.Failures,
@@ -93,25 +82,30 @@ func (r *Record) encode(near bool) []byte {
 		})
 	}
 	if c := r.LastGood; c != nil {
-		e.Good = &encodedCopy{c.Cause, c.Status, c.URL, encodeBody(c.Cause, c.Body, near), c.Truncated, millis(c.Fetched), millis(c.Expires)}
+		e.Good = &encodedCopy{c.Cause, c.Status, c.URL, bodyLength(c.Cause, c.Body), c.Truncated, millis(c.Fetched), millis(c.Expires)}
 	}
 	data, err := json.Marshal(e)
 	if err != nil {
 		panic("fetch: " + err.Error()) // no field of encoded can fail
 	}
+	data = append(append(data, '\n'), r.Body...)
+	if r.LastGood != nil {
+		data = append(data, r.LastGood.Body...)
+	}
 	return data
 }
 
-// Decode returns the record that Encode wrote. It asks body for each body by
-// its hash and checks what it gets. An error says what is wrong with the data;
-// a record that names a version of a later release is one.
-func Decode(data []byte, body func(Hash) ([]byte, error)) (*Record, error) {
+// Decode returns the record that Encode wrote. The error says what is wrong with the data,
+// for example that a later release has written it. Decode finds truncated data, but not
+// changed bytes in a body: a store that might return those needs a checksum.
+func Decode(data []byte) (*Record, error) {
+	head, bodies, _ := bytes.Cut(data, []byte{'\n'})
 	var e encoded
-	if err := json.Unmarshal(data, &e); err != nil {
+	if err := json.Unmarshal(head, &e); err != nil {
 		return nil, fmt.Errorf("record is damaged: %w", err)
 	}
-	if e.Version < 1 || e.Version > Version {
-		return nil, fmt.Errorf("record has version %d, this release reads versions 1 to %d", e.Version, Version)
+	if e.Version < 1 || e.Version > version {
+		return nil, fmt.Errorf("record has version %d, this release reads versions 1 to %d", e.Version, version)
 	}
 	origin, _, err := robots.ParseURL(e.Origin)
 	if err != nil {
@@ -129,7 +123,7 @@ func Decode(data []byte, body func(Hash) ([]byte, error)) (*Record, error) {
 		FailingSince: moment(e.Since), LastFailure: moment(e.Last), Failures: e.Failures,
 		Covered: max(time.Duration(e.Covered)*time.Millisecond, 0), NextTry: moment(e.Next),
 	}
-	if r.Body, err = decodeBody(e.Cause, e.Body, body); err != nil {
+	if r.Body, bodies, err = cutBody(bodies, e.Cause, e.Body); err != nil {
 		return nil, err
 	}
 	for _, h := range e.Hops {
@@ -141,82 +135,47 @@ func Decode(data []byte, body func(Hash) ([]byte, error)) (*Record, error) {
 	}
 	if c := e.Good; c != nil {
 		if !c.Cause.Outcome().Good() {
-			return nil, errors.New("record is damaged: its last good answer is none")
+			return nil, errors.New("record is damaged: its last good response is a failure")
 		}
 		r.LastGood = &Copy{
 			Outcome: c.Cause.Outcome(), Cause: c.Cause, Status: c.Status, URL: c.URL,
 			Truncated: c.Truncated, Fetched: moment(c.Fetched), Expires: moment(c.Expires),
 		}
-		if r.LastGood.Body, err = decodeBody(c.Cause, c.Body, body); err != nil {
+		if r.LastGood.Body, bodies, err = cutBody(bodies, c.Cause, c.Body); err != nil {
 			return nil, err
 		}
+	}
+	if len(bodies) > 0 {
+		return nil, errors.New("record is damaged: text follows its bodies")
 	}
 	return r, nil
 }
 
-// EncodedBodies returns the hashes of the bodies that encoded data refers to,
-// for a store that throws away bodies nobody refers to.
-func EncodedBodies(data []byte) ([]Hash, error) {
-	var hashes []Hash
-	_, err := Decode(data, func(h Hash) ([]byte, error) {
-		hashes = append(hashes, h)
-		return nil, errUnread
-	})
-	return hashes, err
-}
-
-// errUnread stands for a body that is not to be read.
-var errUnread = errors.New("body not read")
-
-// encodeBody gives a file of no bytes the hash of none: without a hash it would
-// read as one that was lost.
-func encodeBody(c Cause, body []byte, near bool) string {
-	switch {
-	case len(body) == 0 && c != OK:
-		return ""
-	case len(body) > 0 && near:
-		return beside
+// bodyLength is nil for responses without a file.
+func bodyLength(c Cause, body []byte) *int {
+	if c != OK {
+		return nil
 	}
-	h := HashOf(body)
-	return hex.EncodeToString(h[:])
+	n := len(body)
+	return &n
 }
 
-// decodeBody returns the body of an answer. That of a file must be there: a lost
-// one would read as an empty file, which allows everything.
-func decodeBody(c Cause, text string, body func(Hash) ([]byte, error)) ([]byte, error) {
+// cutBody cuts the body of a response from the beginning of data. A missing length must not
+// read as an empty file, which allows everything.
+func cutBody(data []byte, c Cause, length *int) (body, rest []byte, err error) {
 	switch {
-	case c != OK && text != "":
-		return nil, fmt.Errorf("record is damaged: it has a body though its cause is %s", c)
+	case c != OK && length != nil:
+		return nil, nil, fmt.Errorf("record is damaged: it has a body though its cause is %s", c)
 	case c == Empty:
-		return []byte{}, nil
+		return []byte{}, data, nil
 	case c != OK:
-		return nil, nil
+		return nil, data, nil
+	case length == nil:
+		return nil, nil, errors.New("record is damaged: its body has no length")
+	case *length < 0 || *length > len(data):
+		return nil, nil, fmt.Errorf("record is damaged: %d of %d bytes of a body", len(data), *length)
 	}
-	var h Hash
-	if text != beside {
-		if n, err := hex.Decode(h[:], []byte(text)); err != nil || n != len(h) || len(text) != 2*len(h) {
-			return nil, errors.New("record is damaged: its body has no hash")
-		}
-		if h == HashOf(nil) { // no store keeps it, see Bodies
-			return []byte{}, nil
-		}
-	}
-	b, err := body(h)
-	switch {
-	case errors.Is(err, errUnread):
-		return nil, nil
-	case text == beside && err != nil:
-		return nil, fmt.Errorf("body: %w", err)
-	case text == beside && len(b) == 0:
-		return nil, errors.New("body: it is missing")
-	case text == beside:
-		return b, nil
-	case err != nil:
-		return nil, fmt.Errorf("body %x: %w", h[:6], err)
-	case HashOf(b) != h:
-		return nil, fmt.Errorf("body %x is damaged: its content has another hash", h[:6])
-	}
-	return b, nil
+	return bytes.Clone(data[:*length]), data[*length:], nil
 }
 
 // millis keeps the zero time apart from 1970.

@@ -1,7 +1,6 @@
 package fetch
 
 import (
-	"errors"
 	"net/http"
 	"reflect"
 	"strings"
@@ -23,18 +22,8 @@ func sampleRecord() *Record {
 
 func TestEncode(t *testing.T) {
 	r := sampleRecord()
-	kept := map[Hash][]byte{}
-	for h, b := range r.Bodies() {
-		kept[h] = b
-	}
-	load := func(h Hash) ([]byte, error) {
-		if b, ok := kept[h]; ok {
-			return b, nil
-		}
-		return nil, errors.New("not found")
-	}
 	data := r.Encode()
-	back, err := Decode(data, load)
+	back, err := Decode(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,42 +33,25 @@ func TestEncode(t *testing.T) {
 	if again := back.Encode(); string(again) != string(data) {
 		t.Errorf("a second encoding differs\n%s\n%s", data, again)
 	}
-	if hashes, err := EncodedBodies(data); err != nil || len(hashes) != 1 || hashes[0] != HashOf([]byte(someRules)) {
-		t.Errorf("bodies %x, %v", hashes, err)
-	}
-	// With bodies beside it there are no hashes, but for a file of no bytes.
-	near := r.EncodeBeside()
-	back, err = Decode(near, func(h Hash) ([]byte, error) {
-		if h != (Hash{}) {
-			return nil, errors.New("not found")
-		}
-		return []byte(someRules), nil
-	})
-	if err != nil || !reflect.DeepEqual(r, back) || len(near) != len(data)-63 {
-		t.Errorf("beside bodies, %d bytes of %d: %+v, %v", len(near), len(data), back, err)
-	}
-	for _, lost := range []func(Hash) ([]byte, error){
-		func(Hash) ([]byte, error) { return nil, nil },
-		func(Hash) ([]byte, error) { return nil, errors.New("it is missing") },
-	} {
-		if _, err := Decode(near, lost); err == nil || !strings.Contains(err.Error(), "missing") {
-			t.Errorf("without its body: %v", err)
+	for n := range len(data) {
+		if _, err := Decode(data[:n]); err == nil || !strings.HasPrefix(err.Error(), "record is damaged: ") {
+			t.Errorf("the first %d of %d bytes: %v", n, len(data), err)
 		}
 	}
 	none := *r
 	none.LastGood = &Copy{Outcome: Success, Cause: OK}
-	if back, err := Decode(none.EncodeBeside(), nil); err != nil || len(back.LastGood.Body) != 0 {
+	if back, err := Decode(none.Encode()); err != nil || len(back.LastGood.Body) != 0 {
 		t.Errorf("a file of no bytes: %+v, %v", back, err)
 	}
-	// Version 1 as it was first written: it must be read for ever.
+	// Version 1: every release must read it.
 	const first = `{"v":1,"o":"https://example.com","u":"https://example.com/robots.txt","c":"client-error","s":404,"t":1777629600000,"exp":1777716000000,"later":{"x":1}}`
-	old, err := Decode([]byte(first), nil)
+	old, err := Decode([]byte(first))
 	if err != nil || old.Outcome != Unavailable || old.Status != 404 || !old.Fetched.Equal(began) || !old.Expires.Equal(began.Add(day)) {
 		t.Errorf("%+v, %v", old, err)
 	}
 	// A record of an outage from before its failures were added up counts from zero.
 	const before = `{"v":1,"o":"https://example.com","c":"server-error","s":503,"t":1777629600000,"fs":1775037600000,"fn":40,"next":1777633200000}`
-	if old, err := Decode([]byte(before), nil); err != nil || old.Failures != 40 || old.Covered != 0 || old.Rules(robots.RFC9309, old.Fetched.Add(day)).Match(public).Allowed {
+	if old, err := Decode([]byte(before)); err != nil || old.Failures != 40 || old.Covered != 0 || old.Rules(robots.RFC9309, old.Fetched.Add(day)).Match(public).Allowed {
 		t.Errorf("%+v, %v", old, err)
 	}
 	for _, row := range []struct{ data, want string }{
@@ -88,18 +60,15 @@ func TestEncode(t *testing.T) {
 		{`{"v":1,"o":"example.com","c":"ok"}`, "record is damaged: its origin: "},
 		{`{"v":1,"o":"https://example.com","c":""}`, "record is damaged: it has no cause"},
 		{`{"v":1,"o":"https://example.com","c":"what"}`, `record is damaged: unknown cause "what"`},
-		{`{"v":1,"o":"https://example.com","c":"ok"}`, "record is damaged: its body has no hash"},
-		{`{"v":1,"o":"https://example.com","c":"timeout","b":"12"}`, "record is damaged: it has a body though its cause is timeout"},
-		{`{"v":1,"o":"https://example.com","c":"ok","b":"12"}`, "record is damaged: its body has no hash"},
-		{`{"v":1,"o":"https://example.com","c":"ok","b":"` + strings.Repeat("ab", 32) + `"}`, "body abababababab: not found"},
-		{`{"v":1,"o":"https://example.com","c":"timeout","good":{"c":"timeout"}}`, "record is damaged: its last good answer is none"},
+		{`{"v":1,"o":"https://example.com","c":"ok"}`, "record is damaged: its body has no length"},
+		{`{"v":1,"o":"https://example.com","c":"timeout","b":0}`, "record is damaged: it has a body though its cause is timeout"},
+		{`{"v":1,"o":"https://example.com","c":"ok","b":-1}`, "record is damaged: 0 of -1 bytes of a body"},
+		{`{"v":1,"o":"https://example.com","c":"ok","b":3}` + "\n1234", "record is damaged: text follows its bodies"},
+		{`{"v":1,"o":"https://example.com","c":"timeout","good":{"c":"timeout"}}`, "record is damaged: its last good response is a failure"},
 	} {
-		if _, err := Decode([]byte(row.data), load); err == nil || !strings.HasPrefix(err.Error(), row.want) {
+		if _, err := Decode([]byte(row.data)); err == nil || !strings.HasPrefix(err.Error(), row.want) {
 			t.Errorf("%s\ngot:  %v\nwant: %s", row.data, err, row.want)
 		}
-	}
-	if _, err := Decode(data, func(Hash) ([]byte, error) { return []byte("another"), nil }); err == nil || !strings.Contains(err.Error(), "is damaged: its content has another hash") {
-		t.Errorf("a changed body: %v", err)
 	}
 	t.Logf("a record of a failure with one hop and a copy: %d bytes", len(data))
 }
@@ -154,12 +123,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(string(sampleRecord().Encode()))
 	f.Add(string((&Record{Origin: sampleRecord().Origin, Outcome: Refused, Cause: AddressRefused}).Encode()))
 	f.Fuzz(func(t *testing.T, data string) {
-		r, err := Decode([]byte(data), func(h Hash) ([]byte, error) {
-			if h != HashOf([]byte(someRules)) {
-				return nil, errors.New("not found")
-			}
-			return []byte(someRules), nil
-		})
+		r, err := Decode([]byte(data))
 		if err != nil {
 			return
 		}
@@ -170,7 +134,7 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("%s: %v\n%s", d.Name, v, data)
 			}
 		}
-		if again, err := Decode(r.Encode(), func(Hash) ([]byte, error) { return []byte(someRules), nil }); err != nil || again.Cause != r.Cause {
+		if again, err := Decode(r.Encode()); err != nil || again.Cause != r.Cause {
 			t.Errorf("%s: %v, %v", data, again, err)
 		}
 	})

@@ -1,8 +1,6 @@
 package fetch
 
 import (
-	"crypto/sha256"
-	"iter"
 	"net/netip"
 	"slices"
 	"time"
@@ -239,34 +237,6 @@ func (r *Record) since() time.Time {
 		return r.Fetched // made by hand
 	}
 	return r.FailingSince
-}
-
-// A Hash names a body by its content (SHA-256), so that a store keeps equal
-// bodies once. Bodies are never changed before they are hashed: line numbers
-// differ.
-type Hash [sha256.Size]byte
-
-// HashOf returns the hash of a body.
-func HashOf(body []byte) Hash { return sha256.Sum256(body) }
-
-// Bodies yields the bodies a record holds with their hashes, each once: its own
-// and the last good one. Bodies of no bytes are none.
-func (r *Record) Bodies() iter.Seq2[Hash, []byte] {
-	return func(yield func(Hash, []byte) bool) {
-		var own Hash
-		if len(r.Body) > 0 {
-			own = HashOf(r.Body)
-			if !yield(own, r.Body) {
-				return
-			}
-		}
-		if r.LastGood == nil || len(r.LastGood.Body) == 0 {
-			return
-		}
-		if h := HashOf(r.LastGood.Body); h != own {
-			yield(h, r.LastGood.Body)
-		}
-	}
 }
 
 // HeaderNames returns the names of the headers that a Record keeps.

@@ -389,7 +389,7 @@ func (s *Store) commit(batch []write) error {
 // needs them in a row. Then other entries are dropped, a few more each time.
 func (s *Store) commitOne(one []write) error {
 	err := s.commit(one)
-	for part := int64(16); errors.Is(err, bberrors.ErrMaxSizeReached) && part > 4; part /= 2 {
+	for part := int64(16); errors.Is(err, bberrors.ErrMaxSizeReached) && part > 1; part /= 2 {
 		err = guarded(func() error { return s.db.Update(func(tx *bbolt.Tx) error { return s.drop(tx, part) }) })
 		if err == nil {
 			err = s.commit(one)

@@ -24,7 +24,7 @@
 //	meta     "format" = "github.com/robotskit/robots/cache", "version" = one byte
 //	records  origin -> sequence number of the write (8), end of keeping in Unix
 //	         milliseconds (8), fence (8), CRC-32C of the fence and what follows (4), and
-//	         deflated fetch.Record and bodies
+//	         the deflated fetch.Record
 //	order    sequence number (8) -> origin, so the one written longest ago is first
 //	kept     name -> CRC-32C of the rest (4), value: what Keep keeps
 //

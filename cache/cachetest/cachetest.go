@@ -173,7 +173,7 @@ func Difference(got, want cache.Entry) string {
 	return fmt.Sprintf("record ...%.80s, want ...%.80s", g[at:], w[at:])
 }
 
-// text is all that a store must keep of a record, bodies as their hashes (TestText).
+// text is all that a store must keep of a record (TestText).
 // Bytes that are not UTF-8 come back as U+FFFD.
 func text(r *fetch.Record) string {
 	s := fmt.Sprintf("%s %s", r.Outcome, bytes.ReplaceAll(r.Encode(), []byte(`\ufffd`), []byte("\ufffd")))

@@ -20,8 +20,8 @@
 //
 //	robots:{ORIGIN}  2 (1), record; or 3 (1), token of the last lock (8), its end in microseconds
 //	                 of the server's clock (8), record or nothing. A record is its fence (8),
-//	                 CRC-32C of the fence and what follows (4), and deflated with a dictionary
-//	                 fetch.Record and bodies
+//	                 CRC-32C of the fence and what follows (4), and the fetch.Record, deflated
+//	                 with a dictionary
 //
 // So each step is atomic on one key, goes on while the slot of that key moves to another
 // node, and depends on no other key. A lock in a key of its own would fail with TRYAGAIN

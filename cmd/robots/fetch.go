@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -261,7 +262,7 @@ func details(r *fetch.Record) [][2]string {
 			size += ", " + count(int(r.Hops[n-1].Received), "byte") + " received with headers"
 		}
 		add("size", size)
-		add("SHA-256", fmt.Sprintf("%x", fetch.HashOf(r.Body)))
+		add("SHA-256", fmt.Sprintf("%x", sha256.Sum256(r.Body)))
 	}
 	switch {
 	case r.Outcome.Good():
@@ -366,7 +367,7 @@ func newJSONRecord(url string, r *fetch.Record) jsonRecord {
 		}
 	}
 	if r.Outcome == fetch.Success {
-		j.jsonFile = &jsonFile{len(r.Body), r.Truncated, fmt.Sprintf("%x", fetch.HashOf(r.Body))}
+		j.jsonFile = &jsonFile{len(r.Body), r.Truncated, fmt.Sprintf("%x", sha256.Sum256(r.Body))}
 	}
 	for _, name := range fetch.HeaderNames() {
 		if v, ok := r.Header[name]; ok {

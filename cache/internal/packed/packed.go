@@ -1,8 +1,7 @@
-// Package packed is the form in which stores of bytes keep an entry: one piece with the
-// record and its bodies, compressed, behind a checksum.
+// Package packed is the form in which stores of bytes keep an entry: its encoded record,
+// compressed, behind a checksum.
 //
-//	CRC-32C of the fence (8 bytes, big-endian) and of what is deflated (4), deflated: length
-//	of the record, record, and of each body its length and the body
+//	CRC-32C of the fence (8 bytes, big-endian) and of the record (4), deflated record
 package packed
 
 import (
@@ -38,21 +37,11 @@ var inflaters = sync.Pool{New: func() any { return flate.NewReaderDict(nil, dict
 // maxInflated bounds what is read of an entry, whatever damage makes of it.
 const maxInflated = 64 << 20
 
-// Pack returns the record of an entry with its bodies. The fence is not in it.
-func Pack(e cache.Entry) []byte {
-	pieces := [][]byte{e.Record.EncodeBeside()}
-	for _, body := range e.Record.Bodies() {
-		pieces = append(pieces, body)
-	}
-	return PackEncoded(e.Fence, pieces...)
-}
+// Pack returns the record of an entry. The fence is not in it.
+func Pack(e cache.Entry) []byte { return PackEncoded(e.Fence, e.Record.Encode()) }
 
-// PackEncoded packs an encoded record and its bodies.
-func PackEncoded(fence uint64, pieces ...[]byte) []byte {
-	var plain []byte
-	for _, piece := range pieces {
-		plain = append(binary.AppendUvarint(plain, uint64(len(piece))), piece...)
-	}
+// PackEncoded packs an encoded record.
+func PackEncoded(fence uint64, plain []byte) []byte {
 	var out bytes.Buffer
 	out.Write(checksum(fence, plain))
 	w := deflaters.Get().(*flate.Writer)
@@ -78,26 +67,7 @@ func Unpack(origin robots.Origin, fence uint64, data []byte) (e cache.Entry, err
 	if err != nil || !bytes.Equal(checksum(fence, plain), data[:crc32.Size]) {
 		return e, errDamaged
 	}
-	var pieces [][]byte
-	for len(plain) > 0 {
-		n, size := binary.Uvarint(plain)
-		if size <= 0 || n > uint64(len(plain)-size) {
-			return e, errDamaged
-		}
-		pieces = append(pieces, plain[size:size+int(n)])
-		plain = plain[size+int(n):]
-	}
-	if len(pieces) == 0 {
-		return e, errDamaged
-	}
-	next := 0
-	record, err := fetch.Decode(pieces[0], func(fetch.Hash) ([]byte, error) {
-		if len(pieces) == 1 {
-			return nil, errors.New("it is missing")
-		}
-		next = min(next+1, len(pieces)-1) // the last good one may be that of the record
-		return bytes.Clone(pieces[next]), nil
-	})
+	record, err := fetch.Decode(plain)
 	if err == nil && record.Origin != origin {
 		err = fmt.Errorf("record is damaged: it is of %s", record.Origin)
 	}

@@ -1,11 +1,11 @@
 package packed
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"testing"
 
 	"github.com/robotskit/robots/cache/cachetest"
-	"github.com/robotskit/robots/fetch"
 )
 
 // TestFlips: no bit of an entry or of its fence can change without an error, but for those
@@ -47,7 +47,7 @@ func TestFlips(t *testing.T) {
 // kept unreadable. It takes another version of both stores.
 func TestDictionary(t *testing.T) {
 	const want = "b4c5888463299cfbf2cca32d651b89a3b421e2d1039b7f82572f294e6a2e5f89"
-	if got := fmt.Sprintf("%x", fetch.HashOf(dictionary)); got != want {
+	if got := fmt.Sprintf("%x", sha256.Sum256(dictionary)); got != want {
 		t.Errorf("the dictionary has changed: %s, want %s", got, want)
 	}
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"net/http"
@@ -82,12 +83,12 @@ func newRecord(r *fetch.Record) *Record {
 		j.Note += " (" + r.Detail + ")"
 	}
 	if r.Outcome == fetch.Success {
-		j.SHA256 = fmt.Sprintf("%x", fetch.HashOf(r.Body))
+		j.SHA256 = fmt.Sprintf("%x", sha256.Sum256(r.Body))
 	}
 	if g := r.LastGood; g != nil {
 		j.LastGood = &GoodCopy{Status: g.Status, Fetched: some(g.Fetched), Bytes: len(g.Body)}
 		if g.Outcome == fetch.Success {
-			j.LastGood.SHA256 = fmt.Sprintf("%x", fetch.HashOf(g.Body))
+			j.LastGood.SHA256 = fmt.Sprintf("%x", sha256.Sum256(g.Body))
 		}
 	}
 	maps.Copy(j.Headers, r.Header)
