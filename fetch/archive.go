@@ -10,33 +10,30 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// An Answer is what a server answered to a GET, as an archive has kept it.
+// An Answer is an archived response to a GET.
 type Answer struct {
-	URL      string    // that was asked, absolute
-	At       time.Time // of the answer
+	URL      string    // absolute URL of the request
+	At       time.Time // time of the response
 	Protocol string    // such as "HTTP/1.1"
 	Status   int
 	Header   http.Header
-	// Body is the content: without the chunks of a transfer, and still encoded if
-	// Header has a Content-Encoding. Who has it decoded takes that header away. It is
-	// read if the status is one of success.
+	// Body is the content without its transfer coding. If Header has a Content-Encoding, Body
+	// is still encoded; remove that header for a decoded body. Body is read if the status is
+	// 2xx.
 	Body io.Reader
-	// Buffer, if it is not nil, is where Body is read to: that of the record is in it as
-	// far as it has room, and holds as long as nothing else is done with it.
+	// Buffer is where Body is read to, as far as it has room; nil for a new one. The record's
+	// body is then in it, and valid until Buffer is used again.
 	Buffer []byte
-	// Cut says that the archive kept the beginning of the body alone. Its whole
-	// lines are read (D-17). A body that the transfer itself cut is another thing:
-	// its Body ends in io.ErrUnexpectedEOF.
+	// Cut says that the archive kept only the beginning of the body. Its complete lines are
+	// read (D-17). A body whose transfer was cut off ends in io.ErrUnexpectedEOF instead.
 	Cut bool
 }
 
-// Judge returns what a fetch makes of the answer to a request for the robots.txt
-// of origin: a record of one hop, as if it had been fetched then. A redirect that is
-// followed has no outcome yet: next is where it leads, a URL in the one form that
-// Hop.URL has, and Limits.Redirected says whether the chain may go on.
-//
-// Nothing is asked of anybody, so the phases took no time and there is no address.
-// The error says that the URL is none.
+// Judge returns the outcome of an archived response to the request for the robots.txt of
+// origin: a record of one hop, as if it had been fetched at that time. A redirect has no
+// outcome; next is then its target in the form of Hop.URL, and Limits.Redirected decides
+// whether to follow it. Nothing is sent, so the phases took no time and there is no address.
+// The error says that the URL is invalid.
 func (l Limits) Judge(origin robots.Origin, a *Answer) (r *Record, next string, err error) {
 	at, path, err := robots.ParseURL(a.URL)
 	if err != nil {
@@ -72,9 +69,9 @@ func (l Limits) Judge(origin robots.Origin, a *Answer) (r *Record, next string, 
 	return s.record.After(nil), "", nil
 }
 
-// archived is a kept body where a connection is expected: it waits for nobody.
+// archived is an archived body as a connection.
 type archived struct {
-	net.Conn // nil: whoever asks for more than a body has is wrong
+	net.Conn // nil: only Read is called
 	in       io.Reader
 }
 

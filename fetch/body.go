@@ -13,9 +13,8 @@ import (
 	"time"
 )
 
-// take reads the body of a 2xx. It is a Success only if it came whole, or if
-// the size limit was reached first: part of a file is no file (FAIL-02), since
-// what is missing may be the Disallow that matters.
+// take reads the body of a 2xx. It is a Success only if it is complete or reached the size
+// limit: in part of a file (FAIL-02) the Disallow that matters could be missing.
 func (s *session) take(r *reply) {
 	began := time.Now()
 	defer func() { s.hop().Body = time.Since(began) }()
@@ -47,7 +46,7 @@ func (s *session) take(r *reply) {
 		s.end(Undecodable, err.Error())
 		return
 	}
-	// A decoder stops where its data ends; what follows must be the end too.
+	// A decoder stops where its data ends, which must be the end of the body too.
 	if _, err := raw.ReadByte(); err == nil {
 		s.end(Undecodable, "bytes follow the compressed body")
 		return
@@ -62,17 +61,16 @@ func (s *session) take(r *reply) {
 func (s *session) limitBody(r *reply) {
 	l := &s.client.limits
 	r.conn.phase(s.until, Timeout)
-	if !r.bounded { // else frames of HTTP/2 have one bound
+	if !r.bounded { // else HTTP/2 frames have a limit
 		r.conn.quota(l.MaxRawBytes, RawLimit)
 	}
 	r.conn.atLeast(l.LeastRate, l.Grace)
 }
 
-// takeNothing judges a 204 or 205: an empty file if the message is complete and has
-// no content (D-58). What follows it on a connection that was to be closed is content
-// that its headers hide. A 204 is complete at the end of its headers (RFC 9112 section
-// 6.3), so a server that leaves the connection open has said all; one that is reset, or
-// cut below TLS, may have said more.
+// takeNothing judges a 204 or 205: an empty file if the message is complete and has no content
+// (D-58). Bytes that follow on a connection that was to be closed are content that the headers
+// hide. A 204 is complete at the end of its headers (RFC 9112 section 6.3), so a connection
+// that stays open is complete; one that is reset, or cut off below TLS, might not be.
 func (s *session) takeNothing(r *reply) {
 	began := time.Now()
 	defer func() { s.hop().Body = time.Since(began) }()
@@ -86,7 +84,7 @@ func (s *session) takeNothing(r *reply) {
 	_, err := io.ReadFull(r.body, one[:])
 	if errors.Is(err, io.EOF) && r.rest != nil {
 		if _, err = io.ReadFull(r.rest, one[:]); err != nil && (length != "" || r.ends) {
-			err = io.EOF // it has said where it ends
+			err = io.EOF // the body states its end
 		}
 	}
 	switch {
@@ -103,7 +101,7 @@ func (s *session) takeNothing(r *reply) {
 	s.whole(nil)
 }
 
-// readAll is io.ReadAll into a buffer, if there is one.
+// readAll is io.ReadAll into a given buffer, if there is one.
 func readAll(in io.Reader, body []byte) ([]byte, error) {
 	if cap(body) == 0 {
 		body = make([]byte, 0, 512)
@@ -123,7 +121,7 @@ func readAll(in io.Reader, body []byte) ([]byte, error) {
 	}
 }
 
-// whole ends a fetch whose file came to its end.
+// whole ends a fetch with a complete file.
 func (s *session) whole(body []byte) {
 	s.record.Body = body
 	switch {
@@ -137,16 +135,15 @@ func (s *session) whole(body []byte) {
 	}
 }
 
-// isZipped reports whether a body begins as a compressed file does. Where no
-// Content-Encoding says so it is read as any other file: RFC 9309 section 2.3
-// asks for text, and Google's parser too takes the bytes as they are, which
-// hold no rules (FORM-02). A person may be told.
+// isZipped reports whether a body begins like a gzip file. Without a Content-Encoding it is
+// still read as text, as RFC 9309 section 2.3 requires and Google's parser does, and contains
+// no rules (FORM-02).
 func isZipped(body []byte) bool { return bytes.HasPrefix(body, []byte("\x1F\x8B")) }
 
 const zippedNote = "it begins like a file of gzip, but no Content-Encoding says so: it is read as it is"
 
-// source is a body as sent, which remembers an error that is not its end. It is
-// an io.ByteReader so that decoders read no further than they must.
+// source is a body as transferred, which keeps an error other than its end. It is an
+// io.ByteReader so that decoders do not read ahead.
 type source struct {
 	in  *bufio.Reader
 	err error
@@ -169,8 +166,7 @@ func (s *source) keep(err error) error {
 	return err
 }
 
-// decoder undoes the Content-Encoding: one of those that were asked for. Any
-// other would reach the parser undecoded, and compressed bytes parse as a file
+// decoder undoes a Content-Encoding that was requested. Undecoded bytes would parse as a file
 // without rules, which allows everything.
 func decoder(raw *source, r *reply) (io.Reader, *failure) {
 	encoding := strings.ToLower(strings.TrimSpace(strings.Join(r.header.Values("Content-Encoding"), ",")))
@@ -182,16 +178,16 @@ func decoder(raw *source, r *reply) (io.Reader, *failure) {
 		return nil, &failure{BadEncoding, encoding}
 	}
 	if r.length == 0 {
-		return bytes.NewReader(nil), nil // said to be empty, whatever the encoding
+		return bytes.NewReader(nil), nil // declared as empty, whatever the encoding
 	}
 	head, err := raw.in.Peek(2)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, r.conn.classify(err, Incomplete)
 	}
 	if len(head) == 0 && (r.ends || r.old) {
-		// The last chunk or frame says that nothing is all, and nothing needs no decoding.
-		// A server of HTTP/1.0 has no other way to say so than to close; one of
-		// HTTP/1.1 that announced compressed bytes and closes has failed.
+		// The last chunk or frame marks an empty body, which needs no decoding. An HTTP/1.0
+		// server can only close the connection; an HTTP/1.1 server that announced compressed
+		// bytes and closes has failed.
 		return raw, nil
 	}
 	if len(head) < 2 {
@@ -204,7 +200,7 @@ func decoder(raw *source, r *reply) (io.Reader, *failure) {
 	case head[0]&0x0F == 8 && (int(head[0])<<8|int(head[1]))%31 == 0:
 		d, err = zlib.NewReader(raw)
 	default:
-		d = flate.NewReader(raw) // without the header of zlib, as some servers send it
+		d = flate.NewReader(raw) // some servers omit the zlib header
 	}
 	switch {
 	case err == nil:

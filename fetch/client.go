@@ -17,92 +17,85 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// DefaultUserAgent is sent unless Options name another. A crawler sends its own,
-// with a way to reach whoever runs it.
+// DefaultUserAgent is sent if Options.UserAgent is empty. A crawler should send its own, with
+// a way to contact its operator.
 const DefaultUserAgent = "robotskit (+https://github.com/robotskit/robots)"
 
-// Options are the settings of a Client. The zero value is right for fetching on
-// behalf of others.
+// Options configure a Client. The zero value suits a crawler on the public internet.
 type Options struct {
 	UserAgent string // DefaultUserAgent if empty
 	Limits    Limits
 	Guard     Guard
-	// Resolver looks names up. If nil, it is the machine's file of hosts and then
-	// Go's own resolver, and not that of the C library, which cannot be
-	// interrupted and takes numbers such as 2130706433 for addresses.
+	// Resolver looks up hosts. If nil, the hosts file and then Go's resolver are used. The C
+	// library's resolver cannot be interrupted and reads numbers such as 2130706433 as
+	// addresses.
 	Resolver *net.Resolver
-	// Proxy returns the proxy through which a request goes, or nil for none; if it
-	// is nil itself, none is used: http.ProxyFromEnvironment is one that asks the
-	// environment. The URL of a proxy has the scheme http, https, socks5 or socks5h,
-	// and may hold a user and a password, which only the proxy sees. It must not be
-	// changed later. A proxy gets literal addresses that the Guard has checked from
-	// socks5, names that it looks up itself from the other schemes. The Guard is not
-	// asked about the address of the proxy itself. Behind one that gets names,
-	// PerAddress and Start have no address to count by, and Connections alone bounds.
+	// Proxy returns the proxy for a request, or nil for none; http.ProxyFromEnvironment is
+	// such a function. If Proxy itself is nil, no proxy is used. The URL has the scheme http,
+	// https, socks5 or socks5h, can contain a user and password, which only the proxy gets,
+	// and must not be changed later. The Guard checks literal addresses before a socks5 proxy
+	// gets them; other proxies get host names, for which only Connections applies, not
+	// PerAddress or Start. The proxy's own address is not checked.
 	Proxy func(*http.Request) (*url.URL, error)
-	// Dial opens the connections, of TCP and without TLS: that to a site, whose
-	// address is a literal that the Guard has checked, or that to a proxy, under the
-	// name in its URL. Where a connection names its remote address the Guard checks
-	// that too. Connections must keep deadlines, as net.Conn says. If nil, the
-	// system's are used.
+	// Dial opens TCP connections, without TLS: to a literal address of a site that the Guard
+	// has checked, or to the host of a proxy. If the connection has a remote address, the
+	// Guard checks that too. Connections must support deadlines (net.Conn). If nil, a
+	// net.Dialer is used.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// TLS is how https is spoken, to proxies too: its issuers, client certificates,
-	// versions. It is copied, and ServerName and NextProtos of the copy are not its
-	// own. If nil, the issuers are those of the system.
+	// TLS configures https, for proxies too: root certificates, client certificates, versions.
+	// It is copied; its ServerName and NextProtos are ignored. If nil, the system's roots are
+	// used.
 	TLS *tls.Config
-	// Transport makes the requests in place of all that is described here, for
-	// whoever has no other way: proxies of another kind, measurements. It excludes
-	// Proxy, Dial and TLS. What is lost then is said in the package documentation.
+	// Transport sends the requests instead of the client's own code, for other kinds of
+	// proxies or measurements. It excludes Proxy, Dial and TLS. The package documentation
+	// lists the promises that do not hold then.
 	Transport http.RoundTripper
-	// Connections is how many connections may be open at once, over all fetches of
-	// the client: 512 if 0. As many names may be looked up beside them. What
-	// fetches hold in memory is this number times the size of one, with usual
-	// limits at most some 600 KB.
+	// Connections limits concurrent connections of the client: 512 if 0. The same number of
+	// lookups can run in addition. With the default Limits a fetch takes at most about 600 KB
+	// of memory.
 	Connections int
-	// PerAddress is how many of them may be open to one IP address: 16 if 0 (D-57).
-	// Every port, scheme and name of the address counts, redirects too. The two
-	// connections of FTP are one. Whoever comes later waits in the order of coming
-	// until the context ends, which is not counted against Limits.Total, and
-	// delays nobody at another address.
+	// PerAddress limits concurrent connections to one IP address: 16 if 0 (D-57). All ports,
+	// schemes and hosts of the address count, after redirects too; the two connections of FTP
+	// count once. Further fetches wait in order until ctx ends. That wait does not count
+	// against Limits.Total and delays no fetch from another address.
 	PerAddress int
-	// Start is the pace at which connections to one address are opened, shared
-	// with other clients, or none if nil. A limiter of package pace or pace/redis
-	// is one: 10 a second at an address by default. That wait is not counted either.
+	// Start is called before each connection and waits until the address may be requested; nil
+	// for no wait. pace.Limiter.StartFetch is such a function, by default 10 starts per second
+	// and address. The wait does not count against Limits.Total.
 	Start func(ctx context.Context, origin robots.Origin, addr netip.Addr) error
-	// Probe lets a fetch that got a 5xx ask for the home page and for a page
-	// that cannot exist, to learn whether the site answers 5xx for missing pages
-	// (HTTP-07). It is off by default: it asks for pages that no rules have
-	// allowed, and only two historic dialects make use of it.
+	// Probe requests, after a 5xx, the home page and a page that cannot exist, to find out
+	// whether the site answers missing pages with 5xx (HTTP-07). It is off by default, since
+	// no rules have allowed these requests and only two historic dialects use the result.
 	Probe bool
 }
 
-// Limits bound a fetch. A zero field has the default in the comment.
+// Limits bound a fetch. A zero field means the default in its comment.
 type Limits struct {
-	Total   time.Duration // the whole fetch, redirects included: 30 s
+	Total   time.Duration // whole fetch with redirects: 30 s
 	DNS     time.Duration // one lookup: 5 s
-	Connect time.Duration // one connection, all addresses of the host: 5 s
+	Connect time.Duration // one connection, over all addresses of the host: 5 s
 	TLS     time.Duration // one handshake: 5 s
-	Header  time.Duration // from the request to the end of the headers, and each reply of FTP: 10 s
+	Header  time.Duration // from the request to the end of the headers, and each FTP reply: 10 s
 
-	// LeastRate is the least bytes a second of a body once Grace is over:
-	// 1024 after 5 s.
+	// LeastRate is the minimum rate of a body in bytes per second, after Grace: 1024, after 5
+	// s.
 	LeastRate int64
 	Grace     time.Duration
 
-	MaxBodyBytes   int64 // bytes of the file, decoded: 512,000
-	MaxRawBytes    int64 // bytes of a body on the wire with its framing: 1 MiB, or twice MaxBodyBytes if that is more
-	MaxHeaderBytes int64 // bytes of all headers of a hop, replies of FTP: 64 KiB
+	MaxBodyBytes   int64 // decoded file: 512,000
+	MaxRawBytes    int64 // body as transferred, framing included: 1 MiB, or 2*MaxBodyBytes if that is more
+	MaxHeaderBytes int64 // all headers of a hop, or FTP replies: 64 KiB
 
-	// Redirects is the number of redirects followed: 5, none if negative. With
-	// fewer than five a chain that goes on is a failure and no missing file.
+	// Redirects is the number of redirects that are followed: 5, none if negative. With fewer
+	// than five, a longer chain is a failure rather than a missing file.
 	Redirects int
 }
 
-// bodySlack is what is kept of a file over its limit, so that a dialect sees
-// that the file goes on and cuts at its last whole line (D-17).
+// bodySlack is the number of bytes kept beyond the size limit, so that a dialect notices the
+// truncation and discards the partial line (D-17).
 const bodySlack = 1 << 10
 
-// filled returns the limits with the defaults for zero fields.
+// filled returns the limits with defaults for zero fields.
 func (l Limits) filled() Limits {
 	fill(&l.Total, 30*time.Second)
 	fill(&l.DNS, 5*time.Second)
@@ -118,10 +111,9 @@ func (l Limits) filled() Limits {
 	return l
 }
 
-// For returns the limits of a client that fetches for dialects: where one of them
-// reads further than the default, MaxBodyBytes is raised to the largest of their size
-// limits. A dialect without a limit raises nothing. Where one would have read on
-// after MaxBodyBytes, its verdicts say so, see robots.State.CutAt.
+// For raises MaxBodyBytes to the largest size limit of the dialects, so that each of them can
+// read as much of a file as it would. A dialect without a limit raises nothing; the verdicts
+// of a dialect that would have read further say so (robots.State.CutAt).
 func (l Limits) For(dialects ...robots.Dialect) Limits {
 	for _, d := range dialects {
 		if size := min(int64(d.MaxFileBytes), 1<<40); size > max(l.MaxBodyBytes, int64(robots.RFC9309.MaxFileBytes)) {
@@ -137,22 +129,21 @@ func fill[T int | int64 | time.Duration](v *T, value T) {
 	}
 }
 
-// A Client fetches robots.txt files. It is safe for concurrent use, keeps
-// nothing between fetches and starts no goroutines that outlive one, but for HTTP/2,
-// whose end at once, and for a caller's Dial or Transport that ignores its context.
+// A Client fetches robots.txt files. It is safe for concurrent use and keeps nothing between
+// fetches. It leaves no goroutine behind, except those of HTTP/2, which end at once, and a
+// caller's Dial or Transport that ignores its context.
 type Client struct {
 	options Options
 	limits  Limits
 	pool    *pool
-	// hosts knows the names in the machine's file and no other: a name server
-	// would be asked with a dot at the end, with which Go does not find them there.
-	hosts *net.Resolver // nil with a Resolver of the caller
-	// connect opens a connection through a guarded dialer; tests replace it to
-	// make connections fail.
+	// hosts reads only the hosts file, in which Go does not find the names with a final dot
+	// that are sent to name servers.
+	hosts *net.Resolver // nil if the caller set Resolver
+	// connect opens a connection with a guarded dialer. Tests replace it to simulate failures.
 	connect func(ctx context.Context, d *net.Dialer, address string) (net.Conn, error)
 }
 
-// New returns a client. The error says which option cannot be used.
+// New returns a client. The error names the invalid option.
 func New(o Options) (*Client, error) {
 	if o.UserAgent == "" {
 		o.UserAgent = DefaultUserAgent
@@ -201,9 +192,8 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// dialName connects to a name server. A lookup that is given up closes its
-// connection: otherwise it would go on reading in a goroutine of its own until
-// the time of the resolver's configuration is over.
+// dialName connects to a name server. A canceled lookup closes its connection: otherwise a
+// goroutine would read until the resolver's own timeout.
 func dialName(ctx context.Context, network, address string) (net.Conn, error) {
 	var d net.Dialer
 	c, err := d.DialContext(ctx, network, address)
@@ -213,27 +203,27 @@ func dialName(ctx context.Context, network, address string) (net.Conn, error) {
 	return c, err
 }
 
-// standard is the client behind the function Fetch.
+// standard is the client of the function Fetch.
 var standard = sync.OnceValue(func() *Client {
-	c, _ := New(Options{}) // which are possible
+	c, _ := New(Options{}) // the zero Options are valid
 	return c
 })
 
-// Fetch gets the robots.txt of an origin with a Client of zero Options.
+// Fetch fetches the robots.txt of an origin with a Client of zero Options.
 func Fetch(ctx context.Context, origin robots.Origin) (*Record, error) {
 	return standard().Fetch(ctx, origin)
 }
 
-// Fetch gets the robots.txt of an origin. Whatever the site and the network do is a
-// Record; an error means that the origin is invalid, or that ctx ended first.
+// Fetch fetches the robots.txt of an origin. Responses and failures of the site and the
+// network are Records; an error means that the origin is invalid or that ctx ended first.
 func (c *Client) Fetch(ctx context.Context, origin robots.Origin) (*Record, error) {
 	return c.FetchAfter(ctx, origin, func() error { return nil })
 }
 
-// FetchAfter is Fetch for a caller that needs a lock: it calls before when the fetch has
-// looked up the host and has a free connection, and sends nothing until that returns. So
-// nobody holds a lock during the wait. An error of before ends the fetch and is wrapped in
-// the error of FetchAfter. Time spent in before does not count against Limits.Total.
+// FetchAfter is Fetch for a caller that needs a lock, which nobody should hold during a wait:
+// it calls before when the host is resolved and a connection is free, and sends nothing until
+// before returns. An error of before ends the fetch and is wrapped in the returned error. Time
+// spent in before does not count against Limits.Total.
 func (c *Client) FetchAfter(ctx context.Context, origin robots.Origin, before func() error) (*Record, error) {
 	switch origin.Scheme() {
 	case "http", "https", "ftp":
@@ -292,9 +282,8 @@ func (s *session) aborted() error {
 	return nil
 }
 
-// ended returns why the caller's context has ended. A connection may see its
-// deadline pass a moment before the context does, and what follows from the
-// caller's deadline must not be told as a failure of the site.
+// ended returns why the caller's context has ended. A connection can reach the deadline a
+// moment before the context does, which must not count as a failure of the site.
 func ended(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -305,7 +294,7 @@ func ended(ctx context.Context) error {
 	return nil
 }
 
-// errTotal is the cause of a context that ends with the time of the fetch.
+// errTotal is the cause of a context that ends with Limits.Total.
 var errTotal = errors.New("time for the fetch is over")
 
 // session is one fetch in progress.
@@ -316,7 +305,7 @@ type session struct {
 	cancel context.CancelFunc
 	until  time.Time
 	record *Record
-	err    error // of a wait, on the caller's side
+	err    error // of a wait; on the caller's side
 
 	// The current hop. Before resolve, at and failed are both unset. An address that only a
 	// proxy or a Transport will resolve is invalid, but has its port.
@@ -331,18 +320,18 @@ type session struct {
 	begun   bool       // held a place before
 }
 
-// end notes how the fetch ended.
+// end records the result of the fetch.
 func (s *session) end(c Cause, detail string) {
 	s.record.Outcome, s.record.Cause, s.record.Detail = c.Outcome(), c, clean(detail)
 }
 
-// fail notes a failure as it was found.
+// fail records a failure.
 func (s *session) fail(f *failure) { s.end(f.cause, f.detail) }
 
-// hop returns the request under way.
+// hop returns the current request.
 func (s *session) hop() *Hop { return &s.record.Hops[len(s.record.Hops)-1] }
 
-// failure is a cause on its way up.
+// A failure is a cause with details.
 type failure struct {
 	cause  Cause
 	detail string
@@ -350,7 +339,7 @@ type failure struct {
 
 func (f *failure) Error() string { return f.cause.Sentence() + ": " + f.detail }
 
-// clean makes what a site or a library said fit for a record: printable and short.
+// clean makes text of a site or library printable and short.
 func clean(s string) string {
 	const most = 200
 	if s = robots.Printable(s); len(s) > most {

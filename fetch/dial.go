@@ -17,11 +17,11 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// maxAddresses bounds the addresses of a host that are tried.
+// maxAddresses is how many addresses of a host are tried.
 const maxAddresses = 6
 
-// open connects to an origin, with TLS for https, inside which one protocol is
-// offered, and notes in the hop which way and how long each phase took.
+// open connects to an origin, with TLS and one offered protocol for https, and records how and
+// how long each phase took in the hop.
 func (s *session) open(o robots.Origin, offer string) (*limitedConn, *failure) {
 	if s.client.options.Transport != nil {
 		return nil, &failure{NoNetwork, "a Transport speaks no " + o.Scheme()}
@@ -65,7 +65,7 @@ func (s *session) resolve(o robots.Origin) {
 		addresses, s.failed = s.lookup(s.host)
 	} else {
 		ip, _ := netip.ParseAddr(s.host)
-		addresses = []netip.Addr{ip} // invalid if it is a name
+		addresses = []netip.Addr{ip} // invalid for a name
 	}
 	if s.failed == nil {
 		s.at, s.failed = s.permitted(addresses, uint16(o.Port()))
@@ -113,7 +113,7 @@ func (s *session) lookup(host string) ([]netip.Addr, *failure) {
 	return nil, &failure{DNSFailure, err.Error()}
 }
 
-// unresolved says why a name has no address.
+// unresolved returns why a host has no address.
 func unresolved(e *net.DNSError, late bool) *failure {
 	switch {
 	case e.IsNotFound:
@@ -128,16 +128,15 @@ func unresolved(e *net.DNSError, late bool) *failure {
 	return &failure{DNSFailure, e.Err}
 }
 
-// isSocket reports whether what a DNSError says is the text of a net.OpError: no
-// name server has answered, this machine could not ask. net keeps the text and
-// drops the error.
+// isSocket reports whether the text of a DNSError is that of a net.OpError: this machine could
+// not reach a name server. Package net keeps only the text.
 func isSocket(text string) bool {
 	op, _, _ := strings.Cut(text, " ")
 	return op == "dial" || op == "read" || op == "write"
 }
 
-// permitted returns where to dial. Addresses that the guard refuses are left out;
-// if it refuses all, that is the failure.
+// permitted returns the addresses to dial: those that the guard does not refuse. If it refuses
+// all, that is the failure.
 func (s *session) permitted(addresses []netip.Addr, port uint16) ([]netip.AddrPort, *failure) {
 	var allowed []netip.AddrPort
 	var refused *RefusedError
@@ -230,9 +229,9 @@ func (c *Client) dial(ctx context.Context, address string, most time.Duration, g
 	return conn, nil
 }
 
-// await calls a function of the client's caller, which may be slow to see that the
-// context has ended: it then goes on alone, and what it brings is thrown away. That
-// it panics, or returns nothing at all, is an error.
+// await calls a function of the caller, which might ignore that the context has ended: then it
+// runs on alone and its result is dropped. If it panics, or returns no result and no error,
+// that is an error.
 func await[T comparable](ctx context.Context, do func() (T, error), drop func(T)) (T, error) {
 	type result struct {
 		value T
@@ -279,7 +278,7 @@ func (s *session) unconnected(err error) *failure {
 	return &failure{ConnectFailed, err.Error()}
 }
 
-// unreached says why there is no connection, nil if the error does not tell.
+// unreached returns why there is no connection, nil if the error does not say.
 func unreached(err error) *failure {
 	var refused *RefusedError
 	var timeout net.Error
@@ -302,12 +301,11 @@ func unreached(err error) *failure {
 	return nil
 }
 
-// noNetwork is what the system says when this machine cannot connect (D-55): it has
-// no interface or route, no address, socket or memory left, or a firewall of its own. A router far away can cause ENETUNREACH
-// too, which is rare and cannot be told apart. EHOSTUNREACH is not listed: most
-// often the last router before the site says that nobody is there. It is also
-// seen if our own gateway is dead; but then no name server can be asked either,
-// and that comes first.
+// noNetwork lists the errors of a machine that cannot connect (D-55): without an interface, a
+// route, an address, a socket or memory, or behind its own firewall. A distant router can
+// cause ENETUNREACH too, which is rare. EHOSTUNREACH is not in the list, as it is usually sent
+// by the last router before the site. A dead gateway causes it too, but then name servers are
+// also unreachable, which is noticed first.
 var noNetwork = []syscall.Errno{
 	syscall.ENETUNREACH, syscall.ENETDOWN, syscall.EADDRNOTAVAIL, syscall.EAFNOSUPPORT, syscall.EACCES, syscall.EPERM,
 	syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,
@@ -362,20 +360,19 @@ func (s *session) leave() {
 	s.at, s.failed, s.proxy = nil, nil, nil
 }
 
-// over reports whether the time of the whole fetch has run out.
+// over reports whether Limits.Total has passed.
 func (s *session) over() bool {
 	return s.ctx.Err() != nil && errors.Is(context.Cause(s.ctx), errTotal) || !time.Now().Before(s.until)
 }
 
-// closing closes a connection if the caller gives up. The function it returns
-// ends that. The time of the fetch needs none of this: every read and write has
-// its deadline.
+// closing closes a connection if the caller's context ends, until the returned function is
+// called. Limits.Total needs no such function, as each read and write has a deadline.
 func (s *session) closing(conn net.Conn) func() bool {
 	return context.AfterFunc(s.caller, func() { conn.Close() })
 }
 
-// sooner returns the end of a phase that may take so long: no later than the
-// end of the fetch. late is the phase's cause or that of the fetch.
+// sooner returns the end of a phase of at most this duration, limited by the end of the fetch,
+// and the cause if it passes.
 func (s *session) sooner(most time.Duration, late Cause) (time.Time, Cause) {
 	if t := time.Now().Add(most); t.Before(s.until) {
 		return t, late
@@ -383,10 +380,9 @@ func (s *session) sooner(most time.Duration, late Cause) (time.Time, Cause) {
 	return s.until, Timeout
 }
 
-// sealed is a connection of TLS whose end is one only if TLS says so. crypto/tls
-// returns io.EOF too where TCP just ends between two records, which whoever sits
-// on the way can make it do: half a file without a length would pass for the
-// whole (RFC 8446 section 6.1, RFC 9112 section 9.8).
+// sealed is a TLS connection that ends only if TLS says so. crypto/tls also returns io.EOF
+// where TCP ends between two records, which anybody on the path can cause: half of a file
+// without a length would pass for all of it (RFC 8446 section 6.1, RFC 9112 section 9.8).
 type sealed struct {
 	*tls.Conn
 	below *noted
@@ -400,8 +396,8 @@ func (s *sealed) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// noted is the connection below TLS, which knows whether TCP has ended. After a
-// close_notify TLS reads no further.
+// noted is the connection below TLS and notes whether TCP has ended. After a close_notify TLS
+// reads no further.
 type noted struct {
 	net.Conn
 	ended bool
@@ -413,7 +409,7 @@ func (c *noted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// secure shakes hands with TLS.
+// secure performs the TLS handshake.
 func (s *session) secure(conn net.Conn, host, offer string) (net.Conn, *failure) {
 	until, late := s.sooner(s.client.limits.TLS, TLSTimeout)
 	if err := conn.SetDeadline(until); err != nil {
@@ -434,7 +430,7 @@ func (s *session) secure(conn net.Conn, host, offer string) (net.Conn, *failure)
 	return nil, f
 }
 
-// tls returns the settings for one handshake, in which one protocol is offered.
+// tls returns the configuration of a handshake that offers one protocol.
 func (c *Client) tls(host, offer string) *tls.Config {
 	config := c.options.TLS.Clone()
 	if config == nil {
@@ -444,8 +440,8 @@ func (c *Client) tls(host, offer string) *tls.Config {
 	return config
 }
 
-// noRoots reports whether there is no issuer to trust, in a pool or in the system
-// if it is nil: then every issuer is unknown, whatever the site does.
+// noRoots reports whether there are no root certificates, in the pool or, if it is nil, in the
+// system: then every issuer is unknown.
 func noRoots(pool *x509.CertPool) bool {
 	if pool == nil {
 		var err error
@@ -456,8 +452,8 @@ func noRoots(pool *x509.CertPool) bool {
 	return pool.Equal(x509.NewCertPool())
 }
 
-// unsecured says why a handshake failed. crypto/tls has no types for the
-// failures of versions, so these are told by their text.
+// unsecured returns why a handshake failed. crypto/tls has no error types for version
+// mismatches, so they are recognized by their text.
 func unsecured(err error, late Cause, over bool) *failure {
 	var (
 		invalid  x509.CertificateInvalidError

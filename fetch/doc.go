@@ -1,115 +1,93 @@
-// Package fetch gets the robots.txt of an origin over http, https or ftp and
-// returns the outcome.
+// Package fetch gets the robots.txt of an origin over http, https or ftp.
 //
-// # The protocol
+//	client, err := fetch.New(fetch.Options{UserAgent: "MyBot (+https://example.com/bot)"})
+//	record, err := client.Fetch(ctx, origin)
+//	rules := record.Rules(robots.RFC9309, time.Now(), "MyBot")
+//	fmt.Println(record.Outcome, rules.Match(path))
 //
-// A robots.txt lies at /robots.txt of its origin, that is of a scheme, host and
-// port. RFC 9309 section 2.3.1 knows three results of asking for it:
+// Fetch returns a Record: the facts of a fetch, the same for all crawlers and dialects. It is
+// meant to be kept and shared, as package cache does. Record.Rules decides what it permits.
 //
-//   - Success: a file came. Its rules decide.
-//   - Unavailable: the site says that there is none (4xx). Everything is allowed.
-//   - Unreachable: the server or the network failed. Nothing is allowed, until
-//     the failure has lasted so long that it means something else.
+// # Outcomes
 //
-// Up to five redirects are followed, to any host; the rules found there hold for
-// the origin that was asked. An answer is used for a day, or for what its
-// headers say, within bounds.
+// RFC 9309 section 2.3.1 distinguishes these outcomes:
 //
-// Nearly every open crawler turns some failure into permission: a redirect it
-// does not follow, a compressed body it does not decode, a timeout, a
-// certificate. Here a failure is a value with a cause, and what it permits is
-// decided in one place.
+//   - Success: there is a file, and its rules decide.
+//   - Unavailable: the site has none (4xx), so everything is allowed.
+//   - Unreachable: the server or the network failed, so nothing is allowed until the outage
+//     has lasted long enough to mean something else.
+//   - Refused: the Guard refused the address, so nothing was sent and nothing is allowed.
 //
-// # Facts, then policy
-//
-// Fetch returns a Record: facts only, the same for every crawler and every
-// dialect, to be kept and shared. What it permits is the answer of
-//
-//	record.Rules(dialect, now, tokens...)
-//
-// which is a *robots.Rules like those of a file: ask it for verdicts. Each
-// verdict carries the state of the fetch, and says so where it mattered:
+// A failure is a value with a Cause, and only Policy decides what it permits. Up to five
+// redirects are followed, to any host; the rules found there apply to the requested origin.
+// A response is used for a day, or for the lifetime in its headers, within bounds. Verdicts
+// contain the state of the fetch and mention it if it mattered:
 //
 //	disallowed by line 3: Disallow: /a (status 503 since 2026-05-01T10:00:00Z, copy of 2026-04-30T22:00:00Z used)
 //
-// A Policy holds what only the caller can decide or know. A Record made by hand
-// from an archive or a file is judged by the same call.
-//
 // # Outages
 //
-// A failing Record alone knows nothing of what was there before. Record.After
-// joins it to the one kept so far: the last good answer is kept as LastGood, the
-// first failure as FailingSince. While that answer is fresh nothing changes.
-// After that the dialect's outage decides by its age; Dialect.Outage is the
-// name of its steps. Without After every failure is the first.
+// Record.After joins a Record to the one kept before: the last good response is kept as
+// LastGood, the time of the first failure as FailingSince. While the last good response is
+// fresh, a failure changes nothing. After that the dialect decides by the age of the outage
+// (robots.Dialect.Outage).
 //
-// No age alone opens a site. Two failures a month apart say nothing about the
-// weeks between them, so that a step which opens a site waits until failures
-// cover its age, and until there were five (D-54). Record.Covered is the sum of
-// the gaps between them, each counted as a day at most: a crawler that pauses
-// reaches such a step later, one that asks once a day as any other does. Steps
-// that close a site, and the return to the last good copy, go by the clock.
+// Time alone never opens a site: two failures a month apart say nothing about the weeks
+// between them. A step that allows everything needs at least five failures, which must cover
+// its age (D-54); Record.Covered is the sum of the gaps between them, each counted as one day
+// at most. Steps that disallow, or that use the last good copy, follow the clock.
 //
-// A failure of our own side is none of the site's: no network, no name server, a
-// version of TLS or an encoding that we lack, a limit of size, a refusal by the
-// guard (Cause.OwnSide). It begins no outage and counts in none (D-55).
+// A failure on our own side is not the site's: no network, no name server, an unsupported TLS
+// version or encoding, a size limit, a refusal by the Guard (Cause.OwnSide). It neither begins
+// an outage nor counts in one (D-55).
 //
-// # Safety
+// # Limits
 //
-// A fetch is bounded in time and bytes whatever the other end does: Limits has
-// the numbers, docs/fault-catalogue.md what each behaviour comes to. A Guard
-// looks at the address of every connection, after DNS, on every hop and for
-// every FTP data connection; by default only public addresses are asked. A
-// refusal is an outcome of its own, Refused, and never ages into permission.
+// Every fetch is bounded in time and bytes (Limits); docs/fault-catalogue.md lists the outcome
+// of about 280 kinds of server behavior. The Guard checks the address of each connection after
+// DNS, on every hop and for FTP data connections, and permits only public addresses by
+// default. Connections are limited per IP address and in all (Options). Options.Start adds a
+// rate limit per address; a fetch that waits for one address delays no other.
 //
-// Connections are bounded too, so many to one IP address and so many in all
-// (Options), and their starts at an address have a pace if Options.Start is set:
-// thousands of sites may lie on one machine, and a crowd that waits for it is in
-// the way of no other.
+// The addresses of a site are tried one after another, since each connection counts at its
+// address whether or not a request follows. A dead address costs a fetch its share of
+// Limits.Connect, and a page request one second.
 //
-// What has a pace at an address is a connection, whether a request follows or not: of
-// the addresses of a site one is tried at a time, each at its start. An address that is
-// dead costs robots.txt its share of Limits.Connect, and a page one second.
+// No cookies, credentials, Referer or conditional headers are sent.
 //
-// No cookies, credentials, Referer or conditions are sent to a site, and nothing of
-// one fetch is kept for the next.
+// # Connections
 //
-// # The way to a site
+// The client uses HTTP/1.1, and HTTP/2 on a second connection to https servers that support
+// nothing else. Options.Proxy, Dial and TLS change how it connects and keep its promises; a
+// Transport replaces it:
 //
-// HTTP/1.1 is spoken, and HTTP/2 with a server of https that speaks nothing else: it
-// is asked once more. Options change the way: Proxy, Dial and TLS are parts of the
-// client's own road and keep its promises; a Transport replaces the road. A request
-// makes at most two connections, whatever a server or a proxy refuses. Hop.Via and
-// Hop.Protocol say how a site was asked.
+//	                            direct HTTP/1  HTTP/2       Proxy                      Transport
+//	response headers checked    all            what counts  as without                 what is left of them
+//	Guard checks                address        address      literal addresses, ports;  literal addresses,
+//	                                                        with socks5 hosts too      ports
+//	timeouts                    per phase      per phase    per phase; Connect         all phases together,
+//	                                                        includes the tunnel        and the total
+//	byte limits count           transferred    transferred  transferred                what it returns
+//	connections per request     1              2            2                          unknown
+//	goroutines left             none           end at once  none                       while it ignores ctx
+//	causes                      exact          coarser      exact in a tunnel          coarse
 //
-//	                            own HTTP/1  HTTP/2       Proxy                        Transport
-//	head of the answer checked  all of it   what counts  as without                   what is left of it
-//	guard                       address     address      literals, ports; with        literals, ports
-//	                                                     socks5 names too
-//	time limits                 each phase  each phase   each; the way into the       all phases together,
-//	                                                     tunnel is in Connect         and the total
-//	bytes bounded               on the wire on the wire  on the wire                  as handed out
-//	connections for a request   1           2            2                            unknown
-//	goroutines left             none        end at once  none                         while it ignores its context
-//	causes                      exact       coarser      exact in a tunnel            coarse
+// A proxy that fails, refuses or requires other credentials is the cause proxy-failed, on our
+// own side, even if it could not reach the site, as that cannot be verified. Sites of http are
+// requested through CONNECT. Where a proxy refuses that, the request is forwarded, and only
+// 2xx, 404 and 410 count as responses of the site (D-60), because the proxy itself can send
+// any other status. A page that a filter returns with 200 instead of a file cannot be
+// recognized.
 //
-// A proxy that fails, refuses or wants another login is proxy-failed, a failure of our
-// own side: it allows nothing and is no outage of the site. That is so too if the
-// proxy could not reach the site, since nobody else has seen that. A site of http is
-// asked through CONNECT; where a proxy refuses that, the request is forwarded, and
-// only 2xx, 404 and 410 are the site's answers: the proxy says anything else itself, or
-// may (D-60). A page that a filter puts in place of a file, with 200, is taken for the file.
+// With Dial, the limits hold if its connections support deadlines. The Guard checks the
+// requested address, and the remote address of TCP connections. Unknown errors are
+// proxy-failed.
 //
-// With Dial the limits of time and size hold if its connections keep deadlines, and the
-// Guard sees what it is asked for, and the remote address where the connection is of
-// TCP. An unknown error of it is proxy-failed.
-//
-// With a Transport the RoundTripper reads the answer. net/http's forgives what the
-// client's own reader refuses: of some 280 behaviours of docs/fault-catalogue.md 190 come to
-// the same cause and some 70 to another that allows no more; but a blank before the
-// colon of Content-Encoding or Transfer-Encoding, a framing header in a fold, chunks in
-// HTTP/1.0, controls in the status line, and TLS that is cut where a body without
-// a length ends become an answer. It also writes to the log of the process. What it
-// returns of its own is proxy-failed, unless its type says that it is the network's.
-// ftp is not fetched then.
+// With a Transport, its RoundTripper reads the responses. Go's accepts some that the client
+// refuses: of the fault catalogue about 190 behaviors have the same cause and about 70 another
+// that permits no more, but a space before the colon of Content-Encoding or Transfer-Encoding,
+// a folded framing header, chunks in HTTP/1.0, control characters in the status line, and TLS
+// that ends early in a body without a length become valid responses. Go's also writes to the
+// standard logger. Its errors are proxy-failed, unless their type shows a network failure.
+// Sites of ftp are not fetched.
 package fetch

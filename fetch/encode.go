@@ -178,7 +178,7 @@ func cutBody(data []byte, c Cause, length *int) (body, rest []byte, err error) {
 	return bytes.Clone(data[:*length]), data[*length:], nil
 }
 
-// millis keeps the zero time apart from 1970.
+// millis returns Unix milliseconds, 0 for the zero time.
 func millis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

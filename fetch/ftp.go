@@ -12,11 +12,10 @@ import (
 	"time"
 )
 
-// ftp fetches robots.txt from the root of an anonymous login (FETCH-02, D-37),
-// passive and binary. The few commands are spoken here and not by a library,
-// because everything hangs on the code of each reply and on what follows it: 530
-// to USER means that the site is not open to anyone, 421, or 530 and the end of
-// the connection, that it is busy. The client library at hand drops that code.
+// ftp fetches robots.txt from the root of an anonymous login (FETCH-02, D-37), passive and
+// binary. It uses no library, because the outcome depends on the code of each reply and on
+// what follows: 530 to USER means that the site requires a login; 421, or 530 and the end of
+// the connection, that it is busy.
 func (s *session) ftp() {
 	o := s.record.Origin
 	defer s.leave()
@@ -70,7 +69,7 @@ func (t *ftpTalk) begin() (*limitedConn, *failure) {
 	}
 	if f != nil {
 		if isLogin(code) && (code != 530 || t.stays()) {
-			f.cause = FTPDenied // as 401
+			f.cause = FTPDenied // like 401
 		}
 		return nil, f
 	}
@@ -85,7 +84,7 @@ func (t *ftpTalk) begin() (*limitedConn, *failure) {
 	if f != nil {
 		return nil, f
 	}
-	// Relative to the root of the login, which need not be that of the server.
+	// Relative to the login's root, which can differ from the server's.
 	code, text, f := t.send("RETR robots.txt", 125, 150, 550, 553)
 	if f == nil && code > 500 {
 		f = &failure{FTPAbsent, text}
@@ -97,12 +96,10 @@ func (t *ftpTalk) begin() (*limitedConn, *failure) {
 	return data, nil
 }
 
-// stays reports whether the session goes on after a login was refused. A server
-// that lets nobody in without a password does, so that another name can be
-// tried; one with too many users, which should say 421 and often says 530
-// (ProFTPD), hangs up. What it writes beside the code is for people. Whoever
-// hangs up for another reason, or says nothing in time, is taken for busy: that
-// allows nothing by accident.
+// stays reports whether the session continues after a refused login. A server that requires a
+// password continues, so that another name can be tried. One with too many users should send
+// 421, but often sends 530 (ProFTPD) and closes the connection. The text of a reply is for
+// people. A session that ends, or has no reply in time, counts as busy, which permits nothing.
 func (t *ftpTalk) stays() bool {
 	refusal := t.record.Status
 	defer func() { t.record.Status = refusal }()
@@ -110,7 +107,7 @@ func (t *ftpTalk) stays() bool {
 	return code != 0 && code != 221 && code != 421
 }
 
-// receive reads the file and the reply that says it is whole.
+// receive reads the file and the reply that confirms it is complete.
 func (t *ftpTalk) receive(data *limitedConn) *failure {
 	defer data.Close()
 	defer t.closing(data)()
@@ -140,7 +137,7 @@ func (t *ftpTalk) receive(data *limitedConn) *failure {
 	return nil
 }
 
-// send gives a command and reads the reply, which must be one of those expected.
+// send sends a command and reads the reply, which must be an expected one.
 func (t *ftpTalk) send(command string, expected ...int) (code int, text string, f *failure) {
 	t.conn.phase(t.sooner(t.client.limits.Header, HeaderTimeout))
 	if _, err := io.WriteString(t.conn, command+"\r\n"); err != nil && t.conn.failed != CauseNone {
@@ -156,7 +153,7 @@ func (t *ftpTalk) send(command string, expected ...int) (code int, text string, 
 	return code, text, ftpFailure(code, text)
 }
 
-// reply reads one reply, of any number of lines.
+// reply reads a reply of one or more lines.
 func (t *ftpTalk) reply() (code int, text string, f *failure) {
 	t.conn.phase(t.sooner(t.client.limits.Header, HeaderTimeout))
 	code, text, err := readReply(t.in)
@@ -170,10 +167,10 @@ func (t *ftpTalk) reply() (code int, text string, f *failure) {
 	return code, text, nil
 }
 
-// readReply reads a reply such as "230 welcome". One of several lines begins with
-// "230-" and ends at the first line that begins with "230 " (RFC 959 section 4.2).
-// A line ends in CRLF, or in LF alone; a reply whose last line does not end is
-// truncated, whatever its code (D-59): io.EOF means that there was no byte of it.
+// readReply reads a reply such as "230 welcome". A reply of several lines begins with "230-"
+// and ends at the first line that begins with "230 " (RFC 959 section 4.2). Lines end in CRLF
+// or LF. A reply whose last line does not end is truncated, whatever its code (D-59). io.EOF
+// means that no byte of it was received.
 func readReply(in *bufio.Reader) (code int, text string, err error) {
 	var all []byte
 	for {
@@ -195,11 +192,11 @@ func readReply(in *bufio.Reader) (code int, text string, err error) {
 	}
 }
 
-// isLogin reports whether a reply asks for a login or an account, which means that
-// anonymous users are not let in if it answers a login, and nothing else (D-59).
+// isLogin reports whether a reply requests a login or an account. As a reply to a login it
+// means that anonymous users are refused (D-59).
 func isLogin(code int) bool { return code == 530 || code == 332 || code == 532 }
 
-// ftpFailure is what a reply that was not expected means (D-37).
+// ftpFailure returns the failure for an unexpected reply (D-37).
 func ftpFailure(code int, text string) *failure {
 	if isLogin(code) || 400 <= code && code <= 499 || code == 120 {
 		return &failure{FTPTemporary, text}
@@ -207,9 +204,8 @@ func ftpFailure(code int, text string) *failure {
 	return &failure{BadResponse, strconv.Itoa(code) + " " + text}
 }
 
-// passive asks for a port to connect to: EPSV, then PASV for servers without.
-// The address that PASV announces is not used: it is often wrong, and it could
-// send the client anywhere.
+// passive requests a port to connect to: EPSV, then PASV for servers without it. The address
+// in the reply to PASV is not used, as it is often wrong and could lead anywhere.
 func (t *ftpTalk) passive() (uint16, *failure) {
 	code, text, f := t.send("EPSV", 229)
 	if f == nil {
@@ -245,8 +241,7 @@ func epsvPort(text string) (uint16, bool) {
 	return uint16(n), err == nil && n > 0
 }
 
-// pasvPort reads "h1,h2,h3,h4,p1,p2", in parentheses or not (RFC 1123 section
-// 4.1.2.6).
+// pasvPort reads "h1,h2,h3,h4,p1,p2", with or without parentheses (RFC 1123 section 4.1.2.6).
 func pasvPort(text string) (uint16, bool) {
 	i := strings.IndexAny(text, "0123456789")
 	if i < 0 {
@@ -266,9 +261,9 @@ func pasvPort(text string) (uint16, bool) {
 	return port, err1 == nil && err2 == nil && port > 0
 }
 
-// data opens the data connection: to the host of the control connection, to a
-// port that no well-known service has, past the guard once more. It is no
-// connection more in the pool: the control connection has nothing to do meanwhile.
+// data opens the data connection to the host of the control connection and a port that no
+// well-known service uses; the Guard checks it again. It takes no further place in the pool,
+// as the control connection is idle meanwhile.
 func (t *ftpTalk) data(port uint16) (*limitedConn, *failure) {
 	if port < 1024 {
 		return nil, &failure{PortRefused, "data port " + strconv.Itoa(int(port)) + " belongs to another service"}

@@ -9,45 +9,43 @@ import (
 	"syscall"
 )
 
-// A Guard says which addresses may be connected to. Whoever fetches for others
-// can be sent anywhere: by the URL, by a redirect, by a DNS answer, by an FTP
-// server. The guard therefore looks at the address itself at the moment of the
-// connection, whatever name led there, so that no spelling and no second DNS
-// answer gets past it.
+// A Guard decides which addresses can be connected to. URLs, redirects, DNS responses and FTP
+// servers can lead a crawler anywhere, so the Guard checks the address itself when the
+// connection is made, whatever name led there. No spelling and no second DNS response evades
+// it.
 //
-// The zero value refuses every address that is not on the public internet: the
-// special-purpose registries of IANA for IPv4 and IPv6 but for what they call
-// globally reachable, multicast, all IPv6 outside 2000::/3, and the addresses of
-// cloud metadata services. Ports that belong to other protocols are refused too.
+// The zero value refuses every address that is not on the public internet: those in IANA's
+// special-purpose registries that are not globally reachable, multicast, IPv6 outside
+// 2000::/3, and cloud metadata services. It also refuses ports that are reserved for other
+// protocols.
 type Guard struct {
-	// AllowPrivate permits the caller's own networks: loopback, 10/8,
-	// 172.16/12, 192.168/16, 100.64/10 and fc00::/7. Link-local addresses stay
-	// refused, and so do those of cloud metadata services in these networks.
+	// AllowPrivate permits private networks: loopback, 10/8, 172.16/12, 192.168/16, 100.64/10
+	// and fc00::/7. Link-local addresses and cloud metadata services in these networks stay
+	// refused.
 	AllowPrivate bool
-	// AllowLoopback permits 127/8 and ::1 alone. It is meant for tests.
+	// AllowLoopback permits 127/8 and ::1. It is meant for tests.
 	AllowLoopback bool
-	// AllowNAT64 judges addresses in 64:ff9b::/96 by the IPv4 address they hold,
-	// for hosts whose IPv4 goes through DNS64. Otherwise they are refused.
+	// AllowNAT64 judges addresses in 64:ff9b::/96 by the IPv4 address in them, for hosts that
+	// use DNS64. Otherwise they are refused.
 	AllowNAT64 bool
-	// Deny lists further networks, such as the public addresses of the caller.
+	// Deny refuses further networks, such as the operator's public addresses.
 	Deny []netip.Prefix
-	// Allow lists addresses that are permitted at these ports alone, whatever their
-	// network: servers of the caller's own. Addresses of cloud metadata services and
-	// ports of other protocols stay refused.
+	// Allow permits addresses at exactly these ports in any network, for the operator's own
+	// servers. Cloud metadata services and ports of other protocols stay refused.
 	Allow []netip.AddrPort
-	// Ports are the only ports that may be connected to, beside those of Allow; nil for all that other protocols do not
-	// use. A service for strangers sets it, since a redirect could lead to any port.
+	// Ports, if not nil, refuses all other ports, except in Allow. A service for strangers
+	// sets it, as a redirect can lead to any port.
 	Ports []uint16
 }
 
-// reserved is one entry of the registries, or one of ours.
+// reserved is a network that is refused by default.
 type reserved struct {
 	net  netip.Prefix
 	name string
 	kind reach
 }
 
-// reach is which setting can permit a reserved network.
+// reach is the setting that permits a reserved network.
 type reach uint8
 
 const (
@@ -56,10 +54,9 @@ const (
 	reachLoopback
 )
 
-// metadata are the addresses at which a cloud gives a machine its configuration
-// and credentials to whoever asks from there. No setting permits them: most lie in
-// networks that AllowPrivate opens, Azure's in a public one. Each is what the
-// vendor's documentation names, else cloud-init's, which lives on these services.
+// metadata lists the addresses at which clouds provide the configuration and credentials of a
+// machine. No setting permits them: most are in networks that AllowPrivate opens, Azure's is
+// public. The sources are the vendors' documentation, else cloud-init.
 var metadata = sync.OnceValue(func() []service {
 	return []service{
 		// AWS, docs.aws.amazon.com: AWSEC2/latest/UserGuide/instancedata-data-retrieval.html
@@ -71,16 +68,17 @@ var metadata = sync.OnceValue(func() []service {
 		{address("169.254.170.2"), "AWS ECS task credentials"},
 		{address("169.254.170.23"), "AWS EKS Pod Identity"},
 		{address("fd00:ec2::23"), "AWS EKS Pod Identity"},
-		// cloud.google.com/compute/docs/metadata/querying-metadata, machines of IPv6 alone
+		// cloud.google.com/compute/docs/metadata/querying-metadata, for machines with IPv6
+		// only
 		{address("fd20:ce::254"), "Google Cloud metadata"},
 		// learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16
 		{address("168.63.129.16"), "Azure WireServer"},
-		// www.alibabacloud.com/help/en/ecs/user-guide/view-instance-metadata, and for
-		// IPv6 cloud-init's DataSourceAliYun
+		// www.alibabacloud.com/help/en/ecs/user-guide/view-instance-metadata; for IPv6
+		// cloud-init's DataSourceAliYun
 		{address("100.100.100.200"), "Alibaba Cloud metadata"},
 		{address("fd00:100::100:200"), "Alibaba Cloud metadata"},
-		// docs.oracle.com/en/cloud/cloud-at-customer/occ-get-started/retrieve-predefined-instance-metadata.html,
-		// and for IPv6 oracle/oci-python-sdk, instance_principals_security_token_signer.py
+		// docs.oracle.com/en/cloud/cloud-at-customer/occ-get-started/retrieve-predefined-instance-metadata.html;
+		// for IPv6 oracle/oci-python-sdk, instance_principals_security_token_signer.py
 		{address("192.0.0.192"), "Oracle Cloud Classic metadata"},
 		{address("fd00:c1::a9fe:a9fe"), "Oracle Cloud metadata"},
 		// docs.cloud-init.io/en/latest/reference/datasources: akamai.html, scaleway.html
@@ -94,11 +92,10 @@ type service struct {
 	name    string
 }
 
-// specials are the networks that are refused: the IANA special-purpose address
-// registries (RFC 6890 and its updates) without the anycast services they mark
-// as globally reachable (192.31.196/24, 192.52.193/24, 192.175.48/24,
-// 2620:4f:8000::/48). 2001::/23 is refused whole: the few reachable addresses
-// in it serve no web site. The first entry that holds an address names it.
+// specials are the networks that are refused: IANA's special-purpose registries (RFC 6890 and
+// its updates) without the globally reachable anycast services (192.31.196/24, 192.52.193/24,
+// 192.175.48/24, 2620:4f:8000::/48). 2001::/23 is refused as a whole: its few reachable
+// addresses serve no web sites. The first entry that contains an address names it.
 var specials = sync.OnceValue(func() []reserved {
 	return []reserved{
 		{prefix("0.0.0.0/8"), "this network", reachNever}, // RFC 791
@@ -136,13 +133,13 @@ var specials = sync.OnceValue(func() []reserved {
 	}
 })
 
-// global holds every IPv6 address that IANA gives out.
+// global contains all IPv6 addresses that IANA assigns.
 var (
 	global = prefix("2000::/3")
 	nat64  = prefix("64:ff9b::/96")
 )
 
-// serviceOf returns the service of metadata at an address, "" for none.
+// serviceOf returns the metadata service at an address, "" for none.
 func serviceOf(a netip.Addr) string {
 	for _, s := range metadata() {
 		if s.address == a {
@@ -155,14 +152,14 @@ func serviceOf(a netip.Addr) string {
 func prefix(s string) netip.Prefix { return netip.MustParsePrefix(s) }
 func address(s string) netip.Addr  { return netip.MustParseAddr(s) }
 
-// A RefusedError says that the guard refuses an address or a port.
+// A RefusedError reports that the Guard refuses an address or a port.
 type RefusedError struct {
 	Address netip.AddrPort
 	Why     string
 	port    bool
 }
 
-// Error says what was refused and why.
+// Error returns what was refused, and why.
 func (e *RefusedError) Error() string {
 	if !e.Address.Addr().IsValid() {
 		return "refused: " + e.Why
@@ -177,7 +174,7 @@ func (e *RefusedError) cause() Cause {
 	return AddressRefused
 }
 
-// Check returns a *RefusedError if the guard refuses the address or the port.
+// Check returns a *RefusedError if the address or the port is refused.
 func (g Guard) Check(at netip.AddrPort) error {
 	if err := g.checkPort(at); err != nil {
 		return err
@@ -188,14 +185,14 @@ func (g Guard) Check(at netip.AddrPort) error {
 	return nil
 }
 
-// allows reports whether an address is one of Allow.
+// allows reports whether an address is in Allow.
 func (g Guard) allows(at netip.AddrPort) bool {
 	at = netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
 	return serviceOf(at.Addr()) == "" && slices.Contains(g.Allow, at)
 }
 
-// checkName is Check for a host whose address only a proxy will know: of an
-// address, of a name of this machine (RFC 6761 section 6.3), and of the port.
+// checkName is Check for a host that a proxy resolves: it refuses literal addresses, names of
+// this machine (RFC 6761 section 6.3), and ports.
 func (g Guard) checkName(host string, port uint16) error {
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		return g.Check(netip.AddrPortFrom(address("127.0.0.1"), port))
@@ -206,7 +203,8 @@ func (g Guard) checkName(host string, port uint16) error {
 	return g.checkPort(netip.AddrPortFrom(netip.Addr{}, port))
 }
 
-// checkPort returns a *RefusedError for a port that belongs to another protocol, or is not one of Ports.
+// checkPort returns a *RefusedError for a port that is reserved for another protocol or not in
+// Ports.
 func (g Guard) checkPort(at netip.AddrPort) error {
 	own := func(a netip.AddrPort) bool { return a == at || !at.Addr().IsValid() && a.Port() == at.Port() }
 	if g.Ports != nil && !slices.Contains(g.Ports, at.Port()) && !slices.ContainsFunc(g.Allow, own) {
@@ -218,7 +216,7 @@ func (g Guard) checkPort(at netip.AddrPort) error {
 	return nil
 }
 
-// reserved says why an address is refused, "" if it is not.
+// reserved returns why an address is refused, "" if it is not.
 func (g Guard) reserved(a netip.Addr) string {
 	if !a.IsValid() {
 		return "it is no address"
@@ -255,9 +253,9 @@ func (g Guard) reserved(a netip.Addr) string {
 	return ""
 }
 
-// Control is the guard as a net.Dialer's Control: it sees the address that is
-// about to be connected to. Other networks than TCP are refused. A dialer behind
-// a proxy shows only the proxy: use none.
+// Control checks the address that a net.Dialer is about to connect to; use it as the dialer's
+// Control. Networks other than TCP are refused. It must not be used with a proxy, whose
+// address is all it would see.
 func (g Guard) Control(network, address string, _ syscall.RawConn) error {
 	if !strings.HasPrefix(network, "tcp") {
 		return &RefusedError{Why: "its network is " + network + ", not TCP"}
@@ -269,9 +267,8 @@ func (g Guard) Control(network, address string, _ syscall.RawConn) error {
 	return g.Check(at)
 }
 
-// badPorts are the ports that browsers refuse (Fetch standard, "bad port"),
-// because a request of HTTP could be read as another protocol there, without
-// those of FTP, which a fetch speaks.
+// badPorts are the ports that browsers refuse (Fetch standard, "bad port"), because a server
+// of another protocol could misread an HTTP request, without those of FTP.
 var badPorts = []uint16{
 	0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
 	111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,

@@ -10,24 +10,21 @@ import (
 	"strings"
 )
 
-// readHead appends to head that of one answer, from the status line to the empty
-// line after the headers, and checks what http.ReadResponse forgives or hides: a
-// header that is lost there leaves a body undecoded, and chunk sizes or
-// compressed bytes parse as a file without rules, which allows everything. Each
-// line is judged as it comes, so that what is not HTTP is not waited for.
+// readHead appends the head of a response to head, from the status line to the empty line, and
+// checks what http.ReadResponse accepts or hides. A lost header would leave a body undecoded,
+// and chunk sizes or compressed bytes parse as a file without rules, which allows everything.
+// Each line is checked as it arrives, so that nothing waits for a server of another protocol.
 //
-// The status line is read here alone: what is appended is its canonical form, so
-// that the reader cannot take another version or status out of it than the check.
+// The appended status line is in canonical form, so that http.ReadResponse reads the version
+// and status that were checked. Lines can end in LF alone (RFC 9112 section 2.2). The
+// limitedConn limits the bytes.
 //
-// Lines may end in LF alone (RFC 9112 section 2.2). How many bytes a head may
-// have is for the limitedConn to say.
-//
-// A first byte of 0 is the beginning of frames of HTTP/2, in which no LF need come.
+// A first byte of 0 begins an HTTP/2 frame, which might contain no LF.
 func readHead(in *bufio.Reader, head []byte) ([]byte, error) {
 	if first, err := in.Peek(1); err == nil && first[0] == 0 {
 		return nil, errFrames
 	}
-	chunks := true // whether the version has them, or nobody reads the body
+	chunks := true // the version has chunks, or the body is not read
 	for first, begin := true, len(head); ; first, begin = false, len(head) {
 		for {
 			part, err := in.ReadSlice('\n')
@@ -63,9 +60,9 @@ func readHead(in *bufio.Reader, head []byte) ([]byte, error) {
 
 var errFrames = errors.New("frames of HTTP/2 where an answer of HTTP/1 belongs")
 
-// readStatusLine reads a line such as "HTTP/1.1 200 OK". The status is three
-// digits; the reason may be missing, and several blanks before the status count
-// as one (RFC 9112 section 4).
+// readStatusLine reads a line such as "HTTP/1.1 200 OK". The status has three digits. The
+// reason can be missing, and several spaces before the status count as one (RFC 9112 section
+// 4).
 func readStatusLine(line string) (minor, status int, err error) {
 	version, rest, _ := strings.Cut(line, " ")
 	major, minor, ok := http.ParseHTTPVersion(version)
@@ -73,22 +70,22 @@ func readStatusLine(line string) (minor, status int, err error) {
 		return 0, 0, fmt.Errorf("version %s of HTTP was not offered", version)
 	}
 	digits, _, _ := strings.Cut(strings.TrimLeft(rest, " "), " ")
-	n, err := strconv.ParseUint(digits, 10, 16) // no sign, unlike Atoi
+	n, err := strconv.ParseUint(digits, 10, 16) // without a sign, unlike Atoi
 	if !ok || err != nil || len(digits) != 3 {
 		return 0, 0, fmt.Errorf("malformed status line %q", line)
 	}
 	return minor, int(n), nil
 }
 
-// checkHeader judges a line of the headers: no header that says how to read the
-// body may be in it without being seen.
+// checkHeader checks a header line: a header that frames or encodes the body must not go
+// unnoticed.
 func checkHeader(line []byte, chunks bool) error {
 	name, _, colon := bytes.Cut(line, []byte(":"))
 	switch {
 	case line[0] == ' ' || line[0] == '\t':
-		// The value of the header above goes on (RFC 9112 section 5.2). That is
-		// how a long value was once written, but not these: a header that says
-		// how to read the body would be hidden in another.
+		// A folded line continues the header above (RFC 9112 section 5.2). That is an old way
+		// to write long values, but here it would hide a header that frames or encodes the
+		// body.
 		switch strings.ToLower(string(bytes.TrimSpace(name))) {
 		case "content-encoding", "content-length", "transfer-encoding":
 			if colon {
@@ -98,17 +95,17 @@ func checkHeader(line []byte, chunks bool) error {
 	case !colon:
 		return fmt.Errorf("header without a colon: %q", line)
 	case !isToken(name):
-		// No blank may stand before the colon (RFC 9112 section 5.1).
+		// No space may precede the colon (RFC 9112 section 5.1).
 		return fmt.Errorf("malformed name of a header: %q", name)
 	case !chunks && strings.EqualFold(string(name), "Transfer-Encoding"):
-		// Faulty framing, whatever the length says (RFC 9112 section 6.1).
+		// Invalid framing whatever the length (RFC 9112 section 6.1).
 		return errors.New("a transfer coding in HTTP/1.0, which has none")
 	}
 	return nil
 }
 
-// isControl reports whether c may stand in no line of a head (RFC 9110 section
-// 5.5, RFC 9112 section 2.2).
+// isControl reports whether c is invalid in any line of a head (RFC 9110 section 5.5, RFC 9112
+// section 2.2).
 func isControl(c rune) bool { return c < ' ' && c != '\t' || c == 0x7F }
 
 // isToken reports whether s is a token (RFC 9110 section 5.6.2).

@@ -6,12 +6,11 @@ import (
 	"time"
 )
 
-// maxSeconds bounds the seconds that a header can name: 68 years, as RFC 9111
-// section 1.2.2 has it.
+// maxSeconds bounds the seconds in a header: 68 years (RFC 9111 section 1.2.2).
 const maxSeconds = 1<<31 - 1
 
-// statedLife returns how long an answer lives by its own headers and which of
-// them says so (CACHE-04, RFC 9111 section 4.2). The life may be negative.
+// statedLife returns the lifetime of a response by its own headers, and the deciding one
+// (CACHE-04, RFC 9111 section 4.2). The lifetime can be negative.
 func statedLife(h http.Header, now time.Time) (by string, life time.Duration) {
 	by, life = cacheControl(h.Values("Cache-Control"))
 	if by == "" {
@@ -27,7 +26,7 @@ func statedLife(h http.Header, now time.Time) (by string, life time.Duration) {
 		if t, err := http.ParseTime(expires); err == nil {
 			life = min(t.Sub(date), maxSeconds*time.Second)
 		}
-		// An Expires that is no date means "already expired" (RFC 9111 section 5.3).
+		// An invalid Expires means "already expired" (RFC 9111 section 5.3).
 	}
 	if age, ok := seconds(h.Get("Age")); ok {
 		life -= age
@@ -35,9 +34,9 @@ func statedLife(h http.Header, now time.Time) (by string, life time.Duration) {
 	return by, life
 }
 
-// cacheControl reads s-maxage, else max-age, of a Cache-Control. no-store and
-// no-cache are a life of nothing. Of several the least counts; a value that is
-// no number is read as 0, as RFC 9111 section 4.2.1 advises.
+// cacheControl reads s-maxage, else max-age, of a Cache-Control. no-store and no-cache are a
+// lifetime of 0. The shortest of several counts; an invalid value is read as 0 (RFC 9111
+// section 4.2.1).
 func cacheControl(values []string) (by string, life time.Duration) {
 	found := map[string]time.Duration{}
 	for _, v := range values {
@@ -46,7 +45,7 @@ func cacheControl(values []string) (by string, life time.Duration) {
 			name = strings.ToLower(strings.TrimSpace(name))
 			switch name {
 			case "no-store", "no-cache":
-				if value != "" { // no-cache="field" is about that field alone
+				if value != "" { // no-cache="field" applies only to that field
 					continue
 				}
 				found[name] = 0
@@ -66,8 +65,7 @@ func cacheControl(values []string) (by string, life time.Duration) {
 	return "", 0
 }
 
-// seconds reads a number of seconds, digits only; more than maxSeconds count as
-// that.
+// seconds reads a number of seconds in digits, at most maxSeconds.
 func seconds(s string) (time.Duration, bool) {
 	if s = strings.TrimSpace(s); s == "" {
 		return 0, false
@@ -82,9 +80,9 @@ func seconds(s string) (time.Duration, bool) {
 	return time.Duration(n) * time.Second, true
 }
 
-// RetryAfter returns how long the Retry-After of an answer asks to wait: seconds, or
-// a date taken against the server's own clock where it shows it in Date, else
-// against now (RFC 9110 section 10.2.3). It is 0 if nothing is asked.
+// RetryAfter returns the wait that the Retry-After of a response requests: seconds, or a date
+// relative to the server's own Date, or to now without one (RFC 9110 section 10.2.3). It is 0
+// if there is none.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	v := h.Get("Retry-After")
 	if d, ok := seconds(v); ok {

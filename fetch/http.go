@@ -12,31 +12,31 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// reply is the answer to one request, its body not yet read.
+// A reply is the response to one request; its body has not been read.
 type reply struct {
 	protocol string
 	status   int
 	header   http.Header
 	length   int64 // -1 if unknown
 	old      bool  // HTTP/1.0
-	bounded  bool  // the connection has its bound of bytes
-	cut      bool  // what an archive kept of the body is its beginning
-	ends     bool  // the body says where it ends: chunks, or frames of HTTP/2
-	coded    bool  // there is a transfer coding
+	bounded  bool  // the connection already limits its bytes
+	cut      bool  // an archive kept only the beginning of the body
+	ends     bool  // the body marks its end: chunks, or HTTP/2 frames
+	coded    bool  // it has a transfer coding
 	body     io.Reader
-	rest     io.Reader // what follows the body on the connection, nil if that is not known
-	buffer   []byte    // for it, nil for a new one
+	rest     io.Reader // what follows the body on the connection, nil if unknown
+	buffer   []byte    // for the body, nil for a new one
 	conn     *limitedConn
 	stop     func() bool // see closing
 }
 
-// http fetches over http and https, redirects followed (REDIR-01, REDIR-02).
+// http fetches over http and https and follows redirects (REDIR-01, REDIR-02).
 func (s *session) http() {
 	at, target := s.record.Origin, "/robots.txt"
 	for {
 		done, next, location := s.ask(at, target)
 		if done {
-			// Only its own 5xx says something about the origin (HTTP-07).
+			// Only a 5xx of the origin itself says something about it (HTTP-07).
 			if s.record.Cause == ServerError && at == s.record.Origin {
 				s.probe()
 			}
@@ -49,12 +49,11 @@ func (s *session) http() {
 		at, target = next, location
 		s.record.URL = at.String() + target
 		s.record.Hops = append(s.record.Hops, Hop{URL: s.record.URL})
-		s.record.Status, s.record.Header, s.record.RetryAfter = 0, nil, 0 // of the last answer only
+		s.record.Status, s.record.Header, s.record.RetryAfter = 0, nil, 0 // they are those of the last response
 	}
 }
 
-// ask makes one request and judges the answer. Unless that ends the fetch it
-// returns where the answer leads.
+// ask sends one request and judges the response. It returns the target of a redirect, or done.
 func (s *session) ask(at robots.Origin, target string) (done bool, next robots.Origin, location string) {
 	defer s.leave()
 	r, f := s.get(at, target)
@@ -66,8 +65,7 @@ func (s *session) ask(at robots.Origin, target string) (done bool, next robots.O
 	return s.judge(at, target, r, time.Now())
 }
 
-// judge says what the answer to a request means. Unless that ends the fetch it
-// returns where the answer leads.
+// judge sets the outcome of a response. It returns the target of a redirect, or done.
 func (s *session) judge(at robots.Origin, target string, r *reply, now time.Time) (done bool, next robots.Origin, location string) {
 	s.note(r, now)
 	if cause, ok := finals[r.status]; ok {
@@ -96,20 +94,20 @@ func (s *session) judge(at robots.Origin, target string, r *reply, now time.Time
 	return true, next, ""
 }
 
-// finals are the statuses that mean something else than their hundred.
+// finals are the statuses with a meaning other than that of their class.
 var finals = map[int]Cause{
 	http.StatusSwitchingProtocols: Switching,
 	http.StatusPartialContent:     Partial,
-	http.StatusNotModified:        NotModified, // D-23: never an empty file
+	http.StatusNotModified:        NotModified, // D-23: not an empty file
 	http.StatusTooManyRequests:    TooManyRequests,
 }
 
-// get sends a request and reads the headers of the answer, which must be closed.
+// get sends a request and reads the response headers. The caller closes the reply.
 //
-// HTTP/1.1 alone is offered at first, and HTTP/2 on a second connection to a server
-// that speaks nothing else: one GET gains nothing from it, and sites whose HTTP/2
-// is broken stay within reach. A request of http goes through a tunnel, and to a
-// proxy that opens none in another connection, to be forwarded. There is no third.
+// It offers HTTP/1.1, and HTTP/2 on a second connection if the server supports nothing else: a
+// single GET gains nothing from HTTP/2, and sites whose HTTP/2 is broken stay reachable. For
+// http it uses a tunnel through a proxy, or a second connection to forward the request if the
+// proxy refuses the tunnel. There is no third connection.
 func (s *session) get(at robots.Origin, target string) (*reply, *failure) {
 	if s.client.options.Transport != nil {
 		return s.transport(at, target)
@@ -127,7 +125,7 @@ func (s *session) get(at robots.Origin, target string) (*reply, *failure) {
 	return r, f
 }
 
-// try makes a connection to the site for one request.
+// try sends one request over a new connection.
 func (s *session) try(at robots.Origin, target string, http2 bool) (*reply, *failure) {
 	offer := "http/1.1"
 	if http2 {
@@ -145,7 +143,7 @@ func (s *session) try(at robots.Origin, target string, http2 bool) (*reply, *fai
 	})
 }
 
-// exchange asks over a connection, which it closes if that fails.
+// exchange runs ask on a connection, and closes it if that fails.
 func (s *session) exchange(conn *limitedConn, ask func(r *reply) *failure) (*reply, *failure) {
 	r := &reply{conn: conn, stop: s.closing(conn)}
 	began := time.Now()
@@ -161,24 +159,22 @@ func (s *session) exchange(conn *limitedConn, ask func(r *reply) *failure) (*rep
 	return r, nil
 }
 
-// close ends the connection of an answer.
+// close ends the connection of a reply.
 func (s *session) close(r *reply) {
 	r.stop()
 	r.conn.Close()
 	s.hop().Received += r.conn.got()
 }
 
-// ask sends the request and reads the headers of the final answer.
+// ask sends the request and reads the headers of the final response.
 //
-// The request is written by hand: an unconditional GET (FETCH-01) without
-// cookies, credentials, Referer and whatever a library would add. Target holds
-// no blanks and no controls, see locate, and neither does the canonical origin.
+// The request is written by hand: an unconditional GET (FETCH-01) without cookies,
+// credentials, Referer and what a library would add. Target and origin contain no spaces or
+// control characters (locate). More contains headers for a proxy.
 //
-// The answer is read by http.ReadResponse and not through http.Transport, whose
-// measured behaviours would each need undoing: it hands out a connection on 101
-// that outlives its deadline, decodes gzip only if it chose the encoding, reads
-// the environment's proxy, and keeps goroutines. What it forgives itself is found
-// by readHead before. What is between us and the proxy is in more.
+// The response is read by http.ReadResponse instead of http.Transport, which returns
+// connections on 101 that outlive their deadline, decodes gzip only if it requested it, reads
+// the proxy environment, and keeps goroutines. readHead checks what http.ReadResponse accepts.
 func (r *reply) ask(c *Client, at robots.Origin, target, more string) *failure {
 	conn := r.conn
 	conn.quota(c.limits.MaxHeaderBytes, HeaderLimit)
@@ -189,8 +185,8 @@ func (r *reply) ask(c *Client, at robots.Origin, target, more string) *failure {
 	if writing != nil && conn.failed != CauseNone {
 		return conn.classify(writing, Reset)
 	}
-	// A server may answer and close before it has read the request, so a failed
-	// write is no reason not to read.
+	// A server can answer and close before it has read the request, so a failed write does not
+	// prevent reading.
 	in := bufio.NewReader(conn)
 	checked := bufio.NewReader(nil)
 	var head []byte
@@ -202,7 +198,7 @@ func (r *reply) ask(c *Client, at robots.Origin, target, more string) *failure {
 		}
 		if err != nil {
 			if writing != nil && conn.received == 0 {
-				err = writing // which took the reset, and left the end to be read
+				err = writing // the write consumed the reset and left the end for the read
 			}
 			return conn.classify(err, BadResponse)
 		}
@@ -222,7 +218,7 @@ func (r *reply) ask(c *Client, at robots.Origin, target, more string) *failure {
 	}
 }
 
-// note keeps what the headers say.
+// note records what the headers say.
 func (s *session) note(r *reply, now time.Time) {
 	rec := s.record
 	rec.Status = r.status

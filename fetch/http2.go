@@ -16,27 +16,25 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// maxSent bounds what is sent over HTTP/2 beside the target: the request, and
-// answers to SETTINGS and PING, windows that open. A file at the limit of size
-// takes some 600 bytes; whoever sends PING without end else gets as many bytes.
+// maxSent bounds what is sent over HTTP/2 besides the path: the request, answers to SETTINGS
+// and PING, window updates. A file of the maximum size needs about 600 bytes; a server that
+// sends PING forever would get as many in return.
 const maxSent = 32 << 10
 
-// speaksHTTP2 is how a request of HTTP/1 ends at a server that began to speak
-// HTTP/2 unasked.
+// speaksHTTP2 is the failure of an HTTP/1 request to a server that sends HTTP/2 frames.
 var speaksHTTP2 = &failure{BadResponse, errFrames.Error()}
 
-// askHTTP2 does what ask does over HTTP/2. Only the frames are net/http's: its
-// transport for a single connection, which has no pool and tries nothing twice,
-// over one that keeps the limits. What it forgives is checked after it (RFC 9113
-// sections 8.1.1 and 8.2.2).
+// askHTTP2 does what ask does over HTTP/2. It uses net/http's client for a single connection,
+// which has no pool and retries nothing, over a limitedConn. What net/http accepts is checked
+// afterwards (RFC 9113 sections 8.1.1 and 8.2.2).
 //
-// No context ends the request: the limits of the connection do.
+// No context ends the request, since the connection has deadlines.
 func (r *reply) askHTTP2(c *Client, at robots.Origin, target string) *failure {
 	r.conn.quota(c.limits.MaxHeaderBytes+c.limits.MaxRawBytes, RawLimit)
 	r.conn.atMost(maxSent + int64(len(target)))
 	in := &framed{limitedConn: r.conn, headers: c.limits.MaxHeaderBytes}
 	var frames http.Protocols
-	frames.SetUnencryptedHTTP2(true) // TLS is below
+	frames.SetUnencryptedHTTP2(true) // TLS is in conn
 	t := &http.Transport{
 		Protocols:              &frames,
 		DialContext:            func(context.Context, string, string) (net.Conn, error) { return in, nil },
@@ -52,7 +50,7 @@ func (r *reply) askHTTP2(c *Client, at robots.Origin, target string) *failure {
 	ctx := httptrace.WithClientTrace(context.Background(), &httptrace.ClientTrace{Got1xxResponse: in.interim})
 	resp, err := conn.RoundTrip((&http.Request{
 		Method: http.MethodGet,
-		URL:    &url.URL{Scheme: at.Scheme(), Host: host, Opaque: "//" + host + target}, // with host: target may begin with //
+		URL:    &url.URL{Scheme: at.Scheme(), Host: host, Opaque: "//" + host + target}, // with the host, as target can begin with //
 		Host:   host,
 		Header: http.Header{
 			"User-Agent": {c.options.UserAgent}, "Accept": {"text/plain, */*;q=0.8"}, "Accept-Encoding": {"gzip, deflate"},
@@ -60,7 +58,7 @@ func (r *reply) askHTTP2(c *Client, at robots.Origin, target string) *failure {
 	}).WithContext(ctx))
 	if err != nil {
 		otherwise := BadResponse
-		if strings.Contains(err.Error(), "header list") { // net/http has no type for it
+		if strings.Contains(err.Error(), "header list") { // net/http has no error type for it
 			otherwise = HeaderLimit
 		}
 		return r.conn.classify(err, otherwise)
@@ -73,12 +71,12 @@ func (r *reply) askHTTP2(c *Client, at robots.Origin, target string) *failure {
 	return nil
 }
 
-// misframed says what is wrong with an answer that net/http took: a status that is
-// not three digits, or headers that HTTP/2 has not. In an answer of HTTP/1
-// that came through net/http none of it is left.
+// misframed returns what is wrong with a response that net/http accepted: an invalid status,
+// or headers that HTTP/2 does not permit. HTTP/1 responses from net/http no longer have such
+// headers.
 func misframed(resp *http.Response) *failure {
 	digits, _, _ := strings.Cut(resp.Status, " ")
-	_, isNumber := strconv.Atoi(digits) // words alone are those of an answer made by hand
+	_, isNumber := strconv.Atoi(digits) // a response made by hand can have a text alone
 	lengths := resp.Header.Values("Content-Length")
 	switch {
 	case isNumber == nil && (len(digits) != 3 || !isDigits(digits)):
@@ -93,18 +91,18 @@ func misframed(resp *http.Response) *failure {
 	return nil
 }
 
-// misplaced returns what is wrong with headers or trailers that are about a connection
-// of HTTP/1: an answer of HTTP/2 that has one is malformed (RFC 9113 section 8.2.2).
+// misplaced returns the failure of headers or trailers that are specific to HTTP/1
+// connections: an HTTP/2 response that has one is malformed (RFC 9113 section 8.2.2).
 func misplaced(h http.Header) *failure {
 	for _, name := range []string{"Connection", "Keep-Alive", "Proxy-Connection", "Transfer-Encoding", "Upgrade", "Te"} {
-		if len(h.Values(name)) > 0 { // TE too, which may say "trailers" in requests alone
+		if len(h.Values(name)) > 0 { // TE: trailers is valid only in requests
 			return &failure{BadResponse, "a header about the connection, which HTTP/2 has not: " + name}
 		}
 	}
 	return nil
 }
 
-// trailed is the body of an answer whose trailers are judged at its end.
+// trailed is the body of a response, which checks the trailers at its end.
 type trailed struct{ *http.Response }
 
 func (t *trailed) Close() error { return t.Body.Close() }
@@ -119,28 +117,27 @@ func (t *trailed) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// isDigits reports whether s is a number as a length is written.
+// isDigits reports whether s is a valid Content-Length.
 func isDigits(s string) bool {
 	_, err := strconv.ParseUint(s, 10, 63)
 	return err == nil
 }
 
-// framed is a connection of HTTP/2 that passes on what net/http reads without a
-// word. It writes a line to the log of the process for every frame of a type that
-// it does not know, and nothing turns that off: with frames of 9 bytes some 120,000 lines for one robots.txt
-// within the limits. Such frames mean nothing (RFC 9113 sections 4.1 and 5.3.2) and
-// end here; where it would write about a frame in the wrong place, reading ends.
+// framed filters the frames of an HTTP/2 connection for net/http, which logs every frame of an
+// unknown type to the standard logger, up to 120,000 lines for one response within the limits.
+// Such frames have no meaning (RFC 9113 sections 4.1 and 5.3.2) and are discarded. Where
+// net/http would log a misplaced frame, reading fails.
 //
-// All of it happens in the goroutine that reads, interim too.
+// Everything, interim too, runs in the goroutine that reads.
 type framed struct {
 	*limitedConn
-	head    [9]byte // of the frame under way
-	begun   bool    // SETTINGS have come
-	unread  int     // bytes of head
-	rest    int     // bytes of the frame after its head
-	skip    bool    // the frame is one that ends here
-	answer  bool    // the headers of the answer have come
-	headers int64   // bytes that those of interim answers may still have
+	head    [9]byte // of the current frame
+	begun   bool    // SETTINGS were received
+	unread  int     // bytes of head not yet returned
+	rest    int     // bytes of the frame after head
+	skip    bool    // discard the frame
+	answer  bool    // the response headers were received
+	headers int64   // bytes left for headers of interim responses
 }
 
 // Types and flags of frames (RFC 9113 section 6).
@@ -149,7 +146,7 @@ const (
 	frameHeaders  = 1
 	framePriority = 2
 	frameSettings = 4
-	frameLast     = 9 // of the known types
+	frameLast     = 9 // highest known type
 	flagEndStream = 1
 )
 
@@ -182,7 +179,7 @@ func (c *framed) next() error {
 	}
 	c.rest = int(c.head[0])<<16 | int(c.head[1])<<8 | int(c.head[2])
 	kind, flags := c.head[3], c.head[4]
-	first := binary.BigEndian.Uint32(c.head[5:])&^(1<<31) == 1 // the stream of the one request
+	first := binary.BigEndian.Uint32(c.head[5:])&^(1<<31) == 1 // the stream of the only request
 	switch {
 	case !c.begun && kind != frameSettings:
 		return &failure{BadResponse, "HTTP/2 begins with SETTINGS"}
@@ -200,7 +197,7 @@ func (c *framed) next() error {
 	return nil
 }
 
-// interim judges a 1xx, whose headers count against the limit.
+// interim checks a 1xx response, whose headers count against the limit.
 func (c *framed) interim(status int, h textproto.MIMEHeader) error {
 	if status == http.StatusSwitchingProtocols {
 		return c.fail(Switching)
@@ -209,7 +206,7 @@ func (c *framed) interim(status int, h textproto.MIMEHeader) error {
 		return f
 	}
 	c.answer = false
-	c.headers -= 42 // a field as RFC 7541 section 4.1 counts it: of the status
+	c.headers -= 42 // size of the status field (RFC 7541 section 4.1)
 	for name, values := range h {
 		for _, v := range values {
 			c.headers -= int64(len(name) + len(v) + 32)

@@ -11,37 +11,35 @@ import (
 	"time"
 )
 
-// A limitedConn is a connection that keeps the limits of a fetch: each read has a
-// deadline and counts. All waiting and all reading of a fetch goes through it,
-// so that no path can forget a limit. One goroutine may read while another writes
-// and sets limits.
+// A limitedConn applies the limits of a fetch to a connection: each read has a deadline and
+// counts. A fetch waits and reads only through it, so that no limit can be forgotten. One
+// goroutine can read while another writes and sets limits.
 type limitedConn struct {
-	net.Conn // TLS where there is
+	net.Conn // TLS for https
 
-	mu    sync.Mutex // holds for the rest, but never while the connection is used
+	mu    sync.Mutex // guards the following; not held during a read or write
 	until time.Time
-	late  Cause // of a read or write past until
+	late  Cause // if a read or write passes until
 
-	left     int64 // bytes that may still be read
-	over     Cause // of one more
+	left     int64 // bytes that can still be read
+	over     Cause // if more are read
 	received int64
-	unsent   int64 // bytes that may still be sent, if bounded
+	unsent   int64 // bytes that can still be sent, if bounded
 	bounded  bool
 
-	// While rate is above 0 the bytes since began must keep up with it once
-	// grace is over.
+	// If rate is above 0, the bytes since began must keep up with it after grace.
 	rate  int64
 	grace time.Duration
 	began time.Time
 	base  int64
 
-	reading bool  // a read is under way
-	rearmed bool  // its deadline has been moved
-	failed  Cause // the limit that was hit
-	err     error // of a read, which ends all reading: readers above may ask again
+	reading bool  // a read is in progress
+	rearmed bool  // its deadline was moved
+	failed  Cause // the limit that was reached
+	err     error // of a read, after which no read succeeds
 }
 
-// phase sets the time limit of what follows, also for a read that is under way.
+// phase sets the time limit of the next phase, for a read in progress too.
 func (c *limitedConn) phase(until time.Time, late Cause) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,14 +47,14 @@ func (c *limitedConn) phase(until time.Time, late Cause) {
 	c.rearm()
 }
 
-// quota sets how many bytes may be read from here on.
+// quota sets how many more bytes can be read.
 func (c *limitedConn) quota(left int64, over Cause) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.left, c.over = left, over
 }
 
-// atLeast sets the least rate of what follows.
+// atLeast sets the minimum rate from now on.
 func (c *limitedConn) atLeast(rate int64, grace time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -64,7 +62,7 @@ func (c *limitedConn) atLeast(rate int64, grace time.Duration) {
 	c.rearm()
 }
 
-// atMost sets how many bytes may be sent from here on.
+// atMost sets how many more bytes can be sent.
 func (c *limitedConn) atMost(unsent int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,7 +76,7 @@ func (c *limitedConn) got() int64 {
 	return c.received
 }
 
-// fail says why what comes will not be read to its end.
+// fail sets the cause of the failure and returns an error.
 func (c *limitedConn) fail(why Cause) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,8 +84,8 @@ func (c *limitedConn) fail(why Cause) error {
 	return errLimit
 }
 
-// rearm moves the deadline of a read that is under way. If that cannot be done
-// the connection is closed, and the read ends too.
+// rearm moves the deadline of a read in progress. If that fails, it closes the connection,
+// which ends the read.
 func (c *limitedConn) rearm() {
 	if c.reading {
 		until, _ := c.deadline()
@@ -96,11 +94,10 @@ func (c *limitedConn) rearm() {
 	}
 }
 
-// deadline returns when a read must be over, and the cause if it is not.
+// deadline returns when a read must have ended, and the cause if it has not.
 func (c *limitedConn) deadline() (time.Time, Cause) {
 	if c.rate > 0 {
-		// When the bytes so far stop being enough: a read that is not over by
-		// then is too slow, however long it would still wait.
+		// When the bytes so far stop satisfying the minimum rate.
 		d := c.began.Add(max(c.grace, time.Duration(float64(c.received-c.base)/float64(c.rate)*float64(time.Second))))
 		if d.Before(c.until) {
 			return d, TooSlow
@@ -125,7 +122,7 @@ func (c *limitedConn) Read(p []byte) (int, error) {
 		p = p[:c.left]
 	}
 	n, err := c.read(p)
-	for c.rearmed && n == 0 && errors.Is(err, os.ErrDeadlineExceeded) { // the one before
+	for c.rearmed && n == 0 && errors.Is(err, os.ErrDeadlineExceeded) { // the earlier deadline
 		n, err = c.read(p)
 	}
 	c.left -= int64(n)
@@ -137,10 +134,10 @@ func (c *limitedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// read reads once, with the deadline of now.
+// read reads once with the current deadline.
 func (c *limitedConn) read(p []byte) (int, error) {
 	until, _ := c.deadline()
-	// A pipe whose other end is closed takes no deadline, but a read ends at once.
+	// A pipe with a closed end accepts no deadline, but a read ends at once.
 	if err := c.Conn.SetReadDeadline(until); err != nil && !errors.Is(err, io.ErrClosedPipe) {
 		return 0, err
 	}
@@ -158,7 +155,7 @@ func (c *limitedConn) Write(p []byte) (int, error) {
 	if c.bounded {
 		if int64(len(p)) > c.unsent {
 			c.failed = RawLimit
-			c.Conn.Close() // whoever makes us answer so much gets no more, and a read ends
+			c.Conn.Close() // it gets no more responses, and a read ends
 			return 0, errLimit
 		}
 		c.unsent -= int64(len(p))
@@ -175,13 +172,13 @@ func (c *limitedConn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// classify says what an error of a read or a write means; otherwise is the
-// cause of one that is none of the network's.
+// classify returns the failure for an error of a read or write; otherwise is the cause of an
+// error that is not the network's.
 func (c *limitedConn) classify(err error, otherwise Cause) *failure {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err != nil && !errors.Is(c.err, io.EOF) && !errors.Is(c.err, net.ErrClosed) {
-		err = c.err // what a reader above made of it says less, unless that closed the connection
+		err = c.err // more precise than the error of a reader above, unless that closed the connection
 	}
 	if f, known := errors.AsType[*failure](err); known {
 		return f

@@ -5,57 +5,56 @@ import (
 	"strconv"
 )
 
-// Outcome is the class of a fetch, in RFC 9309's words (section 2.3.1). What it
-// permits is for Policy to say.
+// Outcome is the class of a fetch in the terms of RFC 9309 section 2.3.1. Policy decides what
+// it permits.
 type Outcome uint8
 
 const (
-	// OutcomeNone is the zero value; no fetch has it.
+	// OutcomeNone is the zero value, which no fetch returns.
 	OutcomeNone Outcome = iota
-	Success             // a 2xx answer came whole, or up to the size limit: its body decides
-	Unavailable         // the site has no robots.txt: 4xx but 429, too many redirects, FTP 550
-	Unreachable         // the server or the network failed, or the answer made no sense
-	// Refused is our own guard's: nothing was asked of the address. It says
-	// nothing about the site, so it never ages into permission (D-25).
+	Success             // a complete 2xx response, or one up to the size limit: its body decides
+	Unavailable         // there is no robots.txt: 4xx except 429, too many redirects, FTP 550
+	Unreachable         // the server or the network failed, or the response was invalid
+	// Refused means that the Guard refused the address and nothing was sent. It says nothing
+	// about the site, so it never permits anything (D-25).
 	Refused
 )
 
 var outcomes = [...]string{"", "success", "unavailable", "unreachable", "refused"}
 
-// Good reports whether the site itself has answered the question: the answer
-// may be kept and used while it is fresh.
+// Good reports whether the site answered with a file or with its absence. Such a response can
+// be kept and used while it is fresh.
 func (o Outcome) Good() bool { return o == Success || o == Unavailable }
 
-// String returns the outcome's name in JSON, such as "unreachable".
+// String returns the name in JSON, such as "unreachable".
 func (o Outcome) String() string { return nameOf(int(o), outcomes[:]) }
 
 // MarshalText returns the name.
 func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
-// UnmarshalText accepts the names of String.
+// UnmarshalText accepts the names that String returns.
 func (o *Outcome) UnmarshalText(text []byte) error {
 	i, err := indexOf("outcome", string(text), outcomes[:])
 	*o = Outcome(i)
 	return err
 }
 
-// Retry is how soon a robots.txt is worth another request.
+// Retry is how soon to fetch a robots.txt again.
 type Retry uint8
 
 const (
-	RetryAtExpiry Retry = iota // the answer is good: when its life ends
+	RetryAtExpiry Retry = iota // good response: when it expires
 	RetrySoon                  // 503, SERVFAIL: from a minute up to a quarter of an hour (HTTP-05)
 	RetryBackoff               // other failures: from a minute doubling up to an hour
-	RetrySlow                  // no such host, or what we lack or refuse ourselves: every hour
+	RetrySlow                  // no such host, or a failure on our own side: every hour
 )
 
 var retries = [...]string{"at-expiry", "soon", "backoff", "slow"}
 
-// String returns the class's name, such as "soon".
+// String returns the name, such as "soon".
 func (r Retry) String() string { return nameOf(int(r), retries[:]) }
 
-// Cause is what happened, a closed set. Its order is not part of the contract,
-// its names are.
+// Cause is what happened. The names are part of the contract, the order is not.
 type Cause uint8
 
 const (
@@ -63,52 +62,52 @@ const (
 
 	// Success
 	OK    // a body of at least one byte
-	Empty // 204, 205, or a body of no bytes: an empty file
+	Empty // 204, 205 or a body without bytes: an empty file
 
 	// Unavailable
 	ClientError   // 4xx but 429, 401 and 403 included (HTTP-02)
 	RedirectLimit // one redirect more than the limit (REDIR-01, D-24)
-	RedirectLoop  // a redirect to where the chain had been (REDIR-01, D-24)
-	FTPAbsent     // the FTP server has no such file: 550, 553 (D-37)
-	FTPDenied     // the FTP server lets no anonymous users in: 332, 532, or 530 and the session goes on, to USER or PASS (D-37, D-59)
+	RedirectLoop  // a redirect back into the chain (REDIR-01, D-24)
+	FTPAbsent     // no such file: FTP 550, 553 (D-37)
+	FTPDenied     // no anonymous login: FTP 332, 532, or 530 after which the session continues (D-37, D-59)
 
-	// Unreachable: the server says so
+	// Unreachable: reported by the server
 	ServerError     // 5xx (HTTP-04)
-	TooManyRequests // 429: a dialect may call it a client error (HTTP-03, D-20)
-	FTPTemporary    // the FTP server is busy or fails for now: 4xx, or it asks for a login where that is no answer to one (D-37, D-59)
+	TooManyRequests // 429, which some dialects treat as a client error (HTTP-03, D-20)
+	FTPTemporary    // busy or a temporary failure: FTP 4xx, or a login requested at another command (D-37, D-59)
 
-	// Unreachable: the answer makes no sense (D-23, D-46, FAIL-01)
-	BadStatus     // a status below 200 as the last word, or from 600 on
+	// Unreachable: an invalid response (D-23, D-46, FAIL-01)
+	BadStatus     // a final status below 200, or 600 and above
 	Switching     // 101: the server left HTTP
-	Partial       // 206 though no range was asked for
-	NotModified   // 304 though nothing was made conditional
-	BadRedirect   // a 3xx that is no redirect, or without a usable Location
+	Partial       // 206 without a range in the request
+	NotModified   // 304 without a condition in the request
+	BadRedirect   // a 3xx that is not a redirect, or has no valid Location
 	ForeignScheme // a redirect to a scheme other than http and https (D-25)
-	BadEncoding   // a Content-Encoding that was not asked for
-	Undecodable   // the body is not what its Content-Encoding says
+	BadEncoding   // a Content-Encoding that was not requested
+	Undecodable   // the body does not match its Content-Encoding
 	BadResponse   // not HTTP, or not FTP
 	HeaderLimit   // headers of more than 64 KiB
-	RawLimit      // more bytes on the wire than any file within the limit needs
+	RawLimit      // more bytes transferred than any file within the limit needs
 	Incomplete    // the transfer ended early (FAIL-02)
 
 	// Unreachable: the network (FAIL-01)
 	DNSNotFound    // no such host, or no address
 	DNSServer      // SERVFAIL
 	DNSTimeout     // no answer in time
-	DNSFailure     // any other answer, or no way from here to a name server: none could be asked
+	DNSFailure     // another DNS response, or no reachable name server
 	ConnectRefused // nobody listens
 	ConnectTimeout // no answer to the handshake of TCP
-	ConnectFailed  // no such host where its network is, and whatever else
-	NoNetwork      // this machine cannot connect: no network, no way to that of the site, no socket left
-	ProxyFailed    // the proxy refused or was out of reach, or what the caller brought in its place failed
+	ConnectFailed  // no such host in its network, or another failure
+	NoNetwork      // this machine cannot connect: no network, no route, no free socket
+	ProxyFailed    // the proxy, or the caller's Dial or Transport, failed or refused
 	Reset          // the connection was reset
-	Closed         // the connection was closed before an answer
-	TLSExpired     // the certificate is not valid now
-	TLSName        // it is for other names
-	TLSIssuer      // nobody known has issued it
-	TLSRoots       // this machine knows no issuers at all
-	TLSVersion     // no common version of TLS
-	TLSProtocol    // none of the protocols inside TLS that we offer (ALPN)
+	Closed         // the connection was closed before a response
+	TLSExpired     // the certificate has expired or is not yet valid
+	TLSName        // the certificate is for other names
+	TLSIssuer      // unknown issuer
+	TLSRoots       // no root certificates on this machine
+	TLSVersion     // no common TLS version
+	TLSProtocol    // no common protocol (ALPN)
 	TLSAlert       // the server ended the handshake with an alert
 	TLSFailure     // any other failure of the handshake
 	TLSTimeout     // the handshake took too long
@@ -117,8 +116,8 @@ const (
 	Timeout        // the time for the whole fetch is over
 
 	// Refused
-	AddressRefused // the address is none that may be asked
-	PortRefused    // the port belongs to another protocol
+	AddressRefused // the address must not be requested
+	PortRefused    // the port is reserved for another protocol
 
 	numCauses
 )
@@ -178,13 +177,12 @@ var causes = [numCauses]struct {
 	PortRefused:     {"port-refused", "a port that may not be asked", Refused, RetrySlow},
 }
 
-// ownSide are the causes on the crawler's own side (D-55): what it lacks or will
-// not do. Limits of time are not among them, for nobody can tell whose time ran
-// out; nor is a certificate of an unknown issuer.
+// ownSide lists the causes on the crawler's own side (D-55). It contains no timeout, as nobody
+// can tell whose it is, and no unknown issuer.
 var ownSide = [numCauses]bool{
-	DNSFailure: true, NoNetwork: true, ProxyFailed: true, // no way out of here
-	TLSRoots: true, TLSVersion: true, TLSProtocol: true, BadEncoding: true, // not known here
-	HeaderLimit: true, RawLimit: true, AddressRefused: true, PortRefused: true, // not wanted here
+	DNSFailure: true, NoNetwork: true, ProxyFailed: true, // no way out
+	TLSRoots: true, TLSVersion: true, TLSProtocol: true, BadEncoding: true, // not supported
+	HeaderLimit: true, RawLimit: true, AddressRefused: true, PortRefused: true, // refused
 }
 
 func (c Cause) entry() int {
@@ -194,27 +192,26 @@ func (c Cause) entry() int {
 	return int(CauseNone)
 }
 
-// String returns the cause's name in JSON, such as "tls-expired".
+// String returns the name in JSON, such as "tls-expired".
 func (c Cause) String() string { return causes[c.entry()].name }
 
-// Sentence returns the cause as a clause for people.
+// Sentence returns the cause as a phrase for people.
 func (c Cause) Sentence() string { return causes[c.entry()].sentence }
 
-// Outcome returns the class the cause belongs to.
+// Outcome returns the outcome of the cause.
 func (c Cause) Outcome() Outcome { return causes[c.entry()].outcome }
 
-// Network reports whether the cause is trouble with DNS or the network in the
-// sense of FAIL-01 and FAIL-02: no answer, or none that makes sense.
+// Network reports whether the cause is a failure of DNS or the network, or an invalid response
+// (FAIL-01, FAIL-02).
 func (c Cause) Network() bool {
 	return c.Outcome() == Unreachable && c != ServerError && c != TooManyRequests && c != FTPTemporary
 }
 
-// OwnSide reports whether the cause is a failure of the crawler's own side (D-55).
-// It says nothing about the site: it neither begins an outage nor counts in one,
-// and what held before goes on.
+// OwnSide reports whether the cause is on the crawler's own side (D-55). Such a failure
+// neither begins an outage nor counts in one, and earlier responses stay valid.
 func (c Cause) OwnSide() bool { return ownSide[c.entry()] }
 
-// Causes returns every cause of a fetch.
+// Causes returns all causes of a fetch.
 func Causes() []Cause {
 	all := make([]Cause, 0, numCauses-1)
 	for c := CauseNone + 1; c < numCauses; c++ {
@@ -226,7 +223,7 @@ func Causes() []Cause {
 // MarshalText returns the name.
 func (c Cause) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// UnmarshalText accepts the names of String.
+// UnmarshalText accepts the names that String returns.
 func (c *Cause) UnmarshalText(text []byte) error {
 	for i := range causes {
 		if causes[i].name == string(text) {

@@ -7,62 +7,59 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// A Policy is what the caller decides or knows beyond the dialect. The zero
-// value leaves everything to the dialect and knows nothing.
+// A Policy is what the caller decides or knows beyond the dialect. The zero value leaves
+// everything to the dialect.
 type Policy struct {
-	// OnFailure replaces the dialect's answer to an outage, and to a failure of
-	// our own side.
+	// OnFailure overrides what the dialect does during an outage and after a failure on our
+	// own side.
 	OnFailure OnFailure
-	// SiteAnswers says that the site's other pages answer: google then opens a
-	// site whose robots.txt has failed for more than 30 days (HTTP-08).
+	// SiteAnswers says that other pages of the site respond: google then allows a site whose
+	// robots.txt has failed for more than 30 days (HTTP-08).
 	SiteAnswers bool
-	// MissingIs5xx says that the site is known to answer 5xx for missing pages.
-	// It counts in the dialects whose documents know such sites, google-2019 and
-	// google-legacy (HTTP-07); Dialect.ServerErrorsMayMiss is the field.
+	// MissingIs5xx says that the site answers missing pages with 5xx. Only google-2019 and
+	// google-legacy use it (HTTP-07, Dialect.ServerErrorsMayMiss).
 	MissingIs5xx bool
 }
 
-// OnFailure is what holds while robots.txt is out of reach and nothing fresh is
-// held, whoever failed.
+// OnFailure is the policy while robots.txt is unreachable and no fresh copy is held.
 type OnFailure uint8
 
 const (
-	// AsDialect is the dialect's answer at each age of the outage.
+	// AsDialect applies the dialect's steps for the age of the outage.
 	AsDialect OnFailure = iota
-	// DisallowAtOnce disallows whatever copy is held, for ever (RFC 9309 section
+	// DisallowAtOnce disallows, whatever copy is held and without an end (RFC 9309 section
 	// 2.3.1.4 to the letter, D-21).
 	DisallowAtOnce
-	// AllowOnFailure uses the last good copy and, without one, allows; a refusal
-	// by the guard allows nothing by that. It is for archives that would rather
-	// record too much; crawlers must not use it.
+	// AllowOnFailure uses the last good copy, and without one allows; only a refusal by the
+	// Guard still disallows. It is for archives that would rather record too much. Crawlers
+	// must not use it.
 	AllowOnFailure
 )
 
 var onFailures = [...]string{"dialect", "disallow", "allow"}
 
-// String returns the setting's name in flags: dialect, disallow or allow.
+// String returns the name in flags: dialect, disallow or allow.
 func (o OnFailure) String() string { return nameOf(int(o), onFailures[:]) }
 
 // MarshalText returns the name.
 func (o OnFailure) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
-// UnmarshalText accepts the names of String.
+// UnmarshalText accepts the names that String returns.
 func (o *OnFailure) UnmarshalText(text []byte) error {
 	i, err := indexOf("failure policy", string(text), onFailures[:])
 	*o = OnFailure(i)
 	return err
 }
 
-// Rules returns what the crawler with the given tokens obeys at the time now:
-// Policy.Rules without settings of the caller.
+// Rules returns the rules for the crawler with these tokens at the time now. It is
+// Policy.Rules with the zero Policy.
 func (r *Record) Rules(d robots.Dialect, now time.Time, tokens ...string) *robots.Rules {
 	return Policy{}.Rules(r, d, now, tokens...)
 }
 
-// Span returns the time around now in which Rules gives the same rules, under
-// every Policy: from an instant on, until before another. A zero time is no bound.
-// It is for whoever keeps rules. They change when an answer ends to be fresh and
-// with the age of an outage; what else they depend on is in the record.
+// Span returns the time around now in which Rules returns the same rules under every Policy,
+// from inclusive, until exclusive; zero means no bound. A caller that keeps rules needs it:
+// they change when a response expires and with the age of an outage.
 func (r *Record) Span(d robots.Dialect, now time.Time) (from, until time.Time) {
 	edge := func(at time.Time) {
 		if !now.Before(at) {
@@ -84,19 +81,19 @@ func (r *Record) Span(d robots.Dialect, now time.Time) (from, until time.Time) {
 	return from, until
 }
 
-// Rules is where the outcome of a fetch becomes rules, and nowhere else:
+// Rules turns the outcome of a fetch into rules; it is the only place that does:
 //
-//   - A good answer holds while it is fresh, and longer if nothing has failed
-//     since. Of a file its rules decide, without a file everything is allowed.
-//   - A failure changes nothing while the answer held before it is fresh (D-42).
-//   - After that the dialect's outage decides by its age, from the first failure
-//     on: the last good copy, everything or nothing. Everything only when failures
-//     cover that age: a step opens at a failed attempt and not by the clock (D-54).
-//   - A failure of our own side, such as a refusal by the guard, says nothing about
-//     the site: an outage that it had begun goes on, else the last good copy
-//     holds at any age. Without one nothing may be fetched (D-55).
+//   - A good response applies while it is fresh, and longer if nothing has failed since. A file
+//     decides by its rules; without a file everything is allowed.
+//   - A failure changes nothing while an earlier response is fresh (D-42).
+//   - After that the dialect's outage decides by its age since the first failure: the last good
+//     copy, all or nothing. It allows all only if failures cover that age, so a site opens at
+//     a failed attempt, never by the clock (D-54).
+//   - A failure on our own side, such as a refusal by the Guard, says nothing about the site: an
+//     earlier outage goes on, else the last good copy applies at any age, and without one
+//     nothing is allowed (D-55).
 //
-// The rules carry the state of the fetch, which every verdict then shows.
+// The rules contain the state of the fetch, which every verdict then reports.
 func (p Policy) Rules(r *Record, d robots.Dialect, now time.Time, tokens ...string) *robots.Rules {
 	v := judge{Policy: p, record: r, dialect: d, now: now, tokens: tokens}
 	held := r.good()
@@ -113,7 +110,7 @@ func (p Policy) Rules(r *Record, d robots.Dialect, now time.Time, tokens ...stri
 	return v.failure(held)
 }
 
-// judge makes one call of Policy.Rules.
+// judge is one call of Policy.Rules.
 type judge struct {
 	Policy
 	record  *Record
@@ -122,7 +119,7 @@ type judge struct {
 	tokens  []string
 }
 
-// answer returns the rules of a good answer, fresh or stale.
+// answer returns the rules of a good response, fresh or stale.
 func (v *judge) answer(c *Copy, clause, fact, note string) *robots.Rules {
 	s := v.state(clause, fact, note)
 	s.Fetched, s.Expires = c.Fetched, c.Expires
@@ -161,9 +158,9 @@ func (v *judge) answer(c *Copy, clause, fact, note string) *robots.Rules {
 	return robots.AllowAll(v.dialect, reason, v.tokens...).WithState(s)
 }
 
-// file returns the rules of a copy. The cut of a truncated body is made known
-// to the dialect as its own limit, so that the last line, cut or not, does not
-// count (D-17): a cut "Disallow: /a" would widen the rule.
+// file returns the rules of a copy. For a truncated body the size limit is passed to the
+// dialect, so that the partial last line is discarded (D-17): a partial "Disallow: /a" would
+// widen the rule.
 func (v *judge) file(c *Copy) *robots.Rules {
 	d, body := v.dialect, c.Body
 	if c.Truncated && (d.MaxFileBytes <= 0 || len(body) <= d.MaxFileBytes) {
@@ -175,12 +172,12 @@ func (v *judge) file(c *Copy) *robots.Rules {
 	return robots.Parse(body).Rules(d, v.tokens...)
 }
 
-// failure returns the rules of a failure that no fresh answer bridges: those of the first row
-// that applies.
+// failure returns the rules of a failure without a fresh response: those of the first row that
+// applies.
 func (v *judge) failure(held *Copy) *robots.Rules {
 	r, d := v.record, &v.dialect
 	if held != nil && held.Outcome != Success {
-		held = nil // that there was no file is no copy of one
+		held = nil // without a file there is no copy
 	}
 	why, what, used := v.why(), v.what(r.Status, r.Cause, r.Detail), ""
 	if held != nil {
@@ -188,7 +185,7 @@ func (v *judge) failure(held *Copy) *robots.Rules {
 	}
 	var (
 		refused = r.Outcome == Refused
-		begun   = !r.since().IsZero() // the site has begun an outage (D-42)
+		begun   = !r.since().IsZero() // the site has an outage (D-42)
 		missing = r.Cause == ServerError && d.ServerErrorsMayMiss
 		allow   = v.OnFailure == AllowOnFailure
 	)
@@ -222,7 +219,7 @@ func (v *judge) failure(held *Copy) *robots.Rules {
 	return v.outage(held, why, used)
 }
 
-// shut is the reason of a failure that disallows.
+// shut returns the reason of a failure that disallows.
 func (v *judge) shut() robots.Reason {
 	if v.record.Outcome == Refused {
 		return robots.ReasonRefused
@@ -230,7 +227,7 @@ func (v *judge) shut() robots.Reason {
 	return robots.ReasonUnreachable
 }
 
-// outage returns the rules that the dialect has for an outage of this age (D-54).
+// outage returns the rules of the dialect for an outage of this age (D-54).
 func (v *judge) outage(held *Copy, why, used string) *robots.Rules {
 	r := v.record
 	o := outageState{
@@ -284,12 +281,11 @@ func (v *judge) state(clause, fact, note string) robots.State {
 	return s
 }
 
-// why says in a clause what keeps robots.txt out of reach, and since when if it
-// is the site.
+// why returns why robots.txt is unreachable, and since when if the site is the cause.
 func (v *judge) why() string {
 	r := v.record
 	what := v.what(r.Status, r.Cause, r.Detail)
-	if r.Outcome.Good() { // a cache kept the answer and noted the failure only
+	if r.Outcome.Good() { // a cache kept the response and noted only the failure
 		what = "unreachable"
 	}
 	switch since := r.since(); {
@@ -302,7 +298,7 @@ func (v *judge) why() string {
 	}
 }
 
-// what says in a few words what came back: "503", "no such host".
+// what returns a few words on a response or failure: "503", "no such host".
 func (v *judge) what(status int, c Cause, detail string) string {
 	s := c.Sentence()
 	switch c {
@@ -315,7 +311,7 @@ func (v *judge) what(status int, c Cause, detail string) string {
 	return s
 }
 
-// stamp writes a time for people and logs.
+// stamp formats a time for people and logs.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 func days(d time.Duration) string {
@@ -326,7 +322,7 @@ func days(d time.Duration) string {
 	return strconv.FormatFloat(d.Hours(), 'f', -1, 64) + " h"
 }
 
-// lasted writes a time that has passed in one unit, never more than it was.
+// lasted formats an elapsed time in one unit, rounded down.
 func lasted(d time.Duration) string {
 	switch {
 	case d < time.Hour:

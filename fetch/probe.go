@@ -7,9 +7,9 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// probe looks for a site that answers 5xx for missing pages (HTTP-07): its home
-// page answers 2xx while a page that cannot exist answers 5xx. Whatever goes
-// wrong is no evidence. It asks the origin itself and follows no redirects.
+// probe finds out whether a site answers missing pages with 5xx (HTTP-07): its home page is
+// 2xx and a page that cannot exist is 5xx. Failures are no evidence. Only the origin itself is
+// requested, and redirects are not followed.
 func (s *session) probe() {
 	if !s.client.options.Probe {
 		return
@@ -23,9 +23,9 @@ func (s *session) probe() {
 	s.record.MissingIs5xx = 500 <= missing && missing <= 599
 }
 
-// status returns the status of a page, 0 if there is no answer.
+// status returns the status of a page, 0 without a response.
 func (s *session) status(o robots.Origin, target string) int {
-	// A hop of its own keeps the times of the probe out of the record.
+	// A separate record keeps the times of the probe out of that of the fetch.
 	p := &session{client: s.client, caller: s.caller, until: s.until, begun: true, record: &Record{Hops: []Hop{{}}}}
 	defer p.leave()
 	r, f := p.get(o, target)

@@ -48,8 +48,7 @@ func (c *Client) proxy(ctx context.Context, o robots.Origin) (*url.URL, *failure
 	return u, nil
 }
 
-// harmless returns the text of an error of others, unless it may hold the
-// credentials of a URL.
+// harmless returns the text of an error, unless it might contain the credentials of a URL.
 func harmless(err error) string {
 	if text := err.Error(); !strings.Contains(text, "@") {
 		return text
@@ -57,7 +56,7 @@ func harmless(err error) string {
 	return fmt.Sprintf("an error of type %T, whose text may hold a password", err)
 }
 
-// proxyAddress returns host and port of a proxy.
+// proxyAddress returns the host and port of a proxy.
 func proxyAddress(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -66,7 +65,7 @@ func proxyAddress(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// authorization returns the header that a proxy of HTTP gets, and nobody else.
+// authorization returns the header line for an HTTP proxy.
 func authorization(u *url.URL) string {
 	if u.User == nil {
 		return ""
@@ -75,7 +74,7 @@ func authorization(u *url.URL) string {
 	return "Proxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(u.User.Username()+":"+password)) + "\r\n"
 }
 
-// via returns the way of the hop under way for the record.
+// via returns how the current hop connects, for the record.
 func (s *session) via() string {
 	switch {
 	case s.client.options.Transport != nil:
@@ -88,8 +87,8 @@ func (s *session) via() string {
 	return ""
 }
 
-// tunnel connects to a site through the proxy. All that fails before the tunnel is
-// there is the proxy's, whatever it says about the site: nobody else has seen that.
+// tunnel connects to a site through the proxy. Any failure before the tunnel is open is the
+// proxy's, even if it blames the site, as that cannot be verified.
 func (s *session) tunnel(at netip.AddrPort, most time.Duration) (net.Conn, *failure) {
 	target := at.String()
 	if !at.IsValid() {
@@ -117,7 +116,7 @@ func proxyFailed(err error) *failure {
 	return &failure{ProxyFailed, harmless(err)}
 }
 
-// socks asks a proxy of SOCKS5 (RFC 1928, RFC 1929) for a tunnel.
+// socks opens a tunnel through a SOCKS5 proxy (RFC 1928, RFC 1929).
 func (s *session) socks(ctx context.Context, target string) (net.Conn, error) {
 	var login *proxy.Auth
 	if u := s.proxy.User; u != nil {
@@ -131,7 +130,7 @@ func (s *session) socks(ctx context.Context, target string) (net.Conn, error) {
 	return d.(proxy.ContextDialer).DialContext(ctx, "tcp", target)
 }
 
-// dialer is a function as package proxy wants it.
+// dialer is a function as a proxy.Dialer.
 type dialer func(ctx context.Context, address string) (net.Conn, error)
 
 func (d dialer) Dial(_, address string) (net.Conn, error) { return d(context.Background(), address) }
@@ -139,12 +138,12 @@ func (d dialer) DialContext(ctx context.Context, _, address string) (net.Conn, e
 	return d(ctx, address)
 }
 
-// dialProxy connects to a proxy, whose address no guard judges.
+// dialProxy connects to a proxy, whose address is not checked.
 func (s *session) dialProxy(ctx context.Context, address string) (net.Conn, error) {
 	return s.client.dial(ctx, address, s.client.limits.Connect, false)
 }
 
-// toHTTP connects to a proxy of HTTP, with TLS if its URL says so.
+// toHTTP connects to an HTTP proxy, over TLS if its URL says so.
 func (s *session) toHTTP(ctx context.Context) (net.Conn, error) {
 	conn, err := s.dialProxy(ctx, proxyAddress(s.proxy))
 	if err != nil || s.proxy.Scheme == "http" {
@@ -158,7 +157,7 @@ func (s *session) toHTTP(ctx context.Context) (net.Conn, error) {
 	return secured, nil
 }
 
-// throughHTTP asks a proxy of HTTP for a tunnel (RFC 9110 section 9.3.6).
+// throughHTTP opens a tunnel through an HTTP proxy (RFC 9110 section 9.3.6).
 func (s *session) throughHTTP(ctx context.Context, target string) (net.Conn, error) {
 	conn, err := s.toHTTP(ctx)
 	if err != nil {
@@ -188,12 +187,12 @@ func (s *session) throughHTTP(ctx context.Context, target string) (net.Conn, err
 		conn.Close()
 		return nil, err
 	}
-	// A site may speak first.
+	// The site might send first.
 	early, _ := in.Peek(in.Buffered())
 	return &tunnelled{conn, early}, nil
 }
 
-// askForTunnel returns the status of the answer.
+// askForTunnel sends a CONNECT request and returns the status of the response.
 func askForTunnel(conn *limitedConn, in *bufio.Reader, request string) (int, error) {
 	if _, err := conn.Write([]byte(request)); err != nil {
 		return 0, err
@@ -211,7 +210,7 @@ func askForTunnel(conn *limitedConn, in *bufio.Reader, request string) (int, err
 	}
 }
 
-// tunnelled is a connection of which some bytes were read.
+// tunnelled is a connection from which some bytes were already read.
 type tunnelled struct {
 	net.Conn
 	early []byte
@@ -226,11 +225,10 @@ func (c *tunnelled) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// forward sends a request of http to a proxy that opens no tunnel for it. What such
-// a proxy says itself looks like what a site says, so only 2xx, 404 and 410 are taken
-// for the site's (D-60), and not with the status with which the tunnel was refused: a
-// filter says 403, a login page comes by a redirect. A page that a proxy puts in place
-// of a file cannot be told.
+// forward sends an http request to a proxy that refused a tunnel. A response of the proxy
+// itself looks like one of the site, so only 2xx, 404 and 410 count as the site's (D-60), and
+// not if the tunnel was refused with the same status. Filters send 403 and login pages
+// redirects. A page that a proxy returns instead of a file cannot be recognized.
 func (s *session) forward(at robots.Origin, target string) (*reply, *failure) {
 	if f := s.enter(s.at[0].Addr()); f != nil {
 		return nil, f

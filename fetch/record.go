@@ -8,72 +8,67 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// A Record is one fetch of the robots.txt of an origin: facts only, the same
-// for every crawler and every dialect. What they permit is judged by Rules.
+// A Record is one fetch of the robots.txt of an origin: facts only, the same for all crawlers
+// and dialects. Record.Rules decides what they permit.
 //
-// A Record from Fetch stands alone. One that follows another of the same origin
-// is joined to it by After, which keeps the last good copy and counts an outage.
-//
-// Records are values to be read; whoever changes one makes a copy first.
+// A Record from Fetch stands alone. After joins it to the record kept before, which keeps the
+// last good copy and counts an outage. Records are shared and must not be changed.
 type Record struct {
-	Origin  robots.Origin // whose robots.txt it is, whatever the redirects (D-26)
+	Origin  robots.Origin // whose robots.txt it is, after redirects too (D-26)
 	URL     string        // of the last request
-	Hops    []Hop         // every request, the first to the origin itself
+	Hops    []Hop         // all requests, the first to the origin itself
 	Outcome Outcome
 	Cause   Cause
-	Detail  string // more about the cause, one clause for people, "" for nothing more
-	Status  int    // of the last answer: an HTTP status or an FTP reply, 0 without an answer
+	Detail  string // details of the cause, a phrase, or ""
+	Status  int    // of the last response: an HTTP status or FTP reply, 0 without a response
 
-	// Header holds the headers of the last answer that say something about a
-	// robots.txt, under their canonical names; see HeaderNames.
+	// Header contains the headers of the last response that matter for robots.txt, under their
+	// canonical names; see HeaderNames.
 	Header map[string]string
 
-	Body      []byte // decoded, of a Success
-	Truncated bool   // Body stops at the size limit; its last line may be cut (D-17)
+	Body      []byte // decoded file, for Success
+	Truncated bool   // Body ends at the size limit, perhaps within a line (D-17)
 
 	Started time.Time
-	Fetched time.Time // when the answer was complete, or the attempt over
+	Fetched time.Time // when the response was complete or the attempt over
 
-	// StatedLife is how long the answer lives by its own headers, the least over
-	// all hops (CACHE-04); it may be zero or negative. StatedBy names the header,
-	// "" if none says anything.
+	// StatedLife is the lifetime by the response's own headers, the shortest of all hops
+	// (CACHE-04); it can be zero or negative. StatedBy names the header, "" without one.
 	StatedLife time.Duration
 	StatedBy   string
-	// Expires is until when a good answer is fresh. Fetch sets it by Lifetime
-	// with the usual bounds; a cache may set another time, with its jitter.
+	// Expires is when a good response stops being fresh. Fetch sets it by Lifetime with the
+	// usual bounds; a cache can set another time.
 	Expires time.Time
 
-	// RetryAfter is what the site asks to wait, as it said it; 0 for nothing.
+	// RetryAfter is the wait that the site requested, 0 for none.
 	RetryAfter time.Duration
-	// MissingIs5xx says that a probe found the site answering 5xx for missing
-	// pages while its home page works (HTTP-07).
+	// MissingIs5xx is set if a probe found that the site answers missing pages with 5xx while
+	// its home page works (HTTP-07).
 	MissingIs5xx bool
-	// Degraded is set in the copy that a cache hands out while the store that it
-	// shares with other processes is out of reach. It is never kept.
+	// Degraded is set in the copy that a cache returns while its shared store is unreachable.
+	// It is never stored.
 	Degraded bool
 
-	// The rest is zero unless the fetch failed.
+	// The following fields are zero unless the fetch failed.
 
-	// LastGood is the last answer of the site before it began to fail.
+	// LastGood is the last good response before the site began to fail.
 	LastGood *Copy
-	// FailingSince is the first failure of the site after the last good answer
-	// (D-42). What fails on our own side (Cause.OwnSide) begins no outage, nor does
-	// it count in one: it leaves these four as they were, and zero if there was no
-	// outage (D-55).
+	// FailingSince is the first failure of the site after the last good response (D-42).
+	// Failures on our own side (Cause.OwnSide) neither begin an outage nor count in one: they
+	// leave this and the next three fields unchanged (D-55).
 	FailingSince time.Time
 	// LastFailure is the last failure of the site.
 	LastFailure time.Time
-	// Failures counts the failures of the site from the first to the last.
+	// Failures counts the failures of the site in this outage.
 	Failures int
-	// Covered is the time between these that failures cover: the sum of the gaps
-	// from one to the next, each counted as a day at most. It is the evidence for
-	// an outage of that age, which the clock alone is not (D-54).
+	// Covered is the time of the outage that failures cover: the sum of the gaps between them,
+	// each counted as one day at most. It is the evidence for an outage of that age (D-54).
 	Covered time.Duration
 	// NextTry is when the next attempt is due.
 	NextTry time.Time
 }
 
-// A Copy is a good answer kept through an outage.
+// A Copy is a good response kept during an outage.
 type Copy struct {
 	Outcome   Outcome // Success or Unavailable
 	Cause     Cause
@@ -88,19 +83,19 @@ type Copy struct {
 // A Hop is one request of a fetch.
 type Hop struct {
 	URL      string
-	Address  string // of the site that was connected to, "" if none was or a proxy alone knows it
-	Protocol string // of the answer: "HTTP/1.0", "HTTP/1.1", "HTTP/2.0" or "FTP"; "" if there was none
-	// Via is the way to the site: "" for the client's own connection, the URL of a
-	// proxy without its credentials, "dial" for Options.Dial, "transport" for
-	// Options.Transport. Proxies but those of the scheme socks5 look the name up
-	// themselves, and so may a Transport: the guard has not seen the address.
+	Address  string // of the connection to the site, "" if there was none or only a proxy knows it
+	Protocol string // of the response: "HTTP/1.0", "HTTP/1.1", "HTTP/2.0" or "FTP"; "" without one
+	// Via is "" for a direct connection, the URL of a proxy without its credentials, "dial"
+	// for Options.Dial, or "transport" for Options.Transport. Proxies other than socks5, and
+	// perhaps a Transport, resolve the host themselves, so that the Guard has not checked the
+	// address.
 	Via      string
-	Status   int    // of the answer, 0 if there was none
+	Status   int    // of the response, 0 without one
 	Location string // of a redirect, as sent
-	Received int64  // bytes of headers and body as they came, inside TLS
+	Received int64  // bytes of headers and body as transferred, inside TLS
 
-	// How long each phase took, 0 for a phase that did not happen. Connect holds
-	// every address that was tried; Body of a redirect is 0, it is not read.
+	// How long each phase took, 0 for a phase that did not happen. Connect includes all
+	// attempted addresses. The body of a redirect is not read.
 	DNS, Connect, TLS, Header, Body time.Duration
 }
 
@@ -110,8 +105,8 @@ func (h Hop) Took() time.Duration { return h.DNS + h.Connect + h.TLS + h.Header 
 // Redirects returns the number of redirects that were followed.
 func (r *Record) Redirects() int { return max(len(r.Hops)-1, 0) }
 
-// Addr returns the address that the site answered at, at the first hop, as a redirect leads
-// to others (D-57). It is the zero Addr if nothing answered, or a proxy did.
+// Addr returns the address of the first hop, as redirects lead to other sites (D-57): the zero
+// Addr without a response, or behind a proxy.
 func (r *Record) Addr() netip.Addr {
 	if len(r.Hops) == 0 {
 		return netip.Addr{}
@@ -123,27 +118,26 @@ func (r *Record) Addr() netip.Addr {
 	return at.Addr().Unmap().WithZone("")
 }
 
-// Took returns how long the fetch took, waits for a place included (Options.PerAddress).
+// Took returns how long the fetch took, including waits for a connection.
 func (r *Record) Took() time.Duration { return r.Fetched.Sub(r.Started) }
 
-// The usual bounds of a life and of the wait after a failure. A site that says
-// "already expired" still gets the floor, or every page would cost a request
-// for robots.txt.
+// The usual bounds of a lifetime and of the wait after a failure. A response that has "already
+// expired" still gets the floor: otherwise every page would need a request for robots.txt.
 const (
 	LifeFloor   = 5 * time.Minute
 	LifeCeiling = 24 * time.Hour // D-28
 	waitLeast   = time.Minute
 	waitSoon    = 15 * time.Minute
 	waitMost    = time.Hour
-	WaitCeiling = 24 * time.Hour // most that a Retry-After can ask for
+	WaitCeiling = 24 * time.Hour // longest Retry-After
 
-	// gapMost is the most that the time between two failures counts for: nothing
-	// is waited for longer (D-54).
+	// gapMost is how much of the time between two failures counts, as no wait is longer
+	// (D-54).
 	gapMost = 24 * time.Hour
 )
 
-// Lifetime returns how long a good answer is to be used: what the site says,
-// else a day (CACHE-01), within the bounds.
+// Lifetime returns how long to use a good response: as the site states, else a day (CACHE-01),
+// within the bounds.
 func (r *Record) Lifetime(floor, ceiling time.Duration) time.Duration {
 	life := robots.RFC9309.Lifetime
 	if r.StatedBy != "" {
@@ -152,7 +146,7 @@ func (r *Record) Lifetime(floor, ceiling time.Duration) time.Duration {
 	return max(min(life, ceiling), floor)
 }
 
-// Retry returns how soon another fetch makes sense.
+// Retry returns how soon to fetch again.
 func (r *Record) Retry() Retry {
 	if r.Status == 503 && r.Cause == ServerError {
 		return RetrySoon // HTTP-05
@@ -160,11 +154,10 @@ func (r *Record) Retry() Retry {
 	return causes[r.Cause.entry()].retry
 }
 
-// RetryDelay returns how long after Fetched the next attempt is due after a
-// failure: a minute doubling with each failure of the site up to an hour, a
-// quarter of an hour for RetrySoon, an hour for RetrySlow, and at least what the
-// site asked for, up to WaitCeiling. It is 0 for a good answer. A cache that adds
-// jitter stays between least and most: never sooner than the site asked.
+// RetryDelay returns how long after Fetched the next attempt is due after a failure: a minute,
+// doubled by each failure of the site up to an hour (RetrySoon: a quarter of an hour;
+// RetrySlow: always an hour), and at least what the site requested, up to WaitCeiling. It is 0
+// for a good response. A cache that adds jitter stays between least and most.
 func (r *Record) RetryDelay() (wait, least, most time.Duration) {
 	most = waitMost
 	switch r.Retry() {
@@ -180,16 +173,15 @@ func (r *Record) RetryDelay() (wait, least, most time.Duration) {
 	}
 	asked := min(r.RetryAfter, WaitCeiling)
 	wait, least = max(min(wait, most), asked), max(waitLeast, asked)
-	if least >= wait { // what the site asked for may be a little later
+	if least >= wait { // jitter must not shorten what the site requested
 		most = min(max(most, least+least/10), WaitCeiling)
 	}
 	return wait, least, most
 }
 
-// After returns r as it is to be kept when it follows held, the record of the
-// same origin kept so far, which may be nil. A good answer starts afresh. A
-// failure keeps the last good answer and the outage, adds itself to the outage
-// if it is the site's, and says when to try again. Neither record is changed.
+// After returns r as it is kept after held, the record kept so far, which can be nil. A good
+// response starts afresh. A failure keeps the last good response and the outage, counts in the
+// outage if it is the site's, and sets the next attempt. Neither record is changed.
 func (r *Record) After(held *Record) *Record {
 	next := *r
 	next.LastGood, next.NextTry = nil, time.Time{}
@@ -201,7 +193,7 @@ func (r *Record) After(held *Record) *Record {
 		next.LastGood = held.good()
 		if since := held.since(); !held.Outcome.Good() && !since.IsZero() {
 			next.FailingSince, next.LastFailure, next.Failures, next.Covered = since, held.LastFailure, max(held.Failures, 1), held.Covered
-			if next.LastFailure.IsZero() { // of an earlier release, or made by hand
+			if next.LastFailure.IsZero() { // made by hand
 				next.LastFailure = held.Fetched
 			}
 		}
@@ -219,7 +211,7 @@ func (r *Record) After(held *Record) *Record {
 	return &next
 }
 
-// good returns the last good answer a record holds, nil if none.
+// good returns the last good response of a record, nil if it has none.
 func (r *Record) good() *Copy {
 	if !r.Outcome.Good() {
 		return r.LastGood
@@ -230,8 +222,7 @@ func (r *Record) good() *Copy {
 	}
 }
 
-// since returns when the site of a failing record began to fail, the zero time if
-// it did not.
+// since returns when the site of a failing record began to fail, the zero time if it did not.
 func (r *Record) since() time.Time {
 	if r.FailingSince.IsZero() && !r.Outcome.Good() && !r.Cause.OwnSide() {
 		return r.Fetched // made by hand

@@ -7,10 +7,9 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// Redirected says whether a redirect to next is followed after the hops so far, of
-// which the last is the redirect: CauseNone if it is, else how the fetch ends
-// (REDIR-01, D-24). Next is absolute, as Judge returns it. A limit of 0 is the
-// usual one.
+// Redirected returns CauseNone if a redirect to next is followed after these hops, of which
+// the last is the redirect, or else the cause that ends the fetch (REDIR-01, D-24). Next is an
+// absolute URL, as Judge returns it.
 func (l Limits) Redirected(hops []Hop, next string) Cause {
 	for i := range hops {
 		if hops[i].URL == next {
@@ -23,7 +22,7 @@ func (l Limits) Redirected(hops []Hop, next string) Cause {
 	return CauseNone
 }
 
-// redirected is the detail of the cause.
+// redirected returns the detail of the cause.
 func redirected(c Cause, hops []Hop, next string) string {
 	if c == RedirectLoop {
 		return "back to " + next
@@ -31,8 +30,7 @@ func redirected(c Cause, hops []Hop, next string) string {
 	return strconv.Itoa(len(hops)-1) + " were followed"
 }
 
-// locate returns where a redirect leads: the canonical origin and the target of
-// the request, ready to be sent.
+// locate returns the target of a redirect: the canonical origin and a path that can be sent.
 func locate(at robots.Origin, target string, r *reply) (next robots.Origin, location string, f *failure) {
 	switch r.status {
 	case 301, 302, 303, 307, 308:
@@ -62,10 +60,9 @@ func locate(at robots.Origin, target string, r *reply) (next robots.Origin, loca
 	return next, sendable(path.String()), nil
 }
 
-// reference resolves the value of a Location against the URL it came from
-// (RFC 3986 section 5.2, RFC 9110 section 10.2.2). net/url is not asked: it
-// rejects values that servers send and browsers follow, such as raw UTF-8 and
-// broken escapes.
+// reference resolves a Location against the URL of the redirect (RFC 3986 section 5.2, RFC
+// 9110 section 10.2.2). It does not use net/url, which rejects values that servers send and
+// browsers follow, such as raw UTF-8 and invalid escapes.
 func reference(at robots.Origin, target, value string) string {
 	if i := strings.IndexAny(value, ":/?#"); i > 0 && value[i] == ':' && isScheme(value[:i]) {
 		return value
@@ -122,8 +119,8 @@ func withoutDots(path string) string {
 	return "/" + strings.Join(kept, "/")
 }
 
-// sendable escapes what no request line may hold raw, so that nothing in a
-// Location can end the line or the request.
+// sendable escapes what a request line must not contain, so that no Location can end the line
+// or the request.
 func sendable(path string) string {
 	const hex = "0123456789ABCDEF"
 	var b []byte

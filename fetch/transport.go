@@ -20,10 +20,9 @@ import (
 	"github.com/robotskit/robots"
 )
 
-// transport makes a request with the caller's RoundTripper. It keeps the limits that
-// can be kept from outside: the time to the headers is that of all phases together,
-// sizes are those of what it hands out. It runs in a goroutine that is left behind
-// if it does not see that its context has ended.
+// transport sends a request with the caller's RoundTripper and applies the limits that can be
+// applied from outside: one timeout up to the headers, and sizes of what it returns. The
+// RoundTripper runs in a goroutine, which is left behind if it ignores its context.
 func (s *session) transport(at robots.Origin, target string) (*reply, *failure) {
 	if s.at == nil && s.failed == nil {
 		s.resolve(at)
@@ -59,7 +58,7 @@ func (s *session) transport(at robots.Origin, target string) (*reply, *failure) 
 	r.ends = r.coded || resp.ProtoMajor > 1
 	if resp.Uncompressed {
 		r.length = -1
-	} else if r.length == 0 { // in an answer made by hand often because nobody has set it
+	} else if r.length == 0 { // responses made by hand often leave it unset
 		r.length = -1
 		if n, err := strconv.ParseInt(r.header.Get("Content-Length"), 10, 64); err == nil {
 			r.length = n
@@ -90,10 +89,10 @@ func (s *session) transport(at robots.Origin, target string) (*reply, *failure) 
 	return r, nil
 }
 
-// requestFor returns the request that is sent elsewhere as bytes.
+// requestFor returns a request for a RoundTripper or a proxy.
 func requestFor(ctx context.Context, at robots.Origin, target, userAgent string) *http.Request {
 	_, host, _ := strings.Cut(at.String(), "://")
-	u, err := url.Parse(at.String() + target) //nolint:forbidigo // at and target are canonical; what net/url rejects goes as it is
+	u, err := url.Parse(at.String() + target) //nolint:forbidigo // at and target are canonical; a target that net/url rejects is sent as it is
 	if err != nil {
 		u = &url.URL{Scheme: at.Scheme(), Host: host, Opaque: "//" + host + target}
 	}
@@ -105,16 +104,16 @@ func requestFor(ctx context.Context, at robots.Origin, target, userAgent string)
 	}).WithContext(ctx)
 }
 
-// drop ends an answer that nobody waits for any more.
+// drop closes a response that is no longer needed.
 func drop(resp *http.Response) {
-	defer func() { _ = recover() }() // of the caller's body
+	defer func() { _ = recover() }() // the caller's body can panic
 	if resp.Body != nil {
 		resp.Body.Close()
 	}
 }
 
-// pump makes a connection of the body of an answer, so that its limits are kept where all others
-// are. The body is read in a goroutine until it ends, or the connection does.
+// pump turns a response body into a limitedConn. A goroutine reads the body until it ends or
+// the connection is closed.
 func (s *session) pump(resp *http.Response, length int64) *limitedConn {
 	ours, theirs := net.Pipe()
 	from := &pumped{Conn: ours}
@@ -126,7 +125,7 @@ func (s *session) pump(resp *http.Response, length int64) *limitedConn {
 			}
 		}()
 		if resp.Body == nil {
-			resp.Body = http.NoBody // as net/http has it
+			resp.Body = http.NoBody // like net/http
 		}
 		n, err := io.Copy(theirs, &trailed{resp})
 		if err == nil && length >= 0 && n != length {
@@ -138,7 +137,7 @@ func (s *session) pump(resp *http.Response, length int64) *limitedConn {
 	return &limitedConn{Conn: from}
 }
 
-// pumped is an end of a pipe that knows why the other end was closed.
+// pumped is an end of a pipe with the reason why the other end was closed.
 type pumped struct {
 	net.Conn
 	err error // written before the other end is closed
@@ -152,8 +151,8 @@ func (c *pumped) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// untransported says what an error of a caller's RoundTripper means. What is known
-// to be the site's or the network's is; all else is the caller's own.
+// untransported returns the failure for an error of the caller's RoundTripper. Errors that are
+// not known to be the site's or the network's are its own.
 func untransported(err error) *failure {
 	op, isOp := errors.AsType[*net.OpError](err)
 	if isOp && (op.Op == "proxyconnect" || strings.HasPrefix(op.Op, "socks")) {
@@ -202,13 +201,11 @@ func WithDials(ctx context.Context, most int, start func(ctx context.Context, ad
 	return context.WithValue(ctx, dialsKey{}, d)
 }
 
-// Transport returns a transport for pages that goes the way of the client: the same
-// resolver, Guard, Proxy, Dial and TLS, and otherwise the limits of
-// http.DefaultTransport, or those it has in a new program where this one has put
-// something else there. Its connections are its own, and a request opens as many as
-// WithDials says. A proxy, of the scheme socks5 too, gets the names of pages, so that
-// the Guard sees their literal addresses and ports alone. It is nil if the client has
-// a Transport from its Options: use that.
+// Transport returns an http.Transport for pages that connects like the client: with the same
+// Resolver, Guard, Proxy, Dial and TLS. Its other limits are those of http.DefaultTransport,
+// or of Go's default if that was replaced. WithDials limits the connections of a request.
+// Proxies, socks5 too, get the host names of pages, so the Guard checks only literal addresses
+// and ports there. Transport returns nil if the client has Options.Transport: use that.
 func (c *Client) Transport() *http.Transport {
 	if c.options.Transport != nil {
 		return nil
@@ -221,15 +218,15 @@ func (c *Client) Transport() *http.Transport {
 		base = usual.Clone()
 	}
 	base.Proxy = nil
-	base.Dial, base.DialTLS, base.DialTLSContext = nil, nil, nil //nolint:staticcheck // deprecated, and inherited all the same
+	base.Dial, base.DialTLS, base.DialTLSContext = nil, nil, nil //nolint:staticcheck // deprecated, but inherited
 	if len(base.TLSNextProto) > 0 {
-		base.TLSNextProto = nil // a pool of somebody's HTTP/2, with connections that the guard has not seen
+		base.TLSNextProto = nil // connections in it have not passed the guard
 	}
 	if config := c.options.TLS.Clone(); config != nil {
 		config.ServerName, config.NextProtos = "", nil
 		base.TLSClientConfig = config
 	}
-	var proxies sync.Map // addresses, which the guard does not judge
+	var proxies sync.Map // addresses, which the guard does not check
 	if c.options.Proxy != nil {
 		base.Proxy = func(r *http.Request) (*url.URL, error) {
 			u, err := c.options.Proxy(r)
@@ -274,25 +271,24 @@ func (c *Client) Transport() *http.Transport {
 	return base
 }
 
-// pageDialer opens connections to sites, which are guarded.
+// pageDialer opens guarded connections to sites.
 func (c *Client) pageDialer(most time.Duration) *net.Dialer {
 	return &net.Dialer{Timeout: most, KeepAlive: 30 * time.Second, Resolver: c.options.Resolver, Control: c.options.Guard.Control}
 }
 
-const pageConnect = 30 * time.Second // as http.DefaultTransport has it
+const pageConnect = 30 * time.Second // as in http.DefaultTransport
 
-// firstTry is how long a connection to one of several addresses is waited for before the
-// next is tried: after a second TCP sends its first packet again (RFC 6298 section 2), so
-// that one second is lost with an address that is dead, and hardly ever with one that is far.
+// firstTry is how long a connection to one of several addresses can take before the next
+// address is tried. TCP repeats its first packet after a second (RFC 6298 section 2): so a
+// dead address costs a second, and a distant one is rarely skipped.
 const firstTry = time.Second
 
-// dialSite connects to the first address of a site that answers, of those that the guard
-// and the caller's Dial let through: to each when it may start, if somebody says so. The
-// addresses that did not answer within firstTry then share what is left of the time.
+// dialSite connects to the first address of a site that answers, of those that the Guard and
+// the caller's Dial permit, each when start returns. The addresses that did not answer within
+// firstTry then share the remaining time.
 //
-// With Happy Eyeballs (RFC 8305) the next one is under way beside the first after 250 ms.
-// Here one is at a time: the one that loses is a start too, for which the other sites at
-// its address wait, and a far site would cost two starts for each connection.
+// Happy Eyeballs (RFC 8305) would start a second connection after 250 ms. Here connections
+// start one at a time, because each one counts at its address, where other sites wait.
 func (c *Client) dialSite(ctx context.Context, address string, start func(context.Context, netip.Addr) error) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
