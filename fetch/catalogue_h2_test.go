@@ -494,7 +494,7 @@ func http2Faults() []fault {
 			f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: append(b, bytes.Repeat([]byte{0x80 | 62}, 9<<10)...), EndHeaders: true, EndStream: true})
 			f.hang()
 		}), upToHeaders),
-		much(answer("long headers", "headers over the limit", HeaderLimit, func(f *framer) {
+		much(answer("long headers", "headers exceed the limit", HeaderLimit, func(f *framer) {
 			f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block(":status", "200")})
 			for i := range 9 {
 				var b bytes.Buffer

@@ -20,7 +20,7 @@ func statusFaults() []fault {
 		{area: "status", name: "205 Reset Content", does: "an empty file", serve: answer("HTTP/1.1 205 Reset Content\r\nContent-Length: 0\r\n\r\n"), cause: Empty, status: 205},
 		of("204 No Content with a length", "a status that has no content, with some", BadResponse),
 		of("205 Reset Content with a length", "a status that has no content, with some", BadResponse),
-		of("206 Partial Content", "part of a file though the whole was asked for", Partial),
+		of("206 Partial Content", "partial content without a range request", Partial),
 		of("299 Whatever", "2xx like any other", OK),
 		{area: "status", name: "200 empty", does: "a body of no bytes", serve: answer(whole("200 OK", "")), cause: Empty, status: 200},
 		{area: "status", name: "200 HTML", does: "a page of HTML: its lines are read as any others", serve: answer(whole("200 OK", "<html><body>hello</body></html>", "Content-Type: text/html")), cause: OK, status: 200},

@@ -35,7 +35,7 @@ func dnsFaults() []fault {
 	return []fault{
 		named("NXDOMAIN", "the name does not exist", code(dnsmessage.RCodeNameError), DNSNotFound, atOnce),
 		named("no data", "the name has no address", code(dnsmessage.RCodeSuccess), DNSNotFound, atOnce),
-		named("SERVFAIL", "the name servers fail", code(dnsmessage.RCodeServerFailure), DNSServer, untilDNS),
+		named("SERVFAIL", "name servers failed", code(dnsmessage.RCodeServerFailure), DNSServer, untilDNS),
 		named("REFUSED", "the name servers refuse", code(dnsmessage.RCodeRefused), DNSFailure, untilDNS),
 		named("FORMERR", "the name servers do not understand", code(dnsmessage.RCodeFormatError), DNSFailure, untilDNS),
 		named("NOTIMP", "the name servers cannot do it", code(dnsmessage.RCodeNotImplemented), DNSFailure, untilDNS),

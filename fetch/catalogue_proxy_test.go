@@ -200,7 +200,7 @@ func proxyFaults() []fault {
 		bad("101", "it leaves HTTP", "http://PROXY", says("HTTP/1.1 101 Switching Protocols\r\n\r\n")),
 		bad("frames", "it begins to speak HTTP/2", "http://PROXY", func(c net.Conn) { c.Write([]byte{0, 0, 0, 4, 0, 0, 0, 0, 0}); hangs(c) }),
 		bad("a scheme nobody knows", "its URL is of another scheme", "ftp://PROXY", hangs),
-		bad("no host", "its URL names no host", "http://:1", hangs),
+		bad("no host", "its URL has no host", "http://:1", hangs),
 		bad("name not found", "its name does not exist", "http://proxy.invalid:3128", hangs),
 		bad("refused", "nobody listens there", "http://127.0.0.1:4", hangs),
 		of("unknown issuer", "its certificate is of nobody known", "https://unknown-issuer.test:PROXYPORT", relay{}, secure, ProxyFailed),

@@ -231,8 +231,8 @@ func TestProbeElsewhere(t *testing.T) {
 // TestSaid: what a record says to people where the cause alone would mislead.
 func TestSaid(t *testing.T) {
 	for id, want := range map[string]string{
-		"dns/no-network":               "no name server can be reached from here: dial udp: connect: network is unreachable",
-		"dns/no-name-server":           "no name server can be reached from here: read udp ",
+		"dns/no-network":               "no name server is reachable: dial udp: connect: network is unreachable",
+		"dns/no-name-server":           "no name server is reachable: read udp ",
 		"encoding/gzip-without-a-word": "it begins like a file of gzip, but no Content-Encoding says so: it is read as it is",
 		"ftp/530-to-USER,-closed":      "too many users",
 	} {

@@ -24,7 +24,7 @@ const maxAddresses = 6
 // how long each phase took in the hop.
 func (s *session) open(o robots.Origin, offer string) (*limitedConn, *failure) {
 	if s.client.options.Transport != nil {
-		return nil, &failure{NoNetwork, "a Transport speaks no " + o.Scheme()}
+		return nil, &failure{NoNetwork, "a Transport does not support " + o.Scheme()}
 	}
 	if s.at == nil && s.failed == nil {
 		s.resolve(o)
@@ -105,7 +105,7 @@ func (s *session) lookup(host string) ([]netip.Addr, *failure) {
 		return nil, &failure{DNSNotFound, ""}
 	}
 	if s.over() {
-		return nil, &failure{Timeout, "while looking the name up"}
+		return nil, &failure{Timeout, "while resolving the host"}
 	}
 	if e, ok := errors.AsType[*net.DNSError](err); ok {
 		return nil, unresolved(e, ctx.Err() != nil)
@@ -121,7 +121,7 @@ func unresolved(e *net.DNSError, late bool) *failure {
 	case e.IsTimeout || late:
 		return &failure{DNSTimeout, ""}
 	case e.IsTemporary && isSocket(e.Err):
-		return &failure{DNSFailure, "no name server can be reached from here: " + e.Err}
+		return &failure{DNSFailure, "no name server is reachable: " + e.Err}
 	case e.IsTemporary:
 		return &failure{DNSServer, e.Err}
 	}

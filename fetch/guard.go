@@ -211,7 +211,7 @@ func (g Guard) checkPort(at netip.AddrPort) error {
 		return &RefusedError{Address: at, Why: fmt.Sprintf("port %d is not allowed", at.Port()), port: true}
 	}
 	if slices.Contains(badPorts, at.Port()) {
-		return &RefusedError{Address: at, Why: fmt.Sprintf("port %d belongs to another protocol", at.Port()), port: true}
+		return &RefusedError{Address: at, Why: fmt.Sprintf("port %d is not allowed (reserved for another protocol)", at.Port()), port: true}
 	}
 	return nil
 }
@@ -219,7 +219,7 @@ func (g Guard) checkPort(at netip.AddrPort) error {
 // reserved returns why an address is refused, "" if it is not.
 func (g Guard) reserved(a netip.Addr) string {
 	if !a.IsValid() {
-		return "it is no address"
+		return "not an address"
 	}
 	if a.Zone() != "" {
 		return "it has a zone, so it is local"

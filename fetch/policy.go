@@ -105,7 +105,7 @@ func (p Policy) Rules(r *Record, d robots.Dialect, now time.Time, tokens ...stri
 		if r.since().IsZero() {
 			clause, why = "D-55", v.why()
 		}
-		return v.answer(held, clause, why, "the answer of "+stamp(held.Fetched)+" is still fresh")
+		return v.answer(held, clause, why, "the response of "+stamp(held.Fetched)+" is still fresh")
 	}
 	return v.failure(held)
 }
@@ -138,7 +138,7 @@ func (v *judge) answer(c *Copy, clause, fact, note string) *robots.Rules {
 			if s.Note != "" {
 				s.Note += "; "
 			}
-			s.Note += "of a longer file the fetch kept " + strconv.Itoa(n) + " bytes, and only its whole lines there count"
+			s.Note += "truncated by the fetch at " + strconv.Itoa(n) + " bytes, the partial last line discarded"
 		}
 		if s.Fact == "" && isZipped(c.Body) {
 			s.Clause, s.Fact = "FORM-02", zippedNote
@@ -198,9 +198,9 @@ func (v *judge) failure(held *Copy) *robots.Rules {
 		{r.Cause == TooManyRequests && d.TooManyIsMissing, allowAll, robots.ReasonUnavailable, "HTTP-02", what, ""},
 		{missing && v.MissingIs5xx, allowAll, robots.ReasonUnavailable, "HTTP-07", what, "this site is known to answer 5xx for missing pages"},
 		{missing && r.MissingIs5xx, allowAll, robots.ReasonUnavailable, "HTTP-07", what, "this site was found by a probe to answer 5xx for missing pages"},
-		{v.OnFailure == DisallowAtOnce, disallowAll, v.shut(), "D-21", why, "set to disallow at once"},
+		{v.OnFailure == DisallowAtOnce, disallowAll, v.shut(), "D-21", why, "policy: disallow at once"},
 		{allow && held != nil, useCopy, 0, "D-21", why, used},
-		{allow && !refused, allowAll, robots.ReasonUnreachable, "D-21", why, "set to allow on failure"},
+		{allow && !refused, allowAll, robots.ReasonUnreachable, "D-21", why, "policy: allow on failure"},
 		{!begun && held != nil, useCopy, 0, "D-55", why, used},
 		{!begun && refused, disallowAll, v.shut(), "D-25", what, ""},
 		{!begun, disallowAll, v.shut(), "D-55", why, "no earlier copy"},
@@ -243,9 +243,9 @@ func (v *judge) outage(held *Copy, why, used string) *robots.Rules {
 	case useCopy:
 		return v.answer(held, clause, why, used)
 	case allowAll:
-		note += "; open after " + days(step.from) + " of failures"
+		note += "; everything allowed after " + days(step.from) + " of failures"
 		if o.responds && step.action(outageState{copied: o.copied}) != allowAll {
-			note = "but the site otherwise answers"
+			note = "but other pages of the site respond"
 		}
 		return v.allow(robots.ReasonUnreachable, clause, why, note)
 	}
@@ -292,7 +292,7 @@ func (v *judge) why() string {
 	case since.IsZero():
 		return "on our side: " + what
 	case r.Cause.OwnSide():
-		return "on our side: " + what + "; the site unreachable since " + stamp(since)
+		return "on our side: " + what + "; site unreachable since " + stamp(since)
 	default:
 		return what + " since " + stamp(since)
 	}

@@ -475,12 +475,12 @@ func TestCutAt(t *testing.T) {
 		cut  int
 		note string
 	}{
-		{r, with(0), len(body), "of a longer file the fetch kept 7033 bytes, and only its whole lines there count"},
-		{r, with(len(body) + 1), len(body), "of a longer file the fetch kept 7033 bytes, and only its whole lines there count"},
+		{r, with(0), len(body), "truncated by the fetch at 7033 bytes, the partial last line discarded"},
+		{r, with(len(body) + 1), len(body), "truncated by the fetch at 7033 bytes, the partial last line discarded"},
 		{r, with(len(body)), 0, ""},
 		{r, with(100), 0, ""},
 		{&whole, with(0), 0, ""},
-		{down, with(0), len(body), "status 500 since 2026-05-03T10:00:00Z, copy of 2026-05-01T10:00:00Z used; of a longer file the fetch kept 7033 bytes, and only its whole lines there count"},
+		{down, with(0), len(body), "status 500 since 2026-05-03T10:00:00Z, copy of 2026-05-01T10:00:00Z used; truncated by the fetch at 7033 bytes, the partial last line discarded"},
 		{down, with(100), 0, "status 500 since 2026-05-03T10:00:00Z, copy of 2026-05-01T10:00:00Z used"},
 	} {
 		rules := row.r.Rules(row.d, row.r.Fetched, "x")
@@ -529,15 +529,15 @@ func TestSentences(t *testing.T) {
 		{failing(ServerError, 503, true), robots.RFC9309, time.Hour, "disallowed by line 2: Disallow: /private (status 503 since 2026-05-01T10:00:00Z, copy of 2026-04-30T22:00:00Z used)"},
 		{failing(ServerError, 503, false), robots.RFC9309, time.Hour, "disallowed: robots.txt cannot be reached (status 503 since 2026-05-01T10:00:00Z, no earlier copy; everything allowed once 5 failures or more cover 30 days)"},
 		{again(failing(ServerError, 503, false), 31*day), robots.RFC9309, 31 * day, "disallowed: robots.txt cannot be reached (status 503 since 2026-05-01T10:00:00Z, no earlier copy; everything allowed once 5 failures or more cover 30 days, so far 2 cover 24 h)"},
-		{covered(failing(ServerError, 503, false), 30*day), robots.RFC9309, 31 * day, "allowed: robots.txt cannot be reached (status 503 since 2026-05-01T10:00:00Z, no earlier copy; open after 30 days of failures)"},
+		{covered(failing(ServerError, 503, false), 30*day), robots.RFC9309, 31 * day, "allowed: robots.txt cannot be reached (status 503 since 2026-05-01T10:00:00Z, no earlier copy; everything allowed after 30 days of failures)"},
 		{covered(failing(ServerError, 503, true), 30*day), robots.Google, 29 * day, "disallowed by line 2: Disallow: /private (status 503 since 2026-05-01T10:00:00Z, copy of 2026-04-30T22:00:00Z used)"},
 		{failing(DNSNotFound, 0, true), robots.Google, time.Hour, "disallowed: robots.txt cannot be reached (no such host since 2026-05-01T10:00:00Z, copy of 2026-04-30T22:00:00Z kept; used from 2026-05-01T22:00:00Z)"},
-		{failing(Timeout, 0, false), robots.GoogleLegacy, 0, "undefined (not allowed): the dialect leaves this failure undefined (no whole answer in time since 2026-05-01T10:00:00Z)"},
-		{failing(BadEncoding, 200, true), robots.Google, time.Hour, "disallowed by line 2: Disallow: /private (on our side: a content encoding that was not asked for, copy of 2026-04-30T22:00:00Z used)"},
+		{failing(Timeout, 0, false), robots.GoogleLegacy, 0, "undefined (not allowed): the dialect leaves this failure undefined (no complete response in time since 2026-05-01T10:00:00Z)"},
+		{failing(BadEncoding, 200, true), robots.Google, time.Hour, "disallowed by line 2: Disallow: /private (on our side: content encoding that was not requested, copy of 2026-04-30T22:00:00Z used)"},
 		{failing(DNSFailure, 0, false), robots.Google, 90 * day, "disallowed: robots.txt cannot be reached (on our side: the name cannot be resolved, no earlier copy)"},
 		{(&Record{Outcome: Unreachable, Cause: NoNetwork, Fetched: began.Add(time.Hour)}).After(failing(ServerError, 503, true)), robots.RFC9309, time.Hour,
-			"disallowed by line 2: Disallow: /private (on our side: no way from this machine to the network; the site unreachable since 2026-05-01T10:00:00Z, copy of 2026-04-30T22:00:00Z used)"},
-		{failing(AddressRefused, 0, false), robots.RFC9309, 0, "disallowed: the address guard refused to fetch robots.txt (an address that may not be asked)"},
+			"disallowed by line 2: Disallow: /private (on our side: this machine has no network connection; site unreachable since 2026-05-01T10:00:00Z, copy of 2026-04-30T22:00:00Z used)"},
+		{failing(AddressRefused, 0, false), robots.RFC9309, 0, "disallowed: the address guard refused to fetch robots.txt (address not allowed)"},
 		{&Record{Outcome: Unavailable, Cause: ClientError, Status: 404, Fetched: began}, robots.RFC9309, 0, "allowed: the site has no robots.txt (status 404)"},
 		{&Record{Outcome: Success, Cause: OK, Status: 200, Body: []byte(someRules), Fetched: began, Expires: began.Add(day)}, robots.RFC9309, 0, "disallowed by line 2: Disallow: /private"},
 	} {

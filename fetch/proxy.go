@@ -33,17 +33,17 @@ func (c *Client) proxy(ctx context.Context, o robots.Origin) (*url.URL, *failure
 	u, err := c.options.Proxy(req.WithContext(ctx))
 	switch {
 	case err != nil:
-		return nil, &failure{ProxyFailed, "no proxy could be chosen: " + harmless(err)}
+		return nil, &failure{ProxyFailed, "cannot choose a proxy: " + harmless(err)}
 	case u == nil:
 		return nil, nil
 	}
 	switch u.Scheme {
 	case "http", "https", "socks5", "socks5h":
 	default:
-		return nil, &failure{ProxyFailed, fmt.Sprintf("the scheme %q of its URL is none of http, https, socks5 and socks5h", u.Scheme)}
+		return nil, &failure{ProxyFailed, fmt.Sprintf("unknown scheme %q (known: http, https, socks5, socks5h)", u.Scheme)}
 	}
 	if u.Hostname() == "" {
-		return nil, &failure{ProxyFailed, "its URL names no host"}
+		return nil, &failure{ProxyFailed, "its URL has no host"}
 	}
 	return u, nil
 }
@@ -53,7 +53,7 @@ func harmless(err error) string {
 	if text := err.Error(); !strings.Contains(text, "@") {
 		return text
 	}
-	return fmt.Sprintf("an error of type %T, whose text may hold a password", err)
+	return fmt.Sprintf("an error of type %T, whose text might contain a password", err)
 }
 
 // proxyAddress returns the host and port of a proxy.
@@ -176,12 +176,12 @@ func (s *session) throughHTTP(ctx context.Context, target string) (net.Conn, err
 		err = context.DeadlineExceeded
 	case err != nil:
 	case status == http.StatusProxyAuthRequired:
-		err = errors.New("407: it wants another login than it got")
+		err = errors.New("407: it requires other credentials")
 	case status < 200 || status > 299:
 		if status < 500 || status == http.StatusNotImplemented {
 			s.refused = status
 		}
-		err = fmt.Errorf("it answers CONNECT with status %d", status)
+		err = fmt.Errorf("CONNECT failed with status %d", status)
 	}
 	if err != nil {
 		conn.Close()
@@ -249,7 +249,7 @@ func (s *session) forward(at robots.Origin, target string) (*reply, *failure) {
 	}
 	if status := r.status; status == s.refused || status/100 != 2 && status != http.StatusNotFound && status != http.StatusGone {
 		s.close(r)
-		return nil, &failure{ProxyFailed, fmt.Sprintf("status %d, which may be its own: it refused a tunnel with %d", status, s.refused)}
+		return nil, &failure{ProxyFailed, fmt.Sprintf("status %d, perhaps its own: it refused a tunnel with %d", status, s.refused)}
 	}
 	return r, nil
 }

@@ -231,7 +231,7 @@ func (c *Client) Transport() *http.Transport {
 		base.Proxy = func(r *http.Request) (*url.URL, error) {
 			u, err := c.options.Proxy(r)
 			if err != nil {
-				return nil, errors.New("no proxy could be chosen: " + harmless(err))
+				return nil, errors.New("cannot choose a proxy: " + harmless(err))
 			}
 			to := r.URL.Hostname()
 			port, _ := strconv.ParseUint(cmp.Or(r.URL.Port(), map[string]string{"http": "80", "https": "443"}[r.URL.Scheme]), 10, 16)

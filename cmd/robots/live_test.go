@@ -227,7 +227,7 @@ func TestProgress(t *testing.T) {
 func TestFileLimit(t *testing.T) {
 	body := "User-agent: *\n" + strings.Repeat("# "+strings.Repeat("x", 97)+"\n", 6000) + "Disallow: /end\n"
 	site := serveAt(t, "127.0.0.1:0", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) })
-	url, cut := site+"/end", "of a longer file the fetch kept 513024 bytes"
+	url, cut := site+"/end", "truncated by the fetch at 513024 bytes"
 	question := `{"id":1,"url":"` + url + `","dialect":"%s","max_bytes":%d}` + "\n"
 	for _, test := range []struct {
 		in     string
